@@ -28,7 +28,7 @@ static int can(const ceiling_loop *loop, size_t in, size_t out)
     return 0;
 }
 
-int ceiling_loops(size_t in, size_t out, const ceiling_loop **list, int room)
+int ceiling_loops(size_t in, size_t out, const ceiling_loop **list, int capacity)
 {
     struct {
         const ceiling_loop *loops;
@@ -43,7 +43,8 @@ int ceiling_loops(size_t in, size_t out, const ceiling_loop **list, int room)
     int found = 0;
     for (size_t s = 0; s < sizeof isa / sizeof *isa; s++)
         for (int i = 0; isa[s].here && i < isa[s].count; i++)
-            if (can(&isa[s].loops[i], in, out) && found < room) list[found++] = &isa[s].loops[i];
+            if (can(&isa[s].loops[i], in, out) && found < capacity)
+                list[found++] = &isa[s].loops[i];
     return found;
 }
 
@@ -80,7 +81,7 @@ double ceiling_time(const ceiling_loop *loop, int threads, char *dst, size_t out
 }
 
 int ceiling_best(int count, double (*time)(void *with, int i), void *with, int rounds, int *best,
-                 double *seconds, int room)
+                 double *seconds, int capacity)
 {
     double all[CEILING_LOOPS][ROUNDS], middle[CEILING_LOOPS];
     if (rounds > ROUNDS) rounds = ROUNDS;
@@ -89,7 +90,7 @@ int ceiling_best(int count, double (*time)(void *with, int i), void *with, int r
         for (int i = 0; i < count; i++) all[i][r] = time(with, i);
     for (int i = 0; i < count; i++) middle[i] = median(all[i], rounds);
     int found = 0;
-    for (; found < room && found < count; found++) {
+    for (; found < capacity && found < count; found++) {
         int least = 0;
         for (int i = 1; i < count; i++)
             if (middle[i] < middle[least]) least = i;
@@ -115,7 +116,7 @@ static double picked(void *with, int i)
 }
 
 int ceiling_pick(int threads, char *dst, size_t out, const char *src, size_t in, int rounds,
-                 const ceiling_loop **best, double *gbps, int room)
+                 const ceiling_loop **best, double *gbps, int capacity)
 {
     picking p = {.threads = threads, .dst = dst, .src = src, .in = in, .out = out};
     int order[CEILING_LOOPS];
@@ -125,7 +126,7 @@ int ceiling_pick(int threads, char *dst, size_t out, const char *src, size_t in,
     team_pin(threads);
     const int found =
         ceiling_best(ceiling_loops(in, out, p.list, CEILING_LOOPS), picked, &p, rounds, order,
-                     seconds, room < CEILING_LOOPS ? room : CEILING_LOOPS);
+                     seconds, capacity < CEILING_LOOPS ? capacity : CEILING_LOOPS);
     for (int i = 0; i < found; i++) {
         best[i] = p.list[order[i]];
         if (gbps) gbps[i] = 1e-9 * (double)moved * p.repeat / seconds[i];

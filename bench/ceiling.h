@@ -35,7 +35,7 @@ extern const ceiling_loop ceiling_sse2[], ceiling_avx2[], ceiling_avx512[];
 extern const int ceiling_sse2_count, ceiling_avx2_count, ceiling_avx512_count;
 
 /* The loops that run here and can read `in` bytes and write `out`. */
-int ceiling_loops(size_t in, size_t out, const ceiling_loop **list, int room);
+int ceiling_loops(size_t in, size_t out, const ceiling_loop **list, int capacity);
 /* `repeat` passes by a pinned team, one after another, each a parallel region of its own as a
  * call is; returns the seconds. Bytes are rounded up to 64. */
 double ceiling_time(const ceiling_loop *loop, int threads, char *dst, size_t out, const char *src,
@@ -43,13 +43,13 @@ double ceiling_time(const ceiling_loop *loop, int threads, char *dst, size_t out
 /* The best loops for these bytes and this team, best first, by the median of `rounds`; gbps may
  * be NULL. Returns how many. */
 int ceiling_pick(int threads, char *dst, size_t out, const char *src, size_t in, int rounds,
-                 const ceiling_loop **best, double *gbps, int room);
+                 const ceiling_loop **best, double *gbps, int capacity);
 
 /* The order of `count` contenders by the median of `rounds` rounds, in turns, best first:
  * best[0] is the number of the best, seconds[0] its median. time(with, i): seconds of one run.
  * Returns how many, at most room. */
 int ceiling_best(int count, double (*time)(void *with, int i), void *with, int rounds, int *best,
-                 double *seconds, int room);
+                 double *seconds, int capacity);
 
 #ifdef __cplusplus
 }

@@ -100,16 +100,16 @@ int cells_define(tally *ctx)
     return 1;
 }
 
-void cell_key(const cell *c, const char *device, char *key, size_t room)
+void cell_key(const cell *c, const char *device, char *key, size_t capacity)
 {
-    snprintf(key, room, "%s,%d,%s,%s,%s,%s,%s", device, c->threads, c->op,
+    snprintf(key, capacity, "%s,%d,%s,%s,%s,%s,%s", device, c->threads, c->op,
              tally_dtype_name(c->dtype), c->shape, c->view, c->size);
 }
 
 /* ---- what was given out already: a table of hashes ---- */
 
 static uint64_t *seen;
-static size_t seen_room, seen_count;
+static size_t seen_capacity, seen_count;
 
 static uint64_t hash(const char *text)
 {
@@ -121,22 +121,22 @@ static uint64_t hash(const char *text)
 /* 1: new. No memory: everything is new. */
 static int first_time(const char *key)
 {
-    if (2 * seen_count >= seen_room) {
-        const size_t room = seen_room ? 2 * seen_room : SEEN_LEAST;
-        uint64_t *more = calloc(room, sizeof *more);
+    if (2 * seen_count >= seen_capacity) {
+        const size_t capacity = seen_capacity ? 2 * seen_capacity : SEEN_LEAST;
+        uint64_t *more = calloc(capacity, sizeof *more);
         if (!more) return 1;
-        for (size_t i = 0; i < seen_room; i++) {
-            size_t at = seen[i] % room;
-            while (seen[i] && more[at]) at = (at + 1) % room;
+        for (size_t i = 0; i < seen_capacity; i++) {
+            size_t at = seen[i] % capacity;
+            while (seen[i] && more[at]) at = (at + 1) % capacity;
             if (seen[i]) more[at] = seen[i];
         }
         free(seen);
         seen = more;
-        seen_room = room;
+        seen_capacity = capacity;
     }
     const uint64_t h = hash(key);
-    size_t at = h % seen_room;
-    for (; seen[at]; at = (at + 1) % seen_room)
+    size_t at = h % seen_capacity;
+    for (; seen[at]; at = (at + 1) % seen_capacity)
         if (seen[at] == h) return 0;
     seen[at] = h;
     seen_count++;
@@ -265,7 +265,7 @@ int cells_each(const place *p, const char *set, const selection *chosen, const i
         return 0;
     free(seen);
     seen = NULL;
-    seen_room = seen_count = 0;
+    seen_capacity = seen_count = 0;
     if (!strcmp(set, "all")) {
         const struct sheet all = {"all", "any", chosen->sizes ? chosen->sizes : "", "", "", "", ""};
         each_of(&(walk){p, &all, chosen, use, with}, teams, team_count);

@@ -49,7 +49,7 @@ static int known_keys(run_state *s, const char *path)
 {
     FILE *f = fopen(path, "r+");
     char line[1024];
-    int64_t room = 0;
+    int64_t capacity = 0;
     long whole = 0;
     int old = 0;
     while (f && fgets(line, sizeof line, f) && strchr(line, '\n')) {
@@ -59,8 +59,8 @@ static int known_keys(run_state *s, const char *path)
         for (int i = 0; i < 7 && at; i++) at = strchr(at + (i > 0), ',');
         if (line[0] == '#' || !at || !strncmp(line, "device,", 7)) continue;
         *at = 0;
-        if (s->known_count == room) {
-            char **more = realloc(s->known, (size_t)(room = 2 * room + 64) * sizeof *more);
+        if (s->known_count == capacity) {
+            char **more = realloc(s->known, (size_t)(capacity = 2 * capacity + 64) * sizeof *more);
             if (!more) break;
             s->known = more;
         }

@@ -98,7 +98,7 @@ int cells_define(tally *ctx);
  * if a word is none, and says so. */
 int cells_each(const place *p, const char *set, const selection *chosen, const int *teams,
                int team_count, int (*use)(const cell *c, void *with), void *with);
-void cell_key(const cell *c, const char *device, char *key, size_t room);
+void cell_key(const cell *c, const char *device, char *key, size_t capacity);
 
 /* ---- data ---- */
 
@@ -126,6 +126,6 @@ void cell_free(place *p); /* arrays that were kept */
 /* law.c: compares results that are in host memory with the law, one by one, in bits. in: the
  * view. Writes "compared/all" to what; 0 and a sentence there if one differs. */
 int law_check(tally *ctx, const cell *c, const tally_view *in, const tally_window_options *w,
-              const void *out, char *what, size_t room);
+              const void *out, char *what, size_t capacity);
 
 #endif

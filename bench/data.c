@@ -46,15 +46,15 @@ static int64_t heavy(uint64_t random)
 
 int64_t *data_offsets(int64_t n, int64_t mean, int64_t *count)
 {
-    int64_t room = 1024, at = 0, *offsets = malloc((size_t)room * sizeof *offsets);
+    int64_t capacity = 1024, at = 0, *offsets = malloc((size_t)capacity * sizeof *offsets);
     *count = 0;
     if (offsets) offsets[0] = 0;
     while (offsets && at < n) {
         const uint64_t random = hash((uint64_t)*count ^ UINT64_C(0x5E6));
         const int64_t length = mean ? (int64_t)(random % (uint64_t)(2 * mean + 1)) : heavy(random);
         at = length < n - at ? at + length : n;
-        if (*count + 2 > room) {
-            int64_t *more = realloc(offsets, (size_t)(room *= 2) * sizeof *offsets);
+        if (*count + 2 > capacity) {
+            int64_t *more = realloc(offsets, (size_t)(capacity *= 2) * sizeof *offsets);
             if (!more) free(offsets);
             offsets = more;
             if (!more) break;

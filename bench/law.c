@@ -160,13 +160,13 @@ static int windows(sequence *q, const tally_window_options *w, int64_t most)
 }
 
 int law_check(tally *ctx, const cell *c, const tally_view *in, const tally_window_options *w,
-              const void *out, char *what, size_t room)
+              const void *out, char *what, size_t capacity)
 {
     sequence q = {0};
     const int64_t columns = c->cut == CUT_COLUMNS && c->verb != CLIFF_REDUCE;
     int64_t all = 0;
     if (tl_resolve(ctx, c->op, c->dtype, &q.op, &q.par)) {
-        snprintf(what, room, "%s", tally_error(ctx));
+        snprintf(what, capacity, "%s", tally_error(ctx));
         return 0;
     }
     const int64_t elements = in->offsets ? in->offsets[in->rows] : in->rows * in->n,
@@ -191,11 +191,11 @@ int law_check(tally *ctx, const cell *c, const tally_view *in, const tally_windo
         const int good = c->verb == CLIFF_WINDOW ? windows(&q, w, share > 4 ? share : 4)
                                                  : sums(&q, c->verb == CLIFF_SCAN);
         if (!good) {
-            snprintf(what, room, "other bits than the law's in sequence %lld", (long long)row);
+            snprintf(what, capacity, "other bits than the law's in sequence %lld", (long long)row);
             return 0;
         }
     }
     all = c->verb == CLIFF_REDUCE ? in->rows : elements;
-    snprintf(what, room, "%lld/%lld", (long long)q.compared, (long long)all);
+    snprintf(what, capacity, "%lld/%lld", (long long)q.compared, (long long)all);
     return 1;
 }

@@ -19,15 +19,16 @@ enum { HUGE = 2 << 20 };
    pays for them. */
 void *memory_huge(size_t bytes)
 {
-    const size_t room = (bytes + 2 * (size_t)HUGE) / HUGE * HUGE;
-    char *p = mmap(NULL, room + HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    const size_t capacity = (bytes + 2 * (size_t)HUGE) / HUGE * HUGE;
+    char *p =
+        mmap(NULL, capacity + HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED) return NULL;
     char *start = (char *)(((uintptr_t)p + HUGE - 1) / HUGE * HUGE);
     if (start > p) munmap(p, (size_t)(start - p));
     const size_t tail = (size_t)HUGE - (size_t)(start - p);
-    if (tail) munmap(start + room, tail);
-    madvise(start, room, MADV_HUGEPAGE);
-    memset(start, 0, room);
+    if (tail) munmap(start + capacity, tail);
+    madvise(start, capacity, MADV_HUGEPAGE);
+    memset(start, 0, capacity);
     return start;
 }
 

@@ -41,14 +41,14 @@ static void run(place *p, int loop, void *dst, size_t out, const void *src, size
 }
 static void shut(place *p) { tally_close(p->ctx); }
 
-static void describe(char *to, size_t room)
+static void describe(char *to, size_t capacity)
 {
     char line[256], model[256] = "a processor";
     FILE *f = fopen("/proc/cpuinfo", "r");
     while (f && fgets(line, sizeof line, f))
         if (sscanf(line, "model name : %255[^\n]", model) == 1) break;
     if (f) fclose(f);
-    snprintf(to, room, "%s, %d processors", model, team_most());
+    snprintf(to, capacity, "%s, %d processors", model, team_most());
 }
 
 int place_cpu(place *p, const char *device, int threads)

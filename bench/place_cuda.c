@@ -169,7 +169,7 @@ int place_cuda(place *p, int number)
     cuda *g = calloc(1, sizeof *g);
     int device = 0, major = 0, minor = 0, cache = 0;
     char model[120] = "", words[32];
-    size_t room = 0, total = 0;
+    size_t capacity = 0, total = 0;
     *p = (place){.alloc = alloc,
                  .free = release,
                  .put = put,
@@ -189,7 +189,7 @@ int place_cuda(place *p, int number)
                    cuDeviceGetAttribute(&major, MAJOR, device) ||
                    cuDeviceGetAttribute(&minor, MINOR, device) ||
                    cuDevicePrimaryCtxRetain(&g->context, device) || cuCtxSetCurrent(g->context) ||
-                   cuStreamCreate(&g->stream, NON_BLOCKING) || cuMemGetInfo(&room, &total)) ||
+                   cuStreamCreate(&g->stream, NON_BLOCKING) || cuMemGetInfo(&capacity, &total)) ||
         !compile(g, 10 * major + minor))
         return free(g), 0;
     snprintf(words, sizeof words, "cuda:%d", number);
@@ -201,6 +201,6 @@ int place_cuda(place *p, int number)
     for (int i = 0; !tally_device(i, &info); i++)
         if (!strcmp(info.name, words)) snprintf(p->text, sizeof p->text, "%.300s", info.text);
     p->fast = cache > 0 ? (size_t)cache / 4 : (size_t)1 << 22;
-    p->slow = room / 8 < GPU_SLOW ? room / 8 : GPU_SLOW;
+    p->slow = capacity / 8 < GPU_SLOW ? capacity / 8 : GPU_SLOW;
     return 1;
 }

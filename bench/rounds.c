@@ -43,27 +43,27 @@ static void types(void)
 }
 static void send(void) /* the message of a fragment, up the tree */
 {
-    MPI_Reduce(message, bytes, (int)tally_mpi_room_of_one_(N * ranks), MPI_BYTE, MPI_BOR, 0,
+    MPI_Reduce(message, bytes, (int)tally_mpi_capacity_of_one_(N * ranks), MPI_BYTE, MPI_BOR, 0,
                MPI_COMM_WORLD);
 }
 static void make(void)
 {
     tally_fragment *f;
-    size_t room = sizeof bytes;
+    size_t capacity = sizeof bytes;
     if (!tally_fragment_make(ctx, "sum", TALLY_F64, x, (int64_t)rank * N, N, &f))
-        tally_fragment_save(f, bytes, &room);
+        tally_fragment_save(f, bytes, &capacity);
     tally_fragment_free(f);
 }
 static void merge(void) /* log2 of the ranks such, one after the other */
 {
     for (int k = 1; k < ranks; k *= 2) {
         tally_fragment *f, *g;
-        size_t room = sizeof bytes;
+        size_t capacity = sizeof bytes;
         double result;
         if (!tally_fragment_load(ctx, message, length, &f) &&
             !tally_fragment_make(ctx, "sum", TALLY_F64, x, N, 0, &g)) {
             tally_fragment_merge(f, g);
-            tally_fragment_save(f, bytes, &room);
+            tally_fragment_save(f, bytes, &capacity);
             tally_fragment_result(f, &result);
             tally_fragment_free(f), tally_fragment_free(g);
         }

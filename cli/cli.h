@@ -106,7 +106,7 @@ int same_file(const char *a,
 /* ---- lines.c: the lines that --keep passes through ------------------------------------------- */
 typedef struct lines {
     char *text;
-    size_t n, at, room;
+    size_t n, at, capacity;
 } lines;
 int lines_put(lines *l, const char *text, size_t length);
 /* NULL: there is none. The line is valid until the next lines_put. */
@@ -203,7 +203,8 @@ void put_ran(FILE *f, const tally *ctx, const place *r);
 /* Prints a remark if nothing ran on the device. */
 void ran_note(const options *o, const tally *ctx, const char *label, const place *r);
 
-/* ---- answers: the results of reduce for a file; json_end uses the first fields for all verbs -- */
+/* ---- answers: the results of reduce for a file; json_end uses the first fields for all verbs
+ * -- */
 typedef struct result {
     const char *op; /* as the user wrote it; for --by with several columns OP.COLUMN */
     char *name;     /* the allocated memory of op, or NULL */
@@ -254,7 +255,7 @@ void groups_close(groups *g);
 /* Gathers a column's values, group after group, into dense, and makes a view of its segments. */
 int groups_take(const groups *g, const input *in, int64_t column, char *dense, tally_view *view);
 /* Scatters results of that column, of `bytes` bytes each, to the places of their lines. */
-void groups_back(const groups *g, const char *made, size_t bytes, int64_t column, char *out);
+void groups_back(const groups *g, const char *grouped, size_t bytes, int64_t column, char *out);
 /* folded.c: reduces groups while the file is read. */
 typedef struct folded {
     tally *ctx;
@@ -324,7 +325,8 @@ void coordinate_free(coordinate *c);
 int coordinate_bounds(const span *s, const options *o, const input *in, const layout *l,
                       int64_t **start, int64_t **end);
 
-/* ---- bands.c: --by with --axis: groups of the steps along an axis, by variables of a NetCDF file */
+/* ---- bands.c: --by with --axis: groups of the steps along an axis, by variables of a NetCDF
+ * file */
 int by_steps(const options *o);
 /* Makes the groups of l's steps. a: NULL, or receives their keys. Call groups_close also after a
  * failure. */

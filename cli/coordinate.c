@@ -82,13 +82,13 @@ static int to_unit(span_length *l, const coordinate *c, int64_t nanos)
 }
 
 /* The coordinate's name and shape for a sentence, such as "lev(x 2)". */
-static const char *shape_of(const coordinate *c, const input *in, char *out, size_t room)
+static const char *shape_of(const coordinate *c, const input *in, char *out, size_t capacity)
 {
-    size_t n = (size_t)snprintf(out, room, "%.60s(", c->name);
-    for (int d = 0; d < in->ndim && in->info.dimensions[d] && n + 60 < room; d++)
-        n += (size_t)snprintf(out + n, room - n, "%s%.30s %lld", d ? ", " : "",
+    size_t n = (size_t)snprintf(out, capacity, "%.60s(", c->name);
+    for (int d = 0; d < in->ndim && in->info.dimensions[d] && n + 60 < capacity; d++)
+        n += (size_t)snprintf(out + n, capacity - n, "%s%.30s %lld", d ? ", " : "",
                               in->info.dimensions[d], (long long)in->shape[d]);
-    snprintf(out + n, room - n, ")");
+    snprintf(out + n, capacity - n, ")");
     return out;
 }
 
@@ -181,15 +181,15 @@ int coordinate_bounds(const span *s, const options *o, const input *in, const la
                       int64_t **start, int64_t **end)
 {
     coordinate c = {.of = in, .name = o->value[OPT_by]};
-    span own = *s;
+    span scaled = *s;
     tally_key_window w;
     int64_t nanos = 0;
     int code = coordinate_read(&c, o, l);
     if (!code) code = unit_of(&c, &nanos);
     if (!code) code = span_unit(s, in->label, "the variable of --by", nanos != 0);
-    if (!code) code = to_unit(&own.last, &c, nanos);
-    if (!code) code = to_unit(&own.next, &c, nanos);
-    if (!code) code = span_window(&own, c.dtype, falls(&c), &w);
+    if (!code) code = to_unit(&scaled.last, &c, nanos);
+    if (!code) code = to_unit(&scaled.next, &c, nanos);
+    if (!code) code = span_window(&scaled, c.dtype, falls(&c), &w);
     if (!code) {
         *start = malloc((size_t)c.n * 8 + 8);
         *end = malloc((size_t)c.n * 8 + 8);

@@ -27,13 +27,14 @@ static int streams_open(folded *f)
 
 /* Pushes `count` lines of values to the streams of their columns. one: memory for one column. */
 static int push(const folded *f, const char *values, const int32_t *codes, int64_t count,
-                int64_t known, char *one)
+                int64_t known_times, char *one)
 {
     for (int64_t c = 0; c < f->width; c++) {
         if (f->width > 1) layout_gather(values, count, f->width, c, f->size, one);
         for (int i = 0; i < f->ops->all; i++) {
-            const tally_status status = tally_stream_push_groups(
-                f->streams[c * f->ops->all + i], f->width > 1 ? one : values, codes, count, known);
+            const tally_status status =
+                tally_stream_push_groups(f->streams[c * f->ops->all + i],
+                                         f->width > 1 ? one : values, codes, count, known_times);
             if (status) return fail_status(f->ctx, status);
         }
     }

@@ -18,12 +18,12 @@ static int read_bytes(tally *ctx, tally_file *file, const char *path, char **buf
 {
     static const char magic[] = "tallyfrg"; /* see doc/formats.md */
     int64_t most = physical_memory() / 4;
-    for (int64_t room = 0, want = sizeof magic - 1, got = 1; got; want = room - *length) {
-        if (room - *length < want || !want) {
-            char *const more = realloc(*buffer, (size_t)(room = 2 * room + READ_BYTES));
-            if (!more) return fail_memory(path, room);
+    for (int64_t capacity = 0, want = sizeof magic - 1, got = 1; got; want = capacity - *length) {
+        if (capacity - *length < want || !want) {
+            char *const more = realloc(*buffer, (size_t)(capacity = 2 * capacity + READ_BYTES));
+            if (!more) return fail_memory(path, capacity);
             *buffer = more;
-            if (*length) want = room - *length;
+            if (*length) want = capacity - *length;
         }
         const tally_status status = tally_file_read(file, *buffer + *length, want, &got);
         if (status) return fail_status(ctx, status);

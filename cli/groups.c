@@ -177,16 +177,16 @@ int groups_take(const groups *g, const input *in, int64_t column, char *dense, t
     return status ? fail_status(in->ctx, status) : DONE;
 }
 
-void groups_back(const groups *g, const char *made, size_t bytes, int64_t column, char *out)
+void groups_back(const groups *g, const char *grouped, size_t bytes, int64_t column, char *out)
 {
     char *const to = out + (size_t)column * bytes;
     const size_t step = (size_t)g->width * bytes;
     if (bytes == 8)
         for (int64_t i = 0; i < g->lines; i++)
-            memcpy(to + (size_t)g->order[i] * step, made + i * 8, 8);
+            memcpy(to + (size_t)g->order[i] * step, grouped + i * 8, 8);
     else
         for (int64_t i = 0; i < g->lines; i++)
-            memcpy(to + (size_t)g->order[i] * step, made + (size_t)i * bytes, bytes);
+            memcpy(to + (size_t)g->order[i] * step, grouped + (size_t)i * bytes, bytes);
 }
 
 /* ---- the names of groups, which are used after the file is closed ---- */
@@ -202,9 +202,9 @@ int groups_names(const groups *g, const input *in, answer *a)
     a->key_groups = g->count;
     a->key_inner = 1;
     for (int64_t c = 0; c < k; c++) {
-        char own[32];
-        snprintf(own, sizeof own, k > 1 ? "key%lld" : "key", (long long)c + 1);
-        if (!(a->key_names[c] = strdup(in->info.keys ? in->info.keys[c] : own)))
+        char key_name[32];
+        snprintf(key_name, sizeof key_name, k > 1 ? "key%lld" : "key", (long long)c + 1);
+        if (!(a->key_names[c] = strdup(in->info.keys ? in->info.keys[c] : key_name)))
             return fail_memory("the keys", k);
         for (int64_t i = 0; i < g->count; i++)
             if (!(a->keys[i * k + c] = strdup(tally_file_key(in->file, g->shown[i], c))))

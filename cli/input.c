@@ -179,7 +179,7 @@ static int read_file(input *in, void *buffer, int64_t line, int64_t max, int64_t
 }
 
 /* Allocates the groups and times of `count` lines, for --by. */
-static int by_room(input *in, int64_t count)
+static int rows_that_fit(input *in, int64_t count)
 {
     if (in->info.key_columns) {
         int32_t *const codes = realloc(in->codes, (size_t)count * sizeof *codes + 1);
@@ -204,28 +204,29 @@ static int load(input *in)
     const size_t size = tally_dtype_size(in->dtype);
     const int64_t width = in->columns ? in->columns : 1,
                   most = in->most ? in->most : physical_memory() / (int64_t)size;
-    int64_t room = in->n >= 0 ? in->n : (1 << 16) * width, n = 0, got = 0;
+    int64_t capacity = in->n >= 0 ? in->n : (1 << 16) * width, n = 0, got = 0;
     char *all = NULL;
     int code = DONE;
     for (;;) {
-        char *more = (uint64_t)room > SIZE_MAX / 2 / size
+        char *more = (uint64_t)capacity > SIZE_MAX / 2 / size
                          ? NULL
-                         : realloc(all, room ? (size_t)room * size : 1);
+                         : realloc(all, capacity ? (size_t)capacity * size : 1);
         if (!more) {
             free(all);
             char what[160];
             snprintf(what, sizeof what, "%.100s: this needs the whole file in memory, and it",
                      in->label);
-            return fail_memory(what, room * (int64_t)size);
+            return fail_memory(what, capacity * (int64_t)size);
         }
         all = more;
-        large_pages(all, (size_t)room * size);
-        code = by_room(in, room / width);
-        while (!code && n < room &&
-               !(code = read_file(in, all + (size_t)n * size, n / width, room - n, &got)) && got)
+        large_pages(all, (size_t)capacity * size);
+        code = rows_that_fit(in, capacity / width);
+        while (!code && n < capacity &&
+               !(code = read_file(in, all + (size_t)n * size, n / width, capacity - n, &got)) &&
+               got)
             n += got;
-        if (code || n < room || in->n >= 0) break;
-        room *= 2;
+        if (code || n < capacity || in->n >= 0) break;
+        capacity *= 2;
         if (n > most) {
             free(all);
             return fail(BAD_DATA, "%s: there are more than %lld elements, %s", in->label,

@@ -8,17 +8,17 @@
 int lines_put(lines *l, const char *text, size_t length)
 {
     const size_t need = sizeof length + length;
-    if (l->at > l->room / 2) { /* moves the rest to the start of the buffer */
+    if (l->at > l->capacity / 2) { /* moves the rest to the start of the buffer */
         memmove(l->text, l->text + l->at, l->n - l->at);
         l->n -= l->at;
         l->at = 0;
     }
-    if (l->n + need > l->room) {
-        const size_t room = 2 * (l->n + need) + 4096;
-        char *const more = realloc(l->text, room);
-        if (!more) return fail_memory("--keep", (int64_t)room);
+    if (l->n + need > l->capacity) {
+        const size_t capacity = 2 * (l->n + need) + 4096;
+        char *const more = realloc(l->text, capacity);
+        if (!more) return fail_memory("--keep", (int64_t)capacity);
         l->text = more;
-        l->room = room;
+        l->capacity = capacity;
     }
     memcpy(l->text + l->n, &length, sizeof length);
     memcpy(l->text + l->n + sizeof length, text, length);

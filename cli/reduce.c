@@ -78,13 +78,13 @@ static int fold(const job *j, input *in, answer *a, int64_t row, int64_t limit, 
                 char *buffer, progress *p)
 {
     const size_t size = tally_dtype_size(in->dtype);
-    const int64_t room = READ_BYTES / (int64_t)size / columns * columns,
+    const int64_t capacity = READ_BYTES / (int64_t)size / columns * columns,
                   total = in->n >= 0 ? in->n * (int64_t)size : in->info.bytes_total;
     passage pass = {.columns = columns};
     int code = open_streams(j, in->dtype, &pass);
     int64_t done = 0;
     while (!code && done != limit) {
-        const int64_t want = limit >= 0 && limit - done < room ? limit - done : room;
+        const int64_t want = limit >= 0 && limit - done < capacity ? limit - done : capacity;
         int64_t got = 0;
         const char *at = buffer;
         if (in->data && !in->column_major) {
@@ -134,7 +134,8 @@ static int flat(const job *j, input *in, answer *a, char *buffer, progress *p)
 static int rows(const job *j, input *in, answer *a, const layout *l, char *buffer, progress *p)
 {
     const size_t size = tally_dtype_size(in->dtype);
-    const int64_t room = READ_BYTES / (int64_t)size, each = l->len ? room / l->len : l->outer;
+    const int64_t capacity = READ_BYTES / (int64_t)size,
+                  each = l->len ? capacity / l->len : l->outer;
     int code = DONE;
     for (int64_t row = 0; row < l->outer && !code;) {
         if (!each) {
@@ -142,10 +143,11 @@ static int rows(const job *j, input *in, answer *a, const layout *l, char *buffe
             continue;
         }
         const int64_t now = l->outer - row < each ? l->outer - row : each;
-        int64_t have = 0, got = 1;
-        while (have < now * l->len && got && !code) {
-            code = input_read(in, buffer + (size_t)have * size, now * l->len - have, &got);
-            have += got;
+        int64_t read_count = 0, got = 1;
+        while (read_count < now * l->len && got && !code) {
+            code =
+                input_read(in, buffer + (size_t)read_count * size, now * l->len - read_count, &got);
+            read_count += got;
         }
         const tally_view view = tally_rows(buffer, in->dtype, now, l->len);
         for (int i = 0; i < j->ops.all && !code; i++) {
@@ -341,7 +343,7 @@ static int by_groups(const job *j, input *in, answer *a)
     return code;
 }
 
-static int answer_room(const job *j, answer *a)
+static int answer_bytes(const job *j, answer *a)
 {
     a->results = calloc((size_t)j->ops.all, sizeof *a->results);
     if (!a->results) return fail_memory("the results", j->ops.all * (int64_t)sizeof *a->results);
@@ -404,7 +406,7 @@ static int reduce_file(job *j, const char *path, char *const *more, answer *a)
         a->count = a->flat ? 1 : columns ? columns : layout_sequences(&l) * (along ? g.count : 1);
         a->per = a->flat ? "file" : along ? "group" : columns ? "column" : layout_per(&l, &in);
     }
-    if (!code && !by) code = answer_room(j, a);
+    if (!code && !by) code = answer_bytes(j, a);
     if (!code && columns) code = copy_names(a, &in);
     a->axis = a->flat || by || columns || has(o, OPT_segments) ? -1 : l.axis;
     if (a->axis >= 0) a->dimensions = dimensions_of(&in, a->axis, groups_dimension(a));

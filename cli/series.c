@@ -75,7 +75,7 @@ typedef struct flow {
     tally_stream **streams; /* columns x operators */
     char *buffer, *column;  /* a piece; if there are several columns, one column of it */
     /* the results of one column; the results of each operator, row by row */
-    char *made, **out;
+    char *column_results, **out;
 } flow;
 
 static int flow_open(run *r, flow *f)
@@ -89,7 +89,7 @@ static int flow_open(run *r, flow *f)
     if (f->columns > 1) f->column = malloc(PIECE_BYTES);
     int good = f->streams && f->out && f->buffer && (f->columns == 1 || f->column);
     size_t each = 1;
-    int64_t room = 0;
+    int64_t capacity = 0;
     for (int64_t i = 0; good && i < f->columns * ops; i++) {
         tally_scan_options own;
         const int op = (int)(i % ops);
@@ -102,17 +102,18 @@ static int flow_open(run *r, flow *f)
         if (status) return fail_status(r->ctx, status);
         const int64_t on_push = tally_stream_room(f->streams[i], f->most),
                       at_end = tally_stream_room(f->streams[i], -1);
-        if (i == 0) room = on_push > at_end ? on_push : at_end;
+        if (i == 0) capacity = on_push > at_end ? on_push : at_end;
         const size_t bytes = result_bytes(&r->ops.info[op]);
         if (bytes > each) each = bytes;
-        good = room >= 0 && room < INT64_MAX / 1024 / f->columns;
+        good = capacity >= 0 && capacity < INT64_MAX / 1024 / f->columns;
         if (good && i < ops)
-            good = (f->out[i] = malloc((size_t)(room * f->columns) * bytes + 1)) != NULL;
+            good = (f->out[i] = malloc((size_t)(capacity * f->columns) * bytes + 1)) != NULL;
     }
-    if (good && f->columns > 1) good = (f->made = malloc((size_t)room * each + 1)) != NULL;
+    if (good && f->columns > 1)
+        good = (f->column_results = malloc((size_t)capacity * each + 1)) != NULL;
     return good ? DONE
                 : fail_memory("a piece of the data and its results",
-                              PIECE_BYTES + room / 64 * 64 * f->columns * (int64_t)each * ops);
+                              PIECE_BYTES + capacity / 64 * 64 * f->columns * (int64_t)each * ops);
 }
 
 static void flow_close(run *r, flow *f)
@@ -122,7 +123,7 @@ static void flow_close(run *r, flow *f)
     for (int i = 0; f->out && i < r->ops.all; i++) free(f->out[i]);
     free(f->streams);
     free(f->out);
-    free(f->made);
+    free(f->column_results);
     free(f->column);
     free(f->buffer);
 }
@@ -133,23 +134,23 @@ static int flow_push(run *r, flow *f, const char *at, int64_t rows)
 {
     const size_t size = tally_dtype_size(f->in->dtype);
     const int64_t k = f->columns;
-    int64_t made = 0;
+    int64_t result_count = 0;
     for (int64_t c = 0; c < k; c++) {
         if (k > 1 && at) layout_gather(at, rows, k, c, size, f->column);
         for (int i = 0; i < r->ops.all; i++) {
             tally_stream *const stream = f->streams[c * r->ops.all + i];
-            char *const out = k > 1 ? f->made : f->out[i];
+            char *const out = k > 1 ? f->column_results : f->out[i];
             const tally_status status =
-                at ? tally_stream_push(stream, k > 1 ? f->column : at, rows, out, &made)
-                   : tally_stream_finish(stream, out, &made);
+                at ? tally_stream_push(stream, k > 1 ? f->column : at, rows, out, &result_count)
+                   : tally_stream_finish(stream, out, &result_count);
             if (status) return fail_status(r->ctx, status);
             const size_t each = result_bytes(&r->ops.info[i]);
-            for (int64_t j = 0; k > 1 && j < made; j++)
+            for (int64_t j = 0; k > 1 && j < result_count; j++)
                 memcpy(f->out[i] + (size_t)(j * k + c) * each, out + (size_t)j * each, each);
         }
     }
     if (guard_hit(f->in->guard)) return input_sound(f->in); /* the file became shorter */
-    return sink_write(f->to, (const char *const *)f->out, made * k);
+    return sink_write(f->to, (const char *const *)f->out, result_count * k);
 }
 
 static int pump(run *r, flow *f)
@@ -276,9 +277,9 @@ static int batch_ranges(const run *r, int i, const tally_view *in, const tally_v
         code = ranges(r, i, &one, r->start, r->end, &to);
     }
     if (code || in->next || in->valid) return code;
-    char *const from = malloc(AT_ONCE * (size_t)n * size + 1), *const made = malloc(
+    char *const from = malloc(AT_ONCE * (size_t)n * size + 1), *const results = malloc(
                                                                    AT_ONCE * (size_t)n * each + 1);
-    if (!from || !made)
+    if (!from || !results)
         code = fail_memory("the windows of some sequences", AT_ONCE * n * (int64_t)(size + each));
     for (int64_t row = 0; row < in->rows && !code; row += AT_ONCE) {
         const int64_t now = in->rows - row < AT_ONCE ? in->rows - row : AT_ONCE;
@@ -290,17 +291,17 @@ static int batch_ranges(const run *r, int i, const tally_view *in, const tally_v
                        size);
         for (int64_t j = 0; j < now && !code; j++) {
             const tally_view one = tally_flat(from + (size_t)(j * n) * size, in->dtype, n),
-                             to = tally_flat(made + (size_t)(j * n) * each, out->dtype, n);
+                             to = tally_flat(results + (size_t)(j * n) * each, out->dtype, n);
             code = ranges(r, i, &one, r->start, r->end, &to);
         }
         for (int64_t k = 0; k < n && !code; k++)
             for (int64_t j = 0; j < now; j++)
                 memcpy((char *)out->data +
                            ((row + j) * out->row_stride + k * out->stride) * (int64_t)each,
-                       made + (size_t)(j * n + k) * each, each);
+                       results + (size_t)(j * n + k) * each, each);
     }
     free(from);
-    free(made);
+    free(results);
     return code;
 }
 
@@ -396,11 +397,11 @@ static tally_view one_sequence(const tally_view *segments, int64_t n)
 }
 
 static int group_windows(const run *r, const grouped *b, int i, const tally_view *groups_in,
-                         void *made)
+                         void *results)
 {
     const int64_t n = b->g.lines;
     tally_view in = one_sequence(groups_in, n), next;
-    const tally_view out = tally_flat(made, r->ops.info[i].output, n);
+    const tally_view out = tally_flat(results, r->ops.info[i].output, n);
     if (in.next) {
         next = one_sequence(in.next, n);
         in.next = &next;
@@ -411,7 +412,7 @@ static int group_windows(const run *r, const grouped *b, int i, const tally_view
 /* Computes the results of every operator for one column, and scatters them to the places of their
  * lines. */
 static int group_column(const run *r, const grouped *b, const input *in, int64_t column,
-                        char *dense, char *made, char **out)
+                        char *dense, char *results, char **out)
 {
     const groups *const g = &b->g;
     tally_view from, next;
@@ -420,10 +421,11 @@ static int group_column(const run *r, const grouped *b, const input *in, int64_t
     if (!code && r->beside.on) code = second_group(&r->beside, g, column, &part);
     second_view(&part, dense, &from, &next);
     for (int i = 0; i < r->ops.all && !code; i++) {
-        const tally_view into = tally_segments(made, r->ops.info[i].output, g->offsets, g->count);
+        const tally_view into =
+            tally_segments(results, r->ops.info[i].output, g->offsets, g->count);
         const tally_view own = second_for(&part, &r->ops, i, &from);
-        code = b->start ? group_windows(r, b, i, &own, made) : batch(r, i, &own, &into);
-        if (!code) groups_back(g, made, result_bytes(&r->ops.info[i]), column, out[i]);
+        code = b->start ? group_windows(r, b, i, &own, results) : batch(r, i, &own, &into);
+        if (!code) groups_back(g, results, result_bytes(&r->ops.info[i]), column, out[i]);
     }
     second_close(&part);
     return code;
@@ -446,11 +448,11 @@ static int run_groups(run *r, input *in)
             code = fail_memory("holding all the results, as --by does,", in->n * (int64_t)each);
     }
     char *const dense = code ? NULL : malloc((size_t)g->lines * tally_dtype_size(in->dtype) + 1),
-                *const made = code ? NULL : malloc((size_t)g->lines * most + 1);
-    if (!code && (!dense || !made))
+                *const results = code ? NULL : malloc((size_t)g->lines * most + 1);
+    if (!code && (!dense || !results))
         code = fail_memory("the values of the groups", g->lines * (int64_t)(8 + most));
     for (int64_t c = 0; c < g->width && !code; c++)
-        code = group_column(r, &b, in, c, dense, made, out);
+        code = group_column(r, &b, in, c, dense, results, out);
     const int64_t shape[2] = {g->lines, in->columns};
     if (!code) code = second_sound(&r->beside);
     if (!code) code = sink_open(&to, r->ctx, r->o, in, &r->ops, in->columns ? 2 : 1, shape, 0);
@@ -459,7 +461,7 @@ static int run_groups(run *r, input *in)
     for (int i = 0; out && i < r->ops.all; i++) free(out[i]);
     free(out);
     free(dense);
-    free(made);
+    free(results);
     free(b.start);
     free(b.end);
     groups_close(g);

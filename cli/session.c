@@ -71,9 +71,9 @@ static int device_check(const char *device)
 
 /* ---- users' operators: --op-file [NAME=]FILE ---- */
 
-enum { NAME_ROOM = 64 };
+enum { NAME_BYTES = 64 };
 static struct {
-    char name[NAME_ROOM];
+    char name[NAME_BYTES];
     const char *path;
 } own[OP_FILES];
 static int owned;
@@ -95,12 +95,12 @@ int session_operators(const options *o)
         const char *path = named ? equals + 1 : given, *name = given;
         if (!named) name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
         const size_t length = named ? (size_t)(equals - given) : strcspn(name, ".");
-        if (!length || length >= NAME_ROOM || !*path)
+        if (!length || length >= NAME_BYTES || !*path)
             return fail(
                 USAGE,
                 "--op-file is '%s': must be NAME=FILE, or a FILE whose name is the operator's",
                 given);
-        snprintf(own[owned].name, NAME_ROOM, "%.*s", (int)length, name);
+        snprintf(own[owned].name, NAME_BYTES, "%.*s", (int)length, name);
         if (is_operator(own[owned].name))
             return fail(USAGE,
                         "--op-file %s: '%s' is a built-in operator; give yours a name of its own: "

@@ -24,7 +24,7 @@ struct sheet {
     int hex, to_stdout;
     const char *empty; /* NULL, or the word for results without a value */
     char separator, *text;
-    size_t n, room;
+    size_t n, capacity;
 };
 
 static int flush(sheet *r)
@@ -41,11 +41,11 @@ static int flush(sheet *r)
 static int need(sheet *r, size_t n)
 {
     int code = r->n + n > GATHERED && r->n ? flush(r) : DONE;
-    if (code || r->n + n <= r->room) return code;
+    if (code || r->n + n <= r->capacity) return code;
     char *const more = realloc(r->text, r->n + n + GATHERED);
     if (!more) return fail_memory("a line of the output", (int64_t)(r->n + n + GATHERED));
     r->text = more;
-    r->room = r->n + n + GATHERED;
+    r->capacity = r->n + n + GATHERED;
     return DONE;
 }
 

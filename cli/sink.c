@@ -14,7 +14,7 @@
 
 typedef struct memory { /* the results of one operator */
     char *data;
-    size_t used, room;
+    size_t used, capacity;
 } memory;
 
 struct sink {
@@ -158,12 +158,13 @@ int sink_open(sink **sink_, tally *ctx, const options *o, input *in, const opera
 
 static int keep_results(memory *m, const void *results, size_t bytes)
 {
-    if (bytes > m->room - m->used) {
-        const size_t room = m->room * 2 > m->used + bytes ? m->room * 2 : m->used + bytes;
-        char *const more = realloc(m->data, room);
-        if (!more) return fail_memory("JSON, which is written from memory,", (int64_t)room);
+    if (bytes > m->capacity - m->used) {
+        const size_t capacity =
+            m->capacity * 2 > m->used + bytes ? m->capacity * 2 : m->used + bytes;
+        char *const more = realloc(m->data, capacity);
+        if (!more) return fail_memory("JSON, which is written from memory,", (int64_t)capacity);
         m->data = more;
-        m->room = room;
+        m->capacity = capacity;
     }
     if (bytes) memcpy(m->data + m->used, results, bytes);
     m->used += bytes;

@@ -32,13 +32,13 @@ static int64_t steps_at_once(const tally *ctx, const input *in, const layout *l,
                              int64_t memory)
 {
     const int64_t size = (int64_t)tally_dtype_size(in->dtype), *const chunk = in->info.chunk;
-    int64_t step, own;
+    int64_t step, kept_bytes;
     if (l->inner < CELLS_LEAST || strcmp(device_of(ctx), "cpu") != 0) return 0;
     for (int d = 0; d < l->axis; d++)
         if (chunk[d] > 1 && in->shape[d] > 1) return 0;
     if (__builtin_mul_overflow(l->inner, size, &step) ||
-        __builtin_mul_overflow(l->inner, kept(l->len, size), &own) ||
-        __builtin_mul_overflow(streams, own, &own))
+        __builtin_mul_overflow(l->inner, kept(l->len, size), &kept_bytes) ||
+        __builtin_mul_overflow(streams, kept_bytes, &kept_bytes))
         return 0;
     const int64_t most = memory / 16 < READ ? memory / 16 : READ;
     int64_t now = most / step / BLOCK * BLOCK,
@@ -48,8 +48,8 @@ static int64_t steps_at_once(const tally *ctx, const input *in, const layout *l,
     if (whole > 0) now -= now % whole;
     if (now > l->len) now = l->len;
     int64_t bytes;
-    if (__builtin_mul_overflow(now, step, &bytes) || __builtin_add_overflow(bytes, own, &bytes) ||
-        bytes > memory)
+    if (__builtin_mul_overflow(now, step, &bytes) ||
+        __builtin_add_overflow(bytes, kept_bytes, &bytes) || bytes > memory)
         return 0;
     return now;
 }

@@ -167,9 +167,9 @@ static void put_right(FILE *f, const char *text, int width)
 /* Joins cells, made safe to print, with commas. The caller frees the text; NULL: no memory. */
 static char *joined(char *const *cells, int64_t count)
 {
-    size_t room = 1;
-    for (int64_t i = 0; i < count; i++) room += strlen(cells[i]) + 2;
-    char *const all = malloc(room), *to = all;
+    size_t capacity = 1;
+    for (int64_t i = 0; i < count; i++) capacity += strlen(cells[i]) + 2;
+    char *const all = malloc(capacity), *to = all;
     for (int64_t i = 0; all && i < count; i++) to += sprintf(to, "%s%s", i ? ", " : "", cells[i]);
     char *const shown = all ? plain(all) : NULL;
     free(all);

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: MIT
- * Run by the build: compiles CUDA programs by NVRTC and writes them as one archive (src/gpu/cuda/archive.h).
+ * Run by the build: compiles CUDA programs by NVRTC and writes them as one archive
+ * (src/gpu/cuda/archive.h).
  *
  *   make_kernels OUT CACHE NVRTC FATBINARY JOBS ARCHS SET
  *
  * OUT        the archive
- * CACHE      folder of programs compiled before, named by a key of text, compiler, options and architectures
+ * CACHE      folder of programs compiled before, named by a key of text, compiler, options and
+ * architectures
  * NVRTC      libnvrtc
- * FATBINARY  the toolkit's program that packs machine code of several architectures and compresses it
+ * FATBINARY  the toolkit's program that packs machine code of several architectures and compresses
+ * it
  * JOBS       processes; 0: the processors here
  * ARCHS      as 80,90,100: machine code for each; PTX for the last
- * SET        common, all, or OPERATOR/TYPE words as in sum/f32,ema:0.1/f64; the probe's programs are always added */
+ * SET        common, all, or OPERATOR/TYPE words as in sum/f32,ema:0.1/f64; the probe's programs
+ * are always added */
 #define _GNU_SOURCE
 #include "gpu/cuda/archive.h"
 #include "gpu/gpu.h"
@@ -90,7 +94,7 @@ static int add_shapes(const char *op, tally_dtype dtype)
     };
     const tl_scalar *scalar;
     tl_par par;
-    char name[80], parameter[TL_SAMPLE_ROOM], with[80 + TL_SAMPLE_ROOM];
+    char name[80], parameter[TL_SAMPLE_BYTES], with[80 + TL_SAMPLE_BYTES];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(op, ":"), op);
     snprintf(with, sizeof with, "%.79s%s", op, tl_sample_parameter(name, parameter));
     if (tl_resolve(NULL, op, dtype, &scalar, &par) && tl_resolve(NULL, with, dtype, &scalar, &par))

@@ -136,10 +136,11 @@ static inline tally_status tally_mpi_reduce(tally *ctx, const char *op, const ta
     status = tally_mpi_part_of_(ctx, op, &m, mine, n, &f);
     if (status) tally_mpi_fail_(status, "%s", tally_error(ctx));
     status = tally_mpi_agree_(comm, status);
-    const size_t room = tally_mpi_room_of_one_(m.n);
+    const size_t capacity = tally_mpi_capacity_of_one_(m.n);
     if (!status)
-        status = tally_mpi_merge_all_(
-            ctx, &m, 1, &room, &f, root < 0 ? TALLY_MPI_TO_ALL_ : TALLY_MPI_TO_ROOT_, root, &all);
+        status =
+            tally_mpi_merge_all_(ctx, &m, 1, &capacity, &f,
+                                 root < 0 ? TALLY_MPI_TO_ALL_ : TALLY_MPI_TO_ROOT_, root, &all);
     if (!status) status = tally_mpi_agree_(comm, all ? tally_mpi_result_(ctx, all, out) : TALLY_OK);
     tally_fragment_free(f);
     tally_fragment_free(all);
@@ -159,13 +160,13 @@ static inline tally_status tally_mpi_scan(tally *ctx, const char *op, const tall
     tally_mpi_ m;
     tally_fragment *f = NULL, *before = NULL;
     tally_stream *s = NULL;
-    long long n, room = 0;
+    long long n, capacity = 0;
     tally_status status = tally_mpi_input_(ctx, mine, &n);
-    if (!status) status = tally_mpi_dense_(out, "out", &room);
-    if (!status && room != n)
+    if (!status) status = tally_mpi_dense_(out, "out", &capacity);
+    if (!status && capacity != n)
         status = tally_mpi_fail_(TALLY_INVALID,
                                  "out has %lld results and mine %lld elements: must be the same",
-                                 room, n);
+                                 capacity, n);
     const int flags = options ? (options->exclusive ? 1 : 0) | (options->reverse ? 2 : 0) |
                                     (options->init ? 4 : 0)
                               : 0;
@@ -187,7 +188,7 @@ static inline tally_status tally_mpi_scan(tally *ctx, const char *op, const tall
         if (status) tally_mpi_fail_(status, "%s", tally_error(ctx));
     }
     status = tally_mpi_agree_(comm, status);
-    const size_t bytes = tally_mpi_room_of_one_(m.n);
+    const size_t bytes = tally_mpi_capacity_of_one_(m.n);
     if (!status)
         status = tally_mpi_merge_all_(ctx, &m, 1, &bytes, &f, TALLY_MPI_BEFORE_ME_, -1, &before);
     if (!status) {
@@ -333,17 +334,17 @@ static inline tally_status tally_mpi_fields(tally *ctx, const char *op, const ta
         return tally_mpi_exact_(ctx, op, fields, count, sequences, results, comm);
     }
     /* five numbers per field: elements on this rank, on the ranks before it, and on all; bytes of
-     * a node on this rank, and the most on any rank. room: bytes of the field's fragment in a
+     * a node on this rank, and the most on any rank. capacity: bytes of the field's fragment in a
      * message */
     const size_t fs = (size_t)(status ? 0 : count);
     long long *const n = (long long *)calloc(fs * 5 + 1, sizeof *n), *const before = n + fs,
                      *const whole = n + 2 * fs, *const node = n + 3 * fs,
                      *const widest = n + 4 * fs;
-    size_t *const room = (size_t *)calloc(fs + 1, sizeof *room);
+    size_t *const capacity = (size_t *)calloc(fs + 1, sizeof *capacity);
     tally_fragment **const mine = (tally_fragment **)calloc(2 * fs + 1, sizeof *mine),
                            **const all = mine + fs;
     if (!status) {
-        if (!n || !room || !mine)
+        if (!n || !capacity || !mine)
             status = tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %d fields", count);
         status = tally_mpi_agree_(comm, status);
     }
@@ -373,7 +374,7 @@ static inline tally_status tally_mpi_fields(tally *ctx, const char *op, const ta
         if (!status) {
             tally_fragment_about(mine[f], &about);
             node[f] = about.nodes ? (long long)((bytes - least) / (size_t)about.nodes + 1) : 0;
-            room[f] = least + 48; /* for a range, and for the list of ranges */
+            capacity[f] = least + 48; /* for a range, and for the list of ranges */
         }
         tally_fragment_free(empty);
     }
@@ -381,9 +382,9 @@ static inline tally_status tally_mpi_fields(tally *ctx, const char *op, const ta
     if (!status && MPI_Allreduce(node, widest, count, MPI_LONG_LONG, MPI_MAX, comm))
         status = tally_mpi_fail_(TALLY_IO, "MPI_Allreduce failed");
     for (int f = 0; f < count && !status; f++)
-        room[f] = tally_mpi_room_(whole[f], (size_t)widest[f], room[f]);
+        capacity[f] = tally_mpi_capacity_(whole[f], (size_t)widest[f], capacity[f]);
     if (!status && count)
-        status = tally_mpi_merge_all_(ctx, &m, count, room, mine, TALLY_MPI_TO_ALL_, -1, all);
+        status = tally_mpi_merge_all_(ctx, &m, count, capacity, mine, TALLY_MPI_TO_ALL_, -1, all);
     if (!status && count) {
         for (int f = 0; f < count && !status; f++)
             status = tally_mpi_result_(ctx, all[f], results[f]);
@@ -394,7 +395,7 @@ static inline tally_status tally_mpi_fields(tally *ctx, const char *op, const ta
         tally_fragment_free(all[f]);
     }
     free(n);
-    free(room);
+    free(capacity);
     free(mine);
     tally_mpi_end_(&m);
     return status;

@@ -241,14 +241,14 @@ static inline tally_status tally_mpi_window(tally *ctx, const char *op, const ta
     tally_operator_info info;
     tally_mpi_ends_ ends = {NULL, NULL, 0, NULL};
     char *halo = NULL;
-    long long n, room, left = 0, right = 0, made = 0;
+    long long n, capacity, left = 0, right = 0, made = 0;
     long long what[4] = {0, 0, 0, 0};
     if (results) *results = 0;
     tally_status status = tally_mpi_input_(ctx, mine, &n);
-    if (!status) status = tally_mpi_dense_(out, "out", &room);
-    if (!status && room < n)
-        status = tally_mpi_fail_(TALLY_INVALID,
-                                 "out has room for %lld results: must have it for %lld", room, n);
+    if (!status) status = tally_mpi_dense_(out, "out", &capacity);
+    if (!status && capacity < n)
+        status = tally_mpi_fail_(
+            TALLY_INVALID, "out has room for %lld results: must have it for %lld", capacity, n);
     if (!status && !options)
         status = tally_mpi_fail_(TALLY_INVALID, "options is NULL: must say the window");
     if (!status && (options->before < 0 || options->after < 0 || options->step > 1))
@@ -346,7 +346,7 @@ typedef struct tally_mpi_mover {
     const char *(*takes)(void *self, const void *p);
     /* Sets *memory to at least `bytes` bytes of device memory, valid until the next call of
      * room. */
-    const char *(*room)(void *self, size_t bytes, void **memory);
+    const char *(*capacity)(void *self, size_t bytes, void **memory);
     /* Starts the exchange of one call: for each rank r, this one included, sends send[r] bytes at
      * from + send_at[r] to rank r, and receives got[r] bytes of rank r at to + got_at[r]. On this
      * rank send[r] is got[r]. */
@@ -472,15 +472,15 @@ static inline tally_status tally_mpi_allreduce_check_(tally *ctx, const char *op
                                                       const tally_mpi_mover *mover, int ranks,
                                                       long long *n, tally_operator_info *info)
 {
-    long long room;
+    long long capacity;
     const char *cannot = NULL;
     tally_status status = tally_mpi_input_(ctx, mine, n);
-    if (!status) status = tally_mpi_dense_(out, "out", &room);
+    if (!status) status = tally_mpi_dense_(out, "out", &capacity);
     if (status) return status;
-    if (room != *n)
+    if (capacity != *n)
         return tally_mpi_fail_(TALLY_INVALID,
                                "out has %lld results and mine %lld elements: must be the same",
-                               room, *n);
+                               capacity, *n);
     if (*n > 0x7fffffff - ranks)
         return tally_mpi_fail_(TALLY_UNSUPPORTED,
                                "mine has %lld elements: must be at most 2^31 - 1 - ranks", *n);
@@ -575,16 +575,16 @@ static inline tally_status tally_mpi_allreduce_by(tally *ctx, const char *op,
         x.from = (const char *)mine->data, x.to = (char *)(uintptr_t)out->data;
         x.bytes = (size_t *)calloc(4 * ranks, sizeof *x.bytes);
         x.counts = (int *)calloc(4 * ranks, sizeof *x.counts);
-        const size_t room = ranks * (size_t)x.own * x.size + 1;
+        const size_t capacity = ranks * (size_t)x.own * x.size + 1;
         if (mover) {
-            status = tally_mpi_moved_(mover->room(mover->self, room, &all));
+            status = tally_mpi_moved_(mover->capacity(mover->self, capacity, &all));
         } else {
             if ((status = tally_owner(ctx, mine->data, &from_device)) ||
                 (status = tally_owner(ctx, out->data, &to_device)))
                 tally_mpi_fail_(status, "%s", tally_error(ctx));
             if (from_device >= 0) x.from = here = (char *)malloc((size_t)x.n * x.size + 1);
             if (to_device >= 0) x.to = there = (char *)malloc((size_t)x.n * x.result + 1);
-            all = malloc(room);
+            all = malloc(capacity);
         }
         x.all = (char *)all;
         if (!status && (!x.bytes || !x.counts || !x.all || (x.n && (!x.from || !x.to))))

@@ -72,7 +72,7 @@ static inline const char *tally_mpi_nccl_takes_(void *self, const void *p)
     return "it is host memory: NCCL moves device memory";
 }
 
-static inline const char *tally_mpi_nccl_room_(void *self, size_t bytes, void **memory)
+static inline const char *tally_mpi_nccl_reserve_(void *self, size_t bytes, void **memory)
 {
     tally_mpi_nccl *const x = (tally_mpi_nccl *)self;
     const char *failed = NULL;
@@ -228,7 +228,7 @@ static inline tally_status tally_mpi_nccl_open(tally_mpi_nccl *x, MPI_Comm comm)
     }
     x->mover.self = x;
     x->mover.takes = tally_mpi_nccl_takes_;
-    x->mover.room = tally_mpi_nccl_room_;
+    x->mover.capacity = tally_mpi_nccl_reserve_;
     x->mover.begin = tally_mpi_nccl_begin_;
     x->mover.wait = tally_mpi_nccl_wait_;
     x->mover.abandon = tally_mpi_nccl_abandon_;

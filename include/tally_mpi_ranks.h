@@ -26,10 +26,10 @@ static inline char *tally_mpi_sentence_(void)
     return sentence;
 }
 
-static inline void tally_mpi_copy_(char *to, size_t room, const char *text)
+static inline void tally_mpi_copy_(char *to, size_t capacity, const char *text)
 {
     size_t n = text ? strlen(text) : 0;
-    if (n >= room) n = room - 1;
+    if (n >= capacity) n = capacity - 1;
     if (n) memcpy(to, text, n);
     to[n] = 0;
 }
@@ -83,13 +83,13 @@ static inline unsigned long long tally_mpi_hash_op_(unsigned long long h, tally 
     tally_fragment *f = NULL;
     tally_view none = *v, next;
     char bytes[512];
-    size_t room = sizeof bytes;
+    size_t capacity = sizeof bytes;
     none.n = 0, none.rows = 1, none.data = NULL, none.offsets = NULL, none.valid = NULL;
     if (v->next)
         next = *v->next, next.n = 0, next.rows = 1, next.data = NULL, next.valid = NULL,
         none.next = &next;
-    if (!tally_fragment_of_view(ctx, op, &none, 0, &f) && !tally_fragment_save(f, bytes, &room))
-        h = tally_mpi_hash_(h, bytes, room);
+    if (!tally_fragment_of_view(ctx, op, &none, 0, &f) && !tally_fragment_save(f, bytes, &capacity))
+        h = tally_mpi_hash_(h, bytes, capacity);
     tally_fragment_free(f);
     return h;
 }
@@ -340,7 +340,7 @@ static inline tally_status tally_mpi_begin_(tally_mpi_ *m, MPI_Comm comm, long l
 typedef struct tally_mpi_merge_ {
     tally *ctx;
     int count;
-    const size_t *room; /* bytes of each space, multiples of TALLY_MPI_UNIT_ */
+    const size_t *capacity; /* bytes of each space, multiples of TALLY_MPI_UNIT_ */
     char sentence[TALLY_MPI_SENTENCE];
 } tally_mpi_merge_;
 enum { TALLY_MPI_UNIT_ = 16 };
@@ -350,8 +350,9 @@ static inline tally_mpi_merge_ *tally_mpi_merging_(void)
     return &merging;
 }
 
-/* b = a merged with b. Both are the space of a fragment in a message, of `room` bytes. */
-static inline void tally_mpi_merge_one_(tally_mpi_merge_ *x, size_t room, const char *a, char *b)
+/* b = a merged with b. Both are the space of a fragment in a message, of `capacity` bytes. */
+static inline void tally_mpi_merge_one_(tally_mpi_merge_ *x, size_t capacity, const char *a,
+                                        char *b)
 {
     long long a_bytes, b_bytes;
     tally_fragment *left = NULL, *right = NULL;
@@ -361,7 +362,7 @@ static inline void tally_mpi_merge_one_(tally_mpi_merge_ *x, size_t room, const 
     if (!status) status = tally_fragment_load(x->ctx, a + sizeof a_bytes, (size_t)a_bytes, &left);
     if (!status) status = tally_fragment_load(x->ctx, b + sizeof b_bytes, (size_t)b_bytes, &right);
     if (!status) status = tally_fragment_merge(left, right);
-    size_t bytes = room - sizeof b_bytes;
+    size_t bytes = capacity - sizeof b_bytes;
     if (!status) status = tally_fragment_save(left, b + sizeof b_bytes, &bytes);
     b_bytes = status ? -1 : (long long)bytes;
     memcpy(b, &b_bytes, sizeof b_bytes);
@@ -378,13 +379,13 @@ static inline void tally_mpi_merge_function_(void *in, void *inout, int *count, 
     char *a = (char *)in, *b = (char *)inout;
     (void)type;
     for (int i = 0; i < *count; i++)
-        for (int f = 0; f < x->count; a += x->room[f], b += x->room[f], f++)
-            tally_mpi_merge_one_(x, x->room[f], a, b);
+        for (int f = 0; f < x->count; a += x->capacity[f], b += x->capacity[f], f++)
+            tally_mpi_merge_one_(x, x->capacity[f], a, b);
 }
 
 /* Bytes of the space for the fragment of any part of n elements: two nodes of `node` bytes for
  * each binary digit of the length, and `more` bytes. */
-static inline size_t tally_mpi_room_(long long n, size_t node, size_t more)
+static inline size_t tally_mpi_capacity_(long long n, size_t node, size_t more)
 {
     size_t nodes = 4;
     while (n) nodes += 2, n >>= 1;
@@ -393,19 +394,19 @@ static inline size_t tally_mpi_room_(long long n, size_t node, size_t more)
 }
 /* The same for one sequence: a node has at most 49 bytes, and the fragment lists its rows and its
  * range. */
-static inline size_t tally_mpi_room_of_one_(long long n)
+static inline size_t tally_mpi_capacity_of_one_(long long n)
 {
-    return tally_mpi_room_(n, 49, 40 + TALLY_MPI_NAME + 8 + 32);
+    return tally_mpi_capacity_(n, 49, 40 + TALLY_MPI_NAME + 8 + 32);
 }
 
 typedef enum { TALLY_MPI_TO_ROOT_, TALLY_MPI_TO_ALL_, TALLY_MPI_BEFORE_ME_ } tally_mpi_way_;
 
 /* Saves fragments into a message. */
-static inline tally_status tally_mpi_pack_(tally *ctx, int count, const size_t *room,
+static inline tally_status tally_mpi_pack_(tally *ctx, int count, const size_t *capacity,
                                            tally_fragment *const *mine, char *to)
 {
-    for (int f = 0; f < count; to += room[f], f++) {
-        size_t bytes = room[f] - sizeof(long long);
+    for (int f = 0; f < count; to += capacity[f], f++) {
+        size_t bytes = capacity[f] - sizeof(long long);
         const tally_status status = tally_fragment_save(mine[f], to + sizeof(long long), &bytes);
         if (status) return tally_mpi_fail_(status, "%s", tally_error(ctx));
         const long long length = (long long)bytes;
@@ -415,10 +416,10 @@ static inline tally_status tally_mpi_pack_(tally *ctx, int count, const size_t *
 }
 
 /* Loads fragments from a message. */
-static inline tally_status tally_mpi_unpack_(tally *ctx, int count, const size_t *room,
+static inline tally_status tally_mpi_unpack_(tally *ctx, int count, const size_t *capacity,
                                              const char *from, tally_fragment **all)
 {
-    for (int f = 0; f < count; from += room[f], f++) {
+    for (int f = 0; f < count; from += capacity[f], f++) {
         long long have;
         memcpy(&have, from, sizeof have);
         if (have < 0)
@@ -435,12 +436,12 @@ static inline tally_status tally_mpi_unpack_(tally *ctx, int count, const size_t
  * NULL). `count` fragments, each in a space of room[f] bytes that is the same on all ranks, are
  * merged by one MPI call. The caller frees all[0 .. count - 1], also after a failure. */
 static inline tally_status tally_mpi_merge_all_(tally *ctx, const tally_mpi_ *m, int count,
-                                                const size_t *room, tally_fragment *const *mine,
+                                                const size_t *capacity, tally_fragment *const *mine,
                                                 tally_mpi_way_ way, int root, tally_fragment **all)
 {
     tally_mpi_merge_ *const x = tally_mpi_merging_();
     size_t total = 0;
-    for (int f = 0; f < count; f++) total += room[f], all[f] = NULL;
+    for (int f = 0; f < count; f++) total += capacity[f], all[f] = NULL;
     const int fits = total / TALLY_MPI_UNIT_ <= 0x7fffffff;
     char *const send = fits ? (char *)calloc(2, total + 1) : NULL, *const got =
                                                                        send ? send + total : NULL;
@@ -450,7 +451,7 @@ static inline tally_status tally_mpi_merge_all_(tally *ctx, const tally_mpi_ *m,
     int bad = 0, moved = 0, to = root;
     x->ctx = ctx;
     x->count = count;
-    x->room = room;
+    x->capacity = capacity;
     x->sentence[0] = 0;
     tally_status status = TALLY_OK;
     if (!fits)
@@ -459,7 +460,7 @@ static inline tally_status tally_mpi_merge_all_(tally *ctx, const tally_mpi_ *m,
     else if (!send)
         status = tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for a message of %zu bytes", total);
     else
-        status = tally_mpi_pack_(ctx, count, room, mine, send);
+        status = tally_mpi_pack_(ctx, count, capacity, mine, send);
     status = tally_mpi_agree_(m->comm, status);
     if (status) {
         free(send);
@@ -490,7 +491,7 @@ static inline tally_status tally_mpi_merge_all_(tally *ctx, const tally_mpi_ *m,
     else if (x->sentence[0])
         status = tally_mpi_fail_(TALLY_BAD_DATA, "%s", x->sentence);
     else if (mine_too)
-        status = tally_mpi_unpack_(ctx, count, room, got, all);
+        status = tally_mpi_unpack_(ctx, count, capacity, got, all);
     free(send);
     return tally_mpi_agree_(m->comm, status);
 }

@@ -147,7 +147,7 @@ typedef struct {
 static inline int check_operator_make(check_operator *o, const char *op, tally_dtype dtype,
                                       int wide)
 {
-    char parameter[TL_SAMPLE_ROOM];
+    char parameter[TL_SAMPLE_BYTES];
     snprintf(o->op, sizeof o->op, "%s%s%s", op, wide ? ":f64" : "",
              tl_sample_parameter(op, parameter));
     o->dtype = dtype;

@@ -170,8 +170,8 @@ static inline void close_faked(void)
 /* Device memory is in the pool, or what one-launch kernels keep, or nowhere. */
 static void check_pool(const char *after)
 {
-    size_t pooled = device->board.memory.bytes + device->measured.slots.bytes;
-    int blocks = (device->board.memory.bytes > 0) + (device->measured.slots.bytes > 0);
+    size_t pooled = device->status_table.memory.bytes + device->measured.slots.bytes;
+    int blocks = (device->status_table.memory.bytes > 0) + (device->measured.slots.bytes > 0);
     for (int i = 0; i < TL_GPU_POOL; i++) {
         pooled += device->pool[i].bytes;
         blocks += device->pool[i].bytes > 0;

@@ -65,10 +65,10 @@ static inline int64_t load(const char *p, const tally_file_options *o, int64_t m
     if (tally_file_open(NULL, p, o, &f)) return -1;
     tally_file_get_info(f, &info);
     const size_t size = tally_dtype_size(info.dtype);
-    const int64_t room = (int64_t)(sizeof values / size);
+    const int64_t capacity = (int64_t)(sizeof values / size);
     do {
-        if (tally_file_read(f, (char *)values + (size_t)n * size, max < room - n ? max : room - n,
-                            &got))
+        if (tally_file_read(f, (char *)values + (size_t)n * size,
+                            max < capacity - n ? max : capacity - n, &got))
             n = -1, got = 0;
         n += got;
     } while (got);

@@ -28,12 +28,12 @@ typedef struct outcome {
     int64_t bytes, rows, lengths, skipped;
 } outcome;
 
-static void take_lines(tally_file *f, outcome *to, int64_t room)
+static void take_lines(tally_file *f, outcome *to, int64_t capacity)
 {
     const char *line;
     size_t length;
     while (tally_file_line(f, &line, &length) == TALLY_OK && line) {
-        if (to->lengths + (int64_t)length + 1 > room) abort();
+        if (to->lengths + (int64_t)length + 1 > capacity) abort();
         memcpy(to->lines + to->lengths, line, length);
         to->lengths += (int64_t)length;
         to->lines[to->lengths++] = '\n';
@@ -58,22 +58,22 @@ static void load(int fd, const tally_file_options *o, int64_t size, int64_t step
     tally_file *f;
     tally_file_info info;
     int64_t n = 0, got = 1;
-    const int64_t room = 8 * size + 64;
+    const int64_t capacity = 8 * size + 64;
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    *to = (outcome){.values = malloc((size_t)room), .lines = malloc((size_t)size + 64)};
+    *to = (outcome){.values = malloc((size_t)capacity), .lines = malloc((size_t)size + 64)};
     to->dtype = TALLY_I64;
     to->status = tally_file_open(NULL, path, o, &f);
     if (!to->status) {
         tally_file_get_info(f, &info);
-        if (info.key_columns) to->codes = calloc((size_t)room, sizeof *to->codes);
-        if (o->by_time) to->times = calloc((size_t)room, sizeof *to->times);
+        if (info.key_columns) to->codes = calloc((size_t)capacity, sizeof *to->codes);
+        if (o->by_time) to->times = calloc((size_t)capacity, sizeof *to->times);
         const int64_t width = (int64_t)tally_dtype_size(info.dtype),
                       columns = info.ndim > 1 ? info.shape[1] : 1;
         if (columns < 1 || info.ndim > 2 || !width) abort();
         const int64_t most = step < columns && o->by ? columns : step;
-        while (got &&
-               !(to->status = read_some(f, to, n, columns, width,
-                                        most < room / width - n ? most : room / width - n, &got))) {
+        while (got && !(to->status = read_some(
+                            f, to, n, columns, width,
+                            most < capacity / width - n ? most : capacity / width - n, &got))) {
             n += got;
             if (o->keep) take_lines(f, to, size + 64);
         }

@@ -24,8 +24,8 @@ static void use(tally_fragment *f, const unsigned char *data, size_t bytes)
     tally_fragment_about(f, &info);
     const size_t rows = (size_t)info.rows, most = 1 << 10,
                  /* more than a merge can add */
-        room = length + (rows < most ? rows : 1) * 4 * 130 * sizeof(tl_state);
-    unsigned char *saved = malloc(room), *out = malloc(rows < most ? rows * 64 + 1 : 1);
+        capacity = length + (rows < most ? rows : 1) * 4 * 130 * sizeof(tl_state);
+    unsigned char *saved = malloc(capacity), *out = malloc(rows < most ? rows * 64 + 1 : 1);
     if (!saved || !out) {
         free(saved);
         free(out);
@@ -52,7 +52,7 @@ static void use(tally_fragment *f, const unsigned char *data, size_t bytes)
                status == TALLY_NO_MEMORY);
         tally_fragment_range(f, &from, &to);
         assert(status || from == start);
-        again = room;
+        again = capacity;
         assert(!tally_fragment_save(f, saved, &again));
         tally_fragment_free(other);
         assert(!tally_fragment_load(ctx, saved, again, &other));

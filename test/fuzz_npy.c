@@ -18,8 +18,8 @@ int tl_io_threads(tally *ctx);
 int tl_io_threads(tally *ctx) { return (void)ctx, 1; }
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static int64_t load(int fd, const char *format, tally_dtype dtype, unsigned char *out, int64_t room,
-                    tally_file_info *info)
+static int64_t load(int fd, const char *format, tally_dtype dtype, unsigned char *out,
+                    int64_t capacity, tally_file_info *info)
 {
     char path[32];
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
@@ -36,7 +36,7 @@ static int64_t load(int fd, const char *format, tally_dtype dtype, unsigned char
         (void)last;
     }
     while (got) {
-        if (tally_file_read(f, out + n * width, room / width - n < 7 ? room / width - n : 7,
+        if (tally_file_read(f, out + n * width, capacity / width - n < 7 ? capacity / width - n : 7,
                             &got)) {
             n = -1;
             break;

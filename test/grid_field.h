@@ -10,8 +10,8 @@ static char *x_memory, *want, *got;
 typedef struct {
     check_operator o;
     tally_view all;
-    char *x;      /* the memory of its elements, */
-    int64_t room; /* and how many there are */
+    char *x;          /* the memory of its elements, */
+    int64_t capacity; /* and how many there are */
     char what[200];
 } field;
 
@@ -36,8 +36,8 @@ static field pick(void)
     const int64_t low = (f.all.row_stride < 0 ? (rows - 1) * f.all.row_stride : 0) +
                         (f.all.stride < 0 ? (n - 1) * f.all.stride : 0);
     f.x = x_memory + check_below(17);
-    f.room = (rows + 5) * (n + 5) * step;
-    check_fill(f.x, f.o.dtype, f.room, kind);
+    f.capacity = (rows + 5) * (n + 5) * step;
+    check_fill(f.x, f.o.dtype, f.capacity, kind);
     f.all.data = rows && n ? f.x - low * f.o.bytes : f.x;
     snprintf(f.what, sizeof f.what, "%s %s rows %lld n %lld strides %lld %lld data %d", f.o.op,
              tally_dtype_name(f.o.dtype), (long long)rows, (long long)n,

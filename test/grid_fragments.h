@@ -56,7 +56,7 @@ static void same_bytes(void)
     if (!f.all.rows) return;
     const int64_t start = check_below(3) ? check_below(100) : 0, cut = check_below(f.all.n + 1),
                   row = check_below(f.all.rows);
-    check_fill(f.x, f.o.dtype, f.room, TL_DATA_PLAIN);
+    check_fill(f.x, f.o.dtype, f.capacity, TL_DATA_PLAIN);
     tally_fragment *a, *b, *c;
     tally *ctx = any(), *other = any();
     const tally_view left = part(&f, 0, cut), right = part(&f, cut, f.all.n);

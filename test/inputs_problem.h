@@ -8,11 +8,12 @@
 #include "context/operators.h"
 #include "inputs_law.h"
 
-enum { ROOM = 4 * MOST + 64, BITS = 2 * ROOM / 8 + 16 };
+enum { CAPACITY = 4 * MOST + 64, BITS = 2 * CAPACITY / 8 + 16 };
 
-static _Alignas(16) unsigned char store[2][ROOM * 8 + 16], bitmap[2][BITS];
-static _Alignas(16) unsigned char got[ROOM * 16], want[ROOM * 16], line[(MOST + 1) * 16];
-static _Alignas(8) unsigned char marks[2][ROOM / 4 + 64]; /* validity of results: got and wanted */
+static _Alignas(16) unsigned char store[2][CAPACITY * 8 + 16], bitmap[2][BITS];
+static _Alignas(16) unsigned char got[CAPACITY * 16], want[CAPACITY * 16], line[(MOST + 1) * 16];
+static _Alignas(
+    8) unsigned char marks[2][CAPACITY / 4 + 64]; /* validity of results: got and wanted */
 
 /* On a device: blocks of its memory for these arrays. */
 enum { STORE, NEXT, BITS_0, BITS_1, GOT, PLACES, BLOCKS };
@@ -76,7 +77,7 @@ static int make(problem *c)
 {
     const char *const *names = tally_operators();
     int count = 0;
-    char parameter[TL_SAMPLE_ROOM];
+    char parameter[TL_SAMPLE_BYTES];
     while (names[count]) count++;
     const char *name = strcmp(only_op, "all") ? only_op : names[check_below(count)];
     const int fixed = strcmp(only_type, "all") != 0;
@@ -98,8 +99,8 @@ static int make(problem *c)
         for (int64_t r = 0; r < rows; r++)
             c->offsets[r + 1] = c->offsets[r] + check_below(2 * n / (rows + 1) + 1);
     }
-    check_fill(store[0], a, ROOM, (tl_data)check_below(TL_DATA_KINDS));
-    check_fill(store[1], b, ROOM, (tl_data)check_below(TL_DATA_KINDS));
+    check_fill(store[0], a, CAPACITY, (tl_data)check_below(TL_DATA_KINDS));
+    check_fill(store[1], b, CAPACITY, (tl_data)check_below(TL_DATA_KINDS));
     /* NaNs with the bits of the mark are values like any other */
     for (int k = 0; k < 2 && check_below(3) == 0; k++) {
         const int64_t bytes = (int64_t)tally_dtype_size(k ? b : a), at = check_below(200) * bytes;

@@ -12,7 +12,7 @@ enum {
     MEMBERS = 4,
     GUARD = 64,
     RESULT = 16,
-    ROOM = MOST * RESULT + 2 * GUARD
+    CAPACITY = MOST * RESULT + 2 * GUARD
 };
 
 static tally *cpu;

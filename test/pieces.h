@@ -35,16 +35,16 @@ static inline void shuffle(int *order, int pieces)
    damaged is refused. */
 static inline tally_fragment *round_trip(tally *ctx, tally_fragment *f, const char *what)
 {
-    size_t bytes = 0, room;
+    size_t bytes = 0, capacity;
     tally_fragment *back = NULL, *none = NULL;
     check(!tally_fragment_save(f, NULL, &bytes) && bytes > 0, "save: length: %s", what);
     char *const buffer = malloc(bytes + 1);
-    room = bytes - 1;
-    check(tally_fragment_save(f, buffer, &room) == TALLY_INVALID && room == bytes,
+    capacity = bytes - 1;
+    check(tally_fragment_save(f, buffer, &capacity) == TALLY_INVALID && capacity == bytes,
           "save into too little room");
-    room = bytes + 1;
+    capacity = bytes + 1;
     buffer[bytes] = 0x5a;
-    check(!tally_fragment_save(f, buffer, &room) && room == bytes && buffer[bytes] == 0x5a,
+    check(!tally_fragment_save(f, buffer, &capacity) && capacity == bytes && buffer[bytes] == 0x5a,
           "save: %s", what);
     if (!check_ok(ctx, tally_fragment_load(ctx, buffer, bytes, &back), what)) exit(check_finish());
     const int64_t at = check_below((int64_t)bytes);

@@ -161,14 +161,15 @@ static void check_view(const test_case *c, int64_t rows, int64_t n, int64_t row_
                      : how == 1 ? -1
                                 : 1;
         if (to < 0) to_row = -to_row;
-        int64_t room = offsets          ? total
-                       : rows && length ? (rows - 1) * llabs(to_row) + (length - 1) * llabs(to) + 1
-                                        : 0;
-        char *start = to < 0 && room ? output + (room - 1) * size : output;
+        int64_t capacity = offsets ? total
+                           : rows && length
+                               ? (rows - 1) * llabs(to_row) + (length - 1) * llabs(to) + 1
+                               : 0;
+        char *start = to < 0 && capacity ? output + (capacity - 1) * size : output;
         if (offsets && to < 0) start = output + (total ? total - 1 : 0) * size;
         tally_view out = {start, op->out, rows, length, to_row, to, offsets};
-        memset(output, 0xa5, (size_t)(room * size + 64));
-        memset(wanted, 0xa5, (size_t)(room * size + 64));
+        memset(output, 0xa5, (size_t)(capacity * size + 64));
+        memset(wanted, 0xa5, (size_t)(capacity * size + 64));
         tally_status status = verb == 2 ? tally_window(c->ctx, c->op, &in, &out, &w)
                                         : tally_scan(c->ctx, c->op, &in, &out, &o);
         if (!check_ok(c->ctx, status, line)) continue;
@@ -185,7 +186,7 @@ static void check_view(const test_case *c, int64_t rows, int64_t n, int64_t row_
             for (int64_t i = 0; i < results; i++)
                 memcpy(at + i * to * size, one + i * size, (size_t)size);
         }
-        check_same(output, wanted, room + 64 / size, size,
+        check_same(output, wanted, capacity + 64 / size, size,
                    "%s %s (before %lld after %lld edges %d min %lld excl %d init %d out %lld,%lld)",
                    verb == 2 ? "window"
                    : verb    ? "reverse"
@@ -467,7 +468,7 @@ int main(int argc, char **argv)
             char name[64];
             tally_operator_info own, wide;
             int64_t before = check_failed;
-            char parameter[TL_SAMPLE_ROOM];
+            char parameter[TL_SAMPLE_BYTES];
             const char *suffix = tl_sample_parameter(*op, parameter);
             snprintf(name, sizeof name, "%s%s", *op, suffix);
             operator_case(name, (tally_dtype)d, argc > 2 ? (tally_dtype)d : whole);

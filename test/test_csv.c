@@ -144,13 +144,13 @@ static void ends_of_lines(void)
     refuses("v\r1\r2\rx\r", COLUMN("v"), "/t:4:1: 'x' is not a number");
     /* blocks of 4 MB a thread, read in parts: with CR alone each line has 8 bytes and the last
        byte of a block is a CR */
-    const size_t room = 9 << 20;
-    char *const big = malloc(room);
+    const size_t capacity = 9 << 20;
+    char *const big = malloc(capacity);
     static const char *const ends[] = {"\r", "\n", "\r\n"};
     for (int kind = 0; kind < 4; kind++) {
         size_t n = (size_t)sprintf(big, "k,v%s", ends[kind % 3]);
         int64_t lines = 0, got = 1, count = 0, sum = 0;
-        for (; n + 40 < room; lines++)
+        for (; n + 40 < capacity; lines++)
             n += (size_t)sprintf(big + n, "%d,1%s", 10000 + (int)check_below(90000),
                                  ends[kind < 3 ? kind : (int)check_below(3)]);
         save("t", big, n);

@@ -6,10 +6,10 @@
 #include "gpu/kernel/constants.h"
 #include "gpus.h"
 
-enum { MOST = 300001, GUARD = 64, ROOM = (MOST + 8) * 8 + 2 * GUARD, BLOCKS = 4 };
+enum { MOST = 300001, GUARD = 64, CAPACITY = (MOST + 8) * 8 + 2 * GUARD, BLOCKS = 4 };
 enum { KEYS, PLACES, VALUES, TO };
 static tl_memory block[BLOCKS];
-static char keys[ROOM], values[ROOM], got[ROOM], want[ROOM];
+static char keys[CAPACITY], values[CAPACITY], got[CAPACITY], want[CAPACITY];
 static int64_t offsets[MOST + 1];
 static tally *ctx, *cpu;
 
@@ -19,11 +19,11 @@ static char *device(int b) /* its address; of OpenCL's memory that stands for it
 }
 static void put(int b, const void *from)
 {
-    check_ok(ctx, tally_copy(ctx, device(b), from, ROOM), "to the device");
+    check_ok(ctx, tally_copy(ctx, device(b), from, CAPACITY), "to the device");
 }
 static void fetch(int b)
 {
-    check_ok(ctx, tally_copy(ctx, got, device(b), ROOM), "from the device");
+    check_ok(ctx, tally_copy(ctx, got, device(b), CAPACITY), "from the device");
 }
 
 /* How long runs are: all keys equal, all different, some length in the mean; NaNs and zeros of
@@ -74,7 +74,7 @@ static void runs(tally_dtype d, int64_t n, int64_t stride, int64_t at, run_kind 
     fill_keys(d, n, keys + first, stride * bytes, kind);
     check_ok(cpu, tally_runs(cpu, &v, offsets, &wanted), "the processors");
     put(KEYS, keys);
-    memset(want, 0x55, ROOM);
+    memset(want, 0x55, CAPACITY);
     put(PLACES, want);
     memcpy(want + 8 * shift, offsets, (size_t)(wanted + 1) * 8);
     v.data = device(KEYS) + first;
@@ -85,7 +85,7 @@ static void runs(tally_dtype d, int64_t n, int64_t stride, int64_t at, run_kind 
     if (!check_ok(ctx, tally_runs(ctx, &v, to, &found), what)) return;
     fetch(PLACES);
     check(found == wanted, "%s: %lld of %lld", what, (long long)found, (long long)wanted);
-    check_same(got, want, ROOM, 1, "%s", what);
+    check_same(got, want, CAPACITY, 1, "%s", what);
     if (n < 1000 || check_below(4)) return;
     const tally_view there = tally_segments(device(VALUES), TALLY_F32, to, wanted),
                      here = tally_segments(values, TALLY_F32, offsets, wanted);
@@ -103,8 +103,8 @@ static void takes(tally_dtype d, int64_t n, int64_t length)
     const int64_t first = at + (from < 0 ? (length - 1) * bytes : 0);
     tally_view x = {keys + first, d, 1, length, length, from, NULL},
                y = {want + at, d, 1, n, n, to, NULL};
-    check_fill(keys, TALLY_U8, ROOM, TL_DATA_BITS);
-    memset(want, 0x55, ROOM);
+    check_fill(keys, TALLY_U8, CAPACITY, TL_DATA_BITS);
+    memset(want, 0x55, CAPACITY);
     put(KEYS, keys);
     put(TO, want);
     for (int64_t i = 0; i < n; i++) offsets[i] = check_below(length);
@@ -114,21 +114,21 @@ static void takes(tally_dtype d, int64_t n, int64_t length)
     const int64_t *const order = (const int64_t *)(void *)device(PLACES);
     check_ok(ctx, tally_take(ctx, &x, order, n, &y), "take");
     fetch(TO);
-    check_same(got, want, ROOM, 1, "take of %s n=%lld", tally_dtype_name(d), (long long)n);
+    check_same(got, want, CAPACITY, 1, "take of %s n=%lld", tally_dtype_name(d), (long long)n);
     /* the first of two wrong places is named, and nothing is written */
     const int64_t wrong = check_below(n), late = wrong + check_below(n - wrong),
                   bad[] = {-1, length};
     char words[120];
     check_ok(ctx, tally_copy(ctx, device(PLACES) + 8 * late, &bad[1], 8), "to the device");
     check_ok(ctx, tally_copy(ctx, device(PLACES) + 8 * wrong, &bad[0], 8), "to the device");
-    memset(want, 0x55, ROOM);
+    memset(want, 0x55, CAPACITY);
     put(TO, want);
     snprintf(words, sizeof words, "order[%lld] is -1: must be in 0..%lld, the places of in",
              (long long)wrong, (long long)length - 1);
     check(tally_take(ctx, &x, order, n, &y) == TALLY_INVALID && !strcmp(tally_error(ctx), words),
           "'%s' not '%s'", tally_error(ctx), words);
     fetch(TO);
-    check_same(got, want, ROOM, 1, "a wrong place: something was written");
+    check_same(got, want, CAPACITY, 1, "a wrong place: something was written");
 }
 
 static void refused(tally_status status, tally_status wanted, const char *words)
@@ -202,7 +202,7 @@ static void on_device(const char *name)
     tl_gpu *gpu = tl_gpu_of(ctx->device)->gpu;
     int ready = check_ok(ctx, gpu->calls->enter(gpu, ctx), name);
     for (int b = 0; b < BLOCKS && ready; b++)
-        ready = check_ok(ctx, gpu->calls->allocate(gpu, ctx, ROOM, &block[b]), "a block");
+        ready = check_ok(ctx, gpu->calls->allocate(gpu, ctx, CAPACITY, &block[b]), "a block");
     gpu->calls->leave(gpu);
     if (!ready) return;
     /* an address that stands for a buffer is found by what owns it */

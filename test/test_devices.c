@@ -52,7 +52,7 @@ typedef struct {
 static int resolve(instance o, test_case *c)
 {
     static char name[80];
-    char parameter[TL_SAMPLE_ROOM];
+    char parameter[TL_SAMPLE_BYTES];
     snprintf(name, sizeof name, "%s%s%s", o.op, o.accumulator ? o.accumulator : "",
              tl_sample_parameter(o.op, parameter));
     c->op = name, c->dtype = o.dtype;

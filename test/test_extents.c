@@ -12,7 +12,7 @@
 
 #define P(k) ((int64_t)1 << (k))
 /* elements around the middle of memory that views may reach; elements worth computing */
-enum { ROOM = 64, WORK = 64 };
+enum { CAPACITY = 64, WORK = 64 };
 static const int64_t extents[] = {0, 1, 2, 5, P(31), P(40), P(61), P(62), INT64_MAX, -1};
 static const int64_t strides[] = {0,          1,        -1,    3,     5,         P(31),
                                   P(40),      -P(59),   P(60), P(62), INT64_MAX, INT64_MAX - 1,
@@ -30,7 +30,7 @@ static const struct kind {
 static const struct kind *now = kinds;
 
 static tally *ctx;
-static double memory[2 * ROOM], results[2 * ROOM], want[2 * ROOM];
+static double memory[2 * CAPACITY], results[2 * CAPACITY], want[2 * CAPACITY];
 static int calls, refusals;
 
 /* Where a view's elements lie: 0 somewhere else, 1 in memory, 2 nowhere: it has none. */
@@ -51,7 +51,7 @@ static int place(const tally_view *v)
         low = (a < 0 ? a : 0) + (b < 0 ? b : 0);
         high = (a > 0 ? a : 0) + (b > 0 ? b : 0);
     }
-    return low >= -ROOM / 2 && high < ROOM / 2;
+    return low >= -CAPACITY / 2 && high < CAPACITY / 2;
 }
 
 static int64_t length(const tally_view *v, int64_t r)
@@ -90,7 +90,7 @@ static void verbs(const tally_view *in, int64_t out_stride)
     const tally_window_options o = now->window;
     for (int verb = 0; verb < 3; verb++) {
         tally_view out = *in;
-        out.data = (char *)results + ROOM / 2 * size;
+        out.data = (char *)results + CAPACITY / 2 * size;
         out.stride = out_stride;
         if (!in->offsets && in->rows > 1 && in->n > 1 && in->n < P(20))
             out.row_stride = in->n * out_stride;
@@ -102,7 +102,7 @@ static void verbs(const tally_view *in, int64_t out_stride)
         /* one place read very often is a long job */
         if (elements > WORK) continue;
         /* results in memory that is not here */
-        if (verb == 0 && in->rows > ROOM / 2 && where != 0) continue;
+        if (verb == 0 && in->rows > CAPACITY / 2 && where != 0) continue;
         /* A view of elements that are somewhere else must be refused for its numbers alone, or
            not be called. */
         long double reach = ((long double)in->n - 1) * in->stride,
@@ -128,7 +128,7 @@ static void verbs(const tally_view *in, int64_t out_stride)
             tally_view x = tally_flat(dense, in->dtype, n), y = tally_flat(made, in->dtype, n);
             check(!call(verb, &x, &y, &o), "dense");
             tally_view there = out;
-            there.data = (char *)want + ROOM / 2 * size;
+            there.data = (char *)want + CAPACITY / 2 * size;
             if (verb == 0)
                 memcpy((char *)there.data + r * (int64_t)size, made, size);
             else
@@ -145,7 +145,7 @@ static void verbs(const tally_view *in, int64_t out_stride)
 
 static void rows_and_elements(tally_dtype d)
 {
-    char *middle = (char *)memory + ROOM / 2 * tally_dtype_size(d);
+    char *middle = (char *)memory + CAPACITY / 2 * tally_dtype_size(d);
     for (int r = 0; r < EXTENTS; r++)
         for (int n = 0; n < EXTENTS; n++)
             for (int a = 0; a < STRIDES; a++)
@@ -166,7 +166,7 @@ static void segments(tally_dtype d)
                                          {0, 0, 3, 5},
                                          {P(62), P(62), P(62), P(62)},
                                          {INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX}};
-    char *middle = (char *)memory + ROOM / 2 * tally_dtype_size(d);
+    char *middle = (char *)memory + CAPACITY / 2 * tally_dtype_size(d);
     for (size_t k = 0; k < sizeof offsets / sizeof *offsets; k++)
         for (int a = 0; a < STRIDES; a++)
             for (int b = 0; b < STRIDES; b += STRIDES - 1) { /* n and row_stride are ignored */

@@ -125,7 +125,7 @@ static void exact(tally *ctx)
             c.offsets[r + 1] = c.offsets[r] + check_below(2 * n / (rows + 1) + 1);
         const int64_t *const offsets = segments ? c.offsets : NULL;
         for (int i = 0; i < 2; i++)
-            check_fill(store[i], d, ROOM, (tl_data)check_below(TL_DATA_KINDS)), bits_of(i);
+            check_fill(store[i], d, CAPACITY, (tl_data)check_below(TL_DATA_KINDS)), bits_of(i);
         c.in = view(0, d, rows, n, offsets, dense, (int)check_below(2));
         c.next = view(1, d, rows, n, offsets, dense, (int)check_below(2));
         if (two) c.in.next = &c.next;

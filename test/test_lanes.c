@@ -24,7 +24,7 @@ typedef struct {
 
 static struct {
     task *tasks;
-    int64_t head, count, room;
+    int64_t head, count, capacity;
 } lanes[TL_LANES];
 static int64_t marks, last_mark[TL_EVENTS_ALL]; /* every mark has a number of its own */
 static unsigned char lane_of[MOST_EVENTS], done[MOST_EVENTS];
@@ -88,9 +88,9 @@ static void go_on(void)
 
 static task *append(int lane, kind k)
 {
-    if (lanes[lane].count == lanes[lane].room) {
-        lanes[lane].room = 2 * lanes[lane].room + 64;
-        lanes[lane].tasks = realloc(lanes[lane].tasks, (size_t)lanes[lane].room * sizeof(task));
+    if (lanes[lane].count == lanes[lane].capacity) {
+        lanes[lane].capacity = 2 * lanes[lane].capacity + 64;
+        lanes[lane].tasks = realloc(lanes[lane].tasks, (size_t)lanes[lane].capacity * sizeof(task));
         if (!lanes[lane].tasks) exit(2);
     }
     task *t = &lanes[lane].tasks[lanes[lane].count++];

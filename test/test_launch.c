@@ -33,11 +33,12 @@ static void answer_measure(const tl_arguments_measure *a)
     uint32_t *count =
         (uint32_t *)(uintptr_t)a->measured.is.memory.address + a->slot.is.i64 * MEASURED_SLOT;
     const int64_t *offsets = (const int64_t *)(uintptr_t)a->offsets.is.memory.address;
-    count[LONGS] = 2, count[DIFFERENT] = 1, count[NODES] = 5;
+    count[LONG_COUNT] = 2, count[DIFFERENT] = 1, count[NODES] = 5;
     ((int64_t *)count)[FIRST_OFFSET] = offsets[0],
               ((int64_t *)count)[LAST_OFFSET] = offsets[a->rows.is.i64];
-    if (a->said.is.kind == TL_ARG_MEMORY)
-        memcpy((void *)(uintptr_t)a->said.is.memory.address, count, MEASURED_DONE * sizeof *count);
+    if (a->reported.is.kind == TL_ARG_MEMORY)
+        memcpy((void *)(uintptr_t)a->reported.is.memory.address, count,
+               MEASURED_DONE * sizeof *count);
 }
 
 static tally_status d_launch(tl_gpu *g, tally *c, tl_program *p, const tl_kernel_start *start)
@@ -51,7 +52,8 @@ static tally_status d_launch(tl_gpu *g, tally *c, tl_program *p, const tl_kernel
     p->count += at == p->count;
     if (id == TL_KERNEL_measure) answer_measure((const tl_arguments_measure *)arguments);
     if (id == TL_KERNEL_take) /* all numbers are places */
-        *(int64_t *)(uintptr_t)((const tl_arguments_take *)arguments)->said.is.memory.address = 0;
+        *(int64_t *)(uintptr_t)((const tl_arguments_take *)arguments)->reported.is.memory.address =
+            0;
     return TALLY_OK;
 }
 static const tl_gpu_calls own = {.build = d_build, .unload = d_unload, .launch = d_launch};
@@ -155,9 +157,8 @@ static void call_all(int cuda)
     check_ok(ctx, tl_gpu_law(ctx->device, ctx, &(tl_plan){.op = op, .par = par}, x, 64, y),
              "the law");
     for (int id = 0; id < TL_KERNELS; id++)
-        check(launches[id] > 0 ||
-                  (!cuda && (id == TL_KERNEL_once || id == TL_KERNEL_scan_once ||
-                             id == TL_KERNEL_scan_down)),
+        check(launches[id] > 0 || (!cuda && (id == TL_KERNEL_once || id == TL_KERNEL_scan_once ||
+                                             id == TL_KERNEL_scan_down)),
               "kernel %s was not launched as on %s", tl_gpu_kernels[id].name,
               cuda ? "CUDA" : "OpenCL");
     close_none(ctx, cpu);
@@ -171,7 +172,8 @@ static void check_refused(tally *ctx, const tl_arguments_nodes *a, int count, co
     const tl_built program = {.program = &none};
     const tl_launch l = {tl_gpu_of(ctx->device), ctx, &program};
     const int64_t before = launches[TL_KERNEL_nodes];
-    check(tl_go(&l, TL_KERNEL_nodes, 1, TL_GROUPS, (const tl_argument *)a, count) == TALLY_INVALID &&
+    check(tl_go(&l, TL_KERNEL_nodes, 1, TL_GROUPS, (const tl_argument *)a, count) ==
+                  TALLY_INVALID &&
               !strcmp(tally_error(ctx), says),
           "said '%s' instead of '%s'", tally_error(ctx), says);
     check(launches[TL_KERNEL_nodes] == before, "it was launched all the same");
@@ -191,7 +193,8 @@ static void check_wrong(void)
                      .nodes = tl_memory_of(&some), .level = tl_i64(2), .jobs = tl_i64(1));
     tl_program none = {.count = 0};
     const tl_launch l = {tl_gpu_of(ctx->device), ctx, &(tl_built){.program = &none}};
-    check_ok(ctx, tl_go(&l, TL_KERNEL_nodes, 1, TL_GROUPS, (const tl_argument *)&right, all), "nodes");
+    check_ok(ctx, tl_go(&l, TL_KERNEL_nodes, 1, TL_GROUPS, (const tl_argument *)&right, all),
+             "nodes");
     tl_arguments_nodes a = right;
     a.level = (tl_i64_argument){0};
     check_refused(ctx, &a, all, "kernel nodes: argument 21, level, is nothing: must be an i64");
@@ -204,7 +207,8 @@ static void check_wrong(void)
     a = right;
     a.nodes = tl_memory_of(&(tl_memory){0});
     check_refused(ctx, &a, all, "kernel nodes: argument 20, nodes, is no memory");
-    check_refused(ctx, &right, all - 1, "kernel nodes: argument 22, jobs, is nothing: must be an i64");
+    check_refused(ctx, &right, all - 1,
+                  "kernel nodes: argument 22, jobs, is nothing: must be an i64");
     check_refused(ctx, &right, all + 1, "kernel nodes: 23 arguments: must be 22");
     close_none(ctx, cpu);
 }

@@ -175,9 +175,9 @@ static void check_device(const char *device)
 
 int main(void)
 {
-    const size_t room = (size_t)MOST * RESULT_MOST * 2;
+    const size_t capacity = (size_t)MOST * RESULT_MOST * 2;
     check_start();
-    x = malloc((size_t)MOST * 8 + GUARD), got = malloc(room), want = malloc(room);
+    x = malloc((size_t)MOST * 8 + GUARD), got = malloc(capacity), want = malloc(capacity);
     if (!x || !got || !want) return 2;
     check_ok(NULL, tally_open(&cpu, "cpu"), "cpu");
     for_each_gpu(NULL, check_device);

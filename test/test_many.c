@@ -3,7 +3,7 @@
  * POCL_DEVICES names): the bits of the processors, by memcmp, whatever the number of devices and
  * wherever a sequence is cut; device strings; a member whose calls fail one after the other.
  * Skipped without two devices of a kind. */
-#include "many_near.h"
+#include "many_local.h"
 
 /* ---- host arrays ---- */
 
@@ -149,7 +149,7 @@ static void check_parts_case(void)
             const char *wanted = want + made * o.result, *y = hosted + GUARD;
             if (k != host || verb == 2) {
                 const int here = verb == 1 && in_place;
-                static char read[ROOM];
+                static char read[CAPACITY];
                 get(k, here ? &in[k] : &out[k], read,
                     (size_t)(lengths[k] * o.result + (here ? shift : 2 * GUARD)));
                 y = read + (here ? shift : GUARD);
@@ -229,7 +229,7 @@ static void open_places(void)
 {
     for (int k = 0; k < members; k++) {
         open_place(k, &in[k], MOST * 8 + 2 * GUARD);
-        open_place(k, &out[k], ROOM);
+        open_place(k, &out[k], CAPACITY);
     }
 }
 static void close_places(void)
@@ -403,7 +403,7 @@ static void check_members(const char *kind, int count, int last)
         live_blocks = live_locked = live_programs = 0;
         tl_gpu_device *d = device;
         for (int i = 0; i < TL_GPU_POOL; i++) live_blocks += d->pool[i].bytes > 0;
-        live_blocks += (d->board.memory.bytes > 0) + (d->measured.slots.bytes > 0);
+        live_blocks += (d->status_table.memory.bytes > 0) + (d->measured.slots.bytes > 0);
         for (int verb = 0; verb < 4; verb++) check_failures(verb);
         check_field_failures(0), check_field_failures(count - 1);
         d->gpu->calls = real;
@@ -451,8 +451,8 @@ int main(void)
     setenv("POCL_DEVICES", "pthread pthread pthread", 0);
     setenv("POCL_MAX_PTHREAD_COUNT", "1", 0);
     x = calloc(MOST + 64, 8);
-    want = calloc(1, ROOM);
-    got = calloc(1, ROOM);
+    want = calloc(1, CAPACITY);
+    got = calloc(1, CAPACITY);
     cpu = check_open(2, NULL);
     check_kind("cuda");
     check_kind("opencl");

@@ -27,7 +27,7 @@ static tally_status note(const tally *where, tally_status status)
     return status;
 }
 
-static void *room(int64_t bytes)
+static void *reserve(int64_t bytes)
 {
     void *p = out + results;
     results += (bytes + 15) & ~(int64_t)15;
@@ -45,7 +45,7 @@ static tally_status s_open(void)
 
 static tally_status reduce(const char *op, tally_view in)
 {
-    return note(ctx, tally_reduce(ctx, op, &in, room(in.rows * 16)));
+    return note(ctx, tally_reduce(ctx, op, &in, reserve(in.rows * 16)));
 }
 
 static tally_status s_reduce(void)
@@ -68,8 +68,8 @@ static tally_status scan(const char *op, tally_view in, int exclusive, int rever
     tally_view to = in;
     tally_operator(NULL, op, in.dtype, &info);
     to.dtype = info.output;
-    to.data = room((in.offsets ? in.offsets[in.rows] : in.rows * in.n) *
-                   (int64_t)tally_dtype_size(info.output) * info.lanes);
+    to.data = reserve((in.offsets ? in.offsets[in.rows] : in.rows * in.n) *
+                      (int64_t)tally_dtype_size(info.output) * info.lanes);
     return note(ctx, tally_scan(ctx, op, &in, &to, &o));
 }
 
@@ -93,7 +93,7 @@ static tally_status window(const char *op, tally_view in, int64_t before, int64_
     tally_view to = in;
     tally_operator(NULL, op, in.dtype, &info);
     to.dtype = info.output;
-    to.data = room(in.rows * in.n * (int64_t)tally_dtype_size(info.output));
+    to.data = reserve(in.rows * in.n * (int64_t)tally_dtype_size(info.output));
     return note(ctx, tally_window(ctx, op, &in, &to, &o));
 }
 
@@ -114,7 +114,7 @@ static tally_status s_window(void)
 static tally_status stream(tally_stream *s, int is_window)
 {
     int64_t made = 0, total = 0;
-    char *to = room(16 * 7000);
+    char *to = reserve(16 * 7000);
     tally_status status = TALLY_OK;
     for (int64_t at = 0; at < 7000 && !status; at += 1000, total += made)
         status = note(ctx, tally_stream_push(s, x + at, 1000, to + total * 4, &made));
@@ -159,7 +159,7 @@ static tally_status s_fragment(void)
     if (!status) status = note(ctx, tally_fragment_save(first, bytes, &length));
     if (!status) status = note(ctx, tally_fragment_load(ctx, bytes, length, &loaded));
     if (!status) status = note(ctx, tally_fragment_merge(middle, loaded));
-    if (!status) status = note(ctx, tally_fragment_result(middle, room(4)));
+    if (!status) status = note(ctx, tally_fragment_result(middle, reserve(4)));
     tally_fragment_free(first);
     tally_fragment_free(middle);
     tally_fragment_free(last);
@@ -183,7 +183,7 @@ static tally_status rows(tally_stream *s, float *to)
         check_ok(ctx, tally_stream_push_view(s, &in, to ? &made : NULL), "a push again");
         atomic_store(&fail_at, hit);
     }
-    if (!status) status = note(ctx, tally_stream_finish(s, to ? NULL : room(CELLS * 4), NULL));
+    if (!status) status = note(ctx, tally_stream_finish(s, to ? NULL : reserve(CELLS * 4), NULL));
     tally_stream_close(s);
     return status;
 }
@@ -259,13 +259,13 @@ static tally_status s_rows(void)
     if (!status) status = rows(s, NULL);
     if (!status &&
         !(status = note(ctx, tally_stream_scan_rows(ctx, "sum", TALLY_F32, CELLS, NULL, &s))))
-        status = rows(s, room(N * 4));
+        status = rows(s, reserve(N * 4));
     if (!status) status = note(ctx, tally_fragment_of_view(ctx, "sum", &a, 0, &first));
     if (!status) status = note(ctx, tally_fragment_of_view(ctx, "sum", &b, 13, &last));
     if (!status) status = note(ctx, tally_fragment_save(last, bytes, &length));
     if (!status) status = note(ctx, tally_fragment_load(ctx, bytes, length, &loaded));
     if (!status) status = note(ctx, tally_fragment_merge(loaded, first));
-    float *const all = room(CELLS * 4);
+    float *const all = reserve(CELLS * 4);
     if (!status) status = note(ctx, tally_fragment_result(loaded, all));
     if (!status) status = resumed(first, &b, all);
     tally_fragment_free(first);
@@ -284,7 +284,7 @@ static tally_status file(const char *path)
 {
     tally_file *f = NULL;
     int64_t shape[] = {3000}, got = 0, total = 0;
-    float *to = room(4 * 3001);
+    float *to = reserve(4 * 3001);
     tally_file_options o = {.dtype = TALLY_F32};
     tally_status status = note(ctx, tally_file_create(ctx, path, NULL, TALLY_F32, 1, shape, 0, &f));
     if (!status) {
@@ -329,10 +329,10 @@ static tally_status s_keys(void)
     enum { ROWS = 50000 };
     static int32_t codes[ROWS];
     for (int i = 0; i < ROWS; i++) codes[i] = i * 7 % 100;
-    int64_t *order = room(ROWS * 8), *offsets = room(101 * 8), runs;
+    int64_t *order = reserve(ROWS * 8), *offsets = reserve(101 * 8), runs;
     const tally_view keys = tally_flat(codes, TALLY_I32, ROWS), in = tally_flat(x, TALLY_F32, ROWS);
     tally_status status = note(ctx, tally_groups(ctx, &keys, 100, order, offsets));
-    tally_view out_ = tally_flat(room(ROWS * 4), TALLY_F32, ROWS);
+    tally_view out_ = tally_flat(reserve(ROWS * 4), TALLY_F32, ROWS);
     if (!status) status = note(ctx, tally_take(ctx, &in, order, ROWS, &out_));
     if (!status) status = note(ctx, tally_runs(ctx, &keys, NULL, &runs));
     if (!status)
@@ -345,8 +345,8 @@ static tally_status s_by(void)
 {
     tally_file *f = NULL;
     int64_t shape[] = {1500, 2}, got = 0, total = 0;
-    float *to = room(4 * 1500);
-    int32_t *codes = room(4 * 1500);
+    float *to = reserve(4 * 1500);
+    int32_t *codes = reserve(4 * 1500);
     const tally_file_options o = {.dtype = TALLY_F32, .by = "2,1", .column = "1", .header = -1};
     tally_status status =
         note(ctx, tally_file_create(ctx, "by.csv", NULL, TALLY_F32, 2, shape, 0, &f));
@@ -371,9 +371,9 @@ static tally_status s_times(void)
 {
     tally_file *f = NULL;
     int64_t shape[] = {1500, 2}, got = 0, total = 0;
-    float *const lines = room(8 * 1500);
-    int32_t *const codes = room(4 * 1500);
-    tally_line_time *const times = room(16 * 1500);
+    float *const lines = reserve(8 * 1500);
+    int32_t *const codes = reserve(4 * 1500);
+    tally_line_time *const times = reserve(16 * 1500);
     tally_dtype dtype;
     const tally_file_options o = {
         .by = "2,1", .by_time = 1, .column = "1", .dtype = TALLY_F32, .header = -1};

@@ -5,14 +5,14 @@
  * other kernels take. */
 #include "matrix.h"
 
-enum { ROOM = 40000, LONG = (4 << 20) + 5000, MARGIN = 64 };
+enum { CAPACITY = 40000, LONG = (4 << 20) + 5000, MARGIN = 64 };
 static const tally_dtype types[] = {TALLY_I8,  TALLY_U8,  TALLY_I16,
                                     TALLY_U16, TALLY_F16, TALLY_BF16};
 static const char *const names[] = {"max", "min", "nanmax", "nanmin"};
-/* y and want hold ROOM elements and the margin behind them that no result may change; y may
+/* y and want hold CAPACITY elements and the margin behind them that no result may change; y may
    begin later (place). */
-static _Alignas(64) char x[ROOM * 2], y[ROOM * 2 + 4 * MARGIN], want[ROOM * 2 + 4 * MARGIN],
-    prefixes[(ROOM + 1) * 2];
+static _Alignas(64) char x[CAPACITY * 2], y[CAPACITY * 2 + 4 * MARGIN],
+    want[CAPACITY * 2 + 4 * MARGIN], prefixes[(CAPACITY + 1) * 2];
 
 typedef struct {
     tally *ctx;
@@ -77,9 +77,9 @@ static void check_view(const one *c, const char *what, tally_view in, const int6
 
 static void many(const one *c, int64_t n)
 {
-    static int64_t begin[ROOM], offsets[ROOM];
+    static int64_t begin[CAPACITY], offsets[CAPACITY];
     const int64_t gap = check_below(2) ? 0 : check_below(3), pitch = n + gap,
-                  most = ROOM / 2 / pitch, rows = 2 + check_below(most < 140 ? most - 1 : 139);
+                  most = CAPACITY / 2 / pitch, rows = 2 + check_below(most < 140 ? most - 1 : 139);
     tally_view in = tally_rows(x, c->d, rows, n);
     in.row_stride = pitch;
     for (int64_t r = 0; r < rows; r++) begin[r] = r * pitch;
@@ -95,8 +95,8 @@ static void many(const one *c, int64_t n)
         begin[r] = offsets[r];
         offsets[r + 1] = offsets[r] + check_below(n + 2);
     }
-    if (offsets[rows] < ROOM / 2)
-        check_view(c, "segments", tally_segments(x, c->d, offsets, rows), begin, ROOM / 2);
+    if (offsets[rows] < CAPACITY / 2)
+        check_view(c, "segments", tally_segments(x, c->d, offsets, rows), begin, CAPACITY / 2);
 }
 
 static void windows(const one *c, int64_t w)
@@ -138,8 +138,8 @@ static void windows(const one *c, int64_t w)
 /* Columns: each beside the windows of its own copy, which are tested above. */
 static void column_windows(const one *c, int64_t w)
 {
-    static char column[ROOM * 2], result[ROOM * 2];
-    const int64_t b = c->bytes, n = w + check_below(3 * w + 20), most = ROOM / n,
+    static char column[CAPACITY * 2], result[CAPACITY * 2];
+    const int64_t b = c->bytes, n = w + check_below(3 * w + 20), most = CAPACITY / n,
                   width = 2 + check_below(most < 200 ? most - 1 : 199), before = check_below(w);
     const tally_window_options o = {.before = before,
                                     .after = w - 1 - before,
@@ -214,7 +214,7 @@ int main(void)
                 c.name = names[(first + k) % 4], c.d = types[t],
                 c.bytes = (int64_t)tally_dtype_size(c.d);
                 if (!check_ok(c.ctx, tl_resolve(c.ctx, c.name, c.d, &c.op, &c.p), c.name)) continue;
-                check_fill(x, c.d, ROOM, check_below(2) ? TL_DATA_HOSTILE : TL_DATA_PLAIN);
+                check_fill(x, c.d, CAPACITY, check_below(2) ? TL_DATA_HOSTILE : TL_DATA_PLAIN);
                 for (int64_t n = 1; n < 40; n += 1 + check_below(2)) many(&c, n);
                 for (int64_t n = 40; n < 400; n += 1 + check_below(200)) many(&c, n);
                 for (int64_t w = 1; w < 1500; w += 1 + check_below(w + 3)) windows(&c, w);

@@ -101,14 +101,25 @@ static void try_one(const char *op, tally_dtype dtype, const char *shape, const 
     enum { OTHERS = 14 };
 #define EMBEDDED_SHAPE(name) name,
     static const char *const shapes[] = {
-        "law",       "prepare",     "reduce_two",      "scan_two",        "window_two",     "reduce_bits",
-        "scan_bits", "window_bits", "exact",           "keys",            "window_flat_two", "window_cut_bits",
-        "scan_small_two", "scan_small_bits",
+        "law",
+        "prepare",
+        "reduce_two",
+        "scan_two",
+        "window_two",
+        "reduce_bits",
+        "scan_bits",
+        "window_bits",
+        "exact",
+        "keys",
+        "window_flat_two",
+        "window_cut_bits",
+        "scan_small_two",
+        "scan_small_bits",
 #include "gpu/cuda/common.def"
     };
     const tl_scalar *scalar;
     tl_par par;
-    char name[64], parameter[TL_SAMPLE_ROOM];
+    char name[64], parameter[TL_SAMPLE_BYTES];
     const int marked = !strncmp(op, "marked ", 7); /* a nan form that leaves out the mark */
     if (marked) op += 7;
     snprintf(name, sizeof name, "%s%s", op, tl_sample_parameter(op, parameter));

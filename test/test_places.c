@@ -8,7 +8,7 @@
 enum {
     CELLS = 851,
     BYTES = CELLS * 4,
-    ROOM = 2 * CELLS * 8,
+    CAPACITY = 2 * CELLS * 8,
     PART = 9,
     X = 1,
     NEXT = 2,
@@ -17,7 +17,7 @@ enum {
 };
 
 static tally *ctx;
-static char host[3 * BYTES], got[ROOM + 8], blank[ROOM];
+static char host[3 * BYTES], got[CAPACITY + 8], blank[CAPACITY];
 
 /* Where the elements, second inputs, bits and results of a case are: of the device or of the
    host. */
@@ -121,7 +121,7 @@ static void check_places(char *px, char *py)
         int pairs;
     } cases[] = {{"sum", 37, 0}, {"mean", 1, 0}, {"corr", 37, 1}, {"dot", 1, 1}, {"last", 23, 0}};
     static const int places[] = {X | OUT, X | NEXT | VALID | OUT, VALID, X, OUT, NEXT | OUT};
-    static char kept[ROOM], made[ROOM];
+    static char kept[CAPACITY], made[CAPACITY];
     check_ok(ctx, tally_copy(ctx, px + 4, host, 2 * BYTES), "copy");
     check_ok(ctx, tally_copy(ctx, px + 5 + 2 * BYTES, host + 2 * BYTES, CELLS), "copy");
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
@@ -141,16 +141,16 @@ static void check_places(char *px, char *py)
                 p.valid_bits = at & VALID ? px + 5 + 2 * BYTES : host + 2 * BYTES;
                 p.to = at & OUT ? py + 3 : got + 3;
                 memset(got, 0x5a, sizeof got);
-                check_ok(ctx, tally_copy(ctx, p.to, blank, ROOM), "copy");
+                check_ok(ctx, tally_copy(ctx, p.to, blank, CAPACITY), "copy");
                 if (what < 6)
                     stream(&p, what >> 1);
                 else if (what < 8)
                     fragments(&p);
                 else
                     bits_of_results(&p);
-                check_ok(ctx, tally_copy(ctx, k < 0 ? kept : made, p.to, ROOM), "copy");
+                check_ok(ctx, tally_copy(ctx, k < 0 ? kept : made, p.to, CAPACITY), "copy");
                 if (k >= 0)
-                    check_same(made, kept, ROOM, 1, "%s of %lld rows, call %d, places %d", p.op,
+                    check_same(made, kept, CAPACITY, 1, "%s of %lld rows, call %d, places %d", p.op,
                                (long long)p.rows, what, at);
             }
         }
@@ -187,7 +187,7 @@ static void each(const char *name)
 {
     if (!check_ok(NULL, tally_open(&ctx, name), name)) return;
     const memory m = memory_of(ctx);
-    char *const px = memory_new(&m, sizeof host + 64), *const py = memory_new(&m, ROOM + 64);
+    char *const px = memory_new(&m, sizeof host + 64), *const py = memory_new(&m, CAPACITY + 64);
     check_places(px, py);
     check_exact(px);
     tally_close(ctx);

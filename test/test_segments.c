@@ -62,7 +62,7 @@ static int64_t heavy(int64_t r) { return r == 40 ? 600000 : r % 100 == 3 ? any(3
 static int64_t alike(int64_t r) { return (void)r, 256; }
 static int64_t eights(int64_t r) { return (void)r, 8; }
 static int64_t nearly(int64_t r) { return r == 99 ? 257 : 256; }
-static int64_t longs(int64_t r) { return 1024 + r % 3; }
+static int64_t long_count(int64_t r) { return 1024 + r % 3; }
 static int64_t small(int64_t r) { return (void)r, any(31); }
 static int64_t crowd(int64_t r) { return r == 77777 ? 5000 : any(3); }
 static int64_t chunks(int64_t r) { return r % 97 == 5 ? 8190 + any(900) : any(2800); }
@@ -80,7 +80,7 @@ static const struct {
                {"heavy", heavy, 300},
                {"alike", alike, 300},
                {"nearly alike", nearly, 300},
-               {"longs", longs, 300},
+               {"longs", long_count, 300},
                {"one", middle, 1},
                {"none", none, 65},
                {"small", small, 60000},
@@ -91,14 +91,14 @@ static const struct {
                {"rows", rows, 680}};
 enum { LAYOUTS = sizeof layouts / sizeof *layouts };
 
-/* Offsets of a layout from `first` on that fit `room` elements; their number of rows. */
-static int64_t lay(int which, int64_t first, int64_t room)
+/* Offsets of a layout from `first` on that fit `capacity` elements; their number of rows. */
+static int64_t lay(int which, int64_t first, int64_t capacity)
 {
     int64_t rows = 0, at = first;
     offsets[0] = at;
     while (rows < layouts[which].rows) {
         int64_t n = layouts[which].length(rows);
-        if (at + n > room) break;
+        if (at + n > capacity) break;
         offsets[++rows] = at += n;
     }
     return rows;

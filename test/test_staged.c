@@ -6,20 +6,21 @@
 #include "gpu/work.h"
 #include "gpus.h"
 
-enum { ROOM = 1 << 16, MOST = 1500, BLOCKS = 8 };
+enum { CAPACITY = 1 << 16, MOST = 1500, BLOCKS = 8 };
 static tally *ctx, *cpu;
 static tl_memory block[BLOCKS];
-static char host[BLOCKS][ROOM], before[BLOCKS][ROOM], got[ROOM];
+static char host[BLOCKS][CAPACITY], before[BLOCKS][CAPACITY], got[CAPACITY];
 static int used, on_device[BLOCKS]; /* of a case */
 
 /* A block of a case, with what it has before the call. */
-static char *room(void) { return host[used++]; }
+static char *next_block(void) { return host[used++]; }
 /* The same bytes for the device's context: in its memory or in `before`. */
 static void *place(const void *p)
 {
     if (!p) return NULL;
-    const int64_t at = (const char *)p - host[0], b = at / ROOM;
-    return on_device[b] ? (char *)(uintptr_t)block[b].address + at % ROOM : before[b] + at % ROOM;
+    const int64_t at = (const char *)p - host[0], b = at / CAPACITY;
+    return on_device[b] ? (char *)(uintptr_t)block[b].address + at % CAPACITY
+                        : before[b] + at % CAPACITY;
 }
 static tally_view placed(const tally_view *v, tally_view *next)
 {
@@ -37,10 +38,10 @@ static tally_view placed(const tally_view *v, tally_view *next)
 static void spread(void)
 {
     for (int b = 0; b < used; b++) {
-        memcpy(before[b], host[b], ROOM);
+        memcpy(before[b], host[b], CAPACITY);
         on_device[b] = check_below(4) != 0;
         if (on_device[b])
-            check_ok(ctx, tally_copy(ctx, (void *)(uintptr_t)block[b].address, host[b], ROOM),
+            check_ok(ctx, tally_copy(ctx, (void *)(uintptr_t)block[b].address, host[b], CAPACITY),
                      "to the device");
     }
 }
@@ -51,10 +52,10 @@ static void compare(tally_status wanted, tally_status status, const char *what)
         return;
     for (int b = 0; b < used; b++) {
         if (on_device[b])
-            check_ok(ctx, tally_copy(ctx, got, (void *)(uintptr_t)block[b].address, ROOM),
+            check_ok(ctx, tally_copy(ctx, got, (void *)(uintptr_t)block[b].address, CAPACITY),
                      "from the device");
-        check_same(on_device[b] ? got : before[b], host[b], ROOM, 1, "%s, array %d of the %s", what,
-                   b, on_device[b] ? "device" : "host");
+        check_same(on_device[b] ? got : before[b], host[b], CAPACITY, 1, "%s, array %d of the %s",
+                   what, b, on_device[b] ? "device" : "host");
     }
 }
 
@@ -62,9 +63,9 @@ static void compare(tally_status wanted, tally_status status, const char *what)
 
 static char *elements(tally_dtype d, int64_t shift)
 {
-    char *const p = room();
-    check_fill(p, TALLY_U8, ROOM, TL_DATA_BITS);
-    check_fill(p + shift, d, (ROOM - shift) / (int64_t)tally_dtype_size(d), TL_DATA_PLAIN);
+    char *const p = next_block();
+    check_fill(p, TALLY_U8, CAPACITY, TL_DATA_BITS);
+    check_fill(p + shift, d, (CAPACITY - shift) / (int64_t)tally_dtype_size(d), TL_DATA_PLAIN);
     return p + shift;
 }
 static int64_t shift_of(tally_dtype d) { return check_below(4) * (int64_t)tally_dtype_size(d); }
@@ -76,7 +77,7 @@ static tally_view view(tally_dtype d, int segments)
     tally_view v = {elements(d, shift_of(d)),    d,      rows, n,
                     n * stride + check_below(3), stride, NULL};
     if (!segments) return v;
-    int64_t *const offsets = (int64_t *)(void *)room();
+    int64_t *const offsets = (int64_t *)(void *)next_block();
     offsets[0] = check_below(5);
     for (int64_t r = 0; r < rows; r++) offsets[r + 1] = offsets[r] + check_below(n);
     v.offsets = offsets;
@@ -94,7 +95,7 @@ static tally_view like(const tally_view *v, tally_dtype d)
 }
 static int64_t *numbers(int64_t count, int64_t below, int ascending)
 {
-    int64_t *const p = (int64_t *)(void *)room();
+    int64_t *const p = (int64_t *)(void *)next_block();
     for (int64_t i = 0, last = 0; i < count; i++)
         p[i] = ascending ? (last += check_below(3)) : check_below(below);
     return p;
@@ -244,7 +245,7 @@ static void on_gpu(const char *name)
     tl_gpu *gpu = tl_gpu_of(ctx->device)->gpu;
     int ready = check_ok(ctx, gpu->calls->enter(gpu, ctx), name);
     for (int b = 0; b < BLOCKS && ready; b++)
-        ready = check_ok(ctx, gpu->calls->allocate(gpu, ctx, ROOM, &block[b]), "a block");
+        ready = check_ok(ctx, gpu->calls->allocate(gpu, ctx, CAPACITY, &block[b]), "a block");
     gpu->calls->leave(gpu);
     for (int i = 0; i < (check_quick ? 3 : 12) && ready; i++) one_round();
     check_ok(ctx, gpu->calls->enter(gpu, ctx), name);

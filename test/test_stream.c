@@ -44,28 +44,28 @@ static int64_t pump(const flow *f, tally_stream *s, char *out, int64_t typical, 
     int64_t made = 0, produced = 0, size = f->o.result;
     for (int64_t at = 0, m; at < f->n; at += m) {
         m = chunk(f->n - at, typical);
-        int64_t room = tally_stream_room(s, m);
+        int64_t capacity = tally_stream_room(s, m);
         char *to = in_place ? f->x + at * f->o.bytes : out + made * size;
-        if (!in_place) memset(to, 0x5a, (size_t)(room * size + GUARD));
+        if (!in_place) memset(to, 0x5a, (size_t)(capacity * size + GUARD));
         produced = -1;
         tally_status status = tally_stream_push(s, f->x + at * f->o.bytes, m, to, &produced);
         if (!check(!status, "push: %s: %s", f->what, tally_error(f->ctx))) return -1;
-        check(produced >= 0 && produced <= room, "%lld results, room for %lld: %s",
-              (long long)produced, (long long)room, f->what);
+        check(produced >= 0 && produced <= capacity, "%lld results, room for %lld: %s",
+              (long long)produced, (long long)capacity, f->what);
         int clean = 1;
         for (int i = 0; i < GUARD && !in_place; i++) clean &= to[produced * size + i] == 0x5a;
         check(clean, "a push wrote behind its results: %s", f->what);
         made += produced;
     }
-    int64_t room = tally_stream_room(s, -1);
-    memset(out + made * size, 0x5a, (size_t)(room * size + GUARD));
+    int64_t capacity = tally_stream_room(s, -1);
+    memset(out + made * size, 0x5a, (size_t)(capacity * size + GUARD));
     check(!tally_stream_finish(s, out + made * size, &produced), "finish: %s: %s", f->what,
           tally_error(f->ctx));
-    check(produced <= room && produced >= 0, "%lld last results, room for %lld: %s",
-          (long long)produced, (long long)room, f->what);
+    check(produced <= capacity && produced >= 0, "%lld last results, room for %lld: %s",
+          (long long)produced, (long long)capacity, f->what);
     made += produced;
-    for (int i = 0; i < GUARD; i++) room |= out[made * size + i] != 0x5a ? -1 : 0;
-    check(room >= 0, "finish wrote behind its results: %s", f->what);
+    for (int i = 0; i < GUARD; i++) capacity |= out[made * size + i] != 0x5a ? -1 : 0;
+    check(capacity >= 0, "finish wrote behind its results: %s", f->what);
     check(tally_stream_push(s, f->x, 1, out, NULL) == TALLY_INVALID &&
               tally_stream_finish(s, out, NULL) == TALLY_INVALID,
           "a finished stream took more: %s", f->what);

@@ -216,8 +216,8 @@ static void tables(void)
 /* Blocks that end inside a line: in a comment behind blanks, and in a row of many quoted cells. */
 static void long_lines(void)
 {
-    const size_t room = 7 << 20;
-    char *const big = malloc(room);
+    const size_t capacity = 7 << 20;
+    char *const big = malloc(capacity);
     const tally_file_options none = {0}, first = {.format = "csv", .column = "1", .header = -1};
     for (int kind = 0; kind < 3; kind++) {
         size_t n = (size_t)sprintf(big, "1 2\n");
@@ -225,9 +225,9 @@ static void long_lines(void)
         memset(big + n, ' ', blanks);
         n += blanks;
         big[n++] = '#';
-        memset(big + n, 'x', room - n - 16);
+        memset(big + n, 'x', capacity - n - 16);
         if (kind == 2) big[n] = ' ';
-        n = room - 16;
+        n = capacity - 16;
         n += (size_t)sprintf(big + n, "\n3 4\n");
         save("comment", big, n);
         for (threads = 1; threads <= 3; threads++) {
@@ -253,12 +253,12 @@ static void big_texts(void)
     const tally_file_options none = {0};
     /* The first bad cell of a big file, wherever the threads cut it; every value before it is
        delivered. */
-    const size_t room = 6 << 20;
-    char *const big = malloc(room);
+    const size_t capacity = 6 << 20;
+    char *const big = malloc(capacity);
     size_t n = 0;
     int64_t lines = 0;
-    for (; n + 64 < room; lines++)
-        n += (size_t)snprintf(big + n, room - n, "%lld.%02d\n", (long long)lines,
+    for (; n + 64 < capacity; lines++)
+        n += (size_t)snprintf(big + n, capacity - n, "%lld.%02d\n", (long long)lines,
                               (int)(lines % 100));
     for (int i = 0; i < 6; i++) {
         size_t at = (size_t)check_below((int64_t)n - 8), line = 1, col = 1;
@@ -294,8 +294,8 @@ static void big_texts(void)
     memcpy(big + 40, "\n# ", 3);
     save("long", big, n);
     int64_t sums[2] = {0};
-    for (size_t k = n = 0; n + 64 < room; k++)
-        n += (size_t)snprintf(big + n, room - n, "\"a,\n\"\"%zu\"\"\",%zu,z\n", k, k);
+    for (size_t k = n = 0; n + 64 < capacity; k++)
+        n += (size_t)snprintf(big + n, capacity - n, "\"a,\n\"\"%zu\"\"\",%zu,z\n", k, k);
     save("quoted.csv", big, n);
     const tally_file_options two = {.column = "2"};
     for (threads = 1; threads <= 4; threads++) {

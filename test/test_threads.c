@@ -48,7 +48,7 @@ typedef struct {
     int failures;
 } work;
 
-static void *room(work *w, int64_t bytes)
+static void *reserve(work *w, int64_t bytes)
 {
     char *p = w->at;
     w->at += bytes;
@@ -84,7 +84,7 @@ static void shapes(work *w)
         for (int verb = 0; verb < 4; verb++) {
             char *from = w->at;
             tally_view in = *views[v], out = in;
-            out.data = room(w, (verb ? N : in.rows) * (int64_t)sizeof(double));
+            out.data = reserve(w, (verb ? N : in.rows) * (int64_t)sizeof(double));
             const char *op = verb == 3 ? "nanmean" : v == 2 ? "var" : "sum";
             tally_status status = verb == 0   ? tally_reduce(w->ctx, op, &in, out.data)
                                   : verb == 1 ? tally_scan(w->ctx, op, &in, &out, NULL)
@@ -99,7 +99,7 @@ static void shapes(work *w)
     char *from = w->at;
     if (!tally_stream_scan(w->ctx, "sum", TALLY_F64, NULL, &s)) {
         int64_t made;
-        double *y = room(w, N * (int64_t)sizeof *y);
+        double *y = reserve(w, N * (int64_t)sizeof *y);
         tally_status status = tally_stream_push(s, x, N / 3, y, &made);
         if (!status) status = tally_stream_push(s, x + N / 3, N - N / 3, y + N / 3, &made);
         done(w, status, "stream", from);
@@ -118,7 +118,7 @@ static void files(work *w)
         tally_file *f;
         tally_file_options o = {.format = formats[k], .dtype = TALLY_F64};
         char *from = w->at;
-        double *y = room(w, N * (int64_t)sizeof *y);
+        double *y = reserve(w, N * (int64_t)sizeof *y);
         snprintf(path, sizeof path, "threads-%d.%s", (int)gettid(), formats[k]);
         tally_status status =
             tally_file_create(w->ctx, path, formats[k], TALLY_F64, 1, &shape, 0, &f);
@@ -250,8 +250,8 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
 
 /* ---- cases: each runs in a process of its own and returns its failures ---- */
 
-/* In a child: the calls are right, on one thread, and the last context, which the parent opened, can
- * be closed. */
+/* In a child: the calls are right, on one thread, and the last context, which the parent opened,
+ * can be closed. */
 static int child_works(tally *last)
 {
     alarm(PATIENCE);

@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TEXT_ROOM = 20000 };
+enum { TEXT_BYTES = 20000 };
 static const char *const examples[][3] = {{"descent", "f32", "i16"}, {"trend", "f64", "bf16"},
                                           {"brackets", "i8", "i32"}, {"streak", "f32", "u16"},
                                           {"squares", "f16", "i64"}, {"told", "f32", "f64"}};
@@ -72,7 +72,7 @@ static void matrices(const char *name, const char *dtype)
 
 static void copy_of(const char *op, const char *facts, tally_dtype d, const char *suffix)
 {
-    char path[500], text[TEXT_ROOM], own[64], name[64], both[64];
+    char path[500], text[TEXT_BYTES], own[64], name[64], both[64];
     tally *ctx = open_on("cpu,threads=2");
     snprintf(path, sizeof path, "%s/src/op/%s.h", TALLY_SOURCE_DIR, op);
     size_t used = (size_t)snprintf(text, sizeof text, "%s", facts);
@@ -125,7 +125,7 @@ static void pairs_of(const char *op, const char *facts, tally_dtype d, const cha
                      const char *device)
 {
     enum { CELLS = 12, EACH = 260, ALL = CELLS * EACH };
-    char path[500], text[TEXT_ROOM], name[2][64];
+    char path[500], text[TEXT_BYTES], name[2][64];
     unsigned char bits[ALL / 8 + 2];
     tally *ctx = open_on(device ? device : "cpu,threads=2");
     tally_operator_info info;

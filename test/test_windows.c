@@ -58,16 +58,16 @@ static void check_case(const char *name, const instance *o, const one_case *c)
     const int64_t results = c->offsets ? c->offsets[c->rows]
                             : across   ? across * length
                                        : c->rows * length;
-    const int64_t room = results * size + 2 * GUARD;
+    const int64_t capacity = results * size + 2 * GUARD;
     tally_view out = {
         NULL, o->result, c->rows, length, across ? 1 : length, across ? across : 1, c->offsets};
-    memset(got, 0xa5, (size_t)room);
-    memset(want, 0xa5, (size_t)room);
+    memset(got, 0xa5, (size_t)capacity);
+    memset(want, 0xa5, (size_t)capacity);
     out.data = want + c->shift * size;
     if (!check_ok(cpu, tally_window(cpu, o->op, &in, &out, &options), o->op)) return;
     out.data = got + c->shift * size;
     if (!check_ok(ctx, tally_window(ctx, o->op, &in, &out, &options), o->op)) return;
-    check_same(got, want, room, 1,
+    check_same(got, want, capacity, 1,
                "%s: %s of %s, w %lld, after %lld, edges %d, min %lld, %lld x %lld stride %lld",
                name, o->op, tally_dtype_name(o->dtype), (long long)c->w, (long long)c->after,
                (int)c->edges, (long long)c->min_count, (long long)c->rows, (long long)c->n,
@@ -246,8 +246,8 @@ int main(int argc, char **argv)
     most = (int64_t)1 << (argc > 1 ? atoi(argv[1]) : check_quick ? 16 : 17);
     only_exact = argc > 2;
     const size_t large = (size_t)(most > LARGE ? most : LARGE),
-                 room = large * RESULT_MOST + 4 * GUARD;
-    x = malloc(large * 8), got = malloc(room), want = malloc(room);
+                 capacity = large * RESULT_MOST + 4 * GUARD;
+    x = malloc(large * 8), got = malloc(capacity), want = malloc(capacity);
     if (!x || !got || !want) return 2;
     check_ok(NULL, tally_open(&cpu, "cpu"), "cpu");
     for_each_gpu(NULL, check_device);

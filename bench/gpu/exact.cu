@@ -58,15 +58,15 @@ int main(int argc, char **argv)
     const int log = argc > 1 ? atoi(argv[1]) : 28;
     if (argc > 2) rounds = atoi(argv[2]);
     const size_t most = (size_t)1 << log;
-    char *x, *y, *out, *room;
-    size_t room_bytes = 64 << 20;
+    char *x, *y, *out, *scratch;
+    size_t scratch_bytes = 64 << 20;
     int failed = 0;
     std::string table;
     open_both();
     CHECK(cudaMalloc(&x, most * 4 + 4096));
     CHECK(cudaMalloc(&y, most * 4 + 4096));
     CHECK(cudaMalloc(&out, most * 4 + 4096));
-    CHECK(cudaMalloc(&room, room_bytes));
+    CHECK(cudaMalloc(&scratch, scratch_bytes));
     for (const problem &p : problems) {
         const size_t n = (size_t)1 << (log + p.log), size = tally_dtype_size(p.dtype), bytes = n * size,
                      few = std::min(n, ((size_t)1 << 22) + 77 * 1000);
@@ -105,9 +105,11 @@ int main(int argc, char **argv)
         if (two) in.next = &next;
         const auto cub = [&](int) {
             if (p.dtype == TALLY_F32)
-                CHECK(cub::DeviceReduce::Sum(room, room_bytes, (float *)x, (float *)out, (int64_t)n, stream));
+                CHECK(cub::DeviceReduce::Sum(scratch, scratch_bytes, (float *)x, (float *)out,
+                                             (int64_t)n, stream));
             else if (p.dtype == TALLY_F64)
-                CHECK(cub::DeviceReduce::Sum(room, room_bytes, (double *)x, (double *)out, (int64_t)n, stream));
+                CHECK(cub::DeviceReduce::Sum(scratch, scratch_bytes, (double *)x, (double *)out,
+                                             (int64_t)n, stream));
         };
         const auto read = [&](int) {
             for (int k = 0; k < 1 + two; k++) read_bytes(k ? y : x, bytes, out);

@@ -44,7 +44,7 @@ struct add {
 };
 
 static size_t n, few;
-static char *keys, *values, *out, *unique_keys, *room;
+static char *keys, *values, *out, *unique_keys, *scratch;
 static int64_t *offsets, *number, runs;
 static int failed;
 static std::string table;
@@ -114,14 +114,14 @@ template <class K> static void time_runs(tally_dtype k)
                                                  (int)n, stream));
     };
     encode(nullptr, &bytes);
-    CHECK(cudaMalloc(&room, bytes));
+    CHECK(cudaMalloc(&scratch, bytes));
     const std::vector<double> us =
         measure({[&](int) { read(keys, n * sizeof(K)); }, [&](int) { ok(tally_runs(gpu, &all, offsets, &runs), gpu); },
-                 [&](int) { ok(tally_runs(gpu, &all, nullptr, &runs), gpu); }, [&](int) { encode(room, &bytes); }});
+                 [&](int) { ok(tally_runs(gpu, &all, nullptr, &runs), gpu); }, [&](int) { encode(scratch, &bytes); }});
     compare_runs();
     line("runs", k, "", (double)n * sizeof(K), us[0], us[1], us[3]);
     line("count", k, "", (double)n * sizeof(K), us[0], us[2], us[3]);
-    CHECK(cudaFree(room));
+    CHECK(cudaFree(scratch));
 }
 
 template <class K, class V> static void time_sums(tally_dtype k, tally_dtype v)
@@ -137,7 +137,7 @@ template <class K, class V> static void time_sums(tally_dtype k, tally_dtype v)
                                              (int *)number, add(), (int)n, stream));
     };
     by_key(nullptr, &bytes);
-    CHECK(cudaMalloc(&room, bytes));
+    CHECK(cudaMalloc(&scratch, bytes));
     const auto sums = [&](int) {
         const tally_view s = tally_segments(values, v, offsets, runs);
         ok(tally_reduce(gpu, "sum", &s, out), gpu);
@@ -150,12 +150,13 @@ template <class K, class V> static void time_sums(tally_dtype k, tally_dtype v)
         ok(tally_runs(gpu, &all, offsets, &runs), gpu);
         sums(i);
     };
-    const std::vector<double> us = measure({read_both, runs_and_sums, [&](int) { by_key(room, &bytes); },
+    const std::vector<double> us = measure({read_both, runs_and_sums, [&](int) { by_key(scratch,
+                                                                                        &bytes); },
                                             [&](int) { read(values, n * sizeof(V)); }, sums});
     compare_runs();
     line("by key", k, tally_dtype_name(v), (double)n * (sizeof(K) + sizeof(V)), us[0], us[1], us[2]);
     line(" sums", k, tally_dtype_name(v), (double)n * sizeof(V), us[3], us[4], us[2]);
-    CHECK(cudaFree(room));
+    CHECK(cudaFree(scratch));
 }
 
 template <class V> static void time_take(tally_dtype v, int near)

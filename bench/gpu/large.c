@@ -151,12 +151,13 @@ static void check_pointers(tally_dtype d)
 {
     static const int shifts[] = {0, 1, 3, 4, 7, 8, 11, 12, 16};
     enum { N = 100003, SHIFTS = sizeof shifts / sizeof *shifts };
-    int64_t size = (int64_t)tally_dtype_size(d), bytes = N * size, room = bytes + 2 * GUARD;
-    char *x = malloc((size_t)room), *y = malloc((size_t)room), *want = malloc((size_t)room);
+    int64_t size = (int64_t)tally_dtype_size(d), bytes = N * size, capacity = bytes + 2 * GUARD;
+    char *x = malloc((size_t)capacity), *y = malloc((size_t)capacity),
+         *want = malloc((size_t)capacity);
     address dx, dy;
     tally_window_options w = {30, 2, TALLY_EDGES_SHRINK, 0};
     int same = 1;
-    if (cu.alloc(&dx, (size_t)room) || cu.alloc(&dy, (size_t)room)) return;
+    if (cu.alloc(&dx, (size_t)capacity) || cu.alloc(&dy, (size_t)capacity)) return;
     fill(x, d, N);
     tally_view host = tally_flat(x, d, N);
     for (int i = 0; i < SHIFTS * SHIFTS * 4 && same; i++) {
@@ -164,10 +165,10 @@ static void check_pointers(tally_dtype d)
             what = i % 4; /* scan, in place, window, reduce */
         address place = what == 1 ? dx + (address)from : dy + (address)(GUARD / 2 + to);
         int64_t at = what == 1 ? from : GUARD / 2 + to, made = what == 3 ? size : bytes;
-        cu.fill(dx, 0xa5, (size_t)room);
-        cu.fill(dy, 0xa5, (size_t)room);
+        cu.fill(dx, 0xa5, (size_t)capacity);
+        cu.fill(dy, 0xa5, (size_t)capacity);
         cu.to_device(dx + (address)from, x, (size_t)bytes);
-        memset(want, 0xa5, (size_t)room);
+        memset(want, 0xa5, (size_t)capacity);
         tally_view in = tally_flat((void *)(uintptr_t)(dx + (address)from), d, N);
         tally_view out = tally_flat((void *)(uintptr_t)place, d, N),
                    wanted = tally_flat(want + at, d, N);
@@ -178,8 +179,8 @@ static void check_pointers(tally_dtype d)
                          : what == 2 ? tally_window(cpu, "sum", &host, &wanted, &w)
                                      : tally_scan(cpu, "sum", &host, &wanted, NULL);
         if (!fine(gpu, a, "odd pointers") || !fine(cpu, b, "odd pointers")) break;
-        cu.to_host(y, what == 1 ? dx : dy, (size_t)room);
-        same = !memcmp(y, want, (size_t)room);
+        cu.to_host(y, what == 1 ? dx : dy, (size_t)capacity);
+        same = !memcmp(y, want, (size_t)capacity);
         if (!same)
             printf("          from + %d, to + %d, case %d, %lld bytes\n", from, to, what,
                    (long long)made);

@@ -42,5 +42,5 @@ void bus(int64_t bytes, double seconds[3]);
 void times(const float *x, float *y, int64_t n, int cuda);
 /* From which size on pieces pay: the same array whole, and by pieces because memory= is 4 times
    it. */
-void threshold(const char *device, const float *x, float *y, int64_t room);
+void threshold(const char *device, const float *x, float *y, int64_t capacity);
 #endif

@@ -71,9 +71,9 @@ void times(const float *x, float *y, int64_t n, int cuda)
     cu.host_free(b);
 }
 
-void threshold(const char *device, const float *x, float *y, int64_t room)
+void threshold(const char *device, const float *x, float *y, int64_t capacity)
 {
-    for (int64_t bytes = 1 << 20; bytes < 32 << 20 && bytes <= room; bytes *= 2) {
+    for (int64_t bytes = 1 << 20; bytes < 32 << 20 && bytes <= capacity; bytes *= 2) {
         double took[2][2];
         for (int way = 0; way < 2; way++) {
             char name[80];

@@ -27,7 +27,7 @@ PyObject *pt_array_new(tally_dtype dtype, int is_bool, int ndim, const int64_t *
     enum { ALIGN = 64 };
     pt_array *array = bare(dtype, is_bool, ndim);
     if (!array) return NULL;
-    int64_t bytes = (int64_t)tally_dtype_size(dtype), room;
+    int64_t bytes = (int64_t)tally_dtype_size(dtype), capacity;
     int none = 0;
     for (int i = 0; i < ndim; i++) none |= shape[i] == 0;
     for (int i = ndim - 1; i >= 0; i--) {
@@ -38,7 +38,7 @@ PyObject *pt_array_new(tally_dtype dtype, int is_bool, int ndim, const int64_t *
     }
     void *memory = NULL;
     if (none) bytes = 0;
-    if (bytes < 0 || __builtin_add_overflow(bytes, (int64_t)ALIGN, &room) ||
+    if (bytes < 0 || __builtin_add_overflow(bytes, (int64_t)ALIGN, &capacity) ||
         posix_memalign(&memory, ALIGN, (size_t)(bytes ? bytes : 1))) {
         Py_DECREF(array);
         return PyErr_NoMemory();

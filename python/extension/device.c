@@ -24,17 +24,17 @@ int pt_to_host(pt_operand *a)
     if (a->device < 0) return 0;
     for (int i = 0; i < a->ndim && a->size; i++)
         *(a->strides[i] < 0 ? &low : &high) += (a->shape[i] - 1) * a->strides[i];
-    char *room = malloc((size_t)(high - low));
-    if (!room) {
+    char *packed = malloc((size_t)(high - low));
+    if (!packed) {
         PyErr_NoMemory();
         return -1;
     }
-    if (a->size && copy(a, room, a->data + low, high - low)) {
-        free(room);
+    if (a->size && copy(a, packed, a->data + low, high - low)) {
+        free(packed);
         return -1;
     }
-    a->copy = room;
-    a->data = room - low;
+    a->copy = packed;
+    a->data = packed - low;
     a->device = -1;
     a->stream = NULL;
     return 0;

@@ -40,18 +40,18 @@ static tally_status make(tally *ctx, const pt_verb *verb, const pt_operand *a, i
     int dims = a->size ? pt_join(dim, a->ndim) : 0;
     if (!a->chunks && (!a->size || dims == 0 || (dims == 1 && dim[0].in == verb->in_bytes)))
         return tally_fragment_make(ctx, verb->op, a->dtype, a->data, start, a->size, whole);
-    char *room = a->chunks ? NULL : malloc(PIECE);
+    char *packed = a->chunks ? NULL : malloc(PIECE);
     tally_status status = tally_fragment_make(ctx, verb->op, a->dtype, NULL, start, 0, whole);
-    if (!room && !a->chunks) status = TALLY_NO_MEMORY;
+    if (!packed && !a->chunks) status = TALLY_NO_MEMORY;
     for (int64_t at = 0, chunk = 0, now; !status && at < a->size; at += now) {
         tally_fragment *part;
-        const void *x = room;
+        const void *x = packed;
         if (a->chunks) {
             now = a->chunks[chunk].n;
             x = a->chunks[chunk++].data;
         } else {
             now = a->size - at < PIECE / verb->in_bytes ? a->size - at : PIECE / verb->in_bytes;
-            pt_pack(room, a->data, dim, dims, at, now, verb->in_bytes);
+            pt_pack(packed, a->data, dim, dims, at, now, verb->in_bytes);
         }
         status = tally_fragment_make(ctx, verb->op, a->dtype, x, start + at, now, &part);
         if (status) break;
@@ -59,7 +59,7 @@ static tally_status make(tally *ctx, const pt_verb *verb, const pt_operand *a, i
         tally_fragment_free(part);
         if (!status) status = pt_went_on(now);
     }
-    free(room);
+    free(packed);
     if (status) {
         tally_fragment_free(*whole);
         *whole = NULL;

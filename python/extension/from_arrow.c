@@ -134,7 +134,7 @@ typedef struct {
     PyObject *capsule;
     pt_arrow_array *arrays;
     pt_chunk *chunks;
-    int64_t count, room;
+    int64_t count, capacity;
 } parts;
 
 static void release_parts(pt_operand *a)
@@ -160,13 +160,13 @@ static int failed(const pt_operand *a, pt_arrow_stream *stream)
 
 static int more(parts *p)
 {
-    if (p->count < p->room) return 0;
-    int64_t room = p->room ? 2 * p->room : 8;
-    pt_arrow_array *arrays = realloc(p->arrays, (size_t)room * sizeof *arrays);
+    if (p->count < p->capacity) return 0;
+    int64_t capacity = p->capacity ? 2 * p->capacity : 8;
+    pt_arrow_array *arrays = realloc(p->arrays, (size_t)capacity * sizeof *arrays);
     if (arrays) p->arrays = arrays;
-    pt_chunk *chunks = realloc(p->chunks, (size_t)room * sizeof *chunks);
+    pt_chunk *chunks = realloc(p->chunks, (size_t)capacity * sizeof *chunks);
     if (chunks) p->chunks = chunks;
-    if (arrays && chunks) p->room = room;
+    if (arrays && chunks) p->capacity = capacity;
     if (!arrays || !chunks) PyErr_NoMemory();
     return arrays && chunks ? 0 : -1;
 }

@@ -364,20 +364,20 @@ static tally_status run_on_device(pt_slot *slot, rolling *r, const pt_operand *o
 static int run_on_host(pt_slot *slot, rolling *r, pt_operand *out)
 {
     pt_operand host = *out;
-    char *const room = out->device < 0 ? NULL : malloc((size_t)(out->size * pt_bytes(out) + 1));
+    char *const packed = out->device < 0 ? NULL : malloc((size_t)(out->size * pt_bytes(out) + 1));
     if (out->device >= 0) {
-        if (!room) {
+        if (!packed) {
             PyErr_NoMemory();
             return -1;
         }
-        host.data = room;
+        host.data = packed;
         host.device = -1;
     }
     tally_status status;
     Py_BEGIN_ALLOW_THREADS status = run(slot->ctx, r, &host);
     Py_END_ALLOW_THREADS int failed = status ? pt_raise(slot->ctx, status) : 0;
-    if (!failed && out->device >= 0) failed = pt_from_host(out, room);
-    free(room);
+    if (!failed && out->device >= 0) failed = pt_from_host(out, packed);
+    free(packed);
     return failed;
 }
 

@@ -84,7 +84,7 @@ static PyObject *results(const stream *s, const pt_operand *like, const char *fr
 }
 
 /* Pushes x's elements, without the GIL. *made results are written to room. */
-static tally_status push_run(stream *s, const pt_operand *a, const pt_operand *next, char *room,
+static tally_status push_run(stream *s, const pt_operand *a, const pt_operand *next, char *scratch,
                              int64_t *made)
 {
     pt_sequence x;
@@ -92,16 +92,16 @@ static tally_status push_run(stream *s, const pt_operand *a, const pt_operand *n
     if (status) return status;
     if (a->valid || next) {
         *made = tally_stream_results(s->stream, a->size);
-        const tally_view out = tally_flat(room, s->verb.info.output, *made);
+        const tally_view out = tally_flat(scratch, s->verb.info.output, *made);
         status = tally_stream_push_view(s->stream, &x.view, &out);
     } else if (a->size > 1 && x.view.stride != 1) {
         pt_operand dense;
         if (!(status = pt_pack_axes(a, NULL, &dense))) {
-            status = tally_stream_push(s->stream, dense.data, a->size, room, made);
+            status = tally_stream_push(s->stream, dense.data, a->size, scratch, made);
             pt_unpack_axes(&dense);
         }
     } else {
-        status = tally_stream_push(s->stream, x.view.data, a->size, room, made);
+        status = tally_stream_push(s->stream, x.view.data, a->size, scratch, made);
     }
     pt_sequence_close(&x);
     return status;
@@ -179,8 +179,8 @@ static PyObject *finish(PyObject *self, PyObject *unused)
     pt_operand like = {.kind = s->verb.out == TALLY_BF16 ? PT_OWN : s->kind, .device = -1};
     PyObject *given = NULL;
     if (enter(s)) return NULL;
-    int64_t made = 0, room = tally_stream_room(s->stream, -1);
-    char *out = malloc((size_t)(room * s->verb.out_bytes + 1));
+    int64_t made = 0, capacity = tally_stream_room(s->stream, -1);
+    char *out = malloc((size_t)(capacity * s->verb.out_bytes + 1));
     tally_status status = out ? tally_stream_finish(s->stream, out, &made) : TALLY_NO_MEMORY;
     if (status)
         pt_raise(s->slot->ctx, status);

@@ -55,7 +55,7 @@ typedef struct {
     const char *from;
     const pt_dim *dim;
     int dims;
-    char *room;
+    char *packed;
     int64_t at, n, bytes;
 } pieces;
 
@@ -72,9 +72,9 @@ static const void *next_piece(pieces *p, int64_t *n)
         return part;
     }
     *n = p->n - p->at < PIECE / p->bytes ? p->n - p->at : PIECE / p->bytes;
-    pt_pack(p->room, p->from, p->dim, p->dims, p->at, *n, p->bytes);
+    pt_pack(p->packed, p->from, p->dim, p->dims, p->at, *n, p->bytes);
     p->at += *n;
-    return p->room;
+    return p->packed;
 }
 
 /* Runs a stream over all pieces; out gets all results, in order. */
@@ -112,10 +112,10 @@ static tally_status reduce_packed(tally *ctx, const pt_verb *verb, tally_dtype d
                                   const char *in, const pt_dim *dim, int dims, int64_t n, char *out)
 {
     int whole = n <= PIECE / verb->in_bytes;
-    char *room = malloc((size_t)((whole ? n : PIECE / verb->in_bytes) * verb->in_bytes));
-    if (!room) return TALLY_NO_MEMORY;
+    char *packed = malloc((size_t)((whole ? n : PIECE / verb->in_bytes) * verb->in_bytes));
+    if (!packed) return TALLY_NO_MEMORY;
     pieces p = {
-        .from = in, .dim = dim, .dims = dims, .room = room, .n = n, .bytes = verb->in_bytes};
+        .from = in, .dim = dim, .dims = dims, .packed = packed, .n = n, .bytes = verb->in_bytes};
     tally_status status;
     if (whole) {
         int64_t all;
@@ -124,7 +124,7 @@ static tally_status reduce_packed(tally *ctx, const pt_verb *verb, tally_dtype d
     } else {
         status = stream_pieces(ctx, verb, dtype, &p, n, out);
     }
-    free(room);
+    free(packed);
     return status;
 }
 

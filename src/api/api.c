@@ -34,11 +34,11 @@ tally_status tally_device(int index, tally_device_info *info)
 
 /* Whether the device string's part before its comma is `name`. If not, adds `name` to the list of
  * choices. */
-static int is_name(const char *device, const char *name, char *choices, size_t room)
+static int is_name(const char *device, const char *name, char *choices, size_t capacity)
 {
     size_t length = strcspn(device, ","), used = strlen(choices);
     if (strlen(name) == length && !memcmp(device, name, length)) return 1;
-    snprintf(choices + used, room - used, "%s%s", used ? ", " : "", name);
+    snprintf(choices + used, capacity - used, "%s%s", used ? ", " : "", name);
     return 0;
 }
 
@@ -228,11 +228,11 @@ static tally_status open_device(tally *ctx, const char *device)
         more = device + 4;
         device = env;
     }
-    const char *own = device + strcspn(device, ",");
-    size_t room = strlen(own) + strlen(more) + 1;
-    char *options = malloc(room);
-    if (!options) return tl_no_memory(ctx, room, "a device's options");
-    snprintf(options, room, "%s%s", own, more);
+    const char *device_options = device + strcspn(device, ",");
+    size_t capacity = strlen(device_options) + strlen(more) + 1;
+    char *options = malloc(capacity);
+    if (!options) return tl_no_memory(ctx, capacity, "a device's options");
+    snprintf(options, capacity, "%s%s", device_options, more);
     tally_status status = open_named(ctx, what, device, options);
     free(options);
     return status;

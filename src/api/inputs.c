@@ -135,7 +135,7 @@ static tally_status scan(tl_job *j, tally_view *y, const tally_scan_options *o)
     forward.reverse = 0;
     tally_status status = tl_job_to_host(j, y);
     if (!status) status = tl_job_prepare(j, y, o->reverse);
-    const int direct = !j->made.memory;
+    const int direct = !j->gathered.memory;
     tally_view dense = *y;
     if (!status && !direct) status = dense_results(j, y, j->plan.op->result_bytes, &dense);
     if (!status && j->form.kind == TL_FORM_STATES)

@@ -64,7 +64,7 @@ tally_status tl_job_open(tl_job *j, tally *ctx, const char *op, const tl_call *c
 
 void tl_job_close(tl_job *j)
 {
-    free(j->made.memory);
+    free(j->gathered.memory);
     free(j->counts.memory);
     free(j->results);
     for (int k = 0; k < 3; k++) free(j->offsets[k]);
@@ -115,13 +115,14 @@ tally_status tl_job_prepare(tl_job *j, const tally_view *out, int reverse)
         j->work.next = NULL;
         return TALLY_OK;
     }
-    tally_status status = tl_gather_dense(j->ctx, &j->form, &j->in, &j->plan, reverse, &j->made);
+    tally_status status =
+        tl_gather_dense(j->ctx, &j->form, &j->in, &j->plan, reverse, &j->gathered);
     if (!status && !j->plan.exact)
         status = tl_gather_numbers(j->ctx, &j->form, &j->in, &j->plan, reverse, &j->counts);
     if (status) return status;
-    j->work = j->made.view;
+    j->work = j->gathered.view;
     if (j->form.op->inputs == 2) {
-        j->work_next = j->made.second;
+        j->work_next = j->gathered.second;
         j->work.next = &j->work_next;
     }
     if (states) {
@@ -130,7 +131,7 @@ tally_status tl_job_prepare(tl_job *j, const tally_view *out, int reverse)
     } else {
         tl_form ready = j->form;
         ready.kind = TL_FORM_PLAIN;
-        if (!j->plan.exact) tl_gather_counted(&j->counting, &j->made, &j->counts, &j->count);
+        if (!j->plan.exact) tl_gather_counted(&j->counting, &j->gathered, &j->counts, &j->count);
         tl_gather_direct(&j->gather, &ready, &j->work, &j->plan);
     }
     j->work.next = NULL;

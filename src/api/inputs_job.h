@@ -20,7 +20,7 @@ typedef struct {
     tl_host_copies copies;
     tl_plan plan, count;
     tl_gather gather, counting;
-    tl_gathered made, counts;
+    tl_gathered gathered, counts;
     char *results; /* dense results, which are then copied to the caller's strides */
 } tl_job;
 

@@ -40,10 +40,10 @@ tally_status tl_bits_check(tally *ctx, const tally_view *v, const char *name)
 
 tally_status tl_input_check(tally *ctx, const tally_view *given, const char *name)
 {
-    tally_view alone = *given;
-    alone.valid = NULL;
-    alone.next = NULL;
-    tally_status status = tl_view_check(ctx, &alone, name, (int64_t)tally_dtype_size(given->dtype));
+    tally_view plain = *given;
+    plain.valid = NULL;
+    plain.next = NULL;
+    tally_status status = tl_view_check(ctx, &plain, name, (int64_t)tally_dtype_size(given->dtype));
     return status ? status : tl_bits_check(ctx, given, name);
 }
 

@@ -162,7 +162,7 @@ static tally_status run_all(const probed *p)
 
 /* Everything that a pass of the probe depends on, as text. */
 static tally_status key_of(tally *ctx, tl_device *device, const char *identity, char *key,
-                           size_t room)
+                           size_t capacity)
 {
     tl_key texts = tl_key_start;
     tl_plan plan;
@@ -177,7 +177,7 @@ static tally_status key_of(tally *ctx, tl_device *device, const char *identity, 
         texts = tl_key_add(texts, text, length);
         free(text);
     }
-    snprintf(key, room, "probe, %d rows; tally %s; %016llx%016llx; %.300s", (int)ROWS,
+    snprintf(key, capacity, "probe, %d rows; tally %s; %016llx%016llx; %.300s", (int)ROWS,
              tally_version(), (unsigned long long)texts.high, (unsigned long long)texts.low,
              identity);
     return TALLY_OK;
@@ -190,20 +190,20 @@ tally_status tl_probe(tally *ctx, tl_device *device, const char *identity)
     static int count;
     char key[512];
     size_t bytes;
-    int known = 0;
+    int passed_before = 0;
     if (!device->calls->text) return TALLY_OK;
     tally_status status = key_of(ctx, device, identity, key, sizeof key);
     if (status) return status;
     tl_key hash = tl_key_add(tl_key_start, key, strlen(key));
     tl_lock_take(TL_LOCK_PROBE);
     for (int i = 0; i < count; i++)
-        known |= passed[i].high == hash.high && passed[i].low == hash.low;
+        passed_before |= passed[i].high == hash.high && passed[i].low == hash.low;
     tl_lock_release(TL_LOCK_PROBE);
-    if (known) return TALLY_OK;
+    if (passed_before) return TALLY_OK;
     void *stored = tl_cache_load(key, strlen(key), &bytes);
-    known = stored != NULL;
+    passed_before = stored != NULL;
     free(stored);
-    if (!known) {
+    if (!passed_before) {
         tl_fp fp = tl_fp_enter();
         status = run_all(&(probed){ctx, device, identity});
         tl_fp_leave(fp);

@@ -82,16 +82,16 @@ tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *i
         return tl_fail(ctx, TALLY_INVALID, "%s is NULL: must be a view", in ? "out" : "in");
     tl_plan plan, count;
     tl_form form;
-    tally_view x, y, alone = *in;
+    tally_view x, y, plain = *in;
     const int inputs = tl_has_inputs(in);
     tally_status status =
         inputs ? tl_form_of(ctx, op, in, &form) : tl_plan_of_host(ctx, op, in->dtype, &plan);
     if (!status && inputs) plan.op = form.named, plan.exact = NULL;
     if (!status && !inputs) status = tl_plan_of_host(ctx, "count", in->dtype, &count);
-    alone.valid = NULL;
-    alone.next = NULL;
+    plain.valid = NULL;
+    plain.next = NULL;
     const int64_t bytes = (int64_t)tally_dtype_size(in->dtype);
-    if (!status) status = tl_check_sequence(ctx, &alone, "in", bytes, &x);
+    if (!status) status = tl_check_sequence(ctx, &plain, "in", bytes, &x);
     if (status) return status;
     if (results < 0)
         return tl_fail(ctx, TALLY_INVALID, "results is %lld: must be at least 0",

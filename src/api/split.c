@@ -24,20 +24,20 @@ tally_status tally_owner(tally *ctx, const void *p, int *device)
     if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
     if (!device)
         return tl_fail(ctx, TALLY_INVALID, "device is NULL: must point to where the number goes");
-    const tl_team t = tl_team_of(&ctx);
-    return tl_team_owner(&t, p, device);
+    const tl_devices t = tl_devices_of(&ctx);
+    return tl_devices_owner(&t, p, device);
 }
 
-static tally_status copy_by(const tl_team *t, int k, void *to, const void *from, size_t bytes)
+static tally_status copy_by(const tl_devices *t, int k, void *to, const void *from, size_t bytes)
 {
     assert(k >= 0 && k < t->count);
     const tl_device *d = t->member[k]->device;
     const tally_status status = d->calls->copy(t->member[k]->device, t->member[k], to, from, bytes);
-    return status ? tl_team_fail(t, k, status) : TALLY_OK;
+    return status ? tl_devices_fail(t, k, status) : TALLY_OK;
 }
 
 /* Copies from one device to another, through the host, a megabyte at a time. */
-static tally_status copy_through(const tl_team *t, int a, int b, char *to, const char *from,
+static tally_status copy_through(const tl_devices *t, int a, int b, char *to, const char *from,
                                  size_t bytes)
 {
     assert(bytes > 0);
@@ -63,9 +63,9 @@ tally_status tally_copy(tally *ctx, void *to, const void *from, size_t bytes)
     if (!to || !from)
         return tl_fail(ctx, TALLY_INVALID, "%s is NULL: must have %zu bytes", to ? "from" : "to",
                        bytes);
-    const tl_team t = tl_team_of(&ctx);
-    tally_status status = tl_team_owner(&t, to, &a);
-    if (!status) status = tl_team_owner(&t, from, &b);
+    const tl_devices t = tl_devices_of(&ctx);
+    tally_status status = tl_devices_owner(&t, to, &a);
+    if (!status) status = tl_devices_owner(&t, from, &b);
     if (status) return status;
     if (a >= 0 && b >= 0) return copy_through(&t, a, b, to, from, bytes);
     if (a >= 0 || b >= 0) return copy_by(&t, a >= 0 ? a : b, to, from, bytes);
@@ -74,7 +74,7 @@ tally_status tally_copy(tally *ctx, void *to, const void *from, size_t bytes)
 }
 
 /* Checks part k: one dense sequence, in memory that member k can use. */
-static tally_status check_part(const tl_team *t, const char *what, int k, const tally_view *v,
+static tally_status check_part(const tl_devices *t, const char *what, int k, const tally_view *v,
                                int64_t bytes)
 {
     assert(k >= 0 && k < t->count);
@@ -89,7 +89,7 @@ static tally_status check_part(const tl_team *t, const char *what, int k, const 
 
 /* A call on parts of one sequence. */
 typedef struct {
-    tl_team team;
+    tl_devices team;
     tl_plan plan;
     const tally_view *parts;
     int count;
@@ -100,10 +100,10 @@ typedef struct {
 static tally_status begin(split *s, tally *const *ctx, const char *op, const tally_view *parts,
                           int count)
 {
-    tl_team *const t = &s->team;
+    tl_devices *const t = &s->team;
     tl_plan *const plan = &s->plan;
     if (!*ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
-    *s = (split){.team = tl_team_of(ctx), .parts = parts, .count = count};
+    *s = (split){.team = tl_devices_of(ctx), .parts = parts, .count = count};
     if (!parts) return tl_fail(*ctx, TALLY_INVALID, "parts is NULL: must be views");
     if (count < 1 || count > t->count)
         return tl_fail(*ctx, TALLY_INVALID,
@@ -132,7 +132,7 @@ static tally_status check_out(const split *s, const tally_view *outs, int k, int
 {
     assert(k >= 0 && k < s->count);
     assert(length >= 0);
-    const tl_team *const t = &s->team;
+    const tl_devices *const t = &s->team;
     const tl_scalar *const op = s->plan.op;
     if (outs[k].dtype != op->out)
         return tl_fail(t->ctx, TALLY_INVALID, "outs[%d].dtype is %s: %s of %s gives %s", k,

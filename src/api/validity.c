@@ -24,8 +24,8 @@ typedef struct tl_validity {
     tl_verb verb;
     const tally_scan_options *scan;
     const tally_window_options *window;
-    tally_view in, next; /* checked */
-    tl_gathered made;    /* f32: a NaN is an element that does not count */
+    tally_view in, next;  /* checked */
+    tl_gathered gathered; /* f32: a NaN is an element that does not count */
     /* for one sequence: the number of elements that count before each element, and in all */
     int64_t *before;
     int64_t *offsets[3]; /* host copies of offsets in device memory */
@@ -37,7 +37,7 @@ typedef struct tl_validity {
 
 static void close_job(job *j)
 {
-    free(j->made.memory);
+    free(j->gathered.memory);
     free(j->before);
     free(j->bits);
     for (int k = 0; k < 3; k++) free(j->offsets[k]);
@@ -113,14 +113,15 @@ static tally_status collect(job *j, const char *op, const tally_view *in)
     status = tl_on_processors(ctx, NULL, "in", what, 0);
     if (!status) status = tl_inputs_bring(&j->copies, &here, &here_next, "in");
     if (!status)
-        status = tl_gather_numbers(ctx, &form, &here, &plan, j->scan && j->scan->reverse, &j->made);
+        status =
+            tl_gather_numbers(ctx, &form, &here, &plan, j->scan && j->scan->reverse, &j->gathered);
     if (status) return status;
     j->before = malloc(((size_t)most + 1) * sizeof *j->before);
     j->bits = malloc((size_t)j->results + 1);
     if (!j->before || !j->bits)
         return tl_no_memory(ctx, (size_t)most * sizeof *j->before + (size_t)j->results,
                             "the validity of the results");
-    const float *there = j->made.memory;
+    const float *there = j->gathered.memory;
     char *to = j->bits;
     for (int64_t r = 0; r < j->in.rows; r++) {
         const int64_t n = length(j, r);

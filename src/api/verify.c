@@ -60,7 +60,7 @@ static void fill(one_case *c, void *to, tally_dtype d, int64_t n)
 static void pick_operator(one_case *c)
 {
     const char *const *names = tally_operators();
-    char parameter[TL_SAMPLE_ROOM];
+    char parameter[TL_SAMPLE_BYTES];
     int count = 0;
     while (names[count]) count++;
     do {

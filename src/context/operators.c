@@ -97,10 +97,10 @@ static tally_status resolve_exact(tally *ctx, const char *op, size_t length, tal
 {
     assert(acc == 0 || acc == TALLY_F64);
     assert(tl_dtype_kind(dtype));
-    const int known = tl_exact_find(op, length, TALLY_F64, 0, NULL, NULL) != NULL;
+    const int is_known = tl_exact_find(op, length, TALLY_F64, 0, NULL, NULL) != NULL;
     *scalar = tl_exact_find(op, length, dtype, acc, NULL, NULL);
     if (*scalar) return TALLY_OK;
-    if (!known)
+    if (!is_known)
         return tl_fail(ctx, TALLY_UNSUPPORTED,
                        "op is '%.60s': the suffix :exact is for sum, mean, dot and their nan forms",
                        op);
@@ -113,26 +113,26 @@ static tally_status resolve_exact(tally *ctx, const char *op, size_t length, tal
 /* Finds the row of operator `op`, whose name has `length` characters, for elements of dtype. own:
  * the row of `user`, a user's operator, if that is not NULL. */
 static tally_status find_row(tally *ctx, const char *op, const tl_user *user,
-                             const struct operator_row *own, tally_dtype dtype,
+                             const struct operator_row *user_row, tally_dtype dtype,
                              const struct operator_row **found)
 {
     assert(tl_dtype_kind(dtype));
-    assert(!user || own->name == user->name);
+    assert(!user || user_row->name == user->name);
     const char kind = tl_dtype_kind(dtype);
     const size_t length = strcspn(op, ":");
-    int known = user != NULL;
-    *found = user && strchr(own->kinds, kind) ? own : NULL;
+    int is_known = user != NULL;
+    *found = user && strchr(user_row->kinds, kind) ? user_row : NULL;
     for (int i = 0; i < ROWS && !user && !*found; i++)
         if (strlen(rows[i].name) == length && !memcmp(op, rows[i].name, length)) {
-            known = 1;
+            is_known = 1;
             if (strchr(rows[i].kinds, kind)) *found = &rows[i];
         }
     if (*found) return TALLY_OK;
-    if (!known) return no_operator(ctx, op);
+    if (!is_known) return no_operator(ctx, op);
     if (user)
         return tl_fail(ctx, TALLY_UNSUPPORTED,
                        "op '%.60s' is for the types %s (OP_TYPES in %.100s), not %s", op,
-                       own->kinds, user->where, tally_dtype_name(dtype));
+                       user_row->kinds, user->where, tally_dtype_name(dtype));
     return tl_fail(ctx, TALLY_UNSUPPORTED, "op '%.60s' takes integers, not %s", op,
                    tally_dtype_name(dtype));
 }
@@ -186,8 +186,9 @@ tally_status tl_resolve(tally *ctx, const char *op, tally_dtype dtype, const tl_
         return tl_fail(ctx, TALLY_INVALID, "dtype is %d: must be 1..%d", (int)dtype, TL_DTYPES);
     const size_t length = strcspn(op, ":");
     tl_user *user = tl_user_find(ctx, op, length);
-    const struct operator_row own = user ? row_of(user) : (struct operator_row){0}, *row = NULL;
-    tally_status status = find_row(ctx, op, user, &own, dtype, &row);
+    const struct operator_row user_row = user ? row_of(user) : (struct operator_row){0},
+                              *row = NULL;
+    tally_status status = find_row(ctx, op, user, &user_row, dtype, &row);
     if (status) return status;
     suffixes s = {.value = row->fallback};
     status = read_suffixes(ctx, op, row, user != NULL, dtype, &s);
@@ -222,8 +223,8 @@ tally_status tally_operator(tally *ctx, const char *op, tally_dtype dtype,
     tally_status status = tl_resolve(ctx, op, dtype, &s, &par);
     if (status) return status;
     size_t length = strcspn(op, ":");
-    const struct operator_row own = s->user ? row_of(s->user->user) : (struct operator_row){0},
-                              *row = s->user ? &own : rows;
+    const struct operator_row user_row = s->user ? row_of(s->user->user) : (struct operator_row){0},
+                              *row = s->user ? &user_row : rows;
     while (strlen(row->name) != length || memcmp(op, row->name, length) ||
            !strchr(row->kinds, tl_dtype_kind(dtype)))
         row++;

@@ -10,8 +10,8 @@
 /* Writes the suffix for an operator's name to `to` and returns it. It is empty if the parameter
  * may be left out, except for var and nanvar, whose golden bits have ddof=1. Else it is a value
  * of the range in op/ops.def, 0.3 above the least. */
-enum { TL_SAMPLE_ROOM = 32 };
-static inline const char *tl_sample_parameter(const char *op, char to[TL_SAMPLE_ROOM])
+enum { TL_SAMPLE_BYTES = 32 };
+static inline const char *tl_sample_parameter(const char *op, char to[TL_SAMPLE_BYTES])
 {
     static const struct {
         const char *name, *parameter;
@@ -26,7 +26,7 @@ static inline const char *tl_sample_parameter(const char *op, char to[TL_SAMPLE_
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (!strcmp(op, rows[i].name) && *rows[i].parameter && isnan(rows[i].fallback)) {
             double value = isfinite(rows[i].low) ? rows[i].low + 0.3 : 0.3;
-            snprintf(to, TL_SAMPLE_ROOM, ":%g", value < rows[i].high ? value : rows[i].high);
+            snprintf(to, TL_SAMPLE_BYTES, ":%g", value < rows[i].high ? value : rows[i].high);
         }
     return to;
 }

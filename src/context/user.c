@@ -103,16 +103,17 @@ tally_status tally_define(tally *ctx, const char *name, const char *text, const 
 
 tally_status tally_define_file(tally *ctx, const char *name, const char *path)
 {
-    char own[TL_USER_NAME + 1];
+    char file_name[TL_USER_NAME + 1];
     if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
     if (!path) return tl_fail(ctx, TALLY_INVALID, "path is NULL: must name an operator's file");
     if (!name) { /* the name of the file without folder and ending */
         const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
         size_t length = strcspn(base, ".");
-        if (length >= sizeof own) length = sizeof own - 1; /* too long: tally_define refuses it */
-        memcpy(own, base, length);
-        own[length] = 0;
-        name = own;
+        if (length >= sizeof file_name)
+            length = sizeof file_name - 1; /* too long: tally_define refuses it */
+        memcpy(file_name, base, length);
+        file_name[length] = 0;
+        name = file_name;
     }
     FILE *f = fopen(path, "rb");
     if (!f) return tl_fail(ctx, TALLY_IO, "%s: %s", path, strerror(errno));
@@ -182,13 +183,13 @@ tally_status tl_user_resolve(tally *ctx, tl_user *u, tally_dtype d, tally_dtype 
     assert(d >= TALLY_I8 && d <= TALLY_F64);
     assert(acc == 0 || acc == TALLY_F64);
     const tl_facts *f = &u->facts;
-    tally_dtype own = default_accumulator(f->acc, d);
+    tally_dtype file_name = default_accumulator(f->acc, d);
     int on_request =
             (f->acc == TL_ACC_WIDE || f->acc == TL_ACC_REAL) && is_float(d) && d != TALLY_F64,
         packed, aligned;
     *op = NULL;
-    if (acc && acc != own && !(acc == TALLY_F64 && on_request)) return TALLY_OK;
-    if (!acc) acc = own;
+    if (acc && acc != file_name && !(acc == TALLY_F64 && on_request)) return TALLY_OK;
+    if (!acc) acc = file_name;
     for (tl_user_instance *i = u->instances; i; i = i->next)
         if (i->op.dtype == d && i->op.acc == acc) {
             *op = &i->op;
@@ -244,7 +245,8 @@ int tl_user_same(const tl_scalar *a, const tl_scalar *b)
 /* Finds the place and the message in one line of a log: "NAME:3:14: error: m" (gcc, clang),
  * "error: NAME:3:14: m" (PoCL), "NAME(3): error: m" (NVRTC). The name may be in quotes. Copies
  * "3:14: m" to `to` if the line is about the text. */
-static int read_log_line(const char *line, size_t length, const char *name, char *to, size_t room)
+static int read_log_line(const char *line, size_t length, const char *name, char *to,
+                         size_t capacity)
 {
     size_t n = strlen(name);
     int number = 0, column = 0, used = 0;
@@ -264,8 +266,8 @@ static int read_log_line(const char *line, size_t length, const char *name, char
         if (!strncmp(message, "error:", 6)) message += 6;
         message += strspn(message, " ");
         if (message > end) message = end;
-        used = snprintf(to, room, column ? "%d:%d: " : "%d: ", number, column);
-        snprintf(to + used, room - (size_t)used, "%.*s", (int)(end - message), message);
+        used = snprintf(to, capacity, column ? "%d:%d: " : "%d: ", number, column);
+        snprintf(to + used, capacity - (size_t)used, "%.*s", (int)(end - message), message);
         return 1;
     }
     return 0;
@@ -288,7 +290,7 @@ static void plain_words(char *message)
 
 /* Replaces messages of gcc and clang about common mistakes by plain ones. If the message contains
  * `contains` and then `also`, `plain` replaces it; %s is the first name in quotes. */
-static void simplify_message(char *message, size_t room)
+static void simplify_message(char *message, size_t capacity)
 {
     static const char choose[] =
         "if, ?:, && and || are for one value, and kernels have many: write sel(c, a, b), which is "
@@ -301,7 +303,7 @@ static void simplify_message(char *message, size_t room)
         "of its results, as in sel(a.n < b.n, a.n, b.n), or use sel_idx, or idx_if(c), 1 or 0";
     static const struct {
         const char *contains, *also, *plain;
-    } known[] = {
+    } explanations[] = {
         {"used vector type where scalar is required", "", choose},
         {"used type '", "where arithmetic or pointer type is required", choose},
         {"statement requires expression of scalar type", "", choose},
@@ -316,11 +318,11 @@ static void simplify_message(char *message, size_t room)
     };
     char *text = message + strspn(message, "0123456789:"), name[48] = "";
     text += *text == ' ';
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        const char *const contains = strstr(text, known[i].contains);
-        if (!contains || !strstr(contains, known[i].also)) continue;
+    for (size_t i = 0; i < sizeof explanations / sizeof *explanations; i++) {
+        const char *const contains = strstr(text, explanations[i].contains);
+        if (!contains || !strstr(contains, explanations[i].also)) continue;
         sscanf(contains, "%*[^']'%40[^']", name);
-        snprintf(text, room - (size_t)(text - message), known[i].plain, name);
+        snprintf(text, capacity - (size_t)(text - message), explanations[i].plain, name);
         return;
     }
 }
@@ -329,7 +331,7 @@ static void simplify_message(char *message, size_t room)
  * note, the line of the text: "NAME:7:11: note: in expansion of macro 'sel'". Copies "7:11: m (in
  * 'sel', where a constant is written num(c))". next: the line after the error's line. */
 static int read_word_error(const char *error, size_t length, const char *next, const char *name,
-                           char *to, size_t room)
+                           char *to, size_t capacity)
 {
     char note[300], word[40] = "";
     int number, column;
@@ -340,8 +342,8 @@ static int read_word_error(const char *error, size_t length, const char *next, c
         if (read_log_line(line, n, name, note, sizeof note) &&
             sscanf(note, "%d:%d: note: in expansion of macro '%30[a-z_]'", &number, &column,
                    word) == 3) {
-            snprintf(to, room, "%d:%d: %.*s (in '%s', where a constant is written num(c))", number,
-                     column, (int)(error + length - message - 7), message + 7, word);
+            snprintf(to, capacity, "%d:%d: %.*s (in '%s', where a constant is written num(c))",
+                     number, column, (int)(error + length - message - 7), message + 7, word);
             return 1;
         }
         line += n;

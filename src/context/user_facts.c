@@ -337,20 +337,20 @@ static tally_status read_function(reader *r, const char *at)
     word(&at, name, sizeof name);
     skip_lines(&at);
     if (!*name || *at != '(') return TALLY_OK; /* the compiler has the better message */
-    int known = 0;
+    int found = 0;
     for (int i = 0; i < FUNCTIONS; i++) {
         if (strcmp(name, functions[i].name)) continue;
         if (functions[i].sized && !(r->has >> i & 1)) {
             r->sized_at[i] = begin;
             for (const char *c = at; *c && *c != ')'; c++) r->commas[i] += *c == ',';
         }
-        r->has |= 1u << i, known = 1;
+        r->has |= 1u << i, found = 1;
     }
     if (!strcmp(name, "masked"))
         return bad(
             r, begin,
             "'masked' is the library's: lift what does not count to a state that changes nothing");
-    return known ? TALLY_OK : keep_word(r, begin, name);
+    return found ? TALLY_OK : keep_word(r, begin, name);
 }
 
 /* Reads `typedef ... NAME;`. */

@@ -58,11 +58,11 @@ static inline void skip_lines(const char **at)
 }
 
 /* Reads the next word, cut to room - 1 bytes; "" if there is none. */
-static inline const char *word(const char **at, char *to, size_t room)
+static inline const char *word(const char **at, char *to, size_t capacity)
 {
     size_t n = 0;
     while (is_word(**at)) {
-        if (n + 1 < room) to[n++] = **at;
+        if (n + 1 < capacity) to[n++] = **at;
         ++*at;
     }
     to[n] = 0;

@@ -19,14 +19,14 @@ typedef struct {
     int isa;
 } cpu;
 
-static void isa_names(char *to, size_t room, int only_running)
+static void isa_names(char *to, size_t capacity, int only_running)
 {
     size_t used = 0;
     to[0] = 0;
-    for (int i = 0; i < tl_isa_count() && used < room; i++)
+    for (int i = 0; i < tl_isa_count() && used < capacity; i++)
         if (!only_running || tl_isa_runs(i))
-            used +=
-                (size_t)snprintf(to + used, room - used, "%s%s", used ? " " : "", tl_isa_name(i));
+            used += (size_t)snprintf(to + used, capacity - used, "%s%s", used ? " " : "",
+                                     tl_isa_name(i));
 }
 
 /* Why no kernel of this build runs on this machine; "" if one does. */

@@ -79,8 +79,8 @@ static sequence sequence_of(const tl_call *c, int64_t r)
     return s;
 }
 
-/* Returns memory for dense parts: the context's, which is kept, unless the parts are large. NULL: out
- * of memory. */
+/* Returns memory for dense parts: the context's, which is kept, unless the parts are large. NULL:
+ * out of memory. */
 static char *part_memory(worker *w, int64_t bytes)
 {
     if (bytes <= KEPT_BYTES) return tl_scratch(w->t.run->ctx, w->t.number, TL_DENSE, (size_t)bytes);
@@ -319,7 +319,7 @@ tally_status tl_run_shape(tally *ctx, int threads, const tl_call *call, const tl
     if (!tl_scratch_begin(ctx, threads)) return tl_no_memory(ctx, 0, "threads");
 
     pass p = {.run = {.ctx = ctx, .call = call}, .shape = shape, .most = INT64_MAX};
-    if (reads_dense && bytes <= INT64_MAX) p.run.prefetch = tl_fetches((int64_t)bytes);
+    if (reads_dense && bytes <= INT64_MAX) p.run.prefetch = tl_prefetches((int64_t)bytes);
     p.run.stream = dense && elements_of(out) * op->result_bytes >= STREAM_BYTES;
     if (in->rows == 1) return run_in_turn(&p, threads);
     p.least = long_length(call, threads, least);

@@ -52,7 +52,7 @@ typedef struct tl_run_of {
     tally *ctx;
     const tl_call *call;
     const tl_lanes_job *lanes; /* NULL: lanes do not support the call */
-    int prefetch;              /* of elements in place: see tl_fetches */
+    int prefetch;              /* of elements in place: see tl_prefetches */
     int stream;                /* results in place are stored with non-temporal stores */
     int all_sequences;         /* no long sequence was processed before */
 } tl_run_of;
@@ -82,8 +82,8 @@ typedef struct tl_shape {
     tally_status (*columns)(tally *ctx, int threads, const tl_call *);
 } tl_shape;
 
-/* Returns `bytes` bytes of the context's memory for this thread. NULL: out of memory; the context has
- * the message. */
+/* Returns `bytes` bytes of the context's memory for this thread. NULL: out of memory; the context
+ * has the message. */
 static inline void *tl_thread_memory(const tl_thread *t, int slot, size_t bytes, const char *what)
 {
     void *memory = tl_scratch(t->run->ctx, t->number, slot, bytes);

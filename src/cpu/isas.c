@@ -118,19 +118,21 @@ void tl_plan_kernels(tl_plan *plan, const tl_scalar *op, tl_par par, int isa)
         return;
     }
     const tl_kernel *lower = find_lower(op, acc, isa),
-                    *own = find_kernel(op->file, op->dtype, op->acc, isa);
+                    *narrow_kernel = find_kernel(op->file, op->dtype, op->acc, isa);
     plan->core = find_kernel(op->core, op->wide, acc, isa);
-    plan->lower = own && own->lower_rows ? own : lower ? lower : plan->core;
+    plan->lower = narrow_kernel && narrow_kernel->lower_rows ? narrow_kernel
+                  : lower                                    ? lower
+                                                             : plan->core;
     const int kind = !par.marked                  ? op->widen
                      : op->widen == TL_WIDEN_LOW  ? TL_WIDEN_LOW_MARK
                      : op->widen == TL_WIDEN_HIGH ? TL_WIDEN_HIGH_MARK
                                                   : op->widen;
     plan->in = find_convert(kind, op->dtype, op->wide, isa);
-    if (op->out == op->dtype && op->wide != op->dtype && plan->lower != own)
+    if (op->out == op->dtype && op->wide != op->dtype && plan->lower != narrow_kernel)
         plan->out = find_convert(op->widen, op->wide, op->dtype, isa);
     int flips = plan->core && plan->core->flips && op->wide != op->dtype && !plan->in;
     plan->par.flip = flips ? (int64_t)(UINT64_C(1) << (8 * op->elem_bytes - 1)) : 0;
-    plan->fold = own && own->fold && !par.marked ? own : plan->core;
-    plan->fold_in = plan->fold == own ? NULL : plan->in;
+    plan->fold = narrow_kernel && narrow_kernel->fold && !par.marked ? narrow_kernel : plan->core;
+    plan->fold_in = plan->fold == narrow_kernel ? NULL : plan->in;
     tl_narrow_plan(plan, isas[isa].narrow);
 }

@@ -58,9 +58,9 @@ int tl_lanes_of_window(tl_lanes_job *job, const tally_view *out, const tally_win
 
 /* ---- memory ---- */
 
-static int64_t padded(const tl_lanes_room *room, int64_t width)
+static int64_t padded(const tl_lanes_buffers *buffers, int64_t width)
 {
-    return (width + room->lanes - 1) & -(int64_t)room->lanes;
+    return (width + buffers->lanes - 1) & -(int64_t)buffers->lanes;
 }
 
 static int levels_of(int64_t n) { return n >= BLOCK ? tl_top_level(n) - 2 : 1; }
@@ -73,67 +73,69 @@ static int64_t chunk_of(int64_t pad)
 }
 
 /* Fills room->empty with a row of results without a value. */
-static void fill_empty(tl_lanes_room *room, int64_t width)
+static void fill_empty(tl_lanes_buffers *buffers, int64_t width)
 {
-    const tl_plan *plan = room->job->plan;
-    const int64_t bytes = room->result, all = width * bytes;
+    const tl_plan *plan = buffers->job->plan;
+    const int64_t bytes = buffers->result, all = width * bytes;
     char one[32];
     plan->op->empty(plan->par, one);
     if (plan->out) /* in the wide type; narrowing restores it */
-        tl_widen_values(plan, room->empty, one, plan->op->lanes);
+        tl_widen_values(plan, buffers->empty, one, plan->op->lanes);
     else
-        memcpy(room->empty, one, (size_t)bytes);
+        memcpy(buffers->empty, one, (size_t)bytes);
     for (int64_t have = bytes; have < all; have *= 2)
-        memcpy(room->empty + have, room->empty, (size_t)(2 * have < all ? have : all - have));
+        memcpy(buffers->empty + have, buffers->empty, (size_t)(2 * have < all ? have : all - have));
 }
 
-int tl_lanes_open(tl_lanes_room *room, tally *ctx, int me, const tl_lanes_job *job, int64_t width,
-                  int64_t longest, int64_t transposed)
+int tl_lanes_open(tl_lanes_buffers *buffers, tally *ctx, int me, const tl_lanes_job *job,
+                  int64_t width, int64_t longest, int64_t transposed)
 {
     const tl_plan *plan = job->plan;
-    *room = (tl_lanes_room){.job = job, .lanes = plan->core->vector_lanes};
-    room->elem = plan->in ? plan->in->to_bytes : plan->op->elem_bytes;
-    room->result =
+    *buffers = (tl_lanes_buffers){.job = job, .lanes = plan->core->vector_lanes};
+    buffers->elem = plan->in ? plan->in->to_bytes : plan->op->elem_bytes;
+    buffers->result =
         plan->out ? (int64_t)plan->out->from_bytes * plan->op->lanes : plan->op->result_bytes;
-    room->most = width = padded(room, width);
-    room->k.levels = levels_of(longest);
-    int64_t slots = (2 * room->k.levels + 1) * (width / room->lanes), ahead = 0;
+    buffers->most = width = padded(buffers, width);
+    buffers->k.levels = levels_of(longest);
+    int64_t slots = (2 * buffers->k.levels + 1) * (width / buffers->lanes), prefetch_distance = 0;
     if (job->verb == TL_WINDOW) {
-        ahead = job->w - 1;
-        int64_t kept = __builtin_popcountll((unsigned long long)job->w) * (ROWS + ahead + BLOCK);
+        prefetch_distance = job->w - 1;
+        int64_t kept =
+            __builtin_popcountll((unsigned long long)job->w) * (ROWS + prefetch_distance + BLOCK);
         if (kept > slots) slots = kept;
     }
     size_t soa = (tl_soa_bytes(plan) + 63) & ~(size_t)63,
            carry = ((size_t)slots * (size_t)plan->core->vector_bytes + 63) & ~(size_t)63;
-    if (transposed < TL_SOA + ahead * width) transposed = TL_SOA + ahead * width;
-    size_t t = (size_t)((transposed + OVER) * room->elem + 63) & ~(size_t)63;
-    size_t r = (size_t)(TL_SOA * room->result + 63) & ~(size_t)63;
+    if (transposed < TL_SOA + prefetch_distance * width)
+        transposed = TL_SOA + prefetch_distance * width;
+    size_t t = (size_t)((transposed + OVER) * buffers->elem + 63) & ~(size_t)63;
+    size_t r = (size_t)(TL_SOA * buffers->result + 63) & ~(size_t)63;
     if (r < TL_WIDE_BYTES) r = TL_WIDE_BYTES; /* tl_lower_row uses r too */
-    char *at =
-        tl_scratch(ctx, me, TL_ROOM, soa + carry + t + 2 * r + (size_t)(width * room->result));
+    char *at = tl_scratch(ctx, me, TL_LANES_BUFFERS,
+                          soa + carry + t + 2 * r + (size_t)(width * buffers->result));
     if (!at) return 0;
-    room->soa = at;
-    room->k.carry = at += soa;
-    room->t = at += carry;
-    room->r = at += t;
-    room->narrow = at += r;
-    room->empty = at + r;
-    room->k.soa = room->soa;
-    room->k.seeded = job->seeded;
-    if (job->verb == TL_WINDOW || job->exclusive) fill_empty(room, width);
+    buffers->soa = at;
+    buffers->k.carry = at += soa;
+    buffers->t = at += carry;
+    buffers->r = at += t;
+    buffers->narrow = at += r;
+    buffers->empty = at + r;
+    buffers->k.soa = buffers->soa;
+    buffers->k.seeded = job->seeded;
+    if (job->verb == TL_WINDOW || job->exclusive) fill_empty(buffers, width);
     return 1;
 }
 
 /* Sets the width of the strip, with padding, and S(0) of its lanes. */
-static void set_width(tl_lanes_room *room, int64_t width)
+static void set_width(tl_lanes_buffers *buffers, int64_t width)
 {
-    tl_lanes *k = &room->k;
-    const int vectors = (int)(padded(room, width) / room->lanes);
+    tl_lanes *k = &buffers->k;
+    const int vectors = (int)(padded(buffers, width) / buffers->lanes);
     k->vectors = vectors;
-    if (k->seeded && room->seeded != vectors)
-        for (int64_t c = 0; c < padded(room, width); c++)
-            room->job->plan->core->lanes_put(k, 2 * k->levels, c, &room->job->init);
-    room->seeded = vectors;
+    if (k->seeded && buffers->seeded != vectors)
+        for (int64_t c = 0; c < padded(buffers, width); c++)
+            buffers->job->plan->core->lanes_put(k, 2 * k->levels, c, &buffers->job->init);
+    buffers->seeded = vectors;
 }
 
 /* ---- elements ---- */
@@ -151,26 +153,26 @@ static inline void copy_small(char *to, const char *from, int64_t n, int64_t byt
 
 /* Returns rows a .. a + count - 1 where a kernel can read them. *stride: elements from one to the
  * next. */
-static const char *rows_of(tl_lanes_room *room, const tl_lanes_from *f, int64_t a, int64_t count,
-                           int64_t *stride)
+static const char *rows_of(tl_lanes_buffers *buffers, const tl_lanes_from *f, int64_t a,
+                           int64_t count, int64_t *stride)
 {
-    const tl_plan *plan = room->job->plan;
+    const tl_plan *plan = buffers->job->plan;
     const int64_t bytes = plan->op->elem_bytes, width = f->width;
     *stride = f->step;
-    if (a + count <= f->direct) return f->x + a * f->step * room->elem;
+    if (a + count <= f->direct) return f->x + a * f->step * buffers->elem;
     const char *x = f->x + a * f->step * bytes;
     if (f->col_step == 1 && f->step == width) { /* a whole matrix without gaps */
         if (plan->in)
-            plan->in->apply(plan->in, room->t, x, count * width);
+            plan->in->apply(plan->in, buffers->t, x, count * width);
         else
-            memcpy(room->t, x, (size_t)(count * width * bytes));
-        return room->t;
+            memcpy(buffers->t, x, (size_t)(count * width * bytes));
+        return buffers->t;
     }
-    *stride = padded(room, width);
+    *stride = padded(buffers, width);
     for (int64_t j = 0; j < count; j++, x += f->step * bytes) {
-        char *t = room->t + j * *stride * room->elem;
+        char *t = buffers->t + j * *stride * buffers->elem;
         if (f->col_step != 1) {
-            char *to = plan->in ? room->narrow : t;
+            char *to = plan->in ? buffers->narrow : t;
             tl_copy_strided(to, 1, x, f->col_step, width, bytes);
             if (plan->in) plan->in->apply(plan->in, t, to, width);
         } else if (plan->in) {
@@ -181,17 +183,17 @@ static const char *rows_of(tl_lanes_room *room, const tl_lanes_from *f, int64_t 
             memcpy(t, x, (size_t)(width * bytes));
         }
     }
-    return room->t;
+    return buffers->t;
 }
 
 /* ---- results ---- */
 
 /* Returns where the results of rows i and up are to be lowered. *step: results from one row to the
  * next. */
-static char *target(tl_lanes_room *room, const tl_lanes_to *to, int64_t i, int64_t *step)
+static char *target(tl_lanes_buffers *buffers, const tl_lanes_to *to, int64_t i, int64_t *step)
 {
-    *step = to->direct ? to->step : room->k.vectors * room->lanes;
-    return to->direct ? to->out + i * to->step * room->result : room->r;
+    *step = to->direct ? to->step : buffers->k.vectors * buffers->lanes;
+    return to->direct ? to->out + i * to->step * buffers->result : buffers->r;
 }
 
 void tl_stream_bytes(char *to, const char *from, int64_t bytes)
@@ -205,8 +207,8 @@ void tl_stream_bytes(char *to, const char *from, int64_t bytes)
 
 enum { COPIED = 32 }; /* bytes that pack_rows copies at once */
 
-/* Copies rows of row_bytes bytes, which begin `pitch` bytes apart, side by side to `to`. Reads up to
- * COPIED bytes beyond the last row. */
+/* Copies rows of row_bytes bytes, which begin `pitch` bytes apart, side by side to `to`. Reads up
+ * to COPIED bytes beyond the last row. */
 static void pack_rows(char *to, const char *from, int64_t row_bytes, int64_t pitch, int64_t rows)
 {
     /* A copy may write over the beginning of the rows after its own, which are copied later. */
@@ -217,13 +219,13 @@ static void pack_rows(char *to, const char *from, int64_t row_bytes, int64_t pit
 }
 
 /* Copies the results of rows i .. i + rows - 1 from r to their destinations. */
-static void store_results(tl_lanes_room *room, const tl_lanes_to *to, int64_t width, int64_t i,
-                          int64_t rows)
+static void store_results(tl_lanes_buffers *buffers, const tl_lanes_to *to, int64_t width,
+                          int64_t i, int64_t rows)
 {
-    const tl_plan *plan = room->job->plan;
-    const int64_t pad = room->k.vectors * room->lanes, bytes = room->result,
+    const tl_plan *plan = buffers->job->plan;
+    const int64_t pad = buffers->k.vectors * buffers->lanes, bytes = buffers->result,
                   final = plan->op->result_bytes;
-    const tl_matrix results = {room->r, pad, width, (int)bytes};
+    const tl_matrix results = {buffers->r, pad, width, (int)bytes};
     if (to->direct) return;
     if (to->q) {
         char *q[TL_LANES_STRIP];
@@ -240,7 +242,7 @@ static void store_results(tl_lanes_room *room, const tl_lanes_to *to, int64_t wi
                                     &results, rows);
         return;
     }
-    char *r = room->r, *other = room->narrow, *out = to->out + i * to->step * final;
+    char *r = buffers->r, *other = buffers->narrow, *out = to->out + i * to->step * final;
     const int dense = to->col_step == 1 && to->step == width;
     if (width != pad && dense && !plan->out && !to->stream) {
         pack_rows(out, r, width * bytes, pad * bytes, rows);
@@ -248,8 +250,8 @@ static void store_results(tl_lanes_room *room, const tl_lanes_to *to, int64_t wi
     }
     if (width != pad) {
         pack_rows(other, r, width * bytes, pad * bytes, rows);
-        r = room->narrow;
-        other = room->r;
+        r = buffers->narrow;
+        other = buffers->r;
     }
     if (plan->out) {
         char *wide = r;
@@ -273,107 +275,109 @@ static void store_results(tl_lanes_room *room, const tl_lanes_to *to, int64_t wi
 
 /* Lowers the states from soa[from] on: l->rows results of each lane, for rows i and up of the
  * strip. reverse: last row first. */
-static void lower(tl_lanes_room *room, const tl_lanes_to *to, int64_t width, int64_t i, tl_lower *l,
-                  int reverse)
+static void lower(tl_lanes_buffers *buffers, const tl_lanes_to *to, int64_t width, int64_t i,
+                  tl_lower *l, int reverse)
 {
-    const tl_plan *plan = room->job->plan;
-    char *out = target(room, to, i, &l->row_step);
-    l->m = to->direct ? width : room->k.vectors * room->lanes;
+    const tl_plan *plan = buffers->job->plan;
+    char *out = target(buffers, to, i, &l->row_step);
+    l->m = to->direct ? width : buffers->k.vectors * buffers->lanes;
     l->stream = to->direct && to->stream;
     if (reverse) {
-        out += (l->rows - 1) * l->row_step * room->result;
+        out += (l->rows - 1) * l->row_step * buffers->result;
         l->row_step = -l->row_step;
     }
-    plan->lower->lower_rows(out, room->soa, l, plan->par);
+    plan->lower->lower_rows(out, buffers->soa, l, plan->par);
 }
 
 /* Do the staged states have the bytes of the results? Then no lowering is needed. */
-static int is_bare(const tl_lanes_room *room, const tl_lanes_to *to)
+static int is_bare(const tl_lanes_buffers *buffers, const tl_lanes_to *to)
 {
-    const tl_plan *plan = room->job->plan;
-    return plan->lower->bare && !plan->par.flip && !to->direct && !room->job->reverse &&
+    const tl_plan *plan = buffers->job->plan;
+    return plan->lower->bare && !plan->par.flip && !to->direct && !buffers->job->reverse &&
            plan->op->lanes == 1;
 }
 
 /* Writes `rows` rows of results without a value. */
-static void empties(tl_lanes_room *room, const tl_lanes_to *to, int64_t width, int64_t i,
+static void empties(tl_lanes_buffers *buffers, const tl_lanes_to *to, int64_t width, int64_t i,
                     int64_t rows)
 {
-    const int64_t chunk = chunk_of(room->k.vectors * room->lanes);
+    const int64_t chunk = chunk_of(buffers->k.vectors * buffers->lanes);
     for (int64_t now; rows > 0; i += now, rows -= now) {
         int64_t step;
-        char *out = target(room, to, i, &step);
+        char *out = target(buffers, to, i, &step);
         now = rows < chunk ? rows : chunk;
         for (int64_t j = 0; j < now; j++)
-            memcpy(out + j * step * room->result, room->empty, (size_t)(width * room->result));
-        store_results(room, to, width, i, now);
+            memcpy(out + j * step * buffers->result, buffers->empty,
+                   (size_t)(width * buffers->result));
+        store_results(buffers, to, width, i, now);
     }
 }
 
 /* ---- the verbs ---- */
 
-void tl_lanes_feed(tl_lanes_room *room, const tl_lanes_from *f, int64_t at, int64_t n,
+void tl_lanes_feed(tl_lanes_buffers *buffers, const tl_lanes_from *f, int64_t at, int64_t n,
                    const int32_t *ends, int64_t to, int last)
 {
-    tl_lanes k = room->k;
-    k.vectors = (int)(padded(room, f->width) / room->lanes);
+    tl_lanes k = buffers->k;
+    k.vectors = (int)(padded(buffers, f->width) / buffers->lanes);
     k.to = to;
     k.ends = ends;
-    k.ahead = f->ahead;
-    const int64_t chunk = chunk_of(k.vectors * room->lanes),
+    k.prefetch_distance = f->prefetch_distance;
+    const int64_t chunk = chunk_of(k.vectors * buffers->lanes),
                   direct = f->direct < n ? f->direct & -(int64_t)BLOCK : n;
     int64_t done = 0;
     do { /* a last part may have no rows */
         k.at = at + done;
         k.m = done < direct ? direct - done : n - done < chunk ? n - done : chunk;
-        k.soa = last && done + k.m == n ? room->soa : NULL;
-        k.x = rows_of(room, f, done, k.m, &k.stride);
-        room->job->plan->core->lanes_fold(&k, room->job->plan->par);
+        k.soa = last && done + k.m == n ? buffers->soa : NULL;
+        k.x = rows_of(buffers, f, done, k.m, &k.stride);
+        buffers->job->plan->core->lanes_fold(&k, buffers->job->plan->par);
         done += k.m;
     } while (done < n);
 }
 
-void tl_lanes_fold(tl_lanes_room *room, const tl_lanes_from *f, int64_t n, const int32_t *ends,
-                   int64_t to)
+void tl_lanes_fold(tl_lanes_buffers *buffers, const tl_lanes_from *f, int64_t n,
+                   const int32_t *ends, int64_t to)
 {
-    if (n > 0) tl_lanes_feed(room, f, 0, n, ends, to, 1);
+    if (n > 0) tl_lanes_feed(buffers, f, 0, n, ends, to, 1);
 }
 
-void tl_lanes_scan(tl_lanes_room *room, const tl_lanes_from *f, const tl_lanes_to *to,
+void tl_lanes_scan(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl_lanes_to *to,
                    int64_t first, int64_t at, int64_t n, int64_t total)
 {
-    const tl_lanes_job *job = room->job;
+    const tl_lanes_job *job = buffers->job;
     const int64_t width = f->width, end = at + n;
-    set_width(room, width);
-    tl_lanes k = room->k;
-    const int64_t pad = k.vectors * room->lanes, chunk = chunk_of(pad);
+    set_width(buffers, width);
+    tl_lanes k = buffers->k;
+    const int64_t pad = k.vectors * buffers->lanes, chunk = chunk_of(pad);
     const tl_kernel *core = job->plan->core;
     const int stream = to->direct && to->stream,
-              aligned = ((uintptr_t)to->out | (uintptr_t)(to->step * room->result)) % STREAMED == 0,
+              aligned =
+                  ((uintptr_t)to->out | (uintptr_t)(to->step * buffers->result)) % STREAMED == 0,
               straight = core->lanes_out && core == job->plan->lower && !job->exclusive &&
                          (!stream || aligned);
     k.to = 0;
-    k.ahead = f->ahead;
+    k.prefetch_distance = f->prefetch_distance;
     for (; at < end; at += k.m) {
         k.at = at;
         k.m = end - at < chunk ? end - at : chunk;
         /* the first of these rows in memory order */
         const int64_t i = job->reverse ? total - at - k.m : at - first;
-        const char *x = rows_of(room, f, i, k.m, &k.stride);
+        const char *x = rows_of(buffers, f, i, k.m, &k.stride);
         if (job->reverse) {
-            x += (k.m - 1) * k.stride * room->elem;
+            x += (k.m - 1) * k.stride * buffers->elem;
             k.stride = -k.stride;
         }
         k.x = x;
         if (straight) { /* from registers to results, without staging */
-            k.out = target(room, to, i, &k.out_step);
+            k.out = target(buffers, to, i, &k.out_step);
             k.stream = stream;
             if (job->reverse) {
-                k.out = (char *)k.out + (k.m - 1) * k.out_step * room->result;
+                k.out = (char *)k.out + (k.m - 1) * k.out_step * buffers->result;
                 k.out_step = -k.out_step;
             }
             job->plan->core->lanes_scan(&k, job->plan->par);
-            store_results(room, to, width, i, k.m);
+            store_results(buffers, to, width, i, k.m);
             continue;
         }
         job->plan->core->lanes_scan(&k, job->plan->par);
@@ -382,41 +386,41 @@ void tl_lanes_scan(tl_lanes_room *room, const tl_lanes_from *f, const tl_lanes_t
                       .rows = k.m,
                       .width = pad,
                       .row_n = 1};
-        char *const r = room->r;
-        if (is_bare(room, to))
-            room->r = room->soa + l.from * room->result;
+        char *const r = buffers->r;
+        if (is_bare(buffers, to))
+            buffers->r = buffers->soa + l.from * buffers->result;
         else
-            lower(room, to, width, i, &l, job->reverse);
+            lower(buffers, to, width, i, &l, job->reverse);
         if (job->exclusive && at == 0 && !job->seeded) {
             int64_t step;
-            char *out = target(room, to, i, &step);
-            memcpy(out + (job->reverse ? k.m - 1 : 0) * step * room->result, room->empty,
-                   (size_t)(width * room->result));
+            char *out = target(buffers, to, i, &step);
+            memcpy(out + (job->reverse ? k.m - 1 : 0) * step * buffers->result, buffers->empty,
+                   (size_t)(width * buffers->result));
         }
-        store_results(room, to, width, i, k.m);
-        room->r = r;
+        store_results(buffers, to, width, i, k.m);
+        buffers->r = r;
     }
 }
 
 /* Windows that start at the first element: prefixes, and windows of all n elements. */
-static void prefixes(tl_lanes_room *room, const tl_lanes_from *f, const tl_lanes_to *to, int64_t n,
-                     int64_t i0, int64_t i1, int64_t first)
+static void prefixes(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl_lanes_to *to,
+                     int64_t n, int64_t i0, int64_t i1, int64_t first)
 {
-    const tl_lanes_job *job = room->job;
+    const tl_lanes_job *job = buffers->job;
     /* centre i has i + shift elements, at most n */
     const int64_t shift = job->after + 1, width = f->width;
     int64_t enough = n < job->least ? i1 : job->least - shift;
     enough = enough < i0 ? i0 : enough < i1 ? enough : i1;
-    empties(room, to, width, i0 - first, enough - i0);
+    empties(buffers, to, width, i0 - first, enough - i0);
     if (enough == i1) return;
-    tl_lanes k = room->k;
-    const int64_t pad = k.vectors * room->lanes, chunk = chunk_of(pad),
+    tl_lanes k = buffers->k;
+    const int64_t pad = k.vectors * buffers->lanes, chunk = chunk_of(pad),
                   most = i1 - 1 + shift < n ? i1 - 1 + shift : n;
     k.to = 0;
     for (int64_t at = 0; at < most; at += k.m) {
         k.at = at;
         k.m = most - at < chunk ? most - at : chunk;
-        k.x = rows_of(room, f, at, k.m, &k.stride);
+        k.x = rows_of(buffers, f, at, k.m, &k.stride);
         job->plan->core->lanes_scan(&k, job->plan->par);
         /* centres of the prefixes of at + 1 .. at + m elements */
         int64_t from = at + 1 - shift, end = at + k.m + 1 - shift;
@@ -428,77 +432,77 @@ static void prefixes(tl_lanes_room *room, const tl_lanes_from *f, const tl_lanes
                           .rows = end - from,
                           .width = pad,
                           .row_n = 1};
-            lower(room, to, width, from - first, &l, 0);
-            store_results(room, to, width, from - first, end - from);
+            lower(buffers, to, width, from - first, &l, 0);
+            store_results(buffers, to, width, from - first, end - from);
         }
         from = n + 1 - shift > enough ? n + 1 - shift : enough;
         if (at + k.m == n)
             for (int64_t now; from < i1; from += now) { /* windows of all elements */
                 now = i1 - from < chunk ? i1 - from : chunk;
                 tl_lower l = {.from = k.m * pad, .n = n, .rows = now};
-                lower(room, to, width, from - first, &l, 0);
-                store_results(room, to, width, from - first, now);
+                lower(buffers, to, width, from - first, &l, 0);
+                store_results(buffers, to, width, from - first, now);
             }
     }
 }
 
-static void full_windows(tl_lanes_room *room, const tl_lanes_from *f, const tl_lanes_to *to,
+static void full_windows(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl_lanes_to *to,
                          int64_t i0, int64_t i1, int64_t first)
 {
-    const tl_lanes_job *job = room->job;
+    const tl_lanes_job *job = buffers->job;
     if (job->least > job->w) {
-        empties(room, to, f->width, i0 - first, i1 - i0);
+        empties(buffers, to, f->width, i0 - first, i1 - i0);
         return;
     }
-    tl_lanes k = room->k;
-    const int64_t chunk = chunk_of(k.vectors * room->lanes);
+    tl_lanes k = buffers->k;
+    const int64_t chunk = chunk_of(k.vectors * buffers->lanes);
     k.to = 0;
-    k.ahead = f->ahead ? chunk : 0;
+    k.prefetch_distance = f->prefetch_distance ? chunk : 0;
     for (int64_t now; i0 < i1; i0 += now) {
         now = i1 - i0 < chunk ? i1 - i0 : chunk;
         k.at = i0 - job->before;
         k.m = now + job->w - 1;
-        k.x = rows_of(room, f, k.at, k.m, &k.stride);
+        k.x = rows_of(buffers, f, k.at, k.m, &k.stride);
         job->plan->core->lanes_window(&k, job->w, job->plan->par);
         tl_lower l = {.n = job->w,
                       .rows = now,
-                      .width = k.vectors * room->lanes,
+                      .width = k.vectors * buffers->lanes,
                       .first = k.at,
                       .row_first = 1};
-        char *const r = room->r;
-        if (is_bare(room, to))
-            room->r = room->soa;
+        char *const r = buffers->r;
+        if (is_bare(buffers, to))
+            buffers->r = buffers->soa;
         else
-            lower(room, to, f->width, i0 - first, &l, 0);
-        store_results(room, to, f->width, i0 - first, now);
-        room->r = r;
+            lower(buffers, to, f->width, i0 - first, &l, 0);
+        store_results(buffers, to, f->width, i0 - first, now);
+        buffers->r = r;
     }
 }
 
-void tl_lanes_window(tl_lanes_room *room, const tl_lanes_from *f, const tl_lanes_to *to, int64_t n,
-                     int64_t i0, int64_t i1)
+void tl_lanes_window(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl_lanes_to *to,
+                     int64_t n, int64_t i0, int64_t i1)
 {
-    const tl_lanes_job *job = room->job;
+    const tl_lanes_job *job = buffers->job;
     const int64_t first = job->valid ? job->before : 0, stop = job->valid ? n - job->after : n;
     if (i0 < first) i0 = first;
     if (i1 > stop) i1 = stop;
     if (i0 >= i1) return;
-    room->k.vectors = (int)(padded(room, f->width) / room->lanes);
+    buffers->k.vectors = (int)(padded(buffers, f->width) / buffers->lanes);
     /* Centres from lo on have no missing elements before them. */
     int64_t lo = job->before < i0 ? i0 : job->before < i1 ? job->before : i1;
     int64_t hi = n - job->after < lo ? lo : n - job->after < i1 ? n - job->after : i1;
-    if (i0 < lo) prefixes(room, f, to, n, i0, lo, first);
-    if (lo < hi) full_windows(room, f, to, lo, hi, first);
+    if (i0 < lo) prefixes(buffers, f, to, n, i0, lo, first);
+    if (lo < hi) full_windows(buffers, f, to, lo, hi, first);
     for (int64_t i = hi; i < i1; i++) { /* suffixes: one fold each */
         const int64_t a = i - job->before, length = n - a;
         if (length < job->least) {
-            empties(room, to, f->width, i - first, i1 - i);
+            empties(buffers, to, f->width, i - first, i1 - i);
             return;
         }
         const tl_lanes_from part = tl_lanes_rows_from(f, a, job->plan->op->elem_bytes);
-        tl_lanes_fold(room, &part, length, NULL, 0);
+        tl_lanes_fold(buffers, &part, length, NULL, 0);
         tl_lower l = {.n = length, .rows = 1};
-        lower(room, to, f->width, i - first, &l, 0);
-        store_results(room, to, f->width, i - first, 1);
+        lower(buffers, to, f->width, i - first, &l, 0);
+        store_results(buffers, to, f->width, i - first, 1);
     }
 }

@@ -13,11 +13,11 @@
 #include "context/threads.h"
 
 enum {
-    TL_LANES_LONG = 1024,  /* longest row or segment; longer ones are processed one at a time */
-    TL_LANES_STRIP = 448,  /* lanes of the widest strip */
-    TL_LANES_FEW = 8,      /* fewest rows */
-    TL_LANES_WINDOW = 128, /* longest window */
-    TL_LANES_AFTER = 64    /* largest `after` of a window */
+    TL_LANES_LONG = 1024,    /* longest row or segment; longer ones are processed one at a time */
+    TL_LANES_STRIP = 448,    /* lanes of the widest strip */
+    TL_LANES_LEAST_ROWS = 8, /* fewest rows */
+    TL_LANES_WINDOW = 128,   /* longest window */
+    TL_LANES_AFTER = 64      /* largest `after` of a window */
 };
 
 /* One call of a verb. out: scan and window. */
@@ -49,7 +49,7 @@ typedef struct tl_lanes_from {
      * of later rows are copied first; they are col_step elements apart. */
     int64_t direct;
     int64_t col_step;
-    int64_t ahead; /* prefetch distance in rows; 0: no prefetch */
+    int64_t prefetch_distance; /* prefetch distance in rows; 0: no prefetch */
 } tl_lanes_from;
 
 /* Where the results of a strip go: to sequences (n[c] results to q[c], or all to out + c * pitch
@@ -66,7 +66,7 @@ typedef struct tl_lanes_to {
 } tl_lanes_to;
 
 /* One thread's memory. */
-typedef struct tl_lanes_room {
+typedef struct tl_lanes_buffers {
     const tl_lanes_job *job;
     tl_lanes k;
     int64_t elem, result; /* bytes of the kernels' elements and results */
@@ -74,7 +74,7 @@ typedef struct tl_lanes_room {
     int seeded;           /* number of vectors whose S(0) is set */
     int64_t most;         /* lanes of the widest strip, with padding */
     char *soa, *t, *r, *narrow, *empty;
-} tl_lanes_room;
+} tl_lanes_buffers;
 
 enum { TL_ALL_ROWS = INT32_MAX }; /* direct: all rows */
 
@@ -93,23 +93,23 @@ void tl_stream_bytes(char *to, const char *from, int64_t bytes);
 /* Prepares for strips of up to `width` lanes of sequences of up to `longest` elements. room->t gets
  * space for at least `transposed` elements. The memory is that of thread number `me` in the
  * context. 0: out of memory. */
-int tl_lanes_open(tl_lanes_room *room, tally *ctx, int me, const tl_lanes_job *job, int64_t width,
-                  int64_t longest, int64_t transposed);
+int tl_lanes_open(tl_lanes_buffers *buffers, tally *ctx, int me, const tl_lanes_job *job,
+                  int64_t width, int64_t longest, int64_t transposed);
 
 /* Stages S(n) of each lane as soa[to + lane]. ends: see tl_lanes. */
-void tl_lanes_fold(tl_lanes_room *room, const tl_lanes_from *from, int64_t n, const int32_t *ends,
-                   int64_t to);
+void tl_lanes_fold(tl_lanes_buffers *buffers, const tl_lanes_from *from, int64_t n,
+                   const int32_t *ends, int64_t to);
 /* The same in parts: appends rows at .. at + n - 1, of which from->x is the first, to
  * room->k.carry. Requires: at is a multiple of 8; so is n, except in the last part, which stages
  * S(at + n). */
-void tl_lanes_feed(tl_lanes_room *room, const tl_lanes_from *from, int64_t at, int64_t n,
+void tl_lanes_feed(tl_lanes_buffers *buffers, const tl_lanes_from *from, int64_t at, int64_t n,
                    const int32_t *ends, int64_t to, int last);
 /* Scans rows at .. at + n - 1. If at > 0, carry holds the state of the rows before. total: rows of
  * the whole sequence. from and to begin with row `first`, which must be 0 for reversed scans. */
-void tl_lanes_scan(tl_lanes_room *room, const tl_lanes_from *from, const tl_lanes_to *to,
+void tl_lanes_scan(tl_lanes_buffers *buffers, const tl_lanes_from *from, const tl_lanes_to *to,
                    int64_t first, int64_t at, int64_t n, int64_t total);
 /* Computes the windows with centres i0 .. i1 - 1. */
-void tl_lanes_window(tl_lanes_room *room, const tl_lanes_from *from, const tl_lanes_to *to,
+void tl_lanes_window(tl_lanes_buffers *buffers, const tl_lanes_from *from, const tl_lanes_to *to,
                      int64_t n, int64_t i0, int64_t i1);
 
 /* ---- rows, segments and columns ---- */

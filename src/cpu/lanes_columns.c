@@ -37,7 +37,7 @@ int tl_lanes_take_columns(const tally_view *in)
 typedef struct {
     const tl_lanes_job *job;
     int64_t strip, strips; /* columns of a strip, the last may have fewer; number of strips */
-    int stream, fetch;
+    int stream, prefetch;
     /* Kernels may read elements beyond the last column of a strip: they are of other columns or of
      * the next row, and no thread writes there. */
     int overread;
@@ -60,15 +60,15 @@ static int64_t rows_in_place(const tally_view *in, int64_t col, int64_t padded)
 }
 
 /* A strip has up to two parts. If kernels may read beyond its columns, and its results are whole
- * rows that are packed, part 0 is all of it. Else part 0 is its whole vectors, part 1 the remaining columns. Returns
- * 0 if the part has no columns. */
-static int part_of(const columns *c, const tl_lanes_room *room, int64_t s, int part,
+ * rows that are packed, part 0 is all of it. Else part 0 is its whole vectors, part 1 the remaining
+ * columns. Returns 0 if the part has no columns. */
+static int part_of(const columns *c, const tl_lanes_buffers *buffers, int64_t s, int part,
                    tl_lanes_from *from, tl_lanes_to *to)
 {
     const tally_view *in = c->job->in, *out = c->job->out;
     const tl_plan *plan = c->job->plan;
     const int64_t width = width_of(c, s), bytes = plan->op->elem_bytes,
-                  result = plan->op->result_bytes, lanes = room->lanes;
+                  result = plan->op->result_bytes, lanes = buffers->lanes;
     const int reads = !plan->in && in->row_stride == 1,
               packed = out && out->row_stride == 1 && out->stride == width &&
                        (c->stream || width < PACKED),
@@ -82,7 +82,7 @@ static int part_of(const columns *c, const tl_lanes_room *room, int64_t s, int p
                             .col_step = in->row_stride};
     if (c->overread && from->width % lanes)
         from->direct = rows_in_place(in, col, (from->width + lanes - 1) & -lanes);
-    if (from->direct && c->fetch) from->ahead = AHEAD;
+    if (from->direct && c->prefetch) from->prefetch_distance = AHEAD;
     if (from->width == 0) return 0;
     *to = (tl_lanes_to){0};
     if (!out) return 1;
@@ -94,37 +94,37 @@ static int part_of(const columns *c, const tl_lanes_room *room, int64_t s, int p
     return 1;
 }
 
-static void reduce_strip(const columns *c, tl_lanes_room *room, int64_t s)
+static void reduce_strip(const columns *c, tl_lanes_buffers *buffers, int64_t s)
 {
     const tl_lanes_job *job = c->job;
     tl_lanes_from from;
     tl_lanes_to to;
     int64_t col = s * c->strip;
     for (int part = 0; part < 2; part++) {
-        if (!part_of(c, room, s, part, &from, &to)) continue;
-        tl_lanes_fold(room, &from, job->in->n, NULL, 0);
-        tl_lower_row(job->plan, (tl_staging){room->soa, room->r},
+        if (!part_of(c, buffers, s, part, &from, &to)) continue;
+        tl_lanes_fold(buffers, &from, job->in->n, NULL, 0);
+        tl_lower_row(job->plan, (tl_staging){buffers->soa, buffers->r},
                      job->results + col * job->plan->op->result_bytes, 0, from.width, job->in->n, 0,
                      0, 0, 0);
         col += from.width;
     }
 }
 
-static void compute_strip(const columns *c, tl_lanes_room *room, int64_t s)
+static void compute_strip(const columns *c, tl_lanes_buffers *buffers, int64_t s)
 {
     const int64_t n = c->job->in->n;
     tl_lanes_from from;
     tl_lanes_to to;
     if (c->job->verb == TL_REDUCE) {
-        reduce_strip(c, room, s);
+        reduce_strip(c, buffers, s);
         return;
     }
     for (int part = 0; part < 2; part++) {
-        if (!part_of(c, room, s, part, &from, &to)) continue;
+        if (!part_of(c, buffers, s, part, &from, &to)) continue;
         if (c->job->verb == TL_SCAN)
-            tl_lanes_scan(room, &from, &to, 0, 0, n, n);
+            tl_lanes_scan(buffers, &from, &to, 0, 0, n, n);
         else
-            tl_lanes_window(room, &from, &to, n, 0, n);
+            tl_lanes_window(buffers, &from, &to, n, 0, n);
     }
 }
 
@@ -165,7 +165,8 @@ static int64_t piece(const blocks *b, int64_t j, int *level)
     }
 }
 
-static void fold_piece(const columns *c, tl_lanes_room *room, const blocks *b, int64_t s, int64_t j)
+static void fold_piece(const columns *c, tl_lanes_buffers *buffers, const blocks *b, int64_t s,
+                       int64_t j)
 {
     const tl_lanes_job *job = c->job;
     const tl_scalar *op = job->plan->op;
@@ -175,12 +176,12 @@ static void fold_piece(const columns *c, tl_lanes_room *room, const blocks *b, i
     const int64_t at = piece(b, j, &level);
     tl_state *node = b->nodes + j * job->in->rows + s * c->strip;
     for (int part = 0; part < 2; part++) {
-        if (!part_of(c, room, s, part, &from, &to)) continue;
+        if (!part_of(c, buffers, s, part, &from, &to)) continue;
         from = tl_lanes_rows_from(&from, job->reverse ? job->in->n - 1 - at : at, op->elem_bytes);
         if (job->reverse) from.step = -from.step;
-        tl_lanes_fold(room, &from, (int64_t)1 << level, NULL, 0);
+        tl_lanes_fold(buffers, &from, (int64_t)1 << level, NULL, 0);
         for (int64_t col = 0; col < from.width; col++, node++) {
-            job->plan->core->unstage(room->soa, col, node);
+            job->plan->core->unstage(buffers->soa, col, node);
             if (op->from_wide) op->from_wide(node);
         }
     }
@@ -223,9 +224,10 @@ static void join_all(const columns *c, const blocks *b, int threads)
 }
 
 /* Sets the counter of a lane, and S at each of its prefixes, for a scan that begins at block j. */
-static void put_lane(tl_lanes_room *room, const blocks *b, int64_t col, int64_t lane, int64_t j)
+static void put_lane(tl_lanes_buffers *buffers, const blocks *b, int64_t col, int64_t lane,
+                     int64_t j)
 {
-    const tl_lanes_job *job = room->job;
+    const tl_lanes_job *job = buffers->job;
     const tl_plan *plan = job->plan;
     tl_counter c;
     tl_state s, init = job->init, node;
@@ -239,49 +241,50 @@ static void put_lane(tl_lanes_room *room, const blocks *b, int64_t col, int64_t 
         tl_counter_fold(&c, plan->op, job->seeded ? &init : NULL, &s);
         node = c.node[c.count - 1];
         if (plan->op->to_wide) plan->op->to_wide(&s), plan->op->to_wide(&node);
-        plan->core->lanes_put(&room->k, slot, lane, &node);
-        plan->core->lanes_put(&room->k, room->k.levels + slot, lane, &s);
+        plan->core->lanes_put(&buffers->k, slot, lane, &node);
+        plan->core->lanes_put(&buffers->k, buffers->k.levels + slot, lane, &s);
     }
 }
 
-static void scan_block(const columns *c, tl_lanes_room *room, const blocks *b, int64_t s, int64_t j)
+static void scan_block(const columns *c, tl_lanes_buffers *buffers, const blocks *b, int64_t s,
+                       int64_t j)
 {
     const int64_t n = c->job->in->n, at = j * b->size, m = n - at < b->size ? n - at : b->size;
     tl_lanes_from from;
     tl_lanes_to to;
     int64_t col = s * c->strip;
     for (int part = 0; part < 2; part++) {
-        if (!part_of(c, room, s, part, &from, &to)) continue;
-        room->k.vectors = (int)((from.width + room->lanes - 1) / room->lanes);
-        for (int64_t lane = 0; lane < from.width; lane++) put_lane(room, b, col + lane, lane, j);
-        tl_lanes_scan(room, &from, &to, 0, at, m, n);
+        if (!part_of(c, buffers, s, part, &from, &to)) continue;
+        buffers->k.vectors = (int)((from.width + buffers->lanes - 1) / buffers->lanes);
+        for (int64_t lane = 0; lane < from.width; lane++) put_lane(buffers, b, col + lane, lane, j);
+        tl_lanes_scan(buffers, &from, &to, 0, at, m, n);
         col += from.width;
     }
 }
 
 /* What one task does: part `part` of `parts` of a strip. */
-typedef void task(const columns *c, tl_lanes_room *room, blocks *b, int64_t strip, int64_t part,
-                  int64_t parts);
+typedef void task(const columns *c, tl_lanes_buffers *buffers, blocks *b, int64_t strip,
+                  int64_t part, int64_t parts);
 
-static void do_strip(const columns *c, tl_lanes_room *room, blocks *b, int64_t s, int64_t part,
-                     int64_t parts)
+static void do_strip(const columns *c, tl_lanes_buffers *buffers, blocks *b, int64_t s,
+                     int64_t part, int64_t parts)
 {
     (void)b, (void)part, (void)parts;
-    compute_strip(c, room, s);
+    compute_strip(c, buffers, s);
 }
-static void do_windows(const columns *c, tl_lanes_room *room, blocks *b, int64_t s, int64_t part,
-                       int64_t parts)
+static void do_windows(const columns *c, tl_lanes_buffers *buffers, blocks *b, int64_t s,
+                       int64_t part, int64_t parts)
 {
     const int64_t n = c->job->in->n;
     tl_lanes_from from;
     tl_lanes_to to;
     (void)b;
     for (int side = 0; side < 2; side++)
-        if (part_of(c, room, s, side, &from, &to))
-            tl_lanes_window(room, &from, &to, n, n / parts * part,
+        if (part_of(c, buffers, s, side, &from, &to))
+            tl_lanes_window(buffers, &from, &to, n, n / parts * part,
                             part + 1 == parts ? n : n / parts * (part + 1));
 }
-static void do_ends(const columns *c, tl_lanes_room *room, blocks *b, int64_t s, int64_t part,
+static void do_ends(const columns *c, tl_lanes_buffers *buffers, blocks *b, int64_t s, int64_t part,
                     int64_t parts)
 {
     const tl_lanes_job *job = c->job;
@@ -290,22 +293,22 @@ static void do_ends(const columns *c, tl_lanes_room *room, blocks *b, int64_t s,
     tl_lanes_to to;
     (void)b, (void)part, (void)parts;
     for (int side = 0; side < 2; side++)
-        if (part_of(c, room, s, side, &from, &to)) {
-            tl_lanes_window(room, &from, &to, n, 0, job->before);
-            tl_lanes_window(room, &from, &to, n, n - job->after, n);
+        if (part_of(c, buffers, s, side, &from, &to)) {
+            tl_lanes_window(buffers, &from, &to, n, 0, job->before);
+            tl_lanes_window(buffers, &from, &to, n, n - job->after, n);
         }
 }
-static void do_fold(const columns *c, tl_lanes_room *room, blocks *b, int64_t s, int64_t part,
+static void do_fold(const columns *c, tl_lanes_buffers *buffers, blocks *b, int64_t s, int64_t part,
                     int64_t parts)
 {
     (void)parts;
-    fold_piece(c, room, b, s, part);
+    fold_piece(c, buffers, b, s, part);
 }
-static void do_scan(const columns *c, tl_lanes_room *room, blocks *b, int64_t s, int64_t part,
+static void do_scan(const columns *c, tl_lanes_buffers *buffers, blocks *b, int64_t s, int64_t part,
                     int64_t parts)
 {
     (void)parts;
-    scan_block(c, room, b, s, part);
+    scan_block(c, buffers, b, s, part);
 }
 
 typedef struct {
@@ -320,10 +323,11 @@ static void do_tasks(void *with, const tl_worker *worker)
 {
     const tasks *all = with;
     const columns *c = all->c;
-    tl_lanes_room room;
-    if (!tl_lanes_open(&room, all->ctx, worker->number, c->job, c->strip, c->job->in->n, 0)) return;
+    tl_lanes_buffers buffers;
+    if (!tl_lanes_open(&buffers, all->ctx, worker->number, c->job, c->strip, c->job->in->n, 0))
+        return;
     for (int64_t t; (t = tl_next_chunk(worker)) < worker->chunks;)
-        all->run_task(c, &room, all->b, t / all->parts, t % all->parts, all->parts);
+        all->run_task(c, &buffers, all->b, t / all->parts, t % all->parts, all->parts);
     if (c->stream) tl_stream_fence();
 }
 
@@ -383,7 +387,7 @@ tally_status tl_lanes_columns(tally *ctx, const tl_lanes_job *job, int threads)
     const int64_t n = in->n, results = job->out ? in->rows * n : 0;
     columns c = {.job = job,
                  .stream = results * op->result_bytes >= STREAM_BYTES,
-                 .fetch = tl_fetches(in->rows * n * op->elem_bytes)};
+                 .prefetch = tl_prefetches(in->rows * n * op->elem_bytes)};
     c.overread = !job->plan->in && in->row_stride == 1 && in->stride > 0 && !job->reverse &&
                  (!job->out || are_apart(job));
     if (in->rows * n <= TL_PARALLEL_BYTES / op->elem_bytes) threads = 1;

@@ -35,9 +35,9 @@ typedef struct {
 
 struct tl_lanes_batch {
     const tl_lanes_job *job;
-    tl_lanes_room room;
+    tl_lanes_buffers buffers;
     int64_t elem, result; /* bytes of the kernels' elements and results, as in room */
-    int direct_in, direct_out, stream, fetch;
+    int direct_in, direct_out, stream, prefetch;
     /* Longer sequences are processed one at a time; so are batches with a longer mean. */
     int64_t longest, mean;
     char *in, *pack, *out, *spill;
@@ -91,7 +91,7 @@ static int64_t longest_of(const tl_lanes_job *job)
 int tl_lanes_take_rows(const tl_lanes_job *job)
 {
     const tally_view *in = job->in;
-    if (in->rows < TL_LANES_FEW || job->plan->op->inputs == 2) return 0;
+    if (in->rows < TL_LANES_LEAST_ROWS || job->plan->op->inputs == 2) return 0;
     if (!in->offsets) return in->n <= longest_of(job);
     return 1;
 }
@@ -108,32 +108,32 @@ tl_lanes_batch *tl_lanes_batch_open(tally *ctx, int me, const tl_lanes_job *job)
     all += TL_ABREAST * OVER;
     memset(b, 0, offsetof(tl_lanes_batch, sorted));
     b->job = job;
-    if (!tl_lanes_open(&b->room, ctx, me, job, TL_LANES_STRIP, TL_LANES_LONG,
+    if (!tl_lanes_open(&b->buffers, ctx, me, job, TL_LANES_STRIP, TL_LANES_LONG,
                        (TL_LANES_LONG + OVER) * TL_ABREAST))
         return NULL;
-    b->elem = b->room.elem;
+    b->elem = b->buffers.elem;
     b->longest = longest_of(job);
     b->mean = job->verb == TL_REDUCE ? b->longest * 2 / 5 : TL_LANES_LONG / 4;
-    b->result = b->room.result;
+    b->result = b->buffers.result;
     /* Rows with gaps: elements past the end of a row may not exist, so the length must be a
      * multiple of OVER. */
     b->direct_in = !plan->in && in->stride == 1 && (is_dense(in) || in->n % OVER == 0);
     const int64_t results = !out ? 0 : out->offsets ? total : out->rows * out->n;
-    b->fetch = in->stride == 1 && tl_fetches(total * plan->op->elem_bytes);
+    b->prefetch = in->stride == 1 && tl_prefetches(total * plan->op->elem_bytes);
     b->stream = out && is_dense(out) && results * plan->op->result_bytes >= STREAM_BYTES;
     b->direct_out = out && !plan->out && out->stride == 1 && !b->stream;
     const size_t in_bytes = b->direct_in ? 0 : (size_t)(all * b->elem),
                  pack = plan->in && !is_dense(in) ? (size_t)(all * plan->op->elem_bytes) : 0,
-                 room = (size_t)SPILL * (size_t)b->elem,
+                 buffers = (size_t)SPILL * (size_t)b->elem,
                  out_bytes = !out
                                  ? (size_t)(SEQUENCES + TL_ABREAST) * (size_t)plan->op->result_bytes
                              : b->direct_out ? 0
                                              : (size_t)(all * b->result) + 64;
-    b->in = tl_scratch(ctx, me, TL_STAGE, in_bytes + pack + room + out_bytes + 4 * 64);
+    b->in = tl_scratch(ctx, me, TL_STAGE, in_bytes + pack + buffers + out_bytes + 4 * 64);
     if (!b->in) return NULL;
     b->pack = b->in + ((in_bytes + 63) & ~(size_t)63);
     b->spill = b->pack + ((pack + 63) & ~(size_t)63);
-    b->out = b->spill + ((room + 63) & ~(size_t)63);
+    b->out = b->spill + ((buffers + 63) & ~(size_t)63);
     return b;
 }
 
@@ -214,13 +214,13 @@ static int64_t lanes_for(int64_t n)
 static void compute(tl_lanes_batch *b, int64_t s, int64_t lanes, int64_t n, const int32_t *ends,
                     const tl_lanes_to *to)
 {
-    const tl_lanes_from from = {b->room.t, lanes, lanes, TL_ALL_ROWS, 1, 0};
+    const tl_lanes_from from = {b->buffers.t, lanes, lanes, TL_ALL_ROWS, 1, 0};
     if (b->job->verb == TL_REDUCE)
-        tl_lanes_fold(&b->room, &from, n, ends, s);
+        tl_lanes_fold(&b->buffers, &from, n, ends, s);
     else if (b->job->verb == TL_SCAN)
-        tl_lanes_scan(&b->room, &from, to, 0, 0, n, n);
+        tl_lanes_scan(&b->buffers, &from, to, 0, 0, n, n);
     else
-        tl_lanes_window(&b->room, &from, to, n, 0, n);
+        tl_lanes_window(&b->buffers, &from, to, n, 0, n);
 }
 
 /* A strip of `count` rows of one length, from row s of the batch on. Requires: count is a multiple
@@ -232,16 +232,16 @@ static void even_strip(tl_lanes_batch *b, int64_t s, int64_t count)
                   out_pitch = !out ? 0 : (b->direct_out ? out->row_stride : out->n) * b->result;
     const tl_lanes_to to = {.out = out ? b->y + s * out_pitch : NULL, .pitch = out_pitch};
     b->job->plan->transpose->to_lanes(
-        &(tl_matrix){b->room.t, count, count, (int)b->elem},
+        &(tl_matrix){b->buffers.t, count, count, (int)b->elem},
         &(tl_origins){.first = b->x + s * pitch, .pitch = pitch}, in->n,
-        (tl_next){b->x + (s + count) * pitch, b->fetch && b->direct_in ? count * pitch : 0});
+        (tl_prefetch){b->x + (s + count) * pitch, b->prefetch && b->direct_in ? count * pitch : 0});
     compute(b, s, count, in->n, NULL, &to);
 }
 
 /* A strip of `count` sequences of least to most elements; `to` is the staging place of the first.
  * rows: they are rows of one length. */
 static inline void strip(tl_lanes_batch *b, const sequence *s, int64_t count, int64_t least,
-                         int64_t most, int64_t to, int rows, tl_next next)
+                         int64_t most, int64_t to, int rows, tl_prefetch next)
 {
     const tl_lanes_job *job = b->job;
     const tally_view *in = job->in, *out = job->out;
@@ -276,7 +276,7 @@ static inline void strip(tl_lanes_batch *b, const sequence *s, int64_t count, in
         for (int64_t c = count; c < lanes; c++) ends[c] = 0;
     }
     const tl_lanes_to where = {.q = q, .n = n};
-    job->plan->transpose->to_lanes(&(tl_matrix){b->room.t, lanes, lanes, (int)b->elem},
+    job->plan->transpose->to_lanes(&(tl_matrix){b->buffers.t, lanes, lanes, (int)b->elem},
                                    &(tl_origins){.list = p}, most, next);
     compute(b, to, lanes, most, least == most ? NULL : ends, &where);
 }
@@ -288,7 +288,7 @@ static void gathered_strip(tl_lanes_batch *b, int64_t s, int64_t count)
     const int64_t n = b->job->in->n;
     for (int64_t c = 0; c < count; c++)
         rows[c] = (sequence){(uint32_t)((s + c) * n), (uint16_t)n, (uint16_t)(s + c)};
-    strip(b, rows, count, n, n, s, 1, (tl_next){NULL, 0});
+    strip(b, rows, count, n, n, s, 1, (tl_prefetch){NULL, 0});
 }
 
 static void rows_of_one_length(tl_lanes_batch *b, int64_t r0, int64_t r1)
@@ -319,8 +319,8 @@ static void rows_of_one_length(tl_lanes_batch *b, int64_t r0, int64_t r1)
         if (job->out)
             store_results(b);
         else
-            tl_lower_row(job->plan, (tl_staging){b->room.soa, b->room.r}, job->results + r * bytes,
-                         0, b->count, n, 0, 0, 0, 0);
+            tl_lower_row(job->plan, (tl_staging){b->buffers.soa, b->buffers.r},
+                         job->results + r * bytes, 0, b->count, n, 0, 0, 0, 0);
     }
 }
 
@@ -342,13 +342,13 @@ static void lower_segments(tl_lanes_batch *b)
 {
     const tl_plan *plan = b->job->plan;
     const int64_t bytes = plan->op->result_bytes, count = b->count;
-    char *to = b->job->results + b->r0 * bytes, *from = plan->out ? b->room.r : b->out;
+    char *to = b->job->results + b->r0 * bytes, *from = plan->out ? b->buffers.r : b->out;
     int32_t counts[SEQUENCES + TL_ABREAST];
     const int64_t padded = (count + TL_ABREAST - 1) & -(int64_t)TL_ABREAST;
     for (int64_t j = 0; j < count; j++) counts[j] = b->sorted[j].n;
     for (int64_t j = count; j < padded; j++) counts[j] = 1;
     const tl_lower l = {.m = padded, .rows = 1, .counts = counts};
-    plan->lower->lower_rows(from, b->room.soa, &l, plan->par);
+    plan->lower->lower_rows(from, b->buffers.soa, &l, plan->par);
     if (plan->out) plan->out->apply(plan->out, b->out, from, count * plan->op->lanes);
     from = b->out;
     char empty[32];
@@ -417,7 +417,7 @@ static void batch_of_segments(tl_lanes_batch *b, int64_t longest, tl_lanes_one *
     else
         s = sort(b, longest);
     const int64_t begin = s,
-                  all = b->fetch && b->direct_in ? (offset[b->count] - offset[0]) * b->elem : 0;
+                  all = b->prefetch && b->direct_in ? (offset[b->count] - offset[0]) * b->elem : 0;
     /* prefetch the next batch, as many bytes as this one has */
     const char *next = tl_offset((char *)(uintptr_t)b->x, all);
     for (int64_t count; longest && s < b->count; s += count) {
@@ -433,7 +433,7 @@ static void batch_of_segments(tl_lanes_batch *b, int64_t longest, tl_lanes_one *
         else {
             const int64_t share = all * count / (b->count - begin);
             strip(b, b->sorted + s, count, first, unsorted ? longest : b->sorted[s + count - 1].n,
-                  s, 0, (tl_next){next, share});
+                  s, 0, (tl_prefetch){next, share});
             next += share;
         }
     }

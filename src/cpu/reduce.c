@@ -58,7 +58,7 @@ void tl_push_slab(const tl_plan *plan, int threads, const void *data, int64_t n,
 {
     const char *x = data;
     int64_t bytes = element_bytes(plan);
-    int fetch = tl_fetches(n * bytes);
+    int fetch = tl_prefetches(n * bytes);
     if (threads > 1 && n > (TL_PARALLEL_BYTES / bytes)) {
         const int level = node_level(n);
         int64_t size = (int64_t)1 << level;

@@ -129,7 +129,7 @@ static tl_up levels_of(const tile *t, levels_state *s, int64_t left, int64_t *pr
     if (u) {
         tl_up up = {u->current + number * up_bytes, NULL, u->at + number * TL_TILE,
                     u->later + number * up_bytes};
-        if (number < u->tiles) up.soon = u->x + number * tile_bytes;
+        if (number < u->tiles) up.next_tile = u->x + number * tile_bytes;
         const int64_t prefetch_tile = number + TL_SCAN_PREFETCH_BYTES / tile_bytes;
         if (t->work->stream)
             *prefetch =
@@ -141,11 +141,11 @@ static tl_up levels_of(const tile *t, levels_state *s, int64_t left, int64_t *pr
                 *half[2] = {soa, soa + TL_TILE / 2 / plan->core->vector_lanes *
                                            plan->core->vector_bytes};
     tl_up up = {s->known ? half[number & 1] : NULL, NULL, t->b + TL_TILE, half[~number & 1]};
-    if (left >= 2 * TL_TILE) up.soon = t->x + tile_bytes;
-    s->known = up.soon != NULL;
+    if (left >= 2 * TL_TILE) up.next_tile = t->x + tile_bytes;
+    s->known = up.next_tile != NULL;
     /* Prefetch one tile later, because the tile in between is being read for its first level. For
      * f32 sums this is faster, for f64 slower. */
-    if (*prefetch && up.soon && plan->op->elem_bytes <= 4) *prefetch += tile_bytes;
+    if (*prefetch && up.next_tile && plan->op->elem_bytes <= 4) *prefetch += tile_bytes;
     return up;
 }
 
@@ -225,7 +225,7 @@ void tl_scan_serial(const tl_scan *s, tl_counter *c, const tl_scan_work *work)
 int64_t tl_scan_prefetch(const tl_plan *plan, int stream)
 {
     if (!stream) return 0;
-    return plan->core->lead ? tl_fetch_ahead(tl_fetch_way()) : TL_SCAN_PREFETCH_BYTES;
+    return plan->core->lead ? tl_prefetch_distance(tl_prefetch_way()) : TL_SCAN_PREFETCH_BYTES;
 }
 
 size_t tl_first_levels_offset(const tl_plan *plan)

@@ -14,7 +14,7 @@ enum { TL_PARALLEL_BYTES = 256 * 1024 };
 
 /* Slots of scratch.h: three for many sequences at once (lanes.h), one for staging one sequence, one
  * for its dense parts (driver.c). */
-enum { TL_ROOM, TL_BATCH, TL_STAGE, TL_SINGLE, TL_DENSE };
+enum { TL_LANES_BUFFERS, TL_BATCH, TL_STAGE, TL_SINGLE, TL_DENSE };
 
 /* Appends n dense elements, indices c->end and up, to a counter. Uses up to `threads` threads. */
 void tl_push_slab(const tl_plan *plan, int threads, const void *x, int64_t n, tl_counter *c);

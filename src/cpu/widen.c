@@ -47,24 +47,24 @@ static tl_par par_of(const tl_plan *plan, int64_t second)
     return par;
 }
 
-static const tl_state *wide_prefix(const tl_plan *plan, const tl_state *prefix, tl_state *room)
+static const tl_state *wide_prefix(const tl_plan *plan, const tl_state *prefix, tl_state *copy)
 {
     if (!prefix || !plan->op->to_wide) return prefix;
-    *room = *prefix;
-    plan->op->to_wide(room);
-    return room;
+    *copy = *prefix;
+    plan->op->to_wide(copy);
+    return copy;
 }
 
 int tl_scan_tile(const tl_plan *plan, tl_staging at, const void *x, int64_t m, int64_t b,
-                 const tl_state *prefix, tl_state *node, int64_t ahead)
+                 const tl_state *prefix, tl_state *node, int64_t prefetch_distance)
 {
-    tl_state room;
-    prefix = wide_prefix(plan, prefix, &room);
+    tl_state copy;
+    prefix = wide_prefix(plan, prefix, &copy);
     const tl_tile tile = {.x = widen(plan, at.wide, x, m, TL_WIDE_BYTES),
                           .m = m,
                           .b = b,
                           .prefix = prefix,
-                          .next = tl_next_of(plan, x, ahead)};
+                          .next = tl_prefetch_of(plan, x, prefetch_distance)};
     const int full = plan->core->scan_tile(at.soa, &tile, node, par_of(plan, TL_WIDE_BYTES));
     if (full && plan->op->from_wide) plan->op->from_wide(node);
     return full;
@@ -72,15 +72,15 @@ int tl_scan_tile(const tl_plan *plan, tl_staging at, const void *x, int64_t m, i
 
 void tl_scan_full(const tl_plan *plan, tl_staging at, void *out, const void *x, int64_t m,
                   int64_t b, const tl_state *prefix, tl_state *node, int exclusive, int stream,
-                  int64_t ahead, const tl_up *up)
+                  int64_t prefetch_distance, const tl_up *up)
 {
-    tl_state room;
-    prefix = wide_prefix(plan, prefix, &room);
+    tl_state copy;
+    prefix = wide_prefix(plan, prefix, &copy);
     const tl_tile tile = {.x = widen(plan, at.wide, x, m, TL_WIDE_BYTES),
                           .m = m,
                           .b = b,
                           .prefix = prefix,
-                          .next = tl_next_of(plan, x, ahead),
+                          .next = tl_prefetch_of(plan, x, prefetch_distance),
                           .exclusive = exclusive,
                           .stream = stream};
     plan->core->scan_full(out, &tile, node, up, par_of(plan, TL_WIDE_BYTES));
@@ -145,16 +145,17 @@ void tl_lower_row(const tl_plan *plan, tl_staging at, void *out, int64_t from, i
 
 void tl_window_start(const tl_plan *plan, tl_window_work *k, const tl_state *before)
 {
-    tl_state room;
-    plan->core->window_start(k, wide_prefix(plan, before, &room));
+    tl_state copy;
+    plan->core->window_start(k, wide_prefix(plan, before, &copy));
 }
 
 void tl_window_feed(const tl_plan *plan, tl_window_work *k, const void *x, const void *old,
                     int64_t back, int64_t beyond, int64_t lead, int64_t m, int64_t i)
 {
-    const int64_t ahead = k->fetch ? tl_fetch_ahead(k->fetch) : 0;
-    k->next = tl_next_of(plan, (const char *)x - lead * plan->op->elem_bytes, ahead);
-    k->next_old = tl_next_of(plan, old, old ? ahead : 0);
+    const int64_t prefetch_distance = k->prefetch ? tl_prefetch_distance(k->prefetch) : 0;
+    k->next =
+        tl_prefetch_of(plan, (const char *)x - lead * plan->op->elem_bytes, prefetch_distance);
+    k->prefetch_old = tl_prefetch_of(plan, old, old ? prefetch_distance : 0);
     if (plan->in) {
         int64_t to = plan->in->to_bytes, bytes = plan->in->from_bytes,
                 before = back < TL_WINDOW_BACK ? back : TL_WINDOW_BACK;

@@ -17,12 +17,13 @@
 
 enum { TL_WIDE_BYTES = TL_TILE * 8 }; /* a tile of wide elements, or of wide results */
 
-/* Prefetch the elements that lie `ahead` bytes after x; ahead 0: none. */
-static inline tl_next tl_next_of(const tl_plan *plan, const void *x, int64_t ahead)
+/* Prefetch the elements that lie `prefetch_distance` bytes after x; ahead 0: none. */
+static inline tl_prefetch tl_prefetch_of(const tl_plan *plan, const void *x,
+                                         int64_t prefetch_distance)
 {
-    if (!ahead) return (tl_next){NULL, 0, TL_CACHED};
-    return (tl_next){(const char *)((uintptr_t)x + (uintptr_t)ahead), plan->op->elem_bytes,
-                     tl_fetch_way()};
+    if (!prefetch_distance) return (tl_prefetch){NULL, 0, TL_CACHED};
+    return (tl_prefetch){(const char *)((uintptr_t)x + (uintptr_t)prefetch_distance),
+                         plan->op->elem_bytes, tl_prefetch_way()};
 }
 
 /* Do the plan's folds return states of the kernels, which from_wide must convert? */
@@ -32,17 +33,17 @@ static inline int tl_folds_wide(const tl_plan *plan)
 }
 
 static inline int tl_nodes(const tl_plan *plan, tl_state *out, const void *x, int64_t n, int64_t i,
-                           int fetch)
+                           int prefetch)
 {
-    int count = plan->fold->nodes(out, &(tl_elements){x, n, i, plan->fold_in, fetch}, plan->par);
+    int count = plan->fold->nodes(out, &(tl_elements){x, n, i, plan->fold_in, prefetch}, plan->par);
     for (int k = 0; tl_folds_wide(plan) && k < count; k++) plan->op->from_wide(&out[k]);
     return count;
 }
 
 static inline void tl_fold(const tl_plan *plan, tl_state *s, const void *x, int64_t n, int64_t i,
-                           int fetch)
+                           int prefetch)
 {
-    plan->fold->fold(s, &(tl_elements){x, n, i, plan->fold_in, fetch}, plan->par);
+    plan->fold->fold(s, &(tl_elements){x, n, i, plan->fold_in, prefetch}, plan->par);
     if (tl_folds_wide(plan)) plan->op->from_wide(s);
 }
 
@@ -73,12 +74,12 @@ size_t tl_staging_bytes(const tl_plan *plan);
 /* The staging buffers in `memory`, which has tl_staging_bytes bytes. */
 tl_staging tl_staging_at(const tl_plan *plan, void *memory);
 
-/* ahead: prefetch distance in bytes from x; 0: no prefetch */
+/* prefetch_distance: prefetch distance in bytes from x; 0: no prefetch */
 int tl_scan_tile(const tl_plan *plan, tl_staging at, const void *x, int64_t m, int64_t b,
-                 const tl_state *prefix, tl_state *node, int64_t ahead);
+                 const tl_state *prefix, tl_state *node, int64_t prefetch_distance);
 void tl_scan_full(const tl_plan *plan, tl_staging at, void *out, const void *x, int64_t m,
                   int64_t b, const tl_state *prefix, tl_state *node, int exclusive, int stream,
-                  int64_t ahead, const tl_up *up);
+                  int64_t prefetch_distance, const tl_up *up);
 
 static inline void tl_stage(const tl_plan *plan, void *soa, int64_t j, const tl_state *s)
 {

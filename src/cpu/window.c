@@ -40,12 +40,13 @@ tally_status tl_window_open(tl_window *win, tally *ctx, const tl_plan *plan, con
     win->after = options->after < FAR ? options->after : FAR;
     win->w = win->before + 1 + win->after;
     win->threads = threads > 1 ? threads : 1;
-    win->rooms = calloc((size_t)win->threads, sizeof *win->rooms);
-    if (!win->rooms)
-        return tl_no_memory(ctx, (size_t)win->threads * sizeof *win->rooms, "a window's threads");
+    win->thread_buffers = calloc((size_t)win->threads, sizeof *win->thread_buffers);
+    if (!win->thread_buffers)
+        return tl_no_memory(ctx, (size_t)win->threads * sizeof *win->thread_buffers,
+                            "a window's threads");
     for (int t = 0; t < win->threads; t++) {
-        win->rooms[t].ctx = ctx;
-        win->rooms[t].thread = first + t;
+        win->thread_buffers[t].ctx = ctx;
+        win->thread_buffers[t].thread = first + t;
     }
     if (!plan->op->masked || options->min_count <= 0) return TALLY_OK;
     if (!count)
@@ -61,8 +62,9 @@ tally_status tl_window_open(tl_window *win, tally *ctx, const tl_plan *plan, con
 
 void tl_window_close(tl_window *win)
 {
-    for (int t = 0; win->rooms && t < win->threads; t++) free(win->rooms[t].own);
-    free(win->rooms);
+    for (int t = 0; win->thread_buffers && t < win->threads; t++)
+        free(win->thread_buffers[t].allocation);
+    free(win->thread_buffers);
     if (win->count) tl_window_close(win->count);
     free(win->count);
     free(win->counts);
@@ -89,11 +91,12 @@ static tally_status no_memory(tl_window *win, int64_t bytes, const char *what)
 
 /* Computes the full windows that start at p .. stop - 1 by the fast path for narrow types
  * (narrow/narrow.h). 0: out of memory. */
-static int narrow_windows(const tl_window_job *job, int64_t p, int64_t stop, tl_window_room *room)
+static int narrow_windows(const tl_window_job *job, int64_t p, int64_t stop,
+                          tl_window_buffers *buffers)
 {
     const tl_plan *plan = job->win->plan;
-    const int64_t bytes = plan->op->elem_bytes, need = tl_narrow_room(job->win->w) * bytes;
-    void *memory = need ? tl_window_memory(room, (size_t)need) : NULL;
+    const int64_t bytes = plan->op->elem_bytes, need = tl_narrow_buffer(job->win->w) * bytes;
+    void *memory = need ? tl_window_memory(buffers, (size_t)need) : NULL;
     if (need && !memory) return 0;
     const tl_narrow_run run = {.out = tl_window_at(job, p + job->win->before),
                                .x = job->x + p * bytes,
@@ -105,17 +108,18 @@ static int narrow_windows(const tl_window_job *job, int64_t p, int64_t stop, tl_
 }
 
 /* Computes the full windows that start at p .. stop - 1. 0: out of memory. */
-static int full_windows(const tl_window_job *job, int64_t p, int64_t stop, tl_window_room *room)
+static int full_windows(const tl_window_job *job, int64_t p, int64_t stop,
+                        tl_window_buffers *buffers)
 {
     const tl_plan *plan = job->win->plan;
     const tl_kernel *core = plan->core;
     int64_t w = job->win->w, tile = tl_window_tile(plan), in = plan->op->elem_bytes,
             lanes = core->vector_lanes;
     int mode = mode_of(plan, w);
-    if (plan->narrow) return narrow_windows(job, p, stop, room);
-    if (!tl_window_prepare(room, plan, w, mode)) return 0;
-    tl_window_work *work = &room->work;
-    work->fetch = tl_fetches(job->n * in);
+    if (plan->narrow) return narrow_windows(job, p, stop, buffers);
+    if (!tl_window_prepare(buffers, plan, w, mode)) return 0;
+    tl_window_work *work = &buffers->work;
+    work->prefetch = tl_prefetches(job->n * in);
     int64_t warm = w - 1, old = 0; /* the first result of a stream belongs to its element `warm` */
     if (mode == TL_WINDOW_SLIDE) {
         tl_state s;
@@ -166,7 +170,7 @@ typedef struct {
 
 /* Computes one part. Task number `parts` is the prefixes, the task after it the suffixes. 0: out of
  * memory. */
-static int part(const centres *c, int task, tl_window_room *room)
+static int part(const centres *c, int task, tl_window_buffers *buffers)
 {
     const tl_window_job *job = c->job;
     const tl_window *win = job->win;
@@ -180,12 +184,12 @@ static int part(const centres *c, int task, tl_window_room *room)
         else if (job->least > win->w)
             tl_window_empties(job, a, b);
         else
-            ok = full_windows(job, a - win->before, b - win->before, room);
+            ok = full_windows(job, a - win->before, b - win->before, buffers);
     } else if (task == c->parts) {
-        if (c->first < c->left && (ok = tl_window_prepare(room, win->plan, 1, TL_WINDOW_LADDER)))
-            tl_window_prefixes(job, c->first, c->left, room);
+        if (c->first < c->left && (ok = tl_window_prepare(buffers, win->plan, 1, TL_WINDOW_LADDER)))
+            tl_window_prefixes(job, c->first, c->left, buffers);
     } else {
-        ok = tl_window_suffixes(job, c->right, c->stop, room);
+        ok = tl_window_suffixes(job, c->right, c->stop, buffers);
     }
     if (job->stream) tl_stream_fence();
     return ok;
@@ -200,7 +204,7 @@ static void compute_parts(void *data, const tl_worker *worker)
 {
     cut_work *a = data;
     for (int64_t k; (k = tl_next_chunk(worker)) < worker->chunks;)
-        if (!part(a->c, (int)k, &a->c->job->win->rooms[worker->number]))
+        if (!part(a->c, (int)k, &a->c->job->win->thread_buffers[worker->number]))
             __atomic_store_n(&a->failed, 1, __ATOMIC_RELAXED);
 }
 
@@ -262,14 +266,14 @@ static tally_status run_masked(tl_window *win, const char *x, int64_t n, int at_
     plan->op->empty(plan->par, empty);
     for (int64_t c = first, end; c < stop; c = end) {
         end = stop - c < 2 * size ? stop : c + size;
-        if (end - c > win->counts_room) {
+        if (end - c > win->counts_capacity) {
             free(win->counts);
-            win->counts_room = 0;
+            win->counts_capacity = 0;
             win->counts = malloc((size_t)(end - c) * sizeof *win->counts);
             if (!win->counts)
                 return no_memory(win, (end - c) * (int64_t)sizeof *win->counts,
                                  "a window's counts");
-            win->counts_room = end - c;
+            win->counts_capacity = end - c;
         }
         int64_t a = c == first && at_start && !valid ? 0 : c - win->before,
                 b = end == stop && at_end && !valid ? n : end + win->after;

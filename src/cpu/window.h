@@ -11,15 +11,15 @@
 #include "operator/plan.h"
 #include "cpu/kernel/window_work.h"
 
-/* One thread's memory. It belongs to the context if it is small (window_room.c), else to this
+/* One thread's memory. It belongs to the context if it is small (window_buffers.c), else to this
  * struct. */
-typedef struct tl_window_room {
+typedef struct tl_window_buffers {
     tally *ctx;
     int thread; /* number of the thread in the context's scratch memory */
     tl_window_work work;
-    void *own;
-    size_t own_bytes;
-} tl_window_room;
+    void *allocation;
+    size_t allocation_bytes;
+} tl_window_buffers;
 
 typedef struct tl_window {
     tally *ctx;
@@ -28,12 +28,12 @@ typedef struct tl_window {
     tally_edges edges;
     int64_t min_count;
     int threads;
-    int stream;            /* always use non-temporal stores, however few results a run has */
-    tl_window_room *rooms; /* one for each thread */
+    int stream; /* always use non-temporal stores, however few results a run has */
+    tl_window_buffers *thread_buffers; /* one for each thread */
     /* for min_count of an operator that skips NaN: the windows of operator `count` */
     struct tl_window *count;
     int64_t *counts; /* results of `count`, for one chunk */
-    int64_t counts_room;
+    int64_t counts_capacity;
 } tl_window;
 
 /* The windows of one run. Results are numbered by centre, beginning with `first`. */
@@ -73,10 +73,10 @@ void tl_window_close(tl_window *win);
 
 /* Prepares the memory for streams of windows of w elements, with rings for all levels below the
  * highest bit of w. 0: out of memory. */
-int tl_window_prepare(tl_window_room *room, const tl_plan *plan, int64_t w, int mode);
+int tl_window_prepare(tl_window_buffers *buffers, const tl_plan *plan, int64_t w, int mode);
 
 /* Returns memory aligned to a cache line; earlier contents are lost. NULL: out of memory. */
-void *tl_window_memory(tl_window_room *room, size_t bytes);
+void *tl_window_memory(tl_window_buffers *buffers, size_t bytes);
 
 /* The number of elements of a tile. */
 int64_t tl_window_tile(const tl_plan *plan);
@@ -88,7 +88,9 @@ char *tl_window_at(const tl_window_job *job, int64_t i);
  * wholes: windows that hold all of x. suffixes: windows that start at lo - before and up; 0: out of
  * memory. prefixes and suffixes use the room's memory. */
 void tl_window_empties(const tl_window_job *job, int64_t lo, int64_t hi);
-void tl_window_prefixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_window_room *room);
+void tl_window_prefixes(const tl_window_job *job, int64_t lo, int64_t hi,
+                        tl_window_buffers *buffers);
 void tl_window_wholes(const tl_window_job *job, int64_t lo, int64_t hi);
-int tl_window_suffixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_window_room *room);
+int tl_window_suffixes(const tl_window_job *job, int64_t lo, int64_t hi,
+                       tl_window_buffers *buffers);
 #endif

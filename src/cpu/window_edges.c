@@ -30,7 +30,8 @@ void tl_window_empties(const tl_window_job *job, int64_t lo, int64_t hi)
     copy_first(out, bytes, hi - lo);
 }
 
-void tl_window_prefixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_window_room *room)
+void tl_window_prefixes(const tl_window_job *job, int64_t lo, int64_t hi,
+                        tl_window_buffers *buffers)
 {
     const tl_plan *plan = job->win->plan;
     int64_t shift = job->win->after + 1; /* centre i has i + shift elements */
@@ -40,7 +41,7 @@ void tl_window_prefixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_win
     tl_window_empties(job, lo, split);
     if (split == hi) return;
 
-    tl_staging at = {room->work.past, room->work.wide};
+    tl_staging at = {buffers->work.past, buffers->work.wide};
     tl_state prefix, node;
     tl_counter c;
     int64_t length = split + shift, most = hi - 1 + shift,
@@ -96,7 +97,7 @@ static void short_suffixes(const tl_window_job *job, int64_t p, int64_t stop)
     }
 }
 
-int tl_window_suffixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_window_room *room)
+int tl_window_suffixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_window_buffers *buffers)
 {
     const tl_plan *plan = job->win->plan;
     const tl_kernel *core = plan->core;
@@ -114,8 +115,9 @@ int tl_window_suffixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_wind
         int64_t row = core->window_vectors * lanes, tile = tl_window_tile(plan),
                 feed = (int64_t)1 << (level + 1);
         if (feed < row) feed = row;
-        if (!tl_window_prepare(room, plan, (int64_t)1 << (level + 1), TL_WINDOW_LADDER)) return 0;
-        tl_window_work *work = &room->work;
+        if (!tl_window_prepare(buffers, plan, (int64_t)1 << (level + 1), TL_WINDOW_LADDER))
+            return 0;
+        tl_window_work *work = &buffers->work;
         /* The stream has `feed` elements and ends at n. If it begins before x, rows without
          * elements are skipped. */
         int64_t from = n - feed, lead = 0;

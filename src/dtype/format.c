@@ -78,11 +78,11 @@ static char *put(char *out, const char *s, int n)
  * two digits, as Python does. */
 static char *put_decimal(char *out, uint64_t v, int exp10)
 {
-    char room[20];
+    char text[20];
     while (v % 10 == 0) v /= 10, exp10++; /* v > 0 */
-    const char *const d = digits_before(room + sizeof room, v);
+    const char *const d = digits_before(text + sizeof text, v);
     /* the point comes after `point` digits */
-    const int n = (int)(room + sizeof room - d), point = n + exp10;
+    const int n = (int)(text + sizeof text - d), point = n + exp10;
     if (point > 0 && point <= 16) {
         if (exp10 >= 0) {
             out = put(out, d, n);
@@ -107,8 +107,8 @@ static char *put_decimal(char *out, uint64_t v, int exp10)
     *out++ = e < 0 ? '-' : '+';
     if (e < 0) e = -e;
     if (e < 10) *out++ = '0';
-    const char *const x = digits_before(room + sizeof room, (uint64_t)e);
-    return put(out, x, (int)(room + sizeof room - x));
+    const char *const x = digits_before(text + sizeof text, (uint64_t)e);
+    return put(out, x, (int)(text + sizeof text - x));
 }
 
 static char *put_float(char *out, uint64_t bits, int mant, int exps)
@@ -146,7 +146,7 @@ char *tl_format(char *out, tally_dtype dtype, const void *value, int hex)
     uint32_t b4;
     uint16_t b2;
     uint8_t b1;
-    char room[20];
+    char text[20];
     switch (size) {
     case 8:
         memcpy(&b8, value, 8);
@@ -183,21 +183,21 @@ char *tl_format(char *out, tally_dtype dtype, const void *value, int hex)
     default:
         break;
     }
-    const char *const d = digits_before(room + sizeof room, b8);
-    return put(out, d, (int)(room + sizeof room - d));
+    const char *const d = digits_before(text + sizeof text, b8);
+    return put(out, d, (int)(text + sizeof text - d));
 }
 
 int tally_format_value(tally_dtype dtype, const void *value, int hex, char *buffer, size_t bytes)
 {
-    char room[TL_VALUE_CHARS];
+    char text[TL_VALUE_CHARS];
     if (tally_dtype_size(dtype) == 0 || !value) {
         if (bytes) *buffer = 0;
         return 0;
     }
-    const size_t n = (size_t)(tl_format(room, dtype, value, hex) - room);
+    const size_t n = (size_t)(tl_format(text, dtype, value, hex) - text);
     if (bytes) {
         const size_t fits = n < bytes ? n : bytes - 1;
-        memcpy(buffer, room, fits);
+        memcpy(buffer, text, fits);
         buffer[fits] = 0;
     }
     return (int)n;

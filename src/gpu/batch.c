@@ -43,19 +43,19 @@ static void count_levels(tl_batch *b)
  * them. */
 static tally_status choose_long(tl_gpu_device *d, tally *ctx, tl_batch *b)
 {
-    int64_t longs = 0, rows = b->rows;
+    int64_t long_count = 0, rows = b->rows;
     for (int64_t r = 0; r < rows; r++) {
         int64_t n = b->host_offsets[r + 1] - b->host_offsets[r];
-        if (n >= CHUNK) longs++;
+        if (n >= CHUNK) long_count++;
         if (n > b->longest) b->longest = n;
     }
-    b->longs = longs;
-    b->shorts = longs < rows;
+    b->long_count = long_count;
+    b->has_short = long_count < rows;
     count_levels(b);
-    assert(!longs || b->levels > 0);
-    if (!longs) return TALLY_OK;
-    size_t bytes = (size_t)longs * sizeof(int64_t),
-           all = (size_t)(b->levels + 2) * (size_t)(longs + 1) * sizeof(int64_t);
+    assert(!long_count || b->levels > 0);
+    if (!long_count) return TALLY_OK;
+    size_t bytes = (size_t)long_count * sizeof(int64_t),
+           all = (size_t)(b->levels + 2) * (size_t)(long_count + 1) * sizeof(int64_t);
     int64_t *ids = malloc(bytes), *first = malloc(all), at = 0;
     tally_status status =
         ids && first ? TALLY_OK : tl_no_memory(ctx, bytes + all, "the list of long segments");
@@ -63,13 +63,13 @@ static tally_status choose_long(tl_gpu_device *d, tally *ctx, tl_batch *b)
         for (int64_t r = 0; r < rows; r++)
             if (b->host_offsets[r + 1] - b->host_offsets[r] >= CHUNK) ids[at++] = r;
         for (int l = 0; l <= b->levels + 1; l++) {
-            int64_t sum = 0, *row = first + l * (longs + 1);
-            for (int64_t s = 0; s < longs; s++) {
+            int64_t sum = 0, *row = first + l * (long_count + 1);
+            for (int64_t s = 0; s < long_count; s++) {
                 int64_t n = b->host_offsets[ids[s] + 1] - b->host_offsets[ids[s]];
                 row[s] = sum;
                 sum += tl_level_count(n, l);
             }
-            row[longs] = b->counts[l] = sum;
+            row[long_count] = b->counts[l] = sum;
         }
         status = tl_gpu_upload(d, ctx, ids, bytes, &b->ids);
         if (!status) status = tl_gpu_upload(d, ctx, first, all, &b->first);
@@ -121,8 +121,8 @@ tally_status tl_batch_open(tl_gpu_device *d, tally *ctx, const tl_plan *plan, co
                                &b->offsets);
         return status ? status : choose_long(d, ctx, b);
     }
-    b->shorts = in->n < CHUNK;
-    b->longs = in->n < CHUNK ? 0 : in->rows;
+    b->has_short = in->n < CHUNK;
+    b->long_count = in->n < CHUNK ? 0 : in->rows;
     b->longest = in->n;
     count_levels(b);
     for (int l = 1; l <= b->levels; l++) b->counts[l] = in->rows * tl_level_count(in->n, l);
@@ -162,12 +162,12 @@ static tl_arguments_in_place_part in_place_arguments(const tl_batch *b)
 tl_arguments_batch_part tl_batch_arguments(const tl_batch *b, tl_which which)
 {
     const int some = which == TL_LONG_SEQUENCES, chosen = some && b->listed;
-    assert(!some || b->longs <= b->rows);
+    assert(!some || b->long_count <= b->rows);
     const int64_t flags = (b->listed ? OFFSETS : 0) | (chosen ? CHOSEN : 0) |
                           (b->piece->gives == TL_STATES ? STATES : 0);
     return TL_ARGUMENTS(batch_part, .in_data = tl_memory_of(&b->x), .in_byte = tl_i64(b->x_byte),
                         .in_row_stride = tl_i64(b->row_stride), .in_stride = tl_i64(b->stride),
-                        .in_n = tl_i64(b->n), .in_seqs = tl_i64(some ? b->longs : b->rows),
+                        .in_n = tl_i64(b->n), .in_seqs = tl_i64(some ? b->long_count : b->rows),
                         .in_flags = tl_i64(flags),
                         .in_offsets = tl_memory_of(b->listed ? &b->offsets : NULL),
                         .in_ids = tl_memory_of(chosen ? &b->ids : NULL),
@@ -176,12 +176,12 @@ tl_arguments_batch_part tl_batch_arguments(const tl_batch *b, tl_which which)
                         .in_place = in_place_arguments(b));
 }
 
-tl_arguments_ahead_part tl_ahead_arguments(const tl_batch *b)
+tl_arguments_speculative_part tl_speculative_arguments(const tl_batch *b)
 {
-    const tl_ahead *const a = b->ahead;
-    return TL_ARGUMENTS(ahead_part, .measured = tl_memory_of(a ? &a->measured : NULL),
+    const tl_speculation *const a = b->speculative;
+    return TL_ARGUMENTS(speculative_part, .measured = tl_memory_of(a ? &a->measured : NULL),
                         .slot = tl_i64(a ? a->slot : -1), .most = tl_i64(a ? a->most : 0),
-                        .may_walk = tl_i64(a ? a->may_walk : 0));
+                        .by_warp = tl_i64(a ? a->by_warp : 0));
 }
 
 const char *tl_in_place_shape(const tl_batch *b, const char *plain, const char *two,

@@ -123,16 +123,16 @@ static void release_all(tl_gpu_device *d)
         if (d->programs[i].program) c->unload(d->gpu, d->programs[i].program);
     d->program_count = 0;
     tl_gpu_give(d, &d->measured.slots);
-    tl_gpu_give(d, &d->board.memory);
+    tl_gpu_give(d, &d->status_table.memory);
     tl_gpu_give(d, &d->exact_bins.memory);
-    d->board.words = 0;
+    d->status_table.words = 0;
     d->exact_bins.bytes = 0;
     tl_gpu_drop_variants(d); /* programs were cached under their addresses */
     tl_gpu_empty_pool(d);
     for (int i = 0; i < 2 * TL_STAGES; i++)
         if (d->stage[i].bytes) c->unlock(d->gpu, &d->stage[i]);
     if (d->small.bytes) c->unlock(d->gpu, &d->small);
-    if (d->measured.said.bytes) c->unlock(d->gpu, &d->measured.said);
+    if (d->measured.reported.bytes) c->unlock(d->gpu, &d->measured.reported);
     tl_clock_drop(d);
 }
 
@@ -279,7 +279,7 @@ static int may_keep(const tl_gpu_device *d, size_t pooled)
 {
     size_t free_ = 0, once = 0;
     if (pooled <= POOL_BYTES) return 1;
-    d->gpu->calls->room(d->gpu, &free_, &once);
+    d->gpu->calls->free_memory(d->gpu, &free_, &once);
     return pooled <= free_ / POOL_SHARE;
 }
 
@@ -302,15 +302,15 @@ void tl_gpu_give(tl_gpu_device *d, tl_memory *memory)
 /* ---- the status table of single-launch kernels (kernel/board.cl) ---- */
 
 /* at most 1/16 of the memory limit; at least 1024 words */
-enum { BOARD_SHARE = 16, BOARD_LEAST = 1024 };
+enum { STATUS_SHARE = 16, STATUS_WORDS_LEAST = 1024 };
 
 /* Limit in bytes. Calls that need more (millions of rows) use several launches. */
-static const int64_t BOARD_MOST = 64 << 20;
+static const int64_t STATUS_WORDS_MOST = 64 << 20;
 
 int64_t tl_status_words(const tl_gpu_device *d)
 {
-    const int64_t share = (int64_t)(d->limit / BOARD_SHARE),
-                  most = d->limit && share < BOARD_MOST ? share : BOARD_MOST;
+    const int64_t share = (int64_t)(d->limit / STATUS_SHARE),
+                  most = d->limit && share < STATUS_WORDS_MOST ? share : STATUS_WORDS_MOST;
     return (most - ONCE_HEADER) / ONCE_WORD;
 }
 
@@ -319,38 +319,39 @@ int64_t tl_status_words(const tl_gpu_device *d)
 tally_status tl_status_reserve(tl_gpu_device *d, tally *ctx, int64_t needed)
 {
     assert(needed > 0 && needed <= tl_status_words(d));
-    d->board.epoch++;
-    if (d->board.words >= needed) return TALLY_OK;
-    int64_t words = BOARD_LEAST;
+    d->status_table.epoch++;
+    if (d->status_table.words >= needed) return TALLY_OK;
+    int64_t words = STATUS_WORDS_LEAST;
     while (words < needed) words *= 2;
     if (words > tl_status_words(d)) words = needed;
     const size_t bytes = ONCE_HEADER + (size_t)words * ONCE_WORD;
-    tl_gpu_give(d, &d->board.memory);
-    d->board.words = d->board.taken = 0;
+    tl_gpu_give(d, &d->status_table.memory);
+    d->status_table.words = d->status_table.taken = 0;
     void *zeros = calloc(1, bytes);
-    tally_status status = zeros ? tl_gpu_take(d, ctx, bytes, &d->board.memory)
+    tally_status status = zeros ? tl_gpu_take(d, ctx, bytes, &d->status_table.memory)
                                 : tl_no_memory(ctx, bytes, "the board");
-    if (!status) status = d->gpu->calls->write(d->gpu, ctx, &d->board.memory, 0, zeros, bytes);
+    if (!status)
+        status = d->gpu->calls->write(d->gpu, ctx, &d->status_table.memory, 0, zeros, bytes);
     if (!status) status = d->gpu->calls->wait(d->gpu, ctx);
     free(zeros);
     if (!status)
-        d->board.words = words;
+        d->status_table.words = words;
     else
-        tl_gpu_give(d, &d->board.memory);
+        tl_gpu_give(d, &d->status_table.memory);
     return status;
 }
 
 /* ---- lasting blocks, and use_stream, which moves them to the host ---- */
 
-void tl_gpu_begin_lasting(tl_gpu_device *d, tl_lasting *block)
+void tl_gpu_begin_persistent(tl_gpu_device *d, tl_persistent *block)
 {
-    block->next = d->lasting;
-    d->lasting = block;
+    block->next = d->persistent;
+    d->persistent = block;
 }
 
-void tl_gpu_end_lasting(tl_gpu_device *d, tl_lasting *block)
+void tl_gpu_end_persistent(tl_gpu_device *d, tl_persistent *block)
 {
-    tl_lasting **at = &d->lasting;
+    tl_persistent **at = &d->persistent;
     while (*at != block) {
         assert(*at); /* the block is in the list */
         at = &(*at)->next;
@@ -360,7 +361,7 @@ void tl_gpu_end_lasting(tl_gpu_device *d, tl_lasting *block)
     free(block->away);
 }
 
-tally_status tl_gpu_come_back(tl_gpu_device *d, tally *ctx, tl_lasting *block)
+tally_status tl_gpu_come_back(tl_gpu_device *d, tally *ctx, tl_persistent *block)
 {
     if (!block->away) return TALLY_OK;
     assert(!block->memory.bytes);
@@ -377,10 +378,10 @@ tally_status tl_gpu_come_back(tl_gpu_device *d, tally *ctx, tl_lasting *block)
     return TALLY_OK;
 }
 
-static tally_status move_lasting_to_host(tl_gpu_device *d, tally *ctx)
+static tally_status move_persistent_to_host(tl_gpu_device *d, tally *ctx)
 {
     tally_status status = TALLY_OK;
-    for (tl_lasting *b = d->lasting; b && !status; b = b->next) {
+    for (tl_persistent *b = d->persistent; b && !status; b = b->next) {
         if (!b->memory.bytes) continue;
         b->bytes = b->memory.bytes;
         b->away = malloc(b->bytes);
@@ -405,7 +406,7 @@ tally_status tl_gpu_use_stream(tl_device *base, tally *ctx, void *stream)
     tally_status status = d->gpu->calls->enter(d->gpu, ctx);
     if (status) return status;
     status = d->gpu->calls->wait(d->gpu, ctx);
-    if (!status && d->gpu->calls->stream_moves) status = move_lasting_to_host(d, ctx);
+    if (!status && d->gpu->calls->stream_moves) status = move_persistent_to_host(d, ctx);
     if (!status && d->gpu->calls->stream_moves) release_all(d);
     if (!status) status = d->gpu->calls->use_stream(d->gpu, ctx, stream);
     if (!status) d->stream = stream != NULL;

@@ -32,15 +32,16 @@ enum {
 };
 
 /* One argument of a kernel. TL_ARG_NONE: the argument was forgotten (an error). TL_ARG_UNUSED: a
- * null pointer, for memory that the kernel does not access in this launch. TL_ARG_ROOM: the bytes
- * of local memory, as i64 (ROOM_PARAMETER in the preludes); always the last argument. */
+ * null pointer, for memory that the kernel does not access in this launch. TL_ARG_LOCAL_BYTES: the
+ * bytes of local memory, as i64 (LOCAL_MEMORY_PARAMETER in the preludes); always the last
+ * argument. */
 typedef enum tl_argument_kind {
     TL_ARG_NONE,
     TL_ARG_MEMORY,
     TL_ARG_UNUSED,
     TL_ARG_I64,
     TL_ARG_F64,
-    TL_ARG_ROOM
+    TL_ARG_LOCAL_BYTES
 } tl_argument_kind;
 typedef struct tl_argument {
     tl_argument_kind kind;
@@ -117,7 +118,7 @@ typedef struct tl_gpu_calls {
     int (*processors)(const tl_gpu *gpu);
     int (*warps_in_group)(const tl_gpu *gpu);  /* warps of a thread block, as in the prelude */
     int (*shares_memory)(const tl_gpu *gpu);   /* the device shares the host's memory; NULL: no */
-    int64_t (*local_bytes)(const tl_gpu *gpu); /* the largest value of ROOM_PARAMETER */
+    int64_t (*local_bytes)(const tl_gpu *gpu); /* the largest value of LOCAL_MEMORY_PARAMETER */
     tally_status (*allocate)(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory);
     void (*release)(tl_gpu *gpu, tl_memory *memory);
     tally_status (*write)(tl_gpu *gpu, tally *ctx, const tl_memory *to, size_t offset,
@@ -151,7 +152,7 @@ typedef struct tl_gpu_calls {
 
     /* Estimates of the bytes that can still be allocated: in total, and as one block. allocate may
      * still fail. */
-    void (*room)(tl_gpu *gpu, size_t *all, size_t *once);
+    void (*free_memory)(tl_gpu *gpu, size_t *all, size_t *once);
     /* lock allocates page-locked host memory at memory->address, and unlock frees it. locked
      * returns true if the host memory [p, p + bytes) is page-locked already. */
     tally_status (*lock)(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory);
@@ -253,7 +254,7 @@ tl_scan_tile tl_gpu_scan_tile(const tl_scalar *op, int small);
 int tl_gpu_scan_steps(const tl_scalar *op);
 
 /* True if single-launch scans of this operator work on lines of packs (scan_lines.cl). */
-int tl_gpu_once_lines(const tl_scalar *op);
+int tl_gpu_single_pass_lines(const tl_scalar *op);
 
 /* Rows that a warp of scan_down takes; 0 if scan_down is not used for this operator. */
 int tl_gpu_down_rows(const tl_scalar *op);
@@ -262,8 +263,8 @@ int tl_gpu_down_rows(const tl_scalar *op);
  * has. */
 const char *tl_first_error(const char *log);
 
-/* Copies one line of a compiler's log to `to`, which has `room` bytes. If the line begins with
- * <kernel>:N: (NVIDIA's OpenCL ignores #line), the position is replaced by the file and line that
- * the last #line before line N of the text gives. Any other line is copied unchanged. */
-void tl_name_place(const char *line, const char *text, char *to, size_t room);
+/* Copies one line of a compiler's log to `to`, which has `free_memory` bytes. If the line begins
+ * with <kernel>:N: (NVIDIA's OpenCL ignores #line), the position is replaced by the file and line
+ * that the last #line before line N of the text gives. Any other line is copied unchanged. */
+void tl_name_place(const char *line, const char *text, char *to, size_t free_memory);
 #endif

@@ -12,7 +12,7 @@
 #define I64(name)                     {TL_ARG_I64, "i64 ", #name, NULL},
 #define F64(name)                     {TL_ARG_F64, "f64 ", #name, NULL},
 #define TAKES(name, NAME)             {TL_ARG_NONE, "", #NAME, parameters_##name##_part},
-#define ROOM()                        {TL_ARG_ROOM, "", "local_bytes", NULL},
+#define LOCAL_BYTES()                 {TL_ARG_LOCAL_BYTES, "", "local_bytes", NULL},
 #define PART_END(name)                                                                             \
     {                                                                                              \
         TL_ARG_NONE, NULL, NULL, NULL                                                              \
@@ -64,7 +64,7 @@ static const char *kind_name(tl_argument_kind kind)
     static const char *const names[] = {
         [TL_ARG_NONE] = "nothing",         [TL_ARG_MEMORY] = "memory",
         [TL_ARG_UNUSED] = "unused memory", [TL_ARG_I64] = "an i64",
-        [TL_ARG_F64] = "an f64",           [TL_ARG_ROOM] = "bytes of local memory"};
+        [TL_ARG_F64] = "an f64",           [TL_ARG_LOCAL_BYTES] = "bytes of local memory"};
     return names[kind];
 }
 

@@ -22,9 +22,9 @@ typedef struct tl_i64_argument {
 typedef struct tl_f64_argument {
     tl_argument is;
 } tl_f64_argument;
-typedef struct tl_room_argument {
+typedef struct tl_local_bytes_argument {
     tl_argument is;
-} tl_room_argument;
+} tl_local_bytes_argument;
 
 /* m NULL: the kernel does not access this argument. Never pass other memory as a placeholder: a
  * kernel that reads it by mistake must fail in every test (test_emulated). */
@@ -44,9 +44,9 @@ static inline tl_f64_argument tl_f64(double v)
     return (tl_f64_argument){{TL_ARG_F64, {.f64 = v}}};
 }
 
-static inline tl_room_argument tl_room(int64_t bytes)
+static inline tl_local_bytes_argument tl_local_bytes(int64_t bytes)
 {
-    return (tl_room_argument){{TL_ARG_ROOM, {.i64 = bytes}}};
+    return (tl_local_bytes_argument){{TL_ARG_LOCAL_BYTES, {.i64 = bytes}}};
 }
 
 /* tl_arguments_NAME: a struct with a member for each row of a kernel or a part. */
@@ -57,7 +57,7 @@ static inline tl_room_argument tl_room(int64_t bytes)
 #define I64(name)                     tl_i64_argument name;
 #define F64(name)                     tl_f64_argument name;
 #define TAKES(name, NAME)             tl_arguments_##name##_part name;
-#define ROOM()                        tl_room_argument local_bytes;
+#define LOCAL_BYTES()                 tl_local_bytes_argument local_bytes;
 #define PART_END(name)                                                                             \
     }                                                                                              \
     tl_arguments_##name##_part;
@@ -74,7 +74,7 @@ static inline tl_room_argument tl_room(int64_t bytes)
 #define I64(name)                     +1
 #define F64(name)                     +1
 #define TAKES(name, NAME)             +1
-#define ROOM()                        +1
+#define LOCAL_BYTES()                 +1
 #define PART_END(name)                                                                             \
     }                                                                                              \
     ;

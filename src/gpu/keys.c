@@ -25,7 +25,7 @@ typedef struct {
     tl_launch l;
     tl_built program;
     /* allocated here: bits of heads; a number for each part; the numbers that the host reads */
-    tl_memory first, counts, said;
+    tl_memory first, counts, reported;
     int64_t items, each, parts; /* items are cut into parts of `each` */
 } job;
 
@@ -38,24 +38,24 @@ static tally_status begin(job *j, tl_gpu_device *d, tally *ctx, int64_t items, i
     assert(items > 0 && j->parts <= most);
     tally_status status = tl_gpu_program(d, ctx, &no_operator, "keys", &j->program);
     if (!status) status = tl_gpu_take(d, ctx, (size_t)j->parts * sizeof(int64_t), &j->counts);
-    return status ? status : tl_gpu_take(d, ctx, 2 * sizeof(int64_t), &j->said);
+    return status ? status : tl_gpu_take(d, ctx, 2 * sizeof(int64_t), &j->reported);
 }
 
 /* Copies `count` numbers to the host, and waits for all launches. */
-static tally_status end(job *j, tally_status status, int64_t *said, int count)
+static tally_status end(job *j, tally_status status, int64_t *reported, int count)
 {
     tl_gpu_device *d = j->l.d;
-    const size_t bytes = (size_t)count * sizeof *said;
+    const size_t bytes = (size_t)count * sizeof *reported;
     if (!status) {
         tl_clock_begin(d, j->l.ctx, TL_RUN);
-        status = d->gpu->calls->read(d->gpu, j->l.ctx, said, &j->said, 0, bytes);
+        status = d->gpu->calls->read(d->gpu, j->l.ctx, reported, &j->reported, 0, bytes);
         tl_clock_end(d, j->l.ctx, TL_RUN, TL_TIME_FROM, bytes);
     }
     const tally_status waited = d->gpu->calls->wait(d->gpu, status ? NULL : j->l.ctx);
     d->host = 0;
     tl_gpu_give(d, &j->first);
     tl_gpu_give(d, &j->counts);
-    tl_gpu_give(d, &j->said);
+    tl_gpu_give(d, &j->reported);
     return status ? status : waited;
 }
 
@@ -102,12 +102,13 @@ static tally_status runs_of(tl_gpu_device *d, tally *ctx, const tally_view *keys
                        .parts = tl_i64(j.parts), .heads = tl_memory_of(&j.first),
                        .counts = tl_memory_of(&j.counts));
     if (!status)
-        status = TL_GO(&j.l, runs_places, offsets ? j.parts : 1, .heads = tl_memory_of(&j.first),
-                       .counts = tl_memory_of(&j.counts), .count = tl_i64(keys->n),
-                       .lead = tl_i64(lead), .steps = tl_i64(j.items), .steps_each = tl_i64(j.each),
-                       .parts = tl_i64(j.parts), .counting = tl_i64(!offsets),
-                       .offsets = tl_memory_of(offsets ? &offsets->memory : NULL),
-                       .byte = tl_i64(offsets ? offsets->byte : 0), .runs = tl_memory_of(&j.said));
+        status =
+            TL_GO(&j.l, runs_places, offsets ? j.parts : 1, .heads = tl_memory_of(&j.first),
+                  .counts = tl_memory_of(&j.counts), .count = tl_i64(keys->n), .lead = tl_i64(lead),
+                  .steps = tl_i64(j.items), .steps_each = tl_i64(j.each), .parts = tl_i64(j.parts),
+                  .counting = tl_i64(!offsets),
+                  .offsets = tl_memory_of(offsets ? &offsets->memory : NULL),
+                  .byte = tl_i64(offsets ? offsets->byte : 0), .runs = tl_memory_of(&j.reported));
     return end(&j, status, runs, 1);
 }
 
@@ -132,9 +133,9 @@ tally_status tl_key_runs(tl_gpu_device *d, tally *ctx, const tl_call *c, int *do
 
 /* ---- take ---- */
 
-/* said: the number of indices from the first wrong one on, and that index; 0: none is wrong. */
+/* reported: the number of indices from the first wrong one on, and that index; 0: none is wrong. */
 static tally_status take(tl_gpu_device *d, tally *ctx, const tl_call *c, const place from[3],
-                         int64_t said[2])
+                         int64_t reported[2])
 {
     const place *const in = &from[0], *const order = &from[1], *const out = &from[2];
     assert(c->out->n > 0);
@@ -153,21 +154,21 @@ static tally_status take(tl_gpu_device *d, tally *ctx, const tl_call *c, const p
                        .count = tl_i64(c->out->n), .wrong = tl_memory_of(&j.counts),
                        .parts = tl_i64(j.parts), .out = tl_memory_of(&out->memory),
                        .out_byte = tl_i64(out->byte), .out_stride = tl_i64(c->out->stride),
-                       .said = tl_memory_of(&j.said));
-    return end(&j, status, said, 2);
+                       .reported = tl_memory_of(&j.reported));
+    return end(&j, status, reported, 2);
 }
 
 tally_status tl_gather(tl_gpu_device *d, tally *ctx, const tl_call *c, int *done)
 {
     const int64_t *const order = c->positions->order;
     place from[3];
-    int64_t said[2] = {0, 0};
+    int64_t reported[2] = {0, 0};
     tally_status status = TALLY_OK;
     *done = is_here(d, c->in->data, &from[0]) && is_here(d, order, &from[1]) &&
             is_here(d, c->out->data, &from[2]);
     if (*done) status = check_numbers(ctx, order, "order");
-    if (*done && !status) status = take(d, ctx, c, from, said);
-    c->positions->bad = c->out->n - said[0];
-    c->positions->position = said[1];
+    if (*done && !status) status = take(d, ctx, c, from, reported);
+    c->positions->bad = c->out->n - reported[0];
+    c->positions->position = reported[1];
     return status;
 }

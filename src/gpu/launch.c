@@ -121,7 +121,7 @@ tally_status tl_go(const tl_launch *l, tl_gpu_kernel_id id, int64_t jobs, tl_spr
     if (c->has_box && c->has_box(l->d->gpu)) {
         memcpy(with_box, arguments, (size_t)count * sizeof *arguments);
         with_box[count++] = (tl_argument){
-            TL_ARG_ROOM,
+            TL_ARG_LOCAL_BYTES,
             {.i64 = LANES * (tl_gpu_state_bytes(b.op) ? tl_gpu_state_bytes(b.op) : 1)}};
         arguments = with_box;
     }
@@ -197,7 +197,7 @@ static void read_times(tl_gpu_device *d, tally *ctx, tally_times_info *times)
     times->on_processors = d->base.on_processors;
     times->device_bytes = (int64_t)d->held;
     for (int i = 0; i < 2 * TL_STAGES; i++) times->locked_bytes += (int64_t)d->stage[i].bytes;
-    times->locked_bytes += (int64_t)(d->small.bytes + d->measured.said.bytes);
+    times->locked_bytes += (int64_t)(d->small.bytes + d->measured.reported.bytes);
     if (entered) d->gpu->calls->leave(d->gpu);
 }
 

@@ -19,7 +19,7 @@
 
 typedef struct {
     char *text;
-    size_t length, room;
+    size_t length, capacity;
     int failed;
     char missing[64]; /* name of a file that was not found */
 } buffer;
@@ -27,15 +27,15 @@ typedef struct {
 static void add(buffer *b, const char *text, size_t length)
 {
     if (b->failed) return;
-    if (b->length + length + 1 > b->room) {
-        size_t room = 2 * b->room + length + 4096;
-        char *more = realloc(b->text, room);
+    if (b->length + length + 1 > b->capacity) {
+        size_t capacity = 2 * b->capacity + length + 4096;
+        char *more = realloc(b->text, capacity);
         if (!more) {
             b->failed = 1;
             return;
         }
         b->text = more;
-        b->room = room;
+        b->capacity = capacity;
     }
     memcpy(b->text + b->length, text, length);
     b->length += length;
@@ -69,8 +69,8 @@ static void add_parameters(buffer *b, const tl_parameter *p, const char *newline
 {
     char word[100];
     for (int first = 1; p->name; p++, first = 0) {
-        if (p->kind == TL_ARG_ROOM) {
-            say(b, " ROOM_PARAMETER"); /* has its own comma, if there is such a parameter */
+        if (p->kind == TL_ARG_LOCAL_BYTES) {
+            say(b, " LOCAL_MEMORY_PARAMETER"); /* has its own comma, if there is such a parameter */
             continue;
         }
         int length = snprintf(word, sizeof word, "%s%s%s", p->part ? "" : p->type, p->name,
@@ -169,7 +169,7 @@ static const char *float_name(tally_dtype d) { return d == TALLY_F64 ? "f64" : "
 
 /* True if single-launch scans of op work on lines (scan_lines.cl): class X, if results are
  * contiguous. Elements of 8 bytes with larger states (argmax f64) are faster by the tree. */
-int tl_gpu_once_lines(const tl_scalar *op)
+int tl_gpu_single_pass_lines(const tl_scalar *op)
 {
     const int bytes = op->elem_bytes;
     return op->exact && op->inputs == 1 && op->lanes == 1 &&
@@ -206,7 +206,7 @@ static const column_scan column_scan_table[] = {
 
 tl_scan_tile tl_gpu_scan_tile(const tl_scalar *op, int small)
 {
-    const int lines = tl_gpu_once_lines(op), state = tl_gpu_state_bytes(op);
+    const int lines = tl_gpu_single_pass_lines(op), state = tl_gpu_state_bytes(op);
     for (size_t i = 0; i < sizeof scan_tile_table / sizeof *scan_tile_table; i++) {
         const scan_tiles *const t = &scan_tile_table[i];
         if (t->lines == lines && op->elem_bytes <= t->element_most && state <= t->state_most)
@@ -253,7 +253,7 @@ static void add_facts(buffer *b, const tl_scalar *op)
     else
         say(b, "#define ELEM_T %s\n#define ORD_T %s\n", tally_dtype_name(op->dtype),
             tally_dtype_name(op->dtype));
-    say(b, "#define SCAN_LINES %d\n", tl_gpu_once_lines(op));
+    say(b, "#define SCAN_LINES %d\n", tl_gpu_single_pass_lines(op));
     say(b, "#define SCAN_BLOCKS %d\n", 1 + tl_gpu_scan_steps(op));
     say(b, "#define DOWN_ROWS %d\n#define DOWN_BLOCKS %d\n", tl_gpu_down_rows(op),
         column_scan_of(op).blocks);
@@ -464,7 +464,7 @@ static void add_scan_once(buffer *b, const tl_scalar *op, int small)
 {
     static const char *const chunks[] = {"r", "d", "h", "e"}; /* chunks[k] has 2^k rows */
     const tl_scan_tile tile = tl_gpu_scan_tile(op, small);
-    const int lines = tl_gpu_once_lines(op), rows = tile.log - TILE_WARPS_LOG - ROW_LOG;
+    const int lines = tl_gpu_single_pass_lines(op), rows = tile.log - TILE_WARPS_LOG - ROW_LOG;
     const char *const chunk = lines ? "none" : chunks[rows];
 
     if (!lines && rows < 3) add_chunk(b, chunk, "elem", QUAD, 1 << rows, rows);
@@ -670,7 +670,7 @@ const char *tl_first_error(const char *log)
     return error ? error : log;
 }
 
-void tl_name_place(const char *line, const char *text, char *to, size_t room)
+void tl_name_place(const char *line, const char *text, char *to, size_t capacity)
 {
     static const char nameless[] = "<kernel>:";
     char file[200] = "", *rest = NULL;
@@ -685,7 +685,7 @@ void tl_name_place(const char *line, const char *text, char *to, size_t room)
         text += *text == '\n';
     }
     if (*file)
-        snprintf(to, room, "%s:%ld%s", file, at, rest);
+        snprintf(to, capacity, "%s:%ld%s", file, at, rest);
     else
-        snprintf(to, room, "%s", line);
+        snprintf(to, capacity, "%s", line);
 }

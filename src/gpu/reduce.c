@@ -27,14 +27,14 @@ static reduce_plan plan_reduce(const tl_gpu_device *d, const tl_batch *b)
     const int log = ELEMENTS_LOG + TILE_WARPS_LOG; /* log2 of the elements of the smallest tile */
     const int64_t worth = (int64_t)TILES_PER_PROCESSOR * d->gpu->calls->processors(d->gpu);
     const int usual = b->plan->op->elem_bytes > 4 ? TILE_LOG_MOST - 1 : TILE_LOG_MOST;
-    reduce_plan p = {.packed = b->shorts, .warps = tl_middle_takes(d, b, 0)};
+    reduce_plan p = {.packed = b->has_short, .warps = tl_middle_takes(d, b, 0)};
     while (p.more < usual && b->n >> (log + p.more + 1) >= worth) p.more++;
     while (p.more < TILE_MORE && b->n >> (log + p.more) >= TILES_MOST) p.more++;
     p.tiles = b->n >> (log + p.more);
     p.words = (p.tiles ? p.tiles : 1) * ((tl_gpu_state_bytes(b->plan->op) + 7) / 8);
-    p.single_pass = d->gpu->calls->once && b->rows == 1 && !b->listed && b->longs &&
+    p.single_pass = d->gpu->calls->once && b->rows == 1 && !b->listed && b->long_count &&
                     p.tiles < TILES_MOST && p.words <= tl_status_words(d);
-    p.levels = b->longs && !p.single_pass && (!p.warps || b->listed);
+    p.levels = b->long_count && !p.single_pass && (!p.warps || b->listed);
     assert(!p.single_pass || !(p.levels || p.packed));
     return p;
 }
@@ -48,14 +48,15 @@ static tally_status reduce_once(const tl_launch *l, const tl_batch *b, const tl_
     if (status) return status;
     return TL_GO_AS(l, once, p->tiles ? p->tiles : 1, TL_SHARED_JOBS,
                     .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES),
-                    .results = tl_results_arguments(r), .board = tl_memory_of(&d->board.memory),
-                    .epoch = tl_i64(d->board.epoch), .more = tl_i64(p->more));
+                    .results = tl_results_arguments(r),
+                    .status_table = tl_memory_of(&d->status_table.memory),
+                    .epoch = tl_i64(d->status_table.epoch), .more = tl_i64(p->more));
 }
 
 tally_status tl_make_nodes(const tl_launch *l, const tl_batch *b, tl_memory *nodes)
 {
     int64_t all = 1;
-    assert(b->longs > 0 && b->levels > 0 && b->levels <= TL_GPU_LEVELS);
+    assert(b->long_count > 0 && b->levels > 0 && b->levels <= TL_GPU_LEVELS);
     for (int k = 1; k <= b->levels; k++) all += b->counts[k];
     tally_status status =
         tl_gpu_take(l->d, l->ctx, (size_t)all * (size_t)tl_gpu_state_bytes(b->plan->op), nodes);
@@ -78,7 +79,7 @@ tally_status tl_make_nodes(const tl_launch *l, const tl_batch *b, tl_memory *nod
 static tally_status finish(const tl_launch *l, const tl_batch *b, const tl_results *r,
                            const tl_memory *nodes)
 {
-    return TL_GO(l, finish, b->longs, .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES),
+    return TL_GO(l, finish, b->long_count, .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES),
                  .nodes = tl_memory_of(nodes), .top = tl_i64(b->levels),
                  .results = tl_results_arguments(r));
 }

@@ -8,7 +8,7 @@
 /* ---- scans in one launch ---- */
 
 enum {
-    ONCE_TILES = 1 << (BOARD_LEVELS * RADIX_LOG),
+    ONCE_TILES = 1 << (STATUS_LEVELS * RADIX_LOG),
     ONCE_NODES = 1 << 28,
     SMALL_SHARE = 2 /* bench/results/2026-11-22-h200-scan-few.txt */
 };
@@ -69,11 +69,11 @@ static int can_scan_once(const tl_gpu_device *d, const tl_batch *b, int small)
 static once_tiles choose_once_tiles(const tl_gpu_device *d, const tl_batch *b)
 {
     if (!d->gpu->calls->once || !tl_gpu_scan_tile(b->plan->op, 0).blocks || b->listed ||
-        !b->longs || tl_is_columns(b))
+        !b->long_count || tl_is_columns(b))
         return ONCE_NONE;
     const tl_scalar *const op = b->plan->op;
     const int many = can_scan_once(d, b, 0),
-              wide_lines = op->elem_bytes >= 4 && tl_gpu_once_lines(op);
+              wide_lines = op->elem_bytes >= 4 && tl_gpu_single_pass_lines(op);
     const int large =
         SMALL_SHARE * plan_scan_once(b, 0).tiles * b->rows > d->gpu->calls->processors(d->gpu);
     /* With large states, a row's last tile, which is partly idle, costs more than several
@@ -89,12 +89,12 @@ static tl_arguments_tiled_part tiled_arguments(const tl_gpu_device *d, const tl_
                                                const tl_results *r, const once_plan *p,
                                                int64_t jobs, const tl_before *from)
 {
-    return TL_ARGUMENTS(tiled_part, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
-                        .results = tl_results_arguments(r),
-                        .ticket = tl_memory_of(&d->board.memory), .ticket0 = tl_i64(d->board.taken),
-                        .epoch = tl_i64(d->board.epoch), .tiles = tl_i64(p->tiles),
-                        .levels = tl_i64(p->levels), .jobs = tl_i64(jobs),
-                        .seeding = tl_seeding_arguments(from));
+    return TL_ARGUMENTS(
+        tiled_part, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
+        .results = tl_results_arguments(r), .ticket = tl_memory_of(&d->status_table.memory),
+        .ticket0 = tl_i64(d->status_table.taken), .epoch = tl_i64(d->status_table.epoch),
+        .tiles = tl_i64(p->tiles), .levels = tl_i64(p->levels), .jobs = tl_i64(jobs),
+        .seeding = tl_seeding_arguments(from));
 }
 
 static tally_status scan_once(const tl_launch *l, const tl_batch *b, const tl_results *r, int small,
@@ -107,13 +107,13 @@ static tally_status scan_once(const tl_launch *l, const tl_batch *b, const tl_re
     assert(p.tiles > 0 && p.tiles < ONCE_TILES && groups > 0);
     tally_status status = tl_status_reserve(d, l->ctx, p.words);
     if (status) return status;
-    assert(p.levels < BOARD_LEVELS && p.words <= d->board.words && groups > 0);
+    assert(p.levels < STATUS_LEVELS && p.words <= d->status_table.words && groups > 0);
     const tl_arguments_tiled_part tiled = tiled_arguments(d, b, r, &p, jobs, from);
-    const tl_room_argument room = tl_room(once_local_bytes(b, small));
-    status = TL_GO(l, scan_once, groups, .tiled = tiled, .local_bytes = room);
+    const tl_local_bytes_argument local = tl_local_bytes(once_local_bytes(b, small));
+    status = TL_GO(l, scan_once, groups, .tiled = tiled, .local_bytes = local);
     /* A block that processes several tiles takes STAGES + 1 more tickets than tiles. A block that
      * processes one tile takes none. */
-    if (!status && groups < jobs) d->board.taken += jobs + (STAGES + 1) * groups;
+    if (!status && groups < jobs) d->status_table.taken += jobs + (STAGES + 1) * groups;
     return status;
 }
 
@@ -136,7 +136,7 @@ static once_plan plan_scan_down(const tl_batch *b)
  * read the elements only once. */
 static int can_scan_down(const tl_gpu_device *d, const tl_batch *b)
 {
-    if (!d->gpu->calls->once || !tl_is_columns(b) || b->in_place || !b->longs ||
+    if (!d->gpu->calls->once || !tl_is_columns(b) || b->in_place || !b->long_count ||
         !tl_gpu_down_rows(b->plan->op) || b->rows < LANES)
         return 0;
     const once_plan p = plan_scan_down(b);
@@ -156,7 +156,7 @@ static tally_status scan_down(const tl_launch *l, const tl_batch *b, const tl_re
     if (!status)
         status = TL_GO(l, scan_down, groups * TILE_WARPS,
                        .tiled = tiled_arguments(d, b, r, &p, jobs, from));
-    if (!status) d->board.taken += jobs + groups; /* each block takes one more ticket */
+    if (!status) d->status_table.taken += jobs + groups; /* each block takes one more ticket */
     return status;
 }
 
@@ -168,11 +168,11 @@ static tally_status make_prefix(const tl_launch *l, const tl_batch *b, const tl_
                                 const tl_before *from, tl_memory *prefix)
 {
     int64_t all = 1;
-    for (int k = 1; k <= b->levels; k++) all += b->counts[k] + b->longs;
+    for (int k = 1; k <= b->levels; k++) all += b->counts[k] + b->long_count;
     tally_status status =
         tl_gpu_take(l->d, l->ctx, (size_t)all * (size_t)tl_gpu_state_bytes(b->plan->op), prefix);
     for (int k = b->levels; !status && k >= 1; k--) {
-        const int64_t jobs = (k < b->levels ? b->counts[k + 1] : 0) + b->longs;
+        const int64_t jobs = (k < b->levels ? b->counts[k + 1] : 0) + b->long_count;
         status = TL_GO(l, down, jobs, .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES),
                        .nodes = tl_memory_of(nodes), .prefix = tl_memory_of(prefix),
                        .at_level = tl_i64(k), .jobs = tl_i64(jobs),
@@ -187,7 +187,7 @@ static tally_status scan_columns(const tl_launch *l, const tl_batch *b, const tl
 {
     const int64_t jobs = tl_column_groups(b) * (tl_level_count(b->n, 1) + (b->n % CHUNK != 0));
     return TL_GO(l, scan_columns, jobs, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
-                 .prefix = tl_memory_of(b->longs ? prefix : NULL),
+                 .prefix = tl_memory_of(b->long_count ? prefix : NULL),
                  .results = tl_results_arguments(r), .log = tl_i64(tl_columns_log(b)),
                  .jobs = tl_i64(jobs), .seeding = tl_seeding_arguments(from));
 }
@@ -196,7 +196,7 @@ static tally_status scan_columns(const tl_launch *l, const tl_batch *b, const tl
 static tally_status scan_elements(const tl_launch *l, const tl_batch *b, const tl_results *r,
                                   const tl_memory *prefix, const tl_before *from)
 {
-    const int64_t jobs = b->counts[1] + b->longs;
+    const int64_t jobs = b->counts[1] + b->long_count;
     return TL_GO(l, scan, jobs, .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES),
                  .prefix = tl_memory_of(prefix), .results = tl_results_arguments(r),
                  .jobs = tl_i64(jobs), .seeding = tl_seeding_arguments(from));
@@ -220,8 +220,9 @@ static scan_plan plan_scan(const tl_gpu_device *d, const tl_batch *b)
     scan_plan p = {.columns_once = can_scan_down(d, b), .warps = tl_middle_takes(d, b, 1)};
     p.single_pass = p.warps ? ONCE_NONE : choose_once_tiles(d, b);
     p.columns = tl_is_columns(b) && !p.columns_once;
-    p.levels = b->longs && p.single_pass == ONCE_NONE && !p.columns_once && (!p.warps || b->listed);
-    p.packed = b->shorts && !p.columns;
+    p.levels =
+        b->long_count && p.single_pass == ONCE_NONE && !p.columns_once && (!p.warps || b->listed);
+    p.packed = b->has_short && !p.columns;
     p.elements = p.levels && !p.columns;
     assert(!p.columns_once || p.single_pass == ONCE_NONE);
     return p;

@@ -31,7 +31,7 @@ static int64_t sequences_per_job(const tl_launch *l, const tl_batch *b)
 typedef struct forest_launch {
     tl_arguments_forest_part arguments;
     int64_t jobs; /* in the unit of tl_go: counted in all warps of a block */
-    tl_room_argument room;
+    tl_local_bytes_argument capacity;
 } forest_launch;
 
 /* The program of a shape. It is another one for segments. */
@@ -54,9 +54,9 @@ static forest_launch launch_of(const tl_launch *l, const tl_batch *b, const tl_r
     assert(each > 0 && (b->listed || each == 1 || each * b->n <= FOREST_ELEMENTS));
     return (forest_launch){
         TL_ARGUMENTS(forest_part, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
-                     .results = tl_results_arguments(r), .ahead = tl_ahead_arguments(b),
+                     .results = tl_results_arguments(r), .speculative = tl_speculative_arguments(b),
                      .each = tl_i64(each), .jobs = tl_i64(jobs), .warps = tl_i64(warps)),
-        (jobs / warps + (jobs % warps != 0)) * all, tl_room(warps * bytes_of_warp)};
+        (jobs / warps + (jobs % warps != 0)) * all, tl_local_bytes(warps * bytes_of_warp)};
 }
 
 tally_status tl_forest_reduce(const tl_launch *l, const tl_batch *b, const tl_results *r)
@@ -69,7 +69,7 @@ tally_status tl_forest_reduce(const tl_launch *l, const tl_batch *b, const tl_re
     const tally_status status = program_of(l, b, "reduce_segments", &program);
     return status ? status
                   : TL_GO(&short_ones, reduce_short, f.jobs, .forest = f.arguments,
-                          .local_bytes = f.room);
+                          .local_bytes = f.capacity);
 }
 
 /* SCANS_IN_ROOM of forest_scan.cl: true if a result can overwrite its element, because both have
@@ -92,7 +92,7 @@ tally_status tl_forest_scan(const tl_launch *l, const tl_batch *b, const tl_resu
     const tally_status status = program_of(l, b, "scan_segments", &program);
     return status ? status
                   : TL_GO(&short_ones, scan_short, f.jobs, .forest = f.arguments,
-                          .seeding = tl_seeding_arguments(from), .local_bytes = f.room);
+                          .seeding = tl_seeding_arguments(from), .local_bytes = f.capacity);
 }
 
 /* ---- some chunks ---- */
@@ -119,8 +119,8 @@ int tl_middle_takes(const tl_gpu_device *d, const tl_batch *b, int scan)
 static tl_arguments_middle_part arguments_of(const tl_batch *b, const tl_results *r)
 {
     return TL_ARGUMENTS(middle_part, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
-                        .results = tl_results_arguments(r), .ahead = tl_ahead_arguments(b),
-                        .jobs = tl_i64(b->rows));
+                        .results = tl_results_arguments(r),
+                        .speculative = tl_speculative_arguments(b), .jobs = tl_i64(b->rows));
 }
 
 /* Warps of a reduction: one for each sequence; or, if the kernel gives out the sequences from a
@@ -130,7 +130,7 @@ static int64_t reduce_warps(const tl_launch *l, const tl_batch *b)
     const tl_gpu_calls *c = l->d->gpu->calls;
     const int64_t run =
         (int64_t)BLOCKS_PER_PROCESSOR * c->processors(l->d->gpu) * c->warps_in_group(l->d->gpu);
-    return b->ahead && run < b->rows ? run : b->rows;
+    return b->speculative && run < b->rows ? run : b->rows;
 }
 
 tally_status tl_middle_reduce(const tl_launch *l, const tl_batch *b, const tl_results *r)

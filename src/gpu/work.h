@@ -87,11 +87,11 @@ typedef struct {
     struct {
         tl_memory memory;
         int64_t words, taken, epoch;
-    } board;
+    } status_table;
     /* Results of the kernel `measure` (call/segments.c): its slots on the device, and the copy
      * that the host reads. */
     struct {
-        tl_memory slots, said;
+        tl_memory slots, reported;
         int64_t slot;
         /* The last call used the kernels middle_*.cl; the next call is predicted to use the
          * same. */
@@ -104,7 +104,7 @@ typedef struct {
         size_t bytes;
     } exact_bins;
     struct tl_variant *variants; /* see variants.c */
-    struct tl_lasting *lasting;
+    struct tl_persistent *persistent;
     tl_built programs[TL_GPU_PROGRAMS];
     int program_count;
 } tl_gpu_device;
@@ -124,17 +124,17 @@ void tl_gpu_empty_pool(tl_gpu_device *d);
 
 /* A block that is kept from call to call. When the device's memory must be freed
  * (tl_gpu_use_stream), its contents are moved to the host; each call moves them back first
- * (tl_gpu_come_back). tl_gpu_begin_lasting: the block is empty or was taken from the pool;
- * tl_gpu_end_lasting gives it back. */
-typedef struct tl_lasting {
+ * (tl_gpu_come_back). tl_gpu_begin_persistent: the block is empty or was taken from the pool;
+ * tl_gpu_end_persistent gives it back. */
+typedef struct tl_persistent {
     tl_memory memory;
     char *away; /* NULL, or the `bytes` bytes of contents on the host */
     size_t bytes;
-    struct tl_lasting *next;
-} tl_lasting;
-void tl_gpu_begin_lasting(tl_gpu_device *d, tl_lasting *block);
-tally_status tl_gpu_come_back(tl_gpu_device *d, tally *ctx, tl_lasting *block);
-void tl_gpu_end_lasting(tl_gpu_device *d, tl_lasting *block);
+    struct tl_persistent *next;
+} tl_persistent;
+void tl_gpu_begin_persistent(tl_gpu_device *d, tl_persistent *block);
+tally_status tl_gpu_come_back(tl_gpu_device *d, tally *ctx, tl_persistent *block);
+void tl_gpu_end_persistent(tl_gpu_device *d, tl_persistent *block);
 
 /* Takes a block and copies host data into it. */
 tally_status tl_gpu_upload(tl_gpu_device *d, tally *ctx, const void *data, size_t bytes,
@@ -185,11 +185,11 @@ tally_status tl_go(const tl_launch *l, tl_gpu_kernel_id kernel, int64_t jobs, tl
 
 /* A speculative launch: a kernel is launched before the host has read what `measure` found of the
  * offsets (gpu/kernel/short/ahead.cl, call/segments.c). */
-typedef struct tl_ahead {
+typedef struct tl_speculation {
     tl_memory measured;
     int64_t slot, most;
-    int may_walk;
-} tl_ahead;
+    int by_warp;
+} tl_speculation;
 
 /* A view on the device, in the form that kernels take (gpu/kernel/batch.cl). */
 typedef struct tl_batch {
@@ -203,15 +203,15 @@ typedef struct tl_batch {
     int listed; /* true: segments, by offsets */
     tl_memory offsets, ids, first;
     /* The long sequences (CHUNK elements or more) are all rows, or the segments that ids lists.
-     * longs: their number; longest: elements of the longest; counts: nodes of each level. */
-    int64_t longs, longest, counts[TL_GPU_LEVELS + 1];
+     * long_count: their number; longest: elements of the longest; counts: nodes of each level. */
+    int64_t long_count, longest, counts[TL_GPU_LEVELS + 1];
     /* true: one warp takes each segment of less than MIDDLE_END elements; only the others count as
      * long (short.c) */
     int walked;
-    int shorts; /* true: there are short sequences */
+    int has_short; /* true: there are short sequences */
     int levels;
     const struct tl_in_place *in_place; /* NULL, or the other arrays that the kernels read */
-    const tl_ahead *ahead;              /* NULL: the launch is not speculative */
+    const tl_speculation *speculative;  /* NULL: the launch is not speculative */
     /* windows: NULL, or the same sequences of bytes: 1 for an element that counts, else 0 */
     const struct tl_batch *counts_of;
 } tl_batch;
@@ -249,7 +249,7 @@ static inline int64_t tl_column_groups(const tl_batch *b)
  * ones. */
 typedef enum tl_which { TL_ALL_SEQUENCES, TL_LONG_SEQUENCES } tl_which;
 tl_arguments_batch_part tl_batch_arguments(const tl_batch *b, tl_which which);
-tl_arguments_ahead_part tl_ahead_arguments(const tl_batch *b);
+tl_arguments_speculative_part tl_speculative_arguments(const tl_batch *b);
 
 /* Returns the name of the shape for the batch: `plain` for one input without bitmaps, `two` for two
  * inputs, `bits` for bitmaps. */

@@ -35,29 +35,29 @@ static void map(tally_file *f, int64_t bytes)
 }
 
 /* The shape as text for a sentence, such as "(2, 3)". */
-static const char *shape_text(const tally_file *f, char *out, size_t room)
+static const char *shape_text(const tally_file *f, char *out, size_t capacity)
 {
     size_t n = 0;
     out[n++] = '(';
-    for (int i = 0; i < f->info.ndim && n + 24 < room; i++) {
+    for (int i = 0; i < f->info.ndim && n + 24 < capacity; i++) {
         if (i) out[n++] = ',', out[n++] = ' ';
-        n += (size_t)tally_format_value(TALLY_I64, &f->info.shape[i], 0, out + n, room - n);
+        n += (size_t)tally_format_value(TALLY_I64, &f->info.shape[i], 0, out + n, capacity - n);
     }
     out[n++] = ')';
     out[n] = 0;
     return out;
 }
 
-static tally_status truncated(tally_file *f, int64_t have)
+static tally_status truncated(tally_file *f, int64_t available)
 {
-    assert(have >= 0);
+    assert(available >= 0);
     char shape[220];
     const int64_t size = (int64_t)tally_dtype_size(f->info.dtype);
     return tl_fail(f->ctx, TALLY_BAD_DATA,
                    "%s: the file is truncated: shape %s of %s needs %lld bytes of elements, and "
                    "%lld are there",
                    f->label, shape_text(f, shape, sizeof shape), tally_dtype_name(f->info.dtype),
-                   (long long)(f->info.elements * size), (long long)have);
+                   (long long)(f->info.elements * size), (long long)available);
 }
 
 tally_status tl_binary_start(tally_file *f)
@@ -65,15 +65,16 @@ tally_status tl_binary_start(tally_file *f)
     const int64_t size = (int64_t)tally_dtype_size(f->info.dtype);
     const int npy = strcmp(f->info.format, "npy") == 0;
     if (f->regular) {
-        const int64_t have = f->size - f->pos;
+        const int64_t available = f->size - f->pos;
         if (npy) {
-            if (have / size < f->info.elements) return truncated(f, have);
+            if (available / size < f->info.elements) return truncated(f, available);
         } else {
-            if (have % size)
+            if (available % size)
                 return tl_fail(f->ctx, TALLY_BAD_DATA,
                                "%s: %lld bytes is not a multiple of %lld, the size of %s", f->label,
-                               (long long)have, (long long)size, tally_dtype_name(f->info.dtype));
-            f->info.elements = have / size;
+                               (long long)available, (long long)size,
+                               tally_dtype_name(f->info.dtype));
+            f->info.elements = available / size;
         }
         posix_fadvise(f->fd, f->pos, 0, POSIX_FADV_SEQUENTIAL);
         map(f, f->info.elements * size);

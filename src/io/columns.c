@@ -31,21 +31,21 @@ static int kind(const struct choice *c, int64_t i) { return tl_column_kind(&c->l
 
 /* Lists the columns for a sentence: 1 'date', 2 'price', ... numbers: only columns of numbers. */
 static const char *list_columns(const struct choice *c, int names, int numbers, char *out,
-                                size_t room)
+                                size_t capacity)
 {
-    assert(room > 0);
+    assert(capacity > 0);
     size_t n = 0;
     *out = 0;
     for (int64_t i = 0; i < (names ? c->r[0].n : c->width); i++) {
         if (numbers && kind(c, i) != TL_NUMBER) continue;
-        if (n + 60 > room) {
-            snprintf(out + n, room - n, ", ...");
+        if (n + 60 > capacity) {
+            snprintf(out + n, capacity - n, ", ...");
             break;
         }
-        n += (size_t)snprintf(out + n, room - n, "%s%lld", n ? ", " : "", (long long)i + 1);
+        n += (size_t)snprintf(out + n, capacity - n, "%s%lld", n ? ", " : "", (long long)i + 1);
         if (names) {
             const int64_t w = c->r[0].f[i].e - c->r[0].f[i].s;
-            n += (size_t)snprintf(out + n, room - n, " '%.*s'", (int)(w < 24 ? w : 24),
+            n += (size_t)snprintf(out + n, capacity - n, " '%.*s'", (int)(w < 24 ? w : 24),
                                   c->r[0].f[i].s);
         }
     }
@@ -151,12 +151,12 @@ static tally_status read_item(struct choice *c, const char *s, const char *e, ch
 static tally_status read_column_list(struct choice *c, const char *text)
 {
     const size_t length = strlen(text);
-    size_t room = length;
+    size_t capacity = length;
     for (int64_t i = 0; i < c->r[0].n; i++)
-        if ((size_t)(c->r[0].f[i].e - c->r[0].f[i].s) > room)
-            room = (size_t)(c->r[0].f[i].e - c->r[0].f[i].s);
-    char *const space = malloc(2 * (room + 1)), *const own = space + room + 1;
-    if (!space) return tl_no_memory(c->f->ctx, 2 * (room + 1), "the columns");
+        if ((size_t)(c->r[0].f[i].e - c->r[0].f[i].s) > capacity)
+            capacity = (size_t)(c->r[0].f[i].e - c->r[0].f[i].s);
+    char *const space = malloc(2 * (capacity + 1)), *const plain = space + capacity + 1;
+    if (!space) return tl_no_memory(c->f->ctx, 2 * (capacity + 1), "the columns");
     tally_status status = TALLY_OK;
     if (named_from(c, 0, text, text + length, space) >= 0) { /* one name that contains commas */
         status = read_item(c, text, text + length, space);
@@ -174,9 +174,9 @@ static tally_status read_column_list(struct choice *c, const char *text)
                              "%s: column '%s': a quote in it is not closed", c->f->label, text);
             break;
         }
-        const size_t n = copy_plain(&(tl_field_text){s, e}, from, own);
+        const size_t n = copy_plain(&(tl_field_text){s, e}, from, plain);
         if (!c->key && (more || c->l->columns)) c->l->table = 1;
-        status = read_item(c, own, own + n, space);
+        status = read_item(c, plain, plain + n, space);
     }
     free(space);
     return status;

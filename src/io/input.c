@@ -35,7 +35,7 @@ int64_t tl_input_some(tally_file *f, void *buffer, size_t n)
         return r;
     }
     if (f->peek_at < f->peek_n) {
-        const size_t have = f->peek_n - f->peek_at, take = have < n ? have : n;
+        const size_t available = f->peek_n - f->peek_at, take = available < n ? available : n;
         memcpy(buffer, f->peek + f->peek_at, take);
         f->peek_at += take;
         f->pos += (int64_t)take;
@@ -77,12 +77,12 @@ int tl_input_would_wait(const tally_file *f)
 
 tally_status tl_input_peek(tally_file *f, size_t want)
 {
-    assert(f->peek_at <= f->peek_n && f->peek_n <= f->peek_room);
-    if (want > f->peek_room) {
+    assert(f->peek_at <= f->peek_n && f->peek_n <= f->peek_capacity);
+    if (want > f->peek_capacity) {
         char *const more = realloc(f->peek, want + TL_PAD);
         if (!more) return tl_no_memory(f->ctx, want + TL_PAD, "the beginning of the file");
         f->peek = more;
-        f->peek_room = want;
+        f->peek_capacity = want;
     }
     while (f->peek_n < want && !f->peek_end) {
         int64_t r;

@@ -38,7 +38,7 @@ struct tally_file {
     int64_t pos, size;
     /* bytes that were read to guess the format; for a pipe they are the first bytes of the data */
     char *peek;
-    size_t peek_n, peek_at, peek_room;
+    size_t peek_n, peek_at, peek_capacity;
     int peek_end; /* the input has no bytes after the peek */
     int keeps;    /* text: tally_file_line may be called */
     int swap;     /* binary: the file has the other byte order */
@@ -181,9 +181,9 @@ enum {
 int tl_time_parse(const char *s, const char *e, tl_time *t);
 /* the kind as in tally_file_info.times */
 int tl_time_kind(int frame);
-void tl_time_show(int frame, tl_tick tick, char *out, size_t room); /* at most 48 characters */
+void tl_time_show(int frame, tl_tick tick, char *out, size_t capacity); /* at most 48 characters */
 /* the frame as text: "numbers", "no zone", "Z", "+01:00" */
-void tl_time_frame(int frame, char *out, size_t room);
+void tl_time_frame(int frame, char *out, size_t capacity);
 tally_line_time tl_time_give(int frame, tl_tick tick);
 
 /* cells.c: a chunk of text and the values in it. */
@@ -241,11 +241,12 @@ int tl_time_take(tl_chunk *c, int64_t row, const char *s, const char *e);
  * is the time that it conflicts with, and *why the reason. */
 typedef struct tl_order {
     tl_tick *last;
-    int64_t known, room; /* groups that have a last time; groups that `last` has space for */
+    int64_t group_count,
+        capacity; /* groups that have a last time; groups that `last` has space for */
     int frame;
     tl_tick least, greatest; /* of all numbers */
 } tl_order;
-tally_status tl_order_room(tally_file *f, tl_order *o, int64_t groups);
+tally_status tl_order_reserve(tally_file *f, tl_order *o, int64_t groups);
 int64_t tl_order_check(tl_order *o, const tl_chunk *c, int64_t rows, tl_tick *with, int *why);
 /* The dtype of the times so far. */
 tally_dtype tl_order_dtype(const tl_order *o);

@@ -31,10 +31,10 @@ struct tl_keys {
     slot *slots;
     uint64_t mask;
     cell *cells; /* of all groups */
-    int64_t room;
+    int64_t capacity;
     char **blocks; /* memory for the texts */
     int64_t block_count;
-    size_t used, block_room; /* of the last block */
+    size_t used, block_capacity; /* of the last block */
 };
 
 static slot *new_slots(uint64_t n)
@@ -202,16 +202,16 @@ void tl_keys_find(const tl_keys *k, tl_chunk *c, int64_t rows)
 
 /* ---- new keys ---- */
 
-static char *text_room(tl_keys *k, size_t n)
+static char *text_capacity(tl_keys *k, size_t n)
 {
-    if (n > k->block_room - k->used) {
-        const size_t room = n > BLOCK ? n : BLOCK;
+    if (n > k->block_capacity - k->used) {
+        const size_t capacity = n > BLOCK ? n : BLOCK;
         char **const more = realloc(k->blocks, (size_t)(k->block_count + 1) * sizeof *more);
         if (!more) return NULL;
         k->blocks = more;
-        if (!(k->blocks[k->block_count] = malloc(room))) return NULL;
+        if (!(k->blocks[k->block_count] = malloc(capacity))) return NULL;
         k->block_count++;
-        k->block_room = room;
+        k->block_capacity = capacity;
         k->used = 0;
     }
     char *const at = k->blocks[k->block_count - 1] + k->used;
@@ -221,12 +221,12 @@ static char *text_room(tl_keys *k, size_t n)
 
 static int grow(tl_keys *k)
 {
-    if (k->count == k->room) {
-        const int64_t room = k->room ? 2 * k->room : 64;
-        cell *const more = realloc(k->cells, (size_t)(room * k->columns) * sizeof *more);
+    if (k->count == k->capacity) {
+        const int64_t capacity = k->capacity ? 2 * k->capacity : 64;
+        cell *const more = realloc(k->cells, (size_t)(capacity * k->columns) * sizeof *more);
         if (!more) return 0;
         k->cells = more;
-        k->room = room;
+        k->capacity = capacity;
     }
     if ((uint64_t)k->count * 2 < k->mask) return 1;
     const uint64_t n = 2 * (k->mask + 1);
@@ -252,7 +252,7 @@ static int add(tl_keys *k, uint64_t hash, const char *text, const tl_span *key)
     for (int64_t c = 0; c < k->columns; c++) {
         const int doubled = (key[c].length & TL_DOUBLED) != 0;
         const size_t n = key[c].length & ~TL_DOUBLED;
-        char *const raw = text_room(k, (doubled ? 2 * n : n) + 2 + 8), *shown = raw;
+        char *const raw = text_capacity(k, (doubled ? 2 * n : n) + 2 + 8), *shown = raw;
         if (!raw) return 0; /* 8 bytes more, because `same` reads beyond raw */
         memcpy(raw, text + key[c].at, n);
         raw[n] = 0;

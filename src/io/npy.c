@@ -40,16 +40,16 @@ static int word(struct cursor *c, const char *want)
     return 1;
 }
 
-/* Reads a quoted string of printable characters without escapes, of fewer than `room`. */
-static int string(struct cursor *c, char *out, size_t room)
+/* Reads a quoted string of printable characters without escapes, of fewer than `capacity`. */
+static int string(struct cursor *c, char *out, size_t capacity)
 {
-    assert(room > 0);
+    assert(capacity > 0);
     blanks(c);
     if (c->p == c->end || (*c->p != '\'' && *c->p != '"')) return 0;
     const char quote = *c->p++;
     size_t n = 0;
     for (; c->p < c->end && *c->p != quote; c->p++) {
-        if (*c->p < ' ' || *c->p > '~' || *c->p == '\\' || n + 1 >= room) return 0;
+        if (*c->p < ' ' || *c->p > '~' || *c->p == '\\' || n + 1 >= capacity) return 0;
         out[n++] = *c->p;
     }
     out[n] = 0;

@@ -44,8 +44,8 @@ tally_status tl_write_put(tally_file *f, const void *data, size_t n)
         if (r < 0 && errno == EINTR) continue;
         /* another process set O_NONBLOCK: wait, as tl_input_some does */
         if (r < 0 && errno == EAGAIN) {
-            struct pollfd room = {f->fd, POLLOUT, 0};
-            poll(&room, 1, -1);
+            struct pollfd writable = {f->fd, POLLOUT, 0};
+            poll(&writable, 1, -1);
             continue;
         }
         if (r < 0) return tl_write_failed(f, "writing");

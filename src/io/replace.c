@@ -5,7 +5,7 @@
  *
  *    O_TMPFILE       the new file has no name until it is complete: if the process dies, the
  *                    file is gone
- *    else            .tally-<random>.tmp, in the list of store/leftover.h until it is renamed
+ *    else            .tally-<random>.tmp, in the list of store/cleanup.h until it is renamed
  *                    or removed */
 #define _GNU_SOURCE
 #include "replace.h"
@@ -54,19 +54,19 @@ static int open_unnamed(const char *target)
 static int name_it(tl_replacement *r, int *fd)
 {
     const int n = folder_length(r->target);
-    const size_t room = (size_t)n + 40;
+    const size_t capacity = (size_t)n + 40;
     char from[DESCRIPTOR];
     struct timespec now;
     sigset_t held;
     int done = 0;
-    if (!(r->temp = malloc(room))) return 0;
+    if (!(r->temp = malloc(capacity))) return 0;
     clock_gettime(CLOCK_REALTIME, &now);
     uint64_t seed = (uint64_t)now.tv_nsec ^ (uint64_t)now.tv_sec << 30 ^ (uint64_t)getpid() << 16 ^
                     (uintptr_t)r;
-    tl_leftover_hold(&held);
+    tl_cleanup_hold(&held);
     for (int i = 0; i < 100 && !done; i++) {
         seed = seed * 6364136223846793005ull + 1442695040888963407ull;
-        snprintf(r->temp, room, "%.*s.tally-%012llx.tmp", n, r->target,
+        snprintf(r->temp, capacity, "%.*s.tally-%012llx.tmp", n, r->target,
                  (unsigned long long)(seed >> 16));
         if (*fd >= 0) {
             done =
@@ -77,8 +77,8 @@ static int name_it(tl_replacement *r, int *fd)
         }
         if (!done && errno != EEXIST) break;
     }
-    if (done) tl_leftover_path(&r->leftover, remove_temp, r->temp);
-    tl_leftover_release(&held);
+    if (done) tl_cleanup_path(&r->cleanup, remove_temp, r->temp);
+    tl_cleanup_release(&held);
     if (!done) {
         free(r->temp);
         r->temp = NULL;
@@ -102,7 +102,7 @@ const char *tl_replace_finish(tl_replacement *r, int fd)
 const char *tl_replace_commit(tl_replacement *r)
 {
     if (rename(r->temp, r->target) != 0) return "renaming into place";
-    tl_leftover_drop(&r->leftover);
+    tl_cleanup_drop(&r->cleanup);
     free(r->temp);
     r->temp = NULL;
     return NULL;
@@ -112,7 +112,7 @@ void tl_replace_drop(tl_replacement *r)
 {
     if (r->temp) {
         unlink(r->temp);
-        tl_leftover_drop(&r->leftover);
+        tl_cleanup_drop(&r->cleanup);
     }
     free(r->temp);
     free(r->target);

@@ -2,13 +2,13 @@
  * A new file that replaces another when it is complete. */
 #ifndef TALLY_IO_REPLACE_H
 #define TALLY_IO_REPLACE_H
-#include "store/leftover.h"
+#include "store/cleanup.h"
 #include <sys/stat.h>
 
 typedef struct tl_replacement {
-    char *target;         /* the path to be replaced; the caller sets it, owned here */
-    char *temp;           /* the new file's temporary name, or NULL if it has none */
-    tl_leftover leftover; /* lists temp while it exists */
+    char *target;       /* the path to be replaced; the caller sets it, owned here */
+    char *temp;         /* the new file's temporary name, or NULL if it has none */
+    tl_cleanup cleanup; /* lists temp while it exists */
 } tl_replacement;
 
 /* Call these in this order. Each returns NULL, or the failed step as text, with errno. */

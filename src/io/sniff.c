@@ -52,13 +52,13 @@ static tally_status split_record(tally_file *f, const char *p, const char *end, 
                                  tl_record *r)
 {
     assert(p <= end);
-    int64_t room = 0;
+    int64_t capacity = 0;
     *r = (tl_record){NULL, 0, p, end};
     for (;;) {
-        if (r->n == room) {
-            room = room ? 2 * room : 64;
-            tl_field_text *const more = realloc(r->f, (size_t)room * sizeof *more);
-            if (!more) return tl_no_memory(f->ctx, (size_t)room * sizeof *more, "the columns");
+        if (r->n == capacity) {
+            capacity = capacity ? 2 * capacity : 64;
+            tl_field_text *const more = realloc(r->f, (size_t)capacity * sizeof *more);
+            if (!more) return tl_no_memory(f->ctx, (size_t)capacity * sizeof *more, "the columns");
             r->f = more;
         }
         tl_field_text *const x = &r->f[r->n++];
@@ -97,10 +97,10 @@ static tally_status read_lines(tally_file *f, const tl_layout *l, int n)
         if (s) return s;
         tl_unify_lines(f->peek, f->peek_n, f->peek_end);
         const char *const end = f->peek + f->peek_n, *p = data_line(text_of(f), end, l->comment);
-        int have = 0;
-        for (; p && have < n && (p = record_after(p, end, l)); have++)
+        int records = 0;
+        for (; p && records < n && (p = record_after(p, end, l)); records++)
             p = data_line(p, end, l->comment);
-        if (have == n || f->peek_end || want >= TL_LONGEST) return TALLY_OK;
+        if (records == n || f->peek_end || want >= TL_LONGEST) return TALLY_OK;
         if (f->peek_n == before || f->peek_n == want) want *= 4;
     }
 }

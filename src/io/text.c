@@ -38,7 +38,7 @@ struct tl_text {
     tl_layout layout;
     char *buf;
     /* bytes: capacity of the block, its length, and its parsed part; the rest is carried over */
-    size_t room, n, end;
+    size_t capacity, n, end;
     unsigned char *stage;
     /* fewest bytes of text per value: 2, in rows of several values 1 (an empty cell) */
     size_t a_value;
@@ -80,20 +80,20 @@ static int64_t newlines(const char *p, size_t n)
     return total;
 }
 
-static tally_status make_room(tally_file *f, size_t room)
+static tally_status reserve(tally_file *f, size_t capacity)
 {
-    assert(room > 0);
+    assert(capacity > 0);
     tl_text *const t = f->text;
-    char *const buf = realloc(t->buf, room + TL_PAD);
-    if (!buf) return tl_no_memory(f->ctx, room + TL_PAD, "a block of text");
+    char *const buf = realloc(t->buf, capacity + TL_PAD);
+    if (!buf) return tl_no_memory(f->ctx, capacity + TL_PAD, "a block of text");
     t->buf = buf;
-    t->room = room;
+    t->capacity = capacity;
     const size_t bytes =
-        (room / t->a_value + (size_t)t->most + 8) * tally_dtype_size(f->info.dtype);
+        (capacity / t->a_value + (size_t)t->most + 8) * tally_dtype_size(f->info.dtype);
     unsigned char *const stage = realloc(t->stage, bytes);
     if (!stage) return tl_no_memory(f->ctx, bytes, "a block of values");
     t->stage = stage;
-    const size_t rows = room / 2 + (size_t)t->most + 8; /* most lines */
+    const size_t rows = capacity / 2 + (size_t)t->most + 8; /* most lines */
     if (t->keys) {
         const size_t cell_bytes = rows * (size_t)t->layout.keys * sizeof *t->cells;
         tl_span *const cells = realloc(t->cells, cell_bytes);
@@ -150,17 +150,17 @@ tally_status tl_text_start(tally_file *f, const tally_file_options *o, int csv)
     t->keep = o->keep;
     if (t->layout.keys && !(t->keys = tl_keys_open(t->layout.keys)))
         return tl_no_memory(f->ctx, (size_t)t->layout.keys * 64, "the groups");
-    if (t->layout.times && (s = tl_order_room(f, &t->order, 1))) return s;
+    if (t->layout.times && (s = tl_order_reserve(f, &t->order, 1))) return s;
     t->a_value = t->layout.columns > 1 ? 1 : 2;
     t->header_guessed = o->header == 0 && !t->layout.header;
     t->chunks = calloc((size_t)t->most, sizeof *t->chunks);
     if (!t->chunks)
         return tl_no_memory(f->ctx, (size_t)t->most * sizeof *t->chunks, "a text reader");
-    size_t room = threads < TL_LONGEST / SHARE ? (size_t)threads * SHARE : TL_LONGEST;
-    if (f->regular && f->size - f->pos < (int64_t)room)
+    size_t capacity = threads < TL_LONGEST / SHARE ? (size_t)threads * SHARE : TL_LONGEST;
+    if (f->regular && f->size - f->pos < (int64_t)capacity)
         /* one byte more, so that the end shows as a short read */
-        room = (size_t)(f->size - f->pos) + 1;
-    if ((s = make_room(f, room))) return s;
+        capacity = (size_t)(f->size - f->pos) + 1;
+    if ((s = reserve(f, capacity))) return s;
     f->info.ndim = t->layout.table ? 2 : 1;
     f->info.shape[0] = f->info.elements = -1;
     if (t->layout.table) f->info.shape[1] = t->layout.columns;
@@ -206,7 +206,7 @@ static void read_part(void *data, int64_t i)
 static int read_more(tally_file *f)
 {
     tl_text *const t = f->text;
-    const size_t want = t->room - t->n;
+    const size_t want = t->capacity - t->n;
     if (f->regular) {
         const int parts = want < 2 * SMALL ? 1 : t->most;
         const size_t each = (want + (size_t)parts - 1) / (size_t)parts;
@@ -223,8 +223,8 @@ static int read_more(tally_file *f)
             return errno = 0, -1;
         return 0;
     }
-    while (t->n < t->room) {
-        const int64_t r = tl_input_some(f, t->buf + t->n, t->room - t->n);
+    while (t->n < t->capacity) {
+        const int64_t r = tl_input_some(f, t->buf + t->n, t->capacity - t->n);
         if (r < 0) return -1;
         if (r == 0) {
             t->eof = 1;
@@ -364,7 +364,7 @@ static tally_status in_order(tally_file *f, int i)
     tl_text *const t = f->text;
     tl_chunk *const c = &t->chunks[i];
     const int64_t rows = c->count / t->layout.columns;
-    const tally_status s = tl_order_room(f, &t->order, t->keys ? tl_keys_count(t->keys) : 1);
+    const tally_status s = tl_order_reserve(f, &t->order, t->keys ? tl_keys_count(t->keys) : 1);
     if (s) return s;
     tl_tick with;
     int why;
@@ -424,13 +424,13 @@ static tally_status block(tally_file *f)
     t->chunks_n = t->now = t->line_chunk = 0;
     t->line_row = 0;
     while (t->end == 0) {
-        if (t->n + (size_t)t->held >= t->room) {
-            if (t->room >= TL_LONGEST) {
+        if (t->n + (size_t)t->held >= t->capacity) {
+            if (t->capacity >= TL_LONGEST) {
                 t->bad = (tl_bad){.why = TL_CELL_LONG, .line = t->line + 1, .col = t->col + 1};
                 return TALLY_OK;
             }
             const tally_status s =
-                make_room(f, t->room < TL_LONGEST / 2 ? 2 * t->room : TL_LONGEST);
+                reserve(f, t->capacity < TL_LONGEST / 2 ? 2 * t->capacity : TL_LONGEST);
             if (s) return s;
         }
         if (fill(f) != 0) return tl_input_failed(f);

@@ -154,12 +154,12 @@ tally_line_time tl_time_give(int frame, tl_tick tick)
     return (tally_line_time){(int64_t)(uint64_t)whole, part};
 }
 
-void tl_time_show(int frame, tl_tick tick, char *out, size_t room)
+void tl_time_show(int frame, tl_tick tick, char *out, size_t capacity)
 {
     if (frame == NUMBERS) {
         char text[TL_DECIMAL_CHARS];
         tl_decimal_format(tick, text);
-        snprintf(out, room, "%s", text);
+        snprintf(out, capacity, "%s", text);
         return;
     }
     const int64_t east = frame == LOCAL ? 0 : frame - ZONED;
@@ -174,25 +174,25 @@ void tl_time_show(int frame, tl_tick tick, char *out, size_t room)
     while (days_of(year + 1, 1, 1) <= days) year++;
     while (days_of(year, 1, 1) > days) year--;
     while (month < 12 && days_of(year, month + 1, 1) <= days) month++;
-    int at = snprintf(out, room, "%04d-%02d-%02dT%02d:%02d:%02d", (int)year, (int)month,
+    int at = snprintf(out, capacity, "%04d-%02d-%02dT%02d:%02d:%02d", (int)year, (int)month,
                       (int)(days - days_of(year, month, 1) + 1), (int)(of_day / 3600),
                       (int)(of_day / 60 % 60), (int)(of_day % 60));
     if (nanos) {
-        at += snprintf(out + at, room - (size_t)at, ".%09d", (int)nanos);
+        at += snprintf(out + at, capacity - (size_t)at, ".%09d", (int)nanos);
         while (out[at - 1] == '0') out[--at] = 0;
     }
-    if (frame != LOCAL) tl_time_frame(frame, out + at, room - (size_t)at);
+    if (frame != LOCAL) tl_time_frame(frame, out + at, capacity - (size_t)at);
 }
 
-void tl_time_frame(int frame, char *out, size_t room)
+void tl_time_frame(int frame, char *out, size_t capacity)
 {
     const int east = frame - ZONED, minutes = east < 0 ? -east : east;
     if (frame < ZONED / 2)
-        snprintf(out, room, frame == LOCAL ? "no zone" : "numbers");
+        snprintf(out, capacity, frame == LOCAL ? "no zone" : "numbers");
     else if (!east)
-        snprintf(out, room, "Z");
+        snprintf(out, capacity, "Z");
     else
-        snprintf(out, room, "%c%02d:%02d", east < 0 ? '-' : '+', minutes / 60, minutes % 60);
+        snprintf(out, capacity, "%c%02d:%02d", east < 0 ? '-' : '+', minutes / 60, minutes % 60);
 }
 
 /* ---- the times of a chunk, and of all chunks in order ---- */
@@ -214,16 +214,17 @@ int tl_time_take(tl_chunk *c, int64_t row, const char *s, const char *e)
     return TL_CELL_OK;
 }
 
-tally_status tl_order_room(tally_file *f, tl_order *o, int64_t groups)
+tally_status tl_order_reserve(tally_file *f, tl_order *o, int64_t groups)
 {
     assert(groups >= 0);
-    if (groups <= o->room) return TALLY_OK;
-    const int64_t room = groups > 2 * o->room ? groups : 2 * o->room;
-    tl_tick *const more = realloc(o->last, (size_t)room * sizeof *more);
+    if (groups <= o->capacity) return TALLY_OK;
+    const int64_t capacity = groups > 2 * o->capacity ? groups : 2 * o->capacity;
+    tl_tick *const more = realloc(o->last, (size_t)capacity * sizeof *more);
     if (!more)
-        return tl_no_memory(f->ctx, (size_t)room * sizeof *more, "the last times of the groups");
+        return tl_no_memory(f->ctx, (size_t)capacity * sizeof *more,
+                            "the last times of the groups");
     o->last = more;
-    o->room = room;
+    o->capacity = capacity;
     return TALLY_OK;
 }
 
@@ -253,8 +254,8 @@ int64_t tl_order_check(tl_order *o, const tl_chunk *c, int64_t rows, tl_tick *wi
         *why = TL_CELL_SIGN;
         if (o->frame == NUMBERS && !one_type(o, now, with)) return r;
         *why = TL_CELL_FALLS;
-        if (group == o->known) { /* groups are numbered in the order of their first rows */
-            o->known++;
+        if (group == o->group_count) { /* groups are numbered in the order of their first rows */
+            o->group_count++;
         } else if (now < o->last[group]) {
             *with = o->last[group];
             return r;

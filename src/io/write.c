@@ -127,9 +127,9 @@ static tally_status start(tally_file *f, const char *format, int ndim, const int
                        "a file",
                        f->label);
     const int threads = tl_io_threads(f->ctx), text = w->form == TL_TEXT || w->form == TL_CSV;
-    w->room = text ? (size_t)(threads > 0 ? threads : 1) * TL_WRITE_BATCH * TL_VALUE_CHARS
-                   : TL_WRITE_ROOM;
-    if (!(w->text = malloc(w->room))) return tl_no_memory(f->ctx, w->room, "writing");
+    w->capacity = text ? (size_t)(threads > 0 ? threads : 1) * TL_WRITE_BATCH * TL_VALUE_CHARS
+                       : TL_WRITE_BYTES;
+    if (!(w->text = malloc(w->capacity))) return tl_no_memory(f->ctx, w->capacity, "writing");
     if (w->form == TL_NPY) w->used = tl_npy_write_header(w->text, f->info.dtype, ndim, shape);
     return w->form == TL_NETCDF ? tl_netcdf_create(f, w->place.temp, w->hdf5, &w->netcdf)
                                 : TALLY_OK;
@@ -183,7 +183,7 @@ tally_status tally_file_head(tally_file *file, const char *line)
         return tl_fail(file->ctx, TALLY_UNSUPPORTED, "%s: %s has no lines", file->label,
                        file->info.format);
     const size_t n = strlen(line);
-    if (n + 1 > w->room - w->used) {
+    if (n + 1 > w->capacity - w->used) {
         if ((s = tl_write_flush(file)) || (s = tl_write_put(file, line, n))) return s;
         return tl_write_put(file, "\n", 1);
     }
@@ -250,8 +250,8 @@ tally_status tally_file_write(tally_file *file, const void *data, int64_t n)
                        (long long)n, (long long)(w->limit - w->written));
     if (w->form == TL_TEXT || w->form == TL_CSV) return tl_write_text(file, data, n);
     const size_t bytes = (size_t)n * tally_dtype_size(file->info.dtype);
-    if (bytes > w->room - w->used) s = tl_write_flush(file);
-    if (!s && bytes >= w->room / 4) {
+    if (bytes > w->capacity - w->used) s = tl_write_flush(file);
+    if (!s && bytes >= w->capacity / 4) {
         s = tl_write_flush(file);
         if (!s) s = tl_write_put(file, data, bytes);
     } else if (!s) {

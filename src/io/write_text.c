@@ -49,20 +49,21 @@ tally_status tl_write_text(tally_file *f, const unsigned char *data, int64_t n)
     const size_t size = tally_dtype_size(f->info.dtype),
                  part = (size_t)TL_WRITE_BATCH * TL_VALUE_CHARS;
     while (n) {
-        const int64_t room = (int64_t)((w->room - w->used) / TL_VALUE_CHARS);
+        const int64_t capacity = (int64_t)((w->capacity - w->used) / TL_VALUE_CHARS);
         tally_status s = TALLY_OK;
-        if (room == 0 || (n >= TL_WRITE_BATCH && w->used)) {
+        if (capacity == 0 || (n >= TL_WRITE_BATCH && w->used)) {
             if ((s = tl_write_flush(f))) return s;
             continue;
         }
-        if (n < 2 * TL_WRITE_BATCH || w->room == part) {
-            const int64_t now = n < room ? n : room;
+        if (n < 2 * TL_WRITE_BATCH || w->capacity == part) {
+            const int64_t now = n < capacity ? n : capacity;
             w->used =
                 (size_t)(format_values(f, w->text + w->used, data, now, w->written) - w->text);
             data += (size_t)now * size, n -= now, w->written += now;
             continue;
         }
-        const int parts = (int)(w->room / part); /* each thread has its own part of the buffer */
+        const int parts =
+            (int)(w->capacity / part); /* each thread has its own part of the buffer */
         const int64_t now =
                           n < (int64_t)parts * TL_WRITE_BATCH ? n : (int64_t)parts * TL_WRITE_BATCH,
                       each = (now + parts - 1) / parts;

@@ -6,8 +6,8 @@
 #include "replace.h"
 
 enum {
-    TL_WRITE_ROOM = 1 << 20, /* bytes that are collected before a write */
-    TL_WRITE_BATCH = 1 << 14 /* values that a thread formats at a time */
+    TL_WRITE_BYTES = 1 << 20, /* bytes that are collected before a write */
+    TL_WRITE_BATCH = 1 << 14  /* values that a thread formats at a time */
 };
 
 /* The format of the elements. */
@@ -22,7 +22,7 @@ struct tl_writer {
     /* place.target: the file that commit replaces; NULL if the file is written directly */
     tl_replacement place;
     char *text; /* collected bytes; for text, threads * TL_WRITE_BATCH values */
-    size_t used, room;
+    size_t used, capacity;
     /* bytes written to a file that will be renamed; of these, bytes whose writing to disk was
      * started */
     int64_t put, begun;

@@ -113,20 +113,20 @@ static inline int tl_counter_total(const tl_counter *c, const tl_scalar *op, con
 {
     assert(c->start == 0 || c->count == 1);
     assert(c->count >= 0 && c->count <= TL_MAX_NODES);
-    int have = init != NULL;
+    int has_state = init != NULL;
     *n = 0;
-    if (have) *s = *init;
+    if (has_state) *s = *init;
     for (int j = 0; j < c->count; j++) {
         const int64_t size = c->counted ? tl_kept(op, &c->node[j]) : (int64_t)1 << c->level[j];
         if (!size) continue;
-        if (have)
+        if (has_state)
             op->combine(s, &c->node[j], *n, size);
         else
             *s = c->node[j];
-        have = 1;
+        has_state = 1;
         *n += size;
     }
-    return have;
+    return has_state;
 }
 
 static inline int tl_counter_fold(const tl_counter *c, const tl_scalar *op, const tl_state *init,

@@ -16,7 +16,7 @@ typedef struct tl_scan {
     tl_state init;
     tl_counter done; /* the elements before this position */
     /* NULL, or the nodes of the elements that are pushed next, if they are already folded. */
-    const tl_counter *ahead;
+    const tl_counter *nodes_known;
 } tl_scan;
 
 static inline void tl_scan_begin(tl_scan *s, const tl_plan *plan, const tally_scan_options *options)
@@ -26,7 +26,7 @@ static inline void tl_scan_begin(tl_scan *s, const tl_plan *plan, const tally_sc
     s->exclusive = options && options->exclusive;
     s->seeded = options && options->init;
     if (s->seeded) plan->op->seed(&s->init, options->init, plan->par);
-    s->ahead = NULL;
+    s->nodes_known = NULL;
     tl_counter_init(&s->done, 0);
 }
 #endif

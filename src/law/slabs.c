@@ -71,23 +71,23 @@ void tl_slab_set(tl_slab *s, int64_t row, const tl_counter *c)
 }
 
 /* Makes space for `more` slabs. */
-static int make_room(tl_slabs *a, int64_t more)
+static int reserve(tl_slabs *a, int64_t more)
 {
     assert(more >= 0);
-    assert(a->count <= a->room);
-    if (a->count + more <= a->room) return 1;
-    const int64_t room = a->count + more + a->room / 2;
-    tl_slab **slab = realloc(a->slab, (size_t)room * sizeof *slab);
+    assert(a->count <= a->capacity);
+    if (a->count + more <= a->capacity) return 1;
+    const int64_t capacity = a->count + more + a->capacity / 2;
+    tl_slab **slab = realloc(a->slab, (size_t)capacity * sizeof *slab);
     if (!slab) return 0;
     a->slab = slab;
-    a->room = room;
+    a->capacity = capacity;
     return 1;
 }
 
 int tl_slabs_append(tl_slabs *a, tl_slab *s)
 {
     assert(!s || !a->count || a->slab[a->count - 1]->end < s->start);
-    if (s && make_room(a, 1)) {
+    if (s && reserve(a, 1)) {
         a->slab[a->count++] = s;
         return 1;
     }
@@ -216,7 +216,8 @@ static void run_rows(void *job, int64_t a, int64_t b)
     assert(a >= 0 && a <= b && b <= ((schedule *)job)->slab->rows);
     schedule *const w = job;
     const tl_slab *const s = w->slab;
-    tl_state room[BLOCK], *const buffer = malloc((size_t)w->buffers * BLOCK * sizeof *buffer + 1);
+    tl_state right_block[BLOCK], *const buffer =
+                                     malloc((size_t)w->buffers * BLOCK * sizeof *buffer + 1);
     if (!buffer) __atomic_store_n(&w->failed, 1, __ATOMIC_RELAXED);
     for (int64_t n; a < b && buffer; a += n) {
         n = b - a < BLOCK ? b - a : BLOCK;
@@ -225,7 +226,7 @@ static void run_rows(void *job, int64_t a, int64_t b)
             const int64_t size = (int64_t)1 << t->left.level;
             tl_state *const l = buffer + t->to * BLOCK, *const r =
                                                             t->right.slab
-                                                                ? room
+                                                                ? right_block
                                                                 : buffer + t->right.buffer * BLOCK;
             if (t->left.slab) read_slab(w, &t->left, a, n, l);
             if (t->right.slab) read_slab(w, &t->right, a, n, r);
@@ -238,13 +239,13 @@ static void run_rows(void *job, int64_t a, int64_t b)
         for (int j = 0; j < s->count; j++) {
             unsigned char *const to = w->slab->state + (j * s->rows + a) * s->bytes;
             const place *const p = &w->node[j];
-            const tl_state *const from = p->slab ? room : buffer + p->buffer * BLOCK;
+            const tl_state *const from = p->slab ? right_block : buffer + p->buffer * BLOCK;
             if (p->slab && p->slab->counted == s->counted) {
                 memcpy(to, p->slab->state + (p->node * s->rows + a) * s->bytes,
                        (size_t)(n * s->bytes));
                 continue;
             }
-            if (p->slab) read_slab(w, p, a, n, room);
+            if (p->slab) read_slab(w, p, a, n, right_block);
             for (int64_t i = 0; i < n; i++) copy_state(to + i * s->bytes, &from[i], s->bytes);
         }
     }
@@ -374,7 +375,7 @@ int tl_slabs_join(tl_slabs *a, const tl_slabs *b, const tl_scalar *op, tl_share_
     if (b->count && a->count && counted > tl_slabs_counted(a) && !raise_all(a, op)) return 0;
     change one, *changes = b->count > 1 ? malloc((size_t)b->count * sizeof *changes) : &one;
     const joining g = {a, b, op, share, threads, counted};
-    const int64_t n = changes && make_room(a, b->count) ? find_changes(&g, changes) : -1;
+    const int64_t n = changes && reserve(a, b->count) ? find_changes(&g, changes) : -1;
     /* From the last change on, so the indices of earlier slabs stay valid. */
     for (int64_t k = n - 1; k >= 0; k--) {
         const change *x = &changes[k];

@@ -23,7 +23,7 @@ static inline unsigned char *tl_slab_state(tl_slab *s, int node, int64_t row)
 
 /* In order; none begins where another ends. All zeros: no slab. */
 typedef struct tl_slabs {
-    int64_t count, room;
+    int64_t count, capacity;
     tl_slab **slab;
 } tl_slabs;
 

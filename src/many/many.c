@@ -12,24 +12,24 @@
 
 typedef struct {
     tl_device base;
-    tl_team team; /* ctx: NULL */
+    tl_devices devices; /* ctx: NULL */
     char name[80];
 } many;
 
 static const tl_device_calls calls;
 
-tl_team tl_team_of(tally *const *ctx)
+tl_devices tl_devices_of(tally *const *ctx)
 {
-    tl_team t = {*ctx, ctx, 1};
+    tl_devices t = {*ctx, ctx, 1};
     if (!(*ctx)->members) return t;
-    t = ((const many *)(*ctx)->device)->team;
+    t = ((const many *)(*ctx)->device)->devices;
     t.ctx = *ctx;
     return t;
 }
 
-static tl_team team_of(const tl_device *d, tally *ctx)
+static tl_devices devices_of(const tl_device *d, tally *ctx)
 {
-    tl_team t = ((const many *)d)->team;
+    tl_devices t = ((const many *)d)->devices;
     t.ctx = ctx;
     return t;
 }
@@ -41,7 +41,7 @@ tally_status tl_many_open(tally *ctx, const char *name, tally *const *members, i
 {
     many *d = calloc(1, sizeof *d);
     if (!d) return tl_no_memory(ctx, sizeof *d, "a device");
-    d->team = (tl_team){NULL, members, count};
+    d->devices = (tl_devices){NULL, members, count};
     snprintf(d->name, sizeof d->name, "%s", name);
     d->base = (tl_device){.calls = &calls, .name = d->name, .threads = members[0]->device->threads};
     /* the members work at the same time: each gets its share of the processors' threads */
@@ -56,7 +56,7 @@ tally_status tl_many_open(tally *ctx, const char *name, tally *const *members, i
 static void close(tl_device *base) { free(base); }
 
 static int describe(int index, tally_device_info *info) { return (void)index, (void)info, 0; }
-static tl_device *first_of(tl_device *d) { return ((many *)d)->team.member[0]->device; }
+static tl_device *first_of(tl_device *d) { return ((many *)d)->devices.member[0]->device; }
 
 static tally_status plan(tl_device *d, tally *ctx, const tl_scalar *op, tl_par par, tl_plan_use use,
                          tl_plan *p)
@@ -67,18 +67,18 @@ static tally_status plan(tl_device *d, tally *ctx, const tl_scalar *op, tl_par p
 /* ---- the owner of memory ---- */
 
 /* *who: the member that must do a call on this memory; -1 if all of it is host memory. */
-static tally_status find_owner(const tl_team *t, const void *in, const void *out,
+static tally_status find_owner(const tl_devices *t, const void *in, const void *out,
                                const void *offsets, int *who)
 {
     const tl_array all[] = {{"in->data", in}, {"out", out}, {"offsets", offsets}};
-    return tl_team_one(t, all, 3, " (tally_reduce_split takes parts on several)", who);
+    return tl_devices_one_owner(t, all, 3, " (tally_reduce_split takes parts on several)", who);
 }
 
 static tally_status owner(tl_device *d, tally *ctx, const void *p, tl_device **to)
 {
-    const tl_team t = team_of(d, ctx);
+    const tl_devices t = devices_of(d, ctx);
     int who;
-    const tally_status status = tl_team_owner(&t, p, &who);
+    const tally_status status = tl_devices_owner(&t, p, &who);
     *to = who >= 0 ? t.member[who]->device : NULL;
     return status;
 }
@@ -86,22 +86,22 @@ static tally_status owner(tl_device *d, tally *ctx, const void *p, tl_device **t
 /* Copies between host memory and that of a member. */
 static tally_status copy(tl_device *d, tally *ctx, void *to, const void *from, size_t bytes)
 {
-    const tl_team t = team_of(d, ctx);
+    const tl_devices t = devices_of(d, ctx);
     int who;
-    tally_status status = tl_team_owner(&t, to, &who);
-    if (!status && who < 0) status = tl_team_owner(&t, from, &who);
+    tally_status status = tl_devices_owner(&t, to, &who);
+    if (!status && who < 0) status = tl_devices_owner(&t, from, &who);
     if (status) return status;
     if (who < 0) who = 0;
     tl_device *one = t.member[who]->device;
     status = one->calls->copy(one, t.member[who], to, from, bytes);
-    return status ? tl_team_fail(&t, who, status) : TALLY_OK;
+    return status ? tl_devices_fail(&t, who, status) : TALLY_OK;
 }
 
 /* ---- views on the host ---- */
 
-/* A call of the team. The views are those of `call`, or some of their rows. */
+/* A call of the devices. The views are those of `call`, or some of their rows. */
 typedef struct {
-    const tl_team *team;
+    const tl_devices *devices;
     tl_call call;
     tl_plan plan;
     tally_view in, out;
@@ -130,8 +130,8 @@ static tally_view rows_of(const tally_view *v, int64_t from, int64_t to, int64_t
 static tally_status run_rows(tally *member, int k, void *data)
 {
     const job *j = data;
-    const int64_t from = tl_share(&j->in, k, j->team->count),
-                  to = tl_share(&j->in, k + 1, j->team->count);
+    const int64_t from = tl_share(&j->in, k, j->devices->count),
+                  to = tl_share(&j->in, k + 1, j->devices->count);
     if (from >= to) return TALLY_OK;
     const tally_view in = rows_of(&j->in, from, to, j->plan.op->elem_bytes),
                      out = rows_of(&j->out, from, to, j->plan.op->result_bytes);
@@ -148,7 +148,7 @@ static int64_t elements_of(const tally_view *v)
 /* True if row r is cut along its elements. total: elements of all rows. */
 static int is_long(const job *j, int64_t r, int64_t total)
 {
-    const int count = j->team->count;
+    const int count = j->devices->count;
     const int64_t n = j->in.offsets ? j->in.offsets[r + 1] - j->in.offsets[r] : j->in.n;
     const tally_window_options *const w = j->call.window;
     const int64_t overlap = w ? w->before + w->after + 1 : 0;
@@ -156,7 +156,7 @@ static int is_long(const job *j, int64_t r, int64_t total)
     if (j->in.stride != 1 || (j->call.verb != TL_REDUCE && j->out.stride != 1) ||
         tl_is_reversed(&j->call))
         return 0;
-    return tl_along_worth(j->team, &j->plan, n, overlap);
+    return tl_slicing_pays(j->devices, &j->plan, n, overlap);
 }
 
 /* Does row r, cut along its elements. */
@@ -177,7 +177,7 @@ static tally_status run_along(const job *j, int64_t r)
                  .at_end = TL_AT_END};
     p.x = tl_view_row(&j->in, r, op->elem_bytes, &p.n);
     p.out = tl_view_row(&j->out, r, op->result_bytes, &results);
-    tally_status status = tl_along_push(j->team, &p);
+    tally_status status = tl_along_push(j->devices, &p);
     if (!status && p.verb == TL_REDUCE && tl_counter_fold(&s.done, op, NULL, &v))
         op->lower(&v, p.n, 0, j->plan.par, p.out);
     return status;
@@ -186,7 +186,7 @@ static tally_status run_along(const job *j, int64_t r)
 /* Does a call on the host: shares of rows, and long rows along their elements, in order. */
 static tally_status spread(job *j)
 {
-    const tl_team *t = j->team;
+    const tl_devices *t = j->devices;
     tl_device *d = t->member[0]->device;
     const tl_plan *const p = j->call.plan;
     const int64_t total = elements_of(j->call.in), rows = j->call.in->rows;
@@ -210,14 +210,14 @@ static tally_status spread(job *j)
         job some = *j;
         some.in = rows_of(&j->in, r, end, p->op->elem_bytes);
         some.out = rows_of(&j->out, r, end, p->op->result_bytes);
-        status = tl_team_run(t, run_rows, &some);
+        status = tl_devices_run(t, run_rows, &some);
     }
     return status;
 }
 
 static tally_status run(tl_device *d, tally *ctx, const tl_call *call, int *done)
 {
-    const tl_team t = team_of(d, ctx);
+    const tl_devices t = devices_of(d, ctx);
     int who;
     *done = 0;
     if (call->verb == TL_RUNS || call->verb == TL_TAKE) return tl_near_keys(&t, call, done);
@@ -228,17 +228,17 @@ static tally_status run(tl_device *d, tally *ctx, const tl_call *call, int *done
     if (who >= 0) return t.member[who]->device->calls->run(t.member[who]->device, ctx, call, done);
     if (call->unchecked) return TALLY_OK;
     *done = 1;
-    return spread(&(job){.team = &t, .call = *call});
+    return spread(&(job){.devices = &t, .call = *call});
 }
 
 /* ---- streams, fragments and fields ---- */
 
 static tally_status push(tl_device *d, tally *ctx, tl_push *p)
 {
-    const tl_team t = team_of(d, ctx);
+    const tl_devices t = devices_of(d, ctx);
     int who = -1;
     tally_status status = TALLY_OK;
-    if (p->verb == TL_REDUCE) status = tl_team_owner(&t, p->x, &who);
+    if (p->verb == TL_REDUCE) status = tl_devices_owner(&t, p->x, &who);
     if (p->verb == TL_SCAN) status = find_owner(&t, p->x, p->out, NULL, &who);
     if (status) return status;
     if (who < 0) return tl_along_push(&t, p);
@@ -248,8 +248,8 @@ static tally_status push(tl_device *d, tally *ctx, tl_push *p)
 static tally_status grid(tl_device *d, tally *ctx, const tl_plan *p, int64_t rows, const void *step,
                          tl_grid **to)
 {
-    const tl_team t = team_of(d, ctx);
-    return tl_near_grid(&t, p, rows, step, to);
+    const tl_devices t = devices_of(d, ctx);
+    return tl_local_grid(&t, p, rows, step, to);
 }
 
 /* ---- the rest ---- */
@@ -274,7 +274,7 @@ static tally_status adopt(tl_device *d, tally *ctx, void *object, void **pointer
 
 static void time_all(tl_device *d, tally *ctx, tl_timing what, tally_times_info *sum)
 {
-    const tl_team t = team_of(d, ctx);
+    const tl_devices t = devices_of(d, ctx);
     for (int k = 0; k < t.count; k++) {
         tally_times_info one = {0};
         t.member[k]->device->calls->time(t.member[k]->device, ctx, what, &one);

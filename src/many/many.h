@@ -17,8 +17,8 @@
  * A file may call functions of the files below it:
  *
  *   many.c   the device's calls        split.c   a sequence in parts
- *   along.c  sequences on the host, cut along their elements
- *   near.c   what one member does in its own memory: keys, fields
+ *   sliced.c sequences on the host, cut along their elements
+ *   local.c  what one member does in its own memory: keys, fields
  *   slices.c slices folded and scanned */
 #ifndef TALLY_MANY_H
 #define TALLY_MANY_H
@@ -29,11 +29,11 @@
 enum { TL_MEMBERS_MOST = 16 };
 
 /* The members that do a call. ctx gets the message of a failure. */
-typedef struct tl_team {
+typedef struct tl_devices {
     tally *ctx;
     tally *const *member;
     int count;
-} tl_team;
+} tl_devices;
 
 /* Opens a device made of `count` contexts, each with another device. The contexts stay the
  * caller's, and must live longer. name: the string of tally_isa. */
@@ -41,19 +41,19 @@ tally_status tl_many_open(tally *ctx, const char *name, tally *const *members, i
                           tl_device **device);
 
 /* Returns the members of a context; a context without members is its own only member. */
-tl_team tl_team_of(tally *const *ctx);
+tl_devices tl_devices_of(tally *const *ctx);
 
 /* ---- split.c: parts[k] is the next slab of one sequence, dense, in the memory of member k or of
  * the host ---- */
 
-tally_status tl_split_reduce(const tl_team *t, const tl_plan *plan, const tally_view *parts,
+tally_status tl_split_reduce(const tl_devices *t, const tl_plan *plan, const tally_view *parts,
                              int count, void *out);
 
 /* The results of part k go to outs[k], which may be parts[k]. Forward scans only. */
-tally_status tl_split_scan(const tl_team *t, const tl_plan *plan, const tally_view *parts,
+tally_status tl_split_scan(const tl_devices *t, const tl_plan *plan, const tally_view *parts,
                            int count, const tally_view *outs, const tally_scan_options *o);
 /* The call's in and out point to `count` views: the parts, and the results of each. */
-tally_status tl_split_window(const tl_team *t, const tl_call *call, int count);
+tally_status tl_split_window(const tl_devices *t, const tl_call *call, int count);
 
 /* Returns how many results part k has, which is elements start to start + n - 1 of `all`. *first:
  * the index of the first result's element. */
@@ -61,22 +61,22 @@ int64_t tl_split_length(int64_t start, int64_t n, int64_t all, const tally_windo
                         int64_t *first);
 
 /* Returns an error if p, which is `what`[k], is memory of another member than k. */
-tally_status tl_split_place(const tl_team *t, const char *what, int k, const void *p);
+tally_status tl_split_place(const tl_devices *t, const char *what, int k, const void *p);
 
-/* ---- along.c: n elements on the host; functions as in context/device.h ---- */
+/* ---- sliced.c: n elements on the host; functions as in context/device.h ---- */
 
-tally_status tl_along_push(const tl_team *t, tl_push *p);
+tally_status tl_along_push(const tl_devices *t, tl_push *p);
 
 /* True if a sequence of n elements is long enough to be cut. overlap: elements that neighbouring
  * slices share. */
-int tl_along_worth(const tl_team *t, const tl_plan *plan, int64_t n, int64_t overlap);
+int tl_slicing_pays(const tl_devices *t, const tl_plan *plan, int64_t n, int64_t overlap);
 
-/* ---- near.c: functions as in context/device.h ---- */
+/* ---- local.c: functions as in context/device.h ---- */
 
 /* TL_RUNS and TL_TAKE. */
-tally_status tl_near_keys(const tl_team *t, const tl_call *call, int *done);
-tally_status tl_near_grid(const tl_team *t, const tl_plan *plan, int64_t rows, const void *step,
-                          tl_grid **grid);
+tally_status tl_near_keys(const tl_devices *t, const tl_call *call, int *done);
+tally_status tl_local_grid(const tl_devices *t, const tl_plan *plan, int64_t rows, const void *step,
+                           tl_grid **grid);
 
 /* ---- slices.c ---- */
 
@@ -86,13 +86,13 @@ typedef tally_status (*tl_task)(tally *member, int k, void *data);
 
 /* Runs the parts of all members. Returns the failure of the first member that failed; the message
  * names it. */
-tally_status tl_team_run(const tl_team *t, tl_task task, void *data);
+tally_status tl_devices_run(const tl_devices *t, tl_task task, void *data);
 
 /* Reports a failure of member k as one of the team, with the member's name. */
-tally_status tl_team_fail(const tl_team *t, int k, tally_status status);
+tally_status tl_devices_fail(const tl_devices *t, int k, tally_status status);
 
 /* *who: the member that has the memory p; -1: host memory. */
-tally_status tl_team_owner(const tl_team *t, const void *p, int *who);
+tally_status tl_devices_owner(const tl_devices *t, const void *p, int *who);
 
 /* *who: the one member that has the memory of these arrays (p NULL: skipped); -1 if all are in host
  * memory. Returns an error if they belong to two members. hint: end of that message. */
@@ -100,8 +100,8 @@ typedef struct tl_array {
     const char *name;
     const void *p;
 } tl_array;
-tally_status tl_team_one(const tl_team *t, const tl_array *all, int count, const char *hint,
-                         int *who);
+tally_status tl_devices_one_owner(const tl_devices *t, const tl_array *all, int count,
+                                  const char *hint, int *who);
 
 /* Elements start to start + n - 1 at x, for one member. */
 typedef struct tl_slice {
@@ -109,20 +109,20 @@ typedef struct tl_slice {
     const char *x;
     char *out;
     int64_t start, n;
-    tl_counter nodes;       /* filled by tl_slices_fold */
-    const tl_counter *mine; /* scan: NULL, or the nodes of this slice */
-    tl_scan scan;           /* scan: the state before the slice */
+    tl_counter nodes;              /* filled by tl_slices_fold */
+    const tl_counter *nodes_known; /* scan: NULL, or the nodes of this slice */
+    tl_scan scan;                  /* scan: the state before the slice */
 } tl_slice;
 
 /* Allocates `count` slices; the caller frees them. */
-tally_status tl_slices_new(const tl_team *t, int count, tl_slice **slices);
+tally_status tl_slices_new(const tl_devices *t, int count, tl_slice **slices);
 
 /* Computes the nodes of every slice. */
-tally_status tl_slices_fold(const tl_team *t, const tl_plan *plan, tl_slice *slices, int count);
+tally_status tl_slices_fold(const tl_devices *t, const tl_plan *plan, tl_slice *slices, int count);
 
 /* Pushes the nodes of a slice that begins where c ends. */
 void tl_slices_join(tl_counter *c, const tl_scalar *op, const tl_counter *nodes);
 
 /* Scans every slice from the state in its scan; then that ends after the slice. */
-tally_status tl_slices_scan(const tl_team *t, tl_slice *slices, int count);
+tally_status tl_slices_scan(const tl_devices *t, tl_slice *slices, int count);
 #endif

@@ -5,14 +5,14 @@
 #include <assert.h>
 #include <stdlib.h>
 
-tally_status tl_team_fail(const tl_team *t, int k, tally_status status)
+tally_status tl_devices_fail(const tl_devices *t, int k, tally_status status)
 {
     const tally *m = t->member[k];
     if (m == t->ctx) return status;
     return tl_fail(t->ctx, status, "%s: %s", m->device->name, m->error);
 }
 
-tally_status tl_team_owner(const tl_team *t, const void *p, int *who)
+tally_status tl_devices_owner(const tl_devices *t, const void *p, int *who)
 {
     tally_status status = TALLY_OK;
     *who = -1;
@@ -20,22 +20,22 @@ tally_status tl_team_owner(const tl_team *t, const void *p, int *who)
         tl_device *d = t->member[k]->device, *owner;
         if (!d->calls->owner) continue;
         status = d->calls->owner(d, t->member[k], p, &owner);
-        if (status) return tl_team_fail(t, k, status);
+        if (status) return tl_devices_fail(t, k, status);
         if (owner) *who = k;
     }
     return status;
 }
 
-static const char *name_of(const tl_team *t, int k) { return t->member[k]->device->name; }
+static const char *name_of(const tl_devices *t, int k) { return t->member[k]->device->name; }
 
-tally_status tl_team_one(const tl_team *t, const tl_array *all, int count, const char *hint,
-                         int *who)
+tally_status tl_devices_one_owner(const tl_devices *t, const tl_array *all, int count,
+                                  const char *hint, int *who)
 {
     const char *name = "";
     *who = -1;
     for (int i = 0; i < count; i++) {
         int k;
-        const tally_status status = tl_team_owner(t, all[i].p, &k);
+        const tally_status status = tl_devices_owner(t, all[i].p, &k);
         if (status) return status;
         if (k < 0 || k == *who) continue;
         if (*who >= 0)
@@ -49,7 +49,7 @@ tally_status tl_team_one(const tl_team *t, const tl_array *all, int count, const
 }
 
 typedef struct {
-    const tl_team *team;
+    const tl_devices *devices;
     tl_task task;
     void *data;
     tally_status status[TL_MEMBERS_MOST];
@@ -58,19 +58,19 @@ typedef struct {
 static void call(void *data, int64_t k)
 {
     calls *c = data;
-    c->status[k] = c->task(c->team->member[k], (int)k, c->data);
+    c->status[k] = c->task(c->devices->member[k], (int)k, c->data);
 }
 
-tally_status tl_team_run(const tl_team *t, tl_task task, void *data)
+tally_status tl_devices_run(const tl_devices *t, tl_task task, void *data)
 {
-    calls c = {.team = t, .task = task, .data = data};
+    calls c = {.devices = t, .task = task, .data = data};
     tl_for(t->count, t->count, call, &c);
     for (int k = 0; k < t->count; k++)
-        if (c.status[k]) return tl_team_fail(t, k, c.status[k]);
+        if (c.status[k]) return tl_devices_fail(t, k, c.status[k]);
     return TALLY_OK;
 }
 
-tally_status tl_slices_new(const tl_team *t, int count, tl_slice **slices)
+tally_status tl_slices_new(const tl_devices *t, int count, tl_slice **slices)
 {
     *slices = calloc((size_t)count, sizeof **slices);
     return *slices ? TALLY_OK
@@ -103,11 +103,11 @@ static tally_status fold(tally *member, int k, void *data)
     return status;
 }
 
-tally_status tl_slices_fold(const tl_team *t, const tl_plan *plan, tl_slice *slices, int count)
+tally_status tl_slices_fold(const tl_devices *t, const tl_plan *plan, tl_slice *slices, int count)
 {
     work w = {plan, slices, count};
     for (int i = 0; i < count; i++) tl_counter_init(&slices[i].nodes, slices[i].start);
-    return tl_team_run(t, fold, &w);
+    return tl_devices_run(t, fold, &w);
 }
 
 static tally_status scan(tally *member, int k, void *data)
@@ -117,7 +117,7 @@ static tally_status scan(tally *member, int k, void *data)
     for (int i = 0; !status && i < w->count; i++) {
         tl_slice *s = &w->slices[i];
         if (s->member != k || !s->n) continue;
-        s->scan.ahead = s->mine;
+        s->scan.nodes_known = s->nodes_known;
         tl_push p = {.verb = TL_SCAN,
                      .plan = s->scan.plan,
                      .x = s->x,
@@ -125,13 +125,13 @@ static tally_status scan(tally *member, int k, void *data)
                      .out = s->out,
                      .scan = &s->scan};
         status = member->device->calls->push(member->device, member, &p);
-        s->scan.ahead = NULL;
+        s->scan.nodes_known = NULL;
     }
     return status;
 }
 
-tally_status tl_slices_scan(const tl_team *t, tl_slice *slices, int count)
+tally_status tl_slices_scan(const tl_devices *t, tl_slice *slices, int count)
 {
     work w = {NULL, slices, count};
-    return tl_team_run(t, scan, &w);
+    return tl_devices_run(t, scan, &w);
 }

@@ -22,20 +22,20 @@ static tally_status copy(tally *member, void *to, const void *from, int64_t byte
     return TALLY_OK;
 }
 
-tally_status tl_split_place(const tl_team *t, const char *what, int k, const void *p)
+tally_status tl_split_place(const tl_devices *t, const char *what, int k, const void *p)
 {
     assert(k >= 0 && k < t->count);
     int who;
-    tally_status status = tl_team_owner(t, p, &who);
+    tally_status status = tl_devices_owner(t, p, &who);
     if (status || who < 0 || who == k) return status;
-    tl_device *mine = t->member[k]->device, *other = t->member[who]->device;
+    tl_device *nodes_known = t->member[k]->device, *other = t->member[who]->device;
     return tl_fail(t->ctx, TALLY_INVALID, "%s[%d] is memory of %s: must be of %s, or of the host",
-                   what, k, other->name, mine->name);
+                   what, k, other->name, nodes_known->name);
 }
 
 /* ---- reduce and scan ---- */
 
-static tally_status slices_of(const tl_team *t, const tally_view *parts, const tally_view *outs,
+static tally_status slices_of(const tl_devices *t, const tally_view *parts, const tally_view *outs,
                               int count, tl_slice **slices)
 {
     assert(count >= 1 && count <= t->count);
@@ -53,7 +53,7 @@ static tally_status slices_of(const tl_team *t, const tally_view *parts, const t
     return status;
 }
 
-tally_status tl_split_reduce(const tl_team *t, const tl_plan *plan, const tally_view *parts,
+tally_status tl_split_reduce(const tl_devices *t, const tl_plan *plan, const tally_view *parts,
                              int count, void *out)
 {
     assert(count >= 1 && count <= t->count);
@@ -73,15 +73,15 @@ tally_status tl_split_reduce(const tl_team *t, const tl_plan *plan, const tally_
     else
         op->empty(plan->par, result);
     int who;
-    status = tl_team_owner(t, out, &who);
+    status = tl_devices_owner(t, out, &who);
     if (!status && who < 0) memcpy(out, result, op->result_bytes);
     if (status || who < 0) return status;
     status = copy(t->member[who], out, result, op->result_bytes);
-    return status ? tl_team_fail(t, who, status) : TALLY_OK;
+    return status ? tl_devices_fail(t, who, status) : TALLY_OK;
 }
 
 /* Scans a sequence that has only one part. */
-static tally_status scan_one(const tl_team *t, const tl_plan *plan, int k, const tally_view *in,
+static tally_status scan_one(const tl_devices *t, const tl_plan *plan, int k, const tally_view *in,
                              const tally_view *out, const tally_scan_options *o)
 {
     tally *m = t->member[k];
@@ -89,10 +89,10 @@ static tally_status scan_one(const tl_team *t, const tl_plan *plan, int k, const
     int done;
     tally_status status = m->device->calls->run(m->device, m, &call, &done);
     assert(status || done);
-    return status ? tl_team_fail(t, k, status) : TALLY_OK;
+    return status ? tl_devices_fail(t, k, status) : TALLY_OK;
 }
 
-tally_status tl_split_scan(const tl_team *t, const tl_plan *plan, const tally_view *parts,
+tally_status tl_split_scan(const tl_devices *t, const tl_plan *plan, const tally_view *parts,
                            int count, const tally_view *outs, const tally_scan_options *o)
 {
     assert(count >= 1 && count <= t->count);
@@ -113,7 +113,7 @@ tally_status tl_split_scan(const tl_team *t, const tl_plan *plan, const tally_vi
         tl_scan_begin(&s[k].scan, plan, o);
         if (k) s[k].scan.done = s[k - 1].scan.done;
         if (k) tl_slices_join(&s[k].scan.done, plan->op, &s[k - 1].nodes);
-        s[k].mine = &s[k].nodes;
+        s[k].nodes_known = &s[k].nodes;
     }
     if (!status) status = tl_slices_scan(t, s, count);
     free(s);
@@ -241,13 +241,13 @@ static tally_status slide(tally *member, int k, void *data)
         tally_window_options whole = *w->o;
         whole.edges = TALLY_EDGES_VALID;
         const tally_view in = w->parts[k],
-                         made = tally_flat(out + (from - first) * op->result_bytes, op->out,
-                                           to - from);
+                         result_view = tally_flat(out + (from - first) * op->result_bytes, op->out,
+                                                  to - from);
         const tl_call call = {.verb = TL_WINDOW,
                               .plan = w->plan,
                               .count = w->count,
                               .in = &in,
-                              .out = &made,
+                              .out = &result_view,
                               .window = &whole};
         int done;
         tally_status status = member->device->calls->run(member->device, member, &call, &done);
@@ -259,7 +259,7 @@ static tally_status slide(tally *member, int k, void *data)
                   : slide_at_end(w, member, to, last, out + (to - first) * op->result_bytes);
 }
 
-tally_status tl_split_window(const tl_team *t, const tl_call *call, int count)
+tally_status tl_split_window(const tl_devices *t, const tl_call *call, int count)
 {
     assert(count >= 1 && count <= t->count);
     assert(call->window->before >= 0 && call->window->after >= 0);
@@ -273,8 +273,8 @@ tally_status tl_split_window(const tl_team *t, const tl_call *call, int count)
         w.borders[k] = (border){.start = w.all, .n = w.parts[k].n};
         w.all += w.parts[k].n;
     }
-    tally_status status = tl_team_run(t, take_border, &w);
-    if (!status) status = tl_team_run(t, slide, &w);
+    tally_status status = tl_devices_run(t, take_border, &w);
+    if (!status) status = tl_devices_run(t, slide, &w);
     for (int k = 0; k < count; k++) free(w.borders[k].head);
     return status;
 }

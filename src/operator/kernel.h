@@ -85,7 +85,7 @@ typedef struct tl_scalar {
  * by line in address order. Intel's own prefetchers work page by page, so four pages in turn make a
  * sum 1.2 times as fast; on AMD Zen 5 lines in order are 1.3 times as fast. */
 enum { TL_CACHED, TL_PAGES, TL_LINES };
-static inline int tl_fetch_way(void)
+static inline int tl_prefetch_way(void)
 {
 #if defined(__x86_64__)
     if (__builtin_cpu_is("intel")) return TL_PAGES;
@@ -93,29 +93,29 @@ static inline int tl_fetch_way(void)
     return TL_LINES;
 }
 /* Prefetch distance in bytes. */
-static inline int64_t tl_fetch_ahead(int way) { return way == TL_PAGES ? 16 << 10 : 8 << 10; }
+static inline int64_t tl_prefetch_distance(int way) { return way == TL_PAGES ? 16 << 10 : 8 << 10; }
 
 /* How to prefetch in a pass over `bytes` bytes. Below 4 MiB the data may be in the second-level
  * cache. */
-static inline int tl_fetches(int64_t bytes)
+static inline int tl_prefetches(int64_t bytes)
 {
-    return bytes >= 4 << 20 ? tl_fetch_way() : TL_CACHED;
+    return bytes >= 4 << 20 ? tl_prefetch_way() : TL_CACHED;
 }
 
 /* What to prefetch while a tile is computed: `bytes` bytes of the caller's elements from `at` on.
  * bytes 0: nothing. The caller's elements differ from the kernel's where a tile is widened. */
-typedef struct tl_next {
+typedef struct tl_prefetch {
     const char *at;
     int64_t bytes;
     int way;
-} tl_next;
+} tl_prefetch;
 
 /* Elements to fold: n > 0 dense elements of any alignment; x[0] has index i in its sequence. */
 typedef struct tl_elements {
     const void *x;
     int64_t n, i;
     const struct tl_convert *from; /* The conversion that they need; NULL: none. */
-    int fetch;                     /* See tl_fetches. */
+    int prefetch;                  /* See tl_prefetches. */
 } tl_elements;
 
 /* A tile to scan: 0 < m <= TL_TILE dense elements of any alignment; x[0] has index b. */
@@ -123,7 +123,7 @@ typedef struct tl_tile {
     const void *x;
     int64_t m, b;
     const tl_state *prefix; /* S(b); NULL: ABSENT. */
-    tl_next next;
+    tl_prefetch next;
     int exclusive, stream; /* For scan_full. */
 } tl_tile;
 
@@ -153,7 +153,7 @@ typedef struct tl_lanes {
     void *carry;
     void *soa;
     int64_t to;
-    int64_t ahead; /* Prefetch distance in rows; 0: no prefetch. */
+    int64_t prefetch_distance; /* Prefetch distance in rows; 0: no prefetch. */
     /* Scan of a kernel with lanes_out: where inclusive results go, or NULL to stage states. Row j
      * goes to out + j * out_step. stream: non-temporal stores; rows must be aligned to a vector. */
     void *out;
@@ -178,7 +178,7 @@ typedef struct tl_lower {
  * the first level of the next tile's up-sweep during the down-sweep of the current tile. */
 typedef struct tl_up {
     void *up; /* First level of the current tile, computed before; overwritten. NULL: compute it. */
-    const void *soon; /* The next tile, whose first element has index `at`; NULL: none. */
+    const void *next_tile; /* The next tile, whose first element has index `at`; NULL: none. */
     int64_t at;
     void *make; /* The first level of the next tile is written here. */
 } tl_up;
@@ -276,7 +276,7 @@ typedef struct tl_targets {
 typedef struct tl_transpose {
     /* t[j * stride + c] = element j of sequence c, 0 <= j < n. Up to 7 elements past the end are
      * read and written. Prefetches next. */
-    void (*to_lanes)(const tl_matrix *to, const tl_origins *from, int64_t n, tl_next next);
+    void (*to_lanes)(const tl_matrix *to, const tl_origins *from, int64_t n, tl_prefetch next);
     /* The reverse: n[c] <= most elements, or `most` elements where there is no list. Up to 7 rows
      * past the end of the matrix are read. */
     void (*from_lanes)(const tl_targets *to, const tl_matrix *from, int64_t most);

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATH_ROOM = 600 };
+enum { PATH_BYTES = 600 };
 /* the oldest files are removed above this size */
 static const long long FOLDER_BYTES = 512ll << 20;
 
@@ -38,19 +38,19 @@ static int folder(char *to)
     const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     int length;
     if (xdg && *xdg == '/')
-        length = snprintf(to, PATH_ROOM, "%s/tally", xdg);
+        length = snprintf(to, PATH_BYTES, "%s/tally", xdg);
     else if (home && *home == '/')
-        length = snprintf(to, PATH_ROOM, "%s/.cache/tally", home);
+        length = snprintf(to, PATH_BYTES, "%s/.cache/tally", home);
     else
         return 0;
-    return length < PATH_ROOM - 64;
+    return length < PATH_BYTES - 64;
 }
 
 static int path_of(char *to, const void *key, size_t key_bytes)
 {
     if (!folder(to)) return 0;
     size_t used = strlen(to);
-    snprintf(to + used, PATH_ROOM - used, "/%016llx.bin",
+    snprintf(to + used, PATH_BYTES - used, "/%016llx.bin",
              (unsigned long long)hash(0xcbf29ce484222325ull, key, key_bytes));
     return 1;
 }
@@ -82,7 +82,7 @@ static FILE *open_ours(const char *path, struct stat *info)
 
 void *tl_cache_load(const void *key, size_t key_bytes, size_t *bytes)
 {
-    char path[PATH_ROOM];
+    char path[PATH_BYTES];
     header h;
     struct stat info;
     char *data = NULL;
@@ -109,7 +109,7 @@ void *tl_cache_load(const void *key, size_t key_bytes, size_t *bytes)
 static void trim(const char *at)
 {
     for (;;) {
-        char path[PATH_ROOM + 300], oldest[PATH_ROOM + 300] = "";
+        char path[PATH_BYTES + 300], oldest[PATH_BYTES + 300] = "";
         long long total = 0;
         time_t when = 0;
         struct stat info;
@@ -132,7 +132,7 @@ static void trim(const char *at)
 
 void tl_cache_store(const void *key, size_t key_bytes, const void *data, size_t bytes)
 {
-    char at[PATH_ROOM], path[PATH_ROOM], temporary[PATH_ROOM + 32];
+    char at[PATH_BYTES], path[PATH_BYTES], temporary[PATH_BYTES + 32];
     if (!folder(at) || !path_of(path, key, key_bytes)) return;
     char *slash = strrchr(at, '/');
     *slash = 0;
@@ -154,6 +154,6 @@ void tl_cache_store(const void *key, size_t key_bytes, const void *data, size_t 
 
 void tl_cache_drop(const void *key, size_t key_bytes)
 {
-    char path[PATH_ROOM];
+    char path[PATH_BYTES];
     if (path_of(path, key, key_bytes)) unlink(path);
 }

@@ -66,7 +66,7 @@ static int d_owns(tl_gpu *g, const void *p, tl_memory *m, size_t *at)
 }
 static tally_status d_enter(tl_gpu *g, tally *c) { return (void)g, (void)c, TALLY_OK; }
 static tally_status d_done(tl_gpu *g, tally *c) { return (void)g, (void)c, TALLY_OK; }
-static void d_room(tl_gpu *g, size_t *all, size_t *once) { (void)g, *all = *once = 1 << 20; }
+static void d_free_memory(tl_gpu *g, size_t *all, size_t *once) { (void)g, *all = *once = 1 << 20; }
 static int d_locked(tl_gpu *g, const void *p, size_t bytes)
 {
     return (void)g, (void)p, (void)bytes, 0;
@@ -108,7 +108,7 @@ static int check_launch(tally *c, const tl_kernel_start *start)
     check((spread == TL_SHARED_JOBS) == (id == TL_KERNEL_once),
           "%s: jobs are shared by `once` alone", name);
     for (int i = 0; i < count; i++)
-        if (arguments[i].kind == TL_ARG_ROOM)
+        if (arguments[i].kind == TL_ARG_LOCAL_BYTES)
             check(arguments[i].i64 > 0 && arguments[i].i64 <= DEVICE_LOCAL, "%s: room", name);
     return id;
 }
@@ -140,7 +140,7 @@ static tally *open_none(int cuda, const tl_gpu_calls *own, tl_device **cpu)
                        .unload = own->unload,
                        .launch = own->launch,
                        .wait = d_done,
-                       .room = d_room,
+                       .free_memory = d_free_memory,
                        .lock = d_allocate,
                        .unlock = d_release,
                        .locked = d_locked,

@@ -14,7 +14,7 @@ enum { FIBERS = 320, FIBER_STACK = 128 << 10, FIBER_WARPS = FIBERS / 32 }; /* at
 /* What the kernel's text calls (gpu/cuda/prelude_cuda.h of this folder). */
 typedef struct emulator {
     int thread, group, groups;
-    unsigned char *room; /* the group's local memory whose size the launch gives */
+    unsigned char *local_memory; /* the group's local memory whose size the launch gives */
     uint64_t (*shuffle)(uint64_t v, int at, int across);
     void (*warp_barrier)(void), (*group_barrier)(void);
 } emulator;

@@ -125,11 +125,11 @@ static tally_status run_launch(tl_gpu *g, tally *c, tl_program *p, const tl_kern
     if (check_launch(c, start) < 0) return TALLY_INVALID;
     memset(&run, 0, sizeof run);
     *(void **)&run.kernel = dlsym(p->object, name);
-    fibers.room = NULL;
+    fibers.local_memory = NULL;
     for (int i = 0; i < count; i++) {
         const tl_argument *const a = &arguments[i];
-        if (a->kind == TL_ARG_ROOM)
-            fibers.room = malloc((size_t)a->i64);
+        if (a->kind == TL_ARG_LOCAL_BYTES)
+            fibers.local_memory = malloc((size_t)a->i64);
         else if (a->kind == TL_ARG_F64)
             run.parameter = a->f64;
         else
@@ -140,7 +140,7 @@ static tally_status run_launch(tl_gpu *g, tally *c, tl_program *p, const tl_kern
         start->spread == TL_SHARED_JOBS && check_below(2) ? 1 + check_below(number) : number;
     const int done =
         run.kernel && values <= ARGUMENTS && fibers_launch(run_thread, (int)groups, threads);
-    free(fibers.room);
+    free(fibers.local_memory);
     return check(done, "%s: no kernel, or no memory", name) ? TALLY_OK : TALLY_INVALID;
 }
 

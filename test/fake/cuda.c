@@ -36,7 +36,10 @@ int cuInit(unsigned flags) { return (int)flags; }
 int cuDriverGetVersion(int *v) { return *v = 13000, 0; }
 int cuDeviceGetCount(int *n) { return *n = 1, 0; }
 int cuDeviceGet(int *d, int index) { return *d = index, 0; }
-int cuDeviceGetName(char *name, int room, int d) { return snprintf(name, (size_t)room, "fake"), d; }
+int cuDeviceGetName(char *name, int capacity, int d)
+{
+    return snprintf(name, (size_t)capacity, "fake"), d;
+}
 int cuDeviceTotalMem_v2(size_t *bytes, int d) { return *bytes = (size_t)1 << 30, d; }
 int cuDeviceGetAttribute(int *v, int what, int d)
 {
@@ -146,7 +149,10 @@ int cuEventDestroy_v2(void *event) { return event == NULL; }
 int cuEventRecord(void *event, void *s) { return event && s ? 0 : 1; }
 int cuEventSynchronize(void *event) { return event == NULL; }
 int cuEventElapsedTime(float *ms, void *from, void *to) { return *ms = 0, from && to ? 0 : 1; }
-int cuMemGetInfo_v2(size_t *room, size_t *total) { return *room = *total = (size_t)1 << 30, 0; }
+int cuMemGetInfo_v2(size_t *capacity, size_t *total)
+{
+    return *capacity = *total = (size_t)1 << 30, 0;
+}
 int cuMemHostAlloc(void **p, size_t bytes, unsigned flags)
 {
     return *p = malloc(bytes), *p && !flags ? 0 : 1;

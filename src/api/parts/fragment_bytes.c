@@ -97,7 +97,7 @@ tally_status tally_fragment_save(const tally_fragment *f, void *buffer, size_t *
     const uint64_t rows = (uint64_t)info.rows, ranges = (uint64_t)info.ranges;
     const size_t states =
                      (size_t)rows * (f->plan.op->state_bytes + (counted ? sizeof(int64_t) : 0)),
-                 name = strlen(op), room = *bytes,
+                 name = strlen(op), capacity = *bytes,
                  list = version < VERSION_RANGES
                             ? 0
                             : sizeof ranges + (size_t)ranges * 2 * sizeof(int64_t),
@@ -105,8 +105,9 @@ tally_status tally_fragment_save(const tally_fragment *f, void *buffer, size_t *
                         (size_t)info.nodes * (1 + states) + sizeof(uint64_t);
     *bytes = need;
     if (!buffer) return TALLY_OK;
-    if (room < need)
-        return tl_fail(f->ctx, TALLY_INVALID, "bytes is %zu: this fragment needs %zu", room, need);
+    if (capacity < need)
+        return tl_fail(f->ctx, TALLY_INVALID, "bytes is %zu: this fragment needs %zu", capacity,
+                       need);
     header h = {.version = version,
                 .dtype = (uint32_t)f->dtype,
                 .nodes = (uint32_t)info.nodes,

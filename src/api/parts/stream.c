@@ -192,19 +192,19 @@ static tally_status push_window(tally_stream *s, const char *x, int64_t n, char 
     int64_t bytes = s->plan.op->elem_bytes;
     tally_status status = TALLY_OK;
     if (!s->started) {
-        int64_t take = s->kept - s->have < n ? s->kept - s->have : n;
-        memcpy(s->tail + s->have * bytes, x, (size_t)(take * bytes));
-        s->have += take;
+        int64_t take = s->kept - s->held_count < n ? s->kept - s->held_count : n;
+        memcpy(s->tail + s->held_count * bytes, x, (size_t)(take * bytes));
+        s->held_count += take;
         x += take * bytes;
         n -= take;
-        if (s->have < s->kept || n == 0) return TALLY_OK;
-        status = slice(s, s->tail, s->have, TL_INSIDE, &out, produced);
+        if (s->held_count < s->kept || n == 0) return TALLY_OK;
+        status = slice(s, s->tail, s->held_count, TL_INSIDE, &out, produced);
         s->started = 1;
     }
     if (status || n == 0) return status;
     int64_t borrow = n < s->kept ? n : s->kept;
-    memcpy(s->tail + s->have * bytes, x, (size_t)(borrow * bytes));
-    status = slice(s, s->tail, s->have + borrow, TL_INSIDE, &out, produced);
+    memcpy(s->tail + s->held_count * bytes, x, (size_t)(borrow * bytes));
+    status = slice(s, s->tail, s->held_count + borrow, TL_INSIDE, &out, produced);
     if (!status && n > s->kept) status = slice(s, x, n, TL_INSIDE, &out, produced);
     if (n >= s->kept)
         memcpy(s->tail, x + (n - s->kept) * bytes, (size_t)(s->kept * bytes));
@@ -230,7 +230,7 @@ tally_status tl_stream_check(tally_stream *s, int64_t n)
 static tally_status check_push(tally_stream *s, const void *x, int64_t n, const void *out)
 {
     assert(s);
-    int64_t in, room;
+    int64_t in, capacity;
     if (s->groups)
         return tl_fail(s->ctx, TALLY_INVALID,
                        "stream is of groups: push with tally_stream_push_groups");
@@ -245,18 +245,20 @@ static tally_status check_push(tally_stream *s, const void *x, int64_t n, const 
     tally_status status = tl_stream_check(s, n);
     if (status) return status;
     if (__builtin_mul_overflow(n, (int64_t)s->plan.op->elem_bytes, &in) ||
-        __builtin_mul_overflow(tally_stream_room(s, n), (int64_t)s->plan.op->result_bytes, &room))
+        __builtin_mul_overflow(tally_stream_room(s, n), (int64_t)s->plan.op->result_bytes,
+                               &capacity))
         return tl_fail(s->ctx, TALLY_INVALID,
                        "n is %lld: its elements or results are more bytes than 2^63", (long long)n);
     if (n && !x)
         return tl_fail(s->ctx, TALLY_INVALID, "x is NULL: must point to %lld elements",
                        (long long)n);
     if (s->verb == TL_STREAM_REDUCE || n == 0) return TALLY_OK;
-    const int none = s->steps ? !tl_steps_known(s, n) : !s->started && s->have + n <= s->kept;
+    const int none = s->steps ? !tl_steps_known(s, n) : !s->started && s->held_count + n <= s->kept;
     if (!out && !(s->verb == TL_STREAM_WINDOW && none))
         return tl_fail(s->ctx, TALLY_INVALID, "out is NULL: must have room for %lld results",
                        (long long)tally_stream_room(s, n));
-    uintptr_t a = (uintptr_t)x, b = a + (uintptr_t)in, c = (uintptr_t)out, d = c + (uintptr_t)room;
+    uintptr_t a = (uintptr_t)x, b = a + (uintptr_t)in, c = (uintptr_t)out,
+              d = c + (uintptr_t)capacity;
     int in_place =
         s->verb == TL_STREAM_SCAN && a == c && s->plan.op->elem_bytes == s->plan.op->result_bytes;
     if (out && a < d && c < b && !in_place)
@@ -264,7 +266,8 @@ static tally_status check_push(tally_stream *s, const void *x, int64_t n, const 
     return TALLY_OK;
 }
 
-tally_status tl_stream_run(tally_stream *s, const void *x, int64_t n, void *out, int64_t *made)
+tally_status tl_stream_run(tally_stream *s, const void *x, int64_t n, void *out,
+                           int64_t *result_count)
 {
     assert(n > 0);
     tally_status status = TALLY_OK;
@@ -272,13 +275,13 @@ tally_status tl_stream_run(tally_stream *s, const void *x, int64_t n, void *out,
         const tally_view in = tally_flat(x, s->plan.op->dtype, n),
                          to = tally_flat(out, s->plan.op->out, n);
         status = tl_stream_feed(s, &in, &to);
-        *made = status || s->verb == TL_STREAM_REDUCE ? 0 : n;
+        *result_count = status || s->verb == TL_STREAM_REDUCE ? 0 : n;
         return status;
     }
     if (s->steps) {
-        *made = tl_steps_known(s, n);
+        *result_count = tl_steps_known(s, n);
         const tally_view in = tally_flat(x, s->plan.op->dtype, n),
-                         to = tally_flat(out, s->plan.op->out, *made);
+                         to = tally_flat(out, s->plan.op->out, *result_count);
         return tl_steps_push(s, &in, &to);
     }
     tl_fp fp = tl_fp_enter();
@@ -287,7 +290,7 @@ tally_status tl_stream_run(tally_stream *s, const void *x, int64_t n, void *out,
             tl_exact_slab(&s->exact, &s->plan, tally_threads(s->ctx), x, n);
         else
             tl_exact_scan_push(&s->exact, &s->plan, s->scan.exclusive, x, n, out);
-        *made = s->verb == TL_STREAM_REDUCE ? 0 : n;
+        *result_count = s->verb == TL_STREAM_REDUCE ? 0 : n;
     } else if (s->verb != TL_STREAM_WINDOW) {
         const int scans = s->verb == TL_STREAM_SCAN;
         tl_push p = {.verb = scans ? TL_SCAN : TL_REDUCE,
@@ -298,9 +301,9 @@ tally_status tl_stream_run(tally_stream *s, const void *x, int64_t n, void *out,
                      .counter = &s->scan.done,
                      .scan = &s->scan};
         status = s->device->calls->push(s->device, s->ctx, &p);
-        if (scans) *made = status ? 0 : n;
+        if (scans) *result_count = status ? 0 : n;
     } else {
-        status = push_window(s, x, n, out, made);
+        status = push_window(s, x, n, out, result_count);
         s->broken = status != TALLY_OK;
     }
     tl_fp_leave(fp);
@@ -325,7 +328,7 @@ static int64_t results_of_push(const tally_stream *s, int64_t n)
 tally_status tally_stream_push(tally_stream *s, const void *x, int64_t n, void *out,
                                int64_t *produced)
 {
-    int64_t made = 0;
+    int64_t result_count = 0;
     if (produced) *produced = 0;
     if (!s) return tl_fail(NULL, TALLY_INVALID, "stream is NULL");
     tally_status status = check_push(s, x, n, out);
@@ -335,19 +338,19 @@ tally_status tally_stream_push(tally_stream *s, const void *x, int64_t n, void *
     void *from = (void *)(uintptr_t)x;
     if (s->plan.exact || s->verb == TL_STREAM_WINDOW || s->scan.done.counted ||
         tl_stream_mixed(s, x, out)) {
-        const int64_t room =
+        const int64_t capacity =
             s->verb == TL_STREAM_REDUCE ? 0 : results_of_push(s, n) * s->plan.op->result_bytes;
         /* the device counts the other elements that its processors take */
         const int64_t here = s->plan.exact || s->steps || s->scan.done.counted ? n : 0;
         status = tl_on_processors(s->ctx, NULL, "x", what, here);
         if (!status)
             status = tl_host_copy(&copies, &from, 0, n * (int64_t)s->plan.op->elem_bytes, 0, "x");
-        if (!status && room) status = tl_host_copy(&copies, &out, 0, room, 1, "out");
+        if (!status && capacity) status = tl_host_copy(&copies, &out, 0, capacity, 1, "out");
     }
-    if (!status) status = tl_stream_run(s, from, n, out, &made);
+    if (!status) status = tl_stream_run(s, from, n, out, &result_count);
     if (!status) s->pushed += n;
     status = tl_host_end(&copies, status);
-    if (produced) *produced = status ? 0 : made;
+    if (produced) *produced = status ? 0 : result_count;
     return status;
 }
 
@@ -358,7 +361,7 @@ static int64_t results_of_finish(const tally_stream *s)
 
 tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
 {
-    int64_t made = 0;
+    int64_t result_count = 0;
     tally_status status = TALLY_OK;
     if (produced) *produced = 0;
     if (!s) return tl_fail(NULL, TALLY_INVALID, "stream is NULL");
@@ -378,13 +381,13 @@ tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
     tl_fp fp = tl_fp_enter();
     if (s->groups) {
         tl_counters_results(s->groups, out);
-        made = s->rows;
+        result_count = s->rows;
     } else if (by_rows) {
         status = tl_stream_lower_rows(s, out);
-        made = status ? 0 : s->rows;
+        result_count = status ? 0 : s->rows;
     } else if (s->verb == TL_STREAM_REDUCE && s->plan.exact) {
         tl_exact_lower(&s->exact, tl_exact_form_of(s->plan.op), out);
-        made = 1;
+        result_count = 1;
     } else if (s->verb == TL_STREAM_REDUCE) {
         tl_state state;
         int64_t n;
@@ -392,22 +395,22 @@ tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
             s->plan.op->lower(&state, n, 0, s->plan.par, out);
         else
             s->plan.op->empty(s->plan.par, out);
-        made = 1;
+        result_count = 1;
     } else if (s->steps) {
         const int64_t n = tl_steps_known(s, -1);
         const tally_view to = {out, s->plan.op->out, s->rows, n, n, 1};
         status = tl_steps_finish(s, &to);
-        made = status ? 0 : n * s->rows;
-    } else if (s->verb == TL_STREAM_WINDOW && s->have) {
+        result_count = status ? 0 : n * s->rows;
+    } else if (s->verb == TL_STREAM_WINDOW && s->held_count) {
         char *to = out;
-        status = slice(s, s->tail, s->have, TL_AT_END, &to, &made);
+        status = slice(s, s->tail, s->held_count, TL_AT_END, &to, &result_count);
     }
     tl_fp_leave(fp);
     status = tl_host_end(&copies, status);
-    if (status) made = 0;
+    if (status) result_count = 0;
     /* if memory ran out, the tail is still there, and finish may be called again */
     s->finished = !status;
-    if (produced) *produced = made;
+    if (produced) *produced = result_count;
     return status;
 }
 
@@ -427,7 +430,7 @@ tally_status tally_stream_push_folded(tally_stream *s, const void *x, const tall
 {
     int64_t start, end;
     int owner;
-    tl_counter own;
+    tl_counter slab_nodes;
     if (produced) *produced = 0;
     if (!s || !folded) return tl_fail(s ? s->ctx : NULL, TALLY_INVALID, "stream or folded is NULL");
     tally_fragment_range(folded, &start, &end);
@@ -447,10 +450,10 @@ tally_status tally_stream_push_folded(tally_stream *s, const void *x, const tall
     tally_status status = tally_owner(s->ctx, x, &owner);
     if (status) return status;
     if (folded->slabs.count && owner >= 0 && s->verb == TL_STREAM_SCAN) {
-        tl_slab_get(folded->slabs.slab[0], 0, &own);
-        s->scan.ahead = &own;
+        tl_slab_get(folded->slabs.slab[0], 0, &slab_nodes);
+        s->scan.nodes_known = &slab_nodes;
     }
     status = tally_stream_push(s, x, end - start, out, produced);
-    s->scan.ahead = NULL;
+    s->scan.nodes_known = NULL;
     return status;
 }

@@ -19,9 +19,9 @@ struct tally_stream {
     tl_scan scan;   /* also the counter of reduce */
     tl_exact exact; /* used instead if plan.exact is set */
     tally_window_options window;
-    char *tail;         /* space for 2 (w - 1) elements */
-    int64_t kept, have; /* w - 1; elements in the tail */
-    int64_t pushed;     /* elements of each sequence */
+    char *tail;               /* space for 2 (w - 1) elements */
+    int64_t kept, held_count; /* w - 1; elements in the tail */
+    int64_t pushed;           /* elements of each sequence */
     /* windows of views: what is stored instead of the tail (stream_window.c); else NULL */
     struct tl_steps *steps;
     int64_t given; /* results of each sequence so far */
@@ -56,8 +56,10 @@ int tl_stream_mixed(const tally_stream *s, const void *x, const void *out);
 void tl_stream_seed(tally_stream *s, const tally_scan_options *options);
 /* Checks that the stream can take n more elements of each sequence. */
 tally_status tl_stream_check(tally_stream *s, int64_t n);
-/* Pushes n > 0 elements to a stream of one sequence, after all checks; *made: number of results. */
-tally_status tl_stream_run(tally_stream *s, const void *x, int64_t n, void *out, int64_t *made);
+/* Pushes n > 0 elements to a stream of one sequence, after all checks; *result_count: number of
+ * results. */
+tally_status tl_stream_run(tally_stream *s, const void *x, int64_t n, void *out,
+                           int64_t *result_count);
 /* The same for a view, by a feed. */
 tally_status tl_stream_feed(tally_stream *s, const tally_view *in, const tally_view *out);
 /* The same for many sequences, with elements and results in host memory. */

@@ -88,12 +88,12 @@ int64_t tally_stream_results(const tally_stream *s, int64_t n)
 
 static tally_status check_shape(const tally_stream *s, const tally_view *in, const tally_view *out)
 {
-    const tally_dtype given = tl_inputs_dtype(in), own = s->plan.op->dtype;
-    if (given != own)
+    const tally_dtype given = tl_inputs_dtype(in), stream_dtype = s->plan.op->dtype;
+    if (given != stream_dtype)
         return tl_fail(s->ctx, TALLY_INVALID, "%s is %s: the stream's is %s",
                        in->next ? "the common type of in and in->next" : "in->dtype",
                        tally_dtype_name(given) ? tally_dtype_name(given) : "unknown",
-                       tally_dtype_name(own));
+                       tally_dtype_name(stream_dtype));
     if (in->rows != s->rows)
         return tl_fail(s->ctx, TALLY_INVALID, "in->rows is %lld: the stream has %lld sequence%s",
                        (long long)in->rows, (long long)s->rows, s->rows == 1 ? "" : "s");
@@ -177,8 +177,8 @@ tally_status tally_stream_push_view(tally_stream *s, const tally_view *in, const
         !s->scan.done.counted &&
         /* dense elements and results are used in place */
         from.stride == 1 && to.stride == 1 && !tl_stream_mixed(s, from.data, to.data)) {
-        int64_t made;
-        status = tl_stream_run(s, from.data, from.n, to.data, &made);
+        int64_t result_count;
+        status = tl_stream_run(s, from.data, from.n, to.data, &result_count);
         if (!status) s->pushed += in->n;
         return status;
     }

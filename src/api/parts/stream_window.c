@@ -24,7 +24,7 @@ enum { AT_ONCE = 4 << 20 }; /* bytes of a push that are stored at a time, if win
 struct tl_steps {
     char *x[2];           /* the elements of each input, in the operator's type */
     unsigned char *valid; /* a byte per element, 1 if it is valid; NULL: all are valid */
-    int64_t first, have, room;
+    int64_t first, held_count, capacity;
 };
 
 static int64_t elem(const tally_stream *s) { return s->plan.op->elem_bytes; }
@@ -39,14 +39,14 @@ void tl_steps_close(struct tl_steps *k)
 }
 
 /* Makes space for n more steps. */
-static tally_status make_room(tally_stream *s, int64_t n)
+static tally_status reserve(tally_stream *s, int64_t n)
 {
     assert(n >= 0);
     struct tl_steps *k = s->steps;
-    const int64_t room = k->have + n;
+    const int64_t capacity = k->held_count + n;
     int64_t bytes;
-    if (room <= k->room) return TALLY_OK;
-    int good = !__builtin_mul_overflow(room, s->rows * elem(s), &bytes);
+    if (capacity <= k->capacity) return TALLY_OK;
+    int good = !__builtin_mul_overflow(capacity, s->rows * elem(s), &bytes);
     for (int i = 0; i < s->plan.op->inputs && good; i++) {
         char *const more = realloc(k->x[i], (size_t)bytes + 1);
         if (more)
@@ -55,7 +55,7 @@ static tally_status make_room(tally_stream *s, int64_t n)
             good = 0;
     }
     if (good && k->valid) {
-        unsigned char *const more = realloc(k->valid, (size_t)(room * s->rows) + 1);
+        unsigned char *const more = realloc(k->valid, (size_t)(capacity * s->rows) + 1);
         if (more)
             k->valid = more;
         else
@@ -63,8 +63,8 @@ static tally_status make_room(tally_stream *s, int64_t n)
     }
     if (!good)
         return tl_fail(s->ctx, TALLY_NO_MEMORY, "out of memory: %lld steps cannot be kept",
-                       (long long)room);
-    k->room = room;
+                       (long long)capacity);
+    k->capacity = capacity;
     return TALLY_OK;
 }
 
@@ -73,9 +73,10 @@ static tally_status add_valid(tally_stream *s)
 {
     struct tl_steps *k = s->steps;
     if (k->valid) return TALLY_OK;
-    k->valid = malloc((size_t)(k->room * s->rows) + 1);
-    if (!k->valid) return tl_no_memory(s->ctx, (size_t)(k->room * s->rows), "validity of steps");
-    memset(k->valid, 1, (size_t)(k->have * s->rows));
+    k->valid = malloc((size_t)(k->capacity * s->rows) + 1);
+    if (!k->valid)
+        return tl_no_memory(s->ctx, (size_t)(k->capacity * s->rows), "validity of steps");
+    memset(k->valid, 1, (size_t)(k->held_count * s->rows));
     return TALLY_OK;
 }
 
@@ -87,26 +88,27 @@ static tally_status store_steps(tally_stream *s, const tally_view *in, int64_t a
     const tl_form form = {TL_FORM_STATES, s->plan.op, s->plan.op, s->plan.par, 0};
     const int64_t cells = n * s->rows;
     tally_view part = *in, next = in->next ? *in->next : *in;
-    tl_gathered made = {.memory = NULL}, counts = {.memory = NULL};
+    tl_gathered dense = {.memory = NULL}, counts = {.memory = NULL};
     tally_status status = tl_has_absent(in) ? add_valid(s) : TALLY_OK;
-    if (!status) status = make_room(s, n);
+    if (!status) status = reserve(s, n);
     for (int i = 0; i < 2; i++) {
         tally_view *const v = i ? &next : &part;
         *v = tl_view_part(v, at, n, (int64_t)tally_dtype_size(v->dtype));
         if (s->rows > 1) *v = tl_view_turned(v);
     }
     part.next = in->next ? &next : NULL;
-    if (!status) status = tl_gather_dense(s->ctx, &form, &part, &s->plan, 0, &made);
+    if (!status) status = tl_gather_dense(s->ctx, &form, &part, &s->plan, 0, &dense);
     if (!status && k->valid) status = tl_gather_numbers(s->ctx, &form, &part, &s->plan, 0, &counts);
     for (int i = 0; i < s->plan.op->inputs && !status; i++)
-        memcpy(k->x[i] + k->have * s->rows * elem(s), (i ? made.second : made.view).data,
+        memcpy(k->x[i] + k->held_count * s->rows * elem(s), (i ? dense.second : dense.view).data,
                (size_t)(cells * elem(s)));
     if (!status && k->valid) {
         const float *const there = counts.view.data;
-        for (int64_t i = 0; i < cells; i++) k->valid[k->have * s->rows + i] = there[i] == there[i];
+        for (int64_t i = 0; i < cells; i++)
+            k->valid[k->held_count * s->rows + i] = there[i] == there[i];
     }
-    if (!status) k->have += n;
-    free(made.memory);
+    if (!status) k->held_count += n;
+    free(dense.memory);
     free(counts.memory);
     return status;
 }
@@ -117,11 +119,12 @@ static void drop_steps(tally_stream *s, int64_t centre)
     struct tl_steps *k = s->steps;
     const int64_t first = centre - s->window.before, gone = first - k->first;
     if (gone <= 0) return;
-    k->have -= gone;
+    k->held_count -= gone;
     k->first = first;
     for (int i = 0; i < s->plan.op->inputs; i++)
-        memmove(k->x[i], k->x[i] + gone * s->rows * elem(s), (size_t)(k->have * s->rows * elem(s)));
-    if (k->valid) memmove(k->valid, k->valid + gone * s->rows, (size_t)(k->have * s->rows));
+        memmove(k->x[i], k->x[i] + gone * s->rows * elem(s),
+                (size_t)(k->held_count * s->rows * elem(s)));
+    if (k->valid) memmove(k->valid, k->valid + gone * s->rows, (size_t)(k->held_count * s->rows));
 }
 
 /* Computes the windows of steps from .. from + n - 1, counted from the first stored step, into a
@@ -168,14 +171,14 @@ static tally_status edge(tally_stream *s, int64_t a, int64_t b, int64_t end, con
 {
     const int64_t bytes = s->plan.op->result_bytes, first = s->steps->first, n = end - first;
     if (a >= b) return TALLY_OK;
-    char *const made = malloc((size_t)(n * s->rows * bytes) + 1);
-    if (!made) return tl_no_memory(s->ctx, (size_t)(n * s->rows * bytes), "windows at an edge");
-    const tally_view all = {made, s->plan.op->out, s->rows, n, 1, s->rows};
+    char *const results = malloc((size_t)(n * s->rows * bytes) + 1);
+    if (!results) return tl_no_memory(s->ctx, (size_t)(n * s->rows * bytes), "windows at an edge");
+    const tally_view all = {results, s->plan.op->out, s->rows, n, 1, s->rows};
     const tally_status status = windows(s, 0, n, &all, &s->window);
     for (int64_t i = a; i < b && !status; i++)
         tl_copy_strided((char *)out->data + (i - a) * out->stride * bytes, out->row_stride,
-                        made + (i - first) * s->rows * bytes, 1, s->rows, bytes);
-    free(made);
+                        results + (i - first) * s->rows * bytes, 1, s->rows, bytes);
+    free(results);
     return status;
 }
 
@@ -232,11 +235,11 @@ static tally_status begin(tally_stream *s)
     if (s->steps) return TALLY_OK;
     s->steps = calloc(1, sizeof *s->steps);
     if (!s->steps) return tl_no_memory(s->ctx, sizeof *s->steps, "a stream");
-    const tally_status status = make_room(s, s->have + 1);
+    const tally_status status = reserve(s, s->held_count + 1);
     if (status) return status;
-    if (s->have) memcpy(s->steps->x[0], s->tail, (size_t)(s->have * elem(s)));
-    s->steps->have = s->have;
-    s->steps->first = s->pushed - s->have;
+    if (s->held_count) memcpy(s->steps->x[0], s->tail, (size_t)(s->held_count * elem(s)));
+    s->steps->held_count = s->held_count;
+    s->steps->first = s->pushed - s->held_count;
     s->given = given_of_tail(s);
     return TALLY_OK;
 }

@@ -120,7 +120,7 @@ PUT(8)
 /* Compiled for lists and for pitches. */
 #define LOOPS(size)                                                                                \
     TL_INLINE void to##size(const tl_matrix m, const tl_origins s, int listed, int64_t n,          \
-                            tl_next next)                                                          \
+                            tl_prefetch next)                                                      \
     {                                                                                              \
         const int64_t blocks = m.lanes / PER##size * ((n + H##size - 1) / H##size),                \
                       share = next.bytes / (blocks + 1);                                           \
@@ -148,7 +148,8 @@ PUT(8)
                     put##size(listed, s, c + j, at, most, v[j]);                                   \
             }                                                                                      \
     }                                                                                              \
-    static void to_lanes##size(const tl_matrix *m, const tl_origins *s, int64_t n, tl_next next)   \
+    static void to_lanes##size(const tl_matrix *m, const tl_origins *s, int64_t n,                 \
+                               tl_prefetch next)                                                   \
     {                                                                                              \
         if (s->list)                                                                               \
             to##size(*m, *s, 1, n, next);                                                          \
@@ -165,7 +166,7 @@ PUT(8)
 LOOPS(4)
 LOOPS(8)
 
-static void to_lanes(const tl_matrix *m, const tl_origins *s, int64_t n, tl_next next)
+static void to_lanes(const tl_matrix *m, const tl_origins *s, int64_t n, tl_prefetch next)
 {
     const int64_t bytes = m->bytes;
     assert(m->lanes % TL_ABREAST == 0 && m->lanes <= m->stride);

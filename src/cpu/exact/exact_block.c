@@ -122,8 +122,8 @@ TL_INLINE int block(const char *x, int64_t n, tl_exact_block *b, int levels, int
     vsmall most_f32 = {0};
     vint cut = {0}, nan = {0};
     int unit = b->top + LOG_N - 49;
-    const int way = tl_fetch_way();
-    const int64_t ahead = tl_fetch_ahead(way);
+    const int way = tl_prefetch_way();
+    const int64_t prefetch_distance = tl_prefetch_distance(way);
     for (int l = 0; l < levels; l++) {
         if (unit < -1074) unit = -1074;
         b->unit[l] = unit;
@@ -133,7 +133,7 @@ TL_INLINE int block(const char *x, int64_t n, tl_exact_block *b, int levels, int
         for (int u = 0; u < UNROLL; u++) sum[l][u] = start[l];
     }
     for (int64_t i = 0; i < n; i += STEP) {
-        tl_fetch(x + i * bytes, STEP * (size_t)bytes, ahead, way);
+        tl_prefetch_bytes(x + i * bytes, STEP * (size_t)bytes, prefetch_distance, way);
         TL_UNROLL
         /* two vectors of f64 hold the elements of one vector of f32 */
         for (int u = 0; u < UNROLL && bytes == 4; u += 2) {

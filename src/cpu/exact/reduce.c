@@ -99,10 +99,10 @@ static void add_block(tl_exact *e, tl_exact_guess *g, const tl_plan *plan, int i
     }
     int why = run(plan, is_f64, g, x, n, &b);
     if (why) {
-        const tl_exact_guess known = measure(plan, is_f64, *g, x, n);
-        const int other = known.top != g->top || known.without != g->without;
-        if (other && known.top <= TL_EXACT_TOP_MOST) {
-            *g = known;
+        const tl_exact_guess measured = measure(plan, is_f64, *g, x, n);
+        const int other = measured.top != g->top || measured.without != g->without;
+        if (other && measured.top <= TL_EXACT_TOP_MOST) {
+            *g = measured;
             why = run(plan, is_f64, g, x, n, &b);
         }
     }
@@ -264,15 +264,16 @@ static void add_shares(void *data, const tl_worker *worker)
 {
     const slab_work *a = data;
     const int64_t bytes = a->plan->op->elem_bytes;
-    tl_exact own;
-    tl_exact_begin(&own);
+    tl_exact partial;
+    tl_exact_begin(&partial);
     for (int64_t j; (j = tl_next_chunk(worker)) < worker->chunks;) {
         const int64_t at = j * SHARE;
-        tl_exact_add(&own, a->plan, a->x + at * bytes, 1, a->n - at < SHARE ? a->n - at : SHARE);
+        tl_exact_add(&partial, a->plan, a->x + at * bytes, 1,
+                     a->n - at < SHARE ? a->n - at : SHARE);
     }
     /* the sum is the same in any order */
     tl_lock_take(TL_LOCK_EXACT);
-    tl_exact_join(a->sum, &own, 1);
+    tl_exact_join(a->sum, &partial, 1);
     tl_lock_release(TL_LOCK_EXACT);
 }
 

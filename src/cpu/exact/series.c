@@ -37,26 +37,26 @@ static void load(const tl_plan *plan, line x, int64_t i, int64_t m, piece *to)
 {
     const char *at = place(x, i);
     const int64_t bytes = plan->op->elem_bytes;
-    const int pairs = plan->op->inputs == 2, own = plan->in && plan->in->apply_two;
-    if (own && plan->in->to_bytes == 8) {
+    const int pairs = plan->op->inputs == 2, is_pack = plan->in && plan->in->apply_two;
+    if (is_pack && plan->in->to_bytes == 8) {
         plan->in->apply_two(plan->in, to->x, pairs ? to->y : NULL, at, m);
         return;
     }
-    if (!own && plan->op->dtype == TALLY_F64) {
+    if (!is_pack && plan->op->dtype == TALLY_F64) {
         tl_copy_strided(to->x, 1, at, x.stride / bytes, m, bytes);
         return;
     }
     float wide[CHUNK];
     char pack[CHUNK * 4]; /* elements of 16 bits, or second inputs */
-    if (own) {
+    if (is_pack) {
         plan->in->apply_two(plan->in, wide, pairs ? pack : NULL, at, m);
     } else {
         tl_copy_strided(plan->in ? (void *)pack : wide, 1, at, x.stride / bytes, m, bytes);
         if (plan->in) plan->in->apply(plan->in, wide, pack, m);
     }
     for (int64_t j = 0; j < m; j++) to->x[j] = wide[j];
-    if (own && pairs) memcpy(wide, pack, sizeof wide);
-    for (int64_t j = 0; own && pairs && j < m; j++) to->y[j] = wide[j];
+    if (is_pack && pairs) memcpy(wide, pack, sizeof wide);
+    for (int64_t j = 0; is_pack && pairs && j < m; j++) to->y[j] = wide[j];
 }
 
 /* Adds (sign 1) or subtracts (sign -1) element j of a piece. */

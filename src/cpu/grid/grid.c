@@ -107,12 +107,12 @@ typedef struct {
     grid *g;
     const tally_view *in, *out;
     char *results;
-    int64_t ahead;
+    int64_t prefetch_distance;
     size_t some_bytes;
 } pass;
 
 /* some: space for TRANSPOSED steps. */
-static void fold_strip(const pass *a, tl_lanes_room *room, strip *t, char *some)
+static void fold_strip(const pass *a, tl_lanes_buffers *buffers, strip *t, char *some)
 {
     const grid *g = a->g;
     const tally_view *in = a->in;
@@ -123,31 +123,36 @@ static void fold_strip(const pass *a, tl_lanes_room *room, strip *t, char *some)
     int64_t n, at = g->count, left = in->n;
     const char *x = tl_view_row(in, t->col, bytes, &n);
     for (int64_t now; left > 0; at += now, left -= now, x += now * in->stride * bytes) {
-        const int64_t have = at & (BLOCK - 1);
-        if (!have && left >= BLOCK && turns) {
+        const int64_t kept_rows = at & (BLOCK - 1);
+        if (!kept_rows && left >= BLOCK && turns) {
             const tl_lanes_from from = {some, t->width, t->width, !g->plan.in, 1, 0};
             now = left < TRANSPOSED ? BLOCK : TRANSPOSED;
             g->plan.transpose->to_lanes(&(tl_matrix){some, t->width, t->width, (int)bytes},
                                         &(tl_origins){.first = x, .pitch = in->row_stride * bytes},
-                                        now, (tl_next){0});
-            tl_lanes_feed(room, &from, at, now, NULL, 0, 0);
+                                        now, (tl_prefetch){0});
+            tl_lanes_feed(buffers, &from, at, now, NULL, 0, 0);
             continue;
         }
-        if (!have && left >= BLOCK && (direct || t->width <= LANES_MOST)) {
-            const tl_lanes_from from = {
-                x, in->stride, t->width, direct ? TL_ALL_ROWS : 0, in->row_stride, a->ahead};
+        if (!kept_rows && left >= BLOCK && (direct || t->width <= LANES_MOST)) {
+            const tl_lanes_from from = {x,
+                                        in->stride,
+                                        t->width,
+                                        direct ? TL_ALL_ROWS : 0,
+                                        in->row_stride,
+                                        a->prefetch_distance};
             now = left & -(int64_t)BLOCK;
-            tl_lanes_feed(room, &from, at, now, NULL, 0, 0);
+            tl_lanes_feed(buffers, &from, at, now, NULL, 0, 0);
             continue;
         }
-        now = left < BLOCK - have ? left : BLOCK - have;
-        keep(g, t, in, x, have, now);
-        if (have + now == BLOCK) tl_lanes_feed(room, &block, at - have, BLOCK, NULL, 0, 0);
+        now = left < BLOCK - kept_rows ? left : BLOCK - kept_rows;
+        keep(g, t, in, x, kept_rows, now);
+        if (kept_rows + now == BLOCK)
+            tl_lanes_feed(buffers, &block, at - kept_rows, BLOCK, NULL, 0, 0);
     }
 }
 
 /* some: space for the results of a block. */
-static void scan_strip(const pass *a, tl_lanes_room *room, strip *t, char *some)
+static void scan_strip(const pass *a, tl_lanes_buffers *buffers, strip *t, char *some)
 {
     const grid *g = a->g;
     const tally_view *in = a->in, *out = a->out;
@@ -158,44 +163,45 @@ static void scan_strip(const pass *a, tl_lanes_room *room, strip *t, char *some)
     int64_t n, at = g->count, left = in->n;
     const char *x = tl_view_row(in, t->col, bytes, &n);
     char *y = tl_view_row(out, t->col, result, &n);
-    room->seeded = t->seeded ? (int)(padded(g, t->width) / lanes_of(g)) : 0;
+    buffers->seeded = t->seeded ? (int)(padded(g, t->width) / lanes_of(g)) : 0;
     t->seeded = 1;
     for (int64_t now; left > 0;
          at += now, left -= now, x += now * in->stride * bytes, y += now * out->stride * result) {
-        const int64_t have = at & (BLOCK - 1);
-        if (!have && left >= BLOCK) {
+        const int64_t kept_rows = at & (BLOCK - 1);
+        if (!kept_rows && left >= BLOCK) {
             const tl_lanes_from from = {x,
                                         in->stride,
                                         t->width,
                                         is_direct(g, t, in) ? TL_ALL_ROWS : 0,
                                         in->row_stride,
-                                        a->ahead};
+                                        a->prefetch_distance};
             const tl_lanes_to there = {.out = y,
                                        .step = out->stride,
                                        .col_step = out->row_stride,
                                        .direct = whole && out->row_stride == 1};
             now = left & -(int64_t)BLOCK;
-            tl_lanes_scan(room, &from, &there, at, at, now, at + now);
+            tl_lanes_scan(buffers, &from, &there, at, at, now, at + now);
             continue;
         }
-        now = left < BLOCK - have ? left : BLOCK - have;
-        keep(g, t, in, x, have, now);
-        tl_lanes_scan(room, &block, &to, at - have, at - have, have + now, at + now);
+        now = left < BLOCK - kept_rows ? left : BLOCK - kept_rows;
+        keep(g, t, in, x, kept_rows, now);
+        tl_lanes_scan(buffers, &block, &to, at - kept_rows, at - kept_rows, kept_rows + now,
+                      at + now);
         for (int64_t i = 0; i < now; i++)
             tl_copy_strided(y + i * out->stride * result, out->row_stride,
-                            some + (have + i) * t->width * result, 1, t->width, result);
+                            some + (kept_rows + i) * t->width * result, 1, t->width, result);
     }
 }
 
-static void result_strip(const grid *g, tl_lanes_room *room, strip *t, char *out)
+static void result_strip(const grid *g, tl_lanes_buffers *buffers, strip *t, char *out)
 {
     const int64_t at = g->count & -(int64_t)BLOCK, result = g->plan.op->result_bytes;
     const tl_lanes_from block = kept(g, t);
     out += t->col * result;
     if (g->count) {
-        tl_lanes_feed(room, &block, at, g->count - at, NULL, 0, 1);
-        tl_lower_row(&g->plan, (tl_staging){room->soa, room->r}, out, 0, t->width, g->count, 0, 0,
-                     0, 0);
+        tl_lanes_feed(buffers, &block, at, g->count - at, NULL, 0, 1);
+        tl_lower_row(&g->plan, (tl_staging){buffers->soa, buffers->r}, out, 0, t->width, g->count,
+                     0, 0, 0, 0);
     } else {
         for (int64_t i = 0; i < t->width; i++) g->plan.op->empty(g->plan.par, out + i * result);
     }
@@ -218,21 +224,22 @@ static void do_strips(void *with, const tl_worker *worker)
 {
     const pass *all = with;
     grid *const g = all->g;
-    tl_lanes_room room;
+    tl_lanes_buffers buffers;
     char *const some = tl_scratch(all->ctx, worker->number, TL_STAGE, all->some_bytes);
     int64_t at = g->strips * worker->number / worker->threads;
-    if (!some || !tl_lanes_open(&room, all->ctx, worker->number, &g->job, g->strip[0].width, 0, 0))
+    if (!some ||
+        !tl_lanes_open(&buffers, all->ctx, worker->number, &g->job, g->strip[0].width, 0, 0))
         return;
     while (tl_next_chunk(worker) < worker->chunks) {
         strip *const t = take_strip(g, &at);
-        room.k.carry = t->carry;
-        room.k.levels = t->levels;
+        buffers.k.carry = t->carry;
+        buffers.k.levels = t->levels;
         if (!all->in)
-            result_strip(g, &room, t, all->results);
+            result_strip(g, &buffers, t, all->results);
         else if (g->job.verb == TL_SCAN)
-            scan_strip(all, &room, t, some);
+            scan_strip(all, &buffers, t, some);
         else
-            fold_strip(all, &room, t, some);
+            fold_strip(all, &buffers, t, some);
     }
 }
 
@@ -243,12 +250,12 @@ static tally_status run(tally *ctx, grid *g, int threads, const tally_view *in,
 {
     const int scans = g->job.verb == TL_SCAN;
     const int64_t bytes = g->width * (in ? in->n : 1) * g->plan.op->elem_bytes;
-    const int64_t ahead = tl_fetches(bytes) ? TL_GRID_AHEAD : 0;
+    const int64_t prefetch_distance = tl_prefetches(bytes) ? TL_GRID_PREFETCH_ROWS : 0;
     const size_t some_bytes = scans ? (size_t)BLOCK * LANES_MOST * g->plan.op->result_bytes
                                     : (size_t)TRANSPOSED * TL_GRID_STRIP * g->plan.op->elem_bytes;
     if (bytes <= TL_PARALLEL_BYTES) threads = 1;
     if (!tl_scratch_begin(ctx, threads)) return tl_no_memory(ctx, 0, "threads");
-    pass all = {ctx, g, in, out, results, ahead, some_bytes};
+    pass all = {ctx, g, in, out, results, prefetch_distance, some_bytes};
     g->passes++;
     return tl_parallel(threads, g->strips, do_strips, &all)
                ? TALLY_OK
@@ -275,11 +282,12 @@ static tally_status result(tally *ctx, tl_grid *base, int threads, void *out)
 /* ---- nodes of the law ---- */
 
 /* Copies the staged states to node number j of the strip's lanes in the slab. */
-static void unstage(const grid *g, const tl_lanes_room *room, const strip *t, tl_slab *slab, int j)
+static void unstage(const grid *g, const tl_lanes_buffers *buffers, const strip *t, tl_slab *slab,
+                    int j)
 {
     for (int64_t c = 0; c < t->width; c++) {
         tl_state s;
-        g->plan.core->unstage(room->soa, c, &s);
+        g->plan.core->unstage(buffers->soa, c, &s);
         if (g->plan.op->from_wide) g->plan.op->from_wide(&s);
         memcpy(tl_slab_state(slab, j, t->col + c), &s, slab->bytes);
     }
@@ -306,21 +314,21 @@ static void lift_kept(const grid *g, const strip *t, tl_slab *slab, int j)
 static tally_status nodes(tally *ctx, tl_grid *base, tl_slab *slab)
 {
     grid *g = (grid *)base;
-    tl_lanes_room room;
+    tl_lanes_buffers buffers;
     if (!g->strips) return TALLY_OK;
     if (!tl_scratch_begin(ctx, 1) ||
-        !tl_lanes_open(&room, ctx, 0, &g->job, g->strip[0].width, 0, 0))
+        !tl_lanes_open(&buffers, ctx, 0, &g->job, g->strip[0].width, 0, 0))
         return tl_no_memory(ctx, tl_soa_bytes(&g->plan), "strips of a field");
     for (int64_t s = 0; s < g->strips; s++) {
         const strip *const t = &g->strip[s];
         const tl_lanes_from none = kept(g, t);
         int j = 0;
-        room.k.carry = t->carry;
-        room.k.levels = t->levels;
+        buffers.k.carry = t->carry;
+        buffers.k.levels = t->levels;
         /* a node is S of its own elements */
         for (; j < slab->count && slab->level[j] >= BLOCK_LOG; j++) {
-            tl_lanes_feed(&room, &none, (int64_t)1 << slab->level[j], 0, NULL, 0, 1);
-            unstage(g, &room, t, slab, j);
+            tl_lanes_feed(&buffers, &none, (int64_t)1 << slab->level[j], 0, NULL, 0, 1);
+            unstage(g, &buffers, t, slab, j);
         }
         if (j < slab->count) lift_kept(g, t, slab, j);
     }

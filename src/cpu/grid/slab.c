@@ -26,8 +26,8 @@ static unsigned char *state_of(const slab *b, int node, int64_t row)
 
 /* Node by node, in lanes. Each node counts elements from 0, so operators that use an element's
  * index must not come here. */
-static void slab_strip(const slab *b, tl_lanes_room *room, int64_t col, int64_t width, int direct,
-                       int fetch)
+static void slab_strip(const slab *b, tl_lanes_buffers *buffers, int64_t col, int64_t width,
+                       int direct, int prefetch)
 {
     const tl_scalar *op = b->plan->op;
     int64_t n, size;
@@ -38,13 +38,13 @@ static void slab_strip(const slab *b, tl_lanes_room *room, int64_t col, int64_t 
                                     width,
                                     direct ? TL_ALL_ROWS : 0,
                                     b->in->row_stride,
-                                    fetch ? TL_GRID_AHEAD : 0};
+                                    prefetch ? TL_GRID_PREFETCH_ROWS : 0};
         size = (int64_t)1 << b->level[j];
         assert(size > 0 && size <= n);
-        tl_lanes_fold(room, &from, size, NULL, 0);
+        tl_lanes_fold(buffers, &from, size, NULL, 0);
         for (int64_t c = 0; c < width; c++) {
             tl_state s;
-            b->plan->core->unstage(room->soa, c, &s);
+            b->plan->core->unstage(buffers->soa, c, &s);
             if (op->from_wide) op->from_wide(&s);
             memcpy(state_of(b, j, col + c), &s, op->state_bytes);
         }
@@ -76,7 +76,7 @@ typedef struct {
     tally *ctx;
     const slab *b;
     const tl_lanes_job *job;
-    int alone, direct, fetch;
+    int one_at_a_time, direct, prefetch;
     int64_t each, full; /* columns of a strip; columns in strips that kernels may read in place */
 } strips;
 
@@ -84,17 +84,18 @@ static void do_strips(void *data, const tl_worker *worker)
 {
     const strips *a = data;
     const tally_view *in = a->b->in;
-    tl_lanes_room room;
-    if (!a->alone && !tl_lanes_open(&room, a->ctx, worker->number, a->job, a->each, in->n, 0))
+    tl_lanes_buffers buffers;
+    if (!a->one_at_a_time &&
+        !tl_lanes_open(&buffers, a->ctx, worker->number, a->job, a->each, in->n, 0))
         return;
     for (int64_t s; (s = tl_next_chunk(worker)) < worker->chunks;) {
         const int64_t col = s * a->each < a->full ? s * a->each : a->full,
                       end = col < a->full ? a->full : in->rows,
                       width = end - col < a->each ? end - col : a->each;
-        if (a->alone)
+        if (a->one_at_a_time)
             slab_row(a->b, 1, s);
         else
-            slab_strip(a->b, &room, col, width, a->direct && col < a->full, a->fetch);
+            slab_strip(a->b, &buffers, col, width, a->direct && col < a->full, a->prefetch);
     }
 }
 
@@ -104,14 +105,15 @@ tally_status tl_grid_slab(tally *ctx, const tl_plan *plan, int threads, const ta
     enum { LONG = 128 }; /* longer rows go one by one */
     const slab b = {plan, in, of->start, of->count, of->level, states};
     const int lanes = plan->core->vector_lanes, direct = !plan->in && in->row_stride == 1;
-    const int alone = in->rows < lanes || plan->op->indexed || plan->op->inputs == 2 ||
-                      (in->stride == 1 && in->n >= LONG);
-    const int64_t each = alone    ? 1
-                         : direct ? TL_GRID_STRIP
-                                  : TL_LANES_STRIP,
+    const int one_at_a_time = in->rows < lanes || plan->op->indexed || plan->op->inputs == 2 ||
+                              (in->stride == 1 && in->n >= LONG);
+    const int64_t each = one_at_a_time ? 1
+                         : direct      ? TL_GRID_STRIP
+                                       : TL_LANES_STRIP,
                   full = direct ? in->rows & -(int64_t)lanes : in->rows,
-                  strip_count = alone ? in->rows : (full + each - 1) / each + (full < in->rows);
-    const int fetch = tl_fetches(in->rows * in->n * plan->op->elem_bytes);
+                  strip_count =
+                      one_at_a_time ? in->rows : (full + each - 1) / each + (full < in->rows);
+    const int prefetch = tl_prefetches(in->rows * in->n * plan->op->elem_bytes);
     tl_lanes_job job;
     tl_lanes_begin(&job, plan, in);
     if (in->rows * in->n * plan->op->elem_bytes <= TL_PARALLEL_BYTES) threads = 1;
@@ -120,7 +122,7 @@ tally_status tl_grid_slab(tally *ctx, const tl_plan *plan, int threads, const ta
         return TALLY_OK;
     }
     if (!tl_scratch_begin(ctx, threads)) return tl_no_memory(ctx, 0, "threads");
-    strips all = {ctx, &b, &job, alone, direct, fetch, each, full};
+    strips all = {ctx, &b, &job, one_at_a_time, direct, prefetch, each, full};
     return tl_parallel(threads, strip_count, do_strips, &all)
                ? TALLY_OK
                : tl_no_memory(ctx, tl_soa_bytes(plan), "strips of a field");

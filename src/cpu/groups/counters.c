@@ -40,7 +40,8 @@ typedef struct {
 
 typedef struct {
     unsigned char *bytes;
-    uint32_t count, room, free; /* blocks used and allocated; free: the first of a list, or NONE */
+    uint32_t count, capacity,
+        free; /* blocks used and allocated; free: the first of a list, or NONE */
 } pool;
 
 typedef struct {
@@ -48,7 +49,7 @@ typedef struct {
     int64_t count;
     pool pools[CLASSES];
     unsigned char *buffers;
-    int32_t *have; /* elements in each buffer */
+    int32_t *buffer_fill; /* elements in each buffer */
     int32_t buffer_count;
     tl_exact **exact; /* of each group; NULL: it needs none */
     int failed;
@@ -57,9 +58,9 @@ typedef struct {
 struct tl_counters {
     tl_plan plan;
     int parts, exact;
-    int64_t groups, room; /* room: groups that the parts have space for */
-    size_t item;          /* bytes of an item in a block: a node or an element */
-    int32_t fill;         /* elements of a full buffer: a power of two */
+    int64_t groups, capacity; /* capacity: groups that the parts have space for */
+    size_t item;              /* bytes of an item in a block: a node or an element */
+    int32_t fill;             /* elements of a full buffer: a power of two */
     part part[PARTS];
 };
 
@@ -86,7 +87,7 @@ void tl_counters_close(tl_counters *c)
         free(a->exact);
         free(a->groups);
         free(a->buffers);
-        free(a->have);
+        free(a->buffer_fill);
     }
     free(c);
 }
@@ -116,13 +117,13 @@ static uint32_t take_block(const tl_counters *c, part *a, int size)
         memcpy(&p->free, block_at(c, a, size, first), sizeof p->free);
         return first;
     }
-    if (p->count == p->room) {
-        const uint32_t room = p->room < 64 ? 64 : p->room + p->room / 2;
-        if (room < p->room) return NONE;
-        unsigned char *const more = realloc(p->bytes, room * block_bytes(c, size));
+    if (p->count == p->capacity) {
+        const uint32_t capacity = p->capacity < 64 ? 64 : p->capacity + p->capacity / 2;
+        if (capacity < p->capacity) return NONE;
+        unsigned char *const more = realloc(p->bytes, capacity * block_bytes(c, size));
         if (!more) return NONE;
         p->bytes = more;
-        p->room = room;
+        p->capacity = capacity;
     }
     return p->count++;
 }
@@ -184,14 +185,14 @@ static int give_buffer(const tl_counters *c, part *a, group *g)
     const int32_t most = BUFFERS / c->parts, k = a->buffer_count;
     if (k == most) return 1;
     if ((k & (k - 1)) == 0) {
-        const size_t room = k ? 2 * (size_t)k : 1;
-        unsigned char *const buffers = realloc(a->buffers, room * BUFFER);
+        const size_t capacity = k ? 2 * (size_t)k : 1;
+        unsigned char *const buffers = realloc(a->buffers, capacity * BUFFER);
         if (buffers) a->buffers = buffers;
-        int32_t *const have = realloc(a->have, room * sizeof *have);
-        if (have) a->have = have;
-        if (!buffers || !have) return 0;
+        int32_t *const buffer_fill = realloc(a->buffer_fill, capacity * sizeof *buffer_fill);
+        if (buffer_fill) a->buffer_fill = buffer_fill;
+        if (!buffers || !buffer_fill) return 0;
     }
-    a->have[k] = 0;
+    a->buffer_fill[k] = 0;
     g->buffer = (uint16_t)(a->buffer_count = k + 1);
     return 1;
 }
@@ -201,7 +202,7 @@ static int fold_buffer(const tl_counters *c, part *a, group *g)
     tl_state node;
     tl_fold(&c->plan, &node, a->buffers + (size_t)(g->buffer - 1) * BUFFER, c->fill, g->n,
             TL_CACHED);
-    a->have[g->buffer - 1] = 0;
+    a->buffer_fill[g->buffer - 1] = 0;
     return push_node(c, a, g, __builtin_ctz((unsigned)c->fill), &node);
 }
 
@@ -212,9 +213,10 @@ static inline int push_one(const tl_counters *c, part *a, int64_t at, const char
     group *const g = &a->groups[at];
     const size_t bytes = c->plan.op->elem_bytes;
     if (g->buffer) {
-        int32_t *const have = &a->have[g->buffer - 1];
-        copy(a->buffers + (size_t)(g->buffer - 1) * BUFFER + (size_t)*have * bytes, x, bytes);
-        return ++*have < c->fill || fold_buffer(c, a, g);
+        int32_t *const buffer_fill = &a->buffer_fill[g->buffer - 1];
+        copy(a->buffers + (size_t)(g->buffer - 1) * BUFFER + (size_t)*buffer_fill * bytes, x,
+             bytes);
+        return ++*buffer_fill < c->fill || fold_buffer(c, a, g);
     }
     tl_state node;
     c->plan.op->lift(&node, x, g->n, c->plan.par);
@@ -254,24 +256,25 @@ static int push_part(tl_counters *c, int p, const char *x, const int32_t *codes,
     struct {
         uint32_t at;    /* index in the chunk */
         uint32_t group; /* index in the part */
-    } own[CHUNK + AHEAD];
+    } chunk_items[CHUNK + AHEAD];
     for (int64_t from = 0; from < n; from += CHUNK) {
         const int64_t end = n - from < CHUNK ? n - from : CHUNK;
         int64_t count = 0;
         for (int64_t i = 0; i < end; i++) {
             const uint32_t code = (uint32_t)codes[from + i];
-            own[count].at = (uint32_t)i;
-            own[count].group = code >> shift;
+            chunk_items[count].at = (uint32_t)i;
+            chunk_items[count].group = code >> shift;
             count += (code & mask) == (uint32_t)p;
         }
-        for (int64_t i = 0; i < AHEAD && count; i++) own[count + i] = own[count - 1];
+        for (int64_t i = 0; i < AHEAD && count; i++)
+            chunk_items[count + i] = chunk_items[count - 1];
         for (int64_t i = 0; i < count; i++) {
-            __builtin_prefetch(&a->groups[own[i + AHEAD].group], 1);
-            const group *const soon = &a->groups[own[i + AHEAD / 2].group];
-            if (soon->n && !soon->buffer)
-                __builtin_prefetch(block_at(c, a, soon->size, soon->block), 1);
-            const char *const item = x + (size_t)(from + own[i].at) * bytes;
-            const int64_t at = own[i].group;
+            __builtin_prefetch(&a->groups[chunk_items[i + AHEAD].group], 1);
+            const group *const upcoming = &a->groups[chunk_items[i + AHEAD / 2].group];
+            if (upcoming->n && !upcoming->buffer)
+                __builtin_prefetch(block_at(c, a, upcoming->size, upcoming->block), 1);
+            const char *const item = x + (size_t)(from + chunk_items[i].at) * bytes;
+            const int64_t at = chunk_items[i].group;
             if (!(c->exact ? push_exact(c, a, at, item) : push_one(c, a, at, item))) return 0;
         }
     }
@@ -282,10 +285,10 @@ static int more_groups(tl_counters *c, int64_t groups)
 {
     if (groups <= c->groups) return 1;
     const int64_t each = (groups + c->parts - 1) / c->parts;
-    const int64_t wanted = each < 2 * c->room ? 2 * c->room : each;
+    const int64_t wanted = each < 2 * c->capacity ? 2 * c->capacity : each;
     for (int p = 0; p < c->parts; p++) {
         part *const a = &c->part[p];
-        if (each > c->room) {
+        if (each > c->capacity) {
             group *const more = realloc(a->groups, (size_t)wanted * sizeof *more);
             if (more) a->groups = more;
             tl_exact **const exact =
@@ -298,7 +301,7 @@ static int more_groups(tl_counters *c, int64_t groups)
             if (c->exact) a->exact[a->count] = NULL;
         }
     }
-    if (each > c->room) c->room = wanted;
+    if (each > c->capacity) c->capacity = wanted;
     c->groups = groups;
     return 1;
 }
@@ -360,7 +363,7 @@ static void result(const tl_counters *c, const part *a, int64_t at, void *out)
     }
     if (g->buffer)
         tl_push_slab(&c->plan, 1, a->buffers + (size_t)(g->buffer - 1) * BUFFER,
-                     a->have[g->buffer - 1], &all);
+                     a->buffer_fill[g->buffer - 1], &all);
     if (tl_counter_fold(&all, op, NULL, &s))
         op->lower(&s, all.end, 0, c->plan.par, out);
     else

@@ -45,7 +45,7 @@ void tl_feed_begin(tl_feed *f, const tl_scalar *named, tl_par par, int absent, i
 typedef struct {
     tl_plan plan, count;
     tl_gather gather, counting;
-    tl_gathered made, counts;
+    tl_gathered gathered, counts;
     tally_view work, next, count_work; /* count_work: what plan `count` reads */
     /* for the law's steps: element i is missing if there[i] is a NaN */
     const float *there;
@@ -53,7 +53,7 @@ typedef struct {
 
 static void release(prepared *r)
 {
-    free(r->made.memory);
+    free(r->gathered.memory);
     free(r->counts.memory);
 }
 
@@ -79,14 +79,14 @@ static tally_status prepare(tally *ctx, const tl_feed *f, const tally_view *in, 
     }
     const int exchanged = columns_are_adjacent(in);
     const tally_view from = exchanged ? tl_view_turned(in) : *in;
-    tally_status status = tl_gather_dense(ctx, &f->form, &from, &r->plan, 0, &r->made);
+    tally_status status = tl_gather_dense(ctx, &f->form, &from, &r->plan, 0, &r->gathered);
     if (!status && (counts || states))
         status = tl_gather_numbers(ctx, &f->form, &from, &r->plan, 0, &r->counts);
     if (status) return status;
-    r->work = exchanged ? tl_view_turned(&r->made.view) : r->made.view;
+    r->work = exchanged ? tl_view_turned(&r->gathered.view) : r->gathered.view;
     r->count_work = exchanged ? tl_view_turned(&r->counts.view) : r->counts.view;
     if (f->form.op->inputs == 2) {
-        r->next = r->made.second;
+        r->next = r->gathered.second;
         r->work.next = &r->next;
     }
     if (states) {
@@ -94,9 +94,9 @@ static tally_status prepare(tally *ctx, const tl_feed *f, const tally_view *in, 
         if (r->work.next)
             r->plan.par.second = (int64_t)((uintptr_t)r->next.data - (uintptr_t)r->work.data);
     } else {
-        tl_form made = f->form;
-        made.kind = TL_FORM_PLAIN;
-        tl_gather_direct(&r->gather, &made, &r->work, &r->plan);
+        tl_form gathered = f->form;
+        gathered.kind = TL_FORM_PLAIN;
+        tl_gather_direct(&r->gather, &gathered, &r->work, &r->plan);
     }
     r->work.next = NULL;
     return TALLY_OK;
@@ -108,17 +108,17 @@ static tally_status prepare(tally *ctx, const tl_feed *f, const tally_view *in, 
 typedef struct {
     tl_counter c;
     tl_state prefix[TL_MAX_NODES + 1];
-    int have[TL_MAX_NODES + 1];
+    int present[TL_MAX_NODES + 1];
     int64_t n[TL_MAX_NODES + 1];
 } prefix_counter;
 
 static void walk_over(prefix_counter *w, const tl_scalar *op, int j)
 {
     const int64_t size = w->c.counted ? tl_kept(op, &w->c.node[j]) : (int64_t)1 << w->c.level[j];
-    w->have[j + 1] = w->have[j] || size;
+    w->present[j + 1] = w->present[j] || size;
     w->n[j + 1] = w->n[j] + size;
     w->prefix[j + 1] = w->prefix[j];
-    if (size && w->have[j])
+    if (size && w->present[j])
         op->combine(&w->prefix[j + 1], &w->c.node[j], w->n[j], size);
     else if (size)
         w->prefix[j + 1] = w->c.node[j];
@@ -128,7 +128,7 @@ static void walk_begin(prefix_counter *w, const tl_scalar *op, const tl_counter 
                        const tl_state *init)
 {
     w->c = *c;
-    w->have[0] = init != NULL;
+    w->present[0] = init != NULL;
     w->n[0] = 0;
     if (init) w->prefix[0] = *init;
     for (int j = 0; j < c->count; j++) walk_over(w, op, j);
@@ -137,7 +137,7 @@ static void walk_begin(prefix_counter *w, const tl_scalar *op, const tl_counter 
 static void walk_result(const prefix_counter *w, const tl_plan *plan, void *out)
 {
     const int top = w->c.count;
-    if (w->have[top])
+    if (w->present[top])
         plan->op->lower(&w->prefix[top], w->n[top], 0, plan->par, out);
     else
         plan->op->empty(plan->par, out);
@@ -174,21 +174,21 @@ static void scan_elements(prefix_counter *w, const tl_plan *plan, row_of e, int 
 /* The index of the first prepared element of a row. */
 static int64_t place(const tally_view *v, int64_t row) { return row * v->row_stride; }
 
-/* Elements that have gaps are copied to `room`. */
-static row_of bring(const prepared *r, int64_t row, char *room)
+/* Elements that have gaps are copied to `buffer`. */
+static row_of bring(const prepared *r, int64_t row, char *buffer)
 {
     const tally_view *v = &r->work;
     const int64_t bytes = r->plan.op->elem_bytes, at = place(v, row);
     const char *x = (const char *)v->data + at * bytes;
     if (v->stride == 1 || v->n == 1) return (row_of){x, r->there + at, v->n};
-    float *const there = (float *)(room + ((v->n * bytes + 7) & -(int64_t)8));
-    tl_copy_strided(room, 1, x, v->stride, v->n, bytes);
+    float *const there = (float *)(buffer + ((v->n * bytes + 7) & -(int64_t)8));
+    tl_copy_strided(buffer, 1, x, v->stride, v->n, bytes);
     tl_copy_strided((char *)there, 1, (const char *)(r->there + at), v->stride, v->n,
                     (int64_t)sizeof(float));
-    return (row_of){room, there, v->n};
+    return (row_of){buffer, there, v->n};
 }
 
-static size_t room_of(const prepared *r)
+static size_t buffer_bytes(const prepared *r)
 {
     if (r->work.stride == 1 || r->work.n == 1) return 1;
     return ((size_t)(r->work.n * r->plan.op->elem_bytes + 7) & ~(size_t)7) +
@@ -208,10 +208,10 @@ static void slab_rows(void *data, const tl_worker *worker)
     const slab_work *a = data;
     const prepared *r = a->r;
     tl_counter c;
-    char *const room = malloc(room_of(r));
-    for (int64_t k; room && (k = tl_next_chunk(worker)) < worker->chunks;)
+    char *const buffer = malloc(buffer_bytes(r));
+    for (int64_t k; buffer && (k = tl_next_chunk(worker)) < worker->chunks;)
         for (int64_t row = k * ROWS; row < (k + 1) * ROWS && row < r->work.rows; row++) {
-            const row_of e = bring(r, row, room);
+            const row_of e = bring(r, row, buffer);
             tl_counter_init(&c, a->slab->start);
             c.counted = a->slab->counted;
             for (int64_t i = 0; i < e.n; i++)
@@ -219,7 +219,7 @@ static void slab_rows(void *data, const tl_worker *worker)
                              e.there[i] == e.there[i]);
             tl_slab_set(a->slab, a->first + row, &c);
         }
-    free(room);
+    free(buffer);
 }
 
 /* Fills rows first and up of a slab by the law's steps. 0: out of memory. */
@@ -253,28 +253,30 @@ static tally_status slab_block(tally *ctx, const tl_feed *f, const tally_view *i
     tally_status status = prepare(ctx, f, in, counts, &r);
     if (!status && form->kind == TL_FORM_STATES) {
         if (!slab_by_states(&r, threads, slab, first))
-            status = tl_no_memory(ctx, room_of(&r), "a sequence");
+            status = tl_no_memory(ctx, buffer_bytes(&r), "a sequence");
         release(&r);
         return status;
     }
-    unsigned char *const made = status ? NULL : malloc(all * bytes + 1);
+    unsigned char *const node_states = status ? NULL : malloc(all * bytes + 1);
     int64_t *const kept = status || !counts ? NULL : malloc(all * sizeof *kept + 1);
-    if (!status && (!made || (counts && !kept))) status = tl_no_memory(ctx, all * bytes, "nodes");
-    if (!status) status = tl_grid_slab(ctx, &r.plan, threads, &r.work, slab, made);
+    if (!status && (!node_states || (counts && !kept)))
+        status = tl_no_memory(ctx, all * bytes, "nodes");
+    if (!status) status = tl_grid_slab(ctx, &r.plan, threads, &r.work, slab, node_states);
     if (!status && counts)
         status = tl_grid_slab(ctx, &r.count, threads, &r.count_work, slab, (unsigned char *)kept);
     for (int node = 0; node < slab->count && !status; node++) {
         const size_t at = (size_t)(node * in->rows);
         if (!f->counted)
-            memcpy(tl_slab_state(slab, node, first), made + at * bytes, (size_t)in->rows * bytes);
+            memcpy(tl_slab_state(slab, node, first), node_states + at * bytes,
+                   (size_t)in->rows * bytes);
         for (int64_t row = 0; row < in->rows && f->counted; row++) {
             tl_state s;
-            to_law(form, made + (at + (size_t)row) * bytes, counts ? kept[at + (size_t)row] : 0,
-                   &s);
+            to_law(form, node_states + (at + (size_t)row) * bytes,
+                   counts ? kept[at + (size_t)row] : 0, &s);
             memcpy(tl_slab_state(slab, node, first + row), &s, slab->bytes);
         }
     }
-    free(made);
+    free(node_states);
     free(kept);
     release(&r);
     return status;
@@ -408,11 +410,11 @@ static void scan_rows(void *data, const tl_worker *worker)
     const tl_feed_rows *rows = a->rows;
     const tl_scalar *op = a->f->form.op;
     prefix_counter *const w = malloc(sizeof *w);
-    char *const room = malloc(room_of(r));
-    for (int64_t k; w && room && (k = tl_next_chunk(worker)) < worker->chunks;)
+    char *const buffer = malloc(buffer_bytes(r));
+    for (int64_t k; w && buffer && (k = tl_next_chunk(worker)) < worker->chunks;)
         for (int64_t row = k * ROWS; row < (k + 1) * ROWS && row < r->work.rows; row++) {
             int64_t m;
-            const row_of e = bring(r, row, room);
+            const row_of e = bring(r, row, buffer);
             tl_counter c;
             tl_counter_init(&c, 0);
             if (rows->from) tl_slab_get(rows->from, a->first + row, &c);
@@ -424,7 +426,7 @@ static void scan_rows(void *data, const tl_worker *worker)
             tl_slab_set(rows->to, a->first + row, &w->c);
         }
     free(w);
-    free(room);
+    free(buffer);
 }
 
 tally_status tl_feed_scan_rows(tally *ctx, const tl_feed *f, const tally_view *in,
@@ -463,12 +465,12 @@ tally_status tl_feed_grid(tally *ctx, const tl_feed *f, const tally_view *in, co
         const tally_view part = tl_view_part(in, at, n, (int64_t)tally_dtype_size(in->dtype)),
                          side = tl_view_turned(&part),
                          to = tl_view_part(out, at, n, op->result_bytes);
-        tl_gathered made = {.memory = NULL};
-        status = tl_gather_dense(ctx, &f->form, &side, &f->plan, 0, &made);
-        const tally_view steps = tl_view_turned(&made.view);
+        tl_gathered gathered = {.memory = NULL};
+        status = tl_gather_dense(ctx, &f->form, &side, &f->plan, 0, &gathered);
+        const tally_view steps = tl_view_turned(&gathered.view);
         if (!status) status = grid->calls->push(ctx, grid, threads, &steps, &to);
         if (!status) *pushed += n;
-        free(made.memory);
+        free(gathered.memory);
     }
     return status;
 }

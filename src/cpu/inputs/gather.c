@@ -9,7 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PIECE = 512, ROOM = PIECE * 8 }; /* elements that are prepared at a time, and their bytes */
+enum {
+    PIECE = 512,
+    PIECE_BYTES = PIECE * 8
+}; /* elements that are prepared at a time, and their bytes */
 
 /* m elements of each input before they are prepared, and their validity bits. */
 typedef struct {
@@ -94,7 +97,7 @@ static void apply_two(const tl_convert *c, void *to, void *second, const void *f
     const tl_gather *g = (const tl_gather *)c;
     const int64_t place = ((const char *)from - g->of[0].data) / g->of[0].bytes;
     assert(((const char *)from - g->of[0].data) % g->of[0].bytes == 0);
-    _Alignas(64) char made[2][ROOM];
+    _Alignas(64) char prepared_piece[2][PIECE_BYTES];
     char *x = to, *y = second;
     for (int64_t at = 0, m; at < n; at += m) {
         m = least(n - at, PIECE);
@@ -109,10 +112,12 @@ static void apply_two(const tl_convert *c, void *to, void *second, const void *f
             prepare(g, &r, m, x + at * g->bytes, y ? y + at * g->bytes : NULL);
             continue;
         }
-        prepare(g, &r, m, made[0], y ? made[1] : NULL);
-        g->convert.then->apply(g->convert.then, x + at * g->convert.then->to_bytes, made[0], m);
+        prepare(g, &r, m, prepared_piece[0], y ? prepared_piece[1] : NULL);
+        g->convert.then->apply(g->convert.then, x + at * g->convert.then->to_bytes,
+                               prepared_piece[0], m);
         if (y)
-            g->convert.then->apply(g->convert.then, y + at * g->convert.then->to_bytes, made[1], m);
+            g->convert.then->apply(g->convert.then, y + at * g->convert.then->to_bytes,
+                                   prepared_piece[1], m);
     }
 }
 
@@ -231,14 +236,14 @@ static void apply_counts(const tl_convert *c, void *to, const void *from, int64_
     memcpy(to, g->of[1].data + place * (int64_t)sizeof(float), (size_t)n * sizeof(float));
 }
 
-void tl_gather_counted(tl_gather *g, const tl_gathered *made, const tl_gathered *counts,
+void tl_gather_counted(tl_gather *g, const tl_gathered *dense, const tl_gathered *counts,
                        tl_plan *plan)
 {
     *g = (tl_gather){.inputs = 1, .dtype = TALLY_F32, .bytes = sizeof(float)};
-    g->of[0] =
-        (tl_source){.data = made->view.data, .bytes = (int64_t)tally_dtype_size(made->view.dtype)};
+    g->of[0] = (tl_source){.data = dense->view.data,
+                           .bytes = (int64_t)tally_dtype_size(dense->view.dtype)};
     g->of[1] = (tl_source){.data = counts->view.data};
-    take(g, plan, made->view.dtype, 1);
+    take(g, plan, dense->view.dtype, 1);
     g->convert.apply = apply_counts;
 }
 
@@ -246,7 +251,7 @@ void tl_gather_counted(tl_gather *g, const tl_gathered *made, const tl_gathered 
 
 /* Copies of m elements without gaps, and of their bits. */
 typedef struct {
-    _Alignas(64) char x[ROOM];
+    _Alignas(64) char x[PIECE_BYTES];
     unsigned char bits[PIECE / 8];
 } packed;
 
@@ -268,7 +273,7 @@ static tl_bits pack(packed *to, const tally_view *v, int64_t place, int64_t step
 
 /* pairs: both inputs are copied. */
 static tally_status copy(tally *ctx, const tl_gather *gather, const tally_view *in, int reverse,
-                         int pairs, tl_gathered *made)
+                         int pairs, tl_gathered *prepared_piece)
 {
     const tl_gather g = *gather;
     const int64_t zero = in->offsets ? in->offsets[0] : 0,
@@ -276,51 +281,53 @@ static tally_status copy(tally *ctx, const tl_gather *gather, const tally_view *
     int64_t bytes;
     if (__builtin_mul_overflow(total, g.bytes * g.inputs, &bytes))
         return tl_no_memory(ctx, SIZE_MAX, "a dense copy");
-    made->memory = malloc((size_t)(bytes ? bytes : 1));
-    if (!made->memory) return tl_no_memory(ctx, (size_t)bytes, "a dense copy of the elements");
-    char *x = made->memory, *y = pairs ? x + total * g.bytes : NULL;
+    prepared_piece->memory = malloc((size_t)(bytes ? bytes : 1));
+    if (!prepared_piece->memory)
+        return tl_no_memory(ctx, (size_t)bytes, "a dense copy of the elements");
+    char *x = prepared_piece->memory, *y = pairs ? x + total * g.bytes : NULL;
     for (int64_t row = 0, to = 0; row < in->rows; row++) {
         const int64_t n = in->offsets ? in->offsets[row + 1] - in->offsets[row] : in->n;
         for (int64_t at = 0, m; at < n; at += m, to += m) {
-            packed room[2];
+            packed buffer[2];
             raw r;
             m = least(n - at, PIECE);
             for (const tally_view *v = in; v; v = v->next) {
                 const int k = v != in;
                 const int64_t first =
                     v->offsets ? v->offsets[row] * v->stride : row * v->row_stride;
-                r.bits[k] = pack(&room[k], v, first + (reverse ? n - 1 - at : at) * v->stride,
+                r.bits[k] = pack(&buffer[k], v, first + (reverse ? n - 1 - at : at) * v->stride,
                                  reverse ? -v->stride : v->stride, m);
-                r.x[k] = room[k].x;
+                r.x[k] = buffer[k].x;
             }
             prepare(&g, &r, m, x + to * g.bytes, y ? y + to * g.bytes : NULL);
         }
     }
     for (int k = 0; k < (y ? 2 : 1); k++) {
         char *data = k ? y : x;
-        *(k ? &made->second : &made->view) = (tally_view){.data = tl_offset(data, -zero * g.bytes),
-                                                          .dtype = g.dtype,
-                                                          .rows = in->rows,
-                                                          .n = in->n,
-                                                          .row_stride = in->n,
-                                                          .stride = 1,
-                                                          .offsets = in->offsets};
+        *(k ? &prepared_piece->second : &prepared_piece->view) =
+            (tally_view){.data = tl_offset(data, -zero * g.bytes),
+                         .dtype = g.dtype,
+                         .rows = in->rows,
+                         .n = in->n,
+                         .row_stride = in->n,
+                         .stride = 1,
+                         .offsets = in->offsets};
     }
     return TALLY_OK;
 }
 
 tally_status tl_gather_dense(tally *ctx, const tl_form *form, const tally_view *in,
-                             const tl_plan *plan, int reverse, tl_gathered *made)
+                             const tl_plan *plan, int reverse, tl_gathered *dense)
 {
     tl_gather g;
     begin(&g, form, in, plan);
-    return copy(ctx, &g, in, reverse, g.inputs == 2, made);
+    return copy(ctx, &g, in, reverse, g.inputs == 2, dense);
 }
 
 tally_status tl_gather_numbers(tally *ctx, const tl_form *form, const tally_view *in,
-                               const tl_plan *plan, int reverse, tl_gathered *made)
+                               const tl_plan *plan, int reverse, tl_gathered *prepared_piece)
 {
     tl_gather g;
     begin_count(&g, form, in, plan);
-    return copy(ctx, &g, in, reverse, 0, made);
+    return copy(ctx, &g, in, reverse, 0, prepared_piece);
 }

@@ -56,10 +56,10 @@ typedef struct tl_gathered {
     void *memory;
 } tl_gathered;
 tally_status tl_gather_dense(tally *ctx, const tl_form *form, const tally_view *in,
-                             const tl_plan *plan, int reverse, tl_gathered *made);
+                             const tl_plan *plan, int reverse, tl_gathered *dense);
 tally_status tl_gather_numbers(tally *ctx, const tl_form *form, const tally_view *in,
-                               const tl_plan *plan, int reverse, tl_gathered *made);
-/* The same as tl_gather_count for a plan that reads `made`; `counts` has its counts. */
-void tl_gather_counted(tl_gather *g, const tl_gathered *made, const tl_gathered *counts,
+                               const tl_plan *plan, int reverse, tl_gathered *dense);
+/* The same as tl_gather_count for a plan that reads `dense`; `counts` has its counts. */
+void tl_gather_counted(tl_gather *g, const tl_gathered *dense, const tl_gathered *counts,
                        tl_plan *plan);
 #endif

@@ -80,16 +80,17 @@ static part_state fold(const tl_plan *plan, const char *x, const unsigned char *
 {
     const tl_scalar *op = plan->op;
     const int64_t bytes = op->elem_bytes;
-    _Alignas(64) char room[PIECE * 8 + 64];
+    _Alignas(64) char buffer[PIECE * 8 + 64];
     part_state all = {.n = 0}, piece;
     for (int64_t at = from; at < to; at += PIECE) {
         const int64_t m = to - at < PIECE ? to - at : PIECE;
         for (int64_t line = 0; line < m * bytes; line += 64)
             __builtin_prefetch(
                 (const char *)((uintptr_t)x + (uintptr_t)(at * bytes + line + AHEAD)));
-        piece.n = plan->mask->keep(room, x + at * bytes, (int)bytes, (tl_bits){valid, bit + at}, m);
+        piece.n =
+            plan->mask->keep(buffer, x + at * bytes, (int)bytes, (tl_bits){valid, bit + at}, m);
         if (!piece.n) continue;
-        tl_fold(plan, &piece.s, room, piece.n, 0, TL_CACHED);
+        tl_fold(plan, &piece.s, buffer, piece.n, 0, TL_CACHED);
         /* convert the index among the elements present to the index in the sequence */
         if (op->indexed) {
             int64_t k;

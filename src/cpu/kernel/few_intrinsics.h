@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * The part of <immintrin.h> that the kernels of most users' operators need, from compiler builtins.
- * cpu/user/user.c includes it instead, because gcc 12 needs 0.3 s to read the real header, a third of
- * the time to compile such an operator. The fast paths of cpu/kernel/express_kernel.h need the real
- * one. */
+ * cpu/user/user.c includes it instead, because gcc 12 needs 0.3 s to read the real header, a third
+ * of the time to compile such an operator. The fast paths of cpu/kernel/class_x_kernel.h need the
+ * real one. */
 typedef long long __m128i __attribute__((vector_size(16), may_alias));
 typedef long long __m256i __attribute__((vector_size(32), may_alias));
 typedef long long __m512i __attribute__((vector_size(64), may_alias));

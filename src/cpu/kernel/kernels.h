@@ -2,24 +2,24 @@
  * The kernels of one instance for one instruction set, and their row. A type whose elements are
  * widened to another type (TL_FULL 0) has only the fast paths of exact operators. An operator that
  * only lowers the states of another one (OP_CORE) has only `lower`. */
-#define TL_EXPRESS (!TL_SAME && (OP_EXTREME || OP_ADDS || OP_PICKS || OP_COMMUTES))
-#if TL_FULL || TL_EXPRESS
+#define TL_CLASS_X (!TL_SAME && (OP_EXTREME || OP_ADDS || OP_PICKS || OP_COMMUTES))
+#if TL_FULL || TL_CLASS_X
 #include "vector.h"
 #if TL_LOWERS
 #include "lower_kernel.h"
 #include "window_low_kernel.h"
 #endif
-#if !defined(OP_CORE) || TL_EXPRESS
+#if !defined(OP_CORE) || TL_CLASS_X
 #include "reduce_kernel.h"
-#if TL_EXPRESS
-#include "express_kernel.h"
+#if TL_CLASS_X
+#include "class_x_kernel.h"
 #endif
 #endif
 #if !defined(OP_CORE) && TL_FULL
 #define TL_RUNS (OP_EXACT && OP_NEUTRAL && TL_ONE_FIELD)
 /* scan_full is compiled only where it is fast enough to be worth the code: sums, products, moments,
  * averages. Other scans are staged. */
-#define TL_SCAN_FULL (OP_LANES == 1 && (!TL_EXPRESS || TL_RUNS))
+#define TL_SCAN_FULL (OP_LANES == 1 && (!TL_CLASS_X || TL_RUNS))
 #include "scan_kernel.h"
 #include "window_kernel.h"
 #include "lanes_kernel.h"
@@ -31,10 +31,10 @@ static const tl_kernel W(row) = {
     .acc = TL_ACC_DTYPE,
     .wide = TL_COLUMN(2, TL_WIDE),
     .out = TL_OUT_DTYPE,
-#if !defined(OP_CORE) || TL_EXPRESS
-#if TL_EXPRESS
-    .nodes = W(do_express_nodes),
-    .fold = W(do_express_fold),
+#if !defined(OP_CORE) || TL_CLASS_X
+#if TL_CLASS_X
+    .nodes = W(do_class_x_nodes),
+    .fold = W(do_class_x_fold),
 #else
     .nodes = W(do_nodes),
     .fold = W(do_fold),
@@ -78,7 +78,7 @@ static const tl_kernel W(row) = {
 #define W(name) TL_VE(k_##name)
 static const tl_kernel W(row) = {.dtype = TL_DTYPE, .acc = TL_ACC_DTYPE};
 #endif
-#undef TL_EXPRESS
+#undef TL_CLASS_X
 #undef TL_RUNS
 #undef TL_SCAN_FULL
 #undef TL_ONE_FIELD

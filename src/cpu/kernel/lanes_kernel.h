@@ -19,13 +19,15 @@ TL_INLINE VS W(load_row)(const E *x, int64_t i, tl_par p)
     return TL_LIFTED(TL_VE, e, x, TL_V, (TL_VE(idx)){0} + i, p);
 }
 
-/* Prefetches 8 rows, `ahead` rows after x. A prefetch of an address without memory has no
- * effect. */
-TL_INLINE void W(fetch_rows)(const E *x, int64_t stride, int64_t ahead)
+/* Prefetches 8 rows, `prefetch_distance` rows after x. A prefetch of an address without memory has
+ * no effect. */
+TL_INLINE void W(prefetch_rows)(const E *x, int64_t stride, int64_t prefetch_distance)
 {
-    if (ahead)
+    if (prefetch_distance)
         TL_UNROLL for (int j = 0; j < W(ROWS); j++) __builtin_prefetch(
-            (const void *)((uintptr_t)x + (uintptr_t)((ahead + j) * stride) * sizeof(E)), 0, 2);
+            (const void *)((uintptr_t)x +
+                           (uintptr_t)((prefetch_distance + j) * stride) * sizeof(E)),
+            0, 2);
 }
 
 /* The node of the 2^k <= 8 rows from x on. */
@@ -115,7 +117,7 @@ static void W(do_lanes_fold)(const tl_lanes *k, tl_par p)
     for (int64_t g = k->at >> W(BLOCK_LOG); g < blocks; g++, x += W(ROWS) * stride) {
         const int carries = W(carries)(g);
         for (int v = 0; v < k->vectors; v++) {
-            W(fetch_rows)(x + v * TL_V, stride, k->ahead);
+            W(prefetch_rows)(x + v * TL_V, stride, k->prefetch_distance);
             W(carry)
             (counter + v, W(rows_node)(x + v * TL_V, stride, W(BLOCK_LOG), g * W(ROWS), p), carries,
              k->vectors);
@@ -124,14 +126,15 @@ static void W(do_lanes_fold)(const tl_lanes *k, tl_par p)
     if (!k->soa) return;
     for (int v = 0; v < k->vectors; v++) {
         VS s = counter[0];
-        int have = 0;
+        int has_state = 0;
         for (int64_t bits = blocks; bits;) {
             const int l = tl_top_level(bits);
             const VS node = counter[l * k->vectors + v];
             bits &= ~((int64_t)1 << l);
-            s = have ? W(combine)(s, node, W(higher)(n, l + W(BLOCK_LOG)), (int64_t)W(ROWS) << l)
-                     : node;
-            have = 1;
+            s = has_state
+                    ? W(combine)(s, node, W(higher)(n, l + W(BLOCK_LOG)), (int64_t)W(ROWS) << l)
+                    : node;
+            has_state = 1;
         }
         const E *row = x + v * TL_V;
         if (k->ends) {
@@ -140,8 +143,8 @@ static void W(do_lanes_fold)(const tl_lanes *k, tl_par p)
 #define REST(level)                                                                                \
     if (rest >> (level)&1) {                                                                       \
         const VS node = W(rows_node)(row, stride, level, W(higher)(n, level), p);                  \
-        s = have ? W(combine)(s, node, W(higher)(n, level), 1 << (level)) : node;                  \
-        have = 1;                                                                                  \
+        s = has_state ? W(combine)(s, node, W(higher)(n, level), 1 << (level)) : node;             \
+        has_state = 1;                                                                             \
         row += stride << (level);                                                                  \
     }
             REST(2)
@@ -190,7 +193,7 @@ static void W(do_lanes_scan)(const tl_lanes *k, tl_par p)
             const int64_t to = k->to + row * width + v * TL_V;
             VS x[8], o[8];
             const E *e = (const E *)k->x + row * stride + v * TL_V;
-            W(fetch_rows)(e, stride, k->ahead);
+            W(prefetch_rows)(e, stride, k->prefetch_distance);
             W(load_rows)(x, e, stride, count, at, p);
             W(row_prefixes)(o, x, from[v], absent, at);
 #if TL_SCAN_FULL
@@ -233,7 +236,7 @@ TL_INLINE void W(low_levels)(const tl_lanes *k, const E *x, VS *const *z, int64_
         VS a[8], c[8];
         const E *rows = x + e * k->stride;
         const int count = k->m - e < W(ROWS) ? (int)(k->m - e) : W(ROWS);
-        W(fetch_rows)(rows, k->stride, k->ahead);
+        W(prefetch_rows)(rows, k->stride, k->prefetch_distance);
         W(load_rows)(a, rows, k->stride, count, k->at + e, p);
         if (KEEPS(0)) ALL8(z0[e + j] = a[j]);
         ALL8(c[j] = W(join_twins)(j < 1 ? v0 : a[j - 1], a[j], 1));
@@ -249,7 +252,8 @@ TL_INLINE void W(low_levels)(const tl_lanes *k, const E *x, VS *const *z, int64_
 
 static void W(do_lanes_window)(const tl_lanes *k, int64_t w, tl_par p)
 {
-    const int64_t m = k->m, width = k->vectors * TL_V, room = (m + W(ROWS) - 1) & -(int64_t)W(ROWS);
+    const int64_t m = k->m, width = k->vectors * TL_V,
+                  capacity = (m + W(ROWS) - 1) & -(int64_t)W(ROWS);
     /* the levels of the first and the last node of a window */
     const int top = tl_top_level(w), last = tl_level(w);
     assert(0 < w);
@@ -265,7 +269,7 @@ static void W(do_lanes_window)(const tl_lanes *k, int64_t w, tl_par p)
         const int levels = top - (last == top);
         if (levels >= W(BLOCK_LOG)) {
             VS *low[W(BLOCK_LOG) + 1] = {z};
-            for (; b < W(BLOCK_LOG); b++) low[b + 1] = low[b] + (KEEPS(b) ? room : 0);
+            for (; b < W(BLOCK_LOG); b++) low[b + 1] = low[b] + (KEEPS(b) ? capacity : 0);
             W(low_levels)(k, x, low, w, p);
             z = low[b];
 #if !OP_IDEMPOTENT
@@ -278,7 +282,7 @@ static void W(do_lanes_window)(const tl_lanes *k, int64_t w, tl_par p)
             const VS *below = z;
             const int64_t d = (int64_t)1 << b;
 #if !OP_IDEMPOTENT
-            if (KEEPS(b)) kept[b] = z, z += room;
+            if (KEEPS(b)) kept[b] = z, z += capacity;
 #endif
             for (int64_t e = m - 1; e >= 2 * d - 1; e--)
                 z[e] = W(join_twins)(below[e - d], below[e], d);

@@ -46,44 +46,44 @@ TL_INLINE VS W(block)(const E *x, int64_t i, tl_par p)
 enum { W(BLOCKS) = TL_TILE / (TL_V * TL_V), W(PIECE) = 2048 / sizeof(E) };
 
 /* Space for n widened elements of every input. */
-#define TL_WIDE_ROOM(n) (OP_INPUTS * (n))
+#define TL_WIDE_CAPACITY(n) (OP_INPUTS * (n))
 
-/* Widens n elements at x, of `from`'s type, into `wide`, which has space for `room` elements of
+/* Widens n elements at x, of `from`'s type, into `wide`, which has space for `capacity` elements of
  * each input. Sets p->second. */
-TL_INLINE void W(widened)(E *wide, int64_t room, const tl_convert *from, const void *x, int64_t n,
-                          tl_par *p)
+TL_INLINE void W(widened)(E *wide, int64_t capacity, const tl_convert *from, const void *x,
+                          int64_t n, tl_par *p)
 {
 #if OP_INPUTS == 2
-    from->apply_two(from, wide, wide + room, x, n);
-    p->second = room * (int64_t)sizeof(E);
+    from->apply_two(from, wide, wide + capacity, x, n);
+    p->second = capacity * (int64_t)sizeof(E);
 #else
-    (void)room, (void)p;
+    (void)capacity, (void)p;
     from->apply(from, wide, x, n);
 #endif
 }
 
 /* Prefetches bytes from .. to - 1 of the next piece into the first-level cache. */
-TL_INLINE void W(soon)(const char *next, int64_t from, int64_t to)
+TL_INLINE void W(prefetch_between)(const char *after, int64_t from, int64_t to)
 {
     for (int64_t line = (from + 63) & ~(int64_t)63; line < to; line += 64)
-        __builtin_prefetch((const char *)((uintptr_t)next + (uintptr_t)line), 0, 3);
+        __builtin_prefetch((const char *)((uintptr_t)after + (uintptr_t)line), 0, 3);
 }
 
 /* The blocks of 2^k elements from element `at` on, which are widened a piece at a time. */
 static __attribute__((noinline, unused)) void W(widened_blocks)(VS *w, const tl_elements *in,
                                                                 int64_t at, int k, tl_par p)
 {
-    _Alignas(64) E wide[TL_WIDE_ROOM(W(PIECE))];
+    _Alignas(64) E wide[TL_WIDE_CAPACITY(W(PIECE))];
     const int64_t bytes = in->from->from_bytes, i = in->i + at;
     const char *x = (const char *)in->x + at * bytes;
-    const int fetch = in->fetch, size = 1 << k < W(PIECE) ? 1 << k : W(PIECE);
+    const int prefetch = in->prefetch, size = 1 << k < W(PIECE) ? 1 << k : W(PIECE);
     assert(size % (TL_V * TL_V) == 0);
     for (int64_t piece = 0; piece < 1 << k; piece += size, x += size * bytes) {
-        const tl_next next = {x + tl_fetch_ahead(fetch), bytes, fetch};
+        const tl_prefetch after = {x + tl_prefetch_distance(prefetch), bytes, prefetch};
         W(widened)(wide, W(PIECE), in->from, x, size, &p);
         for (int j = 0; j < size; j += TL_V * TL_V) {
-            if (fetch) TL_FETCH_SOME(next, j, TL_V * TL_V, sizeof(E));
-            W(soon)(x + size * bytes, j * bytes, (j + TL_V * TL_V) * bytes);
+            if (prefetch) TL_PREFETCH_SOME(after, j, TL_V * TL_V, sizeof(E));
+            W(prefetch_between)(x + size * bytes, j * bytes, (j + TL_V * TL_V) * bytes);
             *w++ = W(block)(wide + j, i + piece + j, p);
         }
     }
@@ -97,18 +97,20 @@ static __attribute__((noinline, unused)) SS W(node)(const tl_elements *in, int64
     VS w[W(BLOCKS)];
     const int64_t i = in->i + at;
     const E *x = (const E *)in->x + at;
-    const int blocks = k >= 2 * TL_LOG_V, fetch = in->fetch;
+    const int blocks = k >= 2 * TL_LOG_V, prefetch = in->prefetch;
     int count = 1 << (k - (blocks ? 2 * TL_LOG_V : TL_LOG_V));
     if (blocks && !in->from) {
         for (int j = 0; j < count; j++) {
             const E *block = x + j * (TL_V * TL_V);
-            if (fetch) tl_fetch(block, TL_V * TL_V * sizeof(E), tl_fetch_ahead(fetch), fetch);
+            if (prefetch)
+                tl_prefetch_bytes(block, TL_V * TL_V * sizeof(E), tl_prefetch_distance(prefetch),
+                                  prefetch);
             w[j] = W(block)(block, i + j * (TL_V * TL_V), p);
         }
     } else if (blocks) {
         W(widened_blocks)(w, in, at, k, p);
     } else {
-        E wide[TL_WIDE_ROOM(TL_V * TL_V)];
+        E wide[TL_WIDE_CAPACITY(TL_V * TL_V)];
         if (in->from) {
             W(widened)
             (wide, TL_V * TL_V, in->from, (const char *)in->x + at * in->from->from_bytes, 1 << k,
@@ -159,7 +161,7 @@ TL_INLINE int W(nodes)(SS *stack, const tl_elements *in, tl_par p)
         stack[top++] = W(node)(in, at, k, p);
         at += (int64_t)1 << k;
     }
-    E wide[TL_WIDE_ROOM(W(PIECE))];
+    E wide[TL_WIDE_CAPACITY(W(PIECE))];
     const tl_elements *part = in;
     tl_elements widened;
     if (in->from && at < n) {
@@ -179,7 +181,7 @@ TL_INLINE int W(nodes)(SS *stack, const tl_elements *in, tl_par p)
     return top;
 }
 
-/* Operators with these facts have do_express_nodes and do_express_fold (express_kernel.h). */
+/* Operators with these facts have do_class_x_nodes and do_class_x_fold (class_x_kernel.h). */
 #if !(OP_EXTREME || OP_ADDS || OP_PICKS || OP_COMMUTES)
 static int W(do_nodes)(tl_state *out, const tl_elements *in, tl_par p)
 {

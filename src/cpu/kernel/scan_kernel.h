@@ -40,7 +40,7 @@ TL_INLINE SS W(running_scan)(W(soa) * soa, TL_OUT_T *out, const tl_tile *t, int 
 {
     const E *x = t->x;
     const int64_t m = t->m, b = t->b;
-    const tl_next next = t->next;
+    const tl_prefetch next = t->next;
     VS before = TL_VE(neutral)(p), run = before, r = before, last;
     SS s;
     assert(0 < m && m <= TL_TILE);
@@ -51,7 +51,7 @@ TL_INLINE SS W(running_scan)(W(soa) * soa, TL_OUT_T *out, const tl_tile *t, int 
     if (soa) W(soa_store)(soa, 0, before);
     last = before;
     for (int64_t j = 0; j < m; j += TL_V) {
-        if (j % W(FETCHED) == 0) TL_FETCH_SOME(next, j, W(FETCHED), sizeof(E));
+        if (j % W(FETCHED) == 0) TL_PREFETCH_SOME(next, j, W(FETCHED), sizeof(E));
         r = m - j < TL_V ? W(load_part)(x + j, m - j, b + j, p) : W(load)(x + j, b + j, p);
         r = W(prefixes)(r, p);
         /* Taken from r before it is joined with `run`: one combine, and no shuffle, from vector to
@@ -194,14 +194,14 @@ typedef struct {
 } W(sweep);
 enum { W(SWEEP_ROOM) = W(SCAN_VECTORS) / TL_V * 2 + TL_TILE_LEVEL * TL_V };
 
-/* Adds levels to s, until one vector is left. room: SWEEP_ROOM vectors, of which `used` are used.
- * Levels are whole groups; padding vectors are read but have no effect. */
-TL_INLINE void W(add_levels)(W(sweep) * s, VS *room, int64_t used)
+/* Adds levels to s, until one vector is left. levels_memory: SWEEP_ROOM vectors, of which `used`
+ * are used. Levels are whole groups; padding vectors are read but have no effect. */
+TL_INLINE void W(add_levels)(W(sweep) * s, VS *levels_memory, int64_t used)
 {
     for (; s->count[s->top] > 1; s->top++) {
         const int64_t count = (s->count[s->top] + TL_V - 1) / TL_V;
         s->count[s->top + 1] = count;
-        s->w[s->top + 1] = room + used;
+        s->w[s->top + 1] = levels_memory + used;
         used += (count + TL_V - 1) / TL_V * TL_V;
     }
     assert(used <= W(SWEEP_ROOM) && s->top <= TL_TILE_LEVEL);
@@ -237,7 +237,7 @@ static int W(do_scan_tile)(void *soa, const tl_tile *t, tl_state *node, tl_par p
     enum { BLOCK = TL_V * TL_V };
     const E *x = t->x;
     const int64_t m = t->m, b = t->b;
-    const tl_next next = t->next;
+    const tl_prefetch next = t->next;
     const int absent = !t->prefix;
     W(soa) *out = soa;
     SS before, whole;
@@ -247,9 +247,9 @@ static int W(do_scan_tile)(void *soa, const tl_tile *t, tl_state *node, tl_par p
     const SS *start = absent ? NULL : &before;
 
     const int64_t want = m < TL_TILE ? m + 1 : TL_TILE; /* states to stage */
-    VS room[W(SWEEP_ROOM)];
+    VS levels_memory[W(SWEEP_ROOM)];
     W(sweep) s = {.count = {(want + TL_V - 1) / TL_V}, .top = 0};
-    W(add_levels)(&s, room, 0);
+    W(add_levels)(&s, levels_memory, 0);
     if (s.top == 0) {
         VS only = m == TL_V ? W(load)(x, b, p) : W(load_part)(x, m, b, p);
         W(soa_store)(out, 0, W(top_starts)(only, start, &whole, b, 1));
@@ -267,7 +267,7 @@ static int W(do_scan_tile)(void *soa, const tl_tile *t, tl_state *node, tl_par p
     for (int64_t j = 0; j < s.count[1]; j++) {
         VS v[TL_V];
         W(load_block)(v, x, j * BLOCK, m, b, p);
-        TL_FETCH_SOME(next, j * BLOCK, BLOCK, sizeof(E));
+        TL_PREFETCH_SOME(next, j * BLOCK, BLOCK, sizeof(E));
         if (j == 0 && absent)
             W(down)(v, s.w[1][0], 1, b, 1);
         else
@@ -359,25 +359,26 @@ static void W(do_scan_node)(tl_state *node, const void *up)
 static void W(do_scan_full)(void *to, const tl_tile *t, tl_state *node, const tl_up *k, tl_par p)
 {
     enum { BLOCK = TL_V * TL_V };
-    const E *x = t->x, *soon = k ? k->soon : NULL;
+    const E *x = t->x, *next_tile = k ? k->next_tile : NULL;
     const int64_t m = t->m, b = t->b;
     const tl_state *const prefix = t->prefix;
     const int exclusive = t->exclusive, stream = t->stream;
-    const tl_next next = t->next;
+    const tl_prefetch next = t->next;
     TL_OUT_T *out = to;
     SS before, whole;
     assert(0 < m && m <= TL_TILE && (b == 0 || m <= (b & -b)));
     assert(!stream || (uintptr_t)out % 64 == 0);
     assert(!k || !k->up || (m == TL_TILE && (uintptr_t)k->up % 64 == 0));
-    assert(!soon || (uintptr_t)k->make % 64 == 0);
+    assert(!next_tile || (uintptr_t)k->make % 64 == 0);
     memset(&before, 0, sizeof before); /* never used without a prefix, but compilers cannot tell */
     if (prefix) memcpy(&before, prefix, sizeof before);
     /* level 1: the starts of the blocks, and the end of a partial one */
     const int64_t blocks = m / BLOCK, count = blocks + (m < TL_TILE);
-    VS room[W(SWEEP_ROOM)], *const w = k && k->up ? k->up : room, *make = k ? k->make : NULL;
+    VS levels_memory[W(SWEEP_ROOM)], *const w = k && k->up ? k->up : levels_memory,
+                                            *make = k ? k->make : NULL;
     W(sweep) s = {.w = {NULL, w}, .count = {0, count}, .top = 1};
-    W(add_levels)(&s, room, (count + TL_V - 1) / TL_V * TL_V);
-    for (int64_t j = 0; j < count && w == room; j++) {
+    W(add_levels)(&s, levels_memory, (count + TL_V - 1) / TL_V * TL_V);
+    for (int64_t j = 0; j < count && w == levels_memory; j++) {
         VS v[TL_V];
         W(load_block)(v, x, j * BLOCK, m, b, p);
         w[j] = W(network)(v, 1);
@@ -389,7 +390,7 @@ static void W(do_scan_full)(void *to, const tl_tile *t, tl_state *node, const tl
     for (int64_t j = 0; j < blocks; j++) {
         VS v[TL_V], start = w[j], end = W(next)(start, j + 1 < count ? w[j + 1] : start);
         W(load_block)(v, x, j * BLOCK, m, b, p);
-        TL_FETCH_SOME(next, j * BLOCK, BLOCK, sizeof(E));
+        TL_PREFETCH_SOME(next, j * BLOCK, BLOCK, sizeof(E));
         TL_OUT_T *o = out + j * BLOCK;
         const W(groups) g = {start, end, b + j * BLOCK, 0}, first = {start, end, b, 1};
         if (j == 0 && !prefix)
@@ -400,7 +401,7 @@ static void W(do_scan_full)(void *to, const tl_tile *t, tl_state *node, const tl
             W(down_out)(o, v, g, 0, 1, p);
         else
             W(down_out)(o, v, g, exclusive, 0, p);
-        if (soon) make[j] = W(block)(soon + j * BLOCK, k->at + j * BLOCK, p);
+        if (next_tile) make[j] = W(block)(next_tile + j * BLOCK, k->at + j * BLOCK, p);
     }
     if (m > blocks * BLOCK) {
         TL_OUT_T part[BLOCK];

@@ -40,8 +40,8 @@ static __attribute__((noinline)) void W(slide)(tl_window_work *k, const tl_windo
     int64_t j = 0;
     for (; j + TL_V <= m; j += TL_V) {
         if (j % W(FETCHED) == 0) {
-            TL_FETCH_SOME(k->next, j, W(FETCHED), sizeof(E));
-            TL_FETCH_SOME(k->next_old, j, W(FETCHED), sizeof(E));
+            TL_PREFETCH_SOME(k->next, j, W(FETCHED), sizeof(E));
+            TL_PREFETCH_SOME(k->prefetch_old, j, W(FETCHED), sizeof(E));
         }
         VS d = TL_VE(uncombine)(W(load)(x + j, i + j, p), W(load)(old + j, i + j, p));
         W(soa_store)(past, at + j, W(slide_some)(&before, d, p));
@@ -67,7 +67,7 @@ static __attribute__((noinline)) void W(blocks)(tl_window_work *k, int64_t rows,
     W(soa) *nodes = k->w & (TL_V - 1) ? k->z2 : NULL, *past = k->past;
     int64_t length = k->w >> TL_LOG_V, c = k->row;
     for (int64_t at = W(HISTORY); at < W(HISTORY) + rows * W(ROW); at += TL_V) {
-        VS v = W(climb)(last, z0, NULL, at, p);
+        VS v = W(double_levels)(last, z0, NULL, at, p);
         if (nodes) W(soa_store)(nodes, at, v);
         prefix = c ? JOIN(prefix, v) : v;
         block[c] = v;

@@ -44,7 +44,7 @@ static __attribute__((noinline)) void W(window_stage)(tl_window_work *k,
         return;
     }
     for (; j + TL_V <= m; j += TL_V) {
-        if (j % W(FETCHED) == 0) TL_FETCH_SOME(k->next, j, W(FETCHED), sizeof(E));
+        if (j % W(FETCHED) == 0) TL_PREFETCH_SOME(k->next, j, W(FETCHED), sizeof(E));
         W(soa_store)(z, at + j, W(load)(x + j, i + j, p));
     }
     if (j < m) W(soa_store)(z, at + j, W(load_part)(x + j, m - j, i + j, p));

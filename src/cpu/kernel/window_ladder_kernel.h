@@ -14,7 +14,7 @@
 
 /* Prefetches the row after the next, in rings too long for the first-level cache: there are more
  * rings than hardware prefetchers. */
-TL_INLINE void W(fetch_row)(const void *slot, int64_t size)
+TL_INLINE void W(prefetch_row)(const void *slot, int64_t size)
 {
     if (size * (int64_t)sizeof(VS) < 1024) return;
     TL_UNROLL for (size_t o = 0; o < W(VECTORS) * sizeof(VS); o += 64)
@@ -73,8 +73,8 @@ static __attribute__((noinline)) void W(ladder)(tl_window_work *k, int64_t w, in
     for (int64_t r = 0; r < rows; r++) {
         int64_t at = W(HISTORY) + r * W(ROW), q = counted + r;
         VS v[W(VECTORS)];
-        if (W(DIRECT)) TL_FETCH_SOME(k->next, r * W(ROW), W(ROW), sizeof(E));
-        EACH(v[j] = W(climb)(last, z0, z2, at + j * TL_V, p));
+        if (W(DIRECT)) TL_PREFETCH_SOME(k->next, r * W(ROW), W(ROW), sizeof(E));
+        EACH(v[j] = W(double_levels)(last, z0, z2, at + j * TL_V, p));
         UP(0)
         UP(1)
 #if TL_ONE_FIELD
@@ -83,7 +83,7 @@ static __attribute__((noinline)) void W(ladder)(tl_window_work *k, int64_t w, in
         int64_t base = 0, size = 1;
         for (int t = W(LOG_VECTORS); t < levels; t++, base += size + TL_WINDOW_PAD, size *= 2) {
             VS *slot = ring[base + (q & (size - 1))];
-            W(fetch_row)(slot, size);
+            W(prefetch_row)(slot, size);
             if (high >> t & 1) EACH(stash[t][j] = v[j]);
             EACH({
                 VS node = W(join_twins)(slot[j], v[j], (int64_t)TL_V << t);
@@ -93,7 +93,7 @@ static __attribute__((noinline)) void W(ladder)(tl_window_work *k, int64_t w, in
         }
         for (int f = 0; f < folds; f++) {
             VS *slot = fold[f].ring[q & (fold[f].size - 1)], *other = fold[f].stash;
-            W(fetch_row)(slot, fold[f].size);
+            W(prefetch_row)(slot, fold[f].size);
             EACH({
                 VS fold_j = W(join)(slot[j], other[j], fold[f].before, fold[f].elements);
                 slot[j] = v[j];

@@ -4,7 +4,7 @@
  *
  *   z0   Z_0; Z_1 and Z_2 take two and four unaligned loads. It is x itself (DIRECT) if loading a
  *        state costs no more than loading an element
- *   z2   Z_2, stored by `climb` if bits of w need it; Z_3 and Z_4 take two and four loads
+ *   z2   Z_2, stored by `double_levels` if bits of w need it; Z_3 and Z_4 take two and four loads
  *
  * climb computes Z_LOG_V in registers: above Z_1 its delays are shuffles, which are cheaper than
  * loads that cross cache lines. */
@@ -127,24 +127,24 @@ TL_INLINE VS W(ends)(VS a)
 
 /* Z_LOG_V at `at`, for the vector after the previous call's. last[] keeps what the next call needs.
  * z2: NULL, or where to store Z_2. */
-TL_INLINE VS W(climb)(VS *last, const void *z, W(soa) * z2, int64_t at, tl_par p)
+TL_INLINE VS W(double_levels)(VS *last, const void *z, W(soa) * z2, int64_t at, tl_par p)
 {
     VS v = W(z1)(z, at, p), before = v;
-#define CLIMB(level, delay)                                                                        \
+#define DOUBLE(level, delay)                                                                       \
     before = W(delay)(last[level], v);                                                             \
     last[level] = v;                                                                               \
     v = W(join_twins)(before, v, 2 << (level));
 #if TL_LOG_V >= 2
-    CLIMB(0, delay2)
+    DOUBLE(0, delay2)
     if (TL_LOG_V >= 3 && z2) W(soa_store)(z2, at, v);
 #endif
 #if TL_LOG_V >= 3
-    CLIMB(1, delay4)
+    DOUBLE(1, delay4)
 #endif
 #if TL_LOG_V >= 4
-    CLIMB(2, delay8)
+    DOUBLE(2, delay8)
 #endif
-#undef CLIMB
+#undef DOUBLE
     (void)last, (void)z2, (void)before;
     return v;
 }
@@ -250,7 +250,7 @@ static void W(do_window_lower)(void *to, const tl_window_work *k, const tl_lower
             stream ? (int64_t)((uintptr_t)(out + j * (OP_LANES)) / sizeof *out & (TL_V - 1)) : 0;
         if (!askew && m - j >= 4 * TL_V) {
             if (W(DIRECT) && r.small && stream)
-                TL_FETCH_SOME(k->next, at + j - TL_WINDOW_HISTORY, 4 * TL_V, sizeof(E));
+                TL_PREFETCH_SOME(k->next, at + j - TL_WINDOW_HISTORY, 4 * TL_V, sizeof(E));
             W(window_row)(acc, &r, 4, at + j, p);
             TL_UNROLL for (int v = 0; v < 4; v++, j += TL_V) W(lower_some)(
                 out + j * (OP_LANES), acc[v], (W(windows)){TL_V, first + j, n}, stream, p);

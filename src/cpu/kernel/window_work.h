@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The buffers and the position of one stream of elements, shared by the kernels of windows
- * (window_kernel.h) and by window.c. There is one for each thread. window_room.c allocates it; the
- * kernels fill it. */
+ * (window_kernel.h) and by window.c. There is one for each thread. window_buffers.c allocates it;
+ * the kernels fill it. */
 #ifndef TALLY_WINDOW_WORK_H
 #define TALLY_WINDOW_WORK_H
 #include "operator/kernel.h"
@@ -30,9 +30,9 @@ typedef struct tl_window_work {
     int mode;
     int64_t last; /* places of the previous tile */
     int64_t row;  /* rows fed so far (BLOCKS: vectors of the block) */
-    int fetch;    /* how to prefetch (tl_fetches) */
+    int prefetch; /* how to prefetch (tl_prefetches) */
     /* what to prefetch during a tile: elements that enter, and elements that leave */
-    tl_next next, next_old;
+    tl_prefetch next, prefetch_old;
     void *wide; /* widened elements and results (widen.h) */
     /* Staging buffers (soa) of TL_WINDOW_HISTORY states and a tile: the states of the elements. */
     void *stage;

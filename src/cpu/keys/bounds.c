@@ -215,11 +215,11 @@ static inline void equal_rows(const job *j, int64_t p, int64_t *first, int64_t *
 static inline __attribute__((always_inline)) int64_t part_of(const job *j, tally_dtype dtype,
                                                              int64_t a, int64_t b)
 {
-    line own = j->l;
-    const line *const l = &own;
+    line copy = j->l;
+    const line *const l = &copy;
     const tally_key_window *const w = j->w;
     int64_t first = -1, stop = -1, bad = l->n, same = 0, same_end = -1;
-    own.dtype = dtype;
+    copy.dtype = dtype;
     for (int64_t p = a; p < b; p++) {
         const int64_t row = j->descending ? l->n - 1 - p : p;
         const key k = at(l, p),
@@ -320,21 +320,21 @@ static int64_t part(const job *j, int64_t a, int64_t b)
         const key k = at(l, a);
         edges[0].place = halve(l, k, distance_of(l, j->w->low, 0, 0), j->w->low_open, 0);
         edges[1].place = halve(l, k, distance_of(l, j->w->high, 0, 0), j->w->high_open, 1);
-        line own = *l;
-        own.parts = NULL;
+        line copy = *l;
+        copy.parts = NULL;
         if (l->dtype == TALLY_I64 && l->step == sizeof(int64_t) && !j->descending) {
-            own.step = sizeof(int64_t);
-            own.dtype = TALLY_I64;
-            whole_part(j, own, 0, a, b, edges);
+            copy.step = sizeof(int64_t);
+            copy.dtype = TALLY_I64;
+            whole_part(j, copy, 0, a, b, edges);
         } else if (l->dtype == TALLY_I64) {
-            own.dtype = TALLY_I64;
-            whole_part(j, own, j->descending, a, b, edges);
+            copy.dtype = TALLY_I64;
+            whole_part(j, copy, j->descending, a, b, edges);
         } else if (l->dtype == TALLY_I32) {
-            own.dtype = TALLY_I32;
-            whole_part(j, own, j->descending, a, b, edges);
+            copy.dtype = TALLY_I32;
+            whole_part(j, copy, j->descending, a, b, edges);
         } else {
-            own.dtype = TALLY_U64;
-            whole_part(j, own, j->descending, a, b, edges);
+            copy.dtype = TALLY_U64;
+            whole_part(j, copy, j->descending, a, b, edges);
         }
         return l->n;
     }

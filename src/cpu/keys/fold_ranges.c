@@ -53,10 +53,10 @@ static int next_range(const job *j, int64_t a, int64_t b, range *at)
     for (int64_t i = a; i < b; i++) {
         const int64_t r = j->order ? j->order[i] : i;
         const int full = tl_range_at(j->ranges, r, &at->from, &at->end);
-        const int64_t have = j->counts ? j->counts[i - j->counts_from] : at->end - at->from;
+        const int64_t counted = j->counts ? j->counts[i - j->counts_from] : at->end - at->from;
         at->number = j->y_by_place ? i - j->counts_from : r;
         at->place = i;
-        if (full && at->from < at->end && have >= j->ranges->min_count) return 1;
+        if (full && at->from < at->end && counted >= j->ranges->min_count) return 1;
         j->plan->op->empty(j->plan->par, j->y + at->number * j->y_stride);
     }
     at->place = b;
@@ -99,8 +99,8 @@ static int batch(const job *j, tl_range_nodes *s, range at, int64_t b, int64_t *
 {
     const int64_t first = at.from, tile = (at.end - 1) >> TL_TILE_LEVEL;
     int64_t low = at.from, high = at.end, all = 0, count = 0;
-    int have = 1;
-    while (have && count < TL_RANGE_BATCH && (at.end - 1) >> TL_TILE_LEVEL == tile &&
+    int more_ranges = 1;
+    while (more_ranges && count < TL_RANGE_BATCH && (at.end - 1) >> TL_TILE_LEVEL == tile &&
            at.end - at.from < (int64_t)1 << j->levels) {
         low = at.from < low ? at.from : low;
         high = at.end > high ? at.end : high;
@@ -108,7 +108,7 @@ static int batch(const job *j, tl_range_nodes *s, range at, int64_t b, int64_t *
         s->length[count] = (int32_t)(at.end - at.from);
         s->number[count] = at.number;
         all += s->length[count++];
-        have = next_range(j, at.place + 1, b, &at);
+        more_ranges = next_range(j, at.place + 1, b, &at);
     }
     *stop = at.place;
     if (!count || tl_range_nodes_cost(s, low, high) * j->levels > all + FOLD_ALONE * count)
@@ -126,7 +126,8 @@ static void one_by_one(const job *j, int64_t a, int64_t b)
     const tl_scalar *const op = j->plan->op;
     const char *last = NULL; /* the result of the previous range */
     range at, before = {0};
-    for (int have = next_range(j, a, b, &at); have; have = next_range(j, at.place + 1, b, &at)) {
+    for (int more_ranges = next_range(j, a, b, &at); more_ranges;
+         more_ranges = next_range(j, at.place + 1, b, &at)) {
         char *const out = j->y + at.number * j->y_stride;
         if (last && at.from == before.from && at.end == before.end) {
             memcpy(out, last, op->result_bytes);
@@ -145,7 +146,8 @@ static void fold_places(const job *j, tl_range_nodes *s, int64_t a, int64_t b)
 {
     const int nodes = j->levels > 0 && tl_range_nodes_open(s, j->plan, j->levels);
     range at;
-    for (int have = next_range(j, a, b, &at); have; have = next_range(j, at.place, b, &at)) {
+    for (int more_ranges = next_range(j, a, b, &at); more_ranges;
+         more_ranges = next_range(j, at.place, b, &at)) {
         int64_t stop = at.place + 1;
         const int64_t begin = at.place;
         if (nodes && batch(j, s, at, b, &stop)) {
@@ -215,11 +217,11 @@ static survey survey_of(const tl_ranges *ranges)
 static int best_levels(const survey *v, int64_t n)
 {
     const double each = (double)(v->all < n ? v->all : n);
-    double alone = (double)v->all, best = alone;
+    double cost = (double)v->all, best = cost;
     int levels = 0;
     for (int l = 1; l < TL_RANGE_LEVELS; l++) {
-        alone -= (double)v->by_level[l];
-        if (each * l + alone < best) best = each * l + alone, levels = l;
+        cost -= (double)v->by_level[l];
+        if (each * l + cost < best) best = each * l + cost, levels = l;
     }
     return levels;
 }

@@ -283,12 +283,13 @@ tally_status tl_groups(tally *ctx, const tally_view *codes, int64_t groups, int6
     const int threads = tally_threads(ctx);
     const int64_t n = codes->n;
     assert(codes->rows == 1 && groups >= 0);
-    int64_t parts = parts_of(threads, n), room;
+    int64_t parts = parts_of(threads, n), table_bytes;
     if (groups > n / 4) parts = 1; /* otherwise there would be more counts than codes */
     *bad = -1;
-    if (__builtin_mul_overflow(groups, parts * (int64_t)sizeof(int64_t), &room)) room = INT64_MAX;
-    int64_t *const counts = room < INT64_MAX ? calloc((size_t)room + 1, 1) : NULL;
-    if (!counts) return tl_no_memory(ctx, (size_t)room, "the counts of the groups");
+    if (__builtin_mul_overflow(groups, parts * (int64_t)sizeof(int64_t), &table_bytes))
+        table_bytes = INT64_MAX;
+    int64_t *const counts = table_bytes < INT64_MAX ? calloc((size_t)table_bytes + 1, 1) : NULL;
+    if (!counts) return tl_no_memory(ctx, (size_t)table_bytes, "the counts of the groups");
     groups_work all = {codes, groups, counts, parts, order, n};
     tl_for(threads, parts, count_part, &all);
     if (all.first < n) {

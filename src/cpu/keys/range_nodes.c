@@ -27,16 +27,16 @@ int tl_range_nodes_open(tl_range_nodes *s, const tl_plan *plan, int levels)
         tiles += s->rings[l].tiles;
     }
     const size_t soa = (size_t)plan->core->soa_bytes,
-                 room = WIDE + 2 * RESULTS + ((soa + ALIGN - 1) & -(size_t)ALIGN);
+                 before_nodes = WIDE + 2 * RESULTS + ((soa + ALIGN - 1) & -(size_t)ALIGN);
     /* Pages that are never written cost nothing, so short sequences do not use whole rings. */
-    s->memory = calloc(1, room + ALIGN + (size_t)tiles * soa);
+    s->memory = calloc(1, before_nodes + ALIGN + (size_t)tiles * soa);
     s->failed = !s->memory;
     if (s->failed) return 0;
     s->wide = (char *)(((uintptr_t)s->memory + ALIGN - 1) & -(uintptr_t)ALIGN);
     s->result = s->wide + WIDE;
     s->out = s->result + RESULTS;
     s->soa = s->out + RESULTS;
-    s->nodes = s->wide + room;
+    s->nodes = s->wide + before_nodes;
     s->levels = levels;
     s->base = s->from = s->head = 0;
     return 1;

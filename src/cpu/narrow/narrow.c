@@ -157,7 +157,7 @@ static void window_strips(void *with, const tl_worker *worker)
     const tl_narrow_call *call = a->call;
     const tally_view *in = call->in, *out = call->out;
     const int64_t bytes = call->plan->op->elem_bytes, share = call->windows / a->parts;
-    _Alignas(64) char room[ROOM];
+    _Alignas(64) char buffer[ROOM];
     for (int64_t t; (t = tl_next_chunk(worker)) < worker->chunks;) {
         const int64_t c = t / a->parts * a->strip, part = t % a->parts, from = share * part,
                       end = part + 1 == a->parts ? call->windows : from + share;
@@ -168,7 +168,7 @@ static void window_strips(void *with, const tl_worker *worker)
                                    .step = in->stride,
                                    .rows = end - from,
                                    .width = least(in->rows - c, a->strip)};
-        call->plan->narrow->column_windows(&s, call->w, room, call->plan->keys);
+        call->plan->narrow->column_windows(&s, call->w, buffer, call->plan->keys);
     }
 }
 

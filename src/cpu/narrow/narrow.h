@@ -23,7 +23,7 @@ typedef struct tl_narrow_run {
     const void *x;
     int64_t m;
     int stream;
-    int64_t ahead; /* scans: prefetch distance in bytes; 0: no prefetch */
+    int64_t prefetch_distance; /* scans: prefetch distance in bytes; 0: no prefetch */
 } tl_narrow_run;
 
 /* Dense sequences. Sequence r is the n elements from x + r * pitch on, or, with offsets, x +
@@ -47,9 +47,9 @@ typedef struct tl_narrow_strip {
 /* The loops for elements of one kind (bytes, two bytes, halves). Elements and results may have any
  * alignment. Results may overwrite the elements only in scans. */
 typedef struct tl_narrow {
-    /* Result i is the extreme of the w elements x[i] .. x[i + w - 1], 0 <= i < m. room: memory for
-     * tl_narrow_room(w) elements. */
-    void (*window)(const tl_narrow_run *run, int64_t w, void *room, tl_keying k);
+    /* Result i is the extreme of the w elements x[i] .. x[i + w - 1], 0 <= i < m. buffer: memory
+     * for tl_narrow_buffer(w) elements. */
+    void (*window)(const tl_narrow_run *run, int64_t w, void *buffer, tl_keying k);
 
     /* Result i is the extreme of `before` and x[0] .. x[i] (exclusive: x[0] .. x[i - 1]), 0 <= i <
      * m. Returns the key of all m elements, without `before`. */
@@ -64,15 +64,15 @@ typedef struct tl_narrow {
     void (*columns)(const tl_narrow_strip *s, void *acc, int exclusive, tl_keying k);
 
     /* Result out[i * out_step + c] is the extreme of x[j * step + c], i <= j < i + w, for 0 <= i <
-     * rows. room: memory for w > 1 rows of `width` elements, each rounded up to whole vectors. */
-    void (*column_windows)(const tl_narrow_strip *s, int64_t w, void *room, tl_keying k);
+     * rows. buffer: memory for w > 1 rows of `width` elements, each rounded up to whole vectors. */
+    void (*column_windows)(const tl_narrow_strip *s, int64_t w, void *buffer, tl_keying k);
 
     /* The results of n keys, which are readable up to a whole vector. */
     void (*values)(void *out, const void *keys, int64_t n, tl_keying k);
 } tl_narrow;
 
 enum { TL_NARROW_SHORT = 512 }; /* longest windows that need no memory */
-static inline int64_t tl_narrow_room(int64_t w) { return w <= TL_NARROW_SHORT ? 0 : w; }
+static inline int64_t tl_narrow_buffer(int64_t w) { return w <= TL_NARROW_SHORT ? 0 : w; }
 
 /* Scans of plans with this path: the next dense elements of one sequence, and the dense sequences r
  * .. end - 1. */

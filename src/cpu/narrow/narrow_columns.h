@@ -6,8 +6,9 @@
     {                                                                                              \
         V a = N(get)(acc + c);                                                                     \
         for (int64_t j = 0; j < rows; j++) {                                                       \
-            __builtin_prefetch((const void *)((uintptr_t)(x + j * step + c) + (uintptr_t)ahead),   \
-                               0, 2);                                                              \
+            __builtin_prefetch(                                                                    \
+                (const void *)((uintptr_t)(x + j * step + c) + (uintptr_t)prefetch_distance), 0,   \
+                2);                                                                                \
             const V v = load_it(x + j * step + c), last = a;                                       \
             a = MOST(a, v);                                                                        \
             if (out) put_it(out + j * out_step + c, exclusive ? last : a);                         \
@@ -20,7 +21,7 @@ TL_INLINE void N(some_columns)(const tl_narrow_strip s, int64_t rows, T *acc, in
     T *const out = s.out;
     const T *const x = s.x;
     const int64_t step = s.step, out_step = s.out_step, width = s.width,
-                  ahead = 8 * step * (int64_t)sizeof(T);
+                  prefetch_distance = 8 * step * (int64_t)sizeof(T);
     int64_t c = 0;
 #define LOAD(from)      N(load)(from, k)
 #define PUT(to, r)      N(put)(to, r, 0, k)
@@ -81,21 +82,24 @@ static void N(columns)(const tl_narrow_strip *all, void *acc, int exclusive, tl_
 }
 
 /* Windows along columns, as in window_long: blocks of w - 1 rows; suffix has one row for each. */
-TL_INLINE void N(row_of)(T *to, const T *a, const T *x, int64_t ahead, int64_t width, tl_keying k)
+TL_INLINE void N(row_of)(T *to, const T *a, const T *x, int64_t prefetch_distance, int64_t width,
+                         tl_keying k)
 {
     int64_t c = 0;
     for (; c + LANES <= width; c += LANES) {
-        if (ahead) __builtin_prefetch((const void *)((uintptr_t)(x + c) + (uintptr_t)ahead), 0, 2);
+        if (prefetch_distance)
+            __builtin_prefetch((const void *)((uintptr_t)(x + c) + (uintptr_t)prefetch_distance), 0,
+                               2);
         N(set)(to + c, MOST(N(get)(a + c), N(load)(x + c, k)));
     }
     if (c < width) N(set)(to + c, MOST(N(get)(a + c), N(load_some)(x + c, width - c, k)));
 }
 
-static void N(column_windows)(const tl_narrow_strip *s, int64_t w, void *room, tl_keying k)
+static void N(column_windows)(const tl_narrow_strip *s, int64_t w, void *buffer, tl_keying k)
 {
     const int64_t step = s->step, out_step = s->out_step, width = s->width, block = w - 1,
                   pitch = (width + LANES - 1) & -LANES;
-    T *out = s->out, *prefix = room, *suffix = prefix + pitch;
+    T *out = s->out, *prefix = buffer, *suffix = prefix + pitch;
     const T *x = s->x;
     int64_t m = s->rows;
     assert(w > 1);

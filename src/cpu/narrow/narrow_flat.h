@@ -57,8 +57,8 @@ static uint16_t N(scan)(const tl_narrow_run *part, uint16_t first, int exclusive
     assert(part->m > 0 && (!part->stream || (uintptr_t)part->out % sizeof(T) == 0));
     const T *x = part->x;
     T *out = part->out;
-    const int64_t m = part->m, ahead = part->ahead;
-    const int stream = part->stream, way = ahead ? tl_fetch_way() : 0;
+    const int64_t m = part->m, prefetch_distance = part->prefetch_distance;
+    const int stream = part->stream, way = prefetch_distance ? tl_prefetch_way() : 0;
     V before = (V){0} + (T)first, run = {0}, all = {0};
     int64_t j = 0;
     /* Each result moves on by one place, which may be that of the next vector's first element. So
@@ -87,9 +87,10 @@ static uint16_t N(scan)(const tl_narrow_run *part, uint16_t first, int exclusive
 #define STEPS(streams)                                                                             \
     for (; j + LANES <= m; j += LANES) {                                                           \
         if (way == TL_LINES)                                                                       \
-            __builtin_prefetch((const void *)((uintptr_t)(x + j) + (uintptr_t)ahead), 0, 2);       \
+            __builtin_prefetch((const void *)((uintptr_t)(x + j) + (uintptr_t)prefetch_distance),  \
+                               0, 2);                                                              \
         if (way == TL_PAGES && j * (int64_t)sizeof(T) % 256 < TL_VECTOR_BYTES)                     \
-            tl_fetch(x + j, 256, ahead, way);                                                      \
+            tl_prefetch_bytes(x + j, 256, prefetch_distance, way);                                 \
         const V r = N(prefixes)(N(load)(x + j, k), &all);                                          \
         N(put)(out + j, MOST(MOST(r, run), before), streams, k);                                   \
         run = MOST(run, all);                                                                      \
@@ -110,27 +111,27 @@ static uint16_t N(scan)(const tl_narrow_run *part, uint16_t first, int exclusive
 
 /* Each lane becomes the largest of the 2^levels elements that end at it. last[] holds the previous
  * vectors. */
-TL_INLINE V N(climb)(V v, V *last, int levels)
+TL_INLINE V N(double_levels)(V v, V *last, int levels)
 {
-#define CLIMB(level)                                                                               \
+#define DOUBLE(level)                                                                              \
     if (levels > (level) && (sizeof(T) << (level)) < TL_VECTOR_BYTES) {                            \
         const V before = last[level];                                                              \
         last[level] = v;                                                                           \
         v = MOST(v, (V)DELAYED(before, v, ((int)sizeof(T) << (level)) % TL_VECTOR_BYTES));         \
     }
-    CLIMB(0)
-    CLIMB(1)
-    CLIMB(2)
-    CLIMB(3)
-    CLIMB(4)
-    CLIMB(5)
-#undef CLIMB
+    DOUBLE(0)
+    DOUBLE(1)
+    DOUBLE(2)
+    DOUBLE(3)
+    DOUBLE(4)
+    DOUBLE(5)
+#undef DOUBLE
     return v;
 }
 
 /* y[lead + i] = the largest of the 2^levels elements that end at x[i], 0 <= i < n. The first
  * results cover fewer elements. */
-TL_INLINE void N(climb_all)(T *y, int64_t lead, const T *x, int64_t n, int levels, tl_keying k)
+TL_INLINE void N(double_all)(T *y, int64_t lead, const T *x, int64_t n, int levels, tl_keying k)
 {
     V last[6] = {{0}};
     assert(0 <= lead && lead < LANES);
@@ -143,7 +144,7 @@ TL_INLINE void N(climb_all)(T *y, int64_t lead, const T *x, int64_t n, int level
         } else {
             v = N(load_some)(x + i, n - i, k);
         }
-        N(set)(y + lead + i, N(climb)(v, last, levels));
+        N(set)(y + lead + i, N(double_levels)(v, last, levels));
     }
 }
 
@@ -169,7 +170,7 @@ static void N(window_short)(const tl_narrow_run *run, int64_t w, tl_keying k)
         const int64_t n = now + w - 1, count = lead + n;
         switch (top) {
 #define LEVELS(levels)                                                                             \
-    N(climb_all)(y, lead, x, n, levels, k);                                                        \
+    N(double_all)(y, lead, x, n, levels, k);                                                       \
     break;
         case 0:
             LEVELS(0)
@@ -235,10 +236,10 @@ static void N(window_long)(const tl_narrow_run *part, int64_t w, T *suffix, tl_k
     }
 }
 
-static void N(window)(const tl_narrow_run *run, int64_t w, void *room, tl_keying k)
+static void N(window)(const tl_narrow_run *run, int64_t w, void *buffer, tl_keying k)
 {
     if (w <= TL_NARROW_SHORT)
         N(window_short)(run, w, k);
     else
-        N(window_long)(run, w, room, k);
+        N(window_long)(run, w, buffer, k);
 }

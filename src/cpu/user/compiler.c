@@ -2,7 +2,7 @@
  * Finds and runs the system's C compiler. No shell is involved. */
 #define _GNU_SOURCE
 #include "compiler.h"
-#include "store/leftover.h"
+#include "store/cleanup.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -42,12 +42,12 @@ static int find_program(const char *name, char *path, struct stat *info)
 int tl_compiler_find(tl_compiler *c)
 {
     static const char *const names[] = {"cc", "gcc", "clang"};
-    const char *own = secure_getenv("CC");
+    const char *from_environment = secure_getenv("CC");
     struct stat info = {0};
     int words = 0;
     memset(c, 0, sizeof *c);
-    if (own && strlen(own) < sizeof c->words) {
-        strcpy(c->words, own);
+    if (from_environment && strlen(from_environment) < sizeof c->words) {
+        strcpy(c->words, from_environment);
         for (char *save, *w = strtok_r(c->words, " \t", &save); w && words < TL_COMPILER_WORDS - 1;
              w = strtok_r(NULL, " \t", &save))
             c->argument[words++] = w;
@@ -99,9 +99,9 @@ static int run(const tl_compiler *c, char **argv, char **environment, const char
     posix_spawnattr_t attributes;
     siginfo_t ended;
     sigset_t old;
-    tl_leftover leftover = {0};
+    tl_cleanup cleanup = {0};
     if (posix_spawn_file_actions_init(&files)) return -1;
-    tl_leftover_hold(&old);
+    tl_cleanup_hold(&old);
     int failed = spawn_attributes(&attributes, &old);
     if (!failed) {
         failed =
@@ -112,12 +112,12 @@ static int run(const tl_compiler *c, char **argv, char **environment, const char
         posix_spawnattr_destroy(&attributes);
     }
     posix_spawn_file_actions_destroy(&files);
-    if (!failed) tl_leftover_child(&leftover, child);
-    tl_leftover_release(&old);
+    if (!failed) tl_cleanup_child(&cleanup, child);
+    tl_cleanup_release(&old);
     if (failed) return -1;
     while (waitid(P_PID, (id_t)child, &ended, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
     }
-    tl_leftover_drop(&leftover); /* before the process number can be reused */
+    tl_cleanup_drop(&cleanup); /* before the process number can be reused */
     while (waitpid(child, status, 0) < 0)
         /* The caller ignores SIGCHLD: the output file tells whether it worked. */
         if (errno != EINTR) return 1;

@@ -5,7 +5,7 @@
  * before the call returns. */
 #define _GNU_SOURCE
 #include "context/operators.h"
-#include "store/leftover.h"
+#include "store/cleanup.h"
 #include "user.h"
 #include "compiler.h"
 #include "store/cache.h"
@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATH_ROOM = 600, LOG_MOST = 64 << 10, FLAGS_MOST = 320 };
+enum { PATH_BYTES = 600, LOG_MOST = 64 << 10, FLAGS_MOST = 320 };
 
 /* Set by the build (CMakeLists.txt): the flags that the law needs, and those of each instruction
  * set. */
@@ -34,7 +34,7 @@ static const char *const isa_flags[] = {
 /* ---- the private folder ---- */
 
 /* Does the operator use fast paths with intrinsics? Only exact operators have them. */
-static int is_express(const tl_scalar *op)
+static int is_class_x(const tl_scalar *op)
 {
     const tl_facts *f = &op->user->user->facts;
     return op->exact && (f->flag[TL_FLAG_EXTREME] || f->flag[TL_FLAG_ADDS] ||
@@ -51,7 +51,7 @@ static int is_needed(const char *name)
 static int path_of(char *to, const char *folder, const char *name)
 {
     const size_t n = strlen(folder), m = strlen(name);
-    if (n + m + 2 > PATH_ROOM) return 0;
+    if (n + m + 2 > PATH_BYTES) return 0;
     memcpy(to, folder, n);
     to[n] = '/';
     memcpy(to + n + 1, name, m + 1);
@@ -60,7 +60,7 @@ static int path_of(char *to, const char *folder, const char *name)
 
 static int write_file(const char *folder, const char *name, const void *data, size_t bytes)
 {
-    char path[PATH_ROOM];
+    char path[PATH_BYTES];
     FILE *f = path_of(path, folder, name) ? fopen(path, "wb") : NULL;
     if (!f) return 0;
     int whole = fwrite(data, 1, bytes, f) == bytes;
@@ -78,10 +78,10 @@ static tally_status no_folder(tally *ctx, const tl_user *u, const char *folder)
                    folder, strerror(errno));
 }
 
-/* Removes the folder. Async-signal-safe (leftover.h). */
+/* Removes the folder. Async-signal-safe (cleanup.h). */
 static void remove_folder(const char *folder)
 {
-    char path[PATH_ROOM];
+    char path[PATH_BYTES];
     for (const tl_source *t = tl_sources; t->name; t++)
         if (is_needed(t->name) && path_of(path, folder, t->name)) unlink(path);
     for (size_t i = 0; i < sizeof products / sizeof *products; i++)
@@ -91,17 +91,17 @@ static void remove_folder(const char *folder)
     rmdir(folder);
 }
 
-static tally_status make_folder(tally *ctx, const tl_user *u, char *folder, tl_leftover *leftover)
+static tally_status make_folder(tally *ctx, const tl_user *u, char *folder, tl_cleanup *cleanup)
 {
     const char *base = secure_getenv("TMPDIR");
     sigset_t old;
-    if (!base || *base != '/' || strlen(base) > PATH_ROOM / 2) base = "/tmp";
-    snprintf(folder, PATH_ROOM, "%s/tally-XXXXXX", base);
-    tl_leftover_hold(&old);
-    const int made = mkdtemp(folder) != NULL;
-    if (made) tl_leftover_path(leftover, remove_folder, folder);
-    tl_leftover_release(&old);
-    return made ? TALLY_OK : no_folder(ctx, u, base);
+    if (!base || *base != '/' || strlen(base) > PATH_BYTES / 2) base = "/tmp";
+    snprintf(folder, PATH_BYTES, "%s/tally-XXXXXX", base);
+    tl_cleanup_hold(&old);
+    const int created = mkdtemp(folder) != NULL;
+    if (created) tl_cleanup_path(cleanup, remove_folder, folder);
+    tl_cleanup_release(&old);
+    return created ? TALLY_OK : no_folder(ctx, u, base);
 }
 
 /* Writes the user's text. Its own names get a suffix per instance, because it is compiled twice
@@ -114,7 +114,7 @@ static int write_text(const char *folder, const tl_scalar *op)
                                              "EXTREME",    "ADDS",    "PICKS"};
     const tl_user *u = op->user->user;
     const tl_facts *f = &u->facts;
-    char path[PATH_ROOM];
+    char path[PATH_BYTES];
     int widest = 0, lane = 0;
     for (int i = 0; i < f->fields; i++) {
         int kind = f->field[i], wraps = op->acc == TALLY_I64 || op->acc == TALLY_U64;
@@ -164,14 +164,14 @@ static tally_status compile(tally *ctx, const tl_compiler *c, const tl_scalar *o
                             const char *folder)
 {
     const tl_user *u = op->user->user;
-    char path[PATH_ROOM], source[PATH_ROOM], product[PATH_ROOM], log[PATH_ROOM],
+    char path[PATH_BYTES], source[PATH_BYTES], product[PATH_BYTES], log[PATH_BYTES],
         words[FLAGS_MOST * 2], defines[3][40];
     const char *argument[TL_COMPILER_ARGUMENTS + 1];
     int count = 0, good = 1;
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
         good = good && path_of(path, folder, folders[i]) && !mkdir(path, 0700);
     for (const tl_source *t = tl_sources; t->name; t++)
-        if (!strcmp(t->name, "cpu/kernel/few_intrinsics.h") && !is_express(op))
+        if (!strcmp(t->name, "cpu/kernel/few_intrinsics.h") && !is_class_x(op))
             good = good && write_file(folder, "immintrin.h", t->text, strlen(t->text));
         else if (is_needed(t->name))
             good = good && write_file(folder, t->name, t->text, strlen(t->text));
@@ -203,14 +203,14 @@ static tally_status compile(tally *ctx, const tl_compiler *c, const tl_scalar *o
     if (code < 0)
         return tl_fail(ctx, TALLY_IO, "operator '%s': the compiler %s could not be run", u->name,
                        c->path);
-    char *said = malloc(LOG_MOST + 1);
-    FILE *f = said ? fopen(log, "rb") : NULL;
-    size_t got = f ? fread(said, 1, LOG_MOST, f) : 0;
+    char *messages = malloc(LOG_MOST + 1);
+    FILE *f = messages ? fopen(log, "rb") : NULL;
+    size_t got = f ? fread(messages, 1, LOG_MOST, f) : 0;
     if (f) fclose(f);
-    if (said) said[got] = 0;
-    tally_status status =
-        said ? tl_user_error(ctx, u, said) : tl_no_memory(ctx, LOG_MOST, "a compiler's log");
-    free(said);
+    if (messages) messages[got] = 0;
+    tally_status status = messages ? tl_user_error(ctx, u, messages)
+                                   : tl_no_memory(ctx, LOG_MOST, "a compiler's log");
+    free(messages);
     return status;
 }
 
@@ -219,7 +219,7 @@ static void unload(void *library) { dlclose(library); }
 /* Loads folder/user.so. Its facts must be those that were read from the text. */
 static tally_status load(tally *ctx, tl_user_instance *i, const char *folder)
 {
-    char path[PATH_ROOM];
+    char path[PATH_BYTES];
     tl_scalar *op = &i->op;
     path_of(path, folder, "user.so");
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -279,7 +279,7 @@ static char *key_of(const tl_compiler *c, const tl_scalar *op, const char *isa)
 static tally_status build(tally *ctx, const tl_compiler *c, tl_user_instance *i, const char *isa,
                           const char *key, const char *folder)
 {
-    char path[PATH_ROOM];
+    char path[PATH_BYTES];
     size_t bytes = 0;
     tally_status status;
     void *library = tl_cache_load(key, strlen(key), &bytes);
@@ -306,8 +306,8 @@ static tally_status build(tally *ctx, const tl_compiler *c, tl_user_instance *i,
 tally_status tl_user_compile(tally *ctx, const tl_scalar *op, int isa)
 {
     tl_compiler c;
-    char folder[PATH_ROOM];
-    tl_leftover leftover = {0};
+    char folder[PATH_BYTES];
+    tl_cleanup cleanup = {0};
     if (op->user->kernel) return TALLY_OK;
     if (!tl_compiler_find(&c))
         return tl_fail(
@@ -320,11 +320,11 @@ tally_status tl_user_compile(tally *ctx, const tl_scalar *op, int isa)
                 : " (streams, fragments and reversed scans of segments run there on every device)");
     char *key = key_of(&c, op, isa_flags[isa]);
     if (!key) return tl_no_memory(ctx, TL_USER_TEXT, "an operator's text");
-    tally_status status = make_folder(ctx, op->user->user, folder, &leftover);
+    tally_status status = make_folder(ctx, op->user->user, folder, &cleanup);
     if (!status) {
         status = build(ctx, &c, op->user, isa_flags[isa], key, folder);
         remove_folder(folder);
-        tl_leftover_drop(&leftover);
+        tl_cleanup_drop(&cleanup);
     }
     free(key);
     return status;

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-int64_t tl_along_step(const tl_plan *plan, int64_t budget, int64_t width)
+int64_t tl_sequences_step(const tl_plan *plan, int64_t budget, int64_t width)
 {
     int64_t bytes = plan->op->elem_bytes > plan->op->result_bytes ? plan->op->elem_bytes
                                                                   : plan->op->result_bytes;
@@ -26,20 +26,20 @@ int64_t tl_along_step(const tl_plan *plan, int64_t budget, int64_t width)
 /* ---- reduce and scan ---- */
 
 /* The most nodes of a piece: one if it is full, else one for each set bit of its length. */
-static int nodes_most(const tl_along *a) { return tl_top_level(a->step) + 1; }
+static int nodes_most(const tl_sequences *a) { return tl_top_level(a->step) + 1; }
 
-static char *nodes_of(const tl_along *a, int slot)
+static char *nodes_of(const tl_sequences *a, int slot)
 {
-    return (char *)(uintptr_t)a->pipe.d->small.address + (size_t)slot * a->nodes_room;
+    return (char *)(uintptr_t)a->pipe.d->small.address + (size_t)slot * a->nodes_bytes;
 }
 
-static char *before_of(const tl_along *a, int slot)
+static char *before_of(const tl_sequences *a, int slot)
 {
     return nodes_of(a, TL_RING) + (size_t)(slot * a->width * a->plan->op->state_bytes);
 }
 
-tally_status tl_along_nodes(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in,
-                            int64_t at, tl_nodes *nodes)
+tally_status tl_sequences_nodes(tl_gpu_device *d, tally *ctx, const tl_plan *plan,
+                                const tally_view *in, int64_t at, tl_nodes *nodes)
 {
     const int64_t each = in->rows * plan->op->state_bytes, end = at + in->n;
     tally_status status = TALLY_OK;
@@ -60,12 +60,12 @@ tally_status tl_along_nodes(tl_gpu_device *d, tally *ctx, const tl_plan *plan, c
 }
 
 /* Issues the work that brings the nodes of a piece to the host. */
-static tally_status request_nodes(tl_along *a, const tally_view *in, int64_t at, int slot)
+static tally_status request_nodes(tl_sequences *a, const tally_view *in, int64_t at, int slot)
 {
     tl_gpu_device *d = a->pipe.d;
     const tl_gpu_calls *c = d->gpu->calls;
     tl_nodes *const nodes = &a->nodes[slot];
-    tally_status status = tl_along_nodes(d, a->pipe.ctx, a->plan, in, a->base + at, nodes);
+    tally_status status = tl_sequences_nodes(d, a->pipe.ctx, a->plan, in, a->base + at, nodes);
     if (!status)
         status = c->copy_out(
             d->gpu, a->pipe.ctx,
@@ -81,13 +81,13 @@ static tally_status request_nodes(tl_along *a, const tally_view *in, int64_t at,
 /* True if S at the end of a piece combines nodes of the pieces before it, which happens after an
  * even number of pieces. The kernels of the piece cannot know these nodes; this affects only the
  * last result of an inclusive scan. */
-static int carries(const tl_along *a, int64_t end)
+static int carries(const tl_sequences *a, int64_t end)
 {
     return a->scan && !a->exclusive && end % a->step == 0 && end / a->step % 2 == 0;
 }
 
 /* Computes that last result and keeps it for put_ends. */
-static void keep_end(tl_along *a, int64_t end)
+static void keep_end(tl_sequences *a, int64_t end)
 {
     const tl_scalar *op = a->plan->op;
     char *to = a->ends + a->end_count++ * a->width * op->result_bytes;
@@ -99,7 +99,7 @@ static void keep_end(tl_along *a, int64_t end)
 }
 
 /* Writes these results to their places, after all other work. */
-static tally_status put_ends(tl_along *a, const tally_view *out)
+static tally_status put_ends(tl_sequences *a, const tally_view *out)
 {
     const tl_gpu_calls *c = a->pipe.d->gpu->calls;
     const int64_t bytes = a->plan->op->result_bytes, pair = 2 * a->step,
@@ -123,7 +123,7 @@ static tally_status put_ends(tl_along *a, const tally_view *out)
 }
 
 /* Waits for the nodes of a slot and pushes them to the counters. */
-static tally_status push_nodes(tl_along *a, int slot)
+static tally_status push_nodes(tl_sequences *a, int slot)
 {
     const tl_scalar *op = a->plan->op;
     const int count = a->nodes[slot].count;
@@ -145,7 +145,7 @@ static tally_status push_nodes(tl_along *a, int slot)
 }
 
 /* Returns the states before a piece, or NULL if there is nothing before it. */
-static const void *states_before(tl_along *a, int slot)
+static const void *states_before(tl_sequences *a, int slot)
 {
     const tl_scalar *op = a->plan->op;
     char *to = before_of(a, slot);
@@ -159,10 +159,10 @@ static const void *states_before(tl_along *a, int slot)
 
 static int next_fold(tl_pipe *p, tl_part *part)
 {
-    tl_along *a = (tl_along *)p;
+    tl_sequences *a = (tl_sequences *)p;
     int64_t end = a->n - a->at < a->step ? a->n : a->at + a->step;
     if (a->at >= a->n) return 0;
-    part->in = part->out = part->made = (tl_rect){0, a->width, a->at, end};
+    part->in = part->out = part->produced = (tl_rect){0, a->width, a->at, end};
     a->at = end;
     return 1;
 }
@@ -172,7 +172,7 @@ static int next_fold(tl_pipe *p, tl_part *part)
 static tally_status work_fold(tl_pipe *p, const tl_part *part, const tally_view *in,
                               const tally_view *out, int slot)
 {
-    tl_along *a = (tl_along *)p;
+    tl_sequences *a = (tl_sequences *)p;
     const tally_scan_options o = {.exclusive = a->exclusive};
     tally_status status = TALLY_OK;
     int last = part->in.i1 == a->n;
@@ -187,8 +187,8 @@ static tally_status work_fold(tl_pipe *p, const tl_part *part, const tally_view 
     return tl_gpu_whole(p->d, p->ctx, &call, &piece);
 }
 
-tally_status tl_along_fold(tl_along *a, tl_gpu_device *d, tally *ctx, const tally_view *in,
-                           const tally_view *out)
+tally_status tl_sequences_fold(tl_sequences *a, tl_gpu_device *d, tally *ctx, const tally_view *in,
+                               const tally_view *out)
 {
     const tl_scalar *op = a->plan->op;
     const size_t each = (size_t)a->width * op->state_bytes;
@@ -199,9 +199,9 @@ tally_status tl_along_fold(tl_along *a, tl_gpu_device *d, tally *ctx, const tall
     p->work = work_fold;
     a->at = 0;
     a->n = in->n;
-    a->step = tl_along_step(a->plan, a->budget, a->width);
+    a->step = tl_sequences_step(a->plan, a->budget, a->width);
     assert((a->step & (a->step - 1)) == 0 && a->base % a->step == 0 && in->rows == a->width);
-    a->nodes_room = (size_t)nodes_most(a) * each;
+    a->nodes_bytes = (size_t)nodes_most(a) * each;
     tl_side_open(d, &p->in, in, op->elem_bytes);
     tl_side_open(d, &p->out, out, op->result_bytes);
     p->in.across = p->out.across = a->width > 1;
@@ -210,11 +210,11 @@ tally_status tl_along_fold(tl_along *a, tl_gpu_device *d, tally *ctx, const tall
     p->out.straight = p->out.straight && a->width == 1 && a->scan;
     if (!a->scan) p->out.here = 1; /* results are computed from the counters */
     const size_t ends = (size_t)(a->n / a->step / 2 + 1) * (size_t)(a->width * op->result_bytes);
-    tally_status status = tl_stage_room(d, ctx, &d->small, TL_RING * (a->nodes_room + each));
+    tally_status status = tl_stage_reserve(d, ctx, &d->small, TL_RING * (a->nodes_bytes + each));
     if (!status && a->scan && !(a->ends = malloc(ends)))
         status = tl_no_memory(ctx, ends, "the ends of pieces");
     for (int i = 0; !status && i < TL_RING; i++)
-        status = tl_gpu_take(d, ctx, a->nodes_room, &a->nodes[i].states);
+        status = tl_gpu_take(d, ctx, a->nodes_bytes, &a->nodes[i].states);
     if (!status) status = tl_pipe_run(p);
     if (!status && a->pieces) status = push_nodes(a, (int)((a->pieces - 1) % TL_RING));
     if (!status && a->scan) status = put_ends(a, out);
@@ -227,7 +227,7 @@ tally_status tl_along_fold(tl_along *a, tl_gpu_device *d, tally *ctx, const tall
 
 static int next_window(tl_pipe *p, tl_part *part)
 {
-    tl_along *a = (tl_along *)p;
+    tl_sequences *a = (tl_sequences *)p;
     const tally_window_options *o = a->window;
     int64_t from = a->at, to = a->end - from < a->step ? a->end : from + a->step;
     int edges = o->edges != TALLY_EDGES_VALID, left = edges && a->at_start && from < o->before;
@@ -237,7 +237,7 @@ static int next_window(tl_pipe *p, tl_part *part)
     if (high > a->n) high = a->n;
     part->in = (tl_rect){0, a->width, low, high};
     part->out = (tl_rect){0, a->width, from - a->first, to - a->first};
-    part->made =
+    part->produced =
         left || right ? (tl_rect){0, a->width, low - a->first, high - a->first} : part->out;
     a->at = to;
     return 1;
@@ -246,18 +246,18 @@ static int next_window(tl_pipe *p, tl_part *part)
 static tally_status work_window(tl_pipe *p, const tl_part *part, const tally_view *in,
                                 const tally_view *out, int slot)
 {
-    tl_along *a = (tl_along *)p;
+    tl_sequences *a = (tl_sequences *)p;
     tally_window_options o = *a->window;
     (void)slot;
-    if (part->made.i1 - part->made.i0 != in->n) o.edges = TALLY_EDGES_VALID;
+    if (part->produced.i1 - part->produced.i0 != in->n) o.edges = TALLY_EDGES_VALID;
     if (o.before + o.after == 0) o.edges = TALLY_EDGES_VALID; /* the same windows */
     const tl_call call = {
         .verb = TL_WINDOW, .plan = a->plan, .count = a->count, .in = in, .out = out, .window = &o};
     return tl_gpu_whole(p->d, p->ctx, &call, &(tl_piece){.end = TL_PIPE_WAITS});
 }
 
-tally_status tl_along_window(tl_along *a, tl_gpu_device *d, tally *ctx, const tally_view *in,
-                             const tally_view *out, int64_t *made)
+tally_status tl_sequences_window(tl_sequences *a, tl_gpu_device *d, tally *ctx,
+                                 const tally_view *in, const tally_view *out, int64_t *produced)
 {
     const tally_window_options *o = a->window;
     const tl_scalar *op = a->plan->op;
@@ -270,18 +270,18 @@ tally_status tl_along_window(tl_along *a, tl_gpu_device *d, tally *ctx, const ta
     a->n = in->n;
     a->at = a->first = edges && a->at_start ? 0 : o->before;
     a->end = edges && a->at_end ? a->n : a->n - o->after;
-    *made = a->end > a->first ? a->end - a->first : 0;
+    *produced = a->end > a->first ? a->end - a->first : 0;
     assert(o->before >= 0 && o->after >= 0 && !in->offsets);
-    if (!*made) return TALLY_OK;
+    if (!*produced) return TALLY_OK;
     /* A piece has at least as many results as the overlap has elements; otherwise most copies and
      * kernels would be wasted. */
     const int64_t overlap = o->before + o->after < a->n ? o->before + o->after : a->n;
-    a->step = tl_along_step(a->plan, a->budget, a->width);
+    a->step = tl_sequences_step(a->plan, a->budget, a->width);
     if (a->step < overlap && !a->shrunk) a->step = overlap;
-    if (a->step > *made) a->step = *made;
+    if (a->step > *produced) a->step = *produced;
     tl_side_open(d, &p->in, in, op->elem_bytes);
     tl_side_open(d, &p->out, out, op->result_bytes);
-    if (p->out.here && edges && a->step < *made)
+    if (p->out.here && edges && a->step < *produced)
         return tl_fail(ctx, TALLY_UNSUPPORTED,
                        "out->data is memory of the device and the input does not fit beside it: "
                        "use edges valid, or "

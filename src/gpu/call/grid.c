@@ -26,10 +26,10 @@ typedef struct {
     tl_plan plan;
     int64_t width, pitch, count; /* cells; row length; steps that were pushed */
     int levels;                  /* levels that `nodes` has memory for */
-    tl_lasting kept, nodes;
+    tl_persistent kept, nodes;
     /* Memory for `at_once` packed states, so that all states can go to the host when no memory is
      * left. */
-    tl_lasting packed;
+    tl_persistent packed;
     int64_t at_once;
     int lost; /* the device failed after a push was launched: the contents are not known */
 } grid;
@@ -338,9 +338,9 @@ static void close_grid(tl_grid *base)
     grid *const g = (grid *)base;
     const tl_gpu_calls *const c = g->d->gpu->calls;
     const int entered = !c->enter(g->d->gpu, NULL);
-    tl_gpu_end_lasting(g->d, &g->kept);
-    tl_gpu_end_lasting(g->d, &g->nodes);
-    tl_gpu_end_lasting(g->d, &g->packed);
+    tl_gpu_end_persistent(g->d, &g->kept);
+    tl_gpu_end_persistent(g->d, &g->nodes);
+    tl_gpu_end_persistent(g->d, &g->packed);
     if (entered) c->leave(g->d->gpu);
     free(g);
 }
@@ -372,9 +372,9 @@ tally_status tl_gpu_grid(tl_device *base, tally *ctx, const tl_plan *plan, int64
         free(g);
         return status;
     }
-    tl_gpu_begin_lasting(d, &g->kept);
-    tl_gpu_begin_lasting(d, &g->nodes);
-    tl_gpu_begin_lasting(d, &g->packed);
+    tl_gpu_begin_persistent(d, &g->kept);
+    tl_gpu_begin_persistent(d, &g->nodes);
+    tl_gpu_begin_persistent(d, &g->packed);
     status = tl_gpu_take(d, ctx, (size_t)(GRID_BLOCK - 1) * (size_t)g->pitch * op->elem_bytes,
                          &g->kept.memory);
     if (!status)

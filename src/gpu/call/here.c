@@ -35,11 +35,11 @@ static ends ends_of(int64_t at, int64_t n)
 }
 
 /* Provides `bytes` bytes of page-locked memory that no work of the device uses. */
-static tally_status locked_memory(tl_gpu_device *d, tally *ctx, size_t bytes, char **room)
+static tally_status locked_memory(tl_gpu_device *d, tally *ctx, size_t bytes, char **staged)
 {
     tally_status status = d->stream ? d->gpu->calls->wait(d->gpu, ctx) : TALLY_OK;
-    if (!status) status = tl_stage_room(d, ctx, &d->small, bytes);
-    *room = status ? NULL : (char *)(uintptr_t)d->small.address;
+    if (!status) status = tl_stage_reserve(d, ctx, &d->small, bytes);
+    *staged = status ? NULL : (char *)(uintptr_t)d->small.address;
     return status;
 }
 
@@ -86,7 +86,7 @@ tally_status tl_here_fold(tl_gpu_device *d, tally *ctx, const tl_push *p)
         const tally_view in = tally_flat((const char *)p->x + e.head * elem, op->dtype, inner);
         status = tl_gpu_take(d, ctx, states, &nodes.states);
         if (!status)
-            status = tl_along_nodes(d, ctx, p->plan, &in, p->counter->end + e.head, &nodes);
+            status = tl_sequences_nodes(d, ctx, p->plan, &in, p->counter->end + e.head, &nodes);
         if (!status)
             status = d->gpu->calls->copy_out(
                 d->gpu, ctx,
@@ -132,12 +132,12 @@ static tally_status scan_head(tl_gpu_device *d, tally *ctx, const tl_push *p, in
 }
 
 /* A piece of a scan: n elements. next: the first node that belongs to it, of the nodes of the whole
- * push. room: page-locked memory for a state and a result. */
+ * push. staged: page-locked memory for a state and a result. */
 typedef struct {
     const tl_counter *nodes;
     int next;
     const char *x;
-    char *out, *room;
+    char *out, *staged;
     int64_t n;
 } scan_part;
 
@@ -150,12 +150,12 @@ static tally_status scan_piece(tl_gpu_device *d, tally *ctx, tl_scan *s, scan_pa
     const tally_view in = tally_flat(part->x, op->dtype, n), to = tally_flat(part->out, op->out, n);
     const tl_call call = {.verb = TL_SCAN, .plan = s->plan, .in = &in, .out = &to, .scan = &o};
     tl_piece piece = {.end = TL_PIPE_WAITS, .origin = at};
-    char *const last = part->room + sizeof(tl_state);
+    char *const last = part->staged + sizeof(tl_state);
     tl_state v;
     tl_memory memory;
     size_t offset;
     if (tl_counter_fold(&s->done, op, init, &v))
-        piece.before = memcpy(part->room, &v, op->state_bytes);
+        piece.before = memcpy(part->staged, &v, op->state_bytes);
     tally_status status = tl_gpu_whole(d, ctx, &call, &piece);
     while (!status && s->done.end < end) {
         tl_counter_push(&s->done, op, part->nodes->level[part->next],
@@ -181,12 +181,12 @@ static tally_status scan_pieces(tl_gpu_device *d, tally *ctx, const tl_push *p, 
     const tl_scalar *op = s->plan->op;
     const int64_t end = start + p->n;
     scan_part part = {.nodes = nodes};
-    char *room;
+    char *staged;
     for (int64_t at = start; at < s->done.end;) at += (int64_t)1 << nodes->level[part.next++];
-    tally_status status = locked_memory(d, ctx, (size_t)TL_MAX_LEVELS * STEP, &room);
-    for (part.room = room; !status && s->done.end < end; part.room += STEP) {
+    tally_status status = locked_memory(d, ctx, (size_t)TL_MAX_LEVELS * STEP, &staged);
+    for (part.staged = staged; !status && s->done.end < end; part.staged += STEP) {
         const int64_t at = s->done.end, left = end - at, most = at ? at - tl_parent(at) : left;
-        assert(part.room < room + (size_t)TL_MAX_LEVELS * STEP);
+        assert(part.staged < staged + (size_t)TL_MAX_LEVELS * STEP);
         part.n = left < most ? left : most;
         part.x = (const char *)p->x + (at - start) * op->elem_bytes;
         part.out = (char *)p->out + (at - start) * op->result_bytes;
@@ -199,8 +199,8 @@ tally_status tl_here_scan(tl_gpu_device *d, tally *ctx, const tl_push *p)
 {
     tl_scan *const s = p->scan;
     const int64_t start = s->done.end, head = ends_of(start, p->n).head;
-    tl_counter *folded = s->ahead ? NULL : malloc(sizeof *folded);
-    const tl_counter *const nodes = s->ahead ? s->ahead : folded;
+    tl_counter *folded = s->nodes_known ? NULL : malloc(sizeof *folded);
+    const tl_counter *const nodes = s->nodes_known ? s->nodes_known : folded;
     tally_status status =
         nodes ? TALLY_OK : tl_no_memory(ctx, sizeof *folded, "the nodes of a slab");
     if (!status && folded) {

@@ -72,7 +72,7 @@ int64_t tl_pieces_budget(tl_gpu_device *d)
 {
     size_t all = 0, once = 0, pooled = 0;
     for (int i = 0; i < TL_GPU_POOL; i++) pooled += d->pool[i].bytes;
-    d->gpu->calls->room(d->gpu, &all, &once);
+    d->gpu->calls->free_memory(d->gpu, &all, &once);
     all += pooled;
     if (d->limit && d->limit - (d->held - pooled) < all) all = d->limit - (d->held - pooled);
     int64_t budget = (int64_t)(all / BUFFER_SHARE);
@@ -144,7 +144,7 @@ static int next_rows(tl_pipe *p, tl_part *part)
     int64_t end = group_end(c, c->row);
     assert(end > c->row && end <= c->stop);
     part->in = (tl_rect){c->row, end, 0, c->of->in->n};
-    part->out = part->made = (tl_rect){c->row, end, 0, c->of->out->n};
+    part->out = part->produced = (tl_rect){c->row, end, 0, c->of->out->n};
     c->row = end;
     return 1;
 }
@@ -220,19 +220,19 @@ static tally_status put_results(call *c, const tl_counter *counters, int64_t wid
 }
 
 /* Does `width` neighbouring sequences from row r on, which are too long for the device. */
-static tally_status run_along(call *c, int64_t r, int64_t width)
+static tally_status run_sequences(call *c, int64_t r, int64_t width)
 {
     const tl_scalar *op = c->of->plan->op;
-    tl_along a = {.plan = c->of->plan,
-                  .count = c->of->count,
-                  .budget = c->budget,
-                  .width = width,
-                  .shrunk = c->shrunk,
-                  .window = c->of->window,
-                  .at_start = TL_AT_END,
-                  .at_end = TL_AT_END,
-                  .scan = c->of->verb == TL_SCAN};
-    int64_t made;
+    tl_sequences a = {.plan = c->of->plan,
+                      .count = c->of->count,
+                      .budget = c->budget,
+                      .width = width,
+                      .shrunk = c->shrunk,
+                      .window = c->of->window,
+                      .at_start = TL_AT_END,
+                      .at_end = TL_AT_END,
+                      .scan = c->of->verb == TL_SCAN};
+    int64_t produced;
     tl_state init;
     tally_view in = *c->of->in, out = *c->of->out;
     in.data = tl_view_row(c->of->in, r, op->elem_bytes, &in.n);
@@ -241,7 +241,7 @@ static tally_status run_along(call *c, int64_t r, int64_t width)
     in.rows = out.rows = width;
     tally_status status = TALLY_OK;
     if (c->of->verb == TL_WINDOW) {
-        status = tl_along_window(&a, c->d, c->ctx, &in, &out, &made);
+        status = tl_sequences_window(&a, c->d, c->ctx, &in, &out, &produced);
     } else {
         size_t bytes = (size_t)width * sizeof *a.counters;
         a.counters = malloc(bytes);
@@ -252,7 +252,7 @@ static tally_status run_along(call *c, int64_t r, int64_t width)
             a.init = &init;
         }
         a.exclusive = c->of->scan && c->of->scan->exclusive;
-        if (!status) status = tl_along_fold(&a, c->d, c->ctx, &in, &out);
+        if (!status) status = tl_sequences_fold(&a, c->d, c->ctx, &in, &out);
         if (!status && c->of->verb == TL_REDUCE) status = put_results(c, a.counters, width, r);
         free(a.counters);
     }
@@ -297,7 +297,7 @@ static tally_status run_call(call *c)
             status = run_rows(c, end);
         } else {
             if (across) end = from + strip_width(c, rows - from);
-            status = run_along(c, from, end - from);
+            status = run_sequences(c, from, end - from);
         }
         c->row = end;
         if (status && tl_pieces_again(status, &c->pipe, &c->budget)) {

@@ -49,10 +49,10 @@ typedef struct tl_rect {
     int64_t r0, r1, i0, i1;
 } tl_rect;
 
-/* One piece. out: the results that are kept; made: the results that the kernels compute, which are
- * more for windows at an edge. */
+/* One piece. out: the results that are kept; produced: the results that the kernels compute, which
+ * are more for windows at an edge. */
 typedef struct tl_part {
-    tl_rect in, out, made;
+    tl_rect in, out, produced;
 } tl_part;
 
 /* The input or the output of a pipeline. */
@@ -91,7 +91,7 @@ void tl_side_open(tl_gpu_device *d, tl_side *s, const tally_view *v, int64_t byt
 tally_status tl_pipe_run(tl_pipe *p);
 
 /* Ensures that *m is page-locked memory of at least `bytes` bytes; the contents are lost. */
-tally_status tl_stage_room(tl_gpu_device *d, tally *ctx, tl_memory *m, size_t bytes);
+tally_status tl_stage_reserve(tl_gpu_device *d, tally *ctx, tl_memory *m, size_t bytes);
 
 /* ---- carry.c: copies by the threads ---- */
 
@@ -125,7 +125,7 @@ typedef struct tl_nodes {
 
 /* Pieces along sequences that are too long for the device. in: sequences without offsets; several
  * ones are neighbours. budget: bytes of a piece on the device. */
-typedef struct tl_along {
+typedef struct tl_sequences {
     tl_pipe pipe;
     const tl_plan *plan, *count;
     int64_t budget, width; /* width: number of sequences */
@@ -137,7 +137,7 @@ typedef struct tl_along {
     int64_t base;              /* index of element 0 in the whole sequence, a multiple of step */
     const tl_state *init;      /* NULL, or the initial state */
     tl_counter *counters;      /* one for each sequence */
-    size_t nodes_room;         /* bytes for the nodes of a slot in d->small */
+    size_t nodes_bytes;        /* bytes for the nodes of a slot in d->small */
     int64_t pieces;            /* pieces issued so far */
     tl_nodes nodes[TL_RING];   /* nodes of a slot that are not pushed to the counters yet */
     int64_t end_of[TL_RING];   /* where the piece of a slot ends */
@@ -148,23 +148,23 @@ typedef struct tl_along {
     int at_start, at_end;
     int shrunk;    /* memory is scarce: a piece may be shorter than the overlap */
     int64_t first; /* centre of result 0 */
-} tl_along;
+} tl_sequences;
 
 /* Elements of a piece of each sequence: the largest power of two that fits the budget, at least
  * 1. */
-int64_t tl_along_step(const tl_plan *plan, int64_t budget, int64_t width);
+int64_t tl_sequences_step(const tl_plan *plan, int64_t budget, int64_t width);
 
 /* Issues the kernels that compute the nodes of in's elements, the first of which has index `at`. */
-tally_status tl_along_nodes(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in,
-                            int64_t at, tl_nodes *nodes);
+tally_status tl_sequences_nodes(tl_gpu_device *d, tally *ctx, const tl_plan *plan,
+                                const tally_view *in, int64_t at, tl_nodes *nodes);
 
 /* Pushes the nodes of in's elements to a->counters; with a->scan it also writes the scan to out. */
-tally_status tl_along_fold(tl_along *a, tl_gpu_device *d, tally *ctx, const tally_view *in,
-                           const tally_view *out);
+tally_status tl_sequences_fold(tl_sequences *a, tl_gpu_device *d, tally *ctx, const tally_view *in,
+                               const tally_view *out);
 
-/* Computes the windows of in's sequences. *made: results of each sequence. */
-tally_status tl_along_window(tl_along *a, tl_gpu_device *d, tally *ctx, const tally_view *in,
-                             const tally_view *out, int64_t *made);
+/* Computes the windows of in's sequences. *produced: results of each sequence. */
+tally_status tl_sequences_window(tl_sequences *a, tl_gpu_device *d, tally *ctx,
+                                 const tally_view *in, const tally_view *out, int64_t *produced);
 
 /* ---- here.c; between enter and leave ---- */
 

@@ -40,7 +40,8 @@ static tally_status push_host(tl_gpu_device *d, tally *ctx, const tl_push *p, tl
     int64_t budget = worth(d, p) ? tl_pieces_budget(d) : 0;
     if (budget) {
         /* memory is scarce: a halved step still divides this one */
-        const int64_t step = tl_along_step(p->plan, budget, 1), before = -done->end & (step - 1);
+        const int64_t step = tl_sequences_step(p->plan, budget, 1),
+                      before = -done->end & (step - 1);
         if (before < p->n) head.n = before;
     }
     tally_status status = head.n ? push_on_processors(d, ctx, &head) : TALLY_OK;
@@ -51,16 +52,16 @@ static tally_status push_host(tl_gpu_device *d, tally *ctx, const tl_push *p, tl
                      to = tally_flat(s ? rest.out : NULL, op->out, s ? rest.n : 0);
     for (;;) {
         *done = aligned;
-        tl_along a = {.plan = p->plan,
-                      .budget = budget,
-                      .width = 1,
-                      .counters = done,
-                      .base = aligned.end,
-                      .keep = 1,
-                      .scan = s != NULL,
-                      .exclusive = s && s->exclusive,
-                      .init = s && s->seeded ? &s->init : NULL};
-        status = tl_along_fold(&a, d, ctx, &in, &to);
+        tl_sequences a = {.plan = p->plan,
+                          .budget = budget,
+                          .width = 1,
+                          .counters = done,
+                          .base = aligned.end,
+                          .keep = 1,
+                          .scan = s != NULL,
+                          .exclusive = s && s->exclusive,
+                          .init = s && s->seeded ? &s->init : NULL};
+        status = tl_sequences_fold(&a, d, ctx, &in, &to);
         if (!status || !tl_pieces_again(status, &a.pipe, &budget)) return status;
     }
 }
@@ -73,15 +74,15 @@ static tally_status push_windows(tl_gpu_device *d, tally *ctx, tl_push *p)
     if (!worth(d, p)) return push_on_processors(d, ctx, p);
     int64_t budget = tl_pieces_budget(d);
     for (int shrunk = 0;; shrunk = 1) {
-        tl_along a = {.plan = p->plan,
-                      .count = p->count,
-                      .budget = budget,
-                      .width = 1,
-                      .window = p->window,
-                      .shrunk = shrunk,
-                      .at_start = p->at_start,
-                      .at_end = p->at_end};
-        const tally_status status = tl_along_window(&a, d, ctx, &in, &to, &p->produced);
+        tl_sequences a = {.plan = p->plan,
+                          .count = p->count,
+                          .budget = budget,
+                          .width = 1,
+                          .window = p->window,
+                          .shrunk = shrunk,
+                          .at_start = p->at_start,
+                          .at_end = p->at_end};
+        const tally_status status = tl_sequences_window(&a, d, ctx, &in, &to, &p->produced);
         if (!status || !tl_pieces_again(status, &a.pipe, &budget)) return status;
     }
 }

@@ -11,7 +11,7 @@
 
 /* The output of `measure`. */
 typedef union {
-    uint32_t count[MEASURED_WORDS];      /* at LONGS, BAD, DIFFERENT, BEYOND, and from NODES on */
+    uint32_t count[MEASURED_WORDS]; /* at LONG_COUNT, BAD, DIFFERENT, BEYOND, and from NODES on */
     int64_t offset[MEASURED_LONG_WORDS]; /* at FIRST_OFFSET, LAST_OFFSET */
 } measured;
 enum { SLOT_BYTES = MEASURED_SLOT * sizeof(uint32_t) };
@@ -24,7 +24,7 @@ typedef struct {
     measured m;
     tl_memory data, offsets, ids;
     size_t data_at;
-    tl_ahead ahead;
+    tl_speculation speculative;
     enum {
         NO_KERNEL,
         SHORT_KERNEL,
@@ -42,8 +42,8 @@ static tally_status make_slots(tl_gpu_device *d, tally *ctx)
     static const char zeros[MEASURED_SLOTS * SLOT_BYTES];
     const tl_gpu_calls *c = d->gpu->calls;
     tally_status status = TALLY_OK;
-    if (c->sees_locked && !d->measured.said.bytes)
-        status = c->lock(d->gpu, ctx, SLOT_BYTES, &d->measured.said);
+    if (c->sees_locked && !d->measured.reported.bytes)
+        status = c->lock(d->gpu, ctx, SLOT_BYTES, &d->measured.reported);
     if (status || d->measured.slots.bytes) return status;
     status = tl_gpu_take(d, ctx, sizeof zeros, &d->measured.slots);
     return status ? status : c->write(d->gpu, ctx, &d->measured.slots, 0, zeros, sizeof zeros);
@@ -67,7 +67,7 @@ static tally_status begin_measure(tl_gpu_device *d, tally *ctx, const tl_plan *p
                    .offsets = tl_memory_of(&s->offsets), .rows = tl_i64(rows),
                    .least = tl_i64(least), .ids = tl_memory_of(&s->ids),
                    .measured = tl_memory_of(&d->measured.slots), .slot = tl_i64(d->measured.slot),
-                   .said = tl_memory_of(c->sees_locked ? &d->measured.said : NULL));
+                   .reported = tl_memory_of(c->sees_locked ? &d->measured.reported : NULL));
     return status || !c->sees_locked ? status : c->mark(d->gpu, ctx, TL_RUN, TL_MEASURED);
 }
 
@@ -80,7 +80,8 @@ static tally_status end_measure(tl_gpu_device *d, tally *ctx, segments *s, tally
     memset(&s->m, 0, sizeof s->m);
     if (!status && c->sees_locked) {
         status = c->reached(d->gpu, ctx, TL_MEASURED);
-        if (!status) memcpy(&s->m, (const void *)(uintptr_t)d->measured.said.address, sizeof s->m);
+        if (!status)
+            memcpy(&s->m, (const void *)(uintptr_t)d->measured.reported.address, sizeof s->m);
     } else if (!status) {
         tl_clock_begin(d, ctx, TL_RUN);
         status = c->read(d->gpu, ctx, &s->m, &d->measured.slots, at, sizeof s->m);
@@ -132,11 +133,11 @@ static tally_status launch_speculatively(tl_gpu_device *d, tally *ctx, const tl_
     tl_results r = {.piece = &tl_no_piece, .row_stride = 1, .stride = 1};
     if (!may_speculate(d, c, &r.y, &out_at)) return TALLY_OK;
     r.byte = (int64_t)out_at;
-    s->ahead =
-        (tl_ahead){.measured = d->measured.slots,
-                   .slot = d->measured.slot,
-                   .most = offsets_most(c),
-                   .may_walk = tl_middle_pays(d, op, in->rows, in->rows * MIDDLE_MEAN, scan)};
+    s->speculative =
+        (tl_speculation){.measured = d->measured.slots,
+                         .slot = d->measured.slot,
+                         .most = offsets_most(c),
+                         .by_warp = tl_middle_pays(d, op, in->rows, in->rows * MIDDLE_MEAN, scan)};
     const tl_batch b = {.plan = c->plan,
                         .x = s->data,
                         .piece = &tl_no_piece,
@@ -145,26 +146,27 @@ static tally_status launch_speculatively(tl_gpu_device *d, tally *ctx, const tl_
                         .rows = in->rows,
                         .listed = 1,
                         .offsets = s->offsets,
-                        .ahead = &s->ahead};
+                        .speculative = &s->speculative};
     const tl_before from = {SEED_NONE, &s->data, c->scan && c->scan->exclusive};
     tl_built program = {0};
     const tl_launch l = {d, ctx, &program};
     tally_status status = tl_gpu_program(d, ctx, op, scan ? "scan" : "reduce", &program);
     if (status) return status;
-    s->speculative_kernel = s->ahead.may_walk && d->measured.walked ? WARP_KERNEL : SHORT_KERNEL;
+    s->speculative_kernel =
+        s->speculative.by_warp && d->measured.walked ? WARP_KERNEL : SHORT_KERNEL;
     if (s->speculative_kernel == WARP_KERNEL)
         return scan ? tl_middle_scan(&l, &b, &r, &from) : tl_middle_reduce(&l, &b, &r);
     return scan ? tl_forest_scan(&l, &b, &r, &from) : tl_forest_reduce(&l, &b, &r);
 }
 
-/* True if the speculative kernel has done its work. This is the condition of jobs_ahead
+/* True if the speculative kernel has done its work. This is the condition of speculative_jobs
  * (gpu/kernel/short/ahead.cl). */
 static int has_succeeded(const segments *s)
 {
-    const int walks = s->ahead.may_walk && s->m.count[LONGS] &&
+    const int walks = s->speculative.by_warp && s->m.count[LONG_COUNT] &&
                       s->ends[1] - s->ends[0] >= s->in->rows * MIDDLE_MEAN;
     return s->speculative_kernel && !s->m.count[BAD] && s->m.count[DIFFERENT] &&
-           s->ends[1] <= s->ahead.most && walks == (s->speculative_kernel == WARP_KERNEL);
+           s->ends[1] <= s->speculative.most && walks == (s->speculative_kernel == WARP_KERNEL);
 }
 
 /* ---- the batch ---- */
@@ -177,12 +179,12 @@ static tally_status compute_firsts(tl_gpu_device *d, tally *ctx, tl_batch *b)
     const tl_launch l = {d, ctx, &program};
     tally_status status = tl_gpu_program(d, ctx, b->plan->op, "reduce", &program);
     if (!status)
-        status = tl_gpu_take(d, ctx, (size_t)levels * (size_t)(b->longs + 1) * sizeof(int64_t),
+        status = tl_gpu_take(d, ctx, (size_t)levels * (size_t)(b->long_count + 1) * sizeof(int64_t),
                              &b->first);
     if (status) return status;
     return TL_GO(&l, firsts, levels, .offsets = tl_memory_of(&b->offsets),
-                 .ids = tl_memory_of(&b->ids), .longs = tl_i64(b->longs), .levels = tl_i64(levels),
-                 .first = tl_memory_of(&b->first));
+                 .ids = tl_memory_of(&b->ids), .long_count = tl_i64(b->long_count),
+                 .levels = tl_i64(levels), .first = tl_memory_of(&b->first));
 }
 
 /* True if all segments have the same length; then *rows is the same view as rows. bytes: of an
@@ -203,7 +205,7 @@ static tally_status list_longer_segments(tl_gpu_device *d, tally *ctx, const tl_
                                          segments *s)
 {
     if (!s->m.count[BEYOND]) {
-        s->m.count[LONGS] = 0;
+        s->m.count[LONG_COUNT] = 0;
         return TALLY_OK;
     }
     return end_measure(d, ctx, s, begin_measure(d, ctx, plan, MIDDLE_END, s));
@@ -214,25 +216,25 @@ static tally_status open_segments(tl_gpu_device *d, tally *ctx, const tl_call *c
                                   tl_batch *b)
 {
     const tl_plan *const plan = c->plan;
-    const int may_walk = c->verb != TL_WINDOW;
+    const int by_warp = c->verb != TL_WINDOW;
     *b = tl_batch_of(plan, &tl_no_piece, s->in);
     tally_status status = tl_batch_data(d, ctx, &s->all, plan->op->elem_bytes, b);
     b->offsets = s->offsets;
     b->elements = s->ends[1] - s->ends[0];
-    b->longest = s->m.count[LONGS] ? b->elements : CHUNK - 1; /* an upper bound */
-    b->walked = may_walk && s->m.count[LONGS] &&
+    b->longest = s->m.count[LONG_COUNT] ? b->elements : CHUNK - 1; /* an upper bound */
+    b->walked = by_warp && s->m.count[LONG_COUNT] &&
                 tl_middle_pays(d, plan->op, s->in->rows, b->elements, c->verb == TL_SCAN);
-    if (may_walk) d->measured.walked = b->walked;
+    if (by_warp) d->measured.walked = b->walked;
     if (!status && b->walked) status = list_longer_segments(d, ctx, plan, s);
     b->ids = s->ids;
     s->ids = (tl_memory){0};
-    b->longs = s->m.count[LONGS];
-    assert(b->longs <= b->rows && b->elements >= 0);
-    b->shorts = !s->done && !b->walked && b->longs < s->in->rows;
+    b->long_count = s->m.count[LONG_COUNT];
+    assert(b->long_count <= b->rows && b->elements >= 0);
+    b->has_short = !s->done && !b->walked && b->long_count < s->in->rows;
     if (s->done) b->walked = 0;
-    for (int l = 1; b->longs && l <= TL_GPU_LEVELS && s->m.count[NODES + l - 1]; l++)
+    for (int l = 1; b->long_count && l <= TL_GPU_LEVELS && s->m.count[NODES + l - 1]; l++)
         b->counts[b->levels = l] = s->m.count[NODES + l - 1];
-    return status || !b->longs ? status : compute_firsts(d, ctx, b);
+    return status || !b->long_count ? status : compute_firsts(d, ctx, b);
 }
 
 /* ---- the call ---- */

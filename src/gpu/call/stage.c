@@ -46,7 +46,7 @@ static tally_view device_view(const tl_side *s, const tl_rect *r, int slot)
 
 /* ---- memory ---- */
 
-tally_status tl_stage_room(tl_gpu_device *d, tally *ctx, tl_memory *m, size_t bytes)
+tally_status tl_stage_reserve(tl_gpu_device *d, tally *ctx, tl_memory *m, size_t bytes)
 {
     if (m->bytes >= bytes) return TALLY_OK;
     if (m->bytes) d->gpu->calls->unlock(d->gpu, m);
@@ -66,7 +66,7 @@ static tally_status take_side(tl_pipe *p, tl_side *s, tl_memory *stage, int64_t 
     tally_status status = TALLY_OK;
     size_t part = (size_t)((s->most / steps + 1) * s->bytes);
     for (int i = 0; !status && i < TL_STAGES && staged(s); i++)
-        status = tl_stage_room(p->d, p->ctx, &stage[i], part);
+        status = tl_stage_reserve(p->d, p->ctx, &stage[i], part);
     for (int i = 0; !status && i < TL_RING && !s->here; i++)
         status = tl_gpu_take(p->d, p->ctx, (size_t)(s->most * s->bytes), &s->buffer[i]);
     return status;
@@ -132,7 +132,7 @@ static tally_status to_host(const run *r, void *to, const tl_memory *from, int64
  * device. */
 static int64_t kept_from(const tl_side *s, const tl_part *part)
 {
-    return (part->out.i0 - part->made.i0) * (s->across ? part->out.r1 - part->out.r0 : 1);
+    return (part->out.i0 - part->produced.i0) * (s->across ? part->out.r1 - part->out.r0 : 1);
 }
 
 /* Issues the copy of part number q of all results to its block. */
@@ -205,7 +205,7 @@ static tally_status issue(run *r, int64_t j)
         status = r->c->follow(r->gpu, p->ctx, TL_RUN, TL_STORED + slot);
     if (status) return status;
     tally_view in = device_view(&p->in, &part->in, slot),
-               out = device_view(&p->out, &part->made, slot);
+               out = device_view(&p->out, &part->produced, slot);
     status = p->work(p, part, &in, &out, slot);
     if (!status) status = r->c->mark(r->gpu, p->ctx, TL_RUN, TL_DONE + slot);
     if (status || !p->out.straight) return status;

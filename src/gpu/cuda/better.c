@@ -169,7 +169,7 @@ static tl_beside *new_beside(void)
     return NULL;
 }
 
-int tl_better_room(const tl_beside *b) { return !b || atomic_load(&b->waiting) < WAITING_MOST; }
+int tl_better_accepts(const tl_beside *b) { return !b || atomic_load(&b->waiting) < WAITING_MOST; }
 
 tl_better *tl_better_ask(tl_beside **beside, const tl_cuda_text *text)
 {

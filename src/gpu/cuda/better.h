@@ -11,7 +11,7 @@ typedef struct tl_better tl_better; /* a requested program */
 typedef struct tl_beside tl_beside;
 
 /* True if one more program may be requested. beside: NULL at first. */
-int tl_better_room(const tl_beside *beside);
+int tl_better_accepts(const tl_beside *beside);
 
 /* Requests the best code of a text, which is copied. Returns NULL if that is not possible. */
 tl_better *tl_better_ask(tl_beside **beside, const tl_cuda_text *text);

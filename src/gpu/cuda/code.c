@@ -6,18 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ARCH_ROOM = 16 };
+enum { ARCH_BYTES = 16 };
 
 static const char *wish_of(tl_code how) { return how == TL_CODE_QUICK ? tl_nvrtc_quick : NULL; }
 static void name_arch(char *to, const tl_cuda_text *t)
 {
-    snprintf(to, ARCH_ROOM, "sm_%d", t->capability);
+    snprintf(to, ARCH_BYTES, "sm_%d", t->capability);
 }
 
 /* The cache key: architecture, options and text. The caller frees it; NULL: out of memory. */
 static char *key_of(const tl_cuda_text *t, tl_code how, size_t *length)
 {
-    char arch[ARCH_ROOM], tag[160];
+    char arch[ARCH_BYTES], tag[160];
     const char *wish = wish_of(how);
     name_arch(arch, t);
     const size_t tag_length =
@@ -42,7 +42,7 @@ void *tl_cuda_code_load(const tl_cuda_text *t, tl_code how, size_t *bytes)
 tally_status tl_cuda_code_make(tally *ctx, const tl_cuda_text *t, tl_code how,
                                const atomic_int *stop, void **code, size_t *bytes)
 {
-    char arch[ARCH_ROOM];
+    char arch[ARCH_BYTES];
     name_arch(arch, t);
     const tl_nvrtc_job job = {.text = t->text, .arch = arch, .wish = wish_of(how), .stop = stop};
     return tl_nvrtc_compile(ctx, &job, code, bytes);

@@ -33,7 +33,7 @@ static tl_cuda_found devices[DEVICES_MOST];
 static int device_count;
 
 /* The driver's version, such as 580.159.04; "" if the kernel module does not tell. */
-static void driver_version(char *to, size_t room)
+static void driver_version(char *to, size_t capacity)
 {
     char line[200] = "";
     FILE *f = fopen("/proc/driver/nvidia/version", "r");
@@ -42,7 +42,7 @@ static void driver_version(char *to, size_t room)
     to[0] = 0;
     for (char *rest, *at = strtok_r(line, " \t\n", &rest); at && !to[0];
          at = strtok_r(NULL, " \t\n", &rest))
-        if (*at >= '0' && *at <= '9' && strchr(at, '.')) snprintf(to, room, " %s", at);
+        if (*at >= '0' && *at <= '9' && strchr(at, '.')) snprintf(to, capacity, " %s", at);
 }
 
 void *tl_cuda_library(void)

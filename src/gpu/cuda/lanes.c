@@ -25,7 +25,7 @@ void tl_cuda_close_events(cuda *g)
         if (g->events[i]) cuEventDestroy(g->events[i]);
 }
 
-void tl_cuda_room(tl_gpu *gpu, size_t *all, size_t *once)
+void tl_cuda_free_memory(tl_gpu *gpu, size_t *all, size_t *once)
 {
     size_t total;
     (void)gpu;

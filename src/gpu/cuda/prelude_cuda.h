@@ -43,9 +43,9 @@ typedef double f64;
 #define ALIGNED(bytes) __align__(bytes)
 /* Local memory whose size the launch gives. Where the API needs a parameter for it, it is the
  * last. */
-extern __shared__ __align__(16) u8 tl_room[];
-#define ROOM_PARAMETER
-#define ROOM_OF_PARAMETER tl_room
+extern __shared__ __align__(16) u8 tl_local_memory[];
+#define LOCAL_MEMORY_PARAMETER
+#define LOCAL_MEMORY tl_local_memory
 #define BOX_PARAMETER
 #define UNROLL         _Pragma("unroll")
 #define ROLLED         _Pragma("unroll 1")
@@ -75,7 +75,7 @@ extern __shared__ __align__(16) u8 tl_room[];
 
 /* Writes 16 bytes, a value and a mark, which other blocks see as a whole or not at all. (PTX
  * guarantees this for .b128 since CUDA 12.3, and for no vector before; all GPUs do it.) */
-fn void post_word(GLOBAL u64 *p, u64 value, u64 mark)
+fn void publish_word(GLOBAL u64 *p, u64 value, u64 mark)
 {
 #if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1203
     asm volatile(

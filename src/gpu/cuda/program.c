@@ -40,7 +40,7 @@ struct tl_program {
     struct {
         char name[TL_KERNEL_NAME];
         CUfunction function;
-        int room; /* max bytes of local memory that has been set */
+        int local_bytes; /* max bytes of local memory that has been set */
         /* blocks that are resident at the same time, without dynamic local memory; 0: not known
          * yet */
         int resident;
@@ -125,7 +125,7 @@ static void replace(tl_program *p, const void *code)
         }
     for (int i = 0; i < p->count; i++) {
         p->kernels[i].function = found[i];
-        p->kernels[i].room = SHARED_BY_DEFAULT;
+        p->kernels[i].local_bytes = SHARED_BY_DEFAULT;
         p->kernels[i].resident = 0;
     }
     p->before = p->module;
@@ -137,7 +137,7 @@ int tl_cuda_refresh(tl_gpu *gpu, tl_program *p)
     void *code = NULL;
     if (p->launches < 0) return 0;
     if (!p->better)
-        return ++p->launches >= LAUNCHES_LEAST && tl_better_room(((const cuda *)gpu)->beside);
+        return ++p->launches >= LAUNCHES_LEAST && tl_better_accepts(((const cuda *)gpu)->beside);
     if (!tl_better_take(&p->better, &code)) return 0;
     if (code) replace(p, code);
     free(code);
@@ -173,7 +173,7 @@ tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program,
     int64_t groups = start->number;
     CUresult error = 0;
     void *values[64];
-    int count = start->count, room = 0, captured = 0;
+    int count = start->count, local_bytes = 0, captured = 0;
     assert(count <= (int)(sizeof values / sizeof *values));
     /* Every launch has its own numbers (the epoch of the status table), and a graph would repeat it
      * with the same numbers. */
@@ -190,15 +190,16 @@ tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program,
     if (at == program->count) {
         error = cuModuleGetFunction(&program->kernels[at].function, program->module, name);
         if (error) return tl_cuda_failed(ctx, error, name);
-        program->kernels[at].room = SHARED_BY_DEFAULT;
+        program->kernels[at].local_bytes = SHARED_BY_DEFAULT;
         program->count++;
     }
     CUfunction f = program->kernels[at].function;
-    if (count && arguments[count - 1].kind == TL_ARG_ROOM) room = (int)arguments[--count].i64;
-    if (room > program->kernels[at].room) {
-        error = cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, room);
+    if (count && arguments[count - 1].kind == TL_ARG_LOCAL_BYTES)
+        local_bytes = (int)arguments[--count].i64;
+    if (local_bytes > program->kernels[at].local_bytes) {
+        error = cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, local_bytes);
         if (error) return tl_cuda_failed(ctx, error, name);
-        program->kernels[at].room = room;
+        program->kernels[at].local_bytes = local_bytes;
     }
     for (int i = 0; i < count; i++)
         values[i] =
@@ -207,15 +208,15 @@ tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program,
     if (start->spread == TL_SHARED_JOBS) {
         int each = 1;
         if (!program->kernels[at].resident) {
-            error =
-                cuOccupancyMaxActiveBlocksPerMultiprocessor(&each, f, (int)threads, (size_t)room);
+            error = cuOccupancyMaxActiveBlocksPerMultiprocessor(&each, f, (int)threads,
+                                                                (size_t)local_bytes);
             if (error) return tl_cuda_failed(ctx, error, name);
             program->kernels[at].resident = (each ? each : 1) * g->processors;
         }
         int64_t rounds = (groups - 1) / program->kernels[at].resident + 1;
         groups = (groups + rounds - 1) / rounds;
     }
-    error = cuLaunchKernel(f, (unsigned)groups, 1, 1, threads, 1, 1, (unsigned)room,
+    error = cuLaunchKernel(f, (unsigned)groups, 1, 1, threads, 1, 1, (unsigned)local_bytes,
                            g->stream[TL_RUN], values, NULL);
     return error ? tl_cuda_failed(ctx, error, name) : TALLY_OK;
 }

@@ -10,12 +10,13 @@ typedef union {
 } pieces;
 
 /* Publishes v as state number k. to: the words of state number 0. */
-fn void post_state(GLOBAL u64 *to, i64 k, state v, u64 epoch)
+fn void publish_state(GLOBAL u64 *to, i64 k, state v, u64 epoch)
 {
     pieces u;
     u.piece[PIECES - 1] = 0;
     u.s = v;
-    UNROLL for (int c = 0; c < PIECES; c++) post_word(to + (k * PIECES + c) * 2, u.piece[c], epoch);
+    UNROLL for (int c = 0; c < PIECES; c++) publish_word(to + (k * PIECES + c) * 2, u.piece[c],
+                                                         epoch);
 }
 
 /* Polls for state number k. Returns 0 and sets *v if it has been published, else nonzero. */

@@ -90,14 +90,14 @@ enum { TILE_GROUPS = 256, TILES_MOST = TILE_GROUPS << STATES_LOG };
 enum { ROW_LOG = 7, ROWS_MOST = 1 << (ELEMENTS_LOG - ROW_LOG) };
 
 /* scan_once.cl: a tile has TILE_WARPS chunks, one for each of TILE_WARPS warps; two more warps do
- * the look-back. Its number has BOARD_LEVELS digits of RADIX_LOG bits. Local memory holds STAGES
+ * the look-back. Its number has STATUS_LEVELS digits of RADIX_LOG bits. Local memory holds STAGES
  * tiles. The status table has ONCE_HEADER bytes, then words of ONCE_WORD bytes, each with 8 bytes
  * of a state and the epoch. */
 enum {
     ONCE_THREADS = (TILE_WARPS + 2) * LANES,
     STAGES = 3,
     RADIX_LOG = 5,
-    BOARD_LEVELS = 4,
+    STATUS_LEVELS = 4,
     ONCE_HEADER = 16,
     ONCE_WORD = 16
 };
@@ -132,7 +132,7 @@ enum {
     NODE_LEVELS = 8
 };
 enum {
-    LONGS = 0,
+    LONG_COUNT = 0,
     BAD = 1,
     DIFFERENT = 2,
     BEYOND = 3,

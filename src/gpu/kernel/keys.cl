@@ -172,12 +172,12 @@ KERNEL_OF(runs_heads)
         i64 found = 0;
         for (i64 tile = part * steps_each * KEYS_TILES; tile < end * KEYS_TILES; tile++) {
             const i64 first = tile * KEYS_TILE;
-            const int road = beside && first > l.lead && first + KEYS_TILE <= l.end ? bytes : 0;
-            if (road == 8) key_units_8(l, first, (LOCAL u8 *)units);
-            if (road == 4) key_units_4(l, first, (LOCAL u8 *)units);
-            if (road == 2) key_units_2(l, first, (LOCAL u8 *)units);
-            if (road == 1) key_units_1(l, first, (LOCAL u8 *)units);
-            if (road == 0) any_units(l, first, each, (LOCAL u8 *)units);
+            const int path = beside && first > l.lead && first + KEYS_TILE <= l.end ? bytes : 0;
+            if (path == 8) key_units_8(l, first, (LOCAL u8 *)units);
+            if (path == 4) key_units_4(l, first, (LOCAL u8 *)units);
+            if (path == 2) key_units_2(l, first, (LOCAL u8 *)units);
+            if (path == 1) key_units_1(l, first, (LOCAL u8 *)units);
+            if (path == 0) any_units(l, first, each, (LOCAL u8 *)units);
             BARRIER();
             const u32 word = word_of(units, t, each);
             heads[tile * KEYS_THREADS + t] = word;
@@ -293,8 +293,8 @@ fn void take_bytes(GLOBAL const u8 *x, i64 x_stride, GLOBAL const i64 *order, GL
             y[i * y_stride * bytes + k] = x[order[i] * x_stride * bytes + k];
 }
 
-/* said: the distance from the first bad index to the end (0: there is none, and only then elements
- * are copied), and that index. */
+/* reported: the distance from the first bad index to the end (0: there is none, and only then
+ * elements are copied), and that index. */
 KERNEL_OF(take)
 {
     SHARED i64 room[KEYS_THREADS];
@@ -305,13 +305,13 @@ KERNEL_OF(take)
     const int aligned = ADDRESS(x) % (u64)size == 0 && ADDRESS(y) % (u64)size == 0;
     const i64 first = of_list(room, KEYS_LEAST, wrong, parts, count);
     if (group_index() == 0 && thread_index() == 0) {
-        said[0] = count - first;
-        said[1] = places[first < count ? first : 0];
+        reported[0] = count - first;
+        reported[1] = places[first < count ? first : 0];
     }
-    const int road = first < count ? -1 : aligned ? size : 0;
-    if (road == 8) take_8(x, in_stride, places, y, out_stride, count);
-    if (road == 4) take_4(x, in_stride, places, y, out_stride, count);
-    if (road == 2) take_2(x, in_stride, places, y, out_stride, count);
-    if (road == 1) take_1(x, in_stride, places, y, out_stride, count);
-    if (road == 0) take_bytes(x, in_stride, places, y, out_stride, count, size);
+    const int path = first < count ? -1 : aligned ? size : 0;
+    if (path == 8) take_8(x, in_stride, places, y, out_stride, count);
+    if (path == 4) take_4(x, in_stride, places, y, out_stride, count);
+    if (path == 2) take_2(x, in_stride, places, y, out_stride, count);
+    if (path == 1) take_1(x, in_stride, places, y, out_stride, count);
+    if (path == 0) take_bytes(x, in_stride, places, y, out_stride, count, size);
 }

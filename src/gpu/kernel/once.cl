@@ -17,7 +17,7 @@ typedef struct {
 
 /* Folds the nodes of the tile's warps and publishes the node of tile t. mine: this warp's node, of
  * `each` chunks of n elements. */
-fn void post_tile(state mine, i64 t, int turn, tiling d, i64 n, LOCAL state *parts,
+fn void publish_tile(state mine, i64 t, int turn, tiling d, i64 n, LOCAL state *parts,
                   LOCAL state *box)
 {
     const int lane = lane_index();
@@ -27,7 +27,7 @@ fn void post_tile(state mine, i64 t, int turn, tiling d, i64 n, LOCAL state *par
     mine = parts[turn + (lane & (TILE_WARPS - 1))];
     UNROLL for (int m = 1; m < TILE_WARPS; m <<= 1)
         mine = meet(mine, exchange(mine, m, box), (lane & m) != 0, m * d.each * n);
-    if (lane == 0) post_state(d.words, t, mine, d.epoch);
+    if (lane == 0) publish_state(d.words, t, mine, d.epoch);
 }
 
 #if WIDE
@@ -103,7 +103,7 @@ fn void fold_wide_tiles(batch b, tiling d, LOCAL state *parts, LOCAL state *box)
         }
         for (int m = 1; m < d.each; m <<= 1)
             mine = meet(mine, exchange(mine, m, box), (lane & m) != 0, m * CHUNK_w);
-        post_tile(mine, t, turn, d, CHUNK_w, parts, box);
+        publish_tile(mine, t, turn, d, CHUNK_w, parts, box);
     }
 }
 #endif
@@ -149,7 +149,7 @@ fn void fold_tiles(batch b, tiling d, int dense, LOCAL state *parts, LOCAL state
         }
         for (int m = 1; m < d.each; m <<= 1)
             mine = meet(mine, exchange(mine, m, box), (lane & m) != 0, m * CHUNK_e);
-        post_tile(mine, t, turn, d, CHUNK_e, parts, box);
+        publish_tile(mine, t, turn, d, CHUNK_e, parts, box);
     }
 }
 
@@ -204,7 +204,7 @@ KERNEL_OF(once)
         chunks = (int)((b.n >> ELEMENTS_LOG) - (tiles << (log - ELEMENTS_LOG)));
     tiling d;
     d.tiles = tiles, d.from = from, d.each = each, d.warp = warp;
-    d.words = board + ONCE_HEADER / 8, d.epoch = (u64)epoch;
+    d.words = status_table + ONCE_HEADER / 8, d.epoch = (u64)epoch;
 #if WIDE
     if (more >= WIDE_LOG && is_packed(b, from)) {
         tiling w = d;
@@ -345,7 +345,7 @@ KERNEL_OF(once)
     BOX
     SHARED state parts[2][WARPS_IN_GROUP];
     b.x += start_of(b, 0) * TL_SIZE;
-    GLOBAL u64 *const words = board + ONCE_HEADER / 8;
+    GLOBAL u64 *const words = status_table + ONCE_HEADER / 8;
     const int me = thread_index(), warp = me / LANES;
     const i64 groups = group_count(), group = group_index(), threads = WARPS_IN_GROUP * LANES;
     const int near = b.stride == 1 && ADDRESS(b.x) % TL_SIZE == 0;
@@ -356,7 +356,7 @@ KERNEL_OF(once)
     v = fold_others(v, b, group * threads + me, groups * threads, b.n - spans * SPAN, head,
                     spans * SPAN);
     v = join_group(v, parts[0], box);
-    if (me == 0) post_state(words, group, v, (u64)epoch);
+    if (me == 0) publish_state(words, group, v, (u64)epoch);
     if (group != groups - 1) return;
     BARRIER(); /* this block's state is published */
     v = none_of(b.p);

@@ -24,9 +24,9 @@ fn i64 place_of(column_board d, int level, i64 number, i64 column)
     return at * d.width + column;
 }
 
-fn void post_node(column_board d, int level, i64 number, i64 column, state v)
+fn void publish_node(column_board d, int level, i64 number, i64 column, state v)
 {
-    post_state(d.words, place_of(d, level, number, column), v, d.epoch);
+    publish_state(d.words, place_of(d, level, number, column), v, d.epoch);
 }
 
 /* Shared by the warps of a block. nodes[level][digit]: the nodes above the tile; at the tile's own
@@ -70,7 +70,7 @@ fn maybe append_nodes(maybe v, amount done, LOCAL state (*x)[LANES], int count, 
 }
 
 /* Computes and publishes the nodes that end with tile k, on the levels above 0. */
-fn void post_ended(column_board d, LOCAL down_room *room, i64 k, i64 column)
+fn void publish_ended(column_board d, LOCAL down_room *room, i64 k, i64 column)
 {
     const int lane = lane_index();
     ROLLED for (int l = 0; l + 1 < COLUMN_LEVELS && digit_of(k, l) == TILE_WARPS - 1; l++)
@@ -80,7 +80,7 @@ fn void post_ended(column_board d, LOCAL down_room *room, i64 k, i64 column)
 #define ITEM(j) room->nodes[l][j][lane]
         const state v = NODE_8(ITEM, 0, n);
         room->nodes[l + 1][digit_of(k, l + 1)][lane] = v;
-        post_node(d, l + 1, k >> (COLUMN_LOG * (l + 1)), column, v);
+        publish_node(d, l + 1, k >> (COLUMN_LOG * (l + 1)), column, v);
     }
 }
 
@@ -169,12 +169,12 @@ KERNEL_OF(scan_down)
 #undef ITEM
 #define ITEM(j) room.warps[j][lane]
             const state own = NODE_8(ITEM, 0, DOWN_ROWS);
-            if (full) post_node(d, 0, k, column, own);
+            if (full) publish_node(d, 0, k, column, own);
             room.nodes[0][digit_of(k, 0)][lane] = own;
         }
         BARRIER();
         const int last = warp == TILE_WARPS - 1;
-        if (last && full) post_ended(d, &room, k, column);
+        if (last && full) publish_ended(d, &room, k, column);
         const maybe first = initial(seeds, s, b.p);
         const maybe start = tile_start(&room, first, k, (int)levels, 0, b.p.origin);
         const amount done = b.p.origin + k * DOWN_TILE;

@@ -39,34 +39,34 @@ typedef struct {
     u64 epoch;
     i64 rows, tiles;
     int levels;
-} board;
+} status_table;
 
 /* The index of node k of a level, in row s. */
-fn int place_on(board d, int level, i64 s, i64 k)
+fn int place_on(status_table d, int level, i64 s, i64 k)
 {
     i64 at = 0;
     for (int l = 0; l < level; l++) at += d.rows * ((d.tiles >> (RADIX_LOG * l)) + 1);
     return (int)(at + s * ((d.tiles >> (RADIX_LOG * level)) + 1) + k);
 }
 
-fn void post(board d, int level, i64 s, i64 k, state v)
+fn void publish(status_table d, int level, i64 s, i64 k, state v)
 {
     const int at = place_on(d, level, s, k);
-    if (lane_index() == 0) post_state(d.words, at, v, d.epoch);
+    if (lane_index() == 0) publish_state(d.words, at, v, d.epoch);
 }
 
 /* Polls until the nodes to the left of tile k are published. After: for each level from 0 to `top`,
  * v[level] is the node whose number is the lane, in the lanes below the tile's digit of that level;
  * in the other lanes it is `own`. All nodes are polled together, because one access takes almost a
  * microsecond. */
-fn void neighbours(board d, i64 s, i64 k, int top, state own, state *v)
+fn void neighbours(status_table d, i64 s, i64 k, int top, state own, state *v)
 {
     const int lane = lane_index();
     int waiting = 1;
-    UNROLL for (int l = 0; l < BOARD_LEVELS; l++) v[l] = own;
+    UNROLL for (int l = 0; l < STATUS_LEVELS; l++) v[l] = own;
     while (waiting) {
         waiting = 0;
-        UNROLL for (int l = 0; l < BOARD_LEVELS; l++)
+        UNROLL for (int l = 0; l < STATUS_LEVELS; l++)
         {
             const i64 number = k >> (RADIX_LOG * l);
             if (l > top || lane >= (int)(number & 31)) continue;
@@ -86,18 +86,18 @@ fn int groups_ended(i64 k)
 
 /* Publishes the nodes of the groups that tile k ends. own: the tile's node, published already.
  * Returns the node of the largest group. */
-fn state post_groups(board d, i64 s, i64 k, state own, LOCAL state *box)
+fn state publish_groups(status_table d, i64 s, i64 k, state own, LOCAL state *box)
 {
     const int ends = groups_ended(k);
-    state left[5], v[BOARD_LEVELS];
+    state left[5], v[STATUS_LEVELS];
     if (!ends) return own;
     neighbours(d, s, k, ends - 1, own, v);
-    UNROLL for (int l = 0; l < BOARD_LEVELS; l++)
+    UNROLL for (int l = 0; l < STATUS_LEVELS; l++)
     {
         if (l >= ends) continue;
         own = row_node_s(choose(lane_index() == 31, own, v[l]),
                          (i64)1 << (TILE_LOG + RADIX_LOG * l), left, box);
-        post(d, l + 1, s, k >> (RADIX_LOG * (l + 1)), own);
+        publish(d, l + 1, s, k >> (RADIX_LOG * (l + 1)), own);
     }
     return own;
 }
@@ -121,7 +121,7 @@ typedef struct {
 typedef struct {
     batch b;
     results out;
-    board d;
+    status_table d;
     GLOBAL u64 *ticket;
     seeding seeds;
     i64 ticket0, jobs;
@@ -143,22 +143,22 @@ fn spot spot_of(task t, i64 job)
 fn int is_full(task t, spot p) { return (p.k + 1) << TILE_LOG <= t.b.n; }
 
 /* The look-back: computes S before a tile, and after it if the tile is full. own: the result of
- * post_groups. A warp of its own does this, so that the poster never waits for it. */
+ * publish_groups. A warp of its own does this, so that the poster never waits for it. */
 fn void look_back(task t, spot p, state own, maybe *before, maybe *after, LOCAL state *box)
 {
     const i64 k = p.k, origin = t.b.p.origin;
     const int ends = is_full(t, p) ? groups_ended(k) : 0,
               top = t.d.levels > ends ? t.d.levels : ends;
     maybe start = initial(t.seeds, p.s, t.b.p);
-    state left[BOARD_LEVELS][5], v[BOARD_LEVELS];
+    state left[STATUS_LEVELS][5], v[STATUS_LEVELS];
     /* Small states: the exchanges of all levels overlap. Larger states have too few registers for
      * that. */
     const int together = sizeof(state) <= 4;
     neighbours(t.d, p.s, k, top, own, v);
     *after = start;
-    UNROLL for (int level = BOARD_LEVELS - 1; together && level >= 0; level--)
+    UNROLL for (int level = STATUS_LEVELS - 1; together && level >= 0; level--)
         row_node_s(v[level], (i64)1 << (TILE_LOG + RADIX_LOG * level), left[level], box);
-    UNROLL for (int level = BOARD_LEVELS - 1; level >= 0; level--)
+    UNROLL for (int level = STATUS_LEVELS - 1; level >= 0; level--)
     {
         if (level > top) continue;
         const int log = TILE_LOG + RADIX_LOG * level; /* of the elements of a node */
@@ -190,8 +190,8 @@ fn void poster(task t, LOCAL rings *r, int i, LOCAL state *box)
     UNROLL for (int m = 1; m < TILE_WARPS; m <<= 1)
         v = meet(v, exchange(v, m, box), (lane & m) != 0, m * WARP_ITEMS);
     if (full) {
-        post(t.d, 0, p.s, p.k, v);
-        v = post_groups(t.d, p.s, p.k, v, box);
+        publish(t.d, 0, p.s, p.k, v);
+        v = publish_groups(t.d, p.s, p.k, v, box);
     }
     if (lane == 0)
         RING(r->posted, PAIR, i) = v, RING(r->taken, TAKEN, i + 4) = (i64)more - t.ticket0;
@@ -358,10 +358,10 @@ KERNEL_OF(scan_once)
         } else {
 #if SCAN_LINES
             bundle e[LINES];
-            worker(t, &r, i, (LOCAL bundle *)ROOM_OF_PARAMETER, mine, warp, e, box);
+            worker(t, &r, i, (LOCAL bundle *)LOCAL_MEMORY, mine, warp, e, box);
 #else
             elem e[ROWS_P][QUAD];
-            worker(t, &r, i, (LOCAL quad *)ROOM_OF_PARAMETER, warp, e, box);
+            worker(t, &r, i, (LOCAL quad *)LOCAL_MEMORY, warp, e, box);
 #endif
         }
         BARRIER();

@@ -26,7 +26,7 @@ KERNEL_OF(measure)
     for (i64 round = rounds - 1; round >= 0; round--) {
         const i64 r = round * step + group_index() * MEASURE_GROUP + t;
         i64 n[MEASURE_EACH];
-        u32 longs = 0, place = 0;
+        u32 long_count = 0, place = 0;
         if (t < MEASURED_WORDS) part[t] = 0;
         BARRIER();
         UNROLL for (int k = 0; k < MEASURE_EACH; k++)
@@ -38,10 +38,10 @@ KERNEL_OF(measure)
             bad |= wrong;
             different |= end - from != usual;
             beyond |= n[k] >= MIDDLE_END;
-            longs += n[k] >= least;
+            long_count += n[k] >= least;
         }
-        if (longs) {
-            place = ADD_LOCAL(&part[LONGS], longs);
+        if (long_count) {
+            place = ADD_LOCAL(&part[LONG_COUNT], long_count);
             UNROLL for (int k = 0; k < MEASURE_EACH; k++)
             {
                 for (int l = 1; n[k] >= least && l <= NODE_LEVELS && level_count(n[k], l); l++)
@@ -49,8 +49,8 @@ KERNEL_OF(measure)
             }
         }
         BARRIER();
-        if (t == LONGS)
-            base = part[LONGS] ? ADD_GLOBAL(to, part[LONGS]) : 0;
+        if (t == LONG_COUNT)
+            base = part[LONG_COUNT] ? ADD_GLOBAL(to, part[LONG_COUNT]) : 0;
         else if (t < MEASURED_WORDS && part[t])
             ADD_GLOBAL(to + t, part[t]);
         BARRIER();
@@ -75,7 +75,7 @@ KERNEL_OF(measure)
         __threadfence();
     }
     BARRIER();
-    if (before == (u32)group_count() - 1 && t < MEASURED_DONE) said[t] = ADD_GLOBAL(to + t, 0u);
+    if (before == (u32)group_count() - 1 && t < MEASURED_DONE) reported[t] = ADD_GLOBAL(to + t, 0u);
 #endif
 }
 
@@ -85,15 +85,15 @@ KERNEL_OF(firsts)
     SHARED i64 sums[2 * MEASURE_THREADS];
     const int t = thread_index();
     for (i64 l = group_index(); l < levels; l += group_count()) {
-        GLOBAL i64 *row = first + l * (longs + 1);
+        GLOBAL i64 *row = first + l * (long_count + 1);
         i64 before = 0;
-        for (i64 at = 0; at < longs; at += MEASURE_THREADS * FIRSTS_ITEMS) {
+        for (i64 at = 0; at < long_count; at += MEASURE_THREADS * FIRSTS_ITEMS) {
             i64 mine[FIRSTS_ITEMS], sum = 0;
             UNROLL for (int k = 0; k < FIRSTS_ITEMS; k++)
             {
-                i64 s = at + t * FIRSTS_ITEMS + k, r = ids[s < longs ? s : 0],
+                i64 s = at + t * FIRSTS_ITEMS + k, r = ids[s < long_count ? s : 0],
                     n = offsets[r + 1] - offsets[r];
-                mine[k] = s < longs ? level_count(n, (int)l) : 0;
+                mine[k] = s < long_count ? level_count(n, (int)l) : 0;
             }
             UNROLL for (int k = 0; k < FIRSTS_ITEMS; k++) sum += mine[k];
             int turn = 0;
@@ -110,12 +110,12 @@ KERNEL_OF(firsts)
             UNROLL for (int k = 0; k < FIRSTS_ITEMS; k++)
             {
                 i64 s = at + t * FIRSTS_ITEMS + k;
-                if (s < longs) row[s] = here;
+                if (s < long_count) row[s] = here;
                 here += mine[k];
             }
             before += sums[turn + MEASURE_THREADS - 1];
             BARRIER();
         }
-        if (t == 0) row[longs] = before;
+        if (t == 0) row[long_count] = before;
     }
 }

@@ -27,11 +27,11 @@ tally_status tl_opencl_failed(tally *ctx, cl_int error, const char *call)
     return tl_fail(ctx, TALLY_NO_DEVICE, "OpenCL: %s failed with error %d", call, error);
 }
 
-static void text_of(cl_device_id id, cl_uint what, char *to, size_t room)
+static void text_of(cl_device_id id, cl_uint what, char *to, size_t capacity)
 {
     to[0] = 0;
-    if (tl_cl.clGetDeviceInfo(id, what, room - 1, to, NULL) != CL_SUCCESS) to[0] = 0;
-    to[room - 1] = 0;
+    if (tl_cl.clGetDeviceInfo(id, what, capacity - 1, to, NULL) != CL_SUCCESS) to[0] = 0;
+    to[capacity - 1] = 0;
 }
 uint64_t tl_opencl_number(cl_device_id id, cl_uint what)
 {

@@ -27,13 +27,13 @@ void tl_opencl_release_ranges(opencl *g)
 static tally_status add_range(opencl *g, tally *ctx, cl_mem object, size_t bytes, int adopted,
                               char **begin)
 {
-    if (g->range_count == g->range_room) {
-        int room = 2 * g->range_room + 16;
-        range *more = realloc(g->ranges, (size_t)room * sizeof *more);
+    if (g->range_count == g->range_capacity) {
+        int capacity = 2 * g->range_capacity + 16;
+        range *more = realloc(g->ranges, (size_t)capacity * sizeof *more);
         if (!more)
-            return tl_no_memory(ctx, (size_t)room * sizeof *more, "the list of device memory");
+            return tl_no_memory(ctx, (size_t)capacity * sizeof *more, "the list of device memory");
         g->ranges = more;
-        g->range_room = room;
+        g->range_capacity = capacity;
     }
     *begin = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (*begin == MAP_FAILED) return tl_no_memory(ctx, bytes, "addresses of device memory");
@@ -135,7 +135,7 @@ tally_status tl_cl_forget(tl_gpu *gpu, tally *ctx, void *pointer)
 
 /* ---- for pieces ---- */
 
-void tl_cl_room(tl_gpu *gpu, size_t *all, size_t *once)
+void tl_cl_free_memory(tl_gpu *gpu, size_t *all, size_t *once)
 {
     *all = tl_opencl_number(((opencl *)gpu)->id, CL_DEVICE_GLOBAL_MEM_SIZE);
     *once = tl_opencl_number(((opencl *)gpu)->id, CL_DEVICE_MAX_MEM_ALLOC_SIZE);

@@ -179,7 +179,7 @@ static tally_status cl_launch(tl_gpu *gpu, tally *ctx, tl_program *program,
         case TL_ARG_F64:
             error = tl_cl.clSetKernelArg(kernel, (cl_uint)i, 8, &arguments[i].f64);
             break;
-        case TL_ARG_ROOM:
+        case TL_ARG_LOCAL_BYTES:
             error = tl_cl.clSetKernelArg(kernel, (cl_uint)i, (size_t)arguments[i].i64, NULL);
             break;
         case TL_ARG_NONE:
@@ -258,7 +258,7 @@ static const tl_gpu_calls calls = {
     .wait = cl_wait,
     .use_stream = cl_use_stream,
     .stream_moves = 1,
-    .room = tl_cl_room,
+    .free_memory = tl_cl_free_memory,
     .lock = tl_cl_lock,
     .unlock = tl_cl_unlock,
     .locked = tl_cl_locked,

@@ -23,8 +23,8 @@ typedef double f64;
 #define LOCAL                                __local
 #define SHARED                               __local
 #define ALIGNED(bytes)                       __attribute__((aligned(bytes)))
-#define ROOM_PARAMETER                       , __local ulong2 *room_ /* aligned to quads */
-#define ROOM_OF_PARAMETER                    ((__local u8 *)room_)
+#define LOCAL_MEMORY_PARAMETER               , __local ulong2 *local_memory_ /* aligned to quads */
+#define LOCAL_MEMORY                         ((__local u8 *)local_memory_)
 #define UNROLL                               _Pragma("unroll")
 #define ROLLED                               _Pragma("unroll 1")
 /* PoCL 5.0 (Ubuntu 24.04) aborts the process over an if with an else where both sides have branches

@@ -49,7 +49,7 @@ static tally_status launch_lanes(const tl_window_call *c, parts p)
                  .count = tl_i64(p.count), .each = tl_i64(p.each), .jump = tl_i64(p.jump),
                  .jobs = tl_i64(jobs), .edges = tl_i64(p.edges), .top_level = tl_i64(top_of(c->w)),
                  .fold = tl_i64(p.fold), .places = tl_i64(places),
-                 .local_bytes = tl_room(LANES * places * c->state));
+                 .local_bytes = tl_local_bytes(LANES * places * c->state));
 }
 
 static int64_t results_of(const tl_window_call *c)

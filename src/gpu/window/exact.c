@@ -64,5 +64,6 @@ tally_status tl_window_exact(const tl_window_call *c)
     return TL_GO(&l, window_exact, jobs, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
                  .results = tl_results_arguments(c->r), .first_item = tl_i64(-tl_window_before(c)),
                  .width = tl_i64(c->w), .count = tl_i64(count), .each = tl_i64(each),
-                 .jobs = tl_i64(jobs), .local_bytes = tl_room(local_bytes_of(b, c->w, rounds)));
+                 .jobs = tl_i64(jobs),
+                 .local_bytes = tl_local_bytes(local_bytes_of(b, c->w, rounds)));
 }

@@ -108,7 +108,7 @@ tally_status tl_launch_rows(const tl_window_call *c, const tl_rows *rows, const 
                  .node_count = tl_i64(rows->node_count), .log = tl_i64(rows->log),
                  .quads = tl_i64(pitch / QUAD),
                  .stored = tl_i64(rows->nodes ? p->count : p->count * pitch),
-                 .local_bytes = tl_room(s.local_bytes));
+                 .local_bytes = tl_local_bytes(s.local_bytes));
 }
 
 /* ---- windows of their whole length: every group of levels is an array ---- */

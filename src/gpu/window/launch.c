@@ -77,7 +77,7 @@ tally_status tl_launch_tiles(const tl_window_call *c, const tl_schedule *s, cons
     if (!status)
         status =
             TL_GO(&l, window_tile, blocks, .tiles = tl_tiles_arguments(c, &b, s, p, jobs, edges),
-                  .local_bytes = tl_room(s->local_bytes));
+                  .local_bytes = tl_local_bytes(s->local_bytes));
     tl_gpu_give(c->d, &b.first);
     return status;
 }

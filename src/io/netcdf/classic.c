@@ -31,7 +31,7 @@ typedef struct header {
     unsigned char window[4096];
     int64_t records, dimensions, *length; /* length of each dimension */
     char *why;                            /* the error, or empty */
-    size_t room;
+    size_t capacity;
 } header;
 
 /* ---- bytes: after an error every read gives 0, so that callers need not check each one ---- */
@@ -40,7 +40,7 @@ static __attribute__((format(printf, 2, 3))) int64_t fault(header *h, const char
 {
     va_list list;
     va_start(list, format);
-    if (!*h->why) vsnprintf(h->why, h->room, format, list);
+    if (!*h->why) vsnprintf(h->why, h->capacity, format, list);
     va_end(list);
     return 0;
 }
@@ -200,14 +200,14 @@ static void variable(header *h, extent *v)
 static int64_t record_bytes(const extent *v, int64_t n)
 {
     assert(n >= 0);
-    int64_t sum = 0, alone = 0, those = 0;
+    int64_t sum = 0, single = 0, record_count = 0;
     for (int64_t i = 0; i < n; i++) {
         if (!v[i].by_record) continue;
         sum = plus(sum, plus(v[i].bytes, -v[i].bytes & 3));
-        alone = v[i].bytes;
-        those++;
+        single = v[i].bytes;
+        record_count++;
     }
-    return those == 1 ? alone : sum;
+    return record_count == 1 ? single : sum;
 }
 
 static void place(header *h, const extent *v, tl_classic *c)
@@ -228,7 +228,7 @@ int tl_classic_read(int fd, int64_t size, tl_classic *c)
 {
     assert(size >= 0);
     *c = (tl_classic){.size = size};
-    header h = {.fd = fd, .size = size, .why = c->why, .room = sizeof c->why};
+    header h = {.fd = fd, .size = size, .why = c->why, .capacity = sizeof c->why};
     const uint64_t magic = number(&h, 4);
     h.version = (int)(magic & 255);
     if (!*h.why && (magic >> 8 != 0x434446 || (h.version != 1 && h.version != 2 && h.version != 5)))

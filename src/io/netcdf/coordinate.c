@@ -83,21 +83,21 @@ static int is_one(const tally_file *source, int dimension, size_t count, pieces 
 
 /* Copies the coordinate of dimension `from` of source to dimension `to` of the new file. Does
  * nothing if the new file has a variable of that name, or if the pieces do not form one coordinate.
- * room: memory for one piece per part. */
+ * copied: memory for one piece per part. */
 static tally_status copy_coordinate(const tally_file *f, tl_netcdf_new *n, int to,
-                                    const tally_file *source, int from, struct piece *room)
+                                    const tally_file *source, int from, struct piece *copied)
 {
     const tl_netcdf_api *const api = n->api;
     const char *const name = source->info.dimensions[from];
     const size_t count = (size_t)f->info.shape[to];
-    pieces all = {room, from == source->netcdf->join ? source->netcdf->count : 1, 0};
+    pieces all = {copied, from == source->netcdf->join ? source->netcdf->count : 1, 0};
     int there;
     tl_netcdf_kept *k;
     if (!api->nc_inq_varid(n->file, name, &there) || !is_one(source, from, count, &all))
         return TALLY_OK;
     tally_status s = add(f, n, name, to, all.type, &k);
     if (s) return s;
-    copy_attributes(n, room->group, room->variable, k->variable);
+    copy_attributes(n, copied->group, copied->variable, k->variable);
     char *at = k->values;
     for (int i = 0; i < all.n && !s; i++) {
         const struct piece *const p = &all.at[i];
@@ -118,15 +118,15 @@ static tally_status copy_coordinates(const tally_file *f, tl_netcdf_new *n,
 {
     char name[NC_MAX_NAME + 1];
     const size_t parts = (size_t)source->netcdf->count;
-    struct piece *const room = calloc(parts, sizeof *room);
-    if (!room) return tl_no_memory(f->ctx, parts * sizeof *room, "the coordinates");
+    struct piece *const copied = calloc(parts, sizeof *copied);
+    if (!copied) return tl_no_memory(f->ctx, parts * sizeof *copied, "the coordinates");
     tally_status s = tl_netcdf_define(f, n);
     for (int d = 0; d < f->info.ndim; d++)
         for (int k = 0; k < source->info.ndim && !s; k++)
             if (source->info.dimensions[k] && source->info.shape[k] == f->info.shape[d] &&
                 !strcmp(tl_netcdf_copy_name(n->names, d + 1, name), source->info.dimensions[k]))
-                s = copy_coordinate(f, n, d, source, k, room);
-    free(room);
+                s = copy_coordinate(f, n, d, source, k, copied);
+    free(copied);
     return s;
 }
 

@@ -15,20 +15,22 @@ int tl_netcdf_inquire(const tl_netcdf_api *api, int group, int variable, tl_netc
 }
 
 /* Describes a variable with its dimensions, such as "temp(time 12, lat 3)". */
-size_t tl_netcdf_describe(const tl_netcdf_api *api, int group, int variable, char *out, size_t room)
+size_t tl_netcdf_describe(const tl_netcdf_api *api, int group, int variable, char *out,
+                          size_t capacity)
 {
     tl_netcdf_variable v;
     char name[NC_MAX_NAME + 1];
     size_t length, n;
     if (tl_netcdf_inquire(api, group, variable, &v)) return (size_t)(*out = 0);
     if (v.ndims > TL_DIMS)
-        return (size_t)snprintf(out, room, "%.64s(%d dimensions: at most %d)", v.name, v.ndims,
+        return (size_t)snprintf(out, capacity, "%.64s(%d dimensions: at most %d)", v.name, v.ndims,
                                 TL_DIMS);
-    n = (size_t)snprintf(out, room, "%.64s(", v.name);
-    for (int d = 0; d < v.ndims && n + 60 < room; d++)
+    n = (size_t)snprintf(out, capacity, "%.64s(", v.name);
+    for (int d = 0; d < v.ndims && n + 60 < capacity; d++)
         if (!api->nc_inq_dim(group, v.dims[d], name, &length))
-            n += (size_t)snprintf(out + n, room - n, "%s%.30s %zu", d ? ", " : "", name, length);
-    return n + (size_t)snprintf(out + n, room - n, ")");
+            n +=
+                (size_t)snprintf(out + n, capacity - n, "%s%.30s %zu", d ? ", " : "", name, length);
+    return n + (size_t)snprintf(out + n, capacity - n, ")");
 }
 
 /* Whether a variable has numbers and is not the coordinate of a dimension (a field). */
@@ -44,7 +46,7 @@ static int is_field(const tl_netcdf_api *api, int group, int variable)
 }
 
 static size_t list_variables(const tl_netcdf_api *api, int group, int fields, char *out,
-                             size_t room)
+                             size_t capacity)
 {
     int count = 0;
     size_t n = 0;
@@ -52,9 +54,9 @@ static size_t list_variables(const tl_netcdf_api *api, int group, int fields, ch
     api->nc_inq_nvars(group, &count);
     for (int v = 0; v < count; v++) {
         if (fields && !is_field(api, group, v)) continue;
-        if (n + 120 > room) return n + (size_t)snprintf(out + n, room - n, ", ...");
-        if (n) n += (size_t)snprintf(out + n, room - n, ", ");
-        n += tl_netcdf_describe(api, group, v, out + n, room - n);
+        if (n + 120 > capacity) return n + (size_t)snprintf(out + n, capacity - n, ", ...");
+        if (n) n += (size_t)snprintf(out + n, capacity - n, ", ");
+        n += tl_netcdf_describe(api, group, v, out + n, capacity - n);
     }
     return n;
 }
@@ -81,13 +83,13 @@ static tally_status not_found(const tl_source *in, const char *name, int group, 
 tally_status tl_netcdf_find(const tl_source *in, const char *name, int *group, int *variable)
 {
     const tl_netcdf_api *const api = in->api;
-    char own[NC_MAX_NAME + 1];
+    char group_name[NC_MAX_NAME + 1];
     const char *const slash = name ? strrchr(name, '/') : NULL;
     *group = in->group;
     if (slash && slash > name) {
-        snprintf(own, sizeof own, "%.*s", (int)(slash - name), name);
-        if (api->nc_inq_grp_full_ncid(in->group, own, group))
-            return tl_fail(in->ctx, TALLY_INVALID, "%s: no group '%s'", in->path, own);
+        snprintf(group_name, sizeof group_name, "%.*s", (int)(slash - name), name);
+        if (api->nc_inq_grp_full_ncid(in->group, group_name, group))
+            return tl_fail(in->ctx, TALLY_INVALID, "%s: no group '%s'", in->path, group_name);
     }
     if (name)
         return api->nc_inq_varid(*group, slash ? slash + 1 : name, variable)

@@ -25,7 +25,7 @@ static const char *kind_of(const tl_hdf5_api *h, int64_t file, const char *name)
     return kind >= 0 && kind < (int)(sizeof kinds / sizeof *kinds) ? kinds[kind] : NULL;
 }
 
-const char *tl_hdf5_kind(const char *path, const char *name, char *found, size_t room)
+const char *tl_hdf5_kind(const char *path, const char *name, char *found, size_t capacity)
 {
     const tl_hdf5_api *const h = tl_hdf5_library();
     const char *kind = NULL;
@@ -33,10 +33,10 @@ const char *tl_hdf5_kind(const char *path, const char *name, char *found, size_t
     if (file < 0) return NULL;
     if (name) {
         kind = kind_of(h, file, name);
-        snprintf(found, room, "%s", name);
+        snprintf(found, capacity, "%s", name);
     }
     for (uint64_t i = 0; !name && !kind; i++) {
-        if (h->H5Lget_name_by_idx(file, ".", 0, 0, i, found, room, 0) <= 0) break;
+        if (h->H5Lget_name_by_idx(file, ".", 0, 0, i, found, capacity, 0) <= 0) break;
         kind = kind_of(h, file, found);
     }
     h->H5Fclose(file);

@@ -21,20 +21,20 @@ static char reason[200];
 /* the reporter of the thread that holds the lock, as it was before */
 static tl_hdf5_reporter *callers;
 static void *callers_data;
-static int known;
+static int has_handler;
 
 void tl_netcdf_lock(void)
 {
     tl_lock_take(TL_LOCK_NETCDF);
     if (!hdf5.H5Eget_auto2 || !hdf5.H5Eset_auto2) return;
-    known = hdf5.H5Eget_auto2(0, &callers, &callers_data) >= 0;
+    has_handler = hdf5.H5Eget_auto2(0, &callers, &callers_data) >= 0;
     hdf5.H5Eset_auto2(0, NULL, NULL);
 }
 
 void tl_netcdf_unlock(void)
 {
-    if (known) hdf5.H5Eset_auto2(0, callers, callers_data);
-    known = 0;
+    if (has_handler) hdf5.H5Eset_auto2(0, callers, callers_data);
+    has_handler = 0;
     tl_lock_release(TL_LOCK_NETCDF);
 }
 

@@ -97,7 +97,7 @@ typedef int tl_hdf5_reporter(int64_t stack, void *data);
     CALL(int, H5Fclose, (int64_t file))                                                            \
     CALL(ptrdiff_t, H5Lget_name_by_idx,                                                            \
          (int64_t file, const char *group, int index, int order, uint64_t number, char *name,      \
-          size_t room, int64_t access))                                                            \
+          size_t capacity, int64_t access))                                                        \
     CALL(int64_t, H5Dopen2, (int64_t file, const char *name, int64_t access))                      \
     CALL(int64_t, H5Dget_type, (int64_t set))                                                      \
     CALL(int64_t, H5Dget_space, (int64_t set))                                                     \
@@ -119,7 +119,7 @@ const tl_hdf5_api *tl_hdf5_library(void);
 /* hdf5.c, locked. Describes the content of an array that libnetcdf does not show, such as
  * "references", or returns NULL. name NULL: the first such array in the root group. found: its
  * name. */
-const char *tl_hdf5_kind(const char *path, const char *name, char *found, size_t room);
+const char *tl_hdf5_kind(const char *path, const char *name, char *found, size_t capacity);
 /* The extents of a variable as HDF5 stores them, which may differ from the lengths of its
  * dimensions. Returns their number, at most TL_DIMS, or 0 if they are not known. */
 int tl_hdf5_extents(const tl_netcdf_api *api, const char *path, int group, const char *name,
@@ -154,7 +154,7 @@ typedef struct tl_netcdf_variable {
 int tl_netcdf_inquire(const tl_netcdf_api *api, int group, int variable, tl_netcdf_variable *v);
 tally_status tl_netcdf_find(const tl_source *in, const char *name, int *group, int *variable);
 size_t tl_netcdf_describe(const tl_netcdf_api *api, int group, int variable, char *out,
-                          size_t room);
+                          size_t capacity);
 /* unpack.c, locked. Sets *value to an attribute that is text, which the caller frees, or to
  * NULL. */
 tally_status tl_netcdf_text(const tl_source *of, const char *name, char **value);

@@ -154,7 +154,7 @@ static void find_chunks(tally_file *f, tl_part *p, int64_t memory)
 /* Opens the file of a part and finds the variable in it. *v: its description; what: the same as
  * text. */
 static tally_status find(tally_file *f, tl_part *p, const tally_file_options *o,
-                         tl_netcdf_variable *v, char *what, size_t room)
+                         tl_netcdf_variable *v, char *what, size_t capacity)
 {
     tl_netcdf *const n = f->netcdf;
     const tl_netcdf_api *const api = n->api;
@@ -168,7 +168,7 @@ static tally_status find(tally_file *f, tl_part *p, const tally_file_options *o,
     if (error) return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: %s", p->path, api->nc_strerror(error));
     if (p == n->parts && !(n->variable = strdup(v->name)))
         return tl_no_memory(f->ctx, strlen(v->name), "a variable's name");
-    tl_netcdf_describe(api, p->group, p->variable, what, room);
+    tl_netcdf_describe(api, p->group, p->variable, what, capacity);
     if (v->ndims > TL_DIMS)
         return tl_fail(f->ctx, TALLY_UNSUPPORTED, "%s: %s has %d dimensions: at most %d", p->path,
                        n->variable, v->ndims, TL_DIMS);
@@ -189,8 +189,8 @@ static tally_status open_part(tally_file *f, tl_part *p, const tally_file_option
     if (!s) s = find(f, p, o, &v, what, sizeof what);
     if (!s) s = shape(f, p, &v, o);
     if (s) return s;
-    const tl_source own = {f->ctx, n->api, p->path, what, p->group, p->variable};
-    if ((s = tl_packing_read(&own, v.type, o->dtype, &p->packing)) ||
+    const tl_source source = {f->ctx, n->api, p->path, what, p->group, p->variable};
+    if ((s = tl_packing_read(&source, v.type, o->dtype, &p->packing)) ||
         (s = tl_part_whole(f, p, p->group, p->variable, what)))
         return s;
     if (p == n->parts)
@@ -202,8 +202,8 @@ static tally_status open_part(tally_file *f, tl_part *p, const tally_file_option
                        tally_dtype_name(f->info.dtype));
     find_chunks(f, p, o->memory);
     if (p != n->parts) return TALLY_OK;
-    s = tl_netcdf_text(&own, "units", &n->units);
-    return s ? s : tl_netcdf_text(&own, "calendar", &n->calendar);
+    s = tl_netcdf_text(&source, "units", &n->units);
+    return s ? s : tl_netcdf_text(&source, "calendar", &n->calendar);
 }
 
 /* ---- not locked ---- */

@@ -118,18 +118,19 @@ static tally_status read_piece(tally_file *f, tl_part *p, const box *b, const pi
 {
     const int64_t size = (int64_t)tally_dtype_size(f->info.dtype),
                   step = elements_from(f, b, c->d + 1) * size, /* bytes of a step along d */
-        all = step * b->count[c->d], outer = elements_from(f, b, 0) * size / all, own = c->n * step;
+        all = step * b->count[c->d], outer = elements_from(f, b, 0) * size / all,
+                  part_bytes = c->n * step;
     box to = *b;
     assert(c->n > 0 && c->at >= 0 && c->n <= b->count[c->d] - c->at);
     to.start[c->d] = c->from;
     to.count[c->d] = c->n;
     to.out = b->out + c->at * step;
     if (outer == 1) return read_part(f, p, &to);
-    if (!(to.out = malloc((size_t)(outer * own))))
-        return tl_no_memory(f->ctx, (size_t)(outer * own), "a part of the variable");
+    if (!(to.out = malloc((size_t)(outer * part_bytes))))
+        return tl_no_memory(f->ctx, (size_t)(outer * part_bytes), "a part of the variable");
     const tally_status s = read_part(f, p, &to);
     for (int64_t i = 0; i < outer && !s; i++)
-        memcpy(b->out + i * all + c->at * step, to.out + i * own, (size_t)own);
+        memcpy(b->out + i * all + c->at * step, to.out + i * part_bytes, (size_t)part_bytes);
     free(to.out);
     return s;
 }

@@ -84,9 +84,10 @@ static tally_status number(const tl_source *from, const char *name, int *there, 
 }
 
 /* Reads the values of an attribute as stored values. A value that is not a number of the stored
- * type is ignored. own: the type in the file; an attribute of that type has the sign of the
- * stored type. */
-static tally_status missing(const tl_source *from, const char *name, tally_dtype own, tl_packing *p)
+ * type is ignored. packed_dtype: the type in the file; an attribute of that type has the sign of
+ * the stored type. */
+static tally_status missing(const tl_source *from, const char *name, tally_dtype packed_dtype,
+                            tl_packing *p)
 {
     const tl_netcdf_api *const api = from->api;
     int type, error;
@@ -111,7 +112,8 @@ static tally_status missing(const tl_source *from, const char *name, tally_dtype
         error = api->nc_get_att_longlong(from->group, from->variable, name, v.whole);
     if (error) return attribute_failed(from, name, api->nc_strerror(error));
     for (size_t i = 0; i < length; i++)
-        p->missing += tl_cast(is == own ? own : p->stored, p->value[p->missing], as, &v.real[i]);
+        p->missing += tl_cast(is == packed_dtype ? packed_dtype : p->stored, p->value[p->missing],
+                              as, &v.real[i]);
     return TALLY_OK;
 }
 
@@ -130,9 +132,9 @@ static tally_status other_sign(const tl_source *from, tl_packing *p)
     if (s) return s;
     for (size_t n = text ? strlen(text) : 0; n && text[n - 1] == ' ';) text[--n] = 0;
     const int wanted = text && !strcasecmp(text, "true"),
-              known = wanted || (text && !strcasecmp(text, "false"));
+              understood = wanted || (text && !strcasecmp(text, "false"));
     free(text);
-    if (!known) return attribute_failed(from, "_Unsigned", "is neither true nor false");
+    if (!understood) return attribute_failed(from, "_Unsigned", "is neither true nor false");
     /* in the enum, the signed type comes before the unsigned one of its size */
     if (wanted != is_unsigned) p->stored = (tally_dtype)(p->stored + (wanted ? 1 : -1));
     return TALLY_OK;
@@ -163,13 +165,13 @@ tally_status tl_packing_read(const tl_source *from, int type, tally_dtype want, 
 {
     static const char *const names[] = {"_FillValue", "missing_value"};
     memset(p, 0, sizeof *p);
-    const tally_dtype own = p->stored = tl_packed_dtype(type);
-    if (!own) return no_numbers(from, type);
+    const tally_dtype packed_dtype = p->stored = tl_packed_dtype(type);
+    if (!packed_dtype) return no_numbers(from, type);
     tally_status s = other_sign(from, p);
     if (!s) s = number(from, "scale_factor", &p->scaled, &p->scale);
     if (!s) s = number(from, "add_offset", &p->shifted, &p->offset);
     const tl_fp fp = tl_fp_enter();
-    for (int i = 0; i < 2 && !s; i++) s = missing(from, names[i], own, p);
+    for (int i = 0; i < 2 && !s; i++) s = missing(from, names[i], packed_dtype, p);
     tl_fp_leave(fp);
     if (s) return s;
     p->given = p->scaled || p->shifted || want == TALLY_F64 ? TALLY_F64 : p->stored;

@@ -81,10 +81,10 @@ tally_status tl_netcdf_name(tally_file *f, tl_netcdf_new *n, const char *names)
                        "%s: line is '%.100s': must be the name of the variable and of %d "
                        "dimensions, like mean(lat, lon)",
                        f->label, names, f->info.ndim);
-    char *const own = strdup(names);
-    if (!own) return tl_no_memory(f->ctx, strlen(names), "the names of the dimensions");
+    char *const copy = strdup(names);
+    if (!copy) return tl_no_memory(f->ctx, strlen(names), "the names of the dimensions");
     free(n->names);
-    n->names = own;
+    n->names = copy;
     return TALLY_OK;
 }
 
@@ -205,12 +205,12 @@ static tally_status put(tally_file *f, tl_netcdf_new *n, const char *data, int64
 
 /* ---- called by io/write.c ---- */
 
-tally_status tl_netcdf_create(tally_file *f, const char *path, int hdf5, tl_netcdf_new **made)
+tally_status tl_netcdf_create(tally_file *f, const char *path, int hdf5, tl_netcdf_new **created)
 {
     const char *why;
     const tl_netcdf_api *const api = tl_netcdf_library(&why);
     int error, at;
-    *made = NULL;
+    *created = NULL;
     if (!api)
         return tl_fail(f->ctx, TALLY_UNSUPPORTED,
                        "%s: NetCDF and HDF5 are written by libnetcdf: %s", f->label, why);
@@ -223,7 +223,7 @@ tally_status tl_netcdf_create(tally_file *f, const char *path, int hdf5, tl_netc
             return tl_fail(f->ctx, TALLY_UNSUPPORTED,
                            "%s: shape[%d] is 0: in %s only the first may be", f->label, d,
                            f->info.format);
-    tl_netcdf_new *const n = *made = calloc(1, sizeof *n);
+    tl_netcdf_new *const n = *created = calloc(1, sizeof *n);
     char *const names = malloc(160);
     if (!n || !names) {
         free(names);

@@ -49,7 +49,7 @@ fn void exact_merge(GLOBAL u32 *to, LOCAL const u32 *own, int t, int lanes)
 /* Job j sums part j % parts, of `each` items, of row first_row + j / parts. */
 KERNEL_OF(exact_parts)
 {
-    LOCAL u32 *const own = (LOCAL u32 *)ROOM_OF_PARAMETER;
+    LOCAL u32 *const own = (LOCAL u32 *)LOCAL_MEMORY;
     const int t = thread_index();
     const i64 jobs = rows * parts;
     EXACT_INPUT_OF_PARAMETERS;
@@ -75,7 +75,7 @@ KERNEL_OF(exact_parts)
  * count: elements of each row; below 0: as in the batch. */
 KERNEL_OF(exact_finish)
 {
-    LOCAL u32 *const room = (LOCAL u32 *)ROOM_OF_PARAMETER;
+    LOCAL u32 *const room = (LOCAL u32 *)LOCAL_MEMORY;
     const int t = thread_index();
     for (i64 row = group_index() * LANES; row < rows; row += group_count() * LANES) {
         const int mine = (int)(rows - row < LANES ? rows - row : LANES);

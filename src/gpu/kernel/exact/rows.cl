@@ -183,7 +183,7 @@ fn void narrow_put(narrow r, LOCAL u32 *bins)
  * the rows' bins in global memory, one row after the other. */
 KERNEL_OF(exact_rows)
 {
-    LOCAL i64 *const sums = (LOCAL i64 *)ROOM_OF_PARAMETER;
+    LOCAL i64 *const sums = (LOCAL i64 *)LOCAL_MEMORY;
     LOCAL u32 *const own = (LOCAL u32 *)(sums + EXACT_LEVELS_MOST * LANES),
               *const room = own + EXACT_ROOM;
     const int t = thread_index(), rows_each = LANES / (int)lanes, mine = t / (int)lanes;

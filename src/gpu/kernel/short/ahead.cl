@@ -4,33 +4,33 @@
  * reads what `measure` found. If the prediction was wrong, or if the host will refuse the call, the
  * kernel has no jobs. */
 
-#define AHEAD_PARAMETERS PARAMETERS_OF(AHEAD)
+#define SPECULATIVE_PARAMETERS PARAMETERS_OF(SPECULATIVE)
 typedef struct {
     GLOBAL u32 *measured; /* the slot that `measure` filled; 0: the launch is not speculative */
-    i64 most, may_walk;
-} ahead;
+    i64 most, by_warp;
+} speculative;
 #define AHEAD_OF_PARAMETERS                                                                        \
-    ahead a;                                                                                       \
+    speculative a;                                                                                       \
     a.measured = slot < 0 ? 0 : measured + slot * MEASURED_SLOT, a.most = most,                    \
-    a.may_walk = may_walk
+    a.by_warp = by_warp
 
 /* The jobs of a kernel for `rows` segments. walks: it is a kernel of middle_*.cl, else of
  * forest_*.cl. */
-fn i64 jobs_ahead(ahead a, i64 jobs, i64 rows, int walks)
+fn i64 speculative_jobs(speculative a, i64 jobs, i64 rows, int walks)
 {
     if (!a.measured) return jobs;
     GLOBAL const u32 *m = a.measured;
     const i64 first = ((GLOBAL const i64 *)m)[FIRST_OFFSET],
               last = ((GLOBAL const i64 *)m)[LAST_OFFSET];
     const int good = !m[BAD] && m[DIFFERENT] && last <= a.most;
-    const int long_ones = a.may_walk && m[LONGS] && last - first >= rows * MIDDLE_MEAN;
+    const int long_ones = a.by_warp && m[LONG_COUNT] && last - first >= rows * MIDDLE_MEAN;
     return good && long_ones == walks ? jobs : 0;
 }
 
 /* Returns the warp's next job after `job`. In a speculative launch jobs come from a counter, so
  * that no warp has much more work than others when segments have random lengths. Lane 0 increments
  * the counter before the work (ask_job), which hides the latency. */
-fn u32 ask_job(ahead a)
+fn u32 ask_job(speculative a)
 {
     u32 next = 0;
     if (SKIPS && a.measured && lane_index() == 0)
@@ -38,7 +38,7 @@ fn u32 ask_job(ahead a)
     return next;
 }
 
-fn i64 job_after(ahead a, i64 job, u32 asked)
+fn i64 job_after(speculative a, i64 job, u32 asked)
 {
 #if SKIPS
     if (a.measured) {

@@ -59,8 +59,8 @@ KERNEL_OF(reduce_short)
     AHEAD_OF_PARAMETERS;
     const int warp = thread_index() / LANES;
     LOCAL u8 *const room =
-        ROOM_OF_PARAMETER + warp * FOREST_BYTES(TL_SIZE, sizeof(state), SEGMENTS);
-    const i64 mine = SEGMENTS ? jobs_ahead(a, jobs, b.seqs, 0) : jobs;
+        LOCAL_MEMORY + warp * FOREST_BYTES(TL_SIZE, sizeof(state), SEGMENTS);
+    const i64 mine = SEGMENTS ? speculative_jobs(a, jobs, b.seqs, 0) : jobs;
     if (SKIPS && warp >= warps) return;
     forest_reduce(forest_of(b, each, mine, (int)warps, room, WALKS), b, out);
 }

@@ -209,11 +209,11 @@ KERNEL_OF(scan_short)
     AHEAD_OF_PARAMETERS;
     const int warp = thread_index() / LANES;
     LOCAL u8 *const room =
-        ROOM_OF_PARAMETER +
+        LOCAL_MEMORY +
         warp * FOREST_SCAN_BYTES(TL_SIZE, sizeof(state), RESULT, SEGMENTS, SCANS_IN_ROOM);
     LOCAL result *const apart =
         (LOCAL result *)(room + FOREST_BYTES(TL_SIZE, sizeof(state), SEGMENTS));
-    const i64 mine = SEGMENTS ? jobs_ahead(a, jobs, b.seqs, 0) : jobs;
+    const i64 mine = SEGMENTS ? speculative_jobs(a, jobs, b.seqs, 0) : jobs;
     if (SKIPS && warp >= warps) return;
     forest_scan(forest_of(b, each, mine, (int)warps, room, WALKS_SCANS), b, out, apart, seeds);
 }

@@ -65,7 +65,7 @@ KERNEL_OF(reduce_middles)
     AHEAD_OF_PARAMETERS;
     BOX
     const int lane = lane_index();
-    const i64 all_jobs = jobs_ahead(a, jobs, b.seqs, 1);
+    const i64 all_jobs = speculative_jobs(a, jobs, b.seqs, 1);
     u32 asked = 0;
     for (i64 job = warp_index(); job < all_jobs; job = job_after(a, job, asked)) {
         asked = ask_job(a);

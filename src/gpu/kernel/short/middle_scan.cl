@@ -14,7 +14,7 @@ KERNEL_OF(scan_middles)
     AHEAD_OF_PARAMETERS;
     BOX
     const int lane = lane_index();
-    const i64 all_jobs = jobs_ahead(a, jobs, b.seqs, 1);
+    const i64 all_jobs = speculative_jobs(a, jobs, b.seqs, 1);
     for (i64 job = warp_index(); job < all_jobs; job += warp_count()) {
         const i64 s = job, all = length_of(b, s), n = all < MIDDLE_END ? all : 0;
         const i64 from = start_of(b, s);

@@ -156,7 +156,7 @@ KERNEL_OF(window_columns)
     const i64 back = valid ? 0 : before, on = valid ? before + after : after;
     const int w = (int)(before + after + 1), lane = thread_index();
     rings r;
-    r.room = (LOCAL state *)ROOM_OF_PARAMETER + lane;
+    r.room = (LOCAL state *)LOCAL_MEMORY + lane;
     r.top = (int)top_level, r.places = (int)places;
     for (int k = 0; k < RING_LEVELS; k++)
         r.size[k] = k <= r.top ? RING_SIZE(k, r.top, (int)fold, LOW_LEVELS) : 0;

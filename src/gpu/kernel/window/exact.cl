@@ -223,7 +223,7 @@ KERNEL_OF(window_exact)
     const int me = thread_index(), d = (int)width - 1, middle = (d - RUN) / RUN,
               part = (d - RUN) % RUN;
     const int runs_room = EXACT_RUNS((int)each / RUN, middle);
-    LOCAL u8 *room = ROOM_OF_PARAMETER;
+    LOCAL u8 *room = LOCAL_MEMORY;
     LOCAL kept *z = (LOCAL kept *)room;
     LOCAL state *all = (LOCAL state *)(room + EXACT_STATES_AT(TL_SIZE, STATE_BYTES, (int)each, d));
     LOCAL state *next = all + runs_room, *first = next + runs_room, *mid = first + runs_room;

@@ -169,10 +169,10 @@ KERNEL_OF(window_rows)
             const i64 next = job + group_count() < l.jobs ? job + group_count() : job;
             prefetch_columns(&l, quotient(next, tiles), next - quotient(next, tiles) * tiles);
         }
-        double_quads((LOCAL four *)ROOM_OF_PARAMETER, y, &v, FIRST_LEVEL, 0, 1);
+        double_quads((LOCAL four *)LOCAL_MEMORY, y, &v, FIRST_LEVEL, 0, 1);
         BARRIER();
         fold_onto(y, l.what, l.states, &at, &v);
-        fold_bits((LOCAL const four *)ROOM_OF_PARAMETER, y, &v);
+        fold_bits((LOCAL const four *)LOCAL_MEMORY, y, &v);
         if (!columns || l.what == PART_LEVEL) store_quads(l.states, y, &at);
         if (columns) store_column_tile(&t, y, l.what == PART_LEVEL ? 0 : t.results, &l);
         BARRIER();

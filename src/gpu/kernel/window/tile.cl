@@ -63,5 +63,5 @@ KERNEL_OF(window_tile)
     SHARED tile tiles[2];
     SHARED borders cuts[2];
     if (TL_FLAT) l.b.seqs = 1, l.b.flags = 0;
-    compute_tiles((LOCAL u8 *)ROOM_OF_PARAMETER, tiles, cuts, &l);
+    compute_tiles((LOCAL u8 *)LOCAL_MEMORY, tiles, cuts, &l);
 }

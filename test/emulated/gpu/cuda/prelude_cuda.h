@@ -18,7 +18,7 @@ typedef float f32;
 typedef double f64;
 struct emulator {
     int thread, group, groups;
-    u8 *room;
+    u8 *local_memory;
     uint64_t (*shuffle)(uint64_t v, int at, int across);
     void (*warp_barrier)(void), (*group_barrier)(void);
 };
@@ -35,9 +35,9 @@ emulator *emulated; /* set by the host */
 #define LOCAL
 #define SHARED         static /* one group at a time */
 #define ALIGNED(bytes) __attribute__((aligned(bytes)))
-#define ROOM_PARAMETER
+#define LOCAL_MEMORY_PARAMETER
 #define BOX_PARAMETER
-#define ROOM_OF_PARAMETER emulated->room
+#define LOCAL_MEMORY emulated->local_memory
 #define UNROLL
 #define ROLLED
 #define BARRIER()      emulated->group_barrier()
@@ -64,7 +64,7 @@ template <class T, class V> static T atomicAdd(T *p, V v)
 #define MAX_LOCAL(p, v) (*(p) = *(p) > (v) ? *(p) : (v))
 fn int high_zeros(u32 x) { return __builtin_clz(x); }
 fn int low_zeros(u32 x) { return __builtin_ctz(x); }
-fn void post_word(u64 *p, u64 value, u64 mark) { *(unit *)p = unit{value, mark}; }
+fn void publish_word(u64 *p, u64 value, u64 mark) { *(unit *)p = unit{value, mark}; }
 fn u64 look_word(const u64 *p, u64 *value)
 {
     const unit word = *(const unit *)p;

@@ -9,7 +9,7 @@
  *   others              four striped accumulators of the vector text; with OP_PICKS, which tells
  *                       that one element decides, that element
  *
- * W(express)(s, x, n, i, fetch, p): *s = the state of n > 0 elements. */
+ * W(class_x)(s, x, n, i, prefetch, p): *s = the state of n > 0 elements. */
 
 /* Elements of a chunk: 16 KiB if the chunk may be searched again for an index, else 256 KiB. */
 #if TL_OUT_IDX
@@ -19,8 +19,8 @@ enum { W(CHUNK) = 262144 / TL_SIZE };
 #endif
 
 /* Prefetches in a loop that reads `bytes` bytes from x + j on. */
-#define TL_FETCH(j, bytes)                                                                         \
-    if (fetch) tl_fetch(x + (j), bytes, tl_fetch_ahead(fetch), fetch);
+#define TL_PREFETCH(j, bytes)                                                                      \
+    if (prefetch) tl_prefetch_bytes(x + (j), bytes, tl_prefetch_distance(prefetch), prefetch);
 
 #if OP_EXTREME
 /* The extreme of a chunk as a key (op/max.h, op/min.h). Floats are compared as floats, which skips
@@ -81,7 +81,7 @@ TL_INLINE W(lanes) W(compared)(W(lanes) v)
     return v;
 }
 
-static TL_ORD_T W(chunk_extreme)(const E *x, int64_t n, int fetch)
+static TL_ORD_T W(chunk_extreme)(const E *x, int64_t n, int prefetch)
 {
 #if COMPARES_FLOATS
     TL_NANS(W(keys)) nan = {0}, no_nan = {0};
@@ -94,7 +94,7 @@ static TL_ORD_T W(chunk_extreme)(const E *x, int64_t n, int fetch)
     int64_t j = 0;
     for (int k = 0; k < 4; k++) m[k] = (W(lanes)){0} + best;
     for (; j + W(STEP) <= n; j += W(STEP)) {
-        TL_FETCH(j, sizeof m)
+        TL_PREFETCH(j, sizeof m)
         TL_UNROLL for (int k = 0; k < 4; k++)
         {
             /* Copied singly: a copy of all four would go through memory. */
@@ -136,12 +136,12 @@ static int64_t W(find_key)(const E *x, int64_t n, TL_ORD_T k, tl_par p)
 }
 #endif
 
-static void W(express)(SS *s, const E *x, int64_t n, int64_t i, int fetch, tl_par p)
+static void W(class_x)(SS *s, const E *x, int64_t n, int64_t i, int prefetch, tl_par p)
 {
     *s = W(lift1)(x, i, p);
     for (int64_t at = 0; at < n; at += W(CHUNK)) {
         int64_t m = n - at < W(CHUNK) ? n - at : W(CHUNK);
-        TL_ORD_T k = W(chunk_extreme)(x + at, m, fetch);
+        TL_ORD_T k = W(chunk_extreme)(x + at, m, prefetch);
         if (!(k BEATS s->m)) continue;
         s->m = k;
 /* Only a chunk that beats the best so far is searched. */
@@ -162,14 +162,14 @@ static void W(express)(SS *s, const E *x, int64_t n, int64_t i, int fetch, tl_pa
 
 #elif OP_ADDS == 1 && TL_SIZE == 1 && defined(TL_SUM_BYTES)
 /* Bytes, biased to unsigned. psadbw adds eight of them into a 64-bit lane. */
-static void W(express)(SS *s, const E *x, int64_t n, int64_t i, int fetch, tl_par p)
+static void W(class_x)(SS *s, const E *x, int64_t n, int64_t i, int prefetch, tl_par p)
 {
     typedef uint64_t lanes __attribute__((vector_size(TL_VECTOR_BYTES)));
     const lanes bias = (lanes){0} + (TL_KIND_I ? 0x8080808080808080u : 0);
     lanes a[4] = {{0}}, v;
     int64_t j = 0;
     for (; j + (int64_t)sizeof a <= n; j += sizeof a) {
-        TL_FETCH(j, sizeof a)
+        TL_PREFETCH(j, sizeof a)
         TL_UNROLL for (size_t k = 0; k < 4; k++)
         {
             memcpy(&v, x + j + k * sizeof v, sizeof v);
@@ -197,7 +197,7 @@ typedef uint64_t W(lane_t);
 #endif
 typedef W(lane_t) W(lanes) __attribute__((vector_size(TL_VECTOR_BYTES)));
 
-TL_INLINE unsigned __int128 W(biased_sum)(const E *x, int64_t n, int fetch)
+TL_INLINE unsigned __int128 W(biased_sum)(const E *x, int64_t n, int prefetch)
 {
     enum { HALF = TL_SIZE == 8 ? 32 : 8 * TL_SIZE, PER = TL_VECTOR_BYTES / TL_SIZE };
     const W(lane_t) low = ((W(lane_t))1 << HALF) - 1;
@@ -207,7 +207,7 @@ TL_INLINE unsigned __int128 W(biased_sum)(const E *x, int64_t n, int fetch)
     W(lanes) a = {0}, b = {0}, c = {0}, d = {0}, v;
     int64_t j = 0;
     for (; j + 2 * PER <= n; j += 2 * PER) {
-        TL_FETCH(j, 2 * sizeof v)
+        TL_PREFETCH(j, 2 * sizeof v)
         memcpy(&v, x + j, sizeof v);
         v ^= bias;
         a += v & low;
@@ -230,7 +230,7 @@ TL_INLINE unsigned __int128 W(biased_sum)(const E *x, int64_t n, int fetch)
     return TL_SIZE == 8 ? lows + (highs << 32) : lows + highs;
 }
 
-static void W(express)(SS *s, const E *x, int64_t n, int64_t i, int fetch, tl_par p)
+static void W(class_x)(SS *s, const E *x, int64_t n, int64_t i, int prefetch, tl_par p)
 {
     const uint64_t sign = TL_KIND_I ? (uint64_t)1 << (8 * TL_SIZE - 1) : 0;
     /* A u16 lane holds 65535 / 255 = 257 additions of u8: 2 * 2 * 128 elements with vectors of 16
@@ -238,7 +238,7 @@ static void W(express)(SS *s, const E *x, int64_t n, int64_t i, int fetch, tl_pa
     const int64_t chunk = TL_SIZE == 1 ? 256 * TL_VECTOR_BYTES : 32768;
     unsigned __int128 sum = 0;
     for (int64_t at = 0; at < n; at += chunk)
-        sum += W(biased_sum)(x + at, n - at < chunk ? n - at : chunk, fetch);
+        sum += W(biased_sum)(x + at, n - at < chunk ? n - at : chunk, prefetch);
     sum -= (unsigned __int128)sign * (unsigned __int128)n;
 #if OP_ADDS == 2
     s->lo = (uint64_t)sum;
@@ -250,7 +250,7 @@ static void W(express)(SS *s, const E *x, int64_t n, int64_t i, int fetch, tl_pa
 }
 
 #else
-static void W(express)(SS *s, const E *x, int64_t n, int64_t i, int fetch, tl_par p)
+static void W(class_x)(SS *s, const E *x, int64_t n, int64_t i, int prefetch, tl_par p)
 {
     int64_t j = 0;
     if (OP_PICKS) {
@@ -261,7 +261,7 @@ static void W(express)(SS *s, const E *x, int64_t n, int64_t i, int fetch, tl_pa
         VS a[4];
         for (int k = 0; k < 4; k++) a[k] = W(load)(x + k * TL_V, i + k * TL_V, p);
         for (j = 4 * TL_V; j + 4 * TL_V <= n; j += 4 * TL_V) {
-            TL_FETCH(j, 4 * TL_V * sizeof(E))
+            TL_PREFETCH(j, 4 * TL_V * sizeof(E))
             TL_UNROLL for (int k = 0; k < 4; k++) a[k] =
                 TL_VE(combine)(a[k], W(load)(x + j + k * TL_V, i + j + k * TL_V, p));
         }
@@ -277,51 +277,53 @@ static void W(express)(SS *s, const E *x, int64_t n, int64_t i, int fetch, tl_pa
 #endif
 
 /* Elements that a call converts itself (cpu/inputs/gather.h) are widened a piece at a time. */
-static __attribute__((noinline)) void W(express_from)(SS *s, const tl_elements *in, tl_par p)
+static __attribute__((noinline)) void W(class_x_from)(SS *s, const tl_elements *in, tl_par p)
 {
-    _Alignas(64) E wide[TL_WIDE_ROOM(W(PIECE))];
+    _Alignas(64) E wide[TL_WIDE_CAPACITY(W(PIECE))];
     const tl_convert *from = in->from;
     const char *x = in->x;
-    const int64_t bytes = from->from_bytes, ahead = in->fetch ? tl_fetch_ahead(in->fetch) : 0;
+    const int64_t bytes = from->from_bytes,
+                  prefetch_distance = in->prefetch ? tl_prefetch_distance(in->prefetch) : 0;
     const tl_par q = p;
     SS piece;
     (void)q;
     for (int64_t at = 0, m; at < in->n; at += m) {
         m = in->n - at < W(PIECE) ? in->n - at : W(PIECE);
-        if (ahead) W(soon)(x + at * bytes, ahead, ahead + m * bytes);
+        if (prefetch_distance)
+            W(prefetch_between)(x + at * bytes, prefetch_distance, prefetch_distance + m * bytes);
         W(widened)(wide, W(PIECE), from, x + at * bytes, m, &p);
 #if OP_EXTREME && TL_FLIPS
         for (int64_t j = 0; j < m; j++) wide[j] = TL_FLIPPED(wide[j], q);
         p.flip = 0;
 #endif
-        W(express)(at ? &piece : s, wide, m, in->i + at, 0, p);
+        W(class_x)(at ? &piece : s, wide, m, in->i + at, 0, p);
         if (at) *s = W(combine_s)(*s, piece, at, m);
     }
 }
 
-static void W(do_express_fold)(tl_state *out, const tl_elements *in, tl_par p)
+static void W(do_class_x_fold)(tl_state *out, const tl_elements *in, tl_par p)
 {
     SS s;
     assert(in->n > 0);
     if (in->from)
-        W(express_from)(&s, in, p);
+        W(class_x_from)(&s, in, p);
     else
-        W(express)(&s, in->x, in->n, in->i, in->fetch, p);
+        W(class_x)(&s, in->x, in->n, in->i, in->prefetch, p);
     memcpy(out, &s, sizeof s);
 }
 
-static int W(do_express_nodes)(tl_state *out, const tl_elements *in, tl_par p)
+static int W(do_class_x_nodes)(tl_state *out, const tl_elements *in, tl_par p)
 {
     const int64_t bytes = in->from ? in->from->from_bytes : (int64_t)sizeof(E);
     tl_elements node = *in;
     int top = 0;
     for (int64_t rest = in->n; rest > 0; top++) {
         node.n = (int64_t)1 << tl_top_level(rest);
-        W(do_express_fold)(out + top, &node, p);
+        W(do_class_x_fold)(out + top, &node, p);
         node.x = (const char *)node.x + node.n * bytes;
         node.i += node.n;
         rest -= node.n;
     }
     return top;
 }
-#undef TL_FETCH
+#undef TL_PREFETCH

@@ -9,7 +9,7 @@
 
 /* ---- keys ---- */
 
-tally_status tl_near_keys(const tl_team *t, const tl_call *c, int *done)
+tally_status tl_near_keys(const tl_devices *t, const tl_call *c, int *done)
 {
     const int takes = c->verb == TL_TAKE;
     const tl_array in = {takes ? "in" : "keys", c->in->n ? c->in->data : NULL},
@@ -19,7 +19,7 @@ tally_status tl_near_keys(const tl_team *t, const tl_call *c, int *done)
                             {"out", takes ? c->out->data : NULL}};
     int who;
     *done = 0;
-    const tally_status status = tl_team_one(t, all, 3, "", &who);
+    const tally_status status = tl_devices_one_owner(t, all, 3, "", &who);
     if (status || who < 0) return status;
     tl_device *const one = t->member[who]->device;
     return one->calls->run(one, t->ctx, c, done);
@@ -29,42 +29,42 @@ tally_status tl_near_keys(const tl_team *t, const tl_call *c, int *done)
 
 typedef struct {
     tl_grid base; /* must be first */
-    tl_team team;
+    tl_devices devices;
     int who;
     tl_grid *grid; /* the member's own grid */
     int64_t width;
     int result_bytes, elem_bytes;
-} near_grid;
+} local_grid;
 
 /* *far: p is memory of another member than the field; *who: that member. */
-static tally_status find_other_owner(const near_grid *g, tally *ctx, const void *p, int *who,
+static tally_status find_other_owner(const local_grid *g, tally *ctx, const void *p, int *who,
                                      int *far)
 {
-    assert(g->who >= 0 && g->who < g->team.count);
-    tl_team t = g->team;
+    assert(g->who >= 0 && g->who < g->devices.count);
+    tl_devices t = g->devices;
     t.ctx = ctx;
-    const tally_status status = tl_team_owner(&t, p, who);
+    const tally_status status = tl_devices_owner(&t, p, who);
     *far = *who >= 0 && *who != g->who;
     return status;
 }
 
 /* Copies between host memory and that of member k. */
-static tally_status carry(const near_grid *g, tally *ctx, int k, void *to, const void *from,
+static tally_status carry(const local_grid *g, tally *ctx, int k, void *to, const void *from,
                           int64_t bytes)
 {
-    assert(k >= 0 && k < g->team.count);
+    assert(k >= 0 && k < g->devices.count);
     assert(bytes >= 0);
-    tl_team t = g->team;
+    tl_devices t = g->devices;
     tl_device *const one = t.member[k]->device;
     t.ctx = ctx;
     const tally_status status = one->calls->copy(one, t.member[k], to, from, (size_t)bytes);
-    return status ? tl_team_fail(&t, k, status) : TALLY_OK;
+    return status ? tl_devices_fail(&t, k, status) : TALLY_OK;
 }
 
 static tally_status push(tally *ctx, tl_grid *base, int threads, const tally_view *in,
                          const tally_view *out)
 {
-    const near_grid *const g = (const near_grid *)base;
+    const local_grid *const g = (const local_grid *)base;
     tally_view from = *in;
     int64_t low, high;
     int who, far;
@@ -84,7 +84,7 @@ static tally_status push(tally *ctx, tl_grid *base, int threads, const tally_vie
 
 static tally_status result(tally *ctx, tl_grid *base, int threads, void *out)
 {
-    const near_grid *const g = (const near_grid *)base;
+    const local_grid *const g = (const local_grid *)base;
     const int64_t bytes = g->width * g->result_bytes;
     int who, far;
     tally_status status = find_other_owner(g, ctx, out, &who, &far);
@@ -99,40 +99,40 @@ static tally_status result(tally *ctx, tl_grid *base, int threads, void *out)
 
 static tally_status nodes(tally *ctx, tl_grid *base, struct tl_slab *slab)
 {
-    const near_grid *const g = (const near_grid *)base;
+    const local_grid *const g = (const local_grid *)base;
     return g->grid->calls->nodes(ctx, g->grid, slab);
 }
 
 static tally_status fill(tally *ctx, tl_grid *base, const struct tl_slab *slab,
                          const tl_state *init)
 {
-    const near_grid *const g = (const near_grid *)base;
+    const local_grid *const g = (const local_grid *)base;
     return g->grid->calls->fill(ctx, g->grid, slab, init);
 }
 
 static void close_grid(tl_grid *base)
 {
-    tl_grid_close(((near_grid *)base)->grid);
+    tl_grid_close(((local_grid *)base)->grid);
     free(base);
 }
 
 static const tl_grid_calls calls = {push, result, nodes, fill, close_grid};
 
-tally_status tl_near_grid(const tl_team *t, const tl_plan *plan, int64_t rows, const void *step,
-                          tl_grid **grid)
+tally_status tl_local_grid(const tl_devices *t, const tl_plan *plan, int64_t rows, const void *step,
+                           tl_grid **grid)
 {
     assert(rows >= 0);
     int who;
     *grid = NULL;
-    tally_status status = tl_team_owner(t, step, &who);
+    tally_status status = tl_devices_owner(t, step, &who);
     if (status) return status;
     if (who < 0) who = 0;
     tl_device *const one = t->member[who]->device;
     if (!one->calls->grid)
         return tl_fail(t->ctx, TALLY_UNSUPPORTED, "%s keeps no fields in its memory", one->name);
-    near_grid *const g = calloc(1, sizeof *g);
+    local_grid *const g = calloc(1, sizeof *g);
     if (!g) return tl_no_memory(t->ctx, sizeof *g, "a field");
-    *g = (near_grid){.base = {&calls}, .team = *t, .who = who, .width = rows};
+    *g = (local_grid){.base = {&calls}, .devices = *t, .who = who, .width = rows};
     g->elem_bytes = plan->op->elem_bytes;
     g->result_bytes = plan->op->result_bytes;
     status = one->calls->grid(one, t->ctx, plan, rows, step, &g->grid);

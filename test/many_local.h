@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What lies in the memory of one member of several: fields, keys. Part of test_many.c. */
-#ifndef TALLY_TEST_MANY_NEAR_H
-#define TALLY_TEST_MANY_NEAR_H
+#ifndef TALLY_TEST_MANY_LOCAL_H
+#define TALLY_TEST_MANY_LOCAL_H
 #include "many_places.h"
 
 /* Where a member, the host (-1) or another has `bytes` of x. */

@@ -25,25 +25,25 @@ int64_t tl_window_tile(const tl_plan *plan)
 }
 
 /* The initial contents do not matter: no result is folded from them. */
-void *tl_window_memory(tl_window_room *room, size_t bytes)
+void *tl_window_memory(tl_window_buffers *buffers, size_t bytes)
 {
-    if (bytes <= KEPT) return tl_scratch(room->ctx, room->thread, TL_SINGLE, bytes);
-    if (bytes <= room->own_bytes) return room->own;
-    free(room->own);
-    room->own_bytes = 0;
+    if (bytes <= KEPT) return tl_scratch(buffers->ctx, buffers->thread, TL_SINGLE, bytes);
+    if (bytes <= buffers->allocation_bytes) return buffers->allocation;
+    free(buffers->allocation);
+    buffers->allocation_bytes = 0;
     const size_t align = bytes < HUGE ? 64 : HUGE / 2;
     bytes = (bytes + align - 1) & ~(align - 1);
-    room->own = aligned_alloc(align, bytes);
-    if (!room->own) return NULL;
+    buffers->allocation = aligned_alloc(align, bytes);
+    if (!buffers->allocation) return NULL;
 #ifdef MADV_HUGEPAGE
     /* About 24 rings touch more pages than a TLB holds. */
-    if (align > 64) madvise(room->own, bytes, MADV_HUGEPAGE);
+    if (align > 64) madvise(buffers->allocation, bytes, MADV_HUGEPAGE);
 #endif
-    room->own_bytes = bytes;
-    return room->own;
+    buffers->allocation_bytes = bytes;
+    return buffers->allocation;
 }
 
-int tl_window_prepare(tl_window_room *room, const tl_plan *plan, int64_t w, int mode)
+int tl_window_prepare(tl_window_buffers *buffers, const tl_plan *plan, int64_t w, int mode)
 {
     const tl_kernel *core = plan->core;
     int64_t high = w / core->vector_lanes,
@@ -69,17 +69,17 @@ int tl_window_prepare(tl_window_room *room, const tl_plan *plan, int64_t w, int 
     stash = (stash + 63) & ~(size_t)63;
     ring = (ring + 63) & ~(size_t)63;
     delay = (delay + 63) & ~(size_t)63;
-    char *at = tl_window_memory(room, 3 * soa + wide + carry + stash + ring + delay);
+    char *at = tl_window_memory(buffers, 3 * soa + wide + carry + stash + ring + delay);
     if (!at) return 0;
-    room->work = (tl_window_work){.w = w, .mode = mode};
-    room->work.z0 = room->work.stage = at;
-    room->work.z2 = at += soa;
-    room->work.past = at += soa;
-    room->work.wide = at += soa;
-    room->work.carry = at += wide;
-    room->work.stash = at += carry;
-    room->work.ring = at += stash;
-    room->work.delay = at += ring;
+    buffers->work = (tl_window_work){.w = w, .mode = mode};
+    buffers->work.z0 = buffers->work.stage = at;
+    buffers->work.z2 = at += soa;
+    buffers->work.past = at += soa;
+    buffers->work.wide = at += soa;
+    buffers->work.carry = at += wide;
+    buffers->work.stash = at += carry;
+    buffers->work.ring = at += stash;
+    buffers->work.delay = at += ring;
     return 1;
 }
 

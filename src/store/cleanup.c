@@ -3,7 +3,7 @@
  * the list. The thread that holds it has its signals blocked, so a signal handler never waits for
  * the thread that it interrupted. */
 #define _GNU_SOURCE
-#include "leftover.h"
+#include "cleanup.h"
 #include "tally.h"
 #include <errno.h>
 #include <poll.h>
@@ -13,21 +13,21 @@
 
 enum { POLLS = 200, WAIT_MS = 10 }; /* a child has 2 s to end after SIGTERM */
 
-static tl_leftover *first;
+static tl_cleanup *first;
 static atomic_flag busy = ATOMIC_FLAG_INIT;
 
-void tl_leftover_hold(sigset_t *old)
+void tl_cleanup_hold(sigset_t *old)
 {
     sigset_t all;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, old);
 }
 
-void tl_leftover_release(const sigset_t *old) { pthread_sigmask(SIG_SETMASK, old, NULL); }
+void tl_cleanup_release(const sigset_t *old) { pthread_sigmask(SIG_SETMASK, old, NULL); }
 
 static void lock(sigset_t *old)
 {
-    tl_leftover_hold(old);
+    tl_cleanup_hold(old);
     while (atomic_flag_test_and_set_explicit(&busy, memory_order_acquire)) {
     }
 }
@@ -35,10 +35,10 @@ static void lock(sigset_t *old)
 static void unlock(const sigset_t *old)
 {
     atomic_flag_clear_explicit(&busy, memory_order_release);
-    tl_leftover_release(old);
+    tl_cleanup_release(old);
 }
 
-static void add(tl_leftover *l)
+static void add(tl_cleanup *l)
 {
     sigset_t old;
     l->owner = getpid();
@@ -50,28 +50,28 @@ static void add(tl_leftover *l)
     unlock(&old);
 }
 
-void tl_leftover_path(tl_leftover *l, void (*undo)(const char *path), const char *path)
+void tl_cleanup_path(tl_cleanup *l, void (*undo)(const char *path), const char *path)
 {
     l->undo = undo;
     l->path = path;
     add(l);
 }
 
-void tl_leftover_child(tl_leftover *l, pid_t child)
+void tl_cleanup_child(tl_cleanup *l, pid_t child)
 {
     l->undo = NULL;
     l->child = child;
     add(l);
 }
 
-static void take_out(tl_leftover *l)
+static void take_out(tl_cleanup *l)
 {
     *l->at = l->next;
     if (l->next) l->next->at = l->at;
     l->at = NULL;
 }
 
-void tl_leftover_drop(tl_leftover *l)
+void tl_cleanup_drop(tl_cleanup *l)
 {
     sigset_t old;
     lock(&old);
@@ -96,7 +96,7 @@ void tally_abandon(void)
     lock(&old);
     /* children first, because a running compiler writes into its folder */
     for (int paths = 0; paths < 2; paths++)
-        for (tl_leftover *l = first, *next; l; l = next) {
+        for (tl_cleanup *l = first, *next; l; l = next) {
             next = l->next;
             if ((l->undo != NULL) != paths || l->owner != process) continue;
             if (paths)

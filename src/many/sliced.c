@@ -9,23 +9,23 @@
 #include <assert.h>
 #include <stdlib.h>
 
-enum { SLICES_A_MEMBER = 64 }; /* a cut is at most 1/64 of a slice from an even division */
+enum { SLICES_PER_DEVICE = 64 }; /* a cut is at most 1/64 of a slice from an even division */
 
 /* The distance between places where a sequence may be cut, a power of two. */
-static int64_t grain_of(const tl_team *t, const tl_plan *plan, int64_t n)
+static int64_t grain_of(const tl_devices *t, const tl_plan *plan, int64_t n)
 {
     const tl_device *d = t->member[0]->device;
     const int64_t bytes = plan->op->elem_bytes > plan->op->result_bytes ? plan->op->elem_bytes
                                                                         : plan->op->result_bytes;
     const int64_t least = (d->least_bytes + bytes - 1) / bytes;
-    const int64_t share = n / ((int64_t)SLICES_A_MEMBER * t->count),
+    const int64_t share = n / ((int64_t)SLICES_PER_DEVICE * t->count),
                   want = least > share ? least : share;
     return want <= 1 ? 1 : (int64_t)1 << (tl_top_level(want - 1) + 1);
 }
 
 /* Cuts n elements and returns the number of slices. cuts[k]: where slice k begins; cuts[number]: n.
  * start: index of element 0. */
-static int cut(const tl_team *t, const tl_plan *plan, int64_t start, int64_t n, int64_t overlap,
+static int cut(const tl_devices *t, const tl_plan *plan, int64_t start, int64_t n, int64_t overlap,
                int64_t *cuts)
 {
     int64_t grain = grain_of(t, plan, n), least = grain > overlap ? grain : overlap;
@@ -40,20 +40,20 @@ static int cut(const tl_team *t, const tl_plan *plan, int64_t start, int64_t n, 
     return count;
 }
 
-int tl_along_worth(const tl_team *t, const tl_plan *plan, int64_t n, int64_t overlap)
+int tl_slicing_pays(const tl_devices *t, const tl_plan *plan, int64_t n, int64_t overlap)
 {
     int64_t cuts[TL_MEMBERS_MOST + 1];
     return cut(t, plan, 0, n, overlap, cuts) > 1;
 }
 
 /* A push that is too short to be cut. */
-static tally_status push_to_first(const tl_team *t, tl_push *p)
+static tally_status push_to_first(const tl_devices *t, tl_push *p)
 {
     tl_device *const first = t->member[0]->device;
     return first->calls->push(first, t->ctx, p);
 }
 
-static tally_status fold_slices(const tl_team *t, tl_push *p)
+static tally_status fold_slices(const tl_devices *t, tl_push *p)
 {
     const tl_plan *const plan = p->plan;
     tl_counter *const c = p->counter;
@@ -77,7 +77,7 @@ static tally_status fold_slices(const tl_team *t, tl_push *p)
 
 /* Finds the state before each slice, for slices[k].scan: all members fold the slices but the last,
  * each cut into `count` parts. */
-static tally_status find_starts(const tl_team *t, const tl_scan *before, tl_slice *slices,
+static tally_status find_starts(const tl_devices *t, const tl_scan *before, tl_slice *slices,
                                 int count)
 {
     const tl_plan *plan = before->plan;
@@ -109,7 +109,7 @@ static tally_status find_starts(const tl_team *t, const tl_scan *before, tl_slic
     return status;
 }
 
-static tally_status scan_slices(const tl_team *t, tl_push *p)
+static tally_status scan_slices(const tl_devices *t, tl_push *p)
 {
     tl_scan *const scan = p->scan;
     const tl_scalar *op = scan->plan->op;
@@ -158,7 +158,7 @@ static tally_status slide(tally *member, int k, void *data)
     return member->device->calls->push(member->device, member, &p);
 }
 
-static tally_status slide_slices(const tl_team *t, tl_push *p)
+static tally_status slide_slices(const tl_devices *t, tl_push *p)
 {
     const tally_window_options *const o = p->window;
     const int edges = o->edges != TALLY_EDGES_VALID;
@@ -167,10 +167,10 @@ static tally_status slide_slices(const tl_team *t, tl_push *p)
     if (results > 0) w.slices = cut(t, p->plan, 0, results, o->before + o->after + 1, w.cuts);
     if (w.slices < 2) return push_to_first(t, p);
     p->produced = results;
-    return tl_team_run(t, slide, &w);
+    return tl_devices_run(t, slide, &w);
 }
 
-tally_status tl_along_push(const tl_team *t, tl_push *p)
+tally_status tl_along_push(const tl_devices *t, tl_push *p)
 {
     return p->verb == TL_REDUCE ? fold_slices(t, p)
            : p->verb == TL_SCAN ? scan_slices(t, p)
