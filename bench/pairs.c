@@ -4,14 +4,14 @@
  *
  *     pairs [-t THREADS] BEFORE.so AFTER.so BYTES SECONDS JOB...
  *
- *     JOB: reduce/sum/f32, scan/max/u8, window/mean/f64/50, reduce/max/i8/rows=8, scan/.../columns=1000,
- *          .../segments=20, .../stride=3 (every third element and result), scan/.../reversed,
- *          .../valid (one element in 97 is missing)
+ *     JOB: reduce/sum/f32, scan/max/u8, window/mean/f64/50, reduce/max/i8/rows=8,
+ *          scan/.../columns=1000, .../segments=20, scan/.../reversed,
+ *          .../stride=3 (every third element and result), .../valid (one element in 97 is missing)
  *
  * First their results are compared, byte by byte. Then a line for each job: GB/s of both (what
  * is read and what is written, in the processor time of the thread or, with -t, in the time that
- * passes; the best turn) and the speed of AFTER as a multiple of BEFORE's, the median of the turns. Where other programs share the
- * machine, only the ratio means something; run it several times, because where buffers come to
+ * passes; the best turn) and the speed of AFTER as a multiple of BEFORE's, the median of the
+ * turns. Where other programs share the machine, only the ratio means something; run it several times, because where buffers come to
  * lie changes it by some hundredths.
  */
 #define _GNU_SOURCE

@@ -18,6 +18,7 @@ static const tl_device_calls *const devices[] = {
 #include "context/devices.def"
 #undef DEVICE
 };
+
 enum { DEVICES = sizeof devices / sizeof *devices };
 
 tally_status tally_device(int index, tally_device_info *info)
@@ -53,6 +54,7 @@ static tally_status find_device(tally *ctx, const char *what, const char *device
     *kind = devices[0];
     *number = 0;
     if (is_name(device, "auto", choices, sizeof choices)) return TALLY_OK;
+
     for (int d = 0; d < DEVICES; d++) {
         *kind = devices[d];
         if (is_name(device, devices[d]->name, choices, sizeof choices)) return TALLY_OK;
@@ -63,6 +65,7 @@ static tally_status find_device(tally *ctx, const char *what, const char *device
             return TALLY_OK;
         }
     }
+
     int length = (int)strcspn(device, ",");
     return tl_fail(ctx, TALLY_NO_DEVICE, "%s is '%.*s': must be one of %s", what,
                    length < 60 ? length : 60, device, choices);
@@ -143,16 +146,19 @@ static tally_status read_list(tally *ctx, const char *what, const tl_device_call
 {
     tally_device_info info;
     int here = 0;
+
     *count = 0;
     while (kind->describe(here, &info)) {
         if (!strncmp(at, "all", 3) && info.usable && *count < TL_MEMBERS_MOST)
             numbers[(*count)++] = here;
         here++;
     }
+
     if (!strncmp(at, "all", 3) && *count) return TALLY_OK;
     if (!strncmp(at, "all", 3))
         return tl_fail(ctx, TALLY_NO_DEVICE, "%s is '%s:all': there is no usable %s device here",
                        what, kind->name, kind->name);
+
     for (;; at++) {
         const size_t length = strcspn(at, "+,");
         const int shown = length < 40 ? (int)length : 40, n = number_of(at, length);
@@ -160,6 +166,7 @@ static tally_status read_list(tally *ctx, const char *what, const tl_device_call
             return tl_fail(ctx, TALLY_NO_DEVICE,
                            "%s names '%.*s' in a list of %s devices: must be a number below %d",
                            what, shown, at, kind->name, here);
+
         for (int i = 0; i < *count; i++)
             if (numbers[i] == n)
                 return tl_fail(ctx, TALLY_INVALID,
@@ -190,12 +197,14 @@ static tally_status open_list(tally *ctx, const tl_device_calls *kind, const int
     ctx->members = calloc((size_t)count + 1, sizeof *ctx->members);
     tally_status status =
         ctx->members ? TALLY_OK : tl_no_memory(ctx, (size_t)count * sizeof(tally *), "contexts");
+
     for (int k = 0; !status && k < count; k++) {
         used +=
             (size_t)snprintf(name + used, sizeof name - used, "%c%d", k ? '+' : ':', numbers[k]);
         status = open_new(&ctx->members[k], kind, numbers[k], options);
         if (status) tl_fail(ctx, status, "%s", tally_error(NULL));
     }
+
     if (!status) status = tl_many_open(ctx, name, ctx->members, count, &ctx->device);
     if (status) close_members(ctx);
     return status;
@@ -228,13 +237,16 @@ static tally_status open_device(tally *ctx, const char *device)
         more = device + 4;
         device = env;
     }
+
     const char *device_options = device + strcspn(device, ",");
     size_t capacity = strlen(device_options) + strlen(more) + 1;
     char *options = malloc(capacity);
     if (!options) return tl_no_memory(ctx, capacity, "a device's options");
+
     snprintf(options, capacity, "%s%s", device_options, more);
     tally_status status = open_named(ctx, what, device, options);
     free(options);
+
     return status;
 }
 
@@ -245,6 +257,7 @@ tally_status tally_open(tally **ctx, const char *device)
     tally *c = *ctx = NULL;
     c = calloc(1, sizeof *c);
     if (!c) return tl_no_memory(NULL, sizeof *c, "a context");
+
     tl_pool_open();
     tally_status status = open_device(c, device ? device : "auto");
     if (status) {
@@ -253,6 +266,7 @@ tally_status tally_open(tally **ctx, const char *device)
         tl_pool_close();
         return status;
     }
+
     *ctx = c;
     return TALLY_OK;
 }
@@ -329,6 +343,7 @@ tally_status tl_plan_of(tally *ctx, const char *op, tally_dtype dtype, tl_plan *
                 *plan = ctx->plans[i].plan;
                 return TALLY_OK;
             }
+
     const tl_scalar *scalar;
     tl_par par;
     tally_status status = tl_resolve(ctx, op, dtype, &scalar, &par);
@@ -343,6 +358,7 @@ tally_status tl_plan_of(tally *ctx, const char *op, tally_dtype dtype, tl_plan *
         entry->dtype = dtype;
         entry->plan = *plan;
     }
+
     return status;
 }
 
@@ -370,6 +386,7 @@ tally_status tl_on_processors(tally *ctx, const void *p, const char *name, const
     const tally_status status =
         p && d->calls->owner ? d->calls->owner(d, ctx, p, &owner) : TALLY_OK;
     if (status) return status;
+
     if (owner)
         return tl_fail(ctx, TALLY_UNSUPPORTED, "%s is memory of %s: %s take host memory", name,
                        owner->name, what);

@@ -27,19 +27,24 @@ tally_status tl_check_window(tally *ctx, const tally_window_options *o)
     if (o->after >> 61 != o->after >> 63)
         return tl_fail(ctx, TALLY_INVALID, "after is %lld: must be -2^61..2^61 - 1",
                        (long long)o->after);
+
     if (o->before + 1 + o->after < 0)
         return tl_fail(ctx, TALLY_INVALID,
                        "before is %lld and after %lld: before + 1 + after must be at least 0",
                        (long long)o->before, (long long)o->after);
+
     if (o->step < 0 || o->step >> 61)
         return tl_fail(ctx, TALLY_INVALID, "step is %lld: must be 0..2^61 - 1", (long long)o->step);
+
     if (o->min_count < 0 || o->min_count > o->before + 1 + o->after)
         return tl_fail(ctx, TALLY_INVALID,
                        "min_count is %lld: must be 0..%lld, the window's length",
                        (long long)o->min_count, (long long)(o->before + 1 + o->after));
+
     if ((unsigned)o->edges > TALLY_EDGES_VALID)
         return tl_fail(ctx, TALLY_INVALID,
                        "edges is %d: must be 0 (missing), 1 (shrink) or 2 (valid)", (int)o->edges);
+
     return TALLY_OK;
 }
 
@@ -51,21 +56,25 @@ tally_status tl_check_output(tally *ctx, const tl_scalar *op, const tally_view *
         return tl_fail(ctx, TALLY_INVALID, "out->dtype is %s: %s of %s gives %s",
                        tally_dtype_name(out->dtype) ? tally_dtype_name(out->dtype) : "unknown",
                        op->file, tally_dtype_name(in->dtype), tally_dtype_name(op->out));
+
     if (out->rows != in->rows)
         return tl_fail(ctx, TALLY_INVALID, "out->rows is %lld: must be in->rows = %lld",
                        (long long)out->rows, (long long)in->rows);
     if (!in->offsets != !out->offsets)
         return tl_fail(ctx, TALLY_INVALID,
                        "out->offsets: must be given exactly when in->offsets is");
+
     if (in->offsets && out->offsets != in->offsets &&
         memcmp(in->offsets, out->offsets, (size_t)(in->rows + 1) * sizeof *in->offsets))
         return tl_fail(ctx, TALLY_INVALID,
                        "out->offsets differ from in->offsets: must be the same");
+
     if (!in->offsets && out->n != length)
         return tl_fail(ctx, TALLY_INVALID, "out->n is %lld: must be %lld", (long long)out->n,
                        (long long)length);
     tally_status status = tl_view_check(ctx, out, "out", op->result_bytes);
     if (!status) status = tl_view_distinct(ctx, out, "out");
+
     return status ? status
                   : tl_view_overlap(ctx, in, (int64_t)tally_dtype_size(in->dtype), out,
                                     op->result_bytes, in_place);
@@ -108,16 +117,20 @@ tally_status tl_host_copy(tl_host_copies *c, void **p, int64_t low, int64_t high
     tl_device *owner;
     (void)name;
     if (high <= low || !calls->owner) return TALLY_OK;
+
     char *const from = tl_offset(*p, low);
     tally_status status = calls->owner(ctx->device, ctx, from, &owner);
     if (status || !owner) return status;
+
     char *copy = malloc(bytes);
     if (!copy) return tl_no_memory(ctx, bytes, "a copy of device memory");
+
     c->one[c->count].of = from;
     c->one[c->count].copy = copy;
     c->one[c->count].bytes = bytes;
     c->one[c->count++].back = back;
     *p = tl_offset(copy, -low);
+
     return calls->copy(ctx->device, ctx, copy, from, bytes);
 }
 
@@ -135,6 +148,7 @@ tally_status tl_host_view(tl_host_copies *c, tally_view *v, int64_t bytes, int b
         status = tl_host_copy(c, &bits, (v->valid_offset + low) >> 3,
                               ((v->valid_offset + high - 1) >> 3) + 1, back, name);
     v->valid = bits;
+
     return status;
 }
 
@@ -182,21 +196,27 @@ tally_status tl_host_offsets(tally *ctx, const char *name, tally_view *v, int64_
     const tl_device_calls *const calls = ctx->device->calls;
     const size_t bytes = ((size_t)v->rows + 1) * sizeof *v->offsets;
     tl_device *owner;
+
     *copy = NULL;
     if (!v->offsets || v->rows <= 0 || !calls->owner) return TALLY_OK;
+
     if (v->rows >= INT64_MAX / (int64_t)sizeof *v->offsets)
         return tl_fail(ctx, TALLY_INVALID,
                        "%s->rows is %lld: its offsets would have more bytes than 2^63", name,
                        (long long)v->rows);
+
     tally_status status = calls->owner(ctx->device, ctx, v->offsets, &owner);
     if (status || !owner) return status;
+
     *copy = malloc(bytes);
     if (!*copy) return tl_no_memory(ctx, bytes, "a copy of offsets");
+
     status = calls->copy(ctx->device, ctx, *copy, v->offsets, bytes);
     if (!status) {
         v->offsets = *copy;
         return TALLY_OK;
     }
+
     free(*copy);
     *copy = NULL;
     return status;

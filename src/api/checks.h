@@ -3,13 +3,16 @@
  * do. */
 #ifndef TALLY_API_CHECKS_H
 #define TALLY_API_CHECKS_H
+
 #include "context/call.h"
 #include "context/context.h"
 
 tally_status tl_check_scan(tally *ctx, const tl_plan *plan, const tally_scan_options *options);
 tally_status tl_check_window(tally *ctx, const tally_window_options *options);
+
 /* Refuses a step, and edges that change lengths, for views with offsets. */
 tally_status tl_check_step(tally *ctx, const tally_view *in, const tally_window_options *options);
+
 /* Checks out against in, whose sequences give `length` results each, and against the result type
  * of op. */
 tally_status tl_check_output(tally *ctx, const tl_scalar *op, const tally_view *in,
@@ -41,20 +44,25 @@ typedef struct tl_host_copies {
  * as for tl_on_processors. */
 tally_status tl_host_copy(tl_host_copies *c, void **p, int64_t low, int64_t high, int back,
                           const char *name);
+
 /* The same for a view's elements, of `bytes` bytes each, and its validity bits; not for the
  * view's next. */
 tally_status tl_host_view(tl_host_copies *c, tally_view *v, int64_t bytes, int back,
                           const char *name);
+
 /* The same for `count` integers. */
 tally_status tl_host_numbers(tl_host_copies *c, int64_t **p, int64_t count, int back,
                              const char *name);
+
 /* Ends a call that may have written copies: copies them back if status is TALLY_OK, and frees
  * them. */
 tally_status tl_host_end(tl_host_copies *c, tally_status status);
+
 /* Copies written copies back. */
 tally_status tl_host_back(const tl_host_copies *c);
 void tl_host_close(tl_host_copies *c);
 
 /* Makes v's offsets host memory. *copy becomes NULL, or a copy that the caller frees. */
 tally_status tl_host_offsets(tally *ctx, const char *name, tally_view *v, int64_t **copy);
+
 #endif

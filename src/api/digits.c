@@ -21,6 +21,7 @@ enum {
     WAITING_MOST = 1 << 29, /* values below 2^32, in a digit of 63 bits */
     UNIT = -TL_EXACT_UNIT
 };
+
 /* The limit of a valid digit: two such digits and WAITING_MOST values fit 64 bits. */
 #define DIGIT_MOST ((int64_t)1 << 61)
 
@@ -56,13 +57,16 @@ static int32_t extend(tally_digits *d, int from, int to)
               high = d->first + d->used > to ? d->first + d->used : to, up = d->first - low,
               all = high - low;
     if (all > d->room) return all;
+
     if (d->used && up) {
         memmove(digit + up, digit, (size_t)d->used * sizeof *digit);
         memset(digit, 0, (size_t)up * sizeof *digit);
     }
+
     memset(digit + up + d->used, 0, (size_t)(all - up - d->used) * sizeof *digit);
     d->first = low;
     d->used = all;
+
     return 0;
 }
 
@@ -103,11 +107,13 @@ int32_t tally_digits_add(tally_digits *d, double x, int sign)
 {
     uint64_t m;
     int at;
+
     int64_t s;
     if (__builtin_expect(!parts(x, &m, &at, &s), 0)) {
         count(d, x != x ? &d->nan : s ? &d->minus : &d->plus, sign);
         return 0;
     }
+
     const int from = at >> 5;
     if (m) {
         if (!covered(d, from, from + OF_VALUE)) {
@@ -117,6 +123,7 @@ int32_t tally_digits_add(tally_digits *d, double x, int sign)
         add_at(d, m, at, s ^ (sign >> 1));
         if (++d->waiting >= WAITING_MOST) carry(d);
     }
+
     d->count = wrapped(d->count, sign);
     return 0;
 }
@@ -126,13 +133,16 @@ int32_t tally_digits_add_product(tally_digits *d, double x, double y, int sign)
     uint64_t m[2];
     int at[2];
     int64_t s[2];
+
     const int finite = parts(x, &m[0], &at[0], &s[0]) & parts(y, &m[1], &at[1], &s[1]);
     if (__builtin_expect(!finite, 0)) {
         if (x != x || y != y) {
             count(d, &d->nan, sign);
             return 0;
         }
+
         const int none = x == 0 || y == 0, minus = s[0] != s[1];
+
         /* infinity times 0 has no value: it counts as inf and -inf, whose sum is NaN */
         if (none || !minus) d->plus = wrapped(d->plus, sign);
         if (none || minus) d->minus = wrapped(d->minus, sign);
@@ -143,12 +153,14 @@ int32_t tally_digits_add_product(tally_digits *d, double x, double y, int sign)
             const int32_t room = extend(d, from, from + OF_PRODUCT);
             if (room) return room;
         }
+
         const int64_t both = s[0] ^ s[1] ^ (sign >> 1);
         add_at(d, (uint64_t)product & (((uint64_t)1 << 53) - 1), low, both);
         add_at(d, (uint64_t)(product >> 53), low + 53, both);
         d->waiting += 2;
         if (d->waiting >= WAITING_MOST) carry(d);
     }
+
     d->count = wrapped(d->count, sign);
     return 0;
 }
@@ -165,10 +177,12 @@ int32_t tally_digits_merge(tally_digits *d, const tally_digits *other, int sign)
             digit[k] = wrapped(digit[k], wrapped(from[k] ^ s, -s));
         carry(d);
     }
+
     d->count = wrapped(d->count, wrapped(other->count ^ s, -s));
     d->nan = wrapped(d->nan, wrapped(other->nan ^ s, -s));
     d->plus = wrapped(d->plus, wrapped(other->plus ^ s, -s));
     d->minus = wrapped(d->minus, wrapped(other->minus ^ s, -s));
+
     return 0;
 }
 
@@ -177,6 +191,7 @@ int tally_digits_sound(const void *data, size_t bytes)
     tally_digits d;
     int64_t digit;
     if (!data || bytes < sizeof d) return 0;
+
     memcpy(&d, data, sizeof d);
     if (d.used < 0 || d.first < 0 || d.first > DIGITS_MOST || d.used > DIGITS_MOST - d.first ||
         d.waiting >= WAITING_MOST || bytes != tally_digits_bytes(d.used))
@@ -185,6 +200,7 @@ int tally_digits_sound(const void *data, size_t bytes)
         memcpy(&digit, (const char *)data + tally_digits_bytes(k), sizeof digit);
         if (digit >= DIGIT_MOST || digit <= -DIGIT_MOST) return 0;
     }
+
     return 1;
 }
 
@@ -218,6 +234,7 @@ tally_status tally_digits_exact(const tally_digits *d, tally_exact *sum)
                 NULL, TALLY_INVALID,
                 "d is a sum of products below 2^-1074: a tally_exact has no digits there");
     tl_exact_pack(&e, sum);
+
     return TALLY_OK;
 }
 
@@ -239,6 +256,7 @@ int32_t tally_digits_merge_exact(tally_digits *d, const tally_exact *sum, int si
     other.head.nan = settled.word[TL_EXACT_NAN];
     other.head.plus = settled.word[TL_EXACT_PLUS];
     other.head.minus = settled.word[TL_EXACT_MINUS];
+
     return tally_digits_merge(d, &other.head, sign);
 }
 
@@ -251,9 +269,11 @@ enum {
     YY = TALLY_NEEDS_YY,
     XY = TALLY_NEEDS_XY
 };
+
 /* The formula of each statistic: a sum alone (op, with tally_exact_value's result), or a quotient
  * a / b with A = n Sxy - Sx Sy, B = n Sxx - Sx^2, C = n Syy - Sy^2. */
 typedef enum { ALONE, OVER_COUNT, B_OVER, A_OVER, A_OVER_B, A_OVER_BC, XY_OVER_Y } quotient;
+
 static const struct {
     int needs;
     quotient quotient;
@@ -272,6 +292,7 @@ static const struct {
     [TALLY_CORR] = {X | Y | XX | YY | XY, A_OVER_BC, 0, 1},
     [TALLY_SLOPE] = {X | Y | XX | XY, A_OVER_B, 0, 0},
 };
+
 enum { STATISTICS = sizeof statistics / sizeof *statistics };
 
 int tally_statistic_needs(tally_statistic which)
@@ -344,18 +365,22 @@ static void fraction(quotient what, int ddof, const tally_sums *s, tl_number *a,
         b->negative = 0;
         return;
     }
+
     if (what == B_OVER)
         spread(s->x, s->x, s->xx, a);
     else
         spread(s->x, s->y, s->xy, a);
+
     if (what == B_OVER || what == A_OVER) {
         tl_number_of_integer(&c, (uint64_t)s->x->count);
         tl_number_of_integer(&t, (uint64_t)(s->x->count - ddof));
         tl_number_multiply(b, &c, &t);
         return;
     }
+
     spread(s->x, s->x, s->xx, b);
     if (what == A_OVER_B) return;
+
     const int negative = a->negative;
     c = t = *a;
     tl_number_multiply(a, &c, &t);
@@ -370,29 +395,37 @@ int tally_statistic_value(tally_statistic which, const tally_sums *sums, tally_d
 {
     const int needs = tally_statistic_needs(which);
     if (!needs || !sums || !value || (dtype != TALLY_F32 && dtype != TALLY_F64)) return 0;
+
     const tally_digits *const given[] = {sums->x, sums->y, sums->xx, sums->yy, sums->xy},
                               *some = NULL;
     int specials = 0;
     nan_of(dtype, value);
+
     for (int k = 0; k < 5; k++) {
         if (!(needs >> k & 1)) continue;
         if (!given[k]) return 0;
         some = given[k];
         specials |= special(given[k]);
     }
+
     const quotient what = statistics[which].quotient;
     const int ddof = statistics[which].ddof;
     if (some->count <= ddof) return 0;
+
     if (what == ALONE || what == OVER_COUNT) {
         value_alone(some, what == ALONE ? "sum" : "mean", dtype, value);
         return 1;
     }
+
     if (specials && what == XY_OVER_Y) divide_special(sums->xy, sums->y, dtype, value);
     if (specials) return 1;
+
     tl_number a, b;
     fraction(what, ddof, sums, &a, &b);
+
     /* a negative value means that the sums are not of the same rows */
     if (!b.size || b.negative || (what == B_OVER && a.negative)) return 0;
+
     tl_ratio(&a, &b, statistics[which].root, dtype, value);
     return 1;
 }

@@ -39,6 +39,7 @@ static void add_all(tl_exact *e, const tl_plan *plan, int threads, const tally_v
         tl_exact_slab(e, plan, threads, x->data, x->rows * x->n);
         return;
     }
+
     for (int64_t r = 0; r < x->rows; r++) {
         const char *at = tl_view_row(x, r, bytes, &n);
         if (x->stride == 1)
@@ -54,6 +55,7 @@ static tally_status change(tally *ctx, tally_exact *sum, const tally_view *x, in
     if (!sum)
         return tl_fail(ctx, TALLY_INVALID, "sum is NULL: must be begun with tally_exact_init");
     if (!x) return tl_fail(ctx, TALLY_INVALID, "x is NULL: must be a view");
+
     tl_plan plan;
     tally_view view = *x;
     tl_exact all, more;
@@ -61,6 +63,7 @@ static tally_status change(tally *ctx, tally_exact *sum, const tally_view *x, in
     int64_t *offsets = NULL;
     tally_status status;
     tl_exact_begin(&more);
+
     if (ctx && tl_has_inputs(x)) {
         status = tl_inputs_exact(ctx, x, &more);
     } else {
@@ -80,12 +83,15 @@ static tally_status change(tally *ctx, tally_exact *sum, const tally_view *x, in
             tl_fp_leave(fp);
         }
     }
+
     tl_host_close(&copies);
     free(offsets);
     if (status) return status;
+
     tl_exact_unpack(&all, sum);
     tl_exact_join(&all, &more, sign);
     tl_exact_pack(&all, sum);
+
     return TALLY_OK;
 }
 
@@ -93,6 +99,7 @@ tally_status tally_exact_add(tally *ctx, tally_exact *sum, const tally_view *x)
 {
     return change(ctx, sum, x, 1);
 }
+
 tally_status tally_exact_subtract(tally *ctx, tally_exact *sum, const tally_view *x)
 {
     return change(ctx, sum, x, -1);
@@ -118,18 +125,23 @@ tally_status tally_exact_value(tally *ctx, const tally_exact *sum, const char *o
     const tl_scalar *scalar;
     tl_par par;
     tl_exact e;
+
     if (!sum)
         return tl_fail(ctx, TALLY_INVALID, "sum is NULL: must be begun with tally_exact_init");
     if (!value) return tl_fail(ctx, TALLY_INVALID, "value is NULL: must have room for one result");
+
     tally_status status = tl_resolve(ctx, op, dtype, &scalar, &par);
     if (status) return status;
+
     if (!tl_exact_form_of(scalar) || (scalar->inputs == 2 && dtype == TALLY_F64))
         return tl_fail(ctx, TALLY_INVALID,
                        "op is '%.60s' of %s: must be sum:exact, mean:exact, nansum:exact or "
                        "nanmean:exact, or below f64 "
                        "dot:exact or nandot:exact",
                        op, tally_dtype_name(dtype));
+
     tl_exact_unpack(&e, sum);
     tl_exact_lower(&e, tl_exact_form_of(scalar), value);
+
     return TALLY_OK;
 }

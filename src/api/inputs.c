@@ -28,9 +28,11 @@ static tally_status reduce_present(tl_job *j, tally_view *out, int *done)
     const int threads = tally_threads(j->ctx);
     tl_form blank;
     tl_plan plan;
+
     tl_job_normal(j);
     if (!j->in.valid || j->in.next || j->plan.exact || !tl_gather_reads(&j->in, NULL, 0))
         return TALLY_OK;
+
     if (j->form.kind == TL_FORM_STATES && tl_present_takes(j->form.op)) {
         tl_present_reduce(&j->plan, threads, &j->in, out->data);
         *done = 1;
@@ -41,6 +43,7 @@ static tally_status reduce_present(tl_job *j, tally_view *out, int *done)
         tl_present_reduce_blank(&plan, &blank, threads, &j->in, out->data);
         *done = 1;
     }
+
     return TALLY_OK;
 }
 
@@ -75,6 +78,7 @@ tally_status tl_inputs_reduce(tally *ctx, const char *op, const tally_view *in, 
     if (!status && in->rows > 0 && !out)
         status = tl_fail(ctx, TALLY_INVALID, "out is NULL: must have room for %lld results",
                          (long long)in->rows);
+
     if (!status) {
         const tally_view dense = tally_flat(out, j.form.op->out, in->rows);
         status = tl_view_check(ctx, &dense, "out", j.form.op->result_bytes);
@@ -83,6 +87,7 @@ tally_status tl_inputs_reduce(tally *ctx, const char *op, const tally_view *in, 
                                      j.form.op->result_bytes, 0);
         if (!status) status = tl_inputs_apart(ctx, &j.in, &dense, j.form.op->result_bytes);
     }
+
     if (!status && in->rows > 0) {
         /* rows of one result */
         tally_view rows = tally_rows(out, j.form.op->out, in->rows, 1);
@@ -93,6 +98,7 @@ tally_status tl_inputs_reduce(tally *ctx, const char *op, const tally_view *in, 
         if (!status && !done) status = reduce(&j, &rows);
         tl_fp_leave(fp);
     }
+
     tl_job_close(&j);
     return status;
 }
@@ -143,6 +149,7 @@ static tally_status scan(tl_job *j, tally_view *y, const tally_scan_options *o)
                        &forward);
     else if (!status)
         status = run(j, (tl_call){.verb = TL_SCAN, .out = &dense, .scan = &forward});
+
     if (!status && !direct) scatter(&dense, y, j->plan.op->result_bytes, o->reverse);
     return status ? status : tl_host_back(&j->copies);
 }
@@ -161,16 +168,19 @@ tally_status tl_inputs_scan(tally *ctx, const char *op, const tally_view *in, co
         int done;
         tl_fp fp = tl_fp_enter();
         tl_inputs_normal(&j.out);
+
         /* in the initial value a NaN is a value, not the marker */
         if (o.init && j.form.kind == TL_FORM_MARK) {
             j.plan.mask->quiet(start, o.init, j.form.op->out, 1);
             o.init = start;
         }
+
         status =
             tl_job_on_device(&j, &(tl_call){.verb = TL_SCAN, .out = &j.out, .scan = &o}, &done);
         if (!status && !done) status = scan(&j, &j.out, &o);
         tl_fp_leave(fp);
     }
+
     tl_job_close(&j);
     return status;
 }
@@ -210,6 +220,7 @@ static tally_status window_by(tally *ctx, const char *op, const tl_plan *named,
 {
     tl_job j;
     const tl_call call = {.plan = named, .in = in, .out = out};
+
     tally_status status = tl_job_open(&j, ctx, op, &call, named != NULL);
     if (!status) status = tl_check_window(ctx, o);
     if (!status) status = tl_check_step(ctx, &j.in, o);
@@ -226,6 +237,7 @@ static tally_status window_by(tally *ctx, const char *op, const tl_plan *named,
         if (!status && !done) status = window(&j, &j.out, o);
         tl_fp_leave(fp);
     }
+
     tl_job_close(&j);
     return status;
 }
@@ -260,6 +272,7 @@ tally_status tl_inputs_ranges(tally *ctx, const char *op, const tally_view *in,
     tl_job j;
     tally_status status = tl_job_open(&j, ctx, op, &(tl_call){.in = in}, 1);
     const int64_t bytes = j.form.op ? j.form.op->result_bytes : 0;
+
     if (!status) status = tl_inputs_apart(ctx, &j.in, out, bytes);
     if (!status) {
         tl_fp fp = tl_fp_enter();
@@ -278,15 +291,18 @@ static tally_status add_exactly(tl_job *j, tl_exact *sum)
 {
     tally_view none = tally_flat(NULL, TALLY_F32, 0);
     if (!has_elements(&j->in)) return TALLY_OK;
+
     tl_fp fp = tl_fp_enter();
     tally_status status = tl_job_to_host(j, &none);
     if (!status) status = tl_job_prepare(j, NULL, 0);
+
     /* the elements of a row are dense, gathered or in place */
     for (int64_t r = 0; r < j->work.rows && !status; r++) {
         int64_t n;
         const char *at = tl_view_row(&j->work, r, j->plan.op->elem_bytes, &n);
         tl_exact_slab(sum, &j->plan, tally_threads(j->ctx), at, n);
     }
+
     tl_fp_leave(fp);
     return status;
 }
@@ -321,6 +337,7 @@ tally_status tl_inputs_exact_scan(tally *ctx, const tl_plan *plan, const tally_v
         if (!status) scatter(&dense, out, bytes, 0);
         tl_fp_leave(fp);
     }
+
     tl_job_close(&j);
     return status;
 }
@@ -332,12 +349,15 @@ tally_status tl_inputs_exact(tally *ctx, const tally_view *x, tl_exact *sum)
     /* checked again below, with the name `in` in sentences */
     tally_status status = tl_inputs_check(ctx, x, "x", &in, &next);
     if (status) return status;
+
     status = tl_job_open(&j, ctx, x->next ? "dot:exact" : "sum:exact", &(tl_call){.in = x}, 0);
     if (!status && x->next && j.form.named->dtype == TALLY_F64)
         status = tl_fail(ctx, TALLY_UNSUPPORTED,
                          "x->next is given: only products of f16, bf16 and f32 fit a tally_exact, "
                          "and these are f64");
+
     if (!status) status = add_exactly(&j, sum);
     tl_job_close(&j);
+
     return status;
 }

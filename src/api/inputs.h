@@ -3,6 +3,7 @@
  * supports the call, else the processors do. */
 #ifndef TALLY_API_INPUTS_H
 #define TALLY_API_INPUTS_H
+
 #include "checks.h"
 #include "context/inputs.h"
 #include "cpu/exact/exact.h"
@@ -16,9 +17,11 @@ tally_status tl_inputs_scan(tally *ctx, const char *op, const tally_view *in, co
                             const tally_scan_options *options);
 tally_status tl_inputs_window(tally *ctx, const char *op, const tally_view *in,
                               const tally_view *out, const tally_window_options *options);
+
 /* The same for a plan of the processors instead of a name. */
 tally_status tl_inputs_window_of(tally *ctx, const tl_plan *plan, const tally_view *in,
                                  const tally_view *out, const tally_window_options *options);
+
 /* tally_window_ranges of one sequence. The ranges and the view of results are checked; the view
  * is normal. */
 tally_status tl_inputs_ranges(tally *ctx, const char *op, const tally_view *in,
@@ -27,9 +30,11 @@ tally_status tl_inputs_ranges(tally *ctx, const char *op, const tally_view *in,
 /* Adds all elements of a view, or all products of pairs, to an exact sum. Pairs of f64 are
  * refused. */
 tally_status tl_inputs_exact(tally *ctx, const tally_view *x, tl_exact *sum);
+
 /* The same for checked and normal views in host memory, and the operator of the plan. */
 tally_status tl_inputs_exact_of(tally *ctx, const tl_plan *plan, const tally_view *x,
                                 tl_exact *sum);
+
 /* Like tl_inputs_exact_of, for one sequence; also writes the running sums to out. */
 tally_status tl_inputs_exact_scan(tally *ctx, const tl_plan *plan, const tally_view *x,
                                   const tally_view *out, int exclusive, tl_exact *sum);
@@ -39,26 +44,33 @@ tally_status tl_inputs_exact_scan(tally *ctx, const tl_plan *plan, const tally_v
 /* The dtype of the elements that the operator gets: for two inputs the common type, if both
  * dtypes are valid. */
 tally_dtype tl_inputs_dtype(const tally_view *in);
+
 /* Opens the feed by which a stream or a fragment takes a view with this plan (tl_feed_begin).
  * absent: elements may be left out. */
 tally_status tl_feed_open(tally *ctx, const tl_plan *plan, int absent, int by_states,
                           tl_feed *feed);
+
 /* Checks the view `name` and its next, if there is one, with offsets on the host, and copies them
  * to *in and *next. */
 tally_status tl_inputs_check(tally *ctx, const tally_view *given, const char *name, tally_view *in,
                              tally_view *next);
+
 /* Checks one such view, except whether its memory is host memory. */
 tally_status tl_input_check(tally *ctx, const tally_view *given, const char *name);
+
 /* Copies the memory of both views to the host, if it is device memory. */
 tally_status tl_inputs_bring(tl_host_copies *copies, tally_view *in, tally_view *next,
                              const char *name);
+
 /* Refuses results, of `bytes` bytes each, that overlap the second input or a bitmap. Only `in`
  * itself may be overwritten in place. */
 tally_status tl_inputs_apart(tally *ctx, const tally_view *in, const tally_view *out,
                              int64_t bytes);
+
 /* tl_view_normal; and sequences of one element become dense if they can, because no stride
  * matters. */
 void tl_inputs_normal(tally_view *v);
+
 /* Checks the validity bits of a view that is checked otherwise: no bit is before the first. */
 tally_status tl_bits_check(tally *ctx, const tally_view *v, const char *name);
 
@@ -70,4 +82,5 @@ tally_status tl_bits_check(tally *ctx, const tally_view *v, const char *name);
 typedef struct tl_validity tl_validity;
 tally_status tl_validity_begin(tally *ctx, const char *op, const tl_call *call, tl_validity **v);
 tally_status tl_validity_end(tl_validity *v, tally_status status);
+
 #endif

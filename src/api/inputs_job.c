@@ -33,6 +33,7 @@ tally_status tl_job_open(tl_job *j, tally *ctx, const char *op, const tl_call *c
     const tally_view *const in = call->in, *const out = call->out;
     *j = (tl_job){.ctx = ctx, .here = here, .copies = {.ctx = ctx, .what = what}};
     if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
+
     j->in = *in;
     if (out) j->out = *out;
     if (in->next) j->next = *in->next, j->in.next = &j->next;
@@ -46,19 +47,23 @@ tally_status tl_job_open(tl_job *j, tally *ctx, const char *op, const tl_call *c
     for (const tally_view *v = &j->in; v && !status; v = v->next)
         status = tl_input_check(ctx, v, v == &j->in ? "in" : "in->next");
     if (status) return status;
+
     status = ctx->device->calls->plan(ctx->device, ctx, j->form.op, j->form.par, TL_FOR_PROCESSORS,
                                       &j->plan);
+
     /* whether a user's operator has a blank is known now, after it was compiled */
     if (!status && j->form.kind == TL_FORM_STATES && j->form.op->blank) {
         j->form.kind = TL_FORM_BLANK;
         j->form.op->blank(&j->form.fill);
     }
+
     const tl_scalar *count;
     tl_par none;
     if (!status) status = tl_resolve(ctx, "count", TALLY_F32, &count, &none);
     if (!status)
         status =
             ctx->device->calls->plan(ctx->device, ctx, count, none, TL_FOR_PROCESSORS, &j->count);
+
     return status;
 }
 
@@ -109,22 +114,26 @@ tally_status tl_job_prepare(tl_job *j, const tally_view *out, int reverse)
             if (status) return status;
             j->form = late;
         }
+
         if (!j->plan.exact) tl_gather_count(&j->counting, &j->form, &j->in, &j->count);
         tl_gather_direct(&j->gather, &j->form, &j->in, &j->plan);
         j->work = j->in;
         j->work.next = NULL;
         return TALLY_OK;
     }
+
     tally_status status =
         tl_gather_dense(j->ctx, &j->form, &j->in, &j->plan, reverse, &j->gathered);
     if (!status && !j->plan.exact)
         status = tl_gather_numbers(j->ctx, &j->form, &j->in, &j->plan, reverse, &j->counts);
     if (status) return status;
+
     j->work = j->gathered.view;
     if (j->form.op->inputs == 2) {
         j->work_next = j->gathered.second;
         j->work.next = &j->work_next;
     }
+
     if (states) {
         if (j->work.next)
             j->plan.par.second = (int64_t)((uintptr_t)j->work_next.data - (uintptr_t)j->work.data);
@@ -134,6 +143,7 @@ tally_status tl_job_prepare(tl_job *j, const tally_view *out, int reverse)
         if (!j->plan.exact) tl_gather_counted(&j->counting, &j->gathered, &j->counts, &j->count);
         tl_gather_direct(&j->gather, &ready, &j->work, &j->plan);
     }
+
     j->work.next = NULL;
     return TALLY_OK;
 }

@@ -4,6 +4,7 @@
  * (tl_job_to_host, tl_job_prepare); and closed, also after a failure. */
 #ifndef TALLY_API_INPUTS_JOB_H
 #define TALLY_API_INPUTS_JOB_H
+
 #include "checks.h"
 #include "context/device.h"
 #include "context/inputs.h"
@@ -33,11 +34,15 @@ void tl_job_close(tl_job *j);
 /* Tries the call on the device; *done as for tl_device_calls.run. verb: the verb, its results and
  * its options. */
 tally_status tl_job_on_device(tl_job *j, const tl_call *verb, int *done);
+
 /* Copies device memory to the host, for the processors. */
 tally_status tl_job_to_host(tl_job *j, tally_view *out);
 void tl_job_normal(tl_job *j);
+
 /* Prepares j->plan, j->count and j->work, so that they can run. */
 tally_status tl_job_prepare(tl_job *j, const tally_view *out, int reverse);
+
 /* The counts of gathered elements, from the first element of a view on. */
 const float *tl_job_there(const tl_job *j);
+
 #endif

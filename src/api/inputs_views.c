@@ -35,6 +35,7 @@ tally_status tl_bits_check(tally *ctx, const tally_view *v, const char *name)
         return tl_fail(ctx, TALLY_INVALID,
                        "%s->valid_offset is %lld: the bits would be more than 2^63", name,
                        (long long)v->valid_offset);
+
     return TALLY_OK;
 }
 
@@ -94,6 +95,7 @@ tally_status tl_inputs_apart(tally *ctx, const tally_view *in, const tally_view 
         if (status)
             return tl_fail(ctx, TALLY_INVALID, "out overlaps in->next: give it memory of its own");
     }
+
     for (const tally_view *v = in; v; v = v->next) {
         int64_t low, high;
         if (!v->valid) continue;
@@ -106,5 +108,6 @@ tally_status tl_inputs_apart(tally *ctx, const tally_view *in, const tally_view 
                            "out overlaps the validity of %s: give it memory of its own",
                            v == in ? "in" : "in->next");
     }
+
     return TALLY_OK;
 }

@@ -28,11 +28,13 @@ static void run(entry *e, const void *x, int64_t n, void *out)
         atomic_store_explicit(&e->scalar, s, memory_order_relaxed);
         atomic_store_explicit(&e->kernel, k, memory_order_release);
     }
+
     const tl_scalar *s = atomic_load_explicit(&e->scalar, memory_order_relaxed);
     if (n <= 0 || !x) {
         s->empty(par, out);
         return;
     }
+
     tl_state state;
     tl_fp fp = tl_fp_enter();
     const tl_elements all = {x, n, 0, NULL, tl_prefetches(n * s->elem_bytes)};

@@ -29,6 +29,7 @@ static const struct row {
 #define VECTOR(data)              {NULL, NULL, 0, data},
 #include "probe.def"
 };
+
 enum { ROWS = sizeof rows / sizeof *rows };
 
 /* ---- data ---- */
@@ -48,15 +49,18 @@ static void fill(void *to, tally_dtype d, data kind)
     uint64_t random = 20261121;
     size_t bytes = tally_dtype_size(d);
     int bias = d == TALLY_F64 ? 1023 : d == TALLY_F16 ? 15 : 127;
+
     if (kind == SPECIAL) { /* zeros of both signs first, then all kinds of values */
         tl_random_fill(&random, to, d, N / 2, TL_DATA_ZEROS);
         tl_random_fill(&random, (char *)to + N / 2 * bytes, d, N / 2, TL_DATA_HOSTILE);
         return;
     }
+
     if (kind == PLAIN || kind == ANY) {
         tl_random_fill(&random, to, d, N, kind == PLAIN ? TL_DATA_PLAIN : TL_DATA_BITS);
         return;
     }
+
     for (int i = 0; i < N; i++) {
         uint64_t v = tl_random(&random);
         if (kind == TINY) v = with_exponent(v, d, 0, 3);
@@ -102,10 +106,12 @@ static tally_status differs(const probed *p, const struct row *program, data kin
 {
     const tl_scalar *op = plan->op;
     int64_t size = op->result_bytes / op->lanes, i = 0;
+
     while (!memcmp(v->got + i * size, v->want + i * size, (size_t)size)) i++;
     char got[48], want[48];
     tally_format_value(op->out, v->got + i * size, 1, got, sizeof got);
     tally_format_value(op->out, v->want + i * size, 1, want, sizeof want);
+
     return tl_fail(p->ctx, TALLY_NO_DEVICE,
                    "%.160s fails the conformance probe: operator %s, dtype %s, n = %lld (%s, %s "
                    "data): got %s, expected %s; the "
@@ -132,6 +138,7 @@ static tally_status run(const probed *p, const struct row *program, data kind, c
     int done;
     tally_status status = device->calls->run(device, ctx, &call, &done);
     if (status || !memcmp(v->got, v->want, (size_t)N * op->result_bytes)) return status;
+
     return differs(p, program, kind, plan, v);
 }
 
@@ -151,12 +158,14 @@ static tally_status run_all(const probed *p)
     tl_plan plan = {0};
     const struct row *program = NULL;
     tally_status status = v ? TALLY_OK : tl_no_memory(p->ctx, sizeof *v, "the probe");
+
     for (int r = 0; !status && r < ROWS; r++)
         if (rows[r].op)
             status = plan_of(p->ctx, p->device, program = &rows[r], &plan);
         else
             status = run(p, program, rows[r].kind, &plan, v);
     free(v);
+
     return status;
 }
 
@@ -166,6 +175,7 @@ static tally_status key_of(tally *ctx, tl_device *device, const char *identity, 
 {
     tl_key texts = tl_key_start;
     tl_plan plan;
+
     for (int r = 0; r < ROWS; r++) {
         char *text;
         size_t length;
@@ -177,9 +187,11 @@ static tally_status key_of(tally *ctx, tl_device *device, const char *identity, 
         texts = tl_key_add(texts, text, length);
         free(text);
     }
+
     snprintf(key, capacity, "probe, %d rows; tally %s; %016llx%016llx; %.300s", (int)ROWS,
              tally_version(), (unsigned long long)texts.high, (unsigned long long)texts.low,
              identity);
+
     return TALLY_OK;
 }
 
@@ -191,18 +203,22 @@ tally_status tl_probe(tally *ctx, tl_device *device, const char *identity)
     char key[512];
     size_t bytes;
     int passed_before = 0;
+
     if (!device->calls->text) return TALLY_OK;
     tally_status status = key_of(ctx, device, identity, key, sizeof key);
     if (status) return status;
+
     tl_key hash = tl_key_add(tl_key_start, key, strlen(key));
     tl_lock_take(TL_LOCK_PROBE);
     for (int i = 0; i < count; i++)
         passed_before |= passed[i].high == hash.high && passed[i].low == hash.low;
     tl_lock_release(TL_LOCK_PROBE);
     if (passed_before) return TALLY_OK;
+
     void *stored = tl_cache_load(key, strlen(key), &bytes);
     passed_before = stored != NULL;
     free(stored);
+
     if (!passed_before) {
         tl_fp fp = tl_fp_enter();
         status = run_all(&(probed){ctx, device, identity});
@@ -210,8 +226,10 @@ tally_status tl_probe(tally *ctx, tl_device *device, const char *identity)
         if (status) return status;
         tl_cache_store(key, strlen(key), "passed", 6);
     }
+
     tl_lock_take(TL_LOCK_PROBE);
     if (count < PASSED_MOST) passed[count++] = hash;
     tl_lock_release(TL_LOCK_PROBE);
+
     return TALLY_OK;
 }

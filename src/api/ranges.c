@@ -22,6 +22,7 @@ static tally_status bring_places(tl_host_copies *c, int64_t **start, int64_t **e
     tally_status status = tl_host_numbers(c, start, count, back, "start");
     return status ? status : tl_host_numbers(c, end, count, back, "end");
 }
+
 static int64_t *as_places(const int64_t *p) { return (int64_t *)(uintptr_t)p; }
 
 enum { PART = 4096 }; /* ranges that are checked together without a branch */
@@ -38,6 +39,7 @@ static void check_part(void *data, int64_t p)
     const int64_t a = p * PART, b = a + PART < w->results ? a + PART : w->results, n = w->n;
     /* bit 63 is set if a number is below 0; differences of valid numbers do not overflow */
     uint64_t bad = 0;
+
     for (int64_t r = a; r < b; r++)
         bad |= (uint64_t)w->start[r] | (uint64_t)w->end[r] |
                ((uint64_t)w->end[r] - (uint64_t)w->start[r]) | ((uint64_t)n - (uint64_t)w->end[r]);
@@ -65,6 +67,7 @@ static tally_status run(tally *ctx, const tl_plan *plan, const tl_plan *count,
     const tl_line line = {x->data, x->stride, y->data, tl_step(y->stride, plan->op->result_bytes)};
     tally_status status = TALLY_OK;
     tl_fp fp = tl_fp_enter();
+
     if (plan->exact)
         tl_exact_ranges_run(plan, tally_threads(ctx), ranges, line);
     else
@@ -93,13 +96,16 @@ tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *i
     const int64_t bytes = (int64_t)tally_dtype_size(in->dtype);
     if (!status) status = tl_check_sequence(ctx, &plain, "in", bytes, &x);
     if (status) return status;
+
     if (results < 0)
         return tl_fail(ctx, TALLY_INVALID, "results is %lld: must be at least 0",
                        (long long)results);
+
     if (out->dtype != plan.op->out)
         return tl_fail(ctx, TALLY_INVALID, "out->dtype is %s: %s of %s gives %s",
                        tally_dtype_name(out->dtype) ? tally_dtype_name(out->dtype) : "unknown",
                        plan.op->file, tally_dtype_name(in->dtype), tally_dtype_name(plan.op->out));
+
     if (out->n != results)
         return tl_fail(ctx, TALLY_INVALID, "out->n is %lld: must be results = %lld",
                        (long long)out->n, (long long)results);
@@ -110,6 +116,7 @@ tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *i
     if (!status) status = tl_view_distinct(ctx, &y, "out");
     if (!status) status = tl_view_overlap(ctx, &x, bytes, &y, plan.op->result_bytes, 0);
     if (status || results == 0) return status;
+
     if (!start || !end)
         return tl_fail(ctx, TALLY_INVALID, "%s is NULL: must be %lld places",
                        start ? "end" : "start", (long long)results);
@@ -124,15 +131,18 @@ tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *i
         status = tl_fail(ctx, TALLY_INVALID,
                          "range %lld is %lld..%lld: must be 0 <= start <= end <= %lld = in->n",
                          (long long)r, (long long)from[r], (long long)to[r], (long long)x.n);
+
     if (!status)
         status = inputs ? tl_inputs_bring(&c, &all, &second, "in")
                         : tl_host_view(&c, &x, bytes, 0, "in");
     if (!status) status = tl_host_view(&c, &y, plan.op->result_bytes, 1, "out");
     const tl_ranges ranges = {from, to, NULL, x.n, results, 0, 1, min_count};
+
     if (!status && inputs)
         status = tl_inputs_ranges(ctx, op, &all, &ranges, &y);
     else if (!status)
         status = run(ctx, &plan, &count, &ranges, &x, &y);
+
     return tl_host_end(&c, status);
 }
 
@@ -142,15 +152,18 @@ static tally_status parts_check(tally *ctx, tally_dtype keys, const tally_key_wi
         const char *name;
         int64_t value;
     } parts[] = {{"low_part", w->low_part}, {"high_part", w->high_part}};
+
     for (int i = 0; i < 2; i++)
         if (parts[i].value < 0 || parts[i].value >= TALLY_KEY_PART)
             return tl_fail(ctx, TALLY_INVALID, "%s is %lld: must be in 0..10^18 - 1", parts[i].name,
                            (long long)parts[i].value);
+
     if (keys == TALLY_F64 && (w->parts || w->low_part || w->high_part))
         return tl_fail(ctx, TALLY_INVALID, "%s: keys of f64 have no parts",
                        w->parts      ? "parts"
                        : w->low_part ? "low_part"
                                      : "high_part");
+
     return TALLY_OK;
 }
 
@@ -176,13 +189,16 @@ static tally_status window_check(tally *ctx, const tally_view *keys, const tally
                        tally_dtype_name(d) ? tally_dtype_name(d) : "unknown");
     if ((unsigned)w->ties > TALLY_TIES_ROW)
         return tl_fail(ctx, TALLY_INVALID, "ties is %d: must be 0 (all) or 1 (row)", (int)w->ties);
+
     if (d == TALLY_F64 && (w->lows || w->highs))
         return tl_fail(ctx, TALLY_INVALID,
                        "%s: keys of f64 have one low_real and high_real for all rows",
                        w->lows ? "lows" : "highs");
+
     if (d == TALLY_F64 && (w->low_real != w->low_real || w->high_real != w->high_real))
         return tl_fail(ctx, TALLY_INVALID, "%s is NaN: must be a number",
                        w->low_real != w->low_real ? "low_real" : "high_real");
+
     if (d == TALLY_F64 ? w->low || w->high : w->low_real != 0 || w->high_real != 0)
         return tl_fail(
             ctx, TALLY_INVALID, "%s is not 0, and keys are %s: they have low%s and high%s",
@@ -190,6 +206,7 @@ static tally_status window_check(tally *ctx, const tally_view *keys, const tally
             : w->low_real != 0 ? "low_real"
                                : "high_real",
             tally_dtype_name(d), d == TALLY_F64 ? "_real" : "", d == TALLY_F64 ? "_real" : "");
+
     return parts_check(ctx, d, w);
 }
 
@@ -205,6 +222,7 @@ static tally_status keys_check(tally *ctx, const tally_view *v, const tally_key_
     if (bad == v->n) return TALLY_OK;
     char text[2][TL_DECIMAL_CHARS] = {"", ""};
     for (int k = 0; k < 2 && bad - k >= 0; k++) key_text(v, w->parts, bad - k, text[k]);
+
     return tl_fail(ctx, TALLY_INVALID, "keys: row %lld is %s%s%s: keys must be numbers that %s",
                    (long long)bad, text[0], bad ? ", after " : "", text[1],
                    *descending ? "descend" : "ascend");
@@ -230,11 +248,13 @@ tally_status tally_window_bounds(tally *ctx, const tally_view *keys, const tally
 {
     if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
     if (!keys || !w) return tl_fail(ctx, TALLY_INVALID, "%s is NULL", keys ? "window" : "keys");
+
     tally_view v;
     const int64_t bytes = (int64_t)tally_dtype_size(keys->dtype);
     tally_status status = window_check(ctx, keys, w);
     if (!status) status = tl_check_sequence(ctx, keys, "keys", bytes, &v);
     if (status || v.n == 0) return status;
+
     if (!start || !end)
         return tl_fail(ctx, TALLY_INVALID, "%s is NULL: must have room for %lld places",
                        start ? "end" : "start", (long long)v.n);
@@ -253,5 +273,6 @@ tally_status tally_window_bounds(tally *ctx, const tally_view *keys, const tally
     const int64_t row =
         status ? v.n : tl_bounds(tally_threads(ctx), &v, descending, &window, start, end);
     if (row < v.n) status = not_a_range(ctx, &v, &window, row);
+
     return tl_host_end(&c, status);
 }

@@ -20,6 +20,7 @@ static tally_status run_on_processors(tally *ctx, const tl_call *call)
     tally_view in = *call->in, out = *call->out;
     tl_plan plan = *call->plan;
     tl_call here = *call;
+
     here.plan = &plan, here.in = &in, here.out = &out;
     const int64_t elements = in.offsets ? in.offsets[in.rows] - in.offsets[0] : in.rows * in.n;
     const char *const what = plan.exact              ? "exact sums"
@@ -33,6 +34,7 @@ static tally_status run_on_processors(tally *ctx, const tl_call *call)
         status =
             ctx->device->calls->plan(ctx->device, ctx, plan.op, plan.par, TL_FOR_PROCESSORS, &plan);
     if (!status) status = tl_run_host(ctx, &here);
+
     return tl_host_end(&c, status);
 }
 

@@ -2,6 +2,7 @@
  * Runs calls, for the verbs. Their options are checked. */
 #ifndef TALLY_API_RUN_H
 #define TALLY_API_RUN_H
+
 #include "context/call.h"
 #include "context/context.h"
 
@@ -14,4 +15,5 @@ tally_status tl_run_unchecked(tally *ctx, const tl_call *call, int *done);
 
 /* Runs a call on the processors; all arrays are in host memory. call->plan is for processors. */
 tally_status tl_run_host(tally *ctx, const tl_call *call);
+
 #endif

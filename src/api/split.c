@@ -46,11 +46,13 @@ static tally_status copy_through(const tl_devices *t, int a, int b, char *to, co
     char *const between = malloc(bytes < AT_ONCE ? bytes : AT_ONCE);
     tally_status status = TALLY_OK;
     if (!between) return tl_fail(t->ctx, TALLY_NO_MEMORY, "no memory for a copy between devices");
+
     for (size_t done = 0, now; done < bytes && !status; done += now) {
         now = bytes - done < AT_ONCE ? bytes - done : AT_ONCE;
         status = copy_by(t, b, between, from + done, now);
         if (!status) status = copy_by(t, a, to + done, between, now);
     }
+
     free(between);
     return status;
 }
@@ -60,6 +62,7 @@ tally_status tally_copy(tally *ctx, void *to, const void *from, size_t bytes)
     int a, b;
     if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
     if (!bytes) return TALLY_OK;
+
     if (!to || !from)
         return tl_fail(ctx, TALLY_INVALID, "%s is NULL: must have %zu bytes", to ? "from" : "to",
                        bytes);
@@ -69,6 +72,7 @@ tally_status tally_copy(tally *ctx, void *to, const void *from, size_t bytes)
     if (status) return status;
     if (a >= 0 && b >= 0) return copy_through(&t, a, b, to, from, bytes);
     if (a >= 0 || b >= 0) return copy_by(&t, a >= 0 ? a : b, to, from, bytes);
+
     memcpy(to, from, bytes);
     return TALLY_OK;
 }
@@ -102,9 +106,11 @@ static tally_status begin(split *s, tally *const *ctx, const char *op, const tal
 {
     tl_devices *const t = &s->team;
     tl_plan *const plan = &s->plan;
+
     if (!*ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
     *s = (split){.team = tl_devices_of(ctx), .parts = parts, .count = count};
     if (!parts) return tl_fail(*ctx, TALLY_INVALID, "parts is NULL: must be views");
+
     if (count < 1 || count > t->count)
         return tl_fail(*ctx, TALLY_INVALID,
                        "count is %d: must be 1..%d, the devices of the context", count, t->count);
@@ -112,6 +118,7 @@ static tally_status begin(split *s, tally *const *ctx, const char *op, const tal
     if (!status && plan->exact)
         status = tl_fail(*ctx, TALLY_UNSUPPORTED,
                          "op is '%.60s': exact sums of parts are added by tally_exact_merge", op);
+
     for (int k = 0; !status && k < count; k++) {
         if (parts[k].dtype != parts[0].dtype)
             return tl_fail(
@@ -122,6 +129,7 @@ static tally_status begin(split *s, tally *const *ctx, const char *op, const tal
         if (!status && (s->all += parts[k].n) >> 61)
             status = tl_fail(*ctx, TALLY_INVALID, "parts have more than 2^61 - 1 elements");
     }
+
     return status;
 }
 
@@ -139,6 +147,7 @@ static tally_status check_out(const split *s, const tally_view *outs, int k, int
                        tally_dtype_name(outs[k].dtype) ? tally_dtype_name(outs[k].dtype)
                                                        : "unknown",
                        op->file, tally_dtype_name(s->parts[0].dtype), tally_dtype_name(op->out));
+
     if (outs[k].n != length)
         return tl_fail(t->ctx, TALLY_INVALID, "outs[%d].n is %lld: must be %lld", k,
                        (long long)outs[k].n, (long long)length);
@@ -151,6 +160,7 @@ static tally_status check_out(const split *s, const tally_view *outs, int k, int
             status = tl_fail(t->ctx, TALLY_INVALID,
                              "outs[%d] overlaps outs[%d]: give it memory of its own", k, j);
     }
+
     return status;
 }
 
@@ -180,9 +190,11 @@ tally_status tally_scan_split(tally *ctx, const char *op, const tally_view *part
     if (!status) status = tl_check_scan(ctx, &s.plan, o);
     for (int k = 0; !status && k < count; k++) status = check_out(&s, outs, k, parts[k].n, 1);
     if (status) return status;
+
     tl_fp fp = tl_fp_enter();
     status = tl_split_scan(&s.team, &s.plan, parts, count, outs, o);
     tl_fp_leave(fp);
+
     return status;
 }
 
@@ -192,6 +204,7 @@ tally_status tally_window_split(tally *ctx, const char *op, const tally_view *pa
     split s;
     tl_plan counts;
     int64_t start = 0, first;
+
     tally_status status = begin(&s, &ctx, op, parts, count);
     if (!status) status = tl_plan_of_host(ctx, "count", parts[0].dtype, &counts);
     if (!status && !outs) status = tl_fail(ctx, TALLY_INVALID, "outs is NULL: must be views");
@@ -202,12 +215,15 @@ tally_status tally_window_split(tally *ctx, const char *op, const tally_view *pa
                          "after of at least 0, and "
                          "no step",
                          (long long)o->before, (long long)o->after, (long long)o->step);
+
     for (int k = 0; !status && k < count; start += parts[k++].n)
         status = check_out(&s, outs, k, tl_split_length(start, parts[k].n, s.all, o, &first), 0);
     if (status) return status;
+
     const tl_call call = {TL_WINDOW, &s.plan, &counts, .in = parts, .out = outs, .window = o};
     tl_fp fp = tl_fp_enter();
     status = tl_split_window(&s.team, &call, count);
     tl_fp_leave(fp);
+
     return status;
 }

@@ -26,6 +26,7 @@ typedef struct tl_validity {
     const tally_window_options *window;
     tally_view in, next;  /* checked */
     tl_gathered gathered; /* f32: a NaN is an element that does not count */
+
     /* for one sequence: the number of elements that count before each element, and in all */
     int64_t *before;
     int64_t *offsets[3]; /* host copies of offsets in device memory */
@@ -86,6 +87,7 @@ static tally_status collect(job *j, const char *op, const tally_view *in)
     int64_t most = 0;
     if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
     if (!in) return tl_fail(ctx, TALLY_INVALID, "in is NULL: must be a view");
+
     tally_status status = TALLY_OK;
     tally_view given = *in, second;
     if (in->next) second = *in->next, given.next = &second;
@@ -100,14 +102,17 @@ static tally_status collect(job *j, const char *op, const tally_view *in)
         status =
             ctx->device->calls->plan(ctx->device, ctx, form.op, form.par, TL_FOR_PROCESSORS, &plan);
     if (status) return status;
+
     tl_view_normal(&j->in);
     if (in->next) tl_view_normal(&j->next);
+
     for (int64_t r = 0; r < j->in.rows; r++) {
         const int64_t n = length(j, r);
         if (__builtin_add_overflow(j->results, results_of(j, n), &j->results))
             return tl_no_memory(ctx, SIZE_MAX, "the validity of the results");
         if (n > most) most = n;
     }
+
     tally_view here = j->in, here_next = j->next;
     if (in->next) here.next = &here_next;
     status = tl_on_processors(ctx, NULL, "in", what, 0);
@@ -116,6 +121,7 @@ static tally_status collect(job *j, const char *op, const tally_view *in)
         status =
             tl_gather_numbers(ctx, &form, &here, &plan, j->scan && j->scan->reverse, &j->gathered);
     if (status) return status;
+
     j->before = malloc(((size_t)most + 1) * sizeof *j->before);
     j->bits = malloc((size_t)j->results + 1);
     if (!j->before || !j->bits)
@@ -123,6 +129,7 @@ static tally_status collect(job *j, const char *op, const tally_view *in)
                             "the validity of the results");
     const float *there = j->gathered.memory;
     char *to = j->bits;
+
     for (int64_t r = 0; r < j->in.rows; r++) {
         const int64_t n = length(j, r);
         j->before[0] = 0;
@@ -131,6 +138,7 @@ static tally_status collect(job *j, const char *op, const tally_view *in)
         there += n;
         to += results_of(j, n);
     }
+
     return TALLY_OK;
 }
 
@@ -147,6 +155,7 @@ static tally_status check_bits(job *j, const tally_view *out, int64_t result_byt
     if (!status) status = tl_view_check(j->ctx, &plain, "out", result_bytes);
     if (!status) status = tl_bits_check(j->ctx, &j->out, "out");
     if (status) return status;
+
     tl_view_extent(&plain, 1, &low, &high);
     low = (out->valid_offset + low) >> 3;
     high = (out->valid_offset + high + 7) >> 3;
@@ -156,6 +165,7 @@ static tally_status check_bits(job *j, const tally_view *out, int64_t result_byt
     if (!status && result_bytes)
         status = tl_view_overlap(j->ctx, &plain, result_bytes, &bits, 1, 0);
     if (!status) return TALLY_OK;
+
     return tl_fail(j->ctx, TALLY_INVALID,
                    "out->valid overlaps elements or results: give it memory of its own");
 }
@@ -170,16 +180,19 @@ static tally_status write_bits(job *j)
     const tally_status status = tl_host_view(&copies, out, 0, 1, "out->valid");
     unsigned char *const bits = (unsigned char *)(uintptr_t)out->valid;
     if (status) return tl_host_end(&copies, status);
+
     for (int64_t r = 0; r < j->in.rows; r++) {
         const int64_t m = results_of(j, length(j, r)),
                       first = out->valid_offset +
                               (out->offsets ? out->offsets[r] * out->stride : r * out->row_stride);
+
         for (int64_t i = 0; i < m; i++) {
             const int64_t b = first + i * out->stride;
             const unsigned char bit = (unsigned char)(1u << (b & 7));
             bits[b >> 3] = (unsigned char)((bits[b >> 3] & ~bit) | (*from++ ? bit : 0));
         }
     }
+
     return tl_host_end(&copies, TALLY_OK);
 }
 
@@ -188,9 +201,11 @@ tally_status tl_validity_begin(tally *ctx, const char *op, const tl_call *call, 
     const tally_view *const in = call->in;
     tally_operator_info info;
     tally_dtype dtype = in ? in->dtype : TALLY_F64;
+
     *v = NULL;
     job *j = calloc(1, sizeof *j);
     if (!j) return tl_no_memory(ctx, sizeof *j, "the validity of the results");
+
     *j = (job){.ctx = ctx,
                .copies = {.ctx = ctx, .what = what},
                .verb = call->verb,
@@ -202,6 +217,7 @@ tally_status tl_validity_begin(tally *ctx, const char *op, const tl_call *call, 
     if (!status)
         status = check_bits(j, call->out, info.lanes * (int64_t)tally_dtype_size(info.output));
     *v = j;
+
     return status;
 }
 
@@ -224,6 +240,7 @@ tally_status tally_reduce_valid(tally *ctx, const char *op, const tally_view *in
     tally_status status = collect(&j, op, in);
     if (!status && in->rows > 0) {
         char any;
+
         /* a view without results; only its bits matter */
         tally_view bits = tally_flat(&any, TALLY_U8, in->rows);
         bits.valid = valid;
@@ -233,6 +250,7 @@ tally_status tally_reduce_valid(tally *ctx, const char *op, const tally_view *in
         status = check_bits(&j, &bits, 0);
         if (!status) status = write_bits(&j);
     }
+
     close_job(&j);
     return status;
 }

@@ -47,6 +47,7 @@ static tally_status open_views(tally *ctx, const tl_plan *plan, const tally_view
         else if (!status && out)
             status = tl_host_offsets(ctx, "out", &v->out, &v->copies[1]);
     }
+
     return status ? status : tl_view_check(ctx, &v->in, "in", plan->op->elem_bytes);
 }
 
@@ -89,10 +90,12 @@ tally_status tally_reduce(tally *ctx, const char *op, const tally_view *in, void
         const tl_call call = {.verb = TL_REDUCE, .plan = &plan, .in = in, .out = &rows};
         status = tl_run_unchecked(ctx, &call, &done);
     }
+
     if (status || done) return status;
     status = open_views(ctx, &plan, in, NULL, &v);
     if (!status) status = reduce(ctx, &plan, &v.in, out);
     close_views(&v);
+
     return status;
 }
 
@@ -109,6 +112,7 @@ static tally_status with_bits(tally *ctx, const char *op, const tl_call *call)
     if (!status)
         status = call->verb == TL_WINDOW ? tally_window(ctx, op, call->in, &plain, call->window)
                                          : tally_scan(ctx, op, call->in, &plain, call->scan);
+
     return tl_validity_end(v, status);
 }
 
@@ -118,6 +122,7 @@ tally_status tally_scan(tally *ctx, const char *op, const tally_view *in, const 
     if (out && out->valid)
         return with_bits(ctx, op, &(tl_call){TL_SCAN, .in = in, .out = out, .scan = o});
     if (tl_has_inputs(in)) return tl_inputs_scan(ctx, op, in, out, o);
+
     tl_plan plan;
     views v;
     int done = 0;
@@ -125,12 +130,14 @@ tally_status tally_scan(tally *ctx, const char *op, const tally_view *in, const 
     tally_status status = begin(ctx, op, in, &plan);
     if (!status && !tl_check_scan(ctx, &plan, o)) status = tl_run_unchecked(ctx, &call, &done);
     if (status || done) return status;
+
     status = open_views(ctx, &plan, in, out, &v);
     if (!status) status = tl_check_scan(ctx, &plan, o);
     if (!status) status = tl_check_output(ctx, plan.op, &v.in, out ? &v.out : NULL, in->n, 1);
     call.in = &v.in, call.out = &v.out;
     if (!status && views_work(&v)) status = tl_run_checked(ctx, &call);
     close_views(&v);
+
     return status;
 }
 
@@ -140,6 +147,7 @@ tally_status tally_window(tally *ctx, const char *op, const tally_view *in, cons
     if (out && out->valid)
         return with_bits(ctx, op, &(tl_call){TL_WINDOW, .in = in, .out = out, .window = o});
     if (tl_has_inputs(in)) return tl_inputs_window(ctx, op, in, out, o);
+
     tl_plan plan, count;
     views v;
     int done = 0;
@@ -150,6 +158,7 @@ tally_status tally_window(tally *ctx, const char *op, const tally_view *in, cons
     if (!status && !tl_check_window(ctx, o) && o->edges != TALLY_EDGES_VALID)
         status = tl_run_unchecked(ctx, &call, &done);
     if (status || done) return status;
+
     status = open_views(ctx, &plan, in, out, &v);
     if (!status) status = tl_check_window(ctx, o);
     if (!status && !tl_window_streams(o)) status = tl_plan_of_host(ctx, op, in->dtype, &plan);
@@ -160,5 +169,6 @@ tally_status tally_window(tally *ctx, const char *op, const tally_view *in, cons
     call.in = &v.in, call.out = &v.out;
     if (!status && views_work(&v)) status = tl_run_checked(ctx, &call);
     close_views(&v);
+
     return status;
 }

@@ -62,6 +62,7 @@ static void pick_operator(one_case *c)
     const char *const *names = tally_operators();
     char parameter[TL_SAMPLE_BYTES];
     int count = 0;
+
     while (names[count]) count++;
     do {
         const char *name = names[below(c, count)];
@@ -80,6 +81,7 @@ static void pick_view(one_case *c)
     tally_dtype dtype = c->in.dtype;
     char *base = c->x + below(c, SLACK), *x = base;
     const int64_t *offsets = NULL;
+
     c->layout = (layout)below(c, LAYOUTS);
     switch (c->layout) {
     case FLAT:
@@ -112,6 +114,7 @@ static void pick_view(one_case *c)
         offsets = c->offsets;
         break;
     }
+
     c->in = (tally_view){x, dtype, rows, n, row_step, step, offsets};
     fill(c, base, dtype, c->layout == FLAT && n > SHORT ? LONG : 3 * SHORT);
 }
@@ -124,9 +127,11 @@ static void pick_options(one_case *c)
         fill(c, c->init, c->scalar->out, c->scalar->lanes);
         c->scan.init = c->init;
     }
+
     int64_t most = below(c, 2) ? 12 : c->in.n > SHORT ? 5000 : 120;
     c->window = (tally_window_options){below(c, most), below(c, 3) ? 0 : below(c, most),
                                        TALLY_EDGES_MISSING, 0, 0};
+
     /* both ends of the window move, one beyond the centre; or a step */
     if (c->in.n <= 700 && below(c, 6) == 0) {
         const int64_t far = below(c, most) - below(c, most);
@@ -134,6 +139,7 @@ static void pick_options(one_case *c)
         c->window.after -= far;
         if (c->layout != SEGMENTS) c->window.step = below(c, 5);
     }
+
     c->window.edges = (tally_edges)below(c, c->layout == SEGMENTS ? 2 : 3);
     if (below(c, 3) == 0 && c->window.before + c->window.after >= 0)
         c->window.min_count = 1 + below(c, c->window.before + 1 + c->window.after);
@@ -162,14 +168,17 @@ static int64_t law(one_case *c, int64_t r)
     const char *x =
         (const char *)in->data +
         (in->offsets ? in->offsets[r] * in->stride : r * in->row_stride) * c->scalar->elem_bytes;
+
     if (c->verb == REDUCE) {
         tl_spec_reduce(c->scalar, c->par, x, in->stride, n, NULL, c->one);
         return 1;
     }
+
     if (c->verb == SCAN) {
         tl_spec_scan(c->scalar, c->par, x, in->stride, n, &c->scan, c->one);
         return n;
     }
+
     tl_spec_window(c->scalar, c->par, x, in->stride, n, &c->window, c->one);
     return tally_window_length(n, &c->window);
 }
@@ -180,6 +189,7 @@ static int equal(one_case *c, size_t memory)
 {
     int64_t size = c->scalar->result_bytes;
     char *want = c->want + ((char *)c->to.data - c->out);
+
     for (int64_t r = 0; r < c->in.rows; r++) {
         int64_t m = law(c, r), first = c->verb == REDUCE ? r
                                        : c->to.offsets   ? c->to.offsets[r]
@@ -196,6 +206,7 @@ static int equal_samples(one_case *c)
     const tl_scalar *op = c->scalar;
     const char *x = c->in.data, *out = c->to.data;
     int64_t n = c->in.n, size = op->result_bytes;
+
     for (int k = 0; k < SAMPLES; k++) {
         int64_t at = 0;
         if (c->verb == REDUCE) {
@@ -213,9 +224,11 @@ static int equal_samples(one_case *c)
             at = o->edges == TALLY_EDGES_VALID ? p : p + o->before;
             tl_spec_reduce(op, c->par, x + p * op->elem_bytes, 1, w, NULL, c->one);
         }
+
         if (memcmp(out + at * size, c->one, (size_t)size)) return 0;
         if (c->verb == REDUCE) break;
     }
+
     return 1;
 }
 
@@ -227,16 +240,20 @@ static tally_status check_case(one_case *c)
     pick_options(c);
     int is_long = c->in.n > 700;
     size_t memory = (size_t)(is_long ? LONG : 2 * SHORT) * RESULT_MOST + SLACK;
+
     if (!is_long) {
         memset(c->out, 0xa5, memory);
         memset(c->want, 0xa5, memory);
     }
+
     tally_status status = run(c);
     if (status) return status;
+
     tl_fp fp = tl_fp_enter();
     int ok = is_long ? equal_samples(c) : equal(c, memory);
     tl_fp_leave(fp);
     if (ok) return TALLY_OK;
+
     return tl_fail(c->ctx, TALLY_MISMATCH,
                    "%s %s of %s, %s, %lld x %lld elements, differs from the law: seed %llu, 1 case",
                    verb_names[c->verb], c->op, tally_dtype_name(c->in.dtype),
@@ -248,6 +265,7 @@ tally_status tally_verify(tally *ctx, uint64_t seed, int64_t cases, const char *
 {
     if (report) *report = "";
     if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
+
     if (cases < 0)
         return tl_fail(ctx, TALLY_INVALID, "cases is %lld: must be at least 0", (long long)cases);
     size_t in = LONG * sizeof(double) + 2 * SLACK, out = (size_t)LONG * RESULT_MOST + 2 * SLACK;
@@ -257,17 +275,21 @@ tally_status tally_verify(tally *ctx, uint64_t seed, int64_t cases, const char *
         c && memory ? TALLY_OK : tl_no_memory(ctx, sizeof *c + in + 3 * out, "verifying");
     int64_t done = 0;
     char error[sizeof ctx->error];
+
     /* picking an operator tries some that do not exist, which sets the error */
     memcpy(error, ctx->error, sizeof error);
+
     for (; !status && done < cases; done++) {
         *c = (one_case){.ctx = ctx, .seed = seed + (uint64_t)done, .x = memory, .out = memory + in};
         c->want = c->out + out;
         c->one = c->want + out;
         status = check_case(c);
     }
+
     free(c);
     free(memory);
     if (!status) memcpy(ctx->error, error, sizeof error);
+
     if (status)
         snprintf(ctx->report, sizeof ctx->report, "case %lld of %lld: %.200s", (long long)done,
                  (long long)cases, ctx->error);
@@ -275,6 +297,7 @@ tally_status tally_verify(tally *ctx, uint64_t seed, int64_t cases, const char *
         snprintf(ctx->report, sizeof ctx->report,
                  "%lld cases from seed %llu equal the law bit for bit (%s, threads=%d)",
                  (long long)cases, (unsigned long long)seed, tally_isa(ctx), tally_threads(ctx));
+
     if (report) *report = ctx->report;
     return status;
 }

@@ -2,6 +2,7 @@
  * A call of a verb, as the API hands it to a device: the plan, the views, the options. */
 #ifndef TALLY_CALL_H
 #define TALLY_CALL_H
+
 #include "operator/plan.h"
 #include "tally.h"
 
@@ -11,6 +12,7 @@ typedef enum tl_verb {
     TL_REDUCE,
     TL_SCAN,
     TL_WINDOW,
+
     /* The start-up probe (api/probe.h): S(1) .. S(n) of one dense sequence on the host, n a power
      * of two, computed from the operator's text alone, by kernels without tiles. */
     TL_LAW,
@@ -33,6 +35,7 @@ typedef struct tl_call {
     tl_verb verb;
     /* the device's plan; of a call with a form: the processors'; TL_RUNS, TL_TAKE: NULL */
     const tl_plan *plan;
+
     /* TL_WINDOW: the plan of operator count, or NULL. With a form: the plan that sums bytes (1: the
      * element counts) in 64 bits. */
     const tl_plan *count;
@@ -40,9 +43,11 @@ typedef struct tl_call {
     const tally_view *out;              /* checked; of a reduction: rows of one result */
     const tally_scan_options *scan;     /* for TL_SCAN; NULL: the defaults */
     const tally_window_options *window; /* for TL_WINDOW */
+
     /* NULL, or how the operator runs on views with validity bits or with a second input (in->next).
      * Then `in` has at least one element. */
     const struct tl_form *form;
+
     /* 1: only the options are checked, and in->rows > 0. The views have offsets, which may be in
      * device memory. A device computes the call if they are, and else leaves it to the caller. */
     int unchecked;
@@ -70,4 +75,5 @@ static inline int tl_needs_processors(const tl_call *c)
     return (each && c->plan->exact) || (c->verb == TL_WINDOW && !tl_window_streams(c->window)) ||
            (tl_is_reversed(c) && c->in->offsets);
 }
+
 #endif

@@ -4,6 +4,7 @@
  * %lld: must be at least 0", n);`. */
 #ifndef TALLY_CONTEXT_H
 #define TALLY_CONTEXT_H
+
 #include "operator/plan.h"
 
 struct tl_device; /* context/device.h */
@@ -15,6 +16,7 @@ typedef struct tl_plan_entry {
     tally_dtype dtype;
     tl_plan plan;
 } tl_plan_entry;
+
 enum { TL_PLAN_ENTRIES = 4 };
 
 struct tally {
@@ -35,6 +37,7 @@ struct tally {
  * first without the second if no C compiler can compile a user's operator. */
 tally_status tl_plan_of(tally *ctx, const char *op, tally_dtype dtype, tl_plan *plan);
 tally_status tl_plan_of_host(tally *ctx, const char *op, tally_dtype dtype, tl_plan *plan);
+
 /* Like tl_plan_of_host, but allows operators of two inputs, whose elements are of dtype. */
 tally_status tl_plan_of_inputs(tally *ctx, const char *op, tally_dtype dtype, tl_plan *plan);
 
@@ -49,4 +52,5 @@ tally_status tl_fail(tally *ctx, tally_status status, const char *format, ...)
 
 /* tl_fail for an allocation of `bytes` for `what`. */
 tally_status tl_no_memory(tally *ctx, size_t bytes, const char *what);
+
 #endif

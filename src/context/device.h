@@ -5,6 +5,7 @@
  * environment (law/fp.h). A device sees plans, never the names of operators. */
 #ifndef TALLY_DEVICE_H
 #define TALLY_DEVICE_H
+
 #include "call.h"
 #include "inputs.h"
 #include "law/scan.h"
@@ -26,6 +27,7 @@ typedef struct tl_push {
     void *out;           /* TL_SCAN: n results; TL_WINDOW: `produced` results */
     tl_counter *counter; /* TL_REDUCE: gets the nodes of the elements */
     tl_scan *scan;       /* TL_SCAN: the scan that the elements continue; plan is scan->plan */
+
     /* TL_WINDOW: x is a slice of the sequence (cpu/window.h) */
     const tl_plan *count;
     const tally_window_options *window;
@@ -45,11 +47,13 @@ typedef enum tl_timing { TL_TIMES_STOP, TL_TIMES_START, TL_TIMES_READ } tl_timin
 typedef struct tl_grid {
     const struct tl_grid_calls *calls;
 } tl_grid;
+
 typedef struct tl_grid_calls {
     /* Adds elements. in: a checked and normal view of the grid's sequences. out: for a scan, as
      * many results, which do not overlap in. After a failure the grid is unchanged. */
     tally_status (*push)(tally *, tl_grid *, int threads, const tally_view *in,
                          const tally_view *out);
+
     /* Writes the reduction of all pushed elements: one result per sequence. */
     tally_status (*result)(tally *, tl_grid *, int threads, void *out);
     /* nodes: exports the grid as states of the law: the slab [0, steps pushed) of all sequences.
@@ -59,7 +63,9 @@ typedef struct tl_grid_calls {
     tally_status (*fill)(tally *, tl_grid *, const struct tl_slab *slab, const tl_state *init);
     void (*close)(tl_grid *);
 } tl_grid_calls;
+
 enum { TL_GRID_BLOCK = 8 };
+
 static inline void tl_grid_close(tl_grid *g)
 {
     if (g) g->calls->close(g);
@@ -128,5 +134,6 @@ struct tl_device {
 
 #define DEVICE(name) extern const tl_device_calls tl_device_##name;
 #include "devices.def"
+
 #undef DEVICE
 #endif

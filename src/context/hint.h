@@ -10,4 +10,5 @@ enum { TL_HINT = 96 };
  * NULL. what: the kind of name: "operator", "dtype", or another word. */
 const char *tl_hint(const char *what, const char *given, const char *const *names,
                     char to[TL_HINT]);
+
 #endif

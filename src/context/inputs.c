@@ -47,17 +47,20 @@ static void find_form(tl_form *form)
 {
     const tl_scalar *s = form->op, *nan = NULL, *as_f64 = NULL;
     const int real = tl_dtype_kind(s->dtype) == 'F';
+
     form->kind = TL_FORM_STATES;
     if (s->user) { /* whether a user's operator has a blank is known after it is compiled */
         if (s->blank) form->kind = TL_FORM_BLANK, s->blank(&form->fill);
         return;
     }
+
     /* -0 is the blank; no valid element is -0 (tl_exact_form.leaves_out) */
     if (tl_exact_form_of(s)) {
         form->kind = TL_FORM_BLANK;
         form->fill = (uint64_t)1 << (8 * s->elem_bytes - 1);
         return;
     }
+
     if (s->masked) {
         form->kind = TL_FORM_BLANK;
         form->fill = mark_of(s->dtype);
@@ -73,11 +76,13 @@ static void find_form(tl_form *form)
         form->kind = TL_FORM_BLANK; /* count */
         form->op = as_f64;
     }
+
     if (nan) {
         form->op = nan;
         form->par.marked = 1;
         form->fill = mark_of(nan->dtype);
     }
+
     if (form->kind == TL_FORM_BLANK) form->op->blank(&form->fill);
 }
 
@@ -91,6 +96,7 @@ int tl_form_late(const tl_form *form, tl_form *late)
     const tl_scalar *keys =
         tl_dtype_kind(s->wide) == 'I' ? tl_find_scalar(s->file, s->wide, 0) : NULL;
     if (!keys || !keys->blank) return 0;
+
     *late = (tl_form){
         .kind = TL_FORM_BLANK, .named = s, .op = s, .par = form->par, .absent = 1, .late = 1};
     late->par.marked = 0;
@@ -106,6 +112,7 @@ static tally_status check_second(tally *ctx, const char *op, const tl_scalar *s,
         return tl_fail(ctx, TALLY_INVALID, "%s->next is given: operator '%.60s' takes one input",
                        name, op);
     if (s->inputs == 1) return TALLY_OK;
+
     if (!y)
         return tl_fail(ctx, TALLY_INVALID, "%s->next is NULL: operator '%.60s' takes two inputs",
                        name, op);
@@ -118,13 +125,16 @@ static tally_status check_second(tally *ctx, const char *op, const tl_scalar *s,
     if (!in->offsets != !y->offsets)
         return tl_fail(ctx, TALLY_INVALID,
                        "%s->next->offsets: must be given exactly when %s->offsets is", name, name);
+
     if (in->offsets && in->offsets != y->offsets && in->rows > 0 &&
         memcmp(in->offsets, y->offsets, (size_t)(in->rows + 1) * sizeof *in->offsets))
         return tl_fail(ctx, TALLY_INVALID,
                        "%s->next->offsets differ from %s->offsets: must be the same", name, name);
+
     if (!in->offsets && y->n != in->n)
         return tl_fail(ctx, TALLY_INVALID, "%s->next->n is %lld: must be %s->n = %lld", name,
                        (long long)y->n, name, (long long)in->n);
+
     return TALLY_OK;
 }
 

@@ -15,6 +15,7 @@
  * Two inputs of different types are converted to a common type first (doc/inputs.md). */
 #ifndef TALLY_INPUTS_H
 #define TALLY_INPUTS_H
+
 #include "context.h"
 
 enum { TL_FORM_PLAIN, TL_FORM_BLANK, TL_FORM_MARK, TL_FORM_STATES };
@@ -43,8 +44,10 @@ tally_status tl_form_of(tally *ctx, const char *op, const tally_view *in, tl_for
 void tl_form_begin(tl_form *form, const tl_scalar *named, tl_par par, int absent);
 tally_status tl_form_fits(tally *ctx, const char *op, const tl_scalar *named, const tally_view *in,
                           const char *name);
+
 static inline int tl_has_absent(const tally_view *in)
 {
     return in->valid || (in->next && in->next->valid);
 }
+
 #endif

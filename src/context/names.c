@@ -42,6 +42,7 @@ static int distance(const char *a, const char *b)
     enum { MOST = 32 };
     const int n = (int)strlen(a), m = (int)strlen(b);
     if (n >= MOST || m >= MOST) return MOST;
+
     int d[MOST][MOST];
     for (int i = 0; i <= n; i++)
         for (int j = 0; j <= m; j++) {
@@ -49,6 +50,7 @@ static int distance(const char *a, const char *b)
                 d[i][j] = i + j;
                 continue;
             }
+
             int best = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
             if (d[i - 1][j] + 1 < best) best = d[i - 1][j] + 1;
             if (d[i][j - 1] + 1 < best) best = d[i][j - 1] + 1;
@@ -57,6 +59,7 @@ static int distance(const char *a, const char *b)
                 best = d[i - 2][j - 2] + 1;
             d[i][j] = best;
         }
+
     return d[n][m];
 }
 
@@ -65,6 +68,7 @@ static const char *nearest(const char *given, const char *const *names)
     const char *best = NULL;
     /* one typing error in a short word, more in a long one */
     int least = 1 + (int)strlen(given) / 3;
+
     for (; *names; names++) {
         const int d = distance(given, *names);
         if (d <= least && (!best || d < least)) {
@@ -72,6 +76,7 @@ static const char *nearest(const char *given, const char *const *names)
             best = *names;
         }
     }
+
     return best;
 }
 
@@ -130,6 +135,7 @@ static const char *elsewhere(const char *what, const char *given)
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (!strcmp(words[i].what, what) && !strcasecmp(words[i].given, given))
             return words[i].meant;
+
     return NULL;
 }
 

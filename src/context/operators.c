@@ -23,11 +23,13 @@ static const struct operator_row {
 #include "op/forms.def"
 #undef FORM
 };
+
 enum { ROWS = sizeof rows / sizeof *rows };
 
 /* ---- compiled instances ---- */
 #define FORM(name, file, ...) extern const tl_scalar *const tl_scalars_##file[];
 #include "op/forms.def"
+
 #undef FORM
 
 static const struct {
@@ -63,12 +65,14 @@ static tally_status no_operator(tally *ctx, const char *op)
         names[count++] = u->name;
     for (const char *const *n = tally_operators(); *n && count < MOST; n++) names[count++] = *n;
     names[count] = NULL;
+
     for (int i = 0; i < count; i++) { /* whole names, and " ..." if not all fit */
         const int fits = used + strlen(names[i]) + sizeof "  ..." < sizeof list;
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? " " : "",
                                  fits ? names[i] : "...");
         if (!fits) break;
     }
+
     snprintf(given, sizeof given, "%.*s", (int)strcspn(op, ":"), op);
     return tl_fail(ctx, TALLY_INVALID, "op is '%.60s':%s must be one of %s", op,
                    tl_hint("operator", given, names, hint), list);
@@ -100,10 +104,12 @@ static tally_status resolve_exact(tally *ctx, const char *op, size_t length, tal
     const int is_known = tl_exact_find(op, length, TALLY_F64, 0, NULL, NULL) != NULL;
     *scalar = tl_exact_find(op, length, dtype, acc, NULL, NULL);
     if (*scalar) return TALLY_OK;
+
     if (!is_known)
         return tl_fail(ctx, TALLY_UNSUPPORTED,
                        "op is '%.60s': the suffix :exact is for sum, mean, dot and their nan forms",
                        op);
+
     return tl_fail(ctx, TALLY_UNSUPPORTED,
                    "op '%.60s' takes f16, bf16, f32 and f64, not %s (integers are added exactly "
                    "without the suffix)",
@@ -127,12 +133,15 @@ static tally_status find_row(tally *ctx, const char *op, const tl_user *user,
             is_known = 1;
             if (strchr(rows[i].kinds, kind)) *found = &rows[i];
         }
+
     if (*found) return TALLY_OK;
     if (!is_known) return no_operator(ctx, op);
+
     if (user)
         return tl_fail(ctx, TALLY_UNSUPPORTED,
                        "op '%.60s' is for the types %s (OP_TYPES in %.100s), not %s", op,
                        user_row->kinds, user->where, tally_dtype_name(dtype));
+
     return tl_fail(ctx, TALLY_UNSUPPORTED, "op '%.60s' takes integers, not %s", op,
                    tally_dtype_name(dtype));
 }
@@ -149,6 +158,7 @@ static tally_status read_suffixes(tally *ctx, const char *op, const struct opera
 {
     char name[64];
     const size_t length = strcspn(op, ":");
+
     for (const char *at = op + length; *at == ':';) {
         size_t part = strcspn(++at, ":");
         if (part >= sizeof name)
@@ -156,6 +166,7 @@ static tally_status read_suffixes(tally *ctx, const char *op, const struct opera
         memcpy(name, at, part);
         name[part] = 0;
         at += part;
+
         if (!strcmp(name, "f64")) {
             s->acc = TALLY_F64;
         } else if (!strcmp(name, "exact") && !is_user) {
@@ -175,6 +186,7 @@ static tally_status read_suffixes(tally *ctx, const char *op, const struct opera
                            name, row->param, row->name, row->param);
         }
     }
+
     return TALLY_OK;
 }
 
@@ -190,9 +202,11 @@ tally_status tl_resolve(tally *ctx, const char *op, tally_dtype dtype, const tl_
                               *row = NULL;
     tally_status status = find_row(ctx, op, user, &user_row, dtype, &row);
     if (status) return status;
+
     suffixes s = {.value = row->fallback};
     status = read_suffixes(ctx, op, row, user != NULL, dtype, &s);
     if (status) return status;
+
     if (isnan(s.value))
         return tl_fail(ctx, TALLY_INVALID, "op is '%.60s': %s needs its parameter, as in %s:%s=0.5",
                        op, row->name, row->name, row->param);
@@ -201,16 +215,19 @@ tally_status tl_resolve(tally *ctx, const char *op, tally_dtype dtype, const tl_
                        row->param, s.value, row->low, row->high);
     *par = (tl_par){.value = s.value};
     if (s.exact) return resolve_exact(ctx, op, length, dtype, s.acc, scalar);
+
     if (user)
         status = tl_user_resolve(ctx, user, dtype, s.acc, scalar);
     else
         *scalar = tl_find_scalar(row->file, dtype, s.acc);
+
     if (status) return status;
     if (!*scalar)
         return tl_fail(
             ctx, TALLY_UNSUPPORTED,
             "op is '%.60s': the suffix :f64 is for operators that add or multiply f16, bf16 or f32",
             op);
+
     return TALLY_OK;
 }
 
@@ -219,9 +236,11 @@ tally_status tally_operator(tally *ctx, const char *op, tally_dtype dtype,
 {
     const tl_scalar *s;
     tl_par par;
+
     if (!info) return tl_fail(ctx, TALLY_INVALID, "info is NULL");
     tally_status status = tl_resolve(ctx, op, dtype, &s, &par);
     if (status) return status;
+
     size_t length = strcspn(op, ":");
     const struct operator_row user_row = s->user ? row_of(s->user->user) : (struct operator_row){0},
                               *row = s->user ? &user_row : rows;
@@ -230,9 +249,11 @@ tally_status tally_operator(tally *ctx, const char *op, tally_dtype dtype,
         row++;
     *info = (tally_operator_info){row->name, row->text, row->empty, row->param,  s->out,
                                   s->acc,    s->lanes,  s->exact,   s->seedable, s->inputs};
+
     if (tl_exact_form_of(s)) {
         info->name = s->file;
         tl_exact_find(op, length, dtype, 0, &info->text, &info->empty);
     }
+
     return TALLY_OK;
 }

@@ -2,6 +2,7 @@
  * The parameter that tally_verify and the tests give to an operator that takes one. */
 #ifndef TALLY_PARAMETER_H
 #define TALLY_PARAMETER_H
+
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
  * may be left out, except for var and nanvar, whose golden bits have ddof=1. Else it is a value
  * of the range in op/ops.def, 0.3 above the least. */
 enum { TL_SAMPLE_BYTES = 32 };
+
 static inline const char *tl_sample_parameter(const char *op, char to[TL_SAMPLE_BYTES])
 {
     static const struct {
@@ -23,11 +25,14 @@ static inline const char *tl_sample_parameter(const char *op, char to[TL_SAMPLE_
 #undef FORM
     };
     strcpy(to, strcmp(op, "var") && strcmp(op, "nanvar") ? "" : ":ddof=1");
+
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (!strcmp(op, rows[i].name) && *rows[i].parameter && isnan(rows[i].fallback)) {
             double value = isfinite(rows[i].low) ? rows[i].low + 0.3 : 0.3;
             snprintf(to, TL_SAMPLE_BYTES, ":%g", value < rows[i].high ? value : rows[i].high);
         }
+
     return to;
 }
+
 #endif

@@ -74,6 +74,7 @@ int tl_quota(const char *root)
     char name[LINE], line[LINE];
     int least = 0;
     if (snprintf(name, sizeof name, "%s/proc/self/cgroup", root) >= (int)sizeof name) return 0;
+
     FILE *f = fopen(name, "re");
     while (f && fgets(line, sizeof line, f)) {
         char *controllers = strchr(line, ':'),
@@ -87,6 +88,7 @@ int tl_quota(const char *root)
                 least = smallest_limit(root, copy, (int)k, least);
             }
     }
+
     if (f) fclose(f);
     return least;
 }

@@ -12,4 +12,5 @@ int tl_processors(void);
  * smallest quota of its group and of the group's parents, of cgroup versions 1 and 2. 0: no
  * limit. root: "", or in tests a folder that replaces /. */
 int tl_quota(const char *root);
+
 #endif

@@ -4,6 +4,7 @@
  * us). */
 #ifndef TALLY_SCRATCH_H
 #define TALLY_SCRATCH_H
+
 #include "context.h"
 
 enum { TL_SCRATCH_SLOTS = 5 };
@@ -18,4 +19,5 @@ void *tl_scratch(tally *ctx, int thread, int slot, size_t bytes);
 
 /* Frees all slots. */
 void tl_scratch_end(tally *ctx);
+
 #endif

@@ -3,6 +3,7 @@
  * is its number of elements plus TL_SHARE_ROW, the cost of starting it. */
 #ifndef TALLY_SHARE_H
 #define TALLY_SHARE_H
+
 #include "tally.h"
 #include <assert.h>
 
@@ -22,6 +23,7 @@ static inline int64_t tl_share(const tally_view *in, int64_t t, int64_t shares)
     int64_t low = 0, high = in->rows;
     if (t <= 0) return 0;
     if (t >= shares) return high;
+
     const tl_weight target = tl_weight_before(in, in->rows) / shares * t;
     while (low < high) {
         int64_t mid = low + (high - low) / 2;
@@ -30,6 +32,8 @@ static inline int64_t tl_share(const tally_view *in, int64_t t, int64_t shares)
         else
             high = mid;
     }
+
     return low;
 }
+
 #endif

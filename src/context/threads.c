@@ -33,6 +33,7 @@ enum {
 enum { WAITING, OFFERED, RUNNING, RUNNING_WATCHED, ENDING };
 
 typedef struct call call;
+
 typedef struct worker {
     _Alignas(64) atomic_int state; /* both the worker and its caller sleep on this futex */
     atomic_int asleep;             /* the worker sleeps, or is about to sleep */
@@ -60,6 +61,7 @@ static atomic_int count;     /* all workers, idle and lent */
 static int processors;       /* of the process; 0: not known yet */
 static int contexts;         /* number of open contexts */
 static time_t refused_until; /* after a failure no thread is created before this time */
+
 /* this process is a child of a process with workers; it creates no threads */
 static atomic_int forked;
 
@@ -158,11 +160,13 @@ static void *worker_main(void *argument)
             while (atomic_load(&w->state) == WAITING) sleep_while(&w->state, WAITING);
             atomic_store(&w->asleep, 0);
         }
+
         int state = OFFERED;
         if (!atomic_compare_exchange_strong(&w->state, &state, RUNNING)) {
             if (state == ENDING) return NULL;
             continue; /* the caller took the offer back */
         }
+
         wake_next(w->call, w->number);
         tl_fp_enter();
         run(w->call, w->number);
@@ -176,6 +180,7 @@ static worker *make_worker(void)
     worker *const w = aligned_alloc(_Alignof(worker), sizeof *w);
     sigset_t all, old;
     if (!w) return NULL;
+
     *w = (worker){.state = WAITING};
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
@@ -183,6 +188,7 @@ static worker *make_worker(void)
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     if (!failed) return w;
     free(w);
+
     return NULL;
 }
 
@@ -202,12 +208,14 @@ static void make_workers(call *c, int wanted)
     const int before = c->workers, all = before + wanted;
     while (c->workers < all && (c->worker[c->workers] = make_worker())) c->workers++;
     if (c->workers == all) return;
+
     int there = atomic_fetch_sub(&count, all - c->workers) - (all - c->workers);
     const int half = there / 2;
     for (; c->workers > before && there > half; there--) {
         end_worker(c->worker[--c->workers]);
         atomic_fetch_sub(&count, 1);
     }
+
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
     pthread_mutex_lock(&lock);
@@ -232,6 +240,7 @@ static void lend_workers(call *c, int wanted)
         else
             refused_until = 0;
     }
+
     if (more > 0) atomic_fetch_add(&count, more);
     pthread_mutex_unlock(&lock);
     if (more > 0) make_workers(c, more);
@@ -270,6 +279,7 @@ static void run_with_workers(call *c)
         w->number = i + 1;
         atomic_store(&w->state, OFFERED);
     }
+
     wake_next(c, 0);
     run(c, 0);
     for (int i = 0; i < c->workers; i++) finish(c->worker[i]);
@@ -306,6 +316,7 @@ int tl_parallel(int threads, int64_t chunks, void (*work)(void *data, const tl_w
     } else {
         complete = run_shared(threads, chunks, work, data);
     }
+
     tl_fp_leave(fp);
     return complete;
 }
@@ -339,11 +350,13 @@ void tl_pool_close(void)
     worker *w = NULL;
     pthread_mutex_lock(&lock);
     assert(contexts > 0);
+
     if (--contexts == 0) {
         w = idle;
         idle = NULL;
         for (worker *each = w; each; each = each->next) atomic_fetch_sub(&count, 1);
     }
+
     pthread_mutex_unlock(&lock);
     for (worker *next; w; w = next) {
         next = w->next;

@@ -21,6 +21,7 @@
  *    only for workers that run its own work. */
 #ifndef TALLY_THREADS_H
 #define TALLY_THREADS_H
+
 #include <stdint.h>
 
 enum { TL_THREADS_MOST = 1024 };
@@ -80,4 +81,5 @@ static inline void tl_atomic_least(int64_t *least, int64_t value)
                                                        __ATOMIC_RELAXED)) {
     }
 }
+
 #endif

@@ -72,32 +72,39 @@ tally_status tally_define(tally *ctx, const char *name, const char *text, const 
         return tl_fail(ctx, TALLY_INVALID,
                        "name is NULL: must be what the operator will be called");
     if (!text) return tl_fail(ctx, TALLY_INVALID, "text is NULL: must be the operator's text");
+
     tally_status status = check_name(ctx, name);
     if (status) return status;
+
     size_t length = strnlen(text, TL_USER_TEXT + 1);
     if (length > TL_USER_TEXT)
         return tl_fail(ctx, TALLY_INVALID,
                        "text is longer than %d bytes, the most for operator '%s'", TL_USER_TEXT,
                        name);
+
     const tl_user *old = tl_user_find(ctx, name, strlen(name));
     if (old && !strcmp(old->text, text)) return TALLY_OK;
 
     tl_user *u = calloc(1, sizeof *u);
     if (!u) return tl_no_memory(ctx, sizeof *u, "an operator");
+
     strcpy(u->name, name);
     u->where = strdup(where ? where : name);
     u->text = strdup(text);
     u->hash = hash(text);
     status = u->where && u->text ? tl_facts_read(ctx, u->where, text, &u->facts)
                                  : tl_no_memory(ctx, length, "an operator's text");
+
     if (status) {
         release(u);
         return status;
     }
+
     /* streams and fragments may still use an older text of this name */
     u->next = ctx->users;
     ctx->users = u;
     memset(ctx->plans, 0, sizeof ctx->plans);
+
     return TALLY_OK;
 }
 
@@ -106,6 +113,7 @@ tally_status tally_define_file(tally *ctx, const char *name, const char *path)
     char file_name[TL_USER_NAME + 1];
     if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
     if (!path) return tl_fail(ctx, TALLY_INVALID, "path is NULL: must name an operator's file");
+
     if (!name) { /* the name of the file without folder and ending */
         const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
         size_t length = strcspn(base, ".");
@@ -115,18 +123,22 @@ tally_status tally_define_file(tally *ctx, const char *name, const char *path)
         file_name[length] = 0;
         name = file_name;
     }
+
     FILE *f = fopen(path, "rb");
     if (!f) return tl_fail(ctx, TALLY_IO, "%s: %s", path, strerror(errno));
+
     char *text = malloc(TL_USER_TEXT + 2);
     if (!text) {
         fclose(f);
         return tl_no_memory(ctx, TL_USER_TEXT + 2, "an operator's text");
     }
+
     size_t got = fread(text, 1, TL_USER_TEXT + 1, f);
     int failed = ferror(f), why = errno;
     fclose(f);
     text[got] = 0;
     tally_status status;
+
     if (failed)
         status = tl_fail(ctx, TALLY_IO, "%s: %s", path, strerror(why));
     else if (strlen(text) != got)
@@ -134,6 +146,7 @@ tally_status tally_define_file(tally *ctx, const char *name, const char *path)
                          strlen(text));
     else
         status = tally_define(ctx, name, text, path);
+
     free(text);
     return status;
 }
@@ -170,8 +183,10 @@ static tally_status measure(tally *ctx, const tl_user *u, tally_dtype d, tally_d
         *aligned = (*aligned + bytes - 1) / bytes * bytes + bytes;
         if (bytes > widest) widest = bytes;
     }
+
     *aligned = (*aligned + widest - 1) / widest * widest;
     if (*aligned <= STATE_MOST) return TALLY_OK;
+
     return tl_fail(ctx, TALLY_BAD_DATA,
                    "%.200s:%d: a state takes %d bytes for %s: must be at most %d", u->where,
                    u->facts.state_line, *aligned, tally_dtype_name(d), STATE_MOST);
@@ -189,16 +204,20 @@ tally_status tl_user_resolve(tally *ctx, tl_user *u, tally_dtype d, tally_dtype 
         packed, aligned;
     *op = NULL;
     if (acc && acc != file_name && !(acc == TALLY_F64 && on_request)) return TALLY_OK;
+
     if (!acc) acc = file_name;
     for (tl_user_instance *i = u->instances; i; i = i->next)
         if (i->op.dtype == d && i->op.acc == acc) {
             *op = &i->op;
             return TALLY_OK;
         }
+
     tally_status status = measure(ctx, u, d, acc, &packed, &aligned);
     if (status) return status;
+
     tl_user_instance *i = calloc(1, sizeof *i);
     if (!i) return tl_no_memory(ctx, sizeof *i, "an operator's instance");
+
     int wraps = acc == TALLY_I64 || acc == TALLY_U64;
 #define FACT(name)                                                                                 \
     (f->flag[TL_FLAG_##name] == TL_FACT_REAL_IS_EXACT ? wraps : f->flag[TL_FLAG_##name] != 0)
@@ -230,6 +249,7 @@ tally_status tl_user_resolve(tally *ctx, tl_user *u, tally_dtype d, tally_dtype 
     i->next = u->instances;
     u->instances = i;
     *op = &i->op;
+
     return TALLY_OK;
 }
 
@@ -250,17 +270,20 @@ static int read_log_line(const char *line, size_t length, const char *name, char
 {
     size_t n = strlen(name);
     int number = 0, column = 0, used = 0;
+
     for (const char *at = line; (at = memchr(at, name[0], length - (size_t)(at - line))); at++) {
         const char *p = at + n, *end = line + length;
         if ((size_t)(end - at) < n + 3 || memcmp(at, name, n)) continue;
         if (at > line && (at[-1] == '_' || at[-1] == '/' || isalpha((unsigned char)at[-1])))
             continue;
         p += *p == '"';
+
         if (sscanf(p, ":%d:%d:%n", &number, &column, &used) == 2 && used) {
         } else if (sscanf(p, "(%d)%n", &number, &used) == 1 && used) {
         } else {
             continue;
         }
+
         const char *message = p + used + strspn(p + used, ": ");
         if (!strncmp(message, "fatal ", 6)) message += 6;
         if (!strncmp(message, "error:", 6)) message += 6;
@@ -270,6 +293,7 @@ static int read_log_line(const char *line, size_t length, const char *name, char
         snprintf(to + used, capacity - (size_t)used, "%.*s", (int)(end - message), message);
         return 1;
     }
+
     return 0;
 }
 
@@ -301,6 +325,7 @@ static void simplify_message(char *message, size_t capacity)
     static const char width[] =
         "the condition of sel compares values of another width than it chooses: compare the type "
         "of its results, as in sel(a.n < b.n, a.n, b.n), or use sel_idx, or idx_if(c), 1 or 0";
+
     static const struct {
         const char *contains, *also, *plain;
     } explanations[] = {
@@ -318,6 +343,7 @@ static void simplify_message(char *message, size_t capacity)
     };
     char *text = message + strspn(message, "0123456789:"), name[48] = "";
     text += *text == ' ';
+
     for (size_t i = 0; i < sizeof explanations / sizeof *explanations; i++) {
         const char *const contains = strstr(text, explanations[i].contains);
         if (!contains || !strstr(contains, explanations[i].also)) continue;
@@ -336,6 +362,7 @@ static int read_word_error(const char *error, size_t length, const char *next, c
     char note[300], word[40] = "";
     int number, column;
     const char *message = memmem(error, length, "error: ", 7);
+
     for (const char *line = next; message && *line; line += *line == '\n') {
         size_t n = strcspn(line, "\n");
         if (memmem(line, n, " error: ", 8)) return 0;
@@ -346,8 +373,10 @@ static int read_word_error(const char *error, size_t length, const char *next, c
                      number, column, (int)(error + length - message - 7), message + 7, word);
             return 1;
         }
+
         line += n;
     }
+
     return 0;
 }
 
@@ -364,10 +393,13 @@ tally_status tl_user_error(tally *ctx, const tl_user *u, const char *log)
                 simplify_message(message, sizeof message);
                 return tl_fail(ctx, TALLY_BAD_DATA, "%.180s:%s", u->where, message);
             }
+
             if (!*first) snprintf(first, sizeof first, "%.*s", (int)length, line);
         }
+
         line += length;
     }
+
     return tl_fail(ctx, TALLY_BAD_DATA, "%.180s: the text does not fit the kernels: %s", u->where,
                    *first ? first : log);
 }

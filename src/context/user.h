@@ -12,6 +12,7 @@
  * state has these bytes. */
 #ifndef TALLY_USER_H
 #define TALLY_USER_H
+
 #include "context.h"
 
 enum {
@@ -31,6 +32,7 @@ typedef enum {
     TL_FIELD_WIDE,
     TL_FIELD_TYPES
 } tl_field;
+
 typedef enum { TL_ACC_WIDE, TL_ACC_REAL, TL_ACC_F64, TL_ACC_NONE, TL_ACC_RULES } tl_acc_rule;
 typedef enum { TL_OUT_ACC, TL_OUT_SAME, TL_OUT_IDX, TL_OUT_BIT, TL_OUT_RULES } tl_out_rule;
 extern const char *const tl_field_names[TL_FIELD_TYPES + 1],
@@ -45,6 +47,7 @@ enum { TL_FACT_REAL_IS_EXACT = 3 };
     F(INVERSE)                                                                                     \
     F(NEUTRAL)                                                                                     \
     F(SEED) F(TWIN) F(MOMENTS) F(COMMUTES) F(EXTREME) F(ADDS) F(PICKS) F(SIZES) F(INPUTS) F(LANES)
+
 typedef enum {
 #define FLAG(name) TL_FLAG_##name,
     TL_FLAGS(FLAG)
@@ -62,18 +65,21 @@ typedef struct tl_facts {
     int state_line, fields;
     unsigned char field[TL_USER_FIELDS];
     int words;
+
     /* names that the text defines; each instance adds its own suffix to them */
     char word[TL_USER_WORDS][TL_USER_NAME];
 } tl_facts;
 
 /* Reads the facts of a text. TALLY_BAD_DATA, with where:line, if it is not an operator's text. */
 tally_status tl_facts_read(tally *ctx, const char *where, const char *text, tl_facts *facts);
+
 /* The same for a text of src/op/. Such a text also states OP_LANE, OP_WIDEN, OP_CORE and the
  * facts of its nan form; its row in op/ops.def states the rest. Used by the build
  * (cmake/operator_texts.c); tally_error(NULL) gives the sentence. */
 tally_status tl_facts_check(const char *where, const char *text, tl_facts *facts);
 
 typedef struct tl_user_instance tl_user_instance;
+
 typedef struct tl_user {
     struct tl_user *next;
     char name[TL_USER_NAME];
@@ -97,10 +103,12 @@ struct tl_user_instance {
 
 /* Finds an operator of ctx by the first `length` bytes of name; NULL if there is none. */
 tl_user *tl_user_find(const tally *ctx, const char *name, size_t length);
+
 /* Finds its instance. acc 0: the default accumulator. *op is NULL if there is no such
  * accumulator. */
 tally_status tl_user_resolve(tally *ctx, tl_user *user, tally_dtype dtype, tally_dtype acc,
                              const tl_scalar **op);
+
 /* Whether two instances are of the same operator (text, dtype, accumulator), possibly in
  * different contexts. */
 int tl_user_same(const tl_scalar *a, const tl_scalar *b);

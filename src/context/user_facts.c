@@ -12,6 +12,7 @@
 #include <string.h>
 
 const char *const tl_field_names[] = {"real", "ord", "idx", "elem", "wide", NULL};
+
 /* in the order of tl_field_names */
 static const char *const lane_names[] = {"REAL", "ORD", "IDX", "ELEM", "WIDE", NULL};
 const char *const tl_acc_names[] = {"WIDE", "REAL", "F64", "NONE", NULL};
@@ -36,6 +37,7 @@ static const struct {
     {"lower_1", "result lower_1(state a, real n, idx first, par p)", NULL, TL_FLAG_LANES},
     {"empty_1", "result empty_1(par p)", NULL, TL_FLAG_LANES},
 };
+
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
 
 static const char *const flag_names[] = {
@@ -54,14 +56,17 @@ typedef struct {
     unsigned has;                    /* bits: functions that the text has */
     const char *sized_at[FUNCTIONS]; /* where a function with two forms begins */
     int commas[FUNCTIONS];           /* commas in its parameter list */
+
     /* a text of src/op/, whose row in op/ops.def has the other facts */
     int built_in;
     int lane; /* built_in: OP_LANE, as a tl_field */
 } reader;
+
 static const char *const widen_names[] = {"REAL", "WIDE",    "LOW",    "HIGH", "VALUE",
                                           "BITS", "NONZERO", "NUMBER", NULL};
 static const char *const nan_widen_names[] = {"REAL_ONE",    "LOW",    "HIGH", "NONZERO",
                                               "NONZERO_LOW", "DOUBLE", NULL};
+
 enum {
     SEEN_ACC = TL_FLAG_COUNT,
     SEEN_OUT,
@@ -80,14 +85,17 @@ static __attribute__((format(printf, 3, 4))) tally_status bad(const reader *r, c
     char message[400];
     int line = 1;
     va_list args;
+
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
     for (char *p = message; *p; p++)
         if ((unsigned char)*p < ' ' || *p == 127)
             *p = '?'; /* the text may have any bytes, and the sentence may go to a terminal */
+
     /* \v is a joined newline */
     for (const char *p = r->text; p < at; p++) line += *p == '\n' || *p == '\v';
+
     return tl_fail(r->ctx, TALLY_BAD_DATA, "%.200s:%d: %s", r->where, line, message);
 }
 
@@ -106,9 +114,11 @@ static tally_status read_state(reader *r, const char *at)
     const char *form = "OP_STATE(F) is written F(type, name) for each field";
     tl_facts *f = r->facts;
     if (!mark(&at, '(')) return bad(r, at, "%s", form);
+
     skip(&at);
     word(&at, argument, sizeof argument);
     if (!*argument || !mark(&at, ')')) return bad(r, at, "%s", form);
+
     for (skip(&at); *at && *at != '\n'; skip(&at)) {
         const char *begin = at;
         if (strcmp(word(&at, text, sizeof text), argument) || !mark(&at, '('))
@@ -126,6 +136,7 @@ static tally_status read_state(reader *r, const char *at)
             return bad(r, begin, "a state has at most %d fields", TL_USER_FIELDS);
         f->field[f->fields++] = (unsigned char)field;
     }
+
     return f->fields ? TALLY_OK : bad(r, at, "the state has no field: %s", form);
 }
 
@@ -158,8 +169,10 @@ static tally_status read_flag(reader *r, const char *at, int flag, const char *v
                    : signs ? "0, 1 or -1"
                    : two   ? "0, 1, 2 or REAL_IS_EXACT"
                            : "0, 1 or REAL_IS_EXACT");
+
     /* OP_SEED 2 differs from 1 in the nan form only */
     r->facts->flag[flag] = v == 2 && flag == TL_FLAG_SEED ? 1 : numbers[v];
+
     return TALLY_OK;
 }
 
@@ -183,6 +196,7 @@ static tally_status set_fact(reader *r, const char *begin, const char *name, int
     assert(fact != SEEN_STATE);
     int number = 0;
     tl_facts *f = r->facts;
+
     switch (fact) {
     case SEEN_ACC: {
         tally_status status = read_name(r, begin, name, value, tl_acc_names, &number);
@@ -195,6 +209,7 @@ static tally_status set_fact(reader *r, const char *begin, const char *name, int
         return status;
     }
     case SEEN_TYPES:
+
         if (!*value || strlen(value) > 3 || strspn(value, "IUF") != strlen(value))
             return bad(r, begin,
                        "OP_TYPES is '%s': must be some of I (signed), U (unsigned), F (floating)",
@@ -219,6 +234,7 @@ static tally_status set_fact(reader *r, const char *begin, const char *name, int
             return bad(r, begin, "OP_LANE is '%.40s': must be REAL, ORD, IDX, ELEM or WIDE", value);
         return TALLY_OK;
     case SEEN_WIDEN: /* users' operators are compiled for each type */
+
         if (r->built_in && find(widen_names, value) < 0)
             return bad(r, begin,
                        "OP_WIDEN is '%.40s': must be REAL, WIDE, LOW, HIGH, VALUE, BITS, NONZERO "
@@ -226,6 +242,7 @@ static tally_status set_fact(reader *r, const char *begin, const char *name, int
                        value);
         return TALLY_OK;
     case SEEN_NAN_WIDEN:
+
         if (r->built_in && find(nan_widen_names, value) < 0)
             return bad(r, begin,
                        "OP_NAN_WIDEN is '%.40s': must be REAL_ONE, LOW, HIGH, NONZERO, NONZERO_LOW "
@@ -246,26 +263,33 @@ static tally_status read_fact(reader *r, const char *begin, const char *name, co
     static const char *const of_ours[] = {"OP_CORE", NULL};
     char value[64];
     const int fact = find_fact(name);
+
     if (!strcmp(name, "OP_BLANK") || find(of_nan_forms, name) >= 0 ||
         (r->built_in && find(of_ours, name) >= 0))
         return TALLY_OK;
+
     if (r->built_in && fact >= SEEN_ACC && fact <= SEEN_DEFAULT)
         return bad(r, begin,
                    "%s stands in a text of src/op: the operator's row in src/op/ops.def says it",
                    name);
+
     if (fact < 0)
         return bad(r, begin,
                    "%s is not a fact that an operator states (doc/user-operators.md lists them)",
                    name);
+
     if (depth)
         return bad(r, begin, "%s stands inside #if: facts are read as they are written", name);
     if (r->seen >> fact & 1) return bad(r, begin, "%s is stated twice", name);
+
     r->seen |= 1u << fact;
     if (fact == SEEN_STATE) return read_state(r, at);
+
     skip(&at);
     size_t length = strcspn(at, "\n");
     while (length && is_space(at[length - 1])) length--;
     snprintf(value, sizeof value, "%.*s", (int)(length < 60 ? length : 60), at);
+
     return set_fact(r, begin, name, fact, value);
 }
 
@@ -280,6 +304,7 @@ static tally_status check_directive(const reader *r, const char *at)
 {
     char what[TL_USER_NAME];
     const char *begin = at++;
+
     skip(&at);
     word(&at, what, sizeof what);
     if (!strncmp(what, "include", 7) || !strcmp(what, "import") || !strcmp(what, "embed"))
@@ -287,6 +312,7 @@ static tally_status check_directive(const reader *r, const char *at)
     if (!strcmp(what, "line") || isdigit((unsigned char)*what))
         return bad(r, begin, "#line would mislead error messages");
     if (find(directives, what) >= 0 || (!*what && (!*at || *at == '\n'))) return TALLY_OK;
+
     return bad(r, begin,
                "#%s has no place in an operator, which has #define, #undef, #if and what belongs "
                "to it, and #error",
@@ -298,17 +324,22 @@ static tally_status read_directive(reader *r, const char *at, int *depth)
 {
     char what[TL_USER_NAME], name[TL_USER_NAME];
     const char *begin = at++;
+
     skip(&at);
     if (!*word(&at, what, sizeof what)) return TALLY_OK;
+
     *depth += nests[find(directives, what)];
     if (strcmp(what, "define") && strcmp(what, "undef")) return TALLY_OK;
+
     skip(&at);
     word(&at, name, sizeof name);
     if (!strncmp(name, "TL_", 3) || !strncmp(name, "tl_", 3))
         return bad(r, begin, "%s: names that begin with TL_ are the library's", name);
     if (strncmp(name, "OP_", 3)) return TALLY_OK;
+
     if (*what == 'u')
         return bad(r, begin, "%s is taken back: facts are read as they are written", name);
+
     return read_fact(r, begin, name, at, *depth);
 }
 
@@ -331,12 +362,14 @@ static tally_status read_function(reader *r, const char *at)
 {
     char name[TL_USER_NAME], type[TL_USER_NAME];
     const char *begin = at;
+
     skip_lines(&at);
     word(&at, type, sizeof type);
     skip_lines(&at);
     word(&at, name, sizeof name);
     skip_lines(&at);
     if (!*name || *at != '(') return TALLY_OK; /* the compiler has the better message */
+
     int found = 0;
     for (int i = 0; i < FUNCTIONS; i++) {
         if (strcmp(name, functions[i].name)) continue;
@@ -346,10 +379,12 @@ static tally_status read_function(reader *r, const char *at)
         }
         r->has |= 1u << i, found = 1;
     }
+
     if (!strcmp(name, "masked"))
         return bad(
             r, begin,
             "'masked' is the library's: lift what does not count to a state that changes nothing");
+
     return found ? TALLY_OK : keep_word(r, begin, name);
 }
 
@@ -358,6 +393,7 @@ static tally_status read_type(reader *r, const char *at)
 {
     char name[TL_USER_NAME] = "";
     const char *begin = at;
+
     for (int depth = 0; *at && !(*at == ';' && !depth);) {
         if (is_word(*at)) {
             word(&at, name, sizeof name);
@@ -366,6 +402,7 @@ static tally_status read_type(reader *r, const char *at)
         depth += (*at == '{') - (*at == '}');
         at++;
     }
+
     return !*name || !strcmp(name, "state") ? TALLY_OK : keep_word(r, begin, name);
 }
 
@@ -386,9 +423,11 @@ static tally_status check_written(reader *r, const char *written)
             why = "there are blanks between a backslash and the end of its line";
         if (why) return tl_fail(r->ctx, TALLY_BAD_DATA, "%.200s:%d: %s", r->where, line, why);
     }
+
     int fresh = 1;
     char name[TL_USER_NAME];
     tally_status status;
+
     for (const char *at = r->text; *at;) {
         const char *begin = at;
         if (fresh && *at == '#' && (status = check_directive(r, at))) return status;
@@ -402,6 +441,7 @@ static tally_status check_written(reader *r, const char *written)
         } else {
             at++;
         }
+
         if (*begin == '"') return bad(r, begin, "a string has no use in an operator");
         if (*begin == '\'') return bad(r, begin, "a ' that is not closed on its line");
         if (*begin == '\\') return bad(r, begin, "a backslash that does not end its line");
@@ -411,6 +451,7 @@ static tally_status check_written(reader *r, const char *written)
         if (*begin == '%' && *at == ':') return bad(r, begin, "%%: is written #");
         fresh = *begin == '\n' || (fresh && is_space(*begin));
     }
+
     return TALLY_OK;
 }
 
@@ -419,6 +460,7 @@ static tally_status read_text(reader *r)
     char name[TL_USER_NAME];
     int depth = 0, fresh = 1; /* fresh: the line has only white space so far */
     tally_status status = TALLY_OK;
+
     for (const char *at = r->text; *at && !status;) {
         if (fresh && *at == '#') {
             status = read_directive(r, at, &depth);
@@ -433,6 +475,7 @@ static tally_status read_text(reader *r)
             at++;
         }
     }
+
     return status;
 }
 
@@ -444,6 +487,7 @@ static tally_status check(const reader *r)
         return bad(r, r->text,
                    "OP_STATE is missing: #define OP_STATE(F) F(type, name) ... lists the fields of "
                    "a state");
+
     for (int i = 0; i < FUNCTIONS; i++) {
         int flag = functions[i].flag, value = flag < 0 ? 1 : f->flag[flag];
         const int fact = i ? TL_FLAG_SIZES : TL_FLAG_INPUTS; /* functions[0] is lift */
@@ -458,18 +502,22 @@ static tally_status check(const reader *r)
             return bad(r, r->sized_at[i], "%s is %d: '%s' must be fn %s", flag_names[fact],
                        f->flag[fact], functions[i].name, form);
     }
+
     static const unsigned char unsized[] = {TL_FLAG_IDEMPOTENT, TL_FLAG_INVERSE,  TL_FLAG_NEUTRAL,
                                             TL_FLAG_SEED,       TL_FLAG_COMMUTES, TL_FLAG_EXTREME,
                                             TL_FLAG_ADDS,       TL_FLAG_PICKS};
+
     for (size_t i = 0; f->flag[TL_FLAG_SIZES] && i < sizeof unsized; i++)
         if (f->flag[unsized[i]])
             return bad(r, r->text, "OP_SIZES and %s: a text states only one of them",
                        flag_names[unsized[i]]);
+
     if (f->out == TL_OUT_ACC && f->acc == TL_ACC_NONE)
         return bad(r, r->text,
                    "OP_OUT is ACC and OP_ACC is NONE: a result needs a type, SAME, IDX or BIT");
     if ((r->seen >> SEEN_DEFAULT & 1) && !*f->param)
         return bad(r, r->text, "OP_DEFAULT without OP_PARAM: a default of what?");
+
     return TALLY_OK;
 }
 
@@ -478,21 +526,26 @@ static tally_status check_built_in(const reader *r)
 {
     const tl_facts *f = r->facts;
     int has_lane = 0, longest = 0; /* it has a field of 64 bits for every type */
+
     if (!(r->seen >> SEEN_WIDEN & 1))
         return bad(r, r->text,
                    "OP_WIDEN is missing: #define OP_WIDEN says what the processors' kernels get "
                    "(doc/dialect.md)");
+
     if (!(r->seen >> SEEN_LANE & 1))
         return bad(r, r->text,
                    "OP_LANE is missing: #define OP_LANE names the widest field's type, REAL, ORD, "
                    "IDX, ELEM or WIDE");
+
     for (int i = 0; i < f->fields; i++) {
         has_lane |= f->field[i] == r->lane;
         longest |= f->field[i] == TL_FIELD_IDX || f->field[i] == TL_FIELD_WIDE;
     }
+
     if (!has_lane || (longest && r->lane != TL_FIELD_IDX && r->lane != TL_FIELD_WIDE))
         return bad(r, r->text, "OP_LANE is %s: must be the type of the state's widest field",
                    lane_names[r->lane]);
+
     return TALLY_OK;
 }
 
@@ -500,9 +553,11 @@ static tally_status read_all(reader r, tl_facts *facts)
 {
     const char *text = r.text;
     tally *ctx = r.ctx;
+
     r.text = strdup(text);
     r.facts = facts;
     if (!r.text) return tl_no_memory(ctx, strlen(text), "an operator's text");
+
     *facts = (tl_facts){.kinds = "IUF", .fallback = NAN};
     facts->flag[TL_FLAG_LANES] = facts->flag[TL_FLAG_INPUTS] = 1;
     join_lines(r.text);
@@ -510,14 +565,17 @@ static tally_status read_all(reader r, tl_facts *facts)
     tally_status status = check_written(&r, text);
     if (!status) status = read_text(&r);
     if (facts->acc == TL_ACC_NONE && !(r.seen >> SEEN_OUT & 1)) facts->out = TL_OUT_SAME;
+
     for (const char *at = strstr(r.text, "OP_STATE"); at && !facts->state_line; at = NULL) {
         facts->state_line = 1;
         for (const char *p = r.text; p < at; p++) facts->state_line += *p == '\n' || *p == '\v';
     }
+
     if (!status) status = check(&r);
     if (!status && r.built_in) status = check_built_in(&r);
     if (!status && !*facts->param) facts->fallback = 0;
     free(r.text);
+
     return status;
 }
 

@@ -3,6 +3,7 @@
  * first; then each call advances *at. */
 #ifndef TALLY_USER_WORDS_H
 #define TALLY_USER_WORDS_H
+
 #include <ctype.h>
 #include <stddef.h>
 #include <string.h>
@@ -17,6 +18,7 @@ static inline void join_lines(char *t)
 {
     size_t joined = 0;
     char *to = t;
+
     for (const char *p = t;;) {
         while (p[0] == '\\' && (p[1] == '\n' || (p[1] == '\r' && p[2] == '\n')))
             p += p[1] == '\n' ? 2 : 3, joined++;
@@ -43,6 +45,7 @@ static inline void blank(char *t)
                 if (*end == '\\' && end[1] && end[1] != '\n') end++;
             end = *end == '\'' ? end + 1 : p; /* not closed: it stays, and is refused */
         }
+
         if (end == p) end++, p++;
         for (; p < end; p++) *p = *p == '\n' || *p == '\v' ? '\v' : ' ';
     }
@@ -52,6 +55,7 @@ static inline void skip(const char **at)
 {
     while (is_space(**at)) ++*at;
 }
+
 static inline void skip_lines(const char **at)
 {
     while (is_space(**at) || **at == '\n') ++*at;
@@ -76,4 +80,5 @@ static inline int mark(const char **at, char c)
     ++*at;
     return 1;
 }
+
 #endif

@@ -15,12 +15,14 @@ int tl_view_extent(const tally_view *v, int64_t bytes, int64_t *low, int64_t *hi
     int64_t first = 0, last = 0, reach;
     *low = *high = 0;
     if (v->rows == 0) return 1;
+
     /* With stride 0 all elements are in one place. Their number is limited all the same, so that
      * the count of their bytes cannot overflow. */
     reach = v->offsets ? v->offsets[v->rows] - v->offsets[0] : v->n;
     if ((!v->offsets && __builtin_mul_overflow(v->rows, reach, &reach)) ||
         __builtin_mul_overflow(reach, bytes, &reach))
         return 0;
+
     if (v->offsets) {
         if (v->offsets[v->rows] == v->offsets[0]) return 1;
         if (__builtin_mul_overflow(v->offsets[0], v->stride, &first) ||
@@ -37,11 +39,13 @@ int tl_view_extent(const tally_view *v, int64_t bytes, int64_t *low, int64_t *hi
         if (__builtin_add_overflow(reach < 0 ? first : last, reach, reach < 0 ? &first : &last))
             return 0;
     }
+
     if (first > last) {
         int64_t t = first;
         first = last;
         last = t;
     }
+
     return !__builtin_add_overflow(last, 1, &last) && !__builtin_mul_overflow(first, bytes, low) &&
            !__builtin_mul_overflow(last, bytes, high) &&
            !__builtin_sub_overflow(*high, *low, &reach);
@@ -77,15 +81,18 @@ tally_status tl_view_check(tally *ctx, const tally_view *v, const char *name, in
     if (v->rows < 0)
         return tl_fail(ctx, TALLY_INVALID, "%s->rows is %lld: must be at least 0", name,
                        (long long)v->rows);
+
     if (is_unfilled(v))
         return tl_fail(ctx, TALLY_INVALID,
                        "%s->rows is 0, and %s: must be at least 1 (one sequence has .rows = 1, "
                        ".stride = 1)",
                        name, v->n ? "n is not" : "data is not NULL");
+
     if (!v->offsets) {
         if (v->n < 0)
             return tl_fail(ctx, TALLY_INVALID, "%s->n is %lld: must be at least 0", name,
                            (long long)v->n);
+
         if (v->n >> LENGTH_BITS)
             return tl_fail(ctx, TALLY_INVALID, "%s->n is %lld: must be below 2^%d", name,
                            (long long)v->n, LENGTH_BITS);
@@ -93,6 +100,7 @@ tally_status tl_view_check(tally *ctx, const tally_view *v, const char *name, in
         if (v->offsets[0] < 0)
             return tl_fail(ctx, TALLY_INVALID, "%s->offsets[0] is %lld: must be at least 0", name,
                            (long long)v->offsets[0]);
+
         for (int64_t r = 0; r < v->rows; r++)
             if (v->offsets[r + 1] < v->offsets[r])
                 return tl_fail(ctx, TALLY_INVALID,
@@ -100,18 +108,22 @@ tally_status tl_view_check(tally *ctx, const tally_view *v, const char *name, in
                                name, (long long)(r + 1), (long long)v->offsets[r + 1], (long long)r,
                                (long long)v->offsets[r]);
     }
+
     if (!tl_view_extent(v, bytes, &low, &high))
         return tl_fail(ctx, TALLY_INVALID,
                        "%s: rows %lld x n %lld with strides %lld and %lld is more bytes than 2^63",
                        name, (long long)v->rows, (long long)v->n, (long long)v->row_stride,
                        (long long)v->stride);
+
     if (unfilled_stride(v) > 1)
         return tl_fail(ctx, TALLY_INVALID,
                        "%s->stride is 0 for %lld elements: must be 1 for dense elements (an input "
                        "that repeats one element has row_stride 1 too)",
                        name, (long long)unfilled_stride(v));
+
     if (high > low && !v->data)
         return tl_fail(ctx, TALLY_INVALID, "%s->data is NULL: must point to the elements", name);
+
     return TALLY_OK;
 }
 
@@ -127,6 +139,7 @@ void tl_view_normal(tally_view *v)
         v->n = v->row_stride = 0;
     } else {
         if (v->rows == 1) v->row_stride = v->n;
+
         /* a row, viewed as columns */
         if (v->n == 1 && v->stride != 1) v->stride = v->row_stride == 1 ? v->rows : 1;
     }
@@ -137,13 +150,16 @@ tally_status tl_view_distinct(tally *ctx, const tally_view *v, const char *name)
     assert(v->rows >= 0 && (v->offsets || v->n >= 0));
     static const char harm[] = "results would overwrite each other";
     if (v->rows == 0 || (!v->offsets && v->n == 0)) return TALLY_OK;
+
     int64_t longest = v->offsets ? v->offsets[v->rows] - v->offsets[0] : v->n;
     if (longest > 1 && v->stride == 0)
         return tl_fail(ctx, TALLY_INVALID, "%s->stride is 0: %s", name, harm);
     if (v->offsets || v->rows == 1) return TALLY_OK;
+
     if (v->row_stride == 0)
         return tl_fail(ctx, TALLY_INVALID, "%s->row_stride is 0: %s", name, harm);
     if (v->n == 1) return TALLY_OK;
+
     /* Two results coincide if they are i rows and j elements apart, with i = stride / g and j =
      * row_stride / g, g the greatest common divisor. That is the smallest such distance. */
     uint64_t i = v->stride < 0 ? -(uint64_t)v->stride : (uint64_t)v->stride;
@@ -152,11 +168,13 @@ tally_status tl_view_distinct(tally *ctx, const tally_view *v, const char *name)
         t = g % b;
         g = b;
     }
+
     if (i / g < (uint64_t)v->rows && j / g < (uint64_t)v->n)
         return tl_fail(ctx, TALLY_INVALID,
                        "%s->row_stride is %lld and stride %lld for %lld rows of %lld: %s", name,
                        (long long)v->row_stride, (long long)v->stride, (long long)v->rows,
                        (long long)v->n, harm);
+
     return TALLY_OK;
 }
 
@@ -173,6 +191,7 @@ tally_status tl_view_overlap(tally *ctx, const tally_view *in, int64_t in_bytes,
     if (in_place && in->data == out->data && in_bytes == out_bytes && in->stride == out->stride &&
         (in->offsets || in->row_stride == out->row_stride || in->rows == 1))
         return TALLY_OK;
+
     return tl_fail(ctx, TALLY_INVALID, "out overlaps in: give it memory of its own%s",
                    in_place ? ", or exactly in's (same data, strides and element size)" : "");
 }
@@ -182,10 +201,12 @@ void tl_copy_strided(void *to, int64_t to_stride, const void *from, int64_t from
 {
     assert(n >= 0 && bytes > 0);
     if (n == 0) return; /* a pointer may be NULL */
+
     if (to_stride == 1 && from_stride == 1) {
         memcpy(to, from, (size_t)(n * bytes));
         return;
     }
+
     char *t = to;
     const char *f = from;
     const int64_t ts = n > 1 ? to_stride * bytes : 0, fs = n > 1 ? from_stride * bytes : 0;
@@ -199,6 +220,7 @@ void tl_copy_strided(void *to, int64_t to_stride, const void *from, int64_t from
         EACH(size, size, -(size));                                                                 \
     else                                                                                           \
         EACH(size, ts, fs)
+
     switch (bytes) {
     case 1:
         COPY(1);
@@ -230,6 +252,7 @@ static void copy_parts(void *with, const tl_worker *worker)
 {
     const copy *const c = with;
     const int64_t each = c->n / c->parts + 1;
+
     for (int64_t part = tl_next_chunk(worker), at; part < worker->chunks;
          part = tl_next_chunk(worker)) {
         if ((at = part * each) >= c->n) break;

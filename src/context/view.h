@@ -2,6 +2,7 @@
  * Views: their checks, the memory that they cover, overlaps, and the places of their sequences. */
 #ifndef TALLY_VIEW_H
 #define TALLY_VIEW_H
+
 #include "context.h"
 #include <assert.h>
 
@@ -47,6 +48,7 @@ static inline char *tl_view_row(const tally_view *v, int64_t r, int64_t element_
     assert(!v->offsets || v->offsets[r] <= v->offsets[r + 1]);
     if (v->offsets) {
         *n = v->offsets[r + 1] - v->offsets[r];
+
         /* unsigned, because the row after the last element may be beyond 2^63; it is not read */
         return tl_offset(v->data, (int64_t)((uint64_t)v->offsets[r] * (uint64_t)v->stride *
                                             (uint64_t)element_bytes));
@@ -83,7 +85,9 @@ static inline tally_view tl_view_turned(const tally_view *v)
 /* Copies n elements between arrays with strides, which count elements. */
 void tl_copy_strided(void *to, int64_t to_stride, const void *from, int64_t from_stride, int64_t n,
                      int64_t element_bytes);
+
 /* The same with up to `threads` threads. */
 void tl_copy_strided_by(int threads, void *to, int64_t to_stride, const void *from,
                         int64_t from_stride, int64_t n, int64_t bytes);
+
 #endif

@@ -82,6 +82,7 @@ static tally_status parse_options(tally *ctx, cpu *d, const char *options)
     char item[64];
     const char *env;
     tally_status status = TALLY_OK;
+
     if ((env = getenv("TALLY_THREADS")) && *env) status = set_threads(ctx, d, env, "TALLY_THREADS");
     if (!status && (env = getenv("TALLY_ISA")) && *env) status = set_isa(ctx, d, env, "TALLY_ISA");
     while (!status && *options) {
@@ -91,6 +92,7 @@ static tally_status parse_options(tally *ctx, cpu *d, const char *options)
         memcpy(item, options, length);
         item[length] = 0;
         options += length + (options[length] == ',');
+
         if (!strncmp(item, "threads=", 8))
             status = set_threads(ctx, d, item + 8, "threads");
         else if (!strncmp(item, "isa=", 4))
@@ -103,6 +105,7 @@ static tally_status parse_options(tally *ctx, cpu *d, const char *options)
                 ctx, TALLY_INVALID,
                 "device option is '%s': must be threads=N, isa=NAME, probe=on or probe=off", item);
     }
+
     return status;
 }
 
@@ -110,8 +113,10 @@ static tally_status cpu_open(tally *ctx, int index, const char *options, tl_devi
 {
     (void)index; /* there is one device; `describe` knows it */
     if (no_kernels()[0]) return tl_fail(ctx, TALLY_NO_DEVICE, "%s", no_kernels());
+
     cpu *d = malloc(sizeof *d);
     if (!d) return tl_no_memory(ctx, sizeof *d, "a device");
+
     const int processors = tl_processors();
     *d = (cpu){.base = {.calls = &tl_device_cpu,
                         .threads = processors < THREADS_MOST ? processors : THREADS_MOST},
@@ -121,6 +126,7 @@ static tally_status cpu_open(tally *ctx, int index, const char *options, tl_devi
         free(d);
         return status;
     }
+
     d->base.name = tl_isa_name(d->isa);
     *device = &d->base;
     return TALLY_OK;

@@ -11,6 +11,7 @@ enum {
     LONG_BYTES = 4 * 1024 * 1024,
     STREAM_BYTES = 4 * 1024 * 1024, /* results of at least this size use non-temporal stores */
     CHUNKS = 32,                    /* chunks of short sequences for each thread */
+
     /* A dense part of a strided sequence: on one thread, on all threads, and the largest part that
      * is chosen to make the overlap of windows small. */
     PART_BYTES = 16 * 1024,
@@ -67,6 +68,7 @@ static sequence sequence_of(const tl_call *c, int64_t r)
 {
     const int64_t in = c->plan->op->elem_bytes, out = c->plan->op->result_bytes;
     sequence s = {.x_stride = c->in->stride, .y_stride = c->out->stride};
+
     s.x = tl_view_row(c->in, r, in, &s.n);
     s.y = tl_view_row(c->out, r, out, &s.results);
     if (c->verb == TL_REDUCE) s.y_stride = 0;
@@ -76,6 +78,7 @@ static sequence sequence_of(const tl_call *c, int64_t r)
         s.x_stride = -s.x_stride;
         s.y_stride = -s.y_stride;
     }
+
     return s;
 }
 
@@ -131,6 +134,7 @@ static __attribute__((noinline)) tally_status run_strided(worker *w, const seque
     const int64_t in = op->elem_bytes, out = call->verb == TL_REDUCE ? 0 : op->result_bytes;
     const int valid = call->verb == TL_WINDOW && call->window->edges == TALLY_EDGES_VALID;
     int64_t before, after;
+
     reach_of(call, &before, &after);
     const int64_t width = before >= s->n || after >= s->n - before ? s->n : before + 1 + after,
                   length = part_length(w, width), begin = valid ? before : 0,
@@ -142,6 +146,7 @@ static __attribute__((noinline)) tally_status run_strided(worker *w, const seque
         char *x = s->x + a * s->x_stride * in, *y = s->y + (c - begin) * s->y_stride * out;
         tl_part p = {x, b - a, y, c == begin, end == stop, 0};
         const int copies_x = s->x_stride != 1, copies_y = s->y_stride != 1 && out;
+
         /* Results begin at the same place in a page as elements: a processor takes a load for one
          * of a store before it if both have the same place in their pages. */
         const int64_t x_bytes = copies_x ? ((b - a) * in + PAGE - 1) & -(int64_t)PAGE : 0,
@@ -154,6 +159,7 @@ static __attribute__((noinline)) tally_status run_strided(worker *w, const seque
         if (status) return status;
         if (copies_y) copy(w, y, s->y_stride, p.y, 1, end - c, out);
     }
+
     return TALLY_OK;
 }
 
@@ -163,10 +169,12 @@ static void run_sequence(void *with, int64_t r)
     const tl_call *call = w->t.run->call;
     const sequence s = sequence_of(call, r);
     if (w->status || s.n < w->pass->least || s.n > w->pass->most) return;
+
     /* without elements the data may be NULL */
     if (call->verb == TL_WINDOW ? !tally_window_length(s.n, call->window)
                                 : !s.n && call->verb == TL_SCAN)
         return;
+
     if (s.n <= 1 || (s.x_stride == 1 && (s.y_stride == 1 || call->verb == TL_REDUCE))) {
         const tl_part p = {s.x, s.n, s.y, 1, 1, 1};
         w->status = w->pass->shape->part(&w->t, &p);
@@ -191,6 +199,7 @@ static tally_status open_worker(worker *w, const pass *p, int number, int thread
     w->batch = NULL;
     w->large = NULL;
     w->large_bytes = 0;
+
     return p->shape->open ? p->shape->open(&w->t) : TALLY_OK;
 }
 
@@ -205,6 +214,7 @@ static void run_sequences(worker *w, int64_t r, int64_t end)
 {
     const tl_shape *shape = w->pass->shape;
     int done = 0;
+
     if (r >= end || w->status) return;
     if (shape->rows) w->status = shape->rows(&w->t, r, end, &done);
     if (done || w->status) return;
@@ -222,14 +232,17 @@ static void run_chunks(void *data, const tl_worker *thread)
     pass *p = data;
     const tally_view *in = p->run.call->in;
     worker w;
+
     const tally_status opened = open_worker(&w, p, thread->number, 1);
     if (!opened) {
         for (int64_t k; (k = tl_next_chunk(thread)) < thread->chunks;)
             run_sequences(&w, tl_share(in, k, thread->chunks), tl_share(in, k + 1, thread->chunks));
         close_worker(&w);
     }
+
     /* A thread without memory leaves its work to the others. */
     if (opened == TALLY_NO_MEMORY) return;
+
     const tally_status status = opened ? opened : w.status;
     if (status) __atomic_store_n(&p->status, status, __ATOMIC_RELAXED);
 }
@@ -266,6 +279,7 @@ static tally_status run_in_turn(const pass *p, int threads)
     worker w;
     const tally_status status = open_worker(&w, p, 0, threads);
     if (status) return status;
+
     if (p->run.call->in->rows == 1)
         run_sequence(&w, 0);
     else
@@ -303,25 +317,30 @@ tally_status tl_run_shape(tally *ctx, int threads, const tl_call *call, const tl
     const tally_view *in = call->in, *out = call->out;
     const tl_scalar *op = call->plan->op;
     if (in->rows == 0) return TALLY_OK;
+
     const tl_weight bytes = elements_of(in) * op->elem_bytes;
     const int64_t sign = is_reversed(call) ? -1 : 1;
     const int reads_dense = in->stride * sign == 1,
               dense = reads_dense && (call->verb == TL_REDUCE || out->stride * sign == 1);
     tl_lanes_job job;
     const int64_t least = shape->least_bytes ? shape->least_bytes : TL_PARALLEL_BYTES;
+
     /* One dense sequence: the shape decides. */
     if (bytes <= least && !(in->rows == 1 && dense)) threads = 1;
     const int lanes = in->rows > 1 && shape->lanes && lanes_of(&job, call);
+
     if (tl_lanes_take_columns(in)) {
         if (lanes) return tl_lanes_columns(ctx, &job, threads);
         if (shape->columns) return shape->columns(ctx, threads, call);
     }
+
     if (!tl_scratch_begin(ctx, threads)) return tl_no_memory(ctx, 0, "threads");
 
     pass p = {.run = {.ctx = ctx, .call = call}, .shape = shape, .most = INT64_MAX};
     if (reads_dense && bytes <= INT64_MAX) p.run.prefetch = tl_prefetches((int64_t)bytes);
     p.run.stream = dense && elements_of(out) * op->result_bytes >= STREAM_BYTES;
     if (in->rows == 1) return run_in_turn(&p, threads);
+
     p.least = long_length(call, threads, least);
     const int64_t long_count = threads > 1 ? count_long(in, p.least) : 0;
     if (long_count) {
@@ -329,9 +348,11 @@ tally_status tl_run_shape(tally *ctx, int threads, const tl_call *call, const tl
         if (status || long_count == in->rows) return status;
         p.most = p.least - 1;
     }
+
     p.least = 0;
     p.run.lanes = lanes ? &job : NULL;
     p.run.all_sequences = !long_count;
+
     return threads > 1 ? run_chunked(&p, threads) : run_in_turn(&p, 1);
 }
 

@@ -11,6 +11,7 @@
  * A shape supplies the work on dense parts of a sequence. */
 #ifndef TALLY_DRIVER_H
 #define TALLY_DRIVER_H
+
 #include "context/call.h"
 #include "context/scratch.h"
 #include "lanes.h"
@@ -71,6 +72,7 @@ typedef struct tl_shape {
     tally_status (*open)(tl_thread *);
     void (*close)(tl_thread *);
     tally_status (*part)(tl_thread *, const tl_part *);
+
     /* Reduces a sequence of any stride on all threads. NULL: by parts. */
     tally_status (*strided)(tl_thread *, const char *x, int64_t stride, int64_t n, char *y);
     /* Computes the dense sequences r .. end - 1 faster than one at a time and sets *done, or does
@@ -78,6 +80,7 @@ typedef struct tl_shape {
     tally_status (*rows)(tl_thread *, int64_t r, int64_t end, int *done);
     int64_t least_bytes; /* fewer bytes of elements use one thread; 0: TL_PARALLEL_BYTES */
     int lanes;           /* lanes may compute the shape, columns included */
+
     /* Computes columns side by side. NULL: lanes, or one column at a time. */
     tally_status (*columns)(tally *ctx, int threads, const tl_call *);
 } tl_shape;
@@ -99,4 +102,5 @@ extern const tl_shape tl_reduce_shape, tl_scan_shape, tl_window_shape;
 /* Runs a call by the functions of `shape`. threads: the most that it may use. Requires: views are
  * checked and normal (context/view.h). Errors: TALLY_NO_MEMORY, or what the shape returns. */
 tally_status tl_run_shape(tally *ctx, int threads, const tl_call *call, const tl_shape *shape);
+
 #endif

@@ -14,6 +14,7 @@
     extern const tl_narrow tl_narrow_##isa[];                                                      \
     extern const tl_mask tl_mask_##isa;
 #include "operator/isa.def"
+
 #undef ISA
 
 static const struct {
@@ -36,6 +37,7 @@ static const struct {
 #include "operator/isa.def"
 #undef ISA
 };
+
 enum { ISAS = sizeof isas / sizeof *isas };
 
 int tl_isa_count(void) { return ISAS; }
@@ -81,6 +83,7 @@ static const tl_kernel *find_lower(const tl_scalar *op, tally_dtype acc, int isa
 {
     const tl_kernel *k = find_kernel(op->lowers, op->wide, acc, isa);
     if (k && k->lower_rows) return k;
+
     for (const tl_kernel_table *t = isas[isa].table; t->file; t++)
         if (!strcmp(t->file, op->lowers))
             for (const tl_kernel *const *r = t->kernels; *r; r++)
@@ -111,12 +114,14 @@ void tl_plan_kernels(tl_plan *plan, const tl_scalar *op, tl_par par, int isa)
     tally_dtype acc =
         /* the instance of the kernels: f32 for f32, u64 for u64 */
         op->widen == TL_WIDEN_REAL ? op->wide : op->acc;
+
     *plan = tl_plan_begin(op, par, isa);
     if (tl_exact_form_of(op)) {
         plan->exact = isas[isa].exact;
         plan->in = find_convert(TL_WIDEN_REAL, op->dtype, TALLY_F32, isa);
         return;
     }
+
     const tl_kernel *lower = find_lower(op, acc, isa),
                     *narrow_kernel = find_kernel(op->file, op->dtype, op->acc, isa);
     plan->core = find_kernel(op->core, op->wide, acc, isa);

@@ -2,6 +2,7 @@
  * The instruction sets (isa.def), and the plans of built-in operators on CPUs. */
 #ifndef TALLY_ISAS_H
 #define TALLY_ISAS_H
+
 #include "operator/plan.h"
 
 /* A plan without kernels of an operator. Its other tables are those of instruction set number isa
@@ -16,9 +17,12 @@ enum { TL_ISA_NONE = -1 };
 int tl_isa_count(void);
 const char *tl_isa_name(int isa);
 int tl_isa_runs(int isa); /* does this machine support it? */
+
 /* its rows of cpu/elements/convert.def; the last has apply NULL */
 const tl_convert *tl_isa_converts(int isa);
 int tl_isa_widest(void); /* the widest that this machine supports */
+
 /* The number of the instruction set called name, or TL_ISA_NONE. */
 int tl_isa_find(const char *name);
+
 #endif

@@ -41,6 +41,7 @@ int tl_lanes_of_window(tl_lanes_job *job, const tally_view *out, const tally_win
 {
     /* the valid elements must be counted too */
     if (job->plan->op->masked && o->min_count > 0) return 0;
+
     if (o->before < 0 || o->after < 0 || o->after > TL_LANES_AFTER ||
         o->before >= TL_LANES_WINDOW - o->after)
         return 0;
@@ -53,6 +54,7 @@ int tl_lanes_of_window(tl_lanes_job *job, const tally_view *out, const tally_win
     job->least = job->plan->op->masked ? 0 : o->min_count;
     int whole = o->edges == TALLY_EDGES_MISSING && o->min_count <= 0;
     if (whole && job->least < job->w) job->least = job->w;
+
     return 1;
 }
 
@@ -78,6 +80,7 @@ static void fill_empty(tl_lanes_buffers *buffers, int64_t width)
     const tl_plan *plan = buffers->job->plan;
     const int64_t bytes = buffers->result, all = width * bytes;
     char one[32];
+
     plan->op->empty(plan->par, one);
     if (plan->out) /* in the wide type; narrowing restores it */
         tl_widen_values(plan, buffers->empty, one, plan->op->lanes);
@@ -98,12 +101,14 @@ int tl_lanes_open(tl_lanes_buffers *buffers, tally *ctx, int me, const tl_lanes_
     buffers->most = width = padded(buffers, width);
     buffers->k.levels = levels_of(longest);
     int64_t slots = (2 * buffers->k.levels + 1) * (width / buffers->lanes), prefetch_distance = 0;
+
     if (job->verb == TL_WINDOW) {
         prefetch_distance = job->w - 1;
         int64_t kept =
             __builtin_popcountll((unsigned long long)job->w) * (ROWS + prefetch_distance + BLOCK);
         if (kept > slots) slots = kept;
     }
+
     size_t soa = (tl_soa_bytes(plan) + 63) & ~(size_t)63,
            carry = ((size_t)slots * (size_t)plan->core->vector_bytes + 63) & ~(size_t)63;
     if (transposed < TL_SOA + prefetch_distance * width)
@@ -114,6 +119,7 @@ int tl_lanes_open(tl_lanes_buffers *buffers, tally *ctx, int me, const tl_lanes_
     char *at = tl_scratch(ctx, me, TL_LANES_BUFFERS,
                           soa + carry + t + 2 * r + (size_t)(width * buffers->result));
     if (!at) return 0;
+
     buffers->soa = at;
     buffers->k.carry = at += soa;
     buffers->t = at += carry;
@@ -123,6 +129,7 @@ int tl_lanes_open(tl_lanes_buffers *buffers, tally *ctx, int me, const tl_lanes_
     buffers->k.soa = buffers->soa;
     buffers->k.seeded = job->seeded;
     if (job->verb == TL_WINDOW || job->exclusive) fill_empty(buffers, width);
+
     return 1;
 }
 
@@ -158,8 +165,10 @@ static const char *rows_of(tl_lanes_buffers *buffers, const tl_lanes_from *f, in
 {
     const tl_plan *plan = buffers->job->plan;
     const int64_t bytes = plan->op->elem_bytes, width = f->width;
+
     *stride = f->step;
     if (a + count <= f->direct) return f->x + a * f->step * buffers->elem;
+
     const char *x = f->x + a * f->step * bytes;
     if (f->col_step == 1 && f->step == width) { /* a whole matrix without gaps */
         if (plan->in)
@@ -168,6 +177,7 @@ static const char *rows_of(tl_lanes_buffers *buffers, const tl_lanes_from *f, in
             memcpy(buffers->t, x, (size_t)(count * width * bytes));
         return buffers->t;
     }
+
     *stride = padded(buffers, width);
     for (int64_t j = 0; j < count; j++, x += f->step * bytes) {
         char *t = buffers->t + j * *stride * buffers->elem;
@@ -183,6 +193,7 @@ static const char *rows_of(tl_lanes_buffers *buffers, const tl_lanes_from *f, in
             memcpy(t, x, (size_t)(width * bytes));
         }
     }
+
     return buffers->t;
 }
 
@@ -226,6 +237,7 @@ static void store_results(tl_lanes_buffers *buffers, const tl_lanes_to *to, int6
     const int64_t pad = buffers->k.vectors * buffers->lanes, bytes = buffers->result,
                   final = plan->op->result_bytes;
     const tl_matrix results = {buffers->r, pad, width, (int)bytes};
+
     if (to->direct) return;
     if (to->q) {
         char *q[TL_LANES_STRIP];
@@ -234,31 +246,37 @@ static void store_results(tl_lanes_buffers *buffers, const tl_lanes_to *to, int6
             q[c] = to->q[c] + i * bytes;
             n[c] = to->n[c] - i < rows ? to->n[c] - i : rows;
         }
+
         plan->transpose->from_lanes(&(tl_targets){.list = q, .n = n}, &results, rows);
         return;
     }
+
     if (to->pitch) {
         plan->transpose->from_lanes(&(tl_targets){.first = to->out + i * bytes, .pitch = to->pitch},
                                     &results, rows);
         return;
     }
+
     char *r = buffers->r, *other = buffers->narrow, *out = to->out + i * to->step * final;
     const int dense = to->col_step == 1 && to->step == width;
     if (width != pad && dense && !plan->out && !to->stream) {
         pack_rows(out, r, width * bytes, pad * bytes, rows);
         return;
     }
+
     if (width != pad) {
         pack_rows(other, r, width * bytes, pad * bytes, rows);
         r = buffers->narrow;
         other = buffers->r;
     }
+
     if (plan->out) {
         char *wide = r;
         r = dense && !to->stream ? out : other;
         plan->out->apply(plan->out, r, wide, rows * width * plan->op->lanes);
         if (r == out) return;
     }
+
     if (dense) {
         if (to->stream)
             tl_stream_bytes(out, r, rows * width * final);
@@ -266,6 +284,7 @@ static void store_results(tl_lanes_buffers *buffers, const tl_lanes_to *to, int6
             memcpy(out, r, (size_t)(rows * width * final));
         return;
     }
+
     for (int64_t j = 0; j < rows; j++, r += width * final)
         if (to->col_step == 1 && width < TL_ABREAST)
             copy_small(out + j * to->step * final, r, width, final);
@@ -280,6 +299,7 @@ static void lower(tl_lanes_buffers *buffers, const tl_lanes_to *to, int64_t widt
 {
     const tl_plan *plan = buffers->job->plan;
     char *out = target(buffers, to, i, &l->row_step);
+
     l->m = to->direct ? width : buffers->k.vectors * buffers->lanes;
     l->stream = to->direct && to->stream;
     if (reverse) {
@@ -326,6 +346,7 @@ void tl_lanes_feed(tl_lanes_buffers *buffers, const tl_lanes_from *f, int64_t at
     const int64_t chunk = chunk_of(k.vectors * buffers->lanes),
                   direct = f->direct < n ? f->direct & -(int64_t)BLOCK : n;
     int64_t done = 0;
+
     do { /* a last part may have no rows */
         k.at = at + done;
         k.m = done < direct ? direct - done : n - done < chunk ? n - done : chunk;
@@ -347,6 +368,7 @@ void tl_lanes_scan(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl_l
 {
     const tl_lanes_job *job = buffers->job;
     const int64_t width = f->width, end = at + n;
+
     set_width(buffers, width);
     tl_lanes k = buffers->k;
     const int64_t pad = k.vectors * buffers->lanes, chunk = chunk_of(pad);
@@ -358,16 +380,20 @@ void tl_lanes_scan(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl_l
                          (!stream || aligned);
     k.to = 0;
     k.prefetch_distance = f->prefetch_distance;
+
     for (; at < end; at += k.m) {
         k.at = at;
         k.m = end - at < chunk ? end - at : chunk;
+
         /* the first of these rows in memory order */
         const int64_t i = job->reverse ? total - at - k.m : at - first;
         const char *x = rows_of(buffers, f, i, k.m, &k.stride);
+
         if (job->reverse) {
             x += (k.m - 1) * k.stride * buffers->elem;
             k.stride = -k.stride;
         }
+
         k.x = x;
         if (straight) { /* from registers to results, without staging */
             k.out = target(buffers, to, i, &k.out_step);
@@ -376,10 +402,12 @@ void tl_lanes_scan(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl_l
                 k.out = (char *)k.out + (k.m - 1) * k.out_step * buffers->result;
                 k.out_step = -k.out_step;
             }
+
             job->plan->core->lanes_scan(&k, job->plan->par);
             store_results(buffers, to, width, i, k.m);
             continue;
         }
+
         job->plan->core->lanes_scan(&k, job->plan->par);
         tl_lower l = {.from = job->exclusive ? 0 : pad,
                       .n = at + !job->exclusive,
@@ -387,16 +415,19 @@ void tl_lanes_scan(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl_l
                       .width = pad,
                       .row_n = 1};
         char *const r = buffers->r;
+
         if (is_bare(buffers, to))
             buffers->r = buffers->soa + l.from * buffers->result;
         else
             lower(buffers, to, width, i, &l, job->reverse);
+
         if (job->exclusive && at == 0 && !job->seeded) {
             int64_t step;
             char *out = target(buffers, to, i, &step);
             memcpy(out + (job->reverse ? k.m - 1 : 0) * step * buffers->result, buffers->empty,
                    (size_t)(width * buffers->result));
         }
+
         store_results(buffers, to, width, i, k.m);
         buffers->r = r;
     }
@@ -410,9 +441,11 @@ static void prefixes(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl
     /* centre i has i + shift elements, at most n */
     const int64_t shift = job->after + 1, width = f->width;
     int64_t enough = n < job->least ? i1 : job->least - shift;
+
     enough = enough < i0 ? i0 : enough < i1 ? enough : i1;
     empties(buffers, to, width, i0 - first, enough - i0);
     if (enough == i1) return;
+
     tl_lanes k = buffers->k;
     const int64_t pad = k.vectors * buffers->lanes, chunk = chunk_of(pad),
                   most = i1 - 1 + shift < n ? i1 - 1 + shift : n;
@@ -422,6 +455,7 @@ static void prefixes(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl
         k.m = most - at < chunk ? most - at : chunk;
         k.x = rows_of(buffers, f, at, k.m, &k.stride);
         job->plan->core->lanes_scan(&k, job->plan->par);
+
         /* centres of the prefixes of at + 1 .. at + m elements */
         int64_t from = at + 1 - shift, end = at + k.m + 1 - shift;
         from = from > enough ? from : enough;
@@ -435,6 +469,7 @@ static void prefixes(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl
             lower(buffers, to, width, from - first, &l, 0);
             store_results(buffers, to, width, from - first, end - from);
         }
+
         from = n + 1 - shift > enough ? n + 1 - shift : enough;
         if (at + k.m == n)
             for (int64_t now; from < i1; from += now) { /* windows of all elements */
@@ -454,10 +489,12 @@ static void full_windows(tl_lanes_buffers *buffers, const tl_lanes_from *f, cons
         empties(buffers, to, f->width, i0 - first, i1 - i0);
         return;
     }
+
     tl_lanes k = buffers->k;
     const int64_t chunk = chunk_of(k.vectors * buffers->lanes);
     k.to = 0;
     k.prefetch_distance = f->prefetch_distance ? chunk : 0;
+
     for (int64_t now; i0 < i1; i0 += now) {
         now = i1 - i0 < chunk ? i1 - i0 : chunk;
         k.at = i0 - job->before;
@@ -470,6 +507,7 @@ static void full_windows(tl_lanes_buffers *buffers, const tl_lanes_from *f, cons
                       .first = k.at,
                       .row_first = 1};
         char *const r = buffers->r;
+
         if (is_bare(buffers, to))
             buffers->r = buffers->soa;
         else
@@ -487,7 +525,9 @@ void tl_lanes_window(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl
     if (i0 < first) i0 = first;
     if (i1 > stop) i1 = stop;
     if (i0 >= i1) return;
+
     buffers->k.vectors = (int)(padded(buffers, f->width) / buffers->lanes);
+
     /* Centres from lo on have no missing elements before them. */
     int64_t lo = job->before < i0 ? i0 : job->before < i1 ? job->before : i1;
     int64_t hi = n - job->after < lo ? lo : n - job->after < i1 ? n - job->after : i1;
@@ -499,6 +539,7 @@ void tl_lanes_window(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl
             empties(buffers, to, f->width, i - first, i1 - i);
             return;
         }
+
         const tl_lanes_from part = tl_lanes_rows_from(f, a, job->plan->op->elem_bytes);
         tl_lanes_fold(buffers, &part, length, NULL, 0);
         tl_lower l = {.n = length, .rows = 1};

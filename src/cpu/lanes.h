@@ -8,6 +8,7 @@
  * Each lane follows the law on its own, so it does not matter which sequences share a strip. */
 #ifndef TALLY_LANES_H
 #define TALLY_LANES_H
+
 #include "shape.h"
 #include "context/device.h"
 #include "context/threads.h"
@@ -28,6 +29,7 @@ typedef struct tl_lanes_job {
     char *results;                  /* reduce */
     int exclusive, reverse, seeded; /* scan */
     tl_state init;                  /* in the kernels' form */
+
     /* window; those with fewer than `least` elements have no value */
     int64_t before, after, w, least;
     int valid;
@@ -35,6 +37,7 @@ typedef struct tl_lanes_job {
 
 void tl_lanes_begin(tl_lanes_job *job, const tl_plan *plan, const tally_view *in);
 void tl_lanes_of_scan(tl_lanes_job *job, const tally_view *out, const tally_scan_options *o);
+
 /* 0: lanes do not support these windows. */
 int tl_lanes_of_window(tl_lanes_job *job, const tally_view *out, const tally_window_options *o);
 
@@ -99,15 +102,18 @@ int tl_lanes_open(tl_lanes_buffers *buffers, tally *ctx, int me, const tl_lanes_
 /* Stages S(n) of each lane as soa[to + lane]. ends: see tl_lanes. */
 void tl_lanes_fold(tl_lanes_buffers *buffers, const tl_lanes_from *from, int64_t n,
                    const int32_t *ends, int64_t to);
+
 /* The same in parts: appends rows at .. at + n - 1, of which from->x is the first, to
  * room->k.carry. Requires: at is a multiple of 8; so is n, except in the last part, which stages
  * S(at + n). */
 void tl_lanes_feed(tl_lanes_buffers *buffers, const tl_lanes_from *from, int64_t at, int64_t n,
                    const int32_t *ends, int64_t to, int last);
+
 /* Scans rows at .. at + n - 1. If at > 0, carry holds the state of the rows before. total: rows of
  * the whole sequence. from and to begin with row `first`, which must be 0 for reversed scans. */
 void tl_lanes_scan(tl_lanes_buffers *buffers, const tl_lanes_from *from, const tl_lanes_to *to,
                    int64_t first, int64_t at, int64_t n, int64_t total);
+
 /* Computes the windows with centres i0 .. i1 - 1. */
 void tl_lanes_window(tl_lanes_buffers *buffers, const tl_lanes_from *from, const tl_lanes_to *to,
                      int64_t n, int64_t i0, int64_t i1);
@@ -117,15 +123,20 @@ void tl_lanes_window(tl_lanes_buffers *buffers, const tl_lanes_from *from, const
 /* Processes one sequence alone. */
 typedef void tl_lanes_one(void *with, int64_t r);
 typedef struct tl_lanes_batch tl_lanes_batch;
+
 /* The batch of thread `me`, in the context's memory. Requires: tl_scratch_begin was called. NULL:
  * out of memory. */
 tl_lanes_batch *tl_lanes_batch_open(tally *ctx, int me, const tl_lanes_job *job);
+
 /* Processes sequences r0 .. r1 - 1 of a view of rows or segments; `one` gets those that are too
  * long for lanes. */
 void tl_lanes_rows(tl_lanes_batch *batch, int64_t r0, int64_t r1, tl_lanes_one *one, void *with);
+
 /* Are lanes faster for these rows or segments? */
 int tl_lanes_take_rows(const tl_lanes_job *job);
+
 /* Are the sequences neighbouring columns? */
 int tl_lanes_take_columns(const tally_view *in);
 tally_status tl_lanes_columns(tally *ctx, const tl_lanes_job *job, int threads);
+
 #endif

@@ -22,6 +22,7 @@ enum {
     BLOCK_LEVEL_LEAST = 8, /* a block has at least 2^8 rows */
     PACKED = 64,           /* wider rows of results in the cache are written in place */
     AHEAD = 16,            /* prefetch distance in rows */
+
     /* Folds of narrower strips cut rows instead, because each row of a strip is on another page. */
     NARROW_BYTES = 1024,
     STREAM_BYTES = 4 * 1024 * 1024
@@ -75,6 +76,7 @@ static int part_of(const columns *c, const tl_lanes_buffers *buffers, int64_t s,
               whole = c->overread && (!out || packed);
     const int64_t full = whole ? width : reads ? width & -lanes : 0;
     int64_t col = s * c->strip + (part ? full : 0), n;
+
     *from = (tl_lanes_from){.x = tl_view_row(in, col, bytes, &n),
                             .step = in->stride,
                             .width = part ? width - full : full,
@@ -84,13 +86,16 @@ static int part_of(const columns *c, const tl_lanes_buffers *buffers, int64_t s,
         from->direct = rows_in_place(in, col, (from->width + lanes - 1) & -lanes);
     if (from->direct && c->prefetch) from->prefetch_distance = AHEAD;
     if (from->width == 0) return 0;
+
     *to = (tl_lanes_to){0};
     if (!out) return 1;
+
     to->out = tl_view_row(out, col, result, &n);
     to->step = out->stride;
     to->col_step = out->row_stride;
     to->direct = !plan->out && out->row_stride == 1 && from->width % lanes == 0;
     to->stream = c->stream && (to->direct || (out->row_stride == 1 && out->stride == from->width));
+
     return 1;
 }
 
@@ -100,6 +105,7 @@ static void reduce_strip(const columns *c, tl_lanes_buffers *buffers, int64_t s)
     tl_lanes_from from;
     tl_lanes_to to;
     int64_t col = s * c->strip;
+
     for (int part = 0; part < 2; part++) {
         if (!part_of(c, buffers, s, part, &from, &to)) continue;
         tl_lanes_fold(buffers, &from, job->in->n, NULL, 0);
@@ -115,10 +121,12 @@ static void compute_strip(const columns *c, tl_lanes_buffers *buffers, int64_t s
     const int64_t n = c->job->in->n;
     tl_lanes_from from;
     tl_lanes_to to;
+
     if (c->job->verb == TL_REDUCE) {
         reduce_strip(c, buffers, s);
         return;
     }
+
     for (int part = 0; part < 2; part++) {
         if (!part_of(c, buffers, s, part, &from, &to)) continue;
         if (c->job->verb == TL_SCAN)
@@ -175,6 +183,7 @@ static void fold_piece(const columns *c, tl_lanes_buffers *buffers, const blocks
     int level;
     const int64_t at = piece(b, j, &level);
     tl_state *node = b->nodes + j * job->in->rows + s * c->strip;
+
     for (int part = 0; part < 2; part++) {
         if (!part_of(c, buffers, s, part, &from, &to)) continue;
         from = tl_lanes_rows_from(&from, job->reverse ? job->in->n - 1 - at : at, op->elem_bytes);
@@ -193,6 +202,7 @@ static void join(const columns *c, const blocks *b, int64_t col)
     const tl_scalar *op = job->plan->op;
     tl_counter counter;
     tl_state s;
+
     tl_counter_init(&counter, 0);
     for (int64_t j = 0; j < b->pieces; j++) {
         int level;
@@ -231,6 +241,7 @@ static void put_lane(tl_lanes_buffers *buffers, const blocks *b, int64_t col, in
     const tl_plan *plan = job->plan;
     tl_counter c;
     tl_state s, init = job->init, node;
+
     tl_counter_init(&c, 0);
     if (job->seeded && plan->op->from_wide) plan->op->from_wide(&init);
     for (int64_t k = 0; k < j; k++)
@@ -253,6 +264,7 @@ static void scan_block(const columns *c, tl_lanes_buffers *buffers, const blocks
     tl_lanes_from from;
     tl_lanes_to to;
     int64_t col = s * c->strip;
+
     for (int part = 0; part < 2; part++) {
         if (!part_of(c, buffers, s, part, &from, &to)) continue;
         buffers->k.vectors = (int)((from.width + buffers->lanes - 1) / buffers->lanes);
@@ -272,6 +284,7 @@ static void do_strip(const columns *c, tl_lanes_buffers *buffers, blocks *b, int
     (void)b, (void)part, (void)parts;
     compute_strip(c, buffers, s);
 }
+
 static void do_windows(const columns *c, tl_lanes_buffers *buffers, blocks *b, int64_t s,
                        int64_t part, int64_t parts)
 {
@@ -284,6 +297,7 @@ static void do_windows(const columns *c, tl_lanes_buffers *buffers, blocks *b, i
             tl_lanes_window(buffers, &from, &to, n, n / parts * part,
                             part + 1 == parts ? n : n / parts * (part + 1));
 }
+
 static void do_ends(const columns *c, tl_lanes_buffers *buffers, blocks *b, int64_t s, int64_t part,
                     int64_t parts)
 {
@@ -291,6 +305,7 @@ static void do_ends(const columns *c, tl_lanes_buffers *buffers, blocks *b, int6
     const int64_t n = job->in->n;
     tl_lanes_from from;
     tl_lanes_to to;
+
     (void)b, (void)part, (void)parts;
     for (int side = 0; side < 2; side++)
         if (part_of(c, buffers, s, side, &from, &to)) {
@@ -298,12 +313,14 @@ static void do_ends(const columns *c, tl_lanes_buffers *buffers, blocks *b, int6
             tl_lanes_window(buffers, &from, &to, n, n - job->after, n);
         }
 }
+
 static void do_fold(const columns *c, tl_lanes_buffers *buffers, blocks *b, int64_t s, int64_t part,
                     int64_t parts)
 {
     (void)parts;
     fold_piece(c, buffers, b, s, part);
 }
+
 static void do_scan(const columns *c, tl_lanes_buffers *buffers, blocks *b, int64_t s, int64_t part,
                     int64_t parts)
 {
@@ -344,6 +361,7 @@ static int narrow_columns(const tl_lanes_job *job, int threads)
     const tl_plan *plan = job->plan;
     tl_state init = job->init;
     if (!plan->narrow || job->verb == TL_WINDOW) return 0;
+
     if (job->seeded && plan->op->from_wide) plan->op->from_wide(&init);
     const tl_narrow_call call = {.plan = plan,
                                  .in = job->in,
@@ -388,14 +406,17 @@ tally_status tl_lanes_columns(tally *ctx, const tl_lanes_job *job, int threads)
     columns c = {.job = job,
                  .stream = results * op->result_bytes >= STREAM_BYTES,
                  .prefetch = tl_prefetches(in->rows * n * op->elem_bytes)};
+
     c.overread = !job->plan->in && in->row_stride == 1 && in->stride > 0 && !job->reverse &&
                  (!job->out || are_apart(job));
     if (in->rows * n <= TL_PARALLEL_BYTES / op->elem_bytes) threads = 1;
     if (narrow_columns(job, threads)) return TALLY_OK;
+
     c.strip = job->verb == TL_REDUCE && !job->plan->in && in->row_stride == 1 ? FOLDED
               : job->verb != TL_WINDOW                                        ? TL_LANES_STRIP
               : job->w > WINDOW_LONG                                          ? TL_ABREAST
                                                                               : WINDOW_STRIP;
+
     /* Strips of equal width, one or two for each thread. */
     const int by_rows =
         n >= (int64_t)4 << BLOCK_LEVEL_LEAST && !(op->indexed && job->verb != TL_WINDOW);
@@ -409,6 +430,7 @@ tally_status tl_lanes_columns(tally *ctx, const tl_lanes_job *job, int threads)
     if (in->rows < c.strip) c.strip = in->rows;
     c.strips = (in->rows + c.strip - 1) / c.strip;
     int ok;
+
     if (narrow_windows(job, threads)) {
         ok = job->valid || run(ctx, &c, NULL, threads, do_ends, 1);
     } else if (threads == 1 || c.strips >= threads || !by_rows) {
@@ -426,5 +448,6 @@ tally_status tl_lanes_columns(tally *ctx, const tl_lanes_job *job, int threads)
         if (ok && job->verb == TL_REDUCE) join_all(&c, &b, threads);
         free(b.nodes);
     }
+
     return ok ? TALLY_OK : tl_no_memory(ctx, tl_soa_bytes(job->plan), "strips of columns");
 }

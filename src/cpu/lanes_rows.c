@@ -38,6 +38,7 @@ struct tl_lanes_batch {
     tl_lanes_buffers buffers;
     int64_t elem, result; /* bytes of the kernels' elements and results, as in room */
     int direct_in, direct_out, stream, prefetch;
+
     /* Longer sequences are processed one at a time; so are batches with a longer mean. */
     int64_t longest, mean;
     char *in, *pack, *out, *spill;
@@ -76,8 +77,10 @@ static int64_t longest_of(const tl_lanes_job *job)
 {
     const tl_plan *plan = job->plan;
     const int64_t pitch = job->in->offsets ? 0 : llabs(job->in->row_stride) * plan->op->elem_bytes;
+
     /* All rows would map to the same cache set. */
     if (pitch && pitch % 4096 == 0) return TL_LANES_LONG / 2;
+
     /* The kernel gets widened tiles. */
     if (job->verb != TL_REDUCE || (plan->fold == plan->core && plan->in)) return TL_LANES_LONG;
     const int64_t state = plan->core->vector_bytes / plan->core->vector_lanes,
@@ -102,6 +105,7 @@ tl_lanes_batch *tl_lanes_batch_open(tally *ctx, int me, const tl_lanes_job *job)
     const tl_plan *plan = job->plan;
     tl_lanes_batch *b = tl_scratch(ctx, me, TL_BATCH, sizeof *b);
     if (!b) return NULL;
+
     int64_t all = in->offsets ? in->offsets[in->rows] - in->offsets[0] : in->rows * in->n;
     const int64_t total = all;
     if (all > ELEMENTS) all = ELEMENTS;
@@ -115,6 +119,7 @@ tl_lanes_batch *tl_lanes_batch_open(tally *ctx, int me, const tl_lanes_job *job)
     b->longest = longest_of(job);
     b->mean = job->verb == TL_REDUCE ? b->longest * 2 / 5 : TL_LANES_LONG / 4;
     b->result = b->buffers.result;
+
     /* Rows with gaps: elements past the end of a row may not exist, so the length must be a
      * multiple of OVER. */
     b->direct_in = !plan->in && in->stride == 1 && (is_dense(in) || in->n % OVER == 0);
@@ -131,9 +136,11 @@ tl_lanes_batch *tl_lanes_batch_open(tally *ctx, int me, const tl_lanes_job *job)
                                              : (size_t)(all * b->result) + 64;
     b->in = tl_scratch(ctx, me, TL_STAGE, in_bytes + pack + buffers + out_bytes + 4 * 64);
     if (!b->in) return NULL;
+
     b->pack = b->in + ((in_bytes + 63) & ~(size_t)63);
     b->spill = b->pack + ((pack + 63) & ~(size_t)63);
     b->out = b->spill + ((buffers + 63) & ~(size_t)63);
+
     return b;
 }
 
@@ -147,8 +154,10 @@ static void load_elements(tl_lanes_batch *b)
                   all = start_of(in, b->r0 + b->count) - start_of(in, b->r0);
     int64_t n;
     const char *x = tl_view_row(in, b->r0, bytes, &n);
+
     b->x = x;
     if (b->direct_in) return;
+
     b->x = b->in;
     b->end = b->in + (all + TL_ABREAST * OVER) * b->elem;
     char *to = plan->in ? b->pack : b->in;
@@ -160,6 +169,7 @@ static void load_elements(tl_lanes_batch *b)
         for (int64_t r = 0; r < b->count; r++)
             tl_copy_strided(to + r * n * bytes, 1, x + r * in->row_stride * bytes, in->stride, n,
                             bytes);
+
     if (plan->in) plan->in->apply(plan->in, b->in, to, all);
 }
 
@@ -171,16 +181,19 @@ static void store_results(tl_lanes_batch *b)
                   all = start_of(out, b->r0 + b->count) - start_of(out, b->r0);
     int64_t n;
     char *y = tl_view_row(out, b->r0, bytes, &n), *from = b->y;
+
     if (b->direct_out) return;
     if (plan->out) {
         char *to = is_dense(out) ? y : b->y; /* in place, because results get narrower */
         enum { PIECE = 1024 };
         char piece[PIECE];
         const int64_t most = PIECE / plan->out->to_bytes, lanes = all * plan->op->lanes;
+
         if (is_dense(out) && !b->stream) {
             plan->out->apply(plan->out, to, from, lanes);
             return;
         }
+
         for (int64_t at = 0, now; at < lanes; at += now) {
             now = lanes - at < most ? lanes - at : most;
             plan->out->apply(plan->out, piece, from + at * plan->out->from_bytes, now);
@@ -189,8 +202,10 @@ static void store_results(tl_lanes_batch *b)
             else
                 memcpy(to + at * plan->out->to_bytes, piece, (size_t)(now * plan->out->to_bytes));
         }
+
         if (is_dense(out)) return;
     }
+
     if (b->stream)
         tl_stream_bytes(y, from, all * bytes);
     else if (out->offsets)
@@ -231,6 +246,7 @@ static void even_strip(tl_lanes_batch *b, int64_t s, int64_t count)
     const int64_t pitch = (b->direct_in ? in->row_stride : in->n) * b->elem,
                   out_pitch = !out ? 0 : (b->direct_out ? out->row_stride : out->n) * b->result;
     const tl_lanes_to to = {.out = out ? b->y + s * out_pitch : NULL, .pitch = out_pitch};
+
     b->job->plan->transpose->to_lanes(
         &(tl_matrix){b->buffers.t, count, count, (int)b->elem},
         &(tl_origins){.first = b->x + s * pitch, .pitch = pitch}, in->n,
@@ -255,6 +271,7 @@ static inline void strip(tl_lanes_batch *b, const sequence *s, int64_t count, in
                   out_step = !out || !rows
                                  ? 0
                                  : ((b->direct_out ? out->row_stride : out->n) - in->n) * b->result;
+
     for (int64_t c = 0; c < count; c++) p[c] = b->x + s[c].at * b->elem + s[c].r * step;
     for (int64_t c = 0; c < count && b->near_end; c++)
         if (p[c] + reads > b->end) {
@@ -262,19 +279,23 @@ static inline void strip(tl_lanes_batch *b, const sequence *s, int64_t count, in
             p[c] = spill;
             spill += reads;
         }
+
     /* padding lanes repeat the first lane; their results are not stored */
     for (int64_t c = count; c < lanes; c++) p[c] = p[0];
+
     if (out) {
         const int64_t fewer = job->verb == TL_WINDOW && job->valid ? job->w - 1 : 0;
         for (int64_t c = 0; c < count; c++) {
             q[c] = b->y + s[c].at * b->result + s[c].r * out_step;
             n[c] = s[c].n - fewer;
         }
+
         for (int64_t c = count; c < lanes; c++) q[c] = q[0], n[c] = 0;
     } else if (least != most) {
         for (int64_t c = 0; c < count; c++) ends[c] = most <= OVER ? s[c].n : s[c].n & (OVER - 1);
         for (int64_t c = count; c < lanes; c++) ends[c] = 0;
     }
+
     const tl_lanes_to where = {.q = q, .n = n};
     job->plan->transpose->to_lanes(&(tl_matrix){b->buffers.t, lanes, lanes, (int)b->elem},
                                    &(tl_origins){.list = p}, most, next);
@@ -297,6 +318,7 @@ static void rows_of_one_length(tl_lanes_batch *b, int64_t r0, int64_t r1)
     const int64_t n = job->in->n, bytes = job->plan->op->result_bytes;
     const int staged = !b->direct_in || (job->out && !b->direct_out);
     int64_t most = (staged ? STAGED : ELEMENTS) / n & -(int64_t)TL_ABREAST;
+
     most = most < TL_ABREAST ? TL_ABREAST : most > SEQUENCES ? SEQUENCES : most;
     for (int64_t r = r0; r < r1; r += b->count) {
         int64_t length;
@@ -307,6 +329,7 @@ static void rows_of_one_length(tl_lanes_batch *b, int64_t r0, int64_t r1)
         b->y = !job->out ? NULL : b->direct_out ? tl_view_row(job->out, r, bytes, &length) : b->out;
         const int64_t lanes = lanes_for(n), reads = ((n + OVER - 1) & -(int64_t)OVER) * b->elem,
                       pitch = (b->direct_in ? job->in->row_stride : n) * b->elem;
+
         for (int64_t s = 0, now; s < b->count; s += now) {
             now = b->count - s < lanes ? b->count - s : lanes;
             if (now > TL_ABREAST) now &= -(int64_t)TL_ABREAST;
@@ -316,6 +339,7 @@ static void rows_of_one_length(tl_lanes_batch *b, int64_t r0, int64_t r1)
             else
                 gathered_strip(b, s, now);
         }
+
         if (job->out)
             store_results(b);
         else
@@ -345,6 +369,7 @@ static void lower_segments(tl_lanes_batch *b)
     char *to = b->job->results + b->r0 * bytes, *from = plan->out ? b->buffers.r : b->out;
     int32_t counts[SEQUENCES + TL_ABREAST];
     const int64_t padded = (count + TL_ABREAST - 1) & -(int64_t)TL_ABREAST;
+
     for (int64_t j = 0; j < count; j++) counts[j] = b->sorted[j].n;
     for (int64_t j = count; j < padded; j++) counts[j] = 1;
     const tl_lower l = {.m = padded, .rows = 1, .counts = counts};
@@ -372,6 +397,7 @@ static int64_t begin_batch(tl_lanes_batch *b, int64_t r0, int64_t r1)
     const int64_t *offset = b->job->in->offsets + r0,
                   all = r1 - r0 < SEQUENCES ? r1 - r0 : SEQUENCES;
     int64_t count = 0, longest = 0;
+
     memset(b->place, 0, sizeof b->place);
     for (; count < all; count++) {
         const int64_t n = offset[count + 1] - offset[count];
@@ -380,6 +406,7 @@ static int64_t begin_batch(tl_lanes_batch *b, int64_t r0, int64_t r1)
         b->place[n + 1]++;
         if (n > longest) longest = n;
     }
+
     b->r0 = r0;
     b->count = count;
     return longest;
@@ -405,21 +432,26 @@ static void batch_of_segments(tl_lanes_batch *b, int64_t longest, tl_lanes_one *
     /* all segments are so short that one strip can hold them unsorted */
     const int unsorted = longest <= OVER && !job->reverse && !job->after;
     int64_t length, s = 0, alone = 0;
+
     load_elements(b);
     const int64_t reach = (offset[b->count] - offset[0] + 2 * longest + 3 * OVER) * b->elem;
     b->near_end = (uintptr_t)b->x + (uintptr_t)reach > (uintptr_t)b->end;
     b->y = !job->out       ? NULL
            : b->direct_out ? tl_view_row(job->out, b->r0, job->plan->op->result_bytes, &length)
                            : b->out;
+
     if (unsorted)
         for (int64_t j = 0; j < b->count; j++)
             b->sorted[j] = (sequence){(uint32_t)(offset[j] - offset[0]), b->length[j], (uint16_t)j};
     else
         s = sort(b, longest);
+
     const int64_t begin = s,
                   all = b->prefetch && b->direct_in ? (offset[b->count] - offset[0]) * b->elem : 0;
+
     /* prefetch the next batch, as many bytes as this one has */
     const char *next = tl_offset((char *)(uintptr_t)b->x, all);
+
     for (int64_t count; longest && s < b->count; s += count) {
         const int64_t first = unsorted ? 0 : b->sorted[s].n, lanes = lanes_for(first + OVER),
                       most = lanes < b->count - s ? lanes : b->count - s;
@@ -428,6 +460,7 @@ static void batch_of_segments(tl_lanes_batch *b, int64_t longest, tl_lanes_one *
         else
             for (count = 1; count < most && fits(job, first, b->sorted[s + count].n, count);)
                 count++;
+
         if (first > b->longest || ((b->direct_out || !job->out) && slower_than_alone(count, first)))
             for (int64_t c = 0; c < count; c++) b->alone[alone++] = b->sorted[s + c].r;
         else {
@@ -437,10 +470,12 @@ static void batch_of_segments(tl_lanes_batch *b, int64_t longest, tl_lanes_one *
             next += share;
         }
     }
+
     if (job->out)
         store_results(b);
     else
         lower_segments(b);
+
     for (int64_t j = 0; j < alone; j++) one(with, b->r0 + b->alone[j]);
 }
 
@@ -449,7 +484,9 @@ void tl_lanes_rows(tl_lanes_batch *b, int64_t r0, int64_t r1, tl_lanes_one *one,
     const tl_lanes_job *job = b->job;
     const tally_view *in = job->in;
     int64_t length;
+
     if (r0 >= r1) return;
+
     /* Other threads may write the rows that follow, so nothing is read past these. */
     if (b->direct_in)
         b->end =
@@ -460,17 +497,20 @@ void tl_lanes_rows(tl_lanes_batch *b, int64_t r0, int64_t r1, tl_lanes_one *one,
         else
             for (int64_t r = r0; r < r1; r++) one(with, r);
     }
+
     while (in->offsets && r0 < r1) {
         const int64_t longest = begin_batch(b, r0, r1);
         if (b->count == 0) {
             one(with, r0++);
             continue;
         }
+
         if (in->offsets[r0 + b->count] - in->offsets[r0] > b->count * b->mean)
             for (int64_t r = r0; r < r0 + b->count; r++) one(with, r);
         else
             batch_of_segments(b, longest, one, with);
         r0 += b->count;
     }
+
     if (b->stream) tl_stream_fence();
 }

@@ -8,6 +8,7 @@
 #ifdef __FAST_MATH__
 #error "-ffast-math would change the bits of every result"
 #endif
+
 /* A path, not a division: */
 /* clang-format off */
 #define TL_OP_TEXT TL_STRING(op/TL_TEXT.h)

@@ -8,6 +8,7 @@
 #else
 #define TL_IS_INDEX 0
 #endif
+
 /* OP_ macros that a file leaves out count as 0. */
 /* A path, not a division: */
 /* clang-format off */

@@ -59,6 +59,7 @@ void tl_push_slab(const tl_plan *plan, int threads, const void *data, int64_t n,
     const char *x = data;
     int64_t bytes = element_bytes(plan);
     int fetch = tl_prefetches(n * bytes);
+
     if (threads > 1 && n > (TL_PARALLEL_BYTES / bytes)) {
         const int level = node_level(n);
         int64_t size = (int64_t)1 << level;
@@ -75,6 +76,7 @@ void tl_push_slab(const tl_plan *plan, int threads, const void *data, int64_t n,
             n -= head + count * size;
         }
     }
+
     slab_serial(plan, x, n, fetch, c);
 }
 
@@ -113,6 +115,7 @@ static tally_status strided(tl_thread *t, const char *x, int64_t stride, int64_t
     const int64_t count = n >> level;
     tl_state *nodes = count > 1 ? malloc((size_t)count * sizeof *nodes) : NULL, s;
     tl_counter *c = &t->memory->counter;
+
     tl_counter_init(c, 0);
     if (nodes) { /* If malloc failed, the serial code below gives the same result. */
         node_work work = {plan, x, stride, (int64_t)1 << level, 0, 0, nodes};
@@ -120,9 +123,11 @@ static tally_status strided(tl_thread *t, const char *x, int64_t stride, int64_t
         for (int64_t j = 0; j < count; j++) tl_counter_push(c, plan->op, level, &nodes[j]);
         free(nodes);
     }
+
     if (c->end < n) push_strided(plan, x + c->end * stride * bytes, stride, n - c->end, c);
     tl_counter_fold(c, plan->op, NULL, &s);
     plan->op->lower(&s, n, 0, plan->par, y);
+
     return TALLY_OK;
 }
 
@@ -133,21 +138,26 @@ static tally_status part(tl_thread *t, const tl_part *p)
     const tl_plan *plan = t->run->call->plan;
     tl_counter *c = &t->memory->counter;
     tl_state s;
+
     if (p->n == 0) {
         plan->op->empty(plan->par, p->y);
         return TALLY_OK;
     }
+
     const int whole = p->first && p->last;
     if (whole && (t->threads == 1 || p->n <= TL_PARALLEL_BYTES / element_bytes(plan))) {
         tl_fold(plan, &s, p->x, p->n, 0, p->in_place ? t->run->prefetch : TL_CACHED);
         plan->op->lower(&s, p->n, 0, plan->par, p->y);
         return TALLY_OK;
     }
+
     if (p->first) tl_counter_init(c, 0);
     tl_push_slab(plan, t->threads, p->x, p->n, c);
     if (!p->last) return TALLY_OK;
+
     tl_counter_fold(c, plan->op, NULL, &s);
     plan->op->lower(&s, c->end, 0, plan->par, p->y);
+
     return TALLY_OK;
 }
 
@@ -158,8 +168,10 @@ static tally_status rows(tl_thread *t, int64_t r, int64_t end, int *done)
     const tl_plan *plan = t->run->call->plan;
     const int64_t bytes = element_bytes(plan);
     int64_t n;
+
     *done = plan->narrow && in->stride == 1 && t->run->all_sequences && in->rows > 1;
     if (!*done) return TALLY_OK;
+
     const char *x = tl_view_row(in, r, bytes, &n);
     if (in->offsets) x -= in->offsets[r] * bytes;
     const tl_narrow_rows all = {.out = (char *)t->run->call->out->data + r * bytes,

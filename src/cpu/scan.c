@@ -24,6 +24,7 @@ static void scan_dense(tally *ctx, tl_scan *s, int threads, tl_scan_work work)
             if (tl_scan_shared(ctx, s, threads, &work)) return;
         }
     }
+
     work.prefetch = tl_scan_prefetch(s->plan, work.stream);
     tl_scan_serial(s, &s->done, &work);
 }

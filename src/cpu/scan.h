@@ -2,6 +2,7 @@
  * The scan of dense elements: scan_tiles.c on one thread, scan_shared.c on several; scan.c chooses. */
 #ifndef TALLY_CPU_SCAN_H
 #define TALLY_CPU_SCAN_H
+
 #include "driver.h"
 
 enum {
@@ -52,4 +53,5 @@ void tl_scan_serial(const tl_scan *s, tl_counter *c, const tl_scan_work *work);
 /* Scans elements on several threads. s->done.end is a multiple of the block. 0: out of memory;
  * nothing is written. Slot TL_SINGLE of thread 0, which the caller uses, stays valid. */
 int tl_scan_shared(tally *ctx, tl_scan *s, int threads, const tl_scan_work *work);
+
 #endif

@@ -79,6 +79,7 @@ static void fold_first_levels(shared *t, int64_t j, const char *levels)
 {
     const tl_plan *plan = plan_of(t);
     tl_counter c;
+
     if (block_length(t, j) < t->size) return;
     tl_counter_init(&c, 0);
     for (int64_t k = 0; k < t->size / TL_TILE; k++) {
@@ -149,6 +150,7 @@ static void scan_folded(shared *t, const tl_worker *worker, tl_counter *c, tl_st
         t->work->stream ? 2 * worker->threads * t->size * plan_of(t)->op->elem_bytes : 0;
     int64_t j = tl_next_chunk(worker), later;
     int64_t seen = 0; /* blocks whose nodes are in c */
+
     if (j < t->blocks) fold(t, j);
     for (; j < t->blocks; j = later) {
         later = tl_next_chunk(worker);
@@ -170,10 +172,12 @@ static void scan_by_levels(shared *t, const tl_worker *worker, tl_counter *c, tl
     const int64_t set = t->size / TL_TILE * plan->core->up_bytes;
     int64_t block[LEVELS_DEPTH + 1] = {0}; /* the current block and the next ones */
     int64_t seen = 0;
+
     for (int d = 0; d < LEVELS_DEPTH; d++) {
         block[d] = tl_next_chunk(worker);
         if (block[d] < t->blocks) compute_first_levels(t, block[d], levels + d * set);
     }
+
     for (int64_t round = 0; block[0] < t->blocks; round++) {
         const int64_t j = block[0], later = block[LEVELS_DEPTH] = tl_next_chunk(worker);
         const tl_first_levels u = {.current = levels + round % 3 * set,
@@ -182,6 +186,7 @@ static void scan_by_levels(shared *t, const tl_worker *worker, tl_counter *c, tl
                                    .at = t->base + later * t->size,
                                    .tiles = block_length(t, later) / TL_TILE,
                                    .step = (worker->threads - 1) * t->size * plan->op->elem_bytes};
+
         /* `later` is the only block of this thread that may be unpublished. */
         assert(later > j);
         join_nodes(t, c, &seen, j);
@@ -200,6 +205,7 @@ static void scan_blocks(void *data, const tl_worker *worker)
     char *memory = tl_scratch(t->ctx, worker->number, TL_SINGLE, tl_scan_bytes(plan));
     const tl_staging staging = tl_staging_at(plan, memory);
     tl_counter *const c = &t->counters[worker->number];
+
     assert(memory);             /* allocated before the call */
     if (worker->threads == 1) { /* in order; no block is folded first */
         tl_scan_work all = *t->work;
@@ -230,6 +236,7 @@ int tl_scan_shared(tally *ctx, tl_scan *s, int threads, const tl_scan_work *work
                 .depth = FOLD_DEPTH,
                 .in_place = x < out + n * op->result_bytes && out < x + n * op->elem_bytes,
                 .ctx = ctx};
+
     assert(s->done.end % size == 0 && work->n > 0);
     if (tl_has_first_levels(plan) && !(work->stream && (uintptr_t)out % 64)) t.depth = LEVELS_DEPTH;
     t.node = malloc((size_t)t.blocks * sizeof *t.node);
@@ -240,12 +247,15 @@ int tl_scan_shared(tally *ctx, tl_scan *s, int threads, const tl_scan_work *work
         ok = tl_scratch(ctx, i, TL_SINGLE, tl_scan_bytes(plan)) != NULL;
         t.counters[i] = s->done;
     }
+
     if (ok) {
         tl_parallel(threads, t.blocks, scan_blocks, &t);
         s->done = *t.last;
     }
+
     free(t.node);
     free(t.ready);
     free(t.counters);
+
     return ok;
 }

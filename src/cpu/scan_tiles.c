@@ -41,6 +41,7 @@ static void lower_tile(const tile *t)
     const tl_staging at = t->work->staging;
     const int64_t from = plan->core->lead;
     const int stream = t->work->stream;
+
     if (!t->scan->exclusive) {
         tl_lower_row(plan, at, t->out, from + 1, t->m, t->b + 1, 1, 0, 0, stream);
     } else if (t->prefix_present) {
@@ -78,10 +79,12 @@ static void scan_running(tile *t, tl_state *node)
     const int full = writes_results(t);
     const int64_t most =
         full && !plan->in ? t->m : RUN_BYTES * plan->core->vector_lanes / plan->core->vector_bytes;
+
     for (int64_t j = 0, m; j < t->m; j += m) {
         m = t->m - j < most ? t->m - j : most;
         const tile part = tile_from(t, j, m);
         tl_state piece;
+
         if (full) {
             tl_scan_full(plan, work->staging, part.out, part.x, m, part.b, prefix_of(t), &piece,
                          t->scan->exclusive, work->stream, work->prefetch, NULL);
@@ -91,11 +94,13 @@ static void scan_running(tile *t, tl_state *node)
                          work->prefetch);
             lower_tile(&part);
         }
+
         if (t->prefix_present)
             op->combine(&t->prefix, &piece, part.b, m);
         else
             t->prefix = piece;
         t->prefix_present = 1;
+
         if (j)
             op->combine(node, &piece, j, m);
         else
@@ -124,8 +129,10 @@ static tl_up levels_of(const tile *t, levels_state *s, int64_t left, int64_t *pr
     const tl_first_levels *u = t->work->levels;
     const int64_t up_bytes = plan->core->up_bytes, tile_bytes = TL_TILE * plan->op->elem_bytes,
                   number = s->tiles++;
+
     *prefetch = t->work->prefetch;
     if (t->m < TL_TILE) return (tl_up){0};
+
     if (u) {
         tl_up up = {u->current + number * up_bytes, NULL, u->at + number * TL_TILE,
                     u->later + number * up_bytes};
@@ -136,6 +143,7 @@ static tl_up levels_of(const tile *t, levels_state *s, int64_t left, int64_t *pr
                 u->x + prefetch_tile * tile_bytes + (prefetch_tile < u->tiles ? 0 : u->step) - t->x;
         return up;
     }
+
     if (!tl_has_first_levels(plan)) return (tl_up){0};
     char *const soa = t->work->staging.soa,
                 *half[2] = {soa, soa + TL_TILE / 2 / plan->core->vector_lanes *
@@ -143,9 +151,11 @@ static tl_up levels_of(const tile *t, levels_state *s, int64_t left, int64_t *pr
     tl_up up = {s->known ? half[number & 1] : NULL, NULL, t->b + TL_TILE, half[~number & 1]};
     if (left >= 2 * TL_TILE) up.next_tile = t->x + tile_bytes;
     s->known = up.next_tile != NULL;
+
     /* Prefetch one tile later, because the tile in between is being read for its first level. For
      * f32 sums this is faster, for f64 slower. */
     if (*prefetch && up.next_tile && plan->op->elem_bytes <= 4) *prefetch += tile_bytes;
+
     return up;
 }
 
@@ -173,11 +183,13 @@ void tl_scan_serial(const tl_scan *s, tl_counter *c, const tl_scan_work *work)
     levels_state levels = {0};
     int prefix_known = 0;
     tl_state node;
+
     if (plan->narrow) {
         tl_narrow_scan(s, c,
                        (tl_narrow_run){work->out, work->x, work->n, work->stream, work->prefetch});
         return;
     }
+
     for (int64_t left = work->n; left > 0; left -= t.m) {
         t.b = c->end;
         t.m = tile_length(t.b, left);
@@ -201,7 +213,9 @@ void tl_scan_serial(const tl_scan *s, tl_counter *c, const tl_scan_work *work)
             } else {
                 tl_scan_tile(plan, work->staging, t.x, t.m, t.b, prefix_of(&t), &node, prefetch);
             }
+
             if (t.m == TL_TILE) tl_counter_push(c, op, TL_TILE_LEVEL, &node);
+
             /* S(b + m) has a new larger node: take it from the counter. */
             tl_state next;
             int next_present = 0;
@@ -209,6 +223,7 @@ void tl_scan_serial(const tl_scan *s, tl_counter *c, const tl_scan_work *work)
                 next_present = prefix_known = tl_counter_fold(c, op, init, &next);
                 if (!full) tl_stage(plan, work->staging.soa, t.m, &next);
             }
+
             if (!full)
                 lower_tile(&t);
             else if (s->exclusive && !present)
@@ -217,6 +232,7 @@ void tl_scan_serial(const tl_scan *s, tl_counter *c, const tl_scan_work *work)
                 op->lower(&next, c->end, 0, plan->par, t.out + (t.m - 1) * op->result_bytes);
             if (prefix_known) t.prefix = next, t.prefix_present = next_present;
         }
+
         t.x += t.m * op->elem_bytes;
         t.out += t.m * op->result_bytes;
     }

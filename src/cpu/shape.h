@@ -4,6 +4,7 @@
  * only. */
 #ifndef TALLY_SHAPE_H
 #define TALLY_SHAPE_H
+
 #include "context/call.h"
 #include "context/context.h"
 #include "law/scan.h"
@@ -24,4 +25,5 @@ tally_status tl_scan_push(tally *ctx, tl_scan *s, int threads, const void *x, in
 
 /* Runs a call on up to `threads` threads (driver.c). */
 tally_status tl_run(tally *ctx, int threads, const tl_call *call);
+
 #endif

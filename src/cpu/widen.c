@@ -10,6 +10,7 @@ enum {
     BEYOND = 512, /* readable elements after the tile: two rows of the widest operator */
     PLACE = (MARGIN + TL_WINDOW_TILE + BEYOND) * 8
 };
+
 _Static_assert(2 * PLACE + TL_WINDOW_TILE * 16 <= TL_WINDOW_WIDE_BYTES &&
                    (int)TL_WIDE_BYTES <= (int)TL_WINDOW_WIDE_BYTES,
                "a window's wide tiles");
@@ -92,19 +93,23 @@ static void narrow(const tl_plan *plan, void *to, void *wide, int64_t m, int str
 {
     _Alignas(64) char piece[STREAM];
     int64_t bytes = plan->out->to_bytes, at = 0, most = STREAM / bytes;
+
     m *= plan->op->lanes;
     if (!stream) {
         plan->out->apply(plan->out, to, wide, m);
         return;
     }
+
     int64_t head = (int64_t)(-(uintptr_t)to & 63) / bytes;
     if (head > m || (uintptr_t)to % (uintptr_t)bytes) head = m;
     plan->out->apply(plan->out, to, wide, head);
+
     for (at = head; m - at >= most; at += most) {
         plan->out->apply(plan->out, piece, (char *)wide + at * plan->out->from_bytes, most);
         for (int o = 0; o < STREAM; o += 64)
             tl_stream_store((char *)to + at * bytes + o, piece + o, 64);
     }
+
     plan->out->apply(plan->out, (char *)to + at * bytes, (char *)wide + at * plan->out->from_bytes,
                      m - at);
 }
@@ -120,15 +125,18 @@ void tl_lower_row(const tl_plan *plan, tl_staging at, void *out, int64_t from, i
                   .dfirst = dfirst,
                   .stream = stream,
                   .rows = 1};
+
     if (!plan->out) {
         plan->lower->lower_rows(out, at.soa, &l, plan->par);
         return;
     }
+
     char *to = out;
     if (plan->lower->bare) {
         narrow(plan, out, (char *)at.soa + from * plan->out->from_bytes, m, stream);
         return;
     }
+
     /* operators with two results need two steps for a tile */
     l.stream = 0;
     for (int64_t j = 0; j < m; j += l.m) {
@@ -162,11 +170,14 @@ void tl_window_feed(const tl_plan *plan, tl_window_work *k, const void *x, const
         char *wide = (char *)k->wide + MARGIN * to;
         widen(plan, wide - before * to, (const char *)x - before * bytes, before + m, PLACE);
         x = wide;
+
         /* readable; the values do not matter */
         beyond = BEYOND;
+
         /* operators with an inverse have one input */
         if (old) old = widen(plan, (char *)k->wide + PLACE, old, m, 0);
     }
+
     const tl_window_piece piece = {x, old, back, beyond, lead, m, i};
     plan->core->window_feed(k, &piece, par_of(plan, PLACE));
 }

@@ -9,6 +9,7 @@
  * Each function calls the kernel of the same name (kernel.h). */
 #ifndef TALLY_WIDEN_H
 #define TALLY_WIDEN_H
+
 #include "law/counter.h"
 #include "operator/plan.h"
 #include "cpu/kernel/simd.h"
@@ -70,7 +71,9 @@ static inline size_t tl_soa_bytes(const tl_plan *plan)
 typedef struct tl_staging {
     void *soa, *wide;
 } tl_staging;
+
 size_t tl_staging_bytes(const tl_plan *plan);
+
 /* The staging buffers in `memory`, which has tl_staging_bytes bytes. */
 tl_staging tl_staging_at(const tl_plan *plan, void *memory);
 
@@ -100,4 +103,5 @@ void tl_window_lower(const tl_plan *plan, const tl_window_work *k, void *to, int
                      int64_t m, int64_t first, int stream);
 void tl_window_suffix(const tl_plan *plan, tl_window_work *k, const void *end, int64_t stop,
                       int64_t high, int64_t blocks);
+
 #endif

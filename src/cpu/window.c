@@ -36,6 +36,7 @@ tally_status tl_window_open(tl_window *win, tally *ctx, const tl_plan *plan, con
         return tl_fail(ctx, TALLY_INVALID,
                        "window before is %lld, after is %lld: both must be at least 0",
                        (long long)options->before, (long long)options->after);
+
     win->before = options->before < FAR ? options->before : FAR;
     win->after = options->after < FAR ? options->after : FAR;
     win->w = win->before + 1 + win->after;
@@ -44,10 +45,12 @@ tally_status tl_window_open(tl_window *win, tally *ctx, const tl_plan *plan, con
     if (!win->thread_buffers)
         return tl_no_memory(ctx, (size_t)win->threads * sizeof *win->thread_buffers,
                             "a window's threads");
+
     for (int t = 0; t < win->threads; t++) {
         win->thread_buffers[t].ctx = ctx;
         win->thread_buffers[t].thread = first + t;
     }
+
     if (!plan->op->masked || options->min_count <= 0) return TALLY_OK;
     if (!count)
         return tl_fail(ctx, TALLY_INVALID, "min_count of %s needs the operator count",
@@ -57,6 +60,7 @@ tally_status tl_window_open(tl_window *win, tally *ctx, const tl_plan *plan, con
     if (all.edges == TALLY_EDGES_MISSING) all.edges = TALLY_EDGES_SHRINK;
     win->count = malloc(sizeof *win->count);
     if (!win->count) return tl_no_memory(ctx, sizeof *win->count, "a window's counts");
+
     return tl_window_open(win->count, ctx, count, NULL, &all, first, threads);
 }
 
@@ -98,6 +102,7 @@ static int narrow_windows(const tl_window_job *job, int64_t p, int64_t stop,
     const int64_t bytes = plan->op->elem_bytes, need = tl_narrow_buffer(job->win->w) * bytes;
     void *memory = need ? tl_window_memory(buffers, (size_t)need) : NULL;
     if (need && !memory) return 0;
+
     const tl_narrow_run run = {.out = tl_window_at(job, p + job->win->before),
                                .x = job->x + p * bytes,
                                .m = stop - p,
@@ -118,9 +123,11 @@ static int full_windows(const tl_window_job *job, int64_t p, int64_t stop,
     int mode = mode_of(plan, w);
     if (plan->narrow) return narrow_windows(job, p, stop, buffers);
     if (!tl_window_prepare(buffers, plan, w, mode)) return 0;
+
     tl_window_work *work = &buffers->work;
     work->prefetch = tl_prefetches(job->n * in);
     int64_t warm = w - 1, old = 0; /* the first result of a stream belongs to its element `warm` */
+
     if (mode == TL_WINDOW_SLIDE) {
         tl_state s;
         tl_fold(plan, &s, job->x + p * in, w, p, TL_CACHED);
@@ -130,28 +137,35 @@ static int full_windows(const tl_window_job *job, int64_t p, int64_t stop,
         warm = 0;
         p++;
     }
+
     /* The stream begins at element `from`, after `lead` empty places. They align the results of all
      * tiles for non-temporal stores. */
     int64_t from = p + (w - 1 - warm), end = stop + w - 1, begin = from, lead = 0, begun = 0;
+
     if (job->stream)
         lead =
             (int64_t)((uintptr_t)tl_window_at(job, p + job->win->before) / plan->op->result_bytes -
                       (uint64_t)warm) &
             (lanes - 1);
+
     for (int64_t skip = lead, m; from < end; from += m, skip = 0) {
         m = end - from < tile - skip ? end - from : tile - skip;
+
         /* results of the part that are complete after this tile */
         int64_t ready = begun + skip + m - (lead + warm);
         tl_window_feed(plan, work, job->x + from * in, old ? job->x + (from - old) * in : NULL,
                        from - begin, job->n - from - m, skip, m, from);
+
         if (ready > 0) {
             int64_t late = ready - (skip + m) > 0 ? ready - (skip + m) : 0;
             int64_t j = skip + m - (ready - late), first = p + late;
             tl_window_lower(plan, work, tl_window_at(job, first + job->win->before), j,
                             ready - late, first, job->stream);
         }
+
         begun += skip + m;
     }
+
     if (job->stream) tl_stream_fence();
     return 1;
 }
@@ -175,10 +189,12 @@ static int part(const centres *c, int task, tl_window_buffers *buffers)
     const tl_window_job *job = c->job;
     const tl_window *win = job->win;
     int ok = 1;
+
     if (task < c->parts) {
         int64_t length = c->right - c->left, a = c->left + length * task / c->parts,
                 b = c->left + length * (task + 1) / c->parts;
         if (a >= b) return 1;
+
         if (!c->whole)
             tl_window_wholes(job, a, b);
         else if (job->least > win->w)
@@ -191,6 +207,7 @@ static int part(const centres *c, int task, tl_window_buffers *buffers)
     } else {
         ok = tl_window_suffixes(job, c->right, c->stop, buffers);
     }
+
     if (job->stream) tl_stream_fence();
     return ok;
 }
@@ -219,14 +236,17 @@ static tally_status run(tl_window *win, const char *x, int64_t n, int at_start, 
     int valid = win->edges == TALLY_EDGES_VALID;
     int64_t first = at_start && !valid ? 0 : win->before,
             stop = at_end && !valid ? n : n - win->after;
+
     *count = stop > first ? stop - first : 0;
     if (stop <= first) return TALLY_OK;
 
     tl_window_job job = {win, x, n, first, out, op->masked ? 0 : win->min_count, 0};
+
     /* Non-temporal stores need results aligned to their size. */
     job.stream = (win->stream || *count * op->result_bytes >= STREAM_BYTES) &&
                  (uintptr_t)out % (op->result_bytes / (unsigned)op->lanes) == 0;
     if (!shrink && !valid && job.least < win->w) job.least = win->w;
+
     /* centres of the windows that lie inside x */
     int64_t lo = win->before, hi = n - win->after;
     int64_t left = lo < hi ? lo : hi, right = lo < hi ? hi : lo;
@@ -241,10 +261,12 @@ static tally_status run(tl_window *win, const char *x, int64_t n, int at_start, 
         if (fine > PARTS * (int64_t)win->threads) fine = PARTS * (int64_t)win->threads;
         parts = (int)(fine > most ? fine : most);
     }
+
     const centres c = {&job, first, left, right, stop, lo < hi, parts};
     const int tasks = parts + (which & ENDS ? 2 : 0);
     cut_work all = {&c, 0};
     tl_parallel(parts > 1 ? win->threads : 1, tasks, compute_parts, &all);
+
     return all.failed ? no_memory(win, win->w * op->state_bytes, "a window's states") : TALLY_OK;
 }
 
@@ -259,11 +281,13 @@ static tally_status run_masked(tl_window *win, const char *x, int64_t n, int at_
     int valid = win->edges == TALLY_EDGES_VALID, bytes = plan->op->result_bytes;
     int64_t first = at_start && !valid ? 0 : win->before,
             stop = at_end && !valid ? n : n - win->after;
+
     *count = stop > first ? stop - first : 0;
     int64_t size = win->w > n ? n : win->w;
     size = 2 * size > CHUNK * (int64_t)win->threads ? 2 * size : CHUNK * (int64_t)win->threads;
     unsigned char empty[32];
     plan->op->empty(plan->par, empty);
+
     for (int64_t c = first, end; c < stop; c = end) {
         end = stop - c < 2 * size ? stop : c + size;
         if (end - c > win->counts_capacity) {
@@ -275,6 +299,7 @@ static tally_status run_masked(tl_window *win, const char *x, int64_t n, int at_
                                  "a window's counts");
             win->counts_capacity = end - c;
         }
+
         int64_t a = c == first && at_start && !valid ? 0 : c - win->before,
                 b = end == stop && at_end && !valid ? n : end + win->after;
         int starts = a == 0 && c < win->before, ends = b == n && end > n - win->after;
@@ -289,6 +314,7 @@ static tally_status run_masked(tl_window *win, const char *x, int64_t n, int at_
         for (int64_t j = 0; j < got; j++)
             if (win->counts[j] < win->min_count) memcpy(to + j * bytes, empty, (size_t)bytes);
     }
+
     return TALLY_OK;
 }
 

@@ -7,6 +7,7 @@
  *            window_edges.c      window.c         window_edges.c */
 #ifndef TALLY_WINDOW_H
 #define TALLY_WINDOW_H
+
 #include "context/context.h"
 #include "operator/plan.h"
 #include "cpu/kernel/window_work.h"
@@ -30,6 +31,7 @@ typedef struct tl_window {
     int threads;
     int stream; /* always use non-temporal stores, however few results a run has */
     tl_window_buffers *thread_buffers; /* one for each thread */
+
     /* for min_count of an operator that skips NaN: the windows of operator `count` */
     struct tl_window *count;
     int64_t *counts; /* results of `count`, for one chunk */
@@ -93,4 +95,5 @@ void tl_window_prefixes(const tl_window_job *job, int64_t lo, int64_t hi,
 void tl_window_wholes(const tl_window_job *job, int64_t lo, int64_t hi);
 int tl_window_suffixes(const tl_window_job *job, int64_t lo, int64_t hi,
                        tl_window_buffers *buffers);
+
 #endif

@@ -29,6 +29,7 @@ void *tl_window_memory(tl_window_buffers *buffers, size_t bytes)
 {
     if (bytes <= KEPT) return tl_scratch(buffers->ctx, buffers->thread, TL_SINGLE, bytes);
     if (bytes <= buffers->allocation_bytes) return buffers->allocation;
+
     free(buffers->allocation);
     buffers->allocation_bytes = 0;
     const size_t align = bytes < HUGE ? 64 : HUGE / 2;
@@ -40,6 +41,7 @@ void *tl_window_memory(tl_window_buffers *buffers, size_t bytes)
     if (align > 64) madvise(buffers->allocation, bytes, MADV_HUGEPAGE);
 #endif
     buffers->allocation_bytes = bytes;
+
     return buffers->allocation;
 }
 
@@ -55,6 +57,7 @@ int tl_window_prepare(tl_window_buffers *buffers, const tl_plan *plan, int64_t w
     size_t soa = tl_soa_bytes(plan), wide = plan->in || plan->out ? TL_WINDOW_WIDE_BYTES : 0;
     size_t carry = TL_WINDOW_CARRY * vector, stash = (size_t)(levels + 1) * row, ring = 0,
            delay = 0;
+
     if (mode == TL_WINDOW_BLOCKS) {
         ring = (size_t)high * vector;
     } else if (mode != TL_WINDOW_SLIDE) {
@@ -65,12 +68,14 @@ int tl_window_prepare(tl_window_buffers *buffers, const tl_plan *plan, int64_t w
                     ? (((size_t)1 << (delays - within)) + (size_t)delays * TL_WINDOW_PAD) * row
                     : 0;
     }
+
     carry = (carry + 63) & ~(size_t)63;
     stash = (stash + 63) & ~(size_t)63;
     ring = (ring + 63) & ~(size_t)63;
     delay = (delay + 63) & ~(size_t)63;
     char *at = tl_window_memory(buffers, 3 * soa + wide + carry + stash + ring + delay);
     if (!at) return 0;
+
     buffers->work = (tl_window_work){.w = w, .mode = mode};
     buffers->work.z0 = buffers->work.stage = at;
     buffers->work.z2 = at += soa;
@@ -80,6 +85,7 @@ int tl_window_prepare(tl_window_buffers *buffers, const tl_plan *plan, int64_t w
     buffers->work.stash = at += carry;
     buffers->work.ring = at += stash;
     buffers->work.delay = at += ring;
+
     return 1;
 }
 

@@ -35,6 +35,7 @@ void tl_window_prefixes(const tl_window_job *job, int64_t lo, int64_t hi,
 {
     const tl_plan *plan = job->win->plan;
     int64_t shift = job->win->after + 1; /* centre i has i + shift elements */
+
     if (lo >= hi) return;
     int64_t split = job->least - shift; /* the first centre with enough elements */
     split = split < lo ? lo : split < hi ? split : hi;
@@ -47,6 +48,7 @@ void tl_window_prefixes(const tl_window_job *job, int64_t lo, int64_t hi,
     int64_t length = split + shift, most = hi - 1 + shift,
             b = (length - 1) & ~(int64_t)(TL_TILE - 1);
     tl_counter_init(&c, 0);
+
     if (b) {
         tl_state nodes[TL_MAX_LEVELS];
         int64_t left = b;
@@ -57,6 +59,7 @@ void tl_window_prefixes(const tl_window_job *job, int64_t lo, int64_t hi,
             tl_counter_push(&c, plan->op, level, &nodes[j]);
         }
     }
+
     for (; b < most; b += TL_TILE) {
         int64_t m = most - b < TL_TILE ? most - b : TL_TILE;
         int done = tl_counter_fold(&c, plan->op, NULL, &prefix);
@@ -67,6 +70,7 @@ void tl_window_prefixes(const tl_window_job *job, int64_t lo, int64_t hi,
             tl_counter_fold(&c, plan->op, NULL, &node);
             tl_stage(plan, at.soa, plan->core->lead + m, &node);
         }
+
         tl_lower_row(plan, at, tl_window_at(job, length - shift), plan->core->lead + length - b,
                      b + m - length + 1, length, 1, 0, 0, job->stream);
         length = b + m + 1;
@@ -79,6 +83,7 @@ void tl_window_wholes(const tl_window_job *job, int64_t lo, int64_t hi)
     int64_t bytes = plan->op->result_bytes;
     char *out = tl_window_at(job, lo);
     tl_state s;
+
     if (job->n < job->least) tl_window_empties(job, lo, hi);
     if (lo >= hi || job->n < job->least) return;
     tl_fold(plan, &s, job->x, job->n, 0, TL_CACHED);
@@ -102,13 +107,16 @@ int tl_window_suffixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_wind
     const tl_plan *plan = job->win->plan;
     const tl_kernel *core = plan->core;
     int64_t n = job->n, before = job->win->before, lanes = core->vector_lanes;
+
     if (lo >= hi) return 1;
+
     /* Starts first .. last - 1 have enough elements. */
     int64_t first = lo - before, last = hi - before, enough = n - job->least + 1;
     enough = enough < first ? first : enough < last ? enough : last;
     tl_window_empties(job, enough + before, hi);
     last = enough;
     if (first >= last) return 1;
+
     int64_t most = n - first, least = n - last + 1; /* the longest and the shortest suffix */
     if (most >= lanes) {
         int level = tl_top_level(most);
@@ -118,6 +126,7 @@ int tl_window_suffixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_wind
         if (!tl_window_prepare(buffers, plan, (int64_t)1 << (level + 1), TL_WINDOW_LADDER))
             return 0;
         tl_window_work *work = &buffers->work;
+
         /* The stream has `feed` elements and ends at n. If it begins before x, rows without
          * elements are skipped. */
         int64_t from = n - feed, lead = 0;
@@ -126,12 +135,14 @@ int tl_window_suffixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_wind
             lead = -from % row;
             from = 0;
         }
+
         int64_t begin = from;
         for (int64_t m; from < n; from += m, lead = 0) {
             m = n - from < tile - lead ? n - from : tile - lead;
             tl_window_feed(plan, work, job->x + from * plan->op->elem_bytes, NULL, from - begin,
                            n - from - m, lead, m, from);
         }
+
         int64_t high = most / lanes, low = least / lanes;
         if (low < 1) low = 1;
         while (high >= low) {
@@ -146,6 +157,7 @@ int tl_window_suffixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_wind
             high -= blocks;
         }
     }
+
     short_suffixes(job, most >= lanes ? (n - lanes + 1 > first ? n - lanes + 1 : first) : first,
                    last);
     return 1;

@@ -27,16 +27,19 @@ static tally_status open(tl_thread *t)
 {
     const tl_call *c = t->run->call;
     tl_window *win = &t->memory->window.windows;
+
     tl_lock_take(TL_LOCK_ERROR); /* ctx holds one error, whichever thread writes it */
     const tally_status status =
         tl_window_open(win, t->run->ctx, c->plan, c->count, c->window, t->number, t->threads);
     tl_lock_release(TL_LOCK_ERROR);
     t->memory->window.ends = NULL;
     t->memory->window.ends_bytes = 0;
+
     if (status) {
         tl_window_close(win);
         return status;
     }
+
     t->memory->window.group = group_of(t, win);
     win->stream = t->memory->window.group && t->run->stream;
     return TALLY_OK;
@@ -78,8 +81,10 @@ static int ends_of_rows(tl_thread *t, const char *x, int64_t count, char *y, int
                   ends = at_end ? o->after : o->before, bytes = plan->op->result_bytes,
                   first = at_end ? n - ends : 0, from = at_end ? length - ends : 0;
     if (!ends) return 1;
+
     char *const results = memory_of_ends(t, count * length * bytes);
     if (!results) return 0;
+
     tally_view in = tally_rows(x + (at_end ? n - length : 0) * plan->op->elem_bytes,
                                plan->op->dtype, count, length);
     in.row_stride = n;
@@ -89,10 +94,12 @@ static int ends_of_rows(tl_thread *t, const char *x, int64_t count, char *y, int
     tl_lanes_of_window(&job, &out, o);
     tl_lanes_batch *batch = tl_lanes_batch_open(t->run->ctx, t->number, &job);
     if (!batch) return 0;
+
     tl_lanes_rows(batch, 0, count, NULL, NULL);
     for (int64_t r = 0; r < count; r++)
         memcpy(y + (r * n + first) * bytes, results + (r * length + from) * bytes,
                (size_t)(ends * bytes));
+
     return 1;
 }
 
@@ -110,6 +117,7 @@ static tally_status rows_as_one(tl_thread *t, const char *x, int64_t count, char
     tl_window *win = &t->memory->window.windows;
     const tl_scalar *op = t->run->call->plan->op;
     const int64_t n = t->run->call->in->n;
+
     tally_status status = tl_window_full(win, x, count * n, y);
     if (!status && ends_may_be_lanes(t) && ends_of_rows(t, x, count, y, 0) &&
         ends_of_rows(t, x, count, y, 1))
@@ -124,6 +132,7 @@ static tally_status rows(tl_thread *t, int64_t r, int64_t end, int *done)
     const tl_call *c = t->run->call;
     const int64_t group = t->memory->window.group;
     tally_status status = TALLY_OK;
+
     *done = group && t->run->all_sequences;
     for (int64_t count, n; *done && !status && r < end; r += count) {
         count = end - r < group ? end - r : group;

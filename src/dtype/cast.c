@@ -16,6 +16,7 @@ static any load(tally_dtype dtype, const void *value)
     float single;
     int64_t least, greatest;
     uint64_t bits = 0;
+
     if (dtype == TALLY_F64) {
         memcpy(&a.real, value, sizeof a.real);
     } else if (dtype == TALLY_F32) {
@@ -30,6 +31,7 @@ static any load(tally_dtype dtype, const void *value)
         a.negative = least && (int64_t)bits < 0;
         a.whole = a.negative ? 0 - bits : bits;
     }
+
     return a;
 }
 
@@ -41,10 +43,12 @@ static int to_real(tally_dtype to, void *out, any a)
         memcpy(out, &x, sizeof x);
         return 1;
     }
+
     /* in one step, so that an integer is rounded once */
     const float y = a.is_real ? (float)x : a.negative ? -(float)a.whole : (float)a.whole;
     if (__builtin_isinf(y) && !__builtin_isinf(x)) return 0;
     memcpy(out, &y, sizeof y);
+
     return 1;
 }
 
@@ -57,11 +61,13 @@ static int to_whole(tally_dtype to, void *out, any a)
         a.negative = a.real < 0;
         a.whole = (uint64_t)size;
     }
+
     tl_whole_range(to, &least, &greatest);
     const uint64_t most = a.negative        ? 0 - (uint64_t)least
                           : to == TALLY_U64 ? UINT64_MAX
                                             : (uint64_t)greatest;
     if (a.whole > most) return 0;
+
     tl_store(out, a.negative ? 0 - a.whole : a.whole, tally_dtype_size(to));
     return 1;
 }

@@ -23,22 +23,27 @@ static const char *scan_digits(const char *s, const char *e, scanned *d)
     int64_t zeros = 0, places = 0; /* zeros since the last other digit; digits after the point */
     int any = 0, point = 0;
     *d = (scanned){0, 0, 0};
+
     for (; s < e && (is_digit(*s) || (*s == '.' && !point)); s++) {
         if (*s == '.') {
             point = 1;
             continue;
         }
+
         any = 1;
         places += point;
+
         if (*s == '0') {
             zeros += d->count > 0;
             continue;
         }
+
         d->count += zeros + 1;
         for (; zeros >= 0 && d->count <= DIGITS; zeros--) d->digits *= 10;
         d->digits += (unsigned)(*s - '0');
         zeros = 0;
     }
+
     d->exponent = zeros - places;
     return any ? s : NULL;
 }
@@ -66,15 +71,18 @@ int tl_decimal_parse(const char *s, const char *e, __int128 *units)
     s = scan_digits(s, e, &d);
     if (s && s < e && (*s | 0x20) == 'e') s = scan_exponent(s + 1, e, &d.exponent);
     if (s != e) return TL_DECIMAL_BAD;
+
     *units = 0;
     if (!d.count) return TL_DECIMAL_OK;
     if (d.count + d.exponent > BEFORE_POINT) return TL_DECIMAL_RANGE;
     if (d.exponent < -AFTER_POINT) return TL_DECIMAL_DIGITS;
+
     for (int64_t i = -AFTER_POINT; i < d.exponent; i++) d.digits *= 10;
     const __int128 least = (__int128)INT64_MIN * TALLY_KEY_PART,
                    end = ((__int128)UINT64_MAX + 1) * TALLY_KEY_PART,
                    value = negative ? -(__int128)d.digits : (__int128)d.digits;
     if (value < least || value >= end) return TL_DECIMAL_RANGE;
+
     *units = value;
     return TL_DECIMAL_OK;
 }
@@ -101,6 +109,7 @@ tally_status tally_parse_decimal(const char *text, size_t length, int64_t *whole
 {
     __int128 units, all;
     int64_t rest;
+
     if (!text || !whole || !part) return TALLY_INVALID;
     const int why = tl_decimal_parse(text, text + length, &units);
     if (why == TL_DECIMAL_BAD) return TALLY_BAD_DATA;
@@ -109,5 +118,6 @@ tally_status tally_parse_decimal(const char *text, size_t length, int64_t *whole
     if (all > INT64_MAX) return TALLY_UNSUPPORTED;
     *whole = (int64_t)all;
     *part = rest;
+
     return TALLY_OK;
 }

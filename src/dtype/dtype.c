@@ -12,6 +12,7 @@ static const struct dtype_row {
 #include "dtype.def"
 #undef DTYPE
 };
+
 _Static_assert(sizeof dtypes / sizeof *dtypes == TL_DTYPES, "every type has one row");
 
 static const struct dtype_row *dtype_row(tally_dtype d)

@@ -2,6 +2,7 @@
  * The element types, rows of dtype.def. Sizes, names and parsing are public (tally.h). */
 #ifndef TALLY_DTYPE_H
 #define TALLY_DTYPE_H
+
 #include "tally.h"
 
 enum {
@@ -13,4 +14,5 @@ enum {
 
 /* 'I', 'U' or 'F'; 0 if there is no such type. */
 char tl_dtype_kind(tally_dtype d);
+
 #endif

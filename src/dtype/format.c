@@ -20,10 +20,12 @@ static uint64_t shortest(uint64_t c, int q, int lower_closer, int *exp10)
 {
     assert(c > 0);
     const uint64_t odd = c & 1;
+
     /* floor(log10(2^q)), or floor(log10(3/4 2^q)) */
     const int k = (q * 1262611 - (lower_closer ? 524031 : 0)) >> 22;
     const int h = q + ((-k * 1741647) >> 19) + 1;
     uint64_t g[2] = {tl_pow5[-k - TL_POW5_MIN][0], tl_pow5[-k - TL_POW5_MIN][1]};
+
     /* the table truncates there, but g must be rounded up */
     if (-k > 55 || -k < -27) g[0] += ++g[1] == 0;
     const uint64_t lower = round_to_odd(g, (4 * c - 2 + (uint64_t)lower_closer) << h) + odd;
@@ -38,9 +40,11 @@ static uint64_t shortest(uint64_t c, int q, int lower_closer, int *exp10)
             return t + (uint64_t)up;
         }
     }
+
     const int down = lower <= 4 * s, up = 4 * s + 4 <= upper;
     *exp10 = k;
     if (down != up) return s + (uint64_t)up;
+
     const uint64_t middle = 4 * s + 2;
     return s + (uint64_t)(here > middle || (here == middle && (s & 1)));
 }
@@ -65,6 +69,7 @@ static char *digits_before(char *end, uint64_t v)
     } else {
         *--end = (char)('0' + v);
     }
+
     return end;
 }
 
@@ -81,6 +86,7 @@ static char *put_decimal(char *out, uint64_t v, int exp10)
     char text[20];
     while (v % 10 == 0) v /= 10, exp10++; /* v > 0 */
     const char *const d = digits_before(text + sizeof text, v);
+
     /* the point comes after `point` digits */
     const int n = (int)(text + sizeof text - d), point = n + exp10;
     if (point > 0 && point <= 16) {
@@ -89,25 +95,30 @@ static char *put_decimal(char *out, uint64_t v, int exp10)
             memset(out, '0', (size_t)exp10);
             return out + exp10;
         }
+
         out = put(out, d, point);
         *out++ = '.';
         return put(out, d + point, n - point);
     }
+
     if (point <= 0 && point > -4) {
         out = put(out, "0.000", 2 - point);
         return put(out, d, n);
     }
+
     *out++ = *d;
     if (n > 1) {
         *out++ = '.';
         out = put(out, d + 1, n - 1);
     }
+
     *out++ = 'e';
     int e = point - 1;
     *out++ = e < 0 ? '-' : '+';
     if (e < 0) e = -e;
     if (e < 10) *out++ = '0';
     const char *const x = digits_before(text + sizeof text, (uint64_t)e);
+
     return put(out, x, (int)(text + sizeof text - x));
 }
 
@@ -117,15 +128,18 @@ static char *put_float(char *out, uint64_t bits, int mant, int exps)
               field = (int)(bits >> mant) & inf;
     const uint64_t frac = bits & ((1ull << mant) - 1);
     if (field == inf && frac) return put(out, "nan", 3);
+
     if (sign) *out++ = '-';
     if (field == inf) return put(out, "inf", 3);
     if (field == 0 && frac == 0) return put(out, "0", 1);
+
     const uint64_t c = field ? frac | 1ull << mant : frac;
     const int q = (field ? field : 1) - (inf >> 1) - mant;
     int exp10 = 0;
     if (q <= 0 && -q <= mant && (c & ((1ull << -q) - 1)) == 0)
         return put_decimal(out, c >> -q, 0); /* a small integer */
     const uint64_t digits = shortest(c, q, frac == 0 && field > 1, &exp10);
+
     return put_decimal(out, digits, exp10);
 }
 
@@ -147,6 +161,7 @@ char *tl_format(char *out, tally_dtype dtype, const void *value, int hex)
     uint16_t b2;
     uint8_t b1;
     char text[20];
+
     switch (size) {
     case 8:
         memcpy(&b8, value, 8);
@@ -161,6 +176,7 @@ char *tl_format(char *out, tally_dtype dtype, const void *value, int hex)
         memcpy(&b1, value, 1), b8 = b1;
         break;
     }
+
     if (hex) return put_hex(out, b8, size);
     switch (dtype) {
     case TALLY_F64:
@@ -183,6 +199,7 @@ char *tl_format(char *out, tally_dtype dtype, const void *value, int hex)
     default:
         break;
     }
+
     const char *const d = digits_before(text + sizeof text, b8);
     return put(out, d, (int)(text + sizeof text - d));
 }
@@ -200,5 +217,6 @@ int tally_format_value(tally_dtype dtype, const void *value, int hex, char *buff
         memcpy(buffer, text, fits);
         buffer[fits] = 0;
     }
+
     return (int)n;
 }

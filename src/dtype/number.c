@@ -8,6 +8,7 @@
 
 /* The midpoints between doubles have at most 767 digits; 6400 bits hold 801 digits * 5^1143. */
 enum { LIMBS = 100, KEEP = 800 };
+
 struct big {
     int n;
     uint64_t d[LIMBS];
@@ -63,42 +64,51 @@ static int compare_exact(const struct dec *d, uint64_t m, int64_t b)
     struct big x = {0, {0}}, y = {1, {m}};
     int64_t kept = 0, q = d->exp, point = 0, part_n = 0, more = 0;
     uint64_t part = 0;
+
     for (const char *s = d->digits; s < d->end; s++) {
         if (*s == '.') {
             point = 1;
             continue;
         }
+
         const unsigned digit = (unsigned)(*s - '0');
         if (kept == KEEP) { /* beyond: only whether a nonzero digit follows */
             more |= digit != 0;
             q += !point;
             continue;
         }
+
         q -= point;
         if (kept == 0 && digit == 0) continue;
         kept++;
         part = part * 10 + digit;
+
         if (++part_n == 19) {
             mul_add(&x, 10000000000000000000ull, part);
             part = 0, part_n = 0;
         }
     }
+
     uint64_t ten = 1;
     for (int64_t i = 0; i < part_n; i++) ten *= 10;
     mul_add(&x, ten, part);
+
     if (more) {
         mul_add(&x, 10, 1);
         q--;
     }
+
     if (x.n == 0) return m ? -1 : 0;
     if (q >= 0)
         mul_pow5(&x, q);
     else
         mul_pow5(&y, -q);
+
     if (q > b)
         shift_left(&x, q - b);
     else
         shift_left(&y, b - q);
+
     return compare(&x, &y);
 }
 
@@ -109,15 +119,18 @@ static int scan(const char *s, const char *e, struct dec *d)
     if (s < e && (*s == '-' || *s == '+')) d->neg = *s++ == '-';
     d->digits = s;
     int any = 0, point = 0, kept = 0;
+
     for (; s < e; s++) {
         if (*s == '.') {
             if (point) return 0;
             point = 1;
             continue;
         }
+
         const unsigned digit = (unsigned)(*s - '0');
         if (digit > 9) break;
         any = 1;
+
         if (kept < 19) {
             d->w = d->w * 10 + digit;
             kept += d->w != 0;
@@ -127,8 +140,10 @@ static int scan(const char *s, const char *e, struct dec *d)
             d->q += !point;
         }
     }
+
     d->end = s;
     if (!any) return 0;
+
     if (s < e && (*s | 0x20) == 'e') {
         int minus = 0;
         s++;
@@ -138,6 +153,7 @@ static int scan(const char *s, const char *e, struct dec *d)
             if (d->exp < 100000000000000000) d->exp = d->exp * 10 + (*s - '0');
         if (minus) d->exp = -d->exp;
     }
+
     d->q += d->exp;
     return s == e;
 }
@@ -147,6 +163,7 @@ static uint64_t nearest(const struct dec *d, const struct tl_fmt f)
 {
     const uint64_t low = tl_round_decimal(d->w, d->q, f);
     if (!d->more) return low;
+
     const uint64_t high =
         /* The value is between w and w + 1; their results are equal or neighbours. */
         tl_round_decimal(d->w + 1, d->q, f);
@@ -155,6 +172,7 @@ static uint64_t nearest(const struct dec *d, const struct tl_fmt f)
     const uint64_t m = field ? frac | 1ull << f.mant : frac;
     const int64_t e = (int64_t)(field ? field : 1) + f.bias - f.mant;
     const int c = compare_exact(d, 2 * m + 1, e - 1);
+
     return c > 0 || (c == 0 && (low & 1)) ? high : low;
 }
 
@@ -166,6 +184,7 @@ static uint64_t nearest_small(const struct dec *d, int mant, int emin)
     const int e = (int)(x >> 52) - 1023;
     if (e == 1024) return inf;
     if (e < emin - mant - 2) return 0;
+
     const uint64_t m = (x & ((1ull << 52) - 1)) | 1ull << 52;
     const int drop = 52 - mant + (e < emin ? emin - e : 0);
     const uint64_t half = 1ull << (drop - 1), rest = m & (2 * half - 1);
@@ -175,6 +194,7 @@ static uint64_t nearest_small(const struct dec *d, int mant, int emin)
         const int c = compare_exact(d, m, e - 52);
         up = c > 0 || (c == 0 && (bits & 1));
     }
+
     if (e >= emin) bits += (uint64_t)(e - emin) << mant;
     bits += (uint64_t)up;
     return bits < inf ? bits : inf;
@@ -198,6 +218,7 @@ static int hex_bits(const char *s, const char *e, size_t size, uint64_t *bits)
     assert(size >= 1 && size <= 8);
     uint64_t b = 0;
     if (e - s < 3 || s[0] != '0' || (s[1] | 0x20) != 'x') return TL_CELL_BAD;
+
     for (const char *c = s + 2; c < e; c++) {
         const unsigned digit = (unsigned)(*c - '0') < 10 ? (unsigned)(*c - '0')
                                : (unsigned)((*c | 0x20) - 'a') < 6
@@ -206,6 +227,7 @@ static int hex_bits(const char *s, const char *e, size_t size, uint64_t *bits)
         if (digit == 16) return TL_CELL_BAD;
         b = b << 4 | digit;
     }
+
     *bits = b;
     return (size_t)(e - s) == 2 + 2 * size ? TL_CELL_OK : TL_CELL_WIDTH;
 }
@@ -220,18 +242,22 @@ static int parse_whole(tally_dtype dtype, const char *s, const char *e, uint64_t
                    ? TL_CELL_WHOLE
                    : TL_CELL_BAD;
     }
+
     uint64_t v = 0;
     int over = 0;
+
     for (const char *c = d.digits; c < d.end; c++) {
         if (*c == '.') return TL_CELL_WHOLE;
         over |= __builtin_mul_overflow(v, 10, &v);
         over |= __builtin_add_overflow(v, (uint64_t)(*c - '0'), &v);
     }
+
     if (d.end != e) return TL_CELL_WHOLE; /* an exponent */
     int64_t least, greatest;
     tl_whole_range(dtype, &least, &greatest);
     const uint64_t limit = dtype == TALLY_U64 ? UINT64_MAX : (uint64_t)greatest;
     if (over || v > (d.neg ? 0 - (uint64_t)least : limit)) return TL_CELL_RANGE;
+
     *bits = d.neg ? 0 - v : v;
     return TL_CELL_OK;
 }
@@ -251,19 +277,23 @@ static int parse_float(tally_dtype dtype, const char *s, const char *e, uint64_t
     const uint64_t sign = s < e && *s == '-' ? specials[dtype - TALLY_F16].sign : 0;
     const char *const t = s < e && (*s == '-' || *s == '+') ? s + 1 : s;
     struct dec d;
+
     if (is_word(t, e, "nan")) {
         *bits = specials[dtype - TALLY_F16].quiet;
         return TL_CELL_OK;
     }
+
     if (is_word(t, e, "inf") || is_word(t, e, "infinity")) {
         *bits = specials[dtype - TALLY_F16].inf | sign;
         return TL_CELL_OK;
     }
+
     if (!scan(s, e, &d)) return TL_CELL_BAD;
     *bits = sign | (dtype == TALLY_F64   ? nearest(&d, tl_f64)
                     : dtype == TALLY_F32 ? nearest(&d, tl_f32)
                     : dtype == TALLY_F16 ? nearest_small(&d, 10, -14)
                                          : nearest_small(&d, 7, -126));
+
     return TL_CELL_OK;
 }
 

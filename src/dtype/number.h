@@ -9,6 +9,7 @@
  * exactly. */
 #ifndef TALLY_NUMBER_H
 #define TALLY_NUMBER_H
+
 #include "pow5.h"
 #include "tally.h"
 #include <string.h>
@@ -44,6 +45,7 @@ int tl_cast(tally_dtype to, void *out, tally_dtype from, const void *value);
 struct tl_fmt {
     int mant, bias, inf, qmin, qmax, even_lo, even_hi;
 };
+
 static const struct tl_fmt tl_f64 = {52, -1023, 0x7ff, -342, 308, -4, 23};
 static const struct tl_fmt tl_f32 = {23, -127, 0xff, -65, 38, -17, 10};
 
@@ -55,18 +57,21 @@ static inline __attribute__((always_inline)) uint64_t tl_round_decimal(uint64_t 
 {
     if (w == 0 || q < f.qmin) return 0;
     if (q > f.qmax) return (uint64_t)f.inf << f.mant;
+
     const int lz = __builtin_clzll(w);
     w <<= lz;
     const uint64_t *const t = tl_pow5[q - TL_POW5_MIN];
     const unsigned __int128 a = (unsigned __int128)w * t[0];
     uint64_t hi = (uint64_t)(a >> 64), lo = (uint64_t)a;
     const uint64_t mask = ~0ull >> (f.mant + 3);
+
     /* the low half of the table's entry may matter */
     if (__builtin_expect((hi & mask) == mask, 0)) {
         const uint64_t more = (uint64_t)(((unsigned __int128)w * t[1]) >> 64);
         lo += more;
         if (more > lo) hi++;
     }
+
     const int top = (int)(hi >> 63), shift = top + 64 - f.mant - 3;
     uint64_t m = hi >> shift;
     int e = (int)((217706 * q) >> 16) + 63 + top - lz - f.bias; /* 217706 / 2^16: log2 of 10 */
@@ -76,13 +81,16 @@ static inline __attribute__((always_inline)) uint64_t tl_round_decimal(uint64_t 
         m += m & 1;
         return m >> 1; /* the carry into the exponent field is correct */
     }
+
     if (__builtin_expect(lo <= 1, 0) && q >= f.even_lo && q <= f.even_hi && (m & 3) == 1 &&
         (m << shift) == hi)
         m &= ~1ull; /* exactly half way: to even */
     m += m & 1;
     m >>= 1;
+
     /* m includes the hidden bit, which adds 1 to the exponent; so does a carry */
     const uint64_t bits = m + ((uint64_t)(e - 1) << f.mant);
+
     return __builtin_expect(bits >= (uint64_t)f.inf << f.mant, 0) ? (uint64_t)f.inf << f.mant
                                                                   : bits;
 }
@@ -101,6 +109,7 @@ static inline __attribute__((always_inline)) int tl_digits8(const char *p, uint6
     v = __builtin_bswap64(v);
 #endif
     v ^= 0x3030303030303030ull;
+
     /* The high bit of each byte that is not 0..9. A carry affects only bytes above the first of
      * those. */
     const uint64_t bad = ((v + 0x7676767676767676ull) | v) & 0x8080808080808080ull;
@@ -111,6 +120,7 @@ static inline __attribute__((always_inline)) int tl_digits8(const char *p, uint6
          ((v >> 16) & 0x000000ff000000ffull) * 0x0000271000000001ull) >>
         32;
     *value = v & 0xffffffffu;
+
     return n;
 }
 
@@ -121,6 +131,7 @@ static inline __attribute__((always_inline)) int tl_fast_scan(const char **p, ui
 {
     const char *s = *p;
     uint64_t m, v;
+
     *neg = *s == '-';
     s += *neg;
     int n = tl_digits8(s, &m), digits = n;
@@ -132,6 +143,7 @@ static inline __attribute__((always_inline)) int tl_fast_scan(const char **p, ui
         digits += n;
         s += n;
     }
+
     int64_t e = 0;
     if (*s == '.') {
         s++;
@@ -150,11 +162,13 @@ static inline __attribute__((always_inline)) int tl_fast_scan(const char **p, ui
                 n = tl_digits8(s, &v);
                 m = m * tl_ten[n] + v;
             }
+
             digits += n;
             e -= n;
             s += n;
         }
     }
+
     if (__builtin_expect((unsigned)digits - 1 > 18, 0)) return 0; /* none, or more than 19 */
     if (__builtin_expect((*s | 0x20) == 'e', 0)) {
         s++;
@@ -167,9 +181,11 @@ static inline __attribute__((always_inline)) int tl_fast_scan(const char **p, ui
         s += n;
         e += minus ? -x : x;
     }
+
     *p = s;
     *w = m;
     *q = e;
+
     return 1;
 }
 
@@ -179,6 +195,7 @@ static inline __attribute__((always_inline)) int tl_fast_whole(const char **p, i
     const char *s = *p;
     uint64_t m, v;
     const int neg = *s == '-';
+
     s += neg;
     int n = tl_digits8(s, &m), digits = n;
     s += n;
@@ -189,9 +206,11 @@ static inline __attribute__((always_inline)) int tl_fast_whole(const char **p, i
         if (digits > 18) return 0;
         m = m * tl_ten[n] + v;
     }
+
     if (digits == 0) return 0;
     *value = neg ? -(int64_t)m : (int64_t)m;
     *p = s;
+
     return 1;
 }
 
@@ -244,6 +263,7 @@ static inline __attribute__((always_inline)) void tl_store(void *value, uint64_t
     const uint8_t b1 = (uint8_t)bits;
     const uint16_t b2 = (uint16_t)bits;
     const uint32_t b4 = (uint32_t)bits;
+
     if (size == 8)
         memcpy(value, &bits, 8);
     else if (size == 4)
@@ -264,20 +284,26 @@ static inline __attribute__((always_inline)) int tl_fast_value(const char **p, t
         int64_t q;
         int neg;
         if (!tl_fast_scan(p, &w, &q, &neg)) return 0;
+
         if (dtype == TALLY_F64)
             tl_store(value, tl_round_decimal(w, q, tl_f64) | (uint64_t)neg << 63, 8);
         else
             tl_store(value, tl_round_decimal(w, q, tl_f32) | (uint64_t)neg << 31, 4);
         return 1;
     }
+
     if (dtype == TALLY_F16 || dtype == TALLY_BF16) return 0;
     const char *s = *p;
     int64_t v, least, greatest;
     if (!tl_fast_whole(&s, &v)) return 0;
+
     tl_whole_range(dtype, &least, &greatest);
     if (v < least || v > greatest) return 0;
+
     tl_store(value, (uint64_t)v, tl_whole_size(dtype));
     *p = s;
+
     return 1;
 }
+
 #endif

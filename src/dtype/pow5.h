@@ -5,7 +5,9 @@
  * <= q < 0, and truncated elsewhere. */
 #ifndef TALLY_IO_POW5_H
 #define TALLY_IO_POW5_H
+
 #include <stdint.h>
+
 enum { TL_POW5_MIN = -342, TL_POW5_MAX = 324 };
 extern const uint64_t tl_pow5[TL_POW5_MAX - TL_POW5_MIN + 1][2];
 #ifdef TL_POW5_TABLE

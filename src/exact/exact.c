@@ -11,14 +11,17 @@ void tl_exact_carry(tl_exact *e)
     tl_wide_int carry = 0;
     e->waiting = 0;
     if (e->low > e->high) return;
+
     for (int k = e->low;; k++) {
         carry += e->bin[k];
+
         /* The last bin keeps its sign, so no bin above it is needed for a negative sum. */
         if (k == TL_EXACT_BINS - 1 || (k >= e->high && carry >> 33 == carry >> 127)) {
             e->bin[k] = carry;
             if (k > e->high) e->high = k;
             return;
         }
+
         e->bin[k] = (uint32_t)carry;
         carry >>= 32;
     }
@@ -63,6 +66,7 @@ void tl_exact_pair(tl_exact *e, double x, double y, int64_t sign)
     const int finite =
         integer(x, &m[0], &at[0], &negative[0]) & integer(y, &m[1], &at[1], &negative[1]);
     int minus = negative[0] ^ negative[1];
+
     if (__builtin_expect(finite, 1)) {
         /* below 2^106: as two integers of 53 bits */
         const unsigned __int128 product = (unsigned __int128)m[0] * m[1];
@@ -86,6 +90,7 @@ void tl_exact_pair(tl_exact *e, double x, double y, int64_t sign)
 /* A number: digit[low] .. digit[top - 1], least significant first, times 2^-TL_EXACT_UNIT. Digits
  * below those of tally_exact hold the fraction of a quotient, or bits of products. */
 enum { DIGITS = TL_EXACT_BINS + 6 };
+
 typedef struct {
     uint32_t digit[DIGITS];
     int low, top;
@@ -98,6 +103,7 @@ static int magnitude(const tl_exact *e, number *d)
     tl_wide_int carry = 0;
     int k = e->low;
     uint32_t *const digit = d->digit;
+
     d->more = 0;
     d->low = k;
     for (; k <= e->high; k++) {
@@ -105,6 +111,7 @@ static int magnitude(const tl_exact *e, number *d)
         digit[k] = (uint32_t)carry;
         carry >>= 32;
     }
+
     const int negative = carry < 0;
     for (; carry != -negative; carry >>= 32) digit[k++] = (uint32_t)carry;
     if (negative) {
@@ -116,6 +123,7 @@ static int magnitude(const tl_exact *e, number *d)
             one >>= 32;
         }
     }
+
     while (k > e->low && !digit[k - 1]) k--;
     d->top = k;
     return negative;
@@ -127,6 +135,7 @@ static void divide(number *d, uint64_t n)
 {
     const int end = d->top > 8 ? d->top - 8 : 0;
     unsigned __int128 rest = 0;
+
     while (d->low > end) d->digit[--d->low] = 0;
     if (n >> 32) {
         for (int j = d->top; j-- > end;) {
@@ -141,8 +150,10 @@ static void divide(number *d, uint64_t n)
             d->digit[j] = (uint32_t)(left / n);
             left %= n;
         }
+
         rest = left;
     }
+
     d->more = rest != 0;
     for (int j = d->low; j < end && !d->more; j++) d->more = d->digit[j] != 0;
     d->low = end;
@@ -155,11 +166,14 @@ static uint64_t round_to(const number *d, int mantissa, int unit, uint64_t most)
 {
     const int last = d->top - 1;
     assert(last >= d->low && d->digit[last]);
+
     /* the position of the first bit */
     const int first = 32 * last + 31 - __builtin_clz(d->digit[last]);
     const int least = 32 * TL_EXACT_LOW + unit;
+
     /* the position of the last bit that is kept */
     const int at = first - mantissa > least ? first - mantissa : least;
+
     /* the 32 bits below `at`, and the bits from `at` on: at most 54 */
     const int digit = at >> 5, shift = at & 31;
 #define DIGIT(j) ((j) >= d->low && (j) < d->top ? (uint64_t)d->digit[j] : 0)
@@ -173,10 +187,12 @@ static uint64_t round_to(const number *d, int mantissa, int unit, uint64_t most)
 #undef DIGIT
     const uint64_t half = (uint64_t)1 << 31;
     m += below > half || (below == half && (more || (m & 1)));
+
     /* The first bit of m is at `mantissa`, or m is subnormal. That bit, and a carry, add to the
      * exponent. */
     const uint64_t exponent = (uint64_t)(at - least);
     if (exponent >= most) return most << mantissa;
+
     const uint64_t bits = (exponent << mantissa) + m;
     return bits >> mantissa >= most ? most << mantissa : bits;
 }
@@ -198,22 +214,27 @@ void tl_exact_lower(const tl_exact *e, const tl_exact_form *form, void *out)
     const int wide = op->out == TALLY_F64, mantissa = wide ? 52 : 23;
     const uint64_t most = wide ? 2047 : 255;
     int64_t n = e->count;
+
     if (op->masked) count(&n, e->nan, -1);
     if ((form->mean && n <= 0) || (e->nan && !op->masked) || (e->plus && e->minus)) {
         store(most << mantissa | (uint64_t)1 << (mantissa - 1), 0, op->out, out);
         return;
     }
+
     if (e->plus || e->minus) {
         store(most << mantissa, e->minus != 0, op->out, out);
         return;
     }
+
     number d;
     int negative = e->low <= e->high && magnitude(e, &d);
     uint64_t bits = 0;
+
     if (e->low <= e->high && d.top > d.low) {
         if (form->mean) divide(&d, (uint64_t)n);
         if (d.top > d.low) bits = round_to(&d, mantissa, wide ? 0 : 1074 - 149, most);
     }
+
     store(bits, bits ? negative : 0, op->out, out); /* never -0, not even if a mean rounds to 0 */
 }
 
@@ -240,11 +261,13 @@ void tl_exact_pack(const tl_exact *e, tally_exact *to)
     tl_wide_int carry = 0;
     const tl_wide_int *const bin = &e->bin[TL_EXACT_LOW];
     const int last = TL_EXACT_DIGITS - 1;
+
     for (int k = 0; k < last; k++) {
         carry += bin[k];
         to->word[k] = (uint32_t)carry;
         carry >>= 32;
     }
+
     to->word[last] = (int64_t)((uint64_t)(carry + bin[last]) + ((uint64_t)bin[last + 1] << 32));
     to->word[TL_EXACT_NAN] = e->nan;
     to->word[TL_EXACT_PLUS] = e->plus;

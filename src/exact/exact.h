@@ -10,6 +10,7 @@
  * as two. NaN and infinities are counted beside the bins. */
 #ifndef TALLY_EXACT_H
 #define TALLY_EXACT_H
+
 #include "operator/kernel.h"
 #include <assert.h>
 #include <string.h>
@@ -26,6 +27,7 @@ enum {
     TL_EXACT_COUNT,
     TL_EXACT_WORDS
 };
+
 #define TL_EXACT_MOST ((int64_t)1 << 40)
 
 typedef __int128 tl_wide_int;
@@ -106,6 +108,7 @@ static inline void tl_exact_element(tl_exact *e, double x, int64_t sign)
     const int exponent = (int)(bits >> 52) & 2047;
     int64_t m = (int64_t)(bits & (((uint64_t)1 << 52) - 1));
     const int64_t s = (int64_t)bits >> 63 ^ (sign >> 1); /* 0 or -1 */
+
     if (__builtin_expect(exponent == 2047, 0)) {
         if (m)
             e->nan += sign;
@@ -115,6 +118,7 @@ static inline void tl_exact_element(tl_exact *e, double x, int64_t sign)
             e->plus += sign;
         return;
     }
+
     const int at = 32 * TL_EXACT_LOW + (exponent ? exponent - 1 : 0);
     m |= (int64_t)(exponent != 0) << 52;
     tl_exact_put(e, (m ^ s) - s, at);
@@ -125,6 +129,7 @@ void tl_exact_pair(tl_exact *e, double x, double y, int64_t sign);
 
 /* Propagates carries; then TL_EXACT_MOST elements may be added. */
 void tl_exact_carry(tl_exact *e);
+
 /* to = to + from (sign 1), or to - from (sign -1). */
 void tl_exact_join(tl_exact *to, const tl_exact *from, int sign);
 
@@ -136,4 +141,5 @@ void tl_exact_lower(const tl_exact *e, const tl_exact_form *form, void *out);
  * elements. */
 void tl_exact_unpack(tl_exact *e, const tally_exact *from);
 void tl_exact_pack(const tl_exact *e, tally_exact *to);
+
 #endif

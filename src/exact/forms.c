@@ -9,6 +9,7 @@ static void nan_f32(tl_par p, void *out)
     const uint32_t bits = 0x7fc00000;
     memcpy(out, &bits, sizeof bits);
 }
+
 static void nan_f64(tl_par p, void *out)
 {
     const uint64_t bits = 0x7ff8000000000000u;
@@ -40,6 +41,7 @@ static void nan_f64(tl_par p, void *out)
     INSTANCE(name, nothing, masks, divides, number, TALLY_F32, 4, f64, 8)
 
 enum { EACH = 7 };
+
 static const struct {
     const char *name, *what, *none;
     tl_exact_form form[EACH];

@@ -22,6 +22,7 @@ void tl_number_of_digits(tl_number *r, const int64_t *digit, int size, int expon
         r->digit[k] = (uint32_t)carry;
         carry >>= 32;
     }
+
     r->digit[size] = (uint32_t)carry;
     r->digit[size + 1] = (uint32_t)(carry >> 32);
     r->negative = carry < 0;
@@ -33,6 +34,7 @@ void tl_number_of_digits(tl_number *r, const int64_t *digit, int size, int expon
             one >>= 32;
         }
     }
+
     trim(r);
 }
 
@@ -59,8 +61,10 @@ void tl_number_multiply(tl_number *r, const tl_number *a, const tl_number *b)
             r->digit[i + j] = (uint32_t)carry;
             carry >>= 32;
         }
+
         r->digit[i + b->size] = (uint32_t)carry;
     }
+
     trim(r);
 }
 
@@ -94,6 +98,7 @@ void tl_number_subtract(tl_number *a, const tl_number *b)
 {
     tl_number other = *b;
     if (!other.size) return;
+
     if (!a->size) a->exponent = other.exponent;
     if (a->exponent > other.exponent) shift_up(a, a->exponent - other.exponent);
     if (other.exponent > a->exponent) shift_up(&other, other.exponent - a->exponent);
@@ -102,6 +107,7 @@ void tl_number_subtract(tl_number *a, const tl_number *b)
     const int size = large->size > small->size ? large->size : small->size;
     int64_t carry = 0;
     assert(size < TL_NUMBER_DIGITS);
+
     for (int k = 0; k < size; k++) {
         const int64_t x = k < large->size ? large->digit[k] : 0,
                       y = k < small->size ? small->digit[k] : 0;
@@ -109,6 +115,7 @@ void tl_number_subtract(tl_number *a, const tl_number *b)
         a->digit[k] = (uint32_t)carry;
         carry >>= 32;
     }
+
     a->size = size;
     if (carry) a->digit[a->size++] = (uint32_t)carry;
     if (swap) a->negative = !other.negative;
@@ -129,12 +136,14 @@ static uint32_t divide_step(uint32_t *a, const tl_number *b)
     const int n = b->size;
     const uint64_t first = (uint64_t)a[n] << 32 | a[n - 1], by = b->digit[n - 1],
                    second = n > 1 ? b->digit[n - 2] : 0, third = n > 1 ? a[n - 2] : 0;
+
     assert(n > 0 && by >> 31 && a[n] <= by);
     uint64_t q = first / by, rest = first % by;
     while (rest >> 32 == 0 && (q >> 32 || q * second > (rest << 32 | third))) {
         q--;
         rest += by;
     }
+
     uint64_t carry = 0;
     int64_t borrow = 0;
     for (int k = 0; k < n; k++) {
@@ -144,15 +153,18 @@ static uint32_t divide_step(uint32_t *a, const tl_number *b)
         borrow >>= 32;
         carry >>= 32;
     }
+
     borrow += (int64_t)a[n] - (int64_t)carry;
     a[n] = (uint32_t)borrow;
     if (borrow >= 0) return (uint32_t)q;
+
     carry = 0; /* q was one too large */
     for (int k = 0; k < n; k++) {
         carry += (uint64_t)a[k] + b->digit[k];
         a[k] = (uint32_t)carry;
         carry >>= 32;
     }
+
     a[n] += (uint32_t)carry;
     return (uint32_t)q - 1;
 }
@@ -162,6 +174,7 @@ static uint32_t divide_step(uint32_t *a, const tl_number *b)
 static unsigned __int128 divide(tl_number *a, tl_number *b, int *exponent, int *more)
 {
     shift_up(b, 32 * b->size - length(b)); /* sets the first bit of b's first digit */
+
     /* a gets four digits more than b, and its first digit is below 2^30: a / b has four digits. */
     const int wanted = 32 * b->size + 126;
     int up = wanted - length(a);
@@ -172,6 +185,7 @@ static unsigned __int128 divide(tl_number *a, tl_number *b, int *exponent, int *
         shift_up(b, 32 * digits);
         up += 32 * digits;
     }
+
     shift_up(a, up);
     while (a->size < b->size + 4) a->digit[a->size++] = 0;
     assert(a->size == b->size + 4);
@@ -179,6 +193,7 @@ static unsigned __int128 divide(tl_number *a, tl_number *b, int *exponent, int *
     for (int k = 3; k >= 0; k--) q = q << 32 | divide_step(a->digit + k, b);
     for (int k = 0; k < b->size + 1; k++) *more |= a->digit[k] != 0;
     *exponent = a->exponent - b->exponent;
+
     return q;
 }
 
@@ -204,10 +219,12 @@ static uint64_t round_bits(uint64_t m, int exponent, int wide)
     if (unit < least) unit = least;
     const int drop = unit - exponent;
     if (drop > 64) return 0;
+
     const uint64_t half = (uint64_t)1 << (drop - 1), rest = drop < 64 ? m & (2 * half - 1) : m;
     uint64_t keep = drop < 64 ? m >> drop : 0;
     keep += rest > half || (rest == half && (keep & 1));
     if (unit - least >= (int)most) return most << mantissa;
+
     const uint64_t bits = ((uint64_t)(unit - least) << mantissa) + keep;
     return bits >> mantissa >= most ? most << mantissa : bits;
 }
@@ -216,12 +233,15 @@ void tl_ratio(tl_number *a, tl_number *b, int root, tally_dtype dtype, void *val
 {
     const int wide = dtype == TALLY_F64;
     uint64_t bits = 0;
+
     assert(b->size && !b->negative);
     const int negative = a->negative;
+
     if (a->size) {
         int exponent, more;
         unsigned __int128 q = divide(a, b, &exponent, &more);
         uint64_t m;
+
         if (root) {
             m = square_root(q);
             more |= (unsigned __int128)m * m != q;
@@ -231,13 +251,16 @@ void tl_ratio(tl_number *a, tl_number *b, int root, tally_dtype dtype, void *val
                 q <<= 1;
                 exponent--;
             }
+
             m = (uint64_t)(q >> 64);
             more |= (uint64_t)q != 0;
             exponent += 64;
         }
+
         for (; m >> 63 == 0; m <<= 1) exponent--; /* a root has at least 62 bits */
         bits = round_bits(m | (uint64_t)more, exponent, wide);
     }
+
     if (wide) {
         if (bits) bits |= (uint64_t)negative << 63; /* never -0 */
         memcpy(value, &bits, 8);

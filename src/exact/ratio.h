@@ -7,6 +7,7 @@
  * Everything is an integer until the quotient, which is rounded once. */
 #ifndef TALLY_EXACT_RATIO_H
 #define TALLY_EXACT_RATIO_H
+
 #include "operator/kernel.h"
 
 /* 544 digits for the square of a sum of products of sums (8704 bits each, see tl_number), and a
@@ -24,12 +25,15 @@ typedef struct tl_number {
  * size <= 136. */
 void tl_number_of_digits(tl_number *r, const int64_t *digit, int size, int exponent);
 void tl_number_of_integer(tl_number *r, uint64_t n);
+
 /* r = a * b. r must be neither a nor b. */
 void tl_number_multiply(tl_number *r, const tl_number *a, const tl_number *b);
+
 /* *a = *a - *b. */
 void tl_number_subtract(tl_number *a, const tl_number *b);
 
 /* a / b, or with `root` the square root of |a / b| with the sign of a, rounded once to nearest
  * even. dtype: TALLY_F32 or TALLY_F64. Requires: b > 0. Both are overwritten. */
 void tl_ratio(tl_number *a, tl_number *b, int root, tally_dtype dtype, void *value);
+
 #endif

@@ -49,16 +49,19 @@ static tally_status choose_long(tl_gpu_device *d, tally *ctx, tl_batch *b)
         if (n >= CHUNK) long_count++;
         if (n > b->longest) b->longest = n;
     }
+
     b->long_count = long_count;
     b->has_short = long_count < rows;
     count_levels(b);
     assert(!long_count || b->levels > 0);
     if (!long_count) return TALLY_OK;
+
     size_t bytes = (size_t)long_count * sizeof(int64_t),
            all = (size_t)(b->levels + 2) * (size_t)(long_count + 1) * sizeof(int64_t);
     int64_t *ids = malloc(bytes), *first = malloc(all), at = 0;
     tally_status status =
         ids && first ? TALLY_OK : tl_no_memory(ctx, bytes + all, "the list of long segments");
+
     if (!status) {
         for (int64_t r = 0; r < rows; r++)
             if (b->host_offsets[r + 1] - b->host_offsets[r] >= CHUNK) ids[at++] = r;
@@ -69,11 +72,14 @@ static tally_status choose_long(tl_gpu_device *d, tally *ctx, tl_batch *b)
                 row[s] = sum;
                 sum += tl_level_count(n, l);
             }
+
             row[long_count] = b->counts[l] = sum;
         }
+
         status = tl_gpu_upload(d, ctx, ids, bytes, &b->ids);
         if (!status) status = tl_gpu_upload(d, ctx, first, all, &b->first);
     }
+
     free(ids);
     free(first);
     return status;
@@ -96,6 +102,7 @@ tally_status tl_batch_data(tl_gpu_device *d, tally *ctx, const tally_view *in, i
 {
     size_t offset;
     int64_t low, high;
+
     assert(in->rows >= 0 && in->n >= 0 && bytes > 0);
     tl_view_extent(in, bytes, &low, &high);
     if (high > low && d->gpu->calls->owns(d->gpu, (char *)in->data + low, &b->x, &offset)) {
@@ -114,6 +121,7 @@ tally_status tl_batch_open(tl_gpu_device *d, tally *ctx, const tl_plan *plan, co
     *b = tl_batch_of(plan, piece, in);
     tally_status status = tl_batch_data(d, ctx, in, plan->op->elem_bytes, b);
     if (status) return status;
+
     if (in->offsets) {
         b->host_offsets = in->offsets;
         b->elements = in->offsets[in->rows] - in->offsets[0];
@@ -121,11 +129,13 @@ tally_status tl_batch_open(tl_gpu_device *d, tally *ctx, const tl_plan *plan, co
                                &b->offsets);
         return status ? status : choose_long(d, ctx, b);
     }
+
     b->has_short = in->n < CHUNK;
     b->long_count = in->n < CHUNK ? 0 : in->rows;
     b->longest = in->n;
     count_levels(b);
     for (int l = 1; l <= b->levels; l++) b->counts[l] = in->rows * tl_level_count(in->n, l);
+
     return status;
 }
 
@@ -165,6 +175,7 @@ tl_arguments_batch_part tl_batch_arguments(const tl_batch *b, tl_which which)
     assert(!some || b->long_count <= b->rows);
     const int64_t flags = (b->listed ? OFFSETS : 0) | (chosen ? CHOSEN : 0) |
                           (b->piece->gives == TL_STATES ? STATES : 0);
+
     return TL_ARGUMENTS(batch_part, .in_data = tl_memory_of(&b->x), .in_byte = tl_i64(b->x_byte),
                         .in_row_stride = tl_i64(b->row_stride), .in_stride = tl_i64(b->stride),
                         .in_n = tl_i64(b->n), .in_seqs = tl_i64(some ? b->long_count : b->rows),
@@ -197,6 +208,7 @@ tally_status tl_results_open(tl_gpu_device *d, tally *ctx, const tl_piece *piece
 {
     int64_t low, high;
     size_t offset;
+
     *r = (tl_results){
         .view = out, .piece = piece, .row_stride = out->row_stride, .stride = out->stride};
     tl_view_extent(out, bytes, &low, &high);
@@ -204,10 +216,12 @@ tally_status tl_results_open(tl_gpu_device *d, tally *ctx, const tl_piece *piece
         r->owned = 1;
         return tl_gpu_take(d, ctx, 1, &r->y);
     }
+
     if (d->gpu->calls->owns(d->gpu, (char *)out->data + low, &r->y, &offset)) {
         r->byte = (int64_t)offset - low;
         return TALLY_OK;
     }
+
     tally_view dense = *out;
     assert(bytes > 0);
     dense.stride = 1;
@@ -217,6 +231,7 @@ tally_status tl_results_open(tl_gpu_device *d, tally *ctx, const tl_piece *piece
     r->stride = 1;
     r->byte = -r->low;
     r->owned = 1;
+
     return tl_gpu_take(d, ctx, (size_t)(r->high - r->low), &r->y);
 }
 
@@ -236,6 +251,7 @@ tally_status tl_results_close(tl_gpu_device *d, tally *ctx, tl_results *r, int64
     const tl_gpu_calls *c = d->gpu->calls;
     const tally_view *v = r->view; /* NULL if the call failed before tl_results_open */
     size_t all = (size_t)(r->high - r->low);
+
     assert(r->high >= r->low && (v || status));
     int bring = !status && r->owned && all;
     if (bring && v->stride == 1 && (v->offsets || v->row_stride == v->n || v->rows == 1)) {
@@ -248,12 +264,15 @@ tally_status tl_results_close(tl_gpu_device *d, tally *ctx, tl_results *r, int64
             char *to = tl_view_row(v, i, bytes, &n);
             tl_copy_strided(to, v->stride, copy + at, 1, n, bytes);
         }
+
         free(copy);
     }
+
     if (r->piece->end == TL_CALL_WAITS && (!d->stream || d->host || status)) {
         tally_status waited = c->wait(d->gpu, ctx);
         if (!status) status = waited;
     }
+
     d->host = 0;
     if (r->owned) tl_gpu_give(d, &r->y);
     return status;

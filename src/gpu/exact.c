@@ -14,6 +14,7 @@ enum {
     LONG_ROW = 1 << 16,                  /* items of a row from which it is always cut into parts */
     LONG_ROW_OF_FEW = 4096,              /* the same if there are few rows */
     LANE_ITEMS = 16,                     /* items of a short row per lane */
+
     /* rows that lie across: resident blocks of a multiprocessor */
     DOWN_BLOCKS_PER_PROCESSOR = 32,
     DOWN_LEAST = 1 << 11, /* min items of a part of such rows */
@@ -44,8 +45,10 @@ static tally_status reserve_bins(const job *j, int64_t rows)
     tl_gpu_device *const d = j->l.d;
     tl_memory *const bins = &d->exact_bins.memory;
     const size_t bytes = (size_t)(rows * j->words) * sizeof(uint32_t);
+
     assert(rows > 0);
     if (d->exact_bins.bytes >= bytes) return TALLY_OK;
+
     drop_bins(d);
     void *const zeros = calloc(1, bytes);
     tally_status status = zeros ? tl_gpu_take(d, j->l.ctx, bytes, bins)
@@ -55,6 +58,7 @@ static tally_status reserve_bins(const job *j, int64_t rows)
     free(zeros);
     d->exact_bins.bytes = bytes;
     if (status) drop_bins(d);
+
     return status;
 }
 
@@ -111,11 +115,13 @@ static tally_status open_arrays(const job *j, const tally_view *in, arrays *a)
         y = x;
         y.data = tl_offset(x.data, j->item);
     }
+
     tally_status status = open_one(j, &x, &a->x);
     if (!status && j->pairs) status = open_one(j, &y, &a->y);
     if (!status && in->offsets)
         status = tl_gpu_upload(j->l.d, j->l.ctx, in->offsets,
                                (size_t)(in->rows + 1) * sizeof(int64_t), &a->x.offsets);
+
     return status;
 }
 
@@ -162,14 +168,17 @@ static tally_status sum_parts(const job *j, const arrays *a, int64_t first, int6
                   floor = across ? DOWN_LEAST : PART_LEAST, least = (longest + floor - 1) / floor,
                   processors = j->l.d->gpu->calls->processors(j->l.d->gpu),
                   wave = (across ? DOWN_BLOCKS_PER_PROCESSOR : BLOCKS_PER_PROCESSOR) * processors;
+
     int64_t count = wave / groups < least ? wave / groups : least;
     if (count < 1) count = 1;
+
     /* so that parts have the alignment of their row */
     int64_t each = (longest / count / CHUNK + 1) * CHUNK;
     if (each > EXACT_MOST) each = EXACT_MOST;
     count = longest > each ? (longest - 1) / each + 1 : 1;
     assert(each % CHUNK == 0 && each <= EXACT_MOST && count * each >= longest);
     if (across) return rows_by_lanes(j, a, &(row_parts){first, rows, count, each, 1}, NULL);
+
     return TL_GO(&j->l, exact_parts, rows * count,
                  .batch = tl_batch_arguments(&a->x, TL_ALL_SEQUENCES), .second = second(j, a),
                  .bins = tl_memory_of(&j->l.d->exact_bins.memory), .first_row = tl_i64(first),
@@ -237,6 +246,7 @@ static tally_status pieces(const job *j, const tally_view *in, int64_t bytes, co
     const int64_t most = bytes / j->item;
     arrays a = {0};
     tally_status status = reserve_bins(j, 1);
+
     for (int64_t at = 0; !status && at < in->n; at += most) {
         tally_view piece = *in;
         piece.n = in->n - at < most ? in->n - at : most;
@@ -245,6 +255,7 @@ static tally_status pieces(const job *j, const tally_view *in, int64_t bytes, co
         status = open_arrays(j, &piece, &a);
         if (!status) status = sum_parts(j, &a, 0, 1, piece.n);
     }
+
     if (!status) status = finish(j, &a.x, 0, 1, in->n, r);
     close_arrays(j, &a);
     return end_bins(j, status);
@@ -269,6 +280,7 @@ tally_status tl_gpu_exact_whole(tl_gpu_device *d, tally *ctx, const tl_scalar *o
         d->limit && d->limit / 4 < PIECE_BYTES ? (int64_t)(d->limit / 4) : PIECE_BYTES;
     tl_results r = {.piece = &tl_no_piece};
     job j = {.pairs = op->inputs == 2, .plan = {.op = tl_exact_common(op)}};
+
     j.l = (tl_launch){d, ctx, &j.program};
     j.flags = (marked ? EXACT_MARKED : 0) | (op->masked ? EXACT_MASKED : 0) |
               (form->mean ? EXACT_MEAN : 0) | (op->out == TALLY_F64 ? EXACT_F64 : 0);
@@ -283,5 +295,6 @@ tally_status tl_gpu_exact_whole(tl_gpu_device *d, tally *ctx, const tl_scalar *o
                         !tl_gpu_holds(d, in->data);
         status = cut ? pieces(&j, in, most, &r) : whole(&j, in, &r);
     }
+
     return tl_results_close(d, ctx, &r, op->result_bytes, status);
 }

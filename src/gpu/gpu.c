@@ -27,12 +27,14 @@ static tally_status set_memory(tally *ctx, tl_gpu_device *d, const char *text, s
     const char *unit = length ? strchr(units, text[length - 1]) : NULL;
     int shift = unit ? 10 * (int)(unit - units + 1) : 0;
     int64_t n = 0;
+
     if (tally_parse_value(TALLY_I64, text, length - (unit != NULL), &n) ||
         n < MEMORY_LEAST >> shift || n > INT64_MAX >> shift)
         return tl_fail(ctx, TALLY_INVALID,
                        "memory is '%.*s': must be bytes, or as in 64M, 2G, and at least %dK",
                        length < 40 ? (int)length : 40, text, MEMORY_LEAST >> 10);
     d->limit = (size_t)n << shift;
+
     return TALLY_OK;
 }
 
@@ -42,6 +44,7 @@ static tally_status set_code_of(tally *ctx, tl_gpu_device *d, const char *what, 
 {
     static const char *const names[] = {
         [TL_CODE_AUTO] = "auto", [TL_CODE_QUICK] = "quick", [TL_CODE_BEST] = "best"};
+
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strlen(names[i]) == length && !strncmp(names[i], text, length)) {
             d->code = (tl_code)i;
@@ -68,10 +71,12 @@ static tally_status take_options(tally *ctx, tl_gpu_device *d, const char *optio
     tally_status status =
         env && *env ? set_code_of(ctx, d, "TALLY_CODE", env, strlen(env)) : TALLY_OK;
     rest[0] = 0;
+
     while (!status && *options) {
         size_t length = strcspn(options, ","), used = strlen(rest);
         int i = 0;
         while (i < OURS && strncmp(options, ours[i].name, strlen(ours[i].name))) i++;
+
         if (i < OURS)
             status =
                 ours[i].set(ctx, d, options + strlen(ours[i].name), length - strlen(ours[i].name));
@@ -79,6 +84,7 @@ static tally_status take_options(tally *ctx, tl_gpu_device *d, const char *optio
             sprintf(rest + used, "%s%.*s", used ? "," : "", (int)length, options);
         options += length + (options[length] == ',');
     }
+
     return status;
 }
 
@@ -93,24 +99,29 @@ tally_status tl_gpu_open(tally *ctx, const tl_gpu_calls *calls, const tl_device_
 {
     tl_gpu_device *d = calloc(1, sizeof *d);
     char *rest = malloc(strlen(options) + 1);
+
     tally_status status = d && rest ? TALLY_OK : tl_no_memory(ctx, sizeof *d, "a device");
     if (!status) {
         d->base.calls = kind;
         snprintf(d->name, sizeof d->name, "%s:%d", calls->name, number);
         status = take_options(ctx, d, options, rest);
     }
+
     if (!status) status = tl_device_cpu.open(ctx, 0, rest, &d->cpu);
     if (!status) status = calls->open(ctx, number, &d->gpu);
     free(rest);
+
     if (status) {
         if (d && d->cpu) tl_device_cpu.close(d->cpu);
         free(d);
         return status;
     }
+
     d->base.name = d->name;
     d->base.threads = d->cpu->threads;
     d->base.least_bytes = tl_pieces_least(d);
     *out = &d->base;
+
     return TALLY_OK;
 }
 
@@ -140,6 +151,7 @@ void tl_gpu_close(tl_device *base)
 {
     tl_gpu_device *d = tl_gpu_of(base);
     const tl_gpu_calls *c = d->gpu->calls;
+
     int entered = !c->enter(d->gpu, NULL);
     if (entered) c->quiet(d->gpu, NULL);
     release_all(d);
@@ -192,9 +204,11 @@ tally_status tl_gpu_copy(tl_device *base, tally *ctx, void *to, const void *from
     const tl_gpu_calls *c = d->gpu->calls;
     tl_memory memory;
     size_t offset;
+
     if (!bytes) return TALLY_OK;
     tally_status status = c->enter(d->gpu, ctx);
     if (status) return status;
+
     if (c->owns(d->gpu, to, &memory, &offset)) {
         tl_clock_begin(d, ctx, TL_RUN);
         status = c->write(d->gpu, ctx, &memory, offset, from, bytes);
@@ -207,6 +221,7 @@ tally_status tl_gpu_copy(tl_device *base, tally *ctx, void *to, const void *from
     } else {
         memcpy(to, from, bytes);
     }
+
     c->leave(d->gpu);
     return status;
 }
@@ -259,17 +274,20 @@ tally_status tl_gpu_take(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *
         if (d->pool[i].bytes >= bytes && d->pool[i].bytes / 2 <= bytes &&
             (best < 0 || d->pool[i].bytes < d->pool[best].bytes))
             best = i;
+
     if (best >= 0) {
         assert(d->pool[best].bytes >= bytes);
         *memory = d->pool[best];
         d->pool[best] = (tl_memory){0};
         return TALLY_OK;
     }
+
     tally_status status = allocate(d, ctx, bytes, memory);
     if (status == TALLY_NO_MEMORY) { /* free the pool and try again */
         tl_gpu_empty_pool(d);
         status = allocate(d, ctx, bytes, memory);
     }
+
     return status;
 }
 
@@ -287,6 +305,7 @@ void tl_gpu_give(tl_gpu_device *d, tl_memory *memory)
 {
     size_t pooled = 0;
     int empty = -1;
+
     if (!memory->bytes) return;
     for (int i = 0; i < TL_GPU_POOL; i++) {
         pooled += d->pool[i].bytes;
@@ -321,6 +340,7 @@ tally_status tl_status_reserve(tl_gpu_device *d, tally *ctx, int64_t needed)
     assert(needed > 0 && needed <= tl_status_words(d));
     d->status_table.epoch++;
     if (d->status_table.words >= needed) return TALLY_OK;
+
     int64_t words = STATUS_WORDS_LEAST;
     while (words < needed) words *= 2;
     if (words > tl_status_words(d)) words = needed;
@@ -334,10 +354,12 @@ tally_status tl_status_reserve(tl_gpu_device *d, tally *ctx, int64_t needed)
         status = d->gpu->calls->write(d->gpu, ctx, &d->status_table.memory, 0, zeros, bytes);
     if (!status) status = d->gpu->calls->wait(d->gpu, ctx);
     free(zeros);
+
     if (!status)
         d->status_table.words = words;
     else
         tl_gpu_give(d, &d->status_table.memory);
+
     return status;
 }
 
@@ -373,6 +395,7 @@ tally_status tl_gpu_come_back(tl_gpu_device *d, tally *ctx, tl_persistent *block
         tl_gpu_give(d, &block->memory);
         return status;
     }
+
     free(block->away);
     block->away = NULL;
     return TALLY_OK;
@@ -387,6 +410,7 @@ static tally_status move_persistent_to_host(tl_gpu_device *d, tally *ctx)
         b->away = malloc(b->bytes);
         status = b->away ? d->gpu->calls->read(d->gpu, ctx, b->away, &b->memory, 0, b->bytes)
                          : tl_no_memory(ctx, b->bytes, "a copy of device memory");
+
         if (!status) {
             tl_gpu_give(d, &b->memory);
         } else {
@@ -394,6 +418,7 @@ static tally_status move_persistent_to_host(tl_gpu_device *d, tally *ctx)
             b->away = NULL;
         }
     }
+
     return status;
 }
 
@@ -405,11 +430,13 @@ tally_status tl_gpu_use_stream(tl_device *base, tally *ctx, void *stream)
                        d->name);
     tally_status status = d->gpu->calls->enter(d->gpu, ctx);
     if (status) return status;
+
     status = d->gpu->calls->wait(d->gpu, ctx);
     if (!status && d->gpu->calls->stream_moves) status = move_persistent_to_host(d, ctx);
     if (!status && d->gpu->calls->stream_moves) release_all(d);
     if (!status) status = d->gpu->calls->use_stream(d->gpu, ctx, stream);
     if (!status) d->stream = stream != NULL;
     d->gpu->calls->leave(d->gpu);
+
     return status;
 }

@@ -5,6 +5,7 @@
  * done. */
 #ifndef TALLY_GPU_H
 #define TALLY_GPU_H
+
 #include "store/cache.h"
 #include "context/device.h"
 
@@ -25,6 +26,7 @@ typedef struct tl_memory {
  * TL_IN and TL_OUT are for copies that pieces.c overlaps with kernels. An event is recorded in a
  * lane by mark. */
 enum { TL_RUN, TL_IN, TL_OUT, TL_LANES };
+
 enum {
     TL_EVENTS = 32,  /* events that order the lanes */
     TL_CLOCKS = 128, /* spans measured at a time, two events each (launch.c) */
@@ -43,6 +45,7 @@ typedef enum tl_argument_kind {
     TL_ARG_F64,
     TL_ARG_LOCAL_BYTES
 } tl_argument_kind;
+
 typedef struct tl_argument {
     tl_argument_kind kind;
     union {
@@ -95,15 +98,18 @@ typedef struct tl_gpu_calls {
     const char *name, *prelude; /* name of the device; name of its embedded prelude */
     /* true: the prelude has what single-launch reductions and scans need (gpu/kernel/once.cl) */
     int once;
+
     /* True if lanes exchange values through local memory (BOX_PARAMETER). NULL: false. */
     int (*has_box)(const tl_gpu *gpu);
     int sees_locked; /* kernels can write page-locked host memory at its address */
+
     /* A program that is not embedded is built kernel by kernel, each at its first launch. */
     int by_kernel;
 
     /* Describes device `index`: its name, and whether it is usable or the reason why not. Returns 0
      * if there is no such device. The strings are static. */
     int (*describe)(int index, tally_device_info *info);
+
     /* Opens device `index`. The caller owns *gpu. On failure *gpu is NULL and ctx->error has the
      * reason. */
     tally_status (*open)(tally *ctx, int index, tl_gpu **gpu);
@@ -125,6 +131,7 @@ typedef struct tl_gpu_calls {
                           const void *from, size_t bytes);
     tally_status (*read)(tl_gpu *gpu, tally *ctx, void *to, const tl_memory *from, size_t offset,
                          size_t bytes);
+
     /* True if p points into memory of this device; then *memory and *offset name the place. */
     int (*owns)(tl_gpu *gpu, const void *p, tl_memory *memory, size_t *offset);
 
@@ -135,6 +142,7 @@ typedef struct tl_gpu_calls {
     tally_status (*build)(tl_gpu *gpu, tally *ctx, const char *text, size_t length, tl_code how,
                           tl_program **program);
     void (*unload)(tl_gpu *gpu, tl_program *program);
+
     /* Called before a launch; NULL: never. refresh replaces the program's code by better code if
      * there is some. It returns 1 if better code is wanted now; then improve is called with the
      * text and compiles it in the background. Neither can fail: at worst the program keeps its
@@ -144,6 +152,7 @@ typedef struct tl_gpu_calls {
     tally_status (*launch)(tl_gpu *gpu, tally *ctx, tl_program *program,
                            const tl_kernel_start *start);
     tally_status (*wait)(tl_gpu *gpu, tally *ctx);
+
     /* Sends all later work to the caller's stream; NULL: back to the library's own. No work may be
      * in flight. The caller keeps the stream. If stream_moves is set, programs and memory belong to
      * the stream's context, and none may exist when use_stream is called. */
@@ -153,15 +162,18 @@ typedef struct tl_gpu_calls {
     /* Estimates of the bytes that can still be allocated: in total, and as one block. allocate may
      * still fail. */
     void (*free_memory)(tl_gpu *gpu, size_t *all, size_t *once);
+
     /* lock allocates page-locked host memory at memory->address, and unlock frees it. locked
      * returns true if the host memory [p, p + bytes) is page-locked already. */
     tally_status (*lock)(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory);
     void (*unlock)(tl_gpu *gpu, tl_memory *memory);
     int (*locked)(tl_gpu *gpu, const void *p, size_t bytes);
+
     /* Asynchronous copies. The host memory is page-locked, or has been read when the call
      * returns. */
     tally_status (*copy_in)(tl_gpu *gpu, tally *ctx, const tl_copy *copy);
     tally_status (*copy_out)(tl_gpu *gpu, tally *ctx, const tl_copy *copy);
+
     /* mark: `event` stands for all work that the lane has so far. follow: later work of the lane
      * waits for the event. reached: the host waits for the event. An event that was never marked
      * counts as reached. elapsed: seconds between two reached events with numbers from TL_EVENTS
@@ -238,6 +250,7 @@ typedef struct tl_window_tuning {
     int cut_log, quads_log, wide_log, radix_log, run;
     int64_t passes_least, stream_least;
 } tl_window_tuning;
+
 tl_window_tuning tl_gpu_window_tuning(const tl_scalar *op, const char *prelude);
 
 /* True if the operator has kernels of this shape. */
@@ -248,6 +261,7 @@ int tl_gpu_has_shape(const tl_scalar *op, const char *shape, const char *prelude
 typedef struct tl_scan_tile {
     int log, blocks;
 } tl_scan_tile;
+
 tl_scan_tile tl_gpu_scan_tile(const tl_scalar *op, int small);
 
 /* True if, for long sequences, the scan in several launches is faster. */
@@ -267,4 +281,5 @@ const char *tl_first_error(const char *log);
  * with <kernel>:N: (NVIDIA's OpenCL ignores #line), the position is replaced by the file and line
  * that the last #line before line N of the text gives. Any other line is copied unchanged. */
 void tl_name_place(const char *line, const char *text, char *to, size_t free_memory);
+
 #endif

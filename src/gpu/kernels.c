@@ -78,6 +78,7 @@ static tally_status compare(tally *ctx, const char *kernel, const tl_parameter *
             status = compare(ctx, kernel, p->part, arguments, count, at);
             continue;
         }
+
         const tl_argument *const a = *at < count ? &arguments[*at] : NULL;
         const tl_argument_kind got = a ? a->kind : TL_ARG_NONE;
         if (got == TL_ARG_MEMORY && got == p->kind && !a->memory.address && !a->memory.object)
@@ -88,6 +89,7 @@ static tally_status compare(tally *ctx, const char *kernel, const tl_parameter *
                            kernel, *at + 1, p->name, kind_name(got), kind_name(p->kind));
         ++*at;
     }
+
     return status;
 }
 

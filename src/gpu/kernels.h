@@ -9,6 +9,7 @@
  * compile. tl_gpu_kernel_check checks structs that were not made by TL_ARGUMENTS. */
 #ifndef TALLY_GPU_KERNELS_H
 #define TALLY_GPU_KERNELS_H
+
 #include "gpu.h"
 
 /* One type for each kind of argument. Each contains one tl_argument, so a struct of them has the
@@ -16,12 +17,15 @@
 typedef struct tl_memory_argument {
     tl_argument is;
 } tl_memory_argument;
+
 typedef struct tl_i64_argument {
     tl_argument is;
 } tl_i64_argument;
+
 typedef struct tl_f64_argument {
     tl_argument is;
 } tl_f64_argument;
+
 typedef struct tl_local_bytes_argument {
     tl_argument is;
 } tl_local_bytes_argument;
@@ -92,17 +96,20 @@ typedef enum tl_gpu_kernel_id {
 /* A parameter: its kind, its type as in the text (all that comes before the name), and its name.
  * TL_ARG_NONE ends a list. part: NULL, or the parameters of the part that `name` names. */
 typedef struct tl_parameter tl_parameter;
+
 struct tl_parameter {
     tl_argument_kind kind;
     const char *type, *name;
     const tl_parameter *part;
 };
+
 typedef struct tl_gpu_kernel {
     const char *name, *threads_text, *blocks_text;
     int threads; /* threads of a block; 0: the device's number of warps per block */
     int count;   /* number of arguments */
     const tl_parameter *parameters;
 } tl_gpu_kernel;
+
 extern const tl_gpu_kernel tl_gpu_kernels[TL_KERNELS];
 
 /* The parts of params.def, ended by name NULL. name: as in BATCH_PARAMETERS. */
@@ -110,6 +117,7 @@ typedef struct tl_gpu_kernel_part {
     const char *name;
     const tl_parameter *parameters;
 } tl_gpu_kernel_part;
+
 extern const tl_gpu_kernel_part tl_gpu_kernel_parts[];
 
 /* Checks that the `count` arguments are those of the kernel. */

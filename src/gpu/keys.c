@@ -46,16 +46,19 @@ static tally_status end(job *j, tally_status status, int64_t *reported, int coun
 {
     tl_gpu_device *d = j->l.d;
     const size_t bytes = (size_t)count * sizeof *reported;
+
     if (!status) {
         tl_clock_begin(d, j->l.ctx, TL_RUN);
         status = d->gpu->calls->read(d->gpu, j->l.ctx, reported, &j->reported, 0, bytes);
         tl_clock_end(d, j->l.ctx, TL_RUN, TL_TIME_FROM, bytes);
     }
+
     const tally_status waited = d->gpu->calls->wait(d->gpu, status ? NULL : j->l.ctx);
     d->host = 0;
     tl_gpu_give(d, &j->first);
     tl_gpu_give(d, &j->counts);
     tl_gpu_give(d, &j->reported);
+
     return status ? status : waited;
 }
 
@@ -92,6 +95,7 @@ static tally_status runs_of(tl_gpu_device *d, tally *ctx, const tally_view *keys
         after = (int64_t)(k->memory.address % 16) + k->byte,
                   lead = keys->stride == 1 ? after % (KEYS_UNIT(bytes) * bytes) / bytes : 0;
     job j;
+
     tally_status status = begin(&j, d, ctx, (keys->n + lead - 1) / KEYS_STEP + 1, 1);
     if (!status) status = tl_gpu_take(d, ctx, (size_t)j.items * (KEYS_STEP / 8), &j.first);
     if (!status)
@@ -101,6 +105,7 @@ static tally_status runs_of(tl_gpu_device *d, tally *ctx, const tally_view *keys
                        .lead = tl_i64(lead), .steps = tl_i64(j.items), .steps_each = tl_i64(j.each),
                        .parts = tl_i64(j.parts), .heads = tl_memory_of(&j.first),
                        .counts = tl_memory_of(&j.counts));
+
     if (!status)
         status =
             TL_GO(&j.l, runs_places, offsets ? j.parts : 1, .heads = tl_memory_of(&j.first),
@@ -109,6 +114,7 @@ static tally_status runs_of(tl_gpu_device *d, tally *ctx, const tally_view *keys
                   .counting = tl_i64(!offsets),
                   .offsets = tl_memory_of(offsets ? &offsets->memory : NULL),
                   .byte = tl_i64(offsets ? offsets->byte : 0), .runs = tl_memory_of(&j.reported));
+
     return end(&j, status, runs, 1);
 }
 
@@ -118,15 +124,18 @@ tally_status tl_key_runs(tl_gpu_device *d, tally *ctx, const tl_call *c, int *do
     int64_t *const offsets = c->positions->offsets, found = 0;
     place k, to;
     tally_status status = TALLY_OK;
+
     *done = keys->n ? is_here(d, keys->data, &k) && (!offsets || is_here(d, offsets, &to))
                     : offsets && is_here(d, offsets, &to);
     if (*done && offsets) status = check_numbers(ctx, offsets, "offsets");
     if (!*done || status) return status;
+
     if (!keys->n)
         status =
             d->gpu->calls->write(d->gpu, ctx, &to.memory, (size_t)to.byte, &found, sizeof found);
     else
         status = runs_of(d, ctx, keys, &k, offsets ? &to : NULL, &found);
+
     if (!status) c->positions->runs = found;
     return status;
 }
@@ -146,6 +155,7 @@ static tally_status take(tl_gpu_device *d, tally *ctx, const tl_call *c, const p
                        .order_byte = tl_i64(order->byte), .count = tl_i64(c->out->n),
                        .length = tl_i64(c->in->n), .each = tl_i64(j.each), .parts = tl_i64(j.parts),
                        .wrong = tl_memory_of(&j.counts));
+
     if (!status)
         status = TL_GO(&j.l, take, j.parts, .in = tl_memory_of(&in->memory),
                        .in_byte = tl_i64(in->byte), .in_stride = tl_i64(c->in->stride),
@@ -155,6 +165,7 @@ static tally_status take(tl_gpu_device *d, tally *ctx, const tl_call *c, const p
                        .parts = tl_i64(j.parts), .out = tl_memory_of(&out->memory),
                        .out_byte = tl_i64(out->byte), .out_stride = tl_i64(c->out->stride),
                        .reported = tl_memory_of(&j.reported));
+
     return end(&j, status, reported, 2);
 }
 
@@ -164,11 +175,13 @@ tally_status tl_gather(tl_gpu_device *d, tally *ctx, const tl_call *c, int *done
     place from[3];
     int64_t reported[2] = {0, 0};
     tally_status status = TALLY_OK;
+
     *done = is_here(d, c->in->data, &from[0]) && is_here(d, order, &from[1]) &&
             is_here(d, c->out->data, &from[2]);
     if (*done) status = check_numbers(ctx, order, "order");
     if (*done && !status) status = take(d, ctx, c, from, reported);
     c->positions->bad = c->out->n - reported[0];
     c->positions->position = reported[1];
+
     return status;
 }

@@ -22,6 +22,7 @@ static tally_status build(tl_gpu_device *d, tally *ctx, tl_built *wanted)
      * quickly */
     const int is_law = !strcmp(wanted->shape, "law"),
               may_be_embedded = c->by_kernel && !wanted->kernel;
+
     for (int i = 0; i < d->program_count; i++) {
         const tl_built *p = &d->programs[i];
         if (p->op == op && !strcmp(p->shape, wanted->shape) && !p->kernel == !wanted->kernel &&
@@ -30,17 +31,21 @@ static tally_status build(tl_gpu_device *d, tally *ctx, tl_built *wanted)
             return TALLY_OK;
         }
     }
+
     char *text;
     size_t length;
+
     if (d->program_count == TL_GPU_PROGRAMS) {
         c->wait(d->gpu, NULL); /* its kernels may still run */
         if (d->programs[0].program) c->unload(d->gpu, d->programs[0].program);
         memmove(d->programs, d->programs + 1, (TL_GPU_PROGRAMS - 1) * sizeof *d->programs);
         d->program_count--;
     }
+
     const tl_text of = {op, wanted->shape, c->prelude, wanted->kernel};
     tally_status status = tl_program_text(ctx, &of, &text, &length);
     if (status) return status;
+
     double start = tl_seconds();
     wanted->program = NULL;
     status = c->build(d->gpu, ctx, text, length, may_be_embedded ? TL_CODE_EMBEDDED : d->code,
@@ -50,6 +55,7 @@ static tally_status build(tl_gpu_device *d, tally *ctx, tl_built *wanted)
                           d->code == TL_CODE_AUTO ? TL_CODE_QUICK : d->code, &wanted->program);
     if (d->clock.on) d->clock.sum.compile += tl_seconds() - start;
     free(text);
+
     if (status == TALLY_BAD_DATA && op->user) { /* the message has a line of the compiler's log */
         char log[sizeof ctx->error];
         memcpy(log, ctx->error, sizeof log);
@@ -57,6 +63,7 @@ static tally_status build(tl_gpu_device *d, tally *ctx, tl_built *wanted)
     } else if (status == TALLY_BAD_DATA) {
         status = TALLY_NO_DEVICE; /* the library's own text: the device cannot compile it */
     }
+
     if (!status) d->programs[d->program_count++] = *wanted;
     return status;
 }
@@ -77,6 +84,7 @@ static void refresh(tl_gpu_device *d, const tl_built *b)
     size_t length;
     const tl_text of = {b->op, b->shape, c->prelude, b->kernel};
     if (!c->refresh) return;
+
     const double start = d->clock.on ? tl_seconds() : 0;
     if (c->refresh(d->gpu, b->program) && !tl_program_text(NULL, &of, &text, &length)) {
         c->improve(d->gpu, b->program, text, length);
@@ -95,6 +103,7 @@ typedef struct {
     } all;
     tl_argument box;
 } any_arguments;
+
 enum { ARGUMENTS_MOST = sizeof(any_arguments) / sizeof(tl_argument) };
 
 tally_status tl_go(const tl_launch *l, tl_gpu_kernel_id id, int64_t jobs, tl_spread spread,
@@ -106,18 +115,22 @@ tally_status tl_go(const tl_launch *l, tl_gpu_kernel_id id, int64_t jobs, tl_spr
     const int64_t most = (int64_t)c->processors(l->d->gpu) * BLOCKS_PER_PROCESSOR;
     int64_t number = spread == TL_GROUPS && !k->threads ? (jobs + warps - 1) / warps : jobs;
     tl_built b = *l->program;
+
     assert(jobs >= 0);
     if (jobs <= 0) return TALLY_OK;
+
     if (spread == TL_GROUPS && number > most) number = most;
     tally_status status = tl_gpu_kernel_check(l->ctx, id, arguments, count);
     if (!status && !b.program) {
         b.kernel = k->name;
         status = build(l->d, l->ctx, &b);
     }
+
     if (status) return status;
     refresh(l->d, &b);
     tl_argument with_box[ARGUMENTS_MOST];
     assert(count < ARGUMENTS_MOST);
+
     if (c->has_box && c->has_box(l->d->gpu)) {
         memcpy(with_box, arguments, (size_t)count * sizeof *arguments);
         with_box[count++] = (tl_argument){
@@ -125,6 +138,7 @@ tally_status tl_go(const tl_launch *l, tl_gpu_kernel_id id, int64_t jobs, tl_spr
             {.i64 = LANES * (tl_gpu_state_bytes(b.op) ? tl_gpu_state_bytes(b.op) : 1)}};
         arguments = with_box;
     }
+
     tl_clock_begin(l->d, l->ctx, TL_RUN);
     const tl_kernel_start start = {.kernel = k->name,
                                    .number = number,
@@ -135,6 +149,7 @@ tally_status tl_go(const tl_launch *l, tl_gpu_kernel_id id, int64_t jobs, tl_spr
     status = c->launch(l->d->gpu, l->ctx, b.program, &start);
     tl_clock_end(l->d, l->ctx, TL_RUN, TL_TIME_KERNELS, 0);
     l->d->launches += !status;
+
     return status;
 }
 
@@ -158,6 +173,7 @@ static void settle(tl_gpu_device *d, tally *ctx)
     tl_clock *k = &d->clock;
     double *const sums[] = {&k->sum.kernels, &k->sum.to_device, &k->sum.from_device};
     const int at = k->first, end = event_of(at) + 1;
+
     assert(k->count > 0);
     k->first = (at + 1) % TL_CLOCKS;
     k->count--;
@@ -191,6 +207,7 @@ static void read_times(tl_gpu_device *d, tally *ctx, tally_times_info *times)
 {
     /* if enter failed, the times of open spans are not known */
     int entered = !d->gpu->calls->enter(d->gpu, NULL);
+
     while (entered && d->clock.count) settle(d, ctx);
     *times = d->clock.sum;
     times->launches = d->launches;

@@ -16,10 +16,12 @@ tally_status tl_gpu_law(tl_device *base, tally *ctx, const tl_plan *plan, const 
     tl_built program = {0};
     const tl_launch l = {d, ctx, &program};
     const size_t bytes = (size_t)n * op->result_bytes;
+
     assert(n > 0);
 
     tally_status status = d->gpu->calls->enter(d->gpu, ctx);
     if (status) return status;
+
     status = tl_gpu_program(d, ctx, op, "law", &program);
     if (!status) status = tl_gpu_upload(d, ctx, x, (size_t)n * op->elem_bytes, &in);
     if (!status) status = tl_gpu_take(d, ctx, bytes, &results);
@@ -27,11 +29,13 @@ tally_status tl_gpu_law(tl_device *base, tally *ctx, const tl_plan *plan, const 
         status = TL_GO(&l, law, (n + RESULTS_OF_BLOCK - 1) / RESULTS_OF_BLOCK,
                        .x = tl_memory_of(&in), .n = tl_i64(n), .parameter = tl_f64(plan->par.value),
                        .out = tl_memory_of(&results));
+
     if (!status) status = d->gpu->calls->read(d->gpu, ctx, out, &results, 0, bytes);
     if (status) d->gpu->calls->wait(d->gpu, ctx); /* so that no kernel still reads x */
     tl_gpu_give(d, &in);
     tl_gpu_give(d, &results);
     d->gpu->calls->leave(d->gpu);
+
     return status;
 }
 

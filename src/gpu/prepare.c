@@ -54,6 +54,7 @@ static tally_status open_source(tl_gpu_device *d, tally *ctx, const tally_view *
 {
     const int64_t bytes = (int64_t)tally_dtype_size(v->dtype);
     int64_t low, high;
+
     *s = (tl_gpu_input){.type = tl_gpu_type(v->dtype)};
     s->inner = across ? v->row_stride : v->stride;
     s->outer = across ? v->stride : v->row_stride;
@@ -120,6 +121,7 @@ static tally_status launch(tl_gpu_device *d, tally *ctx, const tl_form *form, co
     /* one program for all calls */
     tally_status status = tl_gpu_program(d, ctx, p->count_plan.op, "prepare", &program);
     if (status) return status;
+
     return TL_GO(
         &l, prepare, (of->total + PREPARE_THREADS - 1) / PREPARE_THREADS,
         .x_source = TL_ARGUMENTS(
@@ -151,10 +153,12 @@ tally_status tl_prepare(tl_gpu_device *d, tally *ctx, const tl_call *c, int coun
     const tl_scalar *op;
     tl_gpu_input s[2] = {{{0}}};
     int64_t bytes;
+
     *p = (tl_prepared){.count_plan = *c->count, .counted = counted};
     tally_status status = tl_gpu_plan(&d->base, ctx, form->op, form->par, TL_FOR_DEVICE, &p->plan);
     if (!status) status = tl_gpu_variant(d, ctx, form->op, form->par.marked, &op);
     if (status) return status;
+
     p->plan.op = op;
     if (__builtin_mul_overflow(l.total, (int64_t)op->elem_bytes, &bytes))
         return tl_no_memory(ctx, SIZE_MAX, "a dense copy of the elements");
@@ -166,8 +170,10 @@ tally_status tl_prepare(tl_gpu_device *d, tally *ctx, const tl_call *c, int coun
     close_source(d, &s[0]);
     close_source(d, &s[1]);
     if (status) return status;
+
     p->view = view_of(in, &l, &p->memory, form->op->dtype, op->elem_bytes);
     if (counted) p->count_view = view_of(in, &l, &p->counts, TALLY_U8, 1);
+
     return TALLY_OK;
 }
 
@@ -226,6 +232,7 @@ tally_status tl_in_place_open(tl_gpu_device *d, tally *ctx, const tl_form *form,
     if (!status) status = tl_gpu_variant(d, ctx, form->op, form->par.marked, &op);
     if (!status) status = tl_batch_open(d, ctx, &p->plan, &tl_no_piece, in, b);
     if (status) return status;
+
     p->plan.op = op;
     b->plan = &p->plan;
     b->in_place = p;
@@ -233,9 +240,11 @@ tally_status tl_in_place_open(tl_gpu_device *d, tally *ctx, const tl_form *form,
     p->y = p->x, p->y.owned = p->y.bits_owned = 0;
     p->y.data = b->x, p->y.byte = b->x_byte;
     if (!status && in->next) status = open_source(d, ctx, in->next, 0, &p->y);
+
     /* one bitmap serves as both */
     if (in->next && !in->valid) p->x.bits = p->y.bits, p->x.bit = p->y.bit;
     if (in->next && !in->next->valid) p->y.bits = p->x.bits, p->y.bit = p->x.bit;
+
     return status;
 }
 

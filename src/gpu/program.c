@@ -34,9 +34,11 @@ static void add(buffer *b, const char *text, size_t length)
             b->failed = 1;
             return;
         }
+
         b->text = more;
         b->capacity = capacity;
     }
+
     memcpy(b->text + b->length, text, length);
     b->length += length;
     b->text[b->length] = 0;
@@ -110,6 +112,7 @@ static void add_text(buffer *b, const char *file, const char *text)
 {
     static const char kernel_of[] = "KERNEL_OF(", parameters_of[] = "PARAMETERS_OF(";
     int line = 1;
+
     for (const char *at = text; *at;) {
         const char *kernel = strstr(at, kernel_of), *parameters = strstr(at, parameters_of),
                    *word = kernel;
@@ -118,12 +121,14 @@ static void add_text(buffer *b, const char *file, const char *text)
             add(b, at, strlen(at));
             return;
         }
+
         const char *name = strchr(word, '(') + 1;
         const size_t length = strcspn(name, ")");
         for (const char *c = at; c < word; c++) line += *c == '\n';
         add(b, at, (size_t)(word - at));
         const size_t before = b->length;
         at = name + length + (name[length] == ')');
+
         if (!add_meaning(b, name, length, word == kernel))
             add(b, word, (size_t)(at - word)); /* the compiler will report the position */
         else if (!b->failed && memchr(b->text + before, '\n', b->length - before))
@@ -139,6 +144,7 @@ static int add_from_folder(buffer *b, const char *folder, const char *name)
     size_t got;
     buffer whole = {0};
     if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path) return 0;
+
     FILE *f = fopen(path, "rb");
     if (!f) return 0;
     while ((got = fread(part, 1, sizeof part, f)) > 0) add(&whole, part, got);
@@ -146,6 +152,7 @@ static int add_from_folder(buffer *b, const char *folder, const char *name)
     if (whole.failed) b->failed = 1;
     if (whole.text && !whole.failed) add_text(b, name, whole.text);
     free(whole.text);
+
     return 1;
 }
 
@@ -236,6 +243,7 @@ static void add_facts(buffer *b, const tl_scalar *op)
               real = wraps                  ? 0
                      : op->acc == TALLY_F64 ? 8
                                             : 4;
+
     say(b, "#define TL_SIZE %d\n#define TL_KIND %d\n#define TL_FORMAT %d\n", bytes, kind,
         half ? 16 + (op->dtype == TALLY_BF16) : 0);
     say(b, "#define TL_REAL_FLOAT %d\n#define REAL_T %s\n", real,
@@ -246,6 +254,7 @@ static void add_facts(buffer *b, const tl_scalar *op)
         op->out == TALLY_F16 || op->out == TALLY_BF16 ? "u16" : tally_dtype_name(op->out);
     say(b, "#define TL_OUT_FLOAT %d\n#define OUT_T %s\n",
         out_float ? (op->out == TALLY_F64 ? 8 : 4) : 0, out_float ? float_name(op->out) : out);
+
     if (half)
         say(b, "#define ELEM_T u16\n#define ORD_T i16\n");
     else if (is_float)
@@ -253,6 +262,7 @@ static void add_facts(buffer *b, const tl_scalar *op)
     else
         say(b, "#define ELEM_T %s\n#define ORD_T %s\n", tally_dtype_name(op->dtype),
             tally_dtype_name(op->dtype));
+
     say(b, "#define SCAN_LINES %d\n", tl_gpu_single_pass_lines(op));
     say(b, "#define SCAN_BLOCKS %d\n", 1 + tl_gpu_scan_steps(op));
     say(b, "#define DOWN_ROWS %d\n#define DOWN_BLOCKS %d\n", tl_gpu_down_rows(op),
@@ -322,10 +332,12 @@ static const window_program *window_program_of(const tl_scalar *op, const char *
          {0}},
     };
     const int radix = tl_gpu_window_tuning(op, prelude).radix_log;
+
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
         if (!strcmp(shape, programs[i].shape) && radix >= programs[i].radix_least &&
             radix <= programs[i].radix_most)
             return &programs[i];
+
     assert(!"a shape of windows without a program");
     return programs;
 }
@@ -360,6 +372,7 @@ static void add_operator(buffer *b, const tl_scalar *op)
             op->user->device_bytes);
         return;
     }
+
     snprintf(name, sizeof name, "op/%s.h", op->text);
     if (op->masked) add_file(b, "operator/masked.h");
     add_file(b, name);
@@ -389,6 +402,7 @@ tl_window_tuning tl_gpu_window_tuning(const tl_scalar *op, const char *prelude)
     size_t i = 0;
     while (rows[i].device != device || rows[i].state < bytes) i++;
     assert(i < sizeof rows / sizeof *rows);
+
     return (tl_window_tuning){.cut_log = rows[i].cut,
                               .quads_log = rows[i].quads,
                               .wide_log = rows[i].wide,
@@ -504,6 +518,7 @@ static void dump(const tl_scalar *op, const char *shape, const char *prelude, co
     const char *folder = getenv("TALLY_DUMP");
     char path[512];
     if (!folder || !*folder) return;
+
     snprintf(path, sizeof path, "%s/%s%s-%s-%s-%s.%s", folder,
              op->masked == TL_MASKED_MARK ? "marked_" : "", op->file, tally_dtype_name(op->dtype),
              op->acc ? tally_dtype_name(op->acc) : "none", shape, is_cuda(prelude) ? "cu" : "cl");
@@ -525,9 +540,11 @@ static tally_status end(tally *ctx, buffer *b, const tl_text *t, char **text, si
         return tl_fail(ctx, TALLY_NO_MEMORY, "out of memory for the text of %s %s", t->op->file,
                        what);
     }
+
     dump(t->op, what, t->prelude, b);
     *text = b->text;
     *length = b->length;
+
     return TALLY_OK;
 }
 
@@ -543,6 +560,7 @@ static contents contents_of(const tl_text *t)
 {
     static const char *const bases[] = {"reduce", "scan", "window_flat", "window_cut", "window"};
     contents c = {.shape = t->shape, .cuda = is_cuda(t->prelude)};
+
     c.bits = strstr(t->shape, "_bits") != NULL;
     c.in_place = c.bits || strstr(t->shape, "_two");
     c.segments = strstr(t->shape, "_segments") != NULL;
@@ -550,12 +568,14 @@ static contents contents_of(const tl_text *t)
     for (size_t i = 0;
          (c.in_place || c.variant) && c.shape == t->shape && i < sizeof bases / sizeof *bases; i++)
         if (!strncmp(t->shape, bases[i], strlen(bases[i]))) c.shape = bases[i];
+
     /* these have no schedule */
     c.prepare = !strcmp(c.shape, "prepare");
     c.law = c.prepare || !strcmp(c.shape, "law");
     c.window =
         !strncmp(c.shape, "window", 6) ? window_program_of(t->op, c.shape, t->prelude) : NULL;
     c.chunks = !c.law && !c.window && strcmp(c.shape, "grid");
+
     return c;
 }
 
@@ -577,6 +597,7 @@ static int add_without_operator(buffer *b, const tl_text *t)
     } else {
         return 0;
     }
+
     return 1;
 }
 
@@ -614,6 +635,7 @@ static void add_kernels(buffer *b, const tl_text *t, const contents *c)
 {
     const int reduce = !strcmp(c->shape, "reduce"), scan = !strcmp(c->shape, "scan");
     char name[64];
+
     if (c->chunks) add_file(b, "gpu/kernel/level.cl");
     if (c->chunks && !c->in_place) add_file(b, "gpu/kernel/columns.cl");
     if (scan) add_file(b, "gpu/kernel/scan_row.cl");
@@ -622,21 +644,25 @@ static void add_kernels(buffer *b, const tl_text *t, const contents *c)
     if (!c->window) add_file(b, name);
     if (c->cuda && c->chunks) add_file(b, "gpu/kernel/board.cl");
     if (c->cuda && c->in_place && reduce) add_file(b, "gpu/kernel/once.cl");
+
     if (reduce && !c->in_place) {
         if (c->cuda) add_once(b, t->op);
         add_file(b, "gpu/kernel/segments.cl");
     }
+
     if (c->chunks) add_short(b, c->shape);
     if (c->chunks && !c->in_place) {
         snprintf(name, sizeof name, "gpu/kernel/short/middle_%s.cl", c->shape);
         add_file(b, name);
     }
+
     if (scan && c->cuda && tl_gpu_scan_tile(t->op, 0).blocks) add_scan_once(b, t->op, 0);
     if (scan && c->cuda && !c->in_place && tl_gpu_down_rows(t->op)) {
         say(b, "namespace down_once {");
         add_file(b, "gpu/kernel/scan_down.cl");
         say(b, "}\n");
     }
+
     if (c->window) add_windows(b, c);
 }
 
@@ -644,10 +670,12 @@ tally_status tl_program_text(tally *ctx, const tl_text *t, char **text, size_t *
 {
     const contents c = contents_of(t);
     buffer b = {0};
+
     if (t->kernel) say(&b, "#define TL_ONE_KERNEL 1\n#define TL_PICK_%s 0, 1\n", t->kernel);
     if (c.in_place) say(&b, "#define TL_IN_PLACE 1\n#define TL_BITS %d\n", c.bits);
     say(&b, "#define SEGMENTS %d\n", c.segments);
     add_file(&b, t->prelude);
+
     /* nan forms skip elements, so each window has its own number of them */
     say(&b, "#define SAME_LENGTH %d\n", c.window && !t->op->masked);
     if (c.window) add_window_facts(&b, t->op, t->prelude, c.window);
@@ -660,6 +688,7 @@ tally_status tl_program_text(tally *ctx, const tl_text *t, char **text, size_t *
         else
             add_kernels(&b, t, &c);
     }
+
     return end(ctx, &b, t, text, length);
 }
 
@@ -678,12 +707,14 @@ void tl_name_place(const char *line, const char *text, char *to, size_t capacity
                       ? 0
                       : strtol(line + sizeof nameless - 1, &rest, 10),
          at = 1;
+
     for (long n = 1; n < wanted && *text; n++, at++) {
         long next;
         if (sscanf(text, "#line %ld \"%199[^\"]\"", &next, file) == 2) at = next - 1;
         text += strcspn(text, "\n");
         text += *text == '\n';
     }
+
     if (*file)
         snprintf(to, capacity, "%s:%ld%s", file, at, rest);
     else

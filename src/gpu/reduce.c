@@ -28,6 +28,7 @@ static reduce_plan plan_reduce(const tl_gpu_device *d, const tl_batch *b)
     const int64_t worth = (int64_t)TILES_PER_PROCESSOR * d->gpu->calls->processors(d->gpu);
     const int usual = b->plan->op->elem_bytes > 4 ? TILE_LOG_MOST - 1 : TILE_LOG_MOST;
     reduce_plan p = {.packed = b->has_short, .warps = tl_middle_takes(d, b, 0)};
+
     while (p.more < usual && b->n >> (log + p.more + 1) >= worth) p.more++;
     while (p.more < TILE_MORE && b->n >> (log + p.more) >= TILES_MOST) p.more++;
     p.tiles = b->n >> (log + p.more);
@@ -36,6 +37,7 @@ static reduce_plan plan_reduce(const tl_gpu_device *d, const tl_batch *b)
                     p.tiles < TILES_MOST && p.words <= tl_status_words(d);
     p.levels = b->long_count && !p.single_pass && (!p.warps || b->listed);
     assert(!p.single_pass || !(p.levels || p.packed));
+
     return p;
 }
 
@@ -61,6 +63,7 @@ tally_status tl_make_nodes(const tl_launch *l, const tl_batch *b, tl_memory *nod
     tally_status status =
         tl_gpu_take(l->d, l->ctx, (size_t)all * (size_t)tl_gpu_state_bytes(b->plan->op), nodes);
     if (status) return status;
+
     const tl_arguments_batch_part batch = tl_batch_arguments(b, TL_LONG_SEQUENCES);
     const tl_memory_argument to = tl_memory_of(nodes);
     const int across = tl_is_columns(b);
@@ -69,9 +72,11 @@ tally_status tl_make_nodes(const tl_launch *l, const tl_batch *b, tl_memory *nod
         status = TL_GO(l, columns, jobs, .batch = batch, .to = to, .log = tl_i64(tl_columns_log(b)),
                        .jobs = tl_i64(jobs));
     }
+
     for (int k = across ? 2 : 1; !status && k <= b->levels; k++)
         status = TL_GO(l, nodes, b->counts[k], .batch = batch, .nodes = to, .level = tl_i64(k),
                        .jobs = tl_i64(b->counts[k]));
+
     return status;
 }
 
@@ -91,6 +96,7 @@ tally_status tl_reduce_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, co
     tl_memory nodes = {0};
     tl_built program;
     const tl_launch l = {d, ctx, &program};
+
     (void)c;
     tally_status status = tl_gpu_program(
         d, ctx, b->plan->op, tl_in_place_shape(b, "reduce", "reduce_two", "reduce_bits"), &program);
@@ -100,5 +106,6 @@ tally_status tl_reduce_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, co
     if (!status && p.warps) status = tl_middle_reduce(&l, b, r);
     if (!status && p.levels) status = finish(&l, b, r, &nodes);
     tl_gpu_give(d, &nodes);
+
     return status;
 }

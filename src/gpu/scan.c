@@ -12,6 +12,7 @@ enum {
     ONCE_NODES = 1 << 28,
     SMALL_SHARE = 2 /* bench/results/2026-11-22-h200-scan-few.txt */
 };
+
 typedef enum { ONCE_NONE, ONCE_LARGE, ONCE_SMALL } once_tiles;
 
 /* The tiles of a sequence, the levels of the look-back above them, and the words of the status
@@ -26,6 +27,7 @@ static once_plan plan_scan_once(const tl_batch *b, int small)
     const int log = tl_gpu_scan_tile(b->plan->op, small).log;
     once_plan p = {.tiles = (b->n + (1 << log) - 1) >> log};
     int64_t nodes = 0;
+
     for (int k = 0; k < TL_GPU_LEVELS + 8 && (!k || p.tiles >> (RADIX_LOG * (k - 1))); k++) {
         nodes += b->rows * ((p.tiles >> (RADIX_LOG * k)) + 1);
         if ((p.tiles - 1) >> (RADIX_LOG * k)) p.levels = k;
@@ -76,12 +78,14 @@ static once_tiles choose_once_tiles(const tl_gpu_device *d, const tl_batch *b)
               wide_lines = op->elem_bytes >= 4 && tl_gpu_single_pass_lines(op);
     const int large =
         SMALL_SHARE * plan_scan_once(b, 0).tiles * b->rows > d->gpu->calls->processors(d->gpu);
+
     /* With large states, a row's last tile, which is partly idle, costs more than several
      * launches. */
     const int idle = tl_gpu_state_bytes(op) > 8 && b->rows > 1 &&
                      b->n < (int64_t)4 << tl_gpu_scan_tile(op, 0).log;
     if (large && (tl_gpu_scan_steps(op) || idle)) return ONCE_NONE;
     if (many && (wide_lines || large)) return ONCE_LARGE;
+
     return can_scan_once(d, b, 1) ? ONCE_SMALL : many ? ONCE_LARGE : ONCE_NONE;
 }
 
@@ -104,16 +108,20 @@ static tally_status scan_once(const tl_launch *l, const tl_batch *b, const tl_re
     const once_plan p = plan_scan_once(b, small);
     const int64_t jobs = p.tiles * b->rows, most = resident_blocks(d, b, small),
                   groups = jobs < most ? jobs : most;
+
     assert(p.tiles > 0 && p.tiles < ONCE_TILES && groups > 0);
     tally_status status = tl_status_reserve(d, l->ctx, p.words);
     if (status) return status;
+
     assert(p.levels < STATUS_LEVELS && p.words <= d->status_table.words && groups > 0);
     const tl_arguments_tiled_part tiled = tiled_arguments(d, b, r, &p, jobs, from);
     const tl_local_bytes_argument local = tl_local_bytes(once_local_bytes(b, small));
     status = TL_GO(l, scan_once, groups, .tiled = tiled, .local_bytes = local);
+
     /* A block that processes several tiles takes STAGES + 1 more tickets than tiles. A block that
      * processes one tile takes none. */
     if (!status && groups < jobs) d->status_table.taken += jobs + (STAGES + 1) * groups;
+
     return status;
 }
 
@@ -151,12 +159,14 @@ static tally_status scan_down(const tl_launch *l, const tl_batch *b, const tl_re
     const int64_t jobs = p.tiles * ((b->rows + LANES - 1) / LANES),
                   most = DOWN_RUN * d->gpu->calls->processors(d->gpu);
     const int64_t groups = jobs < most ? jobs : most;
+
     assert(p.levels < COLUMN_LEVELS && p.tiles > 0 && groups > 0);
     tally_status status = tl_status_reserve(d, l->ctx, p.words);
     if (!status)
         status = TL_GO(l, scan_down, groups * TILE_WARPS,
                        .tiled = tiled_arguments(d, b, r, &p, jobs, from));
     if (!status) d->status_table.taken += jobs + groups; /* each block takes one more ticket */
+
     return status;
 }
 
@@ -178,6 +188,7 @@ static tally_status make_prefix(const tl_launch *l, const tl_batch *b, const tl_
                        .at_level = tl_i64(k), .jobs = tl_i64(jobs),
                        .seeding = tl_seeding_arguments(from));
     }
+
     return status;
 }
 
@@ -245,6 +256,7 @@ tally_status tl_scan_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, cons
     const scan_plan p = plan_scan(d, b);
     tl_built program;
     const tl_launch l = {d, ctx, &program};
+
     tally_status status = first ? tl_gpu_upload(d, ctx, first, first_bytes, &init) : TALLY_OK;
     if (!status)
         status = tl_gpu_program(
@@ -253,6 +265,7 @@ tally_status tl_scan_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, cons
                 ? tl_in_place_shape(b, "scan_small", "scan_small_two", "scan_small_bits")
                 : tl_in_place_shape(b, "scan", "scan_two", "scan_bits"),
             &program);
+
     if (!status && p.columns_once) status = scan_down(&l, b, r, &from);
     if (!status && p.single_pass != ONCE_NONE)
         status = scan_once(&l, b, r, p.single_pass == ONCE_SMALL, &from);
@@ -265,5 +278,6 @@ tally_status tl_scan_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, cons
     tl_gpu_give(d, &nodes);
     tl_gpu_give(d, &prefix);
     tl_gpu_give(d, &init);
+
     return status;
 }

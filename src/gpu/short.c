@@ -51,6 +51,7 @@ static forest_launch launch_of(const tl_launch *l, const tl_batch *b, const tl_r
     const int64_t all = c->warps_in_group(l->d->gpu),
                   fit = c->local_bytes(l->d->gpu) / bytes_of_warp;
     const int64_t warps = fit < 1 ? 1 : fit < all ? fit : all;
+
     assert(each > 0 && (b->listed || each == 1 || each * b->n <= FOREST_ELEMENTS));
     return (forest_launch){
         TL_ARGUMENTS(forest_part, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
@@ -67,6 +68,7 @@ tally_status tl_forest_reduce(const tl_launch *l, const tl_batch *b, const tl_re
     tl_built program;
     const tl_launch short_ones = {l->d, l->ctx, &program};
     const tally_status status = program_of(l, b, "reduce_segments", &program);
+
     return status ? status
                   : TL_GO(&short_ones, reduce_short, f.jobs, .forest = f.arguments,
                           .local_bytes = f.capacity);
@@ -90,6 +92,7 @@ tally_status tl_forest_scan(const tl_launch *l, const tl_batch *b, const tl_resu
     tl_built program;
     const tl_launch short_ones = {l->d, l->ctx, &program};
     const tally_status status = program_of(l, b, "scan_segments", &program);
+
     return status ? status
                   : TL_GO(&short_ones, scan_short, f.jobs, .forest = f.arguments,
                           .seeding = tl_seeding_arguments(from), .local_bytes = f.capacity);

@@ -24,16 +24,20 @@ tally_status tl_gpu_variant(tl_gpu_device *d, tally *ctx, const tl_scalar *op, i
     const int masked = marked ? TL_MASKED_MARK : op->masked;
     *to = op;
     if (op->inputs == 1 && !marked) return TALLY_OK;
+
     for (const tl_variant *v = d->variants; v; v = v->next)
         if (v->of == op && v->op.masked == masked) {
             *to = &v->op;
             return TALLY_OK;
         }
+
     tl_variant *v = malloc(sizeof *v);
     if (!v) return tl_no_memory(ctx, sizeof *v, "an operator");
+
     *v = (tl_variant){tl_gpu_variant_of(op, marked), op, d->variants};
     d->variants = v;
     *to = &v->op;
+
     return TALLY_OK;
 }
 

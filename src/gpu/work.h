@@ -17,6 +17,7 @@
  *   kernels.c    the kernels' parameters              program.c  their texts */
 #ifndef TALLY_GPU_WORK_H
 #define TALLY_GPU_WORK_H
+
 #include "gpu.h"
 #include "kernels.h"
 #include "context/inputs.h"
@@ -44,12 +45,14 @@ typedef struct tl_piece {
     enum { TL_CALL_WAITS, TL_PIPE_WAITS } end;
     /* reduce: writes values, or states in the host's layout (packed) */
     enum { TL_VALUES, TL_STATES } gives;
+
     /* index of the piece's first element in its sequence */
     int64_t origin;
     /* scan: NULL, or the states before the piece in page-locked memory: one for each sequence,
      * packed */
     const void *before;
 } tl_piece;
+
 extern const tl_piece tl_no_piece;
 
 typedef struct tl_variant tl_variant;
@@ -61,6 +64,7 @@ typedef struct {
     unsigned char kind[TL_CLOCKS];
     tally_times_info sum;
 } tl_clock;
+
 enum { TL_TIME_KERNELS, TL_TIME_TO, TL_TIME_FROM };
 
 enum { TL_STAGES = 4 }; /* page-locked blocks for each direction of copies */
@@ -71,32 +75,39 @@ typedef struct {
     tl_device *cpu; /* tl_gpu_processors */
     char name[32];
     int host; /* host memory of this call may still be read: wait before returning */
+
     /* work goes to the caller's stream; calls without host memory return before it is done */
     int stream;
     tl_memory pool[TL_GPU_POOL];
     tl_code code; /* option code= */
+
     /* limit: bytes of device memory that may be used, option memory=SIZE (0: no limit). held: bytes
      * that are allocated, with those in the pool. */
     size_t limit, held;
+
     /* page-locked blocks of stage.c and along.c, kept until close */
     tl_memory stage[2 * TL_STAGES], small;
     tl_clock clock;
     int64_t launches; /* since tally_time */
+
     /* The status table of single-launch kernels, kept from call to call: a counter (scan_once.cl)
      * and words (board.cl). */
     struct {
         tl_memory memory;
         int64_t words, taken, epoch;
     } status_table;
+
     /* Results of the kernel `measure` (call/segments.c): its slots on the device, and the copy
      * that the host reads. */
     struct {
         tl_memory slots, reported;
         int64_t slot;
+
         /* The last call used the kernels middle_*.cl; the next call is predicted to use the
          * same. */
         int walked;
     } measured;
+
     /* Bins of exact sums (exact.c), kept from call to call. The first `bytes` bytes are zero
      * between calls. */
     struct {
@@ -132,6 +143,7 @@ typedef struct tl_persistent {
     size_t bytes;
     struct tl_persistent *next;
 } tl_persistent;
+
 void tl_gpu_begin_persistent(tl_gpu_device *d, tl_persistent *block);
 tally_status tl_gpu_come_back(tl_gpu_device *d, tally *ctx, tl_persistent *block);
 void tl_gpu_end_persistent(tl_gpu_device *d, tl_persistent *block);
@@ -180,6 +192,7 @@ tally_status tl_go(const tl_launch *l, tl_gpu_kernel_id kernel, int64_t jobs, tl
         tl_go(l, TL_KERNEL_##kernel, jobs, spread, (const tl_argument *)(const void *)&a_,         \
               (int)(sizeof a_ / sizeof(tl_argument)));                                             \
     })
+
 /* tl_go with the kernel and its arguments given by name (kernels.h). */
 #define TL_GO(l, kernel, jobs, ...) TL_GO_AS(l, kernel, jobs, TL_GROUPS, __VA_ARGS__)
 
@@ -198,13 +211,16 @@ typedef struct tl_batch {
     int owned; /* x was allocated by the batch, and tl_batch_close frees it */
     const tl_piece *piece;
     int64_t x_byte, row_stride, stride, n, rows, elements; /* elements: of all sequences */
+
     /* NULL: there are none, or they are on the device (call/segments.c) */
     const int64_t *host_offsets;
     int listed; /* true: segments, by offsets */
     tl_memory offsets, ids, first;
+
     /* The long sequences (CHUNK elements or more) are all rows, or the segments that ids lists.
      * long_count: their number; longest: elements of the longest; counts: nodes of each level. */
     int64_t long_count, longest, counts[TL_GPU_LEVELS + 1];
+
     /* true: one warp takes each segment of less than MIDDLE_END elements; only the others count as
      * long (short.c) */
     int walked;
@@ -212,9 +228,11 @@ typedef struct tl_batch {
     int levels;
     const struct tl_in_place *in_place; /* NULL, or the other arrays that the kernels read */
     const tl_speculation *speculative;  /* NULL: the launch is not speculative */
+
     /* windows: NULL, or the same sequences of bytes: 1 for an element that counts, else 0 */
     const struct tl_batch *counts_of;
 } tl_batch;
+
 tally_status tl_batch_open(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_piece *piece,
                            const tally_view *in, tl_batch *b);
 
@@ -240,6 +258,7 @@ int tl_is_columns(const tl_batch *b);
 /* log2 of the columns that share a warp (gpu/kernel/columns.cl): the least power of two that takes
  * all columns, from 2 to LANES. */
 int tl_columns_log(const tl_batch *b);
+
 static inline int64_t tl_column_groups(const tl_batch *b)
 {
     return ((b->rows - 1) >> tl_columns_log(b)) + 1;
@@ -267,6 +286,7 @@ typedef struct tl_results {
     /* owned: the range of the dense copy, in bytes from its element 0 */
     int64_t low, high;
 } tl_results;
+
 tally_status tl_results_open(tl_gpu_device *d, tally *ctx, const tl_piece *piece,
                              const tally_view *out, int64_t bytes, tl_results *r);
 
@@ -340,6 +360,7 @@ typedef struct tl_before {
     const tl_memory *memory;
     int exclusive;
 } tl_before;
+
 static inline tl_arguments_seeding_part tl_seeding_arguments(const tl_before *from)
 {
     return TL_ARGUMENTS(seeding_part, .exclusive = tl_i64(from->exclusive),
@@ -421,4 +442,5 @@ int tl_pieces_can(tl_gpu_device *d, tally *ctx, const tl_call *c);
 
 /* Runs a call in pieces. */
 tally_status tl_pieces_run(tl_gpu_device *d, tally *ctx, const tl_call *c);
+
 #endif

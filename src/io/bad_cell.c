@@ -10,6 +10,7 @@ static tally_status range(tally_file *f, const char *at, const tl_bad *bad)
     const tally_dtype dtype = f->info.dtype;
     char least[24], greatest[24];
     int64_t low, high;
+
     tl_whole_range(dtype, &low, &high);
     const uint64_t top = dtype == TALLY_U64 ? UINT64_MAX : (uint64_t)high;
     tally_format_value(TALLY_I64, &low, 0, least, sizeof least);
@@ -93,6 +94,7 @@ tally_status tl_bad_cell(tally_file *f, const tl_bad *bad, const tl_layout *l)
 {
     const char *const dtype = tally_dtype_name(f->info.dtype), *const text = bad->text;
     char at[64];
+
     snprintf(at, sizeof at, ":%lld:%lld", (long long)bad->line, (long long)bad->col);
     switch (bad->why) {
     case TL_CELL_EMPTY:

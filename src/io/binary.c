@@ -64,6 +64,7 @@ tally_status tl_binary_start(tally_file *f)
 {
     const int64_t size = (int64_t)tally_dtype_size(f->info.dtype);
     const int npy = strcmp(f->info.format, "npy") == 0;
+
     if (f->regular) {
         const int64_t available = f->size - f->pos;
         if (npy) {
@@ -76,16 +77,19 @@ tally_status tl_binary_start(tally_file *f)
                                tally_dtype_name(f->info.dtype));
             f->info.elements = available / size;
         }
+
         posix_fadvise(f->fd, f->pos, 0, POSIX_FADV_SEQUENTIAL);
         map(f, f->info.elements * size);
         f->info.bytes_total = f->pos + f->info.elements * size;
     } else if (!npy) {
         f->info.elements = -1;
     }
+
     if (!npy) {
         f->info.ndim = 1;
         f->info.shape[0] = f->info.elements;
     }
+
     f->left = f->info.elements;
     return TALLY_OK;
 }
@@ -119,6 +123,7 @@ static void read_part(void *data, int64_t i)
     read_work *w = data;
     const int64_t each = w->n / w->parts, from = each * i,
                   to = i + 1 == w->parts ? w->n : from + each;
+
     const int64_t r =
         tl_pread_full(w->f->fd, w->buffer + from, (size_t)(to - from), w->f->pos + from);
     if (r < 0)
@@ -141,6 +146,7 @@ static int64_t read_shared(tally_file *f, unsigned char *buffer, int64_t n)
         /* fewer only if the file became shorter, which the caller reports as an error */
         return all.got;
     errno = all.error;
+
     return -1;
 }
 
@@ -152,23 +158,28 @@ tally_status tl_binary_read(tally_file *f, void *buffer, int64_t max, int64_t *g
     *got = 0;
     if (n > INT64_MAX / size) n = INT64_MAX / size;
     if (n == 0) return TALLY_OK;
+
     if (f->regular) {
         r = read_shared(f, buffer, n * size);
         if (r > 0) f->pos += r;
     } else {
         r = tl_input_read(f, buffer, (size_t)(n * size));
     }
+
     if (r < 0) return tl_input_failed(f);
     f->info.bytes_read = f->pos;
     if (r < n * size && f->left >= 0) return truncated(f, (f->info.elements - f->left) * size + r);
+
     if (r % size)
         return tl_fail(f->ctx, TALLY_BAD_DATA,
                        "%s: the data ends inside an element: %lld bytes is not a multiple of %lld, "
                        "the size of %s",
                        f->label, (long long)f->pos, (long long)size,
                        tally_dtype_name(f->info.dtype));
+
     *got = r / size;
     if (f->left >= 0) f->left -= *got;
     if (f->swap) tl_swap_bytes(buffer, *got, (size_t)size);
+
     return TALLY_OK;
 }

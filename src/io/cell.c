@@ -24,11 +24,13 @@ char tl_grouped(const char *s, const char *e)
     if (p < e && (*p == '+' || *p == '-')) p++;
     for (d = p; p < e && *p >= '0' && *p <= '9';) p++;
     if (p == d || p - d > 3 || p == e || !strchr(",' _", *p)) return 0;
+
     const char between = *p;
     while (p < e && *p == between) {
         for (d = ++p; p < e && *p >= '0' && *p <= '9';) p++;
         if (p - d != 3) return 0;
     }
+
     if (p < e && *p == '.')
         for (p++; p < e && *p >= '0' && *p <= '9';) p++;
     return p == e ? between : 0;

@@ -44,10 +44,12 @@ read_every_cell(tl_chunk *const c, const tl_layout *const l, const tally_dtype d
                thousands = l->thousands;
     const int comment = l->comment;
     unsigned char *out = c->values;
+
     if (c->in_comment) {
         p = tl_line_end(p, end);
         c->in_comment = p == end;
     }
+
     while (p < end) {
         const char *t = p;
         if (tl_fast_value(&t, dtype, out)) {
@@ -60,11 +62,13 @@ read_every_cell(tl_chunk *const c, const tl_layout *const l, const tally_dtype d
             p++;
             continue;
         }
+
         if ((unsigned char)*p == comment && begins_line(c, p)) {
             p = tl_line_end(p, end);
             c->in_comment = p == end;
             continue;
         }
+
         for (t = p; t < end && !white(*t, d);) t++;
         const int why = tl_cell(dtype, p, t, thousands, out);
         if (why == TL_CELL_OK)
@@ -73,6 +77,7 @@ read_every_cell(tl_chunk *const c, const tl_layout *const l, const tally_dtype d
             break;
         p = t;
     }
+
     c->count = (out - c->values) / (int64_t)size;
 }
 
@@ -90,6 +95,7 @@ typedef struct {
     int64_t cell;
     int simple; /* there is a delimiter, and no quote */
 } line;
+
 #define INLINE static inline __attribute__((always_inline))
 
 /* Finds the text of the field at p and returns the field's end. */
@@ -156,6 +162,7 @@ INLINE int read_text(line *t)
     t->e = q ? q : t->stop;
     while (t->s < t->e && blank(*t->s)) ++t->s;
     while (t->e > t->s && blank(t->e[-1])) --t->e;
+
     return TL_CELL_OK;
 }
 
@@ -198,6 +205,7 @@ INLINE int read_chosen(tl_chunk *c, line *t, const row *to, const tally_dtype dt
     const size_t size = tally_dtype_size(dtype);
     const int64_t chosen = columns + others;
     int why = TL_CELL_OK;
+
     for (int64_t k = 0; k < chosen && !why; k++) {
         why = find_cell(c, t, t->l->want[k].column);
         if (!why && others && t->l->want[k].role != TL_VALUE) {
@@ -207,12 +215,14 @@ INLINE int read_chosen(tl_chunk *c, line *t, const row *to, const tally_dtype dt
             why = read_value(t, dtype,
                              to->values + (chosen == 1 ? 0 : (size_t)t->l->want[k].place * size));
         }
+
         t->ended = NULL;
         if (chosen > 1 && !why && k + 1 < chosen && t->q < t->stop && *t->q != '\n')
             t->p = after(t, t->q), t->cell++;
         else
             t->p = t->q;
     }
+
     return why;
 }
 
@@ -256,6 +266,7 @@ INLINE void read_rows(tl_chunk *const c, const tl_layout *const l, const tally_d
     const char *p = c->start, *const end = c->end, d = l->delimiter;
     row to = {c->values, c->keys, 0};
     tl_span *span = c->lines;
+
     while (p && p < end) {
         line t = {.l = l, .start = p, .simple = d && !quoted};
         while (blank(*p) && *p != d) p++; /* stops at the newline at the chunk's end */
@@ -263,11 +274,13 @@ INLINE void read_rows(tl_chunk *const c, const tl_layout *const l, const tally_d
             p++;
             continue;
         }
+
         if ((unsigned char)*p == comment) {
             c->comments++;
             p = tl_line_end(p, end) + 1;
             continue;
         }
+
         t.stop = quoted ? end : tl_line_end(p, end);
         t.p = p;
         t.q = t.s = t.e = t.start;
@@ -281,6 +294,7 @@ INLINE void read_rows(tl_chunk *const c, const tl_layout *const l, const tally_d
         if (span) *span++ = (tl_span){(uint32_t)(t.start - c->start), (uint32_t)(p - 1 - t.start)};
         to.values += (size_t)columns * size;
     }
+
     c->count = (to.values - c->values) / (int64_t)size;
 }
 
@@ -304,6 +318,7 @@ enum { ONCE = 1 };
 #else
 enum { ONCE = 0 };
 #endif
+
 static inline __attribute__((always_inline)) void cells(tl_chunk *c, const tl_layout *l,
                                                         tally_dtype dtype)
 {
@@ -311,6 +326,7 @@ static inline __attribute__((always_inline)) void cells(tl_chunk *c, const tl_la
         read_cells(c, l, dtype);
         return;
     }
+
     switch (dtype) { /* constant types, so that the common types get their own loops */
     case TALLY_F64:
         read_cells(c, l, TALLY_F64);

@@ -21,6 +21,7 @@ struct choice {
     int64_t width; /* number of columns */
     char *taken;   /* for each column bits of VALUE and KEY, if it is chosen */
     int key;       /* 1: the columns that are being chosen are keys */
+
     /* 0: no header; 1: the first record may be a header, and is one if it names a chosen column;
      * 2: it is a header */
     int may_name;
@@ -42,6 +43,7 @@ static const char *list_columns(const struct choice *c, int names, int numbers, 
             snprintf(out + n, capacity - n, ", ...");
             break;
         }
+
         n += (size_t)snprintf(out + n, capacity - n, "%s%lld", n ? ", " : "", (long long)i + 1);
         if (names) {
             const int64_t w = c->r[0].f[i].e - c->r[0].f[i].s;
@@ -49,6 +51,7 @@ static const char *list_columns(const struct choice *c, int names, int numbers, 
                                   c->r[0].f[i].s);
         }
     }
+
     return out;
 }
 
@@ -96,6 +99,7 @@ static tally_status add(struct choice *c, int64_t column)
     l->want[l->keys + l->times + l->columns] =
         (tl_want){column, *count, c->key ? TL_KEY : TL_VALUE};
     ++*count;
+
     return TALLY_OK;
 }
 
@@ -114,12 +118,14 @@ static tally_status read_item(struct choice *c, const char *s, const char *e, ch
 {
     char list[320];
     int64_t lo = named_from(c, 0, s, e, space) + 1, hi = lo;
+
     const int64_t twin = lo ? named_from(c, lo, s, e, space) + 1 : 0;
     if (twin)
         return tl_fail(c->f->ctx, TALLY_INVALID,
                        "%s: columns %lld and %lld are both called '%.*s': choose by number",
                        c->f->label, (long long)lo, (long long)twin, (int)(e - s < 60 ? e - s : 60),
                        s);
+
     if (lo)
         c->named = 1;
     else {
@@ -132,6 +138,7 @@ static tally_status read_item(struct choice *c, const char *s, const char *e, ch
             else
                 hi = number(&p, e);
         }
+
         if (p < e || lo < 1 || hi < lo || hi > c->width) {
             int names = c->may_name > 1;
             for (int64_t i = 0; i < c->r[0].n && c->may_name; i++)
@@ -141,6 +148,7 @@ static tally_status read_item(struct choice *c, const char *s, const char *e, ch
                            list_columns(c, names, 0, list, sizeof list));
         }
     }
+
     tally_status status = TALLY_OK;
     for (; !status && lo <= hi; lo++) status = add(c, lo - 1);
     return status;
@@ -152,17 +160,20 @@ static tally_status read_column_list(struct choice *c, const char *text)
 {
     const size_t length = strlen(text);
     size_t capacity = length;
+
     for (int64_t i = 0; i < c->r[0].n; i++)
         if ((size_t)(c->r[0].f[i].e - c->r[0].f[i].s) > capacity)
             capacity = (size_t)(c->r[0].f[i].e - c->r[0].f[i].s);
     char *const space = malloc(2 * (capacity + 1)), *const plain = space + capacity + 1;
     if (!space) return tl_no_memory(c->f->ctx, 2 * (capacity + 1), "the columns");
+
     tally_status status = TALLY_OK;
     if (named_from(c, 0, text, text + length, space) >= 0) { /* one name that contains commas */
         status = read_item(c, text, text + length, space);
         free(space);
         return status;
     }
+
     static const tl_layout list = {.delimiter = ',', .quotes = 1};
     const char *const end = text + length, *p = text, *s, *e;
     for (int more = 1; more && !status; p++) {
@@ -174,10 +185,12 @@ static tally_status read_column_list(struct choice *c, const char *text)
                              "%s: column '%s': a quote in it is not closed", c->f->label, text);
             break;
         }
+
         const size_t n = copy_plain(&(tl_field_text){s, e}, from, plain);
         if (!c->key && (more || c->l->columns)) c->l->table = 1;
         status = read_item(c, plain, plain + n, space);
     }
+
     free(space);
     return status;
 }
@@ -197,6 +210,7 @@ static tally_status name_columns(struct choice *c)
     if (!l->names || !l->key_names)
         return tl_no_memory(c->f->ctx, (size_t)(l->columns + l->keys) * sizeof *l->names,
                             "the columns");
+
     for (int64_t k = 0; k < l->columns + l->keys + l->times; k++) {
         static const tl_field_text none = {"", ""};
         const int64_t i = l->want[k].column;
@@ -207,6 +221,7 @@ static tally_status name_columns(struct choice *c)
         if (!name) return tl_no_memory(c->f->ctx, (size_t)(x->e - x->s) + 1, "the columns");
         copy_plain(x, i < c->r[0].n ? c->r[0].line : x->s, name);
     }
+
     return TALLY_OK;
 }
 
@@ -226,11 +241,13 @@ static tally_status refuse_other_spelling(const struct choice *c, int64_t i)
         for (p++; p < x->e && *p >= '0' && *p <= '9';) p++;
     const int comma = x && digits > x->s && p > digits + 1 && p == x->e;
     if (!between && !comma) return TALLY_OK;
+
     char option[40] = "";
     const char quote = between == '\'' ? '"' : '\'';
     if (between)
         snprintf(option, sizeof option, "read it with --thousands %c%c%c, or ", quote, between,
                  quote);
+
     return tl_fail(c->f->ctx, TALLY_INVALID,
                    "%s: column %lld has '%.*s', which is no number here: %schoose the columns "
                    "with --column",
@@ -245,6 +262,7 @@ static tally_status choose_by_content(struct choice *c)
     char list[320];
     int64_t found = 0, maybe = 0, at = 0, maybe_at = 0;
     tally_status s = TALLY_OK;
+
     for (int64_t i = 0; i < c->width && !s; i++) {
         if (c->taken[i]) continue; /* a key column */
         const int what = kind(c, i);
@@ -253,6 +271,7 @@ static tally_status choose_by_content(struct choice *c)
         if (what == TL_WORD) s = refuse_other_spelling(c, i);
         if (c->l->table && what != TL_WORD && !s) s = add(c, i);
     }
+
     if (s || (c->l->table && found)) return s;
     if (found == 0 && maybe == 1) found = 1, at = maybe_at;
     if (c->width <= 1 && !c->l->keys && !c->l->times) found = 1, at = 0;
@@ -260,10 +279,12 @@ static tally_status choose_by_content(struct choice *c)
         return tl_fail(c->f->ctx, TALLY_BAD_DATA,
                        "%s: the first line of data has no number; choose the column with --column",
                        c->f->label);
+
     if (found > 1)
         return tl_fail(c->f->ctx, TALLY_INVALID,
                        "%s: %lld columns have numbers: %s; choose one with --column", c->f->label,
                        (long long)found, list_columns(c, c->from > 0, 1, list, sizeof list));
+
     return add(c, at);
 }
 
@@ -308,8 +329,10 @@ static tally_status choose(struct choice *c, const tally_file_options *o, int *h
         c->key = 0;
         if (!s && o->by_time) last_is_time(c->l);
     }
+
     if (!s && o->column) s = read_column_list(c, o->column);
     if (s) return s;
+
     int guess = o->header > 0 || c->named;
     if (!guess && !o->header) {
         char *const values = calloc((size_t)c->width + 1, 1);
@@ -318,6 +341,7 @@ static tally_status choose(struct choice *c, const tally_file_options *o, int *h
         guess = tl_header_guess(&c->lines, values);
         free(values);
     }
+
     if (guess == TL_HEADER_UNCERTAIN) return refuse_uncertain_header(c);
     c->from = *header = guess == TL_HEADER_YES;
     return o->column ? TALLY_OK : choose_by_content(c);
@@ -332,6 +356,7 @@ tally_status tl_choose_columns(tally_file *f, const tally_file_options *o, const
     c.taken = calloc((size_t)c.width + 1, 1);
     l->want = malloc((size_t)(2 * c.width + 2) * sizeof *l->want);
     tally_status s = TALLY_OK;
+
     if (!c.taken || !l->want) {
         s = tl_no_memory(f->ctx, (size_t)(2 * c.width + 2) * sizeof *l->want, "the columns");
     } else if (records == 0 && (o->column || o->by)) {
@@ -347,6 +372,7 @@ tally_status tl_choose_columns(tally_file *f, const tally_file_options *o, const
         if (!s && l->table && !o->column && !o->by && !l->quotes) l->fields = c.width;
         if (!s && *header) s = name_columns(&c);
     }
+
     free(c.taken);
     return s;
 }

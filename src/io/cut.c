@@ -38,21 +38,25 @@ void tl_text_cut(const char *b, size_t n, const tl_layout *l, size_t *cuts, int 
             if (!nl) break;
             cuts[i++] = (size_t)(nl + 1 - b);
         }
+
         for (const char *x = outside; x > p; x--)
             if (x[-1] == '\n') {
                 at = x;
                 comment = is_comment(at, end, l);
                 break;
             }
+
         if (!q) break;
         if (comment || !is_first(at, q, l->delimiter)) {
             p = q + 1;
             continue;
         }
+
         for (q++; (q = memchr(q, '"', (size_t)(end - q))) && q + 1 < end && q[1] == '"';) q += 2;
         if (!q) break; /* the record continues in the next block */
         p = q + 1;
     }
+
     cuts[k] = last ? n : (size_t)(at - b);
     for (; i < k; i++) cuts[i] = cuts[k];
     for (i = 1; i < k; i++)

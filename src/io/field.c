@@ -25,6 +25,7 @@ void tl_unify_lines(char *p, size_t n, int last)
             if (lone[0] | lone[1]) break;
             p += 16;
         }
+
         char *const stop = end - p > 16 ? p + 16 : end;
         for (; p < stop; p++)
             if (*p == '\r' && (p + 1 < end ? p[1] != '\n' : last)) *p = '\n';
@@ -50,6 +51,7 @@ const char *tl_field(const char *p, const char *end, const tl_layout *l, const c
             *e = NULL;
             return end;
         }
+
         const char *rest = q + 1;
         while (rest < end && blank(*rest, d)) rest++;
         if (rest == end || *rest == d || *rest == '\n') {
@@ -57,6 +59,7 @@ const char *tl_field(const char *p, const char *end, const tl_layout *l, const c
             *e = q;
             return rest;
         }
+
         if (memchr(p, '\n',
                    /* the quoted text has several lines and more text follows it, so the opening
                     * quote is a mistake */
@@ -64,8 +67,10 @@ const char *tl_field(const char *p, const char *end, const tl_layout *l, const c
             *e = NULL;
             return end;
         } /* else the cell is read with its quotes */
+
         p = rest;
     }
+
     if (d) {
         while (p < end && *p != d && *p != '\n') p++;
         *e = p;
@@ -75,5 +80,6 @@ const char *tl_field(const char *p, const char *end, const tl_layout *l, const c
         *e = p;
         while (p < end && blank(*p, d)) p++;
     }
+
     return p;
 }

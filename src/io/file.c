@@ -41,9 +41,11 @@ static tally_status open_input(tally_file *f)
         if (f->fd < 0) return tl_fail(f->ctx, TALLY_IO, "%s: %s", f->label, strerror(errno));
         f->own_fd = 1;
     }
+
     if (fstat(f->fd, &st) != 0)
         return tl_fail(f->ctx, TALLY_IO, "%s: %s", f->label, strerror(errno));
     if (S_ISDIR(st.st_mode)) return tl_fail(f->ctx, TALLY_IO, "%s: is a directory", f->label);
+
     /* /proc has regular files of size 0, which must be read like pipes */
     if (S_ISREG(st.st_mode) && st.st_size > 0) {
         /* part of standard input may have been read already */
@@ -52,6 +54,7 @@ static tally_status open_input(tally_file *f)
         f->pos = at > 0 ? at : 0;
         f->size = f->info.bytes_total = st.st_size > f->pos ? st.st_size : f->pos;
     }
+
     return TALLY_OK;
 }
 
@@ -68,33 +71,42 @@ static tally_status choose(tally_file *f, const tally_file_options *o, int *form
                            o->format);
         return TALLY_OK;
     }
+
     *format = by_name(f->name);
     if (*format != UNKNOWN) return TALLY_OK;
+
     tally_status s = tl_refuse_foreign(f, !o->dtype && !o->assume);
     if (s) return s;
+
     size_t before;
     int kind;
+
     do { /* a pipe may deliver the first bytes one by one */
         before = f->peek_n;
         s = tl_input_peek(f, 4096);
         if (s) return s;
+
         if (f->peek_n >= 6 && memcmp(f->peek, "\x93NUMPY", 6) == 0) {
             *format = NPY;
             return TALLY_OK;
         }
+
         if (f->peek_n >= 4 && (memcmp(f->peek, "\x89HDF", 4) == 0 ||
                                (memcmp(f->peek, "CDF", 3) == 0 && f->peek[3] < 6))) {
             *format = NETCDF;
             return TALLY_OK;
         }
+
         kind = tl_sniff_kind(f);
     } while (kind == 2 && f->peek_n > before);
+
     *format = kind < 0 ? RAW : kind == 1 ? CSV : TEXT;
     if (kind < 0 && !o->dtype && !o->assume)
         return tl_fail(
             f->ctx, TALLY_BAD_DATA,
             "%s: neither npy nor text; if it is raw elements, say which: --format raw --dtype f64",
             f->label);
+
     return TALLY_OK;
 }
 
@@ -102,16 +114,20 @@ static tally_status start(tally_file *f, const tally_file_options *o)
 {
     int format;
     tally_status s;
+
     const tally_dtype dtype = o->dtype ? o->dtype : o->assume;
     if (dtype && !tally_dtype_size(dtype))
         return tl_fail(f->ctx, TALLY_INVALID, "options.%s %d is no dtype",
                        o->dtype ? "dtype" : "assume", (int)dtype);
+
     if (o->by_time && !o->by)
         return tl_fail(
             f->ctx, TALLY_INVALID,
             "options.by_time is set and options.by is NULL: which column has the times?");
+
     if ((s = open_input(f)) || (s = choose(f, o, &format))) return s;
     if (format != RAW && (s = tl_refuse_foreign(f, format == TEXT || format == CSV))) return s;
+
     f->info.format = formats[format];
     if ((o->variable || o->more) && format != NETCDF)
         return tl_fail(f->ctx, TALLY_INVALID,
@@ -122,24 +138,29 @@ static tally_status start(tally_file *f, const tally_file_options *o)
                        : o->more[0] ? o->more[0]
                                     : "",
                        formats[format]);
+
     if (format == TEXT || format == CSV) {
         f->info.dtype = dtype ? dtype : TALLY_F64;
         f->keeps = o->keep;
         return tl_text_start(f, o, format == CSV);
     }
+
     if (o->column)
         return tl_fail(f->ctx, TALLY_INVALID, "%s: column '%s': %s files have no columns", f->label,
                        o->column, formats[format]);
+
     if (o->by)
         return tl_fail(f->ctx, TALLY_INVALID, "%s: key column '%s': %s files have no columns%s",
                        f->label, o->by, formats[format],
                        o->by_time && format == NETCDF
                            ? "; --axis says along which dimension the times go"
                            : "");
+
     if (o->keep)
         return tl_fail(f->ctx, TALLY_INVALID, "%s: its lines cannot be kept: %s files have none",
                        f->label, formats[format]);
     if (format == NETCDF) return tl_netcdf_start(f, o);
+
     if (format == RAW) {
         if (!dtype)
             return tl_fail(f->ctx, TALLY_INVALID, "%s: raw elements need a dtype: --dtype f64",
@@ -148,6 +169,7 @@ static tally_status start(tally_file *f, const tally_file_options *o)
     } else if ((s = tl_npy_header(f, o->dtype))) {
         return s;
     }
+
     return tl_binary_start(f);
 }
 
@@ -227,6 +249,7 @@ tally_status tally_file_read_times(tally_file *file, void *buffer, int32_t *code
                        file->label);
     const tally_status s = read_lines(file, buffer, codes, times, max, got);
     if (!s) *dtype = tl_text_times(file);
+
     return s;
 }
 

@@ -36,6 +36,7 @@ static const struct {
     {"\xff\xfe", 2, "UTF-16 text", to_utf8},
     {"\xfe\xff", 2, "UTF-16 text", to_utf8},
 };
+
 enum { ROWS = sizeof table / sizeof *table, LONGEST = 32 };
 
 /* Whether c is a printable ASCII character or white space. */
@@ -67,6 +68,7 @@ tally_status tl_refuse_foreign(tally_file *f, int text)
             if (k == table[i].length) return refuse(f, table[i].what, table[i].todo);
             more = 1;
         }
+
         if (text && is_bare_utf16(f->peek, n)) return refuse(f, "UTF-16 text", to_utf8);
         if (!more || f->peek_end || n == before) return TALLY_OK;
     }

@@ -14,11 +14,14 @@ tally_status tl_file_new(tally *ctx, const char *path, const char *standard, tal
 {
     assert(standard);
     if (!file) return tl_fail(ctx, TALLY_INVALID, "file is NULL");
+
     *file = NULL;
     if (!path) return tl_fail(ctx, TALLY_INVALID, "path is NULL");
     if (!*path) return tl_fail(ctx, TALLY_INVALID, "path is '': must name a file");
+
     tally_file *const f = calloc(1, sizeof *f);
     if (!f) return tl_no_memory(ctx, sizeof *f, "a file");
+
     f->ctx = ctx;
     f->fd = -1;
     f->name = strdup(path);
@@ -26,10 +29,12 @@ tally_status tl_file_new(tally *ctx, const char *path, const char *standard, tal
         free(f);
         return tl_no_memory(ctx, strlen(path) + 1, "a file's name");
     }
+
     f->info.name = f->name;
     f->label = strcmp(path, "-") == 0 ? standard : f->name;
     f->info.bytes_total = -1;
     *file = f;
+
     return TALLY_OK;
 }
 

@@ -3,6 +3,7 @@
  * choose texts that have equal hashes. */
 #ifndef TALLY_IO_HASH_H
 #define TALLY_IO_HASH_H
+
 #include <stdint.h>
 #include <string.h>
 
@@ -40,6 +41,7 @@ static inline void tl_hash_text(tl_hash *h, const char *p, size_t n)
 {
     uint64_t w;
     const uint64_t length = (uint64_t)n << 56;
+
     for (; n >= 8; p += 8, n -= 8) {
         memcpy(&w, p, 8);
         tl_hash_word(h, w);
@@ -54,4 +56,5 @@ static inline uint64_t tl_hash_end(tl_hash *h)
     for (int i = 0; i < 3; i++) tl_hash_round(h);
     return h->v[0] ^ h->v[1] ^ h->v[2] ^ h->v[3];
 }
+
 #endif

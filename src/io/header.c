@@ -72,6 +72,7 @@ static int occurs_again(const tl_lines *t, int64_t i)
 
 /* What column i, whose first cell is a word, shows. */
 enum { NOTHING, IS_HEADER, IS_DATA };
+
 static int sign_of(const tl_lines *t, int64_t i, int value)
 {
     assert(i >= 0);
@@ -94,11 +95,14 @@ int tl_header_guess(const tl_lines *t, const char *values)
         numbers += what == TL_NUMBER || (what == TL_WORD && is_time(&first->f[i]));
         header |= sign == IS_HEADER;
         data |= sign == IS_DATA;
+
         /* a table with names for columns and lines often has an empty cell in the corner */
         open |= what == TL_NONE && ((i == 0 && first->n > 1) || tl_column_kind(t, 1, i) == TL_WORD);
     }
+
     if (header && data) return TL_HEADER_UNCERTAIN;
     if (header || (words && !numbers)) return TL_HEADER_YES;
     if (data || !numbers) return TL_HEADER_NO;
+
     return words || open ? TL_HEADER_UNCERTAIN : TL_HEADER_NO;
 }

@@ -23,6 +23,7 @@ int64_t tl_pread_full(int fd, void *buffer, size_t n, int64_t at)
         if (r == 0) break;
         done += (size_t)r;
     }
+
     return (int64_t)done;
 }
 
@@ -34,6 +35,7 @@ int64_t tl_input_some(tally_file *f, void *buffer, size_t n)
         if (r > 0) f->pos += r;
         return r;
     }
+
     if (f->peek_at < f->peek_n) {
         const size_t available = f->peek_n - f->peek_at, take = available < n ? available : n;
         memcpy(buffer, f->peek + f->peek_at, take);
@@ -41,6 +43,7 @@ int64_t tl_input_some(tally_file *f, void *buffer, size_t n)
         f->pos += (int64_t)take;
         return (int64_t)take;
     }
+
     if (f->peek_end) return 0;
     for (;;) {
         const ssize_t r = read(f->fd, buffer, n < MOST ? n : MOST);
@@ -50,6 +53,7 @@ int64_t tl_input_some(tally_file *f, void *buffer, size_t n)
             poll(&p, 1, -1);
             continue;
         }
+
         if (r > 0) f->pos += r;
         if (r == 0) f->peek_end = 1; /* a terminal reports its end only once */
         return r;
@@ -84,6 +88,7 @@ tally_status tl_input_peek(tally_file *f, size_t want)
         f->peek = more;
         f->peek_capacity = want;
     }
+
     while (f->peek_n < want && !f->peek_end) {
         int64_t r;
         if (f->regular) {
@@ -98,13 +103,16 @@ tally_status tl_input_peek(tally_file *f, size_t want)
                 continue;
             }
         }
+
         if (r < 0) return tl_input_failed(f);
         if (r == 0) f->peek_end = 1;
         f->peek_n += (size_t)r;
         struct pollfd more = {f->fd, POLLIN, 0};
+
         /* from a pipe: return, so that the caller can check whether this is enough */
         if (!f->regular && r > 0 && poll(&more, 1, 0) == 0) break;
     }
+
     memset(f->peek + f->peek_n, 0, TL_PAD);
     return TALLY_OK;
 }

@@ -16,6 +16,7 @@
  *    netcdf/       NetCDF and HDF5, by libnetcdf           ../dtype/  numbers from and to text */
 #ifndef TALLY_IO_H
 #define TALLY_IO_H
+
 #include "context/context.h"
 #include "dtype/number.h"
 #include <sys/types.h>
@@ -33,9 +34,11 @@ struct tally_file {
     const char *label; /* the name in sentences: name, or "standard input" */
     tally_file_info info;
     int fd, own_fd, regular;
+
     /* regular file: position of the next byte, and size in bytes. Else: bytes read so far, and
      * -1 */
     int64_t pos, size;
+
     /* bytes that were read to guess the format; for a pipe they are the first bytes of the data */
     char *peek;
     size_t peek_n, peek_at, peek_capacity;
@@ -48,6 +51,7 @@ struct tally_file {
     tl_text *text;
     tl_writer *writer;
     tl_netcdf *netcdf;
+
     /* frees text, writer or netcdf, whichever is set; NULL if none is */
     void (*end)(tally_file *f);
 };
@@ -65,10 +69,13 @@ int tl_io_threads(tally *ctx);
  * n bytes, tl_input_some for at least one. */
 int64_t tl_input_read(tally_file *f, void *buffer, size_t n);
 int64_t tl_input_some(tally_file *f, void *buffer, size_t n);
+
 /* Whether tl_input_some would wait for a pipe. */
 int tl_input_would_wait(const tally_file *f);
+
 /* pread until n bytes are read or the file ends. */
 int64_t tl_pread_full(int fd, void *buffer, size_t n, int64_t at);
+
 /* Reads ahead until the peek has `want` bytes or the input ends. */
 tally_status tl_input_peek(tally_file *f, size_t want);
 tally_status tl_input_failed(tally_file *f);
@@ -77,8 +84,10 @@ tally_status tl_input_failed(tally_file *f);
 tally_status tl_binary_start(tally_file *f);
 tally_status tl_binary_read(tally_file *f, void *buffer, int64_t max, int64_t *got);
 void tl_swap_bytes(unsigned char *p, int64_t n, size_t size);
+
 /* npy.c: reads the header and sets dtype, shape, order and swap. */
 tally_status tl_npy_header(tally_file *f, tally_dtype want);
+
 /* Writes the header of a new file to out, at most 512 bytes, and returns its length. It is padded
  * so that any first extent fits. */
 size_t tl_npy_write_header(char *out, tally_dtype dtype, int ndim, const int64_t *shape);
@@ -89,7 +98,9 @@ typedef struct tl_want {
     int64_t column, place;
     int role; /* what the cells of the column are */
 } tl_want;
+
 enum { TL_VALUE, TL_KEY, TL_TIME };
+
 typedef struct tl_layout {
     int64_t columns;  /* 0: every cell is a value; else the number of columns of values */
     tl_want *want;    /* the columns that are read, in the file's order: values, keys and times */
@@ -101,12 +112,14 @@ typedef struct tl_layout {
     int quotes;       /* fields may be in quotes "...", RFC 4180 */
     int comment;      /* lines that begin with this character are skipped; -1: none */
     char thousands;   /* between groups of three digits; 0: none */
+
     /* a row of `columns` values per line (ndim 2); else one column, or every cell (ndim 1) */
     int table;
     int64_t skip; /* bytes before the first line of data: a byte order mark, a header */
     char *header; /* the header's line, or NULL */
     char **names; /* with a header: the names of the columns of values */
 } tl_layout;
+
 void tl_layout_free(tl_layout *l);
 
 /* field.c: finds one field of a record: [*s, *e) without surrounding blanks and quotes. Returns
@@ -114,8 +127,10 @@ void tl_layout_free(tl_layout *l);
  * NULL. */
 const char *tl_field(const char *p, const char *end, const tl_layout *l, const char **s,
                      const char **e);
+
 /* The end of the line at p: its newline, or `end`. */
 const char *tl_line_end(const char *p, const char *end);
+
 /* Replaces each carriage return that no newline follows by a newline. last: the text ends here;
  * else a carriage return at the end stays, and is checked again with what follows. */
 void tl_unify_lines(char *p, size_t n, int last);
@@ -123,6 +138,7 @@ void tl_unify_lines(char *p, size_t n, int last);
 /* sniff.c: whether the peek looks like csv (1), like text (0), like neither (-1), or is too short
  * to tell (2). */
 int tl_sniff_kind(const tally_file *f);
+
 /* foreign.c: refuses a file whose first bytes show that it is compressed, UTF-16, or in a format
  * that tally does not read, and suggests what to do. text: the file is read as text. */
 tally_status tl_refuse_foreign(tally_file *f, int text);
@@ -134,39 +150,48 @@ tally_status tl_sniff_layout(tally_file *f, const tally_file_options *o, int csv
 typedef struct tl_field_text {
     const char *s, *e;
 } tl_field_text;
+
 typedef struct tl_record {
     tl_field_text *f;
     int64_t n;
     const char *line, *next; /* next: after the newline of the record */
 } tl_record;
+
 tally_status tl_choose_columns(tally_file *f, const tally_file_options *o, const tl_record *r,
                                int records, tl_layout *l, int *header);
 
 /* header.c: the kind of a cell, and whether the first record is a header. */
 enum { TL_WORD, TL_NUMBER, TL_NONE }; /* TL_NONE: empty, or a word for a missing value */
+
 typedef struct tl_lines {
     const tl_record *r;
     int records;
     const tl_layout *l;
     tally_dtype dtype;
 } tl_lines;
+
 int tl_kind(const tl_lines *t, const tl_field_text *x);
+
 /* The kind of column i: that of its first cell in records from .. records - 1 that is not
  * TL_NONE. */
 int tl_column_kind(const tl_lines *t, int from, int64_t i);
 int64_t tl_widest(const tl_lines *t);
+
 /* Whether every column has a number or a word in the records after the first. */
 int tl_columns_known(const tl_lines *t);
+
 /* values: NULL, or for each column whether it was chosen as a column of values. */
 enum { TL_HEADER_NO, TL_HEADER_YES, TL_HEADER_UNCERTAIN };
 int tl_header_guess(const tl_lines *t, const char *values);
 
 /* time.c: a time in nanoseconds, or a number in units of 1 / TALLY_KEY_PART. */
 typedef __int128 tl_tick;
+
 typedef struct tl_time {
     tl_tick value;
     int frame;
 } tl_time;
+
 /* Why a cell is not a time, or not comparable with the others; continues TL_CELL_. */
 enum {
     TL_CELL_TIME = TL_CELL_MORE + 1,
@@ -178,10 +203,13 @@ enum {
     TL_CELL_FALLS,
     TL_CELL_SIGN /* one number is below 0, another above 2^63 - 1 */
 };
+
 int tl_time_parse(const char *s, const char *e, tl_time *t);
+
 /* the kind as in tally_file_info.times */
 int tl_time_kind(int frame);
 void tl_time_show(int frame, tl_tick tick, char *out, size_t capacity); /* at most 48 characters */
+
 /* the frame as text: "numbers", "no zone", "Z", "+01:00" */
 void tl_time_frame(int frame, char *out, size_t capacity);
 tally_line_time tl_time_give(int frame, tl_tick tick);
@@ -190,6 +218,7 @@ tally_line_time tl_time_give(int frame, tl_tick tick);
 typedef struct tl_span {
     uint32_t at, length;
 } tl_span; /* a line, from the chunk's start; or the cell of a key */
+
 /* A bit in the length of a key's cell: it was quoted, and has doubled quotes in it. */
 #define TL_DOUBLED ((uint32_t)1 << 31)
 typedef struct tl_chunk {
@@ -197,10 +226,12 @@ typedef struct tl_chunk {
     /* start is in the middle of a line, after a cell; start is inside a comment (updated) */
     int mid_line, in_comment;
     int has_quote, skip_bad;
+
     /* space for (end - start) / 2 + 1 values, for a table (end - start) + 1 */
     unsigned char *values;
     /* NULL, or the lines of the rows; space for (end - start) / 2 + 1 */
     tl_span *lines;
+
     /* the cells of the rows' keys, one per key column; space for as many rows */
     tl_span *keys;
     int32_t *codes;                   /* the group of each row */
@@ -212,11 +243,14 @@ typedef struct tl_chunk {
     int why;                   /* why it is bad: TL_CELL_ */
     int64_t lacks;             /* TL_CELL_FIELDS: the column that is missing in the line */
 } tl_chunk;
+
 void tl_cells(tl_chunk *c, const tl_layout *l, tally_dtype dtype);
+
 /* cell.c: reads one cell as a value. Like tl_parse_cell, but also reads words for missing values
  * (empty, NA, null in any case), which are NaN or TL_CELL_EMPTY. thousands: as in tl_layout. */
 int tl_cell(tally_dtype dtype, const char *s, const char *e, char thousands, void *value);
 int tl_missing(const char *s, const char *e);
+
 /* If a word is a number with digits in groups of three, the character between the groups; else
  * 0. */
 char tl_grouped(const char *s, const char *e);
@@ -236,6 +270,7 @@ const char *tl_keys_cell(const tl_keys *k, int64_t group, int64_t column);
 /* time.c: reads the time [s, e) of row number `row` of a chunk. Returns TL_CELL_OK or why it is
  * not a time. */
 int tl_time_take(tl_chunk *c, int64_t row, const char *s, const char *e);
+
 /* The state of two checks: times do not fall within a group, and numbers fit one type of 64 bits.
  * tl_order_check checks the next rows. It returns `rows`, or the first row that fails; then *with
  * is the time that it conflicts with, and *why the reason. */
@@ -246,8 +281,10 @@ typedef struct tl_order {
     int frame;
     tl_tick least, greatest; /* of all numbers */
 } tl_order;
+
 tally_status tl_order_reserve(tally_file *f, tl_order *o, int64_t groups);
 int64_t tl_order_check(tl_order *o, const tl_chunk *c, int64_t rows, tl_tick *with, int *why);
+
 /* The dtype of the times so far. */
 tally_dtype tl_order_dtype(const tl_order *o);
 
@@ -265,7 +302,9 @@ typedef struct tl_bad {
     char text[48];
     char other[48]; /* TL_CELL_FRAME, _FALLS, _SIGN: what it conflicts with */
 } tl_bad;
+
 tally_status tl_bad_cell(tally_file *f, const tl_bad *bad, const tl_layout *l);
+
 /* the most bytes in a line (of a table) or in a cell (if every cell is a value) */
 enum { TL_LONGEST = 64 << 20 };
 
@@ -277,4 +316,5 @@ int tl_text_timed(const tally_file *f);         /* is there a column of times? *
 tally_dtype tl_text_times(const tally_file *f); /* the dtype of the times of the last read */
 const tl_keys *tl_text_keys(const tally_file *f);
 tally_status tl_text_line(tally_file *f, const char **line, size_t *length);
+
 #endif

@@ -109,6 +109,7 @@ static inline int same(const cell *g, const char *text, const tl_span *key, int6
             if ((v ^ w) << (n < 8 ? 64 - 8 * n : 0)) return 0;
         }
     }
+
     return 1;
 }
 
@@ -134,14 +135,17 @@ static void find_rows(const tl_keys *k, tl_chunk *c, const int64_t *row, int64_t
         hash[i] = hash_of(k, c->start, c->keys + row[i] * k->columns);
         __builtin_prefetch(&k->slots[hash[i] & k->mask]);
     }
+
     for (int64_t i = 0; i < n; i++) {
         const slot *const s = &k->slots[hash[i] & k->mask];
         if (s->code != TL_NEW) __builtin_prefetch(&k->cells[s->code * k->columns]);
     }
+
     for (int64_t i = 0; i < n; i++) {
         const slot *const s = &k->slots[hash[i] & k->mask];
         if (s->code != TL_NEW) __builtin_prefetch(k->cells[s->code * k->columns].raw);
     }
+
     for (int64_t i = 0; i < n; i++)
         c->codes[row[i]] = look_up(k, hash[i], c->start, c->keys + row[i] * k->columns)->code;
 }
@@ -191,11 +195,13 @@ void tl_keys_find(const tl_keys *k, tl_chunk *c, int64_t rows)
         } else {
             row[n++] = r;
         }
+
         if (n == ROWS || (r + 1 == rows && n)) {
             find_rows(k, c, row, n);
             if (useful) keep_recent(k, c, all, row, n);
             n = 0;
         }
+
         if (r + 1 == TRIAL) useful &= hits > TRIAL / 4;
     }
 }
@@ -214,6 +220,7 @@ static char *text_capacity(tl_keys *k, size_t n)
         k->block_capacity = capacity;
         k->used = 0;
     }
+
     char *const at = k->blocks[k->block_count - 1] + k->used;
     k->used += n;
     return at;
@@ -228,19 +235,23 @@ static int grow(tl_keys *k)
         k->cells = more;
         k->capacity = capacity;
     }
+
     if ((uint64_t)k->count * 2 < k->mask) return 1;
     const uint64_t n = 2 * (k->mask + 1);
     slot *const wide = new_slots(n);
     if (!wide) return 0;
+
     for (uint64_t i = 0; i <= k->mask; i++) {
         if (k->slots[i].code == TL_NEW) continue;
         uint64_t j = k->slots[i].hash & (n - 1);
         while (wide[j].code != TL_NEW) j = (j + 1) & (n - 1);
         wide[j] = k->slots[i];
     }
+
     free(k->slots);
     k->slots = wide;
     k->mask = n - 1;
+
     return 1;
 }
 
@@ -258,15 +269,18 @@ static int add(tl_keys *k, uint64_t hash, const char *text, const tl_span *key)
         raw[n] = 0;
         if (doubled) shown += n + 1;
         cells[c] = (cell){raw, shown, key[c].length};
+
         for (size_t i = 0; doubled && i < n; i++) {
             *shown++ = raw[i];
             if (raw[i] == '"' && i + 1 < n && raw[i + 1] == '"') i++;
             *shown = 0;
         }
     }
+
     slot *const s = look_up(k, hash, text, key);
     s->hash = hash;
     s->code = (int32_t)k->count++;
+
     return 1;
 }
 
@@ -288,5 +302,6 @@ tally_status tl_keys_settle(tally_file *f, tl_keys *k, tl_chunk *c, int64_t rows
                                 "the groups");
         c->codes[r] = (int32_t)k->count - 1;
     }
+
     return TALLY_OK;
 }

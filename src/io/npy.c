@@ -62,6 +62,7 @@ static tally_status shape(tally_file *f, struct cursor *c)
     const char *const start = c->p;
     f->info.ndim = 0;
     if (!take(c, '(')) goto bad;
+
     while (!take(c, ')')) {
         blanks(c);
         int64_t v = 0;
@@ -69,6 +70,7 @@ static tally_status shape(tally_file *f, struct cursor *c)
         if (c->p < c->end && *c->p == '-')
             return tl_fail(f->ctx, TALLY_BAD_DATA,
                            "%s: the npy header's shape has a negative extent", f->label);
+
         for (; c->p < c->end && *c->p >= '0' && *c->p <= '9'; c->p++, digits++)
             if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, *c->p - '0', &v))
                 return tl_fail(f->ctx, TALLY_BAD_DATA,
@@ -81,11 +83,13 @@ static tally_status shape(tally_file *f, struct cursor *c)
         f->info.shape[f->info.ndim++] = v;
         const int comma = take(c, ',');
         if (!comma && f->info.ndim == 1) goto bad; /* in Python (3) is a number, not a tuple */
+
         if (!comma) {
             if (!take(c, ')')) goto bad;
             break;
         }
     }
+
     return TALLY_OK;
 bad:
     return tl_fail(f->ctx, TALLY_BAD_DATA,
@@ -139,11 +143,13 @@ static tally_status dtype(tally_file *f, const char *descr, tally_dtype want)
                           "2 raw bytes; if they are bfloat16 numbers, say so with --dtype bf16");
         f->info.dtype = TALLY_BF16;
     }
+
     if (f->info.dtype == 0) {
         for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
             if (*code == refused[i].kind) return refuse(f, descr, refused[i].why);
         return refuse(f, descr, "it is not a type of numbers that tally knows");
     }
+
     if (tally_dtype_size(f->info.dtype) == 1) f->swap = 0;
     if (order == '|' && tally_dtype_size(f->info.dtype) > 1 && f->info.dtype != TALLY_BF16)
         return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: npy type '%s' does not say its byte order",
@@ -151,6 +157,7 @@ static tally_status dtype(tally_file *f, const char *descr, tally_dtype want)
     if (want && want != f->info.dtype)
         return tl_fail(f->ctx, TALLY_INVALID, "%s: the elements are %s ('%s'), not %s as asked for",
                        f->label, tally_dtype_name(f->info.dtype), descr, tally_dtype_name(want));
+
     return TALLY_OK;
 }
 
@@ -160,6 +167,7 @@ static tally_status dict(tally_file *f, const char *text, size_t length, tally_d
     char key[32], descr[64] = "";
     int seen = 0;
     if (!take(&c, '{')) goto bad;
+
     while (!take(&c, '}')) {
         if (!string(&c, key, sizeof key) || !take(&c, ':')) goto bad;
         const int bit = strcmp(key, "descr") == 0           ? 1
@@ -189,18 +197,22 @@ static tally_status dict(tally_file *f, const char *text, size_t length, tally_d
             const tally_status s = shape(f, &c);
             if (s) return s;
         }
+
         if (!take(&c, ',')) {
             if (!take(&c, '}')) goto bad;
             break;
         }
     }
+
     blanks(&c);
     if (c.p != c.end) goto bad;
+
     if (seen != 7)
         return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: the npy header has no '%s'", f->label,
                        !(seen & 1)   ? "descr"
                        : !(seen & 2) ? "fortran_order"
                                      : "shape");
+
     return dtype(f, descr, want);
 bad:
     return tl_fail(f->ctx, TALLY_BAD_DATA,
@@ -213,6 +225,7 @@ tally_status tl_npy_header(tally_file *f, tally_dtype want)
     unsigned char b[12];
     int64_t r = tl_input_read(f, b, 10);
     if (r < 0) return tl_input_failed(f);
+
     if (r < 6 || memcmp(b, "\x93NUMPY", 6) != 0)
         return tl_fail(f->ctx, TALLY_BAD_DATA,
                        "%s: not an npy file: it does not begin with \\x93NUMPY", f->label);
@@ -220,22 +233,28 @@ tally_status tl_npy_header(tally_file *f, tally_dtype want)
         return tl_fail(f->ctx, TALLY_UNSUPPORTED,
                        "%s: npy version %d.%d; tally reads 1.0, 2.0 and 3.0", f->label, b[6], b[7]);
     size_t length = (size_t)b[8] | (size_t)b[9] << 8;
+
     if (r == 10 && b[6] > 1) {
         const int64_t r2 = tl_input_read(f, b + 10, 2);
         if (r2 < 0) return tl_input_failed(f);
         r = r2 < 2 ? 0 : r;
         length |= (size_t)b[10] << 16 | (size_t)b[11] << 24;
     }
+
     if (r < 10)
         return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: the file ends inside the npy header", f->label);
+
     if (length > HEADER_MOST)
         return tl_fail(f->ctx, TALLY_BAD_DATA,
                        "%s: the npy header claims %zu bytes; the most is %d", f->label, length,
                        HEADER_MOST);
+
     char *const text = malloc(length + 1);
     if (!text) return tl_no_memory(f->ctx, length + 1, "the npy header");
+
     r = tl_input_read(f, text, length);
     tally_status s;
+
     if (r < 0)
         s = tl_input_failed(f);
     else if ((size_t)r < length)
@@ -244,9 +263,12 @@ tally_status tl_npy_header(tally_file *f, tally_dtype want)
                     f->label, (long long)r, length);
     else
         s = dict(f, text, length, want);
+
     free(text);
     if (s) return s;
+
     int64_t n = 1, bytes;
+
     /* an extent of 0 makes the product 0 even if the others overflow */
     for (int i = 0; i < f->info.ndim; i++)
         if (f->info.shape[i] == 0) n = 0;
@@ -256,6 +278,7 @@ tally_status tl_npy_header(tally_file *f, tally_dtype want)
         return tl_fail(f->ctx, TALLY_BAD_DATA,
                        "%s: the npy header's shape has more elements than 64-bit sizes can count",
                        f->label);
+
     f->info.elements = n;
     return TALLY_OK;
 }
@@ -276,6 +299,7 @@ size_t tl_npy_write_header(char *out, tally_dtype dtype, int ndim, const int64_t
         n += (size_t)snprintf(dict + n, sizeof dict - n, "%s%lld%s", i ? ", " : "",
                               (long long)shape[i], ndim == 1 ? "," : "");
     n += (size_t)snprintf(dict + n, sizeof dict - n, "), }");
+
     /* The length must not depend on the first extent, which may be known only at the end, so it
      * counts as 20 characters. numpy aligns the data to 64 bytes. */
     const size_t first = ndim ? (size_t)snprintf(NULL, 0, "%lld", (long long)shape[0]) : 20;
@@ -286,5 +310,6 @@ size_t tl_npy_write_header(char *out, tally_dtype dtype, int ndim, const int64_t
     memset(out + 10, ' ', widest - 10);
     memcpy(out + 10, dict, n);
     out[widest - 1] = '\n';
+
     return widest;
 }

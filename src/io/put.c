@@ -39,20 +39,24 @@ tally_status tl_write_put(tally_file *f, const void *data, size_t n)
         f->writer->failed |= s != TALLY_OK;
         return s;
     }
+
     while (n) {
         const ssize_t r = write(f->fd, p, n < 1 << 30 ? n : 1 << 30);
         if (r < 0 && errno == EINTR) continue;
+
         /* another process set O_NONBLOCK: wait, as tl_input_some does */
         if (r < 0 && errno == EAGAIN) {
             struct pollfd writable = {f->fd, POLLOUT, 0};
             poll(&writable, 1, -1);
             continue;
         }
+
         if (r < 0) return tl_write_failed(f, "writing");
         p += r;
         n -= (size_t)r;
         begin_early(f, r);
     }
+
     return TALLY_OK;
 }
 

@@ -60,14 +60,17 @@ static int name_it(tl_replacement *r, int *fd)
     sigset_t held;
     int done = 0;
     if (!(r->temp = malloc(capacity))) return 0;
+
     clock_gettime(CLOCK_REALTIME, &now);
     uint64_t seed = (uint64_t)now.tv_nsec ^ (uint64_t)now.tv_sec << 30 ^ (uint64_t)getpid() << 16 ^
                     (uintptr_t)r;
     tl_cleanup_hold(&held);
+
     for (int i = 0; i < 100 && !done; i++) {
         seed = seed * 6364136223846793005ull + 1442695040888963407ull;
         snprintf(r->temp, capacity, "%.*s.tally-%012llx.tmp", n, r->target,
                  (unsigned long long)(seed >> 16));
+
         if (*fd >= 0) {
             done =
                 linkat(AT_FDCWD, descriptor(*fd, from), AT_FDCWD, r->temp, AT_SYMLINK_FOLLOW) == 0;
@@ -75,14 +78,18 @@ static int name_it(tl_replacement *r, int *fd)
             *fd = open(r->temp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
             done = *fd >= 0;
         }
+
         if (!done && errno != EEXIST) break;
     }
+
     if (done) tl_cleanup_path(&r->cleanup, remove_temp, r->temp);
     tl_cleanup_release(&held);
+
     if (!done) {
         free(r->temp);
         r->temp = NULL;
     }
+
     return done;
 }
 

@@ -45,6 +45,7 @@ int tl_sniff_kind(const tally_file *f)
         quoted ^= *p == '"';
         if (!quoted && (*p == ',' || *p == ';')) return 1;
     }
+
     return p == end && more ? 2 : 0;
 }
 
@@ -54,6 +55,7 @@ static tally_status split_record(tally_file *f, const char *p, const char *end, 
     assert(p <= end);
     int64_t capacity = 0;
     *r = (tl_record){NULL, 0, p, end};
+
     for (;;) {
         if (r->n == capacity) {
             capacity = capacity ? 2 * capacity : 64;
@@ -61,16 +63,20 @@ static tally_status split_record(tally_file *f, const char *p, const char *end, 
             if (!more) return tl_no_memory(f->ctx, (size_t)capacity * sizeof *more, "the columns");
             r->f = more;
         }
+
         tl_field_text *const x = &r->f[r->n++];
         p = tl_field(p, end, l, &x->s, &x->e);
         if (!x->e) x->e = end;
         if (p == end) break;
+
         if (*p == '\n') {
             r->next = p + 1;
             break;
         }
+
         if (l->delimiter) p++;
     }
+
     return TALLY_OK;
 }
 
@@ -123,6 +129,7 @@ static char guess_delimiter(const char *first, const char *second)
     static const char choices[] = {',', ';', '\t'};
     char best = ',';
     int64_t most = 0;
+
     for (size_t i = 0; i < sizeof choices; i++) {
         const int64_t n = count(first, choices[i]);
         if (n && second && n == count(second, choices[i])) return choices[i];
@@ -138,6 +145,7 @@ static tally_status read_first_records(tally_file *f, const tally_file_options *
 {
     const tl_layout plain = {.comment = l->comment};
     tally_status s = TALLY_OK;
+
     if (l->quotes && !l->delimiter) {
         if ((s = read_lines(f, &plain, 2))) return s;
         const char *const end = f->peek + f->peek_n, *const first =
@@ -148,6 +156,7 @@ static tally_status read_first_records(tally_file *f, const tally_file_options *
                                     second < end ? data_line(second + 1, end, l->comment) : NULL)
                   : ',';
     }
+
     for (int want = 2;; want *= 2) {
         if ((s = read_lines(f, l, want))) return s;
         const char *const end = f->peek + f->peek_n, *p = data_line(text_of(f), end, l->comment);
@@ -173,10 +182,12 @@ static tally_status check_characters(tally_file *f, const tally_file_options *o)
             "comment is '%c' (%d): must be a character that begins no cell and separates "
             "none",
             c < 32 || c > 126 ? '?' : c, c);
+
     if (o->thousands && (!strchr(",' _", o->thousands) || o->thousands == o->delimiter))
         return tl_fail(f->ctx, TALLY_INVALID,
                        "thousands is '%c': must be one of , ' _ and a space, and not the delimiter",
                        o->thousands < 32 ? '?' : o->thousands);
+
     return TALLY_OK;
 }
 
@@ -192,11 +203,13 @@ tally_status tl_sniff_layout(tally_file *f, const tally_file_options *o, int csv
                      .thousands = o->thousands};
     tally_status s = check_characters(f, o);
     if (s) return s;
+
     const char d = o->delimiter;
     if (d == '\n' || d == '\r' || d == '"' || d == '#' || d == '.' || d == '-' || d == '+' ||
         (d >= '0' && d <= '9'))
         return tl_fail(f->ctx, TALLY_INVALID, "delimiter '%c' (byte %d) cannot separate numbers",
                        d < 32 ? '?' : d, d);
+
     if (d == ' ' && !csv) l->delimiter = 0; /* 0 means white space, which includes it */
     if (columns) {
         tl_record r[RECORDS_MOST] = {{0}};
@@ -212,15 +225,18 @@ tally_status tl_sniff_layout(tally_file *f, const tally_file_options *o, int csv
             if (!s && !(l->header = strndup(r[0].line, length)))
                 s = tl_no_memory(f->ctx, length + 1, "the header");
         }
+
         for (int i = 0; i < n; i++) free(r[i].f);
         return s;
     }
+
     if (o->header > 0) {
         s = read_lines(f, l, 1);
     } else {
         do s = tl_input_peek(f, 3);
         while (!s && f->peek_n < 3 && f->peek_n && !f->peek_end && f->peek[0] == '\xef');
     }
+
     if (s) return s;
     const char *const end = f->peek + f->peek_n, *const first =
                                                      o->header > 0
@@ -228,5 +244,6 @@ tally_status tl_sniff_layout(tally_file *f, const tally_file_options *o, int csv
                                                          : NULL;
     const char *const next = first ? record_after(first, end, l) : text_of(f);
     l->skip = (next ? next : end) - f->peek;
+
     return TALLY_OK;
 }

@@ -28,6 +28,7 @@
 #define TL_TEXT_SHARE (4 << 20)
 #define TL_TEXT_SMALL (1 << 16)
 #endif
+
 enum {
     SHARE = TL_TEXT_SHARE, /* bytes of text per thread in a block */
     SMALL = TL_TEXT_SMALL, /* fewest bytes of text in a chunk */
@@ -40,14 +41,17 @@ struct tl_text {
     /* bytes: capacity of the block, its length, and its parsed part; the rest is carried over */
     size_t capacity, n, end;
     unsigned char *stage;
+
     /* fewest bytes of text per value: 2, in rows of several values 1 (an empty cell) */
     size_t a_value;
     tl_chunk *chunks;
     int threads, most, chunks_n, now; /* most: chunks in a block, several per thread */
+
     /* the block is followed by a carriage return, which may be a line end or the first half of
      * one */
     int held;
     int eof, skip_bad, mid_line, in_comment;
+
     /* position of the block: lines before it, and bytes of its first line before it */
     int64_t line, col;
     tl_bad bad;           /* the error after the values of this block */
@@ -86,14 +90,17 @@ static tally_status reserve(tally_file *f, size_t capacity)
     tl_text *const t = f->text;
     char *const buf = realloc(t->buf, capacity + TL_PAD);
     if (!buf) return tl_no_memory(f->ctx, capacity + TL_PAD, "a block of text");
+
     t->buf = buf;
     t->capacity = capacity;
     const size_t bytes =
         (capacity / t->a_value + (size_t)t->most + 8) * tally_dtype_size(f->info.dtype);
     unsigned char *const stage = realloc(t->stage, bytes);
     if (!stage) return tl_no_memory(f->ctx, bytes, "a block of values");
+
     t->stage = stage;
     const size_t rows = capacity / 2 + (size_t)t->most + 8; /* most lines */
+
     if (t->keys) {
         const size_t cell_bytes = rows * (size_t)t->layout.keys * sizeof *t->cells;
         tl_span *const cells = realloc(t->cells, cell_bytes);
@@ -104,16 +111,19 @@ static tally_status reserve(tally_file *f, size_t capacity)
             return tl_no_memory(f->ctx, rows * sizeof *codes, "the groups of a block of text");
         t->codes = codes;
     }
+
     if (t->layout.times) {
         tl_tick *const times = realloc(t->times, rows * sizeof *times);
         if (!times)
             return tl_no_memory(f->ctx, rows * sizeof *times, "the times of a block of text");
         t->times = times;
     }
+
     if (!t->keep && !t->layout.times) return TALLY_OK;
     const size_t most = rows * sizeof *t->spans;
     tl_span *const spans = realloc(t->spans, most);
     if (!spans) return tl_no_memory(f->ctx, most, "the lines of a block of text");
+
     t->spans = spans;
     return TALLY_OK;
 }
@@ -138,9 +148,11 @@ tally_status tl_text_start(tally_file *f, const tally_file_options *o, int csv)
 {
     tl_text *const t = f->text = calloc(1, sizeof *t);
     if (!t) return tl_no_memory(f->ctx, sizeof *t, "a text reader");
+
     f->end = text_end;
     tally_status s = tl_sniff_layout(f, o, csv, &t->layout);
     if (s) return s;
+
     int threads = tl_io_threads(f->ctx);
     if (threads < 1) threads = 1;
     t->threads = threads;
@@ -151,6 +163,7 @@ tally_status tl_text_start(tally_file *f, const tally_file_options *o, int csv)
     if (t->layout.keys && !(t->keys = tl_keys_open(t->layout.keys)))
         return tl_no_memory(f->ctx, (size_t)t->layout.keys * 64, "the groups");
     if (t->layout.times && (s = tl_order_reserve(f, &t->order, 1))) return s;
+
     t->a_value = t->layout.columns > 1 ? 1 : 2;
     t->header_guessed = o->header == 0 && !t->layout.header;
     t->chunks = calloc((size_t)t->most, sizeof *t->chunks);
@@ -161,6 +174,7 @@ tally_status tl_text_start(tally_file *f, const tally_file_options *o, int csv)
         /* one byte more, so that the end shows as a short read */
         capacity = (size_t)(f->size - f->pos) + 1;
     if ((s = reserve(f, capacity))) return s;
+
     f->info.ndim = t->layout.table ? 2 : 1;
     f->info.shape[0] = f->info.elements = -1;
     if (t->layout.table) f->info.shape[1] = t->layout.columns;
@@ -171,12 +185,14 @@ tally_status tl_text_start(tally_file *f, const tally_file_options *o, int csv)
     f->info.delimiter = t->layout.delimiter;
     const int64_t bom = f->peek_n >= 3 && memcmp(f->peek, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
     t->line = newlines(f->peek + bom, (size_t)(t->layout.skip - bom));
+
     if (f->regular) {
         f->pos += t->layout.skip;
         posix_fadvise(f->fd, f->pos, 0, POSIX_FADV_SEQUENTIAL);
     } else {
         f->peek_at = (size_t)t->layout.skip;
     }
+
     return TALLY_OK;
 }
 
@@ -193,6 +209,7 @@ static void read_part(void *data, int64_t i)
     read_work *w = data;
     const size_t from = w->each * (size_t)i, left = from < w->want ? w->want - from : 0,
                  n = left < w->each ? left : w->each;
+
     const int64_t r = tl_pread_full(w->f->fd, w->to + from, n, w->f->pos + (int64_t)from);
     if (r < 0) {
         __atomic_store_n(&w->error, errno, __ATOMIC_RELAXED);
@@ -207,6 +224,7 @@ static int read_more(tally_file *f)
 {
     tl_text *const t = f->text;
     const size_t want = t->capacity - t->n;
+
     if (f->regular) {
         const int parts = want < 2 * SMALL ? 1 : t->most;
         const size_t each = (want + (size_t)parts - 1) / (size_t)parts;
@@ -223,6 +241,7 @@ static int read_more(tally_file *f)
             return errno = 0, -1;
         return 0;
     }
+
     while (t->n < t->capacity) {
         const int64_t r = tl_input_some(f, t->buf + t->n, t->capacity - t->n);
         if (r < 0) return -1;
@@ -230,11 +249,13 @@ static int read_more(tally_file *f)
             t->eof = 1;
             break;
         }
+
         const int line = memchr(t->buf + t->n, '\n', (size_t)r) != NULL ||
                          memchr(t->buf + t->n, '\r', (size_t)r) != NULL;
         t->n += (size_t)r;
         if (line && tl_input_would_wait(f)) break; /* parses this before more arrives */
     }
+
     return 0;
 }
 
@@ -273,6 +294,7 @@ static int fill(tally_file *f)
 {
     tl_text *const t = f->text;
     const size_t before = t->n;
+
     if (t->held) t->buf[t->n++] = '\r';
     t->held = 0;
     const int failed = read_more(f);
@@ -289,6 +311,7 @@ static int is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 static void cut(tl_text *t)
 {
     size_t cuts[32 * CHUNKS + 1] = {0};
+
     /* the padding of TL_PAD bytes has space for it */
     if (t->eof && t->n && t->buf[t->n - 1] != '\n') t->buf[t->n++] = '\n';
     memset(t->buf + t->n, 0, TL_PAD - 1);
@@ -302,14 +325,17 @@ static void cut(tl_text *t)
         size_t x = t->n;
         const char *first = t->buf;
         while (is_blank(*first)) first++;
+
         while (!t->in_comment && (t->mid_line || (unsigned char)*first != t->layout.comment) && x &&
                !(t->buf[x - 1] == ' ' || t->buf[x - 1] == '\t' ||
                  (t->layout.delimiter && t->buf[x - 1] == t->layout.delimiter)))
             x--;
         cuts[1] = x;
     }
+
     t->end = cuts[k];
     const int quote = t->layout.quotes && memchr(t->buf, '"', t->end) != NULL;
+
     for (int i = 0; i < k; i++) {
         t->chunks[i] = (tl_chunk){.start = t->buf + cuts[i],
                                   .end = t->buf + cuts[i + 1],
@@ -318,6 +344,7 @@ static void cut(tl_text *t)
                                   .mid_line = i == 0 && t->mid_line,
                                   .in_comment = i == 0 && t->in_comment};
     }
+
     t->chunks_n = k;
 }
 
@@ -336,6 +363,7 @@ static void note(tl_text *t, const tl_chunk *c, int first)
     size_t n = 0;
     for (p = c->bad; p < c->bad_end && n + 4 < sizeof bad->text; p++)
         bad->text[n++] = (unsigned char)*p < 32 || *p == 127 ? '?' : *p;
+
     /* cut the text between UTF-8 characters */
     while (p < c->bad_end && n && ((unsigned char)*p & 0xc0) == 0x80) p = c->bad + --n;
     memcpy(bad->text + n, p < c->bad_end ? "..." : "", p < c->bad_end ? 4 : 1);
@@ -366,10 +394,12 @@ static tally_status in_order(tally_file *f, int i)
     const int64_t rows = c->count / t->layout.columns;
     const tally_status s = tl_order_reserve(f, &t->order, t->keys ? tl_keys_count(t->keys) : 1);
     if (s) return s;
+
     tl_tick with;
     int why;
     const int64_t row = tl_order_check(&t->order, c, rows, &with, &why);
     if (row == rows) return TALLY_OK;
+
     const tl_want *w = t->layout.want;
     while (w->role != TL_TIME) w++;
     const char *p = c->start + c->lines[row].at, *const end = p + c->lines[row].length, *s1 = p,
@@ -383,6 +413,7 @@ static tally_status in_order(tally_file *f, int i)
     note(t, c, 0);
     tl_time_show(t->order.frame, with, t->bad.other, sizeof t->bad.other);
     t->chunks_n = i + 1;
+
     return TALLY_OK;
 }
 
@@ -394,13 +425,16 @@ static void parse_chunk(void *data, int64_t i)
     const tally_dtype dtype = f->info.dtype;
     tl_chunk *const c = &t->chunks[i];
     const size_t from = (size_t)(c->start - t->buf);
+
     c->values = t->stage + (from / t->a_value + (size_t)i) * tally_dtype_size(dtype);
     c->lines = t->keep || t->times ? t->spans + from / 2 + i : NULL;
     c->times = t->times ? t->times + from / 2 + i : NULL;
+
     if (t->keys) {
         c->keys = t->cells + (from / 2 + (size_t)i) * (size_t)t->layout.keys;
         c->codes = t->codes + from / 2 + i;
     }
+
     tl_cells(c, &t->layout, dtype);
     if (t->keys) tl_keys_find(t->keys, c, c->count / t->layout.columns);
 }
@@ -411,6 +445,7 @@ static tally_status block(tally_file *f)
     tl_text *const t = f->text;
     /* Moves past the last block. mid_line: more than blanks of the line was parsed. */
     const char *nl = t->buf + t->end;
+
     while (nl > t->buf && nl[-1] != '\n') nl--;
     t->col = nl > t->buf ? t->buf + t->end - nl : t->col + (int64_t)t->end;
     if (nl > t->buf) t->mid_line = 0;
@@ -429,19 +464,23 @@ static tally_status block(tally_file *f)
                 t->bad = (tl_bad){.why = TL_CELL_LONG, .line = t->line + 1, .col = t->col + 1};
                 return TALLY_OK;
             }
+
             const tally_status s =
                 reserve(f, t->capacity < TL_LONGEST / 2 ? 2 * t->capacity : TL_LONGEST);
             if (s) return s;
         }
+
         if (fill(f) != 0) return tl_input_failed(f);
         if (t->eof && t->n == 0) return TALLY_OK;
         cut(t);
     }
+
     f->info.bytes_read = f->pos;
     const int k = t->chunks_n;
     tl_for(t->threads, k, parse_chunk, f);
     t->in_comment = t->chunks[k - 1].in_comment;
     int first = !t->begun && t->header_guessed;
+
     for (int i = 0; i < k; i++) {
         f->info.skipped += t->chunks[i].skipped;
         f->info.comments += t->chunks[i].comments;
@@ -452,12 +491,14 @@ static tally_status block(tally_file *f)
         t->chunks_n = i + 1;
         break;
     }
+
     tally_status s = TALLY_OK;
     for (int i = 0; i < t->chunks_n && !s; i++) {
         if (t->keys)
             s = tl_keys_settle(f, t->keys, &t->chunks[i], t->chunks[i].count / t->layout.columns);
         if (t->times && !s) s = in_order(f, i);
     }
+
     f->info.times = tl_time_kind(t->order.frame);
     return s;
 }
@@ -474,6 +515,7 @@ tally_status tl_text_read(tally_file *f, void *buffer, int32_t *codes, tally_lin
     tl_text *const t = f->text;
     const size_t size = tally_dtype_size(f->info.dtype);
     int64_t n = 0;
+
     for (;;) {
         for (; t->now < t->chunks_n && n < max; t->now++) {
             tl_chunk *const c = &t->chunks[t->now];
@@ -490,10 +532,12 @@ tally_status tl_text_read(tally_file *f, void *buffer, int32_t *codes, tally_lin
             n += take;
             if (c->given < c->count) break;
         }
+
         *got = n;
         if (n == max || (n && (!f->regular || t->keep || t->times)))
             /* the next block would overwrite the lines, and its times may have another type */
             return TALLY_OK;
+
         /* the values before the bad cell come first */
         if (t->bad.why) return n ? TALLY_OK : tl_bad_cell(f, &t->bad, &t->layout);
         if (t->eof && t->end == t->n) return TALLY_OK;
@@ -513,11 +557,13 @@ tally_status tl_text_line(tally_file *f, const char **line, size_t *length)
             if (c->given < c->count) break;
             continue;
         }
+
         const tl_span *const span = &c->lines[t->line_row++];
         *line = c->start + span->at;
         *length = span->length;
         if (*length && (*line)[*length - 1] == '\r') --*length;
         break;
     }
+
     return TALLY_OK;
 }

@@ -90,11 +90,13 @@ static int date_and_time(const char *p, const char *e, tl_time *t)
 {
     int64_t year, month, day, hour = 0, minute = 0, s = 0, nanos = 0, east = 0;
     if (!digits(&p, e, 4, 9999, &year)) return TL_CELL_TIME;
+
     const int wide = p < e && *p == '-';
     if (!separated(&p, e, '-', wide) || !digits(&p, e, 2, 12, &month) || month < 1 ||
         !separated(&p, e, '-', wide) || !digits(&p, e, 2, 31, &day) || day < 1 ||
         day > days_in(year, month))
         return TL_CELL_TIME;
+
     t->frame = LOCAL;
     if (p < e) {
         if (*p != 'T' && *p != 't' && (*p != ' ' || !wide)) return TL_CELL_TIME;
@@ -102,6 +104,7 @@ static int date_and_time(const char *p, const char *e, tl_time *t)
         if (!digits(&p, e, 2, 23, &hour) || !separated(&p, e, ':', wide) ||
             !digits(&p, e, 2, 59, &minute))
             return TL_CELL_TIME;
+
         if (p < e && (wide ? *p == ':' : *p >= '0' && *p <= '9')) {
             if (!separated(&p, e, ':', wide) || !digits(&p, e, 2, 59, &s)) return TL_CELL_TIME;
             if (p < e && (*p == '.' || *p == ',')) {
@@ -110,16 +113,20 @@ static int date_and_time(const char *p, const char *e, tl_time *t)
                 if (why) return why;
             }
         }
+
         if (p < e) {
             if (!zone(p, e, &east)) return TL_CELL_TIME;
             t->frame = ZONED + (int)east;
         }
     }
+
     const int64_t whole =
         days_of(year, month, day) * 86400 + hour * 3600 + (minute - east) * 60 + s;
+
     /* the product may exceed 64 bits even if the sum does not */
     const __int128 ticks = (__int128)whole * second + nanos;
     t->value = ticks;
+
     return ticks == (int64_t)ticks ? TL_CELL_OK : TL_CELL_ERA;
 }
 
@@ -162,12 +169,14 @@ void tl_time_show(int frame, tl_tick tick, char *out, size_t capacity)
         snprintf(out, capacity, "%s", text);
         return;
     }
+
     const int64_t east = frame == LOCAL ? 0 : frame - ZONED;
     const __int128 local = tick + (__int128)east * 60 * second;
     int64_t seconds = (int64_t)(local / second), nanos = (int64_t)(local % second);
     if (nanos < 0) seconds--, nanos += second;
     int64_t days = seconds / 86400, of_day = seconds % 86400;
     if (of_day < 0) days--, of_day += 86400;
+
     /* an estimate of the year, which the loops correct */
     int64_t year = 1970 + days / 366, month = 1;
     if (days < 0) year = 1969 + days / 365;
@@ -177,10 +186,12 @@ void tl_time_show(int frame, tl_tick tick, char *out, size_t capacity)
     int at = snprintf(out, capacity, "%04d-%02d-%02dT%02d:%02d:%02d", (int)year, (int)month,
                       (int)(days - days_of(year, month, 1) + 1), (int)(of_day / 3600),
                       (int)(of_day / 60 % 60), (int)(of_day % 60));
+
     if (nanos) {
         at += snprintf(out + at, capacity - (size_t)at, ".%09d", (int)nanos);
         while (out[at - 1] == '0') out[--at] = 0;
     }
+
     if (frame != LOCAL) tl_time_frame(frame, out + at, capacity - (size_t)at);
 }
 
@@ -203,6 +214,7 @@ int tl_time_take(tl_chunk *c, int64_t row, const char *s, const char *e)
     tl_time t;
     const int why = tl_time_parse(s, e, &t);
     if (why) return why;
+
     if (!c->frame) {
         c->frame = t.frame;
         c->frame_at = s;
@@ -210,6 +222,7 @@ int tl_time_take(tl_chunk *c, int64_t row, const char *s, const char *e)
     } else if (c->frame != t.frame) {
         return TL_CELL_FRAME;
     }
+
     c->times[row] = t.value;
     return TL_CELL_OK;
 }
@@ -254,13 +267,16 @@ int64_t tl_order_check(tl_order *o, const tl_chunk *c, int64_t rows, tl_tick *wi
         *why = TL_CELL_SIGN;
         if (o->frame == NUMBERS && !one_type(o, now, with)) return r;
         *why = TL_CELL_FALLS;
+
         if (group == o->group_count) { /* groups are numbered in the order of their first rows */
             o->group_count++;
         } else if (now < o->last[group]) {
             *with = o->last[group];
             return r;
         }
+
         o->last[group] = now;
     }
+
     return rows;
 }

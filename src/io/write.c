@@ -33,17 +33,20 @@ static tally_status open_output(tally_file *f)
 {
     struct stat st;
     const int named = f->writer->form == TL_NETCDF; /* libnetcdf opens files by name */
+
     if (strcmp(f->name, "-") == 0) {
         if (named) return not_a_file(f);
         f->fd = STDOUT_FILENO;
         return TALLY_OK;
     }
+
     if (stat(f->name, &st) != 0) {
         if (errno != ENOENT) return tl_write_failed(f, "creating");
         f->writer->place.target = strdup(f->name);
         return f->writer->place.target ? open_new(f, NULL)
                                        : tl_no_memory(f->ctx, strlen(f->name), "a file's name");
     }
+
     if (S_ISDIR(st.st_mode)) return tl_fail(f->ctx, TALLY_IO, "%s: is a directory", f->label);
     if (S_ISREG(st.st_mode)) {
         if (access(f->name, W_OK) != 0)
@@ -54,9 +57,11 @@ static tally_status open_output(tally_file *f)
             realpath(f->name, NULL);
         return f->writer->place.target ? open_new(f, &st) : tl_write_failed(f, "creating");
     }
+
     if (named) return not_a_file(f);
     f->fd = open(f->name, O_WRONLY | O_CLOEXEC | O_NOCTTY);
     if (f->fd < 0) return tl_write_failed(f, "opening");
+
     f->own_fd = 1;
     return TALLY_OK;
 }
@@ -78,18 +83,22 @@ static tally_status choose(tally_file *f, const char *format)
     const int given = format && strcmp(format, "auto") != 0;
     size_t at = strcmp(f->name, "-") == 0 ? 2 : 1; /* for text and raw */
     int found = !given;
+
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (given && strcmp(format, all[i].name) == 0) at = i, found = 1;
         for (int k = 0; !given && end && end > f->name && all[i].ends[k]; k++)
             if (strcmp(end, all[i].ends[k]) == 0) at = i;
     }
+
     if (!found)
         return tl_fail(f->ctx, TALLY_INVALID,
                        "format '%s' is not one of npy, raw, text, csv, netcdf, netcdf4, hdf5",
                        format);
+
     f->writer->form = all[at].form;
     f->writer->hdf5 = all[at].hdf5;
     f->info.format = all[at].name;
+
     return TALLY_OK;
 }
 
@@ -97,11 +106,13 @@ static tally_status start(tally_file *f, const char *format, int ndim, const int
 {
     tl_writer *const w = f->writer;
     tally_status s;
+
     if (!tally_dtype_size(f->info.dtype))
         return tl_fail(f->ctx, TALLY_INVALID, "dtype %d is no dtype", (int)f->info.dtype);
     if (ndim < 0 || ndim > 8)
         return tl_fail(f->ctx, TALLY_INVALID, "ndim is %d: must be 0..8", ndim);
     if (ndim && !shape) return tl_fail(f->ctx, TALLY_INVALID, "shape is NULL");
+
     w->rest = 1;
     f->info.ndim = ndim;
     for (int i = 0; i < ndim; i++) {
@@ -113,6 +124,7 @@ static tally_status start(tally_file *f, const char *format, int ndim, const int
             return tl_fail(f->ctx, TALLY_INVALID,
                            "shape has more elements than 64-bit sizes can count");
     }
+
     w->limit = ndim == 0 ? 1 : -1;
     if (ndim && shape[0] >= 0 && __builtin_mul_overflow(w->rest, shape[0], &w->limit))
         return tl_fail(f->ctx, TALLY_INVALID,
@@ -120,16 +132,19 @@ static tally_status start(tally_file *f, const char *format, int ndim, const int
     w->columns = ndim > 1 && shape[ndim - 1] > 0 ? shape[ndim - 1] : 1;
     f->info.elements = w->limit;
     if ((s = choose(f, format)) || (s = open_output(f))) return s;
+
     if (w->form == TL_NPY && !w->place.target && w->limit < 0)
         return tl_fail(f->ctx, TALLY_UNSUPPORTED,
                        "%s: npy needs its shape first, and only a file can be completed later: "
                        "write text, raw, or to "
                        "a file",
                        f->label);
+
     const int threads = tl_io_threads(f->ctx), text = w->form == TL_TEXT || w->form == TL_CSV;
     w->capacity = text ? (size_t)(threads > 0 ? threads : 1) * TL_WRITE_BATCH * TL_VALUE_CHARS
                        : TL_WRITE_BYTES;
     if (!(w->text = malloc(w->capacity))) return tl_no_memory(f->ctx, w->capacity, "writing");
+
     if (w->form == TL_NPY) w->used = tl_npy_write_header(w->text, f->info.dtype, ndim, shape);
     return w->form == TL_NETCDF ? tl_netcdf_create(f, w->place.temp, w->hdf5, &w->netcdf)
                                 : TALLY_OK;
@@ -149,6 +164,7 @@ tally_status tally_file_create(tally *ctx, const char *path, const char *format,
 {
     tally_status s = tl_file_new(ctx, path, "standard output", file);
     if (s) return s;
+
     tally_file *const f = *file;
     f->info.dtype = dtype;
     f->writer = calloc(1, sizeof *f->writer);
@@ -173,12 +189,15 @@ tally_status tally_file_head(tally_file *file, const char *line)
 {
     tally_status s = check_open(file);
     if (s) return s;
+
     tl_writer *const w = file->writer;
     if (!line) return tl_fail(file->ctx, TALLY_INVALID, "line is NULL");
+
     if (w->written)
         return tl_fail(file->ctx, TALLY_INVALID, "%s: the first line comes before elements",
                        file->label);
     if (w->form == TL_NETCDF) return tl_netcdf_name(file, w->netcdf, line);
+
     if (w->form != TL_TEXT && w->form != TL_CSV)
         return tl_fail(file->ctx, TALLY_UNSUPPORTED, "%s: %s has no lines", file->label,
                        file->info.format);
@@ -187,9 +206,11 @@ tally_status tally_file_head(tally_file *file, const char *line)
         if ((s = tl_write_flush(file)) || (s = tl_write_put(file, line, n))) return s;
         return tl_write_put(file, "\n", 1);
     }
+
     memcpy(w->text + w->used, line, n);
     w->text[w->used + n] = '\n';
     w->used += n + 1;
+
     return TALLY_OK;
 }
 
@@ -198,6 +219,7 @@ static tally_status check_netcdf(const tally_file *f)
 {
     const tally_status s = check_open(f);
     if (s) return s;
+
     if (!f->writer->netcdf)
         return tl_fail(f->ctx, TALLY_UNSUPPORTED,
                        "%s: %s has no coordinates and no value for none: only netcdf has", f->label,
@@ -239,15 +261,18 @@ tally_status tally_file_write(tally_file *file, const void *data, int64_t n)
 {
     tally_status s = check_open(file);
     if (s) return s;
+
     tl_writer *const w = file->writer;
     if (n < 0)
         return tl_fail(file->ctx, TALLY_INVALID, "n is %lld: must be at least 0", (long long)n);
     if (n == 0) return TALLY_OK;
     if (!data) return tl_fail(file->ctx, TALLY_INVALID, "data is NULL");
+
     if (w->limit >= 0 && n > w->limit - w->written)
         return tl_fail(file->ctx, TALLY_INVALID,
                        "%s: n is %lld, and the shape leaves room for %lld elements", file->label,
                        (long long)n, (long long)(w->limit - w->written));
+
     if (w->form == TL_TEXT || w->form == TL_CSV) return tl_write_text(file, data, n);
     const size_t bytes = (size_t)n * tally_dtype_size(file->info.dtype);
     if (bytes > w->capacity - w->used) s = tl_write_flush(file);
@@ -258,6 +283,7 @@ tally_status tally_file_write(tally_file *file, const void *data, int64_t n)
         memcpy(w->text + w->used, data, bytes);
         w->used += bytes;
     }
+
     if (!s) w->written += n;
     return s;
 }
@@ -271,6 +297,7 @@ static tally_status complete(tally_file *f)
         return tl_fail(f->ctx, TALLY_INVALID,
                        "%s: the shape has %lld elements and %lld were written", f->label,
                        (long long)w->limit, (long long)w->written);
+
     if (w->limit < 0) {
         if (w->rest ? w->written % w->rest != 0 : w->written != 0)
             return tl_fail(f->ctx, TALLY_INVALID,
@@ -278,11 +305,14 @@ static tally_status complete(tally_file *f)
                            f->label, (long long)w->written, (long long)w->rest);
         f->info.shape[0] = w->rest ? w->written / w->rest : 0;
     }
+
     if (w->netcdf) return tl_netcdf_finish(f, w->netcdf);
     if (w->form != TL_NPY || w->limit >= 0) return TALLY_OK;
+
     char header[512];
     const size_t n = tl_npy_write_header(header, f->info.dtype, f->info.ndim, f->info.shape);
     if (pwrite(f->fd, header, n, 0) != (ssize_t)n) return tl_write_failed(f, "writing the header");
+
     return TALLY_OK;
 }
 
@@ -290,20 +320,24 @@ tally_status tally_file_commit(tally_file *file)
 {
     tally_status s = check_open(file);
     if (s) return s;
+
     tl_writer *const w = file->writer;
     s = tl_write_flush(file);
     if (!s) s = complete(file);
     w->done = 1;
     const char *wrong = NULL;
     if (!s && w->place.target) wrong = tl_replace_finish(&w->place, file->fd);
+
     if (file->own_fd) { /* close may be the call that reports a full disk (NFS) */
         const int r = close(file->fd);
         file->own_fd = 0;
         file->fd = -1;
         if (r != 0 && !wrong) wrong = "closing";
     }
+
     if (!s && !wrong && w->place.target) wrong = tl_replace_commit(&w->place);
     if (!s && wrong) s = tl_write_failed(file, wrong);
     tl_replace_drop(&w->place);
+
     return s;
 }

@@ -14,6 +14,7 @@ static char *format_values(const tally_file *f, char *out, const unsigned char *
     const size_t size = tally_dtype_size(f->info.dtype);
     const char comma = w->form == TL_CSV ? ',' : '\t';
     int64_t column = at % w->columns;
+
     for (int64_t i = 0; i < n; i++, p += size) {
         out = tl_format(out, f->info.dtype, p, w->hex);
         if (++column == w->columns)
@@ -21,6 +22,7 @@ static char *format_values(const tally_file *f, char *out, const unsigned char *
         else
             *out++ = comma;
     }
+
     return out;
 }
 
@@ -48,6 +50,7 @@ tally_status tl_write_text(tally_file *f, const unsigned char *data, int64_t n)
     tl_writer *const w = f->writer;
     const size_t size = tally_dtype_size(f->info.dtype),
                  part = (size_t)TL_WRITE_BATCH * TL_VALUE_CHARS;
+
     while (n) {
         const int64_t capacity = (int64_t)((w->capacity - w->used) / TL_VALUE_CHARS);
         tally_status s = TALLY_OK;
@@ -55,6 +58,7 @@ tally_status tl_write_text(tally_file *f, const unsigned char *data, int64_t n)
             if ((s = tl_write_flush(f))) return s;
             continue;
         }
+
         if (n < 2 * TL_WRITE_BATCH || w->capacity == part) {
             const int64_t now = n < capacity ? n : capacity;
             w->used =
@@ -62,6 +66,7 @@ tally_status tl_write_text(tally_file *f, const unsigned char *data, int64_t n)
             data += (size_t)now * size, n -= now, w->written += now;
             continue;
         }
+
         const int parts =
             (int)(w->capacity / part); /* each thread has its own part of the buffer */
         const int64_t now =
@@ -76,5 +81,6 @@ tally_status tl_write_text(tally_file *f, const unsigned char *data, int64_t n)
         if (s) return s;
         data += (size_t)now * size, n -= now, w->written += now;
     }
+
     return TALLY_OK;
 }

@@ -2,6 +2,7 @@
  * The common declarations of write.c, write_text.c and put.c. */
 #ifndef TALLY_IO_WRITER_H
 #define TALLY_IO_WRITER_H
+
 #include "io/netcdf/netcdf.h"
 #include "replace.h"
 
@@ -19,10 +20,12 @@ struct tl_writer {
     /* elements: most in all (-1: no limit), written so far, per line */
     int64_t limit, written, columns;
     int64_t rest; /* elements per step of the first axis */
+
     /* place.target: the file that commit replaces; NULL if the file is written directly */
     tl_replacement place;
     char *text; /* collected bytes; for text, threads * TL_WRITE_BATCH values */
     size_t used, capacity;
+
     /* bytes written to a file that will be renamed; of these, bytes whose writing to disk was
      * started */
     int64_t put, begun;
@@ -37,4 +40,5 @@ tally_status tl_write_flush(tally_file *f);
 
 /* write_text.c: writes n values as cells, w->columns per line. */
 tally_status tl_write_text(tally_file *f, const unsigned char *data, int64_t n);
+
 #endif

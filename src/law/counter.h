@@ -10,6 +10,7 @@
  * has a neutral state (sum). */
 #ifndef TALLY_COUNTER_H
 #define TALLY_COUNTER_H
+
 #include "order.h"
 #include "operator/plan.h"
 #include <assert.h>
@@ -71,6 +72,7 @@ static inline void tl_counter_push(tl_counter *c, const tl_scalar *op, int level
     tl_state node = *s;
     assert(0 <= level && level < TL_MAX_LEVELS && c->end % ((int64_t)1 << level) == 0);
     c->end += (int64_t)1 << level;
+
     /* The top node is the new one's left sibling if it has its size and their parent ends here. */
     while (c->count && c->level[c->count - 1] == level && !((c->end >> level) & 1)) {
         tl_state left = c->node[--c->count];
@@ -81,6 +83,7 @@ static inline void tl_counter_push(tl_counter *c, const tl_scalar *op, int level
         node = left;
         level++;
     }
+
     assert(c->count < TL_MAX_NODES);
     c->level[c->count] = (unsigned char)level;
     c->node[c->count++] = node;
@@ -116,6 +119,7 @@ static inline int tl_counter_total(const tl_counter *c, const tl_scalar *op, con
     int has_state = init != NULL;
     *n = 0;
     if (has_state) *s = *init;
+
     for (int j = 0; j < c->count; j++) {
         const int64_t size = c->counted ? tl_kept(op, &c->node[j]) : (int64_t)1 << c->level[j];
         if (!size) continue;
@@ -126,6 +130,7 @@ static inline int tl_counter_total(const tl_counter *c, const tl_scalar *op, con
         has_state = 1;
         *n += size;
     }
+
     return has_state;
 }
 
@@ -135,4 +140,5 @@ static inline int tl_counter_fold(const tl_counter *c, const tl_scalar *op, cons
     int64_t n;
     return tl_counter_total(c, op, init, s, &n);
 }
+
 #endif

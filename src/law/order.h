@@ -17,6 +17,7 @@
  */
 #ifndef TALLY_ORDER_H
 #define TALLY_ORDER_H
+
 #include <stdint.h>
 
 #define TL_ORDER_VERSION 1
@@ -41,4 +42,5 @@ static inline int tl_slab_level(int64_t a, int64_t b)
     int fits = tl_top_level(b - a);
     return a == 0 || tl_level(a) > fits ? fits : tl_level(a);
 }
+
 #endif

@@ -3,6 +3,7 @@
  * their own copy (test/test_golden.c), so changes here do not affect them. */
 #ifndef TALLY_RANDOM_H
 #define TALLY_RANDOM_H
+
 #include "tally.h"
 #include <string.h>
 
@@ -31,10 +32,12 @@ static inline uint64_t tl_random_float(uint64_t r, tally_dtype d, tl_data kind)
              e = top / 2 - 2 + (r >> 53 & 3);
     /* NaN, inf, zero, subnormal, huge, tiny */
     const uint64_t hostile[][2] = {{top, m | 1}, {top, 0}, {0, 0}, {0, m}, {top - 1, m}, {1, m}};
+
     uint64_t which = r >> 55 & 31;
     if (kind == TL_DATA_HOSTILE && which < sizeof hostile / sizeof *hostile)
         e = hostile[which][0], m = hostile[which][1];
     if (kind == TL_DATA_ZEROS) e = m = 0;
+
     return r >> 63 << (8 * bytes - 1) | e << mantissa | m;
 }
 
@@ -45,10 +48,12 @@ static inline void tl_random_fill(uint64_t *state, void *to, tally_dtype d, int6
     for (int64_t i = 0; i < n; i++) {
         uint64_t v = tl_random(state);
         if (d >= TALLY_F16 && kind != TL_DATA_BITS) v = tl_random_float(v, d, kind);
+
         /* signed types have odd type numbers */
         if (d < TALLY_F16 && kind == TL_DATA_PLAIN) v = v % 100 - (d & 1 ? 50 : 0);
         if (d < TALLY_F16 && kind == TL_DATA_ZEROS) v = (v & 7) == 0;
         memcpy((char *)to + (size_t)i * bytes, &v, bytes);
     }
 }
+
 #endif

@@ -23,6 +23,7 @@ tl_slab *tl_slab_new(int64_t start, int64_t end, int64_t rows, const tl_scalar *
     for (int64_t at = start; at < end; at += (int64_t)1 << level[count++])
         level[count] = (unsigned char)tl_slab_level(at, end);
     tl_slab *s = NULL;
+
     if (count && !__builtin_mul_overflow(rows, (int64_t)state_bytes * count, &bytes) &&
         (s = malloc(sizeof *s + (size_t)bytes))) {
         s->start = start;
@@ -33,6 +34,7 @@ tl_slab *tl_slab_new(int64_t start, int64_t end, int64_t rows, const tl_scalar *
         s->counted = (unsigned char)counted;
         memcpy(s->level, level, (size_t)count);
     }
+
     return s;
 }
 
@@ -219,6 +221,7 @@ static void run_rows(void *job, int64_t a, int64_t b)
     tl_state right_block[BLOCK], *const buffer =
                                      malloc((size_t)w->buffers * BLOCK * sizeof *buffer + 1);
     if (!buffer) __atomic_store_n(&w->failed, 1, __ATOMIC_RELAXED);
+
     for (int64_t n; a < b && buffer; a += n) {
         n = b - a < BLOCK ? b - a : BLOCK;
         for (int64_t k = 0; k < w->count; k++) {
@@ -236,6 +239,7 @@ static void run_rows(void *job, int64_t a, int64_t b)
                 else
                     w->op->combine(&l[i], &r[i], size, size);
         }
+
         for (int j = 0; j < s->count; j++) {
             unsigned char *const to = w->slab->state + (j * s->rows + a) * s->bytes;
             const place *const p = &w->node[j];
@@ -245,10 +249,12 @@ static void run_rows(void *job, int64_t a, int64_t b)
                        (size_t)(n * s->bytes));
                 continue;
             }
+
             if (p->slab) read_slab(w, p, a, n, right_block);
             for (int64_t i = 0; i < n; i++) copy_state(to + i * s->bytes, &from[i], s->bytes);
         }
     }
+
     free(buffer);
 }
 
@@ -259,6 +265,7 @@ static int find_steps(schedule *w, const joining *g, const change *x)
     char used[TL_MAX_NODES + 1] = {0};
     int64_t i = 0, j = 0, end = 0;
     int count = 0;
+
     while (i + j < x->count + x->more) {
         const tl_slab *const s = next_of(g, x, &i, &j);
         if (!count) end = s->start;
@@ -276,9 +283,11 @@ static int find_steps(schedule *w, const joining *g, const change *x)
                 if (!p.slab) used[p.buffer] = 0;
                 p = (place){NULL, 0, to, p.level + 1};
             }
+
             top[count++] = p;
         }
     }
+
     memcpy(w->node, top, (size_t)count * sizeof *top);
     return count;
 }
@@ -295,6 +304,7 @@ static int join_many(const joining *g, const change *x, tl_slab *slab)
     find_steps(&w, g, x);
     g->share(g->threads, slab->rows, run_rows, &w);
     free(w.steps);
+
     return !w.failed;
 }
 
@@ -303,6 +313,7 @@ static tl_slab *join(const joining *g, const change *x)
 {
     int64_t i = 0, j = 0, end;
     const tl_slab *const first = next_of(g, x, &i, &j);
+
     end = first->end;
     while (i + j < x->count + x->more) end = next_of(g, x, &i, &j)->end;
     tl_slab *const s = tl_slab_new(first->start, end, first->rows, g->op, g->counted);
@@ -312,6 +323,7 @@ static tl_slab *join(const joining *g, const change *x)
         free(s);
         return NULL;
     }
+
     return s;
 }
 
@@ -322,10 +334,12 @@ static int64_t find_changes(const joining *g, change *changes)
 {
     const tl_slabs *const a = g->a, *const b = g->b;
     int64_t n = 0;
+
     for (int64_t j = 0; j < b->count; n++) {
         change *x = &changes[n];
         *x = (change){.first = before(a, b->slab[j]->start), .from = j};
         if (x->first > 0 && a->slab[x->first - 1]->end == b->slab[j]->start) x->first--, x->count++;
+
         for (;;) { /* alternately from b and from a */
             const int64_t end = b->slab[j++]->end, next = x->first + x->count;
             x->more++;
@@ -333,11 +347,13 @@ static int64_t find_changes(const joining *g, change *changes)
             x->count++;
             if (j == b->count || b->slab[j]->start != a->slab[next]->end) break;
         }
+
         x->slab = join(g, x);
         if (x->slab) continue;
         while (n > 0) free(changes[--n].slab);
         return -1;
     }
+
     return n;
 }
 
@@ -349,6 +365,7 @@ static int raise_all(tl_slabs *a, const tl_scalar *op)
     tl_slab **const raised = calloc((size_t)a->count + 1, sizeof *raised);
     tl_counter c;
     int good = raised != NULL;
+
     for (int64_t i = 0; i < a->count && good; i++) {
         const tl_slab *const s = a->slab[i];
         raised[i] = tl_slab_new(s->start, s->end, s->rows, op, 1);
@@ -359,10 +376,12 @@ static int raise_all(tl_slabs *a, const tl_scalar *op)
             tl_slab_set(raised[i], row, &c);
         }
     }
+
     for (int64_t i = 0; i < a->count && raised; i++) {
         free(good ? a->slab[i] : raised[i]);
         if (good) a->slab[i] = raised[i];
     }
+
     free(raised);
     return good;
 }
@@ -373,9 +392,11 @@ int tl_slabs_join(tl_slabs *a, const tl_slabs *b, const tl_scalar *op, tl_share_
     assert(threads >= 1);
     const int counted = tl_slabs_counted(a) || tl_slabs_counted(b);
     if (b->count && a->count && counted > tl_slabs_counted(a) && !raise_all(a, op)) return 0;
+
     change one, *changes = b->count > 1 ? malloc((size_t)b->count * sizeof *changes) : &one;
     const joining g = {a, b, op, share, threads, counted};
     const int64_t n = changes && reserve(a, b->count) ? find_changes(&g, changes) : -1;
+
     /* From the last change on, so the indices of earlier slabs stay valid. */
     for (int64_t k = n - 1; k >= 0; k--) {
         const change *x = &changes[k];
@@ -386,6 +407,7 @@ int tl_slabs_join(tl_slabs *a, const tl_slabs *b, const tl_scalar *op, tl_share_
         a->slab[x->first] = x->slab;
         a->count += 1 - x->count;
     }
+
     if (changes != &one) free(changes);
     return n >= 0;
 }

@@ -81,6 +81,7 @@ void tl_spec_window(const tl_scalar *op, tl_par p, const void *x, int64_t stride
     sequence q = {op, p, x, stride};
     unsigned char *to = out;
     int64_t number = 0; /* number of the result, before every step-th is taken */
+
     for (int64_t i = 0; i < n; i++) {
         int64_t from = i < o->before ? 0 : i - o->before;
         int64_t end = n - 1 - i < o->after ? n : i + o->after + 1;

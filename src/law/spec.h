@@ -4,15 +4,19 @@
  * environment; the law needs that of fp.h. */
 #ifndef TALLY_SPEC_H
 #define TALLY_SPEC_H
+
 #include "operator/kernel.h"
 
 /* out = lower(S(n)). init: NULL, or one value of the result's type. */
 void tl_spec_reduce(const tl_scalar *op, tl_par p, const void *x, int64_t stride, int64_t n,
                     const void *init, void *out);
+
 /* Writes n dense results. */
 void tl_spec_scan(const tl_scalar *op, tl_par p, const void *x, int64_t stride, int64_t n,
                   const tally_scan_options *options, void *out);
+
 /* Writes tally_window_length(n, options) dense results. */
 void tl_spec_window(const tl_scalar *op, tl_par p, const void *x, int64_t stride, int64_t n,
                     const tally_window_options *options, void *out);
+
 #endif

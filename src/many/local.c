@@ -18,10 +18,12 @@ tally_status tl_near_keys(const tl_devices *t, const tl_call *c, int *done)
                                   : (tl_array){"offsets", c->positions->offsets},
                             {"out", takes ? c->out->data : NULL}};
     int who;
+
     *done = 0;
     const tally_status status = tl_devices_one_owner(t, all, 3, "", &who);
     if (status || who < 0) return status;
     tl_device *const one = t->member[who]->device;
+
     return one->calls->run(one, t->ctx, c, done);
 }
 
@@ -68,6 +70,7 @@ static tally_status push(tally *ctx, tl_grid *base, int threads, const tally_vie
     tally_view from = *in;
     int64_t low, high;
     int who, far;
+
     tally_status status = find_other_owner(g, ctx, in->data, &who, &far);
     if (status || !far)
         return status ? status : g->grid->calls->push(ctx, g->grid, threads, in, out);
@@ -75,10 +78,12 @@ static tally_status push(tally *ctx, tl_grid *base, int threads, const tally_vie
         return tl_no_memory(ctx, SIZE_MAX, "a step of another device");
     char *const host = malloc((size_t)(high - low) + 1);
     if (!host) return tl_no_memory(ctx, (size_t)(high - low), "a step of another device");
+
     status = carry(g, ctx, who, host, tl_offset(in->data, low), high - low);
     from.data = host - low;
     if (!status) status = g->grid->calls->push(ctx, g->grid, threads, &from, out);
     free(host);
+
     return status;
 }
 
@@ -89,11 +94,13 @@ static tally_status result(tally *ctx, tl_grid *base, int threads, void *out)
     int who, far;
     tally_status status = find_other_owner(g, ctx, out, &who, &far);
     if (status || !far) return status ? status : g->grid->calls->result(ctx, g->grid, threads, out);
+
     char *const host = malloc((size_t)bytes + 1);
     if (!host) return tl_no_memory(ctx, (size_t)bytes, "results for another device");
     status = g->grid->calls->result(ctx, g->grid, threads, host);
     if (!status) status = carry(g, ctx, who, out, host, bytes);
     free(host);
+
     return status;
 }
 
@@ -126,12 +133,14 @@ tally_status tl_local_grid(const tl_devices *t, const tl_plan *plan, int64_t row
     *grid = NULL;
     tally_status status = tl_devices_owner(t, step, &who);
     if (status) return status;
+
     if (who < 0) who = 0;
     tl_device *const one = t->member[who]->device;
     if (!one->calls->grid)
         return tl_fail(t->ctx, TALLY_UNSUPPORTED, "%s keeps no fields in its memory", one->name);
     local_grid *const g = calloc(1, sizeof *g);
     if (!g) return tl_no_memory(t->ctx, sizeof *g, "a field");
+
     *g = (local_grid){.base = {&calls}, .devices = *t, .who = who, .width = rows};
     g->elem_bytes = plan->op->elem_bytes;
     g->result_bytes = plan->op->result_bytes;
@@ -140,5 +149,6 @@ tally_status tl_local_grid(const tl_devices *t, const tl_plan *plan, int64_t row
         free(g);
     else
         *grid = &g->base;
+
     return status;
 }

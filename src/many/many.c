@@ -41,9 +41,11 @@ tally_status tl_many_open(tally *ctx, const char *name, tally *const *members, i
 {
     many *d = calloc(1, sizeof *d);
     if (!d) return tl_no_memory(ctx, sizeof *d, "a device");
+
     d->devices = (tl_devices){NULL, members, count};
     snprintf(d->name, sizeof d->name, "%s", name);
     d->base = (tl_device){.calls = &calls, .name = d->name, .threads = members[0]->device->threads};
+
     /* the members work at the same time: each gets its share of the processors' threads */
     for (int k = 0; k < count; k++) {
         int *const threads = &members[k]->device->threads;
@@ -88,6 +90,7 @@ static tally_status copy(tl_device *d, tally *ctx, void *to, const void *from, s
 {
     const tl_devices t = devices_of(d, ctx);
     int who;
+
     tally_status status = tl_devices_owner(&t, to, &who);
     if (!status && who < 0) status = tl_devices_owner(&t, from, &who);
     if (status) return status;
@@ -133,6 +136,7 @@ static tally_status run_rows(tally *member, int k, void *data)
     const int64_t from = tl_share(&j->in, k, j->devices->count),
                   to = tl_share(&j->in, k + 1, j->devices->count);
     if (from >= to) return TALLY_OK;
+
     const tally_view in = rows_of(&j->in, from, to, j->plan.op->elem_bytes),
                      out = rows_of(&j->out, from, to, j->plan.op->result_bytes);
     tl_call call = j->call;
@@ -153,6 +157,7 @@ static int is_long(const job *j, int64_t r, int64_t total)
     const tally_window_options *const w = j->call.window;
     const int64_t overlap = w ? w->before + w->after + 1 : 0;
     if (n <= total / (2 * count) || (!j->in.offsets && j->in.rows % count == 0)) return 0;
+
     if (j->in.stride != 1 || (j->call.verb != TL_REDUCE && j->out.stride != 1) ||
         tl_is_reversed(&j->call))
         return 0;
@@ -166,6 +171,7 @@ static tally_status run_along(const job *j, int64_t r)
     int64_t results;
     tl_scan s;
     tl_state v;
+
     tl_scan_begin(&s, &j->plan, j->call.scan);
     tl_push p = {.verb = j->call.verb,
                  .plan = &j->plan,
@@ -180,6 +186,7 @@ static tally_status run_along(const job *j, int64_t r)
     tally_status status = tl_along_push(j->devices, &p);
     if (!status && p.verb == TL_REDUCE && tl_counter_fold(&s.done, op, NULL, &v))
         op->lower(&v, p.n, 0, j->plan.par, p.out);
+
     return status;
 }
 
@@ -193,6 +200,7 @@ static tally_status spread(job *j)
     const int64_t bytes =
         p->op->elem_bytes > p->op->result_bytes ? p->op->elem_bytes : p->op->result_bytes;
     if (total < t->count * d->least_bytes / bytes) return run_on(d, t->ctx, &j->call);
+
     /* Operators of users: the host joins their nodes, and two threads must not compile them at
      * once. */
     j->plan = *p;
@@ -200,18 +208,21 @@ static tally_status spread(job *j)
         return run_on(d, t->ctx, &j->call);
     tally_status status = TALLY_OK;
     j->in = *j->call.in, j->out = *j->call.out;
+
     for (int64_t r = 0, end; !status && r < rows; r = end) {
         end = r + 1;
         if (is_long(j, r, total)) {
             status = run_along(j, r);
             continue;
         }
+
         while (end < rows && (!j->in.offsets || !is_long(j, end, total))) end++;
         job some = *j;
         some.in = rows_of(&j->in, r, end, p->op->elem_bytes);
         some.out = rows_of(&j->out, r, end, p->op->result_bytes);
         status = tl_devices_run(t, run_rows, &some);
     }
+
     return status;
 }
 
@@ -219,6 +230,7 @@ static tally_status run(tl_device *d, tally *ctx, const tl_call *call, int *done
 {
     const tl_devices t = devices_of(d, ctx);
     int who;
+
     *done = 0;
     if (call->verb == TL_RUNS || call->verb == TL_TAKE) return tl_near_keys(&t, call, done);
     if (call->form || call->plan->exact || tl_needs_processors(call)) return TALLY_OK;
@@ -228,6 +240,7 @@ static tally_status run(tl_device *d, tally *ctx, const tl_call *call, int *done
     if (who >= 0) return t.member[who]->device->calls->run(t.member[who]->device, ctx, call, done);
     if (call->unchecked) return TALLY_OK;
     *done = 1;
+
     return spread(&(job){.devices = &t, .call = *call});
 }
 
@@ -290,6 +303,7 @@ static void time_all(tl_device *d, tally *ctx, tl_timing what, tally_times_info 
         sum->launches += one.launches;
         sum->on_processors += one.on_processors;
     }
+
     if (what == TL_TIMES_READ)
         sum->on_processors += d->on_processors;
     else

@@ -22,6 +22,7 @@
  *   slices.c slices folded and scanned */
 #ifndef TALLY_MANY_H
 #define TALLY_MANY_H
+
 #include "context/call.h"
 #include "context/device.h"
 #include "context/view.h"
@@ -52,6 +53,7 @@ tally_status tl_split_reduce(const tl_devices *t, const tl_plan *plan, const tal
 /* The results of part k go to outs[k], which may be parts[k]. Forward scans only. */
 tally_status tl_split_scan(const tl_devices *t, const tl_plan *plan, const tally_view *parts,
                            int count, const tally_view *outs, const tally_scan_options *o);
+
 /* The call's in and out point to `count` views: the parts, and the results of each. */
 tally_status tl_split_window(const tl_devices *t, const tl_call *call, int count);
 
@@ -100,6 +102,7 @@ typedef struct tl_array {
     const char *name;
     const void *p;
 } tl_array;
+
 tally_status tl_devices_one_owner(const tl_devices *t, const tl_array *all, int count,
                                   const char *hint, int *who);
 
@@ -125,4 +128,5 @@ void tl_slices_join(tl_counter *c, const tl_scalar *op, const tl_counter *nodes)
 
 /* Scans every slice from the state in its scan; then that ends after the slice. */
 tally_status tl_slices_scan(const tl_devices *t, tl_slice *slices, int count);
+
 #endif

@@ -61,17 +61,21 @@ static tally_status fold_slices(const tl_devices *t, tl_push *p)
     tl_slice *s;
     const int count = cut(t, plan, c->end, p->n, 0, cuts);
     if (count < 2) return push_to_first(t, p);
+
     tally_status status = tl_slices_new(t, count, &s);
     if (status) return status;
+
     for (int k = 0; k < count; k++) {
         s[k].member = k;
         s[k].x = (const char *)p->x + cuts[k] * plan->op->elem_bytes;
         s[k].start = c->end + cuts[k];
         s[k].n = cuts[k + 1] - cuts[k];
     }
+
     status = tl_slices_fold(t, plan, s, count);
     for (int k = 0; !status && k < count; k++) tl_slices_join(c, plan->op, &s[k].nodes);
     free(s);
+
     return status;
 }
 
@@ -85,6 +89,7 @@ static tally_status find_starts(const tl_devices *t, const tl_scan *before, tl_s
     tl_slice *p;
     tally_status status = tl_slices_new(t, parts, &p);
     if (status) return status;
+
     for (int i = 0; i < parts; i++) {
         const tl_slice *s = &slices[i / count];
         const int64_t grain = grain_of(t, plan, s->n), end = s->start + s->n;
@@ -99,12 +104,14 @@ static tally_status find_starts(const tl_devices *t, const tl_scan *before, tl_s
         p[i].start = from;
         p[i].n = to - from;
     }
+
     status = tl_slices_fold(t, plan, p, parts);
     for (int k = 0; !status && k < count; k++) {
         slices[k].scan = k ? slices[k - 1].scan : *before;
         for (int i = (k - 1) * count; k && i < k * count; i++)
             tl_slices_join(&slices[k].scan.done, plan->op, &p[i].nodes);
     }
+
     free(p);
     return status;
 }
@@ -117,8 +124,10 @@ static tally_status scan_slices(const tl_devices *t, tl_push *p)
     tl_slice *s;
     const int count = cut(t, scan->plan, scan->done.end, p->n, 0, cuts);
     if (count < 2) return push_to_first(t, p);
+
     tally_status status = tl_slices_new(t, count, &s);
     if (status) return status;
+
     for (int k = 0; k < count; k++) {
         s[k].member = k;
         s[k].x = (const char *)p->x + cuts[k] * op->elem_bytes;
@@ -126,10 +135,12 @@ static tally_status scan_slices(const tl_devices *t, tl_push *p)
         s[k].start = scan->done.end + cuts[k];
         s[k].n = cuts[k + 1] - cuts[k];
     }
+
     status = find_starts(t, scan, s, count);
     if (!status) status = tl_slices_scan(t, s, count);
     if (!status) scan->done = s[count - 1].scan.done;
     free(s);
+
     return status;
 }
 
@@ -146,6 +157,7 @@ static tally_status slide(tally *member, int k, void *data)
     const windows *w = data;
     const tl_push *const all = w->push;
     if (k >= w->slices) return TALLY_OK;
+
     const int last = k == w->slices - 1;
     const int64_t from = k ? w->first + w->cuts[k] - all->window->before : 0;
     const int64_t to = last ? all->n : w->first + w->cuts[k + 1] + all->window->after;
@@ -155,6 +167,7 @@ static tally_status slide(tally *member, int k, void *data)
     p.out = (char *)all->out + w->cuts[k] * all->plan->op->result_bytes;
     p.at_start = k ? TL_INSIDE : all->at_start;
     p.at_end = last ? all->at_end : TL_INSIDE;
+
     return member->device->calls->push(member->device, member, &p);
 }
 

@@ -38,6 +38,7 @@ tally_status tl_devices_one_owner(const tl_devices *t, const tl_array *all, int 
         const tally_status status = tl_devices_owner(t, all[i].p, &k);
         if (status) return status;
         if (k < 0 || k == *who) continue;
+
         if (*who >= 0)
             return tl_fail(t->ctx, TALLY_UNSUPPORTED,
                            "%s is memory of %s and %s of %s: must be of one device%s", name,
@@ -45,6 +46,7 @@ tally_status tl_devices_one_owner(const tl_devices *t, const tl_array *all, int 
         *who = k;
         name = all[i].name;
     }
+
     return TALLY_OK;
 }
 
@@ -93,6 +95,7 @@ static tally_status fold(tally *member, int k, void *data)
 {
     const work *w = data;
     tally_status status = TALLY_OK;
+
     for (int i = 0; !status && i < w->count; i++) {
         tl_slice *s = &w->slices[i];
         if (s->member != k || !s->n) continue;
@@ -114,6 +117,7 @@ static tally_status scan(tally *member, int k, void *data)
 {
     const work *w = data;
     tally_status status = TALLY_OK;
+
     for (int i = 0; !status && i < w->count; i++) {
         tl_slice *s = &w->slices[i];
         if (s->member != k || !s->n) continue;
@@ -127,6 +131,7 @@ static tally_status scan(tally *member, int k, void *data)
         status = member->device->calls->push(member->device, member, &p);
         s->scan.nodes_known = NULL;
     }
+
     return status;
 }
 

@@ -50,6 +50,7 @@ static tally_status slices_of(const tl_devices *t, const tally_view *parts, cons
         s->n = parts[k].n;
         at += s->n;
     }
+
     return status;
 }
 
@@ -67,15 +68,18 @@ tally_status tl_split_reduce(const tl_devices *t, const tl_plan *plan, const tal
     for (int k = 0; !status && k < count; k++) tl_slices_join(&all, op, &s[k].nodes);
     free(s);
     if (status) return status;
+
     char result[2 * sizeof v];
     if (tl_counter_fold(&all, op, NULL, &v))
         op->lower(&v, all.end, 0, plan->par, result);
     else
         op->empty(plan->par, result);
+
     int who;
     status = tl_devices_owner(t, out, &who);
     if (!status && who < 0) memcpy(out, result, op->result_bytes);
     if (status || who < 0) return status;
+
     status = copy(t->member[who], out, result, op->result_bytes);
     return status ? tl_devices_fail(t, who, status) : TALLY_OK;
 }
@@ -100,12 +104,15 @@ tally_status tl_split_scan(const tl_devices *t, const tl_plan *plan, const tally
     int some = 0, only = 0;
     tally_status status = slices_of(t, parts, outs, count, &s);
     if (status) return status;
+
     for (int k = 0; k < count; k++)
         if (s[k].n) only = k, some++;
+
     if (some < 2) {
         free(s);
         return some ? scan_one(t, plan, only, &parts[only], &outs[only], o) : TALLY_OK;
     }
+
     /* The nodes of the last part are computed too: they cost no time beside the others, and the
      * last result may need them. */
     status = tl_slices_fold(t, plan, s, count);
@@ -115,6 +122,7 @@ tally_status tl_split_scan(const tl_devices *t, const tl_plan *plan, const tally
         if (k) tl_slices_join(&s[k].scan.done, plan->op, &s[k - 1].nodes);
         s[k].nodes_known = &s[k].nodes;
     }
+
     if (!status) status = tl_slices_scan(t, s, count);
     free(s);
     return status;
@@ -155,6 +163,7 @@ static tally_status take_border(tally *member, int k, void *data)
 {
     const sliding *w = data;
     if (k >= w->used || !w->parts[k].n) return TALLY_OK;
+
     border *b = &((sliding *)data)->borders[k];
     const int64_t bytes = w->plan->op->elem_bytes, wide = w->o->before + w->o->after;
     const char *x = w->parts[k].data;
@@ -165,6 +174,7 @@ static tally_status take_border(tally *member, int k, void *data)
         return tl_no_memory(member, (size_t)((b->kept + more) * bytes), "the ends of a part");
     b->tail = more ? b->head + b->kept * bytes : b->head;
     tally_status status = copy(member, b->head, x, b->kept * bytes);
+
     return status ? status : copy(member, b->tail, x + (b->n - more) * bytes, more * bytes);
 }
 
@@ -194,6 +204,7 @@ static tally_status slide_at_end(const sliding *w, tally *member, int64_t from, 
     const int64_t low = from < w->o->before ? 0 : from - w->o->before;
     const int64_t high = w->all - to < w->o->after ? w->all : to + w->o->after, n = high - low;
     if (from >= to) return TALLY_OK;
+
     char *x = malloc((size_t)(n * op->elem_bytes) + 1),
          *y = malloc((size_t)(n * op->result_bytes) + 1);
     tl_push p = {.verb = TL_WINDOW,
@@ -208,10 +219,12 @@ static tally_status slide_at_end(const sliding *w, tally *member, int64_t from, 
     tally_status status =
         x && y ? TALLY_OK
                : tl_no_memory(member, (size_t)(n * (op->elem_bytes + op->result_bytes)), "windows");
+
     if (!status) {
         gather(w, low, high, x);
         status = member->device->calls->push(member->device, member, &p);
     }
+
     /* the element whose window is y[0] */
     const int64_t first = low || w->o->edges == TALLY_EDGES_VALID ? low + w->o->before : 0;
     if (!status)
@@ -219,6 +232,7 @@ static tally_status slide_at_end(const sliding *w, tally *member, int64_t from, 
                       (to - from) * op->result_bytes);
     free(x);
     free(y);
+
     return status;
 }
 
@@ -229,11 +243,13 @@ static tally_status slide(tally *member, int k, void *data)
     const int64_t before = w->o->before, after = w->o->after;
     int64_t first;
     if (k >= w->used) return TALLY_OK;
+
     const border *b = &w->borders[k];
     const int64_t results = tl_split_length(b->start, b->n, w->all, w->o, &first),
                   last = first + results;
     char *out = w->outs[k].data;
     if (!results) return TALLY_OK;
+
     int64_t from = last, to = last; /* the windows inside the part */
     if (b->n >= before + 1 + after) {
         from = b->start + before;
@@ -254,6 +270,7 @@ static tally_status slide(tally *member, int k, void *data)
         if (status) return status;
         assert(done);
     }
+
     tally_status status = slide_at_end(w, member, first, from, out);
     return status ? status
                   : slide_at_end(w, member, to, last, out + (to - first) * op->result_bytes);
@@ -269,12 +286,15 @@ tally_status tl_split_window(const tl_devices *t, const tl_call *call, int count
                  .parts = call->in,
                  .outs = call->out,
                  .used = count};
+
     for (int k = 0; k < count; k++) {
         w.borders[k] = (border){.start = w.all, .n = w.parts[k].n};
         w.all += w.parts[k].n;
     }
+
     tally_status status = tl_devices_run(t, take_border, &w);
     if (!status) status = tl_devices_run(t, slide, &w);
     for (int k = 0; k < count; k++) free(w.borders[k].head);
+
     return status;
 }

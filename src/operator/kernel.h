@@ -4,6 +4,7 @@
  * Shapes and devices see a state as opaque bytes. */
 #ifndef TALLY_KERNEL_H
 #define TALLY_KERNEL_H
+
 #include <stddef.h>
 #include <stdint.h>
 #include "tally.h"
@@ -21,9 +22,11 @@ typedef struct tl_par {
     /* XOR mask for elements and for results that are elements. Kernels on signed keys get unsigned
      * integers with the sign bit flipped; 0 for all other types. */
     int64_t flip;
+
     /* Operators of two inputs (OP_INPUTS): bytes from an element of the first input to its partner
      * in the second. Both inputs have the same type. */
     int64_t second;
+
     /* 1: a nan form (masked.h) skips only marked elements (context/inputs.h); any other NaN is a
      * value. */
     int marked;
@@ -40,6 +43,7 @@ enum {
      * a multiple of log2 V for vectors of V = 2, 4, 8 and 16 lanes, so radix-V levels end at
      * exactly a tile. */
     TL_TILE = 1 << TL_TILE_LEVEL,
+
     /* States in a staging buffer: a tile, the state after it, and padding for stores of whole
      * vectors. */
     TL_SOA = TL_TILE + 64,
@@ -51,6 +55,7 @@ typedef struct tl_scalar {
     /* Name of the row of tables: src/op/<file>.h, or nan<file> for its nan form. */
     const char *file;
     const char *text; /* The text is src/op/<text>.h. */
+
     /* The operator whose state, lift and combine it shares: itself, or for example sum for mean. */
     const char *core;
     const char *lowers;     /* The operator whose lower it shares. */
@@ -62,16 +67,19 @@ typedef struct tl_scalar {
     uint8_t inputs; /* 1, or 2 of the same type (tl_par.second). */
     uint8_t picks;  /* The result is one of the elements, with unchanged bits. */
     int8_t extreme; /* OP_EXTREME: 1 the largest key, -1 the smallest, 0 neither. */
+
     /* CPU kernels get elements widened as `widen` says (TL_WIDEN_...), of type `wide`. Their states
      * are those of `core` on that type. */
     uint8_t widen;
     tally_dtype wide;
+
     /* Convert a state of `dtype` to a state of the kernels, and back. NULL: both have the same
      * bytes. */
     void (*to_wide)(tl_state *s), (*from_wide)(tl_state *s);
     void (*blank)(void *x); /* Writes an element that changes no state; NULL: none is known. */
     void (*lift)(tl_state *s, const void *x, int64_t i, tl_par p);
     int (*is_masked)(const void *x, tl_par p);
+
     /* a = combine(a, b). na and nb are the elements folded into each; only texts with OP_SIZES read
      * them. */
     void (*combine)(tl_state *a, const tl_state *b, int64_t na, int64_t nb);
@@ -85,6 +93,7 @@ typedef struct tl_scalar {
  * by line in address order. Intel's own prefetchers work page by page, so four pages in turn make a
  * sum 1.2 times as fast; on AMD Zen 5 lines in order are 1.3 times as fast. */
 enum { TL_CACHED, TL_PAGES, TL_LINES };
+
 static inline int tl_prefetch_way(void)
 {
 #if defined(__x86_64__)
@@ -92,6 +101,7 @@ static inline int tl_prefetch_way(void)
 #endif
     return TL_LINES;
 }
+
 /* Prefetch distance in bytes. */
 static inline int64_t tl_prefetch_distance(int way) { return way == TL_PAGES ? 16 << 10 : 8 << 10; }
 
@@ -143,17 +153,21 @@ typedef struct tl_lanes {
      * so is m, except for the last rows. */
     int64_t at, m;
     int vectors; /* The vectors that a row of lanes fills. */
+
     /* Levels of the counters in carry: at least 1 and at least log2((at + m) / 8) + 1. */
     int levels;
     int seeded; /* Scan: there is an initial value, S(0) (see seed). */
+
     /* Fold: NULL, or how many of the last (at + m) % 8 rows each lane has. If there are only 8
      * rows, how many of those 8. */
     const int32_t *ends;
+
     /* The state after the previous rows: 2 * levels + 1 vectors for each vector of lanes. */
     void *carry;
     void *soa;
     int64_t to;
     int64_t prefetch_distance; /* Prefetch distance in rows; 0: no prefetch. */
+
     /* Scan of a kernel with lanes_out: where inclusive results go, or NULL to stage states. Row j
      * goes to out + j * out_step. stream: non-temporal stores; rows must be aligned to a vector. */
     void *out;
@@ -190,6 +204,7 @@ typedef struct tl_range_ring {
     int64_t first;
     int32_t tiles, current;
 } tl_range_ring;
+
 static inline int64_t tl_range_tiles(int level)
 {
     return level < TL_TILE_LEVEL ? 2 : ((int64_t)1 << (level - TL_TILE_LEVEL)) + 1;
@@ -205,6 +220,7 @@ typedef struct tl_range_work {
     int levels; /* At least one more than the highest bit of any length. */
     const tl_range_ring *rings;
     void *nodes; /* The staging buffers of the rings, zeroed before the first step. */
+
     /* Range r has length[r] > 0 elements from index from[r] on. Requires: results is a multiple of
      * TL_ABREAST. */
     int64_t results;
@@ -219,6 +235,7 @@ typedef struct tl_convert {
     int kind;
     tally_dtype from, to;
     int from_bytes, to_bytes;
+
     /* Converts n elements, of any alignment; the buffers must not overlap. c is the conversion
      * itself. A call may supply its own conversion, which derives validity or a second input from
      * the address of the elements (cpu/inputs/gather.h). apply_two writes both inputs of a
@@ -226,6 +243,7 @@ typedef struct tl_convert {
     void (*apply)(const struct tl_convert *c, void *to, const void *from, int64_t n);
     void (*apply_two)(const struct tl_convert *c, void *to, void *second, const void *from,
                       int64_t n);
+
     /* Own conversions: the conversion to the kernels' type that follows; NULL: none. */
     const struct tl_convert *then;
 } tl_convert;
@@ -265,6 +283,7 @@ typedef struct tl_origins {
     const char *first;
     int64_t pitch;
 } tl_origins;
+
 typedef struct tl_targets {
     char *const *list;
     const int64_t *n; /* With list: elements of each. */
@@ -349,9 +368,11 @@ typedef struct tl_kernel {
     /* Windows (cpu/kernel/window_kernel.h). A vector of states has vector_lanes lanes and
      * vector_bytes bytes. A row is window_vectors vectors. */
     int vector_lanes, vector_bytes, window_vectors;
+
     /* OP_INVERSE: `before` is the state of the window before the first one. */
     void (*window_start)(struct tl_window_work *k, const tl_state *before);
     void (*window_feed)(struct tl_window_work *k, const tl_window_piece *piece, tl_par p);
+
     /* Lowers m windows, from place `from` of the tile on; the first begins at index `first`. */
     void (*window_lower)(void *to, const struct tl_window_work *k, const tl_lower *l, tl_par p);
     void (*window_suffix)(struct tl_window_work *k, const void *end, int64_t stop, int64_t high,
@@ -363,4 +384,5 @@ typedef struct tl_kernel_table {
     const char *file;
     const tl_kernel *const *kernels;
 } tl_kernel_table;
+
 #endif

@@ -101,6 +101,7 @@ fn state lift(INPUTS, idx i, par p)
     r.m = pick(present(GIVEN, p), r.m, OP_ABSENT);
     return r;
 }
+
 fn result lower(state a, real n, idx first, par p)
 {
     return pick(a.m == OP_ABSENT, empty(p), plain_lower(a, n, first, p));
@@ -109,6 +110,7 @@ fn result lower(state a, real n, idx first, par p)
 #ifdef OP_NAN_CORE
 #define TL_BORROWS 1
 #endif
+
 fn state neutral(par p) { return plain_neutral(p); }
 fn state lift(INPUTS, idx i, par p)
 {
@@ -119,6 +121,7 @@ fn state lift(INPUTS, idx i, par p)
 #undef CHOOSE
     return r;
 }
+
 fn result lower(state a, real n, idx first, par p) { return plain_lower(a, n, first, p); }
 #if OP_LANES == 2
 fn result lower_1(state a, real n, idx first, par p) { return plain_lower_1(a, n, first, p); }
@@ -140,18 +143,22 @@ fn state seed(result v, par p) { return plain_seed(v, p); }
 typedef struct {
     OP_FIELDS(FIELD)
 } state;
+
 #define COPY(type, f) r.f = s.f;
+
 fn plain_state plain_of(state s)
 {
     plain_state r;
     OP_STATE(COPY) return r;
 }
+
 fn state form_of(plain_state s, idx kept)
 {
     state r;
     OP_STATE(COPY) r.kept = kept;
     return r;
 }
+
 fn state lift(INPUTS, idx i, par p)
 {
     mask m = present(GIVEN, p);
@@ -160,12 +167,15 @@ fn state lift(INPUTS, idx i, par p)
     plain_state none = plain_neutral(p);
 #else
     plain_state none = {0};
+
 #endif
 #define CHOOSE(type, f) r.f = pick(m, r.f, none.f);
     OP_STATE(CHOOSE)
 #undef CHOOSE
+
     return r;
 }
+
 fn state combine(state a, state b)
 {
 #if OP_SIZES /* the size in the tree counts absent elements too */
@@ -175,6 +185,7 @@ fn state combine(state a, state b)
     plain_state s = plain_combine(plain_of(a), plain_of(b));
 #endif
     state r; /* Not form_of: its return value costs gcc 12 5 % of a window's time. */
+
     OP_STATE(COPY)
     r.kept = a.kept + b.kept;
 #if !OP_NEUTRAL
@@ -184,6 +195,7 @@ fn state combine(state a, state b)
     OP_STATE(CHOOSE)
 #undef CHOOSE
 #endif
+
     return r;
 }
 #undef COPY
@@ -193,6 +205,7 @@ fn state neutral(par p) { return form_of(plain_neutral(p), idx_num(0)); }
 #if OP_SEED == 1
 fn state seed(result v, par p) { return form_of(plain_seed(v, p), idx_num(1)); }
 #endif
+
 fn result lower(state a, real n, idx first, par p)
 {
     result r = plain_lower(plain_of(a), idx_to_real(a.kept), first, p);

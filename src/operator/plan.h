@@ -3,6 +3,7 @@
  * plan. It points to static tables and owns nothing, so it may be copied. */
 #ifndef TALLY_PLAN_H
 #define TALLY_PLAN_H
+
 #include "kernel.h"
 
 /* How elements of one or two bytes become keys where they are not widened (cpu/narrow/narrow.h).
@@ -18,6 +19,7 @@ typedef struct tl_plan {
     /* kernels on states (nodes, fold, scan_tile, ...): of op->core on the type op->wide */
     const tl_kernel *core;
     const tl_kernel *lower; /* kernels that lower states to results (lower_rows, ...) */
+
     /* `nodes` and `fold`: kernels for the elements themselves where they exist, else those of
      * core */
     const tl_kernel *fold;
@@ -30,7 +32,9 @@ typedef struct tl_plan {
     tl_par par;
     const struct tl_narrow *narrow; /* fast path for elements of one or two bytes, or NULL */
     tl_keying keys;                 /* the keys of that path */
+
     /* An exact sum, or NULL. Only op, in and par of the plan are set then (cpu/exact/exact.h). */
     const struct tl_exact_kernel *exact;
 } tl_plan;
+
 #endif

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 enum { PATH_BYTES = 600 };
+
 /* the oldest files are removed above this size */
 static const long long FOLDER_BYTES = 512ll << 20;
 
@@ -23,6 +24,7 @@ typedef struct {
     char magic[8];
     uint64_t key_bytes, bytes, checksum;
 } header;
+
 static const char MAGIC[8] = "tally-1";
 
 /* FNV-1a, 64 bits. */
@@ -37,6 +39,7 @@ static int folder(char *to)
 {
     const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     int length;
+
     if (xdg && *xdg == '/')
         length = snprintf(to, PATH_BYTES, "%s/tally", xdg);
     else if (home && *home == '/')
@@ -88,20 +91,25 @@ void *tl_cache_load(const void *key, size_t key_bytes, size_t *bytes)
     char *data = NULL;
     FILE *f = path_of(path, key, key_bytes) ? open_ours(path, &info) : NULL;
     if (!f) return NULL;
+
     if (fread(&h, sizeof h, 1, f) == 1 && !memcmp(h.magic, MAGIC, sizeof MAGIC) &&
         h.key_bytes == key_bytes && h.bytes < 1ull << 32 &&
         (uint64_t)info.st_size == sizeof h + h.key_bytes + h.bytes)
         data = malloc(key_bytes + h.bytes);
+
     if (data &&
         (fread(data, 1, key_bytes + h.bytes, f) != key_bytes + h.bytes ||
          memcmp(data, key, key_bytes) || hash(0, data, key_bytes + h.bytes) != h.checksum)) {
         free(data);
         data = NULL;
     }
+
     fclose(f);
     if (!data) return NULL;
+
     memmove(data, data + key_bytes, h.bytes);
     *bytes = h.bytes;
+
     return data;
 }
 
@@ -115,6 +123,7 @@ static void trim(const char *at)
         struct stat info;
         DIR *d = opendir(at);
         if (!d) return;
+
         for (struct dirent *e; (e = readdir(d));) {
             if (!is_ours(e->d_name)) continue;
             snprintf(path, sizeof path, "%s/%s", at, e->d_name);
@@ -125,6 +134,7 @@ static void trim(const char *at)
                 strcpy(oldest, path);
             }
         }
+
         closedir(d);
         if (total <= FOLDER_BYTES || !oldest[0] || unlink(oldest)) return;
     }
@@ -134,16 +144,19 @@ void tl_cache_store(const void *key, size_t key_bytes, const void *data, size_t 
 {
     char at[PATH_BYTES], path[PATH_BYTES], temporary[PATH_BYTES + 32];
     if (!folder(at) || !path_of(path, key, key_bytes)) return;
+
     char *slash = strrchr(at, '/');
     *slash = 0;
     mkdir(at, 0700); /* if this fails, the folder exists already, or nothing can be stored */
     *slash = '/';
     mkdir(at, 0700);
     snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
+
     /* mkstemp makes a file that only its owner can read and write */
     int descriptor = mkstemp(temporary);
     FILE *f = descriptor < 0 ? NULL : fdopen(descriptor, "wb");
     if (!f) return;
+
     header h = {{0}, key_bytes, bytes, hash(hash(0, key, key_bytes), data, bytes)};
     memcpy(h.magic, MAGIC, sizeof MAGIC);
     int whole = fwrite(&h, sizeof h, 1, f) == 1 && fwrite(key, 1, key_bytes, f) == key_bytes &&

@@ -93,7 +93,9 @@ void tally_abandon(void)
     const int error = errno;
     const pid_t process = getpid();
     sigset_t old;
+
     lock(&old);
+
     /* children first, because a running compiler writes into its folder */
     for (int paths = 0; paths < 2; paths++)
         for (tl_cleanup *l = first, *next; l; l = next) {
@@ -105,6 +107,7 @@ void tally_abandon(void)
                 end_child(l->child);
             take_out(l);
         }
+
     unlock(&old);
     errno = error;
 }

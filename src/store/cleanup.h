@@ -4,6 +4,7 @@
  * which a signal handler may call, cleans up everything in the list. */
 #ifndef TALLY_CLEANUP_H
 #define TALLY_CLEANUP_H
+
 #include <signal.h>
 #include <sys/types.h>
 
@@ -24,6 +25,8 @@ void tl_cleanup_release(const sigset_t *old);
 
 void tl_cleanup_path(tl_cleanup *l, void (*undo)(const char *path), const char *path);
 void tl_cleanup_child(tl_cleanup *l, pid_t child);
+
 /* Removes it from the list. Does nothing if it is not in the list (all zero: never added). */
 void tl_cleanup_drop(tl_cleanup *l);
+
 #endif

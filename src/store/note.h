@@ -4,6 +4,7 @@
  * (https://uapi-group.org/specifications/specs/elf_dlopen_metadata/). `readelf -n` shows them. */
 #ifndef TALLY_NOTE_H
 #define TALLY_NOTE_H
+
 #include <stdint.h>
 
 /* Writes the note of a library; once per file. feature, text: a name and a description for people.

@@ -7,5 +7,7 @@ typedef struct tl_source {
     const char *name; /* a path in src */
     const char *text;
 } tl_source;
+
 extern const tl_source tl_sources[]; /* ends with name NULL */
+
 #endif

@@ -27,19 +27,24 @@ tally_status tl_fragment_new(tally *ctx, const char *op, tally_dtype dtype, int6
     tl_plan plan;
     tally_status status = tl_plan_of_inputs(ctx, op, dtype, &plan);
     if (status) return status;
+
     if (plan.exact)
         return tl_fail(ctx, TALLY_UNSUPPORTED,
                        "op is '%.60s': a tally_exact (tally_exact_add) is what a fragment would be",
                        op);
+
     if (strlen(op) >= TL_FRAGMENT_NAME)
         return tl_fail(ctx, TALLY_INVALID,
                        "op is '%.60s': a fragment's operator has at most %d characters", op,
                        TL_FRAGMENT_NAME - 1);
+
     tally_fragment *f = malloc(sizeof *f);
     if (!f) return tl_no_memory(ctx, sizeof *f, "a fragment");
+
     *f = (tally_fragment){.ctx = ctx, .plan = plan, .dtype = dtype, .start = start, .rows = rows};
     strcpy(f->op, op);
     *fragment = f;
+
     return TALLY_OK;
 }
 
@@ -74,8 +79,10 @@ static tally_status flat_slab(tally_fragment *f, const void *x, int64_t start, i
     const tally_status status = ctx->device->calls->push(ctx->device, ctx, &push);
     tl_fp_leave(fp);
     if (status) return status;
+
     tl_slab *const s = tl_slab_new(start, start + n, 1, f->plan.op, 0);
     if (s) tl_slab_set(s, 0, &nodes);
+
     return tl_slabs_append(&f->slabs, s) ? TALLY_OK : tl_no_memory(ctx, sizeof nodes, "a fragment");
 }
 
@@ -85,12 +92,15 @@ tally_status tally_fragment_make(tally *ctx, const char *op, tally_dtype dtype, 
     if (fragment) *fragment = NULL;
     tally_status status = check_range(ctx, start, n);
     if (status) return status;
+
     if (n > 0 && !x)
         return tl_fail(ctx, TALLY_INVALID, "x is NULL: must point to %lld elements", (long long)n);
     status = tl_fragment_new(ctx, op, dtype, start, 1, fragment);
     if (status) return status;
+
     tally_fragment *f = *fragment;
     int64_t bytes;
+
     if (n && f->plan.op->inputs == 2) {
         status = tl_fail(ctx, TALLY_INVALID,
                          "op is '%.60s': it takes two inputs, a view whose next is another "
@@ -102,6 +112,7 @@ tally_status tally_fragment_make(tally *ctx, const char *op, tally_dtype dtype, 
     } else if (n) {
         status = flat_slab(f, x, start, n);
     }
+
     return done(status, fragment);
 }
 
@@ -117,17 +128,21 @@ static tally_status view_slab(tally_fragment *f, const tally_view *in, int64_t s
     tl_feed feed;
     tally_status status = fed ? tl_feed_open(ctx, &f->plan, tl_has_absent(in), 0, &feed) : TALLY_OK;
     if (status) return status;
+
     tl_slab *const s = tl_slab_new(start, start + n, in->rows, f->plan.op, fed && feed.counted);
     tl_fp fp = tl_fp_enter();
+
     if (s && in->rows && fed)
         status = tl_feed_slab(ctx, &feed, in, s);
     else if (s && in->rows)
         status = tl_grid_slab(ctx, &f->plan, threads, in, s, s->state);
+
     tl_fp_leave(fp);
     if (status)
         free(s);
     else if (!tl_slabs_append(&f->slabs, s))
         status = tl_no_memory(ctx, (size_t)in->rows * sizeof(tl_state), "a fragment");
+
     return status;
 }
 
@@ -137,6 +152,7 @@ tally_status tally_fragment_of_view(tally *ctx, const char *op, const tally_view
     if (fragment) *fragment = NULL;
     if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
     if (!x) return tl_fail(ctx, TALLY_INVALID, "x is NULL: must be a view");
+
     if (x->offsets)
         return tl_fail(ctx, TALLY_INVALID,
                        "x->offsets is given: the sequences of a fragment have the same slabs");
@@ -146,6 +162,7 @@ tally_status tally_fragment_of_view(tally *ctx, const char *op, const tally_view
                          (long long)x->rows, TL_GRID_MOST_LOG);
     if (!status) status = tl_fragment_new(ctx, op, tl_inputs_dtype(x), start, x->rows, fragment);
     if (status) return status;
+
     tally_fragment *f = *fragment;
     tally_view in, next;
     tl_host_copies copies = {.ctx = ctx, .what = what};
@@ -160,6 +177,7 @@ tally_status tally_fragment_of_view(tally *ctx, const char *op, const tally_view
         if (!status)
             status = one ? flat_slab(f, in.data, start, x->n) : view_slab(f, &in, start, x->n, fed);
     }
+
     tl_host_close(&copies);
     return done(status, fragment);
 }
@@ -189,15 +207,18 @@ tally_status tally_fragment_merge(tally_fragment *left, const tally_fragment *ri
     int64_t i, j;
     if (!left || !right)
         return tl_fail(NULL, TALLY_INVALID, "left or right is NULL: must be fragments");
+
     if (left->dtype != right->dtype || !tl_user_same(left->plan.op, right->plan.op) ||
         left->plan.par.value != right->plan.par.value)
         return tl_fail(left->ctx, TALLY_INVALID,
                        "left is %s of %s and right is %s of %s: must be the same", left->op,
                        tally_dtype_name(left->dtype), right->op, tally_dtype_name(right->dtype));
+
     if (left->rows != right->rows)
         return tl_fail(left->ctx, TALLY_INVALID,
                        "left has %lld sequences and right has %lld: must be as many",
                        (long long)left->rows, (long long)right->rows);
+
     if (tl_slabs_overlap(&left->slabs, &right->slabs, &i, &j)) {
         const tl_slab *a = left->slabs.slab[i], *b = right->slabs.slab[j];
         return tl_fail(left->ctx, TALLY_INVALID,
@@ -205,10 +226,12 @@ tally_status tally_fragment_merge(tally_fragment *left, const tally_fragment *ri
                        (long long)a->start, (long long)a->end, (long long)b->start,
                        (long long)b->end);
     }
+
     tl_fp fp = tl_fp_enter();
     const int good = tl_slabs_join(&left->slabs, &right->slabs, left->plan.op, tl_share_slabs,
                                    tally_threads(left->ctx));
     tl_fp_leave(fp);
+
     return good ? TALLY_OK
                 : tl_no_memory(left->ctx, (size_t)left->rows * sizeof(tl_counter), "the merge");
 }
@@ -251,6 +274,7 @@ tally_status tally_fragment_result(const tally_fragment *f, void *out)
     if (!status)
         status = tl_host_copy(&copies, &out, 0, f->rows * f->plan.op->result_bytes, 1, "out");
     if (!status) tl_slabs_lower(&f->slabs, &f->plan, tally_threads(f->ctx), f->rows, out);
+
     return tl_host_end(&copies, status);
 }
 
@@ -269,6 +293,7 @@ static void lower_rows(void *with, int64_t a, int64_t b)
     tl_state s;
     int64_t n;
     tl_counter_init(&c, 0);
+
     for (int64_t row = a; row < b; row++) {
         char *const to = job->out + row * plan->op->result_bytes;
         if (job->slabs->count) tl_slab_get(job->slabs->slab[0], row, &c);

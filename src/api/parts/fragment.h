@@ -2,6 +2,7 @@
  * A fragment: partial reductions of one sequence or many (law/slabs.h), and their operator. */
 #ifndef TALLY_FRAGMENT_H
 #define TALLY_FRAGMENT_H
+
 #include "context/device.h"
 #include "law/slabs.h"
 
@@ -20,13 +21,18 @@ struct tally_fragment {
 /* Makes a fragment without elements. */
 tally_status tl_fragment_new(tally *ctx, const char *op, tally_dtype dtype, int64_t start,
                              int64_t rows, tally_fragment **fragment);
+
 /* Checks that f has all elements from 0 to its end. */
 tally_status tl_fragment_whole(tally *ctx, const tally_fragment *f);
+
 /* Row number `row` of such a fragment, as a counter from 0 on. */
 void tl_fragment_row(const tally_fragment *f, int64_t row, tl_counter *c);
+
 /* Writes the result of each row of slabs without gaps from 0 on. */
 void tl_slabs_lower(const tl_slabs *slabs, const tl_plan *plan, int threads, int64_t rows,
                     void *out);
+
 /* For tl_slabs_join. */
 tl_share_rows tl_share_slabs;
+
 #endif

@@ -40,6 +40,7 @@ typedef struct {
     int64_t start, end;
     uint32_t nodes, name;
 } header;
+
 _Static_assert(sizeof(header) == 40, "the header has no padding");
 
 /* FNV-1a of 64 bits. From version 4 on, where fragments may have gigabytes, each step takes 8
@@ -56,6 +57,7 @@ static uint64_t checksum(const unsigned char *p, size_t n, uint32_t version)
             h = (h ^ word) * 0x100000001b3u;
             h ^= h >> 32;
         }
+
     return h;
 }
 
@@ -81,14 +83,17 @@ tally_status tally_fragment_save(const tally_fragment *f, void *buffer, size_t *
 {
     if (!f) return tl_fail(NULL, TALLY_INVALID, "fragment is NULL");
     if (!bytes) return tl_fail(f->ctx, TALLY_INVALID, "bytes is NULL: must hold the buffer's room");
+
     char op[HASHED_MOST];
     name_operator(f, op);
     tally_fragment_info info;
     tally_fragment_about(f, &info);
+
     if (info.nodes > UINT32_MAX)
         return tl_fail(f->ctx, TALLY_UNSUPPORTED,
                        "the fragment has %lld nodes: a byte string has at most 2^32 - 1",
                        (long long)info.nodes);
+
     const int counted = tl_slabs_counted(&f->slabs);
     const uint32_t version = counted           ? VERSION
                              : info.rows != 1  ? VERSION_ROWS
@@ -105,6 +110,7 @@ tally_status tally_fragment_save(const tally_fragment *f, void *buffer, size_t *
                         (size_t)info.nodes * (1 + states) + sizeof(uint64_t);
     *bytes = need;
     if (!buffer) return TALLY_OK;
+
     if (capacity < need)
         return tl_fail(f->ctx, TALLY_INVALID, "bytes is %zu: this fragment needs %zu", capacity,
                        need);
@@ -120,11 +126,13 @@ tally_status tally_fragment_save(const tally_fragment *f, void *buffer, size_t *
     for (int64_t r = 0; r < info.ranges && version >= VERSION_RANGES; r++)
         to = put(put(to, &f->slabs.slab[r]->start, sizeof(int64_t)), &f->slabs.slab[r]->end,
                  sizeof(int64_t));
+
     for (int64_t r = 0; r < info.ranges; r++) {
         tl_slab *const slab = f->slabs.slab[r];
         for (int n = 0; n < slab->count; n++)
             to = put(put(to, &slab->level[n], 1), tl_slab_state(slab, n, 0), states);
     }
+
     const uint64_t sum = checksum(buffer, need - sizeof sum, version);
     memcpy(to, &sum, sizeof sum);
     return TALLY_OK;
@@ -180,6 +188,7 @@ static int read_counted(unsigned char *to, const unsigned char *from, int64_t ro
         if (n < 0 || n > (int64_t)1 << level || (!n && memcmp(&s, &none, sizeof s))) return 0;
         memcpy(to, from, bytes);
     }
+
     return 1;
 }
 
@@ -197,13 +206,16 @@ static int read_range(reader *r, int64_t start, int64_t end, tl_slab **slab, int
     const unsigned char *p = r->at;
     *slab = NULL;
     if (start < end && (uint64_t)rows > most) return 0;
+
     /* checks everything before memory is allocated */
     for (int64_t at = start; at < end; p += step) {
         if ((size_t)(r->end - p) < step || *p != tl_slab_level(at, end)) return 0;
         at += (int64_t)1 << *p;
     }
+
     tl_slab *const s = *slab = tl_slab_new(start, end, rows, op, r->counted);
     if (!s) return -2;
+
     for (int n = 0; n < s->count; n++, r->at += step) {
         *level = s->level[n];
         unsigned char *const to = tl_slab_state(s, n, 0);
@@ -213,6 +225,7 @@ static int read_range(reader *r, int64_t start, int64_t end, tl_slab **slab, int
                             : !from_version_1(to, r->at + 1, op, *level))
             return -1;
     }
+
     return 1;
 }
 
@@ -223,21 +236,26 @@ static const unsigned char *find_ranges(reader *r, const header *h, uint64_t *ra
     /* h->start is followed by h->end */
     const unsigned char *list = (const unsigned char *)&h->start;
     int64_t range[2], last = -1;
+
     *ranges = h->end > h->start;
     if (h->version < VERSION_RANGES) return list;
     if ((size_t)(r->end - r->at) < sizeof *ranges) return NULL;
+
     memcpy(ranges, r->at, sizeof *ranges);
     list = r->at + sizeof *ranges;
     if ((*ranges < 2 && h->version < VERSION_ROWS) ||
         *ranges > (uint64_t)(r->end - list) / sizeof range)
         return NULL;
+
     for (uint64_t i = 0; i < *ranges; i++) {
         memcpy(range, list + i * sizeof range, sizeof range);
         if (range[0] <= last || range[1] <= range[0] || (!i && range[0] != h->start)) return NULL;
         last = range[1];
     }
+
     r->at = list + *ranges * sizeof range;
     if (!*ranges) return h->end == h->start ? list : NULL;
+
     return last == h->end ? list : NULL;
 }
 
@@ -251,15 +269,18 @@ static tally_status read_nodes(tally_fragment *f, reader *r, const header *h)
     tl_slab *s;
     const unsigned char *list = find_ranges(r, h, &ranges);
     if (!list) return tl_fail(f->ctx, TALLY_BAD_DATA, "fragment: its ranges are not in order");
+
     for (uint64_t i = 0; i < ranges && good > 0; i++) {
         memcpy(range, list + i * sizeof range, sizeof range);
         good = read_range(r, range[0], range[1], &s, &level);
         if (good > 0) nodes += s->count;
+
         if (good < 0)
             free(s);
         else if (good && !tl_slabs_append(&f->slabs, s))
             good = -2;
     }
+
     if (good == -2) return tl_no_memory(f->ctx, (size_t)f->rows * sizeof(tl_state), "a fragment");
     if (good < 0)
         return tl_fail(f->ctx, TALLY_BAD_DATA,
@@ -267,6 +288,7 @@ static tally_status read_nodes(tally_fragment *f, reader *r, const header *h)
     if (!good || nodes != h->nodes || r->at != r->end)
         return tl_fail(f->ctx, TALLY_BAD_DATA, "fragment: its nodes do not cover [%lld, %lld)",
                        (long long)h->start, (long long)h->end);
+
     return TALLY_OK;
 }
 
@@ -312,19 +334,23 @@ tally_status tally_fragment_load(tally *ctx, const void *buffer, size_t bytes,
                 .end = p + bytes - sizeof sum,
                 .counted = h.version == VERSION};
     uint64_t rows = 1;
+
     if (h.version >= VERSION_ROWS) {
         const int there = (size_t)(r.end - r.at) >= sizeof rows;
         if (there) {
             memcpy(&rows, r.at, sizeof rows);
             r.at += sizeof rows;
         }
+
         if (!there || (rows == 1 && h.version == VERSION_ROWS) || rows > TL_GRID_MOST)
             return tl_fail(ctx, TALLY_BAD_DATA,
                            "fragment: its number of sequences is out of range");
     }
+
     tally_status status =
         tl_fragment_new(ctx, op, (tally_dtype)h.dtype, h.start, (int64_t)rows, fragment);
     if (status) return status == TALLY_NO_MEMORY || user ? status : TALLY_BAD_DATA;
+
     r.op = (*fragment)->plan.op;
     r.rows = (int64_t)rows;
     r.version_1 = h.version == 1 && counted_in_1(r.op);
@@ -333,5 +359,6 @@ tally_status tally_fragment_load(tally *ctx, const void *buffer, size_t bytes,
         tally_fragment_free(*fragment);
         *fragment = NULL;
     }
+
     return status;
 }

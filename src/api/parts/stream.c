@@ -28,17 +28,21 @@ tally_status tl_stream_open(tally *ctx, tl_stream_verb verb, const char *op, tal
     tl_plan plan;
     tally_status status = tl_plan_of_inputs(ctx, op, dtype, &plan);
     if (status) return status;
+
     tally_stream *s = calloc(1, sizeof *s);
     if (!s) return tl_no_memory(ctx, sizeof *s, "a stream");
+
     s->ctx = ctx;
     s->device = ctx->device;
     s->verb = verb;
     s->plan = plan;
     s->rows = 1;
+
     if (s->plan.exact)
         tl_exact_begin(&s->exact);
     else
         tl_scan_begin(&s->scan, &s->plan, NULL);
+
     *stream = s;
     return TALLY_OK;
 }
@@ -64,19 +68,23 @@ tally_status tally_stream_scan(tally *ctx, const char *op, tally_dtype dtype,
                        "reverse: a stream's last element is not known yet; use tally_scan");
     tally_status status = tl_stream_open(ctx, TL_STREAM_SCAN, op, dtype, stream);
     if (status) return status;
+
     status = tl_check_scan(ctx, &(*stream)->plan, o);
     if (status) {
         tally_stream_close(*stream);
         *stream = NULL;
         return status;
     }
+
     tally_stream *s = *stream;
     tl_stream_seed(s, o);
     s->scan.exclusive = o && o->exclusive;
+
     if (s->plan.exact)
         tl_exact_scan_begin(&s->exact, &s->plan, o);
     else
         tl_scan_begin(&s->scan, &s->plan, o);
+
     return TALLY_OK;
 }
 
@@ -85,6 +93,7 @@ tally_status tl_stream_window(tally *ctx, const char *op, tally_dtype dtype, int
 {
     tally_status status = tl_stream_open(ctx, TL_STREAM_WINDOW, op, dtype, stream);
     if (status) return status;
+
     tally_stream *s = *stream;
     int64_t bytes;
     s->rows = rows;
@@ -94,6 +103,7 @@ tally_status tl_stream_window(tally *ctx, const char *op, tally_dtype dtype, int
                          "before %lld, after %lld, step %lld: a stream takes before and after of "
                          "at least 0, and no step",
                          (long long)o->before, (long long)o->after, (long long)o->step);
+
     if (!status) status = tl_plan_of_host(ctx, "count", dtype, &s->count_plan);
     if (!status) {
         s->window = *o;
@@ -105,10 +115,12 @@ tally_status tl_stream_window(tally *ctx, const char *op, tally_dtype dtype, int
                              "out of memory: a window of %lld elements cannot be kept",
                              (long long)s->kept + 1);
     }
+
     if (status) {
         tally_stream_close(s);
         *stream = NULL;
     }
+
     return status;
 }
 
@@ -141,18 +153,22 @@ tally_status tally_stream_resume(tally_stream *s, const tally_fragment *f)
     if (s->pushed || s->finished)
         return tl_fail(s->ctx, TALLY_INVALID, "stream has %lld elements already: must have none",
                        (long long)s->pushed);
+
     if (!tl_user_same(s->plan.op, f->plan.op) || s->plan.par.value != f->plan.par.value)
         return tl_fail(s->ctx, TALLY_INVALID,
                        "before is %s of %s: must be the stream's operator and dtype", f->op,
                        tally_dtype_name(f->dtype));
+
     if (f->rows != s->rows)
         return tl_fail(s->ctx, TALLY_INVALID, "before is of %lld sequences: the stream is of %lld",
                        (long long)f->rows, (long long)s->rows);
     const tally_status status = tl_fragment_whole(s->ctx, f);
     if (status) return status;
     if (s->many) return tl_stream_take(s, &f->slabs);
+
     tl_fragment_row(f, 0, &s->scan.done);
     s->pushed = s->scan.done.end;
+
     return TALLY_OK;
 }
 
@@ -174,13 +190,16 @@ static tally_status slice(tally_stream *s, const void *x, int64_t n, int at_end,
                  .at_start = at_start,
                  .at_end = at_end};
     tally_status status = TALLY_OK;
+
     if (s->plan.exact)
         p.produced = tl_exact_slice(&s->plan, tally_threads(s->ctx), &s->window,
                                     &(tl_exact_piece){x, n, at_start, at_end, *out});
     else
         status = s->device->calls->push(s->device, s->ctx, &p);
+
     *out += p.produced * s->plan.op->result_bytes;
     *produced += p.produced;
+
     return status;
 }
 
@@ -191,6 +210,7 @@ static tally_status push_window(tally_stream *s, const char *x, int64_t n, char 
     assert(n > 0);
     int64_t bytes = s->plan.op->elem_bytes;
     tally_status status = TALLY_OK;
+
     if (!s->started) {
         int64_t take = s->kept - s->held_count < n ? s->kept - s->held_count : n;
         memcpy(s->tail + s->held_count * bytes, x, (size_t)(take * bytes));
@@ -201,6 +221,7 @@ static tally_status push_window(tally_stream *s, const char *x, int64_t n, char 
         status = slice(s, s->tail, s->held_count, TL_INSIDE, &out, produced);
         s->started = 1;
     }
+
     if (status || n == 0) return status;
     int64_t borrow = n < s->kept ? n : s->kept;
     memcpy(s->tail + s->held_count * bytes, x, (size_t)(borrow * bytes));
@@ -210,6 +231,7 @@ static tally_status push_window(tally_stream *s, const char *x, int64_t n, char 
         memcpy(s->tail, x + (n - s->kept) * bytes, (size_t)(s->kept * bytes));
     else
         memmove(s->tail, s->tail + borrow * bytes, (size_t)(s->kept * bytes));
+
     return status;
 }
 
@@ -234,25 +256,31 @@ static tally_status check_push(tally_stream *s, const void *x, int64_t n, const 
     if (s->groups)
         return tl_fail(s->ctx, TALLY_INVALID,
                        "stream is of groups: push with tally_stream_push_groups");
+
     if (s->many)
         return tl_fail(s->ctx, TALLY_INVALID,
                        "stream is of %lld sequences: push a view (tally_stream_push_view)",
                        (long long)s->rows);
+
     if (s->plan.op->inputs == 2)
         return tl_fail(s->ctx, TALLY_INVALID,
                        "stream takes two inputs: push a view whose next is another "
                        "(tally_stream_push_view)");
+
     tally_status status = tl_stream_check(s, n);
     if (status) return status;
+
     if (__builtin_mul_overflow(n, (int64_t)s->plan.op->elem_bytes, &in) ||
         __builtin_mul_overflow(tally_stream_room(s, n), (int64_t)s->plan.op->result_bytes,
                                &capacity))
         return tl_fail(s->ctx, TALLY_INVALID,
                        "n is %lld: its elements or results are more bytes than 2^63", (long long)n);
+
     if (n && !x)
         return tl_fail(s->ctx, TALLY_INVALID, "x is NULL: must point to %lld elements",
                        (long long)n);
     if (s->verb == TL_STREAM_REDUCE || n == 0) return TALLY_OK;
+
     const int none = s->steps ? !tl_steps_known(s, n) : !s->started && s->held_count + n <= s->kept;
     if (!out && !(s->verb == TL_STREAM_WINDOW && none))
         return tl_fail(s->ctx, TALLY_INVALID, "out is NULL: must have room for %lld results",
@@ -263,6 +291,7 @@ static tally_status check_push(tally_stream *s, const void *x, int64_t n, const 
         s->verb == TL_STREAM_SCAN && a == c && s->plan.op->elem_bytes == s->plan.op->result_bytes;
     if (out && a < d && c < b && !in_place)
         return tl_fail(s->ctx, TALLY_INVALID, "out overlaps x: give it memory of its own");
+
     return TALLY_OK;
 }
 
@@ -278,12 +307,14 @@ tally_status tl_stream_run(tally_stream *s, const void *x, int64_t n, void *out,
         *result_count = status || s->verb == TL_STREAM_REDUCE ? 0 : n;
         return status;
     }
+
     if (s->steps) {
         *result_count = tl_steps_known(s, n);
         const tally_view in = tally_flat(x, s->plan.op->dtype, n),
                          to = tally_flat(out, s->plan.op->out, *result_count);
         return tl_steps_push(s, &in, &to);
     }
+
     tl_fp fp = tl_fp_enter();
     if (s->plan.exact && s->verb != TL_STREAM_WINDOW) {
         if (s->verb == TL_STREAM_REDUCE)
@@ -306,6 +337,7 @@ tally_status tl_stream_run(tally_stream *s, const void *x, int64_t n, void *out,
         status = push_window(s, x, n, out, result_count);
         s->broken = status != TALLY_OK;
     }
+
     tl_fp_leave(fp);
     return status;
 }
@@ -331,15 +363,19 @@ tally_status tally_stream_push(tally_stream *s, const void *x, int64_t n, void *
     int64_t result_count = 0;
     if (produced) *produced = 0;
     if (!s) return tl_fail(NULL, TALLY_INVALID, "stream is NULL");
+
     tally_status status = check_push(s, x, n, out);
     if (status || n == 0) return status;
+
     static const char what[] = "streams of windows, of exact sums or with elements left out";
     tl_host_copies copies = {.ctx = s->ctx, .what = what};
     void *from = (void *)(uintptr_t)x;
+
     if (s->plan.exact || s->verb == TL_STREAM_WINDOW || s->scan.done.counted ||
         tl_stream_mixed(s, x, out)) {
         const int64_t capacity =
             s->verb == TL_STREAM_REDUCE ? 0 : results_of_push(s, n) * s->plan.op->result_bytes;
+
         /* the device counts the other elements that its processors take */
         const int64_t here = s->plan.exact || s->steps || s->scan.done.counted ? n : 0;
         status = tl_on_processors(s->ctx, NULL, "x", what, here);
@@ -347,10 +383,12 @@ tally_status tally_stream_push(tally_stream *s, const void *x, int64_t n, void *
             status = tl_host_copy(&copies, &from, 0, n * (int64_t)s->plan.op->elem_bytes, 0, "x");
         if (!status && capacity) status = tl_host_copy(&copies, &out, 0, capacity, 1, "out");
     }
+
     if (!status) status = tl_stream_run(s, from, n, out, &result_count);
     if (!status) s->pushed += n;
     status = tl_host_end(&copies, status);
     if (produced) *produced = status ? 0 : result_count;
+
     return status;
 }
 
@@ -363,9 +401,11 @@ tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
 {
     int64_t result_count = 0;
     tally_status status = TALLY_OK;
+
     if (produced) *produced = 0;
     if (!s) return tl_fail(NULL, TALLY_INVALID, "stream is NULL");
     if (s->finished) return tl_fail(s->ctx, TALLY_INVALID, "stream is finished already");
+
     if (s->broken)
         return tl_fail(s->ctx, TALLY_INVALID,
                        "stream ran out of memory in an earlier push: close it");
@@ -378,6 +418,7 @@ tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
         status = tl_host_copy(&copies, &out, 0, results_of_finish(s) * s->plan.op->result_bytes, 1,
                               "out");
     if (status) return status;
+
     tl_fp fp = tl_fp_enter();
     if (s->groups) {
         tl_counters_results(s->groups, out);
@@ -405,12 +446,15 @@ tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
         char *to = out;
         status = slice(s, s->tail, s->held_count, TL_AT_END, &to, &result_count);
     }
+
     tl_fp_leave(fp);
     status = tl_host_end(&copies, status);
     if (status) result_count = 0;
+
     /* if memory ran out, the tail is still there, and finish may be called again */
     s->finished = !status;
     if (produced) *produced = result_count;
+
     return status;
 }
 
@@ -431,28 +475,34 @@ tally_status tally_stream_push_folded(tally_stream *s, const void *x, const tall
     int64_t start, end;
     int owner;
     tl_counter slab_nodes;
+
     if (produced) *produced = 0;
     if (!s || !folded) return tl_fail(s ? s->ctx : NULL, TALLY_INVALID, "stream or folded is NULL");
+
     tally_fragment_range(folded, &start, &end);
     if (!tl_user_same(s->plan.op, folded->plan.op) || s->plan.par.value != folded->plan.par.value)
         return tl_fail(s->ctx, TALLY_INVALID,
                        "folded is %s of %s: must be the stream's operator and dtype", folded->op,
                        tally_dtype_name(folded->dtype));
+
     if (folded->rows != 1 || folded->slabs.count > 1 || (folded->slabs.count && start != s->pushed))
         return tl_fail(s->ctx, TALLY_INVALID,
                        "folded is of [%lld, %lld), %lld sequences, %lld ranges: must be of one, "
                        "and begin at %lld",
                        (long long)start, (long long)end, (long long)folded->rows,
                        (long long)folded->slabs.count, (long long)s->pushed);
+
     if (tl_slabs_counted(&folded->slabs))
         return tl_fail(s->ctx, TALLY_UNSUPPORTED,
                        "folded left elements out: push the view that it was made of");
     tally_status status = tally_owner(s->ctx, x, &owner);
     if (status) return status;
+
     if (folded->slabs.count && owner >= 0 && s->verb == TL_STREAM_SCAN) {
         tl_slab_get(folded->slabs.slab[0], 0, &slab_nodes);
         s->scan.nodes_known = &slab_nodes;
     }
+
     status = tally_stream_push(s, x, end - start, out, produced);
     s->scan.nodes_known = NULL;
     return status;

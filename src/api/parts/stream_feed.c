@@ -23,8 +23,10 @@ tally_status tl_stream_feed(tally_stream *s, const tally_view *in, const tally_v
     tl_feed f;
     tally_status status = tl_feed_open(s->ctx, &s->plan, tl_has_absent(in) || done->counted, 0, &f);
     if (status) return status;
+
     tl_fp fp = tl_fp_enter();
     if (f.counted) tl_counter_raise(done, s->plan.op);
+
     if (s->verb == TL_STREAM_SCAN) {
         status = tl_feed_scan(s->ctx, &f, in, out, &s->scan, s->seeded ? s->init : NULL);
     } else {
@@ -36,6 +38,7 @@ tally_status tl_stream_feed(tally_stream *s, const tally_view *in, const tally_v
             tl_counter_push(done, s->plan.op, nodes.level[j], &nodes.node[j]);
         free(slab);
     }
+
     tl_fp_leave(fp);
     return status;
 }
@@ -46,6 +49,7 @@ static tally_status grid_to_slab(tally_stream *s)
     assert(s->many);
     tally_status status = TALLY_OK;
     if (s->by_slabs) return status;
+
     if (s->pushed) {
         tl_slab *const slab = tl_slab_new(0, s->pushed, s->rows, s->plan.op, 0);
         if (slab) status = s->grid->calls->nodes(s->ctx, s->grid, slab);
@@ -55,11 +59,13 @@ static tally_status grid_to_slab(tally_stream *s)
             status =
                 tl_no_memory(s->ctx, (size_t)s->rows * sizeof(tl_state), "the nodes of a field");
     }
+
     if (status) return status;
     tl_grid_close(s->grid);
     s->grid = NULL;
     s->by_slabs = 1;
     s->on_device = 0;
+
     return TALLY_OK;
 }
 
@@ -69,6 +75,7 @@ static tl_grid *grid_of_slabs(const tally_stream *s, int on_device, const void *
     const tally_scan_options o = {.exclusive = s->scan.exclusive,
                                   .init = s->seeded ? s->init : NULL};
     tl_grid *grid = NULL;
+
     if (!on_device)
         grid = tl_grid_open(&s->plan, s->rows, s->verb == TL_STREAM_SCAN, &o);
     else if (s->device->calls->grid(s->device, s->ctx, &s->plan, s->rows, step, &grid))
@@ -77,6 +84,7 @@ static tl_grid *grid_of_slabs(const tally_stream *s, int on_device, const void *
         tl_grid_close(grid);
         return NULL;
     }
+
     return grid;
 }
 
@@ -94,6 +102,7 @@ static void slab_to_grid(tally_stream *s, const void *step)
         s->on_device = 0;
         s->grid = grid_of_slabs(s, 0, step);
     }
+
     if (!s->grid) return;
     tl_slabs_free(&s->slabs);
     s->by_slabs = 0;
@@ -109,18 +118,22 @@ static tally_status mark_grid(tally_stream *s)
     char quiet[16];
     tl_form_begin(&f->form, s->plan.op, s->plan.par, 1);
     if (f->form.kind != TL_FORM_MARK || f->form.op->inputs == 2) return TALLY_OK;
+
     const tally_status status = s->device->calls->plan(s->device, s->ctx, f->form.op, f->form.par,
                                                        TL_FOR_PROCESSORS, &f->plan);
     if (status) return status;
+
     /* in the initial value a NaN is a value, not the marker */
     if (s->seeded) f->plan.mask->quiet(quiet, s->init, f->form.op->out, 1);
     tl_grid *const grid = tl_grid_open(
         &f->plan, s->rows, scans,
         &(tally_scan_options){.exclusive = s->scan.exclusive, .init = s->seeded ? quiet : NULL});
     if (!grid) return tl_no_memory(s->ctx, (size_t)s->rows * f->form.op->elem_bytes, "a field");
+
     tl_grid_close(s->grid);
     s->grid = grid;
     s->marked = 1;
+
     return TALLY_OK;
 }
 
@@ -130,20 +143,24 @@ static tally_status push_slabs(tally_stream *s, const tally_view *in, const tall
               absent = tl_has_absent(in) || tl_slabs_counted(&s->slabs);
     const int64_t end = s->pushed + in->n;
     tl_feed f;
+
     tally_status status = grid_to_slab(s);
     if (!status) status = tl_feed_open(s->ctx, &s->plan, absent, scans, &f);
     if (status) return status;
+
     const int counted = f.counted || tl_slabs_counted(&s->slabs);
     tl_slabs more = {0};
     tl_slab *const slab = tl_slab_new(scans ? 0 : s->pushed, end, s->rows, s->plan.op, counted);
     if (!slab || !tl_slabs_append(&more, slab))
         return tl_no_memory(s->ctx, (size_t)s->rows * sizeof(tl_state), "the nodes of a field");
+
     if (scans)
         status = tl_feed_scan_rows(s->ctx, &f, in, out,
                                    &(tl_feed_rows){s->slabs.count ? s->slabs.slab[0] : NULL, slab,
                                                    s->scan.exclusive, init_of(s)});
     else
         status = tl_feed_slab(s->ctx, &f, in, slab);
+
     if (!status && scans) { /* the new slab includes the old one */
         const tl_slabs old = s->slabs;
         s->slabs = more;
@@ -152,6 +169,7 @@ static tally_status push_slabs(tally_stream *s, const tally_view *in, const tall
                                          tally_threads(s->ctx))) {
         status = tl_no_memory(s->ctx, (size_t)s->rows * sizeof(tl_state), "the nodes of a field");
     }
+
     tl_slabs_free(&more);
     return status;
 }
@@ -165,6 +183,7 @@ tally_status tl_stream_push_rows(tally_stream *s, const tally_view *in, const ta
     tally_status status = TALLY_OK;
     tl_feed f;
     if (plain || s->place != TL_ON_DEVICE) slab_to_grid(s, in->data);
+
     /* first to the end of a block by the slab, then into the grid */
     if (s->by_slabs && plain && left && left < in->n) {
         const int64_t bytes = s->plan.op->elem_bytes, result = s->plan.op->result_bytes,
@@ -176,9 +195,11 @@ tally_status tl_stream_push_rows(tally_stream *s, const tally_view *in, const ta
         status = tl_stream_push_rows(s, &a, &c);
         return status ? status : tl_stream_push_rows(s, &b, &d);
     }
+
     if (!s->by_slabs && !plain && !s->pushed) status = mark_grid(s);
     if (status) return status;
     if (s->marked) return tl_feed_grid(s->ctx, &s->mark, in, out, s->grid, &s->pushed);
+
     if (!s->by_slabs && !plain) {
         status = tl_feed_open(s->ctx, &s->plan, 1, 0, &f);
         if (!status && tl_feed_fits_grid(&f) && !s->on_device)
@@ -189,6 +210,7 @@ tally_status tl_stream_push_rows(tally_stream *s, const tally_view *in, const ta
     } else {
         status = s->grid->calls->push(s->ctx, s->grid, threads, in, out);
     }
+
     if (!status) s->pushed += in->n;
     return status;
 }
@@ -202,12 +224,14 @@ tally_status tl_stream_for_device(tally_stream *s, const tally_view *in, int *is
     if (!s->many || s->verb != TL_STREAM_REDUCE || tl_has_inputs(in) || s->marked ||
         s->plan.op->inputs == 2 || !calls->grid)
         return TALLY_OK;
+
     if (s->place == TL_NOWHERE) {
         tl_device *owner;
         const tally_status status = calls->owner(s->device, s->ctx, in->data, &owner);
         if (status) return status;
         s->place = owner ? TL_ON_DEVICE : TL_ON_HOST;
     }
+
     *is = s->place == TL_ON_DEVICE && !tl_slabs_counted(&s->slabs);
     return TALLY_OK;
 }
@@ -245,19 +269,24 @@ tally_status tl_stream_push_device(tally_stream *s, const tally_view *in)
     assert(s->many);
     assert(in->n > 0);
     const int64_t left = -s->pushed & (TL_GRID_BLOCK - 1), bytes = s->plan.op->elem_bytes;
+
     /* the processors' grid is empty */
     if (!s->pushed && !s->on_device && !s->by_slabs) grid_to_slab(s);
+
     if (s->by_slabs && left) { /* to the end of a block */
         const tally_view a = tl_view_part(in, 0, left < in->n ? left : in->n, bytes),
                          b = tl_view_part(in, a.n, in->n - a.n, bytes);
         const tally_status status = push_host(s, &a);
         return status || !b.n ? status : tl_stream_push_device(s, &b);
     }
+
     slab_to_grid(s, in->data);
     if (!s->on_device) return push_host(s, in);
+
     const tally_status status =
         s->grid->calls->push(s->ctx, s->grid, tally_threads(s->ctx), in, NULL);
     if (!status) s->pushed += in->n;
+
     return !status || !continue_on_host(s) ? status : push_host(s, in);
 }
 
@@ -266,15 +295,18 @@ tally_status tl_stream_lower_rows(tally_stream *s, void *out)
     const int threads = tally_threads(s->ctx);
     tl_host_copies copies = {.ctx = s->ctx, .what = "ends of streams"};
     tally_status status = TALLY_OK;
+
     if (s->on_device) {
         status = s->grid->calls->result(s->ctx, s->grid, threads, out);
         if (!status || !continue_on_host(s)) return status;
     }
+
     status = tl_host_copy(&copies, &out, 0, s->rows * s->plan.op->result_bytes, 1, "out");
     if (!status && s->by_slabs)
         tl_slabs_lower(&s->slabs, &s->plan, threads, s->rows, out);
     else if (!status && s->rows)
         status = s->grid->calls->result(s->ctx, s->grid, threads, out);
+
     return tl_host_end(&copies, status);
 }
 

@@ -19,6 +19,7 @@ static tally_status take_rows(tally_stream **stream, const char *op, int64_t row
     assert(s->verb != TL_STREAM_WINDOW);
     tally *const ctx = s->ctx;
     tally_status status;
+
     if (rows < 0 || rows > TL_GRID_MOST)
         status = tl_fail(ctx, TALLY_INVALID, "rows is %lld: must be 0..2^%d - 1", (long long)rows,
                          TL_GRID_MOST_LOG);
@@ -30,6 +31,7 @@ static tally_status take_rows(tally_stream **stream, const char *op, int64_t row
                          op);
     else
         status = tl_check_scan(ctx, &s->plan, o);
+
     s->many = 1;
     s->by_slabs = s->plan.op->inputs == 2;
     if (!status && !s->by_slabs &&
@@ -39,10 +41,12 @@ static tally_status take_rows(tally_stream **stream, const char *op, int64_t row
     if (!status && s->seeded) s->plan.op->seed(&s->scan.init, s->init, s->plan.par);
     s->scan.exclusive = o && o->exclusive;
     s->rows = rows;
+
     if (status) {
         tally_stream_close(s);
         *stream = NULL;
     }
+
     return status;
 }
 
@@ -94,6 +98,7 @@ static tally_status check_shape(const tally_stream *s, const tally_view *in, con
                        in->next ? "the common type of in and in->next" : "in->dtype",
                        tally_dtype_name(given) ? tally_dtype_name(given) : "unknown",
                        tally_dtype_name(stream_dtype));
+
     if (in->rows != s->rows)
         return tl_fail(s->ctx, TALLY_INVALID, "in->rows is %lld: the stream has %lld sequence%s",
                        (long long)in->rows, (long long)s->rows, s->rows == 1 ? "" : "s");
@@ -103,6 +108,7 @@ static tally_status check_shape(const tally_stream *s, const tally_view *in, con
     if (out && s->verb == TL_STREAM_REDUCE)
         return tl_fail(s->ctx, TALLY_INVALID,
                        "out is given: a reduction has results when it is finished");
+
     return tl_form_fits(s->ctx, s->plan.op->file, s->plan.op, in, "in");
 }
 
@@ -117,6 +123,7 @@ static tally_status check_results(const tally_stream *s, const tally_view *in,
         *to = tally_flat(NULL, s->plan.op->out, 0);
         return TALLY_OK;
     }
+
     if (!out) return tl_fail(s->ctx, TALLY_INVALID, "out is NULL: must be a view");
     if (out->valid)
         return tl_fail(s->ctx, TALLY_UNSUPPORTED,
@@ -126,8 +133,10 @@ static tally_status check_results(const tally_stream *s, const tally_view *in,
         return tl_fail(s->ctx, TALLY_INVALID,
                        "out->n is %lld: must have room for %lld results (tally_stream_results)",
                        (long long)out->n, (long long)results);
+
     if (window) to->n = results;
     tally_status status = tl_check_output(s->ctx, s->plan.op, in, to, results, !window && !s->many);
+
     return status ? status : tl_inputs_apart(s->ctx, in, to, s->plan.op->result_bytes);
 }
 
@@ -145,6 +154,7 @@ static tally_status push(tally_stream *s, const tally_view *in, const tally_view
     tl_fp fp = tl_fp_enter();
     status = tl_stream_push_rows(s, in, out);
     tl_fp_leave(fp);
+
     return status;
 }
 
@@ -153,6 +163,7 @@ tally_status tally_stream_push_view(tally_stream *s, const tally_view *in, const
     tally_view from, next, to;
     if (!s) return tl_fail(NULL, TALLY_INVALID, "stream is NULL");
     if (!in) return tl_fail(s->ctx, TALLY_INVALID, "in is NULL: must be a view");
+
     if (s->groups)
         return tl_fail(s->ctx, TALLY_INVALID,
                        "stream is of groups: push with tally_stream_push_groups");
@@ -160,19 +171,23 @@ tally_status tally_stream_push_view(tally_stream *s, const tally_view *in, const
     if (!status) status = tl_inputs_check(s->ctx, in, "in", &from, &next);
     if (!status) status = tl_stream_check(s, in->n);
     if (status) return status;
+
     to = from;
     if (s->verb == TL_STREAM_REDUCE)
         to.n = 0;
     else
         status = check_results(s, &from, out, &to);
+
     if (status) return status;
     if (in->rows == 0 || (in->n == 0 && !to.n)) {
         s->pushed += in->n;
         return TALLY_OK;
     }
+
     tl_inputs_normal(&from);
     if (in->next) tl_inputs_normal(&next);
     if (s->verb != TL_STREAM_WINDOW) tl_inputs_normal(&to);
+
     if (s->verb != TL_STREAM_WINDOW && !s->many && !s->plan.exact && !tl_has_inputs(&from) &&
         !s->scan.done.counted &&
         /* dense elements and results are used in place */
@@ -182,6 +197,7 @@ tally_status tally_stream_push_view(tally_stream *s, const tally_view *in, const
         if (!status) s->pushed += in->n;
         return status;
     }
+
     tl_host_copies copies = {.ctx = s->ctx, .what = what};
     const int64_t pushed = s->pushed;
     int for_device;
@@ -193,6 +209,7 @@ tally_status tally_stream_push_view(tally_stream *s, const tally_view *in, const
         s->broken = status && s->pushed != pushed; /* a part of the elements was pushed */
         return status;
     }
+
     if (!status) status = tl_on_processors(s->ctx, NULL, "in", what, in->rows * in->n);
     if (!status) status = tl_inputs_bring(&copies, &from, &next, "in");
     if (!status && s->verb != TL_STREAM_REDUCE)
@@ -200,6 +217,7 @@ tally_status tally_stream_push_view(tally_stream *s, const tally_view *in, const
     if (!status) status = push(s, &from, &to);
     s->broken |= status && s->pushed != pushed;
     if (!status) s->pushed = pushed + in->n;
+
     return tl_host_end(&copies, status);
 }
 
@@ -207,6 +225,7 @@ tally_status tally_stream_finish_view(tally_stream *s, const tally_view *out)
 {
     if (!s) return tl_fail(NULL, TALLY_INVALID, "stream is NULL");
     if (!out) return tl_fail(s->ctx, TALLY_INVALID, "out is NULL: must be a view");
+
     if (out->valid)
         return tl_fail(s->ctx, TALLY_UNSUPPORTED,
                        "out->valid is given: streams write no such bits");
@@ -215,6 +234,7 @@ tally_status tally_stream_finish_view(tally_stream *s, const tally_view *out)
         return tl_fail(s->ctx, TALLY_INVALID,
                        "out->n is %lld: must have room for %lld results (tally_stream_results)",
                        (long long)out->n, (long long)results);
+
     tally_view to = *out, none = tally_flat(NULL, s->plan.op->dtype, 0);
     none.rows = s->rows;
     to.n = results;
@@ -231,5 +251,6 @@ tally_status tally_stream_finish_view(tally_stream *s, const tally_view *out)
         tl_copy_strided((char *)to.data + r * to.row_stride * bytes, to.stride,
                         dense + r * results * bytes, 1, results, bytes);
     free(dense);
+
     return tl_host_end(&copies, status);
 }

@@ -46,6 +46,7 @@ static tally_status reserve(tally_stream *s, int64_t n)
     const int64_t capacity = k->held_count + n;
     int64_t bytes;
     if (capacity <= k->capacity) return TALLY_OK;
+
     int good = !__builtin_mul_overflow(capacity, s->rows * elem(s), &bytes);
     for (int i = 0; i < s->plan.op->inputs && good; i++) {
         char *const more = realloc(k->x[i], (size_t)bytes + 1);
@@ -54,6 +55,7 @@ static tally_status reserve(tally_stream *s, int64_t n)
         else
             good = 0;
     }
+
     if (good && k->valid) {
         unsigned char *const more = realloc(k->valid, (size_t)(capacity * s->rows) + 1);
         if (more)
@@ -61,10 +63,12 @@ static tally_status reserve(tally_stream *s, int64_t n)
         else
             good = 0;
     }
+
     if (!good)
         return tl_fail(s->ctx, TALLY_NO_MEMORY, "out of memory: %lld steps cannot be kept",
                        (long long)capacity);
     k->capacity = capacity;
+
     return TALLY_OK;
 }
 
@@ -91,25 +95,30 @@ static tally_status store_steps(tally_stream *s, const tally_view *in, int64_t a
     tl_gathered dense = {.memory = NULL}, counts = {.memory = NULL};
     tally_status status = tl_has_absent(in) ? add_valid(s) : TALLY_OK;
     if (!status) status = reserve(s, n);
+
     for (int i = 0; i < 2; i++) {
         tally_view *const v = i ? &next : &part;
         *v = tl_view_part(v, at, n, (int64_t)tally_dtype_size(v->dtype));
         if (s->rows > 1) *v = tl_view_turned(v);
     }
+
     part.next = in->next ? &next : NULL;
     if (!status) status = tl_gather_dense(s->ctx, &form, &part, &s->plan, 0, &dense);
     if (!status && k->valid) status = tl_gather_numbers(s->ctx, &form, &part, &s->plan, 0, &counts);
     for (int i = 0; i < s->plan.op->inputs && !status; i++)
         memcpy(k->x[i] + k->held_count * s->rows * elem(s), (i ? dense.second : dense.view).data,
                (size_t)(cells * elem(s)));
+
     if (!status && k->valid) {
         const float *const there = counts.view.data;
         for (int64_t i = 0; i < cells; i++)
             k->valid[k->held_count * s->rows + i] = there[i] == there[i];
     }
+
     if (!status) k->held_count += n;
     free(dense.memory);
     free(counts.memory);
+
     return status;
 }
 
@@ -119,6 +128,7 @@ static void drop_steps(tally_stream *s, int64_t centre)
     struct tl_steps *k = s->steps;
     const int64_t first = centre - s->window.before, gone = first - k->first;
     if (gone <= 0) return;
+
     k->held_count -= gone;
     k->first = first;
     for (int i = 0; i < s->plan.op->inputs; i++)
@@ -137,10 +147,12 @@ static tally_status windows(tally_stream *s, int64_t from, int64_t n, const tall
     tally_view in = {k->x[0] + at * elem(s), s->plan.op->dtype, s->rows, n, 1, s->rows}, next = in,
                to = *out;
     unsigned char *bits = NULL;
+
     if (s->plan.op->inputs == 2) {
         next.data = k->x[1] + at * elem(s);
         in.next = &next;
     }
+
     if (k->valid && memchr(k->valid + at, 0, (size_t)cells)) {
         bits = calloc((size_t)cells / 8 + 1, 1);
         if (!bits) return tl_no_memory(s->ctx, (size_t)cells / 8 + 1, "validity of steps");
@@ -148,6 +160,7 @@ static tally_status windows(tally_stream *s, int64_t from, int64_t n, const tall
             bits[i >> 3] |= (unsigned char)(k->valid[at + i] << (i & 7));
         in.valid = bits;
     }
+
     tally_status status;
     if (tl_has_inputs(&in)) {
         status = tl_inputs_window_of(s->ctx, &s->plan, &in, &to, o);
@@ -162,6 +175,7 @@ static tally_status windows(tally_stream *s, int64_t from, int64_t n, const tall
                               .window = o};
         status = tl_run_host(s->ctx, &call);
     }
+
     free(bits);
     return status;
 }
@@ -179,6 +193,7 @@ static tally_status edge(tally_stream *s, int64_t a, int64_t b, int64_t end, con
         tl_copy_strided((char *)out->data + (i - a) * out->stride * bytes, out->row_stride,
                         results + (i - first) * s->rows * bytes, 1, s->rows, bytes);
     free(results);
+
     return status;
 }
 
@@ -215,6 +230,7 @@ static tally_status compute_known(tally_stream *s, int64_t end, const tally_view
                   b = larger(a, end - s->window.after),
                   middle = smaller(larger(a, s->window.before), b);
     tally_window_options full = s->window;
+
     full.edges = TALLY_EDGES_VALID;
     tally_status status = edge(s, a, middle, smaller(middle + s->window.after, end), out);
     if (!status && middle < b) {
@@ -222,10 +238,12 @@ static tally_status compute_known(tally_stream *s, int64_t end, const tally_view
         status = windows(s, middle - s->window.before - s->steps->first, b - middle + s->kept, &to,
                          &full);
     }
+
     if (!status) {
         s->given += b - a;
         drop_steps(s, b);
     }
+
     return status;
 }
 
@@ -255,6 +273,7 @@ tally_status tl_steps_push(tally_stream *s, const tally_view *in, const tally_vi
     tl_fp fp = tl_fp_enter();
     tally_status status = begin(s);
     const int64_t given = s->given;
+
     /* also runs once without steps, for results that the tail completes */
     for (int64_t at = 0, n; (at < in->n || !at) && !status; at += n + !n) {
         n = smaller(in->n - at, each);
@@ -263,6 +282,7 @@ tally_status tl_steps_push(tally_stream *s, const tally_view *in, const tally_vi
         const tally_view to = tl_view_part(out, s->given - given, 0, bytes);
         if (!status) status = compute_known(s, end, &to);
     }
+
     tl_fp_leave(fp);
     s->broken = status != TALLY_OK;
     return status;

@@ -21,6 +21,7 @@
         }                                                                                          \
     }
 #include "convert.def"
+
 #undef CONVERT
 
 #define CONVERT(kind, from, to, value)                                                             \
@@ -31,6 +32,7 @@
      TL_COLUMN(3, to),                                                                             \
      TL_CAT4(convert, kind, from, to),                                                             \
      NULL},
+
 const tl_convert TL_CAT(tl_converts_, TL_ISA)[] = {
 #include "convert.def"
     {0}};

@@ -18,6 +18,7 @@ static inline uint32_t bits_at(const unsigned char *valid, int64_t bit, int64_t 
     const unsigned char *at = valid + (bit >> 3);
     const int shift = (int)(bit & 7);
     uint64_t word = 0;
+
     if (count == GROUP && !shift) {
         uint32_t whole;
         memcpy(&whole, at, sizeof whole);
@@ -61,6 +62,7 @@ static inline uint64_t bits_64(const unsigned char *valid, int64_t bit)
         return 0;                                                                                  \
     }
 #endif
+
 MANY(many_1, uint8_t, 64, __mmask64, 8)
 MANY(many_2, uint16_t, 32, __mmask32, 16)
 MANY(many_4, uint32_t, 16, __mmask16, 32)

@@ -61,6 +61,7 @@ TL_INLINE v4 get4(int listed, tl_origins s, int64_t c, int64_t at)
 #if TL_VECTOR_BYTES == 64
     const __m256i low = _mm256_loadu_si256((const __m256i *)(AT(listed, s, c) + at)),
                   high = _mm256_loadu_si256((const __m256i *)(AT(listed, s, c + 8) + at));
+
     return (v4)_mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
 #else
     v4 v;
@@ -68,6 +69,7 @@ TL_INLINE v4 get4(int listed, tl_origins s, int64_t c, int64_t at)
     return v;
 #endif
 }
+
 TL_INLINE v8 get8(int listed, tl_origins s, int64_t c, int64_t at)
 {
     v8 v;
@@ -88,11 +90,13 @@ TL_INLINE void put_half(char *q, int64_t left, __m256i v)
     else
         _mm256_mask_storeu_epi32(q, first_of(left), v);
 }
+
 TL_INLINE void put4(int listed, tl_targets s, int64_t c, int64_t at, int64_t most, v4 v)
 {
     put_half(AT(listed, s, c) + at * 4, LEFT(c), _mm512_castsi512_si256((__m512i)v));
     put_half(AT(listed, s, c + 8) + at * 4, LEFT(c + 8), _mm512_extracti64x4_epi64((__m512i)v, 1));
 }
+
 TL_INLINE void put8(int listed, tl_targets s, int64_t c, int64_t at, int64_t most, v8 v)
 {
     if (LEFT(c) >= H8)

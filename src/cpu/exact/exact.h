@@ -4,6 +4,7 @@
  * computes windows element by element; an element that leaves a window is subtracted. */
 #ifndef TALLY_CPU_EXACT_H
 #define TALLY_CPU_EXACT_H
+
 #include "context/context.h"
 #include "cpu/driver.h"
 #include "cpu/keys/ranges.h"
@@ -38,6 +39,8 @@ typedef struct tl_exact_piece {
     int at_start, at_end;
     void *out;
 } tl_exact_piece;
+
 int64_t tl_exact_slice(const tl_plan *plan, int threads, const tally_window_options *options,
                        const tl_exact_piece *piece);
+
 #endif

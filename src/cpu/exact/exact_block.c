@@ -59,11 +59,13 @@ typedef int32_t vsmall_int __attribute__((vector_size(TL_VECTOR_BYTES)));
 #define MAX_PD(a, b) (vreal)(((vint)(a) & ((a) > (b))) | ((vint)(b) & ~((a) > (b))))
 #define MAX_PS(a, b) (vsmall)(((vsmall_int)(a) & ((a) > (b))) | ((vsmall_int)(b) & ~((a) > (b))))
 #endif
+
 TL_INLINE vreal larger_f64(vreal a, vreal b)
 {
     a = (vreal)((vint)a & ((vint){0} + INT64_MAX));
     return MAX_PD(a, b);
 }
+
 TL_INLINE vsmall larger_f32(vsmall a, vsmall b)
 {
     a = (vsmall)((vsmall_int)a & ((vsmall_int){0} + INT32_MAX));
@@ -76,6 +78,7 @@ TL_INLINE vreal load_f64(const void *p)
     memcpy(&v, p, sizeof v);
     return v;
 }
+
 TL_INLINE vreal load_f32(const void *p)
 {
     vhalf v;
@@ -111,6 +114,7 @@ TL_INLINE int64_t parts_of(tl_exact_block *b, int levels, vreal sum[][UNROLL], c
             }
         }
     }
+
     return outside;
 }
 
@@ -124,6 +128,7 @@ TL_INLINE int block(const char *x, int64_t n, tl_exact_block *b, int levels, int
     int unit = b->top + LOG_N - 49;
     const int way = tl_prefetch_way();
     const int64_t prefetch_distance = tl_prefetch_distance(way);
+
     for (int l = 0; l < levels; l++) {
         if (unit < -1074) unit = -1074;
         b->unit[l] = unit;
@@ -132,6 +137,7 @@ TL_INLINE int block(const char *x, int64_t n, tl_exact_block *b, int levels, int
         TL_UNROLL
         for (int u = 0; u < UNROLL; u++) sum[l][u] = start[l];
     }
+
     for (int64_t i = 0; i < n; i += STEP) {
         tl_prefetch_bytes(x + i * bytes, STEP * (size_t)bytes, prefetch_distance, way);
         TL_UNROLL
@@ -151,6 +157,7 @@ TL_INLINE int block(const char *x, int64_t n, tl_exact_block *b, int levels, int
                 nan += number;
                 r = (vreal)((vint)r & number);
             }
+
             if (bytes == 8) most = larger_f64(r, most);
             TL_UNROLL
             for (int l = 0; l < levels; l++) {
@@ -163,13 +170,16 @@ TL_INLINE int block(const char *x, int64_t n, tl_exact_block *b, int levels, int
             }
         }
     }
+
     int64_t outside = parts_of(b, levels, sum, start), far = 0, numbers = 0;
     const double bound = power(b->top + 1);
+
     for (int j = 0; j < LANES; j++) {
         outside |= !(most[j] < bound) || !(most_f32[j] < bound) || !(most_f32[j + LANES] < bound);
         far |= cut[j] & INT64_MAX;
         numbers -= nan[j];
     }
+
     b->nan = without ? n - numbers : 0;
     return (outside ? TL_EXACT_LARGE : 0) | (far ? TL_EXACT_FAR : 0);
 }
@@ -216,13 +226,16 @@ TL_INLINE double upper(double x)
     const double c = 134217729.0 * x; /* 2^27 + 1 */
     return c - (c - x);
 }
+
 TL_INLINE double dekker(double x, double y, double high)
 {
     const double xh = upper(x), xl = x - xh, yh = upper(y), yl = y - yh;
     return ((xh * yh - high) + xh * yl + xl * yh) + xl * yl;
 }
+
 #define LOW(x, y, high) dekker(x, y, high)
 #endif
+
 static int products(const double *x, const double *y, int64_t n, double *high, double *low)
 {
     int64_t bad = 0;

@@ -2,6 +2,7 @@
  * A block of an exact sum: up to TL_EXACT_BLOCK elements become three integers (exact_block.c). */
 #ifndef TALLY_EXACT_BLOCK_H
 #define TALLY_EXACT_BLOCK_H
+
 #include <stdint.h>
 
 enum {
@@ -35,7 +36,9 @@ typedef struct tl_exact_kernel {
     int (*f64_without)(const double *x, int64_t n, tl_exact_block *b);
     uint32_t (*highest_f32)(const float *x, int64_t n, int *special);
     uint64_t (*highest_f64)(const double *x, int64_t n, int *special);
+
     /* high[i] + low[i] = x[i] y[i]. Returns 1 if that is exact and finite for all i. */
     int (*products)(const double *x, const double *y, int64_t n, double *high, double *low);
 } tl_exact_kernel;
+
 #endif

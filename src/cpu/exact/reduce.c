@@ -16,6 +16,7 @@ enum {
     PIECE = 2048,    /* elements that are packed and widened at a time */
     GATHERED = 1024, /* the same for elements with validity and for pairs */
     SHARE = 1 << 18, /* elements that a thread takes at a time */
+
     /* After blocks that did not fit, at most 2^6 blocks are added one by one before the next
      * try. */
     PAUSE_MOST = 6,
@@ -50,6 +51,7 @@ static int run(const tl_plan *plan, int is_f64, tl_exact_guess *g, const void *x
         g->far += g->far < PAUSE_MOST;
         g->wide = (1 << g->far) - 2;
     }
+
     b->levels = all;
     return run_levels(plan->exact, is_f64, g, x, n, b);
 }
@@ -97,6 +99,7 @@ static void add_block(tl_exact *e, tl_exact_guess *g, const tl_plan *plan, int i
         one_by_one(e, is_f64, x, n);
         return;
     }
+
     int why = run(plan, is_f64, g, x, n, &b);
     if (why) {
         const tl_exact_guess measured = measure(plan, is_f64, *g, x, n);
@@ -106,12 +109,14 @@ static void add_block(tl_exact *e, tl_exact_guess *g, const tl_plan *plan, int i
             why = run(plan, is_f64, g, x, n, &b);
         }
     }
+
     if (why) {
         g->failed += g->failed < PAUSE_MOST;
         g->pause = (1 << g->failed) - 2;
         one_by_one(e, is_f64, x, n);
         return;
     }
+
     g->failed = 0;
     e->nan += b.nan;
     for (int l = 0; l < b.levels; l++)
@@ -129,6 +134,7 @@ static void add_wide(tl_exact *e, tl_exact_guess *g, const tl_plan *plan, int is
             tl_exact_carry(e);
             e->waiting = m;
         }
+
         if (m < ONE_BY_ONE) {
             one_by_one(e, is_f64, x, m);
         } else if (m >= step) {
@@ -167,11 +173,13 @@ static __attribute__((noinline)) void add_products(tl_exact *e, const tl_plan *p
     double high[GATHERED], low[GATHERED];
     const int leaves_out = tl_exact_form_of(plan->op)->leaves_out;
     int64_t nan = 0;
+
     for (int64_t i = 0; leaves_out && i < n; i++) {
         uint64_t bits;
         memcpy(&bits, &x[i], sizeof bits);
         y[i] = bits == (uint64_t)1 << 63 ? 0 : y[i];
     }
+
     if (!plan->exact->products(x, y, n, high, low)) {
         for (int64_t i = 0; i < n; i++) {
             const int number = (x[i] == x[i]) & (y[i] == y[i]);
@@ -179,6 +187,7 @@ static __attribute__((noinline)) void add_products(tl_exact *e, const tl_plan *p
             x[i] = number ? x[i] : 0;
             y[i] = number ? y[i] : 0;
         }
+
         e->nan += nan;
         if (!nan || !plan->exact->products(x, y, n, high, low)) {
             if ((e->waiting += 2 * n) > TL_EXACT_MOST) {
@@ -189,6 +198,7 @@ static __attribute__((noinline)) void add_products(tl_exact *e, const tl_plan *p
             return;
         }
     }
+
     add_wide(e, &e->guess, plan, 1, (const char *)high, n);
     if (is_f64) add_wide(e, &e->rest, plan, 1, (const char *)low, n);
 }
@@ -201,6 +211,7 @@ static __attribute__((noinline)) void add_gathered(tl_exact *e, const tl_plan *p
     float narrow[2][GATHERED];
     const int pairs = plan->op->inputs == 2, is_f64 = plan->in->to_bytes == 8,
               leaves_out = tl_exact_form_of(plan->op)->leaves_out;
+
     for (int64_t m; n > 0; n -= m, x += m * plan->op->elem_bytes) {
         void *to = is_f64 ? (void *)one[0] : narrow[0],
              *second = is_f64 ? (void *)one[1] : narrow[1];
@@ -209,6 +220,7 @@ static __attribute__((noinline)) void add_gathered(tl_exact *e, const tl_plan *p
         if (leaves_out) e->count -= count_missing(is_f64, to, m);
         for (int k = 0; k < 2 && pairs && !is_f64; k++)
             for (int64_t i = 0; i < m; i++) one[k][i] = (double)narrow[k][i];
+
         if (pairs)
             add_products(e, plan, is_f64, one[0], one[1], m);
         else
@@ -225,18 +237,22 @@ static __attribute__((noinline)) void add_packed(tl_exact *e, const tl_plan *pla
 {
     _Alignas(64) char pack[PIECE * 8], wide[PIECE * 4];
     const int64_t bytes = plan->op->elem_bytes;
+
     for (int64_t at = 0, m; at < n; at += m) {
         /* Not beyond the last element: the stride may have any value. */
         const char *from = x + at * stride * bytes;
         m = n - at < PIECE ? n - at : PIECE;
+
         if (stride != 1) {
             tl_copy_strided(pack, 1, from, stride, m, bytes);
             from = pack;
         }
+
         if (plan->in) {
             plan->in->apply(plan->in, wide, from, m);
             from = wide;
         }
+
         add_wide(e, &e->guess, plan, plan->op->dtype == TALLY_F64, from, m);
     }
 }
@@ -265,12 +281,14 @@ static void add_shares(void *data, const tl_worker *worker)
     const slab_work *a = data;
     const int64_t bytes = a->plan->op->elem_bytes;
     tl_exact partial;
+
     tl_exact_begin(&partial);
     for (int64_t j; (j = tl_next_chunk(worker)) < worker->chunks;) {
         const int64_t at = j * SHARE;
         tl_exact_add(&partial, a->plan, a->x + at * bytes, 1,
                      a->n - at < SHARE ? a->n - at : SHARE);
     }
+
     /* the sum is the same in any order */
     tl_lock_take(TL_LOCK_EXACT);
     tl_exact_join(a->sum, &partial, 1);
@@ -351,6 +369,7 @@ static void add_strips(void *data, const tl_worker *worker)
     const tally_view *in = a->in;
     strip *s = malloc(sizeof *s);
     if (!s) return;
+
     for (int c = 0; c < COLUMNS; c++) tl_exact_begin(&s->e[c]);
     for (int64_t j; (j = tl_next_chunk(worker)) < worker->chunks;) {
         const int64_t first = j / a->parts * COLUMNS, part = j % a->parts,
@@ -360,6 +379,7 @@ static void add_strips(void *data, const tl_worker *worker)
         add_strip(s, a->plan,
                   (const char *)in->data + (from * in->stride + first) * a->plan->op->elem_bytes,
                   in->stride, end - from, width);
+
         if (a->joined) {
             tl_lock_take(TL_LOCK_EXACT);
             for (int64_t c = 0; c < width; c++) tl_exact_join(&a->joined[first + c], &s->e[c], 1);
@@ -369,6 +389,7 @@ static void add_strips(void *data, const tl_worker *worker)
                 lower(&s->e[c], a->plan, a->out + (first + c) * a->plan->op->result_bytes);
         }
     }
+
     free(s);
 }
 
@@ -383,12 +404,14 @@ static tally_status columns(tally *ctx, int threads, const tl_call *call)
     const int64_t parts = strips < threads && in->n >= 64 * threads ? threads : 1;
     const size_t need = parts > 1 ? (size_t)in->rows * sizeof(tl_exact) : 0;
     tl_exact *joined = need ? malloc(need) : NULL;
+
     for (int64_t c = 0; joined && c < in->rows; c++) tl_exact_begin(&joined[c]);
     strip_work all = {plan, in, out, parts, joined};
     const int failed = (need && !joined) || !tl_parallel(threads, strips * parts, add_strips, &all);
     for (int64_t c = 0; joined && !failed && c < in->rows; c++)
         lower(&joined[c], plan, out + c * plan->op->result_bytes);
     free(joined);
+
     return failed ? tl_no_memory(ctx, need + (size_t)threads * sizeof(strip),
                                  "the sums of the columns")
                   : TALLY_OK;

@@ -37,23 +37,28 @@ static void load(const tl_plan *plan, line x, int64_t i, int64_t m, piece *to)
 {
     const char *at = place(x, i);
     const int64_t bytes = plan->op->elem_bytes;
+
     const int pairs = plan->op->inputs == 2, is_pack = plan->in && plan->in->apply_two;
     if (is_pack && plan->in->to_bytes == 8) {
         plan->in->apply_two(plan->in, to->x, pairs ? to->y : NULL, at, m);
         return;
     }
+
     if (!is_pack && plan->op->dtype == TALLY_F64) {
         tl_copy_strided(to->x, 1, at, x.stride / bytes, m, bytes);
         return;
     }
+
     float wide[CHUNK];
     char pack[CHUNK * 4]; /* elements of 16 bits, or second inputs */
+
     if (is_pack) {
         plan->in->apply_two(plan->in, wide, pairs ? pack : NULL, at, m);
     } else {
         tl_copy_strided(plan->in ? (void *)pack : wide, 1, at, x.stride / bytes, m, bytes);
         if (plan->in) plan->in->apply(plan->in, wide, pack, m);
     }
+
     for (int64_t j = 0; j < m; j++) to->x[j] = wide[j];
     if (is_pack && pairs) memcpy(wide, pack, sizeof wide);
     for (int64_t j = 0; is_pack && pairs && j < m; j++) to->y[j] = wide[j];
@@ -100,6 +105,7 @@ static void scan(tl_exact *e, const tl_plan *plan, int exclusive, line x, int64_
 {
     piece p;
     const tl_exact_form *form = tl_exact_form_of(plan->op);
+
     for (int64_t i = 0, m; i < n; i += m) {
         m = n - i < CHUNK ? n - i : CHUNK;
         load(plan, x, i, m, &p);
@@ -123,6 +129,7 @@ void tl_exact_scan_begin(tl_exact *e, const tl_plan *plan, const tally_scan_opti
 {
     tl_exact_begin(e);
     if (!o || !o->init) return;
+
     double init;
     if (plan->op->out == TALLY_F64) {
         memcpy(&init, o->init, sizeof init);
@@ -131,7 +138,9 @@ void tl_exact_scan_begin(tl_exact *e, const tl_plan *plan, const tally_scan_opti
         memcpy(&narrow, o->init, sizeof narrow);
         init = narrow;
     }
+
     tl_exact_element(e, init, 1);
+
     /* an initial NaN is a value, not a missing element */
     if (plan->op->masked && init != init) e->plus = e->minus = 1;
 }
@@ -177,17 +186,20 @@ static tally_status scan_dense(tl_thread *t, const tl_part *p)
                y = {p->y, plan->op->result_bytes};
     const int exclusive = c->scan && c->scan->exclusive, threads = t->threads;
     tl_exact *sums = t->memory->other;
+
     if (p->first) tl_exact_scan_begin(&sums[0], plan, c->scan);
     if (threads == 1) {
         scan(&sums[0], plan, exclusive, x, p->n, y);
         return TALLY_OK;
     }
+
     /* Each part is summed first; then it is scanned from the sum of all parts before it. */
     part_work all = {plan, x, y, p->n, p->n / threads, threads, exclusive, sums};
     tl_for(threads, threads - 1, sum_part, &all);
     for (int k = 1; k < threads; k++) tl_exact_join(&sums[k], &sums[k - 1], 1);
     tl_for(threads, threads, scan_part, &all);
     sums[0] = sums[threads - 1];
+
     return TALLY_OK;
 }
 
@@ -218,10 +230,12 @@ static void slide(const job *w, int64_t a, int64_t b)
     const tl_exact_form *form = tl_exact_form_of(op);
     piece leaves, enters;
     tl_exact e;
+
     if (a >= b) return;
     int64_t start = start_of(w, a), end = end_of(w, a);
     tl_exact_begin(&e);
     tl_exact_add(&e, w->plan, place(w->x, start), w->x.stride / op->elem_bytes, end - start);
+
     for (int64_t m; a < b; a += m) {
         m = b - a < CHUNK ? b - a : CHUNK;
         const int64_t to_start = start_of(w, a + m),
@@ -230,6 +244,7 @@ static void slide(const job *w, int64_t a, int64_t b)
         load(w->plan, w->x, end, to_end - end, &enters);
         prepare_for(&e, 2 * m);
         int64_t left = 0, entered = 0;
+
         for (int64_t i = a; i < a + m; i++) {
             const int full = i >= o->before && w->n - 1 - i >= o->after;
             const int64_t counted = e.count - (op->masked ? e.nan : 0);
@@ -241,6 +256,7 @@ static void slide(const job *w, int64_t a, int64_t b)
             if (i >= o->before) add_element(&e, form, &leaves, left++, -1);
             if (w->n - 1 - i > o->after) add_element(&e, form, &enters, entered++, 1);
         }
+
         start = to_start;
         end = to_end;
     }
@@ -265,8 +281,10 @@ static int64_t windows(job *w, int threads, int at_start, int at_end)
     const tally_window_options *o = w->o;
     const int valid = o->edges == TALLY_EDGES_VALID;
     const int64_t stop = at_end && !valid ? w->n : w->n - o->after;
+
     w->first = at_start && !valid ? 0 : o->before;
     const int64_t results = stop > w->first ? stop - w->first : 0;
+
     /* a part begins with a whole window */
     int64_t least = (o->before + o->after) / 2 > 4 * CHUNK ? (o->before + o->after) / 2 : 4 * CHUNK;
     int64_t parts = results / least + 1 < threads ? results / least + 1 : threads;
@@ -274,6 +292,7 @@ static int64_t windows(job *w, int threads, int at_start, int at_end)
         slide(w, w->first, w->first + results);
         return results;
     }
+
     slide_work all = {w, results, parts};
     tl_for(threads, parts, slide_part, &all);
     return results;
@@ -310,11 +329,14 @@ static void add_some(tl_exact *e, const tl_plan *plan, line x, int64_t low, int6
             memcpy(&v, place(x, i), sizeof v);
             tl_exact_element(e, v, sign);
         }
+
         e->count += sign * (high - low);
         return;
     }
+
     piece p;
     const tl_exact_form *form = tl_exact_form_of(plan->op);
+
     for (int64_t i = low, m; i < high; i += m) {
         m = high - i < CHUNK ? high - i : CHUNK;
         load(plan, x, i, m, &p);
@@ -333,9 +355,11 @@ static void move(tl_exact *e, const tl_plan *plan, line x, span was, span is)
     /* the elements between these leave or enter */
     const int64_t ends[2][2] = {{was.from, is.from}, {is.end, was.end}};
     int64_t far = 0;
+
     assert(is.from <= is.end);
     for (int k = 0; k < 2; k++)
         far += ends[k][0] < ends[k][1] ? ends[k][1] - ends[k][0] : ends[k][0] - ends[k][1];
+
     if (far > is.end - is.from || is.from >= was.end || is.end <= was.from) {
         tl_exact_clear(e);
         tl_exact_add(e, plan, place(x, is.from), x.stride / plan->op->elem_bytes, is.end - is.from);
@@ -347,6 +371,7 @@ static void move(tl_exact *e, const tl_plan *plan, line x, span was, span is)
             add_some(e, plan, x, low, high, sign);
             e->waiting += 2 * (high - low);
         }
+
         if (e->waiting > TL_EXACT_MOST / 2) prepare_for(e, 0);
     }
 }
@@ -366,6 +391,7 @@ static void range_share(void *data, int64_t k)
     const tl_scalar *op = w->plan->op;
     tl_exact e;
     span was = {0, 0}, is;
+
     tl_exact_begin(&e);
     for (int64_t r = k * RANGES_SHARE; r < s->results && r < (k + 1) * RANGES_SHARE; r++) {
         const int full = tl_range_at(s, r, &is.from, &is.end);
@@ -399,5 +425,6 @@ tally_status tl_exact_ranges_view(tally *ctx, const tl_call *call, int threads)
             call->plan, threads, &ranges,
             (tl_line){x, call->in->stride, y, tl_step(call->out->stride, op->result_bytes)});
     }
+
     return TALLY_OK;
 }

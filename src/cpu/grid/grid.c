@@ -40,6 +40,7 @@ typedef struct {
     char *rows;     /* BLOCK steps */
     int64_t passes; /* passes over all strips so far */
 } grid;
+
 _Static_assert(offsetof(grid, base) == 0, "a grid begins with its base");
 
 static int lanes_of(const grid *g) { return g->plan.core->vector_lanes; }
@@ -68,14 +69,17 @@ static int grow(grid *g, int64_t n)
             aligned_alloc(64, (level * (scans ? 2 * levels + 1 : levels) + 63) & ~(size_t)63);
         if (!more) return 0;
         if (old) memcpy(more, t->carry, level * old);
+
         if (old && scans) {
             memcpy(more + level * levels, t->carry + level * old, level * old);
             memcpy(more + level * 2 * levels, t->carry + level * 2 * old, level);
         }
+
         free(t->carry);
         t->carry = more;
         t->levels = (int)levels;
     }
+
     return 1;
 }
 
@@ -122,6 +126,7 @@ static void fold_strip(const pass *a, tl_lanes_buffers *buffers, strip *t, char 
               turns = !direct && in->stride == 1 && t->width % TL_ABREAST == 0;
     int64_t n, at = g->count, left = in->n;
     const char *x = tl_view_row(in, t->col, bytes, &n);
+
     for (int64_t now; left > 0; at += now, left -= now, x += now * in->stride * bytes) {
         const int64_t kept_rows = at & (BLOCK - 1);
         if (!kept_rows && left >= BLOCK && turns) {
@@ -133,6 +138,7 @@ static void fold_strip(const pass *a, tl_lanes_buffers *buffers, strip *t, char 
             tl_lanes_feed(buffers, &from, at, now, NULL, 0, 0);
             continue;
         }
+
         if (!kept_rows && left >= BLOCK && (direct || t->width <= LANES_MOST)) {
             const tl_lanes_from from = {x,
                                         in->stride,
@@ -144,6 +150,7 @@ static void fold_strip(const pass *a, tl_lanes_buffers *buffers, strip *t, char 
             tl_lanes_feed(buffers, &from, at, now, NULL, 0, 0);
             continue;
         }
+
         now = left < BLOCK - kept_rows ? left : BLOCK - kept_rows;
         keep(g, t, in, x, kept_rows, now);
         if (kept_rows + now == BLOCK)
@@ -163,8 +170,10 @@ static void scan_strip(const pass *a, tl_lanes_buffers *buffers, strip *t, char 
     int64_t n, at = g->count, left = in->n;
     const char *x = tl_view_row(in, t->col, bytes, &n);
     char *y = tl_view_row(out, t->col, result, &n);
+
     buffers->seeded = t->seeded ? (int)(padded(g, t->width) / lanes_of(g)) : 0;
     t->seeded = 1;
+
     for (int64_t now; left > 0;
          at += now, left -= now, x += now * in->stride * bytes, y += now * out->stride * result) {
         const int64_t kept_rows = at & (BLOCK - 1);
@@ -183,6 +192,7 @@ static void scan_strip(const pass *a, tl_lanes_buffers *buffers, strip *t, char 
             tl_lanes_scan(buffers, &from, &there, at, at, now, at + now);
             continue;
         }
+
         now = left < BLOCK - kept_rows ? left : BLOCK - kept_rows;
         keep(g, t, in, x, kept_rows, now);
         tl_lanes_scan(buffers, &block, &to, at - kept_rows, at - kept_rows, kept_rows + now,
@@ -197,6 +207,7 @@ static void result_strip(const grid *g, tl_lanes_buffers *buffers, strip *t, cha
 {
     const int64_t at = g->count & -(int64_t)BLOCK, result = g->plan.op->result_bytes;
     const tl_lanes_from block = kept(g, t);
+
     out += t->col * result;
     if (g->count) {
         tl_lanes_feed(buffers, &block, at, g->count - at, NULL, 0, 1);
@@ -227,13 +238,16 @@ static void do_strips(void *with, const tl_worker *worker)
     tl_lanes_buffers buffers;
     char *const some = tl_scratch(all->ctx, worker->number, TL_STAGE, all->some_bytes);
     int64_t at = g->strips * worker->number / worker->threads;
+
     if (!some ||
         !tl_lanes_open(&buffers, all->ctx, worker->number, &g->job, g->strip[0].width, 0, 0))
         return;
+
     while (tl_next_chunk(worker) < worker->chunks) {
         strip *const t = take_strip(g, &at);
         buffers.k.carry = t->carry;
         buffers.k.levels = t->levels;
+
         if (!all->in)
             result_strip(g, &buffers, t, all->results);
         else if (g->job.verb == TL_SCAN)
@@ -253,10 +267,12 @@ static tally_status run(tally *ctx, grid *g, int threads, const tally_view *in,
     const int64_t prefetch_distance = tl_prefetches(bytes) ? TL_GRID_PREFETCH_ROWS : 0;
     const size_t some_bytes = scans ? (size_t)BLOCK * LANES_MOST * g->plan.op->result_bytes
                                     : (size_t)TRANSPOSED * TL_GRID_STRIP * g->plan.op->elem_bytes;
+
     if (bytes <= TL_PARALLEL_BYTES) threads = 1;
     if (!tl_scratch_begin(ctx, threads)) return tl_no_memory(ctx, 0, "threads");
     pass all = {ctx, g, in, out, results, prefetch_distance, some_bytes};
     g->passes++;
+
     return tl_parallel(threads, g->strips, do_strips, &all)
                ? TALLY_OK
                : tl_no_memory(ctx, tl_soa_bytes(&g->plan), "strips of a field");
@@ -298,6 +314,7 @@ static void lift_kept(const grid *g, const strip *t, tl_slab *slab, int j)
 {
     const tl_scalar *op = g->plan.op;
     const int64_t first = g->count & -(int64_t)BLOCK, bytes = op->elem_bytes;
+
     for (int64_t c = 0; c < t->width; c++) {
         tl_counter nodes;
         tl_counter_init(&nodes, first);
@@ -306,6 +323,7 @@ static void lift_kept(const grid *g, const strip *t, tl_slab *slab, int j)
             op->lift(&s, t->rows + ((i - first) * g->pitch + c) * bytes, i, g->plan.par);
             tl_counter_push(&nodes, op, 0, &s);
         }
+
         for (int k = 0; k < nodes.count; k++)
             memcpy(tl_slab_state(slab, j + k, t->col + c), &nodes.node[k], slab->bytes);
     }
@@ -316,22 +334,27 @@ static tally_status nodes(tally *ctx, tl_grid *base, tl_slab *slab)
     grid *g = (grid *)base;
     tl_lanes_buffers buffers;
     if (!g->strips) return TALLY_OK;
+
     if (!tl_scratch_begin(ctx, 1) ||
         !tl_lanes_open(&buffers, ctx, 0, &g->job, g->strip[0].width, 0, 0))
         return tl_no_memory(ctx, tl_soa_bytes(&g->plan), "strips of a field");
+
     for (int64_t s = 0; s < g->strips; s++) {
         const strip *const t = &g->strip[s];
         const tl_lanes_from none = kept(g, t);
         int j = 0;
         buffers.k.carry = t->carry;
         buffers.k.levels = t->levels;
+
         /* a node is S of its own elements */
         for (; j < slab->count && slab->level[j] >= BLOCK_LOG; j++) {
             tl_lanes_feed(&buffers, &none, (int64_t)1 << slab->level[j], 0, NULL, 0, 1);
             unstage(g, &buffers, t, slab, j);
         }
+
         if (j < slab->count) lift_kept(g, t, slab, j);
     }
+
     return TALLY_OK;
 }
 
@@ -347,8 +370,10 @@ static tally_status fill(tally *ctx, tl_grid *base, const tl_slab *slab, const t
 {
     grid *g = (grid *)base;
     const tl_scalar *op = g->plan.op;
+
     if (!grow(g, slab->end))
         return tl_no_memory(ctx, (size_t)g->width * sizeof(tl_state), "the nodes of a field");
+
     for (int64_t s = 0; s < g->strips; s++) {
         const strip *const t = &g->strip[s];
         const int64_t pad = padded(g, t->width);
@@ -369,6 +394,7 @@ static tally_status fill(tally *ctx, tl_grid *base, const tl_slab *slab, const t
             }
         }
     }
+
     g->count = slab->end;
     return TALLY_OK;
 }
@@ -391,11 +417,13 @@ tl_grid *tl_grid_open(const tl_plan *plan, int64_t rows, int scans,
 {
     grid *g = calloc(1, sizeof *g);
     if (!g) return NULL;
+
     g->base.calls = &calls;
     g->plan = *plan;
     g->width = rows;
     tl_lanes_begin(&g->job, &g->plan, NULL);
     if (scans) tl_lanes_of_scan(&g->job, NULL, options);
+
     /* Strips of whole vectors, so that kernels may read steps in place. The last sequences, fewer
      * than a vector, have a strip of their own. */
     const int64_t each = plan->in || scans ? LANES_MOST : TL_GRID_STRIP,
@@ -409,10 +437,12 @@ tl_grid *tl_grid_open(const tl_plan *plan, int64_t rows, int scans,
         close_grid(&g->base);
         return NULL;
     }
+
     /* padding lanes are read too */
     for (int64_t i = 1; i <= BLOCK && rows; i++)
         memset(g->rows + (i * g->pitch - SPACING - lanes_of(g)) * plan->op->elem_bytes, 0,
                (size_t)(lanes_of(g) * plan->op->elem_bytes));
+
     for (int64_t s = 0, col = 0; s < g->strips; s++) {
         strip *t = &g->strip[s];
         const int64_t left = col < full ? full - col : rows - col;
@@ -421,5 +451,6 @@ tl_grid *tl_grid_open(const tl_plan *plan, int64_t rows, int scans,
         t->rows = g->rows + col * plan->op->elem_bytes;
         col += t->width;
     }
+
     return &g->base;
 }

@@ -10,6 +10,7 @@
  * the beginning of their block. */
 #ifndef TALLY_GRID_H
 #define TALLY_GRID_H
+
 #include "context/context.h"
 #include "context/device.h"
 #include "law/slabs.h"
@@ -29,4 +30,5 @@ tl_grid *tl_grid_open(const tl_plan *plan, int64_t rows, int scans,
  * the levels of `of`. For each node, states has the state of each sequence. */
 tally_status tl_grid_slab(tally *ctx, const tl_plan *plan, int threads, const tally_view *in,
                           const tl_slab *of, unsigned char *states);
+
 #endif

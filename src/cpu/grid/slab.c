@@ -32,6 +32,7 @@ static void slab_strip(const slab *b, tl_lanes_buffers *buffers, int64_t col, in
     const tl_scalar *op = b->plan->op;
     int64_t n, size;
     const char *x = tl_view_row(b->in, col, op->elem_bytes, &n);
+
     for (int j = 0; j < b->count; j++, x += size * b->in->stride * op->elem_bytes) {
         const tl_lanes_from from = {x,
                                     b->in->stride,
@@ -42,6 +43,7 @@ static void slab_strip(const slab *b, tl_lanes_buffers *buffers, int64_t col, in
         size = (int64_t)1 << b->level[j];
         assert(size > 0 && size <= n);
         tl_lanes_fold(buffers, &from, size, NULL, 0);
+
         for (int64_t c = 0; c < width; c++) {
             tl_state s;
             b->plan->core->unstage(buffers->soa, c, &s);
@@ -67,6 +69,7 @@ static void slab_row(const slab *b, int threads, int64_t row)
         tl_copy_strided(pack, 1, x + at * stride * bytes, stride, now, bytes);
         tl_push_slab(b->plan, 1, pack, now, &c);
     }
+
     assert(c.count == b->count);
     for (int j = 0; j < b->count; j++)
         memcpy(state_of(b, j, row), &c.node[j], b->plan->op->state_bytes);
@@ -85,13 +88,16 @@ static void do_strips(void *data, const tl_worker *worker)
     const strips *a = data;
     const tally_view *in = a->b->in;
     tl_lanes_buffers buffers;
+
     if (!a->one_at_a_time &&
         !tl_lanes_open(&buffers, a->ctx, worker->number, a->job, a->each, in->n, 0))
         return;
+
     for (int64_t s; (s = tl_next_chunk(worker)) < worker->chunks;) {
         const int64_t col = s * a->each < a->full ? s * a->each : a->full,
                       end = col < a->full ? a->full : in->rows,
                       width = end - col < a->each ? end - col : a->each;
+
         if (a->one_at_a_time)
             slab_row(a->b, 1, s);
         else
@@ -121,6 +127,7 @@ tally_status tl_grid_slab(tally *ctx, const tl_plan *plan, int threads, const ta
         slab_row(&b, threads, 0);
         return TALLY_OK;
     }
+
     if (!tl_scratch_begin(ctx, threads)) return tl_no_memory(ctx, 0, "threads");
     strips all = {ctx, &b, &job, one_at_a_time, direct, prefetch, each, full};
     return tl_parallel(threads, strip_count, do_strips, &all)

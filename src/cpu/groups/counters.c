@@ -29,6 +29,7 @@ enum {
     PARALLEL_LEAST = 8192, /* fewest elements for several threads */
     PARALLEL_GROUPS = 4096 /* fewest groups: fewer stay in one cache */
 };
+
 static const uint32_t NONE = UINT32_MAX;
 
 typedef struct {
@@ -68,6 +69,7 @@ tl_counters *tl_counters_open(const tl_plan *plan, int threads)
 {
     tl_counters *const c = calloc(1, sizeof *c);
     if (!c) return NULL;
+
     c->plan = *plan;
     c->exact = plan->exact != NULL;
     for (c->parts = 1; c->parts < PARTS && 2 * c->parts <= threads;) c->parts *= 2;
@@ -117,6 +119,7 @@ static uint32_t take_block(const tl_counters *c, part *a, int size)
         memcpy(&p->free, block_at(c, a, size, first), sizeof p->free);
         return first;
     }
+
     if (p->count == p->capacity) {
         const uint32_t capacity = p->capacity < 64 ? 64 : p->capacity + p->capacity / 2;
         if (capacity < p->capacity) return NONE;
@@ -125,6 +128,7 @@ static uint32_t take_block(const tl_counters *c, part *a, int size)
         p->bytes = more;
         p->capacity = capacity;
     }
+
     return p->count++;
 }
 
@@ -134,6 +138,7 @@ static int widen(const tl_counters *c, part *a, group *g)
     const int size = g->size + 1;
     const uint32_t block = take_block(c, a, size);
     if (block == NONE) return 0;
+
     unsigned char *const old = block_at(c, a, g->size, g->block);
     memcpy(block_at(c, a, size, block), old, c->item << g->size);
     memcpy(old, &a->pools[g->size].free, sizeof(uint32_t));
@@ -159,8 +164,10 @@ static inline int push_node(const tl_counters *c, part *a, group *g, int level, 
     const tl_scalar *const op = c->plan.op;
     const int64_t size = (int64_t)1 << level;
     int count = __builtin_popcountll((unsigned long long)g->n);
+
     assert(g->n % size == 0);
     if (!g->n && (g->block = take_block(c, a, 0)) == NONE) return 0;
+
     unsigned char *items = block_at(c, a, g->size, g->block);
     for (; g->n >> level & 1; level++) {
         tl_state left;
@@ -168,10 +175,12 @@ static inline int push_node(const tl_counters *c, part *a, group *g, int level, 
         op->combine(&left, node, (int64_t)1 << level, (int64_t)1 << level);
         copy(node->bytes, left.bytes, c->item);
     }
+
     if (count >> g->size) {
         if (!widen(c, a, g)) return 0;
         items = block_at(c, a, g->size, g->block);
     }
+
     copy(items + (size_t)count * c->item, node->bytes, c->item);
     g->n += size;
     return 1;
@@ -184,6 +193,7 @@ static int give_buffer(const tl_counters *c, part *a, group *g)
 {
     const int32_t most = BUFFERS / c->parts, k = a->buffer_count;
     if (k == most) return 1;
+
     if ((k & (k - 1)) == 0) {
         const size_t capacity = k ? 2 * (size_t)k : 1;
         unsigned char *const buffers = realloc(a->buffers, capacity * BUFFER);
@@ -192,6 +202,7 @@ static int give_buffer(const tl_counters *c, part *a, group *g)
         if (buffer_fill) a->buffer_fill = buffer_fill;
         if (!buffers || !buffer_fill) return 0;
     }
+
     a->buffer_fill[k] = 0;
     g->buffer = (uint16_t)(a->buffer_count = k + 1);
     return 1;
@@ -212,6 +223,7 @@ static inline int push_one(const tl_counters *c, part *a, int64_t at, const char
 {
     group *const g = &a->groups[at];
     const size_t bytes = c->plan.op->elem_bytes;
+
     if (g->buffer) {
         int32_t *const buffer_fill = &a->buffer_fill[g->buffer - 1];
         copy(a->buffers + (size_t)(g->buffer - 1) * BUFFER + (size_t)*buffer_fill * bytes, x,
@@ -250,6 +262,7 @@ static int push_part(tl_counters *c, int p, const char *x, const int32_t *codes,
 {
     part *const a = &c->part[p];
     const uint32_t mask = (uint32_t)c->parts - 1;
+
     assert(0 <= p && p < c->parts && (c->parts & (c->parts - 1)) == 0);
     const int shift = __builtin_ctz((unsigned)c->parts);
     const size_t bytes = c->plan.op->elem_bytes;
@@ -257,6 +270,7 @@ static int push_part(tl_counters *c, int p, const char *x, const int32_t *codes,
         uint32_t at;    /* index in the chunk */
         uint32_t group; /* index in the part */
     } chunk_items[CHUNK + AHEAD];
+
     for (int64_t from = 0; from < n; from += CHUNK) {
         const int64_t end = n - from < CHUNK ? n - from : CHUNK;
         int64_t count = 0;
@@ -266,8 +280,10 @@ static int push_part(tl_counters *c, int p, const char *x, const int32_t *codes,
             chunk_items[count].group = code >> shift;
             count += (code & mask) == (uint32_t)p;
         }
+
         for (int64_t i = 0; i < AHEAD && count; i++)
             chunk_items[count + i] = chunk_items[count - 1];
+
         for (int64_t i = 0; i < count; i++) {
             __builtin_prefetch(&a->groups[chunk_items[i + AHEAD].group], 1);
             const group *const upcoming = &a->groups[chunk_items[i + AHEAD / 2].group];
@@ -278,6 +294,7 @@ static int push_part(tl_counters *c, int p, const char *x, const int32_t *codes,
             if (!(c->exact ? push_exact(c, a, at, item) : push_one(c, a, at, item))) return 0;
         }
     }
+
     return 1;
 }
 
@@ -286,6 +303,7 @@ static int more_groups(tl_counters *c, int64_t groups)
     if (groups <= c->groups) return 1;
     const int64_t each = (groups + c->parts - 1) / c->parts;
     const int64_t wanted = each < 2 * c->capacity ? 2 * c->capacity : each;
+
     for (int p = 0; p < c->parts; p++) {
         part *const a = &c->part[p];
         if (each > c->capacity) {
@@ -296,11 +314,13 @@ static int more_groups(tl_counters *c, int64_t groups)
             if (exact) a->exact = exact;
             if (!more || (c->exact && !exact)) return 0;
         }
+
         for (; a->count < each; a->count++) {
             a->groups[a->count] = (group){.block = NONE};
             if (c->exact) a->exact[a->count] = NULL;
         }
     }
+
     if (each > c->capacity) c->capacity = wanted;
     c->groups = groups;
     return 1;
@@ -354,6 +374,7 @@ static void result(const tl_counters *c, const part *a, int64_t at, void *out)
     const group *const g = &a->groups[at];
     tl_counter all;
     tl_state s;
+
     tl_counter_init(&all, 0);
     all.end = g->n;
     for (int64_t left = g->n; left; left &= ~((int64_t)1 << all.level[all.count++])) {
@@ -361,9 +382,11 @@ static void result(const tl_counters *c, const part *a, int64_t at, void *out)
         memcpy(all.node[all.count].bytes,
                block_at(c, a, g->size, g->block) + (size_t)all.count * c->item, c->item);
     }
+
     if (g->buffer)
         tl_push_slab(&c->plan, 1, a->buffers + (size_t)(g->buffer - 1) * BUFFER,
                      a->buffer_fill[g->buffer - 1], &all);
+
     if (tl_counter_fold(&all, op, NULL, &s))
         op->lower(&s, all.end, 0, c->plan.par, out);
     else
@@ -381,6 +404,7 @@ static void results_chunk(void *data, int64_t i)
     const results_work *const w = data;
     const tl_counters *const c = w->c;
     const int64_t end = (i + 1) * RESULTS < c->groups ? (i + 1) * RESULTS : c->groups;
+
     for (int64_t g = i * RESULTS; g < end; g++) {
         void *const to = w->out + g * c->plan.op->result_bytes;
         const part *const a = &c->part[g % c->parts];

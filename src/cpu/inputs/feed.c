@@ -77,18 +77,22 @@ static tally_status prepare(tally *ctx, const tl_feed *f, const tally_view *in, 
         r->work.next = NULL;
         return TALLY_OK;
     }
+
     const int exchanged = columns_are_adjacent(in);
     const tally_view from = exchanged ? tl_view_turned(in) : *in;
     tally_status status = tl_gather_dense(ctx, &f->form, &from, &r->plan, 0, &r->gathered);
     if (!status && (counts || states))
         status = tl_gather_numbers(ctx, &f->form, &from, &r->plan, 0, &r->counts);
     if (status) return status;
+
     r->work = exchanged ? tl_view_turned(&r->gathered.view) : r->gathered.view;
     r->count_work = exchanged ? tl_view_turned(&r->counts.view) : r->counts.view;
+
     if (f->form.op->inputs == 2) {
         r->next = r->gathered.second;
         r->work.next = &r->next;
     }
+
     if (states) {
         r->there = r->counts.view.data;
         if (r->work.next)
@@ -98,6 +102,7 @@ static tally_status prepare(tally *ctx, const tl_feed *f, const tally_view *in, 
         gathered.kind = TL_FORM_PLAIN;
         tl_gather_direct(&r->gather, &gathered, &r->work, &r->plan);
     }
+
     r->work.next = NULL;
     return TALLY_OK;
 }
@@ -181,6 +186,7 @@ static row_of bring(const prepared *r, int64_t row, char *buffer)
     const int64_t bytes = r->plan.op->elem_bytes, at = place(v, row);
     const char *x = (const char *)v->data + at * bytes;
     if (v->stride == 1 || v->n == 1) return (row_of){x, r->there + at, v->n};
+
     float *const there = (float *)(buffer + ((v->n * bytes + 7) & -(int64_t)8));
     tl_copy_strided(buffer, 1, x, v->stride, v->n, bytes);
     tl_copy_strided((char *)there, 1, (const char *)(r->there + at), v->stride, v->n,
@@ -209,6 +215,7 @@ static void slab_rows(void *data, const tl_worker *worker)
     const prepared *r = a->r;
     tl_counter c;
     char *const buffer = malloc(buffer_bytes(r));
+
     for (int64_t k; buffer && (k = tl_next_chunk(worker)) < worker->chunks;)
         for (int64_t row = k * ROWS; row < (k + 1) * ROWS && row < r->work.rows; row++) {
             const row_of e = bring(r, row, buffer);
@@ -219,6 +226,7 @@ static void slab_rows(void *data, const tl_worker *worker)
                              e.there[i] == e.there[i]);
             tl_slab_set(a->slab, a->first + row, &c);
         }
+
     free(buffer);
 }
 
@@ -250,6 +258,7 @@ static tally_status slab_block(tally *ctx, const tl_feed *f, const tally_view *i
     const int counts = f->counted && !keeps_count(form);
     const size_t bytes = form->op->state_bytes, all = (size_t)(slab->count * in->rows);
     prepared r;
+
     tally_status status = prepare(ctx, f, in, counts, &r);
     if (!status && form->kind == TL_FORM_STATES) {
         if (!slab_by_states(&r, threads, slab, first))
@@ -257,6 +266,7 @@ static tally_status slab_block(tally *ctx, const tl_feed *f, const tally_view *i
         release(&r);
         return status;
     }
+
     unsigned char *const node_states = status ? NULL : malloc(all * bytes + 1);
     int64_t *const kept = status || !counts ? NULL : malloc(all * sizeof *kept + 1);
     if (!status && (!node_states || (counts && !kept)))
@@ -269,6 +279,7 @@ static tally_status slab_block(tally *ctx, const tl_feed *f, const tally_view *i
         if (!f->counted)
             memcpy(tl_slab_state(slab, node, first), node_states + at * bytes,
                    (size_t)in->rows * bytes);
+
         for (int64_t row = 0; row < in->rows && f->counted; row++) {
             tl_state s;
             to_law(form, node_states + (at + (size_t)row) * bytes,
@@ -276,9 +287,11 @@ static tally_status slab_block(tally *ctx, const tl_feed *f, const tally_view *i
             memcpy(tl_slab_state(slab, node, first + row), &s, slab->bytes);
         }
     }
+
     free(node_states);
     free(kept);
     release(&r);
+
     return status;
 }
 
@@ -320,6 +333,7 @@ static void to_form(const tl_form *form, const tl_counter *law, tl_counter *to, 
 {
     const uint64_t fill[2] = {form->fill, 0};
     tl_par par = form->par;
+
     par.second = 0; /* one missing input masks the pair */
     *to = *counts = *law;
     to->counted = counts->counted = 0;
@@ -353,18 +367,22 @@ static tally_status scan_by_kernels(tally *ctx, const tl_feed *f, const prepared
     tl_scan t = *s;
     tl_counter counts;
     char quiet[16];
+
     t.plan = &r->plan;
     if (!f->counted) {
         const tally_status status = tl_scan_push(ctx, &t, threads, r->work.data, n, out);
         if (!status) s->done = t.done;
         return status;
     }
+
     to_form(form, &s->done, &t.done, &counts);
     if (!keeps_count(form)) tl_push_slab(&r->count, threads, r->count_work.data, n, &counts);
+
     if (init) { /* a NaN initial value is a value */
         r->plan.mask->quiet(quiet, init, form->op->out, 1);
         form->op->seed(&t.init, quiet, form->par);
     }
+
     const tally_status status = tl_scan_push(ctx, &t, threads, r->work.data, n, out);
     if (!status) from_form(form, &t.done, keeps_count(form) ? &t.done : &counts, &s->done);
     return status;
@@ -377,6 +395,7 @@ tally_status tl_feed_scan(tally *ctx, const tl_feed *f, const tally_view *in, co
     const int64_t bytes = form->op->result_bytes;
     prepared r;
     char *dense = NULL;
+
     tally_status status = prepare(ctx, f, in, f->counted && !keeps_count(form), &r);
     if (!status && form->kind == TL_FORM_STATES) {
         prefix_counter w;
@@ -390,6 +409,7 @@ tally_status tl_feed_scan(tally *ctx, const tl_feed *f, const tally_view *in, co
         if (!status) status = scan_by_kernels(ctx, f, &r, dense ? dense : out->data, s, init);
         if (!status && dense) tl_copy_strided(out->data, out->stride, dense, 1, in->n, bytes);
     }
+
     free(dense);
     release(&r);
     return status;
@@ -411,6 +431,7 @@ static void scan_rows(void *data, const tl_worker *worker)
     const tl_scalar *op = a->f->form.op;
     prefix_counter *const w = malloc(sizeof *w);
     char *const buffer = malloc(buffer_bytes(r));
+
     for (int64_t k; w && buffer && (k = tl_next_chunk(worker)) < worker->chunks;)
         for (int64_t row = k * ROWS; row < (k + 1) * ROWS && row < r->work.rows; row++) {
             int64_t m;
@@ -425,6 +446,7 @@ static void scan_rows(void *data, const tl_worker *worker)
                           tl_step(a->out->stride, op->result_bytes));
             tl_slab_set(rows->to, a->first + row, &w->c);
         }
+
     free(w);
     free(buffer);
 }
@@ -435,6 +457,7 @@ tally_status tl_feed_scan_rows(tally *ctx, const tl_feed *f, const tally_view *i
     const int threads = tally_threads(ctx);
     const int64_t each = rows_at_once(f, in);
     tally_status status = TALLY_OK;
+
     for (int64_t first = 0; first < in->rows && !status; first += each) {
         tally_view next,
             part = rows_of(in, first, in->rows - first < each ? in->rows - first : each);
@@ -447,6 +470,7 @@ tally_status tl_feed_scan_rows(tally *ctx, const tl_feed *f, const tally_view *i
             status = tl_no_memory(ctx, sizeof(prefix_counter), "a scan");
         release(&r);
     }
+
     return status;
 }
 
@@ -460,6 +484,7 @@ tally_status tl_feed_grid(tally *ctx, const tl_feed *f, const tally_view *in, co
     const int64_t most = BLOCK_BYTES / op->elem_bytes / in->rows,
                   each = most < TL_GRID_BLOCK ? 1 : most & -(int64_t)TL_GRID_BLOCK;
     tally_status status = TALLY_OK;
+
     for (int64_t at = 0; at < in->n && !status; at += each) {
         const int64_t n = in->n - at < each ? in->n - at : each;
         const tally_view part = tl_view_part(in, at, n, (int64_t)tally_dtype_size(in->dtype)),
@@ -472,5 +497,6 @@ tally_status tl_feed_grid(tally *ctx, const tl_feed *f, const tally_view *in, co
         if (!status) *pushed += n;
         free(gathered.memory);
     }
+
     return status;
 }

@@ -12,6 +12,7 @@
  * So the states of all pushes and parts can be combined, whichever of them had missing elements. */
 #ifndef TALLY_FEED_H
 #define TALLY_FEED_H
+
 #include "context/inputs.h"
 #include "cpu/grid/grid.h"
 #include "law/scan.h"
@@ -46,6 +47,7 @@ typedef struct tl_feed_rows {
     int exclusive;
     const tl_state *init; /* NULL: no initial value */
 } tl_feed_rows;
+
 tally_status tl_feed_scan_rows(tally *ctx, const tl_feed *f, const tally_view *in,
                                const tally_view *out, const tl_feed_rows *rows);
 
@@ -55,8 +57,10 @@ static inline int tl_feed_fits_grid(const tl_feed *f)
 {
     return !f->counted && f->form.op == f->form.named && f->form.op->inputs == 1;
 }
+
 /* Adds to *pushed the number of steps that were pushed; if the push fails, the steps before the
  * failure. */
 tally_status tl_feed_grid(tally *ctx, const tl_feed *f, const tally_view *in, const tally_view *out,
                           tl_grid *grid, int64_t *pushed);
+
 #endif

@@ -63,17 +63,20 @@ static void prepare(const tl_gather *g, const raw *r, int64_t m, char *to, char 
         _Alignas(64) float other[PIECE];
         float *one = (float *)to;
         one_input(g, 1, r->x[1], m, (char *)other);
+
         /* Chosen, not added: inf - inf would be a NaN too. */
         for (int64_t i = 0; i < m; i++) one[i] = other[i] == other[i] ? one[i] : other[i];
         x = to;
     } else if (second) {
         one_input(g, 1, r->x[1], m, second);
     }
+
     for (int k = 0; k < g->inputs; k++)
         if (r->bits[k].valid) {
             g->mask->mask(to, x, (int)g->bytes, r->bits[k], m, g->fill);
             x = to;
         }
+
     if (x != to) memcpy(to, x, (size_t)(m * g->bytes));
 }
 
@@ -92,13 +95,16 @@ static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* The kernels' loops have the address of the conversion only. */
 _Static_assert(offsetof(tl_gather, convert) == 0, "a gather begins with its conversion");
+
 static void apply_two(const tl_convert *c, void *to, void *second, const void *from, int64_t n)
 {
     const tl_gather *g = (const tl_gather *)c;
     const int64_t place = ((const char *)from - g->of[0].data) / g->of[0].bytes;
+
     assert(((const char *)from - g->of[0].data) % g->of[0].bytes == 0);
     _Alignas(64) char prepared_piece[2][PIECE_BYTES];
     char *x = to, *y = second;
+
     for (int64_t at = 0, m; at < n; at += m) {
         m = least(n - at, PIECE);
         const raw r = raw_at(g, place + at);
@@ -108,10 +114,12 @@ static void apply_two(const tl_convert *c, void *to, void *second, const void *f
             g->mask->mask(x + at * bytes, x + at * bytes, (int)bytes, r.bits[0], m, g->fill);
             continue;
         }
+
         if (!g->convert.then) {
             prepare(g, &r, m, x + at * g->bytes, y ? y + at * g->bytes : NULL);
             continue;
         }
+
         prepare(g, &r, m, prepared_piece[0], y ? prepared_piece[1] : NULL);
         g->convert.then->apply(g->convert.then, x + at * g->convert.then->to_bytes,
                                prepared_piece[0], m);
@@ -163,10 +171,12 @@ static void take(tl_gather *g, tl_plan *plan, tally_dtype dtype, int masked)
     const tl_convert *then = plan->in;
     const tl_exact_form *exact = tl_exact_form_of(plan->op);
     tl_scalar *op = &g->op.scalar;
+
     if (exact)
         g->op = *exact;
     else
         *op = *plan->op;
+
     op->elem_bytes = (uint8_t)g->of[0].bytes;
     op->dtype = dtype;
     if (!exact) op->masked = (uint8_t)masked;
@@ -260,6 +270,7 @@ static tl_bits pack(packed *to, const tally_view *v, int64_t place, int64_t step
 {
     const int64_t bytes = (int64_t)tally_dtype_size(v->dtype);
     const tl_bits from = {v->valid, v->valid_offset + place};
+
     assert(0 < m && m <= PIECE);
     tl_copy_strided(to->x, 1, (const char *)v->data + place * bytes, step, m, bytes);
     if (!v->valid || step == 1) return from;
@@ -268,6 +279,7 @@ static tl_bits pack(packed *to, const tally_view *v, int64_t place, int64_t step
         const int64_t bit = from.bit + j * step;
         to->bits[j >> 3] |= (unsigned char)((from.valid[bit >> 3] >> (bit & 7) & 1) << (j & 7));
     }
+
     return (tl_bits){to->bits, 0};
 }
 
@@ -278,6 +290,7 @@ static tally_status copy(tally *ctx, const tl_gather *gather, const tally_view *
     const tl_gather g = *gather;
     const int64_t zero = in->offsets ? in->offsets[0] : 0,
                   total = in->offsets ? in->offsets[in->rows] - zero : in->rows * in->n;
+
     int64_t bytes;
     if (__builtin_mul_overflow(total, g.bytes * g.inputs, &bytes))
         return tl_no_memory(ctx, SIZE_MAX, "a dense copy");
@@ -285,6 +298,7 @@ static tally_status copy(tally *ctx, const tl_gather *gather, const tally_view *
     if (!prepared_piece->memory)
         return tl_no_memory(ctx, (size_t)bytes, "a dense copy of the elements");
     char *x = prepared_piece->memory, *y = pairs ? x + total * g.bytes : NULL;
+
     for (int64_t row = 0, to = 0; row < in->rows; row++) {
         const int64_t n = in->offsets ? in->offsets[row + 1] - in->offsets[row] : in->n;
         for (int64_t at = 0, m; at < n; at += m, to += m) {
@@ -299,9 +313,11 @@ static tally_status copy(tally *ctx, const tl_gather *gather, const tally_view *
                                  reverse ? -v->stride : v->stride, m);
                 r.x[k] = buffer[k].x;
             }
+
             prepare(&g, &r, m, x + to * g.bytes, y ? y + to * g.bytes : NULL);
         }
     }
+
     for (int k = 0; k < (y ? 2 : 1); k++) {
         char *data = k ? y : x;
         *(k ? &prepared_piece->second : &prepared_piece->view) =
@@ -313,6 +329,7 @@ static tally_status copy(tally *ctx, const tl_gather *gather, const tally_view *
                          .stride = 1,
                          .offsets = in->offsets};
     }
+
     return TALLY_OK;
 }
 

@@ -10,6 +10,7 @@
  * would be packed before, are first prepared into dense arrays (tl_gather_dense). */
 #ifndef TALLY_GATHER_H
 #define TALLY_GATHER_H
+
 #include "context/inputs.h"
 #include "exact/exact.h"
 #include "operator/plan.h"
@@ -35,6 +36,7 @@ typedef struct tl_gather {
     int quiet;
     int late;   /* missing elements are filled after widening */
     int unsign; /* -0 becomes +0, because `fill` is -0 */
+
     /* op.scalar: of the plan, for elements as they are in memory. The rest is for exact sums. */
     tl_exact_form op;
 } tl_gather;
@@ -45,6 +47,7 @@ int tl_gather_reads(const tally_view *in, const tally_view *out, int reverse);
 /* Makes *plan, a plan for the elements of `form`, read the elements of `in`. g must live as long as
  * the plan. */
 void tl_gather_direct(tl_gather *g, const tl_form *form, const tally_view *in, tl_plan *plan);
+
 /* Makes *plan, of operator count on f32, count the elements that a plan of `form` folds
  * (min_count). */
 void tl_gather_count(tl_gather *g, const tl_form *form, const tally_view *in, tl_plan *plan);
@@ -55,11 +58,14 @@ typedef struct tl_gathered {
     tally_view view, second; /* second: of the second input; view.next is NULL */
     void *memory;
 } tl_gathered;
+
 tally_status tl_gather_dense(tally *ctx, const tl_form *form, const tally_view *in,
                              const tl_plan *plan, int reverse, tl_gathered *dense);
 tally_status tl_gather_numbers(tally *ctx, const tl_form *form, const tally_view *in,
                                const tl_plan *plan, int reverse, tl_gathered *dense);
+
 /* The same as tl_gather_count for a plan that reads `dense`; `counts` has its counts. */
 void tl_gather_counted(tl_gather *g, const tl_gathered *dense, const tl_gathered *counts,
                        tl_plan *plan);
+
 #endif

@@ -82,6 +82,7 @@ static part_state fold(const tl_plan *plan, const char *x, const unsigned char *
     const int64_t bytes = op->elem_bytes;
     _Alignas(64) char buffer[PIECE * 8 + 64];
     part_state all = {.n = 0}, piece;
+
     for (int64_t at = from; at < to; at += PIECE) {
         const int64_t m = to - at < PIECE ? to - at : PIECE;
         for (int64_t line = 0; line < m * bytes; line += 64)
@@ -91,6 +92,7 @@ static part_state fold(const tl_plan *plan, const char *x, const unsigned char *
             plan->mask->keep(buffer, x + at * bytes, (int)bytes, (tl_bits){valid, bit + at}, m);
         if (!piece.n) continue;
         tl_fold(plan, &piece.s, buffer, piece.n, 0, TL_CACHED);
+
         /* convert the index among the elements present to the index in the sequence */
         if (op->indexed) {
             int64_t k;
@@ -98,8 +100,10 @@ static part_state fold(const tl_plan *plan, const char *x, const unsigned char *
             k = at + place_of(valid, bit + at, k);
             op->lift(&piece.s, x + k * bytes, k, plan->par);
         }
+
         add(plan, &all, &piece);
     }
+
     return all;
 }
 
@@ -144,6 +148,7 @@ void tl_present_reduce(const tl_plan *plan, int threads, const tally_view *in, c
     part_state *const of = parts > 1 ? malloc((size_t)parts * sizeof *of) : NULL;
     const int64_t tasks = of ? parts : in->rows;
     shares all = {plan, in, of, out, parts, tasks};
+
     tl_parallel(tasks > 1 ? threads : 1, (tasks + SHARE - 1) / SHARE, share, &all);
     for (int64_t t = 1; of && t < parts; t++) add(plan, &of[0], &of[t]);
     if (of) result(plan, &of[0], out);
@@ -171,6 +176,7 @@ void tl_present_reduce_blank(const tl_plan *given, const tl_form *blank, int thr
     tl_gather gather;
     tl_counter c;
     part_state all = {.n = 0};
+
     assert(in->rows == 1 && in->valid && blank->kind == TL_FORM_BLANK);
     tl_gather_direct(&gather, blank, in, &plan);
     const char *x = tl_view_row(in, 0, plan.op->elem_bytes, &n);

@@ -9,6 +9,7 @@
  *                   number of elements from the bitmap */
 #ifndef TALLY_PRESENT_H
 #define TALLY_PRESENT_H
+
 #include "context/inputs.h"
 #include "operator/plan.h"
 
@@ -21,4 +22,5 @@ void tl_present_reduce(const tl_plan *plan, int threads, const tally_view *in, c
 int tl_present_blank(const tl_form *form, tl_form *blank);
 void tl_present_reduce_blank(const tl_plan *plan, const tl_form *blank, int threads,
                              const tally_view *in, char *out);
+
 #endif

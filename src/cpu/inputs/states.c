@@ -123,11 +123,13 @@ static void scan_row(const rows *a, int64_t r)
     char *y = tl_view_row(a->out, r, plan->op->result_bytes, &m);
     const int exclusive = a->o && a->o->exclusive;
     counter c;
+
     start(&c);
     if (a->o && a->o->init) {
         c.prefix[0] = (state_or_absent){.present = 1};
         plan->op->seed(&c.prefix[0].s, a->o->init, plan->par);
     }
+
     for (int64_t i = 0; i < n; i++) {
         char *to = y + i * a->out->stride * plan->op->result_bytes;
         if (exclusive) result(plan, &c.prefix[c.top], to);

@@ -4,6 +4,7 @@
  * element, and a window folds all of its elements anew. */
 #ifndef TALLY_STATES_H
 #define TALLY_STATES_H
+
 #include "cpu/keys/ranges.h"
 
 /* in: dense sequences (tl_gather_dense); element j is missing if there[j] is a NaN. out: as for the
@@ -14,4 +15,5 @@ void tl_states_scan(const tl_plan *plan, int threads, const tally_view *in, cons
                     const tally_view *out, const tally_scan_options *options);
 void tl_states_ranges(const tl_plan *plan, int threads, const tl_ranges *ranges, tl_line line,
                       const float *there);
+
 #endif

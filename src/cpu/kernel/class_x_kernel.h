@@ -47,6 +47,7 @@ enum { W(CHUNK) = 262144 / TL_SIZE };
 #define KEY_BEST       TL_ORD_MIN
 #define FLOAT_WORST    __builtin_inf()
 #endif
+
 typedef TL_ORD_T W(keys) __attribute__((vector_size(TL_VECTOR_BYTES)));
 #if COMPARES_FLOATS
 typedef E W(lanes) __attribute__((vector_size(TL_VECTOR_BYTES)));
@@ -55,6 +56,7 @@ typedef E W(lanes) __attribute__((vector_size(TL_VECTOR_BYTES)));
 typedef W(keys) W(lanes);
 #define BETTER(v, m) KEY_PICK(v, m)
 #endif
+
 /* four accumulators hide the latency */
 enum { W(LANES) = TL_VECTOR_BYTES / TL_SIZE, W(STEP) = 4 * W(LANES) };
 
@@ -93,6 +95,7 @@ static TL_ORD_T W(chunk_extreme)(const E *x, int64_t n, int prefetch)
     W(lanes) m[4], v[4];
     int64_t j = 0;
     for (int k = 0; k < 4; k++) m[k] = (W(lanes)){0} + best;
+
     for (; j + W(STEP) <= n; j += W(STEP)) {
         TL_PREFETCH(j, sizeof m)
         TL_UNROLL for (int k = 0; k < 4; k++)
@@ -106,6 +109,7 @@ static TL_ORD_T W(chunk_extreme)(const E *x, int64_t n, int prefetch)
             TL_PASTE(TL_NAN_, FLOAT_BYTES)(v[0], v[1]) | TL_PASTE(TL_NAN_, FLOAT_BYTES)(v[2], v[3]);
 #endif
     }
+
     m[0] = BETTER(BETTER(m[0], m[1]), BETTER(m[2], m[3]));
     for (int l = 0; l < W(LANES); l++) best = m[0][l] BEATS best ? m[0][l] : best;
 #if COMPARES_FLOATS
@@ -117,6 +121,7 @@ static TL_ORD_T W(chunk_extreme)(const E *x, int64_t n, int prefetch)
     key = best;
 #endif
     const TL_ORD_T rest = W(key_extreme)(x + j, n - j);
+
     return rest BEATS key ? rest : key;
 }
 
@@ -176,6 +181,7 @@ static void W(class_x)(SS *s, const E *x, int64_t n, int64_t i, int prefetch, tl
             a[k] += TL_SUM_BYTES(v ^ bias);
         }
     }
+
     a[0] += a[1] + a[2] + a[3];
     uint64_t sum = TL_KIND_I ? -(uint64_t)(128 * j) : 0;
     for (size_t l = 0; l < sizeof v / 8; l++) sum += a[0][l];
@@ -195,6 +201,7 @@ typedef uint32_t W(lane_t);
 #else
 typedef uint64_t W(lane_t);
 #endif
+
 typedef W(lane_t) W(lanes) __attribute__((vector_size(TL_VECTOR_BYTES)));
 
 TL_INLINE unsigned __int128 W(biased_sum)(const E *x, int64_t n, int prefetch)
@@ -202,6 +209,7 @@ TL_INLINE unsigned __int128 W(biased_sum)(const E *x, int64_t n, int prefetch)
     enum { HALF = TL_SIZE == 8 ? 32 : 8 * TL_SIZE, PER = TL_VECTOR_BYTES / TL_SIZE };
     const W(lane_t) low = ((W(lane_t))1 << HALF) - 1;
     const uint64_t sign = TL_KIND_I ? (uint64_t)1 << (8 * TL_SIZE - 1) : 0;
+
     /* the bias of every element in a lane */
     const W(lanes) bias = (W(lanes)){0} + (W(lane_t))(TL_SIZE == 8 ? sign : sign | sign << HALF);
     W(lanes) a = {0}, b = {0}, c = {0}, d = {0}, v;
@@ -217,16 +225,19 @@ TL_INLINE unsigned __int128 W(biased_sum)(const E *x, int64_t n, int prefetch)
         c += v & low;
         d += v >> HALF;
     }
+
     unsigned __int128 lows = 0, highs = 0;
     for (unsigned l = 0; l < sizeof v / sizeof v[0]; l++) {
         lows += (unsigned __int128)a[l] + c[l];
         highs += (unsigned __int128)b[l] + d[l];
     }
+
     for (; j < n; j++) {
         E e;
         memcpy(&e, x + j, sizeof e);
         lows += (uint64_t)e + sign;
     }
+
     return TL_SIZE == 8 ? lows + (highs << 32) : lows + highs;
 }
 
@@ -237,6 +248,7 @@ static void W(class_x)(SS *s, const E *x, int64_t n, int64_t i, int prefetch, tl
      * bytes, more with wider ones. */
     const int64_t chunk = TL_SIZE == 1 ? 256 * TL_VECTOR_BYTES : 32768;
     unsigned __int128 sum = 0;
+
     for (int64_t at = 0; at < n; at += chunk)
         sum += W(biased_sum)(x + at, n - at < chunk ? n - at : chunk, prefetch);
     sum -= (unsigned __int128)sign * (unsigned __int128)n;
@@ -257,6 +269,7 @@ static void W(class_x)(SS *s, const E *x, int64_t n, int64_t i, int prefetch, tl
         *s = W(lift1)(OP_PICKS < 0 ? x : x + n - 1, i, p);
         return;
     }
+
     if (n >= 4 * TL_V) {
         VS a[4];
         for (int k = 0; k < 4; k++) a[k] = W(load)(x + k * TL_V, i + k * TL_V, p);
@@ -265,6 +278,7 @@ static void W(class_x)(SS *s, const E *x, int64_t n, int64_t i, int prefetch, tl
             TL_UNROLL for (int k = 0; k < 4; k++) a[k] =
                 TL_VE(combine)(a[k], W(load)(x + j + k * TL_V, i + j + k * TL_V, p));
         }
+
         a[0] = TL_VE(combine)(TL_VE(combine)(a[0], a[1]), TL_VE(combine)(a[2], a[3]));
         *s = W(lane)(a[0], 0);
         for (int l = 1; l < TL_V; l++) *s = TL_S(combine)(*s, W(lane)(a[0], l));
@@ -272,6 +286,7 @@ static void W(class_x)(SS *s, const E *x, int64_t n, int64_t i, int prefetch, tl
         *s = W(lift1)(x, i, p);
         j = 1;
     }
+
     for (; j < n; j++) *s = TL_S(combine)(*s, W(lift1)(x + j, i + j, p));
 }
 #endif
@@ -286,6 +301,7 @@ static __attribute__((noinline)) void W(class_x_from)(SS *s, const tl_elements *
                   prefetch_distance = in->prefetch ? tl_prefetch_distance(in->prefetch) : 0;
     const tl_par q = p;
     SS piece;
+
     (void)q;
     for (int64_t at = 0, m; at < in->n; at += m) {
         m = in->n - at < W(PIECE) ? in->n - at : W(PIECE);
@@ -317,6 +333,7 @@ static int W(do_class_x_nodes)(tl_state *out, const tl_elements *in, tl_par p)
     const int64_t bytes = in->from ? in->from->from_bytes : (int64_t)sizeof(E);
     tl_elements node = *in;
     int top = 0;
+
     for (int64_t rest = in->n; rest > 0; top++) {
         node.n = (int64_t)1 << tl_top_level(rest);
         W(do_class_x_fold)(out + top, &node, p);
@@ -324,6 +341,7 @@ static int W(do_class_x_nodes)(tl_state *out, const tl_elements *in, tl_par p)
         node.i += node.n;
         rest -= node.n;
     }
+
     return top;
 }
 #undef TL_PREFETCH

@@ -30,4 +30,5 @@ FEW_STREAM(_mm256_stream_si256, __builtin_ia32_movntdq256, __m256i)
 FEW_LOAD(_mm512_loadu_si512, __m512i)
 FEW_STREAM(_mm512_stream_si512, __builtin_ia32_movntdq512, __m512i)
 #endif
+
 static inline void _mm_sfence(void) { __builtin_ia32_sfence(); }

@@ -72,6 +72,7 @@
 #endif
 #include "prelude_cpu_end.h"
 #include "operator/defaults.h"
+
 #undef TL_VECTOR
 #undef TL_N
 #include "wide.h"
@@ -109,19 +110,23 @@
 #endif
 #include "prelude_cpu_end.h"
 #include "operator/defaults.h"
+
 #undef TL_VECTOR
 #undef TL_N
 #include "kernels.h"
+
 #undef TL_V
 #undef TL_LOG_V
 #undef TL_G
 #endif
+
 /* A user's operator is one instance with both (cpu/user/operator_user.c). */
 #if !defined(TL_ISA) || TL_WITH_SCALAR
 #include "scalar.h"
 #endif
 
 #include "undefine.h"
+
 #undef TL_WIDEN
 #undef TL_WIDE
 #undef TL_FULL

@@ -25,47 +25,62 @@
 #define TL_ACC TL_INT_ACC
 #define TL_DT  i8
 #include "instance.h"
+
 #define TL_DT i16
 #include "instance.h"
+
 #define TL_DT i32
 #include "instance.h"
+
 #define TL_DT i64
 #include "instance.h"
+
 #undef TL_ACC
 #endif
 #if TL_KINDS_U
 #define TL_ACC TL_INT_ACC
 #define TL_DT  u8
 #include "instance.h"
+
 #define TL_DT u16
 #include "instance.h"
+
 #define TL_DT u32
 #include "instance.h"
+
 #define TL_DT u64
 #include "instance.h"
+
 #undef TL_ACC
 #endif
 #if TL_KINDS_F
 #define TL_ACC TL_FLOAT_ACC
 #define TL_DT  f16
 #include "instance.h"
+
 #define TL_DT bf16
 #include "instance.h"
+
 #define TL_DT f32
 #include "instance.h"
+
 #undef TL_ACC
 #define TL_ACC TL_DOUBLE_ACC
 #define TL_DT  f64
 #include "instance.h"
+
 #undef TL_ACC
 #if TL_FLOAT_ON_REQUEST
 #define TL_ACC f64
 #define TL_DT  f16
 #include "instance.h"
+
 #define TL_DT bf16
 #include "instance.h"
+
 #define TL_DT f32
 #include "instance.h"
+
 #undef TL_ACC
 #endif
 #endif

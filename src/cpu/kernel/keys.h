@@ -4,6 +4,7 @@
  * the dialect. */
 #ifndef TALLY_KEYS_H
 #define TALLY_KEYS_H
+
 #include "simd.h"
 #include <stdint.h>
 #include <string.h>
@@ -14,18 +15,21 @@ TL_INLINE uint32_t bits32(float x)
     memcpy(&b, &x, sizeof b);
     return b;
 }
+
 TL_INLINE uint64_t bits64(double x)
 {
     uint64_t b;
     memcpy(&b, &x, sizeof b);
     return b;
 }
+
 TL_INLINE float float_of(uint32_t b)
 {
     float x;
     memcpy(&x, &b, sizeof x);
     return x;
 }
+
 TL_INLINE double double_of(uint64_t b)
 {
     double x;
@@ -41,6 +45,7 @@ TL_INLINE float half_to_float(uint16_t h)
     b |= (h & 0x7c00) == 0x7c00 ? 0x7f800000u : 0;
     return float_of(b | (uint32_t)(h & 0x8000) << 16);
 }
+
 TL_INLINE float bf16_to_float(uint16_t h) { return float_of((uint32_t)h << 16); }
 
 /* The inverse, for floats that came from an f16, and for the canonical NaN. Exact, with
@@ -62,28 +67,33 @@ TL_INLINE int32_t key16(uint16_t b, int inf, int high)
     k ^= k >> 31 & 0x7fff;
     return (b & 0x7fff) <= inf ? k : high ? INT32_MAX : INT32_MIN;
 }
+
 TL_INLINE int32_t key32(uint32_t b, int high)
 {
     int32_t k = (int32_t)b;
     k ^= k >> 31 & INT32_MAX;
     return float_of(b) == float_of(b) ? k : high ? INT32_MAX : INT32_MIN;
 }
+
 TL_INLINE int64_t key64(uint64_t b, int high)
 {
     int64_t k = (int64_t)b;
     k ^= k >> 63 & INT64_MAX;
     return double_of(b) == double_of(b) ? k : high ? INT64_MAX : INT64_MIN;
 }
+
 TL_INLINE uint16_t from_key16(int32_t k, int inf)
 {
     uint16_t b = (uint16_t)(k ^ (k >> 31 & 0x7fff));
     return (b & 0x7fff) <= inf ? b : inf == 0x7c00 ? 0x7e00 : 0x7fc0;
 }
+
 TL_INLINE uint32_t from_key32(int32_t k)
 {
     uint32_t b = (uint32_t)(k ^ (k >> 31 & INT32_MAX));
     return (b & 0x7fffffff) <= 0x7f800000 ? b : 0x7fc00000;
 }
+
 TL_INLINE uint64_t from_key64(int64_t k)
 {
     uint64_t b = (uint64_t)(k ^ (k >> 63 & INT64_MAX));
@@ -98,10 +108,12 @@ TL_INLINE int32_t key16_to_key32(int16_t k, int inf)
     if (k == INT16_MAX || k == INT16_MIN) return k == INT16_MAX ? INT32_MAX : INT32_MIN;
     return key32(bits32(inf == 0x7c00 ? half_to_float(b) : bf16_to_float(b)), 0);
 }
+
 TL_INLINE int16_t key32_to_key16(int32_t k, int inf)
 {
     uint32_t b = from_key32(k);
     if (k == INT32_MAX || k == INT32_MIN) return k == INT32_MAX ? INT16_MAX : INT16_MIN;
     return (int16_t)key16(inf == 0x7c00 ? float_to_half(b) : (uint16_t)(b >> 16), inf, 0);
 }
+
 #endif

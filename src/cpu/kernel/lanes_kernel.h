@@ -46,6 +46,7 @@ TL_INLINE void W(row_prefixes)(VS *o, const VS *v, VS before, int absent, int64_
 {
     VS a01 = W(twin)(v[0], v[1], 1), a45 = W(twin)(v[4], v[5], 1),
        a03 = W(twin)(a01, W(twin)(v[2], v[3], 1), 2);
+
     o[7] = W(twin)(a03, W(twin)(a45, W(twin)(v[6], v[7], 1), 2), 4);
     if (absent) {
         o[0] = v[0];
@@ -56,6 +57,7 @@ TL_INLINE void W(row_prefixes)(VS *o, const VS *v, VS before, int absent, int64_
         o[1] = W(combine)(before, a01, at, 2);
         o[3] = W(combine)(before, a03, at, 4);
     }
+
     o[2] = W(combine)(o[1], v[2], at + 2, 1);
     o[4] = W(combine)(o[3], v[4], at + 4, 1);
     o[5] = W(combine)(o[3], a45, at + 4, 2);
@@ -86,11 +88,13 @@ TL_INLINE VS W(ragged)(VS s, const tl_lanes *k, const E *x, int64_t at, int c, t
 {
     VS v[8], o[8];
     const int count = (int)(k->at + k->m - at);
+
     typedef int32_t numbers __attribute__((vector_size(TL_V * sizeof(int32_t))));
     numbers end;
     W(load_rows)(v, x, k->stride, count, at, p);
     W(row_prefixes)(o, v, s, at == 0, at);
     memcpy(&end, k->ends + c, sizeof end);
+
     /* Without rows before, o[7] is S(8). Otherwise no lane ends at row 8. */
     TL_UNROLL for (int j = 0; j < 8; j++)
     {
@@ -103,6 +107,7 @@ TL_INLINE VS W(ragged)(VS s, const tl_lanes *k, const E *x, int64_t at, int c, t
         OP_FIELDS(PICK)
 #undef PICK
     }
+
     return s;
 }
 
@@ -113,6 +118,7 @@ static void W(do_lanes_fold)(const tl_lanes *k, tl_par p)
     const int rest = k->ends && n == W(ROWS) ? W(ROWS) : n & (W(ROWS) - 1);
     const int64_t blocks = (n - rest) >> W(BLOCK_LOG);
     VS *counter = k->carry;
+
     assert(k->at % W(ROWS) == 0 && k->m >= 0 && k->levels >= 1 && (blocks >> k->levels) == 0);
     for (int64_t g = k->at >> W(BLOCK_LOG); g < blocks; g++, x += W(ROWS) * stride) {
         const int carries = W(carries)(g);
@@ -123,6 +129,7 @@ static void W(do_lanes_fold)(const tl_lanes *k, tl_par p)
              k->vectors);
         }
     }
+
     if (!k->soa) return;
     for (int v = 0; v < k->vectors; v++) {
         VS s = counter[0];
@@ -136,6 +143,7 @@ static void W(do_lanes_fold)(const tl_lanes *k, tl_par p)
                     : node;
             has_state = 1;
         }
+
         const E *row = x + v * TL_V;
         if (k->ends) {
             s = W(ragged)(s, k, row, n - rest, v * TL_V, p);
@@ -152,6 +160,7 @@ static void W(do_lanes_fold)(const tl_lanes *k, tl_par p)
             REST(0)
 #undef REST
         }
+
         W(soa_store)(k->soa, k->to + v * TL_V, s);
     }
 }
@@ -176,19 +185,23 @@ static void W(do_lanes_scan)(const tl_lanes *k, tl_par p)
     const int vectors = k->vectors;
     VS *counter = k->carry, *starts = counter + k->levels * vectors,
        *init = starts + k->levels * vectors;
+
     assert(k->at % W(ROWS) == 0 && k->m >= 0 && k->levels >= 1);
     assert((k->at + k->m) >> W(BLOCK_LOG) >> k->levels == 0);
     assert(!k->stream || k->out);
+
     for (int64_t row = 0; row < k->m; row += W(ROWS)) {
         const int64_t at = k->at + row, g = at >> W(BLOCK_LOG), parent = g & (g + 1);
         const int count = k->m - row < W(ROWS) ? (int)(k->m - row) : W(ROWS),
                   carries = W(carries)(g);
+
         /* from: S(at). under: the S that the node of this block is combined with to give S(at +
          * 8). */
         const VS *from = g ? starts + __builtin_ctzll((unsigned long long)g) * vectors : init;
         const VS *under =
             parent ? starts + __builtin_ctzll((unsigned long long)parent) * vectors : init;
         const int absent = !g && !k->seeded, first = !parent && !k->seeded;
+
         for (int v = 0; v < vectors; v++) {
             const int64_t to = k->to + row * width + v * TL_V;
             VS x[8], o[8];
@@ -232,6 +245,7 @@ TL_INLINE void W(low_levels)(const tl_lanes *k, const E *x, VS *const *z, int64_
     VS *const z0 = z[0], *const z1 = z[1], *const z2 = z[2], *const z3 = z[3];
     /* the last vectors of the previous block */
     VS v0 = W(load_row)(x, k->at, p), v1[2] = {v0, v0}, v2[4] = {v0, v0, v0, v0};
+
     for (int64_t e = 0; e < k->m; e += W(ROWS)) {
         VS a[8], c[8];
         const E *rows = x + e * k->stride;
@@ -256,6 +270,7 @@ static void W(do_lanes_window)(const tl_lanes *k, int64_t w, tl_par p)
                   capacity = (m + W(ROWS) - 1) & -(int64_t)W(ROWS);
     /* the levels of the first and the last node of a window */
     const int top = tl_top_level(w), last = tl_level(w);
+
     assert(0 < w);
     for (int v = 0; v < k->vectors; v++) {
         const E *x = (const E *)k->x + v * TL_V;
@@ -278,6 +293,7 @@ static void W(do_lanes_window)(const tl_lanes *k, int64_t w, tl_par p)
         } else {
             for (int64_t e = 0; e < m; e++) z[e] = W(load_row)(x + e * k->stride, k->at + e, p);
         }
+
         for (; b < levels; b++) {
             const VS *below = z;
             const int64_t d = (int64_t)1 << b;
@@ -287,6 +303,7 @@ static void W(do_lanes_window)(const tl_lanes *k, int64_t w, tl_par p)
             for (int64_t e = m - 1; e >= 2 * d - 1; e--)
                 z[e] = W(join_twins)(below[e - d], below[e], d);
         }
+
         int64_t folded = (int64_t)1 << top; /* the last pass stages the windows */
         if (w == 1) {
             for (int64_t e = 0; e < m; e++) W(soa_store)(k->soa, to + e * width, z[e]);
@@ -305,6 +322,7 @@ static void W(do_lanes_window)(const tl_lanes *k, int64_t w, tl_par p)
                     z[e] = W(join)(z[e - d], kept[b][e], folded, d);
                 folded += d;
             }
+
             const int64_t d = (int64_t)1 << last;
             for (int64_t e = w - 1; e < m; e++)
                 W(soa_store)(k->soa, to + e * width, W(join)(z[e - d], kept[last][e], folded, d));

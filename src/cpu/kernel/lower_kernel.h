@@ -9,6 +9,7 @@ typedef struct {
     OP_FIELDS(COLUMN)
 #undef COLUMN
 } W(soa);
+
 _Static_assert(sizeof(W(soa)) <= TL_SOA_BYTES, "TL_SOA_BYTES is too small for this operator");
 
 TL_INLINE VS W(soa_load)(const W(soa) * b, int64_t j)
@@ -63,6 +64,7 @@ TL_INLINE void W(lower_loop)(TL_OUT_T *out, const W(soa) * b, tl_lower k, int st
     const int64_t from = k.from, m = k.m, n = k.n, first = k.first;
     const int dn = k.dn, dfirst = k.dfirst;
     int64_t j = 0;
+
 #if OP_LANES == 1
     /* Non-temporal stores need an aligned target: lower up to one vector of results singly. */
     if (stream)
@@ -73,6 +75,7 @@ TL_INLINE void W(lower_loop)(TL_OUT_T *out, const W(soa) * b, tl_lower k, int st
         TL_VE(result)
         r = TL_RESULT(TL_VE(lower)(W(soa_load)(b, from + j), W(counts)(n + j * dn, dn), origin, p),
                       p);
+
         if (stream)
             tl_stream_store(out + j, &r, sizeof r);
         else
@@ -90,16 +93,19 @@ static void W(do_lower_rows)(void *out, const void *soa, const tl_lower *k, tl_p
 {
     TL_OUT_T *to = out;
     tl_lower row = *k;
+
     assert(k->rows > 0 && k->m >= 0 && k->from >= 0);
     assert(k->from + (k->rows - 1) * k->width + k->m <= TL_SOA);
     assert(!k->counts || (k->m % TL_ABREAST == 0 && !k->dfirst));
     assert(!k->firsts || k->counts);
+
     if (k->counts && OP_LANES == 2) {
         for (int64_t j = 0; j < k->m; j++) W(lower_one)
         (to + j * OP_LANES, soa, k->from + j, k->counts[j], k->firsts ? k->firsts[j] : k->first, p);
         return;
     }
 #if OP_LANES == 1
+
     if (k->m % TL_V == 0 && !k->dn && !k->dfirst && !k->stream) { /* rows of lanes */
         for (int64_t r = 0; r < k->rows; r++) {
             for (int64_t j = 0; j < k->m; j += TL_V) {
@@ -109,24 +115,29 @@ static void W(do_lower_rows)(void *out, const void *soa, const tl_lower *k, tl_p
                     memcpy(&counts, k->counts + j, sizeof counts);
                     count = TL_TO(counts, TL_REAL_T);
                 }
+
                 TL_VE(idx) origin = (TL_VE(idx)){0} + row.first;
                 if (k->firsts) {
                     int32_t firsts __attribute__((vector_size(TL_V * sizeof(int32_t))));
                     memcpy(&firsts, k->firsts + j, sizeof firsts);
                     origin = TL_TO(firsts, int64_t);
                 }
+
                 TL_VE(result) x = TL_VE(lower)(W(soa_load)(soa, row.from + j), count, origin, p);
                 x = TL_RESULT(x, p);
                 memcpy(to + j, &x, sizeof x);
             }
+
             to += k->row_step;
             row.from += k->width;
             row.n += k->row_n;
             row.first += k->row_first;
         }
+
         return;
     }
 #endif
+
     for (int64_t r = 0; r < k->rows; r++) {
         if (k->stream)
             W(lower_loop)(to, soa, row, 1, p);

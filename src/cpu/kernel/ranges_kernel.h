@@ -30,14 +30,17 @@ TL_INLINE void W(range_level)(const tl_range_work *k, int l, int64_t a, int64_t 
     const int64_t half = (int64_t)1 << (l - 1), back = half >> TL_TILE_LEVEL;
     const W(soa) *const low = W(range_tile)(k, l - 1, 0);
     W(soa) *const to = W(range_tile)(k, l, 0);
+
     int64_t j = a;
     if (half < TL_TILE && j < half) { /* the left halves end in the previous tile */
         W(soa) *const before = W(range_tile)(k, l - 1, 1);
+
         /* A vector that begins in the previous tile may end in this one. */
         if (half < TL_V) W(soa_store)(before, TL_TILE, W(soa_load)(low, 0));
         for (; j < half && j < b; j += TL_V) W(soa_store)
         (to, j, W(twin)(W(soa_load)(before, TL_TILE + j - half), W(soa_load)(low, j), half));
     }
+
     const W(soa) *const left = back ? W(range_tile)(k, l - 1, back) : low;
     const int64_t shift = back ? 0 : half;
     for (; j < b; j += TL_V)
@@ -106,6 +109,7 @@ TL_INLINE VS W(ranges_alike)(const tl_range_work *k, int32_t from, int32_t lengt
         s = W(combine)(s, W(range_neighbours)(k, l, from + done + size - 1), done, size);
         done += size;
     }
+
     return s;
 }
 
@@ -114,18 +118,22 @@ TL_INLINE VS W(ranges_any)(const tl_range_work *k, const int32_t *from, const in
 {
     W(places) begin, n, done = {0};
     int32_t bits = 0;
+
     memcpy(&begin, from, sizeof begin);
     memcpy(&n, length, sizeof n);
+
     TL_UNROLL for (int v = 0; v < TL_V; v++)
     {
         assert(length[v] > 0);
         bits |= length[v];
     }
+
     VS s = W(soa_load)(W(range_tile)(k, 0, 0), 0);
     for (; bits; bits &= ~((int32_t)1 << tl_top_level(bits))) {
         const int l = tl_top_level(bits);
         const int32_t size = (int32_t)1 << l;
         const W(places) hit = (n & size) != 0, first = hit & (done == 0), more = hit & (done != 0);
+
         /* a lane without the bit reads a valid place: the last one of its range */
         const W(places) last = begin + (hit & (done + size)) + (~hit & n) - 1;
         const VS node = W(range_gather)(k, l, last);
@@ -139,6 +147,7 @@ TL_INLINE VS W(ranges_any)(const tl_range_work *k, const int32_t *from, const in
 #undef PICK
         done += hit & size;
     }
+
     return s;
 }
 

@@ -32,6 +32,7 @@ TL_INLINE SS W(finish)(VS *w, int count, int64_t n)
     ACROSS(1)
     ACROSS(2)
 #undef ACROSS
+
     return W(lane)(w[0], 0);
 }
 
@@ -77,6 +78,7 @@ static __attribute__((noinline, unused)) void W(widened_blocks)(VS *w, const tl_
     const int64_t bytes = in->from->from_bytes, i = in->i + at;
     const char *x = (const char *)in->x + at * bytes;
     const int prefetch = in->prefetch, size = 1 << k < W(PIECE) ? 1 << k : W(PIECE);
+
     assert(size % (TL_V * TL_V) == 0);
     for (int64_t piece = 0; piece < 1 << k; piece += size, x += size * bytes) {
         const tl_prefetch after = {x + tl_prefetch_distance(prefetch), bytes, prefetch};
@@ -99,6 +101,7 @@ static __attribute__((noinline, unused)) SS W(node)(const tl_elements *in, int64
     const E *x = (const E *)in->x + at;
     const int blocks = k >= 2 * TL_LOG_V, prefetch = in->prefetch;
     int count = 1 << (k - (blocks ? 2 * TL_LOG_V : TL_LOG_V));
+
     if (blocks && !in->from) {
         for (int j = 0; j < count; j++) {
             const E *block = x + j * (TL_V * TL_V);
@@ -117,11 +120,14 @@ static __attribute__((noinline, unused)) SS W(node)(const tl_elements *in, int64
              &p);
             x = wide;
         }
+
         for (int j = 0; j < count; j++) w[j] = W(load)(x + j * TL_V, i + j * TL_V, p);
     }
+
     int64_t size = blocks ? TL_V : 1; /* elements of a lane */
     for (; count >= TL_V; count /= TL_V, size *= TL_V)
         for (int j = 0; j < count / TL_V; j++) w[j] = W(network)(w + j * TL_V, size);
+
     return W(finish)(w, count, size);
 }
 
@@ -149,6 +155,7 @@ TL_INLINE int W(nodes)(SS *stack, const tl_elements *in, tl_par p)
     const int64_t n = in->n;
     int64_t at = 0;
     int top = 0;
+
     assert(n > 0);
     for (int64_t t = 0; t < n >> TL_TILE_LEVEL; t++, at += TL_TILE) {
         SS s = W(node)(in, at, TL_TILE_LEVEL, p);
@@ -156,14 +163,17 @@ TL_INLINE int W(nodes)(SS *stack, const tl_elements *in, tl_par p)
             s = W(twin_s)(stack[--top], s, size);
         stack[top++] = s;
     }
+
     for (int64_t rest = n - at; in->from && rest > W(PIECE); rest = n - at) {
         int k = tl_top_level(rest);
         stack[top++] = W(node)(in, at, k, p);
         at += (int64_t)1 << k;
     }
+
     E wide[TL_WIDE_CAPACITY(W(PIECE))];
     const tl_elements *part = in;
     tl_elements widened;
+
     if (in->from && at < n) {
         W(widened)
         (wide, W(PIECE), in->from, (const char *)in->x + at * in->from->from_bytes, n - at, &p);
@@ -171,6 +181,7 @@ TL_INLINE int W(nodes)(SS *stack, const tl_elements *in, tl_par p)
         part = &widened;
         at = 0;
     }
+
     for (int64_t left = part->n - at; left > 0;) {
         int k = tl_top_level(left);
         stack[top++] = k >= TL_LOG_V ? W(node)(part, at, k, p)
@@ -178,6 +189,7 @@ TL_INLINE int W(nodes)(SS *stack, const tl_elements *in, tl_par p)
         at += (int64_t)1 << k;
         left -= (int64_t)1 << k;
     }
+
     return top;
 }
 
@@ -195,6 +207,7 @@ static void W(do_fold)(tl_state *out, const tl_elements *in, tl_par p)
 {
     SS stack[TL_MAX_LEVELS];
     const int64_t n = in->n;
+
     memset(stack, 0, sizeof(SS)); /* only tells the compiler that n > 0 */
     int top = W(nodes)(stack, in, p);
     SS s = stack[0];
@@ -206,4 +219,5 @@ static void W(do_fold)(tl_state *out, const tl_elements *in, tl_par p)
     }
     memcpy(out, &s, sizeof s);
 }
+
 #endif

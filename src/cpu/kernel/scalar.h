@@ -2,6 +2,7 @@
  * The operator's scalar text behind function pointers: one tl_scalar per instance. The law's
  * reference (spec.c) and all code that is not critical for speed use it. */
 #include "keys.h"
+
 static void TL_S(do_lift)(tl_state *s, const void *x, int64_t i, tl_par p)
 {
     TL_S(elem) e;
@@ -36,6 +37,7 @@ static int TL_S(do_masked)(const void *x, tl_par p)
 {
 #if OP_MASKED
     TL_S(elem) e;
+
     memcpy(&e, x, sizeof e);
 #if OP_INPUTS == 2
     TL_S(elem) y;
@@ -129,6 +131,7 @@ static void TL_S(do_seed)(tl_state *s, const void *v, tl_par p)
 #define TL_TO_WIDE_ord(v)   (TL_WIDE_ord)(v)
 #define TL_FROM_WIDE_ord(v) (TL_S(ord))(v)
 #endif
+
 /* The same state in the kernels' type (TL_WIDE), field by field. */
 typedef struct {
 #define WIDE_FIELD(type, f) TL_PASTE(TL_WIDE_, type) f __attribute__((packed));
@@ -216,4 +219,5 @@ static const tl_scalar TL_S(row) = {
     .empty = TL_S(do_empty),
     .seed = TL_S(do_seed),
 };
+
 _Static_assert(sizeof(TL_S(state)) <= sizeof(tl_state), "tl_state is too small for this operator");

@@ -30,6 +30,7 @@ TL_INLINE VS W(prefixes)(VS v, tl_par p)
 #if TL_LOG_V >= 4
     v = W(join)(W(delay8)(none, v), v, 0, 0);
 #endif
+
     return v;
 }
 
@@ -43,31 +44,38 @@ TL_INLINE SS W(running_scan)(W(soa) * soa, TL_OUT_T *out, const tl_tile *t, int 
     const tl_prefetch next = t->next;
     VS before = TL_VE(neutral)(p), run = before, r = before, last;
     SS s;
+
     assert(0 < m && m <= TL_TILE);
     if (t->prefix) {
         memcpy(&s, t->prefix, sizeof s);
         for (int l = 0; l < TL_V; l++) W(put)(&before, l, s);
     }
+
     if (soa) W(soa_store)(soa, 0, before);
     last = before;
+
     for (int64_t j = 0; j < m; j += TL_V) {
         if (j % W(FETCHED) == 0) TL_PREFETCH_SOME(next, j, W(FETCHED), sizeof(E));
         r = m - j < TL_V ? W(load_part)(x + j, m - j, b + j, p) : W(load)(x + j, b + j, p);
         r = W(prefixes)(r, p);
+
         /* Taken from r before it is joined with `run`: one combine, and no shuffle, from vector to
          * vector. */
         const VS all = W(ends)(r);
         r = W(join)(run, r, 0, 0);
         run = W(join)(run, all, 0, 0);
         const VS whole = W(join)(before, r, 0, 0);
+
         if (soa) {
             W(soa_store)(soa, TL_V + j, whole);
             continue;
         }
+
         const VS what = exclusive ? W(delay1)(last, whole) : whole;
         const TL_VE(real) count = W(counts)(b + j + !exclusive, 1);
         const TL_VE(result) result = TL_RESULT(TL_VE(lower)(what, count, (TL_VE(idx)){0}, p), p);
         last = whole;
+
         if (m - j < TL_V)
             memcpy(out + j, &result, (size_t)(m - j) * sizeof *out);
         else if (stream)
@@ -75,6 +83,7 @@ TL_INLINE SS W(running_scan)(W(soa) * soa, TL_OUT_T *out, const tl_tile *t, int 
         else
             memcpy(out + j, &result, sizeof result);
     }
+
     return W(lane)(r, (int)((m - 1) & (TL_V - 1)));
 }
 
@@ -122,12 +131,14 @@ TL_INLINE void W(down)(VS *v, VS start, int absent, int64_t at, int64_t n)
     VS t[TL_LOG_V][TL_V]; /* t[s]: the vectors before step s of the network */
     /* how many nodes of v come before each lane of e */
     TL_VE(real) nodes[TL_V];
+
     TL_UNROLL for (int j = 0; j < TL_V; j++) t[0][j] = v[j];
     TL_UNROLL for (int s = 1; s < TL_LOG_V; s++) TL_UNROLL for (int j = 0; j < TL_V >> s; j++)
         t[s][j] = W(step)(s - 1, t[s - 1][2 * j], t[s - 1][2 * j + 1], n << (s - 1));
     VS e[TL_V];
     e[0] = start;
     nodes[0] = W(ramp)() * TL_V;
+
     TL_UNROLL for (int s = TL_LOG_V - 1; s >= 0; s--)
         TL_UNROLL for (int j = (TL_V >> (s + 1)) - 1; j >= 0; j--)
     {
@@ -140,6 +151,7 @@ TL_INLINE void W(down)(VS *v, VS start, int absent, int64_t at, int64_t n)
         e[2 * j] = s < TL_LOG_G ? W(low1)(from, middle) : W(low2)(from, middle);
         e[2 * j + 1] = s < TL_LOG_G ? W(high1)(from, middle) : W(high2)(from, middle);
     }
+
     TL_UNROLL for (int j = 0; j < TL_V; j++) v[j] = e[j];
 }
 
@@ -169,14 +181,17 @@ TL_INLINE VS W(top_starts)(VS top, const SS *prefix, SS *node, int64_t at, int64
         for (int r = 0; r < TL_V >> k; r++)
             level[k][r] = W(twin_s)(level[k - 1][2 * r], level[k - 1][2 * r + 1], n << (k - 1));
     start[0] = prefix ? *prefix : level[0][0];
+
     for (int r = 1; r < TL_V; r++) {
         int from = r & (r - 1), k = __builtin_ctz((unsigned)r);
         SS s = level[k][from >> k];
         start[r] = from == 0 && !prefix ? s : W(combine_s)(start[from], s, at + from * n, n << k);
     }
+
     *node = level[TL_LOG_V][0];
     VS v = top;
     for (int r = 0; r < TL_V; r++) W(put)(&v, r, start[r]);
+
     return v;
 }
 
@@ -192,6 +207,7 @@ typedef struct {
     int64_t count[TL_TILE_LEVEL + 1];
     int top;
 } W(sweep);
+
 enum { W(SWEEP_ROOM) = W(SCAN_VECTORS) / TL_V * 2 + TL_TILE_LEVEL * TL_V };
 
 /* Adds levels to s, until one vector is left. levels_memory: SWEEP_ROOM vectors, of which `used`
@@ -255,11 +271,13 @@ static int W(do_scan_tile)(void *soa, const tl_tile *t, tl_state *node, tl_par p
         W(soa_store)(out, 0, W(top_starts)(only, start, &whole, b, 1));
         return 0;
     }
+
     for (int64_t j = 0; j < s.count[1]; j++) {
         VS v[TL_V];
         W(load_block)(v, x, j * BLOCK, m, b, p);
         s.w[1][j] = W(network)(v, 1);
     }
+
     W(sweep_up)(&s);
     VS *const top = s.w[s.top];
     top[0] = W(top_starts)(top[0], start, &whole, b, W(lane_size)(s.top));
@@ -268,12 +286,14 @@ static int W(do_scan_tile)(void *soa, const tl_tile *t, tl_state *node, tl_par p
         VS v[TL_V];
         W(load_block)(v, x, j * BLOCK, m, b, p);
         TL_PREFETCH_SOME(next, j * BLOCK, BLOCK, sizeof(E));
+
         if (j == 0 && absent)
             W(down)(v, s.w[1][0], 1, b, 1);
         else
             W(down)(v, s.w[1][j], 0, b + j * BLOCK, 1);
         TL_UNROLL for (int k = 0; k < TL_V; k++) W(soa_store)(out, (j * TL_V + k) * TL_V, v[k]);
     }
+
     memcpy(node, &whole, sizeof whole);
     return m == TL_TILE;
 }
@@ -294,12 +314,14 @@ TL_INLINE void W(down_out)(TL_OUT_T *out, VS *v, W(groups) g, int exclusive, int
     const int64_t at = g.at;
     VS t[TL_LOG_V][TL_V], from[TL_V], to[TL_V];
     TL_VE(real) nodes[TL_V]; /* as in down */
+
     TL_UNROLL for (int j = 0; j < TL_V; j++) t[0][j] = v[j];
     TL_UNROLL for (int s = 1; s < TL_LOG_V; s++) TL_UNROLL for (int j = 0; j < TL_V >> s; j++)
         t[s][j] = W(step)(s - 1, t[s - 1][2 * j], t[s - 1][2 * j + 1], 1 << (s - 1));
     from[0] = g.start;
     nodes[0] = W(ramp)() * TL_V;
     to[0] = g.end;
+
     TL_UNROLL for (int s = TL_LOG_V - 1; s >= 0; s--)
         TL_UNROLL for (int j = (TL_V >> (s + 1)) - 1; j >= 0; j--)
     {
@@ -314,16 +336,19 @@ TL_INLINE void W(down_out)(TL_OUT_T *out, VS *v, W(groups) g, int exclusive, int
             from[2 * j] = inside ? W(low1)(a, middle) : W(low2)(a, middle);
             from[2 * j + 1] = inside ? W(high1)(a, middle) : W(high2)(a, middle);
         }
+
         if (s > 0 || !exclusive) {
             to[2 * j] = inside ? W(low1)(middle, z) : W(low2)(middle, z);
             to[2 * j + 1] = inside ? W(high1)(middle, z) : W(high2)(middle, z);
         }
     }
+
     TL_UNROLL for (int k = 0; k < TL_V; k++)
     {
         TL_VE(real) count = W(numbers)(at + !exclusive, W(ramp)() + (TL_REAL_T)(k * TL_V), 1);
         TL_VE(result)
         r = TL_RESULT(TL_VE(lower)(exclusive ? from[k] : to[k], count, (TL_VE(idx)){0}, p), p);
+
         if (stream)
             tl_stream_store(out + k * TL_V, &r, sizeof r);
         else
@@ -372,6 +397,7 @@ static void W(do_scan_full)(void *to, const tl_tile *t, tl_state *node, const tl
     assert(!next_tile || (uintptr_t)k->make % 64 == 0);
     memset(&before, 0, sizeof before); /* never used without a prefix, but compilers cannot tell */
     if (prefix) memcpy(&before, prefix, sizeof before);
+
     /* level 1: the starts of the blocks, and the end of a partial one */
     const int64_t blocks = m / BLOCK, count = blocks + (m < TL_TILE);
     VS levels_memory[W(SWEEP_ROOM)], *const w = k && k->up ? k->up : levels_memory,
@@ -383,16 +409,19 @@ static void W(do_scan_full)(void *to, const tl_tile *t, tl_state *node, const tl
         W(load_block)(v, x, j * BLOCK, m, b, p);
         w[j] = W(network)(v, 1);
     }
+
     W(sweep_up)(&s);
     VS *const top = s.w[s.top];
     top[0] = W(top_starts)(top[0], prefix ? &before : NULL, &whole, b, W(lane_size)(s.top));
     W(sweep_down)(&s, !prefix, b);
+
     for (int64_t j = 0; j < blocks; j++) {
         VS v[TL_V], start = w[j], end = W(next)(start, j + 1 < count ? w[j + 1] : start);
         W(load_block)(v, x, j * BLOCK, m, b, p);
         TL_PREFETCH_SOME(next, j * BLOCK, BLOCK, sizeof(E));
         TL_OUT_T *o = out + j * BLOCK;
         const W(groups) g = {start, end, b + j * BLOCK, 0}, first = {start, end, b, 1};
+
         if (j == 0 && !prefix)
             W(down_out)(o, v, first, exclusive, 0, p);
         else if (stream && exclusive)
@@ -403,6 +432,7 @@ static void W(do_scan_full)(void *to, const tl_tile *t, tl_state *node, const tl
             W(down_out)(o, v, g, exclusive, 0, p);
         if (next_tile) make[j] = W(block)(next_tile + j * BLOCK, k->at + j * BLOCK, p);
     }
+
     if (m > blocks * BLOCK) {
         TL_OUT_T part[BLOCK];
         VS v[TL_V], start = w[blocks];
@@ -414,6 +444,7 @@ static void W(do_scan_full)(void *to, const tl_tile *t, tl_state *node, const tl
         memcpy(out + blocks * BLOCK + skip, part + skip,
                (size_t)(m - blocks * BLOCK - skip) * sizeof *out);
     }
+
     memcpy(node, &whole, sizeof whole);
 }
 #endif

@@ -20,6 +20,7 @@
  * Indices select from the concatenation of both operands, as in __builtin_shufflevector. */
 #ifndef TALLY_SIMD_H
 #define TALLY_SIMD_H
+
 #include "operator/kernel.h"
 #include <assert.h>
 #include <stdint.h>
@@ -77,6 +78,7 @@ TL_INLINE void tl_prefetch_bytes(const void *x, size_t bytes, int64_t prefetch_d
             __builtin_prefetch(at + line, 0, 2);
         return;
     }
+
     /* A power of two, so that x determines the position in the four pages. */
     const size_t unit = bytes < 256 ? bytes : 256;
     TL_UNROLL for (size_t o = 0; o < bytes; o += unit)
@@ -120,6 +122,7 @@ TL_INLINE void tl_stream_store(void *to, const void *from, size_t bytes)
     }
 #endif
 #if defined(__AVX__)
+
     if (bytes % 32 == 0) {
         assert((uintptr_t)to % 32 == 0);
         for (size_t at = 0; at < bytes; at += 32)
@@ -129,6 +132,7 @@ TL_INLINE void tl_stream_store(void *to, const void *from, size_t bytes)
     }
 #endif
 #if defined(__SSE2__)
+
     if (bytes % 16 == 0) {
         assert((uintptr_t)to % 16 == 0);
         for (size_t at = 0; at < bytes; at += 16)

@@ -38,6 +38,7 @@ static __attribute__((noinline)) void W(slide)(tl_window_work *k, const tl_windo
     VS *carry = k->carry;
     VS before = *carry;
     int64_t j = 0;
+
     for (; j + TL_V <= m; j += TL_V) {
         if (j % W(FETCHED) == 0) {
             TL_PREFETCH_SOME(k->next, j, W(FETCHED), sizeof(E));
@@ -46,8 +47,10 @@ static __attribute__((noinline)) void W(slide)(tl_window_work *k, const tl_windo
         VS d = TL_VE(uncombine)(W(load)(x + j, i + j, p), W(load)(old + j, i + j, p));
         W(soa_store)(past, at + j, W(slide_some)(&before, d, p));
     }
+
     *carry = before;
     if (j == m) return;
+
     VS d = TL_VE(uncombine)(W(load_part)(x + j, m - j, i + j, p),
                             W(load_part)(old + j, m - j, i + j, p));
     W(soa_store)(past, at + j, W(slide_some)(&before, d, p));
@@ -66,22 +69,27 @@ static __attribute__((noinline)) void W(blocks)(tl_window_work *k, int64_t rows,
     const void *z0 = k->z0;
     W(soa) *nodes = k->w & (TL_V - 1) ? k->z2 : NULL, *past = k->past;
     int64_t length = k->w >> TL_LOG_V, c = k->row;
+
     for (int64_t at = W(HISTORY); at < W(HISTORY) + rows * W(ROW); at += TL_V) {
         VS v = W(double_levels)(last, z0, NULL, at, p);
         if (nodes) W(soa_store)(nodes, at, v);
         prefix = c ? JOIN(prefix, v) : v;
         block[c] = v;
+
         if (++c < length) {
             W(soa_store)(past, at, JOIN(block[c], prefix));
             continue;
         }
+
         W(soa_store)(past, at, prefix);
         VS suffix = v;
+
         while (--c > 0) {
             block[c] = suffix;
             suffix = JOIN(block[c - 1], suffix);
         }
     }
+
     k->row = c;
     carry[0] = prefix;
     for (int j = 0; j < 3; j++) carry[1 + j] = last[j];

@@ -39,14 +39,17 @@ static __attribute__((noinline)) void W(window_stage)(tl_window_work *k,
     const E *x = (const E *)piece->x - back;
     void *z = k->stage;
     int64_t j = 0;
+
     if (W(DIRECT)) {
         memcpy((char *)z + at * (int64_t)sizeof(E), x, (size_t)m * sizeof(E));
         return;
     }
+
     for (; j + TL_V <= m; j += TL_V) {
         if (j % W(FETCHED) == 0) TL_PREFETCH_SOME(k->next, j, W(FETCHED), sizeof(E));
         W(soa_store)(z, at + j, W(load)(x + j, i + j, p));
     }
+
     if (j < m) W(soa_store)(z, at + j, W(load_part)(x + j, m - j, i + j, p));
 }
 
@@ -77,15 +80,18 @@ static void W(do_window_feed)(tl_window_work *k, const tl_window_piece *piece, t
     assert(0 < piece->m && 0 <= piece->lead && places <= TL_WINDOW_TILE);
     assert(0 <= piece->back && 0 <= piece->beyond);
 #if OP_INVERSE
+
     if (k->mode == TL_WINDOW_SLIDE) {
         W(slide)(k, piece, p);
         return;
     }
 #endif
+
     if (k->w >= TL_V) {
         W(keep_history)(k->z2, k->last);
         W(keep_history)(k->past, k->last);
     }
+
     k->last = places;
     if (W(DIRECT) && piece->back >= TL_WINDOW_BACK && piece->beyond >= 2 * W(ROW)) {
         k->z0 = (const char *)piece->x - W(HISTORY) * sizeof(E);
@@ -93,10 +99,12 @@ static void W(do_window_feed)(tl_window_work *k, const tl_window_piece *piece, t
         W(window_stage)(k, piece, p);
         k->z0 = k->stage;
     }
+
     const int64_t rows = (places + W(ROW) - 1) / W(ROW);
 #if OP_IDEMPOTENT
     if (k->mode == TL_WINDOW_BLOCKS) W(blocks)(k, rows, p);
 #endif
+
     if (OP_IDEMPOTENT && k->mode == TL_WINDOW_TWO)
         W(ladder)(k, (int64_t)1 << tl_top_level(k->w), rows, p);
     else if (k->mode == TL_WINDOW_LADDER && k->w >= TL_V)
@@ -140,6 +148,7 @@ static void W(do_window_suffix)(tl_window_work *k, const void *end, int64_t stop
             W(put)(&near[b], l, W(small_node)((const E *)end - back, b, stop - back, p));
         }
     }
+
     for (int64_t m = high; m > high - blocks; m--) {
         VS acc = carry[0];
         int top = tl_top_level(m);
@@ -154,6 +163,7 @@ static void W(do_window_suffix)(tl_window_work *k, const void *end, int64_t stop
                            : W(combine)(acc, v, (m & -((int64_t)2 << t)) << TL_LOG_V,
                                         (int64_t)TL_V << t);
         }
+
         TL_UNROLL for (int b = TL_LOG_V - 1; b >= 0; b--)
         {
             TL_VE(real) before = {0}; /* m vectors, and the higher bits of a lane */
@@ -161,6 +171,7 @@ static void W(do_window_suffix)(tl_window_work *k, const void *end, int64_t stop
                 (TL_REAL_T)(m * TL_V + ((TL_V - 1 - l) & -(2 << b)));
             acc = W(blend)(b, W(combine_at)(acc, near[b], before, 1 << b), acc);
         }
+
         W(soa_store)(k->past, W(HISTORY) + (high - m) * TL_V, acc);
     }
 }

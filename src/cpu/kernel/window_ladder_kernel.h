@@ -35,6 +35,7 @@ typedef VS W(row_of_vectors)[W(VECTORS)];
             op(j < (by) ? (carry)[j] : v[j - (by)], (other)[j], __VA_ARGS__);                      \
         TL_UNROLL for (int j = 0; j < (by); j++)(carry)[j] = keep[j];                              \
     }
+
 /* Level t on the way up and on the way down, for delays shorter than a row. */
 #define UP(t)                                                                                      \
     if (levels > (t)) {                                                                            \
@@ -64,12 +65,14 @@ static __attribute__((noinline)) void W(ladder)(tl_window_work *k, int64_t w, in
     int64_t high = w >> TL_LOG_V, counted = k->row;
     int levels = tl_top_level(high), folds = 0;
     W(partial_fold) fold[TL_MAX_LEVELS];
+
     for (int t = levels - 1; t >= W(LOG_VECTORS); t--)
         if (high >> t & 1) {
             const int j = t - W(LOG_VECTORS);
             fold[folds++] = (W(partial_fold)){delay + W(ring_base)(j), stash[t], (int64_t)1 << j,
                                               w & -((int64_t)2 * TL_V << t), (int64_t)TL_V << t};
         }
+
     for (int64_t r = 0; r < rows; r++) {
         int64_t at = W(HISTORY) + r * W(ROW), q = counted + r;
         VS v[W(VECTORS)];
@@ -91,6 +94,7 @@ static __attribute__((noinline)) void W(ladder)(tl_window_work *k, int64_t w, in
                 v[j] = node;
             });
         }
+
         for (int f = 0; f < folds; f++) {
             VS *slot = fold[f].ring[q & (fold[f].size - 1)], *other = fold[f].stash;
             W(prefetch_row)(slot, fold[f].size);
@@ -107,6 +111,7 @@ static __attribute__((noinline)) void W(ladder)(tl_window_work *k, int64_t w, in
         DOWN(0)
         EACH(W(soa_store)(past, at + j * TL_V, v[j]));
     }
+
     for (int j = 0; j < 3; j++) low_last[j] = last[j];
     k->row += rows;
 }

@@ -9,6 +9,7 @@
  * climb computes Z_LOG_V in registers: above Z_1 its delays are shuffles, which are cheaper than
  * loads that cross cache lines. */
 #include "window_work.h"
+
 #define TL_COUNT_FIELD(type, f) +1
 #define TL_ONE_FIELD            (0 OP_FIELDS(TL_COUNT_FIELD) == 1)
 
@@ -27,6 +28,7 @@ enum {
  * that fill a vector take one instruction. */
 #if OP_EXTREME && TL_ONE_FIELD &&                                                                  \
     ((TL_SIZE == 4 && TL_HAVE_MOST_4) || (TL_SIZE == 8 && TL_HAVE_MOST_8))
+
 TL_INLINE VS W(join)(VS a, VS b, int64_t na, int64_t nb)
 {
     VS r;
@@ -38,6 +40,7 @@ TL_INLINE VS W(join)(VS a, VS b, int64_t na, int64_t nb)
 #endif
     return r;
 }
+
 TL_INLINE VS W(join_twins)(VS a, VS b, int64_t n) { return W(join)(a, b, n, n); }
 #else
 TL_INLINE VS W(join)(VS a, VS b, int64_t na, int64_t nb) { return W(combine)(a, b, na, nb); }
@@ -54,10 +57,12 @@ TL_INLINE VS W(z1)(const void *z, int64_t at, tl_par p)
 {
     return W(join_twins)(W(z0)(z, at - 1, p), W(z0)(z, at, p), 1);
 }
+
 TL_INLINE VS W(quad)(const void *z, int64_t at, tl_par p)
 {
     return W(join_twins)(W(z1)(z, at - 2, p), W(z1)(z, at, p), 2);
 }
+
 TL_INLINE VS W(z3)(const W(soa) * z2, int64_t at)
 {
     return W(join_twins)(W(soa_load)(z2, at - 4), W(soa_load)(z2, at), 4);
@@ -146,6 +151,7 @@ TL_INLINE VS W(double_levels)(VS *last, const void *z, W(soa) * z2, int64_t at, 
 #endif
 #undef DOUBLE
     (void)last, (void)z2, (void)before;
+
     return v;
 }
 
@@ -160,19 +166,23 @@ TL_INLINE void W(lower_some)(TL_OUT_T *out, VS s, W(windows) w, int stream, tl_p
 {
     const TL_VE(real) n = w.n;
     const int64_t m = w.m;
+
     assert(0 < m && m <= TL_V);
     TL_VE(idx) origin = W(iota)(w.first);
     TL_VE(result) r = TL_RESULT(TL_VE(lower)(s, n, origin, p), p);
 #if OP_LANES == 2
     TL_VE(result) r1 = TL_RESULT(TL_VE(lower_1)(s, n, origin, p), p);
     TL_OUT_T both[2 * TL_V];
+
     for (int l = 0; l < TL_V; l++) {
         both[2 * l] = r[l];
         both[2 * l + 1] = r1[l];
     }
+
     (void)stream;
     memcpy(out, both, (size_t)m * 2 * sizeof *out);
 #else
+
     if (m < TL_V)
         memcpy(out, &r, (size_t)m * sizeof *out);
     else if (stream)
@@ -195,6 +205,7 @@ TL_INLINE W(recipe) W(window_recipe)(const tl_window_work *k)
 {
     int64_t over = k->w & (TL_V - 1);
     W(recipe) r = {k->z0, k->z2, k->past, NULL, k->w, over, over, 0, tl_top_level(k->w), (int)over};
+
     if (k->mode == TL_WINDOW_SLIDE) {
         r.high_at = r.bits = 0;
     } else if (k->w < TL_V) {
@@ -210,6 +221,7 @@ TL_INLINE W(recipe) W(window_recipe)(const tl_window_work *k)
         r.high_at = k->w & ~((int64_t)1 << r.top);
         r.node = r.high_at ? k->past : NULL;
     }
+
     return r;
 }
 
@@ -222,12 +234,14 @@ TL_INLINE void W(window_row)(VS *acc, const W(recipe) * r, int vectors, int64_t 
         EACH_VECTOR(W(low)(r->z, NULL, r->top, at + o - r->high_at, p));
     else
         EACH_VECTOR(W(soa_load)(r->past, at + o - r->high_at));
+
     TL_UNROLL for (int b = TL_LOG_V - 1; b >= 0; b--)
     {
         int64_t back = at - (r->over & ((1 << b) - 1)), before = r->w & -((int64_t)2 << b);
         if (r->bits >> b & 1)
             EACH_VECTOR(W(join)(acc[j], W(low)(r->z, r->z2, b, back + o, p), before, 1 << b));
     }
+
     if (OP_IDEMPOTENT && r->node) EACH_VECTOR(W(join)(acc[j], W(soa_load)(r->node, at + o), 0, 0));
 #undef EACH_VECTOR
 }
@@ -239,15 +253,18 @@ static void W(do_window_lower)(void *to, const tl_window_work *k, const tl_lower
     const int64_t from = l->from, m = l->m, first = l->first;
     const int stream = l->stream;
     TL_OUT_T *out = to;
+
     assert(from >= 0 && from + m <= TL_WINDOW_TILE);
     W(recipe) r = W(window_recipe)(k);
     TL_VE(real) n = W(counts)(k->w, 0);
     int64_t at = TL_WINDOW_HISTORY + from, j = 0;
     while (j < m) {
         VS acc[4];
+
         /* Streaming stores need an aligned target. */
         int64_t askew =
             stream ? (int64_t)((uintptr_t)(out + j * (OP_LANES)) / sizeof *out & (TL_V - 1)) : 0;
+
         if (!askew && m - j >= 4 * TL_V) {
             if (W(DIRECT) && r.small && stream)
                 TL_PREFETCH_SOME(k->next, at + j - TL_WINDOW_HISTORY, 4 * TL_V, sizeof(E));
@@ -256,6 +273,7 @@ static void W(do_window_lower)(void *to, const tl_window_work *k, const tl_lower
                 out + j * (OP_LANES), acc[v], (W(windows)){TL_V, first + j, n}, stream, p);
             continue;
         }
+
         int64_t step = m - j < TL_V - askew ? m - j : TL_V - askew;
         W(window_row)(acc, &r, 1, at + j, p);
         W(lower_some)

@@ -4,6 +4,7 @@
  * the kernels fill it. */
 #ifndef TALLY_WINDOW_WORK_H
 #define TALLY_WINDOW_WORK_H
+
 #include "operator/kernel.h"
 #include <stdint.h>
 
@@ -12,10 +13,12 @@ enum {
     TL_WINDOW_BACK = 16, /* elements before its own that a vector of 16 lanes reads, at least 15 */
     /* longest windows that are computed as two overlapping nodes */
     TL_WINDOW_OVERLAP = 128,
+
     /* states of the previous tile in front of a buffer */
     TL_WINDOW_HISTORY = TL_WINDOW_OVERLAP / 2,
     /* Rows between rings. Without them, equal slots of all rings would share a cache set. */
     TL_WINDOW_PAD = 5,
+
     /* Vectors that a stream carries: delay lines of the rows up and down, and 3 for levels below a
      * vector. */
     TL_WINDOW_CARRY = 19
@@ -31,9 +34,11 @@ typedef struct tl_window_work {
     int64_t last; /* places of the previous tile */
     int64_t row;  /* rows fed so far (BLOCKS: vectors of the block) */
     int prefetch; /* how to prefetch (tl_prefetches) */
+
     /* what to prefetch during a tile: elements that enter, and elements that leave */
     tl_prefetch next, prefetch_old;
     void *wide; /* widened elements and results (widen.h) */
+
     /* Staging buffers (soa) of TL_WINDOW_HISTORY states and a tile: the states of the elements. */
     void *stage;
     const void *z0; /* = stage, or the elements themselves if they need no staging */
@@ -44,4 +49,5 @@ typedef struct tl_window_work {
     void *carry;    /* TL_WINDOW_CARRY vectors */
     void *stash;    /* one row for each level */
 } tl_window_work;
+
 #endif

@@ -40,6 +40,7 @@ static inline key at(const line *l, int64_t p)
     int32_t narrow;
     int64_t whole;
     uint64_t natural;
+
     switch (l->dtype) {
     case TALLY_I32:
         memcpy(&narrow, x, sizeof narrow);
@@ -57,6 +58,7 @@ static inline key at(const line *l, int64_t p)
         memcpy(&k.real, x, sizeof k.real);
         break;
     }
+
     if (l->scaled) k.whole = k.whole * part_unit + (l->parts ? l->parts[p * l->direction] : 0);
     return k;
 }
@@ -80,11 +82,13 @@ static inline int order_of_reals(double k, double from, double distance)
         const double apart = isinf(k) || isinf(from) ? (k > from ? INFINITY : -INFINITY) : 0;
         return (apart > distance) - (apart < distance);
     }
+
     /* from + distance = sum + rest exactly (Dekker 1971). A sum that overflows is beyond every
      * k. */
     const double sum = from + distance, rest = fabs(from) >= fabs(distance)
                                                    ? distance - (sum - from)
                                                    : from - (sum - distance);
+
     return k < sum ? -1 : k > sum ? 1 : -sign(rest);
 }
 
@@ -101,6 +105,7 @@ static line line_of(const tally_view *keys, int descending, const tally_key_wind
 {
     const int64_t step = keys->stride * (int64_t)tally_dtype_size(keys->dtype);
     line l = {keys->data, w->parts, keys->n, step, 1, 0, keys->dtype};
+
     l.scaled = keys->dtype != TALLY_F64 && (w->parts || w->low_part || w->high_part);
     if (!descending || keys->n == 0) return l;
     l.data += (keys->n - 1) * step;
@@ -124,6 +129,7 @@ static void check_order(void *data, int64_t k)
     order_work *a = data;
     const int64_t from = a->begin + k * PART_LEAST,
                   end = a->l->n - from < PART_LEAST ? a->l->n : from + PART_LEAST;
+
     for (int64_t j = from; j < end; j++) {
         const int order = compare(a->l, at(a->l, j - 1), at(a->l, j));
         if (order != a->wrong && order != 2) continue;
@@ -137,16 +143,20 @@ int64_t tl_bounds_order(int threads, const tally_view *keys, const tally_key_win
 {
     const line l = line_of(keys, 0, w);
     int64_t i = 1;
+
     *descending = 0;
     if (l.n == 0) return 0;
     if (compare(&l, at(&l, 0), at(&l, 0)) == 2) return 0;
+
     while (i < l.n && compare(&l, at(&l, i - 1), at(&l, i)) == 0) i++;
     if (i == l.n) return l.n;
+
     /* the first two keys that differ decide the direction */
     const int wrong = compare(&l, at(&l, i - 1), at(&l, i)) == 1 ? -1 : 1;
     *descending = wrong == -1;
     order_work all = {&l, i, wrong, l.n};
     tl_for(threads, (l.n - i + PART_LEAST - 1) / PART_LEAST, check_order, &all);
+
     return all.first;
 }
 
@@ -170,6 +180,7 @@ static inline int before_first(const line *l, int64_t p, key from, key low, int 
     const int o = order(l, p, from, low);
     return o < 0 || (open && o == 0);
 }
+
 static inline int before_end(const line *l, int64_t p, key from, key high, int open)
 {
     const int o = order(l, p, from, high);
@@ -219,6 +230,7 @@ static inline __attribute__((always_inline)) int64_t part_of(const job *j, tally
     const line *const l = &copy;
     const tally_key_window *const w = j->w;
     int64_t first = -1, stop = -1, bad = l->n, same = 0, same_end = -1;
+
     copy.dtype = dtype;
     for (int64_t p = a; p < b; p++) {
         const int64_t row = j->descending ? l->n - 1 - p : p;
@@ -237,11 +249,13 @@ static inline __attribute__((always_inline)) int64_t part_of(const job *j, tally
             if (row + 1 < same_end && to > same_end && row < bad) bad = row;
             if (row + 1 < same_end) to = row + 1;
         }
+
         if (from > to) from = to; /* an empty range */
         if (!j->start) continue;
         j->start[row] = from;
         j->end[row] = to;
     }
+
     return bad;
 }
 
@@ -253,6 +267,7 @@ static inline int64_t whole_at(const line *l, tally_dtype dtype, int64_t p)
     const char *const x = l->data + p * l->step;
     int32_t narrow;
     int64_t whole;
+
     if (dtype == TALLY_I32) {
         memcpy(&narrow, x, sizeof narrow);
         return narrow;
@@ -275,11 +290,13 @@ static int is_whole(const job *j, int64_t a, int64_t b, edge *low, edge *high)
     const tally_key_window *const w = j->w;
     int64_t sum;
     if (l->dtype == TALLY_F64 || l->scaled || w->lows || w->highs || a >= b) return 0;
+
     if (j->row_ends && j->beyond) return 0;
     const int64_t least = whole_at(l, l->dtype, a), most = whole_at(l, l->dtype, b - 1);
     if (__builtin_add_overflow(w->low, w->low_open != 0, &low->add) ||
         __builtin_add_overflow(w->high, w->high_open == 0, &high->add))
         return 0;
+
     return !__builtin_add_overflow(least, low->add, &sum) &&
            !__builtin_add_overflow(most, low->add, &sum) &&
            !__builtin_add_overflow(least, high->add, &sum) &&
@@ -296,9 +313,11 @@ static inline __attribute__((always_inline)) void whole_part(const job *j, const
     const int64_t n = l->n;
     const int row_ends = j->row_ends;
     const tally_dtype dtype = given.dtype;
+
     assert(!row_ends || !j->beyond);
     int64_t first = edges[0].place,
             stop = edges[1].place, *const start = j->start, *const end = j->end;
+
     for (int64_t p = a; p < b; p++) {
         const int64_t row = descending ? n - 1 - p : p, k = whole_at(l, dtype, p),
                       from_key = k + edges[0].add, stop_key = k + edges[1].add;
@@ -322,6 +341,7 @@ static int64_t part(const job *j, int64_t a, int64_t b)
         edges[1].place = halve(l, k, distance_of(l, j->w->high, 0, 0), j->w->high_open, 1);
         line copy = *l;
         copy.parts = NULL;
+
         if (l->dtype == TALLY_I64 && l->step == sizeof(int64_t) && !j->descending) {
             copy.step = sizeof(int64_t);
             copy.dtype = TALLY_I64;
@@ -336,8 +356,10 @@ static int64_t part(const job *j, int64_t a, int64_t b)
             copy.dtype = TALLY_U64;
             whole_part(j, copy, j->descending, a, b, edges);
         }
+
         return l->n;
     }
+
     switch (l->dtype) {
     case TALLY_I32:
         return part_of(j, TALLY_I32, a, b);

@@ -33,6 +33,7 @@ typedef struct {
     const char *x;
     char *y; /* the results, y_stride bytes apart */
     int64_t y_stride;
+
     /* 1: the result of place i is at i - counts_from; 0: the result of range r is at r */
     int y_by_place;
     const int64_t *order;  /* place i has range order[i]; NULL: range i */
@@ -72,22 +73,27 @@ static void lower_batch(const job *j, tl_range_nodes *s, int64_t count)
     const tl_lower l = {
         .m = padded, .rows = 1, .counts = s->length, .firsts = plan->op->indexed ? s->place : NULL};
     int dense = j->y_stride == bytes;
+
     for (int64_t i = 0; i < count && dense; i++) dense = s->number[i] == first + i;
     if (dense && !plan->out && padded == count) {
         plan->lower->lower_rows(j->y + first * bytes, s->soa, &l, plan->par);
         return;
     }
+
     char *from = s->result;
     if (!plan->out || !plan->lower->bare) plan->lower->lower_rows(s->result, s->soa, &l, plan->par);
+
     if (plan->out) {
         plan->out->apply(plan->out, s->out, plan->lower->bare ? s->soa : s->result,
                          count * plan->op->lanes);
         from = s->out;
     }
+
     if (dense) {
         memcpy(j->y + first * bytes, from, (size_t)(count * bytes));
         return;
     }
+
     for (int64_t i = 0; i < count; i++)
         memcpy(j->y + s->number[i] * j->y_stride, from + i * bytes, (size_t)bytes);
 }
@@ -100,6 +106,7 @@ static int batch(const job *j, tl_range_nodes *s, range at, int64_t b, int64_t *
     const int64_t first = at.from, tile = (at.end - 1) >> TL_TILE_LEVEL;
     int64_t low = at.from, high = at.end, all = 0, count = 0;
     int more_ranges = 1;
+
     while (more_ranges && count < TL_RANGE_BATCH && (at.end - 1) >> TL_TILE_LEVEL == tile &&
            at.end - at.from < (int64_t)1 << j->levels) {
         low = at.from < low ? at.from : low;
@@ -110,12 +117,14 @@ static int batch(const job *j, tl_range_nodes *s, range at, int64_t b, int64_t *
         all += s->length[count++];
         more_ranges = next_range(j, at.place + 1, b, &at);
     }
+
     *stop = at.place;
     if (!count || tl_range_nodes_cost(s, low, high) * j->levels > all + FOLD_ALONE * count)
         return 0;
     for (int64_t i = 0; i < count; i++) s->place[i] += (int32_t)(first - low);
     tl_range_nodes_fold(s, j->plan, j->x, low, high, count);
     lower_batch(j, s, count);
+
     return 1;
 }
 
@@ -126,6 +135,7 @@ static void one_by_one(const job *j, int64_t a, int64_t b)
     const tl_scalar *const op = j->plan->op;
     const char *last = NULL; /* the result of the previous range */
     range at, before = {0};
+
     for (int more_ranges = next_range(j, a, b, &at); more_ranges;
          more_ranges = next_range(j, at.place + 1, b, &at)) {
         char *const out = j->y + at.number * j->y_stride;
@@ -133,6 +143,7 @@ static void one_by_one(const job *j, int64_t a, int64_t b)
             memcpy(out, last, op->result_bytes);
             continue;
         }
+
         tl_state s;
         tl_fold(j->plan, &s, j->x + at.from * op->elem_bytes, at.end - at.from, 0, TL_CACHED);
         op->lower(&s, at.end - at.from, 0, j->plan->par, out);
@@ -146,6 +157,7 @@ static void fold_places(const job *j, tl_range_nodes *s, int64_t a, int64_t b)
 {
     const int nodes = j->levels > 0 && tl_range_nodes_open(s, j->plan, j->levels);
     range at;
+
     for (int more_ranges = next_range(j, a, b, &at); more_ranges;
          more_ranges = next_range(j, at.place, b, &at)) {
         int64_t stop = at.place + 1;
@@ -154,6 +166,7 @@ static void fold_places(const job *j, tl_range_nodes *s, int64_t a, int64_t b)
             at.place = stop;
             continue;
         }
+
         if (stop == begin) stop = begin + 1; /* too long for a batch */
         one_by_one(j, begin, nodes ? stop : b);
         at.place = nodes ? stop : b;
@@ -181,6 +194,7 @@ static int fold_share(const job *given, worker *w, int64_t a, int64_t b)
         j.counts = counts;
         j.counts_from = a;
     }
+
     fold_places(&j, &w->nodes, a, b);
     return 1;
 }
@@ -199,6 +213,7 @@ static survey survey_of(const tl_ranges *ranges)
 {
     survey v = {.sorted = 1};
     int64_t from, end, tile = 0;
+
     for (int64_t r = 0; r < ranges->results; r++) {
         tl_range_at(ranges, r, &from, &end);
         if (end <= from) continue;
@@ -209,6 +224,7 @@ static survey survey_of(const tl_ranges *ranges)
         if ((end - 1) >> TL_TILE_LEVEL < tile) v.sorted = 0;
         tile = (end - 1) >> TL_TILE_LEVEL;
     }
+
     return v;
 }
 
@@ -234,15 +250,18 @@ static int64_t *order_of(const tl_ranges *ranges)
     int64_t *const order = malloc((size_t)ranges->results * sizeof *order);
     int64_t *const next = calloc((size_t)tiles + 1, sizeof *next);
     int64_t from, end;
+
     for (int64_t r = 0; order && next && r < ranges->results; r++) {
         tl_range_at(ranges, r, &from, &end);
         next[((end > 0 ? end - 1 : 0) >> TL_TILE_LEVEL) + 1]++;
     }
+
     for (int64_t t = 0; order && next && t < tiles; t++) next[t + 1] += next[t];
     for (int64_t r = 0; order && next && r < ranges->results; r++) {
         tl_range_at(ranges, r, &from, &end);
         order[next[(end > 0 ? end - 1 : 0) >> TL_TILE_LEVEL]++] = r;
     }
+
     free(next);
     return order;
 }
@@ -289,6 +308,7 @@ static void take_shares(void *with, const tl_worker *me)
     worker *const w = new_worker();
     int good = 1;
     if (!w) return; /* other threads take the chunks */
+
     for (int64_t t; good && (t = tl_next_chunk(me)) < me->chunks;) {
         const int64_t a = t * s->share, b = a + s->share < results ? a + s->share : results;
         good = fold_share(s->j, w, a, b);
@@ -303,9 +323,11 @@ static int fold_dense(job *j, int threads, worker *w)
 {
     const survey v = survey_of(j->ranges);
     int64_t *const order = v.sorted ? NULL : order_of(j->ranges);
+
     j->order = order; /* NULL if out of memory: the caller's order */
     j->levels = best_levels(&v, j->ranges->n);
     shares s = {.j = j, .share = SHARE};
+
     if (w) {
         w->nodes.from = w->nodes.head = w->count_nodes.from = w->count_nodes.head = 0;
         s.failed = !fold_share(j, w, 0, j->ranges->results);
@@ -317,6 +339,7 @@ static int fold_dense(job *j, int threads, worker *w)
         const int many = count > 1 && v.all >= SECOND_THREAD;
         if (!tl_parallel(many ? threads : 1, count, take_shares, &s)) s.failed = 1;
     }
+
     free(order);
     return !s.failed;
 }
@@ -326,6 +349,7 @@ static tally_status run(const job *given, tally *ctx, int threads, int64_t strid
     job j = *given;
     const int64_t bytes = j.plan->op->elem_bytes, n = j.ranges->n;
     char *dense = NULL;
+
     if (stride != 1 && n > 1) {
         dense = malloc((size_t)(n * bytes));
         if (!dense) return no_memory(ctx, n * bytes, "a dense copy of a sequence");
@@ -389,6 +413,7 @@ tally_status tl_ranges_view(tally *ctx, const tl_call *call, int threads)
     const tally_view *in = call->in;
     const int64_t total = in->offsets ? in->offsets[in->rows] - in->offsets[0] : in->rows * in->n;
     rows v = {ctx, call, TALLY_OK};
+
     if (threads > 1 && in->rows < threads) {
         for (int64_t r = 0; r < in->rows && !v.failed; r++) v.failed = row(&v, threads, r, NULL);
         return v.failed;

@@ -24,6 +24,7 @@ static int64_t parts_of(int threads, int64_t n)
 {
     return n / PART_LEAST + 1 < threads ? n / PART_LEAST + 1 : threads;
 }
+
 static int64_t part_begin(int64_t n, int64_t parts, int64_t p)
 {
     return p == parts ? n : n / parts * p;
@@ -70,6 +71,7 @@ static int differ(uint64_t a, uint64_t b, equality q)
         for (int j = 0; other && j < BLOCK; j++) mask |= (uint32_t)(x[j] != x[j + 1]) << j;        \
         return mask;                                                                               \
     }
+
 typedef uint8_t key_8;
 typedef uint16_t key_16 __attribute__((aligned(1), may_alias));
 typedef uint32_t key_32 __attribute__((aligned(1), may_alias));
@@ -119,6 +121,7 @@ static inline AVX2 uint32_t others_avx2_64(const key_64 *x)
                 << j;
     return ~same;
 }
+
 static inline AVX2 uint32_t others_avx2_32(const key_32 *x)
 {
     uint32_t same = 0;
@@ -129,6 +132,7 @@ static inline AVX2 uint32_t others_avx2_32(const key_32 *x)
                 << j;
     return ~same;
 }
+
 ENDS(ends_avx2_32, AVX2, 32, others_avx2_32)
 ENDS(ends_avx2_64, AVX2, 64, others_avx2_64)
 #endif
@@ -154,11 +158,13 @@ static int64_t ends(const tally_view *keys, int64_t a, int64_t b, int64_t *to)
     char pack[(CHUNK + 1) * 8];
     int64_t count = 0;
     if (keys->stride == 1) return ends_of(bytes, x + a * bytes, b - a, a, q, to);
+
     for (int64_t m; a < b; a += m) {
         m = b - a < CHUNK ? b - a : CHUNK;
         tl_copy_strided(pack, 1, x + a * keys->stride * bytes, keys->stride, m + 1, bytes);
         count += ends_of(bytes, pack, m, a, q, to ? to + count : NULL);
     }
+
     return count;
 }
 
@@ -179,9 +185,11 @@ int64_t tl_runs(int threads, const tally_view *keys, int64_t *offsets)
 {
     const int64_t last = keys->n - 1; /* the number of comparisons */
     int64_t total = 0, found[1024] = {0};
+
     assert(keys->rows == 1);
     if (offsets) offsets[0] = 0;
     if (keys->n == 0) return 0;
+
     const int64_t parts = parts_of(threads < 1024 ? threads : 1024, last);
     ends_work all = {keys, offsets, found, parts};
     tl_for(threads, parts, ends_part, &all);
@@ -191,6 +199,7 @@ int64_t tl_runs(int threads, const tally_view *keys, int64_t *offsets)
                     (size_t)found[p] * sizeof *offsets);
         total += found[p];
     }
+
     if (offsets) offsets[total + 1] = keys->n;
     return total + 1;
 }
@@ -203,6 +212,7 @@ static void load(const tally_view *codes, int64_t i, int64_t m, int64_t *to)
 {
     const int64_t bytes = (int64_t)tally_dtype_size(codes->dtype);
     char pack[CHUNK * 8];
+
     tl_copy_strided(pack, 1, (const char *)codes->data + i * codes->stride * bytes, codes->stride,
                     m, bytes);
 #define LOAD(dtype, type)                                                                          \
@@ -213,6 +223,7 @@ static void load(const tally_view *codes, int64_t i, int64_t m, int64_t *to)
             to[j] = (int64_t)v;                                                                    \
         }                                                                                          \
         break;
+
     switch (codes->dtype) {
         LOAD(TALLY_I8, int8_t)
         LOAD(TALLY_U8, uint8_t)
@@ -282,6 +293,7 @@ tally_status tl_groups(tally *ctx, const tally_view *codes, int64_t groups, int6
 {
     const int threads = tally_threads(ctx);
     const int64_t n = codes->n;
+
     assert(codes->rows == 1 && groups >= 0);
     int64_t parts = parts_of(threads, n), table_bytes;
     if (groups > n / 4) parts = 1; /* otherwise there would be more counts than codes */
@@ -290,8 +302,10 @@ tally_status tl_groups(tally *ctx, const tally_view *codes, int64_t groups, int6
         table_bytes = INT64_MAX;
     int64_t *const counts = table_bytes < INT64_MAX ? calloc((size_t)table_bytes + 1, 1) : NULL;
     if (!counts) return tl_no_memory(ctx, (size_t)table_bytes, "the counts of the groups");
+
     groups_work all = {codes, groups, counts, parts, order, n};
     tl_for(threads, parts, count_part, &all);
+
     if (all.first < n) {
         *bad = all.first;
     } else {
@@ -304,9 +318,11 @@ tally_status tl_groups(tally *ctx, const tally_view *codes, int64_t groups, int6
                 sum += here;
             }
         }
+
         offsets[groups] = sum;
         tl_for(threads, parts, scatter_part, &all);
     }
+
     free(counts);
     return TALLY_OK;
 }
@@ -361,6 +377,7 @@ static void take_part(void *data, int64_t p)
                   to = w->out->stride * bytes, a = part_begin(w->n, w->parts, p),
                   m = part_begin(w->n, w->parts, p + 1) - a;
     char *y = (char *)w->out->data + a * to;
+
     (bytes == 8   ? take_64
      : bytes == 4 ? take_32
      : bytes == 2 ? take_16

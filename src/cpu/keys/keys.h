@@ -3,6 +3,7 @@
  * checked, except for what depends on the data. */
 #ifndef TALLY_CPU_KEYS_H
 #define TALLY_CPU_KEYS_H
+
 #include "context/context.h"
 
 /* Writes offsets[0 .. runs] of one sequence (tally.h); offsets NULL: only counts the runs. Returns
@@ -18,4 +19,5 @@ tally_status tl_groups(tally *ctx, const tally_view *codes, int64_t groups, int6
 int64_t tl_take_check(int threads, const int64_t *order, int64_t n, int64_t length);
 void tl_take(int threads, const tally_view *in, const int64_t *order, int64_t n,
              const tally_view *out);
+
 #endif

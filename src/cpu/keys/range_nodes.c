@@ -20,18 +20,22 @@ int tl_range_nodes_open(tl_range_nodes *s, const tl_plan *plan, int levels)
     assert(0 < levels && levels <= TL_RANGE_LEVELS);
     if (s->memory && levels <= s->levels) return 1;
     if (s->failed || !plan->core || !plan->core->ranges) return 0;
+
     tl_range_nodes_close(s);
     int64_t tiles = 0;
     for (int l = 0; l < levels; l++) {
         s->rings[l] = (tl_range_ring){.first = tiles, .tiles = (int32_t)tl_range_tiles(l)};
         tiles += s->rings[l].tiles;
     }
+
     const size_t soa = (size_t)plan->core->soa_bytes,
                  before_nodes = WIDE + 2 * RESULTS + ((soa + ALIGN - 1) & -(size_t)ALIGN);
+
     /* Pages that are never written cost nothing, so short sequences do not use whole rings. */
     s->memory = calloc(1, before_nodes + ALIGN + (size_t)tiles * soa);
     s->failed = !s->memory;
     if (s->failed) return 0;
+
     s->wide = (char *)(((uintptr_t)s->memory + ALIGN - 1) & -(uintptr_t)ALIGN);
     s->result = s->wide + WIDE;
     s->out = s->result + RESULTS;
@@ -39,6 +43,7 @@ int tl_range_nodes_open(tl_range_nodes *s, const tl_plan *plan, int levels)
     s->nodes = s->wide + before_nodes;
     s->levels = levels;
     s->base = s->from = s->head = 0;
+
     return 1;
 }
 
@@ -67,6 +72,7 @@ static void step(tl_range_nodes *s, const tl_plan *plan, const char *x, int64_t 
 {
     tl_par par = plan->par;
     tl_range_work k = {.levels = s->levels, .rings = s->rings, .nodes = s->nodes, .soa = s->soa};
+
     if (end > s->head) {
         /* A partial vector is computed again, because the elements after it were not known. */
         k.at = (s->head - s->base) & -(int64_t)TL_ABREAST;
@@ -75,17 +81,20 @@ static void step(tl_range_nodes *s, const tl_plan *plan, const char *x, int64_t 
         k.m = (end - s->base < tile_end ? end - s->base : tile_end) - k.at;
         s->head = s->base + k.at + k.m;
         k.x = x + (s->base + k.at) * plan->op->elem_bytes;
+
         if (plan->in && plan->op->inputs == 2) {
             plan->in->apply_two(plan->in, s->wide, s->wide + TL_WIDE_BYTES, k.x, k.m);
             par.second = TL_WIDE_BYTES;
         } else if (plan->in) {
             plan->in->apply(plan->in, s->wide, k.x, k.m);
         }
+
         if (plan->in) k.x = s->wide;
         assert(k.m > 0 && k.at + k.m <= tile_end);
     } else {
         k.tile = tile_of(s, s->head - 1);
     }
+
     for (int l = 0; l < s->levels; l++) s->rings[l].current = (int32_t)(k.tile % s->rings[l].tiles);
     k.results = count;
     k.from = s->place;
@@ -100,6 +109,7 @@ void tl_range_nodes_fold(tl_range_nodes *s, const tl_plan *plan, const char *x, 
         s->base = low & -(int64_t)TL_TILE;
         s->from = s->head = low & -(int64_t)TL_ABREAST;
     }
+
     const int64_t tile = tile_of(s, high - 1);
     assert(s->base <= low && low < high);
     while (s->head < high && tile_of(s, s->head) < tile) step(s, plan, x, high, 0);
@@ -109,5 +119,6 @@ void tl_range_nodes_fold(tl_range_nodes *s, const tl_plan *plan, const char *x, 
         s->place[count] = (int32_t)(high - s->base - 1);
         s->length[count] = 1;
     }
+
     step(s, plan, x, high, count);
 }

@@ -3,6 +3,7 @@
  * the buffers of a batch of results. cpu/kernel/ranges_kernel.h has the method. */
 #ifndef TALLY_RANGE_NODES_H
 #define TALLY_RANGE_NODES_H
+
 #include "operator/plan.h"
 
 enum {
@@ -19,9 +20,11 @@ typedef struct tl_range_nodes {
     tl_range_ring rings[TL_RANGE_LEVELS];
     int levels, failed;
     int64_t soa_bytes;
+
     /* There are nodes of elements from .. head - 1 of the sequence; from == head: none. Place 0 is
      * element `base`. */
     int64_t base, from, head;
+
     /* of a batch: places, lengths, result numbers */
     int32_t place[TL_RANGE_BATCH], length[TL_RANGE_BATCH];
     int64_t number[TL_RANGE_BATCH];
@@ -40,4 +43,5 @@ int64_t tl_range_nodes_cost(const tl_range_nodes *s, int64_t low, int64_t high);
  * The states are at s->soa, with padding states up to a multiple of TL_ABREAST. */
 void tl_range_nodes_fold(tl_range_nodes *s, const tl_plan *plan, const char *x, int64_t low,
                          int64_t high, int64_t count);
+
 #endif

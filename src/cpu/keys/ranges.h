@@ -4,6 +4,7 @@
  * alone, from its own first element. */
 #ifndef TALLY_RANGES_H
 #define TALLY_RANGES_H
+
 #include "context/call.h"
 #include "context/context.h"
 #include "operator/plan.h"
@@ -52,4 +53,5 @@ tally_status tl_ranges_run(tally *ctx, const tl_plan *plan, const tl_plan *count
 
 /* tally_window on a view, computed by ranges. */
 tally_status tl_ranges_view(tally *ctx, const tl_call *call, int threads);
+
 #endif

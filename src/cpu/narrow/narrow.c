@@ -13,20 +13,24 @@ void tl_narrow_plan(tl_plan *plan, const tl_narrow *loops)
 {
     const tl_scalar *op = plan->op;
     const int high = op->widen == TL_WIDEN_HIGH;
+
     if (!op->extreme || op->elem_bytes > 2 || op->state_bytes != op->elem_bytes ||
         op->out != op->dtype || op->lanes != 1 || plan->par.marked || plan->fold == plan->core ||
         !(high || op->widen == TL_WIDEN_LOW))
         return;
+
     const int floats = op->dtype == TALLY_F16 || op->dtype == TALLY_BF16,
               sign = floats || op->dtype == TALLY_I8 || op->dtype == TALLY_I16;
     const unsigned top = 1u << (8 * op->elem_bytes - 1), all = 2 * top - 1, up = sign ? top : 0;
     plan->keys = (tl_keying){.flip = (uint16_t)(op->extreme > 0 ? up : up ^ all)};
+
     if (floats) {
         const int half = op->dtype == TALLY_F16;
         plan->keys.inf = half ? 0x7c00 : 0x7f80;
         plan->keys.missing = half ? 0x7e00 : 0x7fc0;
         plan->keys.nan = (op->extreme > 0) == high ? 0xffff : 0;
     }
+
     plan->narrow = &loops[floats ? 2 : op->elem_bytes - 1];
 }
 
@@ -49,6 +53,7 @@ void tl_narrow_scan(const tl_scan *s, tl_counter *c, tl_narrow_run run)
     const tl_scalar *op = plan->op;
     const int bytes = op->elem_bytes;
     tl_state before, node;
+
     run.stream = run.stream && (uintptr_t)run.out % (unsigned)bytes == 0;
     for (int64_t n = run.m; n > 0; n -= run.m) {
         const int64_t b = c->end;
@@ -56,6 +61,7 @@ void tl_narrow_scan(const tl_scan *s, tl_counter *c, tl_narrow_run run)
         if (b && (b & -b) < run.m) run.m = b & -b;
         const int whole = !(run.m & (run.m - 1)),
                   have = tl_counter_fold(c, op, s->seeded ? &s->init : NULL, &before);
+
         /* before the scan, because results may overwrite the elements */
         if (!whole && !(s->ends && run.m == n)) push_part(plan, c, run.x, run.m);
         const uint16_t key =
@@ -74,6 +80,7 @@ void tl_narrow_scan_rows(const tl_plan *plan, const tally_view *in, const tally_
 {
     const int64_t bytes = plan->op->elem_bytes;
     int64_t n, m;
+
     if (r >= end) return;
     const char *x = tl_view_row(in, r, bytes, &n);
     char *y = tl_view_row(out, r, bytes, &m);
@@ -119,16 +126,19 @@ static void fold_strips(void *with, const tl_worker *worker)
                   sign = call->reverse ? -1 : 1;
     const uint16_t before = call->init ? tl_key_of(plan, call->init) : 0;
     _Alignas(64) char acc[STRIP_BYTES];
+
     for (int64_t t; (t = tl_next_chunk(worker)) < worker->chunks;) {
         const int64_t c = t * a->strip, width = least(in->rows - c, a->strip);
         tl_narrow_strip s = {.x = (const char *)in->data + (back * in->stride + c) * bytes,
                              .step = sign * in->stride,
                              .rows = in->n,
                              .width = width};
+
         if (out) {
             s.out = (char *)out->data + (back * out->stride + c) * bytes;
             s.out_step = sign * out->stride;
         }
+
         if (bytes == 1)
             memset(acc, before, (size_t)width);
         else
@@ -146,6 +156,7 @@ int tl_narrow_columns(const tl_narrow_call *call, int threads)
     columns a = {call, STRIP_BYTES / bytes, 1};
     if (in->row_stride != 1 || (out && out->row_stride != 1)) return 0;
     if ((threads > 1 && each < LEAST_BYTES) || (out && in->rows * bytes < SCANNED)) return 0;
+
     if (threads > 1 && each < STRIP_BYTES) a.strip = each / bytes;
     tl_parallel(threads, (in->rows + a.strip - 1) / a.strip, fold_strips, &a);
     return 1;
@@ -158,6 +169,7 @@ static void window_strips(void *with, const tl_worker *worker)
     const tally_view *in = call->in, *out = call->out;
     const int64_t bytes = call->plan->op->elem_bytes, share = call->windows / a->parts;
     _Alignas(64) char buffer[ROOM];
+
     for (int64_t t; (t = tl_next_chunk(worker)) < worker->chunks;) {
         const int64_t c = t / a->parts * a->strip, part = t % a->parts, from = share * part,
                       end = part + 1 == a->parts ? call->windows : from + share;
@@ -176,6 +188,7 @@ int tl_narrow_column_windows(const tl_narrow_call *call, int threads)
 {
     const tally_view *in = call->in;
     const int64_t bytes = call->plan->op->elem_bytes;
+
     columns a = {call, call->w < 2 ? 0 : (ROOM / call->w & -64) / bytes, 1};
     if (a.strip < 1 || in->rows * bytes < WINDOWED || in->row_stride != 1 ||
         call->out->row_stride != 1)

@@ -11,6 +11,7 @@
  * So one text serves both operators and all six types. It is compiled once per instruction set. */
 #ifndef TALLY_NARROW_H
 #define TALLY_NARROW_H
+
 #include "context/context.h"
 #include "law/scan.h"
 #include "operator/plan.h"
@@ -92,6 +93,7 @@ typedef struct tl_narrow_call {
      * row `first` of out. */
     int64_t w, windows, first;
 } tl_narrow_call;
+
 int tl_narrow_columns(const tl_narrow_call *call, int threads);
 int tl_narrow_column_windows(const tl_narrow_call *call, int threads);
 
@@ -105,6 +107,7 @@ static inline uint16_t tl_key_of(const tl_plan *plan, const tl_state *s)
     if (plan->op->state_bytes == 2) memcpy(&m, s, sizeof m);
     return m ^ plan->keys.flip;
 }
+
 static inline void tl_of_key(const tl_plan *plan, uint16_t key, tl_state *s)
 {
     key ^= plan->keys.flip;
@@ -113,4 +116,5 @@ static inline void tl_of_key(const tl_plan *plan, uint16_t key, tl_state *s)
     else
         s->bytes[0] = (unsigned char)key;
 }
+
 #endif

@@ -15,6 +15,7 @@
         }                                                                                          \
         N(set)(acc + c, a);                                                                        \
     }
+
 TL_INLINE void N(some_columns)(const tl_narrow_strip s, int64_t rows, T *acc, int exclusive,
                                tl_keying k)
 {
@@ -23,6 +24,7 @@ TL_INLINE void N(some_columns)(const tl_narrow_strip s, int64_t rows, T *acc, in
     const int64_t step = s.step, out_step = s.out_step, width = s.width,
                   prefetch_distance = 8 * step * (int64_t)sizeof(T);
     int64_t c = 0;
+
 #define LOAD(from)      N(load)(from, k)
 #define PUT(to, r)      N(put)(to, r, 0, k)
 #define LOAD_SOME(from) N(load_some)(from, width - c, k)
@@ -50,10 +52,12 @@ static int64_t N(fold_narrow)(const T *x, int64_t rows, int64_t width, T *acc, t
         a = MOST(a, N(load)(x, k));
         b = MOST(b, N(load)(x + step, k));
     }
+
     N(set)(keys, MOST(a, b));
     for (int64_t part = 0; part < step && r; part += width)
         for (int64_t c = 0; c < width; c++)
             acc[c] = acc[c] > keys[part + c] ? acc[c] : keys[part + c];
+
     return r;
 }
 
@@ -102,6 +106,7 @@ static void N(column_windows)(const tl_narrow_strip *s, int64_t w, void *buffer,
     T *out = s->out, *prefix = buffer, *suffix = prefix + pitch;
     const T *x = s->x;
     int64_t m = s->rows;
+
     assert(w > 1);
     for (int64_t now; m > 0; m -= now, x += now * step, out += now * out_step) {
         now = m < block ? m : block;
@@ -109,6 +114,7 @@ static void N(column_windows)(const tl_narrow_strip *s, int64_t w, void *buffer,
         for (int64_t r = block - 1; r >= 0; r--) N(row_of)
         (suffix + r * pitch, r == block - 1 ? prefix : suffix + (r + 1) * pitch, x + r * step, 0,
          width, k);
+
         for (int64_t r = 0; r < now; r++) {
             const T *const last = suffix + r * pitch;
             T *const y = out + r * out_step;

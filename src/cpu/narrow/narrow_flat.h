@@ -23,6 +23,7 @@ TL_INLINE V N(prefixes)(V v, V *all)
     ends = (V)LAST_GROUP(ends);
 #endif
     *all = ends;
+
     return v;
 }
 
@@ -47,6 +48,7 @@ TL_INLINE V N(suffixes)(V v, V *all)
     ends = (V)FIRST_GROUP(ends);
 #endif
     *all = ends;
+
     return v;
 }
 
@@ -61,6 +63,7 @@ static uint16_t N(scan)(const tl_narrow_run *part, uint16_t first, int exclusive
     const int stream = part->stream, way = prefetch_distance ? tl_prefetch_way() : 0;
     V before = (V){0} + (T)first, run = {0}, all = {0};
     int64_t j = 0;
+
     /* Each result moves on by one place, which may be that of the next vector's first element. So
      * the next vector is loaded before the store. */
     if (exclusive) {
@@ -73,10 +76,12 @@ static uint16_t N(scan)(const tl_narrow_run *part, uint16_t first, int exclusive
             run = MOST(run, all);
             v = next;
         }
+
         r = MOST(N(prefixes)(v, &all), run);
         if (m - j > 1) N(put_some)(out + j + 1, MOST(r, before), m - j - 1, k);
         return r[m - j - 1];
     }
+
     const int64_t head = N(head)(out, stream);
     if (head && m > head) { /* the results before the first aligned one */
         const V r = N(prefixes)(N(load_some)(x, head, k), &all);
@@ -95,6 +100,7 @@ static uint16_t N(scan)(const tl_narrow_run *part, uint16_t first, int exclusive
         N(put)(out + j, MOST(MOST(r, run), before), streams, k);                                   \
         run = MOST(run, all);                                                                      \
     }
+
     if (stream) {
         STEPS(1)
     } else {
@@ -102,8 +108,10 @@ static uint16_t N(scan)(const tl_narrow_run *part, uint16_t first, int exclusive
     }
 #undef STEPS
     if (j == m) return run[0];
+
     const V r = MOST(N(prefixes)(N(load_some)(x + j, m - j, k), &all), run);
     N(put_some)(out + j, MOST(r, before), m - j, k);
+
     return r[m - j - 1];
 }
 
@@ -126,6 +134,7 @@ TL_INLINE V N(double_levels)(V v, V *last, int levels)
     DOUBLE(4)
     DOUBLE(5)
 #undef DOUBLE
+
     return v;
 }
 
@@ -144,6 +153,7 @@ TL_INLINE void N(double_all)(T *y, int64_t lead, const T *x, int64_t n, int leve
         } else {
             v = N(load_some)(x + i, n - i, k);
         }
+
         N(set)(y + lead + i, N(double_levels)(v, last, levels));
     }
 }
@@ -156,6 +166,7 @@ static void N(window_short)(const tl_narrow_run *run, int64_t w, tl_keying k)
     const T *x = run->x;
     int64_t m = run->m;
     const int stream = run->stream;
+
     assert(0 < w && w <= TL_NARROW_SHORT);
     enum { TILE = 4096 / sizeof(T), WITHIN = TL_VECTOR_BYTES / sizeof(T) };
     _Alignas(64) T y[TILE + TL_NARROW_SHORT + 3 * WITHIN];
@@ -188,6 +199,7 @@ static void N(window_short)(const tl_narrow_run *run, int64_t w, tl_keying k)
             LEVELS(6)
 #undef LEVELS
         }
+
         for (int64_t d = LANES; d < (int64_t)1 << top; d *= 2) /* delays of whole vectors */
             for (int64_t i = (count - 1) & -LANES; i >= d; i -= LANES)
                 N(set)(y + i, MOST(N(get)(y + i), N(get)(y + i - d)));
@@ -210,6 +222,7 @@ static void N(window_long)(const tl_narrow_run *part, int64_t w, T *suffix, tl_k
     const int stream = part->stream;
     const int64_t block = (w - 1) & -LANES, more = (w - 1) & (LANES - 1);
     int64_t now = N(head)(out, stream);
+
     for (now = now && now < m ? now
                : m < block    ? m
                               : block;
@@ -219,17 +232,20 @@ static void N(window_long)(const tl_narrow_run *part, int64_t w, T *suffix, tl_k
             N(set)(suffix + i, MOST(N(suffixes)(N(load)(x + i, k), &all), run));
             run = MOST(run, all);
         }
+
         const T *next = x + block;
         run = (V){0};
         if (more) run += N(prefixes)(N(load_some)(next, more, k), &all)[more - 1];
         next += more;
         int64_t i = 0;
         const int streams = stream && (uintptr_t)out % TL_VECTOR_BYTES == 0;
+
         for (; i + LANES <= now; i += LANES) {
             const V r = MOST(N(prefixes)(N(load)(next + i, k), &all), run);
             N(put)(out + i, MOST(r, N(get)(suffix + i)), streams, k);
             run = MOST(run, all);
         }
+
         if (i == now) continue;
         const V r = MOST(N(prefixes)(N(load_some)(next + i, now - i, k), &all), run);
         N(put_some)(out + i, MOST(r, N(get)(suffix + i)), now - i, k);

@@ -34,6 +34,7 @@ TL_INLINE V N(load)(const T *x, tl_keying k)
     memcpy(&v, x, sizeof v);
     return N(key)(v, k);
 }
+
 /* Loads m elements; the keys of the other lanes are undefined. */
 TL_INLINE V N(load_some)(const T *x, int64_t m, tl_keying k)
 {
@@ -41,12 +42,14 @@ TL_INLINE V N(load_some)(const T *x, int64_t m, tl_keying k)
     if (m >= LANES) return N(load)(x, k);
     return N(key)((V)load_raw(x, m * (int64_t)sizeof(T)), k);
 }
+
 TL_INLINE V N(get)(const T *x)
 {
     V v;
     memcpy(&v, x, sizeof v);
     return v;
 }
+
 TL_INLINE void N(set)(T *x, V v) { memcpy(x, &v, sizeof v); }
 
 TL_INLINE void N(put)(T *to, V v, int stream, tl_keying k)
@@ -57,6 +60,7 @@ TL_INLINE void N(put)(T *to, V v, int stream, tl_keying k)
     else
         memcpy(to, &v, sizeof v);
 }
+
 /* Stores the first m results. */
 TL_INLINE void N(put_some)(T *to, V v, int64_t m, tl_keying k)
 {

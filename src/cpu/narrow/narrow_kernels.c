@@ -91,6 +91,7 @@ TL_INLINE vec load_raw(const void *x, int64_t bytes)
 {
     return (vec)_mm512_maskz_loadu_epi8(((__mmask64)1 << bytes) - 1, x);
 }
+
 TL_INLINE void store_raw(void *to, vec v, int64_t bytes)
 {
     _mm512_mask_storeu_epi8(to, ((__mmask64)1 << bytes) - 1, (__m512i)v);
@@ -104,12 +105,14 @@ TL_INLINE uint64_t word_at(const char *x)
     memcpy(&w, x, sizeof w);
     return w;
 }
+
 TL_INLINE uint64_t half_at(const char *x)
 {
     uint32_t w;
     memcpy(&w, x, sizeof w);
     return w;
 }
+
 TL_INLINE uint64_t byte_at(const char *x, int64_t i) { return (uint64_t)(uint8_t)x[i] << 8 * i; }
 
 /* Up to 7 bytes. Bytes may be read twice. */
@@ -118,11 +121,13 @@ TL_INLINE uint64_t load_few(const char *x, int64_t bytes)
     if (bytes >= 4) return half_at(x) | half_at(x + bytes - 4) << 8 * (bytes - 4);
     return bytes ? byte_at(x, 0) | byte_at(x, bytes / 2) | byte_at(x, bytes - 1) : 0;
 }
+
 TL_INLINE pair load_pair(const char *x, int64_t bytes)
 {
     if (bytes < 8) return (pair){load_few(x, bytes), 0};
     return (pair){word_at(x), load_few(x + 8, bytes - 8)};
 }
+
 TL_INLINE void store_pair(char *to, pair v, int64_t bytes)
 {
     uint64_t w = v[0];
@@ -131,6 +136,7 @@ TL_INLINE void store_pair(char *to, pair v, int64_t bytes)
     if (bytes & 2) memcpy(to, &w, 2), to += 2, w >>= 16;
     if (bytes & 1) *to = (char)w;
 }
+
 TL_INLINE vec load_raw(const void *x, int64_t bytes)
 {
 #if defined(__AVX2__)
@@ -141,11 +147,13 @@ TL_INLINE vec load_raw(const void *x, int64_t bytes)
     return (vec)load_pair(x, bytes);
 #endif
 }
+
 TL_INLINE void store_raw(void *to, vec v, int64_t bytes)
 {
 #if defined(__AVX2__)
     pair low = (pair)_mm256_castsi256_si128((__m256i)v);
     char *at = to;
+
     if (bytes & 16)
         memcpy(at, &low, 16), at += 16, low = (pair)_mm256_extracti128_si256((__m256i)v, 1);
     store_pair(at, low, bytes);
@@ -171,6 +179,7 @@ TL_INLINE void put_firsts(void *y, vec v, int from, int to)
 {
 #if defined(__AVX512BW__)
     const __m512i w = (__m512i)v;
+
     if (from == 8 && to == 1) _mm_storel_epi64(y, _mm512_cvtepi64_epi8(w));
     if (from == 8 && to == 2) _mm_storeu_si128(y, _mm512_cvtepi64_epi16(w));
     if (from == 4 && to == 1) _mm_storeu_si128(y, _mm512_cvtepi32_epi8(w));
@@ -189,6 +198,7 @@ TL_INLINE void put_firsts(void *y, vec v, int from, int to)
 #define LAST       LAST_BYTE
 #define FIRST      FIRST_BYTE
 #include "narrow_kernel.h"
+
 #define T          uint16_t
 #define HALVES     0
 #define N(name)    TL_CAT(name, _shorts)
@@ -196,6 +206,7 @@ TL_INLINE void put_firsts(void *y, vec v, int from, int to)
 #define LAST       LAST_PAIR
 #define FIRST      FIRST_PAIR
 #include "narrow_kernel.h"
+
 #define T          uint16_t
 #define HALVES     1
 #define N(name)    TL_CAT(name, _halves)
@@ -210,4 +221,5 @@ TL_INLINE void put_firsts(void *y, vec v, int from, int to)
             TL_CAT(scan_rows_, kind), TL_CAT(columns_, kind), TL_CAT(column_windows_, kind),       \
             TL_CAT(values_, kind)                                                                  \
     }
+
 const tl_narrow TL_CAT(tl_narrow_, TL_ISA)[] = {ROW(bytes), ROW(shorts), ROW(halves)};

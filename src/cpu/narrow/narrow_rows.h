@@ -6,6 +6,7 @@ TL_INLINE T N(most)(V v)
 {
 #if defined(__AVX512BW__)
     const __m512i w = (__m512i)v;
+
     typedef T half __attribute__((vector_size(32)));
     typedef T quarter __attribute__((vector_size(16)));
     const half a = (half)_mm512_castsi512_si256(w), b = (half)_mm512_extracti64x4_epi64(w, 1);
@@ -35,10 +36,12 @@ TL_INLINE V N(load_again)(const T *x, int64_t n, tl_keying k)
     const int64_t bytes = n * (int64_t)sizeof(T);
 #if defined(__AVX512BW__)
     const __mmask64 m = ((__mmask64)1 << bytes) - 1;
+
     return (V)_mm512_maskz_mov_epi8(m, (__m512i)N(key)((V)_mm512_maskz_loadu_epi8(m, x), k));
 #else
     const char *b = (const char *)x;
     pair low;
+
     if (bytes >= 8) {
         low = (pair){word_at(b), word_at(b + bytes - 8)};
     } else {
@@ -70,12 +73,14 @@ TL_INLINE T N(fold)(const T *x, int64_t n, tl_keying k)
     }
 #endif
     if (n < LANES) return n ? N(most)(N(load_again)(x, n, k)) : 0;
+
     V a = N(load)(x + n - LANES, k), b = a;
     int64_t j = 0;
     for (; j + 2 * LANES < n; j += 2 * LANES) {
         a = MOST(a, N(load)(x + j, k));
         b = MOST(b, N(load)(x + j + LANES, k));
     }
+
     if (j + LANES < n) a = MOST(a, N(load)(x + j, k));
     return N(most)(MOST(a, b));
 }
@@ -101,6 +106,7 @@ TL_INLINE T N(fold)(const T *x, int64_t n, tl_keying k)
             put_firsts(out + r, (vec)N(value)(v, k), bytes, sizeof(T));                            \
         }                                                                                          \
     }
+
 TL_INLINE int64_t N(fold_tiny)(T *out, const T *x, int64_t rows, int64_t n, tl_keying k)
 {
     int64_t r = 0;
@@ -132,6 +138,7 @@ TL_INLINE V N(row_prefixes)(V v, int64_t n, const V *same)
     JOIN(3)
     JOIN(4)
 #undef JOIN
+
     return v;
 }
 
@@ -142,8 +149,10 @@ static int64_t N(scan_small)(T *out, const T *x, int64_t rows, int64_t n, V run,
     const T *const end = x + rows * n;
     V same[6];
     int64_t r = 0;
+
     assert(1 < n && n <= LANES / 2);
     N(same_row)(same, n);
+
     for (; r + per <= rows; r += per, x += step, out += step) {
         const V v = MOST(N(row_prefixes)(N(load_some)(x, end - x, k), n, same), run);
         if (step == LANES)
@@ -151,6 +160,7 @@ static int64_t N(scan_small)(T *out, const T *x, int64_t rows, int64_t n, V run,
         else
             N(put_some)(out, v, step, k);
     }
+
     return r;
 }
 
@@ -161,11 +171,13 @@ static int64_t N(fold_small)(T *out, const T *x, int64_t rows, int64_t n, tl_key
     V same[6];
     T y[LANES];
     int64_t r = 0;
+
     N(same_row)(same, n);
     for (; r + per <= rows; r += per, x += step) {
         N(set)(y, N(value)(N(row_prefixes)(N(load_some)(x, end - x, k), n, same), k));
         for (int64_t c = n - 1; c < step; c += n) memcpy(out++, y + c, sizeof(T));
     }
+
     return r;
 }
 
@@ -175,12 +187,15 @@ static void N(fold_rows)(const tl_narrow_rows *s, tl_keying k)
     const T *x = s->x;
     const int64_t rows = s->rows, n = s->n, pitch = s->pitch, *offsets = s->offsets;
     int64_t r = 0;
+
     if (!offsets && pitch == n) {
         r = N(fold_tiny)(out, x, rows, n, k);
+
         /* for fewer elements the masks cost more than they save */
         if (n > 1 && n <= LANES / (GROUPS == 4 ? 5 : 2) && (rows - r) * n >= 4 * LANES)
             r += N(fold_small)(out + r, x + r * n, rows - r, n, k);
     }
+
     for (int64_t now; r < rows; r += now) {
         now = rows - r < LANES ? rows - r : LANES;
         if (offsets)
@@ -211,12 +226,14 @@ TL_INLINE void N(scan_one)(T *out, const T *x, int64_t n, V run, tl_keying k)
         if (n) N(put_some)(out, MOST(N(prefixes_few)(N(load_some)(x, n, k)), run), n, k);
         return;
     }
+
     int64_t j = 0;
     for (; j + LANES <= n; j += LANES) {
         const V r = N(prefixes)(N(load)(x + j, k), &all);
         N(put)(out + j, MOST(r, run), 0, k);
         run = MOST(run, all);
     }
+
     if (j < n)
         N(put_some)(out + j, MOST(N(prefixes)(N(load_some)(x + j, n - j, k), &all), run), n - j, k);
 }
@@ -231,6 +248,7 @@ TL_INLINE void N(scan_one)(T *out, const T *x, int64_t n, V run, tl_keying k)
             N(put)(out + r * n, MOST(v, run), 0, k);                                               \
         }                                                                                          \
     }
+
 static void N(scan_rows)(const tl_narrow_rows *all, uint16_t before, int exclusive, tl_keying k)
 {
     T *out = all->out;
@@ -239,6 +257,7 @@ static void N(scan_rows)(const tl_narrow_rows *all, uint16_t before, int exclusi
                   *offsets = all->offsets;
     const V run = (V){0} + (T)before;
     int64_t r = 0;
+
     if (exclusive) {
         for (int64_t at = 0; r < rows; r++) {
             const int64_t m = offsets ? offsets[r + 1] - offsets[r] : n,
@@ -246,20 +265,25 @@ static void N(scan_rows)(const tl_narrow_rows *all, uint16_t before, int exclusi
             at = offsets ? o : r * pitch;
             if (m > 0) N(scan)(&(tl_narrow_run){out + o, x + at, m, 0, 0}, before, 1, k);
         }
+
         return;
     }
+
     if (offsets) {
         for (; r < rows; r++)
             N(scan_one)(out + offsets[r], x + offsets[r], offsets[r + 1] - offsets[r], run, k);
         return;
     }
+
     if (pitch == n && out_pitch == n) {
         EACH_TINY(SCAN_TINY)
+
         /* for fewer elements the masks cost more than they save */
         if (n > 1 && n <= LANES / 2 && (rows - r) * n >= 4 * LANES) {
             r += N(scan_small)(out + r * n, x + r * n, rows - r, n, run, k);
         }
     }
+
     for (; r < rows; r++) N(scan_one)(out + r * out_pitch, x + r * pitch, n, run, k);
 }
 #undef SCAN_TINY

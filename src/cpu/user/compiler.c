@@ -27,8 +27,10 @@ static int find_program(const char *name, char *path, struct stat *info)
     if (strchr(name, '/'))
         return snprintf(path, TL_COMPILER_PATH, "%s", name) < TL_COMPILER_PATH &&
                is_program(path, info);
+
     while (at && *at) {
         int length = (int)strcspn(at, ":");
+
         /* An empty entry of PATH is the current folder; no compiler is taken from there. */
         if (length &&
             snprintf(path, TL_COMPILER_PATH, "%.*s/%s", length, at, name) < TL_COMPILER_PATH &&
@@ -36,6 +38,7 @@ static int find_program(const char *name, char *path, struct stat *info)
             return 1;
         at += length + (at[length] == ':');
     }
+
     return 0;
 }
 
@@ -45,6 +48,7 @@ int tl_compiler_find(tl_compiler *c)
     const char *from_environment = secure_getenv("CC");
     struct stat info = {0};
     int words = 0;
+
     memset(c, 0, sizeof *c);
     if (from_environment && strlen(from_environment) < sizeof c->words) {
         strcpy(c->words, from_environment);
@@ -52,14 +56,17 @@ int tl_compiler_find(tl_compiler *c)
              w = strtok_r(NULL, " \t", &save))
             c->argument[words++] = w;
     }
+
     int found = words && find_program(c->argument[0], c->path, &info);
     for (size_t i = 0; !words && !found && i < sizeof names / sizeof *names; i++) {
         found = find_program(names[i], c->path, &info);
         c->argument[0] = names[i];
     }
+
     if (!found) return 0;
     snprintf(c->identity, sizeof c->identity, "%s %lld %lld.%09ld", c->path,
              (long long)info.st_size, (long long)info.st_mtim.tv_sec, info.st_mtim.tv_nsec);
+
     return 1;
 }
 
@@ -101,6 +108,7 @@ static int run(const tl_compiler *c, char **argv, char **environment, const char
     sigset_t old;
     tl_cleanup cleanup = {0};
     if (posix_spawn_file_actions_init(&files)) return -1;
+
     tl_cleanup_hold(&old);
     int failed = spawn_attributes(&attributes, &old);
     if (!failed) {
@@ -111,10 +119,12 @@ static int run(const tl_compiler *c, char **argv, char **environment, const char
             posix_spawn(&child, c->path, &files, &attributes, argv, environment);
         posix_spawnattr_destroy(&attributes);
     }
+
     posix_spawn_file_actions_destroy(&files);
     if (!failed) tl_cleanup_child(&cleanup, child);
     tl_cleanup_release(&old);
     if (failed) return -1;
+
     while (waitid(P_PID, (id_t)child, &ended, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
     }
     tl_cleanup_drop(&cleanup); /* before the process number can be reused */
@@ -128,6 +138,7 @@ int tl_compiler_run(const tl_compiler *c, const char *const *arguments, const ch
 {
     char *argv[TL_COMPILER_WORDS + TL_COMPILER_ARGUMENTS + 1];
     int count = 0, status = -1;
+
     for (int i = 0; i < TL_COMPILER_WORDS && c->argument[i]; i++)
         argv[count++] = (char *)(size_t)c->argument[i];
     for (int i = 0; i < TL_COMPILER_ARGUMENTS && arguments[i]; i++)

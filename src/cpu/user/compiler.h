@@ -2,6 +2,7 @@
  * The system's C compiler at run time: the words of $CC, or the first of cc, gcc, clang in PATH. */
 #ifndef TALLY_COMPILER_H
 #define TALLY_COMPILER_H
+
 #include <stddef.h>
 
 enum { TL_COMPILER_WORDS = 8, TL_COMPILER_PATH = 512, TL_COMPILER_ARGUMENTS = 40 };
@@ -17,7 +18,9 @@ typedef struct tl_compiler {
 
 /* Returns 0 if there is none. */
 int tl_compiler_find(tl_compiler *c);
+
 /* Runs the compiler with additional arguments (terminated by NULL). Its messages go to the file
  * `log`. Returns its exit status, or -1 if it could not be run. */
 int tl_compiler_run(const tl_compiler *c, const char *const *arguments, const char *log);
+
 #endif

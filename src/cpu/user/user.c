@@ -95,6 +95,7 @@ static tally_status make_folder(tally *ctx, const tl_user *u, char *folder, tl_c
 {
     const char *base = secure_getenv("TMPDIR");
     sigset_t old;
+
     if (!base || *base != '/' || strlen(base) > PATH_BYTES / 2) base = "/tmp";
     snprintf(folder, PATH_BYTES, "%s/tally-XXXXXX", base);
     tl_cleanup_hold(&old);
@@ -116,6 +117,7 @@ static int write_text(const char *folder, const tl_scalar *op)
     const tl_facts *f = &u->facts;
     char path[PATH_BYTES];
     int widest = 0, lane = 0;
+
     for (int i = 0; i < f->fields; i++) {
         int kind = f->field[i], wraps = op->acc == TALLY_I64 || op->acc == TALLY_U64;
         int bytes = kind == TL_FIELD_IDX || kind == TL_FIELD_WIDE ? 8
@@ -124,8 +126,10 @@ static int write_text(const char *folder, const tl_scalar *op)
                                             : op->elem_bytes;
         if (bytes > widest) widest = bytes, lane = kind;
     }
+
     FILE *out = path_of(path, folder, "user_text.h") ? fopen(path, "wb") : NULL;
     if (!out) return 0;
+
     for (int i = 0; i < f->words; i++)
         fprintf(out, "#define %s TL_N(%s)\n", f->word[i], f->word[i]);
     for (size_t i = 0; i < sizeof exact_only / sizeof *exact_only; i++)
@@ -133,10 +137,12 @@ static int write_text(const char *folder, const tl_scalar *op)
     fprintf(out, "#line 1 \"%s\"\n%s\n#line 1 \"user_text.h\"\n", u->name, u->text);
     for (int i = 0; i < f->words; i++) fprintf(out, "#undef %s\n", f->word[i]);
     fprintf(out, "#undef OP_LANE\n#define OP_LANE %s\n", lanes[lane]);
+
     for (size_t i = 0; i < sizeof exact_only / sizeof *exact_only; i++)
         fprintf(out,
                 "#if !OP_EXACT\n#undef OP_%s\n#endif\n#ifndef OP_%s\n#define OP_%s 0\n#endif\n",
                 exact_only[i], exact_only[i], exact_only[i]);
+
     int failed = ferror(out);
     return !fclose(out) && !failed;
 }
@@ -168,13 +174,16 @@ static tally_status compile(tally *ctx, const tl_compiler *c, const tl_scalar *o
         words[FLAGS_MOST * 2], defines[3][40];
     const char *argument[TL_COMPILER_ARGUMENTS + 1];
     int count = 0, good = 1;
+
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
         good = good && path_of(path, folder, folders[i]) && !mkdir(path, 0700);
+
     for (const tl_source *t = tl_sources; t->name; t++)
         if (!strcmp(t->name, "cpu/kernel/few_intrinsics.h") && !is_class_x(op))
             good = good && write_file(folder, "immintrin.h", t->text, strlen(t->text));
         else if (is_needed(t->name))
             good = good && write_file(folder, t->name, t->text, strlen(t->text));
+
     if (!good || !write_text(folder, op)) return no_folder(ctx, u, folder);
 
     snprintf(words, sizeof words, "%s %s", flags, isa);
@@ -200,6 +209,7 @@ static tally_status compile(tally *ctx, const tl_compiler *c, const tl_scalar *o
 
     int code = tl_compiler_run(c, argument, log);
     if (code == 0 && !access(product, R_OK)) return TALLY_OK;
+
     if (code < 0)
         return tl_fail(ctx, TALLY_IO, "operator '%s': the compiler %s could not be run", u->name,
                        c->path);
@@ -211,6 +221,7 @@ static tally_status compile(tally *ctx, const tl_compiler *c, const tl_scalar *o
     tally_status status = messages ? tl_user_error(ctx, u, messages)
                                    : tl_no_memory(ctx, LOG_MOST, "a compiler's log");
     free(messages);
+
     return status;
 }
 
@@ -221,6 +232,7 @@ static tally_status load(tally *ctx, tl_user_instance *i, const char *folder)
 {
     char path[PATH_BYTES];
     tl_scalar *op = &i->op;
+
     path_of(path, folder, "user.so");
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     const tl_scalar *const *scalar = library ? dlsym(library, "tl_user_scalar") : NULL;
@@ -248,10 +260,12 @@ static tally_status load(tally *ctx, tl_user_instance *i, const char *folder)
             i->unload = unload;
             return TALLY_OK;
         }
+
         tl_fail(ctx, TALLY_BAD_DATA,
                 "%.200s:%d: the compiled text has other facts than its lines say: %s",
                 i->user->where, i->user->facts.state_line, "a macro or #if must have changed one");
     }
+
     if (library) dlclose(library);
     return scalar && kernel ? TALLY_BAD_DATA : TALLY_IO;
 }
@@ -262,17 +276,20 @@ static char *key_of(const tl_compiler *c, const tl_scalar *op, const char *isa)
     const tl_user *u = op->user->user;
     char *key = NULL;
     int length = asprintf(&key, "cpu %s %016llx\n%s", tally_version(), texts_hash(), c->identity);
+
     for (int i = 1; length >= 0 && i < TL_COMPILER_WORDS && c->argument[i]; i++) {
         char *more = NULL;
         length = asprintf(&more, "%s %s", key, c->argument[i]);
         free(key);
         key = length < 0 ? NULL : more;
     }
+
     if (length < 0) return NULL;
     char *all = NULL;
     length = asprintf(&all, "%s\n%s %s\n%s %s %s\n%s", key, flags, isa, tally_dtype_name(op->dtype),
                       accumulator(op), u->name, u->text);
     free(key);
+
     return length < 0 ? NULL : all;
 }
 
@@ -282,15 +299,18 @@ static tally_status build(tally *ctx, const tl_compiler *c, tl_user_instance *i,
     char path[PATH_BYTES];
     size_t bytes = 0;
     tally_status status;
+
     void *library = tl_cache_load(key, strlen(key), &bytes);
     if (library) {
         int written = write_file(folder, "user.so", library, bytes);
         free(library);
         if (written && !load(ctx, i, folder)) return TALLY_OK;
     }
+
     status = compile(ctx, c, &i->op, isa, folder);
     if (!status) status = load(ctx, i, folder);
     if (status) return status;
+
     FILE *f = path_of(path, folder, "user.so") ? fopen(path, "rb") : NULL;
     struct stat info;
     if (f && !fstat(fileno(f), &info) && info.st_size > 0 &&
@@ -299,6 +319,7 @@ static tally_status build(tally *ctx, const tl_compiler *c, tl_user_instance *i,
             tl_cache_store(key, strlen(key), library, (size_t)info.st_size);
         free(library);
     }
+
     if (f) fclose(f);
     return TALLY_OK;
 }
@@ -308,6 +329,7 @@ tally_status tl_user_compile(tally *ctx, const tl_scalar *op, int isa)
     tl_compiler c;
     char folder[PATH_BYTES];
     tl_cleanup cleanup = {0};
+
     if (op->user->kernel) return TALLY_OK;
     if (!tl_compiler_find(&c))
         return tl_fail(
@@ -318,14 +340,17 @@ tally_status tl_user_compile(tally *ctx, const tl_scalar *op, int isa)
             *c.words
                 ? " (CC)"
                 : " (streams, fragments and reversed scans of segments run there on every device)");
+
     char *key = key_of(&c, op, isa_flags[isa]);
     if (!key) return tl_no_memory(ctx, TL_USER_TEXT, "an operator's text");
+
     tally_status status = make_folder(ctx, op->user->user, folder, &cleanup);
     if (!status) {
         status = build(ctx, &c, op->user, isa_flags[isa], key, folder);
         remove_folder(folder);
         tl_cleanup_drop(&cleanup);
     }
+
     free(key);
     return status;
 }

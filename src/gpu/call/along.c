@@ -43,6 +43,7 @@ tally_status tl_sequences_nodes(tl_gpu_device *d, tally *ctx, const tl_plan *pla
 {
     const int64_t each = in->rows * plan->op->state_bytes, end = at + in->n;
     tally_status status = TALLY_OK;
+
     nodes->count = 0;
     for (int64_t i = at; !status && i < end;) {
         assert(nodes->count < TL_MAX_LEVELS);
@@ -56,6 +57,7 @@ tally_status tl_sequences_nodes(tl_gpu_device *d, tally *ctx, const tl_plan *pla
         nodes->level[nodes->count++] = (unsigned char)level;
         i += (int64_t)1 << level;
     }
+
     return status;
 }
 
@@ -65,6 +67,7 @@ static tally_status request_nodes(tl_sequences *a, const tally_view *in, int64_t
     tl_gpu_device *d = a->pipe.d;
     const tl_gpu_calls *c = d->gpu->calls;
     tl_nodes *const nodes = &a->nodes[slot];
+
     tally_status status = tl_sequences_nodes(d, a->pipe.ctx, a->plan, in, a->base + at, nodes);
     if (!status)
         status = c->copy_out(
@@ -73,6 +76,7 @@ static tally_status request_nodes(tl_sequences *a, const tally_view *in, int64_t
                        .memory = &nodes->states,
                        .host = nodes_of(a, slot),
                        .bytes = (size_t)(nodes->count * a->width * a->plan->op->state_bytes)});
+
     if (!status) status = c->mark(d->gpu, a->pipe.ctx, TL_RUN, TL_NODES + slot);
     a->end_of[slot] = a->base + at + in->n;
     return status;
@@ -108,6 +112,7 @@ static tally_status put_ends(tl_sequences *a, const tally_view *out)
     const char *from = a->ends;
     tl_memory memory;
     size_t offset;
+
     for (int64_t k = 0, end = (a->base + pair) / pair * pair; k < a->end_count; k++, end += pair)
         for (int64_t s = 0; !status && s < a->width; s += run, from += run * bytes) {
             char *to = tl_offset(out->data,
@@ -118,6 +123,7 @@ static tally_status put_ends(tl_sequences *a, const tally_view *out)
                 status = c->write(a->pipe.d->gpu, a->pipe.ctx, &memory, offset, from,
                                   (size_t)(run * bytes));
         }
+
     tally_status waited = a->pipe.out.here ? c->wait(a->pipe.d->gpu, a->pipe.ctx) : TALLY_OK;
     return status ? status : waited;
 }
@@ -127,11 +133,14 @@ static tally_status push_nodes(tl_sequences *a, int slot)
 {
     const tl_scalar *op = a->plan->op;
     const int count = a->nodes[slot].count;
+
     assert(slot >= 0 && slot < TL_RING && count <= nodes_most(a));
     if (!count) return TALLY_OK;
+
     tally_status status =
         a->pipe.d->gpu->calls->reached(a->pipe.d->gpu, a->pipe.ctx, TL_NODES + slot);
     if (status) return status;
+
     const char *from = nodes_of(a, slot);
     for (int k = 0; k < count; k++)
         for (int64_t s = 0; s < a->width; s++, from += op->state_bytes) {
@@ -139,6 +148,7 @@ static tally_status push_nodes(tl_sequences *a, int slot)
             memcpy(&node, from, op->state_bytes);
             tl_counter_push(&a->counters[s], op, a->nodes[slot].level[k], &node);
         }
+
     a->nodes[slot].count = 0;
     if (carries(a, a->end_of[slot])) keep_end(a, a->end_of[slot]);
     return TALLY_OK;
@@ -175,12 +185,14 @@ static tally_status work_fold(tl_pipe *p, const tl_part *part, const tally_view 
     tl_sequences *a = (tl_sequences *)p;
     const tally_scan_options o = {.exclusive = a->exclusive};
     tally_status status = TALLY_OK;
+
     int last = part->in.i1 == a->n;
     if (!a->scan || a->keep || !last || carries(a, a->base + a->n))
         status = request_nodes(a, in, part->in.i0, slot);
     if (!status) status = push_nodes(a, (slot + TL_RING - 1) % TL_RING);
     a->pieces++;
     if (status || !a->scan) return status;
+
     const tl_piece piece = {
         .end = TL_PIPE_WAITS, .origin = a->base + part->in.i0, .before = states_before(a, slot)};
     const tl_call call = {.verb = TL_SCAN, .plan = a->plan, .in = in, .out = out, .scan = &o};
@@ -193,6 +205,7 @@ tally_status tl_sequences_fold(tl_sequences *a, tl_gpu_device *d, tally *ctx, co
     const tl_scalar *op = a->plan->op;
     const size_t each = (size_t)a->width * op->state_bytes;
     tl_pipe *p = &a->pipe;
+
     p->d = d;
     p->ctx = ctx;
     p->next = next_fold;
@@ -220,6 +233,7 @@ tally_status tl_sequences_fold(tl_sequences *a, tl_gpu_device *d, tally *ctx, co
     if (!status && a->scan) status = put_ends(a, out);
     free(a->ends);
     for (int i = 0; i < TL_RING; i++) tl_gpu_give(d, &a->nodes[i].states);
+
     return status;
 }
 
@@ -233,6 +247,7 @@ static int next_window(tl_pipe *p, tl_part *part)
     int edges = o->edges != TALLY_EDGES_VALID, left = edges && a->at_start && from < o->before;
     int right = edges && a->at_end && a->n - to < o->after;
     if (from >= a->end) return 0;
+
     int64_t low = left ? 0 : from - o->before, high = right ? a->n : to + o->after;
     if (high > a->n) high = a->n;
     part->in = (tl_rect){0, a->width, low, high};
@@ -240,6 +255,7 @@ static int next_window(tl_pipe *p, tl_part *part)
     part->produced =
         left || right ? (tl_rect){0, a->width, low - a->first, high - a->first} : part->out;
     a->at = to;
+
     return 1;
 }
 
@@ -263,6 +279,7 @@ tally_status tl_sequences_window(tl_sequences *a, tl_gpu_device *d, tally *ctx,
     const tl_scalar *op = a->plan->op;
     int edges = o->edges != TALLY_EDGES_VALID;
     tl_pipe *p = &a->pipe;
+
     p->d = d;
     p->ctx = ctx;
     p->next = next_window;
@@ -273,6 +290,7 @@ tally_status tl_sequences_window(tl_sequences *a, tl_gpu_device *d, tally *ctx,
     *produced = a->end > a->first ? a->end - a->first : 0;
     assert(o->before >= 0 && o->after >= 0 && !in->offsets);
     if (!*produced) return TALLY_OK;
+
     /* A piece has at least as many results as the overlap has elements; otherwise most copies and
      * kernels would be wasted. */
     const int64_t overlap = o->before + o->after < a->n ? o->before + o->after : a->n;
@@ -286,9 +304,11 @@ tally_status tl_sequences_window(tl_sequences *a, tl_gpu_device *d, tally *ctx,
                        "out->data is memory of the device and the input does not fit beside it: "
                        "use edges valid, or "
                        "results in host memory");
+
     p->in.across = p->out.across = a->width > 1;
     p->in.most = p->out.most = a->width * (a->step + overlap < a->n ? a->step + overlap : a->n);
     p->in.straight = p->in.straight && a->width == 1;
     p->out.straight = p->out.straight && a->width == 1;
+
     return tl_pipe_run(p);
 }

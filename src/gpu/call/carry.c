@@ -49,6 +49,7 @@ static void carry(const tl_haul *h, int64_t e0, int64_t e1)
     const tally_view *v = &s->view;
     int64_t inner = h->rect.i1 - h->rect.i0, inner_stride = v->stride, outer_stride = v->row_stride;
     char *from = tl_side_corner(s, &h->rect);
+
     if (v->offsets) {
         inner = tl_side_count(s, &h->rect);
     } else if (s->across) {
@@ -56,12 +57,14 @@ static void carry(const tl_haul *h, int64_t e0, int64_t e1)
         inner_stride = v->row_stride;
         outer_stride = v->stride;
     }
+
     for (int64_t m; e0 < e1; e0 += m) {
         int64_t o = e0 / inner, k = e0 - o * inner;
         m = inner_stride == 1 && (v->offsets || outer_stride == inner) ? e1 - e0 : inner - k;
         if (m > e1 - e0) m = e1 - e0;
         char *theirs = from + (o * outer_stride + k * inner_stride) * s->bytes,
              *ours = h->block + (e0 - h->e0) * s->bytes;
+
         if (h->way == TL_FROM_BLOCK && inner_stride == 1)
             copy_past(theirs, ours, m * s->bytes);
         else if (h->way == TL_FROM_BLOCK)

@@ -18,6 +18,7 @@ enum {
     LONG_LEAST = 4096,        /* min steps of a push to fold node by node */
     CELLS_PER_PROCESSOR = 512 /* with more cells, each cell gets a lane instead */
 };
+
 _Static_assert((int)GRID_BLOCK == (int)TL_GRID_BLOCK, "as a stream counts them");
 
 typedef struct {
@@ -27,6 +28,7 @@ typedef struct {
     int64_t width, pitch, count; /* cells; row length; steps that were pushed */
     int levels;                  /* levels that `nodes` has memory for */
     tl_persistent kept, nodes;
+
     /* Memory for `at_once` packed states, so that all states can go to the host when no memory is
      * left. */
     tl_persistent packed;
@@ -71,6 +73,7 @@ static tally_status push_steps(const tl_launch *l, const tl_arguments_grid_part 
         count % GRID_BLOCK + steps->steps.is.i64 < GRID_BLOCK && steps->cell_stride.is.i64 == 1;
     const int64_t each = (int64_t)16 * GRID_BUNDLES,
                   threads = copied ? (cells * l->program->op->elem_bytes + each - 1) / each : cells;
+
     return TL_GO(l, grid_push, groups_of(threads), .grid = *to, .steps = *steps,
                  .count = tl_i64(count), .states = tl_memory_of(NULL), .level = tl_i64(-1),
                  .merges = tl_i64(0));
@@ -83,9 +86,11 @@ static tally_status grow(const tl_launch *l, grid *g, int64_t n)
 {
     tl_gpu_device *const d = g->d;
     int need = 1;
+
     while (n >> (GRID_LOG + need)) need++;
     assert(need <= TL_MAX_LEVELS && n >= g->count);
     if (need <= g->levels) return TALLY_OK;
+
     const int levels = need + LEVELS_AT_ONCE - 1;
     const size_t old = nodes_bytes(g, g->levels);
     tl_memory more = {0};
@@ -97,13 +102,16 @@ static tally_status grow(const tl_launch *l, grid *g, int64_t n)
         to.kept = tl_memory_of(&more), to.nodes = tl_memory_of(NULL);
         status = push_steps(l, &to, &all, 0);
     }
+
     if (status) {
         tl_gpu_give(d, &more);
         return status;
     }
+
     tl_gpu_give(d, &g->nodes.memory);
     g->nodes.memory = more;
     g->levels = levels;
+
     return TALLY_OK;
 }
 
@@ -118,13 +126,16 @@ static tally_status enter(grid *g, tally *ctx, tl_built *program)
         return tl_fail(ctx, TALLY_NO_DEVICE,
                        "%s failed in an earlier push, and the stream's memory is lost: close it",
                        g->d->name);
+
     tally_status status = c->enter(g->d->gpu, ctx);
     if (status) return status;
+
     status = tl_gpu_program(g->d, ctx, g->plan.op, "grid", program);
     if (!status) status = tl_gpu_come_back(g->d, ctx, &g->kept);
     if (!status) status = tl_gpu_come_back(g->d, ctx, &g->nodes);
     if (!status) status = tl_gpu_come_back(g->d, ctx, &g->packed);
     if (status) c->leave(g->d->gpu);
+
     return status;
 }
 
@@ -133,6 +144,7 @@ static tally_status leave(grid *g, tally *ctx, tally_status status)
 {
     tl_gpu_device *const d = g->d;
     const tl_gpu_calls *const c = d->gpu->calls;
+
     if (!d->stream || d->host || status) {
         const tally_status waited = c->wait(d->gpu, status ? NULL : ctx);
         if (!status) status = waited;
@@ -177,6 +189,7 @@ static tally_status by_nodes(const tl_launch *l, const grid *g, const tl_batch *
         tally_rows((void *)(uintptr_t)g->packed.memory.address, g->plan.op->out, g->width, 1);
     const int host = g->d->host; /* every reduction resets it */
     tally_status status = TALLY_OK;
+
     for (int level; at < end && !status; at += (int64_t)1 << level) {
         const tl_piece piece = {.end = TL_PIPE_WAITS, .gives = TL_STATES, .origin = at};
         level = tl_slab_level(at, end);
@@ -186,8 +199,10 @@ static tally_status by_nodes(const tl_launch *l, const grid *g, const tl_batch *
             status = by_lanes(l, g, b, at, end);
             break;
         }
+
         status = add(l, g, 0, g->width, level, __builtin_ctzll(~(uint64_t)(at >> level)));
     }
+
     g->d->host = host;
     return status;
 }
@@ -209,9 +224,11 @@ static tally_status push(tally *ctx, tl_grid *base, int threads, const tally_vie
     const int64_t end = g->count + in->n, round = ((int64_t)1 << LONG_LOG) - 1;
     int64_t first = (g->count + round) & ~round, last = end & ~round;
     tl_batch b = tl_batch_of(&g->plan, &tl_no_piece, in);
+
     (void)threads, (void)out;
     tally_status status = enter(g, ctx, &program);
     if (status) return status;
+
     status = tl_batch_data(d, ctx, in, g->plan.op->elem_bytes, &b);
     if (!status) status = grow(&l, g, end);
     const int64_t launches = d->launches;
@@ -226,6 +243,7 @@ static tally_status push(tally *ctx, tl_grid *base, int threads, const tally_vie
     g->lost = launched && status;
     tl_batch_close(d, &b);
     if (!status) g->count = end;
+
     return status;
 }
 
@@ -256,15 +274,18 @@ static tally_status result(tally *ctx, tl_grid *base, int threads, void *out)
     tl_built program;
     const tl_launch l = {g->d, ctx, &program};
     tl_results r = {.piece = &tl_no_piece};
+
     (void)threads;
     tally_status status = enter(g, ctx, &program);
     if (status) return status;
+
     status = tl_results_open(g->d, ctx, &tl_no_piece, &to, bytes, &r);
     const folded all = {
         .cells = g->width, .blocks = g->count / GRID_BLOCK, .rows = g->count % GRID_BLOCK};
     if (!status) status = fold(&l, g, &r, &all);
     status = tl_results_close(g->d, ctx, &r, bytes, status);
     g->d->gpu->calls->leave(g->d->gpu);
+
     return status;
 }
 
@@ -277,11 +298,13 @@ static tally_status node_to_host(const tl_launch *l, const grid *g, tl_slab *sla
     const int level = slab->level[j];
     const int64_t kept = g->count % GRID_BLOCK, size = (int64_t)1 << level;
     folded node = {.first = first, .cells = cells, .flags = STATES};
+
     if (level >= GRID_LOG)
         node.blocks = (int64_t)1 << (level - GRID_LOG);
     else
         node.first_row = kept & -(2 * size), node.rows = size;
     const tally_status status = fold(l, g, &packed, &node);
+
     return status ? status
                   : g->d->gpu->calls->read(g->d->gpu, l->ctx, tl_slab_state(slab, j, first),
                                            &g->packed.memory, 0, (size_t)cells * slab->bytes);
@@ -303,6 +326,7 @@ static tally_status nodes(tally *ctx, tl_grid *base, tl_slab *slab)
     const tl_launch l = {g->d, ctx, &program};
     tally_status status = enter(g, ctx, &program);
     if (status) return status;
+
     for (int j = 0; j < slab->count; j++)
         for (int64_t at = 0, now; at < g->width && !status; at += now) {
             now = g->width - at < g->at_once ? g->width - at : g->at_once;
@@ -319,15 +343,18 @@ static tally_status fill(tally *ctx, tl_grid *base, const tl_slab *slab, const t
     const tl_launch l = {g->d, ctx, &program};
     tally_status status = enter(g, ctx, &program);
     if (status) return status;
+
     status = grow(&l, g, slab->end);
     for (int j = 0; j < slab->count; j++)
         for (int64_t at = 0, now; at < g->width && !status; at += now) {
             now = g->width - at < g->at_once ? g->width - at : g->at_once;
             status = node_from_host(&l, g, slab, j, at, now);
         }
+
     g->d->host = 1;
     status = leave(g, ctx, status);
     if (!status) g->count = slab->end;
+
     return status;
 }
 
@@ -358,6 +385,7 @@ tally_status tl_gpu_grid(tl_device *base, tally *ctx, const tl_plan *plan, int64
     grid *const g = calloc(1, sizeof *g);
     *to = NULL;
     if (!g) return tl_no_memory(ctx, sizeof *g, "a field");
+
     *g = (grid){.base = {&calls},
                 .d = d,
                 .plan = *plan,
@@ -368,10 +396,12 @@ tally_status tl_gpu_grid(tl_device *base, tally *ctx, const tl_plan *plan, int64
         __builtin_mul_overflow(g->pitch, (int64_t)TL_MAX_LEVELS * (int64_t)sizeof(tl_state), &most)
             ? tl_no_memory(ctx, SIZE_MAX, "a field")
             : d->gpu->calls->enter(d->gpu, ctx);
+
     if (status) {
         free(g);
         return status;
     }
+
     tl_gpu_begin_persistent(d, &g->kept);
     tl_gpu_begin_persistent(d, &g->nodes);
     tl_gpu_begin_persistent(d, &g->packed);
@@ -380,9 +410,11 @@ tally_status tl_gpu_grid(tl_device *base, tally *ctx, const tl_plan *plan, int64
     if (!status)
         status = tl_gpu_take(d, ctx, (size_t)g->at_once * op->state_bytes, &g->packed.memory);
     d->gpu->calls->leave(d->gpu);
+
     if (status)
         close_grid(&g->base);
     else
         *to = &g->base;
+
     return status;
 }

@@ -49,6 +49,7 @@ static tally_status issue_copy(tl_gpu_device *d, tally *ctx, char *to, const cha
 {
     tl_memory memory;
     size_t offset;
+
     if (!bytes) return TALLY_OK;
     if (!d->gpu->calls->owns(d->gpu, x + from, &memory, &offset))
         return tl_fail(ctx, TALLY_INVALID, "x is memory of %s, and %lld bytes after it are not",
@@ -57,6 +58,7 @@ static tally_status issue_copy(tl_gpu_device *d, tally *ctx, char *to, const cha
     tally_status status = d->gpu->calls->copy_out(
         d->gpu, ctx, &(tl_copy){TL_RUN, &memory, offset, to, (size_t)bytes});
     tl_clock_end(d, ctx, TL_RUN, TL_TIME_FROM, (size_t)bytes);
+
     return status;
 }
 
@@ -80,6 +82,7 @@ tally_status tl_here_fold(tl_gpu_device *d, tally *ctx, const tl_push *p)
     char *head;
     tally_status status = locked_memory(d, ctx, (size_t)((e.head + e.tail) * elem) + states, &head);
     char *const tail = tl_offset(head, e.head * elem), *const from = tl_offset(tail, e.tail * elem);
+
     if (!status) status = issue_copy(d, ctx, head, p->x, 0, e.head * elem);
     if (!status) status = issue_copy(d, ctx, tail, p->x, (p->n - e.tail) * elem, e.tail * elem);
     if (!status && inner) {
@@ -92,6 +95,7 @@ tally_status tl_here_fold(tl_gpu_device *d, tally *ctx, const tl_push *p)
                 d->gpu, ctx,
                 &(tl_copy){TL_RUN, &nodes.states, 0, from, (size_t)nodes.count * op->state_bytes});
     }
+
     tally_status waited = d->gpu->calls->wait(d->gpu, status ? NULL : ctx);
     if (!status) status = waited;
     tl_gpu_give(d, &nodes.states);
@@ -102,6 +106,7 @@ tally_status tl_here_fold(tl_gpu_device *d, tally *ctx, const tl_push *p)
         memcpy(&node, from + (size_t)k * op->state_bytes, op->state_bytes);
         tl_counter_push(p->counter, op, nodes.level[k], &node);
     }
+
     if (!status) status = push_copy(d, ctx, p, tail, e.tail);
     d->base.on_processors += status ? 0 : e.head + e.tail;
     return status;
@@ -117,6 +122,7 @@ static tally_status scan_head(tl_gpu_device *d, tally *ctx, const tl_push *p, in
     size_t offset;
     tally_status status = locked_memory(d, ctx, (size_t)(head * op->elem_bytes) + bytes, &copy);
     tl_push here = *p;
+
     here.out = tl_offset(copy, head * op->elem_bytes);
     if (!status) status = issue_copy(d, ctx, copy, p->x, 0, head * op->elem_bytes);
     tally_status waited = d->gpu->calls->wait(d->gpu, status ? NULL : ctx);
@@ -127,6 +133,7 @@ static tally_status scan_head(tl_gpu_device *d, tally *ctx, const tl_push *p, in
         waited = d->gpu->calls->wait(d->gpu, status ? NULL : ctx);
         if (!status) status = waited;
     }
+
     d->base.on_processors += status ? 0 : head;
     return status;
 }
@@ -154,6 +161,7 @@ static tally_status scan_piece(tl_gpu_device *d, tally *ctx, tl_scan *s, scan_pa
     tl_state v;
     tl_memory memory;
     size_t offset;
+
     if (tl_counter_fold(&s->done, op, init, &v))
         piece.before = memcpy(part->staged, &v, op->state_bytes);
     tally_status status = tl_gpu_whole(d, ctx, &call, &piece);
@@ -162,13 +170,16 @@ static tally_status scan_piece(tl_gpu_device *d, tally *ctx, tl_scan *s, scan_pa
                         &part->nodes->node[part->next]);
         part->next++;
     }
+
     /* A full piece is a right sibling: its last result combines nodes before the piece (S(end)),
      * which its kernels cannot know. */
     if (status || s->exclusive || !at || n != at - tl_parent(at)) return status;
+
     tl_counter_fold(&s->done, op, init, &v);
     op->lower(&v, end, 0, s->plan->par, last);
     if (!d->gpu->calls->owns(d->gpu, part->out + (n - 1) * op->result_bytes, &memory, &offset))
         return TALLY_OK;
+
     return d->gpu->calls->write(d->gpu, ctx, &memory, offset, last, op->result_bytes);
 }
 
@@ -192,6 +203,7 @@ static tally_status scan_pieces(tl_gpu_device *d, tally *ctx, const tl_push *p, 
         part.out = (char *)p->out + (at - start) * op->result_bytes;
         status = scan_piece(d, ctx, s, &part);
     }
+
     return status;
 }
 
@@ -201,6 +213,7 @@ tally_status tl_here_scan(tl_gpu_device *d, tally *ctx, const tl_push *p)
     const int64_t start = s->done.end, head = ends_of(start, p->n).head;
     tl_counter *folded = s->nodes_known ? NULL : malloc(sizeof *folded);
     const tl_counter *const nodes = s->nodes_known ? s->nodes_known : folded;
+
     tally_status status =
         nodes ? TALLY_OK : tl_no_memory(ctx, sizeof *folded, "the nodes of a slab");
     if (!status && folded) {
@@ -209,9 +222,11 @@ tally_status tl_here_scan(tl_gpu_device *d, tally *ctx, const tl_push *p)
         tl_counter_init(folded, start);
         status = tl_here_fold(d, ctx, &fold);
     }
+
     if (!status && head) status = scan_head(d, ctx, p, head);
     if (!status) status = scan_pieces(d, ctx, p, start, nodes);
     tally_status waited = d->gpu->calls->wait(d->gpu, status ? NULL : ctx);
     free(folded);
+
     return status ? status : waited;
 }

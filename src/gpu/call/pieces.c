@@ -165,6 +165,7 @@ static tally_status run_rows(call *c, int64_t stop)
     tl_pipe *p = &c->pipe;
     const tl_scalar *op = c->of->plan->op;
     int64_t cost = c->of->in->offsets ? 1 : cost_of(c, c->row);
+
     c->stop = stop;
     c->group = cost < c->budget ? c->budget / (cost ? cost : 1) : 1;
     p->d = c->d;
@@ -175,6 +176,7 @@ static tally_status run_rows(call *c, int64_t stop)
     tl_side_open(c->d, &p->out, c->of->out, op->result_bytes);
     p->in.across = is_across(c->of->in);
     p->out.across = is_across(c->of->out);
+
     if (c->of->in->offsets) { /* max elements and max rows of a group */
         int64_t total = c->of->in->offsets[stop] - c->of->in->offsets[c->row];
         int64_t most = c->budget / op->elem_bytes, rows = c->budget / op->result_bytes;
@@ -187,6 +189,7 @@ static tally_status run_rows(call *c, int64_t stop)
         p->in.most = group * c->of->in->n;
         p->out.most = group * c->of->out->n;
     }
+
     return tl_pipe_run(p);
 }
 
@@ -202,6 +205,7 @@ static tally_status put_results(call *c, const tl_counter *counters, int64_t wid
     tally_status status = TALLY_OK;
     int here = c->d->gpu->calls->owns(c->d->gpu, host, &memory, &offset);
     if (here && !(copy = malloc(bytes))) return tl_no_memory(c->ctx, bytes, "results");
+
     for (int64_t s = 0; s < width; s++) {
         char *to = (here ? copy : host) + s * op->result_bytes;
         tl_state v;
@@ -210,12 +214,14 @@ static tally_status put_results(call *c, const tl_counter *counters, int64_t wid
         else
             op->empty(c->of->plan->par, to);
     }
+
     if (here) {
         status = c->d->gpu->calls->write(c->d->gpu, c->ctx, &memory, offset, copy, bytes);
         tally_status waited = c->d->gpu->calls->wait(c->d->gpu, c->ctx);
         if (!status) status = waited;
         free(copy);
     }
+
     return status;
 }
 
@@ -235,11 +241,13 @@ static tally_status run_sequences(call *c, int64_t r, int64_t width)
     int64_t produced;
     tl_state init;
     tally_view in = *c->of->in, out = *c->of->out;
+
     in.data = tl_view_row(c->of->in, r, op->elem_bytes, &in.n);
     out.data = tl_view_row(c->of->out, r, op->result_bytes, &out.n);
     in.offsets = out.offsets = NULL;
     in.rows = out.rows = width;
     tally_status status = TALLY_OK;
+
     if (c->of->verb == TL_WINDOW) {
         status = tl_sequences_window(&a, c->d, c->ctx, &in, &out, &produced);
     } else {
@@ -247,15 +255,18 @@ static tally_status run_sequences(call *c, int64_t r, int64_t width)
         a.counters = malloc(bytes);
         if (!a.counters) status = tl_no_memory(c->ctx, bytes, "the counters of sequences");
         for (int64_t s = 0; !status && s < width; s++) tl_counter_init(&a.counters[s], 0);
+
         if (c->of->scan && c->of->scan->init) {
             op->seed(&init, c->of->scan->init, c->of->plan->par);
             a.init = &init;
         }
+
         a.exclusive = c->of->scan && c->of->scan->exclusive;
         if (!status) status = tl_sequences_fold(&a, c->d, c->ctx, &in, &out);
         if (!status && c->of->verb == TL_REDUCE) status = put_results(c, a.counters, width, r);
         free(a.counters);
     }
+
     c->pipe = a.pipe; /* for tl_pieces_again */
     return status;
 }
@@ -287,6 +298,7 @@ static tally_status run_call(call *c)
     const int across = is_across(c->of->in);
     const int64_t rows = c->of->in->rows;
     tally_status status = TALLY_OK;
+
     c->budget = tl_pieces_budget(c->d);
     while (!status && c->row < rows) {
         int64_t from = c->row, end = from + 1;
@@ -299,6 +311,7 @@ static tally_status run_call(call *c)
             if (across) end = from + strip_width(c, rows - from);
             status = run_sequences(c, from, end - from);
         }
+
         c->row = end;
         if (status && tl_pieces_again(status, &c->pipe, &c->budget)) {
             c->row = from;
@@ -306,6 +319,7 @@ static tally_status run_call(call *c)
             status = TALLY_OK;
         }
     }
+
     return status;
 }
 

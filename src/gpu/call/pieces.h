@@ -24,6 +24,7 @@
  *   carry.c    copies by the threads               work.h     calls on views that fit */
 #ifndef TALLY_GPU_PIECES_H
 #define TALLY_GPU_PIECES_H
+
 #include "gpu/work.h"
 #include "law/counter.h"
 
@@ -37,11 +38,13 @@ enum {
     TL_STAGED_OUT = TL_STAGED_IN + TL_STAGES,
     TL_LOADED = TL_STAGED_OUT + TL_STAGES, /* [TL_RING] a buffer holds its piece */
     TL_DONE = TL_LOADED + TL_RING,         /* [TL_RING] the kernels of a piece are done */
+
     /* [TL_RING] the results of a piece have left the device */
     TL_STORED = TL_DONE + TL_RING,
     TL_NODES = TL_STORED + TL_RING, /* [TL_RING] the nodes of a piece are on the host */
     TL_START = TL_NODES + TL_RING   /* the work that the lane had before */
 };
+
 _Static_assert((int)TL_START < (int)TL_MEASURED, "events have numbers of their own");
 
 /* Elements i0 to i1 - 1 of sequences r0 to r1 - 1 (with offsets: all their elements). */
@@ -67,10 +70,12 @@ typedef struct tl_side {
 } tl_side;
 
 typedef struct tl_pipe tl_pipe;
+
 struct tl_pipe {
     tl_gpu_device *d;
     tally *ctx;
     tl_side in, out;
+
     /* Sets the next piece; returns 0 if there is none. */
     int (*next)(tl_pipe *, tl_part *);
     /* Issues the kernels of a piece to TL_RUN. in, out: the piece on the device. slot: the piece's
@@ -129,9 +134,11 @@ typedef struct tl_sequences {
     tl_pipe pipe;
     const tl_plan *plan, *count;
     int64_t budget, width; /* width: number of sequences */
+
     /* step: elements (windows: centres) of a piece; at: start of the next piece; end: end of all
      * pieces; n: elements */
     int64_t step, at, end, n;
+
     /* of reduce and scan */
     int scan, exclusive, keep; /* keep: the counters must include the whole sequence at the end */
     int64_t base;              /* index of element 0 in the whole sequence, a multiple of step */
@@ -143,6 +150,7 @@ typedef struct tl_sequences {
     int64_t end_of[TL_RING];   /* where the piece of a slot ends */
     char *ends;                /* results at the ends of pieces, in order (put_ends) */
     int64_t end_count;
+
     /* of windows */
     const tally_window_options *window;
     int at_start, at_end;
@@ -180,4 +188,5 @@ int64_t tl_pieces_budget(tl_gpu_device *d);
 
 /* True if a call that failed with `status` can be tried again; then *budget is halved. */
 int tl_pieces_again(tally_status status, const tl_pipe *p, int64_t *budget);
+
 #endif

@@ -37,6 +37,7 @@ static tally_status push_host(tl_gpu_device *d, tally *ctx, const tl_push *p, tl
     const tl_scalar *op = p->plan->op;
     const tl_scan *const s = p->verb == TL_SCAN ? p->scan : NULL;
     tl_push head = *p;
+
     int64_t budget = worth(d, p) ? tl_pieces_budget(d) : 0;
     if (budget) {
         /* memory is scarce: a halved step still divides this one */
@@ -44,12 +45,15 @@ static tally_status push_host(tl_gpu_device *d, tally *ctx, const tl_push *p, tl
                       before = -done->end & (step - 1);
         if (before < p->n) head.n = before;
     }
+
     tally_status status = head.n ? push_on_processors(d, ctx, &head) : TALLY_OK;
     const tl_push rest = push_from(p, head.n);
     const tl_counter aligned = *done;
     if (status || !rest.n) return status;
+
     const tally_view in = tally_flat(rest.x, op->dtype, rest.n),
                      to = tally_flat(s ? rest.out : NULL, op->out, s ? rest.n : 0);
+
     for (;;) {
         *done = aligned;
         tl_sequences a = {.plan = p->plan,
@@ -70,8 +74,10 @@ static tally_status push_windows(tl_gpu_device *d, tally *ctx, tl_push *p)
 {
     const tl_scalar *op = p->plan->op;
     const tally_view in = tally_flat(p->x, op->dtype, p->n), to = tally_flat(p->out, op->out, p->n);
+
     assert(!tl_gpu_holds(d, p->x) && !tl_gpu_holds(d, p->out));
     if (!worth(d, p)) return push_on_processors(d, ctx, p);
+
     int64_t budget = tl_pieces_budget(d);
     for (int shrunk = 0;; shrunk = 1) {
         tl_sequences a = {.plan = p->plan,
@@ -92,6 +98,7 @@ static tally_status push_elements(tl_gpu_device *d, tally *ctx, const tl_push *p
 {
     tl_counter *const done = p->verb == TL_SCAN ? &p->scan->done : p->counter;
     const tl_counter start = *done;
+
     const int here = tl_gpu_holds(d, p->x);
     if (p->verb == TL_SCAN && here != tl_gpu_holds(d, p->out))
         return tl_fail(ctx, TALLY_UNSUPPORTED,
@@ -101,6 +108,7 @@ static tally_status push_elements(tl_gpu_device *d, tally *ctx, const tl_push *p
                                 : p->verb == TL_SCAN ? tl_here_scan(d, ctx, p)
                                                      : tl_here_fold(d, ctx, p);
     if (status) *done = start;
+
     return status;
 }
 

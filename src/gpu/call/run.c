@@ -22,6 +22,7 @@ static tally_status run_views(tl_gpu_device *d, tally *ctx, const tl_call *call,
     const tl_scalar *const op = call->plan->op;
     tl_call c = *call;
     tally_view in, out;
+
     *done = 1;
     if (tl_is_reversed(call)) {
         in = reversed(c.in, op->elem_bytes), c.in = &in;
@@ -30,6 +31,7 @@ static tally_status run_views(tl_gpu_device *d, tally *ctx, const tl_call *call,
     int pieces = tl_pieces_wanted(d, &c) && tl_pieces_can(d, ctx, &c);
     tally_status status = pieces ? TALLY_OK : tl_gpu_whole(d, ctx, &c, &tl_no_piece);
     if (status == TALLY_NO_MEMORY) pieces = tl_pieces_possible(d, &c) && tl_pieces_can(d, ctx, &c);
+
     return pieces ? tl_pieces_run(d, ctx, &c) : status;
 }
 
@@ -57,6 +59,7 @@ static tally_status counted_windows(tl_gpu_device *d, tally *ctx, const tl_prepa
 {
     tl_batch b, counts = {0};
     tl_call call = *c;
+
     call.count = &p->count_plan;
     tally_status status = tl_batch_open(d, ctx, &p->plan, &tl_no_piece, &p->view, &b);
     if (!status)
@@ -65,6 +68,7 @@ static tally_status counted_windows(tl_gpu_device *d, tally *ctx, const tl_prepa
     status = tl_gpu_batch(d, ctx, &call, &b, status);
     tl_batch_close(d, &counts);
     tl_batch_close(d, &b);
+
     return status;
 }
 
@@ -88,6 +92,7 @@ static tally_status run_in_place(tl_gpu_device *d, tally *ctx, const tl_call *c)
     tl_batch b;
     tl_call call = *c;
     tally_status status = tl_in_place_open(d, ctx, c->form, c->in, &p, &b);
+
     call.count = &p.plan;
     status = tl_gpu_batch(d, ctx, &call, &b, status);
     tl_batch_close(d, &b);
@@ -113,9 +118,11 @@ static tally_status run_inputs(tl_gpu_device *d, tally *ctx, const tl_call *c, i
     const int64_t *const offsets = c->in->offsets;
     tl_prepared p;
     tally_status status;
+
     int begun = 0;
     if (form->kind == TL_FORM_STATES || (offsets && offsets[0] == offsets[c->in->rows]))
         return TALLY_OK;
+
     if (exact_in_place(c)) {
         status = tl_gpu_exact_whole(d, ctx, form->op, 0, c->in, c->out);
     } else if (!tl_exact_form_of(form->op) && tl_in_place_takes(d, c)) {
@@ -130,8 +137,10 @@ static tally_status run_inputs(tl_gpu_device *d, tally *ctx, const tl_call *c, i
             if (!status) status = waited;
             d->host = 0;
         }
+
         tl_prepared_close(d, &p);
     }
+
     *done = status != TALLY_NO_MEMORY || !may_leave(c, begun);
     return *done ? status : TALLY_OK;
 }

@@ -14,6 +14,7 @@ typedef union {
     uint32_t count[MEASURED_WORDS]; /* at LONG_COUNT, BAD, DIFFERENT, BEYOND, and from NODES on */
     int64_t offset[MEASURED_LONG_WORDS]; /* at FIRST_OFFSET, LAST_OFFSET */
 } measured;
+
 enum { SLOT_BYTES = MEASURED_SLOT * sizeof(uint32_t) };
 
 /* What is known of a view with offsets on the device. */
@@ -54,6 +55,7 @@ static tally_status begin_measure(tl_gpu_device *d, tally *ctx, const tl_plan *p
 {
     const tl_gpu_calls *c = d->gpu->calls;
     const int64_t rows = s->in->rows;
+
     assert(rows > 0 && least > 0);
     tl_built program = {0};
     const tl_launch l = {d, ctx, &program};
@@ -62,12 +64,14 @@ static tally_status begin_measure(tl_gpu_device *d, tally *ctx, const tl_plan *p
     if (!status) status = make_slots(d, ctx);
     if (!status) status = tl_gpu_take(d, ctx, (size_t)rows * sizeof(int64_t), &s->ids);
     if (status) return status;
+
     d->measured.slot ^= 1;
     status = TL_GO(&l, measure, (rows + MEASURE_GROUP - 1) / MEASURE_GROUP,
                    .offsets = tl_memory_of(&s->offsets), .rows = tl_i64(rows),
                    .least = tl_i64(least), .ids = tl_memory_of(&s->ids),
                    .measured = tl_memory_of(&d->measured.slots), .slot = tl_i64(d->measured.slot),
                    .reported = tl_memory_of(c->sees_locked ? &d->measured.reported : NULL));
+
     return status || !c->sees_locked ? status : c->mark(d->gpu, ctx, TL_RUN, TL_MEASURED);
 }
 
@@ -77,6 +81,7 @@ static tally_status end_measure(tl_gpu_device *d, tally *ctx, segments *s, tally
 {
     const tl_gpu_calls *c = d->gpu->calls;
     const size_t at = (size_t)d->measured.slot * SLOT_BYTES;
+
     memset(&s->m, 0, sizeof s->m);
     if (!status && c->sees_locked) {
         status = c->reached(d->gpu, ctx, TL_MEASURED);
@@ -87,10 +92,12 @@ static tally_status end_measure(tl_gpu_device *d, tally *ctx, segments *s, tally
         status = c->read(d->gpu, ctx, &s->m, &d->measured.slots, at, sizeof s->m);
         tl_clock_end(d, ctx, TL_RUN, TL_TIME_FROM, sizeof s->m);
     }
+
     if (status) { /* the contents of the slots are not known */
         c->wait(d->gpu, ctx);
         tl_gpu_give(d, &d->measured.slots);
     }
+
     return status;
 }
 
@@ -132,6 +139,7 @@ static tally_status launch_speculatively(tl_gpu_device *d, tally *ctx, const tl_
     size_t out_at;
     tl_results r = {.piece = &tl_no_piece, .row_stride = 1, .stride = 1};
     if (!may_speculate(d, c, &r.y, &out_at)) return TALLY_OK;
+
     r.byte = (int64_t)out_at;
     s->speculative =
         (tl_speculation){.measured = d->measured.slots,
@@ -152,10 +160,12 @@ static tally_status launch_speculatively(tl_gpu_device *d, tally *ctx, const tl_
     const tl_launch l = {d, ctx, &program};
     tally_status status = tl_gpu_program(d, ctx, op, scan ? "scan" : "reduce", &program);
     if (status) return status;
+
     s->speculative_kernel =
         s->speculative.by_warp && d->measured.walked ? WARP_KERNEL : SHORT_KERNEL;
     if (s->speculative_kernel == WARP_KERNEL)
         return scan ? tl_middle_scan(&l, &b, &r, &from) : tl_middle_reduce(&l, &b, &r);
+
     return scan ? tl_forest_scan(&l, &b, &r, &from) : tl_forest_reduce(&l, &b, &r);
 }
 
@@ -177,6 +187,7 @@ static tally_status compute_firsts(tl_gpu_device *d, tally *ctx, tl_batch *b)
     int64_t levels = b->levels + 2;
     tl_built program = {0};
     const tl_launch l = {d, ctx, &program};
+
     tally_status status = tl_gpu_program(d, ctx, b->plan->op, "reduce", &program);
     if (!status)
         status = tl_gpu_take(d, ctx, (size_t)levels * (size_t)(b->long_count + 1) * sizeof(int64_t),
@@ -217,6 +228,7 @@ static tally_status open_segments(tl_gpu_device *d, tally *ctx, const tl_call *c
 {
     const tl_plan *const plan = c->plan;
     const int by_warp = c->verb != TL_WINDOW;
+
     *b = tl_batch_of(plan, &tl_no_piece, s->in);
     tally_status status = tl_batch_data(d, ctx, &s->all, plan->op->elem_bytes, b);
     b->offsets = s->offsets;
@@ -234,6 +246,7 @@ static tally_status open_segments(tl_gpu_device *d, tally *ctx, const tl_call *c
     if (s->done) b->walked = 0;
     for (int l = 1; b->long_count && l <= TL_GPU_LEVELS && s->m.count[NODES + l - 1]; l++)
         b->counts[b->levels = l] = s->m.count[NODES + l - 1];
+
     return status || !b->long_count ? status : compute_firsts(d, ctx, b);
 }
 
@@ -253,12 +266,14 @@ static tally_status examine(tl_gpu_device *d, tally *ctx, const tl_call *c, segm
     const tally_view *const in = c->in;
     size_t at;
     int64_t low, high;
+
     *s = (segments){.in = in, .all = *in};
     *done = has_offsets(d, in, &s->offsets, &at) && !at &&
             (uintptr_t)in->offsets % sizeof(int64_t) == 0 &&
             in->rows <= INT64_MAX / (int64_t)sizeof(int64_t) && in->data &&
             d->gpu->calls->owns(d->gpu, in->data, &s->data, &s->data_at);
     if (!*done) return TALLY_OK;
+
     tally_status status = begin_measure(d, ctx, c->plan, CHUNK, s);
     if (!status) status = launch_speculatively(d, ctx, c, s);
     status = end_measure(d, ctx, s, status);
@@ -268,6 +283,7 @@ static tally_status examine(tl_gpu_device *d, tally *ctx, const tl_call *c, segm
     s->done = has_succeeded(s);
     *done = status ||
             (!s->m.count[BAD] && tl_view_extent(&s->all, c->plan->op->elem_bytes, &low, &high));
+
     return status;
 }
 
@@ -277,15 +293,18 @@ static tally_status compute(tl_gpu_device *d, tally *ctx, const tl_call *c, segm
     const int64_t bytes = c->plan->op->elem_bytes, each = c->plan->op->result_bytes;
     const int reduces = c->verb == TL_REDUCE;
     tally_view to = *c->out, rows, out_rows = to;
+
     if (!reduces) { /* a result for each element */
         to = s->all;
         to.data = c->out->data, to.dtype = c->out->dtype, to.stride = c->out->stride,
         to.row_stride = c->out->row_stride;
     }
+
     tally_status status = tl_view_check(ctx, &to, "out", each);
     if (!status && !reduces) status = tl_view_distinct(ctx, &to, "out");
     if (!status) status = tl_view_overlap(ctx, &s->all, bytes, &to, each, c->verb == TL_SCAN);
     if (status) return status;
+
     tl_call call = *c;
     call.in = &rows, call.out = &out_rows;
     if (has_equal_lengths(s->in, &s->m, bytes, &rows) &&
@@ -296,6 +315,7 @@ static tally_status compute(tl_gpu_device *d, tally *ctx, const tl_call *c, segm
     status = open_segments(d, ctx, c, s, &b);
     status = tl_gpu_batch(d, ctx, &call, &b, status);
     tl_batch_close(d, &b);
+
     return status;
 }
 

@@ -15,6 +15,7 @@ void tl_side_open(tl_gpu_device *d, tl_side *s, const tally_view *v, int64_t byt
     int64_t low, high;
     size_t offset;
     tl_memory memory;
+
     *s = (tl_side){.view = *v, .bytes = bytes};
     tl_view_extent(v, bytes, &low, &high);
     if (high <= low) return;
@@ -29,18 +30,22 @@ static tally_view device_view(const tl_side *s, const tl_rect *r, int slot)
 {
     tally_view v = s->view;
     int64_t first = v.offsets ? v.offsets[r->r0] : 0, rows = r->r1 - r->r0, n = r->i1 - r->i0;
+
     if (v.offsets)
         v.offsets += r->r0;
     else
         v.n = n;
+
     v.rows = rows;
     if (s->here) {
         if (!v.offsets) v.data = tl_side_corner(s, r);
         return v;
     }
+
     v.data = tl_offset((void *)(uintptr_t)s->buffer[slot].address, -first * s->bytes);
     v.row_stride = s->across ? 1 : n;
     v.stride = s->across ? rows : 1;
+
     return v;
 }
 
@@ -83,6 +88,7 @@ typedef struct {
     const tl_gpu_calls *c;
     tl_gpu *gpu;
     int64_t steps,
+
         /* steps: parts of a piece; blocks: blocks for results, at most `steps`, so that they only
          * hold results of kernels that have been issued */
         blocks;
@@ -144,6 +150,7 @@ static tally_status issue_results(run *r, int64_t q)
     const tl_part *part = &r->part[j % PARTS];
     tl_memory *to = &r->pipe->d->stage[TL_STAGES + block];
     tl_haul h = part_of(r, s, &part->out, k, to);
+
     tally_status status =
         k ? TALLY_OK : r->c->follow(r->gpu, ctx, TL_OUT, TL_DONE + (int)(j % TL_RING));
     if (!status)
@@ -152,6 +159,7 @@ static tally_status issue_results(run *r, int64_t q)
     if (!status) status = r->c->mark(r->gpu, ctx, TL_OUT, TL_STAGED_OUT + (int)block);
     if (!status && k == r->steps - 1)
         status = r->c->mark(r->gpu, ctx, TL_OUT, TL_STORED + (int)(j % TL_RING));
+
     return status;
 }
 
@@ -164,11 +172,13 @@ static tally_status step(run *r, int64_t j, int64_t k)
     tl_haul in = {0}, out = {0};
     int block = (int)(r->loads % TL_STAGES);
     tally_status status = TALLY_OK;
+
     int comes = j < r->pieces && staged(&p->in), goes = j >= PIECES_BEHIND && staged(&p->out);
     if (comes) {
         in = part_of(r, &p->in, &r->part[j % PARTS].in, k, &stage[block]);
         status = r->c->reached(r->gpu, p->ctx, TL_STAGED_IN + block);
     }
+
     if (!status && goes) {
         int64_t from = ((j - PIECES_BEHIND) * r->steps + k) % r->blocks;
         out = part_of(r, &p->out, &r->part[(j - PIECES_BEHIND) % PARTS].out, k,
@@ -176,17 +186,21 @@ static tally_status step(run *r, int64_t j, int64_t k)
         status = r->c->reached(r->gpu, p->ctx, TL_STAGED_OUT + (int)from);
         p->wrote = 1;
     }
+
     if (status) return status;
     tl_carry(r->threads, &in, &out);
+
     if (comes) {
         r->loads++;
         status = to_device(r, &p->in.buffer[j % TL_RING], in.e0 * p->in.bytes, in.block,
                            (in.e1 - in.e0) * p->in.bytes);
         if (!status) status = r->c->mark(r->gpu, p->ctx, TL_IN, TL_STAGED_IN + block);
     }
+
     int64_t q = (j - PIECES_BEHIND) * r->steps + k + r->blocks;
     if (!status && staged(&p->out) && q >= 0 && q / r->steps < r->pieces && q / r->steps < j)
         status = issue_results(r, q);
+
     return status;
 }
 
@@ -197,24 +211,30 @@ static tally_status issue(run *r, int64_t j)
     const tl_part *part = &r->part[j % PARTS];
     int slot = (int)(j % TL_RING);
     tally_status status = TALLY_OK;
+
     if (!p->in.here) {
         status = r->c->mark(r->gpu, p->ctx, TL_IN, TL_LOADED + slot);
         if (!status) status = r->c->follow(r->gpu, p->ctx, TL_RUN, TL_LOADED + slot);
     }
+
     if (!status && !p->out.here && j >= TL_RING)
         status = r->c->follow(r->gpu, p->ctx, TL_RUN, TL_STORED + slot);
     if (status) return status;
+
     tally_view in = device_view(&p->in, &part->in, slot),
                out = device_view(&p->out, &part->produced, slot);
     status = p->work(p, part, &in, &out, slot);
     if (!status) status = r->c->mark(r->gpu, p->ctx, TL_RUN, TL_DONE + slot);
     if (status || !p->out.straight) return status;
+
     status = r->c->follow(r->gpu, p->ctx, TL_OUT, TL_DONE + slot);
     p->wrote = 1;
+
     if (!status)
         status = to_host(r, tl_side_corner(&p->out, &part->out), &p->out.buffer[slot],
                          kept_from(&p->out, part) * p->out.bytes,
                          tl_side_count(&p->out, &part->out) * p->out.bytes);
+
     if (!status) status = r->c->mark(r->gpu, p->ctx, TL_OUT, TL_STORED + slot);
     return status;
 }
@@ -236,9 +256,11 @@ static tally_status run_pieces(run *r)
             status = to_device(r, &p->in.buffer[j % TL_RING], 0, tl_side_corner(&p->in, rect),
                                tl_side_count(&p->in, rect) * p->in.bytes);
         }
+
         for (int64_t k = 0; !status && k < r->steps; k++) status = step(r, j, k);
         if (!status && j < r->pieces) status = issue(r, j);
     }
+
     return status;
 }
 
@@ -247,6 +269,7 @@ tally_status tl_pipe_run(tl_pipe *p)
     tl_gpu_device *d = p->d;
     run r = {.pipe = p, .c = d->gpu->calls, .gpu = d->gpu, .pieces = INT64_MAX};
     int64_t in = parts_of(&p->in), out = parts_of(&p->out);
+
     r.steps = in > out ? in : out;
     if (r.steps < 1) r.steps = 1;
     p->wrote = 0;
@@ -256,13 +279,16 @@ tally_status tl_pipe_run(tl_pipe *p)
     tally_status status = take_side(p, &p->in, d->stage, r.steps);
     if (!status) status = take_side(p, &p->out, d->stage + TL_STAGES, r.steps);
     if (!status) status = run_pieces(&r);
+
     /* keep the message of the first failure */
     tally_status waited = r.c->quiet(d->gpu, status ? NULL : p->ctx);
     if (!status) status = waited;
+
     for (int i = 0; i < TL_RING; i++) {
         tl_gpu_give(d, &p->in.buffer[i]);
         tl_gpu_give(d, &p->out.buffer[i]);
     }
+
     d->host = 0;
     return status;
 }

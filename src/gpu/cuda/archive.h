@@ -10,6 +10,7 @@
  * not found, and is compiled. */
 #ifndef TALLY_ARCHIVE_H
 #define TALLY_ARCHIVE_H
+
 #include "store/key.h"
 
 /* The key of a CUDA program. */
@@ -19,10 +20,12 @@ typedef struct tl_archive_entry {
     tl_key key;
     uint64_t at, bytes; /* offset from the archive's first byte */
 } tl_archive_entry;
+
 typedef struct tl_archive_head {
     char magic[8];
     uint64_t count;
 } tl_archive_head;
+
 extern const char tl_archive_magic[8];
 
 /* Returns the code of a key, or NULL. */
@@ -30,4 +33,5 @@ const void *tl_archive_find(const void *archive, tl_key key, size_t *bytes);
 
 /* The archive in this library; it may be empty. */
 extern const unsigned char tl_embedded[];
+
 #endif

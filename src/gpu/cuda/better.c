@@ -81,11 +81,13 @@ static void *work(void *argument)
         pthread_mutex_lock(&b->lock);
         b->now = NULL;
         atomic_fetch_sub(&b->waiting, 1);
+
         if (j->unwanted)
             discard(j);
         else
             atomic_store_explicit(&j->answered, 1, memory_order_release);
     }
+
     b->running = 0;
     pthread_mutex_unlock(&b->lock);
     return NULL;
@@ -98,6 +100,7 @@ static int start(tl_beside *b)
     pthread_attr_t attributes;
     sigset_t every, old;
     if (pthread_attr_init(&attributes)) return 0;
+
     pthread_attr_setstacksize(&attributes, STACK_BYTES);
     sigfillset(&every);
     pthread_sigmask(SIG_SETMASK, &every, &old);
@@ -134,6 +137,7 @@ void tl_beside_end(tl_beside **beside)
     tl_beside *b = *beside;
     *beside = NULL;
     if (!b) return;
+
     if (is_here(b)) {
         pthread_mutex_lock(&all_lock);
         tl_beside **at = &all;
@@ -143,6 +147,7 @@ void tl_beside_end(tl_beside **beside)
         stop(b);
         pthread_mutex_destroy(&b->lock);
     }
+
     free(b);
 }
 
@@ -153,6 +158,7 @@ static tl_beside *new_beside(void)
     int good = 1;
     tl_beside *b = calloc(1, sizeof *b);
     if (!b) return NULL;
+
     *b = (tl_beside){.owner = getpid(), .last = &b->first};
     pthread_mutex_init(&b->lock, NULL);
     pthread_mutex_lock(&all_lock);
@@ -162,10 +168,13 @@ static tl_beside *new_beside(void)
         b->next = all;
         all = b;
     }
+
     pthread_mutex_unlock(&all_lock);
     if (good) return b;
+
     pthread_mutex_destroy(&b->lock);
     free(b);
+
     return NULL;
 }
 
@@ -183,6 +192,7 @@ tl_better *tl_better_ask(tl_beside **beside, const tl_cuda_text *text)
         free(copy);
         return NULL;
     }
+
     memcpy(copy, text->text, text->length + 1);
     *j = (tl_better){.beside = b, .text = {copy, text->length, text->capability}};
     pthread_mutex_lock(&b->lock);
@@ -191,13 +201,16 @@ tl_better *tl_better_ask(tl_beside **beside, const tl_cuda_text *text)
         if (b->joinable) pthread_join(b->thread, NULL); /* it has left its loop */
         b->joinable = b->running = good = start(b);     /* the new thread waits for the lock */
     }
+
     if (good) {
         *b->last = j;
         b->last = &j->next;
         atomic_fetch_add(&b->waiting, 1);
     }
+
     pthread_mutex_unlock(&b->lock);
     if (good) return j;
+
     discard(j);
     return NULL;
 }
@@ -219,6 +232,7 @@ void tl_better_drop(tl_better **better)
     tl_better *j = *better;
     tl_beside *b = j->beside;
     int ours = 1; /* the caller frees it */
+
     *better = NULL;
     if (is_here(b)) {
         pthread_mutex_lock(&b->lock);
@@ -233,8 +247,10 @@ void tl_better_drop(tl_better **better)
             j->unwanted = 1;
             ours = 0;
         }
+
         pthread_mutex_unlock(&b->lock);
     }
+
     if (!ours) return;
     if (is_here(b) && atomic_load_explicit(&j->answered, memory_order_acquire)) keep(j);
     discard(j);

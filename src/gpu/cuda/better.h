@@ -3,6 +3,7 @@
  * and touches no CUDA context. The caller loads the program at a later call. */
 #ifndef TALLY_BETTER_H
 #define TALLY_BETTER_H
+
 #include "code.h"
 
 typedef struct tl_better tl_better; /* a requested program */
@@ -25,4 +26,5 @@ void tl_better_drop(tl_better **better);
 
 /* Stops the compiler and waits for the thread. All requests must have been taken or dropped. */
 void tl_beside_end(tl_beside **beside);
+
 #endif

@@ -19,6 +19,7 @@ static char *key_of(const tl_cuda_text *t, tl_code how, size_t *length)
 {
     char arch[ARCH_BYTES], tag[160];
     const char *wish = wish_of(how);
+
     name_arch(arch, t);
     const size_t tag_length =
         (size_t)snprintf(tag, sizeof tag, "cuda %s %s%s", arch, tl_nvrtc_options, wish ? wish : "");
@@ -27,6 +28,7 @@ static char *key_of(const tl_cuda_text *t, tl_code how, size_t *length)
     memcpy(key, tag, tag_length);
     memcpy(key + tag_length, t->text, t->length);
     *length = tag_length + t->length;
+
     return key;
 }
 

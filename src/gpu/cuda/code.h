@@ -3,6 +3,7 @@
  * codes with the same bits: quick code, while a caller waits, and the best code. */
 #ifndef TALLY_CODE_H
 #define TALLY_CODE_H
+
 #include "gpu/gpu.h"
 #include <stdatomic.h>
 
@@ -22,4 +23,5 @@ tally_status tl_cuda_code_make(tally *ctx, const tl_cuda_text *t, tl_code how,
 
 /* Stores code on disk; the best code replaces quick code. */
 void tl_cuda_code_store(const tl_cuda_text *t, tl_code how, const void *code, size_t bytes);
+
 #endif

@@ -60,6 +60,7 @@ static int cu_describe(int index, tally_device_info *info)
     int count;
     const tl_cuda_found *d = find_device(index, &count);
     if (!d) return 0;
+
     *info = (tally_device_info){d->name, d->text, 1, "", 0, ""};
     if (d->capability < 70) {
         info->usable = 0;
@@ -90,6 +91,7 @@ static tally_status cu_open(tally *ctx, int index, tl_gpu **gpu)
 {
     tally_device_info info;
     int count;
+
     const tl_cuda_found *found = find_device(index, &count);
     if (!found)
         return tl_fail(ctx, TALLY_NO_DEVICE, "cuda:%d: there are %d CUDA devices here", index,
@@ -99,6 +101,7 @@ static tally_status cu_open(tally *ctx, int index, tl_gpu **gpu)
         return tl_fail(ctx, TALLY_NO_DEVICE, "%s (%s): %s", info.name, info.text, info.reason);
     cuda *g = calloc(1, sizeof *g);
     if (!g) return tl_no_memory(ctx, sizeof *g, "a device");
+
     *g = (cuda){.base = {&calls},
                 .device = found->device,
                 .capability = found->capability,
@@ -115,10 +118,12 @@ static tally_status cu_open(tally *ctx, int index, tl_gpu **gpu)
         cuCtxPopCurrent(NULL);
         g->stream[TL_RUN] = g->own;
     }
+
     if (error) {
         cu_close(&g->base);
         return tl_cuda_failed(ctx, error, "opening the device");
     }
+
     *gpu = &g->base;
     return TALLY_OK;
 }
@@ -186,6 +191,7 @@ static int cu_owns(tl_gpu *gpu, const void *p, tl_memory *memory, size_t *offset
     int what[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL}, kind = 0,
         where = -1;
     void *values[] = {&kind, &where};
+
     CUdeviceptr at = (CUdeviceptr)(uintptr_t)p;
     if (cuPointerGetAttributes(2, what, values, at) || kind != CU_MEMORYTYPE_DEVICE ||
         where != ((cuda *)gpu)->number)

@@ -3,6 +3,7 @@
  * values of NVIDIA's headers, so that no headers are needed to build. */
 #ifndef TALLY_CUDA_H
 #define TALLY_CUDA_H
+
 #include "gpu/gpu.h"
 #include <dlfcn.h>
 
@@ -15,6 +16,7 @@ typedef struct CUfunc_st *CUfunction;
 typedef struct CUstream_st *CUstream;
 typedef struct CUevent_st *CUevent;
 typedef unsigned long long CUdeviceptr;
+
 typedef struct {
     tl_gpu base;
     CUdevice device;
@@ -88,4 +90,5 @@ tally_status tl_cuda_follow(tl_gpu *gpu, tally *ctx, int lane, int event);
 tally_status tl_cuda_reached(tl_gpu *gpu, tally *ctx, int event);
 double tl_cuda_elapsed(tl_gpu *gpu, int from, int to);
 tally_status tl_cuda_quiet(tl_gpu *gpu, tally *ctx);
+
 #endif

@@ -49,6 +49,7 @@ void *tl_cuda_library(void)
 {
     static int opened;
     static void *library;
+
     tl_lock_take(TL_LOCK_CUDA_LIBRARY);
     if (!opened) {
         opened = 1;
@@ -78,6 +79,7 @@ static void find_devices(void)
         driver_version(driver, sizeof driver);
         if (library && find_calls(library) && !cuInit(0) && !cuDeviceGetCount(&count))
             cuDriverGetVersion(&version);
+
         for (int i = 0; i < count && i < DEVICES_MOST; i++) {
             char name[80] = "";
             size_t bytes = 0;
@@ -101,6 +103,7 @@ static void find_devices(void)
             device_count = i + 1;
         }
     }
+
     tl_lock_release(TL_LOCK_CUDA);
 }
 

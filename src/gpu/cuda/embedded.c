@@ -12,4 +12,5 @@ __asm__(".pushsection .rodata\n"
         ".popsection\n");
 #else
 const unsigned char tl_embedded[sizeof(tl_archive_head)] = {0};
+
 #endif

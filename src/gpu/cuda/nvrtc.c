@@ -49,6 +49,7 @@ static int (*nvrtcSetFlowCallback)(nvrtcProgram, int (*)(void *, void *), void *
 #define JOINED(option) option " "
 const char tl_nvrtc_options[] = OPTIONS(JOINED);
 const char tl_nvrtc_quick[] = "--Ofast-compile=mid";
+
 enum {
     OPTIONS_MOST = 8,
     ARCHS_MOST = 64,
@@ -71,13 +72,16 @@ int tl_nvrtc_open(const char *path)
 #define FIND(name, parameters) whole = whole && (*(void **)&name = dlsym(library, #name)) != NULL;
         CALLS(FIND)
 #undef FIND
+
         if (whole) {
             *(void **)&nvrtcGetNumSupportedArchs = dlsym(library, "nvrtcGetNumSupportedArchs");
             *(void **)&nvrtcGetSupportedArchs = dlsym(library, "nvrtcGetSupportedArchs");
             *(void **)&nvrtcSetFlowCallback = dlsym(library, "nvrtcSetFlowCallback");
         }
+
         found = whole;
     }
+
     tl_lock_release(TL_LOCK_NVRTC);
     return found;
 }
@@ -105,6 +109,7 @@ static int fetch(nvrtcProgram program, int (*size)(nvrtcProgram, size_t *),
 {
     int error = size(program, bytes);
     if (error) return error;
+
     char *memory = malloc(*bytes + 1);
     if (!memory) return -1;
     if ((error = get(program, memory)) != 0) {
@@ -147,17 +152,20 @@ tally_status tl_nvrtc_compile(tally *ctx, const tl_nvrtc_job *j, void **code, si
     void *messages = NULL;
     size_t length = 0;
     nvrtcProgram program = NULL;
+
     *code = NULL;
     if (j->log) *j->log = NULL;
     if (!tl_nvrtc_open(NULL))
         return tl_fail(ctx, TALLY_NO_DEVICE,
                        "CUDA: libnvrtc is not here: it is needed to compile kernels that this "
                        "build of tally does not hold");
+
     snprintf(architecture, sizeof architecture, "--gpu-architecture=%s", j->arch);
     if (j->more) options[count++] = j->more;
     if (j->wish) options[count++] = j->wish;
     int error = compile(&program, j, options, count, j->wish != NULL);
     if (!program) return tl_fail(ctx, TALLY_NO_DEVICE, "CUDA: NVRTC failed with error %d", error);
+
     if (!error)
         error = ptx ? fetch(program, nvrtcGetPTXSize, nvrtcGetPTX, code, bytes)
                     : fetch(program, nvrtcGetCUBINSize, nvrtcGetCUBIN, code, bytes);
@@ -167,13 +175,16 @@ tally_status tl_nvrtc_compile(tally *ctx, const tl_nvrtc_job *j, void **code, si
     nvrtcDestroyProgram(&program);
     tally_status status = TALLY_OK;
     if (error < 0) status = tl_no_memory(ctx, *bytes, "a program");
+
     if (error > 0)
         status = tl_fail(ctx, error == NVRTC_ERROR_COMPILATION ? TALLY_BAD_DATA : TALLY_NO_DEVICE,
                          "CUDA: the kernels do not compile (NVRTC error %d): %.380s", error,
                          messages ? tl_first_error(messages) : "");
+
     if (j->log)
         *j->log = messages;
     else
         free(messages);
+
     return status;
 }

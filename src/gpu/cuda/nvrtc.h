@@ -4,6 +4,7 @@
  * options. */
 #ifndef TALLY_NVRTC_H
 #define TALLY_NVRTC_H
+
 #include "context/context.h"
 #include <stdatomic.h>
 
@@ -37,4 +38,5 @@ typedef struct tl_nvrtc_job {
 
 /* Compiles a text to code, which the caller frees. Opens NVRTC. Thread-safe. */
 tally_status tl_nvrtc_compile(tally *ctx, const tl_nvrtc_job *job, void **code, size_t *bytes);
+
 #endif

@@ -20,6 +20,7 @@ typedef double f64;
 #define KERNEL_1(name, threads) extern "C" __global__ void __launch_bounds__(threads) name
 #define KERNEL_BLOCKS_1(name, threads, blocks)                                                     \
     extern "C" __global__ void __launch_bounds__(threads, blocks) name
+
 /* Builds only one kernel: gpu/program.c defines TL_PICK_name as `0, 1` for it. The others become
  * functions that nothing calls, so they cost only their parsing. */
 #ifdef TL_ONE_KERNEL
@@ -63,6 +64,7 @@ extern __shared__ __align__(16) u8 tl_local_memory[];
         "cp.async.ca.shared.global [%0], [%1], 8;" ::"r"((u32)__cvta_generic_to_shared(to)),       \
         "l"(from)                                                                                  \
         : "memory")
+
 /* Prefetches the cache line at p into L2. */
 #define PREFETCH(p)      asm volatile("prefetch.global.L2 [%0];" ::"l"(p))
 #define COPY_WAIT()      asm volatile("cp.async.wait_all;" ::: "memory")
@@ -102,6 +104,7 @@ fn u64 look_word(GLOBAL const u64 *p, u64 *value) /* returns the mark */
                  : "l"(p)
                  : "memory");
 #endif
+
     return mark;
 }
 
@@ -131,9 +134,11 @@ fn u32 pair_min_u(u32 a, u32 b) { return __vminu2(a, b); }
                                    : __dp4a(w, 0x01010101u, sum)                                   \
        : TL_KIND == 1 ? (u32)__dp2a_lo((i32)(w), 0x0101, (i32)(sum))                               \
                     : __dp2a_lo(w, 0x0101u, sum))
+
 /* sum plus the squares of the four bytes of a word. */
 #define WORD_SQUARES(w, sum)                                                                       \
     (TL_KIND == 1 ? (u32)__dp4a((i32)(w), (i32)(w), (i32)(sum)) : __dp4a(w, w, sum))
+
 /* Converts the bits of an f16; exact. */
 #define HALF_TO_F32
 fn f32 half_to_f32(u16 x)
@@ -164,6 +169,7 @@ template <bool across, class B> fn B shuffle_bits(B b, int at)
 {
     return across ? __shfl_xor_sync(0xffffffffu, b, at) : __shfl_sync(0xffffffffu, b, at);
 }
+
 template <bool across, class T> fn T shuffle(T v, int at)
 {
     if (sizeof(T) == 8) {
@@ -176,6 +182,7 @@ template <bool across, class T> fn T shuffle(T v, int at)
     }
     return (T)shuffle_bits<across>((int)v, at);
 }
+
 #define TL_SHUFFLES
 #define SHUFFLE(across, type, to, from, at) to = shuffle<across>(from, at)
 

@@ -41,6 +41,7 @@ struct tl_program {
         char name[TL_KERNEL_NAME];
         CUfunction function;
         int local_bytes; /* max bytes of local memory that has been set */
+
         /* blocks that are resident at the same time, without dynamic local memory; 0: not known
          * yet */
         int resident;
@@ -74,6 +75,7 @@ static tally_status load(tally *ctx, const tl_cuda_text *t, tl_code how, CUmodul
 {
     void *code;
     size_t bytes;
+
     if (load_stored(t, how, module)) return TALLY_OK;
     tally_status status = tl_cuda_code_make(ctx, t, how, NULL, &code, &bytes);
     CUresult error = status ? 0 : cuModuleLoadData(module, code);
@@ -90,8 +92,10 @@ tally_status tl_cuda_build(tl_gpu *gpu, tally *ctx, const char *text, size_t len
     size_t bytes;
     tally_status status = TALLY_OK;
     tl_program *p = calloc(1, sizeof *p);
+
     *program = NULL;
     if (!p) return tl_no_memory(ctx, sizeof *p, "a program");
+
     p->launches = -1;
     if (how == TL_CODE_EMBEDDED) {
         const void *code = tl_archive_find(tl_embedded, tl_archive_key(text, length), &bytes);
@@ -106,6 +110,7 @@ tally_status tl_cuda_build(tl_gpu *gpu, tally *ctx, const char *text, size_t len
         status = load(ctx, &t, TL_CODE_QUICK, &p->module);
         if (!status) *program = p;
     }
+
     if (!*program) free(p);
     return status;
 }
@@ -118,16 +123,19 @@ static void replace(tl_program *p, const void *code)
     CUmodule module;
     CUfunction found[TL_KERNELS_MOST];
     if (cuModuleLoadData(&module, code)) return;
+
     for (int i = 0; i < p->count; i++)
         if (cuModuleGetFunction(&found[i], module, p->kernels[i].name)) {
             cuModuleUnload(module);
             return;
         }
+
     for (int i = 0; i < p->count; i++) {
         p->kernels[i].function = found[i];
         p->kernels[i].local_bytes = SHARED_BY_DEFAULT;
         p->kernels[i].resident = 0;
     }
+
     p->before = p->module;
     p->module = module;
 }
@@ -157,6 +165,7 @@ void tl_cuda_improve(tl_gpu *gpu, tl_program *p, const char *text, size_t length
     else
         p->better = tl_better_ask(&g->beside, &t);
     free(code);
+
     /* better code is loaded, or there is no NVRTC, thread or memory */
     if (!p->better) p->launches = -1;
 }
@@ -174,25 +183,31 @@ tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program,
     CUresult error = 0;
     void *values[64];
     int count = start->count, local_bytes = 0, captured = 0;
+
     assert(count <= (int)(sizeof values / sizeof *values));
+
     /* Every launch has its own numbers (the epoch of the status table), and a graph would repeat it
      * with the same numbers. */
     if (g->stream[TL_RUN] != g->own) error = cuStreamIsCapturing(g->stream[TL_RUN], &captured);
     if (error) return tl_cuda_failed(ctx, error, "cuStreamIsCapturing");
+
     if (captured)
         return tl_fail(ctx, TALLY_UNSUPPORTED,
                        "kernel %s: the stream of tally_use_stream is captured into a graph: calls "
                        "must be made outside",
                        name);
+
     const int at = tl_kernel_number(ctx, program->kernels[0].name, sizeof program->kernels[0],
                                     program->count, name);
     if (at < 0) return TALLY_UNSUPPORTED;
+
     if (at == program->count) {
         error = cuModuleGetFunction(&program->kernels[at].function, program->module, name);
         if (error) return tl_cuda_failed(ctx, error, name);
         program->kernels[at].local_bytes = SHARED_BY_DEFAULT;
         program->count++;
     }
+
     CUfunction f = program->kernels[at].function;
     if (count && arguments[count - 1].kind == TL_ARG_LOCAL_BYTES)
         local_bytes = (int)arguments[--count].i64;
@@ -201,10 +216,12 @@ tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program,
         if (error) return tl_cuda_failed(ctx, error, name);
         program->kernels[at].local_bytes = local_bytes;
     }
+
     for (int i = 0; i < count; i++)
         values[i] =
             /* an address and an f64 share the union with i64 */
             (void *)(uintptr_t)&arguments[i].i64;
+
     if (start->spread == TL_SHARED_JOBS) {
         int each = 1;
         if (!program->kernels[at].resident) {
@@ -213,9 +230,11 @@ tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program,
             if (error) return tl_cuda_failed(ctx, error, name);
             program->kernels[at].resident = (each ? each : 1) * g->processors;
         }
+
         int64_t rounds = (groups - 1) / program->kernels[at].resident + 1;
         groups = (groups + rounds - 1) / rounds;
     }
+
     error = cuLaunchKernel(f, (unsigned)groups, 1, 1, threads, 1, 1, (unsigned)local_bytes,
                            g->stream[TL_RUN], values, NULL);
     return error ? tl_cuda_failed(ctx, error, name) : TALLY_OK;

@@ -11,6 +11,7 @@ typedef struct {
     GLOBAL const u8 *x;          /* element 0 of row 0 */
     /* strides in elements; n: the length of every sequence, if there are no offsets */
     i64 row_stride, stride, n;
+
     /* OFFSETS: offsets and first are used; CHOSEN: ids is used; STATES: reduce writes states */
     i64 seqs, flags;
     GLOBAL const i64 *offsets;   /* [rows + 1] */
@@ -81,6 +82,7 @@ fn i64 sequence_of(batch b, int level, i64 extra, i64 job)
         if (((job | each) >> 32) == 0) return (i64)((u32)job / (u32)each);
         return job / each;
     }
+
     i64 low = 0, high = b.seqs; /* invariant: first(low) <= job < first(high) */
     while (high - low > 1) {
         i64 middle = (low + high) / 2;
@@ -89,6 +91,7 @@ fn i64 sequence_of(batch b, int level, i64 extra, i64 job)
         else
             high = middle;
     }
+
     return low;
 }
 
@@ -182,6 +185,7 @@ fn state meet(state mine, state got, int right, amount n)
 
 #ifdef TL_SHUFFLES
 #define BOX LOCAL state *box = 0;
+
 fn state exchange(state v, int m, LOCAL state *box)
 {
     state r;
@@ -201,6 +205,7 @@ fn state from_lane(state v, int lane, LOCAL state *box)
 }
 #else
 #define BOX LOCAL state *box = (LOCAL state *)box_;
+
 fn state from_lane(state v, int lane, LOCAL state *box)
 {
     BARRIER();
@@ -221,6 +226,7 @@ far_fn elem load_bytes(GLOBAL const u8 *p)
 #if OP_INPUTS == 2
     elem e;
     u8 *to = (u8 *)&e;
+
     for (int k = 0; k < TL_SIZE; k++) to[k] = p[k];
     return e;
 #elif TL_SIZE == 1
@@ -308,10 +314,12 @@ fn int near_load_e(batch b, i64 first)
 {
     return SKIPS && b.stride == 1 && ADDRESS(b.x) % TL_SIZE == 0;
 }
+
 #define near_load_h near_load_e
 #define near_load_d near_load_e
 #define near_load_r near_load_e
 #endif
+
 fn void put_quad(elem *e, quad q) { e[0] = q.x, e[1] = q.y, e[2] = q.z, e[3] = q.w; }
 fn int can_load_s(batch b, i64 first) { return 1; }
 #define near_load_s(b, first) 0
@@ -319,6 +327,7 @@ fn void get_states(state *v, GLOBAL const state *x, i64 i, i64 limit)
 {
     UNROLL for (int k = 0; k < QUAD; k++) v[k] = x[i + k < limit ? i + k : limit - 1];
 }
+
 #define STATES_OF(b) ((GLOBAL const state *)(b).x + start)
 #if !TL_IN_PLACE
 /* A row that is not full or not aligned. It tests for contiguous elements here, because a call of
@@ -336,6 +345,7 @@ seldom_fn quad load_some(batch b, i64 start, i64 i, i64 limit)
     }
     return gather(b.x + start * TL_SIZE, b.stride * TL_SIZE, i, limit);
 }
+
 LOAD_ROWS(load_e, elem, 8,
           put_quad(e[r], ((GLOBAL const quad *)(b.x + (start + mine) * TL_SIZE))[r * LANES]),
           put_quad(e[r], load_some(b, start, i, limit)), NO_ELEMENT)
@@ -345,6 +355,7 @@ fn void load_dense(elem e[8][QUAD], batch b, i64 first)
     GLOBAL const quad *x = (GLOBAL const quad *)(b.x + first * TL_SIZE) + lane_index();
     UNROLL for (int r = 0; r < 8; r++) put_quad(e[r], x[r * LANES]);
 }
+
 #define can_load_h can_load_e
 #define can_load_d can_load_e
 #define can_load_r can_load_e
@@ -359,6 +370,7 @@ LOAD_ROWS(load_h, elem, 4,
 typedef elem strip[8][QUAD]; /* a chunk that is prefetched before it is folded (once.cl) */
 #define fold_dense(v, e, b, from, at) fold_quads_e(v, e, b, at, 1)
 #endif
+
 LOAD_ROWS(load_s, state, 2, get_states(e[r], STATES_OF(b), mine + r * LANES * QUAD, limit),
           get_states(e[r], STATES_OF(b), i, limit), nothing(b.p).s)
 
@@ -377,6 +389,7 @@ typedef struct {
     GLOBAL u8 *x;
     i64 row_stride, stride;
 } results;
+
 #define RESULTS_PARAMETERS PARAMETERS_OF(RESULTS)
 #define RESULTS_OF_PARAMETERS                                                                      \
     results out;                                                                                   \
@@ -427,6 +440,7 @@ fn void store_empty(GLOBAL u8 *p, par q)
     store_bytes(p + sizeof(result), empty_1(q));
 #endif
 }
+
 #if OP_LANES == 1
 typedef QUAD_OF(result, QUAD_OUT_ALIGN) result_quad;
 
@@ -453,6 +467,7 @@ fn void store_row(GLOBAL u8 *to, const result *w)
 #endif
 }
 #endif
+
 /* The value is chosen first and stored once (see BARRIER in prelude_opencl.h). */
 fn void store_maybe(GLOBAL u8 *p, maybe v, i64 n, i64 first, par q)
 {

@@ -4,6 +4,7 @@
  * and read in one access, so no fence or counter is needed. Each launch has an epoch of its own, so
  * the table is never cleared. */
 enum { PIECES = (sizeof(state) + 7) / 8 };
+
 typedef union {
     state s;
     u64 piece[PIECES];

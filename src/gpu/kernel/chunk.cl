@@ -120,8 +120,10 @@ seldom_fn maybe N(append)(maybe before, amount done, batch b, i64 from, i64 at, 
     const int lane = lane_index(), last = (int)count / (LANES * QUAD),
               rest = (int)count % (LANES * QUAD);
     if (SKIPS && count == 0) return before;
+
     N(load)(e, b, from, at, at + count);
     rows[0] = before;
+
     UNROLL for (int r = 0; r < ROWS; r++)
     {
         if (SKIPS && (r > last || (r == last && rest == 0))) continue;
@@ -131,6 +133,7 @@ seldom_fn maybe N(append)(maybe before, amount done, batch b, i64 from, i64 at, 
               q2 = N(lift)(e[r][2], i + 2, b.p);
         state q3 = N(lift)(e[r][3], i + 3, b.p), two = TWIN(q0, q1, unit);
         state node = N(row_node)(TWIN(two, TWIN(q2, q3, unit), 2 * unit), QUAD * unit, left, box);
+
         if (r == last) {
             maybe start = N(row_start)(rows[r], row, QUAD * unit, left);
             maybe with = then(start, two, mine_done, 2 * unit);
@@ -142,16 +145,20 @@ seldom_fn maybe N(append)(maybe before, amount done, batch b, i64 from, i64 at, 
             N(next_row)(rows, stack, r, node, done, N(ROW) * unit);
         }
     }
+
     if (SKIPS && rest == 0) {
     } else {
         mine.s = from_lane(mine.s, rest / QUAD, box);
         mine.have = 1;
     }
+
     if (rest) return mine;
     UNROLL for (int r = 0; r < ROWS; r++)
     {
         if (r == last) before = rows[r];
     }
+
     return before;
 }
+
 #endif

@@ -24,8 +24,10 @@ fn state fold_column(GLOBAL const u8 *x, i64 step, i64 at, int size, par p)
             /* unrolled, so that e stays in registers */
             UNROLL for (int k = 0; k < STEP; k++) e[k] = load_bytes(x + k * step);
         }
+
         UNROLL for (int k = 0; k < STEP; k++) v[k] = lift_e(e[k], at + k, p);
         x += STEP * step;
+
         /* Loops with a halving bound are not unrolled; v would then be in local memory, and 3 times
          * as slow. */
         UNROLL for (int k = 0; k < 4; k++)
@@ -34,6 +36,7 @@ fn state fold_column(GLOBAL const u8 *x, i64 step, i64 at, int size, par p)
         for (int t = j, n = STEP; t & 1; t >>= 1, n *= 2) v[0] = TWIN(stack[--top], v[0], n);
         stack[top++] = v[0];
     }
+
     return stack[0];
 }
 
@@ -54,11 +57,13 @@ KERNEL_OF(columns)
             node[t] = fold_column(b.x + (s * b.row_stride + at * b.stride) * TL_SIZE,
                                   b.stride * TL_SIZE, at, size, b.p);
         BARRIER();
+
         for (int by = 1; by < parts; by *= 2) {
             if (s < b.seqs && part % (2 * by) == 0)
                 node[t] = TWIN(node[t], node[t + by * width], by * size);
             BARRIER();
         }
+
         if (s < b.seqs && part == 0) to[s * count + c] = node[t];
     }
 }

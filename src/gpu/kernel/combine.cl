@@ -33,6 +33,7 @@ typedef i64 amount;
 #if TL_IN_PLACE
 typedef elem input;
 enum { INPUT_BYTES = TL_SIZE };
+
 fn input input_of_bits(u64 bits)
 {
 #if TL_KIND == 3
@@ -56,6 +57,7 @@ fn input quieted(input x)
 typedef struct ALIGNED(2 * TL_SIZE) {
     elem x, y;
 } pair;
+
 fn state lift_pair(pair e, idx i, par p) { return lift(e.x, e.y, i, p); }
 fn pair no_pair()
 {

@@ -53,6 +53,7 @@ enum {
     KEYS_TILES = 4,
     KEYS_STEP = KEYS_TILES * KEYS_TILE
 };
+
 enum { KEYS_LIST = 8192 };
 #define KEYS_UNIT(bytes) ((bytes) == 8 ? 2 : (bytes) == 4 ? 4 : 8)
 
@@ -70,6 +71,7 @@ enum { EXACT_MASKS = 5 }; /* words after the bins, with a bit for each digit */
 #define EXACT_ROOM_OF(pairs) (EXACT_WORDS_OF(pairs) + EXACT_MASKS + 2)
 /* words of a short row (rows.cl); registers that a lane uses for it */
 enum { NARROW_ROOM = 3, EXACT_LEVELS_MOST = 4 };
+
 enum {
     EXACT_MARKED = 1, /* elements of -0 are skipped */
     EXACT_MASKED = 2, /* NaNs are skipped */
@@ -86,6 +88,7 @@ enum {
     TILE_MORE = 5,
     CHUNKS_MOST = TILE_WARPS << TILE_MORE
 };
+
 enum { TILE_GROUPS = 256, TILES_MOST = TILE_GROUPS << STATES_LOG };
 enum { ROW_LOG = 7, ROWS_MOST = 1 << (ELEMENTS_LOG - ROW_LOG) };
 
@@ -131,6 +134,7 @@ enum {
     MEASURE_GROUP = MEASURE_THREADS * MEASURE_EACH,
     NODE_LEVELS = 8
 };
+
 enum {
     LONG_COUNT = 0,
     BAD = 1,
@@ -139,7 +143,9 @@ enum {
     NODES = 4,
     MEASURED_WORDS = NODES + NODE_LEVELS
 };
+
 enum { FIRST_OFFSET = (MEASURED_WORDS + 1) / 2, LAST_OFFSET, MEASURED_LONG_WORDS };
+
 enum {
     MEASURED_DONE = 2 * MEASURED_LONG_WORDS,
     MEASURED_NEXT,

@@ -95,11 +95,13 @@ fn void keep_steps(field f, step_list s, i64 cells)
             {
                 if (i + k * GRID_THREADS < bundles) v[k] = from_bundle[i + k * GRID_THREADS];
             }
+
             UNROLL for (int k = 0; k < GRID_BUNDLES; k++)
             {
                 if (i + k * GRID_THREADS < bundles) to_bundle[i + k * GRID_THREADS] = v[k];
             }
         }
+
         for (i64 c = bundles * 16 / TL_SIZE + my_cell(); c < cells; c += cells_at_once())
             ((GLOBAL elem *)to)[c] = load_element(s.x + c * s.cell_stride);
     }
@@ -113,6 +115,7 @@ fn state fold_block(field f, step_list s, GLOBAL const u8 *own, int have, GLOBAL
     const i64 row = f.pitch * TL_SIZE;
     elem e[GRID_BLOCK];
     state v[GRID_BLOCK];
+
     if (ADDRESS(x) % TL_SIZE == 0) {
         UNROLL for (int k = 0; k < GRID_BLOCK; k++)
             e[k] = *(GLOBAL const elem *)(k < have ? own + k * row : x + k * s.stride);
@@ -120,10 +123,12 @@ fn state fold_block(field f, step_list s, GLOBAL const u8 *own, int have, GLOBAL
         UNROLL for (int k = 0; k < GRID_BLOCK; k++)
             e[k] = load_bytes(k < have ? own + k * row : x + k * s.stride);
     }
+
     UNROLL for (int k = 0; k < GRID_BLOCK; k++) v[k] = lift(e[k], at + k, f.p);
     UNROLL for (int k = 0; k < GRID_LOG; k++)
         UNROLL for (int i = 0; i + (1 << k) < GRID_BLOCK; i += 2 << k)
             v[i] = TWIN(v[i], v[i + (1 << k)], 1 << k);
+
     return v[0];
 }
 
@@ -137,6 +142,7 @@ fn void fold_steps(field f, step_list s, i64 c)
     /* where the block begins */
     GLOBAL const u8 *x = s.x + c * s.cell_stride - have * s.stride;
     i64 at = s.first - have, left = s.steps + have;
+
     ROLLED for (; left >= GRID_BLOCK;
                 left -= GRID_BLOCK, at += GRID_BLOCK, x += GRID_BLOCK * s.stride, have = 0)
         add_node(f, 0, trailing_ones(at / GRID_BLOCK), c, fold_block(f, s, own, have, x, at));
@@ -150,6 +156,7 @@ KERNEL_OF(grid_push)
     step_list list;
     list.x = steps_data + steps_byte, list.first = count, list.steps = steps;
     list.cell_stride = cell_stride * TL_SIZE, list.stride = step_stride * TL_SIZE;
+
     if (level >= 0) {
         for (i64 c = first_cell + my_cell(); c < cells; c += cells_at_once())
             add_node(f, (int)level, (int)merges, c, unpack(states + (c - first_cell) * PACKED));
@@ -171,6 +178,7 @@ KERNEL_OF(grid_result)
     RESULTS_OF_PARAMETERS;
     FIELD_OF_PARAMETERS;
     const i64 row = pitch * TL_SIZE;
+
     for (i64 c = first_cell + my_cell(); c < cells; c += cells_at_once()) {
         GLOBAL const u8 *own = kept + c * TL_SIZE + first_row * row;
         maybe v = nothing(f.p);
@@ -182,6 +190,7 @@ KERNEL_OF(grid_result)
             v = then(v, node_at(f, level, c), done, size_of_node(level));
             done += size_of_node(level);
         }
+
         UNROLL for (int k = GRID_LOG - 1; k >= 0; k--)
         {
             if (rows >> k & 1) {
@@ -195,6 +204,7 @@ KERNEL_OF(grid_result)
                 done += 1 << k, at += 1 << k, own += row << k;
             }
         }
+
         if (flags & STATES)
             pack(out.x + (c - first_cell) * PACKED, v.s);
         else

@@ -20,6 +20,7 @@ fn u32 ones(u32 x)
 
 /* Returns the sum, or the least, of the values of a block's threads. All threads must call it. */
 enum { KEYS_SUM, KEYS_LEAST };
+
 fn i64 of_two(int what, i64 a, i64 b) { return what == KEYS_SUM ? a + b : b < a ? b : a; }
 fn i64 of_group(LOCAL i64 *room, int what, i64 mine)
 {
@@ -51,6 +52,7 @@ fn i64 of_list(LOCAL i64 *room, int what, GLOBAL const i64 *list, i64 count, i64
         }
         UNROLL for (int k = 0; k < TOGETHER; k++) mine = of_two(what, mine, v[k]);
     }
+
     return of_group(room, what, mine);
 }
 
@@ -141,6 +143,7 @@ fn u32 word_of(LOCAL const u32 *units, int w, int each)
 {
     const int fours = 8 / each; /* groups of four units in a word */
     u32 bits = 0;
+
     for (int k = 0; k < fours; k++) {
         const u32 x = units[w * fours + k];
         const u32 four =
@@ -158,6 +161,7 @@ KERNEL_OF(runs_heads)
     const int each = KEYS_UNIT(bytes), is_float = kind >= KIND_FLOAT;
     const u64 all = ~(u64)0 >> (64 - 8 * bytes);
     key_line l;
+
     l.data = keys + byte, l.stride = stride, l.lead = lead, l.end = lead + count, l.bytes = bytes;
     l.sign = is_float ? all ^ all >> 1 : 0;
     l.infinite = !is_float            ? all
@@ -167,6 +171,7 @@ KERNEL_OF(runs_heads)
                                       : 0x7f80;
     const int beside = stride == 1 && ADDRESS(l.data) % (u64)bytes == 0 &&
                        (ADDRESS(l.data) - (u64)(lead * bytes)) % (u64)(each * bytes) == 0;
+
     for (i64 part = group_index(); part < parts; part += group_count()) {
         const i64 end = (part + 1) * steps_each < steps ? (part + 1) * steps_each : steps;
         i64 found = 0;
@@ -184,6 +189,7 @@ KERNEL_OF(runs_heads)
             found += ones(word);
             BARRIER();
         }
+
         found = of_group(room, KEYS_SUM, found);
         if (t == 0) counts[part] = found;
     }
@@ -198,10 +204,12 @@ KERNEL_OF(runs_places)
     SHARED u32 sums[2 * KEYS_THREADS];
     const int t = thread_index();
     GLOBAL i64 *const to = (GLOBAL i64 *)(offsets + byte);
+
     for (i64 part = group_index(); part < (counting ? 1 : parts); part += group_count()) {
         const i64 some = counting ? parts : part, last = counting ? 0 : (part + 1) * steps_each;
         const i64 end = last < steps ? last : steps;
         i64 before = of_list(room, KEYS_SUM, counts, some, 0);
+
         for (i64 step = part * steps_each; step < end; step++) {
             words v = ((GLOBAL const words *)heads)[step * KEYS_THREADS + t];
             u32 mine = 0;
@@ -209,6 +217,7 @@ KERNEL_OF(runs_places)
             UNROLL for (int k = 0; k < KEYS_TILES; k++) mine += ones(v.w[k]);
             sums[t] = mine;
             BARRIER();
+
             /* prefix sum of Hillis and Steele, with double buffering in `sums` */
             for (int m = 1; m < KEYS_THREADS; m <<= 1) {
                 const u32 s = sums[turn + t] + (t >= m ? sums[turn + t - m] : 0);
@@ -216,6 +225,7 @@ KERNEL_OF(runs_places)
                 sums[turn + t] = s;
                 BARRIER();
             }
+
             const u32 all = sums[turn + KEYS_THREADS - 1];
             u32 rank = sums[turn + t] - mine;
             for (u32 from = 0; from < all; from += KEYS_LIST) {
@@ -227,13 +237,16 @@ KERNEL_OF(runs_places)
                         v.w[k] &= v.w[k] - 1;
                     }
                 }
+
                 BARRIER();
                 for (u32 i = (u32)t; i < room_here; i += KEYS_THREADS)
                     to[before + from + i] = step * KEYS_STEP + list[i] - lead;
                 BARRIER();
             }
+
             before += all;
         }
+
         if (t == 0 && (counting || part == parts - 1)) {
             runs[0] = before;
             if (!counting) to[before] = count;
@@ -250,6 +263,7 @@ KERNEL_OF(take_check)
     SHARED i64 room[KEYS_THREADS];
     const int t = thread_index();
     GLOBAL const i64 *const places = (GLOBAL const i64 *)(order + order_byte);
+
     for (i64 part = group_index(); part < parts; part += group_count()) {
         const i64 end = (part + 1) * each < count ? (part + 1) * each : count;
         i64 first = count;
@@ -304,10 +318,12 @@ KERNEL_OF(take)
     GLOBAL u8 *const y = out + out_byte;
     const int aligned = ADDRESS(x) % (u64)size == 0 && ADDRESS(y) % (u64)size == 0;
     const i64 first = of_list(room, KEYS_LEAST, wrong, parts, count);
+
     if (group_index() == 0 && thread_index() == 0) {
         reported[0] = count - first;
         reported[1] = places[first < count ? first : 0];
     }
+
     const int path = first < count ? -1 : aligned ? size : 0;
     if (path == 8) take_8(x, in_stride, places, y, out_stride, count);
     if (path == 4) take_4(x, in_stride, places, y, out_stride, count);

@@ -23,6 +23,7 @@ fn state counted(const counter *c)
     state s = c->node[0];
     i64 before = 0;
     int k = 0;
+
     for (i64 size = (i64)1 << 62; size; size >>= 1) {
         if (!(c->count & size)) continue;
         if (k) s = COMBINE(s, c->node[k], before, size);
@@ -37,6 +38,7 @@ KERNEL_OF(law)
 {
     const i64 step = group_count() * LAW_THREADS * LAW_EACH;
     par p;
+
     p.value = parameter;
     for (i64 first = (group_index() * LAW_THREADS + thread_index()) * LAW_EACH; first < n;
          first += step) {

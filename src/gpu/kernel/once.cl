@@ -41,6 +41,7 @@ fn state fold_packs(const bundle *e, i64 i, par p)
 {
     state stack[6];
     int top = 0;
+
     UNROLL for (int k = 0; k < ITEMS_W; k++)
     {
         stack[top++] = lift_e(pack_element(e[k / PACK], k % PACK), i + k, p);
@@ -61,10 +62,12 @@ fn void fold_wide_tiles(batch b, tiling d, LOCAL state *parts, LOCAL state *box)
         (GLOBAL const bundle *)(b.x + d.from * TL_SIZE) + at * (CHUNK_w / PACK) + lane * ROW_PACKS;
     bundle e[PACKS_W];
     int turn = 0;
+
     if (group_index() < d.tiles) {
         UNROLL for (int k = 0; k < PACKS_W; k++)
             e[k] = x[k / ROW_PACKS * LANES * ROW_PACKS + k % ROW_PACKS];
     }
+
     ROLLED for (i64 t = group_index(); t < d.tiles; t += group_count(), turn ^= TILE_WARPS)
     {
         state mine;
@@ -127,6 +130,7 @@ fn void fold_tiles(batch b, tiling d, int dense, LOCAL state *parts, LOCAL state
     i64 at = (group_index() * TILE_WARPS + d.warp) * d.each * CHUNK_e;
     strip e;
     int turn = 0;
+
     if (dense && group_index() < d.tiles) load_dense(e, b, d.from + at);
     ROLLED for (i64 t = group_index(); t < d.tiles; t += group_count(), turn ^= TILE_WARPS)
     {
@@ -143,6 +147,7 @@ fn void fold_tiles(batch b, tiling d, int dense, LOCAL state *parts, LOCAL state
             } else {
                 fold_rows_e(v, b, d.from, at, 1, box);
             }
+
             v[0] = fold_lanes_e(v[0], 1, box);
             if (c == 0 || lane == c) mine = v[0];
             at += step;
@@ -177,12 +182,14 @@ fn void look_for_tiles(LOCAL tail *left, tiling d, i64 tile_size, batch b, LOCAL
                                         d.epoch);
             }
         }
+
         if (count < CHUNK_s) {
             UNROLL for (int i = 0; i < ROWS_S * QUAD; i++)
                 left->tiles[i / QUAD * LANES * QUAD + lane * QUAD + i % QUAD] =
                     e[i / QUAD][i % QUAD];
             continue;
         }
+
         fold_quads_s(v, e, b, 0, tile_size);
         fold_across_s(v, tile_size, box);
         v[0] = fold_lanes_s(v[0], tile_size, box);
@@ -206,32 +213,39 @@ KERNEL_OF(once)
     d.tiles = tiles, d.from = from, d.each = each, d.warp = warp;
     d.words = status_table + ONCE_HEADER / 8, d.epoch = (u64)epoch;
 #if WIDE
+
     if (more >= WIDE_LOG && is_packed(b, from)) {
         tiling w = d;
         w.each >>= WIDE_LOG;
         fold_wide_tiles(b, w, parts, box);
     } else
 #else
+
     /* larger states leave no registers for the prefetch */
     if (sizeof(state) <= 8 && can_load_e(b, from))
         fold_tiles(b, d, 1, parts, box);
     else
 #endif
         fold_tiles(b, d, 0, parts, box);
+
     if (group_index() != group_count() - 1) return;
     BARRIER(); /* this block's nodes are published */
+
     for (int c = warp; c < chunks; c += TILE_WARPS) {
         state v = chunk_node_e(b, from, (tiles << log) + c * CHUNK_e, 1, box);
         if (lane == 0) left.chunks[c] = v;
     }
+
     if (warp < rows) {
         state v =
             chunk_node_r(b, from, (b.n >> ELEMENTS_LOG << ELEMENTS_LOG) + warp * CHUNK_r, 1, box);
         if (lane == 0) left.rows[warp] = v;
     }
+
     look_for_tiles(&left, d, tile_size, b, box);
     BARRIER();
     if (warp) return;
+
     batch level = b;
     level.x = (GLOBAL const u8 *)left.groups;
     const i64 before_tiles = (i64)groups * CHUNK_s, before_rest = b.n >> ROW_LOG << ROW_LOG;
@@ -262,22 +276,27 @@ fn pile fold_spans(GLOBAL const bundle *x, i64 spans, i64 first, i64 k, par p)
     const int lane = lane_index();
     pile t = pile_none(p);
     bundle e[SPAN_ROWS];
+
     x += k * (SPAN / PACK) + lane;
     if (k < spans) {
         UNROLL for (int r = 0; r < SPAN_ROWS; r++) e[r] = x[r * LANES];
     }
+
     ROLLED for (; k < spans; k += step)
     {
         const i64 i = first + k * SPAN;
         const int more = k + step < spans;
         x += step * (SPAN / PACK);
+
         UNROLL for (int r = 0; r < SPAN_ROWS; r++)
         {
             t = pile_pack(t, e[r], i + (r * LANES + lane) * PACK, p);
             if (more) e[r] = x[r * LANES];
         }
+
         t = pile_span(t, i);
     }
+
     return t;
 }
 
@@ -294,12 +313,14 @@ fn state fold_others(state v, batch b, i64 me, i64 all, i64 count, i64 gap, i64 
             const i64 o = j + k * all, i = o < gap ? o : o + skip;
             if (o < count) e[k] = load_element(b.x + i * b.stride * TL_SIZE);
         }
+
         UNROLL for (int k = 0; k < AT_ONCE; k++)
         {
             const i64 o = j + k * all, i = o < gap ? o : o + skip;
             if (o < count) v = join(v, lift_e(e[k], i, b.p));
         }
     }
+
     return v;
 }
 
@@ -310,6 +331,7 @@ fn state find(state v, GLOBAL const bundle *x, i64 at, LOCAL state *box)
 {
     const int lane = lane_index();
     state found = v;
+
     found.i = (i64)((u64)-1 >> 1);
     x += at / PACK + lane;
     ROLLED for (int r = SPAN_ROWS - 1; r >= 0; r--)
@@ -323,6 +345,7 @@ fn state find(state v, GLOBAL const bundle *x, i64 at, LOCAL state *box)
                 found.i = v.i + (r * LANES + lane) * PACK + k;
         }
     }
+
     return join_lanes(found, LANES, box);
 }
 #endif
@@ -358,16 +381,20 @@ KERNEL_OF(once)
     v = join_group(v, parts[0], box);
     if (me == 0) publish_state(words, group, v, (u64)epoch);
     if (group != groups - 1) return;
+
     BARRIER(); /* this block's state is published */
     v = none_of(b.p);
+
     for (i64 g = me; g < groups; g += threads) {
         state other;
         while (misses_state(words, g, &other, (u64)epoch)) continue;
         v = join(v, other);
     }
+
     v = join_group(v, parts[1], box);
     if (warp) return;
 #if FINDS
+
     const i64 at = v.i - b.p.origin - head;
     if (spans && at >= 0 && at < spans * SPAN) v = find(v, x, at, box);
 #endif

@@ -2,6 +2,7 @@
  * Elements in packs of 16 bytes, and the first fast path that folds packs (stripes.cl and once.cl
  * have the others). */
 enum { PACK = 16 / TL_SIZE };
+
 typedef struct ALIGNED(16) {
     u32 w[4];
 } bundle;
@@ -50,13 +51,16 @@ typedef struct {
     u32 sum;
     u64 squares;
 } moments;
+
 fn moments moments_pack(moments t, bundle v)
 {
 #if TL_SIZE == 1
     u32 squares = 0;
+
     UNROLL for (int k = 0; k < 4; k++) squares = WORD_SQUARES(v.w[k], squares);
     t.squares += squares;
 #else
+
     UNROLL for (int k = 0; k < PACK; k++)
     {
         const elem x = pack_element(v, k);
@@ -90,6 +94,7 @@ fn state chunk_moments(batch b, i64 from, i64 at, LOCAL state *box)
     bundle e[PACKS];
     moments t;
     t.sum = 0, t.squares = 0;
+
     if (is_packed(b, from + at)) {
         UNROLL for (int r = 0; r < PACKS; r++) e[r] = x[r * LANES];
         UNROLL for (int r = 0; r < PACKS; r++) t = moments_pack(t, e[r]);
@@ -102,6 +107,8 @@ fn state chunk_moments(batch b, i64 from, i64 at, LOCAL state *box)
                 t.sum += (u32)o[r][k], t.squares += (u32)o[r][k] * (u32)o[r][k];
         }
     }
+
     return moments_node(t, CHUNK, box);
 }
+
 #endif

@@ -24,6 +24,7 @@
 #define ORD_LOW  ((ord)((u64)1 << (8 * TL_SIZE - 1)))
 #define ORD_HIGH (~ORD_LOW)
 #endif
+
 typedef ELEM_T elem;
 typedef REAL_T real;
 typedef ORD_T ord;
@@ -31,6 +32,7 @@ typedef OUT_T result;
 typedef i64 idx;
 typedef u64 wide;
 typedef int mask;
+
 typedef struct {
     f64 value; /* the operator's parameter */
     /* index of the first element here in its whole sequence; 0, except for pieces of longer
@@ -150,6 +152,7 @@ fn real root(real x) { return sqrt_f64(x); }
 #define SURELY(c) (void)0
 #define HERE(x)   (void)0
 #endif
+
 /* plus_half: y + d / 2. plus_halves: y + x (n / 2) for n = 1, 2, 4, ... and y, x not negative.
  * Where the product is exact, a fused multiply-add gives the same bits in one instruction. d / 2
  * and x / 2 are exact except for the smallest numbers, which elements of up to 4 bytes cannot
@@ -180,6 +183,7 @@ fn real root(real x) { return sqrt_f64(x); }
 #define FMA_REAL fma_f64
 #define BOUND    as_f64(0x5f30000000000000ul) /* 2^500 */
 #endif
+
 fn real over_size(real x, real n)
 {
     const real part = n >= num(1.0) && n <= BOUND ? num(1.0) / n : num(0.0), about = x * part;

@@ -18,6 +18,7 @@ KERNEL_OF(finish)
             v = append_s(v, at * size, below, level_first(b, level, s), at,
                          level_count(n, level) - at, size, box);
         }
+
         i64 at = level_count(n, 1) << ELEMENTS_LOG;
         v = append_e(v, at, b, start_of(b, s), at, n - at, 1, box);
         if (lane_index() == 0) store_reduced(out, b, s, v, n);

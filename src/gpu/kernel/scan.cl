@@ -15,11 +15,13 @@ KERNEL_OF(down)
     b.x = (GLOBAL const u8 *)(nodes + level_base(b, level));
     GLOBAL state *to = prefix + prefix_base(b, level);
     GLOBAL const state *above = prefix + prefix_base(b, level + 1);
+
     for (i64 job = warp_index(); job < jobs; job += warp_count()) {
         i64 s = sequence_of(b, level + 1, 1, job), n = length_of(b, s),
             count = level_count(n, level);
         i64 first = level_first(b, level, s), at = (job - level_first(b, level + 1, s) - s)
                                                    << STATES_LOG;
+
         /* size: elements of a node; done: elements before it */
         amount size = level_size(level), done = b.p.origin + at * level_size(level);
         maybe rows[3];
@@ -29,6 +31,7 @@ KERNEL_OF(down)
             rows[0].s = above[job], rows[0].have = 1;
         else
             rows[0] = initial(seeds, s, b.p);
+
         UNROLL for (int r = 0; r < 2; r++)
         {
             i64 i = at + r * ROW_s + lane * QUAD;
@@ -58,6 +61,7 @@ KERNEL_OF(scan)
     BOX
     chunk_scan c;
     c.b = b, c.out = out, c.exclusive = exclusive, c.last = ROWS_E - 1;
+
     for (i64 job = warp_index(); job < jobs; job += warp_count()) {
         i64 s = sequence_of(b, 1, 1, job), n = length_of(b, s), from = start_of(b, s);
         i64 at = (job - level_first(b, 1, s) - s) << ELEMENTS_LOG;

@@ -26,6 +26,7 @@ fn void store_down(column_results r, int count, const maybe *w, i64 i)
     const i64 n = i + !r.exclusive;
     const par p = r.p;
     const int aligned = ADDRESS(r.to) % sizeof(result) == 0;
+
     UNROLL for (int k = 0; k < DOWN; k++)
     {
         GLOBAL u8 *at = r.to + k * r.step;
@@ -34,6 +35,7 @@ fn void store_down(column_results r, int count, const maybe *w, i64 i)
         v.have = r.exclusive ? w[k].have : w[k + 1].have;
         if (k >= count) continue;
 #if OP_LANES == 1
+
         if (aligned) {
             *(GLOBAL result *)at = v.have ? lower(v.s, (real)(p.origin + n + k), 0, p) : empty(p);
             continue;
@@ -59,6 +61,7 @@ fn void scan_part(column_part c, column_results to)
     maybe v = c.start, start[DOWN_LEVELS + 1];
     state node[DOWN_LEVELS];
     elem e[DOWN], next[DOWN];
+
     for (int l = 0; l <= DOWN_LEVELS; l++) start[l] = v;
     if (c.count > 0) load_down(next, DOWN, c.x, c.step, c.count);
     for (int i = 0, j = 1; i < c.count; i += DOWN, j++) {
@@ -74,6 +77,7 @@ fn void scan_part(column_part c, column_results to)
         node[l] = mine;
         v = then(start[l + 1], mine, p.origin + c.at + (i64)(j & (j - 1)) * DOWN, DOWN << l);
         for (int k = 0; k <= l; k++) start[k] = v;
+
         /* A full part may end nodes that began before it. */
         if (i + DOWN == c.size) v = c.after;
         w[DOWN] = v;
@@ -90,10 +94,12 @@ fn void start_parts(column_part *c, maybe before, amount done, state node, int l
 {
     const int lane = lane_index(), part = lane >> log;
     state left[5];
+
     for (int k = 0; k < 5 - log; k++) {
         left[k] = exchange(node, 1 << (log + k), box);
         node = meet(node, left[k], part >> k & 1, (amount)c->size * (1 << k));
     }
+
     for (int k = 4 - log; k >= 0; k--) {
         const maybe with = then(before, left[k], done + (amount)c->size * (part & -(2 << k)),
                                 (amount)c->size * (1 << k));
@@ -101,6 +107,7 @@ fn void start_parts(column_part *c, maybe before, amount done, state node, int l
         before.s = choose(right, with.s, before.s);
         before.have = right ? 1 : before.have;
     }
+
     c->start = before;
     c->after.s = from_lane(before.s, (lane + (1 << log)) & (LANES - 1), box);
     c->after.have = 1;
@@ -134,6 +141,7 @@ KERNEL_OF(scan_columns)
         if (chunk) before.s = here[0], before.have = 1;
         if (parts > 1 && c.count == c.size) node = fold_column(c.x, c.step, c.at, c.size, b.p);
         start_parts(&c, before, b.p.origin + begin, node, (int)log, box);
+
         /* Columns without a full chunk may have no prefix. */
         if (part == parts - 1 && c.count == c.size) c.after.s = here[1];
         if (column < b.seqs) scan_part(c, to);

@@ -17,6 +17,7 @@ typedef struct {
     u64 epoch;
     i64 tiles, width; /* tiles of a column; columns, rounded up to a multiple of 32 */
 } column_board;
+
 fn i64 place_of(column_board d, int level, i64 number, i64 column)
 {
     i64 at = number;
@@ -35,6 +36,7 @@ typedef struct {
     state warps[TILE_WARPS][LANES], nodes[COLUMN_LEVELS][TILE_WARPS][LANES];
     i64 job;
 } down_room;
+
 fn int digit_of(i64 k, int level) { return (int)(k >> (COLUMN_LOG * level)) & (TILE_WARPS - 1); }
 
 /* Polls for the nodes with number `warp` on every level, and puts them into room->nodes. levels:
@@ -43,6 +45,7 @@ fn void ask(column_board d, LOCAL down_room *room, int warp, i64 k, i64 column, 
 {
     state v[COLUMN_LEVELS];
     int waiting = 1;
+
     while (waiting) {
         waiting = 0;
         UNROLL for (int l = 0; l < COLUMN_LEVELS; l++)
@@ -52,6 +55,7 @@ fn void ask(column_board d, LOCAL down_room *room, int warp, i64 k, i64 column, 
             waiting |= misses_state(d.words, place_of(d, l, number, column), &v[l], d.epoch);
         }
     }
+
     UNROLL for (int l = 0; l < COLUMN_LEVELS; l++)
     {
         if (l < levels && warp < digit_of(k, l)) room->nodes[l][warp][lane_index()] = v[l];
@@ -107,12 +111,14 @@ fn void scan_strip(column_results to, const elem *e, int count, i64 at, maybe v,
     const amount done = p.origin + at;
     maybe now = v;
     state first;
+
     UNROLL for (int g = 0; g < DOWN_GROUPS; g++)
     {
         maybe w[DOWN + 1];
         state node;
         w[0] = now;
         scan_eight(w, &node, e + g * DOWN, at + g * DOWN, p);
+
         if (g == DOWN_GROUPS - 1)
             now = after;
         else if (g == 0)
@@ -141,6 +147,7 @@ KERNEL_OF(scan_down)
     column_board d;
     d.words = ticket + ONCE_HEADER / 8, d.epoch = (u64)epoch, d.tiles = tiles,
     d.width = strips * LANES;
+
     for (;;) {
         if (thread_index() == 0) room.job = (i64)atomicAdd(ticket, (u64)1) - ticket0;
         BARRIER();
@@ -161,8 +168,10 @@ KERNEL_OF(scan_down)
             UNROLL for (int n = 1; i & n; n <<= 1)
                 top--, stack[top - 1] = TWIN(stack[top - 1], stack[top], n);
         }
+
         room.warps[warp][lane] = stack[0];
         BARRIER();
+
         if (warp < TILE_WARPS - 1) {
             ask(d, &room, warp, k, column, (int)levels);
         } else {
@@ -172,6 +181,7 @@ KERNEL_OF(scan_down)
             if (full) publish_node(d, 0, k, column, own);
             room.nodes[0][digit_of(k, 0)][lane] = own;
         }
+
         BARRIER();
         const int last = warp == TILE_WARPS - 1;
         if (last && full) publish_ended(d, &room, k, column);
@@ -180,6 +190,7 @@ KERNEL_OF(scan_down)
         const amount done = b.p.origin + k * DOWN_TILE;
         const maybe v = append_nodes(start, done, room.warps, warp, DOWN_ROWS);
         maybe after = v; /* not used if the strip is not full */
+
         if (!last)
             after = append_nodes(start, done, room.warps, warp + 1, DOWN_ROWS);
         else if (full)

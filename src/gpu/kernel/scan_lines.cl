@@ -9,6 +9,7 @@ enum {
     LANE_ITEMS_L = LINES * PACK,
     WARP_ITEMS = LANES * LANE_ITEMS_L
 };
+
 #define LINE_PLACE(u) ((u) ^ ((u) >> 3 & 7))
 
 /* True if the chunk at `at` is full, contiguous, and aligned to lines; then lines_load loads it
@@ -60,11 +61,13 @@ fn state lines_fold(LOCAL const bundle *stage, i64 i, par p)
     const int u = lane_index() * LINES;
 #if STRIPED && !FINDS
     pile t = pile_none(p);
+
     UNROLL for (int j = 0; j < LINES; j++)
         t = pile_pack(t, stage[LINE_PLACE(u + j)], i + j * PACK, p);
     return pile_state(pile_span(t, i));
 #else
     state v;
+
     UNROLL for (int j = 0; j < LINES; j++)
     {
         const bundle e = stage[LINE_PLACE(u + j)];
@@ -74,6 +77,7 @@ fn state lines_fold(LOCAL const bundle *stage, i64 i, par p)
             v = j || k ? COMBINE(v, one, j * PACK + k, 1) : one;
         }
     }
+
     return v;
 #endif
 }
@@ -115,6 +119,7 @@ fn bundle line_of(const result *w)
                                 << (8 * TL_SIZE * k) % 32;
 #endif
     }
+
     return v;
 }
 #endif
@@ -145,6 +150,7 @@ fn void lines_scan(chunk_scan c, LOCAL bundle *stage, maybe start)
     const int count = c.n - c.at < WARP_ITEMS ? (int)(c.n - c.at) : WARP_ITEMS;
     GLOBAL u8 *to = place(c.out, c.b, c.s, c.at);
     const int lines = c.out.stride == 1 && count == WARP_ITEMS && ADDRESS(to) % 16 == 0;
+
 #if TL_OUT_SIZE == TL_SIZE
     ROLLED for (int j = 0; j < LINES; j++)
     {
@@ -153,6 +159,7 @@ fn void lines_scan(chunk_scan c, LOCAL bundle *stage, maybe start)
         stage[LINE_PLACE(u + j)] = line_of(w);
     }
     WARP_BARRIER();
+
     if (lines) {
         UNROLL for (int r = 0; r < LINES; r++)
             ((GLOBAL bundle *)to)[r * LANES + lane] = stage[LINE_PLACE(r * LANES + lane)];
@@ -180,4 +187,5 @@ fn void lines_scan(chunk_scan c, LOCAL bundle *stage, maybe start)
     }
 #endif
 }
+
 #endif

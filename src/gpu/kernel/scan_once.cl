@@ -63,6 +63,7 @@ fn void neighbours(status_table d, i64 s, i64 k, int top, state own, state *v)
 {
     const int lane = lane_index();
     int waiting = 1;
+
     UNROLL for (int l = 0; l < STATUS_LEVELS; l++) v[l] = own;
     while (waiting) {
         waiting = 0;
@@ -91,6 +92,7 @@ fn state publish_groups(status_table d, i64 s, i64 k, state own, LOCAL state *bo
     const int ends = groups_ended(k);
     state left[5], v[STATUS_LEVELS];
     if (!ends) return own;
+
     neighbours(d, s, k, ends - 1, own, v);
     UNROLL for (int l = 0; l < STATUS_LEVELS; l++)
     {
@@ -99,6 +101,7 @@ fn state publish_groups(status_table d, i64 s, i64 k, state own, LOCAL state *bo
                          (i64)1 << (TILE_LOG + RADIX_LOG * l), left, box);
         publish(d, l + 1, s, k >> (RADIX_LOG * (l + 1)), own);
     }
+
     return own;
 }
 
@@ -107,6 +110,7 @@ fn state publish_groups(status_table d, i64 s, i64 k, state own, LOCAL state *bo
 /* Ring buffers that the three roles share, indexed by the turn in which a tile is scanned. TAKEN,
  * NODES_KEPT and PAIR are powers of two. */
 enum { TAKEN = 8, NODES_KEPT = 4, PAIR = 2 };
+
 typedef struct {
     i64 taken[TAKEN];                    /* numbers of the tiles; jobs or more: no tile */
     state nodes[NODES_KEPT][TILE_WARPS]; /* nodes of a tile's chunks */
@@ -115,6 +119,7 @@ typedef struct {
     state before[PAIR], after[PAIR];     /* S before a tile; S after it, if it is full */
     int have[PAIR];                      /* 0: `before` is ABSENT */
 } rings;
+
 #define RING(ring, size, turn) (ring)[(turn) & (size - 1)]
 
 /* The arguments of a launch. */
@@ -132,6 +137,7 @@ typedef struct {
 typedef struct {
     i64 s, k;
 } spot;
+
 fn spot spot_of(task t, i64 job)
 {
     spot p;
@@ -154,10 +160,12 @@ fn void look_back(task t, spot p, state own, maybe *before, maybe *after, LOCAL 
     /* Small states: the exchanges of all levels overlap. Larger states have too few registers for
      * that. */
     const int together = sizeof(state) <= 4;
+
     neighbours(t.d, p.s, k, top, own, v);
     *after = start;
     UNROLL for (int level = STATUS_LEVELS - 1; together && level >= 0; level--)
         row_node_s(v[level], (i64)1 << (TILE_LOG + RADIX_LOG * level), left[level], box);
+
     UNROLL for (int level = STATUS_LEVELS - 1; level >= 0; level--)
     {
         if (level > top) continue;
@@ -166,13 +174,16 @@ fn void look_back(task t, spot p, state own, maybe *before, maybe *after, LOCAL 
         maybe mine = row_start_s(start, origin + (k >> RADIX_LOG * (level + 1) << RADIX_LOG << log),
                                  (i64)1 << log, left[level]);
         const int digit = (int)(k >> (RADIX_LOG * level) & 31);
+
         if (level == ends) {
             after->s = from_lane(mine.s, (digit + 1) & 31, box);
             after->have = 1;
         }
+
         start.s = from_lane(mine.s, digit, box);
         start.have = start.have || digit > 0;
     }
+
     *before = start;
 }
 
@@ -185,14 +196,17 @@ fn void poster(task t, LOCAL rings *r, int i, LOCAL state *box)
     const int full = later < t.jobs && is_full(t, p);
     /* used at the end only, because the atomic takes a while */
     u64 more = (u64)(t.ticket0 + t.jobs);
+
     if (lane == 0 && !t.one) more = atomicAdd(t.ticket, (u64)1);
     state v = RING(r->nodes, NODES_KEPT, i + 2)[lane & (TILE_WARPS - 1)];
     UNROLL for (int m = 1; m < TILE_WARPS; m <<= 1)
         v = meet(v, exchange(v, m, box), (lane & m) != 0, m * WARP_ITEMS);
+
     if (full) {
         publish(t.d, 0, p.s, p.k, v);
         v = publish_groups(t.d, p.s, p.k, v, box);
     }
+
     if (lane == 0)
         RING(r->posted, PAIR, i) = v, RING(r->taken, TAKEN, i + 4) = (i64)more - t.ticket0;
 }
@@ -202,6 +216,7 @@ fn void looker(task t, LOCAL rings *r, int i, LOCAL state *box)
 {
     const i64 job = i >= -1 ? RING(r->taken, TAKEN, i + 1) : t.jobs;
     if (job >= t.jobs) return;
+
     const spot p = spot_of(t, job);
     maybe before, after;
     look_back(t, p, RING(r->posted, PAIR, i + 1), &before, &after, box);
@@ -216,11 +231,13 @@ typedef struct {
     maybe before;
     state after;
 } around;
+
 fn around around_chunk(task t, const LOCAL rings *r, int i, spot p, int warp, LOCAL state *box)
 {
     around c;
     state left[5];
     maybe tile;
+
     tile.s = RING(r->before, PAIR, i), tile.have = RING(r->have, PAIR, i);
     const state node = RING(r->nodes, NODES_KEPT, i)[lane_index() & (TILE_WARPS - 1)];
     row_node_s(node, WARP_ITEMS, left, box); /* lane c has the node of chunk c */
@@ -229,6 +246,7 @@ fn around around_chunk(task t, const LOCAL rings *r, int i, spot p, int warp, LO
     c.before.have = tile.have || warp > 0;
     c.after = from_lane(mine.s, (warp + 1) & 31, box);
     if (warp == TILE_WARPS - 1) c.after = RING(r->after, PAIR, i);
+
     return c;
 }
 
@@ -254,8 +272,10 @@ fn void worker(task t, LOCAL rings *r, int i, LOCAL bundle *stages, state *mine,
     const i64 at = (p.k << TILE_LOG) + warp * WARP_ITEMS;
     const int some = next < t.jobs && at < t.b.n;
     const i64 start = start_of(t.b, p.s);
+
     const int dense = some && lines_can(t.b, start, at);
     if (dense) lines_load(e, t.b, start + at);
+
     if (i >= 0) {
         const spot now = spot_of(t, RING(r->taken, TAKEN, i));
         const i64 from = (now.k << TILE_LOG) + warp * WARP_ITEMS;
@@ -266,13 +286,16 @@ fn void worker(task t, LOCAL rings *r, int i, LOCAL bundle *stages, state *mine,
         if (from < t.b.n) lines_scan(chunk_of(t, now, from), stage, before);
         WARP_BARRIER();
     }
+
     UNROLL for (int k = 1; k < STAGES; k++) mine[k - 1] = mine[k];
     if (!some) return;
+
     if (dense)
         lines_put(stage, e);
     else
         lines_gather(stage, t.b, start + at * t.b.stride,
                      t.b.n - at < WARP_ITEMS ? (int)(t.b.n - at) : WARP_ITEMS);
+
     WARP_BARRIER();
     state left[5];
     mine[STAGES - 1] = lines_fold(stage, at + lane_index() * LANE_ITEMS_L, t.b.p);
@@ -289,8 +312,10 @@ fn void scan_chunk(task t, LOCAL rings *r, int i, const LOCAL quad *stage, int w
     state stack[LOG_ROWS_E + 1];
     const around a = around_chunk(t, r, i, p, warp, box);
     chunk_scan c = chunk_of(t, p, (p.k << TILE_LOG) + warp * WARP_ITEMS);
+
     c.after = a.after;
     rows[0] = a.before;
+
     UNROLL for (int k = 0; k < ROWS_P; k++)
     {
         elem x[QUAD];
@@ -308,18 +333,22 @@ fn void worker(task t, LOCAL rings *r, int i, LOCAL quad *stages, int warp, elem
     const i64 next = RING(r->taken, TAKEN, i + 3);
     const spot p = spot_of(t, next);
     const i64 at = (p.k << TILE_LOG) + warp * WARP_ITEMS;
+
     const int some = next < t.jobs && at < t.b.n;
     if (some) ONCE_PART(load)(e, t.b, start_of(t.b, p.s), at, t.b.n);
+
     /* tile i + 3 takes the place of tile i */
     LOCAL quad *stage =
         stages + ((i + STAGES) % STAGES * TILE_WARPS + warp) * ROWS_P * LANES + lane_index();
     if (i >= 0) scan_chunk(t, r, i, stage, warp, box);
     if (!some) return;
+
     state v[ROWS_P];
     ONCE_PART(fold_quads)(v, e, t.b, at, 1);
     ONCE_PART(fold_across)(v, 1, box);
     v[0] = ONCE_PART(fold_lanes)(v[0], 1, box);
     if (lane_index() == 0) RING(r->nodes, NODES_KEPT, i + 3)[warp] = v[0];
+
     UNROLL for (int k = 0; k < ROWS_P; k++)
     {
         quad q;
@@ -350,6 +379,7 @@ KERNEL_OF(scan_once)
     if (thread_index() == TILE_WARPS * LANES)
         r.taken[0] = t.one ? group_index() : (i64)atomicAdd(ticket, (u64)1) - ticket0;
     BARRIER();
+
     for (int i = -STAGES; i < 0 || RING(r.taken, TAKEN, i) < jobs; i++) {
         if (warp == TILE_WARPS) {
             poster(t, &r, i, box);
@@ -364,6 +394,7 @@ KERNEL_OF(scan_once)
             worker(t, &r, i, (LOCAL quad *)LOCAL_MEMORY, warp, e, box);
 #endif
         }
+
         BARRIER();
     }
 }

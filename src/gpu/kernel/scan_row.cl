@@ -8,6 +8,7 @@ typedef struct {
     i64 seeded, exclusive;
     GLOBAL const result *init;
 } seeding;
+
 #define SEEDING_PARAMETERS    PARAMETERS_OF(SEEDING)
 #define SEEDING_OF_PARAMETERS                                                                      \
     seeding seeds;                                                                                 \
@@ -36,6 +37,7 @@ fn void scan_eight(maybe *s, state *node, const elem *e, i64 i, par p)
 {
     const amount done = p.origin + i;
     state q[8], two[4];
+
     UNROLL for (int k = 0; k < 8; k++) q[k] = lift_e(e[k], i + k, p);
     UNROLL for (int k = 0; k < 4; k++) two[k] = TWIN(q[2 * k], q[2 * k + 1], 1);
     const state left = TWIN(two[0], two[1], 2);
@@ -65,6 +67,7 @@ fn void store_quad(chunk_scan c, i64 row, const maybe *v, int known)
 #if OP_LANES == 1
     const amount n0 = p.origin + i + !c.exclusive; /* elements of the first result */
     GLOBAL u8 *at = place(c.out, c.b, c.s, row);
+
     const int full = known && c.out.stride == 1 && row + LANES * QUAD <= c.n;
     if (full && ADDRESS(at) % QUAD_OUT_ALIGN == 0) {
         result w[QUAD];
@@ -72,12 +75,14 @@ fn void store_quad(chunk_scan c, i64 row, const maybe *v, int known)
         store_row(at, w);
         return;
     }
+
     if (SKIPS && full && ADDRESS(at) % sizeof(result) == 0) {
         UNROLL for (int k = 0; k < QUAD; k++)
             ((GLOBAL result *)at)[lane_index() * QUAD + k] = lower(v[k].s, (real)(n0 + k), 0, p);
         return;
     }
 #endif
+
     UNROLL for (int k = 0; k < QUAD; k++)
     {
         if (i + k < c.n)
@@ -95,6 +100,7 @@ fn void scan_row(chunk_scan c, const elem *x, int r, maybe *rows, state *stack, 
     amount done = p.origin + c.at, mine = done + (r * ROW_e + lane * QUAD);
     state q[QUAD], left[5];
     if (SKIPS && c.at + r * LANES * QUAD >= c.n) return;
+
     UNROLL for (int k = 0; k < QUAD; k++) q[k] = lift_e(x[k], i + k, p);
     state two = TWIN(q[0], q[1], 1),
           node = row_node_e(TWIN(two, TWIN(q[2], q[3], 1), 2), QUAD, left, box);
@@ -103,15 +109,18 @@ fn void scan_row(chunk_scan c, const elem *x, int r, maybe *rows, state *stack, 
     next_row_e(rows, stack, r, node, done, ROW_e);
     v[1] = then(v[0], q[0], mine, 1), v[2] = then(v[0], two, mine, 2),
     v[3] = then(v[2], q[2], mine + 2, 1);
+
     /* S after a quad is the next lane's start; after a row, the next row's; after a chunk,
      * `after`. */
     v[4].s = from_lane(v[0].s, (lane + 1) & 31, box);
     v[4].have = 1;
+
     /* The states are moved so that there is only one call of store_quad. Two calls would double the
      * code, and PoCL 5.0 aborts over them (see BARRIER in prelude_opencl.h). */
     if (!c.exclusive) {
         if (lane == LANES - 1) v[4].s = r == c.last ? c.after : rows[r + 1].s;
         UNROLL for (int k = 0; k < QUAD; k++) v[k] = v[k + 1];
     }
+
     store_quad(c, c.at + r * LANES * QUAD, v, !c.exclusive || rows[r].have);
 }

@@ -18,17 +18,20 @@ KERNEL_OF(measure)
     const i64 usual = offsets[1] - offsets[0], step = group_count() * MEASURE_GROUP,
               rounds = (rows + step - 1) / step;
     int bad = 0, different = 0, beyond = 0;
+
     if (group_index() == 0 && t < MEASURED_SLOT) measured[(slot ^ 1) * MEASURED_SLOT + t] = 0;
     if (group_index() == 0 && t == 0) {
         ((GLOBAL i64 *)to)[FIRST_OFFSET] = offsets[0];
         ((GLOBAL i64 *)to)[LAST_OFFSET] = offsets[rows];
     }
+
     for (i64 round = rounds - 1; round >= 0; round--) {
         const i64 r = round * step + group_index() * MEASURE_GROUP + t;
         i64 n[MEASURE_EACH];
         u32 long_count = 0, place = 0;
         if (t < MEASURED_WORDS) part[t] = 0;
         BARRIER();
+
         UNROLL for (int k = 0; k < MEASURE_EACH; k++)
         {
             const i64 at = r + k * MEASURE_THREADS, s = at < rows ? at : 0, from = offsets[s],
@@ -40,6 +43,7 @@ KERNEL_OF(measure)
             beyond |= n[k] >= MIDDLE_END;
             long_count += n[k] >= least;
         }
+
         if (long_count) {
             place = ADD_LOCAL(&part[LONG_COUNT], long_count);
             UNROLL for (int k = 0; k < MEASURE_EACH; k++)
@@ -48,18 +52,22 @@ KERNEL_OF(measure)
                     ADD_LOCAL(&part[NODES + l - 1], (u32)level_count(n[k], l));
             }
         }
+
         BARRIER();
         if (t == LONG_COUNT)
             base = part[LONG_COUNT] ? ADD_GLOBAL(to, part[LONG_COUNT]) : 0;
         else if (t < MEASURED_WORDS && part[t])
             ADD_GLOBAL(to + t, part[t]);
         BARRIER();
+
         UNROLL for (int k = 0; k < MEASURE_EACH; k++)
         {
             if (n[k] >= least) ids[base + place++] = r + k * MEASURE_THREADS;
         }
+
         BARRIER();
     }
+
     if (t < MEASURED_WORDS) part[t] = 0;
     BARRIER();
     if (bad) OR_LOCAL(&part[BAD], 1u);
@@ -69,11 +77,13 @@ KERNEL_OF(measure)
     if (t < MEASURED_WORDS && part[t]) ADD_GLOBAL(to + t, part[t]);
 #ifdef TL_CUDA /* the last block writes to host memory: a copy would delay the next kernel */
     SHARED u32 before;
+
     if (t == 0) {
         __threadfence();
         before = ADD_GLOBAL(to + MEASURED_DONE, 1u);
         __threadfence();
     }
+
     BARRIER();
     if (before == (u32)group_count() - 1 && t < MEASURED_DONE) reported[t] = ADD_GLOBAL(to + t, 0u);
 #endif
@@ -84,6 +94,7 @@ KERNEL_OF(firsts)
 {
     SHARED i64 sums[2 * MEASURE_THREADS];
     const int t = thread_index();
+
     for (i64 l = group_index(); l < levels; l += group_count()) {
         GLOBAL i64 *row = first + l * (long_count + 1);
         i64 before = 0;
@@ -95,10 +106,12 @@ KERNEL_OF(firsts)
                     n = offsets[r + 1] - offsets[r];
                 mine[k] = s < long_count ? level_count(n, (int)l) : 0;
             }
+
             UNROLL for (int k = 0; k < FIRSTS_ITEMS; k++) sum += mine[k];
             int turn = 0;
             sums[t] = sum;
             BARRIER();
+
             /* prefix sum of Hillis and Steele, with double buffering in `sums` */
             for (int m = 1; m < MEASURE_THREADS; m <<= 1) {
                 i64 v = sums[turn + t] + (t >= m ? sums[turn + t - m] : 0);
@@ -106,6 +119,7 @@ KERNEL_OF(firsts)
                 sums[turn + t] = v;
                 BARRIER();
             }
+
             i64 here = before + sums[turn + t] - sum;
             UNROLL for (int k = 0; k < FIRSTS_ITEMS; k++)
             {
@@ -113,9 +127,11 @@ KERNEL_OF(firsts)
                 if (s < long_count) row[s] = here;
                 here += mine[k];
             }
+
             before += sums[turn + MEASURE_THREADS - 1];
             BARRIER();
         }
+
         if (t == 0) row[long_count] = before;
     }
 }

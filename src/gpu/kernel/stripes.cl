@@ -56,6 +56,7 @@ enum { SPAN_ROWS = 8, SPAN = SPAN_ROWS * LANES * PACK, CHUNK_ROWS = CHUNK / (LAN
 typedef struct {
     u32 a, b;
 } keys;
+
 fn keys keys_none()
 {
     keys r;
@@ -83,6 +84,7 @@ fn keys keys_pack(keys r, bundle v)
         r.a = PAIR_MOST(r.a, w);
 #endif
     }
+
     return r;
 }
 
@@ -99,6 +101,7 @@ fn ord keys_most(keys r)
     const ord least = BEATS(least_high, least_low) ? least_low : least_high,
               most = BEATS(high, low) ? high : low;
     const ord above = OP_EXTREME > 0 ? most : least, below = OP_EXTREME > 0 ? least : most;
+
     return above > inf || below < (ord)~inf ? (ord)~WORST : most; /* NaN wins */
 #else
     return BEATS(high, low) ? high : low;
@@ -106,6 +109,7 @@ fn ord keys_most(keys r)
 }
 #else
 typedef ord keys;
+
 fn keys keys_none() { return WORST; }
 fn keys keys_pack(keys r, bundle v)
 {
@@ -126,6 +130,7 @@ typedef struct {
     keys part;
     state best;
 } pile;
+
 fn state none_of(par p)
 {
     state r;
@@ -187,10 +192,12 @@ typedef u64 partial;
 #else
 typedef u32 partial; /* the sum of a span: at most 2^21 in magnitude */
 #endif
+
 typedef struct {
     partial part;
     state all;
 } pile;
+
 fn pile pile_none(par p)
 {
     pile r;
@@ -217,6 +224,7 @@ fn pile pile_span(pile t, i64 i)
     const u64 sum = (u64)(i64)(i32)t.part;
 #else
     const u64 sum = t.part;
+
 #endif
 #if OP_ADDS == 2
     s.lo = sum, s.hi = wide_sign(sum);
@@ -225,6 +233,7 @@ fn pile pile_span(pile t, i64 i)
 #endif
     t.all = combine(t.all, s);
     t.part = 0;
+
     return t;
 }
 
@@ -232,6 +241,7 @@ fn pile pile_span(pile t, i64 i)
 typedef struct {
     state all;
 } pile;
+
 fn pile pile_none(par p)
 {
     pile r;
@@ -248,6 +258,7 @@ fn pile pile_pack(pile t, bundle v, i64 i, par p)
 
 fn pile pile_span(pile t, i64 i) { return t; }
 #endif
+
 fn state pile_state(pile t) { return t.all; }
 #endif
 
@@ -256,6 +267,7 @@ fn state join_lanes(state v, int lanes, LOCAL state *box)
     UNROLL for (int m = 1; m < lanes; m <<= 1) v = join(v, exchange(v, m, box));
     return v;
 }
+
 #if !FINDS
 /* Returns the node of a full chunk, in every lane. */
 fn state chunk_striped(batch b, i64 from, i64 at, LOCAL state *box)
@@ -275,12 +287,14 @@ fn state chunk_striped(batch b, i64 from, i64 at, LOCAL state *box)
         elem e[ROWS_E][QUAD];
         load_e(e, b, from, at, at + CHUNK);
         v = none_of(b.p);
+
         UNROLL for (int r = 0; r < ROWS_E; r++)
         {
             const i64 i = at + r * LANES * QUAD + lane_index() * QUAD;
             UNROLL for (int k = 0; k < QUAD; k++) v = join(v, lift_e(e[r][k], i + k, b.p));
         }
     }
+
     return join_lanes(v, LANES, box);
 }
 #endif

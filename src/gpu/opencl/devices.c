@@ -33,6 +33,7 @@ static void text_of(cl_device_id id, cl_uint what, char *to, size_t capacity)
     if (tl_cl.clGetDeviceInfo(id, what, capacity - 1, to, NULL) != CL_SUCCESS) to[0] = 0;
     to[capacity - 1] = 0;
 }
+
 uint64_t tl_opencl_number(cl_device_id id, cl_uint what)
 {
     uint64_t v = 0;
@@ -44,6 +45,7 @@ static void examine(int i)
 {
     char name[128], version[128], driver[128];
     cl_device_id id = devices[i].id;
+
     text_of(id, CL_DEVICE_NAME, name, sizeof name);
     text_of(id, CL_DEVICE_VERSION, version, sizeof version);
     text_of(id, CL_DRIVER_VERSION, driver, sizeof driver);
@@ -53,6 +55,7 @@ static void examine(int i)
     uint64_t f32 = tl_opencl_number(id, CL_DEVICE_SINGLE_FP_CONFIG),
              f64 = tl_opencl_number(id, CL_DEVICE_DOUBLE_FP_CONFIG);
     const char *why = "";
+
     if (!(tl_opencl_number(id, CL_DEVICE_AVAILABLE) & 1))
         why = "the device is not available";
     else if (!f64)
@@ -67,6 +70,7 @@ static void examine(int i)
         why = "its work-groups have fewer than 256 work-items";
     else if (tl_opencl_number(id, CL_DEVICE_LOCAL_MEM_SIZE) < 32768)
         why = "it has less than 32 KiB of local memory";
+
     snprintf(devices[i].reason, sizeof devices[i].reason, "%s", why);
 }
 
@@ -98,6 +102,7 @@ static void find_devices(void)
             }
         }
     }
+
     tl_lock_release(TL_LOCK_OPENCL);
 }
 

@@ -38,6 +38,7 @@ static tally_status add_range(opencl *g, tally *ctx, cl_mem object, size_t bytes
     *begin = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (*begin == MAP_FAILED) return tl_no_memory(ctx, bytes, "addresses of device memory");
     g->ranges[g->range_count++] = (range){*begin, bytes, object, adopted};
+
     return TALLY_OK;
 }
 
@@ -48,11 +49,13 @@ tally_status tl_cl_allocate(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *me
     char *begin;
     cl_mem m = tl_cl.clCreateBuffer(g->context, CL_MEM_READ_WRITE, bytes, NULL, &error);
     if (!m) return tl_opencl_failed(ctx, error, "clCreateBuffer");
+
     tally_status status = add_range(g, ctx, m, bytes, 0, &begin);
     if (status)
         tl_cl.clReleaseMemObject(m);
     else
         *memory = (tl_memory){(uintptr_t)begin, m, bytes};
+
     return status;
 }
 
@@ -100,23 +103,28 @@ tally_status tl_cl_adopt(tl_gpu *gpu, tally *ctx, void *object, void **pointer)
     size_t bytes = 0;
     cl_context context = NULL;
     char *begin;
+
     cl_int error = tl_cl.clGetMemObjectInfo(object, CL_MEM_SIZE, sizeof bytes, &bytes, NULL);
     if (!error)
         error = tl_cl.clGetMemObjectInfo(object, CL_MEM_CONTEXT, sizeof context, &context, NULL);
     if (error)
         return tl_fail(ctx, TALLY_INVALID, "object is no cl_mem (clGetMemObjectInfo: error %d)",
                        error);
+
     if (context != g->context)
         return tl_fail(
             ctx, TALLY_INVALID,
             "object is of another cl_context: give tally_use_stream a queue of its context first");
+
     error = tl_cl.clRetainMemObject(object);
     if (error) return tl_opencl_failed(ctx, error, "clRetainMemObject");
+
     tally_status status = add_range(g, ctx, object, bytes, 1, &begin);
     if (status)
         tl_cl.clReleaseMemObject(object);
     else
         *pointer = begin;
+
     return status;
 }
 
@@ -148,12 +156,15 @@ tally_status tl_cl_lock(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory
     cl_mem m = tl_cl.clCreateBuffer(g->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, bytes,
                                     NULL, &error);
     if (!m) return tl_opencl_failed(ctx, error, "clCreateBuffer");
+
     void *p = tl_cl.clEnqueueMapBuffer(g->queue[TL_RUN], m, 1, CL_MAP_READ_WRITE, 0, bytes, 0, NULL,
                                        NULL, &error);
+
     if (!p) {
         tl_cl.clReleaseMemObject(m);
         return tl_opencl_failed(ctx, error, "clEnqueueMapBuffer");
     }
+
     *memory = (tl_memory){(uintptr_t)p, m, bytes};
     return TALLY_OK;
 }

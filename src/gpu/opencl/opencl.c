@@ -56,6 +56,7 @@ static tally_status cl_open(tally *ctx, int index, tl_gpu **gpu)
 {
     cl_int error;
     int count;
+
     const tl_opencl_found *found = tl_opencl_find(index, &count);
     if (!found)
         return tl_fail(ctx, TALLY_NO_DEVICE, "opencl:%d: there are %d OpenCL devices here", index,
@@ -65,6 +66,7 @@ static tally_status cl_open(tally *ctx, int index, tl_gpu **gpu)
                        found->reason);
     opencl *g = calloc(1, sizeof *g);
     if (!g) return tl_no_memory(ctx, sizeof *g, "a device");
+
     g->base.calls = &calls;
     g->id = found->id;
     g->processors = (int)tl_opencl_number(g->id, CL_DEVICE_MAX_COMPUTE_UNITS);
@@ -74,10 +76,12 @@ static tally_status cl_open(tally *ctx, int index, tl_gpu **gpu)
         g->context = g->own;
         error = open_queues(g, NULL);
     }
+
     if (error) {
         cl_close(&g->base);
         return tl_opencl_failed(ctx, error, "opening the device");
     }
+
     *gpu = &g->base;
     return TALLY_OK;
 }
@@ -120,14 +124,17 @@ static tally_status cl_build(tl_gpu *gpu, tally *ctx, const char *text, size_t l
     cl_int error;
     tl_program *p = calloc(1, sizeof *p);
     if (!p) return tl_no_memory(ctx, sizeof *p, "a program");
+
     p->program = tl_cl.clCreateProgramWithSource(g->context, 1, &text, &length, &error);
     if (p->program)
         error = tl_cl.clBuildProgram(p->program, 1, &g->id,
                                      g->shuffles ? OPTIONS " -D TL_SHUFFLES" : OPTIONS, NULL, NULL);
+
     if (!error) {
         *program = p;
         return TALLY_OK;
     }
+
     char log[400] = "";
     if (p->program) {
         size_t bytes = 0;
@@ -138,9 +145,11 @@ static tally_status cl_build(tl_gpu *gpu, tally *ctx, const char *text, size_t l
             all[bytes] = 0;
             tl_name_place(tl_first_error(all), text, log, sizeof log);
         }
+
         free(all);
         tl_cl.clReleaseProgram(p->program);
     }
+
     free(p);
     return tl_fail(ctx, error == CL_BUILD_PROGRAM_FAILURE ? TALLY_BAD_DATA : TALLY_NO_DEVICE,
                    "OpenCL: the kernels do not compile (error %d): %s", error, log);
@@ -152,6 +161,7 @@ static tally_status cl_launch(tl_gpu *gpu, tally *ctx, tl_program *program,
     opencl *g = (opencl *)gpu;
     const char *const name = start->kernel;
     const tl_argument *const arguments = start->arguments;
+
     if (start->spread != TL_GROUPS)
         return tl_fail(ctx, TALLY_UNSUPPORTED, "OpenCL: kernel %s: launches are numbers of groups",
                        name);
@@ -159,11 +169,13 @@ static tally_status cl_launch(tl_gpu *gpu, tally *ctx, tl_program *program,
     const int at = tl_kernel_number(ctx, program->kernels[0].name, sizeof program->kernels[0],
                                     program->count, name);
     if (at < 0) return TALLY_UNSUPPORTED;
+
     if (at == program->count) {
         program->kernels[at].kernel = tl_cl.clCreateKernel(program->program, name, &error);
         if (!program->kernels[at].kernel) return tl_opencl_failed(ctx, error, name);
         program->count++;
     }
+
     const cl_kernel kernel = program->kernels[at].kernel;
     for (int i = 0; i < start->count && !error; i++) switch (arguments[i].kind) {
         case TL_ARG_MEMORY:
@@ -186,10 +198,12 @@ static tally_status cl_launch(tl_gpu *gpu, tally *ctx, tl_program *program,
             return tl_fail(ctx, TALLY_INVALID, "OpenCL: kernel %s: argument %d is missing", name,
                            i + 1);
         }
+
     size_t local = (size_t)start->threads, global = local * (size_t)start->number;
     if (!error)
         error = tl_cl.clEnqueueNDRangeKernel(g->queue[TL_RUN], kernel, 1, NULL, &global, &local, 0,
                                              NULL, NULL);
+
     return error ? tl_opencl_failed(ctx, error, name) : TALLY_OK;
 }
 
@@ -208,6 +222,7 @@ static tally_status cl_use_stream(tl_gpu *gpu, tally *ctx, void *stream)
     cl_device_id id = g->id;
     cl_bitfield properties = 0;
     cl_int error = CL_SUCCESS;
+
     if (stream) {
         error =
             tl_cl.clGetCommandQueueInfo(stream, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
@@ -225,12 +240,15 @@ static tally_status cl_use_stream(tl_gpu *gpu, tally *ctx, void *stream)
             return tl_fail(ctx, TALLY_UNSUPPORTED,
                            "stream is an out-of-order queue: tally needs one that keeps the order");
     }
+
     error = tl_cl.clRetainContext(context);
     if (error) return tl_opencl_failed(ctx, error, "clRetainContext");
+
     close_queues(g);
     tl_cl.clReleaseContext(g->context);
     g->context = context;
     error = open_queues(g, stream);
+
     return error ? tl_opencl_failed(ctx, error, "clCreateCommandQueue") : TALLY_OK;
 }
 

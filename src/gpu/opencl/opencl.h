@@ -4,6 +4,7 @@
  * to build. */
 #ifndef TALLY_OPENCL_H
 #define TALLY_OPENCL_H
+
 #include "gpu/gpu.h"
 
 typedef int32_t cl_int;
@@ -17,6 +18,7 @@ typedef struct _cl_mem *cl_mem;
 typedef struct _cl_program *cl_program;
 typedef struct _cl_kernel *cl_kernel;
 typedef struct _cl_event *cl_event;
+
 enum {
     CL_SUCCESS = 0,
     CL_MEM_OBJECT_ALLOCATION_FAILURE = -4,
@@ -51,6 +53,7 @@ enum {
     CL_FP_DENORM = 1 << 0,
     CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT = 1 << 7
 };
+
 static const cl_bitfield CL_DEVICE_TYPE_ALL = 0xFFFFFFFF, CL_MEM_READ_WRITE = 1,
                          CL_MEM_ALLOC_HOST_PTR = 16;
 
@@ -105,12 +108,14 @@ static const cl_bitfield CL_DEVICE_TYPE_ALL = 0xFFFFFFFF, CL_MEM_READ_WRITE = 1,
       (cl_command_queue, cl_kernel, cl_uint, const size_t *, const size_t *, const size_t *,       \
        cl_uint, const cl_event *, cl_event *))                                                     \
     F(cl_int, clFinish, (cl_command_queue))
+
 /* The functions of the API, looked up once per process. */
 typedef struct {
 #define DECLARE(result, name, parameters) result(*name) parameters;
     OPENCL_CALLS(DECLARE)
 #undef DECLARE
 } tl_opencl_api;
+
 extern tl_opencl_api tl_cl;
 
 /* Addresses that stand for a memory object. They are reserved from the operating system, so they
@@ -131,6 +136,7 @@ typedef struct {
     cl_event events[TL_EVENTS_ALL];
     range *ranges;
     int range_count, range_capacity;
+
     /* shuffles: warps are 32 work-items in step, and texts may contain PTX (prelude_opencl.h) */
     int processors, shuffles;
 } opencl;
@@ -139,6 +145,7 @@ typedef struct {
 
 /* Reports an error as a message. */
 tally_status tl_opencl_failed(tally *ctx, cl_int error, const char *call);
+
 typedef struct {
     cl_device_id id;
     char name[24], text[200], reason[200]; /* reason: why the device is not usable, or "" */
@@ -177,4 +184,5 @@ tally_status tl_cl_quiet(tl_gpu *gpu, tally *ctx);
 
 /* Releases all addresses and their objects. */
 void tl_opencl_release_ranges(opencl *g);
+
 #endif

@@ -131,6 +131,7 @@ fn int lane_index() { return (int)get_local_id(0) & 31; }
 #define SKIPS          0
 fn int lane_index() { return (int)get_local_id(0); }
 #endif
+
 fn i64 warp_index()
 {
     return (i64)get_group_id(0) * WARPS_IN_GROUP + get_local_id(0) / 32 % WARPS_IN_GROUP;

@@ -41,9 +41,11 @@ static tally_status launch_lanes(const tl_window_call *c, parts p)
     const int64_t jobs = (b->rows + LANES - 1) / LANES * chunks;
     tl_built program = {0};
     const tl_launch l = {c->d, c->ctx, &program};
+
     assert(p.each > 0 && p.jump > 0);
     tally_status status = tl_gpu_program(c->d, c->ctx, b->plan->op, "window", &program);
     if (status) return status;
+
     return TL_GO(&l, window_columns, jobs, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
                  .results = tl_results_arguments(c->r), .windows = tl_window_arguments(c->g),
                  .count = tl_i64(p.count), .each = tl_i64(p.each), .jump = tl_i64(p.jump),
@@ -103,14 +105,17 @@ tally_status tl_window_columns(const tl_window_call *c, int *done)
     const int edges = apart ? EDGES_APART : EDGES_TOO;
     const int whole = !shrink || (apart && lanes), longs = whole && tl_long_columns_take(c),
               tiles = whole && !longs && tiles_take(c);
+
     *done = tl_batch_across(b) && b->n >= (g->valid ? c->w : 1) && (lanes || longs);
     if (!*done) return TALLY_OK;
 
     tally_status status = longs   ? tl_long_columns(c, edges)
                           : tiles ? launch_tiles(c, edges)
                                   : launch_lanes(c, cut(c, shrink && !apart ? all : c->w, edges));
+
     /* windows at both ends, which fold other levels */
     if (!status && apart && ends)
         status = launch_lanes(c, (parts){b->n, ends, b->n - ends, all, EDGES_TOO});
+
     return status;
 }

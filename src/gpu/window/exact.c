@@ -45,6 +45,7 @@ int tl_exact_takes(const tl_window_call *c)
     const tl_scalar *op = b->plan->op;
     const int slow =
         op->result_bytes == op->elem_bytes && (op->elem_bytes == 2 || op->dtype == TALLY_F32);
+
     return op->exact && dense && (c->g->valid || c->g->whole) && c->g->least <= c->w &&
            c->w <= b->n && c->w > EXACT_RUN(c->state) && c->w >= (slow ? 32 : 0) &&
            c->w < local_bytes && rounds_of(b, c->w, local_bytes) > 0;
@@ -58,9 +59,11 @@ tally_status tl_window_exact(const tl_window_call *c)
                   jobs = (count + each - 1) / each;
     tl_built program = {0};
     const tl_launch l = {c->d, c->ctx, &program};
+
     assert(rounds > 0);
     tally_status status = tl_gpu_program(c->d, c->ctx, b->plan->op, "window", &program);
     if (status) return status;
+
     return TL_GO(&l, window_exact, jobs, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
                  .results = tl_results_arguments(c->r), .first_item = tl_i64(-tl_window_before(c)),
                  .width = tl_i64(c->w), .count = tl_i64(count), .each = tl_i64(each),

@@ -13,10 +13,12 @@ enum {
      * these take. */
     LOW_LESS = 3,
     LOW_DIGITS = 8,
+
     /* Levels of every other group, and of all groups of columns. A tile has TILE_ROWS rows; windows
      * of up to 2^7 - 1 rows read that many rows more. */
     HIGH = 6,
     GROUPS_MOST = 11, /* enough for 63 bits */
+
     /* Columns are taken COLUMNS_LEAST at a time, a whole cache line, with at least
      * RESULTS_PER_WINDOW times as many results of each as a window has elements. */
     COLUMNS_LEAST = 32,
@@ -43,21 +45,25 @@ static tally_status slab_by_levels(const tl_window_call *c, const tl_built *prog
                   hi = after(c) < c->b->elements - j1 ? j1 + after(c) : c->b->elements,
                   items = hi - lo;
     int levels = 1;
+
     while (levels < 62 && c->w >> levels && items >> levels) levels++;
     const tl_launch l = {c->d, c->ctx, program};
     tl_memory y = {0};
     tally_status status =
         tl_gpu_take(c->d, c->ctx, (size_t)items * (size_t)levels * (size_t)c->state, &y);
     const tl_arguments_batch_part batch = tl_batch_arguments(c->b, TL_ALL_SEQUENCES);
+
     for (int k = 0; !status && k < levels; k++)
         status = TL_GO(&l, window_level, blocks(items), .batch = batch, .y = tl_memory_of(&y),
                        .room = tl_i64(items), .level = tl_i64(k), .lo = tl_i64(lo),
                        .count = tl_i64(items));
+
     if (!status)
         status = TL_GO(&l, window_fold, blocks(j1 - j0), .batch = batch,
                        .results = tl_results_arguments(c->r), .windows = tl_window_arguments(c->g),
                        .y = tl_memory_of(&y), .room = tl_i64(items), .lo = tl_i64(lo),
                        .j0 = tl_i64(j0), .j1 = tl_i64(j1));
+
     tl_gpu_give(c->d, &y);
     return status;
 }
@@ -95,15 +101,19 @@ tally_status tl_launch_rows(const tl_window_call *c, const tl_rows *rows, const 
     const int64_t jobs = (count + s.each - 1) / s.each * (pitch >> row);
     tl_built program = {0};
     const tl_launch l = {c->d, c->ctx, &program};
+
     assert(p->width <= TILE_ROWS / 2 && pitch >> row << row == pitch);
     tally_status status = tl_gpu_program(c->d, c->ctx, c->b->plan->op, "window_long", &program);
     if (status) return status;
+
     s.levels.top -= row;
     tl_arguments_tiles_part tiles = tl_tiles_arguments(c, c->b, &s, p, jobs, edges);
+
     if (rows->nodes) { /* the batch is not touched */
         tiles.batch.in_data = tiles.batch.in_offsets = tl_memory_of(NULL);
         tiles.results.out_data = tl_memory_of(NULL);
     }
+
     return TL_GO(&l, window_rows, jobs, .tiles = tiles, .nodes = tl_memory_of(rows->nodes),
                  .node_count = tl_i64(rows->node_count), .log = tl_i64(rows->log),
                  .quads = tl_i64(pitch / QUAD),
@@ -152,8 +162,10 @@ static int cut_levels(const tl_window_call *c, int columns, groups *k)
     for (; c->w >> k->first[k->last] >= 2 << HIGH; k->last++)
         k->first[k->last + 1] = k->first[k->last] + HIGH;
     assert(k->last < GROUPS_MOST);
+
     /* for PART_LEVEL */
     int64_t most = lowest_local_bytes(c, columns, (int64_t)1 << k->first[1]);
+
     for (int i = 0; i <= k->last; i++) {
         const int64_t bits = bits_of(k, c->w, i);
         const int64_t bytes = !bits ? 0
@@ -161,6 +173,7 @@ static int cut_levels(const tl_window_call *c, int columns, groups *k)
                                     : lowest_local_bytes(c, columns, bits);
         if (bytes > most) most = bytes;
     }
+
     const int64_t up = k->last > 1 ? tl_rows_local_bytes(c, 1 << HIGH) : 0;
     if (up > most) most = up;
     return most <= c->d->gpu->calls->local_bytes(c->d->gpu);
@@ -184,19 +197,23 @@ static tally_status slab_by_groups(const tl_window_call *c, const groups *k, int
     const int last = k->last, low = k->first[1];
     int64_t items[GROUPS_MOST + 1] = {count * k->across};
     tally_status status = TALLY_OK;
+
     for (int i = 0; !status && i <= last; i++) {
         if (i) items[i] = (count + c->w - ((int64_t)1 << k->first[i])) * k->across;
         status =
             tl_gpu_take(c->d, c->ctx, (size_t)(items[i] + 3) / 4 * 4 * (size_t)c->state, &y[i]);
     }
+
     if (!status)
         status = launch_elements(
             c, k, (tl_part){PART_LEVEL, at, 0, (int64_t)1 << low, items[1] / k->across, &y[1]});
+
     for (int i = 1; !status && i < last; i++) {
         const tl_rows rows = {&y[i], k->first[i], items[i], k->across};
         const tl_part up = {PART_LEVEL, 0, 0, 1 << HIGH, items[i + 1], &y[i + 1]};
         status = tl_launch_rows(c, &rows, &up, EDGES_TOO);
     }
+
     for (int i = last; !status && i > 0; i--) {
         const tl_rows rows = {&y[i], k->first[i], items[i], k->across};
         const int64_t width = bits_of(k, c->w, i),
@@ -205,11 +222,13 @@ static tally_status slab_by_groups(const tl_window_call *c, const groups *k, int
             i < last ? PART_LAST_BITS : PART_LEVEL, 0, above, width, items[0], &y[0]};
         if (width) status = tl_launch_rows(c, &rows, &bits, EDGES_TOO);
     }
+
     const int64_t width = bits_of(k, c->w, 0), above = c->w - width;
     const tl_part bits = {PART_LAST_BITS, at, above, width, count, &y[0]},
                   none = {PART_RESULTS_ALONE, at, 0, 1, count, &y[0]};
     if (!status) status = launch_elements(c, k, width ? bits : none);
     for (int i = 0; i <= last; i++) tl_gpu_give(c->d, &y[i]);
+
     return status;
 }
 
@@ -239,6 +258,7 @@ tally_status tl_long_columns(const tl_window_call *call, int edges)
     const int64_t many = most > COLUMNS_LEAST ? most : COLUMNS_LEAST;
     const int row = row_log(call);
     tally_status status = TALLY_OK;
+
     for (int64_t s = 0; !status && s < b->rows; s += many) {
         tl_batch some = *b;
         tl_results to = *call->r;
@@ -251,6 +271,7 @@ tally_status tl_long_columns(const tl_window_call *call, int edges)
         k.across = (((some.rows - 1) >> row) + 1) << row, k.edges = edges;
         status = by_groups(&c, &k, 0, b->n - (c.g->valid ? c.w - 1 : 0));
     }
+
     return status;
 }
 
@@ -262,6 +283,7 @@ static tl_batch one_of(const tl_batch *b, const tl_results *r, int64_t s, tl_res
     const tl_scalar *op = b->plan->op;
     const int64_t *o = b->host_offsets;
     tl_batch one = *b;
+
     *to = *r;
     one.x_byte += (o ? o[s] * b->stride : s * b->row_stride) * op->elem_bytes;
     to->byte += (o ? o[s] * r->stride : s * r->row_stride) * op->result_bytes;
@@ -293,11 +315,13 @@ static tally_status compute(const tl_window_call *c)
 
     const int stream = tl_stream_takes(c);
     if (stream && !shrink) return by_stream(c, 0, count);
+
     if (whole >= end || g->least > c->w || (shrink && c->b->rows > 1) || !cut_levels(c, 0, &k))
         whole = end = count;
     tally_status status = by_levels(c, 0, whole);
     if (!status && whole < end)
         status = stream ? by_stream(c, whole, end) : by_groups(c, &k, whole, end);
+
     return status ? status : by_levels(c, end, count);
 }
 
@@ -311,6 +335,7 @@ tally_status tl_window_long(const tl_window_call *c)
     if (b->rows == 1 || b->rows > FEW || c->g->valid || c->g->whole ||
         (b->listed && !b->host_offsets))
         return compute(c);
+
     for (int64_t s = 0; !status && s < b->rows; s++) {
         tl_results to;
         const tl_batch one = one_of(b, c->r, s, &to);
@@ -318,5 +343,6 @@ tally_status tl_window_long(const tl_window_call *c)
         call.b = &one, call.r = &to;
         status = compute(&call);
     }
+
     return status;
 }

@@ -7,6 +7,7 @@
 tl_levels tl_levels_of(int64_t w, int from)
 {
     assert(w > 0 && from != 1);
+
     /* the two buffers that levels alternate between */
     int unkept[2] = {from == 0 && (!(w & 1) || w == 1), 0};
     tl_levels l = {.top = 63 - __builtin_clzll((unsigned long long)w),
@@ -52,6 +53,7 @@ static tally_status find_tile_firsts(const tl_window_call *c, tl_batch *b, const
 {
     tl_built program = {0};
     const tl_launch l = {c->d, c->ctx, &program};
+
     b->first = (tl_memory){0};
     if (!b->listed) return TALLY_OK;
     tally_status status = tl_gpu_program(c->d, c->ctx, b->plan->op, "window", &program);
@@ -67,17 +69,20 @@ tally_status tl_launch_tiles(const tl_window_call *c, const tl_schedule *s, cons
 {
     const int64_t jobs = (p->count + s->each - 1) / s->each,
                   blocks = s->resident && s->resident < jobs ? s->resident : jobs;
+
     assert(s->local_bytes > 0 && s->local_bytes <= c->d->gpu->calls->local_bytes(c->d->gpu));
     tl_built program = {0};
     const tl_launch l = {c->d, c->ctx, &program};
     tl_batch b = *c->b;
     if (!jobs) return TALLY_OK;
+
     tally_status status = find_tile_firsts(c, &b, p, s->each, jobs);
     if (!status) status = tl_gpu_program(c->d, c->ctx, b.plan->op, s->shape, &program);
     if (!status)
         status =
             TL_GO(&l, window_tile, blocks, .tiles = tl_tiles_arguments(c, &b, s, p, jobs, edges),
                   .local_bytes = tl_local_bytes(s->local_bytes));
+
     tl_gpu_give(c->d, &b.first);
     return status;
 }

@@ -176,6 +176,7 @@ static tally_status compute_cut(const tl_window_call *c, const tl_part *all, int
     const tl_schedule s = cut(c);
     const int64_t before = c->g->before, after = c->g->after;
     const int64_t resident = s.each * c->d->gpu->calls->processors(c->d->gpu);
+
     tl_part first = *all, last = *all;
     if (edges == EDGES_TOO || c->b->rows > 1 || c->b->listed || all->count <= resident)
         return tl_launch_tiles(c, &s, all, edges);
@@ -192,11 +193,13 @@ tally_status tl_window_tiles(const tl_window_call *c)
     const int edges = takes == TL_TAKES_WHOLE ? EDGES_APART : EDGES_TOO;
     const tl_part all = {PART_RESULTS, -tl_window_before(c), 0, c->w, tl_windows_of(c), NULL};
     tally_status status = TALLY_OK;
+
     if (takes != TL_TAKES_NONE) {
         const tl_schedule s = tl_stream_takes(c)  ? tl_stream(c)
                               : prefers_passes(c) ? tl_passes(c, c->w)
                                                   : short_quads(c);
         status = tl_launch_tiles(c, &s, &all, edges);
     }
+
     return status || takes == TL_TAKES_ALL ? status : compute_cut(c, &all, edges);
 }

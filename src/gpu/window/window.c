@@ -41,6 +41,7 @@ static tally_status blank(const tl_window_call *c, const tl_plan *count, int64_t
         .view = v, .piece = c->r->piece, .row_stride = v->n, .stride = 1, .owned = 1};
     tl_geometry all = *c->g;
     tl_batch counted = c->b->counts_of ? *c->b->counts_of : *c->b;
+
     all.least = 0;
     counted.plan = count;
     if (v->offsets) counts.byte = -v->offsets[0] * (int64_t)sizeof(int64_t);
@@ -54,6 +55,7 @@ static tally_status blank(const tl_window_call *c, const tl_plan *count, int64_t
                   .batch = tl_batch_arguments(c->b, TL_ALL_SEQUENCES),
                   .results = tl_results_arguments(c->r), .counts = tl_memory_of(&counts.y),
                   .least = tl_i64(least), .results_each = tl_i64(v->n), .total = tl_i64(total));
+
     tl_gpu_give(c->d, &counts.y);
     return status;
 }
@@ -67,8 +69,10 @@ tally_status tl_window_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, co
         o->edges == TALLY_EDGES_SHRINK || (o->edges == TALLY_EDGES_MISSING && o->min_count > 0);
     tl_geometry g = {o->before, o->after, masked ? 0 : o->min_count, o->edges == TALLY_EDGES_VALID,
                      !shrink};
+
     int64_t w = o->before + 1 + o->after;
     if (!shrink && !g.valid && g.least < w) g.least = w;
+
     /* a window never needs to be longer than the longest sequence */
     if (!g.valid && g.before > b->longest) g.before = b->longest;
     if (!g.valid && g.after > b->longest) g.after = b->longest;
@@ -76,5 +80,6 @@ tally_status tl_window_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, co
     const tl_window_call call = call_of(&l, b, r, &g);
     tally_status status = windows(&call);
     if (!status && masked && o->min_count > 0) status = blank(&call, c->count, o->min_count);
+
     return status;
 }

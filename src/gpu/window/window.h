@@ -9,6 +9,7 @@
  *   columns.c   windows of columns */
 #ifndef TL_GPU_WINDOW_H
 #define TL_GPU_WINDOW_H
+
 #include "gpu/work.h"
 
 typedef struct tl_geometry {
@@ -129,4 +130,5 @@ tally_status tl_long_columns(const tl_window_call *c, int edges);
 
 /* Windows of any length. */
 tally_status tl_window_long(const tl_window_call *c);
+
 #endif

@@ -158,6 +158,7 @@ static int64_t times(int64_t a, int64_t b)
 {
     return __builtin_mul_overflow(a, b, &a) ? INT64_MAX : a;
 }
+
 static int64_t plus(int64_t a, int64_t b)
 {
     return __builtin_add_overflow(a, b, &a) ? INT64_MAX : a;
@@ -170,6 +171,7 @@ static void variable(header *h, extent *v)
     if (n > NC_MAX_VAR_DIMS)
         fault(h, "a variable in its header has %lld dimensions: must be at most %d", (long long)n,
               NC_MAX_VAR_DIMS);
+
     for (int64_t d = 0; d < n && !*h->why; d++) {
         const int64_t dimension = count(h);
         if (dimension >= h->dimensions) {
@@ -177,6 +179,7 @@ static void variable(header *h, extent *v)
                   (long long)h->dimensions);
             return;
         }
+
         if (!*h->why && !h->length[dimension]) {
             if (d)
                 fault(h, "a variable in its header has records that are not its first dimension");
@@ -185,8 +188,10 @@ static void variable(header *h, extent *v)
             product = times(product, h->length[dimension]);
         }
     }
+
     attributes(h);
     v->bytes = times(product, type(h));
+
     /* the size again; it is skipped, because some writers write it wrong and readers do not use
      * it */
     count(h);
@@ -246,6 +251,7 @@ int tl_classic_read(int fd, int64_t size, tl_classic *c)
     if (!*h.why) place(&h, v, c);
     free(v);
     free(h.length);
+
     return !*h.why;
 }
 

@@ -17,15 +17,18 @@ static tally_status add(const tally_file *f, tl_netcdf_new *n, const char *name,
     assert(f->info.shape[dimension] >= 0);
     tl_netcdf_kept *const k = malloc(sizeof *k + count * tally_dtype_size(tl_packed_dtype(type)));
     if (!k) return tl_no_memory(f->ctx, sizeof *k + count * 8, "a coordinate");
+
     const int error = n->api->nc_def_var(n->file, name, type, 1, &n->dims[dimension], &k->variable);
     if (error) {
         free(k);
         return tl_netcdf_failed(f, n, error, name);
     }
+
     n->api->nc_def_var_fill(n->file, k->variable, 1, NULL);
     k->count = count;
     k->next = n->coordinates;
     n->coordinates = *added = k;
+
     return TALLY_OK;
 }
 
@@ -59,6 +62,7 @@ static int is_one(const tally_file *source, int dimension, size_t count, pieces 
     const tl_netcdf_api *const api = source->netcdf->api;
     char name[NC_MAX_NAME + 1], *units[2] = {NULL, NULL};
     int same = 1;
+
     for (int i = 0; i < all->n && same; i++) {
         struct piece *const p = &all->at[i];
         tl_netcdf_variable v;
@@ -70,6 +74,7 @@ static int is_one(const tally_file *source, int dimension, size_t count, pieces 
             same = 0;
             break;
         }
+
         count -= p->count;
         if (!i) all->type = v.type;
         const tl_source of = {source->ctx, api, source->label, name, p->group, p->variable};
@@ -77,6 +82,7 @@ static int is_one(const tally_file *source, int dimension, size_t count, pieces 
                (!i || (!units[0] == !units[1] && (!units[0] || !strcmp(units[0], units[1]))));
         if (i) free(units[1]), units[1] = NULL;
     }
+
     free(units[0]);
     return same && !count;
 }
@@ -93,12 +99,15 @@ static tally_status copy_coordinate(const tally_file *f, tl_netcdf_new *n, int t
     pieces all = {copied, from == source->netcdf->join ? source->netcdf->count : 1, 0};
     int there;
     tl_netcdf_kept *k;
+
     if (!api->nc_inq_varid(n->file, name, &there) || !is_one(source, from, count, &all))
         return TALLY_OK;
     tally_status s = add(f, n, name, to, all.type, &k);
     if (s) return s;
+
     copy_attributes(n, copied->group, copied->variable, k->variable);
     char *at = k->values;
+
     for (int i = 0; i < all.n && !s; i++) {
         const struct piece *const p = &all.at[i];
         s = tl_part_whole(source, p->of, p->group, p->variable, name);
@@ -108,6 +117,7 @@ static tally_status copy_coordinate(const tally_file *f, tl_netcdf_new *n, int t
         if (error) s = tl_netcdf_failed(f, n, error, name);
         at += p->count * tally_dtype_size(tl_packed_dtype(all.type));
     }
+
     return s;
 }
 
@@ -120,6 +130,7 @@ static tally_status copy_coordinates(const tally_file *f, tl_netcdf_new *n,
     const size_t parts = (size_t)source->netcdf->count;
     struct piece *const copied = calloc(parts, sizeof *copied);
     if (!copied) return tl_no_memory(f->ctx, parts * sizeof *copied, "the coordinates");
+
     tally_status s = tl_netcdf_define(f, n);
     for (int d = 0; d < f->info.ndim; d++)
         for (int k = 0; k < source->info.ndim && !s; k++)
@@ -127,6 +138,7 @@ static tally_status copy_coordinates(const tally_file *f, tl_netcdf_new *n,
                 !strcmp(tl_netcdf_copy_name(n->names, d + 1, name), source->info.dimensions[k]))
                 s = copy_coordinate(f, n, d, source, k, copied);
     free(copied);
+
     return s;
 }
 
@@ -138,6 +150,7 @@ tally_status tl_netcdf_coordinate(tally_file *f, tl_netcdf_new *n, const char *n
     tally_status s;
     tl_netcdf_kept *k;
     int there;
+
     if (dimension < 0 || dimension >= f->info.ndim)
         return tl_fail(f->ctx, TALLY_INVALID, "%s: dimension is %d: must be 0..%d", f->label,
                        dimension, f->info.ndim - 1);
@@ -159,6 +172,7 @@ tally_status tl_netcdf_coordinate(tally_file *f, tl_netcdf_new *n, const char *n
     if (!s) s = add(f, n, name, dimension, tl_netcdf_type(dtype), &k);
     if (!s) memcpy(k->values, values, k->count * tally_dtype_size(dtype));
     tl_netcdf_unlock();
+
     return s;
 }
 

@@ -22,6 +22,7 @@ size_t tl_netcdf_describe(const tl_netcdf_api *api, int group, int variable, cha
     char name[NC_MAX_NAME + 1];
     size_t length, n;
     if (tl_netcdf_inquire(api, group, variable, &v)) return (size_t)(*out = 0);
+
     if (v.ndims > TL_DIMS)
         return (size_t)snprintf(out, capacity, "%.64s(%d dimensions: at most %d)", v.name, v.ndims,
                                 TL_DIMS);
@@ -30,6 +31,7 @@ size_t tl_netcdf_describe(const tl_netcdf_api *api, int group, int variable, cha
         if (!api->nc_inq_dim(group, v.dims[d], name, &length))
             n +=
                 (size_t)snprintf(out + n, capacity - n, "%s%.30s %zu", d ? ", " : "", name, length);
+
     return n + (size_t)snprintf(out + n, capacity - n, ")");
 }
 
@@ -50,6 +52,7 @@ static size_t list_variables(const tl_netcdf_api *api, int group, int fields, ch
 {
     int count = 0;
     size_t n = 0;
+
     *out = 0;
     api->nc_inq_nvars(group, &count);
     for (int v = 0; v < count; v++) {
@@ -58,6 +61,7 @@ static size_t list_variables(const tl_netcdf_api *api, int group, int fields, ch
         if (n) n += (size_t)snprintf(out + n, capacity - n, ", ");
         n += tl_netcdf_describe(api, group, v, out + n, capacity - n);
     }
+
     return n;
 }
 
@@ -74,6 +78,7 @@ static tally_status not_found(const tl_source *in, const char *name, int group, 
     if (name)
         return tl_fail(in->ctx, TALLY_INVALID, "%s: no variable '%s'; the variables are %s",
                        in->path, name, *list ? list : "none");
+
     return tl_fail(in->ctx, TALLY_INVALID,
                    fields ? "%s: %d variables are no coordinates: %s; choose one with --variable"
                           : "%s: %d variables are fields of numbers; there are %s",
@@ -85,20 +90,24 @@ tally_status tl_netcdf_find(const tl_source *in, const char *name, int *group, i
     const tl_netcdf_api *const api = in->api;
     char group_name[NC_MAX_NAME + 1];
     const char *const slash = name ? strrchr(name, '/') : NULL;
+
     *group = in->group;
     if (slash && slash > name) {
         snprintf(group_name, sizeof group_name, "%.*s", (int)(slash - name), name);
         if (api->nc_inq_grp_full_ncid(in->group, group_name, group))
             return tl_fail(in->ctx, TALLY_INVALID, "%s: no group '%s'", in->path, group_name);
     }
+
     if (name)
         return api->nc_inq_varid(*group, slash ? slash + 1 : name, variable)
                    ? not_found(in, name, *group, 0)
                    : TALLY_OK;
+
     int count = 0, found = 0;
     api->nc_inq_nvars(in->group, &count);
     for (int v = 0; v < count; v++)
         if (is_field(api, in->group, v)) found++, *variable = v;
+
     return found == 1 ? TALLY_OK : not_found(in, NULL, in->group, found);
 }
 
@@ -115,15 +124,18 @@ int64_t tl_netcdf_box(int ndim, const int64_t *shape, int64_t at, int64_t rest, 
     int64_t inner = 1;
     int d = ndim - 1;
     if (d < 0) return 1;
+
     for (int k = d; k >= 0; k--) {
         start[k] = at % shape[k];
         at /= shape[k];
         count[k] = 1;
     }
+
     while (d > 0 && start[d] == 0 && rest / shape[d] >= inner) {
         count[d] = shape[d];
         inner *= shape[d--];
     }
+
     count[d] = shape[d] - start[d] < rest / inner ? shape[d] - start[d] : rest / inner;
     return count[d] * inner;
 }

@@ -31,14 +31,17 @@ const char *tl_hdf5_kind(const char *path, const char *name, char *found, size_t
     const char *kind = NULL;
     const int64_t file = h ? h->H5Fopen(path, 0, 0) : -1;
     if (file < 0) return NULL;
+
     if (name) {
         kind = kind_of(h, file, name);
         snprintf(found, capacity, "%s", name);
     }
+
     for (uint64_t i = 0; !name && !kind; i++) {
         if (h->H5Lget_name_by_idx(file, ".", 0, 0, i, found, capacity, 0) <= 0) break;
         kind = kind_of(h, file, found);
     }
+
     h->H5Fclose(file);
     return kind;
 }
@@ -50,6 +53,7 @@ int tl_hdf5_extents(const tl_netcdf_api *api, const char *path, int group, const
     char full[4 * NC_MAX_NAME];
     size_t n;
     int ndim = -1;
+
     if (!h || api->nc_inq_grpname_full(group, &n, NULL) || n + NC_MAX_NAME + 2 > sizeof full ||
         api->nc_inq_grpname_full(group, &n, full))
         return 0;
@@ -62,5 +66,6 @@ int tl_hdf5_extents(const tl_netcdf_api *api, const char *path, int group, const
     if (space >= 0) h->H5Sclose(space);
     if (set >= 0) h->H5Dclose(set);
     if (file >= 0) h->H5Fclose(file);
+
     return ndim < 0 ? 0 : ndim;
 }

@@ -58,6 +58,7 @@ static int open_library(void)
     static const char *const names[] = {"libnetcdf.so.22", "libnetcdf.so.19", "libnetcdf.so.18",
                                         "libnetcdf.so.15", "libnetcdf.so"};
     void *library = NULL;
+
     for (size_t i = 0; i < sizeof names / sizeof *names && !library; i++)
         library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
     int whole = library != NULL;
@@ -70,6 +71,7 @@ static int open_library(void)
     NETCDF_CALLS(FIND)
 #undef FIND
     if (whole) has_hdf5 = find_hdf5(library); /* finds the HDF5 that libnetcdf uses, if any */
+
     return whole;
 }
 

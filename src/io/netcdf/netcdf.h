@@ -4,6 +4,7 @@
  * checks files before it reads them, open.c and read.c read them, write.c writes them. */
 #ifndef TALLY_IO_NETCDF_H
 #define TALLY_IO_NETCDF_H
+
 #include "io/io.h"
 #include <stddef.h>
 
@@ -25,7 +26,9 @@ enum {
     NC_ENUM,
     NC_COMPOUND
 };
+
 enum { NC_64BIT_DATA = 0x20, NC_NETCDF4 = 0x1000, NC_UNLIMITED = 0 };
+
 enum {
     NC_NOERR = 0,
     NC_ENOTATT = -43,
@@ -116,10 +119,12 @@ typedef struct tl_hdf5_api {
 
 /* NULL: libnetcdf has no HDF5, or one that is too old. */
 const tl_hdf5_api *tl_hdf5_library(void);
+
 /* hdf5.c, locked. Describes the content of an array that libnetcdf does not show, such as
  * "references", or returns NULL. name NULL: the first such array in the root group. found: its
  * name. */
 const char *tl_hdf5_kind(const char *path, const char *name, char *found, size_t capacity);
+
 /* The extents of a variable as HDF5 stores them, which may differ from the lengths of its
  * dimensions. Returns their number, at most TL_DIMS, or 0 if they are not known. */
 int tl_hdf5_extents(const tl_netcdf_api *api, const char *path, int group, const char *name,
@@ -155,6 +160,7 @@ int tl_netcdf_inquire(const tl_netcdf_api *api, int group, int variable, tl_netc
 tally_status tl_netcdf_find(const tl_source *in, const char *name, int *group, int *variable);
 size_t tl_netcdf_describe(const tl_netcdf_api *api, int group, int variable, char *out,
                           size_t capacity);
+
 /* unpack.c, locked. Sets *value to an attribute that is text, which the caller frees, or to
  * NULL. */
 tally_status tl_netcdf_text(const tl_source *of, const char *name, char **value);
@@ -225,4 +231,5 @@ tally_status tl_netcdf_define(const tally_file *f, tl_netcdf_new *n);
 int tl_netcdf_type(tally_dtype dtype); /* 0: no such type */
 int tl_netcdf_is_name(const char *name, size_t n);
 const char *tl_netcdf_copy_name(const char *names, int number, char *out);
+
 #endif

@@ -25,9 +25,11 @@ static void netcdf_end(tally_file *f)
             n->api->nc_close(n->parts[i].file);
             tl_netcdf_unlock();
         }
+
         tl_classic_free(&n->parts[i].header);
         free(n->parts[i].path);
     }
+
     for (int d = 0; d < TL_DIMS; d++) free(n->names[d]);
     free(n->variable);
     free(n->units);
@@ -47,13 +49,16 @@ static tally_status check_file(tally_file *f, tl_part *p)
     if (stat(p->path, &st) != 0)
         return tl_fail(f->ctx, TALLY_IO, "%s: %s", p->path, strerror(errno));
     if (!S_ISREG(st.st_mode)) return tl_fail(f->ctx, TALLY_IO, "%s: must be a file", p->path);
+
     if (st.st_size == 0)
         return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: is empty: it has 0 bytes", p->path);
     const int fd = open(p->path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return tl_fail(f->ctx, TALLY_IO, "%s: %s", p->path, strerror(errno));
+
     const int classic = pread(fd, magic, 3, 0) == 3 && !memcmp(magic, "CDF", 3),
               good = !classic || tl_classic_read(fd, st.st_size, &p->header);
     close(fd);
+
     return good ? TALLY_OK
                 : tl_fail(f->ctx, TALLY_BAD_DATA, "%s: is no NetCDF file: %s", p->path,
                           p->header.why);
@@ -77,6 +82,7 @@ static tally_status first_shape(tally_file *f, const tl_part *p, const tl_netcdf
     tl_netcdf *const n = f->netcdf;
     char name[NC_MAX_NAME + 1];
     size_t unused;
+
     n->join = along ? -1 : 0;
     f->info.ndim = v->ndims;
     for (int d = 0; d < v->ndims; d++) {
@@ -89,9 +95,11 @@ static tally_status first_shape(tally_file *f, const tl_part *p, const tl_netcdf
             return tl_no_memory(f->ctx, strlen(name) + 1, "a dimension's name");
         if (along && !strcmp(name, along)) n->join = d;
     }
+
     if (n->join >= 0) return TALLY_OK;
     char what[400];
     tl_netcdf_describe(n->api, p->group, p->variable, what, sizeof what);
+
     return tl_fail(f->ctx, TALLY_INVALID,
                    "%s: %s has no dimension '%s', along which files could be joined", p->path, what,
                    along);
@@ -105,6 +113,7 @@ static tally_status shape(tally_file *f, tl_part *p, const tl_netcdf_variable *v
     char name[NC_MAX_NAME + 1];
     size_t lengths[TL_DIMS];
     int same = p == n->parts || v->ndims == f->info.ndim;
+
     for (int d = 0; d < v->ndims && same; d++) {
         const int error = n->api->nc_inq_dim(p->group, v->dims[d], name, &lengths[d]);
         if (error || lengths[d] > INT64_MAX)
@@ -113,12 +122,15 @@ static tally_status shape(tally_file *f, tl_part *p, const tl_netcdf_variable *v
         same = p == n->parts || (strcmp(name, n->names[d]) == 0 &&
                                  (d == n->join || f->info.shape[d] == (int64_t)lengths[d]));
     }
+
     if (!same) return cannot_join(f, p);
     const tally_status s =
         p == n->parts ? first_shape(f, p, v, lengths, n->count > 1 ? o->along : NULL) : TALLY_OK;
     if (s) return s;
+
     memcpy(p->dims, v->dims, sizeof p->dims);
     p->length = v->ndims ? (int64_t)lengths[n->join] : 1;
+
     return TALLY_OK;
 }
 
@@ -131,12 +143,14 @@ static void find_chunks(tally_file *f, tl_part *p, int64_t memory)
     const tl_netcdf *const n = f->netcdf;
     const size_t keep = memory > 0 && memory < CACHE_MOST ? (size_t)memory : CACHE_MOST;
     size_t bytes = tally_dtype_size(p->packing.stored), count = 1;
+
     int storage = 1;
     if (f->info.ndim < 1 ||
         n->api->nc_inq_var_chunking(p->group, p->variable, &storage, p->chunk) || storage) {
         memset(p->chunk, 0, sizeof p->chunk);
         return;
     }
+
     for (int d = 0; d < f->info.ndim; d++) {
         const size_t length = (size_t)(d == n->join ? p->length : f->info.shape[d]),
                      across = d && p->chunk[d] ? (length + p->chunk[d] - 1) / p->chunk[d] : 1;
@@ -146,6 +160,7 @@ static void find_chunks(tally_file *f, tl_part *p, int64_t memory)
             bytes = CACHE_MOST + 1;
         count = count > CACHE_MOST / (across + 1) ? CACHE_MOST : count * across;
     }
+
     if (f->info.ndim < 2 || bytes + count * CACHE_EACH > keep) return;
     p->layer_bytes = bytes;
     p->layer_chunks = count;
@@ -160,12 +175,15 @@ static tally_status find(tally_file *f, tl_part *p, const tally_file_options *o,
     const tl_netcdf_api *const api = n->api;
     int error = api->nc_open(p->path, 0, &p->file);
     if (error) return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: %s", p->path, api->nc_strerror(error));
+
     p->open = 1;
     const tally_status s = tl_netcdf_find(&(tl_source){f->ctx, api, p->path, NULL, p->file, 0},
                                           o->variable, &p->group, &p->variable);
     if (s) return s;
+
     error = tl_netcdf_inquire(api, p->group, p->variable, v);
     if (error) return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: %s", p->path, api->nc_strerror(error));
+
     if (p == n->parts && !(n->variable = strdup(v->name)))
         return tl_no_memory(f->ctx, strlen(v->name), "a variable's name");
     tl_netcdf_describe(api, p->group, p->variable, what, capacity);
@@ -175,6 +193,7 @@ static tally_status find(tally_file *f, tl_part *p, const tally_file_options *o,
     if (v->ndims == 0 && n->count > 1)
         return tl_fail(f->ctx, TALLY_INVALID,
                        "%s: %s has no dimension along which files can be joined", p->path, what);
+
     return TALLY_OK;
 }
 
@@ -185,14 +204,17 @@ static tally_status open_part(tally_file *f, tl_part *p, const tally_file_option
     tl_netcdf *const n = f->netcdf;
     tl_netcdf_variable v;
     char what[400];
+
     tally_status s = check_file(f, p);
     if (!s) s = find(f, p, o, &v, what, sizeof what);
     if (!s) s = shape(f, p, &v, o);
     if (s) return s;
+
     const tl_source source = {f->ctx, n->api, p->path, what, p->group, p->variable};
     if ((s = tl_packing_read(&source, v.type, o->dtype, &p->packing)) ||
         (s = tl_part_whole(f, p, p->group, p->variable, what)))
         return s;
+
     if (p == n->parts)
         f->info.dtype = p->packing.given;
     else if (p->packing.given != f->info.dtype)
@@ -200,8 +222,10 @@ static tally_status open_part(tally_file *f, tl_part *p, const tally_file_option
                        "%s: %s is %s, and in %s it is %s; --dtype f64 makes them the same", p->path,
                        what, tally_dtype_name(p->packing.given), n->parts->path,
                        tally_dtype_name(f->info.dtype));
+
     find_chunks(f, p, o->memory);
     if (p != n->parts) return TALLY_OK;
+
     s = tl_netcdf_text(&source, "units", &n->units);
     return s ? s : tl_netcdf_text(&source, "calendar", &n->calendar);
 }
@@ -213,25 +237,30 @@ static tally_status total(tally_file *f)
 {
     const tl_netcdf *const n = f->netcdf;
     int64_t bytes = (int64_t)tally_dtype_size(f->info.dtype), sum = 0;
+
     for (int i = 0; i < n->count; i++)
         if (__builtin_add_overflow(sum, n->parts[i].length, &sum)) sum = INT64_MAX;
     if (f->info.ndim) f->info.shape[n->join] = sum;
     f->info.elements = 1;
+
     for (int d = 0; d < f->info.ndim; d++)
         if (__builtin_mul_overflow(bytes, f->info.shape[d], &bytes))
             return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: %s has more than 2^63 bytes", f->label,
                            n->variable);
         else
             f->info.elements *= f->info.shape[d];
+
     if (f->info.ndim == 0) { /* a single value is an array with one element */
         f->info.ndim = 1;
         f->info.shape[0] = 1;
     }
+
     f->info.bytes_total = bytes;
     f->info.bytes_read = 0;
     f->info.dimensions = (const char *const *)n->names;
     f->info.units = n->units;
     f->info.calendar = n->calendar;
+
     return TALLY_OK;
 }
 
@@ -253,32 +282,38 @@ tally_status tl_netcdf_start(tally_file *f, const tally_file_options *o)
         return tl_fail(f->ctx, TALLY_UNSUPPORTED, "%s: NetCDF and HDF5 are read by libnetcdf: %s",
                        f->label, why);
     if (!f->regular || !strcmp(f->name, "-")) return not_a_file(f);
+
     if (o->memory < 0)
         return tl_fail(f->ctx, TALLY_INVALID, "options.memory is %lld: must be at least 0",
                        (long long)o->memory);
     tl_netcdf *const n = f->netcdf = calloc(1, sizeof *n);
     if (!n) return tl_no_memory(f->ctx, sizeof *n, "a NetCDF reader");
+
     f->end = netcdf_end;
     n->api = api;
     int count = 1;
     while (o->more && o->more[count - 1]) count++;
     n->parts = calloc((size_t)count, sizeof *n->parts);
     if (!n->parts) return tl_no_memory(f->ctx, (size_t)count * sizeof *n->parts, "the files");
+
     tally_status s = TALLY_OK;
     for (n->count = 0; n->count < count && !s; n->count++) {
         tl_part *const p = &n->parts[n->count];
         p->path = strdup(n->count ? o->more[n->count - 1] : f->name);
         if (!p->path) s = tl_no_memory(f->ctx, 1, "a file's name");
     }
+
     for (int i = 0; i < n->count && !s; i++) {
         tl_netcdf_lock();
         s = open_part(f, &n->parts[i], o);
         tl_netcdf_unlock();
     }
+
     if (!s && n->count > 1) {
         tl_netcdf_lock();
         s = tl_parts_fit(f);
         tl_netcdf_unlock();
     }
+
     return s ? s : total(f);
 }

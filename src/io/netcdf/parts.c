@@ -13,9 +13,11 @@ static tally_status stored_whole(const tally_file *f, const tl_part *p, int grou
     const tl_netcdf_api *const api = f->netcdf->api;
     tl_netcdf_variable v;
     uint64_t extents[TL_DIMS];
+
     if (tl_netcdf_inquire(api, group, variable, &v) || v.ndims > TL_DIMS ||
         tl_hdf5_extents(api, p->path, group, v.name, extents) != v.ndims)
         return TALLY_OK;
+
     for (int d = 0; d < v.ndims; d++) {
         size_t length;
         if (!api->nc_inq_dim(group, v.dims[d], NULL, &length) && extents[d] > length)
@@ -24,6 +26,7 @@ static tally_status stored_whole(const tally_file *f, const tl_part *p, int grou
                            "length %zu: the others would be lost",
                            p->path, name, (unsigned long long)extents[d], d, length);
     }
+
     return TALLY_OK;
 }
 
@@ -46,6 +49,7 @@ int tl_part_coordinate(const tally_file *f, const tl_part *p, int dimension, int
     uint64_t extents[TL_DIMS];
     tl_netcdf_variable v;
     if (!n->names[dimension]) return 0; /* a single value */
+
     /* a dimension of a group hides another one of the same name; the number tells which one it
      * is */
     for (int i = 0; i < 2; i++)
@@ -53,11 +57,13 @@ int tl_part_coordinate(const tally_file *f, const tl_part *p, int dimension, int
             !tl_netcdf_inquire(n->api, groups[i], *variable, &v) && v.ndims == 1 &&
             v.dims[0] == p->dims[dimension]) {
             *group = groups[i];
+
             /* HDF5 may store fewer numbers than the dimension is long */
             return p->header.end || !tl_hdf5_extents(n->api, p->path, groups[i], v.name, extents) ||
                    extents[0] ==
                        (uint64_t)(dimension == n->join ? p->length : f->info.shape[dimension]);
         }
+
     return 0;
 }
 
@@ -86,9 +92,11 @@ static tally_status ends_values(const tally_file *f, const tl_source *of, const 
         if (error)
             return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: %s: %s", of->path, of->what,
                            of->api->nc_strerror(error));
+
         /* the number is missing */
         if (!tl_unpack(packing, stored, e->value[i], 1, &bad)) e->of = NULL;
     }
+
     return TALLY_OK;
 }
 
@@ -100,6 +108,7 @@ static tally_status ends_read(const tally_file *f, const tl_part *p, int dimensi
     int group, variable;
     tl_netcdf_variable v;
     tl_packing packing;
+
     *e = (ends){.of = NULL};
     if (!length || !tl_part_coordinate(f, p, dimension, &group, &variable) ||
         tl_netcdf_inquire(n->api, group, variable, &v) || !tl_packed_dtype(v.type))
@@ -111,6 +120,7 @@ static tally_status ends_read(const tally_file *f, const tl_part *p, int dimensi
     if (!s) s = tl_netcdf_text(&of, "calendar", &e->calendar);
     e->of = p;
     e->dtype = packing.given;
+
     return s ? s : ends_values(f, &of, &packing, (size_t)length, e);
 }
 
@@ -175,12 +185,14 @@ static tally_status check_join(const tally_file *f)
     ends before = {.of = NULL}, e;
     tally_status s = TALLY_OK;
     int direction = 0; /* 1: the numbers rise, -1: they fall */
+
     for (int i = 0; i < n->count && !s; i++) {
         s = ends_read(f, &n->parts[i], n->join, &e);
         if (s || !e.of) {
             ends_free(&e);
             continue;
         }
+
         const int within = compare(e.dtype, e.value[1], e.dtype, e.value[0]),
                   step = are_comparable(&before, &e)
                              ? compare(e.dtype, e.value[0], before.dtype, before.value[1])
@@ -192,6 +204,7 @@ static tally_status check_join(const tally_file *f)
         ends_free(&before);
         before = e;
     }
+
     ends_free(&before);
     return s;
 }
@@ -216,8 +229,10 @@ static tally_status check_equal(const tally_file *f, int dimension)
                         e.of->path, n->names[dimension], k ? "ends at" : "begins at", other,
                         first.of->path, one, n->names[n->join], n->names[dimension]);
         }
+
         ends_free(&e);
     }
+
     ends_free(&first);
     return s;
 }

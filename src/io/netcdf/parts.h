@@ -3,10 +3,12 @@
  * and follow each other along one dimension. */
 #ifndef TALLY_IO_PARTS_H
 #define TALLY_IO_PARTS_H
+
 #include "netcdf.h"
 
 /* unpack.c: how the stored values are converted, by the attributes of their variable. */
 enum { TL_MISSING_MOST = 8 };
+
 typedef struct tl_packing {
     tally_dtype stored, given; /* the dtype in the file, and the dtype for the caller */
     /* whether there is a scale, and an offset; the number of values that mean "missing" */
@@ -17,6 +19,7 @@ typedef struct tl_packing {
 
 /* Reads the attributes of a variable; locked. want: options.dtype. */
 tally_status tl_packing_read(const tl_source *from, int type, tally_dtype want, tl_packing *p);
+
 /* Where in a buffer of n converted values the stored values are read to, so that tl_unpack can
  * convert them in place. tl_unpack returns 0 if value *bad is missing and the dtype has no value
  * for that. */
@@ -30,6 +33,7 @@ typedef struct tl_part {
     tl_classic header;
     tl_packing packing;
     size_t chunk[TL_DIMS]; /* elements that are stored together; 0: no chunks */
+
     /* a layer: the chunks side by side along all dimensions but the first. layer_bytes 0: none */
     size_t layer_bytes, layer_chunks;
     enum { BY_LIBRARY, DIRECT, LAYERS } cache;
@@ -46,11 +50,14 @@ struct tl_netcdf {
 /* parts.c, locked. Checks that a part's file has all bytes of a variable. */
 tally_status tl_part_whole(const tally_file *f, const tl_part *p, int group, int variable,
                            const char *name);
+
 /* Finds the variable of a part that has the name of a dimension and only that dimension. Returns
  * whether there is one. */
 int tl_part_coordinate(const tally_file *f, const tl_part *p, int dimension, int *group,
                        int *variable);
+
 /* Checks by their coordinates that each part continues after the part before it, and that all
  * parts have the same coordinates along the other dimensions. */
 tally_status tl_parts_fit(const tally_file *f);
+
 #endif

@@ -38,19 +38,23 @@ static void cache(const tally_file *f, tl_part *p, const size_t *from, const siz
 {
     const tl_netcdf_api *const api = f->netcdf->api;
     int whole = 1;
+
     if (!p->chunk[0] || p->cache == LAYERS) return;
     for (int d = 0; d < f->info.ndim; d++) {
         const size_t end = (size_t)(d == f->netcdf->join ? p->length : f->info.shape[d]);
         whole &= p->chunk[d] && from[d] % p->chunk[d] == 0 &&
                  (n[d] % p->chunk[d] == 0 || from[d] + n[d] == end);
     }
+
     if (whole && p->cache == BY_LIBRARY)
         api->nc_set_var_chunk_cache(p->group, p->variable, 0, 0, 0.75f);
+
     if (!whole && p->layer_bytes)
         api->nc_set_var_chunk_cache(p->group, p->variable, p->layer_bytes, 10 * p->layer_chunks + 1,
                                     0.75f);
     else if (!whole && p->cache == DIRECT)
         api->nc_set_var_chunk_cache(p->group, p->variable, CACHE_USUAL, CACHE_SLOTS, 0.75f);
+
     p->cache = whole ? DIRECT : LAYERS;
 }
 
@@ -61,11 +65,13 @@ static tally_status read_at_once(tally_file *f, tl_part *p, const int64_t *start
     size_t from[DIMS] = {0}, n[DIMS] = {0};
     int64_t elements = 1, bad;
     int error;
+
     for (int d = 0; d < f->info.ndim; d++) {
         from[d] = (size_t)start[d];
         n[d] = (size_t)count[d];
         elements *= count[d];
     }
+
     char *const stored = tl_unpack_place(&p->packing, out, elements);
     tl_netcdf_lock();
     cache(f, p, from, n);
@@ -73,18 +79,22 @@ static tally_status read_at_once(tally_file *f, tl_part *p, const int64_t *start
     tl_netcdf_unlock();
     if (error) return failed(f, p, error, f->netcdf->variable);
     if (tl_unpack(&p->packing, stored, out, elements, &bad)) return TALLY_OK;
+
     char place[8 * 24] = "", value[48];
     int64_t rest = bad, at[DIMS];
+
     for (int d = f->info.ndim - 1; d >= 0; d--) {
         at[d] = start[d] + rest % count[d];
         rest /= count[d];
     }
+
     for (int d = 0, k = 0; d < f->info.ndim; d++)
         k += snprintf(place + k, sizeof place - (size_t)k, "%s%lld", d ? ", " : "",
                       (long long)at[d]);
     tally_format_value(p->packing.stored,
                        stored + bad * (int64_t)tally_dtype_size(p->packing.stored), 0, value,
                        sizeof value);
+
     return tl_fail(f->ctx, TALLY_BAD_DATA,
                    "%s: %s[%s] is %s, which stands for a missing value, and %s has none; "
                    "--dtype f64 makes it NaN",
@@ -121,17 +131,20 @@ static tally_status read_piece(tally_file *f, tl_part *p, const box *b, const pi
         all = step * b->count[c->d], outer = elements_from(f, b, 0) * size / all,
                   part_bytes = c->n * step;
     box to = *b;
+
     assert(c->n > 0 && c->at >= 0 && c->n <= b->count[c->d] - c->at);
     to.start[c->d] = c->from;
     to.count[c->d] = c->n;
     to.out = b->out + c->at * step;
     if (outer == 1) return read_part(f, p, &to);
+
     if (!(to.out = malloc((size_t)(outer * part_bytes))))
         return tl_no_memory(f->ctx, (size_t)(outer * part_bytes), "a part of the variable");
     const tally_status s = read_part(f, p, &to);
     for (int64_t i = 0; i < outer && !s; i++)
         memcpy(b->out + i * all + c->at * step, to.out + i * part_bytes, (size_t)part_bytes);
     free(to.out);
+
     return s;
 }
 
@@ -148,11 +161,13 @@ static tally_status read_part(tally_file *f, tl_part *p, const box *b)
 {
     int64_t chunks = 1, most = 0;
     int cut = 0;
+
     for (int d = 0; d < f->info.ndim && p->chunk[0]; d++) {
         const int64_t along = chunks_along(p, b, d);
         if (__builtin_mul_overflow(chunks, along, &chunks)) chunks = INT64_MAX;
         if (along > most) most = along, cut = d;
     }
+
     if (chunks <= CHUNKS_MOST) return read_at_once(f, p, b->start, b->count, b->out);
     const int64_t chunk = (int64_t)p->chunk[cut], others = chunks / most,
                   bytes = elements_from(f, b, 0) / b->count[cut] *
@@ -167,6 +182,7 @@ static tally_status read_part(tally_file *f, tl_part *p, const box *b)
         if (n > b->count[cut] - at) n = b->count[cut] - at;
         s = read_piece(f, p, b, &(piece){cut, at, n, from});
     }
+
     return s;
 }
 
@@ -178,12 +194,14 @@ static tally_status read_box(tally_file *f, const box *b)
     int64_t begin = 0;
     tally_status s = TALLY_OK;
     if (n->count == 1) return read_part(f, n->parts, b); /* also a single value */
+
     for (int i = 0; i < n->count && !s; begin += n->parts[i++].length) {
         const int64_t low = b->start[d] > begin ? b->start[d] : begin,
                       stop = begin + n->parts[i].length, high = end < stop ? end : stop;
         if (low >= high) continue;
         s = read_piece(f, &n->parts[i], b, &(piece){d, low - b->start[d], high - low, low - begin});
     }
+
     return s;
 }
 
@@ -197,11 +215,13 @@ tally_status tl_netcdf_read_box(tally_file *f, const int64_t *start, const int64
                 "start[%d] is %lld and count[%d] %lld: must be within 0..%lld, the length of %s", d,
                 (long long)start[d], d, (long long)count[d], (long long)f->info.shape[d],
                 f->info.dimensions[d] ? f->info.dimensions[d] : "the value");
+
     for (int d = 0; d < f->info.ndim; d++)
         if (count[d] == 0) return TALLY_OK;
     box b = {.out = buffer};
     memcpy(b.start, start, (size_t)f->info.ndim * sizeof *start);
     memcpy(b.count, count, (size_t)f->info.ndim * sizeof *count);
+
     return read_box(f, &b);
 }
 
@@ -214,6 +234,7 @@ tally_status tl_netcdf_read(tally_file *f, void *buffer, int64_t max, int64_t *g
     char *out = buffer;
     tally_status s = TALLY_OK;
     *got = 0;
+
     for (int64_t rest = max < left ? max : left; rest && !s;) {
         box b = {.out = out};
         const int64_t elements =
@@ -225,6 +246,7 @@ tally_status tl_netcdf_read(tally_file *f, void *buffer, int64_t max, int64_t *g
         n->next += elements;
         *got += elements;
     }
+
     f->info.bytes_read = n->next * size;
     return s;
 }

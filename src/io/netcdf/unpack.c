@@ -47,20 +47,25 @@ tally_status tl_netcdf_text(const tl_source *of, const char *name, char **value)
     int type;
     size_t length;
     char *one = NULL;
+
     *value = NULL;
     if (api->nc_inq_att(of->group, of->variable, name, &type, &length)) return TALLY_OK;
+
     if (type == NC_STRING && length == 1 &&
         !api->nc_get_att_string(of->group, of->variable, name, &one)) {
         *value = strdup(one ? one : "");
         api->nc_free_string(1, &one);
         return *value ? TALLY_OK : tl_no_memory(of->ctx, 1, "an attribute");
     }
+
     if (type != NC_CHAR) return TALLY_OK;
     if (length == SIZE_MAX || !(*value = calloc(length + 1, 1)))
         return tl_no_memory(of->ctx, length, "an attribute");
     if (!api->nc_get_att_text(of->group, of->variable, name, *value)) return TALLY_OK;
+
     free(*value);
     *value = NULL;
+
     return TALLY_OK;
 }
 
@@ -75,6 +80,7 @@ static tally_status number(const tl_source *from, const char *name, int *there, 
     const tl_netcdf_api *const api = from->api;
     int type;
     size_t length;
+
     *there = api->nc_inq_att(from->group, from->variable, name, &type, &length) == NC_NOERR;
     if (!*there) return TALLY_OK;
     if (!tl_packed_dtype(type) || length != 1)
@@ -92,14 +98,17 @@ static tally_status missing(const tl_source *from, const char *name, tally_dtype
     const tl_netcdf_api *const api = from->api;
     int type, error;
     size_t length;
+
     union {
         double real[TL_MISSING_MOST];
         long long whole[TL_MISSING_MOST];
         unsigned long long natural[TL_MISSING_MOST];
     } v;
     if (api->nc_inq_att(from->group, from->variable, name, &type, &length)) return TALLY_OK;
+
     const tally_dtype is = tl_packed_dtype(type);
     if (!is) return attribute_failed(from, name, "is not a number");
+
     if (length > (size_t)(TL_MISSING_MOST - p->missing))
         return attribute_failed(from, name,
                                 "has too many values: at most 8 may stand for missing ones");
@@ -110,10 +119,12 @@ static tally_status missing(const tl_source *from, const char *name, tally_dtype
         error = api->nc_get_att_ulonglong(from->group, from->variable, name, v.natural);
     else
         error = api->nc_get_att_longlong(from->group, from->variable, name, v.whole);
+
     if (error) return attribute_failed(from, name, api->nc_strerror(error));
     for (size_t i = 0; i < length; i++)
         p->missing += tl_cast(is == packed_dtype ? packed_dtype : p->stored, p->value[p->missing],
                               as, &v.real[i]);
+
     return TALLY_OK;
 }
 
@@ -125,18 +136,22 @@ static tally_status other_sign(const tl_source *from, tl_packing *p)
     char *text;
     int type;
     size_t length;
+
     if (tl_is_float(p->stored) ||
         from->api->nc_inq_att(from->group, from->variable, "_Unsigned", &type, &length))
         return TALLY_OK;
     const tally_status s = tl_netcdf_text(from, "_Unsigned", &text);
     if (s) return s;
+
     for (size_t n = text ? strlen(text) : 0; n && text[n - 1] == ' ';) text[--n] = 0;
     const int wanted = text && !strcasecmp(text, "true"),
               understood = wanted || (text && !strcasecmp(text, "false"));
     free(text);
     if (!understood) return attribute_failed(from, "_Unsigned", "is neither true nor false");
+
     /* in the enum, the signed type comes before the unsigned one of its size */
     if (wanted != is_unsigned) p->stored = (tally_dtype)(p->stored + (wanted ? 1 : -1));
+
     return TALLY_OK;
 }
 
@@ -152,11 +167,13 @@ static tally_status no_numbers(const tl_source *from, int type)
     char name[NC_MAX_NAME + 1];
     int base, kind = type;
     size_t bytes, fields;
+
     if (type > NC_STRING && /* a type that the file defines */
         from->api->nc_inq_user_type(from->group, type, name, &bytes, &base, &fields, &kind))
         kind = 0;
     const char *const has =
         kind > 0 && kind <= NC_COMPOUND && kinds[kind] ? kinds[kind] : "values of another type";
+
     return tl_fail(from->ctx, TALLY_UNSUPPORTED, "%s: %s has %s, not numbers", from->path,
                    from->what, has);
 }
@@ -167,6 +184,7 @@ tally_status tl_packing_read(const tl_source *from, int type, tally_dtype want, 
     memset(p, 0, sizeof *p);
     const tally_dtype packed_dtype = p->stored = tl_packed_dtype(type);
     if (!packed_dtype) return no_numbers(from, type);
+
     tally_status s = other_sign(from, p);
     if (!s) s = number(from, "scale_factor", &p->scaled, &p->scale);
     if (!s) s = number(from, "add_offset", &p->shifted, &p->offset);
@@ -174,11 +192,13 @@ tally_status tl_packing_read(const tl_source *from, int type, tally_dtype want, 
     for (int i = 0; i < 2 && !s; i++) s = missing(from, names[i], packed_dtype, p);
     tl_fp_leave(fp);
     if (s) return s;
+
     p->given = p->scaled || p->shifted || want == TALLY_F64 ? TALLY_F64 : p->stored;
     if (want && want != p->given)
         return tl_fail(from->ctx, TALLY_INVALID,
                        "%s: %s is %s: --dtype may be that or f64, and %s was asked for", from->path,
                        from->what, tally_dtype_name(p->given), tally_dtype_name(want));
+
     return TALLY_OK;
 }
 
@@ -262,6 +282,7 @@ static int unpack(const tl_packing *p, const char *stored, char *out, int64_t n,
             return 1;
         }
     }
+
     if (!p->missing) return 1;
     switch (p->stored) {
     case TALLY_F32:

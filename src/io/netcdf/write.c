@@ -64,12 +64,15 @@ static int are_names(const char *names, int ndim)
         at += d ? strspn(at, " ") : 0;
         const size_t n = strcspn(at, "(,)");
         if (!tl_netcdf_is_name(at, n)) return 0;
+
         for (int k = 1; k < d; k++) { /* two dimensions with one name are the same dimension */
             const char *other;
             if (name_of(names, k, &other) == n && !memcmp(other, at, n)) return 0;
         }
+
         at += n;
     }
+
     return strcmp(at, ndim ? ")" : "()") == 0;
 }
 
@@ -85,6 +88,7 @@ tally_status tl_netcdf_name(tally_file *f, tl_netcdf_new *n, const char *names)
     if (!copy) return tl_no_memory(f->ctx, strlen(names), "the names of the dimensions");
     free(n->names);
     n->names = copy;
+
     return TALLY_OK;
 }
 
@@ -113,6 +117,7 @@ tally_status tl_netcdf_define(const tally_file *f, tl_netcdf_new *n)
     char name[NC_MAX_NAME + 1];
     size_t rest = tally_dtype_size(f->info.dtype), chunk[TL_DIMS];
     int error = 0;
+
     if (n->defined) return TALLY_OK;
     for (int d = 0; d < ndim && !error; d++) {
         /* length of the dimension; the first one may be 0, or unknown (-1) */
@@ -122,16 +127,19 @@ tally_status tl_netcdf_define(const tally_file *f, tl_netcdf_new *n)
         if (d) rest *= chunk[d] = length < CHUNK ? (size_t)length : CHUNK;
         if (d && rest > CHUNK) chunk[d] = 1 + (chunk[d] - 1) / (rest / CHUNK), rest = CHUNK;
     }
+
     chunk[0] = rest < CHUNK ? CHUNK / rest : 1;
     if (!error)
         error = api->nc_def_var(n->file, tl_netcdf_copy_name(n->names, 0, name),
                                 tl_netcdf_type(f->info.dtype), ndim, n->dims, &n->variable);
+
     /* chunks of a reasonable size instead of the library's 4 KiB; a classic file has no chunks */
     if (!error && ndim && f->info.shape[0] <= 0)
         api->nc_def_var_chunking(n->file, n->variable, 0, chunk);
     if (!error)
         error = api->nc_def_var_fill(n->file, n->variable, !n->fills, n->fills ? n->fill : NULL);
     n->defined = !error;
+
     return error ? tl_netcdf_failed(f, n, error, n->names) : TALLY_OK;
 }
 
@@ -144,6 +152,7 @@ static tally_status reserve(tally_file *f, tl_netcdf_new *n, int64_t elements)
     int64_t bytes = elements * (int64_t)tally_dtype_size(f->info.dtype) + AROUND;
     for (const tl_netcdf_kept *k = n->coordinates; k; k = k->next) bytes += 8 * (int64_t)k->count;
     if (bytes <= n->reserved) return TALLY_OK;
+
     if (f->info.shape[0] < 0) bytes += bytes / 2; /* the final number of elements is not known */
     n->reserved = bytes;
     struct rlimit most; /* fallocate ignores this limit if the file keeps its size */
@@ -155,6 +164,7 @@ static tally_status reserve(tally_file *f, tl_netcdf_new *n, int64_t elements)
             return tl_netcdf_failed(f, n, errno, "writing");
         if (errno != EINTR) break;
     }
+
     return TALLY_OK;
 }
 
@@ -189,6 +199,7 @@ static tally_status put(tally_file *f, tl_netcdf_new *n, const char *data, int64
     if (!s) s = begin(f, n);
     for (int d = 0; d < f->info.ndim; d++)
         shape[d] = f->info.shape[d] < 0 ? INT64_MAX : f->info.shape[d];
+
     while (rest && !s) {
         size_t from[TL_DIMS] = {0}, box[TL_DIMS] = {0};
         const int64_t now = tl_netcdf_box(f->info.ndim, shape, n->next, rest, start, count);
@@ -200,6 +211,7 @@ static tally_status put(tally_file *f, tl_netcdf_new *n, const char *data, int64
         rest -= now;
         n->next += now;
     }
+
     return s;
 }
 
@@ -210,6 +222,7 @@ tally_status tl_netcdf_create(tally_file *f, const char *path, int hdf5, tl_netc
     const char *why;
     const tl_netcdf_api *const api = tl_netcdf_library(&why);
     int error, at;
+
     *created = NULL;
     if (!api)
         return tl_fail(f->ctx, TALLY_UNSUPPORTED,
@@ -217,18 +230,21 @@ tally_status tl_netcdf_create(tally_file *f, const char *path, int hdf5, tl_netc
     if (!tl_netcdf_type(f->info.dtype))
         return tl_fail(f->ctx, TALLY_UNSUPPORTED, "%s: %s has no type %s", f->label, f->info.format,
                        tally_dtype_name(f->info.dtype));
+
     for (int d = 1; d < f->info.ndim; d++)
         /* in the file, a length of 0 would mean the number of records */
         if (f->info.shape[d] == 0)
             return tl_fail(f->ctx, TALLY_UNSUPPORTED,
                            "%s: shape[%d] is 0: in %s only the first may be", f->label, d,
                            f->info.format);
+
     tl_netcdf_new *const n = *created = calloc(1, sizeof *n);
     char *const names = malloc(160);
     if (!n || !names) {
         free(names);
         return tl_no_memory(f->ctx, sizeof *n, "a NetCDF file");
     }
+
     n->api = api;
     n->names = names;
     at = sprintf(names, "data(");
@@ -238,6 +254,7 @@ tally_status tl_netcdf_create(tally_file *f, const char *path, int hdf5, tl_netc
     error = api->nc_create(path, hdf5 ? NC_NETCDF4 : NC_64BIT_DATA, &n->file);
     tl_netcdf_unlock();
     n->open = !error;
+
     return error ? tl_netcdf_failed(f, n, error, "creating") : TALLY_OK;
 }
 

@@ -52,6 +52,7 @@ KERNEL_OF(exact_parts)
     LOCAL u32 *const own = (LOCAL u32 *)LOCAL_MEMORY;
     const int t = thread_index();
     const i64 jobs = rows * parts;
+
     EXACT_INPUT_OF_PARAMETERS;
     for (i64 job = group_index(); job < jobs; job += group_count()) {
         const i64 row = job / parts, at = (job - row * parts) * each;
@@ -59,12 +60,14 @@ KERNEL_OF(exact_parts)
         const i64 left = x.n - at, n = left < each ? left : each;
         for (int k = t; k < EXACT_ROOM; k += EXACT_THREADS) own[k] = 0;
         BARRIER();
+
         if (n > 0) {
             exact_lane w;
             exact_lane_begin(&w);
             exact_add(&w, x, at, n, t, EXACT_THREADS, flags, EXACT_WIDE, own);
             exact_lane_end(&w, own);
         }
+
         BARRIER();
         exact_merge(bins + row * EXACT_WORDS, own, t, EXACT_THREADS);
         BARRIER();
@@ -77,12 +80,14 @@ KERNEL_OF(exact_finish)
 {
     LOCAL u32 *const room = (LOCAL u32 *)LOCAL_MEMORY;
     const int t = thread_index();
+
     for (i64 row = group_index() * LANES; row < rows; row += group_count() * LANES) {
         const int mine = (int)(rows - row < LANES ? rows - row : LANES);
         for (int k = t; k < mine * EXACT_WORDS; k += LANES) {
             room[k / EXACT_WORDS * EXACT_ROOM + k % EXACT_WORDS] = bins[row * EXACT_WORDS + k];
             bins[row * EXACT_WORDS + k] = 0;
         }
+
         WARP_BARRIER();
         if (t < mine) {
             for (int m = 0; m < EXACT_MASKS; m++) room[t * EXACT_ROOM + EXACT_WORDS + m] = 0;
@@ -94,6 +99,7 @@ KERNEL_OF(exact_finish)
             exact_store(out_data + (out_byte + r * out_row_stride * (flags & EXACT_F64 ? 8 : 4)),
                         exact_value(room + t * EXACT_ROOM, n, flags), flags);
         }
+
         WARP_BARRIER();
     }
 }

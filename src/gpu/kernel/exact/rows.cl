@@ -32,6 +32,7 @@ fn void narrow_sums(narrow r, i64 flags)
 {
     const int t = thread_index();
     exact_lane w;
+
     exact_lane_begin(&w);
     w.limit = 0;
     if (r.n) exact_add(&w, r.row, r.first, r.n, r.at, r.lanes, flags, EXACT_LOOK, r.own);
@@ -51,14 +52,17 @@ fn void narrow_sums(narrow r, i64 flags)
                   flags, EXACT_NARROW, r.own);
         UNROLL for (int l = 0; l < EXACT_LEVELS; l++) part[l] += exact_part(&w, l);
     }
+
     UNROLL for (int l = 0; l < EXACT_LEVELS; l++) w.far |= lowest && part[l];
     if (r.n && (w.far || !held)) {
         OR_LOCAL(r.own + NARROW_WIDE, 1u);
         OR_LOCAL(r.any, 1u);
     }
+
     if (w.marks) ADD_LOCAL(r.own + NARROW_LEFT, w.marks);
     UNROLL for (int l = 0; l < EXACT_LEVELS; l++) r.sums[l * LANES + t] = part[l];
     WARP_BARRIER();
+
     for (int m = r.lanes / 2; m; m >>= 1) {
         UNROLL for (int l = 0; l < EXACT_LEVELS; l++)
         {
@@ -80,6 +84,7 @@ fn wide_integer wide_add(wide_integer a, i64 x, int by)
     const u64 sign = (u64)(x >> 63), low = (u64)x << bits,
               high = bits ? (u64)(x >> (64 - bits)) : sign;
     u64 carry = 0;
+
     UNROLL for (int k = 0; k < 3; k++)
     {
         const u64 add = k < at        ? 0
@@ -90,6 +95,7 @@ fn wide_integer wide_add(wide_integer a, i64 x, int by)
         a.word[k] = sum + carry;
         carry = (u64)(sum < add) | (u64)(a.word[k] < sum);
     }
+
     return a;
 }
 
@@ -115,17 +121,20 @@ fn u64 narrow_value(LOCAL const u32 *own, LOCAL const i64 *sums, i64 count, i64 
     const int t = thread_index(), is_wide = (flags & EXACT_F64) != 0;
     const u64 n = (u64)(count - (i64)own[NARROW_LEFT]); /* below 2^32 */
     if (flags & EXACT_MEAN && !n) return (u64)(is_wide ? 0x7ff8 : 0x7fc0) << (is_wide ? 48 : 16);
+
     wide_integer a;
     a.word[0] = a.word[1] = a.word[2] = 0;
     UNROLL for (int l = 0; l < EXACT_LEVELS; l++)
         a = wide_add(a, sums[l * LANES + t], (EXACT_LEVELS - 1 - l) * (51 - EXACT_LOG));
     const u64 minus = a.word[2] >> 63;
     u64 carry = minus;
+
     UNROLL for (int k = 0; k < 3; k++)
     {
         a.word[k] = (minus ? ~a.word[k] : a.word[k]) + carry;
         carry &= (u64)(a.word[k] == 0);
     }
+
     int e = exact_unit(exact_top_of(own[NARROW_TOP]), EXACT_LEVELS - 1) + 191;
     UNROLL for (int k = 0; k < 2; k++)
     {
@@ -133,12 +142,14 @@ fn u64 narrow_value(LOCAL const u32 *own, LOCAL const i64 *sums, i64 count, i64 
         a.word[2] = a.word[1], a.word[1] = a.word[0], a.word[0] = 0;
         e -= 64;
     }
+
     if (!a.word[2]) return 0;
     const int up = zeros_above(a.word[2]);
     u64 m = a.word[2] << up | a.word[1] >> 1 >> (63 - up),
         next = a.word[1] << up | a.word[0] >> 1 >> (63 - up);
     int more = a.word[0] << up != 0;
     e -= up;
+
     if (flags & EXACT_MEAN) {
         const u64 first = m / n, rest = (m - first * n) << 32 | next >> 32, second = rest / n;
         const int down = zeros_above(first); /* at most 32 */
@@ -147,6 +158,7 @@ fn u64 narrow_value(LOCAL const u32 *own, LOCAL const i64 *sums, i64 count, i64 
         next = second << 32 << down;
         e -= down;
     }
+
     const u64 bits = narrow_round(m, more || next, e, flags);
     return bits ? bits | minus << (is_wide ? 63 : 31) : 0;
 }
@@ -189,6 +201,7 @@ KERNEL_OF(exact_rows)
     const int t = thread_index(), rows_each = LANES / (int)lanes, mine = t / (int)lanes;
     const i64 groups = (rows + rows_each - 1) / rows_each, jobs = groups * (parts ? parts : 1);
     narrow r;
+
     EXACT_INPUT_OF_PARAMETERS;
     r.at = t % (int)lanes, r.lanes = (int)lanes, r.sums = sums;
     r.own = room + mine * NARROW_ROOM, r.any = room + rows_each * NARROW_ROOM;
@@ -206,6 +219,7 @@ KERNEL_OF(exact_rows)
         if (!parts && there && r.at == 0 && !r.own[NARROW_WIDE])
             exact_store(out_data + out_byte + (first_row + row + mine) * step,
                         narrow_value(r.own, sums, s.n, flags), flags);
+
         /* uniform over the lanes */
         for (int k = 0; (parts || *r.any) && k < some; k++) {
             const int is_wide = room[k * NARROW_ROOM + NARROW_WIDE] != 0;
@@ -227,8 +241,10 @@ KERNEL_OF(exact_rows)
                     exact_store(out_data + out_byte + (first_row + its) * step,
                                 exact_value(own, x.n, flags), flags);
             }
+
             WARP_BARRIER();
         }
+
         WARP_BARRIER();
     }
 }

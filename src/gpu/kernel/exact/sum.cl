@@ -62,16 +62,20 @@ fn void exact_put_here(LOCAL u32 *bins, i64 value, int at)
     const u32 shift = (u32)at & 31, minus = (u32)(value < 0), low = (u32)value,
               high = (u32)((u64)value >> 32);
     u32 add[3], more[3];
+
     add[0] = low << shift;
     add[1] = high << shift | low >> 1 >> (31 - shift);
     add[2] = (u32)((i32)high >> 1 >> (31 - shift));
     bins += 2 * (at >> 5);
+
     UNROLL for (int k = 0; k < 3; k++)
     {
         const u32 old = add[k] ? ADD_LOCAL(bins + 2 * k, add[k]) : 0;
+
         /* the upper words of a negative value subtract 2^32 */
         more[k] = (u32)(old + add[k] < old) - (k == 2 ? minus : 0);
     }
+
     UNROLL for (int k = 0; k < 3; k++)
     {
         if (more[k]) ADD_LOCAL(bins + 2 * k + 1, more[k]);
@@ -125,6 +129,7 @@ far_fn void exact_put_pair(LOCAL u32 *bins, f64 x, f64 y)
     const u64 m = (u64)exact_integer(x, &at_x), n = (u64)exact_integer(y, &at_y),
               low = ((u64)1 << HALF) - 1;
     const int minus = (int)((as_u64(x) ^ as_u64(y)) >> 63);
+
     if (x - x == 0 && y - y == 0) {
         const int at = at_x + at_y + EXACT_UNIT - 2 * 1074;
         const i64 a = (i64)((m & low) * (n & low)),
@@ -216,9 +221,11 @@ fn u64 exact_cut(exact_lane *w, f64 *v, int from, int end)
             w->sum[l] = t;
             r = r - q;
         }
+
         v[k] = r;
         cut |= as_u64(r);
     }
+
     return cut;
 }
 
@@ -239,25 +246,31 @@ fn void exact_take(exact_lane *w, f64 *v, exact_mode mode, LOCAL u32 *bins)
     u32 most = 0;
     UNROLL for (int k = 0; k < EXACT_VALUES; k++)
         most = HIGH_OF(v[k]) > most ? HIGH_OF(v[k]) : most;
+
     if (mode == EXACT_LOOK) {
         if (most > w->limit) w->limit = most;
         return;
     }
+
     if (mode == EXACT_NARROW) {
         if (exact_cut(w, v, 0, EXACT_LEVELS) << 1) w->far = 1;
         return;
     }
+
     int alone = most >= HIGH(EXACT_TOP_MOST + 1); /* all values go to the bins directly */
     int top = w->top, begin = w->left < EXACT_VALUES;
+
     if (most >= w->limit && !alone) {
         top = exact_top_of(exact_top(bins, most));
         w->limit = HIGH(top + 1);
         begin = 1;
     }
+
     if (begin) {
         exact_flush(w, bins);
         exact_begin(w, top);
     }
+
     if (!alone) {
         w->left -= EXACT_VALUES;
         const u64 cut = exact_cut(w, v, 0, EXACT_LEVELS);
@@ -268,6 +281,7 @@ fn void exact_take(exact_lane *w, f64 *v, exact_mode mode, LOCAL u32 *bins)
         if (w->far) exact_cut(w, v, EXACT_LEVELS, EXACT_ALL);
 #endif
     }
+
     if (alone) {
         UNROLL for (int k = 0; k < EXACT_VALUES; k += 2)
         {
@@ -285,6 +299,7 @@ fn void exact_item(exact_lane *w, f64 *v, int k, f64 x, f64 y, int marked, int m
 {
     const int mark = (marked && as_u64(x) == (u64)1 << 63) ||
                      (mode != EXACT_WIDE && masked && (x != x || (EXACT_PAIRS && y != y)));
+
     if (mode != EXACT_LOOK) w->marks += (u32)mark;
 #if EXACT_PAIRS
     f64 p = x * y;
@@ -296,6 +311,7 @@ fn void exact_item(exact_lane *w, f64 *v, int k, f64 x, f64 y, int marked, int m
 #else
     const int safe = size < (u64)2047 << 52; /* 48 bits: the product is exact */
 #endif
+
     if (mark || !safe) {
         if (!mark && mode == EXACT_WIDE) exact_put_pair(bins, x, y);
         if (!mark && mode != EXACT_WIDE) w->far = 1;
@@ -304,6 +320,7 @@ fn void exact_item(exact_lane *w, f64 *v, int k, f64 x, f64 y, int marked, int m
         rest = 0;
 #endif
     }
+
     v[k] = p;
 #if EXACT_TWICE
     v[EXACT_BATCH + k] = rest;
@@ -326,6 +343,7 @@ fn f64 exact_load(GLOBAL const u8 *p)
 typedef struct ALIGNED(16) {
     u32 x, y, z, w;
 } exact_pack;
+
 #if TL_SIZE == 8
 #define WORD_VALUE(word, k) as_f64((u64)(word)[2 * (k) + 1] << 32 | (word)[2 * (k)])
 #elif TL_SIZE == 4
@@ -365,6 +383,7 @@ fn void exact_add_packs(exact_lane *w, GLOBAL const u8 *x, GLOBAL const u8 *y, i
 #else
         const u32 *const second = word;
 #endif
+
         UNROLL for (int i = 0; i < EXACT_LOADED; i += EXACT_BATCH)
         {
             /* no items are left */
@@ -388,18 +407,21 @@ fn void exact_add(exact_lane *w, exact_row row, i64 at, i64 n, int t, int lanes,
     int aligned = row.stride == 1 && over % TL_SIZE == 0 && n >= gap;
 #if EXACT_PAIRS
     GLOBAL const u8 *const y = row.y + at * row.y_stride * TL_SIZE;
+
     aligned &= row.y_stride == 1 && (int)(ADDRESS(y) & 15) == over;
 #else
     GLOBAL const u8 *const y = x;
 #endif
     const i64 head = aligned ? gap : 0, packs = aligned ? (n - head) / (16 / TL_SIZE) : 0,
               packed = packs * (16 / TL_SIZE), others = n - packed;
+
     if (marked || (masked && mode != EXACT_WIDE))
         exact_add_packs(w, x + head * TL_SIZE, y + head * TL_SIZE, packs, t, lanes, marked, masked,
                         mode, bins);
     else /* a separate copy of the code: the test for marks is 4 of 15 instructions per element */
         exact_add_packs(w, x + head * TL_SIZE, y + head * TL_SIZE, packs, t, lanes, 0, 0, mode,
                         bins);
+
     f64 v[EXACT_VALUES];
     for (i64 j = t; j < others; j += EXACT_BATCH * lanes) {
         f64 a[EXACT_BATCH], b[EXACT_BATCH];
@@ -412,11 +434,13 @@ fn void exact_add(exact_lane *w, exact_row row, i64 at, i64 n, int t, int lanes,
             b[k] = exact_load(y + i * row.y_stride * TL_SIZE);
 #endif
         }
+
         UNROLL for (int k = 0; k < EXACT_BATCH; k++)
         {
             const int there = j + k * lanes < others;
             exact_item(w, v, k, there ? a[k] : 0, there ? b[k] : 0, marked, masked, mode, bins);
         }
+
         exact_take(w, v, mode, bins);
     }
 }

@@ -24,11 +24,13 @@ fn int exact_magnitude(LOCAL u32 *bins, int low, int high, int *top)
     i64 carry = 0;
     u64 one = 1;
     int k = low;
+
     for (; k < EXACT_DIGITS && (k <= high || (carry != 0 && carry != -1)); k++) {
         carry += (i64)DIGIT(k);
         DIGIT(k) = (u32)carry;
         carry = (carry >> 32) + (i64)(i32)bins[2 * k + 1];
     }
+
     if (carry < 0) {
         for (int j = low; j < k; j++) {
             one += (u32)~DIGIT(j);
@@ -37,6 +39,7 @@ fn int exact_magnitude(LOCAL u32 *bins, int low, int high, int *top)
         }
         if (one && k < EXACT_DIGITS) DIGIT(k++) = 1; /* all of them are 0 */
     }
+
     while (k > low && !DIGIT(k - 1)) k--;
     *top = k > low ? k : 0;
     return carry < 0;
@@ -49,6 +52,7 @@ fn int exact_divide(LOCAL u32 *bins, int low, int top, u64 n)
     const int end = top > 8 ? top - 8 : 0;
     u64 rest = 0;
     int more = 0;
+
     for (int j = top - 1; j >= end; j--) {
         const u32 digit = DIGIT(j);
         u32 quotient = 0;
@@ -63,13 +67,16 @@ fn int exact_divide(LOCAL u32 *bins, int low, int top, u64 n)
             quotient = (u32)(rest / n);
             rest %= n;
         }
+
         DIGIT(j) = quotient;
     }
+
     more = rest != 0;
     for (int j = low; j < end; j++) {
         more |= DIGIT(j) != 0;
         DIGIT(j) = 0;
     }
+
     return more;
 }
 
@@ -84,15 +91,18 @@ fn u64 exact_round(LOCAL const u32 *bins, int top, int more, int mantissa, int u
               shift = at & 31;
     u64 m = digit_at(bins, digit) >> shift | digit_at(bins, digit + 1) << (32 - shift),
         below = digit_at(bins, digit - 1);
+
     if (shift) {
         m |= digit_at(bins, digit + 2) << (64 - shift);
         more |= (u32)(below << (32 - shift)) != 0;
         below = (digit_at(bins, digit) << (32 - shift) & 0xffffffffu) | below >> shift;
     }
+
     for (int j = digit - 2; j >= 0 && !more; j--) more = DIGIT(j) != 0;
     const u64 half_way = (u64)1 << 31, exponent = (u64)(at - least);
     m += below > half_way || (below == half_way && (more || (m & 1)));
     const u64 bits = (exponent << mantissa) + m;
+
     return exponent >= most || bits >> mantissa >= most ? most << mantissa : bits;
 }
 
@@ -101,23 +111,27 @@ fn u64 exact_value(LOCAL u32 *bins, i64 count, i64 flags)
 {
     const int is_wide = (flags & EXACT_F64) != 0, mantissa = is_wide ? 52 : 23;
     const u64 most = is_wide ? 2047 : 255;
+
     const i64 nan = EXACT_COUNT(EXACT_NAN), plus = EXACT_COUNT(EXACT_PLUS),
               minus = EXACT_COUNT(EXACT_MINUS),
               n = count - EXACT_COUNT(EXACT_LEFT) - (flags & EXACT_MASKED ? nan : 0);
     if ((flags & EXACT_MEAN && n <= 0) || (nan && !(flags & EXACT_MASKED)) || (plus && minus))
         return most << mantissa | (u64)1 << (mantissa - 1);
     if (plus || minus) return most << mantissa | (u64)(minus != 0) << (is_wide ? 63 : 31);
+
     int low = EXACT_DIGITS, high = -1, top = 0, more = 0;
     for (int m = 0; m < EXACT_MASKS; m++) {
         const u32 bits = bins[EXACT_WORDS + m];
         if (bits && high < 0) low = 32 * m + low_zeros(bits);
         if (bits) high = 32 * m + 31 - high_zeros(bits);
     }
+
     const u64 negative = (u64)exact_magnitude(bins, low, high, &top);
     if (top && flags & EXACT_MEAN) {
         more = exact_divide(bins, low, top, (u64)n);
         while (top > 0 && !DIGIT(top - 1)) top--;
     }
+
     const u64 bits =
         top ? exact_round(bins, top, more, mantissa, is_wide ? 0 : 1074 - 149, most) : 0;
     return bits ? bits | negative << (is_wide ? 63 : 31) : 0; /* never -0 */

@@ -63,6 +63,7 @@ fn void ask(asked *a, const int rows, batch b, i64 first)
 {
     const i64 mine = first + lane_index() * QUAD;
     GLOBAL const input_quad *x = (GLOBAL const input_quad *)(b.x + mine * INPUT_BYTES);
+
     UNROLL for (int r = 0; r < rows; r++) a[r].x = x[r * LANES];
 #if OP_INPUTS == 2
     GLOBAL const input_quad *y = (GLOBAL const input_quad *)(b.y + mine * INPUT_BYTES);
@@ -83,6 +84,7 @@ fn void take(elem *e, asked a, batch b, i64 first)
     u32 there = 15;
 #if TL_BITS
     const i64 mine = first + lane_index() * QUAD;
+
     there = (u32)a.bits >> ((b.x_bit + mine) & 7);
     if (OP_INPUTS == 2) there &= (u32)a.y_bits >> ((b.y_bit + mine) & 7);
 #endif
@@ -122,6 +124,7 @@ LOAD_IN_PLACE(load_h, 4)
 
 /* A chunk that is prefetched before it is folded (once.cl). */
 typedef asked strip[8];
+
 fn void load_dense(asked *a, batch b, i64 first) { ask(a, 8, b, first); }
 fn void fold_dense(state *v, const asked *a, batch b, i64 from, i64 at)
 {
@@ -147,6 +150,7 @@ fn void stage_beside(LOCAL elem *to, batch b, i64 first, int count)
             {
                 if (at + (r + 1) * ROW <= count) ask(&a[r], 1, b, first + at + r * ROW);
             }
+
             UNROLL for (int r = 0; r < AT_A_TIME; r++)
             {
                 elem e[QUAD];
@@ -157,7 +161,9 @@ fn void stage_beside(LOCAL elem *to, batch b, i64 first, int count)
                 ((LOCAL quad *)to)[(at + r * ROW) / QUAD + lane_index()] = q;
             }
         }
+
         at = count & -ROW;
     }
+
     for (at += lane_index(); at < count; at += LANES) to[at] = element_at(b, first + at);
 }

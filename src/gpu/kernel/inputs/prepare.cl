@@ -63,6 +63,7 @@ typedef struct {
     i64 inner, outer, bit; /* bit: of the element at place 0 */
     int type, valid;
 } source;
+
 fn u64 prepared(source s, i64 place, int type, i64 flags)
 {
     const u64 v =
@@ -96,6 +97,7 @@ typedef struct {
     /* zero: mask for the bits that a zero keeps */
     u64 sign, quiet_more, quiet, masked_more, fill, zero;
 } filling;
+
 fn filling filling_of(int type, i64 flags, i64 fill)
 {
     const u64 all = ~(u64)0 >> (64 - 8 * TYPE_BYTES(type)), magnitude = all >> 1;
@@ -105,10 +107,12 @@ fn filling filling_of(int type, i64 flags, i64 fill)
                          : TYPE_KIND(type) == KIND_FLOAT ? 0x7c00
                                                          : 0x7f80;
     filling f;
+
     f.sign = all ^ magnitude, f.quiet = quiet_nan(type), f.fill = (u64)fill;
     f.zero = flags & PREPARE_ZEROS ? 0 : all;
     f.quiet_more = flags & PREPARE_QUIET ? infinite : magnitude;
     f.masked_more = flags & PREPARE_MASKED ? infinite : magnitude;
+
     return f;
 }
 
@@ -226,6 +230,7 @@ KERNEL_OF(prepare)
     const int pairs = (flags & PREPARE_PAIRS) != 0, type = (int)to_type, bytes = TYPE_BYTES(type);
     const int counted = (flags & PREPARE_COUNTS) != 0;
     source x, y;
+
     x.data = x_data + x_byte, x.bits = x_bits, x.inner = x_inner, x.outer = x_outer, x.bit = x_bit;
     x.type = (int)x_type, x.valid = (flags & PREPARE_X_BITS) != 0;
     y.data = y_data + y_byte, y.bits = y_bits, y.inner = y_inner, y.outer = y_outer, y.bit = y_bit;
@@ -233,6 +238,7 @@ KERNEL_OF(prepare)
     const i64 step = group_count() * PREPARE_THREADS;
     const int each = pairs ? bytes == 1 ? 8 : 8 / bytes : bytes == 1 ? 8 : 16 / bytes;
     i64 done = 0;
+
     if (is_beside(x, type, inner, count, each) &&
         (!pairs || is_beside(y, type, inner, count, each))) {
         const filling f = filling_of(type, flags, fill);
@@ -247,6 +253,7 @@ KERNEL_OF(prepare)
                    : bytes == 2 ? beside_2(x, y, count, inner, f, counted, to, counts)
                                 : beside_1(x, y, count, inner, f, counted, to, counts);
     }
+
     for (i64 j = done + group_index() * PREPARE_THREADS + thread_index(); j < count; j += step) {
         const i64 outer = inner < count ? row_number(j, inner) : 0;
         const i64 in = j - outer * inner, at = in * x.inner + outer * x.outer,
@@ -257,11 +264,13 @@ KERNEL_OF(prepare)
         if (flags & PREPARE_ZEROS && !(v << (65 - 8 * bytes))) v = 0;
         if (!there) v = (u64)fill;
         put_bits(to, pairs ? 2 * j : j, v, bytes);
+
         if (pairs) {
             const u64 w = prepared(y, other, type, flags);
             put_bits(to, 2 * j + 1, w, bytes);
             if (flags & PREPARE_MASKED) there &= !bits_are_nan(w, type);
         }
+
         if (flags & PREPARE_MASKED) there &= !bits_are_nan(v, type);
         if (counted) counts[j] = (u8)there;
     }

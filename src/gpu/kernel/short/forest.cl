@@ -29,6 +29,7 @@ typedef struct {
     LOCAL elem *x;
     LOCAL i64 *offsets;          /* offsets of the next job's segments */
     LOCAL u32 *begins;           /* begins of this job's segments */
+
     /* elements between these may be read 16 bytes at a time; NULL: none */
     GLOBAL const u8 *low, *high;
     i64 jobs, each;
@@ -60,6 +61,7 @@ fn int begin_groups(u32 begin) { return (int)(begin >> PLACE_BITS); }
 typedef struct {
     int n, place, groups;
 } sequence;
+
 fn sequence sequence_in(const forest *f, const window *w, int j)
 {
     sequence s;
@@ -91,6 +93,7 @@ fn int sequence_before(const forest *f, const window *w, int end)
         const int j = (int)((u32)(end - 1) * (u32)f->part >> 20);
         return j < w->count ? j : w->count - 1;
     }
+
     const u32 limit = (u32)(end + begin_groups(w->begin[0])) << PLACE_BITS;
     int j = 0;
 #define STEP(step)                                                                                 \
@@ -101,6 +104,7 @@ fn int sequence_before(const forest *f, const window *w, int end)
     if (w->count > FEW_SEQUENCES) { /* the same for all lanes */
         UNROLL for (int step = FOREST_SEQUENCES / 2; step >= FEW_SEQUENCES; step >>= 1) STEP(step)
     }
+
     UNROLL for (int step = FEW_SEQUENCES / 2; step > 0; step >>= 1) STEP(step)
 #undef STEP
     return j;
@@ -121,11 +125,13 @@ fn void load_group(elem *e, LOCAL const elem *x, int p)
     const int off = p & (UNIT - 1);
     LOCAL const unit *from = (LOCAL const unit *)(x + p - off);
     elem v[UNITS * UNIT];
+
     UNROLL for (int u = 0; u < UNITS; u++)
     {
         const unit w = from[u];
         UNROLL for (int k = 0; k < UNIT; k++) v[u * UNIT + k] = w.v[k];
     }
+
     UNROLL for (int k = 0; k + 1 < UNITS * UNIT; k++) v[k] = off & 1 ? v[k + 1] : v[k];
 #if TL_SIZE == 4
     UNROLL for (int k = 0; k < GROUP; k++) v[k] = off & 2 ? v[k + 2] : v[k];
@@ -171,6 +177,7 @@ fn void forest_up(const forest *f, const window *w, par p)
         f->node[g] = NODE_8(ITEM, 0, 1);
 #undef ITEM
     }
+
     WARP_BARRIER();
     if (!SKIPS || SEGMENTS || f->groups >= GROUP) { /* no barrier in a branch, for PoCL */
         for (int q = lane_index(); q << GROUP_LOG < all; q += LANES) {
@@ -181,6 +188,7 @@ fn void forest_up(const forest *f, const window *w, par p)
                 f->upper[q] = NODE_8(ITEM, 0, GROUP);
 #undef ITEM
         }
+
         WARP_BARRIER();
     }
 }
@@ -191,6 +199,7 @@ fn maybe forest_start(const forest *f, par p, sequence s, maybe v, int groups)
 {
     const int uppers = groups >> GROUP_LOG, left = groups & (GROUP - 1);
     const amount done = p.origin;
+
     if (uppers) {
         int u = s.groups >> GROUP_LOG, k = 0;
 #define ITEM(k) f->upper[u + (k)]
@@ -199,15 +208,18 @@ fn maybe forest_start(const forest *f, par p, sequence s, maybe v, int groups)
             k = GROUP;
             u += GROUP;
         }
+
         APPEND(v, done + k * (GROUP * GROUP), ITEM, uppers & (GROUP - 1), GROUP * GROUP)
 #undef ITEM
     }
+
     if (left) {
         const int g = s.groups + (uppers << GROUP_LOG);
 #define ITEM(k) f->node[g + (k)]
         APPEND(v, done + uppers * (GROUP * GROUP), ITEM, left, GROUP)
 #undef ITEM
     }
+
     return v;
 }
 
@@ -230,8 +242,10 @@ fn void stage_elements(const forest *f, window *w, batch b)
 {
     const int lane = lane_index();
     LOCAL elem *x = f->x;
+
     w->off = 0;
 #if TL_IN_PLACE
+
     if (SKIPS && (b.row_stride == f->n || w->count == 1)) { /* PoCL 5.0 aborts over both branches */
         stage_beside(x, b, w->first * b.row_stride, w->elements);
     } else {
@@ -242,6 +256,7 @@ fn void stage_elements(const forest *f, window *w, batch b)
     }
 #else
 #ifdef COPY_UNIT
+
     if (f->low) {
         GLOBAL const u8 *from = b.x + w->base * TL_SIZE;
         w->off = (int)(ADDRESS(from) / TL_SIZE) & (UNIT - 1);
@@ -255,6 +270,7 @@ fn void stage_elements(const forest *f, window *w, batch b)
                 if (at >= f->low && at + TL_SIZE <= f->high) x[e] = *(GLOBAL const elem *)at;
             }
         }
+
         return;
     }
 #endif
@@ -263,6 +279,7 @@ fn void stage_elements(const forest *f, window *w, batch b)
     const int across = !SEGMENTS && b.row_stride * b.row_stride < b.stride * b.stride;
     const int by = SEGMENTS ? FOREST_ELEMENTS : across ? w->count : f->n;
     const i64 first = SEGMENTS ? w->base * b.stride : w->first * b.row_stride;
+
     for (int e = lane; e < w->elements; e += LANES) {
         const int u = SEGMENTS ? 0 : (int)((u32)e / (u32)by), v = e - u * by, j = across ? v : u,
                   i = across ? u : v;
@@ -300,8 +317,10 @@ fn void find_begins(const forest *f, const window *w)
         mine[k] = sum;
         sum += n < CHUNK ? ((u32)n >> GROUP_LOG) << PLACE_BITS | (u32)n : LONG_PLACES;
     }
+
     u32 to = sum; /* inclusive prefix sum over the lanes */
 #ifdef TL_SHUFFLES
+
     UNROLL for (int m = 1; m < LANES; m <<= 1)
     {
         u32 got;
@@ -309,6 +328,7 @@ fn void find_begins(const forest *f, const window *w)
         to += lane >= m ? got : 0;
     }
 #else
+
     UNROLL for (int m = 1; m < LANES; m <<= 1)
     {
         WARP_BARRIER();
@@ -316,6 +336,7 @@ fn void find_begins(const forest *f, const window *w)
         WARP_BARRIER();
         to += lane >= m ? w->begin[lane >= m ? lane - m : 0] : 0;
     }
+
     WARP_BARRIER();
 #endif
     UNROLL for (int k = 0; k < EACH; k++) w->begin[lane * EACH + k] = to - sum + mine[k];
@@ -331,6 +352,7 @@ enum { WALK_END = 64 };
 #else
 #define WALKS 0
 #endif
+
 fn int find_walk(const forest *f, const window *w)
 {
     int fits = 0;
@@ -339,6 +361,7 @@ fn int find_walk(const forest *f, const window *w)
     const int lane = lane_index(), all = w->all;
     u32 begin[PASSES];
     fits = 1;
+
     UNROLL for (int k = 0; k < PASSES; k++)
     {
         const int j = k * LANES + lane, end = (k + 1) * LANES < all ? (k + 1) * LANES : all;
@@ -348,12 +371,14 @@ fn int find_walk(const forest *f, const window *w)
         fits = fits &&
                (k * LANES >= all || f->offsets[end] - f->offsets[k * LANES] <= FOREST_ELEMENTS);
     }
+
     UNROLL for (int m = 1; m < LANES; m <<= 1)
     {
         int other;
         SHUFFLE(1, int, other, fits, m);
         fits &= other;
     }
+
     if (fits) {
         UNROLL for (int k = 0; k < PASSES; k++) w->begin[k * LANES + lane] = begin[k];
         if (lane == 0) w->begin[FOREST_SEQUENCES] = (u32)(f->offsets[all] - f->offsets[0]);
@@ -372,6 +397,7 @@ fn window window_after(const forest *f, window w, batch b)
     w.first = entered ? w.job * f->each : w.first + w.count;
     w.base = entered ? w.job * f->each * f->n : w.base + w.elements;
     w.all = all_of(f, b, w.job);
+
     if (SEGMENTS) {
 #if SKIPS
         if (entered && w.all) {
@@ -393,8 +419,10 @@ fn window window_after(const forest *f, window w, batch b)
         w.base = f->offsets[w.all ? w.at : 0];
 #endif
     }
+
     const int most = w.all - w.at;
     w.count = most, w.elements = most * f->n;
+
     if (SEGMENTS && !w.walk) {
         const int end = begin_place(w.begin[0]) + FOREST_ELEMENTS;
         int low = 0;
@@ -404,9 +432,11 @@ fn window window_after(const forest *f, window w, batch b)
             if (there <= most && begin_place(w.begin[there <= most ? there : 0]) <= end)
                 low = there;
         }
+
         w.elements = most ? begin_place(w.begin[low]) - begin_place(w.begin[0]) : 0;
         w.count = low || !most ? low : 1;
     }
+
     return w;
 }
 
@@ -440,6 +470,7 @@ fn forest forest_of(batch b, i64 each, i64 jobs, int warps, LOCAL u8 *room, cons
     f.groups = f.n >> GROUP_LOG;
     f.part = f.groups ? ((1 << 20) + f.groups - 1) / f.groups : 0;
     find_range(&f, b);
+
     return f;
 }
 

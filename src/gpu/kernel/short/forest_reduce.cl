@@ -47,6 +47,7 @@ fn void forest_reduce(forest f, batch b, results out)
             else
                 store_maybe(to, v, s.n, 0, b.p);
         }
+
         WARP_BARRIER();
         w = window_after(&f, w, b);
     }

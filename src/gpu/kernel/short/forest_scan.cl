@@ -32,6 +32,7 @@ fn void scan_group(placing t, const elem *e, int i, int count, maybe v, maybe af
 {
     state node;
     maybe s[GROUP + 1];
+
     s[0] = v;
     scan_eight(s, &node, e, i, t.p);
     s[GROUP] = after;
@@ -50,6 +51,7 @@ fn void store_window(const forest *f, const window *w, batch b, results out,
         SEGMENTS ? out.x + w->base * (i64)(OP_LANES * sizeof(result)) : place(out, b, w->first, 0);
     const int beside = out.stride == 1 && (SEGMENTS || out.row_stride == f->n || w->count == 1) &&
                        ADDRESS(to) % sizeof(result) == 0;
+
 #ifdef COPY_UNIT
     /* 16 bytes at a time */
     if (SCANS_IN_ROOM && beside && ADDRESS(to) % 16 == w->off * sizeof(result)) {
@@ -64,6 +66,7 @@ fn void store_window(const forest *f, const window *w, batch b, results out,
         return;
     }
 #endif
+
     for (int e = lane_index(); e < all; e += LANES) {
         if (beside) {
             ((GLOBAL result *)to)[e] = from[e];
@@ -90,6 +93,7 @@ fn void walk_scan_one(placing t, LOCAL const elem *x, int at, int n, maybe v)
     const par p = t.p;
     maybe start[3];
     state node[2];
+
     start[0] = start[1] = start[2] = v;
     node[0] = node[1] = v.s;
     ROLLED for (int i = 0; i < n; i += GROUP)
@@ -101,6 +105,7 @@ fn void walk_scan_one(placing t, LOCAL const elem *x, int at, int n, maybe v)
         walk_load(e, x, at + i);
         s[0] = start[0];
         scan_eight(s, &mine, e, i, p);
+
         if (!(k & 1)) { /* if the last group is not full, its nodes are not used */
             node[0] = mine;
             start[0] = then(start[1], mine, p.origin + i, GROUP);
@@ -112,8 +117,10 @@ fn void walk_scan_one(placing t, LOCAL const elem *x, int at, int n, maybe v)
             } else {
                 start[0] = start[2] = then(v, TWIN(node[1], mine, 2 * GROUP), p.origin, 4 * GROUP);
             }
+
             start[1] = start[0];
         }
+
         s[GROUP] = start[0];
         UNROLL for (int j = 0; j < GROUP; j++)
         {
@@ -153,6 +160,7 @@ fn void forest_scan(forest f, batch b, results out, LOCAL result *apart, seeding
 {
     placing t;
     window w = first_window(&f, b);
+
     t.exclusive = seeds.exclusive, t.p = b.p;
     while (w.count) {
 #if WALKS_SCANS
@@ -180,9 +188,11 @@ fn void forest_scan(forest f, batch b, results out, LOCAL result *apart, seeding
             t.place = s.place - w.off;
             scan_group(t, e, i, GROUP, start, after);
         }
+
         /* The barrier is needed by PoCL 3.1: with optimisation, it loses the stores of the first of
          * two such loops without a barrier between them. */
         WARP_BARRIER();
+
         for (int j = lane_index(); j < w.count; j += LANES) {
             const sequence s = sequence_in(&f, &w, j);
             const int left = s.n & (GROUP - 1), k = s.n >> GROUP_LOG, i = k << GROUP_LOG;
@@ -193,6 +203,7 @@ fn void forest_scan(forest f, batch b, results out, LOCAL result *apart, seeding
             t.place = s.place - w.off;
             scan_group(t, e, i, left, v, v);
         }
+
         WARP_BARRIER();
         store_window(&f, &w, b, out, t.to);
         WARP_BARRIER();
@@ -215,5 +226,6 @@ KERNEL_OF(scan_short)
         (LOCAL result *)(room + FOREST_BYTES(TL_SIZE, sizeof(state), SEGMENTS));
     const i64 mine = SEGMENTS ? speculative_jobs(a, jobs, b.seqs, 0) : jobs;
     if (SKIPS && warp >= warps) return;
+
     forest_scan(forest_of(b, each, mine, (int)warps, room, WALKS_SCANS), b, out, apart, seeds);
 }

@@ -9,11 +9,14 @@ fn void load_rest(elem e[ROWS_E][QUAD], elem *part, batch b, i64 first, int left
 {
     const int rows = left >> ROW_LOG, at = lane_index() * QUAD, part_at = rows * ROW_e + at;
     GLOBAL const u8 *from = b.x + first * TL_SIZE;
+
     UNROLL for (int r = 0; r < ROWS_E; r++)
     {
         UNROLL for (int k = 0; k < QUAD; k++) e[r][k] = NO_ELEMENT;
     }
+
     UNROLL for (int k = 0; k < QUAD; k++) part[k] = NO_ELEMENT;
+
     /* PoCL 5.0 aborts over both branches */
     if (SKIPS && b.stride == 1 && ADDRESS(b.x) % TL_SIZE == 0) {
         GLOBAL const elem *x = (GLOBAL const elem *)from;
@@ -23,6 +26,7 @@ fn void load_rest(elem e[ROWS_E][QUAD], elem *part, batch b, i64 first, int left
                 UNROLL for (int k = 0; k < QUAD; k++) e[r][k] = x[at + r * ROW_e + k];
             }
         }
+
         UNROLL for (int k = 0; k < QUAD; k++)
         {
             if (part_at + k < left) part[k] = x[part_at + k];
@@ -33,6 +37,7 @@ fn void load_rest(elem e[ROWS_E][QUAD], elem *part, batch b, i64 first, int left
         {
             if (r < rows) put_quad(e[r], gather(from, step, at + r * ROW_e, left));
         }
+
         if (part_at < left) put_quad(part, gather(from, step, part_at, left));
     }
 }
@@ -43,6 +48,7 @@ fn maybe append_part(maybe before, const elem *e, i64 i, int rest, par p, LOCAL 
 {
     const i64 mine = i + lane_index() * QUAD;
     state left[5], q[QUAD];
+
     UNROLL for (int k = 0; k < QUAD; k++) q[k] = lift_e(e[k], mine + k, p);
     const state two = TWIN(q[0], q[1], 1);
     row_node_e(TWIN(two, TWIN(q[2], q[3], 1), 2), QUAD, left, box);
@@ -53,6 +59,7 @@ fn maybe append_part(maybe before, const elem *e, i64 i, int rest, par p, LOCAL 
     if (rest & 1) start = with;
     before.s = from_lane(start.s, rest / QUAD, box);
     before.have = before.have || rest;
+
     return before;
 }
 
@@ -82,16 +89,19 @@ KERNEL_OF(reduce_middles)
         }
         const i64 at = (i64)chunks * CHUNK;
         maybe whole = append_lanes(nothing(b.p), 0, mine, CHUNK, chunks, box);
+
         if (!SKIPS || left) {
             elem e[ROWS_E][QUAD], part[QUAD];
             load_rest(e, part, b, from + at * b.stride, left);
             fold_quads_e(v, e, b, at, 1);
             fold_across_e(v, 1, box);
+
             /* the lane that has the node of row `lane` (its bits reversed) */
             const int turned = (lane & 1) << 2 | (lane & 2) | (lane >> 2 & 1);
             whole = append_lanes(whole, at, from_lane(v[0], turned, box), ROW_e, rows, box);
             whole = append_part(whole, part, at + rows * ROW_e, left & (ROW_e - 1), b.p, box);
         }
+
         if (lane == 0 && all < MIDDLE_END) store_reduced(out, b, s, whole, all);
     }
 }

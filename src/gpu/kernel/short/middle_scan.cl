@@ -45,4 +45,5 @@ KERNEL_OF(scan_middles)
         }
     }
 }
+
 #endif

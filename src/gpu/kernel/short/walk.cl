@@ -24,11 +24,13 @@ fn walk walk_on(const forest *f, const window *w, int done, batch b)
         k.end++;
     k.w = *w;
     k.w.base += k.before;
+
     /* there are no segments after the job's last one */
     k.w.elements = (int)w->begin[k.end * LANES] - k.before;
     stage_elements(f, &k.w, b);
     COPY_WAIT();
     WARP_BARRIER();
+
     return k;
 }
 
@@ -54,20 +56,25 @@ fn maybe walk_fold(LOCAL const elem *x, int at, int n, par p)
               after = (end - 1) % BYTES * 8;
     pile t = pile_none(p);
     maybe v = nothing(p);
+
     if (n) {
         int k = at / BYTES;
+
         /* masks of the segment's bytes in its first and last word */
         const u32 left = ~0u << before, right = ~0u >> (24 - after);
         u32 w = (words[k] & left) | ((u32)FILL & ~left);
+
         for (; k <= last; k++) {
             if (k == last) w = (w & right) | ((u32)FILL & ~right);
             t.part.a = PAIR_MOST(t.part.a, w);
             t.part.b = PAIR_MOST(t.part.b, w << 8);
             w = words[k + 1];
         }
+
         v.s = pile_state(t);
         v.have = 1;
     }
+
     return v;
 }
 #else
@@ -81,6 +88,7 @@ fn maybe walk_fold(LOCAL const elem *x, int at, int n, par p)
     const int groups = n >> GROUP_LOG, left = n & (GROUP - 1);
     state node[WALK_NODES];
     maybe v = nothing(p);
+
     UNROLL for (int l = 0; l < WALK_NODES; l++) node[l] = v.s;
     UNROLL for (int k = 0; k < WALK_GROUPS; k++)
     {
@@ -96,15 +104,18 @@ fn maybe walk_fold(LOCAL const elem *x, int at, int n, par p)
             node[l] = mine;
         }
     }
+
     UNROLL for (int l = WALK_NODES - 1; l >= 0; l--)
     {
         if (groups >> l & 1)
             v = then(v, node[l], p.origin + (groups >> (l + 1) << (l + 1)) * GROUP, GROUP << l);
     }
+
     const int first = groups << GROUP_LOG, place = at + first;
 #define ITEM(k) lift_e(x[place + (k)], first + (k), p)
     if (left) APPEND(v, p.origin + first, ITEM, left, 1)
 #undef ITEM
+
     return v;
 }
 #endif

@@ -34,6 +34,7 @@ fn state fold_window(const rings *r, int length, int c)
 {
     state v;
     int base = r->places, any = 0;
+
     for (int k = r->top; k >= 0; k--) {
         const int size = r->size[k];
         base -= size;
@@ -44,6 +45,7 @@ fn state fold_window(const rings *r, int length, int c)
         v = any ? COMBINE(v, s, length >> (k + 1) << (k + 1), (i64)1 << k) : s;
         any = 1;
     }
+
     return v;
 }
 
@@ -56,12 +58,14 @@ fn void fold_step(const rings *r, state *v, int w)
         base -= size;
         if (!(w >> k & 1)) continue;
         const int lag = w & ((1 << k) - 1), part = lag & (STEP - 1);
+
         /* far_: place of the first `part` nodes */
         int near_ = ring_place(r, k, size) - (lag - part), far_ = near_ - STEP;
         if (near_ < 0) near_ += size;
         if (far_ < 0) far_ += size;
         LOCAL const state *const late = r->room + (base + near_ - part) * LANES;
         LOCAL const state *const early = r->room + (base + far_ + STEP - part) * LANES;
+
         UNROLL for (int c = 0; c < STEP; c++)
         {
             const state s = (c < part ? early : late)[c * LANES];
@@ -82,6 +86,7 @@ fn void make_low_levels(rings *r, state *v, state last[LOW_LEVELS][STEP / 2], in
             ring_step(r, k, size);
             *base += size;
         }
+
         if (k < r->top) {
             state newest[STEP / 2];
             UNROLL for (int i = 0; i < 1 << k; i++) newest[i] = v[STEP - (1 << k) + i];
@@ -91,6 +96,7 @@ fn void make_low_levels(rings *r, state *v, state last[LOW_LEVELS][STEP / 2], in
                 v[c] = TWIN(far_ >= 0 ? v[far_ >= 0 ? far_ : 0] : last[k][c & (STEP / 2 - 1)], v[c],
                             1 << k);
             }
+
             UNROLL for (int i = 0; i < 1 << k; i++) last[k][i] = newest[i];
         }
     }
@@ -123,6 +129,7 @@ typedef struct {
     i64 step, least;
     int aligned, all; /* all: windows that an edge cuts off have results too */
 } column;
+
 fn void put_column(const column *o, i64 r, state s, i64 length, i64 first, par p)
 {
     maybe v;
@@ -152,6 +159,7 @@ KERNEL_OF(window_columns)
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
     const i64 groups = (b.seqs + LANES - 1) / LANES, step = b.stride * TL_SIZE;
+
     /* elements of a window before and after its result's element */
     const i64 back = valid ? 0 : before, on = valid ? before + after : after;
     const int w = (int)(before + after + 1), lane = thread_index();
@@ -160,6 +168,7 @@ KERNEL_OF(window_columns)
     r.top = (int)top_level, r.places = (int)places;
     for (int k = 0; k < RING_LEVELS; k++)
         r.size[k] = k <= r.top ? RING_SIZE(k, r.top, (int)fold, LOW_LEVELS) : 0;
+
     for (i64 job = group_index(); job < jobs; job += group_count()) {
         const i64 chunk = job / groups, s = (job - chunk * groups) * LANES + lane;
         if (s >= b.seqs) continue;
@@ -176,6 +185,7 @@ KERNEL_OF(window_columns)
         {
             UNROLL for (int i = 0; i < STEP / 2; i++) last[k][i] = nothing(b.p).s;
         }
+
         load_down(next, STEP, x, step, end - from);
         for (i64 j = from; j < end; j += STEP) {
             int base = 0;
@@ -191,6 +201,7 @@ KERNEL_OF(window_columns)
                 put_step(&o, q, v, w, j + 1 - w, b.p);
                 continue;
             }
+
             for (int c = 0; c < STEP && j + c < end; c++) {
                 /* all windows that the end of the column cuts off end here */
                 const i64 m1 = j + c == b.n - 1 && !valid ? r1 : q + c + 1;

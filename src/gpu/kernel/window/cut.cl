@@ -49,17 +49,20 @@ fn void double_items(LOCAL state *z, LOCAL const tile *p, const int k)
 {
     state next[THREAD_ITEMS];
     const int me = thread_index();
+
     UNROLL for (int r = 0; r < THREAD_ITEMS; r++)
     {
         const int i = r * WINDOW_THREADS + me;
         if (i + (2 << k) <= p->beyond) next[r] = TWIN(z[i], z[i + (1 << k)], 1 << k);
     }
+
     BARRIER();
     UNROLL for (int r = 0; r < THREAD_ITEMS; r++)
     {
         const int i = r * WINDOW_THREADS + me;
         if (i + (2 << k) <= p->beyond) z[i] = next[r];
     }
+
     BARRIER();
 }
 
@@ -68,6 +71,7 @@ fn void cut_fold(LOCAL u8 *memory, cut_registers *r, LOCAL const tile *p, LOCAL 
 {
     LOCAL state *const z = (LOCAL state *)memory;
     const int w = (int)l->of.width;
+
     if (SKIPS && !cut_prefetches(p, l)) return;
 
     UNROLL for (int o = 0; o < OUTPUTS; o++)
@@ -79,6 +83,7 @@ fn void cut_fold(LOCAL u8 *memory, cut_registers *r, LOCAL const tile *p, LOCAL 
             set_window(&r->start[o], &r->length[o], j, since_border(p, d, l->b, c),
                        until_border(p, d, l->b, c), &l->of);
     }
+
     UNROLL for (int k = 0; k < CUT_LEVELS; k++)
     {
         if (SKIPS && w >> k == 0) continue;
@@ -88,6 +93,7 @@ fn void cut_fold(LOCAL u8 *memory, cut_registers *r, LOCAL const tile *p, LOCAL 
             if (o * WINDOW_THREADS + thread_index() < p->results && (length >> k & 1))
                 r->keep[k][o] = z[r->start[o] + (int)higher_bits(length, k)];
         }
+
         if (SKIPS && w >> (k + 1) == 0) continue;
         double_items(z, p, k);
     }
@@ -108,6 +114,7 @@ fn void cut_store(LOCAL u8 *memory, cut_registers *r, LOCAL const tile *p, LOCAL
         {
             if (length >> k & 1) v = then(v, r->keep[k][o], higher_bits(length, k), (i64)1 << k);
         }
+
         v.have = v.have && length >= l->of.least;
         store_maybe(result_at(p, l, j), v, length, p->lo + r->start[o], l->b.p);
     }

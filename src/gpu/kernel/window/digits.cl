@@ -42,6 +42,7 @@ fn void digit_up(LOCAL node *to, const digit_source *x)
 {
     const int log = x->log;
     state s[DIGIT_NODES], two[DIGIT_NODES], four_[DIGIT_NODES];
+
     UNROLL for (int j = 0; j < DIGIT_NODES; j++)
     {
         s[j] = digit_item(x, j);
@@ -57,14 +58,17 @@ fn void fold_two_bits(state *y, const int onto, const int bits, const digit_sour
 {
     const int log = x->log;
     state s[DIGIT_NODES], two[DIGIT_NODES], four_[DIGIT_NODES];
+
     /* see plus_halves */
     if (!x->elements) SURELY((real)((i64)1 << log) > num(1.0) && (real)((i64)2 << log) > num(1.0));
+
     UNROLL for (int j = 0; j < PASS_RUN + bits - 1; j++)
     {
         const int r = j - bits + 1; /* the result whose last node this is */
         s[j] = digit_item(x, j);
         if (j >= 1) two[j - 1] = TWIN(s[j - 1], s[j], (i64)1 << log);
         if (j >= 3 && bits > 2) four_[j - 3] = TWIN(two[j - 3], two[j - 1], (i64)2 << log);
+
         if (r >= 0) {
             state v = bits > 2 ? four_[r] : two[r];
             if (onto) v = COMBINE(y[r], v, x->done, (i64)(bits & 4 ? 4 : 2) << log);
@@ -106,23 +110,28 @@ fn void fold_pass(LOCAL node *z, digit_pass a, LOCAL const tile *p, GLOBAL const
 {
     const int log = a.x.log, i = first_item(log), results = p->results, active = i < results;
     state y[PASS_RUN];
+
     a.x.i += i;
     if (active && a.fold == FOLD_GLOBAL) {
         GLOBAL const node *const high = (GLOBAL const node *)states + p->done;
         UNROLL for (int j = 0; j < PASS_RUN; j++) y[j] =
             high[i + (j << log) < results ? i + (j << log) : 0].s;
     }
+
     if (active && a.fold == FOLD_LOCAL) {
         UNROLL for (int j = 0; j < PASS_RUN; j++) y[j] = z[i + (j << log)].s;
     }
+
     if (active && (a.x.elements || a.fold != FOLD_NONE))
         fold_digit(y, 1, a.digit, a.x);
     else if (active)
         fold_digit(y, 0, a.digit, a.x);
+
     if (a.in_place) BARRIER();
     if (active) {
         UNROLL for (int j = 0; j < PASS_RUN; j++) z[i + (j << log)].s = y[j];
     }
+
     BARRIER();
 }
 
@@ -131,6 +140,7 @@ fn void fold_pass(LOCAL node *z, digit_pass a, LOCAL const tile *p, GLOBAL const
 typedef struct {
     int none;
 } digits_registers;
+
 enum { digits_items = PASS_ITEMS };
 
 fn tile_range digits_tiles(digits_registers *r, const launch *l) { return strided_tiles(l); }
@@ -173,24 +183,28 @@ fn void digits_fold(LOCAL u8 *memory, digits_registers *r, LOCAL const tile *p,
     const int w = (int)l->of.width, count = digit_levels(w);
     LOCAL const u8 *const elements = (LOCAL const u8 *)digit_elements(memory, l);
     int fold = l->what == PART_LAST_BITS ? FOLD_GLOBAL : FOLD_NONE, far = 0;
+
     if (l->what == PART_RESULTS_ALONE) {
         GLOBAL const node *const high = (GLOBAL const node *)l->states + p->done;
         for (int i = thread_index(); i < p->results; i += WINDOW_THREADS) z[i] = high[i];
         BARRIER();
         return;
     }
+
     if (count) {
         digit_source x = source_of(1, elements, 0, p, l);
         x.i = first_item(0);
         digit_up(z + (count - 1) * PASS_ITEMS, &x);
         BARRIER();
     }
+
     if (count > 1) {
         digit_source x = source_of(0, (LOCAL const u8 *)(z + PASS_ITEMS), DIGIT_LOG, p, l);
         x.i = first_item(DIGIT_LOG);
         digit_up(z, &x);
         BARRIER();
     }
+
     digit_pass a;
     ROLLED for (int k = count; k > 0; k--)
     {
@@ -201,6 +215,7 @@ fn void digits_fold(LOCAL u8 *memory, digits_registers *r, LOCAL const tile *p,
         if (a.digit) fold = FOLD_LOCAL; /* digit 1 without higher digits: z has that node already */
         far += a.digit << k * DIGIT_LOG;
     }
+
     if (w & DIGIT) {
         a.x = source_of(1, elements, 0, p, l);
         a.digit = w & DIGIT, a.fold = fold, a.in_place = 0;

@@ -32,6 +32,7 @@ fn state state_of(kept v, i64 i, par p) { return lift(v, i, p); }
 typedef struct ALIGNED(16) {
     u32 w[4];
 } line;
+
 enum { LINE = 16 / TL_SIZE, LOADS = 8 };
 fn int lesser(int a, int b) { return a < b ? a : b; }
 
@@ -48,18 +49,21 @@ fn void load_aligned(const exact_tile *t, GLOBAL const elem *e, int from, int to
 {
     const int me = thread_index();
     const int full = from + (to - from) / (LOADS * WINDOW_THREADS) * (LOADS * WINDOW_THREADS);
+
     for (int i = from + me; i < full; i += LOADS * WINDOW_THREADS) {
         elem loaded[LOADS];
         UNROLL for (int k = 0; k < LOADS; k++) loaded[k] = e[i + k * WINDOW_THREADS];
         UNROLL for (int k = 0; k < LOADS; k++) t->z[i + k * WINDOW_THREADS] =
             keep(loaded[k], t->lo + i + k * WINDOW_THREADS, t->p);
     }
+
     /* The rest: threads beyond the end load the last item too, so that these loads are not
      * conditional and overlap. */
     if (full + me < to) {
         elem loaded[LOADS];
         UNROLL for (int k = 0; k < LOADS; k++) loaded[k] =
             e[lesser(full + me + k * WINDOW_THREADS, to - 1)];
+
         UNROLL for (int k = 0; k < LOADS; k++)
         {
             const int i = full + me + k * WINDOW_THREADS;
@@ -78,16 +82,19 @@ fn void load_aligned(const exact_tile *t, GLOBAL const elem *e, int from, int to
     GLOBAL const line *const lines = (GLOBAL const line *)(e - shift);
     LOCAL line *const to_lines = (LOCAL line *)(t->z - shift);
     int u = first + me;
+
     for (; u - me + LOADS * WINDOW_THREADS <= last; u += LOADS * WINDOW_THREADS) {
         line v[LOADS];
         UNROLL for (int k = 0; k < LOADS; k++) v[k] = lines[u + k * WINDOW_THREADS];
         UNROLL for (int k = 0; k < LOADS; k++) to_lines[u + k * WINDOW_THREADS] = v[k];
     }
+
     ROLLED for (; u < last; u += LOADS / 2 * WINDOW_THREADS)
     {
         line v[LOADS / 2];
         UNROLL for (int k = 0; k < LOADS / 2; k++) v[k] =
             lines[lesser(u + k * WINDOW_THREADS, last - 1)];
+
         UNROLL for (int k = 0; k < LOADS / 2; k++)
         {
             if (u + k * WINDOW_THREADS < last) to_lines[u + k * WINDOW_THREADS] = v[k];
@@ -107,7 +114,9 @@ fn void load_items_exact(exact_tile *t, batch b, int from, int to)
     const int me = thread_index();
     GLOBAL const u8 *x = b.x + t->lo * TL_SIZE;
     const int aligned = ADDRESS(x) % TL_SIZE == 0;
+
     t->z += aligned ? (int)(ADDRESS(x) % 16) / TL_SIZE : 0;
+
     /* Without else, for PoCL 5.0 (see BARRIER in prelude_opencl.h): there, all items are loaded one
      * by one, or none. */
     if (!SKIPS || !aligned) {
@@ -117,6 +126,7 @@ fn void load_items_exact(exact_tile *t, batch b, int from, int to)
         if (SKIPS) return;
         from = end;
     }
+
     load_aligned(t, (GLOBAL const elem *)x, from, to);
 }
 
@@ -228,6 +238,7 @@ KERNEL_OF(window_exact)
     LOCAL state *all = (LOCAL state *)(room + EXACT_STATES_AT(TL_SIZE, STATE_BYTES, (int)each, d));
     LOCAL state *next = all + runs_room, *first = next + runs_room, *mid = first + runs_room;
     LOCAL u8 *apart = room + EXACT_RESULTS_AT(TL_SIZE, STATE_BYTES, (int)each, d);
+
     for (i64 job = group_index(); job < jobs; job += group_count()) {
         const i64 j0 = job * each, lo = first_item + j0;
         const int results_ = j0 + each < count ? (int)each : (int)(count - j0),
@@ -254,6 +265,7 @@ KERNEL_OF(window_exact)
                                  : first[g + 1];
                 windows_of_run(v, t.z + at, d, q, lo + at, b.p);
             }
+
             BARRIER();
             if (g < heads) {
                 LOCAL result *own = (LOCAL result *)to + me * (RUN * VALUES);
@@ -264,8 +276,10 @@ KERNEL_OF(window_exact)
                     own[j * VALUES + 1] = lower_1(v[j], (real)width, lo + at + j, b.p);
 #endif
                 }
+
                 if (!inside) set_empty(own, lo + at, d, b.n, b.p);
             }
+
             BARRIER();
             store_side_by_side(out.x + (j0 + round * RUN) * OUT_BYTES, to,
                                left < WINDOW_THREADS * RUN ? left : WINDOW_THREADS * RUN);
@@ -273,4 +287,5 @@ KERNEL_OF(window_exact)
         }
     }
 }
+
 #endif

@@ -45,11 +45,13 @@ KERNEL_OF(window_fold)
                   start = j - left;
         maybe v = nothing(b.p);
         if (valid && length <= right) continue;
+
         for (int k = 62; k >= 0; k--) {
             const i64 higher = higher_bits(length, k);
             if (length >> k & 1)
                 v = then(v, y[room * k + start - lo + higher], higher, (i64)1 << k);
         }
+
         v.have = v.have && length >= least;
         store_maybe(result_of(out, b, j), v, length, start, b.p);
     }

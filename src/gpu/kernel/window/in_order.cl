@@ -26,11 +26,13 @@ fn void load_in_order(LOCAL local_item *x, LOCAL const tile *p, const launch *l)
 {
     const int me = thread_index();
     const i64 item = p->lo + l->of.shift;
+
     if (!p->dense_items) {
         for (int i = p->before + me; i < p->beyond; i += WINDOW_THREADS)
             x[i] = local_item_of(item_of(p, l, i), item + i, l->b.p);
         return;
     }
+
     /* contiguous loads; as many as registers allow */
     enum { MANY = PASS_LOG == 5 ? PASS_RUN / 3 : PASS_RUN };
     for (int k = 0; k < PASS_RUN; k += MANY) {
@@ -50,6 +52,7 @@ fn void store_four_at_a_time(GLOBAL result *to, LOCAL const node *z, int count, 
     LOCAL const four *const v = (LOCAL const four *)z;
     GLOBAL result_quad *const quads = (GLOBAL result_quad *)to;
     const int last = count & -QUAD, i = last + thread_index();
+
     for (int q = thread_index(); q * QUAD < count - (QUAD - 1); q += WINDOW_THREADS) {
         const four s = v[q];
         const i64 at = first + q * QUAD;
@@ -90,23 +93,28 @@ fn void store_in_order(LOCAL const node *z, LOCAL const tile *p, LOCAL const bor
     const int count = p->results, level = l->what == PART_LEVEL;
     const int nodes = level ? (count + QUAD - 1) & -QUAD : 0;
     GLOBAL node *const states = (GLOBAL node *)l->states + p->done;
+
     for (int i = thread_index(); i < nodes; i += WINDOW_THREADS) states[i] = z[i];
 #if SKIPS
     if (level) return;
 #if OP_LANES == 1
+
     const int inside = p->inside;
     const i64 lo = p->lo;
     GLOBAL result *const to = (GLOBAL result *)p->out;
     i64 length = length_in(l->of);
     HERE(length); /* otherwise 1 / n would be kept in registers */
+
     if (p->quads && inside && sizeof(state) <= 4) {
         store_four_at_a_time(to, z, count, length, lo, l->b.p);
         return;
     }
+
     if (p->quads && inside) {
         store_strided(to, z, count, length, lo, l->b.p);
         return;
     }
+
     if (p->quads) {
         for (int i = thread_index(); i < count; i += WINDOW_THREADS)
             to[i] = until_border(p, d, l->b, i) < length

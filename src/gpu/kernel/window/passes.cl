@@ -78,6 +78,7 @@ fn void fold_bit(state *y, int onto, const int many, node_places at, const int k
     } else {
         make_nodes(s, many, at, k);
     }
+
     if (onto) {
         UNROLL for (int j = 0; j < many; j++) y[j] =
             COMBINE(y[j], s[j], at.done, (i64)1 << (k + at.more));
@@ -108,6 +109,7 @@ fn void pass_up(LOCAL state *to, LOCAL const state *x)
 {
     state s[2 * RADIX];
     const int i = thread_index() * PASS_RUN;
+
     UNROLL for (int j = 0; j < 2 * RADIX; j++) s[j] = x[i + j];
     enum { LAST = 2 * RADIX + 1 };
     double_nodes(s, LAST - 2, 0, 0);
@@ -127,6 +129,7 @@ fn void pass_rows(LOCAL state *z, LOCAL const tile *p, int bits, int onto, const
 {
     GLOBAL const state *high = (GLOBAL const state *)l->states + (onto ? p->done : 0);
     const int column = thread_index() & (RADIX - 1), row = thread_index() / RADIX * PASS_ROWS;
+
     for (int first = 0; first * RADIX < p->results; first += PASS_BAND) {
         const int i = (first + row) * RADIX + column, active = i - column < p->results;
         state y[PASS_ROWS];
@@ -134,6 +137,7 @@ fn void pass_rows(LOCAL state *z, LOCAL const tile *p, int bits, int onto, const
             UNROLL for (int j = 0; j < PASS_ROWS; j++) y[j] =
                 high[i + j * RADIX < p->results ? i + j * RADIX : 0];
         }
+
         if (active)
             fold_each_bit(y, onto, PASS_ROWS, places_at(z + i, RADIX, PASS_LOG, l->of.shift), bits,
                           PASS_TOP);
@@ -142,6 +146,7 @@ fn void pass_rows(LOCAL state *z, LOCAL const tile *p, int bits, int onto, const
             UNROLL for (int j = 0; j < PASS_ROWS; j++) z[i + j * RADIX] = y[j];
         }
     }
+
     BARRIER();
 }
 
@@ -163,6 +168,7 @@ fn void pass_low(LOCAL state *z, LOCAL const state *x, LOCAL const tile *p, int 
 typedef struct {
     int none;
 } passes_registers;
+
 enum { passes_items = PASS_ITEMS };
 
 fn tile_range passes_tiles(passes_registers *r, const launch *l) { return strided_tiles(l); }

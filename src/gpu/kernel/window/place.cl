@@ -14,6 +14,7 @@ enum {
     PASS_ITEMS = WINDOW_THREADS * PASS_RUN,
     LOCAL_ITEMS = LARGER > PASS_ITEMS ? LARGER : PASS_ITEMS
 };
+
 enum { RESULT_BYTES = OP_LANES * sizeof(result) };
 
 fn i64 higher_bits(i64 length, int level) { return length >> (level + 1) << (level + 1); }
@@ -39,6 +40,7 @@ fn i64 offset_after(batch b, i64 f)
         else
             high = middle;
     }
+
     return high;
 }
 
@@ -61,6 +63,7 @@ fn position position_of(batch b, i64 f)
         m.i = f - m.s * b.n;
         m.n = b.n;
     }
+
     return m;
 }
 
@@ -134,20 +137,24 @@ typedef struct {
     /* lo: flat index where the first window begins; done: windows of the launch before it */
     i64 lo, done;
     i64 border; /* segments: number of the first offset above lo */
+
     /* first: place of the first border; n: rows: distance between borders */
     int first, n;
     u32 part; /* 2^31 / n, rounded up */
+
     /* items before <= i < beyond are elements of the batch */
     int results, before, beyond;
     int regular, out_regular; /* items (results) lie one stride apart */
     int dense_items;          /* items are contiguous, for all places of the tile */
     int inside;               /* no window crosses a border */
+
     /* results are stored by quads: contiguous, aligned, all windows */
     int quads;
 } tile;
 
 /* The borders between segments in a tile: bit q is set if a segment begins at place q. */
 enum { BORDER_WORDS = LOCAL_ITEMS / 32, BORDER_MORE = (BORDER_WORDS + 31) / 32 };
+
 typedef struct {
     u32 bit[BORDER_WORDS]; /* a bit for each place */
     u32 more[BORDER_MORE]; /* a bit for each nonzero word of `bit` */
@@ -202,6 +209,7 @@ fn int since_border(LOCAL const tile *p, LOCAL const borders *d, batch b, int q)
         word -= high_zeros(bits);
         return q - (word << 5) - 31 + high_zeros(d->bit[word]);
     }
+
     return q;
 }
 
@@ -221,6 +229,7 @@ fn int until_border(LOCAL const tile *p, LOCAL const borders *d, batch b, int q)
         word += low_zeros(bits);
         return (word << 5) + low_zeros(d->bit[word]) - q;
     }
+
     return LOCAL_ITEMS;
 }
 
@@ -279,6 +288,7 @@ fn void set_tile(LOCAL tile *p, const launch *l, i64 job, tile_start start, int 
     p->lo = lo, p->done = done, p->results = (int)results_;
     p->before = item < 0 ? (int)-item : 0;
     p->beyond = item + items > all ? (int)(all - item) : (int)items;
+
     if (listed) {
         p->border = start.border;
         free_ = start.place - lo;
@@ -291,6 +301,7 @@ fn void set_tile(LOCAL tile *p, const launch *l, i64 job, tile_start start, int 
         p->n = b.n < 2 * LOCAL_ITEMS ? (int)b.n : 2 * LOCAL_ITEMS;
         p->part = (0x80000000u + (u32)p->n - 1) / (u32)p->n;
     }
+
     p->first = free_ < 2 * LOCAL_ITEMS ? (int)free_ : 2 * LOCAL_ITEMS;
     p->inside = free_ >= results_ + length_in(w) - 1;
 
@@ -312,6 +323,7 @@ fn void set_tile(LOCAL tile *p, const launch *l, i64 job, tile_start start, int 
  * are permuted so that neighbouring lanes have no bank conflicts: state c of quad q is at place c ^
  * turn_of(q). */
 enum { TURNED = sizeof(state) == 8 || sizeof(state) == 16 || sizeof(state) == 32 };
+
 fn int turn_of(int q)
 {
     return sizeof(state) == 8    ? q >> 1 & 2
@@ -333,6 +345,7 @@ fn elem item_of(LOCAL const tile *p, const launch *l, int i)
     return load_element(p->regular ? p->x + i * l->b.stride * TL_SIZE : element_of(l->b, item));
 #endif
 }
+
 #if TL_IN_PLACE
 #define DENSE_ITEM(p, l, i) element_at((l)->b, (p)->lo + (l)->of.shift + (i))
 #else

@@ -19,6 +19,7 @@ enum { ARRAY_QUADS = QUAD_ITEMS / QUAD, THREAD_QUADS = ARRAY_QUADS / WINDOW_THRE
 /* The unit of access to quad q of an array in local memory: 16 bytes, if the states of a quad are
  * permuted (place.cl). */
 enum { TOGETHER = sizeof(state) == 8 ? 2 : 1 };
+
 typedef struct ALIGNED(16) {
     state s[TOGETHER];
 } together;
@@ -97,6 +98,7 @@ fn void fold_bits(LOCAL const four *z, four *y, const levels *v)
         const int far = v->w >> (k + 1) << (k + 1);
         const i64 before = v->more < 0 ? far >> -v->more : (i64)far << v->more;
         LOCAL const four *from = z + --slot * ARRAY_QUADS;
+
         UNROLL for (int m = 0; m < THREAD_QUADS; m++)
         {
             const int q = quad_number(m) + far / QUAD;
@@ -106,6 +108,7 @@ fn void fold_bits(LOCAL const four *z, four *y, const levels *v)
                 right.s[0] = right.s[2], right.s[1] = right.s[3], right.s[2] = next.s[0],
                 right.s[3] = next.s[1];
             }
+
             UNROLL for (int c = 0; c < QUAD; c++) y[m].s[c] =
                 COMBINE(y[m].s[c], right.s[c], v->done + before, (i64)1 << (k + v->more));
         }
@@ -133,6 +136,7 @@ fn void fold_onto(four *y, int what, GLOBAL const four *states, const quad_place
         UNROLL for (int m = 0; m < THREAD_QUADS; m++) y[m] = high[m];
         return;
     }
+
     UNROLL for (int m = 0; m < THREAD_QUADS; m++)
     {
         UNROLL for (int c = 0; c < QUAD; c++) y[m].s[c] =
@@ -155,6 +159,7 @@ fn void store_quads(GLOBAL four *states, const four *y, const quad_places *at)
 typedef struct {
     four y[THREAD_QUADS];
 } quads_registers;
+
 enum { quads_items = QUAD_ITEMS };
 
 fn tile_range quads_tiles(quads_registers *r, const launch *l) { return strided_tiles(l); }
@@ -175,6 +180,7 @@ fn void quads_load(LOCAL u8 *memory, quads_registers *r, LOCAL const tile *p, co
 {
     LOCAL state *const z = (LOCAL state *)first_array(memory, l);
     const int me = thread_index();
+
     if (SKIPS && l->what == PART_RESULTS_ALONE) return; /* no items are needed */
     if (p->dense_items) {
         enum { MANY = QUAD_ITEMS / WINDOW_THREADS };
@@ -206,6 +212,7 @@ fn void quads_fold(LOCAL u8 *memory, quads_registers *r, LOCAL const tile *p,
 {
     LOCAL four *const z = (LOCAL four *)memory, *const y0 = first_array(memory, l);
     levels v;
+
     v.w = (int)l->of.width, v.top = l->top, v.kept = l->kept, v.more = 0, v.done = l->of.shift;
     UNROLL for (int m = 0; m < THREAD_QUADS; m++)
     {
@@ -215,6 +222,7 @@ fn void quads_fold(LOCAL u8 *memory, quads_registers *r, LOCAL const tile *p,
             first_levels(&r->y[m], quad_at(y0, q + 1, m, 1), v.top,
                          v.w & 2 ? z + (v.w & 1) * ARRAY_QUADS : 0, q);
     }
+
     double_quads(z, r->y, &v, 2, (v.w & 1) + (v.w >> 1 & 1), 0);
     BARRIER();
 
@@ -234,6 +242,7 @@ fn void lower_quad(result *x, LOCAL const tile *p, LOCAL const borders *d, const
 {
     const i64 w = length_in(l->of);
     const real length = (real)w;
+
     UNROLL for (int c = 0; c < QUAD; c++) x[c] = lower(v->s[c], length, p->lo + q + c, l->b.p);
     if (!p->inside && (l->b.flags & OFFSETS) && q < p->results) {
         const int cut = cut_windows(p, d, l->b, q, (int)w);
@@ -253,11 +262,13 @@ fn void store_quad(LOCAL const tile *p, LOCAL const borders *d, const launch *l,
 #if OP_LANES == 1
     const int row = q - lane_index() * QUAD; /* of the first quad of the warp */
     result x[QUAD];
+
     lower_quad(x, p, d, l, q, v);
     if (SKIPS && row + LANES * QUAD <= p->results) {
         store_row(p->out + row * (i64)sizeof(result), x);
         return;
     }
+
     GLOBAL result *to = (GLOBAL result *)p->out + q;
     UNROLL for (int c = 0; c < QUAD; c++)
     {
@@ -272,6 +283,7 @@ fn void quads_store(LOCAL u8 *memory, quads_registers *r, LOCAL const tile *p,
 {
     const int by_quads = p->quads && l->what != PART_LEVEL;
     LOCAL four *const z = (LOCAL four *)memory;
+
     if (by_quads) {
         UNROLL for (int m = 0; m < THREAD_QUADS; m++)
             store_quad(p, d, l, quad_number(m) * QUAD, &r->y[m]);

@@ -46,6 +46,7 @@ fn column_tile column_tile_of(const launch *l, i64 chunk, i64 group)
 {
     column_tile t;
     const i64 w = length_in(l->of);
+
     t.row = thread_index() / TILE_QUADS;
     t.column = group * COLUMNS + thread_index() % TILE_QUADS * QUAD;
     t.columns = within(l->b.seqs - t.column, 0, QUAD), t.first = l->of.at + chunk * l->each;
@@ -65,6 +66,7 @@ fn void load_columns(four *y, const column_tile *t, const launch *l)
     GLOBAL const u8 *const x =
         b.x + (t->columns ? t->column : b.seqs - 1) * t->side + (item + t->row) * t->down;
     quad e[THREAD_QUADS];
+
     if (t->columns == QUAD && t->side == TL_SIZE && ADDRESS(x) % QUAD_ALIGN == 0 &&
         t->down % (i64)QUAD_ALIGN == 0 && item >= 0 && item + TILE_ROWS <= b.n) {
         UNROLL for (int m = 0; m < THREAD_QUADS; m++) e[m] =
@@ -77,6 +79,7 @@ fn void load_columns(four *y, const column_tile *t, const launch *l)
                           t->columns ? t->columns : 1);
         }
     }
+
     UNROLL for (int m = 0; m < THREAD_QUADS; m++)
     {
         elem each_[QUAD];
@@ -101,6 +104,7 @@ fn void store_columns(const column_tile *t, GLOBAL u8 *to, int i, const four *v,
     const i64 w = length_in(l->of), first = t->first + i;
     const int whole = i >= t->low && i < t->high && w >= l->of.least;
     const par p = l->b.p;
+
 #if OP_LANES == 1
     if (dense) {
         result_quad q;
@@ -111,6 +115,7 @@ fn void store_columns(const column_tile *t, GLOBAL u8 *to, int i, const four *v,
         return;
     }
 #endif
+
     UNROLL for (int c = 0; c < QUAD; c++)
     {
         maybe m;
@@ -127,6 +132,7 @@ fn void store_column_tile(const column_tile *t, const four *y, int many, const l
     GLOBAL u8 *const to = l->out.x + t->column * side + (t->first + back + t->row) * down;
     const int dense = t->columns == QUAD && side == sizeof(result) &&
                       ADDRESS(to) % QUAD_OUT_ALIGN == 0 && down % (i64)QUAD_OUT_ALIGN == 0;
+
     UNROLL for (int m = 0; m < THREAD_QUADS; m++)
     {
         const int i = t->row + m * ROWS_STEP;
@@ -148,6 +154,7 @@ KERNEL_OF(window_rows)
     levels v;
     v.w = (int)l.of.width << FIRST_LEVEL, v.top = l.top + FIRST_LEVEL, v.kept = l.kept;
     v.more = (int)log - FIRST_LEVEL, v.done = l.of.shift << log;
+
     for (i64 job = group_index(); job < l.jobs; job += group_count()) {
         const i64 chunk = quotient(job, tiles), group = job - chunk * tiles;
         const column_tile t = column_tile_of(&l, chunk, group);
@@ -165,10 +172,12 @@ KERNEL_OF(window_rows)
             const i64 from = at.first + m * at.step + l.of.shift * quads;
             y[m] = nodes[from * QUAD < node_count ? from : 0];
         }
+
         if (columns) {
             const i64 next = job + group_count() < l.jobs ? job + group_count() : job;
             prefetch_columns(&l, quotient(next, tiles), next - quotient(next, tiles) * tiles);
         }
+
         double_quads((LOCAL four *)LOCAL_MEMORY, y, &v, FIRST_LEVEL, 0, 1);
         BARRIER();
         fold_onto(y, l.what, l.states, &at, &v);

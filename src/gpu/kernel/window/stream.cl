@@ -71,6 +71,7 @@ fn tile_range stream_tiles(stream_registers *r, const launch *l)
 {
     const i64 begin = group_index() * l->jobs / group_count(), w = length_in(l->of);
     tile_range t;
+
     t.first = begin - (w + STREAM_ITEMS - 2) / STREAM_ITEMS, t.step = 1;
     t.end = (group_index() + 1) * l->jobs / group_count();
     if (begin == t.end) t.first = t.end;
@@ -146,6 +147,7 @@ fn void stream_low(const stream_arrays *a)
     UNROLL for (int j = 0; j < STREAM_RUN; j++) y[j] = a->high[i + j];
     fold_each_bit(y, 1, STREAM_RUN, places_at(a->x + i + RADIX - left, 1, 0, a->w - left), left,
                   PASS_LOG - 1);
+
     if (i + STREAM_RUN <= STREAM_ITEMS) {
         UNROLL for (int j = 0; j < STREAM_RUN; j++) a->high[i + j] = y[j];
     } else {
@@ -166,6 +168,7 @@ fn void stream_fold(LOCAL u8 *memory, stream_registers *r, LOCAL const tile *p,
     BARRIER();
     stream_up(a.high + (a.w - SQUARE) + row, a.low + row, STREAM_ROWS, RADIX, PASS_LOG);
     BARRIER();
+
     if (p->lo >= r->from) {
         stream_high(&a);
         BARRIER();
@@ -173,6 +176,7 @@ fn void stream_fold(LOCAL u8 *memory, stream_registers *r, LOCAL const tile *p,
         BARRIER();
         if (a.w & (RADIX - 1)) stream_low(&a);
     }
+
     if (p->lo + STREAM_ITEMS < r->end)
         load_stream(r->e, l->b.x, p->lo + a.w - 1 + STREAM_ITEMS, all_items(l->b));
     BARRIER();
@@ -191,6 +195,7 @@ fn void stream_store(LOCAL u8 *memory, stream_registers *r, LOCAL const tile *p,
 {
     const stream_arrays a = arrays_of(memory, l);
     const int kept_high = a.w - SQUARE;
+
     if (p->lo >= r->from) store_in_order((LOCAL const node *)a.high, p, d, l);
     move_quads(a.x, 0, RADIX / QUAD);
     move_quads(a.low, 0, KEPT_LOW / QUAD);
