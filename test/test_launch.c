@@ -171,7 +171,8 @@ static void check_refused(tally *ctx, const tl_arguments_nodes *a, int count, co
     const tl_built program = {.program = &none};
     const tl_launch l = {tl_gpu_of(ctx->device), ctx, &program};
     const int64_t before = launches[TL_KERNEL_nodes];
-    check(tl_go(&l, TL_KERNEL_nodes, 1, TL_GROUPS, (const tl_argument *)a, count) == TALLY_INVALID &&
+    check(tl_go(&l, TL_KERNEL_nodes, 1, TL_GROUPS, (const tl_argument *)a, count) ==
+                  TALLY_INVALID &&
               !strcmp(tally_error(ctx), says),
           "said '%s' instead of '%s'", tally_error(ctx), says);
     check(launches[TL_KERNEL_nodes] == before, "it was launched all the same");
@@ -191,7 +192,8 @@ static void check_wrong(void)
                      .nodes = tl_memory_of(&some), .level = tl_i64(2), .jobs = tl_i64(1));
     tl_program none = {.count = 0};
     const tl_launch l = {tl_gpu_of(ctx->device), ctx, &(tl_built){.program = &none}};
-    check_ok(ctx, tl_go(&l, TL_KERNEL_nodes, 1, TL_GROUPS, (const tl_argument *)&right, all), "nodes");
+    check_ok(ctx, tl_go(&l, TL_KERNEL_nodes, 1, TL_GROUPS, (const tl_argument *)&right, all),
+             "nodes");
     tl_arguments_nodes a = right;
     a.level = (tl_i64_argument){0};
     check_refused(ctx, &a, all, "kernel nodes: argument 21, level, is nothing: must be an i64");
@@ -204,7 +206,8 @@ static void check_wrong(void)
     a = right;
     a.nodes = tl_memory_of(&(tl_memory){0});
     check_refused(ctx, &a, all, "kernel nodes: argument 20, nodes, is no memory");
-    check_refused(ctx, &right, all - 1, "kernel nodes: argument 22, jobs, is nothing: must be an i64");
+    check_refused(ctx, &right, all - 1,
+                  "kernel nodes: argument 22, jobs, is nothing: must be an i64");
     check_refused(ctx, &right, all + 1, "kernel nodes: 23 arguments: must be 22");
     close_none(ctx, cpu);
 }
