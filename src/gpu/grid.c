@@ -228,18 +228,23 @@ static tally_status push(tally *ctx, tl_grid *base, int threads, const tally_vie
     return status;
 }
 
-/* Folds `cells` cells from `first` on: the nodes whose levels are bits of `blocks`, then kept
- * steps. */
-static tally_status fold(const tl_launch *l, const grid *g, const tl_results *r, int64_t first,
-                         int64_t cells, int64_t blocks, int64_t first_row, int64_t rows,
-                         int64_t flags)
+/* What grid_result folds of `cells` cells from `first` on: the nodes whose levels are bits of
+ * `blocks`, then `rows` kept steps from first_row on. flags: 0 or STATES. */
+typedef struct {
+    int64_t first, cells, blocks, first_row, rows, flags;
+} folded;
+
+static tally_status fold(const tl_launch *l, const grid *g, const tl_results *r, const folded *f)
 {
-    return TL_GO(l, grid_result, groups_of(cells), .grid = grid_arguments(g, first, first + cells),
-                 .results = tl_results_arguments(r),
-                 .top = tl_i64(blocks ? 63 - __builtin_clzll((uint64_t)blocks) : -1),
-                 .blocks = tl_i64(blocks), .rows = tl_i64(rows), .first_row = tl_i64(first_row),
-                 .first = tl_i64((g->count & -(int64_t)GRID_BLOCK) + first_row),
-                 .total = tl_i64(g->count), .flags = tl_i64(flags));
+    const int top = f->blocks ? 63 - __builtin_clzll((uint64_t)f->blocks) : -1;
+    assert(f->first_row + f->rows < GRID_BLOCK && top < g->levels);
+    return TL_GO(l, grid_result, groups_of(f->cells),
+                 .grid = grid_arguments(g, f->first, f->first + f->cells),
+                 .results = tl_results_arguments(r), .top = tl_i64(top),
+                 .blocks = tl_i64(f->blocks), .rows = tl_i64(f->rows),
+                 .first_row = tl_i64(f->first_row),
+                 .first = tl_i64((g->count & -(int64_t)GRID_BLOCK) + f->first_row),
+                 .total = tl_i64(g->count), .flags = tl_i64(f->flags));
 }
 
 static tally_status result(tally *ctx, tl_grid *base, int threads, void *out)
@@ -255,7 +260,8 @@ static tally_status result(tally *ctx, tl_grid *base, int threads, void *out)
     if (status) return status;
     status = tl_results_open(g->d, ctx, &tl_no_piece, &to, bytes, &r);
     if (!status)
-        status = fold(&l, g, &r, 0, g->width, g->count / GRID_BLOCK, 0, g->count % GRID_BLOCK, 0);
+        status = fold(&l, g, &r,
+                      &(folded){0, g->width, g->count / GRID_BLOCK, 0, g->count % GRID_BLOCK, 0});
     status = tl_results_close(g->d, ctx, &r, bytes, status);
     g->d->gpu->calls->leave(g->d->gpu);
     return status;
@@ -269,10 +275,10 @@ static tally_status node_to_host(const tl_launch *l, const grid *g, tl_slab *sla
     const tl_results packed = {.y = g->packed.memory};
     const int level = slab->level[j];
     const int64_t kept = g->count % GRID_BLOCK, size = (int64_t)1 << level;
-    const tally_status status =
-        level >= GRID_LOG
-            ? fold(l, g, &packed, first, cells, (int64_t)1 << (level - GRID_LOG), 0, 0, STATES)
-            : fold(l, g, &packed, first, cells, 0, kept & -(2 * size), size, STATES);
+    const folded node = {first, cells, (int64_t)1 << (level >= GRID_LOG ? level - GRID_LOG : 0),
+                         0,     0,     STATES},
+                 steps = {first, cells, 0, kept & -(2 * size), size, STATES};
+    const tally_status status = fold(l, g, &packed, level >= GRID_LOG ? &node : &steps);
     return status ? status
                   : g->d->gpu->calls->read(g->d->gpu, l->ctx, tl_slab_state(slab, j, first),
                                            &g->packed.memory, 0, (size_t)cells * slab->bytes);
