@@ -256,6 +256,7 @@ typedef struct {
 static tally_status fold(const tl_launch *l, const grid *g, const tl_results *r, const folded *f)
 {
     assert(f->first >= 0 && f->cells > 0 && f->first + f->cells <= g->width);
+    assert(f->first_row + f->rows < GRID_BLOCK);
     return TL_GO(l, grid_result, groups_of(f->cells),
                  .grid = grid_arguments(g, f->first, f->first + f->cells),
                  .results = tl_results_arguments(r),

@@ -13,20 +13,20 @@ typedef struct {
     int each, warp; /* each: chunks of a warp in a tile; warp: number of this warp in the block */
     GLOBAL u64 *words;
     u64 epoch;
+    LOCAL state *parts, *box; /* parts: [2][TILE_WARPS] */
 } tiling;
 
 /* Folds the nodes of the tile's warps and publishes the node of tile t. mine: this warp's node, of
  * `each` chunks of n elements. */
-fn void publish_tile(state mine, i64 t, int turn, tiling d, i64 n, LOCAL state *parts,
-                  LOCAL state *box)
+fn void publish_tile(state mine, i64 t, int turn, tiling d, i64 n)
 {
     const int lane = lane_index();
-    if (lane == 0) parts[turn + d.warp] = mine;
+    if (lane == 0) d.parts[turn + d.warp] = mine;
     BARRIER();
     if (d.warp) return;
-    mine = parts[turn + (lane & (TILE_WARPS - 1))];
+    mine = d.parts[turn + (lane & (TILE_WARPS - 1))];
     UNROLL for (int m = 1; m < TILE_WARPS; m <<= 1)
-        mine = meet(mine, exchange(mine, m, box), (lane & m) != 0, m * d.each * n);
+        mine = meet(mine, exchange(mine, m, d.box), (lane & m) != 0, m * d.each * n);
     if (lane == 0) publish_state(d.words, t, mine, d.epoch);
 }
 
@@ -52,9 +52,10 @@ fn state fold_packs(const bundle *e, i64 i, par p)
 }
 
 /* fold_tiles (below) for these chunks; d.each counts chunks of 4 KiB. */
-fn void fold_wide_tiles(batch b, tiling d, LOCAL state *parts, LOCAL state *box)
+fn void fold_wide_tiles(batch b, tiling d)
 {
     const int lane = lane_index();
+    LOCAL state *const box = d.box;
     /* at: in chunks; jump: from a tile's last chunk to the next tile's first */
     i64 at = (group_index() * TILE_WARPS + d.warp) * d.each;
     const i64 jump = (group_count() * TILE_WARPS - 1) * d.each + 1;
@@ -106,7 +107,7 @@ fn void fold_wide_tiles(batch b, tiling d, LOCAL state *parts, LOCAL state *box)
         }
         for (int m = 1; m < d.each; m <<= 1)
             mine = meet(mine, exchange(mine, m, box), (lane & m) != 0, m * CHUNK_w);
-        publish_tile(mine, t, turn, d, CHUNK_w, parts, box);
+        publish_tile(mine, t, turn, d, CHUNK_w);
     }
 }
 #endif
@@ -122,9 +123,10 @@ fn void fold_wide_tiles(batch b, tiling d, LOCAL state *parts, LOCAL state *box)
 /* Folds the block's tiles t = block index, block index + grid size, ... and publishes their nodes.
  * dense: full chunks can be loaded by quads; then the next chunk is prefetched before the exchanges
  * of this one. */
-fn void fold_tiles(batch b, tiling d, int dense, LOCAL state *parts, LOCAL state *box)
+fn void fold_tiles(batch b, tiling d, int dense)
 {
     const int lane = lane_index();
+    LOCAL state *const box = d.box;
     /* from a tile's last chunk to the next tile's first */
     const i64 jump = ((group_count() * TILE_WARPS - 1) * d.each + 1) * CHUNK_e;
     i64 at = (group_index() * TILE_WARPS + d.warp) * d.each * CHUNK_e;
@@ -154,7 +156,7 @@ fn void fold_tiles(batch b, tiling d, int dense, LOCAL state *parts, LOCAL state
         }
         for (int m = 1; m < d.each; m <<= 1)
             mine = meet(mine, exchange(mine, m, box), (lane & m) != 0, m * CHUNK_e);
-        publish_tile(mine, t, turn, d, CHUNK_e, parts, box);
+        publish_tile(mine, t, turn, d, CHUNK_e);
     }
 }
 
@@ -211,23 +213,22 @@ KERNEL_OF(once)
         chunks = (int)((b.n >> ELEMENTS_LOG) - (tiles << (log - ELEMENTS_LOG)));
     tiling d;
     d.tiles = tiles, d.from = from, d.each = each, d.warp = warp;
-    d.words = status_table + ONCE_HEADER / 8, d.epoch = (u64)epoch;
+    d.words = status_table + ONCE_HEADER / 8, d.epoch = (u64)epoch, d.parts = parts, d.box = box;
 #if WIDE
 
     if (more >= WIDE_LOG && is_packed(b, from)) {
         tiling w = d;
         w.each >>= WIDE_LOG;
-        fold_wide_tiles(b, w, parts, box);
+        fold_wide_tiles(b, w);
     } else
 #else
 
     /* larger states leave no registers for the prefetch */
     if (sizeof(state) <= 8 && can_load_e(b, from))
-        fold_tiles(b, d, 1, parts, box);
+        fold_tiles(b, d, 1);
     else
 #endif
-        fold_tiles(b, d, 0, parts, box);
-
+        fold_tiles(b, d, 0);
     if (group_index() != group_count() - 1) return;
     BARRIER(); /* this block's nodes are published */
 
@@ -302,10 +303,15 @@ fn pile fold_spans(GLOBAL const bundle *x, i64 spans, i64 first, i64 k, par p)
 
 enum { AT_ONCE = 8 };
 
-/* Joins single elements to v: numbers me, me + all, me + 2 * all, ... below `count`. Element number
- * o has index o if o < gap, else o + skip. */
-fn state fold_others(state v, batch b, i64 me, i64 all, i64 count, i64 gap, i64 skip)
+/* The `count` elements outside of the spans: number o has index o if o < gap, else o + skip. */
+typedef struct {
+    i64 count, gap, skip;
+} others;
+
+/* Joins single elements to v: numbers me, me + all, me + 2 * all, ... of the others. */
+fn state fold_others(state v, batch b, i64 me, i64 all, others r)
 {
+    const i64 count = r.count, gap = r.gap, skip = r.skip;
     for (i64 j = me; j < count; j += AT_ONCE * all) {
         elem e[AT_ONCE];
         UNROLL for (int k = 0; k < AT_ONCE; k++)
@@ -376,8 +382,9 @@ KERNEL_OF(once)
               spans = near ? (b.n - head) / SPAN : 0;
     GLOBAL const bundle *x = (GLOBAL const bundle *)(b.x + head * TL_SIZE);
     state v = pile_state(fold_spans(x, spans, b.p.origin + head, warp * groups + group, b.p));
-    v = fold_others(v, b, group * threads + me, groups * threads, b.n - spans * SPAN, head,
-                    spans * SPAN);
+    others single;
+    single.count = b.n - spans * SPAN, single.gap = head, single.skip = spans * SPAN;
+    v = fold_others(v, b, group * threads + me, groups * threads, single);
     v = join_group(v, parts[0], box);
     if (me == 0) publish_state(words, group, v, (u64)epoch);
     if (group != groups - 1) return;

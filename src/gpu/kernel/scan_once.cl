@@ -131,6 +131,8 @@ typedef struct {
     seeding seeds;
     i64 ticket0, jobs;
     int one; /* each block has one tile */
+    LOCAL state *box;
+    LOCAL u8 *stages; /* the elements of STAGES tiles */
 } task;
 
 /* Job number `job`: tile k of sequence s. */
@@ -262,9 +264,10 @@ fn chunk_scan chunk_of(task t, spot p, i64 at)
 #if SCAN_LINES
 /* As `worker` below, for lines. mine: before, the nodes of this lane's elements of tiles i, i + 1,
  * i + 2; after, of tiles i + 1, i + 2, i + 3. */
-fn void worker(task t, LOCAL rings *r, int i, LOCAL bundle *stages, state *mine, int warp,
-               bundle *e, LOCAL state *box)
+fn void worker(task t, LOCAL rings *r, int i, state *mine, int warp, bundle *e)
 {
+    LOCAL state *const box = t.box;
+    LOCAL bundle *const stages = (LOCAL bundle *)t.stages;
     const int turn = (i + STAGES) % STAGES * TILE_WARPS + warp;
     LOCAL bundle *stage = stages + turn * (LINES * LANES);
     const i64 next = RING(r->taken, TAKEN, i + 3);
@@ -327,9 +330,10 @@ fn void scan_chunk(task t, LOCAL rings *r, int i, const LOCAL quad *stage, int w
 /* Loads the elements of a chunk of tile i + 3, scans tile i, then folds the loaded elements and
  * stores them into local memory. e: registers for the elements. The caller declares the array,
  * because the compiler spills less that way. */
-fn void worker(task t, LOCAL rings *r, int i, LOCAL quad *stages, int warp, elem (*e)[QUAD],
-               LOCAL state *box)
+fn void worker(task t, LOCAL rings *r, int i, int warp, elem (*e)[QUAD])
 {
+    LOCAL state *const box = t.box;
+    LOCAL quad *const stages = (LOCAL quad *)t.stages;
     const i64 next = RING(r->taken, TAKEN, i + 3);
     const spot p = spot_of(t, next);
     const i64 at = (p.k << TILE_LOG) + warp * WARP_ITEMS;
@@ -373,6 +377,7 @@ KERNEL_OF(scan_once)
     task t;
     t.b = b, t.out = out, t.ticket = ticket, t.seeds = seeds;
     t.ticket0 = ticket0, t.jobs = jobs, t.one = group_count() == jobs;
+    t.box = box, t.stages = ROOM_OF_PARAMETER;
     t.d.words = ticket + ONCE_HEADER / 8, t.d.epoch = (u64)epoch, t.d.rows = b.seqs,
     t.d.tiles = tiles, t.d.levels = (int)levels;
 
@@ -388,10 +393,10 @@ KERNEL_OF(scan_once)
         } else {
 #if SCAN_LINES
             bundle e[LINES];
-            worker(t, &r, i, (LOCAL bundle *)LOCAL_MEMORY, mine, warp, e, box);
+            worker(t, &r, i, mine, warp, e);
 #else
             elem e[ROWS_P][QUAD];
-            worker(t, &r, i, (LOCAL quad *)LOCAL_MEMORY, warp, e, box);
+            worker(t, &r, i, warp, e);
 #endif
         }
 
