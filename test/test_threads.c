@@ -8,7 +8,6 @@
  * process stays without threads. */
 #define _GNU_SOURCE
 #include "check.h"
-#include "context/processors.h"
 #include "context/threads.h"
 #include "law/fp.h"
 #include <dirent.h>

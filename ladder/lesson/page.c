@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The lesson's WebAssembly: what the page calls, and what the grader does not need there: threads,
  * devices, times, files. Texts are exchanged in this program's memory, ended by a 0. */
-#include "context/processors.h"
 #include "context/threads.h"
 #include "ceiling.h"
 #include "student.h"

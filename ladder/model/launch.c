@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * A launch: groups over the processors' threads, counts of those that are looked at, defects. */
 #include "code.h"
-#include "context/processors.h"
 #include "context/threads.h"
 #include <pthread.h>
 #include <stdio.h>

@@ -10,7 +10,6 @@
 #include "tally_digits.h"
 #include "context/operators.h"
 #include "exact/exact.h"
-#include "exact/ratio.h"
 #include <assert.h>
 #include <stddef.h>
 

@@ -4,7 +4,7 @@
 #include "context/device.h"
 #include "context/threads.h"
 #include "context/view.h"
-#include "cpu/keys/bounds.h"
+#include "cpu/keys/keys.h"
 #include "cpu/exact/exact.h"
 #include "cpu/keys/ranges.h"
 #include "dtype/decimal.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
  * Where a call runs: on the device, or on the processors if the device does not compute it. */
-#include "run.h"
 #include "checks.h"
 #include "context/device.h"
 #include "cpu/exact/exact.h"

@@ -4,7 +4,6 @@
 #include "context/device.h"
 #include "checks.h"
 #include "inputs.h"
-#include "run.h"
 #include "context/operators.h"
 #include "context/view.h"
 #include <assert.h>

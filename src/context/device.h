@@ -8,7 +8,7 @@
 
 #include "call.h"
 #include "inputs.h"
-#include "law/scan.h"
+#include "law/counter.h"
 #include "operator/plan.h"
 
 typedef struct tl_device tl_device;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
-#include "processors.h"
+#include "threads.h"
 #include <limits.h>
 #include <sched.h>
 #include <stdio.h>

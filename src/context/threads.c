@@ -12,7 +12,6 @@
  * then sleeps. */
 #define _GNU_SOURCE
 #include "threads.h"
-#include "processors.h"
 #include "law/fp.h"
 #include <assert.h>
 #include <linux/futex.h>

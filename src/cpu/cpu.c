@@ -2,7 +2,7 @@
  * The CPU as a device: a number of threads and an instruction set, chosen once at open. */
 #define _GNU_SOURCE
 #include "context/device.h"
-#include "context/processors.h"
+#include "context/threads.h"
 #include "context/scratch.h"
 #include "isas.h"
 #include "window.h"

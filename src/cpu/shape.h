@@ -7,7 +7,7 @@
 
 #include "context/call.h"
 #include "context/context.h"
-#include "law/scan.h"
+#include "law/counter.h"
 #include "operator/plan.h"
 
 /* Calls with less data than this use one thread, because waking another takes microseconds. */

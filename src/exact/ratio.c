@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Integers of many digits: multiply, subtract, divide (Knuth, The Art of Computer Programming 2,
  * 4.3.1, algorithm D), and the one rounding at the end. */
-#include "ratio.h"
+#include "exact.h"
 #include <assert.h>
 #include <string.h>
 

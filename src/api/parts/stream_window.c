@@ -12,7 +12,7 @@
 #include "cpu/inputs/gather.h"
 #include "cpu/shape.h"
 #include "api/inputs.h"
-#include "api/run.h"
+#include "api/checks.h"
 #include "law/fp.h"
 #include "stream.h"
 #include <assert.h>

@@ -318,6 +318,16 @@ static tally_status window_dense(tl_thread *t, const tl_part *p)
 
 const tl_shape tl_exact_window_shape = {.part = window_dense, .least_bytes = LEAST_BYTES};
 
+/* ---- calls ---- */
+
+tally_status tl_exact_run(tally *ctx, int threads, const tl_call *call)
+{
+    static const tl_shape *const shapes[] = {[TL_REDUCE] = &tl_exact_reduce_shape,
+                                             [TL_SCAN] = &tl_exact_scan_shape,
+                                             [TL_WINDOW] = &tl_exact_window_shape};
+    return tl_run_shape(ctx, threads, call, shapes[call->verb]);
+}
+
 /* ---- ranges ---- */
 
 /* Adds or subtracts elements low .. high - 1; usually few. */

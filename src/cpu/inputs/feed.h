@@ -15,7 +15,7 @@
 
 #include "context/inputs.h"
 #include "cpu/grid/grid.h"
-#include "law/scan.h"
+#include "law/counter.h"
 #include "law/slabs.h"
 
 typedef struct tl_feed {

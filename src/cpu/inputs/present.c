@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Reductions of the elements present (present.h). */
-#include "present.h"
+ * Reductions of the elements present (states.h). */
+#include "states.h"
 #include "context/operators.h"
 #include "context/threads.h"
 #include "context/view.h"

@@ -7,7 +7,7 @@
  * Row j is in the window of row i if key[j] - key[i] is in low .. high. No difference is rounded:
  * integers are extended to 128 bits, and a sum of two f64 is kept together with its rounding
  * error. */
-#include "bounds.h"
+#include "keys.h"
 #include "context/threads.h"
 #include <assert.h>
 #include <math.h>

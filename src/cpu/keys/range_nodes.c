@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The nodes of one thread's ranges (range_nodes.h). */
-#include "range_nodes.h"
+ * The nodes of one thread's ranges (ranges.h). */
+#include "ranges.h"
 #include "cpu/widen.h"
 #include <assert.h>
 #include <stdlib.h>

@@ -13,7 +13,7 @@
 #define TALLY_NARROW_H
 
 #include "context/context.h"
-#include "law/scan.h"
+#include "law/counter.h"
 #include "operator/plan.h"
 #include <assert.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Finds and runs the system's C compiler. No shell is involved. */
 #define _GNU_SOURCE
-#include "compiler.h"
+#include "user.h"
 #include "store/cleanup.h"
 #include <errno.h>
 #include <fcntl.h>

@@ -7,7 +7,6 @@
 #include "context/operators.h"
 #include "store/cleanup.h"
 #include "user.h"
-#include "compiler.h"
 #include "store/cache.h"
 #include "store/sources.h"
 #include <dlfcn.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Looks up compiled programs (archive.h). */
-#include "archive.h"
+ * Looks up compiled programs (code.h). */
+#include "code.h"
 #include "nvrtc.h"
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Better code, compiled in the background (better.h).
+ * Better code, compiled in the background (code.h).
  *
  *   caller   ask -------- a later call: take -> disk, cuModuleLoadData
  *             |              ^
@@ -11,7 +11,7 @@
  * opened, so it runs first. A forked child has no thread, and its locks may be held for ever: there
  * nothing is requested, and dropped requests are only freed. */
 #define _GNU_SOURCE
-#include "better.h"
+#include "code.h"
 #include "nvrtc.h"
 #include <pthread.h>
 #include <signal.h>

@@ -10,7 +10,7 @@
  *
  * The device uses the primary context, so it can use memory of the CUDA runtime in the same
  * process. */
-#include "better.h"
+#include "code.h"
 #include "cuda.h"
 #include "context/threads.h"
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include "gpu/gpu.h"
 #include <dlfcn.h>
 
-struct tl_beside; /* better.h */
+struct tl_beside; /* code.h */
 typedef int CUresult, CUdevice;
 enum { CU_MEMORYTYPE_HOST = 1, CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2, CU_EVENT_DISABLE_TIMING = 2 };
 typedef struct CUctx_st *CUcontext;
@@ -23,7 +23,7 @@ typedef struct {
     CUcontext context;
     CUstream stream[TL_LANES], own; /* stream[TL_RUN]: `own`, or the caller's stream */
     CUevent events[TL_EVENTS_ALL];  /* created when first marked */
-    struct tl_beside *beside;       /* the background compiler (better.h) */
+    struct tl_beside *beside;       /* the background compiler (code.h) */
     int capability, processors, shared, number;
 } cuda;
 

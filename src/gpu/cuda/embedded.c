@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The library's archive of compiled CUDA programs (archive.h): the file TL_ARCHIVE, or an empty
+ * The library's archive of compiled CUDA programs (code.h): the file TL_ARCHIVE, or an empty
  * archive. It is included by the assembler, because a compiler takes minutes for such an array. */
-#include "archive.h"
+#include "code.h"
 #ifdef TL_ARCHIVE
 __asm__(".pushsection .rodata\n"
         ".balign 64\n"
