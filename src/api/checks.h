@@ -72,8 +72,8 @@ tally_status tl_host_offsets(tally *ctx, const char *name, tally_view *v, int64_
 /* Runs a call on checked and normal views. */
 tally_status tl_run_checked(tally *ctx, const tl_call *call);
 
-/* Tries a call whose views are not checked: their offsets may be in device memory. Sets *done if the
- * device computed it; else nothing is written. */
+/* Tries a call whose views are not checked: their offsets may be in device memory. Sets *done if
+ * the device computed it; else nothing is written. */
 tally_status tl_run_unchecked(tally *ctx, const tl_call *call, int *done);
 
 /* Runs a call on the processors; all arrays are in host memory. call->plan is for processors. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The scan of dense elements: scan_tiles.c on one thread, scan_shared.c on several; scan.c chooses. */
+ * The scan of dense elements: scan_tiles.c on one thread, scan_shared.c on several; scan.c
+ * chooses. */
 #ifndef TALLY_CPU_SCAN_H
 #define TALLY_CPU_SCAN_H
 

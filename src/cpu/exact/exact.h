@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Exact sums of views on CPUs. Plans with `exact` come here with shapes of their own: the
- * order of additions does not matter. reduce.c adds elements in bulk and reduces. series.c scans and
- * computes windows element by element; an element that leaves a window is subtracted. */
+ * Exact sums of views on CPUs. Plans with `exact` have shapes of their own: the order of additions
+ * does not matter. reduce.c adds elements in bulk and reduces. series.c scans and computes windows
+ * element by element; an element that leaves a window is subtracted. */
 #ifndef TALLY_CPU_EXACT_H
 #define TALLY_CPU_EXACT_H
 

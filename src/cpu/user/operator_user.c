@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Compiled at run time for each instance of a user's operator (cpu/user/user.c): the scalar row and the
+ * Compiled at run time for each instance of a user's operator (user.c): the scalar row and the
  * kernels of one element type (TL_DT), accumulator (TL_ACC) and instruction set. user_text.h is the
  * user's text. */
 #include "operator/kernel.h"

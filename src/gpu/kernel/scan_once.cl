@@ -377,7 +377,7 @@ KERNEL_OF(scan_once)
     task t;
     t.b = b, t.out = out, t.ticket = ticket, t.seeds = seeds;
     t.ticket0 = ticket0, t.jobs = jobs, t.one = group_count() == jobs;
-    t.box = box, t.stages = ROOM_OF_PARAMETER;
+    t.box = box, t.stages = LOCAL_MEMORY;
     t.d.words = ticket + ONCE_HEADER / 8, t.d.epoch = (u64)epoch, t.d.rows = b.seqs,
     t.d.tiles = tiles, t.d.levels = (int)levels;
 

@@ -10,7 +10,7 @@ typedef struct {
     i64 most, by_warp;
 } speculative;
 #define AHEAD_OF_PARAMETERS                                                                        \
-    speculative a;                                                                                       \
+    speculative a;                                                                                 \
     a.measured = slot < 0 ? 0 : measured + slot * MEASURED_SLOT, a.most = most,                    \
     a.by_warp = by_warp
 
