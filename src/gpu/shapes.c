@@ -55,13 +55,6 @@ static tally_status reserve_board(tl_gpu_device *d, tally *ctx, int64_t needed)
 
 /* ---- nodes ---- */
 
-/* True if neighbouring lanes take neighbouring sequences (columns.cl, scan_columns.cl,
- * scan_down.cl). */
-static int is_columns(const tl_batch *b)
-{
-    return !b->listed && b->rows > 1 && llabs(b->row_stride) < llabs(b->stride);
-}
-
 /* log2 of the columns that share a warp, for columns.cl: the least power of two that takes all,
  * from 2 to LANES. */
 static int columns_log(const tl_batch *b)
@@ -83,7 +76,7 @@ static tally_status make_nodes(const tl_launch *l, const tl_batch *b, tl_memory 
     if (status) return status;
     const tl_arguments_batch_part batch = tl_batch_arguments(b, TL_LONG_SEQUENCES);
     const tl_memory_argument to = tl_memory_of(nodes);
-    const int across = is_columns(b);
+    const int across = tl_batch_columns(b);
     assert(b->levels > 0 && b->levels <= TL_GPU_LEVELS);
     if (across) {
         const int64_t jobs = column_groups(b) * tl_level_count(b->n, 1);
@@ -249,7 +242,7 @@ static int can_scan_once(const tl_gpu_device *d, const tl_batch *b, int small)
 static once_tiles choose_once_tiles(const tl_gpu_device *d, const tl_batch *b)
 {
     if (!d->gpu->calls->once || !tl_gpu_scan_tile(b->plan->op, 0).blocks || b->listed ||
-        !b->longs || is_columns(b))
+        !b->longs || tl_batch_columns(b))
         return ONCE_NONE;
     const tl_scalar *const op = b->plan->op;
     const int many = can_scan_once(d, b, 0),
@@ -315,7 +308,7 @@ static once_plan plan_scan_down(const tl_batch *b)
  * read the elements only once. */
 static int can_scan_down(const tl_gpu_device *d, const tl_batch *b)
 {
-    if (!d->gpu->calls->once || !is_columns(b) || b->in_place || !b->longs ||
+    if (!d->gpu->calls->once || !tl_batch_columns(b) || b->in_place || !b->longs ||
         !tl_gpu_down_rows(b->plan->op) || b->rows < LANES)
         return 0;
     const once_plan p = plan_scan_down(b);
@@ -408,7 +401,7 @@ tally_status tl_gpu_scan_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b,
                 ? tl_in_place_shape(b, "scan_small", "scan_small_two", "scan_small_bits")
                 : tl_in_place_shape(b, "scan", "scan_two", "scan_bits"),
             &program);
-    const int down = !status && can_scan_down(d, b), across = is_columns(b) && !down;
+    const int down = !status && can_scan_down(d, b), across = tl_batch_columns(b) && !down;
     const int steps = b->longs && once == ONCE_NONE && !down && (!walks || b->listed);
     if (!status && down) status = scan_down(&l, b, &r, &from);
     if (!status && once != ONCE_NONE) status = scan_once(&l, b, &r, once == ONCE_SMALL, &from);

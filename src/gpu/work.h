@@ -21,6 +21,7 @@
 #include "kernels.h"
 #include "context/inputs.h"
 #include "context/view.h"
+#include <stdlib.h>
 
 enum {
     TL_GPU_LEVELS = 8, /* 2^62 elements have 7 levels */
@@ -220,6 +221,13 @@ int64_t tl_level_count(int64_t n, int level);
 /* True if the batch has many columns: neighbouring elements of a sequence lie further apart than
  * neighbouring sequences. Then each lane takes a sequence. */
 int tl_batch_across(const tl_batch *b);
+
+/* The same for any number of columns: reductions and scans place them on lanes
+ * (kernel/columns.cl). */
+static inline int tl_batch_columns(const tl_batch *b)
+{
+    return !b->listed && b->rows > 1 && llabs(b->row_stride) < llabs(b->stride);
+}
 
 /* The arguments that nearly every kernel begins with, for all sequences or only for the long
  * ones. */
