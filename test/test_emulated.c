@@ -302,7 +302,8 @@ static void check_case(const bound *b, const char *op, int number)
     if (c.n < 1 || (b->width && c.width < 1)) return;
     if (!check_ok(cpu_ctx, tally_operator(cpu_ctx, c.op, c.dtype, &c.info), op)) return;
     if (b->layout >= SEGMENTS) c.offsets = offsets_of(&c);
-    processors = b->layout == FLAT ? (int)b->count : 4;
+    /* of columns so few that some rows have more columns than it takes to keep all warps busy */
+    processors = b->layout == FLAT ? (int)b->count : b->layout == COLUMNS ? 2 : 4;
     snprintf(check_about, sizeof check_about,
              "%s: %s of %s, layout %d, n=%lld of %lld, w=%lld, case %d of %s", b->kernel,
              verb_names[b->verb], op, b->layout, (long long)c.n, (long long)b->count,

@@ -145,11 +145,6 @@ int tl_batch_across(const tl_batch *b)
     return !b->listed && b->rows >= LEAST && llabs(b->row_stride) < llabs(b->stride);
 }
 
-int tl_is_columns(const tl_batch *b)
-{
-    return !b->listed && b->rows > 1 && llabs(b->row_stride) < llabs(b->stride);
-}
-
 int tl_columns_log(const tl_batch *b)
 {
     int log = 1;

@@ -66,7 +66,7 @@ tally_status tl_make_nodes(const tl_launch *l, const tl_batch *b, tl_memory *nod
 
     const tl_arguments_batch_part batch = tl_batch_arguments(b, TL_LONG_SEQUENCES);
     const tl_memory_argument to = tl_memory_of(nodes);
-    const int across = tl_is_columns(b);
+    const int across = tl_batch_columns(b);
     if (across) {
         const int64_t jobs = tl_column_groups(b) * tl_level_count(b->n, 1);
         status = TL_GO(l, columns, jobs, .batch = batch, .to = to, .log = tl_i64(tl_columns_log(b)),

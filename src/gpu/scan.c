@@ -71,7 +71,7 @@ static int can_scan_once(const tl_gpu_device *d, const tl_batch *b, int small)
 static once_tiles choose_once_tiles(const tl_gpu_device *d, const tl_batch *b)
 {
     if (!d->gpu->calls->once || !tl_gpu_scan_tile(b->plan->op, 0).blocks || b->listed ||
-        !b->long_count || tl_is_columns(b))
+        !b->long_count || tl_batch_columns(b))
         return ONCE_NONE;
     const tl_scalar *const op = b->plan->op;
     const int many = can_scan_once(d, b, 0),
@@ -144,7 +144,7 @@ static once_plan plan_scan_down(const tl_batch *b)
  * read the elements only once. */
 static int can_scan_down(const tl_gpu_device *d, const tl_batch *b)
 {
-    if (!d->gpu->calls->once || !tl_is_columns(b) || b->in_place || !b->long_count ||
+    if (!d->gpu->calls->once || !tl_batch_columns(b) || b->in_place || !b->long_count ||
         !tl_gpu_down_rows(b->plan->op) || b->rows < LANES)
         return 0;
     const once_plan p = plan_scan_down(b);
@@ -230,7 +230,7 @@ static scan_plan plan_scan(const tl_gpu_device *d, const tl_batch *b)
 {
     scan_plan p = {.columns_once = can_scan_down(d, b), .warps = tl_middle_takes(d, b, 1)};
     p.single_pass = p.warps ? ONCE_NONE : choose_once_tiles(d, b);
-    p.columns = tl_is_columns(b) && !p.columns_once;
+    p.columns = tl_batch_columns(b) && !p.columns_once;
     p.levels =
         b->long_count && p.single_pass == ONCE_NONE && !p.columns_once && (!p.warps || b->listed);
     p.packed = b->has_short && !p.columns;

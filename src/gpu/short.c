@@ -115,7 +115,7 @@ int tl_middle_pays(const tl_gpu_device *d, const tl_scalar *op, int64_t rows, in
 int tl_middle_takes(const tl_gpu_device *d, const tl_batch *b, int scan)
 {
     if (b->listed) return b->walked;
-    return b->n >= CHUNK && b->n < MIDDLE_END && !b->in_place && !tl_batch_across(b) &&
+    return b->n >= CHUNK && b->n < MIDDLE_END && !b->in_place && !tl_batch_columns(b) &&
            tl_middle_pays(d, b->plan->op, b->rows, b->rows * MIDDLE_MEAN, scan);
 }
 

@@ -22,6 +22,7 @@
 #include "kernels.h"
 #include "context/inputs.h"
 #include "context/view.h"
+#include <stdlib.h>
 
 enum {
     TL_GPU_LEVELS = 8, /* 2^62 elements have 7 levels */
@@ -251,9 +252,12 @@ int64_t tl_level_count(int64_t n, int level);
  * neighbouring sequences. Then each lane takes a sequence. */
 int tl_batch_across(const tl_batch *b);
 
-/* True if neighbouring lanes take neighbouring sequences: columns.cl, scan_columns.cl,
- * scan_down.cl. */
-int tl_is_columns(const tl_batch *b);
+/* The same for any number of columns: reductions and scans place them on lanes
+ * (kernel/columns.cl). */
+static inline int tl_batch_columns(const tl_batch *b)
+{
+    return !b->listed && b->rows > 1 && llabs(b->row_stride) < llabs(b->stride);
+}
 
 /* log2 of the columns that share a warp (gpu/kernel/columns.cl): the least power of two that takes
  * all columns, from 2 to LANES. */
