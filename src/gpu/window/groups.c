@@ -110,8 +110,8 @@ tally_status tl_launch_rows(const tl_window_call *c, const tl_rows *rows, const 
     tl_arguments_tiles_part tiles = tl_tiles_arguments(c, c->b, &s, p, jobs, edges);
 
     if (rows->nodes) { /* the batch is not touched */
-        tiles.batch.in_data = tiles.batch.in_offsets = tl_memory_of(NULL);
-        tiles.results.out_data = tl_memory_of(NULL);
+        tiles.batch.in_data = tiles.batch.in_offsets = tiles.results.out_data = tl_memory_of(NULL);
+        tiles.batch.in_byte = tiles.results.out_byte = tl_i64(0);
     }
 
     return TL_GO(&l, window_rows, jobs, .tiles = tiles, .nodes = tl_memory_of(rows->nodes),
