@@ -107,6 +107,9 @@ static void check_reduce_and_scan(const test_case *c, int64_t n, int shift, tl_d
     check_flat(c, REDUCE | SCAN, n, shift, kind);
 }
 
+/* NULL, or the window of check_view, which else is a random one */
+static const tally_window_options *given_window;
+
 /* rows x n with the given strides: reduce, scan (both directions) and window of each row against
    the 1-D law. */
 static void check_view(const test_case *c, int64_t rows, int64_t n, int64_t row_stride,
@@ -142,7 +145,9 @@ static void check_view(const test_case *c, int64_t rows, int64_t n, int64_t row_
                               (tally_edges)(check_random() % (offsets ? 2 : 3)), 0};
     if (n <= 300 && check_below(4) == 0)
         w.before = check_below(140), w.after = check_below(2) * check_below(80);
-    if (check_random() % 3 == 0)
+    if (given_window)
+        w = *given_window;
+    else if (check_random() % 3 == 0)
         w.min_count = (int64_t)(check_random() % (uint64_t)(w.before + w.after + 1)) + 1;
     char init[16];
     check_fill(init, op->out, 1, TL_DATA_PLAIN);
@@ -273,6 +278,21 @@ static void check_windows(const test_case *c)
     if (!check_quick) check_window(c, 9001, &o, 3, TL_DATA_HOSTILE);
 }
 
+/* Windows around their centre, of adjacent rows and of odd counts of columns: the windows at the
+   ends of rows have an elements' type of their own (cpu/lanes.c). */
+static void check_centred_windows(const test_case *c)
+{
+    static const tally_window_options windows[] = {{24, 7, TALLY_EDGES_SHRINK, 0},
+                                                   {3, 12, TALLY_EDGES_MISSING, 5}};
+    for (int i = 0; i < 2; i++) {
+        given_window = &windows[i];
+        check_view(c, 5, 100 + 17 * i, 100 + 17 * i, 1, NULL, TL_DATA_PLAIN);
+        check_view(c, 17 + i, 60, 1, 17 + i, NULL, TL_DATA_PLAIN);
+        check_view(c, 3, 300, 1, 3, NULL, TL_DATA_PLAIN);
+    }
+    given_window = NULL;
+}
+
 static void check_views(const test_case *c)
 {
     int64_t offsets[40];
@@ -383,6 +403,7 @@ static inline void check_all(const test_case *c)
     }
     check_sizes(c);
     check_windows(c);
+    check_centred_windows(c);
     check_views(c);
     check_lanes(c);
 }

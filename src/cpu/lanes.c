@@ -540,7 +540,8 @@ void tl_lanes_window(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl
             return;
         }
 
-        const tl_lanes_from part = tl_lanes_rows_from(f, a, job->plan->op->elem_bytes);
+        const tl_lanes_from part =
+            tl_lanes_rows_from(f, a, f->direct ? buffers->elem : job->plan->op->elem_bytes);
         tl_lanes_fold(buffers, &part, length, NULL, 0);
         tl_lower l = {.n = length, .rows = 1};
         lower(buffers, to, f->width, i - first, &l, 0);

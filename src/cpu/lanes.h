@@ -81,7 +81,7 @@ typedef struct tl_lanes_buffers {
 
 enum { TL_ALL_ROWS = INT32_MAX }; /* direct: all rows */
 
-/* The rows from `at` on. bytes: of an element. */
+/* The rows from `at` on. bytes: of an element there; in place it may be of the kernels' type. */
 static inline tl_lanes_from tl_lanes_rows_from(const tl_lanes_from *from, int64_t at, int64_t bytes)
 {
     tl_lanes_from f = *from;
