@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static int threads_of(const tally *ctx) { return ctx->device->calls->threads(ctx->device); }
+
 /* of elements that are prepared at a time, if there are many sequences */
 enum { BLOCK_BYTES = 4 << 20 };
 
@@ -253,7 +255,7 @@ static void to_law(const tl_form *form, const void *state, int64_t kept, tl_stat
 static tally_status slab_block(tally *ctx, const tl_feed *f, const tally_view *in, tl_slab *slab,
                                int64_t first)
 {
-    const int threads = tally_threads(ctx);
+    const int threads = threads_of(ctx);
     const tl_form *form = &f->form;
     const int counts = f->counted && !keeps_count(form);
     const size_t bytes = form->op->state_bytes, all = (size_t)(slab->count * in->rows);
@@ -361,7 +363,7 @@ static void from_form(const tl_form *form, const tl_counter *from, const tl_coun
 static tally_status scan_by_kernels(tally *ctx, const tl_feed *f, const prepared *r, char *out,
                                     tl_scan *s, const void *init)
 {
-    const int threads = tally_threads(ctx);
+    const int threads = threads_of(ctx);
     const int64_t n = r->work.n;
     const tl_form *form = &f->form;
     tl_scan t = *s;
@@ -454,7 +456,7 @@ static void scan_rows(void *data, const tl_worker *worker)
 tally_status tl_feed_scan_rows(tally *ctx, const tl_feed *f, const tally_view *in,
                                const tally_view *out, const tl_feed_rows *rows)
 {
-    const int threads = tally_threads(ctx);
+    const int threads = threads_of(ctx);
     const int64_t each = rows_at_once(f, in);
     tally_status status = TALLY_OK;
 
@@ -479,7 +481,7 @@ tally_status tl_feed_scan_rows(tally *ctx, const tl_feed *f, const tally_view *i
 tally_status tl_feed_grid(tally *ctx, const tl_feed *f, const tally_view *in, const tally_view *out,
                           tl_grid *grid, int64_t *pushed)
 {
-    const int threads = tally_threads(ctx);
+    const int threads = threads_of(ctx);
     const tl_scalar *op = f->form.op;
     const int64_t most = BLOCK_BYTES / op->elem_bytes / in->rows,
                   each = most < TL_GRID_BLOCK ? 1 : most & -(int64_t)TL_GRID_BLOCK;

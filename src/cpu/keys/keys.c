@@ -7,6 +7,7 @@
  *   groups   each part counts its codes. The prefix sums over groups, and over parts within a
  *            group, give the positions of each part's elements of each group */
 #include "keys.h"
+#include "context/device.h"
 #include "context/threads.h"
 #include "context/view.h"
 #include "dtype/dtype.h"
@@ -288,10 +289,12 @@ static void scatter_part(void *data, int64_t p)
             w->counts + p * w->groups, w->order);
 }
 
+static int threads_of(const tally *ctx) { return ctx->device->calls->threads(ctx->device); }
+
 tally_status tl_groups(tally *ctx, const tally_view *codes, int64_t groups, int64_t *order,
                        int64_t *offsets, int64_t *bad)
 {
-    const int threads = tally_threads(ctx);
+    const int threads = threads_of(ctx);
     const int64_t n = codes->n;
 
     assert(codes->rows == 1 && groups >= 0);
