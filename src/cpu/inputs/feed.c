@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int threads_of(const tally *ctx) { return ctx->device->calls->threads(ctx->device); }
+static int threads_of(const tally *ctx) { return ctx->device->threads; }
 
 /* of elements that are prepared at a time, if there are many sequences */
 enum { BLOCK_BYTES = 4 << 20 };

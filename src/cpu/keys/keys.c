@@ -289,7 +289,7 @@ static void scatter_part(void *data, int64_t p)
             w->counts + p * w->groups, w->order);
 }
 
-static int threads_of(const tally *ctx) { return ctx->device->calls->threads(ctx->device); }
+static int threads_of(const tally *ctx) { return ctx->device->threads; }
 
 tally_status tl_groups(tally *ctx, const tally_view *codes, int64_t groups, int64_t *order,
                        int64_t *offsets, int64_t *bad)

@@ -48,18 +48,14 @@ tl_arguments_tiles_part tl_tiles_arguments(const tl_window_call *c, const tl_bat
 
 /* For segments: sets b->first to what the tiles of a launch need to know of borders; the caller
  * frees it. */
-static tally_status find_tile_firsts(const tl_window_call *c, tl_batch *b, const tl_part *p,
+static tally_status find_tile_firsts(const tl_launch *l, tl_batch *b, const tl_part *p,
                                      int64_t each, int64_t jobs)
 {
-    tl_built program = {0};
-    const tl_launch l = {c->d, c->ctx, &program};
-
     b->first = (tl_memory){0};
     if (!b->listed) return TALLY_OK;
-    tally_status status = tl_gpu_program(c->d, c->ctx, b->plan->op, "window", &program);
-    if (!status) status = tl_gpu_take(c->d, c->ctx, (size_t)jobs * 2 * sizeof(int64_t), &b->first);
+    tally_status status = tl_gpu_take(l->d, l->ctx, (size_t)jobs * 2 * sizeof(int64_t), &b->first);
     if (status) return status;
-    return TL_GO(&l, tile_firsts, (jobs + WINDOW_THREADS - 1) / WINDOW_THREADS,
+    return TL_GO(l, tile_firsts, (jobs + WINDOW_THREADS - 1) / WINDOW_THREADS,
                  .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES), .at = tl_i64(p->at),
                  .each = tl_i64(each), .jobs = tl_i64(jobs), .first = tl_memory_of(&b->first));
 }
@@ -75,9 +71,9 @@ tally_status tl_launch_tiles(const tl_window_call *c, const tl_schedule *s, cons
     const tl_launch l = {c->d, c->ctx, &program};
     tl_batch b = *c->b;
     if (!jobs) return TALLY_OK;
-
-    tally_status status = find_tile_firsts(c, &b, p, s->each, jobs);
-    if (!status) status = tl_gpu_program(c->d, c->ctx, b.plan->op, s->shape, &program);
+    tally_status status = tl_gpu_program(c->d, c->ctx, b.plan->op, s->shape, &program);
+    if (status) return status;
+    status = find_tile_firsts(&l, &b, p, s->each, jobs);
     if (!status)
         status =
             TL_GO(&l, window_tile, blocks, .tiles = tl_tiles_arguments(c, &b, s, p, jobs, edges),

@@ -1,17 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Windows whose levels are arrays in global memory (window_level, window_fold): longer than a tile
- * and cut off by an edge. Kernels around windows: tile_firsts, blank. */
-
-/* Writes a tile_start (place.cl) for each tile of segments. */
-KERNEL_OF(tile_firsts)
-{
-    BATCH_OF_PARAMETERS;
-    for (i64 job = group_index() * WINDOW_THREADS + thread_index(); job < jobs;
-         job += group_count() * WINDOW_THREADS) {
-        const i64 k = offset_after(b, at + job * each);
-        first[2 * job] = k, first[2 * job + 1] = b.offsets[k <= b.seqs ? k : b.seqs] - b.offsets[0];
-    }
-}
+ * and cut off by an edge; and blank. */
 
 /* Computes level `level` of the elements with flat indices lo to lo + count - 1: level 0 from the
  * elements, another one from the level below it. y: level k begins at y + k * room. */

@@ -65,3 +65,16 @@ KERNEL_OF(window_tile)
     if (TL_FLAT) l.b.seqs = 1, l.b.flags = 0;
     compute_tiles((LOCAL u8 *)LOCAL_MEMORY, tiles, cuts, &l);
 }
+
+#if !TL_IN_PLACE
+/* Writes a tile_start (place.cl) for each tile of segments. */
+KERNEL_OF(tile_firsts)
+{
+    BATCH_OF_PARAMETERS;
+    for (i64 job = group_index() * WINDOW_THREADS + thread_index(); job < jobs;
+         job += group_count() * WINDOW_THREADS) {
+        const i64 k = offset_after(b, at + job * each);
+        first[2 * job] = k, first[2 * job + 1] = b.offsets[k <= b.seqs ? k : b.seqs] - b.offsets[0];
+    }
+}
+#endif
