@@ -11,8 +11,8 @@
  * First their results are compared, byte by byte. Then a line for each job: GB/s of both (what
  * is read and what is written, in the processor time of the thread or, with -t, in the time that
  * passes; the best turn) and the speed of AFTER as a multiple of BEFORE's, the median of the
- * turns. Where other programs share the machine, only the ratio means something; run it several times, because where buffers come to
- * lie changes it by some hundredths.
+ * turns. Where other programs share the machine, only the ratio means something; run it several
+ * times, because where buffers come to lie changes it by some hundredths.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

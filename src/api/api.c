@@ -6,7 +6,7 @@
 #include "context/device.h"
 #include "context/operators.h"
 #include "many/many.h"
-#include "probe.h"
+#include "checks.h"
 #include "context/user.h"
 #include <assert.h>
 #include <stdio.h>

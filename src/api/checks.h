@@ -4,6 +4,7 @@
 #ifndef TALLY_API_CHECKS_H
 #define TALLY_API_CHECKS_H
 
+#include "context/device.h"
 #include "context/call.h"
 #include "context/context.h"
 
@@ -78,5 +79,16 @@ tally_status tl_run_unchecked(tally *ctx, const tl_call *call, int *done);
 
 /* Runs a call on the processors; all arrays are in host memory. call->plan is for processors. */
 tally_status tl_run_host(tally *ctx, const tl_call *call);
+
+/* ---- probe.c: the start-up probe ---- */
+
+/* The start-up probe: checks that a device computes the law's bits. */
+
+/* Compares S(1) .. S(4096) of the vectors of probe.def, computed by the device, with the law in
+ * scalar C. If they differ, returns TALLY_NO_DEVICE, and the sentence names the row and both bit
+ * patterns. A pass is recorded in this process and in the folder of compiled programs, under
+ * `identity` (the device's name and driver), tally's version and the programs' texts. Devices
+ * whose kernels are compiled with the library (calls->text is NULL) pass. */
+tally_status tl_probe(tally *ctx, tl_device *device, const char *identity);
 
 #endif

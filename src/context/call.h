@@ -13,7 +13,7 @@ typedef enum tl_verb {
     TL_SCAN,
     TL_WINDOW,
 
-    /* The start-up probe (api/probe.h): S(1) .. S(n) of one dense sequence on the host, n a power
+    /* The start-up probe (api/probe.c): S(1) .. S(n) of one dense sequence on the host, n a power
      * of two, computed from the operator's text alone, by kernels without tiles. */
     TL_LAW,
     TL_RUNS, /* runs of equal keys: tally_runs */
