@@ -175,7 +175,7 @@ static void check_texts(const char *name)
     char folder[500];
     if (!getcwd(folder, sizeof folder - 20)) exit(2);
     mkdir("kernels", 0700), mkdir("kernels/gpu", 0700), mkdir("kernels/gpu/kernel", 0700);
-    write_text("kernels/gpu/kernel/scan.cl", "\n\nthis is no program;\n");
+    write_text("kernels/gpu/kernel/batch.cl", "\n\nthis is no program;\n");
     strcat(folder, "/kernels");
     if (!open_faked(name)) return;
     const char *const before = getenv("TALLY_KERNELS");
@@ -185,7 +185,7 @@ static void check_texts(const char *name)
     unsetenv("TALLY_KERNELS");
     if (kept) setenv("TALLY_KERNELS", kept, 1);
     free(kept);
-    check(status == TALLY_NO_DEVICE && strstr(tally_error(ctx), "scan.cl"),
+    check(status == TALLY_NO_DEVICE && strstr(tally_error(ctx), "batch.cl"),
           "a text that does not compile: %s: %s", tally_status_name(status), tally_error(ctx));
     check_pool("a text that does not compile");
     check_works("a text that does not compile");
