@@ -291,6 +291,7 @@ static void check_centred_windows(const test_case *c)
         check_view(c, 3, 300, 1, 3, NULL, TL_DATA_PLAIN);
     }
     given_window = NULL;
+    check_view(c, 1003, 9, 1, 1003, NULL, TL_DATA_PLAIN); /* wider than a strip */
 }
 
 static void check_views(const test_case *c)

@@ -312,6 +312,13 @@ static tl_weight elements_of(const tally_view *v)
     return v->offsets ? v->offsets[v->rows] - v->offsets[0] : (tl_weight)v->rows * v->n;
 }
 
+/* The threads for so many bytes of elements: each has at least half of what is worth two. */
+static int threads_for(tl_weight bytes, int64_t least, int threads)
+{
+    const tl_weight most = bytes <= least ? 1 : 2 * bytes / least;
+    return most < threads ? (int)most : threads;
+}
+
 tally_status tl_run_shape(tally *ctx, int threads, const tl_call *call, const tl_shape *shape)
 {
     const tally_view *in = call->in, *out = call->out;
@@ -326,7 +333,7 @@ tally_status tl_run_shape(tally *ctx, int threads, const tl_call *call, const tl
     const int64_t least = shape->least_bytes ? shape->least_bytes : TL_PARALLEL_BYTES;
 
     /* One dense sequence: the shape decides. */
-    if (bytes <= least && !(in->rows == 1 && dense)) threads = 1;
+    if (in->rows > 1 || !dense) threads = threads_for(bytes, least, threads);
     const int lanes = in->rows > 1 && shape->lanes && lanes_of(&job, call);
 
     if (tl_lanes_take_columns(in)) {

@@ -10,6 +10,7 @@
 #include "widen.h"
 #include "context/scratch.h"
 #include "context/view.h"
+#include <assert.h>
 #include <string.h>
 
 enum {
@@ -350,6 +351,7 @@ void tl_lanes_feed(tl_lanes_buffers *buffers, const tl_lanes_from *f, int64_t at
     do { /* a last part may have no rows */
         k.at = at + done;
         k.m = done < direct ? direct - done : n - done < chunk ? n - done : chunk;
+        assert(k.m > 0 || n == 0);
         k.soa = last && done + k.m == n ? buffers->soa : NULL;
         k.x = rows_of(buffers, f, done, k.m, &k.stride);
         buffers->job->plan->core->lanes_fold(&k, buffers->job->plan->par);

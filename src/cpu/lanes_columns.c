@@ -73,7 +73,8 @@ static int part_of(const columns *c, const tl_lanes_buffers *buffers, int64_t s,
     const int reads = !plan->in && in->row_stride == 1,
               packed = out && out->row_stride == 1 && out->stride == width &&
                        (c->stream || width < PACKED),
-              whole = c->overread && (!out || packed);
+              /* the last rows are copied: no more columns fit the buffer */
+        whole = c->overread && (out ? packed : width <= TL_LANES_STRIP);
     const int64_t full = whole ? width : reads ? width & -lanes : 0;
     int64_t col = s * c->strip + (part ? full : 0), n;
 

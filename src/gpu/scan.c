@@ -196,11 +196,14 @@ static tally_status make_prefix(const tl_launch *l, const tl_batch *b, const tl_
 static tally_status scan_columns(const tl_launch *l, const tl_batch *b, const tl_results *r,
                                  const tl_memory *prefix, const tl_before *from)
 {
-    const int64_t jobs = tl_column_groups(b) * (tl_level_count(b->n, 1) + (b->n % CHUNK != 0));
+    /* With 16 columns or more, two parts of a chunk beside each other are slower than idle lanes. */
+    const int log = b->rows >= LANES / 2 ? 5 : tl_columns_log(b);
+    const int64_t groups = ((b->rows - 1) >> log) + 1,
+                  jobs = groups * (tl_level_count(b->n, 1) + (b->n % CHUNK != 0));
     return TL_GO(l, scan_columns, jobs, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
                  .prefix = tl_memory_of(b->long_count ? prefix : NULL),
-                 .results = tl_results_arguments(r), .log = tl_i64(tl_columns_log(b)),
-                 .jobs = tl_i64(jobs), .seeding = tl_seeding_arguments(from));
+                 .results = tl_results_arguments(r), .log = tl_i64(log), .jobs = tl_i64(jobs),
+                 .seeding = tl_seeding_arguments(from));
 }
 
 /* Scans the elements of the long sequences. */

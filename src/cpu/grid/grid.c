@@ -96,7 +96,7 @@ static void keep(const grid *g, const strip *t, const tally_view *in, const char
 
 static tl_lanes_from kept(const grid *g, const strip *t)
 {
-    return (tl_lanes_from){t->rows, g->pitch, t->width, !g->plan.in, 1, 0};
+    return (tl_lanes_from){t->rows, g->pitch, t->width, g->plan.in ? 0 : TL_ALL_ROWS, 1, 0};
 }
 
 /* Can kernels read steps with these strides in place? */
@@ -130,7 +130,8 @@ static void fold_strip(const pass *a, tl_lanes_buffers *buffers, strip *t, char 
     for (int64_t now; left > 0; at += now, left -= now, x += now * in->stride * bytes) {
         const int64_t kept_rows = at & (BLOCK - 1);
         if (!kept_rows && left >= BLOCK && turns) {
-            const tl_lanes_from from = {some, t->width, t->width, !g->plan.in, 1, 0};
+            const tl_lanes_from from = {some, t->width, t->width, g->plan.in ? 0 : TL_ALL_ROWS,
+                                        1,    0};
             now = left < TRANSPOSED ? BLOCK : TRANSPOSED;
             g->plan.transpose->to_lanes(&(tl_matrix){some, t->width, t->width, (int)bytes},
                                         &(tl_origins){.first = x, .pitch = in->row_stride * bytes},
