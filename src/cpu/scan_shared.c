@@ -111,8 +111,8 @@ static int poll_node(shared *t, int64_t j)
 }
 
 /* Appends the nodes of blocks *seen .. j - 1 to c. A node that is not published in time, because
- * the system does not schedule its thread, is folded here too; not where results are stored over the
- * elements, since that thread may scan its block meanwhile. */
+ * the system does not schedule its thread, is folded here too; not where results are stored over
+ * the elements, since that thread may scan its block meanwhile. */
 static void join_nodes(shared *t, tl_counter *c, int64_t *seen, int64_t j)
 {
     for (; *seen < j; ++*seen) {

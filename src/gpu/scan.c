@@ -196,7 +196,7 @@ static tally_status make_prefix(const tl_launch *l, const tl_batch *b, const tl_
 static tally_status scan_columns(const tl_launch *l, const tl_batch *b, const tl_results *r,
                                  const tl_memory *prefix, const tl_before *from)
 {
-    /* With 16 columns or more, two parts of a chunk beside each other are slower than idle lanes. */
+    /* From 16 columns on, two parts of a chunk beside each other are slower than idle lanes. */
     const int log = b->rows >= LANES / 2 ? 5 : tl_columns_log(b); /* 2^5 = LANES */
     const int64_t groups = ((b->rows - 1) >> log) + 1,
                   jobs = groups * (tl_level_count(b->n, 1) + (b->n % CHUNK != 0));

@@ -339,26 +339,28 @@ typedef struct {
     char pack[PIECE * 8];
 } strip;
 
-/* Adds `width` columns of n rows. x: the first element; rows are `stride` elements apart. */
-static void add_strip(strip *s, const tl_plan *plan, const char *x, int64_t stride, int64_t n,
-                      int64_t width)
+/* Adds rows from .. end - 1 of `width` columns, of which `first` is the first. */
+static void add_strip(strip *s, const tl_call *call, int64_t first, int64_t width, int64_t from,
+                      int64_t end)
 {
-    const int64_t bytes = plan->op->elem_bytes;
+    const tally_view *in = call->in;
+    const int64_t bytes = call->plan->op->elem_bytes;
+    int64_t n;
     assert(0 < width && width <= COLUMNS);
     for (int64_t c = 0; c < width; c++) tl_exact_clear(&s->e[c]);
-    for (int64_t m; n > 0; n -= m, x += m * stride * bytes) {
-        m = n < PIECE / COLUMNS * 4 ? n : PIECE / COLUMNS * 4;
+
+    for (int64_t m; from < end; from += m) {
+        m = end - from < PIECE / COLUMNS * 4 ? end - from : PIECE / COLUMNS * 4;
         for (int64_t c = 0; c < width; c++) {
-            tl_copy_strided(s->pack, 1, x + c * bytes, stride, m, bytes);
-            tl_exact_add(&s->e[c], plan, s->pack, 1, m);
+            const char *x = tl_view_row(in, first + c, bytes, &n);
+            tl_copy_strided(s->pack, 1, x + from * in->stride * bytes, in->stride, m, bytes);
+            tl_exact_add(&s->e[c], call->plan, s->pack, 1, m);
         }
     }
 }
 
 typedef struct {
-    const tl_plan *plan;
-    const tally_view *in;
-    char *out;
+    const tl_call *call;
     int64_t parts;    /* parts of the rows of a strip */
     tl_exact *joined; /* the joined sums of the parts; NULL: 1 part */
 } strip_work;
@@ -366,7 +368,9 @@ typedef struct {
 static void add_strips(void *data, const tl_worker *worker)
 {
     const strip_work *a = data;
-    const tally_view *in = a->in;
+    const tl_call *call = a->call;
+    const tally_view *in = call->in;
+    const int64_t result = call->plan->op->result_bytes;
     strip *s = malloc(sizeof *s);
     if (!s) return;
 
@@ -376,9 +380,7 @@ static void add_strips(void *data, const tl_worker *worker)
                       width = in->rows - first < COLUMNS ? in->rows - first : COLUMNS;
         const int64_t from = in->n / a->parts * part,
                       end = part + 1 < a->parts ? in->n / a->parts * (part + 1) : in->n;
-        add_strip(s, a->plan,
-                  (const char *)in->data + (from * in->stride + first) * a->plan->op->elem_bytes,
-                  in->stride, end - from, width);
+        add_strip(s, call, first, width, from, end);
 
         if (a->joined) {
             tl_lock_take(TL_LOCK_EXACT);
@@ -386,7 +388,7 @@ static void add_strips(void *data, const tl_worker *worker)
             tl_lock_release(TL_LOCK_EXACT);
         } else {
             for (int64_t c = 0; c < width; c++)
-                lower(&s->e[c], a->plan, a->out + (first + c) * a->plan->op->result_bytes);
+                lower(&s->e[c], call->plan, (char *)call->out->data + (first + c) * result);
         }
     }
 
@@ -406,7 +408,7 @@ static tally_status columns(tally *ctx, int threads, const tl_call *call)
     tl_exact *joined = need ? malloc(need) : NULL;
 
     for (int64_t c = 0; joined && c < in->rows; c++) tl_exact_begin(&joined[c]);
-    strip_work all = {plan, in, out, parts, joined};
+    strip_work all = {call, parts, joined};
     const int failed = (need && !joined) || !tl_parallel(threads, strips * parts, add_strips, &all);
     for (int64_t c = 0; joined && !failed && c < in->rows; c++)
         lower(&joined[c], plan, out + c * plan->op->result_bytes);
