@@ -220,10 +220,11 @@ KERNEL_OF(exact_rows)
             exact_store(out_data + out_byte + (first_row + row + mine) * step,
                         narrow_value(r.own, sums, s.n, flags), flags);
 
-        /* uniform over the lanes */
+        /* Uniform over the lanes. No barrier is in a branch: see prelude_opencl.h. */
         for (int k = 0; (parts || *r.any) && k < some; k++) {
             const int is_wide = room[k * NARROW_ROOM + NARROW_WIDE] != 0;
-            if (!parts && !is_wide) continue;
+            if (SKIPS && !parts && !is_wide) continue;
+
             const i64 its = row + k;
             const exact_row x = exact_row_of(in, first_row + its);
             clear_bins(own);
@@ -232,16 +233,14 @@ KERNEL_OF(exact_rows)
             else if (t == k * r.lanes)
                 narrow_put(r, own);
             WARP_BARRIER();
-            if (parts) {
-                exact_merge(bins + its * EXACT_WORDS, own, t, LANES);
-            } else {
-                exact_mark(own, t, LANES);
-                WARP_BARRIER();
-                if (t == 0)
-                    exact_store(out_data + out_byte + (first_row + its) * step,
-                                exact_value(own, x.n, flags), flags);
-            }
 
+            if (parts) exact_merge(bins + its * EXACT_WORDS, own, t, LANES);
+            if (!parts) exact_mark(own, t, LANES);
+            WARP_BARRIER();
+
+            if (!parts && is_wide && t == 0)
+                exact_store(out_data + out_byte + (first_row + its) * step,
+                            exact_value(own, x.n, flags), flags);
             WARP_BARRIER();
         }
 
