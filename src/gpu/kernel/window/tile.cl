@@ -41,14 +41,18 @@ fn void compute_tiles(LOCAL u8 *memory, LOCAL tile *tiles, LOCAL borders *cuts, 
         LOCAL const tile *const p = &tiles[turn];
         LOCAL tile *const after = &tiles[turn ^ 1];
         const i64 next = job + all.step;
-        const tile_start start = start_of_tile(l->b, next < all.end ? next : job);
+        /* After the last tile, processors (SKIPS 0) prepare it once more: PoCL 3.1 ran the body of
+         * a condition there, with a tile that was not set. */
+        const int more = next < all.end, prepares = !SKIPS || more;
+        const i64 then = more ? next : job;
+        const tile_start start = start_of_tile(l->b, then);
         OF_SCHEDULE(load)(memory, &r, p, l);
         clear_borders(&cuts[turn ^ 1], l->b);
-        if (me == 0 && next < all.end) set_tile(after, l, next, start, ITEMS);
+        if (me == 0 && prepares) set_tile(after, l, then, start, ITEMS);
         BARRIER();
 
-        if (next < all.end) set_borders(&cuts[turn ^ 1], after, l->b);
-        if (next < all.end && OF_SCHEDULE(prefetches)(after, l)) prefetch_tile(after, ITEMS);
+        if (prepares) set_borders(&cuts[turn ^ 1], after, l->b);
+        if (more && OF_SCHEDULE(prefetches)(after, l)) prefetch_tile(after, ITEMS);
         OF_SCHEDULE(fold)(memory, &r, p, &cuts[turn], l);
         OF_SCHEDULE(store)(memory, &r, p, &cuts[turn], l);
         BARRIER();
