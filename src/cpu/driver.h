@@ -99,8 +99,8 @@ static inline void *tl_thread_memory(const tl_thread *t, int slot, size_t bytes,
 
 extern const tl_shape tl_reduce_shape, tl_scan_shape, tl_window_shape;
 
-/* Runs a call by the functions of `shape`. threads: the most that it may use. Requires: views are
- * checked and normal (context/view.h). Errors: TALLY_NO_MEMORY, or what the shape returns. */
+/* Runs a call by the functions of `shape`, on up to `threads` threads. Requires: views are checked
+ * and normal. Errors: TALLY_NO_MEMORY, or what the shape returns. */
 tally_status tl_run_shape(tally *ctx, int threads, const tl_call *call, const tl_shape *shape);
 
 #endif

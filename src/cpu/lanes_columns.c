@@ -60,7 +60,7 @@ static int64_t rows_in_place(const tally_view *in, int64_t col, int64_t padded)
     return rows < in->n ? rows : in->n;
 }
 
-/* A strip has up to two parts. If kernels may read beyond its columns, and its results are whole
+/* A strip has one or two parts. If kernels may read beyond its columns, and its results are whole
  * rows that are packed, part 0 is all of it. Else part 0 is its whole vectors, part 1 the remaining
  * columns. Returns 0 if the part has no columns. */
 static int part_of(const columns *c, const tl_lanes_buffers *buffers, int64_t s, int part,

@@ -197,7 +197,7 @@ static tally_status scan_columns(const tl_launch *l, const tl_batch *b, const tl
                                  const tl_memory *prefix, const tl_before *from)
 {
     /* From 16 columns on, two parts of a chunk beside each other are slower than idle lanes. */
-    const int log = b->rows >= LANES / 2 ? 5 : tl_columns_log(b); /* 2^5 = LANES */
+    const int log = b->rows >= LANES / 2 ? 5 : tl_columns_log(b);
     const int64_t groups = ((b->rows - 1) >> log) + 1,
                   jobs = groups * (tl_level_count(b->n, 1) + (b->n % CHUNK != 0));
     return TL_GO(l, scan_columns, jobs, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),

@@ -41,8 +41,7 @@ fn void compute_tiles(LOCAL u8 *memory, LOCAL tile *tiles, LOCAL borders *cuts, 
         LOCAL const tile *const p = &tiles[turn];
         LOCAL tile *const after = &tiles[turn ^ 1];
         const i64 next = job + all.step;
-        /* After the last tile, processors (SKIPS 0) prepare it once more: PoCL 3.1 ran the body of
-         * a condition there, with a tile that was not set. */
+        /* SKIPS 0: the last tile is prepared twice. PoCL 3.1 ran this code for a tile not set. */
         const int more = next < all.end, prepares = !SKIPS || more;
         const i64 then = more ? next : job;
         const tile_start start = start_of_tile(l->b, then);
