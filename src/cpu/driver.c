@@ -94,7 +94,7 @@ static char *part_memory(worker *w, int64_t bytes)
     return w->large;
 }
 
-/* How many elements before and after its centre a result needs; 0 for reductions and scans. */
+/* The elements before and after its centre that a result needs; 0 for reductions and scans. */
 static void reach_of(const tl_call *c, int64_t *before, int64_t *after)
 {
     *before = c->verb == TL_WINDOW ? c->window->before : 0;
@@ -312,7 +312,7 @@ static tl_weight elements_of(const tally_view *v)
     return v->offsets ? v->offsets[v->rows] - v->offsets[0] : (tl_weight)v->rows * v->n;
 }
 
-/* The threads for so many bytes of elements: each has at least half of what is worth two. */
+/* The threads for so many bytes: each has at least half of what is worth two threads. */
 static int threads_for(tl_weight bytes, int64_t least, int threads)
 {
     const tl_weight most = bytes <= least ? 1 : 2 * bytes / least;

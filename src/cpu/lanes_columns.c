@@ -388,7 +388,7 @@ static int narrow_windows(const tl_lanes_job *job, int threads)
            call.windows > job->w && tl_narrow_column_windows(&call, threads);
 }
 
-/* Do the results have other memory than the elements? */
+/* Do results and elements have different memory? */
 static int are_apart(const tl_lanes_job *job)
 {
     int64_t in[2], out[2];

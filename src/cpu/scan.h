@@ -45,7 +45,7 @@ typedef struct tl_scan_work {
                                     * each tile is computed during the tile before */
 } tl_scan_work;
 
-/* Prefetch distance of a thread that scans alone. */
+/* Prefetch distance of one thread. */
 int64_t tl_scan_prefetch(const tl_plan *plan, int stream);
 
 /* Scans elements on this thread. c: the counter to continue: s->done, or a thread's own. */

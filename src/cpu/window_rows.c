@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GROUP_BYTES = 1024 * 1024 }; /* rows that are computed as one sequence */
+enum { GROUP_BYTES = 1024 * 1024 }; /* rows computed as one sequence */
 
 /* Is this faster than a lane for each row? Measured for f32 and f64, sum, max and var, windows of
  * 20 and rows of 16 to 500 elements. */
