@@ -185,28 +185,40 @@ tally_status tl_inputs_scan(tally *ctx, const char *op, const tally_view *in, co
 
 /* ---- windows ---- */
 
-/* Windows of states, of each sequence as ranges. */
-static void state_windows(tl_job *j, const tally_view *out, const tally_window_options *o)
+/* Computes the ranges of one sequence, whose first element has number `first` in the job. */
+static tally_status run_ranges(tl_job *j, const tl_ranges *all, tl_line line, int64_t first)
+{
+    const int threads = tally_threads(j->ctx);
+    if (j->plan.exact) return tl_exact_ranges_run(&j->plan, threads, all, line), TALLY_OK;
+    if (j->form.kind != TL_FORM_STATES)
+        return tl_ranges_run(j->ctx, &j->plan, &j->count, threads, all, line);
+    tl_states_ranges(&j->plan, threads, all, line, tl_job_there(j) + first);
+    return TALLY_OK;
+}
+
+static tally_status ranges(tl_job *j, const tally_view *out, const tally_window_options *o)
 {
     const int64_t bytes = j->plan.op->result_bytes;
-    for (int64_t r = 0, first = 0; r < j->work.rows; r++) {
+    tally_status status = TALLY_OK;
+    for (int64_t r = 0, first = 0; r < j->work.rows && !status; r++) {
         int64_t n, m;
         const char *x = tl_view_row(&j->work, r, j->plan.op->elem_bytes, &n);
         char *y = tl_view_row(out, r, bytes, &m);
         const tl_ranges all = tl_ranges_of(o, n);
-        tl_states_ranges(&j->plan, tally_threads(j->ctx), &all,
-                         (tl_line){x, 1, y, out->stride * bytes}, tl_job_there(j) + first);
+        status = run_ranges(j, &all, (tl_line){x, 1, y, out->stride * bytes}, first);
         first += n;
     }
+    return status;
 }
 
 /* Windows on the processors. */
 static tally_status window(tl_job *j, tally_view *y, const tally_window_options *o)
 {
+    const int states = j->form.kind == TL_FORM_STATES && !j->plan.exact;
     tally_status status = tl_job_to_host(j, y);
     if (!status) status = tl_job_prepare(j, NULL, 0);
-    if (!status && j->form.kind == TL_FORM_STATES && !j->plan.exact)
-        state_windows(j, y, o);
+    if (!status && (states || !tl_window_streams(o)))
+        status = ranges(j, y, o);
     else if (!status)
         status = run(j, (tl_call){.verb = TL_WINDOW, .out = y, .window = o});
     return status ? status : tl_host_back(&j->copies);
@@ -252,18 +264,6 @@ tally_status tl_inputs_window_of(tally *ctx, const tl_plan *plan, const tally_vi
     return window_by(ctx, plan->op->file, plan, in, out, o);
 }
 
-/* Computes the ranges of the job's one sequence. y: the results, `step` bytes apart. */
-static tally_status run_ranges(tl_job *j, const tl_ranges *all, char *y, int64_t step)
-{
-    const int threads = tally_threads(j->ctx);
-    const tl_line line = {j->work.data, 1, y, step};
-    if (j->plan.exact) return tl_exact_ranges_run(&j->plan, threads, all, line), TALLY_OK;
-    if (j->form.kind != TL_FORM_STATES)
-        return tl_ranges_run(j->ctx, &j->plan, &j->count, threads, all, line);
-    tl_states_ranges(&j->plan, threads, all, line, tl_job_there(j));
-    return TALLY_OK;
-}
-
 tally_status tl_inputs_ranges(tally *ctx, const char *op, const tally_view *in,
                               const tl_ranges *all, const tally_view *out)
 {
@@ -275,7 +275,9 @@ tally_status tl_inputs_ranges(tally *ctx, const char *op, const tally_view *in,
     if (!status) {
         tl_fp fp = tl_fp_enter();
         status = tl_job_prepare(&j, NULL, 0);
-        if (!status) status = run_ranges(&j, all, out->data, tl_step(out->stride, bytes));
+        if (!status)
+            status = run_ranges(
+                &j, all, (tl_line){j.work.data, 1, out->data, tl_step(out->stride, bytes)}, 0);
         tl_fp_leave(fp);
     }
     tl_job_close(&j);

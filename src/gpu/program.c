@@ -280,7 +280,7 @@ typedef struct {
     const char *shape;
     int radix_least, radix_most;
     enum { SHORT, FLAT, PARTS, LONG } kind;
-    const char *schedule, *blocks, *files[6], *more[4];
+    const char *schedule, *blocks, *files[7], *more[5];
 } window_program;
 
 static const window_program *window_program_of(const tl_scalar *op, const char *shape,
