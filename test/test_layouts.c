@@ -149,8 +149,8 @@ static void check_layout(one_case *c)
     c->scan = &scan, c->window = NULL;
     check_case(c);
     c->scan = NULL, c->window = &window;
-    if (window.edges == TALLY_EDGES_VALID && window.before + window.after >= c->at.n) return;
-    check_case(c);
+    if (window.edges != TALLY_EDGES_VALID || window.before + window.after < c->at.n) check_case(c);
+    c->window = NULL;
 }
 
 static void check_device(const char *device)

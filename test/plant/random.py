@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Random mutants: one small change of a line of src/, and do the tests see it?
 
-    test/plant/run --random N --seed S [FOLDER]
+    test/plant/run --random N --seed S [--share K/M] [--skip TESTS] [FOLDER]
 
 A copy of the tree is built in FOLDER and tested once as it is; tests that do not pass there do not count. Then one
 line at a time is changed (`<` for `<=`, a lost `+ 1`, `||` for `&&`, ...), what depends on it is built, and the tests
@@ -13,7 +13,8 @@ run in their quick form until the first that fails. Each mutant gets one line:
     same code   the compiler makes the same machine code of it
     SURVIVED    no test failed: either a test is missing, or the change changes nothing that can be seen
 
-Exit 1 if one survived. N mutants of one seed are the same on every machine with the same tree.
+Exit 1 if one survived. N mutants of one seed are the same on every machine with the same tree. M processes, each with
+its own FOLDER, take one share of them each; FOLDER/passing keeps the names of the tests that pass without a mutant.
 """
 import argparse
 import glob
@@ -26,7 +27,13 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-OPERATORS = "sum|max|argmin|var|ema|first|last|count"  # and their nan forms: a build of minutes, not of hours
+# the tests that run first for a file whose name begins so: they are the likely ones to see the change
+FIRST = {"src/gpu/": "test_gpu test_windows test_layouts test_segments test_grids test_emulated test_devices",
+         "src/io/": "test_csv_sh test_numbers test_netcdf_header test_netcdf_edges_sh test_netcdf_sh test_cli_inputs_sh",
+         "src/many/": "test_many", "src/cpu/exact/": "test_exact test_exact_sh",
+         "src/cpu/keys/": "test_ranges test_keys test_by_sh",
+         "src/cpu/": "test_bits test_lanes test_windows test_layouts test_inputs test_golden",
+         "src/api/": "test_stream test_inputs test_ranges test_files test_layouts", "src/": "test_golden test_laws"}
 # what is replaced (a regular expression), and by what
 CHANGES = [(r" < ", " <= "), (r" <= ", " < "), (r" > ", " >= "), (r" >= ", " > "), (r" == ", " != "),
            (r" != ", " == "), (r" && ", " || "), (r" \|\| ", " && "), (r" \+ 1\b(?![.\w])", ""),
@@ -84,10 +91,12 @@ def copy_tree(to):
         os.makedirs(os.path.dirname(target), exist_ok=True)
         if not os.path.exists(target) or open(source, "rb").read() != open(target, "rb").read():
             shutil.copy(source, target)
-    table = os.path.join(to, "src/op/ops.def")
-    rows = open(table, encoding="utf-8").readlines()
-    kept = [r for r in rows if not re.match(r"OPERATOR(_ALSO)?\(", r) or re.match(rf"OPERATOR\(({OPERATORS}),", r)]
-    open(table, "w", encoding="utf-8").writelines(kept)
+
+
+def described(tree, name, number, column, length, new):
+    """One line that says what is changed: FILE:LINE: OLD   ->   NEW."""
+    old = open(os.path.join(tree, name), encoding="utf-8").readlines()[number]
+    return f"{name}:{number + 1}: {old.strip()}   ->   {(old[:column] + new + old[column + length:]).strip()}"
 
 
 def build(tree, jobs):
@@ -100,7 +109,7 @@ def code_of(tree):
             for path in glob.glob(f"{tree}/build/CMakeFiles/**/*.o", recursive=True) if "/test" not in path}
 
 
-def first_failure(tree, tests, jobs):
+def failure(tree, tests, jobs):
     """The first test of these that fails, or None."""
     pattern = "^(" + "|".join(map(re.escape, tests)) + ")$"
     done = run(["ctest", "--test-dir", "build", "-R", pattern, "-j", str(jobs), "--stop-on-failure", "--timeout",
@@ -111,10 +120,32 @@ def first_failure(tree, tests, jobs):
     return failed[0] if failed else None if done.returncode == 0 else "(ctest)"
 
 
-def passing(tree, jobs):
-    done = run(["ctest", "--test-dir", "build", "-j", str(jobs), "--timeout", "300"], tree, 3600)
-    timed = re.findall(r"Test +#\d+: (\S+) \.+ +Passed +([\d.]+) sec", done.stdout)
-    return [name for name, _ in sorted(timed, key=lambda t: float(t[1]))]
+def first_failure(tree, name, tests, jobs):
+    """As failure(), with the tests that are likely to see a change of the file `name` before all others."""
+    prefix = max((p for p in FIRST if name.startswith(p)), key=len)
+    likely = [t for t in FIRST[prefix].split() if t in tests]
+    rest = [t for t in tests if t not in likely]
+    return (failure(tree, likely, jobs) if likely else None) or failure(tree, rest, jobs)
+
+
+def passing(tree, jobs, skip):
+    """The tests that pass without a mutant, the fastest first; kept beside the tree for the next run."""
+    kept = os.path.join(os.path.dirname(tree), "passing")
+    if not os.path.exists(kept):
+        left_out = ["-E", skip] if skip else []
+        done = run(["ctest", "--test-dir", "build", "-j", str(jobs), "--timeout", "300", *left_out], tree, 3600)
+        timed = re.findall(r"Test +#\d+: (\S+) \.+ +Passed +([\d.]+) sec", done.stdout)
+        names = [name for name, _ in sorted(timed, key=lambda t: float(t[1]))]
+        open(kept, "w", encoding="utf-8").write("\n".join(names))
+    return open(kept, encoding="utf-8").read().split()
+
+
+def share(text):
+    """K/M as two numbers, 0 <= K < M."""
+    k, m = map(int, text.split("/"))
+    if not 0 <= k < m:
+        raise ValueError(text)
+    return k, m
 
 
 def main():
@@ -122,6 +153,10 @@ def main():
     parser.add_argument("--random", type=int, required=True, metavar="N", help="how many mutants")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=int(os.environ.get("JOBS", os.cpu_count() or 1)))
+    parser.add_argument("--share", type=share, default=(0, 1), metavar="K/M", help="mutants K, K + M, K + 2 M, ...")
+    parser.add_argument("--cmake", action="append", default=[], metavar="OPTION", help="one more option of cmake")
+    parser.add_argument("--again", metavar="REPORT", help="only the mutants that survived in this earlier report")
+    parser.add_argument("--skip", metavar="TESTS", help="a regular expression of tests that do not run")
     parser.add_argument("folder", nargs="?", default="/tmp/tally-mutants")
     args = parser.parse_args()
     os.environ["TALLY_TEST_QUICK"] = "1"
@@ -130,15 +165,22 @@ def main():
     copy_tree(tree)
     launcher = ["-DCMAKE_C_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
     run(["cmake", "-S", ".", "-B", "build", "-DTALLY_ISAS=avx2", "-DTALLY_WERROR=ON", "-DBUILD_SHARED_LIBS=OFF",
-         "-DCMAKE_C_FLAGS_RELEASE=-O1", "-DTALLY_CUDA_KERNELS=none", *launcher], tree)
-    if build(tree, args.jobs).returncode:
-        sys.exit(f"the tree does not build: cmake --build {tree}/build")
-    tests = passing(tree, args.jobs)
+         "-DCMAKE_C_FLAGS_RELEASE=-O1", "-DTALLY_CUDA_KERNELS=none", *launcher, *args.cmake], tree)
+    built = build(tree, args.jobs)
+    if built.returncode:
+        sys.exit(f"{built.stdout[-2000:]}{built.stderr[-2000:]}\nthe tree does not build: cmake --build {tree}/build")
+    tests = passing(tree, args.jobs, args.skip)
     print(f"{len(tests)} tests pass without a mutant; seed {args.seed}", flush=True)
     before = code_of(tree)
     chosen = random.Random(args.seed).sample(places(tree), args.random)
+    if args.again:
+        report = open(args.again, encoding="utf-8").read().splitlines()
+        left = {line.split(None, 1)[1] for line in report if line.startswith("SURVIVED")}
+        chosen = [c for c in chosen if described(tree, *c) in left]
+    chosen = chosen[args.share[0]::args.share[1]]
     survived = 0
     for name, number, column, length, new in chosen:
+        change = described(tree, name, number, column, length, new)
         path = os.path.join(tree, name)
         lines = open(path, encoding="utf-8").readlines()
         old = lines[number]
@@ -150,13 +192,13 @@ def main():
         elif name.endswith((".c", ".h")) and code_of(tree) == before:
             what = "same code"
         else:
-            failed = first_failure(tree, tests, args.jobs)
+            failed = first_failure(tree, name, tests, args.jobs)
             what = f"caught by {failed}" if failed else "SURVIVED"
             survived += not failed
-        print(f"{what:32} {name}:{number + 1}: {old.strip()}   ->   {lines[number].strip()}", flush=True)
         lines[number] = old
         open(path, "w", encoding="utf-8").writelines(lines)
-    print(f"{survived} of {args.random} survived")
+        print(f"{what:32} {change}", flush=True)
+    print(f"{survived} of {len(chosen)} survived")
     sys.exit(1 if survived else 0)
 
 
