@@ -37,6 +37,7 @@ bad 2 'printf "\377\3761\0\n\0" | tally reduce sum' 'tally: standard input: this
 bad 1 'tally reduce mine --op-file nope.h years.csv' 'tally: nope.h: No such file or directory'
 
 # ---- files that do not end ----
+bad 1 "head -c 68000000 /dev/zero | tr '\\0' 1 | timeout 60 tally reduce sum" 'tally: standard input:1:1: a cell of more than 67108864 bytes'
 bad 1 'timeout 60 tally fragment show /dev/zero' 'tally: /dev/zero: fragment: these bytes are not a fragment'
 bad 1 'timeout 60 tally reduce sum --op-file x=/dev/zero years.csv' 'tally: /dev/zero: byte 0 is zero: an operator is a text'
 bad 1 'seq 3 | timeout 60 tally reduce sum --valid /dev/zero' 'tally: /dev/zero: there are more than 16777216 elements, too many beside the data'

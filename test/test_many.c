@@ -277,6 +277,8 @@ static void check_refusals(void)
     parts[members - 1].stride = 2;
     snprintf(words, sizeof words, "parts[%d] is not one dense", members - 1);
     refuses(tally_reduce_split(ctx, "sum", parts, members, &y), TALLY_INVALID, words);
+    parts[members - 1].n = 1; /* one element has no neighbour: its stride means nothing */
+    check_ok(ctx, tally_reduce_split(ctx, "sum", parts, members, &y), "a part of one element");
     parts[members - 1] = outs[members - 1];
     parts[members - 1].dtype = TALLY_F64;
     if (members > 1)

@@ -272,6 +272,16 @@ static void misuse(void)
     check(made == 0, "an empty stream of windows gave %lld", (long long)made);
     tally_stream_close(s);
 
+    const tally_window_options later = {.before = 1, .after = 3, .edges = TALLY_EDGES_SHRINK};
+    check_ok(ctx, tally_stream_window(ctx, "sum", TALLY_F32, &later, &s), "stream");
+    check_ok(ctx, tally_stream_push(s, x, 4, NULL, &made), "a push without results");
+    check(made == 0, "four elements gave %lld results", (long long)made);
+    check(tally_stream_push(s, x + 4, 1, NULL, NULL) == TALLY_INVALID, "results without out");
+    check_ok(ctx, tally_stream_push(s, x + 4, 1, y, &made), "push");
+    check(made == 2 && y[0] == 6 && y[1] == 10, "%lld results: %g, %g", (long long)made, y[0],
+          y[1]);
+    tally_stream_close(s);
+
     /* an empty stream reduces to the empty value */
     for (const char *const *op = tally_operators(); *op; op++)
         for (tally_dtype d = TALLY_I8; d <= TALLY_F64; d++) {

@@ -18,6 +18,7 @@
 #ifndef TALLY_ORDER_H
 #define TALLY_ORDER_H
 
+#include <assert.h>
 #include <stdint.h>
 
 #define TL_ORDER_VERSION 1
@@ -33,7 +34,11 @@ static inline int64_t tl_parent(int64_t m) { return m & (m - 1); }
 static inline int tl_level(int64_t m) { return __builtin_ctzll((unsigned long long)m); }
 
 /* The level of the first (largest) block of m. m > 0. */
-static inline int tl_top_level(int64_t m) { return 63 - __builtin_clzll((unsigned long long)m); }
+static inline int tl_top_level(int64_t m)
+{
+    assert(m > 0);
+    return 63 - __builtin_clzll((unsigned long long)m);
+}
 
 /* The level of the largest aligned node that starts at a and ends at or before b: the step by
  * which a slab [a, b) is cut into maximal aligned nodes. a < b. */
