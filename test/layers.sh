@@ -87,7 +87,12 @@ while read -r f i; do
     esac
 done < <(includes $files)
 for d in $(find src -mindepth 1 -type d); do
-    [ -f "$d/README.md" ] || broken "$d has no README.md"
+    top=${d#src/} top=src/${top%%/*}/README.md
+    if [ ! -f "$top" ]; then
+        broken "there is no $top"
+    elif [ "${top%/README.md}" != "$d" ]; then
+        grep -qE "^##+ ${d#"${top%README.md}"}/: " "$top" || broken "$top has no heading of $d"
+    fi
     [ $d = src/op ] && continue # one file for each operator, on purpose
     [ "$(find "$d" -maxdepth 1 -type f ! -name README.md | wc -l)" -le 25 ] || broken "$d has more than 25 files"
 done
