@@ -264,14 +264,20 @@ typedef struct tl_scan_tile {
 
 tl_scan_tile tl_gpu_scan_tile(const tl_scalar *op, int small);
 
-/* True if, for long sequences, the scan in several launches is faster. */
-int tl_gpu_scan_steps(const tl_scalar *op);
+/* True if long scans are faster in several launches (level.cl, scan.cl) than in one. */
+int tl_gpu_scans_in_steps(const tl_scalar *op);
 
-/* True if single-launch scans of this operator work on lines of packs (scan_lines.cl). */
-int tl_gpu_single_pass_lines(const tl_scalar *op);
+/* True if single-launch scans of this operator work on lines of packs (scan_lines.cl): class X, if
+ * results are contiguous. */
+int tl_gpu_scans_lines(const tl_scalar *op);
 
-/* Rows that a warp of scan_down takes; 0 if scan_down is not used for this operator. */
-int tl_gpu_down_rows(const tl_scalar *op);
+/* The kernel scan_down: rows that a warp holds in registers, 0 if it is not used for this operator;
+ * thread blocks that share a multiprocessor. */
+typedef struct tl_column_scan {
+    int rows, blocks;
+} tl_column_scan;
+
+tl_column_scan tl_gpu_column_scan(const tl_scalar *op);
 
 /* Returns the first line of a compiler's log that has an error, or the log itself if no line
  * has. */

@@ -75,7 +75,7 @@ static once_tiles choose_once_tiles(const tl_gpu_device *d, const tl_batch *b)
         return ONCE_NONE;
     const tl_scalar *const op = b->plan->op;
     const int many = can_scan_once(d, b, 0),
-              wide_lines = op->elem_bytes >= 4 && tl_gpu_single_pass_lines(op);
+              wide_lines = op->elem_bytes >= 4 && tl_gpu_scans_lines(op);
     const int large =
         SMALL_SHARE * plan_scan_once(b, 0).tiles * b->rows > d->gpu->calls->processors(d->gpu);
 
@@ -83,7 +83,7 @@ static once_tiles choose_once_tiles(const tl_gpu_device *d, const tl_batch *b)
      * launches. */
     const int idle = tl_gpu_state_bytes(op) > 8 && b->rows > 1 &&
                      b->n < (int64_t)4 << tl_gpu_scan_tile(op, 0).log;
-    if (large && (tl_gpu_scan_steps(op) || idle)) return ONCE_NONE;
+    if (large && (tl_gpu_scans_in_steps(op) || idle)) return ONCE_NONE;
     if (many && (wide_lines || large)) return ONCE_LARGE;
 
     return can_scan_once(d, b, 1) ? ONCE_SMALL : many ? ONCE_LARGE : ONCE_NONE;
@@ -130,7 +130,7 @@ static tally_status scan_once(const tl_launch *l, const tl_batch *b, const tl_re
 /* The tiles of a column, and the words of the status table. */
 static once_plan plan_scan_down(const tl_batch *b)
 {
-    const int64_t tile = tl_gpu_down_rows(b->plan->op) * TILE_WARPS,
+    const int64_t tile = tl_gpu_column_scan(b->plan->op).rows * TILE_WARPS,
                   width = (b->rows + LANES - 1) / LANES * LANES;
     once_plan p = {.tiles = (b->n + tile - 1) / tile};
     while ((p.tiles - 1) >> (COLUMN_LOG * p.levels)) p.levels++;
@@ -145,7 +145,7 @@ static once_plan plan_scan_down(const tl_batch *b)
 static int can_scan_down(const tl_gpu_device *d, const tl_batch *b)
 {
     if (!d->gpu->calls->once || !tl_batch_columns(b) || b->in_place || !b->long_count ||
-        !tl_gpu_down_rows(b->plan->op) || b->rows < LANES)
+        !tl_gpu_column_scan(b->plan->op).rows || b->rows < LANES)
         return 0;
     const once_plan p = plan_scan_down(b);
     return p.levels < COLUMN_LEVELS && p.words <= tl_status_words(d);

@@ -13,8 +13,8 @@
  *   batch.c      views brought to the device, results brought back
  *   short.c      sequences that share a warp, or have a warp each
  *   launch.c     programs, launches, times            gpu.c      open, device memory
- *   variants.c   operators as kernels see them
- *   kernels.c    the kernels' parameters              program.c  their texts */
+ *   program.c    what a program consists of           text.c     writes its text
+ *   kernels.c    the kernels' parameters              operators.c  operators as kernels see them */
 #ifndef TALLY_GPU_WORK_H
 #define TALLY_GPU_WORK_H
 
@@ -115,7 +115,7 @@ typedef struct {
         tl_memory memory;
         size_t bytes;
     } exact_bins;
-    struct tl_variant *variants; /* see variants.c */
+    struct tl_variant *variants; /* see operators.c */
     struct tl_persistent *persistent;
     tl_built programs[TL_GPU_PROGRAMS];
     int program_count;
