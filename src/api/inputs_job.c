@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Opens a call, tries it on the device, and prepares it for the processors (inputs_job.h). */
-#include "inputs_job.h"
+ * Opens a call, tries it on the device, and prepares it for the processors (inputs.h). */
 #include "inputs.h"
 #include "context/operators.h"
 #include "context/view.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Validity of results: one bit per result, 0 if the result has no elements, or fewer than
  * min_count. The bits depend on which elements are valid, not on their values. They are computed
- * from the prepared elements of the operator count (cpu/inputs/gather.h), before the verb runs,
+ * from the prepared elements of the operator count (cpu/inputs/inputs.h), before the verb runs,
  * because it may overwrite its input:
  *
  *    there   1 1 0 0 1          elements that are valid (for a nan form, and not NaN)
@@ -12,7 +12,7 @@
 #include "context/inputs.h"
 #include "context/operators.h"
 #include "context/view.h"
-#include "cpu/inputs/gather.h"
+#include "cpu/inputs/inputs.h"
 #include "cpu/keys/ranges.h"
 #include <assert.h>
 #include <stdlib.h>

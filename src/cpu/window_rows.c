@@ -104,7 +104,7 @@ static int ends_of_rows(tl_thread *t, const char *x, int64_t count, char *y, int
 }
 
 /* May the windows at row ends be computed in lanes? Lanes read copies of the elements, so this
- * excludes conversions that depend on the address of an element (inputs/gather.h). */
+ * excludes conversions that depend on the address of an element (inputs/inputs.h). */
 static int ends_may_be_lanes(const tl_thread *t)
 {
     const tl_plan *plan = t->run->call->plan;

@@ -238,7 +238,7 @@ typedef struct tl_convert {
 
     /* Converts n elements, of any alignment; the buffers must not overlap. c is the conversion
      * itself. A call may supply its own conversion, which derives validity or a second input from
-     * the address of the elements (cpu/inputs/gather.h). apply_two writes both inputs of a
+     * the address of the elements (cpu/inputs/inputs.h). apply_two writes both inputs of a
      * two-input operator. */
     void (*apply)(const struct tl_convert *c, void *to, const void *from, int64_t n);
     void (*apply_two)(const struct tl_convert *c, void *to, void *second, const void *from,

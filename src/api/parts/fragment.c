@@ -2,7 +2,7 @@
  * Fragments: partial reductions of slabs of a sequence, merged in any order, with gaps until the
  * last slab arrives. fragment_bytes.c has their byte string. A fragment of a view has the same
  * slabs of each of its sequences. */
-#include "fragment.h"
+#include "parts.h"
 #include "context/inputs.h"
 #include "context/threads.h"
 #include "context/user.h"

@@ -17,7 +17,7 @@
  * version 1 the states of var, std and their nan forms began with their number of elements
  * (from_version_1). The name of a user's operator is followed by @ and the hash of its text, 16
  * hexadecimal digits, because its states have no meaning for another text of that name. */
-#include "fragment.h"
+#include "parts.h"
 #include "context/user.h"
 #include "cpu/grid/grid.h"
 #include <assert.h>

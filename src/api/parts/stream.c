@@ -8,11 +8,10 @@
  *
  * The first w - 1 elements of the stream are only stored. Their results are computed when the
  * tail is complete. */
-#include "stream.h"
+#include "parts.h"
 #include "api/checks.h"
-#include "cpu/groups/counters.h"
+#include "cpu/grid/grid.h"
 #include "context/user.h"
-#include "fragment.h"
 #include "law/fp.h"
 #include <assert.h>
 #include <stdlib.h>

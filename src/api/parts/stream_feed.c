@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT
  * Pushes of views into reductions and scans, after their checks. One sequence goes through a feed
- * (cpu/inputs/feed.h). Many sequences go into the grid, or if the grid does not support the push,
+ * (cpu/inputs/inputs.h). Many sequences go into the grid, or if the grid does not support the push,
  * into one slab, which has a state of each sequence for each node. The grid is the processors', or
  * the device's if the first steps are in device memory and the device has grids. The state is
  * converted between grids by way of the slab. */
 #include "api/checks.h"
 #include "context/threads.h"
 #include "context/view.h"
-#include "fragment.h"
+#include "parts.h"
 #include "api/inputs.h"
 #include "law/fp.h"
-#include "stream.h"
 #include <assert.h>
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Streams of many sequences of the same length, such as cells of a field, which grow by one or more
  * steps per push; and pushes of views into streams of one sequence. */
-#include "stream.h"
+#include "parts.h"
 #include "api/checks.h"
 #include "context/view.h"
 #include "api/inputs.h"

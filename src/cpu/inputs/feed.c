@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Nodes from views with validity or of two inputs (feed.h). */
-#include "feed.h"
+ * Nodes from views with validity or of two inputs (inputs.h). */
+#include "inputs.h"
 #include "context/threads.h"
 #include "context/view.h"
 #include "cpu/shape.h"
-#include "gather.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Elements with validity, and pairs (gather.h). */
-#include "gather.h"
+ * Elements with validity, and pairs (inputs.h). */
+#include "inputs.h"
 #include "context/view.h"
 #include "dtype/dtype.h"
 #include "dtype/dtype_traits.h"

@@ -1,13 +1,50 @@
 /* SPDX-License-Identifier: MIT
- * A stream: of one sequence (stream.c), of many (stream_rows.c), or of groups (stream_groups.c). */
-#ifndef TALLY_PARTS_STREAM_H
-#define TALLY_PARTS_STREAM_H
+ * Data in parts: fragments and streams. */
+#ifndef TALLY_API_PARTS_H
+#define TALLY_API_PARTS_H
 
 #include "context/device.h"
 #include "cpu/exact/exact.h"
 #include "cpu/grid/grid.h"
-#include "cpu/inputs/feed.h"
+#include "cpu/inputs/inputs.h"
 #include "law/slabs.h"
+
+/* ---- fragments ----
+ *
+ * A fragment: partial reductions of one sequence or many (law/slabs.h), and their operator. */
+
+/* characters of an operator with its parameter, and the terminating 0 */
+enum { TL_FRAGMENT_NAME = 40 };
+
+struct tally_fragment {
+    tally *ctx;
+    tl_plan plan;
+    char op[TL_FRAGMENT_NAME];
+    tally_dtype dtype;
+    int64_t start, rows; /* start: where a fragment without elements begins; rows: sequences */
+    tl_slabs slabs;
+};
+
+/* Makes a fragment without elements. */
+tally_status tl_fragment_new(tally *ctx, const char *op, tally_dtype dtype, int64_t start,
+                             int64_t rows, tally_fragment **fragment);
+
+/* Checks that f has all elements from 0 to its end. */
+tally_status tl_fragment_whole(tally *ctx, const tally_fragment *f);
+
+/* Row number `row` of such a fragment, as a counter from 0 on. */
+void tl_fragment_row(const tally_fragment *f, int64_t row, tl_counter *c);
+
+/* Writes the result of each row of slabs without gaps from 0 on. */
+void tl_slabs_lower(const tl_slabs *slabs, const tl_plan *plan, int threads, int64_t rows,
+                    void *out);
+
+/* For tl_slabs_join. */
+tl_share_rows tl_share_slabs;
+
+/* ---- streams ----
+ *
+ * A stream: of one sequence (stream.c), of many (stream_rows.c), or of groups (stream_groups.c). */
 
 typedef enum { TL_STREAM_REDUCE, TL_STREAM_SCAN, TL_STREAM_WINDOW } tl_stream_verb;
 
@@ -35,7 +72,7 @@ struct tally_stream {
     tl_grid *grid; /* the state of many sequences; NULL: in `slabs`, or two inputs */
 
     /* the state is in `slabs`, at most one slab: kernels cannot take the steps in place without the
-     * numbers of elements (cpu/inputs/feed.h), or the steps do not end a block */
+     * numbers of elements (cpu/inputs/inputs.h), or the steps do not end a block */
     int by_slabs;
     tl_slabs slabs;
 

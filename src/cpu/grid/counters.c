@@ -8,7 +8,7 @@
  *   buffer  a group with many elements buffers the last ones; a kernel folds them to one node
  *
  * For exact sums the blocks hold elements instead of nodes. A full block is added to a tl_exact. */
-#include "counters.h"
+#include "grid.h"
 #include "context/threads.h"
 #include "cpu/exact/exact.h"
 #include "cpu/widen.h"
