@@ -10,7 +10,7 @@
 enum {
     ONCE_TILES = 1 << (STATUS_LEVELS * RADIX_LOG),
     ONCE_NODES = 1 << 28,
-    SMALL_SHARE = 2 /* bench/results/2026-11-22-h200-scan-few.txt */
+    SMALL_SHARE = 2 /* bench/results/2026-11-25-ladder.txt */
 };
 
 typedef enum { ONCE_NONE, ONCE_LARGE, ONCE_SMALL } once_tiles;
