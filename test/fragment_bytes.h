@@ -3,7 +3,7 @@
  * test_fragment.c. */
 #ifndef TALLY_TEST_FRAGMENT_BYTES_H
 #define TALLY_TEST_FRAGMENT_BYTES_H
-#include "fragment_cuts.h"
+#include "fragment_order.h"
 #include <math.h>
 
 static uint64_t fnv(const unsigned char *p, size_t n)

@@ -75,7 +75,7 @@ static int64_t chunk_of(int64_t pad)
     return rows < ROWS ? rows : ROWS;
 }
 
-/* Fills room->empty with a row of results without a value. */
+/* Fills buffers->empty with a row of results without a value. */
 static void fill_empty(tl_lanes_buffers *buffers, int64_t width)
 {
     const tl_plan *plan = buffers->job->plan;
@@ -92,15 +92,16 @@ static void fill_empty(tl_lanes_buffers *buffers, int64_t width)
 }
 
 int tl_lanes_open(tl_lanes_buffers *buffers, tally *ctx, int me, const tl_lanes_job *job,
-                  int64_t width, int64_t longest, int64_t transposed)
+                  tl_lanes_size size)
 {
     const tl_plan *plan = job->plan;
+    int64_t transposed = size.transposed;
     *buffers = (tl_lanes_buffers){.job = job, .lanes = plan->core->vector_lanes};
     buffers->elem = plan->in ? plan->in->to_bytes : plan->op->elem_bytes;
     buffers->result =
         plan->out ? (int64_t)plan->out->from_bytes * plan->op->lanes : plan->op->result_bytes;
-    buffers->most = width = padded(buffers, width);
-    buffers->k.levels = levels_of(longest);
+    const int64_t width = buffers->most = padded(buffers, size.width);
+    buffers->k.levels = levels_of(size.longest);
     int64_t slots = (2 * buffers->k.levels + 1) * (width / buffers->lanes), prefetch_distance = 0;
 
     if (job->verb == TL_WINDOW) {
@@ -336,23 +337,23 @@ static void empties(tl_lanes_buffers *buffers, const tl_lanes_to *to, int64_t wi
 
 /* ---- the verbs ---- */
 
-void tl_lanes_feed(tl_lanes_buffers *buffers, const tl_lanes_from *f, int64_t at, int64_t n,
-                   const int32_t *ends, int64_t to, int last)
+void tl_lanes_feed(tl_lanes_buffers *buffers, const tl_lanes_from *f, tl_lanes_part part)
 {
+    const int64_t n = part.n;
     tl_lanes k = buffers->k;
     k.vectors = (int)(padded(buffers, f->width) / buffers->lanes);
-    k.to = to;
-    k.ends = ends;
+    k.to = part.to;
+    k.ends = part.ends;
     k.prefetch_distance = f->prefetch_distance;
     const int64_t chunk = chunk_of(k.vectors * buffers->lanes),
                   direct = f->direct < n ? f->direct & -(int64_t)BLOCK : n;
     int64_t done = 0;
 
     do { /* a last part may have no rows */
-        k.at = at + done;
+        k.at = part.at + done;
         k.m = done < direct ? direct - done : n - done < chunk ? n - done : chunk;
         assert(k.m > 0 || n == 0);
-        k.soa = last && done + k.m == n ? buffers->soa : NULL;
+        k.soa = part.last && done + k.m == n ? buffers->soa : NULL;
         k.x = rows_of(buffers, f, done, k.m, &k.stride);
         buffers->job->plan->core->lanes_fold(&k, buffers->job->plan->par);
         done += k.m;
@@ -362,14 +363,14 @@ void tl_lanes_feed(tl_lanes_buffers *buffers, const tl_lanes_from *f, int64_t at
 void tl_lanes_fold(tl_lanes_buffers *buffers, const tl_lanes_from *f, int64_t n,
                    const int32_t *ends, int64_t to)
 {
-    if (n > 0) tl_lanes_feed(buffers, f, 0, n, ends, to, 1);
+    if (n > 0) tl_lanes_feed(buffers, f, (tl_lanes_part){0, n, 1, to, ends});
 }
 
 void tl_lanes_scan(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl_lanes_to *to,
-                   int64_t first, int64_t at, int64_t n, int64_t total)
+                   tl_lanes_span span)
 {
     const tl_lanes_job *job = buffers->job;
-    const int64_t width = f->width, end = at + n;
+    const int64_t width = f->width, end = span.at + span.n;
 
     set_width(buffers, width);
     tl_lanes k = buffers->k;
@@ -383,12 +384,12 @@ void tl_lanes_scan(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl_l
     k.to = 0;
     k.prefetch_distance = f->prefetch_distance;
 
-    for (; at < end; at += k.m) {
+    for (int64_t at = span.at; at < end; at += k.m) {
         k.at = at;
         k.m = end - at < chunk ? end - at : chunk;
 
         /* the first of these rows in memory order */
-        const int64_t i = job->reverse ? total - at - k.m : at - first;
+        const int64_t i = job->reverse ? span.total - at - k.m : at - span.first;
         const char *x = rows_of(buffers, f, i, k.m, &k.stride);
 
         if (job->reverse) {
@@ -435,13 +436,16 @@ void tl_lanes_scan(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl_l
     }
 }
 
+/* The centre of the first result. */
+static int64_t first_centre(const tl_lanes_job *job) { return job->valid ? job->before : 0; }
+
 /* Windows that start at the first element: prefixes, and windows of all n elements. */
 static void prefixes(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl_lanes_to *to,
-                     int64_t n, int64_t i0, int64_t i1, int64_t first)
+                     int64_t n, int64_t i0, int64_t i1)
 {
     const tl_lanes_job *job = buffers->job;
     /* centre i has i + shift elements, at most n */
-    const int64_t shift = job->after + 1, width = f->width;
+    const int64_t shift = job->after + 1, width = f->width, first = first_centre(job);
     int64_t enough = n < job->least ? i1 : job->least - shift;
 
     enough = enough < i0 ? i0 : enough < i1 ? enough : i1;
@@ -484,9 +488,10 @@ static void prefixes(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl
 }
 
 static void full_windows(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl_lanes_to *to,
-                         int64_t i0, int64_t i1, int64_t first)
+                         int64_t i0, int64_t i1)
 {
     const tl_lanes_job *job = buffers->job;
+    const int64_t first = first_centre(job);
     if (job->least > job->w) {
         empties(buffers, to, f->width, i0 - first, i1 - i0);
         return;
@@ -523,7 +528,7 @@ void tl_lanes_window(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl
                      int64_t n, int64_t i0, int64_t i1)
 {
     const tl_lanes_job *job = buffers->job;
-    const int64_t first = job->valid ? job->before : 0, stop = job->valid ? n - job->after : n;
+    const int64_t first = first_centre(job), stop = job->valid ? n - job->after : n;
     if (i0 < first) i0 = first;
     if (i1 > stop) i1 = stop;
     if (i0 >= i1) return;
@@ -533,8 +538,8 @@ void tl_lanes_window(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl
     /* Centres from lo on have no missing elements before them. */
     int64_t lo = job->before < i0 ? i0 : job->before < i1 ? job->before : i1;
     int64_t hi = n - job->after < lo ? lo : n - job->after < i1 ? n - job->after : i1;
-    if (i0 < lo) prefixes(buffers, f, to, n, i0, lo, first);
-    if (lo < hi) full_windows(buffers, f, to, lo, hi, first);
+    if (i0 < lo) prefixes(buffers, f, to, n, i0, lo);
+    if (lo < hi) full_windows(buffers, f, to, lo, hi);
     for (int64_t i = hi; i < i1; i++) { /* suffixes: one fold each */
         const int64_t a = i - job->before, length = n - a;
         if (length < job->least) {

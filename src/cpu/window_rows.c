@@ -29,8 +29,8 @@ static tally_status open(tl_thread *t)
     tl_window *win = &t->memory->window.windows;
 
     tl_lock_take(TL_LOCK_ERROR); /* ctx holds one error, whichever thread writes it */
-    const tally_status status =
-        tl_window_open(win, t->run->ctx, c->plan, c->count, c->window, t->number, t->threads);
+    const tally_status status = tl_window_open(win, t->run->ctx, c->plan, c->count, c->window,
+                                               (tl_window_threads){t->number, t->threads});
     tl_lock_release(TL_LOCK_ERROR);
     t->memory->window.ends = NULL;
     t->memory->window.ends_bytes = 0;
@@ -54,7 +54,8 @@ static void close(tl_thread *t)
 static tally_status part(tl_thread *t, const tl_part *p)
 {
     int64_t count;
-    return tl_window_run(&t->memory->window.windows, p->x, p->n, p->first, p->last, p->y, &count);
+    return tl_window_run(&t->memory->window.windows, &(tl_slice){p->x, p->n, p->first, p->last},
+                         p->y, &count);
 }
 
 /* ---- adjacent rows ---- */

@@ -36,9 +36,10 @@ int tl_parse_cell(tally_dtype dtype, const char *s, const char *e, void *value);
 enum { TL_VALUE_CHARS = 32 }; /* the longest text has 24 characters */
 char *tl_format(char *out, tally_dtype dtype, const void *value, int hex);
 
-/* dtype.c: converts a number of type `from` to type `to`. Returns 0 if that type has no such number:
- * an integer must be whole and in range; a float is rounded to nearest (in the caller's rounding
- * mode), and is out of range if a finite number would become infinite. Not for f16 and bf16. */
+/* dtype.c: converts a number of type `from` to type `to`. Returns 0 if that type has no such
+ * number: an integer must be whole and in range; a float is rounded to nearest (in the caller's
+ * rounding mode), and is out of range if a finite number would become infinite. Not for f16 and
+ * bf16. */
 int tl_cast(tally_dtype to, void *out, tally_dtype from, const void *value);
 
 /* A binary floating-point format, for the rounding below. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What hosts and kernels need to know of an operator: the form in which kernels see it, the bytes of
- * its states on a device, and its rows of tuning.def. */
+ * What hosts and kernels need to know of an operator: the form in which kernels see it, the bytes
+ * of its states on a device, and its rows of tuning.def. */
 #include "context/user.h"
 #include "work.h"
 #include <assert.h>

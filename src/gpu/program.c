@@ -13,8 +13,8 @@
 
 static const char *float_name(tally_dtype d) { return d == TALLY_F64 ? "f64" : "f32"; }
 
-/* The types of elements (ORD_T: integers in the order of the elements), of arithmetic and of results,
- * and the bytes of a state. */
+/* The types of elements (ORD_T: integers in the order of the elements), of arithmetic and of
+ * results, and the bytes of a state. */
 static void add_types(tl_buffer *b, const tl_scalar *op)
 {
     enum { SIGNED = 1, UNSIGNED, FLOAT };
@@ -144,8 +144,8 @@ static void add_operator(tl_buffer *b, const tl_scalar *op)
     if (op->masked) tl_add_file(b, "operator/masked.h");
 }
 
-/* The functions of a chunk (gpu/kernel/chunk.cl), as NAME_SUFFIX. item: the type of what a lane loads;
- * NULL: only the part that folds rows across lanes. */
+/* The functions of a chunk (gpu/kernel/chunk.cl), named NAME_SUFFIX. item: the type of what a lane
+ * loads; NULL: only the part that folds rows across lanes. */
 typedef struct {
     const char *suffix, *item;
     int lane_items, rows_log;
@@ -187,8 +187,8 @@ static void add_chunks(tl_buffer *b, const char *shape, int cuda)
     if (cuda && !strcmp(shape, "reduce")) add_chunk(b, &(chunk){"r", "elem", QUAD, 0});
 }
 
-/* The single-launch scan, with large or small tiles. The warps of a tile fold chunks of 1 to 8 rows;
- * scans of lines have none. */
+/* The single-launch scan, with large or small tiles. The warps of a tile fold chunks of 1 to 8
+ * rows; scans of lines have none. */
 static void add_scan_once(tl_buffer *b, const tl_scalar *op, int small)
 {
     static const char *const suffixes[] = {"r", "d", "h", "e"}; /* [k]: of chunks of 2^k rows */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The disk cache: compiled programs, and the devices that passed the probe, for later processes; and
- * the keys under which programs are found. */
+ * The disk cache: compiled programs, and the devices that passed the probe, for later processes;
+ * and the keys under which programs are found. */
 #ifndef TALLY_CACHE_H
 #define TALLY_CACHE_H
 
@@ -16,8 +16,8 @@ void tl_cache_store(const void *key, size_t key_bytes, const void *data, size_t 
 /* Removes an entry, if there is one. */
 void tl_cache_drop(const void *key, size_t key_bytes);
 
-/* A hash of what a stored entry was made from: FNV-1a of 128 bits. Two different texts have the same
- * key with a chance of 2^-128. */
+/* A hash of what a stored entry was made from: FNV-1a of 128 bits. Two different texts have the
+ * same key with a chance of 2^-128. */
 typedef struct tl_key {
     uint64_t high, low;
 } tl_key;
