@@ -57,7 +57,7 @@ typedef struct tl_argument {
 
 /* The meaning of a launch's `number`. TL_GROUPS: thread blocks. TL_SHARED_JOBS: jobs, divided
  * equally among at most as many thread blocks as can be resident at the same time (one more would
- * need a second wave). Only the kernel `once` uses TL_SHARED_JOBS, and without ROOM. */
+ * need a second wave). Only the kernel `single_launch` uses TL_SHARED_JOBS, and without ROOM. */
 typedef enum tl_spread { TL_GROUPS, TL_SHARED_JOBS } tl_spread;
 
 /* A kernel to be launched. number: as `spread` says; threads: of a block. */
@@ -96,8 +96,9 @@ int tl_kernel_number(tally *ctx, char *names, size_t step, int count, const char
 
 typedef struct tl_gpu_calls {
     const char *name, *prelude; /* name of the device; name of its embedded prelude */
-    /* true: the prelude has what single-launch reductions and scans need (gpu/kernel/once.cl) */
-    int once;
+    /* true: the prelude has what single-launch reductions and scans need
+     * (gpu/kernel/reduce_single.cl) */
+    int single_launch;
 
     /* True if lanes exchange values through local memory (BOX_PARAMETER). NULL: false. */
     int (*has_box)(const tl_gpu *gpu);
@@ -161,7 +162,7 @@ typedef struct tl_gpu_calls {
 
     /* Estimates of the bytes that can still be allocated: in total, and as one block. allocate may
      * still fail. */
-    void (*free_memory)(tl_gpu *gpu, size_t *all, size_t *once);
+    void (*free_memory)(tl_gpu *gpu, size_t *all, size_t *single_launch);
 
     /* lock allocates page-locked host memory at memory->address, and unlock frees it. locked
      * returns true if the host memory [p, p + bytes) is page-locked already. */
@@ -256,8 +257,9 @@ tl_window_tuning tl_gpu_window_tuning(const tl_scalar *op, const char *prelude);
 /* True if the operator has kernels of this shape. */
 int tl_gpu_has_shape(const tl_scalar *op, const char *shape, const char *prelude);
 
-/* A tile of the kernel scan_once: log2 of its elements; thread blocks that share a multiprocessor,
- * 0 if single-launch scans are not used for this operator. small: in the program "scan_small". */
+/* A tile of the kernel scan_single: log2 of its elements; thread blocks that share a
+ * multiprocessor, 0 if single-launch scans are not used for this operator. small: in the program
+ * "scan_small". */
 typedef struct tl_scan_tile {
     int log, blocks;
 } tl_scan_tile;

@@ -189,7 +189,7 @@ static void add_chunks(tl_buffer *b, const char *shape, int cuda)
 
 /* The single-launch scan, with large or small tiles. The warps of a tile fold chunks of 1 to 8
  * rows; scans of lines have none. */
-static void add_scan_once(tl_buffer *b, const tl_scalar *op, int small)
+static void add_scan_single(tl_buffer *b, const tl_scalar *op, int small)
 {
     static const char *const suffixes[] = {"r", "d", "h", "e"}; /* [k]: of chunks of 2^k rows */
     const tl_scan_tile tile = tl_gpu_scan_tile(op, small);
@@ -199,21 +199,23 @@ static void add_scan_once(tl_buffer *b, const tl_scalar *op, int small)
 
     /* chunks of 8 rows are there already (add_chunks) */
     if (!lines && rows_log < 3) add_chunk(b, &(chunk){suffix, "elem", QUAD, rows_log});
-    tl_addf(b, "\n#define ONCE_LOG %d\n#define ONCE_ITEMS %d\n#define ONCE_PART(name) name##_%s\n",
-            tile.log, 1 << warp_log, suffix);
-    tl_addf(b, "#define ONCE_BLOCKS %d\n", tile.blocks);
+    tl_addf(
+        b,
+        "\n#define SINGLE_LOG %d\n#define SINGLE_ITEMS %d\n#define SINGLE_PART(name) name##_%s\n",
+        tile.log, 1 << warp_log, suffix);
+    tl_addf(b, "#define SINGLE_BLOCKS %d\n", tile.blocks);
     tl_add_file(b, "gpu/kernel/scan_lines.cl");
-    tl_add_file(b, "gpu/kernel/scan_once.cl");
+    tl_add_file(b, "gpu/kernel/scan_single.cl");
 }
 
 /* The kernels for short sequences: "segments" has nothing else. */
 static void add_short(tl_buffer *b, const char *shape)
 {
     char name[64];
-    tl_add_file(b, "gpu/kernel/short/ahead.cl");
-    tl_add_file(b, "gpu/kernel/short/forest.cl");
-    tl_add_file(b, "gpu/kernel/short/walk.cl");
-    snprintf(name, sizeof name, "gpu/kernel/short/forest_%s.cl", shape);
+    tl_add_file(b, "gpu/kernel/short/speculate.cl");
+    tl_add_file(b, "gpu/kernel/short/segmented.cl");
+    tl_add_file(b, "gpu/kernel/short/lane.cl");
+    snprintf(name, sizeof name, "gpu/kernel/short/segmented_%s.cl", shape);
     tl_add_file(b, name);
 }
 
@@ -226,8 +228,8 @@ static void add_variant(tl_buffer *b, const tl_scalar *op, const char *shape, in
         add_short(b, shape);
         return;
     }
-    tl_add_file(b, "gpu/kernel/board.cl");
-    add_scan_once(b, op, 1);
+    tl_add_file(b, "gpu/kernel/status.cl");
+    add_scan_single(b, op, 1);
 }
 
 static void dump(const tl_scalar *op, const char *shape, const char *prelude, const tl_buffer *b)
@@ -331,7 +333,7 @@ static void add_shared(tl_buffer *b, const tl_text *t, const contents *c)
     if (c->chunks) {
         add_chunks(b, c->shape, c->cuda);
         tl_add_file(b, "gpu/kernel/packs.cl");
-        tl_add_file(b, "gpu/kernel/stripes.cl");
+        tl_add_file(b, "gpu/kernel/partials.cl");
     }
     if (c->prepare) tl_add_file(b, "gpu/kernel/inputs/bits.cl");
 }
@@ -360,26 +362,26 @@ static void add_kernels(tl_buffer *b, const tl_text *t, const contents *c)
     if (scan && !c->in_place) tl_add_file(b, "gpu/kernel/scan_columns.cl");
     snprintf(name, sizeof name, "gpu/kernel/%s%s.cl", c->prepare ? "inputs/" : "", c->shape);
     if (!c->window) tl_add_file(b, name);
-    if (c->cuda && c->chunks) tl_add_file(b, "gpu/kernel/board.cl");
-    if (c->cuda && c->in_place && reduce) tl_add_file(b, "gpu/kernel/once.cl");
+    if (c->cuda && c->chunks) tl_add_file(b, "gpu/kernel/status.cl");
+    if (c->cuda && c->in_place && reduce) tl_add_file(b, "gpu/kernel/reduce_single.cl");
 
     if (reduce && !c->in_place) {
         if (c->cuda) {
             add_wide(b, t->op);
-            tl_add_file(b, "gpu/kernel/once.cl");
+            tl_add_file(b, "gpu/kernel/reduce_single.cl");
         }
         tl_add_file(b, "gpu/kernel/segments.cl");
     }
 
     if (c->chunks) add_short(b, c->shape);
     if (c->chunks && !c->in_place) {
-        snprintf(name, sizeof name, "gpu/kernel/short/middle_%s.cl", c->shape);
+        snprintf(name, sizeof name, "gpu/kernel/short/warp_%s.cl", c->shape);
         tl_add_file(b, name);
     }
 
-    if (scan && c->cuda && tl_gpu_scan_tile(t->op, 0).blocks) add_scan_once(b, t->op, 0);
+    if (scan && c->cuda && tl_gpu_scan_tile(t->op, 0).blocks) add_scan_single(b, t->op, 0);
     if (scan && c->cuda && !c->in_place && tl_gpu_column_scan(t->op).rows) {
-        tl_addf(b, "namespace down_once {");
+        tl_addf(b, "namespace down_single {");
         tl_add_file(b, "gpu/kernel/scan_down.cl");
         tl_addf(b, "}\n");
     }

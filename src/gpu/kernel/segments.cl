@@ -25,7 +25,7 @@ fn void report_last(GLOBAL u32 *from, GLOBAL u32 *reported)
 
 /* Writes into the slot of `measured` (constants.h), which must be zero: the number of long segments
  * (`least` elements or more); whether any segment has a negative length or begins below zero;
- * whether lengths differ; whether any segment has MIDDLE_END elements or more; the nodes of each
+ * whether lengths differ; whether any segment has BY_WARP_END elements or more; the nodes of each
  * level of the long segments. ids: the rows of the long segments, in any order (their nodes are
  * stored in that order; results do not depend on it). A thread takes MEASURE_EACH segments and
  * loads all their offsets at once. The last segments come first, so that the first ones are in the
@@ -60,7 +60,7 @@ KERNEL_OF(measure)
             n[k] = at < rows && !wrong ? end - from : 0;
             bad |= wrong;
             different |= end - from != usual;
-            beyond |= n[k] >= MIDDLE_END;
+            beyond |= n[k] >= BY_WARP_END;
             long_count += n[k] >= least;
         }
 

@@ -34,7 +34,7 @@
 #define EXACT_UNIT      (1074 + 32 * EXACT_LOW)
 #define EXACT_DIGITS    EXACT_DIGITS_OF(EXACT_PAIRS)
 #define EXACT_WORDS     EXACT_WORDS_OF(EXACT_PAIRS)
-#define EXACT_ROOM      EXACT_ROOM_OF(EXACT_PAIRS)
+#define EXACT_LOCAL      EXACT_LOCAL_OF(EXACT_PAIRS)
 #define EXACT_NAN       (2 * EXACT_DIGITS) /* the words of the counts */
 #define EXACT_PLUS      (EXACT_NAN + 2)
 #define EXACT_MINUS     (EXACT_NAN + 4)

@@ -273,8 +273,8 @@ fn tile_start start_of_tile(batch b, i64 job)
     return m;
 }
 
-/* Fills *p for tile number `job`; local memory has `room` items. Called by one thread. */
-fn void set_tile(LOCAL tile *p, const launch *l, i64 job, tile_start start, int room)
+/* Fills *p for tile number `job`; local memory has `capacity` items. Called by one thread. */
+fn void set_tile(LOCAL tile *p, const launch *l, i64 job, tile_start start, int capacity)
 {
     const batch b = l->b;
     const windows w = l->of;
@@ -312,7 +312,7 @@ fn void set_tile(LOCAL tile *p, const launch *l, i64 job, tile_start start, int 
     p->out = l->out.x + (first_result + (listed ? b.offsets[0] : 0)) * l->out.stride * RESULT_BYTES;
 
     p->dense_items = p->regular && b.stride == 1 && (TL_IN_PLACE || ADDRESS(p->x) % TL_SIZE == 0) &&
-                     item >= 0 && item + room <= all;
+                     item >= 0 && item + capacity <= all;
     p->quads = OP_LANES == 1 && p->out_regular && l->out.stride == 1 &&
                ADDRESS(p->out) % QUAD_OUT_ALIGN == 0 && length_in(w) >= w.least &&
                (p->inside || ((listed ? w.width == length_in(w) : length_in(w) < LOCAL_ITEMS) &&

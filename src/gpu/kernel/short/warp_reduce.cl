@@ -63,21 +63,21 @@ fn maybe append_part(maybe before, const elem *e, i64 i, int rest, par p, LOCAL 
     return before;
 }
 
-#define MIDDLE_PARAMETERS PARAMETERS_OF(MIDDLE)
-#define MIDDLE_BLOCKS (TL_SIZE > 4 || sizeof(state) > 8 ? 1 : 3)
-KERNEL_OF(reduce_middles)
+#define LONG_ROWS_PARAMETERS PARAMETERS_OF(MIDDLE)
+#define BY_WARP_BLOCKS (TL_SIZE > 4 || sizeof(state) > 8 ? 1 : 3)
+KERNEL_OF(reduce_by_warp)
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
-    AHEAD_OF_PARAMETERS;
+    SPECULATIVE_OF_PARAMETERS;
     BOX
     const int lane = lane_index();
     const i64 all_jobs = speculative_jobs(a, jobs, b.seqs, 1);
-    u32 asked = 0;
-    for (i64 job = warp_index(); job < all_jobs; job = job_after(a, job, asked)) {
-        asked = ask_job(a);
-        const i64 s = job, all = length_of(b, s), n = all < MIDDLE_END ? all : 0;
-        if (SKIPS && all >= MIDDLE_END) continue;
+    u32 ticket = 0;
+    for (i64 job = warp_index(); job < all_jobs; job = job_after(a, job, ticket)) {
+        ticket = take_ticket(a);
+        const i64 s = job, all = length_of(b, s), n = all < BY_WARP_END ? all : 0;
+        if (SKIPS && all >= BY_WARP_END) continue;
         const i64 from = start_of(b, s);
         const int chunks = (int)(n >> ELEMENTS_LOG), left = (int)n & (CHUNK - 1),
                   rows = left >> ROW_LOG;
@@ -102,6 +102,6 @@ KERNEL_OF(reduce_middles)
             whole = append_part(whole, part, at + rows * ROW_e, left & (ROW_e - 1), b.p, box);
         }
 
-        if (lane == 0 && all < MIDDLE_END) store_reduced(out, b, s, whole, all);
+        if (lane == 0 && all < BY_WARP_END) store_reduced(out, b, s, whole, all);
     }
 }

@@ -26,9 +26,9 @@
  *
  * The size of a tile is a constant of the program: "scan" has large tiles, "scan_small" smaller
  * ones for arrays of few tiles (gpu/tuning.def). */
-enum { TILE_LOG = ONCE_LOG };
+enum { TILE_LOG = SINGLE_LOG };
 #if !SCAN_LINES
-enum { WARP_ITEMS = ONCE_ITEMS, ROWS_P = WARP_ITEMS / ROW_e };
+enum { WARP_ITEMS = SINGLE_ITEMS, ROWS_P = WARP_ITEMS / ROW_e };
 #endif
 
 /* ---- the status table ---- */
@@ -71,7 +71,7 @@ fn void neighbours(status_table d, i64 s, i64 k, int top, state own, state *v)
         {
             const i64 number = k >> (RADIX_LOG * l);
             if (l > top || lane >= (int)(number & 31)) continue;
-            waiting |= misses_state(d.words, place_on(d, l, s, (number & ~(i64)31) + lane), &v[l],
+            waiting |= state_missing(d.words, place_on(d, l, s, (number & ~(i64)31) + lane), &v[l],
                                     d.epoch);
         }
     }
@@ -339,7 +339,7 @@ fn void worker(task t, LOCAL rings *r, int i, int warp, elem (*e)[QUAD])
     const i64 at = (p.k << TILE_LOG) + warp * WARP_ITEMS;
 
     const int some = next < t.jobs && at < t.b.n;
-    if (some) ONCE_PART(load)(e, t.b, start_of(t.b, p.s), at, t.b.n);
+    if (some) SINGLE_PART(load)(e, t.b, start_of(t.b, p.s), at, t.b.n);
 
     /* tile i + 3 takes the place of tile i */
     LOCAL quad *stage =
@@ -348,9 +348,9 @@ fn void worker(task t, LOCAL rings *r, int i, int warp, elem (*e)[QUAD])
     if (!some) return;
 
     state v[ROWS_P];
-    ONCE_PART(fold_quads)(v, e, t.b, at, 1);
-    ONCE_PART(fold_across)(v, 1, box);
-    v[0] = ONCE_PART(fold_lanes)(v[0], 1, box);
+    SINGLE_PART(fold_quads)(v, e, t.b, at, 1);
+    SINGLE_PART(fold_across)(v, 1, box);
+    v[0] = SINGLE_PART(fold_lanes)(v[0], 1, box);
     if (lane_index() == 0) RING(r->nodes, NODES_KEPT, i + 3)[warp] = v[0];
 
     UNROLL for (int k = 0; k < ROWS_P; k++)
@@ -363,7 +363,7 @@ fn void worker(task t, LOCAL rings *r, int i, int warp, elem (*e)[QUAD])
 #endif
 
 #define TILED_PARAMETERS PARAMETERS_OF(TILED)
-KERNEL_OF(scan_once)
+KERNEL_OF(scan_single)
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
@@ -378,7 +378,7 @@ KERNEL_OF(scan_once)
     t.b = b, t.out = out, t.ticket = ticket, t.seeds = seeds;
     t.ticket0 = ticket0, t.jobs = jobs, t.one = group_count() == jobs;
     t.box = box, t.stages = LOCAL_MEMORY;
-    t.d.words = ticket + ONCE_HEADER / 8, t.d.epoch = (u64)epoch, t.d.rows = b.seqs,
+    t.d.words = ticket + STATUS_HEADER / 8, t.d.epoch = (u64)epoch, t.d.rows = b.seqs,
     t.d.tiles = tiles, t.d.levels = (int)levels;
 
     if (thread_index() == TILE_WARPS * LANES)

@@ -21,12 +21,12 @@ fn void publish_state(GLOBAL u64 *to, i64 k, state v, u64 epoch)
 }
 
 /* Polls for state number k. Returns 0 and sets *v if it has been published, else nonzero. */
-fn int misses_state(GLOBAL const u64 *from, i64 k, state *v, u64 epoch)
+fn int state_missing(GLOBAL const u64 *from, i64 k, state *v, u64 epoch)
 {
     pieces u;
     int missing = 0;
     UNROLL for (int c = 0; c < PIECES; c++)
-        missing |= look_word(from + (k * PIECES + c) * 2, &u.piece[c]) != epoch;
+        missing |= poll_word(from + (k * PIECES + c) * 2, &u.piece[c]) != epoch;
     *v = u.s;
     return missing;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * Reduces one long sequence in one launch (CUDA). Each block publishes the nodes of its tiles in
- * the status table (board.cl). The last block starts last; after its own tiles it polls for all
+ * the status table (status.cl). The last block starts last; after its own tiles it polls for all
  * nodes, folds 256 tiles to a node, and computes the result. Other blocks never wait, so the result
  * does not depend on which blocks are resident together. (An atomic counter would add to the
  * latency: a fence, the counter and the loads of the nodes, one after the other.) */
-#if defined(TL_CUDA) && !STRIPED
+#if defined(TL_CUDA) && !PARTIALS
 /* ---- tiles: TILE_WARPS warps of 1 << more chunks each ---- */
 typedef char a_group_is_a_tile[WARPS_IN_GROUP == TILE_WARPS ? 1 : -1];
 
@@ -167,7 +167,7 @@ typedef struct {
 } tail;
 
 /* Polls for the nodes of all tiles, and folds each 256 of them to a node of left->groups. */
-fn void look_for_tiles(LOCAL tail *left, tiling d, i64 tile_size, batch b, LOCAL state *box)
+fn void poll_tiles(LOCAL tail *left, tiling d, i64 tile_size, batch b, LOCAL state *box)
 {
     const int lane = lane_index();
     enum { ROWS_S = CHUNK_s / ROW_s };
@@ -180,7 +180,7 @@ fn void look_for_tiles(LOCAL tail *left, tiling d, i64 tile_size, batch b, LOCAL
             UNROLL for (int i = 0; i < ROWS_S * QUAD; i++)
             {
                 const i64 k = i / QUAD * LANES * QUAD + lane * QUAD + i % QUAD;
-                missing |= misses_state(d.words, at + (k < count ? k : 0), &e[i / QUAD][i % QUAD],
+                missing |= state_missing(d.words, at + (k < count ? k : 0), &e[i / QUAD][i % QUAD],
                                         d.epoch);
             }
         }
@@ -199,7 +199,7 @@ fn void look_for_tiles(LOCAL tail *left, tiling d, i64 tile_size, batch b, LOCAL
     }
 }
 
-KERNEL_OF(once)
+KERNEL_OF(reduce_single)
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
@@ -213,7 +213,7 @@ KERNEL_OF(once)
         chunks = (int)((b.n >> ELEMENTS_LOG) - (tiles << (log - ELEMENTS_LOG)));
     tiling d;
     d.tiles = tiles, d.from = from, d.each = each, d.warp = warp;
-    d.words = status_table + ONCE_HEADER / 8, d.epoch = (u64)epoch, d.parts = parts, d.box = box;
+    d.words = status_table + STATUS_HEADER / 8, d.epoch = (u64)epoch, d.parts = parts, d.box = box;
 #if WIDE
 
     if (more >= WIDE_LOG && is_packed(b, from)) {
@@ -243,7 +243,7 @@ KERNEL_OF(once)
         if (lane == 0) left.rows[warp] = v;
     }
 
-    look_for_tiles(&left, d, tile_size, b, box);
+    poll_tiles(&left, d, tile_size, b, box);
     BARRIER();
     if (warp) return;
 
@@ -262,20 +262,20 @@ KERNEL_OF(once)
 }
 #endif
 
-/* The same for commutative operators folded in stripes (stripes.cl): the last block joins what all
+/* The same for commutative operators (partials.cl): the last block joins what all
  * blocks have published. */
 #ifdef TL_CUDA
-#if STRIPED
+#if PARTIALS
 #define REDUCE_BLOCKS 3 /* 3 blocks for 24 warps with spans in flight; without a limit the compiler
                          * takes up to 174 registers */
-/* Returns the lane's pile of its packs in the warp's spans. The spans begin at x; the warp has
- * spans k, k + (warps of the launch), ... A pack of the next span is loaded as soon as the same
- * pack of this span is folded. first: index of the first span's first element. */
-fn pile fold_spans(GLOBAL const bundle *x, i64 spans, i64 first, i64 k, par p)
+/* Returns the lane's partial result of its packs in the warp's spans. The spans begin at x; the
+ * warp has spans k, k + (warps of the launch), ... A pack of the next span is loaded as soon as the
+ * same pack of this span is folded. first: index of the first span's first element. */
+fn lane_partial fold_spans(GLOBAL const bundle *x, i64 spans, i64 first, i64 k, par p)
 {
     const i64 step = group_count() * WARPS_IN_GROUP;
     const int lane = lane_index();
-    pile t = pile_none(p);
+    lane_partial t = partial_none(p);
     bundle e[SPAN_ROWS];
 
     x += k * (SPAN / PACK) + lane;
@@ -291,11 +291,11 @@ fn pile fold_spans(GLOBAL const bundle *x, i64 spans, i64 first, i64 k, par p)
 
         UNROLL for (int r = 0; r < SPAN_ROWS; r++)
         {
-            t = pile_pack(t, e[r], i + (r * LANES + lane) * PACK, p);
+            t = partial_pack(t, e[r], i + (r * LANES + lane) * PACK, p);
             if (more) e[r] = x[r * LANES];
         }
 
-        t = pile_span(t, i);
+        t = partial_span(t, i);
     }
 
     return t;
@@ -367,21 +367,21 @@ fn state join_group(state v, LOCAL state *parts, LOCAL state *box)
 
 /* All warps share the spans of packs. All threads share the elements before the first aligned one
  * and after the last span, or all elements of a view that is not contiguous. */
-KERNEL_OF(once)
+KERNEL_OF(reduce_single)
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
     BOX
     SHARED state parts[2][WARPS_IN_GROUP];
     b.x += start_of(b, 0) * TL_SIZE;
-    GLOBAL u64 *const words = status_table + ONCE_HEADER / 8;
+    GLOBAL u64 *const words = status_table + STATUS_HEADER / 8;
     const int me = thread_index(), warp = me / LANES;
     const i64 groups = group_count(), group = group_index(), threads = WARPS_IN_GROUP * LANES;
     const int near = b.stride == 1 && ADDRESS(b.x) % TL_SIZE == 0;
     const i64 head = (i64)((16 - ADDRESS(b.x) % 16) % 16 / TL_SIZE),
               spans = near ? (b.n - head) / SPAN : 0;
     GLOBAL const bundle *x = (GLOBAL const bundle *)(b.x + head * TL_SIZE);
-    state v = pile_state(fold_spans(x, spans, b.p.origin + head, warp * groups + group, b.p));
+    state v = partial_state(fold_spans(x, spans, b.p.origin + head, warp * groups + group, b.p));
     others single;
     single.count = b.n - spans * SPAN, single.gap = head, single.skip = spans * SPAN;
     v = fold_others(v, b, group * threads + me, groups * threads, single);
@@ -394,7 +394,7 @@ KERNEL_OF(once)
 
     for (i64 g = me; g < groups; g += threads) {
         state other;
-        while (misses_state(words, g, &other, (u64)epoch)) continue;
+        while (state_missing(words, g, &other, (u64)epoch)) continue;
         v = join(v, other);
     }
 

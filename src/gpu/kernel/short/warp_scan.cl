@@ -4,19 +4,19 @@
  * too many registers; for them several launches are faster. */
 #if STATE_BYTES <= 8
 
-#define MIDDLE_PARAMETERS PARAMETERS_OF(MIDDLE)
-#define MIDDLE_BLOCKS (TL_SIZE > 4 ? 1 : 2)
-KERNEL_OF(scan_middles)
+#define LONG_ROWS_PARAMETERS PARAMETERS_OF(MIDDLE)
+#define BY_WARP_BLOCKS (TL_SIZE > 4 ? 1 : 2)
+KERNEL_OF(scan_by_warp)
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
     SEEDING_OF_PARAMETERS;
-    AHEAD_OF_PARAMETERS;
+    SPECULATIVE_OF_PARAMETERS;
     BOX
     const int lane = lane_index();
     const i64 all_jobs = speculative_jobs(a, jobs, b.seqs, 1);
     for (i64 job = warp_index(); job < all_jobs; job += warp_count()) {
-        const i64 s = job, all = length_of(b, s), n = all < MIDDLE_END ? all : 0;
+        const i64 s = job, all = length_of(b, s), n = all < BY_WARP_END ? all : 0;
         const i64 from = start_of(b, s);
         const maybe first = initial(seeds, s, b.p);
         const int chunks = (int)((n + CHUNK - 1) >> ELEMENTS_LOG);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Class X allows any order of evaluation (order.md, 6). Operators that also commute are folded in
- * stripes, without exchanges between lanes: a lane takes a pack of 16 bytes of each row of 32 lanes
- * and accumulates a pile; the lanes are joined at the end. STRIPED is true if the operator defines
- * one of
+ * Class X allows any order of evaluation (order.md, 6). Operators that also commute are folded
+ * without exchanges between lanes: a lane takes a pack of 16 bytes of each row of 32 lanes and
+ * accumulates a partial result; the lanes are joined at the end. PARTIALS is true if the operator
+ * defines one of
  *
  *   OP_EXTREME 1, -1   a maximum or minimum of keys; elements of one or two bytes are compared in
  *                      pairs of 16 bits. If the result is an index, the lane keeps only the span
@@ -14,14 +14,15 @@
 #define LANE_IS_(lane)      LANE_IS_##lane
 #define LANE_IS(lane)       LANE_IS_(lane)
 #define FINDS               (OP_EXTREME && LANE_IS(OP_LANE)) /* true: the result is an index */
-#define STRIPED                                                                                    \
+#define PARTIALS                                                                                   \
     (OP_EXACT && !TL_IN_PLACE && (OP_EXTREME || OP_ADDS || (OP_COMMUTES && OP_NEUTRAL)))
 
-#if STRIPED
+#if PARTIALS
 enum { SPAN_ROWS = 8, SPAN = SPAN_ROWS * LANES * PACK, CHUNK_ROWS = CHUNK / (LANES * PACK) };
 
-/* A pile accumulates elements: pile_none, then pile_pack for each pack, pile_span after each span;
- * pile_state is the state of all of it. i: index of the first element of the pack or span. */
+/* The partial result of a lane: partial_none, then partial_pack for each pack, partial_span after
+ * each span; partial_state is the state of all of it. i: index of the first element of the pack or
+ * span. */
 #if OP_EXTREME
 #if OP_EXTREME > 0
 #define BEATS(a, b) ((a) > (b))
@@ -129,7 +130,7 @@ fn ord keys_most(keys r) { return r; }
 typedef struct {
     keys part;
     state best;
-} pile;
+} lane_partial;
 
 fn state none_of(par p)
 {
@@ -151,20 +152,20 @@ fn state join(state a, state b)
 #endif
 }
 
-fn pile pile_none(par p)
+fn lane_partial partial_none(par p)
 {
-    pile r;
+    lane_partial r;
     r.part = keys_none(), r.best = none_of(p);
     return r;
 }
 
-fn pile pile_pack(pile t, bundle v, i64 i, par p)
+fn lane_partial partial_pack(lane_partial t, bundle v, i64 i, par p)
 {
     t.part = keys_pack(t.part, v);
     return t;
 }
 
-fn pile pile_span(pile t, i64 i)
+fn lane_partial partial_span(lane_partial t, i64 i)
 {
 #if FINDS
     const ord m = keys_most(t.part);
@@ -174,7 +175,7 @@ fn pile pile_span(pile t, i64 i)
     return t;
 }
 
-fn state pile_state(pile t)
+fn state partial_state(lane_partial t)
 {
 #if !FINDS
     t.best.m = keys_most(t.part);
@@ -196,16 +197,16 @@ typedef u32 partial; /* the sum of a span: at most 2^21 in magnitude */
 typedef struct {
     partial part;
     state all;
-} pile;
+} lane_partial;
 
-fn pile pile_none(par p)
+fn lane_partial partial_none(par p)
 {
-    pile r;
+    lane_partial r;
     r.part = 0, r.all = neutral(p);
     return r;
 }
 
-fn pile pile_pack(pile t, bundle v, i64 i, par p)
+fn lane_partial partial_pack(lane_partial t, bundle v, i64 i, par p)
 {
 #if TL_SIZE == 4
     UNROLL for (int k = 0; k < PACK; k++) t.part += (u64)(i64)pack_element(v, k);
@@ -215,7 +216,7 @@ fn pile pile_pack(pile t, bundle v, i64 i, par p)
     return t;
 }
 
-fn pile pile_span(pile t, i64 i)
+fn lane_partial partial_span(lane_partial t, i64 i)
 {
     state s;
 #if TL_SIZE == 4
@@ -240,26 +241,26 @@ fn pile pile_span(pile t, i64 i)
 #else
 typedef struct {
     state all;
-} pile;
+} lane_partial;
 
-fn pile pile_none(par p)
+fn lane_partial partial_none(par p)
 {
-    pile r;
+    lane_partial r;
     r.all = neutral(p);
     return r;
 }
 
-fn pile pile_pack(pile t, bundle v, i64 i, par p)
+fn lane_partial partial_pack(lane_partial t, bundle v, i64 i, par p)
 {
     UNROLL for (int k = 0; k < PACK; k++)
         t.all = combine(t.all, lift_e(pack_element(v, k), i + k, p));
     return t;
 }
 
-fn pile pile_span(pile t, i64 i) { return t; }
+fn lane_partial partial_span(lane_partial t, i64 i) { return t; }
 #endif
 
-fn state pile_state(pile t) { return t.all; }
+fn state partial_state(lane_partial t) { return t.all; }
 #endif
 
 fn state join_lanes(state v, int lanes, LOCAL state *box)
@@ -270,7 +271,7 @@ fn state join_lanes(state v, int lanes, LOCAL state *box)
 
 #if !FINDS
 /* Returns the node of a full chunk, in every lane. */
-fn state chunk_striped(batch b, i64 from, i64 at, LOCAL state *box)
+fn state chunk_partials(batch b, i64 from, i64 at, LOCAL state *box)
 {
     state v;
     if (is_packed(b, from + at)) {
@@ -278,11 +279,11 @@ fn state chunk_striped(batch b, i64 from, i64 at, LOCAL state *box)
             (GLOBAL const bundle *)(b.x + (from + at) * TL_SIZE) + lane_index();
         const i64 i = at + lane_index() * PACK;
         bundle e[CHUNK_ROWS];
-        pile t = pile_none(b.p);
+        lane_partial t = partial_none(b.p);
         UNROLL for (int r = 0; r < CHUNK_ROWS; r++) e[r] = x[r * LANES];
         UNROLL for (int r = 0; r < CHUNK_ROWS; r++)
-            t = pile_pack(t, e[r], i + r * LANES * PACK, b.p);
-        v = pile_state(pile_span(t, i));
+            t = partial_pack(t, e[r], i + r * LANES * PACK, b.p);
+        v = partial_state(partial_span(t, i));
     } else {
         elem e[ROWS_E][QUAD];
         load_e(e, b, from, at, at + CHUNK);

@@ -17,9 +17,9 @@
  *
  * Elements are copied to local memory 16 bytes at a time, without registers in between. So many
  * warps fit on a multiprocessor, and some compute while others wait for memory. The offsets of a
- * warp's next job are copied meanwhile (a job: FOREST_SEQUENCES segments, or the rows of a window).
- * gpu/program.c sets SEGMENTS: 1 for segments, in a program of their own; 0 for rows and columns.
- * Lanes exchange data only through local memory, so this text runs on every device. */
+ * warp's next job are copied meanwhile (a job: SEGMENTED_SEQUENCES segments, or the rows of a
+ * window). gpu/program.c sets SEGMENTS: 1 for segments, in a program of their own; 0 for rows and
+ * columns. Lanes exchange data only through local memory, so this text runs on every device. */
 
 enum { GROUP_LOG = 3, GROUP = 1 << GROUP_LOG, UNIT = 16 / TL_SIZE };
 
@@ -35,8 +35,8 @@ typedef struct {
     i64 jobs, each;
     i64 self, all_warps; /* number of this warp in the launch; warps of the launch */
     int n, groups, part; /* of every sequence without offsets; part: 2^20 / groups, rounded up */
-    int walks;           /* jobs that fit may be done by walk.cl */
-} forest;
+    int by_lanes;           /* jobs that fit may be done by lane.cl */
+} segmented;
 
 /* Sequences first to first + count - 1 of the batch. count 0: there are no more. */
 typedef struct {
@@ -44,15 +44,15 @@ typedef struct {
     int at, count, all;           /* at: index of `first` in the job; all: sequences of the job */
     /* elements: staged in local memory; off: where they begin there */
     int elements, off;
-    int walk;                     /* true: walk.cl does the job */
+    int by_lanes;                     /* true: lane.cl does the job */
     LOCAL u32 *begin;             /* begin of the first sequence */
 } window;
 
 /* The begin of a segment, relative to its job: the elements before it in the low bits, the groups
  * before it in the high bits. A segment that another launch computes counts as LONG_PLACES
  * elements, so that it is always a window of its own. */
-enum { PLACE_BITS = 18, LONG_PLACES = FOREST_ELEMENTS + 1 };
-typedef char the_places_of_a_job_fit[FOREST_SEQUENCES * LONG_PLACES < 1 << PLACE_BITS ? 1 : -1];
+enum { PLACE_BITS = 18, LONG_PLACES = SEGMENTED_ELEMENTS + 1 };
+typedef char the_places_of_a_job_fit[SEGMENTED_SEQUENCES * LONG_PLACES < 1 << PLACE_BITS ? 1 : -1];
 fn int begin_place(u32 begin) { return (int)(begin & ((1u << PLACE_BITS) - 1)); }
 fn int begin_groups(u32 begin) { return (int)(begin >> PLACE_BITS); }
 
@@ -62,7 +62,7 @@ typedef struct {
     int n, place, groups;
 } sequence;
 
-fn sequence sequence_in(const forest *f, const window *w, int j)
+fn sequence sequence_in(const segmented *f, const window *w, int j)
 {
     sequence s;
     if (SEGMENTS) {
@@ -76,7 +76,7 @@ fn sequence sequence_in(const forest *f, const window *w, int j)
     return s;
 }
 
-fn int all_groups(const forest *f, const window *w)
+fn int all_groups(const segmented *f, const window *w)
 {
     return SEGMENTS ? begin_groups(w->begin[w->count]) - begin_groups(w->begin[0])
                      : w->count * f->groups;
@@ -86,7 +86,7 @@ fn int all_groups(const forest *f, const window *w)
 enum { FEW_SEQUENCES = 16 };
 
 /* Returns the last sequence that has fewer than `end` groups before it. */
-fn int sequence_before(const forest *f, const window *w, int end)
+fn int sequence_before(const segmented *f, const window *w, int end)
 {
     if (!SEGMENTS) {
         /* exact, since (end - 1) * groups < 2^20 */
@@ -102,7 +102,8 @@ fn int sequence_before(const forest *f, const window *w, int end)
         if (there < w->count && w->begin[there < w->count ? there : 0] < limit) j = there;         \
     }
     if (w->count > FEW_SEQUENCES) { /* the same for all lanes */
-        UNROLL for (int step = FOREST_SEQUENCES / 2; step >= FEW_SEQUENCES; step >>= 1) STEP(step)
+        UNROLL for (int step = SEGMENTED_SEQUENCES / 2; step >= FEW_SEQUENCES; step >>= 1)
+            STEP(step)
     }
 
     UNROLL for (int step = FEW_SEQUENCES / 2; step > 0; step >>= 1) STEP(step)
@@ -164,7 +165,7 @@ fn void load_group(elem *e, LOCAL const elem *x, int p)
     }
 
 /* Computes the nodes of all groups, on both levels. */
-fn void forest_up(const forest *f, const window *w, par p)
+fn void segmented_up(const segmented *f, const window *w, par p)
 {
     const int all = all_groups(f, w);
     for (int g = lane_index(); g < all; g += LANES) {
@@ -195,7 +196,7 @@ fn void forest_up(const forest *f, const window *w, par p)
 
 /* Returns S at the first element of a sequence's group number `groups`. v: S at the sequence's
  * first element. */
-fn maybe forest_start(const forest *f, par p, sequence s, maybe v, int groups)
+fn maybe segmented_start(const segmented *f, par p, sequence s, maybe v, int groups)
 {
     const int uppers = groups >> GROUP_LOG, left = groups & (GROUP - 1);
     const amount done = p.origin;
@@ -224,11 +225,11 @@ fn maybe forest_start(const forest *f, par p, sequence s, maybe v, int groups)
 }
 
 /* Returns S(n) of a sequence. */
-fn maybe forest_fold(const forest *f, const window *w, par p, sequence s)
+fn maybe segmented_fold(const segmented *f, const window *w, par p, sequence s)
 {
     const int groups = s.n >> GROUP_LOG, first = groups << GROUP_LOG, left = s.n & (GROUP - 1),
               x = s.place + first;
-    maybe v = forest_start(f, p, s, nothing(p), groups);
+    maybe v = segmented_start(f, p, s, nothing(p), groups);
 #define ITEM(k) lift_e(f->x[x + (k)], first + (k), p)
     if (left) APPEND(v, p.origin + first, ITEM, left, 1)
 #undef ITEM
@@ -238,7 +239,7 @@ fn maybe forest_fold(const forest *f, const window *w, par p, sequence s)
 /* ---- the next job and window ---- */
 
 /* Starts to copy the elements of a window to local memory. */
-fn void stage_elements(const forest *f, window *w, batch b)
+fn void stage_elements(const segmented *f, window *w, batch b)
 {
     const int lane = lane_index();
     LOCAL elem *x = f->x;
@@ -277,7 +278,7 @@ fn void stage_elements(const forest *f, window *w, batch b)
     /* In the order of memory: along the sequences, or across them (columns). Segments are one
      * row. */
     const int across = !SEGMENTS && b.row_stride * b.row_stride < b.stride * b.stride;
-    const int by = SEGMENTS ? FOREST_ELEMENTS : across ? w->count : f->n;
+    const int by = SEGMENTS ? SEGMENTED_ELEMENTS : across ? w->count : f->n;
     const i64 first = SEGMENTS ? w->base * b.stride : w->first * b.row_stride;
 
     for (int e = lane; e < w->elements; e += LANES) {
@@ -289,14 +290,14 @@ fn void stage_elements(const forest *f, window *w, batch b)
 }
 
 /* Sequences of a job; 0 if there is no such job. */
-fn int all_of(const forest *f, batch b, i64 job)
+fn int all_of(const segmented *f, batch b, i64 job)
 {
     const i64 left = b.seqs - job * f->each;
     return job >= f->jobs ? 0 : left < f->each ? (int)left : (int)f->each;
 }
 
 /* Starts to copy the offsets of a job to local memory. */
-fn void stage_offsets(const forest *f, batch b, i64 job)
+fn void stage_offsets(const segmented *f, batch b, i64 job)
 {
     const int all = all_of(f, b, job);
     const i64 from = job * f->each;
@@ -305,9 +306,9 @@ fn void stage_offsets(const forest *f, batch b, i64 job)
 }
 
 /* Computes the begins of a job's segments from their offsets. */
-fn void find_begins(const forest *f, const window *w)
+fn void find_begins(const segmented *f, const window *w)
 {
-    enum { EACH = FOREST_SEQUENCES / LANES };
+    enum { EACH = SEGMENTED_SEQUENCES / LANES };
     const int lane = lane_index();
     u32 mine[EACH], sum = 0;
     UNROLL for (int k = 0; k < EACH; k++)
@@ -340,24 +341,24 @@ fn void find_begins(const forest *f, const window *w)
     WARP_BARRIER();
 #endif
     UNROLL for (int k = 0; k < EACH; k++) w->begin[lane * EACH + k] = to - sum + mine[k];
-    if (lane == LANES - 1) w->begin[FOREST_SEQUENCES] = to;
+    if (lane == LANES - 1) w->begin[SEGMENTED_SEQUENCES] = to;
     WARP_BARRIER();
 }
 
-/* True if all segments of the job are shorter than WALK_END, and the segments of each pass fit in
- * local memory (walk.cl). Then begins are the elements before a segment in the job. */
-enum { WALK_END = 64 };
+/* True if all segments of the job are shorter than LANE_END, and the segments of each pass fit in
+ * local memory (lane.cl). Then begins are the elements before a segment in the job. */
+enum { LANE_END = 64 };
 #ifdef TL_SHUFFLES
-#define WALKS 1
+#define LANE_FOLDS 1
 #else
-#define WALKS 0
+#define LANE_FOLDS 0
 #endif
 
-fn int find_walk(const forest *f, const window *w)
+fn int find_lane_jobs(const segmented *f, const window *w)
 {
     int fits = 0;
-#if WALKS
-    enum { PASSES = FOREST_SEQUENCES / LANES };
+#if LANE_FOLDS
+    enum { PASSES = SEGMENTED_SEQUENCES / LANES };
     const int lane = lane_index(), all = w->all;
     u32 begin[PASSES];
     fits = 1;
@@ -367,9 +368,9 @@ fn int find_walk(const forest *f, const window *w)
         const int j = k * LANES + lane, end = (k + 1) * LANES < all ? (k + 1) * LANES : all;
         const i64 at = f->offsets[j < all ? j : all];
         begin[k] = (u32)(at - f->offsets[0]);
-        fits = fits && f->offsets[j < all ? j + 1 : all] - at < WALK_END;
+        fits = fits && f->offsets[j < all ? j + 1 : all] - at < LANE_END;
         fits = fits &&
-               (k * LANES >= all || f->offsets[end] - f->offsets[k * LANES] <= FOREST_ELEMENTS);
+               (k * LANES >= all || f->offsets[end] - f->offsets[k * LANES] <= SEGMENTED_ELEMENTS);
     }
 
     UNROLL for (int m = 1; m < LANES; m <<= 1)
@@ -381,7 +382,7 @@ fn int find_walk(const forest *f, const window *w)
 
     if (fits) {
         UNROLL for (int k = 0; k < PASSES; k++) w->begin[k * LANES + lane] = begin[k];
-        if (lane == 0) w->begin[FOREST_SEQUENCES] = (u32)(f->offsets[all] - f->offsets[0]);
+        if (lane == 0) w->begin[SEGMENTED_SEQUENCES] = (u32)(f->offsets[all] - f->offsets[0]);
         WARP_BARRIER();
     }
 #endif
@@ -389,7 +390,7 @@ fn int find_walk(const forest *f, const window *w)
 }
 
 /* Returns the window after w, of the same job or of the warp's next job. */
-fn window window_after(const forest *f, window w, batch b)
+fn window window_after(const segmented *f, window w, batch b)
 {
     const int was_long = SEGMENTS && w.count && !w.elements, entered = w.at + w.count >= w.all;
     w.job += entered ? f->all_warps : 0;
@@ -403,8 +404,8 @@ fn window window_after(const forest *f, window w, batch b)
         if (entered && w.all) {
             w.begin = f->begins;
             w.base = f->offsets[0];
-            w.walk = f->walks && find_walk(f, &w);
-            if (!w.walk) find_begins(f, &w);
+            w.by_lanes = f->by_lanes && find_lane_jobs(f, &w);
+            if (!w.by_lanes) find_begins(f, &w);
             stage_offsets(f, b, w.job + f->all_warps);
         } else {
             w.begin += w.count;
@@ -423,10 +424,10 @@ fn window window_after(const forest *f, window w, batch b)
     const int most = w.all - w.at;
     w.count = most, w.elements = most * f->n;
 
-    if (SEGMENTS && !w.walk) {
-        const int end = begin_place(w.begin[0]) + FOREST_ELEMENTS;
+    if (SEGMENTS && !w.by_lanes) {
+        const int end = begin_place(w.begin[0]) + SEGMENTED_ELEMENTS;
         int low = 0;
-        UNROLL for (int step = FOREST_SEQUENCES; step > 0; step >>= 1)
+        UNROLL for (int step = SEGMENTED_SEQUENCES; step > 0; step >>= 1)
         {
             const int there = low + step;
             if (there <= most && begin_place(w.begin[there <= most ? there : 0]) <= end)
@@ -441,7 +442,7 @@ fn window window_after(const forest *f, window w, batch b)
 }
 
 /* Finds the range that may be read 16 bytes at a time. */
-fn void find_range(forest *f, batch b)
+fn void find_range(segmented *f, batch b)
 {
     f->low = f->high = 0;
 #if defined(COPY_UNIT) && !TL_IN_PLACE
@@ -454,18 +455,19 @@ fn void find_range(forest *f, batch b)
 }
 
 /* A warp's local memory, and its first window. */
-fn forest forest_of(batch b, i64 each, i64 jobs, int warps, LOCAL u8 *room, const int walks)
+fn segmented segmented_of(batch b, i64 each, i64 jobs, int warps, LOCAL u8 *memory,
+                          const int by_lanes)
 {
-    forest f;
+    segmented f;
     f.self = group_index() * warps + thread_index() / LANES;
     f.all_warps = group_count() * warps;
-    f.x = (LOCAL elem *)room;
-    f.node = (LOCAL state *)(room + FOREST_NODES_AT(TL_SIZE));
-    f.upper = f.node + FOREST_NODES;
-    f.offsets = (LOCAL i64 *)(room + FOREST_OFFSETS_AT(TL_SIZE, sizeof(state)));
-    f.begins = (LOCAL u32 *)(room + FOREST_BEGIN_AT(TL_SIZE, sizeof(state)));
+    f.x = (LOCAL elem *)memory;
+    f.node = (LOCAL state *)(memory + SEGMENTED_NODES_AT(TL_SIZE));
+    f.upper = f.node + SEGMENTED_NODES;
+    f.offsets = (LOCAL i64 *)(memory + SEGMENTED_OFFSETS_AT(TL_SIZE, sizeof(state)));
+    f.begins = (LOCAL u32 *)(memory + SEGMENTED_BEGIN_AT(TL_SIZE, sizeof(state)));
     f.jobs = jobs, f.each = each;
-    f.walks = SEGMENTS && walks;
+    f.by_lanes = SEGMENTS && by_lanes;
     f.n = SEGMENTS ? 0 : (int)b.n;
     f.groups = f.n >> GROUP_LOG;
     f.part = f.groups ? ((1 << 20) + f.groups - 1) / f.groups : 0;
@@ -474,11 +476,11 @@ fn forest forest_of(batch b, i64 each, i64 jobs, int warps, LOCAL u8 *room, cons
     return f;
 }
 
-fn window first_window(const forest *f, batch b)
+fn window first_window(const segmented *f, batch b)
 {
     window w;
     w.job = f->self - f->all_warps, w.first = w.base = 0;
-    w.at = w.count = w.all = w.elements = w.off = w.walk = 0;
+    w.at = w.count = w.all = w.elements = w.off = w.by_lanes = 0;
     w.begin = f->begins;
     if (SEGMENTS) stage_offsets(f, b, f->self);
     COPY_WAIT();
@@ -486,8 +488,8 @@ fn window first_window(const forest *f, batch b)
     return window_after(f, w, b);
 }
 
-#define FOREST_PARAMETERS PARAMETERS_OF(FOREST)
+#define SEGMENTED_PARAMETERS PARAMETERS_OF(SEGMENTED)
 /* Blocks of a multiprocessor, which bounds the registers. */
-#define FOREST_BLOCKS      (TL_SIZE > 4 || sizeof(state) > 8 ? 2 : 4)
+#define SEGMENTED_BLOCKS      (TL_SIZE > 4 || sizeof(state) > 8 ? 2 : 4)
 /* A result that differs from its state, such as a mean, needs more registers. */
-#define FOREST_SCAN_BLOCKS (TL_SIZE > 4 || sizeof(state) > 8 ? 1 : OP_SEED ? 4 : 3)
+#define SEGMENTED_SCAN_BLOCKS (TL_SIZE > 4 || sizeof(state) > 8 ? 1 : OP_SEED ? 4 : 3)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * Scans short sequences (forest.cl). One lane per group of 8 elements computes S at its first
+ * Scans short sequences (segmented.cl). One lane per group of 8 elements computes S at its first
  * element from the nodes before it, then the 8 results. One lane per sequence does the elements
  * after its last group. Results are staged in local memory until the window is complete, and are
  * then stored contiguously. If results and elements have the same kind and size, a result
  * overwrites its element, which no other lane needs. That saves a third of the local memory. */
-#define SCANS_IN_ROOM                                                                              \
+#define OVERWRITES                                                                              \
     (OP_INPUTS == 1 && OP_LANES == 1 && TL_OUT_SIZE == TL_SIZE &&                                  \
      (TL_OUT_FLOAT != 0) == (TL_KIND == 3 && !TL_FORMAT))
 
@@ -43,7 +43,7 @@ fn void scan_group(placing t, const elem *e, int i, int count, maybe v, maybe af
 }
 
 /* Stores the window's results, contiguously if they lie so. */
-fn void store_window(const forest *f, const window *w, batch b, results out,
+fn void store_window(const segmented *f, const window *w, batch b, results out,
                      LOCAL const result *from)
 {
     const int all = w->elements * OP_LANES;
@@ -54,7 +54,7 @@ fn void store_window(const forest *f, const window *w, batch b, results out,
 
 #ifdef COPY_UNIT
     /* 16 bytes at a time */
-    if (SCANS_IN_ROOM && beside && ADDRESS(to) % 16 == w->off * sizeof(result)) {
+    if (OVERWRITES && beside && ADDRESS(to) % 16 == w->off * sizeof(result)) {
         const int head = (UNIT - w->off) & (UNIT - 1), first = head < all ? head : all,
                   units = (all - first) / UNIT;
         GLOBAL bundle *const far = (GLOBAL bundle *)((GLOBAL result *)to + first);
@@ -82,13 +82,13 @@ fn void store_window(const forest *f, const window *w, batch b, results out,
 }
 
 /* Larger states would not fit in the registers. */
-#define WALKS_SCANS (WALKS && STATE_BYTES <= 8)
-#if WALKS_SCANS
-/* Stores the results of a segment of n < WALK_END elements from place `at`. v: S before them. All
+#define LANE_SCANS (LANE_FOLDS && STATE_BYTES <= 8)
+#if LANE_SCANS
+/* Stores the results of a segment of n < LANE_END elements from place `at`. v: S before them. All
  * lanes are at their group k at the same time. start[l]: S at the last multiple of 2^l groups;
  * node[l]: the last node of 2^l groups. The loop is not unrolled: eight copies of a division (mean)
  * would spill registers. */
-fn void walk_scan_one(placing t, LOCAL const elem *x, int at, int n, maybe v)
+fn void lane_scan_one(placing t, LOCAL const elem *x, int at, int n, maybe v)
 {
     const par p = t.p;
     maybe start[3];
@@ -102,7 +102,7 @@ fn void walk_scan_one(placing t, LOCAL const elem *x, int at, int n, maybe v)
         elem e[GROUP];
         state mine;
         maybe s[GROUP + 1];
-        walk_load(e, x, at + i);
+        lane_load(e, x, at + i);
         s[0] = start[0];
         scan_eight(s, &mine, e, i, p);
 
@@ -130,14 +130,14 @@ fn void walk_scan_one(placing t, LOCAL const elem *x, int at, int n, maybe v)
     }
 }
 
-/* Scans a job by walk.cl. */
-fn void walk_scan(const forest *f, const window *w, batch b, results out, LOCAL result *room,
+/* Scans a job by lane.cl. */
+fn void lane_scan(const segmented *f, const window *w, batch b, results out, LOCAL result *memory,
                   seeding seeds)
 {
     for (int done = 0; done * LANES < w->all;) {
-        const walk k = walk_on(f, w, done, b);
+        const by_lanes k = next_passes(f, w, done, b);
         placing t;
-        t.to = SCANS_IN_ROOM ? (LOCAL result *)f->x + k.w.off : room;
+        t.to = OVERWRITES ? (LOCAL result *)f->x + k.w.off : memory;
         t.exclusive = seeds.exclusive, t.p = b.p;
         ROLLED for (; done < k.end; done++)
         {
@@ -145,7 +145,7 @@ fn void walk_scan(const forest *f, const window *w, batch b, results out, LOCAL 
             if (j < w->all) {
                 const int at = (int)w->begin[j], n = (int)w->begin[j + 1] - at;
                 t.place = at - k.before;
-                walk_scan_one(t, f->x, k.w.off + t.place, n, initial(seeds, w->first + j, b.p));
+                lane_scan_one(t, f->x, k.w.off + t.place, n, initial(seeds, w->first + j, b.p));
             }
         }
         WARP_BARRIER();
@@ -156,33 +156,33 @@ fn void walk_scan(const forest *f, const window *w, batch b, results out, LOCAL 
 #endif
 
 /* apart: local memory for results that cannot overwrite their elements. */
-fn void forest_scan(forest f, batch b, results out, LOCAL result *apart, seeding seeds)
+fn void segmented_scan(segmented f, batch b, results out, LOCAL result *apart, seeding seeds)
 {
     placing t;
     window w = first_window(&f, b);
 
     t.exclusive = seeds.exclusive, t.p = b.p;
     while (w.count) {
-#if WALKS_SCANS
-        if (SEGMENTS && w.walk) {
-            walk_scan(&f, &w, b, out, apart, seeds);
+#if LANE_SCANS
+        if (SEGMENTS && w.by_lanes) {
+            lane_scan(&f, &w, b, out, apart, seeds);
             w = window_after(&f, w, b);
             continue;
         }
 #endif
         stage_elements(&f, &w, b);
-        t.to = SCANS_IN_ROOM ? (LOCAL result *)f.x + w.off : apart;
+        t.to = OVERWRITES ? (LOCAL result *)f.x + w.off : apart;
         COPY_WAIT();
         WARP_BARRIER();
-        forest_up(&f, &w, b.p);
+        segmented_up(&f, &w, b.p);
         const int groups = all_groups(&f, &w);
         for (int g = lane_index(); g < groups; g += LANES) {
             const int j = sequence_before(&f, &w, g + 1);
             const sequence s = sequence_in(&f, &w, j);
             const int k = g - s.groups, i = k << GROUP_LOG;
             const maybe v = initial(seeds, w.first + j, b.p);
-            const maybe start = forest_start(&f, b.p, s, v, k),
-                        after = forest_start(&f, b.p, s, v, k + 1);
+            const maybe start = segmented_start(&f, b.p, s, v, k),
+                        after = segmented_start(&f, b.p, s, v, k + 1);
             elem e[GROUP];
             load_group(e, f.x, s.place + i);
             t.place = s.place - w.off;
@@ -197,7 +197,7 @@ fn void forest_scan(forest f, batch b, results out, LOCAL result *apart, seeding
             const sequence s = sequence_in(&f, &w, j);
             const int left = s.n & (GROUP - 1), k = s.n >> GROUP_LOG, i = k << GROUP_LOG;
             if (!left || (SEGMENTS && s.n >= CHUNK)) continue;
-            const maybe v = forest_start(&f, b.p, s, initial(seeds, w.first + j, b.p), k);
+            const maybe v = segmented_start(&f, b.p, s, initial(seeds, w.first + j, b.p), k);
             elem e[GROUP];
             load_group(e, f.x, s.place + i);
             t.place = s.place - w.off;
@@ -217,15 +217,16 @@ KERNEL_OF(scan_short)
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
     SEEDING_OF_PARAMETERS;
-    AHEAD_OF_PARAMETERS;
+    SPECULATIVE_OF_PARAMETERS;
     const int warp = thread_index() / LANES;
-    LOCAL u8 *const room =
+    LOCAL u8 *const memory =
         LOCAL_MEMORY +
-        warp * FOREST_SCAN_BYTES(TL_SIZE, sizeof(state), RESULT, SEGMENTS, SCANS_IN_ROOM);
+        warp * SEGMENTED_SCAN_BYTES(TL_SIZE, sizeof(state), RESULT, SEGMENTS, OVERWRITES);
     LOCAL result *const apart =
-        (LOCAL result *)(room + FOREST_BYTES(TL_SIZE, sizeof(state), SEGMENTS));
+        (LOCAL result *)(memory + SEGMENTED_BYTES(TL_SIZE, sizeof(state), SEGMENTS));
     const i64 mine = SEGMENTS ? speculative_jobs(a, jobs, b.seqs, 0) : jobs;
     if (SKIPS && warp >= warps) return;
 
-    forest_scan(forest_of(b, each, mine, (int)warps, room, WALKS_SCANS), b, out, apart, seeds);
+    segmented_scan(segmented_of(b, each, mine, (int)warps, memory, LANE_SCANS), b, out, apart,
+                   seeds);
 }
