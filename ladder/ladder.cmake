@@ -94,7 +94,7 @@ endif()
 if(lesson)
   get_filename_component(wasi ${TALLY_WASI_LIBC} DIRECTORY)
   file(GLOB lesson_sources CONFIGURE_DEPENDS ladder/model/*.c ladder/foreign*.c ladder/lesson/*.c)
-  foreach(name cause data examine fail grade json measure order reduce report run sentence series student text toml
+  foreach(name cause data examine fail grade json measure order place reduce report run sentence series student text toml
           verify words)
     list(APPEND lesson_sources ${PROJECT_SOURCE_DIR}/ladder/${name}.c)
   endforeach()
@@ -105,7 +105,7 @@ if(lesson)
        ladder/lesson/*.h)
   add_custom_command(OUTPUT ${lesson}
     COMMAND ${TALLY_WASM_CLANG} --target=wasm32-wasi -std=gnu11 -Os ${law_flags} -nostdlib -nostdlibinc
-            -isystem ${TALLY_WASI_HEADERS} -D_WASI_EMULATED_PROCESS_CLOCKS
+            -isystem ${TALLY_WASI_HEADERS} -D_WASI_EMULATED_PROCESS_CLOCKS -DLADDER_MODEL_ONLY
             -I${PROJECT_SOURCE_DIR}/ladder/lesson -I${PROJECT_SOURCE_DIR}/ladder -I${PROJECT_SOURCE_DIR}/include
             -I${PROJECT_SOURCE_DIR}/src ${lesson_sources} ${PROJECT_BINARY_DIR}/ladder_texts.c
             -Wl,--no-entry,--strip-all,-z,stack-size=1048576 -L${wasi} ${wasi}/crt1-reactor.o

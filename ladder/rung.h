@@ -110,6 +110,47 @@ typedef struct argument {
         PUT_COUNT, NULL, (n)                                                                       \
     }
 
+/* A device that is not the model (place_gpu.c): each call fails as place_... of its name does. */
+typedef struct place_device {
+    int (*alloc)(place *p, memory *m, ladder_error *error); /* m->bytes; sets address and device */
+    void (*free)(place *p, memory *m);
+    int (*write)(place *p, memory *m, int64_t at, const void *from, int64_t bytes,
+                 ladder_error *error);
+    int (*read)(place *p, void *to, memory *m, int64_t bytes, ladder_error *error);
+    int (*wait)(place *p, ladder_error *error);
+    int (*build)(place *p, const char *text, const char *path, const model_setting *setting,
+                 program *x, ladder_error *error);
+    void (*unload)(place *p, program *x);
+    int (*launch)(place *p, program *x, const char *kernel, int64_t groups, int threads,
+                  const argument *arguments, int count, ladder_error *error);
+} place_device;
+
+/* PLACE_GROUPS_EACH: groups for each processor of a device, where they need not all run at once */
+enum { PLACE_GROUPS_EACH = 8, PLACE_ARGUMENTS = 16 };
+
+struct memory {
+    char *host;        /* the model's */
+    uint16_t *writers; /* the model's: lines of stores, one a byte; NULL: too many */
+    int64_t bytes;
+    void *address, *device; /* device: what the device knows of it */
+};
+struct program {
+    model_program *model; /* always: the model reads the same text */
+    int support;          /* the ladder's own kernels, whose stores have no line to be told */
+    void *device;
+};
+struct place {
+    const place_device *device; /* NULL: the model */
+    int groups, watched_only;   /* watched_only: the model's */
+    int has_warps, shares_memory;
+    tally *ctx;
+    char name[40], text[200];
+};
+
+/* What place_open and place_close do of the library. If open fails, the caller frees p. */
+int place_library_open(place *p, const char *device, ladder_error *error);
+void place_library_close(place *p);
+
 /* "model" or a device of tally's */
 int place_open(place **p, const char *device, ladder_error *error);
 void place_close(place *p);

@@ -60,8 +60,7 @@ tally_status tl_inputs_check(tally *ctx, const tally_view *given, const char *na
 tally_status tl_input_check(tally *ctx, const tally_view *given, const char *name);
 
 /* Copies the memory of both views to the host, if it is device memory. */
-tally_status tl_inputs_bring(tl_host_copies *copies, tally_view *in, tally_view *next,
-                             const char *name);
+tally_status tl_inputs_bring(tl_host_copies *copies, tally_view *in, tally_view *next);
 
 /* Refuses results, of `bytes` bytes each, that overlap the second input or a bitmap. Only `in`
  * itself may be overwritten in place. */

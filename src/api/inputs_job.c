@@ -30,7 +30,7 @@ tally_status tl_job_open(tl_job *j, tally *ctx, const char *op, const tl_call *c
     assert(call->in);
     const tl_plan *const named = call->plan;
     const tally_view *const in = call->in, *const out = call->out;
-    *j = (tl_job){.ctx = ctx, .here = here, .copies = {.ctx = ctx, .what = what}};
+    *j = (tl_job){.ctx = ctx, .here = here, .copies = {.ctx = ctx}};
     if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
 
     j->in = *in;
@@ -84,8 +84,8 @@ tally_status tl_job_to_host(tl_job *j, tally_view *out)
         j->in.offsets ? j->in.offsets[j->in.rows] - j->in.offsets[0] : j->in.rows * j->in.n;
     if (j->here) return TALLY_OK;
     tally_status status = tl_on_processors(j->ctx, NULL, "in", what, elements);
-    if (!status) status = tl_inputs_bring(&j->copies, &j->in, &j->next, "in");
-    return status ? status : tl_host_view(&j->copies, out, j->form.op->result_bytes, 1, "out");
+    if (!status) status = tl_inputs_bring(&j->copies, &j->in, &j->next);
+    return status ? status : tl_host_view(&j->copies, out, j->form.op->result_bytes, 1);
 }
 
 tally_status tl_job_on_device(tl_job *j, const tl_call *verb, int *done)

@@ -69,15 +69,12 @@ tally_status tl_inputs_check(tally *ctx, const tally_view *given, const char *na
     return tl_input_check(ctx, given->next, name_of_next(name, second));
 }
 
-tally_status tl_inputs_bring(tl_host_copies *copies, tally_view *in, tally_view *next,
-                             const char *name)
+tally_status tl_inputs_bring(tl_host_copies *copies, tally_view *in, tally_view *next)
 {
     assert(!in->next || in->next == next);
-    char second[NAME];
-    tally_status status = tl_host_view(copies, in, (int64_t)tally_dtype_size(in->dtype), 0, name);
+    tally_status status = tl_host_view(copies, in, (int64_t)tally_dtype_size(in->dtype), 0);
     if (status || !in->next) return status;
-    return tl_host_view(copies, next, (int64_t)tally_dtype_size(next->dtype), 0,
-                        name_of_next(name, second));
+    return tl_host_view(copies, next, (int64_t)tally_dtype_size(next->dtype), 0);
 }
 
 void tl_inputs_normal(tally_view *v)
