@@ -11,7 +11,7 @@ typedef struct {
     int end;    /* the pass after the last of them */
     int before; /* elements of the job before them */
     window w;   /* their elements */
-} by_lanes;
+} passes;
 
 /* Copies the elements of the next passes, after the first `done`, to local memory. */
 fn passes next_passes(const segmented *f, const window *w, int done, batch b)

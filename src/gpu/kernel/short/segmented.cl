@@ -35,7 +35,7 @@ typedef struct {
     i64 jobs, each;
     i64 self, all_warps; /* number of this warp in the launch; warps of the launch */
     int n, groups, part; /* of every sequence without offsets; part: 2^20 / groups, rounded up */
-    int by_lanes;           /* jobs that fit may be done by lane.cl */
+    int by_lanes;        /* jobs that fit may be done by lane.cl */
 } segmented;
 
 /* Sequences first to first + count - 1 of the batch. count 0: there are no more. */
@@ -44,7 +44,7 @@ typedef struct {
     int at, count, all;           /* at: index of `first` in the job; all: sequences of the job */
     /* elements: staged in local memory; off: where they begin there */
     int elements, off;
-    int by_lanes;                     /* true: lane.cl does the job */
+    int by_lanes;                 /* true: lane.cl does the job */
     LOCAL u32 *begin;             /* begin of the first sequence */
 } window;
 

@@ -6,7 +6,7 @@
 fn void lane_reduce(const segmented *f, const window *w, batch b, results out)
 {
     for (int done = 0; done * LANES < w->all;) {
-        const by_lanes k = next_passes(f, w, done, b);
+        const passes k = next_passes(f, w, done, b);
         ROLLED for (; done < k.end; done++)
         {
             const int j = done * LANES + lane_index();

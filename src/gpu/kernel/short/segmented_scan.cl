@@ -135,7 +135,7 @@ fn void lane_scan(const segmented *f, const window *w, batch b, results out, LOC
                   seeding seeds)
 {
     for (int done = 0; done * LANES < w->all;) {
-        const by_lanes k = next_passes(f, w, done, b);
+        const passes k = next_passes(f, w, done, b);
         placing t;
         t.to = OVERWRITES ? (LOCAL result *)f->x + k.w.off : memory;
         t.exclusive = seeds.exclusive, t.p = b.p;

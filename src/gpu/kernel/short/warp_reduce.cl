@@ -63,7 +63,7 @@ fn maybe append_part(maybe before, const elem *e, i64 i, int rest, par p, LOCAL 
     return before;
 }
 
-#define LONG_ROWS_PARAMETERS PARAMETERS_OF(MIDDLE)
+#define LONG_ROWS_PARAMETERS PARAMETERS_OF(LONG_ROWS)
 #define BY_WARP_BLOCKS (TL_SIZE > 4 || sizeof(state) > 8 ? 1 : 3)
 KERNEL_OF(reduce_by_warp)
 {

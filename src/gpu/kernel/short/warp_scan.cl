@@ -4,7 +4,7 @@
  * too many registers; for them several launches are faster. */
 #if STATE_BYTES <= 8
 
-#define LONG_ROWS_PARAMETERS PARAMETERS_OF(MIDDLE)
+#define LONG_ROWS_PARAMETERS PARAMETERS_OF(LONG_ROWS)
 #define BY_WARP_BLOCKS (TL_SIZE > 4 ? 1 : 2)
 KERNEL_OF(scan_by_warp)
 {
