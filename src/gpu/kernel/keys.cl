@@ -121,7 +121,7 @@ fn void any_units(key_line l, i64 first, int each, LOCAL u8 *to)
                     a = v[k].w[c];                                                                 \
                 }                                                                                  \
                 a = before[k];                                                                     \
-                if (bits && sign) { /* floats: NaNs and zeros that are equal */                  \
+                if (bits && sign) { /* floats: NaNs and zeros that are equal */                    \
                     UNROLL for (int c = 0; c < EACH; c++)                                          \
                     {                                                                              \
                         const word b = v[k].w[c], x = (word)(a & ~sign), y = (word)(b & ~sign);    \
@@ -274,24 +274,24 @@ KERNEL_OF(take_check)
     }
 }
 
-#define TAKE(name, word)                                                                           \
-    fn void name(GLOBAL const u8 *x, i64 x_stride, GLOBAL const i64 *order, GLOBAL u8 *y,          \
-                 i64 y_stride, i64 count)                                                          \
-    {                                                                                              \
-        enum { TOGETHER = 8 };                                                                     \
-        const i64 step = group_count() * KEYS_THREADS;                                             \
-        i64 i = group_index() * KEYS_THREADS + thread_index();                                     \
-        for (; i + (TOGETHER - 1) * step < count; i += TOGETHER * step) {                          \
-            i64 at[TOGETHER];                                                                      \
-            word v[TOGETHER];                                                                      \
-            UNROLL for (int k = 0; k < TOGETHER; k++) at[k] = order[i + k * step];                 \
-            UNROLL for (int k = 0; k < TOGETHER; k++)                                              \
-                v[k] = ((GLOBAL const word *)x)[at[k] * x_stride];                                 \
-            UNROLL for (int k = 0; k < TOGETHER; k++)                                              \
-                ((GLOBAL word *)y)[(i + k * step) * y_stride] = v[k];                              \
-        }                                                                                          \
-        for (; i < count; i += step)                                                               \
-            ((GLOBAL word *)y)[i * y_stride] = ((GLOBAL const word *)x)[order[i] * x_stride];      \
+#define TAKE(name, word)                                                                      \
+    fn void name(GLOBAL const u8 *x, i64 x_stride, GLOBAL const i64 *order, GLOBAL u8 *y,     \
+                 i64 y_stride, i64 count)                                                     \
+    {                                                                                         \
+        enum { TOGETHER = 8 };                                                                \
+        const i64 step = group_count() * KEYS_THREADS;                                        \
+        i64 i = group_index() * KEYS_THREADS + thread_index();                                \
+        for (; i + (TOGETHER - 1) * step < count; i += TOGETHER * step) {                     \
+            i64 at[TOGETHER];                                                                 \
+            word v[TOGETHER];                                                                 \
+            UNROLL for (int k = 0; k < TOGETHER; k++) at[k] = order[i + k * step];            \
+            UNROLL for (int k = 0; k < TOGETHER; k++)                                         \
+                v[k] = ((GLOBAL const word *)x)[at[k] * x_stride];                            \
+            UNROLL for (int k = 0; k < TOGETHER; k++)                                         \
+                ((GLOBAL word *)y)[(i + k * step) * y_stride] = v[k];                         \
+        }                                                                                     \
+        for (; i < count; i += step)                                                          \
+            ((GLOBAL word *)y)[i * y_stride] = ((GLOBAL const word *)x)[order[i] * x_stride]; \
     }
 TAKE(take_1, u8)
 TAKE(take_2, u16)

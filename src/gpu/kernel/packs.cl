@@ -43,7 +43,7 @@ fn int is_packed(batch b, i64 first)
  *   mean = sum / n        m2 = (n squares - sum sum) / n
  *
  * (n = 2^k; with 8 bits, k may be 19.) */
-#define MOMENTS                                                                                    \
+#define MOMENTS \
     (OP_MOMENTS && !TL_IN_PLACE && !OP_MASKED && TL_KIND != 3 && TL_SIZE <= 2 && TL_REAL_FLOAT == 8)
 
 #if MOMENTS

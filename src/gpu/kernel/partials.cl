@@ -14,7 +14,7 @@
 #define LANE_IS_(lane)      LANE_IS_##lane
 #define LANE_IS(lane)       LANE_IS_(lane)
 #define FINDS               (OP_EXTREME && LANE_IS(OP_LANE)) /* true: the result is an index */
-#define PARTIALS                                                                                   \
+#define PARTIALS \
     (OP_EXACT && !TL_IN_PLACE && (OP_EXTREME || OP_ADDS || (OP_COMMUTES && OP_NEUTRAL)))
 
 #if PARTIALS

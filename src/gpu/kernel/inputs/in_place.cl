@@ -97,25 +97,25 @@ fn void take(elem *e, pending a, batch b, i64 first)
     e[2] = made(a.x.z, y.z, there & 4, b.left_out), e[3] = made(a.x.w, y.w, there & 8, b.left_out);
 }
 
-#define LOAD_IN_PLACE(name, rows_)                                                                 \
-    fn void name(elem e[rows_][QUAD], batch b, i64 start, i64 at, i64 limit)                       \
-    {                                                                                              \
-        if (at + rows_ * LANES * QUAD <= limit && can_load_e(b, start + at)) {                     \
-            pending a[rows_];                                                                      \
-            ask(a, rows_, b, start + at);                                                          \
-            UNROLL for (int r = 0; r < rows_; r++) take(e[r], a[r], b, start + at);                \
-        } else {                                                                                   \
-            UNROLL for (int r = 0; r < rows_; r++)                                                 \
-            {                                                                                      \
-                const i64 i = at + r * LANES * QUAD + lane_index() * QUAD;                         \
-                if (limit <= 0) {                                                                  \
-                    UNROLL for (int k = 0; k < QUAD; k++) e[r][k] = NO_ELEMENT;                    \
-                } else if (!SKIPS || at + r * LANES * QUAD < limit) {                              \
-                    UNROLL for (int k = 0; k < QUAD; k++)                                          \
-                        e[r][k] = element_at(b, start + (i + k < limit ? i + k : limit - 1));      \
-                }                                                                                  \
-            }                                                                                      \
-        }                                                                                          \
+#define LOAD_IN_PLACE(name, rows_)                                                            \
+    fn void name(elem e[rows_][QUAD], batch b, i64 start, i64 at, i64 limit)                  \
+    {                                                                                         \
+        if (at + rows_ * LANES * QUAD <= limit && can_load_e(b, start + at)) {                \
+            pending a[rows_];                                                                 \
+            ask(a, rows_, b, start + at);                                                     \
+            UNROLL for (int r = 0; r < rows_; r++) take(e[r], a[r], b, start + at);           \
+        } else {                                                                              \
+            UNROLL for (int r = 0; r < rows_; r++)                                            \
+            {                                                                                 \
+                const i64 i = at + r * LANES * QUAD + lane_index() * QUAD;                    \
+                if (limit <= 0) {                                                             \
+                    UNROLL for (int k = 0; k < QUAD; k++) e[r][k] = NO_ELEMENT;               \
+                } else if (!SKIPS || at + r * LANES * QUAD < limit) {                         \
+                    UNROLL for (int k = 0; k < QUAD; k++)                                     \
+                        e[r][k] = element_at(b, start + (i + k < limit ? i + k : limit - 1)); \
+                }                                                                             \
+            }                                                                                 \
+        }                                                                                     \
     }
 LOAD_IN_PLACE(load_e, 8)
 LOAD_IN_PLACE(load_r, 1)

@@ -9,9 +9,9 @@ typedef struct {
     GLOBAL u32 *measured; /* the slot that `measure` filled; 0: the launch is not speculative */
     i64 most, by_warp;
 } speculative;
-#define SPECULATIVE_OF_PARAMETERS                                                                  \
-    speculative a;                                                                                 \
-    a.measured = slot < 0 ? 0 : measured + slot * MEASURED_SLOT, a.most = most,                    \
+#define SPECULATIVE_OF_PARAMETERS                                               \
+    speculative a;                                                              \
+    a.measured = slot < 0 ? 0 : measured + slot * MEASURED_SLOT, a.most = most, \
     a.by_warp = by_warp
 
 /* The jobs of a kernel for `rows` segments. warp_each: it is a kernel of warp_*.cl, else of
