@@ -28,7 +28,8 @@ static inline uint32_t bits_at(const unsigned char *valid, int64_t bit, int64_t 
     return (uint32_t)(word >> shift);
 }
 
-/* The same as the loops below for the first elements; return how many. */
+/* MANY: what MASK does, by masked loads for the first elements, 64 at a time; returns how many
+ * these are. Without AVX-512 it is none. */
 #if defined(__AVX512BW__) && defined(__AVX512VL__)
 /* 64 bits from bit number `bit` on. Reads only bytes that have some of these bits. */
 static inline uint64_t bits_64(const unsigned char *valid, int64_t bit)
@@ -69,6 +70,7 @@ MANY(many_4, uint32_t, 16, __mmask16, 32)
 MANY(many_8, uint64_t, 8, __mmask8, 64)
 #undef MANY
 
+/* Copies n elements; those whose bit is 0 become `fill`. */
 #define MASK(name, many, type)                                                                     \
     static void name(void *to, const void *from, const unsigned char *valid, int64_t bit,          \
                      int64_t n, uint64_t fill)                                                     \
@@ -141,7 +143,9 @@ static void quiet(void *to, const void *from, tally_dtype dtype, int64_t n)
 #else
 #define KEEP_MANY(type, lanes, mask_t, bits)
 #endif
-#define KEEP(name, type, many)                                                                     \
+/* Packs the elements whose bit is 1, and returns how many. An element whose bit is 0 is written
+ * too, and the next one over it. by_64: the loop for the first elements, or nothing. */
+#define KEEP(name, type, by_64)                                                                    \
     static int64_t name(void *to, const void *from, const unsigned char *valid, int64_t bit,       \
                         int64_t n)                                                                 \
     {                                                                                              \
@@ -149,7 +153,7 @@ static void quiet(void *to, const void *from, tally_dtype dtype, int64_t n)
         any *t = to;                                                                               \
         const any *x = from;                                                                       \
         int64_t i = 0, count = 0;                                                                  \
-        many for (; i < n; i++)                                                                    \
+        by_64 for (; i < n; i++)                                                                   \
         {                                                                                          \
             t[count] = x[i];                                                                       \
             count += valid[(bit + i) >> 3] >> ((bit + i) & 7) & 1;                                 \

@@ -24,7 +24,7 @@ KERNEL_OF(scan_by_warp)
         chunk_scan row;
         row.b = b, row.out = out, row.s = s, row.n = n;
         row.exclusive = exclusive, row.last = ROWS_E - 1;
-        state mine = nothing(b.p).s;
+        state mine = nothing(b.p).s; /* the node of chunk number `lane` */
         ROLLED for (int c = 0; c < chunks; c++)
         {
             const i64 at = (i64)c * CHUNK;
@@ -34,10 +34,12 @@ KERNEL_OF(scan_by_warp)
             load_e(e, b, from, at, n);
             fold_quads_e(v, e, b, at, 1);
             fold_across_e(v, 1, box);
-            v[0] = fold_lanes_e(v[0], 1, box);
+            v[0] = fold_lanes_e(v[0], 1, box); /* the chunk's node */
             mine = choose(lane == c, v[0], mine);
             const maybe after =
                 append_lanes(first, b.p.origin, mine, CHUNK, (c + 1) & (LANES - 1), box);
+
+            /* rows[0]: S before the chunk; scan_row needs the nodes v and S after it */
             rows[0] = before;
             row.at = at, row.after = after.s;
             UNROLL for (int r = 0; r < ROWS_E; r++) scan_row(row, e[r], r, rows, stack, box);
