@@ -40,7 +40,7 @@ tally_status tl_inputs_exact_of(tally *ctx, const tl_plan *plan, const tally_vie
 tally_status tl_inputs_exact_scan(tally *ctx, const tl_plan *plan, const tally_view *x,
                                   const tally_view *out, int exclusive, tl_exact *sum);
 
-/* ---- views (inputs_views.c) ---- */
+/* ---- views (inputs_job.c) ---- */
 
 /* The dtype of the elements that the operator gets: for two inputs the common type, if both
  * dtypes are valid. */

@@ -254,7 +254,7 @@ typedef struct tl_bits {
     int64_t bit;
 } tl_bits;
 
-/* Removes or replaces missing elements before the kernels (cpu/elements/mask.c). `to` may be
+/* Removes or replaces missing elements before the kernels (cpu/elements/convert.c). `to` may be
  * `from`. */
 typedef struct tl_mask {
     /* to[i] = from[i], or `fill` where bit i is 0. Elements have 1, 2, 4 or 8 bytes. */
