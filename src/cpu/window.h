@@ -12,7 +12,7 @@
 #include "operator/plan.h"
 #include "cpu/kernel/window_work.h"
 
-/* One thread's memory. It belongs to the context if it is small (window_buffers.c), else to this
+/* One thread's memory. It belongs to the context if it is small (window_edges.c), else to this
  * struct. */
 typedef struct tl_window_buffers {
     tally *ctx;
