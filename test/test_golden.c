@@ -232,8 +232,8 @@ static void read_lines(const char *path, const char *op)
         golden_count += !strncmp(line, op, name) && strchr(" :", line[name]);
     }
     fclose(f);
-    check(golden_count > 0, "%s has no lines of %s; scripts/mkoperators adds those of a new operator",
-          path, op);
+    check(golden_count > 0,
+          "%s has no lines of %s; scripts/mkoperators adds those of a new operator", path, op);
 }
 
 /* repeat: the command that checks this operator alone. */

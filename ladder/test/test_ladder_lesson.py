@@ -66,7 +66,8 @@ for section in re.split(r"^==== ", open(os.path.join(examples, "answers.txt")).r
     with open(os.path.join(answers.name, name), "w") as f:
         f.write(kernel)
 for number, folder in enumerate(exercises, 1):
-    files = sorted(glob.glob(os.path.join(answers.name, os.path.basename(folder) + ".*"))) + glob.glob(folder + "/start.*")
+    files = sorted(glob.glob(os.path.join(answers.name, os.path.basename(folder) + ".*")))
+    files += glob.glob(folder + "/start.*")
     check(len(files) == 4, "a solution and three wrong answers", files)
     for file in files:
         whole, shown = expected(folder + "/assignment.toml", file)
