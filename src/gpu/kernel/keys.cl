@@ -298,13 +298,19 @@ TAKE(take_2, u16)
 TAKE(take_4, u32)
 TAKE(take_8, u64)
 
-fn void take_bytes(GLOBAL const u8 *x, i64 x_stride, GLOBAL const i64 *order, GLOBAL u8 *y,
-                   i64 y_stride, i64 count, int bytes)
+/* x, y: strides in elements of `bytes` bytes */
+typedef struct {
+    GLOBAL const u8 *x;
+    GLOBAL u8 *y;
+    i64 x_stride, y_stride;
+} take_arrays;
+
+fn void take_bytes(take_arrays a, GLOBAL const i64 *order, i64 count, int bytes)
 {
     const i64 step = group_count() * KEYS_THREADS;
     for (i64 i = group_index() * KEYS_THREADS + thread_index(); i < count; i += step)
         for (int k = 0; k < bytes; k++)
-            y[i * y_stride * bytes + k] = x[order[i] * x_stride * bytes + k];
+            a.y[i * a.y_stride * bytes + k] = a.x[order[i] * a.x_stride * bytes + k];
 }
 
 /* reported: the distance from the first bad index to the end (0: there is none, and only then
@@ -329,5 +335,9 @@ KERNEL_OF(take)
     if (path == 4) take_4(x, in_stride, places, y, out_stride, count);
     if (path == 2) take_2(x, in_stride, places, y, out_stride, count);
     if (path == 1) take_1(x, in_stride, places, y, out_stride, count);
-    if (path == 0) take_bytes(x, in_stride, places, y, out_stride, count, size);
+    if (path == 0) {
+        take_arrays a;
+        a.x = x, a.y = y, a.x_stride = in_stride, a.y_stride = out_stride;
+        take_bytes(a, places, count, size);
+    }
 }

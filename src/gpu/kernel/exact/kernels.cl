@@ -64,7 +64,7 @@ KERNEL_OF(exact_parts)
         if (n > 0) {
             exact_lane w;
             exact_lane_begin(&w);
-            exact_add(&w, x, at, n, t, EXACT_THREADS, flags, EXACT_WIDE, own);
+            exact_add(&w, x, at, n, exact_way_of(flags, EXACT_WIDE, t, EXACT_THREADS, own));
             exact_lane_end(&w, own);
         }
 

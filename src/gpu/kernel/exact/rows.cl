@@ -35,7 +35,9 @@ fn void narrow_sums(narrow r, i64 flags)
 
     exact_lane_begin(&w);
     w.limit = 0;
-    if (r.n) exact_add(&w, r.row, r.first, r.n, r.at, r.lanes, flags, EXACT_LOOK, r.own);
+    if (r.n)
+        exact_add(&w, r.row, r.first, r.n,
+                  exact_way_of(flags, EXACT_LOOK, r.at, r.lanes, r.own));
     if (w.limit) MAX_LOCAL(r.own + NARROW_TOP, w.limit);
     WARP_BARRIER();
     const u32 most = r.own[NARROW_TOP];
@@ -48,8 +50,8 @@ fn void narrow_sums(narrow r, i64 flags)
     UNROLL for (int l = 0; l < EXACT_LEVELS; l++) part[l] = 0;
     for (i64 from = 0; held && from < r.n; from += each) {
         exact_begin(&w, top);
-        exact_add(&w, r.row, r.first + from, r.n - from < each ? r.n - from : each, r.at, r.lanes,
-                  flags, EXACT_NARROW, r.own);
+        exact_add(&w, r.row, r.first + from, r.n - from < each ? r.n - from : each,
+                  exact_way_of(flags, EXACT_NARROW, r.at, r.lanes, r.own));
         UNROLL for (int l = 0; l < EXACT_LEVELS; l++) part[l] += exact_part(&w, l);
     }
 
@@ -168,7 +170,7 @@ fn void wide_sums(exact_row x, i64 first, i64 n, i64 flags, LOCAL u32 *bins)
 {
     exact_lane w;
     exact_lane_begin(&w);
-    exact_add(&w, x, first, n, thread_index(), LANES, flags, EXACT_WIDE, bins);
+    exact_add(&w, x, first, n, exact_way_of(flags, EXACT_WIDE, thread_index(), LANES, bins));
     exact_lane_end(&w, bins);
 }
 
