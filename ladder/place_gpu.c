@@ -67,7 +67,7 @@ static const char *library_text(const char *name)
     return "";
 }
 
-static void defines(const model_setting *s, char *text, size_t room)
+static void defines(const model_setting *s, char *text, size_t capacity)
 {
     static const char *const types[] = {"i8",  "u8",  "i16", "u16", "i32",
                                         "u32", "i64", "u64", "f32", "f64"};
@@ -93,7 +93,7 @@ static void defines(const model_setting *s, char *text, size_t room)
                                        "as_f64(0x7ff0000000000000ul)"};
     const int k = s->elem, size = (int)kind_bytes(s->elem);
     snprintf(
-        text, room,
+        text, capacity,
         "#define ELEM_T %s\n#define BITS_T %s\n#define OPERATION %d\n#define NEUTRAL_VALUE "
         "%s\n#define THREADS %d\n"
         "#define ELEM_SIZE %d\n#define ELEM_FLOAT %d\n#define TL_SIZE 4\n#define TL_OUT_SIZE 4\n",
@@ -109,13 +109,13 @@ char *program_text(const model_setting *setting, const char *prelude, const char
 {
     char words[600];
     const char *const device = library_text(prelude), *const own = ladder_text("prelude.h");
-    const size_t room =
+    const size_t capacity =
         strlen(device) + strlen(own) + strlen(text) + strlen(path) + sizeof words + 100;
-    char *whole = malloc(room);
+    char *whole = malloc(capacity);
     if (!whole) return NULL;
     defines(setting, words, sizeof words);
-    *length = (size_t)snprintf(whole, room, "%s\n%s\n%s\n#line 1 \"ladder/%s\"\n%s", device, words,
-                               own, path, text);
+    *length = (size_t)snprintf(whole, capacity, "%s\n%s\n%s\n#line 1 \"ladder/%s\"\n%s", device,
+                               words, own, path, text);
     return whole;
 }
 

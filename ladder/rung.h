@@ -85,9 +85,9 @@ const rung *find_rung(const char *shape_or_null, const char *name); /* name may 
 /* ---- text.c: the embedded files ---- */
 /* as "reduce/tiled_1.cl"; NULL: none */
 const char *ladder_text(const char *path);
-const char *rung_text(const rung *r, char *path, size_t room); /* and its path */
+const char *rung_text(const rung *r, char *path, size_t capacity); /* and its path */
 /* The head's line that begins with `word:`, without it; "" if there is none. */
-void head_line(const char *text, const char *word, char *line, size_t room);
+void head_line(const char *text, const char *word, char *line, size_t capacity);
 
 const char *host_text(const rung *r); /* hosted.c: what the host does around its kernel, in words */
 
@@ -223,7 +223,7 @@ int64_t histogram_count(int64_t n, int64_t v); /* how often v is among the first
 void data_fill_shape(void *x, shape s, kind k, int64_t n, int operation);
 void matrix_of(int64_t n, int64_t *rows, int64_t *cols); /* about square, of at most n elements */
 int same_bits(kind k, element a, element b);
-void element_text(kind k, element e, char *text, size_t room);
+void element_text(kind k, element e, char *text, size_t capacity);
 enum { DATA_PERIOD = 127, POISON = 0xA5 }; /* the bytes of memory that were never written */
 /* The result of folding what data_fill made: exact; then rounded once. *bound: what any order
  * can be away from it at most (Higham 2002, 4.2), in ulp. ulp_error: how far got is away from
@@ -390,7 +390,7 @@ double least_bytes(const rung *r, kind k, int64_t n);
 const row *rung_before(const shape_report *s, int index);
 const char *verdict_word(const row *r);
 /* "1", or "1 + 2" where two more launches clear memory */
-const char *launches_text(const row *x, char *text, size_t room);
+const char *launches_text(const row *x, char *text, size_t capacity);
 #define LAUNCHES_TEXT                                                                              \
     "Launches: those that the result needs, with the fold of the last results; + those that set "  \
     "memory to zero first."
