@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * peers_hand.c - the unordered loop written by hand with vectors, eight or more accumulators:
- * what a level-2 cache allows an operator that may take any road. Integer sums widen to 64 bits,
+ * what a level-2 cache allows an operator that may take any order. Integer sums widen to 64 bits,
  * as tally's do. The maxima of floats are the machine's max instruction, which loses NaN;
  * tally's keep it. gcc and clang vector types; compiled with -O3 -march=native.
  */

@@ -5,7 +5,7 @@
 #   test/test_*.sh    a script; gets TALLY_CLI, TALLY_SOURCE, TALLY_BUILD and CC
 #   test/fuzz_*.c     a libFuzzer target, built when the compiler is clang and TALLY_SANITIZE is empty or has `address`
 #   ladder/test/      the same three of the course
-#   examples/*.c      built here, compared with examples/expected/*.txt by test/test_examples.sh
+#   examples/*.c      built here, compared with examples/expected.txt by test/test_examples.sh
 # Each test runs in a folder of its own, <build>/tests/<test>.
 enable_testing()
 find_package(Threads REQUIRED)

@@ -47,11 +47,11 @@ static int line_of(const char *text, const char *at)
 /* A copy with `length` characters at `at` replaced; caller frees. */
 static char *spliced(const char *text, const char *at, size_t length, const char *with)
 {
-    const size_t before = (size_t)(at - text), room = strlen(text) + strlen(with) + 1;
-    char *copy = malloc(room);
+    const size_t before = (size_t)(at - text), capacity = strlen(text) + strlen(with) + 1;
+    char *copy = malloc(capacity);
     if (!copy) return NULL;
     memcpy(copy, text, before);
-    snprintf(copy + before, room - before, "%s%s", with, at + length);
+    snprintf(copy + before, capacity - before, "%s%s", with, at + length);
     return copy;
 }
 

@@ -117,7 +117,7 @@ static const char *of_minimum(const job *j, element got, element want)
            "read beyond the end";
 }
 
-static const char *of_sum(const job *j, element got, element want, char *text, size_t room)
+static const char *of_sum(const job *j, element got, element want, char *text, size_t capacity)
 {
     const kind k = j->setting.elem;
     const int64_t n = j->n, each = j->rung->each ? j->rung->each : j->rung->threads;
@@ -134,7 +134,7 @@ static const char *of_sum(const job *j, element got, element want, char *text, s
     if (known) return known;
     if (n > each && is_sum(j, got, 0, each)) return "looks like the sum of the first group alone";
     if (!power_of_two(j->rung->threads) && part < 1) {
-        snprintf(text, room,
+        snprintf(text, capacity,
                  "a group has %d threads: halves of it are odd at some step, and an element is "
                  "then lost",
                  j->rung->threads);
@@ -143,13 +143,13 @@ static const char *of_sum(const job *j, element got, element want, char *text, s
     if (k >= KIND_F32 || llabs(want.i) < INT32_MAX) {
         for (int times = 2; times < 5; times++)
             if (fabs(part - times) < 1e-9 * times) {
-                snprintf(text, room,
+                snprintf(text, capacity,
                          "it is %d times the sum: looks as if each element was added %d times",
                          times, times);
                 return text;
             }
         if (part > 0 && part < 0.999) {
-            snprintf(text, room, "it is %.3g of the sum: elements or partial sums are missing",
+            snprintf(text, capacity, "it is %.3g of the sum: elements or partial sums are missing",
                      part);
             return text;
         }
@@ -162,7 +162,7 @@ static const char *of_sum(const job *j, element got, element want, char *text, s
 }
 
 static const char *of_scan(const job *j, element got, element want, int64_t first, char *text,
-                           size_t room)
+                           size_t capacity)
 {
     const kind k = j->setting.elem;
     const int64_t each = j->rung->each ? j->rung->each : j->rung->threads;
@@ -176,7 +176,7 @@ static const char *of_scan(const job *j, element got, element want, int64_t firs
                "what is before it";
     if (first && first % j->setting.warp == 0) {
         snprintf(
-            text, room,
+            text, capacity,
             "element %lld is the first of a warp: looks as if what is before the warp is not added",
             (long long)first);
         return text;
@@ -184,7 +184,8 @@ static const char *of_scan(const job *j, element got, element want, int64_t firs
     return "the first wrong element shows the step: which lane wrote it, and from which others?";
 }
 
-static const char *of_segments(const job *j, element got, int64_t first, char *text, size_t room)
+static const char *of_segments(const job *j, element got, int64_t first, char *text,
+                               size_t capacity)
 {
     const int64_t each = j->rung->each ? j->rung->each : j->rung->threads;
     int64_t start = first;
@@ -192,7 +193,7 @@ static const char *of_segments(const job *j, element got, int64_t first, char *t
     if (j->setting.operation) return "looks as if an element of another segment was taken in";
     for (int64_t from = start - 1; from >= 0 && first - from < DATA_PERIOD * 8; from--)
         if (is_sum(j, got, from, first - from + 1)) {
-            snprintf(text, room,
+            snprintf(text, capacity,
                      "looks as if elements before the segment were added: it begins at element "
                      "%lld, and the sum at %lld",
                      (long long)start, (long long)from);

@@ -284,10 +284,10 @@ int same_bits(kind k, element a, element b)
     return !memcmp(x, y, kind_bytes(k));
 }
 
-void element_text(kind k, element e, char *text, size_t room)
+void element_text(kind k, element e, char *text, size_t capacity)
 {
     char bytes[8], value[64];
     data_put(bytes, k, 0, e);
     tally_format_value(kind_dtype(k), bytes, 0, value, sizeof value);
-    snprintf(text, room, "%.39s", value);
+    snprintf(text, capacity, "%.39s", value);
 }

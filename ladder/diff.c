@@ -56,12 +56,12 @@ static double number_at(const char *object, const char *key)
     return at ? strtod(at, NULL) : 0;
 }
 
-static void text_at(const char *object, const char *key, char *to, size_t room)
+static void text_at(const char *object, const char *key, char *to, size_t capacity)
 {
     const char *at = object ? value_of(object, key) : NULL;
     size_t n = 0;
     if (at && *at == '"')
-        for (at++; *at && *at != '"' && n + 1 < room; at++) {
+        for (at++; *at && *at != '"' && n + 1 < capacity; at++) {
             if (*at == '\\' && at[1]) at++;
             to[n++] = *at;
         }

@@ -16,15 +16,15 @@ static const char *operation_name(int operation)
     return operation == 0 ? "sum" : operation == 1 ? "min" : "max";
 }
 
-void trial_text(const student *s, const trial *t, char *text, size_t room)
+void trial_text(const student *s, const trial *t, char *text, size_t capacity)
 {
-    int n = snprintf(text, room, "n = %lld, %s", (long long)t->n, kind_name(t->kind));
+    int n = snprintf(text, capacity, "n = %lld, %s", (long long)t->n, kind_name(t->kind));
     if (s->rung.shape == SHAPE_window)
-        n += snprintf(text + n, room - (size_t)n, ", windows of %lld", (long long)t->width);
+        n += snprintf(text + n, capacity - (size_t)n, ", windows of %lld", (long long)t->width);
     else if (has_operation(s->rung.shape))
-        n += snprintf(text + n, room - (size_t)n, ", %s", operation_name(t->operation));
-    if (t->warp != 32 && (size_t)n < room)
-        snprintf(text + n, room - (size_t)n, ", warps of %d", t->warp);
+        n += snprintf(text + n, capacity - (size_t)n, ", %s", operation_name(t->operation));
+    if (t->warp != 32 && (size_t)n < capacity)
+        snprintf(text + n, capacity - (size_t)n, ", warps of %d", t->warp);
 }
 
 static void complain(examination *e, const trial *t, int what, int line, const char *text,

@@ -5,8 +5,8 @@
  *   the accelerator     ladder/host/cuda.txt, opencl.txt, c.txt: choosing it, arrays, copies in,
  *                       partial copies out
  *   the kernel          the rung's text in the API's words (words.c)
- *   how the host runs it   ladder/host/SCHEDULE.txt, its launches spelled out
- *   main                ladder/host/main_SHAPE.txt: data with an exact result, the check */
+ *   how the host runs it   ladder/host/schedules.txt, its launches spelled out
+ *   main                ladder/host/mains.txt: data with an exact result, the check */
 #include "export.h"
 #include <stdlib.h>
 #include <string.h>

@@ -78,13 +78,13 @@ static int in_shared(const work *w, int from)
     return 0;
 }
 
-int walked(work *w, int from, int to, char *text, size_t room)
+int walked(work *w, int from, int to, char *text, size_t capacity)
 {
     const output kept = w->out;
     w->out = (output){0};
     say(w, "");
     walk(w, from, to);
-    const int fits = w->out.text && w->out.used < room && !w->failed;
+    const int fits = w->out.text && w->out.used < capacity && !w->failed;
     if (fits) memcpy(text, w->out.text, w->out.used + 1);
     for (char *at = text; fits && *at; at++)
         if (*at == '\n') *at = ' ';

@@ -112,12 +112,12 @@ int pointer_cast_at(const work *w, int i)
     return after(w, end);
 }
 
-static void append(work *w, int at, char *to, size_t room, const char *format, const char *a,
+static void append(work *w, int at, char *to, size_t capacity, const char *format, const char *a,
                    const char *b)
 {
     const size_t used = strlen(to);
-    const int n = snprintf(to + used, room - used, format, a, b);
-    if (n < 0 || (size_t)n >= room - used) refuse(w, at, "too many shared arrays in functions");
+    const int n = snprintf(to + used, capacity - used, format, a, b);
+    if (n < 0 || (size_t)n >= capacity - used) refuse(w, at, "too many shared arrays in functions");
 }
 
 /* A shared array of a function: one for all calls, which the kernel declares and every function gets

@@ -21,15 +21,15 @@ static void put(work *w, const char *text, size_t n)
 {
     enum { BYTES_MOST = 1 << 22 };
     output *const o = &w->out;
-    if (o->used + n + 1 > o->room) {
-        const size_t room = 2 * (o->room + n) + 256;
-        char *more = room > BYTES_MOST ? NULL : realloc(o->text, room);
+    if (o->used + n + 1 > o->capacity) {
+        const size_t capacity = 2 * (o->capacity + n) + 256;
+        char *more = capacity > BYTES_MOST ? NULL : realloc(o->text, capacity);
         if (!more) {
             refuse(w, 0, "the translated text has more than 4 MiB");
             return;
         }
         o->text = more;
-        o->room = room;
+        o->capacity = capacity;
     }
     memcpy(o->text + o->used, text, n);
     o->used += n;
@@ -80,11 +80,12 @@ int closing(const work *w, int open)
 
 int cut(work *w, const char *text)
 {
-    int room = 0, line = 1, fresh = 1;
+    int capacity = 0, line = 1, fresh = 1;
     for (const char *at = text; *at;) {
         piece p = {PIECE_SIGN, at, 1, line};
-        if (w->count == room) {
-            piece *more = realloc(w->pieces, (size_t)(room = 2 * room + 512) * sizeof *more);
+        if (w->count == capacity) {
+            piece *more =
+                realloc(w->pieces, (size_t)(capacity = 2 * capacity + 512) * sizeof *more);
             if (!more) return -1;
             w->pieces = more;
         }

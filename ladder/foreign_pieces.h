@@ -43,7 +43,7 @@ typedef struct instance {
 
 typedef struct output {
     char *text;
-    size_t used, room;
+    size_t used, capacity;
 } output;
 
 typedef struct work {
@@ -93,7 +93,7 @@ static inline int word_at(const work *w, int i)
 /* foreign.c */
 void walk(work *w, int from, int to);
 /* What walk would write, on one line; 0: it does not fit. */
-int walked(work *w, int from, int to, char *text, size_t room);
+int walked(work *w, int from, int to, char *text, size_t capacity);
 int operands(const work *w, int open, int *first, int most);
 
 /* foreign_declare.c. Each ..._at: past what was translated, or 0. */

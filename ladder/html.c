@@ -216,26 +216,26 @@ static void one_shape(const report *r, const shape_report *s, FILE *f)
 
 /* A reader's file may have any name: for the page it is one without signs of HTML. Returns what
    was there. */
-static const rung *with_plain_name(row *x, rung *room, char *name, size_t bytes)
+static const rung *with_plain_name(row *x, rung *renamed, char *name, size_t bytes)
 {
     const rung *const was = x->rung;
     if (!x->text) return was;
-    *room = *was;
-    room->name = name;
+    *renamed = *was;
+    renamed->name = name;
     snprintf(name, bytes, "%s", was->name);
     for (char *at = name; *at; at++)
         if (strchr("<>&\"'\\", *at)) *at = '_';
-    x->rung = room;
+    x->rung = renamed;
     return was;
 }
 
 static void one_shape_plainly(const report *r, const shape_report *s, FILE *f)
 {
-    rung room[RESULTS_MOST];
+    rung renamed[RESULTS_MOST];
     const rung *was[RESULTS_MOST];
     char names[RESULTS_MOST][64];
     for (int i = 0; i < s->count; i++)
-        was[i] = with_plain_name(&s->rows[i], &room[i], names[i], sizeof names[i]);
+        was[i] = with_plain_name(&s->rows[i], &renamed[i], names[i], sizeof names[i]);
     one_shape(r, s, f);
     for (int i = 0; i < s->count; i++) s->rows[i].rung = was[i];
 }

@@ -37,11 +37,11 @@ static void base64(FILE *f, const unsigned char *data, size_t bytes)
 }
 
 /* The value of a key of the assignment that is a text in quotes. */
-static void title_of(const char *toml, char *to, size_t room)
+static void title_of(const char *toml, char *to, size_t capacity)
 {
     const char *const at = strstr(toml, "title = \"");
     const size_t n = at ? strcspn(at + 9, "\"\n") : 0;
-    snprintf(to, room, "%.*s", (int)n, at ? at + 9 : "");
+    snprintf(to, capacity, "%.*s", (int)n, at ? at + 9 : "");
 }
 
 /* What the first comment says behind its first line (`like: ...`). */

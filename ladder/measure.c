@@ -135,14 +135,14 @@ int job_open(job *j, ladder_error *error)
     int64_t bytes[WORK_MOST];
     int code = 0;
     job_needs(j, bytes);
-    int64_t room =
+    int64_t capacity =
         j->rung->shape == SHAPE_reduce ? (bytes[0] > bytes[1] ? bytes[0] : bytes[1]) : j->n * 8;
-    if (room < MODEL_THREADS_MOST * 8)
-        room = MODEL_THREADS_MOST * 8; /* TILES leaves up to a group's worth of the input */
-    j->output = malloc((size_t)room);
-    j->output_bytes = room;
+    if (capacity < MODEL_THREADS_MOST * 8)
+        capacity = MODEL_THREADS_MOST * 8; /* TILES leaves up to a group's worth of the input */
+    j->output = malloc((size_t)capacity);
+    j->output_bytes = capacity;
     if (!j->output)
-        return fail_with(error, 1, "%lld bytes of memory could not be had", (long long)room);
+        return fail_with(error, 1, "%lld bytes of memory could not be had", (long long)capacity);
     for (int i = 0; i < WORK_MOST && !code; i++)
         if (bytes[i] || (i == 0 && !on_host(j)) || (i == 0 && j->rung->schedule == LIBRARY))
             code = place_alloc(j->place, bytes[i], &j->work[i], error);

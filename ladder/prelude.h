@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The words of the ladder on a GPU, after gpu/cuda/prelude_cuda.h or
- * gpu/opencl/prelude_opencl.h. place.c defines before: ELEM_T and BITS_T (an unsigned type of
+ * gpu/opencl/prelude_opencl.h. place_gpu.c defines before: ELEM_T and BITS_T (an unsigned type of
  * its size; of bytes u32), OPERATION (0 sum, 1 min, 2 max), NEUTRAL_VALUE, THREADS, ELEM_SIZE,
  * ELEM_FLOAT. The model (ladder/model) knows the same words without this file. */
 typedef ELEM_T elem;
@@ -125,7 +125,7 @@ fn elem shuffle_lane(LOCAL elem *exchange, elem v, int from)
 #endif
 
 /* All groups of the launch meet; the ladder launches no more than run at the same time. Each
- * time that all have come, the cell has gone up by their number. place.c lets no kernel with
+ * time that all have come, the cell has gone up by their number. place_gpu.c lets no kernel with
  * this word through where there is no CUDA. */
 #ifdef TL_CUDA
 fn void GRID_BARRIER(GLOBAL u32 *cell)
@@ -142,7 +142,7 @@ fn void GRID_BARRIER(GLOBAL u32 *cell)
 }
 #endif
 
-/* Bulk copies (Hopper and later, see place.c): they arrive at an mbarrier, a word of 8 bytes in
+/* Bulk copies (Hopper and later, see place_gpu.c): they arrive at an mbarrier, a word of 8 bytes in
    shared memory. */
 #if defined(TL_CUDA) && __CUDA_ARCH__ >= 900
 #define shared_address(p) ((u32)__cvta_generic_to_shared(p))

@@ -17,7 +17,7 @@ double least_bytes(const rung *g, kind k, int64_t n)
 /* auto: the first GPU; an OpenCL for processors says little about GPUs, so the model comes
  * before it. cpu: the model, and the processors' own rows. why: why the model, where it is not
  * what was asked for. */
-static int open_places(const ladder_options *o, place **p, char *why, size_t room,
+static int open_places(const ladder_options *o, place **p, char *why, size_t capacity,
                        ladder_error *error)
 {
     const char *const device = o->device ? o->device : "auto";
@@ -25,14 +25,14 @@ static int open_places(const ladder_options *o, place **p, char *why, size_t roo
     char passed[40] = "";
     why[0] = 0;
     if (!strcmp(device, "cpu")) {
-        snprintf(why, room,
+        snprintf(why, capacity,
                  "On the device 'cpu' the rows of the processors have times; kernels are counted "
                  "by the model.");
         return place_open(p, "model", error);
     }
     if (strcmp(device, "auto") != 0) {
         if (!strcmp(device, "model"))
-            snprintf(why, room,
+            snprintf(why, capacity,
                      "The model counts kernels and has no times; rows with times ran on the "
                      "processors.");
         return place_open(p, device, error);
@@ -46,12 +46,12 @@ static int open_places(const ladder_options *o, place **p, char *why, size_t roo
     }
     *error = (ladder_error){0};
     if (passed[0])
-        snprintf(why, room,
+        snprintf(why, capacity,
                  "There is no GPU here, so the model counts the kernels; --device %s times them on "
                  "the processors.",
                  passed);
     else
-        snprintf(why, room,
+        snprintf(why, capacity,
                  "There is no device for kernels here, so the model counts them; rows with times "
                  "ran on the processors.");
     return place_open(p, "model", error);

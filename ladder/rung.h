@@ -85,9 +85,9 @@ const rung *find_rung(const char *shape_or_null, const char *name); /* name may 
 /* ---- text.c: the embedded files ---- */
 /* as "reduce/tiled_1.cl"; NULL: none */
 const char *ladder_text(const char *path);
-const char *rung_text(const rung *r, char *path, size_t room); /* and its path */
+const char *rung_text(const rung *r, char *path, size_t capacity); /* and its path */
 /* The head's line that begins with `word:`, without it; "" if there is none. */
-void head_line(const char *text, const char *word, char *line, size_t room);
+void head_line(const char *text, const char *word, char *line, size_t capacity);
 
 const char *host_text(const rung *r); /* hosted.c: what the host does around its kernel, in words */
 
@@ -109,6 +109,47 @@ typedef struct argument {
     {                                                                                              \
         PUT_COUNT, NULL, (n)                                                                       \
     }
+
+/* A device that is not the model (place_gpu.c): each call fails as place_... of its name does. */
+typedef struct place_device {
+    int (*alloc)(place *p, memory *m, ladder_error *error); /* m->bytes; sets address and device */
+    void (*free)(place *p, memory *m);
+    int (*write)(place *p, memory *m, int64_t at, const void *from, int64_t bytes,
+                 ladder_error *error);
+    int (*read)(place *p, void *to, memory *m, int64_t bytes, ladder_error *error);
+    int (*wait)(place *p, ladder_error *error);
+    int (*build)(place *p, const char *text, const char *path, const model_setting *setting,
+                 program *x, ladder_error *error);
+    void (*unload)(place *p, program *x);
+    int (*launch)(place *p, program *x, const char *kernel, int64_t groups, int threads,
+                  const argument *arguments, int count, ladder_error *error);
+} place_device;
+
+/* PLACE_GROUPS_EACH: groups for each processor of a device, where they need not all run at once */
+enum { PLACE_GROUPS_EACH = 8, PLACE_ARGUMENTS = 16 };
+
+struct memory {
+    char *host;        /* the model's */
+    uint16_t *writers; /* the model's: lines of stores, one a byte; NULL: too many */
+    int64_t bytes;
+    void *address, *device; /* device: what the device knows of it */
+};
+struct program {
+    model_program *model; /* always: the model reads the same text */
+    int support;          /* the ladder's own kernels, whose stores have no line to be told */
+    void *device;
+};
+struct place {
+    const place_device *device; /* NULL: the model */
+    int groups, watched_only;   /* watched_only: the model's */
+    int has_warps, shares_memory;
+    tally *ctx;
+    char name[40], text[200];
+};
+
+/* What place_open and place_close do of the library. If open fails, the caller frees p. */
+int place_library_open(place *p, const char *device, ladder_error *error);
+void place_library_close(place *p);
 
 /* "model" or a device of tally's */
 int place_open(place **p, const char *device, ladder_error *error);
@@ -182,7 +223,7 @@ int64_t histogram_count(int64_t n, int64_t v); /* how often v is among the first
 void data_fill_shape(void *x, shape s, kind k, int64_t n, int operation);
 void matrix_of(int64_t n, int64_t *rows, int64_t *cols); /* about square, of at most n elements */
 int same_bits(kind k, element a, element b);
-void element_text(kind k, element e, char *text, size_t room);
+void element_text(kind k, element e, char *text, size_t capacity);
 enum { DATA_PERIOD = 127, POISON = 0xA5 }; /* the bytes of memory that were never written */
 /* The result of folding what data_fill made: exact; then rounded once. *bound: what any order
  * can be away from it at most (Higham 2002, 4.2), in ulp. ulp_error: how far got is away from
@@ -349,7 +390,7 @@ double least_bytes(const rung *r, kind k, int64_t n);
 const row *rung_before(const shape_report *s, int index);
 const char *verdict_word(const row *r);
 /* "1", or "1 + 2" where two more launches clear memory */
-const char *launches_text(const row *x, char *text, size_t room);
+const char *launches_text(const row *x, char *text, size_t capacity);
 #define LAUNCHES_TEXT                                                                              \
     "Launches: those that the result needs, with the fold of the last results; + those that set "  \
     "memory to zero first."

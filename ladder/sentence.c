@@ -40,21 +40,21 @@ static double gain(const fact *f)
     return f->was == 0 ? 1 / 8.0 : f->was / f->is;
 }
 
-static int say(char *to, size_t room, const fact *f, const char *before)
+static int say(char *to, size_t capacity, const fact *f, const char *before)
 {
     const double g = gain(f);
     if (f->is_of > 0 && f->was_of > 0)
-        return snprintf(to, room, "%.1f %% of the %s, %.1f %% in %s", 100 * f->is / f->is_of,
+        return snprintf(to, capacity, "%.1f %% of the %s, %.1f %% in %s", 100 * f->is / f->is_of,
                         f->more, 100 * f->was / f->was_of, before);
-    if (f->is == 0) return snprintf(to, room, "%s (%s had %.0f)", f->none, before, f->was);
+    if (f->is == 0) return snprintf(to, capacity, "%s (%s had %.0f)", f->none, before, f->was);
     if (f->was == 0)
-        return snprintf(to, room, "%.0f %s, where %s had none", f->is, f->more, before);
+        return snprintf(to, capacity, "%.0f %s, where %s had none", f->is, f->more, before);
     if (f->was < 10 && f->is < 10)
-        return snprintf(to, room, "%.0f %s, where %s had %.0f", f->is,
+        return snprintf(to, capacity, "%.0f %s, where %s had %.0f", f->is,
                         f->is == 1 && !strcmp(f->more, "launches") ? "launch" : f->more, before,
                         f->was);
-    return g > 1 ? snprintf(to, room, "%s has %.1f times as many %s", before, g, f->more)
-                 : snprintf(to, room, "%.1f times as many %s as %s", 1 / g, f->more, before);
+    return g > 1 ? snprintf(to, capacity, "%s has %.1f times as many %s", before, g, f->more)
+                 : snprintf(to, capacity, "%.1f times as many %s as %s", 1 / g, f->more, before);
 }
 
 enum { FACTS = 7 };
@@ -95,7 +95,7 @@ static void compare(row *x, const row *b, double ceiling, int processors)
         {"shared accesses", "no shared accesses", (double)was->shared, (double)is->shared,
          0.2 * (double)is->requests, 0, 0}};
     char *to = x->sentence;
-    const size_t room = sizeof x->sentence;
+    const size_t capacity = sizeof x->sentence;
     int n = 0, best = -1, worst = -1;
     const int counted = x->modelled && b->modelled;
     for (int i = 0; counted && i < FACTS; i++) {
@@ -110,32 +110,33 @@ static void compare(row *x, const row *b, double ceiling, int processors)
                         first >= 0 && first == worst ? best : worst};
     for (int i = 0; i < 2; i++) {
         if (turn[i] < 0) continue;
-        if (n) n += snprintf(to + n, room - (size_t)n, "; but ");
-        n += say(to + n, room - (size_t)n, &facts[turn[i]], b->rung->name);
+        if (n) n += snprintf(to + n, capacity - (size_t)n, "; but ");
+        n += say(to + n, capacity - (size_t)n, &facts[turn[i]], b->rung->name);
     }
     if (counted && best < 0 && worst < 0)
-        n += snprintf(to + n, room - (size_t)n, "almost the same counts as %s", b->rung->name);
-    if (!x->timed || !b->timed || uncertain(&x->timing) || uncertain(&b->timing) || n >= (int)room)
+        n += snprintf(to + n, capacity - (size_t)n, "almost the same counts as %s", b->rung->name);
+    if (!x->timed || !b->timed || uncertain(&x->timing) || uncertain(&b->timing) ||
+        n >= (int)capacity)
         return;
     if (processors && n) /* what was counted is not why */
-        n += snprintf(to + n, room - (size_t)n,
+        n += snprintf(to + n, capacity - (size_t)n,
                       ", on a GPU. Here, on processors without banks and warps: ");
-    if (n >= (int)room) return;
+    if (n >= (int)capacity) return;
     const double faster = b->timing.median / x->timing.median,
                  part = ceiling > 0 ? (double)x->timing.bytes / x->timing.median / ceiling : 0;
     const int overlap = x->timing.low <= b->timing.high && b->timing.low <= x->timing.high;
     const char *const join = n && !processors ? ": " : "";
     if (faster > 0.95 && faster < 1.05)
-        snprintf(to + n, room - (size_t)n,
+        snprintf(to + n, capacity - (size_t)n,
                  part > 0.8    ? "%sa tie with %s here, both at the limit of the memory (%.0f %%)"
                  : ceiling > 0 ? "%sa tie with %s here (%.0f %% of the ceiling)"
                                : "%sa tie with %s here",
                  join, b->rung->name, 100 * part);
     else if (faster > 1)
-        snprintf(to + n, room - (size_t)n, "%s%.2f times as fast as %s%s", join, faster,
+        snprintf(to + n, capacity - (size_t)n, "%s%.2f times as fast as %s%s", join, faster,
                  b->rung->name, overlap ? ", though their runs overlap" : "");
     else
-        snprintf(to + n, room - (size_t)n, "%sonly %.2f times as fast as %s on this machine",
+        snprintf(to + n, capacity - (size_t)n, "%sonly %.2f times as fast as %s on this machine",
                  best >= 0 && !processors ? ", and yet " : join, faster, b->rung->name);
 }
 

@@ -129,7 +129,7 @@ int watch_rung(const rung *g, const char *own, int threads, small_run *out, ladd
     out->small.each = g->threads ? g->each * threads / g->threads : 0;
     out->small.threads = threads;
     out->n = small_n(&out->small);
-    out->trace.room = EVENTS;
+    out->trace.capacity = EVENTS;
     out->trace.event = calloc(EVENTS, sizeof *out->trace.event);
     out->text = text ? small_text(g, text, &out->changed) : NULL;
     job j = {.rung = &out->small,

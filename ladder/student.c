@@ -37,7 +37,7 @@ static int number_in_head(const char *text, const char *word, int fallback)
 }
 
 /* The first comment of the text, as a text of its own. */
-static void head_of(const char *text, char *head, size_t room)
+static void head_of(const char *text, char *head, size_t capacity)
 {
     const char *at = text + strspn(text, " \t\r\n"), *end = at;
     if (!strncmp(at, "/*", 2)) {
@@ -46,8 +46,8 @@ static void head_of(const char *text, char *head, size_t room)
     }
     while (!strncmp(end + strspn(end, " \t\r\n"), "//", 2))
         end += strspn(end, " \t\r\n") + strcspn(end + strspn(end, " \t\r\n"), "\n");
-    snprintf(head, room, "%.*s", (int)((size_t)(end - at) < room ? (size_t)(end - at) : room - 1),
-             at);
+    snprintf(head, capacity, "%.*s",
+             (int)((size_t)(end - at) < capacity ? (size_t)(end - at) : capacity - 1), at);
 }
 
 /* block: 32 x 8, tile: 32 x 32, shared: 2 * THREADS, parameters: out, in, n */

@@ -64,5 +64,5 @@ int examine(const ladder_options *o, const student *s, examination *e, ladder_er
 int grade_texts(const char *assignment, const char *name, const char *kernel, FILE *json,
                 ladder_error *error);
 /* "n = 4999, i32, sum" */
-void trial_text(const student *s, const trial *t, char *text, size_t room);
+void trial_text(const student *s, const trial *t, char *text, size_t capacity);
 #endif

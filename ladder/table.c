@@ -43,9 +43,9 @@ void wrapped(FILE *out, const char *text, int indent, int width)
     fputc('\n', out);
 }
 
-const char *launches_text(const row *x, char *text, size_t room)
+const char *launches_text(const row *x, char *text, size_t capacity)
 {
-    snprintf(text, room, x->clears ? "%lld + %lld" : "%lld", (long long)x->launches,
+    snprintf(text, capacity, x->clears ? "%lld + %lld" : "%lld", (long long)x->launches,
              (long long)x->clears);
     return text;
 }

@@ -65,19 +65,19 @@ const char *ladder_text(const char *path)
     return NULL;
 }
 
-const char *rung_text(const rung *r, char *path, size_t room)
+const char *rung_text(const rung *r, char *path, size_t capacity)
 {
     static const char *const endings[] = {"cl", "txt"};
     const char *text = r->text;
-    if (text) snprintf(path, room, "%s", r->name);
+    if (text) snprintf(path, capacity, "%s", r->name);
     for (int i = 0; i < 2 && !text; i++) {
-        snprintf(path, room, "%s/%s.%s", shape_name(r->shape), r->name, endings[i]);
+        snprintf(path, capacity, "%s/%s.%s", shape_name(r->shape), r->name, endings[i]);
         text = ladder_text(path);
     }
     return text;
 }
 
-void head_line(const char *text, const char *word, char *line, size_t room)
+void head_line(const char *text, const char *word, char *line, size_t capacity)
 {
     char start[40];
     line[0] = 0;
@@ -93,7 +93,7 @@ void head_line(const char *text, const char *word, char *line, size_t room)
     const char *from = at + strlen(start);
     size_t n = strcspn(from, "\n");
     if (n > 3 && !strncmp(from + n - 3, " */", 3)) n -= 3;
-    if (n >= room) n = room - 1;
+    if (n >= capacity) n = capacity - 1;
     memcpy(line, from, n);
     line[n] = 0;
 }

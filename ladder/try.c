@@ -15,15 +15,15 @@ static const double MODEL_OPERATIONS_MOST = 0x1p28; /* operations of the model: 
 static void tell(row *x, const student *s, const examination *e)
 {
     char *const to = x->reason;
-    const size_t room = sizeof x->reason;
+    const size_t capacity = sizeof x->reason;
     if (!e->wrong) return;
     x->verdict = WRONG;
-    size_t n = (size_t)snprintf(to, room, "%d of %d runs went wrong", e->wrong, e->trials);
-    for (int i = 0; i < e->count && n + 20 < room; i++) {
+    size_t n = (size_t)snprintf(to, capacity, "%d of %d runs went wrong", e->wrong, e->trials);
+    for (int i = 0; i < e->count && n + 20 < capacity; i++) {
         char at[100], line[24] = "";
         trial_text(s, &e->complaints[i].at, at, sizeof at);
         if (e->complaints[i].line) snprintf(line, sizeof line, "line %d, ", e->complaints[i].line);
-        n += (size_t)snprintf(to + n, room - n, "%s%s%s: %s", i ? "; " : ": ", line, at,
+        n += (size_t)snprintf(to + n, capacity - n, "%s%s%s: %s", i ? "; " : ": ", line, at,
                               e->complaints[i].text);
     }
 }

@@ -269,13 +269,13 @@ static void roofline(const setting *t, const shape_report *s, FILE *f)
             const double far = 12 + 8 * (way / 16), angle = 6.2831853 * (way % 16) / 16;
             const double at_x = taken[k][0] + far * cos(angle),
                          at_y = taken[k][1] + far * sin(angle);
-            double room = 1000;
+            double capacity = 1000;
             for (int o = 0; o < n + k; o++)
-                room = fmin(room, hypot((at_x - taken[o][0]) / 1.3, at_y - taken[o][1]));
-            room = fmin(room, 11) - 0.05 * way / 16;
+                capacity = fmin(capacity, hypot((at_x - taken[o][0]) / 1.3, at_y - taken[o][1]));
+            capacity = fmin(capacity, 11) - 0.05 * way / 16;
             if (at_x > ROOF_LEFT + 6 && at_x < ROOF_W - 8 && at_y > ROOF_TOP &&
-                at_y < ROOF_H - ROOF_BOTTOM - 6 && room > best)
-                best = room, x = at_x, y = at_y;
+                at_y < ROOF_H - ROOF_BOTTOM - 6 && capacity > best)
+                best = capacity, x = at_x, y = at_y;
         }
         taken[n + k][0] = x, taken[n + k][1] = y;
         fprintf(f, "<text x=\"%.1f\" y=\"%.1f\" class=\"halo\" text-anchor=\"middle\">%d</text>\n",

@@ -3,7 +3,7 @@
  * test_fragment.c. */
 #ifndef TALLY_TEST_FRAGMENT_BYTES_H
 #define TALLY_TEST_FRAGMENT_BYTES_H
-#include "fragment_cuts.h"
+#include "fragment_order.h"
 #include <math.h>
 
 static uint64_t fnv(const unsigned char *p, size_t n)
@@ -100,7 +100,7 @@ static void bad_bytes(const char *op, tally_dtype dtype, int ranges)
     }
 }
 
-/* ---- bytes of version 1, saved when a variance's state still had its number of elements: test/fragments_1 ---- */
+/* ---- bytes of version 1, saved when a variance's state still had its number of elements: test/fragments_1.txt ---- */
 
 /* Element i of what they were made of. */
 static void element_1(char *to, const char *op, tally_dtype dtype, int64_t i)
@@ -113,6 +113,21 @@ static void element_1(char *to, const char *op, tally_dtype dtype, int64_t i)
         memcpy(to, &(float){(float)v}, 4);
     else
         memcpy(to, &v, 8);
+}
+
+/* The bytes of fragment `name`, at most 8192; returns how many. */
+static size_t read_version_1(const char *name, unsigned char *bytes)
+{
+    static char line[2 * 8192 + 100];
+    const size_t length = strlen(name);
+    size_t n = 0;
+    FILE *const file = fopen(TALLY_SOURCE_DIR "/test/fragments_1.txt", "r");
+    while (file && !n && fgets(line, sizeof line, file)) {
+        if (strncmp(line, name, length) || line[length] != ' ') continue;
+        for (const char *at = line + length + 1; sscanf(at, "%2hhx", bytes + n) == 1; at += 2) n++;
+    }
+    if (file) fclose(file);
+    return n;
 }
 
 static void version_1(void)
@@ -134,12 +149,9 @@ static void version_1(void)
         const int64_t size = (int64_t)tally_dtype_size(saved[k].dtype),
                       end = saved[k].start + saved[k].n;
         unsigned char bytes[8192], a[8192], b[8192];
-        char path[500], want[8], got[8];
-        size_t n_a = sizeof a, n_b = sizeof b;
-        snprintf(path, sizeof path, "%s/test/fragments_1/%s", TALLY_SOURCE_DIR, saved[k].file);
-        FILE *file = fopen(path, "rb");
-        size_t n = file ? fread(bytes, 1, sizeof bytes, file) : 0;
-        if (file) fclose(file);
+        char want[8], got[8];
+        const char *const path = saved[k].file;
+        size_t n_a = sizeof a, n_b = sizeof b, n = read_version_1(path, bytes);
         if (!check(n > 0 && bytes[8] == 1, "%s: %zu bytes", path, n) ||
             !check_ok(ctx, tally_fragment_load(ctx, bytes, n, &f), path))
             continue;

@@ -3,7 +3,7 @@
 # The layers, read from the sources:
 #   cli, bench, examples, python, sql   of the project's headers see tally.h and their own folder's; only bench/law.c, which executes the law
 #                          beside a timed call, and cli/error.c, for its hints, see inside the library
-#   ladder                 the same; cli sees its ladder.h and ceiling.h; only ladder/place.c, which runs its kernels, sees src/gpu
+#   ladder                 the same; cli sees its ladder.h and ceiling.h; only ladder/place_gpu.c, which runs its kernels, sees src/gpu
 #   ladder/model           nothing but itself
 #   src                    a folder sees those that the table of src/README.md lists for it, and no other
 #   src/cpu, src/gpu       never name an operator: they get plans
@@ -34,12 +34,12 @@ done < <(includes cli/*.[ch] python/extension/*.[ch] bench/*.c bench/*.h bench/*
 
 while read -r f i; do
     case $f:$i in
-    ladder/place.c:gpu/* | ladder/place.c:store/* | *:tally.h) ;;
+    ladder/place_gpu.c:gpu/* | ladder/place_gpu.c:store/* | *:tally.h) ;;
     ladder/host.c:context/threads.h | ladder/ceiling.c:context/threads.h) ;; # loops on the library's threads
     ladder/lesson/page.c:context/threads.h) ;; # it has its own of these
     ladder/model/launch.c:context/threads.h) ;;
     ladder/model/*:*) [ -f "ladder/model/$i" ] || case $i in *.h) [ -f "src/$i" ] && broken "$f includes $i: the model stands alone" ;; esac ;;
-    *:gpu/* | *:cpu/* | *:op/* | *:../*) broken "$f includes $i: only ladder/place.c sees inside the library" ;;
+    *:gpu/* | *:cpu/* | *:op/* | *:../*) broken "$f includes $i: only ladder/place_gpu.c sees inside the library" ;;
     *) [ -f "src/$i" ] && [ ! -f "ladder/$i" ] && broken "$f includes $i, which is the library's own" ;;
     esac
 done < <(includes ladder/*.[ch] ladder/model/*.[ch] ladder/lesson/*.[ch])
@@ -87,7 +87,12 @@ while read -r f i; do
     esac
 done < <(includes $files)
 for d in $(find src -mindepth 1 -type d); do
-    [ -f "$d/README.md" ] || broken "$d has no README.md"
+    top=${d#src/} top=src/${top%%/*}/README.md
+    if [ ! -f "$top" ]; then
+        broken "there is no $top"
+    elif [ "${top%/README.md}" != "$d" ]; then
+        grep -qE "^##+ ${d#"${top%README.md}"}/: " "$top" || broken "$top has no heading of $d"
+    fi
     [ $d = src/op ] && continue # one file for each operator, on purpose
     [ "$(find "$d" -maxdepth 1 -type f ! -name README.md | wc -l)" -le 25 ] || broken "$d has more than 25 files"
 done

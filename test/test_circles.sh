@@ -27,14 +27,14 @@ fi
 echo "$files files, $(wc -l <"$work/arrows") arrows, no circle; those above first:"
 tr '\n' ' ' <"$work/order"
 echo
-# The rooms: an arrow between two files of them is one between the rooms (test/layers.sh has those that may be).
-sed -E 's#(^| )([^ ]*)/[^/ ]+#\1\2#g' "$work/arrows" | awk '$1 != $2' | sort -u >"$work/rooms"
-tsort "$work/rooms" >"$work/order" 2>"$work/loops"
+# The folders: an arrow between files of two folders is one between the folders (test/layers.sh has those that may be).
+sed -E 's#(^| )([^ ]*)/[^/ ]+#\1\2#g' "$work/arrows" | awk '$1 != $2' | sort -u >"$work/folders"
+tsort "$work/folders" >"$work/order" 2>"$work/loops"
 if [ -s "$work/loops" ]; then
-    echo "circles of rooms:"
+    echo "circles of folders:"
     sed 's/^tsort: //' "$work/loops"
     exit 1
 fi
-echo "$(tr ' ' '\n' <"$work/rooms" | sort -u | wc -l) rooms, $(wc -l <"$work/rooms") arrows, no circle; those above first:"
+echo "$(tr ' ' '\n' <"$work/folders" | sort -u | wc -l) folders, $(wc -l <"$work/folders") arrows, no circle; those above first:"
 tr '\n' ' ' <"$work/order"
 echo

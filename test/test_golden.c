@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * Golden files: the bits of order E, v1, for every operator and dtype, in
- * test/golden/<operator>.txt. They were written once by src/law/spec.c (test_golden --write
- * FOLDER [OPERATOR]) and change only by hand, in a commit that says why. Both the law executed
- * (src/law/spec.c) and the library must reproduce them.
+ * The golden file: the bits of order E, v1, for every operator and dtype, in test/golden.txt.
+ * They were written once by src/law/spec.c (test_golden --write FILE [OPERATOR]) and change only
+ * by hand, in a commit that says why. Both the law executed (src/law/spec.c) and the library must
+ * reproduce them.
  *
  *   a line   OP DTYPE values V0 V1 ..    reduce of the first 0 .. 17, 23 .. 25, 31 .. 33, 39, 40 elements of data
  *                                        "plain", bits in hex (the hashes cover all n; this
- *                                        keeps the files small)
+ *                                        keeps the file small)
  *   a line   OP DTYPE hashes DATA H256 H4096 R256 W256
  *      H256, H4096   reduce of the first n = 1 .. 256 (4096) elements, which is also the
  *                    inclusive scan
@@ -18,7 +18,7 @@
  *                                            line in eighty and W256 for one in five; of the
  *                                            library H4096 by reductions for one in four, for
  *                                            the others by a scan (--all: everything)
- *   test_golden --write FOLDER [OPERATOR]    writes the files anew, by the spec
+ *   test_golden --write FILE [OPERATOR]      writes the lines to another file, by the spec
  *   TALLY_TEST_QUICK=1                       H4096 by scans alone, W256 of the spec for one in ten
  *
  * The data. splitmix64 from state 1000 * dtype number + data number (plain 0, hostile 1, zeros
@@ -219,20 +219,21 @@ static int agrees(const char *line, const char *want)
     return *line == *want;
 }
 
-static void read_file(const char *directory, const char *op)
+/* The lines of `op`. */
+static void read_lines(const char *path, const char *op)
 {
-    char path[512];
+    const size_t name = strlen(op);
     golden_count = 0;
-    snprintf(path, sizeof path, "%s/%s.txt", directory, op);
     FILE *f = fopen(path, "r");
-    if (!check(f != NULL, "%s cannot be opened; for a new operator scripts/mkoperators writes it",
-               path))
-        return;
+    if (!check(f != NULL, "%s cannot be opened", path)) return;
     while (golden_count < 400 && fgets(golden[golden_count], LINE, f)) {
-        golden[golden_count][strcspn(golden[golden_count], "\n")] = 0;
-        golden_count += golden[golden_count][0] != '#' && golden[golden_count][0];
+        char *const line = golden[golden_count];
+        line[strcspn(line, "\n")] = 0;
+        golden_count += !strncmp(line, op, name) && strchr(" :", line[name]);
     }
     fclose(f);
+    check(golden_count > 0,
+          "%s has no lines of %s; scripts/mkoperators adds those of a new operator", path, op);
 }
 
 /* repeat: the command that checks this operator alone. */
@@ -275,44 +276,34 @@ static void write_lines(who *w, FILE *f)
 
 int main(int argc, char **argv)
 {
-    const char *directory = TALLY_SOURCE_DIR "/test/golden", *only = NULL;
+    const char *path = TALLY_SOURCE_DIR "/test/golden.txt", *only = NULL;
     int write = argc > 1 && !strcmp(argv[1], "--write"),
         all = argc > 1 && !strcmp(argv[1], "--all");
     int first = 1 + all + 2 * write;
     if (write && (argc < 3 || !*argv[2]))
-        test_usage(argv[0], "the folder of --write", "", "the folder to write to");
+        test_usage(argv[0], "the file of --write", "", "the file to write to");
     if (argc > first) {
         test_names(argc, argv, first);
         only = argv[first];
         if (argc > first + 1)
             test_usage(argv[0], "an argument", argv[first + 1],
-                       "left out: an operator has all its types in one file");
+                       "left out: an operator is checked for all its types");
     }
-    if (write) directory = argv[2];
+    if (write) path = argv[2];
     int64_t lines = 0;
     tally *contexts[9] = {NULL};
     check_start();
     tl_fp fp = tl_fp_enter();
+    FILE *f = write ? fopen(path, "w") : NULL;
+    if (write && !f) return perror(path), 1;
     for (int i = 0; check_isa(i); i++) contexts[i] = check_open(1, check_isa(i));
     for (const char *const *op = tally_operators(); *op; op++) {
-        FILE *f = NULL;
         if ((only && strcmp(only, *op)) || test_takes_two(*op)) continue;
         /* the seed's half of the operators */
         if (check_quick && !only && !write && check_below(2)) continue;
         char repeat[600];
         snprintf(repeat, sizeof repeat, "%s %s%s", argv[0], all ? "--all " : "", *op);
-        if (write) {
-            char path[512];
-            snprintf(path, sizeof path, "%s/%s.txt", directory, *op);
-            if (!(f = fopen(path, "w"))) return perror(path), 1;
-            fprintf(
-                f,
-                "# Order E, v1: golden bits of %s. Changed only by hand, in a commit that says why "
-                "(test/test_golden.c).\n",
-                *op);
-        } else {
-            read_file(directory, *op);
-        }
+        if (!write) read_lines(path, *op);
         int64_t here = lines;
         for (tally_dtype d = TALLY_I8; d <= TALLY_F64; d++)
             for (int wide = 0; wide < 2; wide++) {
@@ -328,13 +319,13 @@ int main(int argc, char **argv)
                 else
                     check_lines(&w, contexts, all, repeat);
             }
-        if (f && fclose(f)) return perror(directory), 1;
         if (!write)
-            check(golden_count == lines - here, "%s.txt has %d lines, not %lld", *op, golden_count,
-                  (long long)(lines - here));
+            check(golden_count == lines - here, "%s: %d lines of %s, not %lld", path, golden_count,
+                  *op, (long long)(lines - here));
     }
     tl_fp_leave(fp);
     for (int i = 0; contexts[i]; i++) tally_close(contexts[i]);
-    if (write) printf("%lld lines written to %s\n", (long long)lines, directory);
+    if (f && fclose(f)) return perror(path), 1;
+    if (write) printf("%lld lines written to %s\n", (long long)lines, path);
     return check_finish();
 }

@@ -2,7 +2,6 @@
  * Streams and fragments of many sequences: any view, pushed in any steps or cut and merged in
  * any order, through bytes or not, gives the results of tally_reduce and tally_scan of the
  * whole, bit for bit; what makes no sense is refused and changes nothing. */
-#include "grid_bytes.h"
 #include "grid_fragments.h"
 #include "grid_streams.h"
 

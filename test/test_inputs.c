@@ -11,7 +11,6 @@
 #include "gpu/kernel/constants.h"
 #include "gpu/work.h"
 #include "gpus.h"
-#include "inputs_fragments.h"
 #include "inputs_streams.h"
 #include "inputs_verbs.h"
 

@@ -157,8 +157,9 @@ static void call_all(int cuda)
     check_ok(ctx, tl_gpu_law(ctx->device, ctx, &(tl_plan){.op = op, .par = par}, x, 64, y),
              "the law");
     for (int id = 0; id < TL_KERNELS; id++)
-        check(launches[id] > 0 || (!cuda && (id == TL_KERNEL_once || id == TL_KERNEL_scan_once ||
-                                             id == TL_KERNEL_scan_down)),
+        check(launches[id] > 0 ||
+                  (!cuda && (id == TL_KERNEL_reduce_single || id == TL_KERNEL_scan_single ||
+                             id == TL_KERNEL_scan_down)),
               "kernel %s was not launched as on %s", tl_gpu_kernels[id].name,
               cuda ? "CUDA" : "OpenCL");
     close_none(ctx, cpu);

@@ -67,7 +67,7 @@ for mpi in openmpi mpich; do
     fi
     for ranks in 1 4; do
         out=$(timeout 60 mpirun.$mpi -n $ranks fortran-$mpi/mean 2>&1)
-        [ "$out" = "$(cat "$TALLY_SOURCE/examples/expected/mpi-mean.txt")" ] && continue
+        [ "$out" = "$(sed '1,/^==== mpi-mean$/d' "$TALLY_SOURCE/examples/expected.txt")" ] && continue
         echo "$mpi, $ranks ranks of examples/mpi/mean.f90: $out"
         bad=1
     done

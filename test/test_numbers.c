@@ -2,6 +2,7 @@
  * Numbers to and from text: parsing against strtod and strtof, the halves by their definition,
  * and printing: the shortest decimal that reads back to the same bits. */
 #include "check.h"
+#include "dtype/number.h"
 #include <math.h>
 
 static uint64_t bits64(double x)
@@ -348,9 +349,23 @@ static void printing(void)
           "small buffer %s", s);
 }
 
+/* The powers of five: a hash of the table that Python's integers gave. */
+static void powers_of_five(void)
+{
+    uint64_t h = 0xcbf29ce484222325u;
+    for (int q = TL_POW5_MIN; q <= TL_POW5_MAX; q++)
+        for (int k = 0; k < 2; k++) {
+            h = (h ^ tl_pow5[q - TL_POW5_MIN][k]) * 0x100000001b3u;
+            h ^= h >> 32;
+        }
+    check(h == 0x7bc55e3e77d2cb59u, "the powers of five have the hash %016llx",
+          (unsigned long long)h);
+}
+
 int main(void)
 {
     check_start();
+    powers_of_five();
     numbers();
     halves(0);
     halves(1);

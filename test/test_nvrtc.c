@@ -177,7 +177,8 @@ static void try_wrong(void)
                  "fn result empty(par p) { return to_result(num(0.0)); }\n");
         check_ok(ctx, tally_define(ctx, "wrong", definition, "wrong.h"), "wrong.h");
         check_ok(ctx, tl_resolve(ctx, "wrong", TALLY_F32, &scalar, &par), "wrong");
-        check(build(scalar, "reduce", "once", "sm_90", "a wrong text", &log) == TALLY_BAD_DATA,
+        check(build(scalar, "reduce", "reduce_single", "sm_90", "a wrong text", &log) ==
+                  TALLY_BAD_DATA,
               "a wrong text compiles: %s", definition);
         snprintf(said, sizeof said, "%s", tally_error(ctx));
         tl_user_error(ctx, scalar->user->user, said);
@@ -277,9 +278,9 @@ int main(int argc, char **argv)
             if (check_long || i == one)
                 try_one(users[i][0], tally_dtype_parse(users[i][1]),
                         check_long ? NULL : shapes[check_below(3)], "sm_90", 0);
-        try_kernel("descent", TALLY_F32, "reduce", "once");
+        try_kernel("descent", TALLY_F32, "reduce", "reduce_single");
         try_kernel("descent", TALLY_F32, "reduce", "finish");
-        try_kernel("descent", TALLY_F32, "scan", "scan_once");
+        try_kernel("descent", TALLY_F32, "scan", "scan_single");
         try_kernel("descent", TALLY_F32, "window", "window_tile");
         try_wrong();
         try_wish();

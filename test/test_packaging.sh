@@ -81,12 +81,10 @@ fi
 while read -r digest arguments; do
     # shellcheck disable=SC2086
     got=$("$TALLY_CLI" $arguments --digest --column co2 data/co2.csv | grep -oE '[0-9a-f]{64}')
-    [ "$got" = "$digest" ] || fail "$debian/tests/digest: tally $arguments: $got"
-done < <(sed -nE 's/^check ([0-9a-f]{64}) /\1 /p' $debian/tests/digest)
-[ "$(grep -c '^check [0-9a-f]' $debian/tests/digest)" -ge 2 ] || fail "$debian/tests/digest has no digests"
-for script in $debian/tests/*; do
-    [ "$script" = $debian/tests/control ] || sh -n "$script" || fail "$script"
-done
-[ "$(sed -n 's/^Tests: //p' $debian/tests/control | tr ' ' '\n' | sort | xargs)" = "$(cd $debian/tests && ls -I control | sort | xargs)" ] ||
-    fail "$debian/tests/control does not name each test"
+    [ "$got" = "$digest" ] || fail "$debian/tests/run: tally $arguments: $got"
+done < <(sed -nE 's/^ *check ([0-9a-f]{64}) /\1 /p' $debian/tests/run)
+[ "$(grep -c '^ *check [0-9a-f]' $debian/tests/run)" -ge 2 ] || fail "$debian/tests/run has no digests"
+sh -n $debian/tests/run || fail "$debian/tests/run"
+[ "$(sed -n 's/^Test-Command: sh debian.tests.run //p' $debian/tests/control | sort | xargs)" = \
+    "$(sed -nE 's/^([a-z-]+)\)$/\1/p' $debian/tests/run | sort | xargs)" ] || fail "$debian/tests/control does not name each test"
 exit $failed

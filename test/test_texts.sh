@@ -4,7 +4,9 @@
 # and the line.
 set -uo pipefail
 failed=0
-rm -rf src && mkdir -p src/op src/cpu/kernel
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" && mkdir -p src/op src/cpu/kernel || exit 1
 cp "$TALLY_SOURCE/src/cpu/kernel/prelude_cpu.h" src/cpu/kernel
 # plant FILE SED SENTENCE: what the check says of op/FILE.h changed by SED begins with "src/op/FILE.h:SENTENCE"
 plant() {

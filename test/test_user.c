@@ -2,7 +2,7 @@
  * Operators that users define: the examples, and test/operators, under the matrix of checks of
  * test_bits.c (the law by memcmp, every shape, view, thread count), copies of built-in texts
  * against the built-in operators, plain C loops; wrong texts and arguments (user_errors.h);
- * numbers of elements (user_told.h); streams, fragments, redefinition (user_pieces.h). Compiled
+ * numbers of elements; streams, fragments, redefinition (user_pieces.h). Compiled
  * code goes to a cache of the test's own.
  *
  *   test_user OPERATOR DTYPE               only that example, under the matrix
@@ -13,7 +13,6 @@
  *                                          else */
 #include "user_errors.h"
 #include "user_pieces.h"
-#include "user_told.h"
 #include "context/user.h"
 #include <dirent.h>
 #include <sys/stat.h>

@@ -15,7 +15,7 @@
     };
     const grade = texts => {
       const places = texts.map(text => {
-        const bytes = new TextEncoder().encode(text + '\0'), at = grader.room(bytes.length);
+        const bytes = new TextEncoder().encode(text + '\0'), at = grader.capacity(bytes.length);
         new Uint8Array(grader.memory.buffer, at, bytes.length).set(bytes);
         return at;
       });

@@ -12,8 +12,8 @@
 static char *answer;
 
 /* Memory for a text of `bytes` bytes; the page writes there. */
-EXPORT(room) char *room(int bytes);
-char *room(int bytes) { return malloc((size_t)bytes); }
+EXPORT(capacity) char *capacity(int bytes);
+char *capacity(int bytes) { return malloc((size_t)bytes); }
 
 EXPORT(done) void done(char *text);
 void done(char *text) { free(text); }

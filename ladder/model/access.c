@@ -344,7 +344,7 @@ void access_memory(group_state *g, warp_state *w, const instruction *i)
                                   ? NULL
                                   : g->arguments[a->parameter].writers;
     char *const base = a->shared ? g->shared + a->offset : g->arguments[a->parameter].data;
-    const int64_t room =
+    const int64_t capacity =
         a->shared ? a->length * (int64_t)kind_bytes(k) : (int64_t)g->arguments[a->parameter].bytes;
     lane asked[MODEL_WARP_MOST]; /* a load may put its value where its index was */
     request r;
@@ -355,11 +355,11 @@ void access_memory(group_state *g, warp_state *w, const instruction *i)
         if (!(w->mask >> l & 1)) continue;
         const int64_t at = index[l].i;
         const int64_t offset = at < 0 || at > INDEX_MOST ? INDEX_MOST : at * (int64_t)kind_bytes(k);
-        if (offset + bytes > room) {
+        if (offset + bytes > capacity) {
             defect(g, DEFECT_BOUNDS, i->line,
                    "thread %d of group %lld %s %s[%lld]: it has %lld elements", w->first + l,
                    (long long)g->index, store ? "writes" : "reads", a->name, (long long)at,
-                   (long long)(room / (int64_t)kind_bytes(k)));
+                   (long long)(capacity / (int64_t)kind_bytes(k)));
             if (!store)
                 for (int q = 0; q < width; q++) value[q * n + l].i = 0;
             continue;

@@ -97,7 +97,7 @@ void bulk_copy(group_state *g, warp_state *w, const instruction *i)
     const array_info *const to = &g->kernel->arrays[i->a], *const from = &g->kernel->arrays[i->b];
     const array_info *const arrived = &g->kernel->arrays[i->d];
     const int64_t size = (int64_t)kind_bytes(to->kind),
-                  room = (int64_t)g->arguments[from->parameter].bytes / size;
+                  capacity = (int64_t)g->arguments[from->parameter].bytes / size;
     for (int l = 0; l < g->warp; l++) {
         if (!(w->mask >> l & 1)) continue;
         const int thread = w->first + l;
@@ -115,11 +115,11 @@ void bulk_copy(group_state *g, warp_state *w, const instruction *i)
                    (long long)to->length);
             continue;
         }
-        if (asked[1] < 0 || asked[1] > room || asked[2] > room - asked[1]) {
+        if (asked[1] < 0 || asked[1] > capacity || asked[2] > capacity - asked[1]) {
             defect(g, DEFECT_BOUNDS, i->line,
                    "thread %d of group %lld copies %lld elements from %s[%lld]: it has %lld",
                    thread, (long long)g->index, (long long)asked[2], from->name,
-                   (long long)asked[1], (long long)room);
+                   (long long)asked[1], (long long)capacity);
             continue;
         }
         if ((asked[0] * size | asked[1] * size | asked[2] * size) % UNIT)

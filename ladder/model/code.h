@@ -32,7 +32,7 @@ typedef struct token {
 
 /* Tokens of text with its macros put in; caller frees *tokens. Returns their number, or -1
    and a sentence. */
-int model_lex(const char *text, const char *name, token **tokens, char *error, size_t room);
+int model_lex(const char *text, const char *name, token **tokens, char *error, size_t capacity);
 
 /* ---- code: operations on registers of one value a lane ---- */
 typedef enum {
@@ -100,8 +100,8 @@ struct model_program {
     kernel_code kernels[KERNELS_MOST];
     int kernel_count;
     instruction *code;
-    int length, room, lines; /* lines: counted_line of the last, + 1 */
-    model_trace *trace;      /* NULL: not followed */
+    int length, capacity, lines; /* lines: counted_line of the last, + 1 */
+    model_trace *trace;          /* NULL: not followed */
 };
 
 /* ---- the compiler's state ---- */

@@ -33,15 +33,15 @@ int emit(compiler *c, opcode op, kind k, int a, int b, int d)
     if (p->length > CODE_MOST)
         model_error(c, "calls of functions make more than %d operations", CODE_MOST);
     if (c->failed) return -1;
-    if (p->length == p->room) {
-        const int room = p->room ? 2 * p->room : 256;
-        instruction *more = realloc(p->code, (size_t)room * sizeof *more);
+    if (p->length == p->capacity) {
+        const int capacity = p->capacity ? 2 * p->capacity : 256;
+        instruction *more = realloc(p->code, (size_t)capacity * sizeof *more);
         if (!more) {
             model_error(c, "out of memory");
             return -1;
         }
         p->code = more;
-        p->room = room;
+        p->capacity = capacity;
     }
     int line = peek(c)->line;
     if (c->at > 0) line = c->tokens[c->at - 1].line; /* of the token just passed */
@@ -320,19 +320,19 @@ static void kernel_text(compiler *c)
 }
 
 int model_compile(const char *text, const char *name, const model_setting *setting,
-                  model_program **program, char *error, size_t room)
+                  model_program **program, char *error, size_t capacity)
 {
-    compiler c = {.error = error, .error_room = room};
+    compiler c = {.error = error, .error_room = capacity};
     model_program *p = calloc(1, sizeof *p);
     *program = NULL;
     if (!p) {
-        snprintf(error, room, "%s: out of memory", name);
+        snprintf(error, capacity, "%s: out of memory", name);
         return -1;
     }
     snprintf(p->name, sizeof p->name, "%s", name);
     p->setting = *setting;
     c.program = p;
-    c.count = model_lex(text, name, &c.tokens, error, room);
+    c.count = model_lex(text, name, &c.tokens, error, capacity);
     c.failed = c.count < 0;
     while (!c.failed && peek(&c)->class != TOKEN_END)
         take_word(&c, "FUNCTION") ? function_text(&c) : kernel_text(&c);

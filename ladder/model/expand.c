@@ -31,7 +31,7 @@ typedef struct macro {
 } macro;
 typedef struct buffer {
     char *text;
-    size_t used, room;
+    size_t used, capacity;
 } buffer;
 typedef struct expander {
     const char *name;
@@ -59,15 +59,15 @@ static void refuse(expander *x, const char *format, ...)
 
 static void put(expander *x, buffer *b, const char *text, size_t n)
 {
-    if (b->used + n + 1 > b->room) {
-        const size_t room = 2 * (b->room + n) + 64;
-        char *more = room > BYTES_MOST ? NULL : realloc(b->text, room);
+    if (b->used + n + 1 > b->capacity) {
+        const size_t capacity = 2 * (b->capacity + n) + 64;
+        char *more = capacity > BYTES_MOST ? NULL : realloc(b->text, capacity);
         if (!more) {
             refuse(x, "the #define lines stand for more than 4 MiB");
             return;
         }
         b->text = more;
-        b->room = room;
+        b->capacity = capacity;
     }
     if (n) memcpy(b->text + b->used, text, n);
     b->used += n;
@@ -394,19 +394,19 @@ static void whole(expander *x, const char *text, buffer *out)
     if (x->ifs) refuse(x, "an #if has no #endif");
 }
 
-char *model_expand(const char *text, const char *name, int foreign, char *error, size_t room)
+char *model_expand(const char *text, const char *name, int foreign, char *error, size_t capacity)
 {
     expander *x = calloc(1, sizeof *x);
     buffer out = {0};
     if (!x) {
-        snprintf(error, room, "%s:1: out of memory", name);
+        snprintf(error, capacity, "%s:1: out of memory", name);
         return NULL;
     }
     x->name = name;
     x->line = 1;
     x->foreign = foreign;
     x->error = error;
-    x->error_room = room;
+    x->error_room = capacity;
     put(x, &out, "", 0);
     whole(x, text, &out);
     const int failed = x->failed;

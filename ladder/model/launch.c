@@ -237,7 +237,7 @@ static const kernel_code *find_kernel(const model_program *p, const char *name)
 
 int model_launch(model_program *p, const char *name, int64_t groups,
                  const model_argument *arguments, int count, int watched_only, model_counts *counts,
-                 char *error, size_t room)
+                 char *error, size_t capacity)
 {
     launch l = {.program = p,
                 .kernel = find_kernel(p, name),
@@ -246,19 +246,20 @@ int model_launch(model_program *p, const char *name, int64_t groups,
                 .lock = PTHREAD_MUTEX_INITIALIZER};
     l.watched_only = watched_only && counts;
     if (!l.kernel || l.kernel->parameters != count) {
-        snprintf(error, room, "%s: there is no kernel '%s' of %d parameters", p->name, name, count);
+        snprintf(error, capacity, "%s: there is no kernel '%s' of %d parameters", p->name, name,
+                 count);
         return -1;
     }
     for (int i = 0; i < count; i++) {
         const int memory = l.kernel->parameter_array[i] >= 0;
         if (memory == (arguments[i].data != NULL)) continue;
-        snprintf(error, room, "%s: parameter %d of the kernel '%s' must be %s", p->name, i + 1,
+        snprintf(error, capacity, "%s: parameter %d of the kernel '%s' must be %s", p->name, i + 1,
                  name, memory ? "a whole number (i64)" : "memory (GLOBAL)");
         return -1;
     }
     model_counts *three = counts ? calloc(3, sizeof *three) : NULL;
     if (counts && !three) {
-        snprintf(error, room, "%s: out of memory", p->name);
+        snprintf(error, capacity, "%s: out of memory", p->name);
         return -1;
     }
     if (three) l.first = three, l.middle = three + 1, l.last = three + 2;
@@ -282,9 +283,10 @@ int model_launch(model_program *p, const char *name, int64_t groups,
             if (!counts->found[k].line) counts->found[k] = l.found[k];
     }
     free(three);
-    if (l.failed) snprintf(error, room, "%s: out of memory", p->name);
+    if (l.failed) snprintf(error, capacity, "%s: out of memory", p->name);
     const int fatal = l.found[DEFECT_ENDLESS].line ? DEFECT_ENDLESS : counts ? 0 : l.defect;
     if (fatal)
-        snprintf(error, room, "%s:%d: %s", p->name, l.found[fatal].line, l.found[fatal].sentence);
+        snprintf(error, capacity, "%s:%d: %s", p->name, l.found[fatal].line,
+                 l.found[fatal].sentence);
     return l.failed || fatal ? -1 : 0;
 }

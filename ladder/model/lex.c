@@ -13,7 +13,7 @@ enum { TOKENS_MOST = 1 << 16 };
 
 typedef struct lexer {
     const char *at, *name;
-    int line, count, room;
+    int line, count, capacity;
     token *tokens;
     char *error;
     size_t error_room;
@@ -27,12 +27,13 @@ static int complain(lexer *l, const char *what, const char *text)
 
 static int push(lexer *l, token t)
 {
-    if (l->count == l->room) {
-        int room = l->room ? 2 * l->room : 512;
-        token *more = room > TOKENS_MOST ? NULL : realloc(l->tokens, (size_t)room * sizeof *more);
+    if (l->count == l->capacity) {
+        int capacity = l->capacity ? 2 * l->capacity : 512;
+        token *more =
+            capacity > TOKENS_MOST ? NULL : realloc(l->tokens, (size_t)capacity * sizeof *more);
         if (!more) return complain(l, "the text is too long for the model near", t.text);
         l->tokens = more;
-        l->room = room;
+        l->capacity = capacity;
     }
     l->tokens[l->count++] = t;
     return 0;
@@ -126,10 +127,10 @@ static int next(lexer *l, token *t)
     return 0;
 }
 
-int model_lex(const char *text, const char *name, token **tokens, char *error, size_t room)
+int model_lex(const char *text, const char *name, token **tokens, char *error, size_t capacity)
 {
-    char *const whole = model_expand(text, name, 0, error, room);
-    lexer l = {.at = whole, .name = name, .line = 1, .error = error, .error_room = room};
+    char *const whole = model_expand(text, name, 0, error, capacity);
+    lexer l = {.at = whole, .name = name, .line = 1, .error = error, .error_room = capacity};
     int failed = !whole;
     token t = {.class = TOKEN_NAME};
     while (!failed && t.class != TOKEN_END) {

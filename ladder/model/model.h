@@ -61,7 +61,7 @@ typedef struct model_program model_program;
 /* Caller owns *program. Returns 0, or -1 with a sentence naming the line in error. The text is
    copied. */
 int model_compile(const char *text, const char *name, const model_setting *setting,
-                  model_program **program, char *error, size_t room);
+                  model_program **program, char *error, size_t capacity);
 void model_free(model_program *program);
 
 typedef struct model_argument {
@@ -132,7 +132,7 @@ typedef struct model_counts {
  * error (no such kernel, an access outside of its memory, a loop without end). */
 int model_launch(model_program *program, const char *kernel, int64_t groups,
                  const model_argument *arguments, int count, int watched_only, model_counts *counts,
-                 char *error, size_t room);
+                 char *error, size_t capacity);
 
 /* The kernels of a text, in order; NULL past the end. */
 const char *model_kernel(const model_program *program, int index);

@@ -8,7 +8,7 @@ void model_follow(model_program *program, model_trace *trace) { program->trace =
 
 static trace_event *next_event(model_trace *t, trace_kind what)
 {
-    if (t->count == t->room || t->cut) {
+    if (t->count == t->capacity || t->cut) {
         t->cut = 1;
         return NULL;
     }
@@ -152,7 +152,8 @@ void trace_access(model_trace *t, const group_state *g, const warp_state *w, con
     const array_info *a = &g->kernel->arrays[place];
     const int64_t size = (int64_t)kind_bytes(a->kind);
     const char *const base = a->shared ? g->shared + a->offset : g->arguments[a->parameter].data;
-    const int64_t room = a->shared ? a->length : (int64_t)g->arguments[a->parameter].bytes / size;
+    const int64_t capacity =
+        a->shared ? a->length : (int64_t)g->arguments[a->parameter].bytes / size;
     trace_array *const known = t->launches ? &t->launch[t->launches - 1].array[place] : NULL;
     trace_event *e = known ? next_event(t, store              ? TRACE_WRITE
                                            : i->op == DO_LOAD ? TRACE_READ
@@ -173,7 +174,7 @@ void trace_access(model_trace *t, const group_state *g, const warp_state *w, con
     e->race_other = t->race_other;
     e->race_index = t->race_index;
     for (int l = 0; l < g->warp; l++) {
-        if (!(w->mask >> l & 1) || index[l].i < 0 || index[l].i + width > room) continue;
+        if (!(w->mask >> l & 1) || index[l].i < 0 || index[l].i + width > capacity) continue;
         e->lanes |= (uint64_t)1 << l;
         e->index[l] = (int32_t)index[l].i;
         for (int q = 0; q < width; q++)

@@ -62,7 +62,7 @@ typedef struct trace_launch {
 } trace_launch;
 
 typedef struct model_trace {
-    int warp, banks, launches, count, room, cut;
+    int warp, banks, launches, count, capacity, cut;
     trace_launch launch[TRACE_LAUNCHES];
     trace_event *event;                                  /* the caller's, `room` of them */
     int races_pending, race_one, race_other, race_index; /* of the access that is under way */

@@ -287,17 +287,18 @@ has "call.cu:9: the model has no function 'missing'" err
 
 # ---- the grader ----
 assignments=$TALLY_SOURCE/ladder/examples
+mkdir -p answers && (cd answers && awk '/^==== / { close(file); file = $2; next } { print >file }' "$assignments/answers.txt")
 for folder in "$assignments"/[0-9]*; do
     name=$(basename "$folder")
     # a skeleton compiles, and is not the answer
     code 4 "$tally" ladder grade "$folder/assignment.toml" "$folder"/start.*
-    code 0 "$tally" ladder grade "$folder/assignment.toml" "$assignments/instructor/$name"/solution.*
-    for wrong in "$assignments/instructor/$name"/wrong_*; do
+    code 0 "$tally" ladder grade "$folder/assignment.toml" answers/"$name".solution.*
+    for wrong in answers/"$name".wrong_*; do
         code 4 "$tally" ladder grade "$folder/assignment.toml" "$wrong"
     done
 done
 code 4 "$tally" ladder grade "$assignments/2-no-conflicts/assignment.toml" \
-    "$assignments/instructor/2-no-conflicts/wrong_conflicts.cl" --json g.json
+    answers/2-no-conflicts.wrong_conflicts.cl --json g.json
 has '^FAILED +conflicts +0 of 25 +26[0-9]+ passes for bank conflicts; at most 0$' out
 has '^75 of 100 points$' out
 python3 -c 'import json
@@ -498,11 +499,11 @@ PY
     code 0 "$tally" ladder try warp_helper.cu --device "$device" --n 1000 --runs 1
     has 'right on the model, and not for this device: not all warps of' out # its last shuffles are the first warp's alone
     code 0 "$tally" ladder try long.cl --rung reduce/tiled_3 --device "$device" --n 1000 --runs 20 # many launches of it
-    for text in reduce3.cu sum.cl "$assignments"/instructor/4-shuffles/solution.cu; do
+    for text in reduce3.cu sum.cl answers/4-shuffles.solution.cu; do
         code 0 "$tally" ladder try "$text" --device "$device" --n 4999 --runs 0
     done
     code 0 "$tally" ladder grade "$assignments/1-tile-sum/assignment.toml" \
-        "$assignments"/instructor/1-tile-sum/solution.cl --device "$device"
+        answers/1-tile-sum.solution.cl --device "$device"
 else
     echo "skipped: no OpenCL device here"
 fi

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The lesson's page in Chromium: exercises graded as the command line does it, by keyboard, without a network.
 python3 test_ladder_lesson.py PAGE TALLY EXAMPLES"""
-import glob, json, os, re, subprocess, sys, time
+import glob, json, os, re, subprocess, sys, tempfile, time
 from browser import Browser, LOOK
 
 page, tally, examples = "file://" + os.path.abspath(sys.argv[1]), sys.argv[2], sys.argv[3]
@@ -60,9 +60,14 @@ def expected(assignment, file):
 
 
 # ---- a right answer and three wrong ones of each exercise, graded as `tally ladder grade` does it ----
+answers = tempfile.TemporaryDirectory()
+for section in re.split(r"^==== ", open(os.path.join(examples, "answers.txt")).read(), flags=re.M)[1:]:
+    name, kernel = section.split("\n", 1)
+    with open(os.path.join(answers.name, name), "w") as f:
+        f.write(kernel)
 for number, folder in enumerate(exercises, 1):
-    own = os.path.join(examples, "instructor", os.path.basename(folder))
-    files = sorted(glob.glob(own + "/*")) + glob.glob(folder + "/start.*")
+    files = sorted(glob.glob(os.path.join(answers.name, os.path.basename(folder) + ".*")))
+    files += glob.glob(folder + "/start.*")
     check(len(files) == 4, "a solution and three wrong answers", files)
     for file in files:
         whole, shown = expected(folder + "/assignment.toml", file)

@@ -23,7 +23,7 @@ static void follow_changes_nothing(const char *text, const char *name, int threa
                    name, sentence))
             return;
         memset(&counts[with], 0, sizeof counts[with]);
-        trace = (model_trace){.room = 400, .event = calloc(400, sizeof(trace_event))};
+        trace = (model_trace){.capacity = 400, .event = calloc(400, sizeof(trace_event))};
         if (with) model_follow(p, &trace);
         const model_argument arguments[] = {{.data = in, .bytes = sizeof in},
                                             {.data = out[with], .bytes = sizeof out[with]},

@@ -106,16 +106,14 @@ tally_status tl_check_sequence(tally *ctx, const tally_view *given, const char *
 
 /* ---- copies ---- */
 
-tally_status tl_host_copy(tl_host_copies *c, void **p, int64_t low, int64_t high, int back,
-                          const char *name)
+tally_status tl_host_copy(tl_host_copies *c, void **p, int64_t low, int64_t high, int back)
 {
-    assert(c->ctx && c->what);
+    assert(c->ctx);
     assert(c->count < (int)(sizeof c->one / sizeof *c->one));
     tally *const ctx = c->ctx;
     const tl_device_calls *calls = ctx->device->calls;
     const size_t bytes = (size_t)(high - low);
     tl_device *owner;
-    (void)name;
     if (high <= low || !calls->owner) return TALLY_OK;
 
     char *const from = tl_offset(*p, low);
@@ -134,19 +132,18 @@ tally_status tl_host_copy(tl_host_copies *c, void **p, int64_t low, int64_t high
     return calls->copy(ctx->device, ctx, copy, from, bytes);
 }
 
-tally_status tl_host_view(tl_host_copies *c, tally_view *v, int64_t bytes, int back,
-                          const char *name)
+tally_status tl_host_view(tl_host_copies *c, tally_view *v, int64_t bytes, int back)
 {
     assert(bytes >= 0);
     int64_t low, high;
     tl_view_extent(v, bytes, &low, &high);
-    tally_status status = tl_host_copy(c, &v->data, low, high, back, name);
+    tally_status status = tl_host_copy(c, &v->data, low, high, back);
     if (status || !v->valid) return status;
     void *bits = (void *)(uintptr_t)v->valid;
     tl_view_extent(v, 1, &low, &high);
     if (high > low)
         status = tl_host_copy(c, &bits, (v->valid_offset + low) >> 3,
-                              ((v->valid_offset + high - 1) >> 3) + 1, back, name);
+                              ((v->valid_offset + high - 1) >> 3) + 1, back);
     v->valid = bits;
 
     return status;
@@ -161,7 +158,7 @@ tally_status tl_host_numbers(tl_host_copies *c, int64_t **p, int64_t count, int 
     if (!at) return TALLY_OK;
     if (__builtin_mul_overflow(count, (int64_t)sizeof **p, &bytes))
         return tl_no_memory(c->ctx, SIZE_MAX, name);
-    const tally_status status = tl_host_copy(c, &at, 0, bytes, back, name);
+    const tally_status status = tl_host_copy(c, &at, 0, bytes, back);
     *p = at;
     return status;
 }

@@ -26,11 +26,9 @@ tally_status tl_check_sequence(tally *ctx, const tally_view *given, const char *
 
 /* ---- copies ---- */
 
-/* The copies of one call. Begins with ctx and what; `what` is the call's work, as for
- * tl_on_processors. */
+/* The copies of one call. Begins with ctx. */
 typedef struct tl_host_copies {
     tally *ctx;
-    const char *what;
     struct {
         void *of;
         char *copy;
@@ -41,15 +39,12 @@ typedef struct tl_host_copies {
 } tl_host_copies;
 
 /* Makes *p host memory: a copy of its bytes low .. high - 1 if p is device memory. back: the
- * bytes will be written. A context of several devices cannot copy and refuses device memory; `name`
- * as for tl_on_processors. */
-tally_status tl_host_copy(tl_host_copies *c, void **p, int64_t low, int64_t high, int back,
-                          const char *name);
+ * bytes will be written. A context of several devices cannot copy and refuses device memory. */
+tally_status tl_host_copy(tl_host_copies *c, void **p, int64_t low, int64_t high, int back);
 
 /* The same for a view's elements, of `bytes` bytes each, and its validity bits; not for the
  * view's next. */
-tally_status tl_host_view(tl_host_copies *c, tally_view *v, int64_t bytes, int back,
-                          const char *name);
+tally_status tl_host_view(tl_host_copies *c, tally_view *v, int64_t bytes, int back);
 
 /* The same for `count` integers. */
 tally_status tl_host_numbers(tl_host_copies *c, int64_t **p, int64_t count, int back,

@@ -59,7 +59,7 @@ static tally_status change(tally *ctx, tally_exact *sum, const tally_view *x, in
     tl_plan plan;
     tally_view view = *x;
     tl_exact all, more;
-    tl_host_copies copies = {.ctx = ctx, .what = what};
+    tl_host_copies copies = {.ctx = ctx};
     int64_t *offsets = NULL;
     tally_status status;
     tl_exact_begin(&more);
@@ -76,7 +76,7 @@ static tally_status change(tally *ctx, tally_exact *sum, const tally_view *x, in
                                                 : view.rows * view.n;
         if (ctx && elements) status = tl_on_processors(ctx, NULL, "x", what, elements);
         if (ctx && elements && !status)
-            status = tl_host_view(&copies, &view, plan.op->elem_bytes, 0, "x->data");
+            status = tl_host_view(&copies, &view, plan.op->elem_bytes, 0);
         if (elements && !status) {
             tl_fp fp = tl_fp_enter();
             add_all(&more, &plan, ctx ? tally_threads(ctx) : 1, &view);

@@ -4,11 +4,10 @@
  * processors (cpu/inputs/). */
 #include "inputs.h"
 #include "checks.h"
-#include "inputs_job.h"
 #include "context/operators.h"
 #include "context/view.h"
 #include "cpu/exact/exact.h"
-#include "cpu/inputs/states.h"
+#include "cpu/inputs/inputs.h"
 #include "cpu/shape.h"
 #include "law/fp.h"
 #include <assert.h>

@@ -24,7 +24,7 @@ static const char what[] = "runs, groups and gathers";
 static tally_status bring(tl_host_copies *c, tally_view *v, int back, const char *name)
 {
     tally_status status = tl_on_processors(c->ctx, NULL, name, what, back ? 0 : v->n);
-    return status ? status : tl_host_view(c, v, (int64_t)tally_dtype_size(v->dtype), back, name);
+    return status ? status : tl_host_view(c, v, (int64_t)tally_dtype_size(v->dtype), back);
 }
 
 tally_status tally_runs(tally *ctx, const tally_view *keys, int64_t *offsets, int64_t *runs)
@@ -43,7 +43,7 @@ tally_status tally_runs(tally *ctx, const tally_view *keys, int64_t *offsets, in
     if (!status && done) *runs = positions.runs;
     if (status || done) return status;
 
-    tl_host_copies c = {.ctx = ctx, .what = what};
+    tl_host_copies c = {.ctx = ctx};
     status = bring(&c, &v, 0, "keys");
     if (!status && offsets && v.n == INT64_MAX) status = tl_no_memory(ctx, SIZE_MAX, "offsets");
     if (!status && offsets) status = tl_host_numbers(&c, &offsets, v.n + 1, 1, "offsets");
@@ -77,7 +77,7 @@ tally_status tally_groups(tally *ctx, const tally_view *codes, int64_t groups, i
                        offsets ? "order" : "offsets",
                        offsets ? (long long)v.n : (long long)groups + 1);
 
-    tl_host_copies c = {.ctx = ctx, .what = what};
+    tl_host_copies c = {.ctx = ctx};
     char text[48];
     status = bring(&c, &v, 0, "codes");
     if (!status) status = tl_host_numbers(&c, &order, v.n, 1, "order");
@@ -133,7 +133,7 @@ tally_status tally_take(tally *ctx, const tally_view *in, const int64_t *order, 
         return no_place(ctx, positions.bad, positions.position, x.n);
     if (status || done) return status;
 
-    tl_host_copies c = {.ctx = ctx, .what = what};
+    tl_host_copies c = {.ctx = ctx};
     status = bring(&c, &x, 0, "in");
     int64_t *places = (int64_t *)(uintptr_t)order;
     if (!status) status = tl_host_numbers(&c, &places, n, 0, "order");

@@ -3,7 +3,6 @@
  * operators' scalar functions, not from stored hashes: the tests compare these functions with
  * golden files, a mismatch can be reported to the bit, and a new row needs no new hash. */
 #include "checks.h"
-#include "store/key.h"
 #include "store/cache.h"
 #include "law/fp.h"
 #include "context/threads.h"

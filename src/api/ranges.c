@@ -120,7 +120,7 @@ tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *i
     if (!start || !end)
         return tl_fail(ctx, TALLY_INVALID, "%s is NULL: must be %lld places",
                        start ? "end" : "start", (long long)results);
-    tl_host_copies c = {.ctx = ctx, .what = what};
+    tl_host_copies c = {.ctx = ctx};
     tally_view all, second;
     int64_t *from = as_places(start), *to = as_places(end);
     status = tl_on_processors(ctx, NULL, "in", what, x.n);
@@ -133,9 +133,8 @@ tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *i
                          (long long)r, (long long)from[r], (long long)to[r], (long long)x.n);
 
     if (!status)
-        status = inputs ? tl_inputs_bring(&c, &all, &second, "in")
-                        : tl_host_view(&c, &x, bytes, 0, "in");
-    if (!status) status = tl_host_view(&c, &y, plan.op->result_bytes, 1, "out");
+        status = inputs ? tl_inputs_bring(&c, &all, &second) : tl_host_view(&c, &x, bytes, 0);
+    if (!status) status = tl_host_view(&c, &y, plan.op->result_bytes, 1);
     const tl_ranges ranges = {from, to, NULL, x.n, results, 0, 1, min_count};
 
     if (!status && inputs)
@@ -258,12 +257,12 @@ tally_status tally_window_bounds(tally *ctx, const tally_view *keys, const tally
     if (!start || !end)
         return tl_fail(ctx, TALLY_INVALID, "%s is NULL: must have room for %lld places",
                        start ? "end" : "start", (long long)v.n);
-    tl_host_copies c = {.ctx = ctx, .what = what};
+    tl_host_copies c = {.ctx = ctx};
     tally_key_window window = *w;
     int64_t *lows = as_places(w->lows), *highs = as_places(w->highs), *parts = as_places(w->parts);
     int descending = 0;
     status = tl_on_processors(ctx, NULL, "keys", what, v.n);
-    if (!status) status = tl_host_view(&c, &v, bytes, 0, "keys");
+    if (!status) status = tl_host_view(&c, &v, bytes, 0);
     if (!status) status = tl_host_numbers(&c, &lows, v.n, 0, "lows");
     if (!status) status = tl_host_numbers(&c, &highs, v.n, 0, "highs");
     if (!status) status = tl_host_numbers(&c, &parts, v.n, 0, "parts");

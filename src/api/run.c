@@ -25,10 +25,10 @@ static tally_status run_on_processors(tally *ctx, const tl_call *call)
     const char *const what = plan.exact              ? "exact sums"
                              : call->verb == TL_SCAN ? "reversed scans of segments"
                                                      : "windows of negative offsets or of a step";
-    tl_host_copies c = {.ctx = ctx, .what = what};
+    tl_host_copies c = {.ctx = ctx};
     tally_status status = tl_on_processors(ctx, NULL, "in", what, elements);
-    if (!status) status = tl_host_view(&c, &in, plan.op->elem_bytes, 0, "in->data");
-    if (!status) status = tl_host_view(&c, &out, plan.op->result_bytes, 1, "out->data");
+    if (!status) status = tl_host_view(&c, &in, plan.op->elem_bytes, 0);
+    if (!status) status = tl_host_view(&c, &out, plan.op->result_bytes, 1);
     if (!status && !plan.core)
         status =
             ctx->device->calls->plan(ctx->device, ctx, plan.op, plan.par, TL_FOR_PROCESSORS, &plan);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Validity of results: one bit per result, 0 if the result has no elements, or fewer than
  * min_count. The bits depend on which elements are valid, not on their values. They are computed
- * from the prepared elements of the operator count (cpu/inputs/gather.h), before the verb runs,
+ * from the prepared elements of the operator count (cpu/inputs/inputs.h), before the verb runs,
  * because it may overwrite its input:
  *
  *    there   1 1 0 0 1          elements that are valid (for a nan form, and not NaN)
@@ -12,7 +12,7 @@
 #include "context/inputs.h"
 #include "context/operators.h"
 #include "context/view.h"
-#include "cpu/inputs/gather.h"
+#include "cpu/inputs/inputs.h"
 #include "cpu/keys/ranges.h"
 #include <assert.h>
 #include <stdlib.h>
@@ -116,7 +116,7 @@ static tally_status collect(job *j, const char *op, const tally_view *in)
     tally_view here = j->in, here_next = j->next;
     if (in->next) here.next = &here_next;
     status = tl_on_processors(ctx, NULL, "in", what, 0);
-    if (!status) status = tl_inputs_bring(&j->copies, &here, &here_next, "in");
+    if (!status) status = tl_inputs_bring(&j->copies, &here, &here_next);
     if (!status)
         status =
             tl_gather_numbers(ctx, &form, &here, &plan, j->scan && j->scan->reverse, &j->gathered);
@@ -174,10 +174,10 @@ static tally_status write_bits(job *j)
 {
     assert(j->bits && j->out.valid);
     tally_view view = j->out, *const out = &view;
-    tl_host_copies copies = {.ctx = j->ctx, .what = what};
+    tl_host_copies copies = {.ctx = j->ctx};
     const char *from = j->bits;
     out->data = NULL; /* only the bits are written */
-    const tally_status status = tl_host_view(&copies, out, 0, 1, "out->valid");
+    const tally_status status = tl_host_view(&copies, out, 0, 1);
     unsigned char *const bits = (unsigned char *)(uintptr_t)out->valid;
     if (status) return tl_host_end(&copies, status);
 
@@ -207,7 +207,7 @@ tally_status tl_validity_begin(tally *ctx, const char *op, const tl_call *call, 
     if (!j) return tl_no_memory(ctx, sizeof *j, "the validity of the results");
 
     *j = (job){.ctx = ctx,
-               .copies = {.ctx = ctx, .what = what},
+               .copies = {.ctx = ctx},
                .verb = call->verb,
                .scan = call->scan,
                .window = call->window};
@@ -233,7 +233,7 @@ tally_status tl_validity_end(tl_validity *v, tally_status status)
 tally_status tally_reduce_valid(tally *ctx, const char *op, const tally_view *in, void *valid,
                                 int64_t valid_offset)
 {
-    job j = {.ctx = ctx, .copies = {.ctx = ctx, .what = what}, .verb = TL_REDUCE};
+    job j = {.ctx = ctx, .copies = {.ctx = ctx}, .verb = TL_REDUCE};
     if (ctx && in && in->rows > 0 && !valid)
         return tl_fail(ctx, TALLY_INVALID, "valid is NULL: must have room for %lld bits",
                        (long long)in->rows);

@@ -10,7 +10,7 @@
  *  MARK    The operator has a nan form, which then leaves out one marker value only (tl_par.marked)
  *          and combines all other NaNs. Integers are converted to f64 if the operator computes in
  *          f64, or if f64 has all of their values.
- *  STATES  None of these: the states are combined one by one (cpu/inputs/states.h).
+ *  STATES  None of these: the states are combined one by one (cpu/inputs/inputs.h).
  *
  * Two inputs of different types are converted to a common type first (doc/inputs.md). */
 #ifndef TALLY_INPUTS_H

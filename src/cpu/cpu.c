@@ -161,9 +161,11 @@ static tally_status push_window(tally *ctx, int threads, tl_push *p)
 {
     tl_window win;
     if (!tl_scratch_begin(ctx, threads)) return tl_no_memory(ctx, 0, "threads");
-    tally_status status = tl_window_open(&win, ctx, p->plan, p->count, p->window, 0, threads);
+    tally_status status =
+        tl_window_open(&win, ctx, p->plan, p->count, p->window, (tl_window_threads){0, threads});
     if (!status)
-        status = tl_window_run(&win, p->x, p->n, p->at_start, p->at_end, p->out, &p->produced);
+        status = tl_window_run(&win, &(tl_slice){p->x, p->n, p->at_start, p->at_end}, p->out,
+                               &p->produced);
     tl_window_close(&win);
     return status;
 }

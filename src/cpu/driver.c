@@ -115,13 +115,18 @@ static int64_t part_length(const worker *w, int64_t width)
     return (length + TL_TILE - 1) & -(int64_t)TL_TILE;
 }
 
-static void copy(const worker *w, void *to, int64_t to_stride, const void *from,
-                 int64_t from_stride, int64_t n, int64_t bytes)
+/* Elements `stride` elements apart. */
+typedef struct {
+    char *at;
+    int64_t stride;
+} elements;
+
+static void copy(const worker *w, elements to, elements from, int64_t n, int64_t bytes)
 {
     if (w->t.threads == 1)
-        tl_copy_strided(to, to_stride, from, from_stride, n, bytes);
+        tl_copy_strided(to.at, to.stride, from.at, from.stride, n, bytes);
     else
-        tl_copy_strided_by(w->t.threads, to, to_stride, from, from_stride, n, bytes);
+        tl_copy_strided_by(w->t.threads, to.at, to.stride, from.at, from.stride, n, bytes);
 }
 
 /* Makes parts of a sequence dense, computes them, and copies the results to their places. The first
@@ -143,8 +148,9 @@ static __attribute__((noinline)) tally_status run_strided(worker *w, const seque
         end = stop - c <= length + width ? stop : c + length;
         const int64_t a = c == begin && !valid ? 0 : c - before,
                       b = end == stop && !valid ? s->n : end + after;
-        char *x = s->x + a * s->x_stride * in, *y = s->y + (c - begin) * s->y_stride * out;
-        tl_part p = {x, b - a, y, c == begin, end == stop, 0};
+        const elements x = {s->x + a * s->x_stride * in, s->x_stride},
+                       y = {s->y + (c - begin) * s->y_stride * out, s->y_stride};
+        tl_part p = {x.at, b - a, y.at, c == begin, end == stop, 0};
         const int copies_x = s->x_stride != 1, copies_y = s->y_stride != 1 && out;
 
         /* Results begin at the same place in a page as elements: a processor takes a load for one
@@ -153,11 +159,11 @@ static __attribute__((noinline)) tally_status run_strided(worker *w, const seque
                       y_bytes = copies_y ? (end - c) * out : 0;
         char *dense = part_memory(w, x_bytes + y_bytes);
         if (!dense) return no_memory(w, x_bytes + y_bytes, "a dense part of a sequence");
-        if (copies_x) copy(w, dense, 1, x, s->x_stride, b - a, in), p.x = dense;
+        if (copies_x) copy(w, (elements){dense, 1}, x, b - a, in), p.x = dense;
         if (copies_y) p.y = dense + x_bytes;
         const tally_status status = w->pass->shape->part(&w->t, &p);
         if (status) return status;
-        if (copies_y) copy(w, y, s->y_stride, p.y, 1, end - c, out);
+        if (copies_y) copy(w, y, (elements){p.y, 1}, end - c, out);
     }
 
     return TALLY_OK;

@@ -61,11 +61,6 @@ int tl_lanes_of_window(tl_lanes_job *job, const tally_view *out, const tally_win
 
 /* ---- memory ---- */
 
-static int64_t padded(const tl_lanes_buffers *buffers, int64_t width)
-{
-    return (width + buffers->lanes - 1) & -(int64_t)buffers->lanes;
-}
-
 static int levels_of(int64_t n) { return n >= BLOCK ? tl_top_level(n) - 2 : 1; }
 
 /* Rows of a chunk: they fit a staging buffer and r. */
@@ -75,7 +70,7 @@ static int64_t chunk_of(int64_t pad)
     return rows < ROWS ? rows : ROWS;
 }
 
-/* Fills room->empty with a row of results without a value. */
+/* Fills buffers->empty with a row of results without a value. */
 static void fill_empty(tl_lanes_buffers *buffers, int64_t width)
 {
     const tl_plan *plan = buffers->job->plan;
@@ -92,15 +87,16 @@ static void fill_empty(tl_lanes_buffers *buffers, int64_t width)
 }
 
 int tl_lanes_open(tl_lanes_buffers *buffers, tally *ctx, int me, const tl_lanes_job *job,
-                  int64_t width, int64_t longest, int64_t transposed)
+                  tl_lanes_size size)
 {
     const tl_plan *plan = job->plan;
+    int64_t transposed = size.transposed;
     *buffers = (tl_lanes_buffers){.job = job, .lanes = plan->core->vector_lanes};
     buffers->elem = plan->in ? plan->in->to_bytes : plan->op->elem_bytes;
     buffers->result =
         plan->out ? (int64_t)plan->out->from_bytes * plan->op->lanes : plan->op->result_bytes;
-    buffers->most = width = padded(buffers, width);
-    buffers->k.levels = levels_of(longest);
+    const int64_t width = buffers->most = tl_lanes_padded(buffers, size.width);
+    buffers->k.levels = levels_of(size.longest);
     int64_t slots = (2 * buffers->k.levels + 1) * (width / buffers->lanes), prefetch_distance = 0;
 
     if (job->verb == TL_WINDOW) {
@@ -138,64 +134,12 @@ int tl_lanes_open(tl_lanes_buffers *buffers, tally *ctx, int me, const tl_lanes_
 static void set_width(tl_lanes_buffers *buffers, int64_t width)
 {
     tl_lanes *k = &buffers->k;
-    const int vectors = (int)(padded(buffers, width) / buffers->lanes);
+    const int vectors = (int)(tl_lanes_padded(buffers, width) / buffers->lanes);
     k->vectors = vectors;
     if (k->seeded && buffers->seeded != vectors)
-        for (int64_t c = 0; c < padded(buffers, width); c++)
+        for (int64_t c = 0; c < tl_lanes_padded(buffers, width); c++)
             buffers->job->plan->core->lanes_put(k, 2 * k->levels, c, &buffers->job->init);
     buffers->seeded = vectors;
-}
-
-/* ---- elements ---- */
-
-/* Copies a few elements without a call. */
-static inline void copy_small(char *to, const char *from, int64_t n, int64_t bytes)
-{
-    if (bytes == 4)
-        for (int64_t i = 0; i < n; i++) memcpy(to + 4 * i, from + 4 * i, 4);
-    else if (bytes == 8)
-        for (int64_t i = 0; i < n; i++) memcpy(to + 8 * i, from + 8 * i, 8);
-    else
-        memcpy(to, from, (size_t)(n * bytes));
-}
-
-/* Returns rows a .. a + count - 1 where a kernel can read them. *stride: elements from one to the
- * next. */
-static const char *rows_of(tl_lanes_buffers *buffers, const tl_lanes_from *f, int64_t a,
-                           int64_t count, int64_t *stride)
-{
-    const tl_plan *plan = buffers->job->plan;
-    const int64_t bytes = plan->op->elem_bytes, width = f->width;
-
-    *stride = f->step;
-    if (a + count <= f->direct) return f->x + a * f->step * buffers->elem;
-
-    const char *x = f->x + a * f->step * bytes;
-    if (f->col_step == 1 && f->step == width) { /* a whole matrix without gaps */
-        if (plan->in)
-            plan->in->apply(plan->in, buffers->t, x, count * width);
-        else
-            memcpy(buffers->t, x, (size_t)(count * width * bytes));
-        return buffers->t;
-    }
-
-    *stride = padded(buffers, width);
-    for (int64_t j = 0; j < count; j++, x += f->step * bytes) {
-        char *t = buffers->t + j * *stride * buffers->elem;
-        if (f->col_step != 1) {
-            char *to = plan->in ? buffers->narrow : t;
-            tl_copy_strided(to, 1, x, f->col_step, width, bytes);
-            if (plan->in) plan->in->apply(plan->in, t, to, width);
-        } else if (plan->in) {
-            plan->in->apply(plan->in, t, x, width);
-        } else if (width < TL_ABREAST) {
-            copy_small(t, x, width, bytes);
-        } else {
-            memcpy(t, x, (size_t)(width * bytes));
-        }
-    }
-
-    return buffers->t;
 }
 
 /* ---- results ---- */
@@ -206,91 +150,6 @@ static char *target(tl_lanes_buffers *buffers, const tl_lanes_to *to, int64_t i,
 {
     *step = to->direct ? to->step : buffers->k.vectors * buffers->lanes;
     return to->direct ? to->out + i * to->step * buffers->result : buffers->r;
-}
-
-void tl_stream_bytes(char *to, const char *from, int64_t bytes)
-{
-    int64_t head = (int64_t)(-(uintptr_t)to & 63), at;
-    if (head > bytes) head = bytes;
-    memcpy(to, from, (size_t)head);
-    for (at = head; at + 64 <= bytes; at += 64) tl_stream_store(to + at, from + at, 64);
-    memcpy(to + at, from + at, (size_t)(bytes - at));
-}
-
-enum { COPIED = 32 }; /* bytes that pack_rows copies at once */
-
-/* Copies rows of row_bytes bytes, which begin `pitch` bytes apart, side by side to `to`. Reads up
- * to COPIED bytes beyond the last row. */
-static void pack_rows(char *to, const char *from, int64_t row_bytes, int64_t pitch, int64_t rows)
-{
-    /* A copy may write over the beginning of the rows after its own, which are copied later. */
-    const int64_t exact = COPIED / row_bytes + 1;
-    for (; rows > exact; rows--, to += row_bytes, from += pitch)
-        for (int64_t at = 0; at < row_bytes; at += COPIED) memcpy(to + at, from + at, COPIED);
-    for (; rows > 0; rows--, to += row_bytes, from += pitch) memcpy(to, from, (size_t)row_bytes);
-}
-
-/* Copies the results of rows i .. i + rows - 1 from r to their destinations. */
-static void store_results(tl_lanes_buffers *buffers, const tl_lanes_to *to, int64_t width,
-                          int64_t i, int64_t rows)
-{
-    const tl_plan *plan = buffers->job->plan;
-    const int64_t pad = buffers->k.vectors * buffers->lanes, bytes = buffers->result,
-                  final = plan->op->result_bytes;
-    const tl_matrix results = {buffers->r, pad, width, (int)bytes};
-
-    if (to->direct) return;
-    if (to->q) {
-        char *q[TL_LANES_STRIP];
-        int64_t n[TL_LANES_STRIP];
-        for (int64_t c = 0; c < width; c++) {
-            q[c] = to->q[c] + i * bytes;
-            n[c] = to->n[c] - i < rows ? to->n[c] - i : rows;
-        }
-
-        plan->transpose->from_lanes(&(tl_targets){.list = q, .n = n}, &results, rows);
-        return;
-    }
-
-    if (to->pitch) {
-        plan->transpose->from_lanes(&(tl_targets){.first = to->out + i * bytes, .pitch = to->pitch},
-                                    &results, rows);
-        return;
-    }
-
-    char *r = buffers->r, *other = buffers->narrow, *out = to->out + i * to->step * final;
-    const int dense = to->col_step == 1 && to->step == width;
-    if (width != pad && dense && !plan->out && !to->stream) {
-        pack_rows(out, r, width * bytes, pad * bytes, rows);
-        return;
-    }
-
-    if (width != pad) {
-        pack_rows(other, r, width * bytes, pad * bytes, rows);
-        r = buffers->narrow;
-        other = buffers->r;
-    }
-
-    if (plan->out) {
-        char *wide = r;
-        r = dense && !to->stream ? out : other;
-        plan->out->apply(plan->out, r, wide, rows * width * plan->op->lanes);
-        if (r == out) return;
-    }
-
-    if (dense) {
-        if (to->stream)
-            tl_stream_bytes(out, r, rows * width * final);
-        else
-            memcpy(out, r, (size_t)(rows * width * final));
-        return;
-    }
-
-    for (int64_t j = 0; j < rows; j++, r += width * final)
-        if (to->col_step == 1 && width < TL_ABREAST)
-            copy_small(out + j * to->step * final, r, width, final);
-        else
-            tl_copy_strided(out + j * to->step * final, to->col_step, r, 1, width, final);
 }
 
 /* Lowers the states from soa[from] on: l->rows results of each lane, for rows i and up of the
@@ -330,30 +189,30 @@ static void empties(tl_lanes_buffers *buffers, const tl_lanes_to *to, int64_t wi
         for (int64_t j = 0; j < now; j++)
             memcpy(out + j * step * buffers->result, buffers->empty,
                    (size_t)(width * buffers->result));
-        store_results(buffers, to, width, i, now);
+        tl_lanes_store(buffers, to, width, i, now);
     }
 }
 
 /* ---- the verbs ---- */
 
-void tl_lanes_feed(tl_lanes_buffers *buffers, const tl_lanes_from *f, int64_t at, int64_t n,
-                   const int32_t *ends, int64_t to, int last)
+void tl_lanes_feed(tl_lanes_buffers *buffers, const tl_lanes_from *f, tl_lanes_part part)
 {
+    const int64_t n = part.n;
     tl_lanes k = buffers->k;
-    k.vectors = (int)(padded(buffers, f->width) / buffers->lanes);
-    k.to = to;
-    k.ends = ends;
+    k.vectors = (int)(tl_lanes_padded(buffers, f->width) / buffers->lanes);
+    k.to = part.to;
+    k.ends = part.ends;
     k.prefetch_distance = f->prefetch_distance;
     const int64_t chunk = chunk_of(k.vectors * buffers->lanes),
                   direct = f->direct < n ? f->direct & -(int64_t)BLOCK : n;
     int64_t done = 0;
 
     do { /* a last part may have no rows */
-        k.at = at + done;
+        k.at = part.at + done;
         k.m = done < direct ? direct - done : n - done < chunk ? n - done : chunk;
         assert(k.m > 0 || n == 0);
-        k.soa = last && done + k.m == n ? buffers->soa : NULL;
-        k.x = rows_of(buffers, f, done, k.m, &k.stride);
+        k.soa = part.last && done + k.m == n ? buffers->soa : NULL;
+        k.x = tl_lanes_bring(buffers, f, done, k.m, &k.stride);
         buffers->job->plan->core->lanes_fold(&k, buffers->job->plan->par);
         done += k.m;
     } while (done < n);
@@ -362,14 +221,14 @@ void tl_lanes_feed(tl_lanes_buffers *buffers, const tl_lanes_from *f, int64_t at
 void tl_lanes_fold(tl_lanes_buffers *buffers, const tl_lanes_from *f, int64_t n,
                    const int32_t *ends, int64_t to)
 {
-    if (n > 0) tl_lanes_feed(buffers, f, 0, n, ends, to, 1);
+    if (n > 0) tl_lanes_feed(buffers, f, (tl_lanes_part){0, n, 1, to, ends});
 }
 
 void tl_lanes_scan(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl_lanes_to *to,
-                   int64_t first, int64_t at, int64_t n, int64_t total)
+                   tl_lanes_span span)
 {
     const tl_lanes_job *job = buffers->job;
-    const int64_t width = f->width, end = at + n;
+    const int64_t width = f->width, end = span.at + span.n;
 
     set_width(buffers, width);
     tl_lanes k = buffers->k;
@@ -383,13 +242,13 @@ void tl_lanes_scan(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl_l
     k.to = 0;
     k.prefetch_distance = f->prefetch_distance;
 
-    for (; at < end; at += k.m) {
+    for (int64_t at = span.at; at < end; at += k.m) {
         k.at = at;
         k.m = end - at < chunk ? end - at : chunk;
 
         /* the first of these rows in memory order */
-        const int64_t i = job->reverse ? total - at - k.m : at - first;
-        const char *x = rows_of(buffers, f, i, k.m, &k.stride);
+        const int64_t i = job->reverse ? span.total - at - k.m : at - span.first;
+        const char *x = tl_lanes_bring(buffers, f, i, k.m, &k.stride);
 
         if (job->reverse) {
             x += (k.m - 1) * k.stride * buffers->elem;
@@ -406,7 +265,7 @@ void tl_lanes_scan(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl_l
             }
 
             job->plan->core->lanes_scan(&k, job->plan->par);
-            store_results(buffers, to, width, i, k.m);
+            tl_lanes_store(buffers, to, width, i, k.m);
             continue;
         }
 
@@ -430,18 +289,21 @@ void tl_lanes_scan(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl_l
                    (size_t)(width * buffers->result));
         }
 
-        store_results(buffers, to, width, i, k.m);
+        tl_lanes_store(buffers, to, width, i, k.m);
         buffers->r = r;
     }
 }
 
+/* The centre of the first result. */
+static int64_t first_centre(const tl_lanes_job *job) { return job->valid ? job->before : 0; }
+
 /* Windows that start at the first element: prefixes, and windows of all n elements. */
 static void prefixes(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl_lanes_to *to,
-                     int64_t n, int64_t i0, int64_t i1, int64_t first)
+                     int64_t n, int64_t i0, int64_t i1)
 {
     const tl_lanes_job *job = buffers->job;
     /* centre i has i + shift elements, at most n */
-    const int64_t shift = job->after + 1, width = f->width;
+    const int64_t shift = job->after + 1, width = f->width, first = first_centre(job);
     int64_t enough = n < job->least ? i1 : job->least - shift;
 
     enough = enough < i0 ? i0 : enough < i1 ? enough : i1;
@@ -455,7 +317,7 @@ static void prefixes(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl
     for (int64_t at = 0; at < most; at += k.m) {
         k.at = at;
         k.m = most - at < chunk ? most - at : chunk;
-        k.x = rows_of(buffers, f, at, k.m, &k.stride);
+        k.x = tl_lanes_bring(buffers, f, at, k.m, &k.stride);
         job->plan->core->lanes_scan(&k, job->plan->par);
 
         /* centres of the prefixes of at + 1 .. at + m elements */
@@ -469,7 +331,7 @@ static void prefixes(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl
                           .width = pad,
                           .row_n = 1};
             lower(buffers, to, width, from - first, &l, 0);
-            store_results(buffers, to, width, from - first, end - from);
+            tl_lanes_store(buffers, to, width, from - first, end - from);
         }
 
         from = n + 1 - shift > enough ? n + 1 - shift : enough;
@@ -478,15 +340,16 @@ static void prefixes(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl
                 now = i1 - from < chunk ? i1 - from : chunk;
                 tl_lower l = {.from = k.m * pad, .n = n, .rows = now};
                 lower(buffers, to, width, from - first, &l, 0);
-                store_results(buffers, to, width, from - first, now);
+                tl_lanes_store(buffers, to, width, from - first, now);
             }
     }
 }
 
 static void full_windows(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl_lanes_to *to,
-                         int64_t i0, int64_t i1, int64_t first)
+                         int64_t i0, int64_t i1)
 {
     const tl_lanes_job *job = buffers->job;
+    const int64_t first = first_centre(job);
     if (job->least > job->w) {
         empties(buffers, to, f->width, i0 - first, i1 - i0);
         return;
@@ -501,7 +364,7 @@ static void full_windows(tl_lanes_buffers *buffers, const tl_lanes_from *f, cons
         now = i1 - i0 < chunk ? i1 - i0 : chunk;
         k.at = i0 - job->before;
         k.m = now + job->w - 1;
-        k.x = rows_of(buffers, f, k.at, k.m, &k.stride);
+        k.x = tl_lanes_bring(buffers, f, k.at, k.m, &k.stride);
         job->plan->core->lanes_window(&k, job->w, job->plan->par);
         tl_lower l = {.n = job->w,
                       .rows = now,
@@ -514,7 +377,7 @@ static void full_windows(tl_lanes_buffers *buffers, const tl_lanes_from *f, cons
             buffers->r = buffers->soa;
         else
             lower(buffers, to, f->width, i0 - first, &l, 0);
-        store_results(buffers, to, f->width, i0 - first, now);
+        tl_lanes_store(buffers, to, f->width, i0 - first, now);
         buffers->r = r;
     }
 }
@@ -523,18 +386,18 @@ void tl_lanes_window(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl
                      int64_t n, int64_t i0, int64_t i1)
 {
     const tl_lanes_job *job = buffers->job;
-    const int64_t first = job->valid ? job->before : 0, stop = job->valid ? n - job->after : n;
+    const int64_t first = first_centre(job), stop = job->valid ? n - job->after : n;
     if (i0 < first) i0 = first;
     if (i1 > stop) i1 = stop;
     if (i0 >= i1) return;
 
-    buffers->k.vectors = (int)(padded(buffers, f->width) / buffers->lanes);
+    buffers->k.vectors = (int)(tl_lanes_padded(buffers, f->width) / buffers->lanes);
 
     /* Centres from lo on have no missing elements before them. */
     int64_t lo = job->before < i0 ? i0 : job->before < i1 ? job->before : i1;
     int64_t hi = n - job->after < lo ? lo : n - job->after < i1 ? n - job->after : i1;
-    if (i0 < lo) prefixes(buffers, f, to, n, i0, lo, first);
-    if (lo < hi) full_windows(buffers, f, to, lo, hi, first);
+    if (i0 < lo) prefixes(buffers, f, to, n, i0, lo);
+    if (lo < hi) full_windows(buffers, f, to, lo, hi);
     for (int64_t i = hi; i < i1; i++) { /* suffixes: one fold each */
         const int64_t a = i - job->before, length = n - a;
         if (length < job->least) {
@@ -547,6 +410,6 @@ void tl_lanes_window(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl
         tl_lanes_fold(buffers, &part, length, NULL, 0);
         tl_lower l = {.n = length, .rows = 1};
         lower(buffers, to, f->width, i - first, &l, 0);
-        store_results(buffers, to, f->width, i - first, 1);
+        tl_lanes_store(buffers, to, f->width, i - first, 1);
     }
 }

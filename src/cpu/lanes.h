@@ -90,29 +90,62 @@ static inline tl_lanes_from tl_lanes_rows_from(const tl_lanes_from *from, int64_
     return f;
 }
 
+/* ---- lanes_copy.c ---- */
+
+/* Lanes of a strip of `width` sequences, with padding. */
+static inline int64_t tl_lanes_padded(const tl_lanes_buffers *buffers, int64_t width)
+{
+    return (width + buffers->lanes - 1) & -(int64_t)buffers->lanes;
+}
+
+/* Returns rows a .. a + count - 1 where a kernel can read them. *stride: elements from one to the
+ * next. */
+const char *tl_lanes_bring(tl_lanes_buffers *buffers, const tl_lanes_from *f, int64_t a,
+                           int64_t count, int64_t *stride);
+
+/* Copies the results of rows i .. i + rows - 1 from r to their destinations. */
+void tl_lanes_store(tl_lanes_buffers *buffers, const tl_lanes_to *to, int64_t width, int64_t i,
+                    int64_t rows);
+
 /* Copies bytes with non-temporal stores of whole cache lines. */
 void tl_stream_bytes(char *to, const char *from, int64_t bytes);
 
-/* Prepares for strips of up to `width` lanes of sequences of up to `longest` elements. room->t gets
- * space for at least `transposed` elements. The memory is that of thread number `me` in the
+/* ---- lanes.c ---- */
+
+typedef struct tl_lanes_size {
+    int64_t width, longest, transposed;
+} tl_lanes_size;
+
+/* Prepares for strips of up to `width` lanes of sequences of up to `longest` elements. buffers->t
+ * gets space for at least `transposed` elements. The memory is that of thread number `me` in the
  * context. 0: out of memory. */
 int tl_lanes_open(tl_lanes_buffers *buffers, tally *ctx, int me, const tl_lanes_job *job,
-                  int64_t width, int64_t longest, int64_t transposed);
+                  tl_lanes_size size);
 
 /* Stages S(n) of each lane as soa[to + lane]. ends: see tl_lanes. */
 void tl_lanes_fold(tl_lanes_buffers *buffers, const tl_lanes_from *from, int64_t n,
                    const int32_t *ends, int64_t to);
 
+typedef struct tl_lanes_part {
+    int64_t at, n;
+    int last;
+    int64_t to;
+    const int32_t *ends;
+} tl_lanes_part;
+
 /* The same in parts: appends rows at .. at + n - 1, of which from->x is the first, to
- * room->k.carry. Requires: at is a multiple of 8; so is n, except in the last part, which stages
- * S(at + n). */
-void tl_lanes_feed(tl_lanes_buffers *buffers, const tl_lanes_from *from, int64_t at, int64_t n,
-                   const int32_t *ends, int64_t to, int last);
+ * buffers->k.carry. Requires: at is a multiple of 8; so is n, except in the last part, which stages
+ * S(at + n) as soa[to + lane]. */
+void tl_lanes_feed(tl_lanes_buffers *buffers, const tl_lanes_from *from, tl_lanes_part part);
+
+typedef struct tl_lanes_span {
+    int64_t first, at, n, total;
+} tl_lanes_span;
 
 /* Scans rows at .. at + n - 1. If at > 0, carry holds the state of the rows before. total: rows of
  * the whole sequence. from and to begin with row `first`, which must be 0 for reversed scans. */
 void tl_lanes_scan(tl_lanes_buffers *buffers, const tl_lanes_from *from, const tl_lanes_to *to,
-                   int64_t first, int64_t at, int64_t n, int64_t total);
+                   tl_lanes_span span);
 
 /* Computes the windows with centres i0 .. i1 - 1. */
 void tl_lanes_window(tl_lanes_buffers *buffers, const tl_lanes_from *from, const tl_lanes_to *to,

@@ -112,9 +112,8 @@ tl_lanes_batch *tl_lanes_batch_open(tally *ctx, int me, const tl_lanes_job *job)
     all += TL_ABREAST * OVER;
     memset(b, 0, offsetof(tl_lanes_batch, sorted));
     b->job = job;
-    if (!tl_lanes_open(&b->buffers, ctx, me, job, TL_LANES_STRIP, TL_LANES_LONG,
-                       (TL_LANES_LONG + OVER) * TL_ABREAST))
-        return NULL;
+    const tl_lanes_size size = {TL_LANES_STRIP, TL_LANES_LONG, (TL_LANES_LONG + OVER) * TL_ABREAST};
+    if (!tl_lanes_open(&b->buffers, ctx, me, job, size)) return NULL;
     b->elem = b->buffers.elem;
     b->longest = longest_of(job);
     b->mean = job->verb == TL_REDUCE ? b->longest * 2 / 5 : TL_LANES_LONG / 4;
@@ -233,7 +232,7 @@ static void compute(tl_lanes_batch *b, int64_t s, int64_t lanes, int64_t n, cons
     if (b->job->verb == TL_REDUCE)
         tl_lanes_fold(&b->buffers, &from, n, ends, s);
     else if (b->job->verb == TL_SCAN)
-        tl_lanes_scan(&b->buffers, &from, to, 0, 0, n, n);
+        tl_lanes_scan(&b->buffers, &from, to, (tl_lanes_span){0, 0, n, n});
     else
         tl_lanes_window(&b->buffers, &from, to, n, 0, n);
 }
@@ -254,11 +253,19 @@ static void even_strip(tl_lanes_batch *b, int64_t s, int64_t count)
     compute(b, s, count, in->n, NULL, &to);
 }
 
-/* A strip of `count` sequences of least to most elements; `to` is the staging place of the first.
- * rows: they are rows of one length. */
-static inline void strip(tl_lanes_batch *b, const sequence *s, int64_t count, int64_t least,
-                         int64_t most, int64_t to, int rows, tl_prefetch next)
+/* A strip: `count` sequences from s on, of least to most elements; `to` is the staging place of the
+ * first. rows: they are rows of one length. */
+typedef struct {
+    const sequence *s;
+    int64_t count, least, most, to;
+    int rows;
+} strip_of;
+
+static inline void strip(tl_lanes_batch *b, strip_of part, tl_prefetch next)
 {
+    const sequence *const s = part.s;
+    const int64_t count = part.count, least = part.least, most = part.most;
+    const int rows = part.rows;
     const tl_lanes_job *job = b->job;
     const tally_view *in = job->in, *out = job->out;
     const char *p[TL_LANES_STRIP];
@@ -299,7 +306,7 @@ static inline void strip(tl_lanes_batch *b, const sequence *s, int64_t count, in
     const tl_lanes_to where = {.q = q, .n = n};
     job->plan->transpose->to_lanes(&(tl_matrix){b->buffers.t, lanes, lanes, (int)b->elem},
                                    &(tl_origins){.list = p}, most, next);
-    compute(b, to, lanes, most, least == most ? NULL : ends, &where);
+    compute(b, part.to, lanes, most, least == most ? NULL : ends, &where);
 }
 
 /* Rows of one length where even_strip cannot be used: too few, or near the end. */
@@ -309,7 +316,7 @@ static void gathered_strip(tl_lanes_batch *b, int64_t s, int64_t count)
     const int64_t n = b->job->in->n;
     for (int64_t c = 0; c < count; c++)
         rows[c] = (sequence){(uint32_t)((s + c) * n), (uint16_t)n, (uint16_t)(s + c)};
-    strip(b, rows, count, n, n, s, 1, (tl_prefetch){NULL, 0});
+    strip(b, (strip_of){rows, count, n, n, s, 1}, (tl_prefetch){NULL, 0});
 }
 
 static void rows_of_one_length(tl_lanes_batch *b, int64_t r0, int64_t r1)
@@ -465,8 +472,9 @@ static void batch_of_segments(tl_lanes_batch *b, int64_t longest, tl_lanes_one *
             for (int64_t c = 0; c < count; c++) b->alone[alone++] = b->sorted[s + c].r;
         else {
             const int64_t share = all * count / (b->count - begin);
-            strip(b, b->sorted + s, count, first, unsorted ? longest : b->sorted[s + count - 1].n,
-                  s, 0, (tl_prefetch){next, share});
+            const int64_t last = unsorted ? longest : b->sorted[s + count - 1].n;
+            strip(b, (strip_of){b->sorted + s, count, first, last, s, 0},
+                  (tl_prefetch){next, share});
             next += share;
         }
     }

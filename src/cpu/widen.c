@@ -157,43 +157,41 @@ void tl_window_start(const tl_plan *plan, tl_window_work *k, const tl_state *bef
     plan->core->window_start(k, wide_prefix(plan, before, &copy));
 }
 
-void tl_window_feed(const tl_plan *plan, tl_window_work *k, const void *x, const void *old,
-                    int64_t back, int64_t beyond, int64_t lead, int64_t m, int64_t i)
+void tl_window_feed(const tl_plan *plan, tl_window_work *k, tl_window_piece piece)
 {
     const int64_t prefetch_distance = k->prefetch ? tl_prefetch_distance(k->prefetch) : 0;
-    k->next =
-        tl_prefetch_of(plan, (const char *)x - lead * plan->op->elem_bytes, prefetch_distance);
-    k->prefetch_old = tl_prefetch_of(plan, old, old ? prefetch_distance : 0);
+    k->next = tl_prefetch_of(plan, (const char *)piece.x - piece.lead * plan->op->elem_bytes,
+                             prefetch_distance);
+    k->prefetch_old = tl_prefetch_of(plan, piece.old, piece.old ? prefetch_distance : 0);
     if (plan->in) {
         int64_t to = plan->in->to_bytes, bytes = plan->in->from_bytes,
-                before = back < TL_WINDOW_BACK ? back : TL_WINDOW_BACK;
+                before = piece.back < TL_WINDOW_BACK ? piece.back : TL_WINDOW_BACK;
         char *wide = (char *)k->wide + MARGIN * to;
-        widen(plan, wide - before * to, (const char *)x - before * bytes, before + m, PLACE);
-        x = wide;
+        widen(plan, wide - before * to, (const char *)piece.x - before * bytes, before + piece.m,
+              PLACE);
+        piece.x = wide;
 
         /* readable; the values do not matter */
-        beyond = BEYOND;
+        piece.beyond = BEYOND;
 
         /* operators with an inverse have one input */
-        if (old) old = widen(plan, (char *)k->wide + PLACE, old, m, 0);
+        if (piece.old) piece.old = widen(plan, (char *)k->wide + PLACE, piece.old, piece.m, 0);
     }
 
-    const tl_window_piece piece = {x, old, back, beyond, lead, m, i};
     plan->core->window_feed(k, &piece, par_of(plan, PLACE));
 }
 
-void tl_window_lower(const tl_plan *plan, const tl_window_work *k, void *to, int64_t from,
-                     int64_t m, int64_t first, int stream)
+void tl_window_lower(const tl_plan *plan, const tl_window_work *k, void *to, tl_lower l)
 {
-    tl_lower l = {.from = from, .m = m, .first = first, .stream = stream};
     if (!plan->out) {
         plan->lower->window_lower(to, k, &l, plan->par);
         return;
     }
     char *wide = (char *)k->wide + 2 * PLACE;
+    const int stream = l.stream;
     l.stream = 0;
     plan->lower->window_lower(wide, k, &l, plan->par);
-    narrow(plan, to, wide, m, stream);
+    narrow(plan, to, wide, l.m, stream);
 }
 
 void tl_window_suffix(const tl_plan *plan, tl_window_work *k, const void *end, int64_t stop,

@@ -28,7 +28,7 @@ enum {
 static const int64_t FAR = (int64_t)1 << 60;
 
 tally_status tl_window_open(tl_window *win, tally *ctx, const tl_plan *plan, const tl_plan *count,
-                            const tally_window_options *options, int first, int threads)
+                            const tally_window_options *options, tl_window_threads threads)
 {
     *win = (tl_window){
         .ctx = ctx, .plan = plan, .edges = options->edges, .min_count = options->min_count};
@@ -40,7 +40,7 @@ tally_status tl_window_open(tl_window *win, tally *ctx, const tl_plan *plan, con
     win->before = options->before < FAR ? options->before : FAR;
     win->after = options->after < FAR ? options->after : FAR;
     win->w = win->before + 1 + win->after;
-    win->threads = threads > 1 ? threads : 1;
+    win->threads = threads.count > 1 ? threads.count : 1;
     win->thread_buffers = calloc((size_t)win->threads, sizeof *win->thread_buffers);
     if (!win->thread_buffers)
         return tl_no_memory(ctx, (size_t)win->threads * sizeof *win->thread_buffers,
@@ -48,7 +48,7 @@ tally_status tl_window_open(tl_window *win, tally *ctx, const tl_plan *plan, con
 
     for (int t = 0; t < win->threads; t++) {
         win->thread_buffers[t].ctx = ctx;
-        win->thread_buffers[t].thread = first + t;
+        win->thread_buffers[t].thread = threads.first + t;
     }
 
     if (!plan->op->masked || options->min_count <= 0) return TALLY_OK;
@@ -61,7 +61,7 @@ tally_status tl_window_open(tl_window *win, tally *ctx, const tl_plan *plan, con
     win->count = malloc(sizeof *win->count);
     if (!win->count) return tl_no_memory(ctx, sizeof *win->count, "a window's counts");
 
-    return tl_window_open(win->count, ctx, count, NULL, &all, first, threads);
+    return tl_window_open(win->count, ctx, count, NULL, &all, threads);
 }
 
 void tl_window_close(tl_window *win)
@@ -153,14 +153,23 @@ static int full_windows(const tl_window_job *job, int64_t p, int64_t stop,
 
         /* results of the part that are complete after this tile */
         int64_t ready = begun + skip + m - (lead + warm);
-        tl_window_feed(plan, work, job->x + from * in, old ? job->x + (from - old) * in : NULL,
-                       from - begin, job->n - from - m, skip, m, from);
+        tl_window_feed(plan, work,
+                       (tl_window_piece){.x = job->x + from * in,
+                                         .old = old ? job->x + (from - old) * in : NULL,
+                                         .back = from - begin,
+                                         .beyond = job->n - from - m,
+                                         .lead = skip,
+                                         .m = m,
+                                         .i = from});
 
         if (ready > 0) {
             int64_t late = ready - (skip + m) > 0 ? ready - (skip + m) : 0;
-            int64_t j = skip + m - (ready - late), first = p + late;
-            tl_window_lower(plan, work, tl_window_at(job, first + job->win->before), j,
-                            ready - late, first, job->stream);
+            int64_t first = p + late;
+            tl_window_lower(plan, work, tl_window_at(job, first + job->win->before),
+                            (tl_lower){.from = skip + m - (ready - late),
+                                       .m = ready - late,
+                                       .first = first,
+                                       .stream = job->stream});
         }
 
         begun += skip + m;
@@ -227,20 +236,20 @@ static void compute_parts(void *data, const tl_worker *worker)
 
 /* Computes windows of a slice. `which`: FULL, ENDS or both. Windows are numbered by centre; lo ..
  * hi - 1 are full. */
-static tally_status run(tl_window *win, const char *x, int64_t n, int at_start, int at_end,
-                        int which, char *out, int64_t *count)
+static tally_status run(tl_window *win, const tl_slice *slice, int which, char *out, int64_t *count)
 {
     const tl_scalar *op = win->plan->op;
+    const int64_t n = slice->n;
     int shrink = win->edges == TALLY_EDGES_SHRINK ||
                  (win->edges == TALLY_EDGES_MISSING && win->min_count > 0);
     int valid = win->edges == TALLY_EDGES_VALID;
-    int64_t first = at_start && !valid ? 0 : win->before,
-            stop = at_end && !valid ? n : n - win->after;
+    int64_t first = slice->at_start && !valid ? 0 : win->before,
+            stop = slice->at_end && !valid ? n : n - win->after;
 
     *count = stop > first ? stop - first : 0;
     if (stop <= first) return TALLY_OK;
 
-    tl_window_job job = {win, x, n, first, out, op->masked ? 0 : win->min_count, 0};
+    tl_window_job job = {win, slice->x, n, first, out, op->masked ? 0 : win->min_count, 0};
 
     /* Non-temporal stores need results aligned to their size. */
     job.stream = (win->stream || *count * op->result_bytes >= STREAM_BYTES) &&
@@ -274,13 +283,13 @@ static tally_status run(tl_window *win, const char *x, int64_t n, int at_start, 
  * chunk of results, runs the operator's windows and those of `count`. A chunk is at least as long
  * as the window, so overlaps at most double the work. The first chunk has all windows that reach
  * beyond the left end, the last all that reach beyond the right end. */
-static tally_status run_masked(tl_window *win, const char *x, int64_t n, int at_start, int at_end,
-                               char *out, int64_t *count)
+static tally_status run_masked(tl_window *win, const tl_slice *slice, char *out, int64_t *count)
 {
     const tl_plan *plan = win->plan;
+    const int64_t n = slice->n;
     int valid = win->edges == TALLY_EDGES_VALID, bytes = plan->op->result_bytes;
-    int64_t first = at_start && !valid ? 0 : win->before,
-            stop = at_end && !valid ? n : n - win->after;
+    int64_t first = slice->at_start && !valid ? 0 : win->before,
+            stop = slice->at_end && !valid ? n : n - win->after;
 
     *count = stop > first ? stop - first : 0;
     int64_t size = win->w > n ? n : win->w;
@@ -300,16 +309,16 @@ static tally_status run_masked(tl_window *win, const char *x, int64_t n, int at_
             win->counts_capacity = end - c;
         }
 
-        int64_t a = c == first && at_start && !valid ? 0 : c - win->before,
-                b = end == stop && at_end && !valid ? n : end + win->after;
-        int starts = a == 0 && c < win->before, ends = b == n && end > n - win->after;
+        int64_t a = c == first && slice->at_start && !valid ? 0 : c - win->before,
+                b = end == stop && slice->at_end && !valid ? n : end + win->after;
+        const tl_slice chunk = {.x = slice->x + a * plan->op->elem_bytes,
+                                .n = b - a,
+                                .at_start = a == 0 && c < win->before,
+                                .at_end = b == n && end > n - win->after};
         char *to = out + (c - first) * bytes;
         int64_t got;
-        tally_status status =
-            run(win, x + a * plan->op->elem_bytes, b - a, starts, ends, FULL | ENDS, to, &got);
-        if (!status)
-            status = run(win->count, x + a * plan->op->elem_bytes, b - a, starts, ends, FULL | ENDS,
-                         (char *)win->counts, &got);
+        tally_status status = run(win, &chunk, FULL | ENDS, to, &got);
+        if (!status) status = run(win->count, &chunk, FULL | ENDS, (char *)win->counts, &got);
         if (status) return status;
         for (int64_t j = 0; j < got; j++)
             if (win->counts[j] < win->min_count) memcpy(to + j * bytes, empty, (size_t)bytes);
@@ -318,21 +327,21 @@ static tally_status run_masked(tl_window *win, const char *x, int64_t n, int at_
     return TALLY_OK;
 }
 
-tally_status tl_window_run(tl_window *win, const void *x, int64_t n, int at_start, int at_end,
-                           void *out, int64_t *count)
+tally_status tl_window_run(tl_window *win, const tl_slice *slice, char *out, int64_t *count)
 {
-    if (win->count) return run_masked(win, x, n, at_start, at_end, out, count);
-    return run(win, x, n, at_start, at_end, FULL | ENDS, out, count);
+    if (win->count) return run_masked(win, slice, out, count);
+    return run(win, slice, FULL | ENDS, out, count);
 }
 
 tally_status tl_window_full(tl_window *win, const char *x, int64_t n, char *out)
 {
     int64_t count;
-    return run(win, x, n, 0, 0, FULL, out + win->before * win->plan->op->result_bytes, &count);
+    return run(win, &(tl_slice){x, n, 0, 0}, FULL, out + win->before * win->plan->op->result_bytes,
+               &count);
 }
 
 tally_status tl_window_ends(tl_window *win, const char *x, int64_t n, char *out)
 {
     int64_t count;
-    return run(win, x, n, 1, 1, ENDS, out, &count);
+    return run(win, &(tl_slice){x, n, 1, 1}, ENDS, out, &count);
 }

@@ -12,7 +12,7 @@
 #include "operator/plan.h"
 #include "cpu/kernel/window_work.h"
 
-/* One thread's memory. It belongs to the context if it is small (window_buffers.c), else to this
+/* One thread's memory. It belongs to the context if it is small (window_edges.c), else to this
  * struct. */
 typedef struct tl_window_buffers {
     tally *ctx;
@@ -48,21 +48,30 @@ typedef struct tl_window_job {
     int stream;    /* use non-temporal stores */
 } tl_window_job;
 
+typedef struct tl_window_threads {
+    int first, count;
+} tl_window_threads;
+
 /* Prepares the windows of `options` for plan. count: the plan of operator count on the same element
  * type; required for min_count of an operator that skips NaN, otherwise NULL. The plans must live
- * until close. The context must have scratch memory (scratch.h) for threads first .. first +
- * threads - 1. Errors: TALLY_INVALID, TALLY_NO_MEMORY; close may be called after either. */
+ * until close. The context must have scratch memory (scratch.h) for threads first .. first + count
+ * - 1. Errors: TALLY_INVALID, TALLY_NO_MEMORY; close may be called after either. */
 tally_status tl_window_open(tl_window *win, tally *ctx, const tl_plan *plan, const tl_plan *count,
-                            const tally_window_options *options, int first, int threads);
+                            const tally_window_options *options, tl_window_threads threads);
 
-/* Computes the windows of n dense elements at x, of any alignment, which are a slice of a sequence.
- * at_start is TL_AT_END if x[0] is the sequence's first element; windows that reach beyond it are
- * not full and follow the rule for edges. at_end says the same of the last element. Writes the
- * results of centres (at_start ? 0 : before) .. (at_end ? n : n - after), or before .. n - after
- * with edges valid, and their number to *count. Indices (argmin, argmax) count from the window's
- * first element. Error: TALLY_NO_MEMORY only. */
-tally_status tl_window_run(tl_window *win, const void *x, int64_t n, int at_start, int at_end,
-                           void *out, int64_t *count);
+/* A slice of a sequence: n dense elements at x, of any alignment. at_start: x[0] is the sequence's
+ * first element, so windows that reach beyond it are not full and follow the rule for edges.
+ * at_end: the same of the last element. */
+typedef struct tl_slice {
+    const char *x;
+    int64_t n;
+    int at_start, at_end;
+} tl_slice;
+
+/* Writes the results of centres (at_start ? 0 : before) .. (at_end ? n : n - after), or before .. n
+ * - after with edges valid, and their number to *count. Indices (argmin, argmax) count from the
+ * window's first element. Error: TALLY_NO_MEMORY only. */
+tally_status tl_window_run(tl_window *win, const tl_slice *slice, char *out, int64_t *count);
 
 /* The full windows of a whole sequence, and all other windows. out: the result of centre 0.
  * Requires: no min_count that needs `count`, and edges are not valid. */
@@ -88,7 +97,7 @@ char *tl_window_at(const tl_window_job *job, int64_t i);
 
 /* Write the results of centres lo .. hi - 1. prefixes: windows of lengths lo + after + 1 and up.
  * wholes: windows that hold all of x. suffixes: windows that start at lo - before and up; 0: out of
- * memory. prefixes and suffixes use the room's memory. */
+ * memory. prefixes and suffixes use `buffers`. */
 void tl_window_empties(const tl_window_job *job, int64_t lo, int64_t hi);
 void tl_window_prefixes(const tl_window_job *job, int64_t lo, int64_t hi,
                         tl_window_buffers *buffers);

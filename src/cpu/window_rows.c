@@ -29,8 +29,8 @@ static tally_status open(tl_thread *t)
     tl_window *win = &t->memory->window.windows;
 
     tl_lock_take(TL_LOCK_ERROR); /* ctx holds one error, whichever thread writes it */
-    const tally_status status =
-        tl_window_open(win, t->run->ctx, c->plan, c->count, c->window, t->number, t->threads);
+    const tally_status status = tl_window_open(win, t->run->ctx, c->plan, c->count, c->window,
+                                               (tl_window_threads){t->number, t->threads});
     tl_lock_release(TL_LOCK_ERROR);
     t->memory->window.ends = NULL;
     t->memory->window.ends_bytes = 0;
@@ -54,7 +54,8 @@ static void close(tl_thread *t)
 static tally_status part(tl_thread *t, const tl_part *p)
 {
     int64_t count;
-    return tl_window_run(&t->memory->window.windows, p->x, p->n, p->first, p->last, p->y, &count);
+    return tl_window_run(&t->memory->window.windows, &(tl_slice){p->x, p->n, p->first, p->last},
+                         p->y, &count);
 }
 
 /* ---- adjacent rows ---- */
@@ -104,7 +105,7 @@ static int ends_of_rows(tl_thread *t, const char *x, int64_t count, char *y, int
 }
 
 /* May the windows at row ends be computed in lanes? Lanes read copies of the elements, so this
- * excludes conversions that depend on the address of an element (inputs/gather.h). */
+ * excludes conversions that depend on the address of an element (inputs/inputs.h). */
 static int ends_may_be_lanes(const tl_thread *t)
 {
     const tl_plan *plan = t->run->call->plan;

@@ -2,7 +2,6 @@
  * Text to numbers, exactly: any number of digits, any element type, one rounding. Numbers of more
  * than 19 digits, and f16 or bf16 that seem to be half way, are decided by comparing big
  * integers. */
-#define TL_POW5_TABLE
 #include "number.h"
 #include <assert.h>
 
@@ -29,6 +28,50 @@ static void mul_pow5(struct big *b, int64_t k)
     for (; k >= 27; k -= 27) mul_add(b, 7450580596923828125ull, 0);
     for (; k > 0; k--) mul_add(b, 5, 0);
 }
+
+/* ---- powers of five ---- */
+
+uint64_t tl_pow5[TL_POW5_MAX - TL_POW5_MIN + 1][2];
+
+static void divide_by_5(struct big *b)
+{
+    uint64_t rest = 0;
+    for (int i = b->n - 1; i >= 0; i--) {
+        const uint64_t high = rest << 32 | b->d[i] >> 32,
+                       low = high % 5 << 32 | (b->d[i] & 0xffffffff);
+        b->d[i] = high / 5 << 32 | low / 5;
+        rest = low % 5;
+    }
+    b->n -= !b->d[b->n - 1];
+}
+
+static void leading_bits(const struct big *b, uint64_t to[2])
+{
+    uint64_t top[3] = {0};
+    for (int k = 0; k < 3 && k < b->n; k++) top[k] = b->d[b->n - 1 - k];
+    const int zeros = __builtin_clzll(top[0]);
+    for (int k = 0; k < 2; k++) to[k] = top[k] << zeros | (zeros ? top[k + 1] >> (64 - zeros) : 0);
+}
+
+/* About 15 us. Quotients are rounded down, as often as they are divided: 2^960 / 5^342 has more
+ * than 128 bits. */
+static __attribute__((constructor)) void fill_pow5(void)
+{
+    struct big power = {1, {1}}, quotient = {16, {[15] = 1}};
+    for (int q = 0; q <= TL_POW5_MAX; q++) {
+        leading_bits(&power, tl_pow5[q - TL_POW5_MIN]);
+        mul_add(&power, 5, 0);
+    }
+
+    for (int q = -1; q >= TL_POW5_MIN; q--) {
+        uint64_t *const to = tl_pow5[q - TL_POW5_MIN];
+        divide_by_5(&quotient);
+        leading_bits(&quotient, to);
+        if (q >= -27) to[0] += ++to[1] == 0;
+    }
+}
+
+/* ---- numbers that are compared exactly ---- */
 
 static void shift_left(struct big *b, int64_t k)
 {

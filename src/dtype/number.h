@@ -10,9 +10,15 @@
 #ifndef TALLY_NUMBER_H
 #define TALLY_NUMBER_H
 
-#include "pow5.h"
 #include "tally.h"
 #include <string.h>
+
+/* The leading 128 bits (high, low) of 5^q, q = TL_POW5_MIN .. TL_POW5_MAX, for reading decimals
+ * (Eisel-Lemire, Software: Practice and Experience 51:8, 2021) and for writing them (Schubfach,
+ * Giulietti 2020). They are exact for 0 <= q <= 55, one unit above the truncated value for -27 <= q
+ * < 0, and truncated elsewhere. number.c computes them when the library is loaded. */
+enum { TL_POW5_MIN = -342, TL_POW5_MAX = 324 };
+extern uint64_t tl_pow5[TL_POW5_MAX - TL_POW5_MIN + 1][2];
 
 /* Why a cell has no value. */
 enum {
@@ -36,9 +42,10 @@ int tl_parse_cell(tally_dtype dtype, const char *s, const char *e, void *value);
 enum { TL_VALUE_CHARS = 32 }; /* the longest text has 24 characters */
 char *tl_format(char *out, tally_dtype dtype, const void *value, int hex);
 
-/* cast.c: converts a number of type `from` to type `to`. Returns 0 if that type has no such number:
- * an integer must be whole and in range; a float is rounded to nearest (in the caller's rounding
- * mode), and is out of range if a finite number would become infinite. Not for f16 and bf16. */
+/* dtype.c: converts a number of type `from` to type `to`. Returns 0 if that type has no such
+ * number: an integer must be whole and in range; a float is rounded to nearest (in the caller's
+ * rounding mode), and is out of range if a finite number would become infinite. Not for f16 and
+ * bf16. */
 int tl_cast(tally_dtype to, void *out, tally_dtype from, const void *value);
 
 /* A binary floating-point format, for the rounding below. */

@@ -129,7 +129,7 @@ static tally_status open_arrays(const job *j, const tally_view *in, arrays *a)
 static tl_local_bytes_argument row_local_bytes(const job *j, int64_t rows)
 {
     return tl_local_bytes(8 * EXACT_LEVELS_MOST * LANES +
-                          4 * (EXACT_ROOM_OF(j->pairs) + rows * NARROW_ROOM + 1));
+                          4 * (EXACT_LOCAL_OF(j->pairs) + rows * NARROW_LOCAL + 1));
 }
 
 static tl_arguments_results_part no_results(void)
@@ -184,7 +184,7 @@ static tally_status sum_parts(const job *j, const arrays *a, int64_t first, int6
                  .bins = tl_memory_of(&j->l.d->exact_bins.memory), .first_row = tl_i64(first),
                  .rows = tl_i64(rows), .parts = tl_i64(count), .each = tl_i64(each),
                  .flags = tl_i64(j->flags),
-                 .local_bytes = tl_local_bytes(EXACT_ROOM_OF(j->pairs) * 4));
+                 .local_bytes = tl_local_bytes(EXACT_LOCAL_OF(j->pairs) * 4));
 }
 
 /* Computes the results of rows first to first + rows - 1 from their bins. count: elements of each
@@ -197,7 +197,7 @@ static tally_status finish(const job *j, const tl_batch *b, int64_t first, int64
                  .results = tl_results_arguments(r),
                  .bins = tl_memory_of(&j->l.d->exact_bins.memory), .first_row = tl_i64(first),
                  .rows = tl_i64(rows), .count = tl_i64(count), .flags = tl_i64(j->flags),
-                 .local_bytes = tl_local_bytes(LANES * EXACT_ROOM_OF(j->pairs) * 4));
+                 .local_bytes = tl_local_bytes(LANES * EXACT_LOCAL_OF(j->pairs) * 4));
 }
 
 static tally_status long_rows(const job *j, const arrays *a, const tl_results *r)

@@ -295,9 +295,9 @@ tally_status tl_gpu_take(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *
  * freeing a copy of 2^28 f32 takes longer than the call. */
 static int may_keep(const tl_gpu_device *d, size_t pooled)
 {
-    size_t free_ = 0, once = 0;
+    size_t free_ = 0, largest = 0;
     if (pooled <= POOL_BYTES) return 1;
-    d->gpu->calls->free_memory(d->gpu, &free_, &once);
+    d->gpu->calls->free_memory(d->gpu, &free_, &largest);
     return pooled <= free_ / POOL_SHARE;
 }
 
@@ -318,7 +318,7 @@ void tl_gpu_give(tl_gpu_device *d, tl_memory *memory)
     *memory = (tl_memory){0};
 }
 
-/* ---- the status table of single-launch kernels (kernel/board.cl) ---- */
+/* ---- the status table of single-launch kernels (kernel/status.cl) ---- */
 
 /* at most 1/16 of the memory limit; at least 1024 words */
 enum { STATUS_SHARE = 16, STATUS_WORDS_LEAST = 1024 };
@@ -330,7 +330,7 @@ int64_t tl_status_words(const tl_gpu_device *d)
 {
     const int64_t share = (int64_t)(d->limit / STATUS_SHARE),
                   most = d->limit && share < STATUS_WORDS_MOST ? share : STATUS_WORDS_MOST;
-    return (most - ONCE_HEADER) / ONCE_WORD;
+    return (most - STATUS_HEADER) / STATUS_WORD;
 }
 
 /* Ensures that the status table has at least `needed` words and that none of them has the new
@@ -344,12 +344,12 @@ tally_status tl_status_reserve(tl_gpu_device *d, tally *ctx, int64_t needed)
     int64_t words = STATUS_WORDS_LEAST;
     while (words < needed) words *= 2;
     if (words > tl_status_words(d)) words = needed;
-    const size_t bytes = ONCE_HEADER + (size_t)words * ONCE_WORD;
+    const size_t bytes = STATUS_HEADER + (size_t)words * STATUS_WORD;
     tl_gpu_give(d, &d->status_table.memory);
     d->status_table.words = d->status_table.taken = 0;
     void *zeros = calloc(1, bytes);
     tally_status status = zeros ? tl_gpu_take(d, ctx, bytes, &d->status_table.memory)
-                                : tl_no_memory(ctx, bytes, "the board");
+                                : tl_no_memory(ctx, bytes, "the status table");
     if (!status)
         status = d->gpu->calls->write(d->gpu, ctx, &d->status_table.memory, 0, zeros, bytes);
     if (!status) status = d->gpu->calls->wait(d->gpu, ctx);

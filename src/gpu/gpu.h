@@ -57,7 +57,7 @@ typedef struct tl_argument {
 
 /* The meaning of a launch's `number`. TL_GROUPS: thread blocks. TL_SHARED_JOBS: jobs, divided
  * equally among at most as many thread blocks as can be resident at the same time (one more would
- * need a second wave). Only the kernel `once` uses TL_SHARED_JOBS, and without ROOM. */
+ * need a second wave). Only the kernel `single_launch` uses TL_SHARED_JOBS, and without ROOM. */
 typedef enum tl_spread { TL_GROUPS, TL_SHARED_JOBS } tl_spread;
 
 /* A kernel to be launched. number: as `spread` says; threads: of a block. */
@@ -96,8 +96,9 @@ int tl_kernel_number(tally *ctx, char *names, size_t step, int count, const char
 
 typedef struct tl_gpu_calls {
     const char *name, *prelude; /* name of the device; name of its embedded prelude */
-    /* true: the prelude has what single-launch reductions and scans need (gpu/kernel/once.cl) */
-    int once;
+    /* true: the prelude has what single-launch reductions and scans need
+     * (gpu/kernel/reduce_single.cl) */
+    int single_launch;
 
     /* True if lanes exchange values through local memory (BOX_PARAMETER). NULL: false. */
     int (*has_box)(const tl_gpu *gpu);
@@ -161,7 +162,7 @@ typedef struct tl_gpu_calls {
 
     /* Estimates of the bytes that can still be allocated: in total, and as one block. allocate may
      * still fail. */
-    void (*free_memory)(tl_gpu *gpu, size_t *all, size_t *once);
+    void (*free_memory)(tl_gpu *gpu, size_t *all, size_t *single_launch);
 
     /* lock allocates page-locked host memory at memory->address, and unlock frees it. locked
      * returns true if the host memory [p, p + bytes) is page-locked already. */
@@ -256,22 +257,29 @@ tl_window_tuning tl_gpu_window_tuning(const tl_scalar *op, const char *prelude);
 /* True if the operator has kernels of this shape. */
 int tl_gpu_has_shape(const tl_scalar *op, const char *shape, const char *prelude);
 
-/* A tile of the kernel scan_once: log2 of its elements; thread blocks that share a multiprocessor,
- * 0 if single-launch scans are not used for this operator. small: in the program "scan_small". */
+/* A tile of the kernel scan_single: log2 of its elements; thread blocks that share a
+ * multiprocessor, 0 if single-launch scans are not used for this operator. small: in the program
+ * "scan_small". */
 typedef struct tl_scan_tile {
     int log, blocks;
 } tl_scan_tile;
 
 tl_scan_tile tl_gpu_scan_tile(const tl_scalar *op, int small);
 
-/* True if, for long sequences, the scan in several launches is faster. */
-int tl_gpu_scan_steps(const tl_scalar *op);
+/* True if long scans are faster in several launches (level.cl, scan.cl) than in one. */
+int tl_gpu_scans_in_steps(const tl_scalar *op);
 
-/* True if single-launch scans of this operator work on lines of packs (scan_lines.cl). */
-int tl_gpu_single_pass_lines(const tl_scalar *op);
+/* True if single-launch scans of this operator work on lines of packs (scan_lines.cl): class X, if
+ * results are contiguous. */
+int tl_gpu_scans_lines(const tl_scalar *op);
 
-/* Rows that a warp of scan_down takes; 0 if scan_down is not used for this operator. */
-int tl_gpu_down_rows(const tl_scalar *op);
+/* The kernel scan_down: rows that a warp holds in registers, 0 if it is not used for this operator;
+ * thread blocks that share a multiprocessor. */
+typedef struct tl_column_scan {
+    int rows, blocks;
+} tl_column_scan;
+
+tl_column_scan tl_gpu_column_scan(const tl_scalar *op);
 
 /* Returns the first line of a compiler's log that has an error, or the log itself if no line
  * has. */

@@ -11,6 +11,7 @@
 #define TALLY_GPU_KERNELS_H
 
 #include "gpu.h"
+#include <string.h>
 
 /* One type for each kind of argument. Each contains one tl_argument, so a struct of them has the
  * layout of an array of tl_argument. */
@@ -138,4 +139,22 @@ tally_status tl_gpu_kernel_check(tally *ctx, tl_gpu_kernel_id id, const tl_argum
                        #kernel ": not as many arguments as in params.def");                        \
         (tl_arguments_##kernel){__VA_ARGS__};                                                      \
     })
+
+/* ---- the text of a program (text.c) ---- */
+
+typedef struct tl_buffer {
+    char *text;
+    size_t length, capacity;
+    int failed;       /* out of memory, or a file is missing: nothing more is added */
+    char missing[64]; /* name of the file that was not found */
+} tl_buffer;
+
+void tl_add(tl_buffer *b, const char *text, size_t length);
+void tl_addf(tl_buffer *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Adds a file of src/, with the heads of its kernels. */
+void tl_add_file(tl_buffer *b, const char *name);
+
+/* True if `prelude` is CUDA's. */
+static inline int tl_is_cuda(const char *prelude) { return strstr(prelude, "cuda") != NULL; }
 #endif

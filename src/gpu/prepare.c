@@ -20,32 +20,41 @@ int64_t tl_gpu_type(tally_dtype d)
     return TYPE(of, (int)tally_dtype_size(d));
 }
 
-/* Provides bytes low to high - 1, counted from p, on the device: in place, or as a copy (*owned).
- * *byte: the offset of p itself in *to. */
+/* An array of the caller's on the device: in place, or as a copy (owned). byte: the offset of its
+ * first byte in memory. */
+typedef struct {
+    tl_memory memory;
+    int owned;
+    int64_t byte;
+} brought;
+
+/* Provides bytes low to high - 1, counted from p. */
 static tally_status bring(tl_gpu_device *d, tally *ctx, const void *p, int64_t low, int64_t high,
-                          tl_memory *to, int *owned, int64_t *byte)
+                          brought *to)
 {
     size_t offset;
     const char *from = tl_offset((void *)(uintptr_t)p, low);
-    if (d->gpu->calls->owns(d->gpu, from, to, &offset)) {
-        *byte = (int64_t)offset - low;
+    *to = (brought){.byte = -low};
+    if (d->gpu->calls->owns(d->gpu, from, &to->memory, &offset)) {
+        to->byte += (int64_t)offset;
         return TALLY_OK;
     }
-    *owned = 1;
-    *byte = -low;
-    return tl_gpu_upload(d, ctx, from, (size_t)(high - low), to);
+    to->owned = 1;
+    return tl_gpu_upload(d, ctx, from, (size_t)(high - low), &to->memory);
 }
 
 /* Provides only the bitmap of v. */
 static tally_status open_bits(tl_gpu_device *d, tally *ctx, const tally_view *v, tl_gpu_input *s)
 {
-    int64_t low, high, byte = 0;
+    int64_t low, high;
+    brought bits;
     if (!v->valid) return TALLY_OK;
     tl_view_extent(v, 1, &low, &high);
-    tally_status status =
-        bring(d, ctx, v->valid, (v->valid_offset + low) >> 3,
-              ((v->valid_offset + high - 1) >> 3) + 1, &s->bits, &s->bits_owned, &byte);
-    s->bit = 8 * byte + v->valid_offset + (v->offsets ? v->offsets[0] * v->stride : 0);
+    tally_status status = bring(d, ctx, v->valid, (v->valid_offset + low) >> 3,
+                                ((v->valid_offset + high - 1) >> 3) + 1, &bits);
+    s->bits = bits.memory;
+    s->bits_owned = bits.owned;
+    s->bit = 8 * bits.byte + v->valid_offset + (v->offsets ? v->offsets[0] * v->stride : 0);
     return status;
 }
 
@@ -54,12 +63,16 @@ static tally_status open_source(tl_gpu_device *d, tally *ctx, const tally_view *
 {
     const int64_t bytes = (int64_t)tally_dtype_size(v->dtype);
     int64_t low, high;
+    brought data;
 
     *s = (tl_gpu_input){.type = tl_gpu_type(v->dtype)};
     s->inner = across ? v->row_stride : v->stride;
     s->outer = across ? v->stride : v->row_stride;
     tl_view_extent(v, bytes, &low, &high);
-    tally_status status = bring(d, ctx, v->data, low, high, &s->data, &s->owned, &s->byte);
+    tally_status status = bring(d, ctx, v->data, low, high, &data);
+    s->data = data.memory;
+    s->owned = data.owned;
+    s->byte = data.byte;
     s->byte += v->offsets ? v->offsets[0] * v->stride * bytes : 0;
     return status ? status : open_bits(d, ctx, v, s);
 }
@@ -101,9 +114,11 @@ static tally_view view_of(const tally_view *in, const layout *l, const tl_memory
         .offsets = in->offsets};
 }
 
-static tally_status launch(tl_gpu_device *d, tally *ctx, const tl_form *form, const tally_view *in,
-                           const layout *of, const tl_gpu_input *s, const tl_prepared *p)
+static tally_status launch(tl_gpu_device *d, tally *ctx, const tl_call *c, const layout *of,
+                           const tl_gpu_input *s, const tl_prepared *p)
 {
+    const tl_form *const form = c->form;
+    const tally_view *const in = c->in;
     const tl_gpu_input *const x = &s[0], *const y = &s[1]; /* y is empty if there is one input */
     const tally_view *const other = in->next;
     tl_built program = {0};
@@ -166,7 +181,7 @@ tally_status tl_prepare(tl_gpu_device *d, tally *ctx, const tl_call *c, int coun
         status = open_source(d, ctx, v, l.across, &s[v != in]);
     if (!status) status = tl_gpu_take(d, ctx, (size_t)bytes, &p->memory);
     if (!status && counted) status = tl_gpu_take(d, ctx, (size_t)l.total, &p->counts);
-    if (!status) status = launch(d, ctx, form, in, &l, s, p);
+    if (!status) status = launch(d, ctx, c, &l, s, p);
     close_source(d, &s[0]);
     close_source(d, &s[1]);
     if (status) return status;
@@ -202,7 +217,7 @@ static int verb_takes(const tl_gpu_device *d, const tl_call *c)
 {
     const tl_scalar op = tl_gpu_variant_of(c->form->op, c->form->par.marked);
     if (c->verb == TL_SCAN)
-        return !c->scan->reverse && (c->in->n < CHUNK || !tl_gpu_single_pass_lines(&op));
+        return !c->scan->reverse && (c->in->n < CHUNK || !tl_gpu_scans_lines(&op));
     if (c->verb != TL_WINDOW) return 1;
     return !op.exact && !tl_is_counted(c) &&
            c->window->before + c->window->after <

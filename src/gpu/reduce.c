@@ -27,13 +27,13 @@ static reduce_plan plan_reduce(const tl_gpu_device *d, const tl_batch *b)
     const int log = ELEMENTS_LOG + TILE_WARPS_LOG; /* log2 of the elements of the smallest tile */
     const int64_t worth = (int64_t)TILES_PER_PROCESSOR * d->gpu->calls->processors(d->gpu);
     const int usual = b->plan->op->elem_bytes > 4 ? TILE_LOG_MOST - 1 : TILE_LOG_MOST;
-    reduce_plan p = {.packed = b->has_short, .warps = tl_middle_takes(d, b, 0)};
+    reduce_plan p = {.packed = b->has_short, .warps = tl_by_warp_takes(d, b, 0)};
 
     while (p.more < usual && b->n >> (log + p.more + 1) >= worth) p.more++;
     while (p.more < TILE_MORE && b->n >> (log + p.more) >= TILES_MOST) p.more++;
     p.tiles = b->n >> (log + p.more);
     p.words = (p.tiles ? p.tiles : 1) * ((tl_gpu_state_bytes(b->plan->op) + 7) / 8);
-    p.single_pass = d->gpu->calls->once && b->rows == 1 && !b->listed && b->long_count &&
+    p.single_pass = d->gpu->calls->single_launch && b->rows == 1 && !b->listed && b->long_count &&
                     p.tiles < TILES_MOST && p.words <= tl_status_words(d);
     p.levels = b->long_count && !p.single_pass && (!p.warps || b->listed);
     assert(!p.single_pass || !(p.levels || p.packed));
@@ -41,14 +41,14 @@ static reduce_plan plan_reduce(const tl_gpu_device *d, const tl_batch *b)
     return p;
 }
 
-static tally_status reduce_once(const tl_launch *l, const tl_batch *b, const tl_results *r,
-                                const reduce_plan *p)
+static tally_status reduce_single(const tl_launch *l, const tl_batch *b, const tl_results *r,
+                                  const reduce_plan *p)
 {
     tl_gpu_device *d = l->d;
     assert(b->rows == 1 && p->tiles < TILES_MOST);
     tally_status status = tl_status_reserve(d, l->ctx, p->words);
     if (status) return status;
-    return TL_GO_AS(l, once, p->tiles ? p->tiles : 1, TL_SHARED_JOBS,
+    return TL_GO_AS(l, reduce_single, p->tiles ? p->tiles : 1, TL_SHARED_JOBS,
                     .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES),
                     .results = tl_results_arguments(r),
                     .status_table = tl_memory_of(&d->status_table.memory),
@@ -100,10 +100,10 @@ tally_status tl_reduce_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, co
     (void)c;
     tally_status status = tl_gpu_program(
         d, ctx, b->plan->op, tl_in_place_shape(b, "reduce", "reduce_two", "reduce_bits"), &program);
-    if (!status && p.single_pass) status = reduce_once(&l, b, r, &p);
+    if (!status && p.single_pass) status = reduce_single(&l, b, r, &p);
     if (!status && p.levels) status = tl_make_nodes(&l, b, &nodes);
-    if (!status && p.packed) status = tl_forest_reduce(&l, b, r);
-    if (!status && p.warps) status = tl_middle_reduce(&l, b, r);
+    if (!status && p.packed) status = tl_segmented_reduce(&l, b, r);
+    if (!status && p.warps) status = tl_by_warp_reduce(&l, b, r);
     if (!status && p.levels) status = finish(&l, b, r, &nodes);
     tl_gpu_give(d, &nodes);
 

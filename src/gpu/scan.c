@@ -8,24 +8,24 @@
 /* ---- scans in one launch ---- */
 
 enum {
-    ONCE_TILES = 1 << (STATUS_LEVELS * RADIX_LOG),
-    ONCE_NODES = 1 << 28,
-    SMALL_SHARE = 2 /* bench/results/2026-11-22-h200-scan-few.txt */
+    TILES_END = 1 << (STATUS_LEVELS * RADIX_LOG),
+    NODES_END = 1 << 28,
+    SMALL_SHARE = 2 /* bench/results/2026-11-25-ladder.txt */
 };
 
-typedef enum { ONCE_NONE, ONCE_LARGE, ONCE_SMALL } once_tiles;
+typedef enum { NO_TILES, LARGE_TILES, SMALL_TILES } tile_size;
 
 /* The tiles of a sequence, the levels of the look-back above them, and the words of the status
  * table for all sequences. */
 typedef struct {
     int64_t tiles, words;
     int levels;
-} once_plan;
+} single_plan;
 
-static once_plan plan_scan_once(const tl_batch *b, int small)
+static single_plan plan_scan_single(const tl_batch *b, int small)
 {
     const int log = tl_gpu_scan_tile(b->plan->op, small).log;
-    once_plan p = {.tiles = (b->n + (1 << log) - 1) >> log};
+    single_plan p = {.tiles = (b->n + (1 << log) - 1) >> log};
     int64_t nodes = 0;
 
     for (int k = 0; k < TL_GPU_LEVELS + 8 && (!k || p.tiles >> (RADIX_LOG * (k - 1))); k++) {
@@ -37,7 +37,7 @@ static once_plan plan_scan_once(const tl_batch *b, int small)
 }
 
 /* Bytes of local memory of a thread block. */
-static int64_t once_local_bytes(const tl_batch *b, int small)
+static int64_t single_local_bytes(const tl_batch *b, int small)
 {
     return (int64_t)STAGES * b->plan->op->elem_bytes << tl_gpu_scan_tile(b->plan->op, small).log;
 }
@@ -48,49 +48,49 @@ static int64_t resident_blocks(const tl_gpu_device *d, const tl_batch *b, int sm
     return (int64_t)tl_gpu_scan_tile(b->plan->op, small).blocks * d->gpu->calls->processors(d->gpu);
 }
 
-/* True if the kernel scan_once can take the batch, by large or by small tiles. A tile number has at
- * most four digits, a node number fits in 32 bits, and the status table keeps within its share of
- * the memory.
+/* True if the kernel scan_single can take the batch, by large or by small tiles. A tile number has
+ * at most four digits, a node number fits in 32 bits, and the status table keeps within its share
+ * of the memory.
  * Rows shorter than a quarter of a tile would leave most of its warps idle. */
-static int can_scan_once(const tl_gpu_device *d, const tl_batch *b, int small)
+static int can_scan_single(const tl_gpu_device *d, const tl_batch *b, int small)
 {
     const int64_t tile = (int64_t)1 << tl_gpu_scan_tile(b->plan->op, small).log,
                   tiles = b->n / tile + 1;
     const int64_t least = small ? CHUNK : 4 * CHUNK;
-    if ((b->rows > 1 && b->n < (tile / 4 > least ? tile / 4 : least)) || tiles >= ONCE_TILES ||
-        b->rows >= ONCE_NODES / tiles ||
-        once_local_bytes(b, small) > d->gpu->calls->local_bytes(d->gpu))
+    if ((b->rows > 1 && b->n < (tile / 4 > least ? tile / 4 : least)) || tiles >= TILES_END ||
+        b->rows >= NODES_END / tiles ||
+        single_local_bytes(b, small) > d->gpu->calls->local_bytes(d->gpu))
         return 0;
-    return plan_scan_once(b, small).words <= tl_status_words(d);
+    return plan_scan_single(b, small).words <= tl_status_words(d);
 }
 
 /* Chooses the tiles of a scan in one launch. Small tiles are used where rows are too short for
  * large ones, or where there would be at most half as many large tiles as multiprocessors
  * (SMALL_SHARE). They are never faster for operators of elements of 4 bytes or more that
  * are scanned by lines (argmax). */
-static once_tiles choose_once_tiles(const tl_gpu_device *d, const tl_batch *b)
+static tile_size choose_tiles(const tl_gpu_device *d, const tl_batch *b)
 {
-    if (!d->gpu->calls->once || !tl_gpu_scan_tile(b->plan->op, 0).blocks || b->listed ||
+    if (!d->gpu->calls->single_launch || !tl_gpu_scan_tile(b->plan->op, 0).blocks || b->listed ||
         !b->long_count || tl_batch_columns(b))
-        return ONCE_NONE;
+        return NO_TILES;
     const tl_scalar *const op = b->plan->op;
-    const int many = can_scan_once(d, b, 0),
-              wide_lines = op->elem_bytes >= 4 && tl_gpu_single_pass_lines(op);
+    const int many = can_scan_single(d, b, 0),
+              wide_lines = op->elem_bytes >= 4 && tl_gpu_scans_lines(op);
     const int large =
-        SMALL_SHARE * plan_scan_once(b, 0).tiles * b->rows > d->gpu->calls->processors(d->gpu);
+        SMALL_SHARE * plan_scan_single(b, 0).tiles * b->rows > d->gpu->calls->processors(d->gpu);
 
     /* With large states, a row's last tile, which is partly idle, costs more than several
      * launches. */
     const int idle = tl_gpu_state_bytes(op) > 8 && b->rows > 1 &&
                      b->n < (int64_t)4 << tl_gpu_scan_tile(op, 0).log;
-    if (large && (tl_gpu_scan_steps(op) || idle)) return ONCE_NONE;
-    if (many && (wide_lines || large)) return ONCE_LARGE;
+    if (large && (tl_gpu_scans_in_steps(op) || idle)) return NO_TILES;
+    if (many && (wide_lines || large)) return LARGE_TILES;
 
-    return can_scan_once(d, b, 1) ? ONCE_SMALL : many ? ONCE_LARGE : ONCE_NONE;
+    return can_scan_single(d, b, 1) ? SMALL_TILES : many ? LARGE_TILES : NO_TILES;
 }
 
 static tl_arguments_tiled_part tiled_arguments(const tl_gpu_device *d, const tl_batch *b,
-                                               const tl_results *r, const once_plan *p,
+                                               const tl_results *r, const single_plan *p,
                                                int64_t jobs, const tl_before *from)
 {
     return TL_ARGUMENTS(
@@ -101,22 +101,22 @@ static tl_arguments_tiled_part tiled_arguments(const tl_gpu_device *d, const tl_
         .seeding = tl_seeding_arguments(from));
 }
 
-static tally_status scan_once(const tl_launch *l, const tl_batch *b, const tl_results *r, int small,
-                              const tl_before *from)
+static tally_status scan_single(const tl_launch *l, const tl_batch *b, const tl_results *r,
+                                int small, const tl_before *from)
 {
     tl_gpu_device *d = l->d;
-    const once_plan p = plan_scan_once(b, small);
+    const single_plan p = plan_scan_single(b, small);
     const int64_t jobs = p.tiles * b->rows, most = resident_blocks(d, b, small),
                   groups = jobs < most ? jobs : most;
 
-    assert(p.tiles > 0 && p.tiles < ONCE_TILES && groups > 0);
+    assert(p.tiles > 0 && p.tiles < TILES_END && groups > 0);
     tally_status status = tl_status_reserve(d, l->ctx, p.words);
     if (status) return status;
 
     assert(p.levels < STATUS_LEVELS && p.words <= d->status_table.words && groups > 0);
     const tl_arguments_tiled_part tiled = tiled_arguments(d, b, r, &p, jobs, from);
-    const tl_local_bytes_argument local = tl_local_bytes(once_local_bytes(b, small));
-    status = TL_GO(l, scan_once, groups, .tiled = tiled, .local_bytes = local);
+    const tl_local_bytes_argument local = tl_local_bytes(single_local_bytes(b, small));
+    status = TL_GO(l, scan_single, groups, .tiled = tiled, .local_bytes = local);
 
     /* A block that processes several tiles takes STAGES + 1 more tickets than tiles. A block that
      * processes one tile takes none. */
@@ -128,11 +128,11 @@ static tally_status scan_once(const tl_launch *l, const tl_batch *b, const tl_re
 /* ---- scans of columns in one launch ---- */
 
 /* The tiles of a column, and the words of the status table. */
-static once_plan plan_scan_down(const tl_batch *b)
+static single_plan plan_scan_down(const tl_batch *b)
 {
-    const int64_t tile = tl_gpu_down_rows(b->plan->op) * TILE_WARPS,
+    const int64_t tile = tl_gpu_column_scan(b->plan->op).rows * TILE_WARPS,
                   width = (b->rows + LANES - 1) / LANES * LANES;
-    once_plan p = {.tiles = (b->n + tile - 1) / tile};
+    single_plan p = {.tiles = (b->n + tile - 1) / tile};
     while ((p.tiles - 1) >> (COLUMN_LOG * p.levels)) p.levels++;
     for (int k = 0; k < COLUMN_LEVELS; k++)
         p.words += width * ((p.tiles >> (COLUMN_LOG * k)) + 1) *
@@ -144,10 +144,10 @@ static once_plan plan_scan_down(const tl_batch *b)
  * read the elements only once. */
 static int can_scan_down(const tl_gpu_device *d, const tl_batch *b)
 {
-    if (!d->gpu->calls->once || !tl_batch_columns(b) || b->in_place || !b->long_count ||
-        !tl_gpu_down_rows(b->plan->op) || b->rows < LANES)
+    if (!d->gpu->calls->single_launch || !tl_batch_columns(b) || b->in_place || !b->long_count ||
+        !tl_gpu_column_scan(b->plan->op).rows || b->rows < LANES)
         return 0;
-    const once_plan p = plan_scan_down(b);
+    const single_plan p = plan_scan_down(b);
     return p.levels < COLUMN_LEVELS && p.words <= tl_status_words(d);
 }
 
@@ -155,7 +155,7 @@ static tally_status scan_down(const tl_launch *l, const tl_batch *b, const tl_re
                               const tl_before *from)
 {
     tl_gpu_device *d = l->d;
-    const once_plan p = plan_scan_down(b);
+    const single_plan p = plan_scan_down(b);
     const int64_t jobs = p.tiles * ((b->rows + LANES - 1) / LANES),
                   most = DOWN_RUN * d->gpu->calls->processors(d->gpu);
     const int64_t groups = jobs < most ? jobs : most;
@@ -220,25 +220,25 @@ static tally_status scan_elements(const tl_launch *l, const tl_batch *b, const t
 
 /* The launches of a scan, in this order. */
 typedef struct {
-    int columns_once;       /* columns in one launch */
-    once_tiles single_pass; /* long rows in one launch */
-    int levels;             /* long sequences: nodes, then prefixes, level by level */
-    int packed;             /* short sequences, many to a warp */
-    int warps;              /* a warp for each sequence of some chunks */
-    int elements;           /* after levels: the elements of rows or segments */
-    int columns;            /* the elements of columns */
+    int columns_single;    /* columns in one launch */
+    tile_size single_pass; /* long rows in one launch */
+    int levels;            /* long sequences: nodes, then prefixes, level by level */
+    int packed;            /* short sequences, many to a warp */
+    int warps;             /* a warp for each sequence of some chunks */
+    int elements;          /* after levels: the elements of rows or segments */
+    int columns;           /* the elements of columns */
 } scan_plan;
 
 static scan_plan plan_scan(const tl_gpu_device *d, const tl_batch *b)
 {
-    scan_plan p = {.columns_once = can_scan_down(d, b), .warps = tl_middle_takes(d, b, 1)};
-    p.single_pass = p.warps ? ONCE_NONE : choose_once_tiles(d, b);
-    p.columns = tl_batch_columns(b) && !p.columns_once;
+    scan_plan p = {.columns_single = can_scan_down(d, b), .warps = tl_by_warp_takes(d, b, 1)};
+    p.single_pass = p.warps ? NO_TILES : choose_tiles(d, b);
+    p.columns = tl_batch_columns(b) && !p.columns_single;
     p.levels =
-        b->long_count && p.single_pass == ONCE_NONE && !p.columns_once && (!p.warps || b->listed);
+        b->long_count && p.single_pass == NO_TILES && !p.columns_single && (!p.warps || b->listed);
     p.packed = b->has_short && !p.columns;
     p.elements = p.levels && !p.columns;
-    assert(!p.columns_once || p.single_pass == ONCE_NONE);
+    assert(!p.columns_single || p.single_pass == NO_TILES);
     return p;
 }
 
@@ -264,18 +264,18 @@ tally_status tl_scan_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, cons
     if (!status)
         status = tl_gpu_program(
             d, ctx, op,
-            p.single_pass == ONCE_SMALL
+            p.single_pass == SMALL_TILES
                 ? tl_in_place_shape(b, "scan_small", "scan_small_two", "scan_small_bits")
                 : tl_in_place_shape(b, "scan", "scan_two", "scan_bits"),
             &program);
 
-    if (!status && p.columns_once) status = scan_down(&l, b, r, &from);
-    if (!status && p.single_pass != ONCE_NONE)
-        status = scan_once(&l, b, r, p.single_pass == ONCE_SMALL, &from);
+    if (!status && p.columns_single) status = scan_down(&l, b, r, &from);
+    if (!status && p.single_pass != NO_TILES)
+        status = scan_single(&l, b, r, p.single_pass == SMALL_TILES, &from);
     if (!status && p.levels) status = tl_make_nodes(&l, b, &nodes);
     if (!status && p.levels) status = make_prefix(&l, b, &nodes, &from, &prefix);
-    if (!status && p.packed) status = tl_forest_scan(&l, b, r, &from);
-    if (!status && p.warps) status = tl_middle_scan(&l, b, r, &from);
+    if (!status && p.packed) status = tl_segmented_scan(&l, b, r, &from);
+    if (!status && p.warps) status = tl_by_warp_scan(&l, b, r, &from);
     if (!status && p.elements) status = scan_elements(&l, b, r, &prefix, &from);
     if (!status && p.columns) status = scan_columns(&l, b, r, &prefix, &from);
     tl_gpu_give(d, &nodes);

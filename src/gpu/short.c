@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Sequences that need no launch for each level (gpu/kernel/short/): those of fewer elements than a
  * chunk, many per warp (forest_*.cl), and those of some chunks, rows or segments, one per warp
- * (middle_*.cl). */
+ * (warp_*.cl). */
 #include "work.h"
 #include "gpu/kernel/constants.h"
 #include <assert.h>
@@ -15,11 +15,11 @@ enum { ROW_JOBS_PER_PROCESSOR = 32, SEGMENT_JOBS_PER_PROCESSOR = 128 };
 
 /* Returns the sequences of a job: as many as fit in a warp's local memory, or fewer if most warps
  * would then have no job. For segments it is, where possible, a multiple of LANES, because a pass
- * of walk.cl takes one segment per lane. */
+ * of lane.cl takes one segment per lane. */
 static int64_t sequences_per_job(const tl_launch *l, const tl_batch *b)
 {
-    const int64_t rows = b->n ? FOREST_ELEMENTS / b->n : FOREST_ELEMENTS,
-                  fit = b->listed ? FOREST_SEQUENCES : rows;
+    const int64_t rows = b->n ? SEGMENTED_ELEMENTS / b->n : SEGMENTED_ELEMENTS,
+                  fit = b->listed ? SEGMENTED_SEQUENCES : rows;
     const int64_t jobs = b->listed ? SEGMENT_JOBS_PER_PROCESSOR : ROW_JOBS_PER_PROCESSOR;
     int64_t fair = b->rows / (jobs * l->d->gpu->calls->processors(l->d->gpu));
     if (b->listed && fair >= LANES / 4) fair = (fair + LANES - 1) / LANES * LANES;
@@ -28,11 +28,11 @@ static int64_t sequences_per_job(const tl_launch *l, const tl_batch *b)
 
 /* A launch. A block uses as many warps as fit in its local memory, and each has an equal share of
  * it. */
-typedef struct forest_launch {
-    tl_arguments_forest_part arguments;
+typedef struct segmented_launch {
+    tl_arguments_segmented_part arguments;
     int64_t jobs; /* in the unit of tl_go: counted in all warps of a block */
     tl_local_bytes_argument capacity;
-} forest_launch;
+} segmented_launch;
 
 /* The program of a shape. It is another one for segments. */
 static tally_status program_of(const tl_launch *l, const tl_batch *b, const char *of_segments,
@@ -43,8 +43,8 @@ static tally_status program_of(const tl_launch *l, const tl_batch *b, const char
                      : TALLY_OK;
 }
 
-static forest_launch launch_of(const tl_launch *l, const tl_batch *b, const tl_results *r,
-                               int64_t bytes_of_warp)
+static segmented_launch launch_of(const tl_launch *l, const tl_batch *b, const tl_results *r,
+                                  int64_t bytes_of_warp)
 {
     const tl_gpu_calls *c = l->d->gpu->calls;
     const int64_t each = sequences_per_job(l, b), jobs = b->rows / each + (b->rows % each != 0);
@@ -52,49 +52,49 @@ static forest_launch launch_of(const tl_launch *l, const tl_batch *b, const tl_r
                   fit = c->local_bytes(l->d->gpu) / bytes_of_warp;
     const int64_t warps = fit < 1 ? 1 : fit < all ? fit : all;
 
-    assert(each > 0 && (b->listed || each == 1 || each * b->n <= FOREST_ELEMENTS));
-    return (forest_launch){
-        TL_ARGUMENTS(forest_part, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
+    assert(each > 0 && (b->listed || each == 1 || each * b->n <= SEGMENTED_ELEMENTS));
+    return (segmented_launch){
+        TL_ARGUMENTS(segmented_part, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
                      .results = tl_results_arguments(r), .speculative = tl_speculative_arguments(b),
                      .each = tl_i64(each), .jobs = tl_i64(jobs), .warps = tl_i64(warps)),
         (jobs / warps + (jobs % warps != 0)) * all, tl_local_bytes(warps * bytes_of_warp)};
 }
 
-tally_status tl_forest_reduce(const tl_launch *l, const tl_batch *b, const tl_results *r)
+tally_status tl_segmented_reduce(const tl_launch *l, const tl_batch *b, const tl_results *r)
 {
     const tl_scalar *op = b->plan->op;
-    const forest_launch f =
-        launch_of(l, b, r, FOREST_BYTES(op->elem_bytes, tl_gpu_state_bytes(op), b->listed));
+    const segmented_launch f =
+        launch_of(l, b, r, SEGMENTED_BYTES(op->elem_bytes, tl_gpu_state_bytes(op), b->listed));
     tl_built program;
     const tl_launch short_ones = {l->d, l->ctx, &program};
     const tally_status status = program_of(l, b, "reduce_segments", &program);
 
     return status ? status
-                  : TL_GO(&short_ones, reduce_short, f.jobs, .forest = f.arguments,
+                  : TL_GO(&short_ones, reduce_short, f.jobs, .segmented = f.arguments,
                           .local_bytes = f.capacity);
 }
 
-/* SCANS_IN_ROOM of forest_scan.cl: true if a result can overwrite its element, because both have
+/* OVERWRITES of segmented_scan.cl: true if a result can overwrite its element, because both have
  * the same kind and size. */
-static int scans_in_room(const tl_scalar *op)
+static int overwrites(const tl_scalar *op)
 {
     return op->inputs == 1 && op->lanes == 1 && op->result_bytes == op->elem_bytes &&
            (op->dtype >= TALLY_F32) == (op->out >= TALLY_F32);
 }
 
-tally_status tl_forest_scan(const tl_launch *l, const tl_batch *b, const tl_results *r,
-                            const tl_before *from)
+tally_status tl_segmented_scan(const tl_launch *l, const tl_batch *b, const tl_results *r,
+                               const tl_before *from)
 {
     const tl_scalar *op = b->plan->op;
-    const int64_t bytes = FOREST_SCAN_BYTES(op->elem_bytes, tl_gpu_state_bytes(op),
-                                            op->result_bytes, b->listed, scans_in_room(op));
-    const forest_launch f = launch_of(l, b, r, bytes);
+    const int64_t bytes = SEGMENTED_SCAN_BYTES(op->elem_bytes, tl_gpu_state_bytes(op),
+                                               op->result_bytes, b->listed, overwrites(op));
+    const segmented_launch f = launch_of(l, b, r, bytes);
     tl_built program;
     const tl_launch short_ones = {l->d, l->ctx, &program};
     const tally_status status = program_of(l, b, "scan_segments", &program);
 
     return status ? status
-                  : TL_GO(&short_ones, scan_short, f.jobs, .forest = f.arguments,
+                  : TL_GO(&short_ones, scan_short, f.jobs, .segmented = f.arguments,
                           .seeding = tl_seeding_arguments(from), .local_bytes = f.capacity);
 }
 
@@ -102,26 +102,26 @@ tally_status tl_forest_scan(const tl_launch *l, const tl_batch *b, const tl_resu
 
 enum {
     SEQUENCES_PER_PROCESSOR = 4, /* minimum; with fewer, too few warps are busy */
-    BLOCKS_PER_PROCESSOR = 3     /* resident blocks (MIDDLE_BLOCKS) */
+    BLOCKS_PER_PROCESSOR = 3     /* resident blocks (BY_WARP_BLOCKS) */
 };
 
-int tl_middle_pays(const tl_gpu_device *d, const tl_scalar *op, int64_t rows, int64_t elements,
-                   int scan)
+int tl_by_warp_pays(const tl_gpu_device *d, const tl_scalar *op, int64_t rows, int64_t elements,
+                    int scan)
 {
     return rows >= (int64_t)SEQUENCES_PER_PROCESSOR * d->gpu->calls->processors(d->gpu) &&
-           elements / rows >= MIDDLE_MEAN && (!scan || tl_gpu_state_bytes(op) <= 8);
+           elements / rows >= BY_WARP_MEAN && (!scan || tl_gpu_state_bytes(op) <= 8);
 }
 
-int tl_middle_takes(const tl_gpu_device *d, const tl_batch *b, int scan)
+int tl_by_warp_takes(const tl_gpu_device *d, const tl_batch *b, int scan)
 {
-    if (b->listed) return b->walked;
-    return b->n >= CHUNK && b->n < MIDDLE_END && !b->in_place && !tl_batch_columns(b) &&
-           tl_middle_pays(d, b->plan->op, b->rows, b->rows * MIDDLE_MEAN, scan);
+    if (b->listed) return b->warp_each;
+    return b->n >= CHUNK && b->n < BY_WARP_END && !b->in_place && !tl_batch_columns(b) &&
+           tl_by_warp_pays(d, b->plan->op, b->rows, b->rows * BY_WARP_MEAN, scan);
 }
 
-static tl_arguments_middle_part arguments_of(const tl_batch *b, const tl_results *r)
+static tl_arguments_long_rows_part arguments_of(const tl_batch *b, const tl_results *r)
 {
-    return TL_ARGUMENTS(middle_part, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
+    return TL_ARGUMENTS(long_rows_part, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
                         .results = tl_results_arguments(r),
                         .speculative = tl_speculative_arguments(b), .jobs = tl_i64(b->rows));
 }
@@ -136,14 +136,14 @@ static int64_t reduce_warps(const tl_launch *l, const tl_batch *b)
     return b->speculative && run < b->rows ? run : b->rows;
 }
 
-tally_status tl_middle_reduce(const tl_launch *l, const tl_batch *b, const tl_results *r)
+tally_status tl_by_warp_reduce(const tl_launch *l, const tl_batch *b, const tl_results *r)
 {
-    return TL_GO(l, reduce_middles, reduce_warps(l, b), .middle = arguments_of(b, r));
+    return TL_GO(l, reduce_by_warp, reduce_warps(l, b), .long_rows = arguments_of(b, r));
 }
 
-tally_status tl_middle_scan(const tl_launch *l, const tl_batch *b, const tl_results *r,
-                            const tl_before *from)
+tally_status tl_by_warp_scan(const tl_launch *l, const tl_batch *b, const tl_results *r,
+                             const tl_before *from)
 {
-    return TL_GO(l, scan_middles, b->rows, .middle = arguments_of(b, r),
+    return TL_GO(l, scan_by_warp, b->rows, .long_rows = arguments_of(b, r),
                  .seeding = tl_seeding_arguments(from));
 }

@@ -13,8 +13,8 @@
  *   batch.c      views brought to the device, results brought back
  *   short.c      sequences that share a warp, or have a warp each
  *   launch.c     programs, launches, times            gpu.c      open, device memory
- *   variants.c   operators as kernels see them
- *   kernels.c    the kernels' parameters              program.c  their texts */
+ *   program.c    what a program consists of           text.c     writes its text
+ *   kernels.c    the kernels' parameters              operators.c  operators as kernels see them */
 #ifndef TALLY_GPU_WORK_H
 #define TALLY_GPU_WORK_H
 
@@ -91,8 +91,8 @@ typedef struct {
     tl_clock clock;
     int64_t launches; /* since tally_time */
 
-    /* The status table of single-launch kernels, kept from call to call: a counter (scan_once.cl)
-     * and words (board.cl). */
+    /* The status table of single-launch kernels, kept from call to call: a counter (scan_single.cl)
+     * and words (status.cl). */
     struct {
         tl_memory memory;
         int64_t words, taken, epoch;
@@ -104,9 +104,9 @@ typedef struct {
         tl_memory slots, reported;
         int64_t slot;
 
-        /* The last call used the kernels middle_*.cl; the next call is predicted to use the
+        /* The last call used the kernels warp_*.cl; the next call is predicted to use the
          * same. */
-        int walked;
+        int warp_each;
     } measured;
 
     /* Bins of exact sums (exact.c), kept from call to call. The first `bytes` bytes are zero
@@ -115,7 +115,7 @@ typedef struct {
         tl_memory memory;
         size_t bytes;
     } exact_bins;
-    struct tl_variant *variants; /* see variants.c */
+    struct tl_variant *variants; /* see operators.c */
     struct tl_persistent *persistent;
     tl_built programs[TL_GPU_PROGRAMS];
     int program_count;
@@ -198,7 +198,7 @@ tally_status tl_go(const tl_launch *l, tl_gpu_kernel_id kernel, int64_t jobs, tl
 #define TL_GO(l, kernel, jobs, ...) TL_GO_AS(l, kernel, jobs, TL_GROUPS, __VA_ARGS__)
 
 /* A speculative launch: a kernel is launched before the host has read what `measure` found of the
- * offsets (gpu/kernel/short/ahead.cl, call/segments.c). */
+ * offsets (gpu/kernel/short/speculate.cl, call/segments.c). */
 typedef struct tl_speculation {
     tl_memory measured;
     int64_t slot, most;
@@ -222,9 +222,9 @@ typedef struct tl_batch {
      * long_count: their number; longest: elements of the longest; counts: nodes of each level. */
     int64_t long_count, longest, counts[TL_GPU_LEVELS + 1];
 
-    /* true: one warp takes each segment of less than MIDDLE_END elements; only the others count as
+    /* true: one warp takes each segment of less than BY_WARP_END elements; only the others count as
      * long (short.c) */
-    int walked;
+    int warp_each;
     int has_short; /* true: there are short sequences */
     int levels;
     const struct tl_in_place *in_place; /* NULL, or the other arrays that the kernels read */
@@ -371,22 +371,22 @@ static inline tl_arguments_seeding_part tl_seeding_arguments(const tl_before *fr
                         .seeded = tl_i64(from->seeded), .init = tl_memory_of(from->memory));
 }
 
-tally_status tl_forest_reduce(const tl_launch *l, const tl_batch *b, const tl_results *r);
-tally_status tl_forest_scan(const tl_launch *l, const tl_batch *b, const tl_results *r,
-                            const tl_before *from);
+tally_status tl_segmented_reduce(const tl_launch *l, const tl_batch *b, const tl_results *r);
+tally_status tl_segmented_scan(const tl_launch *l, const tl_batch *b, const tl_results *r,
+                               const tl_before *from);
 
 /* Sequences of some chunks, one warp each. */
 
 /* True if one warp per sequence is faster, for `rows` sequences of `elements` elements in all.
  * scan: for a scan of op. */
-int tl_middle_pays(const tl_gpu_device *d, const tl_scalar *op, int64_t rows, int64_t elements,
-                   int scan);
+int tl_by_warp_pays(const tl_gpu_device *d, const tl_scalar *op, int64_t rows, int64_t elements,
+                    int scan);
 
-/* True if the warp-per-sequence kernel takes b's sequences of less than MIDDLE_END elements. */
-int tl_middle_takes(const tl_gpu_device *d, const tl_batch *b, int scan);
-tally_status tl_middle_reduce(const tl_launch *l, const tl_batch *b, const tl_results *r);
-tally_status tl_middle_scan(const tl_launch *l, const tl_batch *b, const tl_results *r,
-                            const tl_before *from);
+/* True if the warp-per-sequence kernel takes b's sequences of less than BY_WARP_END elements. */
+int tl_by_warp_takes(const tl_gpu_device *d, const tl_batch *b, int scan);
+tally_status tl_by_warp_reduce(const tl_launch *l, const tl_batch *b, const tl_results *r);
+tally_status tl_by_warp_scan(const tl_launch *l, const tl_batch *b, const tl_results *r,
+                             const tl_before *from);
 
 /* ---- launch.c: times of the work in a lane, if tally_time asked for them ---- */
 

@@ -91,6 +91,7 @@ typedef struct {
     int count;
 } work;
 
+/* A member's task: folds the slices that lie in its memory, each into its own nodes. */
 static tally_status fold(tally *member, int k, void *data)
 {
     const work *w = data;
@@ -113,6 +114,8 @@ tally_status tl_slices_fold(const tl_devices *t, const tl_plan *plan, tl_slice *
     return tl_devices_run(t, fold, &w);
 }
 
+/* The same for a scan: each slice continues from its scan.done, which has all elements before
+ * it. */
 static tally_status scan(tally *member, int k, void *data)
 {
     const work *w = data;

@@ -11,7 +11,13 @@
 #define OP_EXTREME -1
 #define OP_STATE(F) F(ord, m) F(idx, i)
 typedef struct { OP_STATE(FIELD) } state;
-fn state lift(elem x, idx i, par p) { state r; r.m = sel(is_nan(x), ord_bottom, to_ord(x)); r.i = i; return r; }
+fn state lift(elem x, idx i, par p)
+{
+    state r;
+    r.m = sel(is_nan(x), ord_bottom, to_ord(x));
+    r.i = i;
+    return r;
+}
 fn state combine(state a, state b)
 {
     state r;

@@ -8,7 +8,13 @@
 #define OP_IDEMPOTENT 1
 #define OP_STATE(F) F(real, x) F(real, y)
 typedef struct { OP_STATE(FIELD) } state;
-fn state lift(elem x, elem y, idx i, par p) { state r; r.x = to_real(x); r.y = to_real(y); return r; }
+fn state lift(elem x, elem y, idx i, par p)
+{
+    state r;
+    r.x = to_real(x);
+    r.y = to_real(y);
+    return r;
+}
 fn state combine(state a, state b)
 {
     state r;

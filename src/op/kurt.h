@@ -26,13 +26,15 @@ fn state combine(state a, state b, real na, real nb)
     r.mean = a.mean + d * w;
     r.m2 = (a.m2 + b.m2) + f;
     r.m3 = (a.m3 + b.m3) + d * (f * (v - w) + num(3.0) * (v * b.m2 - w * a.m2));
-    r.m4 = (a.m4 + b.m4) + d * (d * (f * (v * v - v * w + w * w) + num(6.0) * ((v * v) * b.m2 + (w * w) * a.m2))
+    r.m4 = (a.m4 + b.m4) + d * (d * (f * (v * v - v * w + w * w)
+                                     + num(6.0) * ((v * v) * b.m2 + (w * w) * a.m2))
                                 + num(4.0) * (v * b.m3 - w * a.m3));
     return r;
 }
 fn result lower(state a, real n, idx first, par p)
 {
-    real g = n * a.m4 / (a.m2 * a.m2) - num(3.0), k = n - num(1.0), s = (n - num(2.0)) * (n - num(3.0));
+    real g = n * a.m4 / (a.m2 * a.m2) - num(3.0), k = n - num(1.0),
+         s = (n - num(2.0)) * (n - num(3.0));
     real c = sel(n > num(3.0), k / s * ((n + num(1.0)) * g + num(6.0)), num(NOT_A_NUMBER));
     return to_result(canon(sel(num(p.value) == num(1.0), c, g)));
 }

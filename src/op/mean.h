@@ -12,5 +12,8 @@ typedef struct { OP_STATE(FIELD) } state;
 fn state lift(elem x, idx i, par p) { state r; r.s = to_real(x); return r; }
 fn state combine(state a, state b) { state r; r.s = a.s + b.s; return r; }
 fn state neutral(par p) { state r; r.s = num(NEGATIVE_ZERO); return r; }
-fn result lower(state a, real n, idx first, par p) { return to_result(canon(over_size(a.s + num(0.0), n))); }
+fn result lower(state a, real n, idx first, par p)
+{
+    return to_result(canon(over_size(a.s + num(0.0), n)));
+}
 fn result empty(par p) { return to_result(num(NOT_A_NUMBER)); }

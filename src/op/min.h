@@ -15,7 +15,12 @@
 #define OP_NEUTRAL 1
 #define OP_SEED 2
 typedef struct { OP_STATE(FIELD) } state;
-fn state lift(elem x, idx i, par p) { state r; r.m = sel(is_nan(x), ord_bottom, to_ord(x)); return r; }
+fn state lift(elem x, idx i, par p)
+{
+    state r;
+    r.m = sel(is_nan(x), ord_bottom, to_ord(x));
+    return r;
+}
 fn state combine(state a, state b) { state r; r.m = sel(b.m < a.m, b.m, a.m); return r; }
 fn state neutral(par p) { state r; r.m = ord_top; return r; }
 fn state seed(result v, par p) { return lift(v, NO_INDEX, p); }

@@ -11,5 +11,8 @@ typedef struct { OP_STATE(FIELD) } state;
 fn state lift(elem x, idx i, par p) { state r; real v = to_real(x); r.s = v * v; return r; }
 fn state combine(state a, state b) { state r; r.s = a.s + b.s; return r; }
 fn state neutral(par p) { state r; r.s = num(NEGATIVE_ZERO); return r; }
-fn result lower(state a, real n, idx first, par p) { return to_result(canon(root(a.s + num(0.0)))); }
+fn result lower(state a, real n, idx first, par p)
+{
+    return to_result(canon(root(a.s + num(0.0))));
+}
 fn result empty(par p) { return to_result(num(0.0)); }

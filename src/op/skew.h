@@ -27,7 +27,8 @@ fn state combine(state a, state b, real na, real nb)
     r.mean = a.mean + d * w;
     r.m2 = (a.m2 + b.m2) + f;
     r.m3 = (a.m3 + b.m3) + d * (f * (v - w) + num(3.0) * (v * b.m2 - w * a.m2));
-    r.m4 = (a.m4 + b.m4) + d * (d * (f * (v * v - v * w + w * w) + num(6.0) * ((v * v) * b.m2 + (w * w) * a.m2))
+    r.m4 = (a.m4 + b.m4) + d * (d * (f * (v * v - v * w + w * w)
+                                     + num(6.0) * ((v * v) * b.m2 + (w * w) * a.m2))
                                 + num(4.0) * (v * b.m3 - w * a.m3));
     return r;
 }

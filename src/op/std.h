@@ -12,7 +12,13 @@
 #define OP_TWIN 1
 #define OP_MOMENTS 1
 typedef struct { OP_STATE(FIELD) } state;
-fn state lift(elem x, idx i, par p) { state r; r.mean = to_real(x); r.m2 = r.mean - r.mean; return r; }
+fn state lift(elem x, idx i, par p)
+{
+    state r;
+    r.mean = to_real(x);
+    r.m2 = r.mean - r.mean;
+    return r;
+}
 fn state combine(state a, state b, real na, real nb)
 {
     state r;
@@ -35,5 +41,8 @@ fn real variance(state a, real n, par p)
     real f = n - num(p.value);
     return sel(f > num(0.0), over_size(a.m2, f), num(NOT_A_NUMBER));
 }
-fn result lower(state a, real n, idx first, par p) { return to_result(canon(root(variance(a, n, p)))); }
+fn result lower(state a, real n, idx first, par p)
+{
+    return to_result(canon(root(variance(a, n, p))));
+}
 fn result empty(par p) { return to_result(num(NOT_A_NUMBER)); }

@@ -14,7 +14,13 @@
 #define OP_TWIN 1
 #define OP_MOMENTS 1
 typedef struct { OP_STATE(FIELD) } state;
-fn state lift(elem x, idx i, par p) { state r; r.mean = to_real(x); r.m2 = r.mean - r.mean; return r; }
+fn state lift(elem x, idx i, par p)
+{
+    state r;
+    r.mean = to_real(x);
+    r.m2 = r.mean - r.mean;
+    return r;
+}
 fn state combine(state a, state b, real na, real nb)
 {
     state r;

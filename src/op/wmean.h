@@ -18,5 +18,8 @@ fn state lift(elem x, elem y, idx i, par p)
 }
 fn state combine(state a, state b) { state r; r.s = a.s + b.s; r.w = a.w + b.w; return r; }
 fn state neutral(par p) { state r; r.s = num(NEGATIVE_ZERO); r.w = r.s; return r; }
-fn result lower(state a, real n, idx first, par p) { return to_result(canon((a.s + num(0.0)) / (a.w + num(0.0)))); }
+fn result lower(state a, real n, idx first, par p)
+{
+    return to_result(canon((a.s + num(0.0)) / (a.w + num(0.0))));
+}
 fn result empty(par p) { return to_result(num(NOT_A_NUMBER)); }

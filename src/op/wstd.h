@@ -21,7 +21,8 @@ fn state combine(state a, state b)
 {
     state r;
     real w = a.w + b.w, d = b.mean - a.mean;
-    real heavy = sel(b.w > a.w, b.w, a.w), light = sel(b.w > a.w, a.w, b.w) / sel(w > num(0.0), w, num(1.0));
+    real heavy = sel(b.w > a.w, b.w, a.w),
+         light = sel(b.w > a.w, a.w, b.w) / sel(w > num(0.0), w, num(1.0));
     r.w = w;
     r.mean = sel(b.w > a.w, b.mean - d * light, a.mean + d * light);
     r.m2 = (a.m2 + b.m2) + (d * d) * (heavy * light);
@@ -32,5 +33,8 @@ fn real variance(state a, par p)
     real f = a.w - num(p.value);
     return sel(f > num(0.0), a.m2 / f, num(NOT_A_NUMBER));
 }
-fn result lower(state a, real n, idx first, par p) { return to_result(canon(root(variance(a, p)))); }
+fn result lower(state a, real n, idx first, par p)
+{
+    return to_result(canon(root(variance(a, p))));
+}
 fn result empty(par p) { return to_result(num(NOT_A_NUMBER)); }

@@ -238,7 +238,7 @@ typedef struct tl_convert {
 
     /* Converts n elements, of any alignment; the buffers must not overlap. c is the conversion
      * itself. A call may supply its own conversion, which derives validity or a second input from
-     * the address of the elements (cpu/inputs/gather.h). apply_two writes both inputs of a
+     * the address of the elements (cpu/inputs/inputs.h). apply_two writes both inputs of a
      * two-input operator. */
     void (*apply)(const struct tl_convert *c, void *to, const void *from, int64_t n);
     void (*apply_two)(const struct tl_convert *c, void *to, void *second, const void *from,
@@ -254,7 +254,7 @@ typedef struct tl_bits {
     int64_t bit;
 } tl_bits;
 
-/* Removes or replaces missing elements before the kernels (cpu/elements/mask.c). `to` may be
+/* Removes or replaces missing elements before the kernels (cpu/elements/convert.c). `to` may be
  * `from`. */
 typedef struct tl_mask {
     /* to[i] = from[i], or `fill` where bit i is 0. Elements have 1, 2, 4 or 8 bytes. */

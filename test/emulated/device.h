@@ -58,7 +58,7 @@ static int d_owns(tl_gpu *g, const void *p, tl_memory *m, size_t *at)
     for (int i = 0; i < DEVICE_BLOCKS; i++) {
         const uintptr_t from = (uintptr_t)p - (uintptr_t)blocks[i].at;
         if (!blocks[i].at || from >= blocks[i].bytes) continue;
-        *at = g->calls->once ? 0 : from;
+        *at = g->calls->single_launch ? 0 : from;
         *m = (tl_memory){(uintptr_t)p - *at, NULL, 0};
         return 1;
     }
@@ -66,7 +66,10 @@ static int d_owns(tl_gpu *g, const void *p, tl_memory *m, size_t *at)
 }
 static tally_status d_enter(tl_gpu *g, tally *c) { return (void)g, (void)c, TALLY_OK; }
 static tally_status d_done(tl_gpu *g, tally *c) { return (void)g, (void)c, TALLY_OK; }
-static void d_free_memory(tl_gpu *g, size_t *all, size_t *once) { (void)g, *all = *once = 1 << 20; }
+static void d_free_memory(tl_gpu *g, size_t *all, size_t *single_launch)
+{
+    (void)g, *all = *single_launch = 1 << 20;
+}
 static int d_locked(tl_gpu *g, const void *p, size_t bytes)
 {
     return (void)g, (void)p, (void)bytes, 0;
@@ -105,8 +108,8 @@ static int check_launch(tally *c, const tl_kernel_start *start)
     check(number > 0 && (spread == TL_SHARED_JOBS || number <= processors * 32),
           "%s: %lld groups or jobs", name, (long long)number);
     check(threads == (k->threads ? k->threads : 32 * warps), "%s: groups of %d", name, threads);
-    check((spread == TL_SHARED_JOBS) == (id == TL_KERNEL_once),
-          "%s: jobs are shared by `once` alone", name);
+    check((spread == TL_SHARED_JOBS) == (id == TL_KERNEL_reduce_single),
+          "%s: jobs are shared by `reduce_single` alone", name);
     for (int i = 0; i < count; i++)
         if (arguments[i].kind == TL_ARG_LOCAL_BYTES)
             check(arguments[i].i64 > 0 && arguments[i].i64 <= DEVICE_LOCAL, "%s: room", name);
@@ -122,7 +125,7 @@ static tally *open_none(int cuda, const tl_gpu_calls *own, tl_device **cpu)
     calls =
         (tl_gpu_calls){.name = "none",
                        .prelude = cuda ? "gpu/cuda/prelude_cuda.h" : "gpu/opencl/prelude_opencl.h",
-                       .once = cuda,
+                       .single_launch = cuda,
                        .sees_locked = cuda,
                        .open = d_open,
                        .close = d_nothing,

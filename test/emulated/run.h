@@ -28,7 +28,8 @@ static void after_report(const char *report)
     (void)report;
     fprintf(stderr, "FAILED: %s\n", check_about);
 }
-void __ubsan_on_report(void);
+/* The sanitizer calls it for each report: of the shared objects too, so it must be visible to them. */
+__attribute__((visibility("default"))) void __ubsan_on_report(void);
 void __ubsan_on_report(void) { check(0, "%s", check_about); }
 /* Bytes that no kernel may touch. */
 static void forbid(const volatile void *p, size_t bytes)

@@ -2,7 +2,7 @@
  * Fragments: partial reductions of slabs of a sequence, merged in any order, with gaps until the
  * last slab arrives. fragment_bytes.c has their byte string. A fragment of a view has the same
  * slabs of each of its sequences. */
-#include "fragment.h"
+#include "parts.h"
 #include "context/inputs.h"
 #include "context/threads.h"
 #include "context/user.h"
@@ -165,7 +165,7 @@ tally_status tally_fragment_of_view(tally *ctx, const char *op, const tally_view
 
     tally_fragment *f = *fragment;
     tally_view in, next;
-    tl_host_copies copies = {.ctx = ctx, .what = what};
+    tl_host_copies copies = {.ctx = ctx};
     status = tl_form_fits(ctx, op, f->plan.op, x, "x");
     if (!status) status = tl_inputs_check(ctx, x, "x", &in, &next);
     if (!status && x->n) {
@@ -173,7 +173,7 @@ tally_status tally_fragment_of_view(tally *ctx, const char *op, const tally_view
         if (x->next) tl_inputs_normal(&next);
         const int fed = tl_has_inputs(&in), one = !fed && in.rows == 1 && in.stride == 1;
         if (!one) status = tl_on_processors(ctx, NULL, "x", what, x->rows * x->n);
-        if (!status && !one) status = tl_inputs_bring(&copies, &in, &next, "x");
+        if (!status && !one) status = tl_inputs_bring(&copies, &in, &next);
         if (!status)
             status = one ? flat_slab(f, in.data, start, x->n) : view_slab(f, &in, start, x->n, fed);
     }
@@ -269,10 +269,9 @@ tally_status tally_fragment_result(const tally_fragment *f, void *out)
         return tl_fail(f->ctx, TALLY_INVALID, "out is NULL: must have room for %s%s",
                        f->rows > 1 ? "a result" : "one result",
                        f->rows > 1 ? " of each sequence" : "");
-    tl_host_copies copies = {.ctx = f->ctx, .what = what};
+    tl_host_copies copies = {.ctx = f->ctx};
     tally_status status = tl_fragment_whole(f->ctx, f);
-    if (!status)
-        status = tl_host_copy(&copies, &out, 0, f->rows * f->plan.op->result_bytes, 1, "out");
+    if (!status) status = tl_host_copy(&copies, &out, 0, f->rows * f->plan.op->result_bytes, 1);
     if (!status) tl_slabs_lower(&f->slabs, &f->plan, tally_threads(f->ctx), f->rows, out);
 
     return tl_host_end(&copies, status);

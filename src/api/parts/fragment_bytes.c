@@ -17,7 +17,7 @@
  * version 1 the states of var, std and their nan forms began with their number of elements
  * (from_version_1). The name of a user's operator is followed by @ and the hash of its text, 16
  * hexadecimal digits, because its states have no meaning for another text of that name. */
-#include "fragment.h"
+#include "parts.h"
 #include "context/user.h"
 #include "cpu/grid/grid.h"
 #include <assert.h>
@@ -292,6 +292,71 @@ static tally_status read_nodes(tally_fragment *f, reader *r, const header *h)
     return TALLY_OK;
 }
 
+/* Reads the header of `bytes` bytes at p, and checks them all against the checksum. */
+static tally_status read_header(tally *ctx, const unsigned char *p, size_t bytes, header *h)
+{
+    uint64_t sum;
+    if (!p || bytes < sizeof *h + sizeof sum)
+        return tl_fail(ctx, TALLY_BAD_DATA, "fragment: %zu bytes is too short", bytes);
+    memcpy(h, p, sizeof *h);
+    memcpy(&sum, p + bytes - sizeof sum, sizeof sum);
+    if (memcmp(h->magic, magic, sizeof magic))
+        return tl_fail(ctx, TALLY_BAD_DATA, "fragment: these bytes are not a fragment");
+    if (h->version < 1 || h->version > VERSION)
+        return tl_fail(ctx, TALLY_BAD_DATA, "fragment: version %u, this library reads 1 to %d",
+                       h->version, VERSION);
+    if (sum != checksum(p, bytes - sizeof sum, h->version))
+        return tl_fail(ctx, TALLY_BAD_DATA, "fragment: truncated or altered (checksum)");
+    if (h->name == 0 || h->name >= HASHED_MOST || h->start < 0 || h->end < h->start ||
+        h->end >> 62 || bytes < sizeof *h + h->name + sizeof sum ||
+        memchr(p + sizeof *h, 0, h->name))
+        return tl_fail(ctx, TALLY_BAD_DATA, "fragment: its header is out of range");
+    return TALLY_OK;
+}
+
+/* Reads the operator's name, `length` bytes at p. A user's operator stands there with the hash of
+ * its text, which must be defined here. */
+static tally_status read_operator(tally *ctx, const unsigned char *p, size_t length,
+                                  char op[HASHED_MOST], const tl_user **user)
+{
+    char hash[20] = "";
+    memcpy(op, p, length);
+    op[length] = 0;
+    char *at = strchr(op, '@');
+    if (at) *at = 0;
+
+    *user = tl_user_find(ctx, op, strcspn(op, ":"));
+    if (at && !*user)
+        return tl_fail(ctx, TALLY_BAD_DATA,
+                       "fragment: its operator '%s' is not defined here (tally_define)", op);
+    if (*user) snprintf(hash, sizeof hash, "%016llx", (unsigned long long)(*user)->hash);
+    if (*user && (!at || strcmp(hash, at + 1)))
+        return tl_fail(ctx, TALLY_BAD_DATA,
+                       "fragment: its operator '%s' had another text than %.200s", op,
+                       (*user)->where);
+    return TALLY_OK;
+}
+
+/* Reads the number of sequences; without one in this version it is 1. */
+static tally_status read_rows(tally *ctx, const header *h, reader *r)
+{
+    uint64_t rows = 1;
+    if (h->version >= VERSION_ROWS) {
+        const int there = (size_t)(r->end - r->at) >= sizeof rows;
+        if (there) {
+            memcpy(&rows, r->at, sizeof rows);
+            r->at += sizeof rows;
+        }
+
+        if (!there || (rows == 1 && h->version == VERSION_ROWS) || rows > TL_GRID_MOST)
+            return tl_fail(ctx, TALLY_BAD_DATA,
+                           "fragment: its number of sequences is out of range");
+    }
+
+    r->rows = (int64_t)rows;
+    return TALLY_OK;
+}
+
 tally_status tally_fragment_load(tally *ctx, const void *buffer, size_t bytes,
                                  tally_fragment **fragment)
 {
@@ -301,58 +366,22 @@ tally_status tally_fragment_load(tally *ctx, const void *buffer, size_t bytes,
                        "fragment is NULL: must point to where the fragment goes");
     *fragment = NULL;
     header h;
-    char op[HASHED_MOST], hash[20] = "";
-    const unsigned char *p = buffer;
-    uint64_t sum;
-    if (!p || bytes < sizeof h + sizeof sum)
-        return tl_fail(ctx, TALLY_BAD_DATA, "fragment: %zu bytes is too short", bytes);
-    memcpy(&h, p, sizeof h);
-    memcpy(&sum, p + bytes - sizeof sum, sizeof sum);
-    if (memcmp(h.magic, magic, sizeof magic))
-        return tl_fail(ctx, TALLY_BAD_DATA, "fragment: these bytes are not a fragment");
-    if (h.version < 1 || h.version > VERSION)
-        return tl_fail(ctx, TALLY_BAD_DATA, "fragment: version %u, this library reads 1 to %d",
-                       h.version, VERSION);
-    if (sum != checksum(p, bytes - sizeof sum, h.version))
-        return tl_fail(ctx, TALLY_BAD_DATA, "fragment: truncated or altered (checksum)");
-    if (h.name == 0 || h.name >= HASHED_MOST || h.start < 0 || h.end < h.start || h.end >> 62 ||
-        bytes < sizeof h + h.name + sizeof sum || memchr(p + sizeof h, 0, h.name))
-        return tl_fail(ctx, TALLY_BAD_DATA, "fragment: its header is out of range");
-    memcpy(op, p + sizeof h, h.name);
-    op[h.name] = 0;
-    char *at = strchr(op, '@');
-    if (at) *at = 0;
-    const tl_user *user = tl_user_find(ctx, op, strcspn(op, ":"));
-    if (user) snprintf(hash, sizeof hash, "%016llx", (unsigned long long)user->hash);
-    if (at && !user)
-        return tl_fail(ctx, TALLY_BAD_DATA,
-                       "fragment: its operator '%s' is not defined here (tally_define)", op);
-    if (user && (!at || strcmp(hash, at + 1)))
-        return tl_fail(ctx, TALLY_BAD_DATA,
-                       "fragment: its operator '%s' had another text than %.200s", op, user->where);
+    char op[HASHED_MOST];
+    const tl_user *user;
+    const unsigned char *const p = buffer;
+    tally_status status = read_header(ctx, p, bytes, &h);
+    if (!status) status = read_operator(ctx, p + sizeof h, h.name, op, &user);
+    if (status) return status;
+
     reader r = {.at = p + sizeof h + h.name,
-                .end = p + bytes - sizeof sum,
+                .end = p + bytes - sizeof(uint64_t), /* the checksum */
                 .counted = h.version == VERSION};
-    uint64_t rows = 1;
-
-    if (h.version >= VERSION_ROWS) {
-        const int there = (size_t)(r.end - r.at) >= sizeof rows;
-        if (there) {
-            memcpy(&rows, r.at, sizeof rows);
-            r.at += sizeof rows;
-        }
-
-        if (!there || (rows == 1 && h.version == VERSION_ROWS) || rows > TL_GRID_MOST)
-            return tl_fail(ctx, TALLY_BAD_DATA,
-                           "fragment: its number of sequences is out of range");
-    }
-
-    tally_status status =
-        tl_fragment_new(ctx, op, (tally_dtype)h.dtype, h.start, (int64_t)rows, fragment);
+    status = read_rows(ctx, &h, &r);
+    if (status) return status;
+    status = tl_fragment_new(ctx, op, (tally_dtype)h.dtype, h.start, r.rows, fragment);
     if (status) return status == TALLY_NO_MEMORY || user ? status : TALLY_BAD_DATA;
 
     r.op = (*fragment)->plan.op;
-    r.rows = (int64_t)rows;
     r.version_1 = h.version == 1 && counted_in_1(r.op);
     status = read_nodes(*fragment, &r, &h);
     if (status) {

@@ -8,11 +8,10 @@
  *
  * The first w - 1 elements of the stream are only stored. Their results are computed when the
  * tail is complete. */
-#include "stream.h"
+#include "parts.h"
 #include "api/checks.h"
-#include "cpu/groups/counters.h"
+#include "cpu/grid/grid.h"
 #include "context/user.h"
-#include "fragment.h"
 #include "law/fp.h"
 #include <assert.h>
 #include <stdlib.h>
@@ -368,7 +367,7 @@ tally_status tally_stream_push(tally_stream *s, const void *x, int64_t n, void *
     if (status || n == 0) return status;
 
     static const char what[] = "streams of windows, of exact sums or with elements left out";
-    tl_host_copies copies = {.ctx = s->ctx, .what = what};
+    tl_host_copies copies = {.ctx = s->ctx};
     void *from = (void *)(uintptr_t)x;
 
     if (s->plan.exact || s->verb == TL_STREAM_WINDOW || s->scan.done.counted ||
@@ -380,8 +379,8 @@ tally_status tally_stream_push(tally_stream *s, const void *x, int64_t n, void *
         const int64_t here = s->plan.exact || s->steps || s->scan.done.counted ? n : 0;
         status = tl_on_processors(s->ctx, NULL, "x", what, here);
         if (!status)
-            status = tl_host_copy(&copies, &from, 0, n * (int64_t)s->plan.op->elem_bytes, 0, "x");
-        if (!status && capacity) status = tl_host_copy(&copies, &out, 0, capacity, 1, "out");
+            status = tl_host_copy(&copies, &from, 0, n * (int64_t)s->plan.op->elem_bytes, 0);
+        if (!status && capacity) status = tl_host_copy(&copies, &out, 0, capacity, 1);
     }
 
     if (!status) status = tl_stream_run(s, from, n, out, &result_count);
@@ -412,11 +411,10 @@ tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
     if (!out && s->verb != TL_STREAM_SCAN && tally_stream_room(s, -1) > 0)
         return tl_fail(s->ctx, TALLY_INVALID, "out is NULL: must have room for %lld results",
                        (long long)tally_stream_room(s, -1));
-    tl_host_copies copies = {.ctx = s->ctx, .what = "ends of streams"};
+    tl_host_copies copies = {.ctx = s->ctx};
     const int by_rows = s->many && s->verb == TL_STREAM_REDUCE;
     if (s->verb != TL_STREAM_SCAN && !by_rows)
-        status = tl_host_copy(&copies, &out, 0, results_of_finish(s) * s->plan.op->result_bytes, 1,
-                              "out");
+        status = tl_host_copy(&copies, &out, 0, results_of_finish(s) * s->plan.op->result_bytes, 1);
     if (status) return status;
 
     tl_fp fp = tl_fp_enter();

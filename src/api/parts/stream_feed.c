@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT
  * Pushes of views into reductions and scans, after their checks. One sequence goes through a feed
- * (cpu/inputs/feed.h). Many sequences go into the grid, or if the grid does not support the push,
+ * (cpu/inputs/inputs.h). Many sequences go into the grid, or if the grid does not support the push,
  * into one slab, which has a state of each sequence for each node. The grid is the processors', or
  * the device's if the first steps are in device memory and the device has grids. The state is
  * converted between grids by way of the slab. */
 #include "api/checks.h"
 #include "context/threads.h"
 #include "context/view.h"
-#include "fragment.h"
+#include "parts.h"
 #include "api/inputs.h"
 #include "law/fp.h"
-#include "stream.h"
 #include <assert.h>
 #include <stdlib.h>
 
@@ -256,10 +255,10 @@ static tally_status push_host(tally_stream *s, const tally_view *in)
     assert(in->n > 0);
     static const char what[] = "streams of views";
     tally_view from = *in, none = *in;
-    tl_host_copies copies = {.ctx = s->ctx, .what = what};
+    tl_host_copies copies = {.ctx = s->ctx};
     none.n = 0;
     tally_status status = tl_on_processors(s->ctx, NULL, "in", what, in->rows * in->n);
-    if (!status) status = tl_inputs_bring(&copies, &from, NULL, "in");
+    if (!status) status = tl_inputs_bring(&copies, &from, NULL);
     if (!status) status = tl_stream_push_rows(s, &from, &none);
     return tl_host_end(&copies, status);
 }
@@ -293,7 +292,7 @@ tally_status tl_stream_push_device(tally_stream *s, const tally_view *in)
 tally_status tl_stream_lower_rows(tally_stream *s, void *out)
 {
     const int threads = tally_threads(s->ctx);
-    tl_host_copies copies = {.ctx = s->ctx, .what = "ends of streams"};
+    tl_host_copies copies = {.ctx = s->ctx};
     tally_status status = TALLY_OK;
 
     if (s->on_device) {
@@ -301,7 +300,7 @@ tally_status tl_stream_lower_rows(tally_stream *s, void *out)
         if (!status || !continue_on_host(s)) return status;
     }
 
-    status = tl_host_copy(&copies, &out, 0, s->rows * s->plan.op->result_bytes, 1, "out");
+    status = tl_host_copy(&copies, &out, 0, s->rows * s->plan.op->result_bytes, 1);
     if (!status && s->by_slabs)
         tl_slabs_lower(&s->slabs, &s->plan, threads, s->rows, out);
     else if (!status && s->rows)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Streams of groups: many sequences that grow in any order (cpu/groups/counters.h). */
-#include "stream.h"
+ * Streams of groups: many sequences that grow in any order (cpu/grid/grid.h). */
+#include "parts.h"
 #include "api/checks.h"
-#include "cpu/groups/counters.h"
+#include "cpu/grid/grid.h"
 
 tally_status tally_stream_reduce_groups(tally *ctx, const char *op, tally_dtype dtype,
                                         tally_stream **stream)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Streams of many sequences of the same length, such as cells of a field, which grow by one or more
  * steps per push; and pushes of views into streams of one sequence. */
-#include "stream.h"
+#include "parts.h"
 #include "api/checks.h"
 #include "context/view.h"
 #include "api/inputs.h"
@@ -198,7 +198,7 @@ tally_status tally_stream_push_view(tally_stream *s, const tally_view *in, const
         return status;
     }
 
-    tl_host_copies copies = {.ctx = s->ctx, .what = what};
+    tl_host_copies copies = {.ctx = s->ctx};
     const int64_t pushed = s->pushed;
     int for_device;
     status = tl_stream_for_device(s, &from, &for_device);
@@ -211,9 +211,9 @@ tally_status tally_stream_push_view(tally_stream *s, const tally_view *in, const
     }
 
     if (!status) status = tl_on_processors(s->ctx, NULL, "in", what, in->rows * in->n);
-    if (!status) status = tl_inputs_bring(&copies, &from, &next, "in");
+    if (!status) status = tl_inputs_bring(&copies, &from, &next);
     if (!status && s->verb != TL_STREAM_REDUCE)
-        status = tl_host_view(&copies, &to, s->plan.op->result_bytes, 1, "out");
+        status = tl_host_view(&copies, &to, s->plan.op->result_bytes, 1);
     if (!status) status = push(s, &from, &to);
     s->broken |= status && s->pushed != pushed;
     if (!status) s->pushed = pushed + in->n;
@@ -241,8 +241,8 @@ tally_status tally_stream_finish_view(tally_stream *s, const tally_view *out)
     tally_status status = tl_check_output(s->ctx, s->plan.op, &none, &to, results, 0);
     if (!status && results == 1 && (to.row_stride == 1 || s->rows == 1))
         return tally_stream_finish(s, to.data, NULL);
-    tl_host_copies copies = {.ctx = s->ctx, .what = what};
-    if (!status) status = tl_host_view(&copies, &to, bytes, 1, "out");
+    tl_host_copies copies = {.ctx = s->ctx};
+    if (!status) status = tl_host_view(&copies, &to, bytes, 1);
     char *const dense = status ? NULL : malloc((size_t)(s->rows * results * bytes) + 1);
     if (!status && !dense)
         status = tl_no_memory(s->ctx, (size_t)(s->rows * results * bytes), "the results");

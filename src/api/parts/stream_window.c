@@ -9,12 +9,12 @@
  * From result number `before` on, windows are full under every rule for edges. Earlier results
  * need the beginning of the sequences, and the results of the finish need their end. */
 #include "context/view.h"
-#include "cpu/inputs/gather.h"
+#include "cpu/inputs/inputs.h"
 #include "cpu/shape.h"
 #include "api/inputs.h"
 #include "api/checks.h"
 #include "law/fp.h"
-#include "stream.h"
+#include "parts.h"
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

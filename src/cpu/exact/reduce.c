@@ -148,7 +148,7 @@ static void add_wide(tl_exact *e, tl_exact_guess *g, const tl_plan *plan, int is
     }
 }
 
-/* ---- elements with validity, and pairs (cpu/inputs/gather.h) ---- */
+/* ---- elements with validity, and pairs (cpu/inputs/inputs.h) ---- */
 
 /* The number of missing elements among n of f32 or f64. */
 static int64_t count_missing(int is_f64, const char *x, int64_t n)

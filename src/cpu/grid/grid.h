@@ -1,4 +1,15 @@
 /* SPDX-License-Identifier: MIT
+ * Streams and fragments of many sequences on processors. */
+#ifndef TALLY_CPU_GRID_H
+#define TALLY_CPU_GRID_H
+
+#include "context/context.h"
+#include "context/device.h"
+#include "law/slabs.h"
+#include "operator/plan.h"
+
+/* ---- grid.c, slab.c ----
+ *
  * A grid (context/device.h) on CPUs. Its sequences are lanes (lanes.h) in strips of neighbouring
  * sequences. From push to push, a strip keeps
  *
@@ -8,12 +19,6 @@
  * A step that is pushed alone costs a copy, and every eighth step a fold of 8 rows. Whole blocks of
  * 8 steps are folded in place. A scan writes results at once: up to 8 rows are scanned again, from
  * the beginning of their block. */
-#ifndef TALLY_GRID_H
-#define TALLY_GRID_H
-
-#include "context/context.h"
-#include "context/device.h"
-#include "law/slabs.h"
 
 /* at most 2^54 - 1 sequences, so no number of bytes overflows */
 enum { TL_GRID_MOST_LOG = 54 };
@@ -30,5 +35,26 @@ tl_grid *tl_grid_open(const tl_plan *plan, int64_t rows, int scans,
  * the levels of `of`. For each node, states has the state of each sequence. */
 tally_status tl_grid_slab(tally *ctx, const tl_plan *plan, int threads, const tally_view *in,
                           const tl_slab *of, unsigned char *states);
+
+/* ---- counters.c ----
+ *
+ * A reduction for each of many groups whose elements arrive in any order. Each group has a binary
+ * counter (law/counter.h), with at most one node per bit of its number of elements. */
+
+typedef struct tl_counters tl_counters;
+
+/* threads: most threads of a push. NULL: out of memory. */
+tl_counters *tl_counters_open(const tl_plan *plan, int threads);
+void tl_counters_close(tl_counters *c);
+
+/* Element i of n goes to group codes[i]. Groups are 0 .. groups - 1; `groups` never decreases.
+ * *bad: the index of the first code outside that range, then nothing is pushed; or -1. Returns 0 if
+ * out of memory; then some elements may be missing. */
+int tl_counters_push(tl_counters *c, const void *x, const int32_t *codes, int64_t n, int64_t groups,
+                     int64_t *bad);
+int64_t tl_counters_groups(const tl_counters *c);
+
+/* Writes a result for each group. */
+void tl_counters_results(const tl_counters *c, void *out);
 
 #endif

@@ -89,8 +89,8 @@ static void do_strips(void *data, const tl_worker *worker)
     const tally_view *in = a->b->in;
     tl_lanes_buffers buffers;
 
-    if (!a->one_at_a_time &&
-        !tl_lanes_open(&buffers, a->ctx, worker->number, a->job, a->each, in->n, 0))
+    if (!a->one_at_a_time && !tl_lanes_open(&buffers, a->ctx, worker->number, a->job,
+                                            (tl_lanes_size){a->each, in->n, 0}))
         return;
 
     for (int64_t s; (s = tl_next_chunk(worker)) < worker->chunks;) {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Nodes from views with validity or of two inputs (feed.h). */
-#include "feed.h"
+ * Nodes from views with validity or of two inputs (inputs.h). */
+#include "inputs.h"
 #include "context/threads.h"
 #include "context/view.h"
 #include "cpu/shape.h"
-#include "gather.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,14 +30,18 @@ void tl_feed_begin(tl_feed *f, const tl_scalar *named, tl_par par, int absent, i
 {
     *f = (tl_feed){.counted = 0};
     tl_form_begin(&f->form, named, par, absent);
-    const int kind = f->form.kind, own = kind == TL_FORM_BLANK && f->form.op == named;
-    f->counted = kind == TL_FORM_MARK || kind == TL_FORM_STATES || (by_states && absent && !own);
+    const int kind = f->form.kind;
+
+    /* a missing element is an element that changes nothing, so states need no counts */
+    const int blank = kind == TL_FORM_BLANK && f->form.op == named;
+    f->counted = kind == TL_FORM_MARK || kind == TL_FORM_STATES || (by_states && absent && !blank);
+
     if (by_states || (kind == TL_FORM_MARK && !has_own_states(&f->form)))
         f->form = (tl_form){.kind = TL_FORM_STATES,
                             .named = named,
                             .op = named,
                             .par = par,
-                            .fill = own ? f->form.fill : 0,
+                            .fill = blank ? f->form.fill : 0,
                             .absent = absent};
 }
 
@@ -67,7 +70,8 @@ static int columns_are_adjacent(const tally_view *in)
     return !in->next && in->rows > 1 && in->n > 1 && size(in->row_stride) < size(in->stride);
 }
 
-/* counts: prepare the plan `count` too. The caller must release r in every case. */
+/* Makes r->work, and the plans that read it: elements in place if kernels can read them there, else
+ * dense copies. counts: prepare the plan `count` too. The caller must release r in every case. */
 static tally_status prepare(tally *ctx, const tl_feed *f, const tally_view *in, int counts,
                             prepared *r)
 {
@@ -111,7 +115,8 @@ static tally_status prepare(tally *ctx, const tl_feed *f, const tally_view *in, 
 
 /* ---- the law, step by step ---- */
 
-/* A counter, and S at each of its nodes: prefix[j + 1] is S after node number j. */
+/* A counter, and S after each of its nodes: of nodes 0 .. j it is prefix[j + 1], with n[j + 1]
+ * elements, if any is present[j + 1]. Entry 0 is the initial value. */
 typedef struct {
     tl_counter c;
     tl_state prefix[TL_MAX_NODES + 1];
@@ -119,33 +124,34 @@ typedef struct {
     int64_t n[TL_MAX_NODES + 1];
 } prefix_counter;
 
-static void walk_over(prefix_counter *w, const tl_scalar *op, int j)
+/* Computes S after node j. Requires: S before it is known. */
+static void append_prefix(prefix_counter *p, const tl_scalar *op, int j)
 {
-    const int64_t size = w->c.counted ? tl_kept(op, &w->c.node[j]) : (int64_t)1 << w->c.level[j];
-    w->present[j + 1] = w->present[j] || size;
-    w->n[j + 1] = w->n[j] + size;
-    w->prefix[j + 1] = w->prefix[j];
-    if (size && w->present[j])
-        op->combine(&w->prefix[j + 1], &w->c.node[j], w->n[j], size);
+    const int64_t size = p->c.counted ? tl_kept(op, &p->c.node[j]) : (int64_t)1 << p->c.level[j];
+    p->present[j + 1] = p->present[j] || size;
+    p->n[j + 1] = p->n[j] + size;
+    p->prefix[j + 1] = p->prefix[j];
+    if (size && p->present[j])
+        op->combine(&p->prefix[j + 1], &p->c.node[j], p->n[j], size);
     else if (size)
-        w->prefix[j + 1] = w->c.node[j];
+        p->prefix[j + 1] = p->c.node[j];
 }
 
-static void walk_begin(prefix_counter *w, const tl_scalar *op, const tl_counter *c,
-                       const tl_state *init)
+static void begin_prefixes(prefix_counter *p, const tl_scalar *op, const tl_counter *c,
+                           const tl_state *init)
 {
-    w->c = *c;
-    w->present[0] = init != NULL;
-    w->n[0] = 0;
-    if (init) w->prefix[0] = *init;
-    for (int j = 0; j < c->count; j++) walk_over(w, op, j);
+    p->c = *c;
+    p->present[0] = init != NULL;
+    p->n[0] = 0;
+    if (init) p->prefix[0] = *init;
+    for (int j = 0; j < c->count; j++) append_prefix(p, op, j);
 }
 
-static void walk_result(const prefix_counter *w, const tl_plan *plan, void *out)
+static void lower_prefix(const prefix_counter *p, const tl_plan *plan, void *out)
 {
-    const int top = w->c.count;
-    if (w->present[top])
-        plan->op->lower(&w->prefix[top], w->n[top], 0, plan->par, out);
+    const int top = p->c.count;
+    if (p->present[top])
+        plan->op->lower(&p->prefix[top], p->n[top], 0, plan->par, out);
     else
         plan->op->empty(plan->par, out);
 }
@@ -167,22 +173,22 @@ typedef struct {
     int64_t n;
 } row_of;
 
-static void scan_elements(prefix_counter *w, const tl_plan *plan, row_of e, int exclusive,
+static void scan_elements(prefix_counter *p, const tl_plan *plan, row_of e, int exclusive,
                           char *out, int64_t out_step)
 {
     for (int64_t i = 0; i < e.n; i++, out += out_step) {
-        if (exclusive) walk_result(w, plan, out);
-        push_element(plan, &w->c, e.x + i * plan->op->elem_bytes, e.there[i] == e.there[i]);
-        walk_over(w, plan->op, w->c.count - 1);
-        if (!exclusive) walk_result(w, plan, out);
+        if (exclusive) lower_prefix(p, plan, out);
+        push_element(plan, &p->c, e.x + i * plan->op->elem_bytes, e.there[i] == e.there[i]);
+        append_prefix(p, plan->op, p->c.count - 1);
+        if (!exclusive) lower_prefix(p, plan, out);
     }
 }
 
 /* The index of the first prepared element of a row. */
 static int64_t place(const tally_view *v, int64_t row) { return row * v->row_stride; }
 
-/* Elements that have gaps are copied to `buffer`. */
-static row_of bring(const prepared *r, int64_t row, char *buffer)
+/* A row without gaps: in place, or copied to `buffer`. */
+static row_of dense_row(const prepared *r, int64_t row, char *buffer)
 {
     const tally_view *v = &r->work;
     const int64_t bytes = r->plan.op->elem_bytes, at = place(v, row);
@@ -220,7 +226,7 @@ static void slab_rows(void *data, const tl_worker *worker)
 
     for (int64_t k; buffer && (k = tl_next_chunk(worker)) < worker->chunks;)
         for (int64_t row = k * ROWS; row < (k + 1) * ROWS && row < r->work.rows; row++) {
-            const row_of e = bring(r, row, buffer);
+            const row_of e = dense_row(r, row, buffer);
             tl_counter_init(&c, a->slab->start);
             c.counted = a->slab->counted;
             for (int64_t i = 0; i < e.n; i++)
@@ -233,7 +239,7 @@ static void slab_rows(void *data, const tl_worker *worker)
 }
 
 /* Fills rows first and up of a slab by the law's steps. 0: out of memory. */
-static int slab_by_states(const prepared *r, int threads, tl_slab *slab, int64_t first)
+static int slab_by_steps(const prepared *r, int threads, tl_slab *slab, int64_t first)
 {
     slab_work all = {r, slab, first};
     return tl_parallel(r->work.rows > 64 ? threads : 1, (r->work.rows + ROWS - 1) / ROWS, slab_rows,
@@ -263,7 +269,7 @@ static tally_status slab_block(tally *ctx, const tl_feed *f, const tally_view *i
 
     tally_status status = prepare(ctx, f, in, counts, &r);
     if (!status && form->kind == TL_FORM_STATES) {
-        if (!slab_by_states(&r, threads, slab, first))
+        if (!slab_by_steps(&r, threads, slab, first))
             status = tl_no_memory(ctx, buffer_bytes(&r), "a sequence");
         release(&r);
         return status;
@@ -359,7 +365,8 @@ static void from_form(const tl_form *form, const tl_counter *from, const tl_coun
     }
 }
 
-/* Scans prepared elements by kernels into dense results. */
+/* Scans prepared elements by kernels into dense results. Counted states of the law become states of
+ * the form before, and are made of them again after; their counts are folded beside them. */
 static tally_status scan_by_kernels(tally *ctx, const tl_feed *f, const prepared *r, char *out,
                                     tl_scan *s, const void *init)
 {
@@ -401,7 +408,7 @@ tally_status tl_feed_scan(tally *ctx, const tl_feed *f, const tally_view *in, co
     tally_status status = prepare(ctx, f, in, f->counted && !keeps_count(form), &r);
     if (!status && form->kind == TL_FORM_STATES) {
         prefix_counter w;
-        walk_begin(&w, form->op, &s->done, s->seeded ? &s->init : NULL);
+        begin_prefixes(&w, form->op, &s->done, s->seeded ? &s->init : NULL);
         scan_elements(&w, &r.plan, (row_of){r.work.data, r.there, in->n}, s->exclusive, out->data,
                       tl_step(out->stride, bytes));
         s->done = w.c;
@@ -431,25 +438,25 @@ static void scan_rows(void *data, const tl_worker *worker)
     const prepared *r = a->r;
     const tl_feed_rows *rows = a->rows;
     const tl_scalar *op = a->f->form.op;
-    prefix_counter *const w = malloc(sizeof *w);
+    prefix_counter *const p = malloc(sizeof *p);
     char *const buffer = malloc(buffer_bytes(r));
 
-    for (int64_t k; w && buffer && (k = tl_next_chunk(worker)) < worker->chunks;)
+    for (int64_t k; p && buffer && (k = tl_next_chunk(worker)) < worker->chunks;)
         for (int64_t row = k * ROWS; row < (k + 1) * ROWS && row < r->work.rows; row++) {
             int64_t m;
-            const row_of e = bring(r, row, buffer);
+            const row_of e = dense_row(r, row, buffer);
             tl_counter c;
             tl_counter_init(&c, 0);
             if (rows->from) tl_slab_get(rows->from, a->first + row, &c);
             if (rows->to->counted) tl_counter_raise(&c, op);
-            walk_begin(w, op, &c, rows->init);
-            scan_elements(w, &r->plan, e, rows->exclusive,
+            begin_prefixes(p, op, &c, rows->init);
+            scan_elements(p, &r->plan, e, rows->exclusive,
                           tl_view_row(a->out, a->first + row, op->result_bytes, &m),
                           tl_step(a->out->stride, op->result_bytes));
-            tl_slab_set(rows->to, a->first + row, &w->c);
+            tl_slab_set(rows->to, a->first + row, &p->c);
         }
 
-    free(w);
+    free(p);
     free(buffer);
 }
 

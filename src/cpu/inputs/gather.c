@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Elements with validity, and pairs (gather.h). */
-#include "gather.h"
+ * Elements with validity, and pairs (inputs.h). */
+#include "inputs.h"
 #include "context/view.h"
 #include "dtype/dtype.h"
 #include "dtype/dtype_traits.h"
@@ -96,6 +96,8 @@ static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 /* The kernels' loops have the address of the conversion only. */
 _Static_assert(offsetof(tl_gather, convert) == 0, "a gather begins with its conversion");
 
+/* Prepares n elements from the address `from` on, a piece at a time, and converts them to the
+ * kernels' type. second: where second inputs go; NULL: there is one input. */
 static void apply_two(const tl_convert *c, void *to, void *second, const void *from, int64_t n)
 {
     const tl_gather *g = (const tl_gather *)c;
@@ -165,8 +167,10 @@ static void begin(tl_gather *g, const tl_form *form, const tally_view *in, const
                                      widening(plan, v->dtype, g->dtype), v->valid, v->valid_offset};
 }
 
-/* Makes the plan read what g prepares from elements of of[0].bytes bytes. */
-static void take(tl_gather *g, tl_plan *plan, tally_dtype dtype, int masked)
+/* Before: the plan reads elements of its operator's type. After: it reads elements of `dtype`, of
+ * of[0].bytes bytes, and its conversion is g, which prepares them and then converts them as
+ * before. */
+static void read_through(tl_gather *g, tl_plan *plan, tally_dtype dtype, int masked)
 {
     const tl_convert *then = plan->in;
     const tl_exact_form *exact = tl_exact_form_of(plan->op);
@@ -206,18 +210,20 @@ void tl_gather_direct(tl_gather *g, const tl_form *form, const tally_view *in, t
     begin(g, form, in, plan);
     const tl_plan as_it_is = *plan;
     const int masked = form->op->masked || form->absent,
-              nothing = form->kind == TL_FORM_PLAIN && !g->of[0].in && !g->of[1].in;
-    take(g, plan, in->dtype, masked);
+              as_stored = form->kind == TL_FORM_PLAIN && !g->of[0].in && !g->of[1].in;
+    read_through(g, plan, in->dtype, masked);
     g->op.leaves_out = form->absent;
-    if (plan->exact || !nothing || (in->next && as_it_is.in)) return;
-    *plan = as_it_is; /* elements are read in place */
+    if (plan->exact || !as_stored || (in->next && as_it_is.in)) return;
+
+    /* nothing to prepare: kernels read the elements themselves */
+    *plan = as_it_is;
     plan->op = &g->op.scalar;
     if (in->next) plan->par.second = (int64_t)((uintptr_t)in->next->data - (uintptr_t)in->data);
 }
 
 /* What g prepares for counts: 0, or NaN for a missing element. */
-static void begin_count(tl_gather *g, const tl_form *form, const tally_view *in,
-                        const tl_plan *plan)
+static void begin_counts(tl_gather *g, const tl_form *form, const tally_view *in,
+                         const tl_plan *plan)
 {
     begin(g, form, in, plan);
     g->zeros = !form->named->masked;
@@ -234,8 +240,8 @@ static void begin_count(tl_gather *g, const tl_form *form, const tally_view *in,
 
 void tl_gather_count(tl_gather *g, const tl_form *form, const tally_view *in, tl_plan *plan)
 {
-    begin_count(g, form, in, plan);
-    take(g, plan, in->dtype, 1);
+    begin_counts(g, form, in, plan);
+    read_through(g, plan, in->dtype, 1);
 }
 
 /* Dense copies have their counts beside them. */
@@ -253,7 +259,7 @@ void tl_gather_counted(tl_gather *g, const tl_gathered *dense, const tl_gathered
     g->of[0] = (tl_source){.data = dense->view.data,
                            .bytes = (int64_t)tally_dtype_size(dense->view.dtype)};
     g->of[1] = (tl_source){.data = counts->view.data};
-    take(g, plan, dense->view.dtype, 1);
+    read_through(g, plan, dense->view.dtype, 1);
     g->convert.apply = apply_counts;
 }
 
@@ -345,6 +351,6 @@ tally_status tl_gather_numbers(tally *ctx, const tl_form *form, const tally_view
                                const tl_plan *plan, int reverse, tl_gathered *prepared_piece)
 {
     tl_gather g;
-    begin_count(&g, form, in, plan);
+    begin_counts(&g, form, in, plan);
     return copy(ctx, &g, in, reverse, 0, prepared_piece);
 }

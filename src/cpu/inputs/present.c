@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Reductions of the elements present (states.h). */
-#include "states.h"
+ * Reductions of the elements present (inputs.h). */
+#include "inputs.h"
 #include "context/operators.h"
 #include "context/threads.h"
 #include "context/view.h"
 #include "cpu/shape.h"
 #include "cpu/widen.h"
-#include "gather.h"
 #include <assert.h>
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The verbs one state after the other (states.h). */
-#include "states.h"
+ * The verbs one state after the other (inputs.h). */
+#include "inputs.h"
 #include "context/threads.h"
 #include "context/view.h"
 #include "law/order.h"

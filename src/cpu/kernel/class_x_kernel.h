@@ -291,7 +291,7 @@ static void W(class_x)(SS *s, const E *x, int64_t n, int64_t i, int prefetch, tl
 }
 #endif
 
-/* Elements that a call converts itself (cpu/inputs/gather.h) are widened a piece at a time. */
+/* Elements that a call converts itself (cpu/inputs/inputs.h) are widened a piece at a time. */
 static __attribute__((noinline)) void W(class_x_from)(SS *s, const tl_elements *in, tl_par p)
 {
     _Alignas(64) E wide[TL_WIDE_CAPACITY(W(PIECE))];

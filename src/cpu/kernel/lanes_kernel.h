@@ -268,8 +268,7 @@ static void W(do_lanes_window)(const tl_lanes *k, int64_t w, tl_par p)
 {
     const int64_t m = k->m, width = k->vectors * TL_V,
                   capacity = (m + W(ROWS) - 1) & -(int64_t)W(ROWS);
-    /* the levels of the first and the last node of a window */
-    const int top = tl_top_level(w), last = tl_level(w);
+    const int top = tl_top_level(w), last = tl_level(w); /* of a window's first and last node */
 
     assert(0 < w);
     for (int v = 0; v < k->vectors; v++) {

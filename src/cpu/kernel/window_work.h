@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The buffers and the position of one stream of elements, shared by the kernels of windows
- * (window_kernel.h) and by window.c. There is one for each thread. window_buffers.c allocates it;
+ * (window_kernel.h) and by window.c. There is one for each thread. window_edges.c allocates it;
  * the kernels fill it. */
 #ifndef TALLY_WINDOW_WORK_H
 #define TALLY_WINDOW_WORK_H

@@ -102,10 +102,10 @@ void tl_narrow_scan_rows(const tl_plan *plan, const tally_view *in, const tally_
 
 enum {
     STRIP_BYTES = 4096,
-    LEAST_BYTES = 256, /* narrowest strip with several threads */
-    SCANNED = 9,       /* shorter rows are scanned faster with widened elements */
-    WINDOWED = 64,     /* the same for windows */
-    ROOM = 16 * 1024   /* bytes of the w rows of a strip */
+    LEAST_BYTES = 256,   /* narrowest strip with several threads */
+    SCANNED = 9,         /* shorter rows are scanned faster with widened elements */
+    WINDOWED = 64,       /* the same for windows */
+    CAPACITY = 16 * 1024 /* bytes of the w rows of a strip */
 };
 
 /* A call cut into strips, and each strip into parts. */
@@ -168,7 +168,7 @@ static void window_strips(void *with, const tl_worker *worker)
     const tl_narrow_call *call = a->call;
     const tally_view *in = call->in, *out = call->out;
     const int64_t bytes = call->plan->op->elem_bytes, share = call->windows / a->parts;
-    _Alignas(64) char buffer[ROOM];
+    _Alignas(64) char buffer[CAPACITY];
 
     for (int64_t t; (t = tl_next_chunk(worker)) < worker->chunks;) {
         const int64_t c = t / a->parts * a->strip, part = t % a->parts, from = share * part,
@@ -189,7 +189,7 @@ int tl_narrow_column_windows(const tl_narrow_call *call, int threads)
     const tally_view *in = call->in;
     const int64_t bytes = call->plan->op->elem_bytes;
 
-    columns a = {call, call->w < 2 ? 0 : (ROOM / call->w & -64) / bytes, 1};
+    columns a = {call, call->w < 2 ? 0 : (CAPACITY / call->w & -64) / bytes, 1};
     if (a.strip < 1 || in->rows * bytes < WINDOWED || in->row_stride != 1 ||
         call->out->row_stride != 1)
         return 0;

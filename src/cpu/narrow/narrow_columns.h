@@ -16,7 +16,9 @@
         N(set)(acc + c, a);                                                                        \
     }
 
-TL_INLINE void N(some_columns)(const tl_narrow_strip s, int64_t rows, T *acc, int exclusive,
+/* Folds `rows` rows of a strip onto acc, one vector of columns after the other. With s.out it is a
+ * scan, which writes acc after each row (exclusive: before it). */
+TL_INLINE void N(fold_columns)(const tl_narrow_strip s, int64_t rows, T *acc, int exclusive,
                                tl_keying k)
 {
     T *const out = s.out;
@@ -73,21 +75,21 @@ static void N(columns)(const tl_narrow_strip *all, void *acc, int exclusive, tl_
         const int64_t now = s.rows - j < BLOCK ? s.rows - j : BLOCK;
         read.x = s.x;
         if (!s.out && now == BLOCK)
-            N(some_columns)(read, BLOCK, acc, 0, k);
+            N(fold_columns)(read, BLOCK, acc, 0, k);
         else if (!s.out)
-            N(some_columns)(read, now, acc, 0, k);
+            N(fold_columns)(read, now, acc, 0, k);
         else if (now == BLOCK && !exclusive)
-            N(some_columns)(s, BLOCK, acc, 0, k);
+            N(fold_columns)(s, BLOCK, acc, 0, k);
         else
-            N(some_columns)(s, now, acc, exclusive, k);
+            N(fold_columns)(s, now, acc, exclusive, k);
         s.x = (const T *)s.x + BLOCK * s.step;
         if (s.out) s.out = (T *)s.out + BLOCK * s.out_step;
     }
 }
 
-/* Windows along columns, as in window_long: blocks of w - 1 rows; suffix has one row for each. */
-TL_INLINE void N(row_of)(T *to, const T *a, const T *x, int64_t prefetch_distance, int64_t width,
-                         tl_keying k)
+/* Each column of `to` becomes the larger of `a` and of the row x. */
+TL_INLINE void N(larger_row)(T *to, const T *a, const T *x, int64_t prefetch_distance,
+                             int64_t width, tl_keying k)
 {
     int64_t c = 0;
     for (; c + LANES <= width; c += LANES) {
@@ -99,6 +101,8 @@ TL_INLINE void N(row_of)(T *to, const T *a, const T *x, int64_t prefetch_distanc
     if (c < width) N(set)(to + c, MOST(N(get)(a + c), N(load_some)(x + c, width - c, k)));
 }
 
+/* Windows of w rows along columns, by blocks of w - 1 rows, as in window_long: a window is a suffix
+ * of one block, of which `suffix` has a row for each of its rows, and a prefix of the next one. */
 static void N(column_windows)(const tl_narrow_strip *s, int64_t w, void *buffer, tl_keying k)
 {
     const int64_t step = s->step, out_step = s->out_step, width = s->width, block = w - 1,
@@ -111,7 +115,7 @@ static void N(column_windows)(const tl_narrow_strip *s, int64_t w, void *buffer,
     for (int64_t now; m > 0; m -= now, x += now * step, out += now * out_step) {
         now = m < block ? m : block;
         memset(prefix, 0, (size_t)pitch * sizeof(T));
-        for (int64_t r = block - 1; r >= 0; r--) N(row_of)
+        for (int64_t r = block - 1; r >= 0; r--) N(larger_row)
         (suffix + r * pitch, r == block - 1 ? prefix : suffix + (r + 1) * pitch, x + r * step, 0,
          width, k);
 
@@ -119,7 +123,7 @@ static void N(column_windows)(const tl_narrow_strip *s, int64_t w, void *buffer,
             const T *const last = suffix + r * pitch;
             T *const y = out + r * out_step;
             int64_t c = 0;
-            N(row_of)
+            N(larger_row)
             (prefix, prefix, x + (block + r) * step, 16 * step * (int64_t)sizeof(T), width, k);
             for (; c + LANES <= width; c += LANES)
                 N(put)(y + c, MOST(N(get)(last + c), N(get)(prefix + c)), 0, k);

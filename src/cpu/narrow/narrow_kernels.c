@@ -116,7 +116,7 @@ TL_INLINE uint64_t half_at(const char *x)
 TL_INLINE uint64_t byte_at(const char *x, int64_t i) { return (uint64_t)(uint8_t)x[i] << 8 * i; }
 
 /* Up to 7 bytes. Bytes may be read twice. */
-TL_INLINE uint64_t load_few(const char *x, int64_t bytes)
+TL_INLINE uint64_t load_tail(const char *x, int64_t bytes)
 {
     if (bytes >= 4) return half_at(x) | half_at(x + bytes - 4) << 8 * (bytes - 4);
     return bytes ? byte_at(x, 0) | byte_at(x, bytes / 2) | byte_at(x, bytes - 1) : 0;
@@ -124,8 +124,8 @@ TL_INLINE uint64_t load_few(const char *x, int64_t bytes)
 
 TL_INLINE pair load_pair(const char *x, int64_t bytes)
 {
-    if (bytes < 8) return (pair){load_few(x, bytes), 0};
-    return (pair){word_at(x), load_few(x + 8, bytes - 8)};
+    if (bytes < 8) return (pair){load_tail(x, bytes), 0};
+    return (pair){word_at(x), load_tail(x + 8, bytes - 8)};
 }
 
 TL_INLINE void store_pair(char *to, pair v, int64_t bytes)

@@ -46,9 +46,9 @@ TL_INLINE V N(load_again)(const T *x, int64_t n, tl_keying k)
         low = (pair){word_at(b), word_at(b + bytes - 8)};
     } else {
         const uint64_t all = sizeof(T) == 1 ? 0x0101010101010101 : 0x0001000100010001,
-                       first = load_few(b, sizeof(T)) * all,
+                       first = load_tail(b, sizeof(T)) * all,
                        w = bytes >= 4 ? half_at(b) | half_at(b + bytes - 4) << 32
-                                      : load_few(b, bytes) | first << 8 * bytes;
+                                      : load_tail(b, bytes) | first << 8 * bytes;
         low = (pair){w, w};
     }
 #if defined(__AVX2__)
@@ -211,7 +211,7 @@ static void N(fold_rows)(const tl_narrow_rows *s, tl_keying k)
 }
 
 /* Prefixes within one group of 16 bytes. */
-TL_INLINE V N(prefixes_few)(V v)
+TL_INLINE V N(prefixes_some)(V v)
 {
     if (sizeof(T) == 1) v = MOST(v, (V)GROUP_UP(v, 1));
     v = MOST(v, (V)GROUP_UP(v, 2));
@@ -223,7 +223,7 @@ TL_INLINE void N(scan_one)(T *out, const T *x, int64_t n, V run, tl_keying k)
 {
     V all;
     if (n * (int64_t)sizeof(T) <= 16 && TL_VECTOR_BYTES > 16) {
-        if (n) N(put_some)(out, MOST(N(prefixes_few)(N(load_some)(x, n, k)), run), n, k);
+        if (n) N(put_some)(out, MOST(N(prefixes_some)(N(load_some)(x, n, k)), run), n, k);
         return;
     }
 

@@ -70,13 +70,13 @@ int tl_pieces_can(tl_gpu_device *d, tally *ctx, const tl_call *call)
 
 int64_t tl_pieces_budget(tl_gpu_device *d)
 {
-    size_t all = 0, once = 0, pooled = 0;
+    size_t all = 0, largest = 0, pooled = 0;
     for (int i = 0; i < TL_GPU_POOL; i++) pooled += d->pool[i].bytes;
-    d->gpu->calls->free_memory(d->gpu, &all, &once);
+    d->gpu->calls->free_memory(d->gpu, &all, &largest);
     all += pooled;
     if (d->limit && d->limit - (d->held - pooled) < all) all = d->limit - (d->held - pooled);
     int64_t budget = (int64_t)(all / BUFFER_SHARE);
-    if (once && budget > (int64_t)once) budget = (int64_t)once;
+    if (largest && budget > (int64_t)largest) budget = (int64_t)largest;
     return budget > BUDGET_MOST ? BUDGET_MOST : budget < BUDGET_LEAST ? BUDGET_LEAST : budget;
 }
 

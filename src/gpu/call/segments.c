@@ -141,11 +141,11 @@ static tally_status launch_speculatively(tl_gpu_device *d, tally *ctx, const tl_
     if (!may_speculate(d, c, &r.y, &out_at)) return TALLY_OK;
 
     r.byte = (int64_t)out_at;
-    s->speculative =
-        (tl_speculation){.measured = d->measured.slots,
-                         .slot = d->measured.slot,
-                         .most = offsets_most(c),
-                         .by_warp = tl_middle_pays(d, op, in->rows, in->rows * MIDDLE_MEAN, scan)};
+    s->speculative = (tl_speculation){
+        .measured = d->measured.slots,
+        .slot = d->measured.slot,
+        .most = offsets_most(c),
+        .by_warp = tl_by_warp_pays(d, op, in->rows, in->rows * BY_WARP_MEAN, scan)};
     const tl_batch b = {.plan = c->plan,
                         .x = s->data,
                         .piece = &tl_no_piece,
@@ -162,19 +162,19 @@ static tally_status launch_speculatively(tl_gpu_device *d, tally *ctx, const tl_
     if (status) return status;
 
     s->speculative_kernel =
-        s->speculative.by_warp && d->measured.walked ? WARP_KERNEL : SHORT_KERNEL;
+        s->speculative.by_warp && d->measured.warp_each ? WARP_KERNEL : SHORT_KERNEL;
     if (s->speculative_kernel == WARP_KERNEL)
-        return scan ? tl_middle_scan(&l, &b, &r, &from) : tl_middle_reduce(&l, &b, &r);
+        return scan ? tl_by_warp_scan(&l, &b, &r, &from) : tl_by_warp_reduce(&l, &b, &r);
 
-    return scan ? tl_forest_scan(&l, &b, &r, &from) : tl_forest_reduce(&l, &b, &r);
+    return scan ? tl_segmented_scan(&l, &b, &r, &from) : tl_segmented_reduce(&l, &b, &r);
 }
 
 /* True if the speculative kernel has done its work. This is the condition of speculative_jobs
- * (gpu/kernel/short/ahead.cl). */
+ * (gpu/kernel/short/speculate.cl). */
 static int has_succeeded(const segments *s)
 {
     const int walks = s->speculative.by_warp && s->m.count[LONG_COUNT] &&
-                      s->ends[1] - s->ends[0] >= s->in->rows * MIDDLE_MEAN;
+                      s->ends[1] - s->ends[0] >= s->in->rows * BY_WARP_MEAN;
     return s->speculative_kernel && !s->m.count[BAD] && s->m.count[DIFFERENT] &&
            s->ends[1] <= s->speculative.most && walks == (s->speculative_kernel == WARP_KERNEL);
 }
@@ -211,7 +211,7 @@ static int has_equal_lengths(const tally_view *in, const measured *m, int64_t by
     return !m->count[DIFFERENT] && !__builtin_mul_overflow(rows->n, in->stride, &rows->row_stride);
 }
 
-/* Lists only segments of MIDDLE_END elements or more as long. */
+/* Lists only segments of BY_WARP_END elements or more as long. */
 static tally_status list_longer_segments(tl_gpu_device *d, tally *ctx, const tl_plan *plan,
                                          segments *s)
 {
@@ -219,7 +219,7 @@ static tally_status list_longer_segments(tl_gpu_device *d, tally *ctx, const tl_
         s->m.count[LONG_COUNT] = 0;
         return TALLY_OK;
     }
-    return end_measure(d, ctx, s, begin_measure(d, ctx, plan, MIDDLE_END, s));
+    return end_measure(d, ctx, s, begin_measure(d, ctx, plan, BY_WARP_END, s));
 }
 
 /* Opens the batch of the segments; it takes s->ids. */
@@ -234,16 +234,16 @@ static tally_status open_segments(tl_gpu_device *d, tally *ctx, const tl_call *c
     b->offsets = s->offsets;
     b->elements = s->ends[1] - s->ends[0];
     b->longest = s->m.count[LONG_COUNT] ? b->elements : CHUNK - 1; /* an upper bound */
-    b->walked = by_warp && s->m.count[LONG_COUNT] &&
-                tl_middle_pays(d, plan->op, s->in->rows, b->elements, c->verb == TL_SCAN);
-    if (by_warp) d->measured.walked = b->walked;
-    if (!status && b->walked) status = list_longer_segments(d, ctx, plan, s);
+    b->warp_each = by_warp && s->m.count[LONG_COUNT] &&
+                   tl_by_warp_pays(d, plan->op, s->in->rows, b->elements, c->verb == TL_SCAN);
+    if (by_warp) d->measured.warp_each = b->warp_each;
+    if (!status && b->warp_each) status = list_longer_segments(d, ctx, plan, s);
     b->ids = s->ids;
     s->ids = (tl_memory){0};
     b->long_count = s->m.count[LONG_COUNT];
     assert(b->long_count <= b->rows && b->elements >= 0);
-    b->has_short = !s->done && !b->walked && b->long_count < s->in->rows;
-    if (s->done) b->walked = 0;
+    b->has_short = !s->done && !b->warp_each && b->long_count < s->in->rows;
+    if (s->done) b->warp_each = 0;
     for (int l = 1; b->long_count && l <= TL_GPU_LEVELS && s->m.count[NODES + l - 1]; l++)
         b->counts[b->levels = l] = s->m.count[NODES + l - 1];
 

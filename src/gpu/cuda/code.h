@@ -4,7 +4,7 @@
 #ifndef TALLY_CODE_H
 #define TALLY_CODE_H
 
-#include "store/key.h"
+#include "store/cache.h"
 #include "gpu/gpu.h"
 #include <stdatomic.h>
 

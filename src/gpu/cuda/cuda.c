@@ -218,7 +218,7 @@ static tally_status cu_use_stream(tl_gpu *gpu, tally *ctx, void *stream)
 static const tl_gpu_calls calls = {
     .name = "cuda",
     .prelude = "gpu/cuda/prelude_cuda.h",
-    .once = 1,
+    .single_launch = 1,
     .sees_locked = 1,
     .by_kernel = 1,
     .describe = cu_describe,

@@ -79,7 +79,7 @@ int tl_cuda_find_lanes(void *library);
 void tl_cuda_close_events(cuda *g);
 
 /* Functions for tl_gpu_calls. */
-void tl_cuda_free_memory(tl_gpu *gpu, size_t *all, size_t *once);
+void tl_cuda_free_memory(tl_gpu *gpu, size_t *all, size_t *largest);
 tally_status tl_cuda_lock(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory);
 void tl_cuda_unlock(tl_gpu *gpu, tl_memory *memory);
 int tl_cuda_locked(tl_gpu *gpu, const void *p, size_t bytes);

@@ -25,12 +25,12 @@ void tl_cuda_close_events(cuda *g)
         if (g->events[i]) cuEventDestroy(g->events[i]);
 }
 
-void tl_cuda_free_memory(tl_gpu *gpu, size_t *all, size_t *once)
+void tl_cuda_free_memory(tl_gpu *gpu, size_t *all, size_t *largest)
 {
     size_t total;
     (void)gpu;
     if (cuMemGetInfo(all, &total)) *all = 0;
-    *once = *all;
+    *largest = *all;
 }
 
 tally_status tl_cuda_lock(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory)

@@ -90,7 +90,7 @@ fn void publish_word(GLOBAL u64 *p, u64 value, u64 mark)
 #endif
 }
 
-fn u64 look_word(GLOBAL const u64 *p, u64 *value) /* returns the mark */
+fn u64 poll_word(GLOBAL const u64 *p, u64 *value) /* returns the mark */
 {
     u64 mark;
 #if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1203

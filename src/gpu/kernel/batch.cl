@@ -26,16 +26,16 @@ typedef struct {
 } batch;
 
 #define BATCH_PARAMETERS PARAMETERS_OF(BATCH)
-#define BATCH_OF_PARAMETERS                                                                        \
-    batch b;                                                                                       \
-    b.x = in_data + in_byte, b.row_stride = in_row_stride, b.stride = in_stride, b.n = in_n,       \
-    b.seqs = in_seqs, b.flags = in_flags, b.offsets = in_offsets, b.ids = in_ids,                  \
+#define BATCH_OF_PARAMETERS                                                                  \
+    batch b;                                                                                 \
+    b.x = in_data + in_byte, b.row_stride = in_row_stride, b.stride = in_stride, b.n = in_n, \
+    b.seqs = in_seqs, b.flags = in_flags, b.offsets = in_offsets, b.ids = in_ids,            \
     b.first = in_first, b.p.value = parameter, b.p.origin = origin IN_PLACE_OF_PARAMETERS
 
 #define IN_PLACE_PARAMETERS PARAMETERS_OF(IN_PLACE)
 #if TL_IN_PLACE
-#define IN_PLACE_OF_PARAMETERS                                                                     \
-    , b.y = y_data + y_byte, b.x_there = x_there, b.x_bit = x_bit, b.y_there = y_there,            \
+#define IN_PLACE_OF_PARAMETERS                                                          \
+    , b.y = y_data + y_byte, b.x_there = x_there, b.x_bit = x_bit, b.y_there = y_there, \
       b.y_bit = y_bit, b.left_out = (u64)left_out
 #else
 #define IN_PLACE_OF_PARAMETERS
@@ -132,11 +132,11 @@ enum { PACKED = 0 OP_FIELDS(SIZE_OF) };
 #undef SIZE_OF
 far_fn void pack(GLOBAL u8 *to, state v)
 {
-#define PACK(type, f)                                                                              \
-    {                                                                                              \
-        const u8 *from = (const u8 *)&v.f;                                                         \
-        UNROLL for (int k = 0; k < (int)sizeof(type); k++) to[k] = from[k];                        \
-        to += sizeof(type);                                                                        \
+#define PACK(type, f)                                                       \
+    {                                                                       \
+        const u8 *from = (const u8 *)&v.f;                                  \
+        UNROLL for (int k = 0; k < (int)sizeof(type); k++) to[k] = from[k]; \
+        to += sizeof(type);                                                 \
     }
     OP_FIELDS(PACK)
 #undef PACK
@@ -145,11 +145,11 @@ far_fn void pack(GLOBAL u8 *to, state v)
 far_fn state unpack(GLOBAL const u8 *from)
 {
     state v;
-#define UNPACK(type, f)                                                                            \
-    {                                                                                              \
-        u8 *to = (u8 *)&v.f;                                                                       \
-        UNROLL for (int k = 0; k < (int)sizeof(type); k++) to[k] = from[k];                        \
-        from += sizeof(type);                                                                      \
+#define UNPACK(type, f)                                                     \
+    {                                                                       \
+        u8 *to = (u8 *)&v.f;                                                \
+        UNROLL for (int k = 0; k < (int)sizeof(type); k++) to[k] = from[k]; \
+        from += sizeof(type);                                               \
     }
     OP_FIELDS(UNPACK)
 #undef UNPACK
@@ -367,7 +367,7 @@ LOAD_ROWS(load_d, elem, 2,
 LOAD_ROWS(load_h, elem, 4,
           put_quad(e[r], ((GLOBAL const quad *)(b.x + (start + mine) * TL_SIZE))[r * LANES]),
           put_quad(e[r], load_some(b, start, i, limit)), NO_ELEMENT)
-typedef elem strip[8][QUAD]; /* a chunk that is prefetched before it is folded (once.cl) */
+typedef elem strip[8][QUAD]; /* a chunk that is prefetched before it is folded (reduce_single.cl) */
 #define fold_dense(v, e, b, from, at) fold_quads_e(v, e, b, at, 1)
 #endif
 
@@ -391,8 +391,8 @@ typedef struct {
 } results;
 
 #define RESULTS_PARAMETERS PARAMETERS_OF(RESULTS)
-#define RESULTS_OF_PARAMETERS                                                                      \
-    results out;                                                                                   \
+#define RESULTS_OF_PARAMETERS \
+    results out;              \
     out.x = out_data + out_byte, out.row_stride = out_row_stride, out.stride = out_stride
 
 far_fn void store_apart(GLOBAL u8 *p, result v)

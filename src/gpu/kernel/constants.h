@@ -68,9 +68,9 @@ enum { EXACT_MASKS = 5 }; /* words after the bins, with a bit for each digit */
 
 /* Local memory of a row, in words. With EXACT_TOP of sum.cl and one more word it is an odd number,
  * which avoids bank conflicts. */
-#define EXACT_ROOM_OF(pairs) (EXACT_WORDS_OF(pairs) + EXACT_MASKS + 2)
+#define EXACT_LOCAL_OF(pairs) (EXACT_WORDS_OF(pairs) + EXACT_MASKS + 2)
 /* words of a short row (rows.cl); registers that a lane uses for it */
-enum { NARROW_ROOM = 3, EXACT_LEVELS_MOST = 4 };
+enum { NARROW_LOCAL = 3, EXACT_LEVELS_MOST = 4 };
 
 enum {
     EXACT_MARKED = 1, /* elements of -0 are skipped */
@@ -79,9 +79,9 @@ enum {
     EXACT_F64 = 8 /* results are f64; else f32 */
 };
 
-/* once.cl: a tile is TILE_WARPS warps of 2^more chunks each. There are fewer than TILES_MOST tiles.
- * Fewer than CHUNKS_MOST chunks come after the last tile, and fewer than ROWS_MOST rows of
- * 2^ROW_LOG elements after the last chunk. */
+/* reduce_single.cl: a tile is TILE_WARPS warps of 2^more chunks each. There are fewer than
+ * TILES_MOST tiles. Fewer than CHUNKS_MOST chunks come after the last tile, and fewer than
+ * ROWS_MOST rows of 2^ROW_LOG elements after the last chunk. */
 enum {
     TILE_WARPS_LOG = 3,
     TILE_WARPS = 1 << TILE_WARPS_LOG,
@@ -92,42 +92,47 @@ enum {
 enum { TILE_GROUPS = 256, TILES_MOST = TILE_GROUPS << STATES_LOG };
 enum { ROW_LOG = 7, ROWS_MOST = 1 << (ELEMENTS_LOG - ROW_LOG) };
 
-/* scan_once.cl: a tile has TILE_WARPS chunks, one for each of TILE_WARPS warps; two more warps do
+/* scan_single.cl: a tile has TILE_WARPS chunks, one for each of TILE_WARPS warps; two more warps do
  * the look-back. Its number has STATUS_LEVELS digits of RADIX_LOG bits. Local memory holds STAGES
- * tiles. The status table has ONCE_HEADER bytes, then words of ONCE_WORD bytes, each with 8 bytes
- * of a state and the epoch. */
+ * tiles. The status table has STATUS_HEADER bytes, then words of STATUS_WORD bytes, each with 8
+ * bytes of a state and the epoch. */
 enum {
-    ONCE_THREADS = (TILE_WARPS + 2) * LANES,
+    SINGLE_THREADS = (TILE_WARPS + 2) * LANES,
     STAGES = 3,
     RADIX_LOG = 5,
     STATUS_LEVELS = 4,
-    ONCE_HEADER = 16,
-    ONCE_WORD = 16
+    STATUS_HEADER = 16,
+    STATUS_WORD = 16
 };
 
 /* scan_down.cl: log2 of the radix of the look-back, which is TILE_WARPS; max levels; blocks of a
  * multiprocessor. */
 enum { COLUMN_LOG = TILE_WARPS_LOG, COLUMN_LEVELS = 7, DOWN_RUN = 4 };
 
-/* forest.cl: the local memory of a warp. It holds the elements of a window, the nodes of groups of
- * 8 elements and of 64, and for segments the offsets of a job and where each segment begins. */
-enum { FOREST_SEQUENCES = 128, FOREST_ELEMENTS = CHUNK, FOREST_NODES = FOREST_ELEMENTS / 8 };
-#define FOREST_NODES_AT(elem) (FOREST_ELEMENTS * (int)(elem) + 16)
-#define FOREST_OFFSETS_AT(elem, state)                                                             \
-    ((FOREST_NODES_AT(elem) + FOREST_NODES / 8 * 9 * (int)(state) + 15) / 16 * 16)
-#define FOREST_BEGIN_AT(elem, state) (FOREST_OFFSETS_AT(elem, state) + 8 * (FOREST_SEQUENCES + 2))
-#define FOREST_BYTES(elem, state, listed)                                                          \
-    ((listed) ? FOREST_BEGIN_AT(elem, state) + 4 * (FOREST_SEQUENCES + 4)                          \
-              : FOREST_OFFSETS_AT(elem, state))
+/* segmented.cl: the local memory of a warp. It holds the elements of a window, the nodes of groups
+ * of 8 elements and of 64, and for segments the offsets of a job and where each segment begins. */
+enum {
+    SEGMENTED_SEQUENCES = 128,
+    SEGMENTED_ELEMENTS = CHUNK,
+    SEGMENTED_NODES = SEGMENTED_ELEMENTS / 8
+};
+#define SEGMENTED_NODES_AT(elem) (SEGMENTED_ELEMENTS * (int)(elem) + 16)
+#define SEGMENTED_OFFSETS_AT(elem, state)                                                          \
+    ((SEGMENTED_NODES_AT(elem) + SEGMENTED_NODES / 8 * 9 * (int)(state) + 15) / 16 * 16)
+#define SEGMENTED_BEGIN_AT(elem, state)                                                            \
+    (SEGMENTED_OFFSETS_AT(elem, state) + 8 * (SEGMENTED_SEQUENCES + 2))
+#define SEGMENTED_BYTES(elem, state, listed)                                                       \
+    ((listed) ? SEGMENTED_BEGIN_AT(elem, state) + 4 * (SEGMENTED_SEQUENCES + 4)                    \
+              : SEGMENTED_OFFSETS_AT(elem, state))
 
-/* in_room: results overwrite their elements. */
-#define FOREST_SCAN_BYTES(elem, state, result, listed, in_room)                                    \
-    (FOREST_BYTES(elem, state, listed) + ((in_room) ? 0 : FOREST_ELEMENTS * (int)(result)))
+/* overwrites: results overwrite their elements. */
+#define SEGMENTED_SCAN_BYTES(elem, state, result, listed, overwrites)                              \
+    (SEGMENTED_BYTES(elem, state, listed) + ((overwrites) ? 0 : SEGMENTED_ELEMENTS * (int)(result)))
 
 /* measure (segments.cl): segments of a thread; segments of a block; levels of nodes that it counts.
  * A slot has MEASURED_WORDS words (u32) about the offsets, two words of i64 (the first and the last
  * offset), the number of blocks that are done, and a counter of jobs for the kernel that was
- * launched speculatively (middle_*.cl). There are two slots. */
+ * launched speculatively (warp_*.cl). There are two slots. */
 enum {
     MEASURE_THREADS = 256,
     MEASURE_EACH = 8,
@@ -153,10 +158,10 @@ enum {
     MEASURED_SLOTS = 2
 };
 
-/* middle_reduce.cl, middle_scan.cl: a warp may take each sequence of less than MIDDLE_END elements.
+/* warp_reduce.cl, warp_scan.cl: a warp may take each sequence of less than BY_WARP_END elements.
  * It keeps the nodes of its chunks in its lanes. Segments: only if their mean is at least
- * MIDDLE_MEAN. */
-enum { MIDDLE_END = 8 * CHUNK, MIDDLE_MEAN = CHUNK };
+ * BY_WARP_MEAN. */
+enum { BY_WARP_END = 8 * CHUNK, BY_WARP_MEAN = CHUNK };
 
 /* Windows: threads of a block. A tile of window_rows has 2^TILE_ROWS_LOG rows. gpu/tuning.def has
  * the sizes that depend on the device and on the state. */
@@ -202,8 +207,8 @@ enum { EDGES_TOO, EDGES_APART };
 /* window/exact.cl: items of a run; runs whose nodes a tile needs, for `heads` runs of results;
  * offsets in local memory of the nodes, and of one round of results (if these are larger than
  * items); bytes of local memory. */
-#define EXACT_RUN(state)          ((state) > 16 ? 5 : (state) > 8 ? 9 : 15)
-#define EXACT_RUNS(heads, middle) ((heads) + (middle) + 2)
+#define EXACT_RUN(state)         ((state) > 16 ? 5 : (state) > 8 ? 9 : 15)
+#define EXACT_RUNS(heads, inner) ((heads) + (inner) + 2)
 #define EXACT_STATES_AT(elem, state, each, d)                                                      \
     ((((each) + (d) + EXACT_RUN(state)) * (int)(elem) + 16 + 15) / 16 * 16)
 #define EXACT_RESULTS_AT(elem, state, each, d)                                                     \

@@ -22,24 +22,24 @@ fn u32 ones(u32 x)
 enum { KEYS_SUM, KEYS_LEAST };
 
 fn i64 of_two(int what, i64 a, i64 b) { return what == KEYS_SUM ? a + b : b < a ? b : a; }
-fn i64 of_group(LOCAL i64 *room, int what, i64 mine)
+fn i64 of_group(LOCAL i64 *scratch, int what, i64 mine)
 {
     const int t = thread_index();
-    room[t] = mine;
+    scratch[t] = mine;
     BARRIER();
     for (int m = KEYS_THREADS / 2; m; m >>= 1) {
-        const i64 a = room[t], b = room[t < m ? t + m : t];
-        if (t < m) room[t] = of_two(what, a, b);
+        const i64 a = scratch[t], b = scratch[t < m ? t + m : t];
+        if (t < m) scratch[t] = of_two(what, a, b);
         BARRIER();
     }
-    const i64 all = room[0];
+    const i64 all = scratch[0];
     BARRIER();
     return all;
 }
 
 /* The same for the first `count` numbers of a list; `start` if there are none. Several loads are in
  * flight. */
-fn i64 of_list(LOCAL i64 *room, int what, GLOBAL const i64 *list, i64 count, i64 start)
+fn i64 of_list(LOCAL i64 *scratch, int what, GLOBAL const i64 *list, i64 count, i64 start)
 {
     enum { TOGETHER = 8 };
     i64 mine = start;
@@ -53,7 +53,7 @@ fn i64 of_list(LOCAL i64 *room, int what, GLOBAL const i64 *list, i64 count, i64
         UNROLL for (int k = 0; k < TOGETHER; k++) mine = of_two(what, mine, v[k]);
     }
 
-    return of_group(room, what, mine);
+    return of_group(scratch, what, mine);
 }
 
 /* ---- runs ---- */
@@ -121,7 +121,7 @@ fn void any_units(key_line l, i64 first, int each, LOCAL u8 *to)
                     a = v[k].w[c];                                                                 \
                 }                                                                                  \
                 a = before[k];                                                                     \
-                if (bits && sign) { /* floats: NaNs and zeros that are equal */                  \
+                if (bits && sign) { /* floats: NaNs and zeros that are equal */                    \
                     UNROLL for (int c = 0; c < EACH; c++)                                          \
                     {                                                                              \
                         const word b = v[k].w[c], x = (word)(a & ~sign), y = (word)(b & ~sign);    \
@@ -156,7 +156,7 @@ fn u32 word_of(LOCAL const u32 *units, int w, int each)
 KERNEL_OF(runs_heads)
 {
     SHARED u32 units[KEYS_TILE / 2 / 4]; /* a byte for each unit, which has at least 2 places */
-    SHARED i64 room[KEYS_THREADS];
+    SHARED i64 scratch[KEYS_THREADS];
     const int t = thread_index(), kind = TYPE_KIND((int)type), bytes = TYPE_BYTES((int)type);
     const int each = KEYS_UNIT(bytes), is_float = kind >= KIND_FLOAT;
     const u64 all = ~(u64)0 >> (64 - 8 * bytes);
@@ -190,7 +190,7 @@ KERNEL_OF(runs_heads)
             BARRIER();
         }
 
-        found = of_group(room, KEYS_SUM, found);
+        found = of_group(scratch, KEYS_SUM, found);
         if (t == 0) counts[part] = found;
     }
 }
@@ -200,7 +200,7 @@ KERNEL_OF(runs_places)
 {
     typedef struct ALIGNED(16) { u32 w[KEYS_TILES]; } words;
     SHARED u16 list[KEYS_LIST]; /* places of consecutive heads in the step */
-    SHARED i64 room[KEYS_THREADS];
+    SHARED i64 scratch[KEYS_THREADS];
     SHARED u32 sums[2 * KEYS_THREADS];
     const int t = thread_index();
     GLOBAL i64 *const to = (GLOBAL i64 *)(offsets + byte);
@@ -208,7 +208,7 @@ KERNEL_OF(runs_places)
     for (i64 part = group_index(); part < (counting ? 1 : parts); part += group_count()) {
         const i64 some = counting ? parts : part, last = counting ? 0 : (part + 1) * steps_each;
         const i64 end = last < steps ? last : steps;
-        i64 before = of_list(room, KEYS_SUM, counts, some, 0);
+        i64 before = of_list(scratch, KEYS_SUM, counts, some, 0);
 
         for (i64 step = part * steps_each; step < end; step++) {
             words v = ((GLOBAL const words *)heads)[step * KEYS_THREADS + t];
@@ -229,17 +229,17 @@ KERNEL_OF(runs_places)
             const u32 all = sums[turn + KEYS_THREADS - 1];
             u32 rank = sums[turn + t] - mine;
             for (u32 from = 0; from < all; from += KEYS_LIST) {
-                const u32 room_here = all - from < KEYS_LIST ? all - from : KEYS_LIST;
+                const u32 count_here = all - from < KEYS_LIST ? all - from : KEYS_LIST;
                 UNROLL for (int k = 0; k < KEYS_TILES; k++)
                 {
-                    while (v.w[k] && rank - from < room_here) {
+                    while (v.w[k] && rank - from < count_here) {
                         list[rank++ - from] = (u16)((t * KEYS_TILES + k) * 32 + low_zeros(v.w[k]));
                         v.w[k] &= v.w[k] - 1;
                     }
                 }
 
                 BARRIER();
-                for (u32 i = (u32)t; i < room_here; i += KEYS_THREADS)
+                for (u32 i = (u32)t; i < count_here; i += KEYS_THREADS)
                     to[before + from + i] = step * KEYS_STEP + list[i] - lead;
                 BARRIER();
             }
@@ -260,7 +260,7 @@ KERNEL_OF(runs_places)
  * if there is none. */
 KERNEL_OF(take_check)
 {
-    SHARED i64 room[KEYS_THREADS];
+    SHARED i64 scratch[KEYS_THREADS];
     const int t = thread_index();
     GLOBAL const i64 *const places = (GLOBAL const i64 *)(order + order_byte);
 
@@ -269,55 +269,61 @@ KERNEL_OF(take_check)
         i64 first = count;
         for (i64 i = part * each + t; i < end; i += KEYS_THREADS)
             if ((u64)places[i] >= (u64)length && i < first) first = i;
-        first = of_group(room, KEYS_LEAST, first);
+        first = of_group(scratch, KEYS_LEAST, first);
         if (t == 0) wrong[part] = first;
     }
 }
 
-#define TAKE(name, word)                                                                           \
-    fn void name(GLOBAL const u8 *x, i64 x_stride, GLOBAL const i64 *order, GLOBAL u8 *y,          \
-                 i64 y_stride, i64 count)                                                          \
-    {                                                                                              \
-        enum { TOGETHER = 8 };                                                                     \
-        const i64 step = group_count() * KEYS_THREADS;                                             \
-        i64 i = group_index() * KEYS_THREADS + thread_index();                                     \
-        for (; i + (TOGETHER - 1) * step < count; i += TOGETHER * step) {                          \
-            i64 at[TOGETHER];                                                                      \
-            word v[TOGETHER];                                                                      \
-            UNROLL for (int k = 0; k < TOGETHER; k++) at[k] = order[i + k * step];                 \
-            UNROLL for (int k = 0; k < TOGETHER; k++)                                              \
-                v[k] = ((GLOBAL const word *)x)[at[k] * x_stride];                                 \
-            UNROLL for (int k = 0; k < TOGETHER; k++)                                              \
-                ((GLOBAL word *)y)[(i + k * step) * y_stride] = v[k];                              \
-        }                                                                                          \
-        for (; i < count; i += step)                                                               \
-            ((GLOBAL word *)y)[i * y_stride] = ((GLOBAL const word *)x)[order[i] * x_stride];      \
+#define TAKE(name, word)                                                                      \
+    fn void name(GLOBAL const u8 *x, i64 x_stride, GLOBAL const i64 *order, GLOBAL u8 *y,     \
+                 i64 y_stride, i64 count)                                                     \
+    {                                                                                         \
+        enum { TOGETHER = 8 };                                                                \
+        const i64 step = group_count() * KEYS_THREADS;                                        \
+        i64 i = group_index() * KEYS_THREADS + thread_index();                                \
+        for (; i + (TOGETHER - 1) * step < count; i += TOGETHER * step) {                     \
+            i64 at[TOGETHER];                                                                 \
+            word v[TOGETHER];                                                                 \
+            UNROLL for (int k = 0; k < TOGETHER; k++) at[k] = order[i + k * step];            \
+            UNROLL for (int k = 0; k < TOGETHER; k++)                                         \
+                v[k] = ((GLOBAL const word *)x)[at[k] * x_stride];                            \
+            UNROLL for (int k = 0; k < TOGETHER; k++)                                         \
+                ((GLOBAL word *)y)[(i + k * step) * y_stride] = v[k];                         \
+        }                                                                                     \
+        for (; i < count; i += step)                                                          \
+            ((GLOBAL word *)y)[i * y_stride] = ((GLOBAL const word *)x)[order[i] * x_stride]; \
     }
 TAKE(take_1, u8)
 TAKE(take_2, u16)
 TAKE(take_4, u32)
 TAKE(take_8, u64)
 
-fn void take_bytes(GLOBAL const u8 *x, i64 x_stride, GLOBAL const i64 *order, GLOBAL u8 *y,
-                   i64 y_stride, i64 count, int bytes)
+/* x, y: strides in elements of `bytes` bytes */
+typedef struct {
+    GLOBAL const u8 *x;
+    GLOBAL u8 *y;
+    i64 x_stride, y_stride;
+} take_arrays;
+
+fn void take_bytes(take_arrays a, GLOBAL const i64 *order, i64 count, int bytes)
 {
     const i64 step = group_count() * KEYS_THREADS;
     for (i64 i = group_index() * KEYS_THREADS + thread_index(); i < count; i += step)
         for (int k = 0; k < bytes; k++)
-            y[i * y_stride * bytes + k] = x[order[i] * x_stride * bytes + k];
+            a.y[i * a.y_stride * bytes + k] = a.x[order[i] * a.x_stride * bytes + k];
 }
 
 /* reported: the distance from the first bad index to the end (0: there is none, and only then
  * elements are copied), and that index. */
 KERNEL_OF(take)
 {
-    SHARED i64 room[KEYS_THREADS];
+    SHARED i64 scratch[KEYS_THREADS];
     const int size = (int)bytes;
     GLOBAL const u8 *const x = in + in_byte;
     GLOBAL const i64 *const places = (GLOBAL const i64 *)(order + order_byte);
     GLOBAL u8 *const y = out + out_byte;
     const int aligned = ADDRESS(x) % (u64)size == 0 && ADDRESS(y) % (u64)size == 0;
-    const i64 first = of_list(room, KEYS_LEAST, wrong, parts, count);
+    const i64 first = of_list(scratch, KEYS_LEAST, wrong, parts, count);
 
     if (group_index() == 0 && thread_index() == 0) {
         reported[0] = count - first;
@@ -329,5 +335,9 @@ KERNEL_OF(take)
     if (path == 4) take_4(x, in_stride, places, y, out_stride, count);
     if (path == 2) take_2(x, in_stride, places, y, out_stride, count);
     if (path == 1) take_1(x, in_stride, places, y, out_stride, count);
-    if (path == 0) take_bytes(x, in_stride, places, y, out_stride, count, size);
+    if (path == 0) {
+        take_arrays a;
+        a.x = x, a.y = y, a.x_stride = in_stride, a.y_stride = out_stride;
+        take_bytes(a, places, count, size);
+    }
 }

@@ -17,8 +17,8 @@ fn maybe append_lanes(maybe before, amount done, state node, amount n, int count
 /* Returns the node of the full chunk at `at`. */
 fn state node_of_chunk(batch b, i64 from, i64 at, LOCAL state *box)
 {
-#if STRIPED && !FINDS
-    return chunk_striped(b, from, at, box);
+#if PARTIALS && !FINDS
+    return chunk_partials(b, from, at, box);
 #elif MOMENTS
     return chunk_moments(b, from, at, box);
 #else

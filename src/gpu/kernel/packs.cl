@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Elements in packs of 16 bytes, and the first fast path that folds packs (stripes.cl and once.cl
- * have the others). */
+ * Elements in packs of 16 bytes, and the first fast path that folds packs (partials.cl and
+ * reduce_single.cl have the others). */
 enum { PACK = 16 / TL_SIZE };
 
 typedef struct ALIGNED(16) {
@@ -43,7 +43,7 @@ fn int is_packed(batch b, i64 first)
  *   mean = sum / n        m2 = (n squares - sum sum) / n
  *
  * (n = 2^k; with 8 bits, k may be 19.) */
-#define MOMENTS                                                                                    \
+#define MOMENTS \
     (OP_MOMENTS && !TL_IN_PLACE && !OP_MASKED && TL_KIND != 3 && TL_SIZE <= 2 && TL_REAL_FLOAT == 8)
 
 #if MOMENTS

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Last step of a reduction: after the nodes of all levels are computed (level.cl), one warp per
  * sequence computes S(n) from the nodes of each level that are not part of a higher node, the
- * highest level first. forest.cl reduces short sequences. */
+ * highest level first. segmented.cl reduces short sequences. */
 
 KERNEL_OF(finish)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Scan of sequences that lie across (columns), after the nodes and the prefixes of chunks are
  * known. The lanes of a warp are placed as in columns.cl. A lane starts with S at the first element
- * of its part and walks down, 8 elements at a time:
+ * of its part and goes down, 8 elements at a time:
  *
  *   node[l]    the last node of 2^l groups of 8 that waits for its right neighbour
  *   start[l]   S at the last multiple of 2^l groups; so S after j groups is C(start[l + 1], node

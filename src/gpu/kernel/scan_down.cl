@@ -16,16 +16,16 @@ typedef struct {
     GLOBAL u64 *words;
     u64 epoch;
     i64 tiles, width; /* tiles of a column; columns, rounded up to a multiple of 32 */
-} column_board;
+} column_status;
 
-fn i64 place_of(column_board d, int level, i64 number, i64 column)
+fn i64 place_of(column_status d, int level, i64 number, i64 column)
 {
     i64 at = number;
     for (int l = 0; l < level; l++) at += (d.tiles >> (COLUMN_LOG * l)) + 1;
     return at * d.width + column;
 }
 
-fn void publish_node(column_board d, int level, i64 number, i64 column, state v)
+fn void publish_node(column_status d, int level, i64 number, i64 column, state v)
 {
     publish_state(d.words, place_of(d, level, number, column), v, d.epoch);
 }
@@ -35,13 +35,14 @@ fn void publish_node(column_board d, int level, i64 number, i64 column, state v)
 typedef struct {
     state warps[TILE_WARPS][LANES], nodes[COLUMN_LEVELS][TILE_WARPS][LANES];
     i64 job;
-} down_room;
+} down_memory;
 
 fn int digit_of(i64 k, int level) { return (int)(k >> (COLUMN_LOG * level)) & (TILE_WARPS - 1); }
 
 /* Polls for the nodes with number `warp` on every level, and puts them into room->nodes. levels:
  * levels of the look-back. */
-fn void ask(column_board d, LOCAL down_room *room, int warp, i64 k, i64 column, int levels)
+fn void poll_nodes(column_status d, LOCAL down_memory *memory, int warp, i64 k, i64 column,
+                   int levels)
 {
     state v[COLUMN_LEVELS];
     int waiting = 1;
@@ -52,13 +53,13 @@ fn void ask(column_board d, LOCAL down_room *room, int warp, i64 k, i64 column, 
         {
             if (l >= levels || warp >= digit_of(k, l)) continue;
             const i64 number = (k >> (COLUMN_LOG * l) & ~(i64)(TILE_WARPS - 1)) + warp;
-            waiting |= misses_state(d.words, place_of(d, l, number, column), &v[l], d.epoch);
+            waiting |= state_missing(d.words, place_of(d, l, number, column), &v[l], d.epoch);
         }
     }
 
     UNROLL for (int l = 0; l < COLUMN_LEVELS; l++)
     {
-        if (l < levels && warp < digit_of(k, l)) room->nodes[l][warp][lane_index()] = v[l];
+        if (l < levels && warp < digit_of(k, l)) memory->nodes[l][warp][lane_index()] = v[l];
     }
 }
 
@@ -74,22 +75,22 @@ fn maybe append_nodes(maybe v, amount done, LOCAL state (*x)[LANES], int count, 
 }
 
 /* Computes and publishes the nodes that end with tile k, on the levels above 0. */
-fn void publish_ended(column_board d, LOCAL down_room *room, i64 k, i64 column)
+fn void publish_ended(column_status d, LOCAL down_memory *memory, i64 k, i64 column)
 {
     const int lane = lane_index();
     ROLLED for (int l = 0; l + 1 < COLUMN_LEVELS && digit_of(k, l) == TILE_WARPS - 1; l++)
     {
         const amount n = (amount)((i64)DOWN_TILE << (COLUMN_LOG * l));
 #undef ITEM
-#define ITEM(j) room->nodes[l][j][lane]
+#define ITEM(j) memory->nodes[l][j][lane]
         const state v = NODE_8(ITEM, 0, n);
-        room->nodes[l + 1][digit_of(k, l + 1)][lane] = v;
+        memory->nodes[l + 1][digit_of(k, l + 1)][lane] = v;
         publish_node(d, l + 1, k >> (COLUMN_LOG * (l + 1)), column, v);
     }
 }
 
 /* Returns S before tile k, or after it if `after` is set. */
-fn maybe tile_start(LOCAL down_room *room, maybe v, i64 k, int levels, int after, amount origin)
+fn maybe tile_start(LOCAL down_memory *memory, maybe v, i64 k, int levels, int after, amount origin)
 {
     int ends = -1;
     if (after) ends = 0;
@@ -98,7 +99,7 @@ fn maybe tile_start(LOCAL down_room *room, maybe v, i64 k, int levels, int after
     {
         const int log = COLUMN_LOG * l, own = l == ends, digit = digit_of(k, l);
         const amount done = origin + (k >> log >> COLUMN_LOG << COLUMN_LOG << log) * DOWN_TILE;
-        v = append_nodes(v, done, room->nodes[l], digit + own, (amount)((i64)DOWN_TILE << log));
+        v = append_nodes(v, done, memory->nodes[l], digit + own, (amount)((i64)DOWN_TILE << log));
     }
     return v;
 }
@@ -139,19 +140,19 @@ KERNEL_OF(scan_down)
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
     SEEDING_OF_PARAMETERS;
-    SHARED down_room room;
+    SHARED down_memory memory;
     const int lane = lane_index(), warp = thread_index() / LANES;
     const i64 strips = (b.seqs + LANES - 1) / LANES, step = b.stride * TL_SIZE;
     column_results to;
     to.step = out.stride * (i64)(OP_LANES * sizeof(result)), to.exclusive = exclusive, to.p = b.p;
-    column_board d;
-    d.words = ticket + ONCE_HEADER / 8, d.epoch = (u64)epoch, d.tiles = tiles,
+    column_status d;
+    d.words = ticket + STATUS_HEADER / 8, d.epoch = (u64)epoch, d.tiles = tiles,
     d.width = strips * LANES;
 
     for (;;) {
-        if (thread_index() == 0) room.job = (i64)atomicAdd(ticket, (u64)1) - ticket0;
+        if (thread_index() == 0) memory.job = (i64)atomicAdd(ticket, (u64)1) - ticket0;
         BARRIER();
-        const i64 job = room.job;
+        const i64 job = memory.job;
         if (job >= jobs) return;
         const i64 k = job / strips, column = (job - k * strips) * LANES + lane;
         const i64 s = column < b.seqs ? column : b.seqs - 1, at = k * DOWN_TILE + warp * DOWN_ROWS;
@@ -169,32 +170,32 @@ KERNEL_OF(scan_down)
                 top--, stack[top - 1] = TWIN(stack[top - 1], stack[top], n);
         }
 
-        room.warps[warp][lane] = stack[0];
+        memory.warps[warp][lane] = stack[0];
         BARRIER();
 
         if (warp < TILE_WARPS - 1) {
-            ask(d, &room, warp, k, column, (int)levels);
+            poll_nodes(d, &memory, warp, k, column, (int)levels);
         } else {
 #undef ITEM
-#define ITEM(j) room.warps[j][lane]
+#define ITEM(j) memory.warps[j][lane]
             const state own = NODE_8(ITEM, 0, DOWN_ROWS);
             if (full) publish_node(d, 0, k, column, own);
-            room.nodes[0][digit_of(k, 0)][lane] = own;
+            memory.nodes[0][digit_of(k, 0)][lane] = own;
         }
 
         BARRIER();
         const int last = warp == TILE_WARPS - 1;
-        if (last && full) publish_ended(d, &room, k, column);
+        if (last && full) publish_ended(d, &memory, k, column);
         const maybe first = initial(seeds, s, b.p);
-        const maybe start = tile_start(&room, first, k, (int)levels, 0, b.p.origin);
+        const maybe start = tile_start(&memory, first, k, (int)levels, 0, b.p.origin);
         const amount done = b.p.origin + k * DOWN_TILE;
-        const maybe v = append_nodes(start, done, room.warps, warp, DOWN_ROWS);
+        const maybe v = append_nodes(start, done, memory.warps, warp, DOWN_ROWS);
         maybe after = v; /* not used if the strip is not full */
 
         if (!last)
-            after = append_nodes(start, done, room.warps, warp + 1, DOWN_ROWS);
+            after = append_nodes(start, done, memory.warps, warp + 1, DOWN_ROWS);
         else if (full)
-            after = tile_start(&room, first, k, (int)levels, 1, b.p.origin);
+            after = tile_start(&memory, first, k, (int)levels, 1, b.p.origin);
         to.to = place(out, b, s, at);
         if (column < b.seqs && left > 0) scan_strip(to, e, (int)left, at, v, after);
     }

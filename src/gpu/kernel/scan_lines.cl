@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * The workers of scan_once for class X: a warp scans up to 4 KiB of elements, and each lane scans
+ * The workers of scan_single for class X: a warp scans up to 4 KiB of elements, and each lane scans
  * contiguous lines of them, one element after the other. Elements and results go through local
  * memory in lines of 16 bytes, a row of 32 lines at a time. Line u is stored at place u ^ (u / 8 &
  * 7), so that neither rows nor the lines of a lane have bank conflicts. */
 #if SCAN_LINES
 enum {
-    LINES = ONCE_ITEMS / (LANES * PACK),
+    LINES = SINGLE_ITEMS / (LANES * PACK),
     LANE_ITEMS_L = LINES * PACK,
     WARP_ITEMS = LANES * LANE_ITEMS_L
 };
@@ -59,12 +59,12 @@ fn void lines_gather(LOCAL bundle *stage, batch b, i64 first, int count)
 fn state lines_fold(LOCAL const bundle *stage, i64 i, par p)
 {
     const int u = lane_index() * LINES;
-#if STRIPED && !FINDS
-    pile t = pile_none(p);
+#if PARTIALS && !FINDS
+    lane_partial t = partial_none(p);
 
     UNROLL for (int j = 0; j < LINES; j++)
-        t = pile_pack(t, stage[LINE_PLACE(u + j)], i + j * PACK, p);
-    return pile_state(pile_span(t, i));
+        t = partial_pack(t, stage[LINE_PLACE(u + j)], i + j * PACK, p);
+    return partial_state(partial_span(t, i));
 #else
     state v;
 

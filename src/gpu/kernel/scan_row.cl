@@ -10,8 +10,8 @@ typedef struct {
 } seeding;
 
 #define SEEDING_PARAMETERS    PARAMETERS_OF(SEEDING)
-#define SEEDING_OF_PARAMETERS                                                                      \
-    seeding seeds;                                                                                 \
+#define SEEDING_OF_PARAMETERS \
+    seeding seeds;            \
     seeds.seeded = seeded, seeds.exclusive = exclusive, seeds.init = init
 
 /* The initial state of sequence s. */

@@ -3,9 +3,29 @@
 
 enum { FIRSTS_ITEMS = 8 };
 
+#ifdef TL_CUDA
+/* The last block to come here copies the slot `from` to host memory: a copy by the host would delay
+ * the next kernel. */
+fn void report_last(GLOBAL u32 *from, GLOBAL u32 *reported)
+{
+    SHARED u32 before;
+    const int t = thread_index();
+
+    if (t == 0) {
+        __threadfence();
+        before = ADD_GLOBAL(from + MEASURED_DONE, 1u);
+        __threadfence();
+    }
+
+    BARRIER();
+    if (before == (u32)group_count() - 1 && t < MEASURED_DONE)
+        reported[t] = ADD_GLOBAL(from + t, 0u);
+}
+#endif
+
 /* Writes into the slot of `measured` (constants.h), which must be zero: the number of long segments
  * (`least` elements or more); whether any segment has a negative length or begins below zero;
- * whether lengths differ; whether any segment has MIDDLE_END elements or more; the nodes of each
+ * whether lengths differ; whether any segment has BY_WARP_END elements or more; the nodes of each
  * level of the long segments. ids: the rows of the long segments, in any order (their nodes are
  * stored in that order; results do not depend on it). A thread takes MEASURE_EACH segments and
  * loads all their offsets at once. The last segments come first, so that the first ones are in the
@@ -40,7 +60,7 @@ KERNEL_OF(measure)
             n[k] = at < rows && !wrong ? end - from : 0;
             bad |= wrong;
             different |= end - from != usual;
-            beyond |= n[k] >= MIDDLE_END;
+            beyond |= n[k] >= BY_WARP_END;
             long_count += n[k] >= least;
         }
 
@@ -75,17 +95,8 @@ KERNEL_OF(measure)
     if (beyond) OR_LOCAL(&part[BEYOND], 1u);
     BARRIER();
     if (t < MEASURED_WORDS && part[t]) ADD_GLOBAL(to + t, part[t]);
-#ifdef TL_CUDA /* the last block writes to host memory: a copy would delay the next kernel */
-    SHARED u32 before;
-
-    if (t == 0) {
-        __threadfence();
-        before = ADD_GLOBAL(to + MEASURED_DONE, 1u);
-        __threadfence();
-    }
-
-    BARRIER();
-    if (before == (u32)group_count() - 1 && t < MEASURED_DONE) reported[t] = ADD_GLOBAL(to + t, 0u);
+#ifdef TL_CUDA
+    report_last(to, reported);
 #endif
 }
 

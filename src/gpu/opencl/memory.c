@@ -143,10 +143,10 @@ tally_status tl_cl_forget(tl_gpu *gpu, tally *ctx, void *pointer)
 
 /* ---- for pieces ---- */
 
-void tl_cl_free_memory(tl_gpu *gpu, size_t *all, size_t *once)
+void tl_cl_free_memory(tl_gpu *gpu, size_t *all, size_t *largest)
 {
     *all = tl_opencl_number(((opencl *)gpu)->id, CL_DEVICE_GLOBAL_MEM_SIZE);
-    *once = tl_opencl_number(((opencl *)gpu)->id, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+    *largest = tl_opencl_number(((opencl *)gpu)->id, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
 }
 
 tally_status tl_cl_lock(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory)

@@ -170,7 +170,7 @@ tally_status tl_cl_read(tl_gpu *gpu, tally *ctx, void *to, const tl_memory *from
 int tl_cl_owns(tl_gpu *gpu, const void *p, tl_memory *memory, size_t *offset);
 tally_status tl_cl_adopt(tl_gpu *gpu, tally *ctx, void *object, void **pointer);
 tally_status tl_cl_forget(tl_gpu *gpu, tally *ctx, void *pointer);
-void tl_cl_free_memory(tl_gpu *gpu, size_t *all, size_t *once);
+void tl_cl_free_memory(tl_gpu *gpu, size_t *all, size_t *largest);
 tally_status tl_cl_lock(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory);
 void tl_cl_unlock(tl_gpu *gpu, tl_memory *memory);
 int tl_cl_locked(tl_gpu *gpu, const void *p, size_t bytes);

@@ -103,13 +103,13 @@ tally_status tl_window_columns(const tl_window_call *c, int *done)
     const int lanes = places_of(c, shrink ? all : c->w) <=
                       c->d->gpu->calls->local_bytes(c->d->gpu) / (LANES * c->state);
     const int edges = apart ? EDGES_APART : EDGES_TOO;
-    const int whole = !shrink || (apart && lanes), longs = whole && tl_long_columns_take(c),
-              tiles = whole && !longs && tiles_take(c);
+    const int whole = !shrink || (apart && lanes), is_long = whole && tl_long_columns_take(c),
+              tiles = whole && !is_long && tiles_take(c);
 
-    *done = tl_batch_across(b) && b->n >= (g->valid ? c->w : 1) && (lanes || longs);
+    *done = tl_batch_across(b) && b->n >= (g->valid ? c->w : 1) && (lanes || is_long);
     if (!*done) return TALLY_OK;
 
-    tally_status status = longs   ? tl_long_columns(c, edges)
+    tally_status status = is_long ? tl_long_columns(c, edges)
                           : tiles ? launch_tiles(c, edges)
                                   : launch_lanes(c, cut(c, shrink && !apart ? all : c->w, edges));
 

@@ -24,12 +24,12 @@ static int64_t local_bytes_of(const tl_batch *b, int64_t w, int rounds)
 
 /* Returns the rounds of a tile, or 0 if a tile in local memory would have fewer than w / 2
  * results. */
-static int rounds_of(const tl_batch *b, int64_t w, int64_t room)
+static int rounds_of(const tl_batch *b, int64_t w, int64_t capacity)
 {
     for (int groups = BLOCKS_MOST; groups > 0; groups--) {
         int rounds = 0;
         while (rounds < ROUNDS_MOST && each_of(b, rounds) < OVERLAP * w &&
-               local_bytes_of(b, w, rounds + 1) <= room / groups)
+               local_bytes_of(b, w, rounds + 1) <= capacity / groups)
             rounds++;
         if (rounds && each_of(b, rounds) >= (groups > 1 ? w : w / 2)) return rounds;
     }

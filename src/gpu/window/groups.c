@@ -55,13 +55,13 @@ static tally_status slab_by_levels(const tl_window_call *c, const tl_built *prog
 
     for (int k = 0; !status && k < levels; k++)
         status = TL_GO(&l, window_level, blocks(items), .batch = batch, .y = tl_memory_of(&y),
-                       .room = tl_i64(items), .level = tl_i64(k), .lo = tl_i64(lo),
+                       .level_items = tl_i64(items), .level = tl_i64(k), .lo = tl_i64(lo),
                        .count = tl_i64(items));
 
     if (!status)
         status = TL_GO(&l, window_fold, blocks(j1 - j0), .batch = batch,
                        .results = tl_results_arguments(c->r), .windows = tl_window_arguments(c->g),
-                       .y = tl_memory_of(&y), .room = tl_i64(items), .lo = tl_i64(lo),
+                       .y = tl_memory_of(&y), .level_items = tl_i64(items), .lo = tl_i64(lo),
                        .j0 = tl_i64(j0), .j1 = tl_i64(j1));
 
     tl_gpu_give(c->d, &y);

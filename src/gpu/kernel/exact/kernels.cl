@@ -11,10 +11,10 @@ typedef struct {
     i64 row_stride, stride, y_row_stride, y_stride, n;
     GLOBAL const i64 *offsets; /* 0, or [rows + 1] */
 } exact_input;
-#define EXACT_INPUT_OF_PARAMETERS                                                                  \
-    exact_input in;                                                                                \
-    in.x = in_data + in_byte, in.row_stride = in_row_stride, in.stride = in_stride, in.n = in_n,   \
-    in.y = second_data + second_byte, in.y_row_stride = second_row_stride,                         \
+#define EXACT_INPUT_OF_PARAMETERS                                                                \
+    exact_input in;                                                                              \
+    in.x = in_data + in_byte, in.row_stride = in_row_stride, in.stride = in_stride, in.n = in_n, \
+    in.y = second_data + second_byte, in.y_row_stride = second_row_stride,                       \
     in.y_stride = second_stride, in.offsets = in_flags & OFFSETS ? in_offsets : 0
 
 /* Row r. */
@@ -58,13 +58,13 @@ KERNEL_OF(exact_parts)
         const i64 row = job / parts, at = (job - row * parts) * each;
         const exact_row x = exact_row_of(in, first_row + row);
         const i64 left = x.n - at, n = left < each ? left : each;
-        for (int k = t; k < EXACT_ROOM; k += EXACT_THREADS) own[k] = 0;
+        for (int k = t; k < EXACT_LOCAL; k += EXACT_THREADS) own[k] = 0;
         BARRIER();
 
         if (n > 0) {
             exact_lane w;
             exact_lane_begin(&w);
-            exact_add(&w, x, at, n, t, EXACT_THREADS, flags, EXACT_WIDE, own);
+            exact_add(&w, x, at, n, exact_way_of(flags, EXACT_WIDE, t, EXACT_THREADS, own));
             exact_lane_end(&w, own);
         }
 
@@ -78,26 +78,26 @@ KERNEL_OF(exact_parts)
  * count: elements of each row; below 0: as in the batch. */
 KERNEL_OF(exact_finish)
 {
-    LOCAL u32 *const room = (LOCAL u32 *)LOCAL_MEMORY;
+    LOCAL u32 *const memory = (LOCAL u32 *)LOCAL_MEMORY;
     const int t = thread_index();
 
     for (i64 row = group_index() * LANES; row < rows; row += group_count() * LANES) {
         const int mine = (int)(rows - row < LANES ? rows - row : LANES);
         for (int k = t; k < mine * EXACT_WORDS; k += LANES) {
-            room[k / EXACT_WORDS * EXACT_ROOM + k % EXACT_WORDS] = bins[row * EXACT_WORDS + k];
+            memory[k / EXACT_WORDS * EXACT_LOCAL + k % EXACT_WORDS] = bins[row * EXACT_WORDS + k];
             bins[row * EXACT_WORDS + k] = 0;
         }
 
         WARP_BARRIER();
         if (t < mine) {
-            for (int m = 0; m < EXACT_MASKS; m++) room[t * EXACT_ROOM + EXACT_WORDS + m] = 0;
-            exact_mark(room + t * EXACT_ROOM, 0, 1);
+            for (int m = 0; m < EXACT_MASKS; m++) memory[t * EXACT_LOCAL + EXACT_WORDS + m] = 0;
+            exact_mark(memory + t * EXACT_LOCAL, 0, 1);
             const i64 r = first_row + row + t, n = count >= 0 ? count
                                                    : in_flags & OFFSETS
                                                        ? in_offsets[r + 1] - in_offsets[r]
                                                        : in_n;
             exact_store(out_data + (out_byte + r * out_row_stride * (flags & EXACT_F64 ? 8 : 4)),
-                        exact_value(room + t * EXACT_ROOM, n, flags), flags);
+                        exact_value(memory + t * EXACT_LOCAL, n, flags), flags);
         }
 
         WARP_BARRIER();

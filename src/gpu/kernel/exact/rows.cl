@@ -35,7 +35,9 @@ fn void narrow_sums(narrow r, i64 flags)
 
     exact_lane_begin(&w);
     w.limit = 0;
-    if (r.n) exact_add(&w, r.row, r.first, r.n, r.at, r.lanes, flags, EXACT_LOOK, r.own);
+    if (r.n)
+        exact_add(&w, r.row, r.first, r.n,
+                  exact_way_of(flags, EXACT_LOOK, r.at, r.lanes, r.own));
     if (w.limit) MAX_LOCAL(r.own + NARROW_TOP, w.limit);
     WARP_BARRIER();
     const u32 most = r.own[NARROW_TOP];
@@ -48,8 +50,8 @@ fn void narrow_sums(narrow r, i64 flags)
     UNROLL for (int l = 0; l < EXACT_LEVELS; l++) part[l] = 0;
     for (i64 from = 0; held && from < r.n; from += each) {
         exact_begin(&w, top);
-        exact_add(&w, r.row, r.first + from, r.n - from < each ? r.n - from : each, r.at, r.lanes,
-                  flags, EXACT_NARROW, r.own);
+        exact_add(&w, r.row, r.first + from, r.n - from < each ? r.n - from : each,
+                  exact_way_of(flags, EXACT_NARROW, r.at, r.lanes, r.own));
         UNROLL for (int l = 0; l < EXACT_LEVELS; l++) part[l] += exact_part(&w, l);
     }
 
@@ -168,13 +170,13 @@ fn void wide_sums(exact_row x, i64 first, i64 n, i64 flags, LOCAL u32 *bins)
 {
     exact_lane w;
     exact_lane_begin(&w);
-    exact_add(&w, x, first, n, thread_index(), LANES, flags, EXACT_WIDE, bins);
+    exact_add(&w, x, first, n, exact_way_of(flags, EXACT_WIDE, thread_index(), LANES, bins));
     exact_lane_end(&w, bins);
 }
 
 fn void clear_bins(LOCAL u32 *bins)
 {
-    for (int k = thread_index(); k < EXACT_ROOM; k += LANES) bins[k] = 0;
+    for (int k = thread_index(); k < EXACT_LOCAL; k += LANES) bins[k] = 0;
     WARP_BARRIER();
 }
 
@@ -197,14 +199,14 @@ KERNEL_OF(exact_rows)
 {
     LOCAL i64 *const sums = (LOCAL i64 *)LOCAL_MEMORY;
     LOCAL u32 *const own = (LOCAL u32 *)(sums + EXACT_LEVELS_MOST * LANES),
-              *const room = own + EXACT_ROOM;
+              *const memory = own + EXACT_LOCAL;
     const int t = thread_index(), rows_each = LANES / (int)lanes, mine = t / (int)lanes;
     const i64 groups = (rows + rows_each - 1) / rows_each, jobs = groups * (parts ? parts : 1);
     narrow r;
 
     EXACT_INPUT_OF_PARAMETERS;
     r.at = t % (int)lanes, r.lanes = (int)lanes, r.sums = sums;
-    r.own = room + mine * NARROW_ROOM, r.any = room + rows_each * NARROW_ROOM;
+    r.own = memory + mine * NARROW_LOCAL, r.any = memory + rows_each * NARROW_LOCAL;
 
     for (i64 job = group_index(); job < jobs; job += group_count()) {
         const i64 row = job % groups * rows_each, at = job / groups * each;
@@ -212,7 +214,7 @@ KERNEL_OF(exact_rows)
                   there = mine < some;
         const exact_row s = exact_row_of(in, first_row + row + (there ? mine : 0));
         const i64 left = s.n - at, step = out_row_stride * (flags & EXACT_F64 ? 8 : 4);
-        for (int k = t; k <= rows_each * NARROW_ROOM; k += LANES) room[k] = 0;
+        for (int k = t; k <= rows_each * NARROW_LOCAL; k += LANES) memory[k] = 0;
         WARP_BARRIER();
         r.row = s, r.first = at, r.n = !there || left < 0 ? 0 : left < each ? left : each;
         narrow_sums(r, flags);
@@ -222,7 +224,7 @@ KERNEL_OF(exact_rows)
 
         /* Uniform over the lanes. No barrier is in a branch: see prelude_opencl.h. */
         for (int k = 0; (parts || *r.any) && k < some; k++) {
-            const int is_wide = room[k * NARROW_ROOM + NARROW_WIDE] != 0;
+            const int is_wide = memory[k * NARROW_LOCAL + NARROW_WIDE] != 0;
             if (SKIPS && !parts && !is_wide) continue;
 
             const i64 its = row + k;

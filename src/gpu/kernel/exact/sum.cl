@@ -34,7 +34,7 @@
 #define EXACT_UNIT      (1074 + 32 * EXACT_LOW)
 #define EXACT_DIGITS    EXACT_DIGITS_OF(EXACT_PAIRS)
 #define EXACT_WORDS     EXACT_WORDS_OF(EXACT_PAIRS)
-#define EXACT_ROOM      EXACT_ROOM_OF(EXACT_PAIRS)
+#define EXACT_LOCAL      EXACT_LOCAL_OF(EXACT_PAIRS)
 #define EXACT_NAN       (2 * EXACT_DIGITS) /* the words of the counts */
 #define EXACT_PLUS      (EXACT_NAN + 2)
 #define EXACT_MINUS     (EXACT_NAN + 4)
@@ -292,15 +292,29 @@ fn void exact_take(exact_lane *w, f64 *v, exact_mode mode, LOCAL u32 *bins)
 
 /* ---- elements ---- */
 
-/* Turns item k of a batch into its values. masked: a NaN is skipped; with EXACT_WIDE it is counted
- * in the bins. */
-fn void exact_item(exact_lane *w, f64 *v, int k, f64 x, f64 y, int marked, int masked,
-                   exact_mode mode, LOCAL u32 *bins)
-{
-    const int mark = (marked && as_u64(x) == (u64)1 << 63) ||
-                     (mode != EXACT_WIDE && masked && (x != x || (EXACT_PAIRS && y != y)));
+/* How items are added. marked: -0 is left out; masked: so is a NaN, which EXACT_WIDE counts in the
+ * bins. lane, lanes: the share of this lane. */
+typedef struct {
+    int marked, masked, lane, lanes;
+    exact_mode mode;
+    LOCAL u32 *bins;
+} exact_way;
 
-    if (mode != EXACT_LOOK) w->marks += (u32)mark;
+fn exact_way exact_way_of(i64 flags, exact_mode mode, int lane, int lanes, LOCAL u32 *bins)
+{
+    exact_way h;
+    h.marked = (flags & EXACT_MARKED) != 0, h.masked = (flags & EXACT_MASKED) != 0;
+    h.lane = lane, h.lanes = lanes, h.mode = mode, h.bins = bins;
+    return h;
+}
+
+/* Turns item k of a batch into its values. */
+fn void exact_item(exact_lane *w, f64 *v, int k, f64 x, f64 y, exact_way h)
+{
+    const int mark = (h.marked && as_u64(x) == (u64)1 << 63) ||
+                     (h.mode != EXACT_WIDE && h.masked && (x != x || (EXACT_PAIRS && y != y)));
+
+    if (h.mode != EXACT_LOOK) w->marks += (u32)mark;
 #if EXACT_PAIRS
     f64 p = x * y;
     const u64 size = as_u64(p) & ~(u64)0 >> 1;
@@ -313,8 +327,8 @@ fn void exact_item(exact_lane *w, f64 *v, int k, f64 x, f64 y, int marked, int m
 #endif
 
     if (mark || !safe) {
-        if (!mark && mode == EXACT_WIDE) exact_put_pair(bins, x, y);
-        if (!mark && mode != EXACT_WIDE) w->far = 1;
+        if (!mark && h.mode == EXACT_WIDE) exact_put_pair(h.bins, x, y);
+        if (!mark && h.mode != EXACT_WIDE) w->far = 1;
         p = 0;
 #if EXACT_TWICE
         rest = 0;
@@ -370,11 +384,12 @@ fn void exact_words(u32 *word, GLOBAL const exact_pack *from, i64 j, int lanes, 
 }
 
 /* Adds packs of contiguous items. */
-fn void exact_add_packs(exact_lane *w, GLOBAL const u8 *x, GLOBAL const u8 *y, i64 packs, int t,
-                        int lanes, int marked, int masked, exact_mode mode, LOCAL u32 *bins)
+fn void exact_add_packs(exact_lane *w, GLOBAL const u8 *x, GLOBAL const u8 *y, i64 packs,
+                        exact_way h)
 {
+    const int lanes = h.lanes;
     f64 v[EXACT_VALUES];
-    for (i64 j = t; j < packs; j += EXACT_PACKS * lanes) {
+    for (i64 j = h.lane; j < packs; j += EXACT_PACKS * lanes) {
         u32 word[4 * EXACT_PACKS];
         exact_words(word, (GLOBAL const exact_pack *)x, j, lanes, packs);
 #if EXACT_PAIRS
@@ -387,21 +402,19 @@ fn void exact_add_packs(exact_lane *w, GLOBAL const u8 *x, GLOBAL const u8 *y, i
         UNROLL for (int i = 0; i < EXACT_LOADED; i += EXACT_BATCH)
         {
             /* no items are left */
-            if (mode != EXACT_WIDE && i && j + i * TL_SIZE / 16 * lanes >= packs) continue;
+            if (h.mode != EXACT_WIDE && i && j + i * TL_SIZE / 16 * lanes >= packs) continue;
             UNROLL for (int k = 0; k < EXACT_BATCH; k++)
-                exact_item(w, v, k, WORD_VALUE(word, i + k), WORD_VALUE(second, i + k), marked,
-                           masked, mode, bins);
-            exact_take(w, v, mode, bins);
+                exact_item(w, v, k, WORD_VALUE(word, i + k), WORD_VALUE(second, i + k), h);
+            exact_take(w, v, h.mode, h.bins);
         }
     }
 }
 
-/* Adds n items from index `at` on; lane t of `lanes` takes its share. Contiguous aligned items go
- * in packs of 16 bytes. */
-fn void exact_add(exact_lane *w, exact_row row, i64 at, i64 n, int t, int lanes, i64 flags,
-                  exact_mode mode, LOCAL u32 *bins)
+/* Adds the lane's share of n items from index `at` on. Contiguous aligned items go in packs of 16
+ * bytes. */
+fn void exact_add(exact_lane *w, exact_row row, i64 at, i64 n, exact_way h)
 {
-    const int marked = (flags & EXACT_MARKED) != 0, masked = (flags & EXACT_MASKED) != 0;
+    const int lanes = h.lanes;
     GLOBAL const u8 *const x = row.x + at * row.stride * TL_SIZE;
     const int over = (int)(ADDRESS(x) & 15), gap = over ? (16 - over) / TL_SIZE : 0;
     int aligned = row.stride == 1 && over % TL_SIZE == 0 && n >= gap;
@@ -415,15 +428,17 @@ fn void exact_add(exact_lane *w, exact_row row, i64 at, i64 n, int t, int lanes,
     const i64 head = aligned ? gap : 0, packs = aligned ? (n - head) / (16 / TL_SIZE) : 0,
               packed = packs * (16 / TL_SIZE), others = n - packed;
 
-    if (marked || (masked && mode != EXACT_WIDE))
-        exact_add_packs(w, x + head * TL_SIZE, y + head * TL_SIZE, packs, t, lanes, marked, masked,
-                        mode, bins);
-    else /* a separate copy of the code: the test for marks is 4 of 15 instructions per element */
-        exact_add_packs(w, x + head * TL_SIZE, y + head * TL_SIZE, packs, t, lanes, 0, 0, mode,
-                        bins);
+    if (h.marked || (h.masked && h.mode != EXACT_WIDE)) {
+        exact_add_packs(w, x + head * TL_SIZE, y + head * TL_SIZE, packs, h);
+    } else {
+        /* a separate copy of the code: the test for marks is 4 of 15 instructions per element */
+        exact_way all = h;
+        all.marked = all.masked = 0;
+        exact_add_packs(w, x + head * TL_SIZE, y + head * TL_SIZE, packs, all);
+    }
 
     f64 v[EXACT_VALUES];
-    for (i64 j = t; j < others; j += EXACT_BATCH * lanes) {
+    for (i64 j = h.lane; j < others; j += EXACT_BATCH * lanes) {
         f64 a[EXACT_BATCH], b[EXACT_BATCH];
         UNROLL for (int k = 0; k < EXACT_BATCH; k++) /* all loads come before the first use */
         {
@@ -438,10 +453,10 @@ fn void exact_add(exact_lane *w, exact_row row, i64 at, i64 n, int t, int lanes,
         UNROLL for (int k = 0; k < EXACT_BATCH; k++)
         {
             const int there = j + k * lanes < others;
-            exact_item(w, v, k, there ? a[k] : 0, there ? b[k] : 0, marked, masked, mode, bins);
+            exact_item(w, v, k, there ? a[k] : 0, there ? b[k] : 0, h);
         }
 
-        exact_take(w, v, mode, bins);
+        exact_take(w, v, h.mode, h.bins);
     }
 }
 

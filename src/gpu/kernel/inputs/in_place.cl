@@ -56,10 +56,10 @@ typedef struct {
 #if TL_BITS
     u8 bits, y_bits;
 #endif
-} asked;
+} pending;
 
 /* Loads `rows` rows; the first one begins at place `first`. */
-fn void ask(asked *a, const int rows, batch b, i64 first)
+fn void ask(pending *a, const int rows, batch b, i64 first)
 {
     const i64 mine = first + lane_index() * QUAD;
     GLOBAL const input_quad *x = (GLOBAL const input_quad *)(b.x + mine * INPUT_BYTES);
@@ -79,7 +79,7 @@ fn void ask(asked *a, const int rows, batch b, i64 first)
 #endif
 }
 
-fn void take(elem *e, asked a, batch b, i64 first)
+fn void take(elem *e, pending a, batch b, i64 first)
 {
     u32 there = 15;
 #if TL_BITS
@@ -97,36 +97,36 @@ fn void take(elem *e, asked a, batch b, i64 first)
     e[2] = made(a.x.z, y.z, there & 4, b.left_out), e[3] = made(a.x.w, y.w, there & 8, b.left_out);
 }
 
-#define LOAD_IN_PLACE(name, rows_)                                                                 \
-    fn void name(elem e[rows_][QUAD], batch b, i64 start, i64 at, i64 limit)                       \
-    {                                                                                              \
-        if (at + rows_ * LANES * QUAD <= limit && can_load_e(b, start + at)) {                     \
-            asked a[rows_];                                                                        \
-            ask(a, rows_, b, start + at);                                                          \
-            UNROLL for (int r = 0; r < rows_; r++) take(e[r], a[r], b, start + at);                \
-        } else {                                                                                   \
-            UNROLL for (int r = 0; r < rows_; r++)                                                 \
-            {                                                                                      \
-                const i64 i = at + r * LANES * QUAD + lane_index() * QUAD;                         \
-                if (limit <= 0) {                                                                  \
-                    UNROLL for (int k = 0; k < QUAD; k++) e[r][k] = NO_ELEMENT;                    \
-                } else if (!SKIPS || at + r * LANES * QUAD < limit) {                              \
-                    UNROLL for (int k = 0; k < QUAD; k++)                                          \
-                        e[r][k] = element_at(b, start + (i + k < limit ? i + k : limit - 1));      \
-                }                                                                                  \
-            }                                                                                      \
-        }                                                                                          \
+#define LOAD_IN_PLACE(name, rows_)                                                            \
+    fn void name(elem e[rows_][QUAD], batch b, i64 start, i64 at, i64 limit)                  \
+    {                                                                                         \
+        if (at + rows_ * LANES * QUAD <= limit && can_load_e(b, start + at)) {                \
+            pending a[rows_];                                                                 \
+            ask(a, rows_, b, start + at);                                                     \
+            UNROLL for (int r = 0; r < rows_; r++) take(e[r], a[r], b, start + at);           \
+        } else {                                                                              \
+            UNROLL for (int r = 0; r < rows_; r++)                                            \
+            {                                                                                 \
+                const i64 i = at + r * LANES * QUAD + lane_index() * QUAD;                    \
+                if (limit <= 0) {                                                             \
+                    UNROLL for (int k = 0; k < QUAD; k++) e[r][k] = NO_ELEMENT;               \
+                } else if (!SKIPS || at + r * LANES * QUAD < limit) {                         \
+                    UNROLL for (int k = 0; k < QUAD; k++)                                     \
+                        e[r][k] = element_at(b, start + (i + k < limit ? i + k : limit - 1)); \
+                }                                                                             \
+            }                                                                                 \
+        }                                                                                     \
     }
 LOAD_IN_PLACE(load_e, 8)
 LOAD_IN_PLACE(load_r, 1)
 LOAD_IN_PLACE(load_d, 2)
 LOAD_IN_PLACE(load_h, 4)
 
-/* A chunk that is prefetched before it is folded (once.cl). */
-typedef asked strip[8];
+/* A chunk that is prefetched before it is folded (reduce_single.cl). */
+typedef pending strip[8];
 
-fn void load_dense(asked *a, batch b, i64 first) { ask(a, 8, b, first); }
-fn void fold_dense(state *v, const asked *a, batch b, i64 from, i64 at)
+fn void load_dense(pending *a, batch b, i64 first) { ask(a, 8, b, first); }
+fn void fold_dense(state *v, const pending *a, batch b, i64 from, i64 at)
 {
     UNROLL for (int r = 0; r < 8; r++)
     {
@@ -145,7 +145,7 @@ fn void stage_beside(LOCAL elem *to, batch b, i64 first, int count)
     int at = 0;
     if (can_load_e(b, first)) {
         for (; at + ROW <= count; at += AT_A_TIME * ROW) {
-            asked a[AT_A_TIME];
+            pending a[AT_A_TIME];
             UNROLL for (int r = 0; r < AT_A_TIME; r++)
             {
                 if (at + (r + 1) * ROW <= count) ask(&a[r], 1, b, first + at + r * ROW);

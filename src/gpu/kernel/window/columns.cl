@@ -17,7 +17,7 @@ enum { LOW_LEVELS = STEP_LOG(sizeof(state)), STEP = 1 << LOW_LEVELS };
 /* A lane's ring buffers, from level 0 on. at[k]: the place of the next step's nodes in the ring
  * buffer of level k. */
 typedef struct {
-    LOCAL state *room; /* the lane's first place; places are LANES apart */
+    LOCAL state *ring; /* the lane's first place; places are LANES apart */
     int at[RING_LEVELS], size[RING_LEVELS];
     int top, places; /* places: of all ring buffers */
 } rings;
@@ -41,7 +41,7 @@ fn state fold_window(const rings *r, int length, int c)
         if (!(length >> k & 1)) continue;
         int i = ring_place(r, k, size) + c - (length & ((1 << k) - 1));
         if (i < 0) i += size;
-        const state s = r->room[(base + i) * LANES];
+        const state s = r->ring[(base + i) * LANES];
         v = any ? COMBINE(v, s, length >> (k + 1) << (k + 1), (i64)1 << k) : s;
         any = 1;
     }
@@ -63,8 +63,8 @@ fn void fold_step(const rings *r, state *v, int w)
         int near_ = ring_place(r, k, size) - (lag - part), far_ = near_ - STEP;
         if (near_ < 0) near_ += size;
         if (far_ < 0) far_ += size;
-        LOCAL const state *const late = r->room + (base + near_ - part) * LANES;
-        LOCAL const state *const early = r->room + (base + far_ + STEP - part) * LANES;
+        LOCAL const state *const late = r->ring + (base + near_ - part) * LANES;
+        LOCAL const state *const early = r->ring + (base + far_ + STEP - part) * LANES;
 
         UNROLL for (int c = 0; c < STEP; c++)
         {
@@ -82,7 +82,7 @@ fn void make_low_levels(rings *r, state *v, state last[LOW_LEVELS][STEP / 2], in
     {
         const int size = r->size[k];
         if (size) {
-            UNROLL for (int c = 0; c < STEP; c++) r->room[(*base + r->at[k] + c) * LANES] = v[c];
+            UNROLL for (int c = 0; c < STEP; c++) r->ring[(*base + r->at[k] + c) * LANES] = v[c];
             ring_step(r, k, size);
             *base += size;
         }
@@ -107,9 +107,9 @@ fn void make_high_levels(rings *r, state *v, int base)
 {
     for (int k = LOW_LEVELS; k <= r->top; k++) {
         const int size = r->size[k], at = r->at[k], before_ = at - (1 << k);
-        LOCAL state *to = r->room + (base + at) * LANES;
+        LOCAL state *to = r->ring + (base + at) * LANES;
         LOCAL const state *old =
-            r->room + (base + (before_ < 0 ? before_ + size : before_)) * LANES;
+            r->ring + (base + (before_ < 0 ? before_ + size : before_)) * LANES;
         state left[STEP];
         if (k < r->top) {
             UNROLL for (int c = 0; c < STEP; c++) left[c] = old[c * LANES];
@@ -164,7 +164,7 @@ KERNEL_OF(window_columns)
     const i64 back = valid ? 0 : before, on = valid ? before + after : after;
     const int w = (int)(before + after + 1), lane = thread_index();
     rings r;
-    r.room = (LOCAL state *)LOCAL_MEMORY + lane;
+    r.ring = (LOCAL state *)LOCAL_MEMORY + lane;
     r.top = (int)top_level, r.places = (int)places;
     for (int k = 0; k < RING_LEVELS; k++)
         r.size[k] = k <= r.top ? RING_SIZE(k, r.top, (int)fold, LOW_LEVELS) : 0;

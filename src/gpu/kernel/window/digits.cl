@@ -78,6 +78,8 @@ fn void fold_two_bits(state *y, const int onto, const int bits, const digit_sour
     }
 }
 
+/* Folds a nonzero digit onto the results y, or sets y (onto 0): the bits 4 and 2, then the bit 1,
+ * whose node comes after theirs. */
 fn void fold_digit(state *y, const int onto, int digit, digit_source x)
 {
     const int high = digit & 6;
@@ -182,7 +184,8 @@ fn void digits_fold(LOCAL u8 *memory, digits_registers *r, LOCAL const tile *p,
     LOCAL node *const z = (LOCAL node *)memory;
     const int w = (int)l->of.width, count = digit_levels(w);
     LOCAL const u8 *const elements = (LOCAL const u8 *)digit_elements(memory, l);
-    int fold = l->what == PART_LAST_BITS ? FOLD_GLOBAL : FOLD_NONE, far = 0;
+    int fold = l->what == PART_LAST_BITS ? FOLD_GLOBAL : FOLD_NONE;
+    int folded = 0; /* elements of a window that the higher digits have folded */
 
     if (l->what == PART_RESULTS_ALONE) {
         GLOBAL const node *const high = (GLOBAL const node *)l->states + p->done;
@@ -210,16 +213,16 @@ fn void digits_fold(LOCAL u8 *memory, digits_registers *r, LOCAL const tile *p,
     {
         a.x = source_of(0, (LOCAL const u8 *)(z + (count - k) * PASS_ITEMS), k * DIGIT_LOG, p, l);
         a.digit = w >> a.x.log & DIGIT, a.fold = fold, a.in_place = k == count;
-        a.x.i = far, a.x.done += far;
+        a.x.i = folded, a.x.done += folded;
         if (a.digit > 1 || (a.digit && fold != FOLD_NONE)) fold_pass(z, a, p, l->states);
         if (a.digit) fold = FOLD_LOCAL; /* digit 1 without higher digits: z has that node already */
-        far += a.digit << k * DIGIT_LOG;
+        folded += a.digit << k * DIGIT_LOG;
     }
 
     if (w & DIGIT) {
         a.x = source_of(1, elements, 0, p, l);
         a.digit = w & DIGIT, a.fold = fold, a.in_place = 0;
-        a.x.i = far, a.x.done += far;
+        a.x.i = folded, a.x.done += folded;
         fold_pass(z, a, p, l->states);
     }
 }

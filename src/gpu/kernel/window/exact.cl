@@ -148,16 +148,16 @@ fn void nodes_of_runs(const exact_tile *t, LOCAL state *all, LOCAL state *first,
     }
 }
 
-/* Computes mid[g] for the first `heads` runs: the fold of the `middle` runs after run g. y, next:
+/* Computes mid[g] for the first `heads` runs: the fold of the `inner` runs after run g. y, next:
  * `runs` nodes each; both are overwritten. Each step makes two levels and takes one base-4 digit of
- * `middle`, the lowest first. */
-fn void middles(LOCAL state *y, LOCAL state *next, LOCAL state *mid, int heads, int runs,
-                int middle)
+ * `inner`, the lowest first. */
+fn void fold_inner_runs(LOCAL state *y, LOCAL state *next, LOCAL state *mid, int heads, int runs,
+                int inner)
 {
     int at = 1;
-    for (int log = 0; middle >> log; log += 2) {
-        const int size = 1 << log, digit = middle >> log & 3,
-                  made = middle >> log >= 4 ? runs - 3 * size : 0;
+    for (int log = 0; inner >> log; log += 2) {
+        const int size = 1 << log, digit = inner >> log & 3,
+                  made = inner >> log >= 4 ? runs - 3 * size : 0;
         const i64 each = (i64)RUN << log;
         ROLLED for (int g = thread_index(); g < runs; g += WINDOW_THREADS)
         {
@@ -230,20 +230,21 @@ KERNEL_OF(window_exact)
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
-    const int me = thread_index(), d = (int)width - 1, middle = (d - RUN) / RUN,
+    const int me = thread_index(), d = (int)width - 1, inner = (d - RUN) / RUN,
               part = (d - RUN) % RUN;
-    const int runs_room = EXACT_RUNS((int)each / RUN, middle);
-    LOCAL u8 *room = LOCAL_MEMORY;
-    LOCAL kept *z = (LOCAL kept *)room;
-    LOCAL state *all = (LOCAL state *)(room + EXACT_STATES_AT(TL_SIZE, STATE_BYTES, (int)each, d));
-    LOCAL state *next = all + runs_room, *first = next + runs_room, *mid = first + runs_room;
-    LOCAL u8 *apart = room + EXACT_RESULTS_AT(TL_SIZE, STATE_BYTES, (int)each, d);
+    const int runs_most = EXACT_RUNS((int)each / RUN, inner);
+    LOCAL u8 *memory = LOCAL_MEMORY;
+    LOCAL kept *z = (LOCAL kept *)memory;
+    LOCAL state *all = (LOCAL state *)(memory + EXACT_STATES_AT(TL_SIZE, STATE_BYTES, (int)each,
+                                                                d));
+    LOCAL state *next = all + runs_most, *first = next + runs_most, *mid = first + runs_most;
+    LOCAL u8 *apart = memory + EXACT_RESULTS_AT(TL_SIZE, STATE_BYTES, (int)each, d);
 
     for (i64 job = group_index(); job < jobs; job += group_count()) {
         const i64 j0 = job * each, lo = first_item + j0;
         const int results_ = j0 + each < count ? (int)each : (int)(count - j0),
                   items = results_ + d;
-        const int heads = (results_ + RUN - 1) / RUN, runs = heads + middle + 1;
+        const int heads = (results_ + RUN - 1) / RUN, runs = heads + inner + 1;
         const int inside = lo >= 0 && lo + items <= b.n;
         exact_tile t;
         t.z = z, t.lo = lo, t.p = b.p;
@@ -251,17 +252,18 @@ KERNEL_OF(window_exact)
         BARRIER();
         nodes_of_runs(&t, all, first, runs, part);
         BARRIER();
-        middles(all, next, mid, heads, runs, middle);
+        fold_inner_runs(all, next, mid, heads, runs, inner);
         for (int round = 0; round < heads; round += WINDOW_THREADS) {
             const int g = round + me, at = g * RUN, left = results_ - round * RUN;
-            LOCAL u8 *to = OUT_BYTES > (int)sizeof(kept) ? apart : room + round * (RUN * OUT_BYTES);
+            LOCAL u8 *to =
+                OUT_BYTES > (int)sizeof(kept) ? apart : memory + round * (RUN * OUT_BYTES);
             state v[RUN];
             if (g < heads) {
                 maybe q;
-                q.have = middle > 0 || part > 0;
-                if (middle) q.s = mid[g];
+                q.have = inner > 0 || part > 0;
+                if (inner) q.s = mid[g];
                 if (part)
-                    q.s = middle ? COMBINE(q.s, first[g + 1 + middle], (i64)middle * RUN, part)
+                    q.s = inner ? COMBINE(q.s, first[g + 1 + inner], (i64)inner * RUN, part)
                                  : first[g + 1];
                 windows_of_run(v, t.z + at, d, q, lo + at, b.p);
             }

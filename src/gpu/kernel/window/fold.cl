@@ -7,8 +7,8 @@
 KERNEL_OF(window_level)
 {
     BATCH_OF_PARAMETERS;
-    GLOBAL const state *const from = y + room * (level - 1);
-    GLOBAL state *const to = y + room * level;
+    GLOBAL const state *const from = y + level_items * (level - 1);
+    GLOBAL state *const to = y + level_items * level;
     const i64 step = level ? (i64)1 << (level - 1) : 0,
               nodes = level ? count - 2 * step + 1 : count;
     for (i64 i = group_index() * WINDOW_THREADS + thread_index(); i < nodes;
@@ -38,7 +38,7 @@ KERNEL_OF(window_fold)
         for (int k = 62; k >= 0; k--) {
             const i64 higher = higher_bits(length, k);
             if (length >> k & 1)
-                v = then(v, y[room * k + start - lo + higher], higher, (i64)1 << k);
+                v = then(v, y[level_items * k + start - lo + higher], higher, (i64)1 << k);
         }
 
         v.have = v.have && length >= least;

@@ -117,15 +117,15 @@ typedef struct {
 
 /* Programs of windows in one launch (not TL_PARTS) fold all elements of each window, and give
  * results: these constants let the compiler drop the rest. */
-#define LAUNCH_OF_PARAMETERS                                                                       \
-    BATCH_OF_PARAMETERS;                                                                           \
-    RESULTS_OF_PARAMETERS;                                                                         \
-    launch l;                                                                                      \
-    l.b = b, l.out = out, l.jobs = jobs, l.each = each;                                            \
-    l.of.at = at, l.of.count = count, l.of.before = before, l.of.after = after;                    \
-    l.of.valid = valid, l.of.least = least, l.of.edges = edges;                                    \
-    l.of.shift = TL_PARTS ? shift : 0, l.of.width = TL_PARTS ? width : before + after + 1;         \
-    l.top = (int)top_level, l.kept = (int)kept_levels;                                             \
+#define LAUNCH_OF_PARAMETERS                                                               \
+    BATCH_OF_PARAMETERS;                                                                   \
+    RESULTS_OF_PARAMETERS;                                                                 \
+    launch l;                                                                              \
+    l.b = b, l.out = out, l.jobs = jobs, l.each = each;                                    \
+    l.of.at = at, l.of.count = count, l.of.before = before, l.of.after = after;            \
+    l.of.valid = valid, l.of.least = least, l.of.edges = edges;                            \
+    l.of.shift = TL_PARTS ? shift : 0, l.of.width = TL_PARTS ? width : before + after + 1; \
+    l.top = (int)top_level, l.kept = (int)kept_levels;                                     \
     l.what = TL_PARTS ? (int)what : PART_RESULTS, l.states = TL_PARTS ? states : 0
 
 /* ---- a tile ---- */
@@ -273,8 +273,8 @@ fn tile_start start_of_tile(batch b, i64 job)
     return m;
 }
 
-/* Fills *p for tile number `job`; local memory has `room` items. Called by one thread. */
-fn void set_tile(LOCAL tile *p, const launch *l, i64 job, tile_start start, int room)
+/* Fills *p for tile number `job`; local memory has `capacity` items. Called by one thread. */
+fn void set_tile(LOCAL tile *p, const launch *l, i64 job, tile_start start, int capacity)
 {
     const batch b = l->b;
     const windows w = l->of;
@@ -312,7 +312,7 @@ fn void set_tile(LOCAL tile *p, const launch *l, i64 job, tile_start start, int 
     p->out = l->out.x + (first_result + (listed ? b.offsets[0] : 0)) * l->out.stride * RESULT_BYTES;
 
     p->dense_items = p->regular && b.stride == 1 && (TL_IN_PLACE || ADDRESS(p->x) % TL_SIZE == 0) &&
-                     item >= 0 && item + room <= all;
+                     item >= 0 && item + capacity <= all;
     p->quads = OP_LANES == 1 && p->out_regular && l->out.stride == 1 &&
                ADDRESS(p->out) % QUAD_OUT_ALIGN == 0 && length_in(w) >= w.least &&
                (p->inside || ((listed ? w.width == length_in(w) : length_in(w) < LOCAL_ITEMS) &&

@@ -112,7 +112,7 @@ fn void stream_up(LOCAL state *to, LOCAL const state *from, const int many, cons
     UNROLL for (int j = 0; j < many; j++) to[j * pitch] = s[j];
 }
 
-/* stream_high, stream_middle, stream_low: fold the bits of w, from Y_2a, from Y_a and from items,
+/* stream_high, stream_inner, stream_low: fold the bits of w, from Y_2a, from Y_a and from items,
  * onto the results at the beginning of `high`. */
 fn void stream_high(const stream_arrays *a)
 {
@@ -126,7 +126,7 @@ fn void stream_high(const stream_arrays *a)
     }
 }
 
-fn void stream_middle(const stream_arrays *a)
+fn void stream_inner(const stream_arrays *a)
 {
     const int i = thread_index() / RADIX * (STREAM_ROWS * RADIX) + thread_index() % RADIX,
               left = a->w & (SQUARE - 1);
@@ -172,7 +172,7 @@ fn void stream_fold(LOCAL u8 *memory, stream_registers *r, LOCAL const tile *p,
     if (p->lo >= r->from) {
         stream_high(&a);
         BARRIER();
-        if (a.w & (SQUARE - RADIX)) stream_middle(&a);
+        if (a.w & (SQUARE - RADIX)) stream_inner(&a);
         BARRIER();
         if (a.w & (RADIX - 1)) stream_low(&a);
     }

@@ -65,7 +65,7 @@ template <class T, class V> static T atomicAdd(T *p, V v)
 fn int high_zeros(u32 x) { return __builtin_clz(x); }
 fn int low_zeros(u32 x) { return __builtin_ctz(x); }
 fn void publish_word(u64 *p, u64 value, u64 mark) { *(unit *)p = unit{value, mark}; }
-fn u64 look_word(const u64 *p, u64 *value)
+fn u64 poll_word(const u64 *p, u64 *value)
 {
     const unit word = *(const unit *)p;
     *value = word.low;

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT
+ * Data in parts: fragments and streams. */
+#ifndef TALLY_API_PARTS_H
+#define TALLY_API_PARTS_H
+
+#include "context/device.h"
+#include "cpu/exact/exact.h"
+#include "cpu/grid/grid.h"
+#include "cpu/inputs/inputs.h"
+#include "law/slabs.h"
+
+/* ---- fragments ----
+ *
+ * A fragment: partial reductions of one sequence or many (law/slabs.h), and their operator. */
+
+/* characters of an operator with its parameter, and the terminating 0 */
+enum { TL_FRAGMENT_NAME = 40 };
+
+struct tally_fragment {
+    tally *ctx;
+    tl_plan plan;
+    char op[TL_FRAGMENT_NAME];
+    tally_dtype dtype;
+    int64_t start, rows; /* start: where a fragment without elements begins; rows: sequences */
+    tl_slabs slabs;
+};
+
+/* Makes a fragment without elements. */
+tally_status tl_fragment_new(tally *ctx, const char *op, tally_dtype dtype, int64_t start,
+                             int64_t rows, tally_fragment **fragment);
+
+/* Checks that f has all elements from 0 to its end. */
+tally_status tl_fragment_whole(tally *ctx, const tally_fragment *f);
+
+/* Row number `row` of such a fragment, as a counter from 0 on. */
+void tl_fragment_row(const tally_fragment *f, int64_t row, tl_counter *c);
+
+/* Writes the result of each row of slabs without gaps from 0 on. */
+void tl_slabs_lower(const tl_slabs *slabs, const tl_plan *plan, int threads, int64_t rows,
+                    void *out);
+
+/* For tl_slabs_join. */
+tl_share_rows tl_share_slabs;
+
+/* ---- streams ----
+ *
+ * A stream: of one sequence (stream.c), of many (stream_rows.c), or of groups (stream_groups.c). */
+
+typedef enum { TL_STREAM_REDUCE, TL_STREAM_SCAN, TL_STREAM_WINDOW } tl_stream_verb;
+
+struct tally_stream {
+    tally *ctx;
+    tl_device *device;
+    tl_stream_verb verb;
+    int finished, broken; /* broken: a push failed after it had changed the stream */
+    tl_plan plan, count_plan;
+    tl_scan scan;   /* also the counter of reduce */
+    tl_exact exact; /* used instead if plan.exact is set */
+    tally_window_options window;
+    char *tail;               /* space for 2 (w - 1) elements */
+    int64_t kept, held_count; /* w - 1; elements in the tail */
+    int64_t pushed;           /* elements of each sequence */
+
+    /* windows of views: what is stored instead of the tail (stream_window.c); else NULL */
+    struct tl_steps *steps;
+    int64_t given; /* results of each sequence so far */
+    int started;   /* the windows at the left end are done */
+    int seeded;    /* init is the initial value of a scan */
+    char init[16];
+    int many;      /* 1: a stream of many sequences */
+    int64_t rows;  /* number of sequences */
+    tl_grid *grid; /* the state of many sequences; NULL: in `slabs`, or two inputs */
+
+    /* the state is in `slabs`, at most one slab: kernels cannot take the steps in place without the
+     * numbers of elements (cpu/inputs/inputs.h), or the steps do not end a block */
+    int by_slabs;
+    tl_slabs slabs;
+
+    /* on_device: the grid is in device memory; place: decided by the first push */
+    int on_device;
+    enum { TL_NOWHERE, TL_ON_HOST, TL_ON_DEVICE } place;
+
+    /* the grid combines marked elements from the first step on, by the form in `mark`
+     * (context/inputs.h) */
+    int marked;
+    tl_feed mark;
+    struct tl_counters *groups; /* NULL, or the reductions of a stream of groups */
+};
+
+tally_status tl_stream_open(tally *ctx, tl_stream_verb verb, const char *op, tally_dtype dtype,
+                            tally_stream **stream);
+tally_status tl_stream_window(tally *ctx, const char *op, tally_dtype dtype, int64_t rows,
+                              const tally_window_options *options, tally_stream **stream);
+
+/* Whether one of x and out of a scan is device memory and the other is not. Then host copies are
+ * pushed. */
+int tl_stream_mixed(const tally_stream *s, const void *x, const void *out);
+
+/* Stores the initial value of a scan. */
+void tl_stream_seed(tally_stream *s, const tally_scan_options *options);
+
+/* Checks that the stream can take n more elements of each sequence. */
+tally_status tl_stream_check(tally_stream *s, int64_t n);
+
+/* Pushes n > 0 elements to a stream of one sequence, after all checks; *result_count: number of
+ * results. */
+tally_status tl_stream_run(tally_stream *s, const void *x, int64_t n, void *out,
+                           int64_t *result_count);
+
+/* The same for a view, by a feed. */
+tally_status tl_stream_feed(tally_stream *s, const tally_view *in, const tally_view *out);
+
+/* The same for many sequences, with elements and results in host memory. */
+tally_status tl_stream_push_rows(tally_stream *s, const tally_view *in, const tally_view *out);
+
+/* Whether a push goes to the device's grid. The first push decides: it does if its elements are
+ * in device memory. */
+tally_status tl_stream_for_device(tally_stream *s, const tally_view *in, int *is);
+
+/* Pushes elements in memory of any kind into the device's grid. If the device does not support it
+ * or has no memory, the processors continue. */
+tally_status tl_stream_push_device(tally_stream *s, const tally_view *in);
+
+/* Writes the results of a reduction of many sequences to memory of any kind. */
+tally_status tl_stream_lower_rows(tally_stream *s, void *out);
+
+/* Starts a stream of many sequences from the slabs of a fragment. */
+tally_status tl_stream_take(tally_stream *s, const tl_slabs *slabs);
+
+/* Windows of views. tl_steps_known: the number of results of each sequence that are known after n
+ * more elements (n = -1: after the last) and were not given yet; out has as many. A push that
+ * fails breaks the stream. */
+int64_t tl_steps_known(const tally_stream *s, int64_t n);
+tally_status tl_steps_push(tally_stream *s, const tally_view *in, const tally_view *out);
+tally_status tl_steps_finish(tally_stream *s, const tally_view *out);
+void tl_steps_close(struct tl_steps *steps);
+
+#endif

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT
+ * Elements with a validity bitmap, and pairs from two views, on processors. */
+#ifndef TALLY_CPU_INPUTS_H
+#define TALLY_CPU_INPUTS_H
+
+#include "context/inputs.h"
+#include "cpu/grid/grid.h"
+#include "cpu/keys/ranges.h"
+#include "exact/exact.h"
+#include "law/counter.h"
+#include "law/slabs.h"
+#include "operator/plan.h"
+
+/* ---- gather.c ----
+ *
+ * Elements that are more than a value in memory: those of a view with a validity bitmap, and pairs
+ * from two views. Such a call has its own conversion (tl_convert). From the address of an element
+ * it finds the validity bit and the second input, and produces what the kernels read:
+ *
+ *   x --convert--> prepared type --quiet NaN--> missing ones = `fill` --> kernels' type (widen.h)
+ *   y --convert--> prepared type -----------------------------------> beside x
+ *
+ * This works where kernels read elements in place (tl_gather_direct). Elements with strides, which
+ * would be packed before, are first prepared into dense arrays (tl_gather_dense). */
+
+typedef struct tl_source {
+    const char *data; /* element 0 */
+    int64_t bytes;    /* bytes of an element */
+    const tl_convert *in;
+    const unsigned char *valid;
+    int64_t offset; /* the bit number of element 0 */
+} tl_source;
+
+typedef struct tl_gather {
+    tl_convert convert; /* must be first */
+    tl_source of[2];
+    /* Counts: zeros: every element present becomes 0; joined: the two inputs become one. */
+    int zeros, joined;
+    int inputs;
+    const tl_mask *mask;
+    tally_dtype dtype; /* the prepared type */
+    int64_t bytes;
+    uint64_t fill;
+    int quiet;
+    int late;   /* missing elements are filled after widening */
+    int unsign; /* -0 becomes +0, because `fill` is -0 */
+
+    /* op.scalar: of the plan, for elements as they are in memory. The rest is for exact sums. */
+    tl_exact_form op;
+} tl_gather;
+
+/* Do the CPU kernels read each element of `in` in place? out: NULL, or the results of a scan. */
+int tl_gather_reads(const tally_view *in, const tally_view *out, int reverse);
+
+/* Makes *plan, a plan for the elements of `form`, read the elements of `in`. g must live as long as
+ * the plan. */
+void tl_gather_direct(tl_gather *g, const tl_form *form, const tally_view *in, tl_plan *plan);
+
+/* Makes *plan, of operator count on f32, count the elements that a plan of `form` folds
+ * (min_count). */
+void tl_gather_count(tl_gather *g, const tl_form *form, const tally_view *in, tl_plan *plan);
+
+/* Dense copies: the prepared elements of every sequence, one sequence after the other, reversed if
+ * `reverse`. tl_gather_numbers: what operator count on f32 reads. The caller frees the memory. */
+typedef struct tl_gathered {
+    tally_view view, second; /* second: of the second input; view.next is NULL */
+    void *memory;
+} tl_gathered;
+
+tally_status tl_gather_dense(tally *ctx, const tl_form *form, const tally_view *in,
+                             const tl_plan *plan, int reverse, tl_gathered *dense);
+tally_status tl_gather_numbers(tally *ctx, const tl_form *form, const tally_view *in,
+                               const tl_plan *plan, int reverse, tl_gathered *dense);
+
+/* The same as tl_gather_count for a plan that reads `dense`; `counts` has its counts. */
+void tl_gather_counted(tl_gather *g, const tl_gathered *dense, const tl_gathered *counts,
+                       tl_plan *plan);
+
+/* ---- states.c ----
+ *
+ * The verbs one state after the other, by the law's own steps. For operators that have no form in
+ * which an element can be missing (context/inputs.h, TL_FORM_STATES). Slow: about 20 ns for an
+ * element, and a window folds all of its elements anew. */
+
+/* in: dense sequences (tl_gather_dense); element j is missing if there[j] is a NaN. out: as for the
+ * verbs. ranges: the windows of a sequence of n elements. */
+void tl_states_reduce(const tl_plan *plan, int threads, const tally_view *in, const float *there,
+                      char *out);
+void tl_states_scan(const tl_plan *plan, int threads, const tally_view *in, const float *there,
+                    const tally_view *out, const tally_scan_options *options);
+void tl_states_ranges(const tl_plan *plan, int threads, const tl_ranges *ranges, tl_line line,
+                      const float *there);
+
+/* ---- present.c ---- */
+
+/* Reductions of elements with validity that fold only the elements present. Requires: kernels read
+ * them in place (tl_gather_reads), and the operator has one input.
+ *
+ *   class X         the elements present are packed and go through the kernels of dense elements,
+ *                   because any association gives the bits
+ *   blank states    the operator shares the states of another operator that has a blank element
+ *                   (the mean of floats has those of sum): the kernels of that operator, and the
+ *                   number of elements from the bitmap */
+
+/* Does tl_present_reduce support the operator? plan: of the operator asked for. */
+int tl_present_takes(const tl_scalar *op);
+void tl_present_reduce(const tl_plan *plan, int threads, const tally_view *in, char *out);
+
+/* form: MARK. Returns 1 and sets *blank to the operator's form with the blank of the other
+ * operator; then the plan must be of blank->op. Requires: `in` is one sequence. */
+int tl_present_blank(const tl_form *form, tl_form *blank);
+void tl_present_reduce_blank(const tl_plan *plan, const tl_form *blank, int threads,
+                             const tally_view *in, char *out);
+
+/* ---- feed.c ----
+ *
+ * Adds a view with validity or of two inputs to a stream or a fragment. The kernels fold a form of
+ * the operator (context/inputs.h); the nodes that are added have states of the law:
+ *
+ *   plain, blank        the form's states are the operator's own. A node without elements is a
+ *                       neutral state, or its state marks it as empty
+ *   mark                states of the nan form become counted states (law/counter.h): with the
+ *                       number that the form itself keeps, or with a count folded beside it
+ *   states              counted states, computed step by step by the law. So are marks whose states
+ *                       have other fields (argmin of small integers: its nan form has keys of f64)
+ *
+ * So the states of all pushes and parts can be combined, whichever of them had missing elements. */
+
+typedef struct tl_feed {
+    tl_form form;
+    tl_plan plan, count; /* of form.op, and of operator count on f32 */
+    int counted;         /* 1: its states are counted */
+} tl_feed;
+
+/* Chooses the form in which `named` takes elements. absent: elements may be missing. by_states:
+ * folded step by step by the law, with counted states if absent (except for nan forms and operators
+ * with a blank element). The caller fills in the plans. */
+void tl_feed_begin(tl_feed *f, const tl_scalar *named, tl_par par, int absent, int by_states);
+
+/* Fills the states of a slab of in->rows sequences with the elements of a checked and normalised
+ * view. The slab is counted if the feed is. */
+tally_status tl_feed_slab(tally *ctx, const tl_feed *f, const tally_view *in, tl_slab *slab);
+
+/* Continues the scan of one sequence; writes its n results to out, which has one row too and may be
+ * `in`. s: its counter is counted if the feed is. init: NULL, or the value that s was seeded
+ * with. */
+tally_status tl_feed_scan(tally *ctx, const tl_feed *f, const tally_view *in, const tally_view *out,
+                          tl_scan *s, const void *init);
+
+/* The same for many sequences, step by step by the law. Requires: the feed is by_states, and
+ * counted if `from` is. */
+typedef struct tl_feed_rows {
+    const tl_slab *from; /* all elements before, from 0 on; NULL: none */
+    tl_slab *to;         /* all elements so far */
+    int exclusive;
+    const tl_state *init; /* NULL: no initial value */
+} tl_feed_rows;
+
+tally_status tl_feed_scan_rows(tally *ctx, const tl_feed *f, const tally_view *in,
+                               const tally_view *out, const tl_feed_rows *rows);
+
+/* Can the view be pushed into a grid (cpu/grid)? It must have one input, whose form is the operator
+ * itself, not counted. */
+static inline int tl_feed_fits_grid(const tl_feed *f)
+{
+    return !f->counted && f->form.op == f->form.named && f->form.op->inputs == 1;
+}
+
+/* Adds to *pushed the number of steps that were pushed; if the push fails, the steps before the
+ * failure. */
+tally_status tl_feed_grid(tally *ctx, const tl_feed *f, const tally_view *in, const tally_view *out,
+                          tl_grid *grid, int64_t *pushed);
+
+#endif

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT
+ * Rows of a strip of lanes, copied to where kernels read them, and results to where they belong
+ * (lanes.h). */
+#include "lanes.h"
+#include "context/view.h"
+#include "cpu/kernel/simd.h"
+#include <string.h>
+
+/* ---- elements ---- */
+
+/* Copies a few elements without a call. */
+static inline void copy_small(char *to, const char *from, int64_t n, int64_t bytes)
+{
+    if (bytes == 4)
+        for (int64_t i = 0; i < n; i++) memcpy(to + 4 * i, from + 4 * i, 4);
+    else if (bytes == 8)
+        for (int64_t i = 0; i < n; i++) memcpy(to + 8 * i, from + 8 * i, 8);
+    else
+        memcpy(to, from, (size_t)(n * bytes));
+}
+
+const char *tl_lanes_bring(tl_lanes_buffers *buffers, const tl_lanes_from *f, int64_t a,
+                           int64_t count, int64_t *stride)
+{
+    const tl_plan *plan = buffers->job->plan;
+    const int64_t bytes = plan->op->elem_bytes, width = f->width;
+
+    *stride = f->step;
+    if (a + count <= f->direct) return f->x + a * f->step * buffers->elem;
+
+    const char *x = f->x + a * f->step * bytes;
+    if (f->col_step == 1 && f->step == width) { /* a whole matrix without gaps */
+        if (plan->in)
+            plan->in->apply(plan->in, buffers->t, x, count * width);
+        else
+            memcpy(buffers->t, x, (size_t)(count * width * bytes));
+        return buffers->t;
+    }
+
+    *stride = tl_lanes_padded(buffers, width);
+    for (int64_t j = 0; j < count; j++, x += f->step * bytes) {
+        char *t = buffers->t + j * *stride * buffers->elem;
+        if (f->col_step != 1) {
+            char *to = plan->in ? buffers->narrow : t;
+            tl_copy_strided(to, 1, x, f->col_step, width, bytes);
+            if (plan->in) plan->in->apply(plan->in, t, to, width);
+        } else if (plan->in) {
+            plan->in->apply(plan->in, t, x, width);
+        } else if (width < TL_ABREAST) {
+            copy_small(t, x, width, bytes);
+        } else {
+            memcpy(t, x, (size_t)(width * bytes));
+        }
+    }
+
+    return buffers->t;
+}
+
+/* ---- results ---- */
+
+void tl_stream_bytes(char *to, const char *from, int64_t bytes)
+{
+    int64_t head = (int64_t)(-(uintptr_t)to & 63), at;
+    if (head > bytes) head = bytes;
+    memcpy(to, from, (size_t)head);
+    for (at = head; at + 64 <= bytes; at += 64) tl_stream_store(to + at, from + at, 64);
+    memcpy(to + at, from + at, (size_t)(bytes - at));
+}
+
+enum { COPIED = 32 }; /* bytes that pack_rows copies at once */
+
+/* Copies rows of row_bytes bytes, which begin `pitch` bytes apart, side by side to `to`. Reads up
+ * to COPIED bytes beyond the last row. */
+static void pack_rows(char *to, const char *from, int64_t row_bytes, int64_t pitch, int64_t rows)
+{
+    /* A copy may write over the beginning of the rows after its own, which are copied later. */
+    const int64_t exact = COPIED / row_bytes + 1;
+    for (; rows > exact; rows--, to += row_bytes, from += pitch)
+        for (int64_t at = 0; at < row_bytes; at += COPIED) memcpy(to + at, from + at, COPIED);
+    for (; rows > 0; rows--, to += row_bytes, from += pitch) memcpy(to, from, (size_t)row_bytes);
+}
+
+void tl_lanes_store(tl_lanes_buffers *buffers, const tl_lanes_to *to, int64_t width, int64_t i,
+                    int64_t rows)
+{
+    const tl_plan *plan = buffers->job->plan;
+    const int64_t pad = buffers->k.vectors * buffers->lanes, bytes = buffers->result,
+                  final = plan->op->result_bytes;
+    const tl_matrix results = {buffers->r, pad, width, (int)bytes};
+
+    if (to->direct) return;
+    if (to->q) {
+        char *q[TL_LANES_STRIP];
+        int64_t n[TL_LANES_STRIP];
+        for (int64_t c = 0; c < width; c++) {
+            q[c] = to->q[c] + i * bytes;
+            n[c] = to->n[c] - i < rows ? to->n[c] - i : rows;
+        }
+
+        plan->transpose->from_lanes(&(tl_targets){.list = q, .n = n}, &results, rows);
+        return;
+    }
+
+    if (to->pitch) {
+        plan->transpose->from_lanes(&(tl_targets){.first = to->out + i * bytes, .pitch = to->pitch},
+                                    &results, rows);
+        return;
+    }
+
+    char *r = buffers->r, *other = buffers->narrow, *out = to->out + i * to->step * final;
+    const int dense = to->col_step == 1 && to->step == width;
+    if (width != pad && dense && !plan->out && !to->stream) {
+        pack_rows(out, r, width * bytes, pad * bytes, rows);
+        return;
+    }
+
+    if (width != pad) {
+        pack_rows(other, r, width * bytes, pad * bytes, rows);
+        r = buffers->narrow;
+        other = buffers->r;
+    }
+
+    if (plan->out) {
+        char *wide = r;
+        r = dense && !to->stream ? out : other;
+        plan->out->apply(plan->out, r, wide, rows * width * plan->op->lanes);
+        if (r == out) return;
+    }
+
+    if (dense) {
+        if (to->stream)
+            tl_stream_bytes(out, r, rows * width * final);
+        else
+            memcpy(out, r, (size_t)(rows * width * final));
+        return;
+    }
+
+    for (int64_t j = 0; j < rows; j++, r += width * final)
+        if (to->col_step == 1 && width < TL_ABREAST)
+            copy_small(out + j * to->step * final, r, width, final);
+        else
+            tl_copy_strided(out + j * to->step * final, to->col_step, r, 1, width, final);
+}

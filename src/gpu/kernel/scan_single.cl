@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: MIT
+ * Scan of dense long sequences in one launch that reads every element once: decoupled look-back
+ * (Merrill and Garland 2016). It folds fixed nodes of the tree instead of running sums, so block
+ * order does not affect results.
+ *
+ * A tile is 8 chunks (half chunks for wide elements or states; smaller ones for arrays of few
+ * tiles). Warps 0 to 7, the workers, take a chunk each; warp 8 publishes nodes; warp 9 does the
+ * look-back. Write the tile's number in base 32. The prefix S before the tile is a fold of
+ * published nodes: its left neighbours among 32 tiles, those among 32 groups of 32 tiles, and so
+ * on. There are at most 31 of each level, and all are polled at once. The tile that ends a group
+ * also publishes the group's node.
+ *
+ * Turn i of the pipeline:
+ *
+ *   workers    tile i + 3: load elements into registers
+ *              tile i:     scan its elements in local memory, store the results
+ *              tile i + 3: fold a node, store the elements into local memory
+ *   poster     tile i + 4: take a ticket
+ *              tile i + 2: publish its node, and the nodes of the groups that it ends
+ *   looker     tile i + 1: compute S before it and after it
+ *
+ * So nodes are published long before they are needed. Tiles are taken from a counter (tickets), so
+ * a block only ever waits for blocks that run already. If each block has one tile, the tile's
+ * number is the block's, because blocks start in order. The counter and the table are never
+ * cleared: ticket0 and the epoch belong to this launch alone.
+ *
+ * The size of a tile is a constant of the program: "scan" has large tiles, "scan_small" smaller
+ * ones for arrays of few tiles (gpu/tuning.def). */
+enum { TILE_LOG = SINGLE_LOG };
+#if !SCAN_LINES
+enum { WARP_ITEMS = SINGLE_ITEMS, ROWS_P = WARP_ITEMS / ROW_e };
+#endif
+
+/* ---- the status table ---- */
+
+/* Published nodes: [level][row][number]. */
+typedef struct {
+    GLOBAL u64 *words;
+    u64 epoch;
+    i64 rows, tiles;
+    int levels;
+} status_table;
+
+/* The index of node k of a level, in row s. */
+fn int place_on(status_table d, int level, i64 s, i64 k)
+{
+    i64 at = 0;
+    for (int l = 0; l < level; l++) at += d.rows * ((d.tiles >> (RADIX_LOG * l)) + 1);
+    return (int)(at + s * ((d.tiles >> (RADIX_LOG * level)) + 1) + k);
+}
+
+fn void publish(status_table d, int level, i64 s, i64 k, state v)
+{
+    const int at = place_on(d, level, s, k);
+    if (lane_index() == 0) publish_state(d.words, at, v, d.epoch);
+}
+
+/* Polls until the nodes to the left of tile k are published. After: for each level from 0 to `top`,
+ * v[level] is the node whose number is the lane, in the lanes below the tile's digit of that level;
+ * in the other lanes it is `own`. All nodes are polled together, because one access takes almost a
+ * microsecond. */
+fn void neighbours(status_table d, i64 s, i64 k, int top, state own, state *v)
+{
+    const int lane = lane_index();
+    int waiting = 1;
+
+    UNROLL for (int l = 0; l < STATUS_LEVELS; l++) v[l] = own;
+    while (waiting) {
+        waiting = 0;
+        UNROLL for (int l = 0; l < STATUS_LEVELS; l++)
+        {
+            const i64 number = k >> (RADIX_LOG * l);
+            if (l > top || lane >= (int)(number & 31)) continue;
+            waiting |= state_missing(d.words, place_on(d, l, s, (number & ~(i64)31) + lane), &v[l],
+                                    d.epoch);
+        }
+    }
+}
+
+/* The number of levels whose group ends with tile k. */
+fn int groups_ended(i64 k)
+{
+    int ends = 0;
+    while ((k >> (RADIX_LOG * ends) & 31) == 31) ends++;
+    return ends;
+}
+
+/* Publishes the nodes of the groups that tile k ends. own: the tile's node, published already.
+ * Returns the node of the largest group. */
+fn state publish_groups(status_table d, i64 s, i64 k, state own, LOCAL state *box)
+{
+    const int ends = groups_ended(k);
+    state left[5], v[STATUS_LEVELS];
+    if (!ends) return own;
+
+    neighbours(d, s, k, ends - 1, own, v);
+    UNROLL for (int l = 0; l < STATUS_LEVELS; l++)
+    {
+        if (l >= ends) continue;
+        own = row_node_s(choose(lane_index() == 31, own, v[l]),
+                         (i64)1 << (TILE_LOG + RADIX_LOG * l), left, box);
+        publish(d, l + 1, s, k >> (RADIX_LOG * (l + 1)), own);
+    }
+
+    return own;
+}
+
+/* ---- the roles; all warps of a block are in turn i at the same time ---- */
+
+/* Ring buffers that the three roles share, indexed by the turn in which a tile is scanned. TAKEN,
+ * NODES_KEPT and PAIR are powers of two. */
+enum { TAKEN = 8, NODES_KEPT = 4, PAIR = 2 };
+
+typedef struct {
+    i64 taken[TAKEN];                    /* numbers of the tiles; jobs or more: no tile */
+    state nodes[NODES_KEPT][TILE_WARPS]; /* nodes of a tile's chunks */
+    /* the node of the largest group that a tile ends, or the tile's own */
+    state posted[PAIR];
+    state before[PAIR], after[PAIR];     /* S before a tile; S after it, if it is full */
+    int have[PAIR];                      /* 0: `before` is ABSENT */
+} rings;
+
+#define RING(ring, size, turn) (ring)[(turn) & (size - 1)]
+
+/* The arguments of a launch. */
+typedef struct {
+    batch b;
+    results out;
+    status_table d;
+    GLOBAL u64 *ticket;
+    seeding seeds;
+    i64 ticket0, jobs;
+    int one; /* each block has one tile */
+    LOCAL state *box;
+    LOCAL u8 *stages; /* the elements of STAGES tiles */
+} task;
+
+/* Job number `job`: tile k of sequence s. */
+typedef struct {
+    i64 s, k;
+} spot;
+
+fn spot spot_of(task t, i64 job)
+{
+    spot p;
+    p.s = t.b.seqs == 1 ? 0 : job / t.d.tiles;
+    p.k = job - p.s * t.d.tiles;
+    return p;
+}
+
+fn int is_full(task t, spot p) { return (p.k + 1) << TILE_LOG <= t.b.n; }
+
+/* The look-back: computes S before a tile, and after it if the tile is full. own: the result of
+ * publish_groups. A warp of its own does this, so that the poster never waits for it. */
+fn void look_back(task t, spot p, state own, maybe *before, maybe *after, LOCAL state *box)
+{
+    const i64 k = p.k, origin = t.b.p.origin;
+    const int ends = is_full(t, p) ? groups_ended(k) : 0,
+              top = t.d.levels > ends ? t.d.levels : ends;
+    maybe start = initial(t.seeds, p.s, t.b.p);
+    state left[STATUS_LEVELS][5], v[STATUS_LEVELS];
+    /* Small states: the exchanges of all levels overlap. Larger states have too few registers for
+     * that. */
+    const int together = sizeof(state) <= 4;
+
+    neighbours(t.d, p.s, k, top, own, v);
+    *after = start;
+    UNROLL for (int level = STATUS_LEVELS - 1; together && level >= 0; level--)
+        row_node_s(v[level], (i64)1 << (TILE_LOG + RADIX_LOG * level), left[level], box);
+
+    UNROLL for (int level = STATUS_LEVELS - 1; level >= 0; level--)
+    {
+        if (level > top) continue;
+        const int log = TILE_LOG + RADIX_LOG * level; /* of the elements of a node */
+        if (!together) row_node_s(v[level], (i64)1 << log, left[level], box);
+        maybe mine = row_start_s(start, origin + (k >> RADIX_LOG * (level + 1) << RADIX_LOG << log),
+                                 (i64)1 << log, left[level]);
+        const int digit = (int)(k >> (RADIX_LOG * level) & 31);
+
+        if (level == ends) {
+            after->s = from_lane(mine.s, (digit + 1) & 31, box);
+            after->have = 1;
+        }
+
+        start.s = from_lane(mine.s, digit, box);
+        start.have = start.have || digit > 0;
+    }
+
+    *before = start;
+}
+
+/* Takes tile i + 4; publishes the node of tile i + 2 and of the groups that it ends. */
+fn void poster(task t, LOCAL rings *r, int i, LOCAL state *box)
+{
+    const int lane = lane_index();
+    const i64 later = i >= -2 ? RING(r->taken, TAKEN, i + 2) : t.jobs;
+    const spot p = spot_of(t, later);
+    const int full = later < t.jobs && is_full(t, p);
+    /* used at the end only, because the atomic takes a while */
+    u64 more = (u64)(t.ticket0 + t.jobs);
+
+    if (lane == 0 && !t.one) more = atomicAdd(t.ticket, (u64)1);
+    state v = RING(r->nodes, NODES_KEPT, i + 2)[lane & (TILE_WARPS - 1)];
+    UNROLL for (int m = 1; m < TILE_WARPS; m <<= 1)
+        v = meet(v, exchange(v, m, box), (lane & m) != 0, m * WARP_ITEMS);
+
+    if (full) {
+        publish(t.d, 0, p.s, p.k, v);
+        v = publish_groups(t.d, p.s, p.k, v, box);
+    }
+
+    if (lane == 0)
+        RING(r->posted, PAIR, i) = v, RING(r->taken, TAKEN, i + 4) = (i64)more - t.ticket0;
+}
+
+/* Computes S before and after tile i + 1. */
+fn void looker(task t, LOCAL rings *r, int i, LOCAL state *box)
+{
+    const i64 job = i >= -1 ? RING(r->taken, TAKEN, i + 1) : t.jobs;
+    if (job >= t.jobs) return;
+
+    const spot p = spot_of(t, job);
+    maybe before, after;
+    look_back(t, p, RING(r->posted, PAIR, i + 1), &before, &after, box);
+    if (lane_index() == 0) {
+        RING(r->before, PAIR, i + 1) = before.s, RING(r->have, PAIR, i + 1) = before.have;
+        RING(r->after, PAIR, i + 1) = after.s;
+    }
+}
+
+/* S before and after a worker's chunk of tile i. */
+typedef struct {
+    maybe before;
+    state after;
+} around;
+
+fn around around_chunk(task t, const LOCAL rings *r, int i, spot p, int warp, LOCAL state *box)
+{
+    around c;
+    state left[5];
+    maybe tile;
+
+    tile.s = RING(r->before, PAIR, i), tile.have = RING(r->have, PAIR, i);
+    const state node = RING(r->nodes, NODES_KEPT, i)[lane_index() & (TILE_WARPS - 1)];
+    row_node_s(node, WARP_ITEMS, left, box); /* lane c has the node of chunk c */
+    const maybe mine = row_start_s(tile, t.b.p.origin + (p.k << TILE_LOG), WARP_ITEMS, left);
+    c.before.s = from_lane(mine.s, warp, box);
+    c.before.have = tile.have || warp > 0;
+    c.after = from_lane(mine.s, (warp + 1) & 31, box);
+    if (warp == TILE_WARPS - 1) c.after = RING(r->after, PAIR, i);
+
+    return c;
+}
+
+/* The scan of a worker's chunk that begins at element `at` of the sequence. */
+fn chunk_scan chunk_of(task t, spot p, i64 at)
+{
+    chunk_scan c;
+    c.b = t.b, c.out = t.out, c.s = p.s, c.at = at, c.n = t.b.n;
+    c.exclusive = t.seeds.exclusive, c.last = WARP_ITEMS / ROW_e - 1;
+    return c;
+}
+
+#if SCAN_LINES
+/* As `worker` below, for lines. mine: before, the nodes of this lane's elements of tiles i, i + 1,
+ * i + 2; after, of tiles i + 1, i + 2, i + 3. */
+fn void worker(task t, LOCAL rings *r, int i, state *mine, int warp, bundle *e)
+{
+    LOCAL state *const box = t.box;
+    LOCAL bundle *const stages = (LOCAL bundle *)t.stages;
+    const int turn = (i + STAGES) % STAGES * TILE_WARPS + warp;
+    LOCAL bundle *stage = stages + turn * (LINES * LANES);
+    const i64 next = RING(r->taken, TAKEN, i + 3);
+    const spot p = spot_of(t, next);
+    const i64 at = (p.k << TILE_LOG) + warp * WARP_ITEMS;
+    const int some = next < t.jobs && at < t.b.n;
+    const i64 start = start_of(t.b, p.s);
+
+    const int dense = some && lines_can(t.b, start, at);
+    if (dense) lines_load(e, t.b, start + at);
+
+    if (i >= 0) {
+        const spot now = spot_of(t, RING(r->taken, TAKEN, i));
+        const i64 from = (now.k << TILE_LOG) + warp * WARP_ITEMS;
+        const around c = around_chunk(t, r, i, now, warp, box);
+        state left[5];
+        row_node_s(mine[0], LANE_ITEMS_L, left, box);
+        const maybe before = row_start_s(c.before, t.b.p.origin + from, LANE_ITEMS_L, left);
+        if (from < t.b.n) lines_scan(chunk_of(t, now, from), stage, before);
+        WARP_BARRIER();
+    }
+
+    UNROLL for (int k = 1; k < STAGES; k++) mine[k - 1] = mine[k];
+    if (!some) return;
+
+    if (dense)
+        lines_put(stage, e);
+    else
+        lines_gather(stage, t.b, start + at * t.b.stride,
+                     t.b.n - at < WARP_ITEMS ? (int)(t.b.n - at) : WARP_ITEMS);
+
+    WARP_BARRIER();
+    state left[5];
+    mine[STAGES - 1] = lines_fold(stage, at + lane_index() * LANE_ITEMS_L, t.b.p);
+    const state node = row_node_s(mine[STAGES - 1], LANE_ITEMS_L, left, box);
+    if (lane_index() == 0) RING(r->nodes, NODES_KEPT, i + 3)[warp] = node;
+}
+#else
+/* Computes the results of a worker's chunk of tile i, whose elements are in local memory. */
+fn void scan_chunk(task t, LOCAL rings *r, int i, const LOCAL quad *stage, int warp,
+                   LOCAL state *box)
+{
+    const spot p = spot_of(t, RING(r->taken, TAKEN, i));
+    maybe rows[ROWS_E + 1];
+    state stack[LOG_ROWS_E + 1];
+    const around a = around_chunk(t, r, i, p, warp, box);
+    chunk_scan c = chunk_of(t, p, (p.k << TILE_LOG) + warp * WARP_ITEMS);
+
+    c.after = a.after;
+    rows[0] = a.before;
+
+    UNROLL for (int k = 0; k < ROWS_P; k++)
+    {
+        elem x[QUAD];
+        put_quad(x, stage[k * LANES]);
+        scan_row(c, x, k, rows, stack, box);
+    }
+}
+
+/* Loads the elements of a chunk of tile i + 3, scans tile i, then folds the loaded elements and
+ * stores them into local memory. e: registers for the elements. The caller declares the array,
+ * because the compiler spills less that way. */
+fn void worker(task t, LOCAL rings *r, int i, int warp, elem (*e)[QUAD])
+{
+    LOCAL state *const box = t.box;
+    LOCAL quad *const stages = (LOCAL quad *)t.stages;
+    const i64 next = RING(r->taken, TAKEN, i + 3);
+    const spot p = spot_of(t, next);
+    const i64 at = (p.k << TILE_LOG) + warp * WARP_ITEMS;
+
+    const int some = next < t.jobs && at < t.b.n;
+    if (some) SINGLE_PART(load)(e, t.b, start_of(t.b, p.s), at, t.b.n);
+
+    /* tile i + 3 takes the place of tile i */
+    LOCAL quad *stage =
+        stages + ((i + STAGES) % STAGES * TILE_WARPS + warp) * ROWS_P * LANES + lane_index();
+    if (i >= 0) scan_chunk(t, r, i, stage, warp, box);
+    if (!some) return;
+
+    state v[ROWS_P];
+    SINGLE_PART(fold_quads)(v, e, t.b, at, 1);
+    SINGLE_PART(fold_across)(v, 1, box);
+    v[0] = SINGLE_PART(fold_lanes)(v[0], 1, box);
+    if (lane_index() == 0) RING(r->nodes, NODES_KEPT, i + 3)[warp] = v[0];
+
+    UNROLL for (int k = 0; k < ROWS_P; k++)
+    {
+        quad q;
+        q.x = e[k][0], q.y = e[k][1], q.z = e[k][2], q.w = e[k][3];
+        stage[k * LANES] = q;
+    }
+}
+#endif
+
+#define TILED_PARAMETERS PARAMETERS_OF(TILED)
+KERNEL_OF(scan_single)
+{
+    BATCH_OF_PARAMETERS;
+    RESULTS_OF_PARAMETERS;
+    SEEDING_OF_PARAMETERS;
+    BOX
+    SHARED rings r;
+#if SCAN_LINES
+    state mine[STAGES];
+#endif
+    const int warp = thread_index() / LANES;
+    task t;
+    t.b = b, t.out = out, t.ticket = ticket, t.seeds = seeds;
+    t.ticket0 = ticket0, t.jobs = jobs, t.one = group_count() == jobs;
+    t.box = box, t.stages = LOCAL_MEMORY;
+    t.d.words = ticket + STATUS_HEADER / 8, t.d.epoch = (u64)epoch, t.d.rows = b.seqs,
+    t.d.tiles = tiles, t.d.levels = (int)levels;
+
+    if (thread_index() == TILE_WARPS * LANES)
+        r.taken[0] = t.one ? group_index() : (i64)atomicAdd(ticket, (u64)1) - ticket0;
+    BARRIER();
+
+    for (int i = -STAGES; i < 0 || RING(r.taken, TAKEN, i) < jobs; i++) {
+        if (warp == TILE_WARPS) {
+            poster(t, &r, i, box);
+        } else if (warp > TILE_WARPS) {
+            looker(t, &r, i, box);
+        } else {
+#if SCAN_LINES
+            bundle e[LINES];
+            worker(t, &r, i, mine, warp, e);
+#else
+            elem e[ROWS_P][QUAD];
+            worker(t, &r, i, warp, e);
+#endif
+        }
+
+        BARRIER();
+    }
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT
+ * Status table for look-back (CUDA): one thread block publishes states, others of the same launch
+ * poll for them. A word of 16 bytes has 8 bytes of a state and the launch's epoch. It is written
+ * and read in one access, so no fence or counter is needed. Each launch has an epoch of its own, so
+ * the table is never cleared. */
+enum { PIECES = (sizeof(state) + 7) / 8 };
+
+typedef union {
+    state s;
+    u64 piece[PIECES];
+} pieces;
+
+/* Publishes v as state number k. to: the words of state number 0. */
+fn void publish_state(GLOBAL u64 *to, i64 k, state v, u64 epoch)
+{
+    pieces u;
+    u.piece[PIECES - 1] = 0;
+    u.s = v;
+    UNROLL for (int c = 0; c < PIECES; c++) publish_word(to + (k * PIECES + c) * 2, u.piece[c],
+                                                         epoch);
+}
+
+/* Polls for state number k. Returns 0 and sets *v if it has been published, else nonzero. */
+fn int state_missing(GLOBAL const u64 *from, i64 k, state *v, u64 epoch)
+{
+    pieces u;
+    int missing = 0;
+    UNROLL for (int c = 0; c < PIECES; c++)
+        missing |= poll_word(from + (k * PIECES + c) * 2, &u.piece[c]) != epoch;
+    *v = u.s;
+    return missing;
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT
+ * Assembles the text of a program from files of src/ (kernels.h). Each file begins with a #line, so
+ * that a compiler's message names the file in the tree. The words KERNEL_OF and PARAMETERS_OF of a
+ * file are replaced by what the table of kernels says.
+ *
+ *   TALLY_KERNELS=dir    reads a file from there if it exists (dir is laid out like src/) */
+#include "kernels.h"
+#include "store/sources.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void tl_add(tl_buffer *b, const char *text, size_t length)
+{
+    if (b->failed) return;
+    if (b->length + length + 1 > b->capacity) {
+        size_t capacity = 2 * b->capacity + length + 4096;
+        char *more = realloc(b->text, capacity);
+        if (!more) {
+            b->failed = 1;
+            return;
+        }
+
+        b->text = more;
+        b->capacity = capacity;
+    }
+
+    memcpy(b->text + b->length, text, length);
+    b->length += length;
+    b->text[b->length] = 0;
+}
+
+void tl_addf(tl_buffer *b, const char *format, ...)
+{
+    char line[256];
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    tl_add(b, line, length < (int)sizeof line ? (size_t)length : sizeof line - 1);
+}
+
+/* ---- heads of kernels ---- */
+
+enum { COLUMNS = 120 };
+
+static int column(const tl_buffer *b)
+{
+    size_t n = 0;
+    while (n < b->length && b->text[b->length - 1 - n] != '\n') n++;
+    return (int)n;
+}
+
+/* Writes parameters with commas between them, on several lines if needed. newline: the end of a
+ * line. */
+static void add_parameters(tl_buffer *b, const tl_parameter *p, const char *newline)
+{
+    char word[100];
+    for (int first = 1; p->name; p++, first = 0) {
+        if (p->kind == TL_ARG_LOCAL_BYTES) {
+            tl_addf(
+                b, " LOCAL_MEMORY_PARAMETER"); /* has its own comma, if there is such a parameter */
+            continue;
+        }
+        int length = snprintf(word, sizeof word, "%s%s%s", p->part ? "" : p->type, p->name,
+                              p->part ? "_PARAMETERS" : "");
+        if (!first) tl_addf(b, column(b) + length > COLUMNS ? ",%s    " : ", ", newline);
+        tl_add(b, word, (size_t)length);
+    }
+}
+
+static void add_head(tl_buffer *b, const tl_gpu_kernel *k)
+{
+    const char *threads = k->threads ? k->threads_text : "32 * WARPS_IN_GROUP";
+    if (strcmp(k->blocks_text, "ANY"))
+        tl_addf(b, "KERNEL_BLOCKS(%s, %s, %s)(", k->name, threads, k->blocks_text);
+    else
+        tl_addf(b, "KERNEL(%s, %s)(", k->name, threads);
+    add_parameters(b, k->parameters, "\n");
+    tl_addf(b, " BOX_PARAMETER)");
+}
+
+/* Writes the replacement of KERNEL_OF(name) or PARAMETERS_OF(name). Returns 0 if the name is not
+ * known. */
+static int add_meaning(tl_buffer *b, const char *name, size_t length, int is_kernel)
+{
+    for (int i = 0; is_kernel && i < TL_KERNELS; i++)
+        if (!strncmp(tl_gpu_kernels[i].name, name, length) && !tl_gpu_kernels[i].name[length])
+            return add_head(b, &tl_gpu_kernels[i]), 1;
+    for (const tl_gpu_kernel_part *p = tl_gpu_kernel_parts; !is_kernel && p->name; p++)
+        if (!strncmp(p->name, name, length) && !p->name[length])
+            return add_parameters(b, p->parameters, " \\\n"), 1;
+    return 0;
+}
+
+/* Writes a file's text with these words replaced. Line numbers are kept: after a line that became
+ * several comes a #line. */
+static void add_text(tl_buffer *b, const char *file, const char *text)
+{
+    static const char kernel_of[] = "KERNEL_OF(", parameters_of[] = "PARAMETERS_OF(";
+    int line = 1;
+
+    for (const char *at = text; *at;) {
+        const char *kernel = strstr(at, kernel_of), *parameters = strstr(at, parameters_of),
+                   *word = kernel;
+        if (!kernel || (parameters && parameters < kernel)) word = parameters;
+        if (!word) {
+            tl_add(b, at, strlen(at));
+            return;
+        }
+
+        const char *name = strchr(word, '(') + 1;
+        const size_t length = strcspn(name, ")");
+        for (const char *c = at; c < word; c++) line += *c == '\n';
+        tl_add(b, at, (size_t)(word - at));
+        const size_t before = b->length;
+        at = name + length + (name[length] == ')');
+
+        if (!add_meaning(b, name, length, word == kernel))
+            tl_add(b, word, (size_t)(at - word)); /* the compiler will report the position */
+        else if (!b->failed && memchr(b->text + before, '\n', b->length - before))
+            tl_addf(b, "\n#line %d \"src/%s\"", line + 1, file);
+    }
+}
+
+/* ---- files ---- */
+
+static int add_from_folder(tl_buffer *b, const char *folder, const char *name)
+{
+    char path[512], part[4096];
+    size_t got;
+    tl_buffer whole = {0};
+    if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path) return 0;
+
+    FILE *f = fopen(path, "rb");
+    if (!f) return 0;
+    while ((got = fread(part, 1, sizeof part, f)) > 0) tl_add(&whole, part, got);
+    fclose(f);
+    if (whole.failed) b->failed = 1;
+    if (whole.text && !whole.failed) add_text(b, name, whole.text);
+    free(whole.text);
+
+    return 1;
+}
+
+void tl_add_file(tl_buffer *b, const char *name)
+{
+    const char *folder = getenv("TALLY_KERNELS");
+    tl_addf(b, "\n#line 1 \"src/%s\"\n", name);
+    if (folder && *folder && add_from_folder(b, folder, name)) return;
+    for (const tl_source *t = tl_sources; t->name; t++)
+        if (!strcmp(t->name, name)) {
+            add_text(b, name, t->text);
+            return;
+        }
+    b->failed = 1;
+    snprintf(b->missing, sizeof b->missing, "%s", name);
+}
+
+/* ---- messages of compilers ---- */
+
+const char *tl_first_error(const char *log)
+{
+    const char *error = strstr(log, "error");
+    while (error && error > log && error[-1] != '\n') error--;
+    return error ? error : log;
+}
+
+void tl_name_place(const char *line, const char *text, char *to, size_t capacity)
+{
+    static const char nameless[] = "<kernel>:";
+    char file[200] = "", *rest = NULL;
+    long wanted = strncmp(line, nameless, sizeof nameless - 1)
+                      ? 0
+                      : strtol(line + sizeof nameless - 1, &rest, 10),
+         at = 1;
+
+    for (long n = 1; n < wanted && *text; n++, at++) {
+        long next;
+        if (sscanf(text, "#line %ld \"%199[^\"]\"", &next, file) == 2) at = next - 1;
+        text += strcspn(text, "\n");
+        text += *text == '\n';
+    }
+
+    if (*file)
+        snprintf(to, capacity, "%s:%ld%s", file, at, rest);
+    else
+        snprintf(to, capacity, "%s", line);
+}
