@@ -216,6 +216,15 @@ static int is_labelled(PyObject *object)
     return !is_ndarray(object) && (is_of(object, "pandas") || is_of(object, "xarray"));
 }
 
+int pt_is_labelled(PyObject *object)
+{
+    static const char *const packages[] = {"pandas", "polars", "pyarrow", "xarray"};
+    if (Py_TYPE(object) == pt_array_type || is_ndarray(object)) return 0;
+    for (size_t i = 0; i < sizeof packages / sizeof *packages; i++)
+        if (is_of(object, packages[i])) return 1;
+    return 0;
+}
+
 int pt_same_labels(const pt_operand *a, PyObject *object, const char *name)
 {
     if (!a->object || !pt_labels_helper || !is_labelled(object) || !is_labelled(a->object))

@@ -15,7 +15,7 @@ Every function takes arrays of NumPy, PyTorch, JAX, CuPy, pandas and pyarrow, ev
 lists, and gives results of the same kind.
 """
 
-from . import _core, _here, _keys, _kinds, _words
+from . import _core, _here, _keys, _kinds, _labelled, _words
 from ._core import Array
 from ._exact import Exact
 from ._fragment import Fragment, Stream
@@ -24,7 +24,7 @@ from ._here import define, device, devices, operators, progress, verify
 from ._keys import bounds, by_key, groups, runs, take
 from ._rolling import Rolling
 
-_core.helpers(_kinds.take, _kinds.give, _kinds.same_labels)
+_core.helpers(_kinds.take, _kinds.give, _kinds.same_labels, _labelled.call)
 __version__ = _core.version()
 
 _reduce, _scan, _window = _core.reduce, _core.scan, _core.window

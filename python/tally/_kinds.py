@@ -156,11 +156,7 @@ def give(object, result, shape=None):
     if library == "pyarrow":
         return _to_arrow(result)
     if library == "polars":
-        return (
-            sys.modules["polars"].Series(sys.modules["polars"].from_arrow(_to_arrow(result)))
-            if result.ndim
-            else result[()]
-        )
+        return _to_polars(object, result)
     if library == "torch":
         torch = sys.modules["torch"]
         return torch.from_dlpack(result)
@@ -178,6 +174,15 @@ def _to_pandas(object, result):
     if array.shape != object.shape:
         return array
     return type(object)(array, index=object.index, name=object.name, copy=False)
+
+
+def _to_polars(object, result):
+    polars = sys.modules["polars"]
+    if result.ndim != 1:
+        return result if result.ndim else result[()]
+    if result.dtype == "bool":
+        return polars.Series(object.name, _to_arrow(result))
+    return polars.Series(object.name, result)
 
 
 def _to_arrow(result):
