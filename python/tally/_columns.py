@@ -19,9 +19,9 @@ _NAT = -(1 << 63)
 def take(x, name):
     library = _library(x)
     if library == "polars":
-        return _polars(x, name)
+        return _polars(x)
     if library == "pyarrow":
-        return _arrow(x, name)
+        return _arrow(x)
     return _pandas(x, name)
 
 
@@ -67,7 +67,7 @@ def _pandas_arrow(x, name):
     import pandas
     import pyarrow
 
-    plain, give = _arrow(pyarrow.chunked_array(x.array.__arrow_array__()), name)
+    plain, give = _arrow(pyarrow.chunked_array(x.array.__arrow_array__()))
     if plain is None:
         return _from_pandas(x, name)[0], None
 
@@ -82,8 +82,8 @@ def _of_pandas(x):
     """What a column has that is no number, and what to do."""
     text = x.dtype.kind == "O" and str(x.dtype) in ("object", "str", "string")
     if text and sys.modules["pandas"].api.types.infer_dtype(x, skipna=True) == "string":
-        return "text: give the columns of numbers, as x.select_dtypes('number') has them"
-    if str(x.dtype) == "object":
+        return f"text ({x.dtype}): pandas.factorize(x)[0] are integers for it"
+    if str(x.dtype) == "object":  # as of numbers and text together
         return "Python objects (dtype object): x.astype('float64') makes floats of numbers"
     if str(x.dtype) == "category":
         return "categories: x.cat.codes are integers for them"
@@ -102,18 +102,16 @@ def _one(index, found):
 # ---- Polars ----
 
 
-def _polars(x, name):
+def _polars(x):
     polars = sys.modules["polars"]
     if not isinstance(x, polars.Series):
         return None, None
     dtype = x.dtype
-    if dtype.is_numeric() and not dtype.is_decimal():
-        return None, None
     if dtype == polars.Boolean:
         there = x.is_not_null().to_numpy()
         return _masked(x.fill_null(False).to_numpy(), there), lambda found: _polars_of(x, found)
     if not dtype.is_temporal():
-        raise TypeError(f"{name} has {_of_polars(dtype)}")
+        return None, None
     ticks = x.to_physical().cast(polars.Int64).fill_null(_NAT).to_numpy()
     kind = "m8" if dtype == polars.Duration else "M8"
     unit = "D" if dtype == polars.Date else getattr(dtype, "time_unit", "ns")
@@ -132,34 +130,21 @@ def _polars_of(x, found):
     return series[0] if found.ndim == 0 else series
 
 
-def _of_polars(dtype):
-    if dtype.is_decimal():
-        return f"{dtype}: cast to float64, as in x.cast(polars.Float64)"
-    name = str(dtype)
-    if name in ("String", "Utf8"):
-        return "text: give the columns of numbers, as x.select(polars.selectors.numeric()) has them"
-    if name.startswith(("Categorical", "Enum")):
-        return "categories: x.to_physical() are integers for them"
-    return f"elements of type {dtype}: must be bool, integers, floats or times"
-
-
 # ---- Arrow ----
 
 
-def _arrow(x, name):
+def _arrow(x):
     import pyarrow
 
     if not isinstance(x, (pyarrow.Array, pyarrow.ChunkedArray)):
         return None, None
     types, kind = pyarrow.types, x.type
-    if types.is_integer(kind) or types.is_floating(kind):
-        return None, None
     if types.is_boolean(kind):
         there = x.is_valid().to_numpy(zero_copy_only=False)
         plain = x.fill_null(False).to_numpy(zero_copy_only=False)
         return _masked(plain, there), lambda found: _arrow_of(found, None)
     if not types.is_temporal(kind) or types.is_interval(kind):
-        raise TypeError(f"{name} has {_of_arrow(kind)}")
+        return None, None
     unit = "D" if types.is_date32(kind) else "ms" if types.is_date64(kind) else kind.unit
     whole = pyarrow.int32() if kind.bit_width == 32 else pyarrow.int64()
     ticks = x.cast(whole).cast(pyarrow.int64()).fill_null(_NAT).to_numpy(zero_copy_only=False)
@@ -179,19 +164,6 @@ def _arrow_of(found, kind):
     else:
         array = pyarrow.array(row)
     return array[0] if found.ndim == 0 else array
-
-
-def _of_arrow(kind):
-    import pyarrow
-
-    types = pyarrow.types
-    if types.is_decimal(kind):
-        return f"{kind}: cast to float64, as in x.cast('float64')"
-    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
-        return "text: give the columns of numbers, as x.select([...]) has them"
-    if types.is_dictionary(kind):
-        return "a dictionary (codes of values): its codes are its indices; dictionary_decode() has its values"
-    return f"elements of type {kind}: must be bool, integers, floats or times"
 
 
 def _masked(array, there):

@@ -3,12 +3,13 @@
 
 from array import array
 
-from . import _core
+from . import _core, _words
 
+_dim, _less = _words.dim, _words.ddof
 _DOC = """{text}.
 
 ``x``{second} {types}, in any shape.
-``axis``, ``dtype``, ``keepdims``, ``where`` and ``out`` are those of :func:`tally.reduce`.{more}
+``axis``, ``dim``, ``dtype``, ``keepdims``, ``where`` and ``out`` are those of :func:`tally.reduce`.{more}
 The result is {result}. No elements give {empty}.
 
 >>> import tally
@@ -22,7 +23,8 @@ ValueError, TypeError: as in :func:`tally.reduce`."""
 def _plain(op):
     reduce = _core.reduce
 
-    def function(x, /, *, axis=None, dtype=None, keepdims=False, where=None, out=None):
+    def function(x, /, *, axis=None, dim=None, dtype=None, keepdims=False, where=None, out=None):
+        axis = axis if dim is None else _dim(x, axis, dim)
         return reduce(op, x, axis, keepdims, dtype, out, None, where)
 
     return function
@@ -31,8 +33,11 @@ def _plain(op):
 def _ddof(op):
     reduce = _core.reduce
 
-    def function(x, /, *, axis=None, correction=0, dtype=None, keepdims=False, where=None, out=None):
-        return reduce(f"{op}:{correction}" if correction else op, x, axis, keepdims, dtype, out, None, where)
+    def function(
+        x, /, *, axis=None, correction=0, ddof=None, dim=None, dtype=None, keepdims=False, where=None, out=None
+    ):
+        axis, less = axis if dim is None else _dim(x, axis, dim), _less(correction, ddof)
+        return reduce(f"{op}:{less}" if less else op, x, axis, keepdims, dtype, out, None, where)
 
     return function
 
@@ -40,7 +45,24 @@ def _ddof(op):
 def _alpha(op):
     reduce = _core.reduce
 
-    def function(x, /, alpha, *, axis=None, dtype=None, keepdims=False, where=None, out=None):
+    def function(
+        x,
+        /,
+        alpha=None,
+        *,
+        span=None,
+        halflife=None,
+        com=None,
+        adjust=False,
+        axis=None,
+        dim=None,
+        dtype=None,
+        keepdims=False,
+        where=None,
+        out=None,
+    ):
+        axis = axis if dim is None else _dim(x, axis, dim)
+        alpha = _words.alpha(alpha, span=span, halflife=halflife, com=com, adjust=adjust)
         return reduce(f"{op}:{alpha}", x, axis, keepdims, dtype, out, None, where)
 
     return function
@@ -49,7 +71,8 @@ def _alpha(op):
 def _sample(op):
     reduce = _core.reduce
 
-    def function(x, /, *, axis=None, sample=False, dtype=None, keepdims=False, where=None, out=None):
+    def function(x, /, *, axis=None, sample=False, dim=None, dtype=None, keepdims=False, where=None, out=None):
+        axis = axis if dim is None else _dim(x, axis, dim)
         return reduce(f"{op}:1" if sample else op, x, axis, keepdims, dtype, out, None, where)
 
     return function
@@ -58,7 +81,8 @@ def _sample(op):
 def _two(op):
     reduce = _core.reduce
 
-    def function(x, y, /, *, axis=None, dtype=None, keepdims=False, where=None, out=None):
+    def function(x, y, /, *, axis=None, dim=None, dtype=None, keepdims=False, where=None, out=None):
+        axis = axis if dim is None else _dim(x, axis, dim)
         return reduce(op, x, axis, keepdims, dtype, out, y, where)
 
     return function
@@ -67,20 +91,27 @@ def _two(op):
 def _two_ddof(op):
     reduce = _core.reduce
 
-    def function(x, y, /, *, axis=None, correction=0, dtype=None, keepdims=False, where=None, out=None):
-        return reduce(f"{op}:{correction}" if correction else op, x, axis, keepdims, dtype, out, y, where)
+    def function(
+        x, y, /, *, axis=None, correction=0, ddof=None, dim=None, dtype=None, keepdims=False, where=None, out=None
+    ):
+        axis, less = axis if dim is None else _dim(x, axis, dim), _less(correction, ddof)
+        return reduce(f"{op}:{less}" if less else op, x, axis, keepdims, dtype, out, y, where)
 
     return function
 
 
-_CORRECTION = "\nThe {what} are divided by the number of elements less ``correction``."
+_CORRECTION = "\nThe {what} are divided by the number of elements less ``correction``, which may\nalso be given as ``ddof``."
+_WEIGHT = (
+    "\n``alpha`` is the weight of a new element, 0 to 1; or give ``span``, ``halflife`` or ``com``, as in pandas.\n"
+    "It starts at the first element, as ``adjust=False`` of pandas."
+)
 # by the parameter's name in the table and the number of inputs: the function, an example's argument, what the
 # documentation adds
 _FORMS = {
     ("", 1): (_plain, "", "", ""),
     ("ddof", 1): (_ddof, "", "", _CORRECTION.format(what="squares")),
     ("sample", 1): (_sample, "", "", "\nWith ``sample`` it is corrected for a sample, as in pandas."),
-    ("alpha", 1): (_alpha, ":0.5", ", 0.5", "\n``alpha`` is the weight of a new element, 0 to 1."),
+    ("alpha", 1): (_alpha, ":0.5", ", 0.5", _WEIGHT),
     ("", 2): (_two, "", "", ""),
     ("ddof", 2): (_two_ddof, "", "", _CORRECTION.format(what="products")),
 }
@@ -127,4 +158,29 @@ def _function(op):
     return name, function
 
 
+_RUNNING = """The running {what} along ``axis`` (``dim`` of xarray): :func:`tally.scan` with ``{op!r}``, by the name in pandas.
+
+>>> import tally
+>>> tally.{name}([3, 1, 4]).tolist()
+{value}
+
+ValueError, TypeError: as in :func:`tally.scan`."""
+
+
+def _running(name, op, what):
+    scan = _core.scan
+
+    def function(x, /, *, axis=None, dim=None, dtype=None, where=None, out=None):
+        axis = axis if dim is None else _dim(x, axis, dim)
+        return scan(op, x, axis, dtype, out, False, False, False, None, None, where)
+
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = "tally"
+    value = list(scan(op, array("q", [3, 1, 4]), None, None, None, False, False, False, None, None, None))
+    function.__doc__ = _RUNNING.format(what=what, op=op, name=name, value=value)
+    return function
+
+
+cumsum, cumprod = _running("cumsum", "sum", "sum"), _running("cumprod", "prod", "product")
+cummax, cummin = _running("cummax", "max", "maximum"), _running("cummin", "min", "minimum")
 functions = dict(_function(op) for op in _core.operators())

@@ -14,8 +14,8 @@ _COMMON = {"op": 0, "x": 1, "axis": 2, "dtype": 3, "out": 4}
 # the place of each argument in a call of the extension
 _PLACES = {
     "reduce": {"op": 0, "x": 1, "axis": 2, "keepdims": 3, "dtype": 4, "out": 5, "next": 6, "where": 7},
-    "scan": {**_COMMON, "initial": 7, "init": 8, "next": 9, "where": 10},
-    "window": {**_COMMON, "before": 5, "after": 6, "edges": 7, "next": 9, "where": 10},
+    "scan": {**_COMMON, "exclusive": 5, "reverse": 6, "initial": 7, "init": 8, "next": 9, "where": 10},
+    "window": {**_COMMON, "before": 5, "after": 6, "edges": 7, "min_count": 8, "next": 9, "where": 10},
     "ranges": {**_COMMON, "start": 5, "next": 9, "where": 10},
     "rolling": {"op": 8, "nan_form": 0, "x": 1, "axis": 2, "dtype": 3, "step": 7, "next": 10},
     "segments": {"what": 0, "op": 1, "x": 2, "dtype": 4, "edges": 9, "next": 11, "where": 12},

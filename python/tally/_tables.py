@@ -49,7 +49,7 @@ def call(self):
         try:
             results.append(self.having(**changes).run())
         except (TypeError, ValueError) as wrong:
-            raise _of_column(wrong, name) from None
+            raise _of_column(wrong, name, table) from None
     if self.verb == "reduce":
         return table.reduced(results)
     for result in results:
@@ -62,14 +62,19 @@ def call(self):
 
 
 def column_named(x, name):
-    """The column of this name, and the table without it."""
+    """The column of this name, the table without it, and what puts it back into results: back(results, rows)."""
     table = opened(x)
     if table is None:
-        raise TypeError(f"on is {name!r}: the name of a column, and x is no table")
+        raise TypeError(f"on is {name!r}, the name of a column: x is of type {type(x).__name__}, which has no columns")
     found = [at for at, each in enumerate(table.names) if each == name]
     if len(found) != 1:
         raise ValueError(f"on is {name!r}: x has {len(found)} columns of this name: {_listed(table.names)}")
-    return table.split(found[0])
+    column, rest = table.split(found[0])
+
+    def back(results, rows):
+        return opened(results).joined(found[0], name, column[rows])
+
+    return column, rest, back
 
 
 def _listed(names):
@@ -77,8 +82,11 @@ def _listed(names):
     return ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
 
 
-def _of_column(wrong, name):
+def _of_column(wrong, name, table):
+    """The exception of one column, which says which."""
     text = str(wrong)
+    if isinstance(wrong, TypeError):
+        text += f"; {table.numbers} has the columns of numbers"
     for begin in ("x has ", "x: ", "x is "):
         if text.startswith(begin):
             return type(wrong)(f"column {name!r} of {text}")
@@ -109,7 +117,7 @@ def _across(self, table, axis):
         try:
             take(column, "x")
         except TypeError as wrong:
-            raise _of_column(wrong, table.names[at]) from None
+            raise _of_column(wrong, table.names[at], table) from None
     changes = {"x": table.matrix(), "axis": axis}
     for name in ("next", "where"):
         other = self[name]
@@ -134,6 +142,7 @@ def _across(self, table, axis):
 
 
 class _Pandas:
+    numbers = "x.select_dtypes('number')"
     scalars = True  # the result of a column is a scalar
 
     def __init__(self, x):
@@ -151,6 +160,10 @@ class _Pandas:
     def split(self, at):
         kept = [i for i in range(len(self.names)) if i != at]
         return self.column(at), self.x.iloc[:, kept]
+
+    def joined(self, at, name, column):
+        self.x.insert(at, name, column, allow_duplicates=True)
+        return self.x
 
     def reduced(self, results):
         """A Series with the columns' names; several values for each column are as many rows."""
@@ -176,6 +189,7 @@ class _Pandas:
 
 
 class _Polars:
+    numbers = "x.select(polars.selectors.numeric())"
     scalars = False
 
     def __init__(self, x):
@@ -192,6 +206,9 @@ class _Polars:
 
     def split(self, at):
         return self.column(at), self.x.drop(self.names[at])
+
+    def joined(self, at, name, column):
+        return self.x.insert_column(at, column.alias(name))
 
     def series(self, each, name):
         polars = sys.modules["polars"]
@@ -216,6 +233,7 @@ class _Polars:
 
 
 class _Arrow:
+    numbers = "x.select(['a', 'b'])"
     scalars = False
 
     def __init__(self, x):
@@ -233,6 +251,13 @@ class _Arrow:
     def split(self, at):
         kept = [i for i in range(len(self.names)) if i != at]
         return self.column(at), type(self.x).from_arrays([self.column(i) for i in kept], [self.names[i] for i in kept])
+
+    def joined(self, at, name, column):
+        columns, names = list(self.x.columns), list(self.names)
+        column = column.combine_chunks() if hasattr(column, "combine_chunks") else column
+        columns.insert(at, column)
+        names.insert(at, name)
+        return type(self.x).from_arrays(columns, names)
 
     def array(self, each):
         import pyarrow

@@ -17,16 +17,18 @@ _OF_NUMPY = {"as": 1, "fs": 10**3, "ps": 10**6, "ns": 10**9, "us": 10**12, "ms":
 _OF_NUMPY |= {"m": 60 * 10**18, "h": 3600 * 10**18, "D": 86400 * 10**18, "W": 7 * 86400 * 10**18}  # in attoseconds
 
 
-def keys_and_length(x, on, window):
+def keys_and_length(x, on, window, axis=None):
     """The times as an array that the extension reads, the window in their units, and whether they fall."""
-    if on is None:
+    if on is None and _library(x) == "xarray" and axis in x.coords:
+        on = x.coords[axis]
+    elif on is None:
         if _library(x) == "pandas":
             on = x.index
         if _library(x) != "pandas" or not _has_times(on):
             _length(window)  # raises if it is none
             raise ValueError(f"on: windows of time ({window!r}) need the time of each row: give on=")
-    elif _library(x) in ("pandas", "xarray") and _library(on) == _library(x):
-        same_labels(x, on, "on")
+    elif _library(x) == "pandas" and _library(on) == _library(x):
+        same_labels(x.iloc[:, 0] if x.ndim == 2 and x.shape[1] else x, on, "on")
     keys, unit = _keys(on)
     whole = _core.like(keys, "on")[0] != "float64"
     if isinstance(keys, memoryview):  # which does not read big-endian elements itself

@@ -175,15 +175,10 @@ def test_arrow():
     one = pa.array([1, 2])
     for wrong, words in (
         (pa.array(["a"]), "string: .*dictionary_encode"),
-        (pa.array([True]), "boolean, which is packed bits: .*cast it to uint8"),
         (one.dictionary_encode(), "dictionary .*indices"),
-        (pa.table({"a": one}), "struct .*or a table.*give one of its columns"),
         (pa.array([{"a": 1}]), "struct"),
         (one.cast(pa.decimal128(21, 2)), r"decimal128\(21, 2\): .*cast it to float64"),
         (one.cast(pa.decimal256(40, 3)), r"decimal256\(40, 3\): "),
-        (one.cast(pa.timestamp("us", "UTC")), r"timestamp\[us\]: .*on= of rolling"),
-        (one.cast(pa.int32()).cast(pa.date32()), "date32: "),
-        (one.cast(pa.duration("s")), "duration: .*cast it to int64"),
         (pa.array([b"ab"], pa.binary(2)), r"fixed_size_binary\(2\): "),
         (pa.array([[1], [2, 3]]), "list: .*tally.segments"),
         (pa.array([[1, 2]], pa.list_(pa.int64(), 2)), r"fixed_size_list\(2\): "),
@@ -191,6 +186,15 @@ def test_arrow():
     ):
         with pytest.raises(TypeError, match=f"x has elements of Arrow's type {words}"):
             tally.sum(wrong)
+    for wrong, words in (
+        (pa.array([True]), "boolean, which is packed bits: .*cast it to uint8"),
+        (pa.table({"a": one}), "struct .*or a table.*give one of its columns"),
+        (one.cast(pa.timestamp("us", "UTC")), r"timestamp\[us\]: .*cast it to int64"),
+        (one.cast(pa.int32()).cast(pa.date32()), "date32: .*cast it to int32"),
+        (one.cast(pa.duration("s")), "duration: .*cast it to int64"),
+    ):
+        with pytest.raises(TypeError, match=f"x has elements of Arrow's type {words}"):
+            tally.Fragment("sum", wrong)
 
 
 def test_pandas():
