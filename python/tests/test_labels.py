@@ -82,7 +82,7 @@ def test_frames():
 def test_xarray():
     xr = pytest.importorskip("xarray")
     x = xr.DataArray(np.arange(6.0).reshape(2, 3), dims=("t", "y"), coords={"y": [10, 20, 30]})
-    assert tally.sum(x) == 15.0 and isinstance(tally.sum(x, axis=0), np.ndarray)
+    assert tally.sum(x) == 15.0 and isinstance(tally.sum(x, axis=0), xr.DataArray)
     assert same_bits(tally.cumulative_sum(x, axis=1), tally.cumulative_sum(x.values, axis=1))
     assert tally.sum(x[0]) == 3.0 and tally.max(x[1, 2]) == 5.0
     assert tally.sum(x, where=x > 3) == 9.0
