@@ -73,7 +73,7 @@ def main(argv=None):
         return _EXIT_READER
     except Usage as wrong:
         sys.stderr.write(f"tally: {wrong}\n")
-        return _EXIT_USAGE
+        return wrong.status
     except (ValueError, TypeError, OSError, OverflowError, MemoryError) as wrong:
         sys.stderr.write(f"tally: {wrong}\n")
         return _EXIT_DATA

@@ -131,9 +131,9 @@ def _lazy(self):
 
 def _labelled(self, x, dims, data, xarray):
     """The result with the dimensions that it still has, and their coordinates."""
-    keep = _keeps(xarray)
-    attrs = x.attrs if keep else None
-    coords = {name: c for name, c in x.coords.items() if not set(c.dims) & set(dims)}
+    attrs = x.attrs if _keeps(xarray) else None
+    gone = {dim for dim in dims if not (self["keepdims"] and x.sizes[dim] == 1)}
+    coords = {name: c for name, c in x.coords.items() if not gone & set(c.dims)}
     names = list(x.dims)
     if self.verb == "reduce" and not self["keepdims"]:
         names = [dim for dim in names if dim not in dims]

@@ -20,7 +20,9 @@ _ROWS = 1 << 17
 
 
 class Usage(Exception):
-    """What is wrong with the command, not with the data."""
+    """What is wrong with the command, not with the data; and the exit status."""
+
+    status = 2
 
 
 # ---- reading ----
@@ -33,6 +35,12 @@ class File:
         self.path = path
         with open(path, "rb") as f:
             begin = f.read(8)
+        try:
+            self._open(path, begin)
+        except pa.ArrowException as wrong:
+            raise ValueError(f"{path}: {str(wrong).splitlines()[0]}") from None
+
+    def _open(self, path, begin):
         if begin.startswith(b"PAR1"):
             import pyarrow.parquet
 
@@ -117,7 +125,13 @@ def run(arguments):
     if arguments.threads is not None:
         device += f",threads={arguments.threads}"
     try:
-        with tally.device(device):
+        here = tally.device(device)
+    except ValueError as wrong:
+        unusable = Usage(wrong)
+        unusable.status = 3
+        raise unusable from None
+    try:
+        with here:
             {"reduce": _reduce}.get(arguments.verb, _series)(arguments)
     except OSError as wrong:
         if wrong.filename is None or wrong.strerror is None:

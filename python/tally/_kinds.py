@@ -180,9 +180,7 @@ def _to_polars(object, result):
     polars = sys.modules["polars"]
     if result.ndim != 1:
         return result if result.ndim else result[()]
-    if result.dtype == "bool":
-        return polars.Series(object.name, _to_arrow(result))
-    return polars.Series(object.name, result)
+    return polars.Series(_to_arrow(result) if result.dtype == "bool" else result).alias(object.name)
 
 
 def _to_arrow(result):

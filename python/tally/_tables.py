@@ -5,6 +5,7 @@
 
 import sys
 
+from . import _core
 from ._columns import take
 from ._kinds import _library, same_labels
 
@@ -26,7 +27,7 @@ def call(self):
     if table is None:
         return NotImplemented
     for name in ("out", "keepdims"):
-        if self[name]:
+        if self[name] is not None and self[name] is not False:
             raise ValueError(f"{name}: cannot be given where x is a table: its results are a table's")
     axis = self["axis"]
     if isinstance(axis, (tuple, list)) and sorted(a % 2 for a in axis) == [0, 1]:
@@ -115,7 +116,8 @@ def _across(self, table, axis):
     """A verb along the rows, or of all elements."""
     for at, column in enumerate(table.columns()):
         try:
-            take(column, "x")
+            if take(column, "x")[0] is None:
+                _core.like(column)  # raises if the extension cannot read it
         except TypeError as wrong:
             raise _of_column(wrong, table.names[at], table) from None
     changes = {"x": table.matrix(), "axis": axis}

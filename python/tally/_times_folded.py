@@ -19,6 +19,8 @@ def fold(call, x):
     numpy = sys.modules["numpy"]
     op = call["op"]
     base = _base(op, x.dtype, call.verb)
+    if call.verb == "rolling":
+        return call.having(x=numpy.where(numpy.isnat(numpy.ma.filled(x, "NaT")), numpy.nan, 0.0)).run()
     for name in ("init", "out", "next", "dtype"):
         if call[name] is not None:
             raise ValueError(f"{name}: cannot be given where x has times")
@@ -74,15 +76,14 @@ def _fold(call, base, ticks, absent):
     if base in ("argmin", "argmax"):
         return run(base)[()]
     count = run("count")
-    if base == "sum":
-        found = _whole(*_halves(run, ticks))
-    elif base == "mean":
-        found = _quotient(*_halves(run, ticks), count)
-    else:
-        found = run(base)
-    nothing = numpy.zeros(found.shape, bool) if base == "sum" else count == 0
+    nothing = numpy.zeros(count.shape, bool) if base == "sum" else count == 0
     if absent is not None and base in ("max", "sum", "mean"):
         nothing = nothing | (run("any", absent) != 0)
+    if base in ("sum", "mean"):
+        halves = _halves(run, ticks if absent is None else numpy.where(absent, 0, ticks))
+        found = _whole(*halves, nothing) if base == "sum" else _quotient(*halves, count)
+    else:
+        found = run(base)
     return numpy.where(nothing, _NAT, found)
 
 
@@ -92,8 +93,8 @@ def _halves(run, ticks):
     return high + (low >> 32), low & 0xFFFFFFFF
 
 
-def _whole(high, low):
-    if ((high < -(1 << 31)) | (high >= 1 << 31)).any():
+def _whole(high, low, nothing):
+    if (((high < -(1 << 31)) | (high >= 1 << 31)) & ~nothing).any():
         raise OverflowError("x: a sum of these lengths of time is beyond 64 bits: cast them to a coarser unit first")
     return (high << 32) | low
 
