@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: MIT
 """x.tally: the functions of tally as methods of arrays and tables of xarray, pandas and Polars."""
 
-from . import _functions, cummax, cummin, cumprod, cumsum, cumulative_prod, cumulative_sum, digest
-from . import by_key, ranges, reduce, rolling, scan, segments, window
+from . import operators, rolling
+from ._functions import NAMES
 
 __all__ = ["Accessor"]
 
-_METHODS = {each.__name__: each for each in (by_key, digest, ranges, reduce, scan, segments, window)}
-_METHODS |= {each.__name__: each for each in (cummax, cummin, cumprod, cumsum, cumulative_prod, cumulative_sum)}
-_METHODS |= _functions.functions
+_METHODS = ["by_key", "digest", "ranges", "reduce", "scan", "segments", "window", "cummax", "cummin", "cumprod", "cumsum"]
+_METHODS += ["cumulative_prod", "cumulative_sum", *(NAMES.get(op, op) for op in operators())]
 
 
 class Accessor:
@@ -20,9 +19,11 @@ class Accessor:
         self._x = x
 
     def __getattr__(self, name):
-        function = _METHODS.get(name)
-        if function is None:
+        if name not in _METHODS:
             raise AttributeError(f"tally has no method {name!r}; dir(x.tally) lists them")
+        import tally
+
+        function = getattr(tally, name)
 
         def method(*args, **words):
             return function(self._x, *args, **words)

@@ -179,4 +179,8 @@ def _methods():
             yield _method(op, about)
 
 
-METHODS = [(name, arguments) for name, arguments, method in _methods() if not setattr(Rolling, name, method)]
+METHODS = []
+for _name, _arguments, _method_of in _methods():
+    setattr(Rolling, _name, _method_of)
+    METHODS.append((_name, _arguments))
+del _name, _arguments, _method_of

@@ -68,7 +68,7 @@ def test_stubs(tmp_path):
         "with tally.device('cpu') as d:\n    d.threads + 1\n"
         "tally.sum(x, axs=0)  # error\n"
         "tally.rolling(x, 3, closed='up')  # error\n"
-        "tally.ema(x)  # error\n"
+        "tally.ema(x, spam=3)  # error\n"
         "tally.dot(x)  # error\n"
         "tally.progress(5)  # error\n"
         "tally.reduce(5 + 1j, 'sum')  # error\n"
