@@ -185,12 +185,13 @@ class progress:
 
 @overload
 def reduce(
-    x: _Input, op: str, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None, keepdims: bool = False,
-    next: _Input | None = None, where: _Input | None = None, out: _Output | None = None
+    x: _Input, op: str, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    keepdims: bool = False, next: _Input | None = None, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 @overload
 def reduce(
-    x: _Input, op: list[str] | tuple[str, ...], /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, op: list[str] | tuple[str, ...], /, *, axis: _Axes = None, dim: _Dims | None = None,
+    dtype: _DType | None = None,
     keepdims: bool = False, next: _Input | None = None, where: _Input | None = None, out: None = None
 ) -> tuple[Any, ...]: ...
 def scan(
@@ -233,7 +234,8 @@ def segments(
     where: _Input | None = None
 ) -> Any: ...
 def ranges(
-    x: _Input, start: _Input, end: _Input, op: str, /, *, axis: _Axis = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, start: _Input, end: _Input, op: str, /, *, axis: _Axis = None, dim: _Dims | None = None,
+    dtype: _DType | None = None,
     min_count: SupportsIndex = 0, next: _Input | None = None, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def bounds(
@@ -262,11 +264,13 @@ def rolling(
     dtype: _DType | None = None,
 ) -> Rolling: ...
 def cumulative_sum(
-    x: _Input, /, *, axis: _Axis = None, dim: _Dims | None = None, dtype: _DType | None = None, include_initial: bool = False,
+    x: _Input, /, *, axis: _Axis = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    include_initial: bool = False,
     where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def cumulative_prod(
-    x: _Input, /, *, axis: _Axis = None, dim: _Dims | None = None, dtype: _DType | None = None, include_initial: bool = False,
+    x: _Input, /, *, axis: _Axis = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    include_initial: bool = False,
     where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 @RUNNING@def define(name: str, text: str, where: str | None = None) -> None: ...
@@ -305,8 +309,8 @@ def typed(arguments):
 def stubs():
     methods = "".join(f"    def {name}({typed(arguments)}) -> Any: ...\n" for name, arguments in _rolling.METHODS)
     running = "".join(
-        f"def {name}(\n    x: _Input, /, *, axis: _Axis = None, dim: _Dims | None = None, dtype: _DType | None = None,\n"
-        "    where: _Input | None = None, out: _Output | None = None\n) -> Any: ...\n"
+        f"def {name}(\n    x: _Input, /, *, axis: _Axis = None, dim: _Dims | None = None,\n"
+        "    dtype: _DType | None = None, where: _Input | None = None, out: _Output | None = None\n) -> Any: ...\n"
         for name in ("cummax", "cummin", "cumprod", "cumsum")
     )
     text = HEAD.replace("@ROLLING@", methods).replace("@RUNNING@", running)

@@ -11,8 +11,8 @@ True
 >>> tally.rolling(x, 3).mean()[-1] == tally.mean(array("d", x[-3:]))
 True
 
-Every function takes arrays of NumPy, PyTorch, JAX, CuPy, pandas and pyarrow, everything with a buffer, numbers and
-lists, and gives results of the same kind.
+Every function takes arrays of NumPy, PyTorch, JAX, CuPy, pandas, Polars, pyarrow and xarray, everything with a buffer,
+numbers and lists, and gives results of the same kind. Tables of pandas, Polars and Arrow are taken column by column.
 """
 
 from . import _core, _here, _keys, _kinds, _labelled, _words
@@ -46,9 +46,9 @@ def reduce(x, op, /, *, axis=None, dim=None, dtype=None, keepdims=False, next=No
 
     ``axis`` is an integer, a tuple of them, or None: all elements, in C order of the indices, whatever the strides are.
     The shape of the result is that of ``x`` without these axes (of extent 1 with ``keepdims``). ``dim`` names axes of
-    xarray. A table (DataFrame, Arrow's Table) is reduced column by column unless ``axis`` is given. ``dtype`` may be the
-    type that the operator gives, or ``"float64"`` where it has an accumulator of that type. ``out`` is an array of the
-    result's shape and type that gets the result.
+    xarray. A table of pandas, Polars or Arrow is reduced column by column unless ``axis`` says otherwise. ``dtype`` may
+    be the type that the operator gives, or ``"float64"`` where it has an accumulator of that type. ``out`` is an array
+    of the result's shape and type that gets the result.
 
     ``next`` is the second array of an operator of two (``"dot"``, ``"wmean"``, ``"cov"``, ``"corr"``, ``"slope"``);
     ``where`` has a bool for each element, and False leaves it out. Both are broadcast to the shape of ``x``, and
@@ -208,16 +208,17 @@ def rolling(
 ):
     """Windows with the words and results of ``pandas.Series.rolling``: ``rolling(x, 20).mean()``.
 
-    ``window`` is a number of elements along ``axis`` (0 unless given), at least 1. ``closed`` says which ends of the interval belong
-    to it: ``"right"`` (also None), ``"both"``, ``"left"``, ``"neither"``. NaN, null and masked elements are no
-    observations: a window with fewer than ``min_periods`` observations (default: ``window``) gives NaN. ``step``
-    keeps each ``step``-th result. Results are float64, computed in float64; ``dtype="float32"`` keeps float32.
+    ``window`` is a number of elements along ``axis`` (0 unless given) or ``dim``, at least 1. ``closed`` says which
+    ends of the interval belong to it: ``"right"`` (also None), ``"both"``, ``"left"``, ``"neither"``. NaN, null and
+    masked elements are no observations: a window with fewer than ``min_periods`` observations (default: ``window``)
+    gives NaN. ``step`` keeps each ``step``-th result. Results are float64, computed in float64; ``dtype="float32"``
+    keeps float32. Each column of a table has windows of its own.
 
     Windows of time: ``on`` has a time (or any number) for each row, ascending or descending, and ``window`` is a
     length of time, ``"2s"``, a timedelta, or a number in the units of ``on``. ``on`` may be the name of a column of a
-    table, which the results keep, and may be left out where the index of pandas or the coordinate of xarray has times. Times are of any unit and byte order; none is rounded. The window of a row at time
-    t has the times from t - window to t (without its beginning, unless ``closed`` says so), or with ``center`` those
-    half a window around t. Here ``min_periods`` is 1 unless given. Of rows with the same time, ``ties="row"`` leaves
+    table, which the results keep, and may be left out where the index of pandas or the coordinate of xarray has times.
+    Times are of any unit and byte order; none is rounded. The window of a row at time t has the times from t - window
+    to t (without its beginning, unless ``closed`` says so), or with ``center`` those half a window around t. Here ``min_periods`` is 1 unless given. Of rows with the same time, ``ties="row"`` leaves
     out those after the row itself, as pandas does; ``"all"`` has all.
 
     Two things differ from pandas: an infinity is a number here (pandas takes it for NaN), and a result does not depend

@@ -206,12 +206,13 @@ class progress:
 
 @overload
 def reduce(
-    x: _Input, op: str, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None, keepdims: bool = False,
-    next: _Input | None = None, where: _Input | None = None, out: _Output | None = None
+    x: _Input, op: str, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    keepdims: bool = False, next: _Input | None = None, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 @overload
 def reduce(
-    x: _Input, op: list[str] | tuple[str, ...], /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, op: list[str] | tuple[str, ...], /, *, axis: _Axes = None, dim: _Dims | None = None,
+    dtype: _DType | None = None,
     keepdims: bool = False, next: _Input | None = None, where: _Input | None = None, out: None = None
 ) -> tuple[Any, ...]: ...
 def scan(
@@ -254,7 +255,8 @@ def segments(
     where: _Input | None = None
 ) -> Any: ...
 def ranges(
-    x: _Input, start: _Input, end: _Input, op: str, /, *, axis: _Axis = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, start: _Input, end: _Input, op: str, /, *, axis: _Axis = None, dim: _Dims | None = None,
+    dtype: _DType | None = None,
     min_count: SupportsIndex = 0, next: _Input | None = None, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def bounds(
@@ -283,28 +285,30 @@ def rolling(
     dtype: _DType | None = None,
 ) -> Rolling: ...
 def cumulative_sum(
-    x: _Input, /, *, axis: _Axis = None, dim: _Dims | None = None, dtype: _DType | None = None, include_initial: bool = False,
+    x: _Input, /, *, axis: _Axis = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    include_initial: bool = False,
     where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def cumulative_prod(
-    x: _Input, /, *, axis: _Axis = None, dim: _Dims | None = None, dtype: _DType | None = None, include_initial: bool = False,
+    x: _Input, /, *, axis: _Axis = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    include_initial: bool = False,
     where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def cummax(
-    x: _Input, /, *, axis: _Axis = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    where: _Input | None = None, out: _Output | None = None
+    x: _Input, /, *, axis: _Axis = None, dim: _Dims | None = None,
+    dtype: _DType | None = None, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def cummin(
-    x: _Input, /, *, axis: _Axis = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    where: _Input | None = None, out: _Output | None = None
+    x: _Input, /, *, axis: _Axis = None, dim: _Dims | None = None,
+    dtype: _DType | None = None, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def cumprod(
-    x: _Input, /, *, axis: _Axis = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    where: _Input | None = None, out: _Output | None = None
+    x: _Input, /, *, axis: _Axis = None, dim: _Dims | None = None,
+    dtype: _DType | None = None, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def cumsum(
-    x: _Input, /, *, axis: _Axis = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    where: _Input | None = None, out: _Output | None = None
+    x: _Input, /, *, axis: _Axis = None, dim: _Dims | None = None,
+    dtype: _DType | None = None, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def define(name: str, text: str, where: str | None = None) -> None: ...
 def operators() -> list[str]: ...

@@ -42,7 +42,9 @@ def _options(verb, parser):
         parser.add_argument("--center", action="store_true", help="W / 2 rows before the row, the rest after it")
         parser.add_argument("--edges", choices=["missing", "shrink", "valid"], default="missing")
         parser.add_argument("--min-count", metavar="M", type=int, default=0)
-    parser.add_argument("--to", choices=["text", "csv", "parquet", "arrow"], help="default: by the ending of -o, or text")
+    parser.add_argument(
+        "--to", choices=["text", "csv", "parquet", "arrow"], help="default: by the ending of -o, or text"
+    )
     parser.add_argument("-o", "--output", metavar="FILE", help="a file, which appears only when complete")
     parser.add_argument("--empty", metavar="WORD", help="text, csv: print WORD for a result that is NaN or null")
     parser.add_argument("--device", metavar="D", help="where to compute: auto, or a name that tally.devices() lists")

@@ -6,7 +6,19 @@ from ._functions import NAMES
 
 __all__ = ["Accessor"]
 
-_METHODS = ["by_key", "digest", "ranges", "reduce", "scan", "segments", "window", "cummax", "cummin", "cumprod", "cumsum"]
+_METHODS = [
+    "by_key",
+    "digest",
+    "ranges",
+    "reduce",
+    "scan",
+    "segments",
+    "window",
+    "cummax",
+    "cummin",
+    "cumprod",
+    "cumsum",
+]
 _METHODS += ["cumulative_prod", "cumulative_sum", *(NAMES.get(op, op) for op in operators())]
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Parquet, Arrow and Feather files in batches of rows, and the command line's verbs over them.
 
-    file --batches--> streams of tally, one for each operator and column --> rows of results --> text, CSV, Parquet, Arrow
+    file --batches--> streams, one for each operator and column --> rows of results --> text, CSV, Parquet, Arrow
 
 A batch is read, folded and dropped, so memory does not grow with the file; with --by the keys' codes and the columns
 are held."""
@@ -167,9 +167,8 @@ class _Column:
         if pa.types.is_boolean(field.type):
             return "bool"
         if not _is_number(field.type):
-            raise ValueError(
-                f"{self._path}: column {field.name!r} has elements of type {field.type}: must be bool, integers or floats"
-            )
+            what = f"column {field.name!r} has elements of type {field.type}"
+            raise ValueError(f"{self._path}: {what}: must be bool, integers or floats")
         return {"halffloat": "float16", "float": "float32", "double": "float64"}.get(str(field.type), str(field.type))
 
     def of(self, batch):
@@ -191,7 +190,9 @@ def _jobs(file, arguments, ops):
     if not pairs:
         return [(op, _Column(file, [name])) for name in names for op in ops]
     if len(names) != 2 or len(pairs) != len(ops):
-        raise Usage(f"{pairs[0]!r} takes two columns, and so must all operators: --column x,y; given: {', '.join(names)}")
+        raise Usage(
+            f"{pairs[0]!r} takes two columns, and so must all operators: --column x,y; given: {', '.join(names)}"
+        )
     return [(op, _Column(file, names)) for op in ops]
 
 
@@ -217,7 +218,9 @@ def _reduce(arguments):
         elif len({value.dtype for value in values}) == 1:
             table |= _lanes(op, np.array(values))
         else:  # of columns of several types
-            table |= {name: [_lanes(op, value[None])[name][0] for value in values] for name in _lanes(op, values[0][None])}
+            table |= {
+                name: [_lanes(op, value[None])[name][0] for value in values] for name in _lanes(op, values[0][None])
+            }
     with writer(arguments, head=len(table) > 1) as out:
         out.write(table)
 

@@ -100,7 +100,9 @@ def _two_ddof(op):
     return function
 
 
-_CORRECTION = "\nThe {what} are divided by the number of elements less ``correction``, which may\nalso be given as ``ddof``."
+_CORRECTION = (
+    "\nThe {what} are divided by the number of elements less ``correction``, which may\nalso be given as ``ddof``."
+)
 _WEIGHT = (
     "\n``alpha`` is the weight of a new element, 0 to 1; or give ``span``, ``halflife`` or ``com``, as in pandas.\n"
     "It starts at the first element, as ``adjust=False`` of pandas."
@@ -158,7 +160,9 @@ def _function(op):
     return name, function
 
 
-_RUNNING = """The running {what} along ``axis`` (``dim`` of xarray): :func:`tally.scan` with ``{op!r}``, by the name in pandas.
+_RUNNING = """The running {what} along ``axis`` (``dim`` of xarray), by its name in pandas.
+
+It is :func:`tally.scan` with ``{op!r}``.
 
 >>> import tally
 >>> tally.{name}([3, 1, 4]).tolist()

@@ -31,7 +31,7 @@ def reduced(file, arguments, jobs):
 
 
 def _groups(columns):
-    """A number of its group for each row, in order of first appearance, and the keys of the groups, column by column."""
+    """A number of its group for each row, in order of first appearance, and the groups' keys by column."""
     codes, keys = None, []
     for column in columns:
         encoded = _encoded(column)

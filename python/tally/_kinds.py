@@ -187,9 +187,7 @@ def _to_arrow(result):
     import pyarrow
 
     if result.ndim == 0:
-        return pyarrow.scalar(
-            result[()], type=pyarrow.bool_() if result.dtype == "bool" else _arrow_type(result.dtype)
-        )
+        return pyarrow.scalar(result[()], type=pyarrow.bool_() if result.dtype == "bool" else _arrow_type(result.dtype))
     if result.ndim == 1 and result.dtype == "bool":  # Arrow has bits for them
         bytes = pyarrow.Array.from_buffers(pyarrow.uint8(), len(result), [None, pyarrow.py_buffer(result)])
         return bytes.cast(pyarrow.bool_())

@@ -124,6 +124,7 @@ class Rolling:
         column, x, self._kept = column_named(x, name)
         return x, column
 
+
 def _integer(value, name, least):
     try:
         number = index(value)

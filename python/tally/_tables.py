@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Tables of pandas, Polars and Arrow: taken apart into columns, and put together again from results.
 
-    table --columns--> one call for each --> results --build--> a table of the same library, with its names and index"""
+table --columns--> one call for each --> results --build--> a table of the same library, with its names and index"""
 
 import sys
 
@@ -102,7 +102,9 @@ def _beside(other, at, table, name):
             same_labels(table.x, other, name)
         elif list(second.names) != list(table.names):
             who = "the second array" if name == "next" else name
-            raise ValueError(f"{who} has the columns {_listed(second.names)}: must be those of x, {_listed(table.names)}")
+            raise ValueError(
+                f"{who} has the columns {_listed(second.names)}: must be those of x, {_listed(table.names)}"
+            )
         return second.column(at)
     shape = getattr(other, "shape", None)
     if shape is not None and len(shape) == 2:

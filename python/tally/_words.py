@@ -63,8 +63,8 @@ def alpha(alpha=None, *, span=None, halflife=None, com=None, adjust=False):
         raise ValueError(f"alpha, span, halflife, com: give one of them, not {', '.join(given) or 'none'}")
     if adjust:
         raise ValueError(
-            "adjust is True: ema starts at the first element, as adjust=False of pandas; with z = tally.scan(x, 'ema:A', "
-            "init=0) and w = tally.scan(ones, 'ema:A', init=0), z / w has the adjusted averages"
+            "adjust is True: ema starts at the first element, as adjust=False of pandas; with "
+            "z = tally.scan(x, 'ema:A', init=0) and w = tally.scan(ones, 'ema:A', init=0), z / w is adjusted"
         )
     ((name, value),) = given.items()
     if name == "alpha":

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""``x.tally`` for Series and DataFrame of pandas: the functions of tally as methods. The functions themselves take these
-objects without this module.
+"""``x.tally`` for Series and DataFrame of pandas: the functions of tally as methods.
+
+The functions themselves take these objects without this module.
 
 >>> import pandas, tally.pandas
 >>> pandas.DataFrame({"a": [1.0, 2.0], "b": [3.0, 5.0]}).tally.mean().tolist()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""``x.tally`` for Series and DataFrame of polars: the functions of tally as methods. The functions themselves take these
-objects without this module.
+"""``x.tally`` for Series and DataFrame of polars: the functions of tally as methods.
+
+The functions themselves take these objects without this module.
 
 >>> import polars, tally.polars
 >>> polars.Series("a", [1.0, 2.0, 4.0]).tally.rolling(2).sum().to_list()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""``x.tally`` for DataArray and Dataset of xarray: the functions of tally as methods. The functions themselves take these
-objects without this module.
+"""``x.tally`` for DataArray and Dataset of xarray: the functions of tally as methods.
+
+The functions themselves take these objects without this module.
 
 >>> import numpy, xarray, tally.xarray
 >>> x = xarray.DataArray(numpy.arange(6.0).reshape(2, 3), dims=("lat", "time"))

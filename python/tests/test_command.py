@@ -88,7 +88,9 @@ def test_digests_are_those_of_the_command_line(files, name, tmp_path):
 def test_groups(files):
     folder, table = files
     frame = table.to_pandas()
-    found = run("reduce", "count,max", "--by", "city,day", "--sort", "--column", "v,w", folder / "t.parquet", "--to", "csv")
+    found = run(
+        "reduce", "count,max", "--by", "city,day", "--sort", "--column", "v,w", folder / "t.parquet", "--to", "csv"
+    )
     lines = [line.split(",") for line in found.splitlines()]
     assert lines[0] == ["city", "day", "count.v", "max.v", "count.w", "max.w"]
     theirs = frame.groupby(["city", "day"], dropna=False)[["v", "w"]].agg(["count", "max"])
@@ -97,7 +99,9 @@ def test_groups(files):
         assert line[:2] == ["" if pd.isna(key[0]) else key[0], str(key[1])]
         assert [float(x) for x in line[2:]] == [float(str(np.float32(x))) if i == 1 else x for i, x in enumerate(row)]
     first = run("reduce", "sum", "--by", "city", "--column", "w", folder / "t.feather").splitlines()
-    assert [line.split("\t")[0] for line in first[1:]] == ["" if c is None else c for c in table["city"].unique().to_pylist()]
+    assert [line.split("\t")[0] for line in first[1:]] == [
+        "" if c is None else c for c in table["city"].unique().to_pylist()
+    ]
     sums = dict(line.split("\t") for line in first[1:])
     assert sums["Oslo"] == str(tally.sum(table.filter(pa.compute.equal(table["city"], "Oslo"))["w"]))
 
@@ -113,7 +117,9 @@ def test_columns_beside_results(files, tmp_path):
             continue
         found = pq.read_table(path) if ending == "parquet" else pa.ipc.open_file(path).read_all()
         assert found.select(table.column_names).equals(table)
-        assert np.array_equal(found["mean"], tally.window(table["v"].to_numpy(), "mean", 3, center=True), equal_nan=True)
+        assert np.array_equal(
+            found["mean"], tally.window(table["v"].to_numpy(), "mean", 3, center=True), equal_nan=True
+        )
     assert sorted(os.listdir(tmp_path)) == ["out.arrow", "out.csv", "out.parquet"]
     some = run("scan", "sum,minmax", "--column", "w", "--empty", "NA", folder / "t.arrow").splitlines()
     assert some[0] == "sum\tminmax.min\tminmax.max" and len(some) == 1 + len(table)
@@ -132,7 +138,9 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
             f"status = main(['reduce', 'sum', {str(path)!r}])\n"
             "print(json.dumps([status, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss]))"
         )
-        lines = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.splitlines()
+        lines = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout.splitlines()
         status, peak = json.loads(lines[-1])
         assert status == 0
         peaks.append(peak)
@@ -150,7 +158,11 @@ def test_what_is_refused(files, tmp_path):
         (["reduce", "sum", file], 2, "3 columns have numbers: 2 'day', 3 'v', 4 'w'; choose with --column"),
         (["reduce", "sum", "--column", "q", file], 2, "no column 'q'; the columns are 1 'city', 2 'day'"),
         (["reduce", "sum", "--column", "city", file], 1, "column 'city' has elements of type string: must be"),
-        (["reduce", "sum", text], 1, "x.csv: neither Parquet nor Arrow nor Feather; the program `tally` reads text, CSV"),
+        (
+            ["reduce", "sum", text],
+            1,
+            "x.csv: neither Parquet nor Arrow nor Feather; the program `tally` reads text, CSV",
+        ),
         (["reduce", "sum", "none.parquet"], 1, "tally: none.parquet: No such file or directory"),
         (["reduce", "sum", "--column", "v", damaged], 1, "damaged.parquet: "),
         (["reduce", "sum,corr", "--column", "v,w", file], 2, "'corr' takes two columns, and so must all"),
@@ -158,7 +170,11 @@ def test_what_is_refused(files, tmp_path):
         (["window", "sum", "--column", "v", file], 2, "window: how long? give -w W"),
         (["window", "sum", "-w", "0", "--column", "v", file], 2, "-w: w is 0: must be an integer of at least 1"),
         (["scan", "sum", "--column", "v", "--to", "parquet", file], 1, "--to parquet: needs a file, -o FILE"),
-        (["scan", "sum", "--column", "v", "-o", tmp_path / "no" / "x.csv", file], 1, "x.csv: No such file or directory"),
+        (
+            ["scan", "sum", "--column", "v", "-o", tmp_path / "no" / "x.csv", file],
+            1,
+            "x.csv: No such file or directory",
+        ),
         (["reduce", "sum", "--device", "moon", "--column", "v", file], 3, "moon"),
         (["reduce", "sum", "--nonsense", file], 2, "unrecognized arguments: --nonsense"),
         (["bar"], 2, "invalid choice: 'bar'"),

@@ -111,7 +111,10 @@ def test_other_libraries(case, w):
             assert same_bits(one[names[at]].to_numpy()[0], want)
     polars = pl.from_arrow(table)
     if len(polars):
-        floats = [pl.col(pl.Float32, pl.Float64).fill_nan(None), pl.col(pl.Boolean, pl.Int8, pl.UInt16, pl.Int64, pl.UInt64)]
+        floats = [
+            pl.col(pl.Float32, pl.Float64).fill_nan(None),
+            pl.col(pl.Boolean, pl.Int8, pl.UInt16, pl.Int64, pl.UInt64),
+        ]
         theirs = polars.select(floats).select(names).count()
         assert tally.count(polars).row(0) == theirs.row(0)
 
@@ -153,13 +156,21 @@ def test_names_and_scalar_types():
         found = tally.rolling(frame, "2D", on="t").sum()
         names = found.column_names if isinstance(found, pa.Table) else list(found.columns)
         assert names == ["a", "t"] and [float(v) for v in found["a"].to_numpy()] == [1.0, 3.0]
-    assert tally.rolling(pd.DataFrame({"a": [1, 2, 3], "t": [1, 2, 3]}), 2, on="t", step=2).sum()["t"].tolist() == [1, 3]
+    assert tally.rolling(pd.DataFrame({"a": [1, 2, 3], "t": [1, 2, 3]}), 2, on="t", step=2).sum()["t"].tolist() == [
+        1,
+        3,
+    ]
 
 
 def test_what_is_refused():
     frame = pd.DataFrame({"a": [1.0], "city": ["Oslo"]})
     for x in (frame, pl.from_pandas(frame), pa.Table.from_pandas(frame)):
-        for call in (tally.sum, tally.cumulative_sum, lambda x: tally.rolling(x, 2).mean(), lambda x: tally.max(x, axis=1)):
+        for call in (
+            tally.sum,
+            tally.cumulative_sum,
+            lambda x: tally.rolling(x, 2).mean(),
+            lambda x: tally.max(x, axis=1),
+        ):
             with pytest.raises(TypeError, match="column 'city' of x has (text|elements of Arrow's type)"):
                 call(x)
     numbers = frame[["a"]]

@@ -88,7 +88,9 @@ def test_lengths(x, op):
 @given(arrays("M", ["s", "ms", "us", "ns"]), st.sampled_from([None, "UTC", "Europe/Oslo", "+05:45"]))
 def test_pandas(x, zone):
     x = x[np.isnat(x) | (abs(x.astype("i8").astype(float)) < 10**9)]  # years that time zones have
-    series = pd.Series(pd.DatetimeIndex(x.astype(x.dtype.newbyteorder("="))).tz_localize("UTC").tz_convert(zone), name="t")
+    series = pd.Series(
+        pd.DatetimeIndex(x.astype(x.dtype.newbyteorder("="))).tz_localize("UTC").tz_convert(zone), name="t"
+    )
     for op, theirs in (("nanmax", series.max()), ("nanmin", series.min()), ("max", series.max(skipna=False))):
         mine = tally.reduce(series, op)
         assert (pd.isna(mine) and pd.isna(theirs)) or (mine == theirs and str(mine.tz) == str(theirs.tz))
@@ -114,7 +116,10 @@ def test_polars_and_arrow(rng):
     clock = [datetime.time(7), None, datetime.time(6), datetime.time(9)]
     for values, dtypes in (
         (days, [pl.Date, pa.date32(), pa.date64()]),
-        (stamps, [pl.Datetime("ms"), pl.Datetime("ns", "Europe/Oslo"), pa.timestamp("s"), pa.timestamp("us", "Asia/Tokyo")]),
+        (
+            stamps,
+            [pl.Datetime("ms"), pl.Datetime("ns", "Europe/Oslo"), pa.timestamp("s"), pa.timestamp("us", "Asia/Tokyo")],
+        ),
         (spans, [pl.Duration("us"), pl.Duration("ns"), pa.duration("us")]),
         (clock, [pl.Time, pa.time32("s"), pa.time64("ns")]),
     ):
@@ -134,7 +139,9 @@ def test_polars_and_arrow(rng):
             assert value(tally.first(x)) == every[0] and value(tally.last(x)) == every[-1]
             assert value(tally.count(x)) == 3
             if values is spans:
-                assert value(tally.sum(x)) == datetime.timedelta(3, 0, 1) and value(tally.mean(x)) == datetime.timedelta(1)
+                assert value(tally.sum(x)) == datetime.timedelta(3, 0, 1) and value(
+                    tally.mean(x)
+                ) == datetime.timedelta(1)
             else:
                 with pytest.raises(TypeError, match="x has times .*which have no 'sum'.*min"):
                     tally.sum(x)
@@ -192,6 +199,10 @@ def test_keys_of_every_kind(rng):
         pa.array(stamps).cast(pa.int64()).cast(pa.duration("us")),
     ):
         assert same_bits(tally.rolling(x, "3D", on=on).sum(), want), type(on)
-    for on in (pl.Series([datetime.date(2024, 1, 1), None]), pa.array([None, 1], pa.date32()), pd.to_datetime(["2024", None])):
+    for on in (
+        pl.Series([datetime.date(2024, 1, 1), None]),
+        pa.array([None, 1], pa.date32()),
+        pd.to_datetime(["2024", None]),
+    ):
         with pytest.raises(ValueError, match="on has times that are missing"):
             tally.rolling(x[:2], "3D", on=on)

@@ -75,7 +75,9 @@ def test_rows_of_results(case, data):
     assert valid.coords.identical(field.isel({dim: slice(first, max(n - w, first))}).coords)
     for center in (False, True):
         mine = field.tally.rolling(**{dim: w}, center=center, min_periods=1)
-        assert same_bits(mine.mean().values, tally.rolling(field.values, w, axis=axis, center=center, min_periods=1).mean())
+        assert same_bits(
+            mine.mean().values, tally.rolling(field.values, w, axis=axis, center=center, min_periods=1).mean()
+        )
         assert mine.mean().coords.identical(field.coords)
         if field.dtype.kind == "i" and w <= n:
             theirs = field.astype("f8").rolling({dim: w}, center=center, min_periods=1)
@@ -161,7 +163,10 @@ def test_what_is_refused():
         (lambda: tally.mean(x, axis=2), "axis is 2: x has 2 axes: time, lat"),
         (lambda: tally.cumulative_sum(x), "dim: must be given, x has the dimensions time, lat"),
         (lambda: tally.scan(x, "sum", dim=["time", "lat"]), "scan goes along one dimension"),
-        (lambda: tally.wmean(x, w.rename(lat="y")), "the second array has the dimension y: must be those of x, time, lat"),
+        (
+            lambda: tally.wmean(x, w.rename(lat="y")),
+            "the second array has the dimension y: must be those of x, time, lat",
+        ),
         (lambda: tally.wmean(x, w[:2]), "the second array has 2 elements along lat: x has 3"),
         (lambda: tally.wmean(x, w[::-1]), "the second array differs from x in its coordinates along lat"),
         (lambda: tally.sum(x, where=w[::-1] > 1), "where differs from x in its coordinates along lat"),
