@@ -218,8 +218,9 @@ def rolling(
     length of time, ``"2s"``, a timedelta, or a number in the units of ``on``. ``on`` may be the name of a column of a
     table, which the results keep, and may be left out where the index of pandas or the coordinate of xarray has times.
     Times are of any unit and byte order; none is rounded. The window of a row at time t has the times from t - window
-    to t (without its beginning, unless ``closed`` says so), or with ``center`` those half a window around t. Here ``min_periods`` is 1 unless given. Of rows with the same time, ``ties="row"`` leaves
-    out those after the row itself, as pandas does; ``"all"`` has all.
+    to t (without its beginning, unless ``closed`` says so), or with ``center`` those half a window around t. Here
+    ``min_periods`` is 1 unless given. Of rows with the same time, ``ties="row"`` leaves out those after the row itself,
+    as pandas does; ``"all"`` has all.
 
     Two things differ from pandas: an infinity is a number here (pandas takes it for NaN), and a result does not depend
     on elements outside its window, not even in its last bit.

@@ -82,7 +82,7 @@ def _of_pandas(x):
     """What a column has that is no number, and what to do."""
     text = x.dtype.kind == "O" and str(x.dtype) in ("object", "str", "string")
     if text and sys.modules["pandas"].api.types.infer_dtype(x, skipna=True) == "string":
-        return f"text ({x.dtype}): pandas.factorize(x)[0] are integers for it"
+        return "text: pandas.factorize(x)[0] are integers for it"
     if str(x.dtype) == "object":  # as of numbers and text together
         return "Python objects (dtype object): x.astype('float64') makes floats of numbers"
     if str(x.dtype) == "category":

@@ -2,6 +2,8 @@
 """python -m tally: the command line's verbs over Parquet, Arrow and Feather files. Digests and printed results are
 those of the command line for the same numbers in .npy files and CSV."""
 
+import contextlib
+import io
 import json
 import os
 import subprocess
@@ -12,17 +14,22 @@ import pandas as pd
 import pytest
 
 import tally
+from tally.__main__ import main
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
 
-def run(*arguments, status=0, cwd=None):
-    done = subprocess.run(
-        [sys.executable, "-m", "tally", *map(str, arguments)], capture_output=True, text=True, cwd=cwd
-    )
-    assert done.returncode == status, done.stderr
-    return done.stdout if status == 0 else done.stderr
+def run(*arguments, status=0):
+    """What the command prints, on standard output, or on standard error where it fails with this status."""
+    said, wrong = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(wrong):
+        try:
+            found = main([str(each) for each in arguments])
+        except SystemExit as end:
+            found = end.code
+    assert found == status, wrong.getvalue()
+    return said.getvalue() if status == 0 else wrong.getvalue()
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +90,16 @@ def test_digests_are_those_of_the_command_line(files, name, tmp_path):
         ["window", "sum", "--before", "3", "--after", "2", "--min-count", "4"],
     ):
         assert run(*verb, "--column", "v", folder / name) == theirs(*verb, "--to", "text")
+
+
+def test_a_process(files):
+    command = [sys.executable, "-m", "tally", "scan", "sum", "--column", "v", str(files[0] / "t.parquet")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert float(process.stdout.readline()) == pytest.approx(files[1]["v"][0].as_py())
+        process.stdout.close()  # the reader goes away
+        assert process.stderr.read() == b"" and process.wait() == 141
+    done = subprocess.run(command[:4] + ["sum"], capture_output=True, text=True)
+    assert done.returncode == 2 and done.stderr.startswith("tally: the following arguments are required: FILE")
 
 
 def test_groups(files):
