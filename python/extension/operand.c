@@ -219,7 +219,8 @@ static int is_labelled(PyObject *object)
 int pt_is_labelled(PyObject *object)
 {
     static const char *const packages[] = {"pandas", "polars", "pyarrow", "xarray"};
-    if (Py_TYPE(object) == pt_array_type || is_ndarray(object)) return 0;
+    /* none of these packages' objects is a buffer: a quick answer for most others */
+    if (PyObject_CheckBuffer(object) || PyList_Check(object) || PyFloat_Check(object)) return 0;
     for (size_t i = 0; i < sizeof packages / sizeof *packages; i++)
         if (is_of(object, packages[i])) return 1;
     return 0;

@@ -132,7 +132,6 @@ int pt_refuse_typestr(const pt_operand *a, PyObject *object, const char *typestr
 static const struct {
     const char *format, *words, *step; /* format: all of it or, before a *, its beginning */
 } arrow[] = {
-    {"b", "boolean, which is packed bits", "cast it to uint8"},
     {"n", "null", NULL},
     {"u", "string", "dictionary_encode().indices are integers for it"},
     {"U", "large_string", "dictionary_encode().indices are integers for it"},

@@ -74,7 +74,9 @@ def reduce(x, op, /, *, axis=None, dim=None, dtype=None, keepdims=False, next=No
         if out is not None:
             raise ValueError("out: several operators have several results; call reduce for each")
         return tuple([_reduce(_spelled(name), x, axis, keepdims, dtype, None, next, where) for name in op])
-    return _reduce(_spelled(op), x, axis, keepdims, dtype, out, next, where)
+    if type(op) is str and "=" in op:
+        op = _spelled(op)
+    return _reduce(op, x, axis, keepdims, dtype, out, next, where)
 
 
 def scan(

@@ -107,9 +107,6 @@ def _polars(x):
     if not isinstance(x, polars.Series):
         return None, None
     dtype = x.dtype
-    if dtype == polars.Boolean:
-        there = x.is_not_null().to_numpy()
-        return _masked(x.fill_null(False).to_numpy(), there), lambda found: _polars_of(x, found)
     if not dtype.is_temporal():
         return None, None
     ticks = x.to_physical().cast(polars.Int64).fill_null(_NAT).to_numpy()
@@ -139,10 +136,6 @@ def _arrow(x):
     if not isinstance(x, (pyarrow.Array, pyarrow.ChunkedArray)):
         return None, None
     types, kind = pyarrow.types, x.type
-    if types.is_boolean(kind):
-        there = x.is_valid().to_numpy(zero_copy_only=False)
-        plain = x.fill_null(False).to_numpy(zero_copy_only=False)
-        return _masked(plain, there), lambda found: _arrow_of(found, None)
     if not types.is_temporal(kind) or types.is_interval(kind):
         return None, None
     unit = "D" if types.is_date32(kind) else "ms" if types.is_date64(kind) else kind.unit

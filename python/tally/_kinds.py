@@ -18,6 +18,8 @@ def take(object, name):
     """Something that can be read instead of `object`, and what its results are: 0 a tally.Array or a number, 1 NumPy's,
     2 made by `give`."""
     if _library(object) == "pandas":
+        if name == "x" and getattr(object, "ndim", 1) == 2:
+            raise TypeError("x is a table: must be one of its columns, or all of them as x.to_numpy()")
         return _from_pandas(object, name)
     if type(object) is str:  # NumPy would make an array of text
         raise TypeError(f"{name} is a string: must be an array")

@@ -5,7 +5,7 @@ that the extension reads, and gives the results the labels that x has."""
 
 import sys
 
-from . import _core
+from . import _columns, _core, _tables
 from ._kinds import _library, same_labels
 
 __all__ = ["Call", "call"]
@@ -75,8 +75,6 @@ def call(verb, args):
 
         return _fields.call(self)
     if library in ("pandas", "polars", "pyarrow"):
-        from . import _tables
-
         found = _tables.call(self)
         return _column(self) if found is NotImplemented else found
     if isinstance(x, (list, tuple)) and x:
@@ -103,8 +101,6 @@ def _of_list(self, x):
 
 def _column(self):
     """A verb of one column: a Series of pandas, or a column that the extension does not read."""
-    from . import _columns
-
     x = self["x"]
     plain, give = _columns.take(x, "x")
     if plain is None:
