@@ -164,6 +164,20 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
     assert peaks[1] - peaks[0] < (1 << 23) * 8 / 1024 / 2  # half of the column, in KiB
 
 
+def test_nothing_is_left_of_a_file_that_ends_badly(files, tmp_path):
+    """A row group in the middle is damaged: results of those before it are not kept."""
+    data = bytearray((files[0] / "t.parquet").read_bytes())
+    column = pq.ParquetFile(files[0] / "t.parquet").metadata.row_group(2).column(2)
+    at = column.data_page_offset
+    data[at : at + 64] = bytes(64)
+    damaged = tmp_path / "damaged.parquet"
+    damaged.write_bytes(data)
+    for out in ("out.csv", "out.parquet", "out.arrow"):
+        said = run("scan", "sum", "--column", "v", damaged, "-o", tmp_path / out, status=1)
+        assert said.startswith(f"tally: {damaged}: ") and said.count("\n") == 1
+    assert os.listdir(tmp_path) == ["damaged.parquet"]
+
+
 def test_what_is_refused(files, tmp_path):
     folder, _ = files
     file, text = folder / "t.parquet", tmp_path / "x.csv"

@@ -108,6 +108,18 @@ def test_pandas(x, zone):
         assert tally.nanmean(spans).as_unit(spans.dt.unit)._value == round(mean)
 
 
+def test_sums_beyond_64_bits():
+    half = np.array([2**62, 2**62, -1], "m8[ns]")
+    with pytest.raises(OverflowError, match="x: a sum of these lengths of time is beyond 64 bits"):
+        tally.sum(half[:2])
+    with pytest.raises(OverflowError):
+        tally.cumulative_sum(half)
+    assert tally.sum(half) == np.timedelta64(2**63 - 1, "ns") and tally.mean(half[:2]) == half[0]
+    assert np.isnat(tally.sum(np.array([2**62, 2**62, "NaT"], "m8[ns]")))
+    with pytest.raises(OverflowError):
+        tally.nansum(pd.Series(np.array([2**62, 2**62, "NaT"], "m8[ns]")))
+
+
 def test_polars_and_arrow(rng):
     pl, pa = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
     days = [datetime.date(2024, 2, 28), None, datetime.date(2024, 3, 1), datetime.date(2023, 1, 1)]
