@@ -3,6 +3,7 @@
 """Writes tally/__init__.pyi, the types of the package: the functions of the operators from the library's table, the
 rest from the text below. python make_stubs.py [--check]: the tally that is installed says the table."""
 
+import inspect
 import pathlib
 import sys
 
@@ -300,6 +301,12 @@ FORMS = {
 }
 
 
+def signatures():
+    """The names and arguments of the methods of Rolling that the table gives."""
+    for name in _rolling.METHODS:
+        yield name, str(inspect.signature(getattr(_rolling.Rolling, name)))[1:-1]
+
+
 def typed(arguments):
     """The arguments of a method of Rolling with their types."""
     floats = {f"{word}=None": f"{word}: float | None = None" for word in ("alpha", "span", "halflife", "com")}
@@ -307,7 +314,7 @@ def typed(arguments):
 
 
 def stubs():
-    methods = "".join(f"    def {name}({typed(arguments)}) -> Any: ...\n" for name, arguments in _rolling.METHODS)
+    methods = "".join(f"    def {name}({typed(arguments)}) -> Any: ...\n" for name, arguments in signatures())
     running = "".join(
         f"def {name}(\n    x: _Input, /, *, axis: _Axis = None, dim: _Dims | None = None,\n"
         "    dtype: _DType | None = None, where: _Input | None = None, out: _Output | None = None\n) -> Any: ...\n"

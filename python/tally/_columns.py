@@ -43,6 +43,8 @@ def _pandas(x, name):
     dtype = getattr(x, "dtype", None)
     if dtype is None:
         return None, None
+    if type(dtype).__module__ == "numpy.dtypes" and dtype.kind in "biuf":
+        return x.values, None
     if isinstance(dtype, pandas.PeriodDtype):
         times = pandas.PeriodIndex(x).to_timestamp().to_numpy()
         return times, lambda found: _one(pandas.DatetimeIndex(_row(found)).to_period(dtype.freq), found)

@@ -5,7 +5,6 @@ from array import array
 
 from . import _core, _words
 
-_dim, _less = _words.dim, _words.ddof
 _DOC = """{text}.
 
 ``x``{second} {types}, in any shape.
@@ -20,89 +19,36 @@ The result is {result}. No elements give {empty}.
 ValueError, TypeError: as in :func:`tally.reduce`."""
 
 
-def _plain(op):
-    reduce = _core.reduce
-
-    def function(x, /, *, axis=None, dim=None, dtype=None, keepdims=False, where=None, out=None):
-        axis = axis if dim is None else _dim(x, axis, dim)
-        return reduce(op, x, axis, keepdims, dtype, out, None, where)
-
-    return function
-
-
-def _ddof(op):
-    reduce = _core.reduce
-
+# One text for the functions of all operators. {second}: a second array; {first}, {words}: the operator's parameter;
+# {value}: the operator with its parameter.
+_TEXT = """
+def make(op):
     def function(
-        x, /, *, axis=None, correction=0, ddof=None, dim=None, dtype=None, keepdims=False, where=None, out=None
+        x, {second}/, {first}*, axis=None, {words}dim=None, dtype=None, keepdims=False, where=None, out=None
     ):
-        axis, less = axis if dim is None else _dim(x, axis, dim), _less(correction, ddof)
-        return reduce(f"{op}:{less}" if less else op, x, axis, keepdims, dtype, out, None, where)
+        if dim is not None:
+            axis = _words.dim(x, axis, dim)
+        return reduce({value}, x, axis, keepdims, dtype, out, {next}, where)
 
     return function
+"""
+_DDOF = "correction=0, ddof=None, ", "_words.with_ddof(op, correction, ddof)"
+_ALPHA = "span=None, halflife=None, com=None, adjust=False, "
+_ALPHA_OF = "f'{op}:{_words.alpha(alpha, span=span, halflife=halflife, com=com, adjust=adjust)}'"
 
 
-def _alpha(op):
-    reduce = _core.reduce
-
-    def function(
-        x,
-        /,
-        alpha=None,
-        *,
-        span=None,
-        halflife=None,
-        com=None,
-        adjust=False,
-        axis=None,
-        dim=None,
-        dtype=None,
-        keepdims=False,
-        where=None,
-        out=None,
-    ):
-        axis = axis if dim is None else _dim(x, axis, dim)
-        alpha = _words.alpha(alpha, span=span, halflife=halflife, com=com, adjust=adjust)
-        return reduce(f"{op}:{alpha}", x, axis, keepdims, dtype, out, None, where)
-
-    return function
-
-
-def _sample(op):
-    reduce = _core.reduce
-
-    def function(x, /, *, axis=None, sample=False, dim=None, dtype=None, keepdims=False, where=None, out=None):
-        axis = axis if dim is None else _dim(x, axis, dim)
-        return reduce(f"{op}:1" if sample else op, x, axis, keepdims, dtype, out, None, where)
-
-    return function
-
-
-def _two(op):
-    reduce = _core.reduce
-
-    def function(x, y, /, *, axis=None, dim=None, dtype=None, keepdims=False, where=None, out=None):
-        axis = axis if dim is None else _dim(x, axis, dim)
-        return reduce(op, x, axis, keepdims, dtype, out, y, where)
-
-    return function
-
-
-def _two_ddof(op):
-    reduce = _core.reduce
-
-    def function(
-        x, y, /, *, axis=None, correction=0, ddof=None, dim=None, dtype=None, keepdims=False, where=None, out=None
-    ):
-        axis, less = axis if dim is None else _dim(x, axis, dim), _less(correction, ddof)
-        return reduce(f"{op}:{less}" if less else op, x, axis, keepdims, dtype, out, y, where)
-
-    return function
+def _form(words, value, first="", second=""):
+    """What makes the function of an operator: make(op)."""
+    scope = {"_words": _words, "reduce": _core.reduce}
+    text = _TEXT.format(words=words, value=value, first=first, second=second, next="y" if second else None)
+    exec(text, scope)
+    return scope["make"]
 
 
 _CORRECTION = (
     "\nThe {what} are divided by the number of elements less ``correction``, which may\nalso be given as ``ddof``."
 )
+_SAMPLE = "\nWith ``sample`` it is corrected for a sample, as in pandas."
 _WEIGHT = (
     "\n``alpha`` is the weight of a new element, 0 to 1; or give ``span``, ``halflife`` or ``com``, as in pandas.\n"
     "It starts at the first element, as ``adjust=False`` of pandas."
@@ -110,18 +56,27 @@ _WEIGHT = (
 # by the parameter's name in the table and the number of inputs: the function, an example's argument, what the
 # documentation adds
 _FORMS = {
-    ("", 1): (_plain, "", "", ""),
-    ("ddof", 1): (_ddof, "", "", _CORRECTION.format(what="squares")),
-    ("sample", 1): (_sample, "", "", "\nWith ``sample`` it is corrected for a sample, as in pandas."),
-    ("alpha", 1): (_alpha, ":0.5", ", 0.5", _WEIGHT),
-    ("", 2): (_two, "", "", ""),
-    ("ddof", 2): (_two_ddof, "", "", _CORRECTION.format(what="products")),
+    ("", 1): (_form("", "op"), "", "", ""),
+    ("ddof", 1): (_form(*_DDOF), "", "", _CORRECTION.format(what="squares")),
+    ("sample", 1): (_form("sample=False, ", "f'{op}:1' if sample else op"), "", "", _SAMPLE),
+    ("alpha", 1): (_form(_ALPHA, _ALPHA_OF, "alpha=None, "), ":0.5", ", 0.5", _WEIGHT),
+    ("", 2): (_form("", "op", second="y, "), "", "", ""),
+    ("ddof", 2): (_form(*_DDOF, second="y, "), "", "", _CORRECTION.format(what="products")),
 }
 NAMES = {"and": "and_", "or": "or_"}  # Python's own words, named as in its module operator
 
 
 def facts(op):
     """What the table says of an operator: its facts, the letter and some numbers of a type that it takes."""
+    if op not in _facts:
+        _facts[op] = _found(op)
+    return _facts[op]
+
+
+_facts: dict = {}
+
+
+def _found(op):
     for dtype, code, numbers in (("float64", "d", [1.0, 4.0, 2.5]), ("int64", "q", [6, 3])):
         for more in ("", ":0.5"):
             try:
@@ -175,7 +130,7 @@ def _running(name, op, what):
     scan = _core.scan
 
     def function(x, /, *, axis=None, dim=None, dtype=None, where=None, out=None):
-        axis = axis if dim is None else _dim(x, axis, dim)
+        axis = axis if dim is None else _words.dim(x, axis, dim)
         return scan(op, x, axis, dtype, out, False, False, False, None, None, where)
 
     function.__name__ = function.__qualname__ = name

@@ -20,6 +20,7 @@ _PLACES = {
     "rolling": {"op": 8, "nan_form": 0, "x": 1, "axis": 2, "dtype": 3, "step": 7, "next": 10},
     "segments": {"what": 0, "op": 1, "x": 2, "dtype": 4, "edges": 9, "next": 11, "where": 12},
 }
+_ALL = slice(None)
 _VALID = 2  # edges: windows that are not full give no result
 
 
@@ -52,14 +53,14 @@ class Call:
     def rows(self, n):
         """The rows of x, of n along the axis, to which results belong; None: to none of them."""
         if self.verb == "scan":
-            return None if self["initial"] else slice(None)
+            return None if self["initial"] else _ALL
         if self.verb == "rolling":
             return slice(None, None, self["step"])
         if self.verb == "segments":
-            return slice(None) if self["what"] and self["edges"] != _VALID else None
+            return _ALL if self["what"] and self["edges"] != _VALID else None
         if self.verb == "window":
             if self["edges"] != _VALID:
-                return slice(None)
+                return _ALL
             first = min(self["before"], n)
             return slice(first, max(n - self["after"], first))
         return None
@@ -75,8 +76,8 @@ def call(verb, args):
 
         return _fields.call(self)
     if library in ("pandas", "polars", "pyarrow"):
-        found = _tables.call(self)
-        return _column(self) if found is NotImplemented else found
+        table = None if type(x).__name__ == "Series" else _tables.opened(x)
+        return _column(self, x) if table is None else _tables.call(self, table)
     if isinstance(x, (list, tuple)) and x:
         from ._times import of_list
 
@@ -99,9 +100,8 @@ def _of_list(self, x):
     return found.item() if isinstance(found, (numpy.datetime64, numpy.timedelta64)) else found
 
 
-def _column(self):
+def _column(self, x):
     """A verb of one column: a Series of pandas, or a column that the extension does not read."""
-    x = self["x"]
     plain, give = _columns.take(x, "x")
     if plain is None:
         return NotImplemented
@@ -120,6 +120,7 @@ def _column(self):
     if type(x).__name__ != "Series" or not hasattr(found, "shape") or len(found.shape) != 1:
         return found
     rows = self.rows(len(x))
-    if rows is None or len(index := x.index[rows]) != len(found):
+    index = None if rows is None else x.index if rows is _ALL else x.index[rows]
+    if index is None or len(index) != len(found):
         return found
     return sys.modules["pandas"].Series(found, index=index, name=x.name, copy=False)

@@ -145,43 +145,60 @@ def _nan_form(op):
 _NAMES = frozenset(_core.operators())
 
 
-def _parameter(about):
-    """The keywords of a method and how they become the operator's parameter; defaults are those of pandas."""
-    if about["param"] == "ddof":
-        return "ddof=1, *, correction=None", "ddof if correction is None else correction"
-    if about["param"] == "sample":
-        return "sample=True", "int(sample)"
-    if about["param"] == "alpha":
-        words = "alpha=None, *, span=None, halflife=None, com=None, adjust=False"
-        return words, "_words.alpha(alpha, span=span, halflife=halflife, com=com, adjust=adjust)"
-    return "", ""
+# ---- a method for each operator; defaults are those of pandas ----
 
 
-def _method(op, about):
-    """A method of an operator. Its text is made here, so that its signature says its parameters."""
-    name = NAMES.get(op, op)
-    words, value = _parameter(about)
-    arguments = ", ".join(["self", *["other"] * (about["inputs"] == 2), *[words] * bool(words)])
-    text = f"f'{op}:{{{value}}}'" if words else repr(op)
-    scope = {"_words": _words}
-    call = f"self.agg({text}, {'other' if about['inputs'] == 2 else None})"
-    exec(f"def {name}({arguments}):\n    return {call}", scope)
-    method = scope[name]
-    method.__qualname__, method.__module__ = f"Rolling.{name}", "tally"
-    method.__doc__ = f"{about['text'][0].upper()}{about['text'][1:]}: of each window."
-    return name, arguments, method
+def _plain(op):
+    def method(self):
+        return self.agg(op)
+
+    return method
 
 
-def _methods():
-    """The name, arguments and function of each method that the table of operators gives."""
-    for op in _core.operators():
-        about = facts(op)[0]
-        if not op.startswith("nan") and op not in ("count", "minmax"):
-            yield _method(op, about)
+def _ddof(op):
+    def method(self, ddof=1, *, correction=None):
+        return self.agg(f"{op}:{ddof if correction is None else correction}")
+
+    return method
 
 
-METHODS = []
-for _name, _arguments, _method_of in _methods():
-    setattr(Rolling, _name, _method_of)
-    METHODS.append((_name, _arguments))
-del _name, _arguments, _method_of
+def _sample(op):
+    def method(self, sample=True):
+        return self.agg(f"{op}:{int(sample)}")
+
+    return method
+
+
+def _alpha(op):
+    def method(self, alpha=None, *, span=None, halflife=None, com=None, adjust=False):
+        return self.agg(f"{op}:{_words.alpha(alpha, span=span, halflife=halflife, com=com, adjust=adjust)}")
+
+    return method
+
+
+def _two(op):
+    def method(self, other):
+        return self.agg(op, other)
+
+    return method
+
+
+def _two_ddof(op):
+    def method(self, other, ddof=1, *, correction=None):
+        return self.agg(f"{op}:{ddof if correction is None else correction}", other)
+
+    return method
+
+
+_FORMS = {("", 1): _plain, ("ddof", 1): _ddof, ("sample", 1): _sample, ("alpha", 1): _alpha}
+_FORMS |= {("", 2): _two, ("ddof", 2): _two_ddof}
+METHODS = []  # their names, for the stubs
+for _op in _core.operators():
+    if not _op.startswith("nan") and _op not in ("count", "minmax"):
+        _about, _name = facts(_op)[0], NAMES.get(_op, _op)
+        _method = _FORMS[_about["param"], _about["inputs"]](_op)
+        _method.__name__, _method.__qualname__, _method.__module__ = _name, f"Rolling.{_name}", "tally"
+        _method.__doc__ = f"{_about['text'][0].upper()}{_about['text'][1:]}: of each window."
+        setattr(Rolling, _name, _method)
+        METHODS.append(_name)
+del _op, _about, _name, _method

@@ -21,11 +21,8 @@ def opened(x):
     return None if kind is None else kind(x)
 
 
-def call(self):
-    """The result of a verb of a table, or NotImplemented for what is none."""
-    table = opened(self["x"])
-    if table is None:
-        return NotImplemented
+def call(self, table):
+    """The result of a verb of a table."""
     for name in ("out", "keepdims"):
         if self[name] is not None and self[name] is not False:
             raise ValueError(f"{name}: cannot be given where x is a table: its results are a table's")

@@ -48,11 +48,12 @@ def dim(x, axis, dim):
     return dim
 
 
-def ddof(correction, ddof):
-    """The one of two words for the same that is given."""
+def with_ddof(op, correction, ddof):
+    """The operator with the one of two words for the same that is given."""
     if ddof is not None and correction:
         raise ValueError("correction and ddof: give the one or the other")
-    return correction if ddof is None else ddof
+    less = correction if ddof is None else ddof
+    return f"{op}:{less}" if less else op
 
 
 def alpha(alpha=None, *, span=None, halflife=None, com=None, adjust=False):
