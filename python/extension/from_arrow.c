@@ -144,7 +144,8 @@ static int from_array(PyObject *object, pt_operand *a)
     if (!schema->release || !array->release) return used(a);
     if (is_table_of(object, schema)) return 0;
     pt_chunk chunk;
-    return read_schema(schema, a) || read_array(array, a, &chunk, &a->copy) ? -1 : one_dense(a, &chunk);
+    return read_schema(schema, a) || read_array(array, a, &chunk, &a->copy) ? -1
+                                                                            : one_dense(a, &chunk);
 }
 
 /* ---- a stream ---- */
