@@ -11,23 +11,24 @@ True
 >>> tally.rolling(x, 3).mean()[-1] == tally.mean(array("d", x[-3:]))
 True
 
-Every function takes arrays of NumPy, PyTorch, JAX, CuPy, pandas and pyarrow, everything with a buffer, numbers and
-lists, and gives results of the same kind.
+Every function takes arrays of NumPy, PyTorch, JAX, CuPy, pandas, Polars, pyarrow and xarray, everything with a buffer,
+numbers and lists, and gives results of the same kind. Tables of pandas, Polars and Arrow are taken column by column.
 """
 
-from . import _core, _here, _keys, _kinds, _words
+from . import _core, _here, _keys, _kinds, _labelled, _words
 from ._core import Array
 from ._exact import Exact
 from ._fragment import Fragment, Stream
+from ._functions import cummax, cummin, cumprod, cumsum
 from ._functions import functions as _by_operator
 from ._here import define, device, devices, operators, progress, verify
 from ._keys import bounds, by_key, groups, runs, take
 from ._rolling import Rolling
 
-_core.helpers(_kinds.take, _kinds.give, _kinds.same_labels)
+_core.helpers(_kinds.take, _kinds.give, _kinds.same_labels, _labelled.call)
 __version__ = _core.version()
 
-_reduce, _scan, _window = _core.reduce, _core.scan, _core.window
+_reduce, _scan, _window, _spelled = _core.reduce, _core.scan, _core.window, _words.spelled
 
 for _module in (_here, _keys):
     for _name in _module.__all__:
@@ -37,16 +38,17 @@ for _module in (_here, _keys):
 # ---- the three verbs ----
 
 
-def reduce(x, op, /, *, axis=None, dtype=None, keepdims=False, next=None, where=None, out=None):
+def reduce(x, op, /, *, axis=None, dim=None, dtype=None, keepdims=False, next=None, where=None, out=None):
     """Folds all elements of ``x``, or those along ``axis``, by the operator ``op``.
 
     ``op`` is a name of :func:`operators`, with a parameter where it has one (``"var:ddof=1"``), or the name of an
     operator of one's own (:func:`define`); or a list of names, which gives a tuple of results.
 
     ``axis`` is an integer, a tuple of them, or None: all elements, in C order of the indices, whatever the strides are.
-    The shape of the result is that of ``x`` without these axes (of extent 1 with ``keepdims``). ``dtype`` may be the
-    type that the operator gives, or ``"float64"`` where it has an accumulator of that type. ``out`` is an array of the
-    result's shape and type that gets the result.
+    The shape of the result is that of ``x`` without these axes (of extent 1 with ``keepdims``). ``dim`` names axes of
+    xarray. A table of pandas, Polars or Arrow is reduced column by column unless ``axis`` says otherwise. ``dtype`` may
+    be the type that the operator gives, or ``"float64"`` where it has an accumulator of that type. ``out`` is an array
+    of the result's shape and type that gets the result.
 
     ``next`` is the second array of an operator of two (``"dot"``, ``"wmean"``, ``"cov"``, ``"corr"``, ``"slope"``);
     ``where`` has a bool for each element, and False leaves it out. Both are broadcast to the shape of ``x``, and
@@ -67,10 +69,13 @@ def reduce(x, op, /, *, axis=None, dtype=None, keepdims=False, next=None, where=
     ValueError: an unknown operator, an axis that ``x`` does not have, an ``out`` that does not fit or overlaps ``x``.
     TypeError: ``x`` is no array of numbers, or the operator does not take its type.
     """
+    axis = axis if dim is None else _words.dim(x, axis, dim)
     if isinstance(op, (list, tuple)):
         if out is not None:
             raise ValueError("out: several operators have several results; call reduce for each")
-        return tuple([_reduce(name, x, axis, keepdims, dtype, None, next, where) for name in op])
+        return tuple([_reduce(_spelled(name), x, axis, keepdims, dtype, None, next, where) for name in op])
+    if type(op) is str and "=" in op:
+        op = _spelled(op)
     return _reduce(op, x, axis, keepdims, dtype, out, next, where)
 
 
@@ -80,6 +85,7 @@ def scan(
     /,
     *,
     axis=None,
+    dim=None,
     exclusive=False,
     reverse=False,
     init=None,
@@ -102,6 +108,7 @@ def scan(
 
     ValueError, TypeError: as in :func:`reduce`.
     """
+    axis, op = axis if dim is None else _words.dim(x, axis, dim), _spelled(op)
     if offsets is not None:
         _words.alone("offsets", axis=axis, out=out, init=init)
         return _core.segments(1, op, x, offsets, dtype, bool(exclusive), bool(reverse), 0, 0, 0, 0, next, where)
@@ -120,6 +127,7 @@ def window(
     edges="missing",
     min_count=0,
     axis=None,
+    dim=None,
     dtype=None,
     next=None,
     where=None,
@@ -143,6 +151,7 @@ def window(
     ValueError, TypeError: as in :func:`reduce`.
     """
     back, ahead = _words.reach(w, before, after, center)
+    axis, op = axis if dim is None else _words.dim(x, axis, dim), _spelled(op)
     if offsets is not None:
         _words.alone("offsets", axis=axis, out=out)
         how = back, ahead, _words.edges(edges), min_count, next, where
@@ -163,10 +172,10 @@ def segments(x, offsets, op, /, *, dtype=None, next=None, where=None):
 
     ValueError: offsets that do not ascend or leave ``x``.
     """
-    return _core.segments(0, op, x, offsets, dtype, False, False, 0, 0, 0, 0, next, where)
+    return _core.segments(0, _spelled(op), x, offsets, dtype, False, False, 0, 0, 0, 0, next, where)
 
 
-def ranges(x, start, end, op, /, *, axis=None, dtype=None, min_count=0, next=None, where=None, out=None):
+def ranges(x, start, end, op, /, *, axis=None, dim=None, dtype=None, min_count=0, next=None, where=None, out=None):
     """Folds ranges of ``x``, which may come in any order and overlap: result ``r`` is the reduction of elements
     ``start[r]`` to ``end[r] - 1`` along ``axis``.
 
@@ -180,25 +189,40 @@ def ranges(x, start, end, op, /, *, axis=None, dtype=None, min_count=0, next=Non
 
     ValueError, TypeError: as in :func:`reduce`; a range that ends before it starts or leaves ``x``.
     """
-    return _core.ranges(op, x, axis, dtype, out, start, end, min_count, None, next, where)
+    axis = axis if dim is None else _words.dim(x, axis, dim)
+    return _core.ranges(_spelled(op), x, axis, dtype, out, start, end, min_count, None, next, where)
 
 
 def rolling(
-    x, window, /, *, axis=0, on=None, center=False, closed=None, min_periods=None, step=None, ties="row", dtype=None
+    x,
+    window,
+    /,
+    *,
+    axis=None,
+    dim=None,
+    on=None,
+    center=False,
+    closed=None,
+    min_periods=None,
+    step=None,
+    ties="row",
+    dtype=None,
 ):
     """Windows with the words and results of ``pandas.Series.rolling``: ``rolling(x, 20).mean()``.
 
-    ``window`` is a number of elements along ``axis``, at least 1. ``closed`` says which ends of the interval belong
-    to it: ``"right"`` (also None), ``"both"``, ``"left"``, ``"neither"``. NaN, null and masked elements are no
-    observations: a window with fewer than ``min_periods`` observations (default: ``window``) gives NaN. ``step``
-    keeps each ``step``-th result. Results are float64, computed in float64; ``dtype="float32"`` keeps float32.
+    ``window`` is a number of elements along ``axis`` (0 unless given) or ``dim``, at least 1. ``closed`` says which
+    ends of the interval belong to it: ``"right"`` (also None), ``"both"``, ``"left"``, ``"neither"``. NaN, null and
+    masked elements are no observations: a window with fewer than ``min_periods`` observations (default: ``window``)
+    gives NaN. ``step`` keeps each ``step``-th result. Results are float64, computed in float64; ``dtype="float32"``
+    keeps float32. Each column of a table has windows of its own.
 
     Windows of time: ``on`` has a time (or any number) for each row, ascending or descending, and ``window`` is a
-    length of time, ``"2s"``, a timedelta, or a number in the units of ``on``. ``on`` may be left out for pandas
-    objects whose index has times. Times are of any unit and byte order; none is rounded. The window of a row at time
-    t has the times from t - window to t (without its beginning, unless ``closed`` says so), or with ``center`` those
-    half a window around t. Here ``min_periods`` is 1 unless given. Of rows with the same time, ``ties="row"`` leaves
-    out those after the row itself, as pandas does; ``"all"`` has all.
+    length of time, ``"2s"``, a timedelta, or a number in the units of ``on``. ``on`` may be the name of a column of a
+    table, which the results keep, and may be left out where the index of pandas or the coordinate of xarray has times.
+    Times are of any unit and byte order; none is rounded. The window of a row at time t has the times from t - window
+    to t (without its beginning, unless ``closed`` says so), or with ``center`` those half a window around t. Here
+    ``min_periods`` is 1 unless given. Of rows with the same time, ``ties="row"`` leaves out those after the row itself,
+    as pandas does; ``"all"`` has all.
 
     Two things differ from pandas: an infinity is a number here (pandas takes it for NaN), and a result does not depend
     on elements outside its window, not even in its last bit.
@@ -212,6 +236,7 @@ def rolling(
     ValueError: a window that is no number of elements and no fixed length of time (months, years), ``min_periods``
     above a number of elements, times that are not sorted.
     """
+    axis = axis if dim is None else _words.dim(x, axis, dim)
     return Rolling(x, window, axis, on, center, closed, min_periods, step, ties, dtype)
 
 
@@ -232,7 +257,7 @@ def digest(x):
 globals().update(_by_operator)
 
 
-def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False, where=None, out=None):
+def cumulative_sum(x, /, *, axis=None, dim=None, dtype=None, include_initial=False, where=None, out=None):
     """The sums of all prefixes along ``axis``; with ``include_initial`` one more result, 0, comes first.
 
     >>> import tally
@@ -243,10 +268,11 @@ def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False, where=
 
     ValueError, TypeError: as in :func:`reduce`.
     """
+    axis = axis if dim is None else _words.dim(x, axis, dim)
     return _scan("sum", x, axis, dtype, out, False, False, include_initial, None, None, where)
 
 
-def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False, where=None, out=None):
+def cumulative_prod(x, /, *, axis=None, dim=None, dtype=None, include_initial=False, where=None, out=None):
     """The products of all prefixes along ``axis``; with ``include_initial`` one more result, 1, comes first.
 
     >>> import tally
@@ -255,6 +281,7 @@ def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False, where
 
     ValueError, TypeError: as in :func:`reduce`.
     """
+    axis = axis if dim is None else _words.dim(x, axis, dim)
     return _scan("prod", x, axis, dtype, out, False, False, include_initial, None, None, where)
 
 
@@ -266,6 +293,10 @@ __all__ = [
     "Stream",
     "bounds",
     "by_key",
+    "cummax",
+    "cummin",
+    "cumprod",
+    "cumsum",
     "cumulative_prod",
     "cumulative_sum",
     "define",
