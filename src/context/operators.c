@@ -107,7 +107,8 @@ static tally_status resolve_exact(tally *ctx, const char *op, size_t length, tal
 
     if (!is_known)
         return tl_fail(ctx, TALLY_UNSUPPORTED,
-                       "op is '%.60s': the suffix :exact is for sum, mean, dot and their nan forms",
+                       "op is '%.60s': the suffix :exact is for sum, mean, dot, wmean, sumsq, norm, "
+                       "var, std, cov, corr, slope and their nan forms",
                        op);
 
     return tl_fail(ctx, TALLY_UNSUPPORTED,

@@ -39,7 +39,7 @@ tally_status tl_stream_open(tally *ctx, tl_stream_verb verb, const char *op, tal
     s->rows = 1;
 
     if (s->plan.exact)
-        tl_exact_begin(&s->exact);
+        tl_exact_begin(s->exact, TL_SUMS);
     else
         tl_scan_begin(&s->scan, &s->plan, NULL);
 
@@ -81,7 +81,7 @@ tally_status tally_stream_scan(tally *ctx, const char *op, tally_dtype dtype,
     s->scan.exclusive = o && o->exclusive;
 
     if (s->plan.exact)
-        tl_exact_scan_begin(&s->exact, &s->plan, o);
+        tl_exact_scan_begin(s->exact, &s->plan, o);
     else
         tl_scan_begin(&s->scan, &s->plan, o);
 
@@ -318,9 +318,9 @@ tally_status tl_stream_run(tally_stream *s, const void *x, int64_t n, void *out,
     tl_fp fp = tl_fp_enter();
     if (s->plan.exact && s->verb != TL_STREAM_WINDOW) {
         if (s->verb == TL_STREAM_REDUCE)
-            tl_exact_slab(&s->exact, &s->plan, tally_threads(s->ctx), x, n);
+            tl_exact_slab(s->exact, &s->plan, tally_threads(s->ctx), x, n);
         else
-            tl_exact_scan_push(&s->exact, &s->plan, s->scan.exclusive, x, n, out);
+            tl_exact_scan_push(s->exact, &s->plan, s->scan.exclusive, x, n, out);
         *result_count = s->verb == TL_STREAM_REDUCE ? 0 : n;
     } else if (s->verb != TL_STREAM_WINDOW) {
         const int scans = s->verb == TL_STREAM_SCAN;
@@ -427,7 +427,7 @@ tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
         status = tl_stream_lower_rows(s, out);
         result_count = status ? 0 : s->rows;
     } else if (s->verb == TL_STREAM_REDUCE && s->plan.exact) {
-        tl_exact_lower(&s->exact, tl_exact_form_of(s->plan.op), out);
+        tl_exact_lower(s->exact, tl_exact_form_of(s->plan.op), s->plan.par.value, out);
         result_count = 1;
     } else if (s->verb == TL_STREAM_REDUCE) {
         tl_state state;

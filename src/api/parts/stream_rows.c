@@ -148,8 +148,8 @@ static tally_status push(tally_stream *s, const tally_view *in, const tally_view
     if (s->verb == TL_STREAM_WINDOW) return tl_steps_push(s, in, out);
     if (s->plan.exact)
         return s->verb == TL_STREAM_SCAN
-                   ? tl_inputs_exact_scan(s->ctx, &s->plan, in, out, s->scan.exclusive, &s->exact)
-                   : tl_inputs_exact_of(s->ctx, &s->plan, in, &s->exact);
+                   ? tl_inputs_exact_scan(s->ctx, &s->plan, in, out, s->scan.exclusive, s->exact)
+                   : tl_inputs_exact_of(s->ctx, &s->plan, in, s->exact);
     if (!s->many) return tl_stream_feed(s, in, out);
     tl_fp fp = tl_fp_enter();
     status = tl_stream_push_rows(s, in, out);

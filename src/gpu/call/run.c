@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Every call on a GPU enters here. Its views go to the kernels whole (whole.c); or in pieces
  * (pieces.c), if they are large host arrays or do not fit the device. */
+#include "dtype/dtype.h"
 #include "exact/exact.h"
 #include "gpu/work.h"
 #include <assert.h>
@@ -35,9 +36,19 @@ static tally_status run_views(tl_gpu_device *d, tally *ctx, const tl_call *call,
     return pieces ? tl_pieces_run(d, ctx, &c) : status;
 }
 
+/* True for a statistic of several sums, or of squares or integers: the processors compute it. */
+static int is_statistic(const tl_scalar *op)
+{
+    const tl_exact_form *const form = tl_exact_form_of(op);
+    return form && ((form->what.needs != TL_X && form->what.needs != TL_XY) ||
+                    tl_dtype_kind(op->dtype) != 'F');
+}
+
 /* Reductions of exact sums. Without memory for them, the processors may do them instead. */
 static tally_status run_exact(tl_gpu_device *d, tally *ctx, const tl_call *c, int *done)
 {
+    *done = 0;
+    if (is_statistic(c->plan->op)) return TALLY_OK;
     const tally_status status = tl_gpu_exact_whole(d, ctx, c->plan->op, 0, c->in, c->out);
     *done =
         status != TALLY_NO_MEMORY || tl_gpu_holds(d, c->in->data) || tl_gpu_holds(d, c->out->data);
@@ -120,7 +131,7 @@ static tally_status run_inputs(tl_gpu_device *d, tally *ctx, const tl_call *c, i
     tally_status status;
 
     int begun = 0;
-    if (form->kind == TL_FORM_STATES || (offsets && offsets[0] == offsets[c->in->rows]))
+    if (form->kind == TL_FORM_STATES || is_statistic(form->op) || (offsets && offsets[0] == offsets[c->in->rows]))
         return TALLY_OK;
 
     if (exact_in_place(c)) {
