@@ -74,8 +74,10 @@ typedef struct tl_exact_form {
     tl_statistic what;
     uint8_t sums;  /* how many `needs` has: a state is so many tl_exact, in the order of the bits */
     uint8_t whole; /* elements are integers of 64 bits: 1 signed, 2 unsigned */
-    /* 1, in a call's own copy: -0 marks a missing element; no element present is -0. */
+    /* In a call's own copy. 1: elements may be missing. -0 marks them, and no element present is
+     * -0; integers of 64 bits: `absent` says which of n elements are missing. */
     uint8_t leaves_out;
+    void (*absent)(const tl_convert *in, unsigned char *to, const void *from, int64_t n);
 } tl_exact_form;
 
 /* The form of an operator's row; NULL: the operator is not an exact sum. */

@@ -52,7 +52,8 @@ static void nan_f64(tl_par p, void *out)
      {IS_##formula},                                                                                    \
      COUNT(IS_##formula),                                                                               \
      integer,                                                                                      \
-     0},
+     0,                                                                                            \
+     NULL},
 #define NARROW(name, nothing, masks, formula, number)                                              \
     INSTANCE(name, nothing, masks, formula, number, TALLY_F16, 2, f32, 4, 0)                       \
     INSTANCE(name, nothing, masks, formula, number, TALLY_BF16, 2, f32, 4, 0)                      \

@@ -20,6 +20,7 @@ typedef union tl_exact_column {
 
 typedef struct tl_exact_rows {
     tl_exact_column x, y;
+    unsigned char absent[TL_EXACT_PIECE]; /* if the form leaves elements out */
 } tl_exact_rows;
 
 /* Loads n <= TL_EXACT_PIECE elements that are `stride` apart. */

@@ -184,6 +184,11 @@ void tl_exact_load(const tl_plan *plan, const void *x, int64_t stride, int64_t n
 
     for (int64_t i = 0; !wide && i < n; i++) to->x.f64[i] = narrow[0][i];
     for (int64_t i = 0; !wide && pairs && i < n; i++) to->y.f64[i] = narrow[1][i];
+    const tl_exact_form *const form = tl_exact_form_of(plan->op);
+    if (form->absent)
+        form->absent(plan->in, to->absent, x, n);
+    else if (form->leaves_out)
+        for (int64_t i = 0; i < n; i++) to->absent[i] = to->x.whole[i] == (uint64_t)1 << 63;
 }
 
 /* Adds to `waiting` of all sums of a state. */
@@ -281,37 +286,31 @@ static void add_numbers(tl_exact *e, const tl_plan *plan, int errors, tl_exact_r
     }
 }
 
-/* A row whose first element is missing gets 0 as its second. */
-static void leave_out(tl_exact_rows *r, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++)
-        r->y.whole[i] = r->x.whole[i] == (uint64_t)1 << 63 ? 0 : r->y.whole[i];
-}
-
 /* Adds elements to all sums of a state. */
 static __attribute__((noinline)) void add_rows(tl_exact *e, const tl_plan *plan, const char *x,
                                                int64_t stride, int64_t n)
 {
     const tl_exact_form *const form = tl_exact_form_of(plan->op);
     const int64_t bytes = plan->op->elem_bytes;
-    const int errors = plan->in ? plan->in->to_bytes == 8 : bytes == 8;
+    const int errors = plan->in ? plan->in->to_bytes == 8 : bytes == 8,
+              pairs = form->scalar.inputs == 2;
     tl_exact_rows r;
 
     for (int64_t at = 0, m; at < n; at += m) {
         m = n - at < TL_EXACT_PIECE ? n - at : TL_EXACT_PIECE;
         tl_exact_load(plan, x + at * stride * bytes, stride, m, &r);
+        for (int64_t i = 0; form->leaves_out && i < m; i++) {
+            e->count -= r.absent[i];
+            r.x.whole[i] = r.absent[i] ? 0 : r.x.whole[i];
+            if (pairs) r.y.whole[i] = r.absent[i] ? 0 : r.y.whole[i];
+        }
+
         if (form->whole) {
             wait_for(e, form->sums, 4 * m);
             add_whole_rows(e, form, &r, m);
-            continue;
+        } else {
+            add_numbers(e, plan, errors, &r, m);
         }
-
-        if (form->leaves_out) {
-            e->count -= count_missing(1, (const char *)&r.x, m);
-            if (form->scalar.inputs == 2) leave_out(&r, m);
-        }
-
-        add_numbers(e, plan, errors, &r, m);
     }
 }
 

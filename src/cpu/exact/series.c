@@ -39,7 +39,7 @@ add_element(tl_exact *e, const tl_exact_form *form, const tl_exact_rows *p, int6
 {
     const double x = p->x.f64[j];
     const int pairs = form->scalar.inputs == 2;
-    if (__builtin_expect(form->leaves_out, 0) && p->x.whole[j] == (uint64_t)1 << 63) return;
+    if (__builtin_expect(form->leaves_out, 0) && p->absent[j]) return;
     e->count += sign;
     if (form->whole)
         tl_exact_whole_row(e, form, p->x.whole[j], pairs ? p->y.whole[j] : 0, sign);

@@ -131,7 +131,7 @@ static tally_status run_inputs(tl_gpu_device *d, tally *ctx, const tl_call *c, i
     tally_status status;
 
     int begun = 0;
-    if (form->kind == TL_FORM_STATES || is_statistic(form->op) || (offsets && offsets[0] == offsets[c->in->rows]))
+    if (form->kind == TL_FORM_STATES || is_statistic(form->named) || (offsets && offsets[0] == offsets[c->in->rows]))
         return TALLY_OK;
 
     if (exact_in_place(c)) {
