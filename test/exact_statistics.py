@@ -97,8 +97,7 @@ def special(op, rows):
         if any(p != p for p in products):
             return nan
         top, under = one(products), one([y for _, y in rows])
-        return nan if not under or top != top or under != under else top / under if not math.isinf(
-            under) or not math.isinf(top) else nan
+        return top if not under else top / under if math.isfinite(top) or math.isfinite(under) else nan
     return nan
 
 
@@ -321,6 +320,67 @@ def stream(case):
     tally.tally_stream_close(s)
 
 
+def merged(ctx, parts, text):
+    """Merges fragments in any order, some through their bytes; returns the bytes of the whole."""
+    random.shuffle(parts)
+    while len(parts) > 1:
+        left, right = parts.pop(), parts.pop()
+        if random.random() < 0.3:
+            right = loaded(ctx, saved(ctx, right, text), text)
+        fine(ctx, tally.tally_fragment_merge(left, right), text)
+        tally.tally_fragment_free(right)
+        parts.insert(random.randint(0, len(parts)), left)
+    return parts[0]
+
+
+def saved(ctx, f, text):
+    size = c.c_size_t()
+    fine(ctx, tally.tally_fragment_save(f, None, c.byref(size)), text)
+    buffer = c.create_string_buffer(size.value)
+    fine(ctx, tally.tally_fragment_save(f, buffer, c.byref(size)), text)
+    return buffer.raw
+
+
+def loaded(ctx, data, text):
+    f = c.c_void_p()
+    fine(ctx, tally.tally_fragment_load(ctx, data, c.c_size_t(len(data)), c.byref(f)), text)
+    return f
+
+
+def fragments(case):
+    op, text, ddof, dtype, narrow, inputs = pick()
+    if op in ("mean", "nanmean") and dtype[0] not in "iu":
+        return  # a tally_exact
+    ctx, k, n = contexts[case & 1], random.choice([1, 1, 3]), random.choice([0, 1, 12, 50])
+    a, size = Input(n * k, inputs, random.choice(KINDS), dtype, random.random() < 0.3), struct.calcsize(FORMAT[dtype])
+    sequences = a.shape(k, n, n, 1)
+    views = [a.view] + ([a.view.next.contents] if inputs == 2 else [])
+    data, shift, kept = [v.data for v in views], [v.valid_offset for v in views], []
+    for _ in range(2):
+        parts, cuts = [], [0] + sorted(random.randint(0, n) for _ in range(3)) + [n]
+        for start, end in zip(cuts, cuts[1:]):
+            for v, d, b in zip(views, data, shift):
+                v.data, v.n, v.valid_offset = d + start * size, end - start, b + start if v.valid else 0
+            f = c.c_void_p()
+            if not fine(ctx, tally.tally_fragment_of_view(ctx, text, c.byref(a.view), c.c_int64(start), c.byref(f)),
+                        text):
+                return
+            parts.append(f)
+        whole = merged(ctx, parts, text)
+        out, _ = out_view(k, narrow)
+        kept.append(saved(ctx, whole, text))
+        if fine(ctx, tally.tally_fragment_result(whole, out), text):
+            for got, rows in zip(values_of(out, k, narrow), sequences):
+                same(got, expected(op, ddof, rows, narrow), "fragment", text, dtype, rows)
+        tally.tally_fragment_free(whole)
+    same(float(kept[0] == kept[1]), 1.0, "bytes of fragments of", text, dtype)
+    f = c.c_void_p()
+    for at in random.sample(range(len(kept[0])), 5):
+        bad = bytearray(kept[0])
+        bad[at] ^= 1 << random.randint(0, 7)
+        same(float(tally.tally_fragment_load(ctx, bytes(bad), c.c_size_t(len(bad)), c.byref(f)) != 0), 1.0, "altered", at)
+
+
 def long(dtype, kind, n, bitmap):
     """Lengths that threads share, and blocks of every sort."""
     for inputs, ops in ((1, ("mean", "var", "std", "norm", "nanvar")), (2, ("cov", "corr", "slope", "nancorr"))):
@@ -339,6 +399,7 @@ for case in range(cases):
     if case % 4 == 0:
         series(case)
         stream(case)
+        fragments(case)
 for dtype, kind in (("f64", "near"), ("f64", "wide"), ("f32", "near"), ("i64", "near"), ("f64", "holes"),
                     ("u64", "wide")):
     long(dtype, kind, 9001, random.random() < 0.3)

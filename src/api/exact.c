@@ -5,7 +5,6 @@
 #include "context/view.h"
 #include "cpu/exact/exact.h"
 #include "cpu/isas.h"
-#include "dtype/dtype.h"
 #include "inputs.h"
 #include "law/fp.h"
 #include <assert.h>
@@ -135,8 +134,7 @@ tally_status tally_exact_value(tally *ctx, const tally_exact *sum, const char *o
     if (status) return status;
 
     const tl_exact_form *const form = tl_exact_form_of(scalar);
-    const int needs = form && tl_dtype_kind(dtype) == 'F' ? form->what.needs : 0;
-    if (needs != TL_X && (needs != TL_XY || dtype == TALLY_F64))
+    if (!form || !tl_exact_fits(form))
         return tl_fail(ctx, TALLY_INVALID,
                        "op is '%.60s' of %s: must be sum:exact, mean:exact, nansum:exact or "
                        "nanmean:exact, or below f64 "

@@ -360,3 +360,37 @@ void tl_exact_pack(const tl_exact *e, tally_exact *to)
     to->word[TL_EXACT_MINUS] = e->minus;
     to->word[TL_EXACT_COUNT] = e->count;
 }
+
+void tl_exact_write(const tl_exact *e, unsigned char *to)
+{
+    const int64_t counts[] = {e->count, e->nan, e->plus, e->minus};
+    tl_wide_int carry = 0;
+    memcpy(to, counts, sizeof counts);
+    to += sizeof counts;
+    for (int k = 0; k < TL_EXACT_BINS; k++, carry >>= 32, to += 4) {
+        carry += e->bin[k];
+        memcpy(to, &(uint32_t){(uint32_t)carry}, 4);
+    }
+}
+
+int tl_exact_read(tl_exact *e, const unsigned char *from, int64_t most)
+{
+    int64_t counts[4];
+    int32_t last;
+    tl_exact_begin(e, 1);
+    memcpy(counts, from, sizeof counts);
+    from += sizeof counts;
+    for (int k = 0; k < TL_EXACT_BINS; k++) {
+        uint32_t digit;
+        memcpy(&digit, from + 4 * k, sizeof digit);
+        e->bin[k] = digit;
+    }
+
+    memcpy(&last, from + 4 * (TL_EXACT_BINS - 1), sizeof last);
+    e->bin[TL_EXACT_BINS - 1] = last; /* it has the sign */
+    e->low = 0, e->high = TL_EXACT_BINS - 1;
+    e->count = counts[0], e->nan = counts[1], e->plus = counts[2], e->minus = counts[3];
+    int good = 1;
+    for (int k = 0; k < 4; k++) good &= counts[k] >= 0 && counts[k] <= most;
+    return good;
+}

@@ -86,6 +86,14 @@ static inline const tl_exact_form *tl_exact_form_of(const tl_scalar *op)
     return op->state_bytes ? NULL : (const tl_exact_form *)op;
 }
 
+/* Is the form's state a tally_exact: a sum of floats, or of products of floats below f64? */
+static inline int tl_exact_fits(const tl_exact_form *form)
+{
+    return !form->whole && form->scalar.dtype >= TALLY_F16 &&
+           (form->what.needs == TL_X ||
+            (form->what.needs == TL_XY && form->scalar.dtype != TALLY_F64));
+}
+
 /* The row of NAME:exact ("sum", "nanmean") for elements of dtype. acc 0: the default; TALLY_F64: as
  * with the suffix f64. NULL: there is none. what, none: NULL, or get the descriptions of the
  * operator and of its result for no elements. */
@@ -176,6 +184,12 @@ void tl_exact_lower(const tl_exact *e, const tl_exact_form *form, double ddof, v
  * elements. */
 void tl_exact_unpack(tl_exact *e, const tally_exact *from);
 void tl_exact_pack(const tl_exact *e, tally_exact *to);
+
+/* The same of any sum, in TL_EXACT_BYTES bytes: the numbers of rows, NaN, inf and -inf, and all
+ * digits, in two's complement. Returns 0 if a number is not 0 .. most. */
+enum { TL_EXACT_BYTES = 4 * 8 + 4 * TL_EXACT_BINS };
+void tl_exact_write(const tl_exact *e, unsigned char *to);
+int tl_exact_read(tl_exact *e, const unsigned char *from, int64_t most);
 
 /* ---- ratio.c ---- */
 

@@ -4,6 +4,7 @@
 #define TALLY_FRAGMENT_H
 
 #include "context/device.h"
+#include "exact/exact.h"
 #include "law/slabs.h"
 
 /* characters of an operator with its parameter, and the terminating 0 */
@@ -16,7 +17,14 @@ struct tally_fragment {
     tally_dtype dtype;
     int64_t start, rows; /* start: where a fragment without elements begins; rows: sequences */
     tl_slabs slabs;
+
+    /* Exact statistics: a state of each row. Then the slabs have the ranges, and nothing else. */
+    tl_exact *exact;
+    int64_t sums; /* of all rows */
 };
+
+/* The operator of the nodes of f. */
+const tl_scalar *tl_fragment_nodes(const tally_fragment *f);
 
 /* Makes a fragment without elements. */
 tally_status tl_fragment_new(tally *ctx, const char *op, tally_dtype dtype, int64_t start,

@@ -166,6 +166,12 @@ tally_status tally_stream_resume(tally_stream *s, const tally_fragment *f)
     if (status) return status;
     if (s->many) return tl_stream_take(s, &f->slabs);
 
+    if (f->exact) {
+        memcpy(s->exact, f->exact, (size_t)f->sums * sizeof *s->exact);
+        tally_fragment_range(f, NULL, &s->pushed);
+        return TALLY_OK;
+    }
+
     tl_fragment_row(f, 0, &s->scan.done);
     s->pushed = s->scan.done.end;
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Every call on a GPU enters here. Its views go to the kernels whole (whole.c); or in pieces
  * (pieces.c), if they are large host arrays or do not fit the device. */
-#include "dtype/dtype.h"
 #include "exact/exact.h"
 #include "gpu/work.h"
 #include <assert.h>
@@ -41,7 +40,7 @@ static int is_statistic(const tl_scalar *op)
 {
     const tl_exact_form *const form = tl_exact_form_of(op);
     return form && ((form->what.needs != TL_X && form->what.needs != TL_XY) ||
-                    tl_dtype_kind(op->dtype) != 'F');
+                    op->dtype < TALLY_F16);
 }
 
 /* Reductions of exact sums. Without memory for them, the processors may do them instead. */
