@@ -40,7 +40,8 @@ endif()
 if(cuda_here)
   add_executable(make_kernels EXCLUDE_FROM_ALL cmake/kernels.c src/context/operators.c src/context/names.c
     src/context/error.c src/context/processors.c src/context/threads.c
-    src/dtype/dtype.c src/dtype/number.c src/exact/exact.c src/exact/forms.c src/exact/ratio.c src/exact/statistic.c src/gpu/program.c
+    src/dtype/dtype.c src/dtype/number.c src/exact/exact.c src/exact/forms.c src/exact/ratio.c
+    src/exact/statistic.c src/gpu/program.c
     src/gpu/kernels.c src/gpu/cuda/nvrtc.c src/gpu/cuda/archive.c src/store/key.c $<TARGET_OBJECTS:tally_texts>
     ${scalar_objects})
   target_include_directories(make_kernels PRIVATE src include)

@@ -106,10 +106,11 @@ static tally_status resolve_exact(tally *ctx, const char *op, size_t length, tal
     if (*scalar) return TALLY_OK;
 
     if (!is_known)
-        return tl_fail(ctx, TALLY_UNSUPPORTED,
-                       "op is '%.60s': the suffix :exact is for sum, mean, dot, wmean, sumsq, norm, "
-                       "var, std, cov, corr, slope and their nan forms",
-                       op);
+        return tl_fail(
+            ctx, TALLY_UNSUPPORTED,
+            "op is '%.60s': the suffix :exact is for sum, mean, dot, wmean, sumsq, norm, "
+            "var, std, cov, corr, slope and their nan forms",
+            op);
 
     return tl_fail(ctx, TALLY_UNSUPPORTED,
                    "op '%.60s' takes f16, bf16, f32 and f64, not %s (integers are added exactly "

@@ -29,8 +29,8 @@ static void nan_f64(tl_par p, void *out)
 #define IS_CORR  TL_X | TL_Y | TL_XX | TL_YY | TL_XY, TL_A_OVER_BC, 1
 #define IS_SLOPE TL_X | TL_Y | TL_XX | TL_XY, TL_A_OVER_B, 0
 
-#define BIT(needs, k)                   (((needs) >> (k)) & 1)
-#define COUNT_OF(needs, quotient, root) \
+#define BIT(needs, k) (((needs) >> (k)) & 1)
+#define COUNT_OF(needs, quotient, root)                                                            \
     (BIT(needs, 0) + BIT(needs, 1) + BIT(needs, 2) + BIT(needs, 3) + BIT(needs, 4))
 #define SEED_OF(needs, quotient, root) (((needs) == TL_X || (needs) == TL_XY) && !(quotient))
 #define COUNT(...)                     COUNT_OF(__VA_ARGS__)
@@ -47,10 +47,10 @@ static void nan_f64(tl_par p, void *out)
       .result_bytes = to_bytes,                                                                    \
       .exact = 1,                                                                                  \
       .masked = masks,                                                                             \
-      .seedable = SEEDABLE(IS_##formula),                                                               \
+      .seedable = SEEDABLE(IS_##formula),                                                          \
       .empty = nothing##_##to},                                                                    \
-     {IS_##formula},                                                                                    \
-     COUNT(IS_##formula),                                                                               \
+     {IS_##formula},                                                                               \
+     COUNT(IS_##formula),                                                                          \
      integer,                                                                                      \
      0,                                                                                            \
      NULL},
@@ -98,8 +98,8 @@ enum { EACH = 15 };
         "nan" name, "the real " text " without NaN, rounded once", none,                           \
         {                                                                                          \
             narrow("nan" name, nothing, 1, formula, number)                                        \
-            FLOATS("nan" name, nothing, 1, formula, number)                                        \
-            INTEGERS("nan" name, nothing, 1, formula, number)                                      \
+                FLOATS("nan" name, nothing, 1, formula, number)                                    \
+                    INTEGERS("nan" name, nothing, 1, formula, number)                              \
         }                                                                                          \
     }
 #define NO_NARROW(...)

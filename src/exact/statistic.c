@@ -51,8 +51,8 @@ static void divisor(int64_t n, double ddof, tl_number *r)
 static void fraction(tl_quotient what, const tl_number *sum, int64_t n, double ddof, tl_number *a,
                      tl_number *b)
 {
-    const tl_number *const x = &sum[0], *const y = &sum[1], *const xx = &sum[2], *const yy = &sum[3],
-                           *const xy = &sum[4];
+    const tl_number *const x = &sum[0], *const y = &sum[1], *const xx = &sum[2],
+                           *const yy = &sum[3], *const xy = &sum[4];
     tl_number c, t;
 
     if (what == TL_XY_OVER_Y) {

@@ -98,7 +98,8 @@ static tally_status exact_slab(tally_fragment *f, const tally_view *in, int64_t 
         tally_view row[2] = {*in, in->next ? *in->next : *in};
         row[0].next = in->next ? &row[1] : NULL;
         for (int k = 0; k < 2; k++) {
-            const int64_t bytes = (int64_t)tally_dtype_size(row[k].dtype), at = r * row[k].row_stride;
+            const int64_t bytes = (int64_t)tally_dtype_size(row[k].dtype),
+                          at = r * row[k].row_stride;
             row[k].data = tl_offset(row[k].data, at * bytes);
             row[k].valid_offset += at;
             row[k].rows = 1;

@@ -31,7 +31,13 @@
 #error "fragments and .npy input assume a little-endian machine"
 #endif
 
-enum { VERSION_ONE_RANGE = 2, VERSION_RANGES = 3, VERSION_ROWS = 4, VERSION_COUNTED = 5, VERSION = 6 };
+enum {
+    VERSION_ONE_RANGE = 2,
+    VERSION_RANGES = 3,
+    VERSION_ROWS = 4,
+    VERSION_COUNTED = 5,
+    VERSION = 6
+};
 enum { HASHED_MOST = TL_FRAGMENT_NAME + 17 };
 
 static const char magic[8] = "tallyfrg";
@@ -271,8 +277,9 @@ static tally_status read_sums(tally_fragment *f, reader *r, const header *h)
                (size_t)(r->end - r->at) / TL_EXACT_BYTES >= (size_t)f->sums;
     for (int64_t k = 0; k < f->sums && good; k++, r->at += TL_EXACT_BYTES)
         good = tl_exact_read(&f->exact[k], r->at, h->end - h->start);
-    return good ? TALLY_OK
-                : tl_fail(f->ctx, TALLY_BAD_DATA, "fragment: its exact sums are damaged or missing");
+    return good
+               ? TALLY_OK
+               : tl_fail(f->ctx, TALLY_BAD_DATA, "fragment: its exact sums are damaged or missing");
 }
 
 /* Reads the nodes of all ranges into f, which is empty. */

@@ -17,7 +17,7 @@ struct tally_stream {
     tl_stream_verb verb;
     int finished, broken; /* broken: a push failed after it had changed the stream */
     tl_plan plan, count_plan;
-    tl_scan scan;   /* also the counter of reduce */
+    tl_scan scan;            /* also the counter of reduce */
     tl_exact exact[TL_SUMS]; /* used instead if plan.exact is set */
     tally_window_options window;
     char *tail;               /* space for 2 (w - 1) elements */

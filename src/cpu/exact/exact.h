@@ -27,8 +27,9 @@ typedef struct tl_exact_rows {
 void tl_exact_load(const tl_plan *plan, const void *x, int64_t stride, int64_t n,
                    tl_exact_rows *to);
 
-/* A state e has as many sums as the plan's form. Add n elements. tl_exact_add: elements `stride` apart; they must be dense if the plan has a
- * conversion of its own (apply_two). tl_exact_slab: dense elements, on up to `threads` threads. */
+/* Add n elements to a state, which has the sums of the plan's form. tl_exact_add: elements `stride`
+ * apart; they must be dense if the plan has a conversion of its own (apply_two). tl_exact_slab:
+ * dense elements, on up to `threads` threads. */
 void tl_exact_add(tl_exact *e, const tl_plan *plan, const void *x, int64_t stride, int64_t n);
 void tl_exact_slab(tl_exact *e, const tl_plan *plan, int threads, const void *x, int64_t n);
 

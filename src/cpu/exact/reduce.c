@@ -170,7 +170,8 @@ void tl_exact_load(const tl_plan *plan, const void *x, int64_t stride, int64_t n
               wide = plan->in ? plan->in->to_bytes == 8 : bytes == 8;
     float narrow[2][TL_EXACT_PIECE];
     char pack[TL_EXACT_PIECE * 4]; /* elements that are converted have at most 4 bytes */
-    void *const one = wide ? (void *)&to->x : narrow[0], *const two = wide ? (void *)&to->y : narrow[1];
+    void *const one = wide ? (void *)&to->x : narrow[0], *const two =
+                                                             wide ? (void *)&to->y : narrow[1];
 
     assert(n <= TL_EXACT_PIECE && (pairs ? is_pack : 1));
     if (is_pack) {
@@ -202,13 +203,13 @@ static void wait_for(tl_exact *e, int sums, int64_t n)
 }
 
 /* The sums of whole rows: three words of 64 bits, of numbers and of products alike. */
-static void add_whole_rows(tl_exact *e, const tl_exact_form *form, const tl_exact_rows *r, int64_t n)
+static void add_whole_rows(tl_exact *e, const tl_exact_form *form, const tl_exact_rows *r,
+                           int64_t n)
 {
     const uint64_t *const x = r->x.whole, *const y = r->y.whole;
     if (form->sums > 2 || form->scalar.inputs == 2 || form->whole != 1) {
         const int pairs = form->scalar.inputs == 2;
-        for (int64_t i = 0; i < n; i++)
-            tl_exact_whole_row(e, form, x[i], pairs ? y[i] : 0, 1);
+        for (int64_t i = 0; i < n; i++) tl_exact_whole_row(e, form, x[i], pairs ? y[i] : 0, 1);
         return;
     }
 
@@ -223,7 +224,8 @@ static void add_whole_rows(tl_exact *e, const tl_exact_form *form, const tl_exac
     }
 
     if (form->what.needs & TL_X)
-        tl_exact_put_whole(e++, sum < 0 ? -(unsigned __int128)sum : (unsigned __int128)sum, 0, sum < 0);
+        tl_exact_put_whole(e++, sum < 0 ? -(unsigned __int128)sum : (unsigned __int128)sum, 0,
+                           sum < 0);
     if (form->what.needs & TL_XX) {
         tl_exact_put_whole(e, low, 0, 0);
         tl_exact_put_whole(e, high, 64, 0);
@@ -320,8 +322,7 @@ static __attribute__((noinline)) void add_gathered(tl_exact *e, const tl_plan *p
 {
     double wide[GATHERED];
     float narrow[GATHERED];
-    const int is_f64 = plan->in->to_bytes == 8,
-              leaves_out = tl_exact_form_of(plan->op)->leaves_out;
+    const int is_f64 = plan->in->to_bytes == 8, leaves_out = tl_exact_form_of(plan->op)->leaves_out;
     void *const to = is_f64 ? (void *)wide : narrow;
 
     for (int64_t m; n > 0; n -= m, x += m * plan->op->elem_bytes) {
@@ -397,8 +398,7 @@ static void add_shares(void *data, const tl_worker *worker)
     tl_exact_begin(partial, sums);
     for (int64_t j; (j = tl_next_chunk(worker)) < worker->chunks;) {
         const int64_t at = j * SHARE;
-        tl_exact_add(partial, a->plan, a->x + at * bytes, 1,
-                     a->n - at < SHARE ? a->n - at : SHARE);
+        tl_exact_add(partial, a->plan, a->x + at * bytes, 1, a->n - at < SHARE ? a->n - at : SHARE);
     }
 
     /* the sum is the same in any order */
@@ -530,9 +530,12 @@ static tally_status columns(tally *ctx, int threads, const tl_call *call)
         lower(&joined[c * sums], plan, out + c * plan->op->result_bytes);
     free(joined);
 
-    return failed ? tl_no_memory(ctx, need + (size_t)threads * (sizeof(strip) + (size_t)(COLUMNS * sums) * sizeof(tl_exact)),
-                                 "the sums of the columns")
-                  : TALLY_OK;
+    return failed
+               ? tl_no_memory(ctx,
+                              need + (size_t)threads * (sizeof(strip) + (size_t)(COLUMNS * sums) *
+                                                                            sizeof(tl_exact)),
+                              "the sums of the columns")
+               : TALLY_OK;
 }
 
 const tl_shape tl_exact_reduce_shape = {.open = open, .part = part, .columns = columns};

@@ -39,8 +39,8 @@ static tally_status run_views(tl_gpu_device *d, tally *ctx, const tl_call *call,
 static int is_statistic(const tl_scalar *op)
 {
     const tl_exact_form *const form = tl_exact_form_of(op);
-    return form && ((form->what.needs != TL_X && form->what.needs != TL_XY) ||
-                    op->dtype < TALLY_F16);
+    return form &&
+           ((form->what.needs != TL_X && form->what.needs != TL_XY) || op->dtype < TALLY_F16);
 }
 
 /* Reductions of exact sums. Without memory for them, the processors may do them instead. */
@@ -130,7 +130,8 @@ static tally_status run_inputs(tl_gpu_device *d, tally *ctx, const tl_call *c, i
     tally_status status;
 
     int begun = 0;
-    if (form->kind == TL_FORM_STATES || is_statistic(form->named) || (offsets && offsets[0] == offsets[c->in->rows]))
+    if (form->kind == TL_FORM_STATES || is_statistic(form->named) ||
+        (offsets && offsets[0] == offsets[c->in->rows]))
         return TALLY_OK;
 
     if (exact_in_place(c)) {
