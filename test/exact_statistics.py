@@ -395,8 +395,99 @@ def long(dtype, kind, n, bitmap):
                     same(values_of(out, 1, False)[0], want, "long", text, dtype, kind, n)
 
 
+# ---- sum:checked ----
+
+def judged(ctx, status, text, sums, dtype, buffer, what):
+    """Compares a call's status and results with the sums, or says where the first is that does not fit."""
+    global checks, failed
+    low, high = (0, 2 ** 64 - 1) if dtype[0] == "u" else (-2 ** 63, 2 ** 63 - 1)
+    wrong = next((i for i, v in enumerate(sums) if v is not None and not low <= v <= high), None)
+    checks += 1
+    got = list(struct.unpack("<%d%s" % (len(sums), "Q" if dtype[0] == "u" else "q"), bytes(buffer)[: 8 * len(sums)]))
+    said = tally.tally_error(ctx).decode() if status else ""
+    if wrong is None:
+        good = not status and got == [v or 0 for v in sums]
+    else:
+        good = status and "is %d, and 64 bits hold" % sums[wrong] in said and text % wrong in said
+        good = good and (what.startswith("stream") or not any(bytes(buffer)))
+    if not good:
+        failed += 1
+        print("DIFFERENT:", what, dtype, "status", status, said, "sums", sums, "got", got, "place", wrong)
+
+
+def checked(case):
+    dtype, kind = random.choice(["i64", "u64", "i32", "u8", "i64", "u64"]), random.choice(["edge", "wide", "small"])
+    ctx, n = contexts[case & 1], random.choice([1, 2, 5, 30])
+    a, op = Input(n, 1, kind, dtype, random.random() < 0.3), b"sum:checked"
+    x = [r[0] if r else 0 for r in a.rows]
+    code = NAMES.index("u64" if dtype[0] == "u" else "i64") + 1
+    out = c.create_string_buffer(8 * n)
+    judged(ctx, tally.tally_reduce(ctx, op, c.byref(a.view), out), "the sum is%.0s", [sum(x)], dtype, out, "reduce")
+    out = c.create_string_buffer(8 * n)
+    view = View(c.cast(out, c.c_void_p), code, 1, n, n, 1, None, None, 0, None)
+    judged(ctx, tally.tally_scan(ctx, op, c.byref(a.view), c.byref(view), None), "running sum number %d is",
+           [sum(x[: i + 1]) for i in range(n)], dtype, out, "scan")
+    before, after = random.randint(0, 3), random.randint(0, 2)
+    options = Window(before, after, 1, 0, 0)
+    windows = [sum(x[max(0, i - before): i + after + 1]) for i in range(n)]
+    out = c.create_string_buffer(8 * n)
+    view.data = c.cast(out, c.c_void_p)
+    judged(ctx, tally.tally_window(ctx, op, c.byref(a.view), c.byref(view), c.byref(options)), "window number %d is",
+           windows, dtype, out, "window")
+    if n >= 4:
+        out = c.create_string_buffer(8 * n)
+        rows = a.shape(2, n // 2, n // 2, 1)
+        judged(ctx, tally.tally_reduce(ctx, op, c.byref(a.view), out), "the sum of sequence %d is",
+               [sum(r[0] for r in row if r) for row in rows], dtype, out, "rows")
+        a.shape(1, n, n, 1)
+    if a.view.valid:
+        return
+    size = struct.calcsize(FORMAT[dtype])
+    for verb, sums, text in ((0, [sum(x)], "the sum is%.0s"), (1, [sum(x[: i + 1]) for i in range(n)], "number %d is"),
+                             (2, windows, "window number %d is")):
+        s, more, made, status, at = c.c_void_p(), c.c_int64(), 0, 0, 0
+        out = c.create_string_buffer(8 * n + 8 * 100)
+        fine(ctx, (tally.tally_stream_reduce(ctx, op, a.view.dtype, c.byref(s)) if verb == 0 else
+                   tally.tally_stream_scan(ctx, op, a.view.dtype, None, c.byref(s)) if verb == 1 else
+                   tally.tally_stream_window(ctx, op, a.view.dtype, c.byref(options), c.byref(s))), op)
+        while at < n and not status:
+            m = min(n - at, random.randint(1, 9))
+            status = tally.tally_stream_push(s, c.c_void_p(a.view.data + at * size), c.c_int64(m),
+                                             c.c_void_p(c.addressof(out) + 8 * made), c.byref(more))
+            made, at = made + more.value, at + m
+        if not status:
+            status = tally.tally_stream_finish(s, c.c_void_p(c.addressof(out) + 8 * made), c.byref(more))
+        judged(ctx, status, text, sums, dtype, out, "stream %d" % verb)
+        tally.tally_stream_close(s)
+
+
+def refused(op, words, call=None):
+    """A call that is refused in words."""
+    global checks, failed
+    a, out = Input(3, 1, "small", "i64", False), c.create_string_buffer(64)
+    f = c.c_void_p()
+    status = (call or (lambda: tally.tally_reduce(contexts[0], op, c.byref(a.view), out)))()
+    said = tally.tally_error(contexts[0]).decode()
+    checks += 1
+    if not status or words not in said:
+        failed += 1
+        print("DIFFERENT:", op, "is not refused with", words, "but", status, said)
+
+
+f = c.c_void_p()
+refused(b"mean:checked", "the suffix :checked is for sums of integers")
+refused(b"sum:checked:exact", "the suffix :checked is for sums of integers")
+refused(b"max:exact", "the suffix :exact is for")
+refused(b"sum:exact", "integers are added exactly without the suffix")
+refused(b"sum:checked", "fragments do not take", lambda: tally.tally_fragment_make(
+    contexts[0], b"sum:checked", 7, None, c.c_int64(0), c.c_int64(0), c.byref(f)))
+refused(b"sum:checked", "streams of groups do not take", lambda: tally.tally_stream_reduce_groups(
+    contexts[0], b"sum:checked", 7, c.byref(f)))
+refused(b"sum:checked", "streams of many sequences do not take", lambda: tally.tally_stream_reduce_rows(
+    contexts[0], b"sum:checked", 7, c.c_int64(3), c.byref(f)))
 for case in range(cases):
     reduction(case)
+    checked(case)
     if case % 4 == 0:
         series(case)
         stream(case)

@@ -8,6 +8,7 @@
 #include "context/user.h"
 #include "context/view.h"
 #include "cpu/grid/grid.h"
+#include "api/checked.h"
 #include "api/inputs.h"
 #include "law/fp.h"
 #include <assert.h>
@@ -34,6 +35,8 @@ tally_status tl_fragment_new(tally *ctx, const char *op, tally_dtype dtype, int6
                        "op is '%.60s': a tally_exact (tally_exact_add) is what a fragment would be",
                        op);
 
+    status = tl_refuse_checked(ctx, op, "fragments");
+    if (status) return status;
     if (strlen(op) >= TL_FRAGMENT_NAME)
         return tl_fail(ctx, TALLY_INVALID,
                        "op is '%.60s': a fragment's operator has at most %d characters", op,

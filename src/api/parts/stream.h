@@ -3,6 +3,7 @@
 #ifndef TALLY_PARTS_STREAM_H
 #define TALLY_PARTS_STREAM_H
 
+#include "api/checked.h"
 #include "context/device.h"
 #include "cpu/exact/exact.h"
 #include "cpu/grid/grid.h"
@@ -47,6 +48,8 @@ struct tally_stream {
      * (context/inputs.h) */
     int marked;
     tl_feed mark;
+    int is_checked; /* sum:checked */
+    tl_checked checked;
     struct tl_counters *groups; /* NULL, or the reductions of a stream of groups */
 };
 

@@ -31,6 +31,7 @@ static tally_status take_rows(tally_stream **stream, const char *op, int64_t row
                          op);
     else
         status = tl_check_scan(ctx, &s->plan, o);
+    if (!status) status = tl_refuse_checked(ctx, op, "streams of many sequences");
 
     s->many = 1;
     s->by_slabs = s->plan.op->inputs == 2;
@@ -187,6 +188,14 @@ tally_status tally_stream_push_view(tally_stream *s, const tally_view *in, const
     tl_inputs_normal(&from);
     if (in->next) tl_inputs_normal(&next);
     if (s->verb != TL_STREAM_WINDOW) tl_inputs_normal(&to);
+
+    tl_checked checked = s->checked;
+    if (s->is_checked)
+        status = s->verb == TL_STREAM_WINDOW
+                     ? tl_refuse_checked(s->ctx, "sum:checked", "streams of windows of views")
+                     : tl_checked_add(s->ctx, &checked, &from, s->verb == TL_STREAM_SCAN);
+    if (status) return status;
+    s->checked = checked;
 
     if (s->verb != TL_STREAM_WINDOW && !s->many && !s->plan.exact && !tl_has_inputs(&from) &&
         !s->scan.done.counted &&
