@@ -108,9 +108,8 @@ static tally_status refuse(tally *ctx, const char *place, wide v, tally_dtype dt
     while (rest /= 10);
     if (v < 0) *--at = '-';
     return tl_fail(ctx, TALLY_BAD_DATA, "sum:checked: %s is %s, and 64 bits hold %s", place, at,
-                   tl_dtype_kind(dtype) == 'U'
-                       ? "0..18446744073709551615"
-                       : "-9223372036854775808..9223372036854775807");
+                   tl_dtype_kind(dtype) == 'U' ? "0..18446744073709551615"
+                                               : "-9223372036854775808..9223372036854775807");
 }
 
 /* The place of result i: "the sum", "running sum 5 of sequence 2". r below 0: the only sequence. */
@@ -122,7 +121,7 @@ static tally_status refuse_at(tally *ctx, const char *name, int64_t i, int64_t r
     if (i < 0)
         snprintf(place, sizeof place, "the sum%s", of);
     else
-        snprintf(place, sizeof place, "the %s number %lld%s", name, (long long)i, of);
+        snprintf(place, sizeof place, "%s number %lld%s", name, (long long)i, of);
     return refuse(ctx, place, v, dtype);
 }
 
