@@ -144,7 +144,7 @@ def element(kind, dtype):
         low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if dtype[0] == "i" else (0, (1 << bits) - 1)
         if kind == "near":  # nanoseconds of a day
             return min(high, 1700000000123456789 % (high + 1) + random.randint(0, 999))
-        return {"wide": random.randint(low, high), "edge": random.choice([low, high, low + 1, high - 1, 0])}.get(
+        return {"wide": random.randint(low, high), "edge": random.choice([low, high, low + 1, high - 1, 0, 1, max(low, -1)])}.get(
             kind, random.randint(max(low, -9), 9))
     if kind == "near":
         v = random.gauss(1e8, 1)
