@@ -234,10 +234,11 @@ static void add_whole_rows(tl_exact *e, const tl_exact_form *form, const tl_exac
 
 /* Adds the products of n numbers to a sum: rounded products, and their rounding errors if `errors`.
  * Returns 0, and adds nothing, if a number is infinite or NaN, or a product too large or small. */
-static int add_products(tl_exact *e, const tl_plan *plan, int errors, const double *x,
-                        const double *y, int64_t n)
+static __attribute__((noinline)) int add_products(tl_exact *e, const tl_plan *plan, int errors, const void *x,
+                        const void *y, int64_t n)
 {
-    double high[TL_EXACT_PIECE], low[TL_EXACT_PIECE];
+    double high[GATHERED], low[GATHERED];
+    assert(n <= GATHERED);
     if (!plan->exact->products(x, y, n, high, low)) return 0;
     add_wide(e, &e->guess, plan, 1, (const char *)high, n);
     if (errors) add_wide(e, &e->rest, plan, 1, (const char *)low, n);
@@ -288,6 +289,18 @@ static void add_numbers(tl_exact *e, const tl_plan *plan, int errors, tl_exact_r
     }
 }
 
+/* Adds n <= GATHERED dense f64 and their squares, read in place. Returns 0, and adds nothing, if
+ * that is not possible. */
+static int add_in_place(tl_exact *e, const tl_plan *plan, const char *x, int64_t n)
+{
+    const tl_exact_form *const form = tl_exact_form_of(plan->op);
+    tl_exact *const squares = &e[form->sums - 1];
+    assert(form->what.needs & TL_XX);
+    if (!add_products(squares, plan, 1, x, x, n)) return 0;
+    if (form->what.needs & TL_X) add_wide(e, &e->guess, plan, 1, x, n);
+    return 1;
+}
+
 /* Adds elements to all sums of a state. */
 static __attribute__((noinline)) void add_rows(tl_exact *e, const tl_plan *plan, const char *x,
                                                int64_t stride, int64_t n)
@@ -298,8 +311,12 @@ static __attribute__((noinline)) void add_rows(tl_exact *e, const tl_plan *plan,
               pairs = form->scalar.inputs == 2;
     tl_exact_rows r;
 
+    const int in_place = plan->op->dtype == TALLY_F64 && !plan->in && stride == 1;
     for (int64_t at = 0, m; at < n; at += m) {
-        m = n - at < TL_EXACT_PIECE ? n - at : TL_EXACT_PIECE;
+        m = n - at < GATHERED ? n - at : GATHERED;
+        if (in_place && add_in_place(e, plan, x + at * bytes, m)) continue;
+
+        m = m < TL_EXACT_PIECE ? m : TL_EXACT_PIECE;
         tl_exact_load(plan, x + at * stride * bytes, stride, m, &r);
         for (int64_t i = 0; form->leaves_out && i < m; i++) {
             e->count -= r.absent[i];
