@@ -117,8 +117,7 @@ static int detail(const char *op, int json)
                        strchr(i.name, ':') ? "gives f64 for f16, bf16 and f32"
                                            : "accumulates f16, bf16 and f32 in f64");
             if (takes_exact(i.name))
-                printf("  suffix      %s:exact gives the real value, rounded once, for floats\n",
-                       i.name);
+                printf("  suffix      %s:exact gives the real value, rounded once\n", i.name);
             if (i.inputs > 1) puts("  inputs      two: --with FILE, or two columns");
             if (i.lanes > 1) printf("  values      %d per result, side by side\n", i.lanes);
             printf("\n  %-6s %-6s %-11s %-6s %-40s %s\n", "dtype", "output", "accumulator", "class",

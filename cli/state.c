@@ -9,7 +9,15 @@
 
 enum { PIECE = 1 << 20 };
 
-int op_exact(const char *op) { return strstr(op, ":exact") != NULL; }
+int op_exact(const char *op)
+{
+    static const char *const sums[] = {"sum", "nansum", "mean", "nanmean"};
+    const size_t length = strcspn(op, ":");
+    for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
+        if (strlen(sums[i]) == length && !memcmp(op, sums[i], length))
+            return strstr(op, ":exact") != NULL;
+    return 0;
+}
 
 /* Whether the bytes are a state: a saved fragment begins with its magic word. */
 int state_is(const void *data, int64_t bytes)

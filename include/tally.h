@@ -295,8 +295,10 @@ static inline tally_view tally_segments(const void *data, tally_dtype dtype, con
  * sum or mean of the elements, or the real sum of the real products, rounded once to nearest
  * even. The result is f32, for f64 elements or with :f64 it is f64. The order of the elements
  * does not affect its bits. It overflows only if that rounded value does, and it is never -0. A
- * NaN, or both inf and -inf, gives NaN (doc/exact.md). On GPUs the processors compute scans and
- * windows of these operators.
+ * NaN, or both inf and -inf, gives NaN (doc/exact.md). wmean, var, std, cov, corr, slope, sumsq and
+ * norm take :exact too, and like mean:exact also integers; results are f64 (wmean as mean). On GPUs
+ * the processors compute scans and windows of these operators. sum:checked, for integers, refuses
+ * a result that 64 bits do not hold with TALLY_BAD_DATA, and writes nothing.
  *
  * Example:
  *     float most, sums[8], mean[8];

@@ -125,7 +125,7 @@ static void errors(tally *ctx)
             "takes f16, bf16, f32 and f64, not i64");
     i.dtype = TALLY_F64;
     refused(ctx, tally_reduce(ctx, "max:exact", &i, &r), TALLY_UNSUPPORTED,
-            "is for sum, mean, dot and their nan forms");
+            "is for sum, mean, dot, wmean, sumsq");
     refused(ctx, tally_exact_value(ctx, &s, "dot:exact", TALLY_F64, &r), TALLY_INVALID,
             "must be sum:exact");
     refused(ctx, tally_reduce(ctx, "sum:exactly", &i, &r), TALLY_INVALID,

@@ -224,7 +224,7 @@ tally_status tally_digits_exact(const tally_digits *d, tally_exact *sum)
 {
     tl_exact e;
     if (!d || !sum) return tl_fail(NULL, TALLY_INVALID, "%s is NULL", d ? "sum" : "d");
-    tl_exact_begin(&e);
+    tl_exact_begin(&e, 1);
     open_bins(d, &e);
     tl_exact_carry(&e);
     for (int k = 0; k < TL_EXACT_LOW; k++)
@@ -261,69 +261,34 @@ int32_t tally_digits_merge_exact(tally_digits *d, const tally_exact *sum, int si
 
 /* ---- statistics ---- */
 
-enum {
-    X = TALLY_NEEDS_X,
-    Y = TALLY_NEEDS_Y,
-    XX = TALLY_NEEDS_XX,
-    YY = TALLY_NEEDS_YY,
-    XY = TALLY_NEEDS_XY
-};
-
-/* The formula of each statistic: a sum alone (op, with tally_exact_value's result), or a quotient
- * a / b with A = n Sxy - Sx Sy, B = n Sxx - Sx^2, C = n Syy - Sy^2. */
-typedef enum { ALONE, OVER_COUNT, B_OVER, A_OVER, A_OVER_B, A_OVER_BC, XY_OVER_Y } quotient;
+_Static_assert((int)TALLY_NEEDS_X == TL_X && (int)TALLY_NEEDS_Y == TL_Y &&
+                   (int)TALLY_NEEDS_XX == TL_XX && (int)TALLY_NEEDS_YY == TL_YY &&
+                   (int)TALLY_NEEDS_XY == TL_XY,
+               "the same bits");
 
 static const struct {
-    int needs;
-    quotient quotient;
-    int ddof, root;
+    tl_statistic what;
+    int ddof;
 } statistics[] = {
-    [TALLY_SUM] = {X, ALONE, 0, 0},
-    [TALLY_MEAN] = {X, OVER_COUNT, 0, 0},
-    [TALLY_DOT] = {XY, ALONE, 0, 0},
-    [TALLY_WEIGHTED_MEAN] = {Y | XY, XY_OVER_Y, 0, 0},
-    [TALLY_VAR_POP] = {X | XX, B_OVER, 0, 0},
-    [TALLY_VAR_SAMP] = {X | XX, B_OVER, 1, 0},
-    [TALLY_STDDEV_POP] = {X | XX, B_OVER, 0, 1},
-    [TALLY_STDDEV_SAMP] = {X | XX, B_OVER, 1, 1},
-    [TALLY_COVAR_POP] = {X | Y | XY, A_OVER, 0, 0},
-    [TALLY_COVAR_SAMP] = {X | Y | XY, A_OVER, 1, 0},
-    [TALLY_CORR] = {X | Y | XX | YY | XY, A_OVER_BC, 0, 1},
-    [TALLY_SLOPE] = {X | Y | XX | XY, A_OVER_B, 0, 0},
+    [TALLY_SUM] = {{TL_X, TL_ALONE, 0}, 0},
+    [TALLY_MEAN] = {{TL_X, TL_OVER_COUNT, 0}, 0},
+    [TALLY_DOT] = {{TL_XY, TL_ALONE, 0}, 0},
+    [TALLY_WEIGHTED_MEAN] = {{TL_Y | TL_XY, TL_XY_OVER_Y, 0}, 0},
+    [TALLY_VAR_POP] = {{TL_X | TL_XX, TL_B_OVER, 0}, 0},
+    [TALLY_VAR_SAMP] = {{TL_X | TL_XX, TL_B_OVER, 0}, 1},
+    [TALLY_STDDEV_POP] = {{TL_X | TL_XX, TL_B_OVER, 1}, 0},
+    [TALLY_STDDEV_SAMP] = {{TL_X | TL_XX, TL_B_OVER, 1}, 1},
+    [TALLY_COVAR_POP] = {{TL_X | TL_Y | TL_XY, TL_A_OVER, 0}, 0},
+    [TALLY_COVAR_SAMP] = {{TL_X | TL_Y | TL_XY, TL_A_OVER, 0}, 1},
+    [TALLY_CORR] = {{TL_X | TL_Y | TL_XX | TL_YY | TL_XY, TL_A_OVER_BC, 1}, 0},
+    [TALLY_SLOPE] = {{TL_X | TL_Y | TL_XX | TL_XY, TL_A_OVER_B, 0}, 0},
 };
 
 enum { STATISTICS = sizeof statistics / sizeof *statistics };
 
 int tally_statistic_needs(tally_statistic which)
 {
-    return (unsigned)which < STATISTICS ? statistics[which].needs : 0;
-}
-
-static void number_of(const tally_digits *d, tl_number *r)
-{
-    tl_number_of_digits(r, digits_in(d), d->used, 32 * d->first + UNIT);
-}
-
-/* r = n Sab - Sa Sb. */
-static void spread(const tally_digits *a, const tally_digits *b, const tally_digits *ab,
-                   tl_number *r)
-{
-    tl_number s, t;
-    number_of(ab, &s);
-    tl_number_of_integer(&t, (uint64_t)ab->count);
-    tl_number_multiply(r, &s, &t);
-    number_of(a, &s);
-    number_of(b, &t);
-    tl_number product;
-    tl_number_multiply(&product, &s, &t);
-    tl_number_subtract(r, &product);
-}
-
-static void nan_of(tally_dtype dtype, void *value)
-{
-    const uint64_t wide = 0x7ff8000000000000u;
-    const uint32_t narrow = 0x7fc00000;
-    memcpy(value, dtype == TALLY_F64 ? (const void *)&wide : &narrow, tally_dtype_size(dtype));
+    return (unsigned)which < STATISTICS ? statistics[which].what.needs : 0;
 }
 
 /* A sum or a mean, with the value that tally_exact_value gives. */
@@ -332,61 +297,17 @@ static void value_alone(const tally_digits *d, const char *name, tally_dtype dty
     tl_exact e;
     const tl_scalar *const op = tl_exact_find(name, strlen(name), dtype, dtype, NULL, NULL);
     open_bins(d, &e);
-    tl_exact_lower(&e, tl_exact_form_of(op), value);
+    tl_exact_lower(&e, tl_exact_form_of(op), 0, value);
 }
 
-/* A weighted mean whose sums are not both finite: the f64 quotient. */
-static void divide_special(const tally_digits *xy, const tally_digits *y, tally_dtype dtype,
-                           void *value)
+/* A statistic of infinite or NaN values. */
+static void value_special(tl_statistic what, const tally_sums *sums, tally_dtype dtype, void *value)
 {
     double a, b;
-    value_alone(xy, "sum", TALLY_F64, &a);
-    value_alone(y, "sum", TALLY_F64, &b);
-    const double ratio = a / b;
-    if (ratio != ratio)
-        nan_of(dtype, value);
-    else if (dtype == TALLY_F64)
-        memcpy(value, &ratio, sizeof ratio);
-    else
-        memcpy(value, &(float){(float)ratio}, sizeof(float));
-}
-
-static int special(const tally_digits *d) { return d && (d->nan || d->plus || d->minus); }
-
-/* The fraction a / b of finite sums. For a root, a has the sign of the result. */
-static void fraction(quotient what, int ddof, const tally_sums *s, tl_number *a, tl_number *b)
-{
-    tl_number c, t;
-    if (what == XY_OVER_Y) {
-        number_of(s->xy, a);
-        number_of(s->y, b);
-        a->negative ^= b->negative;
-        b->negative = 0;
-        return;
-    }
-
-    if (what == B_OVER)
-        spread(s->x, s->x, s->xx, a);
-    else
-        spread(s->x, s->y, s->xy, a);
-
-    if (what == B_OVER || what == A_OVER) {
-        tl_number_of_integer(&c, (uint64_t)s->x->count);
-        tl_number_of_integer(&t, (uint64_t)(s->x->count - ddof));
-        tl_number_multiply(b, &c, &t);
-        return;
-    }
-
-    spread(s->x, s->x, s->xx, b);
-    if (what == A_OVER_B) return;
-
-    const int negative = a->negative;
-    c = t = *a;
-    tl_number_multiply(a, &c, &t);
-    a->negative = negative;
-    c = *b;
-    spread(s->y, s->y, s->yy, &t);
-    tl_number_multiply(b, &c, &t);
+    if (what.quotient != TL_XY_OVER_Y) return; /* NaN */
+    value_alone(sums->xy, "sum", TALLY_F64, &a);
+    value_alone(sums->y, "sum", TALLY_F64, &b);
+    tl_statistic_divide(a, b, dtype, value);
 }
 
 int tally_statistic_value(tally_statistic which, const tally_sums *sums, tally_dtype dtype,
@@ -397,34 +318,28 @@ int tally_statistic_value(tally_statistic which, const tally_sums *sums, tally_d
 
     const tally_digits *const given[] = {sums->x, sums->y, sums->xx, sums->yy, sums->xy},
                               *some = NULL;
-    int specials = 0;
-    nan_of(dtype, value);
+    tl_number sum[TL_SUMS];
+    int special = 0;
+    tl_statistic_nan(dtype, value);
 
-    for (int k = 0; k < 5; k++) {
+    for (int k = 0; k < TL_SUMS; k++) {
         if (!(needs >> k & 1)) continue;
-        if (!given[k]) return 0;
-        some = given[k];
-        specials |= special(given[k]);
+        if (!(some = given[k])) return 0;
+        tl_number_of_digits(&sum[k], digits_in(some), some->used, 32 * some->first + UNIT);
+        special |= some->nan || some->plus || some->minus;
     }
 
-    const quotient what = statistics[which].quotient;
+    const tl_statistic what = statistics[which].what;
     const int ddof = statistics[which].ddof;
     if (some->count <= ddof) return 0;
 
-    if (what == ALONE || what == OVER_COUNT) {
-        value_alone(some, what == ALONE ? "sum" : "mean", dtype, value);
-        return 1;
+    if (what.quotient == TL_ALONE || what.quotient == TL_OVER_COUNT) {
+        value_alone(some, what.quotient == TL_ALONE ? "sum" : "mean", dtype, value);
+    } else if (special) {
+        value_special(what, sums, dtype, value);
+    } else {
+        return tl_statistic_value(what, sum, some->count, ddof, dtype, value);
     }
 
-    if (specials && what == XY_OVER_Y) divide_special(sums->xy, sums->y, dtype, value);
-    if (specials) return 1;
-
-    tl_number a, b;
-    fraction(what, ddof, sums, &a, &b);
-
-    /* a negative value means that the sums are not of the same rows */
-    if (!b.size || b.negative || (what == B_OVER && a.negative)) return 0;
-
-    tl_ratio(&a, &b, statistics[which].root, dtype, value);
     return 1;
 }

@@ -62,7 +62,7 @@ static tally_status change(tally *ctx, tally_exact *sum, const tally_view *x, in
     tl_host_copies copies = {.ctx = ctx};
     int64_t *offsets = NULL;
     tally_status status;
-    tl_exact_begin(&more);
+    tl_exact_begin(&more, 1);
 
     if (ctx && tl_has_inputs(x)) {
         status = tl_inputs_exact(ctx, x, &more);
@@ -89,7 +89,7 @@ static tally_status change(tally *ctx, tally_exact *sum, const tally_view *x, in
     if (status) return status;
 
     tl_exact_unpack(&all, sum);
-    tl_exact_join(&all, &more, sign);
+    tl_exact_join(&all, &more, 1, sign);
     tl_exact_pack(&all, sum);
 
     return TALLY_OK;
@@ -112,7 +112,7 @@ static void join(tally_exact *sum, const tally_exact *other, int sign)
     if (!sum || !other) return;
     tl_exact_unpack(&a, sum);
     tl_exact_unpack(&b, other);
-    tl_exact_join(&a, &b, sign);
+    tl_exact_join(&a, &b, 1, sign);
     tl_exact_pack(&a, sum);
 }
 
@@ -133,7 +133,8 @@ tally_status tally_exact_value(tally *ctx, const tally_exact *sum, const char *o
     tally_status status = tl_resolve(ctx, op, dtype, &scalar, &par);
     if (status) return status;
 
-    if (!tl_exact_form_of(scalar) || (scalar->inputs == 2 && dtype == TALLY_F64))
+    const tl_exact_form *const form = tl_exact_form_of(scalar);
+    if (!form || !tl_exact_fits(form))
         return tl_fail(ctx, TALLY_INVALID,
                        "op is '%.60s' of %s: must be sum:exact, mean:exact, nansum:exact or "
                        "nanmean:exact, or below f64 "
@@ -141,7 +142,7 @@ tally_status tally_exact_value(tally *ctx, const tally_exact *sum, const char *o
                        op, tally_dtype_name(dtype));
 
     tl_exact_unpack(&e, sum);
-    tl_exact_lower(&e, tl_exact_form_of(scalar), value);
+    tl_exact_lower(&e, form, 0, value);
 
     return TALLY_OK;
 }

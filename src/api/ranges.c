@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * tally_window_ranges and tally_window_bounds: their checks. */
+#include "checked.h"
 #include "checks.h"
 #include "context/device.h"
 #include "context/threads.h"
@@ -136,6 +137,7 @@ tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *i
         status = inputs ? tl_inputs_bring(&c, &all, &second) : tl_host_view(&c, &x, bytes, 0);
     if (!status) status = tl_host_view(&c, &y, plan.op->result_bytes, 1);
     const tl_ranges ranges = {from, to, NULL, x.n, results, 0, 1, min_count};
+    if (!status) status = tl_check_sums(ctx, op, &(tl_call){TL_WINDOW, .in = in}, &ranges);
 
     if (!status && inputs)
         status = tl_inputs_ranges(ctx, op, &all, &ranges, &y);

@@ -2,6 +2,7 @@
  * The memory of a context's devices, and a sequence in parts on several devices: checks, then the
  * calls of many/. */
 #include "context/operators.h"
+#include "checked.h"
 #include "checks.h"
 #include "law/fp.h"
 #include "many/many.h"
@@ -115,6 +116,7 @@ static tally_status begin(split *s, tally *const *ctx, const char *op, const tal
         return tl_fail(*ctx, TALLY_INVALID,
                        "count is %d: must be 1..%d, the devices of the context", count, t->count);
     tally_status status = tl_plan_of_host(*ctx, op, parts[0].dtype, plan);
+    if (!status) status = tl_refuse_checked(*ctx, op, "calls on parts");
     if (!status && plan->exact)
         status = tl_fail(*ctx, TALLY_UNSUPPORTED,
                          "op is '%.60s': exact sums of parts are added by tally_exact_merge", op);

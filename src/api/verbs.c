@@ -2,6 +2,7 @@
  * The three verbs. They check arguments, copy offsets to where they are read, and give the work to
  * the device. */
 #include "context/device.h"
+#include "checked.h"
 #include "checks.h"
 #include "inputs.h"
 #include "context/operators.h"
@@ -82,11 +83,13 @@ static tally_status reduce(tally *ctx, const tl_plan *plan, tally_view *in, void
 
 tally_status tally_reduce(tally *ctx, const char *op, const tally_view *in, void *out)
 {
+    tally_status status = tl_check_sums(ctx, op, &(tl_call){TL_REDUCE, .in = in}, NULL);
+    if (status) return status;
     if (tl_has_inputs(in)) return tl_inputs_reduce(ctx, op, in, out);
     tl_plan plan;
     views v;
     int done = 0;
-    tally_status status = begin(ctx, op, in, &plan);
+    status = begin(ctx, op, in, &plan);
     if (!status && out) {
         const tally_view rows = tally_rows(out, plan.op->out, in->rows, 1);
         const tl_call call = {.verb = TL_REDUCE, .plan = &plan, .in = in, .out = &rows};
@@ -123,13 +126,15 @@ tally_status tally_scan(tally *ctx, const char *op, const tally_view *in, const 
 {
     if (out && out->valid)
         return with_bits(ctx, op, &(tl_call){TL_SCAN, .in = in, .out = out, .scan = o});
-    if (tl_has_inputs(in)) return tl_inputs_scan(ctx, op, in, out, o);
-
     tl_plan plan;
     views v;
     int done = 0;
     tl_call call = {.verb = TL_SCAN, .plan = &plan, .in = in, .out = out, .scan = o};
-    tally_status status = begin(ctx, op, in, &plan);
+    tally_status status = tl_check_sums(ctx, op, &call, NULL);
+    if (status) return status;
+    if (tl_has_inputs(in)) return tl_inputs_scan(ctx, op, in, out, o);
+
+    status = begin(ctx, op, in, &plan);
     if (!status && !tl_check_scan(ctx, &plan, o)) status = tl_run_unchecked(ctx, &call, &done);
     if (status || done) return status;
 
@@ -148,14 +153,16 @@ tally_status tally_window(tally *ctx, const char *op, const tally_view *in, cons
 {
     if (out && out->valid)
         return with_bits(ctx, op, &(tl_call){TL_WINDOW, .in = in, .out = out, .window = o});
-    if (tl_has_inputs(in)) return tl_inputs_window(ctx, op, in, out, o);
-
     tl_plan plan, count;
     views v;
     int done = 0;
     tl_call call = {
         .verb = TL_WINDOW, .plan = &plan, .count = &count, .in = in, .out = out, .window = o};
-    tally_status status = begin(ctx, op, in, &plan);
+    tally_status status = tl_check_sums(ctx, op, &call, NULL);
+    if (status) return status;
+    if (tl_has_inputs(in)) return tl_inputs_window(ctx, op, in, out, o);
+
+    status = begin(ctx, op, in, &plan);
     if (!status) status = tl_plan_of(ctx, "count", in->dtype, &count);
     if (!status && !tl_check_window(ctx, o) && o->edges != TALLY_EDGES_VALID)
         status = tl_run_unchecked(ctx, &call, &done);

@@ -54,10 +54,15 @@ static void find_form(tl_form *form)
         return;
     }
 
-    /* -0 is the blank; no valid element is -0 (tl_exact_form.leaves_out) */
-    if (tl_exact_form_of(s)) {
+    /* -0 is the blank; no valid element is -0 (tl_exact_form.leaves_out). Integers become f64 but
+     * for those of 64 bits, which have none. */
+    const tl_exact_form *const exact = tl_exact_form_of(s);
+    if (exact) {
+        if (!real && !exact->whole)
+            s = tl_exact_find(s->file, strcspn(s->file, ":"), TALLY_F64, 0, NULL, NULL);
         form->kind = TL_FORM_BLANK;
-        form->fill = (uint64_t)1 << (8 * s->elem_bytes - 1);
+        form->op = s;
+        form->fill = exact->whole ? 0 : (uint64_t)1 << (8 * s->elem_bytes - 1);
         return;
     }
 

@@ -106,9 +106,11 @@ static tally_status resolve_exact(tally *ctx, const char *op, size_t length, tal
     if (*scalar) return TALLY_OK;
 
     if (!is_known)
-        return tl_fail(ctx, TALLY_UNSUPPORTED,
-                       "op is '%.60s': the suffix :exact is for sum, mean, dot and their nan forms",
-                       op);
+        return tl_fail(
+            ctx, TALLY_UNSUPPORTED,
+            "op is '%.60s': the suffix :exact is for sum, mean, dot, wmean, sumsq, norm, "
+            "var, std, cov, corr, slope and their nan forms",
+            op);
 
     return tl_fail(ctx, TALLY_UNSUPPORTED,
                    "op '%.60s' takes f16, bf16, f32 and f64, not %s (integers are added exactly "
@@ -149,7 +151,7 @@ static tally_status find_row(tally *ctx, const char *op, const tl_user *user,
 /* What the suffixes of an operator's name say. */
 typedef struct {
     tally_dtype acc; /* TALLY_F64, or 0 */
-    int exact;
+    int exact, checked;
     double value; /* of the parameter */
 } suffixes;
 
@@ -171,6 +173,8 @@ static tally_status read_suffixes(tally *ctx, const char *op, const struct opera
             s->acc = TALLY_F64;
         } else if (!strcmp(name, "exact") && !is_user) {
             s->exact = 1;
+        } else if (!strcmp(name, "checked") && !is_user) {
+            s->checked = 1;
         } else if (!*row->param) {
             const int wide = tl_find_scalar(row->file, dtype, TALLY_F64) != NULL,
                       sums = tl_exact_find(row->name, length, dtype, 0, NULL, NULL) != NULL;
@@ -214,6 +218,10 @@ tally_status tl_resolve(tally *ctx, const char *op, tally_dtype dtype, const tl_
         return tl_fail(ctx, TALLY_INVALID, "op is '%.60s': %s is %g, must be %g..%g", op,
                        row->param, s.value, row->low, row->high);
     *par = (tl_par){.value = s.value};
+    if (s.checked && (s.exact || s.acc || tl_dtype_kind(dtype) == 'F' || strcmp(row->file, "sum")))
+        return tl_fail(ctx, TALLY_UNSUPPORTED,
+                       "op is '%.60s' of %s: the suffix :checked is for sums of integers, alone",
+                       op, tally_dtype_name(dtype));
     if (s.exact) return resolve_exact(ctx, op, length, dtype, s.acc, scalar);
 
     if (user)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The instruction sets and their kernels: makes the plan of an operator's instance for CPUs. */
 #include "isas.h"
+#include "dtype/dtype.h"
 #include "dtype/dtype_traits.h"
 #include "exact/exact.h"
 #include "narrow/narrow.h"
@@ -118,7 +119,9 @@ void tl_plan_kernels(tl_plan *plan, const tl_scalar *op, tl_par par, int isa)
     *plan = tl_plan_begin(op, par, isa);
     if (tl_exact_form_of(op)) {
         plan->exact = isas[isa].exact;
-        plan->in = find_convert(TL_WIDEN_REAL, op->dtype, TALLY_F32, isa);
+        if (!tl_exact_form_of(op)->whole)
+            plan->in = find_convert(TL_WIDEN_REAL, op->dtype,
+                                    tl_dtype_kind(op->dtype) == 'F' ? TALLY_F32 : TALLY_F64, isa);
         return;
     }
 

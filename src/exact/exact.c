@@ -33,18 +33,20 @@ static void count(int64_t *to, int64_t more, int sign)
     *to = (int64_t)((uint64_t)*to + (uint64_t)sign * (uint64_t)more);
 }
 
-void tl_exact_join(tl_exact *to, const tl_exact *from, int sign)
+void tl_exact_join(tl_exact *to, const tl_exact *from, int sums, int sign)
 {
     assert(to != from && (sign == 1 || sign == -1));
-    tl_exact_carry(to);
-    for (int k = from->low; k <= from->high; k++) to->bin[k] += sign * from->bin[k];
-    if (from->low < to->low) to->low = from->low;
-    if (from->high > to->high) to->high = from->high;
-    count(&to->plus, from->plus, sign);
-    count(&to->minus, from->minus, sign);
-    count(&to->nan, from->nan, sign);
-    count(&to->count, from->count, sign);
-    tl_exact_carry(to);
+    for (const tl_exact *const end = from + sums; from < end; from++, to++) {
+        tl_exact_carry(to);
+        for (int k = from->low; k <= from->high; k++) to->bin[k] += sign * from->bin[k];
+        if (from->low < to->low) to->low = from->low;
+        if (from->high > to->high) to->high = from->high;
+        count(&to->plus, from->plus, sign);
+        count(&to->minus, from->minus, sign);
+        count(&to->nan, from->nan, sign);
+        count(&to->count, from->count, sign);
+        tl_exact_carry(to);
+    }
 }
 
 /* The bits of x as an integer below 2^53, times 2^(*at - 1074). 0: x is not finite. */
@@ -83,6 +85,44 @@ void tl_exact_pair(tl_exact *e, double x, double y, int64_t sign)
         if (none || !minus) e->plus += sign;
         if (none || minus) e->minus += sign;
     }
+}
+
+void tl_exact_row(tl_exact *e, int needs, double x, double y, int64_t sign)
+{
+    if (__builtin_expect(x != x || y != y, 0)) {
+        e->nan += sign;
+        return;
+    }
+    if (needs & TL_X) tl_exact_element(e++, x, sign);
+    if (needs & TL_Y) tl_exact_element(e++, y, sign);
+    if (needs & TL_XX) tl_exact_pair(e++, x, x, sign);
+    if (needs & TL_YY) tl_exact_pair(e++, y, y, sign);
+    if (needs & TL_XY) tl_exact_pair(e++, x, y, sign);
+}
+
+/* ---- integers of 64 bits ---- */
+
+void tl_exact_put_whole(tl_exact *e, unsigned __int128 m, int at, int negative)
+{
+    enum { BITS = 53 }; /* as many as an element has */
+    for (at += TL_EXACT_UNIT; m; m >>= BITS, at += BITS) {
+        const int64_t part = (int64_t)m & (((int64_t)1 << BITS) - 1);
+        tl_exact_put(e, negative ? -part : part, at);
+    }
+}
+
+void tl_exact_whole_row(tl_exact *e, const tl_exact_form *form, uint64_t x, uint64_t y,
+                        int64_t sign)
+{
+    const int needs = form->what.needs, below = sign < 0, is_signed = form->whole == 1,
+              less = is_signed && x >> 63, fewer = is_signed && y >> 63;
+    const unsigned __int128 a = less ? -x : x, b = fewer ? -y : y;
+    assert(form->whole);
+    if (needs & TL_X) tl_exact_put_whole(e++, a, 0, less ^ below);
+    if (needs & TL_Y) tl_exact_put_whole(e++, b, 0, fewer ^ below);
+    if (needs & TL_XX) tl_exact_put_whole(e++, a * a, 0, below);
+    if (needs & TL_YY) tl_exact_put_whole(e++, b * b, 0, below);
+    if (needs & TL_XY) tl_exact_put_whole(e++, a * b, 0, less ^ fewer ^ below);
 }
 
 /* ---- the value ---- */
@@ -208,15 +248,15 @@ static void store(uint64_t bits, int negative, tally_dtype dtype, void *out)
     }
 }
 
-void tl_exact_lower(const tl_exact *e, const tl_exact_form *form, void *out)
+/* A sum alone, or over n. */
+static void lower_one(const tl_exact *e, const tl_exact_form *form, int64_t n, void *out)
 {
     const tl_scalar *op = &form->scalar;
-    const int wide = op->out == TALLY_F64, mantissa = wide ? 52 : 23;
+    const int wide = op->out == TALLY_F64, mantissa = wide ? 52 : 23,
+              mean = form->what.quotient == TL_OVER_COUNT;
     const uint64_t most = wide ? 2047 : 255;
-    int64_t n = e->count;
 
-    if (op->masked) count(&n, e->nan, -1);
-    if ((form->mean && n <= 0) || (e->nan && !op->masked) || (e->plus && e->minus)) {
+    if ((mean && n <= 0) || (e->nan && !op->masked) || (e->plus && e->minus)) {
         store(most << mantissa | (uint64_t)1 << (mantissa - 1), 0, op->out, out);
         return;
     }
@@ -231,18 +271,64 @@ void tl_exact_lower(const tl_exact *e, const tl_exact_form *form, void *out)
     uint64_t bits = 0;
 
     if (e->low <= e->high && d.top > d.low) {
-        if (form->mean) divide(&d, (uint64_t)n);
+        if (mean) divide(&d, (uint64_t)n);
         if (d.top > d.low) bits = round_to(&d, mantissa, wide ? 0 : 1074 - 149, most);
     }
 
     store(bits, bits ? negative : 0, op->out, out); /* never -0, not even if a mean rounds to 0 */
 }
 
+static void number_of(const tl_exact *e, tl_number *r)
+{
+    number d;
+    r->negative = r->size = r->exponent = 0;
+    if (e->low > e->high) return;
+    r->negative = magnitude(e, &d);
+    r->size = d.top - d.low;
+    r->exponent = 32 * d.low - TL_EXACT_UNIT;
+    if (!r->size) r->negative = 0;
+    memcpy(r->digit, d.digit + d.low, (size_t)r->size * sizeof *r->digit);
+}
+
+/* A weighted mean of infinite values. */
+static void lower_special(const tl_exact *y, const tl_exact *xy, tally_dtype dtype, void *out)
+{
+    static const tl_exact_form sum = {.scalar = {.out = TALLY_F64, .masked = 1}};
+    double a, b;
+    lower_one(xy, &sum, 0, &a);
+    lower_one(y, &sum, 0, &b);
+    tl_statistic_divide(a, b, dtype, out);
+}
+
+void tl_exact_lower(const tl_exact *e, const tl_exact_form *form, double ddof, void *out)
+{
+    const tl_statistic what = form->what;
+    const tally_dtype dtype = form->scalar.out;
+    int64_t n = e->count;
+    int infinite = 0;
+
+    if (form->scalar.masked) count(&n, e->nan, -1);
+    for (int k = 0; k < form->sums; k++) infinite |= e[k].plus || e[k].minus;
+
+    if ((what.quotient == TL_ALONE && (!what.root || infinite)) || what.quotient == TL_OVER_COUNT) {
+        lower_one(e, form, n, out);
+    } else if ((e->nan && !form->scalar.masked) || (infinite && what.quotient != TL_XY_OVER_Y)) {
+        tl_statistic_nan(dtype, out);
+    } else if (infinite) {
+        lower_special(&e[0], &e[1], dtype, out);
+    } else {
+        tl_number sum[TL_SUMS];
+        for (int bit = 0; bit < TL_SUMS; bit++)
+            if (what.needs >> bit & 1) number_of(e++, &sum[bit]);
+        if (!tl_statistic_value(what, sum, n, ddof, dtype, out)) tl_statistic_nan(dtype, out);
+    }
+}
+
 /* ---- plain data ---- */
 
 void tl_exact_unpack(tl_exact *e, const tally_exact *from)
 {
-    tl_exact_begin(e);
+    tl_exact_begin(e, 1);
     for (int k = 0; k < TL_EXACT_DIGITS; k++) {
         const int to = TL_EXACT_LOW + k;
         if (!from->word[k]) continue;
@@ -273,4 +359,38 @@ void tl_exact_pack(const tl_exact *e, tally_exact *to)
     to->word[TL_EXACT_PLUS] = e->plus;
     to->word[TL_EXACT_MINUS] = e->minus;
     to->word[TL_EXACT_COUNT] = e->count;
+}
+
+void tl_exact_write(const tl_exact *e, unsigned char *to)
+{
+    const int64_t counts[] = {e->count, e->nan, e->plus, e->minus};
+    tl_wide_int carry = 0;
+    memcpy(to, counts, sizeof counts);
+    to += sizeof counts;
+    for (int k = 0; k < TL_EXACT_BINS; k++, carry >>= 32, to += 4) {
+        carry += e->bin[k];
+        memcpy(to, &(uint32_t){(uint32_t)carry}, 4);
+    }
+}
+
+int tl_exact_read(tl_exact *e, const unsigned char *from, int64_t most)
+{
+    int64_t counts[4];
+    int32_t last;
+    tl_exact_begin(e, 1);
+    memcpy(counts, from, sizeof counts);
+    from += sizeof counts;
+    for (int k = 0; k < TL_EXACT_BINS; k++) {
+        uint32_t digit;
+        memcpy(&digit, from + 4 * k, sizeof digit);
+        e->bin[k] = digit;
+    }
+
+    memcpy(&last, from + 4 * (TL_EXACT_BINS - 1), sizeof last);
+    e->bin[TL_EXACT_BINS - 1] = last; /* it has the sign */
+    e->low = 0, e->high = TL_EXACT_BINS - 1;
+    e->count = counts[0], e->nan = counts[1], e->plus = counts[2], e->minus = counts[3];
+    int good = 1;
+    for (int k = 0; k < 4; k++) good &= counts[k] >= 0 && counts[k] <= most;
+    return good;
 }

@@ -48,18 +48,50 @@ typedef struct tl_exact {
     tl_exact_guess guess, rest; /* rest: for the rounding errors of products */
 } tl_exact;
 
+/* The sums of one statistic, as bits of `needs`: of x, y, x x, y y and x y. */
+enum { TL_X = 1, TL_Y = 2, TL_XX = 4, TL_YY = 8, TL_XY = 16, TL_SUMS = 5 };
+
+/* The formula of a statistic: its only sum, or a quotient, with the sums n Sxy - Sx Sy = A,
+ * n Sxx - Sx^2 = B and n Syy - Sy^2 = C. */
+typedef enum tl_quotient {
+    TL_ALONE,
+    TL_OVER_COUNT, /* Sx / n */
+    TL_B_OVER,     /* B / (n (n - ddof)) */
+    TL_A_OVER,     /* A / (n (n - ddof)) */
+    TL_A_OVER_B,
+    TL_A_OVER_BC, /* the root of A^2 / (B C), with the sign of A */
+    TL_XY_OVER_Y  /* Sxy / Sy */
+} tl_quotient;
+
+/* root: the result is the square root. */
+typedef struct tl_statistic {
+    uint8_t needs, quotient, root;
+} tl_statistic;
+
 /* An exact operator: a row like that of any operator, with only the facts and `empty` set. */
 typedef struct tl_exact_form {
     tl_scalar scalar; /* state_bytes is 0: a tl_state is too small */
-    int mean;         /* the sum is divided by the number of elements */
-    /* 1, in a call's own copy: -0 marks a missing element; no element present is -0. */
-    int leaves_out;
+    tl_statistic what;
+    uint8_t sums;  /* how many `needs` has: a state is so many tl_exact, in the order of the bits */
+    uint8_t whole; /* elements are integers of 64 bits: 1 signed, 2 unsigned */
+    /* In a call's own copy. 1: elements may be missing. -0 marks them, and no element present is
+     * -0; integers of 64 bits: `absent` says which of n elements are missing. */
+    uint8_t leaves_out;
+    void (*absent)(const tl_convert *in, unsigned char *to, const void *from, int64_t n);
 } tl_exact_form;
 
 /* The form of an operator's row; NULL: the operator is not an exact sum. */
 static inline const tl_exact_form *tl_exact_form_of(const tl_scalar *op)
 {
     return op->state_bytes ? NULL : (const tl_exact_form *)op;
+}
+
+/* Is the form's state a tally_exact: a sum of floats, or of products of floats below f64? */
+static inline int tl_exact_fits(const tl_exact_form *form)
+{
+    return !form->whole && form->scalar.dtype >= TALLY_F16 &&
+           (form->what.needs == TL_X ||
+            (form->what.needs == TL_XY && form->scalar.dtype != TALLY_F64));
 }
 
 /* The row of NAME:exact ("sum", "nanmean") for elements of dtype. acc 0: the default; TALLY_F64: as
@@ -72,21 +104,23 @@ const tl_scalar *tl_exact_find(const char *name, size_t length, tally_dtype dtyp
  * result. */
 const tl_scalar *tl_exact_common(const tl_scalar *op);
 
-static inline void tl_exact_begin(tl_exact *e)
+/* Sets a state of `sums` sums to zero. Rows, and the NaN among them, are counted in its first. */
+static inline void tl_exact_begin(tl_exact *e, int sums)
 {
-    memset(e, 0, sizeof *e);
-    e->low = TL_EXACT_BINS;
-    e->high = -1;
+    memset(e, 0, (size_t)sums * sizeof *e);
+    for (int k = 0; k < sums; k++) e[k].low = TL_EXACT_BINS, e[k].high = -1;
 }
 
-/* Sets the sum to zero; keeps the guesses. */
-static inline void tl_exact_clear(tl_exact *e)
+/* The same; keeps the guesses. */
+static inline void tl_exact_clear(tl_exact *e, int sums)
 {
-    if (e->low <= e->high)
-        memset(&e->bin[e->low], 0, (size_t)(e->high - e->low + 1) * sizeof *e->bin);
-    e->low = TL_EXACT_BINS;
-    e->high = -1;
-    e->plus = e->minus = e->nan = e->count = e->waiting = 0;
+    for (const tl_exact *const end = e + sums; e < end; e++) {
+        if (e->low <= e->high)
+            memset(&e->bin[e->low], 0, (size_t)(e->high - e->low + 1) * sizeof *e->bin);
+        e->low = TL_EXACT_BINS;
+        e->high = -1;
+        e->plus = e->minus = e->nan = e->count = e->waiting = 0;
+    }
 }
 
 /* Adds value * 2^(at - TL_EXACT_UNIT). The caller counts. */
@@ -127,29 +161,40 @@ static inline void tl_exact_element(tl_exact *e, double x, int64_t sign)
 /* Adds or subtracts the product x y, without counting it. */
 void tl_exact_pair(tl_exact *e, double x, double y, int64_t sign);
 
+/* Adds or subtracts a row, one element or one pair, to every sum of a state, without counting it.
+ * A row with a NaN is counted as one NaN. tl_exact_whole_row: elements of 64 bits. */
+void tl_exact_row(tl_exact *e, int needs, double x, double y, int64_t sign);
+void tl_exact_whole_row(tl_exact *e, const tl_exact_form *form, uint64_t x, uint64_t y,
+                        int64_t sign);
+
+/* Adds magnitude 2^at, negated if `negative`. */
+void tl_exact_put_whole(tl_exact *e, unsigned __int128 magnitude, int at, int negative);
+
 /* Propagates carries; then TL_EXACT_MOST elements may be added. */
 void tl_exact_carry(tl_exact *e);
 
 /* to = to + from (sign 1), or to - from (sign -1). */
-void tl_exact_join(tl_exact *to, const tl_exact *from, int sign);
+void tl_exact_join(tl_exact *to, const tl_exact *from, int sums, int sign);
 
-/* Writes the sum, or with form->mean the mean of the elements (nan forms: of those that are not
- * NaN), rounded once to nearest even, as form->scalar.out, which is f32 or f64. */
-void tl_exact_lower(const tl_exact *e, const tl_exact_form *form, void *out);
+/* Writes the statistic of the elements (nan forms: of those that are not NaN), rounded once to
+ * nearest even, as form->scalar.out, which is f32 or f64. ddof: of those with that parameter. */
+void tl_exact_lower(const tl_exact *e, const tl_exact_form *form, double ddof, void *out);
 
 /* Convert from and to the plain data of tally.h. pack writes the same bytes for every order of the
  * elements. */
 void tl_exact_unpack(tl_exact *e, const tally_exact *from);
 void tl_exact_pack(const tl_exact *e, tally_exact *to);
 
+/* The same of any sum, in TL_EXACT_BYTES bytes: the numbers of rows, NaN, inf and -inf, and all
+ * digits, in two's complement. Returns 0 if a number is not 0 .. most. */
+enum { TL_EXACT_BYTES = 4 * 8 + 4 * TL_EXACT_BINS };
+void tl_exact_write(const tl_exact *e, unsigned char *to);
+int tl_exact_read(tl_exact *e, const unsigned char *from, int64_t most);
+
 /* ---- ratio.c ---- */
 
-/* Integers of many digits, with the operations that a variance or a correlation of exact sums
- * needs:
- *
- *     var  = (n Sxx - Sx^2) / (n (n - 1))          corr = A / sqrt(B C), A = n Sxy - Sx Sy, ...
- *
- * Everything is an integer until the quotient, which is rounded once. */
+/* Integers of many digits, with the operations that a statistic of exact sums needs. Everything is
+ * an integer until the quotient, which is rounded once. */
 
 /* 544 digits for the square of a sum of products of sums (8704 bits each, see tl_number), and a
  * carry. */
@@ -176,5 +221,19 @@ void tl_number_subtract(tl_number *a, const tl_number *b);
 /* a / b, or with `root` the square root of |a / b| with the sign of a, rounded once to nearest
  * even. dtype: TALLY_F32 or TALLY_F64. Requires: b > 0. Both are overwritten. */
 void tl_ratio(tl_number *a, tl_number *b, int root, tally_dtype dtype, void *value);
+
+/* ---- statistic.c ---- */
+
+/* Computes a quotient of the sums of n rows; sum[k] belongs to bit k of what.needs and is unused
+ * where that is 0. Returns 0, and writes nothing, if there is no value: n <= ddof, a denominator is
+ * 0, or the sums are not of the same rows. */
+int tl_statistic_value(tl_statistic what, const tl_number *sum, int64_t n, double ddof,
+                       tally_dtype dtype, void *value);
+
+/* The NaN of a result. */
+void tl_statistic_nan(tally_dtype dtype, void *value);
+
+/* The rounded quotient a / b of two sums that may be infinite or NaN. */
+void tl_statistic_divide(double a, double b, tally_dtype dtype, void *value);
 
 #endif

@@ -283,7 +283,8 @@ tally_status tl_gpu_exact_whole(tl_gpu_device *d, tally *ctx, const tl_scalar *o
 
     j.l = (tl_launch){d, ctx, &j.program};
     j.flags = (marked ? EXACT_MARKED : 0) | (op->masked ? EXACT_MASKED : 0) |
-              (form->mean ? EXACT_MEAN : 0) | (op->out == TALLY_F64 ? EXACT_F64 : 0);
+              (form->what.quotient == TL_OVER_COUNT ? EXACT_MEAN : 0) |
+              (op->out == TALLY_F64 ? EXACT_F64 : 0);
     j.item = op->elem_bytes;
     j.words = EXACT_WORDS_OF(j.pairs);
     measure(&j, in);

@@ -8,6 +8,7 @@
 #include "context/user.h"
 #include "context/view.h"
 #include "cpu/grid/grid.h"
+#include "api/checked.h"
 #include "api/inputs.h"
 #include "law/fp.h"
 #include <assert.h>
@@ -28,11 +29,14 @@ tally_status tl_fragment_new(tally *ctx, const char *op, tally_dtype dtype, int6
     tally_status status = tl_plan_of_inputs(ctx, op, dtype, &plan);
     if (status) return status;
 
-    if (plan.exact)
+    const tl_exact_form *const exact = tl_exact_form_of(plan.op);
+    if (exact && tl_exact_fits(exact))
         return tl_fail(ctx, TALLY_UNSUPPORTED,
                        "op is '%.60s': a tally_exact (tally_exact_add) is what a fragment would be",
                        op);
 
+    status = tl_refuse_checked(ctx, op, "fragments");
+    if (status) return status;
     if (strlen(op) >= TL_FRAGMENT_NAME)
         return tl_fail(ctx, TALLY_INVALID,
                        "op is '%.60s': a fragment's operator has at most %d characters", op,
@@ -43,9 +47,30 @@ tally_status tl_fragment_new(tally *ctx, const char *op, tally_dtype dtype, int6
 
     *f = (tally_fragment){.ctx = ctx, .plan = plan, .dtype = dtype, .start = start, .rows = rows};
     strcpy(f->op, op);
+
+    if (exact) {
+        f->sums = rows * exact->sums; /* rows is below 2^32 */
+        f->exact = malloc((size_t)(f->sums + 1) * sizeof *f->exact);
+        if (!f->exact) {
+            free(f);
+            return tl_no_memory(ctx, (size_t)(rows * exact->sums) * sizeof *f->exact,
+                                "a fragment of exact sums");
+        }
+        for (int64_t k = 0; k < f->sums; k++) tl_exact_begin(&f->exact[k], 1);
+    }
+
     *fragment = f;
 
     return TALLY_OK;
+}
+
+/* Ranges without states. */
+static void nothing(tl_state *a, const tl_state *b, int64_t na, int64_t nb) {}
+
+const tl_scalar *tl_fragment_nodes(const tally_fragment *f)
+{
+    static const tl_scalar ranges = {.combine = nothing};
+    return f->exact ? &ranges : f->plan.op;
 }
 
 static tally_status check_range(tally *ctx, int64_t start, int64_t n)
@@ -64,6 +89,31 @@ static tally_status done(tally_status status, tally_fragment **fragment)
         *fragment = NULL;
     }
     return status;
+}
+
+/* Adds the elements of a view to the exact sums of its rows. */
+static tally_status exact_slab(tally_fragment *f, const tally_view *in, int64_t start, int64_t n)
+{
+    const int sums = tl_exact_form_of(f->plan.op)->sums;
+    tally_status status = TALLY_OK;
+
+    for (int64_t r = 0; r < in->rows && !status; r++) {
+        tally_view row[2] = {*in, in->next ? *in->next : *in};
+        row[0].next = in->next ? &row[1] : NULL;
+        for (int k = 0; k < 2; k++) {
+            const int64_t bytes = (int64_t)tally_dtype_size(row[k].dtype),
+                          at = r * row[k].row_stride;
+            row[k].data = tl_offset(row[k].data, at * bytes);
+            row[k].valid_offset += at;
+            row[k].rows = 1;
+            row[k].row_stride = row[k].n;
+        }
+        status = tl_inputs_exact_of(f->ctx, &f->plan, &row[0], f->exact + r * sums);
+    }
+
+    if (status) return status;
+    tl_slab *const s = tl_slab_new(start, start + n, 1, tl_fragment_nodes(f), 0);
+    return tl_slabs_append(&f->slabs, s) ? TALLY_OK : tl_no_memory(f->ctx, sizeof *s, "a fragment");
 }
 
 /* Adds the slab of n dense elements in memory of any kind. */
@@ -109,6 +159,9 @@ tally_status tally_fragment_make(tally *ctx, const char *op, tally_dtype dtype, 
     } else if (__builtin_mul_overflow(n, (int64_t)f->plan.op->elem_bytes, &bytes)) {
         status = tl_fail(ctx, TALLY_INVALID, "n is %lld: its elements are more bytes than 2^63",
                          (long long)n);
+    } else if (n && f->exact) {
+        const tally_view in = tally_flat(x, dtype, n);
+        status = exact_slab(f, &in, start, n);
     } else if (n) {
         status = flat_slab(f, x, start, n);
     }
@@ -168,7 +221,9 @@ tally_status tally_fragment_of_view(tally *ctx, const char *op, const tally_view
     tl_host_copies copies = {.ctx = ctx};
     status = tl_form_fits(ctx, op, f->plan.op, x, "x");
     if (!status) status = tl_inputs_check(ctx, x, "x", &in, &next);
-    if (!status && x->n) {
+    if (!status && x->n && f->exact) {
+        status = exact_slab(f, x, start, x->n);
+    } else if (!status && x->n) {
         tl_inputs_normal(&in);
         if (x->next) tl_inputs_normal(&next);
         const int fed = tl_has_inputs(&in), one = !fed && in.rows == 1 && in.stride == 1;
@@ -228,8 +283,10 @@ tally_status tally_fragment_merge(tally_fragment *left, const tally_fragment *ri
     }
 
     tl_fp fp = tl_fp_enter();
-    const int good = tl_slabs_join(&left->slabs, &right->slabs, left->plan.op, tl_share_slabs,
-                                   tally_threads(left->ctx));
+    const int good = tl_slabs_join(&left->slabs, &right->slabs, tl_fragment_nodes(left),
+                                   tl_share_slabs, tally_threads(left->ctx));
+    for (int64_t k = 0; k < left->sums && good; k++)
+        tl_exact_join(&left->exact[k], &right->exact[k], 1, 1);
     tl_fp_leave(fp);
 
     return good ? TALLY_OK
@@ -272,7 +329,12 @@ tally_status tally_fragment_result(const tally_fragment *f, void *out)
     tl_host_copies copies = {.ctx = f->ctx};
     tally_status status = tl_fragment_whole(f->ctx, f);
     if (!status) status = tl_host_copy(&copies, &out, 0, f->rows * f->plan.op->result_bytes, 1);
-    if (!status) tl_slabs_lower(&f->slabs, &f->plan, tally_threads(f->ctx), f->rows, out);
+    const tl_exact_form *const exact = tl_exact_form_of(f->plan.op);
+    for (int64_t r = 0; exact && r < f->rows && !status; r++)
+        tl_exact_lower(f->exact + r * exact->sums, exact, f->plan.par.value,
+                       (char *)out + r * f->plan.op->result_bytes);
+    if (!status && !exact)
+        tl_slabs_lower(&f->slabs, &f->plan, tally_threads(f->ctx), f->rows, out);
 
     return tl_host_end(&copies, status);
 }
@@ -346,5 +408,6 @@ void tally_fragment_free(tally_fragment *f)
 {
     if (!f) return;
     tl_slabs_free(&f->slabs);
+    free(f->exact);
     free(f);
 }

@@ -11,7 +11,9 @@
  * sequence. Version 4 has any number of ranges, and any number of rows (sequences) but 1; each
  * node has a state for every row. Version 5 is like version 4, with any number of rows, and each
  * state is followed by the number of its elements, an i64; it is written if elements are left out
- * and the states do not count them (law/counter.h). A state without elements is all zero.
+ * and the states do not count them (law/counter.h). A state without elements is all zero. Version
+ * 6 is of exact statistics: like version 4, with the exact sums of every row (tl_exact_write) before
+ * the ranges, and no states.
  *
  * A state has its fields as a little-endian machine stores them; tally builds for no other. In
  * version 1 the states of var, std and their nan forms began with their number of elements
@@ -29,7 +31,13 @@
 #error "fragments and .npy input assume a little-endian machine"
 #endif
 
-enum { VERSION_ONE_RANGE = 2, VERSION_RANGES = 3, VERSION_ROWS = 4, VERSION = 5 };
+enum {
+    VERSION_ONE_RANGE = 2,
+    VERSION_RANGES = 3,
+    VERSION_ROWS = 4,
+    VERSION_COUNTED = 5,
+    VERSION = 6
+};
 enum { HASHED_MOST = TL_FRAGMENT_NAME + 17 };
 
 static const char magic[8] = "tallyfrg";
@@ -95,7 +103,8 @@ tally_status tally_fragment_save(const tally_fragment *f, void *buffer, size_t *
                        (long long)info.nodes);
 
     const int counted = tl_slabs_counted(&f->slabs);
-    const uint32_t version = counted           ? VERSION
+    const uint32_t version = f->exact          ? VERSION
+                             : counted         ? VERSION_COUNTED
                              : info.rows != 1  ? VERSION_ROWS
                              : info.ranges > 1 ? VERSION_RANGES
                                                : VERSION_ONE_RANGE;
@@ -106,8 +115,9 @@ tally_status tally_fragment_save(const tally_fragment *f, void *buffer, size_t *
                  list = version < VERSION_RANGES
                             ? 0
                             : sizeof ranges + (size_t)ranges * 2 * sizeof(int64_t),
-                 need = sizeof(header) + name + (version < VERSION_ROWS ? 0 : sizeof rows) + list +
-                        (size_t)info.nodes * (1 + states) + sizeof(uint64_t);
+                 sums = (size_t)f->sums * TL_EXACT_BYTES,
+                 need = sizeof(header) + name + (version < VERSION_ROWS ? 0 : sizeof rows) + sums +
+                        list + (size_t)info.nodes * (1 + states) + sizeof(uint64_t);
     *bytes = need;
     if (!buffer) return TALLY_OK;
 
@@ -122,6 +132,7 @@ tally_status tally_fragment_save(const tally_fragment *f, void *buffer, size_t *
     memcpy(h.magic, magic, sizeof magic);
     unsigned char *to = put(put(buffer, &h, sizeof h), op, name);
     if (version >= VERSION_ROWS) to = put(to, &rows, sizeof rows);
+    for (int64_t k = 0; k < f->sums; k++, to += TL_EXACT_BYTES) tl_exact_write(&f->exact[k], to);
     if (version >= VERSION_RANGES) to = put(to, &ranges, sizeof ranges);
     for (int64_t r = 0; r < info.ranges && version >= VERSION_RANGES; r++)
         to = put(put(to, &f->slabs.slab[r]->start, sizeof(int64_t)), &f->slabs.slab[r]->end,
@@ -201,7 +212,7 @@ static int read_range(reader *r, int64_t start, int64_t end, tl_slab **slab, int
     const tl_scalar *const op = r->op;
     const int64_t rows = r->rows;
     const size_t bytes = op->state_bytes + (r->counted ? sizeof(int64_t) : 0),
-                 most = (size_t)(r->end - r->at) / bytes, states = (size_t)rows * bytes,
+                 most = bytes ? (size_t)(r->end - r->at) / bytes : 1, states = (size_t)rows * bytes,
                  step = 1 + states + (r->version_1 ? sizeof(double) : 0);
     const unsigned char *p = r->at;
     *slab = NULL;
@@ -257,6 +268,18 @@ static const unsigned char *find_ranges(reader *r, const header *h, uint64_t *ra
     if (!*ranges) return h->end == h->start ? list : NULL;
 
     return last == h->end ? list : NULL;
+}
+
+/* Reads the exact sums of f. */
+static tally_status read_sums(tally_fragment *f, reader *r, const header *h)
+{
+    int good = (h->version == VERSION) == (f->exact != NULL) &&
+               (size_t)(r->end - r->at) / TL_EXACT_BYTES >= (size_t)f->sums;
+    for (int64_t k = 0; k < f->sums && good; k++, r->at += TL_EXACT_BYTES)
+        good = tl_exact_read(&f->exact[k], r->at, h->end - h->start);
+    return good
+               ? TALLY_OK
+               : tl_fail(f->ctx, TALLY_BAD_DATA, "fragment: its exact sums are damaged or missing");
 }
 
 /* Reads the nodes of all ranges into f, which is empty. */
@@ -375,15 +398,19 @@ tally_status tally_fragment_load(tally *ctx, const void *buffer, size_t bytes,
 
     reader r = {.at = p + sizeof h + h.name,
                 .end = p + bytes - sizeof(uint64_t), /* the checksum */
-                .counted = h.version == VERSION};
+                .counted = h.version == VERSION_COUNTED};
     status = read_rows(ctx, &h, &r);
+    if (!status && strstr(op, ":exact") && r.rows > (r.end - r.at) / TL_EXACT_BYTES)
+        status = tl_fail(ctx, TALLY_BAD_DATA, "fragment: its number of sequences is out of range");
     if (status) return status;
     status = tl_fragment_new(ctx, op, (tally_dtype)h.dtype, h.start, r.rows, fragment);
     if (status) return status == TALLY_NO_MEMORY || user ? status : TALLY_BAD_DATA;
 
-    r.op = (*fragment)->plan.op;
-    r.version_1 = h.version == 1 && counted_in_1(r.op);
-    status = read_nodes(*fragment, &r, &h);
+    r.op = tl_fragment_nodes(*fragment);
+    if ((*fragment)->exact) r.rows = 1;
+    r.version_1 = h.version == 1 && counted_in_1((*fragment)->plan.op);
+    status = read_sums(*fragment, &r, &h);
+    if (!status) status = read_nodes(*fragment, &r, &h);
     if (status) {
         tally_fragment_free(*fragment);
         *fragment = NULL;

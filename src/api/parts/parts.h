@@ -3,6 +3,7 @@
 #ifndef TALLY_API_PARTS_H
 #define TALLY_API_PARTS_H
 
+#include "api/checked.h"
 #include "context/device.h"
 #include "cpu/exact/exact.h"
 #include "cpu/grid/grid.h"
@@ -23,7 +24,14 @@ struct tally_fragment {
     tally_dtype dtype;
     int64_t start, rows; /* start: where a fragment without elements begins; rows: sequences */
     tl_slabs slabs;
+
+    /* Exact statistics: a state of each row. Then the slabs have the ranges, and nothing else. */
+    tl_exact *exact;
+    int64_t sums; /* of all rows */
 };
+
+/* The operator of the nodes of f. */
+const tl_scalar *tl_fragment_nodes(const tally_fragment *f);
 
 /* Makes a fragment without elements. */
 tally_status tl_fragment_new(tally *ctx, const char *op, tally_dtype dtype, int64_t start,
@@ -54,8 +62,8 @@ struct tally_stream {
     tl_stream_verb verb;
     int finished, broken; /* broken: a push failed after it had changed the stream */
     tl_plan plan, count_plan;
-    tl_scan scan;   /* also the counter of reduce */
-    tl_exact exact; /* used instead if plan.exact is set */
+    tl_scan scan;            /* also the counter of reduce */
+    tl_exact exact[TL_SUMS]; /* used instead if plan.exact is set */
     tally_window_options window;
     char *tail;               /* space for 2 (w - 1) elements */
     int64_t kept, held_count; /* w - 1; elements in the tail */
@@ -84,6 +92,8 @@ struct tally_stream {
      * (context/inputs.h) */
     int marked;
     tl_feed mark;
+    int is_checked; /* sum:checked */
+    tl_checked checked;
     struct tl_counters *groups; /* NULL, or the reductions of a stream of groups */
 };
 

@@ -36,9 +36,10 @@ tally_status tl_stream_open(tally *ctx, tl_stream_verb verb, const char *op, tal
     s->verb = verb;
     s->plan = plan;
     s->rows = 1;
+    s->is_checked = tl_is_checked(op);
 
     if (s->plan.exact)
-        tl_exact_begin(&s->exact);
+        tl_exact_begin(s->exact, TL_SUMS);
     else
         tl_scan_begin(&s->scan, &s->plan, NULL);
 
@@ -77,10 +78,15 @@ tally_status tally_stream_scan(tally *ctx, const char *op, tally_dtype dtype,
 
     tally_stream *s = *stream;
     tl_stream_seed(s, o);
+    if (s->seeded && s->is_checked) {
+        int64_t init;
+        memcpy(&init, s->init, sizeof init);
+        s->checked.total = s->plan.op->out == TALLY_U64 ? (__int128)(uint64_t)init : init;
+    }
     s->scan.exclusive = o && o->exclusive;
 
     if (s->plan.exact)
-        tl_exact_scan_begin(&s->exact, &s->plan, o);
+        tl_exact_scan_begin(s->exact, &s->plan, o);
     else
         tl_scan_begin(&s->scan, &s->plan, o);
 
@@ -146,6 +152,7 @@ tally_status tally_stream_resume(tally_stream *s, const tally_fragment *f)
     if (!s || !f) return tl_fail(NULL, TALLY_INVALID, "stream or before is NULL");
     if (s->groups)
         return tl_fail(s->ctx, TALLY_UNSUPPORTED, "stream is of groups: it takes no fragment");
+    if (s->is_checked) return tl_refuse_checked(s->ctx, "sum:checked", "resumed streams");
     if (s->verb == TL_STREAM_WINDOW)
         return tl_fail(s->ctx, TALLY_UNSUPPORTED,
                        "stream is a window: it needs the elements before it, not a fragment");
@@ -165,10 +172,37 @@ tally_status tally_stream_resume(tally_stream *s, const tally_fragment *f)
     if (status) return status;
     if (s->many) return tl_stream_take(s, &f->slabs);
 
+    if (f->exact) {
+        memcpy(s->exact, f->exact, (size_t)f->sums * sizeof *s->exact);
+        tally_fragment_range(f, NULL, &s->pushed);
+        return TALLY_OK;
+    }
+
     tl_fragment_row(f, 0, &s->scan.done);
     s->pushed = s->scan.done.end;
 
     return TALLY_OK;
+}
+
+/* sum:checked: checks the windows of one slice. */
+static tally_status check_slice(tally_stream *s, const tl_push *p)
+{
+    const tally_window_options *const o = &s->window;
+    const int valid = o->edges == TALLY_EDGES_VALID;
+    const int64_t first = p->at_start && !valid ? 0 : o->before,
+                  stop = p->at_end && !valid ? p->n : p->n - o->after;
+    const tl_ranges ranges = {.o = o,
+                              .n = p->n,
+                              .results = stop > first ? stop - first : 0,
+                              .first = first,
+                              .step = 1,
+                              .min_count = o->min_count,
+                              .number = s->given};
+    const tally_view in = tally_flat(p->x, s->plan.op->dtype, p->n);
+    const tally_status status =
+        tl_check_sums(s->ctx, "sum:checked", &(tl_call){TL_WINDOW, .in = &in}, &ranges);
+    if (!status) s->given += ranges.results;
+    return status;
 }
 
 /* Computes the windows of one slice on the device, and advances *out by their number. The slice
@@ -188,7 +222,8 @@ static tally_status slice(tally_stream *s, const void *x, int64_t n, int at_end,
                  .out = *out,
                  .at_start = at_start,
                  .at_end = at_end};
-    tally_status status = TALLY_OK;
+    tally_status status = s->is_checked ? check_slice(s, &p) : TALLY_OK;
+    if (status) return status;
 
     if (s->plan.exact)
         p.produced = tl_exact_slice(&s->plan, tally_threads(s->ctx), &s->window,
@@ -317,9 +352,9 @@ tally_status tl_stream_run(tally_stream *s, const void *x, int64_t n, void *out,
     tl_fp fp = tl_fp_enter();
     if (s->plan.exact && s->verb != TL_STREAM_WINDOW) {
         if (s->verb == TL_STREAM_REDUCE)
-            tl_exact_slab(&s->exact, &s->plan, tally_threads(s->ctx), x, n);
+            tl_exact_slab(s->exact, &s->plan, tally_threads(s->ctx), x, n);
         else
-            tl_exact_scan_push(&s->exact, &s->plan, s->scan.exclusive, x, n, out);
+            tl_exact_scan_push(s->exact, &s->plan, s->scan.exclusive, x, n, out);
         *result_count = s->verb == TL_STREAM_REDUCE ? 0 : n;
     } else if (s->verb != TL_STREAM_WINDOW) {
         const int scans = s->verb == TL_STREAM_SCAN;
@@ -366,6 +401,13 @@ tally_status tally_stream_push(tally_stream *s, const void *x, int64_t n, void *
     tally_status status = check_push(s, x, n, out);
     if (status || n == 0) return status;
 
+    tl_checked checked = s->checked;
+    if (s->is_checked && s->verb != TL_STREAM_WINDOW) {
+        const tally_view in = tally_flat(x, s->plan.op->dtype, n);
+        status = tl_checked_add(s->ctx, &checked, &in, s->verb == TL_STREAM_SCAN);
+        if (status) return status;
+    }
+
     static const char what[] = "streams of windows, of exact sums or with elements left out";
     tl_host_copies copies = {.ctx = s->ctx};
     void *from = (void *)(uintptr_t)x;
@@ -384,7 +426,7 @@ tally_status tally_stream_push(tally_stream *s, const void *x, int64_t n, void *
     }
 
     if (!status) status = tl_stream_run(s, from, n, out, &result_count);
-    if (!status) s->pushed += n;
+    if (!status) s->pushed += n, s->checked = checked;
     status = tl_host_end(&copies, status);
     if (produced) *produced = status ? 0 : result_count;
 
@@ -413,6 +455,9 @@ tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
                        (long long)tally_stream_room(s, -1));
     tl_host_copies copies = {.ctx = s->ctx};
     const int by_rows = s->many && s->verb == TL_STREAM_REDUCE;
+    if (s->is_checked && s->verb == TL_STREAM_REDUCE)
+        status = tl_checked_end(s->ctx, &s->checked, s->plan.op->out);
+    if (status) return status;
     if (s->verb != TL_STREAM_SCAN && !by_rows)
         status = tl_host_copy(&copies, &out, 0, results_of_finish(s) * s->plan.op->result_bytes, 1);
     if (status) return status;
@@ -425,7 +470,7 @@ tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
         status = tl_stream_lower_rows(s, out);
         result_count = status ? 0 : s->rows;
     } else if (s->verb == TL_STREAM_REDUCE && s->plan.exact) {
-        tl_exact_lower(&s->exact, tl_exact_form_of(s->plan.op), out);
+        tl_exact_lower(s->exact, tl_exact_form_of(s->plan.op), s->plan.par.value, out);
         result_count = 1;
     } else if (s->verb == TL_STREAM_REDUCE) {
         tl_state state;

@@ -14,6 +14,8 @@ tally_status tally_stream_reduce_groups(tally *ctx, const char *op, tally_dtype 
     if (s->plan.op->inputs == 2)
         status = tl_fail(ctx, TALLY_UNSUPPORTED,
                          "op is '%.60s', of two inputs: a stream of groups takes one", op);
+    else if (s->is_checked)
+        status = tl_refuse_checked(ctx, op, "streams of groups");
     else if (!(s->groups = tl_counters_open(&s->plan, tally_threads(ctx))))
         status = tl_no_memory(ctx, sizeof *s, "a stream of groups");
 

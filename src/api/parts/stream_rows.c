@@ -31,6 +31,7 @@ static tally_status take_rows(tally_stream **stream, const char *op, int64_t row
                          op);
     else
         status = tl_check_scan(ctx, &s->plan, o);
+    if (!status) status = tl_refuse_checked(ctx, op, "streams of many sequences");
 
     s->many = 1;
     s->by_slabs = s->plan.op->inputs == 2;
@@ -148,8 +149,8 @@ static tally_status push(tally_stream *s, const tally_view *in, const tally_view
     if (s->verb == TL_STREAM_WINDOW) return tl_steps_push(s, in, out);
     if (s->plan.exact)
         return s->verb == TL_STREAM_SCAN
-                   ? tl_inputs_exact_scan(s->ctx, &s->plan, in, out, s->scan.exclusive, &s->exact)
-                   : tl_inputs_exact_of(s->ctx, &s->plan, in, &s->exact);
+                   ? tl_inputs_exact_scan(s->ctx, &s->plan, in, out, s->scan.exclusive, s->exact)
+                   : tl_inputs_exact_of(s->ctx, &s->plan, in, s->exact);
     if (!s->many) return tl_stream_feed(s, in, out);
     tl_fp fp = tl_fp_enter();
     status = tl_stream_push_rows(s, in, out);
@@ -187,6 +188,14 @@ tally_status tally_stream_push_view(tally_stream *s, const tally_view *in, const
     tl_inputs_normal(&from);
     if (in->next) tl_inputs_normal(&next);
     if (s->verb != TL_STREAM_WINDOW) tl_inputs_normal(&to);
+
+    tl_checked checked = s->checked;
+    if (s->is_checked)
+        status = s->verb == TL_STREAM_WINDOW
+                     ? tl_refuse_checked(s->ctx, "sum:checked", "streams of windows of views")
+                     : tl_checked_add(s->ctx, &checked, &from, s->verb == TL_STREAM_SCAN);
+    if (status) return status;
+    s->checked = checked;
 
     if (s->verb != TL_STREAM_WINDOW && !s->many && !s->plan.exact && !tl_has_inputs(&from) &&
         !s->scan.done.counted &&

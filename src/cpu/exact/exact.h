@@ -10,8 +10,26 @@
 #include "cpu/keys/ranges.h"
 #include "exact/exact.h"
 
-/* Add n elements. tl_exact_add: elements `stride` apart; they must be dense if the plan has a
- * conversion of its own (apply_two). tl_exact_slab: dense elements, on up to `threads` threads. */
+/* Elements as f64, or integers of 64 bits as they are. y: the second input, if there is one. */
+enum { TL_EXACT_PIECE = 512 };
+
+typedef union tl_exact_column {
+    double f64[TL_EXACT_PIECE];
+    uint64_t whole[TL_EXACT_PIECE];
+} tl_exact_column;
+
+typedef struct tl_exact_rows {
+    tl_exact_column x, y;
+    unsigned char absent[TL_EXACT_PIECE]; /* if the form leaves elements out */
+} tl_exact_rows;
+
+/* Loads n <= TL_EXACT_PIECE elements that are `stride` apart. */
+void tl_exact_load(const tl_plan *plan, const void *x, int64_t stride, int64_t n,
+                   tl_exact_rows *to);
+
+/* Add n elements to a state, which has the sums of the plan's form. tl_exact_add: elements `stride`
+ * apart; they must be dense if the plan has a conversion of its own (apply_two). tl_exact_slab:
+ * dense elements, on up to `threads` threads. */
 void tl_exact_add(tl_exact *e, const tl_plan *plan, const void *x, int64_t stride, int64_t n);
 void tl_exact_slab(tl_exact *e, const tl_plan *plan, int threads, const void *x, int64_t n);
 

@@ -218,36 +218,59 @@ HIGHEST(highest_f64, double, uint64_t, 0x7ff0000000000000)
  * is an f64 if the last bit of the product is worth 2^-1074 or more. It is computed exactly by one
  * fused multiply-add, or by Dekker's method: each factor is cut into halves of 26 bits, whose four
  * products are exact. (If a factor is too large to be cut, low is not a number.) */
-#if defined(__FMA__) || defined(__AVX512F__) || defined(__aarch64__)
-#define LOW(x, y, high) __builtin_fma(x, y, -(high))
+#if TL_VECTOR_BYTES == 64 && defined(__AVX512F__)
+#define LOW(x, y, high) (vreal) _mm512_fmsub_pd((__m512d)(x), (__m512d)(y), (__m512d)(high))
+#elif TL_VECTOR_BYTES == 32 && defined(__FMA__)
+#define LOW(x, y, high) (vreal) _mm256_fmsub_pd((__m256d)(x), (__m256d)(y), (__m256d)(high))
+#elif defined(__aarch64__)
+#define LOW(x, y, high) (vreal) vfmaq_f64(-(high), x, y)
 #else
-TL_INLINE double upper(double x)
+TL_INLINE vreal upper(vreal x)
 {
-    const double c = 134217729.0 * x; /* 2^27 + 1 */
+    const vreal c = 134217729.0 * x; /* 2^27 + 1 */
     return c - (c - x);
 }
 
-TL_INLINE double dekker(double x, double y, double high)
+TL_INLINE vreal dekker(vreal x, vreal y, vreal high)
 {
-    const double xh = upper(x), xl = x - xh, yh = upper(y), yl = y - yh;
+    const vreal xh = upper(x), xl = x - xh, yh = upper(y), yl = y - yh;
     return ((xh * yh - high) + xh * yl + xl * yh) + xl * yl;
 }
 
 #define LOW(x, y, high) dekker(x, y, high)
 #endif
 
-static int products(const double *x, const double *y, int64_t n, double *high, double *low)
+/* Writes one vector of products. Returns nonzero lanes where that is not exact or not finite. */
+TL_INLINE vint product(const void *x, const void *y, double *high, double *low)
 {
-    int64_t bad = 0;
-    for (int64_t i = 0; i < n; i++) {
-        const double p = x[i] * y[i], q = LOW(x[i], y[i], p), size = p < 0 ? -p : p;
-        const int zero = (p == 0) & ((x[i] == 0) | (y[i] == 0)),
-                  safe = (size < 0x1p900) & (size >= 0x1p-900);
-        bad |= !((zero | safe) & (q - q == 0));
-        high[i] = p;
-        low[i] = q;
+    const vreal a = load_f64(x), b = load_f64(y), p = a * b, q = LOW(a, b, p),
+                size = (vreal)((vint)p & INT64_MAX);
+    memcpy(high, &p, sizeof p);
+    memcpy(low, &q, sizeof q);
+    return ~((size < 0x1p900) & (q == q)) | ((size < 0x1p-900) & (a != 0) & (b != 0));
+}
+
+static int products(const void *x, const void *y, int64_t n, double *high, double *low)
+{
+    const int64_t rest = n % LANES;
+    vint bad = {0};
+    int64_t any = 0;
+
+    for (int64_t i = 0; i < n - rest; i += LANES)
+        bad |= product((const char *)x + i * 8, (const char *)y + i * 8, high + i, low + i);
+
+    if (rest) {
+        double in[2][LANES] = {{0}}, out[2][LANES];
+        const size_t bytes = (size_t)rest * sizeof(double);
+        memcpy(in[0], (const char *)x + (n - rest) * 8, bytes);
+        memcpy(in[1], (const char *)y + (n - rest) * 8, bytes);
+        bad |= product(in[0], in[1], out[0], out[1]);
+        memcpy(high + n - rest, out[0], bytes);
+        memcpy(low + n - rest, out[1], bytes);
     }
-    return !bad;
+
+    for (int j = 0; j < LANES; j++) any |= bad[j];
+    return !any;
 }
 
 const tl_exact_kernel TL_CAT(tl_exact_kernel_, TL_ISA) = {

@@ -37,8 +37,9 @@ typedef struct tl_exact_kernel {
     uint32_t (*highest_f32)(const float *x, int64_t n, int *special);
     uint64_t (*highest_f64)(const double *x, int64_t n, int *special);
 
-    /* high[i] + low[i] = x[i] y[i]. Returns 1 if that is exact and finite for all i. */
-    int (*products)(const double *x, const double *y, int64_t n, double *high, double *low);
+    /* high[i] + low[i] = x[i] y[i], of f64 of any alignment. Returns 1 if that is exact and finite
+     * for all i. */
+    int (*products)(const void *x, const void *y, int64_t n, double *high, double *low);
 } tl_exact_kernel;
 
 #endif

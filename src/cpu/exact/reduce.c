@@ -14,7 +14,7 @@
 enum {
     ONE_BY_ONE = 48, /* fewer elements are added one by one */
     PIECE = 2048,    /* elements that are packed and widened at a time */
-    GATHERED = 1024, /* the same for elements with validity and for pairs */
+    GATHERED = 1024, /* the same for elements with validity */
     SHARE = 1 << 18, /* elements that a thread takes at a time */
 
     /* After blocks that did not fit, at most 2^6 blocks are added one by one before the next
@@ -163,68 +163,190 @@ static int64_t count_missing(int is_f64, const char *x, int64_t n)
     return none;
 }
 
-/* Adds the products of n <= GATHERED pairs. A product of two f32 is exact; a product of two f64 is
- * added together with its rounding error. A pair with a missing element or a NaN becomes 0 0, which
- * adds nothing. If a pair has an infinity, or a product is too large or too small, all are added
- * one by one. */
-static __attribute__((noinline)) void add_products(tl_exact *e, const tl_plan *plan, int is_f64,
-                                                   double *x, double *y, int64_t n)
+void tl_exact_load(const tl_plan *plan, const void *x, int64_t stride, int64_t n, tl_exact_rows *to)
+{
+    const int64_t bytes = plan->op->elem_bytes;
+    const int pairs = plan->op->inputs == 2, is_pack = plan->in && plan->in->apply_two,
+              wide = plan->in ? plan->in->to_bytes == 8 : bytes == 8;
+    float narrow[2][TL_EXACT_PIECE];
+    char pack[TL_EXACT_PIECE * 4]; /* elements that are converted have at most 4 bytes */
+    void *const one = wide ? (void *)&to->x : narrow[0], *const two =
+                                                             wide ? (void *)&to->y : narrow[1];
+
+    assert(n <= TL_EXACT_PIECE && (pairs ? is_pack : 1));
+    if (is_pack) {
+        plan->in->apply_two(plan->in, one, pairs ? two : NULL, x, n);
+    } else if (plan->in) {
+        tl_copy_strided(pack, 1, x, stride, n, bytes);
+        plan->in->apply(plan->in, one, pack, n);
+    } else {
+        tl_copy_strided(one, 1, x, stride, n, bytes);
+    }
+
+    for (int64_t i = 0; !wide && i < n; i++) to->x.f64[i] = narrow[0][i];
+    for (int64_t i = 0; !wide && pairs && i < n; i++) to->y.f64[i] = narrow[1][i];
+    const tl_exact_form *const form = tl_exact_form_of(plan->op);
+    if (form->absent)
+        form->absent(plan->in, to->absent, x, n);
+    else if (form->leaves_out)
+        for (int64_t i = 0; i < n; i++) to->absent[i] = to->x.whole[i] == (uint64_t)1 << 63;
+}
+
+/* Adds to `waiting` of all sums of a state. */
+static void wait_for(tl_exact *e, int sums, int64_t n)
+{
+    for (int k = 0; k < sums; k++)
+        if ((e[k].waiting += n) > TL_EXACT_MOST) {
+            tl_exact_carry(&e[k]);
+            e[k].waiting = n;
+        }
+}
+
+/* The sums of whole rows: three words of 64 bits, of numbers and of products alike. */
+static void add_whole_rows(tl_exact *e, const tl_exact_form *form, const tl_exact_rows *r,
+                           int64_t n)
+{
+    const uint64_t *const x = r->x.whole, *const y = r->y.whole;
+    if (form->sums > 2 || form->scalar.inputs == 2 || form->whole != 1) {
+        const int pairs = form->scalar.inputs == 2;
+        for (int64_t i = 0; i < n; i++) tl_exact_whole_row(e, form, x[i], pairs ? y[i] : 0, 1);
+        return;
+    }
+
+    __int128 sum = 0;
+    unsigned __int128 low = 0, high = 0; /* of the squares */
+    for (int64_t i = 0; i < n; i++) {
+        const __int128 v = (int64_t)x[i];
+        const unsigned __int128 square = (unsigned __int128)(v * v);
+        sum += v;
+        low += (uint64_t)square;
+        high += (uint64_t)(square >> 64);
+    }
+
+    if (form->what.needs & TL_X)
+        tl_exact_put_whole(e++, sum < 0 ? -(unsigned __int128)sum : (unsigned __int128)sum, 0,
+                           sum < 0);
+    if (form->what.needs & TL_XX) {
+        tl_exact_put_whole(e, low, 0, 0);
+        tl_exact_put_whole(e, high, 64, 0);
+    }
+}
+
+/* Adds the products of n numbers to a sum: rounded products, and their rounding errors if `errors`.
+ * Returns 0, and adds nothing, if a number is infinite or NaN, or a product too large or small. */
+static __attribute__((noinline)) int add_products(tl_exact *e, const tl_plan *plan, int errors, const void *x,
+                        const void *y, int64_t n)
 {
     double high[GATHERED], low[GATHERED];
-    const int leaves_out = tl_exact_form_of(plan->op)->leaves_out;
-    int64_t nan = 0;
-
-    for (int64_t i = 0; leaves_out && i < n; i++) {
-        uint64_t bits;
-        memcpy(&bits, &x[i], sizeof bits);
-        y[i] = bits == (uint64_t)1 << 63 ? 0 : y[i];
-    }
-
-    if (!plan->exact->products(x, y, n, high, low)) {
-        for (int64_t i = 0; i < n; i++) {
-            const int number = (x[i] == x[i]) & (y[i] == y[i]);
-            nan += !number;
-            x[i] = number ? x[i] : 0;
-            y[i] = number ? y[i] : 0;
-        }
-
-        e->nan += nan;
-        if (!nan || !plan->exact->products(x, y, n, high, low)) {
-            if ((e->waiting += 2 * n) > TL_EXACT_MOST) {
-                tl_exact_carry(e);
-                e->waiting = 2 * n;
-            }
-            for (int64_t i = 0; i < n; i++) tl_exact_pair(e, x[i], y[i], 1);
-            return;
-        }
-    }
-
+    assert(n <= GATHERED);
+    if (!plan->exact->products(x, y, n, high, low)) return 0;
     add_wide(e, &e->guess, plan, 1, (const char *)high, n);
-    if (is_f64) add_wide(e, &e->rest, plan, 1, (const char *)low, n);
+    if (errors) add_wide(e, &e->rest, plan, 1, (const char *)low, n);
+    return 1;
+}
+
+/* Rows with a NaN become 0 0, which add nothing. Returns their number. y: NULL, or of pairs. */
+static int64_t clean(double *x, double *y, int64_t n)
+{
+    int64_t nan = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const int number = (x[i] == x[i]) & (!y || y[i] == y[i]);
+        nan += !number;
+        x[i] = number ? x[i] : 0;
+        if (y) y[i] = number ? y[i] : 0;
+    }
+    return nan;
+}
+
+/* Adds rows of numbers to the sums of a state. A statistic has a product of all of its inputs,
+ * which comes first: it finds NaN. */
+static void add_numbers(tl_exact *e, const tl_plan *plan, int errors, tl_exact_rows *r, int64_t n)
+{
+    const tl_exact_form *const form = tl_exact_form_of(plan->op);
+    double *const x = r->x.f64, *const y = form->scalar.inputs == 2 ? r->y.f64 : NULL;
+    int clean_rows = 0;
+
+    for (int k = form->sums, bit = 1 << (TL_SUMS - 1); bit; bit >>= 1) {
+        if (!(form->what.needs & bit)) continue;
+        tl_exact *const sum = &e[--k];
+        const double *const a = bit & (TL_Y | TL_YY) ? y : x, *const b = bit & TL_XY ? y : a;
+        if (bit & (TL_X | TL_Y)) {
+            add_wide(sum, &sum->guess, plan, 1, (const char *)a, n);
+            continue;
+        }
+
+        int done = add_products(sum, plan, errors, a, b, n);
+        if (!done && !clean_rows) {
+            const int64_t nan = clean(x, y, n);
+            e->nan += nan;
+            clean_rows = 1;
+            done = nan && add_products(sum, plan, errors, a, b, n);
+        }
+
+        if (done) continue;
+        wait_for(sum, 1, 2 * n);
+        for (int64_t i = 0; i < n; i++) tl_exact_pair(sum, a[i], b[i], 1);
+    }
+}
+
+/* Adds n <= GATHERED dense f64 and their squares, read in place. Returns 0, and adds nothing, if
+ * that is not possible. */
+static int add_in_place(tl_exact *e, const tl_plan *plan, const char *x, int64_t n)
+{
+    const tl_exact_form *const form = tl_exact_form_of(plan->op);
+    tl_exact *const squares = &e[form->sums - 1];
+    assert(form->what.needs & TL_XX);
+    if (!add_products(squares, plan, 1, x, x, n)) return 0;
+    if (form->what.needs & TL_X) add_wide(e, &e->guess, plan, 1, x, n);
+    return 1;
+}
+
+/* Adds elements to all sums of a state. */
+static __attribute__((noinline)) void add_rows(tl_exact *e, const tl_plan *plan, const char *x,
+                                               int64_t stride, int64_t n)
+{
+    const tl_exact_form *const form = tl_exact_form_of(plan->op);
+    const int64_t bytes = plan->op->elem_bytes;
+    const int errors = plan->in ? plan->in->to_bytes == 8 : bytes == 8,
+              pairs = form->scalar.inputs == 2;
+    tl_exact_rows r;
+
+    const int in_place = plan->op->dtype == TALLY_F64 && !plan->in && stride == 1;
+    for (int64_t at = 0, m; at < n; at += m) {
+        m = n - at < GATHERED ? n - at : GATHERED;
+        if (in_place && add_in_place(e, plan, x + at * bytes, m)) continue;
+
+        m = m < TL_EXACT_PIECE ? m : TL_EXACT_PIECE;
+        tl_exact_load(plan, x + at * stride * bytes, stride, m, &r);
+        for (int64_t i = 0; form->leaves_out && i < m; i++) {
+            e->count -= r.absent[i];
+            r.x.whole[i] = r.absent[i] ? 0 : r.x.whole[i];
+            if (pairs) r.y.whole[i] = r.absent[i] ? 0 : r.y.whole[i];
+        }
+
+        if (form->whole) {
+            wait_for(e, form->sums, 4 * m);
+            add_whole_rows(e, form, &r, m);
+        } else {
+            add_numbers(e, plan, errors, &r, m);
+        }
+    }
 }
 
 /* Adds dense elements that the call's own conversion prepares. */
 static __attribute__((noinline)) void add_gathered(tl_exact *e, const tl_plan *plan, const char *x,
                                                    int64_t n)
 {
-    double one[2][GATHERED];
-    float narrow[2][GATHERED];
-    const int pairs = plan->op->inputs == 2, is_f64 = plan->in->to_bytes == 8,
-              leaves_out = tl_exact_form_of(plan->op)->leaves_out;
+    double wide[GATHERED];
+    float narrow[GATHERED];
+    const int is_f64 = plan->in->to_bytes == 8, leaves_out = tl_exact_form_of(plan->op)->leaves_out;
+    void *const to = is_f64 ? (void *)wide : narrow;
 
     for (int64_t m; n > 0; n -= m, x += m * plan->op->elem_bytes) {
-        void *to = is_f64 ? (void *)one[0] : narrow[0],
-             *second = is_f64 ? (void *)one[1] : narrow[1];
         m = n < GATHERED ? n : GATHERED;
-        plan->in->apply_two(plan->in, to, pairs ? second : NULL, x, m);
+        plan->in->apply_two(plan->in, to, NULL, x, m);
         if (leaves_out) e->count -= count_missing(is_f64, to, m);
-        for (int k = 0; k < 2 && pairs && !is_f64; k++)
-            for (int64_t i = 0; i < m; i++) one[k][i] = (double)narrow[k][i];
-
-        if (pairs)
-            add_products(e, plan, is_f64, one[0], one[1], m);
-        else
-            add_wide(e, &e->guess, plan, is_f64, to, m);
+        add_wide(e, &e->guess, plan, is_f64, to, m);
     }
 }
 
@@ -237,11 +359,13 @@ static __attribute__((noinline)) void add_packed(tl_exact *e, const tl_plan *pla
 {
     _Alignas(64) char pack[PIECE * 8], wide[PIECE * 4];
     const int64_t bytes = plan->op->elem_bytes;
+    const int is_f64 = plan->in ? plan->in->to_bytes == 8 : plan->op->dtype == TALLY_F64;
+    const int64_t most = plan->in && is_f64 ? PIECE / 2 : PIECE;
 
     for (int64_t at = 0, m; at < n; at += m) {
         /* Not beyond the last element: the stride may have any value. */
         const char *from = x + at * stride * bytes;
-        m = n - at < PIECE ? n - at : PIECE;
+        m = n - at < most ? n - at : most;
 
         if (stride != 1) {
             tl_copy_strided(pack, 1, from, stride, m, bytes);
@@ -253,21 +377,26 @@ static __attribute__((noinline)) void add_packed(tl_exact *e, const tl_plan *pla
             from = wide;
         }
 
-        add_wide(e, &e->guess, plan, plan->op->dtype == TALLY_F64, from, m);
+        add_wide(e, &e->guess, plan, is_f64, from, m);
     }
 }
 
 void tl_exact_add(tl_exact *e, const tl_plan *plan, const void *x, int64_t stride, int64_t n)
 {
     assert(n >= 0 && (stride == 1 || n <= 1 || !plan->in || !plan->in->apply_two));
+    const tl_exact_form *const form = tl_exact_form_of(plan->op);
     e->count += n;
-    if (plan->in && plan->in->apply_two)
+    if (form->what.needs != TL_X || form->whole)
+        add_rows(e, plan, x, stride, n);
+    else if (plan->in && plan->in->apply_two)
         add_gathered(e, plan, x, n);
     else if ((stride != 1 && n > 1) || plan->in)
         add_packed(e, plan, x, stride, n);
     else
         add_wide(e, &e->guess, plan, plan->op->dtype == TALLY_F64, x, n);
 }
+
+static int sums_of(const tl_plan *plan) { return tl_exact_form_of(plan->op)->sums; }
 
 typedef struct {
     tl_exact *sum;
@@ -280,18 +409,18 @@ static void add_shares(void *data, const tl_worker *worker)
 {
     const slab_work *a = data;
     const int64_t bytes = a->plan->op->elem_bytes;
-    tl_exact partial;
+    const int sums = sums_of(a->plan);
+    tl_exact partial[TL_SUMS];
 
-    tl_exact_begin(&partial);
+    tl_exact_begin(partial, sums);
     for (int64_t j; (j = tl_next_chunk(worker)) < worker->chunks;) {
         const int64_t at = j * SHARE;
-        tl_exact_add(&partial, a->plan, a->x + at * bytes, 1,
-                     a->n - at < SHARE ? a->n - at : SHARE);
+        tl_exact_add(partial, a->plan, a->x + at * bytes, 1, a->n - at < SHARE ? a->n - at : SHARE);
     }
 
     /* the sum is the same in any order */
     tl_lock_take(TL_LOCK_EXACT);
-    tl_exact_join(a->sum, &partial, 1);
+    tl_exact_join(a->sum, partial, sums, 1);
     tl_lock_release(TL_LOCK_EXACT);
 }
 
@@ -310,15 +439,16 @@ void tl_exact_slab(tl_exact *e, const tl_plan *plan, int threads, const void *x,
 
 static void lower(const tl_exact *e, const tl_plan *plan, void *out)
 {
-    tl_exact_lower(e, tl_exact_form_of(plan->op), out);
+    tl_exact_lower(e, tl_exact_form_of(plan->op), plan->par.value, out);
 }
 
 static tally_status open(tl_thread *t)
 {
-    tl_exact *e = tl_thread_memory(t, TL_SINGLE, sizeof *e, "an exact sum");
+    const int sums = sums_of(t->run->call->plan);
+    tl_exact *e = tl_thread_memory(t, TL_SINGLE, (size_t)sums * sizeof *e, "an exact sum");
     t->memory->other = e;
     if (!e) return TALLY_NO_MEMORY;
-    tl_exact_begin(e);
+    tl_exact_begin(e, sums);
     return TALLY_OK;
 }
 
@@ -326,7 +456,7 @@ static tally_status part(tl_thread *t, const tl_part *p)
 {
     const tl_plan *plan = t->run->call->plan;
     tl_exact *e = t->memory->other;
-    if (p->first) tl_exact_clear(e);
+    if (p->first) tl_exact_clear(e, sums_of(plan));
     tl_exact_slab(e, plan, t->threads, p->x, p->n);
     if (p->last) lower(e, plan, p->y);
     return TALLY_OK;
@@ -335,8 +465,8 @@ static tally_status part(tl_thread *t, const tl_part *p)
 /* Neighbouring columns, so that whole cache lines are used: COLUMNS of them, a few rows at a
  * time. */
 typedef struct {
-    tl_exact e[COLUMNS];
     char pack[PIECE * 8];
+    tl_exact e[]; /* COLUMNS states */
 } strip;
 
 /* Adds rows from .. end - 1 of `width` columns, of which `first` is the first. */
@@ -347,14 +477,15 @@ static void add_strip(strip *s, const tl_call *call, int64_t first, int64_t widt
     const int64_t bytes = call->plan->op->elem_bytes;
     int64_t n;
     assert(0 < width && width <= COLUMNS);
-    for (int64_t c = 0; c < width; c++) tl_exact_clear(&s->e[c]);
+    const int sums = sums_of(call->plan);
+    tl_exact_clear(s->e, (int)width * sums);
 
     for (int64_t m; from < end; from += m) {
         m = end - from < PIECE / COLUMNS * 4 ? end - from : PIECE / COLUMNS * 4;
         for (int64_t c = 0; c < width; c++) {
             const char *x = tl_view_row(in, first + c, bytes, &n);
             tl_copy_strided(s->pack, 1, x + from * in->stride * bytes, in->stride, m, bytes);
-            tl_exact_add(&s->e[c], call->plan, s->pack, 1, m);
+            tl_exact_add(&s->e[c * sums], call->plan, s->pack, 1, m);
         }
     }
 }
@@ -371,10 +502,11 @@ static void add_strips(void *data, const tl_worker *worker)
     const tl_call *call = a->call;
     const tally_view *in = call->in;
     const int64_t result = call->plan->op->result_bytes;
-    strip *s = malloc(sizeof *s);
+    const int sums = sums_of(call->plan);
+    strip *s = malloc(sizeof *s + (size_t)(COLUMNS * sums) * sizeof *s->e);
     if (!s) return;
 
-    for (int c = 0; c < COLUMNS; c++) tl_exact_begin(&s->e[c]);
+    tl_exact_begin(s->e, COLUMNS * sums);
     for (int64_t j; (j = tl_next_chunk(worker)) < worker->chunks;) {
         const int64_t first = j / a->parts * COLUMNS, part = j % a->parts,
                       width = in->rows - first < COLUMNS ? in->rows - first : COLUMNS;
@@ -384,11 +516,11 @@ static void add_strips(void *data, const tl_worker *worker)
 
         if (a->joined) {
             tl_lock_take(TL_LOCK_EXACT);
-            for (int64_t c = 0; c < width; c++) tl_exact_join(&a->joined[first + c], &s->e[c], 1);
+            tl_exact_join(&a->joined[first * sums], s->e, (int)width * sums, 1);
             tl_lock_release(TL_LOCK_EXACT);
         } else {
             for (int64_t c = 0; c < width; c++)
-                lower(&s->e[c], call->plan, (char *)call->out->data + (first + c) * result);
+                lower(&s->e[c * sums], call->plan, (char *)call->out->data + (first + c) * result);
         }
     }
 
@@ -404,19 +536,23 @@ static tally_status columns(tally *ctx, int threads, const tl_call *call)
     char *const out = call->out->data;
     const int64_t strips = (in->rows + COLUMNS - 1) / COLUMNS;
     const int64_t parts = strips < threads && in->n >= 64 * threads ? threads : 1;
-    const size_t need = parts > 1 ? (size_t)in->rows * sizeof(tl_exact) : 0;
+    const int sums = sums_of(plan);
+    const size_t need = parts > 1 ? (size_t)(in->rows * sums) * sizeof(tl_exact) : 0;
     tl_exact *joined = need ? malloc(need) : NULL;
 
-    for (int64_t c = 0; joined && c < in->rows; c++) tl_exact_begin(&joined[c]);
+    if (joined) tl_exact_begin(joined, (int)in->rows * sums);
     strip_work all = {call, parts, joined};
     const int failed = (need && !joined) || !tl_parallel(threads, strips * parts, add_strips, &all);
     for (int64_t c = 0; joined && !failed && c < in->rows; c++)
-        lower(&joined[c], plan, out + c * plan->op->result_bytes);
+        lower(&joined[c * sums], plan, out + c * plan->op->result_bytes);
     free(joined);
 
-    return failed ? tl_no_memory(ctx, need + (size_t)threads * sizeof(strip),
-                                 "the sums of the columns")
-                  : TALLY_OK;
+    return failed
+               ? tl_no_memory(ctx,
+                              need + (size_t)threads * (sizeof(strip) + (size_t)(COLUMNS * sums) *
+                                                                            sizeof(tl_exact)),
+                              "the sums of the columns")
+               : TALLY_OK;
 }
 
 const tl_shape tl_exact_reduce_shape = {.open = open, .part = part, .columns = columns};

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 enum {
-    CHUNK = 512,
+    CHUNK = TL_EXACT_PIECE,
     LEAST_BYTES = TL_PARALLEL_BYTES / 8 /* fewer bytes of elements use one thread */
 };
 
@@ -27,89 +27,59 @@ static char *place(line l, int64_t i)
     return tl_offset(l.at, (int64_t)((uint64_t)i * (uint64_t)l.stride));
 }
 
-/* Elements as f64. y: the second input. */
-typedef struct {
-    double x[CHUNK], y[CHUNK];
-} piece;
-
 /* Loads m elements from index i on. */
-static void load(const tl_plan *plan, line x, int64_t i, int64_t m, piece *to)
+static void load(const tl_plan *plan, line x, int64_t i, int64_t m, tl_exact_rows *to)
 {
-    const char *at = place(x, i);
-    const int64_t bytes = plan->op->elem_bytes;
-
-    const int pairs = plan->op->inputs == 2, is_pack = plan->in && plan->in->apply_two;
-    if (is_pack && plan->in->to_bytes == 8) {
-        plan->in->apply_two(plan->in, to->x, pairs ? to->y : NULL, at, m);
-        return;
-    }
-
-    if (!is_pack && plan->op->dtype == TALLY_F64) {
-        tl_copy_strided(to->x, 1, at, x.stride / bytes, m, bytes);
-        return;
-    }
-
-    float wide[CHUNK];
-    char pack[CHUNK * 4]; /* elements of 16 bits, or second inputs */
-
-    if (is_pack) {
-        plan->in->apply_two(plan->in, wide, pairs ? pack : NULL, at, m);
-    } else {
-        tl_copy_strided(plan->in ? (void *)pack : wide, 1, at, x.stride / bytes, m, bytes);
-        if (plan->in) plan->in->apply(plan->in, wide, pack, m);
-    }
-
-    for (int64_t j = 0; j < m; j++) to->x[j] = wide[j];
-    if (is_pack && pairs) memcpy(wide, pack, sizeof wide);
-    for (int64_t j = 0; is_pack && pairs && j < m; j++) to->y[j] = wide[j];
+    tl_exact_load(plan, place(x, i), x.stride / plan->op->elem_bytes, m, to);
 }
 
 /* Adds (sign 1) or subtracts (sign -1) element j of a piece. */
 static inline __attribute__((always_inline)) void
-add_element(tl_exact *e, const tl_exact_form *form, const piece *p, int64_t j, int64_t sign)
+add_element(tl_exact *e, const tl_exact_form *form, const tl_exact_rows *p, int64_t j, int64_t sign)
 {
-    const double x = p->x[j];
-    if (__builtin_expect(form->leaves_out, 0)) {
-        uint64_t bits;
-        memcpy(&bits, &x, sizeof bits);
-        if (bits == (uint64_t)1 << 63) return;
-    }
+    const double x = p->x.f64[j];
+    const int pairs = form->scalar.inputs == 2;
+    if (__builtin_expect(form->leaves_out, 0) && p->absent[j]) return;
     e->count += sign;
-    if (form->scalar.inputs == 2)
-        tl_exact_pair(e, x, p->y[j], sign);
-    else
+    if (form->whole)
+        tl_exact_whole_row(e, form, p->x.whole[j], pairs ? p->y.whole[j] : 0, sign);
+    else if (form->what.needs == TL_X)
         tl_exact_element(e, x, sign);
+    else
+        tl_exact_row(e, form->what.needs, x, pairs ? p->y.f64[j] : 0, sign);
 }
 
 static void store(const tl_exact *e, const tl_plan *plan, line y, int64_t i)
 {
-    tl_exact_lower(e, tl_exact_form_of(plan->op), place(y, i));
+    tl_exact_lower(e, tl_exact_form_of(plan->op), plan->par.value, place(y, i));
 }
 
 /* Called before m elements are added: propagates carries in time, and limits the range of bins. */
-static void prepare_for(tl_exact *e, int64_t m)
+static void prepare_for(tl_exact *e, int sums, int64_t m)
 {
-    tl_exact_carry(e);
-    while (e->high >= e->low && !e->bin[e->high]) e->high--;
-    while (e->high >= e->low && !e->bin[e->low]) e->low++;
-    if (e->high < e->low) {
-        e->low = TL_EXACT_BINS;
-        e->high = -1;
+    for (const tl_exact *const end = e + sums; e < end; e++) {
+        tl_exact_carry(e);
+        while (e->high >= e->low && !e->bin[e->high]) e->high--;
+        while (e->high >= e->low && !e->bin[e->low]) e->low++;
+        if (e->high < e->low) {
+            e->low = TL_EXACT_BINS;
+            e->high = -1;
+        }
+        e->waiting = 4 * m;
     }
-    e->waiting = 2 * m;
 }
 
 /* ---- scan ---- */
 
 static void scan(tl_exact *e, const tl_plan *plan, int exclusive, line x, int64_t n, line y)
 {
-    piece p;
+    tl_exact_rows p;
     const tl_exact_form *form = tl_exact_form_of(plan->op);
 
     for (int64_t i = 0, m; i < n; i += m) {
         m = n - i < CHUNK ? n - i : CHUNK;
         load(plan, x, i, m, &p);
-        prepare_for(e, m);
+        prepare_for(e, form->sums, m);
         for (int64_t j = 0; j < m; j++) {
             if (exclusive) store(e, plan, y, i + j);
             add_element(e, form, &p, j, 1);
@@ -127,7 +97,7 @@ void tl_exact_scan_push(tl_exact *e, const tl_plan *plan, int exclusive, const v
 
 void tl_exact_scan_begin(tl_exact *e, const tl_plan *plan, const tally_scan_options *o)
 {
-    tl_exact_begin(e);
+    tl_exact_begin(e, tl_exact_form_of(plan->op)->sums);
     if (!o || !o->init) return;
 
     double init;
@@ -157,8 +127,10 @@ typedef struct {
 static void sum_part(void *data, int64_t k)
 {
     const part_work *a = data;
-    tl_exact_begin(&a->before[k + 1]);
-    tl_exact_add(&a->before[k + 1], a->plan, a->x.at + k * a->each * a->x.stride,
+    const int sums = tl_exact_form_of(a->plan->op)->sums;
+    tl_exact *const e = a->before + (k + 1) * sums;
+    tl_exact_begin(e, sums);
+    tl_exact_add(e, a->plan, a->x.at + k * a->each * a->x.stride,
                  a->x.stride / a->plan->op->elem_bytes, a->each);
 }
 
@@ -167,14 +139,15 @@ static void scan_part(void *data, int64_t k)
     const part_work *a = data;
     const line from = {a->x.at + k * a->each * a->x.stride, a->x.stride},
                to = {a->y.at + k * a->each * a->y.stride, a->y.stride};
-    scan(&a->before[k], a->plan, a->exclusive, from,
+    scan(a->before + k * tl_exact_form_of(a->plan->op)->sums, a->plan, a->exclusive, from,
          k + 1 < a->parts ? a->each : a->n - k * a->each, to);
 }
 
 static tally_status open_scan(tl_thread *t)
 {
-    t->memory->other =
-        tl_thread_memory(t, TL_SINGLE, (size_t)t->threads * sizeof(tl_exact), "exact sums");
+    const int sums = tl_exact_form_of(t->run->call->plan->op)->sums;
+    t->memory->other = tl_thread_memory(
+        t, TL_SINGLE, (size_t)(t->threads * sums) * sizeof(tl_exact), "exact sums");
     return t->memory->other ? TALLY_OK : TALLY_NO_MEMORY;
 }
 
@@ -185,20 +158,21 @@ static tally_status scan_dense(tl_thread *t, const tl_part *p)
     const line x = {(char *)(uintptr_t)p->x, plan->op->elem_bytes},
                y = {p->y, plan->op->result_bytes};
     const int exclusive = c->scan && c->scan->exclusive, threads = t->threads;
-    tl_exact *sums = t->memory->other;
+    const int sums = tl_exact_form_of(plan->op)->sums;
+    tl_exact *const e = t->memory->other;
 
-    if (p->first) tl_exact_scan_begin(&sums[0], plan, c->scan);
+    if (p->first) tl_exact_scan_begin(e, plan, c->scan);
     if (threads == 1) {
-        scan(&sums[0], plan, exclusive, x, p->n, y);
+        scan(e, plan, exclusive, x, p->n, y);
         return TALLY_OK;
     }
 
     /* Each part is summed first; then it is scanned from the sum of all parts before it. */
-    part_work all = {plan, x, y, p->n, p->n / threads, threads, exclusive, sums};
+    part_work all = {plan, x, y, p->n, p->n / threads, threads, exclusive, e};
     tl_for(threads, threads - 1, sum_part, &all);
-    for (int k = 1; k < threads; k++) tl_exact_join(&sums[k], &sums[k - 1], 1);
+    for (int k = 1; k < threads; k++) tl_exact_join(e + k * sums, e + (k - 1) * sums, sums, 1);
     tl_for(threads, threads, scan_part, &all);
-    sums[0] = sums[threads - 1];
+    memcpy(e, e + (threads - 1) * sums, (size_t)sums * sizeof *e);
 
     return TALLY_OK;
 }
@@ -228,13 +202,13 @@ static void slide(const job *w, int64_t a, int64_t b)
     const tally_window_options *o = w->o;
     const tl_scalar *op = w->plan->op;
     const tl_exact_form *form = tl_exact_form_of(op);
-    piece leaves, enters;
-    tl_exact e;
+    tl_exact_rows leaves, enters;
+    tl_exact e[TL_SUMS];
 
     if (a >= b) return;
     int64_t start = start_of(w, a), end = end_of(w, a);
-    tl_exact_begin(&e);
-    tl_exact_add(&e, w->plan, place(w->x, start), w->x.stride / op->elem_bytes, end - start);
+    tl_exact_begin(e, form->sums);
+    tl_exact_add(e, w->plan, place(w->x, start), w->x.stride / op->elem_bytes, end - start);
 
     for (int64_t m; a < b; a += m) {
         m = b - a < CHUNK ? b - a : CHUNK;
@@ -242,19 +216,19 @@ static void slide(const job *w, int64_t a, int64_t b)
                       to_end = a + m < w->n ? end_of(w, a + m) : w->n;
         load(w->plan, w->x, start, to_start - start, &leaves);
         load(w->plan, w->x, end, to_end - end, &enters);
-        prepare_for(&e, 2 * m);
+        prepare_for(e, form->sums, 2 * m);
         int64_t left = 0, entered = 0;
 
         for (int64_t i = a; i < a + m; i++) {
             const int full = i >= o->before && w->n - 1 - i >= o->after;
-            const int64_t counted = e.count - (op->masked ? e.nan : 0);
+            const int64_t counted = e->count - (op->masked ? e->nan : 0);
             if (counted >= o->min_count &&
                 (full || o->edges == TALLY_EDGES_SHRINK || o->min_count > 0))
-                store(&e, w->plan, w->y, i - w->first);
+                store(e, w->plan, w->y, i - w->first);
             else
                 op->empty(w->plan->par, place(w->y, i - w->first));
-            if (i >= o->before) add_element(&e, form, &leaves, left++, -1);
-            if (w->n - 1 - i > o->after) add_element(&e, form, &enters, entered++, 1);
+            if (i >= o->before) add_element(e, form, &leaves, left++, -1);
+            if (w->n - 1 - i > o->after) add_element(e, form, &enters, entered++, 1);
         }
 
         start = to_start;
@@ -333,7 +307,8 @@ tally_status tl_exact_run(tally *ctx, int threads, const tl_call *call)
 /* Adds or subtracts elements low .. high - 1; usually few. */
 static void add_some(tl_exact *e, const tl_plan *plan, line x, int64_t low, int64_t high, int sign)
 {
-    if (plan->op->dtype == TALLY_F64 && !plan->in) {
+    const tl_exact_form *form = tl_exact_form_of(plan->op);
+    if (plan->op->dtype == TALLY_F64 && !plan->in && form->what.needs == TL_X) {
         double v;
         for (int64_t i = low; i < high; i++) {
             memcpy(&v, place(x, i), sizeof v);
@@ -344,9 +319,7 @@ static void add_some(tl_exact *e, const tl_plan *plan, line x, int64_t low, int6
         return;
     }
 
-    piece p;
-    const tl_exact_form *form = tl_exact_form_of(plan->op);
-
+    tl_exact_rows p;
     for (int64_t i = low, m; i < high; i += m) {
         m = high - i < CHUNK ? high - i : CHUNK;
         load(plan, x, i, m, &p);
@@ -364,6 +337,7 @@ static void move(tl_exact *e, const tl_plan *plan, line x, span was, span is)
 {
     /* the elements between these leave or enter */
     const int64_t ends[2][2] = {{was.from, is.from}, {is.end, was.end}};
+    const int sums = tl_exact_form_of(plan->op)->sums;
     int64_t far = 0;
 
     assert(is.from <= is.end);
@@ -371,7 +345,7 @@ static void move(tl_exact *e, const tl_plan *plan, line x, span was, span is)
         far += ends[k][0] < ends[k][1] ? ends[k][1] - ends[k][0] : ends[k][0] - ends[k][1];
 
     if (far > is.end - is.from || is.from >= was.end || is.end <= was.from) {
-        tl_exact_clear(e);
+        tl_exact_clear(e, sums);
         tl_exact_add(e, plan, place(x, is.from), x.stride / plan->op->elem_bytes, is.end - is.from);
     } else {
         for (int k = 0; k < 2; k++) {
@@ -379,10 +353,10 @@ static void move(tl_exact *e, const tl_plan *plan, line x, span was, span is)
             const int64_t low = sign < 0 ? ends[k][0] : ends[k][1],
                           high = sign < 0 ? ends[k][1] : ends[k][0];
             add_some(e, plan, x, low, high, sign);
-            e->waiting += 2 * (high - low);
+            e->waiting += 4 * (high - low);
         }
 
-        if (e->waiting > TL_EXACT_MOST / 2) prepare_for(e, 0);
+        if (e->waiting > TL_EXACT_MOST / 2) prepare_for(e, sums, 0);
     }
 }
 
@@ -399,16 +373,16 @@ static void range_share(void *data, int64_t k)
     const range_work *w = data;
     const tl_ranges *s = w->ranges;
     const tl_scalar *op = w->plan->op;
-    tl_exact e;
+    tl_exact e[TL_SUMS];
     span was = {0, 0}, is;
 
-    tl_exact_begin(&e);
+    tl_exact_begin(e, tl_exact_form_of(op)->sums);
     for (int64_t r = k * RANGES_SHARE; r < s->results && r < (k + 1) * RANGES_SHARE; r++) {
         const int full = tl_range_at(s, r, &is.from, &is.end);
-        move(&e, w->plan, w->x, was, is);
+        move(e, w->plan, w->x, was, is);
         was = is;
-        if (full && is.end > is.from && e.count - (op->masked ? e.nan : 0) >= s->min_count)
-            tl_exact_lower(&e, tl_exact_form_of(op), place(w->y, r));
+        if (full && is.end > is.from && e->count - (op->masked ? e->nan : 0) >= s->min_count)
+            store(e, w->plan, w->y, r);
         else
             op->empty(w->plan->par, place(w->y, r));
     }

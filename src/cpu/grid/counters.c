@@ -239,8 +239,9 @@ static inline int push_one(const tl_counters *c, part *a, int64_t at, const char
 static int add_exact(const tl_counters *c, part *a, int64_t at)
 {
     if (!a->exact[at]) {
-        if (!(a->exact[at] = malloc(sizeof **a->exact))) return 0;
-        tl_exact_begin(a->exact[at]);
+        const int sums = tl_exact_form_of(c->plan.op)->sums;
+        if (!(a->exact[at] = malloc((size_t)sums * sizeof **a->exact))) return 0;
+        tl_exact_begin(a->exact[at], sums);
     }
     group *const g = &a->groups[at];
     tl_exact_slab(a->exact[at], &c->plan, 1, block_at(c, a, g->size, g->block), g->n);
@@ -359,13 +360,14 @@ int tl_counters_push(tl_counters *c, const void *x, const int32_t *codes, int64_
 static void exact_result(const tl_counters *c, const part *a, int64_t at, void *out)
 {
     const group *const g = &a->groups[at];
-    tl_exact sum;
+    const tl_exact_form *const form = tl_exact_form_of(c->plan.op);
+    tl_exact e[TL_SUMS];
     if (a->exact[at])
-        sum = *a->exact[at];
+        memcpy(e, a->exact[at], form->sums * sizeof *e);
     else
-        tl_exact_begin(&sum);
-    if (g->n) tl_exact_slab(&sum, &c->plan, 1, block_at(c, a, g->size, g->block), g->n);
-    tl_exact_lower(&sum, tl_exact_form_of(c->plan.op), out);
+        tl_exact_begin(e, form->sums);
+    if (g->n) tl_exact_slab(e, &c->plan, 1, block_at(c, a, g->size, g->block), g->n);
+    tl_exact_lower(e, form, c->plan.par.value, out);
 }
 
 static void result(const tl_counters *c, const part *a, int64_t at, void *out)

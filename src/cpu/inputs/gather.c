@@ -82,7 +82,7 @@ static void prepare(const tl_gather *g, const raw *r, int64_t m, char *to, char 
 
 static raw raw_at(const tl_gather *g, int64_t place)
 {
-    raw r;
+    raw r = {0};
     for (int k = 0; k < g->inputs; k++) {
         const tl_source *s = &g->of[k];
         r.x[k] = s->data + place * s->bytes;
@@ -136,6 +136,24 @@ static void apply(const tl_convert *c, void *to, const void *from, int64_t n)
     apply_two(c, to, NULL, from, n);
 }
 
+static int is_absent(const raw *r, int64_t i)
+{
+    int none = 0;
+    for (int k = 0; k < 2; k++) {
+        const int64_t bit = r->bits[k].bit + i;
+        none |= r->bits[k].valid && !(r->bits[k].valid[bit >> 3] >> (bit & 7) & 1);
+    }
+    return none;
+}
+
+/* For integers without a blank (tl_exact_form). */
+static void absent(const tl_convert *c, unsigned char *to, const void *from, int64_t n)
+{
+    const tl_gather *g = (const tl_gather *)c;
+    const raw r = raw_at(g, ((const char *)from - g->of[0].data) / g->of[0].bytes);
+    for (int64_t i = 0; i < n; i++) to[i] = (unsigned char)is_absent(&r, i);
+}
+
 /* ---- plans ---- */
 
 static const tl_convert *find(const tl_plan *plan, int kind, tally_dtype from, tally_dtype to)
@@ -154,6 +172,7 @@ static const tl_convert *widening(const tl_plan *plan, tally_dtype from, tally_d
 
 static void begin(tl_gather *g, const tl_form *form, const tally_view *in, const tl_plan *plan)
 {
+    const tl_exact_form *const exact = tl_exact_form_of(form->op);
     *g = (tl_gather){.inputs = form->op->inputs,
                      .mask = plan->mask,
                      .dtype = form->op->dtype,
@@ -161,7 +180,8 @@ static void begin(tl_gather *g, const tl_form *form, const tally_view *in, const
                      .fill = form->fill,
                      .quiet = form->kind == TL_FORM_MARK,
                      .late = form->late,
-                     .unsign = form->kind == TL_FORM_BLANK && tl_exact_form_of(form->op)};
+                     .unsign = form->kind == TL_FORM_BLANK && exact && !exact->whole,
+                     .whole = form->absent && exact && exact->whole};
     for (const tally_view *v = in; v; v = v->next)
         g->of[v != in] = (tl_source){v->data, (int64_t)tally_dtype_size(v->dtype),
                                      widening(plan, v->dtype, g->dtype), v->valid, v->valid_offset};
@@ -212,7 +232,8 @@ void tl_gather_direct(tl_gather *g, const tl_form *form, const tally_view *in, t
     const int masked = form->op->masked || form->absent,
               as_stored = form->kind == TL_FORM_PLAIN && !g->of[0].in && !g->of[1].in;
     read_through(g, plan, in->dtype, masked);
-    g->op.leaves_out = form->absent;
+    g->op.leaves_out = form->absent != 0;
+    g->op.absent = g->whole ? absent : NULL;
     if (plan->exact || !as_stored || (in->next && as_it_is.in)) return;
 
     /* nothing to prepare: kernels read the elements themselves */
@@ -297,19 +318,23 @@ static tally_status copy(tally *ctx, const tl_gather *gather, const tally_view *
     const int64_t zero = in->offsets ? in->offsets[0] : 0,
                   total = in->offsets ? in->offsets[in->rows] - zero : in->rows * in->n;
 
+    const int64_t bitmap = g.whole ? total / 8 + 1 : 0;
     int64_t bytes;
-    if (__builtin_mul_overflow(total, g.bytes * g.inputs, &bytes))
+    if (__builtin_mul_overflow(total, g.bytes * g.inputs, &bytes) ||
+        __builtin_add_overflow(bytes, bitmap, &bytes))
         return tl_no_memory(ctx, SIZE_MAX, "a dense copy");
     prepared_piece->memory = malloc((size_t)(bytes ? bytes : 1));
     if (!prepared_piece->memory)
         return tl_no_memory(ctx, (size_t)bytes, "a dense copy of the elements");
     char *x = prepared_piece->memory, *y = pairs ? x + total * g.bytes : NULL;
+    unsigned char *const valid = (unsigned char *)x + bytes - bitmap;
+    memset(valid, 0, (size_t)bitmap);
 
     for (int64_t row = 0, to = 0; row < in->rows; row++) {
         const int64_t n = in->offsets ? in->offsets[row + 1] - in->offsets[row] : in->n;
         for (int64_t at = 0, m; at < n; at += m, to += m) {
             packed buffer[2];
-            raw r;
+            raw r = {0};
             m = least(n - at, PIECE);
             for (const tally_view *v = in; v; v = v->next) {
                 const int k = v != in;
@@ -321,6 +346,8 @@ static tally_status copy(tally *ctx, const tl_gather *gather, const tally_view *
             }
 
             prepare(&g, &r, m, x + to * g.bytes, y ? y + to * g.bytes : NULL);
+            for (int64_t i = 0; bitmap && i < m; i++)
+                valid[(to + i) >> 3] |= (unsigned char)(!is_absent(&r, i) << ((to + i) & 7));
         }
     }
 
@@ -335,6 +362,8 @@ static tally_status copy(tally *ctx, const tl_gather *gather, const tally_view *
                          .stride = 1,
                          .offsets = in->offsets};
     }
+
+    if (bitmap) prepared_piece->view.valid = valid, prepared_piece->view.valid_offset = -zero;
 
     return TALLY_OK;
 }

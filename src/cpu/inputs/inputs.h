@@ -44,6 +44,7 @@ typedef struct tl_gather {
     int quiet;
     int late;   /* missing elements are filled after widening */
     int unsign; /* -0 becomes +0, because `fill` is -0 */
+    int whole;  /* elements may be missing and have no blank (tl_exact_form.absent) */
 
     /* op.scalar: of the plan, for elements as they are in memory. The rest is for exact sums. */
     tl_exact_form op;

@@ -14,6 +14,7 @@ typedef struct tl_ranges {
     const tally_window_options *o; /* start NULL: result r is the window at first + r step */
     int64_t n, results, first, step;
     int64_t min_count;
+    int64_t number; /* of result 0, for sentences */
 } tl_ranges;
 
 /* The ranges of tally_window on a sequence of n elements. */

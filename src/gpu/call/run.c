@@ -35,9 +35,19 @@ static tally_status run_views(tl_gpu_device *d, tally *ctx, const tl_call *call,
     return pieces ? tl_pieces_run(d, ctx, &c) : status;
 }
 
+/* True for a statistic of several sums, or of squares or integers: the processors compute it. */
+static int is_statistic(const tl_scalar *op)
+{
+    const tl_exact_form *const form = tl_exact_form_of(op);
+    return form &&
+           ((form->what.needs != TL_X && form->what.needs != TL_XY) || op->dtype < TALLY_F16);
+}
+
 /* Reductions of exact sums. Without memory for them, the processors may do them instead. */
 static tally_status run_exact(tl_gpu_device *d, tally *ctx, const tl_call *c, int *done)
 {
+    *done = 0;
+    if (is_statistic(c->plan->op)) return TALLY_OK;
     const tally_status status = tl_gpu_exact_whole(d, ctx, c->plan->op, 0, c->in, c->out);
     *done =
         status != TALLY_NO_MEMORY || tl_gpu_holds(d, c->in->data) || tl_gpu_holds(d, c->out->data);
@@ -120,7 +130,8 @@ static tally_status run_inputs(tl_gpu_device *d, tally *ctx, const tl_call *c, i
     tally_status status;
 
     int begun = 0;
-    if (form->kind == TL_FORM_STATES || (offsets && offsets[0] == offsets[c->in->rows]))
+    if (form->kind == TL_FORM_STATES || is_statistic(form->named) ||
+        (offsets && offsets[0] == offsets[c->in->rows]))
         return TALLY_OK;
 
     if (exact_in_place(c)) {

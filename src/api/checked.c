@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT
+ * sum:checked (checked.h). Most data is passed by a bound: so many elements of so many bits fit.
+ * Else every result is computed. */
+#include "checked.h"
+#include "checks.h"
+#include "context/inputs.h"
+#include "context/operators.h"
+#include "context/view.h"
+#include "dtype/dtype.h"
+#include "inputs.h"
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef __int128 wide;
+
+int tl_is_checked(const char *op)
+{
+    const char *const at = op ? strstr(op, ":checked") : NULL;
+    return at && (!at[8] || at[8] == ':');
+}
+
+tally_status tl_refuse_checked(tally *ctx, const char *op, const char *those)
+{
+    if (!tl_is_checked(op)) return TALLY_OK;
+    return tl_fail(ctx, TALLY_UNSUPPORTED, "op is '%.60s': %s do not take the suffix :checked", op,
+                   those);
+}
+
+/* ---- elements ---- */
+
+/* Elements of one sequence. */
+typedef struct {
+    const char *at;
+    int64_t stride, n;          /* in bytes */
+    const unsigned char *valid; /* NULL: all are there */
+    int64_t bit, bit_stride;
+    tally_dtype dtype;
+} line;
+
+static line row_of(const tally_view *v, int64_t r)
+{
+    const int64_t bytes = (int64_t)tally_dtype_size(v->dtype),
+                  first = v->offsets ? v->offsets[r] * v->stride : r * v->row_stride;
+    return (line){(const char *)v->data + first * bytes,
+                  v->stride * bytes,
+                  v->offsets ? v->offsets[r + 1] - v->offsets[r] : v->n,
+                  v->valid,
+                  v->valid_offset + first,
+                  v->stride,
+                  v->dtype};
+}
+
+static int is_there(const line *l, int64_t i)
+{
+    const int64_t bit = l->bit + i * l->bit_stride;
+    return !l->valid || (l->valid[bit >> 3] >> (bit & 7) & 1);
+}
+
+static wide number(const line *l, int64_t i)
+{
+    int64_t bits = 0;
+    const int bytes = (int)tally_dtype_size(l->dtype), shift = 64 - 8 * bytes;
+    if (!is_there(l, i)) return 0;
+    memcpy(&bits, l->at + i * l->stride, (size_t)bytes);
+    return tl_dtype_kind(l->dtype) == 'U' ? (wide)(uint64_t)bits
+                                          : (wide)((int64_t)((uint64_t)bits << shift) >> shift);
+}
+
+/* The bits that the magnitude of every element has at most. */
+static int bits_of(const line *l)
+{
+    uint64_t all = 0;
+    if (tally_dtype_size(l->dtype) < 8) return 8 * (int)tally_dtype_size(l->dtype);
+    const int64_t sign = tl_dtype_kind(l->dtype) == 'I' ? -1 : 0;
+    for (int64_t i = 0; i < l->n; i++) {
+        int64_t v;
+        memcpy(&v, l->at + i * l->stride, sizeof v);
+        all |= (uint64_t)(v ^ (v >> 63 & sign));
+    }
+    return all ? 64 - __builtin_clzll(all) : 0;
+}
+
+/* Do all sums of some of its elements fit? */
+static int is_small(const line *l)
+{
+    const int bits = bits_of(l), most = tl_dtype_kind(l->dtype) == 'I' ? 63 : 64;
+    return l->n <= 1 || bits + 64 - __builtin_clzll((uint64_t)l->n) <= most;
+}
+
+/* ---- results ---- */
+
+static int fits(wide v, tally_dtype dtype)
+{
+    return tl_dtype_kind(dtype) == 'U' ? v >= 0 && v <= UINT64_MAX
+                                       : v >= INT64_MIN && v <= INT64_MAX;
+}
+
+static tally_status refuse(tally *ctx, const char *place, wide v, tally_dtype dtype)
+{
+    char digits[44], *at = digits + sizeof digits - 1;
+    unsigned __int128 rest = v < 0 ? -(unsigned __int128)v : (unsigned __int128)v;
+    *at = 0;
+    do *--at = (char)('0' + (int)(rest % 10));
+    while (rest /= 10);
+    if (v < 0) *--at = '-';
+    return tl_fail(ctx, TALLY_BAD_DATA, "sum:checked: %s is %s, and 64 bits hold %s", place, at,
+                   tl_dtype_kind(dtype) == 'U' ? "0..18446744073709551615"
+                                               : "-9223372036854775808..9223372036854775807");
+}
+
+/* The place of result i: "the sum", "running sum 5 of sequence 2". r below 0: the only sequence. */
+static tally_status refuse_at(tally *ctx, const char *name, int64_t i, int64_t r, wide v,
+                              tally_dtype dtype)
+{
+    char place[96], of[40] = "";
+    if (r >= 0) snprintf(of, sizeof of, " of sequence %lld", (long long)r);
+    if (i < 0)
+        snprintf(place, sizeof place, "the sum%s", of);
+    else
+        snprintf(place, sizeof place, "%s number %lld%s", name, (long long)i, of);
+    return refuse(ctx, place, v, dtype);
+}
+
+static tally_status check_reduce(tally *ctx, const line *l, int64_t r)
+{
+    wide sum = 0;
+    for (int64_t i = 0; i < l->n; i++) sum += number(l, i);
+    return fits(sum, l->dtype) ? TALLY_OK : refuse_at(ctx, "", -1, r, sum, l->dtype);
+}
+
+static tally_status check_scan(tally *ctx, const line *l, int64_t r, const tally_scan_options *o)
+{
+    int64_t init = 0;
+    if (o && o->init) memcpy(&init, o->init, sizeof init);
+    wide sum = tl_dtype_kind(l->dtype) == 'U' ? (wide)(uint64_t)init : (wide)init;
+
+    for (int64_t k = 0; k < l->n - (o && o->exclusive); k++) {
+        const int64_t i = o && o->reverse ? l->n - 1 - k : k;
+        sum += number(l, i);
+        if (!fits(sum, l->dtype)) return refuse_at(ctx, "running sum", i, r, sum, l->dtype);
+    }
+
+    return TALLY_OK;
+}
+
+/* Windows, from the sums of all first elements. */
+static tally_status check_ranges(tally *ctx, const line *l, int64_t r, const tl_ranges *ranges)
+{
+    typedef struct {
+        wide sum;
+        int64_t count;
+    } prefix;
+    prefix *const p = malloc((size_t)(l->n + 1) * sizeof *p);
+    if (!p) return tl_no_memory(ctx, (size_t)(l->n + 1) * sizeof *p, what);
+    tally_status status = TALLY_OK;
+    p[0] = (prefix){0, 0};
+    for (int64_t i = 0; i < l->n; i++)
+        p[i + 1] = (prefix){p[i].sum + number(l, i), p[i].count + is_there(l, i)};
+
+    for (int64_t k = 0; k < ranges->results && !status; k++) {
+        int64_t from, end;
+        const int full = tl_range_at(ranges, k, &from, &end);
+        const wide sum = p[end].sum - p[from].sum;
+        if (full && p[end].count - p[from].count >= ranges->min_count && !fits(sum, l->dtype))
+            status = refuse_at(ctx, "window", ranges->number + k, r, sum, l->dtype);
+    }
+
+    free(p);
+    return status;
+}
+
+static tally_status check_row(tally *ctx, const tl_call *call, const tl_ranges *given,
+                              const tally_view *in, int64_t r)
+{
+    const line l = row_of(in, r);
+    const int64_t name = in->rows > 1 || in->offsets ? r : -1;
+    if (is_small(&l) && !(call->scan && call->scan->init)) return TALLY_OK;
+    if (call->verb == TL_REDUCE) return check_reduce(ctx, &l, name);
+    if (call->verb == TL_SCAN) return check_scan(ctx, &l, name, call->scan);
+    const tl_ranges own = given ? *given : tl_ranges_of(call->window, l.n);
+    return check_ranges(ctx, &l, name, &own);
+}
+
+tally_status tl_check_sums(tally *ctx, const char *op, const tl_call *call, const tl_ranges *ranges)
+{
+    const tl_scalar *scalar;
+    tl_par par;
+    tally_view in = call->in ? *call->in : (tally_view){0}, next;
+    int64_t *offsets = NULL;
+
+    if (!tl_is_checked(op) || !ctx || !call->in || tl_resolve(ctx, op, in.dtype, &scalar, &par) ||
+        (call->verb == TL_WINDOW && !ranges && tl_check_window(ctx, call->window)) ||
+        tl_host_offsets(ctx, "in", &in, &offsets))
+        return TALLY_OK; /* the call fails, and says why */
+
+    tl_host_copies copies = {.ctx = ctx};
+    tally_view checked = in;
+    tally_status status = TALLY_OK;
+    if (!in.next && !tl_inputs_check(ctx, &in, "in", &checked, &next)) {
+        tl_inputs_normal(&checked);
+        status = tl_inputs_bring(&copies, &checked, &next);
+        for (int64_t r = 0; r < checked.rows && !status; r++)
+            status = check_row(ctx, call, ranges, &checked, r);
+    }
+
+    tl_host_close(&copies);
+    free(offsets);
+    return status;
+}
+
+/* ---- streams ---- */
+
+tally_status tl_checked_add(tally *ctx, tl_checked *c, const tally_view *in, int scans)
+{
+    assert(in->rows == 1 && !in->offsets);
+    tl_host_copies copies = {.ctx = ctx};
+    tally_view here = *in, none = {0};
+    tally_status status = tl_inputs_bring(&copies, &here, &none);
+    const line l = row_of(&here, 0);
+
+    for (int64_t i = 0; i < l.n && !status; i++) {
+        c->total += number(&l, i);
+        c->elements++;
+        if (scans && !fits(c->total, l.dtype))
+            status = refuse_at(ctx, "running sum", c->elements - 1, -1, c->total, l.dtype);
+    }
+
+    tl_host_close(&copies);
+    return status;
+}
+
+tally_status tl_checked_end(tally *ctx, const tl_checked *c, tally_dtype dtype)
+{
+    return fits(c->total, dtype) ? TALLY_OK : refuse(ctx, "the sum", c->total, dtype);
+}
