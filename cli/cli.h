@@ -234,6 +234,7 @@ typedef struct answer {
     tally_dtype *key_dtypes; /* dtypes of keys that were numbers; else NULL */
     /* the NetCDF file whose coordinates are copied to the output; else NULL */
     tally_file *source;
+    struct times_of *times; /* netcdf: the times of what was reduced; or NULL */
     result *results;
     int ops, all; /* results that are printed; all results */
 } answer;
@@ -311,6 +312,8 @@ typedef struct coordinate {
     const char *name;
     /* keep the stored type; else a type for keys of windows: i32, i64, u64 or f64 */
     int as_stored;
+    int any_units, differs; /* any_units: sets `differs` if files have other units, and goes on */
+    int part; /* -1, or the values are this part of the dates of times (calendar_part), as i32 */
     char *units, *calendar; /* attributes of the first file, or NULL */
     tally_dtype dtype;      /* of the values */
     char *values;
@@ -324,6 +327,33 @@ void coordinate_free(coordinate *c);
  * end, as for span_bounds. */
 int coordinate_bounds(const span *s, const options *o, const input *in, const layout *l,
                       int64_t **start, int64_t **end);
+
+/* ---- calendar.c: the times of NetCDF files as dates in the calendars of CF ------------------- */
+typedef struct calendar {
+    int64_t unit; /* nanoseconds of "hours since ..."; 0: these are not units of time */
+    int kind;
+    const char *name;
+    __int128 origin; /* the time after `since`, in nanoseconds of the calendar */
+} calendar;
+typedef struct date {
+    int64_t year;
+    int month, day, hour, dayofyear;
+} date;
+/* Reads the units and the calendar of c. */
+int calendar_open(calendar *k, const coordinate *c);
+/* The time of a number, in nanoseconds that can be compared within a calendar; and its date.
+ * They return 0 if the calendar does not have it. */
+int calendar_time(const calendar *k, tally_dtype dtype, const void *value, __int128 *nanos);
+int calendar_date(const calendar *k, tally_dtype dtype, const void *value, date *d);
+/* The part of dates that "time.month" names, or -1; *length: of "time". */
+int calendar_part(const char *name, size_t *length);
+const char *calendar_part_name(int part);
+int32_t calendar_value(const date *d, int part); /* a season is 1 (DJF) to 4 */
+const char *calendar_season(int part, int64_t value); /* NULL: the part is no season */
+int calendar_season_number(const char *name);         /* 0: it is none */
+
+/* ---- join.c: puts the paths of files that are joined in the order of their times ------------- */
+int join_order(tally *ctx, const options *o, char **paths);
 
 /* ---- bands.c: --by with --axis: groups of the steps along an axis, by variables of a NetCDF
  * file */
@@ -511,17 +541,39 @@ void help_completion(FILE *f, const char *shell);
 char *dimensions_of(const input *in, int axis, const char *name);
 typedef struct netcdf_of {
     const options *o;
-    const char *op, *dimensions; /* NULL: the dimensions of the results have no names */
-    int lanes;
-    tally_dtype dtype;
-    const answer *groups;     /* NULL, or the results, whose groups have keys */
-    const tally_file *source; /* NULL, or the input that has the coordinates */
-    void *fill;               /* 8 bytes; receives the value of --empty */
+    const char *dimensions; /* NULL: the dimensions of the results have no names */
+    int ops;
+    const char *const *op;           /* the operators as they were written */
+    const tally_operator_info *info; /* of each */
+    const answer *groups;            /* NULL, or the results, whose groups have keys */
+    const tally_file *source;        /* NULL, or the input that has the coordinates */
+    const char *axis;                /* NULL, or the dimension along which was reduced */
+    const struct times_of *times;    /* NULL, or the times of what was reduced */
+    char (*fill)[8];                 /* receives the value of --empty, of each operator's type */
 } netcdf_of;
+/* Checks that --name has a name for each operator, and that the results go to NetCDF. */
+int netcdf_check(const options *o, int ops);
 /* Describes the content of a new file, before its elements are written. */
 int netcdf_describe(tally_file *file, tally *ctx, const netcdf_of *of);
 /* Replaces results without a value by the value of --empty. places: NULL, or the results that
  * show which have one. */
 void netcdf_fill(void *results, const void *places, int64_t count, const tally_operator_info *info,
                  const void *value);
+
+/* ---- attributes.c: what a NetCDF file says of its results ------------------------------------ */
+/* The times of the steps that were reduced, of each group, in the units of the file. */
+typedef struct times_of {
+    int64_t count; /* 0: the axis has no times */
+    int grouped;   /* there is one for each group */
+    int climate;   /* the steps of a group have steps of others between them */
+    char *name, *units, *calendar;
+    double *values, *bounds; /* bounds: the first and the last of each */
+} times_of;
+/* g: NULL, or the groups of l's steps. Call times_close also after a failure. */
+int times_open(times_of *t, const options *o, const input *in, const layout *l, const groups *g);
+int times_write(const times_of *t, tally_file *file, tally *ctx, const char *dimension);
+void times_close(times_of *t);
+/* Describes result i, whose variable is `name`; and the file. */
+int attributes_result(tally_file *file, tally *ctx, const netcdf_of *of, int i, const char *name);
+int attributes_file(tally_file *file, tally *ctx, const options *o);
 #endif

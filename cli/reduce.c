@@ -441,11 +441,17 @@ static int reduce_file(job *j, const char *path, char *const *more, answer *a)
             explain(o, j->ctx, &in, &e);
         }
     }
+    const int describes = is_netcdf(output_format(o));
+    if (!code && describes && a->axis >= 0) {
+        a->times = calloc(1, sizeof *a->times);
+        code = a->times ? times_open(a->times, o, &in, &l, along ? &g : NULL)
+                        : fail_memory("the times", sizeof *a->times);
+    }
     free(buffer);
     groups_close(&g);
     layout_close(&l);
     second_close(beside);
-    if (a->dimensions && is_netcdf(output_format(o))) { /* the file has the coordinates */
+    if (a->dimensions && describes) { /* the file has the coordinates */
         a->source = in.file;
         in.file = NULL;
     }
@@ -463,6 +469,9 @@ static void answer_free(answer *a)
     for (int64_t i = 0; a->names && i < a->count; i++) free(a->names[i]);
     free(a->names);
     free(a->dimensions);
+    if (a->times) times_close(a->times);
+    free(a->times);
+    a->times = NULL;
     tally_file_close(a->source);
     a->source = NULL;
     free(a->results);
@@ -483,13 +492,15 @@ int run_reduce(const options *o)
     if (groups_check(o) || empty_check(o)) return USAGE;
     char **const paths = o->nargs > 1 ? o->args + 1 : standard_input;
     const int joined = axis_named(o) && o->nargs > 2; /* the files form one array */
-    const int files = o->nargs > 1 && !joined ? o->nargs - 1 : 1;
+    int files = o->nargs > 1 && !joined ? o->nargs - 1 : 1;
     answer *const answers = calloc((size_t)files, sizeof *answers);
     int code = answers ? operators_split(&j.ops, o->args[0])
                        : fail_memory("the results", files * (int64_t)sizeof *answers);
     if (!code) code = output_check(o, j.ops.count);
     if (!code) code = empty_operators(&j.ops, o);
     if (!code) code = session_open(&j.ctx, o);
+    if (!code && joined) code = join_order(j.ctx, o, paths);
+    if (code) files = 0;
     int good = 0, worst = code;
     /* continues after a file that cannot be read */
     for (int i = 0; i < files && j.ctx && code != USAGE; i++) {
