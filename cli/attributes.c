@@ -17,15 +17,31 @@ static const struct {
     const char *op;
     int unit;
     const char *method;
-} known[] = {{"sum", 1, "sum"},        {"mean", 1, "mean"},   {"wmean", 1, "mean"},
-             {"min", 1, "minimum"},    {"max", 1, "maximum"}, {"minmax", 1, NULL},
-             {"range", 1, "range"},    {"first", 1, "point"}, {"last", 1, "point"},
-             {"ema", 1, NULL},         {"norm", 1, NULL},     {"drawdown", 1, NULL},
-             {"var", 2, "variance"},   {"wvar", 2, "variance"}, {"sumsq", 2, "sum_of_squares"},
-             {"std", 1, "standard_deviation"}, {"wstd", 1, "standard_deviation"},
-             {"count", 0, NULL},       {"argmin", 0, NULL},   {"argmax", 0, NULL},
-             {"skew", 0, NULL},        {"kurt", 0, NULL},     {"corr", 0, NULL},
-             {"valid", 0, NULL},       {"missing", 0, NULL}};
+} known[] = {{"sum", 1, "sum"},
+             {"mean", 1, "mean"},
+             {"wmean", 1, "mean"},
+             {"min", 1, "minimum"},
+             {"max", 1, "maximum"},
+             {"minmax", 1, NULL},
+             {"range", 1, "range"},
+             {"first", 1, "point"},
+             {"last", 1, "point"},
+             {"ema", 1, NULL},
+             {"norm", 1, NULL},
+             {"drawdown", 1, NULL},
+             {"var", 2, "variance"},
+             {"wvar", 2, "variance"},
+             {"sumsq", 2, "sum_of_squares"},
+             {"std", 1, "standard_deviation"},
+             {"wstd", 1, "standard_deviation"},
+             {"count", 0, NULL},
+             {"argmin", 0, NULL},
+             {"argmax", 0, NULL},
+             {"skew", 0, NULL},
+             {"kurt", 0, NULL},
+             {"corr", 0, NULL},
+             {"valid", 0, NULL},
+             {"missing", 0, NULL}};
 enum { KNOWN = sizeof known / sizeof *known };
 
 /* The row of an operator in `known`, or -1. */
@@ -129,14 +145,6 @@ int attributes_file(tally_file *file, tally *ctx, const options *o)
 
 /* ---- the times of what was reduced ---- */
 
-static double number_at(const coordinate *c, int64_t i)
-{
-    const char *const value = c->values + (size_t)i * tally_dtype_size(c->dtype);
-    if (c->dtype >= TALLY_F16) return real_value(c->dtype, value);
-    const int64_t whole = whole_value(c->dtype, value);
-    return c->dtype == TALLY_U64 ? (double)(uint64_t)whole : (double)whole;
-}
-
 /* Whether NetCDF file `path` has the variable. */
 static int is_there(tally *ctx, const char *path, const char *variable)
 {
@@ -151,7 +159,7 @@ int times_open(times_of *t, const options *o, const input *in, const layout *l, 
 {
     *t = (times_of){.count = 0};
     const char *const axis = in->info.dimensions ? in->info.dimensions[l->axis] : NULL;
-    if (!axis || !l->len || (g && !g->count) || !is_there(in->ctx, in->name, axis)) return DONE;
+    if (!axis || l->axes & (l->axes - 1) || !l->len || (g && !g->count) || !is_there(in->ctx, in->name, axis)) return DONE;
     coordinate c = {.of = in, .name = axis, .as_stored = 1, .part = -1, .any_units = 1};
     int code = coordinate_read(&c, o, l);
     if (!code && c.units && strstr(c.units, " since ") && !c.differs) {
@@ -168,14 +176,15 @@ int times_open(times_of *t, const options *o, const input *in, const layout *l, 
         for (int64_t k = 0; k < count && !code; k++) {
             const int64_t from = g ? g->offsets[k] : 0, n = (g ? g->offsets[k + 1] : l->len) - from;
             const int64_t first = g ? g->order[from] : 0, last = g ? g->order[from + n - 1] : n - 1;
-            const double a = number_at(&c, first), b = number_at(&c, last);
+            const double a = coordinate_value(&c, first), b = coordinate_value(&c, last);
             t->climate |= last - first + 1 != n; /* other steps are between them */
             t->bounds[2 * k] = a < b ? a : b;
             t->bounds[2 * k + 1] = a < b ? b : a;
         }
         for (int64_t k = 0; k < count && !code; k++)
-            t->values[k] = t->climate ? t->bounds[2 * k]
-                                      : t->bounds[2 * k] + (t->bounds[2 * k + 1] - t->bounds[2 * k]) / 2;
+            t->values[k] = t->climate
+                               ? t->bounds[2 * k]
+                               : t->bounds[2 * k] + (t->bounds[2 * k + 1] - t->bounds[2 * k]) / 2;
     }
     coordinate_free(&c);
     return code;

@@ -32,9 +32,10 @@ enum kind_of_year { STANDARD, GREGORIAN, NOLEAP, ALL_LEAP, DAYS_360, JULIAN };
 static const struct {
     const char *name;
     enum kind_of_year kind;
-} calendars[] = {{"standard", STANDARD}, {"gregorian", STANDARD}, {"proleptic_gregorian", GREGORIAN},
-                 {"noleap", NOLEAP},     {"365_day", NOLEAP},     {"all_leap", ALL_LEAP},
-                 {"366_day", ALL_LEAP},  {"360_day", DAYS_360},   {"julian", JULIAN}};
+} calendars[] = {
+    {"standard", STANDARD}, {"gregorian", STANDARD}, {"proleptic_gregorian", GREGORIAN},
+    {"noleap", NOLEAP},     {"365_day", NOLEAP},     {"all_leap", ALL_LEAP},
+    {"366_day", ALL_LEAP},  {"360_day", DAYS_360},   {"julian", JULIAN}};
 enum { CALENDARS = sizeof calendars / sizeof *calendars };
 
 /* ---- days and dates ---- */
@@ -78,8 +79,10 @@ enum { SHIFT = 2 };
 static void date_of(int kind, int64_t days, date *d)
 {
     /* a year has days / of days on average */
-    static const int of[][2] = {[GREGORIAN] = {146097, 400}, [NOLEAP] = {365, 1},
-                                [ALL_LEAP] = {366, 1},       [DAYS_360] = {360, 1},
+    static const int of[][2] = {[GREGORIAN] = {146097, 400},
+                                [NOLEAP] = {365, 1},
+                                [ALL_LEAP] = {366, 1},
+                                [DAYS_360] = {360, 1},
                                 [JULIAN] = {1461, 4}};
     if (kind == STANDARD) {
         kind = days < day_of(GREGORIAN, 1582, 10, 15) ? JULIAN : GREGORIAN;
@@ -248,7 +251,7 @@ static int to_nanos(const calendar *k, tally_dtype dtype, const void *value, __i
     if (exponent > 20) return 0;
     __int128 step = 1000;
     while ((double)step < apart && step < 1000000000) step *= 10;
-    *nanos = exponent >= 0    ? product << exponent
+    *nanos = exponent >= 0     ? product << exponent
              : exponent < -110 ? 0
                                : (product + ((__int128)1 << (-exponent - 1))) >> -exponent;
     const __int128 half = *nanos < 0 ? -step / 2 : step / 2;
@@ -260,8 +263,8 @@ int calendar_time(const calendar *k, tally_dtype dtype, const void *value, __int
 {
     if (!to_nanos(k, dtype, value, nanos)) return 0;
     *nanos += k->origin;
-    return *nanos < (__int128)day_nanos * 366 * YEARS_MOST &&
-           *nanos > -(__int128)day_nanos * 366 * YEARS_MOST;
+    return *nanos<(__int128)day_nanos * 366 * YEARS_MOST && * nanos> -
+           (__int128)day_nanos * 366 * YEARS_MOST;
 }
 
 int calendar_date(const calendar *k, tally_dtype dtype, const void *value, date *d)

@@ -77,7 +77,8 @@ static int to_part(const coordinate *c, const input *in, int32_t *out)
             return missing(in->label, c->name, i);
         tally_format_value(in->dtype, value, 0, text, sizeof text);
         if (!calendar_date(&k, in->dtype, value, &d))
-            return fail(BAD_DATA, "%s: %s[%lld] is %s %s, a date that the calendar %s does not have",
+            return fail(BAD_DATA,
+                        "%s: %s[%lld] is %s %s, a date that the calendar %s does not have",
                         in->label, c->name, (long long)i, text, own.units, k.name);
         out[i] = calendar_value(&d, c->part);
     }
@@ -109,7 +110,8 @@ static int append(coordinate *c, const layout *l, const char *path)
             code = fail_memory("the units", 1);
     } else if (c->any_units) {
         c->differs |= !same(in.info.units, c->units) || !same(in.info.calendar, c->calendar);
-    } else if (c->part < 0 && (!same(in.info.units, c->units) || !same(in.info.calendar, c->calendar))) {
+    } else if (c->part < 0 &&
+               (!same(in.info.units, c->units) || !same(in.info.calendar, c->calendar))) {
         const int unit = !same(in.info.units, c->units);
         const char *const other = unit ? in.info.units : in.info.calendar, *const one =
                                                                                unit ? c->units
@@ -140,7 +142,7 @@ static int append(coordinate *c, const layout *l, const char *path)
 
 int coordinate_read(coordinate *c, const options *o, const layout *l)
 {
-    const int joined = axis_named(o);
+    const int joined = axis_named(o) && !c->one_file;
     int code = DONE;
     for (int i = 1; i < o->nargs && joined && !code; i++) code = append(c, l, o->args[i]);
     if (!joined) code = append(c, l, c->of->name);
@@ -153,6 +155,14 @@ int coordinate_read(coordinate *c, const options *o, const layout *l)
             code = missing(c->of->label, c->name, i);
     }
     return code;
+}
+
+double coordinate_value(const coordinate *c, int64_t i)
+{
+    const char *const value = c->values + (size_t)i * tally_dtype_size(c->dtype);
+    if (c->dtype >= TALLY_F16) return real_value(c->dtype, value);
+    const int64_t whole = whole_value(c->dtype, value);
+    return c->dtype == TALLY_U64 ? (double)(uint64_t)whole : (double)whole;
 }
 
 void coordinate_free(coordinate *c)

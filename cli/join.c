@@ -56,8 +56,8 @@ static int read_ends(tally *ctx, const options *o, piece *p)
                           .name = o->value[OPT_axis],
                           .units = (char *)(size_t)info.units,
                           .calendar = (char *)(size_t)info.calendar};
-    const int times = info.ndim == 1 && info.elements > 0 && info.units &&
-                      strstr(info.units, " since ");
+    const int times =
+        info.ndim == 1 && info.elements > 0 && info.units && strstr(info.units, " since ");
     int code = times ? calendar_open(&k, &c) : DONE;
     p->known = times && !code;
     for (int i = 0; i < 2 && p->known; i++) {
@@ -100,7 +100,8 @@ int join_order(tally *ctx, const options *o, char **paths)
     if (known && !code) {
         qsort(p, (size_t)count, sizeof *p, earlier);
         for (int i = 0; i < count; i++) paths[i] = p[i].path;
-        for (int i = 1; i < count && !code; i++) code = follows(&p[i - 1], &p[i], o->value[OPT_axis]);
+        for (int i = 1; i < count && !code; i++)
+            code = follows(&p[i - 1], &p[i], o->value[OPT_axis]);
     }
     for (int i = 0; i < count; i++) free(p[i].units);
     free(p);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-char *dimensions_of(const input *in, int axis, const char *name)
+char *dimensions_of(const input *in, unsigned axes, const char *name)
 {
     size_t n = 1 + (name ? strlen(name) + 2 : 0);
     for (int d = 0; d < in->ndim; d++) {
@@ -21,9 +21,9 @@ char *dimensions_of(const input *in, int axis, const char *name)
     char *const text = malloc(n), *at = text;
     if (text) *at = 0;
     for (int d = 0; d < in->ndim && text; d++)
-        if (d != axis || name)
+        if (!(axes >> d & 1) || name)
             at += sprintf(at, "%s%s", at > text ? ", " : "",
-                          d == axis ? name : in->info.dimensions[d]);
+                          axes >> d & 1 ? name : in->info.dimensions[d]);
     return text;
 }
 
@@ -64,7 +64,8 @@ int netcdf_check(const options *o, int ops)
     int count = 1;
     for (const char *at = list; *at; at++) count += *at == ',';
     if (!is_netcdf(output_format(o)))
-        return fail(USAGE, "--name is '%s', the variables of a NetCDF file, and the results go to %s",
+        return fail(USAGE,
+                    "--name is '%s', the variables of a NetCDF file, and the results go to %s",
                     list, format_name(output_format(o)));
     return count == ops ? DONE
                         : fail(USAGE, "--name is '%s': %d name%s for %d operator%s", list, count,

@@ -100,7 +100,8 @@ static int shape_of(const answer *a, int files, enum format format, int64_t *sha
     int ndim = !whole;
     shape[0] = a->flat ? files : a->count;
     for (int d = 0; d < a->ndim && whole; d++)
-        if (d != a->axis || a->keys) shape[ndim++] = d == a->axis ? a->key_groups : a->shape[d];
+        if (!(a->axes >> d & 1) || a->keys)
+            shape[ndim++] = a->axes >> d & 1 ? a->key_groups : a->shape[d];
     if (whole && ndim == 0) shape[ndim++] = 1;
     if (a->columns) shape[ndim++] = a->columns;
     if (a->results->info.lanes > 1) shape[ndim++] = a->results->info.lanes;
@@ -108,7 +109,8 @@ static int shape_of(const answer *a, int files, enum format format, int64_t *sha
 }
 
 /* Describes the content of a NetCDF file. */
-static int describe(tally_file *file, tally *ctx, const answer *a, const options *o, char (*fill)[8])
+static int describe(tally_file *file, tally *ctx, const answer *a, const options *o,
+                    char (*fill)[8])
 {
     const int ops = a->ops, whole = !a->flat && a->axis >= 0;
     const char **const op = calloc((size_t)ops, sizeof *op);
@@ -119,19 +121,23 @@ static int describe(tally_file *file, tally *ctx, const answer *a, const options
         op[i] = a->results[i].op;
         info[i] = a->results[i].info;
         if (ops > 1 && info[i].lanes > 1)
-            code = fail(USAGE,
-                        "operator '%s' has %d values a result: write it to a NetCDF file of its own",
-                        op[i], info[i].lanes);
+            code = fail(
+                USAGE, "operator '%s' has %d values a result: write it to a NetCDF file of its own",
+                op[i], info[i].lanes);
     }
+    char axis[DIMS * 258] = "";
     tally_file_get_info(a->source, &in);
+    for (int d = 0; d < in.ndim && whole && in.dimensions; d++) /* as in "lat: lon" */
+        if (a->axes >> d & 1 && in.dimensions[d])
+            sprintf(axis + strlen(axis), "%s%.256s", *axis ? ": " : "", in.dimensions[d]);
     const netcdf_of of = {.o = o,
-                          .dimensions = whole && (a->ndim > 1 || a->keys) ? a->dimensions : NULL,
+                          .dimensions = a->dimensions && *a->dimensions ? a->dimensions : NULL,
                           .ops = ops,
                           .op = op,
                           .info = info,
                           .groups = a,
                           .source = a->source,
-                          .axis = whole && in.dimensions ? in.dimensions[a->axis] : NULL,
+                          .axis = *axis ? axis : NULL,
                           .times = a->times,
                           .fill = fill};
     if (!code) code = netcdf_describe(file, ctx, &of);
@@ -199,8 +205,8 @@ static int write_typed(tally *ctx, const char *path, enum format format, const a
     tally_file *file;
     tally_status status =
         tally_file_create(ctx, path, format_name(format), r->info.output, ndim, shape, 0, &file);
-    int code = status ? fail_status(ctx, status)
-                      : write_results(file, ctx, answers, files, o, shape);
+    int code =
+        status ? fail_status(ctx, status) : write_results(file, ctx, answers, files, o, shape);
     bitmap *valid = NULL;
     if (!code) code = bitmap_open(&valid, ctx, o);
     for (int i = 0; i < files && !code; i++)

@@ -488,6 +488,9 @@ int series_run(const options *o, const series *how)
     input in = {.file = NULL};
     int64_t columns = 0;
     int code = operators_split(&r.ops, o->args[0]);
+    for (int i = 0; i < r.ops.count && !code; i++)
+        if (r.ops.share[i])
+            code = fail(USAGE, "operator '%s' is for `tally reduce`", r.ops.shown[i]);
     if (!code) code = netcdf_check(o, r.ops.count);
     if (!code) code = empty_operators(&r.ops, o);
     if (!code) code = session_open(&r.ctx, o);

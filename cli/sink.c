@@ -57,10 +57,10 @@ static char *head(const sink *s, int ndim, const int64_t *dims)
     if (ndim == 1 || info->lanes > 1)
         for (int lane = 0; lane < info->lanes; lane++)
             fprintf(f, "%s%s", lane ? "," : "",
-                    lane_name(s->ops->name[0], info->lanes, lane, name, sizeof name));
+                    lane_name(s->ops->shown[0], info->lanes, lane, name, sizeof name));
     else
         for (int64_t i = 0; i < columns; i++)
-            fprintf(f, "%s%s.%lld", i ? "," : "", s->ops->name[0],
+            fprintf(f, "%s%s.%lld", i ? "," : "", s->ops->shown[0],
                     (long long)i + (s->in->columns > 0));
     if (!fclose(f)) return line;
     free(line);
@@ -106,7 +106,7 @@ static int open_file(sink *s, const options *o, enum format format, int ndim, co
                     return fail(USAGE,
                                 "operator '%s' has %d values a result: write it to a NetCDF file "
                                 "of its own",
-                                s->ops->name[i], info[i].lanes);
+                                s->ops->shown[i], info[i].lanes);
         } else if (several || keep)
             return fail(USAGE,
                         "--output %s: a file of this format holds one type and no lines of text, "
@@ -125,13 +125,13 @@ static int open_file(sink *s, const options *o, enum format format, int ndim, co
     if (status) return stdout_failed(s, status);
     if (is_netcdf(format)) {
         char *const dimensions =
-            ndim - (info->lanes > 1) == s->in->ndim ? dimensions_of(s->in, -1, NULL) : NULL;
+            ndim - (info->lanes > 1) == s->in->ndim ? dimensions_of(s->in, 0, NULL) : NULL;
         if (!(s->fill = calloc((size_t)s->ops->count, sizeof *s->fill)))
             return fail_memory("the results", s->ops->count * 8);
         const netcdf_of of = {.o = o,
                               .dimensions = dimensions,
                               .ops = s->ops->count,
-                              .op = s->ops->name,
+                              .op = s->ops->shown,
                               .info = info,
                               .source = s->in->info.dimensions ? s->in->file : NULL,
                               .fill = s->fill};
@@ -194,9 +194,8 @@ static int fill(sink *s, int op, const char **results, const void *places, int64
 {
     const tally_operator_info *const info = &s->ops->info[op];
     s->filled.used = 0;
-    const int code =
-        keep_results(&s->filled, *results,
-                     (size_t)(count * info->lanes) * tally_dtype_size(info->output));
+    const int code = keep_results(&s->filled, *results,
+                                  (size_t)(count * info->lanes) * tally_dtype_size(info->output));
     if (!code) netcdf_fill(s->filled.data, places, count, info, s->fill[op]);
     *results = s->filled.data;
     return code;
@@ -262,7 +261,7 @@ static void write_document(const sink *s, char (*hex)[65])
     json_begin(f, in->name, in->dtype);
     for (int k = 0; k < s->ops->count; k++) {
         const tally_operator_info *const op = &s->ops->info[k];
-        json_result(f, k, s->ops->name[k], op->output, "element");
+        json_result(f, k, s->ops->shown[k], op->output, "element");
         for (int bits = 0; bits < 2 && s->values; bits++) {
             fputs(bits ? ", \"bits\": [" : ", \"values\": [", f);
             const void *const places = s->ops->place ? s->kept[s->ops->place[k]].data : NULL;
@@ -282,7 +281,7 @@ static void write_document(const sink *s, char (*hex)[65])
 static void print_digests(const sink *s, char (*hex)[65])
 {
     const int n = s->ops->count;
-    for (int k = 0; k < n && n > 1; k++) printf("%s%s", s->ops->name[k], k + 1 < n ? "\t" : "\n");
+    for (int k = 0; k < n && n > 1; k++) printf("%s%s", s->ops->shown[k], k + 1 < n ? "\t" : "\n");
     for (int k = 0; k < n; k++) printf("%s%s", hex[k], k + 1 < n ? "\t" : "\n");
 }
 

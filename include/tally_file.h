@@ -55,7 +55,8 @@ typedef struct tally_file_options {
     int keep; /* csv, text: a table whose lines can also be read by tally_file_line */
     /* csv, text: the key columns, named like those of `column`. Lines with equal key cells form a
      * group: see tally_file_read_by. With column NULL, the columns of values are chosen among the
-     * others */
+     * others. "t.month" is the month of the times in column t; also year, season (DJF, MAM, JJA,
+     * SON), day, hour and dayofyear */
     const char *by;
     /* netcdf: the name of a variable, or GROUP/NAME. NULL: the only variable that is not the
      * coordinate of a dimension. Missing values become NaN and packed values become f64, as
@@ -78,6 +79,10 @@ typedef struct tally_file_options {
     /* netcdf: the most bytes of chunks that stay in memory because parts of them are read again;
      * 0: 512 MiB */
     int64_t memory;
+    int utc; /* csv, text: times may have several zones, and are read as times of UTC */
+    char decimal; /* csv, text: the character before a fraction; 0: '.'. Or ',', as in 3,14 */
+    /* text, csv: lines to skip at the beginning, before the header */
+    int64_t skip_lines;
 } tally_file_options;
 
 typedef struct tally_file_info {

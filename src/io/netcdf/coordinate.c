@@ -20,7 +20,8 @@ static tally_status add(const tally_file *f, tl_netcdf_new *n, const char *name,
     tl_netcdf_kept *const k = malloc(sizeof *k + bytes);
     if (!k) return tl_no_memory(f->ctx, sizeof *k + bytes, "a coordinate");
 
-    const int error = n->api->nc_def_var(n->file, name, of->type, of->ndims, of->dims, &k->variable);
+    const int error =
+        n->api->nc_def_var(n->file, name, of->type, of->ndims, of->dims, &k->variable);
     if (error) {
         free(k);
         return tl_netcdf_failed(f, n, error, name);
@@ -212,8 +213,8 @@ static tally_status define(const tally_file *f, tl_netcdf_new *n, const char *na
     return s;
 }
 
-tally_status tl_netcdf_add(tally_file *f, tl_netcdf_new *n, const char *names,
-                                tally_dtype dtype, const void *values)
+tally_status tl_netcdf_add(tally_file *f, tl_netcdf_new *n, const char *names, tally_dtype dtype,
+                           const void *values)
 {
     tl_shape of = {tl_netcdf_type(dtype), tl_netcdf_names(names), {0}};
     if (of.ndims < 0 || (!values && of.ndims != f->info.ndim))

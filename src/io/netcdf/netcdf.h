@@ -224,8 +224,8 @@ tally_status tl_netcdf_name(tally_file *f, tl_netcdf_new *n, const char *names);
 tally_status tl_netcdf_fill(tally_file *f, tl_netcdf_new *n, const void *value);
 tally_status tl_netcdf_coordinate(tally_file *f, tl_netcdf_new *n, const char *name, int dimension,
                                   tally_dtype dtype, const void *values);
-tally_status tl_netcdf_add(tally_file *f, tl_netcdf_new *n, const char *names,
-                                tally_dtype dtype, const void *values);
+tally_status tl_netcdf_add(tally_file *f, tl_netcdf_new *n, const char *names, tally_dtype dtype,
+                           const void *values);
 tally_status tl_netcdf_attribute(tally_file *f, tl_netcdf_new *n, const char *variable,
                                  const char *name, const char *text);
 tally_status tl_netcdf_put_box(tally_file *f, tl_netcdf_new *n, const tl_netcdf_kept *variable,

@@ -151,8 +151,8 @@ static tally_status reserve(tally_file *f, tl_netcdf_new *n, int64_t elements)
     assert(elements >= 0);
     int64_t bytes = elements * (int64_t)tally_dtype_size(f->info.dtype) + AROUND;
     for (const tl_netcdf_kept *k = n->coordinates; k; k = k->next)
-        bytes += (int64_t)k->bytes +
-                 (k->is_result ? elements * (int64_t)tally_dtype_size(k->dtype) : 0);
+        bytes +=
+            (int64_t)k->bytes + (k->is_result ? elements * (int64_t)tally_dtype_size(k->dtype) : 0);
     if (bytes <= n->reserved) return TALLY_OK;
 
     if (f->info.shape[0] < 0) bytes += bytes / 2; /* the final number of elements is not known */
