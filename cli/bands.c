@@ -65,7 +65,9 @@ static int read_keys(keys *k, const options *o, const input *in, const layout *l
         char *const comma = strchr(at, ',');
         if (comma) *comma = 0;
         coordinate *const c = &k->of[k->count++];
-        *c = (coordinate){.of = in, .name = at, .as_stored = 1};
+        size_t length;
+        *c = (coordinate){.of = in, .name = at, .as_stored = 1, .part = calendar_part(at, &length)};
+        if (c->part >= 0) at[length] = 0; /* the name of the variable of times */
         code = *at ? coordinate_read(c, o, l)
                    : fail(USAGE, "--by has an empty name among '%s'", o->value[OPT_by]);
         at = comma ? comma + 1 : NULL;
@@ -111,12 +113,15 @@ static int name_groups(const groups *g, const keys *k, answer *a, int64_t inner)
     for (int64_t c = 0; c < k->count; c++) {
         const coordinate *const of = &k->of[c];
         a->key_dtypes[c] = of->dtype;
-        if (!(a->key_names[c] = strdup(of->name))) return fail_memory("the keys", k->count);
+        const char *const name = of->part >= 0 ? calendar_part_name(of->part) : of->name;
+        if (!(a->key_names[c] = strdup(name))) return fail_memory("the keys", k->count);
         for (int64_t i = 0; i < g->count; i++) {
             const char *const value =
                 of->values + (size_t)g->shown[i] * tally_dtype_size(of->dtype);
             tally_format_value(of->dtype, value, 0, text, sizeof text);
-            if (!(a->keys[i * k->count + c] = strdup(text)))
+            const char *const season =
+                of->part >= 0 ? calendar_season(of->part, whole_value(of->dtype, value)) : NULL;
+            if (!(a->keys[i * k->count + c] = strdup(season ? season : text)))
                 return fail_memory("the keys", g->count);
         }
     }

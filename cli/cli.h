@@ -71,7 +71,10 @@ size_t result_bytes(const tally_operator_info *info); /* of one result, all lane
 /* OP[,OP...], cut at the commas. */
 typedef struct operators {
     char *list;
-    const char **name;
+    const char **name;  /* as they are computed */
+    const char **shown; /* as they were written */
+    char *share;        /* 'v' or 'm': the share of elements that are valid or missing, of count */
+    char *precise;      /* NULL, or the memory of names that --precision made */
     tally_operator_info *info; /* one per operator, set by operators_info */
     int count, all;            /* all: count, and the operators that empty_operators adds */
     /* NULL, or for each of `count` the number of the added operator that shows which results have
@@ -80,6 +83,8 @@ typedef struct operators {
 } operators;
 int operators_split(operators *ops, const char *text);
 int operators_info(operators *ops, tally *ctx, tally_dtype dtype);
+/* --precision f64: computes operators that would be computed in f32 in f64. */
+int operators_precision(operators *ops, tally *ctx, const options *o, tally_dtype dtype);
 void operators_free(operators *ops);
 double seconds(void);
 
@@ -168,7 +173,8 @@ void large_pages(void *memory, size_t bytes);
 typedef struct layout {
     /* an array outer x len x inner in C order; sequences run along len */
     int64_t outer, len, inner;
-    int axis;
+    int axis;      /* the first of the axes */
+    unsigned axes; /* bit d: the sequences run along dimension d */
     int64_t *offsets, segments; /* or: segments, cut by offsets as in CSR */
 } layout;
 /* Loads the input if necessary. It is not necessary if its rows come in order or, with `boxes`,
@@ -185,6 +191,9 @@ void layout_close(layout *l);
 int64_t whole_value(tally_dtype dtype, const void *value);
 double real_value(tally_dtype dtype, const void *value); /* a value of dtype f32, else f64 */
 int64_t layout_sequences(const layout *l);
+/* The dimensions in --axis, as bits. */
+int layout_axes(const input *in, const options *o, unsigned *axes);
+int several_axes(const options *o);
 int axis_named(const options *o); /* --axis names a dimension, so all files form one array */
 const char *layout_per(const layout *l, const input *in); /* the name of a sequence */
 /* Sets *view to batch number i of data, whose sequences have len elements (in: l->len; the output
@@ -223,7 +232,8 @@ typedef struct answer {
     int64_t columns;  /* 0, or the results that a typed file has per row (output.c) */
     int flat;         /* the whole file is one sequence */
     const char *per;  /* the name of a sequence: file, row, column, segment, sequence */
-    int axis;         /* the axis of --axis; else -1 */
+    int axis;         /* the (first) axis of --axis; else -1 */
+    unsigned axes;    /* the dimensions of --axis, as in layout */
     char *dimensions; /* the names of the dimensions of the results, as in "lat, lon"; else NULL */
     char **names;     /* the names of the sequences, or NULL */
     /* --by: the cells of the groups' keys, key_columns for each group; else NULL */
@@ -234,6 +244,7 @@ typedef struct answer {
     tally_dtype *key_dtypes; /* dtypes of keys that were numbers; else NULL */
     /* the NetCDF file whose coordinates are copied to the output; else NULL */
     tally_file *source;
+    struct times_of *times; /* netcdf: the times of what was reduced; or NULL */
     result *results;
     int ops, all; /* results that are printed; all results */
 } answer;
@@ -311,6 +322,9 @@ typedef struct coordinate {
     const char *name;
     /* keep the stored type; else a type for keys of windows: i32, i64, u64 or f64 */
     int as_stored;
+    int one_file;           /* of joined files the first one has all values */
+    int any_units, differs; /* any_units: sets `differs` if files have other units, and goes on */
+    int part; /* -1, or the values are this part of the dates of times (calendar_part), as i32 */
     char *units, *calendar; /* attributes of the first file, or NULL */
     tally_dtype dtype;      /* of the values */
     char *values;
@@ -320,10 +334,38 @@ typedef struct coordinate {
  * also after a failure. */
 int coordinate_read(coordinate *c, const options *o, const layout *l);
 void coordinate_free(coordinate *c);
+double coordinate_value(const coordinate *c, int64_t i);
 /* Computes the window of each step along l->axis by that coordinate. The caller frees start and
  * end, as for span_bounds. */
 int coordinate_bounds(const span *s, const options *o, const input *in, const layout *l,
                       int64_t **start, int64_t **end);
+
+/* ---- calendar.c: the times of NetCDF files as dates in the calendars of CF ------------------- */
+typedef struct calendar {
+    int64_t unit; /* nanoseconds of "hours since ..."; 0: these are not units of time */
+    int kind;
+    const char *name;
+    __int128 origin; /* the time after `since`, in nanoseconds of the calendar */
+} calendar;
+typedef struct date {
+    int64_t year;
+    int month, day, hour, dayofyear;
+} date;
+/* Reads the units and the calendar of c. */
+int calendar_open(calendar *k, const coordinate *c);
+/* The time of a number, in nanoseconds that can be compared within a calendar; and its date.
+ * They return 0 if the calendar does not have it. */
+int calendar_time(const calendar *k, tally_dtype dtype, const void *value, __int128 *nanos);
+int calendar_date(const calendar *k, tally_dtype dtype, const void *value, date *d);
+/* The part of dates that "time.month" names, or -1; *length: of "time". */
+int calendar_part(const char *name, size_t *length);
+const char *calendar_part_name(int part);
+int32_t calendar_value(const date *d, int part);      /* a season is 1 (DJF) to 4 */
+const char *calendar_season(int part, int64_t value); /* NULL: the part is no season */
+int calendar_season_number(const char *name);         /* 0: it is none */
+
+/* ---- join.c: puts the paths of files that are joined in the order of their times ------------- */
+int join_order(tally *ctx, const options *o, char **paths);
 
 /* ---- bands.c: --by with --axis: groups of the steps along an axis, by variables of a NetCDF
  * file */
@@ -341,7 +383,8 @@ void bands_place(const groups *g, const layout *l, int64_t group, int64_t *at, i
 
 /* ---- second.c: a second input (--with, two columns), and validity (--valid) ------------------ */
 typedef struct second {
-    int on;            /* there is at least one of the two, and the input is in memory */
+    int on;            /* there is at least one of the two; the input is in memory, */
+    int repeats;       /* unless every sequence has the same second input, of its length */
     size_t size;       /* bytes of an element of the input */
     tally_dtype dtype; /* the dtype for the operators: the common type of two inputs */
     input with;
@@ -365,6 +408,8 @@ int second_group(const second *s, const groups *g, int64_t column, second *part)
 /* Does bands_move for the second input and the bits of the n elements of an array with l's
  * shape. */
 int second_bands(second *s, const groups *g, const layout *l, int64_t n);
+/* weights.c: a second input of some of the dimensions, or cos(NAME). taken 0: it is neither. */
+int weights_open(second *s, input *in, const options *o, int *taken);
 int second_sound(second *s); /* see input_sound */
 void second_close(second *s);
 
@@ -506,22 +551,44 @@ void help_completion(FILE *f, const char *shell);
 #undef VERB
 
 /* ---- netcdf.c: results as NetCDF or HDF5 ----------------------------------------------------- */
-/* The names of the dimensions as in "lat, lon". axis: left out, or replaced by `name`; -1: none
- * is left out. NULL: there are no names, or there is no memory. */
-char *dimensions_of(const input *in, int axis, const char *name);
+/* The names of the dimensions as in "lat, lon". axes: bits of those that are left out, or of the
+ * one that is replaced by `name`. NULL: there are no names, or there is no memory. */
+char *dimensions_of(const input *in, unsigned axes, const char *name);
 typedef struct netcdf_of {
     const options *o;
-    const char *op, *dimensions; /* NULL: the dimensions of the results have no names */
-    int lanes;
-    tally_dtype dtype;
-    const answer *groups;     /* NULL, or the results, whose groups have keys */
-    const tally_file *source; /* NULL, or the input that has the coordinates */
-    void *fill;               /* 8 bytes; receives the value of --empty */
+    const char *dimensions; /* NULL: the dimensions of the results have no names */
+    int ops;
+    const char *const *op;           /* the operators as they were written */
+    const tally_operator_info *info; /* of each */
+    const answer *groups;            /* NULL, or the results, whose groups have keys */
+    const tally_file *source;        /* NULL, or the input that has the coordinates */
+    const char *axis;                /* NULL, or the dimension along which was reduced */
+    const struct times_of *times;    /* NULL, or the times of what was reduced */
+    char (*fill)[8];                 /* receives the value of --empty, of each operator's type */
 } netcdf_of;
+/* Checks that --name has a name for each operator, and that the results go to NetCDF. */
+int netcdf_check(const options *o, int ops);
 /* Describes the content of a new file, before its elements are written. */
 int netcdf_describe(tally_file *file, tally *ctx, const netcdf_of *of);
 /* Replaces results without a value by the value of --empty. places: NULL, or the results that
  * show which have one. */
 void netcdf_fill(void *results, const void *places, int64_t count, const tally_operator_info *info,
                  const void *value);
+
+/* ---- attributes.c: what a NetCDF file says of its results ------------------------------------ */
+/* The times of the steps that were reduced, of each group, in the units of the file. */
+typedef struct times_of {
+    int64_t count; /* 0: the axis has no times */
+    int grouped;   /* there is one for each group */
+    int climate;   /* the steps of a group have steps of others between them */
+    char *name, *units, *calendar;
+    double *values, *bounds; /* bounds: the first and the last of each */
+} times_of;
+/* g: NULL, or the groups of l's steps. Call times_close also after a failure. */
+int times_open(times_of *t, const options *o, const input *in, const layout *l, const groups *g);
+int times_write(const times_of *t, tally_file *file, tally *ctx, const char *dimension);
+void times_close(times_of *t);
+/* Describes result i, whose variable is `name`; and the file. */
+int attributes_result(tally_file *file, tally *ctx, const netcdf_of *of, int i, const char *name);
+int attributes_file(tally_file *file, tally *ctx, const options *o);
 #endif

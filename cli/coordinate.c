@@ -13,55 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct {
-    const char *names[6]; /* the names in the CF conventions */
-    int64_t nanos;
-} units[] = {{{"nanosecond", "nanoseconds"}, 1},
-             {{"microsecond", "microseconds", "microsec", "microsecs"}, 1000},
-             {{"millisecond", "milliseconds", "msec", "msecs", "ms"}, 1000000},
-             {{"second", "seconds", "sec", "secs", "s"}, 1000000000},
-             {{"minute", "minutes", "min", "mins"}, 60000000000},
-             {{"hour", "hours", "hr", "hrs", "h"}, 3600000000000},
-             {{"day", "days", "d"}, 86400000000000}};
-enum { UNITS = sizeof units / sizeof *units };
-
 /* Whether two texts are equal; each may be NULL. */
 static int same(const char *a, const char *b) { return a && b ? strcmp(a, b) == 0 : a == b; }
-
-/* Sets *nanos to the nanoseconds of the unit in "days since 1970-01-01". Returns 0 if these are
- * not units of time. */
-static int unit_of(const coordinate *c, int64_t *nanos)
-{
-    static const char *const calendars[] = {"standard", "gregorian", "proleptic_gregorian",
-                                            "noleap",   "365_day",   "all_leap",
-                                            "366_day",  "360_day",   "julian",
-                                            NULL};
-    const char *const text = c->units ? c->units : "", *const since = strstr(text, " since ");
-    *nanos = 0;
-    if (!since) return DONE;
-    size_t length = (size_t)(since - text);
-    while (length && text[length - 1] == ' ') length--;
-    for (int u = 0; u < UNITS; u++)
-        for (int k = 0; k < 6 && units[u].names[k]; k++)
-            if (strlen(units[u].names[k]) == length && !strncmp(units[u].names[k], text, length))
-                *nanos = units[u].nanos;
-    if (!*nanos)
-        return fail(BAD_DATA,
-                    "%s: the units of %s are '%s': must be days, hours, minutes, seconds or a part "
-                    "of a second",
-                    c->of->label, c->name, text);
-    int year, month, day;
-    if (sscanf(since + 7, "%d-%d-%d", &year, &month, &day) != 3 || month < 1 || month > 12 ||
-        day < 1 || day > 31)
-        return fail(BAD_DATA,
-                    "%s: the units of %s are '%s': after 'since' must be a date such as 1970-01-01",
-                    c->of->label, c->name, text);
-    for (int i = 0; c->calendar && calendars[i]; i++)
-        if (!strcmp(c->calendar, calendars[i])) return DONE;
-    char what[80];
-    snprintf(what, sizeof what, "calendar of %.60s", c->of->label);
-    return c->calendar ? fail_choice(BAD_DATA, what, c->calendar, calendars) : DONE;
-}
 
 /* Converts a length in nanoseconds to units of the coordinate, exactly. */
 static int to_unit(span_length *l, const coordinate *c, int64_t nanos)
@@ -81,6 +34,13 @@ static int to_unit(span_length *l, const coordinate *c, int64_t nanos)
                 l->text, c->name, c->units);
 }
 
+static int missing(const char *label, const char *name, int64_t at)
+{
+    return fail(BAD_DATA,
+                "%s: %s[%lld] is missing, nan or infinite: every step must have its number", label,
+                name, (long long)at);
+}
+
 /* The coordinate's name and shape for a sentence, such as "lev(x 2)". */
 static const char *shape_of(const coordinate *c, const input *in, char *out, size_t capacity)
 {
@@ -92,11 +52,45 @@ static const char *shape_of(const coordinate *c, const input *in, char *out, siz
     return out;
 }
 
+/* Converts the times of a file to a part of their dates, such as the month. */
+static int to_part(const coordinate *c, const input *in, int32_t *out)
+{
+    const size_t size = tally_dtype_size(in->dtype);
+    const coordinate own = {.of = in,
+                            .name = c->name,
+                            .units = (char *)(size_t)in->info.units,
+                            .calendar = (char *)(size_t)in->info.calendar};
+    calendar k;
+    date d;
+    char text[64];
+    const int code = calendar_open(&k, &own);
+    if (code) return code;
+    if (!k.unit)
+        return fail(BAD_DATA,
+                    "%s: the units of %s are '%s': --by %s.%s needs times, as in 'days since "
+                    "1970-01-01'",
+                    in->label, c->name, own.units ? own.units : "", c->name,
+                    calendar_part_name(c->part));
+    for (int64_t i = 0; i < in->n; i++) {
+        const char *const value = in->data + (size_t)i * size;
+        if (in->dtype >= TALLY_F16 && !isfinite(real_value(in->dtype, value)))
+            return missing(in->label, c->name, i);
+        tally_format_value(in->dtype, value, 0, text, sizeof text);
+        if (!calendar_date(&k, in->dtype, value, &d))
+            return fail(BAD_DATA,
+                        "%s: %s[%lld] is %s %s, a date that the calendar %s does not have",
+                        in->label, c->name, (long long)i, text, own.units, k.name);
+        out[i] = calendar_value(&d, c->part);
+    }
+    return DONE;
+}
+
 /* Appends the values of the next file. */
 static int append(coordinate *c, const layout *l, const char *path)
 {
     const int first = !c->values;
-    tally_file_options f = {.format = "netcdf", .variable = c->name, .dtype = first ? 0 : c->dtype};
+    const int any = first || c->part >= 0;
+    tally_file_options f = {.format = "netcdf", .variable = c->name, .dtype = any ? 0 : c->dtype};
     char is[200];
     input in;
     int code = input_open_beside(&in, c->of->ctx, &f, path);
@@ -111,10 +105,13 @@ static int append(coordinate *c, const layout *l, const char *path)
         c->units = in.info.units ? strdup(in.info.units) : NULL;
         c->calendar = in.info.calendar ? strdup(in.info.calendar) : NULL;
         const int is_key = in.dtype == TALLY_I32 || in.dtype == TALLY_I64 || in.dtype == TALLY_U64;
-        c->dtype = is_key || c->as_stored ? in.dtype : TALLY_F64;
+        c->dtype = c->part >= 0 ? TALLY_I32 : is_key || c->as_stored ? in.dtype : TALLY_F64;
         if ((in.info.units && !c->units) || (in.info.calendar && !c->calendar))
             code = fail_memory("the units", 1);
-    } else if (!same(in.info.units, c->units) || !same(in.info.calendar, c->calendar)) {
+    } else if (c->any_units) {
+        c->differs |= !same(in.info.units, c->units) || !same(in.info.calendar, c->calendar);
+    } else if (c->part < 0 &&
+               (!same(in.info.units, c->units) || !same(in.info.calendar, c->calendar))) {
         const int unit = !same(in.info.units, c->units);
         const char *const other = unit ? in.info.units : in.info.calendar, *const one =
                                                                                unit ? c->units
@@ -124,7 +121,7 @@ static int append(coordinate *c, const layout *l, const char *path)
                     one ? one : "");
     }
     /* reads them again, as a type that keys of windows may have */
-    if (!code && in.dtype != c->dtype) {
+    if (!code && in.dtype != c->dtype && c->part < 0) {
         input_close(&in);
         f.dtype = c->dtype;
         if ((code = input_open_beside(&in, c->of->ctx, &f, path))) return code;
@@ -133,8 +130,11 @@ static int append(coordinate *c, const layout *l, const char *path)
     char *const more = code ? NULL : realloc(c->values, (size_t)(c->n + in.n) * 8 + 8);
     if (!code && !more) code = fail_memory("--by", (c->n + in.n) * 8);
     if (more) c->values = more;
-    const size_t size = tally_dtype_size(in.dtype);
-    if (!code && in.n) memcpy(c->values + (size_t)c->n * size, in.data, (size_t)in.n * size);
+    const size_t size = tally_dtype_size(c->dtype);
+    if (!code && c->part >= 0)
+        code = to_part(c, &in, (int32_t *)(void *)c->values + c->n);
+    else if (!code && in.n)
+        memcpy(c->values + (size_t)c->n * size, in.data, (size_t)in.n * size);
     if (!code) c->n += in.n;
     input_close(&in);
     return code;
@@ -142,7 +142,7 @@ static int append(coordinate *c, const layout *l, const char *path)
 
 int coordinate_read(coordinate *c, const options *o, const layout *l)
 {
-    const int joined = axis_named(o);
+    const int joined = axis_named(o) && !c->one_file;
     int code = DONE;
     for (int i = 1; i < o->nargs && joined && !code; i++) code = append(c, l, o->args[i]);
     if (!joined) code = append(c, l, c->of->name);
@@ -152,11 +152,17 @@ int coordinate_read(coordinate *c, const options *o, const layout *l)
                     c->of->info.dimensions[l->axis]);
     for (int64_t i = 0; i < c->n && !code && c->dtype >= TALLY_F16; i++) {
         if (!isfinite(real_value(c->dtype, c->values + (size_t)i * tally_dtype_size(c->dtype))))
-            code = fail(BAD_DATA,
-                        "%s: %s[%lld] is missing, nan or infinite: every step must have its number",
-                        c->of->label, c->name, (long long)i);
+            code = missing(c->of->label, c->name, i);
     }
     return code;
+}
+
+double coordinate_value(const coordinate *c, int64_t i)
+{
+    const char *const value = c->values + (size_t)i * tally_dtype_size(c->dtype);
+    if (c->dtype >= TALLY_F16) return real_value(c->dtype, value);
+    const int64_t whole = whole_value(c->dtype, value);
+    return c->dtype == TALLY_U64 ? (double)(uint64_t)whole : (double)whole;
 }
 
 void coordinate_free(coordinate *c)
@@ -180,15 +186,15 @@ static int falls(const coordinate *c)
 int coordinate_bounds(const span *s, const options *o, const input *in, const layout *l,
                       int64_t **start, int64_t **end)
 {
-    coordinate c = {.of = in, .name = o->value[OPT_by]};
+    coordinate c = {.of = in, .name = o->value[OPT_by], .part = -1};
+    calendar k;
     span scaled = *s;
     tally_key_window w;
-    int64_t nanos = 0;
     int code = coordinate_read(&c, o, l);
-    if (!code) code = unit_of(&c, &nanos);
-    if (!code) code = span_unit(s, in->label, "the variable of --by", nanos != 0);
-    if (!code) code = to_unit(&scaled.last, &c, nanos);
-    if (!code) code = to_unit(&scaled.next, &c, nanos);
+    if (!code) code = calendar_open(&k, &c);
+    if (!code) code = span_unit(s, in->label, "the variable of --by", k.unit != 0);
+    if (!code) code = to_unit(&scaled.last, &c, k.unit);
+    if (!code) code = to_unit(&scaled.next, &c, k.unit);
     if (!code) code = span_window(&scaled, c.dtype, falls(&c), &w);
     if (!code) {
         *start = malloc((size_t)c.n * 8 + 8);

@@ -70,6 +70,7 @@ static int file_options(const options *o, tally_file_options *f)
     f->skip_bad = has(o, OPT_skip_bad);
     f->table = has(o, OPT_axis) && !has(o, OPT_shape);
     f->keep = has(o, OPT_keep);
+    f->utc = has(o, OPT_utc);
     /* with --axis, --by is handled by bands.c or coordinate.c */
     f->by = has(o, OPT_axis) ? NULL : o->value[OPT_by];
     f->variable = o->value[OPT_variable];

@@ -16,7 +16,7 @@ enum { STREAMED = 4096 }; /* most columns with a stream each; a table with more 
 int axis_named(const options *o)
 {
     int64_t number;
-    return has(o, OPT_axis) && count_parse(o->value[OPT_axis], &number) != 0;
+    return has(o, OPT_axis) && !several_axes(o) && count_parse(o->value[OPT_axis], &number) != 0;
 }
 
 static int no_dimension(const input *in, const char *name)
@@ -33,18 +33,16 @@ static int no_dimension(const input *in, const char *name)
     return fail_choice(USAGE, what, name, names);
 }
 
-static int axis_option(const input *in, const options *o, int *axis)
+/* Finds one axis of --axis, a name or a number. */
+static int one_axis(const input *in, const char *text, int *axis)
 {
     int64_t given;
-    if (axis_named(o)) {
+    if (count_parse(text, &given)) {
         for (*axis = 0; *axis < in->ndim && in->info.dimensions; ++*axis)
-            if (in->info.dimensions[*axis] &&
-                !strcmp(in->info.dimensions[*axis], o->value[OPT_axis]))
+            if (in->info.dimensions[*axis] && !strcmp(in->info.dimensions[*axis], text))
                 return DONE;
-        return no_dimension(in, o->value[OPT_axis]);
+        return no_dimension(in, text);
     }
-    const int code = opt_count(o, OPT_axis, -DIMS, DIMS - 1, 0, &given);
-    if (code) return code;
     if (given < -in->ndim || given >= in->ndim)
         return fail(
             USAGE, "--axis is %lld, and %s has %d dimension%s: must be %d..%d%s", (long long)given,
@@ -54,17 +52,49 @@ static int axis_option(const input *in, const options *o, int *axis)
     return DONE;
 }
 
+int several_axes(const options *o) { return has(o, OPT_axis) && strchr(o->value[OPT_axis], ','); }
+
+int layout_axes(const input *in, const options *o, unsigned *axes)
+{
+    *axes = 0;
+    if (several_axes(o) && (o->verb != VERB_reduce || has(o, OPT_by)))
+        return fail(USAGE, "--axis is '%s': several axes are for reduce without --by",
+                    o->value[OPT_axis]);
+    for (const char *at = o->value[OPT_axis]; at;) {
+        char text[300];
+        const size_t length = strcspn(at, ",");
+        int axis = 0;
+        snprintf(text, sizeof text, "%.*s", (int)(length < 299 ? length : 299), at);
+        const int code = one_axis(in, text, &axis);
+        if (code) return code;
+        if (*axes >> axis & 1)
+            return fail(USAGE, "--axis is '%s': dimension %d is there twice", o->value[OPT_axis],
+                        axis);
+        *axes |= 1u << axis;
+        at = at[length] ? at + length + 1 : NULL;
+    }
+    return DONE;
+}
+
+static int axis_option(const input *in, const options *o, layout *l)
+{
+    const int code = layout_axes(in, o, &l->axes);
+    while (!code && !(l->axes >> l->axis & 1)) l->axis++;
+    return code;
+}
+
 int layout_columns(const input *in, const options *o, int64_t *columns)
 {
-    int axis = 0;
+    layout l = {.axis = 0};
     *columns = 0;
     if (!in->columns) return DONE;
     if (has(o, OPT_segments))
         return fail(USAGE,
                     "--segments cuts one sequence, and %s is read as a table of %lld column%s",
                     in->label, (long long)in->columns, in->columns == 1 ? "" : "s");
-    const int code = axis_option(in, o, &axis);
-    if (!code && axis == 0 && !has(o, OPT_reverse) && in->columns <= STREAMED)
+    if (!has(o, OPT_axis)) l.axes = 1;
+    const int code = has(o, OPT_axis) ? axis_option(in, o, &l) : DONE;
+    if (!code && l.axes == 1 && !has(o, OPT_reverse) && in->columns <= STREAMED)
         *columns = in->columns;
     return code;
 }
@@ -77,32 +107,75 @@ void layout_gather(const char *data, int64_t count, int64_t columns, int64_t c, 
         memcpy(out, at, size);
 }
 
+/* Puts the dimensions of `axes` last, in memory, so that every sequence is a row. */
+static int turn(input *in, unsigned axes)
+{
+    const size_t size = tally_dtype_size(in->dtype);
+    int64_t step[DIMS], index[DIMS] = {0}, stride = 1, at = 0;
+    int order[DIMS], n = 0;
+    char *const turned = malloc((size_t)in->n * size + 1);
+    if (!turned) return fail_memory("--axis of dimensions that are apart", in->n * (int64_t)size);
+    large_pages(turned, (size_t)in->n * size);
+    for (unsigned last = 0; last < 2; last++)
+        for (int d = 0; d < in->ndim; d++)
+            if ((axes >> d & 1) == last) order[n++] = d;
+    for (int d = in->ndim - 1; d >= 0; d--) {
+        step[d] = stride;
+        stride *= in->shape[d];
+    }
+    for (int64_t i = 0; i < in->n; i++) {
+        memcpy(turned + (size_t)i * size, in->data + (size_t)at * size, size);
+        for (int k = in->ndim - 1; k >= 0; k--) {
+            const int d = order[k];
+            at += step[d];
+            if (++index[d] < in->shape[d]) break;
+            at -= step[d] * in->shape[d];
+            index[d] = 0;
+        }
+    }
+    free(in->own);
+    in->data = in->own = turned;
+    return DONE;
+}
+
+/* Whether the axes are neighbours. */
+static int is_one_run(unsigned axes)
+{
+    const unsigned low = axes & -axes;
+    return !(axes & (axes + low));
+}
+
 static int open_axis(layout *l, input *in, const options *o, int boxes)
 {
-    int code = axis_option(in, o, &l->axis);
+    int code = axis_option(in, o, l);
     if (code) return code;
     /* rows in order can be reduced while they are read; else all of the array is needed */
-    const int in_order =
-        o->verb == VERB_reduce && l->axis == in->ndim - 1 && !in->column_major && in->n >= 0;
-    code = in_order || boxes ? DONE : input_load(in, o->verb == VERB_reduce && in->ndim == 2);
+    const int rows = is_one_run(l->axes) && l->axes >> (in->ndim - 1) & 1;
+    const int in_order = o->verb == VERB_reduce && rows && !in->column_major && in->n >= 0;
+    code = in_order || boxes
+               ? DONE
+               : input_load(in, o->verb == VERB_reduce && in->ndim == 2 && !several_axes(o));
+    if (!code && !is_one_run(l->axes)) code = input_sound(in);
+    if (!code && !is_one_run(l->axes)) code = turn(in, l->axes);
     if (code) return code;
-    l->outer = l->inner = 1;
-    l->len = in->shape[l->axis];
+    l->outer = l->len = l->inner = 1;
     const int swap = in->column_major;
     /* If an array has elements, its extents have a product. Without elements, as in 2^62 x 0 x
      * 2^62, it need not. */
     int64_t results = 16; /* bytes: the largest result has two values of 8 bytes */
     int none = in->n == 0 && (o->verb == VERB_scan || o->verb == VERB_window); /* nothing to scan */
-    for (int d = 0; d < in->ndim; d++) none = none || (in->shape[d] == 0 && d != l->axis);
+    for (int d = 0; d < in->ndim; d++) none = none || (in->shape[d] == 0 && !(l->axes >> d & 1));
+    for (int d = 0; d < in->ndim; d++)
+        if (l->axes >> d & 1 && __builtin_mul_overflow(l->len, in->shape[d], &l->len)) l->len = 0;
     if (none) l->outer = l->inner = 0;
     for (int d = 0; d < in->ndim && !none; d++) {
-        if (d == l->axis) continue;
+        if (l->axes >> d & 1) continue;
         if (__builtin_mul_overflow(results, in->shape[d], &results))
             return fail(
                 BAD_DATA,
-                "%s: the results of its empty sequences along --axis %lld are more bytes than 2^63",
-                in->label, (long long)l->axis);
-        *(d < l->axis ? &l->outer : &l->inner) *= in->shape[d];
+                "%s: the results of its empty sequences along --axis %s are more bytes than 2^63",
+                in->label, o->value[OPT_axis]);
+        *(d < l->axis || !is_one_run(l->axes) ? &l->outer : &l->inner) *= in->shape[d];
     }
     if (swap) {
         const int64_t outer = l->outer;
@@ -212,7 +285,10 @@ int64_t layout_sequences(const layout *l) { return l->offsets ? l->segments : l-
 
 const char *layout_per(const layout *l, const input *in)
 {
-    return l->offsets ? "segment" : in->ndim != 2 ? "sequence" : l->axis ? "row" : "column";
+    return l->offsets                             ? "segment"
+           : in->ndim != 2 || l->axes & (l->axes - 1) ? "sequence"
+           : l->axis                              ? "row"
+                                                  : "column";
 }
 
 int layout_batch(const layout *l, int64_t i, const void *data, tally_dtype dtype, size_t bytes,

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-char *dimensions_of(const input *in, int axis, const char *name)
+char *dimensions_of(const input *in, unsigned axes, const char *name)
 {
     size_t n = 1 + (name ? strlen(name) + 2 : 0);
     for (int d = 0; d < in->ndim; d++) {
@@ -21,9 +21,9 @@ char *dimensions_of(const input *in, int axis, const char *name)
     char *const text = malloc(n), *at = text;
     if (text) *at = 0;
     for (int d = 0; d < in->ndim && text; d++)
-        if (d != axis || name)
+        if (!(axes >> d & 1) || name)
             at += sprintf(at, "%s%s", at > text ? ", " : "",
-                          d == axis ? name : in->info.dimensions[d]);
+                          axes >> d & 1 ? name : in->info.dimensions[d]);
     return text;
 }
 
@@ -47,55 +47,101 @@ static int is_taken(const char *name, const char *dimensions, const answer *a)
     return 0;
 }
 
-/* Sets the names of the results' variable and dimensions. If a dimension is called sum:
- * "sum_result(sum, lat)". */
-static tally_status name_as(tally_file *file, const char *name, const char *dimensions,
-                            const answer *a)
+enum { NAME = 256, LINE = NAME + 1024 };
+
+/* The i-th name of --name. Returns its length. */
+static size_t given_name(const char *list, int i, const char **name)
 {
-    static const char more[] = "_result";
-    char line[1024], *at = line;
-    if (strlen(name) + strlen(dimensions) + 64 > sizeof line) return TALLY_INVALID;
-    /* some readers do not accept : and = in names */
-    for (; *name; name++) *at++ = strchr(":=", *name) ? '_' : *name;
-    *at = 0;
-    while (is_taken(line, dimensions, a)) {
-        if (at + sizeof more + strlen(dimensions) + 3 > line + sizeof line) return TALLY_INVALID;
-        at = strcpy(at, more) + sizeof more - 1;
-    }
-    sprintf(at, "(%s)", dimensions);
-    return tally_file_head(file, line);
+    for (; i && *list; i--) list += strcspn(list, ",") + (list[strcspn(list, ",")] != 0);
+    *name = list;
+    return strcspn(list, ",");
 }
 
-/* Sets the operator's name, and the dimensions as in "lat, lon". If a name cannot be written,
- * other names are used. */
-static tally_status name_all(tally_file *file, const netcdf_of *of)
+int netcdf_check(const options *o, int ops)
 {
-    char plain[8 * DIMS + 8] = "", *at = plain;
+    if (!has(o, OPT_name)) return DONE;
+    const char *const list = o->value[OPT_name];
+    int count = 1;
+    for (const char *at = list; *at; at++) count += *at == ',';
+    if (!is_netcdf(output_format(o)))
+        return fail(USAGE,
+                    "--name is '%s', the variables of a NetCDF file, and the results go to %s",
+                    list, format_name(output_format(o)));
+    return count == ops ? DONE
+                        : fail(USAGE, "--name is '%s': %d name%s for %d operator%s", list, count,
+                               count == 1 ? "" : "s", ops, ops == 1 ? "" : "s");
+}
+
+/* Writes the name of result i: temp_mean of variable temp. If a dimension is called sum, the sum
+ * of a text is "sum_result". */
+static void name_of(const netcdf_of *of, int i, const char *variable, char *out)
+{
+    const char *name;
+    const int lone = !of->dimensions && of->ops == 1;
+    if (has(of->o, OPT_name)) {
+        const size_t length = given_name(of->o->value[OPT_name], i, &name);
+        snprintf(out, NAME, "%.*s", (int)(length < NAME ? length : NAME), name);
+        return;
+    }
+    snprintf(out, NAME - 16, "%s%s%s", variable ? variable : "", variable ? "_" : "",
+             lone ? "data" : of->op[i]);
+    for (char *at = out; *at; at++) /* some readers do not accept : and = in names */
+        if (strchr(":=", *at)) *at = '_';
+    if (is_taken(out, of->dimensions ? of->dimensions : "", of->groups)) strcat(out, "_result");
+}
+
+/* The dimensions as in "lat, lon", or "dim0, dim1" if they have no names. */
+static int dimensions_text(const tally_file *file, const netcdf_of *of, int named, char *out)
+{
     tally_file_info info;
-    tally_status status = TALLY_INVALID;
-    if (!of->dimensions) return TALLY_OK;
-    char *const dimensions = malloc(strlen(of->dimensions) + 16);
-    if (dimensions) {
-        sprintf(dimensions, "%s%s%s", of->dimensions, of->lanes > 1 && *of->dimensions ? ", " : "",
-                of->lanes > 1 ? "value" : "");
-        status = name_as(file, of->op, dimensions, of->groups);
-    }
-    free(dimensions);
-    if (status != TALLY_INVALID) return status;
+    char *at = out;
     tally_file_get_info(file, &info);
-    for (int d = 0; d < info.ndim; d++) at += sprintf(at, "%sdim%d", d ? ", " : "", d);
-    return name_as(file, "data", plain, of->groups);
+    if (named && strlen(of->dimensions) + 16 > LINE - NAME) return 0;
+    if (named)
+        sprintf(out, "%s%s%s", of->dimensions, of->info->lanes > 1 && *of->dimensions ? ", " : "",
+                of->info->lanes > 1 ? "value" : "");
+    else
+        for (int d = 0; d < info.ndim; d++) at += sprintf(at, "%sdim%d", d ? ", " : "", d);
+    return 1;
 }
 
-static int set_fill(tally_file *file, tally *ctx, const options *o, tally_dtype dtype, void *value)
+static int set_fill(tally_file *file, tally *ctx, const netcdf_of *of, int i)
 {
-    const char *const word = o->value[OPT_empty];
-    if (!has(o, OPT_empty)) return DONE;
-    if (!parse_literal(dtype, word, value))
+    const options *const o = of->o;
+    const tally_dtype dtype = of->info[i].output;
+    const char *const word = has(o, OPT_empty) ? o->value[OPT_empty] : "nan";
+    if (!has(o, OPT_empty) && dtype < TALLY_F16) return DONE;
+    if (!parse_literal(dtype, word, of->fill[i]))
         return fail(USAGE, "--empty is '%s': must be a %s, the value that stands for none in %s",
                     word, tally_dtype_name(dtype), o->value[OPT_output]);
-    const tally_status status = tally_file_fill(file, value);
+    const tally_status status = tally_file_fill(file, of->fill[i]);
     return status ? fail_status(ctx, status) : DONE;
+}
+
+/* Defines the variables of all results. If a name of the input's dimensions cannot be written,
+ * other names are used. name: of each result. */
+static int define(tally_file *file, tally *ctx, const netcdf_of *of, const char *variable,
+                  char (*name)[NAME])
+{
+    char dimensions[LINE - NAME], line[LINE];
+    int named = of->dimensions && dimensions_text(file, of, 1, dimensions);
+    if (!named) dimensions_text(file, of, 0, dimensions);
+    for (int i = 0; i < of->ops; i++) {
+        name_of(of, i, variable, name[i]);
+        snprintf(line, sizeof line, "%s(%s)", name[i], dimensions);
+        tally_status status = i ? tally_file_variable(file, line, of->info[i].output, NULL)
+                                : tally_file_head(file, line);
+        if (status == TALLY_INVALID && named && !i && !has(of->o, OPT_name)) {
+            named = 0;
+            dimensions_text(file, of, 0, dimensions);
+            strcpy(name[i], "data");
+            snprintf(line, sizeof line, "data(%s)", dimensions);
+            status = tally_file_head(file, line);
+        }
+        const int code = status ? fail_status(ctx, status) : set_fill(file, ctx, of, i);
+        if (code) return code;
+    }
+    return DONE;
 }
 
 void netcdf_fill(void *results, const void *places, int64_t count, const tally_operator_info *info,
@@ -115,12 +161,22 @@ static int put_keys(tally_file *file, tally *ctx, const answer *a, int at)
     int code = values ? DONE : fail_memory("the keys", a->key_groups * 8);
     for (int64_t c = 0; c < a->key_columns && !code; c++) {
         const size_t size = tally_dtype_size(a->key_dtypes[c]);
+        int seasons = 0;
         for (int64_t i = 0; i < a->key_groups; i++) { /* the shortest decimals read back exactly */
             const char *const cell = a->keys[i * a->key_columns + c];
-            tally_parse_value(a->key_dtypes[c], cell, strlen(cell), values + (size_t)i * size);
+            char *const to = values + (size_t)i * size;
+            const int32_t season = calendar_season_number(cell);
+            seasons |= season;
+            if (season)
+                memcpy(to, &season, size);
+            else
+                tally_parse_value(a->key_dtypes[c], cell, strlen(cell), to);
         }
-        const tally_status status =
+        tally_status status =
             tally_file_coordinate(file, key_name(a, c), at, a->key_dtypes[c], values);
+        if (!status && seasons)
+            status = tally_file_attribute(file, key_name(a, c), "long_name",
+                                          "1 DJF, 2 MAM, 3 JJA, 4 SON");
         if (status) code = fail_status(ctx, status);
     }
     free(values);
@@ -130,10 +186,19 @@ static int put_keys(tally_file *file, tally *ctx, const answer *a, int at)
 int netcdf_describe(tally_file *file, tally *ctx, const netcdf_of *of)
 {
     const answer *const a = of->groups;
-    tally_status status = name_all(file, of);
-    int code = status ? fail_status(ctx, status) : set_fill(file, ctx, of->o, of->dtype, of->fill);
+    tally_file_info in;
+    char(*const name)[NAME] = calloc((size_t)of->ops, sizeof *name);
+    tally_file_get_info(of->source, &in);
+    int code = name ? define(file, ctx, of, of->dimensions ? in.variable : NULL, name)
+                    : fail_memory("the names", of->ops * (int64_t)NAME);
+    tally_status status;
     if (!code && a && a->key_dtypes) code = put_keys(file, ctx, a, a->axis);
     if (!code && of->dimensions && of->source && (status = tally_file_like(file, of->source)))
         code = fail_status(ctx, status);
-    return code;
+    if (!code && of->times && of->times->count)
+        code = times_write(of->times, file, ctx, a ? groups_dimension(a) : "");
+    for (int i = 0; i < of->ops && of->source && !code; i++)
+        code = attributes_result(file, ctx, of, i, name[i]);
+    free(name);
+    return code ? code : attributes_file(file, ctx, of->o);
 }

@@ -145,6 +145,12 @@ static int parse_letters(options *o, char **argv, int argc, int *i)
 
 int options_parse(options *o, int argc, char **argv)
 {
+    static char **words; /* argv is changed below */
+    words = malloc((size_t)(argc + 1) * sizeof *words);
+    if (!words) return fail_memory("the command line", (int64_t)sizeof *words * (argc + 1));
+    memcpy(words, argv, (size_t)argc * sizeof *words);
+    o->words = words;
+    o->word_count = argc;
     o->args = argv;
     o->nargs = 0;
     for (int i = 0, only_operands = 0; i < argc; i++) {

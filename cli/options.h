@@ -49,6 +49,8 @@ typedef struct options {
     int op_files;
     char **args; /* the operands, in order, and NULL */
     int nargs;
+    char **words; /* everything after the verb, as it was typed */
+    int word_count;
 } options;
 
 static inline int has(const options *o, enum option id) { return o->value[id] != NULL; }

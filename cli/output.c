@@ -55,9 +55,16 @@ static void print_documents(FILE *f, const tally *ctx, const answer *answers, in
 int output_check(const options *o, int ops)
 {
     const enum format format = output_format(o);
-    if (ops == 1 || format < TO_NPY || format > TO_HDF5 ||
+    const int code = netcdf_check(o, ops);
+    if (code || ops == 1 || format < TO_NPY || format > TO_HDF5 ||
         (!output_filed(o) && (has(o, OPT_json) || has(o, OPT_digest))))
-        return DONE;
+        return code;
+    if (is_netcdf(format) && !several(o)) return DONE;
+    if (is_netcdf(format))
+        return fail(USAGE,
+                    "--output %s: results of several operators and several files: join the files "
+                    "by --axis NAME, give one operator, or write .csv or .txt",
+                    o->value[OPT_output]);
     return fail(USAGE,
                 "--output %s: %s files hold one type, so give one operator, or write .csv or .txt",
                 has(o, OPT_output) ? o->value[OPT_output] : "-", format_name(format));
@@ -85,12 +92,95 @@ static int side_by_side(const answer *a, result *all)
                 : DONE;
 }
 
-/* Writes the results of one operator, because the file has one type. */
+/* The shape of the results. Returns the number of dimensions. */
+static int shape_of(const answer *a, int files, enum format format, int64_t *shape)
+{
+    /* the array without its axis */
+    const int whole = is_netcdf(format) && !a->flat && a->axis >= 0;
+    int ndim = !whole;
+    shape[0] = a->flat ? files : a->count;
+    for (int d = 0; d < a->ndim && whole; d++)
+        if (!(a->axes >> d & 1) || a->keys)
+            shape[ndim++] = a->axes >> d & 1 ? a->key_groups : a->shape[d];
+    if (whole && ndim == 0) shape[ndim++] = 1;
+    if (a->columns) shape[ndim++] = a->columns;
+    if (a->results->info.lanes > 1) shape[ndim++] = a->results->info.lanes;
+    return ndim;
+}
+
+/* Describes the content of a NetCDF file. */
+static int describe(tally_file *file, tally *ctx, const answer *a, const options *o,
+                    char (*fill)[8])
+{
+    const int ops = a->ops, whole = !a->flat && a->axis >= 0;
+    const char **const op = calloc((size_t)ops, sizeof *op);
+    tally_operator_info *const info = calloc((size_t)ops, sizeof *info);
+    tally_file_info in;
+    int code = op && info ? DONE : fail_memory("the results", ops);
+    for (int i = 0; i < ops && !code; i++) {
+        op[i] = a->results[i].op;
+        info[i] = a->results[i].info;
+        if (ops > 1 && info[i].lanes > 1)
+            code = fail(
+                USAGE, "operator '%s' has %d values a result: write it to a NetCDF file of its own",
+                op[i], info[i].lanes);
+    }
+    char axis[DIMS * 258] = "";
+    tally_file_get_info(a->source, &in);
+    for (int d = 0; d < in.ndim && whole && in.dimensions; d++) /* as in "lat: lon" */
+        if (a->axes >> d & 1 && in.dimensions[d])
+            sprintf(axis + strlen(axis), "%s%.256s", *axis ? ": " : "", in.dimensions[d]);
+    const netcdf_of of = {.o = o,
+                          .dimensions = a->dimensions && *a->dimensions ? a->dimensions : NULL,
+                          .ops = ops,
+                          .op = op,
+                          .info = info,
+                          .groups = a,
+                          .source = a->source,
+                          .axis = *axis ? axis : NULL,
+                          .times = a->times,
+                          .fill = fill};
+    if (!code) code = netcdf_describe(file, ctx, &of);
+    free(op);
+    free(info);
+    return code;
+}
+
+/* Writes the results: of one operator of each file, or of all operators to a NetCDF file. */
+static int write_results(tally_file *file, tally *ctx, const answer *answers, int files,
+                         const options *o, const int64_t *shape)
+{
+    const answer *const a = answers;
+    const int64_t columns = a->columns ? a->columns : 1, from[DIMS + 1] = {0};
+    const int netcdf = is_netcdf(output_format(o));
+    char(*const fill)[8] = calloc((size_t)a->ops, sizeof *fill);
+    int code = !fill    ? fail_memory("the results", a->ops * 8)
+               : netcdf ? describe(file, ctx, a, o, fill)
+                        : DONE;
+    for (int i = 0; i < files && !code; i++) {
+        const result *const one = answers[i].results;
+        const int64_t n = answers[i].count * columns;
+        if (netcdf && has(o, OPT_empty)) netcdf_fill(one->bits, one->places, n, &one->info, fill);
+        const tally_status status = tally_file_write(file, one->bits, n * one->info.lanes);
+        if (status) code = fail_status(ctx, status);
+    }
+    for (int i = 1; i < a->ops && !code; i++) {
+        const result *const one = &a->results[i];
+        if (has(o, OPT_empty)) netcdf_fill(one->bits, one->places, a->count, &one->info, fill[i]);
+        const tally_status status = tally_file_write_box(file, i, from, shape, one->bits);
+        if (status) code = fail_status(ctx, status);
+    }
+    free(fill);
+    return code;
+}
+
+/* Writes the results of one operator, because the file has one type; NetCDF has several
+ * variables. */
 static int write_typed(tally *ctx, const char *path, enum format format, const answer *answers,
                        int files, const options *o)
 {
     const answer *const a = &answers[0];
-    if (a->ops > 1 && files == 1) {
+    if (a->ops > 1 && files == 1 && (!is_netcdf(format) || (a->keys && !a->key_dtypes))) {
         result all;
         answer one = *a;
         int code = side_by_side(a, &all);
@@ -110,31 +200,13 @@ static int write_typed(tally *ctx, const char *path, enum format format, const a
                         "--output %s: the results of several files differ in type or shape; write "
                         ".csv or .txt",
                         path);
-    int64_t shape[DIMS + 1] = {a->count};
-    int ndim = 1;
-    if (a->flat) shape[0] = files;
-    /* the array without its axis */
-    const int netcdf = is_netcdf(format), whole = netcdf && !a->flat && a->axis >= 0;
-    if (whole) ndim = 0;
-    for (int d = 0; d < a->ndim && whole; d++)
-        if (d != a->axis || a->keys) shape[ndim++] = d == a->axis ? a->key_groups : a->shape[d];
-    if (whole && ndim == 0) shape[ndim++] = 1;
-    if (a->columns) shape[ndim++] = a->columns;
-    if (r->info.lanes > 1) shape[ndim++] = r->info.lanes;
+    int64_t shape[DIMS + 1];
+    const int ndim = shape_of(a, files, format, shape);
     tally_file *file;
-    char fill[8];
-    const char *const dimensions = whole && (a->ndim > 1 || a->keys) ? a->dimensions : NULL;
-    const netcdf_of of = {o, r->op, dimensions, r->info.lanes, r->info.output, a, a->source, fill};
     tally_status status =
         tally_file_create(ctx, path, format_name(format), r->info.output, ndim, shape, 0, &file);
-    int code = status ? fail_status(ctx, status) : netcdf ? netcdf_describe(file, ctx, &of) : DONE;
-    for (int i = 0; i < files && !code; i++) {
-        const result *const one = answers[i].results;
-        const int64_t n = answers[i].count * columns;
-        if (netcdf) netcdf_fill(one->bits, one->places, n, &one->info, fill);
-        status = tally_file_write(file, one->bits, n * one->info.lanes);
-        if (status) code = fail_status(ctx, status);
-    }
+    int code =
+        status ? fail_status(ctx, status) : write_results(file, ctx, answers, files, o, shape);
     bitmap *valid = NULL;
     if (!code) code = bitmap_open(&valid, ctx, o);
     for (int i = 0; i < files && !code; i++)

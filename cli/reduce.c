@@ -134,9 +134,15 @@ static int flat(const job *j, input *in, answer *a, char *buffer, progress *p)
 static int rows(const job *j, input *in, answer *a, const layout *l, char *buffer, progress *p)
 {
     const size_t size = tally_dtype_size(in->dtype);
-    const int64_t capacity = READ_BYTES / (int64_t)size,
-                  each = l->len ? capacity / l->len : l->outer;
+    const int64_t capacity = READ_BYTES / (int64_t)size;
+    int64_t each = l->len ? capacity / l->len : l->outer;
     int code = DONE;
+    char *own = NULL;
+    if (!each && j->beside.on) { /* a second input is not read in parts of a row */
+        if (!(buffer = own = malloc((size_t)l->len * size)))
+            return fail_memory("a row", l->len * (int64_t)size);
+        each = 1;
+    }
     for (int64_t row = 0; row < l->outer && !code;) {
         if (!each) {
             code = fold(j, in, a, row++, l->len, 1, buffer, p);
@@ -149,16 +155,19 @@ static int rows(const job *j, input *in, answer *a, const layout *l, char *buffe
                 input_read(in, buffer + (size_t)read_count * size, now * l->len - read_count, &got);
             read_count += got;
         }
-        const tally_view view = tally_rows(buffer, in->dtype, now, l->len);
+        tally_view view = tally_rows(buffer, in->dtype, now, l->len), next;
+        second_view(&j->beside, buffer, &view, &next);
         for (int i = 0; i < j->ops.all && !code; i++) {
             char *const out =
                 (char *)a->results[i].bits + (size_t)row * result_bytes(&a->results[i].info);
-            const tally_status status = tally_reduce(j->ctx, j->ops.name[i], &view, out);
+            const tally_view one = second_for(&j->beside, &j->ops, i, &view);
+            const tally_status status = tally_reduce(j->ctx, j->ops.name[i], &one, out);
             if (status) code = fail_status(j->ctx, status);
         }
         row += now;
         progress_show(p, row * l->len * (int64_t)size, in->n * (int64_t)size);
     }
+    free(own);
     return code;
 }
 
@@ -230,7 +239,8 @@ static int boxes(const job *j, input *in, answer *a, const layout *l, progress *
     large_pages(box, (size_t)(elements * size));
     for (int more = 1; more && !code;) {
         int64_t count[DIMS];
-        layout part = {.outer = 1, .len = l->len, .inner = 1, .axis = l->axis};
+        layout part = *l;
+        part.outer = part.inner = 1;
         for (int d = 0; d < in->ndim; d++) {
             count[d] = most[d] < in->shape[d] - start[d] ? most[d] : in->shape[d] - start[d];
             if (d != l->axis) *(d < l->axis ? &part.outer : &part.inner) *= count[d];
@@ -290,6 +300,27 @@ static void find_places(const job *j, const answer *a, int64_t c)
         result_of(j, a, c, i)->places = result_of(j, a, c, j->ops.place[i])->bits;
 }
 
+typedef struct lengths { /* of the sequence of result k: len; or that of group k / inner % groups */
+    int64_t len;
+    const int64_t *offsets;
+    int64_t inner, groups;
+} lengths;
+
+/* Turns counts into shares of the elements. */
+static void to_shares(const operators *ops, int i, result *r, int64_t count, const lengths *n)
+{
+    if (!ops->share[i]) return;
+    int64_t *const counts = r->bits;
+    for (int64_t k = 0; k < count; k++) {
+        const int64_t group = n->offsets ? k / n->inner % n->groups : 0,
+                      all = n->offsets ? n->offsets[group + 1] - n->offsets[group] : n->len,
+                      part = ops->share[i] == 'v' ? counts[k] : all - counts[k];
+        const double share = (double)part / (double)all;
+        memcpy(&counts[k], &share, sizeof share);
+    }
+    r->info.output = TALLY_F64;
+}
+
 /* For --by: the results of each group, per operator, or with several columns of values per column
  * and operator. */
 static int by_groups(const job *j, input *in, answer *a)
@@ -319,7 +350,7 @@ static int by_groups(const job *j, input *in, answer *a)
         second_view(&part, dense, &view, &next);
         for (int i = 0; i < j->ops.all && !code; i++) {
             result *const r = result_of(j, a, c, i);
-            r->op = j->ops.name[i];
+            r->op = i < j->ops.count ? j->ops.shown[i] : j->ops.name[i];
             if (g.width > 1 && !(r->op = r->name = column_name(in, r->op, c)))
                 code = fail_memory("the results", c);
             if (!code) code = operator_info(j->ctx, j->ops.name[i], j->beside.dtype, &r->info);
@@ -334,6 +365,9 @@ static int by_groups(const job *j, input *in, answer *a)
         }
         second_close(&part);
         if (!code) find_places(j, a, c);
+        const lengths n = {0, g.offsets, 1, g.count};
+        for (int i = 0; i < j->ops.count && !code; i++)
+            to_shares(&j->ops, i, result_of(j, a, c, i), a->count, &n);
     }
     in->n += f.lines * g.width;
     in->shape[0] += f.lines;
@@ -351,8 +385,8 @@ static int answer_bytes(const job *j, answer *a)
     a->all = j->ops.all;
     for (int i = 0; i < j->ops.all; i++) {
         result *const r = &a->results[i];
-        r->op = j->ops.name[i];
-        const int code = operator_info(j->ctx, r->op, j->beside.dtype, &r->info);
+        r->op = i < j->ops.count ? j->ops.shown[i] : j->ops.name[i];
+        const int code = operator_info(j->ctx, j->ops.name[i], j->beside.dtype, &r->info);
         if (code) return code;
         r->bits = calloc((size_t)a->count + 1, result_bytes(&r->info));
         if (!r->bits) return fail_memory("the results", a->count * (int64_t)result_bytes(&r->info));
@@ -397,7 +431,7 @@ static int reduce_file(job *j, const char *path, char *const *more, answer *a)
     a->flat = !has(o, OPT_axis) && !has(o, OPT_segments) && !in.columns && !by;
     if (!code && by) code = by_groups(j, &in, a);
     if (!code && !by) code = layout_columns(&in, o, &columns);
-    const int boxed = in.info.dimensions && in.n > 0 && !has(o, OPT_shape) && !has(o, OPT_segments);
+    const int boxed = in.info.dimensions && !several_axes(o) && in.n > 0 && !has(o, OPT_shape) && !has(o, OPT_segments);
     if (!code && !by && !a->flat && (!columns || beside->on))
         code = layout_open(&l, &in, o, boxed && !beside->on);
     if (!code && along) code = bands_open(&g, a, o, &in, &l);
@@ -409,16 +443,23 @@ static int reduce_file(job *j, const char *path, char *const *more, answer *a)
     if (!code && !by) code = answer_bytes(j, a);
     if (!code && columns) code = copy_names(a, &in);
     a->axis = a->flat || by || columns || has(o, OPT_segments) ? -1 : l.axis;
-    if (a->axis >= 0) a->dimensions = dimensions_of(&in, a->axis, groups_dimension(a));
+    a->axes = l.axes;
+    if (a->axis >= 0) a->dimensions = dimensions_of(&in, l.axes, groups_dimension(a));
     if (!code && !by)
         code = along                           ? bands(j, &in, a, &l, &g, &p)
-               : beside->on                    ? batches(j, in.data, in.dtype, a, &l, NULL, 0)
+               : beside->on && !beside->repeats ? batches(j, in.data, in.dtype, a, &l, NULL, 0)
                : columns                       ? fold(j, &in, a, 0, -1, columns, buffer, &p)
                : a->flat                       ? flat(j, &in, a, buffer, &p)
                : in.data                       ? batches(j, in.data, in.dtype, a, &l, NULL, 0)
                : boxed && l.axis < in.ndim - 1 ? boxes(j, &in, a, &l, &p)
                                                : rows(j, &in, a, &l, buffer, &p);
     progress_end(&p);
+    const lengths n = along        ? (lengths){0, g.offsets, l.inner, g.count}
+                      : l.offsets  ? (lengths){0, l.offsets, 1, l.segments}
+                      : columns    ? (lengths){.len = in.n / columns}
+                                   : (lengths){.len = a->flat ? in.n : l.len};
+    for (int i = 0; i < j->ops.count && !by && !code; i++)
+        to_shares(&j->ops, i, &a->results[i], a->count, &n);
     if (!code) code = input_sound(&in);
     if (!code) code = second_sound(beside);
     if (!code) {
@@ -441,11 +482,17 @@ static int reduce_file(job *j, const char *path, char *const *more, answer *a)
             explain(o, j->ctx, &in, &e);
         }
     }
+    const int describes = is_netcdf(output_format(o));
+    if (!code && describes && a->axis >= 0) {
+        a->times = calloc(1, sizeof *a->times);
+        code = a->times ? times_open(a->times, o, &in, &l, along ? &g : NULL)
+                        : fail_memory("the times", sizeof *a->times);
+    }
     free(buffer);
     groups_close(&g);
     layout_close(&l);
     second_close(beside);
-    if (a->dimensions && is_netcdf(output_format(o))) { /* the file has the coordinates */
+    if (a->dimensions && describes) { /* the file has the coordinates */
         a->source = in.file;
         in.file = NULL;
     }
@@ -463,6 +510,9 @@ static void answer_free(answer *a)
     for (int64_t i = 0; a->names && i < a->count; i++) free(a->names[i]);
     free(a->names);
     free(a->dimensions);
+    if (a->times) times_close(a->times);
+    free(a->times);
+    a->times = NULL;
     tally_file_close(a->source);
     a->source = NULL;
     free(a->results);
@@ -483,13 +533,15 @@ int run_reduce(const options *o)
     if (groups_check(o) || empty_check(o)) return USAGE;
     char **const paths = o->nargs > 1 ? o->args + 1 : standard_input;
     const int joined = axis_named(o) && o->nargs > 2; /* the files form one array */
-    const int files = o->nargs > 1 && !joined ? o->nargs - 1 : 1;
+    int files = o->nargs > 1 && !joined ? o->nargs - 1 : 1;
     answer *const answers = calloc((size_t)files, sizeof *answers);
     int code = answers ? operators_split(&j.ops, o->args[0])
                        : fail_memory("the results", files * (int64_t)sizeof *answers);
     if (!code) code = output_check(o, j.ops.count);
     if (!code) code = empty_operators(&j.ops, o);
     if (!code) code = session_open(&j.ctx, o);
+    if (!code && joined) code = join_order(j.ctx, o, paths);
+    if (code) files = 0;
     int good = 0, worst = code;
     /* continues after a file that cannot be read */
     for (int i = 0; i < files && j.ctx && code != USAGE; i++) {

@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void shape_text(const input *in, char *text, size_t bytes)
 {
@@ -114,13 +115,25 @@ static int split_columns(second *s, input *in)
     return DONE;
 }
 
-static int open_with(second *s, const input *in, const options *o)
+static int open_with(second *s, input *in, const options *o)
 {
     tally_file_options f = {.table = in->columns > 0};
-    int code = dtype_option(o, OPT_dtype, &f.assume);
+    const char *path = o->value[OPT_with];
+    char *const copy = strdup(path);
+    int taken = 0, code = copy ? dtype_option(o, OPT_dtype, &f.assume) : fail_memory("--with", 1);
     if (!code) code = dtype_option(o, OPT_with_dtype, &f.dtype);
-    if (!code) code = input_open_beside(&s->with, in->ctx, &f, o->value[OPT_with]);
-    if (!code) code = load_beside(&s->with, in, o, OPT_with, 0);
+    char *const colon = copy ? strrchr(copy, ':') : NULL;
+    if (colon && access(path, F_OK) != 0) { /* FILE:VARIABLE */
+        *colon = 0;
+        if (!access(copy, F_OK)) path = copy, f.variable = colon + 1;
+    }
+    if (!code && strncmp(path, "cos(", 4) != 0)
+        code = input_open_beside(&s->with, in->ctx, &f, path);
+    if (!code) code = weights_open(s, in, o, &taken);
+    if (!code && !taken) code = input_load(in, 0);
+    free(copy);
+    if (code || taken) return code;
+    code = load_beside(&s->with, in, o, OPT_with, 0);
     s->data = s->with.data;
     s->type = s->with.dtype;
     return code;
@@ -178,15 +191,19 @@ int second_open(second *s, input *in, const options *o, operators *ops)
     int two;
     memset(s, 0, sizeof *s);
     s->dtype = in->dtype;
-    int code = operators_info(ops, in->ctx, in->dtype);
+    int code = operators_precision(ops, in->ctx, o, in->dtype);
+    if (!code) code = operators_info(ops, in->ctx, in->dtype);
     if (!code) code = check_inputs(in, o, ops, &two);
     if (!code) code = check_source(o, OPT_with, in->name);
     if (!code) code = check_source(o, OPT_valid, in->name);
     if (code || (!two && !has(o, OPT_valid))) return code;
     s->on = 1;
     s->size = tally_dtype_size(in->dtype);
-    code = input_load(in, 0);
-    if (!code && two) code = has(o, OPT_with) ? open_with(s, in, o) : split_columns(s, in);
+    if (two && has(o, OPT_with))
+        code = open_with(s, in, o);
+    else
+        code = input_load(in, 0);
+    if (!code && two && !has(o, OPT_with)) code = split_columns(s, in);
     if (!code && has(o, OPT_valid)) code = open_valid(s, in, o);
     if (code || !two) return code;
     s->dtype = tally_common_dtype(in->dtype, s->type);
@@ -208,7 +225,8 @@ void second_view(const second *s, const char *elements, tally_view *view, tally_
     next->valid_offset = 0;
     next->next = NULL;
     next->dtype = s->type;
-    next->data = (char *)(uintptr_t)s->data + at * (int64_t)tally_dtype_size(s->type);
+    next->data = (char *)(uintptr_t)s->data + (s->repeats ? 0 : at * (int64_t)tally_dtype_size(s->type));
+    if (s->repeats) next->row_stride = 0;
     view->next = next;
 }
 

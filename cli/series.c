@@ -488,9 +488,16 @@ int series_run(const options *o, const series *how)
     input in = {.file = NULL};
     int64_t columns = 0;
     int code = operators_split(&r.ops, o->args[0]);
+    for (int i = 0; i < r.ops.count && !code; i++)
+        if (r.ops.share[i])
+            code = fail(USAGE, "operator '%s' is for `tally reduce`", r.ops.shown[i]);
+    if (!code) code = netcdf_check(o, r.ops.count);
     if (!code) code = empty_operators(&r.ops, o);
     if (!code) code = session_open(&r.ctx, o);
-    if (!code) code = input_open(&in, r.ctx, o, path, o->nargs > 2 ? o->args + 2 : NULL);
+    if (!code && o->nargs > 2) code = join_order(r.ctx, o, o->args + 1);
+    if (!code)
+        code = input_open(&in, r.ctx, o, o->nargs > 1 ? o->args[1] : "-",
+                          o->nargs > 2 ? o->args + 2 : NULL);
     if (!code && has(o, OPT_by) && has(o, OPT_axis) && !in.info.dimensions)
         code = fail(USAGE, "--by and --axis exclude each other");
     if (!code && has(o, OPT_shape)) code = input_reshape(&in, o->value[OPT_shape]);

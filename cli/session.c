@@ -182,22 +182,33 @@ int operator_info(tally *ctx, const char *op, tally_dtype dtype, tally_operator_
     return status ? fail_status(ctx, status) : DONE;
 }
 
+/* 'v' or 'm' for the shares of elements that are valid or missing; else 0. */
+static int is_share(const char *op)
+{
+    return !strcmp(op, "valid") || !strcmp(op, "missing") ? *op : 0;
+}
+
 int operators_split(operators *ops, const char *text)
 {
     const size_t most = strlen(text) + 3; /* the longest suffix that empty_operators needs */
     ops->list = strdup(text);
     ops->name = calloc(most, sizeof *ops->name);
+    ops->shown = calloc(most, sizeof *ops->shown);
+    ops->share = calloc(most, 1);
     ops->info = calloc(most, sizeof *ops->info);
-    if (!ops->list || !ops->name || !ops->info)
+    if (!ops->list || !ops->name || !ops->shown || !ops->share || !ops->info)
         return fail_memory("the operators",
                            (int64_t)(most * (sizeof *ops->name + sizeof *ops->info)));
     for (char *at = ops->list; at; ops->count++) {
         char *const comma = strchr(at, ',');
         if (comma) *comma = '\0';
         if (!*at) return fail(USAGE, "the operators '%s' have an empty name among them", text);
-        const int code = operator_check(at, strlen(at));
+        const char *const name = is_share(at) ? "count" : at;
+        const int code = operator_check(name, strlen(name));
         if (code) return code;
-        ops->name[ops->count] = at;
+        ops->name[ops->count] = name;
+        ops->shown[ops->count] = at;
+        ops->share[ops->count] = (char)is_share(at);
         at = comma ? comma + 1 : NULL;
     }
     ops->all = ops->count;
@@ -212,8 +223,32 @@ int operators_info(operators *ops, tally *ctx, tally_dtype dtype)
     return code;
 }
 
+int operators_precision(operators *ops, tally *ctx, const options *o, tally_dtype dtype)
+{
+    size_t bytes = 1;
+    tally_operator_info info;
+    if (!has(o, OPT_precision) || ops->precise) return DONE;
+    for (int i = 0; i < ops->count; i++) bytes += strlen(ops->name[i]) + 5;
+    char *at = ops->precise = malloc(bytes);
+    if (!at) return fail_memory("--precision", (int64_t)bytes);
+    for (int i = 0; i < ops->count; i++) {
+        const int code = operator_info(ctx, ops->name[i], dtype, &info);
+        if (code) return code;
+        sprintf(at, "%s:f64", ops->name[i]);
+        if (info.output != TALLY_F32 || tally_operator(ctx, at, dtype, &info) ||
+            info.output != TALLY_F64)
+            continue;
+        ops->name[i] = at;
+        at += strlen(at) + 1;
+    }
+    return DONE;
+}
+
 void operators_free(operators *ops)
 {
+    free(ops->shown);
+    free(ops->share);
+    free(ops->precise);
     free(ops->list);
     free(ops->name);
     free(ops->info);

@@ -85,7 +85,7 @@ static int put_header(sheet *r, const input *in)
             for (int lane = 0; lane < r->ops->info[i].lanes && !code; lane++, first = 0) {
                 char of[CELL], number[24];
                 const char *const op =
-                    lane_name(r->ops->name[i], r->ops->info[i].lanes, lane, of, sizeof of);
+                    lane_name(r->ops->shown[i], r->ops->info[i].lanes, lane, of, sizeof of);
                 snprintf(number, sizeof number, "%lld", (long long)c + (in->columns > 0));
                 const char *const column =
                     in->info.columns && r->width == in->columns ? in->info.columns[c] : number;

@@ -31,8 +31,10 @@ struct sink {
     int64_t count;
     memory *kept; /* one for each operator */
     sha256 *hash;
-    int fills; /* netcdf: this value replaces results without a value */
-    char fill[8];
+    int netcdf, ndim;
+    int64_t shape[DIMS + 1]; /* netcdf: of the results of one operator */
+    int fills;               /* netcdf: these values replace results without a value */
+    char (*fill)[8];         /* of each operator */
     memory filled;
 };
 
@@ -55,10 +57,10 @@ static char *head(const sink *s, int ndim, const int64_t *dims)
     if (ndim == 1 || info->lanes > 1)
         for (int lane = 0; lane < info->lanes; lane++)
             fprintf(f, "%s%s", lane ? "," : "",
-                    lane_name(s->ops->name[0], info->lanes, lane, name, sizeof name));
+                    lane_name(s->ops->shown[0], info->lanes, lane, name, sizeof name));
     else
         for (int64_t i = 0; i < columns; i++)
-            fprintf(f, "%s%s.%lld", i ? "," : "", s->ops->name[0],
+            fprintf(f, "%s%s.%lld", i ? "," : "", s->ops->shown[0],
                     (long long)i + (s->in->columns > 0));
     if (!fclose(f)) return line;
     free(line);
@@ -98,7 +100,14 @@ static int open_file(sink *s, const options *o, enum format format, int ndim, co
         if (format == TO_TEXT || format == TO_CSV)
             return sheet_open(&s->table, s->ctx, o, s->in, s->ops, path,
                               ndim > 1 ? shape[ndim - 1] : 1, passed, NULL);
-        if (several || keep)
+        if (is_netcdf(format) && !keep) {
+            for (int i = 0; i < s->ops->count; i++)
+                if (several && info[i].lanes > 1)
+                    return fail(USAGE,
+                                "operator '%s' has %d values a result: write it to a NetCDF file "
+                                "of its own",
+                                s->ops->shown[i], info[i].lanes);
+        } else if (several || keep)
             return fail(USAGE,
                         "--output %s: a file of this format holds one type and no lines of text, "
                         "so %s, or write .csv or .txt",
@@ -116,12 +125,21 @@ static int open_file(sink *s, const options *o, enum format format, int ndim, co
     if (status) return stdout_failed(s, status);
     if (is_netcdf(format)) {
         char *const dimensions =
-            ndim - (info->lanes > 1) == s->in->ndim ? dimensions_of(s->in, -1, NULL) : NULL;
-        const tally_file *const source = s->in->info.dimensions ? s->in->file : NULL;
-        const netcdf_of of = {o,    s->ops->name[0], dimensions, info->lanes, info->output,
-                              NULL, source,          s->fill};
+            ndim - (info->lanes > 1) == s->in->ndim ? dimensions_of(s->in, 0, NULL) : NULL;
+        if (!(s->fill = calloc((size_t)s->ops->count, sizeof *s->fill)))
+            return fail_memory("the results", s->ops->count * 8);
+        const netcdf_of of = {.o = o,
+                              .dimensions = dimensions,
+                              .ops = s->ops->count,
+                              .op = s->ops->shown,
+                              .info = info,
+                              .source = s->in->info.dimensions ? s->in->file : NULL,
+                              .fill = s->fill};
         const int code = netcdf_describe(s->file, s->ctx, &of);
         s->fills = has(o, OPT_empty);
+        s->netcdf = 1;
+        s->ndim = ndim;
+        memcpy(s->shape, dims, sizeof s->shape);
         free(dimensions);
         return code;
     }
@@ -172,15 +190,37 @@ static int keep_results(memory *m, const void *results, size_t bytes)
 }
 
 /* Copies the results, and replaces those without a value by the value of --empty. */
-static int fill(sink *s, const char **results, const void *places, int64_t count)
+static int fill(sink *s, int op, const char **results, const void *places, int64_t count)
 {
-    const size_t bytes =
-        (size_t)(count * s->ops->info->lanes) * tally_dtype_size(s->ops->info->output);
+    const tally_operator_info *const info = &s->ops->info[op];
     s->filled.used = 0;
-    const int code = keep_results(&s->filled, *results, bytes);
-    if (!code) netcdf_fill(s->filled.data, places, count, s->ops->info, s->fill);
+    const int code = keep_results(&s->filled, *results,
+                                  (size_t)(count * info->lanes) * tally_dtype_size(info->output));
+    if (!code) netcdf_fill(s->filled.data, places, count, info, s->fill[op]);
     *results = s->filled.data;
     return code;
+}
+
+/* Writes the results of the operators to the variables of a NetCDF file: whole steps of the first
+ * dimension, from number s->count on. */
+static int write_variables(sink *s, const char *const *results, int64_t count)
+{
+    int64_t start[DIMS + 1] = {0}, box[DIMS + 1], step = 1;
+    memcpy(box, s->shape, sizeof box);
+    for (int d = 1; d < s->ndim; d++) step *= s->shape[d];
+    box[0] = step ? count * s->ops->info->lanes / step : 0;
+    start[0] = step ? s->count * s->ops->info->lanes / step : 0;
+    for (int i = 0; i < s->ops->count && count; i++) {
+        const void *const places = s->ops->place ? results[s->ops->place[i]] : NULL;
+        const char *put = results[i];
+        if (s->fills) {
+            const int code = fill(s, i, &put, places, count);
+            if (code) return code;
+        }
+        const tally_status status = tally_file_write_box(s->file, i, start, box, put);
+        if (status) return fail_status(s->ctx, status);
+    }
+    return DONE;
 }
 
 int sink_write(sink *s, const char *const *results, int64_t count)
@@ -193,13 +233,13 @@ int sink_write(sink *s, const char *const *results, int64_t count)
         if (s->hashed && k < ops->count) sha256_values(&s->hash[k], results[k], size, n);
         if (s->values) code = keep_results(&s->kept[k], results[k], (size_t)n * size);
     }
+    if (!code && s->netcdf) code = write_variables(s, results, count);
     s->count += count;
     if (code || s->table) return code ? code : sheet_write(s->table, results, count);
     if (!s->file) return ferror(stdout) ? stdout_finish(DONE) : DONE;
+    if (s->netcdf) return DONE;
     const void *const places = ops->place ? results[ops->place[0]] : NULL;
-    const char *put = results[0];
-    if (s->fills && (code = fill(s, &put, places, count))) return code;
-    const tally_status status = tally_file_write(s->file, put, count * ops->info->lanes);
+    const tally_status status = tally_file_write(s->file, results[0], count * ops->info->lanes);
     return status ? stdout_failed(s, status) : bitmap_write(s->valid, places, count);
 }
 
@@ -221,7 +261,7 @@ static void write_document(const sink *s, char (*hex)[65])
     json_begin(f, in->name, in->dtype);
     for (int k = 0; k < s->ops->count; k++) {
         const tally_operator_info *const op = &s->ops->info[k];
-        json_result(f, k, s->ops->name[k], op->output, "element");
+        json_result(f, k, s->ops->shown[k], op->output, "element");
         for (int bits = 0; bits < 2 && s->values; bits++) {
             fputs(bits ? ", \"bits\": [" : ", \"values\": [", f);
             const void *const places = s->ops->place ? s->kept[s->ops->place[k]].data : NULL;
@@ -241,7 +281,7 @@ static void write_document(const sink *s, char (*hex)[65])
 static void print_digests(const sink *s, char (*hex)[65])
 {
     const int n = s->ops->count;
-    for (int k = 0; k < n && n > 1; k++) printf("%s%s", s->ops->name[k], k + 1 < n ? "\t" : "\n");
+    for (int k = 0; k < n && n > 1; k++) printf("%s%s", s->ops->shown[k], k + 1 < n ? "\t" : "\n");
     for (int k = 0; k < n; k++) printf("%s%s", hex[k], k + 1 < n ? "\t" : "\n");
 }
 
@@ -273,6 +313,7 @@ int sink_close(sink *s, int code)
     code = s->hash ? report(s, code) : code;
     for (int k = 0; s->kept && k < s->ops->all; k++) free(s->kept[k].data);
     free(s->filled.data);
+    free(s->fill);
     free(s->kept);
     free(s->hash);
     free(s);

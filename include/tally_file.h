@@ -55,7 +55,8 @@ typedef struct tally_file_options {
     int keep; /* csv, text: a table whose lines can also be read by tally_file_line */
     /* csv, text: the key columns, named like those of `column`. Lines with equal key cells form a
      * group: see tally_file_read_by. With column NULL, the columns of values are chosen among the
-     * others */
+     * others. "t.month" is the month of the times in column t; also year, season (DJF, MAM, JJA,
+     * SON), day, hour and dayofyear */
     const char *by;
     /* netcdf: the name of a variable, or GROUP/NAME. NULL: the only variable that is not the
      * coordinate of a dimension. Missing values become NaN and packed values become f64, as
@@ -78,6 +79,10 @@ typedef struct tally_file_options {
     /* netcdf: the most bytes of chunks that stay in memory because parts of them are read again;
      * 0: 512 MiB */
     int64_t memory;
+    int utc; /* csv, text: times may have several zones, and are read as times of UTC */
+    char decimal; /* csv, text: the character before a fraction; 0: '.'. Or ',', as in 3,14 */
+    /* text, csv: lines to skip at the beginning, before the header */
+    int64_t skip_lines;
 } tally_file_options;
 
 typedef struct tally_file_info {
@@ -116,6 +121,8 @@ typedef struct tally_file_info {
     /* netcdf: the variable's attributes units and calendar, such as "days since 1970-01-01"; else
      * NULL */
     const char *units, *calendar;
+    /* netcdf: the variable's name, and its attributes of these names; else NULL */
+    const char *variable, *long_name, *standard_name, *bounds;
 } tally_file_info;
 
 /* Opens a file for reading. path "-" is standard input. options NULL: all zero, guess everything.
@@ -222,19 +229,31 @@ TALLY_API tally_status tally_file_create(tally *ctx, const char *path, const cha
  * data(dim0, dim1). */
 TALLY_API tally_status tally_file_head(tally_file *file, const char *line);
 /* netcdf: sets the value, of the file's dtype, that stands for a missing one: the attribute
- * _FillValue. Call it after tally_file_head. */
+ * _FillValue. Call it after tally_file_head; for a further result after tally_file_variable. */
 TALLY_API tally_status tally_file_fill(tally_file *file, const void *value);
 /* netcdf: writes the coordinate variable of a dimension (0 is the first of the shape), with as
  * many values as the dimension is long. Call it after tally_file_head and tally_file_fill, before
  * any element. */
 TALLY_API tally_status tally_file_coordinate(tally_file *file, const char *name, int dimension,
                                              tally_dtype dtype, const void *values);
+/* netcdf: adds a variable: "time_bnds(month, bnds=2)" with its values, in C order. A dimension is
+ * one of the shape's, or a new one with its length. values NULL: another result, which has the
+ * dimensions of the first and is written by tally_file_write_box. Call it before any element. */
+TALLY_API tally_status tally_file_variable(tally_file *file, const char *names, tally_dtype dtype,
+                                           const void *values);
+/* netcdf: sets an attribute of a variable (NULL: of the file) to a text, before any element. */
+TALLY_API tally_status tally_file_attribute(tally_file *file, const char *variable,
+                                            const char *name, const char *text);
 /* netcdf: copies coordinates, with their attributes, from `source`, a NetCDF file that is open
  * for reading: those of dimensions with the same name and length. */
 TALLY_API tally_status tally_file_like(tally_file *file, const tally_file *source);
 /* Writes n elements. In text and csv, a line has the values of the last axis, with tabs (csv:
  * commas) between them; if there is one axis only, a line has one value. */
 TALLY_API tally_status tally_file_write(tally_file *file, const void *data, int64_t n);
+/* netcdf: writes the elements [start[d], start[d] + count[d]) of result number `variable` (0: the
+ * first), in C order. Every element is written once. */
+TALLY_API tally_status tally_file_write_box(tally_file *file, int variable, const int64_t *start,
+                                            const int64_t *count, const void *data);
 /* Completes the header, flushes, waits until the data is on disk (fsync), and renames the file.
  * On any failure the temporary file is removed and the old file is untouched. */
 TALLY_API tally_status tally_file_commit(tally_file *file);

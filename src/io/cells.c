@@ -190,6 +190,8 @@ INLINE int take_text(tl_chunk *c, line *t, const row *to, int64_t k)
     int why = read_text(t);
     if (!why && t->l->want[k].role == TL_TIME)
         why = tl_time_take(c, to->number, t->s, t->e);
+    else if (!why && t->l->want[k].part)
+        why = tl_time_part(c, t->l->want[k].part, t->s, t->e, &to->keys[t->l->want[k].place]);
     else if (!why)
         to->keys[t->l->want[k].place] = key_of(c, t);
     t->q = t->p;

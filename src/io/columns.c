@@ -86,19 +86,20 @@ static int64_t named_from(const struct choice *c, int64_t at, const char *s, con
 
 enum { VALUE = 1, KEY = 2 }; /* bits of choice.taken */
 
-static tally_status add(struct choice *c, int64_t column)
+static tally_status add(struct choice *c, int64_t column, int part)
 {
     assert(column >= 0);
     tl_layout *const l = c->l;
     int64_t *const count = c->key ? &l->keys : &l->columns;
-    const char as = c->key ? KEY : VALUE;
+    const char as = part ? 0 : c->key ? KEY : VALUE;
     if (c->taken[column] & as)
         return tl_fail(c->f->ctx, TALLY_INVALID, "%s: column %lld is asked for twice", c->f->label,
                        (long long)column + 1);
     c->taken[column] |= as;
     l->want[l->keys + l->times + l->columns] =
-        (tl_want){column, *count, c->key ? TL_KEY : TL_VALUE};
+        (tl_want){column, *count, c->key ? TL_KEY : TL_VALUE, part};
     ++*count;
+    l->parts += part > 0;
 
     return TALLY_OK;
 }
@@ -117,7 +118,10 @@ static int64_t number(const char **s, const char *e)
 static tally_status read_item(struct choice *c, const char *s, const char *e, char *space)
 {
     char list[320];
-    int64_t lo = named_from(c, 0, s, e, space) + 1, hi = lo;
+    int64_t lo = named_from(c, 0, s, e, space) + 1, hi;
+    const int part = !lo && c->key ? tl_time_part_named(s, e, &e) : 0;
+    if (part) lo = named_from(c, 0, s, e, space) + 1;
+    hi = lo;
 
     const int64_t twin = lo ? named_from(c, lo, s, e, space) + 1 : 0;
     if (twin)
@@ -150,7 +154,7 @@ static tally_status read_item(struct choice *c, const char *s, const char *e, ch
     }
 
     tally_status status = TALLY_OK;
-    for (; !status && lo <= hi; lo++) status = add(c, lo - 1);
+    for (; !status && lo <= hi; lo++) status = add(c, lo - 1, part);
     return status;
 }
 
@@ -220,6 +224,10 @@ static tally_status name_columns(struct choice *c)
             malloc((size_t)(x->e - x->s) + 1);
         if (!name) return tl_no_memory(c->f->ctx, (size_t)(x->e - x->s) + 1, "the columns");
         copy_plain(x, i < c->r[0].n ? c->r[0].line : x->s, name);
+        if (!l->want[k].part) continue;
+        free(name);
+        l->key_names[l->want[k].place] = strdup(tl_time_part_name(l->want[k].part));
+        if (!l->key_names[l->want[k].place]) return tl_no_memory(c->f->ctx, 16, "the columns");
     }
 
     return TALLY_OK;
@@ -269,7 +277,7 @@ static tally_status choose_by_content(struct choice *c)
         if (what == TL_NUMBER) found++, at = i;
         if (what == TL_NONE) maybe++, maybe_at = i;
         if (what == TL_WORD) s = refuse_other_spelling(c, i);
-        if (c->l->table && what != TL_WORD && !s) s = add(c, i);
+        if (c->l->table && what != TL_WORD && !s) s = add(c, i, 0);
     }
 
     if (s || (c->l->table && found)) return s;
@@ -285,14 +293,19 @@ static tally_status choose_by_content(struct choice *c)
                        "%s: %lld columns have numbers: %s; choose one with --column", c->f->label,
                        (long long)found, list_columns(c, c->from > 0, 1, list, sizeof list));
 
-    return add(c, at);
+    return add(c, at, 0);
 }
 
 /* options.by_time: the last key column has the times instead. */
-static void last_is_time(tl_layout *l)
+static tally_status last_is_time(const struct choice *c)
 {
-    l->want[--l->keys].role = TL_TIME;
-    l->times = 1;
+    tl_want *const w = &c->l->want[--c->l->keys];
+    w->role = TL_TIME;
+    c->l->times = 1;
+    if (!w->part) return TALLY_OK;
+    return tl_fail(c->f->ctx, TALLY_INVALID,
+                   "%s: the last column of --by has the times of windows, not their %s",
+                   c->f->label, tl_time_part_name(w->part));
 }
 
 static tally_status refuse_uncertain_header(const struct choice *c)
@@ -327,7 +340,7 @@ static tally_status choose(struct choice *c, const tally_file_options *o, int *h
         c->key = 1;
         s = read_column_list(c, o->by);
         c->key = 0;
-        if (!s && o->by_time) last_is_time(c->l);
+        if (!s && o->by_time) s = last_is_time(c);
     }
 
     if (!s && o->column) s = read_column_list(c, o->column);
@@ -363,7 +376,7 @@ tally_status tl_choose_columns(tally_file *f, const tally_file_options *o, const
         s = tl_fail(f->ctx, TALLY_BAD_DATA, "%s: no column '%s': the input is empty", f->label,
                     o->column ? o->column : o->by);
     } else if (records == 0) { /* there is nothing to read */
-        l->want[0] = (tl_want){0, 0, 0};
+        l->want[0] = (tl_want){0};
         l->columns = 1;
     } else {
         s = choose(&c, o, header);

@@ -14,7 +14,7 @@
 static const char *const formats[] = {"npy", "raw", "text", "csv", "netcdf"};
 enum { NPY, RAW, TEXT, CSV, NETCDF, UNKNOWN };
 
-static int by_name(const char *path)
+static int by_name(const char *path, const char *end)
 {
     static const struct {
         const char *end;
@@ -24,10 +24,20 @@ static int by_name(const char *path)
         {".csv", CSV},    {".tsv", CSV},   {".nc", NETCDF},  {".nc4", NETCDF},
         {".cdf", NETCDF}, {".h5", NETCDF}, {".he5", NETCDF}, {".hdf5", NETCDF},
     };
-    const char *const end = strrchr(path, '.');
-    for (size_t i = 0; i < sizeof ends / sizeof *ends && end && end > path; i++)
-        if (strcmp(end, ends[i].end) == 0) return ends[i].format;
+    const char *at = end;
+    while (at > path && *--at != '.') continue;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends && at > path; i++)
+        if (strlen(ends[i].end) == (size_t)(end - at) &&
+            !memcmp(at, ends[i].end, (size_t)(end - at)))
+            return ends[i].format;
     return UNKNOWN;
+}
+
+/* The end of the name, without the ending of compressed files. */
+static const char *name_end(const tally_file *f)
+{
+    const char *const end = f->name + strlen(f->name), *const dot = strrchr(f->name, '.');
+    return f->compressed && dot && dot > f->name ? dot : end;
 }
 
 static tally_status open_input(tally_file *f)
@@ -72,7 +82,7 @@ static tally_status choose(tally_file *f, const tally_file_options *o, int *form
         return TALLY_OK;
     }
 
-    *format = by_name(f->name);
+    *format = by_name(f->name, name_end(f));
     if (*format != UNKNOWN) return TALLY_OK;
 
     tally_status s = tl_refuse_foreign(f, !o->dtype && !o->assume);
@@ -125,7 +135,12 @@ static tally_status start(tally_file *f, const tally_file_options *o)
             f->ctx, TALLY_INVALID,
             "options.by_time is set and options.by is NULL: which column has the times?");
 
-    if ((s = open_input(f)) || (s = choose(f, o, &format))) return s;
+    if ((s = open_input(f))) return s;
+    const int raw = o->format && strcmp(o->format, "auto") ? !strcmp(o->format, "raw")
+                                                           : by_name(f->name, name_end(f)) == RAW;
+    /* the first bytes of raw elements may be anything */
+    if (!raw && (s = tl_compressed_open(f))) return s;
+    if ((s = choose(f, o, &format))) return s;
     if (format != RAW && (s = tl_refuse_foreign(f, format == TEXT || format == CSV))) return s;
 
     f->info.format = formats[format];

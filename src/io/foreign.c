@@ -13,8 +13,8 @@ static const struct {
     size_t length;
     const char *what, *todo;
 } table[] = {
-    {"\x1f\x8b\x08", 3, "compressed by gzip", "decompress it first: gzip -dc FILE | tally ..."},
-    {"\x28\xb5\x2f\xfd", 4, "compressed by zstd", "decompress it first: zstd -dc FILE | tally ..."},
+    {"\x1f\x8b\x08", 3, "compressed by gzip twice", decompress},
+    {"\x28\xb5\x2f\xfd", 4, "compressed by zstd twice", decompress},
     {"\xfd\x37zXZ\0", 6, "compressed by xz", "decompress it first: xz -dc FILE | tally ..."},
     {"BZh91AY&SY", 10, "compressed by bzip2", "decompress it first: bzip2 -dc FILE | tally ..."},
     {"\x04\x22\x4d\x18", 4, "compressed by lz4", decompress},

@@ -44,6 +44,7 @@ void tally_file_close(tally_file *file)
     if (file->end) file->end(file);
     if (file->map) munmap(file->map, file->map_bytes);
     if (file->own_fd) close(file->fd);
+    tl_compressed_close(file->compressed); /* its thread ends, as nothing reads the pipe */
     free(file->peek);
     free(file->name);
     free(file);

@@ -27,6 +27,13 @@ int64_t tl_pread_full(int fd, void *buffer, size_t n, int64_t at)
     return (int64_t)done;
 }
 
+/* The result of a read that found the end: 0, or -1 if compressed bytes ended by a failure. */
+static int64_t at_end(tally_file *f)
+{
+    f->peek_end = 1; /* a terminal reports its end only once */
+    return f->compressed && tl_compressed_why(f->compressed) ? -1 : 0;
+}
+
 int64_t tl_input_some(tally_file *f, void *buffer, size_t n)
 {
     assert(f->peek_at <= f->peek_n);
@@ -44,7 +51,7 @@ int64_t tl_input_some(tally_file *f, void *buffer, size_t n)
         return (int64_t)take;
     }
 
-    if (f->peek_end) return 0;
+    if (f->peek_end) return at_end(f);
     for (;;) {
         const ssize_t r = read(f->fd, buffer, n < MOST ? n : MOST);
         if (r < 0 && errno == EINTR) continue;
@@ -55,8 +62,7 @@ int64_t tl_input_some(tally_file *f, void *buffer, size_t n)
         }
 
         if (r > 0) f->pos += r;
-        if (r == 0) f->peek_end = 1; /* a terminal reports its end only once */
-        return r;
+        return r ? r : at_end(f);
     }
 }
 
@@ -104,8 +110,8 @@ tally_status tl_input_peek(tally_file *f, size_t want)
             }
         }
 
+        if (r == 0) r = at_end(f);
         if (r < 0) return tl_input_failed(f);
-        if (r == 0) f->peek_end = 1;
         f->peek_n += (size_t)r;
         struct pollfd more = {f->fd, POLLIN, 0};
 
@@ -119,6 +125,8 @@ tally_status tl_input_peek(tally_file *f, size_t want)
 
 tally_status tl_input_failed(tally_file *f)
 {
+    const char *const why = f->compressed ? tl_compressed_why(f->compressed) : NULL;
+    if (why) return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: %s", f->label, why);
     return tl_fail(f->ctx, TALLY_IO, "%s: reading: %s", f->label,
                    errno ? strerror(errno) : "the file became shorter while it was read");
 }

@@ -4,6 +4,7 @@
  *    file.c        opens and reads: chooses the format and its reader
  *    handle.c      creates and closes file objects
  *    input.c       bytes from a regular file or a pipe, and reading ahead
+ *    compressed.c  gzip and zstd, decompressed by a thread
  *    binary.c      npy and raw elements                    npy.c      the npy header
  *    sniff.c       layout of a text: format, delimiter     columns.c  which columns are read
  *    header.c      is the first line a header?             foreign.c  formats that are refused
@@ -26,6 +27,7 @@ enum { TL_PAD = 64 }; /* readable bytes after a block of text, for the fast path
 typedef struct tl_text tl_text;
 typedef struct tl_writer tl_writer;
 typedef struct tl_netcdf tl_netcdf;
+typedef struct tl_compressed tl_compressed;
 
 /* A file that is open for reading, or for writing (writer is not NULL). */
 struct tally_file {
@@ -51,6 +53,7 @@ struct tally_file {
     tl_text *text;
     tl_writer *writer;
     tl_netcdf *netcdf;
+    tl_compressed *compressed; /* NULL, or what decompresses; fd is a pipe from it */
 
     /* frees text, writer or netcdf, whichever is set; NULL if none is */
     void (*end)(tally_file *f);
@@ -80,6 +83,12 @@ int64_t tl_pread_full(int fd, void *buffer, size_t n, int64_t at);
 tally_status tl_input_peek(tally_file *f, size_t want);
 tally_status tl_input_failed(tally_file *f);
 
+/* compressed.c: if the first bytes are those of gzip or zstd, makes f a pipe of the decompressed
+ * bytes. why: at the end of the pipe, why there are no more, or NULL. */
+tally_status tl_compressed_open(tally_file *f);
+const char *tl_compressed_why(tl_compressed *c);
+void tl_compressed_close(tl_compressed *c);
+
 /* binary.c */
 tally_status tl_binary_start(tally_file *f);
 tally_status tl_binary_read(tally_file *f, void *buffer, int64_t max, int64_t *got);
@@ -97,6 +106,7 @@ typedef struct tl_want {
     /* number of the column in the file, and among the columns of its role; both from 0 */
     int64_t column, place;
     int role; /* what the cells of the column are */
+    int part; /* a key: 0, or the part of the cells' dates that is the key (TL_PART_) */
 } tl_want;
 
 enum { TL_VALUE, TL_KEY, TL_TIME };
@@ -106,6 +116,8 @@ typedef struct tl_layout {
     tl_want *want;    /* the columns that are read, in the file's order: values, keys and times */
     int64_t keys;     /* number of key columns */
     int times;        /* 1: there is a column of times */
+    int parts;        /* number of keys that are parts of dates */
+    int utc;          /* times with a zone are taken as times of UTC */
     char **key_names; /* with a header: the names of the key columns */
     int64_t fields;   /* a line with more cells than this is bad; 0: no limit */
     char delimiter;   /* 0: white space */
@@ -238,6 +250,8 @@ typedef struct tl_chunk {
     tl_tick *times;                   /* the time of each row */
     int frame;                        /* the frame of the times; 0: none yet */
     const char *frame_at, *frame_end; /* the first time */
+    const char *numbers; /* keys that are parts of dates: tl_time_numbers */
+    int utc;
     int64_t count, given, skipped, comments;
     const char *bad, *bad_end; /* the first bad cell, or NULL */
     int why;                   /* why it is bad: TL_CELL_ */
@@ -271,6 +285,16 @@ const char *tl_keys_cell(const tl_keys *k, int64_t group, int64_t column);
  * not a time. */
 int tl_time_take(tl_chunk *c, int64_t row, const char *s, const char *e);
 
+/* time.c: a part of the date [s, e) as a key. Its text is among the numbers, which begin less than
+ * 4 GiB after the chunk. tl_time_part_named: the part that ends a name such as t.month, or 0;
+ * *end: the end of t. */
+enum { TL_PART_YEAR = 1, TL_PART_SEASON, TL_PART_MONTH, TL_PART_DAY, TL_PART_HOUR, TL_PART_OF_YEAR };
+enum { TL_NUMBERS_BYTES = 4 * (10000 + 4) + 16 };
+void tl_time_numbers(char *out);
+int tl_time_part(tl_chunk *c, int part, const char *s, const char *e, tl_span *key);
+int tl_time_part_named(const char *s, const char *e, const char **end);
+const char *tl_time_part_name(int part);
+
 /* The state of two checks: times do not fall within a group, and numbers fit one type of 64 bits.
  * tl_order_check checks the next rows. It returns `rows`, or the first row that fails; then *with
  * is the time that it conflicts with, and *why the reason. */
@@ -279,6 +303,7 @@ typedef struct tl_order {
     int64_t group_count,
         capacity; /* groups that have a last time; groups that `last` has space for */
     int frame;
+    int64_t line;            /* of the first time */
     tl_tick least, greatest; /* of all numbers */
 } tl_order;
 
@@ -301,6 +326,7 @@ typedef struct tl_bad {
     int64_t line, col, lacks;
     char text[48];
     char other[48]; /* TL_CELL_FRAME, _FALLS, _SIGN: what it conflicts with */
+    int64_t other_line; /* TL_CELL_FRAME: the line of that */
 } tl_bad;
 
 tally_status tl_bad_cell(tally_file *f, const tl_bad *bad, const tl_layout *l);

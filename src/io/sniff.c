@@ -197,6 +197,7 @@ tally_status tl_sniff_layout(tally_file *f, const tally_file_options *o, int csv
     *l = (tl_layout){.delimiter = o->delimiter,
                      .quotes = csv,
                      .table = o->table || o->keep,
+                     .utc = o->utc,
                      .comment = o->comment ? o->comment
                                 : csv      ? -1
                                            : '#',

@@ -88,8 +88,10 @@ static tally_status reserve(tally_file *f, size_t capacity)
 {
     assert(capacity > 0);
     tl_text *const t = f->text;
-    char *const buf = realloc(t->buf, capacity + TL_PAD);
-    if (!buf) return tl_no_memory(f->ctx, capacity + TL_PAD, "a block of text");
+    const size_t numbers = t->layout.parts ? TL_NUMBERS_BYTES : 0;
+    char *const buf = realloc(t->buf, capacity + TL_PAD + numbers);
+    if (!buf) return tl_no_memory(f->ctx, capacity + TL_PAD + numbers, "a block of text");
+    if (numbers) tl_time_numbers(buf + capacity + TL_PAD);
 
     t->buf = buf;
     t->capacity = capacity;
@@ -340,6 +342,8 @@ static void cut(tl_text *t)
         t->chunks[i] = (tl_chunk){.start = t->buf + cuts[i],
                                   .end = t->buf + cuts[i + 1],
                                   .has_quote = quote,
+                                  .numbers = t->buf + t->capacity + TL_PAD,
+                                  .utc = t->layout.utc,
                                   .skip_bad = t->skip_bad,
                                   .mid_line = i == 0 && t->mid_line,
                                   .in_comment = i == 0 && t->in_comment};
@@ -367,6 +371,7 @@ static void note(tl_text *t, const tl_chunk *c, int first)
     /* cut the text between UTF-8 characters */
     while (p < c->bad_end && n && ((unsigned char)*p & 0xc0) == 0x80) p = c->bad + --n;
     memcpy(bad->text + n, p < c->bad_end ? "..." : "", p < c->bad_end ? 4 : 1);
+    bad->other_line = t->order.line;
     if (bad->why == TL_CELL_FRAME) tl_time_frame(t->order.frame, bad->other, sizeof bad->other);
 }
 
@@ -376,7 +381,11 @@ static void note(tl_text *t, const tl_chunk *c, int first)
  * time becomes a bad cell. */
 static void same_frame(tl_text *t, tl_chunk *c)
 {
-    if (!t->order.frame) t->order.frame = c->frame;
+    if (!t->order.frame && c->frame) {
+        t->order.frame = c->frame;
+        t->order.line = t->line + newlines(t->buf, (size_t)(c->frame_at - t->buf)) + 1;
+    }
+
     if (!c->frame || c->frame == t->order.frame) return;
     c->bad = c->frame_at;
     c->bad_end = c->frame_end;
@@ -484,7 +493,7 @@ static tally_status block(tally_file *f)
     for (int i = 0; i < k; i++) {
         f->info.skipped += t->chunks[i].skipped;
         f->info.comments += t->chunks[i].comments;
-        if (t->times) same_frame(t, &t->chunks[i]);
+        same_frame(t, &t->chunks[i]);
         first &= t->chunks[i].count == 0;
         if (!t->chunks[i].bad) continue;
         note(t, &t->chunks[i], first);

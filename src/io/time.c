@@ -12,6 +12,7 @@
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { NUMBERS = 1, LOCAL = 2, ZONED = 10000 }; /* ZONED + minutes east of UTC */
 static const int64_t second = 1000000000;
@@ -25,6 +26,17 @@ static int64_t days_of(int64_t year, int64_t month, int64_t day)
                   of_era = y - era * 400;
     const int64_t of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
     return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
+}
+
+/* The month and the year of a day. */
+static int month_of(int64_t days, int64_t *year)
+{
+    int month = 1;
+    *year = (days * 400 + 719528 * 400) / 146097; /* the loops correct this estimate */
+    while (days_of(*year + 1, 1, 1) <= days) ++*year;
+    while (days_of(*year, 1, 1) > days) --*year;
+    while (month < 12 && days_of(*year, month + 1, 1) <= days) month++;
+    return month;
 }
 
 static int days_in(int64_t year, int64_t month)
@@ -174,15 +186,9 @@ void tl_time_show(int frame, tl_tick tick, char *out, size_t capacity)
     const __int128 local = tick + (__int128)east * 60 * second;
     int64_t seconds = (int64_t)(local / second), nanos = (int64_t)(local % second);
     if (nanos < 0) seconds--, nanos += second;
-    int64_t days = seconds / 86400, of_day = seconds % 86400;
+    int64_t days = seconds / 86400, of_day = seconds % 86400, year;
     if (of_day < 0) days--, of_day += 86400;
-
-    /* an estimate of the year, which the loops correct */
-    int64_t year = 1970 + days / 366, month = 1;
-    if (days < 0) year = 1969 + days / 365;
-    while (days_of(year + 1, 1, 1) <= days) year++;
-    while (days_of(year, 1, 1) > days) year--;
-    while (month < 12 && days_of(year, month + 1, 1) <= days) month++;
+    const int month = month_of(days, &year);
     int at = snprintf(out, capacity, "%04d-%02d-%02dT%02d:%02d:%02d", (int)year, (int)month,
                       (int)(days - days_of(year, month, 1) + 1), (int)(of_day / 3600),
                       (int)(of_day / 60 % 60), (int)(of_day % 60));
@@ -208,22 +214,79 @@ void tl_time_frame(int frame, char *out, size_t capacity)
 
 /* ---- the times of a chunk, and of all chunks in order ---- */
 
-int tl_time_take(tl_chunk *c, int64_t row, const char *s, const char *e)
+/* Reads a time, and checks that it can be compared with those before it in the chunk. */
+static int take(tl_chunk *c, const char *s, const char *e, tl_time *t)
 {
-    assert(row >= 0 && s <= e);
-    tl_time t;
-    const int why = tl_time_parse(s, e, &t);
+    assert(s <= e);
+    const int why = tl_time_parse(s, e, t);
     if (why) return why;
 
+    if (c->utc && t->frame > ZONED / 2) t->frame = ZONED;
     if (!c->frame) {
-        c->frame = t.frame;
+        c->frame = t->frame;
         c->frame_at = s;
         c->frame_end = e;
-    } else if (c->frame != t.frame) {
-        return TL_CELL_FRAME;
     }
 
-    c->times[row] = t.value;
+    return c->frame == t->frame ? TL_CELL_OK : TL_CELL_FRAME;
+}
+
+int tl_time_take(tl_chunk *c, int64_t row, const char *s, const char *e)
+{
+    tl_time t;
+    const int why = take(c, s, e, &t);
+    if (!why) c->times[row] = t.value;
+    return why;
+}
+
+static const char *const parts[] = {"year", "season", "month", "day", "hour", "dayofyear"};
+
+const char *tl_time_part_name(int part) { return parts[part - 1]; }
+
+int tl_time_part_named(const char *s, const char *e, const char **end)
+{
+    const char *dot = e;
+    while (dot > s && dot[-1] != '.') dot--;
+    for (int i = 0; i < 6 && dot > s + 1; i++)
+        if (strlen(parts[i]) == (size_t)(e - dot) && !memcmp(parts[i], dot, (size_t)(e - dot))) {
+            *end = dot - 1;
+            return i + 1;
+        }
+    return 0;
+}
+
+void tl_time_numbers(char *out)
+{
+    char text[8];
+    memset(out, 0, TL_NUMBERS_BYTES);
+    for (int i = 0; i < 10000; i++) {
+        snprintf(text, sizeof text, "%d", i);
+        memcpy(out + 4 * i, text, 4);
+    }
+    memcpy(out + 4 * 10000, "DJF MAM JJA SON", 16);
+}
+
+int tl_time_part(tl_chunk *c, int part, const char *s, const char *e, tl_span *key)
+{
+    tl_time t;
+    int why = take(c, s, e, &t);
+    if (!why && t.frame == NUMBERS) why = TL_CELL_TIME;
+    if (why) return why;
+    const int64_t east = t.frame == LOCAL ? 0 : t.frame - ZONED;
+    const int64_t local = (int64_t)(t.value / second) - (t.value % second < 0) + east * 60;
+    int64_t days = local / 86400, of_day = local % 86400, year;
+    if (of_day < 0) days--, of_day += 86400;
+    const int month = month_of(days, &year),
+              values[] = {(int)year,
+                          10000 + month % 12 / 3,
+                          month,
+                          (int)(days - days_of(year, month, 1)) + 1,
+                          (int)(of_day / 3600),
+                          (int)(days - days_of(year, 1, 1)) + 1};
+    const int v = values[part - 1];
+    if (v < 0 || (part == TL_PART_YEAR && v > 9999)) return TL_CELL_ERA;
+    key->at = (uint32_t)(c->numbers + 4 * v - c->start);
+    key->length = v >= 10000 ? 3u : 1u + (v > 9) + (v > 99) + (v > 999);
     return TL_CELL_OK;
 }
 

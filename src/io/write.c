@@ -224,7 +224,7 @@ static tally_status check_netcdf(const tally_file *f)
         return tl_fail(f->ctx, TALLY_UNSUPPORTED,
                        "%s: %s has no coordinates and no value for none: only netcdf has", f->label,
                        f->info.format);
-    return f->writer->written
+    return f->writer->written || f->writer->boxes
                ? tl_fail(f->ctx, TALLY_INVALID, "%s: coordinates come before elements", f->label)
                : TALLY_OK;
 }
@@ -255,6 +255,59 @@ tally_status tally_file_like(tally_file *file, const tally_file *source)
         return tl_fail(file->ctx, TALLY_INVALID,
                        "source is not a NetCDF file that is open for reading");
     return tl_netcdf_like(file, file->writer->netcdf, source);
+}
+
+tally_status tally_file_variable(tally_file *file, const char *names, tally_dtype dtype,
+                                 const void *values)
+{
+    const tally_status s = check_netcdf(file);
+    if (s) return s;
+    if (!names) return tl_fail(file->ctx, TALLY_INVALID, "names is NULL");
+    return tl_netcdf_add(file, file->writer->netcdf, names, dtype, values);
+}
+
+tally_status tally_file_attribute(tally_file *file, const char *variable, const char *name,
+                                  const char *text)
+{
+    const tally_status s = check_netcdf(file);
+    if (s) return s;
+    if (!name || !text) return tl_fail(file->ctx, TALLY_INVALID, "name or text is NULL");
+    return tl_netcdf_attribute(file, file->writer->netcdf, variable, name, text);
+}
+
+tally_status tally_file_write_box(tally_file *file, int variable, const int64_t *start,
+                                  const int64_t *count, const void *data)
+{
+    tally_status s = check_open(file);
+    if (s) return s;
+
+    tl_writer *const w = file->writer;
+    if (!w->netcdf)
+        return tl_fail(file->ctx, TALLY_UNSUPPORTED, "%s: only netcdf is written in boxes",
+                       file->label);
+    if (variable < 0 || variable >= w->netcdf->results)
+        return tl_fail(file->ctx, TALLY_INVALID, "variable is %d: must be 0..%d", variable,
+                       w->netcdf->results - 1);
+    int64_t n = 1;
+    for (int d = 0; d < file->info.ndim; d++) {
+        const int64_t most = file->info.shape[d] < 0 ? INT64_MAX : file->info.shape[d];
+        if (start[d] < 0 || count[d] < 0 || start[d] > most || count[d] > most - start[d])
+            return tl_fail(file->ctx, TALLY_INVALID,
+                           "%s: the box has %lld elements from %lld on along dimension %d",
+                           file->label, (long long)count[d], (long long)start[d], d);
+        n *= count[d];
+    }
+    if (!n) return TALLY_OK;
+    if (!data) return tl_fail(file->ctx, TALLY_INVALID, "data is NULL");
+
+    if ((s = tl_write_flush(file))) return s;
+    const tl_netcdf_kept *k = variable ? w->netcdf->coordinates : NULL;
+    for (int i = 0; k; k = k->next)
+        if (k->is_result && ++i == variable) break;
+    s = tl_netcdf_put_box(file, w->netcdf, k, start, count, data);
+    w->failed |= s != TALLY_OK;
+    w->boxes += n;
+    return s;
 }
 
 tally_status tally_file_write(tally_file *file, const void *data, int64_t n)
@@ -293,10 +346,11 @@ static tally_status complete(tally_file *f)
 {
     assert(f->writer);
     tl_writer *const w = f->writer;
-    if (w->limit >= 0 && w->written != w->limit)
+    const int64_t results = w->netcdf ? w->netcdf->results : 1;
+    if (w->limit >= 0 && w->written + w->boxes != w->limit * results)
         return tl_fail(f->ctx, TALLY_INVALID,
                        "%s: the shape has %lld elements and %lld were written", f->label,
-                       (long long)w->limit, (long long)w->written);
+                       (long long)(w->limit * results), (long long)(w->written + w->boxes));
 
     if (w->limit < 0) {
         if (w->rest ? w->written % w->rest != 0 : w->written != 0)

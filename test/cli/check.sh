@@ -7,6 +7,7 @@
 #   bad CODE COMMAND EXPECTED      exit CODE, standard error exactly EXPECTED
 #   has COMMAND PATTERN            exit 0, output matches the extended regular expression
 #   same COMMAND OTHER             ok, and the output is that of OTHER
+#   data COMMAND EXPECTED          tally COMMAND -o o.nc, and that file as ncdump shows it
 #   verdict NAME CODE DETAIL       counts a check that the caller made: CODE 0 is good
 #   finish                         the count; fails if anything did
 # Commands run in a folder of their own ($work/run), where `tally` is the binary and cli/make_npy.py has put its files.
@@ -50,5 +51,7 @@ has()
     verdict "$1 ~ $2" $? "$(head -5 "$work/out")"
 }
 same() { ok "$1" "$(bash -c "$2" 2>&1 </dev/null)"; } # two commands, one output
+# the NetCDF file that a command writes, without the attributes of the file: data COMMAND EXPECTED
+data() { ok "tally $1 -o o.nc && ncdump -n o o.nc | paste -sd' ' | tr -s ' \\t' ' ' | sed 's, // global attributes: .* data:, data:,'" "$2"; }
 t=$'\t'
 finish() { echo "$passed passed, $failed failed"; [ "$failed" -eq 0 ]; }

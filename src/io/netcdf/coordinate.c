@@ -3,31 +3,38 @@
  * file. */
 #include "parts.h"
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- the functions at the end hold the lock ---- */
 
-/* Defines the coordinate variable of a dimension and allocates its values, as many as the
- * dimension is long. Requires: that length is known. */
-static tally_status add(const tally_file *f, tl_netcdf_new *n, const char *name, int dimension,
-                        int type, tl_netcdf_kept **added)
-{
-    const size_t count = (size_t)f->info.shape[dimension];
-    assert(f->info.shape[dimension] >= 0);
-    tl_netcdf_kept *const k = malloc(sizeof *k + count * tally_dtype_size(tl_packed_dtype(type)));
-    if (!k) return tl_no_memory(f->ctx, sizeof *k + count * 8, "a coordinate");
+typedef struct tl_shape { /* the type and the dimensions of a variable */
+    int type, ndims, dims[TL_DIMS];
+} tl_shape;
 
-    const int error = n->api->nc_def_var(n->file, name, type, 1, &n->dims[dimension], &k->variable);
+/* Defines a variable and allocates `bytes` bytes for its values. */
+static tally_status add(const tally_file *f, tl_netcdf_new *n, const char *name, const tl_shape *of,
+                        size_t bytes, tl_netcdf_kept **added)
+{
+    tl_netcdf_kept *const k = malloc(sizeof *k + bytes);
+    if (!k) return tl_no_memory(f->ctx, sizeof *k + bytes, "a coordinate");
+
+    const int error =
+        n->api->nc_def_var(n->file, name, of->type, of->ndims, of->dims, &k->variable);
     if (error) {
         free(k);
         return tl_netcdf_failed(f, n, error, name);
     }
 
     n->api->nc_def_var_fill(n->file, k->variable, 1, NULL);
-    k->count = count;
-    k->next = n->coordinates;
-    n->coordinates = *added = k;
+    k->bytes = bytes;
+    k->is_result = 0;
+    k->dtype = tl_packed_dtype(of->type);
+    tl_netcdf_kept **at = &n->coordinates; /* in the order in which they are defined */
+    while (*at) at = &(*at)->next;
+    k->next = NULL;
+    *at = *added = k;
 
     return TALLY_OK;
 }
@@ -102,7 +109,8 @@ static tally_status copy_coordinate(const tally_file *f, tl_netcdf_new *n, int t
 
     if (!api->nc_inq_varid(n->file, name, &there) || !is_one(source, from, count, &all))
         return TALLY_OK;
-    tally_status s = add(f, n, name, to, all.type, &k);
+    tally_status s = add(f, n, name, &(tl_shape){all.type, 1, {n->dims[to]}},
+                         count * tally_dtype_size(tl_packed_dtype(all.type)), &k);
     if (s) return s;
 
     copy_attributes(n, copied->group, copied->variable, k->variable);
@@ -147,30 +155,92 @@ static tally_status copy_coordinates(const tally_file *f, tl_netcdf_new *n,
 tally_status tl_netcdf_coordinate(tally_file *f, tl_netcdf_new *n, const char *name, int dimension,
                                   tally_dtype dtype, const void *values)
 {
-    tally_status s;
-    tl_netcdf_kept *k;
-    int there;
-
+    char names[2 * NC_MAX_NAME + 4], of[NC_MAX_NAME + 1];
     if (dimension < 0 || dimension >= f->info.ndim)
         return tl_fail(f->ctx, TALLY_INVALID, "%s: dimension is %d: must be 0..%d", f->label,
                        dimension, f->info.ndim - 1);
-    const int64_t count = f->info.shape[dimension];
-    if (count < 0)
-        return tl_fail(f->ctx, TALLY_INVALID, "%s: dimension is %d, whose length is not known yet",
-                       f->label, dimension);
-    if (!tl_netcdf_is_name(name, strlen(name)))
-        return tl_fail(f->ctx, TALLY_INVALID,
-                       "%s: name is '%.100s', which is no name of a variable", f->label, name);
-    if (!tl_netcdf_type(dtype))
-        return tl_fail(f->ctx, TALLY_UNSUPPORTED, "%s: %s has no type %s", f->label, f->info.format,
-                       tally_dtype_name(dtype) ? tally_dtype_name(dtype) : "of that number");
-    tl_netcdf_lock();
-    s = tl_netcdf_define(f, n);
+    snprintf(names, sizeof names, "%.*s(%s)", NC_MAX_NAME + 1, name,
+             tl_netcdf_copy_name(n->names, dimension + 1, of));
+    return tl_netcdf_add(f, n, names, dtype, values);
+}
+
+/* Finds a dimension by its name, or defines one, as in "bnds=2". *count is multiplied by its
+ * length. */
+static tally_status dimension(const tally_file *f, const tl_netcdf_new *n, char *name, int *dim,
+                              size_t *count)
+{
+    char *const equals = strchr(name, '=');
+    size_t length = 0;
+    if (equals) {
+        *equals = 0;
+        length = strtoull(equals + 1, NULL, 10);
+    }
+    if (n->api->nc_inq_dimid(n->file, name, dim)) {
+        const int error = length ? n->api->nc_def_dim(n->file, name, length, dim) : NC_EBADDIM;
+        if (error) return tl_netcdf_failed(f, n, error, name);
+    }
+    for (int d = 0; d < f->info.ndim; d++)
+        if (n->dims[d] == *dim && f->info.shape[d] < 0)
+            return tl_fail(f->ctx, TALLY_INVALID, "%s: the length of %s is not known yet", f->label,
+                           name);
+        else if (n->dims[d] == *dim)
+            length = (size_t)f->info.shape[d];
+    if (__builtin_mul_overflow(*count, length, count))
+        return tl_fail(f->ctx, TALLY_INVALID, "%s: %s is too long", f->label, name);
+    return TALLY_OK;
+}
+
+/* Defines a variable: with values, or of the shape of the first. */
+static tally_status define(const tally_file *f, tl_netcdf_new *n, const char *names, tl_shape *of,
+                           const void *values)
+{
+    char name[NC_MAX_NAME + 1];
+    size_t bytes = tally_dtype_size(tl_packed_dtype(of->type));
+    int there;
+    tl_netcdf_kept *k;
+    tally_status s = TALLY_OK;
+    for (int d = 0; d < of->ndims && values && !s; d++)
+        s = dimension(f, n, (char *)(size_t)tl_netcdf_copy_name(names, d + 1, name), &of->dims[d],
+                      &bytes);
+    tl_netcdf_copy_name(names, 0, name);
     if (!s && !n->api->nc_inq_varid(n->file, name, &there))
         s = tl_fail(f->ctx, TALLY_INVALID, "%s: name is '%s', and there is a variable of that name",
                     f->label, name);
-    if (!s) s = add(f, n, name, dimension, tl_netcdf_type(dtype), &k);
-    if (!s) memcpy(k->values, values, k->count * tally_dtype_size(dtype));
+    if (!values) memcpy(of->dims, n->dims, sizeof of->dims);
+    if (!s) s = add(f, n, name, of, values ? bytes : 0, &k);
+    if (!s && values) memcpy(k->values, values, bytes);
+    if (!s && !values) n->results++, k->is_result = 1;
+    return s;
+}
+
+tally_status tl_netcdf_add(tally_file *f, tl_netcdf_new *n, const char *names, tally_dtype dtype,
+                           const void *values)
+{
+    tl_shape of = {tl_netcdf_type(dtype), tl_netcdf_names(names), {0}};
+    if (of.ndims < 0 || (!values && of.ndims != f->info.ndim))
+        return tl_fail(f->ctx, TALLY_INVALID,
+                       "%s: name is '%.100s', which is no name of a variable and its dimensions",
+                       f->label, names);
+    if (!of.type)
+        return tl_fail(f->ctx, TALLY_UNSUPPORTED, "%s: %s has no type %s", f->label, f->info.format,
+                       tally_dtype_name(dtype) ? tally_dtype_name(dtype) : "of that number");
+    tl_netcdf_lock();
+    tally_status s = tl_netcdf_define(f, n);
+    if (!s) s = define(f, n, names, &of, values);
+    tl_netcdf_unlock();
+
+    return s;
+}
+
+tally_status tl_netcdf_attribute(tally_file *f, tl_netcdf_new *n, const char *variable,
+                                 const char *name, const char *text)
+{
+    int id = NC_GLOBAL, error = 0;
+    tl_netcdf_lock();
+    tally_status s = tl_netcdf_define(f, n);
+    if (!s && variable) error = n->api->nc_inq_varid(n->file, variable, &id);
+    if (!s && !error) error = n->api->nc_put_att_text(n->file, id, name, strlen(text), text);
+    if (error) s = tl_netcdf_failed(f, n, error, name);
     tl_netcdf_unlock();
 
     return s;

@@ -27,11 +27,12 @@ enum {
     NC_COMPOUND
 };
 
-enum { NC_64BIT_DATA = 0x20, NC_NETCDF4 = 0x1000, NC_UNLIMITED = 0 };
+enum { NC_64BIT_DATA = 0x20, NC_NETCDF4 = 0x1000, NC_UNLIMITED = 0, NC_GLOBAL = -1 };
 
 enum {
     NC_NOERR = 0,
     NC_ENOTATT = -43,
+    NC_EBADDIM = -46,
     NC_ENOTVAR = -49,
     NC_ERANGE = -60,
     NC_MAX_NAME = 256,
@@ -72,6 +73,10 @@ enum {
          (int file, const char *name, int type, int ndims, const int *dims, int *variable))        \
     CALL(int, nc_def_var_fill, (int file, int variable, int none, const void *value))              \
     CALL(int, nc_def_var_chunking, (int file, int variable, int storage, const size_t *chunks))    \
+    CALL(int, nc_inq_dimid, (int file, const char *name, int *dim))                                \
+    CALL(int, nc_put_att_text,                                                                     \
+         (int file, int variable, const char *name, size_t length, const char *text))              \
+    CALL(int, nc_put_var, (int file, int variable, const void *values))                            \
     CALL(int, nc_copy_att, (int from, int variable, const char *name, int to, int other))          \
     CALL(int, nc_enddef, (int file))                                                               \
     CALL(int, nc_put_vara,                                                                         \
@@ -190,11 +195,13 @@ int64_t tl_netcdf_box(int ndim, const int64_t *shape, int64_t at, int64_t rest, 
 
 /* ---- a new file with the variable of f->info and its coordinates: write.c, coordinate.c ---- */
 
-/* a coordinate; its values are written when all variables are defined */
+/* a variable besides the first: a result, which has the shape of the first and is written in
+ * boxes, or one with values, which are written when all variables are defined */
 typedef struct tl_netcdf_kept {
     struct tl_netcdf_kept *next;
-    int variable;
-    size_t count;
+    int variable, is_result;
+    tally_dtype dtype;
+    size_t bytes; /* of the values */
     char values[];
 } tl_netcdf_kept;
 
@@ -204,7 +211,7 @@ typedef struct tl_netcdf_new {
     /* the file is open; its variable is defined; elements can be written */
     int open, defined, data;
     char *names, fill[8];
-    int fills;
+    int fills, results; /* results: variables of the shape of the first, and the first */
     tl_netcdf_kept *coordinates;
     int64_t next, reserved; /* the element that is written next; bytes that are reserved on disk */
 } tl_netcdf_new;
@@ -217,6 +224,12 @@ tally_status tl_netcdf_name(tally_file *f, tl_netcdf_new *n, const char *names);
 tally_status tl_netcdf_fill(tally_file *f, tl_netcdf_new *n, const void *value);
 tally_status tl_netcdf_coordinate(tally_file *f, tl_netcdf_new *n, const char *name, int dimension,
                                   tally_dtype dtype, const void *values);
+tally_status tl_netcdf_add(tally_file *f, tl_netcdf_new *n, const char *names, tally_dtype dtype,
+                           const void *values);
+tally_status tl_netcdf_attribute(tally_file *f, tl_netcdf_new *n, const char *variable,
+                                 const char *name, const char *text);
+tally_status tl_netcdf_put_box(tally_file *f, tl_netcdf_new *n, const tl_netcdf_kept *variable,
+                               const int64_t *start, const int64_t *count, const void *data);
 tally_status tl_netcdf_like(tally_file *f, tl_netcdf_new *n, const tally_file *source);
 tally_status tl_netcdf_put(tally_file *f, tl_netcdf_new *n, const void *data, int64_t elements);
 tally_status tl_netcdf_finish(tally_file *f, tl_netcdf_new *n);
@@ -228,6 +241,8 @@ void tl_netcdf_drop(tl_netcdf_new *n);
 tally_status tl_netcdf_failed(const tally_file *f, const tl_netcdf_new *n, int error,
                               const char *doing);
 tally_status tl_netcdf_define(const tally_file *f, tl_netcdf_new *n);
+/* the number of dimensions in "mean(lat, lon)", or -1: these are no names */
+int tl_netcdf_names(const char *names);
 int tl_netcdf_type(tally_dtype dtype); /* 0: no such type */
 int tl_netcdf_is_name(const char *name, size_t n);
 const char *tl_netcdf_copy_name(const char *names, int number, char *out);

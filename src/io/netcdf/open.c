@@ -32,8 +32,7 @@ static void netcdf_end(tally_file *f)
 
     for (int d = 0; d < TL_DIMS; d++) free(n->names[d]);
     free(n->variable);
-    free(n->units);
-    free(n->calendar);
+    for (int i = 0; i < 5; i++) free(n->text[i]);
     free(n->parts);
     free(n);
 }
@@ -226,8 +225,10 @@ static tally_status open_part(tally_file *f, tl_part *p, const tally_file_option
     find_chunks(f, p, o->memory);
     if (p != n->parts) return TALLY_OK;
 
-    s = tl_netcdf_text(&source, "units", &n->units);
-    return s ? s : tl_netcdf_text(&source, "calendar", &n->calendar);
+    static const char *const names[] = {"units", "calendar", "long_name", "standard_name",
+                                        "bounds"};
+    for (int i = 0; i < 5 && !s; i++) s = tl_netcdf_text(&source, names[i], &n->text[i]);
+    return s;
 }
 
 /* ---- not locked ---- */
@@ -258,8 +259,12 @@ static tally_status total(tally_file *f)
     f->info.bytes_total = bytes;
     f->info.bytes_read = 0;
     f->info.dimensions = (const char *const *)n->names;
-    f->info.units = n->units;
-    f->info.calendar = n->calendar;
+    f->info.variable = n->variable;
+    f->info.units = n->text[0];
+    f->info.calendar = n->text[1];
+    f->info.long_name = n->text[2];
+    f->info.standard_name = n->text[3];
+    f->info.bounds = n->text[4];
 
     return TALLY_OK;
 }

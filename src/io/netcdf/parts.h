@@ -44,7 +44,8 @@ struct tl_netcdf {
     tl_part *parts;
     int count, join; /* parts; the dimension along which they follow each other */
     int64_t next;    /* the element that is read next */
-    char *variable, *names[TL_DIMS], *units, *calendar;
+    char *variable, *names[TL_DIMS];
+    char *text[5]; /* attributes: units, calendar, long_name, standard_name, bounds; or NULL */
 };
 
 /* parts.c, locked. Checks that a part's file has all bytes of a variable. */

@@ -55,31 +55,31 @@ int tl_netcdf_is_name(const char *name, size_t n)
     return 1;
 }
 
-static int are_names(const char *names, int ndim)
+int tl_netcdf_names(const char *names)
 {
-    assert(ndim >= 0);
     const char *at = names;
-    for (int d = 0; d <= ndim; d++) {
-        if (d && *at++ != (d == 1 ? '(' : ',')) return 0;
+    for (int d = 0; d <= TL_DIMS; d++) {
+        if (d && *at++ != (d == 1 ? '(' : ',')) return -1;
         at += d ? strspn(at, " ") : 0;
         const size_t n = strcspn(at, "(,)");
-        if (!tl_netcdf_is_name(at, n)) return 0;
+        if (!tl_netcdf_is_name(at, n)) return -1;
 
         for (int k = 1; k < d; k++) { /* two dimensions with one name are the same dimension */
             const char *other;
-            if (name_of(names, k, &other) == n && !memcmp(other, at, n)) return 0;
+            if (name_of(names, k, &other) == n && !memcmp(other, at, n)) return -1;
         }
 
         at += n;
+        if (!strcmp(at, d ? ")" : "()")) return d;
     }
 
-    return strcmp(at, ndim ? ")" : "()") == 0;
+    return -1;
 }
 
 tally_status tl_netcdf_name(tally_file *f, tl_netcdf_new *n, const char *names)
 {
     if (n->defined) return tl_fail(f->ctx, TALLY_INVALID, "%s: the names come first", f->label);
-    if (!are_names(names, f->info.ndim))
+    if (tl_netcdf_names(names) != f->info.ndim)
         return tl_fail(f->ctx, TALLY_INVALID,
                        "%s: line is '%.100s': must be the name of the variable and of %d "
                        "dimensions, like mean(lat, lon)",
@@ -150,7 +150,9 @@ static tally_status reserve(tally_file *f, tl_netcdf_new *n, int64_t elements)
 {
     assert(elements >= 0);
     int64_t bytes = elements * (int64_t)tally_dtype_size(f->info.dtype) + AROUND;
-    for (const tl_netcdf_kept *k = n->coordinates; k; k = k->next) bytes += 8 * (int64_t)k->count;
+    for (const tl_netcdf_kept *k = n->coordinates; k; k = k->next)
+        bytes +=
+            (int64_t)k->bytes + (k->is_result ? elements * (int64_t)tally_dtype_size(k->dtype) : 0);
     if (bytes <= n->reserved) return TALLY_OK;
 
     if (f->info.shape[0] < 0) bytes += bytes / 2; /* the final number of elements is not known */
@@ -184,10 +186,17 @@ static tally_status begin(const tally_file *f, tl_netcdf_new *n)
     if (s) return s;
     int error = n->api->nc_enddef(n->file);
     for (const tl_netcdf_kept *k = n->coordinates; k && !error; k = k->next)
-        error = k->count
-                    ? n->api->nc_put_vara(n->file, k->variable, &(size_t){0}, &k->count, k->values)
-                    : 0;
+        error = k->bytes ? n->api->nc_put_var(n->file, k->variable, k->values) : 0;
     n->data = !error;
+    return error ? tl_netcdf_failed(f, n, error, "writing") : TALLY_OK;
+}
+
+static tally_status put_box(tally_file *f, tl_netcdf_new *n, int variable, const int64_t *start,
+                            const int64_t *count, const void *data)
+{
+    size_t from[TL_DIMS] = {0}, box[TL_DIMS] = {0};
+    for (int d = 0; d < f->info.ndim; d++) from[d] = (size_t)start[d], box[d] = (size_t)count[d];
+    const int error = n->api->nc_put_vara(n->file, variable, from, box, data);
     return error ? tl_netcdf_failed(f, n, error, "writing") : TALLY_OK;
 }
 
@@ -201,12 +210,8 @@ static tally_status put(tally_file *f, tl_netcdf_new *n, const char *data, int64
         shape[d] = f->info.shape[d] < 0 ? INT64_MAX : f->info.shape[d];
 
     while (rest && !s) {
-        size_t from[TL_DIMS] = {0}, box[TL_DIMS] = {0};
         const int64_t now = tl_netcdf_box(f->info.ndim, shape, n->next, rest, start, count);
-        for (int d = 0; d < f->info.ndim; d++)
-            from[d] = (size_t)start[d], box[d] = (size_t)count[d];
-        const int error = n->api->nc_put_vara(n->file, n->variable, from, box, data);
-        if (error) s = tl_netcdf_failed(f, n, error, "writing");
+        s = put_box(f, n, n->variable, start, count, data);
         data += now * (int64_t)tally_dtype_size(f->info.dtype);
         rest -= now;
         n->next += now;
@@ -247,6 +252,7 @@ tally_status tl_netcdf_create(tally_file *f, const char *path, int hdf5, tl_netc
 
     n->api = api;
     n->names = names;
+    n->results = 1;
     at = sprintf(names, "data(");
     for (int d = 0; d < f->info.ndim; d++) at += sprintf(names + at, "%sdim%d", d ? ", " : "", d);
     strcpy(names + at, ")");
@@ -260,6 +266,15 @@ tally_status tl_netcdf_create(tally_file *f, const char *path, int hdf5, tl_netc
 
 tally_status tl_netcdf_fill(tally_file *f, tl_netcdf_new *n, const void *value)
 {
+    const tl_netcdf_kept *last = n->coordinates;
+    while (last && last->next) last = last->next;
+    if (last && last->is_result) {
+        tl_netcdf_lock();
+        const int error = n->api->nc_def_var_fill(n->file, last->variable, 0, value);
+        tl_netcdf_unlock();
+        return error ? tl_netcdf_failed(f, n, error, "_FillValue") : TALLY_OK;
+    }
+
     if (n->defined)
         return tl_fail(f->ctx, TALLY_INVALID, "%s: the value for none comes before coordinates",
                        f->label);
@@ -273,6 +288,22 @@ tally_status tl_netcdf_put(tally_file *f, tl_netcdf_new *n, const void *data, in
     assert(elements >= 0);
     tl_netcdf_lock();
     const tally_status s = put(f, n, data, elements);
+    tl_netcdf_unlock();
+    return s;
+}
+
+tally_status tl_netcdf_put_box(tally_file *f, tl_netcdf_new *n, const tl_netcdf_kept *variable,
+                               const int64_t *start, const int64_t *count, const void *data)
+{
+    int64_t last = 0, rest = 1; /* the elements up to the end of the box */
+    for (int d = f->info.ndim - 1; d >= 0; d--) {
+        last += (start[d] + count[d] - 1) * rest;
+        rest *= f->info.shape[d];
+    }
+    tl_netcdf_lock();
+    tally_status s = reserve(f, n, f->info.elements < 0 ? last + 1 : f->info.elements);
+    if (!s) s = begin(f, n);
+    if (!s) s = put_box(f, n, variable ? variable->variable : n->variable, start, count, data);
     tl_netcdf_unlock();
     return s;
 }

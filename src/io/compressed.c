@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT
+ * Reads gzip and zstd through the system's libz and libzstd, which are opened at run time. A thread
+ * decompresses into a pipe ahead of the reader, which reads the pipe as any other. */
+#define _GNU_SOURCE
+#include "io.h"
+#include "store/note.h"
+#include <assert.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+TL_OPENS("compressed", "files that gzip and zstd compressed", "\"libz.so.1\",\"libzstd.so.1\"");
+
+enum { BLOCK = 1 << 18, PIPE = 1 << 20 };
+
+/* z_stream of zlib.h, whose layout is part of its binary interface, and the buffers of zstd.h */
+typedef struct z_stream {
+    const unsigned char *next_in;
+    unsigned avail_in;
+    unsigned long total_in;
+    unsigned char *next_out;
+    unsigned avail_out;
+    unsigned long total_out;
+    const char *message;
+    void *state, *(*allocate)(void *, unsigned, unsigned);
+    void (*release)(void *, void *);
+    void *opaque;
+    int data_type;
+    unsigned long checksum, reserved;
+} z_stream;
+
+typedef struct z_input {
+    const void *from;
+    size_t size, at;
+} z_input;
+
+typedef struct z_output {
+    void *to;
+    size_t size, at;
+} z_output;
+
+enum { GZIP, ZSTD };
+static const struct {
+    const char *magic, *what, *library, *calls[4];
+    size_t length;
+} kinds[] = {{"\x1f\x8b\x08", "gzip", "libz.so.1",
+              {"inflateInit2_", "inflate", "inflateEnd", "inflateReset"}, 3},
+             {"\x28\xb5\x2f\xfd", "zstd", "libzstd.so.1",
+              {"ZSTD_createDStream", "ZSTD_decompressStream", "ZSTD_freeDStream",
+               "ZSTD_isError"}, 4}};
+
+struct tl_compressed {
+    tally_file source; /* its bytes come from here */
+    int kind, to;      /* to: the end of the pipe that the thread writes */
+    void *library, *call[4];
+    pthread_t thread;
+    int running;
+    int64_t at;    /* compressed bytes that were read */
+    char why[120]; /* why the bytes cannot be decompressed, or "" */
+    unsigned char in[BLOCK], out[BLOCK];
+};
+
+/* ---- on the thread ---- */
+
+/* Writes to the pipe. Returns 0 if its reader has closed it. */
+static int give(const tl_compressed *c, size_t n)
+{
+    for (size_t done = 0; done < n;) {
+        const ssize_t r = write(c->to, c->out + done, n - done);
+        if (r < 0 && errno == EINTR) continue;
+        if (r <= 0) return 0;
+        done += (size_t)r;
+    }
+    return 1;
+}
+
+static int bad(tl_compressed *c, int64_t left, const char *why)
+{
+    snprintf(c->why, sizeof c->why, "is damaged near byte %lld of its %s data: %s",
+             (long long)(c->at - left), kinds[c->kind].what, why);
+    return 0;
+}
+
+/* Decompresses n bytes of gzip; a file may have several members. *open: a member has begun and not
+ * ended. Returns 0 after a failure, or if there is no reader. */
+static int inflate_block(tl_compressed *c, z_stream *z, size_t n, int *open)
+{
+    enum { NO_FLUSH = 0, STREAM_END = 1, BUFFER = -5 };
+    int (*const inflate)(z_stream *, int) = (int (*)(z_stream *, int))c->call[1];
+    int (*const reset)(z_stream *) = (int (*)(z_stream *))c->call[3];
+    z->next_in = c->in;
+    z->avail_in = (unsigned)n;
+    do {
+        if (!*open && !z->avail_in) return 1;
+        z->next_out = c->out;
+        z->avail_out = BLOCK;
+        *open = 1;
+        const int r = inflate(z, NO_FLUSH);
+        if (r != 0 && r != STREAM_END && r != BUFFER)
+            return bad(c, z->avail_in, z->message ? z->message : "its bytes make no sense");
+        if (!give(c, BLOCK - z->avail_out)) return 0;
+        if (r == STREAM_END) {
+            *open = 0;
+            reset(z);
+        }
+    } while (z->avail_in || !z->avail_out);
+    return 1;
+}
+
+static int zstd_block(tl_compressed *c, void *z, size_t n, int *open)
+{
+    size_t (*const decompress)(void *, z_output *, z_input *) =
+        (size_t(*)(void *, z_output *, z_input *))c->call[1];
+    unsigned (*const failed)(size_t) = (unsigned (*)(size_t))c->call[3];
+    z_input in = {c->in, n, 0};
+    for (size_t full = 1; in.at < n || full;) {
+        z_output out = {c->out, BLOCK, 0};
+        const size_t r = decompress(z, &out, &in);
+        if (failed(r)) return bad(c, (int64_t)(n - in.at), "its bytes make no sense");
+        if (!give(c, out.at)) return 0;
+        *open = r != 0;
+        full = out.at == BLOCK;
+    }
+    return 1;
+}
+
+static void *work(void *data)
+{
+    tl_compressed *const c = data;
+    z_stream gzip = {0};
+    void *zstd = NULL;
+    int open = 1, more = 1;
+    if (c->kind == GZIP)
+        more = !((int (*)(z_stream *, int, const char *, int))c->call[0])(&gzip, 15 + 16, "1.2.0",
+                                                                        (int)sizeof gzip);
+    else
+        more = (zstd = ((void *(*)(void))c->call[0])()) != NULL;
+    if (!more) snprintf(c->why, sizeof c->why, "there is no memory to decompress it");
+    for (int64_t n = 1; more && n > 0;) {
+        struct pollfd p[] = {{c->source.fd, POLLIN, 0}, {c->to, 0, 0}};
+        if (tl_input_would_wait(&c->source)) poll(p, 2, -1);
+        if (p[1].revents) break; /* the reader has closed the pipe */
+        n = tl_input_some(&c->source, c->in, BLOCK);
+        if (n < 0) snprintf(c->why, sizeof c->why, "reading: %s", strerror(errno));
+        if (n <= 0) break;
+        c->at += n;
+        more = c->kind == GZIP ? inflate_block(c, &gzip, (size_t)n, &open)
+                               : zstd_block(c, zstd, (size_t)n, &open);
+    }
+    if (more && open && !*c->why) bad(c, 0, "it ends too early");
+    if (c->kind == GZIP)
+        ((int (*)(z_stream *))c->call[2])(&gzip);
+    else
+        ((size_t(*)(void *))c->call[2])(zstd);
+    close(c->to); /* the reader sees the end, and then asks for `why` */
+    return NULL;
+}
+
+/* ---- on the reader's thread ---- */
+
+static void join(tl_compressed *c)
+{
+    if (c->running) pthread_join(c->thread, NULL);
+    c->running = 0;
+}
+
+const char *tl_compressed_why(tl_compressed *c)
+{
+    join(c);
+    return *c->why ? c->why : NULL;
+}
+
+void tl_compressed_close(tl_compressed *c)
+{
+    if (!c) return;
+    join(c);
+    if (c->source.own_fd) close(c->source.fd);
+    free(c->source.peek);
+    free(c);
+}
+
+static tally_status begin(tally_file *f, tl_compressed *c)
+{
+    int ends[2];
+    sigset_t all, old;
+    c->library = dlopen(kinds[c->kind].library, RTLD_NOW | RTLD_LOCAL);
+    for (int i = 0; i < 4; i++)
+        if (!c->library || !(c->call[i] = dlsym(c->library, kinds[c->kind].calls[i])))
+            return tl_fail(f->ctx, TALLY_UNSUPPORTED,
+                           "%s: is compressed by %s, and %s is not here: %s -dc FILE | tally ...",
+                           f->label, kinds[c->kind].what, kinds[c->kind].library,
+                           kinds[c->kind].what);
+    if (pipe2(ends, O_CLOEXEC) != 0) return tl_input_failed(f);
+    fcntl(ends[1], F_SETPIPE_SZ, PIPE); /* a failure leaves the default size */
+    c->source = *f;
+    c->to = ends[1];
+    f->compressed = c;
+    f->fd = ends[0];
+    f->own_fd = 1;
+    f->regular = f->peek_end = 0;
+    f->pos = 0;
+    f->size = f->info.bytes_total = -1;
+    f->peek = NULL;
+    f->peek_n = f->peek_at = f->peek_capacity = 0;
+
+    /* no signal is delivered to the thread, SIGPIPE included: a closed pipe is an error of write */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    const int failed = pthread_create(&c->thread, NULL, work, c);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    c->running = !failed;
+    if (failed) close(ends[1]);
+    return failed ? tl_no_memory(f->ctx, BLOCK, "a thread that decompresses") : TALLY_OK;
+}
+
+tally_status tl_compressed_open(tally_file *f)
+{
+    for (size_t before = 0;; before = f->peek_n) { /* a pipe may deliver the bytes one by one */
+        const tally_status s = tl_input_peek(f, 4);
+        if (s) return s;
+        for (int kind = GZIP; kind <= ZSTD; kind++) {
+            if (f->peek_n < kinds[kind].length ||
+                memcmp(f->peek, kinds[kind].magic, kinds[kind].length) != 0)
+                continue;
+            tl_compressed *const c = calloc(1, sizeof *c);
+            if (!c) return tl_no_memory(f->ctx, sizeof *c, "decompressing");
+            c->kind = kind;
+            const tally_status begun = begin(f, c);
+            if (begun && !f->compressed) free(c);
+            return begun;
+        }
+        if (f->peek_n >= 4 || f->peek_end || f->peek_n == before) return TALLY_OK;
+    }
+}
