@@ -153,7 +153,7 @@ static tally_status check_ranges(tally *ctx, const line *l, int64_t r, const tl_
         int64_t count;
     } prefix;
     prefix *const p = malloc((size_t)(l->n + 1) * sizeof *p);
-    if (!p) return tl_no_memory(ctx, (size_t)(l->n + 1) * sizeof *p, what);
+    if (!p) return tl_no_memory(ctx, (size_t)(l->n + 1) * sizeof *p, "checks of sums");
     tally_status status = TALLY_OK;
     p[0] = (prefix){0, 0};
     for (int64_t i = 0; i < l->n; i++)
