@@ -169,7 +169,7 @@ static int gpu_launch(place *p, program *x, const char *kernel, int64_t groups, 
     tl_argument list[PLACE_ARGUMENTS];
     for (int i = 0; i < count && i < PLACE_ARGUMENTS; i++) {
         if (arguments[i].kind == PUT_MEMORY)
-            list[i] = (tl_argument){TL_ARG_MEMORY, {.memory = *memory_of(arguments[i].memory)}};
+            list[i] = tl_memory_of(memory_of(arguments[i].memory)).is;
         else
             list[i] = (tl_argument){TL_ARG_I64, {.i64 = arguments[i].count}};
     }
