@@ -275,11 +275,11 @@ tally_status tl_gpu_take(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *
  * freeing a copy of 2^28 f32 takes longer than the call. A graph needs its blocks. */
 static int may_keep(const tl_gpu_device *d, size_t pooled)
 {
-    size_t free_ = 0, once = 0;
+    size_t free_ = 0, largest = 0;
     const int lent = d->allocator.allocate != NULL;
     if (tl_is_captured(d) || pooled <= (lent ? LENT_BYTES : POOL_BYTES)) return 1;
     if (lent) return 0;
-    d->gpu->calls->free_memory(d->gpu, &free_, &once);
+    d->gpu->calls->free_memory(d->gpu, &free_, &largest);
     return pooled <= free_ / POOL_SHARE;
 }
 
