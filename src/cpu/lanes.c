@@ -195,23 +195,23 @@ static void empties(tl_lanes_buffers *buffers, const tl_lanes_to *to, int64_t wi
 
 /* ---- the verbs ---- */
 
-void tl_lanes_feed(tl_lanes_buffers *buffers, const tl_lanes_from *f, tl_lanes_part part)
+void tl_lanes_feed(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl_lanes_part *part)
 {
-    const int64_t n = part.n;
+    const int64_t n = part->n;
     tl_lanes k = buffers->k;
     k.vectors = (int)(tl_lanes_padded(buffers, f->width) / buffers->lanes);
-    k.to = part.to;
-    k.ends = part.ends;
+    k.to = part->to;
+    k.ends = part->ends;
     k.prefetch_distance = f->prefetch_distance;
     const int64_t chunk = chunk_of(k.vectors * buffers->lanes),
                   direct = f->direct < n ? f->direct & -(int64_t)BLOCK : n;
     int64_t done = 0;
 
     do { /* a last part may have no rows */
-        k.at = part.at + done;
+        k.at = part->at + done;
         k.m = done < direct ? direct - done : n - done < chunk ? n - done : chunk;
         assert(k.m > 0 || n == 0);
-        k.soa = part.last && done + k.m == n ? buffers->soa : NULL;
+        k.soa = part->last && done + k.m == n ? buffers->soa : NULL;
         k.x = tl_lanes_bring(buffers, f, done, k.m, &k.stride);
         buffers->job->plan->core->lanes_fold(&k, buffers->job->plan->par);
         done += k.m;
@@ -221,14 +221,14 @@ void tl_lanes_feed(tl_lanes_buffers *buffers, const tl_lanes_from *f, tl_lanes_p
 void tl_lanes_fold(tl_lanes_buffers *buffers, const tl_lanes_from *f, int64_t n,
                    const int32_t *ends, int64_t to)
 {
-    if (n > 0) tl_lanes_feed(buffers, f, (tl_lanes_part){0, n, 1, to, ends});
+    if (n > 0) tl_lanes_feed(buffers, f, &(tl_lanes_part){0, n, 1, to, ends});
 }
 
 void tl_lanes_scan(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl_lanes_to *to,
-                   tl_lanes_span span)
+                   const tl_lanes_span *span)
 {
     const tl_lanes_job *job = buffers->job;
-    const int64_t width = f->width, end = span.at + span.n;
+    const int64_t width = f->width, end = span->at + span->n;
 
     set_width(buffers, width);
     tl_lanes k = buffers->k;
@@ -242,12 +242,12 @@ void tl_lanes_scan(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl_l
     k.to = 0;
     k.prefetch_distance = f->prefetch_distance;
 
-    for (int64_t at = span.at; at < end; at += k.m) {
+    for (int64_t at = span->at; at < end; at += k.m) {
         k.at = at;
         k.m = end - at < chunk ? end - at : chunk;
 
         /* the first of these rows in memory order */
-        const int64_t i = job->reverse ? span.total - at - k.m : at - span.first;
+        const int64_t i = job->reverse ? span->total - at - k.m : at - span->first;
         const char *x = tl_lanes_bring(buffers, f, i, k.m, &k.stride);
 
         if (job->reverse) {

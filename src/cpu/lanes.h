@@ -136,7 +136,7 @@ typedef struct tl_lanes_part {
 /* The same in parts: appends rows at .. at + n - 1, of which from->x is the first, to
  * buffers->k.carry. Requires: at is a multiple of 8; so is n, except in the last part, which stages
  * S(at + n) as soa[to + lane]. */
-void tl_lanes_feed(tl_lanes_buffers *buffers, const tl_lanes_from *from, tl_lanes_part part);
+void tl_lanes_feed(tl_lanes_buffers *buffers, const tl_lanes_from *from, const tl_lanes_part *part);
 
 typedef struct tl_lanes_span {
     int64_t first, at, n, total;
@@ -145,7 +145,7 @@ typedef struct tl_lanes_span {
 /* Scans rows at .. at + n - 1. If at > 0, carry holds the state of the rows before. total: rows of
  * the whole sequence. from and to begin with row `first`, which must be 0 for reversed scans. */
 void tl_lanes_scan(tl_lanes_buffers *buffers, const tl_lanes_from *from, const tl_lanes_to *to,
-                   tl_lanes_span span);
+                   const tl_lanes_span *span);
 
 /* Computes the windows with centres i0 .. i1 - 1. */
 void tl_lanes_window(tl_lanes_buffers *buffers, const tl_lanes_from *from, const tl_lanes_to *to,

@@ -131,7 +131,7 @@ static void compute_strip(const columns *c, tl_lanes_buffers *buffers, int64_t s
     for (int part = 0; part < 2; part++) {
         if (!part_of(c, buffers, s, part, &from, &to)) continue;
         if (c->job->verb == TL_SCAN)
-            tl_lanes_scan(buffers, &from, &to, (tl_lanes_span){0, 0, n, n});
+            tl_lanes_scan(buffers, &from, &to, &(tl_lanes_span){0, 0, n, n});
         else
             tl_lanes_window(buffers, &from, &to, n, 0, n);
     }
@@ -270,7 +270,7 @@ static void scan_block(const columns *c, tl_lanes_buffers *buffers, const blocks
         if (!part_of(c, buffers, s, part, &from, &to)) continue;
         buffers->k.vectors = (int)((from.width + buffers->lanes - 1) / buffers->lanes);
         for (int64_t lane = 0; lane < from.width; lane++) put_lane(buffers, b, col + lane, lane, j);
-        tl_lanes_scan(buffers, &from, &to, (tl_lanes_span){0, at, m, n});
+        tl_lanes_scan(buffers, &from, &to, &(tl_lanes_span){0, at, m, n});
         col += from.width;
     }
 }

@@ -232,7 +232,7 @@ static void compute(tl_lanes_batch *b, int64_t s, int64_t lanes, int64_t n, cons
     if (b->job->verb == TL_REDUCE)
         tl_lanes_fold(&b->buffers, &from, n, ends, s);
     else if (b->job->verb == TL_SCAN)
-        tl_lanes_scan(&b->buffers, &from, to, (tl_lanes_span){0, 0, n, n});
+        tl_lanes_scan(&b->buffers, &from, to, &(tl_lanes_span){0, 0, n, n});
     else
         tl_lanes_window(&b->buffers, &from, to, n, 0, n);
 }

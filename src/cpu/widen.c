@@ -157,41 +157,41 @@ void tl_window_start(const tl_plan *plan, tl_window_work *k, const tl_state *bef
     plan->core->window_start(k, wide_prefix(plan, before, &copy));
 }
 
-void tl_window_feed(const tl_plan *plan, tl_window_work *k, tl_window_piece piece)
+void tl_window_feed(const tl_plan *plan, tl_window_work *k, tl_window_piece *piece)
 {
     const int64_t prefetch_distance = k->prefetch ? tl_prefetch_distance(k->prefetch) : 0;
-    k->next = tl_prefetch_of(plan, (const char *)piece.x - piece.lead * plan->op->elem_bytes,
+    k->next = tl_prefetch_of(plan, (const char *)piece->x - piece->lead * plan->op->elem_bytes,
                              prefetch_distance);
-    k->prefetch_old = tl_prefetch_of(plan, piece.old, piece.old ? prefetch_distance : 0);
+    k->prefetch_old = tl_prefetch_of(plan, piece->old, piece->old ? prefetch_distance : 0);
     if (plan->in) {
         int64_t to = plan->in->to_bytes, bytes = plan->in->from_bytes,
-                before = piece.back < TL_WINDOW_BACK ? piece.back : TL_WINDOW_BACK;
+                before = piece->back < TL_WINDOW_BACK ? piece->back : TL_WINDOW_BACK;
         char *wide = (char *)k->wide + MARGIN * to;
-        widen(plan, wide - before * to, (const char *)piece.x - before * bytes, before + piece.m,
+        widen(plan, wide - before * to, (const char *)piece->x - before * bytes, before + piece->m,
               PLACE);
-        piece.x = wide;
+        piece->x = wide;
 
         /* readable; the values do not matter */
-        piece.beyond = BEYOND;
+        piece->beyond = BEYOND;
 
         /* operators with an inverse have one input */
-        if (piece.old) piece.old = widen(plan, (char *)k->wide + PLACE, piece.old, piece.m, 0);
+        if (piece->old) piece->old = widen(plan, (char *)k->wide + PLACE, piece->old, piece->m, 0);
     }
 
-    plan->core->window_feed(k, &piece, par_of(plan, PLACE));
+    plan->core->window_feed(k, piece, par_of(plan, PLACE));
 }
 
-void tl_window_lower(const tl_plan *plan, const tl_window_work *k, void *to, tl_lower l)
+void tl_window_lower(const tl_plan *plan, const tl_window_work *k, void *to, tl_lower *l)
 {
     if (!plan->out) {
-        plan->lower->window_lower(to, k, &l, plan->par);
+        plan->lower->window_lower(to, k, l, plan->par);
         return;
     }
     char *wide = (char *)k->wide + 2 * PLACE;
-    const int stream = l.stream;
-    l.stream = 0;
-    plan->lower->window_lower(wide, k, &l, plan->par);
-    narrow(plan, to, wide, l.m, stream);
+    const int stream = l->stream;
+    l->stream = 0;
+    plan->lower->window_lower(wide, k, l, plan->par);
+    narrow(plan, to, wide, l->m, stream);
 }
 
 void tl_window_suffix(const tl_plan *plan, tl_window_work *k, const void *end, int64_t stop,

@@ -97,8 +97,9 @@ void tl_lower_row(const tl_plan *plan, tl_staging at, void *out, int64_t from, i
 /* For windows. Requires: k->wide has TL_WINDOW_WIDE_BYTES if anything is widened. */
 enum { TL_WINDOW_WIDE_BYTES = 48 * 1024 };
 void tl_window_start(const tl_plan *plan, tl_window_work *k, const tl_state *before);
-void tl_window_feed(const tl_plan *plan, tl_window_work *k, tl_window_piece piece);
-void tl_window_lower(const tl_plan *plan, const tl_window_work *k, void *to, tl_lower l);
+/* piece, l: changed by the call */
+void tl_window_feed(const tl_plan *plan, tl_window_work *k, tl_window_piece *piece);
+void tl_window_lower(const tl_plan *plan, const tl_window_work *k, void *to, tl_lower *l);
 void tl_window_suffix(const tl_plan *plan, tl_window_work *k, const void *end, int64_t stop,
                       int64_t high, int64_t blocks);
 

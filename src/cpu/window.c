@@ -154,22 +154,22 @@ static int full_windows(const tl_window_job *job, int64_t p, int64_t stop,
         /* results of the part that are complete after this tile */
         int64_t ready = begun + skip + m - (lead + warm);
         tl_window_feed(plan, work,
-                       (tl_window_piece){.x = job->x + from * in,
-                                         .old = old ? job->x + (from - old) * in : NULL,
-                                         .back = from - begin,
-                                         .beyond = job->n - from - m,
-                                         .lead = skip,
-                                         .m = m,
-                                         .i = from});
+                       &(tl_window_piece){.x = job->x + from * in,
+                                          .old = old ? job->x + (from - old) * in : NULL,
+                                          .back = from - begin,
+                                          .beyond = job->n - from - m,
+                                          .lead = skip,
+                                          .m = m,
+                                          .i = from});
 
         if (ready > 0) {
             int64_t late = ready - (skip + m) > 0 ? ready - (skip + m) : 0;
             int64_t first = p + late;
             tl_window_lower(plan, work, tl_window_at(job, first + job->win->before),
-                            (tl_lower){.from = skip + m - (ready - late),
-                                       .m = ready - late,
-                                       .first = first,
-                                       .stream = job->stream});
+                            &(tl_lower){.from = skip + m - (ready - late),
+                                        .m = ready - late,
+                                        .first = first,
+                                        .stream = job->stream});
         }
 
         begun += skip + m;

@@ -236,12 +236,12 @@ int tl_window_suffixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_wind
         for (int64_t m; from < n; from += m, lead = 0) {
             m = n - from < tile - lead ? n - from : tile - lead;
             tl_window_feed(plan, work,
-                           (tl_window_piece){.x = job->x + from * plan->op->elem_bytes,
-                                             .back = from - begin,
-                                             .beyond = n - from - m,
-                                             .lead = lead,
-                                             .m = m,
-                                             .i = from});
+                           &(tl_window_piece){.x = job->x + from * plan->op->elem_bytes,
+                                              .back = from - begin,
+                                              .beyond = n - from - m,
+                                              .lead = lead,
+                                              .m = m,
+                                              .i = from});
         }
 
         int64_t high = most / lanes, low = least / lanes;

@@ -136,7 +136,7 @@ static void fold_strip(const pass *a, tl_lanes_buffers *buffers, strip *t, char 
             g->plan.transpose->to_lanes(&(tl_matrix){some, t->width, t->width, (int)bytes},
                                         &(tl_origins){.first = x, .pitch = in->row_stride * bytes},
                                         now, (tl_prefetch){0});
-            tl_lanes_feed(buffers, &from, (tl_lanes_part){.at = at, .n = now});
+            tl_lanes_feed(buffers, &from, &(tl_lanes_part){.at = at, .n = now});
             continue;
         }
 
@@ -148,14 +148,14 @@ static void fold_strip(const pass *a, tl_lanes_buffers *buffers, strip *t, char 
                                         in->row_stride,
                                         a->prefetch_distance};
             now = left & -(int64_t)BLOCK;
-            tl_lanes_feed(buffers, &from, (tl_lanes_part){.at = at, .n = now});
+            tl_lanes_feed(buffers, &from, &(tl_lanes_part){.at = at, .n = now});
             continue;
         }
 
         now = left < BLOCK - kept_rows ? left : BLOCK - kept_rows;
         keep(g, t, in, x, kept_rows, now);
         if (kept_rows + now == BLOCK)
-            tl_lanes_feed(buffers, &block, (tl_lanes_part){.at = at - kept_rows, .n = BLOCK});
+            tl_lanes_feed(buffers, &block, &(tl_lanes_part){.at = at - kept_rows, .n = BLOCK});
     }
 }
 
@@ -190,14 +190,14 @@ static void scan_strip(const pass *a, tl_lanes_buffers *buffers, strip *t, char 
                                        .col_step = out->row_stride,
                                        .direct = whole && out->row_stride == 1};
             now = left & -(int64_t)BLOCK;
-            tl_lanes_scan(buffers, &from, &there, (tl_lanes_span){at, at, now, at + now});
+            tl_lanes_scan(buffers, &from, &there, &(tl_lanes_span){at, at, now, at + now});
             continue;
         }
 
         now = left < BLOCK - kept_rows ? left : BLOCK - kept_rows;
         keep(g, t, in, x, kept_rows, now);
         tl_lanes_scan(buffers, &block, &to,
-                      (tl_lanes_span){at - kept_rows, at - kept_rows, kept_rows + now, at + now});
+                      &(tl_lanes_span){at - kept_rows, at - kept_rows, kept_rows + now, at + now});
         for (int64_t i = 0; i < now; i++)
             tl_copy_strided(y + i * out->stride * result, out->row_stride,
                             some + (kept_rows + i) * t->width * result, 1, t->width, result);
@@ -211,7 +211,7 @@ static void result_strip(const grid *g, tl_lanes_buffers *buffers, strip *t, cha
 
     out += t->col * result;
     if (g->count) {
-        tl_lanes_feed(buffers, &block, (tl_lanes_part){.at = at, .n = g->count - at, .last = 1});
+        tl_lanes_feed(buffers, &block, &(tl_lanes_part){.at = at, .n = g->count - at, .last = 1});
         tl_lower_row(&g->plan, (tl_staging){buffers->soa, buffers->r}, out, 0, t->width, g->count,
                      0, 0, 0, 0);
     } else {
@@ -350,7 +350,7 @@ static tally_status nodes(tally *ctx, tl_grid *base, tl_slab *slab)
         /* a node is S of its own elements */
         for (; j < slab->count && slab->level[j] >= BLOCK_LOG; j++) {
             tl_lanes_feed(&buffers, &none,
-                          (tl_lanes_part){.at = (int64_t)1 << slab->level[j], .last = 1});
+                          &(tl_lanes_part){.at = (int64_t)1 << slab->level[j], .last = 1});
             unstage(g, &buffers, t, slab, j);
         }
 
