@@ -43,7 +43,7 @@ static void types(void)
 }
 static void send(void) /* the message of a fragment, up the tree */
 {
-    MPI_Reduce(message, bytes, (int)tally_mpi_capacity_of_one_(N * ranks), MPI_BYTE, MPI_BOR, 0,
+    MPI_Reduce(message, bytes, (int)tally_mpi_capacity_of_one_("", N * ranks), MPI_BYTE, MPI_BOR, 0,
                MPI_COMM_WORLD);
 }
 static void make(void)

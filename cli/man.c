@@ -111,13 +111,14 @@ void help_man(FILE *f)
            "written 2^28, 1e6, 1.5e9,\n"
            "64Ki or 3M.\n");
     fputs(".PP\n", f);
-    put(f, "An operator is NAME, NAME:f64 (an f64 accumulator) or NAME:PARAMETER, as in sum, "
-           "mean:f64, var:1,\n"
-           "ema:alpha=0.1. sum, mean, dot, wmean, var, std, cov, corr, slope, sumsq, norm and their "
-           "nan forms take :exact too: the real "
-           "value, rounded once,\n"
-           "in whatever order. sum:checked of integers refuses a sum beyond 64 bits. `tally ops` "
-           "lists the names.\n");
+    put(f,
+        "An operator is NAME, NAME:f64 (an f64 accumulator) or NAME:PARAMETER, as in sum, "
+        "mean:f64, var:1,\n"
+        "ema:alpha=0.1. sum, mean, dot, wmean, var, std, cov, corr, slope, sumsq, norm and their "
+        "nan forms take :exact too: the real "
+        "value, rounded once,\n"
+        "in whatever order. sum:checked of integers refuses a sum beyond 64 bits. `tally ops` "
+        "lists the names.\n");
     fputs(".SH OUTPUT\n", f);
     put(f, "Text has one result per line and tabs between its columns; a header line comes first "
            "if there are\n"

@@ -291,14 +291,12 @@ static inline tally_view tally_segments(const void *data, tally_dtype dtype, con
  * ("ema:f64:0.1"). tally_operators lists the names; tally_operator describes an operator's
  * result (chapter 8).
  *
- * sum:exact, mean:exact, dot:exact and their nan forms, for f16, bf16, f32 and f64, give the real
- * sum or mean of the elements, or the real sum of the real products, rounded once to nearest
- * even. The result is f32, for f64 elements or with :f64 it is f64. The order of the elements
- * does not affect its bits. It overflows only if that rounded value does, and it is never -0. A
- * NaN, or both inf and -inf, gives NaN (doc/exact.md). wmean, var, std, cov, corr, slope, sumsq and
- * norm take :exact too, and like mean:exact also integers; results are f64 (wmean as mean). On GPUs
- * the processors compute scans and windows of these operators. sum:checked, for integers, refuses
- * a result that 64 bits do not hold with TALLY_BAD_DATA, and writes nothing.
+ * sum:exact, mean:exact, dot:exact and their nan forms give the real value of floats, rounded once
+ * to nearest even, in any order: f32, or f64 of f64 elements and with :f64; never -0. A NaN, or inf
+ * and -inf, gives NaN. wmean, var, std, cov, corr, slope, sumsq and norm take :exact too, of floats
+ * and integers, and give f64 (doc/exact.md). On GPUs the processors compute scans and windows of
+ * these. sum:checked refuses a sum of integers that 64 bits do not hold, with TALLY_BAD_DATA, and
+ * writes nothing.
  *
  * Example:
  *     float most, sums[8], mean[8];

@@ -136,7 +136,7 @@ static inline tally_status tally_mpi_reduce(tally *ctx, const char *op, const ta
     status = tally_mpi_part_of_(ctx, op, &m, mine, n, &f);
     if (status) tally_mpi_fail_(status, "%s", tally_error(ctx));
     status = tally_mpi_agree_(comm, status);
-    const size_t capacity = tally_mpi_capacity_of_one_(m.n);
+    const size_t capacity = tally_mpi_capacity_of_one_(op, m.n);
     if (!status)
         status =
             tally_mpi_merge_all_(ctx, &m, 1, &capacity, &f,
@@ -188,7 +188,7 @@ static inline tally_status tally_mpi_scan(tally *ctx, const char *op, const tall
         if (status) tally_mpi_fail_(status, "%s", tally_error(ctx));
     }
     status = tally_mpi_agree_(comm, status);
-    const size_t bytes = tally_mpi_capacity_of_one_(m.n);
+    const size_t bytes = tally_mpi_capacity_of_one_(op, m.n);
     if (!status)
         status = tally_mpi_merge_all_(ctx, &m, 1, &bytes, &f, TALLY_MPI_BEFORE_ME_, -1, &before);
     if (!status) {

@@ -393,10 +393,11 @@ static inline size_t tally_mpi_capacity_(long long n, size_t node, size_t more)
            TALLY_MPI_UNIT_;
 }
 /* The same for one sequence: a node has at most 49 bytes, and the fragment lists its rows and its
- * range. */
-static inline size_t tally_mpi_capacity_of_one_(long long n)
+ * range. A fragment of an exact statistic has at most five sums of 568 bytes. */
+static inline size_t tally_mpi_capacity_of_one_(const char *op, long long n)
 {
-    return tally_mpi_capacity_(n, 49, 40 + TALLY_MPI_NAME + 8 + 32);
+    const size_t sums = strstr(op, ":exact") ? 5 * 568 : 0;
+    return tally_mpi_capacity_(n, 49, 40 + TALLY_MPI_NAME + 8 + 32 + sums);
 }
 
 typedef enum { TALLY_MPI_TO_ROOT_, TALLY_MPI_TO_ALL_, TALLY_MPI_BEFORE_ME_ } tally_mpi_way_;

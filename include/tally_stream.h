@@ -136,9 +136,8 @@ TALLY_API tally_status tally_stream_push_groups(tally_stream *stream, const void
 /* ---- 17 fragments -------------------------------------------------------------------------------
  * A fragment is the partial reduction of the elements [start, start + n) of a longer sequence,
  * held as at most 2 log2 n tree nodes. Fragments merge in any order, and may have gaps until the
- * last part arrives. However the data is cut, between files, threads or machines, the final bits
- * are those of tally_reduce on the whole sequence. Exact statistics (var:exact) have fragments too;
- * of sum:exact and mean:exact of floats a tally_exact takes the place (chapter 18).
+ * last part arrives. However the data is cut, the final bits are those of tally_reduce on the whole
+ * sequence. Exact statistics have fragments too (for sum:exact of floats see chapter 18).
  *
  * Example:
  *     tally_fragment *left, *right;

@@ -77,7 +77,7 @@ def same(got, want, *what):
 
 # ---- the reference ----
 
-OPS = {  # the sums of its fraction, and how many elements it needs
+OPS = {  # how many inputs each has
     "mean": 1, "sumsq": 1, "norm": 1, "var": 1, "std": 1, "wmean": 2, "cov": 2, "corr": 2, "slope": 2}
 
 
@@ -144,7 +144,8 @@ def element(kind, dtype):
         low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if dtype[0] == "i" else (0, (1 << bits) - 1)
         if kind == "near":  # nanoseconds of a day
             return min(high, 1700000000123456789 % (high + 1) + random.randint(0, 999))
-        return {"wide": random.randint(low, high), "edge": random.choice([low, high, low + 1, high - 1, 0, 1, max(low, -1)])}.get(
+        edges = [low, high, low + 1, high - 1, 0, 1, max(low, -1)]
+        return {"wide": random.randint(low, high), "edge": random.choice(edges)}.get(
             kind, random.randint(max(low, -9), 9))
     if kind == "near":
         v = random.gauss(1e8, 1)

@@ -182,6 +182,45 @@ static void columns(tally *ctx, int n)
     tally_close(cpu);
 }
 
+static unsigned char there[MOST / 8];
+
+/* Exact statistics on a device beside the processors, which test/exact_statistics.py compares with
+ * fractions. */
+static void statistics(tally *ctx, const char *name, int kind)
+{
+    static const char *const one[] = {"var:exact:1",    "std:exact",     "sumsq:exact",
+                                      "nanvar:exact:1", "nannorm:exact", "nanstd:exact"},
+                             *const two[] = {"cov:exact:1", "corr:exact", "slope:exact",
+                                             "wmean:exact:f64"};
+    tally *const cpu = check_open(2, check_isa(0));
+    const tally_dtype d = dtypes[check_below(4)];
+    const int64_t bytes = (int64_t)tally_dtype_size(d),
+                  offsets[] = {0, 0, 700, 701, 9000, 9000, 20000};
+    fill(data, d, MOST, kind);
+    for (size_t i = 0; i < sizeof there; i++) there[i] = (unsigned char)check_below(256);
+    const tally_view all[] = {{data, d, 1, MOST / 2, MOST / 2, 1, NULL},
+                              {data, d, 7, 900, 901, 1, NULL},
+                              {data, d, 300, 40, 1, 300, NULL},
+                              {data, d, 6, 0, 0, 1, offsets}};
+    for (size_t v = 0; v < sizeof all / sizeof *all; v++) {
+        tally_view x = all[v], y = all[v];
+        y.data = data + 3 * bytes;
+        x.valid = check_below(2) ? there : NULL;
+        const char *const op = one[check_below(6)], *const pairs = two[check_below(4)];
+        check_ok(ctx, tally_reduce(ctx, op, &x, got), op);
+        check_ok(cpu, tally_reduce(cpu, op, &x, want), op);
+        check_same(got, want, x.rows, 8, "%s of %s on %s, view %d kind %d valid %d", op,
+                   tally_dtype_name(d), name, (int)v, kind, x.valid != NULL);
+        x.valid = NULL;
+        x.next = &y;
+        check_ok(ctx, tally_reduce(ctx, pairs, &x, got), pairs);
+        check_ok(cpu, tally_reduce(cpu, pairs, &x, want), pairs);
+        check_same(got, want, x.rows, 8, "%s of %s on %s, view %d kind %d", pairs,
+                   tally_dtype_name(d), name, (int)v, kind);
+    }
+    tally_close(cpu);
+}
+
 /* A device's reductions: the same calls, of host arrays. (test_inputs has device memory.) */
 static void on_device(const char *name)
 {
@@ -198,6 +237,8 @@ static void on_device(const char *name)
             views(ctx, &o, kind);
         }
     }
+    for (int kind = 0; kind < KINDS; kind++)
+        if (!check_quick || !check_below(3)) statistics(ctx, name, kind);
     known_pairs(ctx);
     columns(ctx, 3001);
     columns(ctx, 9001);

@@ -103,6 +103,41 @@ def test_states_travel():
     assert "of 2" in repr(tally.Exact([0.5, 1.0]))
 
 
+@pytest.mark.parametrize("shift", [0, 10**8, 1_700_000_000_123_456_789])
+def test_exact_statistics_are_fractions(rng, shift):
+    x = rng.integers(0, 1000, 300) + shift
+    whole = [Fraction(v) for v in x.tolist()]
+    mean = sum(whole) / 300
+
+    def var(values, ddof=0):
+        middle = sum(values) / len(values)
+        return float(sum((v - middle) ** 2 for v in values) / (len(values) - ddof))
+
+    assert tally.reduce(x, "var:exact") == var(whole) and tally.reduce(x, "mean:exact") == float(mean)
+    assert tally.reduce(x, "var:exact:ddof=1") == var(whole, 1)
+    kept = rng.random(300) < 0.7
+    assert tally.reduce(x, "var:exact", where=kept) == var([v for v, k in zip(whole, kept) if k])
+    assert tally.scan(x, "var:exact").tolist() == [var(whole[: i + 1]) for i in range(300)]
+    assert tally.window(x, "var:exact", 20, edges="valid").tolist() == [var(whole[i : i + 20]) for i in range(281)]
+    parts = tally.Fragment("var:exact", x[170:], 170) + tally.Fragment("var:exact", x[:170])
+    assert parts.result() == var(whole) and pickle.loads(pickle.dumps(parts)).result() == var(whole)
+    codes = np.arange(300) % 3
+    assert tally.by_key(x, codes, "var:exact").tolist() == [var(whole[k::3]) for k in range(3)]
+    assert tally.reduce(x, "slope:exact", next=3 * (x - shift)) == 3.0
+
+
+def test_checked_sums(rng):
+    x = np.array([2**62, -(2**62), 2**62, 2**62 - 1])
+    assert tally.reduce(x, "sum:checked") == 2**63 - 1
+    assert tally.scan(x, "sum:checked").tolist() == [2**62, 0, 2**62, 2**63 - 1]
+    with pytest.raises(ValueError, match="the sum is 9223372036854775808, and 64 bits hold"):
+        tally.reduce(x[[0, 0]], "sum:checked")
+    with pytest.raises(ValueError, match="running sum number 3 is 9223372036854775808"):
+        tally.scan(np.append(x[:3], 2**62), "sum:checked")
+    with pytest.raises(TypeError, match="is for sums of integers"):
+        tally.reduce([0.5], "sum:checked")
+
+
 def test_errors_of_exact_sums():
     e = tally.Exact([1.0])
     for wrong, kind, words in (

@@ -99,26 +99,35 @@ static tally_status open_one(const job *j, const tally_view *v, tl_batch *b)
     return tl_batch_data(j->l.d, j->l.ctx, v, j->item, b);
 }
 
-/* Opens the arrays; *a is empty or closed. Without in->next, pairs lie in one array, one after the
- * other. */
+/* The inputs of a view. Without in->next, pairs lie in one array, one after the other. */
+static void split(const tally_view *in, int pairs, int64_t item, tally_view *x, tally_view *y)
+{
+    *x = *y = *in;
+    if (in->next) *y = *in->next;
+    if (pairs && !in->next) {
+        x->stride *= 2, x->row_stride *= 2;
+        *y = *x;
+        y->data = tl_offset(x->data, item);
+    }
+}
+
+/* Opens the arrays of one input or two; *a is empty or closed. */
+static tally_status open_two(const job *j, const tally_view *x, const tally_view *y, arrays *a)
+{
+    *a = (arrays){0};
+    tally_status status = open_one(j, x, &a->x);
+    if (!status && j->pairs) status = open_one(j, y, &a->y);
+    if (!status && x->offsets)
+        status = tl_gpu_upload(j->l.d, j->l.ctx, x->offsets,
+                               (size_t)(x->rows + 1) * sizeof(int64_t), &a->x.offsets);
+    return status;
+}
+
 static tally_status open_arrays(const job *j, const tally_view *in, arrays *a)
 {
-    tally_view x = *in, y = *in;
-    *a = (arrays){0};
-    if (in->next) y = *in->next;
-    if (j->pairs && !in->next) {
-        x.stride *= 2, x.row_stride *= 2;
-        y = x;
-        y.data = tl_offset(x.data, j->item);
-    }
-
-    tally_status status = open_one(j, &x, &a->x);
-    if (!status && j->pairs) status = open_one(j, &y, &a->y);
-    if (!status && in->offsets)
-        status = tl_gpu_upload(j->l.d, j->l.ctx, in->offsets,
-                               (size_t)(in->rows + 1) * sizeof(int64_t), &a->x.offsets);
-
-    return status;
+    tally_view x, y;
+    split(in, j->pairs, j->item, &x, &y);
+    return open_two(j, &x, &y, a);
 }
 
 /* Local memory of a block of `rows` short rows: kernel/exact/rows.cl. */
@@ -268,9 +277,131 @@ static void measure(job *j, const tally_view *in)
     }
 }
 
-tally_status tl_gpu_exact_whole(tl_gpu_device *d, tally *ctx, const tl_scalar *op, int marked,
+/* ---- statistics of several sums: the host computes the formula ---- */
+
+static void from_bins(tl_exact *e, const uint32_t *bins, int pairs)
+{
+    const int digits = EXACT_DIGITS_OF(pairs),
+              low = TL_EXACT_LOW - (pairs ? EXACT_LOW_PAIRS : EXACT_LOW_SUMS);
+    int64_t counts[4]; /* NaN, inf, -inf, left out */
+    tl_exact_begin(e, 1);
+    for (int k = 0; k < digits; k++) {
+        const int64_t v = bins[2 * k] + (int64_t)((uint64_t)bins[2 * k + 1] << 32);
+        if (!v) continue;
+        e->bin[low + k] = v;
+        if (e->high < 0) e->low = low + k;
+        e->high = low + k;
+    }
+
+    memcpy(counts, bins + 2 * digits, sizeof counts);
+    e->nan = counts[0], e->plus = counts[1], e->minus = counts[2], e->count = -counts[3];
+}
+
+/* Reads the bins of `rows` rows and clears them; e: the sum of each row, `sums` apart. */
+static tally_status take_bins(const job *j, int64_t rows, tl_exact *e, int sums)
+{
+    tl_gpu_device *const d = j->l.d;
+    const size_t bytes = (size_t)(rows * j->words) * sizeof(uint32_t);
+    uint32_t *const bins = malloc(bytes);
+    if (!bins) return tl_no_memory(j->l.ctx, bytes, "the bins of exact sums");
+
+    tally_status status =
+        d->gpu->calls->read(d->gpu, j->l.ctx, bins, &d->exact_bins.memory, 0, bytes);
+    if (!status) status = d->gpu->calls->wait(d->gpu, j->l.ctx);
+    for (int64_t r = 0; r < rows && !status; r++)
+        from_bins(e + r * sums, bins + r * j->words, j->pairs);
+
+    if (!status) {
+        memset(bins, 0, bytes);
+        status = d->gpu->calls->write(d->gpu, j->l.ctx, &d->exact_bins.memory, 0, bins, bytes);
+        if (!status) status = d->gpu->calls->wait(d->gpu, j->l.ctx);
+    }
+
+    free(bins);
+    return status;
+}
+
+/* Computes one of the sums of all rows. */
+static tally_status one_sum(job j, int bit, const tally_view *x, const tally_view *y, tl_exact *e,
+                            int sums)
+{
+    const tally_view *const a = bit & (TL_Y | TL_YY) ? y : x, *const b = bit & TL_XY ? y : a;
+    const char *const name = bit & (TL_X | TL_Y) ? "sum" : "dot";
+    arrays in = {0};
+
+    j.pairs = !(bit & (TL_X | TL_Y));
+    j.words = EXACT_WORDS_OF(j.pairs);
+    j.plan.op = tl_exact_find(name, 3, a->dtype, TALLY_F64, NULL, NULL);
+    j.l.program = &j.program;
+    tally_status status = tl_gpu_program(j.l.d, j.l.ctx, j.plan.op, "exact", &j.program);
+    if (!status) status = reserve_bins(&j, j.rows);
+    if (!status) status = open_two(&j, a, b, &in);
+    if (!status) status = sum_parts(&j, &in, 0, j.rows, j.longest);
+    if (!status) status = take_bins(&j, j.rows, e, sums);
+    close_arrays(&j, &in);
+
+    return end_bins(&j, status);
+}
+
+static tally_status statistic(const job *j, const tl_exact_form *form, double ddof,
+                              const tally_view *in, const tally_view *out)
+{
+    const int sums = form->sums;
+    const int64_t result = form->scalar.result_bytes;
+    const tl_device *const device = &j->l.d->base;
+    tl_exact *const e = malloc((size_t)(j->rows * sums) * sizeof *e);
+    char *const values = malloc((size_t)(j->rows * result));
+    tally_status status =
+        e && values ? TALLY_OK
+                    : tl_no_memory(j->l.ctx, (size_t)(j->rows * sums) * sizeof *e, "exact sums");
+    tally_view x, y;
+    split(in, form->scalar.inputs == 2, j->item, &x, &y);
+
+    for (int bit = 1, k = 0; bit <= TL_XY && !status; bit <<= 1)
+        if (form->what.needs & bit) status = one_sum(*j, bit, &x, &y, e + k++, sums);
+
+    for (int64_t r = 0; r < j->rows && !status; r++) {
+        tl_exact *const row = e + r * sums;
+        for (int k = 1; k < sums; k++) /* a NaN may be in x or in y alone */
+            if (row[k].nan > row->nan) row->nan = row[k].nan;
+        row->count += in->offsets ? in->offsets[r + 1] - in->offsets[r] : in->n;
+        tl_exact_lower(row, form, ddof, values + r * result);
+        if (out->row_stride != 1)
+            status = device->calls->copy(&j->l.d->base, j->l.ctx,
+                                         tl_offset(out->data, r * out->row_stride * result),
+                                         values + r * result, (size_t)result);
+    }
+
+    if (!status && out->row_stride == 1)
+        status = device->calls->copy(&j->l.d->base, j->l.ctx, out->data, values,
+                                     (size_t)(j->rows * result));
+    free(values);
+    free(e);
+
+    return status;
+}
+
+static int is_one_sum(const tl_exact_form *form)
+{
+    return form->what.needs == TL_X || form->what.needs == TL_XY;
+}
+
+int tl_gpu_exact_takes(const tl_gpu_device *d, const tl_scalar *op, int marked,
+                       const tally_view *in)
+{
+    const tl_exact_form *const form = tl_exact_form_of(op);
+    if (op->dtype < TALLY_F16) return 0;
+    const int64_t row = EXACT_WORDS_OF(1) * (int64_t)sizeof(uint32_t);
+    return is_one_sum(form) ||
+           (in->rows <= BINNED_ROWS && (!d->limit || in->rows * row <= (int64_t)(d->limit / 16)) &&
+            !(op->inputs == 2 && (marked || op->masked)));
+}
+
+tally_status tl_gpu_exact_whole(tl_gpu_device *d, tally *ctx, const tl_exact_plan *plan,
                                 const tally_view *in, const tally_view *out)
 {
+    const tl_scalar *const op = plan->op;
+    const int marked = plan->marked;
     const tl_exact_form *const form = tl_exact_form_of(op);
     const int64_t most =
         d->limit && d->limit / 4 < PIECE_BYTES ? (int64_t)(d->limit / 4) : PIECE_BYTES;
@@ -284,6 +415,7 @@ tally_status tl_gpu_exact_whole(tl_gpu_device *d, tally *ctx, const tl_scalar *o
     j.item = op->elem_bytes;
     j.words = EXACT_WORDS_OF(j.pairs);
     measure(&j, in);
+    if (!is_one_sum(form)) return statistic(&j, form, plan->ddof, in, out);
     tally_status status = tl_gpu_program(d, ctx, j.plan.op, "exact", &j.program);
     if (!status) status = tl_results_open(d, ctx, &tl_no_piece, out, op->result_bytes, &r);
     if (!status) {

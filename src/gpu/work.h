@@ -401,10 +401,22 @@ void tl_in_place_close(tl_gpu_device *d, tl_in_place *p);
 
 /* ---- exact.c ---- */
 
-/* Exact sums of a view's rows; between enter and leave. Two inputs: the view's next is the second
- * one, or the elements are pairs that tl_prepare made. marked: elements of -0 are left out. */
-tally_status tl_gpu_exact_whole(tl_gpu_device *d, tally *ctx, const tl_scalar *op, int marked,
+/* marked: elements of -0 are left out. */
+typedef struct tl_exact_plan {
+    const tl_scalar *op;
+    double ddof;
+    int marked;
+} tl_exact_plan;
+
+/* Exact sums of a view's rows, and statistics of them; between enter and leave. Two inputs: the
+ * view's next is the second one, or the elements are pairs that tl_prepare made. */
+tally_status tl_gpu_exact_whole(tl_gpu_device *d, tally *ctx, const tl_exact_plan *plan,
                                 const tally_view *in, const tally_view *out);
+
+/* Does it compute the reduction? Not of integers; a statistic only of at most 4096 rows, and of two
+ * inputs only if all elements count. */
+int tl_gpu_exact_takes(const tl_gpu_device *d, const tl_scalar *op, int marked,
+                       const tally_view *in);
 
 /* ---- short.c ---- */
 

@@ -91,11 +91,12 @@ static void put_bit(unsigned char *bits, int64_t at, int is)
 static void one(int64_t number)
 {
     static char x[MOST * 8], y[MOST * 8], want[MOST * 16], got[MOST * 16], bits[MOST / 8 + 1];
-    static const char *const ops[] = {"sum",  "mean",  "max",  "minmax",   "argmin", "var:1",
-                                      "prod", "first", "last", "ema:0.25", "dot",    "corr"};
+    static const char *const ops[] = {"sum",       "mean", "max",   "minmax",     "argmin",
+                                      "var:1",     "prod", "first", "last",       "ema:0.25",
+                                      "var:exact", "dot",  "corr",  "cov:exact:1"};
     static const tally_dtype types[] = {TALLY_F64, TALLY_F32, TALLY_I32, TALLY_U8};
-    const int any_op = (int)below(only_op ? 10 : 12), any_type = (int)below(4);
-    const int two = any_op > 9, valid = below(3) == 0;
+    const int any_op = (int)below(only_op ? 11 : 14), any_type = (int)below(4);
+    const int two = any_op > 10, valid = below(3) == 0;
     const tally_dtype y_type = types[below(4)];
     const char *const op = only_op ? only_op : ops[any_op];
     const tally_dtype dtype = only_dtype ? only_dtype : types[any_type];
@@ -223,11 +224,11 @@ static void one(int64_t number)
 static void fields(int64_t number)
 {
     static char x[FIELDS][EACH * 8], want[FIELDS][EACH * 16], got[FIELDS][EACH * 16];
-    static const char *const ops[] = {"sum",       "mean",       "max",      "minmax",
-                                      "argmin",    "var:1",      "nansum",   "ema:0.25",
-                                      "sum:exact", "mean:exact", "dot:exact"};
+    static const char *const ops[] = {"sum",       "mean",      "max",        "minmax",
+                                      "argmin",    "var:1",     "nansum",     "ema:0.25",
+                                      "std:exact", "sum:exact", "mean:exact", "dot:exact"};
     static const tally_dtype types[] = {TALLY_F64, TALLY_F32, TALLY_I32, TALLY_U8};
-    const char *const any = ops[below(3) ? below(8) : 8 + below(3)], *const op =
+    const char *const any = ops[below(3) ? below(9) : 9 + below(3)], *const op =
                                                                          only_op ? only_op : any;
     const int count = below(8) ? 1 + (int)below(FIELDS) : 0, exact = strstr(op, "exact") != NULL;
     const int on_device = device_fields != NULL, valid = below(3) == 0;

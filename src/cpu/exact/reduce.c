@@ -234,8 +234,8 @@ static void add_whole_rows(tl_exact *e, const tl_exact_form *form, const tl_exac
 
 /* Adds the products of n numbers to a sum: rounded products, and their rounding errors if `errors`.
  * Returns 0, and adds nothing, if a number is infinite or NaN, or a product too large or small. */
-static __attribute__((noinline)) int add_products(tl_exact *e, const tl_plan *plan, int errors, const void *x,
-                        const void *y, int64_t n)
+static __attribute__((noinline)) int add_products(tl_exact *e, const tl_plan *plan, int errors,
+                                                  const void *x, const void *y, int64_t n)
 {
     double high[GATHERED], low[GATHERED];
     assert(n <= GATHERED);

@@ -36,20 +36,13 @@ static tally_status run_views(tl_gpu_device *d, tally *ctx, const tl_call *call,
     return pieces ? tl_pieces_run(d, ctx, &c) : status;
 }
 
-/* True for a statistic of several sums, or of squares or integers: the processors compute it. */
-static int is_statistic(const tl_scalar *op)
-{
-    const tl_exact_form *const form = tl_exact_form_of(op);
-    return form &&
-           ((form->what.needs != TL_X && form->what.needs != TL_XY) || op->dtype < TALLY_F16);
-}
-
 /* Reductions of exact sums. Without memory for them, the processors may do them instead. */
 static tally_status run_exact(tl_gpu_device *d, tally *ctx, const tl_call *c, int *done)
 {
+    const tl_exact_plan plan = {c->plan->op, c->plan->par.value, 0};
     *done = 0;
-    if (is_statistic(c->plan->op)) return TALLY_OK;
-    const tally_status status = tl_gpu_exact_whole(d, ctx, c->plan->op, 0, c->in, c->out);
+    if (!tl_gpu_exact_takes(d, plan.op, 0, c->in)) return TALLY_OK;
+    const tally_status status = tl_gpu_exact_whole(d, ctx, &plan, c->in, c->out);
     *done =
         status != TALLY_NO_MEMORY || tl_gpu_holds(d, c->in->data) || tl_gpu_holds(d, c->out->data);
     return *done ? status : TALLY_OK;
@@ -117,8 +110,10 @@ static tally_status run_prepared(tl_gpu_device *d, tally *ctx, const tl_prepared
                                  const tl_call *c)
 {
     if (tl_exact_form_of(c->form->op))
-        return tl_gpu_exact_whole(d, ctx, c->form->op, c->form->kind != TL_FORM_PLAIN, &p->view,
-                                  c->out);
+        return tl_gpu_exact_whole(
+            d, ctx,
+            &(tl_exact_plan){c->form->op, c->form->par.value, c->form->kind != TL_FORM_PLAIN},
+            &p->view, c->out);
     if (p->counted) return counted_windows(d, ctx, p, c);
     tl_call call = *c;
     call.plan = call.count = &p->plan;
@@ -150,6 +145,13 @@ static int exact_in_place(const tl_call *c)
     return c->verb == TL_REDUCE && tl_exact_form_of(c->form->op);
 }
 
+/* True for an exact operator that the processors compute. */
+static int is_left_out(const tl_gpu_device *d, const tl_call *c)
+{
+    return tl_exact_form_of(c->form->named) &&
+           !tl_gpu_exact_takes(d, c->form->named, c->form->kind != TL_FORM_PLAIN, c->in);
+}
+
 /* True if the processors can still do the call: results have not overwritten elements. */
 static int may_leave(const tl_call *c, int begun) { return !begun || c->in->data != c->out->data; }
 
@@ -161,12 +163,13 @@ static tally_status run_inputs(tl_gpu_device *d, tally *ctx, const tl_call *c, i
     tally_status status;
 
     int begun = 0;
-    if (form->kind == TL_FORM_STATES || is_statistic(form->named) ||
+    if (form->kind == TL_FORM_STATES || is_left_out(d, c) ||
         (offsets && offsets[0] == offsets[c->in->rows]))
         return TALLY_OK;
 
     if (exact_in_place(c)) {
-        status = tl_gpu_exact_whole(d, ctx, form->op, 0, c->in, c->out);
+        status = tl_gpu_exact_whole(d, ctx, &(tl_exact_plan){form->op, form->par.value, 0}, c->in,
+                                    c->out);
     } else if (!tl_exact_form_of(form->op) && tl_in_place_takes(d, c)) {
         status = run_in_place(d, ctx, c);
         begun = 1;
