@@ -388,6 +388,7 @@ typedef struct second {
     size_t size;       /* bytes of an element of the input */
     tally_dtype dtype; /* the dtype for the operators: the common type of two inputs */
     input with;
+    char *path;       /* the name of `with` */
     const char *data; /* the second input, in the order of the first; or NULL */
     tally_dtype type;
     unsigned char *bits; /* a bit for each element; or NULL */
@@ -408,6 +409,8 @@ int second_group(const second *s, const groups *g, int64_t column, second *part)
 /* Does bands_move for the second input and the bits of the n elements of an array with l's
  * shape. */
 int second_bands(second *s, const groups *g, const layout *l, int64_t n);
+/* Cuts FILE:VARIABLE at the colon, and returns the variable; NULL: path is the name of a file. */
+const char *cut_variable(char *path);
 /* weights.c: a second input of some of the dimensions, or cos(NAME). taken 0: it is neither. */
 int weights_open(second *s, input *in, const options *o, int *taken);
 int second_sound(second *s); /* see input_sound */
@@ -574,6 +577,9 @@ int netcdf_describe(tally_file *file, tally *ctx, const netcdf_of *of);
  * show which have one. */
 void netcdf_fill(void *results, const void *places, int64_t count, const tally_operator_info *info,
                  const void *value);
+
+/* ---- minus.c: subtracts the values of --minus, a file of some of the dimensions or of groups ---- */
+int minus_apply(input *in, const options *o);
 
 /* ---- attributes.c: what a NetCDF file says of its results ------------------------------------ */
 /* The times of the steps that were reduced, of each group, in the units of the file. */

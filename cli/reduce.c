@@ -268,7 +268,7 @@ static int bands(job *j, input *in, answer *a, const layout *l, const groups *g,
 {
     int64_t bytes;
     int code = opt_count(j->o, OPT_memory, 1, INT64_MAX, physical_memory() / 4, &bytes), taken = 0;
-    if (!code && !j->beside.on) code = reduce_steps(j->ctx, &j->ops, in, a, l, g, bytes, p, &taken);
+    if (!code && !j->beside.on && !in->data) code = reduce_steps(j->ctx, &j->ops, in, a, l, g, bytes, p, &taken);
     if (code || taken) return code;
     code = input_load(in, 0);
     if (!code) code = bands_move(g, l, in->own, tally_dtype_size(in->dtype), 0);
@@ -328,7 +328,9 @@ static int by_groups(const job *j, input *in, answer *a)
     groups g = {0};
     folded f = {0};
     char *dense = NULL;
-    int code = j->beside.on ? DONE : folded_read(&f, in, &j->ops);
+    int by_size = 0; /* shares need the sizes of the groups */
+    for (int i = 0; i < j->ops.count; i++) by_size |= j->ops.share[i];
+    int code = j->beside.on || by_size ? DONE : folded_read(&f, in, &j->ops);
     if (!code) code = groups_open(&g, in, j->o);
     a->count = g.count;
     a->per = "group";
@@ -427,6 +429,7 @@ static int reduce_file(job *j, const char *path, char *const *more, answer *a)
     second *const beside = &j->beside;
     if (!buffer) code = fail_memory("the reading buffer", READ_BYTES);
     if (!code && !by && has(o, OPT_shape)) code = input_reshape(&in, o->value[OPT_shape]);
+    if (!code) code = minus_apply(&in, o);
     if (!code) code = second_open(beside, &in, o, &j->ops);
     a->flat = !has(o, OPT_axis) && !has(o, OPT_segments) && !in.columns && !by;
     if (!code && by) code = by_groups(j, &in, a);

@@ -501,6 +501,7 @@ int series_run(const options *o, const series *how)
     if (!code && has(o, OPT_by) && has(o, OPT_axis) && !in.info.dimensions)
         code = fail(USAGE, "--by and --axis exclude each other");
     if (!code && has(o, OPT_shape)) code = input_reshape(&in, o->value[OPT_shape]);
+    if (!code) code = minus_apply(&in, o);
     if (!code) code = second_open(&r.beside, &in, o, &r.ops);
     if (!code && has(o, OPT_init)) code = parse_init(&r);
     const int by = has(o, OPT_by) && !has(o, OPT_axis);
