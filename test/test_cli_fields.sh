@@ -212,6 +212,25 @@ bad 1 "printf 't,x\n2024-01-01T00:00Z,1\n2024-01-01,2\n' | tally reduce sum --ut
 bad 1 "printf 't,x\n2023-02-29,1\n' | tally reduce sum --by t.month" "tally: standard input:2:1: '2023-02-29' is neither a time (2024-05-01T13:30:00.5Z) nor a number"
 bad 2 "printf 't,x\n2024-02-20,1\n' | tally window sum --by t.year --last 2s" 'tally: standard input: the last column of --by has the times of windows, not their year'
 
+# ---- CSV as people have it ----
+printf 'Report of May\n\nx;y\n3,5;1.000,25\n-4;2\n,5;1.234.567\n' >german.csv
+ok 'tally reduce sum --skip-lines 2 --decimal , --column x german.csv' 0
+ok 'tally reduce sum --skip-lines 2 --decimal , --thousands . --column y --to csv german.csv' 'sum
+1235569.25'
+bad 1 'tally reduce sum --skip-lines 2 --decimal , --column y german.csv' "tally: german.csv:4:5: '1.000,25' is not a number"
+ok 'cat german.csv | tally scan sum --skip-lines 2 --decimal , --column x --keep - --format csv | tail -n 1' ',5;1.234.567;0'
+ok "printf '3,25 -1,5e2\n1,\n' | tally reduce sum --decimal ," -145.75
+bad 1 "printf '3.25\n' | tally reduce sum --decimal ," "tally: standard input:1:1: '3.25' is not a number; if the first line is a header, say so with --header yes"
+ok "printf 'a|b\n1|2\n3|4\n' | tally reduce sum --column b" 6
+ok "printf '\357\273\277pre\r\nx,y\r\n1,2\r\n' | tally reduce sum --format csv --skip-lines 1 --column y" 2
+ok "(yes preamble | head -n 100000; echo x; seq 1 10) | tally reduce sum --skip-lines 100000 --column x --format csv -" 55
+ok "printf '1\n2\n3\n' | tally reduce sum --skip-lines 1" 5
+bad 1 "printf '1\n2\n' | tally reduce sum --skip-lines 3" 'tally: standard input: 3 lines are to be skipped, and there are 2 lines'
+bad 2 'tally reduce sum --decimal x german.csv' "tally: --decimal is 'x': must be a comma or a point"
+bad 2 'tally reduce sum --decimal , --thousands , german.csv' "tally: --thousands is ',': must be one of . ' _ and a space"
+bad 2 'tally reduce sum --decimal , --delimiter , german.csv' "tally: decimal is ',': must be a comma that is neither the delimiter nor between thousands"
+bad 2 "printf 'x,x\n1,2\n' | tally reduce sum --column x" "tally: standard input: columns 1 and 2 are both called 'x': choose by number"
+
 # ---- gzip and zstd ----
 seq 1 300000 | sed '1i x' >long.csv
 gzip -k long.csv && cp long.csv.gz nameless && zstd -q long.csv

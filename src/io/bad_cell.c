@@ -77,7 +77,7 @@ static tally_status bad_time(tally_file *f, const char *at, const tl_bad *bad, c
         return tl_fail(f->ctx, TALLY_BAD_DATA,
                        "%s%s: the time '%s' cannot be compared with that of line %lld, which %s%s%s",
                        f->label, at, text, (long long)bad->other_line,
-                       strcmp(bad->other, "numbers") == 0   ? "is among "
+                       strcmp(bad->other, "a number") == 0  ? "is "
                        : strcmp(bad->other, "no zone") == 0 ? "has "
                                                             : "has the zone ",
                        bad->other,
