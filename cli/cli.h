@@ -507,6 +507,20 @@ typedef struct series {
 int series_run(const options *o, const series *how);
 int series_begin(const options *o); /* checks the operands */
 
+/* ---- slabs.c: scan and window of a NetCDF array along its first dimension, in the order of the
+ * file */
+typedef struct slabs {
+    tally *ctx;
+    const options *o;
+    const operators *ops;
+    const series *how;
+    const uint64_t *init; /* NULL, or --init of each operator */
+    int64_t passed;       /* as for sink_open */
+    struct progress *p;
+} slabs;
+/* *taken 0: the array fits --memory, or this method does not apply; nothing was done. */
+int slabs_run(const slabs *s, input *in, int *taken);
+
 /* ---- steps.c: reduces an array in a file along a dimension, in the order of the file --------- */
 /* *taken 0: this method does not apply, and nothing was done. g: NULL, or groups of the steps.
  * memory: the most bytes that it may use. */

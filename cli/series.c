@@ -511,7 +511,10 @@ int series_run(const options *o, const series *how)
         code = run_groups(&r, &in);
     else if (!code && r.beside.on)
         code = run_whole(&r, &in);
-    else if (!code)
+    int taken = 0;
+    const slabs all = {r.ctx, o, &r.ops, how, r.init, lines_before(&r), &r.p};
+    if (!code && !by && !r.beside.on) code = slabs_run(&all, &in, &taken);
+    if (!code && !by && !r.beside.on && !taken)
         code = has(o, OPT_reverse) || has(o, OPT_axis) || has(o, OPT_segments) || in.columns ||
                        needs_all(how)
                    ? columns && !needs_all(how) ? run_stream(&r, &in, columns) : run_whole(&r, &in)

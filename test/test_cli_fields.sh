@@ -148,6 +148,14 @@ printf '0\n0\n3\n4\n' >offsets.txt
 ok "printf '1\nnan\n3\nnan\n' | tally reduce missing --segments offsets.txt | paste -sd' '" 'nan 0.3333333333333333 1'
 bad 2 "tally scan valid g.txt" "tally: operator 'valid' is for \`tally reduce\`"
 
+# ---- scan and window in slabs ----
+for verb in 'scan nansum,count' 'scan nansum --exclusive' 'scan max --init 3' 'window nansum,max -w 3' 'window nanmean -w 3 --center --edges shrink' \
+            'window nanmax -w 2 --edges valid --min-count 1 --empty NA' 'window nanminmax -w 9' 'window last --after 2 --edges valid'; do
+    for to in '--to csv' '--hex'; do same "tally $verb $to --axis time --memory 1 $g" "tally $verb $to --axis time $g"; done
+    case $verb in *NA*) continue ;; esac
+    same "tally $verb --axis time --memory 1 $g -o a.nc && ncdump a.nc | grep -v history" "tally $verb --axis time $g -o a.nc && ncdump a.nc | grep -v history"
+done
+
 # ---- anomalies ----
 tally reduce nanmean --axis time $g -o mean.nc
 paste -d' ' <(tally scan last --dtype f32 --hex g.txt) <(for i in 1 2 3 4 5; do tally reduce nanmean --axis time --hex $g; done) >pairs.txt

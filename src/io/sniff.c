@@ -180,7 +180,7 @@ static tally_status skip_lines(tally_file *f, int64_t n)
     if (n < 0)
         return tl_fail(f->ctx, TALLY_INVALID, "skip_lines is %lld: must be at least 0",
                        (long long)n);
-    for (size_t want = FIRST; n; want *= 2) {
+    for (size_t want = FIRST; n;) {
         const tally_status s = tl_input_peek(f, want);
         if (s) return s;
         tl_unify_lines(f->peek, f->peek_n, f->peek_end);
@@ -189,7 +189,8 @@ static tally_status skip_lines(tally_file *f, int64_t n)
         while (lines < n && (p = memchr(p, '\n', (size_t)(end - p)))) lines++, p++;
         f->first = p ? (size_t)(p - f->peek) : 0;
         if (p) return TALLY_OK;
-        if (f->peek_end || want >= TL_LONGEST)
+        if (f->peek_n >= want) want *= 2; /* a pipe may give less at a time */
+        if (f->peek_end || want > TL_LONGEST)
             return tl_fail(f->ctx, TALLY_BAD_DATA,
                            "%s: %lld lines are to be skipped, and %s %lld line%s", f->label,
                            (long long)n, f->peek_end ? "there are" : "the first 64 MiB have",
