@@ -173,8 +173,8 @@ void large_pages(void *memory, size_t bytes);
 typedef struct layout {
     /* an array outer x len x inner in C order; sequences run along len */
     int64_t outer, len, inner;
-    int axis;      /* the first of the axes */
-    unsigned axes; /* bit d: the sequences run along dimension d */
+    int axis;                   /* the first of the axes */
+    unsigned axes;              /* bit d: the sequences run along dimension d */
     int64_t *offsets, segments; /* or: segments, cut by offsets as in CSR */
 } layout;
 /* Loads the input if necessary. It is not necessary if its rows come in order or, with `boxes`,

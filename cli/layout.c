@@ -284,10 +284,10 @@ int64_t layout_sequences(const layout *l) { return l->offsets ? l->segments : l-
 
 const char *layout_per(const layout *l, const input *in)
 {
-    return l->offsets                             ? "segment"
+    return l->offsets                                 ? "segment"
            : in->ndim != 2 || l->axes & (l->axes - 1) ? "sequence"
-           : l->axis                              ? "row"
-                                                  : "column";
+           : l->axis                                  ? "row"
+                                                      : "column";
 }
 
 int layout_batch(const layout *l, int64_t i, const void *data, tally_dtype dtype, size_t bytes,

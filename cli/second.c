@@ -229,7 +229,8 @@ void second_view(const second *s, const char *elements, tally_view *view, tally_
     next->valid_offset = 0;
     next->next = NULL;
     next->dtype = s->type;
-    next->data = (char *)(uintptr_t)s->data + (s->repeats ? 0 : at * (int64_t)tally_dtype_size(s->type));
+    next->data =
+        (char *)(uintptr_t)s->data + (s->repeats ? 0 : at * (int64_t)tally_dtype_size(s->type));
     if (s->repeats) next->row_stride = 0;
     view->next = next;
 }

@@ -38,8 +38,7 @@ static int applies(const slabs *s, const input *in, int64_t memory, int *code)
         bytes += (int64_t)result_bytes(&s->ops->info[i]);
     }
     *code = layout_axes(in, s->o, &axes);
-    return *code ||
-           (axes == 1 && (__builtin_mul_overflow(in->n, bytes, &all) || all > memory));
+    return *code || (axes == 1 && (__builtin_mul_overflow(in->n, bytes, &all) || all > memory));
 }
 
 static int open_streams(slab *b)
@@ -76,12 +75,13 @@ static int open_streams(slab *b)
 static int push(slab *b, int64_t steps)
 {
     const slabs *const s = b->s;
-    const tally_view in = {b->buffer, b->in->dtype, b->cells, steps, 1, b->cells, NULL, NULL, 0, NULL};
+    const tally_view in = {b->buffer, b->in->dtype, b->cells, steps, 1,
+                           b->cells,  NULL,         NULL,     0,     NULL};
     int64_t results = 0;
     for (int i = 0; i < s->ops->all; i++) {
         results = tally_stream_results(b->streams[i], steps);
-        const tally_view out = {b->out[i], s->ops->info[i].output, b->cells, results, 1, b->cells,
-                                NULL,      NULL,                   0,        NULL};
+        const tally_view out = {
+            b->out[i], s->ops->info[i].output, b->cells, results, 1, b->cells, NULL, NULL, 0, NULL};
         const tally_status status = steps < 0 ? tally_stream_finish_view(b->streams[i], &out)
                                               : tally_stream_push_view(b->streams[i], &in, &out);
         if (status) return fail_status(s->ctx, status);
@@ -99,7 +99,8 @@ static int run(slab *b)
     if (b->s->how->window) shape[0] = tally_window_length(len, &b->window);
     int code = open_streams(b);
     if (!code)
-        code = sink_open(&b->to, b->s->ctx, b->s->o, b->in, b->s->ops, in->ndim, shape, b->s->passed);
+        code =
+            sink_open(&b->to, b->s->ctx, b->s->o, b->in, b->s->ops, in->ndim, shape, b->s->passed);
     for (int64_t at = 0; at < len && !code; at += count[0]) {
         start[0] = at;
         count[0] = b->now < len - at ? b->now : len - at;

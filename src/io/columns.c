@@ -21,7 +21,7 @@ struct choice {
     int64_t width; /* number of columns */
     /* for each column bits of VALUE and KEY, if it is chosen; 2 << part: part of a date as a key */
     char *taken;
-    int key;       /* 1: the columns that are being chosen are keys */
+    int key; /* 1: the columns that are being chosen are keys */
 
     /* 0: no header; 1: the first record may be a header, and is one if it names a chosen column;
      * 2: it is a header */

@@ -252,7 +252,7 @@ typedef struct tl_chunk {
     tl_tick *times;                   /* the time of each row */
     int frame;                        /* the frame of the times; 0: none yet */
     const char *frame_at, *frame_end; /* the first time */
-    const char *numbers; /* keys that are parts of dates: tl_time_numbers */
+    const char *numbers;              /* keys that are parts of dates: tl_time_numbers */
     int utc;
     int64_t count, given, skipped, comments;
     const char *bad, *bad_end; /* the first bad cell, or NULL */
@@ -290,7 +290,14 @@ int tl_time_take(tl_chunk *c, int64_t row, const char *s, const char *e);
 /* time.c: a part of the date [s, e) as a key. Its text is among the numbers, which begin less than
  * 4 GiB after the chunk. tl_time_part_named: the part that ends a name such as t.month, or 0;
  * *end: the end of t. */
-enum { TL_PART_YEAR = 1, TL_PART_SEASON, TL_PART_MONTH, TL_PART_DAY, TL_PART_HOUR, TL_PART_OF_YEAR };
+enum {
+    TL_PART_YEAR = 1,
+    TL_PART_SEASON,
+    TL_PART_MONTH,
+    TL_PART_DAY,
+    TL_PART_HOUR,
+    TL_PART_OF_YEAR
+};
 enum { TL_NUMBERS_BYTES = 4 * (10000 + 4) + 16 };
 void tl_time_numbers(char *out);
 int tl_time_part(tl_chunk *c, int part, const char *s, const char *e, tl_span *key);
@@ -327,7 +334,7 @@ typedef struct tl_bad {
     int first; /* it is the first cell of the data */
     int64_t line, col, lacks;
     char text[48];
-    char other[48]; /* TL_CELL_FRAME, _FALLS, _SIGN: what it conflicts with */
+    char other[48];     /* TL_CELL_FRAME, _FALLS, _SIGN: what it conflicts with */
     int64_t other_line; /* TL_CELL_FRAME: the line of that */
 } tl_bad;
 

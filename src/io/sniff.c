@@ -217,8 +217,8 @@ static tally_status check_characters(tally_file *f, const tally_file_options *o)
                        "thousands",
                        o->decimal < 32 ? '?' : o->decimal);
 
-    if (o->thousands && (!strchr(o->decimal ? ".' _" : ",' _", o->thousands) ||
-                         o->thousands == o->delimiter))
+    if (o->thousands &&
+        (!strchr(o->decimal ? ".' _" : ",' _", o->thousands) || o->thousands == o->delimiter))
         return tl_fail(f->ctx, TALLY_INVALID,
                        "thousands is '%c': must be one of , ' _ and a space, and not the delimiter",
                        o->thousands < 32 ? '?' : o->thousands);
