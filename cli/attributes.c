@@ -159,7 +159,9 @@ int times_open(times_of *t, const options *o, const input *in, const layout *l, 
 {
     *t = (times_of){.count = 0};
     const char *const axis = in->info.dimensions ? in->info.dimensions[l->axis] : NULL;
-    if (!axis || l->axes & (l->axes - 1) || !l->len || (g && !g->count) || !is_there(in->ctx, in->name, axis)) return DONE;
+    if (!axis || l->axes & (l->axes - 1) || !l->len || (g && !g->count) ||
+        !is_there(in->ctx, in->name, axis))
+        return DONE;
     coordinate c = {.of = in, .name = axis, .as_stored = 1, .part = -1, .any_units = 1};
     int code = coordinate_read(&c, o, l);
     if (!code && c.units && strstr(c.units, " since ") && !c.differs) {

@@ -173,8 +173,8 @@ void large_pages(void *memory, size_t bytes);
 typedef struct layout {
     /* an array outer x len x inner in C order; sequences run along len */
     int64_t outer, len, inner;
-    int axis;      /* the first of the axes */
-    unsigned axes; /* bit d: the sequences run along dimension d */
+    int axis;                   /* the first of the axes */
+    unsigned axes;              /* bit d: the sequences run along dimension d */
     int64_t *offsets, segments; /* or: segments, cut by offsets as in CSR */
 } layout;
 /* Loads the input if necessary. It is not necessary if its rows come in order or, with `boxes`,
@@ -388,6 +388,7 @@ typedef struct second {
     size_t size;       /* bytes of an element of the input */
     tally_dtype dtype; /* the dtype for the operators: the common type of two inputs */
     input with;
+    char *path;       /* the name of `with` */
     const char *data; /* the second input, in the order of the first; or NULL */
     tally_dtype type;
     unsigned char *bits; /* a bit for each element; or NULL */
@@ -408,6 +409,8 @@ int second_group(const second *s, const groups *g, int64_t column, second *part)
 /* Does bands_move for the second input and the bits of the n elements of an array with l's
  * shape. */
 int second_bands(second *s, const groups *g, const layout *l, int64_t n);
+/* Cuts FILE:VARIABLE at the colon, and returns the variable; NULL: path is the name of a file. */
+const char *cut_variable(char *path);
 /* weights.c: a second input of some of the dimensions, or cos(NAME). taken 0: it is neither. */
 int weights_open(second *s, input *in, const options *o, int *taken);
 int second_sound(second *s); /* see input_sound */
@@ -504,6 +507,20 @@ typedef struct series {
 int series_run(const options *o, const series *how);
 int series_begin(const options *o); /* checks the operands */
 
+/* ---- slabs.c: scan and window of a NetCDF array along its first dimension, in the order of the
+ * file */
+typedef struct slabs {
+    tally *ctx;
+    const options *o;
+    const operators *ops;
+    const series *how;
+    const uint64_t *init; /* NULL, or --init of each operator */
+    int64_t passed;       /* as for sink_open */
+    struct progress *p;
+} slabs;
+/* *taken 0: the array fits --memory, or this method does not apply; nothing was done. */
+int slabs_run(const slabs *s, input *in, int *taken);
+
 /* ---- steps.c: reduces an array in a file along a dimension, in the order of the file --------- */
 /* *taken 0: this method does not apply, and nothing was done. g: NULL, or groups of the steps.
  * memory: the most bytes that it may use. */
@@ -574,6 +591,9 @@ int netcdf_describe(tally_file *file, tally *ctx, const netcdf_of *of);
  * show which have one. */
 void netcdf_fill(void *results, const void *places, int64_t count, const tally_operator_info *info,
                  const void *value);
+
+/* ---- minus.c: subtracts the values of --minus, a file of some of the dimensions or of groups ---- */
+int minus_apply(input *in, const options *o);
 
 /* ---- attributes.c: what a NetCDF file says of its results ------------------------------------ */
 /* The times of the steps that were reduced, of each group, in the units of the file. */

@@ -53,8 +53,14 @@ static int character_options(const options *o, tally_file_options *f)
     const char *const comment = o->value[OPT_comment], *const thousands = o->value[OPT_thousands];
     if (comment && strlen(comment) > 1)
         return fail(USAGE, "--comment is '%s': must be one character, or '' for none", comment);
-    if (thousands && (strlen(thousands) != 1 || !strchr(",' _", *thousands)))
-        return fail(USAGE, "--thousands is '%s': must be one of , ' _ and a space", thousands);
+    const int comma = has(o, OPT_decimal) && *o->value[OPT_decimal] == ',';
+    if (thousands && (strlen(thousands) != 1 || !strchr(comma ? ".' _" : ",' _", *thousands)))
+        return fail(USAGE, "--thousands is '%s': must be one of %c ' _ and a space", thousands,
+                    comma ? '.' : ',');
+    const char *const decimal = o->value[OPT_decimal];
+    if (decimal && strcmp(decimal, ",") && strcmp(decimal, "."))
+        return fail(USAGE, "--decimal is '%s': must be a comma or a point", decimal);
+    f->decimal = decimal && *decimal == ',' ? ',' : 0;
     f->comment = !comment ? 0 : *comment ? (unsigned char)*comment : -1;
     f->thousands = thousands ? *thousands : 0;
     return DONE;
@@ -77,6 +83,7 @@ static int file_options(const options *o, tally_file_options *f)
     f->by_time = f->by && (has(o, OPT_last) || has(o, OPT_next));
     int code = dtype_option(o, OPT_dtype, &f->dtype);
     if (!code) code = character_options(o, f);
+    if (!code) code = opt_count(o, OPT_skip_lines, 0, INT64_MAX, 0, &f->skip_lines);
     if (!code) code = opt_count(o, OPT_memory, 1, INT64_MAX, 0, &f->memory);
     return code ? code : delimiter_option(o, &f->delimiter);
 }

@@ -56,7 +56,7 @@ int several_axes(const options *o) { return has(o, OPT_axis) && strchr(o->value[
 
 int layout_axes(const input *in, const options *o, unsigned *axes)
 {
-    *axes = 0;
+    *axes = !has(o, OPT_axis); /* by default down the columns */
     if (several_axes(o) && (o->verb != VERB_reduce || has(o, OPT_by)))
         return fail(USAGE, "--axis is '%s': several axes are for reduce without --by",
                     o->value[OPT_axis]);
@@ -92,8 +92,7 @@ int layout_columns(const input *in, const options *o, int64_t *columns)
         return fail(USAGE,
                     "--segments cuts one sequence, and %s is read as a table of %lld column%s",
                     in->label, (long long)in->columns, in->columns == 1 ? "" : "s");
-    if (!has(o, OPT_axis)) l.axes = 1;
-    const int code = has(o, OPT_axis) ? axis_option(in, o, &l) : DONE;
+    const int code = axis_option(in, o, &l);
     if (!code && l.axes == 1 && !has(o, OPT_reverse) && in->columns <= STREAMED)
         *columns = in->columns;
     return code;
@@ -285,10 +284,10 @@ int64_t layout_sequences(const layout *l) { return l->offsets ? l->segments : l-
 
 const char *layout_per(const layout *l, const input *in)
 {
-    return l->offsets                             ? "segment"
+    return l->offsets                                 ? "segment"
            : in->ndim != 2 || l->axes & (l->axes - 1) ? "sequence"
-           : l->axis                              ? "row"
-                                                  : "column";
+           : l->axis                                  ? "row"
+                                                      : "column";
 }
 
 int layout_batch(const layout *l, int64_t i, const void *data, tally_dtype dtype, size_t bytes,

@@ -268,7 +268,8 @@ static int bands(job *j, input *in, answer *a, const layout *l, const groups *g,
 {
     int64_t bytes;
     int code = opt_count(j->o, OPT_memory, 1, INT64_MAX, physical_memory() / 4, &bytes), taken = 0;
-    if (!code && !j->beside.on) code = reduce_steps(j->ctx, &j->ops, in, a, l, g, bytes, p, &taken);
+    if (!code && !j->beside.on && !in->data)
+        code = reduce_steps(j->ctx, &j->ops, in, a, l, g, bytes, p, &taken);
     if (code || taken) return code;
     code = input_load(in, 0);
     if (!code) code = bands_move(g, l, in->own, tally_dtype_size(in->dtype), 0);
@@ -328,7 +329,9 @@ static int by_groups(const job *j, input *in, answer *a)
     groups g = {0};
     folded f = {0};
     char *dense = NULL;
-    int code = j->beside.on ? DONE : folded_read(&f, in, &j->ops);
+    int by_size = 0; /* shares need the sizes of the groups */
+    for (int i = 0; i < j->ops.count; i++) by_size |= j->ops.share[i];
+    int code = j->beside.on || by_size ? DONE : folded_read(&f, in, &j->ops);
     if (!code) code = groups_open(&g, in, j->o);
     a->count = g.count;
     a->per = "group";
@@ -427,11 +430,13 @@ static int reduce_file(job *j, const char *path, char *const *more, answer *a)
     second *const beside = &j->beside;
     if (!buffer) code = fail_memory("the reading buffer", READ_BYTES);
     if (!code && !by && has(o, OPT_shape)) code = input_reshape(&in, o->value[OPT_shape]);
+    if (!code) code = minus_apply(&in, o);
     if (!code) code = second_open(beside, &in, o, &j->ops);
     a->flat = !has(o, OPT_axis) && !has(o, OPT_segments) && !in.columns && !by;
     if (!code && by) code = by_groups(j, &in, a);
     if (!code && !by) code = layout_columns(&in, o, &columns);
-    const int boxed = in.info.dimensions && !several_axes(o) && in.n > 0 && !has(o, OPT_shape) && !has(o, OPT_segments);
+    const int boxed = in.info.dimensions && !several_axes(o) && in.n > 0 && !has(o, OPT_shape) &&
+                      !has(o, OPT_segments);
     if (!code && !by && !a->flat && (!columns || beside->on))
         code = layout_open(&l, &in, o, boxed && !beside->on);
     if (!code && along) code = bands_open(&g, a, o, &in, &l);
@@ -446,18 +451,18 @@ static int reduce_file(job *j, const char *path, char *const *more, answer *a)
     a->axes = l.axes;
     if (a->axis >= 0) a->dimensions = dimensions_of(&in, l.axes, groups_dimension(a));
     if (!code && !by)
-        code = along                           ? bands(j, &in, a, &l, &g, &p)
+        code = along                            ? bands(j, &in, a, &l, &g, &p)
                : beside->on && !beside->repeats ? batches(j, in.data, in.dtype, a, &l, NULL, 0)
-               : columns                       ? fold(j, &in, a, 0, -1, columns, buffer, &p)
-               : a->flat                       ? flat(j, &in, a, buffer, &p)
-               : in.data                       ? batches(j, in.data, in.dtype, a, &l, NULL, 0)
-               : boxed && l.axis < in.ndim - 1 ? boxes(j, &in, a, &l, &p)
-                                               : rows(j, &in, a, &l, buffer, &p);
+               : columns                        ? fold(j, &in, a, 0, -1, columns, buffer, &p)
+               : a->flat                        ? flat(j, &in, a, buffer, &p)
+               : in.data                        ? batches(j, in.data, in.dtype, a, &l, NULL, 0)
+               : boxed && l.axis < in.ndim - 1  ? boxes(j, &in, a, &l, &p)
+                                                : rows(j, &in, a, &l, buffer, &p);
     progress_end(&p);
-    const lengths n = along        ? (lengths){0, g.offsets, l.inner, g.count}
-                      : l.offsets  ? (lengths){0, l.offsets, 1, l.segments}
-                      : columns    ? (lengths){.len = in.n / columns}
-                                   : (lengths){.len = a->flat ? in.n : l.len};
+    const lengths n = along       ? (lengths){0, g.offsets, l.inner, g.count}
+                      : l.offsets ? (lengths){0, l.offsets, 1, l.segments}
+                      : columns   ? (lengths){.len = in.n / columns}
+                                  : (lengths){.len = a->flat ? in.n : l.len};
     for (int i = 0; i < j->ops.count && !by && !code; i++)
         to_shares(&j->ops, i, &a->results[i], a->count, &n);
     if (!code) code = input_sound(&in);

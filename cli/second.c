@@ -115,23 +115,27 @@ static int split_columns(second *s, input *in)
     return DONE;
 }
 
+const char *cut_variable(char *path)
+{
+    char *const colon = strrchr(path, ':');
+    if (!colon || !access(path, F_OK)) return NULL;
+    *colon = 0;
+    if (!access(path, F_OK)) return colon + 1;
+    *colon = ':';
+    return NULL;
+}
+
 static int open_with(second *s, input *in, const options *o)
 {
     tally_file_options f = {.table = in->columns > 0};
-    const char *path = o->value[OPT_with];
-    char *const copy = strdup(path);
-    int taken = 0, code = copy ? dtype_option(o, OPT_dtype, &f.assume) : fail_memory("--with", 1);
+    char *const path = s->path = strdup(o->value[OPT_with]);
+    int taken = 0, code = path ? dtype_option(o, OPT_dtype, &f.assume) : fail_memory("--with", 1);
     if (!code) code = dtype_option(o, OPT_with_dtype, &f.dtype);
-    char *const colon = copy ? strrchr(copy, ':') : NULL;
-    if (colon && access(path, F_OK) != 0) { /* FILE:VARIABLE */
-        *colon = 0;
-        if (!access(copy, F_OK)) path = copy, f.variable = colon + 1;
-    }
+    if (!code) f.variable = cut_variable(path);
     if (!code && strncmp(path, "cos(", 4) != 0)
         code = input_open_beside(&s->with, in->ctx, &f, path);
     if (!code) code = weights_open(s, in, o, &taken);
     if (!code && !taken) code = input_load(in, 0);
-    free(copy);
     if (code || taken) return code;
     code = load_beside(&s->with, in, o, OPT_with, 0);
     s->data = s->with.data;
@@ -225,7 +229,8 @@ void second_view(const second *s, const char *elements, tally_view *view, tally_
     next->valid_offset = 0;
     next->next = NULL;
     next->dtype = s->type;
-    next->data = (char *)(uintptr_t)s->data + (s->repeats ? 0 : at * (int64_t)tally_dtype_size(s->type));
+    next->data =
+        (char *)(uintptr_t)s->data + (s->repeats ? 0 : at * (int64_t)tally_dtype_size(s->type));
     if (s->repeats) next->row_stride = 0;
     view->next = next;
 }
@@ -263,7 +268,7 @@ int second_group(const second *s, const groups *g, int64_t column, second *part)
 {
     *part = *s;
     memset(&part->with, 0, sizeof part->with);
-    part->own = NULL;
+    part->own = part->path = NULL;
     part->bits = part->both = NULL;
     if (s->data) {
         const size_t size = tally_dtype_size(s->type);
@@ -311,9 +316,10 @@ int second_sound(second *s) { return s->with.file ? input_sound(&s->with) : DONE
 void second_close(second *s)
 {
     if (s->with.file) input_close(&s->with);
+    free(s->path);
     free(s->own);
     free(s->bits);
     free(s->both);
-    s->own = NULL;
+    s->own = s->path = NULL;
     s->bits = s->both = NULL;
 }

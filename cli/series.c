@@ -501,6 +501,7 @@ int series_run(const options *o, const series *how)
     if (!code && has(o, OPT_by) && has(o, OPT_axis) && !in.info.dimensions)
         code = fail(USAGE, "--by and --axis exclude each other");
     if (!code && has(o, OPT_shape)) code = input_reshape(&in, o->value[OPT_shape]);
+    if (!code) code = minus_apply(&in, o);
     if (!code) code = second_open(&r.beside, &in, o, &r.ops);
     if (!code && has(o, OPT_init)) code = parse_init(&r);
     const int by = has(o, OPT_by) && !has(o, OPT_axis);
@@ -510,7 +511,10 @@ int series_run(const options *o, const series *how)
         code = run_groups(&r, &in);
     else if (!code && r.beside.on)
         code = run_whole(&r, &in);
-    else if (!code)
+    int taken = 0;
+    const slabs all = {r.ctx, o, &r.ops, how, r.init, lines_before(&r), &r.p};
+    if (!code && !by && !r.beside.on) code = slabs_run(&all, &in, &taken);
+    if (!code && !by && !r.beside.on && !taken)
         code = has(o, OPT_reverse) || has(o, OPT_axis) || has(o, OPT_segments) || in.columns ||
                        needs_all(how)
                    ? columns && !needs_all(how) ? run_stream(&r, &in, columns) : run_whole(&r, &in)

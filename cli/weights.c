@@ -84,14 +84,14 @@ static int match(weights *w, const input *with, const input *in)
         const int d = name ? dimension_named(in, name) : -1;
         if (d < 0)
             return fail(BAD_DATA, "--with %s has the dimension %s %lld, which %s has not",
-                        with->label, name ? name : "of a single value",
-                        (long long)with->shape[k], in->label);
+                        with->label, name ? name : "of a single value", (long long)with->shape[k],
+                        in->label);
         if (with->shape[k] != in->shape[d])
-            return fail(BAD_DATA,
-                        "--with %s: the dimension %s is %lld long, and in %s it is %lld: must be of "
-                        "the same grid",
-                        with->label, name, (long long)with->shape[k], in->label,
-                        (long long)in->shape[d]);
+            return fail(
+                BAD_DATA,
+                "--with %s: the dimension %s is %lld long, and in %s it is %lld: must be of "
+                "the same grid",
+                with->label, name, (long long)with->shape[k], in->label, (long long)in->shape[d]);
         w->along[k] = d;
     }
     return DONE;

@@ -79,7 +79,7 @@ typedef struct tally_file_options {
     /* netcdf: the most bytes of chunks that stay in memory because parts of them are read again;
      * 0: 512 MiB */
     int64_t memory;
-    int utc; /* csv, text: times may have several zones, and are read as times of UTC */
+    int utc;      /* csv, text: times may have several zones, and are read as times of UTC */
     char decimal; /* csv, text: the character before a fraction; 0: '.'. Or ',', as in 3,14 */
     /* text, csv: lines to skip at the beginning, before the header */
     int64_t skip_lines;

@@ -85,4 +85,178 @@ for units in 'Days since 2000-1-1' 'DAYS SINCE 2000-01-01T00:00:00Z' ' days  sin
     make u.nc "dimensions: time = 2 ; variables: float time(time) ; time:units = \"$units\" ; int v(time) ; data: time = 0, 0.999 ; v = 1, 1 ;"
     line 'reduce count --variable v --axis time --by time.year,time.day --to csv u.nc' 'year,day,count 2000,1,2'
 done
+# ---- several axes, and weights by name ----
+python3 - >grid.cdl <<'END2'
+import random
+r = random.Random(3)
+v = ["_" if r.random() < 0.1 else f"{r.randrange(1000) / 8}" for _ in range(5 * 4 * 3)]
+print(f"netcdf g {{ dimensions: time = 5 ; lat = 4 ; lon = 3 ; variables: int time(time) ; double lat(lat) ; float t2m(time, lat, lon) ;"
+      f" t2m:_FillValue = -9.f ; double area(lat, lon) ; double row(lat) ; data: lat = 90, 60, 0, -45 ; time = 1, 2, 3, 4, 5 ;"
+      f" t2m = {', '.join(v)} ; area = 1, 2, 3, 1, 2, 3, 4, 4, 4, 5, 6, 7 ; row = 1, 2, 4, 8 ; }}")
+END2
+ncgen -o g.nc grid.cdl && make lat3.nc 'dimensions: lat = 3 ; variables: double row(lat) ; data: row = 1, 2, 4 ;'
+make lev.nc 'dimensions: lev = 3 ; variables: double row(lev) ; data: row = 1, 2, 4 ;'
+g='--variable t2m g.nc'
+tally scan last --axis 0 $g | tr '\t' '\n' >g.txt # every value, in C order
+for op in nanmean nansum,nanvar,count first; do
+    same "tally reduce $op --hex --axis lat,lon $g" "tally reduce $op --hex --dtype f32 --shape 5x12 --axis 1 g.txt"
+    same "tally reduce $op --hex --axis lon,lat $g" "tally reduce $op --hex --axis=1,-1 $g"
+    same "tally reduce $op --hex --axis time,lat $g" "tally reduce $op --hex --dtype f32 --shape 20x3 --axis 0 g.txt"
+    same "tally reduce $op --hex --axis time,lat,lon $g | tail -n 1" "tally reduce $op --hex --dtype f32 g.txt | tail -n 1"
+done
+awk '{ print > "lat" int((NR - 1) % 12 / 3) ".txt" }' g.txt
+same "tally reduce nansum --hex --dtype f64 --axis time,lon $g" 'for i in 0 1 2 3; do tally reduce nansum --hex lat$i.txt; done'
+bad 2 "tally reduce sum --axis lat,lat $g" "tally: --axis is 'lat,lat': dimension 1 is there twice"
+bad 2 "tally reduce sum --axis lat,lev $g" "tally: there is no dimension of g.nc 'lev'; did you mean 'lat'? choices: time, lat, lon"
+bad 2 "tally scan sum --axis lat,lon $g" "tally: --axis is 'lat,lon': several axes are for reduce without --by"
+# the same weights written out for every element
+for k in 0 1 2 3; do for j in 1 2 3; do echo $((1 << k)); done; done >one.txt
+for i in 1 2 3 4 5; do cat one.txt; done >rows.txt
+for i in 1 2 3 4 5; do printf '%s\n' 1 2 3 1 2 3 4 4 4 5 6 7; done >area.txt
+for op in nanwmean nandot,nanwvar; do
+    w="tally reduce $op --hex --dtype f64"
+    same "$w --axis lat,lon --with g.nc:row $g" "$w --shape 5x12 --axis 1 --with rows.txt g.txt"
+    same "$w --axis lat,lon --with g.nc:area $g" "$w --shape 5x12 --axis 1 --with area.txt g.txt"
+    same "$w --axis lat --with g.nc:row $g" "$w --shape 5x4x3 --axis 1 --with rows.txt g.txt"
+    same "$w --axis time --with g.nc:row $g" "$w --shape 5x4x3 --axis 0 --with rows.txt g.txt"
+    same "$w --axis lon --with g.nc:area $g" "$w --shape 5x4x3 --axis 2 --with area.txt g.txt"
+    same "$w --with g.nc:area $g | tail -n 1" "$w --with area.txt g.txt | tail -n 1"
+    same "$w --axis lat,lon --empty NA --with g.nc:row $g" "$w --shape 5x12 --axis 1 --empty NA --with rows.txt g.txt"
+done
+same "tally scan nandot --hex --dtype f64 --axis time --with g.nc:row $g | tr '\t' '\n'" 'tally scan nandot --hex --shape 5x4x3 --axis 0 --with rows.txt g.txt | tr "\t" "\n"'
+ok "tally reduce dot --axis lat --with 'cos(lat)' --variable lat g.nc | awk '{ print (\$1 > -1.8198052 && \$1 < -1.8198050) }'" 1
+# the cosine: exact where it is simple, the same bits everywhere
+make cos.nc 'dimensions: lat = 9 ; variables: double lat(lat), one(lat) ; data: lat = 0, 90, -90, 180, 270, 360, 60, 45, 89.5 ; one = 1, 1, 1, 1, 1, 1, 1, 1, 1 ;'
+ok "tally scan dot --axis lat --with 'cos(lat)' --variable one cos.nc --to csv | tail -n 1 | awk '{ print (\$1 > 2.21583 && \$1 < 2.21584) }'" 1
+ok "tally window dot -w 1 --hex --axis lat --with 'cos(lat)' --variable one cos.nc | paste -sd' '" '0x3ff0000000000000 0x0000000000000000 0x0000000000000000 0xbff0000000000000 0x0000000000000000 0x3ff0000000000000 0x3fdfffffffffffff 0x3fe6a09e667f3bcd 0x3f81df37c4954c21'
+bad 1 "tally reduce wmean --axis lat,lon --with lat3.nc $g" 'tally: --with lat3.nc: the dimension lat is 3 long, and in g.nc it is 4: must be of the same grid'
+bad 1 "tally reduce wmean --axis lat,lon --with lev.nc $g" 'tally: --with lev.nc has the dimension lev 3, which g.nc has not'
+bad 2 "tally reduce wmean --axis lat,lon --with 'cos(lev)' $g" "tally: --with is 'cos(lev)', and g.nc has no dimension of that name"
+bad 2 "tally reduce wmean --axis lat,lon --with g.nc:rows $g" "tally: g.nc: no variable 'rows'; the variables are time(time 5), lat(lat 4), t2m(time 5, lat 4, lon 3), area(lat 4, lon 3), row(lat 4)"
+has "tally reduce nanwmean --axis lat,lon --with 'cos(lat)' $g -o o.nc && ncdump -h o.nc" 'cell_methods = "lat: lon: mean"'
+
+# ---- f64, and shares ----
+same "tally reduce nanmean,nansum,max,count --hex --precision f64 --axis time $g | tail -n +2" "tally reduce nanmean:f64,nansum:f64,max,count --hex --axis time $g | tail -n +2"
+same "tally scan nansum --hex --precision f64 --axis time $g" "tally scan nansum:f64 --hex --axis time $g"
+ok "tally reduce nanmean,max --precision f64 --axis time $g | head -n 1" "nanmean${t}max"
+same "tally reduce valid --axis time $g" "tally reduce count --axis time $g | awk '{ print \$1 / 5 }'"
+same "tally reduce missing --axis lat,lon $g | awk '{ printf \"%.4f\\n\", \$1 }'" "tally reduce count --axis lat,lon $g | awk '{ printf \"%.4f\\n\", 1 - \$1 / 12 }'"
+ok "printf 'a,1\na,nan\nb,nan\na,4\nb,5\nb,\nb,1\n' | tally reduce valid,missing,count --header no --by 1 --to csv" 'key,valid,missing,count
+a,0.6666666666666666,0.3333333333333333,2
+b,0.5,0.5,2'
+printf '0\n0\n3\n4\n' >offsets.txt
+ok "printf '1\nnan\n3\nnan\n' | tally reduce missing --segments offsets.txt | paste -sd' '" 'nan 0.3333333333333333 1'
+bad 2 "tally scan valid g.txt" "tally: operator 'valid' is for \`tally reduce\`"
+
+# ---- scan and window in slabs ----
+for verb in 'scan nansum,count' 'scan nansum --exclusive' 'scan max --init 3' 'window nansum,max -w 3' 'window nanmean -w 3 --center --edges shrink' \
+            'window nanmax -w 2 --edges valid --min-count 1 --empty NA' 'window nanminmax -w 9' 'window last --after 2 --edges valid'; do
+    for to in '--to csv' '--hex'; do same "tally $verb $to --axis time --memory 1 $g" "tally $verb $to --axis time $g"; done
+    case $verb in *NA*) continue ;; esac
+    same "tally $verb --axis time --memory 1 $g -o a.nc && ncdump a.nc | grep -v history" "tally $verb --axis time $g -o a.nc && ncdump a.nc | grep -v history"
+done
+
+# ---- anomalies ----
+tally reduce nanmean --axis time $g -o mean.nc
+paste -d' ' <(tally scan last --dtype f32 --hex g.txt) <(for i in 1 2 3 4 5; do tally reduce nanmean --axis time --hex $g; done) >pairs.txt
+python3 - >want.txt <<'END2'
+import struct
+f = lambda h: struct.unpack(">f", bytes.fromhex(h[2:]))[0]
+for x, y in map(str.split, open("pairs.txt")):
+    print("0x" + struct.pack(">f", f(x) - f(y)).hex() if f(x) == f(x) else "0x7fc00000")
+END2
+same "tally window first -w 1 --hex --axis time $g --minus mean.nc | tr '\t' '\n'" 'cat want.txt'
+same "tally reduce nansum --hex --axis lat,lon $g --minus mean.nc" 'tally reduce nansum --hex --dtype f32 --shape 5x12 --axis 1 want.txt'
+same "tally reduce nansum --hex $g --minus mean.nc:t2m_nanmean" 'tally reduce nansum --hex --dtype f32 want.txt'
+make two.nc 'dimensions: time = 6 ; x = 2 ; variables: double time(time) ; time:units = "days since 2001-01-01" ; int kind(time) ; float v(time, x) ;
+ data: time = 0, 31, 62, 365, 396, 427 ; kind = 7, 7, 8, 8, 7, 7 ; v = 1, 2, 3, 4, 5, 6, 11, 22, 13, 24, 15, 26 ;'
+for by in time.month kind time.year; do
+    line "reduce mean --axis time --by $by two.nc --variable v -o c.nc && tally reduce sum --by $by --axis time --variable v two.nc --minus c.nc --to csv | cut -d, -f2" "sum $(tally reduce sum --by $by --axis time --variable v two.nc | tail -n +2 | sed 's/.*/0/' | paste -sd' ')"
+done
+line 'reduce mean --axis time --by time.month two.nc --variable v -o c.nc && tally window sum -w 2 --edges shrink --axis time --variable v two.nc --minus c.nc --to csv | tail -n +2' '-5,-10 -10,-20 -10,-20 0,0 10,20 10,20'
+make one.nc 'dimensions: month = 2 ; x = 2 ; variables: int month(month) ; float c(month, x) ; data: month = 1, 2 ; c = 0, 0, 0, 0 ;'
+bad 1 'tally scan sum --axis time --variable v two.nc --minus one.nc' 'tally: --minus one.nc has no month 3, which step 2 of two.nc has'
+bad 1 "tally scan sum --axis time $g --minus lat3.nc" 'tally: --minus lat3.nc: the dimension lat is 3 long, and in g.nc it is 4: must be of the same grid'
+bad 2 "tally scan sum --axis time $g --minus lev.nc" "tally: g.nc: no variable 'lev'; the variables are time(time 5), lat(lat 4), t2m(time 5, lat 4, lon 3), area(lat 4, lon 3), row(lat 4)"
+bad 2 'tally scan sum --axis time --variable kind two.nc --minus one.nc' 'tally: --minus is for NetCDF files of floats, and two.nc is netcdf of i32: --dtype f64 reads it as floats'
+bad 2 'tally scan sum g.txt --minus one.nc' 'tally: --minus is for NetCDF files of floats, and g.txt is text of f64'
+
+# ---- parts of dates in CSV ----
+python3 - >dates.py.csv 2>parts.csv <<'END2'
+import datetime, random, sys
+r = random.Random(5)
+print("t,x")
+for i in range(3000):
+    d = datetime.datetime(1, 1, 1) + datetime.timedelta(seconds=r.randrange(6 * 10**10 + 3 * 10**9))
+    d = d.replace(year=1700 + d.year % 550, day=min(d.day, 28)) if not 1700 <= d.year <= 2250 else d
+    print(f"{d.isoformat()},{i}")
+    print(d.year, "DJF MAM JJA SON".split()[d.month % 12 // 3], d.month, d.day, d.hour, d.timetuple().tm_yday, sep=",", file=sys.stderr)
+END2
+for threads in 1 3; do
+    ok "tally reduce first --threads $threads --by t.year,t.season,t.month,t.day,t.hour,t.dayofyear --to csv dates.py.csv | cut -d, -f1-6 | tail -n +2 | cmp - <(awk '!seen[\$0]++' parts.csv)" ''
+done
+cat >zones.csv <<'END2'
+t,x
+2024-03-31T23:30:00+01:00,1
+2024-04-01T00:30:00+01:00,2
+2023-12-31T00:00+01:00,4
+"2024-12-31T12:00+01:00",8
+END2
+ok 'tally reduce sum --by t.month --to csv zones.csv' 'month,sum
+3,1
+4,2
+12,12'
+ok 'tally reduce sum --by t.month --utc --to csv zones.csv' 'month,sum
+3,3
+12,12'
+ok 'tally scan sum --by t.year --keep zones.csv | cut -d, -f3 | paste -sd" "' 'sum 1 3 4 11'
+ok "printf 't.month,x\nMarch,1\n' | tally reduce sum --by t.month --to csv" 't.month,sum
+March,1'
+mixed="printf 't,x\n2024-01-01T00:00Z,1\n2024-01-02T00:00Z,1\n2024-01-01T00:00+01:00,2\n'"
+bad 1 "$mixed | tally reduce sum --by t.month" "tally: standard input:4:1: the time '2024-01-01T00:00+01:00' cannot be compared with that of line 2, which has the zone Z; --utc takes times of several zones as UTC"
+ok "$mixed | tally reduce sum --utc --by t.year --to csv | paste -sd' '" 'year,sum 2024,2 2023,2'
+ok "printf 't,x\n2024-01-01T00:00Z,1\n2024-01-01T02:00+01:00,2\n' | tally window sum --utc --by t --last 2h | paste -sd' '" '1 3'
+bad 1 "printf 't,x\n2024-01-01T00:00Z,1\n2024-01-01,2\n' | tally reduce sum --utc --by t.month" "tally: standard input:3:1: the time '2024-01-01' cannot be compared with that of line 2, which has the zone Z"
+bad 1 "printf 't,x\n2023-02-29,1\n' | tally reduce sum --by t.month" "tally: standard input:2:1: '2023-02-29' is neither a time (2024-05-01T13:30:00.5Z) nor a number"
+bad 2 "printf 't,x\n2024-02-20,1\n' | tally window sum --by t.year --last 2s" 'tally: standard input: the last column of --by has the times of windows, not their year'
+
+# ---- CSV as people have it ----
+printf 'Report of May\n\nx;y\n3,5;1.000,25\n-4;2\n,5;1.234.567\n' >german.csv
+ok 'tally reduce sum --skip-lines 2 --decimal , --column x german.csv' 0
+ok 'tally reduce sum --skip-lines 2 --decimal , --thousands . --column y --to csv german.csv' 'sum
+1235569.25'
+bad 1 'tally reduce sum --skip-lines 2 --decimal , --column y german.csv' "tally: german.csv:4:5: '1.000,25' is not a number"
+ok 'cat german.csv | tally scan sum --skip-lines 2 --decimal , --column x --keep - --format csv | tail -n 1' ',5;1.234.567;0'
+ok "printf '3,25 -1,5e2\n1,\n' | tally reduce sum --decimal ," -145.75
+bad 1 "printf '3.25\n' | tally reduce sum --decimal ," "tally: standard input:1:1: '3.25' is not a number; if the first line is a header, say so with --header yes"
+ok "printf 'a|b\n1|2\n3|4\n' | tally reduce sum --column b" 6
+ok "printf '\357\273\277pre\r\nx,y\r\n1,2\r\n' | tally reduce sum --format csv --skip-lines 1 --column y" 2
+ok "(yes preamble | head -n 100000; echo x; seq 1 10) | tally reduce sum --skip-lines 100000 --column x --format csv -" 55
+ok "printf '1\n2\n3\n' | tally reduce sum --skip-lines 1" 5
+bad 1 "printf '1\n2\n' | tally reduce sum --skip-lines 3" 'tally: standard input: 3 lines are to be skipped, and there are 2 lines'
+bad 2 'tally reduce sum --decimal x german.csv' "tally: --decimal is 'x': must be a comma or a point"
+bad 2 'tally reduce sum --decimal , --thousands , german.csv' "tally: --thousands is ',': must be one of . ' _ and a space"
+bad 2 'tally reduce sum --decimal , --delimiter , german.csv' "tally: decimal is ',': must be a comma that is neither the delimiter nor between thousands"
+bad 2 "printf 'x,x\n1,2\n' | tally reduce sum --column x" "tally: standard input: columns 1 and 2 are both called 'x': choose by number"
+
+# ---- gzip and zstd ----
+seq 1 300000 | sed '1i x' >long.csv
+gzip -k long.csv && cp long.csv.gz nameless && zstd -q long.csv
+head -c 300000 long.csv.gz >cut.csv.gz
+{ head -c 200000 long.csv.gz; printf 'XXXXXXXXXXXXXXXX'; tail -c +200017 long.csv.gz; } >hurt.csv.gz
+{ head -c 50000 long.csv.zst; printf 'XXXXXXXXXXXXXXXX'; tail -c +50017 long.csv.zst; } >hurt.csv.zst
+gzip -c <(seq 300001 300010) | cat long.csv.gz - >two.csv.gz
+{ cat long.csv.gz; echo rubbish; } >more.csv.gz
+for f in long.csv.gz long.csv.zst 'long.csv.gz --threads 3' 'nameless --column x' '- --column x <long.csv.gz' '- --column 1 <long.csv.zst'; do ok "tally reduce sum $f" 45000150000; done
+ok 'tally reduce sum two.csv.gz' 45003150055
+ok 'tally reduce sum --skip-bad --column x two.csv.gz' 45003150055
+printf '1234567890123456' | gzip >n.raw.gz
+ok 'tally reduce sum --dtype u8 n.raw.gz' 834
+ok 'tally scan last --dtype i16 long.csv -o l.npy --header yes --column x 2>/dev/null; seq 1 9 | tally scan last --dtype i16 -o s.npy && gzip -f s.npy && tally reduce sum s.npy.gz' 45
+ok 'gzip -c n.raw.gz >twice.raw.gz; printf "\x1f\x8b\x08" | tally reduce sum --format raw --dtype u8 -' 178
+bad 1 'tally reduce sum cut.csv.gz' 'tally: cut.csv.gz: is damaged near byte 300000 of its gzip data: it ends too early'
+has '! tally reduce sum hurt.csv.gz' 'hurt.csv.gz: is damaged near byte [0-9]+ of its gzip data: [a-z ]+$|hurt.csv.gz:[0-9]+:'
+has '! tally reduce sum hurt.csv.zst' 'hurt.csv.zst: is damaged near byte [0-9]+ of its zstd data: its bytes make no sense'
+has '! tally reduce sum more.csv.gz' 'more.csv.gz: is damaged near byte [0-9]+ of its gzip data: incorrect header check'
+ok "(gzip -c long.csv; sleep 30) | timeout 10 tally reduce sum --dtype i64 --column y - 2>&1; true" "tally: standard input: no column 'y'; the columns are 1 'x'"
 finish

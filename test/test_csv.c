@@ -188,8 +188,8 @@ static void foreign(void)
         size_t n;
         const char *sentence;
     } files[] = {
-        {"\x1f\x8b\x08\0\0", 5, "this is compressed by gzip: decompress it first"},
-        {"\x28\xb5\x2f\xfd\0", 5, "this is compressed by zstd"},
+        {"\x1f\x8b\x08\0\0", 5, "is damaged near byte 5 of its gzip data: it ends too early"},
+        {"\x28\xb5\x2f\xfd\0", 5, "is damaged near byte 5 of its zstd data: it ends too early"},
         {"\xfd"
          "7zXZ\0\0",
          7, "this is compressed by xz"},

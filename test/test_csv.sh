@@ -28,11 +28,9 @@ bad 1 'tally reduce sum --column v --format csv </dev/null' "tally: standard inp
 bad 2 'printf "v,w,v\n1,2,3\n" | tally reduce sum --column v' "tally: standard input: columns 1 and 3 are both called 'v': choose by number"
 
 # ---- files that are something else: by their bytes, whatever they are called ----
-gzip -c years.csv >years.csv.gz && cp years.csv.gz wrong.csv
-what='this is compressed by gzip: decompress it first: gzip -dc FILE | tally ...'
-bad 2 'tally reduce sum years.csv.gz' "tally: years.csv.gz: $what"
-bad 2 'tally reduce sum wrong.csv' "tally: wrong.csv: $what"
-bad 2 'tally reduce sum <wrong.csv' "tally: standard input: $what"
+gzip -c years.csv >years.csv.gz && cp years.csv.gz wrong.csv && gzip -c years.csv.gz >twice.csv.gz
+for f in years.csv.gz wrong.csv '<wrong.csv'; do same "tally reduce sum --axis 0 $f" 'tally reduce sum --axis 0 years.csv'; done
+bad 2 'tally reduce sum twice.csv.gz' 'tally: twice.csv.gz: this is compressed by gzip twice: decompress it first'
 bad 2 'printf "\377\3761\0\n\0" | tally reduce sum' 'tally: standard input: this is UTF-16 text: tally reads UTF-8: iconv -f UTF-16 -t UTF-8 FILE'
 bad 1 'tally reduce mine --op-file nope.h years.csv' 'tally: nope.h: No such file or directory'
 

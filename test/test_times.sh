@@ -68,9 +68,9 @@ bad 1 "tally window wmean --last 2s --with w.csv $by" 'tally: --with w.csv has 4
 
 # what cannot be
 times() { bad 1 "printf 't,x\n2024-05-01T12:00:00Z,1\n$1,2\n' | tally window sum --by t --last 2s" "tally: standard input:3:1: $2"; }
-times 2024-05-01T12:00:00 "the time '2024-05-01T12:00:00' cannot be compared with those before it, which have the zone Z"
-times 2024-05-01T14:00:00+02:00 "the time '2024-05-01T14:00:00+02:00' cannot be compared with those before it, which have the zone Z"
-times 5 "the time '5' cannot be compared with those before it, which have the zone Z"
+times 2024-05-01T12:00:00 "the time '2024-05-01T12:00:00' cannot be compared with that of line 2, which has the zone Z"
+times 2024-05-01T14:00:00+02:00 "the time '2024-05-01T14:00:00+02:00' cannot be compared with that of line 2, which has the zone Z; --utc takes times of several zones as UTC"
+times 5 "the time '5' cannot be compared with that of line 2, which has the zone Z"
 for t in 2024-02-30T00:00Z 2024-13-01 2024-05-01T24:00Z 2024-05-01T12:60Z 2024-05-01T12:00:60Z 2024-05-01T12:00:00. \
     2024-05-01T12:00+1 2024-5-1 noon nan; do
     times $t "'$t' is neither a time (2024-05-01T13:30:00.5Z) nor a number"
@@ -79,10 +79,10 @@ times 2024-05-01T12:00:00.0000000001Z "the time '2024-05-01T12:00:00.0000000001Z
 times '' 'empty cell: the line has no time'
 times 2300-01-01T00:00Z "the time '2300-01-01T00:00Z' is not in 1677-09-21T00:12:44Z .. 2262-04-11T23:47:16Z, where nanoseconds fit 64 bits"
 times 2024-05-01T11:59:59.25Z "the time '2024-05-01T11:59:59.25Z' is before 2024-05-01T12:00:00Z, the last one above: times must not fall"
-bad 1 "printf 't,x\n2024-05-01,1\n2024-05-01T00:00Z,2\n' | tally window sum --skip-bad --by t --last 2s" "tally: standard input:3:1: the time '2024-05-01T00:00Z' cannot be compared with those before it, which have no zone"
+bad 1 "printf 't,x\n2024-05-01,1\n2024-05-01T00:00Z,2\n' | tally window sum --skip-bad --by t --last 2s" "tally: standard input:3:1: the time '2024-05-01T00:00Z' cannot be compared with that of line 2, which has no zone"
 bad 1 "printf 't,x\n2024-05-01T01:30:00.5+05:30,1\n2024-05-01T01:30+05:30,2\n' | tally window sum --by t --last 2s" "tally: standard input:3:1: the time '2024-05-01T01:30+05:30' is before 2024-05-01T01:30:00.5+05:30, the last one above: times must not fall"
-bad 1 "printf 't,x\n2024-05-01T01:30-03:00,1\n2024-05-01T01:30+03:00,2\n' | tally window sum --by t --last 2s" "tally: standard input:3:1: the time '2024-05-01T01:30+03:00' cannot be compared with those before it, which have the zone -03:00"
-bad 1 "printf 't,x\n1,1\n2024-05-01,2\n' | tally window sum --by t --last 2" "tally: standard input:3:1: the time '2024-05-01' cannot be compared with those before it, which are numbers"
+bad 1 "printf 't,x\n2024-05-01T01:30-03:00,1\n2024-05-01T01:30+03:00,2\n' | tally window sum --by t --last 2s" "tally: standard input:3:1: the time '2024-05-01T01:30+03:00' cannot be compared with that of line 2, which has the zone -03:00; --utc takes times of several zones as UTC"
+bad 1 "printf 't,x\n1,1\n2024-05-01,2\n' | tally window sum --by t --last 2" "tally: standard input:3:1: the time '2024-05-01' cannot be compared with that of line 2, which is a number"
 bad 1 "printf 'h,t,x\na,2,1\nb,1,1\na,1.5,1\n' | tally window sum --by h,t --last 2 --column x" "tally: standard input:4:3: the time '1.5' is before 2, the last one of its group above: times must not fall"
 bad 2 "tally window sum --last 2 $by" 'tally: l.csv: the column of --by has times, so --last needs a unit, as in --last 2s'
 bad 2 "printf '1 1\n' | tally window sum --by 1 --last 2s --column 2" 'tally: standard input: the column of --by has plain numbers, so --last is a number of the same unit, as in --last 2'

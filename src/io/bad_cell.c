@@ -74,16 +74,17 @@ static tally_status bad_time(tally_file *f, const char *at, const tl_bad *bad, c
                        "-2^63 .. 2^63 - 1, or all in 0 .. 2^64 - 1",
                        f->label, at, text, bad->other);
     case TL_CELL_FRAME:
-        return tl_fail(f->ctx, TALLY_BAD_DATA,
-                       "%s%s: the time '%s' cannot be compared with that of line %lld, which %s%s%s",
-                       f->label, at, text, (long long)bad->other_line,
-                       strcmp(bad->other, "numbers") == 0   ? "is among "
-                       : strcmp(bad->other, "no zone") == 0 ? "has "
-                                                            : "has the zone ",
-                       bad->other,
-                       strchr("Z+-", *bad->other) && strlen(text) > 8 && strpbrk(text + 8, "zZ+-")
-                           ? "; --utc takes times of several zones as UTC"
-                           : "");
+        return tl_fail(
+            f->ctx, TALLY_BAD_DATA,
+            "%s%s: the time '%s' cannot be compared with that of line %lld, which %s%s%s", f->label,
+            at, text, (long long)bad->other_line,
+            strcmp(bad->other, "a number") == 0  ? "is "
+            : strcmp(bad->other, "no zone") == 0 ? "has "
+                                                 : "has the zone ",
+            bad->other,
+            strchr("Z+-", *bad->other) && strlen(text) > 8 && strpbrk(text + 8, "zZ+-")
+                ? "; --utc takes times of several zones as UTC"
+                : "");
     default:
         assert(bad->why == TL_CELL_FALLS);
         return tl_fail(

@@ -41,7 +41,7 @@ read_every_cell(tl_chunk *const c, const tl_layout *const l, const tally_dtype d
 {
     const size_t size = tally_dtype_size(dtype);
     const char *p = c->start, *const end = c->end, d = l->delimiter ? l->delimiter : ' ',
-               thousands = l->thousands;
+               point = !l->decimal;
     const int comment = l->comment;
     unsigned char *out = c->values;
 
@@ -52,7 +52,7 @@ read_every_cell(tl_chunk *const c, const tl_layout *const l, const tally_dtype d
 
     while (p < end) {
         const char *t = p;
-        if (tl_fast_value(&t, dtype, out)) {
+        if (point && tl_fast_value(&t, dtype, out)) {
             if (__builtin_expect(*t == '\n' || white(*t, d), 1)) {
                 out += size;
                 p = t + 1;
@@ -70,7 +70,7 @@ read_every_cell(tl_chunk *const c, const tl_layout *const l, const tally_dtype d
         }
 
         for (t = p; t < end && !white(*t, d);) t++;
-        const int why = tl_cell(dtype, p, t, thousands, out);
+        const int why = tl_cell(dtype, p, t, l, out);
         if (why == TL_CELL_OK)
             out += size;
         else if (!note_bad(c, p, t, why))
@@ -137,7 +137,7 @@ INLINE int find_cell(tl_chunk *c, line *t, int64_t column)
 INLINE int read_value(line *t, tally_dtype dtype, void *value)
 {
     const char *at = t->p, *const stop = t->stop, d = t->l->delimiter;
-    if (tl_fast_value(&at, dtype, value)) {
+    if (!t->l->decimal && tl_fast_value(&at, dtype, value)) {
         const char *const end = at;
         if (!d)
             while (at < stop && blank(*at)) at++;
@@ -145,7 +145,7 @@ INLINE int read_value(line *t, tally_dtype dtype, void *value)
         if (at == stop || *at == '\n' || (d ? *at == d : at > end)) return TL_CELL_OK;
     }
     t->q = cut_field(t, t->p);
-    return t->e ? tl_cell(dtype, t->s, t->e, t->l->thousands, value) : TL_CELL_QUOTE;
+    return t->e ? tl_cell(dtype, t->s, t->e, t->l, value) : TL_CELL_QUOTE;
 }
 
 /* Finds the text of the cell at t->p, for a key or a time. Returns TL_CELL_OK or why there is

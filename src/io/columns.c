@@ -19,8 +19,9 @@ struct choice {
     int from;
     tl_layout *l;
     int64_t width; /* number of columns */
-    char *taken;   /* for each column bits of VALUE and KEY, if it is chosen */
-    int key;       /* 1: the columns that are being chosen are keys */
+    /* for each column bits of VALUE and KEY, if it is chosen; 2 << part: part of a date as a key */
+    char *taken;
+    int key; /* 1: the columns that are being chosen are keys */
 
     /* 0: no header; 1: the first record may be a header, and is one if it names a chosen column;
      * 2: it is a header */
@@ -91,7 +92,7 @@ static tally_status add(struct choice *c, int64_t column, int part)
     assert(column >= 0);
     tl_layout *const l = c->l;
     int64_t *const count = c->key ? &l->keys : &l->columns;
-    const char as = part ? 0 : c->key ? KEY : VALUE;
+    const char as = (char)(part ? 2 << part : c->key ? KEY : VALUE);
     if (c->taken[column] & as)
         return tl_fail(c->f->ctx, TALLY_INVALID, "%s: column %lld is asked for twice", c->f->label,
                        (long long)column + 1);
@@ -367,7 +368,7 @@ tally_status tl_choose_columns(tally_file *f, const tally_file_options *o, const
     c.width = tl_widest(&c.lines);
     c.may_name = o->header < 0 ? 0 : o->header > 0 ? 2 : 1;
     c.taken = calloc((size_t)c.width + 1, 1);
-    l->want = malloc((size_t)(2 * c.width + 2) * sizeof *l->want);
+    l->want = malloc((size_t)(8 * c.width + 2) * sizeof *l->want);
     tally_status s = TALLY_OK;
 
     if (!c.taken || !l->want) {

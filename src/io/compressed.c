@@ -50,11 +50,16 @@ enum { GZIP, ZSTD };
 static const struct {
     const char *magic, *what, *library, *calls[4];
     size_t length;
-} kinds[] = {{"\x1f\x8b\x08", "gzip", "libz.so.1",
-              {"inflateInit2_", "inflate", "inflateEnd", "inflateReset"}, 3},
-             {"\x28\xb5\x2f\xfd", "zstd", "libzstd.so.1",
-              {"ZSTD_createDStream", "ZSTD_decompressStream", "ZSTD_freeDStream",
-               "ZSTD_isError"}, 4}};
+} kinds[] = {{"\x1f\x8b\x08",
+              "gzip",
+              "libz.so.1",
+              {"inflateInit2_", "inflate", "inflateEnd", "inflateReset"},
+              3},
+             {"\x28\xb5\x2f\xfd",
+              "zstd",
+              "libzstd.so.1",
+              {"ZSTD_createDStream", "ZSTD_decompressStream", "ZSTD_freeDStream", "ZSTD_isError"},
+              4}};
 
 struct tl_compressed {
     tally_file source; /* its bytes come from here */
@@ -139,7 +144,7 @@ static void *work(void *data)
     int open = 1, more = 1;
     if (c->kind == GZIP)
         more = !((int (*)(z_stream *, int, const char *, int))c->call[0])(&gzip, 15 + 16, "1.2.0",
-                                                                        (int)sizeof gzip);
+                                                                          (int)sizeof gzip);
     else
         more = (zstd = ((void *(*)(void))c->call[0])()) != NULL;
     if (!more) snprintf(c->why, sizeof c->why, "there is no memory to decompress it");
@@ -188,6 +193,7 @@ void tl_compressed_close(tl_compressed *c)
 
 static tally_status begin(tally_file *f, tl_compressed *c)
 {
+    assert(!f->compressed && !f->text);
     int ends[2];
     sigset_t all, old;
     c->library = dlopen(kinds[c->kind].library, RTLD_NOW | RTLD_LOCAL);

@@ -107,7 +107,7 @@ static tally_status choose(tally_file *f, const tally_file_options *o, int *form
             return TALLY_OK;
         }
 
-        kind = tl_sniff_kind(f);
+        kind = tl_sniff_kind(f, o->decimal);
     } while (kind == 2 && f->peek_n > before);
 
     *format = kind < 0 ? RAW : kind == 1 ? CSV : TEXT;

@@ -14,8 +14,8 @@ int tl_kind(const tl_lines *t, const tl_field_text *x)
 {
     double v;
     if (tl_missing(x->s, x->e)) return TL_NONE;
-    return tl_cell(TALLY_F64, x->s, x->e, t->l->thousands, &v) == TL_CELL_OK ||
-                   tl_cell(t->dtype, x->s, x->e, t->l->thousands, &v) == TL_CELL_OK
+    return tl_cell(TALLY_F64, x->s, x->e, t->l, &v) == TL_CELL_OK ||
+                   tl_cell(t->dtype, x->s, x->e, t->l, &v) == TL_CELL_OK
                ? TL_NUMBER
                : TL_WORD;
 }

@@ -9,8 +9,8 @@
  *    sniff.c       layout of a text: format, delimiter     columns.c  which columns are read
  *    header.c      is the first line a header?             foreign.c  formats that are refused
  *    text.c        blocks of text, read by threads         cells.c    the loops over cells
- *    cut.c         where a block may be cut                field.c    where a cell begins and ends
- *    cell.c        one cell as a value                     bad_cell.c the sentence about a cell
+ *    cell.c        one cell as a value                     field.c    where cells and blocks end
+ *    bad_cell.c    the sentence about a cell
  *    keys.c        groups of lines, by their keys          time.c     times of lines, their order
  *    write.c       create, write, commit                   replace.c  the temporary file
  *    write_text.c  values as text                          put.c      bytes to the file
@@ -44,6 +44,7 @@ struct tally_file {
     /* bytes that were read to guess the format; for a pipe they are the first bytes of the data */
     char *peek;
     size_t peek_n, peek_at, peek_capacity;
+    size_t first; /* text: where it begins in the peek, after lines that are skipped; or 0 */
     int peek_end; /* the input has no bytes after the peek */
     int keeps;    /* text: tally_file_line may be called */
     int swap;     /* binary: the file has the other byte order */
@@ -124,6 +125,7 @@ typedef struct tl_layout {
     int quotes;       /* fields may be in quotes "...", RFC 4180 */
     int comment;      /* lines that begin with this character are skipped; -1: none */
     char thousands;   /* between groups of three digits; 0: none */
+    char decimal;     /* before a fraction; 0: a point */
 
     /* a row of `columns` values per line (ndim 2); else one column, or every cell (ndim 1) */
     int table;
@@ -149,7 +151,7 @@ void tl_unify_lines(char *p, size_t n, int last);
 
 /* sniff.c: whether the peek looks like csv (1), like text (0), like neither (-1), or is too short
  * to tell (2). */
-int tl_sniff_kind(const tally_file *f);
+int tl_sniff_kind(const tally_file *f, char decimal);
 
 /* foreign.c: refuses a file whose first bytes show that it is compressed, UTF-16, or in a format
  * that tally does not read, and suggests what to do. text: the file is read as text. */
@@ -250,7 +252,7 @@ typedef struct tl_chunk {
     tl_tick *times;                   /* the time of each row */
     int frame;                        /* the frame of the times; 0: none yet */
     const char *frame_at, *frame_end; /* the first time */
-    const char *numbers; /* keys that are parts of dates: tl_time_numbers */
+    const char *numbers;              /* keys that are parts of dates: tl_time_numbers */
     int utc;
     int64_t count, given, skipped, comments;
     const char *bad, *bad_end; /* the first bad cell, or NULL */
@@ -261,8 +263,8 @@ typedef struct tl_chunk {
 void tl_cells(tl_chunk *c, const tl_layout *l, tally_dtype dtype);
 
 /* cell.c: reads one cell as a value. Like tl_parse_cell, but also reads words for missing values
- * (empty, NA, null in any case), which are NaN or TL_CELL_EMPTY. thousands: as in tl_layout. */
-int tl_cell(tally_dtype dtype, const char *s, const char *e, char thousands, void *value);
+ * (empty, NA, null in any case), which are NaN or TL_CELL_EMPTY. l: has thousands and decimal. */
+int tl_cell(tally_dtype dtype, const char *s, const char *e, const tl_layout *l, void *value);
 int tl_missing(const char *s, const char *e);
 
 /* If a word is a number with digits in groups of three, the character between the groups; else
@@ -288,7 +290,14 @@ int tl_time_take(tl_chunk *c, int64_t row, const char *s, const char *e);
 /* time.c: a part of the date [s, e) as a key. Its text is among the numbers, which begin less than
  * 4 GiB after the chunk. tl_time_part_named: the part that ends a name such as t.month, or 0;
  * *end: the end of t. */
-enum { TL_PART_YEAR = 1, TL_PART_SEASON, TL_PART_MONTH, TL_PART_DAY, TL_PART_HOUR, TL_PART_OF_YEAR };
+enum {
+    TL_PART_YEAR = 1,
+    TL_PART_SEASON,
+    TL_PART_MONTH,
+    TL_PART_DAY,
+    TL_PART_HOUR,
+    TL_PART_OF_YEAR
+};
 enum { TL_NUMBERS_BYTES = 4 * (10000 + 4) + 16 };
 void tl_time_numbers(char *out);
 int tl_time_part(tl_chunk *c, int part, const char *s, const char *e, tl_span *key);
@@ -313,7 +322,7 @@ int64_t tl_order_check(tl_order *o, const tl_chunk *c, int64_t rows, tl_tick *wi
 /* The dtype of the times so far. */
 tally_dtype tl_order_dtype(const tl_order *o);
 
-/* cut.c: cuts the block [b, b + n) after records, near the wanted places cuts[1..k-1] and, if
+/* field.c: cuts the block [b, b + n) after records, near the wanted places cuts[1..k-1] and, if
  * `last`, after the last record. cuts[k] becomes the length of all chunks together; 0: no record
  * ends in the block. */
 void tl_text_cut(const char *b, size_t n, const tl_layout *l, size_t *cuts, int k, int last);
@@ -325,7 +334,7 @@ typedef struct tl_bad {
     int first; /* it is the first cell of the data */
     int64_t line, col, lacks;
     char text[48];
-    char other[48]; /* TL_CELL_FRAME, _FALLS, _SIGN: what it conflicts with */
+    char other[48];     /* TL_CELL_FRAME, _FALLS, _SIGN: what it conflicts with */
     int64_t other_line; /* TL_CELL_FRAME: the line of that */
 } tl_bad;
 

@@ -29,10 +29,11 @@ static const char *data_line(const char *p, const char *end, int comment)
 
 static const char *text_of(const tally_file *f)
 {
+    if (f->first) return f->peek + f->first;
     return f->peek + (f->peek_n >= 3 && memcmp(f->peek, "\xef\xbb\xbf", 3) == 0 ? 3 : 0);
 }
 
-int tl_sniff_kind(const tally_file *f)
+int tl_sniff_kind(const tally_file *f, char decimal)
 {
     const char *const end = f->peek + f->peek_n;
     for (const char *p = f->peek; p < end; p++)
@@ -43,7 +44,7 @@ int tl_sniff_kind(const tally_file *f)
     int quoted = 0;
     for (; p < end && *p != '\n' && *p != '\r'; p++) {
         quoted ^= *p == '"';
-        if (!quoted && (*p == ',' || *p == ';')) return 1;
+        if (!quoted && *p != decimal && (*p == ',' || *p == ';' || *p == '|')) return 1;
     }
 
     return p == end && more ? 2 : 0;
@@ -122,16 +123,17 @@ static int64_t count(const char *p, char c)
     return n;
 }
 
-/* Guesses comma, semicolon or tab: the first one that both lines have equally often, else the one
- * that is most frequent in the first line. */
-static char guess_delimiter(const char *first, const char *second)
+/* Guesses comma, semicolon, tab or bar: the first one that both lines have equally often, else the
+ * one that is most frequent in the first line. A comma before fractions is none. */
+static char guess_delimiter(const char *first, const char *second, char decimal)
 {
-    static const char choices[] = {',', ';', '\t'};
-    char best = ',';
+    static const char choices[] = {',', ';', '\t', '|'};
+    char best = decimal == ',' ? ';' : ',';
     int64_t most = 0;
 
     for (size_t i = 0; i < sizeof choices; i++) {
         const int64_t n = count(first, choices[i]);
+        if (choices[i] == decimal) continue;
         if (n && second && n == count(second, choices[i])) return choices[i];
         if (n > most) most = n, best = choices[i];
     }
@@ -153,7 +155,8 @@ static tally_status read_first_records(tally_file *f, const tally_file_options *
         const char *const second = first ? tl_line_end(first, end) : end;
         l->delimiter =
             first ? guess_delimiter(first,
-                                    second < end ? data_line(second + 1, end, l->comment) : NULL)
+                                    second < end ? data_line(second + 1, end, l->comment) : NULL,
+                                    l->decimal)
                   : ',';
     }
 
@@ -171,7 +174,32 @@ static tally_status read_first_records(tally_file *f, const tally_file_options *
     }
 }
 
-/* Checks the options `comment` and `thousands`. */
+/* Skips the first n lines: sets f->first to the place after them. */
+static tally_status skip_lines(tally_file *f, int64_t n)
+{
+    if (n < 0)
+        return tl_fail(f->ctx, TALLY_INVALID, "skip_lines is %lld: must be at least 0",
+                       (long long)n);
+    for (size_t want = FIRST; n;) {
+        const tally_status s = tl_input_peek(f, want);
+        if (s) return s;
+        tl_unify_lines(f->peek, f->peek_n, f->peek_end);
+        const char *p = f->peek, *const end = p + f->peek_n;
+        int64_t lines = 0;
+        while (lines < n && (p = memchr(p, '\n', (size_t)(end - p)))) lines++, p++;
+        f->first = p ? (size_t)(p - f->peek) : 0;
+        if (p) return TALLY_OK;
+        if (f->peek_n >= want) want *= 2; /* a pipe may give less at a time */
+        if (f->peek_end || want > TL_LONGEST)
+            return tl_fail(f->ctx, TALLY_BAD_DATA,
+                           "%s: %lld lines are to be skipped, and %s %lld line%s", f->label,
+                           (long long)n, f->peek_end ? "there are" : "the first 64 MiB have",
+                           (long long)lines, lines == 1 ? "" : "s");
+    }
+    return TALLY_OK;
+}
+
+/* Checks the options `comment`, `decimal` and `thousands`. */
 static tally_status check_characters(tally_file *f, const tally_file_options *o)
 {
     const int c = o->comment;
@@ -183,7 +211,14 @@ static tally_status check_characters(tally_file *f, const tally_file_options *o)
             "none",
             c < 32 || c > 126 ? '?' : c, c);
 
-    if (o->thousands && (!strchr(",' _", o->thousands) || o->thousands == o->delimiter))
+    if (o->decimal && (o->decimal != ',' || o->delimiter == ',' || o->thousands == ','))
+        return tl_fail(f->ctx, TALLY_INVALID,
+                       "decimal is '%c': must be a comma that is neither the delimiter nor between "
+                       "thousands",
+                       o->decimal < 32 ? '?' : o->decimal);
+
+    if (o->thousands &&
+        (!strchr(o->decimal ? ".' _" : ",' _", o->thousands) || o->thousands == o->delimiter))
         return tl_fail(f->ctx, TALLY_INVALID,
                        "thousands is '%c': must be one of , ' _ and a space, and not the delimiter",
                        o->thousands < 32 ? '?' : o->thousands);
@@ -201,8 +236,10 @@ tally_status tl_sniff_layout(tally_file *f, const tally_file_options *o, int csv
                      .comment = o->comment ? o->comment
                                 : csv      ? -1
                                            : '#',
-                     .thousands = o->thousands};
+                     .thousands = o->thousands,
+                     .decimal = o->decimal};
     tally_status s = check_characters(f, o);
+    if (!s) s = skip_lines(f, o->skip_lines);
     if (s) return s;
 
     const char d = o->delimiter;

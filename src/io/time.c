@@ -205,7 +205,7 @@ void tl_time_frame(int frame, char *out, size_t capacity)
 {
     const int east = frame - ZONED, minutes = east < 0 ? -east : east;
     if (frame < ZONED / 2)
-        snprintf(out, capacity, frame == LOCAL ? "no zone" : "numbers");
+        snprintf(out, capacity, frame == LOCAL ? "no zone" : "a number");
     else if (!east)
         snprintf(out, capacity, "Z");
     else
@@ -276,13 +276,12 @@ int tl_time_part(tl_chunk *c, int part, const char *s, const char *e, tl_span *k
     const int64_t local = (int64_t)(t.value / second) - (t.value % second < 0) + east * 60;
     int64_t days = local / 86400, of_day = local % 86400, year;
     if (of_day < 0) days--, of_day += 86400;
-    const int month = month_of(days, &year),
-              values[] = {(int)year,
-                          10000 + month % 12 / 3,
-                          month,
-                          (int)(days - days_of(year, month, 1)) + 1,
-                          (int)(of_day / 3600),
-                          (int)(days - days_of(year, 1, 1)) + 1};
+    const int month = month_of(days, &year), values[] = {(int)year,
+                                                         10000 + month % 12 / 3,
+                                                         month,
+                                                         (int)(days - days_of(year, month, 1)) + 1,
+                                                         (int)(of_day / 3600),
+                                                         (int)(days - days_of(year, 1, 1)) + 1};
     const int v = values[part - 1];
     if (v < 0 || (part == TL_PART_YEAR && v > 9999)) return TL_CELL_ERA;
     key->at = (uint32_t)(c->numbers + 4 * v - c->start);

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Dates of the calendars of CF by counting day after day, to compare `--by time.PART` with.
 
-    calendars.py KIND SEED N CDL WANT    writes N random times for ncgen, and year,season,month,day,hour,dayofyear of each
+    calendars.py KIND SEED N CDL WANT    writes N random times for ncgen, and of each
+                                         year,season,month,day,hour,dayofyear
 
 It shares no formula with cli/calendar.c: a table has every day from the year 1400 to 2200."""
 import random

@@ -52,6 +52,10 @@ has()
 }
 same() { ok "$1" "$(bash -c "$2" 2>&1 </dev/null)"; } # two commands, one output
 # the NetCDF file that a command writes, without the attributes of the file: data COMMAND EXPECTED
-data() { ok "tally $1 -o o.nc && ncdump -n o o.nc | paste -sd' ' | tr -s ' \\t' ' ' | sed 's, // global attributes: .* data:, data:,'" "$2"; }
+data()
+{
+    local plain="paste -sd' ' | tr -s ' \\t' ' ' | sed 's, // global attributes: .* data:, data:,'"
+    ok "tally $1 -o o.nc && ncdump -n o o.nc | $plain" "$2"
+}
 t=$'\t'
 finish() { echo "$passed passed, $failed failed"; [ "$failed" -eq 0 ]; }

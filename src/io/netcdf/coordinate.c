@@ -28,6 +28,7 @@ static tally_status add(const tally_file *f, tl_netcdf_new *n, const char *name,
     }
 
     n->api->nc_def_var_fill(n->file, k->variable, 1, NULL);
+    assert(of->ndims >= 0 && of->ndims <= TL_DIMS);
     k->bytes = bytes;
     k->is_result = 0;
     k->dtype = tl_packed_dtype(of->type);

@@ -4,6 +4,7 @@
 #include "netcdf.h"
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 int tl_netcdf_inquire(const tl_netcdf_api *api, int group, int variable, tl_netcdf_variable *v)
@@ -35,7 +36,26 @@ size_t tl_netcdf_describe(const tl_netcdf_api *api, int group, int variable, cha
     return n + (size_t)snprintf(out + n, capacity - n, ")");
 }
 
-/* Whether a variable has numbers and is not the coordinate of a dimension (a field). */
+/* Whether another variable names this one: as its bounds, or as a coordinate of it. */
+static int is_named(const tl_netcdf_api *api, int group, const char *name)
+{
+    static const char *const attributes[] = {"bounds", "climatology", "coordinates"};
+    const size_t n = strlen(name);
+    int count = 0, named = 0;
+    api->nc_inq_nvars(group, &count);
+    for (int i = 0; i < 3 * count && !named; i++) {
+        char *text = NULL;
+        const tl_source of = {NULL, api, "", "", group, i / 3};
+        if (tl_netcdf_text(&of, attributes[i % 3], &text)) continue;
+        for (const char *at = text; at && (at = strstr(at, name)); at++)
+            named |= (at == text || at[-1] == ' ') && (!at[n] || at[n] == ' ');
+        free(text);
+    }
+    return named;
+}
+
+/* Whether a variable has numbers and is not the coordinate of a dimension, bounds or another
+ * coordinate (a field). */
 static int is_field(const tl_netcdf_api *api, int group, int variable)
 {
     tl_netcdf_variable v;
@@ -44,7 +64,8 @@ static int is_field(const tl_netcdf_api *api, int group, int variable)
     if (tl_netcdf_inquire(api, group, variable, &v)) return 0;
     return tl_packed_dtype(v.type) && v.ndims > 0 &&
            !(v.ndims == 1 && !api->nc_inq_dim(group, v.dims[0], dim, &length) &&
-             strcmp(dim, v.name) == 0);
+             strcmp(dim, v.name) == 0) &&
+           !is_named(api, group, v.name);
 }
 
 static size_t list_variables(const tl_netcdf_api *api, int group, int fields, char *out,
