@@ -200,7 +200,9 @@ static void eager(place *p, const char *what)
               tally_error(p->ctx));
 }
 
-static void begin(place *p) { DO(cuStreamBeginCapture_v2(p->stream, 0)); } /* 0: global */
+/* The mode forbids the test's own calls of the driver: in all threads, or in this one. */
+enum { GLOBAL, OF_THREAD };
+static void begin(place *p, int mode) { DO(cuStreamBeginCapture_v2(p->stream, mode)); }
 static void end(place *p)
 {
     DO(cuStreamEndCapture(p->stream, &p->graph));
@@ -224,7 +226,7 @@ static void check_replays(void)
     load(&p, p.stream, 0);
     eager(&p, "eager");
     compare(&p, p.stream, 0, "eager");
-    begin(&p), eager(&p, "captured"), end(&p);
+    begin(&p, GLOBAL), eager(&p, "captured"), end(&p);
     const int replays = check_quick ? REPLAYS / 25 : REPLAYS;
     for (int r = 0; r < replays; r++) {
         load(&p, p.stream, r % SETS);
@@ -233,7 +235,7 @@ static void check_replays(void)
     }
 
     /* another graph, launched in the stream where the context works as well */
-    begin(&q), eager(&q, "captured"), end(&q);
+    begin(&q, GLOBAL), eager(&q, "captured"), end(&q);
     for (int r = 0; r < (check_quick ? 5 : 50); r++) {
         load(&p, q.stream, r % SETS), load(&q, p.stream, (r + 3) % SETS);
         DO(cuStreamSynchronize(q.stream)), DO(cuStreamSynchronize(p.stream));
@@ -265,7 +267,7 @@ static void check_refused(void)
     const tally_view in = tally_flat(p.x, TALLY_F32, 1000),
                      from = tally_flat(host, TALLY_F32, 1000),
                      cut = tally_segments(p.x, TALLY_F32, (int64_t *)(void *)p.out, 3);
-    begin(&p);
+    begin(&p, GLOBAL);
     check(tally_reduce(ctx, "prod", &in, p.out) == TALLY_UNSUPPORTED, "a first compile");
     check(tally_reduce(ctx, "sum", &from, p.out) == TALLY_UNSUPPORTED, "host elements");
     check(tally_reduce(ctx, "sum", &in, host) == TALLY_UNSUPPORTED, "host results");
@@ -279,7 +281,7 @@ static void check_refused(void)
     int64_t bytes[2] = {0};
     for (int i = 0; i < (check_quick ? 15 : 40); i++) {
         DO(cuGraphExecDestroy(p.exec)), DO(cuGraphDestroy(p.graph));
-        begin(&p), eager(&p, "captured again"), end(&p);
+        begin(&p, GLOBAL), eager(&p, "captured again"), end(&p);
         tally_times_info times = {0};
         check_ok(ctx, tally_times(ctx, &times), "times");
         if (i < 10) bytes[0] = times.device_bytes;
@@ -333,7 +335,7 @@ static void *work(void *unused)
         load(&p, p.stream, 6);
         eager(&p, "a thread");
         compare(&p, p.stream, 6, "a thread");
-        begin(&p), eager(&p, "a thread's graph"), end(&p);
+        begin(&p, OF_THREAD), eager(&p, "a thread's graph"), end(&p);
         for (int r = 0; r < 30; r++) {
             load(&p, p.stream, r % SETS);
             if (r % 2)
@@ -377,7 +379,7 @@ static void check_allocator(void)
         eager(&p, "an allocator");
         compare(&p, p.stream, r, "an allocator");
     }
-    begin(&p), eager(&p, "captured with an allocator"), end(&p);
+    begin(&p, GLOBAL), eager(&p, "captured with an allocator"), end(&p);
     load(&p, p.stream, 7);
     DO(cuGraphLaunch(p.exec, p.stream));
     compare(&p, p.stream, 7, "a graph with an allocator");
