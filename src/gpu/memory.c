@@ -2,8 +2,8 @@
  * Device memory: the slots of streams and graphs (work.h), the pool and the status table of each,
  * and blocks that are kept from call to call.
  *
- * Work of one stream is done in order, so a block that a call gives back to the pool of its slot can
- * be taken by the next call at once. Work of different slots may run at the same time. */
+ * Work of one stream is done in order, so a block that a call gives back to the pool of its slot
+ * can be taken by the next call at once. Work of different slots may run at the same time. */
 #include "work.h"
 #include "gpu/kernel/constants.h"
 #include <assert.h>

@@ -185,9 +185,9 @@ int64_t tl_pieces_least(const tl_gpu_device *d);
 /* Frees all blocks of the pool. */
 void tl_gpu_empty_pool(tl_gpu_device *d);
 
-/* A block that is kept from call to call. When the device's memory must be freed
- * (tl_gpu_use), tl_gpu_move_to_host moves the contents of all such blocks to the host; each call moves them back first
- * (tl_gpu_come_back), and orders its stream after that of the last call.
+/* A block that is kept from call to call. tl_gpu_move_to_host moves all such blocks to the host,
+ * because the device's memory must be freed (tl_gpu_use). Each call begins with tl_gpu_come_back,
+ * which moves a block back and orders the stream after that of the last call.
  * tl_gpu_begin_persistent: the block is empty or was taken from the pool; tl_gpu_end_persistent
  * gives it back. */
 typedef struct tl_persistent {
