@@ -206,6 +206,33 @@ static void check_field(char *px)
     tally_stream_close(s);
 }
 
+/* Another queue of the same cl_context: addresses stay, and no program is compiled again. */
+static void check_queues(char *px, char *py)
+{
+    enum { FEW = 3000 };
+    int error;
+    handle other = create_queue(context, device, 0, &error);
+    const tally_view a = tally_flat(px, TALLY_F32, FEW), y = tally_flat(py, TALLY_F32, FEW),
+                     host = tally_flat(x, TALLY_F32, FEW),
+                     wanted = tally_flat(want, TALLY_F32, FEW);
+    tally_times_info times = {0};
+    check_ok(cpu, tally_scan(cpu, "sum", &host, &wanted, NULL), "cpu");
+    check_ok(ctx, tally_copy(ctx, px, x, FEW * sizeof *x), "elements");
+    check_ok(ctx, tally_scan(ctx, "sum", &a, &y, NULL), "the first queue");
+    tally_time(ctx, 1);
+    for (int i = 0; i < 6; i++) {
+        check_ok(ctx, tally_use_stream(ctx, i % 2 ? queue : other), "another queue");
+        memset(got, 0, FEW * sizeof *x);
+        check_ok(ctx, tally_copy(ctx, py, got, FEW * sizeof *x), "zeros");
+        check_ok(ctx, tally_scan(ctx, "sum", &a, &y, NULL), "two queues");
+        check_ok(ctx, tally_copy(ctx, got, py, FEW * sizeof *x), "results");
+        check_same(got, want, FEW, 4, "queue %d", i % 2);
+    }
+    tally_times(ctx, &times);
+    check(times.compile == 0, "another queue compiled programs again");
+    release_queue(other);
+}
+
 static void check_arguments(handle buffer)
 {
     void *p = x;
@@ -256,6 +283,7 @@ int main(void)
         check_copies(in, px, py);
         check_processors((char *)px + GUARD, (char *)py + GUARD);
         check_field((char *)px + GUARD);
+        check_queues((char *)px + GUARD, (char *)py + GUARD);
         for (int shift = 0; shift < 9; shift += check_quick ? 4 : 1)
             check_verbs(in, out, px, py, shift);
         release_buffer(out); /* tally has a reference of its own */

@@ -7,7 +7,15 @@
 #include <dlfcn.h>
 #include <pthread.h>
 
-enum { SKIPPED = 77, N = 70003, LEAST = 60000, SETS = 8, REPLAYS = 1000, OUT = 4 * N, STREAMS = 40 };
+enum {
+    SKIPPED = 77,
+    N = 70003,
+    LEAST = 60000,
+    SETS = 8,
+    REPLAYS = 1000,
+    OUT = 4 * N,
+    STREAMS = 40
+};
 
 typedef unsigned long long address;
 #define DRIVER(F)                                                                                  \
@@ -56,20 +64,20 @@ typedef struct {
     tally_dtype dtype;
 } one;
 static const one calls[] = {
-    {"sum", FLAT, REDUCE, TALLY_F32},       {"max", FLAT, REDUCE, TALLY_F32},
-    {"argmin", FLAT, REDUCE, TALLY_I16},    {"var", FLAT, REDUCE, TALLY_F64},
-    {"sum:exact", FLAT, REDUCE, TALLY_F32}, {"sum", SMALL, REDUCE, TALLY_F32},
-    {"mean", ROWS, REDUCE, TALLY_F32},      {"sum", SHORT, REDUCE, TALLY_F32},
-    {"sum", FEW, REDUCE, TALLY_F32},        {"mean", MANY_COLUMNS, REDUCE, TALLY_F32},
-    {"sum", CUT, REDUCE, TALLY_F32},        {"nansum", FLAT, REDUCE, TALLY_F32},
-    {"sum", BITS, REDUCE, TALLY_F32},       {"dot", PAIRS, REDUCE, TALLY_F32},
-    {"sum", FLAT, SCAN, TALLY_F32},         {"sum", FLAT, FROM, TALLY_F32},
-    {"sum", FLAT, BACK, TALLY_F32},         {"max", FLAT, SCAN, TALLY_I16},
-    {"var", FLAT, SCAN, TALLY_F64},         {"sum", ROWS, SCAN, TALLY_F32},
-    {"sum", SHORT, SCAN, TALLY_F32},        {"sum", FEW, SCAN, TALLY_F32},
-    {"sum", MANY_COLUMNS, SCAN, TALLY_F32}, {"sum", CUT, SCAN, TALLY_F32},
-    {"sum", FLAT, WINDOW, TALLY_F32},       {"mean", FLAT, LONG, TALLY_F32},
-    {"max", FLAT, LONG, TALLY_F32},         {"sum", CUT, WINDOW, TALLY_F32},
+    {"sum", FLAT, REDUCE, TALLY_F32},        {"max", FLAT, REDUCE, TALLY_F32},
+    {"argmin", FLAT, REDUCE, TALLY_I16},     {"var", FLAT, REDUCE, TALLY_F64},
+    {"sum:exact", FLAT, REDUCE, TALLY_F32},  {"sum", SMALL, REDUCE, TALLY_F32},
+    {"mean", ROWS, REDUCE, TALLY_F32},       {"sum", SHORT, REDUCE, TALLY_F32},
+    {"sum", FEW, REDUCE, TALLY_F32},         {"mean", MANY_COLUMNS, REDUCE, TALLY_F32},
+    {"sum", CUT, REDUCE, TALLY_F32},         {"nansum", FLAT, REDUCE, TALLY_F32},
+    {"sum", BITS, REDUCE, TALLY_F32},        {"dot", PAIRS, REDUCE, TALLY_F32},
+    {"sum", FLAT, SCAN, TALLY_F32},          {"sum", FLAT, FROM, TALLY_F32},
+    {"sum", FLAT, BACK, TALLY_F32},          {"max", FLAT, SCAN, TALLY_I16},
+    {"var", FLAT, SCAN, TALLY_F64},          {"sum", ROWS, SCAN, TALLY_F32},
+    {"sum", SHORT, SCAN, TALLY_F32},         {"sum", FEW, SCAN, TALLY_F32},
+    {"sum", MANY_COLUMNS, SCAN, TALLY_F32},  {"sum", CUT, SCAN, TALLY_F32},
+    {"sum", FLAT, WINDOW, TALLY_F32},        {"mean", FLAT, LONG, TALLY_F32},
+    {"max", FLAT, LONG, TALLY_F32},          {"sum", CUT, WINDOW, TALLY_F32},
     {"sum", MANY_COLUMNS, WINDOW, TALLY_F32}};
 enum { CALLS = sizeof calls / sizeof *calls };
 
@@ -77,13 +85,20 @@ static tally_view view_of(const one *c, char *data, tally_dtype dtype)
 {
     const int64_t n = LEAST / (int64_t)tally_dtype_size(dtype) * 4;
     switch (c->shape) {
-    case SMALL: return tally_flat(data, dtype, 100);
-    case ROWS: return tally_rows(data, dtype, 20, LEAST / 20);
-    case SHORT: return tally_rows(data, dtype, LEAST / 20, 20);
-    case FEW: return tally_columns(data, dtype, LEAST / 5, 5);
-    case MANY_COLUMNS: return tally_columns(data, dtype, LEAST / 60, 60);
-    case CUT: return tally_segments(data, dtype, offsets, SEGMENTS);
-    default: return tally_flat(data, dtype, n > LEAST ? LEAST : n);
+    case SMALL:
+        return tally_flat(data, dtype, 100);
+    case ROWS:
+        return tally_rows(data, dtype, 20, LEAST / 20);
+    case SHORT:
+        return tally_rows(data, dtype, LEAST / 20, 20);
+    case FEW:
+        return tally_columns(data, dtype, LEAST / 5, 5);
+    case MANY_COLUMNS:
+        return tally_columns(data, dtype, LEAST / 60, 60);
+    case CUT:
+        return tally_segments(data, dtype, offsets, SEGMENTS);
+    default:
+        return tally_flat(data, dtype, n > LEAST ? LEAST : n);
     }
 }
 
@@ -185,7 +200,9 @@ static void eager(place *p, const char *what)
               tally_error(p->ctx));
 }
 
-static void begin(place *p) { DO(cuStreamBeginCapture_v2(p->stream, 0)); } /* 0: global */
+/* The mode forbids the test's own calls of the driver: in all threads, or in this one. */
+enum { GLOBAL, OF_THREAD };
+static void begin(place *p, int mode) { DO(cuStreamBeginCapture_v2(p->stream, mode)); }
 static void end(place *p)
 {
     DO(cuStreamEndCapture(p->stream, &p->graph));
@@ -209,7 +226,7 @@ static void check_replays(void)
     load(&p, p.stream, 0);
     eager(&p, "eager");
     compare(&p, p.stream, 0, "eager");
-    begin(&p), eager(&p, "captured"), end(&p);
+    begin(&p, GLOBAL), eager(&p, "captured"), end(&p);
     const int replays = check_quick ? REPLAYS / 25 : REPLAYS;
     for (int r = 0; r < replays; r++) {
         load(&p, p.stream, r % SETS);
@@ -218,7 +235,7 @@ static void check_replays(void)
     }
 
     /* another graph, launched in the stream where the context works as well */
-    begin(&q), eager(&q, "captured"), end(&q);
+    begin(&q, GLOBAL), eager(&q, "captured"), end(&q);
     for (int r = 0; r < (check_quick ? 5 : 50); r++) {
         load(&p, q.stream, r % SETS), load(&q, p.stream, (r + 3) % SETS);
         DO(cuStreamSynchronize(q.stream)), DO(cuStreamSynchronize(p.stream));
@@ -234,8 +251,8 @@ static void check_replays(void)
         compare(&q, q.stream, r % SETS, "calls beside a graph");
     }
 
+    tally_close(ctx); /* the graphs still exist */
     close_place(&p);
-    tally_close(ctx); /* the second graph still exists */
     close_place(&q);
 }
 
@@ -247,9 +264,10 @@ static void check_refused(void)
     open_place(&p, ctx);
     load(&p, p.stream, 2);
     eager(&p, "before");
-    const tally_view in = tally_flat(p.x, TALLY_F32, 1000), from = tally_flat(host, TALLY_F32, 1000),
+    const tally_view in = tally_flat(p.x, TALLY_F32, 1000),
+                     from = tally_flat(host, TALLY_F32, 1000),
                      cut = tally_segments(p.x, TALLY_F32, (int64_t *)(void *)p.out, 3);
-    begin(&p);
+    begin(&p, GLOBAL);
     check(tally_reduce(ctx, "prod", &in, p.out) == TALLY_UNSUPPORTED, "a first compile");
     check(tally_reduce(ctx, "sum", &from, p.out) == TALLY_UNSUPPORTED, "host elements");
     check(tally_reduce(ctx, "sum", &in, host) == TALLY_UNSUPPORTED, "host results");
@@ -263,19 +281,19 @@ static void check_refused(void)
     int64_t bytes[2] = {0};
     for (int i = 0; i < (check_quick ? 15 : 40); i++) {
         DO(cuGraphExecDestroy(p.exec)), DO(cuGraphDestroy(p.graph));
-        begin(&p), eager(&p, "captured again"), end(&p);
+        begin(&p, GLOBAL), eager(&p, "captured again"), end(&p);
         tally_times_info times = {0};
         check_ok(ctx, tally_times(ctx, &times), "times");
         if (i < 10) bytes[0] = times.device_bytes;
         bytes[1] = times.device_bytes;
     }
-    check(bytes[0] == bytes[1], "%lld bytes after many captures, %lld after 10", (long long)bytes[1],
-          (long long)bytes[0]);
+    check(bytes[0] == bytes[1], "%lld bytes after many captures, %lld after 10",
+          (long long)bytes[1], (long long)bytes[0]);
     load(&p, p.stream, 1);
     DO(cuGraphLaunch(p.exec, p.stream));
     compare(&p, p.stream, 1, "a replay of the last capture");
-    close_place(&p);
     tally_close(ctx);
+    close_place(&p);
 }
 
 /* ---- streams, threads, allocators ---- */
@@ -317,7 +335,7 @@ static void *work(void *unused)
         load(&p, p.stream, 6);
         eager(&p, "a thread");
         compare(&p, p.stream, 6, "a thread");
-        begin(&p), eager(&p, "a thread's graph"), end(&p);
+        begin(&p, OF_THREAD), eager(&p, "a thread's graph"), end(&p);
         for (int r = 0; r < 30; r++) {
             load(&p, p.stream, r % SETS);
             if (r % 2)
@@ -326,8 +344,8 @@ static void *work(void *unused)
                 DO(cuGraphLaunch(p.exec, p.stream));
             compare(&p, p.stream, r % SETS, "a thread's work");
         }
-        close_place(&p);
         tally_close(ctx);
+        close_place(&p);
     }
     return unused;
 }
@@ -361,7 +379,7 @@ static void check_allocator(void)
         eager(&p, "an allocator");
         compare(&p, p.stream, r, "an allocator");
     }
-    begin(&p), eager(&p, "captured with an allocator"), end(&p);
+    begin(&p, GLOBAL), eager(&p, "captured with an allocator"), end(&p);
     load(&p, p.stream, 7);
     DO(cuGraphLaunch(p.exec, p.stream));
     compare(&p, p.stream, 7, "a graph with an allocator");
