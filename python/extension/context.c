@@ -8,7 +8,10 @@
  *
  * A place is a device string that was used. Operators that Python defined are in a list; a
  * context defines those that it lacks when it is taken from the pool. A mutex guards all of this,
- * because Python may run without the GIL. It is held only for a few lines. */
+ * because Python may run without the GIL. It is held only for a few lines.
+ *
+ * Work on arrays of a device goes to their library's current stream, and nothing waits for it. A
+ * context keeps its stream, so that the next call on this stream finds it and changes nothing. */
 #include "pt.h"
 #include <pthread.h>
 #include <stdio.h>
@@ -48,6 +51,10 @@ int pt_contexts_init(void)
     return -1;
 }
 
+/* The operator of a call that did not wait, before the call that failed on this thread: its work
+ * may be what failed. "": none. */
+static _Thread_local char earlier[PT_OP];
+
 int pt_raise(const tally *ctx, tally_status status)
 {
     if (status == PT_INTERRUPTED) return -1;
@@ -60,7 +67,14 @@ int pt_raise(const tally *ctx, tally_status status)
     if (!sentence[0])
         sentence = status == TALLY_NO_MEMORY ? "out of memory" : tally_status_name(status);
     PyObject *text = PyUnicode_DecodeUTF8(sentence, (Py_ssize_t)strlen(sentence), "replace");
-    if (text) PyErr_SetObject(type, text);
+    if (text && earlier[0])
+        PyErr_Format(type,
+                     "%U (or an earlier call failed, whose results nothing waited for: the last of "
+                     "tally on this stream was '%s')",
+                     text, earlier);
+    else if (text)
+        PyErr_SetObject(type, text);
+    earlier[0] = 0;
     Py_XDECREF(text);
     return -1;
 }
@@ -121,14 +135,30 @@ static int catch_up(pt_slot *slot)
     }
 }
 
-static pt_slot *take_place(int at)
+/* Takes a context of the place that works in this stream; else the one that was not used for
+ * longest, which then changes its stream. NULL: there is none. */
+static pt_slot *find_slot(int at, const void *stream)
+{
+    pt_slot **from = &places[at].free, **last = from;
+    for (; *from && (*from)->stream != stream; from = &(*from)->next) last = from;
+    if (!*from) from = last;
+    pt_slot *slot = *from;
+    if (slot) *from = slot->next;
+    return slot;
+}
+
+static pt_slot *take_place(int at, void *stream, PyObject *owner)
 {
     pthread_mutex_lock(&lock);
-    pt_slot *slot = places[at].free;
-    if (slot) places[at].free = slot->next;
+    pt_slot *slot = find_slot(at, stream);
     pthread_mutex_unlock(&lock);
     if (!slot) slot = open_slot(at);
-    if (!slot || !catch_up(slot)) return slot;
+    if (!slot) return NULL;
+    slot->wanted = stream;
+    slot->wanted_owner = owner;
+    slot->waits = 0;
+    slot->op[0] = 0;
+    if (!catch_up(slot)) return slot;
     pt_give_back(slot);
     return NULL;
 }
@@ -147,26 +177,15 @@ static int place_of_cuda(int number)
     return place_of(name);
 }
 
-pt_slot *pt_take(const pt_operand *a, const pt_operand *out)
+pt_slot *pt_take_all(const pt_operand *const *all, int count)
 {
-    int x = a ? a->device : -1, y = out ? out->device : -1, at = current;
-    if (x >= 0 && y >= 0 && x != y) {
-        PyErr_Format(PyExc_ValueError, "out is on cuda:%d and %s on cuda:%d: must be one device", y,
-                     a->name, x);
-        return NULL;
-    }
-    if (x >= 0 || y >= 0) at = place_of_cuda(x >= 0 ? x : y);
-    return at < 0 ? NULL : take_place(at);
-}
-
-pt_slot *pt_take_all(pt_operand *const *all, int count, const pt_operand *out)
-{
-    const pt_operand *first = NULL;
-    void *stream = NULL;
+    const pt_operand *first = NULL, *streamed = NULL;
+    int waits = 0;
     for (int i = 0; i < count; i++) {
         const pt_operand *a = all[i];
         if (!a || a->device < 0) continue;
-        if (first && (a->device != first->device || (a->stream && stream && a->stream != stream))) {
+        const int other = streamed && a->stream && a->stream != streamed->stream;
+        if (first && (a->device != first->device || other)) {
             PyErr_Format(PyExc_ValueError,
                          "%s is on cuda:%d and %s on cuda:%d%s: must be one device and one stream",
                          a->name, a->device, first->name, first->device,
@@ -174,21 +193,32 @@ pt_slot *pt_take_all(pt_operand *const *all, int count, const pt_operand *out)
             return NULL;
         }
         if (!first) first = a;
-        if (!stream) stream = a->stream;
+        if (!streamed && a->stream) streamed = a;
+        waits |= a->passing;
     }
-    all[0]->stream = stream;
-    return pt_take(first, out);
+    const int at = first ? place_of_cuda(first->device) : current;
+    pt_slot *slot = at < 0 ? NULL
+                           : take_place(at, streamed ? streamed->stream : NULL,
+                                        streamed ? streamed->owner : NULL);
+    if (slot) slot->waits = waits;
+    return slot;
 }
 
-pt_slot *pt_take_two(pt_operand *a, const pt_operand *next, const pt_operand *out)
+pt_slot *pt_take(const pt_operand *a, const pt_operand *out)
 {
-    pt_operand *const both[] = {a, (pt_operand *)(uintptr_t)next};
-    return pt_take_all(both, 2, out);
+    const pt_operand *const both[] = {a, out};
+    return pt_take_all(both, 2);
 }
 
 void pt_give_back(pt_slot *slot)
 {
     if (!slot) return;
+    if (slot->changed) { /* the stream before is not used any more */
+        PyObject *before = slot->owner;
+        slot->owner = slot->stream ? Py_XNewRef(slot->wanted_owner) : NULL;
+        slot->changed = 0;
+        Py_XDECREF(before);
+    }
     pthread_mutex_lock(&lock);
     slot->next = places[slot->place].free;
     places[slot->place].free = slot;
@@ -200,18 +230,40 @@ int pt_long(const pt_slot *slot, int64_t bytes)
     return bytes > 1 << 14 || slot->is_gpu || slot->defined > 0;
 }
 
-tally_status pt_stream_begin(pt_slot *slot, const pt_operand *a, const pt_operand *out)
+/* Gives the context another stream, or with NULL its own one, which waits for the work in the
+ * stream before. */
+static tally_status change_stream(pt_slot *slot, void *stream)
 {
-    void *stream = a->stream ? a->stream : out ? out->stream : NULL;
-    return stream && slot->is_gpu ? tally_use_stream(slot->ctx, stream) : TALLY_OK;
+    const tally_status status = tally_use_stream(slot->ctx, stream);
+    if (!status) slot->stream = stream;
+    return status;
 }
 
-tally_status pt_stream_end(pt_slot *slot, tally_status status, const pt_operand *a,
-                           const pt_operand *out)
+/* The device's errors may be those of earlier work. */
+static tally_status with_earlier(pt_slot *slot, tally_status status)
 {
-    if ((!a->stream && (!out || !out->stream)) || !slot->is_gpu) return status;
-    tally_status end = tally_use_stream(slot->ctx, NULL); /* this call waits for the work */
-    return status ? status : end;
+    if (status == TALLY_NO_DEVICE) memcpy(earlier, slot->last, sizeof earlier);
+    return status;
+}
+
+tally_status pt_stream_begin(pt_slot *slot)
+{
+    if (slot->wanted == slot->stream || !slot->is_gpu) return TALLY_OK;
+    const tally_status status = change_stream(slot, slot->wanted);
+    if (!status) slot->changed = 1;
+    return with_earlier(slot, status);
+}
+
+tally_status pt_stream_end(pt_slot *slot, tally_status status)
+{
+    if (!slot->stream || !slot->is_gpu) return with_earlier(slot, status);
+    const tally_status end = slot->waits ? change_stream(slot, NULL) : TALLY_OK;
+    status = with_earlier(slot, status ? status : end);
+    if (slot->waits)
+        slot->last[0] = 0;
+    else
+        memcpy(slot->last, slot->op, sizeof slot->last);
+    return status;
 }
 
 /* ---- called from Python ---- */
@@ -222,7 +274,7 @@ PyObject *pt_use(PyObject *module, PyObject *name)
     const char *text = PyUnicode_AsUTF8AndSize(name, NULL);
     if (!text) return NULL;
     int before = current, at = place_of(text);
-    pt_slot *slot = at < 0 ? NULL : take_place(at);
+    pt_slot *slot = at < 0 ? NULL : take_place(at, NULL, NULL);
     if (!slot) return NULL;
     pt_give_back(slot);
     current = at;

@@ -10,9 +10,9 @@ static int copy(const pt_operand *a, void *to, const void *from, int64_t bytes)
     pt_slot *slot = pt_take(a, NULL);
     if (!slot) return -1;
     tally_status status;
-    Py_BEGIN_ALLOW_THREADS status = pt_stream_begin(slot, a, NULL);
+    Py_BEGIN_ALLOW_THREADS status = pt_stream_begin(slot);
     if (!status) status = tally_copy(slot->ctx, to, from, (size_t)bytes);
-    status = pt_stream_end(slot, status, a, NULL);
+    status = pt_stream_end(slot, status);
     Py_END_ALLOW_THREADS if (status) pt_raise(slot->ctx, status);
     pt_give_back(slot);
     return status ? -1 : 0;

@@ -134,7 +134,10 @@ int pt_from_dlpack(PyObject *object, pt_operand *a)
                      "%s: its __dlpack__ must give a capsule with a tensor that nobody has used",
                      a->name);
     Py_DECREF(capsule);
-    /* cudaStreamLegacy, as requested */
-    if (read > 0 && gpu && a->device >= 0) a->stream = (void *)1;
+    /* cudaStreamLegacy, as requested; the producer may use the memory again after the call */
+    if (read > 0 && gpu && a->device >= 0) {
+        a->stream = (void *)1;
+        a->passing = 1;
+    }
     return read;
 }

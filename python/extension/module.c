@@ -26,7 +26,7 @@ static PyObject *helpers(PyObject *module, PyObject *const *args, Py_ssize_t cou
    for tests */
 static PyObject *like(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    static const char *const kinds[] = {"own", "numpy", "other"};
+    static const char *const kinds[] = {"own", "numpy", "other", "torch", "cupy"};
     pt_operand a;
     const char *name = count == 2 ? PyUnicode_AsUTF8AndSize(args[1], NULL) : "x";
     if (count != 2 && pt_count("like", count, 1)) return NULL;
@@ -66,6 +66,19 @@ static PyObject *packed(PyObject *module, PyObject *object)
     return copy;
 }
 
+static _Thread_local int on_host;
+
+int pt_wants_host(void) { return on_host; }
+
+/* results(on the host, or None) -> what was set before on this thread; None changes nothing */
+static PyObject *results(PyObject *module, PyObject *wanted)
+{
+    const int before = on_host, now = wanted == Py_None ? before : PyObject_IsTrue(wanted);
+    if (now < 0) return NULL;
+    on_host = now;
+    return PyBool_FromLong(before);
+}
+
 static PyObject *version(PyObject *module, PyObject *unused)
 {
     return PyUnicode_FromString(tally_version());
@@ -98,6 +111,7 @@ static PyMethodDef methods[] = {{"reduce", FAST(pt_reduce)},
                                 {"helpers", FAST(helpers)},
                                 {"use", pt_use, METH_O, NULL},
                                 {"progress", pt_progress, METH_O, NULL},
+                                {"results", results, METH_O, NULL},
                                 {"like", FAST(like)},
                                 {"packed", packed, METH_O, NULL},
                                 {"about", pt_about, METH_NOARGS, NULL},
@@ -122,7 +136,7 @@ static int fill(PyObject *module)
                         "tally._core can be loaded once in a process, by one interpreter");
         return -1;
     }
-    return pt_contexts_init() || pt_array_init(module) || pt_stream_init(module) ? -1 : 0;
+    return pt_contexts_init() || pt_libraries_init() || pt_array_init(module) || pt_stream_init(module) ? -1 : 0;
 }
 
 static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)fill},

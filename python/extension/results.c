@@ -55,11 +55,13 @@ static PyObject *make_device(const pt_operand *like, tally_dtype dtype, int is_b
 int pt_make(const pt_operand *like, tally_dtype dtype, int is_bool, int ndim, const int64_t *shape,
             pt_operand *a, PyObject **object)
 {
-    int on_device = like->device >= 0 && pt_give_helper,
-        numpy = like->kind == PT_NUMPY && !on_device;
-    *object = on_device ? make_device(like, dtype, is_bool, ndim, shape)
-              : numpy   ? make_numpy(like, dtype, is_bool, ndim, shape)
-                        : pt_array_new(dtype, is_bool, ndim, shape);
+    const int on_device = pt_stays(like) && pt_give_helper,
+              numpy = like->kind == PT_NUMPY && (like->device < 0 || dtype != TALLY_BF16);
+    *object = like->kind >= PT_TORCH ? pt_library_empty(like, dtype, is_bool, ndim, shape) : NULL;
+    if (!*object && !PyErr_Occurred())
+        *object = on_device ? make_device(like, dtype, is_bool, ndim, shape)
+                  : numpy   ? make_numpy(like, dtype, is_bool, ndim, shape)
+                            : pt_array_new(dtype, is_bool, ndim, shape);
     if (!*object || !pt_open_out(*object, a)) return *object ? 0 : -1;
     Py_CLEAR(*object);
     return -1;
@@ -107,10 +109,10 @@ void pt_close_result(const pt_verb *verb, pt_operand *result)
 PyObject *pt_give(const pt_operand *like, PyObject *object, int ndim)
 {
     PyObject *given = object;
-    if (!object || like->device >= 0) return object;
-    if (like->kind == PT_NUMPY && ndim == 0) {
+    if (!object || pt_stays(like) || like->kind >= PT_TORCH) return object;
+    if (like->kind == PT_NUMPY && ndim == 0 && Py_TYPE(object) != pt_array_type) {
         given = PyObject_GetItem(object, pt_no_index);
-    } else if (like->kind == PT_OWN && ndim == 0) {
+    } else if (like->kind <= PT_NUMPY && ndim == 0) {
         const pt_array *array = (pt_array *)object;
         given = pt_value(array->dtype, array->is_bool, array->data);
     } else if (like->kind == PT_OTHER && pt_give_helper) {

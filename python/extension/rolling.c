@@ -341,7 +341,7 @@ static tally_status run_on_device(pt_slot *slot, rolling *r, const pt_operand *o
     int64_t inner = 1;
     for (int i = r->axis + 1; i < r->a.ndim; i++) inner *= r->a.shape[i];
     const int64_t blocks = r->a.size / (r->a.shape[r->axis] * inner);
-    tally_status status = pt_stream_begin(slot, &r->a, out);
+    tally_status status = pt_stream_begin(slot);
     if (!status) status = find_nan(slot->ctx, r);
     pt_verb *const verb = r->rows ? &r->plain : &r->verb;
     const int empty = !status && empty_is_nan(slot->ctx, verb->op, r->a.dtype, &nothing);
@@ -357,7 +357,7 @@ static tally_status run_on_device(pt_slot *slot, rolling *r, const pt_operand *o
     } else if (!status) {
         pt_more(r->a.size);
     }
-    return pt_stream_end(slot, status, &r->a, out);
+    return pt_stream_end(slot, status);
 }
 
 /* Computes in host memory, for results in host memory or on a device. */

@@ -61,11 +61,11 @@ static int flatten(const pt_verb *verb, pt_operand *a, const pt_operand *out)
 static tally_status run(pt_slot *slot, const pt_verb *verb, const pt_operand *a, int axis,
                         const pt_operand *out)
 {
-    tally_status status = pt_stream_begin(slot, a, out);
+    tally_status status = pt_stream_begin(slot);
     if (!status)
         status = a->chunks ? pt_walk_chunks(slot->ctx, verb, a, out->data)
                            : pt_walk_series(slot->ctx, verb, a, axis, out);
-    return pt_stream_end(slot, status, a, out);
+    return pt_stream_end(slot, status);
 }
 
 static int series_into(pt_slot *slot, const pt_verb *verb, const pt_operand *a, int axis,
@@ -133,9 +133,9 @@ static PyObject *series(PyObject *const *args, pt_verb *how, PyObject *init)
         if (pt_open_out(out, &result)) goto done;
         opened = 1;
     }
-    pt_operand *const all[] = {&a, (pt_operand *)(uintptr_t)next, how->bound,
-                               how->bound ? how->bound + 1 : NULL};
-    if (!(slot = pt_take_all(all, 4, opened ? &result : NULL)) ||
+    const pt_operand *const all[] = {&a, next, how->bound, how->bound ? how->bound + 1 : NULL,
+                                     opened ? &result : NULL};
+    if (!(slot = pt_take_all(all, 5)) ||
         pt_verb_of(slot, args[0], args[3], &a, next, &verb))
         goto done;
     verb.what = how->what;

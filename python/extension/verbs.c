@@ -48,6 +48,7 @@ int pt_verb_of(pt_slot *slot, PyObject *op, PyObject *dtype, const pt_operand *a
         return -1;
     }
     memcpy(verb->op, text, (size_t)length + 1);
+    memcpy(slot->op, text, (size_t)length + 1);
     verb->what = PT_REDUCE;
     verb->initial = 0;
     verb->shift = 0;
@@ -146,11 +147,11 @@ static tally_status run(pt_slot *slot, const pt_verb *verb, const pt_operand *a,
     int dense = is_dense(out);
     if (!dense && !(to = malloc((size_t)(out->size * (int64_t)tally_dtype_size(out->dtype)))))
         return TALLY_NO_MEMORY;
-    tally_status status = pt_stream_begin(slot, a, out);
+    tally_status status = pt_stream_begin(slot);
     if (!status)
         status = a->chunks ? pt_walk_chunks(slot->ctx, verb, a, to)
                            : pt_walk_reduce(slot->ctx, verb, a, mask, to);
-    status = pt_stream_end(slot, status, a, out);
+    status = pt_stream_end(slot, status);
     if (!dense) {
         pt_dim dim[PT_DIMS];
         for (int i = 0; i < out->ndim; i++)
@@ -229,7 +230,8 @@ PyObject *pt_reduce(PyObject *module, PyObject *const *args, Py_ssize_t count)
         if (pt_open_out(out, &result)) goto done;
         opened = 1;
     }
-    if (!(slot = pt_take_two(&a, next, opened ? &result : NULL)) ||
+    const pt_operand *const all[] = {&a, next, opened ? &result : NULL};
+    if (!(slot = pt_take_all(all, 3)) ||
         pt_verb_of(slot, args[0], args[4], &a, next, &verb))
         goto done;
     for (int i = 0; i < a.ndim; i++) {

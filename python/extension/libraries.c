@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: MIT
+ * PyTorch's tensors and CuPy's arrays, read by their attributes, which takes a tenth of the time of
+ * DLPack, and made by their own libraries. Both libraries have a current stream. Work is given to
+ * it, so it is ordered with what the library itself gives to it, and nothing waits:
+ *
+ *            dtype    address     strides             stream, and its object
+ *  PyTorch   x.dtype  data_ptr()  stride(), elements  torch._C._cuda_getCurrentRawStream(device)
+ *  CuPy      x.dtype  data.ptr    strides, bytes      cupy.cuda.get_current_stream(device).ptr
+ *
+ * Only the libraries' own types are read here. Subclasses, and arrays of an unusual kind (sparse,
+ * quantized), go the way of DLPack, which refuses what it cannot describe. */
+#include "pt.h"
+#include <stdatomic.h>
+
+enum { DTYPES = TALLY_F64 + 1 }; /* 0 is bool */
+/* The legacy default stream, which both libraries call 0. */
+#define LEGACY ((void *)1)
+
+typedef struct {
+    PyObject *types[2];      /* torch.Tensor, torch.nn.Parameter; cupy.ndarray */
+    PyObject *dtypes[DTYPES]; /* those that the library does not have are NULL */
+    PyObject *stream;        /* the function that gives the current stream; NULL: no CUDA */
+    PyObject *make;          /* torch.empty; cupy.ndarray */
+    PyObject *other;         /* torch.strided, the only layout; cupy.cuda.runtime.getDevice */
+    PyObject *grad;          /* torch.is_grad_enabled */
+} library;
+static library torch, cupy;
+static atomic_int torch_found, cupy_found; /* 2: the library's objects are there to be used */
+
+/* ---- finding the libraries ---- */
+
+/* The attribute of a path such as "nn.Parameter"; NULL without an exception if there is none. */
+static PyObject *find(PyObject *object, const char *path)
+{
+    PyObject *at = Py_NewRef(object);
+    char name[64];
+    while (at && *path) {
+        size_t length = 0;
+        while (path[length] && path[length] != '.') length++;
+        if (length >= sizeof name) break;
+        for (size_t i = 0; i < length; i++) name[i] = path[i];
+        name[length] = 0;
+        PyObject *next = PyObject_GetAttrString(at, name);
+        Py_DECREF(at);
+        at = next;
+        path += length + (path[length] == '.');
+    }
+    if (!at) PyErr_Clear();
+    return at;
+}
+
+static void find_dtypes(library *l, PyObject *module, PyObject *numpy)
+{
+    for (int i = 0; i < DTYPES; i++) {
+        const tally_dtype dtype = i ? (tally_dtype)i : TALLY_U8;
+        if (!numpy)
+            l->dtypes[i] = find(module, pt_dtype_name(dtype, !i));
+        else if (dtype != TALLY_BF16)
+            l->dtypes[i] = PyObject_CallMethod(numpy, "dtype", "s", pt_dtype_typestr(dtype, !i));
+        PyErr_Clear();
+    }
+}
+
+static int find_torch(library *l, PyObject *module)
+{
+    l->types[0] = find(module, "Tensor");
+    l->types[1] = find(module, "nn.Parameter");
+    l->stream = find(module, "_C._cuda_getCurrentRawStream");
+    l->make = find(module, "empty");
+    l->other = find(module, "strided");
+    l->grad = find(module, "is_grad_enabled");
+    find_dtypes(l, module, NULL);
+    return l->types[0] && l->types[1] && l->make && l->other && l->grad;
+}
+
+static int find_cupy(library *l, PyObject *module)
+{
+    PyObject *numpy = PyImport_ImportModule("numpy");
+    if (!numpy) PyErr_Clear();
+    l->types[0] = find(module, "ndarray");
+    l->stream = find(module, "cuda.get_current_stream");
+    l->make = find(module, "ndarray");
+    l->other = find(module, "cuda.runtime.getDevice");
+    if (numpy) find_dtypes(l, module, numpy);
+    Py_XDECREF(numpy);
+    return numpy && l->types[0] && l->stream && l->other;
+}
+
+/* Whether the library is imported and usable. It is looked for once for each type of object, so
+ * its objects are kept for the life of the process. */
+static int is_found(library *l, atomic_int *found, const char *name,
+                    int (*fill)(library *, PyObject *))
+{
+    int before = 0;
+    if (atomic_load(found) == 2) return 1;
+    PyObject *modules = PySys_GetObject("modules"); /* borrowed */
+    PyObject *module = modules ? PyDict_GetItemString(modules, name) : NULL;
+    if (!module || !atomic_compare_exchange_strong(found, &before, 1)) return 0;
+    library all = {{NULL}};
+    const int good = fill(&all, module);
+    if (good) *l = all; /* a library that is being imported is looked for again */
+    atomic_store(found, good ? 2 : 0);
+    return good;
+}
+
+/* Whether the type is of this package, by its name: cheap, for the types of other packages. */
+static int is_named(PyTypeObject *type, const char *package)
+{
+    PyObject *module = pt_attribute((PyObject *)type, "__module__");
+    int is = 0;
+    if (module && PyUnicode_Check(module)) {
+        const Py_ssize_t dot = PyUnicode_FindChar(module, '.', 0, PY_SSIZE_T_MAX, 1);
+        PyObject *first = dot < 0 ? Py_NewRef(module) : PyUnicode_Substring(module, 0, dot);
+        is = first && !PyUnicode_CompareWithASCIIString(first, package);
+        Py_XDECREF(first);
+    }
+    Py_XDECREF(module);
+    PyErr_Clear();
+    return is;
+}
+
+/* The library of this type; NULL: none of the two. */
+static library *library_of(PyTypeObject *type)
+{
+    PyObject *const object = (PyObject *)type;
+    if (atomic_load(&torch_found) == 2 && (object == torch.types[0] || object == torch.types[1]))
+        return &torch;
+    if (atomic_load(&cupy_found) == 2 && object == cupy.types[0]) return &cupy;
+    if (atomic_load(&torch_found) != 2 && is_named(type, "torch") &&
+        is_found(&torch, &torch_found, "torch", find_torch))
+        return library_of(type);
+    if (atomic_load(&cupy_found) != 2 && is_named(type, "cupy") &&
+        is_found(&cupy, &cupy_found, "cupy", find_cupy))
+        return library_of(type);
+    return NULL;
+}
+
+/* ---- reading ---- */
+
+static PyObject *text[16]; /* names of attributes, interned */
+enum { DTYPE, DATA_PTR, SHAPE, STRIDE, STRIDES, IS_CUDA, IS_CPU, GET_DEVICE, REQUIRES_GRAD, IS_NEG };
+enum { LAYOUT = IS_NEG + 1, DATA, PTR, DEVICE_ID, DEVICE };
+
+int pt_libraries_init(void)
+{
+    static const char *const names[] = {"dtype",   "data_ptr",      "shape",   "stride",
+                                        "strides", "is_cuda",       "is_cpu",  "get_device",
+                                        "requires_grad", "is_neg",  "layout",  "data",
+                                        "ptr",     "device_id",     "device"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!(text[i] = PyUnicode_InternFromString(names[i]))) return -1;
+    return 0;
+}
+
+static PyObject *call(PyObject *object, int method)
+{
+    PyObject *bound = PyObject_GetAttr(object, text[method]);
+    PyObject *value = bound ? PyObject_CallNoArgs(bound) : NULL;
+    Py_XDECREF(bound);
+    return value;
+}
+
+/* Whether value is True. Takes the reference; NULL, with its exception, is not. */
+static int is_true(PyObject *value)
+{
+    Py_XDECREF(value);
+    return value == Py_True;
+}
+
+/* The integer of a value, whose reference is taken; -1 with an exception. */
+static int64_t integer(PyObject *value)
+{
+    const int64_t n = value ? PyLong_AsLongLong(value) : -1;
+    Py_XDECREF(value);
+    return n;
+}
+
+static int read_dtype(const library *l, PyObject *object, pt_operand *a)
+{
+    PyObject *dtype = PyObject_GetAttr(object, text[DTYPE]);
+    int at = TALLY_F32; /* most often */
+    if (!dtype || dtype != l->dtypes[at])
+        for (at = 0; at < DTYPES && (!dtype || dtype != l->dtypes[at]); at++) continue;
+    Py_XDECREF(dtype);
+    a->is_bool = at == 0;
+    a->dtype = at ? (tally_dtype)at : TALLY_U8;
+    return at < DTYPES;
+}
+
+/* Reads shape and strides; those of CuPy are bytes already. */
+static int read_shape(PyObject *shape, PyObject *strides, pt_operand *a, int64_t each)
+{
+    int count = 0, bad = !shape || !strides || pt_sizes(shape, "shape", a, a->shape, &a->ndim) ||
+                         pt_sizes(strides, "strides", a, a->strides, &count);
+    Py_XDECREF(shape);
+    Py_XDECREF(strides);
+    for (int i = 0; !bad && each > 1 && i < a->ndim; i++)
+        if (__builtin_mul_overflow(a->strides[i], each, &a->strides[i])) a->strides[i] = INT64_MAX;
+    return bad || count != a->ndim || pt_settle(a, 1) ? -1 : 1;
+}
+
+static void *stream_of(int64_t raw) { return raw ? (void *)(uintptr_t)raw : LEGACY; }
+
+/* Keeps the current stream of the array's device in the operand. CuPy destroys a stream with its
+ * object, so the object is kept as long as a context works in the stream. */
+static int read_stream(const library *l, pt_operand *a)
+{
+    static PyObject *zero; /* the usual device; two threads may make it twice */
+    if (a->device < 0) return 0;
+    if (!zero) zero = PyLong_FromLong(0);
+    PyObject *number = a->device && zero ? PyLong_FromLong(a->device) : Py_XNewRef(zero);
+    PyObject *stream = number && l->stream
+                           ? PyObject_CallFunctionObjArgs(l->stream, number, NULL)
+                           : NULL;
+    Py_XDECREF(number);
+    if (!stream) return -1;
+    const int64_t raw = integer(l == &cupy ? PyObject_GetAttr(stream, text[PTR]) : Py_NewRef(stream));
+    a->stream = stream_of(raw);
+    if (l == &cupy)
+        a->owner = stream;
+    else
+        Py_DECREF(stream);
+    return raw == -1 && PyErr_Occurred() ? -1 : 0;
+}
+
+static int refuse_gradient(const pt_operand *a)
+{
+    PyErr_Format(PyExc_ValueError,
+                 "%s needs a gradient, which is lost here: use the functions of tally.torch, or "
+                 "%s.detach()",
+                 a->name, a->name);
+    return -1;
+}
+
+static int from_torch(PyObject *object, pt_operand *a)
+{
+    PyObject *const layout = PyObject_GetAttr(object, text[LAYOUT]);
+    const int strided = layout == torch.other;
+    Py_XDECREF(layout);
+    if (!strided || !read_dtype(&torch, object, a)) return PyErr_Occurred() ? -1 : 0;
+    const int cuda = is_true(PyObject_GetAttr(object, text[IS_CUDA]));
+    if (!cuda && !is_true(PyObject_GetAttr(object, text[IS_CPU]))) return PyErr_Occurred() ? -1 : 0;
+    if (is_true(PyObject_GetAttr(object, text[REQUIRES_GRAD])) &&
+        is_true(PyObject_CallNoArgs(torch.grad)))
+        return refuse_gradient(a);
+    if (is_true(call(object, IS_NEG))) {
+        PyErr_Format(PyExc_ValueError,
+                     "%s has its sign changed by a bit of PyTorch (as x.conj().imag has): use "
+                     "%s.resolve_neg()",
+                     a->name, a->name);
+        return -1;
+    }
+    if (PyErr_Occurred()) return -1;
+    a->device = cuda ? (int)integer(call(object, GET_DEVICE)) : -1;
+    PyObject *const address = PyErr_Occurred() ? NULL : call(object, DATA_PTR);
+    a->data = address ? PyLong_AsVoidPtr(address) : NULL;
+    Py_XDECREF(address);
+    if (PyErr_Occurred() || read_stream(&torch, a)) return -1;
+    a->kind = PT_TORCH;
+    return read_shape(PyObject_GetAttr(object, text[SHAPE]), call(object, STRIDE), a,
+                      (int64_t)tally_dtype_size(a->dtype));
+}
+
+static int from_cupy(PyObject *object, pt_operand *a)
+{
+    if (!read_dtype(&cupy, object, a)) return PyErr_Occurred() ? -1 : 0;
+    PyObject *const data = PyObject_GetAttr(object, text[DATA]);
+    PyObject *const address = data ? PyObject_GetAttr(data, text[PTR]) : NULL;
+    a->data = address ? PyLong_AsVoidPtr(address) : NULL;
+    a->device = address ? (int)integer(PyObject_GetAttr(data, text[DEVICE_ID])) : -1;
+    Py_XDECREF(address);
+    Py_XDECREF(data);
+    if (PyErr_Occurred() || read_stream(&cupy, a)) return -1;
+    a->kind = PT_CUPY;
+    return read_shape(PyObject_GetAttr(object, text[SHAPE]), PyObject_GetAttr(object, text[STRIDES]),
+                      a, 1);
+}
+
+int pt_from_library(PyObject *object, pt_operand *a)
+{
+    const library *const l = library_of(Py_TYPE(object));
+    return !l ? 0 : l == &torch ? from_torch(object, a) : from_cupy(object, a);
+}
+
+/* ---- making ---- */
+
+/* The keyword arguments of torch.empty: a dictionary that calls do not change. Those of a device
+ * and dtype are kept. */
+static PyObject *torch_words(const pt_operand *like, int dtype)
+{
+    enum { KEPT = 8 };
+    static PyObject *kept[KEPT + 1][DTYPES]; /* the first row: the host */
+    const int row = like->device + 1, keeps = row <= KEPT;
+    if (keeps && kept[row][dtype]) return Py_NewRef(kept[row][dtype]);
+    PyObject *words = PyDict_New();
+    PyObject *device = PyObject_GetAttr(like->object, text[DEVICE]);
+    if (!words || !device || PyDict_SetItem(words, text[DTYPE], torch.dtypes[dtype]) ||
+        PyDict_SetItem(words, text[DEVICE], device))
+        Py_CLEAR(words);
+    Py_XDECREF(device);
+    if (keeps && words) kept[row][dtype] = Py_NewRef(words);
+    return words;
+}
+
+/* On another device than the current one, CuPy's arrays are made by tally._kinds.give. */
+static int is_elsewhere(const pt_operand *like)
+{
+    return (int)integer(PyObject_CallNoArgs(cupy.other)) != like->device;
+}
+
+PyObject *pt_library_empty(const pt_operand *like, tally_dtype dtype, int is_bool, int ndim,
+                           const int64_t *shape)
+{
+    const library *const l = like->kind == PT_TORCH ? &torch : &cupy;
+    const int at = is_bool ? 0 : (int)dtype;
+    if (!l->dtypes[at] || (l == &cupy && is_elsewhere(like))) return NULL;
+    PyObject *sizes = pt_shape(ndim, shape), *words = NULL, *arguments = NULL, *object = NULL;
+    if (sizes && l == &torch) {
+        words = torch_words(like, at);
+        if (words) arguments = PyTuple_Pack(1, sizes);
+    } else if (sizes) {
+        arguments = PyTuple_Pack(2, sizes, l->dtypes[at]);
+    }
+    if (arguments) object = PyObject_Call(l->make, arguments, words);
+    Py_XDECREF(sizes);
+    Py_XDECREF(words);
+    Py_XDECREF(arguments);
+    return object;
+}
