@@ -232,6 +232,21 @@ static int refuse_gradient(const pt_operand *a)
     return -1;
 }
 
+/* Reads the address of the elements. */
+static int read_address(PyObject *object, pt_operand *a)
+{
+    PyObject *const data = a->kind == PT_TORCH ? NULL : PyObject_GetAttr(object, text[DATA]);
+    PyObject *const address = a->kind == PT_TORCH ? call(object, DATA_PTR)
+                              : data              ? PyObject_GetAttr(data, text[PTR])
+                                                  : NULL;
+    a->data = address ? PyLong_AsVoidPtr(address) : NULL;
+    if (address && a->kind == PT_CUPY)
+        a->device = (int)integer(PyObject_GetAttr(data, text[DEVICE_ID]));
+    Py_XDECREF(address);
+    Py_XDECREF(data);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
 static int from_torch(PyObject *object, pt_operand *a)
 {
     PyObject *const layout = PyObject_GetAttr(object, text[LAYOUT]);
@@ -252,11 +267,8 @@ static int from_torch(PyObject *object, pt_operand *a)
     }
     if (PyErr_Occurred()) return -1;
     a->device = cuda ? (int)integer(call(object, GET_DEVICE)) : -1;
-    PyObject *const address = PyErr_Occurred() ? NULL : call(object, DATA_PTR);
-    a->data = address ? PyLong_AsVoidPtr(address) : NULL;
-    Py_XDECREF(address);
-    if (PyErr_Occurred() || read_stream(&torch, a)) return -1;
     a->kind = PT_TORCH;
+    if (PyErr_Occurred() || read_address(object, a) || read_stream(&torch, a)) return -1;
     return read_shape(PyObject_GetAttr(object, text[SHAPE]), call(object, STRIDE), a,
                       (int64_t)tally_dtype_size(a->dtype));
 }
@@ -264,14 +276,8 @@ static int from_torch(PyObject *object, pt_operand *a)
 static int from_cupy(PyObject *object, pt_operand *a)
 {
     if (!read_dtype(&cupy, object, a)) return PyErr_Occurred() ? -1 : 0;
-    PyObject *const data = PyObject_GetAttr(object, text[DATA]);
-    PyObject *const address = data ? PyObject_GetAttr(data, text[PTR]) : NULL;
-    a->data = address ? PyLong_AsVoidPtr(address) : NULL;
-    a->device = address ? (int)integer(PyObject_GetAttr(data, text[DEVICE_ID])) : -1;
-    Py_XDECREF(address);
-    Py_XDECREF(data);
-    if (PyErr_Occurred() || read_stream(&cupy, a)) return -1;
     a->kind = PT_CUPY;
+    if (read_address(object, a) || read_stream(&cupy, a)) return -1;
     return read_shape(PyObject_GetAttr(object, text[SHAPE]), PyObject_GetAttr(object, text[STRIDES]),
                       a, 1);
 }
@@ -300,6 +306,14 @@ static PyObject *torch_words(const pt_operand *like, int dtype)
     Py_XDECREF(device);
     if (keeps && words) kept[row][dtype] = Py_NewRef(words);
     return words;
+}
+
+int pt_from_new(PyObject *object, const pt_operand *like, pt_operand *a)
+{
+    a->kind = like->kind;
+    a->device = like->device;
+    a->stream = like->stream;
+    return read_address(object, a) || pt_settle(a, 0) ? -1 : 0;
 }
 
 /* On another device than the current one, CuPy's arrays are made by tally._kinds.give. */

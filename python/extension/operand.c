@@ -155,7 +155,7 @@ int pt_sizes(PyObject *tuple, const char *what, const pt_operand *a, int64_t *si
     return 0;
 }
 
-static void begin(PyObject *object, const char *name, pt_operand *a)
+void pt_open_begin(PyObject *object, const char *name, pt_operand *a)
 {
     a->data = NULL;
     a->is_bool = a->ndim = a->readonly = 0;
@@ -318,7 +318,7 @@ static int open_protocol(PyObject *object, pt_operand *a, int writable)
 
 int pt_open(PyObject *object, const char *name, pt_operand *a)
 {
-    begin(object, name, a);
+    pt_open_begin(object, name, a);
     if (open_protocol(object, a, 0) > 0) {
         if (a->device >= 0 && pt_wants_host()) a->kind = pt_numpy_empty ? PT_NUMPY : PT_OWN;
         return 0;
@@ -342,7 +342,7 @@ int pt_open_plain(PyObject *object, const char *name, const char *what, pt_opera
 
 int pt_open_out(PyObject *object, pt_operand *a)
 {
-    begin(object, "out", a);
+    pt_open_begin(object, "out", a);
     int read = open_protocol(object, a, 1);
     if (read > 0 && !a->readonly && !a->chunks) return 0;
     if (read > 0)

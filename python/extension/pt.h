@@ -81,6 +81,8 @@ struct pt_operand {
     Py_buffer buffer; /* used by from_buffer.c */
 };
 
+/* Sets what every operand begins with. */
+void pt_open_begin(PyObject *object, const char *name, pt_operand *a);
 /* Opens an object for reading; `name` is its name in sentences. */
 int pt_open(PyObject *object, const char *name, pt_operand *a);
 /* Opens an object for writing. Read-only memory, and objects that are not arrays, are errors. */
@@ -189,6 +191,8 @@ int pt_make(const pt_operand *like, tally_dtype dtype, int is_bool, int ndim, co
  * this library does not make it. */
 PyObject *pt_library_empty(const pt_operand *like, tally_dtype dtype, int is_bool, int ndim,
                            const int64_t *shape);
+/* Opens what pt_library_empty made: *a has its type and shape. */
+int pt_from_new(PyObject *object, const pt_operand *like, pt_operand *a);
 int pt_libraries_init(void);
 /* Whether results of arrays on a device are wanted on the host (tally.config). */
 int pt_wants_host(void);
