@@ -135,13 +135,13 @@ static int catch_up(pt_slot *slot)
     }
 }
 
-/* Takes a context of the place that works in this stream; else the one that was not used for
- * longest, which then changes its stream. NULL: there is none. */
+/* Takes a context of the place that works in this stream; else the one that was used last, which
+ * has loaded most, and then changes its stream. NULL: there is none. */
 static pt_slot *find_slot(int at, const void *stream)
 {
-    pt_slot **from = &places[at].free, **last = from;
-    for (; *from && (*from)->stream != stream; from = &(*from)->next) last = from;
-    if (!*from) from = last;
+    pt_slot **from = &places[at].free;
+    while (*from && (*from)->stream != stream) from = &(*from)->next;
+    if (!*from) from = &places[at].free;
     pt_slot *slot = *from;
     if (slot) *from = slot->next;
     return slot;
@@ -197,6 +197,7 @@ pt_slot *pt_take_all(const pt_operand *const *all, int count)
         waits |= a->passing;
     }
     const int at = first ? place_of_cuda(first->device) : current;
+    if (at >= 0 && first && !places[at].free && pt_is_captured(first)) return NULL;
     pt_slot *slot = at < 0 ? NULL
                            : take_place(at, streamed ? streamed->stream : NULL,
                                         streamed ? streamed->owner : NULL);
@@ -230,13 +231,20 @@ int pt_long(const pt_slot *slot, int64_t bytes)
     return bytes > 1 << 14 || slot->is_gpu || slot->defined > 0;
 }
 
-/* Gives the context another stream, or with NULL its own one, which waits for the work in the
- * stream before. */
 static tally_status change_stream(pt_slot *slot, void *stream)
 {
     const tally_status status = tally_use_stream(slot->ctx, stream);
     if (!status) slot->stream = stream;
     return status;
+}
+
+/* Waits for the work, and leaves the stream, which may not live longer than the call. */
+static tally_status leave_stream(pt_slot *slot)
+{
+    tally_times_info times;
+    const tally_status waited = tally_times(slot->ctx, &times);
+    const tally_status left = change_stream(slot, NULL);
+    return waited ? waited : left;
 }
 
 /* The device's errors may be those of earlier work. */
@@ -257,7 +265,7 @@ tally_status pt_stream_begin(pt_slot *slot)
 tally_status pt_stream_end(pt_slot *slot, tally_status status)
 {
     if (!slot->stream || !slot->is_gpu) return with_earlier(slot, status);
-    const tally_status end = slot->waits ? change_stream(slot, NULL) : TALLY_OK;
+    const tally_status end = slot->waits ? leave_stream(slot) : TALLY_OK;
     status = with_earlier(slot, status ? status : end);
     if (slot->waits)
         slot->last[0] = 0;

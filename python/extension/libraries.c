@@ -23,6 +23,7 @@ typedef struct {
     PyObject *make;          /* torch.empty; cupy.ndarray */
     PyObject *other;         /* torch.strided, the only layout; cupy.cuda.runtime.getDevice */
     PyObject *grad;          /* torch.is_grad_enabled */
+    PyObject *captures;      /* whether torch's current stream is captured; NULL: no CUDA */
 } library;
 static library torch, cupy;
 static atomic_int torch_found, cupy_found; /* 2: the library's objects are there to be used */
@@ -69,6 +70,7 @@ static int find_torch(library *l, PyObject *module)
     l->make = find(module, "empty");
     l->other = find(module, "strided");
     l->grad = find(module, "is_grad_enabled");
+    l->captures = find(module, "_C._cuda_isCurrentStreamCapturing");
     find_dtypes(l, module, NULL);
     return l->types[0] && l->types[1] && l->make && l->other && l->grad;
 }
@@ -221,6 +223,21 @@ static int read_stream(const library *l, pt_operand *a)
     else
         Py_DECREF(stream);
     return raw == -1 && PyErr_Occurred() ? -1 : 0;
+}
+
+int pt_is_captured(const pt_operand *a)
+{
+    PyObject *captured = NULL;
+    if (a->owner)
+        captured = PyObject_CallMethod(a->owner, "is_capturing", NULL);
+    else if (a->kind == PT_TORCH && torch.captures)
+        captured = PyObject_CallNoArgs(torch.captures);
+    if (is_true(captured))
+        PyErr_Format(PyExc_ValueError,
+                     "%s is on cuda:%d, whose stream is captured into a graph: make each call of "
+                     "tally once before the capture",
+                     a->name, a->device);
+    return PyErr_Occurred() != NULL;
 }
 
 static int refuse_gradient(const pt_operand *a)

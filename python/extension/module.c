@@ -5,18 +5,27 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* helpers(take, give, labels):
+/* helpers(kinds): the functions of tally._kinds. See there for those that devices need.
  *  take(object, name) -> (array, kind of results)
  *  give(object, array) -> a result of the object's kind
  *  give(object, dtype, shape) -> an empty one on its device
- *  labels(x, other, name) raises an exception if the labels differ */
-static PyObject *helpers(PyObject *module, PyObject *const *args, Py_ssize_t count)
+ *  same_labels(x, other, name) raises an exception if the labels differ */
+static PyObject *helpers(PyObject *module, PyObject *kinds)
 {
-    if (pt_count("helpers", count, 3)) return NULL;
-    PyObject **const places[] = {&pt_take_helper, &pt_give_helper, &pt_labels_helper};
-    for (int i = 0; i < 3; i++) {
-        PyObject *old = *places[i];
-        *places[i] = Py_NewRef(args[i]);
+    static const struct {
+        const char *name;
+        PyObject **place;
+    } all[] = {{"take", &pt_take_helper},
+               {"give", &pt_give_helper},
+               {"same_labels", &pt_labels_helper},
+               {"rearrange", &pt_rearrange_helper},
+               {"bits", &pt_bits_helper},
+               {"fill", &pt_fill_helper},
+               {"finish", &pt_finish_helper}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        PyObject *function = PyObject_GetAttrString(kinds, all[i].name), *old = *all[i].place;
+        if (!function) return NULL;
+        *all[i].place = function;
         Py_XDECREF(old);
     }
     Py_RETURN_NONE;
@@ -108,7 +117,7 @@ static PyMethodDef methods[] = {{"reduce", FAST(pt_reduce)},
                                 {"define", FAST(pt_define)},
                                 {"verify", FAST(pt_verify)},
                                 {"operator", FAST(pt_operator)},
-                                {"helpers", FAST(helpers)},
+                                {"helpers", helpers, METH_O, NULL},
                                 {"use", pt_use, METH_O, NULL},
                                 {"progress", pt_progress, METH_O, NULL},
                                 {"results", results, METH_O, NULL},

@@ -19,7 +19,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-PyObject *pt_take_helper, *pt_give_helper, *pt_labels_helper;
+PyObject *pt_take_helper, *pt_give_helper, *pt_labels_helper, *pt_rearrange_helper, *pt_bits_helper,
+    *pt_fill_helper, *pt_finish_helper;
 
 PyObject *pt_attribute(PyObject *object, const char *name)
 {

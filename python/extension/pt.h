@@ -50,6 +50,7 @@ typedef struct pt_chunk {
 } pt_chunk;
 
 typedef struct pt_operand pt_operand;
+typedef struct pt_verb pt_verb;
 struct pt_operand {
     char *data; /* the element whose indices are all 0 */
     tally_dtype dtype;
@@ -143,7 +144,8 @@ PyObject *pt_attribute(PyObject *object, const char *name);
 int pt_sizes(PyObject *tuple, const char *what, const pt_operand *a, int64_t *sizes, int *count);
 extern PyObject *pt_numpy_empty, *pt_no_index; /* numpy.empty, or NULL without NumPy; () */
 /* functions of tally._kinds (module.c) */
-extern PyObject *pt_take_helper, *pt_give_helper, *pt_labels_helper;
+extern PyObject *pt_take_helper, *pt_give_helper, *pt_labels_helper, *pt_rearrange_helper,
+    *pt_bits_helper, *pt_fill_helper, *pt_finish_helper;
 
 /* ---- dtypes ---- */
 
@@ -191,6 +193,9 @@ int pt_make(const pt_operand *like, tally_dtype dtype, int is_bool, int ndim, co
  * this library does not make it. */
 PyObject *pt_library_empty(const pt_operand *like, tally_dtype dtype, int is_bool, int ndim,
                            const int64_t *shape);
+/* Whether the current stream of the array's library is captured into a graph, where no context can
+ * be opened: then an exception is set. */
+int pt_is_captured(const pt_operand *a);
 /* Opens what pt_library_empty made: *a has its type and shape. */
 int pt_from_new(PyObject *object, const pt_operand *like, pt_operand *a);
 int pt_libraries_init(void);
@@ -310,6 +315,16 @@ void pt_sequence_close(pt_sequence *s);
 int pt_to_host(pt_operand *a);
 /* Writes the elements of a dense array on a device, from host memory. */
 int pt_from_host(const pt_operand *a, const void *from);
+/* The rest is done by the array's own library on its device, if that is PyTorch or CuPy. */
+/* Joins the axes of *mask, of a, to one: the last. The objects *next and *where, borrowed, become
+ * such, which a owns. Does nothing if a has such axes, or if it must be refused. */
+int pt_rearrange(pt_operand *a, uint64_t *mask, PyObject **next, PyObject **where);
+/* Leaves out the elements for which `where` is 0. 0: done; 1: by no library. */
+int pt_leave_out_there(pt_operand *a, PyObject *where, const char *name);
+/* Sets the first and last results along an axis to a value; NULL: an exception is set. */
+int pt_fill_ends(PyObject *out, int axis, int64_t first, int64_t last, PyObject *value);
+/* Sets the first result along an axis to the result of no elements. */
+int pt_fill_first(const pt_verb *verb, const pt_operand *a, PyObject *out, int axis);
 
 /* ---- long calls ---- */
 
@@ -328,7 +343,7 @@ PyObject *pt_progress(PyObject *module, PyObject *object);
 /* ---- verbs ---- */
 
 /* A verb: the operator's string for the library, its facts, and the options of scan and window. */
-typedef struct pt_verb {
+struct pt_verb {
     enum { PT_REDUCE, PT_SCAN, PT_WINDOW, PT_RANGES } what;
     char op[PT_OP];
     tally_operator_info info;
@@ -345,7 +360,7 @@ typedef struct pt_verb {
     const int64_t *start, *end;
     pt_operand *bound; /* the operands of start and end */
     int64_t least;
-} pt_verb;
+};
 
 /* Makes the library's string from op and the requested dtype (None: any), and gets its facts for
  * `a`, and for `next`, which may be NULL. */

@@ -20,11 +20,11 @@ from ._core import Array
 from ._exact import Exact
 from ._fragment import Fragment, Stream
 from ._functions import functions as _by_operator
-from ._here import define, device, devices, operators, progress, verify
+from ._here import config, define, device, devices, operators, progress, verify
 from ._keys import bounds, by_key, groups, runs, take
 from ._rolling import Rolling
 
-_core.helpers(_kinds.take, _kinds.give, _kinds.same_labels)
+_core.helpers(_kinds)
 __version__ = _core.version()
 
 _reduce, _scan, _window = _core.reduce, _core.scan, _core.window
@@ -266,6 +266,7 @@ __all__ = [
     "Stream",
     "bounds",
     "by_key",
+    "config",
     "cumulative_prod",
     "cumulative_sum",
     "define",

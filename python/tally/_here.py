@@ -3,7 +3,7 @@
 
 from . import _core
 
-__all__ = ["define", "device", "devices", "operators", "progress", "verify"]
+__all__ = ["config", "define", "device", "devices", "operators", "progress", "verify"]
 
 
 def define(name, text, where=None):
@@ -59,6 +59,36 @@ class device:
 
     def __repr__(self):
         return f"<tally.device {self.name}: {self.isa}, {self.threads} threads>"
+
+
+class config:
+    """Options of this thread's calls: ``tally.config(results="host")`` from now on, or for a ``with`` block.
+
+    ``results`` says where the results of arrays on a device go: ``"device"`` makes arrays of the same library on the
+    device, without waiting for them; ``"host"`` waits, and gives NumPy's arrays and scalars, or without NumPy
+    ``tally.Array`` and numbers.
+
+    >>> import tally
+    >>> with tally.config(results="host") as here:
+    ...     here.results
+    'host'
+
+    ValueError: another word.
+    """
+
+    __slots__ = ("results", "_before")
+
+    def __init__(self, *, results=None):
+        if results not in ("device", "host", None):
+            raise ValueError(f"results is {results!r}: must be 'device' or 'host'")
+        self._before = _core.results(None if results is None else results == "host")
+        self.results = "host" if _core.results(None) else "device"
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        _core.results(self._before)
 
 
 class progress:

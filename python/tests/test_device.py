@@ -63,11 +63,11 @@ for stream in (None, 1, 2):
         assert tally.sum(Here(x[:, ::2]), axis=0).x.shape == (50,)
     sentence(lambda: tally.sum(Here(x[:, 1:])), "no single stride walks what is folded: make it contiguous")
     sentence(lambda: tally.sum(x, axis=0, out=Here(np.empty((100, 2), "f4")[:, 0])), "out is on a device: it must be")
-    sentence(lambda: tally.cumulative_sum(y, axis=1, include_initial=True), "are for host memory in this version")
+    sentence(lambda: tally.cumulative_sum(y, axis=1, include_initial=True), "are for arrays of PyTorch and CuPy, one value each")
     assert tally.Fragment("sum", y, start=5) == tally.Fragment("sum", x, start=5)
     assert tally.Fragment("dot", y, next=y) == tally.Fragment("dot", x, next=x)
     sentence(lambda: tally.Fragment("sum", Here(x[:, 1:])), "no single stride walks what is folded")
-    sentence(lambda: tally.Fragment("sum", y, where=x > 5), "elements can be left out of host memory")
+    sentence(lambda: tally.Fragment("sum", y, where=x > 5), "elements can be left out of arrays of PyTorch and CuPy")
     sentence(lambda: tally.Fragment._of_rows("sum", y, 0), "a fragment of rows takes host memory")
     sentence(lambda: tally.digest(y), "bring it to the host")
 
