@@ -301,10 +301,11 @@ def fill(out, axis, first, last, value):
 
 def finish(out, values, counts, axis, step, least):
     """Takes each step-th of `values` (None: they are in out), and NaN where the count is below `least`."""
+    space = _space(out)
+    blank = space.Tensor.masked_fill_ if space.__name__ == "torch" else space.putmask  # CuPy's out[mask] = waits
     every = (*[slice(None)] * axis, slice(None, None, step))
     if values is not None:
         out[...] = values[every]
-    if counts is not None and _library(out) == "torch":
-        out.masked_fill_(counts[every] < least, math.nan)
-    elif counts is not None:
-        out[counts[every] < least] = math.nan
+        blank(out, space.isnan(out), math.nan)  # a NaN that changes its type may change its bits
+    if counts is not None:
+        blank(out, counts[every] < least, math.nan)
