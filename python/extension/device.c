@@ -92,8 +92,8 @@ int pt_rearrange(pt_operand *a, uint64_t *mask, PyObject **next, PyObject **wher
         Py_XDECREF(axis);
     }
     if (axes)
-        all = PyObject_CallFunctionObjArgs(pt_rearrange_helper, a->object, axes, *next, *where,
-                                           NULL);
+        all =
+            PyObject_CallFunctionObjArgs(pt_rearrange_helper, a->object, axes, *next, *where, NULL);
     Py_XDECREF(axes);
     int failed = !all;
     if (all && all != Py_None && !(failed = become(a, all))) {
@@ -109,8 +109,7 @@ int pt_leave_out_there(pt_operand *a, PyObject *where, const char *name)
 {
     pt_operand bits;
     PyObject *text = PyUnicode_FromString(name), *all = NULL;
-    if (text)
-        all = PyObject_CallFunctionObjArgs(pt_bits_helper, array_of(a), where, text, NULL);
+    if (text) all = PyObject_CallFunctionObjArgs(pt_bits_helper, array_of(a), where, text, NULL);
     Py_XDECREF(text);
     int failed = !all ? -1 : all == Py_None;
     if (!failed) failed = become(a, all);

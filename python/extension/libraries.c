@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT
- * PyTorch's tensors and CuPy's arrays, read by their attributes, which takes a tenth of the time of
- * DLPack, and made by their own libraries. Both libraries have a current stream. Work is given to
- * it, so it is ordered with what the library itself gives to it, and nothing waits:
+ * PyTorch's tensors and CuPy's arrays, read without a capsule, which takes a tenth of the time, and
+ * made by their own libraries. Both libraries have a current stream. Work is given to it, so it is
+ * ordered with what the library itself gives to it, and nothing waits.
  *
- *            dtype    address     strides             stream, and its object
- *  PyTorch   x.dtype  data_ptr()  stride(), elements  torch._C._cuda_getCurrentRawStream(device)
- *  CuPy      x.dtype  data.ptr    strides, bytes      cupy.cuda.get_current_stream(device).ptr
+ *            read by                                stream                   made by
+ *  PyTorch   DLPack's exchange functions (2.10)     the same                 empty, empty_like
+ *  CuPy      data.ptr, dtype, shape, strides        get_current_stream()     ndarray
  *
- * Only the libraries' own types are read here. Subclasses, and arrays of an unusual kind (sparse,
- * quantized), go the way of DLPack, which refuses what it cannot describe. */
+ * Only the libraries' own types are read here. Subclasses, tensors of an unusual kind (sparse,
+ * quantized) and older PyTorch go the way of DLPack's capsules. */
 #include "pt.h"
+#include "capsules.h"
 #include <stdatomic.h>
 
 enum { DTYPES = TALLY_F64 + 1 }; /* 0 is bool */
@@ -17,14 +18,17 @@ enum { DTYPES = TALLY_F64 + 1 }; /* 0 is bool */
 #define LEGACY ((void *)1)
 
 typedef struct {
-    PyObject *types[2];      /* torch.Tensor, torch.nn.Parameter; cupy.ndarray */
+    PyObject *types[2];       /* torch.Tensor, torch.nn.Parameter; cupy.ndarray */
     PyObject *dtypes[DTYPES]; /* those that the library does not have are NULL */
-    PyObject *stream;        /* the function that gives the current stream; NULL: no CUDA */
-    PyObject *make;          /* torch.empty; cupy.ndarray */
-    PyObject *make_like;     /* torch.empty_like, which takes half the time of torch.empty */
-    PyObject *other;         /* torch.strided, the only layout; cupy.cuda.runtime.getDevice */
-    PyObject *grad;          /* torch.is_grad_enabled */
-    PyObject *captures;      /* whether torch's current stream is captured; NULL: no CUDA */
+    PyObject *make;           /* torch.empty; cupy.ndarray */
+    /* PyTorch */
+    const pt_dl_exchange *exchange;
+    PyObject *make_like; /* torch.empty_like, which takes half the time of torch.empty */
+    PyObject *grad;      /* torch.is_grad_enabled */
+    PyObject *captures;  /* whether the current stream is captured; NULL: no CUDA */
+    /* CuPy */
+    PyObject *stream; /* cupy.cuda.get_current_stream */
+    PyObject *device; /* cupy.cuda.runtime.getDevice */
 } library;
 static library torch, cupy;
 static atomic_int torch_found, cupy_found; /* 2: the library's objects are there to be used */
@@ -67,14 +71,16 @@ static int find_torch(library *l, PyObject *module)
 {
     l->types[0] = find(module, "Tensor");
     l->types[1] = find(module, "nn.Parameter");
-    l->stream = find(module, "_C._cuda_getCurrentRawStream");
     l->make = find(module, "empty");
     l->make_like = find(module, "empty_like");
-    l->other = find(module, "strided");
     l->grad = find(module, "is_grad_enabled");
     l->captures = find(module, "_C._cuda_isCurrentStreamCapturing");
     find_dtypes(l, module, NULL);
-    return l->types[0] && l->types[1] && l->make && l->make_like && l->other && l->grad;
+    PyObject *const capsule = l->types[0] ? find(l->types[0], "__dlpack_c_exchange_api__") : NULL;
+    if (capsule) l->exchange = PyCapsule_GetPointer(capsule, "dlpack_exchange_api");
+    PyErr_Clear();
+    return l->types[1] && l->make && l->make_like && l->grad && l->exchange &&
+           l->exchange->major == 1;
 }
 
 static int find_cupy(library *l, PyObject *module)
@@ -82,12 +88,12 @@ static int find_cupy(library *l, PyObject *module)
     PyObject *numpy = PyImport_ImportModule("numpy");
     if (!numpy) PyErr_Clear();
     l->types[0] = find(module, "ndarray");
-    l->stream = find(module, "cuda.get_current_stream");
     l->make = find(module, "ndarray");
-    l->other = find(module, "cuda.runtime.getDevice");
+    l->stream = find(module, "cuda.get_current_stream");
+    l->device = find(module, "cuda.runtime.getDevice");
     if (numpy) find_dtypes(l, module, numpy);
     Py_XDECREF(numpy);
-    return numpy && l->types[0] && l->stream && l->other;
+    return numpy && l->types[0] && l->stream && l->device;
 }
 
 /* Whether the library is imported and usable. It is looked for once for each type of object, so
@@ -141,24 +147,24 @@ static library *library_of(PyTypeObject *type)
 
 /* ---- reading ---- */
 
-static PyObject *text[16]; /* names of attributes, interned */
-enum { DTYPE, DATA_PTR, SHAPE, STRIDE, STRIDES, IS_CUDA, IS_CPU, GET_DEVICE, REQUIRES_GRAD, IS_NEG };
-enum { LAYOUT = IS_NEG + 1, DATA, PTR, DEVICE_ID, DEVICE };
+static PyObject *text[9]; /* names of attributes, interned */
+enum { DTYPE, DATA, PTR, DATA_PTR, DEVICE, DEVICE_ID, SHAPE, STRIDES, REQUIRES_GRAD };
+static PyObject *is_neg, *device_0;
 
 int pt_libraries_init(void)
 {
-    static const char *const names[] = {"dtype",   "data_ptr",      "shape",   "stride",
-                                        "strides", "is_cuda",       "is_cpu",  "get_device",
-                                        "requires_grad", "is_neg",  "layout",  "data",
-                                        "ptr",     "device_id",     "device"};
+    static const char *const names[] = {"dtype",     "data",  "ptr",     "data_ptr",     "device",
+                                        "device_id", "shape", "strides", "requires_grad"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!(text[i] = PyUnicode_InternFromString(names[i]))) return -1;
-    return 0;
+    is_neg = PyUnicode_InternFromString("is_neg");
+    device_0 = PyLong_FromLong(0);
+    return is_neg && device_0 ? 0 : -1;
 }
 
-static PyObject *call(PyObject *object, int method)
+static PyObject *call(PyObject *object, PyObject *method)
 {
-    PyObject *bound = PyObject_GetAttr(object, text[method]);
+    PyObject *bound = PyObject_GetAttr(object, method);
     PyObject *value = bound ? PyObject_CallNoArgs(bound) : NULL;
     Py_XDECREF(bound);
     return value;
@@ -179,53 +185,8 @@ static int64_t integer(PyObject *value)
     return n;
 }
 
-static int read_dtype(const library *l, PyObject *object, pt_operand *a)
-{
-    PyObject *dtype = PyObject_GetAttr(object, text[DTYPE]);
-    int at = TALLY_F32; /* most often */
-    if (!dtype || dtype != l->dtypes[at])
-        for (at = 0; at < DTYPES && (!dtype || dtype != l->dtypes[at]); at++) continue;
-    Py_XDECREF(dtype);
-    a->is_bool = at == 0;
-    a->dtype = at ? (tally_dtype)at : TALLY_U8;
-    return at < DTYPES;
-}
-
-/* Reads shape and strides; those of CuPy are bytes already. */
-static int read_shape(PyObject *shape, PyObject *strides, pt_operand *a, int64_t each)
-{
-    int count = 0, bad = !shape || !strides || pt_sizes(shape, "shape", a, a->shape, &a->ndim) ||
-                         pt_sizes(strides, "strides", a, a->strides, &count);
-    Py_XDECREF(shape);
-    Py_XDECREF(strides);
-    for (int i = 0; !bad && each > 1 && i < a->ndim; i++)
-        if (__builtin_mul_overflow(a->strides[i], each, &a->strides[i])) a->strides[i] = INT64_MAX;
-    return bad || count != a->ndim || pt_settle(a, 1) ? -1 : 1;
-}
-
+/* The default stream is 0 in both libraries. */
 static void *stream_of(int64_t raw) { return raw ? (void *)(uintptr_t)raw : LEGACY; }
-
-/* Keeps the current stream of the array's device in the operand. CuPy destroys a stream with its
- * object, so the object is kept as long as a context works in the stream. */
-static int read_stream(const library *l, pt_operand *a)
-{
-    static PyObject *zero; /* the usual device; two threads may make it twice */
-    if (a->device < 0) return 0;
-    if (!zero) zero = PyLong_FromLong(0);
-    PyObject *number = a->device && zero ? PyLong_FromLong(a->device) : Py_XNewRef(zero);
-    PyObject *stream = number && l->stream
-                           ? PyObject_CallFunctionObjArgs(l->stream, number, NULL)
-                           : NULL;
-    Py_XDECREF(number);
-    if (!stream) return -1;
-    const int64_t raw = integer(l == &cupy ? PyObject_GetAttr(stream, text[PTR]) : Py_NewRef(stream));
-    a->stream = stream_of(raw);
-    if (l == &cupy)
-        a->owner = stream;
-    else
-        Py_DECREF(stream);
-    return raw == -1 && PyErr_Occurred() ? -1 : 0;
-}
 
 int pt_is_captured(const pt_operand *a)
 {
@@ -251,54 +212,74 @@ static int refuse_gradient(const pt_operand *a)
     return -1;
 }
 
-/* Reads the address of the elements. */
-static int read_address(PyObject *object, pt_operand *a)
-{
-    PyObject *const data = a->kind == PT_TORCH ? NULL : PyObject_GetAttr(object, text[DATA]);
-    PyObject *const address = a->kind == PT_TORCH ? call(object, DATA_PTR)
-                              : data              ? PyObject_GetAttr(data, text[PTR])
-                                                  : NULL;
-    a->data = address ? PyLong_AsVoidPtr(address) : NULL;
-    if (address && a->kind == PT_CUPY)
-        a->device = (int)integer(PyObject_GetAttr(data, text[DEVICE_ID]));
-    Py_XDECREF(address);
-    Py_XDECREF(data);
-    return PyErr_Occurred() ? -1 : 0;
-}
-
 static int from_torch(PyObject *object, pt_operand *a)
 {
-    PyObject *const layout = PyObject_GetAttr(object, text[LAYOUT]);
-    const int strided = layout == torch.other;
-    Py_XDECREF(layout);
-    if (!strided || !read_dtype(&torch, object, a)) return PyErr_Occurred() ? -1 : 0;
-    const int cuda = is_true(PyObject_GetAttr(object, text[IS_CUDA]));
-    if (!cuda && !is_true(PyObject_GetAttr(object, text[IS_CPU]))) return PyErr_Occurred() ? -1 : 0;
+    pt_dl_tensor tensor;
+    void *stream = NULL;
+    if (torch.exchange->view(object, &tensor)) { /* of an unusual kind: DLPack says what it is */
+        PyErr_Clear();
+        return 0;
+    }
     if (is_true(PyObject_GetAttr(object, text[REQUIRES_GRAD])) &&
         is_true(PyObject_CallNoArgs(torch.grad)))
         return refuse_gradient(a);
-    if (is_true(call(object, IS_NEG))) {
+    if (is_true(call(object, is_neg))) {
         PyErr_Format(PyExc_ValueError,
                      "%s has its sign changed by a bit of PyTorch (as x.conj().imag has): use "
                      "%s.resolve_neg()",
                      a->name, a->name);
         return -1;
     }
-    if (PyErr_Occurred()) return -1;
-    a->device = cuda ? (int)integer(call(object, GET_DEVICE)) : -1;
+    if (PyErr_Occurred() || pt_read_tensor(&tensor, a) < 0) return -1;
     a->kind = PT_TORCH;
-    if (PyErr_Occurred() || read_address(object, a) || read_stream(&torch, a)) return -1;
-    return read_shape(PyObject_GetAttr(object, text[SHAPE]), call(object, STRIDE), a,
-                      (int64_t)tally_dtype_size(a->dtype));
+    if (a->device < 0) return 1;
+    if (torch.exchange->stream(tensor.device.type, a->device, &stream)) return -1;
+    a->stream = stream_of((int64_t)(intptr_t)stream);
+    return 1;
+}
+
+/* CuPy destroys a stream with its object, so the object is kept as long as a context works in the
+ * stream. */
+static int read_stream(pt_operand *a)
+{
+    PyObject *number = a->device ? PyLong_FromLong(a->device) : Py_NewRef(device_0);
+    a->owner = number ? PyObject_CallFunctionObjArgs(cupy.stream, number, NULL) : NULL;
+    Py_XDECREF(number);
+    if (!a->owner) return -1;
+    a->stream = stream_of(integer(PyObject_GetAttr(a->owner, text[PTR])));
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+/* Reads the address of the elements, and the device. */
+static int read_data(PyObject *object, pt_operand *a)
+{
+    PyObject *const data = PyObject_GetAttr(object, text[DATA]);
+    PyObject *const address = data ? PyObject_GetAttr(data, text[PTR]) : NULL;
+    a->data = address ? PyLong_AsVoidPtr(address) : NULL;
+    if (address) a->device = (int)integer(PyObject_GetAttr(data, text[DEVICE_ID]));
+    Py_XDECREF(address);
+    Py_XDECREF(data);
+    return PyErr_Occurred() ? -1 : 0;
 }
 
 static int from_cupy(PyObject *object, pt_operand *a)
 {
-    if (!read_dtype(&cupy, object, a)) return PyErr_Occurred() ? -1 : 0;
+    PyObject *const dtype = PyObject_GetAttr(object, text[DTYPE]);
+    int at = 0, count;
+    while (at < DTYPES && (!dtype || dtype != cupy.dtypes[at])) at++;
+    Py_XDECREF(dtype);
+    if (at == DTYPES) return dtype ? 0 : -1;
+    a->is_bool = at == 0;
+    a->dtype = at ? (tally_dtype)at : TALLY_U8;
     a->kind = PT_CUPY;
-    if (read_address(object, a) || read_stream(&cupy, a)) return -1;
-    return read_shape(PyObject_GetAttr(object, text[SHAPE]), PyObject_GetAttr(object, text[STRIDES]),
-                      a, 1);
+    if (read_data(object, a) || read_stream(a)) return -1;
+    PyObject *const shape = PyObject_GetAttr(object, text[SHAPE]);
+    PyObject *const strides = PyObject_GetAttr(object, text[STRIDES]);
+    const int bad = !shape || !strides || pt_sizes(shape, "shape", a, a->shape, &a->ndim) ||
+                    pt_sizes(strides, "strides", a, a->strides, &count) || count != a->ndim;
+    Py_XDECREF(shape);
+    Py_XDECREF(strides);
+    return bad || pt_settle(a, 1) ? -1 : 1;
 }
 
 int pt_from_library(PyObject *object, pt_operand *a)
@@ -356,13 +337,17 @@ int pt_from_new(PyObject *object, const pt_operand *like, pt_operand *a)
     a->kind = like->kind;
     a->device = like->device;
     a->stream = like->stream;
-    return read_address(object, a) || pt_settle(a, 0) ? -1 : 0;
+    PyObject *const address = a->kind == PT_TORCH ? call(object, text[DATA_PTR]) : NULL;
+    if (address) a->data = PyLong_AsVoidPtr(address);
+    Py_XDECREF(address);
+    if (a->kind == PT_CUPY && read_data(object, a)) return -1;
+    return PyErr_Occurred() || pt_settle(a, 0) ? -1 : 0;
 }
 
 /* On another device than the current one, CuPy's arrays are made by tally._kinds.give. */
 static int is_elsewhere(const pt_operand *like)
 {
-    return (int)integer(PyObject_CallNoArgs(cupy.other)) != like->device;
+    return (int)integer(PyObject_CallNoArgs(cupy.device)) != like->device;
 }
 
 PyObject *pt_library_empty(const pt_operand *like, tally_dtype dtype, int is_bool, int ndim,

@@ -15,12 +15,9 @@ static PyObject *helpers(PyObject *module, PyObject *kinds)
     static const struct {
         const char *name;
         PyObject **place;
-    } all[] = {{"take", &pt_take_helper},
-               {"give", &pt_give_helper},
-               {"same_labels", &pt_labels_helper},
-               {"rearrange", &pt_rearrange_helper},
-               {"bits", &pt_bits_helper},
-               {"fill", &pt_fill_helper},
+    } all[] = {{"take", &pt_take_helper},          {"give", &pt_give_helper},
+               {"same_labels", &pt_labels_helper}, {"rearrange", &pt_rearrange_helper},
+               {"bits", &pt_bits_helper},          {"fill", &pt_fill_helper},
                {"finish", &pt_finish_helper}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         PyObject *function = PyObject_GetAttrString(kinds, all[i].name), *old = *all[i].place;
@@ -145,7 +142,10 @@ static int fill(PyObject *module)
                         "tally._core can be loaded once in a process, by one interpreter");
         return -1;
     }
-    return pt_contexts_init() || pt_libraries_init() || pt_array_init(module) || pt_stream_init(module) ? -1 : 0;
+    return pt_contexts_init() || pt_libraries_init() || pt_array_init(module) ||
+                   pt_stream_init(module)
+               ? -1
+               : 0;
 }
 
 static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)fill},

@@ -334,13 +334,12 @@ static int finish_there(const rolling *r, const temporary *values, const tempora
                         PyObject *out)
 {
     PyObject *const none = Py_None;
-    PyObject *done =
-        values->object || counts->object
-            ? PyObject_CallFunction(pt_finish_helper, "OOOiLL", out,
-                                    values->object ? values->object : none,
-                                    counts->object ? counts->object : none, r->axis,
-                                    (long long)r->step, (long long)r->least)
-            : Py_NewRef(none);
+    PyObject *done = values->object || counts->object
+                         ? PyObject_CallFunction(pt_finish_helper, "OOOiLL", out,
+                                                 values->object ? values->object : none,
+                                                 counts->object ? counts->object : none, r->axis,
+                                                 (long long)r->step, (long long)r->least)
+                         : Py_NewRef(none);
     Py_XDECREF(done);
     return done ? 0 : -1;
 }
@@ -355,8 +354,7 @@ static tally_status walk_there(pt_slot *slot, rolling *r, int64_t least, const p
     set_window(&r->count, r);
     verb->window.min_count = least;
     if (!status) status = pt_walk_series(slot->ctx, verb, &r->a, r->axis, values);
-    if (!status && counts)
-        status = pt_walk_series(slot->ctx, &r->count, &r->a, r->axis, counts);
+    if (!status && counts) status = pt_walk_series(slot->ctx, &r->count, &r->a, r->axis, counts);
     return pt_stream_end(slot, status);
 }
 

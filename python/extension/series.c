@@ -139,8 +139,7 @@ static PyObject *series(PyObject *const *args, pt_verb *how, PyObject *init)
     }
     const pt_operand *const all[] = {&a, next, how->bound, how->bound ? how->bound + 1 : NULL,
                                      opened ? &result : NULL};
-    if (!(slot = pt_take_all(all, 5)) ||
-        pt_verb_of(slot, args[0], args[3], &a, next, &verb))
+    if (!(slot = pt_take_all(all, 5)) || pt_verb_of(slot, args[0], args[3], &a, next, &verb))
         goto done;
     verb.what = how->what;
     verb.scan = how->scan;

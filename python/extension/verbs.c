@@ -237,8 +237,7 @@ PyObject *pt_reduce(PyObject *module, PyObject *const *args, Py_ssize_t count)
         opened = 1;
     }
     const pt_operand *const all[] = {&a, next, opened ? &result : NULL};
-    if (!(slot = pt_take_all(all, 3)) ||
-        pt_verb_of(slot, args[0], args[4], &a, next, &verb))
+    if (!(slot = pt_take_all(all, 3)) || pt_verb_of(slot, args[0], args[4], &a, next, &verb))
         goto done;
     if (pt_open_result(&a, &verb, out, &ndim, shape, &result, &opened, &object)) goto done;
     failed = reduce_into(slot, &verb, &a, mask, &result);
