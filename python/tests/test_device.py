@@ -135,8 +135,78 @@ except TypeError as e:
     assert "makes no arrays: give out=" in str(e), e
 """
 
+# CuPy as far as tally knows it: arrays in the host's memory that say they are on a device
+CUPY = """
+import sys, types, weakref
+import numpy as np
 
-def test_ways_to_a_device(tmp_path):
+class Stream:
+    captured = False
+    def __init__(self, ptr):
+        self.ptr = ptr
+    def is_capturing(self):
+        return self.captured
+
+current = Stream(0)
+
+class ndarray:
+    def __init__(self, shape, dtype):
+        self.x = x = np.zeros(shape, dtype)
+        self.data = types.SimpleNamespace(ptr=x.ctypes.data, device_id=0)
+        self.dtype, self.shape, self.strides = x.dtype, x.shape, x.strides
+
+ndarray.__module__ = "cupy"
+cupy = sys.modules["cupy"] = types.ModuleType("cupy")
+cupy.ndarray = ndarray
+cupy.cuda = types.SimpleNamespace(
+    get_current_stream=lambda device: current, runtime=types.SimpleNamespace(getDevice=lambda: 0)
+)
+
+def array(x):
+    a = ndarray(x.shape, x.dtype)
+    a.x[...] = x
+    return a
+
+import tally
+
+x = np.arange(12, dtype="f4").reshape(3, 4)
+y = array(x)
+current.captured = True
+try:
+    tally.sum(y)
+except ValueError as e:
+    assert "stream is captured into a graph: make each call of tally once before" in str(e), e
+else:
+    raise SystemExit("a context was opened during a capture")
+current.captured = False
+tally.device("cuda:0,probe=off")
+for _ in range(2):
+    r = tally.sum(y, axis=0)
+    assert type(r) is ndarray and r.shape == (4,) and r.dtype == "f4", r
+    assert tally.cumulative_sum(y, axis=1).shape == (3, 4) and tally.var(y).dtype == "f8"
+    out = np.empty(4, "f4")
+    assert tally.sum(y, axis=0, out=out) is out
+    with tally.config(results="host"):
+        assert type(tally.sum(y)) is np.float32 and type(tally.runs(array(np.array([1, 1, 2])))) is np.ndarray
+# a stream lives as long as a context works in it
+current = Stream(0x1000)
+kept = weakref.ref(current)
+tally.sum(y)
+current = Stream(0)
+assert kept() is not None
+tally.sum(y)
+assert kept() is None
+try:
+    tally.dot(y, type("Other", (), {"__cuda_array_interface__": dict(x.__array_interface__, stream=0x2000)})())
+except ValueError as e:
+    assert "in another stream: must be one device and one stream" in str(e), e
+else:
+    raise SystemExit("two streams")
+"""
+
+
+@pytest.mark.parametrize("script", [WAYS, CUPY])
+def test_ways_to_a_device(tmp_path, script):
     if not FAKE.is_dir():
         pytest.skip("the repository's test/fake is not here")
     if "libasan" in os.environ.get("LD_PRELOAD", ""):
@@ -144,7 +214,7 @@ def test_ways_to_a_device(tmp_path):
     for name, file in (("cuda", "libcuda.so.1"), ("nvrtc", "libnvrtc.so.13")):
         subprocess.run(["cc", "-shared", "-fPIC", "-O1", FAKE / f"{name}.c", "-o", tmp_path / file], check=True)
     environment = {**os.environ, "LD_LIBRARY_PATH": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
-    done = subprocess.run([sys.executable, "-c", WAYS], env=environment, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 
