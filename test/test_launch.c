@@ -154,8 +154,12 @@ static void call_all(int cuda)
     const tl_scalar *op;
     tl_par par;
     check_ok(ctx, tl_resolve(ctx, "sum", TALLY_F32, &op, &par), "sum");
-    check_ok(ctx, tl_gpu_law(ctx->device, ctx, &(tl_plan){.op = op, .par = par}, x, 64, y),
-             "the law");
+    const tally_view law_in = tally_flat(x, TALLY_F32, 64), law_out = tally_flat(y, TALLY_F32, 64);
+    const tl_call law = {.verb = TL_LAW,
+                         .plan = &(tl_plan){.op = op, .par = par},
+                         .in = &law_in,
+                         .out = &law_out};
+    check_ok(ctx, ctx->device->calls->run(ctx->device, ctx, &law, &(int){0}), "the law");
     for (int id = 0; id < TL_KERNELS; id++)
         check(launches[id] > 0 || (!cuda && (id == TL_KERNEL_once || id == TL_KERNEL_scan_once ||
                                              id == TL_KERNEL_scan_down)),
