@@ -158,7 +158,7 @@ static pt_slot *take_place(int at, void *stream, PyObject *owner)
     slot->wanted_owner = owner;
     slot->waits = 0;
     slot->op[0] = 0;
-    if (!catch_up(slot)) return slot;
+    if (!catch_up(slot) && !pt_catch_up_allocator(slot)) return slot;
     pt_give_back(slot);
     return NULL;
 }

@@ -240,6 +240,7 @@ struct pt_slot {
     void *wanted;
     PyObject *wanted_owner;
     int waits, changed;
+    const struct pt_allocator *allocator; /* where its memory comes from; NULL: its own */
     char op[PT_OP];   /* its operator, "" if it has none */
     char last[PT_OP]; /* the operator of the last call that did not wait, "" if there is none */
 };
@@ -254,6 +255,11 @@ void pt_give_back(pt_slot *slot);
 int pt_raise(const tally *ctx, tally_status status);
 /* Whether work on this many bytes is long enough to release the GIL. */
 int pt_long(const pt_slot *slot, int64_t bytes);
+
+/* Gives the context the allocator that was set last (allocator.c). */
+typedef struct pt_allocator pt_allocator;
+int pt_catch_up_allocator(pt_slot *slot);
+PyObject *pt_use_allocator(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 PyObject *pt_use(PyObject *module, PyObject *name);
 PyObject *pt_define(PyObject *module, PyObject *const *args, Py_ssize_t count);

@@ -20,7 +20,7 @@ from ._core import Array
 from ._exact import Exact
 from ._fragment import Fragment, Stream
 from ._functions import functions as _by_operator
-from ._here import config, define, device, devices, operators, progress, verify
+from ._here import config, define, device, devices, operators, progress, use_allocator, verify
 from ._keys import bounds, by_key, groups, runs, take
 from ._rolling import Rolling
 
@@ -283,6 +283,7 @@ __all__ = [
     "scan",
     "segments",
     "take",
+    "use_allocator",
     "verify",
     "window",
     *_by_operator,

@@ -3,7 +3,7 @@
 
 from . import _core
 
-__all__ = ["config", "define", "device", "devices", "operators", "progress", "verify"]
+__all__ = ["config", "define", "device", "devices", "operators", "progress", "use_allocator", "verify"]
 
 
 def define(name, text, where=None):
@@ -120,6 +120,66 @@ class progress:
 
     def __exit__(self, *unused):
         _core.progress(self._before)
+
+
+def use_allocator(allocator=None):
+    """Where the memory comes from that calls on GPUs need besides their arrays, so that two pools do not hold it twice.
+
+    ``"torch"`` and ``"cupy"`` are the pools of PyTorch and CuPy, also those that were given to them, such as RMM's. Else
+    an object with ``allocate(bytes, stream)``, which gives an address (aligned to 256 bytes, on the current device), and
+    ``deallocate(address, bytes, stream)``; streams are integers, as CUDA has them. None: from CUDA. It holds for all
+    threads; a context that is in use changes at its next call, which waits.
+
+    ValueError: another word, or an object without these functions.
+    """
+    if isinstance(allocator, str):
+        if allocator not in _POOLS:
+            raise ValueError(f"allocator is {allocator!r}: must be 'torch', 'cupy', an object or None")
+        allocator = _POOLS[allocator]()
+    if allocator is None:
+        return _core.use_allocator(None, None)
+    try:
+        functions = allocator.allocate, allocator.deallocate
+    except AttributeError:
+        raise ValueError(f"allocator is {allocator!r}: must have allocate and deallocate") from None
+    _core.use_allocator(*functions)
+
+
+def _own(stream):
+    """CUDA's legacy stream is 1, that of the pools 0."""
+    return 0 if stream == 1 else stream
+
+
+class _Torch:
+    def __init__(self):
+        import torch
+
+        self._cuda = torch.cuda
+
+    def allocate(self, bytes, stream):
+        return self._cuda.caching_allocator_alloc(bytes, stream=_own(stream))
+
+    def deallocate(self, address, bytes, stream):
+        self._cuda.caching_allocator_delete(address)
+
+
+class _CuPy:
+    def __init__(self):
+        import cupy
+
+        self._cuda, self._blocks = cupy.cuda, {}
+
+    def allocate(self, bytes, stream):
+        with self._cuda.ExternalStream(stream) if _own(stream) else self._cuda.Stream.null:
+            block = self._cuda.alloc(bytes)
+        self._blocks[block.ptr] = block
+        return block.ptr
+
+    def deallocate(self, address, bytes, stream):
+        del self._blocks[address]
+
+
+_POOLS = {"torch": _Torch, "cupy": _CuPy}
 
 
 def verify(cases=1000, seed=0):

@@ -135,10 +135,14 @@ except TypeError as e:
     assert "makes no arrays: give out=" in str(e), e
 """
 
-# CuPy as far as tally knows it: arrays in the host's memory that say they are on a device
+# CuPy as far as tally knows it, with memory of the driver that computes nothing
 CUPY = """
-import sys, types, weakref
+import ctypes, sys, types, weakref
 import numpy as np
+
+driver = ctypes.CDLL("libcuda.so.1")
+waits = ctypes.c_int.in_dll(driver, "fake_cuda_count")  # its first member
+driver.cuCtxPushCurrent_v2(ctypes.c_void_p(1))
 
 class Stream:
     captured = False
@@ -151,8 +155,11 @@ current = Stream(0)
 
 class ndarray:
     def __init__(self, shape, dtype):
-        self.x = x = np.zeros(shape, dtype)
-        self.data = types.SimpleNamespace(ptr=x.ctypes.data, device_id=0)
+        bytes, address = int(np.prod(shape)) * np.dtype(dtype).itemsize, ctypes.c_uint64()
+        assert driver.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(bytes)) == 0
+        block = (ctypes.c_char * bytes).from_address(address.value)
+        self.x = x = np.frombuffer(block, dtype).reshape(shape)
+        self.data = types.SimpleNamespace(ptr=address.value, device_id=0)
         self.dtype, self.shape, self.strides = x.dtype, x.shape, x.strides
 
 ndarray.__module__ = "cupy"
@@ -188,8 +195,47 @@ for _ in range(2):
     assert tally.sum(y, axis=0, out=out) is out
     with tally.config(results="host"):
         assert type(tally.sum(y)) is np.float32 and type(tally.runs(array(np.array([1, 1, 2])))) is np.ndarray
+# nothing waits, also where another stream becomes current
+for current in (Stream(0), Stream(2), Stream(0)):
+    before = waits.value
+    tally.sum(y, axis=0), tally.cumulative_sum(y, axis=1), tally.max(y), tally.window(y, "mean", 2, axis=0)
+    assert waits.value == before, (waits.value, before)
+    tally.sum(y, axis=0, out=np.empty(4, "f4"))
+    assert waits.value > before
+# memory comes from an allocator, and goes back to it
+class Pool:
+    held, streams = {}, set()
+
+    def allocate(self, bytes, stream):
+        address = ctypes.c_uint64()
+        assert driver.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(bytes)) == 0
+        self.held[address.value] = bytes
+        self.streams.add(stream)
+        return address.value
+
+    def deallocate(self, address, bytes, stream):
+        assert self.held.pop(address) == bytes
+
+big = ndarray((1 << 20,), "f4")
+tally.use_allocator(Pool())
+for current in (Stream(2), Stream(0)):
+    tally.cumulative_sum(big), tally.sum(big)
+assert Pool.held and Pool.streams >= {1, 2}, Pool.streams
+tally.use_allocator(None)
+tally.sum(big)
+assert not Pool.held
+class Empty(Pool):
+    allocate = lambda self, bytes, stream: None
+tally.use_allocator(Empty())
+try:
+    tally.cumulative_sum(big)
+except MemoryError:
+    pass
+else:
+    raise SystemExit("memory from nowhere")
+tally.use_allocator(None)
 # a stream lives as long as a context works in it
-current = Stream(0x1000)
+current = Stream(2)
 kept = weakref.ref(current)
 tally.sum(y)
 current = Stream(0)
@@ -197,7 +243,7 @@ assert kept() is not None
 tally.sum(y)
 assert kept() is None
 try:
-    tally.dot(y, type("Other", (), {"__cuda_array_interface__": dict(x.__array_interface__, stream=0x2000)})())
+    tally.dot(y, type("Other", (), {"__cuda_array_interface__": dict(x.__array_interface__, stream=2)})())
 except ValueError as e:
     assert "in another stream: must be one device and one stream" in str(e), e
 else:
