@@ -334,6 +334,59 @@ def ordered(library, other):
         same(f"{library.name} a number", type(tally.sum(y)) is np.float32, True)
 
 
+def replayed(library, _):
+    """Graphs: captured once, replayed while the data changes; and memory from the library's pool."""
+    rng = np.random.default_rng(14)
+    arrays = [rng.standard_normal((300, 1000)).astype("float32") for _ in range(4)]
+    calls = {
+        "sum": lambda a: tally.sum(a),
+        "columns": lambda a: tally.mean(a, axis=0),
+        "scan": lambda a: tally.cumulative_sum(a, axis=1),
+        "flat": lambda a: tally.cumulative_sum(a.reshape(-1)),
+        "window": lambda a: tally.window(a, "mean", 20, axis=1, edges="shrink"),
+        "argmax": lambda a: tally.argmax(a, axis=1),
+    }
+    for pool in (None, library.name):
+        tally.use_allocator(pool)
+        y = library.put(arrays[0])
+        wanted = [[call(x) for call in calls.values()] for x in arrays]
+        for call in calls.values():
+            call(y)
+        if late():
+            continue
+        if library.name == "torch":
+            graph = library.torch.cuda.CUDAGraph()
+            with library.torch.cuda.graph(graph):
+                results = [call(y) for call in calls.values()]
+            replay = graph.replay
+        else:
+            stream = library.cupy.cuda.Stream(non_blocking=True)
+            with stream:
+                stream.begin_capture()
+                results = [call(y) for call in calls.values()]
+                graph = stream.end_capture()
+            replay = lambda graph=graph, stream=stream: (graph.launch(stream), stream.synchronize())
+        for k in (1, 2, 3, 0):
+            y[...] = library.put(arrays[k])
+            replay()
+            for name, mine, want in zip(calls, results, wanted[k]):
+                same(f"{library.name} {name} in a graph, pool {pool}", library.get(mine), want)
+        del graph, replay
+    tally.use_allocator(None)
+
+
+def compiled(library, _):
+    """torch.compile(mode="reduce-overhead"), which makes graphs of the operators of tally.torch."""
+    import tally.torch as tt
+
+    call = library.torch.compile(lambda x: tt.cumulative_sum(x * 2, 1) + tt.mean(x, 1, True), mode="reduce-overhead")
+    rng = np.random.default_rng(15)
+    for _ in range(6):
+        x = rng.standard_normal((30, 1000)).astype("float32")
+        want = tally.cumulative_sum(x * np.float32(2), axis=1) + tally.mean(x, axis=1, keepdims=True)
+        same("torch compiled", library.get(call(library.put(x))), want)
+
+
 def any_axes(library, _):
     """Axes that no single stride visits, and elements that are left out."""
     rng = np.random.default_rng(13)
@@ -408,7 +461,8 @@ def main():
     steps = [(more, [writers])] + [(into, [library, writers]) for library in writers]
     steps += [(jax_results, [library]) for library in libraries if library.name == "jax"]
     steps += [(keyed, [library]) for library in writers]
-    steps += [(any_axes, [library, None]) for library in writers]
+    steps += [(step, [library, None]) for step in (any_axes, replayed) for library in writers]
+    steps += [(compiled, [library, None]) for library in writers if library.name == "torch"]
     for library in writers:
         other = [each for each in writers if each is not library]
         steps.append((ordered, [library, other[0] if other else None]))
