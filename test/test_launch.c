@@ -31,13 +31,13 @@ static void d_unload(tl_gpu *g, tl_program *p) { (void)g, free(p); }
 static void answer_measure(const tl_arguments_measure *a)
 {
     uint32_t *count =
-        (uint32_t *)(uintptr_t)a->measured.is.memory.address + a->slot.is.i64 * MEASURED_SLOT;
-    const int64_t *offsets = (const int64_t *)(uintptr_t)a->offsets.is.memory.address;
+        (uint32_t *)(uintptr_t)a->measured.is.memory + a->slot.is.i64 * MEASURED_SLOT;
+    const int64_t *offsets = (const int64_t *)(uintptr_t)a->offsets.is.memory;
     count[LONG_COUNT] = 2, count[DIFFERENT] = 1, count[NODES] = 5;
     ((int64_t *)count)[FIRST_OFFSET] = offsets[0],
               ((int64_t *)count)[LAST_OFFSET] = offsets[a->rows.is.i64];
     if (a->reported.is.kind == TL_ARG_MEMORY)
-        memcpy((void *)(uintptr_t)a->reported.is.memory.address, count,
+        memcpy((void *)(uintptr_t)a->reported.is.memory, count,
                MEASURED_DONE * sizeof *count);
 }
 
@@ -52,7 +52,7 @@ static tally_status d_launch(tl_gpu *g, tally *c, tl_program *p, const tl_kernel
     p->count += at == p->count;
     if (id == TL_KERNEL_measure) answer_measure((const tl_arguments_measure *)arguments);
     if (id == TL_KERNEL_take) /* all numbers are places */
-        *(int64_t *)(uintptr_t)((const tl_arguments_take *)arguments)->reported.is.memory.address =
+        *(int64_t *)(uintptr_t)((const tl_arguments_take *)arguments)->reported.is.memory =
             0;
     return TALLY_OK;
 }

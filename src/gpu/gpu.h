@@ -51,7 +51,7 @@ typedef enum tl_argument_kind {
 typedef struct tl_argument {
     tl_argument_kind kind;
     union {
-        tl_memory memory;
+        uint64_t memory; /* tl_memory.object if there is one, else the address */
         int64_t i64;
         double f64;
     };

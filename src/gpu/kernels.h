@@ -34,7 +34,8 @@ typedef struct tl_local_bytes_argument {
  * kernel that reads it by mistake must fail in every test (test_emulated). */
 static inline tl_memory_argument tl_memory_of(const tl_memory *m)
 {
-    return m ? (tl_memory_argument){{TL_ARG_MEMORY, {.memory = *m}}}
+    return m ? (tl_memory_argument){{TL_ARG_MEMORY,
+                                     {.memory = m->object ? (uintptr_t)m->object : m->address}}}
              : (tl_memory_argument){{TL_ARG_UNUSED, {.i64 = 0}}};
 }
 

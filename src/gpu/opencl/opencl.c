@@ -180,7 +180,7 @@ static tally_status cl_launch(tl_gpu *gpu, tally *ctx, tl_program *program,
     for (int i = 0; i < start->count && !error; i++) switch (arguments[i].kind) {
         case TL_ARG_MEMORY:
             error = tl_cl.clSetKernelArg(kernel, (cl_uint)i, sizeof(cl_mem),
-                                         &arguments[i].memory.object);
+                                         &arguments[i].memory);
             break;
         case TL_ARG_UNUSED:
             error = tl_cl.clSetKernelArg(kernel, (cl_uint)i, sizeof(cl_mem), NULL);
