@@ -14,13 +14,15 @@
  * context keeps its stream, so that the next call on this stream finds it and changes nothing. */
 #include "pt.h"
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PLACES = 256, NAME = 256 };
+enum { PLACES = 256, NAME = 256, DEVICES = 64 };
 typedef struct {
     char name[NAME];
+    int cuda; /* 1 + the number of the CUDA device that it is; 0: another device, or several */
     pt_slot *free;
 } place;
 typedef struct {
@@ -28,10 +30,10 @@ typedef struct {
 } definition;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static place places[PLACES] = {{"auto", NULL}};
+static place places[PLACES] = {{"auto", 0, NULL}};
 static int place_count = 1;
 static definition *definitions;
-static int definition_count;
+static atomic_int definition_count;
 static _Thread_local int current;
 
 /* In a child of fork another thread may have held the mutex, and contexts of GPUs are unusable
@@ -79,6 +81,18 @@ int pt_raise(const tally *ctx, tally_status status)
     return -1;
 }
 
+/* The number of the CUDA device that a string names, plus 1; else 0. */
+static int cuda_of(const char *name)
+{
+    const size_t length = strcspn(name, ",");
+    char plain[32];
+    for (int number = 0; number < DEVICES; number++) {
+        snprintf(plain, sizeof plain, "cuda:%d", number);
+        if (strlen(plain) == length && !memcmp(name, plain, length)) return 1 + number;
+    }
+    return length == 4 && !memcmp(name, "cuda", 4);
+}
+
 /* The place of a device string; -1 with an exception. */
 static int place_of(const char *name)
 {
@@ -92,7 +106,7 @@ static int place_of(const char *name)
     for (at = 0; at < place_count; at++)
         if (!strcmp(places[at].name, name)) break;
     if (at == place_count && place_count < PLACES)
-        strcpy(places[place_count++].name, name);
+        strcpy(places[place_count].name, name), places[place_count++].cuda = cuda_of(name);
     else
         full = at == place_count;
     pthread_mutex_unlock(&lock);
@@ -125,6 +139,7 @@ static int catch_up(pt_slot *slot)
 {
     for (;;) {
         definition d = {NULL, NULL, NULL};
+        if (slot->defined == definition_count) return 0; /* most often */
         pthread_mutex_lock(&lock);
         if (slot->defined < definition_count) d = definitions[slot->defined];
         pthread_mutex_unlock(&lock);
@@ -167,14 +182,14 @@ static pt_slot *take_place(int at, void *stream, PyObject *owner)
  * may have options. */
 static int place_of_cuda(int number)
 {
+    static atomic_int plain[DEVICES]; /* 1 + the place of "cuda:number"; 0: not known */
     char name[32];
-    const char *own = places[current].name;
-    size_t length = strcspn(own, ",");
+    if (places[current].cuda == number + 1) return current;
+    if (number < DEVICES && plain[number]) return plain[number] - 1;
     snprintf(name, sizeof name, "cuda:%d", number);
-    if ((strlen(name) == length && !memcmp(own, name, length)) ||
-        (!number && length == 4 && !memcmp(own, "cuda", 4)))
-        return current;
-    return place_of(name);
+    const int at = place_of(name);
+    if (number < DEVICES) plain[number] = at + 1;
+    return at;
 }
 
 pt_slot *pt_take_all(const pt_operand *const *all, int count)

@@ -8,8 +8,8 @@
  * these numbers. Of two arrays an observation is a pair without a NaN. The rows of a window are a
  * fixed number around its row, or those from start to end.
  *
- * Arrays of PyTorch and CuPy on a device are reduced there, without a wait: their libraries set
- * results to NaN (run_there). Those of other libraries are reduced there if the window itself shows
+ * Arrays of PyTorch and CuPy on a device are reduced there: their libraries set results to NaN
+ * (run_there). Those of other libraries are reduced there if the window itself shows
  * which results are NaN (run_on_device). Else, and for two arrays and windows of times, the data is
  * copied to host memory, and the results back. */
 #include "pt.h"
@@ -198,22 +198,27 @@ static tally_status find_nan(tally *ctx, rolling *r)
 
 enum { CACHED = 1 << 22 }; /* bytes */
 
-/* Whether the operator itself, on rows, gives results of the wanted type that are NaN if an
- * element is NaN. */
-static int shows_nan(const rolling *r)
+/* Whether the operator itself gives NaN for floats of which one is NaN. */
+static int keeps_nan(const rolling *r)
 {
     static const char *const names[] = {"sum", "mean", "min", "max", "prod", "var", "std"};
     const char *op = r->plain.op;
     const size_t length = strcspn(op, ":");
-    /* the library bypasses the caches for larger results */
-    if (r->a.size * (int64_t)tally_dtype_size(r->wanted) >= CACHED) return 0;
-    if (r->rows || r->next || r->start || r->step != 1 || r->a.valid || r->a.dtype < TALLY_F16 ||
-        r->after < 0 || r->before < 0 || r->minimum < 1 || r->minimum > r->before + r->after + 1 ||
-        r->plain.info.output != r->wanted || strstr(op, ":exact"))
-        return 0;
+    if (r->a.dtype < TALLY_F16 || strstr(op, ":exact")) return 0;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strlen(names[i]) == length && !strncmp(op, names[i], length)) return 1;
     return 0;
+}
+
+/* Whether it gives results of the wanted type, on rows. */
+static int shows_nan(const rolling *r)
+{
+    /* the library bypasses the caches for larger results */
+    if (r->a.size * (int64_t)tally_dtype_size(r->wanted) >= CACHED) return 0;
+    return !(r->rows || r->next || r->start || r->step != 1 || r->a.valid || r->after < 0 ||
+             r->before < 0 || r->minimum < 1 || r->minimum > r->before + r->after + 1 ||
+             r->plain.info.output != r->wanted) &&
+           keeps_nan(r);
 }
 
 /* Whether there is a NaN in the results whose windows contain all elements. */
@@ -352,10 +357,37 @@ static tally_status walk_there(pt_slot *slot, rolling *r, int64_t least, const p
     tally_status status = pt_stream_begin(slot);
     set_window(verb, r);
     set_window(&r->count, r);
-    verb->window.min_count = least;
+    if (r->rows && least == r->before + r->after + 1)
+        verb->window.edges = TALLY_EDGES_MISSING;
+    else if (least > 1)
+        verb->window.min_count = least;
     if (!status) status = pt_walk_series(slot->ctx, verb, &r->a, r->axis, values);
     if (!status && counts) status = pt_walk_series(slot->ctx, &r->count, &r->a, r->axis, counts);
     return pt_stream_end(slot, status);
+}
+
+/* Whether one stride visits all elements. */
+static int has_one_stride(const pt_operand *a)
+{
+    pt_dim dim[PT_DIMS];
+    for (int i = 0; i < a->ndim; i++) dim[i] = (pt_dim){.n = a->shape[i], .in = a->strides[i]};
+    return pt_even(a, pt_bytes(a)) && pt_join(dim, a->ndim) <= 1;
+}
+
+/* Whether the operator itself gives the results: every row is an observation, or NaN is the result
+ * of a window with one. In a large array a pass looks for NaN, and the call waits for what it
+ * finds: the windows of nan forms take longer. */
+static int find_rows(pt_slot *slot, rolling *r)
+{
+    enum { LARGE = 1 << 20 };
+    r->rows |= r->a.dtype < TALLY_F16 && !r->a.valid;
+    r->rows |= r->minimum == r->before + r->after + 1 && keeps_nan(r);
+    if (r->rows || r->a.size < LARGE || !has_one_stride(&r->a)) return 0;
+    tally_status status;
+    Py_BEGIN_ALLOW_THREADS status = pt_stream_begin(slot);
+    if (!status) status = find_nan(slot->ctx, r);
+    status = pt_stream_end(slot, status);
+    Py_END_ALLOW_THREADS return status ? pt_raise(slot->ctx, status) : 0;
 }
 
 /* Computes on the device. other: a context that knows operators' empty values; using it does not
@@ -364,10 +396,10 @@ static int run_there(pt_slot *slot, tally *other, rolling *r, pt_operand *out, P
 {
     double nothing;
     temporary values = {.object = NULL}, counts = {.object = NULL};
-    r->rows |= r->a.dtype < TALLY_F16 && !r->a.valid;
+    int failed = find_rows(slot, r);
+    if (failed) return failed;
     const pt_verb *const verb = r->rows ? &r->plain : &r->verb;
     const int empty = empty_is_nan(other, verb->op, r->a.dtype, &nothing);
-    int failed = 0;
     r->least = empty && r->minimum == 0 ? 1 : r->minimum;
     if (verb->info.output != r->wanted || r->step != 1)
         failed = make_temporary(r, verb->info.output, &values);
@@ -388,14 +420,6 @@ static int run_there(pt_slot *slot, tally *other, rolling *r, pt_operand *out, P
 }
 
 /* ---- on a device, of any library ---- */
-
-/* Whether one stride visits all elements. */
-static int has_one_stride(const pt_operand *a)
-{
-    pt_dim dim[PT_DIMS];
-    for (int i = 0; i < a->ndim; i++) dim[i] = (pt_dim){.n = a->shape[i], .in = a->strides[i]};
-    return pt_even(a, pt_bytes(a)) && pt_join(dim, a->ndim) <= 1;
-}
 
 /* Sets results on a device to NaN if their windows, at the ends, have too few rows. There are
  * `blocks` of n rows of `inner` elements. */
@@ -537,8 +561,7 @@ static int read_rows(PyObject *const *args, pt_operand *bound, rolling *r)
 }
 
 /* Computes on the device that has the array: *done, or 0 if that is not possible. */
-static int try_on_device(PyObject *const *args, rolling *r, pt_operand *out, PyObject *object,
-                         tally *other, int *done)
+static int try_on_device(rolling *r, pt_operand *out, PyObject *object, tally *other, int *done)
 {
     const int64_t length = r->before + r->after + 1;
     const int there = out->device >= 0 && out->kind >= PT_TORCH && r->after >= 0;
@@ -547,10 +570,7 @@ static int try_on_device(PyObject *const *args, rolling *r, pt_operand *out, PyO
         return 0;
     if (!there && (r->step != 1 || r->rows || r->after < 0 || !has_one_stride(&r->a))) return 0;
     pt_slot *slot = pt_take(&r->a, out);
-    if (!slot || read_verb(slot, args[0], args[8], args[3], r)) {
-        pt_give_back(slot);
-        return -1;
-    }
+    if (!slot) return -1;
     if (there) {
         const int failed = run_there(slot, other, r, out, object);
         pt_give_back(slot);
@@ -590,7 +610,7 @@ PyObject *pt_rolling(PyObject *module, PyObject *const *args, Py_ssize_t count)
     if (pt_make(&like, r.wanted, 0, r.a.ndim, shape, &out, &object)) goto done;
     made = 1;
     pt_begin(2 * r.a.size);
-    failed = try_on_device(args, &r, &out, object, slot->ctx, &done);
+    failed = try_on_device(&r, &out, object, slot->ctx, &done);
     if (!failed && !done)
         failed = pt_to_host(&r.a) || (r.next && pt_to_host(&r.b)) || run_on_host(slot, &r, &out);
     failed = pt_end(failed);

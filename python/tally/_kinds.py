@@ -295,17 +295,25 @@ def bits(x, where, name):
 
 def fill(out, axis, first, last, value):
     """Sets the first and the last so many rows along `axis` to `value`."""
-    for part in (slice(0, first), slice(out.shape[axis] - last, None)):
-        out[(*[slice(None)] * axis, part)] = value
+    for count, part in ((first, slice(0, first)), (last, slice(out.shape[axis] - last, None))):
+        if count:
+            out[(*[slice(None)] * axis, part)] = value
 
 
 def finish(out, values, counts, axis, step, least):
     """Takes each step-th of `values` (None: they are in out), and NaN where the count is below `least`."""
     space = _space(out)
-    blank = space.Tensor.masked_fill_ if space.__name__ == "torch" else space.putmask  # CuPy's out[mask] = waits
     every = (*[slice(None)] * axis, slice(None, None, step))
+
+    def blank(where):
+        if space.__name__ == "torch":
+            out.masked_fill_(where, math.nan)
+        else:
+            space.copyto(out, math.nan, where=where)  # out[where] = math.nan waits
+
     if values is not None:
         out[...] = values[every]
-        blank(out, space.isnan(out), math.nan)  # a NaN that changes its type may change its bits
+        if "float" in str(values.dtype):  # a NaN that changes its type may change its bits
+            blank(space.isnan(out))
     if counts is not None:
-        blank(out, counts[every] < least, math.nan)
+        blank(counts[every] < least)

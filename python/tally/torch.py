@@ -13,6 +13,7 @@ tensor([0.3333, 0.3333, 0.3333])
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -152,36 +153,38 @@ torch.library.register_vmap("tally::scan", _vmap_scan(torch.ops.tally.scan), lib
 # with its gradient, and torch.func.grad takes none.
 
 
-class _Reduce(torch.autograd.Function):
-    """For torch.func, which asks for the context apart."""
-
-    forward = staticmethod(_reduce)
-    setup_context = staticmethod(_keep_reduce)
-    backward = staticmethod(_reduce_gradient)
-    vmap = staticmethod(_vmap_reduce(lambda *arguments: _Reduce.apply(*arguments)))
-
-
-class _Scan(torch.autograd.Function):
-    forward = staticmethod(_scan)
-    setup_context = staticmethod(_keep_scan)
-    backward = staticmethod(_scan_gradient)
-    vmap = staticmethod(_vmap_scan(lambda *arguments: _Scan.apply(*arguments)))
+def _function(**parts):
+    return type("Function", (torch.autograd.Function,), {name: staticmethod(part) for name, part in parts.items()})
 
 
 def _quick(forward, keep, gradient):
-    """The same in the form that costs 10 us less."""
+    """The form in which forward gets the context: it costs 10 us less, but torch.func does not take it."""
 
     def with_context(ctx, *arguments):
         result = forward(*arguments)
         keep(ctx, arguments, result)
         return result
 
-    parts = {"forward": staticmethod(with_context), "backward": staticmethod(gradient)}
-    return type("Quick", (torch.autograd.Function,), parts)
+    return _function(forward=with_context, backward=gradient)
 
 
-_reduce_forms = (torch.ops.tally.reduce, _Reduce, _quick(_reduce, _keep_reduce, _reduce_gradient), _reduce)
-_scan_forms = (torch.ops.tally.scan, _Scan, _quick(_scan, _keep_scan, _scan_gradient), _scan)
+_reduce_function: Any = _function(
+    forward=_reduce,
+    setup_context=_keep_reduce,
+    backward=_reduce_gradient,
+    vmap=_vmap_reduce(lambda *arguments: _reduce_function.apply(*arguments)),
+)
+_scan_function: Any = _function(
+    forward=_scan,
+    setup_context=_keep_scan,
+    backward=_scan_gradient,
+    vmap=_vmap_scan(lambda *arguments: _scan_function.apply(*arguments)),
+)
+# the operator; for torch.func; with a gradient; without
+_reduce_forms = (
+    torch.ops.tally.reduce, _reduce_function, _quick(_reduce, _keep_reduce, _reduce_gradient), _reduce
+)
+_scan_forms = (torch.ops.tally.scan, _scan_function, _quick(_scan, _keep_scan, _scan_gradient), _scan)
 _PLAIN = (Tensor, torch.nn.Parameter)
 
 
