@@ -16,8 +16,8 @@ static void *allocate(size_t bytes, void *stream, void *user)
 {
     const pt_allocator *const a = user;
     const PyGILState_STATE state = PyGILState_Ensure();
-    PyObject *const address = PyObject_CallFunction(
-        a->allocate, "nK", (Py_ssize_t)bytes, (unsigned long long)(uintptr_t)stream);
+    PyObject *const address = PyObject_CallFunction(a->allocate, "nK", (Py_ssize_t)bytes,
+                                                    (unsigned long long)(uintptr_t)stream);
     void *const memory = address && PyLong_Check(address) ? PyLong_AsVoidPtr(address) : NULL;
     Py_XDECREF(address);
     PyErr_Clear(); /* the library says that there is no memory, after it tried without its caches */
@@ -31,9 +31,9 @@ static void release(void *memory, size_t bytes, void *stream, void *user)
     const pt_allocator *const a = user;
     if (!Py_IsInitialized()) return;
     const PyGILState_STATE state = PyGILState_Ensure();
-    PyObject *const done = PyObject_CallFunction(
-        a->release, "KnK", (unsigned long long)(uintptr_t)memory, (Py_ssize_t)bytes,
-        (unsigned long long)(uintptr_t)stream);
+    PyObject *const done =
+        PyObject_CallFunction(a->release, "KnK", (unsigned long long)(uintptr_t)memory,
+                              (Py_ssize_t)bytes, (unsigned long long)(uintptr_t)stream);
     if (!done) PyErr_WriteUnraisable(a->release);
     Py_XDECREF(done);
     PyGILState_Release(state);

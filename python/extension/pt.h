@@ -241,7 +241,7 @@ struct pt_slot {
     PyObject *wanted_owner;
     int waits, changed;
     const struct pt_allocator *allocator; /* where its memory comes from; NULL: its own */
-    char op[PT_OP];   /* its operator, "" if it has none */
+    char op[PT_OP];                       /* its operator, "" if it has none */
     char last[PT_OP]; /* the operator of the last call that did not wait, "" if there is none */
 };
 int pt_contexts_init(void);
