@@ -25,7 +25,7 @@ static tally_status unload_one(tl_gpu_device *d, tally *ctx)
     if (p == end)
         return tl_fail(ctx, TALLY_UNSUPPORTED, "graphs have all %d programs of %s",
                        TL_GPU_PROGRAMS, d->name);
-    tl_gpu_drain(d); /* its kernels may still run */
+    tl_gpu_finish(d, NULL); /* its kernels may still run */
     if (p->program) d->gpu->calls->unload(d->gpu, p->program);
     memmove(p, p + 1, (size_t)(end - p - 1) * sizeof *p);
     d->program_count--;

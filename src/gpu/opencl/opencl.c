@@ -222,7 +222,7 @@ static cl_int context_of(const opencl *g, void *stream, cl_context *context)
                   : CL_SUCCESS;
 }
 
-static tally_status cl_check_stream(tl_gpu *gpu, tally *ctx, void *stream, int *moves, int *shared)
+static tally_status cl_check_stream(tl_gpu *gpu, tally *ctx, void *stream, int *moves)
 {
     const opencl *g = (const opencl *)gpu;
     cl_context context;
@@ -230,7 +230,6 @@ static tally_status cl_check_stream(tl_gpu *gpu, tally *ctx, void *stream, int *
     cl_bitfield properties = 0;
     cl_int error = context_of(g, stream, &context);
 
-    *shared = 0;
     if (stream && !error)
         error = tl_cl.clGetCommandQueueInfo(stream, CL_QUEUE_DEVICE, sizeof id, &id, NULL);
     if (stream && !error)
@@ -250,14 +249,19 @@ static tally_status cl_check_stream(tl_gpu *gpu, tally *ctx, void *stream, int *
 }
 
 /* If the queue comes with a context of its own, programs and memory of the last context have been
- * released. */
+ * released. Else its work is done after that of the last queue. */
 static tally_status cl_use_stream(tl_gpu *gpu, tally *ctx, void *stream)
 {
     opencl *g = (opencl *)gpu;
+    enum { LAST_QUEUE = 0 }; /* an event of lanes, which are idle */
     cl_context context;
+    tally_status status;
     cl_int error = context_of(g, stream, &context);
 
-    if (!error && context == g->context) {
+    const int stays = !error && context == g->context;
+    if (stays) {
+        status = tl_cl_mark(gpu, ctx, TL_RUN, LAST_QUEUE);
+        if (status) return status;
         tl_cl.clReleaseCommandQueue(g->queue[TL_RUN]);
         g->queue[TL_RUN] = NULL;
     } else if (!error && !(error = tl_cl.clRetainContext(context))) {
@@ -267,7 +271,8 @@ static tally_status cl_use_stream(tl_gpu *gpu, tally *ctx, void *stream)
     }
 
     if (!error) error = open_queues(g, stream);
-    return error ? tl_opencl_failed(ctx, error, "clCreateCommandQueue") : TALLY_OK;
+    if (error) return tl_opencl_failed(ctx, error, "clCreateCommandQueue");
+    return stays ? tl_cl_follow(gpu, ctx, TL_RUN, LAST_QUEUE) : TALLY_OK;
 }
 
 static const tl_gpu_calls calls = {
@@ -295,6 +300,7 @@ static const tl_gpu_calls calls = {
     .wait = cl_wait,
     .check_stream = cl_check_stream,
     .use_stream = cl_use_stream,
+    .finish = tl_cl_quiet,
     .free_memory = tl_cl_free_memory,
     .lock = tl_cl_lock,
     .unlock = tl_cl_unlock,
