@@ -132,16 +132,16 @@ def use_allocator(allocator=None):
 
     ValueError: another word, or an object without these functions.
     """
-    if isinstance(allocator, str):
+    if allocator is None:
+        functions = None, None
+    elif isinstance(allocator, str):
         if allocator not in _POOLS:
             raise ValueError(f"allocator is {allocator!r}: must be 'torch', 'cupy', an object or None")
-        allocator = _POOLS[allocator]()
-    if allocator is None:
-        return _core.use_allocator(None, None)
-    try:
-        functions = allocator.allocate, allocator.deallocate
-    except AttributeError:
-        raise ValueError(f"allocator is {allocator!r}: must have allocate and deallocate") from None
+        functions = _POOLS[allocator]()
+    else:
+        functions = getattr(allocator, "allocate", None), getattr(allocator, "deallocate", None)
+        if not all(map(callable, functions)):
+            raise ValueError(f"allocator is {allocator!r}: must have allocate and deallocate")
     _core.use_allocator(*functions)
 
 
@@ -150,36 +150,30 @@ def _own(stream):
     return 0 if stream == 1 else stream
 
 
-class _Torch:
-    def __init__(self):
-        import torch
+def _torch():
+    import torch
 
-        self._cuda = torch.cuda
+    def allocate(bytes, stream):
+        return torch.cuda.caching_allocator_alloc(bytes, stream=_own(stream))
 
-    def allocate(self, bytes, stream):
-        return self._cuda.caching_allocator_alloc(bytes, stream=_own(stream))
-
-    def deallocate(self, address, bytes, stream):
-        self._cuda.caching_allocator_delete(address)
+    return allocate, lambda address, bytes, stream: torch.cuda.caching_allocator_delete(address)
 
 
-class _CuPy:
-    def __init__(self):
-        import cupy
+def _cupy():
+    import cupy
 
-        self._cuda, self._blocks = cupy.cuda, {}
+    blocks = {}
 
-    def allocate(self, bytes, stream):
-        with self._cuda.ExternalStream(stream) if _own(stream) else self._cuda.Stream.null:
-            block = self._cuda.alloc(bytes)
-        self._blocks[block.ptr] = block
+    def allocate(bytes, stream):
+        with cupy.cuda.ExternalStream(stream) if _own(stream) else cupy.cuda.Stream.null:
+            block = cupy.cuda.alloc(bytes)
+        blocks[block.ptr] = block
         return block.ptr
 
-    def deallocate(self, address, bytes, stream):
-        del self._blocks[address]
+    return allocate, lambda address, bytes, stream: blocks.pop(address)
 
 
-_POOLS = {"torch": _Torch, "cupy": _CuPy}
+_POOLS = {"torch": _torch, "cupy": _cupy}
 
 
 def verify(cases=1000, seed=0):

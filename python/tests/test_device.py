@@ -176,6 +176,14 @@ def array(x):
 
 import tally
 
+def sentence(call, words):
+    try:
+        call()
+    except ValueError as e:
+        assert words in str(e), e
+    else:
+        raise SystemExit(words)
+
 x = np.arange(12, dtype="f4").reshape(3, 4)
 y = array(x)
 current.captured = True
@@ -224,6 +232,9 @@ assert Pool.held and Pool.streams >= {1, 2}, Pool.streams
 tally.use_allocator(None)
 tally.sum(big)
 assert not Pool.held
+sentence(lambda: tally.use_allocator("pool"), "allocator is 'pool': must be 'torch', 'cupy', an object or None")
+sentence(lambda: tally.use_allocator(5), "allocator is 5: must have allocate and deallocate")
+sentence(lambda: tally.config(results="there"), "results is 'there': must be 'device' or 'host'")
 class Empty(Pool):
     allocate = lambda self, bytes, stream: None
 tally.use_allocator(Empty())
