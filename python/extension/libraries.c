@@ -147,13 +147,13 @@ static library *library_of(PyTypeObject *type)
 
 /* ---- reading ---- */
 
-static PyObject *text[9]; /* names of attributes, interned */
-enum { DTYPE, DATA, PTR, DATA_PTR, DEVICE, DEVICE_ID, SHAPE, STRIDES, REQUIRES_GRAD };
+static PyObject *text[8]; /* names of attributes, interned */
+enum { DTYPE, DATA, PTR, DEVICE, DEVICE_ID, SHAPE, STRIDES, REQUIRES_GRAD };
 static PyObject *is_neg, *device_0;
 
 int pt_libraries_init(void)
 {
-    static const char *const names[] = {"dtype",     "data",  "ptr",     "data_ptr",     "device",
+    static const char *const names[] = {"dtype",     "data",  "ptr",     "device",
                                         "device_id", "shape", "strides", "requires_grad"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!(text[i] = PyUnicode_InternFromString(names[i]))) return -1;
@@ -337,11 +337,14 @@ int pt_from_new(PyObject *object, const pt_operand *like, pt_operand *a)
     a->kind = like->kind;
     a->device = like->device;
     a->stream = like->stream;
-    PyObject *const address = a->kind == PT_TORCH ? call(object, text[DATA_PTR]) : NULL;
-    if (address) a->data = PyLong_AsVoidPtr(address);
-    Py_XDECREF(address);
-    if (a->kind == PT_CUPY && read_data(object, a)) return -1;
-    return PyErr_Occurred() || pt_settle(a, 0) ? -1 : 0;
+    pt_dl_tensor tensor;
+    if (a->kind == PT_CUPY) {
+        if (read_data(object, a)) return -1;
+    } else {
+        if (torch.exchange->view(object, &tensor)) return -1;
+        a->data = pt_offset(tensor.data, (int64_t)tensor.byte_offset);
+    }
+    return pt_settle(a, 0) ? -1 : 0;
 }
 
 /* On another device than the current one, CuPy's arrays are made by tally._kinds.give. */
