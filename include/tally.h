@@ -630,11 +630,10 @@ TALLY_API tally_status tally_verify(tally *ctx, uint64_t seed, int64_t cases, co
  *   OpenCL    an in-order cl_command_queue. If its cl_context is not that of the last queue, the
  *             call waits, programs are compiled again, and all pointers of tally_device_pointer
  *             must be forgotten before.
- *             Otherwise its work is done after that of the last queue.
- *   Memory    On CUDA a context keeps scratch memory for each of the last 32 streams, so calls in
- *             different streams may run at the same time. The caller orders them where one reads
- *             what the other writes. Of 32 new streams beyond these, one call waits.
- *   Lifetime  A stream may be destroyed after the last call that was issued to it.
+ *   Memory    A context keeps scratch memory for each of the last 32 streams. Calls in different
+ *             streams may run at the same time; the caller orders them where one reads what the
+ *             other writes.
+ *   Lifetime  Until tally_close, or until the context uses another stream outside of a capture.
  *   Graphs    While a CUDA stream is captured into a graph, calls on device memory are captured:
  *             reductions, scans and windows of flat arrays, rows, columns, and segments whose
  *             offsets are on the host. Views, options, offsets and init are read during the

@@ -171,7 +171,8 @@ static inline void close_faked(void)
 static void check_pool(const char *after)
 {
     size_t pooled = device->slot->status_table.memory.bytes + device->slot->measured.slots.bytes;
-    int blocks = (device->slot->status_table.memory.bytes > 0) + (device->slot->measured.slots.bytes > 0);
+    int blocks =
+        (device->slot->status_table.memory.bytes > 0) + (device->slot->measured.slots.bytes > 0);
     for (int i = 0; i < TL_GPU_POOL; i++) {
         pooled += device->slot->pool[i].bytes;
         blocks += device->slot->pool[i].bytes > 0;

@@ -43,7 +43,7 @@ END
 for source in examples/*.cu; do
     name=$(basename "$source" .cu)
     if [ "$("$TALLY_CLI" devices | grep -c '^cuda:0 ')" = 1 ] && command -v nvcc >/dev/null; then
-        nvcc -Iinclude -x c++ "$source" -o "$work/$name" "$TALLY_BUILD/libtally.a" -Xcompiler -pthread -ldl -lm &&
+        nvcc -Iinclude "$source" -o "$work/$name" "$TALLY_BUILD/libtally.a" -Xcompiler -pthread -ldl -lm &&
             diff -u "examples/expected/$name.txt" <("$work/$name" 2>&1) || bad=1
     fi
     for language in c c++; do

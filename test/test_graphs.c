@@ -7,7 +7,15 @@
 #include <dlfcn.h>
 #include <pthread.h>
 
-enum { SKIPPED = 77, N = 70003, LEAST = 60000, SETS = 8, REPLAYS = 1000, OUT = 4 * N, STREAMS = 40 };
+enum {
+    SKIPPED = 77,
+    N = 70003,
+    LEAST = 60000,
+    SETS = 8,
+    REPLAYS = 1000,
+    OUT = 4 * N,
+    STREAMS = 40
+};
 
 typedef unsigned long long address;
 #define DRIVER(F)                                                                                  \
@@ -56,20 +64,20 @@ typedef struct {
     tally_dtype dtype;
 } one;
 static const one calls[] = {
-    {"sum", FLAT, REDUCE, TALLY_F32},       {"max", FLAT, REDUCE, TALLY_F32},
-    {"argmin", FLAT, REDUCE, TALLY_I16},    {"var", FLAT, REDUCE, TALLY_F64},
-    {"sum:exact", FLAT, REDUCE, TALLY_F32}, {"sum", SMALL, REDUCE, TALLY_F32},
-    {"mean", ROWS, REDUCE, TALLY_F32},      {"sum", SHORT, REDUCE, TALLY_F32},
-    {"sum", FEW, REDUCE, TALLY_F32},        {"mean", MANY_COLUMNS, REDUCE, TALLY_F32},
-    {"sum", CUT, REDUCE, TALLY_F32},        {"nansum", FLAT, REDUCE, TALLY_F32},
-    {"sum", BITS, REDUCE, TALLY_F32},       {"dot", PAIRS, REDUCE, TALLY_F32},
-    {"sum", FLAT, SCAN, TALLY_F32},         {"sum", FLAT, FROM, TALLY_F32},
-    {"sum", FLAT, BACK, TALLY_F32},         {"max", FLAT, SCAN, TALLY_I16},
-    {"var", FLAT, SCAN, TALLY_F64},         {"sum", ROWS, SCAN, TALLY_F32},
-    {"sum", SHORT, SCAN, TALLY_F32},        {"sum", FEW, SCAN, TALLY_F32},
-    {"sum", MANY_COLUMNS, SCAN, TALLY_F32}, {"sum", CUT, SCAN, TALLY_F32},
-    {"sum", FLAT, WINDOW, TALLY_F32},       {"mean", FLAT, LONG, TALLY_F32},
-    {"max", FLAT, LONG, TALLY_F32},         {"sum", CUT, WINDOW, TALLY_F32},
+    {"sum", FLAT, REDUCE, TALLY_F32},        {"max", FLAT, REDUCE, TALLY_F32},
+    {"argmin", FLAT, REDUCE, TALLY_I16},     {"var", FLAT, REDUCE, TALLY_F64},
+    {"sum:exact", FLAT, REDUCE, TALLY_F32},  {"sum", SMALL, REDUCE, TALLY_F32},
+    {"mean", ROWS, REDUCE, TALLY_F32},       {"sum", SHORT, REDUCE, TALLY_F32},
+    {"sum", FEW, REDUCE, TALLY_F32},         {"mean", MANY_COLUMNS, REDUCE, TALLY_F32},
+    {"sum", CUT, REDUCE, TALLY_F32},         {"nansum", FLAT, REDUCE, TALLY_F32},
+    {"sum", BITS, REDUCE, TALLY_F32},        {"dot", PAIRS, REDUCE, TALLY_F32},
+    {"sum", FLAT, SCAN, TALLY_F32},          {"sum", FLAT, FROM, TALLY_F32},
+    {"sum", FLAT, BACK, TALLY_F32},          {"max", FLAT, SCAN, TALLY_I16},
+    {"var", FLAT, SCAN, TALLY_F64},          {"sum", ROWS, SCAN, TALLY_F32},
+    {"sum", SHORT, SCAN, TALLY_F32},         {"sum", FEW, SCAN, TALLY_F32},
+    {"sum", MANY_COLUMNS, SCAN, TALLY_F32},  {"sum", CUT, SCAN, TALLY_F32},
+    {"sum", FLAT, WINDOW, TALLY_F32},        {"mean", FLAT, LONG, TALLY_F32},
+    {"max", FLAT, LONG, TALLY_F32},          {"sum", CUT, WINDOW, TALLY_F32},
     {"sum", MANY_COLUMNS, WINDOW, TALLY_F32}};
 enum { CALLS = sizeof calls / sizeof *calls };
 
@@ -77,13 +85,20 @@ static tally_view view_of(const one *c, char *data, tally_dtype dtype)
 {
     const int64_t n = LEAST / (int64_t)tally_dtype_size(dtype) * 4;
     switch (c->shape) {
-    case SMALL: return tally_flat(data, dtype, 100);
-    case ROWS: return tally_rows(data, dtype, 20, LEAST / 20);
-    case SHORT: return tally_rows(data, dtype, LEAST / 20, 20);
-    case FEW: return tally_columns(data, dtype, LEAST / 5, 5);
-    case MANY_COLUMNS: return tally_columns(data, dtype, LEAST / 60, 60);
-    case CUT: return tally_segments(data, dtype, offsets, SEGMENTS);
-    default: return tally_flat(data, dtype, n > LEAST ? LEAST : n);
+    case SMALL:
+        return tally_flat(data, dtype, 100);
+    case ROWS:
+        return tally_rows(data, dtype, 20, LEAST / 20);
+    case SHORT:
+        return tally_rows(data, dtype, LEAST / 20, 20);
+    case FEW:
+        return tally_columns(data, dtype, LEAST / 5, 5);
+    case MANY_COLUMNS:
+        return tally_columns(data, dtype, LEAST / 60, 60);
+    case CUT:
+        return tally_segments(data, dtype, offsets, SEGMENTS);
+    default:
+        return tally_flat(data, dtype, n > LEAST ? LEAST : n);
     }
 }
 
@@ -234,8 +249,8 @@ static void check_replays(void)
         compare(&q, q.stream, r % SETS, "calls beside a graph");
     }
 
+    tally_close(ctx); /* the graphs still exist */
     close_place(&p);
-    tally_close(ctx); /* the second graph still exists */
     close_place(&q);
 }
 
@@ -247,7 +262,8 @@ static void check_refused(void)
     open_place(&p, ctx);
     load(&p, p.stream, 2);
     eager(&p, "before");
-    const tally_view in = tally_flat(p.x, TALLY_F32, 1000), from = tally_flat(host, TALLY_F32, 1000),
+    const tally_view in = tally_flat(p.x, TALLY_F32, 1000),
+                     from = tally_flat(host, TALLY_F32, 1000),
                      cut = tally_segments(p.x, TALLY_F32, (int64_t *)(void *)p.out, 3);
     begin(&p);
     check(tally_reduce(ctx, "prod", &in, p.out) == TALLY_UNSUPPORTED, "a first compile");
@@ -269,13 +285,13 @@ static void check_refused(void)
         if (i < 10) bytes[0] = times.device_bytes;
         bytes[1] = times.device_bytes;
     }
-    check(bytes[0] == bytes[1], "%lld bytes after many captures, %lld after 10", (long long)bytes[1],
-          (long long)bytes[0]);
+    check(bytes[0] == bytes[1], "%lld bytes after many captures, %lld after 10",
+          (long long)bytes[1], (long long)bytes[0]);
     load(&p, p.stream, 1);
     DO(cuGraphLaunch(p.exec, p.stream));
     compare(&p, p.stream, 1, "a replay of the last capture");
-    close_place(&p);
     tally_close(ctx);
+    close_place(&p);
 }
 
 /* ---- streams, threads, allocators ---- */
@@ -326,8 +342,8 @@ static void *work(void *unused)
                 DO(cuGraphLaunch(p.exec, p.stream));
             compare(&p, p.stream, r % SETS, "a thread's work");
         }
-        close_place(&p);
         tally_close(ctx);
+        close_place(&p);
     }
     return unused;
 }

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 enum { SKIPPED = 77, N = 60000, ROWS = 40, SEGMENTS = 3, GRAPHS = 50, MANY = 100 };
-typedef struct { /* of fake/cuda.c */
+typedef struct {
     int waits, records, follows, launches, copies, memsets, allocations, frees;
 } counts;
 
@@ -62,10 +62,7 @@ static void open_context(void)
     if (!check_ok(NULL, tally_open(&ctx, "cuda:0,probe=off,threads=1"), "the fake")) exit(1);
 }
 
-static void use(void *stream)
-{
-    check_ok(ctx, tally_use_stream(ctx, stream), "tally_use_stream");
-}
+static void use(void *stream) { check_ok(ctx, tally_use_stream(ctx, stream), "tally_use_stream"); }
 
 /* ---- calls: those that a graph can have, then those that it cannot ---- */
 
@@ -84,30 +81,45 @@ static tally_status call(int which)
     static const float start = 3;
     const tally_scan_options from = {.init = &start};
     switch (which) {
-    case 0: return tally_reduce(ctx, "sum", &flat, y);
-    case 1: return tally_reduce(ctx, "max", &flat, y);
-    case 2: return tally_reduce(ctx, "sum", &rows, y);
-    case 3: return tally_reduce(ctx, "sum", &columns, y);
-    case 4: return tally_reduce(ctx, "sum", &cut, y);
-    case 5: return tally_scan(ctx, "sum", &flat, &flat_out, NULL);
-    case 6: return tally_scan(ctx, "sum", &flat, &flat_out, &from);
-    case 7: return tally_scan(ctx, "sum", &columns, &columns_out, NULL);
-    case 8: return tally_scan(ctx, "sum", &cut, &cut_out, NULL);
-    case 9: return tally_window(ctx, "sum", &flat, &flat_out, &w);
-    case 10: return tally_window(ctx, "sum", &flat, &flat_out, &long_);
-    case 11: return tally_window(ctx, "sum", &cut, &cut_out, &w);
-    case 12: return tally_reduce(ctx, "sum:exact", &flat, y);
-    case 13: return tally_scan(ctx, "sum", &rows, &rows_out, NULL);
-    case 14: return tally_reduce(ctx, "sum", &small, y);
-    default: return TALLY_INVALID;
+    case 0:
+        return tally_reduce(ctx, "sum", &flat, y);
+    case 1:
+        return tally_reduce(ctx, "max", &flat, y);
+    case 2:
+        return tally_reduce(ctx, "sum", &rows, y);
+    case 3:
+        return tally_reduce(ctx, "sum", &columns, y);
+    case 4:
+        return tally_reduce(ctx, "sum", &cut, y);
+    case 5:
+        return tally_scan(ctx, "sum", &flat, &flat_out, NULL);
+    case 6:
+        return tally_scan(ctx, "sum", &flat, &flat_out, &from);
+    case 7:
+        return tally_scan(ctx, "sum", &columns, &columns_out, NULL);
+    case 8:
+        return tally_scan(ctx, "sum", &cut, &cut_out, NULL);
+    case 9:
+        return tally_window(ctx, "sum", &flat, &flat_out, &w);
+    case 10:
+        return tally_window(ctx, "sum", &flat, &flat_out, &long_);
+    case 11:
+        return tally_window(ctx, "sum", &cut, &cut_out, &w);
+    case 12:
+        return tally_reduce(ctx, "sum:exact", &flat, y);
+    case 13:
+        return tally_scan(ctx, "sum", &rows, &rows_out, NULL);
+    case 14:
+        return tally_reduce(ctx, "sum", &small, y);
+    default:
+        return TALLY_INVALID;
     }
 }
 enum { CALLS = 15 };
 
 static void all_calls(const char *when)
 {
-    for (int i = 0; i < CALLS; i++)
-        check(!call(i), "%s: call %d: %s", when, i, tally_error(ctx));
+    for (int i = 0; i < CALLS; i++) check(!call(i), "%s: call %d: %s", when, i, tally_error(ctx));
 }
 
 /* ---- streams ---- */
@@ -131,7 +143,12 @@ static void check_switches(void)
               !count->frees,
           "%d changes of the stream: %d waits, %d copies, %d memsets, %d and %d allocations",
           2 * MANY, count->waits, count->copies, count->memsets, count->allocations, count->frees);
-    check(!count->records && !count->follows, "changes of the stream: %d events", count->records);
+    check(count->records == 2 * MANY && count->follows == 2 * MANY,
+          "%d changes of the stream: %d events recorded and %d waited for", 2 * MANY,
+          count->records, count->follows);
+    *count = (counts){0};
+    for (int i = 0; i < MANY; i++) use(b), check(!call(0), "again: %s", tally_error(ctx));
+    check(!count->records && !count->follows, "the same stream: %d events", count->records);
     check(tally_use_stream(ctx, new_stream(1)) == TALLY_INVALID &&
               strstr(tally_error(ctx), "must be a stream of the primary context of cuda:0"),
           "a stream of another device: %s", tally_error(ctx));
@@ -139,7 +156,7 @@ static void check_switches(void)
     tally_close(ctx);
 }
 
-/* More streams than slots: the memory of the oldest goes to the next, after one wait for all. */
+/* More streams than slots: the memory of the oldest goes to the next, and its event orders it. */
 static void check_many(void)
 {
     tally_times_info times;
@@ -152,8 +169,10 @@ static void check_many(void)
     }
     for (tl_slot *s = &device()->own; s; s = s->next) slots++;
     check(slots == TL_SLOTS + 1, "%d streams have %d slots", MANY, slots);
-    check(!count->allocations && count->waits == (MANY - 1) / TL_SLOTS,
+    check(!count->allocations && !count->waits,
           "streams beyond the slots: %d allocations, %d waits", count->allocations, count->waits);
+    check(count->follows == MANY - TL_SLOTS, "%d slots taken over after %d events", MANY - TL_SLOTS,
+          count->follows);
     check_ok(ctx, tally_times(ctx, &times), "times");
     use(NULL);
     float total;
@@ -174,12 +193,13 @@ static void check_threads(void)
     pthread_t thread;
     open_context();
     use((void *)2);
-    one_call(NULL);
-    const tl_slot *const mine = device()->slot;
-    if (pthread_create(&thread, NULL, one_call, NULL) || pthread_join(thread, NULL)) exit(2);
-    check(device()->slot != mine, "two threads share the memory of cudaStreamPerThread");
-    one_call(NULL);
-    check(device()->slot == mine, "the thread's own memory again");
+    *count = (counts){0};
+    for (int i = 0; i < 10; i++) {
+        if (pthread_create(&thread, NULL, one_call, NULL) || pthread_join(thread, NULL)) exit(2);
+        one_call(NULL);
+    }
+    check(count->records == 20 && count->follows >= 19, "per-thread streams: %d events, %d waits",
+          count->records, count->follows);
     use((void *)1);
     check(!call(0), "the legacy stream: %s", tally_error(ctx));
     tally_close(ctx);
@@ -199,8 +219,8 @@ static void check_capture(void)
     all_calls("in the capture");
     check(count->launches >= CALLS && count->memsets >= 5, "captured: %d launches, %d memsets",
           count->launches, count->memsets);
-    check(device()->slot != eager && device()->slot->status_table.memory.address !=
-                                         eager->status_table.memory.address,
+    check(device()->slot != eager &&
+              device()->slot->status_table.memory.address != eager->status_table.memory.address,
           "a graph has its own memory");
     check(!capture(s, 0), "the calls spoiled the capture");
     all_calls("after the capture");
@@ -355,7 +375,8 @@ static void check_allocator(void)
             const tally_status status = call(i);
             p.fails = 0;
             if (p.calls < k) break;
-            check(status == TALLY_NO_MEMORY && strstr(tally_error(ctx), "tally_use_allocator gave no"),
+            check(status == TALLY_NO_MEMORY &&
+                      strstr(tally_error(ctx), "tally_use_allocator gave no"),
                   "call %d, block %d: %s: %s", i, k, tally_status_name(status), tally_error(ctx));
             check(!call(i), "call %d after block %d: %s", i, k, tally_error(ctx));
         }

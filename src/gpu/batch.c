@@ -232,7 +232,8 @@ tally_status tl_results_open(tl_gpu_device *d, tally *ctx, const tl_piece *piece
         return TALLY_OK;
     }
 
-    tally_status status = tl_no_capture(d, ctx, "the results are in host memory: give out device memory");
+    tally_status status =
+        tl_no_capture(d, ctx, "the results are in host memory: give out device memory");
     if (status) return status;
     tally_view dense = *out;
     assert(bytes > 0);
@@ -280,8 +281,7 @@ tally_status tl_results_close(tl_gpu_device *d, tally *ctx, tl_results *r, int64
         free(copy);
     }
 
-    if (r->piece->end == TL_CALL_WAITS && (!d->stream || d->host || status) &&
-        !tl_is_captured(d)) {
+    if (r->piece->end == TL_CALL_WAITS && (!d->stream || d->host || status) && !tl_is_captured(d)) {
         tally_status waited = c->wait(d->gpu, ctx);
         if (!status) status = waited;
     }

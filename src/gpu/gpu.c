@@ -145,7 +145,7 @@ void tl_gpu_close(tl_device *base)
     const tl_gpu_calls *c = d->gpu->calls;
 
     int entered = !c->enter(d->gpu, NULL);
-    if (entered) tl_gpu_finish(d, NULL);
+    if (entered) tl_gpu_drain(d);
     release_all(d);
     if (entered) c->leave(d->gpu);
     c->close(d->gpu);
@@ -235,7 +235,7 @@ tally_status tl_gpu_adopt(tl_device *base, tally *ctx, void *object, void **poin
 static tally_status use_stream(tl_gpu_device *d, tally *ctx, void *stream)
 {
     const tl_gpu_calls *const c = d->gpu->calls;
-    int moves = 0;
+    int moves = 0, shared = 0;
     if (!c->use_stream)
         return tl_fail(ctx, TALLY_UNSUPPORTED, "stream: %s has no streams of the caller's",
                        d->name);
@@ -243,15 +243,18 @@ static tally_status use_stream(tl_gpu_device *d, tally *ctx, void *stream)
     tally_status status = c->enter(d->gpu, ctx);
     if (status) return status;
 
-    status = c->check_stream(d->gpu, ctx, stream, &moves);
+    status = c->check_stream(d->gpu, ctx, stream, &moves, &shared);
     if (!status && moves) {
-        status = tl_gpu_finish(d, ctx);
+        tl_gpu_drain(d);
+        status = c->wait(d->gpu, ctx);
         if (!status) status = tl_gpu_move_to_host(d, ctx);
         if (!status) release_all(d);
+    } else if (!status) {
+        status = tl_gpu_leave_stream(d, ctx);
     }
 
     if (!status) status = c->use_stream(d->gpu, ctx, stream);
-    if (!status) d->handle = stream, d->stream = stream != NULL;
+    if (!status) d->handle = stream, d->stream = stream != NULL, d->shared = shared;
     c->leave(d->gpu);
 
     return status;
@@ -274,9 +277,7 @@ static tally_status use_allocator(tl_gpu_device *d, tally *ctx, const tally_allo
                          "they are made",
                          d->persistent ? "streams of many sequences" : "graphs");
     } else {
-        status = tl_gpu_finish(d, ctx);
-    }
-    if (!status) {
+        tl_gpu_drain(d);
         tl_gpu_release_slots(d);
         d->allocator = a ? *a : (tally_allocator){0};
     }

@@ -28,7 +28,9 @@ typedef struct tl_memory {
 enum { TL_RUN, TL_IN, TL_OUT, TL_LANES };
 
 enum {
-    TL_EVENTS = 32,  /* events that order the lanes */
+    TL_STREAM_EVENTS = 32,                   /* number of the first event of memory.c */
+    TL_SLOTS = 32,                           /* streams of the caller whose memory is kept */
+    TL_EVENTS = TL_STREAM_EVENTS + TL_SLOTS, /* events that order the lanes */
     TL_CLOCKS = 128, /* spans measured at a time, two events each (launch.c) */
     TL_EVENTS_ALL = TL_EVENTS + 2 * TL_CLOCKS
 };
@@ -159,23 +161,19 @@ typedef struct tl_gpu_calls {
     /* Sends all later work to the caller's stream; NULL: back to the library's own. The caller
      * keeps the stream. check_stream: refuses a stream that the device cannot use, and sets *moves
      * if programs and memory belong to another context of the API than the stream: then no work may
-     * be in flight and none of these may exist when use_stream is called. Without `identify`, work
-     * of the new stream is done after that of the old one. */
-    tally_status (*check_stream)(tl_gpu *gpu, tally *ctx, void *stream, int *moves);
+     * be in flight and none of these may exist when use_stream is called. *shared: threads have a
+     * stream each under this handle. */
+    tally_status (*check_stream)(tl_gpu *gpu, tally *ctx, void *stream, int *moves, int *shared);
     tally_status (*use_stream)(tl_gpu *gpu, tally *ctx, void *stream);
 
     /* The stream of TL_RUN as the API knows it. NULL: memory has no addresses, so it cannot come
      * from tally_use_allocator. */
     void *(*run_stream)(const tl_gpu *gpu);
 
-    /* finish: waits for the work of all streams, also of those that no longer exist. */
-    tally_status (*finish)(tl_gpu *gpu, tally *ctx);
-
-    /* identify: two numbers of the caller's stream, of which no other stream ever has the first,
-     * above 0; and of its capture into a graph, 0 if it is not captured. NULL: there are no graphs.
-     * keep: calls drop(what), in any thread, when the graph of the capture and its instances are
-     * gone, and after a failure of keep; drop must not call the API. */
-    tally_status (*identify)(tl_gpu *gpu, tally *ctx, uint64_t *stream, uint64_t *capture);
+    /* NULL: the API has no graphs. capture: the number of the capture of the stream, 0 if it is not
+     * captured. keep: calls drop(what), in any thread, when the graph of the capture and its
+     * instances are gone, and after a failure of keep; drop must not call the API. */
+    tally_status (*capture)(tl_gpu *gpu, tally *ctx, uint64_t *number);
     tally_status (*keep)(tl_gpu *gpu, tally *ctx, void (*drop)(void *), void *what);
 
     /* Estimates of the bytes that can still be allocated: in total, and as one block. allocate may

@@ -6,7 +6,8 @@
  *         .nodes = tl_memory_of(nodes), .level = tl_i64(k), .jobs = tl_i64(jobs))
  *
  * A launch with an argument too few or too many, with a wrong name or a wrong kind does not
- * compile. tl_gpu_kernel_check checks structs that were not made by TL_ARGUMENTS. */
+ * compile. tl_gpu_kernel_check checks the rest where asserts are on: memory that is none, and
+ * structs that were not made by TL_ARGUMENTS. */
 #ifndef TALLY_GPU_KERNELS_H
 #define TALLY_GPU_KERNELS_H
 

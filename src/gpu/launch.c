@@ -23,9 +23,9 @@ static tally_status unload_one(tl_gpu_device *d, tally *ctx)
     tl_built *p = d->programs, *const end = p + d->program_count;
     while (p < end && p->captured) p++;
     if (p == end)
-        return tl_fail(ctx, TALLY_UNSUPPORTED, "graphs have all %d programs of %s",
-                       TL_GPU_PROGRAMS, d->name);
-    tl_gpu_finish(d, NULL); /* its kernels may still run */
+        return tl_fail(ctx, TALLY_UNSUPPORTED, "graphs have all %d programs of %s", TL_GPU_PROGRAMS,
+                       d->name);
+    tl_gpu_drain(d); /* its kernels may still run */
     if (p->program) d->gpu->calls->unload(d->gpu, p->program);
     memmove(p, p + 1, (size_t)(end - p - 1) * sizeof *p);
     d->program_count--;
@@ -42,20 +42,19 @@ static tally_status build(tl_gpu_device *d, tally *ctx, tl_built *wanted)
 {
     const tl_gpu_calls *c = d->gpu->calls;
     const tl_scalar *op = wanted->op;
-    /* the law's program is small and only used by the probe: always built as a whole, and
-     * quickly */
-    const int is_law = !strcmp(wanted->shape, "law"),
-              may_be_embedded = c->by_kernel && !wanted->kernel;
-
     for (int i = 0; i < d->program_count; i++) {
         const tl_built *p = &d->programs[i];
-        if (p->op == op && !strcmp(p->shape, wanted->shape) && !p->kernel == !wanted->kernel &&
-            (!p->kernel || !strcmp(p->kernel, wanted->kernel))) {
+        if (p->op == op && (p->shape == wanted->shape || !strcmp(p->shape, wanted->shape)) &&
+            !p->kernel == !wanted->kernel && (!p->kernel || !strcmp(p->kernel, wanted->kernel))) {
             wanted->program = p->program;
             return TALLY_OK;
         }
     }
 
+    /* the law's program is small and only used by the probe: always built as a whole, and
+     * quickly */
+    const int is_law = !strcmp(wanted->shape, "law"),
+              may_be_embedded = c->by_kernel && !wanted->kernel;
     char *text;
     size_t length;
 
@@ -141,8 +140,9 @@ tally_status tl_go(const tl_launch *l, tl_gpu_kernel_id id, int64_t jobs, tl_spr
     if (jobs <= 0) return TALLY_OK;
 
     if (spread == TL_GROUPS && number > most) number = most;
-    tally_status status = tl_gpu_kernel_check(l->ctx, id, arguments, count);
-    if (!status && !b.program) {
+    tally_status status = TALLY_OK;
+    assert(!tl_gpu_kernel_check(l->ctx, id, arguments, count));
+    if (!b.program) {
         b.kernel = k->name;
         status = build(l->d, l->ctx, &b);
     }

@@ -22,8 +22,8 @@ static const uint64_t NO_CAPTURE = UINT64_MAX;
 static tally_status call_allocator(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *memory)
 {
     const tally_allocator *const a = &d->allocator;
-    void *const stream = d->gpu->calls->run_stream(d->gpu),
-                *const p = a->allocate(bytes, stream, a->user);
+    void *const stream = d->gpu->calls->run_stream(d->gpu), *const p =
+                                                                a->allocate(bytes, stream, a->user);
     if (!p)
         return tl_fail(ctx, TALLY_NO_MEMORY,
                        "out of memory: the allocator of tally_use_allocator gave no %zu bytes",
@@ -69,18 +69,22 @@ static void release(tl_gpu_device *d, tl_memory *memory)
         d->gpu->calls->release(d->gpu, memory);
         return;
     }
-    a->release((void *)(uintptr_t)memory->address, memory->bytes,
-               d->gpu->calls->run_stream(d->gpu), a->user);
+    a->release((void *)(uintptr_t)memory->address, memory->bytes, d->gpu->calls->run_stream(d->gpu),
+               a->user);
     *memory = (tl_memory){0};
 }
 
 /* ---- slots ---- */
 
-tally_status tl_gpu_finish(tl_gpu_device *d, tally *ctx)
+/* Makes the stream wait for the work of another slot, before it uses or releases its memory. */
+static tally_status join(tl_gpu_device *d, tally *ctx, const tl_slot *s)
 {
-    tally_status status = d->gpu->calls->finish(d->gpu, ctx);
-    for (tl_slot *s = d->own.next; s && !status; s = s->next) s->busy = 0;
-    return status;
+    if (s == d->slot || !s->event) return TALLY_OK;
+    if (s->busy)
+        return tl_fail(ctx, TALLY_UNSUPPORTED,
+                       "stream: the context left a stream during its capture: use that stream once "
+                       "more after the capture");
+    return d->gpu->calls->follow(d->gpu, ctx, TL_RUN, s->event);
 }
 
 static void release_slot(tl_gpu_device *d, tl_slot *s)
@@ -119,42 +123,36 @@ static tally_status add_slot(tl_gpu_device *d, tally *ctx, tl_slot **to)
     return TALLY_OK;
 }
 
-/* The slot of a stream that was not used for the longest time, among those without work in flight;
- * NULL: there is none. */
-static tl_slot *idle_slot(tl_gpu_device *d, int *count)
+/* A slot for a stream of the caller: a new one, or that which was not used for the longest time,
+ * with its memory. */
+static tally_status stream_slot(tl_gpu_device *d, tally *ctx, tl_slot **to)
 {
     tl_slot *found = NULL;
-    *count = 0;
+    int count = 0;
     for (tl_slot *s = d->own.next; s; s = s->next) {
-        if (s->uses) continue;
-        ++*count;
-        if (!s->busy && (!found || s->used < found->used)) found = s;
+        count += !s->uses;
+        if (!s->uses && !s->busy && (!found || s->used < found->used)) found = s;
     }
-    return found;
-}
 
-/* A slot for a stream of the caller: a new one, or that of an older stream, with its memory. One
- * wait makes all slots idle, so at most one of TL_SLOTS new streams waits. */
-static tally_status stream_slot(tl_gpu_device *d, tally *ctx, uint64_t stream, tl_slot **to)
-{
-    int count;
-    tl_slot *s = idle_slot(d, &count);
-    if (count >= TL_SLOTS && !s && !tl_gpu_finish(d, NULL)) s = idle_slot(d, &count);
-    if (count < TL_SLOTS || !s) { /* finish fails while another thread captures */
-        tally_status status = add_slot(d, ctx, &s);
-        if (status) return status;
+    tally_status status = TALLY_OK;
+    if (count < TL_SLOTS) {
+        status = add_slot(d, ctx, &found);
+        if (!status) found->event = TL_STREAM_EVENTS + count;
+    } else if (!found) {
+        status = tl_fail(ctx, TALLY_UNSUPPORTED,
+                         "stream: the context left %d streams during their capture", TL_SLOTS);
     } else if (d->allocator.release) { /* its memory may be bound to its stream */
-        release_slot(d, s);
+        status = join(d, ctx, found);
+        if (!status) release_slot(d, found);
     }
 
-    s->stream = stream;
-    *to = s;
-    return TALLY_OK;
+    if (!status) found->stream = d->handle;
+    *to = found;
+    return status;
 }
 
 /* A slot for the graph of a capture: that of a graph that is gone, or a new one. */
-static tally_status graph_slot(tl_gpu_device *d, tally *ctx, uint64_t stream, uint64_t capture,
-                               tl_slot **to)
+static tally_status graph_slot(tl_gpu_device *d, tally *ctx, uint64_t capture, tl_slot **to)
 {
     tl_slot *s = d->own.next;
     tally_status status = TALLY_OK;
@@ -173,18 +171,19 @@ static tally_status graph_slot(tl_gpu_device *d, tally *ctx, uint64_t stream, ui
     s->exact_bins.bytes = 0; /* a graph that was never launched did not clear them */
     atomic_store(s->uses, 2);
     status = d->gpu->calls->keep(d->gpu, ctx, drop_use, s->uses);
-    if (!status) s->stream = stream, s->capture = capture;
+    if (!status) s->stream = d->handle, s->capture = capture;
     *to = s;
     return status;
 }
 
-static tally_status choose_slot(tl_gpu_device *d, tally *ctx, uint64_t stream, uint64_t capture)
+static tally_status choose_slot(tl_gpu_device *d, tally *ctx, uint64_t capture)
 {
     tl_slot *s = &d->own;
     tally_status status = TALLY_OK;
-    while (s && (s->stream != stream || s->capture != capture)) s = s->next;
-    if (!s)
-        status = capture ? graph_slot(d, ctx, stream, capture, &s) : stream_slot(d, ctx, stream, &s);
+    while (s && (s->stream != d->handle || s->capture != capture)) s = s->next;
+    if (!s) status = capture ? graph_slot(d, ctx, capture, &s) : stream_slot(d, ctx, &s);
+    if (!status && s->event && !s->busy)
+        status = d->gpu->calls->follow(d->gpu, ctx, TL_RUN, s->event);
     if (status) return status;
     d->slot = s;
     s->used = ++d->turn;
@@ -204,19 +203,50 @@ tally_status tl_no_capture(tl_gpu_device *d, tally *ctx, const char *why)
 tally_status tl_gpu_enter(tl_gpu_device *d, tally *ctx, const char *refused)
 {
     const tl_gpu_calls *const c = d->gpu->calls;
-    uint64_t stream = 0, capture = 0;
+    uint64_t capture = 0;
     tally_status status = c->enter(d->gpu, ctx);
     if (status) return status;
 
-    if (d->handle && c->identify) status = c->identify(d->gpu, ctx, &stream, &capture);
+    if (d->handle && c->capture) status = c->capture(d->gpu, ctx, &capture);
     if (!status && capture && refused) status = refuse(ctx, refused);
-    if (!status && (d->slot->stream != stream || d->slot->capture != capture))
-        status = choose_slot(d, ctx, stream, capture);
+    if (!status && (d->slot->stream != d->handle || d->slot->capture != capture))
+        status = choose_slot(d, ctx, capture);
+    else if (!status && d->shared && !capture)
+        status = c->follow(d->gpu, ctx, TL_RUN, d->slot->event);
     if (status)
         c->leave(d->gpu);
-    else if (stream)
-        d->slot->busy = 1;
+    else
+        d->slot->busy = d->handle != NULL;
     return status;
+}
+
+void tl_gpu_leave(tl_gpu_device *d)
+{
+    /* a later call may come from another thread, whose stream is another one */
+    if (d->shared && !tl_is_captured(d) &&
+        !d->gpu->calls->mark(d->gpu, NULL, TL_RUN, d->slot->event))
+        d->slot->busy = 0;
+    d->gpu->calls->leave(d->gpu);
+}
+
+tally_status tl_gpu_leave_stream(tl_gpu_device *d, tally *ctx)
+{
+    const tl_gpu_calls *const c = d->gpu->calls;
+    uint64_t capture = 0;
+    tl_slot *s = d->own.next;
+    while (s && (s->uses || !s->busy || s->stream != d->handle)) s = s->next;
+    if (!s || (c->capture && (c->capture(d->gpu, NULL, &capture) || capture))) return TALLY_OK;
+    tally_status status = c->mark(d->gpu, ctx, TL_RUN, s->event);
+    if (!status) s->busy = 0;
+    return status;
+}
+
+void tl_gpu_drain(tl_gpu_device *d)
+{
+    const tl_gpu_calls *const c = d->gpu->calls;
+    for (const tl_slot *s = d->own.next; s; s = s->next)
+        if (s != d->slot && s->event) c->reached(d->gpu, NULL, s->event);
+    c->quiet(d->gpu, NULL);
 }
 
 void tl_gpu_release_slots(tl_gpu_device *d)
@@ -238,10 +268,9 @@ void tl_gpu_release_slots(tl_gpu_device *d)
 void tl_gpu_empty_pool(tl_gpu_device *d)
 {
     if (tl_is_captured(d)) return;
-    if (d->allocator.release) tl_gpu_finish(d, NULL);
     for (tl_slot *s = &d->own; s; s = s->next)
-        for (int i = 0; i < TL_GPU_POOL && !s->uses; i++)
-            if (s == d->slot || !s->busy || !d->allocator.release) release(d, &s->pool[i]);
+        for (int i = 0; !s->uses && !join(d, NULL, s) && i < TL_GPU_POOL; i++)
+            release(d, &s->pool[i]);
 }
 
 /* Takes the smallest block of the pool that holds `bytes` and is less than about twice as large, or
@@ -345,8 +374,8 @@ tally_status tl_status_reserve(tl_gpu_device *d, tally *ctx, int64_t needed)
         while (words < needed) words *= 2;
         if (words > tl_status_words(d)) words = needed;
         tl_gpu_give(d, &s->status_table.memory);
-        status = tl_gpu_take(d, ctx, ONCE_HEADER + (size_t)words * ONCE_WORD,
-                             &s->status_table.memory);
+        status =
+            tl_gpu_take(d, ctx, ONCE_HEADER + (size_t)words * ONCE_WORD, &s->status_table.memory);
         s->status_table.words = status ? 0 : words;
     }
 
@@ -380,19 +409,17 @@ void tl_gpu_end_persistent(tl_gpu_device *d, tl_persistent *block)
         at = &(*at)->next;
     }
     *at = block->next;
-    if (block->slot == d->slot) {
+    if (!tl_is_captured(d)) join(d, NULL, block->slot);
+    if (block->slot == d->slot)
         tl_gpu_give(d, &block->memory);
-    } else {
-        tl_gpu_finish(d, NULL);
+    else
         release(d, &block->memory);
-    }
     free(block->away);
 }
 
 tally_status tl_gpu_come_back(tl_gpu_device *d, tally *ctx, tl_persistent *block)
 {
-    tally_status status =
-        block->slot != d->slot && block->slot->busy ? tl_gpu_finish(d, ctx) : TALLY_OK;
+    tally_status status = join(d, ctx, block->slot);
     if (status) return status;
     block->slot = d->slot;
     if (!block->away) return TALLY_OK;

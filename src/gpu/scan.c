@@ -96,9 +96,9 @@ static tl_arguments_tiled_part tiled_arguments(const tl_gpu_device *d, const tl_
     return TL_ARGUMENTS(
         tiled_part, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
         .results = tl_results_arguments(r), .ticket = tl_memory_of(&d->slot->status_table.memory),
-        .ticket0 = tl_i64(d->slot->status_table.taken), .epoch = tl_i64(d->slot->status_table.epoch),
-        .tiles = tl_i64(p->tiles), .levels = tl_i64(p->levels), .jobs = tl_i64(jobs),
-        .seeding = tl_seeding_arguments(from));
+        .ticket0 = tl_i64(d->slot->status_table.taken),
+        .epoch = tl_i64(d->slot->status_table.epoch), .tiles = tl_i64(p->tiles),
+        .levels = tl_i64(p->levels), .jobs = tl_i64(jobs), .seeding = tl_seeding_arguments(from));
 }
 
 static tally_status scan_once(const tl_launch *l, const tl_batch *b, const tl_results *r, int small,
@@ -165,7 +165,8 @@ static tally_status scan_down(const tl_launch *l, const tl_batch *b, const tl_re
     if (!status)
         status = TL_GO(l, scan_down, groups * TILE_WARPS,
                        .tiled = tiled_arguments(d, b, r, &p, jobs, from));
-    if (!status) d->slot->status_table.taken += jobs + groups; /* each block takes one more ticket */
+    if (!status)
+        d->slot->status_table.taken += jobs + groups; /* each block takes one more ticket */
 
     return status;
 }

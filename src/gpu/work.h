@@ -29,8 +29,7 @@ enum {
     TL_GPU_LEVELS = 8, /* 2^62 elements have 7 levels */
     TL_GPU_POOL = 32,  /* freed blocks that the pool keeps */
     TL_GPU_PROGRAMS = 1024,
-    TL_SLOTS = 32,               /* streams of the caller whose memory is kept */
-    TL_MEASURED = TL_EVENTS - 1 /* event: `measure` has read the offsets (call/segments.c) */
+    TL_MEASURED = TL_STREAM_EVENTS - 1 /* event: `measure` has read the offsets (call/segments.c) */
 };
 
 /* The program of an operator and a shape. program NULL: each kernel is built at its first launch,
@@ -77,9 +76,11 @@ enum { TL_STAGES = 4 }; /* page-locked blocks for each direction of copies */
  * nothing waits when the context changes the stream. A graph has a slot of its own. */
 typedef struct tl_slot {
     struct tl_slot *next;
-    uint64_t stream, capture; /* tl_gpu_calls.identify; stream 0: the context's own */
-    int busy;                 /* there may be work in flight */
-    int64_t used;             /* when the slot was last chosen: tl_gpu_device.turn */
+    void *stream;     /* the caller's; NULL: the context's own */
+    uint64_t capture; /* 0; a graph's slot: the number of the capture */
+    int event;        /* marked when the context leaves the stream */
+    int busy;         /* the stream has had work since `event` was marked */
+    int64_t used;     /* when the slot was last chosen: tl_gpu_device.turn */
 
     /* A graph's slot. uses: how many of the graph and the context still exist. kept: blocks that
      * later calls must not write, with room for all blocks of the slot. */
@@ -116,8 +117,8 @@ typedef struct {
     int host; /* host memory of this call may still be read: wait before returning */
 
     /* work goes to the caller's stream, `handle`; calls without host memory return before it is
-     * done */
-    int stream;
+     * done. shared: each thread has a stream of its own under this handle. */
+    int stream, shared;
     void *handle;
     tl_slot own, *slot; /* slot: of the stream, chosen by tl_gpu_enter. own: the first of all */
     int64_t turn;
@@ -151,7 +152,7 @@ static inline tl_gpu_device *tl_gpu_of(tl_device *d) { return (tl_gpu_device *)d
 /* tl_gpu_enter: calls->enter, and chooses the slot of the stream. refused: NULL, or why the call
  * cannot be captured into a graph. After a failure tl_gpu_leave must not be called. */
 tally_status tl_gpu_enter(tl_gpu_device *d, tally *ctx, const char *refused);
-static inline void tl_gpu_leave(tl_gpu_device *d) { d->gpu->calls->leave(d->gpu); }
+void tl_gpu_leave(tl_gpu_device *d);
 
 /* True if the call is captured into a graph: it must not wait. */
 static inline int tl_is_captured(const tl_gpu_device *d) { return d->slot->capture != 0; }
@@ -159,8 +160,11 @@ static inline int tl_is_captured(const tl_gpu_device *d) { return d->slot->captu
 /* Refuses the call during a capture. why: the reason, and what to do instead. */
 tally_status tl_no_capture(tl_gpu_device *d, tally *ctx, const char *why);
 
-/* tl_gpu_finish: waits for the work of all streams. tl_gpu_release_slots: frees their memory. */
-tally_status tl_gpu_finish(tl_gpu_device *d, tally *ctx);
+/* Marks the end of the stream's work, because the context leaves the stream. */
+tally_status tl_gpu_leave_stream(tl_gpu_device *d, tally *ctx);
+
+/* tl_gpu_drain: waits for the work of all streams. tl_gpu_release_slots: frees their memory. */
+void tl_gpu_drain(tl_gpu_device *d);
 void tl_gpu_release_slots(tl_gpu_device *d);
 
 /* True if a graph that still exists uses memory of the context. */
@@ -183,13 +187,13 @@ void tl_gpu_empty_pool(tl_gpu_device *d);
 
 /* A block that is kept from call to call. When the device's memory must be freed
  * (tl_gpu_use), tl_gpu_move_to_host moves the contents of all such blocks to the host; each call moves them back first
- * (tl_gpu_come_back), and waits for the last call if that was in another stream.
+ * (tl_gpu_come_back), and orders its stream after that of the last call.
  * tl_gpu_begin_persistent: the block is empty or was taken from the pool; tl_gpu_end_persistent
  * gives it back. */
 typedef struct tl_persistent {
     tl_memory memory;
     tl_slot *slot; /* of the last call */
-    char *away; /* NULL, or the `bytes` bytes of contents on the host */
+    char *away;    /* NULL, or the `bytes` bytes of contents on the host */
     size_t bytes;
     struct tl_persistent *next;
 } tl_persistent;

@@ -155,8 +155,7 @@ static tally *open_none(int cuda, const tl_gpu_calls *own, tl_device **cpu)
                        .mark = d_event,
                        .follow = d_event,
                        .reached = d_reached,
-                       .quiet = d_done,
-                       .finish = d_done};
+                       .quiet = d_done};
     warps = cuda ? 8 : 1;
     *cpu = ctx->device;
     check_ok(ctx, tl_gpu_open(ctx, &calls, &device_calls, 0, "memory=64M", &ctx->device),

@@ -34,7 +34,6 @@ static _Thread_local int current; /* contexts that this thread has pushed */
 enum { PER_THREAD = 2, OBJECTS = 8, ISOLATION = 905, UNSUPPORTED = 900, RELAXED = 2 };
 typedef struct {
     void *context;
-    unsigned long long id;
     int state; /* 1: captured, 2: spoiled */
     uint64_t number;
     int objects; /* of the graph */
@@ -54,7 +53,10 @@ static stream handles[PER_THREAD + 1]; /* the legacy stream, and that of each th
 static stream *captured;               /* one at most */
 static _Thread_local int mode;
 
-static stream *stream_of(void *s) { return (uintptr_t)s <= PER_THREAD ? &handles[(uintptr_t)s] : s; }
+static stream *stream_of(void *s)
+{
+    return (uintptr_t)s <= PER_THREAD ? &handles[(uintptr_t)s] : s;
+}
 
 /* A call that a capture does not allow. */
 static int spoils(int allowed, int error)
@@ -70,10 +72,8 @@ static int waits(void *s)
 }
 void *fake_cuda_stream(int is_other)
 {
-    static unsigned long long ids = PER_THREAD;
     stream *s = calloc(1, sizeof *s);
     if (s) s->context = is_other ? other_context : loads;
-    if (s) s->id = ++ids;
     return s;
 }
 int fake_cuda_capture(void *s, int begin)
@@ -238,20 +238,13 @@ int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, 
 {
     if (!current) return INVALID_CONTEXT;
     fake_cuda_count.launches++;
-    return f && gx && gy && gz && bx && by && bz && shared < 1 << 18 && s && parameters &&
-                   !extra
+    return f && gx && gy && gz && bx && by && bz && shared < 1 << 18 && s && parameters && !extra
                ? 0
                : 1;
 }
 int cuStreamCreate(void **s, unsigned flags) { return *s = fake_cuda_stream(0), flags > 1; }
 int cuStreamDestroy_v2(void *s) { return free(s), s == NULL; }
 int cuStreamSynchronize(void *s) { return waits(s) || s == NULL; }
-int cuStreamGetId(void *s, unsigned long long *id)
-{
-    static _Thread_local char thread;
-    return *id = (uintptr_t)s == PER_THREAD ? (uintptr_t)&thread : stream_of(s)->id, s == NULL;
-}
-int cuCtxSynchronize(void) { return waits(NULL); }
 int cuStreamGetCtx(void *s, void **c) { return *c = stream_of(s)->context, s == NULL; }
 int cuStreamGetCaptureInfo_v2(void *s, int *state, uint64_t *number, void **graph,
                               const void **after, size_t *count)

@@ -198,7 +198,8 @@ tally_status tl_gpu_run(tl_device *base, tally *ctx, const tl_call *call, int *d
     const int host = tl_needs_processors(call);
     if (host && !d->handle) return TALLY_OK;
     tally_status status = tl_gpu_enter(
-        d, ctx, host || call->verb > TL_WINDOW ? "this call waits: make it before the capture" : NULL);
+        d, ctx,
+        host || call->verb > TL_WINDOW ? "this call waits: make it before the capture" : NULL);
     if (status) return status;
     if (!host) status = runner_of(call)(d, ctx, call, done);
     tl_gpu_leave(d);

@@ -47,7 +47,8 @@ static tally_status make_slots(tl_gpu_device *d, tally *ctx)
         status = c->lock(d->gpu, ctx, SLOT_BYTES, &d->reported);
     if (status || d->slot->measured.slots.bytes) return status;
     status = tl_gpu_take(d, ctx, sizeof zeros, &d->slot->measured.slots);
-    return status ? status : c->write(d->gpu, ctx, &d->slot->measured.slots, 0, zeros, sizeof zeros);
+    return status ? status
+                  : c->write(d->gpu, ctx, &d->slot->measured.slots, 0, zeros, sizeof zeros);
 }
 
 static tally_status begin_measure(tl_gpu_device *d, tally *ctx, const tl_plan *plan, int64_t least,
@@ -66,11 +67,12 @@ static tally_status begin_measure(tl_gpu_device *d, tally *ctx, const tl_plan *p
     if (status) return status;
 
     d->slot->measured.slot ^= 1;
-    status = TL_GO(&l, measure, (rows + MEASURE_GROUP - 1) / MEASURE_GROUP,
-                   .offsets = tl_memory_of(&s->offsets), .rows = tl_i64(rows),
-                   .least = tl_i64(least), .ids = tl_memory_of(&s->ids),
-                   .measured = tl_memory_of(&d->slot->measured.slots), .slot = tl_i64(d->slot->measured.slot),
-                   .reported = tl_memory_of(c->sees_locked ? &d->reported : NULL));
+    status =
+        TL_GO(&l, measure, (rows + MEASURE_GROUP - 1) / MEASURE_GROUP,
+              .offsets = tl_memory_of(&s->offsets), .rows = tl_i64(rows), .least = tl_i64(least),
+              .ids = tl_memory_of(&s->ids), .measured = tl_memory_of(&d->slot->measured.slots),
+              .slot = tl_i64(d->slot->measured.slot),
+              .reported = tl_memory_of(c->sees_locked ? &d->reported : NULL));
 
     return status || !c->sees_locked ? status : c->mark(d->gpu, ctx, TL_RUN, TL_MEASURED);
 }
@@ -85,8 +87,7 @@ static tally_status end_measure(tl_gpu_device *d, tally *ctx, segments *s, tally
     memset(&s->m, 0, sizeof s->m);
     if (!status && c->sees_locked) {
         status = c->reached(d->gpu, ctx, TL_MEASURED);
-        if (!status)
-            memcpy(&s->m, (const void *)(uintptr_t)d->reported.address, sizeof s->m);
+        if (!status) memcpy(&s->m, (const void *)(uintptr_t)d->reported.address, sizeof s->m);
     } else if (!status) {
         tl_clock_begin(d, ctx, TL_RUN);
         status = c->read(d->gpu, ctx, &s->m, &d->slot->measured.slots, at, sizeof s->m);
@@ -161,8 +162,7 @@ static tally_status launch_speculatively(tl_gpu_device *d, tally *ctx, const tl_
     tally_status status = tl_gpu_program(d, ctx, op, scan ? "scan" : "reduce", &program);
     if (status) return status;
 
-    s->speculative_kernel =
-        s->speculative.by_warp && d->walked ? WARP_KERNEL : SHORT_KERNEL;
+    s->speculative_kernel = s->speculative.by_warp && d->walked ? WARP_KERNEL : SHORT_KERNEL;
     if (s->speculative_kernel == WARP_KERNEL)
         return scan ? tl_middle_scan(&l, &b, &r, &from) : tl_middle_reduce(&l, &b, &r);
 
@@ -275,7 +275,8 @@ static tally_status examine(tl_gpu_device *d, tally *ctx, const tl_call *c, segm
     if (!*done) return TALLY_OK;
 
     tally_status status = tl_no_capture(
-        d, ctx, "the offsets are in device memory: give them in host memory, or rows of one length");
+        d, ctx,
+        "the offsets are in device memory: give them in host memory, or rows of one length");
     if (status) return status;
     status = begin_measure(d, ctx, c->plan, CHUNK, s);
     if (!status) status = launch_speculatively(d, ctx, c, s);

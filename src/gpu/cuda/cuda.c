@@ -75,10 +75,12 @@ static void cu_close(tl_gpu *gpu)
     tl_beside_end(&g->beside);
     if (g->own) {
         const int entered = !cuCtxPushCurrent(g->context);
+        tl_cuda_relax(g);
         tl_cuda_close_events(g);
         for (int lane = TL_IN; lane < TL_LANES; lane++)
             if (g->stream[lane]) cuStreamDestroy(g->stream[lane]);
         cuStreamDestroy(g->own);
+        tl_cuda_restrict(g);
         if (entered) cuCtxPopCurrent(NULL); /* otherwise it would pop the caller's context */
     }
     if (g->context) cuDevicePrimaryCtxRelease(g->device);
@@ -111,10 +113,12 @@ static tally_status cu_open(tally *ctx, int index, tl_gpu **gpu)
     CUresult error = cuDevicePrimaryCtxRetain(&g->context, g->device);
     if (!error) error = cuCtxPushCurrent(g->context);
     if (!error) {
+        tl_cuda_relax(g);
         /* synchronizes with the caller's default stream */
         error = cuStreamCreate(&g->own, 0);
         for (int lane = TL_IN; !error && lane < TL_LANES; lane++)
             error = cuStreamCreate(&g->stream[lane], CU_STREAM_NON_BLOCKING);
+        tl_cuda_restrict(g);
         cuCtxPopCurrent(NULL);
         g->stream[TL_RUN] = g->own;
     }
@@ -238,8 +242,7 @@ static const tl_gpu_calls calls = {
     .check_stream = tl_cuda_check_stream,
     .use_stream = tl_cuda_use_stream,
     .run_stream = tl_cuda_run_stream,
-    .finish = tl_cuda_finish,
-    .identify = tl_cuda_identify,
+    .capture = tl_cuda_capture,
     .keep = tl_cuda_keep,
     .free_memory = tl_cuda_free_memory,
     .lock = tl_cuda_lock,

@@ -24,7 +24,6 @@ typedef struct {
     CUdevice device;
     CUcontext context;
     CUstream stream[TL_LANES], own; /* stream[TL_RUN]: `own`, or the caller's stream */
-    uint64_t stream_number;         /* of stream[TL_RUN], the caller's; 0: asked at each call */
     int captured;                   /* stream[TL_RUN] is captured into a graph */
     int capture_mode;               /* of the thread, outside of enter and leave */
     CUevent events[TL_EVENTS_ALL];  /* created when first marked */
@@ -89,11 +88,10 @@ void tl_cuda_relax(cuda *g);
 void tl_cuda_restrict(cuda *g);
 
 /* Functions for tl_gpu_calls. */
-tally_status tl_cuda_check_stream(tl_gpu *gpu, tally *ctx, void *stream, int *moves);
+tally_status tl_cuda_check_stream(tl_gpu *gpu, tally *ctx, void *stream, int *moves, int *shared);
 tally_status tl_cuda_use_stream(tl_gpu *gpu, tally *ctx, void *stream);
 void *tl_cuda_run_stream(const tl_gpu *gpu);
-tally_status tl_cuda_finish(tl_gpu *gpu, tally *ctx);
-tally_status tl_cuda_identify(tl_gpu *gpu, tally *ctx, uint64_t *stream, uint64_t *capture);
+tally_status tl_cuda_capture(tl_gpu *gpu, tally *ctx, uint64_t *number);
 tally_status tl_cuda_keep(tl_gpu *gpu, tally *ctx, void (*drop)(void *), void *what);
 void tl_cuda_free_memory(tl_gpu *gpu, size_t *all, size_t *once);
 tally_status tl_cuda_lock(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory);

@@ -26,7 +26,6 @@ enum {
     F(cuMemGetInfo, cuMemGetInfo_v2, (size_t *, size_t *))                                         \
     F(cuMemHostAlloc, cuMemHostAlloc, (void **, size_t, unsigned))                                 \
     F(cuMemFreeHost, cuMemFreeHost, (void *))                                                      \
-    F(cuCtxSynchronize, cuCtxSynchronize, (void))                                                  \
     F(cuStreamGetCtx, cuStreamGetCtx, (CUstream, CUcontext *))                                     \
     F(cuStreamGetCaptureInfo, cuStreamGetCaptureInfo_v2,                                           \
       (CUstream, int *, uint64_t *, CUgraph *, const void **, size_t *))                           \
@@ -36,14 +35,7 @@ enum {
     F(cuUserObjectRelease, cuUserObjectRelease, (CUuserObject, unsigned))                          \
     F(cuGraphRetainUserObject, cuGraphRetainUserObject, (CUgraph, CUuserObject, unsigned, unsigned))
 TL_CUDA_CALLS(LANE_CALLS, find)
-
-static int (*cuStreamGetId)(CUstream, unsigned long long *); /* NULL: the driver has none */
-
-int tl_cuda_find_lanes(void *library)
-{
-    *(void **)&cuStreamGetId = dlsym(library, "cuStreamGetId");
-    return find(library);
-}
+int tl_cuda_find_lanes(void *library) { return find(library); }
 
 void tl_cuda_close_events(cuda *g)
 {
@@ -158,26 +150,20 @@ void tl_cuda_relax(cuda *g)
 
 void tl_cuda_restrict(cuda *g) { cuThreadExchangeStreamCaptureMode(&g->capture_mode); }
 
-tally_status tl_cuda_check_stream(tl_gpu *gpu, tally *ctx, void *stream, int *moves)
+tally_status tl_cuda_check_stream(tl_gpu *gpu, tally *ctx, void *stream, int *moves, int *shared)
 {
     const cuda *g = (const cuda *)gpu;
     CUcontext of = NULL;
     *moves = 0;
+    *shared = (uintptr_t)stream == CU_STREAM_PER_THREAD;
     if ((uintptr_t)stream <= CU_STREAM_PER_THREAD) return TALLY_OK;
     CUresult error = cuStreamGetCtx(stream, &of);
     if (error) return tl_cuda_failed(ctx, error, "the stream of tally_use_stream");
-    return of == g->context ? TALLY_OK
-                            : tl_fail(ctx, TALLY_INVALID,
-                                      "stream %p: must be a stream of the primary context of cuda:%d",
-                                      stream, g->number);
-}
-
-/* Drivers before CUDA 12 do not number streams: the number is the handle, which a later stream can
- * have when this one is destroyed. */
-static uint64_t number_of(CUstream stream)
-{
-    unsigned long long number;
-    return cuStreamGetId && !cuStreamGetId(stream, &number) ? number + 1 : (uintptr_t)stream;
+    return of == g->context
+               ? TALLY_OK
+               : tl_fail(ctx, TALLY_INVALID,
+                         "stream %p: must be a stream of the primary context of cuda:%d", stream,
+                         g->number);
 }
 
 tally_status tl_cuda_use_stream(tl_gpu *gpu, tally *ctx, void *stream)
@@ -185,33 +171,23 @@ tally_status tl_cuda_use_stream(tl_gpu *gpu, tally *ctx, void *stream)
     cuda *g = (cuda *)gpu;
     (void)ctx;
     g->stream[TL_RUN] = stream ? stream : g->own;
-    /* each thread has a stream of its own under this handle */
-    g->stream_number = (uintptr_t)stream == CU_STREAM_PER_THREAD ? 0 : number_of(stream);
     g->captured = 0;
     return TALLY_OK;
 }
 
 void *tl_cuda_run_stream(const tl_gpu *gpu) { return ((const cuda *)gpu)->stream[TL_RUN]; }
 
-tally_status tl_cuda_finish(tl_gpu *gpu, tally *ctx)
-{
-    (void)gpu;
-    CUresult error = cuCtxSynchronize();
-    return error ? tl_cuda_failed(ctx, error, "cuCtxSynchronize") : TALLY_OK;
-}
-
-tally_status tl_cuda_identify(tl_gpu *gpu, tally *ctx, uint64_t *stream, uint64_t *capture)
+tally_status tl_cuda_capture(tl_gpu *gpu, tally *ctx, uint64_t *number)
 {
     cuda *g = (cuda *)gpu;
     int state = 0;
-    CUresult error = cuStreamGetCaptureInfo(g->stream[TL_RUN], &state, capture, NULL, NULL, NULL);
+    CUresult error = cuStreamGetCaptureInfo(g->stream[TL_RUN], &state, number, NULL, NULL, NULL);
     if (error) return tl_cuda_failed(ctx, error, "cuStreamGetCaptureInfo");
     if (state == CU_STREAM_CAPTURE_STATUS_INVALIDATED)
         return tl_fail(ctx, TALLY_UNSUPPORTED,
                        "the stream is captured into a graph, and the capture has failed: end it");
     g->captured = state != 0;
-    if (!state) *capture = 0;
-    *stream = g->stream_number ? g->stream_number : number_of(g->stream[TL_RUN]);
+    if (!state) *number = 0;
     return TALLY_OK;
 }
 
@@ -221,8 +197,7 @@ tally_status tl_cuda_keep(tl_gpu *gpu, tally *ctx, void (*drop)(void *), void *w
     int state;
     CUgraph graph;
     CUuserObject object;
-    CUresult error =
-        cuUserObjectCreate(&object, what, drop, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
+    CUresult error = cuUserObjectCreate(&object, what, drop, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
     if (error) {
         drop(what);
         return tl_cuda_failed(ctx, error, "cuUserObjectCreate");

@@ -210,10 +210,8 @@ tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program,
         program->kernels[at].local_bytes = local_bytes;
     }
 
-    for (int i = 0; i < count; i++)
-        values[i] =
-            /* an address and an f64 share the union with i64 */
-            (void *)(uintptr_t)&arguments[i].i64;
+    /* every parameter has 8 bytes: an address and an f64 share the union with i64 */
+    for (int i = 0; i < count; i++) values[i] = (void *)(uintptr_t)&arguments[i].i64;
 
     if (start->spread == TL_SHARED_JOBS) {
         int each = 1;

@@ -179,8 +179,7 @@ static tally_status cl_launch(tl_gpu *gpu, tally *ctx, tl_program *program,
     const cl_kernel kernel = program->kernels[at].kernel;
     for (int i = 0; i < start->count && !error; i++) switch (arguments[i].kind) {
         case TL_ARG_MEMORY:
-            error = tl_cl.clSetKernelArg(kernel, (cl_uint)i, sizeof(cl_mem),
-                                         &arguments[i].memory);
+            error = tl_cl.clSetKernelArg(kernel, (cl_uint)i, sizeof(cl_mem), &arguments[i].memory);
             break;
         case TL_ARG_UNUSED:
             error = tl_cl.clSetKernelArg(kernel, (cl_uint)i, sizeof(cl_mem), NULL);
@@ -222,7 +221,7 @@ static cl_int context_of(const opencl *g, void *stream, cl_context *context)
                   : CL_SUCCESS;
 }
 
-static tally_status cl_check_stream(tl_gpu *gpu, tally *ctx, void *stream, int *moves)
+static tally_status cl_check_stream(tl_gpu *gpu, tally *ctx, void *stream, int *moves, int *shared)
 {
     const opencl *g = (const opencl *)gpu;
     cl_context context;
@@ -230,6 +229,7 @@ static tally_status cl_check_stream(tl_gpu *gpu, tally *ctx, void *stream, int *
     cl_bitfield properties = 0;
     cl_int error = context_of(g, stream, &context);
 
+    *shared = 0;
     if (stream && !error)
         error = tl_cl.clGetCommandQueueInfo(stream, CL_QUEUE_DEVICE, sizeof id, &id, NULL);
     if (stream && !error)
@@ -249,19 +249,14 @@ static tally_status cl_check_stream(tl_gpu *gpu, tally *ctx, void *stream, int *
 }
 
 /* If the queue comes with a context of its own, programs and memory of the last context have been
- * released. Else its work is done after that of the last queue. */
+ * released. */
 static tally_status cl_use_stream(tl_gpu *gpu, tally *ctx, void *stream)
 {
     opencl *g = (opencl *)gpu;
-    enum { LAST_QUEUE = 0 }; /* an event of lanes, which are idle */
     cl_context context;
-    tally_status status;
     cl_int error = context_of(g, stream, &context);
 
-    const int stays = !error && context == g->context;
-    if (stays) {
-        status = tl_cl_mark(gpu, ctx, TL_RUN, LAST_QUEUE);
-        if (status) return status;
+    if (!error && context == g->context) {
         tl_cl.clReleaseCommandQueue(g->queue[TL_RUN]);
         g->queue[TL_RUN] = NULL;
     } else if (!error && !(error = tl_cl.clRetainContext(context))) {
@@ -271,8 +266,7 @@ static tally_status cl_use_stream(tl_gpu *gpu, tally *ctx, void *stream)
     }
 
     if (!error) error = open_queues(g, stream);
-    if (error) return tl_opencl_failed(ctx, error, "clCreateCommandQueue");
-    return stays ? tl_cl_follow(gpu, ctx, TL_RUN, LAST_QUEUE) : TALLY_OK;
+    return error ? tl_opencl_failed(ctx, error, "clCreateCommandQueue") : TALLY_OK;
 }
 
 static const tl_gpu_calls calls = {
@@ -300,7 +294,6 @@ static const tl_gpu_calls calls = {
     .wait = cl_wait,
     .check_stream = cl_check_stream,
     .use_stream = cl_use_stream,
-    .finish = tl_cl_quiet,
     .free_memory = tl_cl_free_memory,
     .lock = tl_cl_lock,
     .unlock = tl_cl_unlock,
