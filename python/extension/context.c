@@ -195,6 +195,7 @@ static int place_of_cuda(int number)
 pt_slot *pt_take_all(const pt_operand *const *all, int count)
 {
     const pt_operand *first = NULL, *streamed = NULL;
+    const void *memory = NULL;
     int waits = 0;
     for (int i = 0; i < count; i++) {
         const pt_operand *a = all[i];
@@ -210,13 +211,16 @@ pt_slot *pt_take_all(const pt_operand *const *all, int count)
         if (!first) first = a;
         if (!streamed && a->stream) streamed = a;
         waits |= a->passing;
+        if (a->size) memory = a->data;
     }
     const int at = first ? place_of_cuda(first->device) : current;
     if (at >= 0 && first && !places[at].free && pt_is_captured(first)) return NULL;
     pt_slot *slot = at < 0 ? NULL
                            : take_place(at, streamed ? streamed->stream : NULL,
                                         streamed ? streamed->owner : NULL);
-    if (slot) slot->waits = waits;
+    if (!slot) return NULL;
+    slot->waits = waits;
+    slot->memory = memory;
     return slot;
 }
 
@@ -253,11 +257,13 @@ static tally_status change_stream(pt_slot *slot, void *stream)
     return status;
 }
 
-/* Waits for the work, and leaves the stream, which may not live longer than the call. */
+/* Waits for the work, and leaves the stream, which may not live longer than the call. Copying from
+ * the device waits for what the stream was given before. */
 static tally_status leave_stream(pt_slot *slot)
 {
-    tally_times_info times;
-    const tally_status waited = tally_times(slot->ctx, &times);
+    char byte;
+    const tally_status waited =
+        slot->memory ? tally_copy(slot->ctx, &byte, slot->memory, sizeof byte) : TALLY_OK;
     const tally_status left = change_stream(slot, NULL);
     return waited ? waited : left;
 }

@@ -240,6 +240,7 @@ struct pt_slot {
     void *wanted;
     PyObject *wanted_owner;
     int waits, changed;
+    const void *memory;                   /* an element on the device; NULL: there is none */
     const struct pt_allocator *allocator; /* where its memory comes from; NULL: its own */
     char op[PT_OP];                       /* its operator, "" if it has none */
     char last[PT_OP]; /* the operator of the last call that did not wait, "" if there is none */

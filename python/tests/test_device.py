@@ -210,6 +210,21 @@ for current in (Stream(0), Stream(2), Stream(0)):
     assert waits.value == before, (waits.value, before)
     tally.sum(y, axis=0, out=np.empty(4, "f4"))
     assert waits.value > before
+# a stream that nobody keeps is waited for and left
+driver.fake_cuda_stream.restype = ctypes.c_void_p
+class Other:
+    def __init__(self, x, stream):
+        face = dict(x.x.__array_interface__, stream=stream, data=(x.data.ptr, False))
+        self.__cuda_array_interface__, self.x = face, x
+for number in (driver.fake_cuda_stream(0), driver.fake_cuda_stream(0)):
+    current, before = Stream(number), waits.value
+    tally.sum(Other(y, number), axis=0, out=ndarray((4,), "f4"))
+    assert waits.value > before
+    before = waits.value
+    tally.sum(y, axis=0)
+    assert waits.value == before
+current = Stream(0)
+tally.sum(y)
 # memory comes from an allocator, and goes back to it
 class Pool:
     held, streams = {}, set()
