@@ -131,7 +131,8 @@ def out_of(n):
 
 
 def main():
-    print(torch.cuda.get_device_name(), "torch", torch.__version__, "cupy", cupy.__version__, "tally", tally.__version__)
+    card = torch.cuda.get_device_name()
+    print(f"{card}, torch {torch.__version__}, cupy {cupy.__version__}, tally {tally.__version__}")
     head = f"{'tally':>9} {'torch':>9} ratio {'tally':>9} {'cupy':>9} ratio"
     print(f"{'us a call':22} {'many calls, one wait':50} | a wait after each")
     print(f"{'':22} {head:50} | {head}")

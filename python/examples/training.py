@@ -12,7 +12,7 @@ ROWS, COLUMNS, STEPS, RATE = 5000, 8, 30, 0.5
 
 
 class Repeat(torch.autograd.Function):
-    """Weights for every row. The gradient is the sum over the rows: tally's, where broadcasting would take PyTorch's."""
+    """Weights for every row. The gradient is the sum over the rows: tally's; broadcasting would take PyTorch's."""
 
     @staticmethod
     def forward(ctx, weights, rows):

@@ -125,10 +125,10 @@ class progress:
 def use_allocator(allocator=None):
     """Where the memory comes from that calls on GPUs need besides their arrays, so that two pools do not hold it twice.
 
-    ``"torch"`` and ``"cupy"`` are the pools of PyTorch and CuPy, also those that were given to them, such as RMM's. Else
-    an object with ``allocate(bytes, stream)``, which gives an address (aligned to 256 bytes, on the current device), and
-    ``deallocate(address, bytes, stream)``; streams are integers, as CUDA has them. None: from CUDA. It holds for all
-    threads; a context that is in use changes at its next call, which waits.
+    ``"torch"`` and ``"cupy"`` are the pools of PyTorch and CuPy, also those that were given to them, such as RMM's.
+    Else an object with ``allocate(bytes, stream)``, which gives an address (aligned to 256 bytes, on the current
+    device), and ``deallocate(address, bytes, stream)``; streams are integers, as CUDA has them. None: from CUDA. It
+    holds for all threads; a context that is in use changes at its next call, which waits.
 
     ValueError: another word, or an object without these functions.
     """

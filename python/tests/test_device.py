@@ -63,7 +63,7 @@ for stream in (None, 1, 2):
         assert tally.sum(Here(x[:, ::2]), axis=0).x.shape == (50,)
     sentence(lambda: tally.sum(Here(x[:, 1:])), "no single stride walks what is folded: make it contiguous")
     sentence(lambda: tally.sum(x, axis=0, out=Here(np.empty((100, 2), "f4")[:, 0])), "out is on a device: it must be")
-    sentence(lambda: tally.cumulative_sum(y, axis=1, include_initial=True), "are for arrays of PyTorch and CuPy, one value each")
+    sentence(lambda: tally.cumulative_sum(y, axis=1, include_initial=True), "are for arrays of PyTorch and CuPy")
     assert tally.Fragment("sum", y, start=5) == tally.Fragment("sum", x, start=5)
     assert tally.Fragment("dot", y, next=y) == tally.Fragment("dot", x, next=x)
     sentence(lambda: tally.Fragment("sum", Here(x[:, 1:])), "no single stride walks what is folded")
