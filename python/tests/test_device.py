@@ -225,6 +225,11 @@ for number in (driver.fake_cuda_stream(0), driver.fake_cuda_stream(0)):
     assert waits.value == before
 current = Stream(0)
 tally.sum(y)
+# an error of the device may be that of a call which nothing waited for
+tally.max(y)
+ctypes.c_int.in_dll(driver, "fake_cuda_push_fails").value = 1
+sentence(lambda: tally.sum(y), "nothing waited for: the last of tally on this stream was 'max')")
+tally.sum(y)
 # memory comes from an allocator, and goes back to it
 class Pool:
     held, streams = {}, set()
