@@ -196,8 +196,8 @@ if(TARGET test_promises)
   endforeach()
 endif()
 
-# A CUDA driver and an NVRTC that are none, each in a folder of its own: test_better and test_slots have both, test_embed the driver,
-# and an archive of its own in place of the library's (the linker takes the first).
+# A CUDA driver and an NVRTC that are none, each in a folder of its own: test_better and test_slots have both,
+# test_embed the driver, and an archive of its own in place of the library's (the linker takes the first).
 function(fake_library name file)
   add_library(fake_${name} SHARED test/fake/${name}.c)
   set_target_properties(fake_${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/fake/${name}

@@ -172,13 +172,6 @@ tl_device *tl_gpu_processors(tl_gpu_device *d)
 
 /* ---- the caller's memory ---- */
 
-int tl_gpu_holds(tl_gpu_device *d, const void *p)
-{
-    tl_memory memory;
-    size_t offset;
-    return p && d->gpu->calls->owns(d->gpu, p, &memory, &offset);
-}
-
 tally_status tl_gpu_owner(tl_device *base, tally *ctx, const void *p, tl_device **owner)
 {
     tl_gpu_device *const d = tl_gpu_of(base);

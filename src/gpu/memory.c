@@ -19,6 +19,13 @@ static const uint64_t NO_CAPTURE = UINT64_MAX;
 
 /* ---- blocks ---- */
 
+int tl_gpu_holds(tl_gpu_device *d, const void *p)
+{
+    tl_memory memory;
+    size_t offset;
+    return p && d->gpu->calls->owns(d->gpu, p, &memory, &offset);
+}
+
 static tally_status call_allocator(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *memory)
 {
     const tally_allocator *const a = &d->allocator;
