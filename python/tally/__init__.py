@@ -21,11 +21,11 @@ from ._exact import Exact
 from ._fragment import Fragment, Stream
 from ._functions import cummax, cummin, cumprod, cumsum
 from ._functions import functions as _by_operator
-from ._here import define, device, devices, operators, progress, verify
+from ._here import config, define, device, devices, operators, progress, use_allocator, verify
 from ._keys import bounds, by_key, groups, runs, take
 from ._rolling import Rolling
 
-_core.helpers(_kinds.take, _kinds.give, _kinds.same_labels, _labelled.call)
+_core.helpers(_kinds, _labelled)
 __version__ = _core.version()
 
 _reduce, _scan, _window, _spelled = _core.reduce, _core.scan, _core.window, _words.spelled
@@ -293,6 +293,7 @@ __all__ = [
     "Stream",
     "bounds",
     "by_key",
+    "config",
     "cummax",
     "cummin",
     "cumprod",
@@ -313,6 +314,7 @@ __all__ = [
     "scan",
     "segments",
     "take",
+    "use_allocator",
     "verify",
     "window",
     *_by_operator,
