@@ -91,7 +91,7 @@ static void scan_running(scanning *t)
     int present = tl_counter_fold(c, op, init_of(t), &prefix);
 
     /* Before the scan, because results may overwrite the elements. */
-    if (tile < TL_TILE) push_part(plan, c, t->x, tile);
+    if (tile < TL_TILE && !(t->scan->ends && tile == t->left)) push_part(plan, c, t->x, tile);
 
     for (int64_t j = 0, m; j < tile; j += m) {
         tl_state piece;

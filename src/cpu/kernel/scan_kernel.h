@@ -125,28 +125,31 @@ typedef struct {
     VS t[TL_LOG_V][TL_V];
 } W(steps);
 
-/* The rest of a block, from its elements b->t[0]. Returns the vector of V nodes. */
-TL_INLINE VS W(up)(W(steps) * b)
+/* The rest of b, from b->t[0], which are nodes of n elements. Returns the vector of V nodes. */
+TL_INLINE VS W(up)(W(steps) * b, int64_t n)
 {
     TL_UNROLL for (int s = 1; s < TL_LOG_V; s++) TL_UNROLL for (int j = 0; j < TL_V >> s; j++)
-        b->t[s][j] = W(step)(s - 1, b->t[s - 1][2 * j], b->t[s - 1][2 * j + 1], 1 << (s - 1));
+        b->t[s][j] = W(step)(s - 1, b->t[s - 1][2 * j], b->t[s - 1][2 * j + 1], n << (s - 1));
     return W(step)(TL_LOG_V - 1, b->t[TL_LOG_V - 1][0], b->t[TL_LOG_V - 1][1], 1 << (TL_LOG_V - 1));
 }
 
 TL_INLINE VS W(load_up)(W(steps) * b, const E *x, int64_t i, tl_par p)
 {
     TL_UNROLL for (int j = 0; j < TL_V; j++) b->t[0][j] = W(load)(x + j * TL_V, i + j * TL_V, p);
-    return W(up)(b);
+    return W(up)(b, 1);
 }
 
-/* e[j]: the starts of the elements of a block, whose first one has index `at`. start: those of its
- * V groups. absent: S(at) is ABSENT, so the start of the second element is the first one itself. */
-TL_INLINE void W(down)(VS *e, const W(steps) * b, VS start, int absent, int64_t at)
+/* e[j]: the starts of the elements of a block, whose first one has index `at`; or, with `ends`, a
+ * constant, S after these elements. start: the starts of its V groups; end: S after the block.
+ * absent: S(at) is ABSENT, so the start of the second element is the first one itself. */
+TL_INLINE void W(down)(VS *e, const W(steps) * b, VS start, VS end, int ends, int absent,
+                       int64_t at)
 {
-    /* how many elements come before each lane of e */
-    TL_VE(real) nodes[TL_V];
+    VS from[TL_V], *const to = e;
+    TL_VE(real) nodes[TL_V]; /* how many elements come before each lane of `from` */
 
-    e[0] = start;
+    from[0] = start;
+    to[0] = W(next)(start, end);
     nodes[0] = W(ramp)() * TL_V;
     TL_UNROLL for (int s = TL_LOG_V - 1; s >= 0; s--)
         TL_UNROLL for (int j = (TL_V >> (s + 1)) - 1; j >= 0; j--)
@@ -154,13 +157,21 @@ TL_INLINE void W(down)(VS *e, const W(steps) * b, VS start, int absent, int64_t 
         const int inside = s < TL_LOG_G;
         const VS left = inside ? W(even1)(b->t[s][2 * j], b->t[s][2 * j + 1])
                                : W(even2)(b->t[s][2 * j], b->t[s][2 * j + 1]);
-        const VS from = e[j];
-        VS middle = W(combine_at)(from, left, W(numbers)(at, nodes[j], 1), 1 << s);
+        const VS a = from[j], z = to[j];
+        VS middle = W(combine_at)(a, left, W(numbers)(at, nodes[j], 1), 1 << s);
         W(nodes_below)(nodes, j, s);
         if (absent && j == 0) W(put)(&middle, 0, W(lane)(left, 0));
-        e[2 * j] = inside ? W(low1)(from, middle) : W(low2)(from, middle);
-        e[2 * j + 1] = inside ? W(high1)(from, middle) : W(high2)(from, middle);
+        if (s > 0 || !ends) {
+            from[2 * j] = inside ? W(low1)(a, middle) : W(low2)(a, middle);
+            from[2 * j + 1] = inside ? W(high1)(a, middle) : W(high2)(a, middle);
+        }
+        if (ends) {
+            to[2 * j] = inside ? W(low1)(middle, z) : W(low2)(middle, z);
+            to[2 * j + 1] = inside ? W(high1)(middle, z) : W(high2)(middle, z);
+        }
     }
+
+    if (!ends) TL_UNROLL for (int j = 0; j < TL_V; j++) e[j] = from[j];
 }
 
 TL_INLINE VS W(splat)(SS s)
@@ -229,28 +240,43 @@ TL_INLINE SS W(append)(tl_block_counter *c, SS node)
     return node;
 }
 
-/* Writes results, or stages states, from the starts of V*V elements. end: S after them. */
-TL_INLINE void W(put_block)(const VS *v, SS end, const tl_tile *t, int64_t j, tl_par p)
-{
 #if TL_SCAN_FULL
-    if (t->out) {
-        const VS last = W(splat)(end);
+/* Writes the results of V states; the first has folded the elements before element n. */
+TL_INLINE void W(put_results)(TL_OUT_T *out, VS s, int64_t n, int k, int stream, tl_par p)
+{
+    const TL_VE(real) count = W(numbers)(n, W(ramp)() + (TL_REAL_T)(k * TL_V), 1);
+    const TL_VE(result) r = TL_RESULT(TL_VE(lower)(s, count, (TL_VE(idx)){0}, p), p);
+    if (stream)
+        tl_stream_store(out + k * TL_V, &r, sizeof r);
+    else
+        memcpy(out + k * TL_V, &r, sizeof r);
+}
+#endif
+
+/* The last step of a block: writes its results, or stages its states. */
+TL_INLINE void W(down_out)(const W(steps) * b, VS start, SS end, int absent, const tl_tile *t,
+                           int64_t j, tl_par p)
+{
+    const VS after = W(splat)(end);
+    VS e[TL_V];
+#if TL_SCAN_FULL
+    TL_OUT_T *const out = (TL_OUT_T *)t->out + j;
+    if (t->out && !t->exclusive) {
+        W(down)(e, b, start, after, 1, absent, t->b + j);
         TL_UNROLL for (int k = 0; k < TL_V; k++)
-        {
-            const VS s = t->exclusive ? v[k] : W(next)(v[k], k + 1 < TL_V ? v[k + 1] : last);
-            const TL_VE(real) count =
-                W(numbers)(t->b + j + !t->exclusive, W(ramp)() + (TL_REAL_T)(k * TL_V), 1);
-            const TL_VE(result) r = TL_RESULT(TL_VE(lower)(s, count, (TL_VE(idx)){0}, p), p);
-            TL_OUT_T *const to = (TL_OUT_T *)t->out + j + k * TL_V;
-            if (t->stream)
-                tl_stream_store(to, &r, sizeof r);
-            else
-                memcpy(to, &r, sizeof r);
-        }
+            W(put_results)(out, e[k], t->b + j + 1, k, t->stream, p);
         return;
     }
 #endif
-    TL_UNROLL for (int k = 0; k < TL_V; k++) W(soa_store)(t->soa, t->to + j + k * TL_V, v[k]);
+    W(down)(e, b, start, after, 0, absent, t->b + j);
+#if TL_SCAN_FULL
+    if (t->out) {
+        TL_UNROLL for (int k = 0; k < TL_V; k++)
+            W(put_results)(out, e[k], t->b + j, k, t->stream, p);
+        return;
+    }
+#endif
+    TL_UNROLL for (int k = 0; k < TL_V; k++) W(soa_store)(t->soa, t->to + j + k * TL_V, e[k]);
 }
 
 static void W(do_scan_blocks)(const tl_tile *t, tl_block_counter *c, const tl_up *k, tl_par p)
@@ -277,7 +303,6 @@ static void W(do_scan_blocks)(const tl_tile *t, tl_block_counter *c, const tl_up
         const VS here = starts;
         const SS here_end = end;
         const int more = j + W(BLOCK) < m;
-        VS e[TL_V];
 
         TL_PREFETCH_SOME(tile.next, j, W(BLOCK), sizeof(E), 1);
         if (make) {
@@ -293,8 +318,7 @@ static void W(do_scan_blocks)(const tl_tile *t, tl_block_counter *c, const tl_up
             end = W(append)(c, node);
         }
 
-        W(down)(e, &steps[turn], here, absent, b + j);
-        W(put_block)(e, here_end, &tile, j, p);
+        W(down_out)(&steps[turn], here, here_end, absent, &tile, j, p);
         absent = 0;
     }
     if (!TL_SCAN_FULL || !t->out) W(soa_set)(t->soa, t->to + m, end);
@@ -307,7 +331,6 @@ static void W(do_scan_part)(const tl_tile *t, tl_par p)
     const int64_t m = t->m, b = t->b;
     const int absent = !t->prefix;
     W(steps) steps;
-    VS e[TL_V];
     SS before, node;
 
     assert(0 < m && m < W(BLOCK) && (b == 0 || m <= (b & -b)));
@@ -319,14 +342,6 @@ static void W(do_scan_part)(const tl_tile *t, tl_par p)
             left >= TL_V ? W(load)(x + from, b + from, p)
                          : W(load_part)(left > 0 ? x + from : x, left > 0 ? left : 0, b + from, p);
     }
-    if (m < TL_V) {
-        TL_UNROLL for (int k = 0; k < TL_V; k++) e[k] = steps.t[0][0];
-        e[0] = W(starts)(e[0], &before, absent, b, 1, &node);
-        node = W(lane)(e[0], 0);
-    } else {
-        const VS starts = W(starts)(W(up)(&steps), &before, absent, b, TL_V, &node);
-        W(down)(e, &steps, starts, absent, b);
-    }
 
     tl_tile part = *t;
 #if TL_SCAN_FULL
@@ -334,7 +349,8 @@ static void W(do_scan_part)(const tl_tile *t, tl_par p)
     if (t->out) part.out = results;
     part.stream = 0;
 #endif
-    W(put_block)(e, node, &part, 0, p);
+    const VS starts = W(starts)(W(up)(&steps, 1), &before, absent, b, TL_V, &node);
+    W(down_out)(&steps, starts, node, absent, &part, 0, p);
 #if TL_SCAN_FULL
     if (t->out) memcpy(t->out, results, (size_t)m * sizeof *results);
 #endif
