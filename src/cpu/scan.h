@@ -28,6 +28,9 @@ typedef struct tl_first_levels {
     int64_t step; /* bytes from the end of the block at x to the block after it */
 } tl_first_levels;
 
+/* Can non-temporal stores write results to `out`? */
+int tl_scan_streams(const tl_plan *plan, const void *out);
+
 /* Can first levels be computed during the down-sweep of another tile? */
 int tl_has_first_levels(const tl_plan *plan);
 

@@ -238,7 +238,8 @@ int tl_scan_shared(tally *ctx, tl_scan *s, int threads, int64_t size, const tl_s
                 .ctx = ctx};
 
     assert((size & (size - 1)) == 0 && s->done.end % size == 0 && work->n > 0);
-    if (tl_has_first_levels(plan) && !(work->stream && (uintptr_t)out % 64)) t.depth = LEVELS_DEPTH;
+    if (tl_has_first_levels(plan) && !(work->stream && !tl_scan_streams(plan, out)))
+        t.depth = LEVELS_DEPTH;
     t.node = malloc((size_t)t.blocks * sizeof *t.node);
     t.ready = calloc((size_t)t.blocks, sizeof *t.ready);
     t.counters = malloc((size_t)threads * sizeof *t.counters);

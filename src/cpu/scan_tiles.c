@@ -160,6 +160,11 @@ static void close_blocks(const tl_block_counter *from, const tl_plan *plan, tl_c
     }
 }
 
+int tl_scan_streams(const tl_plan *plan, const void *out)
+{
+    return (uintptr_t)out % (plan->core->shifts ? 4 : 64) == 0;
+}
+
 int tl_has_first_levels(const tl_plan *plan)
 {
     return plan->core->scan_up && plan->core == plan->lower && !plan->in && !plan->out;
@@ -278,7 +283,7 @@ void tl_scan_serial(const tl_scan *s, tl_counter *c, const tl_scan_work *work)
 
     while (t.left > 0) {
         t.full = plan->core->direct && plan->core == plan->lower && !plan->out &&
-                 !(work->stream && (uintptr_t)t.out % 64);
+                 !(work->stream && !tl_scan_streams(plan, t.out));
         if (plan->core->lead)
             scan_running(&t);
         else if (t.left >= block && c->end % block == 0)

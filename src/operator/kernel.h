@@ -338,8 +338,9 @@ typedef struct tl_kernel {
      *
      * lead 0: scan_blocks scans whole blocks of scan_block elements from the end of c, and appends
      * them. scan_part scans less than a block; b is a multiple of a power of two that is at least
-     * m. If it is m, S(b + m) is undefined: it needs the counter. */
-    int direct, lead, scan_block;
+     * m. If it is m, S(b + m) is undefined: it needs the counter. shifts: non-temporal stores of
+     * scan_blocks need only out % 4 == 0. */
+    int direct, lead, scan_block, shifts;
     void (*scan_run)(const tl_tile *t, tl_state *node, tl_par p);
     void (*scan_blocks)(const tl_tile *t, tl_block_counter *c, const tl_up *up, tl_par p);
     void (*scan_part)(const tl_tile *t, tl_par p);

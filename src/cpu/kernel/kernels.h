@@ -49,6 +49,7 @@ static const tl_kernel W(row) = {
     .scan_blocks = W(do_scan_blocks),
     .scan_part = W(do_scan_part),
     .scan_block = W(BLOCK),
+    .shifts = W(SHIFTS),
 #if TL_SCAN_FULL
     .scan_up = W(do_scan_up),
     .scan_node = W(do_scan_node),

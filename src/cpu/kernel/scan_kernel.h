@@ -240,39 +240,49 @@ TL_INLINE SS W(append)(tl_block_counter *c, SS node)
     return node;
 }
 
+enum { W(SHIFTS) = TL_SCAN_FULL && TL_SHIFTS && sizeof(TL_VE(result)) == 64 };
+
 #if TL_SCAN_FULL
-/* Writes the results of V states; the first has folded the elements before element n. */
-TL_INLINE void W(put_results)(TL_OUT_T *out, VS s, int64_t n, int k, int stream, tl_par p)
+/* Writes results t->out[j] .. of V states; the first has folded n elements. last: the results
+ * before them, which become these. */
+TL_INLINE void W(put_results)(const tl_tile *t, int64_t j, VS s, int64_t n, int k,
+                              TL_VE(result) * last, tl_par p)
 {
     const TL_VE(real) count = W(numbers)(n, W(ramp)() + (TL_REAL_T)(k * TL_V), 1);
     const TL_VE(result) r = TL_RESULT(TL_VE(lower)(s, count, (TL_VE(idx)){0}, p), p);
-    if (stream)
-        tl_stream_store(out + k * TL_V, &r, sizeof r);
-    else
-        memcpy(out + k * TL_V, &r, sizeof r);
+    TL_OUT_T *const to = (TL_OUT_T *)t->out + j + k * TL_V;
+    if (!t->stream) {
+        memcpy(to, &r, sizeof r);
+    } else if (!W(SHIFTS) || (uintptr_t)t->out % 64 == 0) {
+        tl_stream_store(to, &r, sizeof r);
+    } else {
+        if (j + k)
+            tl_stream_shifted(to, last, &r);
+        else
+            memcpy(to, &r, 64 - (uintptr_t)to % 64);
+        *last = r;
+    }
 }
 #endif
 
 /* The last step of a block: writes its results, or stages its states. */
 TL_INLINE void W(down_out)(const W(steps) * b, VS start, SS end, int absent, const tl_tile *t,
-                           int64_t j, tl_par p)
+                           int64_t j, TL_VE(result) * last, tl_par p)
 {
     const VS after = W(splat)(end);
     VS e[TL_V];
 #if TL_SCAN_FULL
-    TL_OUT_T *const out = (TL_OUT_T *)t->out + j;
     if (t->out && !t->exclusive) {
         W(down)(e, b, start, after, 1, absent, t->b + j);
         TL_UNROLL for (int k = 0; k < TL_V; k++)
-            W(put_results)(out, e[k], t->b + j + 1, k, t->stream, p);
+            W(put_results)(t, j, e[k], t->b + j + 1, k, last, p);
         return;
     }
 #endif
     W(down)(e, b, start, after, 0, absent, t->b + j);
 #if TL_SCAN_FULL
     if (t->out) {
-        TL_UNROLL for (int k = 0; k < TL_V; k++)
-            W(put_results)(out, e[k], t->b + j, k, t->stream, p);
+        TL_UNROLL for (int k = 0; k < TL_V; k++) W(put_results)(t, j, e[k], t->b + j, k, last, p);
         return;
     }
 #endif
@@ -289,10 +299,11 @@ static void W(do_scan_blocks)(const tl_tile *t, tl_block_counter *c, const tl_up
     const int64_t m = t->m, b = t->b;
     int absent = !c->blocks && !c->seeded, turn = 0;
     W(steps) steps[2];
+    TL_VE(result) last = {0};
     SS node, end, before;
 
     assert(m > 0 && m % W(BLOCK) == 0 && b == c->blocks * W(BLOCK) && !up == !make);
-    assert(!t->stream || (t->out && (uintptr_t)t->out % 64 == 0));
+    assert(!t->stream || (t->out && (uintptr_t)t->out % (W(SHIFTS) ? 4 : 64) == 0));
     memset(&before, 0, sizeof before); /* never used if absent, but compilers cannot tell */
     if (!absent) before = W(state_of)(c->blocks ? &c->start[tl_level(c->blocks)] : &c->init);
 
@@ -318,10 +329,13 @@ static void W(do_scan_blocks)(const tl_tile *t, tl_block_counter *c, const tl_up
             end = W(append)(c, node);
         }
 
-        W(down_out)(&steps[turn], here, here_end, absent, &tile, j, p);
+        W(down_out)(&steps[turn], here, here_end, absent, &tile, j, &last, p);
         absent = 0;
     }
     if (!TL_SCAN_FULL || !t->out) W(soa_set)(t->soa, t->to + m, end);
+    const size_t rest = t->stream ? (uintptr_t)t->out % 64 : 0;
+    if (rest)
+        memcpy((char *)((TL_OUT_T *)t->out + m) - rest, (char *)&last + sizeof last - rest, rest);
 }
 
 /* Fewer than V*V elements, in whose block all that comes before them is before b. */
@@ -331,6 +345,7 @@ static void W(do_scan_part)(const tl_tile *t, tl_par p)
     const int64_t m = t->m, b = t->b;
     const int absent = !t->prefix;
     W(steps) steps;
+    TL_VE(result) last = {0};
     SS before, node;
 
     assert(0 < m && m < W(BLOCK) && (b == 0 || m <= (b & -b)));
@@ -350,7 +365,7 @@ static void W(do_scan_part)(const tl_tile *t, tl_par p)
     part.stream = 0;
 #endif
     const VS starts = W(starts)(W(up)(&steps, 1), &before, absent, b, TL_V, &node);
-    W(down_out)(&steps, starts, node, absent, &part, 0, p);
+    W(down_out)(&steps, starts, node, absent, &part, 0, &last, p);
 #if TL_SCAN_FULL
     if (t->out) memcpy(t->out, results, (size_t)m * sizeof *results);
 #endif

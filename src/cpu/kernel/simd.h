@@ -153,6 +153,29 @@ TL_INLINE void tl_stream_store(void *to, const void *from, size_t bytes)
     memcpy(to, from, bytes);
 }
 
+/* Non-temporal stores of vectors of 64 bytes, one after the other, to addresses that are multiples
+ * of 4: stores the line that the vector `after`, which belongs at `to`, begins in. `before` is the
+ * vector before it. */
+#if defined(__AVX512F__) && (defined(_IMMINTRIN_H_INCLUDED) || defined(__IMMINTRIN_H))
+#define TL_SHIFTS 1
+TL_INLINE void tl_stream_shifted(void *to, const void *before, const void *after)
+{
+    const int past = (int)((uintptr_t)to % 64);
+    const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
+                  from = _mm512_add_epi32(lanes, _mm512_set1_epi32(16 - past / 4));
+    assert(past % 4 == 0);
+    _mm512_stream_si512(
+        (__m512i *)((char *)to - past),
+        _mm512_permutex2var_epi32(_mm512_loadu_si512(before), from, _mm512_loadu_si512(after)));
+}
+#else
+#define TL_SHIFTS 0
+TL_INLINE void tl_stream_shifted(void *to, const void *before, const void *after)
+{
+    (void)to, (void)before, (void)after;
+}
+#endif
+
 TL_INLINE void tl_stream_fence(void)
 {
 #if defined(__SSE2__)
