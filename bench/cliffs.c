@@ -221,8 +221,9 @@ int main(int argc, char **argv)
     p.close(&p);
     tally_close(s.cpu);
     if (s.above)
-        fprintf(stderr,
-                "cliffs: %lld cells in memory are above %.2f of their ceiling, which is wrong there\n",
-                (long long)s.above, CLIFF_ABOVE);
+        fprintf(
+            stderr,
+            "cliffs: %lld cells in memory are above %.2f of their ceiling, which is wrong there\n",
+            (long long)s.above, CLIFF_ABOVE);
     return s.failed ? 1 : s.above ? 4 : 0;
 }

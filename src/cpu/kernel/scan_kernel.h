@@ -139,17 +139,22 @@ TL_INLINE VS W(load_up)(W(steps) * b, const E *x, int64_t i, tl_par p)
     return W(up)(b, 1);
 }
 
+/* The starts of a block's V groups, and S after the block in each lane. absent: S before it is
+ * ABSENT, so the start of the second element is the first one itself. */
+typedef struct {
+    VS start, end;
+    int absent;
+} W(groups);
+
 /* e[j]: the starts of the elements of a block, whose first one has index `at`; or, with `ends`, a
- * constant, S after these elements. start: the starts of its V groups; end: S after the block.
- * absent: S(at) is ABSENT, so the start of the second element is the first one itself. */
-TL_INLINE void W(down)(VS *e, const W(steps) * b, VS start, VS end, int ends, int absent,
-                       int64_t at)
+ * constant, S after these elements. */
+TL_INLINE void W(down)(VS *e, const W(steps) * b, const W(groups) * g, int ends, int64_t at)
 {
     VS from[TL_V], *const to = e;
     TL_VE(real) nodes[TL_V]; /* how many elements come before each lane of `from` */
 
-    from[0] = start;
-    to[0] = W(next)(start, end);
+    from[0] = g->start;
+    to[0] = W(next)(g->start, g->end);
     nodes[0] = W(ramp)() * TL_V;
     TL_UNROLL for (int s = TL_LOG_V - 1; s >= 0; s--)
         TL_UNROLL for (int j = (TL_V >> (s + 1)) - 1; j >= 0; j--)
@@ -160,7 +165,7 @@ TL_INLINE void W(down)(VS *e, const W(steps) * b, VS start, VS end, int ends, in
         const VS a = from[j], z = to[j];
         VS middle = W(combine_at)(a, left, W(numbers)(at, nodes[j], 1), 1 << s);
         W(nodes_below)(nodes, j, s);
-        if (absent && j == 0) W(put)(&middle, 0, W(lane)(left, 0));
+        if (g->absent && j == 0) W(put)(&middle, 0, W(lane)(left, 0));
         if (s > 0 || !ends) {
             from[2 * j] = inside ? W(low1)(a, middle) : W(low2)(a, middle);
             from[2 * j + 1] = inside ? W(high1)(a, middle) : W(high2)(a, middle);
@@ -243,12 +248,13 @@ TL_INLINE SS W(append)(tl_block_counter *c, SS node)
 enum { W(SHIFTS) = TL_SCAN_FULL && TL_SHIFTS && sizeof(TL_VE(result)) == 64 };
 
 #if TL_SCAN_FULL
-/* Writes results t->out[j] .. of V states; the first has folded n elements. last: the results
- * before them, which become these. */
-TL_INLINE void W(put_results)(const tl_tile *t, int64_t j, VS s, int64_t n, int k,
-                              TL_VE(result) * last, tl_par p)
+/* Writes the results of V states: vector k of those from t->out[j] on. last: the results before
+ * them, which become these. */
+TL_INLINE void W(put_results)(const tl_tile *t, int64_t j, int k, VS s, TL_VE(result) * last,
+                              tl_par p)
 {
-    const TL_VE(real) count = W(numbers)(n, W(ramp)() + (TL_REAL_T)(k * TL_V), 1);
+    const TL_VE(real) count =
+        W(numbers)(t->b + j + !t->exclusive, W(ramp)() + (TL_REAL_T)(k * TL_V), 1);
     const TL_VE(result) r = TL_RESULT(TL_VE(lower)(s, count, (TL_VE(idx)){0}, p), p);
     TL_OUT_T *const to = (TL_OUT_T *)t->out + j + k * TL_V;
     if (!t->stream) {
@@ -266,26 +272,21 @@ TL_INLINE void W(put_results)(const tl_tile *t, int64_t j, VS s, int64_t n, int 
 #endif
 
 /* The last step of a block: writes its results, or stages its states. */
-TL_INLINE void W(down_out)(const W(steps) * b, VS start, SS end, int absent, const tl_tile *t,
-                           int64_t j, TL_VE(result) * last, tl_par p)
+TL_INLINE void W(down_out)(const W(steps) * b, const W(groups) * g, const tl_tile *t, int64_t j,
+                           TL_VE(result) * last, tl_par p)
 {
-    const VS after = W(splat)(end);
     VS e[TL_V];
 #if TL_SCAN_FULL
-    if (t->out && !t->exclusive) {
-        W(down)(e, b, start, after, 1, absent, t->b + j);
-        TL_UNROLL for (int k = 0; k < TL_V; k++)
-            W(put_results)(t, j, e[k], t->b + j + 1, k, last, p);
-        return;
-    }
-#endif
-    W(down)(e, b, start, after, 0, absent, t->b + j);
-#if TL_SCAN_FULL
     if (t->out) {
-        TL_UNROLL for (int k = 0; k < TL_V; k++) W(put_results)(t, j, e[k], t->b + j, k, last, p);
+        if (t->exclusive)
+            W(down)(e, b, g, 0, t->b + j);
+        else
+            W(down)(e, b, g, 1, t->b + j);
+        TL_UNROLL for (int k = 0; k < TL_V; k++) W(put_results)(t, j, k, e[k], last, p);
         return;
     }
 #endif
+    W(down)(e, b, g, 0, t->b + j);
     TL_UNROLL for (int k = 0; k < TL_V; k++) W(soa_store)(t->soa, t->to + j + k * TL_V, e[k]);
 }
 
@@ -311,8 +312,7 @@ static void W(do_scan_blocks)(const tl_tile *t, tl_block_counter *c, const tl_up
     starts = W(starts)(v, &before, absent, b, TL_V, &node);
     end = W(append)(c, node);
     for (int64_t j = 0, i = 0; j < m; j += W(BLOCK), i++, turn ^= 1) {
-        const VS here = starts;
-        const SS here_end = end;
+        const W(groups) here = {starts, W(splat)(end), absent};
         const int more = j + W(BLOCK) < m;
 
         TL_PREFETCH_SOME(tile.next, j, W(BLOCK), sizeof(E), 1);
@@ -329,7 +329,7 @@ static void W(do_scan_blocks)(const tl_tile *t, tl_block_counter *c, const tl_up
             end = W(append)(c, node);
         }
 
-        W(down_out)(&steps[turn], here, here_end, absent, &tile, j, &last, p);
+        W(down_out)(&steps[turn], &here, &tile, j, &last, p);
         absent = 0;
     }
     if (!TL_SCAN_FULL || !t->out) W(soa_set)(t->soa, t->to + m, end);
@@ -364,8 +364,10 @@ static void W(do_scan_part)(const tl_tile *t, tl_par p)
     if (t->out) part.out = results;
     part.stream = 0;
 #endif
-    const VS starts = W(starts)(W(up)(&steps, 1), &before, absent, b, TL_V, &node);
-    W(down_out)(&steps, starts, node, absent, &part, 0, &last, p);
+    W(groups) g = {W(starts)(W(up)(&steps, 1), &before, absent, b, TL_V, &node)};
+    g.end = W(splat)(node);
+    g.absent = absent;
+    W(down_out)(&steps, &g, &part, 0, &last, p);
 #if TL_SCAN_FULL
     if (t->out) memcpy(t->out, results, (size_t)m * sizeof *results);
 #endif
