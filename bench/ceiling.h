@@ -36,8 +36,8 @@ extern const int ceiling_sse2_count, ceiling_avx2_count, ceiling_avx512_count;
 
 /* The loops that run here and can read `in` bytes and write `out`. */
 int ceiling_loops(size_t in, size_t out, const ceiling_loop **list, int capacity);
-/* `repeat` passes by a pinned team, one after another, each a parallel region of its own as a
- * call is; returns the seconds. Bytes are rounded up to 64. */
+/* `repeat` passes by a pinned team, whose threads take pieces in turn, one after another, each a
+ * parallel region of its own as a call is; returns the seconds. Bytes are rounded up to 64. */
 double ceiling_time(const ceiling_loop *loop, int threads, char *dst, size_t out, const char *src,
                     size_t in, int repeat);
 /* The best loops for these bytes and this team, best first, by the median of `rounds`; gbps may

@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum { ROUNDS_MOST = 64, TOP = 3, PICK_ROUNDS = 3, CLASSES = 512, MARGIN = 64, TRIES = 3 };
-static const double LONG = 0.2 /* seconds of a call that is not tried once more */, ABOVE = 1.03;
+static const double LONG = 0.2; /* seconds of a call that is not tried once more */
 
 /* Arrays are kept from one cell to the next; `at` is a place's memory, `host` its twin (the same
    on a processor). */
@@ -356,7 +356,7 @@ outcome cell_measure(place *p, tally *cpu, const cell *c, int rounds, figures *f
     for (int again = 0; again < TRIES; again++)
         if (!compete(p, c, &k, rounds, again, first))
             return CELL_FAILED;
-        else if (f->ceiling / f->seconds <= ABOVE)
+        else if (f->ceiling / f->seconds <= CLIFF_ABOVE)
             break;
     return CELL_DONE;
 }

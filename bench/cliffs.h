@@ -16,6 +16,11 @@
 
 enum { CLIFF_WORD = 64, CLIFF_KEY = 512, CLIFF_TEAMS = 8, CLIFF_LOOPS = 96 };
 
+/* More than this of its ceiling: the ceiling is none. The run fails if the cell's bytes came from
+   memory. */
+#define CLIFF_ABOVE 1.03
+enum { CLIFF_CHECKED = 32 << 20 };
+
 typedef enum cliff_verb { CLIFF_REDUCE, CLIFF_SCAN, CLIFF_WINDOW } cliff_verb;
 typedef enum cliff_cut {
     CUT_FLAT,

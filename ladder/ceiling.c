@@ -41,37 +41,44 @@ static void store_line(char *to, const char *from)
 #endif
 }
 
-enum { TILE = 16384, ROW = 512 };
+enum { TILE = 16384, ROW = 512, PIECE = 1 << 20 };
 typedef uint64_t line __attribute__((vector_size(64)));
 
-/* Two walks: with and without asking for the next tile. Which one is quicker depends on the
-   machine. */
+/* How to walk: with or without asking for the next tile, and a copy that stays in the caches with
+   plain stores. Which one is quickest depends on the machine and on the size. */
+enum { PLAIN, ASKING, CACHED, WALKS };
+
 static inline __attribute__((always_inline)) uint64_t read_part(const char *from, size_t bytes,
-                                                                int asks)
+                                                                int walk)
 {
     /* four chains, so that the adds never wait for each other */
     line a = {0}, b = {0}, c = {0}, d = {0}, x[4];
     uint64_t sum = 0;
+    const char *const all = from + bytes / 64 * 64;
     for (const char *const end = from + bytes / TILE * TILE; from < end; from += TILE)
         for (int row = 0; row < TILE / ROW; row++) {
-            if (asks) ask(from + TILE, row);
+            if (walk == ASKING) ask(from + TILE, row);
             for (int half = 0; half < ROW; half += ROW / 2) {
                 memcpy(x, from + row * ROW + half, sizeof x);
                 a += x[0], b += x[1], c += x[2], d += x[3];
             }
         }
+    for (; from < all; from += 64) {
+        memcpy(x, from, 64);
+        a += x[0];
+    }
     a += b + c + d;
     for (int i = 0; i < 8; i++) sum += a[i];
     return sum;
 }
 
 static inline __attribute__((always_inline)) uint64_t copy_part(char *to, const char *from,
-                                                                size_t bytes, int asks)
+                                                                size_t bytes, int walk)
 {
-    const size_t tiles = bytes / TILE * TILE;
+    const size_t tiles = walk == CACHED ? 0 : bytes / TILE * TILE;
     for (size_t tile = 0; tile < tiles; tile += TILE)
         for (int row = 0; row < TILE / ROW; row++) {
-            if (asks) ask(from + tile + TILE, row);
+            if (walk == ASKING) ask(from + tile + TILE, row);
             for (size_t o = tile + (size_t)row * ROW; o < tile + (size_t)(row + 1) * ROW; o += 64)
                 store_line(to + o, from + o);
         }
@@ -82,49 +89,53 @@ static inline __attribute__((always_inline)) uint64_t copy_part(char *to, const 
     return 0;
 }
 
-/* Thread k's part of `of`; all of it where there is one. */
-static uint64_t part(const ceiling *c, int copy, int asks, int k, int of)
-{
-    const size_t each = (size_t)c->bytes / (size_t)of / 64 * 64, at = each * (size_t)k,
-                 bytes = k == of - 1 ? (size_t)c->bytes - at : each;
-    if (copy)
-        return asks ? copy_part(c->b + at, c->a + at, bytes, 1)
-                    : copy_part(c->b + at, c->a + at, bytes, 0);
-    return asks ? read_part(c->a + at, bytes, 1) : read_part(c->a + at, bytes, 0);
-}
-
 typedef struct {
     const ceiling *c;
-    int copy, asks;
+    int copy, walk;
+    int64_t pieces;
     uint64_t sum;
-} part_work;
+} pass_work;
 
-static void one_part(void *data, int64_t k)
+static void one_piece(void *data, int64_t k)
 {
-    part_work *w = data;
-    const uint64_t sum = part(w->c, w->copy, w->asks, (int)k, w->c->threads);
+    pass_work *w = data;
+    const ceiling *c = w->c;
+    const size_t each = (size_t)c->bytes / (size_t)w->pieces / 64 * 64, at = each * (size_t)k,
+                 bytes = k == w->pieces - 1 ? (size_t)c->bytes - at : each;
+    uint64_t sum = 0;
+    if (!w->copy)
+        sum = w->walk == ASKING ? read_part(c->a + at, bytes, ASKING)
+                                : read_part(c->a + at, bytes, PLAIN);
+    else if (w->walk == ASKING)
+        copy_part(c->b + at, c->a + at, bytes, ASKING);
+    else
+        copy_part(c->b + at, c->a + at, bytes, w->walk);
     __atomic_fetch_add(&w->sum, sum, __ATOMIC_RELAXED);
 }
 
-static double one_pass(ceiling *c, int copy, int asks)
+/* Threads take pieces in turn: shares of one size wait for the slowest processor. */
+static double one_pass(ceiling *c, int copy, int walk)
 {
     const double begin = clock_seconds();
-    part_work all = {c, copy, asks, 0};
-    tl_for(c->threads, c->threads, one_part, &all);
+    const int64_t many = c->bytes / PIECE;
+    pass_work all = {c, copy, walk, c->threads > 1 && many > 4 * c->threads ? many : c->threads, 0};
+    tl_for(c->threads, all.pieces, one_piece, &all);
     const double taken = clock_seconds() - begin;
     c->sum += all.sum; /* or the compiler drops the reads */
     return taken;
 }
 
-/* The first passes choose the walk, each one twice in turn; all that follow use it. */
+/* The first passes choose the walk, each three times in turn; all that follow use it. */
 static double pass(ceiling *c, int copy)
 {
-    const int team = c->threads > 1;
-    int *const walk = &c->walk[copy][team];
+    int *const walk = &c->walk[copy][c->threads > 1];
     if (!*walk) {
-        double best[2] = {INFINITY, INFINITY};
-        for (int r = 0; r < 6; r++) best[r % 2] = fmin(best[r % 2], one_pass(c, copy, r % 2));
-        *walk = best[1] <= best[0] ? 2 : 1;
+        const int walks = copy ? WALKS : CACHED;
+        double best[WALKS] = {INFINITY, INFINITY, INFINITY};
+        for (int r = 0; r < 3 * walks; r++)
+            best[r % walks] = fmin(best[r % walks], one_pass(c, copy, r % walks));
+        for (int i = 0; i < walks; i++)
+            if (!*walk || best[i] < best[*walk - 1]) *walk = i + 1;
     }
     return one_pass(c, copy, *walk - 1);
 }

@@ -237,7 +237,7 @@ void tl_lanes_scan(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl_l
     const int stream = to->direct && to->stream,
               aligned =
                   ((uintptr_t)to->out | (uintptr_t)(to->step * buffers->result)) % STREAMED == 0,
-              straight = core->lanes_out && core == job->plan->lower && !job->exclusive &&
+              straight = core->direct && core == job->plan->lower && !job->exclusive &&
                          (!stream || aligned);
     k.to = 0;
     k.prefetch_distance = f->prefetch_distance;

@@ -12,7 +12,7 @@ static void scan_dense(tally *ctx, tl_scan *s, int threads, tl_scan_work work)
 {
     const tl_scalar *op = s->plan->op;
     if (threads > 1 && work.n * op->elem_bytes >= 2 * TL_PARALLEL_BYTES) {
-        const int64_t size = (int64_t)1 << tl_top_level(TL_SCAN_BLOCK_BYTES / op->elem_bytes),
+        const int64_t size = (int64_t)1 << tl_scan_block_level(s->plan, work.n, threads),
                       head = -s->done.end & (size - 1);
         if (work.n - head > size) {
             tl_scan_work first = work;
@@ -21,7 +21,7 @@ static void scan_dense(tally *ctx, tl_scan *s, int threads, tl_scan_work work)
             work.x += head * op->elem_bytes;
             work.out += head * op->result_bytes;
             work.n -= head;
-            if (tl_scan_shared(ctx, s, threads, &work)) return;
+            if (tl_scan_shared(ctx, s, threads, size, &work)) return;
         }
     }
 

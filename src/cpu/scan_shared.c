@@ -190,7 +190,7 @@ static void scan_by_levels(shared *t, const tl_worker *worker, tl_counter *c, tl
         /* `later` is the only block of this thread that may be unpublished. */
         assert(later > j);
         join_nodes(t, c, &seen, j);
-        scan_block(t, c, j, staging, 0, &u);
+        scan_block(t, c, j, staging, tl_scan_prefetch(plan, t->work->stream), &u);
         if (later < t->blocks) fold_first_levels(t, later, u.later);
         seen = j + 1;
         if (seen == t->blocks) t->last = c;
@@ -220,12 +220,12 @@ static void scan_blocks(void *data, const tl_worker *worker)
     }
 }
 
-int tl_scan_shared(tally *ctx, tl_scan *s, int threads, const tl_scan_work *work)
+int tl_scan_shared(tally *ctx, tl_scan *s, int threads, int64_t size, const tl_scan_work *work)
 {
     const tl_plan *plan = s->plan;
     const tl_scalar *op = plan->op;
-    const int level = tl_top_level(TL_SCAN_BLOCK_BYTES / op->elem_bytes);
-    const int64_t size = (int64_t)1 << level, n = work->n;
+    const int level = tl_level(size);
+    const int64_t n = work->n;
     const char *x = work->x, *out = work->out;
     shared t = {.scan = s,
                 .work = work,
@@ -237,8 +237,9 @@ int tl_scan_shared(tally *ctx, tl_scan *s, int threads, const tl_scan_work *work
                 .in_place = x < out + n * op->result_bytes && out < x + n * op->elem_bytes,
                 .ctx = ctx};
 
-    assert(s->done.end % size == 0 && work->n > 0);
-    if (tl_has_first_levels(plan) && !(work->stream && (uintptr_t)out % 64)) t.depth = LEVELS_DEPTH;
+    assert((size & (size - 1)) == 0 && s->done.end % size == 0 && work->n > 0);
+    if (tl_has_first_levels(plan) && !(work->stream && !tl_scan_streams(plan, out)))
+        t.depth = LEVELS_DEPTH;
     t.node = malloc((size_t)t.blocks * sizeof *t.node);
     t.ready = calloc((size_t)t.blocks, sizeof *t.ready);
     t.counters = malloc((size_t)threads * sizeof *t.counters);

@@ -1,59 +1,64 @@
 /* SPDX-License-Identifier: MIT
- * scan of dense elements on one thread. Tiles are taken in order; the prefix S(b) of a tile comes
- * from a binary counter. */
+ * scan of dense elements on one thread. S at the start of a piece comes from a binary counter. */
 #include "scan.h"
 #include "narrow/narrow.h"
 
 /* States that a running scan (kernel.h) stages at a time, in bytes. */
 enum { RUN_BYTES = 8 * 1024 };
 
-/* The tile that is scanned: m elements, of which the first has index b. */
+/* Elements that are scanned next, and the place of their results. */
 typedef struct {
     const tl_scan *scan;
     const tl_scan_work *work;
+    tl_counter *counter;
     const char *x;
     char *out;
-    int64_t m, b;
-    tl_state prefix;    /* S(b) */
-    int prefix_present; /* S(b) is not ABSENT */
-} tile;
+    int64_t left;
+    int full; /* the kernel writes results without staging states */
+} scanning;
 
-static const tl_plan *plan_of(const tile *t) { return t->scan->plan; }
+static const tl_plan *plan_of(const scanning *t) { return t->scan->plan; }
 
-/* S(b), or NULL if it is ABSENT. */
-static const tl_state *prefix_of(const tile *t) { return t->prefix_present ? &t->prefix : NULL; }
-
-/* The part of a tile from element j on. */
-static tile tile_from(const tile *t, int64_t j, int64_t m)
+static const tl_state *init_of(const scanning *t)
 {
-    tile part = *t;
-    part.x += j * plan_of(t)->op->elem_bytes;
-    part.out += j * plan_of(t)->op->result_bytes;
-    part.b += j;
-    part.m = m;
-    return part;
+    return t->scan->seeded ? &t->scan->init : NULL;
 }
 
-/* Lowers the m states that are staged after S(b). */
-static void lower_tile(const tile *t)
+static void advance(scanning *t, int64_t m)
+{
+    t->x += m * plan_of(t)->op->elem_bytes;
+    t->out += m * plan_of(t)->op->result_bytes;
+    t->left -= m;
+}
+
+/* The next m elements; the first has index b. */
+static tl_tile tile_of(const scanning *t, int64_t m, int64_t b, const tl_state *prefix)
+{
+    return (tl_tile){.x = t->x,
+                     .m = m,
+                     .b = b,
+                     .prefix = prefix,
+                     .next = tl_prefetch_of(plan_of(t), t->x, t->work->prefetch),
+                     .out = t->full ? t->out : NULL,
+                     .exclusive = t->scan->exclusive,
+                     .stream = t->full && t->work->stream};
+}
+
+/* After a tile was scanned: lowers its staged states. present: S(b) is not ABSENT. */
+static void finish_tile(const scanning *t, int64_t m, int64_t b, int present)
 {
     const tl_plan *plan = plan_of(t);
     const tl_staging at = t->work->staging;
-    const int64_t from = plan->core->lead;
-    const int stream = t->work->stream;
+    const int exclusive = t->scan->exclusive, skip = exclusive && !present;
 
-    if (!t->scan->exclusive) {
-        tl_lower_row(plan, at, t->out, from + 1, t->m, t->b + 1, 1, 0, 0, stream);
-    } else if (t->prefix_present) {
-        tl_lower_row(plan, at, t->out, from, t->m, t->b, 1, 0, 0, stream);
-    } else {
-        plan->op->empty(plan->par, t->out);
-        tl_lower_row(plan, at, t->out + plan->op->result_bytes, from + 1, t->m - 1, t->b + 1, 1, 0,
-                     0, stream);
-    }
+    if (skip) plan->op->empty(plan->par, t->out);
+    if (t->full) return;
+    const int64_t first = !exclusive || skip;
+    tl_lower_row(plan, at, t->out + skip * plan->op->result_bytes, plan->core->lead + first,
+                 m - skip, b + first, 1, 0, 0, t->work->stream);
 }
 
-/* Appends m < TL_TILE elements to a counter. */
+/* Appends m elements to a counter, less than a tile. */
 static void push_part(const tl_plan *plan, tl_counter *c, const char *x, int64_t m)
 {
     tl_state nodes[TL_MAX_LEVELS];
@@ -61,51 +66,103 @@ static void push_part(const tl_plan *plan, tl_counter *c, const char *x, int64_t
     tl_counter_push_nodes(c, plan->op, nodes, m);
 }
 
-/* Can the kernel write results without staging their states? */
-static int writes_results(const tile *t)
+/* The elements of the next piece, of `left` that remain: at most `most`. S(b + j) is S(b) combined
+ * with nodes of j elements only while j is at most the alignment of b. A stream may stop at any
+ * b. */
+static int64_t piece_length(int64_t b, int64_t left, int64_t most)
 {
-    const tl_plan *plan = plan_of(t);
-    return plan->core->scan_full && plan->core == plan->lower && !plan->out &&
-           !(t->work->stream && (uintptr_t)t->out % 64);
+    const int64_t m = left < most ? left : most, align = b & -b;
+    return b && align < m ? align : m;
 }
 
-/* Scans a tile with a running scan (kernel.h), in pieces that stay in the first-level cache. *node
- * becomes the tile's node; prefix becomes S(b + m). */
-static void scan_running(tile *t, tl_state *node)
+/* ---- running scans ---- */
+
+/* Scans a tile in pieces that stay in the first-level cache. */
+static void scan_running(scanning *t)
 {
     const tl_plan *plan = plan_of(t);
-    const tl_scan_work *work = t->work;
     const tl_scalar *op = plan->op;
-    const int full = writes_results(t);
-    const int64_t most =
-        full && !plan->in ? t->m : RUN_BYTES * plan->core->vector_lanes / plan->core->vector_bytes;
+    tl_counter *const c = t->counter;
+    const int64_t b = c->end, tile = piece_length(b, t->left, TL_TILE),
+                  most = t->full && !plan->in
+                             ? tile
+                             : RUN_BYTES * plan->core->vector_lanes / plan->core->vector_bytes;
+    tl_state prefix, node;
+    int present = tl_counter_fold(c, op, init_of(t), &prefix);
 
-    for (int64_t j = 0, m; j < t->m; j += m) {
-        m = t->m - j < most ? t->m - j : most;
-        const tile part = tile_from(t, j, m);
+    /* Before the scan, because results may overwrite the elements. */
+    if (tile < TL_TILE && !(t->scan->ends && tile == t->left)) push_part(plan, c, t->x, tile);
+
+    for (int64_t j = 0, m; j < tile; j += m) {
         tl_state piece;
+        m = tile - j < most ? tile - j : most;
+        tl_scan_run(plan, t->work->staging, tile_of(t, m, b + j, present ? &prefix : NULL), &piece);
+        finish_tile(t, m, b + j, present);
 
-        if (full) {
-            tl_scan_full(plan, work->staging, part.out, part.x, m, part.b, prefix_of(t), &piece,
-                         t->scan->exclusive, work->stream, work->prefetch, NULL);
-            if (t->scan->exclusive && !t->prefix_present) op->empty(plan->par, part.out);
-        } else {
-            tl_scan_tile(plan, work->staging, part.x, m, part.b, prefix_of(t), &piece,
-                         work->prefetch);
-            lower_tile(&part);
-        }
-
-        if (t->prefix_present)
-            op->combine(&t->prefix, &piece, part.b, m);
+        if (present)
+            op->combine(&prefix, &piece, b + j, m);
         else
-            t->prefix = piece;
-        t->prefix_present = 1;
-
+            prefix = piece;
+        present = 1;
         if (j)
-            op->combine(node, &piece, j, m);
+            op->combine(&node, &piece, j, m);
         else
-            *node = piece;
+            node = piece;
+        advance(t, m);
     }
+
+    if (tile == TL_TILE) tl_counter_push(c, op, TL_TILE_LEVEL, &node);
+}
+
+/* ---- scans by the tree ---- */
+
+/* The counter of the law as one of blocks. */
+static void open_blocks(tl_block_counter *to, const tl_plan *plan, const tl_counter *c,
+                        const tl_state *init)
+{
+    const tl_scalar *op = plan->op;
+    const int level = tl_level(plan->core->scan_block);
+    tl_state s; /* S of the nodes so far */
+    int64_t n = 0;
+
+    assert(c->start == 0 && c->end % plan->core->scan_block == 0 && !c->counted);
+    to->blocks = c->end >> level;
+    to->seeded = init != NULL;
+    if (init) to->init = s = *init;
+    if (init && op->to_wide) op->to_wide(&to->init);
+
+    for (int j = 0; j < c->count; j++) {
+        const int l = c->level[j] - level;
+        const int64_t size = (int64_t)1 << c->level[j];
+        if (j || init)
+            op->combine(&s, &c->node[j], n, size);
+        else
+            s = c->node[j];
+        n += size;
+        to->node[l] = c->node[j];
+        to->start[l] = s;
+        if (op->to_wide) op->to_wide(&to->node[l]), op->to_wide(&to->start[l]);
+    }
+}
+
+static void close_blocks(const tl_block_counter *from, const tl_plan *plan, tl_counter *c)
+{
+    const int level = tl_level(plan->core->scan_block);
+
+    c->end = from->blocks << level;
+    c->count = 0;
+    for (int64_t bits = from->blocks; bits;
+         bits &= ~((int64_t)1 << (c->level[c->count++] - level))) {
+        const int l = tl_top_level(bits);
+        c->level[c->count] = (unsigned char)(l + level);
+        c->node[c->count] = from->node[l];
+        if (plan->op->from_wide) plan->op->from_wide(&c->node[c->count]);
+    }
+}
+
+int tl_scan_streams(const tl_plan *plan, const void *out)
+{
+    return (uintptr_t)out % (plan->core->shifts ? 4 : 64) == 0;
 }
 
 int tl_has_first_levels(const tl_plan *plan)
@@ -113,76 +170,110 @@ int tl_has_first_levels(const tl_plan *plan)
     return plan->core->scan_up && plan->core == plan->lower && !plan->in && !plan->out;
 }
 
-/* The first levels of whole tiles. */
-typedef struct {
-    int64_t tiles; /* tiles before this one */
-    /* Without work->levels: the first level of this tile is computed already, in half number
-     * tiles & 1 of the staging buffer, which whole tiles do not use otherwise. */
-    int known;
-} levels_state;
-
-/* The first levels of tile t, and those that are computed while it is scanned. left: elements from
- * t on. *prefetch: the distance for this tile. */
-static tl_up levels_of(const tile *t, levels_state *s, int64_t left, int64_t *prefetch)
+/* What is computed beside tile `number` of work->levels, and what is prefetched. */
+static tl_up beside(const scanning *t, int64_t number, tl_prefetch *next)
 {
     const tl_plan *plan = plan_of(t);
     const tl_first_levels *u = t->work->levels;
-    const int64_t up_bytes = plan->core->up_bytes, tile_bytes = TL_TILE * plan->op->elem_bytes,
-                  number = s->tiles++;
+    const int64_t up_bytes = plan->core->up_bytes, tile = TL_TILE * plan->op->elem_bytes,
+                  at = number * tile + t->work->prefetch;
 
-    *prefetch = t->work->prefetch;
-    if (t->m < TL_TILE) return (tl_up){0};
+    *next = tl_prefetch_of(
+        plan, u->x + number * tile,
+        t->work->prefetch ? t->work->prefetch + (at < u->tiles * tile ? 0 : u->step) : 0);
+    return (tl_up){.up = u->current + number * up_bytes,
+                   .later = u->x + number * tile,
+                   .make = u->later + number * up_bytes,
+                   .at = u->at + number * TL_TILE,
+                   .blocks = number < u->tiles ? TL_TILE / plan->core->scan_block : 0};
+}
 
-    if (u) {
-        tl_up up = {u->current + number * up_bytes, NULL, u->at + number * TL_TILE,
-                    u->later + number * up_bytes};
-        if (number < u->tiles) up.next_tile = u->x + number * tile_bytes;
-        const int64_t prefetch_tile = number + TL_SCAN_PREFETCH_BYTES / tile_bytes;
-        if (t->work->stream)
-            *prefetch =
-                u->x + prefetch_tile * tile_bytes + (prefetch_tile < u->tiles ? 0 : u->step) - t->x;
-        return up;
+/* Scans whole blocks, as many as are left. */
+static void scan_blocks(scanning *t)
+{
+    const tl_plan *plan = plan_of(t);
+    const int64_t n = t->left & -(int64_t)plan->core->scan_block,
+                  most = t->full && !plan->in && !t->work->levels ? n : TL_TILE;
+    tl_block_counter blocks;
+
+    open_blocks(&blocks, plan, t->counter, init_of(t));
+    for (int64_t j = 0, m; j < n; j += m) {
+        m = n - j < most ? n - j : most;
+        const int64_t b = t->counter->end + j;
+        const int present = blocks.blocks || blocks.seeded;
+        tl_tile tile = tile_of(t, m, b, NULL);
+        if (t->work->levels && m == TL_TILE) {
+            const tl_up up = beside(t, j / TL_TILE, &tile.next);
+            tl_scan_blocks(plan, t->work->staging, tile, &blocks, &up);
+        } else {
+            tl_scan_blocks(plan, t->work->staging, tile, &blocks, NULL);
+        }
+        finish_tile(t, m, b, present);
+        advance(t, m);
     }
 
-    if (!tl_has_first_levels(plan)) return (tl_up){0};
-    char *const soa = t->work->staging.soa,
-                *half[2] = {soa, soa + TL_TILE / 2 / plan->core->vector_lanes *
-                                           plan->core->vector_bytes};
-    tl_up up = {s->known ? half[number & 1] : NULL, NULL, t->b + TL_TILE, half[~number & 1]};
-    if (left >= 2 * TL_TILE) up.next_tile = t->x + tile_bytes;
-    s->known = up.next_tile != NULL;
-
-    /* Prefetch one tile later, because the tile in between is being read for its first level. For
-     * f32 sums this is faster, for f64 slower. */
-    if (*prefetch && up.next_tile && plan->op->elem_bytes <= 4) *prefetch += tile_bytes;
-
-    return up;
+    close_blocks(&blocks, plan, t->counter);
 }
 
-/* Scans a tile whose kernel writes results. */
-static void scan_full(const tile *t, const tl_up *up, int64_t prefetch, tl_state *node)
+/* Scans less than a block. */
+static void scan_part(scanning *t)
 {
-    tl_scan_full(plan_of(t), t->work->staging, t->out, t->x, t->m, t->b, prefix_of(t), node,
-                 t->scan->exclusive, t->work->stream, prefetch, up);
+    const tl_plan *plan = plan_of(t);
+    const tl_scalar *op = plan->op;
+    tl_counter *const c = t->counter;
+    const int64_t b = c->end, m = piece_length(b, t->left, plan->core->scan_block - 1);
+    tl_state prefix, end;
+    const int present = tl_counter_fold(c, op, init_of(t), &prefix), whole = m == (b & -b);
+
+    /* Before the scan, because results may overwrite the elements. */
+    if (whole || !t->scan->ends || m < t->left) push_part(plan, c, t->x, m);
+
+    tl_tile tile = tile_of(t, m, b, present ? &prefix : NULL);
+    tile.stream = 0;
+    tl_scan_part(plan, t->work->staging, tile);
+    if (whole) { /* S(b + m) has a new larger node */
+        tl_counter_fold(c, op, init_of(t), &end);
+        if (!t->full) tl_stage(plan, t->work->staging.soa, m, &end);
+    }
+    finish_tile(t, m, b, present);
+    if (whole && t->full && !t->scan->exclusive)
+        op->lower(&end, c->end, 0, plan->par, t->out + (m - 1) * op->result_bytes);
+    advance(t, m);
 }
 
-/* The elements of the next tile, of `left` that remain. S(b + j) is S(b) combined with nodes of j
- * elements only while j is at most the alignment of b. A stream may stop at any b. */
-static int64_t tile_length(int64_t b, int64_t left)
+void tl_scan_states(const tl_plan *plan, tl_counter *c, tl_staging at, const char *x, int64_t m)
 {
-    const int64_t m = left < TL_TILE ? left : TL_TILE, align = b & -b;
-    return b && align < m ? align : m;
+    const int64_t b = c->end, whole = plan->core->lead ? 0 : m & -(int64_t)plan->core->scan_block;
+    tl_tile tile = {.x = x, .m = m, .b = b};
+    tl_state prefix, node;
+
+    assert(b % TL_TILE == 0 && 0 < m && m <= TL_TILE);
+    if (whole) {
+        tl_block_counter blocks;
+        tile.m = whole;
+        open_blocks(&blocks, plan, c, NULL);
+        tl_scan_blocks(plan, at, tile, &blocks, NULL);
+        close_blocks(&blocks, plan, c);
+    }
+
+    if (whole == m) return;
+    tile = (tl_tile){
+        .x = x + whole * plan->op->elem_bytes, .m = m - whole, .b = b + whole, .to = whole};
+    if (tl_counter_fold(c, plan->op, NULL, &prefix)) tile.prefix = &prefix;
+    if (plan->core->lead) {
+        tl_scan_run(plan, at, tile, &node);
+        if (m == TL_TILE) tl_counter_push(c, plan->op, TL_TILE_LEVEL, &node);
+    } else {
+        tl_scan_part(plan, at, tile);
+    }
 }
 
 void tl_scan_serial(const tl_scan *s, tl_counter *c, const tl_scan_work *work)
 {
     const tl_plan *plan = s->plan;
-    const tl_scalar *op = plan->op;
-    const tl_state *init = s->seeded ? &s->init : NULL;
-    tile t = {.scan = s, .work = work, .x = work->x, .out = work->out};
-    levels_state levels = {0};
-    int prefix_known = 0;
-    tl_state node;
+    const int64_t block = plan->core->scan_block;
+    scanning t = {
+        .scan = s, .work = work, .counter = c, .x = work->x, .out = work->out, .left = work->n};
 
     if (plan->narrow) {
         tl_narrow_scan(s, c,
@@ -190,58 +281,35 @@ void tl_scan_serial(const tl_scan *s, tl_counter *c, const tl_scan_work *work)
         return;
     }
 
-    for (int64_t left = work->n; left > 0; left -= t.m) {
-        t.b = c->end;
-        t.m = tile_length(t.b, left);
-        if (!prefix_known) t.prefix_present = tl_counter_fold(c, op, init, &t.prefix);
-        prefix_known = 0;
-
-        /* Before the scan, because results may overwrite the elements. */
-        const int last = s->ends && t.m == left && t.b % TL_TILE == 0;
-        if (t.m < TL_TILE && !last) push_part(plan, c, t.x, t.m);
-
-        if (plan->core->lead) {
-            scan_running(&t, &node);
-            if (t.m == TL_TILE) tl_counter_push(c, op, TL_TILE_LEVEL, &node);
-            prefix_known = 1;
-        } else {
-            const int full = writes_results(&t), present = t.prefix_present;
-            int64_t prefetch = work->prefetch;
-            if (full) {
-                const tl_up up = levels_of(&t, &levels, left, &prefetch);
-                scan_full(&t, &up, prefetch, &node);
-            } else {
-                tl_scan_tile(plan, work->staging, t.x, t.m, t.b, prefix_of(&t), &node, prefetch);
-            }
-
-            if (t.m == TL_TILE) tl_counter_push(c, op, TL_TILE_LEVEL, &node);
-
-            /* S(b + m) has a new larger node: take it from the counter. */
-            tl_state next;
-            int next_present = 0;
-            if (t.m == TL_TILE || t.m == (t.b & -t.b)) {
-                next_present = prefix_known = tl_counter_fold(c, op, init, &next);
-                if (!full) tl_stage(plan, work->staging.soa, t.m, &next);
-            }
-
-            if (!full)
-                lower_tile(&t);
-            else if (s->exclusive && !present)
-                op->empty(plan->par, t.out);
-            else if (!s->exclusive && prefix_known)
-                op->lower(&next, c->end, 0, plan->par, t.out + (t.m - 1) * op->result_bytes);
-            if (prefix_known) t.prefix = next, t.prefix_present = next_present;
-        }
-
-        t.x += t.m * op->elem_bytes;
-        t.out += t.m * op->result_bytes;
+    while (t.left > 0) {
+        t.full = plan->core->direct && plan->core == plan->lower && !plan->out &&
+                 !(work->stream && !tl_scan_streams(plan, t.out));
+        if (plan->core->lead)
+            scan_running(&t);
+        else if (t.left >= block && c->end % block == 0)
+            scan_blocks(&t);
+        else
+            scan_part(&t);
     }
 }
 
+/* Trees prefetch into the first-level cache, where a block is read twice. On Intel four pages in
+ * turn, the next 16 KiB (0.89 of copy; lines 0.73), on AMD lines, where 4 KiB are 1.1 times as fast
+ * as 2 or 8. */
 int64_t tl_scan_prefetch(const tl_plan *plan, int stream)
 {
+    const int way = tl_prefetch_way();
     if (!stream) return 0;
-    return plan->core->lead ? tl_prefetch_distance(tl_prefetch_way()) : TL_SCAN_PREFETCH_BYTES;
+    return plan->core->lead || way == TL_PAGES ? tl_prefetch_distance(way) : 4 << 10;
+}
+
+int tl_scan_block_level(const tl_plan *plan, int64_t n, int threads)
+{
+    const int64_t bytes = plan->op->elem_bytes,
+                  large = (int64_t)TL_SCAN_LARGE_BLOCKS * TL_SCAN_LARGE_BYTES / bytes;
+    return tl_top_level((tl_has_first_levels(plan) && n / threads >= large ? TL_SCAN_LARGE_BYTES
+                                                                           : TL_SCAN_BLOCK_BYTES) /
+                        bytes);
 }
 
 size_t tl_first_levels_offset(const tl_plan *plan)
@@ -251,7 +319,7 @@ size_t tl_first_levels_offset(const tl_plan *plan)
 
 size_t tl_scan_bytes(const tl_plan *plan)
 {
-    const int64_t size = (int64_t)1 << tl_top_level(TL_SCAN_BLOCK_BYTES / plan->op->elem_bytes);
+    const int64_t size = (int64_t)1 << tl_top_level(TL_SCAN_LARGE_BYTES / plan->op->elem_bytes);
     return tl_first_levels_offset(plan) +
            (tl_has_first_levels(plan) ? 3 * (size_t)(size / TL_TILE * plan->core->up_bytes) : 0);
 }

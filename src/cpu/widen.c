@@ -56,36 +56,36 @@ static const tl_state *wide_prefix(const tl_plan *plan, const tl_state *prefix, 
     return copy;
 }
 
-int tl_scan_tile(const tl_plan *plan, tl_staging at, const void *x, int64_t m, int64_t b,
-                 const tl_state *prefix, tl_state *node, int64_t prefetch_distance)
+/* prefix: memory for S(b). */
+static void widen_tile(const tl_plan *plan, tl_staging at, tl_tile *t, tl_state *prefix)
 {
-    tl_state copy;
-    prefix = wide_prefix(plan, prefix, &copy);
-    const tl_tile tile = {.x = widen(plan, at.wide, x, m, TL_WIDE_BYTES),
-                          .m = m,
-                          .b = b,
-                          .prefix = prefix,
-                          .next = tl_prefetch_of(plan, x, prefetch_distance)};
-    const int full = plan->core->scan_tile(at.soa, &tile, node, par_of(plan, TL_WIDE_BYTES));
-    if (full && plan->op->from_wide) plan->op->from_wide(node);
-    return full;
+    t->x = widen(plan, at.wide, t->x, t->m, TL_WIDE_BYTES);
+    t->soa = at.soa;
+    t->prefix = wide_prefix(plan, t->prefix, prefix);
 }
 
-void tl_scan_full(const tl_plan *plan, tl_staging at, void *out, const void *x, int64_t m,
-                  int64_t b, const tl_state *prefix, tl_state *node, int exclusive, int stream,
-                  int64_t prefetch_distance, const tl_up *up)
+void tl_scan_run(const tl_plan *plan, tl_staging at, tl_tile tile, tl_state *node)
 {
-    tl_state copy;
-    prefix = wide_prefix(plan, prefix, &copy);
-    const tl_tile tile = {.x = widen(plan, at.wide, x, m, TL_WIDE_BYTES),
-                          .m = m,
-                          .b = b,
-                          .prefix = prefix,
-                          .next = tl_prefetch_of(plan, x, prefetch_distance),
-                          .exclusive = exclusive,
-                          .stream = stream};
-    plan->core->scan_full(out, &tile, node, up, par_of(plan, TL_WIDE_BYTES));
+    tl_state prefix;
+    widen_tile(plan, at, &tile, &prefix);
+    plan->core->scan_run(&tile, node, par_of(plan, TL_WIDE_BYTES));
     if (plan->op->from_wide) plan->op->from_wide(node);
+}
+
+void tl_scan_blocks(const tl_plan *plan, tl_staging at, tl_tile tile, tl_block_counter *c,
+                    const tl_up *up)
+{
+    const tl_up none = {0};
+    tl_state prefix;
+    widen_tile(plan, at, &tile, &prefix);
+    plan->core->scan_blocks(&tile, c, up ? up : &none, par_of(plan, TL_WIDE_BYTES));
+}
+
+void tl_scan_part(const tl_plan *plan, tl_staging at, tl_tile tile)
+{
+    tl_state prefix;
+    widen_tile(plan, at, &tile, &prefix);
+    plan->core->scan_part(&tile, par_of(plan, TL_WIDE_BYTES));
 }
 
 /* Narrows m wide results to `to`. stream: non-temporal stores; `to` must be aligned. */

@@ -77,12 +77,11 @@ size_t tl_staging_bytes(const tl_plan *plan);
 /* The staging buffers in `memory`, which has tl_staging_bytes bytes. */
 tl_staging tl_staging_at(const tl_plan *plan, void *memory);
 
-/* prefetch_distance: prefetch distance in bytes from x; 0: no prefetch */
-int tl_scan_tile(const tl_plan *plan, tl_staging at, const void *x, int64_t m, int64_t b,
-                 const tl_state *prefix, tl_state *node, int64_t prefetch_distance);
-void tl_scan_full(const tl_plan *plan, tl_staging at, void *out, const void *x, int64_t m,
-                  int64_t b, const tl_state *prefix, tl_state *node, int exclusive, int stream,
-                  int64_t prefetch_distance, const tl_up *up);
+/* Of tiles of the caller's elements; states go to at.soa. up: NULL, or see kernel.h. */
+void tl_scan_run(const tl_plan *plan, tl_staging at, tl_tile tile, tl_state *node);
+void tl_scan_blocks(const tl_plan *plan, tl_staging at, tl_tile tile, tl_block_counter *c,
+                    const tl_up *up);
+void tl_scan_part(const tl_plan *plan, tl_staging at, tl_tile tile);
 
 static inline void tl_stage(const tl_plan *plan, void *soa, int64_t j, const tl_state *s)
 {

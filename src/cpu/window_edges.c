@@ -8,6 +8,7 @@
  *           its rings hold the nodes of all suffixes, for w log w combines instead of w^2. */
 #define _GNU_SOURCE
 #include "window.h"
+#include "scan.h"
 #include "shape.h"
 #include "widen.h"
 #include "context/scratch.h"
@@ -139,7 +140,6 @@ void tl_window_prefixes(const tl_window_job *job, int64_t lo, int64_t hi,
     if (split == hi) return;
 
     tl_staging at = {buffers->work.past, buffers->work.wide};
-    tl_state prefix, node;
     tl_counter c;
     int64_t length = split + shift, most = hi - 1 + shift,
             b = (length - 1) & ~(int64_t)(TL_TILE - 1);
@@ -158,15 +158,7 @@ void tl_window_prefixes(const tl_window_job *job, int64_t lo, int64_t hi,
 
     for (; b < most; b += TL_TILE) {
         int64_t m = most - b < TL_TILE ? most - b : TL_TILE;
-        int done = tl_counter_fold(&c, plan->op, NULL, &prefix);
-        if (tl_scan_tile(plan, at, job->x + b * plan->op->elem_bytes, m, b, done ? &prefix : NULL,
-                         &node, 0) &&
-            m == TL_TILE) {
-            tl_counter_push(&c, plan->op, TL_TILE_LEVEL, &node);
-            tl_counter_fold(&c, plan->op, NULL, &node);
-            tl_stage(plan, at.soa, plan->core->lead + m, &node);
-        }
-
+        tl_scan_states(plan, &c, at, job->x + b * plan->op->elem_bytes, m);
         tl_lower_row(plan, at, tl_window_at(job, length - shift), plan->core->lead + length - b,
                      b + m - length + 1, length, 1, 0, 0, job->stream);
         length = b + m + 1;

@@ -44,6 +44,8 @@ enum {
      * exactly a tile. */
     TL_TILE = 1 << TL_TILE_LEVEL,
 
+    TL_BLOCK_LEVELS = 62, /* of a counter of at least one element in each block */
+
     /* States in a staging buffer: a tile, the state after it, and padding for stores of whole
      * vectors. */
     TL_SOA = TL_TILE + 64,
@@ -128,14 +130,27 @@ typedef struct tl_elements {
     int prefetch;                  /* See tl_prefetches. */
 } tl_elements;
 
-/* A tile to scan: 0 < m <= TL_TILE dense elements of any alignment; x[0] has index b. */
+/* Elements to scan: m > 0 dense elements of any alignment; x[0] has index b. */
 typedef struct tl_tile {
     const void *x;
     int64_t m, b;
-    const tl_state *prefix; /* S(b); NULL: ABSENT. */
+    const tl_state *prefix; /* S(b); NULL: ABSENT. Not read by scan_blocks. */
     tl_prefetch next;
-    int exclusive, stream; /* For scan_full. */
+    void *out, *soa; /* Results go to out, which may be x; NULL: states go to soa. */
+    int64_t to;      /* The first state's place in soa. */
+    int exclusive;
+    int stream; /* Non-temporal stores; out must be aligned to 64 bytes. */
 } tl_tile;
+
+/* The nodes of the law's counter from the level of a scan's blocks on: node[l], of 2^l blocks, for
+ * each bit l of `blocks`. start[l] is S at the last multiple of 2^l blocks that is no multiple of
+ * 2^(l + 1). */
+typedef struct tl_block_counter {
+    int64_t blocks;
+    int seeded; /* S(0) is init, else ABSENT. */
+    tl_state init;
+    tl_state node[TL_BLOCK_LEVELS], start[TL_BLOCK_LEVELS];
+} tl_block_counter;
 
 /* The next elements of a stream of windows: m elements at x; x[0] has index i. `lead` empty places
  * come before them. `back` elements of the stream lie before x, and `beyond` elements may be read
@@ -168,7 +183,7 @@ typedef struct tl_lanes {
     int64_t to;
     int64_t prefetch_distance; /* Prefetch distance in rows; 0: no prefetch. */
 
-    /* Scan of a kernel with lanes_out: where inclusive results go, or NULL to stage states. Row j
+    /* Scan of a kernel with `direct`: where inclusive results go, or NULL to stage states. Row j
      * goes to out + j * out_step. stream: non-temporal stores; rows must be aligned to a vector. */
     void *out;
     int64_t out_step;
@@ -188,13 +203,14 @@ typedef struct tl_lower {
     const int32_t *counts, *firsts; /* With counts: NULL, or the origins of one row. */
 } tl_lower;
 
-/* The down-sweep of a scan waits for stores while its up-sweep computes. So a kernel can compute
- * the first level of the next tile's up-sweep during the down-sweep of the current tile. */
+/* Several threads scan by turns: while a thread scans blocks, it computes the vectors of nodes of
+ * blocks that it will scan later. up: those of the blocks that are scanned now. make: those of
+ * `blocks` blocks at `later`, whose first element has index `at`, are written here. NULL, both: one
+ * thread, which needs no memory for them. */
 typedef struct tl_up {
-    void *up; /* First level of the current tile, computed before; overwritten. NULL: compute it. */
-    const void *next_tile; /* The next tile, whose first element has index `at`; NULL: none. */
-    int64_t at;
-    void *make; /* The first level of the next tile is written here. */
+    const void *up, *later;
+    void *make;
+    int64_t at, blocks;
 } tl_up;
 
 /* Ranges of a sequence (cpu/kernel/ranges_kernel.h). Level l keeps the nodes that end in the last
@@ -314,22 +330,23 @@ typedef struct tl_kernel {
     /* *s = S(n), without an initial value. */
     void (*fold)(tl_state *s, const tl_elements *in, tl_par p);
 
-    /* Stages S(b + j) as soa[lead + j], 0 <= j <= m (j < m if m == TL_TILE). Requires: b is a
-     * multiple of a power of two that is at least m. Without a prefix, soa[lead] is undefined. If m
-     * == TL_TILE, also returns 1 and the tile's node. A kernel with lead > 0 is a running scan
-     * (scan_kernel.h): b is any number, and it always returns the node and stages S(b + m). */
-    int (*scan_tile)(void *soa, const tl_tile *t, tl_state *node, tl_par p);
-    int lead;
+    /* Scans (cpu/kernel/scan_kernel.h) of a tl_tile: to results if `direct`, with the operator's
+     * own lower, or to states: S(b + j) as soa[to + lead + j], 0 <= j <= m. Where S(b) is ABSENT, the
+     * first of them (out[0] of an exclusive scan, soa[to + lead]) is undefined.
+     *
+     * lead > 0: a running scan, of at most TL_TILE elements from any b. *node: their node.
+     *
+     * lead 0: scan_blocks scans whole blocks of scan_block elements from the end of c, and appends
+     * them. scan_part scans less than a block; b is a multiple of a power of two that is at least
+     * m. If it is m, S(b + m) is undefined: it needs the counter. shifts: non-temporal stores of
+     * scan_blocks need only out % 4 == 0. */
+    int direct, lead, scan_block, shifts;
+    void (*scan_run)(const tl_tile *t, tl_state *node, tl_par p);
+    void (*scan_blocks)(const tl_tile *t, tl_block_counter *c, const tl_up *up, tl_par p);
+    void (*scan_part)(const tl_tile *t, tl_par p);
 
-    /* Scans a tile to results without staging, with the operator's own lower. NULL: no such kernel.
-     * If lead is 0, the caller writes two results: out[m - 1] of an inclusive whole tile, which is
-     * lower(S(b + m)) and needs the counter, and out[0] of an exclusive scan without a prefix. out
-     * may be x. stream: non-temporal stores; out must be aligned to 64 bytes. up: NULL, or for
-     * whole tiles. */
-    void (*scan_full)(void *out, const tl_tile *t, tl_state *node, const tl_up *up, tl_par p);
-
-    /* scan_up writes the first level of a whole tile's up-sweep, up_bytes bytes, aligned to 64.
-     * scan_node computes the tile's node from it. NULL in running scans. i: the index of x[0]. */
+    /* For tl_up: scan_up writes the vectors of a whole tile, up_bytes bytes, aligned to 64.
+     * scan_node computes the tile's node from them. NULL: none. i: the index of x[0]. */
     void (*scan_up)(void *up, const void *x, int64_t i, tl_par p);
     void (*scan_node)(tl_state *node, const void *up);
     int up_bytes;
@@ -358,7 +375,6 @@ typedef struct tl_kernel {
      * << l; slot 2 * levels is S(0). */
     void (*lanes_fold)(const tl_lanes *k, tl_par p);
     void (*lanes_scan)(const tl_lanes *k, tl_par p);
-    int lanes_out;
     void (*lanes_window)(const tl_lanes *k, int64_t w, tl_par p);
     void (*lanes_put)(const tl_lanes *k, int slot, int64_t lane, const tl_state *s);
 

@@ -139,7 +139,7 @@ TL_INLINE int block(const char *x, int64_t n, tl_exact_block *b, int levels, int
     }
 
     for (int64_t i = 0; i < n; i += STEP) {
-        tl_prefetch_bytes(x + i * bytes, STEP * (size_t)bytes, prefetch_distance, way);
+        tl_prefetch_bytes(x + i * bytes, STEP * (size_t)bytes, prefetch_distance, way, 0);
         TL_UNROLL
         /* two vectors of f64 hold the elements of one vector of f32 */
         for (int u = 0; u < UNROLL && bytes == 4; u += 2) {

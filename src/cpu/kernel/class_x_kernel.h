@@ -20,7 +20,7 @@ enum { W(CHUNK) = 262144 / TL_SIZE };
 
 /* Prefetches in a loop that reads `bytes` bytes from x + j on. */
 #define TL_PREFETCH(j, bytes)                                                                      \
-    if (prefetch) tl_prefetch_bytes(x + (j), bytes, tl_prefetch_distance(prefetch), prefetch);
+    if (prefetch) tl_prefetch_bytes(x + (j), bytes, tl_prefetch_distance(prefetch), prefetch, 0);
 
 #if OP_EXTREME
 /* The extreme of a chunk as a key (op/max.h, op/min.h). Floats are compared as floats, which skips

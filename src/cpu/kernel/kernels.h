@@ -17,8 +17,8 @@
 #endif
 #if !defined(OP_CORE) && TL_FULL
 #define TL_RUNS (OP_EXACT && OP_NEUTRAL && TL_ONE_FIELD)
-/* scan_full is compiled only where it is fast enough to be worth the code: sums, products, moments,
- * averages. Other scans are staged. */
+/* Scans write results without staging states only where that is fast enough to be worth the code:
+ * sums, products, moments, averages. */
 #define TL_SCAN_FULL (OP_LANES == 1 && (!TL_CLASS_X || TL_RUNS))
 #include "scan_kernel.h"
 #include "window_kernel.h"
@@ -41,11 +41,16 @@ static const tl_kernel W(row) = {
 #endif
 #endif
 #if !defined(OP_CORE) && TL_FULL
-    .scan_tile = W(do_scan_tile),
-    .lead = TL_RUNS ? TL_V - 1 : 0,
+    .direct = TL_SCAN_FULL,
+#if TL_RUNS
+    .scan_run = W(do_scan_run),
+    .lead = TL_V - 1,
+#else
+    .scan_blocks = W(do_scan_blocks),
+    .scan_part = W(do_scan_part),
+    .scan_block = W(BLOCK),
+    .shifts = W(SHIFTS),
 #if TL_SCAN_FULL
-    .scan_full = W(do_scan_full),
-#if !TL_RUNS
     .scan_up = W(do_scan_up),
     .scan_node = W(do_scan_node),
     .up_bytes = TL_TILE / (TL_V * TL_V) * sizeof(VS),
@@ -60,7 +65,6 @@ static const tl_kernel W(row) = {
     .window_suffix = W(do_window_suffix),
     .lanes_fold = W(do_lanes_fold),
     .lanes_scan = W(do_lanes_scan),
-    .lanes_out = TL_SCAN_FULL,
     .lanes_window = W(do_lanes_window),
     .lanes_put = W(do_lanes_put),
     .unstage = W(do_unstage),

@@ -84,7 +84,7 @@ static __attribute__((noinline, unused)) void W(widened_blocks)(VS *w, const tl_
         const tl_prefetch after = {x + tl_prefetch_distance(prefetch), bytes, prefetch};
         W(widened)(wide, W(PIECE), in->from, x, size, &p);
         for (int j = 0; j < size; j += TL_V * TL_V) {
-            if (prefetch) TL_PREFETCH_SOME(after, j, TL_V * TL_V, sizeof(E));
+            if (prefetch) TL_PREFETCH_SOME(after, j, TL_V * TL_V, sizeof(E), 0);
             W(prefetch_between)(x + size * bytes, j * bytes, (j + TL_V * TL_V) * bytes);
             *w++ = W(block)(wide + j, i + piece + j, p);
         }
@@ -107,7 +107,7 @@ static __attribute__((noinline, unused)) SS W(node)(const tl_elements *in, int64
             const E *block = x + j * (TL_V * TL_V);
             if (prefetch)
                 tl_prefetch_bytes(block, TL_V * TL_V * sizeof(E), tl_prefetch_distance(prefetch),
-                                  prefetch);
+                                  prefetch, 0);
             w[j] = W(block)(block, i + j * (TL_V * TL_V), p);
         }
     } else if (blocks) {

@@ -64,18 +64,27 @@
 #define TL_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (__typeof__((a) == (a))){__VA_ARGS__})
 #endif
 
+/* near: into the first-level cache, else the second. A constant. */
+TL_INLINE void tl_prefetch_line(const void *x, int near)
+{
+    if (near)
+        __builtin_prefetch(x, 0, 3);
+    else
+        __builtin_prefetch(x, 0, 2);
+}
+
 /* Prefetches for a pass over memory that has reached the `bytes` bytes at x, `prefetch_distance`
  * bytes further on (kernel.h). TL_LINES: the lines of that distance, in order. TL_PAGES: while the
  * lines of an aligned 16 KiB (four pages) are read in order, prefetches two lines of each of the
  * next four pages in turn: in the address of a line, bits 13..9 (the row) and 8..7 (the pair)
  * become bits 11..7 and 13..12. A prefetch past the end of an array has no effect. */
-TL_INLINE void tl_prefetch_bytes(const void *x, size_t bytes, int64_t prefetch_distance, int way)
+TL_INLINE void tl_prefetch_bytes(const void *x, size_t bytes, int64_t prefetch_distance, int way,
+                                 int near)
 {
     assert(way != TL_PAGES || prefetch_distance % (16 << 10) == 0);
     if (way == TL_LINES) {
         const char *at = (const char *)((uintptr_t)x + (uintptr_t)prefetch_distance);
-        TL_UNROLL for (size_t line = 0; line < bytes; line += 64)
-            __builtin_prefetch(at + line, 0, 2);
+        TL_UNROLL for (size_t line = 0; line < bytes; line += 64) tl_prefetch_line(at + line, near);
         return;
     }
 
@@ -87,24 +96,24 @@ TL_INLINE void tl_prefetch_bytes(const void *x, size_t bytes, int64_t prefetch_d
         a = (a & ~(uintptr_t)0x3fff) + (uintptr_t)prefetch_distance + ((a & 0x180) << 5) +
             ((a & 0x3e00) >> 2) + (a & 64);
         TL_UNROLL for (size_t line = 0; line < unit; line += 64)
-            __builtin_prefetch((const char *)a + ((line & 0x180) << 5) + (line & 64), 0, 2);
+            tl_prefetch_line((const char *)a + ((line & 0x180) << 5) + (line & 64), near);
     }
 }
 
 /* The same for elements from .. from + count - 1 of `next` (kernel.h), once every 256 bytes. own:
  * bytes of the kernel's own elements; with that size the compiler knows the number of lines. */
-#define TL_PREFETCH_SOME(next, from, count, own)                                                   \
+#define TL_PREFETCH_SOME(next, from, count, own, near)                                             \
     do {                                                                                           \
         const int64_t first_ = (from) * (next).bytes, end_ = first_ + (count) * (next).bytes;      \
         if ((next).bytes == 0) break;                                                              \
         if ((next).bytes != (int64_t)(own)) {                                                      \
             for (int64_t o = (first_ + 255) & ~(int64_t)255; o < end_; o += 256)                   \
-                tl_prefetch_bytes((next).at + o, 256, 0, (next).way);                              \
+                tl_prefetch_bytes((next).at + o, 256, 0, (next).way, near);                        \
         } else if ((count) * (own) >= 256) {                                                       \
-            tl_prefetch_bytes((next).at + (from) * (int64_t)(own), (count) * (own), 0,             \
-                              (next).way);                                                         \
+            tl_prefetch_bytes((next).at + (from) * (int64_t)(own), (count) * (own), 0, (next).way, \
+                              near);                                                               \
         } else if ((from) * (int64_t)(own) % 256 == 0) {                                           \
-            tl_prefetch_bytes((next).at + (from) * (int64_t)(own), 256, 0, (next).way);            \
+            tl_prefetch_bytes((next).at + (from) * (int64_t)(own), 256, 0, (next).way, near);      \
         }                                                                                          \
     } while (0)
 
@@ -143,6 +152,29 @@ TL_INLINE void tl_stream_store(void *to, const void *from, size_t bytes)
 #endif
     memcpy(to, from, bytes);
 }
+
+/* Non-temporal stores of vectors of 64 bytes, one after the other, to addresses that are multiples
+ * of 4: stores the line that the vector `after`, which belongs at `to`, begins in. `before` is the
+ * vector before it. */
+#if defined(__AVX512F__) && (defined(_IMMINTRIN_H_INCLUDED) || defined(__IMMINTRIN_H))
+#define TL_SHIFTS 1
+TL_INLINE void tl_stream_shifted(void *to, const void *before, const void *after)
+{
+    const int past = (int)((uintptr_t)to % 64);
+    const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
+                  from = _mm512_add_epi32(lanes, _mm512_set1_epi32(16 - past / 4));
+    assert(past % 4 == 0);
+    _mm512_stream_si512(
+        (__m512i *)((char *)to - past),
+        _mm512_permutex2var_epi32(_mm512_loadu_si512(before), from, _mm512_loadu_si512(after)));
+}
+#else
+#define TL_SHIFTS 0
+TL_INLINE void tl_stream_shifted(void *to, const void *before, const void *after)
+{
+    (void)to, (void)before, (void)after;
+}
+#endif
 
 TL_INLINE void tl_stream_fence(void)
 {

@@ -41,8 +41,8 @@ static __attribute__((noinline)) void W(slide)(tl_window_work *k, const tl_windo
 
     for (; j + TL_V <= m; j += TL_V) {
         if (j % W(FETCHED) == 0) {
-            TL_PREFETCH_SOME(k->next, j, W(FETCHED), sizeof(E));
-            TL_PREFETCH_SOME(k->prefetch_old, j, W(FETCHED), sizeof(E));
+            TL_PREFETCH_SOME(k->next, j, W(FETCHED), sizeof(E), 0);
+            TL_PREFETCH_SOME(k->prefetch_old, j, W(FETCHED), sizeof(E), 0);
         }
         VS d = TL_VE(uncombine)(W(load)(x + j, i + j, p), W(load)(old + j, i + j, p));
         W(soa_store)(past, at + j, W(slide_some)(&before, d, p));

@@ -267,7 +267,7 @@ static void W(do_window_lower)(void *to, const tl_window_work *k, const tl_lower
 
         if (!askew && m - j >= 4 * TL_V) {
             if (W(DIRECT) && r.small && stream)
-                TL_PREFETCH_SOME(k->next, at + j - TL_WINDOW_HISTORY, 4 * TL_V, sizeof(E));
+                TL_PREFETCH_SOME(k->next, at + j - TL_WINDOW_HISTORY, 4 * TL_V, sizeof(E), 0);
             W(window_row)(acc, &r, 4, at + j, p);
             TL_UNROLL for (int v = 0; v < 4; v++, j += TL_V) W(lower_some)(
                 out + j * (OP_LANES), acc[v], (W(windows)){TL_V, first + j, n}, stream, p);

@@ -95,7 +95,7 @@ static uint16_t N(scan)(const tl_narrow_run *part, uint16_t first, int exclusive
             __builtin_prefetch((const void *)((uintptr_t)(x + j) + (uintptr_t)prefetch_distance),  \
                                0, 2);                                                              \
         if (way == TL_PAGES && j * (int64_t)sizeof(T) % 256 < TL_VECTOR_BYTES)                     \
-            tl_prefetch_bytes(x + j, 256, prefetch_distance, way);                                 \
+            tl_prefetch_bytes(x + j, 256, prefetch_distance, way, 0);                              \
         const V r = N(prefixes)(N(load)(x + j, k), &all);                                          \
         N(put)(out + j, MOST(MOST(r, run), before), streams, k);                                   \
         run = MOST(run, all);                                                                      \
