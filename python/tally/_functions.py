@@ -3,12 +3,12 @@
 
 from array import array
 
-from . import _core
+from . import _by, _core
 
 _DOC = """{text}.
 
 ``x``{second} {types}, in any shape.
-``axis``, ``dtype``, ``keepdims``, ``where`` and ``out`` are those of :func:`tally.reduce`.{more}
+``axis``, ``dtype``, ``keepdims``, ``where``, ``out`` and ``by`` are those of :func:`tally.reduce`.{more}
 The result is {result}. No elements give {empty}.
 
 >>> import tally
@@ -22,7 +22,9 @@ ValueError, TypeError: as in :func:`tally.reduce`."""
 def _plain(op):
     reduce = _core.reduce
 
-    def function(x, /, *, axis=None, dtype=None, keepdims=False, where=None, out=None):
+    def function(x, /, *, axis=None, dtype=None, keepdims=False, where=None, out=None, by=None, sort=False, dropna=True):
+        if by is not None:
+            return _by.reduce(op, x, by, sort, dropna, axis, keepdims, dtype, out, None, where)
         return reduce(op, x, axis, keepdims, dtype, out, None, where)
 
     return function
@@ -31,7 +33,9 @@ def _plain(op):
 def _ddof(op):
     reduce = _core.reduce
 
-    def function(x, /, *, axis=None, correction=0, dtype=None, keepdims=False, where=None, out=None):
+    def function(x, /, *, axis=None, correction=0, dtype=None, keepdims=False, where=None, out=None, by=None, sort=False, dropna=True):
+        if by is not None:
+            return _by.reduce(f"{op}:{correction}" if correction else op, x, by, sort, dropna, axis, keepdims, dtype, out, None, where)
         return reduce(f"{op}:{correction}" if correction else op, x, axis, keepdims, dtype, out, None, where)
 
     return function
@@ -40,7 +44,9 @@ def _ddof(op):
 def _alpha(op):
     reduce = _core.reduce
 
-    def function(x, /, alpha, *, axis=None, dtype=None, keepdims=False, where=None, out=None):
+    def function(x, /, alpha, *, axis=None, dtype=None, keepdims=False, where=None, out=None, by=None, sort=False, dropna=True):
+        if by is not None:
+            return _by.reduce(f"{op}:{alpha}", x, by, sort, dropna, axis, keepdims, dtype, out, None, where)
         return reduce(f"{op}:{alpha}", x, axis, keepdims, dtype, out, None, where)
 
     return function
@@ -49,7 +55,9 @@ def _alpha(op):
 def _sample(op):
     reduce = _core.reduce
 
-    def function(x, /, *, axis=None, sample=False, dtype=None, keepdims=False, where=None, out=None):
+    def function(x, /, *, axis=None, sample=False, dtype=None, keepdims=False, where=None, out=None, by=None, sort=False, dropna=True):
+        if by is not None:
+            return _by.reduce(f"{op}:1" if sample else op, x, by, sort, dropna, axis, keepdims, dtype, out, None, where)
         return reduce(f"{op}:1" if sample else op, x, axis, keepdims, dtype, out, None, where)
 
     return function
@@ -58,7 +66,9 @@ def _sample(op):
 def _two(op):
     reduce = _core.reduce
 
-    def function(x, y, /, *, axis=None, dtype=None, keepdims=False, where=None, out=None):
+    def function(x, y, /, *, axis=None, dtype=None, keepdims=False, where=None, out=None, by=None, sort=False, dropna=True):
+        if by is not None:
+            return _by.reduce(op, x, by, sort, dropna, axis, keepdims, dtype, out, y, where)
         return reduce(op, x, axis, keepdims, dtype, out, y, where)
 
     return function
@@ -67,7 +77,9 @@ def _two(op):
 def _two_ddof(op):
     reduce = _core.reduce
 
-    def function(x, y, /, *, axis=None, correction=0, dtype=None, keepdims=False, where=None, out=None):
+    def function(x, y, /, *, axis=None, correction=0, dtype=None, keepdims=False, where=None, out=None, by=None, sort=False, dropna=True):
+        if by is not None:
+            return _by.reduce(f"{op}:{correction}" if correction else op, x, by, sort, dropna, axis, keepdims, dtype, out, y, where)
         return reduce(f"{op}:{correction}" if correction else op, x, axis, keepdims, dtype, out, y, where)
 
     return function

@@ -4,6 +4,7 @@
 from operator import index
 
 from . import _core, _words
+from ._by import Sorted
 
 __all__ = ["Rolling"]
 
@@ -27,7 +28,7 @@ class Rolling:
     ``cov(other, ddof=1)`` and ``corr(other)``. :meth:`agg` takes the name of any operator, also of one's own.
     """
 
-    __slots__ = ("_x", "_before", "_after", "_minimum", "_step", "_axis", "_dtype", "_start", "_end")
+    __slots__ = ("_x", "_before", "_after", "_minimum", "_step", "_axis", "_dtype", "_start", "_end", "_sorted")
     __module__ = "tally"
 
     def __init__(
@@ -42,8 +43,10 @@ class Rolling:
         step=None,
         ties="row",
         dtype=None,
+        by=None,
+        dropna=True,
     ):
-        self._x, self._axis, self._dtype = x, axis, dtype
+        self._x, self._axis, self._dtype, self._sorted = x, axis, dtype, None
         closed = "right" if closed is None else closed
         ends(closed)
         self._step = 1 if step is None else _integer(step, "step", 1)
@@ -52,7 +55,20 @@ class Rolling:
         if on is None and hasattr(window, "__index__") and not is_time:
             self._rows(_integer(window, "window", 1), center, closed, min_periods)
         else:
-            self._times(window, on, center, closed, min_periods, ties)
+            self._times(window, on, center, closed, min_periods, ties, by, dropna)
+        if by is not None and self._sorted is None:
+            self._group(by, dropna, None, self._before, self._after, False, False, False)
+
+    def _group(self, by, dropna, keys, *bounds):
+        """Sorts the rows by group: windows become ranges of these."""
+        if self._step != 1 or self._axis != 0:
+            raise ValueError("by: cannot be given with step or axis")
+        self._sorted = rows = Sorted(self._x, by, dropna)
+        if keys is not None and len(keys) != rows.rows:
+            raise ValueError(f"on has {len(keys)} elements: must have {rows.rows}, one for each row of x")
+        keys = None if keys is None else _core.take(keys, rows.order, False)
+        self._start, self._end = _core.group_bounds(rows.rows, rows.offsets, keys, *bounds)
+        self._before = self._after = 0
 
     def _rows(self, length, center, closed, min_periods):
         ahead = (length - 1) // 2 if center else 0
@@ -62,7 +78,7 @@ class Rolling:
         if self._minimum > length:
             raise ValueError(f"min_periods is {self._minimum}: must be at most the window, {length}")
 
-    def _times(self, window, on, center, closed, min_periods, ties):
+    def _times(self, window, on, center, closed, min_periods, ties, by, dropna):
         from ._times import keys_and_length
 
         row = _words.ties(ties)
@@ -75,9 +91,12 @@ class Rolling:
             low_open, high_open = (False, False) if whole else (low_open, high_open)
         else:
             low, high = -length, 0 if isinstance(length, int) else 0.0
-        if falling:
-            low, high, low_open, high_open = -high, -low, high_open, low_open
-        self._start, self._end = _core.bounds(keys, low, high, low_open, high_open, row)
+        if by is not None:
+            self._group(by, dropna, keys, low, high, low_open, high_open, row)
+        else:
+            if falling:
+                low, high, low_open, high_open = -high, -low, high_open, low_open
+            self._start, self._end = _core.bounds(keys, low, high, low_open, high_open, row)
         self._before = self._after = 0
         self._minimum = 1 if min_periods is None else _integer(min_periods, "min_periods", 0)
 
@@ -101,10 +120,12 @@ class Rolling:
         return self.agg("corr", other)
 
     def _fold(self, nan_form, op, rows, other=None):
+        x, groups = self._x, self._sorted
+        if groups is not None:
+            x, other = groups.take(x), groups.take(other)
         reach = self._before, self._after, self._minimum, self._step
-        return _core.rolling(
-            nan_form, self._x, self._axis, self._dtype, *reach, op, rows, other, self._start, self._end
-        )
+        found = _core.rolling(nan_form, x, self._axis, self._dtype, *reach, op, rows, other, self._start, self._end)
+        return found if groups is None else groups.back(self._x, found)
 
     def var(self, ddof=1):
         """Variance, divided by the number of observations less ``ddof``."""
