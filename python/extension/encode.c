@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * Numbers the keys of rows in the order of their first appearance. A key becomes a word of 64 bits:
+ * Numbers the keys of rows in the order of their first appearance. A key becomes two words and a
+ * length:
  *
- *   numbers            the value (-0 is 0)
- *   text of < 8 bytes  the bytes, and their number in the highest byte
- *   longer text        a hash, with LONG as the highest byte; then the bytes are compared, too
+ *   numbers                  the value (-0 is 0), 0, 0
+ *   text of at most 16 bytes its bytes, then zeros; its length
+ *   longer text              two hashes, LONG; then the bytes are compared, too
  *
  * Integers whose range is small index a table by their word. Others go to a hash table (open
  * addressing, at most half full), which begins with a secret, so that nobody can choose keys that
@@ -17,12 +18,12 @@
 #include <string.h>
 #include <sys/random.h>
 
-enum { BLOCK = 512, AHEAD = 16, LONG = 0xff, MOST_GROUPS = INT32_MAX - 1 };
+enum { BLOCK = 512, AHEAD = 16, SHORT = 16, LONG = SHORT + 1, MOST_GROUPS = INT32_MAX - 1 };
 
 typedef struct {
-    uint64_t word;
-    int32_t code; /* -1: the slot is free */
-} slot;
+    uint64_t word[2];
+    int32_t length, code;
+} key; /* also a slot of the table; code -1: it is free */
 
 typedef struct {
     const char *at;
@@ -37,9 +38,9 @@ typedef struct {
     int keep, missing, failed; /* failed: out of memory, or too many groups */
     int32_t missing_code;
 
-    slot *slots;
+    key *slots;
     uint64_t mask, secret[2];
-    text *texts;      /* of each group whose word is a hash; they lie in the input */
+    text *texts;      /* of each group, in the memory of the input; only those that are LONG */
     int32_t *direct;  /* by word - low */
     uint64_t low;
 } encoder;
@@ -80,62 +81,78 @@ static uint64_t mix(uint64_t a, uint64_t b)
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-static uint64_t place_of(const encoder *e, uint64_t word)
+static uint64_t place_of(const encoder *e, const key *k)
 {
-    return mix(word ^ e->secret[0], e->secret[1]) & e->mask;
+    return mix(k->word[0] ^ e->secret[0], k->word[1] ^ e->secret[1]) & e->mask;
 }
 
-static uint64_t word_of(const encoder *e, const char *at, int64_t length)
+static void set_text(const encoder *e, const text *t, key *k)
 {
-    uint64_t word = 0, hash = e->secret[1] ^ (uint64_t)length;
-    if (length < 8) {
-        memcpy(&word, at, (size_t)length);
-        return word | (uint64_t)length << 56;
+    const char *at = t->at;
+    int64_t n = t->length;
+    *k = (key){.length = n > SHORT ? LONG : (int32_t)n};
+    if (n <= SHORT) {
+        memcpy(k->word, at, (size_t)n);
+        return;
     }
-    for (; length > 8; length -= 8, at += 8) {
-        memcpy(&word, at, 8);
-        hash = mix(hash ^ word, e->secret[0]);
+    k->word[0] = e->secret[0] ^ (uint64_t)n;
+    k->word[1] = e->secret[1];
+    for (uint64_t w[2];; n -= SHORT, at += SHORT) {
+        if (n < SHORT) at -= SHORT - n; /* the last bytes; some are read again */
+        memcpy(w, at, SHORT);
+        k->word[0] = mix(k->word[0] ^ w[0], k->word[1] ^ w[1]);
+        k->word[1] = mix(k->word[1] ^ w[0], e->secret[1]) ^ w[1];
+        if (n <= SHORT) return;
     }
-    memcpy(&word, at + length - 8, 8); /* may overlap the bytes before */
-    return mix(hash ^ word, e->secret[1]) | (uint64_t)LONG << 56;
+}
+
+static void prefetch(const encoder *e, const key *k)
+{
+    const key *const s = &e->slots[place_of(e, k)];
+    __builtin_prefetch(s);
+    __builtin_prefetch(&s->code);
 }
 
 static int resize(encoder *e, uint64_t size)
 {
-    slot *const old = e->slots;
+    key *const old = e->slots, *const slots = pt_block_take(size * sizeof *slots);
     const uint64_t count = old ? e->mask + 1 : 0;
-    slot *const slots = malloc(size * sizeof *slots);
     if (!slots) return e->failed = 1;
     for (uint64_t i = 0; i < size; i++) slots[i].code = -1;
     e->slots = slots;
     e->mask = size - 1;
     for (uint64_t i = 0; i < count; i++) {
         if (old[i].code < 0) continue;
-        uint64_t at = place_of(e, old[i].word);
+        uint64_t at = place_of(e, &old[i]);
         while (slots[at].code >= 0) at = (at + 1) & e->mask;
         slots[at] = old[i];
     }
-    free(old);
+    pt_block_give(old, count * sizeof *old);
     return 0;
 }
 
-/* t: NULL, or the text of a word that is a hash. */
-static int32_t find(encoder *e, uint64_t word, const text *t, int64_t row)
+static int is_same(const encoder *e, const key *a, const key *b, const text *t)
 {
-    for (uint64_t at = place_of(e, word);; at = (at + 1) & e->mask) {
-        slot *const s = &e->slots[at];
+    if (a->word[0] != b->word[0] || a->word[1] != b->word[1] || a->length != b->length) return 0;
+    const text *const u = a->length == LONG ? &e->texts[a->code] : t;
+    return u == t || (u->length == t->length && !memcmp(u->at, t->at, (size_t)t->length));
+}
+
+/* The code of a key; t: its text, if it is LONG. */
+static int32_t find(encoder *e, const key *k, const text *t, int64_t row)
+{
+    for (uint64_t at = place_of(e, k);; at = (at + 1) & e->mask) {
+        key *const s = &e->slots[at];
         if (s->code < 0) {
             const int32_t code = new_group(e, row);
             if (code < 0) return -1;
-            *s = (slot){word, code};
-            if (t) e->texts[code] = *t;
-            if ((uint64_t)e->count * 2 > e->mask) resize(e, 4 * (e->mask + 1));
+            *s = *k;
+            s->code = code;
+            if (k->length == LONG) e->texts[code] = *t;
+            if ((uint64_t)e->count * 2 > e->mask) resize(e, 2 * (e->mask + 1));
             return code;
         }
-        if (s->word != word) continue;
-        if (!t) return s->code;
-        const text *const u = &e->texts[s->code];
-        if (u->length == t->length && !memcmp(u->at, t->at, (size_t)t->length)) return s->code;
+        if (is_same(e, s, k, t)) return s->code;
     }
 }
 
@@ -150,24 +167,16 @@ static int open_table(encoder *e, int has_text)
     return !e->first || (has_text && !e->texts) || resize(e, 4096);
 }
 
-/* The codes of a block. texts: NULL for numbers. */
-static void find_block(encoder *e, const uint64_t *word, const uint8_t *absent, const text *texts,
+/* The codes of a block of keys. texts: NULL for numbers. */
+static void find_block(encoder *e, const key *keys, const uint8_t *absent, const text *texts,
                        int64_t m)
 {
-    for (int64_t j = 0; j < m && j < AHEAD; j++) __builtin_prefetch(&e->slots[place_of(e, word[j])]);
+    for (int64_t j = 0; j < m && j < AHEAD; j++) prefetch(e, &keys[j]);
     for (int64_t j = 0; j < m && !e->failed; j++) {
-        if (j + AHEAD < m) __builtin_prefetch(&e->slots[place_of(e, word[j + AHEAD])]);
-        if (texts && j + AHEAD / 2 < m) {
-            const slot *const s = &e->slots[place_of(e, word[j + AHEAD / 2])];
-            if (s->code >= 0) __builtin_prefetch(&e->texts[s->code]);
-        }
-        if (texts && j + AHEAD / 4 < m) {
-            const slot *const s = &e->slots[place_of(e, word[j + AHEAD / 4])];
-            if (s->code >= 0) __builtin_prefetch(e->texts[s->code].at);
-        }
-        const int is_hash = texts && word[j] >> 56 == LONG;
-        e->codes[e->row + j] = absent[j] ? missing_key(e, e->row + j)
-                                         : find(e, word[j], is_hash ? &texts[j] : NULL, e->row + j);
+        if (j + AHEAD < m) prefetch(e, &keys[j + AHEAD]);
+        e->codes[e->row + j] = absent[j]
+                                   ? missing_key(e, e->row + j)
+                                   : find(e, &keys[j], texts ? &texts[j] : NULL, e->row + j);
     }
     e->row += m;
 }
@@ -250,7 +259,9 @@ static void encode_numbers(encoder *e, const pt_operand *a, const int64_t *none)
         m = a->size - i < BLOCK ? a->size - i : BLOCK;
         load_words(a, none, i, m, word, absent);
         if (!direct) {
-            find_block(e, word, absent, NULL, m);
+            key keys[BLOCK];
+            for (int64_t j = 0; j < m; j++) keys[j] = (key){.word = {word[j], 0}};
+            find_block(e, keys, absent, NULL, m);
             continue;
         }
         for (int64_t j = 0; j < m; j++) {
@@ -266,13 +277,16 @@ static void encode_numbers(encoder *e, const pt_operand *a, const int64_t *none)
 
 static void encode_texts(encoder *e, const text *texts, int64_t m)
 {
-    uint64_t word[BLOCK];
+    key keys[BLOCK];
     uint8_t absent[BLOCK];
     for (int64_t j = 0; j < m; j++) {
         absent[j] = !texts[j].at;
-        word[j] = absent[j] ? 0 : word_of(e, texts[j].at, texts[j].length);
+        if (absent[j])
+            keys[j] = (key){.code = 0};
+        else
+            set_text(e, &texts[j], &keys[j]);
     }
-    find_block(e, word, absent, texts, m);
+    find_block(e, keys, absent, texts, m);
 }
 
 /* The rows of an array of two axes, as bytes without the zeros at their ends. */
@@ -377,13 +391,13 @@ static int open_column(PyObject *object, column *c)
 /* ---- Python objects ---- */
 
 /* Whether it stands for no key: None, a NaN, pandas.NA and NaT. -1: an exception. */
-static int is_missing(PyObject *key)
+static int is_missing(PyObject *item)
 {
-    if (key == Py_None) return 1;
-    if (PyUnicode_Check(key) || PyLong_Check(key)) return 0;
-    if (PyFloat_Check(key)) return isnan(PyFloat_AsDouble(key));
-    const int same = PyObject_RichCompareBool(key, key, Py_EQ); /* true of identical objects */
-    PyObject *const compared = same < 0 ? NULL : PyObject_RichCompare(key, key, Py_NE);
+    if (item == Py_None) return 1;
+    if (PyUnicode_Check(item) || PyLong_Check(item)) return 0;
+    if (PyFloat_Check(item)) return isnan(PyFloat_AsDouble(item));
+    const int same = PyObject_RichCompareBool(item, item, Py_EQ); /* true of identical objects */
+    PyObject *const compared = same < 0 ? NULL : PyObject_RichCompare(item, item, Py_NE);
     if (!compared) {
         PyErr_Clear();
         return 0;
@@ -400,9 +414,9 @@ static int encode_objects(encoder *e, PyObject *list)
     PyObject *const numbers = PyDict_New();
     int failed = !numbers;
     for (int64_t i = 0; i < e->n && !failed; i++) {
-        PyObject *const key = PyList_GetItem(list, i);
-        const int missing = key ? is_missing(key) : -1;
-        PyObject *const found = missing ? NULL : PyDict_GetItemWithError(numbers, key);
+        PyObject *const item = PyList_GetItem(list, i);
+        const int missing = item ? is_missing(item) : -1;
+        PyObject *const found = missing ? NULL : PyDict_GetItemWithError(numbers, item);
         if (missing < 0 || (!found && PyErr_Occurred())) {
             failed = 1;
         } else if (missing || found) {
@@ -410,7 +424,7 @@ static int encode_objects(encoder *e, PyObject *list)
         } else {
             e->codes[i] = new_group(e, i);
             PyObject *const number = PyLong_FromLong(e->codes[i]);
-            failed = !number || PyDict_SetItem(numbers, key, number);
+            failed = !number || PyDict_SetItem(numbers, item, number);
             Py_XDECREF(number);
         }
         failed = failed || e->failed;
@@ -445,7 +459,7 @@ static PyObject *finish(encoder *e, PyObject *codes)
     Py_XDECREF(codes);
     Py_XDECREF(first);
     free(e->first);
-    free(e->slots);
+    pt_block_give(e->slots, e->slots ? (e->mask + 1) * sizeof *e->slots : 0);
     free(e->texts);
     free(e->direct);
     return result;

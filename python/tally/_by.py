@@ -55,7 +55,7 @@ class Groups:
 
     def fold(self, what, op, x, dtype, scan, window, next, where):
         """A verb of the library on each group: 0 reduce, 1 scan, 2 window."""
-        return _core.by(what, op, x, self.codes, self.count, True, dtype, *scan, *window, next, where)
+        return _core.by(what, op, x, self.codes, self.count, self.missing, dtype, *scan, *window, next, where)
 
     def keyed(self, x, values):
         """Values of the groups with their keys, for what ``x`` is from."""
