@@ -169,6 +169,28 @@ static tally_status group_times(tally *ctx, const pt_operand *keys, const pt_ope
     return status;
 }
 
+/* Raises an exception for the times of group g. order: the row in x of each sorted row. */
+static void raise_times(tally *ctx, const pt_operand *keys, const int64_t *order, int64_t first,
+                        int64_t end)
+{
+    int64_t at = first + 1;
+    const int falling = end > first && falls(keys, first, end - 1);
+    while (at < end && !falls(keys, falling ? at : at - 1, falling ? at - 1 : at)) at++;
+    PyObject *const a = at < end ? pt_value(keys->dtype, 0, keys->data + at * pt_bytes(keys)) : NULL;
+    PyObject *const b =
+        a ? pt_value(keys->dtype, 0, keys->data + (at - 1) * pt_bytes(keys)) : NULL;
+    if (b)
+        PyErr_Format(PyExc_ValueError,
+                     "on: row %lld is %R, after %R in row %lld of the same group: the times of a "
+                     "group must be sorted",
+                     (long long)order[at], a, b, (long long)order[at - 1]);
+    else if (!PyErr_Occurred())
+        PyErr_Format(PyExc_ValueError, "on, in the group of row %lld: %s", (long long)order[first],
+                     tally_error(ctx));
+    Py_XDECREF(a);
+    Py_XDECREF(b);
+}
+
 /* Windows of rows before .. after of each row, in its group. */
 static void group_rows(const pt_operand *offsets, int64_t before, int64_t after, int64_t *start,
                        int64_t *end)
@@ -183,19 +205,24 @@ static void group_rows(const pt_operand *offsets, int64_t before, int64_t after,
         }
 }
 
-/* group_bounds(rows, offsets, keys or None, low or before, high or after, low_open, high_open,
- * ties) -> (start, end) of each of `rows` rows. Those after the last offset have no window. */
+/* group_bounds(order, offsets, keys or None, low or before, high or after, low_open, high_open,
+ * ties) -> (start, end) of each sorted row. Those after the last offset have no window. */
 PyObject *pt_group_bounds(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    pt_operand offsets, keys;
+    pt_operand offsets, keys, order;
     PyObject *bound[2] = {NULL, NULL}, *pair = NULL;
     if (pt_count("group_bounds", count, 8)) return NULL;
-    const int64_t rows = PyLong_AsLongLong(args[0]);
     const int timed = args[2] != Py_None, real = timed && PyFloat_Check(args[3]);
     const int64_t low = real ? 0 : PyLong_AsLongLong(args[3]),
                   high = real ? 0 : PyLong_AsLongLong(args[4]);
-    if (PyErr_Occurred() || pt_open_places(args[1], "offsets", &offsets)) return NULL;
+    if (PyErr_Occurred() || pt_open_places(args[0], "order", &order)) return NULL;
+    const int64_t rows = order.size;
+    if (pt_open_places(args[1], "offsets", &offsets)) {
+        pt_close(&order);
+        return NULL;
+    }
     if (timed && pt_open_plain(args[2], "on", "this function", &keys)) {
+        pt_close(&order);
         pt_close(&offsets);
         return NULL;
     }
@@ -219,13 +246,15 @@ PyObject *pt_group_bounds(PyObject *module, PyObject *const *args, Py_ssize_t co
             group_times(slot->ctx, &keys, &offsets, &w, start, end, &wrong);
         else group_rows(&offsets, low, high, start, end);
         Py_END_ALLOW_THREADS if (!status) pair = PyTuple_Pack(2, bound[0], bound[1]);
-        else PyErr_Format(PyExc_ValueError, "on, of group %lld (from 0): %s", (long long)wrong,
-                          tally_error(slot->ctx));
+        else raise_times(slot->ctx, &keys, (const int64_t *)(const void *)order.data,
+                         ((const int64_t *)(const void *)offsets.data)[wrong],
+                         ((const int64_t *)(const void *)offsets.data)[wrong + 1]);
     }
     pt_give_back(slot);
     Py_XDECREF(bound[0]);
     Py_XDECREF(bound[1]);
     if (timed) pt_close(&keys);
     pt_close(&offsets);
+    pt_close(&order);
     return pair;
 }

@@ -306,6 +306,8 @@ def _take(column, rows):
     if library == "pyarrow":
         import pyarrow
 
+        if str(column.type) in ("string_view", "binary_view"):  # for which pyarrow has no take
+            column = column.cast(pyarrow.string() if str(column.type) == "string_view" else pyarrow.binary())
         taken = column.take(pyarrow.array(rows))
         return taken.combine_chunks() if isinstance(taken, pyarrow.ChunkedArray) else taken
     if library == "polars":

@@ -67,7 +67,7 @@ class Rolling:
         if keys is not None and len(keys) != rows.rows:
             raise ValueError(f"on has {len(keys)} elements: must have {rows.rows}, one for each row of x")
         keys = None if keys is None else _core.take(keys, rows.order, False)
-        self._start, self._end = _core.group_bounds(rows.rows, rows.offsets, keys, *bounds)
+        self._start, self._end = _core.group_bounds(rows.order, rows.offsets, keys, *bounds)
         self._before = self._after = 0
 
     def _rows(self, length, center, closed, min_periods):

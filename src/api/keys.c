@@ -182,6 +182,7 @@ typedef struct {
     tl_groups g;
     tally_view codes, x[2], out;      /* of rows; x[1]: the second input */
     tally_view sorted[2], sorted_out; /* of groups */
+    int in_place;                     /* sorted_out has the memory of sorted[0] */
 } keyed;
 
 /* Copies bits, the first of which is number `at`, to bytes of 0 and 1, or back. */
@@ -301,7 +302,14 @@ static tally_status run_keyed(keyed *k, void *out)
     if (k->x[1].dtype) k->sorted[0].next = &k->sorted[1];
     if (k->call.verb == TL_REDUCE) return tally_reduce(k->ctx, k->op, in, out);
 
-    status = make_sorted(&k->g, &k->out, bytes, &k->sorted_out);
+    const int in_place = k->call.verb == TL_SCAN && !k->out.valid &&
+                         bytes == (int64_t)tally_dtype_size(k->x[0].dtype);
+    if (in_place) {
+        k->sorted_out = tally_segments(in->data, k->out.dtype, in->offsets, in->rows);
+        k->in_place = 1;
+    } else {
+        status = make_sorted(&k->g, &k->out, bytes, &k->sorted_out);
+    }
     if (!status && k->call.verb == TL_SCAN)
         status = tally_scan(k->ctx, k->op, in, &k->sorted_out, k->call.scan);
     else if (!status)
@@ -330,7 +338,7 @@ static tally_status by_key(tally *ctx, const char *op, tl_call call, const tally
     if (!status) status = run_keyed(&k, out);
 
     tally_view *const made[] = {&k.sorted[0], &k.sorted[1], &k.sorted_out};
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3 - k.in_place; i++) {
         free(made[i]->data);
         free((void *)(uintptr_t)made[i]->valid);
     }
