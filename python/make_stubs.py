@@ -3,6 +3,7 @@
 """Writes tally/__init__.pyi, the types of the package: the functions of the operators from the library's table, the
 rest from the text below. python make_stubs.py [--check]: the tally that is installed says the table."""
 
+import inspect
 import pathlib
 import sys
 
@@ -11,9 +12,9 @@ from tally._functions import NAMES, facts
 
 HEAD = """# SPDX-License-Identifier: MIT
 # Written by make_stubs.py from the table of operators; do not edit.
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from datetime import timedelta
-from typing import Any, ClassVar, Literal, Protocol, SupportsFloat, SupportsIndex, final, overload
+from typing import Any, ClassVar, Literal, NoReturn, Protocol, SupportsFloat, SupportsIndex, final, overload
 
 from typing_extensions import Buffer, Self
 
@@ -44,6 +45,7 @@ _Input = Buffer | _DLPack | _ArrowArray | _ArrowStream | _Interface | _Cuda | _C
 _Output = Buffer | _DLPack | _Interface | _Cuda
 _Axes = SupportsIndex | tuple[SupportsIndex, ...] | None
 _Axis = SupportsIndex | None
+_Dims = Hashable | Sequence[Hashable]
 _DType = str | type | Any
 _Edges = Literal["missing", "shrink", "valid"]
 _Closed = Literal["right", "left", "both", "neither"]
@@ -156,7 +158,7 @@ class Rolling:
         self,
         x: _Input,
         window: _Window,
-        axis: _Axis = 0,
+        axis: _Axis | str = None,
         on: Any = None,
         center: bool = False,
         closed: _Closed | None = None,
@@ -167,10 +169,7 @@ class Rolling:
     ) -> None: ...
     def agg(self, op: str, other: _Input | None = None) -> Any: ...
     def count(self) -> Any: ...
-    def cov(self, other: _Input, ddof: float = 1) -> Any: ...
-    def corr(self, other: _Input) -> Any: ...
-    def var(self, ddof: float = 1) -> Any: ...
-    def std(self, ddof: float = 1) -> Any: ...
+    def apply(self, function: Any, *unused: Any, **also_unused: Any) -> NoReturn: ...
 @ROLLING@
 class device:
     name: str
@@ -187,12 +186,13 @@ class progress:
 
 @overload
 def reduce(
-    x: _Input, op: str, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False,
-    next: _Input | None = None, where: _Input | None = None, out: _Output | None = None
+    x: _Input, op: str, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    keepdims: bool = False, next: _Input | None = None, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 @overload
 def reduce(
-    x: _Input, op: list[str] | tuple[str, ...], /, *, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, op: list[str] | tuple[str, ...], /, *, axis: _Axes = None, dim: _Dims | None = None,
+    dtype: _DType | None = None,
     keepdims: bool = False, next: _Input | None = None, where: _Input | None = None, out: None = None
 ) -> tuple[Any, ...]: ...
 def scan(
@@ -201,6 +201,7 @@ def scan(
     /,
     *,
     axis: _Axis = None,
+    dim: _Dims | None = None,
     exclusive: bool = False,
     reverse: bool = False,
     init: SupportsFloat | SupportsIndex | None = None,
@@ -222,6 +223,7 @@ def window(
     edges: _Edges = "missing",
     min_count: SupportsIndex = 0,
     axis: _Axis = None,
+    dim: _Dims | None = None,
     dtype: _DType | None = None,
     next: _Input | None = None,
     where: _Input | None = None,
@@ -233,7 +235,8 @@ def segments(
     where: _Input | None = None
 ) -> Any: ...
 def ranges(
-    x: _Input, start: _Input, end: _Input, op: str, /, *, axis: _Axis = None, dtype: _DType | None = None,
+    x: _Input, start: _Input, end: _Input, op: str, /, *, axis: _Axis = None, dim: _Dims | None = None,
+    dtype: _DType | None = None,
     min_count: SupportsIndex = 0, next: _Input | None = None, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def bounds(
@@ -251,7 +254,8 @@ def rolling(
     window: _Window,
     /,
     *,
-    axis: _Axis = 0,
+    axis: _Axis = None,
+    dim: _Dims | None = None,
     on: Any = None,
     center: bool = False,
     closed: _Closed | None = None,
@@ -261,14 +265,16 @@ def rolling(
     dtype: _DType | None = None,
 ) -> Rolling: ...
 def cumulative_sum(
-    x: _Input, /, *, axis: _Axis = None, dtype: _DType | None = None, include_initial: bool = False,
+    x: _Input, /, *, axis: _Axis = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    include_initial: bool = False,
     where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def cumulative_prod(
-    x: _Input, /, *, axis: _Axis = None, dtype: _DType | None = None, include_initial: bool = False,
+    x: _Input, /, *, axis: _Axis = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    include_initial: bool = False,
     where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
-def define(name: str, text: str, where: str | None = None) -> None: ...
+@RUNNING@def define(name: str, text: str, where: str | None = None) -> None: ...
 def operators() -> list[str]: ...
 def devices() -> list[dict[str, Any]]: ...
 def verify(cases: int = 1000, seed: int = 0) -> str: ...
@@ -277,20 +283,44 @@ def digest(x: _Input) -> str: ...
 # one for each operator
 """
 REST = "keepdims: bool = False, where: _Input | None = None, out: _Output | None = None\n) -> Any: ...\n"
-DTYPE = "axis: _Axes = None, dtype: _DType | None = None,\n    "
+DTYPE = "axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,\n    "
+DDOF = "correction: float = 0, ddof: float | None = None, "
+WORDS = """span: float | None = None, halflife: float | None = None, com: float | None = None,
+    adjust: bool = False, """
+TYPES = {
+    "other": "other: _Input", "ddof=1": "ddof: float = 1", "sample=True": "sample: bool = True",
+    "correction=None": "correction: float | None = None", "adjust=False": "adjust: bool = False",
+}
 FORMS = {
     ("", 1): "x: _Input, /, *, " + DTYPE,
-    ("ddof", 1): "x: _Input, /, *, correction: float = 0, " + DTYPE,
+    ("ddof", 1): "x: _Input, /, *, " + DDOF + DTYPE,
     ("sample", 1): "x: _Input, /, *, sample: bool = False, " + DTYPE,
-    ("alpha", 1): "x: _Input, /, alpha: float, *, " + DTYPE,
+    ("alpha", 1): "x: _Input, /, alpha: float | None = None, *, " + WORDS + DTYPE,
     ("", 2): "x: _Input, y: _Input, /, *, " + DTYPE,
-    ("ddof", 2): "x: _Input, y: _Input, /, *, correction: float = 0, " + DTYPE,
+    ("ddof", 2): "x: _Input, y: _Input, /, *, " + DDOF + DTYPE,
 }
 
 
+def signatures():
+    """The names and arguments of the methods of Rolling that the table gives."""
+    for name in _rolling.METHODS:
+        yield name, str(inspect.signature(getattr(_rolling.Rolling, name)))[1:-1]
+
+
+def typed(arguments):
+    """The arguments of a method of Rolling with their types."""
+    floats = {f"{word}=None": f"{word}: float | None = None" for word in ("alpha", "span", "halflife", "com")}
+    return ", ".join((TYPES | floats).get(each, each) for each in arguments.split(", "))
+
+
 def stubs():
-    methods = "".join(f"    def {name}(self) -> Any: ...\n" for name in _rolling.METHODS)
-    text = HEAD.replace("@ROLLING@", methods)
+    methods = "".join(f"    def {name}({typed(arguments)}) -> Any: ...\n" for name, arguments in signatures())
+    running = "".join(
+        f"def {name}(\n    x: _Input, /, *, axis: _Axis = None, dim: _Dims | None = None,\n"
+        "    dtype: _DType | None = None, where: _Input | None = None, out: _Output | None = None\n) -> Any: ...\n"
+        for name in ("cummax", "cummin", "cumprod", "cumsum")
+    )
+    text = HEAD.replace("@ROLLING@", methods).replace("@RUNNING@", running)
     for op in _core.operators():
         about = facts(op)[0]
         text += f"def {NAMES.get(op, op)}(\n    {FORMS[about['param'], about['inputs']]}{REST}"

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # The Python package, with what is here: the extension over the shared library of this build, and python/tests/quick.py.
-# Before it the lines of README.md. Nothing is downloaded; scripts/test-python is the whole test. Skipped where no Python has headers.
+# Before it the lines of README.md. Then, where scripts/test-python has left an environment with pandas, Polars, pyarrow and xarray, the
+# tests of tables and fields, in which the lines of doc/from.md are. Nothing is downloaded; scripts/test-python is the whole test.
+# Skipped where no Python has headers.
 set -uo pipefail
 library=$TALLY_BUILD/libtally.so
 [ -e "$library" ] || { echo "skipped: this build has no shared library"; exit 77; }
@@ -30,4 +32,11 @@ import doctest, sys
 failed, tried = doctest.testfile(sys.argv[1], module_relative=False)
 sys.exit(f"README.md: {failed} of {tried} lines of Python" if failed or tried < 5 else 0)
 END
-"$python" -X faulthandler "$TALLY_SOURCE/python/tests/quick.py"
+"$python" -X faulthandler "$TALLY_SOURCE/python/tests/quick.py" || exit 1
+tests="$TALLY_SOURCE/python/tests"
+for each in "$python" "$TALLY_SOURCE"/build-python/venv-3*/bin/python; do
+    "$each" -c 'import dask, hypothesis, numpy, pandas, polars, pyarrow, pytest, xarray' 2>/dev/null || continue
+    TALLY_EXAMPLES=30 "$each" -X faulthandler -m pytest -q -p no:cacheprovider "$tests"/test_{tables,time_values,xarray,command}.py \
+        "$tests/test_docs.py" -k 'not stubs and not import_time'
+    exit
+done

@@ -6,7 +6,9 @@
 #include <math.h>
 #include <string.h>
 
-/* One row per dtype of tally.h, in its order. bool is u8 with another name. */
+/* One row per dtype of tally.h, in its order. bool is u8 with another name. The format of 64-bit
+ * integers is that of long, because NumPy's int64 is a long: of "q" it makes another type. */
+_Static_assert(sizeof(long) == sizeof(int64_t), "format l has 64 bits");
 static const struct {
     tally_dtype dtype;
     char kind; /* the letter in array interfaces */
@@ -16,7 +18,7 @@ static const struct {
     {TALLY_I8, 'i', 1, "int8", "|i1", "b"},     {TALLY_U8, 'u', 1, "uint8", "|u1", "B"},
     {TALLY_I16, 'i', 2, "int16", "<i2", "h"},   {TALLY_U16, 'u', 2, "uint16", "<u2", "H"},
     {TALLY_I32, 'i', 4, "int32", "<i4", "i"},   {TALLY_U32, 'u', 4, "uint32", "<u4", "I"},
-    {TALLY_I64, 'i', 8, "int64", "<i8", "q"},   {TALLY_U64, 'u', 8, "uint64", "<u8", "Q"},
+    {TALLY_I64, 'i', 8, "int64", "<i8", "l"},   {TALLY_U64, 'u', 8, "uint64", "<u8", "L"},
     {TALLY_F16, 'f', 2, "float16", "<f2", "e"}, {TALLY_BF16, 'V', 2, "bfloat16", "<V2", NULL},
     {TALLY_F32, 'f', 4, "float32", "<f4", "f"}, {TALLY_F64, 'f', 8, "float64", "<f8", "d"},
 };

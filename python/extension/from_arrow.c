@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Reads Arrow's C data interface: one array, or a stream of arrays (pyarrow.ChunkedArray,
- * polars.Series), whose elements follow each other. Nulls become validity bits. Dictionaries,
- * strings, dates, lists and bit-packed booleans are refused. */
+ * polars.Series), whose elements follow each other. Nulls become validity bits, and booleans, which
+ * are packed bits, are copied to bytes. Dictionaries, strings, dates and lists are refused. */
 #include "pt.h"
 #include "capsules.h"
 #include <stdlib.h>
@@ -29,7 +29,8 @@ static tally_dtype dtype_of(const char *format)
 static int read_schema(const pt_arrow_schema *schema, pt_operand *a)
 {
     const char *format = schema->format ? schema->format : "";
-    a->dtype = schema->dictionary ? 0 : dtype_of(format);
+    a->is_bool = !strcmp(format, "b") && !schema->dictionary;
+    a->dtype = a->is_bool ? TALLY_U8 : schema->dictionary ? 0 : dtype_of(format);
     return a->dtype ? 0 : pt_refuse_arrow(a, format, schema->dictionary != NULL);
 }
 
@@ -51,8 +52,21 @@ static int has_nulls(const pt_arrow_array *array)
     return 0;
 }
 
-/* Reads the dense elements of one array. */
-static int read_array(const pt_arrow_array *array, pt_operand *a, pt_chunk *chunk)
+/* The booleans of an array as bytes, which the caller frees. */
+static void *unpack_bools(const pt_arrow_array *array)
+{
+    const uint8_t *bits = array->buffers[1];
+    uint8_t *bytes = malloc((size_t)array->length);
+    if (!bytes) PyErr_NoMemory();
+    for (int64_t i = 0; bytes && i < array->length; i++) {
+        const int64_t bit = array->offset + i;
+        bytes[i] = bits[bit / 8] >> (bit % 8) & 1;
+    }
+    return bytes;
+}
+
+/* Reads the dense elements of one array. *copy: NULL, or memory that the caller frees. */
+static int read_array(const pt_arrow_array *array, pt_operand *a, pt_chunk *chunk, void **copy)
 {
     int64_t end, bytes;
     if (array->length < 0 || array->offset < 0 || array->n_buffers != 2 || !array->buffers ||
@@ -77,6 +91,11 @@ static int read_array(const pt_arrow_array *array, pt_operand *a, pt_chunk *chun
     chunk->valid_offset = nulls ? array->offset : 0;
     chunk->n = array->length;
     chunk->data = array->buffers[1];
+    *copy = NULL;
+    if (array->length && a->is_bool) {
+        chunk->data = *copy = unpack_bools(array);
+        return *copy ? 0 : -1;
+    }
     if (array->length)
         chunk->data = pt_offset(chunk->data, array->offset * (int64_t)tally_dtype_size(a->dtype));
     return 0;
@@ -125,7 +144,8 @@ static int from_array(PyObject *object, pt_operand *a)
     if (!schema->release || !array->release) return used(a);
     if (is_table_of(object, schema)) return 0;
     pt_chunk chunk;
-    return read_schema(schema, a) || read_array(array, a, &chunk) ? -1 : one_dense(a, &chunk);
+    return read_schema(schema, a) || read_array(array, a, &chunk, &a->copy) ? -1
+                                                                            : one_dense(a, &chunk);
 }
 
 /* ---- a stream ---- */
@@ -134,16 +154,20 @@ typedef struct {
     PyObject *capsule;
     pt_arrow_array *arrays;
     pt_chunk *chunks;
+    void **copies; /* of booleans, else NULL */
     int64_t count, capacity;
 } parts;
 
 static void release_parts(pt_operand *a)
 {
     parts *p = a->held;
-    for (int64_t i = 0; i < p->count; i++)
+    for (int64_t i = 0; i < p->count; i++) {
         if (p->arrays[i].release) p->arrays[i].release(&p->arrays[i]);
+        free(p->copies[i]);
+    }
     free(p->arrays);
     free(p->chunks);
+    free(p->copies);
     Py_XDECREF(p->capsule);
     free(p);
     a->held = NULL;
@@ -166,9 +190,11 @@ static int more(parts *p)
     if (arrays) p->arrays = arrays;
     pt_chunk *chunks = realloc(p->chunks, (size_t)capacity * sizeof *chunks);
     if (chunks) p->chunks = chunks;
-    if (arrays && chunks) p->capacity = capacity;
-    if (!arrays || !chunks) PyErr_NoMemory();
-    return arrays && chunks ? 0 : -1;
+    void **copies = realloc(p->copies, (size_t)capacity * sizeof *copies);
+    if (copies) p->copies = copies;
+    if (arrays && chunks && copies) p->capacity = capacity;
+    if (!arrays || !chunks || !copies) PyErr_NoMemory();
+    return arrays && chunks && copies ? 0 : -1;
 }
 
 static int read_parts(pt_operand *a, parts *p, pt_arrow_stream *stream)
@@ -179,8 +205,8 @@ static int read_parts(pt_operand *a, parts *p, pt_arrow_stream *stream)
         memset(array, 0, sizeof *array);
         if (stream->get_next(stream, array)) return failed(a, stream);
         if (!array->release) return 0; /* the end of the stream */
-        p->count++;
-        if (read_array(array, a, &p->chunks[p->count - 1])) return -1;
+        p->copies[p->count++] = NULL;
+        if (read_array(array, a, &p->chunks[p->count - 1], &p->copies[p->count - 1])) return -1;
     }
 }
 

@@ -9,12 +9,15 @@
  *  take(object, name) -> (array, kind of results)
  *  give(object, array) -> a result of the object's kind
  *  give(object, dtype, shape) -> an empty one on its device
- *  labels(x, other, name) raises an exception if the labels differ */
+ *  labels(x, other, name) raises an exception if the labels differ
+ *  call(verb, arguments) -> the verb's result for x with labels or times, or NotImplemented */
+static PyObject *call_helper;
 static PyObject *helpers(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    if (pt_count("helpers", count, 3)) return NULL;
-    PyObject **const places[] = {&pt_take_helper, &pt_give_helper, &pt_labels_helper};
-    for (int i = 0; i < 3; i++) {
+    enum { HELPERS = 4 };
+    if (pt_count("helpers", count, HELPERS)) return NULL;
+    PyObject **const places[] = {&pt_take_helper, &pt_give_helper, &pt_labels_helper, &call_helper};
+    for (int i = 0; i < HELPERS; i++) {
         PyObject *old = *places[i];
         *places[i] = Py_NewRef(args[i]);
         Py_XDECREF(old);
@@ -71,12 +74,85 @@ static PyObject *version(PyObject *module, PyObject *unused)
     return PyUnicode_FromString(tally_version());
 }
 
+/* ---- verbs of objects with labels or times ---- */
+
+typedef PyObject *verb_function(PyObject *module, PyObject *const *args, Py_ssize_t count);
+
+/* Calls the helper. NULL without an exception: it leaves the call to the extension. */
+static PyObject *call_labelled(const char *verb, PyObject *const *args, Py_ssize_t count)
+{
+    PyObject *name = PyUnicode_FromString(verb), *all = PyTuple_New(count), *result = NULL;
+    for (Py_ssize_t i = 0; all && i < count; i++)
+        if (PyTuple_SetItem(all, i, Py_NewRef(args[i]))) Py_CLEAR(all);
+    if (name && all) result = PyObject_CallFunctionObjArgs(call_helper, name, all, NULL);
+    Py_XDECREF(name);
+    Py_XDECREF(all);
+    if (result == Py_NotImplemented) Py_CLEAR(result);
+    return result;
+}
+
+/* Runs a verb whose argument number `at` is x. Objects of pandas, Polars, pyarrow and xarray go to
+ * the helper first; what the extension cannot read, such as arrays of times, goes there next. */
+static PyObject *run_verb(verb_function *run, const char *verb, int at, PyObject *const *args,
+                          Py_ssize_t count)
+{
+    PyObject *type = NULL, *value = NULL, *trace = NULL, *result = NULL;
+    const int labelled = count > at && call_helper && pt_is_labelled(args[at]);
+    if (labelled) {
+        result = call_labelled(verb, args, count);
+        return result || PyErr_Occurred() ? result : run(NULL, args, count);
+    }
+    result = run(NULL, args, count);
+    if (result || count <= at || !call_helper || !PyErr_ExceptionMatches(PyExc_TypeError))
+        return result;
+    PyErr_Fetch(&type, &value, &trace);
+    result = call_labelled(verb, args, count);
+    if (!result && !PyErr_Occurred()) {
+        PyErr_Restore(type, value, trace);
+        return NULL;
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+    return result;
+}
+
+static PyObject *reduce(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    return run_verb(pt_reduce, "reduce", 1, args, count);
+}
+static PyObject *scan(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    return run_verb(pt_scan, "scan", 1, args, count);
+}
+static PyObject *window(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    return run_verb(pt_window, "window", 1, args, count);
+}
+static PyObject *ranges(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    return run_verb(pt_ranges, "ranges", 1, args, count);
+}
+static PyObject *rolling(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    return run_verb(pt_rolling, "rolling", 1, args, count);
+}
+static PyObject *segments(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    return run_verb(pt_segments, "segments", 2, args, count);
+}
+
+static PyObject *by(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    return run_verb(pt_by, "by", 2, args, count);
+}
+
 #define FAST(function) (PyCFunction)(void (*)(void))(function), METH_FASTCALL, NULL
-static PyMethodDef methods[] = {{"reduce", FAST(pt_reduce)},
-                                {"scan", FAST(pt_scan)},
-                                {"window", FAST(pt_window)},
-                                {"rolling", FAST(pt_rolling)},
-                                {"segments", FAST(pt_segments)},
+static PyMethodDef methods[] = {{"reduce", FAST(reduce)},
+                                {"scan", FAST(scan)},
+                                {"window", FAST(window)},
+                                {"rolling", FAST(rolling)},
+                                {"segments", FAST(segments)},
                                 {"fragment_make", FAST(pt_fragment_make)},
                                 {"fragment_none", FAST(pt_fragment_none)},
                                 {"fragment_rows", FAST(pt_fragment_rows)},
@@ -85,11 +161,11 @@ static PyMethodDef methods[] = {{"reduce", FAST(pt_reduce)},
                                 {"fragment_read", FAST(pt_fragment_read)},
                                 {"present", FAST(pt_present)},
                                 {"bounds", FAST(pt_bounds)},
-                                {"ranges", FAST(pt_ranges)},
+                                {"ranges", FAST(ranges)},
                                 {"runs", pt_runs, METH_O, NULL},
                                 {"groups", FAST(pt_groups)},
                                 {"take", FAST(pt_gather)},
-                                {"by", FAST(pt_by)},
+                                {"by", FAST(by)},
                                 {"group_bounds", FAST(pt_group_bounds)},
                                 {"encode", FAST(pt_encode)},
                                 {"pair", FAST(pt_pair)},

@@ -216,6 +216,16 @@ static int is_labelled(PyObject *object)
     return !is_ndarray(object) && (is_of(object, "pandas") || is_of(object, "xarray"));
 }
 
+int pt_is_labelled(PyObject *object)
+{
+    static const char *const packages[] = {"pandas", "polars", "pyarrow", "xarray"};
+    /* none of these packages' objects is a buffer: a quick answer for most others */
+    if (PyObject_CheckBuffer(object) || PyList_Check(object) || PyFloat_Check(object)) return 0;
+    for (size_t i = 0; i < sizeof packages / sizeof *packages; i++)
+        if (is_of(object, packages[i])) return 1;
+    return 0;
+}
+
 int pt_same_labels(const pt_operand *a, PyObject *object, const char *name)
 {
     if (!a->object || !pt_labels_helper || !is_labelled(object) || !is_labelled(a->object))

@@ -92,6 +92,8 @@ int pt_open_places(PyObject *object, const char *name, pt_operand *a);
 /* Raises an exception if a's object and this one have labels (pandas, xarray) that differ,
  * because elements are paired by position. */
 int pt_same_labels(const pt_operand *a, PyObject *object, const char *name);
+/* Whether the object is of pandas, Polars, pyarrow or xarray. */
+int pt_is_labelled(PyObject *object);
 /* Leaves out the elements for which `where`, broadcast to a, is 0 (or not 0 if `inverted`). None
  * leaves out nothing. */
 int pt_leave_out(pt_operand *a, PyObject *where, const char *name, int inverted);

@@ -22,7 +22,8 @@ static const char use_parts[] = "give its real and its imaginary part",
                   use_f64[] = "convert it to float64",
                   use_field[] = "give one of its fields, as in x['a']",
                   use_codes[] = "pandas.factorize makes integers of them",
-                  use_times[] = "times go into on= of rolling; for numbers give x.astype('int64')";
+                  use_times[] = "times have min, max, first, last and count in reduce, scan and "
+                                "window; for numbers give x.astype('int64')";
 
 /* ---- buffers and array interfaces ---- */
 
@@ -131,7 +132,6 @@ int pt_refuse_typestr(const pt_operand *a, PyObject *object, const char *typestr
 static const struct {
     const char *format, *words, *step; /* format: all of it or, before a *, its beginning */
 } arrow[] = {
-    {"b", "boolean, which is packed bits", "cast it to uint8"},
     {"n", "null", NULL},
     {"u", "string", "dictionary_encode().indices are integers for it"},
     {"U", "large_string", "dictionary_encode().indices are integers for it"},
@@ -141,16 +141,16 @@ static const struct {
     {"vz", "binary_view", NULL},
     {"w:*", "fixed_size_binary(%s)", NULL},
     {"d:*", "decimal%s", "cast it to float64"},
-    {"tdD", "date32", "dates go into on= of rolling; for numbers cast it to int32"},
-    {"tdm", "date64", "dates go into on= of rolling; for numbers cast it to int64"},
+    {"tdD", "date32", "for numbers cast it to int32"},
+    {"tdm", "date64", "for numbers cast it to int64"},
     {"tts", "time32[s]", "cast it to int32"},
     {"ttm", "time32[ms]", "cast it to int32"},
     {"ttu", "time64[us]", "cast it to int64"},
     {"ttn", "time64[ns]", "cast it to int64"},
-    {"tss:*", "timestamp[s]", "times go into on= of rolling; for numbers cast it to int64"},
-    {"tsm:*", "timestamp[ms]", "times go into on= of rolling; for numbers cast it to int64"},
-    {"tsu:*", "timestamp[us]", "times go into on= of rolling; for numbers cast it to int64"},
-    {"tsn:*", "timestamp[ns]", "times go into on= of rolling; for numbers cast it to int64"},
+    {"tss:*", "timestamp[s]", "for numbers cast it to int64"},
+    {"tsm:*", "timestamp[ms]", "for numbers cast it to int64"},
+    {"tsu:*", "timestamp[us]", "for numbers cast it to int64"},
+    {"tsn:*", "timestamp[ns]", "for numbers cast it to int64"},
     {"tD*", "duration", "cast it to int64"},
     {"ti*", "interval", NULL},
     {"+s", "struct (records of several fields, or a table)", "give one of its columns"},

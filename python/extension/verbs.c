@@ -60,7 +60,8 @@ int pt_verb_of(pt_slot *slot, PyObject *op, PyObject *dtype, const pt_operand *a
     if (status) return pt_raise(slot->ctx, status);
     if (pt_check_inputs(verb, next)) return -1;
     verb->out_bool = is_truth(slot, verb, in) || (a->is_bool && verb->info.output == TALLY_U8);
-    verb->out = a->is_bool && verb->info.output == TALLY_U64 ? TALLY_I64 : verb->info.output;
+    verb->out = verb->info.output; /* of bools alone the largest results fit int64 */
+    if (a->is_bool && (!next || next->is_bool) && verb->out == TALLY_U64) verb->out = TALLY_I64;
     if (dtype != Py_None) {
         tally_dtype wanted;
         int is_bool;

@@ -11,24 +11,25 @@ True
 >>> tally.rolling(x, 3).mean()[-1] == tally.mean(array("d", x[-3:]))
 True
 
-Every function takes arrays of NumPy, PyTorch, JAX, CuPy, pandas and pyarrow, everything with a buffer, numbers and
-lists, and gives results of the same kind.
+Every function takes arrays of NumPy, PyTorch, JAX, CuPy, pandas, Polars, pyarrow and xarray, everything with a buffer,
+numbers and lists, and gives results of the same kind. Tables of pandas, Polars and Arrow are taken column by column.
 """
 
-from . import _by, _core, _here, _keys, _kinds, _words
+from . import _by, _core, _here, _keys, _kinds, _labelled, _words
 from ._by import Keyed
 from ._core import Array
 from ._exact import Exact
 from ._fragment import Fragment, Stream
+from ._functions import cummax, cummin, cumprod, cumsum
 from ._functions import functions as _by_operator
 from ._here import define, device, devices, operators, progress, verify
 from ._keys import bounds, by_key, groups, runs, take
 from ._rolling import Rolling
 
-_core.helpers(_kinds.take, _kinds.give, _kinds.same_labels)
+_core.helpers(_kinds.take, _kinds.give, _kinds.same_labels, _labelled.call)
 __version__ = _core.version()
 
-_reduce, _scan, _window = _core.reduce, _core.scan, _core.window
+_reduce, _scan, _window, _spelled = _core.reduce, _core.scan, _core.window, _words.spelled
 
 for _module in (_by, _here, _keys):
     for _name in _module.__all__:
@@ -44,6 +45,7 @@ def reduce(
     /,
     *,
     axis=None,
+    dim=None,
     dtype=None,
     keepdims=False,
     next=None,
@@ -59,9 +61,10 @@ def reduce(
     operator of one's own (:func:`define`); or a list of names, which gives a tuple of results.
 
     ``axis`` is an integer, a tuple of them, or None: all elements, in C order of the indices, whatever the strides are.
-    The shape of the result is that of ``x`` without these axes (of extent 1 with ``keepdims``). ``dtype`` may be the
-    type that the operator gives, or ``"float64"`` where it has an accumulator of that type. ``out`` is an array of the
-    result's shape and type that gets the result.
+    The shape of the result is that of ``x`` without these axes (of extent 1 with ``keepdims``). ``dim`` names axes of
+    xarray. A table of pandas, Polars or Arrow is reduced column by column unless ``axis`` says otherwise. ``dtype`` may
+    be the type that the operator gives, or ``"float64"`` where it has an accumulator of that type. ``out`` is an array
+    of the result's shape and type that gets the result.
 
     ``next`` is the second array of an operator of two (``"dot"``, ``"wmean"``, ``"cov"``, ``"corr"``, ``"slope"``);
     ``where`` has a bool for each element, and False leaves it out. Both are broadcast to the shape of ``x``, and
@@ -93,12 +96,15 @@ def reduce(
     ValueError: an unknown operator, an axis that ``x`` does not have, an ``out`` that does not fit or overlaps ``x``.
     TypeError: ``x`` is no array of numbers, or the operator does not take its type.
     """
+    axis = axis if dim is None else _words.dim(x, axis, dim)
     if by is not None:
-        return _by.reduce(op, x, by, sort, dropna, axis, keepdims, dtype, out, next, where)
+        return _by.reduce(_words.all_spelled(op), x, by, sort, dropna, axis, keepdims, dtype, out, next, where)
     if isinstance(op, (list, tuple)):
         if out is not None:
             raise ValueError("out: several operators have several results; call reduce for each")
-        return tuple([_reduce(name, x, axis, keepdims, dtype, None, next, where) for name in op])
+        return tuple([_reduce(_spelled(name), x, axis, keepdims, dtype, None, next, where) for name in op])
+    if type(op) is str and "=" in op:
+        op = _spelled(op)
     return _reduce(op, x, axis, keepdims, dtype, out, next, where)
 
 
@@ -108,6 +114,7 @@ def scan(
     /,
     *,
     axis=None,
+    dim=None,
     exclusive=False,
     reverse=False,
     init=None,
@@ -137,6 +144,7 @@ def scan(
 
     ValueError, TypeError: as in :func:`reduce`.
     """
+    axis, op = axis if dim is None else _words.dim(x, axis, dim), _spelled(op)
     if by is not None:
         _words.alone("by", offsets=offsets)
         return _by.scan(op, x, by, dropna, axis, exclusive, reverse, init, dtype, out, next, where)
@@ -158,6 +166,7 @@ def window(
     edges="missing",
     min_count=0,
     axis=None,
+    dim=None,
     dtype=None,
     next=None,
     where=None,
@@ -184,6 +193,7 @@ def window(
     ValueError, TypeError: as in :func:`reduce`.
     """
     back, ahead = _words.reach(w, before, after, center)
+    axis, op = axis if dim is None else _words.dim(x, axis, dim), _spelled(op)
     if by is not None:
         _words.alone("by", offsets=offsets)
         how = back, ahead, _words.edges(edges), min_count
@@ -208,10 +218,10 @@ def segments(x, offsets, op, /, *, dtype=None, next=None, where=None):
 
     ValueError: offsets that do not ascend or leave ``x``.
     """
-    return _core.segments(0, op, x, offsets, dtype, False, False, 0, 0, 0, 0, next, where)
+    return _core.segments(0, _spelled(op), x, offsets, dtype, False, False, 0, 0, 0, 0, next, where)
 
 
-def ranges(x, start, end, op, /, *, axis=None, dtype=None, min_count=0, next=None, where=None, out=None):
+def ranges(x, start, end, op, /, *, axis=None, dim=None, dtype=None, min_count=0, next=None, where=None, out=None):
     """Folds ranges of ``x``, which may come in any order and overlap: result ``r`` is the reduction of elements
     ``start[r]`` to ``end[r] - 1`` along ``axis``.
 
@@ -225,7 +235,8 @@ def ranges(x, start, end, op, /, *, axis=None, dtype=None, min_count=0, next=Non
 
     ValueError, TypeError: as in :func:`reduce`; a range that ends before it starts or leaves ``x``.
     """
-    return _core.ranges(op, x, axis, dtype, out, start, end, min_count, None, next, where)
+    axis = axis if dim is None else _words.dim(x, axis, dim)
+    return _core.ranges(_spelled(op), x, axis, dtype, out, start, end, min_count, None, next, where)
 
 
 def rolling(
@@ -233,7 +244,8 @@ def rolling(
     window,
     /,
     *,
-    axis=0,
+    axis=None,
+    dim=None,
     on=None,
     center=False,
     closed=None,
@@ -246,17 +258,19 @@ def rolling(
 ):
     """Windows with the words and results of ``pandas.Series.rolling``: ``rolling(x, 20).mean()``.
 
-    ``window`` is a number of elements along ``axis``, at least 1. ``closed`` says which ends of the interval belong
-    to it: ``"right"`` (also None), ``"both"``, ``"left"``, ``"neither"``. NaN, null and masked elements are no
-    observations: a window with fewer than ``min_periods`` observations (default: ``window``) gives NaN. ``step``
-    keeps each ``step``-th result. Results are float64, computed in float64; ``dtype="float32"`` keeps float32.
+    ``window`` is a number of elements along ``axis`` (0 unless given) or ``dim``, at least 1. ``closed`` says which
+    ends of the interval belong to it: ``"right"`` (also None), ``"both"``, ``"left"``, ``"neither"``. NaN, null and
+    masked elements are no observations: a window with fewer than ``min_periods`` observations (default: ``window``)
+    gives NaN. ``step`` keeps each ``step``-th result. Results are float64, computed in float64; ``dtype="float32"``
+    keeps float32. Each column of a table has windows of its own.
 
     Windows of time: ``on`` has a time (or any number) for each row, ascending or descending, and ``window`` is a
-    length of time, ``"2s"``, a timedelta, or a number in the units of ``on``. ``on`` may be left out for pandas
-    objects whose index has times. Times are of any unit and byte order; none is rounded. The window of a row at time
-    t has the times from t - window to t (without its beginning, unless ``closed`` says so), or with ``center`` those
-    half a window around t. Here ``min_periods`` is 1 unless given. Of rows with the same time, ``ties="row"`` leaves
-    out those after the row itself, as pandas does; ``"all"`` has all.
+    length of time, ``"2s"``, a timedelta, or a number in the units of ``on``. ``on`` may be the name of a column of a
+    table, which the results keep, and may be left out where the index of pandas or the coordinate of xarray has times.
+    Times are of any unit and byte order; none is rounded. The window of a row at time t has the times from t - window
+    to t (without its beginning, unless ``closed`` says so), or with ``center`` those half a window around t. Here
+    ``min_periods`` is 1 unless given. Of rows with the same time, ``ties="row"`` leaves out those after the row itself,
+    as pandas does; ``"all"`` has all.
 
     ``by`` has a key for each row, as in :func:`reduce`: a window has rows with the same key only, whose times must
     be sorted among themselves. Results are in the order of the rows; a row whose key is missing has a window of no rows.
@@ -275,6 +289,7 @@ def rolling(
     ValueError: a window that is no number of elements and no fixed length of time (months, years), ``min_periods``
     above a number of elements, times that are not sorted.
     """
+    axis = axis if dim is None else _words.dim(x, axis, dim)
     return Rolling(x, window, axis, on, center, closed, min_periods, step, ties, dtype, by, dropna)
 
 
@@ -296,9 +311,11 @@ globals().update(_by_operator)
 
 
 def cumulative_sum(
-    x, /, *, axis=None, dtype=None, include_initial=False, where=None, out=None, by=None, dropna=True
+    x, /, *, axis=None, dim=None, dtype=None, include_initial=False, where=None, out=None, by=None, dropna=True
 ):
-    """The sums of all prefixes along ``axis``, or with ``by`` in each group (:func:`scan`); with ``include_initial`` one more result, 0, comes first.
+    """The sums of all prefixes along ``axis``, or with ``by`` in each group (:func:`scan`).
+
+    With ``include_initial`` one more result, 0, comes first.
 
     >>> import tally
     >>> tally.cumulative_sum([3, 1, 4]).tolist()
@@ -311,13 +328,16 @@ def cumulative_sum(
     if by is not None:
         _words.alone("by", include_initial=include_initial or None)
         return _by.scan("sum", x, by, dropna, axis, False, False, None, dtype, out, None, where)
+    axis = axis if dim is None else _words.dim(x, axis, dim)
     return _scan("sum", x, axis, dtype, out, False, False, include_initial, None, None, where)
 
 
 def cumulative_prod(
-    x, /, *, axis=None, dtype=None, include_initial=False, where=None, out=None, by=None, dropna=True
+    x, /, *, axis=None, dim=None, dtype=None, include_initial=False, where=None, out=None, by=None, dropna=True
 ):
-    """The products of all prefixes along ``axis``, or with ``by`` in each group (:func:`scan`); with ``include_initial`` one more result, 1, comes first.
+    """The products of all prefixes along ``axis``, or with ``by`` in each group (:func:`scan`).
+
+    With ``include_initial`` one more result, 1, comes first.
 
     >>> import tally
     >>> tally.cumulative_prod([3, 1, 4]).tolist()
@@ -328,6 +348,7 @@ def cumulative_prod(
     if by is not None:
         _words.alone("by", include_initial=include_initial or None)
         return _by.scan("prod", x, by, dropna, axis, False, False, None, dtype, out, None, where)
+    axis = axis if dim is None else _words.dim(x, axis, dim)
     return _scan("prod", x, axis, dtype, out, False, False, include_initial, None, None, where)
 
 
@@ -340,6 +361,10 @@ __all__ = [
     "Stream",
     "bounds",
     "by_key",
+    "cummax",
+    "cummin",
+    "cumprod",
+    "cumsum",
     "cumulative_prod",
     "cumulative_sum",
     "define",

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # Written by make_stubs.py from the table of operators; do not edit.
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from datetime import timedelta
-from typing import Any, ClassVar, Literal, Protocol, SupportsFloat, SupportsIndex, final, overload
+from typing import Any, ClassVar, Literal, NoReturn, Protocol, SupportsFloat, SupportsIndex, final, overload
 
 from typing_extensions import Buffer, Self
 
@@ -33,6 +33,7 @@ _Input = Buffer | _DLPack | _ArrowArray | _ArrowStream | _Interface | _Cuda | _C
 _Output = Buffer | _DLPack | _Interface | _Cuda
 _Axes = SupportsIndex | tuple[SupportsIndex, ...] | None
 _Axis = SupportsIndex | None
+_Dims = Hashable | Sequence[Hashable]
 _DType = str | type | Any
 _Edges = Literal["missing", "shrink", "valid"]
 _Closed = Literal["right", "left", "both", "neither"]
@@ -145,7 +146,7 @@ class Rolling:
         self,
         x: _Input,
         window: _Window,
-        axis: _Axis = 0,
+        axis: _Axis | str = None,
         on: Any = None,
         center: bool = False,
         closed: _Closed | None = None,
@@ -156,21 +157,39 @@ class Rolling:
     ) -> None: ...
     def agg(self, op: str, other: _Input | None = None) -> Any: ...
     def count(self) -> Any: ...
-    def cov(self, other: _Input, ddof: float = 1) -> Any: ...
-    def corr(self, other: _Input) -> Any: ...
-    def var(self, ddof: float = 1) -> Any: ...
-    def std(self, ddof: float = 1) -> Any: ...
+    def apply(self, function: Any, *unused: Any, **also_unused: Any) -> NoReturn: ...
     def sum(self) -> Any: ...
+    def prod(self) -> Any: ...
     def mean(self) -> Any: ...
+    def var(self, ddof: float = 1, *, correction: float | None = None) -> Any: ...
+    def std(self, ddof: float = 1, *, correction: float | None = None) -> Any: ...
+    def skew(self, sample: bool = True) -> Any: ...
+    def kurt(self, sample: bool = True) -> Any: ...
+    def sumsq(self) -> Any: ...
+    def norm(self) -> Any: ...
     def min(self) -> Any: ...
     def max(self) -> Any: ...
-    def prod(self) -> Any: ...
-    def first(self) -> Any: ...
-    def last(self) -> Any: ...
+    def range(self) -> Any: ...
     def argmin(self) -> Any: ...
     def argmax(self) -> Any: ...
+    def and_(self) -> Any: ...
+    def or_(self) -> Any: ...
+    def xor(self) -> Any: ...
     def any(self) -> Any: ...
     def all(self) -> Any: ...
+    def first(self) -> Any: ...
+    def last(self) -> Any: ...
+    def ema(self, alpha: float | None = None, *, span: float | None = None, halflife: float | None = None, com: float | None = None, adjust: bool = False) -> Any: ...
+    def drawdown(self) -> Any: ...
+    def dot(self, other: _Input) -> Any: ...
+    def wmean(self, other: _Input) -> Any: ...
+    def cov(self, other: _Input, ddof: float = 1, *, correction: float | None = None) -> Any: ...
+    def corr(self, other: _Input) -> Any: ...
+    def slope(self, other: _Input) -> Any: ...
+    def wvar(self, other: _Input, ddof: float = 1, *, correction: float | None = None) -> Any: ...
+    def wstd(self, other: _Input, ddof: float = 1, *, correction: float | None = None) -> Any: ...
+    def atmin(self, other: _Input) -> Any: ...
+    def atmax(self, other: _Input) -> Any: ...
 
 class device:
     name: str
@@ -187,12 +206,13 @@ class progress:
 
 @overload
 def reduce(
-    x: _Input, op: str, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False,
-    next: _Input | None = None, where: _Input | None = None, out: _Output | None = None
+    x: _Input, op: str, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    keepdims: bool = False, next: _Input | None = None, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 @overload
 def reduce(
-    x: _Input, op: list[str] | tuple[str, ...], /, *, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, op: list[str] | tuple[str, ...], /, *, axis: _Axes = None, dim: _Dims | None = None,
+    dtype: _DType | None = None,
     keepdims: bool = False, next: _Input | None = None, where: _Input | None = None, out: None = None
 ) -> tuple[Any, ...]: ...
 def scan(
@@ -201,6 +221,7 @@ def scan(
     /,
     *,
     axis: _Axis = None,
+    dim: _Dims | None = None,
     exclusive: bool = False,
     reverse: bool = False,
     init: SupportsFloat | SupportsIndex | None = None,
@@ -222,6 +243,7 @@ def window(
     edges: _Edges = "missing",
     min_count: SupportsIndex = 0,
     axis: _Axis = None,
+    dim: _Dims | None = None,
     dtype: _DType | None = None,
     next: _Input | None = None,
     where: _Input | None = None,
@@ -233,7 +255,8 @@ def segments(
     where: _Input | None = None
 ) -> Any: ...
 def ranges(
-    x: _Input, start: _Input, end: _Input, op: str, /, *, axis: _Axis = None, dtype: _DType | None = None,
+    x: _Input, start: _Input, end: _Input, op: str, /, *, axis: _Axis = None, dim: _Dims | None = None,
+    dtype: _DType | None = None,
     min_count: SupportsIndex = 0, next: _Input | None = None, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def bounds(
@@ -251,7 +274,8 @@ def rolling(
     window: _Window,
     /,
     *,
-    axis: _Axis = 0,
+    axis: _Axis = None,
+    dim: _Dims | None = None,
     on: Any = None,
     center: bool = False,
     closed: _Closed | None = None,
@@ -261,12 +285,30 @@ def rolling(
     dtype: _DType | None = None,
 ) -> Rolling: ...
 def cumulative_sum(
-    x: _Input, /, *, axis: _Axis = None, dtype: _DType | None = None, include_initial: bool = False,
+    x: _Input, /, *, axis: _Axis = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    include_initial: bool = False,
     where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def cumulative_prod(
-    x: _Input, /, *, axis: _Axis = None, dtype: _DType | None = None, include_initial: bool = False,
+    x: _Input, /, *, axis: _Axis = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    include_initial: bool = False,
     where: _Input | None = None, out: _Output | None = None
+) -> Any: ...
+def cummax(
+    x: _Input, /, *, axis: _Axis = None, dim: _Dims | None = None,
+    dtype: _DType | None = None, where: _Input | None = None, out: _Output | None = None
+) -> Any: ...
+def cummin(
+    x: _Input, /, *, axis: _Axis = None, dim: _Dims | None = None,
+    dtype: _DType | None = None, where: _Input | None = None, out: _Output | None = None
+) -> Any: ...
+def cumprod(
+    x: _Input, /, *, axis: _Axis = None, dim: _Dims | None = None,
+    dtype: _DType | None = None, where: _Input | None = None, out: _Output | None = None
+) -> Any: ...
+def cumsum(
+    x: _Input, /, *, axis: _Axis = None, dim: _Dims | None = None,
+    dtype: _DType | None = None, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def define(name: str, text: str, where: str | None = None) -> None: ...
 def operators() -> list[str]: ...
@@ -276,258 +318,260 @@ def digest(x: _Input) -> str: ...
 
 # one for each operator
 def sum(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def prod(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def mean(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def var(
-    x: _Input, /, *, correction: float = 0, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, /, *, correction: float = 0, ddof: float | None = None, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def std(
-    x: _Input, /, *, correction: float = 0, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, /, *, correction: float = 0, ddof: float | None = None, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def skew(
-    x: _Input, /, *, sample: bool = False, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, /, *, sample: bool = False, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def kurt(
-    x: _Input, /, *, sample: bool = False, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, /, *, sample: bool = False, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def sumsq(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def norm(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def min(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def max(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def minmax(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def range(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def argmin(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def argmax(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def and_(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def or_(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def xor(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def any(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def all(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def count(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def first(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def last(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def ema(
-    x: _Input, /, alpha: float, *, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, /, alpha: float | None = None, *, span: float | None = None, halflife: float | None = None, com: float | None = None,
+    adjust: bool = False, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def drawdown(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def dot(
-    x: _Input, y: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, y: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def wmean(
-    x: _Input, y: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, y: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def cov(
-    x: _Input, y: _Input, /, *, correction: float = 0, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, y: _Input, /, *, correction: float = 0, ddof: float | None = None, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def corr(
-    x: _Input, y: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, y: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def slope(
-    x: _Input, y: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, y: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def wvar(
-    x: _Input, y: _Input, /, *, correction: float = 0, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, y: _Input, /, *, correction: float = 0, ddof: float | None = None, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def wstd(
-    x: _Input, y: _Input, /, *, correction: float = 0, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, y: _Input, /, *, correction: float = 0, ddof: float | None = None, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def atmin(
-    x: _Input, y: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, y: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def atmax(
-    x: _Input, y: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, y: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nansum(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nanprod(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nanmean(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nanvar(
-    x: _Input, /, *, correction: float = 0, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, /, *, correction: float = 0, ddof: float | None = None, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nanstd(
-    x: _Input, /, *, correction: float = 0, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, /, *, correction: float = 0, ddof: float | None = None, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nanskew(
-    x: _Input, /, *, sample: bool = False, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, /, *, sample: bool = False, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nankurt(
-    x: _Input, /, *, sample: bool = False, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, /, *, sample: bool = False, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nansumsq(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nannorm(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nanmin(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nanmax(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nanminmax(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nanrange(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nanargmin(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nanargmax(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nanany(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nanall(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nanfirst(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nanlast(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nanema(
-    x: _Input, /, alpha: float, *, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, /, alpha: float | None = None, *, span: float | None = None, halflife: float | None = None, com: float | None = None,
+    adjust: bool = False, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nandrawdown(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nandot(
-    x: _Input, y: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, y: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nanwmean(
-    x: _Input, y: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, y: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nancov(
-    x: _Input, y: _Input, /, *, correction: float = 0, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, y: _Input, /, *, correction: float = 0, ddof: float | None = None, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nancorr(
-    x: _Input, y: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, y: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nanslope(
-    x: _Input, y: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, y: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nanwvar(
-    x: _Input, y: _Input, /, *, correction: float = 0, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, y: _Input, /, *, correction: float = 0, ddof: float | None = None, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nanwstd(
-    x: _Input, y: _Input, /, *, correction: float = 0, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, y: _Input, /, *, correction: float = 0, ddof: float | None = None, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nanatmin(
-    x: _Input, y: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, y: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nanatmax(
-    x: _Input, y: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    x: _Input, y: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...

@@ -5,7 +5,7 @@ import sys
 from array import array
 from typing import Any, NamedTuple
 
-from . import _core, _kinds, _words
+from . import _core, _kinds, _tables, _words
 from ._kinds import _library
 
 __all__ = ["Keyed"]
@@ -49,6 +49,9 @@ class Groups:
 
     def same_labels(self, x, name="by"):
         """Raises where a key of pandas or xarray has other labels than ``x``."""
+        table = _tables.opened(x)
+        if table is not None and table.names:
+            x = table.column(0)
         for _, column in self.columns:
             if _library(x) == _library(column) and _library(x) in ("pandas", "xarray"):
                 _kinds.same_labels(x, column, name)
@@ -60,6 +63,8 @@ class Groups:
     def keyed(self, x, values):
         """Values of the groups with their keys, for what ``x`` is from."""
         keys = self.keys()
+        if _library(x) in ("polars", "pyarrow") and _tables.opened(values) is not None:
+            return _tables.with_keys([name for name, _ in self.columns], keys, values)
         if _library(x) != "pandas":
             return Keyed(keys[0] if len(keys) == 1 else tuple(keys), values)
         pandas, numpy = sys.modules["pandas"], sys.modules["numpy"]
@@ -68,7 +73,9 @@ class Groups:
             index = pandas.Index(keys[0], name=names[0])
         else:
             index = pandas.MultiIndex.from_arrays([pandas.Index(each) for each in keys], names=names)
-        values = numpy.asarray(values)
+        if isinstance(values, pandas.DataFrame):
+            return values.set_axis(index)
+        values = values if hasattr(values, "array") else numpy.asarray(values)  # an index of times
         make = pandas.Series if values.ndim == 1 else pandas.DataFrame
         name = {"name": x.name} if values.ndim == 1 and hasattr(x, "name") else {}
         return make(values, index=index, **name)
@@ -77,6 +84,7 @@ class Groups:
 def reduce(op, x, by, sort, dropna, axis, keepdims, dtype, out, next, where):
     """``tally.reduce(x, op, by=by)``."""
     _words.alone("by", axis=axis, out=out, keepdims=keepdims or None)
+    x, by = _tables.keyed_by(x, by)
     groups = Groups(by, sort, dropna)
     groups.same_labels(x)
     names = op if isinstance(op, (list, tuple)) else [op]
@@ -88,6 +96,7 @@ def reduce(op, x, by, sort, dropna, axis, keepdims, dtype, out, next, where):
 def scan(op, x, by, dropna, axis, exclusive, reverse, init, dtype, out, next, where):
     """``tally.scan(x, op, by=by)``."""
     _words.alone("by", axis=axis, out=out, init=init)
+    x, by = _tables.keyed_by(x, by)
     groups = Groups(by, False, dropna)
     groups.same_labels(x)
     return groups.fold(1, op, x, dtype, (bool(exclusive), bool(reverse)), (0, 0, 0, 0), next, where)
@@ -96,6 +105,7 @@ def scan(op, x, by, dropna, axis, exclusive, reverse, init, dtype, out, next, wh
 def window(op, x, by, dropna, axis, how, dtype, out, next, where):
     """``tally.window(x, op, by=by)``. how: before, after, edges, min_count."""
     _words.alone("by", axis=axis, out=out)
+    x, by = _tables.keyed_by(x, by)
     groups = Groups(by, False, dropna)
     groups.same_labels(x)
     return groups.fold(2, op, x, dtype, (False, False), how, next, where)
@@ -107,7 +117,8 @@ class Sorted:
     def __init__(self, x, by, dropna):
         self.groups = Groups(by, False, dropna)
         self.groups.same_labels(x)
-        self.shape = _core.like(x)[1]
+        table = _tables.opened(x)
+        self.shape = _core.like(x)[1] if table is None else (table.height,)
         rows = len(self.groups.codes)
         if self.shape != (rows,):
             raise ValueError(f"by has {rows} elements: must have one for each element of x, of shape {self.shape}")

@@ -3,12 +3,12 @@
 
 from array import array
 
-from . import _by, _core
+from . import _by, _core, _words
 
 _DOC = """{text}.
 
 ``x``{second} {types}, in any shape.
-``axis``, ``dtype``, ``keepdims``, ``where``, ``out`` and ``by`` are those of :func:`tally.reduce`.{more}
+``axis``, ``dim``, ``dtype``, ``keepdims``, ``where``, ``out`` and ``by`` are those of :func:`tally.reduce`.{more}
 The result is {result}. No elements give {empty}.
 
 >>> import tally
@@ -19,88 +19,67 @@ The result is {result}. No elements give {empty}.
 ValueError, TypeError: as in :func:`tally.reduce`."""
 
 
-def _plain(op):
-    reduce = _core.reduce
-
-    def function(x, /, *, axis=None, dtype=None, keepdims=False, where=None, out=None, by=None, sort=False, dropna=True):
+# One text for the functions of all operators. {second}: a second array; {first}, {words}: the operator's parameter;
+# {value}: the operator with its parameter.
+_TEXT = """
+def make(op):
+    def function(
+        x, {second}/, {first}*, axis=None, {words}dim=None, dtype=None, keepdims=False, where=None, out=None,
+        by=None, sort=False, dropna=True
+    ):
+        if dim is not None:
+            axis = _words.dim(x, axis, dim)
         if by is not None:
-            return _by.reduce(op, x, by, sort, dropna, axis, keepdims, dtype, out, None, where)
-        return reduce(op, x, axis, keepdims, dtype, out, None, where)
+            return _by.reduce({value}, x, by, sort, dropna, axis, keepdims, dtype, out, {next}, where)
+        return reduce({value}, x, axis, keepdims, dtype, out, {next}, where)
 
     return function
+"""
+_DDOF = "correction=0, ddof=None, ", "_words.with_ddof(op, correction, ddof)"
+_ALPHA = "span=None, halflife=None, com=None, adjust=False, "
+_ALPHA_OF = "f'{op}:{_words.alpha(alpha, span=span, halflife=halflife, com=com, adjust=adjust)}'"
 
 
-def _ddof(op):
-    reduce = _core.reduce
-
-    def function(x, /, *, axis=None, correction=0, dtype=None, keepdims=False, where=None, out=None, by=None, sort=False, dropna=True):
-        if by is not None:
-            return _by.reduce(f"{op}:{correction}" if correction else op, x, by, sort, dropna, axis, keepdims, dtype, out, None, where)
-        return reduce(f"{op}:{correction}" if correction else op, x, axis, keepdims, dtype, out, None, where)
-
-    return function
+def _form(words, value, first="", second=""):
+    """What makes the function of an operator: make(op)."""
+    scope = {"_by": _by, "_words": _words, "reduce": _core.reduce}
+    text = _TEXT.format(words=words, value=value, first=first, second=second, next="y" if second else None)
+    exec(text, scope)
+    return scope["make"]
 
 
-def _alpha(op):
-    reduce = _core.reduce
-
-    def function(x, /, alpha, *, axis=None, dtype=None, keepdims=False, where=None, out=None, by=None, sort=False, dropna=True):
-        if by is not None:
-            return _by.reduce(f"{op}:{alpha}", x, by, sort, dropna, axis, keepdims, dtype, out, None, where)
-        return reduce(f"{op}:{alpha}", x, axis, keepdims, dtype, out, None, where)
-
-    return function
-
-
-def _sample(op):
-    reduce = _core.reduce
-
-    def function(x, /, *, axis=None, sample=False, dtype=None, keepdims=False, where=None, out=None, by=None, sort=False, dropna=True):
-        if by is not None:
-            return _by.reduce(f"{op}:1" if sample else op, x, by, sort, dropna, axis, keepdims, dtype, out, None, where)
-        return reduce(f"{op}:1" if sample else op, x, axis, keepdims, dtype, out, None, where)
-
-    return function
-
-
-def _two(op):
-    reduce = _core.reduce
-
-    def function(x, y, /, *, axis=None, dtype=None, keepdims=False, where=None, out=None, by=None, sort=False, dropna=True):
-        if by is not None:
-            return _by.reduce(op, x, by, sort, dropna, axis, keepdims, dtype, out, y, where)
-        return reduce(op, x, axis, keepdims, dtype, out, y, where)
-
-    return function
-
-
-def _two_ddof(op):
-    reduce = _core.reduce
-
-    def function(x, y, /, *, axis=None, correction=0, dtype=None, keepdims=False, where=None, out=None, by=None, sort=False, dropna=True):
-        if by is not None:
-            return _by.reduce(f"{op}:{correction}" if correction else op, x, by, sort, dropna, axis, keepdims, dtype, out, y, where)
-        return reduce(f"{op}:{correction}" if correction else op, x, axis, keepdims, dtype, out, y, where)
-
-    return function
-
-
-_CORRECTION = "\nThe {what} are divided by the number of elements less ``correction``."
+_CORRECTION = (
+    "\nThe {what} are divided by the number of elements less ``correction``, which may\nalso be given as ``ddof``."
+)
+_SAMPLE = "\nWith ``sample`` it is corrected for a sample, as in pandas."
+_WEIGHT = (
+    "\n``alpha`` is the weight of a new element, 0 to 1; or give ``span``, ``halflife`` or ``com``, as in pandas.\n"
+    "It starts at the first element, as ``adjust=False`` of pandas."
+)
 # by the parameter's name in the table and the number of inputs: the function, an example's argument, what the
 # documentation adds
 _FORMS = {
-    ("", 1): (_plain, "", "", ""),
-    ("ddof", 1): (_ddof, "", "", _CORRECTION.format(what="squares")),
-    ("sample", 1): (_sample, "", "", "\nWith ``sample`` it is corrected for a sample, as in pandas."),
-    ("alpha", 1): (_alpha, ":0.5", ", 0.5", "\n``alpha`` is the weight of a new element, 0 to 1."),
-    ("", 2): (_two, "", "", ""),
-    ("ddof", 2): (_two_ddof, "", "", _CORRECTION.format(what="products")),
+    ("", 1): (_form("", "op"), "", "", ""),
+    ("ddof", 1): (_form(*_DDOF), "", "", _CORRECTION.format(what="squares")),
+    ("sample", 1): (_form("sample=False, ", "f'{op}:1' if sample else op"), "", "", _SAMPLE),
+    ("alpha", 1): (_form(_ALPHA, _ALPHA_OF, "alpha=None, "), ":0.5", ", 0.5", _WEIGHT),
+    ("", 2): (_form("", "op", second="y, "), "", "", ""),
+    ("ddof", 2): (_form(*_DDOF, second="y, "), "", "", _CORRECTION.format(what="products")),
 }
 NAMES = {"and": "and_", "or": "or_"}  # Python's own words, named as in its module operator
 
 
 def facts(op):
     """What the table says of an operator: its facts, the letter and some numbers of a type that it takes."""
+    if op not in _facts:
+        _facts[op] = _found(op)
+    return _facts[op]
+
+
+_facts: dict = {}
+
+
+def _found(op):
     for dtype, code, numbers in (("float64", "d", [1.0, 4.0, 2.5]), ("int64", "q", [6, 3])):
         for more in ("", ":0.5"):
             try:
@@ -139,4 +118,31 @@ def _function(op):
     return name, function
 
 
+_RUNNING = """The running {what} along ``axis`` (``dim`` of xarray), by its name in pandas.
+
+It is :func:`tally.scan` with ``{op!r}``.
+
+>>> import tally
+>>> tally.{name}([3, 1, 4]).tolist()
+{value}
+
+ValueError, TypeError: as in :func:`tally.scan`."""
+
+
+def _running(name, op, what):
+    scan = _core.scan
+
+    def function(x, /, *, axis=None, dim=None, dtype=None, where=None, out=None):
+        axis = axis if dim is None else _words.dim(x, axis, dim)
+        return scan(op, x, axis, dtype, out, False, False, False, None, None, where)
+
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = "tally"
+    value = list(scan(op, array("q", [3, 1, 4]), None, None, None, False, False, False, None, None, None))
+    function.__doc__ = _RUNNING.format(what=what, op=op, name=name, value=value)
+    return function
+
+
+cumsum, cumprod = _running("cumsum", "sum", "sum"), _running("cumprod", "prod", "product")
+cummax, cummin = _running("cummax", "max", "maximum"), _running("cummin", "min", "minimum")
 functions = dict(_function(op) for op in _core.operators())

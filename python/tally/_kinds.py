@@ -18,6 +18,8 @@ def take(object, name):
     """Something that can be read instead of `object`, and what its results are: 0 a tally.Array or a number, 1 NumPy's,
     2 made by `give`."""
     if _library(object) == "pandas":
+        if name == "x" and getattr(object, "ndim", 1) == 2:
+            raise TypeError("x is a table: must be one of its columns, or all of them as x.to_numpy()")
         return _from_pandas(object, name)
     if type(object) is str:  # NumPy would make an array of text
         raise TypeError(f"{name} is a string: must be an array")
@@ -156,11 +158,7 @@ def give(object, result, shape=None):
     if library == "pyarrow":
         return _to_arrow(result)
     if library == "polars":
-        return (
-            sys.modules["polars"].Series(sys.modules["polars"].from_arrow(_to_arrow(result)))
-            if result.ndim
-            else result[()]
-        )
+        return _to_polars(object, result)
     if library == "torch":
         torch = sys.modules["torch"]
         return torch.from_dlpack(result)
@@ -180,13 +178,18 @@ def _to_pandas(object, result):
     return type(object)(array, index=object.index, name=object.name, copy=False)
 
 
+def _to_polars(object, result):
+    polars = sys.modules["polars"]
+    if result.ndim != 1:
+        return result if result.ndim else result[()]
+    return polars.Series(_to_arrow(result) if result.dtype == "bool" else result).alias(object.name)
+
+
 def _to_arrow(result):
     import pyarrow
 
     if result.ndim == 0:
-        return pyarrow.scalar(
-            result[()], type=pyarrow.bool_() if result.dtype == "bool" else _arrow_type(result.dtype)
-        )
+        return pyarrow.scalar(result[()], type=pyarrow.bool_() if result.dtype == "bool" else _arrow_type(result.dtype))
     if result.ndim == 1 and result.dtype == "bool":  # Arrow has bits for them
         bytes = pyarrow.Array.from_buffers(pyarrow.uint8(), len(result), [None, pyarrow.py_buffer(result)])
         return bytes.cast(pyarrow.bool_())

@@ -3,8 +3,9 @@
 
 from operator import index
 
-from . import _core, _words
+from . import _core, _tables, _words
 from ._by import Sorted
+from ._functions import NAMES, facts
 
 __all__ = ["Rolling"]
 
@@ -23,19 +24,20 @@ def ends(closed):
 class Rolling:
     """Windows over ``x``, made by :func:`tally.rolling`; its methods are the operators.
 
-    ``r.mean()`` is the mean of each window, and so are ``sum``, ``min``, ``max``, ``prod``, ``count``, ``first``,
-    ``last``, ``argmin``, ``argmax``, ``any``, ``all``, ``var(ddof=1)`` and ``std(ddof=1)``; with a second array
-    ``cov(other, ddof=1)`` and ``corr(other)``. :meth:`agg` takes the name of any operator, also of one's own.
+    ``r.mean()`` is the mean of each window, and each operator of :func:`tally.operators` has such a method:
+    ``sum``, ``min``, ``var(ddof=1)``, ``skew(sample=True)``, ``ema(alpha)``, ...; operators of two arrays take the
+    other one: ``cov(other, ddof=1)``, ``corr(other)``. Defaults are those of pandas. :meth:`agg` takes the name of any
+    operator, also of one's own.
     """
 
-    __slots__ = ("_x", "_before", "_after", "_minimum", "_step", "_axis", "_dtype", "_start", "_end", "_sorted")
+    __slots__ = ("_x", "_before", "_after", "_minimum", "_step", "_axis", "_dtype", "_start", "_end", "_sorted", "_kept")
     __module__ = "tally"
 
     def __init__(
         self,
         x,
         window,
-        axis=0,
+        axis=None,
         on=None,
         center=False,
         closed=None,
@@ -46,7 +48,15 @@ class Rolling:
         by=None,
         dropna=True,
     ):
-        self._x, self._axis, self._dtype, self._sorted = x, axis, dtype, None
+        if axis is None and not hasattr(x, "dims"):  # xarray's dimensions have no first one
+            axis = 0
+        self._kept = None
+        if by is not None:
+            x, by = _tables.keyed_by(x, by)
+        if isinstance(on, str):
+            x, on = self._column(x, on)
+        self._x, self._axis, self._dtype = x, axis, dtype
+        self._sorted = None
         closed = "right" if closed is None else closed
         ends(closed)
         self._step = 1 if step is None else _integer(step, "step", 1)
@@ -82,7 +92,7 @@ class Rolling:
         from ._times import keys_and_length
 
         row = _words.ties(ties)
-        keys, length, falling = keys_and_length(self._x, on, window)
+        keys, length, falling = keys_and_length(self._x, on, window, self._axis)
         low_open, high_open = ends(closed)
         if center:
             whole = length % 2 != 0 and not isinstance(length, float)  # whose half is between two ticks
@@ -104,6 +114,7 @@ class Rolling:
         """The operator of this name, such as ``'mean'`` or ``'var:ddof=1'``, in each window; ``other`` is the second
         array of ``'dot'``, ``'wmean'`` and ``'slope'``. Elements that are NaN are no observations, and neither are
         pairs with one: the operator's nan form is taken where it has one."""
+        op = _words.spelled(op)
         return self._fold(_nan_form(op), op, False, other)
 
     def count(self):
@@ -111,29 +122,34 @@ class Rolling:
         pandas."""
         return self._fold("count", "count", True)
 
-    def cov(self, other, ddof=1):
-        """Covariance of ``x`` and ``other``, divided by the number of observations less ``ddof``."""
-        return self.agg(f"cov:ddof={ddof}", other)
-
-    def corr(self, other):
-        """Correlation of ``x`` and ``other``, -1 to 1."""
-        return self.agg("corr", other)
+    def apply(self, function, *unused, **also_unused):
+        """Not there: windows are folded by operators, not by functions of Python. ``tally.define`` makes an operator
+        of a short text in C, and :meth:`agg` takes its name."""
+        raise TypeError(
+            f"apply: windows are folded by operators, not by {function!r}: agg('mean') takes an operator's name, and "
+            "tally.define(name, text) makes an operator of a short text in C"
+        )
 
     def _fold(self, nan_form, op, rows, other=None):
-        x, groups = self._x, self._sorted
-        if groups is not None:
-            x, other = groups.take(x), groups.take(other)
-        reach = self._before, self._after, self._minimum, self._step
-        found = _core.rolling(nan_form, x, self._axis, self._dtype, *reach, op, rows, other, self._start, self._end)
-        return found if groups is None else groups.back(self._x, found)
+        def run(x, other):
+            reach = self._before, self._after, self._minimum, self._step
+            return _core.rolling(nan_form, x, self._axis, self._dtype, *reach, op, rows, other, self._start, self._end)
 
-    def var(self, ddof=1):
-        """Variance, divided by the number of observations less ``ddof``."""
-        return self.agg(f"var:ddof={ddof}")
+        groups = self._sorted
+        if groups is None:
+            found = run(self._x, other)
+        else:
+            found = _tables.each_column(
+                self._x, other, lambda x, y: groups.back(x, run(groups.take(x), groups.take(y)))
+            )
+        return found if self._kept is None else self._kept(found, slice(None, None, self._step))
 
-    def std(self, ddof=1):
-        """Standard deviation, the square root of :meth:`var`."""
-        return self.agg(f"std:ddof={ddof}")
+    def _column(self, x, name):
+        """A table without the column of times, which results get back, and the column; or a coordinate of xarray."""
+        if hasattr(x, "dims"):
+            return x, x[name]
+        column, x, self._kept = _tables.column_named(x, name)
+        return x, column
 
 
 def _integer(value, name, least):
@@ -156,19 +172,60 @@ def _nan_form(op):
 _NAMES = frozenset(_core.operators())
 
 
-def _method(name):
-    form = _nan_form(name)
+# ---- a method for each operator; defaults are those of pandas ----
 
+
+def _plain(op):
     def method(self):
-        return self._fold(form, name, False)
+        return self.agg(op)
 
-    method.__name__ = name
-    method.__qualname__ = f"Rolling.{name}"
-    method.__doc__ = f"``{name}`` of each window."
     return method
 
 
-METHODS = ("sum", "mean", "min", "max", "prod", "first", "last", "argmin", "argmax", "any", "all")
-for _name in METHODS:
-    setattr(Rolling, _name, _method(_name))
-del _name
+def _ddof(op):
+    def method(self, ddof=1, *, correction=None):
+        return self.agg(f"{op}:{ddof if correction is None else correction}")
+
+    return method
+
+
+def _sample(op):
+    def method(self, sample=True):
+        return self.agg(f"{op}:{int(sample)}")
+
+    return method
+
+
+def _alpha(op):
+    def method(self, alpha=None, *, span=None, halflife=None, com=None, adjust=False):
+        return self.agg(f"{op}:{_words.alpha(alpha, span=span, halflife=halflife, com=com, adjust=adjust)}")
+
+    return method
+
+
+def _two(op):
+    def method(self, other):
+        return self.agg(op, other)
+
+    return method
+
+
+def _two_ddof(op):
+    def method(self, other, ddof=1, *, correction=None):
+        return self.agg(f"{op}:{ddof if correction is None else correction}", other)
+
+    return method
+
+
+_FORMS = {("", 1): _plain, ("ddof", 1): _ddof, ("sample", 1): _sample, ("alpha", 1): _alpha}
+_FORMS |= {("", 2): _two, ("ddof", 2): _two_ddof}
+METHODS = []  # their names, for the stubs
+for _op in _core.operators():
+    if not _op.startswith("nan") and _op not in ("count", "minmax"):
+        _about, _name = facts(_op)[0], NAMES.get(_op, _op)
+        _method = _FORMS[_about["param"], _about["inputs"]](_op)
+        _method.__name__, _method.__qualname__, _method.__module__ = _name, f"Rolling.{_name}", "tally"
+        _method.__doc__ = f"{_about['text'][0].upper()}{_about['text'][1:]}: of each window."
+        setattr(Rolling, _name, _method)
+        METHODS.append(_name)
+del _op, _about, _name, _method

@@ -7,7 +7,7 @@ import sys
 from operator import index
 
 from . import _core
-from ._kinds import _library, same_labels
+from ._kinds import _library, same_labels, take
 
 __all__ = ["keys_and_length"]
 
@@ -17,16 +17,18 @@ _OF_NUMPY = {"as": 1, "fs": 10**3, "ps": 10**6, "ns": 10**9, "us": 10**12, "ms":
 _OF_NUMPY |= {"m": 60 * 10**18, "h": 3600 * 10**18, "D": 86400 * 10**18, "W": 7 * 86400 * 10**18}  # in attoseconds
 
 
-def keys_and_length(x, on, window):
+def keys_and_length(x, on, window, axis=None):
     """The times as an array that the extension reads, the window in their units, and whether they fall."""
-    if on is None:
+    if on is None and _library(x) == "xarray" and axis in x.coords:
+        on = x.coords[axis]
+    elif on is None:
         if _library(x) == "pandas":
             on = x.index
-        if _library(x) != "pandas" or getattr(on.dtype, "kind", "") not in "mM":
+        if _library(x) != "pandas" or not _has_times(on):
             _length(window)  # raises if it is none
             raise ValueError(f"on: windows of time ({window!r}) need the time of each row: give on=")
-    elif _library(x) in ("pandas", "xarray") and _library(on) == _library(x):
-        same_labels(x, on, "on")
+    elif _library(x) == "pandas" and _library(on) == _library(x):
+        same_labels(x.iloc[:, 0] if x.ndim == 2 and x.shape[1] else x, on, "on")
     keys, unit = _keys(on)
     whole = _core.like(keys, "on")[0] != "float64"
     if isinstance(keys, memoryview):  # which does not read big-endian elements itself
@@ -39,6 +41,10 @@ def keys_and_length(x, on, window):
     if length % per:
         raise ValueError(f"window is {window!r}: must be a whole number of the units of on, {unit}")
     return keys, length // per, falling
+
+
+def _has_times(index):
+    return getattr(index.dtype, "kind", "") in "mM" or hasattr(index, "to_timestamp")
 
 
 def _number(window, whole):
@@ -119,47 +125,34 @@ _NUMPY = {"W": 7 * 86400 * 10**9, **{unit: _NANOSECONDS[unit] for unit in ("D", 
 
 def _keys(on):
     """An array that the extension reads, and its unit; None: numbers."""
-    library = _library(on)
-    if library == "pandas":
-        return _of_pandas(on)
-    if library == "xarray":
+    if isinstance(on, (list, tuple)):
+        times = of_list(on) if on else None
+        on = take(on, "on")[0] if times is None else times
+    if _library(on) == "xarray":
         on = on.to_numpy()
-    elif library == "pyarrow":
-        import pyarrow
+    if _library(on) in ("pandas", "polars", "pyarrow"):
+        from . import _columns
 
-        if pyarrow.types.is_timestamp(on.type):
-            return _no_nulls(on).cast(pyarrow.int64()).to_numpy(zero_copy_only=False), on.type.unit
-        on = _no_nulls(on).to_numpy(zero_copy_only=False)
-    elif library == "polars":
-        if str(on.dtype).startswith("Datetime"):
-            return _no_nulls(on).to_physical().to_numpy(), on.dtype.time_unit
-        on = _no_nulls(on).to_numpy()
-    elif isinstance(on, (list, tuple)) and on:
-        on = _of_list(on)
-        if _library(on) == "pandas":
-            return _of_pandas(on)
-    elif isinstance(on, (list, tuple)):
-        on = _kinds_take(on)
+        plain = _columns.take(on, "on")[0]
+        on = _no_nulls(on).to_numpy() if plain is None else plain
     if _library(on) == "numpy" and on.dtype.kind in "mM":
         return _of_numpy(on)
     return on, None
 
 
-def _kinds_take(on):
-    from ._kinds import take
-
-    return take(on, "on")[0]
-
-
-def _of_list(on):
-    """Times of a list: pandas', which have nanoseconds, the standard library's, or whatever NumPy makes of them."""
+def of_list(on):
+    """Times of a list: an index of pandas', which have nanoseconds, or an array of NumPy; None: other elements."""
     if all(_library(time) == "pandas" for time in on):
-        return sys.modules["pandas"].DatetimeIndex(on)
+        return sys.modules["pandas"].Index(on)
     if all(isinstance(time, datetime.datetime) for time in on):
         return __import__("numpy").array([_utc(time) for time in on], "M8[us]")
-    if all(isinstance(time, datetime.date) for time in on):
+    if all(isinstance(time, datetime.date) and not isinstance(time, datetime.datetime) for time in on):
         return __import__("numpy").array(on, "M8[D]")
-    return _kinds_take(on)
+    if all(isinstance(time, datetime.timedelta) for time in on):
+        return __import__("numpy").array(on, "m8[us]")
+    if any(_library(time) == "numpy" and time.dtype.kind in "mM" for time in on):
+        return __import__("numpy").array(on)
+    return None
 
 
 def _utc(time):
@@ -177,8 +170,9 @@ def _of_numpy(on):
     """Times as 64-bit ticks of this machine's byte order, and their unit. None is cut: what nanoseconds, or seconds in
     64 bits, cannot hold is refused."""
     numpy = sys.modules["numpy"]
-    if numpy.isnat(on).any():
+    if numpy.ma.getmaskarray(on).any() or numpy.isnat(numpy.ma.getdata(on)).any():
         raise ValueError("on has times that are missing (NaT): each row must have one")
+    on = numpy.ma.getdata(on)
     unit, count = numpy.datetime_data(on.dtype)
     kind = on.dtype.kind
     if unit == "generic":
@@ -201,14 +195,3 @@ def _of_numpy(on):
             "rounded: give on.astype('int64'), and the window as a number of the same units"
         )
     return found.view("i8"), unit
-
-
-def _of_pandas(on):
-    pandas = sys.modules["pandas"]
-    kind = getattr(on.dtype, "kind", "")
-    if kind == "m":
-        return _of_numpy(pandas.TimedeltaIndex(on).to_numpy())
-    if kind != "M":
-        return on.to_numpy(), None
-    times = pandas.DatetimeIndex(on)
-    return _of_numpy(times.tz_convert(None).to_numpy() if times.tz is not None else times.to_numpy())

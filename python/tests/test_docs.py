@@ -2,6 +2,7 @@
 """Documentation that is true: docstrings and the README by doctest, the stubs by mypy and its stubtest; import time."""
 
 import doctest
+import importlib
 import importlib.util
 import inspect
 import os
@@ -35,9 +36,19 @@ def test_docstrings():
         assert runner.failures == 0 and runner.tries > (8 if module is _fragment else 100) - 1
 
 
-@pytest.mark.parametrize("name", ["README.md", "nulls.md", "../README.md"])
+@pytest.mark.parametrize("name", ["README.md", "nulls.md", "../README.md", "../doc/from.md"])
 def test_pages(name):
+    for peer in ("pandas", "polars", "pyarrow", "xarray", "dask"):
+        pytest.importorskip(peer)
+    if "from.md" in name and not (HERE / name).exists():
+        pytest.skip("an sdist has no doc/")
     assert doctest.testfile(str(HERE / name), module_relative=False).failed == 0
+
+
+@pytest.mark.parametrize("name", ["pandas", "polars", "xarray"])
+def test_accessors(name):
+    pytest.importorskip(name)
+    assert doctest.testmod(importlib.import_module(f"tally.{name}")).failed == 0
 
 
 def test_every_operator_has_a_function():
@@ -68,7 +79,7 @@ def test_stubs(tmp_path):
         "with tally.device('cpu') as d:\n    d.threads + 1\n"
         "tally.sum(x, axs=0)  # error\n"
         "tally.rolling(x, 3, closed='up')  # error\n"
-        "tally.ema(x)  # error\n"
+        "tally.ema(x, spam=3)  # error\n"
         "tally.dot(x)  # error\n"
         "tally.progress(5)  # error\n"
         "tally.reduce(5 + 1j, 'sum')  # error\n"

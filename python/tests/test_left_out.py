@@ -200,7 +200,7 @@ def test_pandas(rng):
     assert tally.mean(pd.Series([1.5, None], dtype="Float32")) == 1.5
     assert tally.cov(pd.Series([1.0, 2.0]), pd.Series([2.0, 4.0]), correction=1) == 1.0
     assert tally.sum(pd.Series([1.5, None], dtype=pd.ArrowDtype(pa.float64()))) == 1.5
-    with pytest.raises(TypeError, match="missing values of type string|of type"):
+    with pytest.raises(TypeError, match=r"x has text: pandas.factorize"):
         tally.sum(pd.Series(["a", None], dtype="string"))
 
 

@@ -61,7 +61,7 @@ def test_frames_and_steps(n, length, words, seed):
     x, times = rng.standard_normal((n, 3)), times_of(rng, n, "s", False)
     frame = pd.DataFrame(x, index=pd.DatetimeIndex(times))
     theirs = frame.rolling(f"{length}s", **words).mean()
-    agree(tally.rolling(frame, f"{length}s", **words).mean(), theirs, 10)
+    agree(tally.rolling(frame, f"{length}s", **words).mean().to_numpy(), theirs, 10)
     agree(tally.rolling(np.asfortranarray(x), f"{length}s", on=times, **words).mean(), theirs, 10)
     agree(tally.rolling(x.T, f"{length}s", on=times, axis=1, step=2, **words).mean().T, theirs[::2], 10)
     y = rng.standard_normal((n, 3))
@@ -237,8 +237,8 @@ def test_errors_of_times():
         (lambda: tally.rolling(x, 2.5, on=np.array([1, 2, 3])), "window is 2.5: must be an integer, as on is"),
         (lambda: tally.rolling(x, 2**53 + 1, on=np.array([1.0, 2.0, 3.0])), "window is 9007199254740993: must be a n"),
         (lambda: tally.rolling(x, np.timedelta64(1500, "ps"), on=times), "window is"),
-        (lambda: tally.rolling(x, "2s", on=np.array([1, 2, 3], "M8[ps]")), "no int64 number of ns"),
-        (lambda: tally.rolling(x, "2s", on=np.array([1, 2, 2**60], "M8[D]")), "no int64 number of s|out of|overflow"),
+        (lambda: tally.rolling(x, "2s", on=np.array([1, 2, 3], "M8[ps]")), "no whole number of ns"),
+        (lambda: tally.rolling(x, "2s", on=np.array([1, 2, 2**60], "M8[D]")), "no whole number of s"),
     ):
         with pytest.raises(ValueError, match=words):
             call()

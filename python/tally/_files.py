@@ -1,0 +1,342 @@
+# SPDX-License-Identifier: MIT
+"""Parquet, Arrow and Feather files in batches of rows, and the command line's verbs over them.
+
+    file --batches--> streams, one for each operator and column --> rows of results --> text, CSV, Parquet, Arrow
+
+A batch is read, folded and dropped, so memory does not grow with the file; with --by the keys' codes and the columns
+are held."""
+
+import numpy as np
+import pyarrow as pa
+
+import tally
+
+from . import _columns, _core, _words
+from ._output import writer
+
+__all__ = ["Usage", "run"]
+
+_ROWS = 1 << 17
+
+
+class Usage(Exception):
+    """What is wrong with the command, not with the data; and the exit status."""
+
+    status = 2
+
+
+# ---- reading ----
+
+
+class File:
+    """The columns of a file and its rows, in batches."""
+
+    def __init__(self, path):
+        self.path = path
+        with open(path, "rb") as f:
+            begin = f.read(8)
+        try:
+            self._open(path, begin)
+        except pa.ArrowException as wrong:
+            raise ValueError(f"{path}: {str(wrong).splitlines()[0]}") from None
+
+    def _open(self, path, begin):
+        if begin.startswith(b"PAR1"):
+            import pyarrow.parquet
+
+            self._file = pyarrow.parquet.ParquetFile(path, memory_map=True)
+            self.schema, self._read = self._file.schema_arrow, self._parquet
+        elif begin.startswith(b"ARROW1"):
+            self._file = pa.ipc.open_file(pa.memory_map(path))
+            self.schema, self._read = self._file.schema, self._arrow
+        elif begin.startswith(b"\xff\xff\xff\xff"):
+            self._file = pa.ipc.open_stream(pa.memory_map(path))
+            self.schema, self._read = self._file.schema, self._stream
+        else:
+            raise ValueError(
+                f"{path}: neither Parquet nor Arrow nor Feather; the program `tally` reads text, CSV, .npy and NetCDF"
+            )
+
+    def _parquet(self, names):
+        yield from self._file.iter_batches(_ROWS, columns=names)
+
+    def _arrow(self, names):
+        for at in range(self._file.num_record_batches):
+            yield from _cut(self._file.get_batch(at).select(names))
+
+    def _stream(self, names):
+        for batch in self._file:
+            yield from _cut(batch.select(names))
+
+    def batches(self, names):
+        """Batches of these columns: at least one, which may have no rows."""
+        none = True
+        try:
+            for batch in self._read(names):
+                yield batch
+                none = False
+            if none:
+                fields = [self.schema.field(name) for name in names]
+                empty = [pa.array([], field.type) for field in fields]
+                yield pa.RecordBatch.from_arrays(empty, schema=pa.schema(fields))
+        except (pa.ArrowException, OSError) as wrong:
+            raise ValueError(f"{self.path}: {str(wrong).splitlines()[0]}") from None
+
+    def chosen(self, words):
+        """The names of the columns that --column or --by says, by name or number from 1."""
+        names = self.schema.names
+        found = []
+        for word in words.split(","):
+            if word not in names and word.isdigit() and 1 <= int(word) <= len(names):
+                word = names[int(word) - 1]
+            if names.count(word) != 1:
+                what = f"{names.count(word)} columns {word!r}" if word in names else f"no column {word!r}"
+                raise Usage(f"{self.path}: {what}; the columns are {_listed(names)}")
+            found.append(word)
+        return found
+
+    def numbers(self):
+        """The only column of numbers."""
+        found = [at for at, field in enumerate(self.schema) if _is_number(field.type)]
+        if len(found) != 1:
+            listed = ", ".join(f"{at + 1} {self.schema.names[at]!r}" for at in found) or "none"
+            raise Usage(f"{self.path}: {len(found)} columns have numbers: {listed}; choose with --column")
+        return [self.schema.names[found[0]]]
+
+
+def _cut(batch):
+    for at in range(0, batch.num_rows, _ROWS):
+        yield batch.slice(at, _ROWS)
+
+
+def _is_number(kind):
+    return pa.types.is_integer(kind) or pa.types.is_floating(kind)
+
+
+def _listed(names):
+    return ", ".join(f"{at} {name!r}" for at, name in enumerate(names, 1)) or "none"
+
+
+# ---- the verbs ----
+
+
+def run(arguments):
+    device = arguments.device or "auto"
+    if arguments.threads is not None:
+        device += f",threads={arguments.threads}"
+    try:
+        here = tally.device(device)
+    except ValueError as wrong:
+        unusable = Usage(wrong)
+        unusable.status = 3
+        raise unusable from None
+    try:
+        with here:
+            {"reduce": _reduce}.get(arguments.verb, _series)(arguments)
+    except OSError as wrong:
+        if wrong.filename is None or wrong.strerror is None:
+            raise
+        raise ValueError(f"{wrong.filename}: {wrong.strerror}") from None
+    except pa.ArrowException as wrong:
+        raise ValueError(str(wrong).splitlines()[0]) from None
+
+
+def _operators(text):
+    ops = [_words.spelled(op) for op in text.split(",")]
+    for op in ops:
+        try:
+            _core.operator(op, "float64")
+        except ValueError as wrong:
+            raise Usage(wrong) from None
+    return ops
+
+
+def _inputs(op, dtype):
+    return (_core.operator(op, dtype) or {"inputs": 1})["inputs"]
+
+
+class _Column:
+    """Columns that one operator folds, batch by batch, as arrays of one type; two for operators of two inputs."""
+
+    def __init__(self, file, names):
+        self.names, self._path = names, file.path
+        self.dtypes = [self._dtype(file.schema.field(name)) for name in names]
+        self.dtype = str(np.result_type(*self.dtypes)) if len(names) == 2 else self.dtypes[0]
+
+    def _dtype(self, field):
+        if pa.types.is_boolean(field.type):
+            return "bool"
+        if not _is_number(field.type):
+            what = f"column {field.name!r} has elements of type {field.type}"
+            raise ValueError(f"{self._path}: {what}: must be bool, integers or floats")
+        return {"halffloat": "float16", "float": "float32", "double": "float64"}.get(str(field.type), str(field.type))
+
+    def of(self, batch):
+        """The arrays of a batch."""
+        return [_plain(batch.column(batch.schema.get_field_index(name))) for name in self.names]
+
+
+def _plain(column):
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    plain = _columns.take(column, "x")[0]
+    return column if plain is None else plain
+
+
+def _jobs(file, arguments, ops):
+    """The operators and the columns that each folds."""
+    names = file.chosen(arguments.column) if arguments.column else file.numbers()
+    pairs = [op for op in ops if _inputs(op, "float64") == 2]
+    if not pairs:
+        return [(op, _Column(file, [name])) for name in names for op in ops]
+    if len(names) != 2 or len(pairs) != len(ops):
+        raise Usage(
+            f"{pairs[0]!r} takes two columns, and so must all operators: --column x,y; given: {', '.join(names)}"
+        )
+    return [(op, _Column(file, names)) for op in ops]
+
+
+def _reduce(arguments):
+    ops = _operators(arguments.op)
+    rows, head = [], ops
+    for path in arguments.files:
+        file = File(path)
+        jobs = _jobs(file, arguments, ops)
+        if arguments.by:
+            from ._grouped import reduced
+
+            keys, results = reduced(file, arguments, jobs)
+            return _write_groups(arguments, jobs, keys, results)
+        results = [_of_file(file, job) for job in _streams(file, jobs)]
+        for at in range(0, len(results), len(ops)):
+            rows.append([path, jobs[at][1].names[0], *results[at : at + len(ops)]])
+    table = {"file": [row[0] for row in rows]} if len(arguments.files) > 1 else {}
+    for at, op in enumerate(head):
+        values = [row[2 + at] for row in rows]
+        if arguments.digest:
+            table[op] = [tally.digest(value) for value in values]
+        elif len({value.dtype for value in values}) == 1:
+            table |= _lanes(op, np.array(values))
+        else:  # of columns of several types
+            table |= {
+                name: [_lanes(op, value[None])[name][0] for value in values] for name in _lanes(op, values[0][None])
+            }
+    with writer(arguments, head=len(table) > 1) as out:
+        out.write(table)
+
+
+def _lanes(name, values):
+    """Results under their names: several values for each have a suffix."""
+    if values.ndim == 1:
+        return {name: values}
+    return {f"{name}.{lane}": values[:, at] for at, lane in enumerate(("min", "max"))}
+
+
+def _streams(file, jobs):
+    """Streams of all jobs after all batches of the file."""
+    streams = [_Reduction(op, column) for op, column in jobs]
+    names = list(dict.fromkeys(name for _, column in jobs for name in column.names))
+    for batch in file.batches(names):
+        for stream in streams:
+            stream.push(batch)
+    return streams
+
+
+def _of_file(file, stream):
+    try:
+        return stream.result()
+    except (TypeError, ValueError) as wrong:
+        raise ValueError(f"{file.path}: {wrong}") from None
+
+
+class _Reduction:
+    """An operator over a column of a file. The result has the type that tally.reduce gives."""
+
+    def __init__(self, op, column):
+        self._op, self._column, self._at = op, column, 0
+        self._parts, self._exact = None, None
+        nothing = [np.empty(0, dtype) for dtype in column.dtypes]
+        second = nothing[1] if len(nothing) == 2 else None
+        self._type = np.asarray(_core.reduce(op, nothing[0], None, False, None, None, second, None)).dtype
+        if "exact" in op.split(":")[1:] and second is None:
+            self._exact = tally.Exact()
+
+    def push(self, batch):
+        x, *second = self._column.of(batch)
+        if self._exact is not None:
+            self._exact.add(x)
+            return
+        part = tally.Fragment(self._op, x, self._at, next=second[0] if second else None)
+        self._parts = part if self._parts is None else self._parts + part
+        self._at += len(x)
+
+    def result(self):
+        if self._exact is not None:
+            value = self._exact.mean if "mean" in self._op else self._exact.sum
+            return np.asarray(value(dtype=str(self._type), skipna=self._op.startswith("nan")), self._type)
+        return np.asarray(self._parts.result(), self._type)
+
+
+def _write_groups(arguments, jobs, keys, results):
+    if len(arguments.files) > 1:
+        raise Usage("--by: one FILE, whose groups are folded")
+    several = len({column.names[0] for _, column in jobs}) > 1
+    table = dict(keys)
+    for (op, column), values in zip(jobs, results):
+        table |= _lanes(f"{op}.{column.names[0]}" if several else op, np.asarray(values))
+    with writer(arguments, head=True) as out:
+        out.write(table)
+
+
+def _series(arguments):
+    """scan and window: as many results as rows, or fewer at the ends."""
+    ops = _operators(arguments.op)
+    file = File(arguments.files[0])
+    jobs = _jobs(file, arguments, ops)
+    several = len({column.names[0] for _, column in jobs}) > 1
+    heads = [f"{op}.{column.names[0]}" if several else op for op, column in jobs]
+    if arguments.keep and (arguments.verb == "window" and arguments.edges == "valid"):
+        raise Usage("--keep: with --edges valid there are fewer results than rows")
+    streams = [_stream(arguments, op, column) for op, column in jobs]
+    names = list(dict.fromkeys(name for _, column in jobs for name in column.names))
+    if arguments.keep:
+        names = file.schema.names
+    waiting = []  # batches whose results are not known yet
+    with writer(arguments, head=len(heads) > 1 or arguments.keep) as out:
+        for batch in file.batches(names):
+            parts = [_pushed(stream, column.of(batch)) for stream, (_, column) in zip(streams, jobs)]
+            waiting += [batch] if arguments.keep else []
+            out.write(_beside(waiting, heads, parts))
+        if arguments.verb == "window":
+            out.write(_beside(waiting, heads, [stream.finish() for stream in streams]))
+
+
+def _stream(arguments, op, column):
+    if arguments.verb == "scan":
+        return tally.Stream.scan(op, column.dtype, exclusive=arguments.exclusive, init=arguments.init)
+    how = {"edges": arguments.edges, "min_count": arguments.min_count}
+    if arguments.width is None and arguments.before is None and arguments.after is None:
+        raise Usage("window: how long? give -w W, or --before B and --after A")
+    try:
+        _words.reach(arguments.width, arguments.before, arguments.after, arguments.center)
+    except ValueError as wrong:
+        raise Usage(f"-w: {wrong}") from None
+    where = {"before": arguments.before, "after": arguments.after, "center": arguments.center}
+    return tally.Stream.window(op, column.dtype, arguments.width, **where, **how)
+
+
+def _pushed(stream, arrays):
+    return stream.push(arrays[0], next=arrays[1] if len(arrays) == 2 else None)
+
+
+def _beside(waiting, heads, parts):
+    """Results under their names, after the cells of the rows that they belong to, which leave the waiting ones."""
+    table, count = {}, len(np.asarray(parts[0]))
+    if waiting:
+        rows = pa.Table.from_batches(waiting)
+        table = {name: rows.column(at).slice(0, count) for at, name in enumerate(rows.schema.names)}
+        rest = rows.slice(count)
+        waiting[:] = rest.to_batches()
+    for head, part in zip(heads, parts):
+        table |= _lanes(head, np.asarray(part))
+    return table

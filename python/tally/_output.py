@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: MIT
+"""Rows of results as text, CSV, Parquet or Arrow. A file appears under its name only when it is complete."""
+
+import os
+import sys
+import tempfile
+
+import numpy as np
+import pyarrow as pa
+
+__all__ = ["writer"]
+
+_ENDINGS = {".csv": "csv", ".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow"}
+
+
+def writer(arguments, head):
+    """A context manager with write(table), a dictionary of columns."""
+    path = arguments.output
+    to = arguments.to or _ENDINGS.get(os.path.splitext(path or "")[1].lower(), "text")
+    if to in ("parquet", "arrow"):
+        if path is None:
+            raise ValueError(f"--to {to}: needs a file, -o FILE")
+        return _Tables(path, to)
+    return _Lines(path, "," if to == "csv" else "\t", to == "csv" or head, arguments.empty)
+
+
+class _Output:
+    """A file beside the one that is asked for, which takes its name at the end, or nothing is left."""
+
+    def __init__(self, path):
+        self._path, self._hidden = path, None
+        if path is not None:
+            folder = os.path.dirname(os.path.abspath(path))
+            try:
+                handle, self._hidden = tempfile.mkstemp(prefix=f".{os.path.basename(path)}.", dir=folder)
+            except OSError as wrong:
+                raise ValueError(f"{path}: {wrong.strerror}") from None
+            os.close(handle)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, value, trace):
+        try:
+            self._close()
+        except BaseException:
+            if self._hidden:
+                os.unlink(self._hidden)
+            raise
+        if self._hidden and kind is None:
+            mask = os.umask(0)
+            os.umask(mask)
+            os.chmod(self._hidden, 0o666 & ~mask)
+            os.replace(self._hidden, self._path)
+        elif self._hidden:
+            os.unlink(self._hidden)
+
+
+class _Lines(_Output):
+    def __init__(self, path, delimiter, head, empty):
+        super().__init__(path)
+        self._file = open(self._hidden, "w", encoding="utf-8") if path else sys.stdout
+        self._delimiter, self._head, self._empty = delimiter, head, empty
+
+    def write(self, table):
+        if self._head:
+            self._file.write(self._delimiter.join(self._quoted(str(name)) for name in table) + "\n")
+            self._head = False
+        columns = [self._texts(column) for column in table.values()]
+        self._file.writelines(self._delimiter.join(row) + "\n" for row in zip(*columns))
+
+    def _texts(self, column):
+        if isinstance(column, (pa.Array, pa.ChunkedArray)):
+            column = column.to_pylist() if not pa.types.is_float32(column.type) else column.to_numpy()
+        floats = isinstance(column, np.ndarray) and column.dtype in (np.float16, np.float32)
+        values = column if floats else column.tolist() if isinstance(column, np.ndarray) else column
+        return [self._text(value) for value in values]
+
+    def _text(self, value):
+        if value is None or (self._empty is not None and value != value):
+            return self._empty or ""
+        if isinstance(value, bool):
+            return str(int(value))
+        if isinstance(value, (float, np.floating)):
+            text = str(value) if isinstance(value, np.floating) else repr(value)
+            return text[:-2] if text.endswith(".0") else text
+        return self._quoted(str(value))
+
+    def _quoted(self, text):
+        if self._delimiter == "," and any(c in text for c in ',"\r\n'):
+            return '"' + text.replace('"', '""') + '"'
+        return text
+
+    def _close(self):
+        if self._file is not sys.stdout:
+            self._file.close()
+
+
+class _Tables(_Output):
+    def __init__(self, path, to):
+        super().__init__(path)
+        self._to, self._writer = to, None
+
+    def write(self, table):
+        columns = [self._array(column) for column in table.values()]
+        table = pa.Table.from_arrays(columns, names=list(table))
+        if self._writer is None:
+            self._writer = self._open(table.schema)
+        self._writer.write_table(table)
+
+    def _array(self, column):
+        return column if isinstance(column, (pa.Array, pa.ChunkedArray)) else pa.array(column)
+
+    def _open(self, schema):
+        if self._to == "parquet":
+            import pyarrow.parquet
+
+            return pyarrow.parquet.ParquetWriter(self._hidden, schema)
+        return pa.ipc.new_file(self._hidden, schema)
+
+    def _close(self):
+        if self._writer is not None:
+            self._writer.close()

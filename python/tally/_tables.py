@@ -1,0 +1,360 @@
+# SPDX-License-Identifier: MIT
+"""Tables of pandas, Polars and Arrow: taken apart into columns, and put together again from results.
+
+table --columns--> one call for each --> results --build--> a table of the same library, with its names and index"""
+
+import sys
+
+from . import _core
+from ._columns import take
+from ._kinds import _library, same_labels
+
+__all__ = ["call", "column_named", "each_column", "keyed_by", "opened", "with_keys"]
+
+
+def opened(x):
+    """The table that x is, or None."""
+    library, name = _library(x), type(x).__name__
+    if library == "polars" and name == "LazyFrame":
+        raise TypeError("x is a LazyFrame, which has no rows yet: give x.collect()")
+    kind = _KINDS.get((library, name))
+    return None if kind is None else kind(x)
+
+
+def call(self, table):
+    """The result of a verb of a table."""
+    for name in ("out", "keepdims"):
+        if self[name] is not None and self[name] is not False:
+            raise ValueError(f"{name}: cannot be given where x is a table: its results are a table's")
+    axis = self["axis"]
+    if isinstance(axis, (tuple, list)) and sorted(a % 2 for a in axis) == [0, 1]:
+        return _across(self, table, tuple(axis))
+    axis = axis[0] if isinstance(axis, (tuple, list)) and len(axis) == 1 else axis
+    if axis in (1, -1):
+        return _across(self, table, axis)
+    if axis not in (None, 0, -2):
+        raise ValueError(f"axis is {axis!r}: a table has the axes 0 (down its columns) and 1 (along its rows)")
+    results = []
+    for at, (name, column) in enumerate(zip(table.names, table.columns())):
+        changes = {"x": column}
+        for other in ("next", "where"):
+            if self[other] is not None:
+                changes[other] = _beside(self[other], at, table, other)
+        if self.takes("axis"):
+            changes["axis"] = 0
+        if self.verb == "reduce" and not table.scalars:
+            changes["keepdims"] = True
+        try:
+            results.append(self.having(**changes).run())
+        except (TypeError, ValueError) as wrong:
+            raise _of_column(wrong, name, table) from None
+    if self.verb == "reduce":
+        return table.reduced(results)
+    for result in results:
+        if len(getattr(result, "shape", (0,))) > 1:
+            raise ValueError(f"op: {self['op']!r} gives several values for each row: call it for one column")
+    rows = self.rows(table.height)
+    if rows is None and self["initial"] and table.scalars:
+        raise ValueError("include_initial: the result before the first has no place in the index: give x.to_numpy()")
+    return table.built(results, rows)
+
+
+def column_named(x, name):
+    """The column of this name, the table without it, and what puts it back into results: back(results, rows)."""
+    table = opened(x)
+    if table is None:
+        raise TypeError(f"on is {name!r}, the name of a column: x is of type {type(x).__name__}, which has no columns")
+    found = [at for at, each in enumerate(table.names) if each == name]
+    if len(found) != 1:
+        raise ValueError(f"on is {name!r}: x has {len(found)} columns of this name: {_listed(table.names)}")
+    column, rest = table.split(found[0])
+
+    def back(results, rows):
+        return opened(results).joined(found[0], name, column[rows])
+
+    return column, rest, back
+
+
+def keyed_by(x, by):
+    """A table without the columns that ``by`` names, and these columns, by name; anything else as it is."""
+    table = opened(x)
+    words = [by] if isinstance(by, str) else by
+    if table is None or not isinstance(words, (list, tuple)) or not all(isinstance(word, str) for word in words):
+        return x, by
+    keys = {}
+    for word in words:
+        found = [at for at, name in enumerate(table.names) if name == word]
+        if len(found) != 1:
+            raise ValueError(f"by is {word!r}: x has {len(found)} columns of this name: {_listed(table.names)}")
+        keys[word], x = table.split(found[0])
+        table = opened(x)
+    return x, keys
+
+
+def each_column(x, other, run):
+    """run(column, other) of each column of a table, as a table with the same rows; of anything else run(x, other)."""
+    table = opened(x)
+    if table is None:
+        return run(x, other)
+    results = []
+    for at, (name, column) in enumerate(zip(table.names, table.columns())):
+        try:
+            results.append(run(column, None if other is None else _beside(other, at, table, "next")))
+        except (TypeError, ValueError) as wrong:
+            raise _of_column(wrong, name, table) from None
+    return table.built(results, slice(None))
+
+
+def with_keys(names, keys, values):
+    """A table of Polars or Arrow whose first columns are the keys of its rows."""
+    for at, (name, key) in enumerate(zip(names, keys)):
+        values = opened(values).joined(at, "key" if name is None else name, key)
+    return values
+
+
+def _listed(names):
+    names = [str(name) for name in names]
+    return ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+
+
+def _of_column(wrong, name, table):
+    """The exception of one column, which says which."""
+    text = str(wrong)
+    if isinstance(wrong, TypeError):
+        text += f"; {table.numbers} has the columns of numbers"
+    for begin in ("x has ", "x: ", "x is "):
+        if text.startswith(begin):
+            return type(wrong)(f"column {name!r} of {text}")
+    return type(wrong)(f"column {name!r}: {text}")
+
+
+def _beside(other, at, table, name):
+    """What goes with column `at`: a column of a table with the same columns, or one array for all columns."""
+    second = opened(other)
+    if second is not None:
+        if _library(other) == "pandas" == _library(table.x):
+            same_labels(table.x, other, name)
+        elif list(second.names) != list(table.names):
+            who = "the second array" if name == "next" else name
+            raise ValueError(
+                f"{who} has the columns {_listed(second.names)}: must be those of x, {_listed(table.names)}"
+            )
+        return second.column(at)
+    shape = getattr(other, "shape", None)
+    if shape is not None and len(shape) == 2:
+        if tuple(shape) != (table.height, len(table.names)):
+            raise ValueError(f"{name} has shape {tuple(shape)}: must be that of x, {(table.height, len(table.names))}")
+        return other[:, at]
+    return other
+
+
+def _across(self, table, axis):
+    """A verb along the rows, or of all elements."""
+    for at, column in enumerate(table.columns()):
+        try:
+            if take(column, "x")[0] is None:
+                _core.like(column)  # raises if the extension cannot read it
+        except TypeError as wrong:
+            raise _of_column(wrong, table.names[at], table) from None
+    changes = {"x": table.matrix(), "axis": axis}
+    for name in ("next", "where"):
+        other = self[name]
+        second = None if other is None else opened(other)
+        if second is not None:
+            _beside(other, 0, table, name)  # its labels
+            changes[name] = second.matrix()
+        elif other is not None and _library(other) == "pandas" == _library(table.x):
+            same_labels(table.x, other, name)
+    found = self.having(**changes).run()
+    if isinstance(axis, tuple) or self.verb in ("ranges", "segments"):
+        return found
+    if self.verb == "reduce":
+        return table.row_results(found)
+    rows = self.rows(len(table.names))
+    if rows is None or found.ndim != 2:
+        return found
+    return table.turned(found, rows)
+
+
+# ---- one class for each library ----
+
+
+class _Pandas:
+    numbers = "x.select_dtypes('number')"
+    scalars = True  # the result of a column is a scalar
+
+    def __init__(self, x):
+        self.x, self.names, self.height = x, list(x.columns), len(x)
+
+    def column(self, at):
+        return self.x.iloc[:, at]
+
+    def columns(self):
+        return map(self.column, range(len(self.names)))
+
+    def matrix(self):
+        return self.x.to_numpy()
+
+    def split(self, at):
+        kept = [i for i in range(len(self.names)) if i != at]
+        return self.column(at), self.x.iloc[:, kept]
+
+    def joined(self, at, name, column):
+        self.x.insert(at, name, column, allow_duplicates=True)
+        return self.x
+
+    def reduced(self, results):
+        """A Series with the columns' names; several values for each column are as many rows."""
+        pandas, numpy = sys.modules["pandas"], sys.modules["numpy"]
+        if results and isinstance(results[0], numpy.ndarray):
+            return self.built(results, None)
+        return pandas.Series(_alike(results), index=self.x.columns, dtype=None if results else "float64")
+
+    def built(self, results, rows):
+        pandas = sys.modules["pandas"]
+        index = None if rows is None else self.x.index[rows]
+        columns = {at: getattr(each, "array", each) for at, each in enumerate(results)}
+        found = pandas.DataFrame(columns, index=index, copy=False)
+        found.columns = self.x.columns
+        return found
+
+    def row_results(self, found):
+        pandas = sys.modules["pandas"]
+        return pandas.Series(found, index=self.x.index) if found.ndim == 1 else found
+
+    def turned(self, found, rows):
+        return sys.modules["pandas"].DataFrame(found, index=self.x.index, columns=self.x.columns[rows])
+
+
+class _Polars:
+    numbers = "x.select(polars.selectors.numeric())"
+    scalars = False
+
+    def __init__(self, x):
+        self.x, self.names, self.height = x, x.columns, x.height
+
+    def column(self, at):
+        return self.x.to_series(at)
+
+    def columns(self):
+        return self.x.get_columns()
+
+    def matrix(self):
+        return _stacked(self)
+
+    def split(self, at):
+        return self.column(at), self.x.drop(self.names[at])
+
+    def joined(self, at, name, column):
+        return self.x.insert_column(at, column.alias(name))
+
+    def series(self, each, name):
+        polars = sys.modules["polars"]
+        if isinstance(each, polars.Series):
+            return each.alias(name)
+        import numpy
+
+        each = numpy.asarray(each)
+        return polars.Series(name, each[0] if each.ndim == 2 else each)
+
+    def built(self, results, rows):
+        return sys.modules["polars"].DataFrame([self.series(each, name) for each, name in zip(results, self.names)])
+
+    def reduced(self, results):
+        return self.built(results, None)
+
+    def row_results(self, found):
+        return sys.modules["polars"].Series(found) if found.ndim == 1 else found
+
+    def turned(self, found, rows):
+        return sys.modules["polars"].DataFrame(found, schema=self.names[rows])
+
+
+class _Arrow:
+    numbers = "x.select(['a', 'b'])"
+    scalars = False
+
+    def __init__(self, x):
+        self.x, self.names, self.height = x, x.column_names, x.num_rows
+
+    def column(self, at):
+        return self.x.column(at)
+
+    def columns(self):
+        return self.x.columns
+
+    def matrix(self):
+        return _stacked(self)
+
+    def split(self, at):
+        kept = [i for i in range(len(self.names)) if i != at]
+        return self.column(at), type(self.x).from_arrays([self.column(i) for i in kept], [self.names[i] for i in kept])
+
+    def joined(self, at, name, column):
+        columns, names = list(self.x.columns), list(self.names)
+        column = column.combine_chunks() if hasattr(column, "combine_chunks") else column
+        columns.insert(at, column)
+        names.insert(at, name)
+        return type(self.x).from_arrays(columns, names)
+
+    def array(self, each):
+        import pyarrow
+
+        if isinstance(each, (pyarrow.Array, pyarrow.ChunkedArray)):
+            return each
+        import numpy
+
+        each = numpy.asarray(each)
+        return pyarrow.array(each[0] if each.ndim == 2 else each)
+
+    def built(self, results, rows):
+        return type(self.x).from_arrays([self.array(each) for each in results], self.names)
+
+    def reduced(self, results):
+        return self.built(results, None)
+
+    def row_results(self, found):
+        import pyarrow
+
+        return pyarrow.array(found) if found.ndim == 1 else found
+
+    def turned(self, found, rows):
+        import pyarrow
+
+        return type(self.x).from_arrays([pyarrow.array(each) for each in found.T], self.names[rows])
+
+
+def _alike(results):
+    """Numbers of several columns as one array of their common type, or as objects if that changes one of them."""
+    import numpy
+
+    kinds = {getattr(each, "dtype", None) for each in results}
+    if None in kinds or any(kind.kind in "mM" for kind in kinds):  # times: pandas finds their type
+        return results
+    found = numpy.array(results)
+    same = len(kinds) < 2 or found.dtype.kind == "f"
+    for each, value in zip(results, found):
+        same &= each.dtype.kind not in "iu" or found.dtype.kind != "f" or int(value) == int(each)
+        same &= (each.dtype.kind == "b") == (found.dtype.kind == "b")
+    return found if same else numpy.array([*results, None], object)[:-1]
+
+
+def _stacked(table):
+    """All columns side by side, of their common type."""
+    import numpy
+
+    columns = []
+    for name, column in zip(table.names, table.columns()):
+        nulls = column.null_count if not callable(column.null_count) else column.null_count()
+        if nulls:
+            raise ValueError(f"column {name!r} of x has nulls: along rows there must be none, as x.fill_null(0) leaves")
+        columns.append(column.to_numpy())
+    return numpy.column_stack(columns) if columns else numpy.empty((table.height, 0))
+
+
+_KINDS = {
+    ("pandas", "DataFrame"): _Pandas,
+    ("polars", "DataFrame"): _Polars,
+    ("pyarrow", "Table"): _Arrow,
+    ("pyarrow", "RecordBatch"): _Arrow,
+}

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: MIT
+"""python -m tally: the command line's verbs over Parquet, Arrow and Feather files. Digests and printed results are
+those of the command line for the same numbers in .npy files and CSV."""
+
+import contextlib
+import io
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tally
+from tally.__main__ import main
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+
+
+def run(*arguments, status=0):
+    """What the command prints, on standard output, or on standard error where it fails with this status."""
+    said, wrong = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(wrong):
+        try:
+            found = main([str(each) for each in arguments])
+        except SystemExit as end:
+            found = end.code
+    assert found == status, wrong.getvalue()
+    return said.getvalue() if status == 0 else wrong.getvalue()
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """The same table in every format, of several batches and row groups."""
+    folder = tmp_path_factory.mktemp("files")
+    rng = np.random.default_rng(7)
+    n = 60_000
+    table = pa.table(
+        {
+            "city": pa.array(rng.choice(["Oslo", "Rome", "Bern"], n), mask=rng.random(n) < 0.1),
+            "day": rng.integers(0, 3, n),
+            "v": rng.standard_normal(n).astype("f4"),
+            "w": pa.array(rng.integers(-9, 9, n), mask=rng.random(n) < 0.1),
+            "b": rng.random(n) < 0.5,
+        }
+    )
+    pq.write_table(table, folder / "t.parquet", row_group_size=20_000)
+    pa.feather = __import__("pyarrow.feather").feather
+    pa.feather.write_feather(table, str(folder / "t.feather"))
+    with pa.OSFile(str(folder / "t.arrow"), "wb") as f, pa.ipc.new_stream(f, table.schema) as out:
+        out.write_table(table, max_chunksize=7000)
+    np.save(folder / "v.npy", table["v"].to_numpy())
+    return folder, table
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.feather", "t.arrow"])
+def test_reduce(files, name):
+    folder, table = files
+    v, w = table["v"].to_numpy(), table["w"]
+    rows = run("reduce", "sum,mean,var:correction=1,sum:exact", "--column", "v", folder / name).splitlines()
+    assert rows[0].split("\t") == ["sum", "mean", "var:ddof=1", "sum:exact"]
+    want = [tally.sum(v), tally.mean(v), tally.var(v, ddof=1), tally.reduce(v, "sum:exact")]
+    assert rows[1].split("\t") == [str(x) if x.dtype == "f4" else repr(float(x)) for x in want]
+    assert run("reduce", "sum", "--column", "w", folder / name).strip() == str(tally.sum(w))
+    assert run("reduce", "sum", "--column", "5", folder / name).strip() == str(tally.sum(table["b"].to_numpy()))
+    pair = run("reduce", "corr", "--column", "v,w", folder / name, folder / name, "--to", "csv").splitlines()
+    assert pair[0] == "file,corr" and pair[1].split(",")[1] == repr(float(tally.corr(table["v"], w).as_py()))
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.arrow"])
+def test_digests_are_those_of_the_command_line(files, name, tmp_path):
+    program, (folder, table) = os.environ.get("TALLY_CLI"), files
+    if not program:
+        pytest.skip("TALLY_CLI is not set")
+
+    def theirs(*arguments):
+        return subprocess.run([program, *arguments, str(folder / "v.npy")], capture_output=True, text=True).stdout
+
+    for op in ("sum", "mean", "nanvar", "argmax"):
+        mine = run("reduce", op, "--digest", "--column", "v", folder / name)
+        assert mine.split() == theirs("reduce", op, "--digest").split()
+    for verb in (
+        ["scan", "sum"],
+        ["scan", "max", "--exclusive"],
+        ["window", "mean", "-w", "50", "--center", "--edges", "shrink"],
+        ["window", "max", "-w", "5000", "--edges", "valid"],
+        ["window", "sum", "--before", "3", "--after", "2", "--min-count", "4"],
+    ):
+        assert run(*verb, "--column", "v", folder / name) == theirs(*verb, "--to", "text")
+
+
+def test_a_process(files):
+    command = [sys.executable, "-m", "tally", "scan", "sum", "--column", "v", str(files[0] / "t.parquet")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert float(process.stdout.readline()) == pytest.approx(files[1]["v"][0].as_py())
+        process.stdout.close()  # the reader goes away
+        assert process.stderr.read() == b"" and process.wait() == 141
+    done = subprocess.run(command[:4] + ["sum"], capture_output=True, text=True)
+    assert done.returncode == 2 and done.stderr.startswith("tally: the following arguments are required: FILE")
+
+
+def test_groups(files):
+    folder, table = files
+    frame = table.to_pandas()
+    found = run(
+        "reduce", "count,max", "--by", "city,day", "--sort", "--column", "v,w", folder / "t.parquet", "--to", "csv"
+    )
+    lines = [line.split(",") for line in found.splitlines()]
+    assert lines[0] == ["city", "day", "count.v", "max.v", "count.w", "max.w"]
+    theirs = frame.groupby(["city", "day"], dropna=False)[["v", "w"]].agg(["count", "max"])
+    assert len(lines) == 1 + len(theirs) == 13
+    for line, (key, row) in zip(lines[1:], theirs.iterrows()):
+        assert line[:2] == ["" if pd.isna(key[0]) else key[0], str(key[1])]
+        assert [float(x) for x in line[2:]] == [float(str(np.float32(x))) if i == 1 else x for i, x in enumerate(row)]
+    first = run("reduce", "sum", "--by", "city", "--column", "w", folder / "t.feather").splitlines()
+    assert [line.split("\t")[0] for line in first[1:]] == [
+        "" if c is None else c for c in table["city"].unique().to_pylist()
+    ]
+    sums = dict(line.split("\t") for line in first[1:])
+    assert sums["Oslo"] == str(tally.sum(table.filter(pa.compute.equal(table["city"], "Oslo"))["w"]))
+
+
+def test_columns_beside_results(files, tmp_path):
+    folder, table = files
+    for ending in ("parquet", "arrow", "csv"):
+        path = tmp_path / f"out.{ending}"
+        run("window", "mean,max", "-w", 3, "--center", "--column", "v", "--keep", folder / "t.parquet", "-o", path)
+        if ending == "csv":
+            found = pd.read_csv(path)
+            assert list(found) == [*table.column_names, "mean", "max"] and len(found) == len(table)
+            continue
+        found = pq.read_table(path) if ending == "parquet" else pa.ipc.open_file(path).read_all()
+        assert found.select(table.column_names).equals(table)
+        assert np.array_equal(
+            found["mean"], tally.window(table["v"].to_numpy(), "mean", 3, center=True), equal_nan=True
+        )
+    assert sorted(os.listdir(tmp_path)) == ["out.arrow", "out.csv", "out.parquet"]
+    some = run("scan", "sum,minmax", "--column", "w", "--empty", "NA", folder / "t.arrow").splitlines()
+    assert some[0] == "sum\tminmax.min\tminmax.max" and len(some) == 1 + len(table)
+
+
+def test_memory_does_not_grow_with_the_file(tmp_path):
+    """The most memory of a process that reads 8 times as many rows stays below that of the rows it would hold."""
+    peaks = []
+    for rows in (1 << 20, 1 << 23):
+        path = tmp_path / f"{rows}.parquet"
+        with pq.ParquetWriter(path, pa.schema([("v", pa.float64())])) as out:
+            for at in range(0, rows, 1 << 20):
+                out.write_table(pa.table({"v": np.random.default_rng(at).random(1 << 20)}))
+        code = (
+            "import sys, json, resource\nfrom tally.__main__ import main\n"
+            f"status = main(['reduce', 'sum', {str(path)!r}])\n"
+            "print(json.dumps([status, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss]))"
+        )
+        lines = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout.splitlines()
+        status, peak = json.loads(lines[-1])
+        assert status == 0
+        peaks.append(peak)
+    assert peaks[1] - peaks[0] < (1 << 23) * 8 / 1024 / 2  # half of the column, in KiB
+
+
+def test_nothing_is_left_of_a_file_that_ends_badly(files, tmp_path):
+    """A row group in the middle is damaged: results of those before it are not kept."""
+    data = bytearray((files[0] / "t.parquet").read_bytes())
+    column = pq.ParquetFile(files[0] / "t.parquet").metadata.row_group(2).column(2)
+    at = column.data_page_offset
+    data[at : at + 64] = bytes(64)
+    damaged = tmp_path / "damaged.parquet"
+    damaged.write_bytes(data)
+    for out in ("out.csv", "out.parquet", "out.arrow"):
+        said = run("scan", "sum", "--column", "v", damaged, "-o", tmp_path / out, status=1)
+        assert said.startswith(f"tally: {damaged}: ") and said.count("\n") == 1
+    assert os.listdir(tmp_path) == ["damaged.parquet"]
+
+
+def test_what_is_refused(files, tmp_path):
+    folder, _ = files
+    file, text = folder / "t.parquet", tmp_path / "x.csv"
+    text.write_text("v\n1\n")
+    damaged = tmp_path / "damaged.parquet"
+    damaged.write_bytes(file.read_bytes()[:5000])
+    for arguments, status, words in (
+        (["reduce", "foo", file], 2, "tally: op is 'foo': "),
+        (["reduce", "sum", file], 2, "3 columns have numbers: 2 'day', 3 'v', 4 'w'; choose with --column"),
+        (["reduce", "sum", "--column", "q", file], 2, "no column 'q'; the columns are 1 'city', 2 'day'"),
+        (["reduce", "sum", "--column", "city", file], 1, "column 'city' has elements of type string: must be"),
+        (
+            ["reduce", "sum", text],
+            1,
+            "x.csv: neither Parquet nor Arrow nor Feather; the program `tally` reads text, CSV",
+        ),
+        (["reduce", "sum", "none.parquet"], 1, "tally: none.parquet: No such file or directory"),
+        (["reduce", "sum", "--column", "v", damaged], 1, "damaged.parquet: "),
+        (["reduce", "sum,corr", "--column", "v,w", file], 2, "'corr' takes two columns, and so must all"),
+        (["reduce", "sum", "--by", "q", "--column", "v", file], 2, "no column 'q'"),
+        (["window", "sum", "--column", "v", file], 2, "window: how long? give -w W"),
+        (["window", "sum", "-w", "0", "--column", "v", file], 2, "-w: w is 0: must be an integer of at least 1"),
+        (["scan", "sum", "--column", "v", "--to", "parquet", file], 1, "--to parquet: needs a file, -o FILE"),
+        (
+            ["scan", "sum", "--column", "v", "-o", tmp_path / "no" / "x.csv", file],
+            1,
+            "x.csv: No such file or directory",
+        ),
+        (["reduce", "sum", "--device", "moon", "--column", "v", file], 3, "moon"),
+        (["reduce", "sum", "--nonsense", file], 2, "unrecognized arguments: --nonsense"),
+        (["bar"], 2, "invalid choice: 'bar'"),
+    ):
+        said = run(*arguments, status=status)
+        assert said.startswith("tally: ") and words in said and said.count("\n") == 1, said
+    assert sorted(os.listdir(tmp_path)) == ["damaged.parquet", "x.csv"]
+    empty = tmp_path / "empty.parquet"
+    pq.write_table(pa.table({"v": pa.array([], "f8")}), empty)
+    assert run("reduce", "count,mean", empty) == "count\tmean\n0\tnan\n"
+    assert run("scan", "sum", "--to", "csv", empty) == "sum\n"

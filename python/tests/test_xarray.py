@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: MIT
+"""xarray: dimensions by name, and results with the dimensions and coordinates that xarray's own functions give; the
+values have the bits of the call on the array alone."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tally
+from conftest import numbers, same_bits
+
+xr = pytest.importorskip("xarray")
+import tally.xarray  # noqa: E402
+
+DIMS = ("time", "lat", "lon")
+
+
+@st.composite
+def fields(draw):
+    """A field of one to three dimensions in any order, of descending latitudes, with coordinates of several kinds."""
+    k = draw(st.integers(1, 3))
+    dims = draw(st.permutations(DIMS))[:k]
+    shape = draw(st.lists(st.integers(1, 6), min_size=k, max_size=k))
+    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
+    dtype = draw(st.sampled_from(["float32", "float64", "int64", "bool", "int16"]))
+    every = {
+        "time": pd.date_range("2024-02-27", periods=6),
+        "lat": np.linspace(60, -60, 6),
+        "lon": np.arange(6) * 60.0,
+    }
+    coords = {dim: every[dim][:n] for dim, n in zip(dims, shape) if draw(st.booleans())}
+    coords["run"] = 7
+    if k > 1:
+        coords["area"] = (dims[:2], rng.random(shape[:2]))
+    values = numbers(rng, shape, dtype)
+    return xr.DataArray(values, dims=dims, coords=coords, name="t2m", attrs={"units": "K"}), rng
+
+
+@given(fields(), st.data())
+def test_reduce(case, data):
+    field, _ = case
+    dims = data.draw(st.lists(st.sampled_from(field.dims), min_size=1, unique=True))
+    axes = tuple(field.dims.index(d) for d in dims)
+    keep = data.draw(st.booleans())
+    for op in ("sum", "nanmean", "max", "count", "std:1"):
+        found = tally.reduce(field, op, dim=dims if len(dims) > 1 else dims[0], keepdims=keep)
+        assert same_bits(found.values, tally.reduce(field.values, op, axis=axes, keepdims=keep))
+        theirs = field.reduce(np.max, dim=dims, keepdims=keep)
+        assert found.dims == theirs.dims and found.name == "t2m" and found.attrs == field.attrs
+        assert found.coords.identical(theirs.coords)
+    exact = field.max(dims, skipna=False)
+    assert tally.max(field, dim=dims).identical(exact.astype(field.dtype)) or field.dtype.kind == "b"
+    whole = tally.sum(field)
+    assert whole.dims == () and same_bits(whole.values[()], np.asarray(tally.sum(field.values))[()])
+    assert set(whole.coords) == {"run"}
+    assert same_bits(tally.sum(field, axis=0).values, tally.sum(field.values, axis=0))
+
+
+@given(fields(), st.data())
+def test_rows_of_results(case, data):
+    field, _ = case
+    dim = data.draw(st.sampled_from(field.dims))
+    axis, n = field.dims.index(dim), field.sizes[dim]
+    w = data.draw(st.integers(1, 4))
+    total = tally.cumulative_sum(field, dim=dim)
+    assert same_bits(total.values, tally.cumulative_sum(field.values, axis=axis))
+    assert total.coords.identical(field.coords) and total.dims == field.dims
+    if field.dtype.kind in "ib":
+        assert np.array_equal(total.values, field.cumsum(dim).values)
+    valid = tally.window(field, "max", before=1, after=w, edges="valid", dim=dim)
+    assert same_bits(valid.values, tally.window(field.values, "max", before=1, after=w, edges="valid", axis=axis))
+    first = min(1, n)
+    assert valid.coords.identical(field.isel({dim: slice(first, max(n - w, first))}).coords)
+    for center in (False, True):
+        mine = field.tally.rolling(**{dim: w}, center=center, min_periods=1)
+        assert same_bits(
+            mine.mean().values, tally.rolling(field.values, w, axis=axis, center=center, min_periods=1).mean()
+        )
+        assert mine.mean().coords.identical(field.coords)
+        if field.dtype.kind == "i" and w <= n:
+            theirs = field.astype("f8").rolling({dim: w}, center=center, min_periods=1)
+            assert np.array_equal(mine.max().values, theirs.max().values, equal_nan=True)
+    step = tally.rolling(field, w, dim=dim, step=2).max()
+    assert step.coords.identical(field.isel({dim: slice(None, None, 2)}).coords)
+    if dim == "time" and "time" in field.coords:
+        days = tally.rolling(field, f"{w}D", dim="time").sum()
+        assert same_bits(days.values, tally.rolling(field.values, f"{w}D", on=field.time.values, axis=axis).sum())
+
+
+@given(fields(), st.data())
+def test_weights_by_name(case, data):
+    field, rng = case
+    field = field.astype("f8").fillna(1.0).where(np.isfinite, 1.0) if field.dtype.kind == "f" else field.astype("f8")
+    dims = data.draw(st.lists(st.sampled_from(field.dims), min_size=1, unique=True))
+    other = data.draw(st.permutations(dims))
+    weights = xr.DataArray(rng.random([field.sizes[d] for d in other]), dims=other)
+    weights = weights.assign_coords({d: field.coords[d] for d in other if d in field.indexes})
+    axes = tuple(field.dims.index(d) for d in dims)
+    full = weights.broadcast_like(field).transpose(*field.dims).values
+    found = tally.wmean(field, weights, dim=dims)
+    assert same_bits(found.values, tally.wmean(field.values, full, axis=axes))
+    np.testing.assert_allclose(found.values, field.weighted(weights).mean(dims).values, rtol=1e-9, atol=1e-9)
+    where = weights > 0.5
+    masked = tally.sum(field, dim=dims, where=where)
+    assert same_bits(masked.values, tally.sum(field.values, axis=axes, where=full > 0.5))
+    if len(field.dims) > 1:
+        turned = xr.DataArray(np.ones(field.shape), dims=field.dims).transpose(*field.dims[::-1])
+        assert tally.dot(field, turned, dim=dims).dims == found.dims
+
+
+def test_datasets():
+    time = pd.date_range("2024-01-01", periods=4)
+    field = xr.DataArray(np.arange(12.0).reshape(4, 3), dims=("time", "y"), coords={"time": time, "y": [3, 2, 1]})
+    data = xr.Dataset({"a": field, "b": field[0] * 2, "when": ("time", time)}, attrs={"title": "t"})
+    found = tally.max(data, dim="time")
+    assert found["a"].identical(field.max("time").rename("a")) and found["b"].identical(data["b"])
+    assert found["when"].values == time[-1] and found.attrs == data.attrs and set(found.coords) == {"y"}
+    assert tally.mean(data[["a", "b"]])["a"] == 5.5
+    running = data[["a", "b"]].tally.cumsum(dim="time")
+    assert running.coords.identical(data.coords) and running["b"].identical(data["b"])
+    assert running["a"].identical(field.cumsum("time").assign_coords(time=time).rename("a"))
+    rolled = data[["a"]].tally.rolling(time=2).max()
+    assert np.array_equal(rolled["a"].values[1:], field.values[1:])
+    with pytest.raises(TypeError, match="variable 'c': x has elements of type string"):
+        tally.max(data.assign(c=("time", list("abcd"))), dim="time")
+
+
+def test_attributes_follow_the_option():
+    x = xr.DataArray([1.0, 2.0], dims="t", attrs={"units": "K"})
+    for keep in (True, False):
+        with xr.set_options(keep_attrs=keep):
+            assert tally.mean(x).attrs == ({"units": "K"} if keep else {})
+    assert tally.mean(x).attrs == x.mean().attrs
+    assert tally.minmax(x).dims == ("value",) and tally.max(x.variable) == 2.0
+
+
+def test_dask():
+    pytest.importorskip("dask")
+    x = xr.DataArray(np.random.default_rng(7).random((30, 5)).astype("f4"), dims=("time", "y"), coords={"y": range(5)})
+    parts = x.chunk(time=7, y=2)
+    for call in (
+        lambda x: tally.mean(x, dim="time"),
+        lambda x: tally.sum(x),
+        lambda x: tally.scan(x, "sum", dim="time", init=2.0),
+        lambda x: tally.window(x, "max", 3, dim="time", edges="shrink"),
+    ):
+        lazy = call(parts)
+        assert lazy.chunks is not None and same_bits(lazy.compute().values, call(x).values)
+        assert lazy.coords.identical(call(x).coords)
+    with pytest.raises(ValueError, match=r"rolling: cannot be computed of chunks of dask: give x.load\(\)"):
+        tally.rolling(parts, 3, dim="time").mean()
+    with pytest.raises(ValueError, match=r"where: cannot be given for chunks of dask"):
+        tally.sum(parts, where=x > 0.5)
+
+
+def test_what_is_refused():
+    x = xr.DataArray(np.ones((4, 3)), dims=("time", "lat"), coords={"lat": [10, 20, 30]})
+    w = xr.DataArray([1.0, 2.0, 3.0], dims="lat", coords={"lat": [10, 20, 30]})
+    for call, words in (
+        (lambda: tally.mean(x, dim="lon"), "dim is 'lon': x has the dimensions time, lat"),
+        (lambda: tally.mean(x, axis=2), "axis is 2: x has 2 axes: time, lat"),
+        (lambda: tally.cumulative_sum(x), "dim: must be given, x has the dimensions time, lat"),
+        (lambda: tally.scan(x, "sum", dim=["time", "lat"]), "scan goes along one dimension"),
+        (
+            lambda: tally.wmean(x, w.rename(lat="y")),
+            "the second array has the dimension y: must be those of x, time, lat",
+        ),
+        (lambda: tally.wmean(x, w[:2]), "the second array has 2 elements along lat: x has 3"),
+        (lambda: tally.wmean(x, w[::-1]), "the second array differs from x in its coordinates along lat"),
+        (lambda: tally.sum(x, where=w[::-1] > 1), "where differs from x in its coordinates along lat"),
+        (lambda: tally.sum(x, out=np.empty(())), "out: cannot be given"),
+        (lambda: x.tally.rolling(time=2, lat=2), "rolling: give one dimension, as in rolling.time=30., not time, lat"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            call()
+    with pytest.raises(ValueError, match="dim: must be given"):
+        tally.rolling(x, 2).mean()
+    with pytest.raises(AttributeError, match="tally has no method 'median'"):
+        x.tally.median()
