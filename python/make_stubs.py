@@ -13,7 +13,7 @@ HEAD = """# SPDX-License-Identifier: MIT
 # Written by make_stubs.py from the table of operators; do not edit.
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
-from typing import Any, ClassVar, Literal, Protocol, SupportsFloat, SupportsIndex, final, overload
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, SupportsFloat, SupportsIndex, final, overload
 
 from typing_extensions import Buffer, Self
 
@@ -53,6 +53,10 @@ _Ties = Literal["row", "all"]
 __version__: str
 __all__: list[str]
 def __dir__() -> list[str]: ...
+
+class Keyed(NamedTuple):
+    keys: Any
+    values: Any
 
 @final
 class Array:
@@ -164,6 +168,8 @@ class Rolling:
         step: SupportsIndex | None = None,
         ties: _Ties = "row",
         dtype: _DType | None = None,
+        by: Any = None,
+        dropna: bool = True,
     ) -> None: ...
     def agg(self, op: str, other: _Input | None = None) -> Any: ...
     def count(self) -> Any: ...
@@ -188,12 +194,14 @@ class progress:
 @overload
 def reduce(
     x: _Input, op: str, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False,
-    next: _Input | None = None, where: _Input | None = None, out: _Output | None = None
+    next: _Input | None = None, where: _Input | None = None, out: _Output | None = None,
+    by: Any = None, sort: bool = False, dropna: bool = True
 ) -> Any: ...
 @overload
 def reduce(
     x: _Input, op: list[str] | tuple[str, ...], /, *, axis: _Axes = None, dtype: _DType | None = None,
-    keepdims: bool = False, next: _Input | None = None, where: _Input | None = None, out: None = None
+    keepdims: bool = False, next: _Input | None = None, where: _Input | None = None, out: None = None,
+    by: Any = None, sort: bool = False, dropna: bool = True
 ) -> tuple[Any, ...]: ...
 def scan(
     x: _Input,
@@ -209,6 +217,8 @@ def scan(
     where: _Input | None = None,
     out: _Output | None = None,
     offsets: _Input | None = None,
+    by: Any = None,
+    dropna: bool = True,
 ) -> Any: ...
 def window(
     x: _Input,
@@ -227,6 +237,8 @@ def window(
     where: _Input | None = None,
     out: _Output | None = None,
     offsets: _Input | None = None,
+    by: Any = None,
+    dropna: bool = True,
 ) -> Any: ...
 def segments(
     x: _Input, offsets: _Input, op: str, /, *, dtype: _DType | None = None, next: _Input | None = None,
@@ -259,14 +271,16 @@ def rolling(
     step: SupportsIndex | None = None,
     ties: _Ties = "row",
     dtype: _DType | None = None,
+    by: Any = None,
+    dropna: bool = True,
 ) -> Rolling: ...
 def cumulative_sum(
     x: _Input, /, *, axis: _Axis = None, dtype: _DType | None = None, include_initial: bool = False,
-    where: _Input | None = None, out: _Output | None = None
+    where: _Input | None = None, out: _Output | None = None, by: Any = None, dropna: bool = True
 ) -> Any: ...
 def cumulative_prod(
     x: _Input, /, *, axis: _Axis = None, dtype: _DType | None = None, include_initial: bool = False,
-    where: _Input | None = None, out: _Output | None = None
+    where: _Input | None = None, out: _Output | None = None, by: Any = None, dropna: bool = True
 ) -> Any: ...
 def define(name: str, text: str, where: str | None = None) -> None: ...
 def operators() -> list[str]: ...
@@ -276,7 +290,10 @@ def digest(x: _Input) -> str: ...
 
 # one for each operator
 """
-REST = "keepdims: bool = False, where: _Input | None = None, out: _Output | None = None\n) -> Any: ...\n"
+REST = """keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
+) -> Any: ...
+"""
 DTYPE = "axis: _Axes = None, dtype: _DType | None = None,\n    "
 FORMS = {
     ("", 1): "x: _Input, /, *, " + DTYPE,

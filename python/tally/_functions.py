@@ -22,7 +22,9 @@ ValueError, TypeError: as in :func:`tally.reduce`."""
 def _plain(op):
     reduce = _core.reduce
 
-    def function(x, /, *, axis=None, dtype=None, keepdims=False, where=None, out=None, by=None, sort=False, dropna=True):
+    def function(
+        x, /, *, axis=None, dtype=None, keepdims=False, where=None, out=None, by=None, sort=False, dropna=True
+    ):
         if by is not None:
             return _by.reduce(op, x, by, sort, dropna, axis, keepdims, dtype, out, None, where)
         return reduce(op, x, axis, keepdims, dtype, out, None, where)
@@ -33,9 +35,24 @@ def _plain(op):
 def _ddof(op):
     reduce = _core.reduce
 
-    def function(x, /, *, axis=None, correction=0, dtype=None, keepdims=False, where=None, out=None, by=None, sort=False, dropna=True):
+    def function(
+        x,
+        /,
+        *,
+        axis=None,
+        correction=0,
+        dtype=None,
+        keepdims=False,
+        where=None,
+        out=None,
+        by=None,
+        sort=False,
+        dropna=True,
+    ):
         if by is not None:
-            return _by.reduce(f"{op}:{correction}" if correction else op, x, by, sort, dropna, axis, keepdims, dtype, out, None, where)
+            return _by.reduce(
+                f"{op}:{correction}" if correction else op, x, by, sort, dropna, axis, keepdims, dtype, out, None, where
+            )
         return reduce(f"{op}:{correction}" if correction else op, x, axis, keepdims, dtype, out, None, where)
 
     return function
@@ -44,7 +61,9 @@ def _ddof(op):
 def _alpha(op):
     reduce = _core.reduce
 
-    def function(x, /, alpha, *, axis=None, dtype=None, keepdims=False, where=None, out=None, by=None, sort=False, dropna=True):
+    def function(
+        x, /, alpha, *, axis=None, dtype=None, keepdims=False, where=None, out=None, by=None, sort=False, dropna=True
+    ):
         if by is not None:
             return _by.reduce(f"{op}:{alpha}", x, by, sort, dropna, axis, keepdims, dtype, out, None, where)
         return reduce(f"{op}:{alpha}", x, axis, keepdims, dtype, out, None, where)
@@ -55,7 +74,20 @@ def _alpha(op):
 def _sample(op):
     reduce = _core.reduce
 
-    def function(x, /, *, axis=None, sample=False, dtype=None, keepdims=False, where=None, out=None, by=None, sort=False, dropna=True):
+    def function(
+        x,
+        /,
+        *,
+        axis=None,
+        sample=False,
+        dtype=None,
+        keepdims=False,
+        where=None,
+        out=None,
+        by=None,
+        sort=False,
+        dropna=True,
+    ):
         if by is not None:
             return _by.reduce(f"{op}:1" if sample else op, x, by, sort, dropna, axis, keepdims, dtype, out, None, where)
         return reduce(f"{op}:1" if sample else op, x, axis, keepdims, dtype, out, None, where)
@@ -66,7 +98,9 @@ def _sample(op):
 def _two(op):
     reduce = _core.reduce
 
-    def function(x, y, /, *, axis=None, dtype=None, keepdims=False, where=None, out=None, by=None, sort=False, dropna=True):
+    def function(
+        x, y, /, *, axis=None, dtype=None, keepdims=False, where=None, out=None, by=None, sort=False, dropna=True
+    ):
         if by is not None:
             return _by.reduce(op, x, by, sort, dropna, axis, keepdims, dtype, out, y, where)
         return reduce(op, x, axis, keepdims, dtype, out, y, where)
@@ -77,9 +111,25 @@ def _two(op):
 def _two_ddof(op):
     reduce = _core.reduce
 
-    def function(x, y, /, *, axis=None, correction=0, dtype=None, keepdims=False, where=None, out=None, by=None, sort=False, dropna=True):
+    def function(
+        x,
+        y,
+        /,
+        *,
+        axis=None,
+        correction=0,
+        dtype=None,
+        keepdims=False,
+        where=None,
+        out=None,
+        by=None,
+        sort=False,
+        dropna=True,
+    ):
         if by is not None:
-            return _by.reduce(f"{op}:{correction}" if correction else op, x, by, sort, dropna, axis, keepdims, dtype, out, y, where)
+            return _by.reduce(
+                f"{op}:{correction}" if correction else op, x, by, sort, dropna, axis, keepdims, dtype, out, y, where
+            )
         return reduce(f"{op}:{correction}" if correction else op, x, axis, keepdims, dtype, out, y, where)
 
     return function
@@ -128,9 +178,9 @@ def _function(op):
         second=" and ``y``, which is broadcast to its shape, have" if pair else " has",
         types="integers" if code == "q" else "numbers",
         more=more,
-        result=f"{about['lanes']} values in a last axis for each sequence"
-        if several
-        else "one value for each sequence",
+        result=(
+            f"{about['lanes']} values in a last axis for each sequence" if several else "one value for each sequence"
+        ),
         empty=about["empty"],
         call=f"tally.{name}(array({code!r}, {numbers}){f', {pair}' if pair else ''}{argument})"
         f"{'.tolist()' if several else ''}",

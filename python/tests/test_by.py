@@ -19,7 +19,21 @@ from hypothesis import strategies as st
 
 import tally
 
-OPS = ["sum", "mean", "min", "nanmax", "argmax", "count", "nansum", "var:1", "std", "prod", "first", "minmax", "sum:exact"]
+OPS = [
+    "sum",
+    "mean",
+    "min",
+    "nanmax",
+    "argmax",
+    "count",
+    "nansum",
+    "var:1",
+    "std",
+    "prod",
+    "first",
+    "minmax",
+    "sum:exact",
+]
 
 
 def rows_of(codes):
@@ -127,12 +141,15 @@ def kinds(rng, n):
     yield "Int64", pd.Series(at, dtype="Int64").mask(at == 2), pd.Series(at, dtype="float").mask(at == 2)
     for dtype in ("string[python]", "string[pyarrow]", "str"):
         yield dtype, pd.Series(some, dtype=dtype), some
-    yield "pandas of Arrow", pd.Series(pa.chunked_array([some]).cast(pa.large_string()), dtype=pd.ArrowDtype(pa.large_string())), some
+    of_arrow = pd.ArrowDtype(pa.large_string())
+    yield "pandas of Arrow", pd.Series(pa.chunked_array([some]).cast(pa.large_string()), dtype=of_arrow), some
     for kind in (pa.string(), pa.large_string(), pa.binary(), pa.string_view()):
         yield str(kind), pa.array(some, kind), some
     yield "chunks", pa.chunked_array([some[:3], [], some[3:]]), some
     yield "slice", pa.array(["no", *some])[1:], some
-    yield "dictionary", pa.chunked_array([pa.array(some[:3]).dictionary_encode(), pa.array(some[3:]).dictionary_encode()]), some
+    yield "dictionary", pa.chunked_array(
+        [pa.array(some[:3]).dictionary_encode(), pa.array(some[3:]).dictionary_encode()]
+    ), some
     yield "Arrow bool", pa.array([i > 2 if i else None for i in at]), [i > 2 if i else None for i in at]
     yield "date32", pa.array(days), days
     yield "timestamp", pa.array(days).cast(pa.timestamp("us")), days
@@ -167,7 +184,8 @@ def test_keys_of_every_kind_against_pandas(sort, dropna):
             want, values = sorted(want), np.sort(np.asarray(values))
         if want is not None:
             assert np.asarray(values).tolist() == want, (name, found)
-        shown = found.to_pylist() if hasattr(found, "to_pylist") else found.to_list() if hasattr(found, "to_list") else list(found)
+        to_list = getattr(found, "to_pylist", None) or getattr(found, "to_list", None) or found.__iter__
+        shown = list(to_list())
         assert sum(key is None or key is pd.NA or key is pd.NaT or key != key for key in shown) == (
             not dropna and pd.isna(pd.Series(list(plain))).any()
         ), name
@@ -176,7 +194,9 @@ def test_keys_of_every_kind_against_pandas(sort, dropna):
         assert np.asarray(running).tolist() == totals.tolist(), name
 
 
-@given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from(["b", "a", None]), st.booleans()), min_size=1, max_size=60))
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.sampled_from(["b", "a", None]), st.booleans()), min_size=1, max_size=60)
+)
 def test_several_keys_against_pandas(rows):
     x = pd.Series(np.arange(float(len(rows))), name="v")
     frame = pd.DataFrame(rows, columns=["k", "l", "m"])
@@ -302,7 +322,14 @@ def test_numbers_of_many_rows_on_threads(threads, groups):
     at = np.minimum(rng.integers(0, groups, n), np.arange(n) // 7)  # new keys come late, too
     wide = at * (1 << 44) + 5
     some = np.where(rng.random(n) < 0.01, None, at.astype("U6"))
-    columns = [at.astype("i4"), wide, wide.astype("f8"), at.astype("U6"), pa.array(some), pa.array(some, pa.string_view())]
+    columns = [
+        at.astype("i4"),
+        wide,
+        wide.astype("f8"),
+        at.astype("U6"),
+        pa.array(some),
+        pa.array(some, pa.string_view()),
+    ]
     columns.append(pa.chunked_array([pa.array(some[:300_000]), pa.array(some[300_000:])]))
     columns.append(pa.array(np.char.add("a text of more than 16 bytes ", at.astype("U6"))))
     with tally.device(f"cpu,threads={threads}"):
