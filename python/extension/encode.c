@@ -9,16 +9,21 @@
  * Integers whose range is small index a table by their word. Others go to a hash table (open
  * addressing, at most half full), which begins with a secret, so that nobody can choose keys that
  * collide. Rows are taken in blocks, so that the memory of their slots arrives before it is used.
- * Python objects go to a dict. */
+ * Python objects go to a dict.
+ *
+ * Threads number neighbouring parts of the rows, each from 0. Then the groups of the second part
+ * are numbered among those of the first, and so on, which keeps the order of first appearance. */
 #define _GNU_SOURCE
 #include "pt.h"
 #include "capsules.h"
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
 enum { BLOCK = 512, AHEAD = 16, SHORT = 16, LONG = SHORT + 1, MOST_GROUPS = INT32_MAX - 1 };
+enum { PARTS = 16, MANY_PARTS = 4, MANY_GROUPS = 8192, PART_LEAST = 1 << 17 };
 
 typedef struct {
     uint64_t word[2];
@@ -31,18 +36,38 @@ typedef struct {
 } text;
 
 typedef struct {
-    int32_t *codes; /* the results, of n rows: -1 for missing keys that are not kept */
-    int64_t n, row, count;
+    PyObject *capsule;
+    pt_arrow_array *arrays;
+    int64_t count, rows;
+    int64_t *begin; /* the first row of each array */
+    char form;
+} column;
+
+/* Where keys come from: an operand, or text of Arrow. */
+typedef struct {
+    const pt_operand *a;
+    const column *c;
+    const int64_t *none; /* NULL, or the number that stands for a missing key */
+    uint64_t secret[2];
+    /* integers in a small range: the least word, and the number of words; else 0 */
+    uint64_t low, range;
+    int keep; /* missing keys are a group */
+} source;
+
+typedef struct {
+    const source *from;
+    int32_t *codes; /* the results: -1 for missing keys that are not kept */
+    int64_t row, end, count;
     int64_t *first; /* the row of each group's first key */
     int64_t first_capacity;
-    int keep, missing, failed; /* failed: out of memory, or too many groups */
+    int missing, failed; /* failed: out of memory, or too many groups */
     int32_t missing_code;
 
     key *slots;
-    uint64_t mask, secret[2];
-    text *texts;      /* of each group, in the memory of the input; only those that are LONG */
-    int32_t *direct;  /* by word - low */
-    uint64_t low;
+    uint64_t mask;
+    text *texts;     /* of each group, in the memory of the input; only those that are LONG */
+    int32_t *direct; /* by word - low */
+    int32_t *map;    /* of each group, its number among those of all parts */
 } encoder;
 
 /* ---- groups ---- */
@@ -69,7 +94,7 @@ static int32_t new_group(encoder *e, int64_t row)
 static int32_t missing_key(encoder *e, int64_t row)
 {
     e->missing = 1;
-    if (e->keep && e->missing_code < 0) e->missing_code = new_group(e, row);
+    if (e->from->keep && e->missing_code < 0) e->missing_code = new_group(e, row);
     return e->missing_code;
 }
 
@@ -83,10 +108,10 @@ static uint64_t mix(uint64_t a, uint64_t b)
 
 static uint64_t place_of(const encoder *e, const key *k)
 {
-    return mix(k->word[0] ^ e->secret[0], k->word[1] ^ e->secret[1]) & e->mask;
+    return mix(k->word[0] ^ e->from->secret[0], k->word[1] ^ e->from->secret[1]) & e->mask;
 }
 
-static void set_text(const encoder *e, const text *t, key *k)
+static void set_text(const source *e, const text *t, key *k)
 {
     const char *at = t->at;
     int64_t n = t->length;
@@ -156,29 +181,24 @@ static int32_t find(encoder *e, const key *k, const text *t, int64_t row)
     }
 }
 
-static int open_table(encoder *e, int has_text)
-{
-    if (getrandom(e->secret, sizeof e->secret, GRND_NONBLOCK) != sizeof e->secret)
-        e->secret[0] = (uint64_t)(uintptr_t)e, e->secret[1] = (uint64_t)(uintptr_t)&mix << 20;
-    e->secret[1] |= 1;
-    e->first = malloc(1024 * sizeof *e->first);
-    e->texts = has_text ? calloc(1024, sizeof *e->texts) : NULL;
-    e->first_capacity = 1024;
-    return !e->first || (has_text && !e->texts) || resize(e, 4096);
-}
-
-/* The codes of a block of keys. texts: NULL for numbers. */
+/* The codes of keys, whose rows are row, row + 1, ..., or rows. texts: NULL for numbers. */
 static void find_block(encoder *e, const key *keys, const uint8_t *absent, const text *texts,
-                       int64_t m)
+                       int64_t row, const int64_t *rows, int64_t m, int32_t *codes)
 {
-    for (int64_t j = 0; j < m && j < AHEAD; j++) prefetch(e, &keys[j]);
+    for (int64_t j = 0; e->slots && j < m && j < AHEAD; j++) prefetch(e, &keys[j]);
     for (int64_t j = 0; j < m && !e->failed; j++) {
-        if (j + AHEAD < m) prefetch(e, &keys[j + AHEAD]);
-        e->codes[e->row + j] = absent[j]
-                                   ? missing_key(e, e->row + j)
-                                   : find(e, &keys[j], texts ? &texts[j] : NULL, e->row + j);
+        const int64_t at = rows ? rows[j] : row + j;
+        if (e->slots && j + AHEAD < m) prefetch(e, &keys[j + AHEAD]);
+        if (absent[j]) {
+            codes[j] = missing_key(e, at);
+        } else if (e->direct) {
+            int32_t *const code = &e->direct[keys[j].word[0] - e->from->low];
+            if (*code < 0) *code = new_group(e, at);
+            codes[j] = *code;
+        } else {
+            codes[j] = find(e, &keys[j], texts ? &texts[j] : NULL, at);
+        }
     }
-    e->row += m;
 }
 
 /* ---- numbers ---- */
@@ -226,83 +246,35 @@ static void load_words(const pt_operand *a, const int64_t *none, int64_t first, 
             absent[j] |= !pt_is_valid(a, (first + j) * (step / pt_bytes(a)));
 }
 
-/* Whether the words of integers are in a range that is worth a table; sets low, and the table. */
-static int open_direct(encoder *e, const pt_operand *a, const int64_t *none)
+/* Sets the range of the words of integers, if it is small enough for a table. */
+static void find_range(source *s)
 {
     uint64_t word[BLOCK], low = UINT64_MAX, high = 0;
     uint8_t absent[BLOCK];
-    if (a->dtype >= TALLY_F16) return 0;
+    const pt_operand *const a = s->a;
     for (int64_t m, i = 0; i < a->size; i += m) {
         m = a->size - i < BLOCK ? a->size - i : BLOCK;
-        load_words(a, none, i, m, word, absent);
+        load_words(a, s->none, i, m, word, absent);
         for (int64_t j = 0; j < m; j++) {
             const uint64_t w = word[j];
             low = absent[j] || w > low ? low : w;
             high = absent[j] || w < high ? high : w;
         }
-        if (low <= high && high - low > (uint64_t)a->size + 65536) return 0;
+        if (low <= high && high - low > (uint64_t)a->size + 65536) return;
     }
-    if (low > high) low = high = 0; /* all are missing */
-    e->low = low;
-    e->direct = malloc((size_t)(high - low + 1) * sizeof *e->direct);
-    if (e->direct) memset(e->direct, 0xff, (size_t)(high - low + 1) * sizeof *e->direct);
-    return e->direct != NULL;
-}
-
-static void encode_numbers(encoder *e, const pt_operand *a, const int64_t *none)
-{
-    uint64_t word[BLOCK];
-    uint8_t absent[BLOCK];
-    const int direct = open_direct(e, a, none);
-    if (!direct && open_table(e, 0)) e->failed = 1;
-    for (int64_t m, i = 0; i < a->size && !e->failed; i += m) {
-        m = a->size - i < BLOCK ? a->size - i : BLOCK;
-        load_words(a, none, i, m, word, absent);
-        if (!direct) {
-            key keys[BLOCK];
-            for (int64_t j = 0; j < m; j++) keys[j] = (key){.word = {word[j], 0}};
-            find_block(e, keys, absent, NULL, m);
-            continue;
-        }
-        for (int64_t j = 0; j < m; j++) {
-            int32_t code = absent[j] ? missing_key(e, i + j) : e->direct[word[j] - e->low];
-            if (code < 0 && !absent[j])
-                code = e->direct[word[j] - e->low] = new_group(e, i + j);
-            e->codes[i + j] = code;
-        }
-    }
+    s->low = low <= high ? low : 0; /* else all are missing */
+    s->range = low <= high ? high - low + 1 : 1;
 }
 
 /* ---- text ---- */
 
-static void encode_texts(encoder *e, const text *texts, int64_t m)
+/* A row of an array of two axes, as bytes without the zeros at their end. */
+static text row_text(const pt_operand *a, int64_t row)
 {
-    key keys[BLOCK];
-    uint8_t absent[BLOCK];
-    for (int64_t j = 0; j < m; j++) {
-        absent[j] = !texts[j].at;
-        if (absent[j])
-            keys[j] = (key){.code = 0};
-        else
-            set_text(e, &texts[j], &keys[j]);
-    }
-    find_block(e, keys, absent, texts, m);
-}
-
-/* The rows of an array of two axes, as bytes without the zeros at their ends. */
-static void encode_rows(encoder *e, const pt_operand *a)
-{
-    text texts[BLOCK];
-    for (int64_t m, i = 0; i < a->shape[0] && !e->failed; i += m) {
-        m = a->shape[0] - i < BLOCK ? a->shape[0] - i : BLOCK;
-        for (int64_t j = 0; j < m; j++) {
-            const char *const at = a->data + (i + j) * a->strides[0];
-            int64_t length = a->shape[1];
-            while (length > 0 && !at[length - 1]) length--;
-            texts[j] = (text){at, length};
-        }
-        encode_texts(e, texts, m);
-    }
+    const char *const at = a->data + row * a->strides[0];
+    int64_t length = a->shape[1];
+    while (length > 0 && !at[length - 1]) length--;
+    return (text){at, length};
 }
 
 /* The text of element i of an Arrow array. form: 'u' 32-bit offsets, 'U' 64-bit, 'v' views. */
@@ -328,29 +300,27 @@ static text arrow_text(const pt_arrow_array *a, char form, int64_t i)
     return (text){data + at[0], at[1] - at[0]};
 }
 
-static void encode_arrow(encoder *e, const pt_arrow_array *a, char form)
+/* The text of a row of a column. */
+static text column_text(const column *c, int64_t row)
 {
-    text texts[BLOCK];
-    for (int64_t m, i = 0; i < a->length && !e->failed; i += m) {
-        m = a->length - i < BLOCK ? a->length - i : BLOCK;
-        for (int64_t j = 0; j < m; j++) texts[j] = arrow_text(a, form, i + j);
-        encode_texts(e, texts, m);
+    int64_t low = 0, high = c->count - 1; /* the array is one of these */
+    while (low < high) {
+        const int64_t middle = (low + high + 1) / 2;
+        if (c->begin[middle] <= row)
+            low = middle;
+        else
+            high = middle - 1;
     }
+    return arrow_text(&c->arrays[low], c->form, row - c->begin[low]);
 }
 
 /* ---- Arrow streams of text ---- */
-
-typedef struct {
-    PyObject *capsule;
-    pt_arrow_array *arrays;
-    int64_t count, rows;
-    char form;
-} column;
 
 static void close_column(column *c)
 {
     for (int64_t i = 0; i < c->count; i++) c->arrays[i].release(&c->arrays[i]);
     free(c->arrays);
+    free(c->begin);
     Py_XDECREF(c->capsule);
 }
 
@@ -382,10 +352,18 @@ static int open_column(PyObject *object, column *c)
         c->arrays = more;
         memset(&more[c->count], 0, sizeof *more);
         if (s->get_next(s, &more[c->count])) return bad_stream();
-        if (!more[c->count].release) return 0;
+        if (!more[c->count].release) break;
+        if (!more[c->count].length) {
+            more[c->count].release(&more[c->count]);
+            continue;
+        }
         c->rows += more[c->count++].length;
     }
-    return -1;
+    if (!c->form) return -1;
+    c->begin = malloc((size_t)(c->count + 1) * sizeof *c->begin);
+    if (!c->begin) return PyErr_NoMemory(), -1;
+    for (int64_t i = 0, row = 0; i < c->count; row += c->arrays[i++].length) c->begin[i] = row;
+    return 0;
 }
 
 /* ---- Python objects ---- */
@@ -409,11 +387,11 @@ static int is_missing(PyObject *item)
     return 1;
 }
 
-static int encode_objects(encoder *e, PyObject *list)
+static int encode_objects(encoder *e, PyObject *list, int64_t n)
 {
     PyObject *const numbers = PyDict_New();
     int failed = !numbers;
-    for (int64_t i = 0; i < e->n && !failed; i++) {
+    for (int64_t i = 0; i < n && !failed; i++) {
         PyObject *const item = PyList_GetItem(list, i);
         const int missing = item ? is_missing(item) : -1;
         PyObject *const found = missing ? NULL : PyDict_GetItemWithError(numbers, item);
@@ -433,83 +411,219 @@ static int encode_objects(encoder *e, PyObject *list)
     return failed ? -1 : 0;
 }
 
-/* ---- encode ---- */
+/* ---- parts ---- */
 
-static int run(encoder *e, const pt_operand *a, const column *c, PyObject *list,
-               const int64_t *none)
+/* Loads the keys of rows row, row + 1, ..., or of `rows`. texts is not used for numbers. */
+static void load_keys(const source *s, int64_t row, const int64_t *rows, int64_t m, key *keys,
+                      uint8_t *absent, text *texts)
 {
-    if (list) return encode_objects(e, list);
-    Py_BEGIN_ALLOW_THREADS if (!a || a->ndim == 2)
-    {
-        e->failed = open_table(e, 1);
-        if (a && !e->failed) encode_rows(e, a);
-        for (int64_t i = 0; !a && i < c->count && !e->failed; i++)
-            encode_arrow(e, &c->arrays[i], c->form);
+    if (s->a && s->a->ndim == 1) {
+        uint64_t word[BLOCK];
+        if (!rows) load_words(s->a, s->none, row, m, word, absent);
+        for (int64_t j = 0; rows && j < m; j++)
+            load_words(s->a, s->none, rows[j], 1, &word[j], &absent[j]);
+        for (int64_t j = 0; j < m; j++) keys[j] = (key){.word = {word[j], 0}};
+        return;
     }
-    else encode_numbers(e, a, none);
-    Py_END_ALLOW_THREADS return e->failed ? -1 : 0;
+    for (int64_t j = 0; j < m; j++) {
+        const int64_t at = rows ? rows[j] : row + j;
+        texts[j] = s->a ? row_text(s->a, at) : column_text(s->c, at);
+        absent[j] = !texts[j].at;
+        if (absent[j])
+            keys[j] = (key){.code = 0};
+        else
+            set_text(s, &texts[j], &keys[j]);
+    }
 }
+
+static int open_table(encoder *e)
+{
+    const source *const s = e->from;
+    const int has_text = !s->a || s->a->ndim == 2;
+    e->missing_code = -1;
+    e->first_capacity = 1024;
+    e->first = malloc(1024 * sizeof *e->first);
+    e->texts = has_text ? calloc(1024, sizeof *e->texts) : NULL;
+    if (!e->first || (has_text && !e->texts)) return 1;
+    if (!s->range) return resize(e, 4096);
+    e->direct = pt_block_take(s->range * sizeof *e->direct);
+    if (e->direct) memset(e->direct, 0xff, s->range * sizeof *e->direct);
+    return !e->direct;
+}
+
+static void close_encoder(encoder *e)
+{
+    free(e->first);
+    free(e->texts);
+    free(e->map);
+    pt_block_give(e->slots, e->slots ? (e->mask + 1) * sizeof *e->slots : 0);
+    pt_block_give(e->direct, e->direct ? e->from->range * sizeof *e->direct : 0);
+}
+
+/* Numbers the keys of rows e->row .. end - 1. */
+static void number_rows(encoder *e, int64_t end)
+{
+    key keys[BLOCK];
+    text texts[BLOCK];
+    uint8_t absent[BLOCK];
+    const int has_text = !e->from->a || e->from->a->ndim == 2;
+    for (int64_t m; e->row < end && !e->failed; e->row += m) {
+        m = end - e->row < BLOCK ? end - e->row : BLOCK;
+        load_keys(e->from, e->row, NULL, m, keys, absent, texts);
+        find_block(e, keys, absent, has_text ? texts : NULL, e->row, NULL, m, e->codes + e->row);
+    }
+}
+
+static void *number_part(void *part)
+{
+    encoder *const e = part;
+    e->failed |= open_table(e);
+    number_rows(e, e->end);
+    return NULL;
+}
+
+/* Numbers the groups of a part among those of e, into part->map. */
+static void join_part(encoder *e, encoder *part)
+{
+    key keys[BLOCK];
+    text texts[BLOCK];
+    uint8_t absent[BLOCK];
+    const int has_text = e->texts != NULL;
+    part->map = malloc((size_t)part->count * sizeof *part->map + 1);
+    e->failed |= part->failed || !part->map;
+    for (int64_t m, g = 0; g < part->count && !e->failed; g += m) {
+        m = part->count - g < BLOCK ? part->count - g : BLOCK;
+        load_keys(e->from, 0, part->first + g, m, keys, absent, texts);
+        find_block(e, keys, absent, has_text ? texts : NULL, 0, part->first + g, m, part->map + g);
+    }
+    e->missing |= part->missing;
+}
+
+static void *map_part(void *part)
+{
+    const encoder *const e = part;
+    for (int64_t i = e->row; i < e->end; i++)
+        if (e->codes[i] >= 0) e->codes[i] = e->map[e->codes[i]];
+    return NULL;
+}
+
+/* Runs `work` on parts 1 .. count - 1, each on a thread, where the system has threads. */
+static void on_threads(void *(*work)(void *), encoder *parts, int count, encoder *here)
+{
+    pthread_t thread[PARTS];
+    int started[PARTS] = {0};
+    for (int p = 1; p < count; p++)
+        started[p] = !pthread_create(&thread[p], NULL, work, &parts[p]);
+    if (here) number_rows(here, here->end);
+    for (int p = 1; p < count; p++)
+        if (started[p])
+            pthread_join(thread[p], NULL);
+        else
+            work(&parts[p]);
+}
+
+/* Numbers all n rows. */
+static void number_all(encoder *e, int64_t n, int threads)
+{
+    encoder parts[PARTS];
+    e->failed = open_table(e);
+    number_rows(e, n < PART_LEAST ? n : PART_LEAST); /* which shows whether there are many groups */
+    int64_t count = (n - e->row) / PART_LEAST, most = e->count > MANY_GROUPS ? MANY_PARTS : PARTS;
+    if (most > threads) most = threads;
+    if (count > most) count = most;
+    if (count < 1) count = 1;
+
+    const int64_t begin = e->row, each = (n - begin) / count;
+    for (int64_t p = 0; p < count; p++)
+        parts[p] = (encoder){.from = e->from,
+                             .codes = e->codes,
+                             .row = begin + p * each,
+                             .end = p == count - 1 ? n : begin + (p + 1) * each};
+    e->end = parts[0].end;
+    on_threads(number_part, parts, (int)count, e);
+    for (int64_t p = 1; p < count; p++) join_part(e, &parts[p]);
+    for (int64_t p = 1; p < count; p++) parts[p].row = begin + p * each;
+    if (!e->failed) on_threads(map_part, parts, (int)count, NULL);
+    for (int64_t p = 1; p < count; p++) close_encoder(&parts[p]);
+}
+
+/* ---- encode ---- */
 
 static PyObject *finish(encoder *e, PyObject *codes)
 {
     PyObject *first = NULL, *result = NULL;
     if (codes) first = pt_array_new(TALLY_I64, 0, 1, &e->count);
     if (first && e->count) memcpy(pt_array_data(first), e->first, (size_t)e->count * 8);
-    if (first) result = PyTuple_Pack(3, codes, first, e->missing && !e->keep ? Py_True : Py_False);
+    if (first)
+        result = PyTuple_Pack(3, codes, first, e->missing && !e->from->keep ? Py_True : Py_False);
     Py_XDECREF(codes);
     Py_XDECREF(first);
-    free(e->first);
-    pt_block_give(e->slots, e->slots ? (e->mask + 1) * sizeof *e->slots : 0);
-    free(e->texts);
-    free(e->direct);
+    close_encoder(e);
     return result;
+}
+
+/* Opens the keys. *n: their number. */
+static int open_source(PyObject *keys, char kind, source *s, pt_operand *a, column *c, int64_t *n)
+{
+    if (kind == 't') {
+        s->c = c;
+        const int failed = open_column(keys, c);
+        *n = c->rows;
+        return failed;
+    }
+    if (pt_open(keys, "by", a)) return -1;
+    s->a = a;
+    if (pt_flatten(a) || pt_to_host(a)) return -1;
+    *n = a->ndim ? a->shape[0] : 0;
+    if (a->ndim == 1 || (a->ndim == 2 && a->dtype == TALLY_U8)) return 0;
+    PyErr_Format(PyExc_ValueError, "by has %d axes: must have one, a key for each element",
+                 a->ndim);
+    return -1;
+}
+
+static int run(encoder *e, source *s, PyObject *list, int64_t n)
+{
+    if (list) return encode_objects(e, list, n);
+    pt_slot *const slot = pt_take(NULL, NULL); /* which has the number of threads */
+    if (!slot) return -1;
+    if (getrandom(s->secret, sizeof s->secret, GRND_NONBLOCK) != sizeof s->secret)
+        s->secret[0] = (uint64_t)(uintptr_t)e, s->secret[1] = (uint64_t)(uintptr_t)&mix << 20;
+    s->secret[1] |= 1;
+    Py_BEGIN_ALLOW_THREADS if (s->a && s->a->ndim == 1 && s->a->dtype < TALLY_F16) find_range(s);
+    number_all(e, n, tally_threads(slot->ctx));
+    Py_END_ALLOW_THREADS pt_give_back(slot);
+    if (e->failed && e->count >= MOST_GROUPS)
+        PyErr_Format(PyExc_ValueError, "by has more than %d different keys", MOST_GROUPS);
+    else if (e->failed)
+        PyErr_NoMemory();
+    return e->failed ? -1 : 0;
 }
 
 /* encode(keys, kind, missing number or None, keep) -> (codes, first rows, whether codes has -1)
  * kind: "numbers", of one axis, or bytes of two; "text" of Arrow; "objects", a list */
 PyObject *pt_encode(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    encoder e = {.missing_code = -1};
     pt_operand a;
     column c = {0};
-    int64_t none = 0;
-    int opened = 0, failed = 0;
+    source s = {0};
+    int64_t none = 0, n = 0;
     const char *const kind = count == 4 ? PyUnicode_AsUTF8AndSize(args[1], NULL) : "";
     if (pt_count("encode", count, 4) || !kind) return NULL;
     if (args[2] != Py_None && (none = PyLong_AsLongLong(args[2])) == -1 && PyErr_Occurred())
         return NULL;
-    e.keep = args[3] == Py_True;
+    s.none = args[2] == Py_None ? NULL : &none;
+    s.keep = args[3] == Py_True;
     PyObject *const list = *kind == 'o' ? args[0] : NULL;
-    if (*kind == 'n') {
-        if (pt_open(args[0], "by", &a)) return NULL;
-        opened = 1;
-        failed = pt_flatten(&a) || pt_to_host(&a);
-        e.n = a.ndim ? a.shape[0] : 0;
-        if (!failed && (a.ndim < 1 || a.ndim > 2 || (a.ndim == 2 && a.dtype != TALLY_U8))) {
-            PyErr_Format(PyExc_ValueError, "by has %d axes: must have one, a key for each element",
-                         a.ndim);
-            failed = -1;
-        }
-    } else if (*kind == 't') {
-        failed = open_column(args[0], &c);
-        e.n = c.rows;
-    } else {
-        e.n = PyList_Size(list);
-        failed = e.n < 0;
-    }
-    PyObject *codes = failed ? NULL : pt_array_new(TALLY_I32, 0, 1, &e.n);
+    encoder e = {.from = &s, .missing_code = -1};
+    if (list) n = PyList_Size(list);
+    const int failed = list ? n < 0 : open_source(args[0], *kind, &s, &a, &c, &n);
+    PyObject *codes = failed ? NULL : pt_array_new(TALLY_I32, 0, 1, &n);
     if (codes) {
         e.codes = pt_array_data(codes);
-        if (run(&e, opened ? &a : NULL, &c, list, args[2] == Py_None ? NULL : &none)) {
-            if (!PyErr_Occurred() && e.count >= MOST_GROUPS)
-                PyErr_Format(PyExc_ValueError, "by has more than %d different keys", MOST_GROUPS);
-            else if (!PyErr_Occurred())
-                PyErr_NoMemory();
-            Py_CLEAR(codes);
-        }
+        if (run(&e, &s, list, n)) Py_CLEAR(codes);
     }
     PyObject *const result = finish(&e, codes);
-    if (opened) pt_close(&a);
+    if (s.a) pt_close(&a);
     close_column(&c);
     return result;
 }

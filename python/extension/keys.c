@@ -34,7 +34,7 @@ int pt_open_places(PyObject *object, const char *name, pt_operand *a)
     tally_view v;
     if (open_flat(object, name, 0, a, &v)) return -1;
     if (a->dtype == TALLY_I64 && (a->size <= 1 || v.stride == 1) &&
-        (uintptr_t)a->data % sizeof(int64_t) == 0)
+        (!a->size || (uintptr_t)a->data % sizeof(int64_t) == 0))
         return 0;
     PyErr_Format(PyExc_ValueError, "%s must be int64, dense and aligned", name);
     pt_close(a);

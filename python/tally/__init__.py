@@ -273,7 +273,7 @@ def rolling(
     as pandas does; ``"all"`` has all.
 
     ``by`` has a key for each row, as in :func:`reduce`: a window has rows with the same key only, whose times must
-    be sorted among themselves. Results are in the order of the rows; a row whose key is missing has a window of no rows.
+    be sorted among themselves. Results are in the order of the rows; where the key is missing, a window has no rows.
 
     Two things differ from pandas: an infinity is a number here (pandas takes it for NaN), and a result does not depend
     on elements outside its window, not even in its last bit.
@@ -313,9 +313,8 @@ globals().update(_by_operator)
 def cumulative_sum(
     x, /, *, axis=None, dim=None, dtype=None, include_initial=False, where=None, out=None, by=None, dropna=True
 ):
-    """The sums of all prefixes along ``axis``, or with ``by`` in each group (:func:`scan`).
-
-    With ``include_initial`` one more result, 0, comes first.
+    """The sums of all prefixes along ``axis``; with ``include_initial`` one more result, 0, comes first. With
+    ``by``, as in :func:`scan`, those of each group.
 
     >>> import tally
     >>> tally.cumulative_sum([3, 1, 4]).tolist()
@@ -335,9 +334,8 @@ def cumulative_sum(
 def cumulative_prod(
     x, /, *, axis=None, dim=None, dtype=None, include_initial=False, where=None, out=None, by=None, dropna=True
 ):
-    """The products of all prefixes along ``axis``, or with ``by`` in each group (:func:`scan`).
-
-    With ``include_initial`` one more result, 1, comes first.
+    """The products of all prefixes along ``axis``; with ``include_initial`` one more result, 1, comes first. With
+    ``by``, as in :func:`scan`, those of each group.
 
     >>> import tally
     >>> tally.cumulative_prod([3, 1, 4]).tolist()

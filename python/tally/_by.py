@@ -3,7 +3,7 @@
 
 import sys
 from array import array
-from typing import Any, NamedTuple
+from collections import namedtuple
 
 from . import _core, _kinds, _tables, _words
 from ._kinds import _library
@@ -11,21 +11,18 @@ from ._kinds import _library
 __all__ = ["Keyed"]
 
 
-class Keyed(NamedTuple):
-    """What a reduction with ``by=`` gives: the keys of the groups, and a value for each.
+Keyed = namedtuple("Keyed", "keys values")
+Keyed.__doc__ = """What a reduction with ``by=`` gives: the keys of the groups, and a value for each.
 
-    ``keys`` are of the library that ``by`` is from; of several keys they are a tuple. It unpacks:
-    ``keys, values = tally.sum(x, by=city)``. For pandas objects there is a Series instead, whose index has the keys.
-    """
-
-    keys: Any
-    values: Any
+``keys`` are of the library that ``by`` is from; of several keys they are a tuple. It unpacks:
+``keys, values = tally.sum(x, by=city)``. For pandas objects there is a Series instead, whose index has the keys.
+"""
 
 
 class Groups:
     """The groups of rows with equal keys, numbered in the order of their first rows, or of their keys.
 
-    ``codes`` has the group's number for each row, ``-1`` for a missing key (``missing``: there is one); ``count`` is the
+    ``codes`` has the group's number for each row, -1 for a missing key (``missing``: there is one); ``count`` is the
     number of groups, ``first`` the row of each group's first key.
     """
 

@@ -107,9 +107,9 @@ def _function(op):
         second=" and ``y``, which is broadcast to its shape, have" if pair else " has",
         types="integers" if code == "q" else "numbers",
         more=more,
-        result=f"{about['lanes']} values in a last axis for each sequence"
-        if several
-        else "one value for each sequence",
+        result=(
+            f"{about['lanes']} values in a last axis for each sequence" if several else "one value for each sequence"
+        ),
         empty=about["empty"],
         call=f"tally.{name}(array({code!r}, {numbers}){f', {pair}' if pair else ''}{argument})"
         f"{'.tolist()' if several else ''}",
