@@ -104,7 +104,7 @@ if(CMAKE_C_COMPILER_ID MATCHES "Clang")
 endif()
 if(CMAKE_CROSSCOMPILING)
   list(APPEND once large memory) # minutes of an emulator, and nothing of the processor in them
-  list(APPEND once better) # the libraries that it opens would be found by the emulator's loader, or not
+  list(APPEND once better slots) # the libraries that it opens would be found by the emulator's loader, or not
 endif()
 if(CMAKE_CROSSCOMPILING OR TALLY_SANITIZE MATCHES thread)
   list(APPEND once user)
@@ -196,7 +196,7 @@ if(TARGET test_promises)
   endforeach()
 endif()
 
-# A CUDA driver and an NVRTC that are none, each in a folder of its own: test_better has both, test_embed the driver,
+# A CUDA driver and an NVRTC that are none, each in a folder of its own: test_better and test_slots have both, test_embed the driver,
 # and an archive of its own in place of the library's (the linker takes the first).
 function(fake_library name file)
   add_library(fake_${name} SHARED test/fake/${name}.c)
@@ -207,8 +207,10 @@ if(TEST test_better)
   fake_library(cuda .so.1)
   fake_library(nvrtc .so.13)
   set(fakes ${PROJECT_BINARY_DIR}/fake)
-  add_dependencies(test_better fake_cuda fake_nvrtc)
-  set_property(TEST test_better APPEND PROPERTY ENVIRONMENT "LD_LIBRARY_PATH=${fakes}/cuda:${fakes}/nvrtc")
+  foreach(name IN ITEMS test_better test_slots)
+    add_dependencies(${name} fake_cuda fake_nvrtc)
+    set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "LD_LIBRARY_PATH=${fakes}/cuda:${fakes}/nvrtc")
+  endforeach()
 endif()
 if(TARGET make_kernels AND TEST test_embed AND NOT TALLY_SANITIZE)
   tally_archive(test_archive "sum/f32" "80;90")

@@ -643,15 +643,53 @@ TALLY_API tally_status tally_verify(tally *ctx, uint64_t seed, int64_t cases, co
  *     printf("device %d, %g s in kernels\n", device, spent.kernels); // device -1, 0 s in kernels
  * Device -1 is host memory; the processors have no kernels to measure. */
 
-/* Makes the context issue its work to `stream`. On CUDA it is a CUstream or cudaStream_t of the
- * same device; cudaStreamPerThread and cudaStreamLegacy are allowed. On OpenCL it is an in-order
- * cl_command_queue of the same device. A call whose data and results are all on the device then
- * returns without waiting, and a later call may report an error of the device. With NULL the
- * context returns to its own stream, where every call waits for its results. The stream must live
- * until then or until tally_close. A stream that is being captured into a CUDA graph is refused
- * with TALLY_UNSUPPORTED. On OpenCL the context changes to the queue's cl_context: programs are
- * compiled again, and all pointers of tally_device_pointer must be forgotten before the call. */
+/* Makes the context issue its work to `stream`, a stream of its device. Returns at once; nothing
+ * waits and no memory is copied, so the function may be called before every call. A call whose data
+ * and results are all on the device then returns without waiting, and a later call may report an
+ * error of the device. NULL: the context's own stream, where every call waits for its results.
+ *   CUDA      a CUstream or cudaStream_t of the device's primary context, cudaStreamLegacy or
+ *             cudaStreamPerThread.
+ *   OpenCL    an in-order cl_command_queue. If its cl_context is not that of the last queue, the
+ *             call waits, programs are compiled again, and all pointers of tally_device_pointer
+ *             must be forgotten before.
+ *   Memory    A context keeps scratch memory for each of the last 32 streams. Calls in different
+ *             streams may run at the same time; the caller orders them where one reads what the
+ *             other writes.
+ *   Lifetime  Until tally_close, or until the context uses another stream outside of a capture.
+ *   Graphs    While a CUDA stream is captured into a graph, calls on device memory are captured:
+ *             reductions, scans and windows of flat arrays, rows, columns, and segments whose
+ *             offsets are on the host. Views, options, offsets and init are read during the
+ *             capture, data at each replay. Make each call once before the capture, because
+ *             kernels cannot be compiled or loaded in it. What cannot be captured is refused with
+ *             TALLY_UNSUPPORTED, and the capture goes on. The scratch memory of a graph is its own.
+ *             It lives until the graph and its instances are destroyed, and it belongs to the
+ *             context: no graph may be launched after tally_close.
+ * TALLY_INVALID: a stream of another device or context. TALLY_UNSUPPORTED: a device without
+ * streams, an out-of-order queue. */
 TALLY_API tally_status tally_use_stream(tally *ctx, void *stream);
+
+/* Where the device memory of a context comes from, for example from the pool of a framework.
+ * allocate: returns the address of `bytes` bytes (> 0) of memory of the context's device, aligned
+ *     to 256 bytes, for work that is issued to `stream` from now on; NULL if there is none.
+ * release: takes the memory back. All work that uses it was issued to `stream` before, or `stream`
+ *     waits for it. `bytes` is the number that allocate was given.
+ * stream: a CUstream, as tally_use_stream took it; the context's own stream if that was NULL.
+ * Both are called by the thread that calls tally, with the device's primary context current. They
+ * must not call tally with the same context. */
+typedef struct tally_allocator {
+    void *(*allocate)(size_t bytes, void *stream, void *user);
+    void (*release)(void *memory, size_t bytes, void *stream, void *user);
+    void *user;
+} tally_allocator;
+
+/* Takes the context's device memory from *allocator, which is copied, from now on; NULL: from CUDA
+ * again. Waits for the work in progress and gives back all memory that the context holds. The
+ * option memory=SIZE limits what is taken. A call that gets no memory returns TALLY_NO_MEMORY.
+ * Page-locked host memory does not come from it. TALLY_INVALID: allocate or release is NULL, or
+ * graphs or streams of many sequences (tally_stream_reduce_rows) use memory of the context: call
+ * this before they are made. TALLY_UNSUPPORTED: a device without addresses (OpenCL), processors,
+ * several devices (call it on each tally_member). */
+TALLY_API tally_status tally_use_allocator(tally *ctx, const tally_allocator *allocator);
 
 /* Gives an OpenCL buffer an address, because views need one and OpenCL memory has none. `object`
  * is a cl_mem buffer of the cl_context that tally_use_stream set. *pointer becomes an address
@@ -709,7 +747,8 @@ TALLY_API tally_status tally_times(tally *ctx, tally_times_info *times);
  *   Times           tally_times gives the sums over the devices.
  *   A failure       of a device is one sentence that begins with its name.
  *
- * tally_use_stream and tally_device_pointer refuse such a context; call them on its members.
+ * tally_use_stream, tally_use_allocator and tally_device_pointer refuse such a context; call them on
+ * its members.
  *
  * Example:
  *     float sum;

@@ -382,7 +382,7 @@ int place_launch(place *p, program *x, const char *kernel, int64_t groups, int t
     tl_argument list[MOST];
     for (int i = 0; i < count && i < MOST; i++) {
         if (arguments[i].kind == PUT_MEMORY)
-            list[i] = (tl_argument){TL_ARG_MEMORY, {.memory = arguments[i].memory->on}};
+            list[i] = tl_memory_of(&arguments[i].memory->on).is;
         else
             list[i] = (tl_argument){TL_ARG_I64, {.i64 = arguments[i].count}};
     }

@@ -170,11 +170,12 @@ static inline void close_faked(void)
 /* Device memory is in the pool, or what one-launch kernels keep, or nowhere. */
 static void check_pool(const char *after)
 {
-    size_t pooled = device->status_table.memory.bytes + device->measured.slots.bytes;
-    int blocks = (device->status_table.memory.bytes > 0) + (device->measured.slots.bytes > 0);
+    size_t pooled = device->slot->status_table.memory.bytes + device->slot->measured.slots.bytes;
+    int blocks =
+        (device->slot->status_table.memory.bytes > 0) + (device->slot->measured.slots.bytes > 0);
     for (int i = 0; i < TL_GPU_POOL; i++) {
-        pooled += device->pool[i].bytes;
-        blocks += device->pool[i].bytes > 0;
+        pooled += device->slot->pool[i].bytes;
+        blocks += device->slot->pool[i].bytes > 0;
     }
     check(pooled == device->held && blocks == live_blocks,
           "after %s: %zu bytes held and %zu pooled, %d blocks and %d", after, device->held, pooled,

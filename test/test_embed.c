@@ -106,25 +106,6 @@ static int child_push(void)
     return 0;
 }
 
-/* Work of a stream that is captured into a graph is refused; then the stream works again. */
-static int child_captured(void)
-{
-    static float x[3000], total;
-    tally *ctx;
-    if (tally_open(&ctx, "cuda:0,probe=off,threads=1")) return puts(tally_error(NULL)), 0;
-    int *captured = of_driver("fake_cuda_captured");
-    const tally_view in = tally_flat(x, TALLY_F32, 3000);
-    tally_status status = tally_use_stream(ctx, x);
-    *captured = 1;
-    if (!status && tally_reduce(ctx, "sum", &in, &total) == TALLY_UNSUPPORTED)
-        printf("%s; ", tally_error(ctx));
-    *captured = 0;
-    if (!status) status = tally_reduce(ctx, "sum", &in, &total);
-    puts(tally_status_name(status));
-    tally_close(ctx);
-    return 0;
-}
-
 /* All memory that a context holds is in its account and below its limit, what scans in one
    launch keep included. */
 static int child_budget(const char *device, int64_t rows)
@@ -280,7 +261,6 @@ static void check_archive(void)
 int main(int argc, char **argv)
 {
     if (argc == 4 && !strcmp(argv[1], "push")) return child_push();
-    if (argc == 4 && !strcmp(argv[1], "captured")) return child_captured();
     if (argc == 4 && !strcmp(argv[1], "budget")) return child_budget(argv[2], atoi(argv[3]));
     if (argc == 4) return child(argv[1], argv[2], tally_dtype_parse(argv[3]));
     check_start();
@@ -314,9 +294,6 @@ int main(int argc, char **argv)
 
     const char *pushed = ask("", "push", "sum", "f32");
     check(!strncmp(pushed, "ok, ", 4), "pushes of contexts that fail: '%s'", pushed);
-    const char *captured = ask("", "captured", "sum", "f32");
-    check(strstr(captured, "captured into a graph") && strstr(captured, "; ok"),
-          "a captured stream: '%s'", captured);
     long long peak = 0;
     const char *counted = ask("", "budget", "cuda:0,probe=off,threads=1", "2000");
     check(!strncmp(counted, "ok, all counted, ", 17), "a scan's memory: '%s'", counted);

@@ -280,9 +280,10 @@ static void compare_law(call *c)
     c->want.stride = 1, c->places = c->n;
     check_ok(cpu_ctx, tl_resolve(cpu_ctx, c->op, c->dtype, &op, &par), check_about);
     check_ok(cpu_ctx, tally_scan(cpu_ctx, c->op, &c->in, &c->want, NULL), check_about);
-    check_ok(gpu_ctx,
-             tl_gpu_law(gpu_ctx->device, gpu_ctx, &(tl_plan){.op = op, .par = par}, c->in.data,
-                        c->n, got),
+    const tally_view out = {.data = got, .dtype = op->out, .rows = 1, .n = c->n, .stride = 1};
+    const tl_call law = {
+        .verb = TL_LAW, .plan = &(tl_plan){.op = op, .par = par}, .in = &c->in, .out = &out};
+    check_ok(gpu_ctx, gpu_ctx->device->calls->run(gpu_ctx->device, gpu_ctx, &law, &(int){0}),
              check_about);
     check_same(got, c->want.data, c->n, op->result_bytes, "%s", check_about);
     free(got);

@@ -24,5 +24,33 @@ for source in examples/*.c; do
     [ "$lines" -le 60 ] || { echo "examples: $source has $lines lines: at most 60"; bad=1; }
     count=$((count + 1))
 done
+
+# CUDA: without nvcc only the form is checked, with these declarations; it runs where there is a GPU.
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cat >"$work/cuda_runtime_api.h" <<'END'
+#include <stddef.h>
+typedef struct stream *cudaStream_t;
+typedef struct graph *cudaGraph_t;
+typedef struct exec *cudaGraphExec_t;
+enum { cudaStreamCaptureModeGlobal, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost };
+int cudaStreamCreate(cudaStream_t *), cudaMalloc(void **, size_t), cudaStreamBeginCapture(cudaStream_t, int),
+    cudaStreamEndCapture(cudaStream_t, cudaGraph_t *), cudaStreamSynchronize(cudaStream_t),
+    cudaGraphInstantiateWithFlags(cudaGraphExec_t *, cudaGraph_t, unsigned long long),
+    cudaMemcpyAsync(void *, const void *, size_t, int, cudaStream_t), cudaGraphLaunch(cudaGraphExec_t, cudaStream_t),
+    cudaGraphExecDestroy(cudaGraphExec_t), cudaGraphDestroy(cudaGraph_t);
+END
+for source in examples/*.cu; do
+    name=$(basename "$source" .cu)
+    if [ "$("$TALLY_CLI" devices | grep -c '^cuda:0 ')" = 1 ] && command -v nvcc >/dev/null; then
+        nvcc -Iinclude "$source" -o "$work/$name" "$TALLY_BUILD/libtally.a" -Xcompiler -pthread -ldl -lm &&
+            diff -u "examples/expected/$name.txt" <("$work/$name" 2>&1) || bad=1
+    fi
+    for language in c c++; do
+        "${CC:-cc}" -x $language -fsyntax-only -Wall -Wextra -Werror -Iinclude -I"$work" "$source" || bad=1
+    done
+    [ "$(wc -l <"$source")" -le 60 ] || { echo "examples: $source has more than 60 lines"; bad=1; }
+    count=$((count + 1))
+done
 [ $bad -eq 0 ] && echo "examples: $count ran as expected"
 exit $bad

@@ -402,8 +402,9 @@ static void check_members(const char *kind, int count, int last)
         put_fake(tl_gpu_of(tally_member(ctx, count - 1)->device));
         live_blocks = live_locked = live_programs = 0;
         tl_gpu_device *d = device;
-        for (int i = 0; i < TL_GPU_POOL; i++) live_blocks += d->pool[i].bytes > 0;
-        live_blocks += (d->status_table.memory.bytes > 0) + (d->measured.slots.bytes > 0);
+        for (int i = 0; i < TL_GPU_POOL; i++) live_blocks += d->slot->pool[i].bytes > 0;
+        live_blocks +=
+            (d->slot->status_table.memory.bytes > 0) + (d->slot->measured.slots.bytes > 0);
         for (int verb = 0; verb < 4; verb++) check_failures(verb);
         check_field_failures(0), check_field_failures(count - 1);
         d->gpu->calls = real;

@@ -57,14 +57,14 @@ static tally_status run(pt_slot *slot, const pt_verb *verb, const pt_operand *a,
         second = flat(verb->next);
         v.next = &second;
     }
-    tally_status status = pt_stream_begin(slot, a, out);
+    tally_status status = pt_stream_begin(slot);
     if (!status)
         status = verb->what == PT_REDUCE
                      ? tally_reduce_by(slot->ctx, verb->op, &v, codes, groups, out->data)
                  : verb->what == PT_SCAN
                      ? tally_scan_by(slot->ctx, verb->op, &v, codes, groups, &w, &verb->scan)
                      : tally_window_by(slot->ctx, verb->op, &v, codes, groups, &w, &verb->window);
-    return pt_stream_end(slot, status, a, out);
+    return pt_stream_end(slot, status);
 }
 
 /* by(what, op, x, codes, groups, negative, dtype, exclusive, reverse, before, after, edges,
@@ -95,8 +95,8 @@ PyObject *pt_by(PyObject *module, PyObject *const *args, Py_ssize_t count)
     if (pt_open_inputs(args[2], args[13], args[14], NULL, &a, &b, &next)) goto done;
     opened = 1;
     if (pt_flatten(&a) || check(&a, next, &v)) goto done;
-    pt_operand *const all[] = {&a, (pt_operand *)(uintptr_t)next, &codes};
-    if (!(slot = pt_take_all(all, 3, NULL)) || pt_verb_of(slot, args[1], args[6], &a, next, &verb))
+    const pt_operand *const all[] = {&a, (pt_operand *)(uintptr_t)next, &codes};
+    if (!(slot = pt_take_all(all, 3)) || pt_verb_of(slot, args[1], args[6], &a, next, &verb))
         goto done;
     verb.what = (int)number[0];
     verb.scan = (tally_scan_options){(int)number[2], (int)number[3], NULL};

@@ -38,6 +38,16 @@ typedef struct pt_dl_versioned {
     pt_dl_tensor tensor;
 } pt_dl_versioned;
 
+/* The functions of a library's own type, in the capsule "dlpack_exchange_api" (DLPack 1.3). They
+ * give a tensor without its owner, and the stream that is current. -1: an exception is set. */
+typedef struct pt_dl_exchange {
+    uint32_t major, minor;
+    struct pt_dl_exchange *before;
+    void *make, *take, *give;
+    int (*view)(void *object, pt_dl_tensor *tensor);
+    int (*stream)(int device_type, int32_t device, void **stream);
+} pt_dl_exchange;
+
 /* ---- Arrow ---- */
 
 typedef struct pt_arrow_schema {

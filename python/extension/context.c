@@ -8,16 +8,21 @@
  *
  * A place is a device string that was used. Operators that Python defined are in a list; a
  * context defines those that it lacks when it is taken from the pool. A mutex guards all of this,
- * because Python may run without the GIL. It is held only for a few lines. */
+ * because Python may run without the GIL. It is held only for a few lines.
+ *
+ * Work on arrays of a device goes to their library's current stream, and nothing waits for it. A
+ * context keeps its stream, so that the next call on this stream finds it and changes nothing. */
 #include "pt.h"
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PLACES = 256, NAME = 256 };
+enum { PLACES = 256, NAME = 256, DEVICES = 64 };
 typedef struct {
     char name[NAME];
+    int cuda; /* 1 + the number of the CUDA device that it is; 0: another device, or several */
     pt_slot *free;
 } place;
 typedef struct {
@@ -25,10 +30,10 @@ typedef struct {
 } definition;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static place places[PLACES] = {{"auto", NULL}};
+static place places[PLACES] = {{"auto", 0, NULL}};
 static int place_count = 1;
 static definition *definitions;
-static int definition_count;
+static atomic_int definition_count;
 static _Thread_local int current;
 
 /* In a child of fork another thread may have held the mutex, and contexts of GPUs are unusable
@@ -48,6 +53,10 @@ int pt_contexts_init(void)
     return -1;
 }
 
+/* The operator of a call that did not wait, before the call that failed on this thread: its work
+ * may be what failed. "": none. */
+static _Thread_local char earlier[PT_OP];
+
 int pt_raise(const tally *ctx, tally_status status)
 {
     if (status == PT_INTERRUPTED) return -1;
@@ -60,9 +69,28 @@ int pt_raise(const tally *ctx, tally_status status)
     if (!sentence[0])
         sentence = status == TALLY_NO_MEMORY ? "out of memory" : tally_status_name(status);
     PyObject *text = PyUnicode_DecodeUTF8(sentence, (Py_ssize_t)strlen(sentence), "replace");
-    if (text) PyErr_SetObject(type, text);
+    if (text && earlier[0])
+        PyErr_Format(type,
+                     "%U (or an earlier call failed, whose results nothing waited for: the last of "
+                     "tally on this stream was '%s')",
+                     text, earlier);
+    else if (text)
+        PyErr_SetObject(type, text);
+    earlier[0] = 0;
     Py_XDECREF(text);
     return -1;
+}
+
+/* The number of the CUDA device that a string names, plus 1; else 0. */
+static int cuda_of(const char *name)
+{
+    const size_t length = strcspn(name, ",");
+    char plain[32];
+    for (int number = 0; number < DEVICES; number++) {
+        snprintf(plain, sizeof plain, "cuda:%d", number);
+        if (strlen(plain) == length && !memcmp(name, plain, length)) return 1 + number;
+    }
+    return length == 4 && !memcmp(name, "cuda", 4);
 }
 
 /* The place of a device string; -1 with an exception. */
@@ -78,7 +106,7 @@ static int place_of(const char *name)
     for (at = 0; at < place_count; at++)
         if (!strcmp(places[at].name, name)) break;
     if (at == place_count && place_count < PLACES)
-        strcpy(places[place_count++].name, name);
+        strcpy(places[place_count].name, name), places[place_count++].cuda = cuda_of(name);
     else
         full = at == place_count;
     pthread_mutex_unlock(&lock);
@@ -111,6 +139,7 @@ static int catch_up(pt_slot *slot)
 {
     for (;;) {
         definition d = {NULL, NULL, NULL};
+        if (slot->defined == definition_count) return 0; /* most often */
         pthread_mutex_lock(&lock);
         if (slot->defined < definition_count) d = definitions[slot->defined];
         pthread_mutex_unlock(&lock);
@@ -121,14 +150,30 @@ static int catch_up(pt_slot *slot)
     }
 }
 
-static pt_slot *take_place(int at)
+/* Takes a context of the place that works in this stream; else the one that was used last, which
+ * has loaded most, and then changes its stream. NULL: there is none. */
+static pt_slot *find_slot(int at, const void *stream)
+{
+    pt_slot **from = &places[at].free;
+    while (*from && (*from)->stream != stream) from = &(*from)->next;
+    if (!*from) from = &places[at].free;
+    pt_slot *slot = *from;
+    if (slot) *from = slot->next;
+    return slot;
+}
+
+static pt_slot *take_place(int at, void *stream, PyObject *owner)
 {
     pthread_mutex_lock(&lock);
-    pt_slot *slot = places[at].free;
-    if (slot) places[at].free = slot->next;
+    pt_slot *slot = find_slot(at, stream);
     pthread_mutex_unlock(&lock);
     if (!slot) slot = open_slot(at);
-    if (!slot || !catch_up(slot)) return slot;
+    if (!slot) return NULL;
+    slot->wanted = stream;
+    slot->wanted_owner = owner;
+    slot->waits = 0;
+    slot->op[0] = 0;
+    if (!catch_up(slot) && !pt_catch_up_allocator(slot)) return slot;
     pt_give_back(slot);
     return NULL;
 }
@@ -137,36 +182,25 @@ static pt_slot *take_place(int at)
  * may have options. */
 static int place_of_cuda(int number)
 {
+    static atomic_int plain[DEVICES]; /* 1 + the place of "cuda:number"; 0: not known */
     char name[32];
-    const char *own = places[current].name;
-    size_t length = strcspn(own, ",");
+    if (places[current].cuda == number + 1) return current;
+    if (number < DEVICES && plain[number]) return plain[number] - 1;
     snprintf(name, sizeof name, "cuda:%d", number);
-    if ((strlen(name) == length && !memcmp(own, name, length)) ||
-        (!number && length == 4 && !memcmp(own, "cuda", 4)))
-        return current;
-    return place_of(name);
+    const int at = place_of(name);
+    if (number < DEVICES) plain[number] = at + 1;
+    return at;
 }
 
-pt_slot *pt_take(const pt_operand *a, const pt_operand *out)
+pt_slot *pt_take_all(const pt_operand *const *all, int count)
 {
-    int x = a ? a->device : -1, y = out ? out->device : -1, at = current;
-    if (x >= 0 && y >= 0 && x != y) {
-        PyErr_Format(PyExc_ValueError, "out is on cuda:%d and %s on cuda:%d: must be one device", y,
-                     a->name, x);
-        return NULL;
-    }
-    if (x >= 0 || y >= 0) at = place_of_cuda(x >= 0 ? x : y);
-    return at < 0 ? NULL : take_place(at);
-}
-
-pt_slot *pt_take_all(pt_operand *const *all, int count, const pt_operand *out)
-{
-    const pt_operand *first = NULL;
-    void *stream = NULL;
+    const pt_operand *first = NULL, *streamed = NULL;
+    int waits = 0;
     for (int i = 0; i < count; i++) {
         const pt_operand *a = all[i];
         if (!a || a->device < 0) continue;
-        if (first && (a->device != first->device || (a->stream && stream && a->stream != stream))) {
+        const int other = streamed && a->stream && a->stream != streamed->stream;
+        if (first && (a->device != first->device || other)) {
             PyErr_Format(PyExc_ValueError,
                          "%s is on cuda:%d and %s on cuda:%d%s: must be one device and one stream",
                          a->name, a->device, first->name, first->device,
@@ -174,21 +208,33 @@ pt_slot *pt_take_all(pt_operand *const *all, int count, const pt_operand *out)
             return NULL;
         }
         if (!first) first = a;
-        if (!stream) stream = a->stream;
+        if (!streamed && a->stream) streamed = a;
+        waits |= a->passing;
     }
-    all[0]->stream = stream;
-    return pt_take(first, out);
+    const int at = first ? place_of_cuda(first->device) : current;
+    if (at >= 0 && first && !places[at].free && pt_is_captured(first)) return NULL;
+    pt_slot *slot = at < 0 ? NULL
+                           : take_place(at, streamed ? streamed->stream : NULL,
+                                        streamed ? streamed->owner : NULL);
+    if (slot) slot->waits = waits;
+    return slot;
 }
 
-pt_slot *pt_take_two(pt_operand *a, const pt_operand *next, const pt_operand *out)
+pt_slot *pt_take(const pt_operand *a, const pt_operand *out)
 {
-    pt_operand *const both[] = {a, (pt_operand *)(uintptr_t)next};
-    return pt_take_all(both, 2, out);
+    const pt_operand *const both[] = {a, out};
+    return pt_take_all(both, 2);
 }
 
 void pt_give_back(pt_slot *slot)
 {
     if (!slot) return;
+    if (slot->changed) { /* the stream before is not used any more */
+        PyObject *before = slot->owner;
+        slot->owner = slot->stream ? Py_XNewRef(slot->wanted_owner) : NULL;
+        slot->changed = 0;
+        Py_XDECREF(before);
+    }
     pthread_mutex_lock(&lock);
     slot->next = places[slot->place].free;
     places[slot->place].free = slot;
@@ -200,18 +246,47 @@ int pt_long(const pt_slot *slot, int64_t bytes)
     return bytes > 1 << 14 || slot->is_gpu || slot->defined > 0;
 }
 
-tally_status pt_stream_begin(pt_slot *slot, const pt_operand *a, const pt_operand *out)
+static tally_status change_stream(pt_slot *slot, void *stream)
 {
-    void *stream = a->stream ? a->stream : out ? out->stream : NULL;
-    return stream && slot->is_gpu ? tally_use_stream(slot->ctx, stream) : TALLY_OK;
+    const tally_status status = tally_use_stream(slot->ctx, stream);
+    if (!status) slot->stream = stream;
+    return status;
 }
 
-tally_status pt_stream_end(pt_slot *slot, tally_status status, const pt_operand *a,
-                           const pt_operand *out)
+/* Waits for the work, and leaves the stream, which may not live longer than the call. */
+static tally_status leave_stream(pt_slot *slot)
 {
-    if ((!a->stream && (!out || !out->stream)) || !slot->is_gpu) return status;
-    tally_status end = tally_use_stream(slot->ctx, NULL); /* this call waits for the work */
-    return status ? status : end;
+    tally_times_info times;
+    const tally_status waited = tally_times(slot->ctx, &times);
+    const tally_status left = change_stream(slot, NULL);
+    return waited ? waited : left;
+}
+
+/* The device's errors may be those of earlier work. */
+static tally_status with_earlier(pt_slot *slot, tally_status status)
+{
+    if (status == TALLY_NO_DEVICE) memcpy(earlier, slot->last, sizeof earlier);
+    return status;
+}
+
+tally_status pt_stream_begin(pt_slot *slot)
+{
+    if (slot->wanted == slot->stream || !slot->is_gpu) return TALLY_OK;
+    const tally_status status = change_stream(slot, slot->wanted);
+    if (!status) slot->changed = 1;
+    return with_earlier(slot, status);
+}
+
+tally_status pt_stream_end(pt_slot *slot, tally_status status)
+{
+    if (!slot->stream || !slot->is_gpu) return with_earlier(slot, status);
+    const tally_status end = slot->waits ? leave_stream(slot) : TALLY_OK;
+    status = with_earlier(slot, status ? status : end);
+    if (slot->waits)
+        slot->last[0] = 0;
+    else
+        memcpy(slot->last, slot->op, sizeof slot->last);
+    return status;
 }
 
 /* ---- called from Python ---- */
@@ -222,7 +297,7 @@ PyObject *pt_use(PyObject *module, PyObject *name)
     const char *text = PyUnicode_AsUTF8AndSize(name, NULL);
     if (!text) return NULL;
     int before = current, at = place_of(text);
-    pt_slot *slot = at < 0 ? NULL : take_place(at);
+    pt_slot *slot = at < 0 ? NULL : take_place(at, NULL, NULL);
     if (!slot) return NULL;
     pt_give_back(slot);
     current = at;

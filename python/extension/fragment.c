@@ -81,14 +81,14 @@ PyObject *pt_fragment_make(PyObject *module, PyObject *const *args, Py_ssize_t c
     if (pt_open_inputs(args[1], args[3], args[4], NULL, &a, &b, &next)) return NULL;
     const int good = !pt_check_device(&a, ~(uint64_t)0, NULL) &&
                      !(next && pt_check_device(next, ~(uint64_t)0, NULL));
-    pt_slot *slot = good ? pt_take_two(&a, next, NULL) : NULL;
+    pt_slot *slot = good ? pt_take(&a, next) : NULL;
     if (slot && !pt_verb_of(slot, args[0], Py_None, &a, next, &verb)) {
         tally_fragment *fragment = NULL;
         tally_status status;
         pt_begin(a.size);
-        Py_BEGIN_ALLOW_THREADS status = pt_stream_begin(slot, &a, NULL);
+        Py_BEGIN_ALLOW_THREADS status = pt_stream_begin(slot);
         if (!status) status = make(slot->ctx, &verb, &a, start, &fragment);
-        status = pt_stream_end(slot, status, &a, NULL);
+        status = pt_stream_end(slot, status);
         Py_END_ALLOW_THREADS if (!pt_end(status ? pt_raise(slot->ctx, status) : 0)) object =
             saved(slot->ctx, fragment);
         tally_fragment_free(fragment);

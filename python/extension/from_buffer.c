@@ -218,6 +218,7 @@ int pt_from_cuda(PyObject *object, pt_operand *a)
                          a->name);
             return -1;
         }
+        a->passing = (uintptr_t)a->stream > 2; /* not one of CUDA's two default streams */
     }
     /* the interface does not give the device: the object may, else it is device 0 */
     PyObject *device = pt_attribute(object, "device"),

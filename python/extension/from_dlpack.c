@@ -16,7 +16,7 @@ static void release_old(pt_operand *a)
     if (m->deleter) m->deleter(m);
 }
 
-static int read_tensor(const pt_dl_tensor *t, pt_operand *a)
+int pt_read_tensor(const pt_dl_tensor *t, pt_operand *a)
 {
     static const char kinds[] = {'i', 'u', 'f', 0, 'V', 0, 'b'};
     char kind = t->dtype.code < sizeof kinds ? kinds[t->dtype.code] : 0;
@@ -45,8 +45,13 @@ static int read_tensor(const pt_dl_tensor *t, pt_operand *a)
             return -1;
         }
     }
-    if (pt_settle(a, t->strides != NULL)) return -1;
-    return host && pt_believe(a) ? -1 : 1;
+    return pt_settle(a, t->strides != NULL) ? -1 : 1;
+}
+
+static int read_tensor(const pt_dl_tensor *t, pt_operand *a)
+{
+    const int read = pt_read_tensor(t, a);
+    return read > 0 && a->device < 0 && pt_believe(a) ? -1 : read;
 }
 
 static int read_new(PyObject *capsule, pt_operand *a)
@@ -134,7 +139,10 @@ int pt_from_dlpack(PyObject *object, pt_operand *a)
                      "%s: its __dlpack__ must give a capsule with a tensor that nobody has used",
                      a->name);
     Py_DECREF(capsule);
-    /* cudaStreamLegacy, as requested */
-    if (read > 0 && gpu && a->device >= 0) a->stream = (void *)1;
+    /* cudaStreamLegacy, as requested; the producer may use the memory again after the call */
+    if (read > 0 && gpu && a->device >= 0) {
+        a->stream = (void *)1;
+        a->passing = 1;
+    }
     return read;
 }

@@ -128,10 +128,13 @@ int pt_leave_out(pt_operand *a, PyObject *where, const char *name, int inverted)
     int failed = -1;
     if (where == Py_None) return 0;
     if (a->device >= 0) {
-        PyErr_Format(PyExc_ValueError,
-                     "%s: %s is on a device: elements can be left out of host memory", name,
-                     a->name);
-        return -1;
+        failed = pt_leave_out_there(a, where, name);
+        if (failed > 0)
+            PyErr_Format(PyExc_ValueError,
+                         "%s: %s is on a device: elements can be left out of arrays of PyTorch and "
+                         "CuPy, and of host memory",
+                         name, a->name);
+        return failed ? -1 : 0;
     }
     if (pt_same_labels(a, where, name) || pt_flatten(a) ||
         pt_open_plain(where, name, "what leaves elements out", &w))

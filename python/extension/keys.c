@@ -82,9 +82,9 @@ static int64_t split_nulls(const pt_operand *a, int64_t stride, const int64_t *f
 static tally_status find_runs(pt_slot *slot, const pt_operand *a, const tally_view *v,
                               int64_t *offsets, int64_t *runs)
 {
-    tally_status status = pt_stream_begin(slot, a, NULL);
+    tally_status status = pt_stream_begin(slot);
     if (!status) status = tally_runs(slot->ctx, v, offsets, runs);
-    return pt_stream_end(slot, status, a, NULL);
+    return pt_stream_end(slot, status);
 }
 
 /* The offsets of keys in host memory, with or without nulls. The library needs space for as many
@@ -160,9 +160,9 @@ static PyObject *order_of(pt_slot *slot, const pt_operand *a, const tally_view *
         int64_t *const order = (int64_t *)(void *)places[0].data,
                        *const offsets = (int64_t *)(void *)places[1].data;
         tally_status status;
-        Py_BEGIN_ALLOW_THREADS status = pt_stream_begin(slot, a, NULL);
+        Py_BEGIN_ALLOW_THREADS status = pt_stream_begin(slot);
         if (!status) status = tally_groups(slot->ctx, codes, groups, order, offsets);
-        status = pt_stream_end(slot, status, a, NULL);
+        status = pt_stream_end(slot, status);
         Py_END_ALLOW_THREADS if (!status && a->valid)
         {
             PyObject *const whole = object[0];
@@ -216,17 +216,16 @@ PyObject *pt_gather(PyObject *module, PyObject *const *args, Py_ssize_t count)
         pt_close(&a);
         return NULL;
     }
-    pt_operand *const both[] = {&a, &order};
-    pt_slot *slot = pt_take_all(both, 2, NULL);
+    pt_slot *slot = pt_take(&a, &order);
     if (slot && !pt_make(&a, a.dtype, a.is_bool, 1, &order.size, &result, &object)) {
         tally_status status;
         out = (tally_view){
             .data = result.data, .dtype = a.dtype, .rows = 1, .n = order.size, .stride = 1};
-        Py_BEGIN_ALLOW_THREADS status = pt_stream_begin(slot, &a, &result);
+        Py_BEGIN_ALLOW_THREADS status = pt_stream_begin(slot);
         if (!status)
             status = tally_take(slot->ctx, &v, (const int64_t *)(const void *)order.data,
                                 order.size, &out);
-        status = pt_stream_end(slot, status, &a, &result);
+        status = pt_stream_end(slot, status);
         Py_END_ALLOW_THREADS if (status)
         {
             pt_raise(slot->ctx, status);
@@ -286,11 +285,11 @@ PyObject *pt_bounds(PyObject *module, PyObject *const *args, Py_ssize_t count)
     for (; made < 2; made++)
         if (make_places(&a, a.size, &bound[made], &places[made])) goto done;
     tally_status status;
-    Py_BEGIN_ALLOW_THREADS status = pt_stream_begin(slot, &a, NULL);
+    Py_BEGIN_ALLOW_THREADS status = pt_stream_begin(slot);
     if (!status)
         status = tally_window_bounds(slot->ctx, &v, &w, (int64_t *)(void *)bound[0].data,
                                      (int64_t *)(void *)bound[1].data);
-    status = pt_stream_end(slot, status, &a, NULL);
+    status = pt_stream_end(slot, status);
     Py_END_ALLOW_THREADS if (status) pt_raise(slot->ctx, status);
     else given = PyTuple_Pack(2, places[0], places[1]);
 done:

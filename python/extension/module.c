@@ -5,21 +5,26 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* helpers(take, give, labels):
+/* helpers(kinds): the functions of tally._kinds. See there for those that devices need.
  *  take(object, name) -> (array, kind of results)
  *  give(object, array) -> a result of the object's kind
  *  give(object, dtype, shape) -> an empty one on its device
- *  labels(x, other, name) raises an exception if the labels differ
+ *  same_labels(x, other, name) raises an exception if the labels differ
  *  call(verb, arguments) -> the verb's result for x with labels or times, or NotImplemented */
 static PyObject *call_helper;
-static PyObject *helpers(PyObject *module, PyObject *const *args, Py_ssize_t count)
+static PyObject *helpers(PyObject *module, PyObject *kinds)
 {
-    enum { HELPERS = 4 };
-    if (pt_count("helpers", count, HELPERS)) return NULL;
-    PyObject **const places[] = {&pt_take_helper, &pt_give_helper, &pt_labels_helper, &call_helper};
-    for (int i = 0; i < HELPERS; i++) {
-        PyObject *old = *places[i];
-        *places[i] = Py_NewRef(args[i]);
+    static const struct {
+        const char *name;
+        PyObject **place;
+    } all[] = {{"take", &pt_take_helper},          {"give", &pt_give_helper},
+               {"same_labels", &pt_labels_helper}, {"rearrange", &pt_rearrange_helper},
+               {"bits", &pt_bits_helper},          {"fill", &pt_fill_helper},
+               {"finish", &pt_finish_helper},      {"call", &call_helper}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        PyObject *function = PyObject_GetAttrString(kinds, all[i].name), *old = *all[i].place;
+        if (!function) return NULL;
+        *all[i].place = function;
         Py_XDECREF(old);
     }
     Py_RETURN_NONE;
@@ -29,7 +34,7 @@ static PyObject *helpers(PyObject *module, PyObject *const *args, Py_ssize_t cou
    for tests */
 static PyObject *like(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    static const char *const kinds[] = {"own", "numpy", "other"};
+    static const char *const kinds[] = {"own", "numpy", "other", "torch", "cupy"};
     pt_operand a;
     const char *name = count == 2 ? PyUnicode_AsUTF8AndSize(args[1], NULL) : "x";
     if (count != 2 && pt_count("like", count, 1)) return NULL;
@@ -67,6 +72,19 @@ static PyObject *packed(PyObject *module, PyObject *object)
     }
     pt_close(&a);
     return copy;
+}
+
+static _Thread_local int on_host;
+
+int pt_wants_host(void) { return on_host; }
+
+/* results(on the host, or None) -> what was set before on this thread; None changes nothing */
+static PyObject *results(PyObject *module, PyObject *wanted)
+{
+    const int before = on_host, now = wanted == Py_None ? before : PyObject_IsTrue(wanted);
+    if (now < 0) return NULL;
+    on_host = now;
+    return PyBool_FromLong(before);
 }
 
 static PyObject *version(PyObject *module, PyObject *unused)
@@ -174,11 +192,13 @@ static PyMethodDef methods[] = {{"reduce", FAST(reduce)},
                                 {"exact_join", FAST(pt_exact_join)},
                                 {"exact_value", FAST(pt_exact_value)},
                                 {"define", FAST(pt_define)},
+                                {"use_allocator", FAST(pt_use_allocator)},
                                 {"verify", FAST(pt_verify)},
                                 {"operator", FAST(pt_operator)},
-                                {"helpers", FAST(helpers)},
+                                {"helpers", helpers, METH_O, NULL},
                                 {"use", pt_use, METH_O, NULL},
                                 {"progress", pt_progress, METH_O, NULL},
+                                {"results", results, METH_O, NULL},
                                 {"like", FAST(like)},
                                 {"packed", packed, METH_O, NULL},
                                 {"about", pt_about, METH_NOARGS, NULL},
@@ -203,7 +223,10 @@ static int fill(PyObject *module)
                         "tally._core can be loaded once in a process, by one interpreter");
         return -1;
     }
-    return pt_contexts_init() || pt_array_init(module) || pt_stream_init(module) ? -1 : 0;
+    return pt_contexts_init() || pt_libraries_init() || pt_array_init(module) ||
+                   pt_stream_init(module)
+               ? -1
+               : 0;
 }
 
 static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)fill},

@@ -4,9 +4,10 @@
  *  numpy.ndarray       its buffer, or __array_interface__ if NumPy has no format (bfloat16)
  *  tally.Array
  *  buffer protocol     bytes, array.array, memoryview, mmap
+ *  PyTorch, CuPy       by their attributes (libraries.c)
  *  pandas              by tally._kinds.take
  *  Arrow               __arrow_c_array__, __arrow_c_stream__
- *  DLPack              __dlpack__: PyTorch, JAX, CuPy
+ *  DLPack              __dlpack__: JAX, kinds of tensors that libraries.c does not read
  *  CUDA                __cuda_array_interface__: Numba
  *  __array_interface__
  *  anything else       numbers, lists: by tally._kinds.take */
@@ -18,7 +19,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-PyObject *pt_take_helper, *pt_give_helper, *pt_labels_helper;
+PyObject *pt_take_helper, *pt_give_helper, *pt_labels_helper, *pt_rearrange_helper, *pt_bits_helper,
+    *pt_fill_helper, *pt_finish_helper;
 
 PyObject *pt_attribute(PyObject *object, const char *name)
 {
@@ -154,12 +156,14 @@ int pt_sizes(PyObject *tuple, const char *what, const pt_operand *a, int64_t *si
     return 0;
 }
 
-static void begin(PyObject *object, const char *name, pt_operand *a)
+void pt_open_begin(PyObject *object, const char *name, pt_operand *a)
 {
     a->data = NULL;
     a->is_bool = a->ndim = a->readonly = 0;
     a->device = -1;
     a->stream = NULL;
+    a->owner = NULL;
+    a->passing = 0;
     a->kind = PT_OWN;
     a->object = object;
     a->converted = NULL;
@@ -180,6 +184,7 @@ void pt_close(pt_operand *a)
     if (a->release) a->release(a);
     a->release = NULL;
     Py_CLEAR(a->converted);
+    Py_CLEAR(a->owner);
     free(a->copy);
     free(a->bits);
     a->copy = a->bits = NULL;
@@ -304,6 +309,7 @@ static int open_protocol(PyObject *object, pt_operand *a, int writable)
     int read = 0;
     if (Py_TYPE(object) == pt_array_type) return open_own((pt_array *)object, a);
     if (is_ndarray(object)) return open_ndarray(object, a, writable);
+    if ((read = pt_from_library(object, a))) return read;
     if (PyObject_CheckBuffer(object) && (!PyBytes_Check(object) || !writable)) {
         if (speaks(object, "__array_namespace__")) a->kind = PT_OTHER; /* such as jax.Array */
         /* NumPy's scalars have buffers too, but NumPy converts them */
@@ -323,8 +329,11 @@ static int open_protocol(PyObject *object, pt_operand *a, int writable)
 
 int pt_open(PyObject *object, const char *name, pt_operand *a)
 {
-    begin(object, name, a);
-    if (open_protocol(object, a, 0) > 0) return 0;
+    pt_open_begin(object, name, a);
+    if (open_protocol(object, a, 0) > 0) {
+        if (a->device >= 0 && pt_wants_host()) a->kind = pt_numpy_empty ? PT_NUMPY : PT_OWN;
+        return 0;
+    }
     if (!PyErr_Occurred())
         PyErr_Format(PyExc_TypeError, "%s is of type %R: must be an array", name, Py_TYPE(object));
     pt_close(a);
@@ -344,7 +353,7 @@ int pt_open_plain(PyObject *object, const char *name, const char *what, pt_opera
 
 int pt_open_out(PyObject *object, pt_operand *a)
 {
-    begin(object, "out", a);
+    pt_open_begin(object, "out", a);
     int read = open_protocol(object, a, 1);
     if (read > 0 && !a->readonly && !a->chunks) return 0;
     if (read > 0)

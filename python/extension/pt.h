@@ -5,13 +5,13 @@
  *  object --pt_open--> operand --dims--> views --> tally_reduce, _scan, _window
  *                                                            result --pt_give--> object
  *
- *  operand.c    chooses the protocol of an object; from_*.c read the protocols; array.c is the
- *               extension's own array
+ *  operand.c    chooses the protocol of an object; from_*.c read the protocols; libraries.c reads
+ *               and makes the arrays of PyTorch and CuPy; array.c is the extension's own array
  *  inputs.c     elements that are left out (nulls, masks, where=), and second arrays
  *  sequence.c   arrays as views, copied if no stride visits their elements
  *  device.c     copies arrays on a device to the host, for work that needs host memory
  *  dims.c       axes, and the fewest strides that visit them; walk.c calls the verbs over them
- *  context.c    contexts, one for each running call; errors
+ *  context.c    contexts, one for each running call, and their streams; errors
  *  memory.c     large blocks for results, which are kept
  *  progress.c   work between the pieces of a long call: Ctrl-C, a callback
  *
@@ -37,7 +37,9 @@ enum { PT_DIMS = 64, PT_OP = 96 };
 typedef enum pt_kind {
     PT_OWN,   /* buffers: a tally.Array, or a number if there are no axes */
     PT_NUMPY, /* numpy.ndarray, or a NumPy scalar if there are no axes */
-    PT_OTHER  /* what tally._kinds.give makes of a tally.Array */
+    PT_OTHER, /* what tally._kinds.give makes of a tally.Array */
+    PT_TORCH, /* torch.Tensor and */
+    PT_CUPY   /* cupy.ndarray, made by their own libraries (libraries.c) */
 } pt_kind;
 
 /* Dense elements: one array of an Arrow stream. */
@@ -49,6 +51,7 @@ typedef struct pt_chunk {
 } pt_chunk;
 
 typedef struct pt_operand pt_operand;
+typedef struct pt_verb pt_verb;
 struct pt_operand {
     char *data; /* the element whose indices are all 0 */
     tally_dtype dtype;
@@ -60,6 +63,9 @@ struct pt_operand {
     int device; /* -1: host memory; else the number of a CUDA device */
     /* the stream on which the data becomes ready, to which work is issued; NULL: it is ready */
     void *stream;
+    PyObject *owner; /* NULL, or the object that must live as long as the stream */
+    /* the memory or the stream may be gone after the call, so the call waits for its work */
+    int passing;
     pt_kind kind;
     /* borrowed: the given object, or what it was converted to (which `converted` owns) */
     PyObject *object;
@@ -77,6 +83,8 @@ struct pt_operand {
     Py_buffer buffer; /* used by from_buffer.c */
 };
 
+/* Sets what every operand begins with. */
+void pt_open_begin(PyObject *object, const char *name, pt_operand *a);
 /* Opens an object for reading; `name` is its name in sentences. */
 int pt_open(PyObject *object, const char *name, pt_operand *a);
 /* Opens an object for writing. Read-only memory, and objects that are not arrays, are errors. */
@@ -109,6 +117,8 @@ int pt_flatten(pt_operand *a);
 int pt_has_nulls(const pt_operand *a);
 /* The common type of two arrays (doc/inputs.md). */
 tally_dtype pt_common(tally_dtype a, tally_dtype b);
+/* Whether the results of an array stay on the array's device. */
+static inline int pt_stays(const pt_operand *a) { return a->device >= 0 && a->kind >= PT_OTHER; }
 static inline int64_t pt_bytes(const pt_operand *a) { return (int64_t)tally_dtype_size(a->dtype); }
 static inline int pt_is_valid(const pt_operand *a, int64_t place)
 {
@@ -118,8 +128,11 @@ static inline int pt_is_valid(const pt_operand *a, int64_t place)
 
 /* Read an object by one protocol. 1: done; 0: the object does not have the protocol; -1: it has,
  * but wrongly. */
+int pt_from_library(PyObject *object, pt_operand *a);
 int pt_from_buffer(PyObject *object, pt_operand *a, int writable);
 int pt_from_dlpack(PyObject *object, pt_operand *a);
+struct pt_dl_tensor;
+int pt_read_tensor(const struct pt_dl_tensor *t, pt_operand *a);
 int pt_from_cuda(PyObject *object, pt_operand *a);
 int pt_from_interface(PyObject *object, pt_operand *a);
 int pt_from_arrow(PyObject *object, pt_operand *a);
@@ -136,7 +149,8 @@ PyObject *pt_attribute(PyObject *object, const char *name);
 int pt_sizes(PyObject *tuple, const char *what, const pt_operand *a, int64_t *sizes, int *count);
 extern PyObject *pt_numpy_empty, *pt_no_index; /* numpy.empty, or NULL without NumPy; () */
 /* functions of tally._kinds (module.c) */
-extern PyObject *pt_take_helper, *pt_give_helper, *pt_labels_helper;
+extern PyObject *pt_take_helper, *pt_give_helper, *pt_labels_helper, *pt_rearrange_helper,
+    *pt_bits_helper, *pt_fill_helper, *pt_finish_helper;
 
 /* ---- dtypes ---- */
 
@@ -180,6 +194,18 @@ PyObject *pt_shape(int ndim, const int64_t *shape);
  * *object is a new reference. */
 int pt_make(const pt_operand *like, tally_dtype dtype, int is_bool, int ndim, const int64_t *shape,
             pt_operand *a, PyObject **object);
+/* A new array without values of PyTorch or CuPy, on the device of `like`. NULL without an exception:
+ * this library does not make it. */
+PyObject *pt_library_empty(const pt_operand *like, tally_dtype dtype, int is_bool, int ndim,
+                           const int64_t *shape);
+/* Whether the current stream of the array's library is captured into a graph, where no context can
+ * be opened: then an exception is set. */
+int pt_is_captured(const pt_operand *a);
+/* Opens what pt_library_empty made: *a has its type and shape. */
+int pt_from_new(PyObject *object, const pt_operand *like, pt_operand *a);
+int pt_libraries_init(void);
+/* Whether results of arrays on a device are wanted on the host (tally.config). */
+int pt_wants_host(void);
 /* Converts `object` to what the caller of the Python function gets. Steals the reference; NULL is
  * returned as NULL. */
 PyObject *pt_give(const pt_operand *like, PyObject *object, int ndim);
@@ -218,21 +244,34 @@ struct pt_slot {
     int place;   /* the number of its device string */
     int defined; /* number of definitions that it has */
     int is_gpu;
+    /* the stream of its work, and the object that must live as long; NULL: its own stream, on
+     * which every call waits */
+    void *stream;
+    PyObject *owner;
+    /* of the running call: the stream that it needs, its object (borrowed), and whether it waits */
+    void *wanted;
+    PyObject *wanted_owner;
+    int waits, changed;
+    const struct pt_allocator *allocator; /* where its memory comes from; NULL: its own */
+    char op[PT_OP];                       /* its operator, "" if it has none */
+    char last[PT_OP]; /* the operator of the last call that did not wait, "" if there is none */
 };
 int pt_contexts_init(void);
 /* Takes a context for this call: of the thread's device, or of the CUDA device that holds the
- * operands (a, out; either may be NULL). NULL with an exception. */
+ * operands (either may be NULL). NULL with an exception. */
 pt_slot *pt_take(const pt_operand *a, const pt_operand *out);
-/* The same for several arrays (NULL: none). The first one gets the stream on which all are
- * ready. */
-pt_slot *pt_take_all(pt_operand *const *all, int count, const pt_operand *out);
-/* The same for a call that may have a second input. */
-pt_slot *pt_take_two(pt_operand *a, const pt_operand *next, const pt_operand *out);
+/* The same for several arrays (NULL: none), which must be on one device and in one stream. */
+pt_slot *pt_take_all(const pt_operand *const *all, int count);
 void pt_give_back(pt_slot *slot);
 /* Sets the exception of a failed call and returns -1. ctx NULL: a call without a context. */
 int pt_raise(const tally *ctx, tally_status status);
 /* Whether work on this many bytes is long enough to release the GIL. */
 int pt_long(const pt_slot *slot, int64_t bytes);
+
+/* Gives the context the allocator that was set last (allocator.c). */
+typedef struct pt_allocator pt_allocator;
+int pt_catch_up_allocator(pt_slot *slot);
+PyObject *pt_use_allocator(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 PyObject *pt_use(PyObject *module, PyObject *name);
 PyObject *pt_define(PyObject *module, PyObject *const *args, Py_ssize_t count);
@@ -296,6 +335,16 @@ void pt_sequence_close(pt_sequence *s);
 int pt_to_host(pt_operand *a);
 /* Writes the elements of a dense array on a device, from host memory. */
 int pt_from_host(const pt_operand *a, const void *from);
+/* The rest is done by the array's own library on its device, if that is PyTorch or CuPy. */
+/* Joins the axes of *mask, of a, to one: the last. The objects *next and *where, borrowed, become
+ * such, which a owns. Does nothing if a has such axes, or if it must be refused. */
+int pt_rearrange(pt_operand *a, uint64_t *mask, PyObject **next, PyObject **where);
+/* Leaves out the elements for which `where` is 0. 0: done; 1: by no library. */
+int pt_leave_out_there(pt_operand *a, PyObject *where, const char *name);
+/* Sets the first and last results along an axis to a value; NULL: an exception is set. */
+int pt_fill_ends(PyObject *out, int axis, int64_t first, int64_t last, PyObject *value);
+/* Sets the first result along an axis to the result of no elements. */
+int pt_fill_first(const pt_verb *verb, const pt_operand *a, PyObject *out, int axis);
 
 /* ---- long calls ---- */
 
@@ -314,7 +363,7 @@ PyObject *pt_progress(PyObject *module, PyObject *object);
 /* ---- verbs ---- */
 
 /* A verb: the operator's string for the library, its facts, and the options of scan and window. */
-typedef struct pt_verb {
+struct pt_verb {
     enum { PT_REDUCE, PT_SCAN, PT_WINDOW, PT_RANGES } what;
     char op[PT_OP];
     tally_operator_info info;
@@ -331,7 +380,7 @@ typedef struct pt_verb {
     const int64_t *start, *end;
     pt_operand *bound; /* the operands of start and end */
     int64_t least;
-} pt_verb;
+};
 
 /* Makes the library's string from op and the requested dtype (None: any), and gets its facts for
  * `a`, and for `next`, which may be NULL. */
@@ -360,11 +409,10 @@ tally_status pt_walk_reduce(tally *ctx, const pt_verb *verb, const pt_operand *a
 tally_status pt_walk_series(tally *ctx, const pt_verb *verb, const pt_operand *a, int axis,
                             const pt_operand *out);
 tally_status pt_walk_chunks(tally *ctx, const pt_verb *verb, const pt_operand *a, char *out);
-/* begin gives the stream of device data to the context; end gives the context its own stream
- * back. */
-tally_status pt_stream_begin(pt_slot *slot, const pt_operand *a, const pt_operand *out);
-tally_status pt_stream_end(pt_slot *slot, tally_status status, const pt_operand *a,
-                           const pt_operand *out);
+/* Before and after the calls of the library. begin gives the context the stream of the arrays; end
+ * waits if it must. Without the GIL or with it. */
+tally_status pt_stream_begin(pt_slot *slot);
+tally_status pt_stream_end(pt_slot *slot, tally_status status);
 
 PyObject *pt_reduce(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *pt_scan(PyObject *module, PyObject *const *args, Py_ssize_t count);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Makes new arrays of the input's kind for results, and converts them to what the caller gets. */
 #include "pt.h"
+#include <string.h>
 
 PyObject *pt_shape(int ndim, const int64_t *shape)
 {
@@ -70,11 +71,30 @@ static PyObject *make_device(const pt_operand *like, tally_dtype dtype, int is_b
     return object;
 }
 
+/* The same by PyTorch or CuPy. 0 without *object: by another way. */
+static int make_by_library(const pt_operand *like, pt_operand *a, PyObject **object)
+{
+    *object = pt_library_empty(like, a->dtype, a->is_bool, a->ndim, a->shape);
+    if (*object && !pt_from_new(*object, like, a)) return 0;
+    Py_CLEAR(*object);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
 int pt_make(const pt_operand *like, tally_dtype dtype, int is_bool, int ndim, const int64_t *shape,
             pt_operand *a, PyObject **object)
 {
-    int on_device = like->device >= 0 && pt_give_helper,
-        numpy = like->kind == PT_NUMPY && !on_device;
+    *object = NULL;
+    if (like->kind >= PT_TORCH) {
+        pt_open_begin(NULL, "out", a);
+        a->dtype = dtype;
+        a->is_bool = is_bool;
+        a->ndim = ndim;
+        memcpy(a->shape, shape, (size_t)ndim * sizeof *shape);
+        if (make_by_library(like, a, object)) return -1;
+        if (*object) return 0;
+    }
+    const int on_device = pt_stays(like) && pt_give_helper,
+              numpy = like->kind == PT_NUMPY && (like->device < 0 || dtype != TALLY_BF16);
     *object = on_device ? make_device(like, dtype, is_bool, ndim, shape)
               : numpy && is_large(dtype, ndim, shape) ? make_large_numpy(dtype, is_bool, ndim, shape)
               : numpy   ? make_numpy(like, dtype, is_bool, ndim, shape)
@@ -126,10 +146,10 @@ void pt_close_result(const pt_verb *verb, pt_operand *result)
 PyObject *pt_give(const pt_operand *like, PyObject *object, int ndim)
 {
     PyObject *given = object;
-    if (!object || like->device >= 0) return object;
-    if (like->kind == PT_NUMPY && ndim == 0) {
+    if (!object || pt_stays(like) || like->kind >= PT_TORCH) return object;
+    if (like->kind == PT_NUMPY && ndim == 0 && Py_TYPE(object) != pt_array_type) {
         given = PyObject_GetItem(object, pt_no_index);
-    } else if (like->kind == PT_OWN && ndim == 0) {
+    } else if (like->kind <= PT_NUMPY && ndim == 0) {
         const pt_array *array = (pt_array *)object;
         given = pt_value(array->dtype, array->is_bool, array->data);
     } else if (like->kind == PT_OTHER && pt_give_helper) {

@@ -8,8 +8,10 @@
  * these numbers. Of two arrays an observation is a pair without a NaN. The rows of a window are a
  * fixed number around its row, or those from start to end.
  *
- * Data on a device is reduced there if the window itself shows which results are NaN
- * (run_on_device). Else it is copied to host memory, and the results back. */
+ * Arrays of PyTorch and CuPy on a device are reduced there: their libraries set results to NaN
+ * (run_there). Those of other libraries are reduced there if the window itself shows
+ * which results are NaN (run_on_device). Else, and for two arrays and windows of times, the data is
+ * copied to host memory, and the results back. */
 #include "pt.h"
 #include <math.h>
 #include <stdlib.h>
@@ -196,22 +198,27 @@ static tally_status find_nan(tally *ctx, rolling *r)
 
 enum { CACHED = 1 << 22 }; /* bytes */
 
-/* Whether the operator itself, on rows, gives results of the wanted type that are NaN if an
- * element is NaN. */
-static int shows_nan(const rolling *r)
+/* Whether the operator itself gives NaN for floats of which one is NaN. */
+static int keeps_nan(const rolling *r)
 {
     static const char *const names[] = {"sum", "mean", "min", "max", "prod", "var", "std"};
     const char *op = r->plain.op;
     const size_t length = strcspn(op, ":");
-    /* the library bypasses the caches for larger results */
-    if (r->a.size * (int64_t)tally_dtype_size(r->wanted) >= CACHED) return 0;
-    if (r->rows || r->next || r->start || r->step != 1 || r->a.valid || r->a.dtype < TALLY_F16 ||
-        r->after < 0 || r->before < 0 || r->minimum < 1 || r->minimum > r->before + r->after + 1 ||
-        r->plain.info.output != r->wanted || strstr(op, ":exact"))
-        return 0;
+    if (r->a.dtype < TALLY_F16 || strstr(op, ":exact")) return 0;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strlen(names[i]) == length && !strncmp(op, names[i], length)) return 1;
     return 0;
+}
+
+/* Whether it gives results of the wanted type, on rows. */
+static int shows_nan(const rolling *r)
+{
+    /* the library bypasses the caches for larger results */
+    if (r->a.size * (int64_t)tally_dtype_size(r->wanted) >= CACHED) return 0;
+    return !(r->rows || r->next || r->start || r->step != 1 || r->a.valid || r->after < 0 ||
+             r->before < 0 || r->minimum < 1 || r->minimum > r->before + r->after + 1 ||
+             r->plain.info.output != r->wanted) &&
+           keeps_nan(r);
 }
 
 /* Whether there is a NaN in the results whose windows contain all elements. */
@@ -294,7 +301,70 @@ static tally_status run(tally *ctx, rolling *r, pt_operand *out)
     return status;
 }
 
-/* ---- on a device ---- */
+/* ---- on a device, with the help of the array's library ---- */
+
+/* An array of the device, made for one call. */
+typedef struct {
+    pt_operand a;
+    PyObject *object; /* NULL: none */
+} temporary;
+
+static int make_temporary(const rolling *r, tally_dtype dtype, temporary *t)
+{
+    return pt_make(&r->a, dtype, 0, r->a.ndim, r->a.shape, &t->a, &t->object);
+}
+
+static void close_temporary(temporary *t)
+{
+    if (t->object) pt_close(&t->a);
+    Py_CLEAR(t->object);
+}
+
+/* The results at the ends whose windows have too few rows. */
+static int blank_ends(const rolling *r, PyObject *out)
+{
+    const int64_t rows = (r->a.shape[r->axis] + r->step - 1) / r->step;
+    int64_t first = 0, last = 0;
+    while (first < rows && rows_at(r, first * r->step) < r->least) first++;
+    while (last < rows - first && rows_at(r, (rows - 1 - last) * r->step) < r->least) last++;
+    PyObject *const value = PyFloat_FromDouble(NAN);
+    const int failed = pt_fill_ends(out, r->axis, first, last, value);
+    Py_XDECREF(value);
+    return failed;
+}
+
+/* Finishes the results: takes every step-th value, and sets those with too few observations to
+ * NaN. */
+static int finish_there(const rolling *r, const temporary *values, const temporary *counts,
+                        PyObject *out)
+{
+    PyObject *const none = Py_None;
+    PyObject *done = values->object || counts->object
+                         ? PyObject_CallFunction(pt_finish_helper, "OOOiLL", out,
+                                                 values->object ? values->object : none,
+                                                 counts->object ? counts->object : none, r->axis,
+                                                 (long long)r->step, (long long)r->least)
+                         : Py_NewRef(none);
+    Py_XDECREF(done);
+    return done ? 0 : -1;
+}
+
+/* least: the fewest observations of a window, where the operator's empty value is NaN; else 0. */
+static tally_status walk_there(pt_slot *slot, rolling *r, int64_t least, const pt_operand *values,
+                               const pt_operand *counts)
+{
+    pt_verb *const verb = r->rows ? &r->plain : &r->verb;
+    tally_status status = pt_stream_begin(slot);
+    set_window(verb, r);
+    set_window(&r->count, r);
+    if (r->rows && least == r->before + r->after + 1)
+        verb->window.edges = TALLY_EDGES_MISSING;
+    else if (least > 1)
+        verb->window.min_count = least;
+    if (!status) status = pt_walk_series(slot->ctx, verb, &r->a, r->axis, values);
+    if (!status && counts) status = pt_walk_series(slot->ctx, &r->count, &r->a, r->axis, counts);
+    return pt_stream_end(slot, status);
+}
 
 /* Whether one stride visits all elements. */
 static int has_one_stride(const pt_operand *a)
@@ -303,6 +373,53 @@ static int has_one_stride(const pt_operand *a)
     for (int i = 0; i < a->ndim; i++) dim[i] = (pt_dim){.n = a->shape[i], .in = a->strides[i]};
     return pt_even(a, pt_bytes(a)) && pt_join(dim, a->ndim) <= 1;
 }
+
+/* Whether the operator itself gives the results: every row is an observation, or NaN is the result
+ * of a window with one. In a large array a pass looks for NaN, and the call waits for what it
+ * finds: the windows of nan forms take longer. */
+static int find_rows(pt_slot *slot, rolling *r)
+{
+    enum { LARGE = 1 << 20 };
+    r->rows |= r->a.dtype < TALLY_F16 && !r->a.valid;
+    r->rows |= r->minimum == r->before + r->after + 1 && keeps_nan(r);
+    if (r->rows || r->a.size < LARGE || !has_one_stride(&r->a)) return 0;
+    tally_status status;
+    Py_BEGIN_ALLOW_THREADS status = pt_stream_begin(slot);
+    if (!status) status = find_nan(slot->ctx, r);
+    status = pt_stream_end(slot, status);
+    Py_END_ALLOW_THREADS return status ? pt_raise(slot->ctx, status) : 0;
+}
+
+/* Computes on the device. other: a context that knows operators' empty values; using it does not
+ * disturb the stream. */
+static int run_there(pt_slot *slot, tally *other, rolling *r, pt_operand *out, PyObject *object)
+{
+    double nothing;
+    temporary values = {.object = NULL}, counts = {.object = NULL};
+    int failed = find_rows(slot, r);
+    if (failed) return failed;
+    const pt_verb *const verb = r->rows ? &r->plain : &r->verb;
+    const int empty = empty_is_nan(other, verb->op, r->a.dtype, &nothing);
+    r->least = empty && r->minimum == 0 ? 1 : r->minimum;
+    if (verb->info.output != r->wanted || r->step != 1)
+        failed = make_temporary(r, verb->info.output, &values);
+    if (!failed && !r->rows && !empty && r->least > 0)
+        failed = make_temporary(r, TALLY_I64, &counts);
+    if (!failed) {
+        const pt_operand *const to = values.object ? &values.a : out;
+        tally_status status;
+        Py_BEGIN_ALLOW_THREADS status =
+            walk_there(slot, r, empty ? r->least : 0, to, counts.object ? &counts.a : NULL);
+        Py_END_ALLOW_THREADS failed = status ? pt_raise(slot->ctx, status) : 0;
+    }
+    if (!failed) failed = finish_there(r, &values, &counts, object);
+    if (!failed && r->rows && !empty && r->least > 0) failed = blank_ends(r, object);
+    close_temporary(&values);
+    close_temporary(&counts);
+    return failed;
+}
+
+/* ---- on a device, of any library ---- */
 
 /* Sets results on a device to NaN if their windows, at the ends, have too few rows. There are
  * `blocks` of n rows of `inner` elements. */
@@ -341,7 +458,7 @@ static tally_status run_on_device(pt_slot *slot, rolling *r, const pt_operand *o
     int64_t inner = 1;
     for (int i = r->axis + 1; i < r->a.ndim; i++) inner *= r->a.shape[i];
     const int64_t blocks = r->a.size / (r->a.shape[r->axis] * inner);
-    tally_status status = pt_stream_begin(slot, &r->a, out);
+    tally_status status = pt_stream_begin(slot);
     if (!status) status = find_nan(slot->ctx, r);
     pt_verb *const verb = r->rows ? &r->plain : &r->verb;
     const int empty = !status && empty_is_nan(slot->ctx, verb->op, r->a.dtype, &nothing);
@@ -357,7 +474,7 @@ static tally_status run_on_device(pt_slot *slot, rolling *r, const pt_operand *o
     } else if (!status) {
         pt_more(r->a.size);
     }
-    return pt_stream_end(slot, status, &r->a, out);
+    return pt_stream_end(slot, status);
 }
 
 /* Computes in host memory, for results in host memory or on a device. */
@@ -444,16 +561,21 @@ static int read_rows(PyObject *const *args, pt_operand *bound, rolling *r)
 }
 
 /* Computes on the device that has the array: *done, or 0 if that is not possible. */
-static int try_on_device(PyObject *const *args, rolling *r, const pt_operand *out, int *done)
+static int try_on_device(rolling *r, pt_operand *out, PyObject *object, tally *other, int *done)
 {
     const int64_t length = r->before + r->after + 1;
-    if (r->a.device < 0 || r->next || r->start || r->step != 1 || r->rows || r->before < 0 ||
-        r->after < 0 || r->minimum > length || !r->a.size || !has_one_stride(&r->a))
+    const int there = out->device >= 0 && out->kind >= PT_TORCH && r->after >= 0;
+    if (r->a.device < 0 || r->next || r->start || r->before < 0 || r->minimum > length ||
+        !r->a.size)
         return 0;
+    if (!there && (r->step != 1 || r->rows || r->after < 0 || !has_one_stride(&r->a))) return 0;
     pt_slot *slot = pt_take(&r->a, out);
-    if (!slot || read_verb(slot, args[0], args[8], args[3], r)) {
+    if (!slot) return -1;
+    if (there) {
+        const int failed = run_there(slot, other, r, out, object);
         pt_give_back(slot);
-        return -1;
+        *done = 1;
+        return failed;
     }
     tally_status status;
     Py_BEGIN_ALLOW_THREADS status = run_on_device(slot, r, out, done);
@@ -488,7 +610,7 @@ PyObject *pt_rolling(PyObject *module, PyObject *const *args, Py_ssize_t count)
     if (pt_make(&like, r.wanted, 0, r.a.ndim, shape, &out, &object)) goto done;
     made = 1;
     pt_begin(2 * r.a.size);
-    failed = try_on_device(args, &r, &out, &done);
+    failed = try_on_device(&r, &out, object, slot->ctx, &done);
     if (!failed && !done)
         failed = pt_to_host(&r.a) || (r.next && pt_to_host(&r.b)) || run_on_host(slot, &r, &out);
     failed = pt_end(failed);

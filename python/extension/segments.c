@@ -65,12 +65,12 @@ static tally_status run(pt_slot *slot, const pt_verb *verb, const pt_operand *a,
     }
     if (out->ndim && out->size > 1 && verb->what != PT_REDUCE)
         w.stride = out->strides[0] / verb->out_bytes;
-    tally_status status = pt_stream_begin(slot, a, out);
+    tally_status status = pt_stream_begin(slot);
     if (!status)
         status = verb->what == PT_REDUCE ? tally_reduce(slot->ctx, verb->op, &v, out->data)
                  : verb->what == PT_SCAN ? tally_scan(slot->ctx, verb->op, &v, &w, &verb->scan)
                                          : tally_window(slot->ctx, verb->op, &v, &w, &verb->window);
-    return pt_stream_end(slot, status, a, out);
+    return pt_stream_end(slot, status);
 }
 
 /* segments(what, op, x, offsets, dtype, exclusive, reverse, before, after, edges, min_count,
@@ -94,8 +94,8 @@ PyObject *pt_segments(PyObject *module, PyObject *const *args, Py_ssize_t count)
     if (opened || pt_flatten(&a) || pt_leave_out(&a, args[12], "where", 0) ||
         pt_open_next(args[11], &a, &b, &next))
         goto done;
-    pt_operand *const all[] = {&a, (pt_operand *)(uintptr_t)next, &offsets};
-    if (!(slot = pt_take_all(all, 3, NULL)) || pt_verb_of(slot, args[1], args[4], &a, next, &verb))
+    const pt_operand *const all[] = {&a, next, &offsets};
+    if (!(slot = pt_take_all(all, 3)) || pt_verb_of(slot, args[1], args[4], &a, next, &verb))
         goto done;
     verb.what = (int)number[0];
     verb.scan = (tally_scan_options){(int)number[1], (int)number[2], NULL};

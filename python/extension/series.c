@@ -35,11 +35,12 @@ static int in_place(const pt_verb *verb, const pt_operand *a, const pt_operand *
 
 static int check_device(const pt_verb *verb, const pt_operand *a, const pt_operand *out)
 {
-    if (out->device >= 0 && (verb->initial || verb->shift)) {
+    if (out->device >= 0 && (verb->initial || verb->shift) &&
+        (verb->info.lanes > 1 || out->kind < PT_TORCH)) {
         PyErr_SetString(
             PyExc_ValueError,
             "results on a device: include_initial and closed windows that leave out their "
-            "own row are for host memory in this version");
+            "own row are for arrays of PyTorch and CuPy, one value each, and for host memory");
         return -1;
     }
     if (a->device >= 0 && !pt_even(a, (int64_t)tally_dtype_size(a->dtype))) {
@@ -61,15 +62,15 @@ static int flatten(const pt_verb *verb, pt_operand *a, const pt_operand *out)
 static tally_status run(pt_slot *slot, const pt_verb *verb, const pt_operand *a, int axis,
                         const pt_operand *out)
 {
-    tally_status status = pt_stream_begin(slot, a, out);
+    tally_status status = pt_stream_begin(slot);
     if (!status)
         status = a->chunks ? pt_walk_chunks(slot->ctx, verb, a, out->data)
                            : pt_walk_series(slot->ctx, verb, a, axis, out);
-    return pt_stream_end(slot, status, a, out);
+    return pt_stream_end(slot, status);
 }
 
 static int series_into(pt_slot *slot, const pt_verb *verb, const pt_operand *a, int axis,
-                       const pt_operand *out)
+                       const pt_operand *out, PyObject *object)
 {
     tally_status status;
     if (check_out(verb, out) || check_device(verb, a, out) ||
@@ -94,7 +95,10 @@ static int series_into(pt_slot *slot, const pt_verb *verb, const pt_operand *a, 
     } else {
         status = run(slot, verb, a, axis, out);
     }
-    return pt_end(status ? pt_raise(slot->ctx, status) : 0);
+    int failed = status ? pt_raise(slot->ctx, status) : 0;
+    if (!failed && out->device >= 0 && out->shape[axis] && (verb->initial || verb->shift))
+        failed = pt_fill_first(verb, a, object, axis);
+    return pt_end(failed);
 }
 
 /* Checks ranges with Python's names. The library checks them too, and alone if they are on a
@@ -133,10 +137,9 @@ static PyObject *series(PyObject *const *args, pt_verb *how, PyObject *init)
         if (pt_open_out(out, &result)) goto done;
         opened = 1;
     }
-    pt_operand *const all[] = {&a, (pt_operand *)(uintptr_t)next, how->bound,
-                               how->bound ? how->bound + 1 : NULL};
-    if (!(slot = pt_take_all(all, 4, opened ? &result : NULL)) ||
-        pt_verb_of(slot, args[0], args[3], &a, next, &verb))
+    const pt_operand *const all[] = {&a, next, how->bound, how->bound ? how->bound + 1 : NULL,
+                                     opened ? &result : NULL};
+    if (!(slot = pt_take_all(all, 5)) || pt_verb_of(slot, args[0], args[3], &a, next, &verb))
         goto done;
     verb.what = how->what;
     verb.scan = how->scan;
@@ -156,7 +159,7 @@ static PyObject *series(PyObject *const *args, pt_verb *how, PyObject *init)
     if (verb.what == PT_WINDOW) shape[axis] = tally_window_length(a.shape[axis], &verb.window);
     shape[axis] += verb.initial;
     if (pt_open_result(&a, &verb, out, &ndim, shape, &result, &opened, &object)) goto done;
-    failed = flatten(&verb, &a, &result) || series_into(slot, &verb, &a, axis, &result);
+    failed = flatten(&verb, &a, &result) || series_into(slot, &verb, &a, axis, &result, object);
 done:
     pt_give_back(slot);
     if (opened) failed ? pt_close(&result) : pt_close_result(&verb, &result);

@@ -48,6 +48,7 @@ int pt_verb_of(pt_slot *slot, PyObject *op, PyObject *dtype, const pt_operand *a
         return -1;
     }
     memcpy(verb->op, text, (size_t)length + 1);
+    memcpy(slot->op, text, (size_t)length + 1);
     verb->what = PT_REDUCE;
     verb->initial = 0;
     verb->shift = 0;
@@ -147,11 +148,11 @@ static tally_status run(pt_slot *slot, const pt_verb *verb, const pt_operand *a,
     int dense = is_dense(out);
     if (!dense && !(to = malloc((size_t)(out->size * (int64_t)tally_dtype_size(out->dtype)))))
         return TALLY_NO_MEMORY;
-    tally_status status = pt_stream_begin(slot, a, out);
+    tally_status status = pt_stream_begin(slot);
     if (!status)
         status = a->chunks ? pt_walk_chunks(slot->ctx, verb, a, to)
                            : pt_walk_reduce(slot->ctx, verb, a, mask, to);
-    status = pt_stream_end(slot, status, a, out);
+    status = pt_stream_end(slot, status);
     if (!dense) {
         pt_dim dim[PT_DIMS];
         for (int i = 0; i < out->ndim; i++)
@@ -219,10 +220,16 @@ PyObject *pt_reduce(PyObject *module, PyObject *const *args, Py_ssize_t count)
     int64_t shape[PT_DIMS + 1];
     PyObject *object = NULL, *out = count == 8 ? args[5] : Py_None;
     if (pt_count("reduce", count, 8) || pt_open(args[1], "x", &a)) return NULL;
+    PyObject *second = args[6], *where = args[7];
     pt_slot *slot = NULL;
     int keepdims = args[3] == Py_False ? 0 : PyObject_IsTrue(args[3]), opened = 0, failed = 1;
-    if (keepdims < 0 || pt_axes(args[2], &a, &mask) || pt_leave_out(&a, args[7], "where", 0) ||
-        pt_open_next(args[6], &a, &b, &next))
+    if (keepdims < 0 || pt_axes(args[2], &a, &mask)) goto done;
+    for (int i = 0; i < a.ndim; i++) {
+        int fold = (int)(mask >> i & 1);
+        if (!fold || keepdims) shape[ndim++] = fold ? 1 : a.shape[i];
+    }
+    if (pt_rearrange(&a, &mask, &second, &where) || pt_leave_out(&a, where, "where", 0) ||
+        pt_open_next(second, &a, &b, &next))
         goto done;
     /* a stream of chunks cannot do these */
     if ((pt_has_nulls(&a) || !mask) && pt_flatten(&a)) goto done;
@@ -230,13 +237,9 @@ PyObject *pt_reduce(PyObject *module, PyObject *const *args, Py_ssize_t count)
         if (pt_open_out(out, &result)) goto done;
         opened = 1;
     }
-    if (!(slot = pt_take_two(&a, next, opened ? &result : NULL)) ||
-        pt_verb_of(slot, args[0], args[4], &a, next, &verb))
+    const pt_operand *const all[] = {&a, next, opened ? &result : NULL};
+    if (!(slot = pt_take_all(all, 3)) || pt_verb_of(slot, args[0], args[4], &a, next, &verb))
         goto done;
-    for (int i = 0; i < a.ndim; i++) {
-        int fold = (int)(mask >> i & 1);
-        if (!fold || keepdims) shape[ndim++] = fold ? 1 : a.shape[i];
-    }
     if (pt_open_result(&a, &verb, out, &ndim, shape, &result, &opened, &object)) goto done;
     failed = reduce_into(slot, &verb, &a, mask, &result);
 done:

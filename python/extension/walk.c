@@ -320,7 +320,7 @@ tally_status pt_walk_series(tally *ctx, const pt_verb *verb, const pt_operand *a
                         b ? b->strides[axis] : 0};
     int64_t n = one.n, m = out->shape[axis];
     if (verb->initial || (verb->shift && m > 0)) {
-        status = fill_first(ctx, verb, a->dtype, p.out, keep, nk, rows);
+        if (out->device < 0) status = fill_first(ctx, verb, a->dtype, p.out, keep, nk, rows);
         if (status) return status;
         p.out += one.out;
         m--;

@@ -15,18 +15,18 @@ Every function takes arrays of NumPy, PyTorch, JAX, CuPy, pandas, Polars, pyarro
 numbers and lists, and gives results of the same kind. Tables of pandas, Polars and Arrow are taken column by column.
 """
 
-from . import _by, _core, _here, _keys, _kinds, _labelled, _words
+from . import _by, _core, _here, _keys, _kinds, _words
 from ._by import Keyed
 from ._core import Array
 from ._exact import Exact
 from ._fragment import Fragment, Stream
 from ._functions import cummax, cummin, cumprod, cumsum
 from ._functions import functions as _by_operator
-from ._here import define, device, devices, operators, progress, verify
+from ._here import config, define, device, devices, operators, progress, use_allocator, verify
 from ._keys import bounds, by_key, groups, runs, take
 from ._rolling import Rolling
 
-_core.helpers(_kinds.take, _kinds.give, _kinds.same_labels, _labelled.call)
+_core.helpers(_kinds)
 __version__ = _core.version()
 
 _reduce, _scan, _window, _spelled = _core.reduce, _core.scan, _core.window, _words.spelled
@@ -359,6 +359,7 @@ __all__ = [
     "Stream",
     "bounds",
     "by_key",
+    "config",
     "cummax",
     "cummin",
     "cumprod",
@@ -379,6 +380,7 @@ __all__ = [
     "scan",
     "segments",
     "take",
+    "use_allocator",
     "verify",
     "window",
     *_by_operator,

@@ -3,7 +3,7 @@
 
 from . import _core
 
-__all__ = ["define", "device", "devices", "operators", "progress", "verify"]
+__all__ = ["config", "define", "device", "devices", "operators", "progress", "use_allocator", "verify"]
 
 
 def define(name, text, where=None):
@@ -61,6 +61,36 @@ class device:
         return f"<tally.device {self.name}: {self.isa}, {self.threads} threads>"
 
 
+class config:
+    """Options of this thread's calls: ``tally.config(results="host")`` from now on, or for a ``with`` block.
+
+    ``results`` says where the results of arrays on a device go: ``"device"`` makes arrays of the same library on the
+    device, without waiting for them; ``"host"`` waits, and gives NumPy's arrays and scalars, or without NumPy
+    ``tally.Array`` and numbers.
+
+    >>> import tally
+    >>> with tally.config(results="host") as here:
+    ...     here.results
+    'host'
+
+    ValueError: another word.
+    """
+
+    __slots__ = ("results", "_before")
+
+    def __init__(self, *, results=None):
+        if results not in ("device", "host", None):
+            raise ValueError(f"results is {results!r}: must be 'device' or 'host'")
+        self._before = _core.results(None if results is None else results == "host")
+        self.results = "host" if _core.results(None) else "device"
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        _core.results(self._before)
+
+
 class progress:
     """Progress of this thread's long calls: ``with tally.progress(callback):``.
 
@@ -90,6 +120,60 @@ class progress:
 
     def __exit__(self, *unused):
         _core.progress(self._before)
+
+
+def use_allocator(allocator=None):
+    """Where the memory comes from that calls on GPUs need besides their arrays, so that two pools do not hold it twice.
+
+    ``"torch"`` and ``"cupy"`` are the pools of PyTorch and CuPy, also those that were given to them, such as RMM's. Else
+    an object with ``allocate(bytes, stream)``, which gives an address (aligned to 256 bytes, on the current device), and
+    ``deallocate(address, bytes, stream)``; streams are integers, as CUDA has them. None: from CUDA. It holds for all
+    threads; a context that is in use changes at its next call, which waits.
+
+    ValueError: another word, or an object without these functions.
+    """
+    if allocator is None:
+        functions = None, None
+    elif isinstance(allocator, str):
+        if allocator not in _POOLS:
+            raise ValueError(f"allocator is {allocator!r}: must be 'torch', 'cupy', an object or None")
+        functions = _POOLS[allocator]()
+    else:
+        functions = getattr(allocator, "allocate", None), getattr(allocator, "deallocate", None)
+        if not all(map(callable, functions)):
+            raise ValueError(f"allocator is {allocator!r}: must have allocate and deallocate")
+    _core.use_allocator(*functions)
+
+
+def _own(stream):
+    """CUDA's legacy stream is 1, that of the pools 0."""
+    return 0 if stream == 1 else stream
+
+
+def _torch():
+    import torch
+
+    def allocate(bytes, stream):
+        return torch.cuda.caching_allocator_alloc(bytes, stream=_own(stream))
+
+    return allocate, lambda address, bytes, stream: torch.cuda.caching_allocator_delete(address)
+
+
+def _cupy():
+    import cupy
+
+    blocks = {}
+
+    def allocate(bytes, stream):
+        with cupy.cuda.ExternalStream(stream) if _own(stream) else cupy.cuda.Stream.null:
+            block = cupy.cuda.alloc(bytes)
+        blocks[block.ptr] = block
+        return block.ptr
+
+    return allocate, lambda address, bytes, stream: blocks.pop(address)
+
+
+_POOLS = {"torch": _torch, "cupy": _cupy}
 
 
 def verify(cases=1000, seed=0):

@@ -1,14 +1,22 @@
 # SPDX-License-Identifier: MIT
 """What the extension asks of Python: to read what speaks no protocol, and to make results of an input's own kind."""
 
+import math
 import sys
 
-__all__ = ["give", "same_labels", "take"]
+__all__ = ["bits", "fill", "finish", "give", "rearrange", "same_labels", "take"]
 
 
 def _library(object):
     """The name of the package that an object's class is from: 'pandas', 'torch'."""
     return (type(object).__module__ or "").partition(".")[0]
+
+
+def call(verb, args):
+    """The result of a verb for x with labels or times, or NotImplemented."""
+    from ._labelled import call
+
+    return call(verb, args)
 
 
 # ---- in ----
@@ -244,3 +252,78 @@ def _on_device(object, library, dtype, shape):
     space = namespace() if namespace else sys.modules["cupy"]  # CuPy 14's arrays do not name theirs
     with object.device:  # CuPy's; its arrays are made on the current device
         return space.empty(shape, dtype=getattr(space, dtype))
+
+
+# ---- on a device: what the array's own library does, in its current stream, without waiting ----
+
+
+def _space(x):
+    """The module of PyTorch or CuPy; None for other libraries."""
+    library = _library(x)
+    return sys.modules[library] if library in ("torch", "cupy") else None
+
+
+def _like(x, other, space, name):
+    """`other` on the device of x, broadcast to its shape."""
+    if _library(other) != space.__name__:
+        other = space.as_tensor(other, device=x.device) if space.__name__ == "torch" else space.asarray(other)
+    try:
+        return space.broadcast_to(other, x.shape)
+    except (RuntimeError, ValueError):
+        shapes = tuple(other.shape), tuple(x.shape)
+        raise ValueError(f"{name} has shape {shapes[0]}: must broadcast to that of x, {shapes[1]}") from None
+
+
+def rearrange(x, folded, next, where):
+    """(x, next, where) with the axes `folded` in one, the last; None: x is of another library."""
+    if (space := _space(x)) is None:
+        return None
+    kept = [axis for axis in range(x.ndim) if axis not in folded]
+    shape = [x.shape[axis] for axis in kept]
+    shape.append(math.prod(x.shape[axis] for axis in folded))
+    permute = space.permute if space.__name__ == "torch" else space.transpose
+    given = ((x, "x"), (next, "next"), (where, "where"))
+    return tuple(
+        a if a is None else permute(_like(x, a, space, name), (*kept, *folded)).reshape(shape) for a, name in given
+    )
+
+
+def bits(x, where, name):
+    """x in one piece, and a bit for each of its elements: whether `where` is not 0. None: x is of another library."""
+    if (space := _space(x)) is None:
+        return None
+    where = _like(x, where, space, name)
+    if where.dtype not in (space.bool if space.__name__ == "torch" else bool, space.uint8):
+        raise TypeError(f"{name} has dtype {str(where.dtype).rpartition('.')[2]}: must be bool (or uint8)")
+    flat = (where != 0).reshape(-1)
+    if space.__name__ == "cupy":
+        return space.ascontiguousarray(x), space.packbits(flat, bitorder="little")
+    bytes = space.nn.functional.pad(flat.to(space.uint8), (0, -len(flat) % 8)).reshape(-1, 8)
+    places = space.arange(8, dtype=space.uint8, device=x.device)
+    return x.contiguous(), (bytes << places).sum(1, dtype=space.uint8)
+
+
+def fill(out, axis, first, last, value):
+    """Sets the first and the last so many rows along `axis` to `value`."""
+    for count, part in ((first, slice(0, first)), (last, slice(out.shape[axis] - last, None))):
+        if count:
+            out[(*[slice(None)] * axis, part)] = value
+
+
+def finish(out, values, counts, axis, step, least):
+    """Takes each step-th of `values` (None: they are in out), and NaN where the count is below `least`."""
+    space = _space(out)
+    every = (*[slice(None)] * axis, slice(None, None, step))
+
+    def blank(where):
+        if space.__name__ == "torch":
+            out.masked_fill_(where, math.nan)
+        else:
+            space.copyto(out, math.nan, where=where)  # out[where] = math.nan waits
+
+    if values is not None:
+        out[...] = values[every]
+        if "float" in str(values.dtype):  # a NaN that changes its type may change its bits
+            blank(space.isnan(out))
+    if counts is not None:
+        blank(counts[every] < least)

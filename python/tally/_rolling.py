@@ -58,12 +58,17 @@ class Rolling:
             x, on = self._column(x, on)
         self._x, self._axis, self._dtype = x, axis, dtype
         self._sorted = None
-        closed = "right" if closed is None else closed
-        ends(closed)
+        if closed is None:
+            closed = "right"
+        else:
+            ends(closed)
         self._step = 1 if step is None else _integer(step, "step", 1)
         self._start = self._end = None
-        is_time = getattr(getattr(window, "dtype", None), "kind", "") == "m"  # numpy.timedelta64, which has __index__
-        if on is None and hasattr(window, "__index__") and not is_time:
+        is_rows = type(window) is int or (
+            hasattr(window, "__index__")
+            and getattr(getattr(window, "dtype", None), "kind", "") != "m"  # numpy.timedelta64 has __index__
+        )
+        if on is None and is_rows:
             self._rows(_integer(window, "window", 1), center, closed, min_periods)
         else:
             self._times(window, on, center, closed, min_periods, ties, by, dropna)

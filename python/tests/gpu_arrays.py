@@ -70,6 +70,11 @@ class Torch:
         return y, stream
 
 
+    def stream(self):
+        stream = self.torch.cuda.Stream()
+        return stream, self.torch.cuda.stream(stream), lambda: self.torch.cuda._sleep(200_000_000), stream.query
+
+
 class CuPy:
     name = "cupy"
 
@@ -86,6 +91,14 @@ class CuPy:
 
     def empty(self, shape, dtype):
         return self.cupy.empty(shape, dtype)
+
+
+    def stream(self):
+        wait = self.cupy.RawKernel(
+            'extern "C" __global__ void wait() { long long t = clock64(); while (clock64() - t < 200000000) ; }', "wait"
+        )
+        stream = self.cupy.cuda.Stream(non_blocking=True)
+        return stream, stream, lambda: wait((1,), (1,), ()), lambda: stream.done
 
 
 class Interface:
@@ -276,6 +289,138 @@ def keyed(library):
             same(f"{library.name}: the sentence", ": must be in 0.." in str(e), True)
 
 
+def ordered(library, other):
+    """Calls in the library's current stream: ordered, and without a wait."""
+    rng = np.random.default_rng(12)
+    x = rng.standard_normal((300, 1000)).astype("float32")
+    y, places = library.put(x), library.put(x > 0.5)
+    calls = {
+        "sum": lambda a, w: tally.sum(a),
+        "sum of rows": lambda a, w: tally.sum(a, axis=1),
+        "scan": lambda a, w: tally.cumulative_sum(a, axis=0),
+        "window": lambda a, w: tally.window(a, "mean", 20, axis=1, edges="shrink"),
+        "rolling mean": lambda a, w: tally.rolling(a, 7, axis=1).mean(),
+        "rolling sum": lambda a, w: tally.rolling(a, 7, axis=1, min_periods=2).sum(),
+        "rolling count": lambda a, w: tally.rolling(a, 7, axis=1, step=3).count(),
+        "where": lambda a, w: tally.sum(a, where=w, axis=1),
+        "initial": lambda a, w: tally.cumulative_sum(a, axis=1, include_initial=True),
+    }
+    for name, call in calls.items():
+        if late():
+            continue
+        call(y, places)  # compiles
+        stream, current, busy, done = library.stream()
+        with current:
+            busy()
+            z = y + 1
+            mine = call(z, places)
+            if done():
+                failures.append(f"{library.name} {name}: the call waited")
+        stream.synchronize()
+        same(f"{library.name} {name} in a stream", library.get(mine), call(x + np.float32(1), x > 0.5))
+        stream = current = busy = done = None  # CuPy destroys the stream
+        same(f"{library.name} {name} after it", library.get(call(y, places)), call(x, x > 0.5))
+    stream, current, _, _ = library.stream()
+    if other is not None:
+        out = other.empty((), "float32")
+        with current:
+            try:
+                tally.sum(y, out=out)
+                failures.append(f"{library.name}: out of another stream was taken")
+            except ValueError as e:
+                same(f"{library.name}: the sentence", "in another stream: must be one device" in str(e), True)
+    with tally.config(results="host"):
+        same(f"{library.name} on the host", tally.sum(y, axis=1), tally.sum(x, axis=1))
+        same(f"{library.name} a number", type(tally.sum(y)) is np.float32, True)
+
+
+def replayed(library, _):
+    """Graphs: captured once, replayed while the data changes; and memory from the library's pool."""
+    rng = np.random.default_rng(14)
+    arrays = [rng.standard_normal((300, 1000)).astype("float32") for _ in range(4)]
+    calls = {
+        "sum": lambda a: tally.sum(a),
+        "columns": lambda a: tally.mean(a, axis=0),
+        "scan": lambda a: tally.cumulative_sum(a, axis=1),
+        "flat": lambda a: tally.cumulative_sum(a.reshape(-1)),
+        "window": lambda a: tally.window(a, "mean", 20, axis=1, edges="shrink"),
+        "argmax": lambda a: tally.argmax(a, axis=1),
+    }
+    for pool in (None, library.name):
+        tally.use_allocator(pool)
+        y = library.put(arrays[0])
+        wanted = [[call(x) for call in calls.values()] for x in arrays]
+        for call in calls.values():
+            call(y)
+        if late():
+            continue
+        if library.name == "torch":
+            graph = library.torch.cuda.CUDAGraph()
+            with library.torch.cuda.graph(graph):
+                results = [call(y) for call in calls.values()]
+            replay = graph.replay
+        else:
+            stream = library.cupy.cuda.Stream(non_blocking=True)
+            with stream:
+                stream.begin_capture()
+                results = [call(y) for call in calls.values()]
+                graph = stream.end_capture()
+            replay = lambda graph=graph, stream=stream: (graph.launch(stream), stream.synchronize())
+        for k in (1, 2, 3, 0):
+            y[...] = library.put(arrays[k])
+            replay()
+            for name, mine, want in zip(calls, results, wanted[k]):
+                same(f"{library.name} {name} in a graph, pool {pool}", library.get(mine), want)
+        del graph, replay
+    tally.use_allocator(None)
+
+
+def compiled(library, _):
+    """torch.compile(mode="reduce-overhead"), which makes graphs of the operators of tally.torch."""
+    import tally.torch as tt
+
+    call = library.torch.compile(lambda x: tt.cumulative_sum(x * 2, 1) + tt.mean(x, 1, True), mode="reduce-overhead")
+    rng = np.random.default_rng(15)
+    for _ in range(6):
+        x = rng.standard_normal((30, 1000)).astype("float32")
+        want = tally.cumulative_sum(x * np.float32(2), axis=1) + tally.mean(x, axis=1, keepdims=True)
+        same("torch compiled", library.get(call(library.put(x))), want)
+
+
+def any_axes(library, _):
+    """Axes that no single stride visits, and elements that are left out."""
+    rng = np.random.default_rng(13)
+    for dtype in ("float32", "int32"):
+        x = numbers(rng, (7, 40, 6, 9), dtype)
+        w = rng.random(x.shape) < 0.7
+        y, v = library.put(x), library.put(w)
+        for axis in ((0, 2), (1, 3), (0, 1, 3), None, 2):
+            for op in ("sum", "nanmax", "argmin"):
+                for more in (dict(), dict(where=True), dict(where=True, next=True)):
+                    if late() or (more.get("next") and op != "sum"):
+                        continue
+                    name, call = ("dot" if "next" in more else op), dict(axis=axis, keepdims=True)
+                    a, b = (
+                        tally.reduce(
+                            p, name, **call, where=q if more else None, next=p if "next" in more else None
+                        )
+                        for p, q in ((y, v), (x, w))
+                    )
+                    same(f"{library.name} {dtype} {name} {axis} {list(more)}", library.get(a), b)
+        if late():
+            continue
+        t, u = (y.permute(2, 0, 3, 1) if library.name == "torch" else y.transpose(2, 0, 3, 1)), x.transpose(2, 0, 3, 1)
+        same(f"{library.name} {dtype} transposed", library.get(tally.sum(t)), tally.sum(u))
+        row, line = library.put(w[0, 0, 0]), w[0, 0, 0]
+        same(f"{library.name} {dtype} row", library.get(tally.sum(y, where=row)), tally.sum(x, where=line))
+        for call in (lambda: tally.sum(y, where=v[0, 0, 0, :4]), lambda: tally.sum(y, where=y)):
+            try:
+                call()
+                failures.append(f"{library.name}: a wrong where was taken")
+            except (TypeError, ValueError) as e:
+                same(f"{library.name}: the sentence", str(e).startswith("where has "), True)
+
+
 def bare(y, x):
     out = np.empty((), "float32")
     tally.sum(Interface(y), out=out)
@@ -316,6 +461,11 @@ def main():
     steps = [(more, [writers])] + [(into, [library, writers]) for library in writers]
     steps += [(jax_results, [library]) for library in libraries if library.name == "jax"]
     steps += [(keyed, [library]) for library in writers]
+    steps += [(step, [library, None]) for step in (any_axes, replayed) for library in writers]
+    steps += [(compiled, [library, None]) for library in writers if library.name == "torch"]
+    for library in writers:
+        other = [each for each in writers if each is not library]
+        steps.append((ordered, [library, other[0] if other else None]))
     for step, arguments in [*steps, *((results, [library]) for library in writers)]:
         try:
             step(*arguments)

@@ -63,11 +63,11 @@ for stream in (None, 1, 2):
         assert tally.sum(Here(x[:, ::2]), axis=0).x.shape == (50,)
     sentence(lambda: tally.sum(Here(x[:, 1:])), "no single stride walks what is folded: make it contiguous")
     sentence(lambda: tally.sum(x, axis=0, out=Here(np.empty((100, 2), "f4")[:, 0])), "out is on a device: it must be")
-    sentence(lambda: tally.cumulative_sum(y, axis=1, include_initial=True), "are for host memory in this version")
+    sentence(lambda: tally.cumulative_sum(y, axis=1, include_initial=True), "are for arrays of PyTorch and CuPy, one value each")
     assert tally.Fragment("sum", y, start=5) == tally.Fragment("sum", x, start=5)
     assert tally.Fragment("dot", y, next=y) == tally.Fragment("dot", x, next=x)
     sentence(lambda: tally.Fragment("sum", Here(x[:, 1:])), "no single stride walks what is folded")
-    sentence(lambda: tally.Fragment("sum", y, where=x > 5), "elements can be left out of host memory")
+    sentence(lambda: tally.Fragment("sum", y, where=x > 5), "elements can be left out of arrays of PyTorch and CuPy")
     sentence(lambda: tally.Fragment._of_rows("sum", y, 0), "a fragment of rows takes host memory")
     sentence(lambda: tally.digest(y), "bring it to the host")
 
@@ -135,8 +135,135 @@ except TypeError as e:
     assert "makes no arrays: give out=" in str(e), e
 """
 
+# CuPy as far as tally knows it, with memory of the driver that computes nothing
+CUPY = """
+import ctypes, sys, types, weakref
+import numpy as np
 
-def test_ways_to_a_device(tmp_path):
+driver = ctypes.CDLL("libcuda.so.1")
+waits = ctypes.c_int.in_dll(driver, "fake_cuda_count")  # its first member
+driver.cuCtxPushCurrent_v2(ctypes.c_void_p(1))
+
+class Stream:
+    captured = False
+    def __init__(self, ptr):
+        self.ptr = ptr
+    def is_capturing(self):
+        return self.captured
+
+current = Stream(0)
+
+class ndarray:
+    def __init__(self, shape, dtype):
+        bytes, address = int(np.prod(shape)) * np.dtype(dtype).itemsize, ctypes.c_uint64()
+        assert driver.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(bytes)) == 0
+        block = (ctypes.c_char * bytes).from_address(address.value)
+        self.x = x = np.frombuffer(block, dtype).reshape(shape)
+        self.data = types.SimpleNamespace(ptr=address.value, device_id=0)
+        self.dtype, self.shape, self.strides = x.dtype, x.shape, x.strides
+
+ndarray.__module__ = "cupy"
+cupy = sys.modules["cupy"] = types.ModuleType("cupy")
+cupy.ndarray = ndarray
+cupy.cuda = types.SimpleNamespace(
+    get_current_stream=lambda device: current, runtime=types.SimpleNamespace(getDevice=lambda: 0)
+)
+
+def array(x):
+    a = ndarray(x.shape, x.dtype)
+    a.x[...] = x
+    return a
+
+import tally
+
+def sentence(call, words):
+    try:
+        call()
+    except ValueError as e:
+        assert words in str(e), e
+    else:
+        raise SystemExit(words)
+
+x = np.arange(12, dtype="f4").reshape(3, 4)
+y = array(x)
+current.captured = True
+try:
+    tally.sum(y)
+except ValueError as e:
+    assert "stream is captured into a graph: make each call of tally once before" in str(e), e
+else:
+    raise SystemExit("a context was opened during a capture")
+current.captured = False
+tally.device("cuda:0,probe=off")
+for _ in range(2):
+    r = tally.sum(y, axis=0)
+    assert type(r) is ndarray and r.shape == (4,) and r.dtype == "f4", r
+    assert tally.cumulative_sum(y, axis=1).shape == (3, 4) and tally.var(y).dtype == "f8"
+    out = np.empty(4, "f4")
+    assert tally.sum(y, axis=0, out=out) is out
+    with tally.config(results="host"):
+        assert type(tally.sum(y)) is np.float32 and type(tally.runs(array(np.array([1, 1, 2])))) is np.ndarray
+# nothing waits, also where another stream becomes current
+for current in (Stream(0), Stream(2), Stream(0)):
+    before = waits.value
+    tally.sum(y, axis=0), tally.cumulative_sum(y, axis=1), tally.max(y), tally.window(y, "mean", 2, axis=0)
+    assert waits.value == before, (waits.value, before)
+    tally.sum(y, axis=0, out=np.empty(4, "f4"))
+    assert waits.value > before
+# memory comes from an allocator, and goes back to it
+class Pool:
+    held, streams = {}, set()
+
+    def allocate(self, bytes, stream):
+        address = ctypes.c_uint64()
+        assert driver.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(bytes)) == 0
+        self.held[address.value] = bytes
+        self.streams.add(stream)
+        return address.value
+
+    def deallocate(self, address, bytes, stream):
+        assert self.held.pop(address) == bytes
+
+big = ndarray((1 << 20,), "f4")
+tally.use_allocator(Pool())
+for current in (Stream(2), Stream(0)):
+    tally.cumulative_sum(big), tally.sum(big)
+assert Pool.held and Pool.streams >= {1, 2}, Pool.streams
+tally.use_allocator(None)
+tally.sum(big)
+assert not Pool.held
+sentence(lambda: tally.use_allocator("pool"), "allocator is 'pool': must be 'torch', 'cupy', an object or None")
+sentence(lambda: tally.use_allocator(5), "allocator is 5: must have allocate and deallocate")
+sentence(lambda: tally.config(results="there"), "results is 'there': must be 'device' or 'host'")
+class Empty(Pool):
+    allocate = lambda self, bytes, stream: None
+tally.use_allocator(Empty())
+try:
+    tally.cumulative_sum(big)
+except MemoryError:
+    pass
+else:
+    raise SystemExit("memory from nowhere")
+tally.use_allocator(None)
+# a stream lives as long as a context works in it
+current = Stream(2)
+kept = weakref.ref(current)
+tally.sum(y)
+current = Stream(0)
+assert kept() is not None
+tally.sum(y)
+assert kept() is None
+try:
+    tally.dot(y, type("Other", (), {"__cuda_array_interface__": dict(x.__array_interface__, stream=2)})())
+except ValueError as e:
+    assert "in another stream: must be one device and one stream" in str(e), e
+else:
+    raise SystemExit("two streams")
+"""
+
+
+@pytest.mark.parametrize("script", [WAYS, CUPY])
+def test_ways_to_a_device(tmp_path, script):
     if not FAKE.is_dir():
         pytest.skip("the repository's test/fake is not here")
     if "libasan" in os.environ.get("LD_PRELOAD", ""):
@@ -144,7 +271,7 @@ def test_ways_to_a_device(tmp_path):
     for name, file in (("cuda", "libcuda.so.1"), ("nvrtc", "libnvrtc.so.13")):
         subprocess.run(["cc", "-shared", "-fPIC", "-O1", FAKE / f"{name}.c", "-o", tmp_path / file], check=True)
     environment = {**os.environ, "LD_LIBRARY_PATH": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
-    done = subprocess.run([sys.executable, "-c", WAYS], env=environment, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 

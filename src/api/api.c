@@ -285,13 +285,23 @@ void tally_close(tally *ctx)
 int tally_threads(const tally *ctx) { return ctx ? ctx->device->threads : 1; }
 const char *tally_isa(const tally *ctx) { return ctx ? ctx->device->name : ""; }
 
-tally_status tally_use_stream(tally *ctx, void *stream)
+static tally_status use(tally *ctx, tl_use what, const char *name, const void *object)
 {
     if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
-    if (!ctx->device->calls->use_stream)
-        return tl_fail(ctx, TALLY_UNSUPPORTED, "stream: a %s device has none",
+    if (!ctx->device->calls->use)
+        return tl_fail(ctx, TALLY_UNSUPPORTED, "%s: a %s device has none", name,
                        ctx->device->calls->name);
-    return ctx->device->calls->use_stream(ctx->device, ctx, stream);
+    return ctx->device->calls->use(ctx->device, ctx, what, object);
+}
+
+tally_status tally_use_stream(tally *ctx, void *stream)
+{
+    return use(ctx, TL_USE_STREAM, "stream", stream);
+}
+
+tally_status tally_use_allocator(tally *ctx, const tally_allocator *allocator)
+{
+    return use(ctx, TL_USE_ALLOCATOR, "allocator", allocator);
 }
 
 tally_status tally_device_pointer(tally *ctx, void *object, void **pointer)

@@ -41,6 +41,9 @@ typedef enum tl_plan_use { TL_FOR_DEVICE, TL_FOR_PROCESSORS } tl_plan_use;
 /* What `time` does: stops measuring; starts it from zero; fills *times. */
 typedef enum tl_timing { TL_TIMES_STOP, TL_TIMES_START, TL_TIMES_READ } tl_timing;
 
+/* What `use` sets. */
+typedef enum tl_use { TL_USE_STREAM, TL_USE_ALLOCATOR } tl_use;
+
 /* A grid is the state of many sequences that grow together, such as the cells of a field, between
  * pushes. The processors' struct (cpu/grid/grid.h) and a device's struct both begin with
  * tl_grid. */
@@ -110,9 +113,9 @@ typedef struct tl_device_calls {
      * this kind of device has no memory objects. */
     tally_status (*adopt)(tl_device *, tally *, void *object, void **pointer);
 
-    /* Issues work to the caller's stream (tally_use_stream). NULL: this kind of device has no
-     * streams. */
-    tally_status (*use_stream)(tl_device *, tally *, void *stream);
+    /* Uses the caller's stream (tally_use_stream) or allocator (tally_use_allocator). NULL: this
+     * kind of device has neither. */
+    tally_status (*use)(tl_device *, tally *, tl_use what, const void *object);
 
     /* Measures times (tally_time, tally_times). NULL: nothing is measured. */
     void (*time)(tl_device *, tally *, tl_timing, tally_times_info *times);

@@ -10,6 +10,8 @@
 
 const tl_piece tl_no_piece = {0};
 
+static const char HOST_DATA[] = "the elements are in host memory: copy them to the device before";
+
 /* ---- batches ---- */
 
 int64_t tl_level_count(int64_t n, int level) { return level ? n >> LEVEL_LOG(level) : n; }
@@ -25,11 +27,22 @@ void tl_batch_close(tl_gpu_device *d, tl_batch *b)
 tally_status tl_gpu_upload(tl_gpu_device *d, tally *ctx, const void *data, size_t bytes,
                            tl_memory *to)
 {
-    tally_status status = tl_gpu_take(d, ctx, bytes, to);
+    const tl_gpu_calls *const c = d->gpu->calls;
+    tally_status status;
+    if (tl_is_captured(d)) { /* beside the graph, whose launches read the copy */
+        const tl_copy copy = {TL_IN, to, 0, (void *)(uintptr_t)data, bytes};
+        status = tl_gpu_take_fixed(d, ctx, bytes, to);
+        if (status || !bytes) return status;
+        status = c->copy_in(d->gpu, ctx, &copy);
+        if (!status) status = c->mark(d->gpu, ctx, TL_IN, TL_MEASURED);
+        return status ? status : c->reached(d->gpu, ctx, TL_MEASURED);
+    }
+
+    status = tl_gpu_take(d, ctx, bytes, to);
     d->host = 1;
     if (status || !bytes) return status;
     tl_clock_begin(d, ctx, TL_RUN);
-    status = d->gpu->calls->write(d->gpu, ctx, to, 0, data, bytes);
+    status = c->write(d->gpu, ctx, to, 0, data, bytes);
     tl_clock_end(d, ctx, TL_RUN, TL_TIME_TO, bytes);
     return status;
 }
@@ -109,6 +122,8 @@ tally_status tl_batch_data(tl_gpu_device *d, tally *ctx, const tally_view *in, i
         b->x_byte = (int64_t)offset - low;
         return TALLY_OK;
     }
+    tally_status status = high > low ? tl_no_capture(d, ctx, HOST_DATA) : TALLY_OK;
+    if (status) return status;
     b->owned = 1;
     b->x_byte = -low;
     return tl_gpu_upload(d, ctx, high > low ? (char *)in->data + low : NULL, (size_t)(high - low),
@@ -177,7 +192,7 @@ tl_arguments_batch_part tl_batch_arguments(const tl_batch *b, tl_which which)
                         .in_flags = tl_i64(flags),
                         .in_offsets = tl_memory_of(b->listed ? &b->offsets : NULL),
                         .in_ids = tl_memory_of(chosen ? &b->ids : NULL),
-                        .in_first = tl_memory_of(b->first.bytes ? &b->first : NULL),
+                        .in_first = tl_memory_of(b->first.address ? &b->first : NULL),
                         .parameter = tl_f64(b->plan->par.value), .origin = tl_i64(b->piece->origin),
                         .in_place = in_place_arguments(b));
 }
@@ -217,6 +232,9 @@ tally_status tl_results_open(tl_gpu_device *d, tally *ctx, const tl_piece *piece
         return TALLY_OK;
     }
 
+    tally_status status =
+        tl_no_capture(d, ctx, "the results are in host memory: give out device memory");
+    if (status) return status;
     tally_view dense = *out;
     assert(bytes > 0);
     dense.stride = 1;
@@ -263,7 +281,7 @@ tally_status tl_results_close(tl_gpu_device *d, tally *ctx, tl_results *r, int64
         free(copy);
     }
 
-    if (r->piece->end == TL_CALL_WAITS && (!d->stream || d->host || status)) {
+    if (r->piece->end == TL_CALL_WAITS && (!d->stream || d->host || status) && !tl_is_captured(d)) {
         tally_status waited = c->wait(d->gpu, ctx);
         if (!status) status = waited;
     }

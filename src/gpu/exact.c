@@ -34,8 +34,8 @@ typedef struct {
 
 static void drop_bins(tl_gpu_device *d)
 {
-    tl_gpu_give(d, &d->exact_bins.memory);
-    d->exact_bins.bytes = 0;
+    tl_gpu_give(d, &d->slot->exact_bins.memory);
+    d->slot->exact_bins.bytes = 0;
 }
 
 /* Ensures that the device's bins are enough for `rows` rows. They are zero before each call:
@@ -43,20 +43,16 @@ static void drop_bins(tl_gpu_device *d)
 static tally_status reserve_bins(const job *j, int64_t rows)
 {
     tl_gpu_device *const d = j->l.d;
-    tl_memory *const bins = &d->exact_bins.memory;
+    tl_memory *const bins = &d->slot->exact_bins.memory;
     const size_t bytes = (size_t)(rows * j->words) * sizeof(uint32_t);
 
     assert(rows > 0);
-    if (d->exact_bins.bytes >= bytes) return TALLY_OK;
+    if (d->slot->exact_bins.bytes >= bytes) return TALLY_OK;
 
     drop_bins(d);
-    void *const zeros = calloc(1, bytes);
-    tally_status status = zeros ? tl_gpu_take(d, j->l.ctx, bytes, bins)
-                                : tl_no_memory(j->l.ctx, bytes, "the bins of exact sums");
-    if (!status) status = d->gpu->calls->write(d->gpu, j->l.ctx, bins, 0, zeros, bytes);
-    if (!status) status = d->gpu->calls->wait(d->gpu, j->l.ctx);
-    free(zeros);
-    d->exact_bins.bytes = bytes;
+    tally_status status = tl_gpu_take(d, j->l.ctx, bytes, bins);
+    if (!status) status = d->gpu->calls->clear(d->gpu, j->l.ctx, bins, bytes);
+    d->slot->exact_bins.bytes = bytes;
     if (status) drop_bins(d);
 
     return status;
@@ -152,7 +148,7 @@ static tally_status rows_by_lanes(const job *j, const arrays *a, const row_parts
     return TL_GO(&j->l, exact_rows, groups * (p->parts ? p->parts : 1),
                  .batch = tl_batch_arguments(&a->x, TL_ALL_SEQUENCES), .second = second(j, a),
                  .results = r ? tl_results_arguments(r) : no_results(),
-                 .bins = tl_memory_of(p->parts ? &j->l.d->exact_bins.memory : NULL),
+                 .bins = tl_memory_of(p->parts ? &j->l.d->slot->exact_bins.memory : NULL),
                  .first_row = tl_i64(p->first), .rows = tl_i64(p->count), .parts = tl_i64(p->parts),
                  .each = tl_i64(p->each), .lanes = tl_i64(p->lanes), .flags = tl_i64(j->flags),
                  .local_bytes = row_local_bytes(j, rows_each));
@@ -181,7 +177,7 @@ static tally_status sum_parts(const job *j, const arrays *a, int64_t first, int6
 
     return TL_GO(&j->l, exact_parts, rows * count,
                  .batch = tl_batch_arguments(&a->x, TL_ALL_SEQUENCES), .second = second(j, a),
-                 .bins = tl_memory_of(&j->l.d->exact_bins.memory), .first_row = tl_i64(first),
+                 .bins = tl_memory_of(&j->l.d->slot->exact_bins.memory), .first_row = tl_i64(first),
                  .rows = tl_i64(rows), .parts = tl_i64(count), .each = tl_i64(each),
                  .flags = tl_i64(j->flags),
                  .local_bytes = tl_local_bytes(EXACT_ROOM_OF(j->pairs) * 4));
@@ -195,7 +191,7 @@ static tally_status finish(const job *j, const tl_batch *b, int64_t first, int64
     return TL_GO(&j->l, exact_finish, (rows + LANES - 1) / LANES,
                  .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
                  .results = tl_results_arguments(r),
-                 .bins = tl_memory_of(&j->l.d->exact_bins.memory), .first_row = tl_i64(first),
+                 .bins = tl_memory_of(&j->l.d->slot->exact_bins.memory), .first_row = tl_i64(first),
                  .rows = tl_i64(rows), .count = tl_i64(count), .flags = tl_i64(j->flags),
                  .local_bytes = tl_local_bytes(LANES * EXACT_ROOM_OF(j->pairs) * 4));
 }

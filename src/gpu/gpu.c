@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A GPU device on any API (gpu.h): open and close, the caller's memory, the pool of device memory.
- * This context's processors compute what is not done on the GPU (small parts of streams, fragments
+ * A GPU device on any API (gpu.h): open and close, the caller's memory, streams and allocator. This
+ * context's processors compute what is not done on the GPU (small parts of streams, fragments
  * and files in host memory), with the same bits. */
 #include "work.h"
 #include "gpu/kernel/constants.h"
@@ -13,10 +13,6 @@ enum { MEMORY_LEAST = 64 << 10 };
 
 /* Host arrays of fewer bytes are copied as a whole. */
 static const int64_t PIECES_LEAST = 32 << 20;
-
-/* The pool keeps at most POOL_BYTES, or 1 / POOL_SHARE of the free memory if that is more. */
-static const size_t POOL_BYTES = (size_t)1 << 30;
-enum { POOL_SHARE = 8 };
 
 /* ---- open ---- */
 
@@ -103,6 +99,7 @@ tally_status tl_gpu_open(tally *ctx, const tl_gpu_calls *calls, const tl_device_
     tally_status status = d && rest ? TALLY_OK : tl_no_memory(ctx, sizeof *d, "a device");
     if (!status) {
         d->base.calls = kind;
+        d->slot = &d->own;
         snprintf(d->name, sizeof d->name, "%s:%d", calls->name, number);
         status = take_options(ctx, d, options, rest);
     }
@@ -133,17 +130,12 @@ static void release_all(tl_gpu_device *d)
     for (int i = 0; i < d->program_count; i++)
         if (d->programs[i].program) c->unload(d->gpu, d->programs[i].program);
     d->program_count = 0;
-    tl_gpu_give(d, &d->measured.slots);
-    tl_gpu_give(d, &d->status_table.memory);
-    tl_gpu_give(d, &d->exact_bins.memory);
-    d->status_table.words = 0;
-    d->exact_bins.bytes = 0;
     tl_gpu_drop_variants(d); /* programs were cached under their addresses */
-    tl_gpu_empty_pool(d);
+    tl_gpu_release_slots(d);
     for (int i = 0; i < 2 * TL_STAGES; i++)
         if (d->stage[i].bytes) c->unlock(d->gpu, &d->stage[i]);
     if (d->small.bytes) c->unlock(d->gpu, &d->small);
-    if (d->measured.reported.bytes) c->unlock(d->gpu, &d->measured.reported);
+    if (d->reported.bytes) c->unlock(d->gpu, &d->reported);
     tl_clock_drop(d);
 }
 
@@ -153,7 +145,7 @@ void tl_gpu_close(tl_device *base)
     const tl_gpu_calls *c = d->gpu->calls;
 
     int entered = !c->enter(d->gpu, NULL);
-    if (entered) c->quiet(d->gpu, NULL);
+    if (entered) tl_gpu_drain(d);
     release_all(d);
     if (entered) c->leave(d->gpu);
     c->close(d->gpu);
@@ -206,7 +198,7 @@ tally_status tl_gpu_copy(tl_device *base, tally *ctx, void *to, const void *from
     size_t offset;
 
     if (!bytes) return TALLY_OK;
-    tally_status status = c->enter(d->gpu, ctx);
+    tally_status status = tl_gpu_enter(d, ctx, "tally_copy waits: copy before the capture");
     if (status) return status;
 
     if (c->owns(d->gpu, to, &memory, &offset)) {
@@ -222,7 +214,7 @@ tally_status tl_gpu_copy(tl_device *base, tally *ctx, void *to, const void *from
         memcpy(to, from, bytes);
     }
 
-    c->leave(d->gpu);
+    tl_gpu_leave(d);
     return status;
 }
 
@@ -238,205 +230,64 @@ tally_status tl_gpu_adopt(tl_device *base, tally *ctx, void *object, void **poin
     return object ? c->adopt(d->gpu, ctx, object, pointer) : c->forget(d->gpu, ctx, *pointer);
 }
 
-/* ---- the pool of device memory ---- */
+/* ---- the caller's stream and allocator ---- */
 
-static tally_status allocate(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *memory)
+static tally_status use_stream(tl_gpu_device *d, tally *ctx, void *stream)
 {
-    if (d->limit && (bytes > d->limit || d->held > d->limit - bytes))
-        return tl_fail(ctx, TALLY_NO_MEMORY,
-                       "out of memory: %zu bytes more on %s, where memory=%zu and %zu are used",
-                       bytes, d->name, d->limit, d->held);
-    tally_status status = d->gpu->calls->allocate(d->gpu, ctx, bytes, memory);
-    if (!status) d->held += memory->bytes;
-    return status;
-}
-
-static void release(tl_gpu_device *d, tl_memory *memory)
-{
-    assert(memory->bytes <= d->held);
-    d->held -= memory->bytes;
-    d->gpu->calls->release(d->gpu, memory);
-}
-
-void tl_gpu_empty_pool(tl_gpu_device *d)
-{
-    for (int i = 0; i < TL_GPU_POOL; i++)
-        if (d->pool[i].bytes) release(d, &d->pool[i]);
-}
-
-/* Takes the smallest block of the pool that holds `bytes` and is less than about twice as large, or
- * allocates a new one. (Allocating costs 8 us, and freeing waits for the device.) */
-tally_status tl_gpu_take(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *memory)
-{
-    int best = -1;
-    if (bytes < 4096) bytes = 4096;
-    for (int i = 0; i < TL_GPU_POOL; i++)
-        if (d->pool[i].bytes >= bytes && d->pool[i].bytes / 2 <= bytes &&
-            (best < 0 || d->pool[i].bytes < d->pool[best].bytes))
-            best = i;
-
-    if (best >= 0) {
-        assert(d->pool[best].bytes >= bytes);
-        *memory = d->pool[best];
-        d->pool[best] = (tl_memory){0};
-        return TALLY_OK;
-    }
-
-    tally_status status = allocate(d, ctx, bytes, memory);
-    if (status == TALLY_NO_MEMORY) { /* free the pool and try again */
-        tl_gpu_empty_pool(d);
-        status = allocate(d, ctx, bytes, memory);
-    }
-
-    return status;
-}
-
-/* True if the pool may keep `pooled` bytes. Large blocks are kept too, because allocating and
- * freeing a copy of 2^28 f32 takes longer than the call. */
-static int may_keep(const tl_gpu_device *d, size_t pooled)
-{
-    size_t free_ = 0, once = 0;
-    if (pooled <= POOL_BYTES) return 1;
-    d->gpu->calls->free_memory(d->gpu, &free_, &once);
-    return pooled <= free_ / POOL_SHARE;
-}
-
-void tl_gpu_give(tl_gpu_device *d, tl_memory *memory)
-{
-    size_t pooled = 0;
-    int empty = -1;
-
-    if (!memory->bytes) return;
-    for (int i = 0; i < TL_GPU_POOL; i++) {
-        pooled += d->pool[i].bytes;
-        if (!d->pool[i].bytes) empty = i;
-    }
-    if (empty >= 0 && may_keep(d, pooled + memory->bytes))
-        d->pool[empty] = *memory;
-    else
-        release(d, memory);
-    *memory = (tl_memory){0};
-}
-
-/* ---- the status table of single-launch kernels (kernel/board.cl) ---- */
-
-/* at most 1/16 of the memory limit; at least 1024 words */
-enum { STATUS_SHARE = 16, STATUS_WORDS_LEAST = 1024 };
-
-/* Limit in bytes. Calls that need more (millions of rows) use several launches. */
-static const int64_t STATUS_WORDS_MOST = 64 << 20;
-
-int64_t tl_status_words(const tl_gpu_device *d)
-{
-    const int64_t share = (int64_t)(d->limit / STATUS_SHARE),
-                  most = d->limit && share < STATUS_WORDS_MOST ? share : STATUS_WORDS_MOST;
-    return (most - ONCE_HEADER) / ONCE_WORD;
-}
-
-/* Ensures that the status table has at least `needed` words and that none of them has the new
- * epoch. The table grows to a power of two, so that it seldom grows. */
-tally_status tl_status_reserve(tl_gpu_device *d, tally *ctx, int64_t needed)
-{
-    assert(needed > 0 && needed <= tl_status_words(d));
-    d->status_table.epoch++;
-    if (d->status_table.words >= needed) return TALLY_OK;
-
-    int64_t words = STATUS_WORDS_LEAST;
-    while (words < needed) words *= 2;
-    if (words > tl_status_words(d)) words = needed;
-    const size_t bytes = ONCE_HEADER + (size_t)words * ONCE_WORD;
-    tl_gpu_give(d, &d->status_table.memory);
-    d->status_table.words = d->status_table.taken = 0;
-    void *zeros = calloc(1, bytes);
-    tally_status status = zeros ? tl_gpu_take(d, ctx, bytes, &d->status_table.memory)
-                                : tl_no_memory(ctx, bytes, "the board");
-    if (!status)
-        status = d->gpu->calls->write(d->gpu, ctx, &d->status_table.memory, 0, zeros, bytes);
-    if (!status) status = d->gpu->calls->wait(d->gpu, ctx);
-    free(zeros);
-
-    if (!status)
-        d->status_table.words = words;
-    else
-        tl_gpu_give(d, &d->status_table.memory);
-
-    return status;
-}
-
-/* ---- lasting blocks, and use_stream, which moves them to the host ---- */
-
-void tl_gpu_begin_persistent(tl_gpu_device *d, tl_persistent *block)
-{
-    block->next = d->persistent;
-    d->persistent = block;
-}
-
-void tl_gpu_end_persistent(tl_gpu_device *d, tl_persistent *block)
-{
-    tl_persistent **at = &d->persistent;
-    while (*at != block) {
-        assert(*at); /* the block is in the list */
-        at = &(*at)->next;
-    }
-    *at = block->next;
-    tl_gpu_give(d, &block->memory);
-    free(block->away);
-}
-
-tally_status tl_gpu_come_back(tl_gpu_device *d, tally *ctx, tl_persistent *block)
-{
-    if (!block->away) return TALLY_OK;
-    assert(!block->memory.bytes);
-    tally_status status = tl_gpu_take(d, ctx, block->bytes, &block->memory);
-    if (!status)
-        status = d->gpu->calls->write(d->gpu, ctx, &block->memory, 0, block->away, block->bytes);
-    if (!status) status = d->gpu->calls->wait(d->gpu, ctx);
-    if (status) {
-        tl_gpu_give(d, &block->memory);
-        return status;
-    }
-
-    free(block->away);
-    block->away = NULL;
-    return TALLY_OK;
-}
-
-static tally_status move_persistent_to_host(tl_gpu_device *d, tally *ctx)
-{
-    tally_status status = TALLY_OK;
-    for (tl_persistent *b = d->persistent; b && !status; b = b->next) {
-        if (!b->memory.bytes) continue;
-        b->bytes = b->memory.bytes;
-        b->away = malloc(b->bytes);
-        status = b->away ? d->gpu->calls->read(d->gpu, ctx, b->away, &b->memory, 0, b->bytes)
-                         : tl_no_memory(ctx, b->bytes, "a copy of device memory");
-
-        if (!status) {
-            tl_gpu_give(d, &b->memory);
-        } else {
-            free(b->away);
-            b->away = NULL;
-        }
-    }
-
-    return status;
-}
-
-tally_status tl_gpu_use_stream(tl_device *base, tally *ctx, void *stream)
-{
-    tl_gpu_device *d = tl_gpu_of(base);
-    if (!d->gpu->calls->use_stream)
+    const tl_gpu_calls *const c = d->gpu->calls;
+    int moves = 0, shared = 0;
+    if (!c->use_stream)
         return tl_fail(ctx, TALLY_UNSUPPORTED, "stream: %s has no streams of the caller's",
                        d->name);
-    tally_status status = d->gpu->calls->enter(d->gpu, ctx);
+    if (stream == d->handle) return TALLY_OK;
+    tally_status status = c->enter(d->gpu, ctx);
     if (status) return status;
 
-    status = d->gpu->calls->wait(d->gpu, ctx);
-    if (!status && d->gpu->calls->stream_moves) status = move_persistent_to_host(d, ctx);
-    if (!status && d->gpu->calls->stream_moves) release_all(d);
-    if (!status) status = d->gpu->calls->use_stream(d->gpu, ctx, stream);
-    if (!status) d->stream = stream != NULL;
-    d->gpu->calls->leave(d->gpu);
+    status = c->check_stream(d->gpu, ctx, stream, &moves, &shared);
+    if (!status && moves) {
+        tl_gpu_drain(d);
+        status = c->wait(d->gpu, ctx);
+        if (!status) status = tl_gpu_move_to_host(d, ctx);
+        if (!status) release_all(d);
+    } else if (!status) {
+        status = tl_gpu_leave_stream(d, ctx);
+    }
+
+    if (!status) status = c->use_stream(d->gpu, ctx, stream);
+    if (!status) d->handle = stream, d->stream = stream != NULL, d->shared = shared;
+    c->leave(d->gpu);
 
     return status;
+}
+
+static tally_status use_allocator(tl_gpu_device *d, tally *ctx, const tally_allocator *a)
+{
+    if (!d->gpu->calls->run_stream)
+        return tl_fail(ctx, TALLY_UNSUPPORTED, "allocator: memory of %s has no addresses", d->name);
+    if (a && (!a->allocate || !a->release))
+        return tl_fail(ctx, TALLY_INVALID, "allocator->%s is NULL: must be a function",
+                       a->allocate ? "release" : "allocate");
+    tally_status status =
+        tl_gpu_enter(d, ctx, "tally_use_allocator waits: call it before the capture");
+    if (status) return status;
+
+    if (d->persistent || tl_gpu_has_graphs(d)) {
+        status = tl_fail(ctx, TALLY_INVALID,
+                         "allocator: %s use memory of the context: call tally_use_allocator before "
+                         "they are made",
+                         d->persistent ? "streams of many sequences" : "graphs");
+    } else {
+        tl_gpu_drain(d);
+        tl_gpu_release_slots(d);
+        d->allocator = a ? *a : (tally_allocator){0};
+    }
+    tl_gpu_leave(d);
+    return status;
+}
+
+tally_status tl_gpu_use(tl_device *base, tally *ctx, tl_use what, const void *object)
+{
+    tl_gpu_device *const d = tl_gpu_of(base);
+    return what == TL_USE_STREAM ? use_stream(d, ctx, (void *)(uintptr_t)object)
+                                 : use_allocator(d, ctx, object);
 }

@@ -28,7 +28,9 @@ typedef struct tl_memory {
 enum { TL_RUN, TL_IN, TL_OUT, TL_LANES };
 
 enum {
-    TL_EVENTS = 32,  /* events that order the lanes */
+    TL_STREAM_EVENTS = 32,                   /* number of the first event of memory.c */
+    TL_SLOTS = 32,                           /* streams of the caller whose memory is kept */
+    TL_EVENTS = TL_STREAM_EVENTS + TL_SLOTS, /* events that order the lanes */
     TL_CLOCKS = 128, /* spans measured at a time, two events each (launch.c) */
     TL_EVENTS_ALL = TL_EVENTS + 2 * TL_CLOCKS
 };
@@ -49,7 +51,7 @@ typedef enum tl_argument_kind {
 typedef struct tl_argument {
     tl_argument_kind kind;
     union {
-        tl_memory memory;
+        uint64_t memory; /* tl_memory.object if there is one, else the address */
         int64_t i64;
         double f64;
     };
@@ -129,6 +131,9 @@ typedef struct tl_gpu_calls {
     void (*release)(tl_gpu *gpu, tl_memory *memory);
     tally_status (*write)(tl_gpu *gpu, tally *ctx, const tl_memory *to, size_t offset,
                           const void *from, size_t bytes);
+
+    /* Issues the clearing of the first `bytes` bytes, a multiple of 4. */
+    tally_status (*clear)(tl_gpu *gpu, tally *ctx, const tl_memory *to, size_t bytes);
     tally_status (*read)(tl_gpu *gpu, tally *ctx, void *to, const tl_memory *from, size_t offset,
                          size_t bytes);
 
@@ -153,11 +158,23 @@ typedef struct tl_gpu_calls {
                            const tl_kernel_start *start);
     tally_status (*wait)(tl_gpu *gpu, tally *ctx);
 
-    /* Sends all later work to the caller's stream; NULL: back to the library's own. No work may be
-     * in flight. The caller keeps the stream. If stream_moves is set, programs and memory belong to
-     * the stream's context, and none may exist when use_stream is called. */
+    /* Sends all later work to the caller's stream; NULL: back to the library's own. The caller
+     * keeps the stream. check_stream: refuses a stream that the device cannot use, and sets *moves
+     * if programs and memory belong to another context of the API than the stream: then no work may
+     * be in flight and none of these may exist when use_stream is called. *shared: threads have a
+     * stream each under this handle. */
+    tally_status (*check_stream)(tl_gpu *gpu, tally *ctx, void *stream, int *moves, int *shared);
     tally_status (*use_stream)(tl_gpu *gpu, tally *ctx, void *stream);
-    int stream_moves;
+
+    /* The stream of TL_RUN as the API knows it. NULL: memory has no addresses, so it cannot come
+     * from tally_use_allocator. */
+    void *(*run_stream)(const tl_gpu *gpu);
+
+    /* NULL: the API has no graphs. capture: the number of the capture of the stream, 0 if it is not
+     * captured. keep: calls drop(what), in any thread, when the graph of the capture and its
+     * instances are gone, and after a failure of keep; drop must not call the API. */
+    tally_status (*capture)(tl_gpu *gpu, tally *ctx, uint64_t *number);
+    tally_status (*keep)(tl_gpu *gpu, tally *ctx, void (*drop)(void *), void *what);
 
     /* Estimates of the bytes that can still be allocated: in total, and as one block. allocate may
      * still fail. */
@@ -206,7 +223,7 @@ tally_status tl_gpu_grid(tl_device *, tally *, const tl_plan *, int64_t rows, co
 tally_status tl_gpu_owner(tl_device *, tally *, const void *p, tl_device **owner);
 tally_status tl_gpu_copy(tl_device *, tally *, void *to, const void *from, size_t bytes);
 tally_status tl_gpu_adopt(tl_device *, tally *, void *object, void **pointer);
-tally_status tl_gpu_use_stream(tl_device *, tally *, void *stream);
+tally_status tl_gpu_use(tl_device *, tally *, tl_use, const void *);
 void tl_gpu_time(tl_device *, tally *, tl_timing, tally_times_info *times);
 tally_status tl_gpu_text(tl_device *, tally *, const tl_plan *, const char *shape, char **text,
                          size_t *length);
@@ -215,10 +232,7 @@ tally_status tl_gpu_text(tl_device *, tally *, const tl_plan *, const char *shap
 #define TL_GPU_DEVICE_CALLS                                                                        \
     .close = tl_gpu_close, .plan = tl_gpu_plan, .run = tl_gpu_run, .push = tl_gpu_push,            \
     .grid = tl_gpu_grid, .owner = tl_gpu_owner, .copy = tl_gpu_copy, .adopt = tl_gpu_adopt,        \
-    .use_stream = tl_gpu_use_stream, .time = tl_gpu_time, .text = tl_gpu_text
-
-/* The probe's kernels (law.c): S(1) .. S(n) of n elements on the host; n is a power of two. */
-tally_status tl_gpu_law(tl_device *, tally *, const tl_plan *, const void *x, int64_t n, void *out);
+    .use = tl_gpu_use, .time = tl_gpu_time, .text = tl_gpu_text
 
 /* ---- program.c ---- */
 

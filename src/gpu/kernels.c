@@ -81,7 +81,7 @@ static tally_status compare(tally *ctx, const char *kernel, const tl_parameter *
 
         const tl_argument *const a = *at < count ? &arguments[*at] : NULL;
         const tl_argument_kind got = a ? a->kind : TL_ARG_NONE;
-        if (got == TL_ARG_MEMORY && got == p->kind && !a->memory.address && !a->memory.object)
+        if (got == TL_ARG_MEMORY && got == p->kind && !a->memory)
             return tl_fail(ctx, TALLY_INVALID, "kernel %s: argument %d, %s, is no memory", kernel,
                            *at + 1, p->name);
         if (got != p->kind && !(got == TL_ARG_UNUSED && p->kind == TL_ARG_MEMORY))

@@ -6,7 +6,8 @@
  *         .nodes = tl_memory_of(nodes), .level = tl_i64(k), .jobs = tl_i64(jobs))
  *
  * A launch with an argument too few or too many, with a wrong name or a wrong kind does not
- * compile. tl_gpu_kernel_check checks structs that were not made by TL_ARGUMENTS. */
+ * compile. tl_gpu_kernel_check checks the rest where asserts are on: memory that is none, and
+ * structs that were not made by TL_ARGUMENTS. */
 #ifndef TALLY_GPU_KERNELS_H
 #define TALLY_GPU_KERNELS_H
 
@@ -34,7 +35,8 @@ typedef struct tl_local_bytes_argument {
  * kernel that reads it by mistake must fail in every test (test_emulated). */
 static inline tl_memory_argument tl_memory_of(const tl_memory *m)
 {
-    return m ? (tl_memory_argument){{TL_ARG_MEMORY, {.memory = *m}}}
+    return m ? (tl_memory_argument){{TL_ARG_MEMORY,
+                                     {.memory = m->object ? (uintptr_t)m->object : m->address}}}
              : (tl_memory_argument){{TL_ARG_UNUSED, {.i64 = 0}}};
 }
 

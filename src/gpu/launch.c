@@ -14,36 +14,56 @@ enum { BLOCKS_PER_PROCESSOR = 32 };
 
 /* ---- programs ---- */
 
+static const char NOT_LOADED[] =
+    "its kernels are not loaded yet: make the same call once before the capture";
+
+/* Unloads the oldest program that no graph has. */
+static tally_status unload_one(tl_gpu_device *d, tally *ctx)
+{
+    tl_built *p = d->programs, *const end = p + d->program_count;
+    while (p < end && p->captured) p++;
+    if (p == end)
+        return tl_fail(ctx, TALLY_UNSUPPORTED, "graphs have all %d programs of %s", TL_GPU_PROGRAMS,
+                       d->name);
+    tl_gpu_drain(d); /* its kernels may still run */
+    if (p->program) d->gpu->calls->unload(d->gpu, p->program);
+    memmove(p, p + 1, (size_t)(end - p - 1) * sizeof *p);
+    d->program_count--;
+    return TALLY_OK;
+}
+
+static void mark_captured(tl_gpu_device *d, const tl_program *program)
+{
+    for (int i = 0; i < d->program_count; i++)
+        if (d->programs[i].program == program) d->programs[i].captured = 1;
+}
+
 static tally_status build(tl_gpu_device *d, tally *ctx, tl_built *wanted)
 {
     const tl_gpu_calls *c = d->gpu->calls;
     const tl_scalar *op = wanted->op;
-    /* the law's program is small and only used by the probe: always built as a whole, and
-     * quickly */
-    const int is_law = !strcmp(wanted->shape, "law"),
-              may_be_embedded = c->by_kernel && !wanted->kernel;
-
     for (int i = 0; i < d->program_count; i++) {
         const tl_built *p = &d->programs[i];
-        if (p->op == op && !strcmp(p->shape, wanted->shape) && !p->kernel == !wanted->kernel &&
-            (!p->kernel || !strcmp(p->kernel, wanted->kernel))) {
+        if (p->op == op && (p->shape == wanted->shape || !strcmp(p->shape, wanted->shape)) &&
+            !p->kernel == !wanted->kernel && (!p->kernel || !strcmp(p->kernel, wanted->kernel))) {
             wanted->program = p->program;
             return TALLY_OK;
         }
     }
 
+    /* the law's program is small and only used by the probe: always built as a whole, and
+     * quickly */
+    const int is_law = !strcmp(wanted->shape, "law"),
+              may_be_embedded = c->by_kernel && !wanted->kernel;
     char *text;
     size_t length;
 
-    if (d->program_count == TL_GPU_PROGRAMS) {
-        c->wait(d->gpu, NULL); /* its kernels may still run */
-        if (d->programs[0].program) c->unload(d->gpu, d->programs[0].program);
-        memmove(d->programs, d->programs + 1, (TL_GPU_PROGRAMS - 1) * sizeof *d->programs);
-        d->program_count--;
-    }
+    tally_status status = tl_no_capture(d, ctx, NOT_LOADED);
+    if (!status && d->program_count == TL_GPU_PROGRAMS) status = unload_one(d, ctx);
+    if (status) return status;
 
     const tl_text of = {op, wanted->shape, c->prelude, wanted->kernel};
-    tally_status status = tl_program_text(ctx, &of, &text, &length);
+    status = tl_program_text(ctx, &of, &text, &length);
     if (status) return status;
 
     double start = tl_seconds();
@@ -71,7 +91,7 @@ static tally_status build(tl_gpu_device *d, tally *ctx, tl_built *wanted)
 tally_status tl_gpu_program(tl_gpu_device *d, tally *ctx, const tl_scalar *op, const char *shape,
                             tl_built *program)
 {
-    *program = (tl_built){op, shape, NULL, NULL};
+    *program = (tl_built){op, shape, NULL, NULL, 0};
     return op->user && d->gpu->calls->by_kernel ? TALLY_OK : build(d, ctx, program);
 }
 
@@ -120,14 +140,18 @@ tally_status tl_go(const tl_launch *l, tl_gpu_kernel_id id, int64_t jobs, tl_spr
     if (jobs <= 0) return TALLY_OK;
 
     if (spread == TL_GROUPS && number > most) number = most;
-    tally_status status = tl_gpu_kernel_check(l->ctx, id, arguments, count);
-    if (!status && !b.program) {
+    tally_status status = TALLY_OK;
+    assert(!tl_gpu_kernel_check(l->ctx, id, arguments, count));
+    if (!b.program) {
         b.kernel = k->name;
         status = build(l->d, l->ctx, &b);
     }
 
     if (status) return status;
-    refresh(l->d, &b);
+    if (tl_is_captured(l->d))
+        mark_captured(l->d, b.program);
+    else
+        refresh(l->d, &b);
     tl_argument with_box[ARGUMENTS_MOST];
     assert(count < ARGUMENTS_MOST);
 
@@ -185,7 +209,8 @@ static void settle(tl_gpu_device *d, tally *ctx)
 void tl_clock_begin(tl_gpu_device *d, tally *ctx, int lane)
 {
     tl_clock *k = &d->clock;
-    if (!k->on) return;
+    k->ready = 0;
+    if (!k->on || tl_is_captured(d)) return;
     if (k->count == TL_CLOCKS) settle(d, ctx);
     k->ready = !d->gpu->calls->mark(d->gpu, ctx, lane, event_of((k->first + k->count) % TL_CLOCKS));
 }
@@ -214,7 +239,7 @@ static void read_times(tl_gpu_device *d, tally *ctx, tally_times_info *times)
     times->on_processors = d->base.on_processors;
     times->device_bytes = (int64_t)d->held;
     for (int i = 0; i < 2 * TL_STAGES; i++) times->locked_bytes += (int64_t)d->stage[i].bytes;
-    times->locked_bytes += (int64_t)(d->small.bytes + d->measured.reported.bytes);
+    times->locked_bytes += (int64_t)(d->small.bytes + d->reported.bytes);
     if (entered) d->gpu->calls->leave(d->gpu);
 }
 

@@ -31,6 +31,10 @@ static tally_status bring(tl_gpu_device *d, tally *ctx, const void *p, int64_t l
         *byte = (int64_t)offset - low;
         return TALLY_OK;
     }
+    tally_status status = tl_no_capture(d, ctx,
+                                        "bitmaps or elements are in host memory: copy them "
+                                        "to the device before");
+    if (status) return status;
     *owned = 1;
     *byte = -low;
     return tl_gpu_upload(d, ctx, from, (size_t)(high - low), to);

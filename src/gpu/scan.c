@@ -95,10 +95,10 @@ static tl_arguments_tiled_part tiled_arguments(const tl_gpu_device *d, const tl_
 {
     return TL_ARGUMENTS(
         tiled_part, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
-        .results = tl_results_arguments(r), .ticket = tl_memory_of(&d->status_table.memory),
-        .ticket0 = tl_i64(d->status_table.taken), .epoch = tl_i64(d->status_table.epoch),
-        .tiles = tl_i64(p->tiles), .levels = tl_i64(p->levels), .jobs = tl_i64(jobs),
-        .seeding = tl_seeding_arguments(from));
+        .results = tl_results_arguments(r), .ticket = tl_memory_of(&d->slot->status_table.memory),
+        .ticket0 = tl_i64(d->slot->status_table.taken),
+        .epoch = tl_i64(d->slot->status_table.epoch), .tiles = tl_i64(p->tiles),
+        .levels = tl_i64(p->levels), .jobs = tl_i64(jobs), .seeding = tl_seeding_arguments(from));
 }
 
 static tally_status scan_once(const tl_launch *l, const tl_batch *b, const tl_results *r, int small,
@@ -113,14 +113,14 @@ static tally_status scan_once(const tl_launch *l, const tl_batch *b, const tl_re
     tally_status status = tl_status_reserve(d, l->ctx, p.words);
     if (status) return status;
 
-    assert(p.levels < STATUS_LEVELS && p.words <= d->status_table.words && groups > 0);
+    assert(p.levels < STATUS_LEVELS && p.words <= d->slot->status_table.words && groups > 0);
     const tl_arguments_tiled_part tiled = tiled_arguments(d, b, r, &p, jobs, from);
     const tl_local_bytes_argument local = tl_local_bytes(once_local_bytes(b, small));
     status = TL_GO(l, scan_once, groups, .tiled = tiled, .local_bytes = local);
 
     /* A block that processes several tiles takes STAGES + 1 more tickets than tiles. A block that
      * processes one tile takes none. */
-    if (!status && groups < jobs) d->status_table.taken += jobs + (STAGES + 1) * groups;
+    if (!status && groups < jobs) d->slot->status_table.taken += jobs + (STAGES + 1) * groups;
 
     return status;
 }
@@ -165,7 +165,8 @@ static tally_status scan_down(const tl_launch *l, const tl_batch *b, const tl_re
     if (!status)
         status = TL_GO(l, scan_down, groups * TILE_WARPS,
                        .tiled = tiled_arguments(d, b, r, &p, jobs, from));
-    if (!status) d->status_table.taken += jobs + groups; /* each block takes one more ticket */
+    if (!status)
+        d->slot->status_table.taken += jobs + groups; /* each block takes one more ticket */
 
     return status;
 }

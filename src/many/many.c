@@ -267,13 +267,14 @@ static tally_status grid(tl_device *d, tally *ctx, const tl_plan *p, int64_t row
 
 /* ---- the rest ---- */
 
-static tally_status use_stream(tl_device *d, tally *ctx, void *stream)
+static tally_status use(tl_device *d, tally *ctx, tl_use what, const void *object)
 {
-    (void)stream;
+    (void)object;
+    const char *const name = what == TL_USE_STREAM ? "stream" : "allocator";
     return tl_fail(ctx, TALLY_UNSUPPORTED,
-                   "stream: %s are several devices, and a stream is of one: give it to a member "
+                   "%s: %s are several devices, and one %s is of one: give it to a member "
                    "(tally_member)",
-                   d->name);
+                   name, d->name, name);
 }
 
 static tally_status adopt(tl_device *d, tally *ctx, void *object, void **pointer)
@@ -321,6 +322,6 @@ static const tl_device_calls calls = {
     .owner = owner,
     .copy = copy,
     .adopt = adopt,
-    .use_stream = use_stream,
+    .use = use,
     .time = time_all,
 };

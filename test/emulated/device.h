@@ -52,6 +52,11 @@ static tally_status d_read(tl_gpu *g, tally *c, void *to, const tl_memory *from,
 {
     return (void)g, (void)c, memcpy(to, (char *)(uintptr_t)from->address + at, bytes), TALLY_OK;
 }
+static tally_status d_clear(tl_gpu *g, tally *c, const tl_memory *to, size_t bytes)
+{
+    check(bytes % 4 == 0, "%zu bytes are cleared: must be a multiple of 4", bytes);
+    return (void)g, (void)c, memset((char *)(uintptr_t)to->address, 0, bytes), TALLY_OK;
+}
 /* CUDA names the address itself, OpenCL a block and a place in it. */
 static int d_owns(tl_gpu *g, const void *p, tl_memory *m, size_t *at)
 {
@@ -135,6 +140,7 @@ static tally *open_none(int cuda, const tl_gpu_calls *own, tl_device **cpu)
                        .release = d_release,
                        .write = d_write,
                        .read = d_read,
+                       .clear = d_clear,
                        .owns = d_owns,
                        .build = own->build,
                        .unload = own->unload,

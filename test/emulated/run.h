@@ -133,7 +133,7 @@ static tally_status run_launch(tl_gpu *g, tally *c, tl_program *p, const tl_kern
         else if (a->kind == TL_ARG_F64)
             run.parameter = a->f64;
         else
-            run.values[values++] = a->kind == TL_ARG_I64 ? (uint64_t)a->i64 : a->memory.address;
+            run.values[values++] = a->kind == TL_ARG_I64 ? (uint64_t)a->i64 : a->memory;
     }
     /* groups that share jobs: as many as there are, or some of them take several */
     const int64_t groups =

@@ -117,24 +117,25 @@ static tally_status grow(const tl_launch *l, grid *g, int64_t n)
 
 /* ---- calls ---- */
 
+static const char NO_CAPTURE[] = "streams of many sequences change with each push: push before it";
+
 /* Enters the device, finds the program, and moves the grid back to device memory. After a failure,
  * `leave` must not be called. */
 static tally_status enter(grid *g, tally *ctx, tl_built *program)
 {
-    const tl_gpu_calls *const c = g->d->gpu->calls;
     if (g->lost)
         return tl_fail(ctx, TALLY_NO_DEVICE,
                        "%s failed in an earlier push, and the stream's memory is lost: close it",
                        g->d->name);
 
-    tally_status status = c->enter(g->d->gpu, ctx);
+    tally_status status = tl_gpu_enter(g->d, ctx, NO_CAPTURE);
     if (status) return status;
 
     status = tl_gpu_program(g->d, ctx, g->plan.op, "grid", program);
     if (!status) status = tl_gpu_come_back(g->d, ctx, &g->kept);
     if (!status) status = tl_gpu_come_back(g->d, ctx, &g->nodes);
     if (!status) status = tl_gpu_come_back(g->d, ctx, &g->packed);
-    if (status) c->leave(g->d->gpu);
+    if (status) tl_gpu_leave(g->d);
 
     return status;
 }
@@ -150,7 +151,7 @@ static tally_status leave(grid *g, tally *ctx, tally_status status)
         if (!status) status = waited;
     }
     d->host = 0;
-    c->leave(d->gpu);
+    tl_gpu_leave(d);
     return status;
 }
 
@@ -285,7 +286,7 @@ static tally_status result(tally *ctx, tl_grid *base, int threads, void *out)
         .cells = g->width, .blocks = g->count / GRID_BLOCK, .rows = g->count % GRID_BLOCK};
     if (!status) status = fold(&l, g, &r, &all);
     status = tl_results_close(g->d, ctx, &r, bytes, status);
-    g->d->gpu->calls->leave(g->d->gpu);
+    tl_gpu_leave(g->d);
 
     return status;
 }
@@ -364,12 +365,11 @@ static tally_status fill(tally *ctx, tl_grid *base, const tl_slab *slab, const t
 static void close_grid(tl_grid *base)
 {
     grid *const g = (grid *)base;
-    const tl_gpu_calls *const c = g->d->gpu->calls;
-    const int entered = !c->enter(g->d->gpu, NULL);
+    const int entered = !tl_gpu_enter(g->d, NULL, NULL);
     tl_gpu_end_persistent(g->d, &g->kept);
     tl_gpu_end_persistent(g->d, &g->nodes);
     tl_gpu_end_persistent(g->d, &g->packed);
-    if (entered) c->leave(g->d->gpu);
+    if (entered) tl_gpu_leave(g->d);
     free(g);
 }
 
@@ -396,7 +396,7 @@ tally_status tl_gpu_grid(tl_device *base, tally *ctx, const tl_plan *plan, int64
     tally_status status =
         __builtin_mul_overflow(g->pitch, (int64_t)TL_MAX_LEVELS * (int64_t)sizeof(tl_state), &most)
             ? tl_no_memory(ctx, SIZE_MAX, "a field")
-            : d->gpu->calls->enter(d->gpu, ctx);
+            : tl_gpu_enter(d, ctx, NO_CAPTURE);
 
     if (status) {
         free(g);
@@ -410,7 +410,7 @@ tally_status tl_gpu_grid(tl_device *base, tally *ctx, const tl_plan *plan, int64
                          &g->kept.memory);
     if (!status)
         status = tl_gpu_take(d, ctx, (size_t)g->at_once * op->state_bytes, &g->packed.memory);
-    d->gpu->calls->leave(d->gpu);
+    tl_gpu_leave(d);
 
     if (status)
         close_grid(&g->base);

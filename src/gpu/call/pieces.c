@@ -71,7 +71,7 @@ int tl_pieces_can(tl_gpu_device *d, tally *ctx, const tl_call *call)
 int64_t tl_pieces_budget(tl_gpu_device *d)
 {
     size_t all = 0, once = 0, pooled = 0;
-    for (int i = 0; i < TL_GPU_POOL; i++) pooled += d->pool[i].bytes;
+    for (int i = 0; i < TL_GPU_POOL; i++) pooled += d->slot->pool[i].bytes;
     d->gpu->calls->free_memory(d->gpu, &all, &once);
     all += pooled;
     if (d->limit && d->limit - (d->held - pooled) < all) all = d->limit - (d->held - pooled);

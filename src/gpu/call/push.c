@@ -115,9 +115,10 @@ static tally_status push_elements(tl_gpu_device *d, tally *ctx, const tl_push *p
 tally_status tl_gpu_push(tl_device *base, tally *ctx, tl_push *p)
 {
     tl_gpu_device *d = tl_gpu_of(base);
-    tally_status status = d->gpu->calls->enter(d->gpu, ctx);
+    tally_status status =
+        tl_gpu_enter(d, ctx, "streams and fragments wait: push before the capture");
     if (status) return status;
     status = p->verb == TL_WINDOW ? push_windows(d, ctx, p) : push_elements(d, ctx, p);
-    d->gpu->calls->leave(d->gpu);
+    tl_gpu_leave(d);
     return status;
 }

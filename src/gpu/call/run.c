@@ -3,6 +3,7 @@
  * (pieces.c), if they are large host arrays or do not fit the device. */
 #include "exact/exact.h"
 #include "gpu/work.h"
+#include "gpu/kernel/constants.h"
 #include <assert.h>
 
 /* ---- whole, or in pieces ---- */
@@ -28,7 +29,7 @@ static tally_status run_views(tl_gpu_device *d, tally *ctx, const tl_call *call,
         in = reversed(c.in, op->elem_bytes), c.in = &in;
         out = reversed(c.out, op->result_bytes), c.out = &out;
     }
-    int pieces = tl_pieces_wanted(d, &c) && tl_pieces_can(d, ctx, &c);
+    int pieces = !tl_is_captured(d) && tl_pieces_wanted(d, &c) && tl_pieces_can(d, ctx, &c);
     tally_status status = pieces ? TALLY_OK : tl_gpu_whole(d, ctx, &c, &tl_no_piece);
     if (status == TALLY_NO_MEMORY) pieces = tl_pieces_possible(d, &c) && tl_pieces_can(d, ctx, &c);
 
@@ -44,10 +45,40 @@ static tally_status run_exact(tl_gpu_device *d, tally *ctx, const tl_call *c, in
     return *done ? status : TALLY_OK;
 }
 
+/* The start-up probe's call: the law by an operator's text alone (gpu/kernel/law.cl). */
 static tally_status run_law(tl_gpu_device *d, tally *ctx, const tl_call *c, int *done)
 {
+    enum { RESULTS_OF_BLOCK = LAW_THREADS * LAW_EACH };
+    const tl_scalar *const op = c->plan->op;
+    const int64_t n = c->in->n;
+    const size_t bytes = (size_t)n * op->result_bytes;
+    tl_memory in = {0}, results = {0};
+    tl_built program = {0};
+    const tl_launch l = {d, ctx, &program};
+
+    assert(n > 0);
     *done = 1;
-    return tl_gpu_law(&d->base, ctx, c->plan, c->in->data, c->in->n, c->out->data);
+    tally_status status = tl_gpu_program(d, ctx, op, "law", &program);
+    if (!status) status = tl_gpu_upload(d, ctx, c->in->data, (size_t)n * op->elem_bytes, &in);
+    if (!status) status = tl_gpu_take(d, ctx, bytes, &results);
+    if (!status)
+        status = TL_GO(&l, law, (n + RESULTS_OF_BLOCK - 1) / RESULTS_OF_BLOCK,
+                       .x = tl_memory_of(&in), .n = tl_i64(n),
+                       .parameter = tl_f64(c->plan->par.value), .out = tl_memory_of(&results));
+
+    if (!status) status = d->gpu->calls->read(d->gpu, ctx, c->out->data, &results, 0, bytes);
+    if (status) d->gpu->calls->wait(d->gpu, ctx); /* so that no kernel still reads the input */
+    tl_gpu_give(d, &in);
+    tl_gpu_give(d, &results);
+
+    return status;
+}
+
+tally_status tl_gpu_text(tl_device *base, tally *ctx, const tl_plan *plan, const char *shape,
+                         char **text, size_t *length)
+{
+    const tl_text of = {plan->op, shape, tl_gpu_of(base)->gpu->calls->prelude, NULL};
+    return tl_program_text(ctx, &of, text, length);
 }
 
 /* ---- views with validity, and two inputs: either the kernels read the arrays in place, or the
@@ -164,10 +195,13 @@ tally_status tl_gpu_run(tl_device *base, tally *ctx, const tl_call *call, int *d
 {
     tl_gpu_device *const d = tl_gpu_of(base);
     *done = 0;
-    if (tl_needs_processors(call)) return TALLY_OK;
-    tally_status status = d->gpu->calls->enter(d->gpu, ctx);
+    const int host = tl_needs_processors(call);
+    if (host && !d->handle) return TALLY_OK;
+    tally_status status = tl_gpu_enter(
+        d, ctx,
+        host || call->verb > TL_WINDOW ? "this call waits: make it before the capture" : NULL);
     if (status) return status;
-    status = runner_of(call)(d, ctx, call, done);
-    d->gpu->calls->leave(d->gpu);
+    if (!host) status = runner_of(call)(d, ctx, call, done);
+    tl_gpu_leave(d);
     return status;
 }

@@ -43,11 +43,12 @@ static tally_status make_slots(tl_gpu_device *d, tally *ctx)
     static const char zeros[MEASURED_SLOTS * SLOT_BYTES];
     const tl_gpu_calls *c = d->gpu->calls;
     tally_status status = TALLY_OK;
-    if (c->sees_locked && !d->measured.reported.bytes)
-        status = c->lock(d->gpu, ctx, SLOT_BYTES, &d->measured.reported);
-    if (status || d->measured.slots.bytes) return status;
-    status = tl_gpu_take(d, ctx, sizeof zeros, &d->measured.slots);
-    return status ? status : c->write(d->gpu, ctx, &d->measured.slots, 0, zeros, sizeof zeros);
+    if (c->sees_locked && !d->reported.bytes)
+        status = c->lock(d->gpu, ctx, SLOT_BYTES, &d->reported);
+    if (status || d->slot->measured.slots.bytes) return status;
+    status = tl_gpu_take(d, ctx, sizeof zeros, &d->slot->measured.slots);
+    return status ? status
+                  : c->write(d->gpu, ctx, &d->slot->measured.slots, 0, zeros, sizeof zeros);
 }
 
 static tally_status begin_measure(tl_gpu_device *d, tally *ctx, const tl_plan *plan, int64_t least,
@@ -65,12 +66,13 @@ static tally_status begin_measure(tl_gpu_device *d, tally *ctx, const tl_plan *p
     if (!status) status = tl_gpu_take(d, ctx, (size_t)rows * sizeof(int64_t), &s->ids);
     if (status) return status;
 
-    d->measured.slot ^= 1;
-    status = TL_GO(&l, measure, (rows + MEASURE_GROUP - 1) / MEASURE_GROUP,
-                   .offsets = tl_memory_of(&s->offsets), .rows = tl_i64(rows),
-                   .least = tl_i64(least), .ids = tl_memory_of(&s->ids),
-                   .measured = tl_memory_of(&d->measured.slots), .slot = tl_i64(d->measured.slot),
-                   .reported = tl_memory_of(c->sees_locked ? &d->measured.reported : NULL));
+    d->slot->measured.slot ^= 1;
+    status =
+        TL_GO(&l, measure, (rows + MEASURE_GROUP - 1) / MEASURE_GROUP,
+              .offsets = tl_memory_of(&s->offsets), .rows = tl_i64(rows), .least = tl_i64(least),
+              .ids = tl_memory_of(&s->ids), .measured = tl_memory_of(&d->slot->measured.slots),
+              .slot = tl_i64(d->slot->measured.slot),
+              .reported = tl_memory_of(c->sees_locked ? &d->reported : NULL));
 
     return status || !c->sees_locked ? status : c->mark(d->gpu, ctx, TL_RUN, TL_MEASURED);
 }
@@ -80,22 +82,21 @@ static tally_status begin_measure(tl_gpu_device *d, tally *ctx, const tl_plan *p
 static tally_status end_measure(tl_gpu_device *d, tally *ctx, segments *s, tally_status status)
 {
     const tl_gpu_calls *c = d->gpu->calls;
-    const size_t at = (size_t)d->measured.slot * SLOT_BYTES;
+    const size_t at = (size_t)d->slot->measured.slot * SLOT_BYTES;
 
     memset(&s->m, 0, sizeof s->m);
     if (!status && c->sees_locked) {
         status = c->reached(d->gpu, ctx, TL_MEASURED);
-        if (!status)
-            memcpy(&s->m, (const void *)(uintptr_t)d->measured.reported.address, sizeof s->m);
+        if (!status) memcpy(&s->m, (const void *)(uintptr_t)d->reported.address, sizeof s->m);
     } else if (!status) {
         tl_clock_begin(d, ctx, TL_RUN);
-        status = c->read(d->gpu, ctx, &s->m, &d->measured.slots, at, sizeof s->m);
+        status = c->read(d->gpu, ctx, &s->m, &d->slot->measured.slots, at, sizeof s->m);
         tl_clock_end(d, ctx, TL_RUN, TL_TIME_FROM, sizeof s->m);
     }
 
     if (status) { /* the contents of the slots are not known */
         c->wait(d->gpu, ctx);
-        tl_gpu_give(d, &d->measured.slots);
+        tl_gpu_give(d, &d->slot->measured.slots);
     }
 
     return status;
@@ -142,8 +143,8 @@ static tally_status launch_speculatively(tl_gpu_device *d, tally *ctx, const tl_
 
     r.byte = (int64_t)out_at;
     s->speculative =
-        (tl_speculation){.measured = d->measured.slots,
-                         .slot = d->measured.slot,
+        (tl_speculation){.measured = d->slot->measured.slots,
+                         .slot = d->slot->measured.slot,
                          .most = offsets_most(c),
                          .by_warp = tl_middle_pays(d, op, in->rows, in->rows * MIDDLE_MEAN, scan)};
     const tl_batch b = {.plan = c->plan,
@@ -161,8 +162,7 @@ static tally_status launch_speculatively(tl_gpu_device *d, tally *ctx, const tl_
     tally_status status = tl_gpu_program(d, ctx, op, scan ? "scan" : "reduce", &program);
     if (status) return status;
 
-    s->speculative_kernel =
-        s->speculative.by_warp && d->measured.walked ? WARP_KERNEL : SHORT_KERNEL;
+    s->speculative_kernel = s->speculative.by_warp && d->walked ? WARP_KERNEL : SHORT_KERNEL;
     if (s->speculative_kernel == WARP_KERNEL)
         return scan ? tl_middle_scan(&l, &b, &r, &from) : tl_middle_reduce(&l, &b, &r);
 
@@ -236,7 +236,7 @@ static tally_status open_segments(tl_gpu_device *d, tally *ctx, const tl_call *c
     b->longest = s->m.count[LONG_COUNT] ? b->elements : CHUNK - 1; /* an upper bound */
     b->walked = by_warp && s->m.count[LONG_COUNT] &&
                 tl_middle_pays(d, plan->op, s->in->rows, b->elements, c->verb == TL_SCAN);
-    if (by_warp) d->measured.walked = b->walked;
+    if (by_warp) d->walked = b->walked;
     if (!status && b->walked) status = list_longer_segments(d, ctx, plan, s);
     b->ids = s->ids;
     s->ids = (tl_memory){0};
@@ -274,7 +274,11 @@ static tally_status examine(tl_gpu_device *d, tally *ctx, const tl_call *c, segm
             d->gpu->calls->owns(d->gpu, in->data, &s->data, &s->data_at);
     if (!*done) return TALLY_OK;
 
-    tally_status status = begin_measure(d, ctx, c->plan, CHUNK, s);
+    tally_status status = tl_no_capture(
+        d, ctx,
+        "the offsets are in device memory: give them in host memory, or rows of one length");
+    if (status) return status;
+    status = begin_measure(d, ctx, c->plan, CHUNK, s);
     if (!status) status = launch_speculatively(d, ctx, c, s);
     status = end_measure(d, ctx, s, status);
     s->ends[0] = s->m.offset[FIRST_OFFSET], s->ends[1] = s->m.offset[LAST_OFFSET];

@@ -2,10 +2,10 @@
  * The calls of a CUDA device, through the driver (libcuda), which is opened at run time. API calls
  * only; the shapes are in gpu/.
  *
- *   cuda.c      the device and its memory; calls the other three
+ *   cuda.c      the device and its memory; calls the others
  *   program.c   loads code and launches kernels; better.c compiles better code in the background,
  *               code.c compiles and caches code
- *   lanes.c     copies, page-locked memory, events
+ *   lanes.c     copies, page-locked memory, events; the caller's streams, graphs
  *   devices.c   the driver, its devices and errors; calls none of the others
  *
  * The device uses the primary context, so it can use memory of the CUDA runtime in the same
@@ -75,10 +75,12 @@ static void cu_close(tl_gpu *gpu)
     tl_beside_end(&g->beside);
     if (g->own) {
         const int entered = !cuCtxPushCurrent(g->context);
+        tl_cuda_relax(g);
         tl_cuda_close_events(g);
         for (int lane = TL_IN; lane < TL_LANES; lane++)
             if (g->stream[lane]) cuStreamDestroy(g->stream[lane]);
         cuStreamDestroy(g->own);
+        tl_cuda_restrict(g);
         if (entered) cuCtxPopCurrent(NULL); /* otherwise it would pop the caller's context */
     }
     if (g->context) cuDevicePrimaryCtxRelease(g->device);
@@ -111,10 +113,12 @@ static tally_status cu_open(tally *ctx, int index, tl_gpu **gpu)
     CUresult error = cuDevicePrimaryCtxRetain(&g->context, g->device);
     if (!error) error = cuCtxPushCurrent(g->context);
     if (!error) {
+        tl_cuda_relax(g);
         /* synchronizes with the caller's default stream */
         error = cuStreamCreate(&g->own, 0);
         for (int lane = TL_IN; !error && lane < TL_LANES; lane++)
             error = cuStreamCreate(&g->stream[lane], CU_STREAM_NON_BLOCKING);
+        tl_cuda_restrict(g);
         cuCtxPopCurrent(NULL);
         g->stream[TL_RUN] = g->own;
     }
@@ -131,12 +135,14 @@ static tally_status cu_open(tally *ctx, int index, tl_gpu **gpu)
 static tally_status cu_enter(tl_gpu *gpu, tally *ctx)
 {
     CUresult error = cuCtxPushCurrent(((cuda *)gpu)->context);
-    return error ? tl_cuda_failed(ctx, error, "cuCtxPushCurrent") : TALLY_OK;
+    if (error) return tl_cuda_failed(ctx, error, "cuCtxPushCurrent");
+    tl_cuda_relax((cuda *)gpu);
+    return TALLY_OK;
 }
 
 static void cu_leave(tl_gpu *gpu)
 {
-    (void)gpu;
+    tl_cuda_restrict((cuda *)gpu);
     cuCtxPopCurrent(NULL);
 }
 
@@ -207,14 +213,6 @@ static tally_status cu_wait(tl_gpu *gpu, tally *ctx)
     return error ? tl_cuda_failed(ctx, error, "the kernels") : TALLY_OK;
 }
 
-static tally_status cu_use_stream(tl_gpu *gpu, tally *ctx, void *stream)
-{
-    cuda *g = (cuda *)gpu;
-    (void)ctx;
-    g->stream[TL_RUN] = stream ? stream : g->own;
-    return TALLY_OK;
-}
-
 static const tl_gpu_calls calls = {
     .name = "cuda",
     .prelude = "gpu/cuda/prelude_cuda.h",
@@ -232,6 +230,7 @@ static const tl_gpu_calls calls = {
     .allocate = cu_allocate,
     .release = cu_release,
     .write = cu_write,
+    .clear = tl_cuda_clear,
     .read = cu_read,
     .owns = cu_owns,
     .build = tl_cuda_build,
@@ -240,7 +239,11 @@ static const tl_gpu_calls calls = {
     .improve = tl_cuda_improve,
     .launch = tl_cuda_launch,
     .wait = cu_wait,
-    .use_stream = cu_use_stream,
+    .check_stream = tl_cuda_check_stream,
+    .use_stream = tl_cuda_use_stream,
+    .run_stream = tl_cuda_run_stream,
+    .capture = tl_cuda_capture,
+    .keep = tl_cuda_keep,
     .free_memory = tl_cuda_free_memory,
     .lock = tl_cuda_lock,
     .unlock = tl_cuda_unlock,

@@ -15,6 +15,8 @@ typedef struct CUmod_st *CUmodule;
 typedef struct CUfunc_st *CUfunction;
 typedef struct CUstream_st *CUstream;
 typedef struct CUevent_st *CUevent;
+typedef struct CUgraph_st *CUgraph;
+typedef struct CUuserObject_st *CUuserObject;
 typedef unsigned long long CUdeviceptr;
 
 typedef struct {
@@ -22,6 +24,8 @@ typedef struct {
     CUdevice device;
     CUcontext context;
     CUstream stream[TL_LANES], own; /* stream[TL_RUN]: `own`, or the caller's stream */
+    int captured;                   /* stream[TL_RUN] is captured into a graph */
+    int capture_mode;               /* of the thread, outside of enter and leave */
     CUevent events[TL_EVENTS_ALL];  /* created when first marked */
     struct tl_beside *beside;       /* the background compiler (code.h) */
     int capability, processors, shared, number;
@@ -78,11 +82,22 @@ tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program,
 int tl_cuda_find_lanes(void *library);
 void tl_cuda_close_events(cuda *g);
 
+/* Allows this thread the calls that a capture in another thread, or one of this thread in another
+ * stream, would forbid; the second function forbids them again. */
+void tl_cuda_relax(cuda *g);
+void tl_cuda_restrict(cuda *g);
+
 /* Functions for tl_gpu_calls. */
+tally_status tl_cuda_check_stream(tl_gpu *gpu, tally *ctx, void *stream, int *moves, int *shared);
+tally_status tl_cuda_use_stream(tl_gpu *gpu, tally *ctx, void *stream);
+void *tl_cuda_run_stream(const tl_gpu *gpu);
+tally_status tl_cuda_capture(tl_gpu *gpu, tally *ctx, uint64_t *number);
+tally_status tl_cuda_keep(tl_gpu *gpu, tally *ctx, void (*drop)(void *), void *what);
 void tl_cuda_free_memory(tl_gpu *gpu, size_t *all, size_t *once);
 tally_status tl_cuda_lock(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory);
 void tl_cuda_unlock(tl_gpu *gpu, tl_memory *memory);
 int tl_cuda_locked(tl_gpu *gpu, const void *p, size_t bytes);
+tally_status tl_cuda_clear(tl_gpu *gpu, tally *ctx, const tl_memory *to, size_t bytes);
 tally_status tl_cuda_copy_in(tl_gpu *gpu, tally *ctx, const tl_copy *copy);
 tally_status tl_cuda_copy_out(tl_gpu *gpu, tally *ctx, const tl_copy *copy);
 tally_status tl_cuda_mark(tl_gpu *gpu, tally *ctx, int lane, int event);

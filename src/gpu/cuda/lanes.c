@@ -1,12 +1,22 @@
 /* SPDX-License-Identifier: MIT
- * CUDA's copies, page-locked memory and events between streams. API calls only. */
+ * CUDA's copies, page-locked memory, events between streams; the caller's streams, and their
+ * capture into graphs. API calls only. */
 #include "cuda.h"
+
+enum {
+    CU_STREAM_PER_THREAD = 2, /* as a handle; 1: the legacy stream */
+    CU_STREAM_CAPTURE_STATUS_INVALIDATED = 2,
+    CU_STREAM_CAPTURE_MODE_RELAXED = 2,
+    CU_USER_OBJECT_NO_DESTRUCTOR_SYNC = 1,
+    CU_GRAPH_USER_OBJECT_MOVE = 1,
+};
 
 #define LANE_CALLS(F)                                                                              \
     F(cuStreamSynchronize, cuStreamSynchronize, (CUstream))                                        \
     F(cuPointerGetAttributes, cuPointerGetAttributes, (unsigned, int *, void **, CUdeviceptr))     \
     F(cuMemcpyHtoDAsync, cuMemcpyHtoDAsync_v2, (CUdeviceptr, const void *, size_t, CUstream))      \
     F(cuMemcpyDtoHAsync, cuMemcpyDtoHAsync_v2, (void *, CUdeviceptr, size_t, CUstream))            \
+    F(cuMemsetD32Async, cuMemsetD32Async, (CUdeviceptr, unsigned, size_t, CUstream))               \
     F(cuStreamWaitEvent, cuStreamWaitEvent, (CUstream, CUevent, unsigned))                         \
     F(cuEventCreate, cuEventCreate, (CUevent *, unsigned))                                         \
     F(cuEventDestroy, cuEventDestroy_v2, (CUevent))                                                \
@@ -15,7 +25,15 @@
     F(cuEventElapsedTime, cuEventElapsedTime, (float *, CUevent, CUevent))                         \
     F(cuMemGetInfo, cuMemGetInfo_v2, (size_t *, size_t *))                                         \
     F(cuMemHostAlloc, cuMemHostAlloc, (void **, size_t, unsigned))                                 \
-    F(cuMemFreeHost, cuMemFreeHost, (void *))
+    F(cuMemFreeHost, cuMemFreeHost, (void *))                                                      \
+    F(cuStreamGetCtx, cuStreamGetCtx, (CUstream, CUcontext *))                                     \
+    F(cuStreamGetCaptureInfo, cuStreamGetCaptureInfo_v2,                                           \
+      (CUstream, int *, uint64_t *, CUgraph *, const void **, size_t *))                           \
+    F(cuThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode, (int *))               \
+    F(cuUserObjectCreate, cuUserObjectCreate,                                                      \
+      (CUuserObject *, void *, void (*)(void *), unsigned, unsigned))                              \
+    F(cuUserObjectRelease, cuUserObjectRelease, (CUuserObject, unsigned))                          \
+    F(cuGraphRetainUserObject, cuGraphRetainUserObject, (CUgraph, CUuserObject, unsigned, unsigned))
 TL_CUDA_CALLS(LANE_CALLS, find)
 int tl_cuda_find_lanes(void *library) { return find(library); }
 
@@ -59,6 +77,12 @@ int tl_cuda_locked(tl_gpu *gpu, const void *p, size_t bytes)
     return bytes && !cuPointerGetAttributes(1, &what, &value, at) && kind == CU_MEMORYTYPE_HOST &&
            !cuPointerGetAttributes(1, &what, &value_last, at + bytes - 1) &&
            last == CU_MEMORYTYPE_HOST;
+}
+
+tally_status tl_cuda_clear(tl_gpu *gpu, tally *ctx, const tl_memory *to, size_t bytes)
+{
+    CUresult error = cuMemsetD32Async(to->address, 0, bytes / 4, ((cuda *)gpu)->stream[TL_RUN]);
+    return error ? tl_cuda_failed(ctx, error, "cuMemsetD32Async") : TALLY_OK;
 }
 
 tally_status tl_cuda_copy_in(tl_gpu *gpu, tally *ctx, const tl_copy *c)
@@ -114,4 +138,74 @@ tally_status tl_cuda_quiet(tl_gpu *gpu, tally *ctx)
         if (error && !status) status = tl_cuda_failed(ctx, error, "the kernels");
     }
     return status;
+}
+
+/* ---- the caller's streams, and graphs ---- */
+
+void tl_cuda_relax(cuda *g)
+{
+    g->capture_mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    cuThreadExchangeStreamCaptureMode(&g->capture_mode);
+}
+
+void tl_cuda_restrict(cuda *g) { cuThreadExchangeStreamCaptureMode(&g->capture_mode); }
+
+tally_status tl_cuda_check_stream(tl_gpu *gpu, tally *ctx, void *stream, int *moves, int *shared)
+{
+    const cuda *g = (const cuda *)gpu;
+    CUcontext of = NULL;
+    *moves = 0;
+    *shared = (uintptr_t)stream == CU_STREAM_PER_THREAD;
+    if ((uintptr_t)stream <= CU_STREAM_PER_THREAD) return TALLY_OK;
+    CUresult error = cuStreamGetCtx(stream, &of);
+    if (error) return tl_cuda_failed(ctx, error, "the stream of tally_use_stream");
+    return of == g->context
+               ? TALLY_OK
+               : tl_fail(ctx, TALLY_INVALID,
+                         "stream %p: must be a stream of the primary context of cuda:%d", stream,
+                         g->number);
+}
+
+tally_status tl_cuda_use_stream(tl_gpu *gpu, tally *ctx, void *stream)
+{
+    cuda *g = (cuda *)gpu;
+    (void)ctx;
+    g->stream[TL_RUN] = stream ? stream : g->own;
+    g->captured = 0;
+    return TALLY_OK;
+}
+
+void *tl_cuda_run_stream(const tl_gpu *gpu) { return ((const cuda *)gpu)->stream[TL_RUN]; }
+
+tally_status tl_cuda_capture(tl_gpu *gpu, tally *ctx, uint64_t *number)
+{
+    cuda *g = (cuda *)gpu;
+    int state = 0;
+    CUresult error = cuStreamGetCaptureInfo(g->stream[TL_RUN], &state, number, NULL, NULL, NULL);
+    if (error) return tl_cuda_failed(ctx, error, "cuStreamGetCaptureInfo");
+    if (state == CU_STREAM_CAPTURE_STATUS_INVALIDATED)
+        return tl_fail(ctx, TALLY_UNSUPPORTED,
+                       "the stream is captured into a graph, and the capture has failed: end it");
+    g->captured = state != 0;
+    if (!state) *number = 0;
+    return TALLY_OK;
+}
+
+tally_status tl_cuda_keep(tl_gpu *gpu, tally *ctx, void (*drop)(void *), void *what)
+{
+    cuda *g = (cuda *)gpu;
+    int state;
+    CUgraph graph;
+    CUuserObject object;
+    CUresult error = cuUserObjectCreate(&object, what, drop, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
+    if (error) {
+        drop(what);
+        return tl_cuda_failed(ctx, error, "cuUserObjectCreate");
+    }
+
+    error = cuStreamGetCaptureInfo(g->stream[TL_RUN], &state, NULL, &graph, NULL, NULL);
+    if (!error) error = cuGraphRetainUserObject(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE);
+    if (!error) return TALLY_OK;
+    cuUserObjectRelease(object, 1); /* calls drop */
+    return tl_cuda_failed(ctx, error, "cuGraphRetainUserObject");
 }

@@ -23,7 +23,6 @@ enum {
     F(cuFuncSetAttribute, cuFuncSetAttribute, (CUfunction, int, int))                              \
     F(cuOccupancyMaxActiveBlocksPerMultiprocessor, cuOccupancyMaxActiveBlocksPerMultiprocessor,    \
       (int *, CUfunction, int, size_t))                                                            \
-    F(cuStreamIsCapturing, cuStreamIsCapturing, (CUstream, int *))                                 \
     F(cuLaunchKernel, cuLaunchKernel,                                                              \
       (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, \
        void **, void **))
@@ -181,24 +180,19 @@ tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program,
     int64_t groups = start->number;
     CUresult error = 0;
     void *values[64];
-    int count = start->count, local_bytes = 0, captured = 0;
+    int count = start->count, local_bytes = 0;
 
     assert(count <= (int)(sizeof values / sizeof *values));
-
-    /* Every launch has its own numbers (the epoch of the status table), and a graph would repeat it
-     * with the same numbers. */
-    if (g->stream[TL_RUN] != g->own) error = cuStreamIsCapturing(g->stream[TL_RUN], &captured);
-    if (error) return tl_cuda_failed(ctx, error, "cuStreamIsCapturing");
-
-    if (captured)
-        return tl_fail(ctx, TALLY_UNSUPPORTED,
-                       "kernel %s: the stream of tally_use_stream is captured into a graph: calls "
-                       "must be made outside",
-                       name);
 
     const int at = tl_kernel_number(ctx, program->kernels[0].name, sizeof program->kernels[0],
                                     program->count, name);
     if (at < 0) return TALLY_UNSUPPORTED;
+
+    if (at == program->count && g->captured)
+        return tl_fail(ctx, TALLY_UNSUPPORTED,
+                       "the stream is captured into a graph: kernel %s is not loaded yet: make the "
+                       "same call once before the capture",
+                       name);
 
     if (at == program->count) {
         error = cuModuleGetFunction(&program->kernels[at].function, program->module, name);
@@ -216,10 +210,8 @@ tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program,
         program->kernels[at].local_bytes = local_bytes;
     }
 
-    for (int i = 0; i < count; i++)
-        values[i] =
-            /* an address and an f64 share the union with i64 */
-            (void *)(uintptr_t)&arguments[i].i64;
+    /* every parameter has 8 bytes: an address and an f64 share the union with i64 */
+    for (int i = 0; i < count; i++) values[i] = (void *)(uintptr_t)&arguments[i].i64;
 
     if (start->spread == TL_SHARED_JOBS) {
         int each = 1;

@@ -179,8 +179,7 @@ static tally_status cl_launch(tl_gpu *gpu, tally *ctx, tl_program *program,
     const cl_kernel kernel = program->kernels[at].kernel;
     for (int i = 0; i < start->count && !error; i++) switch (arguments[i].kind) {
         case TL_ARG_MEMORY:
-            error = tl_cl.clSetKernelArg(kernel, (cl_uint)i, sizeof(cl_mem),
-                                         &arguments[i].memory.object);
+            error = tl_cl.clSetKernelArg(kernel, (cl_uint)i, sizeof(cl_mem), &arguments[i].memory);
             break;
         case TL_ARG_UNUSED:
             error = tl_cl.clSetKernelArg(kernel, (cl_uint)i, sizeof(cl_mem), NULL);
@@ -213,42 +212,60 @@ static tally_status cl_wait(tl_gpu *gpu, tally *ctx)
     return error ? tl_opencl_failed(ctx, error, "clFinish") : TALLY_OK;
 }
 
-/* The caller's queue comes with its own context. Programs and memory of the last context have been
+/* The cl_context of a queue; NULL: of ours. */
+static cl_int context_of(const opencl *g, void *stream, cl_context *context)
+{
+    *context = g->own;
+    return stream ? tl_cl.clGetCommandQueueInfo(stream, CL_QUEUE_CONTEXT, sizeof *context, context,
+                                                NULL)
+                  : CL_SUCCESS;
+}
+
+static tally_status cl_check_stream(tl_gpu *gpu, tally *ctx, void *stream, int *moves, int *shared)
+{
+    const opencl *g = (const opencl *)gpu;
+    cl_context context;
+    cl_device_id id = g->id;
+    cl_bitfield properties = 0;
+    cl_int error = context_of(g, stream, &context);
+
+    *shared = 0;
+    if (stream && !error)
+        error = tl_cl.clGetCommandQueueInfo(stream, CL_QUEUE_DEVICE, sizeof id, &id, NULL);
+    if (stream && !error)
+        error = tl_cl.clGetCommandQueueInfo(stream, CL_QUEUE_PROPERTIES, sizeof properties,
+                                            &properties, NULL);
+    if (error)
+        return tl_fail(ctx, TALLY_INVALID, "stream is no cl_command_queue (error %d)", error);
+    if (id != g->id)
+        return tl_fail(ctx, TALLY_INVALID,
+                       "stream is a queue of another device than this context's");
+    if (properties & CL_QUEUE_OUT_OF_ORDER)
+        return tl_fail(ctx, TALLY_UNSUPPORTED,
+                       "stream is an out-of-order queue: tally needs one that keeps the order");
+
+    *moves = context != g->context;
+    return TALLY_OK;
+}
+
+/* If the queue comes with a context of its own, programs and memory of the last context have been
  * released. */
 static tally_status cl_use_stream(tl_gpu *gpu, tally *ctx, void *stream)
 {
     opencl *g = (opencl *)gpu;
-    cl_context context = g->own;
-    cl_device_id id = g->id;
-    cl_bitfield properties = 0;
-    cl_int error = CL_SUCCESS;
+    cl_context context;
+    cl_int error = context_of(g, stream, &context);
 
-    if (stream) {
-        error =
-            tl_cl.clGetCommandQueueInfo(stream, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
-        if (!error)
-            error = tl_cl.clGetCommandQueueInfo(stream, CL_QUEUE_DEVICE, sizeof id, &id, NULL);
-        if (!error)
-            error = tl_cl.clGetCommandQueueInfo(stream, CL_QUEUE_PROPERTIES, sizeof properties,
-                                                &properties, NULL);
-        if (error)
-            return tl_fail(ctx, TALLY_INVALID, "stream is no cl_command_queue (error %d)", error);
-        if (id != g->id)
-            return tl_fail(ctx, TALLY_INVALID,
-                           "stream is a queue of another device than this context's");
-        if (properties & CL_QUEUE_OUT_OF_ORDER)
-            return tl_fail(ctx, TALLY_UNSUPPORTED,
-                           "stream is an out-of-order queue: tally needs one that keeps the order");
+    if (!error && context == g->context) {
+        tl_cl.clReleaseCommandQueue(g->queue[TL_RUN]);
+        g->queue[TL_RUN] = NULL;
+    } else if (!error && !(error = tl_cl.clRetainContext(context))) {
+        close_queues(g);
+        tl_cl.clReleaseContext(g->context);
+        g->context = context;
     }
 
-    error = tl_cl.clRetainContext(context);
-    if (error) return tl_opencl_failed(ctx, error, "clRetainContext");
-
-    close_queues(g);
-    tl_cl.clReleaseContext(g->context);
-    g->context = context;
-    error = open_queues(g, stream);
-
+    if (!error) error = open_queues(g, stream);
     return error ? tl_opencl_failed(ctx, error, "clCreateCommandQueue") : TALLY_OK;
 }
 
@@ -268,14 +285,15 @@ static const tl_gpu_calls calls = {
     .allocate = tl_cl_allocate,
     .release = tl_cl_release,
     .write = tl_cl_write,
+    .clear = tl_cl_clear,
     .read = tl_cl_read,
     .owns = tl_cl_owns,
     .build = cl_build,
     .unload = cl_unload,
     .launch = cl_launch,
     .wait = cl_wait,
+    .check_stream = cl_check_stream,
     .use_stream = cl_use_stream,
-    .stream_moves = 1,
     .free_memory = tl_cl_free_memory,
     .lock = tl_cl_lock,
     .unlock = tl_cl_unlock,

@@ -93,6 +93,9 @@ static const cl_bitfield CL_DEVICE_TYPE_ALL = 0xFFFFFFFF, CL_MEM_READ_WRITE = 1,
     F(cl_int, clEnqueueReadBuffer,                                                                 \
       (cl_command_queue, cl_mem, cl_uint, size_t, size_t, void *, cl_uint, const cl_event *,       \
        cl_event *))                                                                                \
+    F(cl_int, clEnqueueFillBuffer,                                                                 \
+      (cl_command_queue, cl_mem, const void *, size_t, size_t, size_t, cl_uint, const cl_event *,  \
+       cl_event *))                                                                                \
     F(cl_program, clCreateProgramWithSource,                                                       \
       (cl_context, cl_uint, const char **, const size_t *, cl_int *))                              \
     F(cl_int, clBuildProgram,                                                                      \
@@ -165,6 +168,7 @@ tally_status tl_cl_allocate(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *me
 void tl_cl_release(tl_gpu *gpu, tl_memory *memory);
 tally_status tl_cl_write(tl_gpu *gpu, tally *ctx, const tl_memory *to, size_t offset,
                          const void *from, size_t bytes);
+tally_status tl_cl_clear(tl_gpu *gpu, tally *ctx, const tl_memory *to, size_t bytes);
 tally_status tl_cl_read(tl_gpu *gpu, tally *ctx, void *to, const tl_memory *from, size_t offset,
                         size_t bytes);
 int tl_cl_owns(tl_gpu *gpu, const void *p, tl_memory *memory, size_t *offset);

@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: MIT
+ * Device memory: the slots of streams and graphs (work.h), the pool and the status table of each,
+ * and blocks that are kept from call to call.
+ *
+ * Work of one stream is done in order, so a block that a call gives back to the pool of its slot can
+ * be taken by the next call at once. Work of different slots may run at the same time. */
+#include "work.h"
+#include "gpu/kernel/constants.h"
+#include <assert.h>
+#include <stdlib.h>
+
+/* A pool keeps at most POOL_BYTES, or 1 / POOL_SHARE of the free memory if that is more. The
+ * caller's allocator has a pool of its own: of its memory only LENT_BYTES are kept. */
+static const size_t POOL_BYTES = (size_t)1 << 30, LENT_BYTES = (size_t)1 << 20;
+enum { POOL_SHARE = 8, ALIGNMENT = 256 };
+
+/* tl_slot.capture of a graph's slot whose graph is gone */
+static const uint64_t NO_CAPTURE = UINT64_MAX;
+
+/* ---- blocks ---- */
+
+static tally_status call_allocator(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *memory)
+{
+    const tally_allocator *const a = &d->allocator;
+    void *const stream = d->gpu->calls->run_stream(d->gpu), *const p =
+                                                                a->allocate(bytes, stream, a->user);
+    if (!p)
+        return tl_fail(ctx, TALLY_NO_MEMORY,
+                       "out of memory: the allocator of tally_use_allocator gave no %zu bytes",
+                       bytes);
+    if (!tl_gpu_holds(d, p) || (uintptr_t)p % ALIGNMENT) {
+        a->release(p, bytes, stream, a->user);
+        return tl_fail(ctx, TALLY_INVALID,
+                       "allocator: allocate returned %p: must be memory of %s, aligned to %d bytes",
+                       p, d->name, ALIGNMENT);
+    }
+
+    *memory = (tl_memory){(uintptr_t)p, NULL, bytes};
+    return TALLY_OK;
+}
+
+static tally_status allocate(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *memory)
+{
+    tl_slot *const s = d->slot;
+    if (d->limit && (bytes > d->limit || d->held > d->limit - bytes))
+        return tl_fail(ctx, TALLY_NO_MEMORY,
+                       "out of memory: %zu bytes more on %s, where memory=%zu and %zu are used",
+                       bytes, d->name, d->limit, d->held);
+    if (s->capture) { /* so that tl_gpu_give can keep every block */
+        tl_memory *const more = realloc(s->kept, (size_t)(s->blocks + 1) * sizeof *more);
+        if (!more) return tl_no_memory(ctx, sizeof *more, "the list of a graph's memory");
+        s->kept = more;
+    }
+
+    tally_status status = d->allocator.allocate
+                              ? call_allocator(d, ctx, bytes, memory)
+                              : d->gpu->calls->allocate(d->gpu, ctx, bytes, memory);
+    if (!status) d->held += memory->bytes, s->blocks += s->capture != 0;
+    return status;
+}
+
+static void release(tl_gpu_device *d, tl_memory *memory)
+{
+    const tally_allocator *const a = &d->allocator;
+    if (!memory->bytes) return;
+    assert(memory->bytes <= d->held);
+    d->held -= memory->bytes;
+    if (!a->release) {
+        d->gpu->calls->release(d->gpu, memory);
+        return;
+    }
+    a->release((void *)(uintptr_t)memory->address, memory->bytes, d->gpu->calls->run_stream(d->gpu),
+               a->user);
+    *memory = (tl_memory){0};
+}
+
+/* ---- slots ---- */
+
+/* Makes the stream wait for the work of another slot, before it uses or releases its memory. */
+static tally_status join(tl_gpu_device *d, tally *ctx, const tl_slot *s)
+{
+    if (s == d->slot || !s->event) return TALLY_OK;
+    if (s->busy)
+        return tl_fail(ctx, TALLY_UNSUPPORTED,
+                       "stream: the context left a stream during its capture: use that stream once "
+                       "more after the capture");
+    return d->gpu->calls->follow(d->gpu, ctx, TL_RUN, s->event);
+}
+
+static void release_slot(tl_gpu_device *d, tl_slot *s)
+{
+    release(d, &s->measured.slots);
+    release(d, &s->status_table.memory);
+    release(d, &s->exact_bins.memory);
+    s->status_table.words = 0;
+    s->exact_bins.bytes = 0;
+    for (int i = 0; i < TL_GPU_POOL; i++) release(d, &s->pool[i]);
+    while (s->kept_count) release(d, &s->kept[--s->kept_count]);
+    s->blocks = 0;
+}
+
+/* The graph, or the context, has ended. */
+static void drop_use(void *uses)
+{
+    if (atomic_fetch_sub((atomic_int *)uses, 1) == 1) free(uses);
+}
+
+static int has_graph(const tl_slot *s) { return s->uses && atomic_load(s->uses) > 1; }
+
+int tl_gpu_has_graphs(const tl_gpu_device *d)
+{
+    const tl_slot *s = &d->own;
+    while (s && !has_graph(s)) s = s->next;
+    return s != NULL;
+}
+
+static tally_status add_slot(tl_gpu_device *d, tally *ctx, tl_slot **to)
+{
+    tl_slot *const s = *to = calloc(1, sizeof *s);
+    if (!s) return tl_no_memory(ctx, sizeof *s, "the memory of a stream");
+    s->next = d->own.next;
+    d->own.next = s;
+    return TALLY_OK;
+}
+
+/* A slot for a stream of the caller: a new one, or that which was not used for the longest time,
+ * with its memory. */
+static tally_status stream_slot(tl_gpu_device *d, tally *ctx, tl_slot **to)
+{
+    tl_slot *found = NULL;
+    int count = 0;
+    for (tl_slot *s = d->own.next; s; s = s->next) {
+        count += !s->uses;
+        if (!s->uses && !s->busy && (!found || s->used < found->used)) found = s;
+    }
+
+    tally_status status = TALLY_OK;
+    if (count < TL_SLOTS) {
+        status = add_slot(d, ctx, &found);
+        if (!status) found->event = TL_STREAM_EVENTS + count;
+    } else if (!found) {
+        status = tl_fail(ctx, TALLY_UNSUPPORTED,
+                         "stream: the context left %d streams during their capture", TL_SLOTS);
+    } else if (d->allocator.release) { /* its memory may be bound to its stream */
+        status = join(d, ctx, found);
+        if (!status) release_slot(d, found);
+    }
+
+    if (!status) found->stream = d->handle;
+    *to = found;
+    return status;
+}
+
+/* A slot for the graph of a capture: that of a graph that is gone, or a new one. */
+static tally_status graph_slot(tl_gpu_device *d, tally *ctx, uint64_t capture, tl_slot **to)
+{
+    tl_slot *s = d->own.next;
+    tally_status status = TALLY_OK;
+    while (s && !(s->uses && !has_graph(s))) s = s->next;
+    if (!s) {
+        atomic_int *const uses = malloc(sizeof *uses);
+        status = uses ? add_slot(d, ctx, &s) : tl_no_memory(ctx, sizeof *uses, "a graph");
+        if (!status) s->uses = uses;
+        if (status) free(uses);
+    }
+
+    if (status) return status;
+    s->capture = NO_CAPTURE;
+    s->blocks -= s->kept_count;
+    while (s->kept_count) release(d, &s->kept[--s->kept_count]);
+    s->exact_bins.bytes = 0; /* a graph that was never launched did not clear them */
+    atomic_store(s->uses, 2);
+    status = d->gpu->calls->keep(d->gpu, ctx, drop_use, s->uses);
+    if (!status) s->stream = d->handle, s->capture = capture;
+    *to = s;
+    return status;
+}
+
+static tally_status choose_slot(tl_gpu_device *d, tally *ctx, uint64_t capture)
+{
+    tl_slot *s = &d->own;
+    tally_status status = TALLY_OK;
+    while (s && (s->stream != d->handle || s->capture != capture)) s = s->next;
+    if (!s) status = capture ? graph_slot(d, ctx, capture, &s) : stream_slot(d, ctx, &s);
+    if (!status && s->event && !s->busy)
+        status = d->gpu->calls->follow(d->gpu, ctx, TL_RUN, s->event);
+    if (status) return status;
+    d->slot = s;
+    s->used = ++d->turn;
+    return TALLY_OK;
+}
+
+static tally_status refuse(tally *ctx, const char *why)
+{
+    return tl_fail(ctx, TALLY_UNSUPPORTED, "the stream is captured into a graph: %s", why);
+}
+
+tally_status tl_no_capture(tl_gpu_device *d, tally *ctx, const char *why)
+{
+    return tl_is_captured(d) ? refuse(ctx, why) : TALLY_OK;
+}
+
+tally_status tl_gpu_enter(tl_gpu_device *d, tally *ctx, const char *refused)
+{
+    const tl_gpu_calls *const c = d->gpu->calls;
+    uint64_t capture = 0;
+    tally_status status = c->enter(d->gpu, ctx);
+    if (status) return status;
+
+    if (d->handle && c->capture) status = c->capture(d->gpu, ctx, &capture);
+    if (!status && capture && refused) status = refuse(ctx, refused);
+    if (!status && (d->slot->stream != d->handle || d->slot->capture != capture))
+        status = choose_slot(d, ctx, capture);
+    else if (!status && d->shared && !capture)
+        status = c->follow(d->gpu, ctx, TL_RUN, d->slot->event);
+    if (status)
+        c->leave(d->gpu);
+    else
+        d->slot->busy = d->handle != NULL;
+    return status;
+}
+
+void tl_gpu_leave(tl_gpu_device *d)
+{
+    /* a later call may come from another thread, whose stream is another one */
+    if (d->shared && !tl_is_captured(d) &&
+        !d->gpu->calls->mark(d->gpu, NULL, TL_RUN, d->slot->event))
+        d->slot->busy = 0;
+    d->gpu->calls->leave(d->gpu);
+}
+
+tally_status tl_gpu_leave_stream(tl_gpu_device *d, tally *ctx)
+{
+    const tl_gpu_calls *const c = d->gpu->calls;
+    uint64_t capture = 0;
+    tl_slot *s = d->own.next;
+    while (s && (s->uses || !s->busy || s->stream != d->handle)) s = s->next;
+    if (!s || (c->capture && (c->capture(d->gpu, NULL, &capture) || capture))) return TALLY_OK;
+    tally_status status = c->mark(d->gpu, ctx, TL_RUN, s->event);
+    if (!status) s->busy = 0;
+    return status;
+}
+
+void tl_gpu_drain(tl_gpu_device *d)
+{
+    const tl_gpu_calls *const c = d->gpu->calls;
+    for (const tl_slot *s = d->own.next; s; s = s->next)
+        if (s != d->slot && s->event) c->reached(d->gpu, NULL, s->event);
+    c->quiet(d->gpu, NULL);
+}
+
+void tl_gpu_release_slots(tl_gpu_device *d)
+{
+    for (tl_slot *s = &d->own, *next; s; s = next) {
+        next = s->next;
+        release_slot(d, s);
+        if (s == &d->own) continue;
+        if (s->uses) drop_use(s->uses);
+        free(s->kept);
+        free(s);
+    }
+    d->own.next = NULL;
+    d->slot = &d->own;
+}
+
+/* ---- the pool ---- */
+
+void tl_gpu_empty_pool(tl_gpu_device *d)
+{
+    if (tl_is_captured(d)) return;
+    for (tl_slot *s = &d->own; s; s = s->next)
+        for (int i = 0; !s->uses && !join(d, NULL, s) && i < TL_GPU_POOL; i++)
+            release(d, &s->pool[i]);
+}
+
+/* Takes the smallest block of the pool that holds `bytes` and is less than about twice as large, or
+ * allocates a new one. (Allocating costs 8 us, and freeing waits for the device.) */
+tally_status tl_gpu_take(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *memory)
+{
+    tl_memory *const pool = d->slot->pool;
+    int best = -1;
+    if (bytes < 4096) bytes = 4096;
+    for (int i = 0; i < TL_GPU_POOL; i++)
+        if (pool[i].bytes >= bytes && pool[i].bytes / 2 <= bytes &&
+            (best < 0 || pool[i].bytes < pool[best].bytes))
+            best = i;
+
+    if (best >= 0) {
+        *memory = pool[best];
+        pool[best] = (tl_memory){0};
+        return TALLY_OK;
+    }
+
+    tally_status status = allocate(d, ctx, bytes, memory);
+    if (status == TALLY_NO_MEMORY) { /* free the pool and try again */
+        tl_gpu_empty_pool(d);
+        status = allocate(d, ctx, bytes, memory);
+    }
+
+    return status;
+}
+
+/* True if the pool may keep `pooled` bytes. Large blocks are kept too, because allocating and
+ * freeing a copy of 2^28 f32 takes longer than the call. A graph needs its blocks. */
+static int may_keep(const tl_gpu_device *d, size_t pooled)
+{
+    size_t free_ = 0, once = 0;
+    const int lent = d->allocator.allocate != NULL;
+    if (tl_is_captured(d) || pooled <= (lent ? LENT_BYTES : POOL_BYTES)) return 1;
+    if (lent) return 0;
+    d->gpu->calls->free_memory(d->gpu, &free_, &once);
+    return pooled <= free_ / POOL_SHARE;
+}
+
+void tl_gpu_give(tl_gpu_device *d, tl_memory *memory)
+{
+    tl_slot *const s = d->slot;
+    size_t pooled = 0;
+    int empty = -1;
+
+    if (!memory->bytes) return;
+    for (int i = 0; i < TL_GPU_POOL; i++) {
+        pooled += s->pool[i].bytes;
+        if (!s->pool[i].bytes) empty = i;
+    }
+    if (empty >= 0 && may_keep(d, pooled + memory->bytes)) {
+        s->pool[empty] = *memory;
+    } else if (tl_is_captured(d)) {
+        assert(s->kept_count < s->blocks);
+        s->kept[s->kept_count++] = *memory;
+    } else {
+        release(d, memory);
+    }
+    *memory = (tl_memory){0};
+}
+
+tally_status tl_gpu_take_fixed(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *memory)
+{
+    assert(tl_is_captured(d));
+    tally_status status = allocate(d, ctx, bytes ? bytes : 1, memory);
+    if (status) return status;
+    d->slot->kept[d->slot->kept_count++] = *memory;
+    memory->bytes = 0;
+    return TALLY_OK;
+}
+
+/* ---- the status table of single-launch kernels (kernel/board.cl) ---- */
+
+/* at most 1/16 of the memory limit; at least 1024 words */
+enum { STATUS_SHARE = 16, STATUS_WORDS_LEAST = 1024 };
+
+/* Limit in bytes. Calls that need more (millions of rows) use several launches. */
+static const int64_t STATUS_WORDS_MOST = 64 << 20;
+
+int64_t tl_status_words(const tl_gpu_device *d)
+{
+    const int64_t share = (int64_t)(d->limit / STATUS_SHARE),
+                  most = d->limit && share < STATUS_WORDS_MOST ? share : STATUS_WORDS_MOST;
+    return (most - ONCE_HEADER) / ONCE_WORD;
+}
+
+/* The table grows to a power of two, so that it seldom grows. A graph repeats its launches with the
+ * same epoch, so it clears the words before each of them. */
+tally_status tl_status_reserve(tl_gpu_device *d, tally *ctx, int64_t needed)
+{
+    tl_slot *const s = d->slot;
+    int64_t words = STATUS_WORDS_LEAST;
+    assert(needed > 0 && needed <= tl_status_words(d));
+    s->status_table.epoch++;
+    if (s->status_table.words >= needed && !tl_is_captured(d)) return TALLY_OK;
+
+    tally_status status = TALLY_OK;
+    if (s->status_table.words < needed) {
+        while (words < needed) words *= 2;
+        if (words > tl_status_words(d)) words = needed;
+        tl_gpu_give(d, &s->status_table.memory);
+        status =
+            tl_gpu_take(d, ctx, ONCE_HEADER + (size_t)words * ONCE_WORD, &s->status_table.memory);
+        s->status_table.words = status ? 0 : words;
+    }
+
+    words = tl_is_captured(d) ? needed : s->status_table.words;
+    s->status_table.taken = 0;
+    if (!status)
+        status = d->gpu->calls->clear(d->gpu, ctx, &s->status_table.memory,
+                                      ONCE_HEADER + (size_t)words * ONCE_WORD);
+    if (status) {
+        tl_gpu_give(d, &s->status_table.memory);
+        s->status_table.words = 0;
+    }
+
+    return status;
+}
+
+/* ---- blocks that are kept from call to call ---- */
+
+void tl_gpu_begin_persistent(tl_gpu_device *d, tl_persistent *block)
+{
+    block->slot = d->slot;
+    block->next = d->persistent;
+    d->persistent = block;
+}
+
+void tl_gpu_end_persistent(tl_gpu_device *d, tl_persistent *block)
+{
+    tl_persistent **at = &d->persistent;
+    while (*at != block) {
+        assert(*at); /* the block is in the list */
+        at = &(*at)->next;
+    }
+    *at = block->next;
+    if (!tl_is_captured(d)) join(d, NULL, block->slot);
+    if (block->slot == d->slot)
+        tl_gpu_give(d, &block->memory);
+    else
+        release(d, &block->memory);
+    free(block->away);
+}
+
+tally_status tl_gpu_come_back(tl_gpu_device *d, tally *ctx, tl_persistent *block)
+{
+    tally_status status = join(d, ctx, block->slot);
+    if (status) return status;
+    block->slot = d->slot;
+    if (!block->away) return TALLY_OK;
+    assert(!block->memory.bytes);
+    status = tl_gpu_take(d, ctx, block->bytes, &block->memory);
+    if (!status)
+        status = d->gpu->calls->write(d->gpu, ctx, &block->memory, 0, block->away, block->bytes);
+    if (!status) status = d->gpu->calls->wait(d->gpu, ctx);
+    if (status) {
+        tl_gpu_give(d, &block->memory);
+        return status;
+    }
+
+    free(block->away);
+    block->away = NULL;
+    return TALLY_OK;
+}
+
+tally_status tl_gpu_move_to_host(tl_gpu_device *d, tally *ctx)
+{
+    tally_status status = TALLY_OK;
+    for (tl_persistent *b = d->persistent; b && !status; b = b->next) {
+        b->slot = &d->own;
+        if (!b->memory.bytes) continue;
+        b->bytes = b->memory.bytes;
+        b->away = malloc(b->bytes);
+        status = b->away ? d->gpu->calls->read(d->gpu, ctx, b->away, &b->memory, 0, b->bytes)
+                         : tl_no_memory(ctx, b->bytes, "a copy of device memory");
+
+        if (!status) {
+            release(d, &b->memory);
+        } else {
+            free(b->away);
+            b->away = NULL;
+        }
+    }
+
+    return status;
+}
