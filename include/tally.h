@@ -376,24 +376,45 @@ TALLY_API tally_status tally_window(tally *ctx, const char *op, const tally_view
 TALLY_API int64_t tally_window_length(int64_t n, const tally_window_options *options);
 
 /* ---- 6 keys -------------------------------------------------------------------------------------
- * A reduction, scan or window by key is a verb on segments. If equal keys are adjacent,
- * tally_runs makes the offsets. Else number the keys 0 .. groups - 1: tally_groups then makes
- * offsets and an order, and tally_take gathers the values in that order. Elements of a group keep
- * their order, so the bits of a group do not depend on threads. On a GPU the device computes runs
- * and gathers if all arrays are in its memory, so the keys, offsets and values of a reduction by
- * key need not leave it. The processors do the rest.
+ * Reductions, scans and windows by key. Number the keys 0 .. groups - 1; then the verbs of this
+ * chapter take the elements of each group in the order of their rows. If equal keys are adjacent,
+ * tally_runs makes offsets instead, for the verbs on segments. tally_groups and tally_take are
+ * for work that needs the order itself. The bits of a group are those of its elements alone. On a
+ * GPU the device computes runs and gathers if all arrays are in its memory, so the keys, offsets
+ * and values of a reduction by runs need not leave it. The processors do the rest; the verbs by
+ * key sort on the processors and fold on the device.
  *
  * Example:
  *     int32_t city[8] = {0, 1, 0, 2, 2, 0, 1, 2}; // the group of each element of x
- *     int64_t order[8], offsets[4];
- *     float sorted[8], mean[3];
+ *     float mean[3], total[8];
  *     tally_view codes = tally_flat(city, TALLY_I32, 8), in = tally_flat(x, TALLY_F32, 8);
- *     tally_view out = tally_flat(sorted, TALLY_F32, 8);
- *     tally_groups(ctx, &codes, 3, order, offsets);
- *     tally_take(ctx, &in, order, 8, &out);
- *     tally_view groups = tally_segments(sorted, TALLY_F32, offsets, 3);
- *     tally_reduce(ctx, "mean", &groups, mean);
- *     printf("%g %g %g\n", mean[0], mean[1], mean[2]); // 5.33333 1.5 4 */
+ *     tally_view out = tally_flat(total, TALLY_F32, 8);
+ *     tally_reduce_by(ctx, "mean", &in, &codes, 3, mean);
+ *     tally_scan_by(ctx, "sum", &in, &codes, 3, &out, NULL);
+ *     printf("%g %g %g\n", mean[0], mean[1], mean[2]); // 5.33333 1.5 4
+ *     printf("%g %g %g\n", total[2], total[5], total[7]); // 7 16 12 */
+
+/* tally_reduce, tally_scan and tally_window of each group alone. in: one sequence; it may have
+ * validity bits and a next. codes: as many elements, of any integer dtype, 0 .. groups - 1; in any
+ * order. An element whose code is left out (codes->valid) belongs to no group.
+ *
+ * reduce: out receives `groups` results, dense; a group without elements gives the empty value.
+ * scan, window: result i, of out, is that of element i among the elements of its group, in the
+ * order of in; of an element without a group it is the empty value. out is a view of in->n
+ * results, as for the verbs, which may have validity bits. options are those of the verbs; a
+ * window takes no step and no TALLY_EDGES_VALID.
+ *
+ * A code outside 0 .. groups - 1 is TALLY_INVALID; the sentence names its position, and nothing is
+ * written. Memory: a copy of the elements and of the results, 8 bytes for each group, and with
+ * 1024 groups or more 4 bytes for each element. */
+TALLY_API tally_status tally_reduce_by(tally *ctx, const char *op, const tally_view *in,
+                                       const tally_view *codes, int64_t groups, void *out);
+TALLY_API tally_status tally_scan_by(tally *ctx, const char *op, const tally_view *in,
+                                     const tally_view *codes, int64_t groups, const tally_view *out,
+                                     const tally_scan_options *options);
+TALLY_API tally_status tally_window_by(tally *ctx, const char *op, const tally_view *in,
+                                       const tally_view *codes, int64_t groups,
+                                       const tally_view *out, const tally_window_options *options);
 
 /* Cuts n = keys->n elements into runs of equal neighbours. offsets[0] becomes 0, and
  * offsets[1 .. *runs] the ends of the runs, the last of them n. keys: one sequence (rows 1), of
@@ -402,10 +423,11 @@ TALLY_API int64_t tally_window_length(int64_t n, const tally_window_options *opt
  * suffice. offsets NULL: only counts. *runs is in host memory, so the call waits for it. */
 TALLY_API tally_status tally_runs(tally *ctx, const tally_view *keys, int64_t *offsets,
                                   int64_t *runs);
-/* A stable counting sort of integers. order[offsets[g] .. offsets[g + 1] - 1] become the
- * positions of the elements equal to g, ascending. order has codes->n values, offsets has
- * groups + 1. codes: one sequence of any integer dtype. A code outside 0 .. groups - 1 is
- * TALLY_INVALID; the sentence names its position, and nothing is written. */
+/* A stable sort of integers. order[offsets[g] .. offsets[g + 1] - 1] become the positions of the
+ * elements equal to g, ascending; the positions of elements that are left out (codes->valid) come
+ * last. order has codes->n values, offsets has groups + 1. codes: one sequence of any integer
+ * dtype. A code outside 0 .. groups - 1 is TALLY_INVALID; the sentence names its position, and
+ * nothing is written. */
 TALLY_API tally_status tally_groups(tally *ctx, const tally_view *codes, int64_t groups,
                                     int64_t *order, int64_t *offsets);
 /* A gather: out[i] = in[order[i]], 0 <= i < n. in: one sequence. out: n elements of the same

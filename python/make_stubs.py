@@ -14,7 +14,9 @@ HEAD = """# SPDX-License-Identifier: MIT
 # Written by make_stubs.py from the table of operators; do not edit.
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from datetime import timedelta
-from typing import Any, ClassVar, Literal, NoReturn, Protocol, SupportsFloat, SupportsIndex, final, overload
+from typing import (
+    Any, ClassVar, Literal, NamedTuple, NoReturn, Protocol, SupportsFloat, SupportsIndex, final, overload,
+)
 
 from typing_extensions import Buffer, Self
 
@@ -59,6 +61,10 @@ _Ties = Literal["row", "all"]
 __version__: str
 __all__: list[str]
 def __dir__() -> list[str]: ...
+
+class Keyed(NamedTuple):
+    keys: Any
+    values: Any
 
 @final
 class Array:
@@ -170,6 +176,8 @@ class Rolling:
         step: SupportsIndex | None = None,
         ties: _Ties = "row",
         dtype: _DType | None = None,
+        by: Any = None,
+        dropna: bool = True,
     ) -> None: ...
     def agg(self, op: str, other: _Input | None = None) -> Any: ...
     def count(self) -> Any: ...
@@ -197,13 +205,15 @@ class progress:
 @overload
 def reduce(
     x: _Input, op: str, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, next: _Input | None = None, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, next: _Input | None = None, where: _Input | None = None, out: _Output | None = None,
+    by: Any = None, sort: bool = False, dropna: bool = True
 ) -> Any: ...
 @overload
 def reduce(
     x: _Input, op: list[str] | tuple[str, ...], /, *, axis: _Axes = None, dim: _Dims | None = None,
     dtype: _DType | None = None,
-    keepdims: bool = False, next: _Input | None = None, where: _Input | None = None, out: None = None
+    keepdims: bool = False, next: _Input | None = None, where: _Input | None = None, out: None = None,
+    by: Any = None, sort: bool = False, dropna: bool = True
 ) -> tuple[Any, ...]: ...
 def scan(
     x: _Input,
@@ -220,6 +230,8 @@ def scan(
     where: _Input | None = None,
     out: _Output | None = None,
     offsets: _Input | None = None,
+    by: Any = None,
+    dropna: bool = True,
 ) -> Any: ...
 def window(
     x: _Input,
@@ -239,6 +251,8 @@ def window(
     where: _Input | None = None,
     out: _Output | None = None,
     offsets: _Input | None = None,
+    by: Any = None,
+    dropna: bool = True,
 ) -> Any: ...
 def segments(
     x: _Input, offsets: _Input, op: str, /, *, dtype: _DType | None = None, next: _Input | None = None,
@@ -273,16 +287,20 @@ def rolling(
     step: SupportsIndex | None = None,
     ties: _Ties = "row",
     dtype: _DType | None = None,
+    by: Any = None,
+    dropna: bool = True,
 ) -> Rolling: ...
 def cumulative_sum(
     x: _Input, /, *, axis: _Axis = None, dim: _Dims | None = None, dtype: _DType | None = None,
     include_initial: bool = False,
-    where: _Input | None = None, out: _Output | None = None
+    where: _Input | None = None, out: _Output | None = None,
+    by: Any = None, dropna: bool = True
 ) -> Any: ...
 def cumulative_prod(
     x: _Input, /, *, axis: _Axis = None, dim: _Dims | None = None, dtype: _DType | None = None,
     include_initial: bool = False,
-    where: _Input | None = None, out: _Output | None = None
+    where: _Input | None = None, out: _Output | None = None,
+    by: Any = None, dropna: bool = True
 ) -> Any: ...
 @RUNNING@def define(name: str, text: str, where: str | None = None) -> None: ...
 def operators() -> list[str]: ...
@@ -293,7 +311,10 @@ def digest(x: _Input) -> str: ...
 
 # one for each operator
 """
-REST = "keepdims: bool = False, where: _Input | None = None, out: _Output | None = None\n) -> Any: ...\n"
+REST = """keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
+) -> Any: ...
+"""
 DTYPE = "axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,\n    "
 DDOF = "correction: float = 0, ddof: float | None = None, "
 WORDS = """span: float | None = None, halflife: float | None = None, com: float | None = None,

@@ -38,8 +38,13 @@ PyObject *pt_array_new(tally_dtype dtype, int is_bool, int ndim, const int64_t *
     }
     void *memory = NULL;
     if (none) bytes = 0;
+    if (bytes >= PT_LARGE) {
+        memory = pt_block_take((size_t)bytes);
+        array->block = (size_t)bytes;
+    }
     if (bytes < 0 || __builtin_add_overflow(bytes, (int64_t)ALIGN, &capacity) ||
-        posix_memalign(&memory, ALIGN, (size_t)(bytes ? bytes : 1))) {
+        (array->block ? !memory
+                      : posix_memalign(&memory, ALIGN, (size_t)(bytes ? bytes : 1)) != 0)) {
         Py_DECREF(array);
         return PyErr_NoMemory();
     }
@@ -63,6 +68,8 @@ static void dealloc(PyObject *self)
     PyObject_GC_UnTrack(self);
     if (array->base)
         Py_DECREF(array->base);
+    else if (array->block)
+        pt_block_give(array->data, array->block);
     else
         free(array->data);
     free(array->shape);

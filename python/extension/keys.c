@@ -34,7 +34,7 @@ int pt_open_places(PyObject *object, const char *name, pt_operand *a)
     tally_view v;
     if (open_flat(object, name, 0, a, &v)) return -1;
     if (a->dtype == TALLY_I64 && (a->size <= 1 || v.stride == 1) &&
-        (uintptr_t)a->data % sizeof(int64_t) == 0)
+        (!a->size || (uintptr_t)a->data % sizeof(int64_t) == 0))
         return 0;
     PyErr_Format(PyExc_ValueError, "%s must be int64, dense and aligned", name);
     pt_close(a);
@@ -145,59 +145,10 @@ PyObject *pt_runs(PyObject *module, PyObject *object)
     return given;
 }
 
-/* Groups codes with nulls, which belong to no group: first as if they were 0; then they are
- * removed from the order. */
-static tally_status groups_of_nulls(tally *ctx, const pt_operand *a, int64_t groups, int64_t *order,
-                                    int64_t *offsets)
-{
-    const int64_t bytes = pt_bytes(a);
-    pt_operand dense;
-    int64_t kept = 0, at = 0;
-    tally_status status = pt_pack_axes(a, NULL, &dense);
-    if (status) return status;
-    for (int64_t i = 0; i < a->size; i++) {
-        kept += pt_is_valid(&dense, i);
-        if (!pt_is_valid(&dense, i)) memset(dense.data + i * bytes, 0, (size_t)bytes);
-    }
-    const tally_view filled = tally_flat(dense.data, a->dtype, kept || groups ? a->size : 0);
-    status = tally_groups(ctx, &filled, groups, order, offsets);
-    kept = 0;
-    for (int64_t g = 0; !status && g < groups; g++) {
-        const int64_t end = offsets[g + 1];
-        for (; at < end; at++)
-            if (pt_is_valid(&dense, order[at])) order[kept++] = order[at];
-        offsets[g + 1] = kept;
-    }
-    pt_unpack_axes(&dense);
-    return status;
-}
-
-/* The order and the offsets of codes with nulls. */
-static PyObject *pair_of_nulls(pt_slot *slot, const pt_operand *a, int64_t groups)
-{
-    PyObject *first = NULL, *second = NULL, *pair = NULL;
-    int64_t *order = malloc((size_t)(a->size + 1) * sizeof *order);
-    int64_t *offsets = malloc((size_t)(groups + 1) * sizeof *offsets);
-    if (order && offsets) {
-        tally_status status;
-        Py_BEGIN_ALLOW_THREADS status = groups_of_nulls(slot->ctx, a, groups, order, offsets);
-        Py_END_ALLOW_THREADS if (status) pt_raise(slot->ctx, status);
-        else if ((first = give_places(a, order, offsets[groups]))) second =
-            give_places(a, offsets, groups + 1);
-        if (second) pair = PyTuple_Pack(2, first, second);
-    } else {
-        PyErr_NoMemory();
-    }
-    Py_XDECREF(first);
-    Py_XDECREF(second);
-    free(order);
-    free(offsets);
-    return pair;
-}
-
-/* The same for codes without nulls. */
-static PyObject *pair_of(pt_slot *slot, const pt_operand *a, const tally_view *codes,
-                         int64_t groups)
+/* The order and the offsets. The rows of nulls, which belong to no group, come last in the order,
+ * and are left out of it. */
+static PyObject *order_of(pt_slot *slot, const pt_operand *a, const tally_view *codes,
+                          int64_t groups)
 {
     pt_operand places[2];
     PyObject *object[2] = {NULL, NULL}, *pair = NULL;
@@ -206,14 +157,20 @@ static PyObject *pair_of(pt_slot *slot, const pt_operand *a, const tally_view *c
     for (; made < 2; made++)
         if (make_places(a, length[made], &places[made], &object[made])) break;
     if (made == 2) {
+        int64_t *const order = (int64_t *)(void *)places[0].data,
+                       *const offsets = (int64_t *)(void *)places[1].data;
         tally_status status;
         Py_BEGIN_ALLOW_THREADS status = pt_stream_begin(slot);
-        if (!status)
-            status = tally_groups(slot->ctx, codes, groups, (int64_t *)(void *)places[0].data,
-                                  (int64_t *)(void *)places[1].data);
+        if (!status) status = tally_groups(slot->ctx, codes, groups, order, offsets);
         status = pt_stream_end(slot, status);
-        Py_END_ALLOW_THREADS if (status) pt_raise(slot->ctx, status);
-        else pair = PyTuple_Pack(2, object[0], object[1]);
+        Py_END_ALLOW_THREADS if (!status && a->valid)
+        {
+            PyObject *const whole = object[0];
+            object[0] = give_places(a, order, offsets[groups]);
+            Py_DECREF(whole);
+        }
+        if (status) pt_raise(slot->ctx, status);
+        else if (object[0]) pair = PyTuple_Pack(2, object[0], object[1]);
     }
     while (made-- > 0) pt_close(&places[made]);
     Py_XDECREF(object[0]);
@@ -239,7 +196,9 @@ PyObject *pt_groups(PyObject *module, PyObject *const *args, Py_ssize_t count)
                             (long long)most);
     if (open_flat(args[0], "codes", 1, &a, &v)) return NULL;
     pt_slot *slot = pt_take(&a, NULL);
-    if (slot) given = a.valid ? pair_of_nulls(slot, &a, groups) : pair_of(slot, &a, &v, groups);
+    v.valid = a.valid;
+    v.valid_offset = a.valid_offset;
+    if (slot) given = order_of(slot, &a, &v, groups);
     pt_give_back(slot);
     pt_close(&a);
     return given;

@@ -10,23 +10,19 @@
  *  give(object, array) -> a result of the object's kind
  *  give(object, dtype, shape) -> an empty one on its device
  *  same_labels(x, other, name) raises an exception if the labels differ
- * labelled is tally._labelled:
  *  call(verb, arguments) -> the verb's result for x with labels or times, or NotImplemented */
 static PyObject *call_helper;
-static PyObject *helpers(PyObject *module, PyObject *const *args, Py_ssize_t count)
+static PyObject *helpers(PyObject *module, PyObject *kinds)
 {
     static const struct {
         const char *name;
         PyObject **place;
-        int of; /* the argument that has the function */
-    } all[] = {{"take", &pt_take_helper, 0},          {"give", &pt_give_helper, 0},
-               {"same_labels", &pt_labels_helper, 0}, {"rearrange", &pt_rearrange_helper, 0},
-               {"bits", &pt_bits_helper, 0},          {"fill", &pt_fill_helper, 0},
-               {"finish", &pt_finish_helper, 0},      {"call", &call_helper, 1}};
-    if (pt_count("helpers", count, 2)) return NULL;
+    } all[] = {{"take", &pt_take_helper},          {"give", &pt_give_helper},
+               {"same_labels", &pt_labels_helper}, {"rearrange", &pt_rearrange_helper},
+               {"bits", &pt_bits_helper},          {"fill", &pt_fill_helper},
+               {"finish", &pt_finish_helper},      {"call", &call_helper}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        PyObject *function = PyObject_GetAttrString(args[all[i].of], all[i].name);
-        PyObject *old = *all[i].place;
+        PyObject *function = PyObject_GetAttrString(kinds, all[i].name), *old = *all[i].place;
         if (!function) return NULL;
         *all[i].place = function;
         Py_XDECREF(old);
@@ -164,6 +160,11 @@ static PyObject *segments(PyObject *module, PyObject *const *args, Py_ssize_t co
     return run_verb(pt_segments, "segments", 2, args, count);
 }
 
+static PyObject *by(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    return run_verb(pt_by, "by", 2, args, count);
+}
+
 #define FAST(function) (PyCFunction)(void (*)(void))(function), METH_FASTCALL, NULL
 static PyMethodDef methods[] = {{"reduce", FAST(reduce)},
                                 {"scan", FAST(scan)},
@@ -182,6 +183,11 @@ static PyMethodDef methods[] = {{"reduce", FAST(reduce)},
                                 {"runs", pt_runs, METH_O, NULL},
                                 {"groups", FAST(pt_groups)},
                                 {"take", FAST(pt_gather)},
+                                {"by", FAST(by)},
+                                {"group_bounds", FAST(pt_group_bounds)},
+                                {"encode", FAST(pt_encode)},
+                                {"pair", FAST(pt_pair)},
+                                {"renumber", FAST(pt_renumber)},
                                 {"exact_add", FAST(pt_exact_add)},
                                 {"exact_join", FAST(pt_exact_join)},
                                 {"exact_value", FAST(pt_exact_value)},

@@ -12,6 +12,7 @@
  *  device.c     copies arrays on a device to the host, for work that needs host memory
  *  dims.c       axes, and the fewest strides that visit them; walk.c calls the verbs over them
  *  context.c    contexts, one for each running call, and their streams; errors
+ *  memory.c     large blocks for results, which are kept
  *  progress.c   work between the pieces of a long call: Ctrl-C, a callback
  *
  * Functions that return int return 0, or -1 with a Python exception set. Everything needs the GIL
@@ -220,10 +221,19 @@ typedef struct pt_array {
     tally_dtype dtype;
     int is_bool, ndim;
     Py_ssize_t *shape, *strides; /* strides in bytes; allocated together with shape */
+    size_t block;                /* 0, or the bytes of its block (pt_block_take) */
 } pt_array;
 PyObject *pt_array_dlpack(PyObject *self, PyObject *args, PyObject *names);
 PyObject *pt_array_dlpack_device(PyObject *self, PyObject *unused);
 PyObject *pt_array_arrow(PyObject *self, PyObject *args, PyObject *names);
+
+/* ---- memory ---- */
+
+/* pt_block_take: memory of this many bytes, perhaps a block that an earlier result had, if they
+ * are at least PT_LARGE; NULL: out of memory. pt_block_give ends its use; at may be NULL. */
+enum { PT_LARGE = 1 << 22 };
+void *pt_block_take(size_t bytes);
+void pt_block_give(void *at, size_t bytes);
 
 /* ---- contexts ---- */
 
@@ -422,6 +432,11 @@ PyObject *pt_ranges(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *pt_runs(PyObject *module, PyObject *keys);
 PyObject *pt_groups(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *pt_gather(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *pt_by(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *pt_group_bounds(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *pt_encode(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *pt_pair(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *pt_renumber(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *pt_exact_add(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *pt_exact_join(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *pt_exact_value(PyObject *module, PyObject *const *args, Py_ssize_t count);

@@ -40,6 +40,24 @@ static PyObject *make_numpy(const pt_operand *like, tally_dtype dtype, int is_bo
     return object;
 }
 
+/* A large array in a block that is kept: numpy.asarray of an array of the extension. */
+static PyObject *make_large_numpy(tally_dtype dtype, int is_bool, int ndim, const int64_t *shape)
+{
+    PyObject *const own = pt_array_new(dtype, is_bool, ndim, shape);
+    PyObject *const module = own ? PyImport_ImportModule("numpy") : NULL;
+    PyObject *const object = module ? PyObject_CallMethod(module, "asarray", "O", own) : NULL;
+    Py_XDECREF(module);
+    Py_XDECREF(own);
+    return object;
+}
+
+static int is_large(tally_dtype dtype, int ndim, const int64_t *shape)
+{
+    double bytes = (double)tally_dtype_size(dtype);
+    for (int i = 0; i < ndim; i++) bytes *= (double)shape[i];
+    return bytes >= PT_LARGE && dtype != TALLY_BF16;
+}
+
 /* On a device the input's own library allocates the memory: give(object, dtype, shape). */
 static PyObject *make_device(const pt_operand *like, tally_dtype dtype, int is_bool, int ndim,
                              const int64_t *shape)
@@ -78,6 +96,7 @@ int pt_make(const pt_operand *like, tally_dtype dtype, int is_bool, int ndim, co
     const int on_device = pt_stays(like) && pt_give_helper,
               numpy = like->kind == PT_NUMPY && (like->device < 0 || dtype != TALLY_BF16);
     *object = on_device ? make_device(like, dtype, is_bool, ndim, shape)
+              : numpy && is_large(dtype, ndim, shape) ? make_large_numpy(dtype, is_bool, ndim, shape)
               : numpy   ? make_numpy(like, dtype, is_bool, ndim, shape)
                         : pt_array_new(dtype, is_bool, ndim, shape);
     if (!*object || !pt_open_out(*object, a)) return *object ? 0 : -1;

@@ -15,7 +15,8 @@ Every function takes arrays of NumPy, PyTorch, JAX, CuPy, pandas, Polars, pyarro
 numbers and lists, and gives results of the same kind. Tables of pandas, Polars and Arrow are taken column by column.
 """
 
-from . import _core, _here, _keys, _kinds, _labelled, _words
+from . import _by, _core, _here, _keys, _kinds, _words
+from ._by import Keyed
 from ._core import Array
 from ._exact import Exact
 from ._fragment import Fragment, Stream
@@ -25,12 +26,12 @@ from ._here import config, define, device, devices, operators, progress, use_all
 from ._keys import bounds, by_key, groups, runs, take
 from ._rolling import Rolling
 
-_core.helpers(_kinds, _labelled)
+_core.helpers(_kinds)
 __version__ = _core.version()
 
 _reduce, _scan, _window, _spelled = _core.reduce, _core.scan, _core.window, _words.spelled
 
-for _module in (_here, _keys):
+for _module in (_by, _here, _keys):
     for _name in _module.__all__:
         getattr(_module, _name).__module__ = "tally"
 
@@ -38,7 +39,22 @@ for _module in (_here, _keys):
 # ---- the three verbs ----
 
 
-def reduce(x, op, /, *, axis=None, dim=None, dtype=None, keepdims=False, next=None, where=None, out=None):
+def reduce(
+    x,
+    op,
+    /,
+    *,
+    axis=None,
+    dim=None,
+    dtype=None,
+    keepdims=False,
+    next=None,
+    where=None,
+    out=None,
+    by=None,
+    sort=False,
+    dropna=True,
+):
     """Folds all elements of ``x``, or those along ``axis``, by the operator ``op``.
 
     ``op`` is a name of :func:`operators`, with a parameter where it has one (``"var:ddof=1"``), or the name of an
@@ -58,7 +74,18 @@ def reduce(x, op, /, *, axis=None, dim=None, dtype=None, keepdims=False, next=No
 
     No elements give the operator's empty value: 0 for a sum, NaN for a mean.
 
+    ``by`` folds each group of ``x``, which then has one axis: it has a key for each element, text, numbers, times,
+    categories or other objects that can be hashed, of NumPy, pandas, Polars or Arrow, or in a list; or it is a list of
+    several such keys, a dict or a table of them. The result has a value for each key: for pandas objects a Series whose
+    index has the keys, else a pair ``(keys, values)``, a :class:`Keyed`. Groups are in the order in which their keys
+    first appear, or with ``sort`` in the order of the keys. Elements whose key is missing (NaN, None, null, NaT) are
+    left out; with ``dropna=False`` they are a group. A group's elements keep their order, and its bits are those of
+    its elements alone.
+
     >>> import tally
+    >>> keys, values = tally.reduce([1.5, 2.5, 4.0], "sum", by=["b", "a", "b"])
+    >>> keys, values.tolist()
+    (['b', 'a'], [5.5, 2.5])
     >>> tally.reduce([1.5, 2.5, 4.0], ["count", "mean"])
     (3, 2.6666666666666665)
     >>> tally.reduce([1.5, 2.5, 4.0], "sum", where=[True, False, True])
@@ -70,6 +97,8 @@ def reduce(x, op, /, *, axis=None, dim=None, dtype=None, keepdims=False, next=No
     TypeError: ``x`` is no array of numbers, or the operator does not take its type.
     """
     axis = axis if dim is None else _words.dim(x, axis, dim)
+    if by is not None:
+        return _by.reduce(_words.all_spelled(op), x, by, sort, dropna, axis, keepdims, dtype, out, next, where)
     if isinstance(op, (list, tuple)):
         if out is not None:
             raise ValueError("out: several operators have several results; call reduce for each")
@@ -94,6 +123,8 @@ def scan(
     where=None,
     out=None,
     offsets=None,
+    by=None,
+    dropna=True,
 ):
     """Folds every prefix along ``axis``: result ``i`` is the reduction of elements 0 to ``i``, in bits.
 
@@ -102,13 +133,21 @@ def scan(
     segments, as in :func:`segments`. ``next`` and ``where`` are those of :func:`reduce`; where an element is left out,
     the result is that of the element before. ``out`` may be ``x`` itself where the types are equal.
 
+    ``by`` has a key for each element of ``x``, as in :func:`reduce`; result ``i`` is then that of element ``i`` among
+    the elements with its key, and of an element whose key is missing it is the operator's empty value.
+
     >>> import tally
     >>> tally.scan([3, 1, 4, 1, 5], "max").tolist()
     [3, 3, 4, 4, 5]
+    >>> tally.scan([3, 1, 4, 1, 5], "sum", by=["a", "b", "a", "b", "a"]).tolist()
+    [3, 1, 7, 2, 12]
 
     ValueError, TypeError: as in :func:`reduce`.
     """
     axis, op = axis if dim is None else _words.dim(x, axis, dim), _spelled(op)
+    if by is not None:
+        _words.alone("by", offsets=offsets)
+        return _by.scan(op, x, by, dropna, axis, exclusive, reverse, init, dtype, out, next, where)
     if offsets is not None:
         _words.alone("offsets", axis=axis, out=out, init=init)
         return _core.segments(1, op, x, offsets, dtype, bool(exclusive), bool(reverse), 0, 0, 0, 0, next, where)
@@ -133,6 +172,8 @@ def window(
     where=None,
     out=None,
     offsets=None,
+    by=None,
+    dropna=True,
 ):
     """Folds a window of ``w`` elements at every place along ``axis``.
 
@@ -140,7 +181,8 @@ def window(
     ``center`` one around it. A window that is not full gives the operator's empty value (``edges="missing"``), what its
     elements give (``"shrink"``), or no result (``"valid"``: the axis is shorter). ``min_count``: a window with fewer
     elements (that are there; for nan forms: that are not NaN) gives the empty value. ``next`` and ``where`` are those
-    of :func:`reduce`. ``offsets`` cuts ``x`` into segments, whose windows do not meet.
+    of :func:`reduce`. ``offsets`` cuts ``x`` into segments, whose windows do not meet. With ``by``, as in
+    :func:`scan`, a window has the last elements with the same key.
 
     Each result is the reduction of its own elements, in bits: nothing drifts, and nothing stays behind.
 
@@ -152,6 +194,10 @@ def window(
     """
     back, ahead = _words.reach(w, before, after, center)
     axis, op = axis if dim is None else _words.dim(x, axis, dim), _spelled(op)
+    if by is not None:
+        _words.alone("by", offsets=offsets)
+        how = back, ahead, _words.edges(edges), min_count
+        return _by.window(op, x, by, dropna, axis, how, dtype, out, next, where)
     if offsets is not None:
         _words.alone("offsets", axis=axis, out=out)
         how = back, ahead, _words.edges(edges), min_count, next, where
@@ -207,6 +253,8 @@ def rolling(
     step=None,
     ties="row",
     dtype=None,
+    by=None,
+    dropna=True,
 ):
     """Windows with the words and results of ``pandas.Series.rolling``: ``rolling(x, 20).mean()``.
 
@@ -224,6 +272,9 @@ def rolling(
     ``min_periods`` is 1 unless given. Of rows with the same time, ``ties="row"`` leaves out those after the row itself,
     as pandas does; ``"all"`` has all.
 
+    ``by`` has a key for each row, as in :func:`reduce`: a window has rows with the same key only, whose times must
+    be sorted among themselves. Results are in the order of the rows; where the key is missing, a window has no rows.
+
     Two things differ from pandas: an infinity is a number here (pandas takes it for NaN), and a result does not depend
     on elements outside its window, not even in its last bit.
 
@@ -232,12 +283,14 @@ def rolling(
     [1.0, 3.0, 2.0, 4.0]
     >>> tally.rolling([1.0, 2.0, 3.0, 4.0], 10, on=[0, 5, 10, 30]).sum().tolist()
     [1.0, 3.0, 5.0, 4.0]
+    >>> tally.rolling([1.0, 2.0, 3.0, 4.0], 2, by=["a", "b", "a", "b"], min_periods=1).sum().tolist()
+    [1.0, 2.0, 4.0, 6.0]
 
     ValueError: a window that is no number of elements and no fixed length of time (months, years), ``min_periods``
     above a number of elements, times that are not sorted.
     """
     axis = axis if dim is None else _words.dim(x, axis, dim)
-    return Rolling(x, window, axis, on, center, closed, min_periods, step, ties, dtype)
+    return Rolling(x, window, axis, on, center, closed, min_periods, step, ties, dtype, by, dropna)
 
 
 def digest(x):
@@ -257,8 +310,11 @@ def digest(x):
 globals().update(_by_operator)
 
 
-def cumulative_sum(x, /, *, axis=None, dim=None, dtype=None, include_initial=False, where=None, out=None):
-    """The sums of all prefixes along ``axis``; with ``include_initial`` one more result, 0, comes first.
+def cumulative_sum(
+    x, /, *, axis=None, dim=None, dtype=None, include_initial=False, where=None, out=None, by=None, dropna=True
+):
+    """The sums of all prefixes along ``axis``; with ``include_initial`` one more result, 0, comes first. With
+    ``by``, as in :func:`scan`, those of each group.
 
     >>> import tally
     >>> tally.cumulative_sum([3, 1, 4]).tolist()
@@ -268,12 +324,18 @@ def cumulative_sum(x, /, *, axis=None, dim=None, dtype=None, include_initial=Fal
 
     ValueError, TypeError: as in :func:`reduce`.
     """
+    if by is not None:
+        _words.alone("by", include_initial=include_initial or None)
+        return _by.scan("sum", x, by, dropna, axis, False, False, None, dtype, out, None, where)
     axis = axis if dim is None else _words.dim(x, axis, dim)
     return _scan("sum", x, axis, dtype, out, False, False, include_initial, None, None, where)
 
 
-def cumulative_prod(x, /, *, axis=None, dim=None, dtype=None, include_initial=False, where=None, out=None):
-    """The products of all prefixes along ``axis``; with ``include_initial`` one more result, 1, comes first.
+def cumulative_prod(
+    x, /, *, axis=None, dim=None, dtype=None, include_initial=False, where=None, out=None, by=None, dropna=True
+):
+    """The products of all prefixes along ``axis``; with ``include_initial`` one more result, 1, comes first. With
+    ``by``, as in :func:`scan`, those of each group.
 
     >>> import tally
     >>> tally.cumulative_prod([3, 1, 4]).tolist()
@@ -281,6 +343,9 @@ def cumulative_prod(x, /, *, axis=None, dim=None, dtype=None, include_initial=Fa
 
     ValueError, TypeError: as in :func:`reduce`.
     """
+    if by is not None:
+        _words.alone("by", include_initial=include_initial or None)
+        return _by.scan("prod", x, by, dropna, axis, False, False, None, dtype, out, None, where)
     axis = axis if dim is None else _words.dim(x, axis, dim)
     return _scan("prod", x, axis, dtype, out, False, False, include_initial, None, None, where)
 
@@ -289,6 +354,7 @@ __all__ = [
     "Array",
     "Exact",
     "Fragment",
+    "Keyed",
     "Rolling",
     "Stream",
     "bounds",

@@ -2,7 +2,9 @@
 # Written by make_stubs.py from the table of operators; do not edit.
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from datetime import timedelta
-from typing import Any, ClassVar, Literal, NoReturn, Protocol, SupportsFloat, SupportsIndex, final, overload
+from typing import (
+    Any, ClassVar, Literal, NamedTuple, NoReturn, Protocol, SupportsFloat, SupportsIndex, final, overload,
+)
 
 from typing_extensions import Buffer, Self
 
@@ -47,6 +49,10 @@ _Ties = Literal["row", "all"]
 __version__: str
 __all__: list[str]
 def __dir__() -> list[str]: ...
+
+class Keyed(NamedTuple):
+    keys: Any
+    values: Any
 
 @final
 class Array:
@@ -158,6 +164,8 @@ class Rolling:
         step: SupportsIndex | None = None,
         ties: _Ties = "row",
         dtype: _DType | None = None,
+        by: Any = None,
+        dropna: bool = True,
     ) -> None: ...
     def agg(self, op: str, other: _Input | None = None) -> Any: ...
     def count(self) -> Any: ...
@@ -217,13 +225,15 @@ class progress:
 @overload
 def reduce(
     x: _Input, op: str, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, next: _Input | None = None, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, next: _Input | None = None, where: _Input | None = None, out: _Output | None = None,
+    by: Any = None, sort: bool = False, dropna: bool = True
 ) -> Any: ...
 @overload
 def reduce(
     x: _Input, op: list[str] | tuple[str, ...], /, *, axis: _Axes = None, dim: _Dims | None = None,
     dtype: _DType | None = None,
-    keepdims: bool = False, next: _Input | None = None, where: _Input | None = None, out: None = None
+    keepdims: bool = False, next: _Input | None = None, where: _Input | None = None, out: None = None,
+    by: Any = None, sort: bool = False, dropna: bool = True
 ) -> tuple[Any, ...]: ...
 def scan(
     x: _Input,
@@ -240,6 +250,8 @@ def scan(
     where: _Input | None = None,
     out: _Output | None = None,
     offsets: _Input | None = None,
+    by: Any = None,
+    dropna: bool = True,
 ) -> Any: ...
 def window(
     x: _Input,
@@ -259,6 +271,8 @@ def window(
     where: _Input | None = None,
     out: _Output | None = None,
     offsets: _Input | None = None,
+    by: Any = None,
+    dropna: bool = True,
 ) -> Any: ...
 def segments(
     x: _Input, offsets: _Input, op: str, /, *, dtype: _DType | None = None, next: _Input | None = None,
@@ -293,16 +307,20 @@ def rolling(
     step: SupportsIndex | None = None,
     ties: _Ties = "row",
     dtype: _DType | None = None,
+    by: Any = None,
+    dropna: bool = True,
 ) -> Rolling: ...
 def cumulative_sum(
     x: _Input, /, *, axis: _Axis = None, dim: _Dims | None = None, dtype: _DType | None = None,
     include_initial: bool = False,
-    where: _Input | None = None, out: _Output | None = None
+    where: _Input | None = None, out: _Output | None = None,
+    by: Any = None, dropna: bool = True
 ) -> Any: ...
 def cumulative_prod(
     x: _Input, /, *, axis: _Axis = None, dim: _Dims | None = None, dtype: _DType | None = None,
     include_initial: bool = False,
-    where: _Input | None = None, out: _Output | None = None
+    where: _Input | None = None, out: _Output | None = None,
+    by: Any = None, dropna: bool = True
 ) -> Any: ...
 def cummax(
     x: _Input, /, *, axis: _Axis = None, dim: _Dims | None = None,
@@ -330,259 +348,323 @@ def digest(x: _Input) -> str: ...
 # one for each operator
 def sum(
     x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def prod(
     x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def mean(
     x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def var(
     x: _Input, /, *, correction: float = 0, ddof: float | None = None, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def std(
     x: _Input, /, *, correction: float = 0, ddof: float | None = None, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def skew(
     x: _Input, /, *, sample: bool = False, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def kurt(
     x: _Input, /, *, sample: bool = False, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def sumsq(
     x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def norm(
     x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def min(
     x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def max(
     x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def minmax(
     x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def range(
     x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def argmin(
     x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def argmax(
     x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def and_(
     x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def or_(
     x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def xor(
     x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def any(
     x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def all(
     x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def count(
     x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def first(
     x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def last(
     x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def ema(
     x: _Input, /, alpha: float | None = None, *, span: float | None = None, halflife: float | None = None, com: float | None = None,
     adjust: bool = False, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def drawdown(
     x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def dot(
     x: _Input, y: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def wmean(
     x: _Input, y: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def cov(
     x: _Input, y: _Input, /, *, correction: float = 0, ddof: float | None = None, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def corr(
     x: _Input, y: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def slope(
     x: _Input, y: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def wvar(
     x: _Input, y: _Input, /, *, correction: float = 0, ddof: float | None = None, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def wstd(
     x: _Input, y: _Input, /, *, correction: float = 0, ddof: float | None = None, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def atmin(
     x: _Input, y: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def atmax(
     x: _Input, y: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def nansum(
     x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def nanprod(
     x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def nanmean(
     x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def nanvar(
     x: _Input, /, *, correction: float = 0, ddof: float | None = None, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def nanstd(
     x: _Input, /, *, correction: float = 0, ddof: float | None = None, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def nanskew(
     x: _Input, /, *, sample: bool = False, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def nankurt(
     x: _Input, /, *, sample: bool = False, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def nansumsq(
     x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def nannorm(
     x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def nanmin(
     x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def nanmax(
     x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def nanminmax(
     x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def nanrange(
     x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def nanargmin(
     x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def nanargmax(
     x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def nanany(
     x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def nanall(
     x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def nanfirst(
     x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def nanlast(
     x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def nanema(
     x: _Input, /, alpha: float | None = None, *, span: float | None = None, halflife: float | None = None, com: float | None = None,
     adjust: bool = False, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def nandrawdown(
     x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def nandot(
     x: _Input, y: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def nanwmean(
     x: _Input, y: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def nancov(
     x: _Input, y: _Input, /, *, correction: float = 0, ddof: float | None = None, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def nancorr(
     x: _Input, y: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def nanslope(
     x: _Input, y: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def nanwvar(
     x: _Input, y: _Input, /, *, correction: float = 0, ddof: float | None = None, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def nanwstd(
     x: _Input, y: _Input, /, *, correction: float = 0, ddof: float | None = None, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def nanatmin(
     x: _Input, y: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...
 def nanatmax(
     x: _Input, y: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
-    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    sort: bool = False, dropna: bool = True
 ) -> Any: ...

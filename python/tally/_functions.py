@@ -3,12 +3,12 @@
 
 from array import array
 
-from . import _core, _words
+from . import _by, _core, _words
 
 _DOC = """{text}.
 
 ``x``{second} {types}, in any shape.
-``axis``, ``dim``, ``dtype``, ``keepdims``, ``where`` and ``out`` are those of :func:`tally.reduce`.{more}
+``axis``, ``dim``, ``dtype``, ``keepdims``, ``where``, ``out`` and ``by`` are those of :func:`tally.reduce`.{more}
 The result is {result}. No elements give {empty}.
 
 >>> import tally
@@ -24,10 +24,13 @@ ValueError, TypeError: as in :func:`tally.reduce`."""
 _TEXT = """
 def make(op):
     def function(
-        x, {second}/, {first}*, axis=None, {words}dim=None, dtype=None, keepdims=False, where=None, out=None
+        x, {second}/, {first}*, axis=None, {words}dim=None, dtype=None, keepdims=False, where=None, out=None,
+        by=None, sort=False, dropna=True
     ):
         if dim is not None:
             axis = _words.dim(x, axis, dim)
+        if by is not None:
+            return _by.reduce({value}, x, by, sort, dropna, axis, keepdims, dtype, out, {next}, where)
         return reduce({value}, x, axis, keepdims, dtype, out, {next}, where)
 
     return function
@@ -39,7 +42,7 @@ _ALPHA_OF = "f'{op}:{_words.alpha(alpha, span=span, halflife=halflife, com=com, 
 
 def _form(words, value, first="", second=""):
     """What makes the function of an operator: make(op)."""
-    scope = {"_words": _words, "reduce": _core.reduce}
+    scope = {"_by": _by, "_words": _words, "reduce": _core.reduce}
     text = _TEXT.format(words=words, value=value, first=first, second=second, next="y" if second else None)
     exec(text, scope)
     return scope["make"]
@@ -104,9 +107,9 @@ def _function(op):
         second=" and ``y``, which is broadcast to its shape, have" if pair else " has",
         types="integers" if code == "q" else "numbers",
         more=more,
-        result=f"{about['lanes']} values in a last axis for each sequence"
-        if several
-        else "one value for each sequence",
+        result=(
+            f"{about['lanes']} values in a last axis for each sequence" if several else "one value for each sequence"
+        ),
         empty=about["empty"],
         call=f"tally.{name}(array({code!r}, {numbers}){f', {pair}' if pair else ''}{argument})"
         f"{'.tolist()' if several else ''}",

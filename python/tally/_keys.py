@@ -81,6 +81,7 @@ def take(x, order, /):
 
 def by_key(x, codes, op, /, *, groups=None, dtype=None, next=None, where=None):
     """Reduces each group of ``x``: one result for each code from 0 to ``groups - 1`` (default: to the largest).
+    ``reduce(x, op, by=keys)`` takes keys of any kind.
 
     ``codes`` are those of :func:`groups`, one for each element of ``x``; where the code is null, the element belongs to
     no group. A group's elements keep their order, so its bits are those of the group alone. An empty group gives the
@@ -101,7 +102,9 @@ def by_key(x, codes, op, /, *, groups=None, dtype=None, next=None, where=None):
     if groups is None:
         some = int(_core.reduce("count", codes, None, False, None, None, None, None))
         groups = 1 + int(_core.reduce("max", codes, None, False, None, None, None, None)) if some else 0
-    order, offsets = _core.groups(codes, groups)
+    if _core.like(x)[4] < 0:
+        return _core.by(0, op, x, codes, groups, False, dtype, False, False, 0, 0, 0, 0, next, where)
+    order, offsets = _core.groups(codes, groups)  # the elements stay on their device
     there = _core.present(x, where, next)
     if there is not None:
         there = _core.take(there, order, True)

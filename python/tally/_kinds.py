@@ -12,6 +12,13 @@ def _library(object):
     return (type(object).__module__ or "").partition(".")[0]
 
 
+def call(verb, args):
+    """The result of a verb for x with labels or times, or NotImplemented."""
+    from ._labelled import call
+
+    return call(verb, args)
+
+
 # ---- in ----
 
 

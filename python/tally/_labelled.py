@@ -18,6 +18,7 @@ _PLACES = {
     "window": {**_COMMON, "before": 5, "after": 6, "edges": 7, "min_count": 8, "next": 9, "where": 10},
     "ranges": {**_COMMON, "start": 5, "next": 9, "where": 10},
     "rolling": {"op": 8, "nan_form": 0, "x": 1, "axis": 2, "dtype": 3, "step": 7, "next": 10},
+    "by": {"what": 0, "op": 1, "x": 2, "dtype": 6, "edges": 11, "next": 13, "where": 14},
     "segments": {"what": 0, "op": 1, "x": 2, "dtype": 4, "edges": 9, "next": 11, "where": 12},
 }
 _ALL = slice(None)
@@ -56,7 +57,7 @@ class Call:
             return None if self["initial"] else _ALL
         if self.verb == "rolling":
             return slice(None, None, self["step"])
-        if self.verb == "segments":
+        if self.verb in ("segments", "by"):
             return _ALL if self["what"] and self["edges"] != _VALID else None
         if self.verb == "window":
             if self["edges"] != _VALID:

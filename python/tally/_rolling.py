@@ -3,7 +3,8 @@
 
 from operator import index
 
-from . import _core, _words
+from . import _core, _tables, _words
+from ._by import Sorted
 from ._functions import NAMES, facts
 
 __all__ = ["Rolling"]
@@ -29,7 +30,8 @@ class Rolling:
     operator, also of one's own.
     """
 
-    __slots__ = ("_x", "_before", "_after", "_minimum", "_step", "_axis", "_dtype", "_start", "_end", "_kept")
+    __slots__ = ("_x", "_before", "_after", "_minimum", "_step", "_axis", "_dtype", "_start", "_end")
+    __slots__ += ("_sorted", "_kept")
     __module__ = "tally"
 
     def __init__(
@@ -44,13 +46,18 @@ class Rolling:
         step=None,
         ties="row",
         dtype=None,
+        by=None,
+        dropna=True,
     ):
         if axis is None and not hasattr(x, "dims"):  # xarray's dimensions have no first one
             axis = 0
         self._kept = None
+        if by is not None:
+            x, by = _tables.keyed_by(x, by)
         if isinstance(on, str):
             x, on = self._column(x, on)
         self._x, self._axis, self._dtype = x, axis, dtype
+        self._sorted = None
         if closed is None:
             closed = "right"
         else:
@@ -64,7 +71,20 @@ class Rolling:
         if on is None and is_rows:
             self._rows(_integer(window, "window", 1), center, closed, min_periods)
         else:
-            self._times(window, on, center, closed, min_periods, ties)
+            self._times(window, on, center, closed, min_periods, ties, by, dropna)
+        if by is not None and self._sorted is None:
+            self._group(by, dropna, None, self._before, self._after, False, False, False)
+
+    def _group(self, by, dropna, keys, *bounds):
+        """Sorts the rows by group: windows become ranges of these."""
+        if self._step != 1 or self._axis != 0:
+            raise ValueError("by: cannot be given with step or axis")
+        self._sorted = rows = Sorted(self._x, by, dropna)
+        if keys is not None and len(keys) != rows.rows:
+            raise ValueError(f"on has {len(keys)} elements: must have {rows.rows}, one for each row of x")
+        keys = None if keys is None else _core.take(keys, rows.order, False)
+        self._start, self._end = _core.group_bounds(rows.order, rows.offsets, keys, *bounds)
+        self._before = self._after = 0
 
     def _rows(self, length, center, closed, min_periods):
         ahead = (length - 1) // 2 if center else 0
@@ -74,7 +94,7 @@ class Rolling:
         if self._minimum > length:
             raise ValueError(f"min_periods is {self._minimum}: must be at most the window, {length}")
 
-    def _times(self, window, on, center, closed, min_periods, ties):
+    def _times(self, window, on, center, closed, min_periods, ties, by, dropna):
         from ._times import keys_and_length
 
         row = _words.ties(ties)
@@ -87,9 +107,12 @@ class Rolling:
             low_open, high_open = (False, False) if whole else (low_open, high_open)
         else:
             low, high = -length, 0 if isinstance(length, int) else 0.0
-        if falling:
-            low, high, low_open, high_open = -high, -low, high_open, low_open
-        self._start, self._end = _core.bounds(keys, low, high, low_open, high_open, row)
+        if by is not None:
+            self._group(by, dropna, keys, low, high, low_open, high_open, row)
+        else:
+            if falling:
+                low, high, low_open, high_open = -high, -low, high_open, low_open
+            self._start, self._end = _core.bounds(keys, low, high, low_open, high_open, row)
         self._before = self._after = 0
         self._minimum = 1 if min_periods is None else _integer(min_periods, "min_periods", 0)
 
@@ -114,19 +137,24 @@ class Rolling:
         )
 
     def _fold(self, nan_form, op, rows, other=None):
-        reach = self._before, self._after, self._minimum, self._step
-        found = _core.rolling(
-            nan_form, self._x, self._axis, self._dtype, *reach, op, rows, other, self._start, self._end
-        )
+        def run(x, other):
+            reach = self._before, self._after, self._minimum, self._step
+            return _core.rolling(nan_form, x, self._axis, self._dtype, *reach, op, rows, other, self._start, self._end)
+
+        groups = self._sorted
+        if groups is None:
+            found = run(self._x, other)
+        else:
+            found = _tables.each_column(
+                self._x, other, lambda x, y: groups.back(x, run(groups.take(x), groups.take(y)))
+            )
         return found if self._kept is None else self._kept(found, slice(None, None, self._step))
 
     def _column(self, x, name):
         """A table without the column of times, which results get back, and the column; or a coordinate of xarray."""
         if hasattr(x, "dims"):
             return x, x[name]
-        from ._tables import column_named
-
-        column, x, self._kept = column_named(x, name)
+        column, x, self._kept = _tables.column_named(x, name)
         return x, column
 
 

@@ -9,7 +9,7 @@ from . import _core
 from ._columns import take
 from ._kinds import _library, same_labels
 
-__all__ = ["call", "column_named", "opened"]
+__all__ = ["call", "column_named", "each_column", "keyed_by", "opened", "with_keys"]
 
 
 def opened(x):
@@ -73,6 +73,43 @@ def column_named(x, name):
         return opened(results).joined(found[0], name, column[rows])
 
     return column, rest, back
+
+
+def keyed_by(x, by):
+    """A table without the columns that ``by`` names, and these columns, by name; anything else as it is."""
+    table = opened(x)
+    words = [by] if isinstance(by, str) else by
+    if table is None or not isinstance(words, (list, tuple)) or not all(isinstance(word, str) for word in words):
+        return x, by
+    keys = {}
+    for word in words:
+        found = [at for at, name in enumerate(table.names) if name == word]
+        if len(found) != 1:
+            raise ValueError(f"by is {word!r}: x has {len(found)} columns of this name: {_listed(table.names)}")
+        keys[word], x = table.split(found[0])
+        table = opened(x)
+    return x, keys
+
+
+def each_column(x, other, run):
+    """run(column, other) of each column of a table, as a table with the same rows; of anything else run(x, other)."""
+    table = opened(x)
+    if table is None:
+        return run(x, other)
+    results = []
+    for at, (name, column) in enumerate(zip(table.names, table.columns())):
+        try:
+            results.append(run(column, None if other is None else _beside(other, at, table, "next")))
+        except (TypeError, ValueError) as wrong:
+            raise _of_column(wrong, name, table) from None
+    return table.built(results, slice(None))
+
+
+def with_keys(names, keys, values):
+    """A table of Polars or Arrow whose first columns are the keys of its rows."""
+    for at, (name, key) in enumerate(zip(names, keys)):
+        values = opened(values).joined(at, "key" if name is None else name, key)
+    return values
 
 
 def _listed(names):

@@ -100,3 +100,8 @@ def spelled(op):
             raise ValueError(f"{name} is {value!r}: must be a number") from None
         return f"{head}:{alpha(**{name: value})!r}"
     return op
+
+
+def all_spelled(op):
+    """The same for a name or a list of names."""
+    return [spelled(name) for name in op] if isinstance(op, (list, tuple)) else spelled(op)

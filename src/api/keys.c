@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT
- * tally_runs, tally_groups and tally_take: their checks. */
-#include "checks.h"
+ * Runs, groups and gathers: their checks; and the verbs by key. */
+#include "inputs.h"
 #include "context/device.h"
+#include "context/operators.h"
 #include "context/view.h"
 #include "cpu/keys/keys.h"
 #include "dtype/dtype.h"
+#include <stdlib.h>
+#include <string.h>
 
-/* Checks that a view is one sequence, and copies it to *v as a normal view. */
-static tally_status one_sequence(tally *ctx, const tally_view *given, const char *name,
+/* Checks that a view is one sequence, and copies it to *v as a normal view. bits: it may have
+ * validity bits, and a next, which the copy has not. */
+static tally_status one_sequence(tally *ctx, const tally_view *given, const char *name, int bits,
                                  tally_view *v)
 {
     if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
@@ -15,7 +19,13 @@ static tally_status one_sequence(tally *ctx, const tally_view *given, const char
     if (!tl_dtype_kind(given->dtype))
         return tl_fail(ctx, TALLY_INVALID, "%s->dtype is %d: must be 1..%d", name,
                        (int)given->dtype, TL_DTYPES);
-    return tl_check_sequence(ctx, given, name, (int64_t)tally_dtype_size(given->dtype), v);
+    tally_view plain = *given;
+    if (bits) plain.valid = NULL, plain.next = NULL;
+    tally_status status =
+        tl_check_sequence(ctx, &plain, name, (int64_t)tally_dtype_size(given->dtype), v);
+    if (status || !bits) return status;
+    v->valid = given->valid;
+    return tl_bits_check(ctx, v, name);
 }
 
 /* The processors do the work, on host copies of device memory. */
@@ -30,7 +40,7 @@ static tally_status bring(tl_host_copies *c, tally_view *v, int back, const char
 tally_status tally_runs(tally *ctx, const tally_view *keys, int64_t *offsets, int64_t *runs)
 {
     tally_view v;
-    tally_status status = one_sequence(ctx, keys, "keys", &v);
+    tally_status status = one_sequence(ctx, keys, "keys", 0, &v);
     if (status) return status;
 
     if (!runs)
@@ -57,20 +67,42 @@ tally_status tally_runs(tally *ctx, const tally_view *keys, int64_t *offsets, in
 /* offsets of this many groups have less than 2^62 bytes */
 static const int64_t GROUPS_MOST = ((int64_t)1 << 59) - 1;
 
+static tally_status check_codes(tally *ctx, const tally_view *codes, int64_t groups, tally_view *v)
+{
+    tally_status status = one_sequence(ctx, codes, "codes", 1, v);
+    if (status) return status;
+    if (tl_dtype_kind(v->dtype) == 'F')
+        return tl_fail(ctx, TALLY_UNSUPPORTED, "codes->dtype is %s: must be an integer type",
+                       tally_dtype_name(v->dtype));
+    if (groups < 0 || groups > GROUPS_MOST)
+        return tl_fail(ctx, TALLY_INVALID, "groups is %lld: must be in 0..%lld", (long long)groups,
+                       (long long)GROUPS_MOST);
+    return TALLY_OK;
+}
+
+/* tl_groups_open, which fails if a code is no group. */
+static tally_status open_groups(tally *ctx, const tally_view *codes, int64_t groups,
+                                int64_t *offsets, tl_groups *g)
+{
+    int64_t bad;
+    char text[48];
+    const tally_status status = tl_groups_open(g, ctx, codes, groups, offsets, &bad);
+    if (status || bad < 0) return status;
+    tally_format_value(codes->dtype,
+                       (const char *)codes->data +
+                           bad * codes->stride * (int64_t)tally_dtype_size(codes->dtype),
+                       0, text, sizeof text);
+    return tl_fail(ctx, TALLY_INVALID, "codes: element %lld is %s: must be in 0..%lld, the groups",
+                   (long long)bad, text, (long long)groups - 1);
+}
+
 tally_status tally_groups(tally *ctx, const tally_view *codes, int64_t groups, int64_t *order,
                           int64_t *offsets)
 {
     tally_view v;
-    int64_t bad;
-    tally_status status = one_sequence(ctx, codes, "codes", &v);
+    tl_groups g = {0};
+    tally_status status = check_codes(ctx, codes, groups, &v);
     if (status) return status;
-
-    if (tl_dtype_kind(v.dtype) == 'F')
-        return tl_fail(ctx, TALLY_UNSUPPORTED, "codes->dtype is %s: must be an integer type",
-                       tally_dtype_name(v.dtype));
-    if (groups < 0 || groups > GROUPS_MOST)
-        return tl_fail(ctx, TALLY_INVALID, "groups is %lld: must be in 0..%lld", (long long)groups,
-                       (long long)GROUPS_MOST);
 
     if (!offsets || (v.n && !order))
         return tl_fail(ctx, TALLY_INVALID, "%s is NULL: must have room for %lld numbers",
@@ -78,20 +110,13 @@ tally_status tally_groups(tally *ctx, const tally_view *codes, int64_t groups, i
                        offsets ? (long long)v.n : (long long)groups + 1);
 
     tl_host_copies c = {.ctx = ctx};
-    char text[48];
     status = bring(&c, &v, 0, "codes");
     if (!status) status = tl_host_numbers(&c, &order, v.n, 1, "order");
     if (!status) status = tl_host_numbers(&c, &offsets, groups + 1, 1, "offsets");
-    if (!status) status = tl_groups(ctx, &v, groups, order, offsets, &bad);
-    if (status || bad < 0) return tl_host_end(&c, status);
-
-    tally_format_value(v.dtype,
-                       (const char *)v.data + bad * v.stride * (int64_t)tally_dtype_size(v.dtype),
-                       0, text, sizeof text);
-    tl_host_close(&c);
-
-    return tl_fail(ctx, TALLY_INVALID, "codes: element %lld is %s: must be in 0..%lld, the groups",
-                   (long long)bad, text, (long long)groups - 1);
+    if (!status) status = open_groups(ctx, &v, groups, offsets, &g);
+    if (!status) status = tl_groups_sort(&g, NULL, 1, sizeof *order, order);
+    tl_groups_close(&g);
+    return tl_host_end(&c, status);
 }
 
 static tally_status no_place(tally *ctx, int64_t at, int64_t place, int64_t length)
@@ -104,8 +129,8 @@ tally_status tally_take(tally *ctx, const tally_view *in, const int64_t *order, 
                         const tally_view *out)
 {
     tally_view x, y;
-    tally_status status = one_sequence(ctx, in, "in", &x);
-    if (!status) status = one_sequence(ctx, out, "out", &y);
+    tally_status status = one_sequence(ctx, in, "in", 0, &x);
+    if (!status) status = one_sequence(ctx, out, "out", 0, &y);
     if (status) return status;
 
     const int64_t bytes = (int64_t)tally_dtype_size(x.dtype);
@@ -143,4 +168,203 @@ tally_status tally_take(tally *ctx, const tally_view *in, const int64_t *order, 
     if (!status) tl_take(tally_threads(ctx), &x, places, n, &y);
 
     return tl_host_end(&c, status);
+}
+
+/* ---- the verbs by key ----
+ * The elements are sorted into the order of the groups, whose verbs are those of segments. The
+ * results of scans and windows go back to the order of the rows. */
+
+typedef struct {
+    tally *ctx;
+    const char *op;
+    tl_call call; /* the verb, and its options */
+    tl_plan plan; /* only op and par */
+    tl_groups g;
+    tally_view codes, x[2], out;      /* of rows; x[1]: the second input */
+    tally_view sorted[2], sorted_out; /* of groups */
+    int in_place;                     /* sorted_out has the memory of sorted[0] */
+} keyed;
+
+/* Copies bits, the first of which is number `at`, to bytes of 0 and 1, or back. */
+static void copy_bits(const tally_view *v, uint8_t *bytes, int back)
+{
+    uint8_t *const bits = (uint8_t *)(uintptr_t)v->valid;
+    for (int64_t i = 0, at = v->valid_offset; i < v->n; i++, at += v->stride)
+        if (back)
+            bits[at >> 3] = (uint8_t)((bits[at >> 3] & ~(1 << (at & 7))) | bytes[i] << (at & 7));
+        else
+            bytes[i] = bits[at >> 3] >> (at & 7) & 1;
+}
+
+/* Moves the elements of a column, of `bytes` bytes, and their bits from rows to groups, or back. */
+static tally_status move_column(const tl_groups *g, const tally_view *rows, int64_t bytes,
+                                const tally_view *sorted, int back)
+{
+    const int64_t n = rows->n;
+    tally_status status = back ? tl_groups_back(g, sorted->data, bytes, rows->data, rows->stride)
+                               : tl_groups_sort(g, rows->data, rows->stride, bytes, sorted->data);
+    if (status || !rows->valid) return status;
+
+    const tally_view flat = {.valid = sorted->valid, .n = n, .stride = 1};
+    uint8_t *const from = tl_key_memory(n, 1), *const to = tl_key_memory(n, 1);
+    if (!from || !to) status = tl_no_memory(g->ctx, (size_t)n, "bytes for validity");
+    if (!status) copy_bits(back ? &flat : rows, from, 0);
+    if (!status)
+        status = back ? tl_groups_back(g, from, 1, to, 1) : tl_groups_sort(g, from, 1, 1, to);
+    if (!status) copy_bits(back ? rows : &flat, to, 1);
+    free(from);
+    free(to);
+    return status;
+}
+
+/* Memory in the order of the groups for a column, of elements of `bytes` bytes. */
+static tally_status make_sorted(const tl_groups *g, const tally_view *rows, int64_t bytes,
+                                tally_view *sorted)
+{
+    *sorted = tally_segments(tl_key_memory(rows->n, bytes), rows->dtype, g->offsets, g->groups);
+    if (rows->valid) sorted->valid = calloc((size_t)rows->n / 8 + 1, 1);
+    return sorted->data && (sorted->valid || !rows->valid)
+               ? TALLY_OK
+               : tl_no_memory(g->ctx, (size_t)(rows->n * bytes), "the elements of groups");
+}
+
+static tally_status check_keyed_out(keyed *k)
+{
+    static const int64_t none = 0;
+    const tally_view *const given = k->call.out, segments = {.offsets = &none};
+    const int scan = k->call.verb == TL_SCAN;
+    tally_view in = k->x[0], plain = {0};
+    if (given) plain = *given, plain.valid = NULL;
+    tally_status status = scan ? tl_check_scan(k->ctx, &k->plan, k->call.scan)
+                               : tl_check_window(k->ctx, k->call.window);
+    if (!status && !scan) status = tl_check_step(k->ctx, &segments, k->call.window);
+    if (!status)
+        status = tl_check_output(k->ctx, k->plan.op, &in, given ? &plain : NULL, in.n, scan);
+    if (status) return status;
+    k->out = plain;
+    tl_view_normal(&k->out);
+    k->out.valid = given->valid;
+    status = tl_bits_check(k->ctx, &k->out, "out");
+    if (k->x[1].dtype) in.next = &k->x[1];
+    if (!status) status = tl_inputs_apart(k->ctx, &in, &plain, k->plan.op->result_bytes);
+    if (!status && tl_view_overlap(k->ctx, &k->codes, (int64_t)tally_dtype_size(k->codes.dtype),
+                                   &plain, k->plan.op->result_bytes, 0))
+        status = tl_fail(k->ctx, TALLY_INVALID, "out overlaps codes: give it memory of its own");
+    return status;
+}
+
+static tally_status check_keyed(keyed *k, const tally_view *codes, int64_t groups)
+{
+    const tally_view *const in = k->call.in;
+    tally_status status = one_sequence(k->ctx, in, "in", 1, &k->x[0]);
+    if (!status && in->next) status = one_sequence(k->ctx, in->next, "in->next", 1, &k->x[1]);
+    if (!status) status = check_codes(k->ctx, codes, groups, &k->codes);
+    if (!status) status = tl_resolve(k->ctx, k->op, tl_inputs_dtype(in), &k->plan.op, &k->plan.par);
+    if (status) return status;
+
+    const int64_t others[2] = {in->next ? k->x[1].n : in->n, codes->n};
+    for (int i = 0; i < 2; i++)
+        if (others[i] != in->n)
+            return tl_fail(k->ctx, TALLY_INVALID, "%s->n is %lld: must be in->n = %lld",
+                           i ? "codes" : "in->next", (long long)others[i], (long long)in->n);
+    return k->call.verb == TL_REDUCE ? TALLY_OK : check_keyed_out(k);
+}
+
+/* Gives the rows that belong to no group the operator's empty value. */
+static tally_status fill_rest(const keyed *k)
+{
+    const int64_t first = k->g.offsets[k->g.groups], bytes = k->plan.op->result_bytes;
+    const tally_view next = {.dtype = k->x[1].dtype, .rows = 1, .stride = 1},
+                     none = {.dtype = k->x[0].dtype,
+                             .rows = 1,
+                             .stride = 1,
+                             .next = next.dtype ? &next : NULL};
+    char *const to = (char *)k->sorted_out.data;
+    if (first == k->x[0].n) return TALLY_OK;
+    const tally_status status = tally_reduce(k->ctx, k->op, &none, to + first * bytes);
+    for (int64_t i = first + 1; !status && i < k->x[0].n; i++)
+        memcpy(to + i * bytes, to + first * bytes, (size_t)bytes);
+    return status;
+}
+
+static tally_status run_keyed(keyed *k, void *out)
+{
+    const int64_t bytes = k->plan.op->result_bytes;
+    tally_status status = TALLY_OK;
+    for (int i = 0; i < 2 && k->x[i].dtype && !status; i++) {
+        const int64_t element = (int64_t)tally_dtype_size(k->x[i].dtype);
+        status = make_sorted(&k->g, &k->x[i], element, &k->sorted[i]);
+        if (!status) status = move_column(&k->g, &k->x[i], element, &k->sorted[i], 0);
+    }
+    if (status) return status;
+
+    const tally_view *const in = &k->sorted[0];
+    if (k->x[1].dtype) k->sorted[0].next = &k->sorted[1];
+    if (k->call.verb == TL_REDUCE) return tally_reduce(k->ctx, k->op, in, out);
+
+    const int in_place = k->call.verb == TL_SCAN && !k->out.valid &&
+                         bytes == (int64_t)tally_dtype_size(k->x[0].dtype);
+    if (in_place) {
+        k->sorted_out = tally_segments(in->data, k->out.dtype, in->offsets, in->rows);
+        k->in_place = 1;
+    } else {
+        status = make_sorted(&k->g, &k->out, bytes, &k->sorted_out);
+    }
+    if (!status && k->call.verb == TL_SCAN)
+        status = tally_scan(k->ctx, k->op, in, &k->sorted_out, k->call.scan);
+    else if (!status)
+        status = tally_window(k->ctx, k->op, in, &k->sorted_out, k->call.window);
+    if (!status) status = fill_rest(k);
+    return status ? status : move_column(&k->g, &k->out, bytes, &k->sorted_out, 1);
+}
+
+static tally_status by_key(tally *ctx, const char *op, tl_call call, const tally_view *codes,
+                           int64_t groups, void *out)
+{
+    keyed k = {.ctx = ctx, .op = op, .call = call};
+    int64_t *offsets = NULL;
+    tally_status status = check_keyed(&k, codes, groups);
+    if (status) return status;
+
+    tl_host_copies c = {.ctx = ctx};
+    status = bring(&c, &k.x[0], 0, "in");
+    if (!status && k.x[1].dtype) status = bring(&c, &k.x[1], 0, "in->next");
+    if (!status) status = bring(&c, &k.codes, 0, "codes");
+    if (!status && k.out.dtype)
+        status = tl_host_view(&c, &k.out, k.plan.op->result_bytes, 1);
+    if (!status && !(offsets = tl_key_memory(groups + 1, sizeof *offsets)))
+        status = tl_no_memory(ctx, (size_t)(groups + 1) * sizeof *offsets, "offsets");
+    if (!status) status = open_groups(ctx, &k.codes, groups, offsets, &k.g);
+    if (!status) status = run_keyed(&k, out);
+
+    tally_view *const made[] = {&k.sorted[0], &k.sorted[1], &k.sorted_out};
+    for (int i = 0; i < 3 - k.in_place; i++) {
+        free(made[i]->data);
+        free((void *)(uintptr_t)made[i]->valid);
+    }
+    free(offsets);
+    tl_groups_close(&k.g);
+    return tl_host_end(&c, status);
+}
+
+tally_status tally_reduce_by(tally *ctx, const char *op, const tally_view *in,
+                             const tally_view *codes, int64_t groups, void *out)
+{
+    return by_key(ctx, op, (tl_call){TL_REDUCE, .in = in}, codes, groups, out);
+}
+
+tally_status tally_scan_by(tally *ctx, const char *op, const tally_view *in,
+                           const tally_view *codes, int64_t groups, const tally_view *out,
+                           const tally_scan_options *options)
+{
+    return by_key(ctx, op, (tl_call){TL_SCAN, .in = in, .out = out, .scan = options}, codes, groups,
+                  NULL);
+}
+
+tally_status tally_window_by(tally *ctx, const char *op, const tally_view *in,
+                             const tally_view *codes, int64_t groups, const tally_view *out,
+                             const tally_window_options *options)
+{
+    return by_key(ctx, op, (tl_call){TL_WINDOW, .in = in, .out = out, .window = options}, codes,
+                  groups, NULL);
 }

@@ -177,7 +177,7 @@ static int fold_share(const job *given, worker *w, int64_t a, int64_t b)
 {
     job j = *given;
     if (j.plan->op->masked && j.ranges->min_count > 0) {
-        int64_t *const counts = realloc(w->counts, (size_t)(b - a) * sizeof *counts);
+        int64_t *const counts = realloc(w->counts, (size_t)(b - a + 1) * sizeof *counts);
         if (!counts) return 0;
         w->counts = counts;
         tl_ranges any = *j.ranges;

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Keys on CPUs. Threads take neighbouring parts, so the results are in order:
- *
- *   runs     a part that begins at element a writes the ends that it finds from offsets[a + 1] on.
- *            No other part writes there, because there are at most as many ends as elements. Then
- *            the ends are moved together
- *   groups   each part counts its codes. The prefix sums over groups, and over parts within a
- *            group, give the positions of each part's elements of each group */
+ * Keys on CPUs: runs and gathers. Threads take neighbouring parts, so the results are in order. A
+ * part that begins at element a writes the ends of runs that it finds from offsets[a + 1] on. No
+ * other part writes there, because there are at most as many ends as elements. Then the ends are
+ * moved together. */
 #include "keys.h"
-#include "context/device.h"
 #include "context/threads.h"
 #include "context/view.h"
 #include "dtype/dtype.h"
@@ -19,17 +15,7 @@
 #include <immintrin.h>
 #endif
 
-enum { BLOCK = 32, CHUNK = 2048, PART_LEAST = 1 << 16 };
-
-static int64_t parts_of(int threads, int64_t n)
-{
-    return n / PART_LEAST + 1 < threads ? n / PART_LEAST + 1 : threads;
-}
-
-static int64_t part_begin(int64_t n, int64_t parts, int64_t p)
-{
-    return p == parts ? n : n / parts * p;
-}
+enum { BLOCK = 32, CHUNK = 2048 };
 
 /* ---- runs ---- */
 
@@ -177,9 +163,9 @@ typedef struct {
 static void ends_part(void *data, int64_t p)
 {
     const ends_work *w = data;
-    const int64_t last = w->keys->n - 1, a = part_begin(last, w->parts, p);
-    w->found[p] =
-        ends(w->keys, a, part_begin(last, w->parts, p + 1), w->offsets ? w->offsets + 1 + a : NULL);
+    const int64_t last = w->keys->n - 1, a = tl_key_part(last, w->parts, p);
+    w->found[p] = ends(w->keys, a, tl_key_part(last, w->parts, p + 1),
+                       w->offsets ? w->offsets + 1 + a : NULL);
 }
 
 int64_t tl_runs(int threads, const tally_view *keys, int64_t *offsets)
@@ -191,143 +177,18 @@ int64_t tl_runs(int threads, const tally_view *keys, int64_t *offsets)
     if (offsets) offsets[0] = 0;
     if (keys->n == 0) return 0;
 
-    const int64_t parts = parts_of(threads < 1024 ? threads : 1024, last);
+    const int64_t parts = tl_key_parts(threads < 1024 ? threads : 1024, last);
     ends_work all = {keys, offsets, found, parts};
     tl_for(threads, parts, ends_part, &all);
     for (int64_t p = 0; p < parts; p++) {
         if (offsets && p > 0)
-            memmove(offsets + 1 + total, offsets + 1 + part_begin(last, parts, p),
+            memmove(offsets + 1 + total, offsets + 1 + tl_key_part(last, parts, p),
                     (size_t)found[p] * sizeof *offsets);
         total += found[p];
     }
 
     if (offsets) offsets[total + 1] = keys->n;
     return total + 1;
-}
-
-/* ---- groups ---- */
-
-/* Loads m codes from index i on. A u64 code of 2^63 or more becomes negative, which is no group
- * either. */
-static void load(const tally_view *codes, int64_t i, int64_t m, int64_t *to)
-{
-    const int64_t bytes = (int64_t)tally_dtype_size(codes->dtype);
-    char pack[CHUNK * 8];
-
-    tl_copy_strided(pack, 1, (const char *)codes->data + i * codes->stride * bytes, codes->stride,
-                    m, bytes);
-#define LOAD(dtype, type)                                                                          \
-    case dtype:                                                                                    \
-        for (int64_t j = 0; j < m; j++) {                                                          \
-            type v;                                                                                \
-            memcpy(&v, pack + j * (int64_t)sizeof v, sizeof v);                                    \
-            to[j] = (int64_t)v;                                                                    \
-        }                                                                                          \
-        break;
-
-    switch (codes->dtype) {
-        LOAD(TALLY_I8, int8_t)
-        LOAD(TALLY_U8, uint8_t)
-        LOAD(TALLY_I16, int16_t)
-        LOAD(TALLY_U16, uint16_t)
-        LOAD(TALLY_I32, int32_t)
-        LOAD(TALLY_U32, uint32_t)
-    default:
-        memcpy(to, pack, (size_t)m * sizeof *to);
-    }
-#undef LOAD
-}
-
-/* Counts the codes of elements a .. b - 1. Returns the index of the first code that is no group, or
- * b. */
-static int64_t count(const tally_view *codes, int64_t a, int64_t b, int64_t groups, int64_t *counts)
-{
-    int64_t code[CHUNK];
-    for (int64_t m; a < b; a += m) {
-        m = b - a < CHUNK ? b - a : CHUNK;
-        load(codes, a, m, code);
-        for (int64_t j = 0; j < m; j++) {
-            if ((uint64_t)code[j] >= (uint64_t)groups) return a + j;
-            counts[code[j]]++;
-        }
-    }
-    return b;
-}
-
-/* next[g]: where the next element of group g goes. */
-static void scatter(const tally_view *codes, int64_t a, int64_t b, int64_t *next, int64_t *order)
-{
-    int64_t code[CHUNK];
-    for (int64_t m; a < b; a += m) {
-        m = b - a < CHUNK ? b - a : CHUNK;
-        load(codes, a, m, code);
-        for (int64_t j = 0; j < m; j++) order[next[code[j]]++] = a + j;
-    }
-}
-
-typedef struct {
-    const tally_view *codes;
-    int64_t groups, *counts, parts; /* counts: of each group, for each part */
-    int64_t *order;
-    int64_t first; /* index of the first code found so far that is no group */
-} groups_work;
-
-static void count_part(void *data, int64_t p)
-{
-    groups_work *w = data;
-    const int64_t n = w->codes->n, end = part_begin(n, w->parts, p + 1);
-    const int64_t at =
-        count(w->codes, part_begin(n, w->parts, p), end, w->groups, w->counts + p * w->groups);
-    if (at < end) tl_atomic_least(&w->first, at);
-}
-
-static void scatter_part(void *data, int64_t p)
-{
-    const groups_work *w = data;
-    const int64_t n = w->codes->n;
-    scatter(w->codes, part_begin(n, w->parts, p), part_begin(n, w->parts, p + 1),
-            w->counts + p * w->groups, w->order);
-}
-
-static int threads_of(const tally *ctx) { return ctx->device->threads; }
-
-tally_status tl_groups(tally *ctx, const tally_view *codes, int64_t groups, int64_t *order,
-                       int64_t *offsets, int64_t *bad)
-{
-    const int threads = threads_of(ctx);
-    const int64_t n = codes->n;
-
-    assert(codes->rows == 1 && groups >= 0);
-    int64_t parts = parts_of(threads, n), table_bytes;
-    if (groups > n / 4) parts = 1; /* otherwise there would be more counts than codes */
-    *bad = -1;
-    if (__builtin_mul_overflow(groups, parts * (int64_t)sizeof(int64_t), &table_bytes))
-        table_bytes = INT64_MAX;
-    int64_t *const counts = table_bytes < INT64_MAX ? calloc((size_t)table_bytes + 1, 1) : NULL;
-    if (!counts) return tl_no_memory(ctx, (size_t)table_bytes, "the counts of the groups");
-
-    groups_work all = {codes, groups, counts, parts, order, n};
-    tl_for(threads, parts, count_part, &all);
-
-    if (all.first < n) {
-        *bad = all.first;
-    } else {
-        int64_t sum = 0;
-        for (int64_t g = 0; g < groups; g++) {
-            offsets[g] = sum;
-            for (int64_t p = 0; p < parts; p++) {
-                const int64_t here = counts[p * groups + g];
-                counts[p * groups + g] = sum;
-                sum += here;
-            }
-        }
-
-        offsets[groups] = sum;
-        tl_for(threads, parts, scatter_part, &all);
-    }
-
-    free(counts);
-    return TALLY_OK;
 }
 
 /* ---- take ---- */
@@ -341,8 +202,8 @@ typedef struct {
 static void check_part(void *data, int64_t p)
 {
     check_work *w = data;
-    const int64_t end = part_begin(w->n, w->parts, p + 1);
-    for (int64_t i = part_begin(w->n, w->parts, p); i < end; i++)
+    const int64_t end = tl_key_part(w->n, w->parts, p + 1);
+    for (int64_t i = tl_key_part(w->n, w->parts, p); i < end; i++)
         if ((uint64_t)w->order[i] >= (uint64_t)w->length) {
             tl_atomic_least(&w->first, i);
             return;
@@ -351,7 +212,7 @@ static void check_part(void *data, int64_t p)
 
 int64_t tl_take_check(int threads, const int64_t *order, int64_t n, int64_t length)
 {
-    check_work all = {order, n, length, parts_of(threads, n), n};
+    check_work all = {order, n, length, tl_key_parts(threads, n), n};
     tl_for(threads, all.parts, check_part, &all);
     return all.first;
 }
@@ -377,8 +238,8 @@ static void take_part(void *data, int64_t p)
 {
     const take_work *w = data;
     const int64_t bytes = (int64_t)tally_dtype_size(w->in->dtype), step = w->in->stride * bytes,
-                  to = w->out->stride * bytes, a = part_begin(w->n, w->parts, p),
-                  m = part_begin(w->n, w->parts, p + 1) - a;
+                  to = w->out->stride * bytes, a = tl_key_part(w->n, w->parts, p),
+                  m = tl_key_part(w->n, w->parts, p + 1) - a;
     char *y = (char *)w->out->data + a * to;
 
     (bytes == 8   ? take_64
@@ -390,6 +251,6 @@ static void take_part(void *data, int64_t p)
 void tl_take(int threads, const tally_view *in, const int64_t *order, int64_t n,
              const tally_view *out)
 {
-    take_work all = {in, out, order, n, parts_of(threads, n)};
+    take_work all = {in, out, order, n, tl_key_parts(threads, n)};
     tl_for(threads, all.parts, take_part, &all);
 }

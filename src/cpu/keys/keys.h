@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Keys on CPUs: runs of equal neighbours, a stable counting sort, a gather. Requires: arguments are
+ * Keys on CPUs: runs of equal neighbours, a stable sort by group, a gather. Requires: arguments are
  * checked, except for what depends on the data. */
 #ifndef TALLY_CPU_KEYS_H
 #define TALLY_CPU_KEYS_H
@@ -10,15 +10,54 @@
  * runs. */
 int64_t tl_runs(int threads, const tally_view *keys, int64_t *offsets);
 
-/* *bad: the index of the first code that is not in 0 .. groups - 1, or -1. Error:
- * TALLY_NO_MEMORY. */
-tally_status tl_groups(tally *ctx, const tally_view *codes, int64_t groups, int64_t *order,
-                       int64_t *offsets, int64_t *bad);
+/* Neighbouring parts of n elements, for threads: their number, and the first element of part p. */
+static inline int64_t tl_key_parts(int threads, int64_t n)
+{
+    const int64_t most = (n >> 16) + 1;
+    return most < threads ? most : threads;
+}
+
+static inline int64_t tl_key_part(int64_t n, int64_t parts, int64_t p)
+{
+    return p == parts ? n : n / parts * p;
+}
 
 /* Returns the first i whose order[i] is not in 0 .. length - 1, or n. */
 int64_t tl_take_check(int threads, const int64_t *order, int64_t n, int64_t length);
 void tl_take(int threads, const tally_view *in, const int64_t *order, int64_t n,
              const tally_view *out);
+
+/* ---- groups.c ---- */
+
+/* A stable sort of rows by their codes: where the elements of each group go. A row whose code is
+ * left out belongs to one more group, number `groups`. */
+typedef struct tl_groups {
+    tally *ctx;
+    const tally_view *codes;
+    int64_t groups, *offsets; /* offsets: groups + 1, of the caller */
+    int shift;                /* a bucket has the codes that are equal after this shift */
+    int64_t buckets, parts;
+    int64_t *next;  /* for each part and bucket, the position of the part's first element */
+    int64_t *begin; /* of each bucket, and n */
+    uint32_t *low;  /* NULL: a bucket is a group; or the codes' low bits, bucket after bucket */
+} tl_groups;
+
+/* Fills offsets, and *g, which tl_groups_close releases in any case. *bad: the index of the first
+ * code that is not in 0 .. groups - 1, then offsets are not written; or -1. */
+tally_status tl_groups_open(tl_groups *g, tally *ctx, const tally_view *codes, int64_t groups,
+                            int64_t *offsets, int64_t *bad);
+void tl_groups_close(tl_groups *g);
+
+/* Copies a column of one element of `bytes` bytes for each row, `stride` elements apart, to the
+ * order of the groups (dense memory), or back. rows NULL: the elements are the rows' numbers, of 8
+ * bytes. tl_groups_back may leave anything in `sorted`. */
+tally_status tl_groups_sort(const tl_groups *g, const void *rows, int64_t stride, int64_t bytes,
+                            void *sorted);
+tally_status tl_groups_back(const tl_groups *g, void *sorted, int64_t bytes, void *rows,
+                            int64_t stride);
+
+/* Memory for n elements, on large pages where the system has them. NULL: out of memory. */
+void *tl_key_memory(int64_t n, int64_t bytes);
 
 /* ---- bounds.c ---- */
 

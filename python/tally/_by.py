@@ -1,0 +1,358 @@
+# SPDX-License-Identifier: MIT
+"""Groups of rows with equal keys: ``by=`` of reduce, scan, window and rolling."""
+
+import sys
+from array import array
+from collections import namedtuple
+
+from . import _core, _kinds, _tables, _words
+from ._kinds import _library
+
+__all__ = ["Keyed"]
+
+
+Keyed = namedtuple("Keyed", "keys values")
+Keyed.__doc__ = """What a reduction with ``by=`` gives: the keys of the groups, and a value for each.
+
+``keys`` are of the library that ``by`` is from; of several keys they are a tuple. It unpacks:
+``keys, values = tally.sum(x, by=city)``. For pandas objects there is a Series instead, whose index has the keys.
+"""
+
+
+class Groups:
+    """The groups of rows with equal keys, numbered in the order of their first rows, or of their keys.
+
+    ``codes`` has the group's number for each row, -1 for a missing key (``missing``: there is one); ``count`` is the
+    number of groups, ``first`` the row of each group's first key.
+    """
+
+    def __init__(self, by, sort=False, dropna=True):
+        self.columns = list(_columns(by))
+        if not self.columns:
+            raise ValueError("by has no keys: must be an array of keys, or several")
+        parts = [_encode(column, not dropna) for _, column in self.columns]
+        if sort:
+            parts = [_sorted(column, *part) for (_, column), part in zip(self.columns, parts)]
+        self.codes, self.first, self.missing = parts[0]
+        for codes, first, missing in parts[1:]:
+            pairs = _core.pair(self.codes, codes, len(first))
+            part = _core.encode(pairs, "numbers", -1, False)
+            self.codes, self.first, self.missing = _sorted(pairs, *part) if sort else part
+        self.count = len(self.first)
+
+    def keys(self):
+        """The keys of each column, in the order of the groups."""
+        return [_take(column, self.first) for _, column in self.columns]
+
+    def same_labels(self, x, name="by"):
+        """Raises where a key of pandas or xarray has other labels than ``x``."""
+        table = _tables.opened(x)
+        if table is not None and table.names:
+            x = table.column(0)
+        for _, column in self.columns:
+            if _library(x) == _library(column) and _library(x) in ("pandas", "xarray"):
+                _kinds.same_labels(x, column, name)
+
+    def fold(self, what, op, x, dtype, scan, window, next, where):
+        """A verb of the library on each group: 0 reduce, 1 scan, 2 window."""
+        return _core.by(what, op, x, self.codes, self.count, self.missing, dtype, *scan, *window, next, where)
+
+    def keyed(self, x, values):
+        """Values of the groups with their keys, for what ``x`` is from."""
+        keys = self.keys()
+        if _library(x) in ("polars", "pyarrow") and _tables.opened(values) is not None:
+            return _tables.with_keys([name for name, _ in self.columns], keys, values)
+        if _library(x) != "pandas":
+            return Keyed(keys[0] if len(keys) == 1 else tuple(keys), values)
+        pandas, numpy = sys.modules["pandas"], sys.modules["numpy"]
+        names = [name for name, _ in self.columns]
+        if len(keys) == 1:
+            index = pandas.Index(keys[0], name=names[0])
+        else:
+            index = pandas.MultiIndex.from_arrays([pandas.Index(each) for each in keys], names=names)
+        if isinstance(values, pandas.DataFrame):
+            return values.set_axis(index)
+        values = values if hasattr(values, "array") else numpy.asarray(values)  # an index of times
+        make = pandas.Series if values.ndim == 1 else pandas.DataFrame
+        name = {"name": x.name} if values.ndim == 1 and hasattr(x, "name") else {}
+        return make(values, index=index, **name)
+
+
+def reduce(op, x, by, sort, dropna, axis, keepdims, dtype, out, next, where):
+    """``tally.reduce(x, op, by=by)``."""
+    _words.alone("by", axis=axis, out=out, keepdims=keepdims or None)
+    x, by = _tables.keyed_by(x, by)
+    groups = Groups(by, sort, dropna)
+    groups.same_labels(x)
+    names = op if isinstance(op, (list, tuple)) else [op]
+    none = (False, False), (0, 0, 0, 0)
+    found = [groups.keyed(x, groups.fold(0, name, x, dtype, *none, next, where)) for name in names]
+    return tuple(found) if isinstance(op, (list, tuple)) else found[0]
+
+
+def scan(op, x, by, dropna, axis, exclusive, reverse, init, dtype, out, next, where):
+    """``tally.scan(x, op, by=by)``."""
+    _words.alone("by", axis=axis, out=out, init=init)
+    x, by = _tables.keyed_by(x, by)
+    groups = Groups(by, False, dropna)
+    groups.same_labels(x)
+    return groups.fold(1, op, x, dtype, (bool(exclusive), bool(reverse)), (0, 0, 0, 0), next, where)
+
+
+def window(op, x, by, dropna, axis, how, dtype, out, next, where):
+    """``tally.window(x, op, by=by)``. how: before, after, edges, min_count."""
+    _words.alone("by", axis=axis, out=out)
+    x, by = _tables.keyed_by(x, by)
+    groups = Groups(by, False, dropna)
+    groups.same_labels(x)
+    return groups.fold(2, op, x, dtype, (False, False), how, next, where)
+
+
+class Sorted:
+    """Rows in the order of their groups, for windows that are ranges of these rows."""
+
+    def __init__(self, x, by, dropna):
+        self.groups = Groups(by, False, dropna)
+        self.groups.same_labels(x)
+        table = _tables.opened(x)
+        self.shape = _core.like(x)[1] if table is None else (table.height,)
+        rows = len(self.groups.codes)
+        if self.shape != (rows,):
+            raise ValueError(f"by has {rows} elements: must have one for each element of x, of shape {self.shape}")
+        # rows without a group come last, as one more group
+        last = array("q", range(self.groups.count)) + array("q", [self.groups.count])
+        codes = _core.renumber(self.groups.codes, last) if not self.groups.missing else _rest(self.groups)
+        self.order, offsets = _core.groups(codes, self.groups.count + 1)
+        self.offsets = _core.take(offsets, _positions(range(self.groups.count + 1)), False)
+        self.rows = rows
+
+    def take(self, x):
+        """The elements of ``x`` in the order of the groups."""
+        from ._keys import take
+
+        return None if x is None else take(x, self.order)
+
+    def back(self, x, result):
+        """Results in the order of the groups, in that of the rows, as the library of ``x`` has them."""
+        inverse = _core.groups(self.order, self.rows)[0]
+        result = _core.take(result, inverse, False)
+        return _kinds.give(x, result) if _library(x) == "pandas" else result
+
+
+def _rest(groups):
+    """The codes with the number of groups for rows that have none."""
+    codes = memoryview(groups.codes)
+    return array("i", [groups.count if code < 0 else code for code in codes])
+
+
+# ---- the columns of keys ----
+
+
+def _columns(by):
+    """Names and columns."""
+    library = _library(by)
+    if isinstance(by, dict):
+        return by.items()
+    if library in ("pandas", "polars") and hasattr(by, "columns"):
+        return [(name, by[name]) for name in by.columns]
+    if library == "pyarrow" and hasattr(by, "column_names"):
+        return [(name, by.column(at)) for at, name in enumerate(by.column_names)]
+    if library == "pandas" and type(by).__name__ == "MultiIndex":
+        return [(name, by.get_level_values(at)) for at, name in enumerate(by.names)]
+    if isinstance(by, (list, tuple)) and by and all(_is_column(each) for each in by):
+        return [(_name(each), each) for each in by]
+    return [(_name(by), by)]
+
+
+def _name(column):
+    name = getattr(column, "name", None)
+    return None if callable(name) else name
+
+
+def _is_column(object):
+    return hasattr(type(object), "__len__") and not isinstance(object, (str, bytes, tuple, frozenset))
+
+
+def _encode(column, keep):
+    """The codes of a column, the row of each one's first key, and whether keys are missing."""
+    plain, kind, absent = _plain(column)
+    return _core.encode(plain, kind, absent, keep)
+
+
+_NAT = -(1 << 63)
+
+
+def _plain(column):
+    """What the extension numbers instead of a column; its kind; the number that stands for a missing key, or None."""
+    library = _library(column)
+    if library == "pandas":
+        return _of_pandas(column)
+    if library == "xarray":
+        column, library = column.to_numpy(), "numpy"
+    if library == "pyarrow":
+        return _of_arrow(column)
+    if library == "polars":
+        return _of_polars(column)
+    if isinstance(column, (list, tuple, range)):
+        return list(column), "objects", None
+    if library == "numpy" and hasattr(column, "dtype"):
+        return _of_numpy(column)
+    if isinstance(column, str):
+        raise TypeError(f"by is {column!r}: must be an array of keys, one for each element of x")
+    return column, "numbers", None
+
+
+def _of_numpy(column):
+    numpy = sys.modules["numpy"]
+    kind = column.dtype.kind
+    if column.ndim != 1:
+        raise ValueError(f"by has shape {column.shape}: must have one axis, a key for each element of x")
+    if kind in "OV" or (kind in "mMUS" and isinstance(column, numpy.ma.MaskedArray)):
+        return column.tolist(), "objects", None
+    if kind in "mM":
+        return column.astype(column.dtype.newbyteorder("="), copy=False).view("i8"), "numbers", _NAT
+    if kind in "US":
+        dense = numpy.ascontiguousarray(column)
+        if not column.dtype.itemsize:
+            return numpy.zeros((len(column), 0), "u1"), "numbers", None
+        return dense.view("u1").reshape(len(column), column.dtype.itemsize), "numbers", None
+    return column, "numbers", None
+
+
+def _of_pandas(column):
+    pandas, numpy = sys.modules["pandas"], sys.modules["numpy"]
+    dtype = getattr(column, "dtype", None)
+    if isinstance(dtype, pandas.CategoricalDtype):
+        return getattr(column, "cat", column).codes, "numbers", -1
+    if getattr(dtype, "kind", "") in "mM" or isinstance(dtype, pandas.PeriodDtype):
+        values = getattr(column, "array", column)
+        return values.asi8 if hasattr(values, "asi8") else pandas.Index(column).asi8, "numbers", _NAT
+    values = getattr(column, "array", column)
+    if hasattr(values, "__arrow_array__") and hasattr(values, "_pa_array"):  # text and others of Arrow
+        return _of_arrow(values.__arrow_array__())
+    if isinstance(dtype, numpy.dtype) and dtype.kind != "O":
+        return _of_numpy(column.to_numpy())
+    if hasattr(dtype, "numpy_dtype"):
+        return pandas.Series(column), "numbers", None  # Int64 and its like
+    return list(values), "objects", None
+
+
+def _of_arrow(column):
+    import pyarrow
+
+    types, kind = pyarrow.types, column.type
+    if isinstance(column, pyarrow.Array):
+        column = pyarrow.chunked_array([column])
+    if types.is_dictionary(kind):
+        return _of_dictionary(column)
+    if types.is_null(kind):
+        return column.cast(pyarrow.int8()), "numbers", None
+    if types.is_boolean(kind):
+        return column.cast(pyarrow.uint8()), "numbers", None
+    if types.is_date32(kind) or types.is_time32(kind):
+        return column.cast(pyarrow.int32()), "numbers", None
+    if types.is_temporal(kind) and not types.is_interval(kind):
+        return column.cast(pyarrow.int64()), "numbers", None
+    if types.is_decimal(kind):
+        return column.cast(pyarrow.string()), "text", None
+    if types.is_fixed_size_binary(kind):
+        return column.cast(pyarrow.binary()), "text", None
+    text = (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)
+    if any(is_text(kind) for is_text in text) or str(kind) in ("string_view", "binary_view"):
+        return column, "text", None
+    if types.is_integer(kind) or types.is_floating(kind):
+        return column, "numbers", None
+    return column.to_pylist(), "objects", None
+
+
+def _of_dictionary(column):
+    """The indices, numbered by what they stand for."""
+    import pyarrow
+
+    column = column.unify_dictionaries()
+    parts = [part for part in column.chunks if len(part)]
+    if not parts:
+        return [], "objects", None
+    codes, first, _ = _encode(parts[0].dictionary, False)
+    indices = pyarrow.chunked_array([part.indices for part in parts]).cast(pyarrow.int32()).fill_null(-1)
+    numbers = _core.renumber(indices.combine_chunks(), array("q", codes.tolist()))
+    return numbers, "numbers", -1
+
+
+def _of_polars(column):
+    polars = sys.modules["polars"]
+    kind = column.dtype
+    if kind == polars.String or kind == polars.Binary:
+        return column, "text", None
+    if kind == polars.Boolean:
+        return column.cast(polars.UInt8), "numbers", None
+    if kind == polars.Categorical or kind == polars.Enum or kind.is_temporal():
+        return column.to_physical(), "numbers", None
+    if kind.is_integer() or kind.is_float():
+        return column, "numbers", None
+    if kind == polars.Null:
+        return column.cast(polars.Int8), "numbers", None
+    return column.to_list(), "objects", None
+
+
+# ---- the keys of groups ----
+
+
+def _positions(rows):
+    return array("q", rows)
+
+
+def _take(column, rows):
+    """The keys at these rows, of the library of the column."""
+    library = _library(column)
+    if isinstance(column, (list, tuple, range)):
+        return [column[row] for row in rows.tolist()]
+    if library == "pandas":
+        rows = sys.modules["numpy"].asarray(rows)
+        values = getattr(column, "array", column).take(rows)
+        return sys.modules["pandas"].Index(values, name=_name(column))
+    if library == "pyarrow":
+        import pyarrow
+
+        if str(column.type) in ("string_view", "binary_view"):  # for which pyarrow has no take
+            column = column.cast(pyarrow.string() if str(column.type) == "string_view" else pyarrow.binary())
+        taken = column.take(pyarrow.array(rows))
+        return taken.combine_chunks() if isinstance(taken, pyarrow.ChunkedArray) else taken
+    if library == "polars":
+        return column.gather(rows.tolist())
+    if library == "xarray":
+        column, library = column.to_numpy(), "numpy"
+    if library == "numpy":
+        return column[sys.modules["numpy"].asarray(rows)]
+    return _core.take(column, rows, False)
+
+
+def _sorted(column, codes, first, missing):
+    """The same groups in the order of their keys; missing keys last."""
+    order = _positions(_order(_take(column, first)))
+    ranks = _core.groups(order, len(order))[0]
+    return _core.renumber(codes, ranks), _core.take(first, order, False), missing
+
+
+def _order(keys):
+    """The positions of keys, ascending."""
+    library = _library(keys)
+    if library == "pandas":
+        return keys.argsort().tolist()
+    if library == "numpy" and keys.dtype.kind != "O":
+        return sys.modules["numpy"].argsort(keys, kind="stable").tolist()
+    if library == "pyarrow":
+        import pyarrow
+        import pyarrow.compute
+
+        if pyarrow.types.is_dictionary(keys.type):
+            keys = keys.dictionary_decode()
+        return pyarrow.compute.sort_indices(keys).to_pylist()
+    if library == "polars":
+        return keys.arg_sort(nulls_last=True).to_list()
+    keys = keys.tolist() if hasattr(keys, "tolist") else list(keys)
+    return sorted(range(len(keys)), key=lambda at: (keys[at] != keys[at] or keys[at] is None, _rank(keys[at])))
+
+
+def _rank(key):
+    return 0 if key is None or key != key else key
