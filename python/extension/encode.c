@@ -663,19 +663,21 @@ PyObject *pt_pair(PyObject *module, PyObject *const *args, Py_ssize_t count)
     return pairs;
 }
 
-/* renumber(codes, numbers) -> numbers[code] for each code, -1 for -1 */
+/* renumber(codes, numbers, otherwise) -> numbers[code] for each code, otherwise for -1 */
 PyObject *pt_renumber(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     pt_operand a, map;
     PyObject *made = NULL;
-    if (pt_count("renumber", count, 2) || open_codes(args[0], &a)) return NULL;
+    if (pt_count("renumber", count, 3)) return NULL;
+    const long otherwise = PyLong_AsLong(args[2]);
+    if ((otherwise == -1 && PyErr_Occurred()) || open_codes(args[0], &a)) return NULL;
     if (!pt_open_places(args[1], "numbers", &map)) {
         if ((made = pt_array_new(TALLY_I32, 0, 1, &a.size))) {
             int32_t *const to = pt_array_data(made);
             const int32_t *const x = (const void *)a.data;
             const int64_t *const y = (const void *)map.data;
             for (int64_t i = 0; i < a.size; i++)
-                to[i] = x[i] < 0 || x[i] >= map.size ? -1 : (int32_t)y[x[i]];
+                to[i] = (int32_t)(x[i] < 0 || x[i] >= map.size ? otherwise : y[x[i]]);
         }
         pt_close(&map);
     }
