@@ -319,7 +319,7 @@ def _sorted(column, codes, first, missing):
 def _order(keys):
     """The positions of keys, ascending."""
     library = _library(keys)
-    if library == "pandas":
+    if library == "pandas" and keys.dtype != object:
         return keys.argsort().tolist()
     if library == "numpy" and keys.dtype.kind != "O":
         return sys.modules["numpy"].argsort(keys, kind="stable").tolist()
@@ -333,8 +333,12 @@ def _order(keys):
     if library == "polars":
         return keys.arg_sort(nulls_last=True).to_list()
     keys = keys.tolist() if hasattr(keys, "tolist") else list(keys)
-    return sorted(range(len(keys)), key=lambda at: (keys[at] != keys[at] or keys[at] is None, _rank(keys[at])))
+    gone = [_is_missing(key) for key in keys]
+    return sorted(range(len(keys)), key=lambda at: (gone[at], 0 if gone[at] else keys[at]))
 
 
-def _rank(key):
-    return 0 if key is None or key != key else key
+def _is_missing(key):
+    try:
+        return key is None or bool(key != key)
+    except TypeError:  # pandas.NA
+        return True
