@@ -131,6 +131,33 @@ static void takes(tally_dtype d, int64_t n, int64_t length)
     check_same(got, want, CAPACITY, 1, "a wrong place: something was written");
 }
 
+/* The verbs by key with everything on the device, beside the processors. */
+static void by_key(int64_t n, int64_t groups)
+{
+    for (int64_t i = 0; i < n; i++) ((int32_t *)(void *)keys)[i] = (int32_t)check_below(groups);
+    put(KEYS, keys);
+    const tally_view codes[] = {tally_flat(device(KEYS), TALLY_I32, n),
+                                tally_flat(keys, TALLY_I32, n)},
+                     in[] = {tally_flat(device(VALUES), TALLY_F32, n),
+                             tally_flat(values, TALLY_F32, n)},
+                     out[] = {tally_flat(device(TO), TALLY_F32, n), tally_flat(want, TALLY_F32, n)};
+    const tally_window_options w = {.before = 3, .edges = TALLY_EDGES_SHRINK};
+    for (int verb = 0; verb < 3; verb++) {
+        for (int host = 0; host < 2; host++) {
+            tally *const c = host ? cpu : ctx;
+            const tally_view *const x = &in[host], *const k = &codes[host], *const y = &out[host];
+            const tally_status status =
+                verb == 0   ? tally_reduce_by(c, "mean", x, k, groups, y->data)
+                : verb == 1 ? tally_scan_by(c, "sum", x, k, groups, y, NULL)
+                            : tally_window_by(c, "max", x, k, groups, y, &w);
+            check_ok(c, status, "by key");
+        }
+        fetch(TO);
+        check_same(got, want, verb ? n : groups, 4, "verb %d by key, %lld groups", verb,
+                   (long long)groups);
+    }
+}
+
 static void refused(tally_status status, tally_status wanted, const char *words)
 {
     check(status == wanted && strstr(tally_error(ctx), words), "refused: %s: %s; wanted %s",
@@ -232,6 +259,8 @@ static void on_device(const char *name)
     check(times.launches && !times.on_processors, "%lld elements on the processors",
           (long long)times.on_processors);
     errors();
+    by_key(20000 + check_below(1000), 1 + check_below(100));
+    by_key(20000, 3000);
     check_ok(ctx, gpu->calls->enter(gpu, ctx), name);
     for (int b = 0; b < BLOCKS; b++) gpu->calls->release(gpu, &block[b]);
     gpu->calls->leave(gpu);

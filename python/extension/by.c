@@ -11,11 +11,13 @@ static int open_codes(PyObject *object, int negative, pt_operand *codes, tally_v
     if (pt_open(object, "codes", codes)) return -1;
     if (pt_flatten(codes) || codes->ndim != 1 || !pt_even(codes, pt_bytes(codes))) {
         if (!PyErr_Occurred())
-            PyErr_SetString(PyExc_ValueError, "codes must have one axis, with strides of whole elements");
+            PyErr_SetString(PyExc_ValueError,
+                            "codes must have one axis, with strides of whole elements");
         pt_close(codes);
         return -1;
     }
-    *v = pt_view(codes, codes->data, 1, codes->size, 0, codes->size > 1 ? codes->strides[0] : pt_bytes(codes));
+    *v = pt_view(codes, codes->data, 1, codes->size, 0,
+                 codes->size > 1 ? codes->strides[0] : pt_bytes(codes));
     if (!negative || codes->dtype != TALLY_I32) return 0;
     const int32_t *const code = (const void *)codes->data;
     uint8_t *const bits = calloc((size_t)codes->size / 8 + 1, 1);
@@ -40,11 +42,13 @@ static tally_view flat(const pt_operand *a)
 static int check(const pt_operand *a, const pt_operand *next, const tally_view *codes)
 {
     if (a->ndim != 1 || !pt_even(a, pt_bytes(a)) || (next && !pt_even(next, pt_bytes(next)))) {
-        PyErr_Format(PyExc_ValueError, "x has %d axes: by takes one axis, with strides of whole elements", a->ndim);
+        PyErr_Format(PyExc_ValueError,
+                     "x has %d axes: by takes one axis, with strides of whole elements", a->ndim);
         return -1;
     }
     if (codes->n == a->size) return 0;
-    PyErr_Format(PyExc_ValueError, "by has %lld elements: must have %lld, one for each element of x",
+    PyErr_Format(PyExc_ValueError,
+                 "by has %lld elements: must have %lld, one for each element of x",
                  (long long)codes->n, (long long)a->size);
     return -1;
 }
@@ -176,9 +180,9 @@ static void raise_times(tally *ctx, const pt_operand *keys, const int64_t *order
     int64_t at = first + 1;
     const int falling = end > first && falls(keys, first, end - 1);
     while (at < end && !falls(keys, falling ? at : at - 1, falling ? at - 1 : at)) at++;
-    PyObject *const a = at < end ? pt_value(keys->dtype, 0, keys->data + at * pt_bytes(keys)) : NULL;
-    PyObject *const b =
-        a ? pt_value(keys->dtype, 0, keys->data + (at - 1) * pt_bytes(keys)) : NULL;
+    PyObject *const a =
+        at < end ? pt_value(keys->dtype, 0, keys->data + at * pt_bytes(keys)) : NULL;
+    PyObject *const b = a ? pt_value(keys->dtype, 0, keys->data + (at - 1) * pt_bytes(keys)) : NULL;
     if (b)
         PyErr_Format(PyExc_ValueError,
                      "on: row %lld is %R, after %R in row %lld of the same group: the times of a "

@@ -14,58 +14,34 @@
  * Threads number neighbouring parts of the rows, each from 0. Then the groups of the second part
  * are numbered among those of the first, and so on, which keeps the order of first appearance. */
 #define _GNU_SOURCE
-#include "pt.h"
-#include "capsules.h"
+#include "encode.h"
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
-enum { BLOCK = 512, AHEAD = 16, SHORT = 16, LONG = SHORT + 1, MOST_GROUPS = INT32_MAX - 1 };
-enum { PARTS = 16, MANY_PARTS = 4, MANY_GROUPS = 8192, PART_LEAST = 1 << 17 };
+enum {
+    AHEAD = 16,
+    MOST_GROUPS = INT32_MAX - 1,
+    PARTS = 16,
+    MANY_PARTS = 4,
+    MANY_GROUPS = 8192,
+    PART_LEAST = 1 << 17
+};
 
 typedef struct {
-    uint64_t word[2];
-    int32_t length, code;
-} key; /* also a slot of the table; code -1: it is free */
-
-typedef struct {
-    const char *at;
-    int64_t length;
-} text;
-
-typedef struct {
-    PyObject *capsule;
-    pt_arrow_array *arrays;
-    int64_t count, rows;
-    int64_t *begin; /* the first row of each array */
-    char form;
-} column;
-
-/* Where keys come from: an operand, or text of Arrow. */
-typedef struct {
-    const pt_operand *a;
-    const column *c;
-    const int64_t *none; /* NULL, or the number that stands for a missing key */
-    uint64_t secret[2];
-    /* integers in a small range: the least word, and the number of words; else 0 */
-    uint64_t low, range;
-    int keep; /* missing keys are a group */
-} source;
-
-typedef struct {
-    const source *from;
+    const pt_source *from;
     int32_t *codes; /* the results: -1 for missing keys that are not kept */
     int64_t row, end, count;
-    int64_t *first; /* the row of each group's first key */
+    int64_t *first; /* the row of each group's first pt_key */
     int64_t first_capacity;
     int missing, failed; /* failed: out of memory, or too many groups */
     int32_t missing_code;
 
-    key *slots;
+    pt_key *slots;
     uint64_t mask;
-    text *texts;     /* of each group, in the memory of the input; only those that are LONG */
+    pt_text *texts;  /* of each group, in the memory of the input; only those that are LONG */
     int32_t *direct; /* by word - low */
     int32_t *map;    /* of each group, its number among those of all parts */
 } encoder;
@@ -78,7 +54,7 @@ static int32_t new_group(encoder *e, int64_t row)
         const int64_t wanted = e->count ? 2 * e->count : 1024;
         int64_t *const first = realloc(e->first, (size_t)wanted * sizeof *first);
         if (first) e->first = first;
-        text *const texts = e->texts ? realloc(e->texts, (size_t)wanted * sizeof *texts) : NULL;
+        pt_text *const texts = e->texts ? realloc(e->texts, (size_t)wanted * sizeof *texts) : NULL;
         if (texts) memset(texts + e->count, 0, (size_t)(wanted - e->count) * sizeof *texts);
         if (texts) e->texts = texts;
         if (!first || (e->texts && !texts) || e->count >= MOST_GROUPS) {
@@ -100,47 +76,21 @@ static int32_t missing_key(encoder *e, int64_t row)
 
 /* ---- the hash table ---- */
 
-static uint64_t mix(uint64_t a, uint64_t b)
+static uint64_t place_of(const encoder *e, const pt_key *k)
 {
-    const unsigned __int128 product = (unsigned __int128)a * b;
-    return (uint64_t)product ^ (uint64_t)(product >> 64);
+    return pt_mix(k->word[0] ^ e->from->secret[0], k->word[1] ^ e->from->secret[1]) & e->mask;
 }
 
-static uint64_t place_of(const encoder *e, const key *k)
+static void prefetch(const encoder *e, const pt_key *k)
 {
-    return mix(k->word[0] ^ e->from->secret[0], k->word[1] ^ e->from->secret[1]) & e->mask;
-}
-
-static void set_text(const source *e, const text *t, key *k)
-{
-    const char *at = t->at;
-    int64_t n = t->length;
-    *k = (key){.length = n > SHORT ? LONG : (int32_t)n};
-    if (n <= SHORT) {
-        memcpy(k->word, at, (size_t)n);
-        return;
-    }
-    k->word[0] = e->secret[0] ^ (uint64_t)n;
-    k->word[1] = e->secret[1];
-    for (uint64_t w[2];; n -= SHORT, at += SHORT) {
-        if (n < SHORT) at -= SHORT - n; /* the last bytes; some are read again */
-        memcpy(w, at, SHORT);
-        k->word[0] = mix(k->word[0] ^ w[0], k->word[1] ^ w[1]);
-        k->word[1] = mix(k->word[1] ^ w[0], e->secret[1]) ^ w[1];
-        if (n <= SHORT) return;
-    }
-}
-
-static void prefetch(const encoder *e, const key *k)
-{
-    const key *const s = &e->slots[place_of(e, k)];
+    const pt_key *const s = &e->slots[place_of(e, k)];
     __builtin_prefetch(s);
     __builtin_prefetch(&s->code);
 }
 
 static int resize(encoder *e, uint64_t size)
 {
-    key *const old = e->slots, *const slots = pt_block_take(size * sizeof *slots);
+    pt_key *const old = e->slots, *const slots = pt_block_take(size * sizeof *slots);
     const uint64_t count = old ? e->mask + 1 : 0;
     if (!slots) return e->failed = 1;
     for (uint64_t i = 0; i < size; i++) slots[i].code = -1;
@@ -156,18 +106,18 @@ static int resize(encoder *e, uint64_t size)
     return 0;
 }
 
-static int is_same(const encoder *e, const key *a, const key *b, const text *t)
+static int is_same(const encoder *e, const pt_key *a, const pt_key *b, const pt_text *t)
 {
     if (a->word[0] != b->word[0] || a->word[1] != b->word[1] || a->length != b->length) return 0;
-    const text *const u = a->length == LONG ? &e->texts[a->code] : t;
+    const pt_text *const u = a->length == LONG ? &e->texts[a->code] : t;
     return u == t || (u->length == t->length && !memcmp(u->at, t->at, (size_t)t->length));
 }
 
 /* The code of a key; t: its text, if it is LONG. */
-static int32_t find(encoder *e, const key *k, const text *t, int64_t row)
+static int32_t find(encoder *e, const pt_key *k, const pt_text *t, int64_t row)
 {
     for (uint64_t at = place_of(e, k);; at = (at + 1) & e->mask) {
-        key *const s = &e->slots[at];
+        pt_key *const s = &e->slots[at];
         if (s->code < 0) {
             const int32_t code = new_group(e, row);
             if (code < 0) return -1;
@@ -182,7 +132,7 @@ static int32_t find(encoder *e, const key *k, const text *t, int64_t row)
 }
 
 /* The codes of keys, whose rows are row, row + 1, ..., or rows. texts: NULL for numbers. */
-static void find_block(encoder *e, const key *keys, const uint8_t *absent, const text *texts,
+static void find_block(encoder *e, const pt_key *keys, const uint8_t *absent, const pt_text *texts,
                        int64_t row, const int64_t *rows, int64_t m, int32_t *codes)
 {
     for (int64_t j = 0; e->slots && j < m && j < AHEAD; j++) prefetch(e, &keys[j]);
@@ -201,171 +151,6 @@ static void find_block(encoder *e, const key *keys, const uint8_t *absent, const
     }
 }
 
-/* ---- numbers ---- */
-
-static const uint64_t SIGN = (uint64_t)1 << 63;
-
-/* Loads the words of m elements from `first` on. Integers get words that are in their order. */
-static void load_words(const pt_operand *a, const int64_t *none, int64_t first, int64_t m,
-                       uint64_t *word, uint8_t *absent)
-{
-    const int64_t step = a->size > 1 ? a->strides[0] : 0;
-    const char *at = a->data + first * step;
-#define EACH(d, type, expression)                                                                  \
-    case d:                                                                                        \
-        for (int64_t j = 0; j < m; j++, at += step) {                                              \
-            type v;                                                                                \
-            memcpy(&v, at, sizeof v);                                                              \
-            word[j] = (expression);                                                                \
-        }                                                                                          \
-        break;
-    switch (a->dtype) {
-        EACH(TALLY_I8, int8_t, (uint64_t)(int64_t)v ^ SIGN)
-        EACH(TALLY_U8, uint8_t, v)
-        EACH(TALLY_I16, int16_t, (uint64_t)(int64_t)v ^ SIGN)
-        EACH(TALLY_U16, uint16_t, v)
-        EACH(TALLY_I32, int32_t, (uint64_t)(int64_t)v ^ SIGN)
-        EACH(TALLY_U32, uint32_t, v)
-        EACH(TALLY_I64, int64_t, (uint64_t)v ^ SIGN)
-        EACH(TALLY_F16, uint16_t, v << 1 & 0xffff ? v : 0)
-        EACH(TALLY_BF16, uint16_t, v << 1 & 0xffff ? v : 0)
-        EACH(TALLY_F32, uint32_t, v << 1 ? v : 0)
-        EACH(TALLY_F64, uint64_t, v << 1 ? v : 0)
-    default: /* u64 */
-        for (int64_t j = 0; j < m; j++, at += step) memcpy(&word[j], at, 8);
-    }
-#undef EACH
-    at = a->data + first * step;
-    memset(absent, 0, (size_t)m);
-    if (a->dtype >= TALLY_F16)
-        for (int64_t j = 0; j < m; j++) absent[j] = (uint8_t)pt_is_nan(a->dtype, at + j * step);
-    if (none)
-        for (int64_t j = 0; j < m; j++) absent[j] = word[j] == ((uint64_t)*none ^ SIGN);
-    if (a->valid)
-        for (int64_t j = 0; j < m; j++)
-            absent[j] |= !pt_is_valid(a, (first + j) * (step / pt_bytes(a)));
-}
-
-/* Sets the range of the words of integers, if it is small enough for a table. */
-static void find_range(source *s)
-{
-    uint64_t word[BLOCK], low = UINT64_MAX, high = 0;
-    uint8_t absent[BLOCK];
-    const pt_operand *const a = s->a;
-    for (int64_t m, i = 0; i < a->size; i += m) {
-        m = a->size - i < BLOCK ? a->size - i : BLOCK;
-        load_words(a, s->none, i, m, word, absent);
-        for (int64_t j = 0; j < m; j++) {
-            const uint64_t w = word[j];
-            low = absent[j] || w > low ? low : w;
-            high = absent[j] || w < high ? high : w;
-        }
-        if (low <= high && high - low > (uint64_t)a->size + 65536) return;
-    }
-    s->low = low <= high ? low : 0; /* else all are missing */
-    s->range = low <= high ? high - low + 1 : 1;
-}
-
-/* ---- text ---- */
-
-/* A row of an array of two axes, as bytes without the zeros at their end. */
-static text row_text(const pt_operand *a, int64_t row)
-{
-    const char *const at = a->data + row * a->strides[0];
-    int64_t length = a->shape[1];
-    while (length > 0 && !at[length - 1]) length--;
-    return (text){at, length};
-}
-
-/* The text of element i of an Arrow array. form: 'u' 32-bit offsets, 'U' 64-bit, 'v' views. */
-static text arrow_text(const pt_arrow_array *a, char form, int64_t i)
-{
-    const uint8_t *const bits = a->null_count ? a->buffers[0] : NULL;
-    i += a->offset;
-    if (bits && !(bits[i >> 3] >> (i & 7) & 1)) return (text){NULL, 0};
-    if (form == 'v') {
-        const char *const view = (const char *)a->buffers[1] + 16 * i;
-        int32_t part[4];
-        memcpy(part, view, sizeof part);
-        return (text){part[0] <= 12 ? view + 4 : (const char *)a->buffers[2 + part[2]] + part[3],
-                      part[0]};
-    }
-    static const char nothing[1];
-    const char *const data = a->buffers[2] ? a->buffers[2] : nothing;
-    if (form == 'U') {
-        const int64_t *const at = (const int64_t *)a->buffers[1] + i;
-        return (text){data + at[0], at[1] - at[0]};
-    }
-    const int32_t *const at = (const int32_t *)a->buffers[1] + i;
-    return (text){data + at[0], at[1] - at[0]};
-}
-
-/* The text of a row of a column. */
-static text column_text(const column *c, int64_t row)
-{
-    int64_t low = 0, high = c->count - 1; /* the array is one of these */
-    while (low < high) {
-        const int64_t middle = (low + high + 1) / 2;
-        if (c->begin[middle] <= row)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return arrow_text(&c->arrays[low], c->form, row - c->begin[low]);
-}
-
-/* ---- Arrow streams of text ---- */
-
-static void close_column(column *c)
-{
-    for (int64_t i = 0; i < c->count; i++) c->arrays[i].release(&c->arrays[i]);
-    free(c->arrays);
-    free(c->begin);
-    Py_XDECREF(c->capsule);
-}
-
-static int bad_stream(void)
-{
-    if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "by: its Arrow stream failed");
-    return -1;
-}
-
-/* Opens an object with __arrow_c_stream__ whose elements are text. */
-static int open_column(PyObject *object, column *c)
-{
-    pt_arrow_schema schema = {0};
-    if (!(c->capsule = PyObject_CallMethod(object, "__arrow_c_stream__", NULL))) return -1;
-    pt_arrow_stream *const s = PyCapsule_GetPointer(c->capsule, "arrow_array_stream");
-    if (!s || !s->release || s->get_schema(s, &schema)) return bad_stream();
-    const char *const f = schema.format ? schema.format : "";
-    c->form = !strcmp(f, "u") || !strcmp(f, "z")     ? 'u'
-              : !strcmp(f, "U") || !strcmp(f, "Z")   ? 'U'
-              : !strcmp(f, "vu") || !strcmp(f, "vz") ? 'v'
-                                                     : 0;
-    if (!c->form)
-        PyErr_Format(PyExc_TypeError, "by has elements of Arrow's format '%s': must be text", f);
-    if (schema.release) schema.release(&schema);
-    while (c->form) {
-        pt_arrow_array *const more =
-            realloc(c->arrays, (size_t)(c->count + 1) * sizeof *c->arrays);
-        if (!more) return PyErr_NoMemory(), -1;
-        c->arrays = more;
-        memset(&more[c->count], 0, sizeof *more);
-        if (s->get_next(s, &more[c->count])) return bad_stream();
-        if (!more[c->count].release) break;
-        if (!more[c->count].length) {
-            more[c->count].release(&more[c->count]);
-            continue;
-        }
-        c->rows += more[c->count++].length;
-    }
-    if (!c->form) return -1;
-    c->begin = malloc((size_t)(c->count + 1) * sizeof *c->begin);
-    if (!c->begin) return PyErr_NoMemory(), -1;
-    for (int64_t i = 0, row = 0; i < c->count; row += c->arrays[i++].length) c->begin[i] = row;
-    return 0;
-}
-
 /* ---- Python objects ---- */
 
 /* Whether it stands for no key: None, a NaN, pandas.NA and NaT. -1: an exception. */
@@ -380,7 +165,9 @@ static int is_missing(PyObject *item)
         PyErr_Clear();
         return 0;
     }
-    const int missing = compared == Py_True ? 1 : compared == Py_False ? 0 : PyObject_IsTrue(compared);
+    const int missing = compared == Py_True    ? 1
+                        : compared == Py_False ? 0
+                                               : PyObject_IsTrue(compared);
     Py_DECREF(compared);
     if (missing >= 0) return missing;
     PyErr_Clear(); /* pandas.NA, which is neither true nor false */
@@ -413,32 +200,9 @@ static int encode_objects(encoder *e, PyObject *list, int64_t n)
 
 /* ---- parts ---- */
 
-/* Loads the keys of rows row, row + 1, ..., or of `rows`. texts is not used for numbers. */
-static void load_keys(const source *s, int64_t row, const int64_t *rows, int64_t m, key *keys,
-                      uint8_t *absent, text *texts)
-{
-    if (s->a && s->a->ndim == 1) {
-        uint64_t word[BLOCK];
-        if (!rows) load_words(s->a, s->none, row, m, word, absent);
-        for (int64_t j = 0; rows && j < m; j++)
-            load_words(s->a, s->none, rows[j], 1, &word[j], &absent[j]);
-        for (int64_t j = 0; j < m; j++) keys[j] = (key){.word = {word[j], 0}};
-        return;
-    }
-    for (int64_t j = 0; j < m; j++) {
-        const int64_t at = rows ? rows[j] : row + j;
-        texts[j] = s->a ? row_text(s->a, at) : column_text(s->c, at);
-        absent[j] = !texts[j].at;
-        if (absent[j])
-            keys[j] = (key){.code = 0};
-        else
-            set_text(s, &texts[j], &keys[j]);
-    }
-}
-
 static int open_table(encoder *e)
 {
-    const source *const s = e->from;
+    const pt_source *const s = e->from;
     const int has_text = !s->a || s->a->ndim == 2;
     e->missing_code = -1;
     e->first_capacity = 1024;
@@ -463,13 +227,13 @@ static void close_encoder(encoder *e)
 /* Numbers the keys of rows e->row .. end - 1. */
 static void number_rows(encoder *e, int64_t end)
 {
-    key keys[BLOCK];
-    text texts[BLOCK];
+    pt_key keys[BLOCK];
+    pt_text texts[BLOCK];
     uint8_t absent[BLOCK];
     const int has_text = !e->from->a || e->from->a->ndim == 2;
     for (int64_t m; e->row < end && !e->failed; e->row += m) {
         m = end - e->row < BLOCK ? end - e->row : BLOCK;
-        load_keys(e->from, e->row, NULL, m, keys, absent, texts);
+        pt_load_keys(e->from, e->row, NULL, m, keys, absent, texts);
         find_block(e, keys, absent, has_text ? texts : NULL, e->row, NULL, m, e->codes + e->row);
     }
 }
@@ -485,15 +249,15 @@ static void *number_part(void *part)
 /* Numbers the groups of a part among those of e, into part->map. */
 static void join_part(encoder *e, encoder *part)
 {
-    key keys[BLOCK];
-    text texts[BLOCK];
+    pt_key keys[BLOCK];
+    pt_text texts[BLOCK];
     uint8_t absent[BLOCK];
     const int has_text = e->texts != NULL;
     part->map = malloc((size_t)part->count * sizeof *part->map + 1);
     e->failed |= part->failed || !part->map;
     for (int64_t m, g = 0; g < part->count && !e->failed; g += m) {
         m = part->count - g < BLOCK ? part->count - g : BLOCK;
-        load_keys(e->from, 0, part->first + g, m, keys, absent, texts);
+        pt_load_keys(e->from, 0, part->first + g, m, keys, absent, texts);
         find_block(e, keys, absent, has_text ? texts : NULL, 0, part->first + g, m, part->map + g);
     }
     e->missing |= part->missing;
@@ -512,8 +276,7 @@ static void on_threads(void *(*work)(void *), encoder *parts, int count, encoder
 {
     pthread_t thread[PARTS];
     int started[PARTS] = {0};
-    for (int p = 1; p < count; p++)
-        started[p] = !pthread_create(&thread[p], NULL, work, &parts[p]);
+    for (int p = 1; p < count; p++) started[p] = !pthread_create(&thread[p], NULL, work, &parts[p]);
     if (here) number_rows(here, here->end);
     for (int p = 1; p < count; p++)
         if (started[p])
@@ -562,34 +325,15 @@ static PyObject *finish(encoder *e, PyObject *codes)
     return result;
 }
 
-/* Opens the keys. *n: their number. */
-static int open_source(PyObject *keys, char kind, source *s, pt_operand *a, column *c, int64_t *n)
-{
-    if (kind == 't') {
-        s->c = c;
-        const int failed = open_column(keys, c);
-        *n = c->rows;
-        return failed;
-    }
-    if (pt_open(keys, "by", a)) return -1;
-    s->a = a;
-    if (pt_flatten(a) || pt_to_host(a)) return -1;
-    *n = a->ndim ? a->shape[0] : 0;
-    if (a->ndim == 1 || (a->ndim == 2 && a->dtype == TALLY_U8)) return 0;
-    PyErr_Format(PyExc_ValueError, "by has %d axes: must have one, a key for each element",
-                 a->ndim);
-    return -1;
-}
-
-static int run(encoder *e, source *s, PyObject *list, int64_t n)
+static int run(encoder *e, pt_source *s, PyObject *list, int64_t n)
 {
     if (list) return encode_objects(e, list, n);
     pt_slot *const slot = pt_take(NULL, NULL); /* which has the number of threads */
     if (!slot) return -1;
     if (getrandom(s->secret, sizeof s->secret, GRND_NONBLOCK) != sizeof s->secret)
-        s->secret[0] = (uint64_t)(uintptr_t)e, s->secret[1] = (uint64_t)(uintptr_t)&mix << 20;
+        s->secret[0] = (uint64_t)(uintptr_t)e, s->secret[1] = (uint64_t)(uintptr_t)&pt_mix << 20;
     s->secret[1] |= 1;
-    Py_BEGIN_ALLOW_THREADS if (s->a && s->a->ndim == 1 && s->a->dtype < TALLY_F16) find_range(s);
+    Py_BEGIN_ALLOW_THREADS if (s->a && s->a->ndim == 1 && s->a->dtype < TALLY_F16) pt_find_range(s);
     number_all(e, n, tally_threads(slot->ctx));
     Py_END_ALLOW_THREADS pt_give_back(slot);
     if (e->failed && e->count >= MOST_GROUPS)
@@ -604,8 +348,8 @@ static int run(encoder *e, source *s, PyObject *list, int64_t n)
 PyObject *pt_encode(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     pt_operand a;
-    column c = {0};
-    source s = {0};
+    pt_column c = {0};
+    pt_source s = {0};
     int64_t none = 0, n = 0;
     const char *const kind = count == 4 ? PyUnicode_AsUTF8AndSize(args[1], NULL) : "";
     if (pt_count("encode", count, 4) || !kind) return NULL;
@@ -616,7 +360,7 @@ PyObject *pt_encode(PyObject *module, PyObject *const *args, Py_ssize_t count)
     PyObject *const list = *kind == 'o' ? args[0] : NULL;
     encoder e = {.from = &s, .missing_code = -1};
     if (list) n = PyList_Size(list);
-    const int failed = list ? n < 0 : open_source(args[0], *kind, &s, &a, &c, &n);
+    const int failed = list ? n < 0 : pt_open_source(args[0], *kind, &s, &a, &c, &n);
     PyObject *codes = failed ? NULL : pt_array_new(TALLY_I32, 0, 1, &n);
     if (codes) {
         e.codes = pt_array_data(codes);
@@ -624,7 +368,7 @@ PyObject *pt_encode(PyObject *module, PyObject *const *args, Py_ssize_t count)
     }
     PyObject *const result = finish(&e, codes);
     if (s.a) pt_close(&a);
-    close_column(&c);
+    pt_close_column(&c);
     return result;
 }
 
@@ -633,7 +377,8 @@ PyObject *pt_encode(PyObject *module, PyObject *const *args, Py_ssize_t count)
 static int open_codes(PyObject *object, pt_operand *a)
 {
     if (pt_open(object, "codes", a)) return -1;
-    if (a->ndim == 1 && (a->size < 2 || a->strides[0] == pt_bytes(a)) && a->dtype == TALLY_I32) return 0;
+    if (a->ndim == 1 && (a->size < 2 || a->strides[0] == pt_bytes(a)) && a->dtype == TALLY_I32)
+        return 0;
     PyErr_SetString(PyExc_ValueError, "codes must be those of encode");
     pt_close(a);
     return -1;
@@ -663,19 +408,21 @@ PyObject *pt_pair(PyObject *module, PyObject *const *args, Py_ssize_t count)
     return pairs;
 }
 
-/* renumber(codes, numbers) -> numbers[code] for each code, -1 for -1 */
+/* renumber(codes, numbers, otherwise) -> numbers[code] for each code, otherwise for -1 */
 PyObject *pt_renumber(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     pt_operand a, map;
     PyObject *made = NULL;
-    if (pt_count("renumber", count, 2) || open_codes(args[0], &a)) return NULL;
+    if (pt_count("renumber", count, 3)) return NULL;
+    const long otherwise = PyLong_AsLong(args[2]);
+    if ((otherwise == -1 && PyErr_Occurred()) || open_codes(args[0], &a)) return NULL;
     if (!pt_open_places(args[1], "numbers", &map)) {
         if ((made = pt_array_new(TALLY_I32, 0, 1, &a.size))) {
             int32_t *const to = pt_array_data(made);
             const int32_t *const x = (const void *)a.data;
             const int64_t *const y = (const void *)map.data;
             for (int64_t i = 0; i < a.size; i++)
-                to[i] = x[i] < 0 || x[i] >= map.size ? -1 : (int32_t)y[x[i]];
+                to[i] = (int32_t)(x[i] < 0 || x[i] >= map.size ? otherwise : y[x[i]]);
         }
         pt_close(&map);
     }

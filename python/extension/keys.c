@@ -157,8 +157,9 @@ static PyObject *order_of(pt_slot *slot, const pt_operand *a, const tally_view *
     for (; made < 2; made++)
         if (make_places(a, length[made], &places[made], &object[made])) break;
     if (made == 2) {
-        int64_t *const order = (int64_t *)(void *)places[0].data,
-                       *const offsets = (int64_t *)(void *)places[1].data;
+        int64_t *const order = (int64_t *)(void *)places[0].data, *const offsets =
+                                                                      (int64_t *)(void *)places[1]
+                                                                          .data;
         tally_status status;
         Py_BEGIN_ALLOW_THREADS status = pt_stream_begin(slot);
         if (!status) status = tally_groups(slot->ctx, codes, groups, order, offsets);
@@ -169,8 +170,10 @@ static PyObject *order_of(pt_slot *slot, const pt_operand *a, const tally_view *
             object[0] = give_places(a, order, offsets[groups]);
             Py_DECREF(whole);
         }
-        if (status) pt_raise(slot->ctx, status);
-        else if (object[0]) pair = PyTuple_Pack(2, object[0], object[1]);
+        if (status)
+            pt_raise(slot->ctx, status);
+        else if (object[0])
+            pair = PyTuple_Pack(2, object[0], object[1]);
     }
     while (made-- > 0) pt_close(&places[made]);
     Py_XDECREF(object[0]);

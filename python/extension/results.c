@@ -96,9 +96,10 @@ int pt_make(const pt_operand *like, tally_dtype dtype, int is_bool, int ndim, co
     const int on_device = pt_stays(like) && pt_give_helper,
               numpy = like->kind == PT_NUMPY && (like->device < 0 || dtype != TALLY_BF16);
     *object = on_device ? make_device(like, dtype, is_bool, ndim, shape)
-              : numpy && is_large(dtype, ndim, shape) ? make_large_numpy(dtype, is_bool, ndim, shape)
-              : numpy   ? make_numpy(like, dtype, is_bool, ndim, shape)
-                        : pt_array_new(dtype, is_bool, ndim, shape);
+              : numpy && is_large(dtype, ndim, shape)
+                  ? make_large_numpy(dtype, is_bool, ndim, shape)
+              : numpy ? make_numpy(like, dtype, is_bool, ndim, shape)
+                      : pt_array_new(dtype, is_bool, ndim, shape);
     if (!*object || !pt_open_out(*object, a)) return *object ? 0 : -1;
     Py_CLEAR(*object);
     return -1;

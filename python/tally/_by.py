@@ -120,8 +120,7 @@ class Sorted:
         if self.shape != (rows,):
             raise ValueError(f"by has {rows} elements: must have one for each element of x, of shape {self.shape}")
         # rows without a group come last, as one more group
-        last = array("q", range(self.groups.count)) + array("q", [self.groups.count])
-        codes = _core.renumber(self.groups.codes, last) if not self.groups.missing else _rest(self.groups)
+        codes = _core.renumber(self.groups.codes, _positions(range(self.groups.count)), self.groups.count)
         self.order, offsets = _core.groups(codes, self.groups.count + 1)
         self.offsets = _core.take(offsets, _positions(range(self.groups.count + 1)), False)
         self.rows = rows
@@ -137,12 +136,6 @@ class Sorted:
         inverse = _core.groups(self.order, self.rows)[0]
         result = _core.take(result, inverse, False)
         return _kinds.give(x, result) if _library(x) == "pandas" else result
-
-
-def _rest(groups):
-    """The codes with the number of groups for rows that have none."""
-    codes = memoryview(groups.codes)
-    return array("i", [groups.count if code < 0 else code for code in codes])
 
 
 # ---- the columns of keys ----
@@ -275,7 +268,7 @@ def _of_dictionary(column):
         return [], "objects", None
     codes, first, _ = _encode(parts[0].dictionary, False)
     indices = pyarrow.chunked_array([part.indices for part in parts]).cast(pyarrow.int32()).fill_null(-1)
-    numbers = _core.renumber(indices.combine_chunks(), array("q", codes.tolist()))
+    numbers = _core.renumber(indices.combine_chunks(), array("q", codes.tolist()), -1)
     return numbers, "numbers", -1
 
 
@@ -331,13 +324,13 @@ def _sorted(column, codes, first, missing):
     """The same groups in the order of their keys; missing keys last."""
     order = _positions(_order(_take(column, first)))
     ranks = _core.groups(order, len(order))[0]
-    return _core.renumber(codes, ranks), _core.take(first, order, False), missing
+    return _core.renumber(codes, ranks, -1), _core.take(first, order, False), missing
 
 
 def _order(keys):
     """The positions of keys, ascending."""
     library = _library(keys)
-    if library == "pandas":
+    if library == "pandas" and keys.dtype != object:
         return keys.argsort().tolist()
     if library == "numpy" and keys.dtype.kind != "O":
         return sys.modules["numpy"].argsort(keys, kind="stable").tolist()
@@ -351,8 +344,12 @@ def _order(keys):
     if library == "polars":
         return keys.arg_sort(nulls_last=True).to_list()
     keys = keys.tolist() if hasattr(keys, "tolist") else list(keys)
-    return sorted(range(len(keys)), key=lambda at: (keys[at] != keys[at] or keys[at] is None, _rank(keys[at])))
+    gone = [_is_missing(key) for key in keys]
+    return sorted(range(len(keys)), key=lambda at: (gone[at], 0 if gone[at] else keys[at]))
 
 
-def _rank(key):
-    return 0 if key is None or key != key else key
+def _is_missing(key):
+    try:
+        return key is None or bool(key != key)
+    except TypeError:  # pandas.NA
+        return True

@@ -122,21 +122,26 @@ static void count_bucket(void *data, int64_t b)
 
 /* ---- moves ---- */
 
-/* Moves m elements: rows[j] is the next element of bucket code[j], whose position in `sorted` is
+/* m elements: rows[j] is the next element of bucket code[j], whose position in `sorted` is
  * next[bucket]. */
+typedef struct {
+    const int64_t *code;
+    int64_t m, *next;
+    int shift;
+    char *rows, *sorted;
+} step;
+
 #define MOVE(n, bytes)                                                                             \
-    static void move_##n(int back, int64_t size, const int64_t *code, int shift, int64_t m,        \
-                         char *rows, char *sorted, int64_t *next)                                  \
+    static void move_##n(int back, int64_t size, const step *s)                                    \
     {                                                                                              \
         (void)size;                                                                                \
-        if (back)                                                                                  \
-            for (int64_t j = 0; j < m; j++)                                                        \
-                memcpy(rows + j * (bytes), sorted + next[code[j] >> shift]++ * (bytes),            \
-                       (size_t)(bytes));                                                           \
-        else                                                                                       \
-            for (int64_t j = 0; j < m; j++)                                                        \
-                memcpy(sorted + next[code[j] >> shift]++ * (bytes), rows + j * (bytes),            \
-                       (size_t)(bytes));                                                           \
+        char *const rows = s->rows, *const sorted = s->sorted;                                     \
+        for (int64_t j = 0; back && j < s->m; j++)                                                 \
+            memcpy(rows + j * (bytes), sorted + s->next[s->code[j] >> s->shift]++ * (bytes),       \
+                   (size_t)(bytes));                                                               \
+        for (int64_t j = 0; !back && j < s->m; j++)                                                \
+            memcpy(sorted + s->next[s->code[j] >> s->shift]++ * (bytes), rows + j * (bytes),       \
+                   (size_t)(bytes));                                                               \
     }
 MOVE(1, 1)
 MOVE(2, 2)
@@ -150,8 +155,7 @@ typedef struct {
     int back;
     char *rows, *sorted;
     int64_t stride, bytes;
-    void (*move)(int back, int64_t size, const int64_t *code, int shift, int64_t m, char *rows,
-                 char *sorted, int64_t *next);
+    void (*move)(int back, int64_t size, const step *s);
 } move_work;
 
 /* Moves the rows of part p between their places and their buckets. */
@@ -177,7 +181,7 @@ static void move_part(void *data, int64_t p)
             for (int64_t j = 0; j < m; j++) pack[j] = i + j;
         else if (rows != at && !w->back)
             tl_copy_strided(rows, 1, at, w->stride, m, w->bytes);
-        w->move(w->back, w->bytes, code, g->shift, m, rows, w->sorted, next);
+        w->move(w->back, w->bytes, &(step){code, m, next, g->shift, rows, w->sorted});
         if (rows != at && w->back) tl_copy_strided(at, w->stride, rows, 1, m, w->bytes);
     }
 }
@@ -204,7 +208,7 @@ static void move_buckets(void *data, const tl_worker *worker)
             m = n - i < CHUNK ? n - i : CHUNK;
             for (int64_t j = 0; j < m; j++) code[j] = g->low[begin + i + j];
             char *const rows = (w->back ? here : copy) + i * w->bytes;
-            w->move(w->back, w->bytes, code, 0, m, rows, w->back ? copy : here, next);
+            w->move(w->back, w->bytes, &(step){code, m, next, 0, rows, w->back ? copy : here});
         }
     }
     free(next);
