@@ -29,7 +29,7 @@ bad 2 'printf "v,w,v\n1,2,3\n" | tally reduce sum --column v' "tally: standard i
 
 # ---- files that are something else: by their bytes, whatever they are called ----
 gzip -c years.csv >years.csv.gz && cp years.csv.gz wrong.csv && gzip -c years.csv.gz >twice.csv.gz
-for f in years.csv.gz wrong.csv '<wrong.csv'; do same "tally reduce sum --axis 0 $f" 'tally reduce sum --axis 0 years.csv'; done
+for f in years.csv.gz wrong.csv '<wrong.csv'; do same "tally reduce sum --header yes --axis 0 $f" 'tally reduce sum --header yes --axis 0 years.csv'; done
 bad 2 'tally reduce sum twice.csv.gz' 'tally: twice.csv.gz: this is compressed by gzip twice: decompress it first'
 bad 2 'printf "\377\3761\0\n\0" | tally reduce sum' 'tally: standard input: this is UTF-16 text: tally reads UTF-8: iconv -f UTF-16 -t UTF-8 FILE'
 bad 1 'tally reduce mine --op-file nope.h years.csv' 'tally: nope.h: No such file or directory'
