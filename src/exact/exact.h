@@ -100,9 +100,9 @@ static inline int tl_exact_fits(const tl_exact_form *form)
 const tl_scalar *tl_exact_find(const char *name, size_t length, tally_dtype dtype, tally_dtype acc,
                                const char **what, const char **none);
 
-/* The common row of all operators on the same elements and inputs: the plain sum with an f64
- * result. */
-const tl_scalar *tl_exact_common(const tl_scalar *op);
+/* The common row of all operators on the same elements and inputs: the plain sum of elements, or of
+ * products, with an f64 result. */
+const tl_scalar *tl_exact_common(tally_dtype dtype, int inputs);
 
 /* Sets a state of `sums` sums to zero. Rows, and the NaN among them, are counted in its first. */
 static inline void tl_exact_begin(tl_exact *e, int sums)

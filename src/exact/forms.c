@@ -136,7 +136,7 @@ const tl_scalar *tl_exact_find(const char *name, size_t length, tally_dtype dtyp
     return NULL;
 }
 
-const tl_scalar *tl_exact_common(const tl_scalar *op)
+const tl_scalar *tl_exact_common(tally_dtype dtype, int inputs)
 {
-    return tl_exact_find(op->inputs == 2 ? "dot" : "sum", 3, op->dtype, TALLY_F64, NULL, NULL);
+    return tl_exact_find(inputs == 2 ? "dot" : "sum", 3, dtype, TALLY_F64, NULL, NULL);
 }

@@ -326,12 +326,11 @@ static tally_status one_sum(job j, int bit, const tally_view *x, const tally_vie
                             int sums)
 {
     const tally_view *const a = bit & (TL_Y | TL_YY) ? y : x, *const b = bit & TL_XY ? y : a;
-    const char *const name = bit & (TL_X | TL_Y) ? "sum" : "dot";
     arrays in = {0};
 
     j.pairs = !(bit & (TL_X | TL_Y));
     j.words = EXACT_WORDS_OF(j.pairs);
-    j.plan.op = tl_exact_find(name, 3, a->dtype, TALLY_F64, NULL, NULL);
+    j.plan.op = tl_exact_common(a->dtype, 1 + j.pairs);
     j.l.program = &j.program;
     tally_status status = tl_gpu_program(j.l.d, j.l.ctx, j.plan.op, "exact", &j.program);
     if (!status) status = reserve_bins(&j, j.rows);
@@ -406,7 +405,7 @@ tally_status tl_gpu_exact_whole(tl_gpu_device *d, tally *ctx, const tl_exact_pla
     const int64_t most =
         d->limit && d->limit / 4 < PIECE_BYTES ? (int64_t)(d->limit / 4) : PIECE_BYTES;
     tl_results r = {.piece = &tl_no_piece};
-    job j = {.pairs = op->inputs == 2, .plan = {.op = tl_exact_common(op)}};
+    job j = {.pairs = op->inputs == 2, .plan = {.op = tl_exact_common(op->dtype, op->inputs)}};
 
     j.l = (tl_launch){d, ctx, &j.program};
     j.flags = (marked ? EXACT_MARKED : 0) | (op->masked ? EXACT_MASKED : 0) |
