@@ -224,7 +224,8 @@ static int is_labelled(PyObject *object)
 int pt_is_labelled(PyObject *object)
 {
     static const char *const packages[] = {"pandas", "polars", "pyarrow", "xarray"};
-    static PyTypeObject *other; /* the last type of none of them: PyTorch's tensors need no search */
+    static PyTypeObject
+        *other; /* the last type of none of them: PyTorch's tensors need no search */
     if (Py_TYPE(object) == other) return 0;
     /* none of these packages' objects is a buffer: a quick answer for most others */
     if (PyObject_CheckBuffer(object) || PyList_Check(object) || PyFloat_Check(object)) return 0;

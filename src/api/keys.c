@@ -330,8 +330,7 @@ static tally_status by_key(tally *ctx, const char *op, tl_call call, const tally
     status = bring(&c, &k.x[0], 0, "in");
     if (!status && k.x[1].dtype) status = bring(&c, &k.x[1], 0, "in->next");
     if (!status) status = bring(&c, &k.codes, 0, "codes");
-    if (!status && k.out.dtype)
-        status = tl_host_view(&c, &k.out, k.plan.op->result_bytes, 1);
+    if (!status && k.out.dtype) status = tl_host_view(&c, &k.out, k.plan.op->result_bytes, 1);
     if (!status && !(offsets = tl_key_memory(groups + 1, sizeof *offsets)))
         status = tl_no_memory(ctx, (size_t)(groups + 1) * sizeof *offsets, "offsets");
     if (!status) status = open_groups(ctx, &k.codes, groups, offsets, &k.g);

@@ -313,7 +313,8 @@ static tally_status take_bins(const job *j, int64_t rows, tl_exact *e, int sums)
 
     if (!status) {
         memset(bins, 0, bytes);
-        status = d->gpu->calls->write(d->gpu, j->l.ctx, &d->slot->exact_bins.memory, 0, bins, bytes);
+        status =
+            d->gpu->calls->write(d->gpu, j->l.ctx, &d->slot->exact_bins.memory, 0, bins, bytes);
         if (!status) status = d->gpu->calls->wait(d->gpu, j->l.ctx);
     }
 

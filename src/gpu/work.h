@@ -91,7 +91,7 @@ typedef struct tl_slot {
 
     tl_memory pool[TL_GPU_POOL];
 
-    /* The status table of single-launch kernels: a counter (scan_single.cl) and words (status.cl). */
+    /* The status table of single-launch kernels: a counter (scan_single.cl), words (status.cl). */
     struct {
         tl_memory memory;
         int64_t words, taken, epoch;

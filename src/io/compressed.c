@@ -176,7 +176,7 @@ static void join(tl_compressed *c)
     c->running = 0;
 }
 
-const char *tl_compressed_why(tl_compressed *c)
+static const char *failure(tl_compressed *c)
 {
     join(c);
     return *c->why ? c->why : NULL;
@@ -208,6 +208,7 @@ static tally_status begin(tally_file *f, tl_compressed *c)
     c->source = *f;
     c->to = ends[1];
     f->compressed = c;
+    f->failure = failure;
     f->fd = ends[0];
     f->own_fd = 1;
     f->regular = f->peek_end = 0;

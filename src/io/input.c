@@ -31,7 +31,7 @@ int64_t tl_pread_full(int fd, void *buffer, size_t n, int64_t at)
 static int64_t at_end(tally_file *f)
 {
     f->peek_end = 1; /* a terminal reports its end only once */
-    return f->compressed && tl_compressed_why(f->compressed) ? -1 : 0;
+    return f->compressed && f->failure(f->compressed) ? -1 : 0;
 }
 
 int64_t tl_input_some(tally_file *f, void *buffer, size_t n)
@@ -125,7 +125,7 @@ tally_status tl_input_peek(tally_file *f, size_t want)
 
 tally_status tl_input_failed(tally_file *f)
 {
-    const char *const why = f->compressed ? tl_compressed_why(f->compressed) : NULL;
+    const char *const why = f->compressed ? f->failure(f->compressed) : NULL;
     if (why) return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: %s", f->label, why);
     return tl_fail(f->ctx, TALLY_IO, "%s: reading: %s", f->label,
                    errno ? strerror(errno) : "the file became shorter while it was read");

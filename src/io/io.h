@@ -55,6 +55,8 @@ struct tally_file {
     tl_writer *writer;
     tl_netcdf *netcdf;
     tl_compressed *compressed; /* NULL, or what decompresses; fd is a pipe from it */
+    /* Waits for the end of `compressed`. Returns why it failed, or NULL. */
+    const char *(*failure)(tl_compressed *compressed);
 
     /* frees text, writer or netcdf, whichever is set; NULL if none is */
     void (*end)(tally_file *f);
@@ -87,7 +89,6 @@ tally_status tl_input_failed(tally_file *f);
 /* compressed.c: if the first bytes are those of gzip or zstd, makes f a pipe of the decompressed
  * bytes. why: at the end of the pipe, why there are no more, or NULL. */
 tally_status tl_compressed_open(tally_file *f);
-const char *tl_compressed_why(tl_compressed *c);
 void tl_compressed_close(tl_compressed *c);
 
 /* binary.c */

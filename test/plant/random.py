@@ -29,7 +29,7 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 # the tests that run first for a file whose name begins so: they are the likely ones to see the change
 FIRST = {"src/gpu/": "test_gpu test_windows test_layouts test_segments test_grids test_emulated test_devices",
-         "src/io/": "test_csv_sh test_numbers test_netcdf_header test_netcdf_edges_sh test_netcdf_sh test_cli_inputs_sh",
+         "src/io/": "test_csv_sh test_numbers test_netcdf_header test_netcdf_edges_sh test_netcdf_sh",
          "src/many/": "test_many", "src/cpu/exact/": "test_exact test_exact_sh",
          "src/cpu/keys/": "test_ranges test_keys test_by_sh",
          "src/cpu/": "test_bits test_lanes test_windows test_layouts test_inputs test_golden",

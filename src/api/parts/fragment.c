@@ -333,8 +333,7 @@ tally_status tally_fragment_result(const tally_fragment *f, void *out)
     for (int64_t r = 0; exact && r < f->rows && !status; r++)
         tl_exact_lower(f->exact + r * exact->sums, exact, f->plan.par.value,
                        (char *)out + r * f->plan.op->result_bytes);
-    if (!status && !exact)
-        tl_slabs_lower(&f->slabs, &f->plan, tally_threads(f->ctx), f->rows, out);
+    if (!status && !exact) tl_slabs_lower(&f->slabs, &f->plan, tally_threads(f->ctx), f->rows, out);
 
     return tl_host_end(&copies, status);
 }
