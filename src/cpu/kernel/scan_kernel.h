@@ -248,25 +248,41 @@ TL_INLINE SS W(append)(tl_block_counter *c, SS node)
 enum { W(SHIFTS) = TL_SCAN_FULL && TL_SHIFTS && sizeof(TL_VE(result)) == 64 };
 
 #if TL_SCAN_FULL
-/* Writes the results of V states: vector k of those from t->out[j] on. last: the results before
- * them, which become these. */
-TL_INLINE void W(put_results)(const tl_tile *t, int64_t j, int k, VS s, TL_VE(result) * last,
-                              tl_par p)
+/* The results of V states: vector k of those from t->out[j] on. */
+TL_INLINE TL_VE(result) W(results)(const tl_tile *t, int64_t j, int k, VS s, tl_par p)
 {
     const TL_VE(real) count =
         W(numbers)(t->b + j + !t->exclusive, W(ramp)() + (TL_REAL_T)(k * TL_V), 1);
-    const TL_VE(result) r = TL_RESULT(TL_VE(lower)(s, count, (TL_VE(idx)){0}, p), p);
-    TL_OUT_T *const to = (TL_OUT_T *)t->out + j + k * TL_V;
+    return TL_RESULT(TL_VE(lower)(s, count, (TL_VE(idx)){0}, p), p);
+}
+
+/* Writes the results of a block's states e. last: the results before them, which become these. */
+TL_INLINE void W(put_results)(const tl_tile *t, int64_t j, const VS *e, TL_VE(result) * last,
+                              tl_par p)
+{
+    TL_OUT_T *const to = (TL_OUT_T *)t->out + j;
     if (!t->stream) {
-        memcpy(to, &r, sizeof r);
-    } else if (!W(SHIFTS) || (uintptr_t)t->out % 64 == 0) {
-        tl_stream_store(to, &r, sizeof r);
+        TL_UNROLL for (int k = 0; k < TL_V; k++)
+        {
+            const TL_VE(result) r = W(results)(t, j, k, e[k], p);
+            memcpy(to + k * TL_V, &r, sizeof r);
+        }
+    } else if (!W(SHIFTS) || (uintptr_t)to % 64 == 0) {
+        TL_UNROLL for (int k = 0; k < TL_V; k++)
+        {
+            const TL_VE(result) r = W(results)(t, j, k, e[k], p);
+            tl_stream_store(to + k * TL_V, &r, sizeof r);
+        }
     } else {
-        if (j + k)
-            tl_stream_shifted(to, last, &r);
-        else
-            memcpy(to, &r, 64 - (uintptr_t)to % 64);
-        *last = r;
+        TL_UNROLL for (int k = 0; k < TL_V; k++)
+        {
+            const TL_VE(result) r = W(results)(t, j, k, e[k], p);
+            if (k || j)
+                tl_stream_shifted(to + k * TL_V, last, &r);
+            else
+                memcpy(to, &r, 64 - (uintptr_t)to % 64);
+            *last = r;
+        }
     }
 }
 #endif
@@ -282,7 +298,7 @@ TL_INLINE void W(down_out)(const W(steps) * b, const W(groups) * g, const tl_til
             W(down)(e, b, g, 0, t->b + j);
         else
             W(down)(e, b, g, 1, t->b + j);
-        TL_UNROLL for (int k = 0; k < TL_V; k++) W(put_results)(t, j, k, e[k], last, p);
+        W(put_results)(t, j, e, last, p);
         return;
     }
 #endif
