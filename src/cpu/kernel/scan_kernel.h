@@ -6,11 +6,9 @@
  *   down     S at the starts of the V*V elements: the left child starts where its parent does, the
  *            right one at C(start, left child)
  *
- * A counter of the blocks' nodes (tl_block_counter) has S at the start of each block. The result of
- * an element is lower(S) at its end: the starts moved by one lane. A later block goes up while this
- * one goes down: they do not wait for each other, and the stores of one overlap the loads and the
- * arithmetic of the other. Padding lanes have undefined values: S(b + j) uses only nodes that end
- * at or before j.
+ * A counter of the blocks' nodes (tl_block_counter) has S at the start of each block. A later block
+ * goes up while this one goes down: they do not wait for each other, so stores overlap loads and
+ * arithmetic. Padding lanes have undefined values: S(b + j) uses only nodes that end by j.
  *
  * Operators of class X with one field and a neutral element use a running scan instead (TL_RUNS).
  * Any association gives the law's bits, so each vector is scanned in a register and combined with
@@ -256,7 +254,7 @@ TL_INLINE TL_VE(result) W(results)(const tl_tile *t, int64_t j, int k, VS s, tl_
     return TL_RESULT(TL_VE(lower)(s, count, (TL_VE(idx)){0}, p), p);
 }
 
-/* Writes the results of a block's states e. last: the results before them, which become these. */
+/* last: the vector of results before those of this block; becomes the last of them. */
 TL_INLINE void W(put_results)(const tl_tile *t, int64_t j, const VS *e, TL_VE(result) * last,
                               tl_par p)
 {
