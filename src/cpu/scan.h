@@ -7,9 +7,8 @@
 #include "driver.h"
 
 enum {
-    /* Threads take blocks. Three blocks and a staging buffer fit in a 512 KiB L2. Where there are
-     * many for each thread, and first levels, blocks are larger: on 16 Intel processors 0.95 of
-     * copy, where 64 KiB have 0.85 and 32 KiB 0.55. */
+    /* Threads take blocks; three fit in a 512 KiB L2. Where there are many, large ones are faster:
+     * 0.95 of copy on 16 Intel processors, 64 KiB 0.85. */
     TL_SCAN_BLOCK_BYTES = 64 * 1024,
     TL_SCAN_LARGE_BYTES = 128 * 1024,
     TL_SCAN_LARGE_BLOCKS = 16 /* for each thread */

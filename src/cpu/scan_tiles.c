@@ -44,7 +44,7 @@ static tl_tile tile_of(const scanning *t, int64_t m, int64_t b, const tl_state *
                      .stream = t->full && t->work->stream};
 }
 
-/* After a tile was scanned: lowers its staged states. present: S(b) is not ABSENT. */
+/* Lowers the staged states of a tile. present: S(b) is not ABSENT. */
 static void finish_tile(const scanning *t, int64_t m, int64_t b, int present)
 {
     const tl_plan *plan = plan_of(t);
@@ -66,9 +66,8 @@ static void push_part(const tl_plan *plan, tl_counter *c, const char *x, int64_t
     tl_counter_push_nodes(c, plan->op, nodes, m);
 }
 
-/* The elements of the next piece, of `left` that remain: at most `most`. S(b + j) is S(b) combined
- * with nodes of j elements only while j is at most the alignment of b. A stream may stop at any
- * b. */
+/* The elements of the next piece: at most `most`, and at most the alignment of b, beyond which
+ * S(b + j) is not S(b) combined with nodes. A stream may stop at any b. */
 static int64_t piece_length(int64_t b, int64_t left, int64_t most)
 {
     const int64_t m = left < most ? left : most, align = b & -b;
@@ -170,7 +169,7 @@ int tl_has_first_levels(const tl_plan *plan)
     return plan->core->scan_up && plan->core == plan->lower && !plan->in && !plan->out;
 }
 
-/* What is computed beside tile `number` of work->levels, and what is prefetched. */
+/* What goes up beside tile `number`, and what is prefetched. */
 static tl_up beside(const scanning *t, int64_t number, tl_prefetch *next)
 {
     const tl_plan *plan = plan_of(t);
@@ -188,7 +187,6 @@ static tl_up beside(const scanning *t, int64_t number, tl_prefetch *next)
                    .blocks = number < u->tiles ? TL_TILE / plan->core->scan_block : 0};
 }
 
-/* Scans whole blocks, as many as are left. */
 static void scan_blocks(scanning *t)
 {
     const tl_plan *plan = plan_of(t);
@@ -215,7 +213,6 @@ static void scan_blocks(scanning *t)
     close_blocks(&blocks, plan, t->counter);
 }
 
-/* Scans less than a block. */
 static void scan_part(scanning *t)
 {
     const tl_plan *plan = plan_of(t);
@@ -293,9 +290,8 @@ void tl_scan_serial(const tl_scan *s, tl_counter *c, const tl_scan_work *work)
     }
 }
 
-/* Trees prefetch into the first-level cache, where a block is read twice. On Intel four pages in
- * turn, the next 16 KiB (0.89 of copy; lines 0.73), on AMD lines, where 4 KiB are 1.1 times as fast
- * as 2 or 8. */
+/* Trees prefetch into the first-level cache. Intel: four pages in turn 0.89 of copy, lines 0.73.
+ * AMD: lines 4 KiB ahead are 1.1 times as fast as 2 or 8. */
 int64_t tl_scan_prefetch(const tl_plan *plan, int stream)
 {
     const int way = tl_prefetch_way();

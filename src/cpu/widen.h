@@ -77,7 +77,7 @@ size_t tl_staging_bytes(const tl_plan *plan);
 /* The staging buffers in `memory`, which has tl_staging_bytes bytes. */
 tl_staging tl_staging_at(const tl_plan *plan, void *memory);
 
-/* Of tiles of the caller's elements; states go to at.soa. up: NULL, or see kernel.h. */
+/* up: may be NULL */
 void tl_scan_run(const tl_plan *plan, tl_staging at, tl_tile tile, tl_state *node);
 void tl_scan_blocks(const tl_plan *plan, tl_staging at, tl_tile tile, tl_block_counter *c,
                     const tl_up *up);

@@ -44,7 +44,7 @@ enum {
      * exactly a tile. */
     TL_TILE = 1 << TL_TILE_LEVEL,
 
-    TL_BLOCK_LEVELS = 62, /* of a counter of at least one element in each block */
+    TL_BLOCK_LEVELS = 62,
 
     /* States in a staging buffer: a tile, the state after it, and padding for stores of whole
      * vectors. */
@@ -203,10 +203,9 @@ typedef struct tl_lower {
     const int32_t *counts, *firsts; /* With counts: NULL, or the origins of one row. */
 } tl_lower;
 
-/* Several threads scan by turns: while a thread scans blocks, it computes the vectors of nodes of
- * blocks that it will scan later. up: those of the blocks that are scanned now. make: those of
- * `blocks` blocks at `later`, whose first element has index `at`, are written here. NULL, both: one
- * thread, which needs no memory for them. */
+/* While one of several threads scans blocks, it computes the vectors of nodes of later ones. up:
+ * those of the blocks that are scanned. make: where those of `blocks` blocks at `later` go; the
+ * first element there has index `at`. NULL, both: one thread. */
 typedef struct tl_up {
     const void *up, *later;
     void *make;

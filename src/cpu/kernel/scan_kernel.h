@@ -6,11 +6,9 @@
  *   down     S at the starts of the V*V elements: the left child starts where its parent does, the
  *            right one at C(start, left child)
  *
- * A counter of the blocks' nodes (tl_block_counter) has S at the start of each block. The result of
- * an element is lower(S) at its end: the starts moved by one lane. A later block goes up while this
- * one goes down: they do not wait for each other, and the stores of one overlap the loads and the
- * arithmetic of the other. Padding lanes have undefined values: S(b + j) uses only nodes that end
- * at or before j.
+ * A counter of the blocks' nodes (tl_block_counter) has S at the start of each block. A later block
+ * goes up while this one goes down: they do not wait for each other, so stores overlap loads and
+ * arithmetic. Padding lanes have undefined values: S(b + j) uses only nodes that end by j.
  *
  * Operators of class X with one field and a neutral element use a running scan instead (TL_RUNS).
  * Any association gives the law's bits, so each vector is scanned in a register and combined with
@@ -248,25 +246,41 @@ TL_INLINE SS W(append)(tl_block_counter *c, SS node)
 enum { W(SHIFTS) = TL_SCAN_FULL && TL_SHIFTS && sizeof(TL_VE(result)) == 64 };
 
 #if TL_SCAN_FULL
-/* Writes the results of V states: vector k of those from t->out[j] on. last: the results before
- * them, which become these. */
-TL_INLINE void W(put_results)(const tl_tile *t, int64_t j, int k, VS s, TL_VE(result) * last,
-                              tl_par p)
+/* The results of V states: vector k of those from t->out[j] on. */
+TL_INLINE TL_VE(result) W(results)(const tl_tile *t, int64_t j, int k, VS s, tl_par p)
 {
     const TL_VE(real) count =
         W(numbers)(t->b + j + !t->exclusive, W(ramp)() + (TL_REAL_T)(k * TL_V), 1);
-    const TL_VE(result) r = TL_RESULT(TL_VE(lower)(s, count, (TL_VE(idx)){0}, p), p);
-    TL_OUT_T *const to = (TL_OUT_T *)t->out + j + k * TL_V;
+    return TL_RESULT(TL_VE(lower)(s, count, (TL_VE(idx)){0}, p), p);
+}
+
+/* last: the vector of results before those of this block; becomes the last of them. */
+TL_INLINE void W(put_results)(const tl_tile *t, int64_t j, const VS *e, TL_VE(result) * last,
+                              tl_par p)
+{
+    TL_OUT_T *const to = (TL_OUT_T *)t->out + j;
     if (!t->stream) {
-        memcpy(to, &r, sizeof r);
-    } else if (!W(SHIFTS) || (uintptr_t)t->out % 64 == 0) {
-        tl_stream_store(to, &r, sizeof r);
+        TL_UNROLL for (int k = 0; k < TL_V; k++)
+        {
+            const TL_VE(result) r = W(results)(t, j, k, e[k], p);
+            memcpy(to + k * TL_V, &r, sizeof r);
+        }
+    } else if (!W(SHIFTS) || (uintptr_t)to % 64 == 0) {
+        TL_UNROLL for (int k = 0; k < TL_V; k++)
+        {
+            const TL_VE(result) r = W(results)(t, j, k, e[k], p);
+            tl_stream_store(to + k * TL_V, &r, sizeof r);
+        }
     } else {
-        if (j + k)
-            tl_stream_shifted(to, last, &r);
-        else
-            memcpy(to, &r, 64 - (uintptr_t)to % 64);
-        *last = r;
+        TL_UNROLL for (int k = 0; k < TL_V; k++)
+        {
+            const TL_VE(result) r = W(results)(t, j, k, e[k], p);
+            if (k || j)
+                tl_stream_shifted(to + k * TL_V, last, &r);
+            else
+                memcpy(to, &r, 64 - (uintptr_t)to % 64);
+            *last = r;
+        }
     }
 }
 #endif
@@ -282,7 +296,7 @@ TL_INLINE void W(down_out)(const W(steps) * b, const W(groups) * g, const tl_til
             W(down)(e, b, g, 0, t->b + j);
         else
             W(down)(e, b, g, 1, t->b + j);
-        TL_UNROLL for (int k = 0; k < TL_V; k++) W(put_results)(t, j, k, e[k], last, p);
+        W(put_results)(t, j, e, last, p);
         return;
     }
 #endif

@@ -153,9 +153,8 @@ TL_INLINE void tl_stream_store(void *to, const void *from, size_t bytes)
     memcpy(to, from, bytes);
 }
 
-/* Non-temporal stores of vectors of 64 bytes, one after the other, to addresses that are multiples
- * of 4: stores the line that the vector `after`, which belongs at `to`, begins in. `before` is the
- * vector before it. */
+/* For vectors of 64 bytes at multiples of 4: stores the line in which the vector `after`, which
+ * belongs at `to`, begins. `before`: the vector before it. */
 #if defined(__AVX512F__) && (defined(_IMMINTRIN_H_INCLUDED) || defined(__IMMINTRIN_H))
 #define TL_SHIFTS 1
 TL_INLINE void tl_stream_shifted(void *to, const void *before, const void *after)
