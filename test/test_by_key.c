@@ -256,7 +256,7 @@ int main(void)
     tally *const one = check_open(1, NULL);
     for (int t = 1; t <= 4; t++) {
         tally *const ctx = check_open(t, NULL);
-        for (int i = 0; i < (check_quick ? 100 : 400); i++)
+        for (int i = 0; i < (check_quick ? 100 : 200); i++)
             compare(ctx, one, check_size(3000), 1 + check_below(check_below(2) ? 40 : 127));
         for (int i = 0; i < (check_quick ? 3 : 12); i++)
             compare(ctx, one, check_size(20000), 900 + check_below(4000));

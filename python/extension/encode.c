@@ -9,31 +9,20 @@
  * Integers whose range is small index a table by their word. Others go to a hash table (open
  * addressing, at most half full), which begins with a secret, so that nobody can choose keys that
  * collide. Rows are taken in blocks, so that the memory of their slots arrives before it is used.
- * Python objects go to a dict.
- *
- * Threads number neighbouring parts of the rows, each from 0. Then the groups of the second part
- * are numbered among those of the first, and so on, which keeps the order of first appearance. */
+ * Python objects go to a dict. */
 #define _GNU_SOURCE
 #include "encode.h"
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
-enum {
-    AHEAD = 16,
-    MOST_GROUPS = INT32_MAX - 1,
-    PARTS = 16,
-    MANY_PARTS = 4,
-    MANY_GROUPS = 8192,
-    PART_LEAST = 1 << 17
-};
+enum { AHEAD = 16, MOST_GROUPS = INT32_MAX - 1 };
 
 typedef struct {
     const pt_source *from;
     int32_t *codes; /* the results: -1 for missing keys that are not kept */
-    int64_t row, end, count;
+    int64_t row, count;
     int64_t *first; /* the row of each group's first pt_key */
     int64_t first_capacity;
     int missing, failed; /* failed: out of memory, or too many groups */
@@ -43,7 +32,6 @@ typedef struct {
     uint64_t mask;
     pt_text *texts;  /* of each group, in the memory of the input; only those that are LONG */
     int32_t *direct; /* by word - low */
-    int32_t *map;    /* of each group, its number among those of all parts */
 } encoder;
 
 /* ---- groups ---- */
@@ -131,13 +119,13 @@ static int32_t find(encoder *e, const pt_key *k, const pt_text *t, int64_t row)
     }
 }
 
-/* The codes of keys, whose rows are row, row + 1, ..., or rows. texts: NULL for numbers. */
+/* The codes of the keys of rows row, row + 1, ... texts: NULL for numbers. */
 static void find_block(encoder *e, const pt_key *keys, const uint8_t *absent, const pt_text *texts,
-                       int64_t row, const int64_t *rows, int64_t m, int32_t *codes)
+                       int64_t row, int64_t m, int32_t *codes)
 {
     for (int64_t j = 0; e->slots && j < m && j < AHEAD; j++) prefetch(e, &keys[j]);
     for (int64_t j = 0; j < m && !e->failed; j++) {
-        const int64_t at = rows ? rows[j] : row + j;
+        const int64_t at = row + j;
         if (e->slots && j + AHEAD < m) prefetch(e, &keys[j + AHEAD]);
         if (absent[j]) {
             codes[j] = missing_key(e, at);
@@ -219,7 +207,6 @@ static void close_encoder(encoder *e)
 {
     free(e->first);
     free(e->texts);
-    free(e->map);
     pt_block_give(e->slots, e->slots ? (e->mask + 1) * sizeof *e->slots : 0);
     pt_block_give(e->direct, e->direct ? e->from->range * sizeof *e->direct : 0);
 }
@@ -233,81 +220,9 @@ static void number_rows(encoder *e, int64_t end)
     const int has_text = !e->from->a || e->from->a->ndim == 2;
     for (int64_t m; e->row < end && !e->failed; e->row += m) {
         m = end - e->row < BLOCK ? end - e->row : BLOCK;
-        pt_load_keys(e->from, e->row, NULL, m, keys, absent, texts);
-        find_block(e, keys, absent, has_text ? texts : NULL, e->row, NULL, m, e->codes + e->row);
+        pt_load_keys(e->from, e->row, m, keys, absent, texts);
+        find_block(e, keys, absent, has_text ? texts : NULL, e->row, m, e->codes + e->row);
     }
-}
-
-static void *number_part(void *part)
-{
-    encoder *const e = part;
-    e->failed |= open_table(e);
-    number_rows(e, e->end);
-    return NULL;
-}
-
-/* Numbers the groups of a part among those of e, into part->map. */
-static void join_part(encoder *e, encoder *part)
-{
-    pt_key keys[BLOCK];
-    pt_text texts[BLOCK];
-    uint8_t absent[BLOCK];
-    const int has_text = e->texts != NULL;
-    part->map = malloc((size_t)part->count * sizeof *part->map + 1);
-    e->failed |= part->failed || !part->map;
-    for (int64_t m, g = 0; g < part->count && !e->failed; g += m) {
-        m = part->count - g < BLOCK ? part->count - g : BLOCK;
-        pt_load_keys(e->from, 0, part->first + g, m, keys, absent, texts);
-        find_block(e, keys, absent, has_text ? texts : NULL, 0, part->first + g, m, part->map + g);
-    }
-    e->missing |= part->missing;
-}
-
-static void *map_part(void *part)
-{
-    const encoder *const e = part;
-    for (int64_t i = e->row; i < e->end; i++)
-        if (e->codes[i] >= 0) e->codes[i] = e->map[e->codes[i]];
-    return NULL;
-}
-
-/* Runs `work` on parts 1 .. count - 1, each on a thread, where the system has threads. */
-static void on_threads(void *(*work)(void *), encoder *parts, int count, encoder *here)
-{
-    pthread_t thread[PARTS];
-    int started[PARTS] = {0};
-    for (int p = 1; p < count; p++) started[p] = !pthread_create(&thread[p], NULL, work, &parts[p]);
-    if (here) number_rows(here, here->end);
-    for (int p = 1; p < count; p++)
-        if (started[p])
-            pthread_join(thread[p], NULL);
-        else
-            work(&parts[p]);
-}
-
-/* Numbers all n rows. */
-static void number_all(encoder *e, int64_t n, int threads)
-{
-    encoder parts[PARTS];
-    e->failed = open_table(e);
-    number_rows(e, n < PART_LEAST ? n : PART_LEAST); /* which shows whether there are many groups */
-    int64_t count = (n - e->row) / PART_LEAST, most = e->count > MANY_GROUPS ? MANY_PARTS : PARTS;
-    if (most > threads) most = threads;
-    if (count > most) count = most;
-    if (count < 1) count = 1;
-
-    const int64_t begin = e->row, each = (n - begin) / count;
-    for (int64_t p = 0; p < count; p++)
-        parts[p] = (encoder){.from = e->from,
-                             .codes = e->codes,
-                             .row = begin + p * each,
-                             .end = p == count - 1 ? n : begin + (p + 1) * each};
-    e->end = parts[0].end;
-    on_threads(number_part, parts, (int)count, e);
-    for (int64_t p = 1; p < count; p++) join_part(e, &parts[p]);
-    for (int64_t p = 1; p < count; p++) parts[p].row = begin + p * each;
-    if (!e->failed) on_threads(map_part, parts, (int)count, NULL);
-    for (int64_t p = 1; p < count; p++) close_encoder(&parts[p]);
 }
 
 /* ---- encode ---- */
@@ -328,18 +243,15 @@ static PyObject *finish(encoder *e, PyObject *codes)
 static int run(encoder *e, pt_source *s, PyObject *list, int64_t n)
 {
     if (list) return encode_objects(e, list, n);
-    pt_slot *const slot = pt_take(NULL, NULL); /* which has the number of threads */
-    if (!slot) return -1;
     if (getrandom(s->secret, sizeof s->secret, GRND_NONBLOCK) != sizeof s->secret)
         s->secret[0] = (uint64_t)(uintptr_t)e, s->secret[1] = (uint64_t)(uintptr_t)&pt_mix << 20;
     s->secret[1] |= 1;
     Py_BEGIN_ALLOW_THREADS if (s->a && s->a->ndim == 1 && s->a->dtype < TALLY_F16) pt_find_range(s);
-    number_all(e, n, tally_threads(slot->ctx));
-    Py_END_ALLOW_THREADS pt_give_back(slot);
-    if (e->failed && e->count >= MOST_GROUPS)
+    e->failed = open_table(e);
+    number_rows(e, n);
+    Py_END_ALLOW_THREADS if (e->failed && e->count >= MOST_GROUPS)
         PyErr_Format(PyExc_ValueError, "by has more than %d different keys", MOST_GROUPS);
-    else if (e->failed)
-        PyErr_NoMemory();
+    else if (e->failed) PyErr_NoMemory();
     return e->failed ? -1 : 0;
 }
 

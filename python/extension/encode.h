@@ -50,7 +50,7 @@ int pt_open_source(PyObject *keys, char kind, pt_source *s, pt_operand *a, pt_co
 void pt_close_column(pt_column *c);
 /* Sets the range of the words of integers, if it is small enough for a table. */
 void pt_find_range(pt_source *s);
-/* Loads the keys of rows row, row + 1, ..., or of `rows`. texts is not used for numbers. */
-void pt_load_keys(const pt_source *s, int64_t row, const int64_t *rows, int64_t m, pt_key *keys,
-                  uint8_t *absent, pt_text *texts);
+/* Loads the keys of rows row, row + 1, ... texts is not used for numbers. */
+void pt_load_keys(const pt_source *s, int64_t row, int64_t m, pt_key *keys, uint8_t *absent,
+                  pt_text *texts);
 #endif

@@ -189,19 +189,17 @@ static void set_text(const pt_source *e, const pt_text *t, pt_key *k)
     }
 }
 
-void pt_load_keys(const pt_source *s, int64_t row, const int64_t *rows, int64_t m, pt_key *keys,
-                  uint8_t *absent, pt_text *texts)
+void pt_load_keys(const pt_source *s, int64_t row, int64_t m, pt_key *keys, uint8_t *absent,
+                  pt_text *texts)
 {
     if (s->a && s->a->ndim == 1) {
         uint64_t word[BLOCK];
-        if (!rows) load_words(s->a, s->none, row, m, word, absent);
-        for (int64_t j = 0; rows && j < m; j++)
-            load_words(s->a, s->none, rows[j], 1, &word[j], &absent[j]);
+        load_words(s->a, s->none, row, m, word, absent);
         for (int64_t j = 0; j < m; j++) keys[j] = (pt_key){.word = {word[j], 0}};
         return;
     }
     for (int64_t j = 0; j < m; j++) {
-        const int64_t at = rows ? rows[j] : row + j;
+        const int64_t at = row + j;
         texts[j] = s->a ? row_text(s->a, at) : column_text(s->c, at);
         absent[j] = !texts[j].at;
         if (absent[j])

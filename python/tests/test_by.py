@@ -315,8 +315,8 @@ def test_sentences_of_errors(call, words):
 
 
 @pytest.mark.parametrize("groups", [5, 40_000])
-@pytest.mark.parametrize("threads", [1, 2, 5])
-def test_numbers_of_many_rows_on_threads(threads, groups):
+@pytest.mark.parametrize("threads", [1, 3])
+def test_numbers_of_many_rows(threads, groups):
     rng = np.random.default_rng(threads)
     n = 700_000
     at = np.minimum(rng.integers(0, groups, n), np.arange(n) // 7)  # new keys come late, too
