@@ -58,7 +58,13 @@ def _result(x, op):
 
 
 def _is_exact(op):
-    return "exact" in op.split(":")[1:]
+    return not {"exact", "checked"}.isdisjoint(op.split(":")[1:])
+
+
+def _has_fragments(op, dtype):
+    """Not sums and means of tally.Exact, and not sums that are checked as a whole."""
+    sums = op.split(":")[0].removeprefix("nan") in ("sum", "mean")
+    return not _is_exact(op) or not (sums and (dtype.kind not in "iu" or "checked" in op))
 
 
 def _starts(lengths):
@@ -126,9 +132,9 @@ def reduce(x, op, /, *, axis=None, keepdims=False):
     axes = set(range(x.ndim))
     if axis is not None:
         axes = {_axis(x, a) for a in (axis if isinstance(axis, tuple) else (axis,))}
-    if x.ndim and axes and not _is_exact(op):
+    if x.ndim and axes and _has_fragments(op, x.dtype):
         found = _reduce_rows(x, op, sorted(axes), dtype, lanes)
-    elif x.ndim and axes == set(range(x.ndim)):
+    elif x.ndim and axes == set(range(x.ndim)) and "checked" not in op:
         found = da.from_delayed(_reduce_exact(x, op, dtype), lanes, dtype)
     else:
         x = x.rechunk({a: -1 for a in axes})

@@ -223,7 +223,13 @@ HIGHEST(highest_f64, double, uint64_t, 0x7ff0000000000000)
 #elif TL_VECTOR_BYTES == 32 && defined(__FMA__)
 #define LOW(x, y, high) (vreal) _mm256_fmsub_pd((__m256d)(x), (__m256d)(y), (__m256d)(high))
 #elif defined(__aarch64__)
-#define LOW(x, y, high) (vreal) vfmaq_f64(-(high), x, y)
+TL_INLINE vreal fused(vreal x, vreal y, vreal high)
+{
+    for (int j = 0; j < LANES; j++) high[j] = __builtin_fma(x[j], y[j], -high[j]);
+    return high;
+}
+
+#define LOW(x, y, high) fused(x, y, high)
 #else
 TL_INLINE vreal upper(vreal x)
 {
