@@ -330,8 +330,8 @@ typedef struct tl_kernel {
     void (*fold)(tl_state *s, const tl_elements *in, tl_par p);
 
     /* Scans (cpu/kernel/scan_kernel.h) of a tl_tile: to results if `direct`, with the operator's
-     * own lower, or to states: S(b + j) as soa[to + lead + j], 0 <= j <= m. Where S(b) is ABSENT, the
-     * first of them (out[0] of an exclusive scan, soa[to + lead]) is undefined.
+     * own lower, or to states: S(b + j) as soa[to + lead + j], 0 <= j <= m. Where S(b) is ABSENT,
+     * the first of them (out[0] of an exclusive scan, soa[to + lead]) is undefined.
      *
      * lead > 0: a running scan, of at most TL_TILE elements from any b. *node: their node.
      *

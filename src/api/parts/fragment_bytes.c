@@ -12,8 +12,8 @@
  * node has a state for every row. Version 5 is like version 4, with any number of rows, and each
  * state is followed by the number of its elements, an i64; it is written if elements are left out
  * and the states do not count them (law/counter.h). A state without elements is all zero. Version
- * 6 is of exact statistics: like version 4, with the exact sums of every row (tl_exact_write) before
- * the ranges, and no states.
+ * 6 is of exact statistics: like version 4, with the exact sums of every row (tl_exact_write)
+ * before the ranges, and no states.
  *
  * A state has its fields as a little-endian machine stores them; tally builds for no other. In
  * version 1 the states of var, std and their nan forms began with their number of elements
