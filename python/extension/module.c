@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* helpers(kinds, labelled): the functions of tally._kinds. See there for those that devices need.
+/* helpers(kinds): the functions of tally._kinds. See there for those that devices need.
  *  take(object, name) -> (array, kind of results)
  *  give(object, array) -> a result of the object's kind
  *  give(object, dtype, shape) -> an empty one on its device
@@ -195,7 +195,7 @@ static PyMethodDef methods[] = {{"reduce", FAST(reduce)},
                                 {"use_allocator", FAST(pt_use_allocator)},
                                 {"verify", FAST(pt_verify)},
                                 {"operator", FAST(pt_operator)},
-                                {"helpers", FAST(helpers)},
+                                {"helpers", helpers, METH_O, NULL},
                                 {"use", pt_use, METH_O, NULL},
                                 {"progress", pt_progress, METH_O, NULL},
                                 {"results", results, METH_O, NULL},

@@ -224,15 +224,14 @@ static int is_labelled(PyObject *object)
 int pt_is_labelled(PyObject *object)
 {
     static const char *const packages[] = {"pandas", "polars", "pyarrow", "xarray"};
-    static PyTypeObject
-        *other; /* the last type of none of them: PyTorch's tensors need no search */
-    if (Py_TYPE(object) == other) return 0;
+    static PyObject *other; /* the last type of none of them, such as PyTorch's tensors */
+    PyObject *const type = (PyObject *)Py_TYPE(object), *const before = other;
+    if (type == other) return 0;
     /* none of these packages' objects is a buffer: a quick answer for most others */
     if (PyObject_CheckBuffer(object) || PyList_Check(object) || PyFloat_Check(object)) return 0;
     for (size_t i = 0; i < sizeof packages / sizeof *packages; i++)
         if (is_of(object, packages[i])) return 1;
-    PyTypeObject *const before = other;
-    other = (PyTypeObject *)Py_NewRef((PyObject *)Py_TYPE(object));
+    other = Py_NewRef(type);
     Py_XDECREF(before);
     return 0;
 }
