@@ -50,7 +50,7 @@ notes_of() { # notes_of FILE: the sonames in its notes
 }
 library=$TALLY_BUILD/libtally.so
 if [ -z "${TALLY_SANITIZE-}" ] && [ -e "$library" ] && command -v readelf >/dev/null; then
-    printf '%s\n' libcuda.so.1 libOpenCL.so.1 libnvrtc.so.{11.2,12,13} libnetcdf.so.{15,18,19,22} | LC_ALL=C sort >"$work/opened"
+    printf '%s\n' libcuda.so.1 libOpenCL.so.1 libnvrtc.so.{11.2,12,13} libnetcdf.so.{15,18,19,22} libz.so.1 libzstd.so.1 | LC_ALL=C sort >"$work/opened"
     notes_of "$library" >"$work/notes"
     same "the libraries that are opened" "$work/opened" "the notes of libtally.so" "$work/notes"
     notes_of "$TALLY_CLI" >"$work/notes"
@@ -68,7 +68,7 @@ while at < len(data):
     assert set(note) == {"feature", "description", "priority", "soname"} and note["priority"] == "suggested", note
     features.append(note["feature"])
     at += 16 + (size + 3) // 4 * 4
-assert sorted(features) == ["cuda", "netcdf", "nvrtc", "opencl"], features
+assert sorted(features) == ["compressed", "cuda", "netcdf", "nvrtc", "opencl"], features
 END
     fi
     # every file that opens a library of somebody else's has a note

@@ -365,7 +365,13 @@ def replayed(library, _):
                 stream.begin_capture()
                 results = [call(y) for call in calls.values()]
                 graph = stream.end_capture()
-            replay = lambda graph=graph, stream=stream: (graph.launch(stream), stream.synchronize())
+            written = library.cupy.cuda.get_current_stream()  # `stream` does not wait for it
+
+            def replay(graph=graph, stream=stream, written=written):
+                written.synchronize()
+                graph.launch(stream)
+                stream.synchronize()
+
         for k in (1, 2, 3, 0):
             y[...] = library.put(arrays[k])
             replay()
