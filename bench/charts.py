@@ -83,7 +83,7 @@ class Picture:
         return "\n".join([*self.lines, "</svg>", ""])
 
 
-# ---- the same sum on five machines by five tools ----
+# ---- the same sum on six machines by five tools ----
 
 TOOLS = [
     ("C loop", "C loop", "gcc -Ofast"),
@@ -116,13 +116,13 @@ def sums(theme):
     p = Picture(
         theme,
         top + row * len(TOOLS) + 44,
-        "The sum of the same 1,048,576 numbers on five machines: tally gives one "
+        "The sum of the same 1,048,576 numbers on six machines: tally gives one "
         "result, the other tools up to four",
     )
     p.text(
         0,
         18,
-        "The sum of the same 1,048,576 numbers (f32), by five tools on five kinds of machine",
+        "The sum of the same 1,048,576 numbers (f32), by five tools on six kinds of machine",
         weight="600",
         size=15,
     )
@@ -144,8 +144,8 @@ def sums(theme):
             if bits not in kinds:
                 kinds.append(bits)
             p.box(left + step * i + 2, y + 3, step - 4, row - 6, p.colours["cells"][kinds.index(bits)])
-            p.text(left + step * i + step / 2 - 6, y + 26, number(bits), anchor="middle", mono=True)
-            p.text(left + step * (i + 1) - 8, y + 17, "ABCDE"[kinds.index(bits)], "soft", "end", 10)
+            p.text(left + step * i + step / 2 - 4, y + 30, number(bits), anchor="middle", mono=True, size=11.5)
+            p.text(left + step * (i + 1) - 6, y + 15, "ABCDE"[kinds.index(bits)], "soft", "end", 10)
         p.text(
             WIDTH,
             y + 26,
@@ -158,7 +158,7 @@ def sums(theme):
         0,
         y + 20,
         "Letters and colours mark equal bits within a row. One AMD EPYC, limited to these vectors and threads; "
-        "ARM NEON is emulated.",
+        "ARM NEON is emulated; one H100.",
         "soft",
         size=10.5,
     )
