@@ -729,8 +729,8 @@ typedef struct tally_times_info {
 /* on = 1 starts measuring from zero, on = 0 stops it. A new context does not measure. Calls that
  * are not measured cost nothing extra. */
 TALLY_API tally_status tally_time(tally *ctx, int on);
-/* What was measured since tally_time. Waits for the work in progress. On the processors all
- * values are zero. */
+/* What was measured since tally_time; while calls are measured it waits for the work in progress.
+ * On the processors all values are zero. */
 TALLY_API tally_status tally_times(tally *ctx, tally_times_info *times);
 
 /* ---- 12 several GPUs ----------------------------------------------------------------------------
