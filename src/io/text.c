@@ -529,8 +529,9 @@ tally_status tl_text_read(tally_file *f, void *buffer, int32_t *codes, tally_lin
         for (; t->now < t->chunks_n && n < max; t->now++) {
             tl_chunk *const c = &t->chunks[t->now];
             const int64_t left = c->count - c->given, take = left < max - n ? left : max - n;
-            memcpy((unsigned char *)buffer + (size_t)n * size, c->values + (size_t)c->given * size,
-                   (size_t)take * size);
+            if (take)
+                memcpy((unsigned char *)buffer + (size_t)n * size,
+                       c->values + (size_t)c->given * size, (size_t)take * size);
             if (codes)
                 memcpy(codes + n / t->layout.columns, c->codes + c->given / t->layout.columns,
                        (size_t)(take / t->layout.columns) * sizeof *codes);
