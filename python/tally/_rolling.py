@@ -30,8 +30,9 @@ class Rolling:
     operator, also of one's own.
     """
 
-    __slots__ = ("_x", "_before", "_after", "_minimum", "_step", "_axis", "_dtype", "_start", "_end")
-    __slots__ += ("_sorted", "_kept")
+    __slots__ = (
+        "_x", "_before", "_after", "_minimum", "_step", "_axis", "_dtype", "_start", "_end", "_sorted", "_kept"
+    )  # fmt: skip
     __module__ = "tally"
 
     def __init__(
