@@ -63,6 +63,15 @@ assert d["law"]["ok"] is True and d["law"]["cases"] == 7, d
     tally doctor --json --runs 0 --cases 1 | python3 -c 'import json, sys; assert json.load(sys.stdin)["speed"] == []' || fail "--json --runs 0"
 fi
 
+# ---- a CUDA device is usable from capability 7.0 on: a driver that is none says so ----
+if [ -e "$TALLY_BUILD/fake/cuda/libcuda.so.1" ] && [ -z "${TALLY_SANITIZE-}" ]; then
+    for major in 6 7; do
+        answer=$(FAKE_CUDA_MAJOR=$major LD_LIBRARY_PATH=$TALLY_BUILD/fake/cuda "$TALLY_CLI" devices | grep -A 1 '^cuda:0')
+        said=$(grep -c 'not usable: its compute capability is below 7.0' <<<"$answer")
+        [ "$said" = $((7 - major)) ] || fail "capability $major.0: $answer"
+    done
+fi
+
 # ---- wrong words ----
 answer=$(tally doctor me 2>&1)
 [ $? -eq 2 ] && [[ $answer == 'tally: `tally doctor` takes no operand, and '\''me'\'' is one' ]] || fail "an operand: $answer"

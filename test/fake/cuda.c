@@ -2,10 +2,10 @@
  * A CUDA driver that is none, as libcuda.so.1, for test_embed.c, test_better.c and test_slots.c:
  * one device, memory of the host, modules that are looked at and not run, kernels that do nothing.
  * It must have every function of src/gpu/cuda/. fake_cuda_loads() says what was loaded.
- * FAKE_CUDA_REFUSES=1: it takes no fatbinary. As a real one, it does nothing for a thread
- * without a current context. fake_cuda_push_fails: the push of a context that many calls from
- * now fails (0: none). fake_cuda_depth(): contexts that this thread has pushed; fake_cuda_held,
- * _peak: bytes of memory now, and at most.
+ * FAKE_CUDA_REFUSES=1: it takes no fatbinary. FAKE_CUDA_MAJOR=7: compute capability 7.0. As a
+ * real one, it does nothing for a thread without a current context. fake_cuda_push_fails: the push
+ * of a context that many calls from now fails (0: none). fake_cuda_depth(): contexts that this
+ * thread has pushed; fake_cuda_held, _peak: bytes of memory now, and at most.
  *
  * Streams and graphs: fake_cuda_count has what was called. fake_cuda_capture(stream, 1) begins a
  * capture. What a real driver forbids in a capture fails here too and spoils the capture, and so
@@ -113,7 +113,8 @@ int cuDeviceGetName(char *name, int capacity, int d)
 int cuDeviceTotalMem_v2(size_t *bytes, int d) { return *bytes = (size_t)1 << 30, d; }
 int cuDeviceGetAttribute(int *v, int what, int d)
 {
-    *v = what == COMPUTE_MAJOR     ? 9
+    const char *const major = getenv("FAKE_CUDA_MAJOR");
+    *v = what == COMPUTE_MAJOR     ? major ? atoi(major) : 9
          : what == MULTIPROCESSORS ? 4
          : what == SHARED_OPTIN    ? 227 << 10
                                    : 0;
