@@ -680,6 +680,34 @@ static void quotas(void)
     check(tl_processors() >= 1, "at least one processor");
 }
 
+/* Puts zeros where a page is no longer in its file. */
+static void on_fault(int number, siginfo_t *info, void *context)
+{
+    (void)number, (void)context;
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    mmap((void *)((uintptr_t)info->si_addr / page * page), page, PROT_READ,
+         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+}
+
+/* A mapped file that became shorter: the caller's handler of SIGBUS runs on the pool's threads too.
+ * (The kernel ends a process whose thread blocks the signal of its own fault.) */
+static int faults(void)
+{
+    enum { BYTES = 16 << 20 };
+    const struct sigaction act = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO};
+    tally *ctx;
+    double sum = 1;
+    const int file = memfd_create("shorter", 0);
+    if (file < 0 || ftruncate(file, BYTES)) return 1;
+    void *const data = mmap(NULL, BYTES, PROT_READ, MAP_SHARED, file, 0);
+    if (data == MAP_FAILED || ftruncate(file, 0) || sigaction(SIGBUS, &act, NULL)) return 1;
+    if (tally_open(&ctx, "cpu,threads=4")) return 1;
+    const tally_view in = tally_flat(data, TALLY_F64, BYTES / 8);
+    const int failed = tally_reduce(ctx, "sum", &in, &sum) != TALLY_OK || sum != 0;
+    tally_close(ctx);
+    return failed;
+}
+
 int main(void)
 {
     check_start();
@@ -695,6 +723,7 @@ int main(void)
     if (!SANITIZED) run("forks while locks are held", held_locks);
     run("calls within calls", nested);
     run("the end of the threads", ends);
+    run("faults of the threads", faults);
     if (!SANITIZED) run("threads of which few can be made", few_threads);
     if (!SANITIZED) run("little address space", little);
     run("many threads at the same time", together);

@@ -176,12 +176,16 @@ static void *worker_main(void *argument)
 /* Creates a worker in state WAITING; NULL: failed. */
 static worker *make_worker(void)
 {
+    static const int faults[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL};
     worker *const w = aligned_alloc(_Alignof(worker), sizeof *w);
     sigset_t all, old;
     if (!w) return NULL;
 
     *w = (worker){.state = WAITING};
     sigfillset(&all);
+    /* A fault of the worker itself goes to the caller's handler: if it were blocked, the kernel
+     * would end the process. */
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) sigdelset(&all, faults[i]);
     pthread_sigmask(SIG_SETMASK, &all, &old);
     const int failed = pthread_create(&w->thread, NULL, worker_main, w);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
