@@ -3,6 +3,9 @@
 # test_openmp.sh - a caller that uses OpenMP, which tally itself does not: calls from each thread of a parallel region,
 # each with a context of several threads, have the bits of one thread, and the caller's regions keep their size.
 set -u
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
 cat >caller.c <<'END'
 #include <omp.h>
 #include <stdio.h>

@@ -14,6 +14,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fenv.h>
+#include <ftw.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
@@ -632,6 +633,12 @@ static void put(const char *path, const char *text)
     check(f && fputs(text, f) >= 0 && !fclose(f), "writing %s", path);
 }
 
+static int remove_one(const char *path, const struct stat *s, int kind, struct FTW *at)
+{
+    (void)s, (void)kind, (void)at;
+    return remove(path);
+}
+
 static void quotas(void)
 {
     static const struct {
@@ -677,6 +684,7 @@ static void quotas(void)
         check(got == cases[i].want, "%s: %d processors instead of %d", cases[i].root, got,
               cases[i].want);
     }
+    check(!nftw("q", remove_one, 16, FTW_DEPTH | FTW_PHYS), "removing q: %s", strerror(errno));
     check(tl_processors() >= 1, "at least one processor");
 }
 
