@@ -7,7 +7,7 @@
  *   longer text              two hashes, LONG; then the bytes are compared, too
  *
  * Integers whose range is small index a table by their word. Others go to a hash table (open
- * addressing, at most half full), which begins with a secret, so that nobody can choose keys that
+ * addressing, at most half full), which begins with a secret: an attacker cannot choose keys that
  * collide. Rows are taken in blocks, so that the memory of their slots arrives before it is used.
  * Python objects go to a dict. */
 #define _GNU_SOURCE

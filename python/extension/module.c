@@ -135,35 +135,20 @@ static PyObject *run_verb(verb_function *run, const char *verb, int at, PyObject
     return result;
 }
 
-static PyObject *reduce(PyObject *module, PyObject *const *args, Py_ssize_t count)
-{
-    return run_verb(pt_reduce, "reduce", 1, args, count);
-}
-static PyObject *scan(PyObject *module, PyObject *const *args, Py_ssize_t count)
-{
-    return run_verb(pt_scan, "scan", 1, args, count);
-}
-static PyObject *window(PyObject *module, PyObject *const *args, Py_ssize_t count)
-{
-    return run_verb(pt_window, "window", 1, args, count);
-}
-static PyObject *ranges(PyObject *module, PyObject *const *args, Py_ssize_t count)
-{
-    return run_verb(pt_ranges, "ranges", 1, args, count);
-}
-static PyObject *rolling(PyObject *module, PyObject *const *args, Py_ssize_t count)
-{
-    return run_verb(pt_rolling, "rolling", 1, args, count);
-}
-static PyObject *segments(PyObject *module, PyObject *const *args, Py_ssize_t count)
-{
-    return run_verb(pt_segments, "segments", 2, args, count);
-}
-
-static PyObject *by(PyObject *module, PyObject *const *args, Py_ssize_t count)
-{
-    return run_verb(pt_by, "by", 2, args, count);
-}
+/* The function of a verb for Python; x: the number of the argument that has the elements. */
+#define VERB(verb, x)                                                                              \
+    static PyObject *verb(PyObject *module, PyObject *const *args, Py_ssize_t count)               \
+    {                                                                                              \
+        return run_verb(pt_##verb, #verb, x, args, count);                                         \
+    }
+VERB(reduce, 1)
+VERB(scan, 1)
+VERB(window, 1)
+VERB(ranges, 1)
+VERB(rolling, 1)
+VERB(segments, 2)
+VERB(by, 2)
+#undef VERB
 
 #define FAST(function) (PyCFunction)(void (*)(void))(function), METH_FASTCALL, NULL
 static PyMethodDef methods[] = {{"reduce", FAST(reduce)},

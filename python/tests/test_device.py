@@ -210,7 +210,7 @@ for current in (Stream(0), Stream(2), Stream(0)):
     assert waits.value == before, (waits.value, before)
     tally.sum(y, axis=0, out=np.empty(4, "f4"))
     assert waits.value > before
-# a stream that nobody keeps is waited for and left
+# a stream without an owner is waited for and left
 driver.fake_cuda_stream.restype = ctypes.c_void_p
 class Other:
     def __init__(self, x, stream):
