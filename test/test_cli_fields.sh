@@ -261,4 +261,9 @@ has '! tally reduce sum more.csv.gz' 'more.csv.gz: is damaged near byte [0-9]+ o
 mkfifo open
 # an input that does not end: the error comes at once
 ok "{ gzip -c long.csv; exec sleep 30; } >open 2>/dev/null & timeout 10 tally reduce sum --dtype i64 --column y - <open 2>&1; kill \$!; true" "tally: standard input: no column 'y'; the columns are 1 'x'"
+# ---- beside cdo, where it is installed ----
+if command -v cdo >/dev/null; then
+    seed=${TALLY_TEST_SEED:-$RANDOM}
+    has "python3 '$here/cdo.py' '$binary' 2 $seed" '^[0-9]+ cells of 2 fields compared with cdo, 0 questions differ$'
+fi
 finish
