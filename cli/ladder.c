@@ -33,52 +33,57 @@ static int operands(const options *o, int least, int most, const char *what)
     return DONE;
 }
 
-int run_ladder(const options *o)
+/* The words after `tally ladder`; the first five are shapes. */
+enum { SHAPES = 5, SHOW = SHAPES, BREAK, TRY, GRADE, DIFF, EXPORT, LESSON };
+static const char *const words[] = {"reduce", "scan",   "window", "transpose", "histogram",
+                                    "show",   "break",  "try",    "grade",     "diff",
+                                    "export", "lesson", NULL};
+/* the operands of the words from SHOW on */
+static const struct {
+    int count;
+    const char *what;
+} takes[] = {{1, "the name of a rung, or a file with a kernel"},
+             {1, "the name of a rung"},
+             {1, "a file with a kernel"},
+             {2, "an assignment and a file with a kernel"},
+             {2, "two files that --json wrote"},
+             {1, "the name of a rung"},
+             {1, "the job that it teaches: reduce"}};
+
+static int read_options(const options *o, ladder_options *l)
 {
-    enum {
-        SHAPES = 5,
-        SHOW = SHAPES,
-        BREAK,
-        TRY,
-        GRADE,
-        DIFF,
-        EXPORT,
-        LESSON
-    }; /* indices in `words` */
-    static const char *const words[] = {"reduce", "scan",   "window", "transpose", "histogram",
-                                        "show",   "break",  "try",    "grade",     "diff",
-                                        "export", "lesson", NULL};
-    ladder_options l = {.device = o->value[OPT_place],
-                        .dtype = o->value[OPT_dtype_rung],
-                        .operation = o->value[OPT_op],
-                        .rung = o->value[OPT_rung],
-                        .json = o->value[OPT_json_file],
-                        .html = o->value[OPT_html],
-                        .to = o->value[OPT_to_rung],
-                        .output = o->value[OPT_output],
-                        .host = has(o, OPT_host),
-                        .sweep = has(o, OPT_sweep),
-                        .plain = has(o, OPT_plain)};
-    ladder_error error = {0};
     int64_t warp, banks, runs;
-    int code = opt_count(o, OPT_n, 0, (int64_t)1 << 32, -1, &l.n);
-    if (!code) code = opt_count(o, OPT_width, 1, 1 << 20, 50, &l.width);
+    *l = (ladder_options){.device = o->value[OPT_place],
+                          .dtype = o->value[OPT_dtype_rung],
+                          .operation = o->value[OPT_op],
+                          .rung = o->value[OPT_rung],
+                          .json = o->value[OPT_json_file],
+                          .html = o->value[OPT_html],
+                          .to = o->value[OPT_to_rung],
+                          .output = o->value[OPT_output],
+                          .host = has(o, OPT_host),
+                          .sweep = has(o, OPT_sweep),
+                          .plain = has(o, OPT_plain)};
+    int code = opt_count(o, OPT_n, 0, (int64_t)1 << 32, -1, &l->n);
+    if (!code) code = opt_count(o, OPT_width, 1, 1 << 20, 50, &l->width);
     if (!code) code = opt_count(o, OPT_warp, 1, 64, 32, &warp);
     if (!code) code = opt_count(o, OPT_banks, 1, 64, 32, &banks);
     if (!code) code = opt_count(o, OPT_runs_rung, 0, 101, 7, &runs);
     if (code) return code;
     if (warp & (warp - 1))
         return fail(USAGE, "--warp is %lld and must be a power of two", (long long)warp);
-    l.warp = (int)warp;
-    l.banks = (int)banks;
-    l.runs = (int)runs;
-    l.columns = terminal_columns();
-    l.colour = isatty(1) && !getenv("NO_COLOR");
-    const char *const word = o->nargs ? o->args[0] : NULL;
-    int which = 0;
-    while (word && words[which] && strcmp(words[which], word) != 0) which++;
-    if (word && !words[which]) return fail_choice(USAGE, "ladder", word, words);
-    for (const char *at = l.rung; at && *at;) { /* shape/rung or rung, separated by commas */
+    l->warp = (int)warp;
+    l->banks = (int)banks;
+    l->runs = (int)runs;
+    l->columns = terminal_columns();
+    l->colour = isatty(1) && !getenv("NO_COLOR");
+    return DONE;
+}
+
+/* Checks the names of --rung: shape/rung or rung, separated by commas. */
+static int check_rungs(const char *at)
+{
+    while (at && *at) {
         char name[64];
         const size_t n = strcspn(at, ",");
         snprintf(name, sizeof name, "%.*s", (int)(n < 60 ? n : 60), at);
@@ -88,42 +93,54 @@ int run_ladder(const options *o)
         if (!*known) return fail_choice(USAGE, "rung", plain, ladder_rungs());
         at += n + (at[n] == ',');
     }
-    if (l.html && l.json && strcmp(l.html, "-") != 0 && same_file(l.html, l.json))
-        return fail(USAGE, "--html is '%s', which is --json too: must be another file", l.html);
-    const int exports = word && (which == EXPORT || (which == SHOW && l.host));
-    if (l.plain && which != SHOW) return fail(USAGE, "--plain is for `tally ladder show` alone");
-    if ((l.output || l.to || l.host) && !exports)
+    return DONE;
+}
+
+/* Checks that the options belong to this word; which: its number. */
+static int check_options(const ladder_options *l, const char *word, int which, int exports)
+{
+    if (l->html && l->json && strcmp(l->html, "-") != 0 && same_file(l->html, l->json))
+        return fail(USAGE, "--html is '%s', which is --json too: must be another file", l->html);
+    if (l->plain && which != SHOW) return fail(USAGE, "--plain is for `tally ladder show` alone");
+    if ((l->output || l->to || l->host) && !exports)
         return fail(USAGE,
                     "--%s is for `tally ladder export RUNG` and `tally ladder show RUNG --host`",
-                    l.output ? "output"
-                    : l.to   ? "to"
-                             : "host");
-    if (!word || which < SHAPES) {
-        l.shape = word;
-        code = word ? operands(o, 0, 0, "no operand") : DONE;
-        return code ? code : finish(ladder_run(&l, stdout, &error), &error);
-    }
-    static const struct {
-        int count;
-        const char *what;
-    } takes[] = {{1, "the name of a rung, or a file with a kernel"},
-                 {1, "the name of a rung"},
-                 {1, "a file with a kernel"},
-                 {2, "an assignment and a file with a kernel"},
-                 {2, "two files that --json wrote"},
-                 {1, "the name of a rung"},
-                 {1, "the job that it teaches: reduce"}};
-    code = operands(o, takes[which - SHAPES].count, takes[which - SHAPES].count,
-                    takes[which - SHAPES].what);
-    if (code) return code;
-    if (!l.html && which == LESSON)
+                    l->output ? "output"
+                    : l->to   ? "to"
+                              : "host");
+    if (!word || which < SHAPES) return DONE;
+    if (!l->html && which == LESSON)
         return fail(USAGE, "`tally ladder lesson` writes a page: give --html FILE");
-    if (l.html && which != TRY && which != LESSON)
+    if (l->html && which != TRY && which != LESSON)
         return fail(USAGE, "`tally ladder %s` writes no page, so --html is not for it", word);
-    if (l.json && which != TRY && which != GRADE)
+    if (l->json && which != TRY && which != GRADE)
         return fail(USAGE, "`tally ladder %s` writes no JSON, so --json is not for it", word);
-    const char *const what = o->args[1];
-    code = exports           ? ladder_export(&l, what, stdout, &error)
+    return DONE;
+}
+
+int run_ladder(const options *o)
+{
+    ladder_options l;
+    ladder_error error = {0};
+    int code = read_options(o, &l);
+    if (code) return code;
+    const char *const word = o->nargs ? o->args[0] : NULL;
+    int which = 0;
+    while (word && words[which] && strcmp(words[which], word) != 0) which++;
+    if (word && !words[which]) return fail_choice(USAGE, "ladder", word, words);
+    const int runs = !word || which < SHAPES,
+              exports = word && (which == EXPORT || (which == SHOW && l.host));
+    code = check_rungs(l.rung);
+    if (!code && runs && word) code = operands(o, 0, 0, "no operand");
+    if (!code && !runs)
+        code = operands(o, takes[which - SHAPES].count, takes[which - SHAPES].count,
+                        takes[which - SHAPES].what);
+    if (!code) code = check_options(&l, word, which, exports);
+    if (code) return code;
+    l.shape = runs ? word : NULL;
+    const char *const what = runs ? NULL : o->args[1];
+    code = runs              ? ladder_run(&l, stdout, &error)
+           : exports         ? ladder_export(&l, what, stdout, &error)
            : which == SHOW   ? ladder_show(&l, what, stdout, &error)
            : which == BREAK  ? ladder_break(&l, what, stdout, &error)
            : which == TRY    ? ladder_try(&l, what, stdout, &error)

@@ -5,7 +5,7 @@
  * A forward scan or a window of one sequence, or of the columns of a table, runs in bounded
  * memory. --reverse, --axis and --segments load the data and keep the results in memory, because
  * their results are not in the order of the file. */
-#include "cli.h"
+#include "series.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,19 +14,6 @@
 enum { PIECE_BYTES = 4 << 20 };
 
 enum { WIDE = 1 << 24 }; /* a wider window on a pipe needs the length of the data first */
-
-typedef struct run {
-    const options *o;
-    tally *ctx;
-    operators ops;
-    series how;
-    tally_window_options fitted; /* how.window, limited to the length of the data */
-    second beside;
-    int64_t *start, *end; /* --by of a coordinate: the window of each step along the axis */
-    groups bands;         /* --by with --axis: the groups of the steps */
-    uint64_t *init;       /* --init as a value of each operator's output */
-    progress p;
-} run;
 
 /* Whether streams refuse these windows: negative offsets, or a step. */
 static int needs_all(const series *how)
@@ -57,13 +44,12 @@ int series_begin(const options *o)
     return DONE;
 }
 
-/* The scan's options for operator i. */
-static const tally_scan_options *scan_options(const run *r, int i, tally_scan_options *own)
+const tally_scan_options *series_options(const run *r, int i, tally_scan_options *copy)
 {
     if (!r->init) return r->how.scan;
-    *own = *r->how.scan;
-    own->init = &r->init[i];
-    return own;
+    *copy = *r->how.scan;
+    copy->init = &r->init[i];
+    return copy;
 }
 
 /* ---- in pieces: one stream per column and operator; without a table there is one column ---- */
@@ -91,12 +77,12 @@ static int flow_open(run *r, flow *f)
     size_t each = 1;
     int64_t capacity = 0;
     for (int64_t i = 0; good && i < f->columns * ops; i++) {
-        tally_scan_options own;
+        tally_scan_options copy;
         const int op = (int)(i % ops);
         const char *const name = r->ops.name[op];
         const tally_status status =
             r->how.scan
-                ? tally_stream_scan(r->ctx, name, f->in->dtype, scan_options(r, op, &own),
+                ? tally_stream_scan(r->ctx, name, f->in->dtype, series_options(r, op, &copy),
                                     &f->streams[i])
                 : tally_stream_window(r->ctx, name, f->in->dtype, r->how.window, &f->streams[i]);
         if (status) return fail_status(r->ctx, status);
@@ -182,9 +168,7 @@ static int pump(run *r, flow *f)
     return code ? code : input_sound(in);
 }
 
-/* The lines of a table before the first result: with edges valid, the lines before the first full
- * window. */
-static int64_t lines_before(const run *r)
+int64_t series_lines_before(const run *r)
 {
     return r->how.window && r->how.window->edges == TALLY_EDGES_VALID && r->how.window->before > 0
                ? r->how.window->before
@@ -221,250 +205,12 @@ static int run_stream(run *r, input *in, int64_t columns)
                               columns};
     code = flow_open(r, &f);
     if (!code)
-        code = sink_open(&f.to, r->ctx, r->o, in, &r->ops, columns ? 2 : 1, shape, lines_before(r));
+        code = sink_open(&f.to, r->ctx, r->o, in, &r->ops, columns ? 2 : 1, shape,
+                         series_lines_before(r));
     if (!code) code = pump(r, &f);
     progress_end(&r->p);
     code = sink_close(f.to, code);
     flow_close(r, &f);
-    return code;
-}
-
-/* ---- the whole array ---- */
-
-static int batch(const run *r, int i, const tally_view *in, const tally_view *out)
-{
-    tally_scan_options own;
-    const tally_status status =
-        r->how.scan ? tally_scan(r->ctx, r->ops.name[i], in, out, scan_options(r, i, &own))
-                    : tally_window(r->ctx, r->ops.name[i], in, out, r->how.window);
-    return status ? fail_status(r->ctx, status) : DONE;
-}
-
-static int ranges(const run *r, int i, const tally_view *in, const int64_t *start,
-                  const int64_t *end, const tally_view *out)
-{
-    const tally_status status = tally_window_ranges(r->ctx, r->ops.name[i], in, start, end, in->n,
-                                                    out, r->how.window->min_count);
-    return status ? fail_status(r->ctx, status) : DONE;
-}
-
-/* Sequence number `row` of a view. */
-static tally_view row_of(const tally_view *view, int64_t row)
-{
-    tally_view v = *view;
-    v.rows = 1;
-    v.data = (char *)v.data + row * v.row_stride * (int64_t)tally_dtype_size(v.dtype);
-    v.valid_offset += row * v.row_stride;
-    return v;
-}
-
-/* The same if each window has its own bounds. Copies some sequences at a time to dense memory,
- * because adjacent elements may belong to different sequences. With validity or a second input,
- * sequences are read in place. */
-static int batch_ranges(const run *r, int i, const tally_view *in, const tally_view *out)
-{
-    enum { AT_ONCE = 16 };
-    const size_t size = tally_dtype_size(in->dtype), each = result_bytes(&r->ops.info[i]);
-    const int64_t n = in->n;
-    int code = DONE;
-    for (int64_t row = 0; (in->next || in->valid) && row < in->rows && !code; row++) {
-        tally_view one = row_of(in, row), next;
-        const tally_view to = row_of(out, row);
-        if (in->next) {
-            next = row_of(in->next, row);
-            one.next = &next;
-        }
-        code = ranges(r, i, &one, r->start, r->end, &to);
-    }
-    if (code || in->next || in->valid) return code;
-    char *const from = malloc(AT_ONCE * (size_t)n * size + 1), *const results = malloc(
-                                                                   AT_ONCE * (size_t)n * each + 1);
-    if (!from || !results)
-        code = fail_memory("the windows of some sequences", AT_ONCE * n * (int64_t)(size + each));
-    for (int64_t row = 0; row < in->rows && !code; row += AT_ONCE) {
-        const int64_t now = in->rows - row < AT_ONCE ? in->rows - row : AT_ONCE;
-        for (int64_t k = 0; k < n; k++)
-            for (int64_t j = 0; j < now; j++)
-                memcpy(from + (size_t)(j * n + k) * size,
-                       (char *)in->data +
-                           ((row + j) * in->row_stride + k * in->stride) * (int64_t)size,
-                       size);
-        for (int64_t j = 0; j < now && !code; j++) {
-            const tally_view one = tally_flat(from + (size_t)(j * n) * size, in->dtype, n),
-                             to = tally_flat(results + (size_t)(j * n) * each, out->dtype, n);
-            code = ranges(r, i, &one, r->start, r->end, &to);
-        }
-        for (int64_t k = 0; k < n && !code; k++)
-            for (int64_t j = 0; j < now; j++)
-                memcpy((char *)out->data +
-                           ((row + j) * out->row_stride + k * out->stride) * (int64_t)each,
-                       results + (size_t)(j * n + k) * each, each);
-    }
-    free(from);
-    free(results);
-    return code;
-}
-
-/* Computes all results of operator i, `count` of them. */
-static int whole(const run *r, const input *in, const layout *l, int i, int64_t len, int64_t count,
-                 char **out)
-{
-    const tally_operator_info *const info = &r->ops.info[i];
-    const size_t size = tally_dtype_size(in->dtype), each = result_bytes(info);
-    tally_view from, into, next;
-    int64_t at, step;
-    int code = DONE;
-    *out = calloc((size_t)count + 1, each);
-    if (!*out)
-        return fail_memory("holding all the results (--reverse, --axis and --segments do)",
-                           count * (int64_t)each);
-    const groups *const g = r->bands.order ? &r->bands : NULL;
-    const int64_t parts = !g ? 1 : g->count ? g->count : 1;
-    for (int64_t b = 0;
-         !code && layout_batch(l, b / parts, in->data, in->dtype, size, l->len, &from, &at, &step);
-         b++) {
-        layout_batch(l, b / parts, *out, info->output, each, len, &into, &at, &step);
-        if (g && g->count) {
-            bands_part(g, l, b % parts, size, &from);
-            bands_part(g, l, b % parts, each, &into);
-        }
-        second_view(&r->beside, in->data, &from, &next);
-        from = second_for(&r->beside, &r->ops, i, &from);
-        code = r->start ? batch_ranges(r, i, &from, &into) : batch(r, i, &from, &into);
-    }
-    return code || !g ? code : bands_move(g, l, *out, each, 1);
-}
-
-static int run_whole(run *r, input *in)
-{
-    const int cut = has(r->o, OPT_axis) || has(r->o, OPT_segments) || in->columns;
-    const int array = has(r->o, OPT_axis) || in->columns;
-    layout l = {.outer = 1, .inner = 1};
-    int code = cut ? layout_open(&l, in, r->o, 0) : input_load(in, 0);
-    if (!cut) l.len = in->n;
-    if (code) {
-        layout_close(&l);
-        return code;
-    }
-    if (by_steps(r->o)) {
-        code = bands_open(&r->bands, NULL, r->o, in, &l);
-        if (!code) code = bands_move(&r->bands, &l, in->own, tally_dtype_size(in->dtype), 0);
-        if (!code) code = second_bands(&r->beside, &r->bands, &l, in->n);
-    }
-    if (!code && r->how.span)
-        code = coordinate_bounds(r->how.span, r->o, in, &l, &r->start, &r->end);
-    const int64_t len =
-        r->how.scan || r->how.span ? l.len : tally_window_length(l.len, r->how.window);
-    const int64_t count = l.offsets ? in->n : l.outer * len * l.inner;
-    int64_t shape[DIMS];
-    memcpy(shape, in->shape, sizeof shape);
-    if (array)
-        shape[l.axis] = len;
-    else
-        shape[0] = count;
-    sink *to = NULL;
-    char **const out = calloc((size_t)r->ops.all, sizeof *out);
-    if (!out) code = fail_memory("the results", r->ops.all * (int64_t)sizeof *out);
-    for (int i = 0; i < r->ops.all && !code; i++) code = whole(r, in, &l, i, len, count, &out[i]);
-    if (!code) code = input_sound(in);
-    if (!code) code = second_sound(&r->beside);
-    if (!code)
-        code = sink_open(&to, r->ctx, r->o, in, &r->ops, array ? in->ndim : 1, shape,
-                         l.axis == 0 ? lines_before(r) : 0);
-    if (!code) code = sink_write(to, (const char *const *)out, count);
-    code = sink_close(to, code);
-    for (int i = 0; out && i < r->ops.all; i++) free(out[i]);
-    free(out);
-    layout_close(&l);
-    return code;
-}
-
-/* ---- --by: each group is a segment ---- */
-
-/* What --by needs besides the input. */
-typedef struct grouped {
-    groups g;
-    int64_t *start, *end; /* --last, --next: the window of each line, in the order of the groups */
-} grouped;
-
-static tally_view one_sequence(const tally_view *segments, int64_t n)
-{
-    tally_view v = *segments;
-    v.offsets = NULL;
-    v.rows = 1;
-    v.n = v.row_stride = n;
-    return v;
-}
-
-static int group_windows(const run *r, const grouped *b, int i, const tally_view *groups_in,
-                         void *results)
-{
-    const int64_t n = b->g.lines;
-    tally_view in = one_sequence(groups_in, n), next;
-    const tally_view out = tally_flat(results, r->ops.info[i].output, n);
-    if (in.next) {
-        next = one_sequence(in.next, n);
-        in.next = &next;
-    }
-    return ranges(r, i, &in, b->start, b->end, &out);
-}
-
-/* Computes the results of every operator for one column, and scatters them to the places of their
- * lines. */
-static int group_column(const run *r, const grouped *b, const input *in, int64_t column,
-                        char *dense, char *results, char **out)
-{
-    const groups *const g = &b->g;
-    tally_view from, next;
-    second part = {.on = 0};
-    int code = groups_take(g, in, column, dense, &from);
-    if (!code && r->beside.on) code = second_group(&r->beside, g, column, &part);
-    second_view(&part, dense, &from, &next);
-    for (int i = 0; i < r->ops.all && !code; i++) {
-        const tally_view into =
-            tally_segments(results, r->ops.info[i].output, g->offsets, g->count);
-        const tally_view own = second_for(&part, &r->ops, i, &from);
-        code = b->start ? group_windows(r, b, i, &own, results) : batch(r, i, &own, &into);
-        if (!code) groups_back(g, results, result_bytes(&r->ops.info[i]), column, out[i]);
-    }
-    second_close(&part);
-    return code;
-}
-
-static int run_groups(run *r, input *in)
-{
-    grouped b = {.start = NULL};
-    groups *const g = &b.g;
-    sink *to = NULL;
-    size_t most = 1;
-    int code = groups_open(g, in, r->o);
-    if (!code && r->how.span) code = span_bounds(r->how.span, g, in, &b.start, &b.end);
-    char **const out = calloc((size_t)r->ops.all, sizeof *out);
-    if (!out) code = fail_memory("the results", r->ops.all * (int64_t)sizeof *out);
-    for (int i = 0; i < r->ops.all && !code; i++) {
-        const size_t each = result_bytes(&r->ops.info[i]);
-        if (each > most) most = each;
-        if (!(out[i] = malloc((size_t)in->n * each + 1)))
-            code = fail_memory("holding all the results, as --by does,", in->n * (int64_t)each);
-    }
-    char *const dense = code ? NULL : malloc((size_t)g->lines * tally_dtype_size(in->dtype) + 1),
-                *const results = code ? NULL : malloc((size_t)g->lines * most + 1);
-    if (!code && (!dense || !results))
-        code = fail_memory("the values of the groups", g->lines * (int64_t)(8 + most));
-    for (int64_t c = 0; c < g->width && !code; c++)
-        code = group_column(r, &b, in, c, dense, results, out);
-    const int64_t shape[2] = {g->lines, in->columns};
-    if (!code) code = second_sound(&r->beside);
-    if (!code) code = sink_open(&to, r->ctx, r->o, in, &r->ops, in->columns ? 2 : 1, shape, 0);
-    if (!code) code = sink_write(to, (const char *const *)out, in->n);
-    code = sink_close(to, code);
-    for (int i = 0; out && i < r->ops.all; i++) free(out[i]);
-    free(out);
-    free(dense);
-    free(results);
-    free(b.start);
-    free(b.end);
-    groups_close(g);
     return code;
 }
 
@@ -480,63 +226,78 @@ static int parse_init(run *r)
     return DONE;
 }
 
+/* Opens everything that is read. */
+static int open_inputs(run *r, input *in)
+{
+    const options *const o = r->o;
+    int code = operators_split(&r->ops, o->args[0]);
+    for (int i = 0; i < r->ops.count && !code; i++)
+        if (r->ops.share[i])
+            code = fail(USAGE, "operator '%s' is for `tally reduce`", r->ops.shown[i]);
+    if (!code) code = netcdf_check(o, r->ops.count);
+    if (!code) code = empty_operators(&r->ops, o);
+    if (!code) code = session_open(&r->ctx, o);
+    if (!code && o->nargs > 2) code = join_order(r->ctx, o, o->args + 1);
+    if (!code)
+        code = input_open(in, r->ctx, o, o->nargs > 1 ? o->args[1] : "-",
+                          o->nargs > 2 ? o->args + 2 : NULL);
+    if (!code && has(o, OPT_by) && has(o, OPT_axis) && !in->info.dimensions)
+        code = fail(USAGE, "--by and --axis exclude each other");
+    if (!code && has(o, OPT_shape)) code = input_reshape(in, o->value[OPT_shape]);
+    if (!code) code = minus_apply(in, o);
+    if (!code) code = second_open(&r->beside, in, o, &r->ops);
+    if (!code && has(o, OPT_init)) code = parse_init(r);
+    return code;
+}
+
+/* Computes the results: in slabs or in pieces where the order of the results allows it. */
+static int compute(run *r, input *in)
+{
+    const options *const o = r->o;
+    int64_t columns = 0;
+    if (has(o, OPT_by) && !has(o, OPT_axis)) return series_groups(r, in);
+    int code = layout_columns(in, o, &columns), taken = 0;
+    if (code) return code;
+    if (r->beside.on) return series_whole(r, in);
+    const slabs all = {r->ctx, o, &r->ops, &r->how, r->init, series_lines_before(r), &r->p};
+    code = slabs_run(&all, in, &taken);
+    if (code || taken) return code;
+    if (needs_all(&r->how)) return series_whole(r, in);
+    if (columns) return run_stream(r, in, columns);
+    const int cut = has(o, OPT_reverse) || has(o, OPT_axis) || has(o, OPT_segments) || in->columns;
+    return cut ? series_whole(r, in) : run_stream(r, in, 0);
+}
+
+/* Says what was skipped, where the results were computed, and with --explain how. */
+static void describe(const run *r, input *in, double start)
+{
+    const int64_t read = in->info.bytes_read > 0 ? in->info.bytes_read
+                                                 : in->n * (int64_t)tally_dtype_size(in->dtype);
+    const place ran = ran_since(r->ctx, NULL);
+    input_note(in, r->o);
+    ran_note(r->o, r->ctx, in->label, &ran);
+    for (int i = 0; i < r->ops.count; i++) {
+        const tally_operator_info *const info = &r->ops.info[i];
+        const explanation e = {verb_table[r->o->verb].name,
+                               r->ops.name[i],
+                               info,
+                               read + in->n * (int64_t)result_bytes(info),
+                               start,
+                               ran};
+        explain(r->o, r->ctx, in, &e);
+    }
+}
+
 int series_run(const options *o, const series *how)
 {
-    const char *const path = o->nargs > 1 ? o->args[1] : "-";
     const double start = seconds();
     run r = {.o = o, .how = *how};
     input in = {.file = NULL};
-    int64_t columns = 0;
-    int code = operators_split(&r.ops, o->args[0]);
-    for (int i = 0; i < r.ops.count && !code; i++)
-        if (r.ops.share[i])
-            code = fail(USAGE, "operator '%s' is for `tally reduce`", r.ops.shown[i]);
-    if (!code) code = netcdf_check(o, r.ops.count);
-    if (!code) code = empty_operators(&r.ops, o);
-    if (!code) code = session_open(&r.ctx, o);
-    if (!code && o->nargs > 2) code = join_order(r.ctx, o, o->args + 1);
-    if (!code)
-        code = input_open(&in, r.ctx, o, o->nargs > 1 ? o->args[1] : "-",
-                          o->nargs > 2 ? o->args + 2 : NULL);
-    if (!code && has(o, OPT_by) && has(o, OPT_axis) && !in.info.dimensions)
-        code = fail(USAGE, "--by and --axis exclude each other");
-    if (!code && has(o, OPT_shape)) code = input_reshape(&in, o->value[OPT_shape]);
-    if (!code) code = minus_apply(&in, o);
-    if (!code) code = second_open(&r.beside, &in, o, &r.ops);
-    if (!code && has(o, OPT_init)) code = parse_init(&r);
-    const int by = has(o, OPT_by) && !has(o, OPT_axis);
-    if (!code && !by) code = layout_columns(&in, o, &columns);
-    progress_begin(&r.p, o, path);
-    if (!code && by)
-        code = run_groups(&r, &in);
-    else if (!code && r.beside.on)
-        code = run_whole(&r, &in);
-    int taken = 0;
-    const slabs all = {r.ctx, o, &r.ops, how, r.init, lines_before(&r), &r.p};
-    if (!code && !by && !r.beside.on) code = slabs_run(&all, &in, &taken);
-    if (!code && !by && !r.beside.on && !taken)
-        code = has(o, OPT_reverse) || has(o, OPT_axis) || has(o, OPT_segments) || in.columns ||
-                       needs_all(how)
-                   ? columns && !needs_all(how) ? run_stream(&r, &in, columns) : run_whole(&r, &in)
-                   : run_stream(&r, &in, 0);
+    int code = open_inputs(&r, &in);
+    progress_begin(&r.p, o, o->nargs > 1 ? o->args[1] : "-");
+    if (!code) code = compute(&r, &in);
     progress_end(&r.p);
-    if (!code) {
-        input_note(&in, o);
-        const int64_t read = in.info.bytes_read > 0 ? in.info.bytes_read
-                                                    : in.n * (int64_t)tally_dtype_size(in.dtype);
-        const place ran = ran_since(r.ctx, NULL);
-        ran_note(o, r.ctx, in.label, &ran);
-        for (int i = 0; i < r.ops.count; i++) {
-            const tally_operator_info *const info = &r.ops.info[i];
-            const explanation e = {verb_table[o->verb].name,
-                                   r.ops.name[i],
-                                   info,
-                                   read + in.n * (int64_t)result_bytes(info),
-                                   start,
-                                   ran};
-            explain(o, r.ctx, &in, &e);
-        }
-    }
+    if (!code) describe(&r, &in, start);
     second_close(&r.beside);
     input_close(&in);
     tally_close(r.ctx);

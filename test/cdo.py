@@ -27,7 +27,7 @@ def run(*words):
 
 
 def field(r):
-    """CDL of a random field v(time, lat, lon) with gaps in time and in space; its count of steps, and of cells of a step."""
+    """CDL of a random field v(time, lat, lon) with gaps; its count of steps, and of cells of a step."""
     steps, lat, lon = r.randrange(2, 40), r.randrange(1, 4), r.randrange(2, 5)
     times, at = [], r.randrange(1200)
     for _ in range(steps):

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT
+ * reduce.h - what the files of tally reduce share. */
+#ifndef REDUCE_H
+#define REDUCE_H
+
+#include "cli.h"
+
+enum { READ_BYTES = 8 << 20 };
+
+typedef struct job {
+    const options *o;
+    tally *ctx;
+    operators ops;
+    second beside; /* of the file that is read */
+} job;
+
+/* ---- reduce_pieces.c: data that is read in pieces --------------------------------------------- */
+/* Reduces the next `limit` elements of the input (-1: all), as one sequence or as the columns of
+ * a table. Writes the results of every operator from number `row` on. buffer: READ_BYTES. */
+int reduce_fold(const job *j, input *in, answer *a, int64_t row, int64_t limit, int64_t columns,
+                char *buffer, progress *p);
+/* Reduces the whole input as one sequence. */
+int reduce_flat(const job *j, input *in, answer *a, char *buffer, progress *p);
+/* Reduces rows that are not in memory. */
+int reduce_rows(const job *j, input *in, answer *a, const layout *l, char *buffer, progress *p);
+
+/* ---- reduce_batches.c: --axis and --segments -------------------------------------------------- */
+/* Reduces every batch of sequences of data, and writes results from number `row` on. g: NULL, or
+ * each group of a batch is one view. */
+int reduce_batches(const job *j, const void *data, tally_dtype dtype, answer *a, const layout *l,
+                   const groups *g, int64_t row);
+int reduce_boxes(const job *j, input *in, answer *a, const layout *l, progress *p);
+int reduce_bands(job *j, input *in, answer *a, const layout *l, const groups *g, progress *p);
+
+/* ---- reduce_groups.c: --by -------------------------------------------------------------------- */
+/* The elements of the sequence of result k: len; or of group k / inner % groups. */
+typedef struct lengths {
+    int64_t len;
+    const int64_t *offsets;
+    int64_t inner, groups;
+} lengths;
+int reduce_groups(const job *j, input *in, answer *a);
+/* Sets which results show that results of column c have a value. */
+void reduce_places(const job *j, const answer *a, int64_t c);
+/* Turns the counts of operator i, if it is a share, into shares of the elements. */
+void reduce_shares(const operators *ops, int i, result *r, int64_t count, const lengths *n);
+#endif

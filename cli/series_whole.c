@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT
+ * series_whole.c - scan and window of data in memory, whose results are kept in memory too: with
+ * --reverse, --axis, --segments and --by they are not in the order of the file. */
+#include "series.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int batch(const run *r, int i, const tally_view *in, const tally_view *out)
+{
+    tally_scan_options copy;
+    const tally_status status =
+        r->how.scan ? tally_scan(r->ctx, r->ops.name[i], in, out, series_options(r, i, &copy))
+                    : tally_window(r->ctx, r->ops.name[i], in, out, r->how.window);
+    return status ? fail_status(r->ctx, status) : DONE;
+}
+
+static int ranges(const run *r, int i, const tally_view *in, const int64_t *start,
+                  const int64_t *end, const tally_view *out)
+{
+    const tally_status status = tally_window_ranges(r->ctx, r->ops.name[i], in, start, end, in->n,
+                                                    out, r->how.window->min_count);
+    return status ? fail_status(r->ctx, status) : DONE;
+}
+
+/* Sequence number `row` of a view. */
+static tally_view row_of(const tally_view *view, int64_t row)
+{
+    tally_view v = *view;
+    v.rows = 1;
+    v.data = (char *)v.data + row * v.row_stride * (int64_t)tally_dtype_size(v.dtype);
+    v.valid_offset += row * v.row_stride;
+    return v;
+}
+
+/* The same if each window has its own bounds. Copies some sequences at a time to dense memory,
+ * because adjacent elements may belong to different sequences. With validity or a second input,
+ * sequences are read in place. */
+static int batch_ranges(const run *r, int i, const tally_view *in, const tally_view *out)
+{
+    enum { AT_ONCE = 16 };
+    const size_t size = tally_dtype_size(in->dtype), each = result_bytes(&r->ops.info[i]);
+    const int64_t n = in->n;
+    int code = DONE;
+    for (int64_t row = 0; (in->next || in->valid) && row < in->rows && !code; row++) {
+        tally_view one = row_of(in, row), next;
+        const tally_view to = row_of(out, row);
+        if (in->next) {
+            next = row_of(in->next, row);
+            one.next = &next;
+        }
+        code = ranges(r, i, &one, r->start, r->end, &to);
+    }
+    if (code || in->next || in->valid) return code;
+    char *const from = malloc(AT_ONCE * (size_t)n * size + 1), *const results = malloc(
+                                                                   AT_ONCE * (size_t)n * each + 1);
+    if (!from || !results)
+        code = fail_memory("the windows of some sequences", AT_ONCE * n * (int64_t)(size + each));
+    for (int64_t row = 0; row < in->rows && !code; row += AT_ONCE) {
+        const int64_t now = in->rows - row < AT_ONCE ? in->rows - row : AT_ONCE;
+        for (int64_t k = 0; k < n; k++)
+            for (int64_t j = 0; j < now; j++)
+                memcpy(from + (size_t)(j * n + k) * size,
+                       (char *)in->data +
+                           ((row + j) * in->row_stride + k * in->stride) * (int64_t)size,
+                       size);
+        for (int64_t j = 0; j < now && !code; j++) {
+            const tally_view one = tally_flat(from + (size_t)(j * n) * size, in->dtype, n),
+                             to = tally_flat(results + (size_t)(j * n) * each, out->dtype, n);
+            code = ranges(r, i, &one, r->start, r->end, &to);
+        }
+        for (int64_t k = 0; k < n && !code; k++)
+            for (int64_t j = 0; j < now; j++)
+                memcpy((char *)out->data +
+                           ((row + j) * out->row_stride + k * out->stride) * (int64_t)each,
+                       results + (size_t)(j * n + k) * each, each);
+    }
+    free(from);
+    free(results);
+    return code;
+}
+
+/* Computes all results of operator i, `count` of them. */
+static int whole(const run *r, const input *in, const layout *l, int i, int64_t len, int64_t count,
+                 char **out)
+{
+    const tally_operator_info *const info = &r->ops.info[i];
+    const size_t size = tally_dtype_size(in->dtype), each = result_bytes(info);
+    tally_view from, into, next;
+    int64_t at, step;
+    int code = DONE;
+    *out = calloc((size_t)count + 1, each);
+    if (!*out)
+        return fail_memory("holding all the results (--reverse, --axis and --segments do)",
+                           count * (int64_t)each);
+    const groups *const g = r->bands.order ? &r->bands : NULL;
+    const int64_t parts = !g ? 1 : g->count ? g->count : 1;
+    for (int64_t b = 0;
+         !code && layout_batch(l, b / parts, in->data, in->dtype, size, l->len, &from, &at, &step);
+         b++) {
+        layout_batch(l, b / parts, *out, info->output, each, len, &into, &at, &step);
+        if (g && g->count) {
+            bands_part(g, l, b % parts, size, &from);
+            bands_part(g, l, b % parts, each, &into);
+        }
+        second_view(&r->beside, in->data, &from, &next);
+        from = second_for(&r->beside, &r->ops, i, &from);
+        code = r->start ? batch_ranges(r, i, &from, &into) : batch(r, i, &from, &into);
+    }
+    return code || !g ? code : bands_move(g, l, *out, each, 1);
+}
+
+int series_whole(run *r, input *in)
+{
+    const int cut = has(r->o, OPT_axis) || has(r->o, OPT_segments) || in->columns;
+    const int array = has(r->o, OPT_axis) || in->columns;
+    layout l = {.outer = 1, .inner = 1};
+    int code = cut ? layout_open(&l, in, r->o, 0) : input_load(in, 0);
+    if (!cut) l.len = in->n;
+    if (code) {
+        layout_close(&l);
+        return code;
+    }
+    if (by_steps(r->o)) {
+        code = bands_open(&r->bands, NULL, r->o, in, &l);
+        if (!code) code = bands_move(&r->bands, &l, in->own, tally_dtype_size(in->dtype), 0);
+        if (!code) code = second_bands(&r->beside, &r->bands, &l, in->n);
+    }
+    if (!code && r->how.span)
+        code = coordinate_bounds(r->how.span, r->o, in, &l, &r->start, &r->end);
+    const int64_t len =
+        r->how.scan || r->how.span ? l.len : tally_window_length(l.len, r->how.window);
+    const int64_t count = l.offsets ? in->n : l.outer * len * l.inner;
+    int64_t shape[DIMS];
+    memcpy(shape, in->shape, sizeof shape);
+    if (array)
+        shape[l.axis] = len;
+    else
+        shape[0] = count;
+    sink *to = NULL;
+    char **const out = calloc((size_t)r->ops.all, sizeof *out);
+    if (!out) code = fail_memory("the results", r->ops.all * (int64_t)sizeof *out);
+    for (int i = 0; i < r->ops.all && !code; i++) code = whole(r, in, &l, i, len, count, &out[i]);
+    if (!code) code = input_sound(in);
+    if (!code) code = second_sound(&r->beside);
+    if (!code)
+        code = sink_open(&to, r->ctx, r->o, in, &r->ops, array ? in->ndim : 1, shape,
+                         l.axis == 0 ? series_lines_before(r) : 0);
+    if (!code) code = sink_write(to, (const char *const *)out, count);
+    code = sink_close(to, code);
+    for (int i = 0; out && i < r->ops.all; i++) free(out[i]);
+    free(out);
+    layout_close(&l);
+    return code;
+}
+
+/* ---- --by: each group is a segment ---- */
+
+/* What --by needs besides the input. */
+typedef struct grouped {
+    groups g;
+    int64_t *start, *end; /* --last, --next: the window of each line, in the order of the groups */
+} grouped;
+
+static tally_view one_sequence(const tally_view *segments, int64_t n)
+{
+    tally_view v = *segments;
+    v.offsets = NULL;
+    v.rows = 1;
+    v.n = v.row_stride = n;
+    return v;
+}
+
+static int group_windows(const run *r, const grouped *b, int i, const tally_view *groups_in,
+                         void *results)
+{
+    const int64_t n = b->g.lines;
+    tally_view in = one_sequence(groups_in, n), next;
+    const tally_view out = tally_flat(results, r->ops.info[i].output, n);
+    if (in.next) {
+        next = one_sequence(in.next, n);
+        in.next = &next;
+    }
+    return ranges(r, i, &in, b->start, b->end, &out);
+}
+
+/* Computes the results of every operator for one column, and scatters them to the places of their
+ * lines. */
+static int group_column(const run *r, const grouped *b, const input *in, int64_t column,
+                        char *dense, char *results, char **out)
+{
+    const groups *const g = &b->g;
+    tally_view from, next;
+    second part = {.on = 0};
+    int code = groups_take(g, in, column, dense, &from);
+    if (!code && r->beside.on) code = second_group(&r->beside, g, column, &part);
+    second_view(&part, dense, &from, &next);
+    for (int i = 0; i < r->ops.all && !code; i++) {
+        const tally_view into =
+            tally_segments(results, r->ops.info[i].output, g->offsets, g->count);
+        const tally_view own = second_for(&part, &r->ops, i, &from);
+        code = b->start ? group_windows(r, b, i, &own, results) : batch(r, i, &own, &into);
+        if (!code) groups_back(g, results, result_bytes(&r->ops.info[i]), column, out[i]);
+    }
+    second_close(&part);
+    return code;
+}
+
+int series_groups(run *r, input *in)
+{
+    grouped b = {.start = NULL};
+    groups *const g = &b.g;
+    sink *to = NULL;
+    size_t most = 1;
+    int code = groups_open(g, in, r->o);
+    if (!code && r->how.span) code = span_bounds(r->how.span, g, in, &b.start, &b.end);
+    char **const out = calloc((size_t)r->ops.all, sizeof *out);
+    if (!out) code = fail_memory("the results", r->ops.all * (int64_t)sizeof *out);
+    for (int i = 0; i < r->ops.all && !code; i++) {
+        const size_t each = result_bytes(&r->ops.info[i]);
+        if (each > most) most = each;
+        if (!(out[i] = malloc((size_t)in->n * each + 1)))
+            code = fail_memory("holding all the results, as --by does,", in->n * (int64_t)each);
+    }
+    char *const dense = code ? NULL : malloc((size_t)g->lines * tally_dtype_size(in->dtype) + 1),
+                *const results = code ? NULL : malloc((size_t)g->lines * most + 1);
+    if (!code && (!dense || !results))
+        code = fail_memory("the values of the groups", g->lines * (int64_t)(8 + most));
+    for (int64_t c = 0; c < g->width && !code; c++)
+        code = group_column(r, &b, in, c, dense, results, out);
+    const int64_t shape[2] = {g->lines, in->columns};
+    if (!code) code = second_sound(&r->beside);
+    if (!code) code = sink_open(&to, r->ctx, r->o, in, &r->ops, in->columns ? 2 : 1, shape, 0);
+    if (!code) code = sink_write(to, (const char *const *)out, in->n);
+    code = sink_close(to, code);
+    for (int i = 0; out && i < r->ops.all; i++) free(out[i]);
+    free(out);
+    free(dense);
+    free(results);
+    free(b.start);
+    free(b.end);
+    groups_close(g);
+    return code;
+}

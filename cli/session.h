@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT
+ * session.h - what every verb needs: exit codes, errors, the context, names of operators and
+ * devices, which device was used.
+ *
+ * Nothing here exits: a function that fails prints one sentence and returns an exit code. */
+#ifndef SESSION_H
+#define SESSION_H
+
+#include "options.h"
+#include "tally.h"
+
+#include <stdio.h>
+
+enum {
+    DONE = 0,
+    BAD_DATA = 1,
+    USAGE = 2,
+    NO_DEVICE = 3,
+    VERIFY_FAILED = 4,
+    CLOSED_PIPE = 141 /* the reader closed the pipe: no message, a shell's code for SIGPIPE */
+};
+
+/* ---- error.c: "tally: <sentence>" on standard error ------------------------------------------ */
+#if defined(__GNUC__)
+#define NOTE_FORMAT __attribute__((format(printf, 2, 3)))
+#else
+#define NOTE_FORMAT
+#endif
+int fail(int code, const char *format, ...) NOTE_FORMAT;
+/* prints the library's sentence; returns the exit code for status */
+int fail_status(const tally *ctx, tally_status status);
+int fail_memory(const char *what, int64_t bytes);
+/* Prints "<what> '<given>': <problem>; choices: a, b, c (did you mean 'b'?)". */
+int fail_choice(int code, const char *what, const char *given, const char *const *names);
+/* Prints a remark in the same form, unless --quiet is given. */
+void note(const options *o, const char *format, ...) NOTE_FORMAT;
+/* Call it before the first write to standard output: makes writes wait if it is non-blocking. */
+void stdout_begin(void);
+int stdout_closed(void);
+/* Flushes standard output. A failed write changes DONE to BAD_DATA or CLOSED_PIPE. */
+int stdout_finish(int code);
+
+/* ---- text.c: text that is safe to print ------------------------------------------------------ */
+/* The bytes of the character at text, which is not empty; 0: it is not UTF-8. */
+size_t utf8_length(const char *text, uint32_t *code);
+int is_shown(uint32_t code);
+void put_plain(FILE *f, const char *text);
+char *plain(const char *text); /* put_plain into memory, which the caller frees; NULL: no memory */
+int plain_width(const char *shown);
+
+/* ---- signals.c ------------------------------------------------------------------------------- */
+void signals_begin(void);
+
+/* ---- session.c: the context and the names in it ---------------------------------------------- */
+int session_open(tally **ctx, const options *o);
+const char *const *device_names(void); /* "auto" and the names of tally_device; static memory */
+const char *const *isa_names(void);
+const char *const *dtype_names(void);
+int dtype_option(const options *o, enum option id, tally_dtype *dtype); /* 0 if it was not given */
+/* Reads an option's text as a value of dtype. Returns 0 if it is not one, or if a finite number
+ * would become infinite. */
+int parse_literal(tally_dtype dtype, const char *text, void *value);
+/* Records every --op-file, for the calls below. */
+int session_operators(const options *o);
+/* checks that the part before the colon is a known name */
+int operator_check(const char *op, size_t length);
+/* whether the part before a colon or comma is a built-in operator */
+int is_operator(const char *name);
+int operator_info(tally *ctx, const char *op, tally_dtype dtype, tally_operator_info *info);
+size_t result_bytes(const tally_operator_info *info); /* of one result, all lanes */
+/* OP[,OP...], cut at the commas. */
+typedef struct operators {
+    char *list;
+    const char **name;  /* as they are computed */
+    const char **shown; /* as they were written */
+    char *share;        /* 'v' or 'm': the share of elements that are valid or missing, of count */
+    char *precise;      /* NULL, or the memory of names that --precision made */
+    tally_operator_info *info; /* one per operator, set by operators_info */
+    int count, all;            /* all: count, and the operators that empty_operators adds */
+    /* NULL, or for each of `count` the number of the added operator that shows which results have
+     * a value */
+    int *place;
+} operators;
+int operators_split(operators *ops, const char *text);
+int operators_info(operators *ops, tally *ctx, tally_dtype dtype);
+/* --precision f64: computes operators that would be computed in f32 in f64. */
+int operators_precision(operators *ops, tally *ctx, const options *o, tally_dtype dtype);
+void operators_free(operators *ops);
+double seconds(void);
+
+/* ---- where.c: which device was used, and for which parts ------------------------------------- */
+typedef struct place {
+    int64_t launches, on_processors; /* as in tally_times_info */
+} place;
+const char *device_of(const tally *ctx);         /* "cpu", or a GPU's name */
+place ran_since(tally *ctx, const place *start); /* start NULL: since the context was opened */
+void put_ran(FILE *f, const tally *ctx, const place *r);
+/* Prints a remark if nothing ran on the device. */
+void ran_note(const options *o, const tally *ctx, const char *label, const place *r);
+
+/* ---- same.c ---------------------------------------------------------------------------------- */
+int same_file(const char *a,
+              const char *b); /* whether two names refer to one file, which may not exist yet */
+
+/* ---- lines.c: the lines that --keep passes through ------------------------------------------- */
+typedef struct lines {
+    char *text;
+    size_t n, at, capacity;
+} lines;
+int lines_put(lines *l, const char *text, size_t length);
+/* NULL: there is none. The line is valid until the next lines_put. */
+const char *lines_take(lines *l, size_t *length);
+void lines_free(lines *l);
+
+/* ---- guard.c: mapped files that become shorter ----------------------------------------------- */
+/* Returns a number for the other calls, or 0 if the mapping cannot be guarded. */
+int guard_add(const void *from, int64_t bytes);
+int guard_hit(int guard);
+void guard_remove(int guard);
+#endif
