@@ -125,9 +125,9 @@ static void known_quotients(tally *ctx, tally_dtype dtype)
         {{-least}, {1, 1 - ulp / 2}, -least},
         {{-least}, {1, 1}, 0}, /* never -0 */
         {{least}, {3, -2}, 3 * least},
-        {{least}, {3, 1, -2}, 2 * least},                 /* 1.5: a tie */
-        {{least}, {5, 1, -4}, 2 * least},                 /* 2.5: another one */
-        {{normal}, {1, ulp / 4}, normal},                 /* rounds up to a normal number */
+        {{least}, {3, 1, -2}, 2 * least},                   /* 1.5: a tie */
+        {{least}, {5, 1, -4}, 2 * least},                   /* 2.5: another one */
+        {{normal}, {1, ulp / 4}, normal},                   /* rounds up to a normal number */
         {{normal, normal}, {1, -ulp, ulp}, normal - least}, /* the largest that is subnormal */
         {{most}, {1}, most},
         {{most, half / 2}, {1, 1, -1}, most}, /* below the tie with infinity */

@@ -302,8 +302,7 @@ static void interrupted(void)
     }
     for (size_t k = 0; k < sizeof failing / sizeof *failing; k++) {
         trouble = failing[k];
-        piped(text, sizeof text - 1, 100, &none, -1,
-              "standard input: reading: Input/output error");
+        piped(text, sizeof text - 1, 100, &none, -1, "standard input: reading: Input/output error");
         trouble = failing[k];
         piped(d, sizeof d, 100, &raw, -1, "standard input: reading: Input/output error");
         expect(!tally_file_create(NULL, path("o.txt"), NULL, TALLY_F64, 1, four, 0, &f) &&
