@@ -106,6 +106,52 @@ static void known_pairs(tally *ctx)
     }
 }
 
+/* Quotients of exact sums beside the ends of a type: its least number, the least one that is not
+ * subnormal, the largest. A weighted mean is any quotient. */
+static void known_quotients(tally *ctx, tally_dtype dtype)
+{
+    const int wide = dtype == TALLY_F64;
+    const double least = wide ? 0x1p-1074 : 0x1p-149, normal = wide ? 0x1p-1022 : 0x1p-126,
+                 most = wide ? 0x1.fffffffffffffp1023 : 0x1.fffffep127,
+                 half = wide ? 0x1p970 : 0x1p103, ulp = wide ? 0x1p-52 : 0x1p-23;
+    const struct {
+        double x[3], y[3], want;
+    } rows[] = {
+        {{least}, {1, 3}, 0},               /* a quarter of the least number */
+        {{least}, {1, 0x1p80}, 0},          /* far below it */
+        {{least}, {1, 1}, 0},               /* a tie: to even */
+        {{least}, {1, 1 - ulp / 2}, least}, /* above the tie */
+        {{least}, {1, 1 + ulp}, 0},         /* below it */
+        {{-least}, {1, 1 - ulp / 2}, -least},
+        {{-least}, {1, 1}, 0}, /* never -0 */
+        {{least}, {3, -2}, 3 * least},
+        {{least}, {3, 1, -2}, 2 * least},                   /* 1.5: a tie */
+        {{least}, {5, 1, -4}, 2 * least},                   /* 2.5: another one */
+        {{normal}, {1, ulp / 4}, normal},                   /* rounds up to a normal number */
+        {{normal, normal}, {1, -ulp, ulp}, normal - least}, /* the largest that is subnormal */
+        {{most}, {1}, most},
+        {{most, half / 2}, {1, 1, -1}, most}, /* below the tie with infinity */
+        {{most, half}, {1, 1, -1}, INFINITY}, /* a tie: to infinity */
+        {{-most, -half}, {1, 1, -1}, -INFINITY},
+        {{most}, {2, -1}, INFINITY},
+        {{most, most}, {most, most, 1}, most},
+        {{least}, {least, most}, 0},
+        {{most}, {most, least, -most}, INFINITY},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        float narrow_x[3], narrow_y[3], narrow = 7;
+        double r = 7;
+        for (int k = 0; k < 3; k++)
+            narrow_x[k] = (float)rows[i].x[k], narrow_y[k] = (float)rows[i].y[k];
+        tally_view x = tally_flat(wide ? (const void *)rows[i].x : narrow_x, dtype, 3),
+                   y = tally_flat(wide ? (const void *)rows[i].y : narrow_y, dtype, 3);
+        x.next = &y;
+        check_ok(ctx, tally_reduce(ctx, "wmean:exact", &x, wide ? (void *)&r : &narrow), "wmean");
+        if (!wide) r = narrow;
+        check_same(&r, &rows[i].want, 1, 8, "%s: quotient %d", tally_dtype_name(dtype), (int)i);
+    }
+}
+
 /* ---- arguments ---- */
 
 static void refused(tally *ctx, tally_status status, tally_status wanted, const char *words)
@@ -275,6 +321,8 @@ int main(void)
             states_of_inputs(many, dtypes[d]);
         known(ctx);
         known_pairs(ctx);
+        known_quotients(ctx, TALLY_F32);
+        known_quotients(ctx, TALLY_F64);
         errors(ctx);
         tally_close(ctx);
         tally_close(many);

@@ -93,6 +93,7 @@ static void npys(void)
         {"{'descr': '<f8', 'fortran_order': False, 'shape': (6,)", "dict"},
         {"{'descr': '<f8', 'fortran_order': False, 'shape': (6", "tuple"},
         {"{'descr': '<f8", "dict"},
+        {"{'fortran_order': False", "at byte 23 of it"},
         {"{", "dict"},
         {"", "dict"},
         {"__import__('os').system('true')", "dict"},
@@ -128,6 +129,41 @@ static void npys(void)
     tally_file_get_info(f, &info);
     expect(info.elements == 6 && info.mapped && memcmp(info.mapped, d, 48) == 0, "mapped", "");
     tally_file_close(f);
+}
+
+/* ---- interrupted calls ---- */
+
+/* What happens to the next calls of read, pread and write, one letter a call: i interrupted, a not
+ * ready, s short (1 byte), f fails, . nothing. */
+static const char *trouble = "";
+
+/* -1 if the call fails, else how many of n bytes it takes. */
+static ssize_t troubled(size_t n)
+{
+    const char what = *trouble;
+    if (what) trouble++;
+    if (what == 'i') return errno = EINTR, -1;
+    if (what == 'a') return errno = EAGAIN, -1;
+    if (what == 'f') return errno = EIO, -1;
+    return what == 's' && n ? 1 : (ssize_t)n;
+}
+
+ssize_t read(int fd, void *to, size_t n)
+{
+    const ssize_t some = troubled(n);
+    return some < 0 ? -1 : (ssize_t)syscall(SYS_read, fd, to, (size_t)some);
+}
+
+ssize_t pread(int fd, void *to, size_t n, off_t at)
+{
+    const ssize_t some = troubled(n);
+    return some < 0 ? -1 : (ssize_t)syscall(SYS_pread64, fd, to, (size_t)some, at);
+}
+
+ssize_t write(int fd, const void *from, size_t n)
+{
+    const ssize_t some = troubled(n);
+    return some < 0 ? -1 : (ssize_t)syscall(SYS_write, fd, from, (size_t)some);
 }
 
 /* Files that become shorter while they are open. */
@@ -183,6 +219,7 @@ static void piped(const void *data, size_t n, size_t step, const tally_file_opti
     if (pipe(p)) exit(1);
     const pid_t child = fork();
     if (child == 0) {
+        trouble = "";
         close(p[0]);
         for (size_t k = 0; k < n; k += step) {
             const size_t len = n - k < step ? n - k : step;
@@ -225,6 +262,65 @@ static void pipes(void)
     expect(values[59999] == 59999, "long text", "");
     threads = 1;
     free(big);
+}
+
+/* Calls that are interrupted, not ready or short are made again, and a failure is told. */
+static void interrupted(void)
+{
+    static const char *const passing[] = {"i", "a", "ia", "s", "sisas", ".i", ".a", ".s", "s.iiaa"},
+                             *const failing[] = {"f", "if", "sf", "saf"};
+    static const char text[] = "1\n22\n333\n4\n";
+    const double d[4] = {1, 22, 333, 4};
+    const tally_file_options none = {0}, raw = {.format = "raw", .dtype = TALLY_F64};
+    const int64_t four[1] = {4};
+    tally_file *f;
+    save("i.txt", text, sizeof text - 1);
+    save("i.raw", d, sizeof d);
+    for (size_t k = 0; k < sizeof passing / sizeof *passing; k++) {
+        const char *const what = passing[k];
+        trouble = what;
+        piped(text, sizeof text - 1, 100, &none, 4, what);
+        expect(!memcmp(values, d, sizeof d) && !*trouble, "text from a pipe", what);
+        trouble = what;
+        piped(d, sizeof d, 100, &raw, 4, what);
+        expect(!memcmp(values, d, sizeof d) && !*trouble, "raw from a pipe", what);
+        if (strchr(what, 'a')) continue; /* a file is always ready */
+        trouble = what;
+        expect(load(path("i.txt"), &none, 9) == 4 && !memcmp(values, d, sizeof d), "text", what);
+        trouble = what;
+        expect(load(path("i.raw"), &raw, 9) == 4 && !memcmp(values, d, sizeof d), "raw", what);
+    }
+    for (size_t k = 0; k < sizeof passing / sizeof *passing; k++) {
+        expect(!tally_file_create(NULL, path("o.txt"), NULL, TALLY_F64, 1, four, 0, &f) &&
+                   !tally_file_write(f, d, 4),
+               "create", passing[k]);
+        trouble = passing[k];
+        expect(!tally_file_commit(f), "interrupted writes", passing[k]);
+        trouble = "";
+        tally_file_close(f);
+        expect(load(path("o.txt"), &none, 9) == 4 && !memcmp(values, d, sizeof d), "written", "");
+    }
+    for (size_t k = 0; k < sizeof failing / sizeof *failing; k++) {
+        trouble = failing[k];
+        piped(text, sizeof text - 1, 100, &none, -1, "standard input: reading: Input/output error");
+        trouble = failing[k];
+        piped(d, sizeof d, 100, &raw, -1, "standard input: reading: Input/output error");
+        expect(!tally_file_create(NULL, path("o.txt"), NULL, TALLY_F64, 1, four, 0, &f) &&
+                   !tally_file_write(f, d, 4),
+               "create", failing[k]);
+        trouble = failing[k];
+        expect(tally_file_commit(f) == TALLY_IO &&
+                   strstr(tally_error(NULL), "o.txt: writing: Input/output error"),
+               "failed write", failing[k]);
+        trouble = "";
+        tally_file_close(f);
+        if (strchr(failing[k], 'a')) continue;
+        trouble = failing[k];
+        expect(load(path("i.txt"), &none, 9) == -1 &&
+                   strstr(tally_error(NULL), "i.txt: reading: Input/output error"),
+               "failed read", failing[k]);
+        trouble = "";
+    }
 }
 
 /* ---- writing ---- */
@@ -477,6 +573,7 @@ int main(void)
     npys();
     shrunk();
     pipes();
+    interrupted();
     writers();
     replaced();
     return files_finish();

@@ -2,9 +2,11 @@
  * Streams of the caller, graphs and allocators of CUDA contexts (src/gpu/memory.c), on a driver
  * that computes nothing (fake/cuda.c), so no GPU is needed: what a change of the stream costs, how
  * many slots there are, what a capture allows and what it refuses with which sentence, when the
- * memory of graphs is used again, and what an allocator is asked for. test_graphs.c has the bits. */
+ * memory of graphs is used again, what an allocator is asked for, and how many thread blocks a
+ * launch has. test_graphs.c has the bits. */
 #include "check.h"
 #include "gpu/work.h"
+#include "gpu/kernel/constants.h"
 #include <dlfcn.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -20,6 +22,7 @@ static int (*capture)(void *stream, int begin), (*destroy)(void *stream);
 static int (*push)(void *), (*pop)(void **), (*device_allocate)(uint64_t *, size_t),
     (*device_free)(uint64_t);
 static size_t *held;
+static unsigned *blocks;
 static tally *ctx;
 static float *x, *y; /* on the device, N elements */
 static const int64_t offsets[SEGMENTS + 1] = {0, 20, 5000, N};
@@ -35,6 +38,7 @@ static int find_fake(void)
 {
     count = of_driver("fake_cuda_count");
     held = of_driver("fake_cuda_held");
+    blocks = of_driver("fake_cuda_blocks");
     *(void **)&new_stream = of_driver("fake_cuda_stream");
     *(void **)&capture = of_driver("fake_cuda_capture");
     *(void **)&destroy = of_driver("fake_cuda_destroy");
@@ -42,8 +46,8 @@ static int find_fake(void)
     *(void **)&pop = of_driver("cuCtxPopCurrent_v2");
     *(void **)&device_allocate = of_driver("cuMemAlloc_v2");
     *(void **)&device_free = of_driver("cuMemFree_v2");
-    return count && held && new_stream && capture && destroy && push && pop && device_allocate &&
-           device_free;
+    return count && held && blocks && new_stream && capture && destroy && push && pop &&
+           device_allocate && device_free;
 }
 
 static void *on_device(size_t bytes)
@@ -405,6 +409,29 @@ static void check_allocator(void)
     tally_close(cpu);
 }
 
+/* ---- launches ---- */
+
+/* One long reduction is one launch, whose tiles are divided equally among at most the thread
+ * blocks that are resident at the same time, 2 on each multiprocessor of the fake. */
+static void check_blocks(void)
+{
+    enum { TILE = CHUNK * TILE_WARPS, RESIDENT = 8, TILES = 24 /* the next would be larger */ };
+    open_context();
+    float *const in = on_device((size_t)TILES * TILE * sizeof *in);
+    for (int64_t tiles = 1; tiles < TILES; tiles++) {
+        const tally_view v = tally_flat(in, TALLY_F32, tiles * TILE);
+        const int64_t rounds = (tiles + RESIDENT - 1) / RESIDENT;
+        *count = (counts){0};
+        check_ok(ctx, tally_reduce(ctx, "sum", &v, y), "reduce");
+        check(count->launches == 1 && *blocks == (tiles + rounds - 1) / rounds,
+              "%lld tiles: %d launches, %u thread blocks", (long long)tiles, count->launches,
+              *blocks);
+    }
+    check(!push(&count) && !device_free((uint64_t)(uintptr_t)in), "a block goes back");
+    pop(NULL);
+    tally_close(ctx);
+}
+
 int main(void)
 {
     char folder[500];
@@ -428,6 +455,7 @@ int main(void)
     check_refused();
     check_lifetimes();
     check_allocator();
+    check_blocks();
     check(*held == before, "%zu bytes of device memory are left", *held - before);
     return check_finish();
 }

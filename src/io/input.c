@@ -9,15 +9,12 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST = 1 << 30 }; /* bytes per system call; Linux reads at most 2 GiB - 4 KiB */
-
 int64_t tl_pread_full(int fd, void *buffer, size_t n, int64_t at)
 {
     assert(at >= 0);
     size_t done = 0;
-    while (done < n) {
-        const size_t ask = n - done < MOST ? n - done : MOST;
-        const ssize_t r = pread(fd, (char *)buffer + done, ask, at + (int64_t)done);
+    while (done < n) { /* Linux reads at most 2 GiB - 4 KiB at a time */
+        const ssize_t r = pread(fd, (char *)buffer + done, n - done, at + (int64_t)done);
         if (r < 0 && errno == EINTR) continue;
         if (r < 0) return -1;
         if (r == 0) break;
@@ -53,7 +50,7 @@ int64_t tl_input_some(tally_file *f, void *buffer, size_t n)
 
     if (f->peek_end) return at_end(f);
     for (;;) {
-        const ssize_t r = read(f->fd, buffer, n < MOST ? n : MOST);
+        const ssize_t r = read(f->fd, buffer, n);
         if (r < 0 && errno == EINTR) continue;
         if (r < 0 && errno == EAGAIN) { /* another process set O_NONBLOCK */
             struct pollfd p = {f->fd, POLLIN, 0};

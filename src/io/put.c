@@ -41,7 +41,7 @@ tally_status tl_write_put(tally_file *f, const void *data, size_t n)
     }
 
     while (n) {
-        const ssize_t r = write(f->fd, p, n < 1 << 30 ? n : 1 << 30);
+        const ssize_t r = write(f->fd, p, n);
         if (r < 0 && errno == EINTR) continue;
 
         /* another process set O_NONBLOCK: wait, as tl_input_some does */

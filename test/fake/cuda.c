@@ -5,7 +5,8 @@
  * FAKE_CUDA_REFUSES=1: it takes no fatbinary. FAKE_CUDA_MAJOR=7: compute capability 7.0. As a
  * real one, it does nothing for a thread without a current context. fake_cuda_push_fails: the push
  * of a context that many calls from now fails (0: none). fake_cuda_depth(): contexts that this
- * thread has pushed; fake_cuda_held, _peak: bytes of memory now, and at most.
+ * thread has pushed; fake_cuda_held, _peak: bytes of memory now, and at most; fake_cuda_blocks:
+ * thread blocks of the last launch. Two blocks of any kernel are resident on a multiprocessor.
  *
  * Streams and graphs: fake_cuda_count has what was called. fake_cuda_capture(stream, 1) begins a
  * capture. What a real driver forbids in a capture fails here too and spoils the capture, and so
@@ -97,6 +98,7 @@ int fake_cuda_destroy(void *s)
 }
 
 int fake_cuda_push_fails;
+unsigned fake_cuda_blocks;
 size_t fake_cuda_held, fake_cuda_peak;
 int fake_cuda_depth(void) { return current; }
 
@@ -239,6 +241,7 @@ int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, 
 {
     if (!current) return INVALID_CONTEXT;
     fake_cuda_count.launches++;
+    fake_cuda_blocks = gx;
     return f && gx && gy && gz && bx && by && bz && shared < 1 << 18 && s && parameters && !extra
                ? 0
                : 1;
