@@ -196,7 +196,7 @@ fn void segmented_scan(segmented f, batch b, results out, LOCAL result *apart, s
         for (int j = lane_index(); j < w.count; j += LANES) {
             const sequence s = sequence_in(&f, &w, j);
             const int left = s.n & (GROUP - 1), k = s.n >> GROUP_LOG, i = k << GROUP_LOG;
-            if (!left || (SEGMENTS && s.n >= CHUNK)) continue;
+            if ((SEGMENTS && s.n >= CHUNK) || !left) continue;
             const maybe v = segmented_start(&f, b.p, s, initial(seeds, w.first + j, b.p), k);
             elem e[GROUP];
             load_group(e, f.x, s.place + i);
