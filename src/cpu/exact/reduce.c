@@ -12,15 +12,16 @@
 #include <stdlib.h>
 
 enum {
-    ONE_BY_ONE = 48, /* fewer elements are added one by one */
-    PIECE = 2048,    /* elements that are packed and widened at a time */
-    GATHERED = 1024, /* the same for elements with validity */
-    SHARE = 1 << 18, /* elements that a thread takes at a time */
+    ONE_BY_ONE = 48,    /* fewer elements are added one by one */
+    PIECE_BYTES = 8192, /* f32 or f64 that are packed and converted at a time */
+    PRODUCTS = 1024,    /* products that are computed at a time */
+    SHARE = 1 << 18,    /* elements that a thread takes at a time */
 
     /* After blocks that did not fit, at most 2^6 blocks are added one by one before the next
      * try. */
     PAUSE_MOST = 6,
-    COLUMNS = 16, /* columns that are summed side by side */
+    COLUMNS = 16,      /* columns that are summed side by side */
+    COLUMN_ROWS = 512, /* rows of each at a time */
     STEP_MOST = 64
 };
 
@@ -71,26 +72,23 @@ static tl_exact_guess measure(const tl_plan *plan, int is_f64, tl_exact_guess g,
     return g;
 }
 
-static void one_by_one(tl_exact *e, int is_f64, const void *data, int64_t n)
+static void one_by_one(tl_exact *e, int is_f64, const char *x, int64_t n)
 {
-    const char *x = data;
-    if (is_f64) {
-        for (int64_t i = 0; i < n; i++) {
-            double v;
-            memcpy(&v, x + i * 8, 8);
-            tl_exact_element(e, v, 1);
+    for (int64_t i = 0; i < n; i++) {
+        double wide;
+        float narrow;
+        if (is_f64) {
+            memcpy(&wide, x + i * 8, 8);
+        } else {
+            memcpy(&narrow, x + i * 4, 4);
+            wide = narrow;
         }
-    } else {
-        for (int64_t i = 0; i < n; i++) {
-            float v;
-            memcpy(&v, x + i * 4, 4);
-            tl_exact_element(e, v, 1);
-        }
+        tl_exact_element(e, wide, 1);
     }
 }
 
 static void add_block(tl_exact *e, tl_exact_guess *g, const tl_plan *plan, int is_f64,
-                      const void *x, int64_t n)
+                      const char *x, int64_t n)
 {
     tl_exact_block b;
     assert(n % plan->exact->step == 0);
@@ -148,49 +146,100 @@ static void add_wide(tl_exact *e, tl_exact_guess *g, const tl_plan *plan, int is
     }
 }
 
-/* ---- elements with validity, and pairs (cpu/inputs/inputs.h) ---- */
+/* ---- pieces of elements ---- */
 
-/* The number of missing elements among n of f32 or f64. */
-static int64_t count_missing(int is_f64, const char *x, int64_t n)
+static int is_own_conversion(const tl_plan *plan) { return plan->in && plan->in->apply_two; }
+
+/* Are elements f64, or integers of 64 bits, after the conversion? Otherwise they are f32. */
+static int is_wide(const tl_plan *plan)
 {
-    int64_t none = 0;
-    uint64_t wide;
-    uint32_t narrow;
-    for (int64_t i = 0; is_f64 && i < n; i++)
-        none += (memcpy(&wide, x + i * 8, 8), wide == (uint64_t)1 << 63);
-    for (int64_t i = 0; !is_f64 && i < n; i++)
-        none += (memcpy(&narrow, x + i * 4, 4), narrow == (uint32_t)1 << 31);
-    return none;
+    return (plan->in ? plan->in->to_bytes : plan->op->elem_bytes) == 8;
+}
+
+/* Memory for a piece. */
+typedef struct {
+    char pack[PIECE_BYTES], x[PIECE_BYTES], y[PIECE_BYTES];
+} buffers;
+
+/* Returns n converted elements without gaps, in place or in the buffers; of pairs b->y has the
+ * second inputs. */
+static const char *load(const tl_plan *plan, const char *x, int64_t stride, int64_t n, buffers *b)
+{
+    const int64_t bytes = plan->op->elem_bytes;
+    const int pairs = plan->op->inputs == 2;
+    assert(n * (is_wide(plan) ? 8 : 4) <= PIECE_BYTES);
+    if (is_own_conversion(plan)) {
+        plan->in->apply_two(plan->in, b->x, pairs ? b->y : NULL, x, n);
+        return b->x;
+    }
+
+    assert(!pairs);
+    if (stride != 1) { /* not beyond the last element: the stride may have any value */
+        tl_copy_strided(b->pack, 1, x, stride, n, bytes);
+        x = b->pack;
+    }
+    if (!plan->in) return x;
+    plan->in->apply(plan->in, b->x, x, n);
+    return b->x;
+}
+
+/* n elements of f32 or f64 as f64. */
+static void widen(double *to, const char *from, int64_t n, int wide)
+{
+    if (wide) {
+        memcpy(to, from, (size_t)n * sizeof *to);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        float v;
+        memcpy(&v, from + i * (int64_t)sizeof v, sizeof v);
+        to[i] = v;
+    }
 }
 
 void tl_exact_load(const tl_plan *plan, const void *x, int64_t stride, int64_t n, tl_exact_rows *to)
 {
-    const int64_t bytes = plan->op->elem_bytes;
-    const int pairs = plan->op->inputs == 2, is_pack = plan->in && plan->in->apply_two,
-              wide = plan->in ? plan->in->to_bytes == 8 : bytes == 8;
-    float narrow[2][TL_EXACT_PIECE];
-    char pack[TL_EXACT_PIECE * 4]; /* elements that are converted have at most 4 bytes */
-    void *const one = wide ? (void *)&to->x : narrow[0], *const two =
-                                                             wide ? (void *)&to->y : narrow[1];
-
-    assert(n <= TL_EXACT_PIECE && (pairs ? is_pack : 1));
-    if (is_pack) {
-        plan->in->apply_two(plan->in, one, pairs ? two : NULL, x, n);
-    } else if (plan->in) {
-        tl_copy_strided(pack, 1, x, stride, n, bytes);
-        plan->in->apply(plan->in, one, pack, n);
-    } else {
-        tl_copy_strided(one, 1, x, stride, n, bytes);
-    }
-
-    for (int64_t i = 0; !wide && i < n; i++) to->x.f64[i] = narrow[0][i];
-    for (int64_t i = 0; !wide && pairs && i < n; i++) to->y.f64[i] = narrow[1][i];
     const tl_exact_form *const form = tl_exact_form_of(plan->op);
+    buffers b;
+    assert(n <= TL_EXACT_PIECE);
+    widen(to->x.f64, load(plan, x, stride, n, &b), n, is_wide(plan));
+    if (plan->op->inputs == 2) widen(to->y.f64, b.y, n, is_wide(plan));
     if (form->absent)
         form->absent(plan->in, to->absent, x, n);
     else if (form->leaves_out)
         for (int64_t i = 0; i < n; i++) to->absent[i] = to->x.whole[i] == (uint64_t)1 << 63;
 }
+
+/* The number of missing elements among n of f32 or f64. */
+static int64_t count_missing(const char *x, int64_t n, int wide)
+{
+    const uint64_t blank = wide ? (uint64_t)1 << 63 : (uint64_t)1 << 31;
+    int64_t missing = 0;
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t v = 0;
+        memcpy(&v, x + i * (wide ? 8 : 4), wide ? 8 : 4);
+        missing += v == blank;
+    }
+    return missing;
+}
+
+/* Adds the sum of elements that are strided or converted. */
+static __attribute__((noinline)) void add_sum(tl_exact *e, const tl_plan *plan, const char *x,
+                                              int64_t stride, int64_t n)
+{
+    buffers b;
+    const int wide = is_wide(plan), leaves_out = tl_exact_form_of(plan->op)->leaves_out;
+    const int64_t most = PIECE_BYTES / (wide ? 8 : 4), step = stride * plan->op->elem_bytes;
+
+    for (int64_t at = 0, m; at < n; at += m) {
+        m = n - at < most ? n - at : most;
+        const char *const piece = load(plan, x + at * step, stride, m, &b);
+        if (leaves_out) e->count -= count_missing(piece, m, wide);
+        add_wide(e, &e->guess, plan, wide, piece, m);
+    }
+}
+
+/* ---- rows of statistics ---- */
 
 /* Adds to `waiting` of all sums of a state. */
 static void wait_for(tl_exact *e, int sums, int64_t n)
@@ -237,8 +286,8 @@ static void add_whole_rows(tl_exact *e, const tl_exact_form *form, const tl_exac
 static __attribute__((noinline)) int add_products(tl_exact *e, const tl_plan *plan, int errors,
                                                   const void *x, const void *y, int64_t n)
 {
-    double high[GATHERED], low[GATHERED];
-    assert(n <= GATHERED);
+    double high[PRODUCTS], low[PRODUCTS];
+    assert(n <= PRODUCTS);
     if (!plan->exact->products(x, y, n, high, low)) return 0;
     add_wide(e, &e->guess, plan, 1, (const char *)high, n);
     if (errors) add_wide(e, &e->rest, plan, 1, (const char *)low, n);
@@ -289,7 +338,7 @@ static void add_numbers(tl_exact *e, const tl_plan *plan, int errors, tl_exact_r
     }
 }
 
-/* Adds n <= GATHERED dense f64 and their squares, read in place. Returns 0, and adds nothing, if
+/* Adds n <= PRODUCTS dense f64 and their squares, read in place. Returns 0, and adds nothing, if
  * that is not possible. */
 static int add_in_place(tl_exact *e, const tl_plan *plan, const char *x, int64_t n)
 {
@@ -306,18 +355,17 @@ static __attribute__((noinline)) void add_rows(tl_exact *e, const tl_plan *plan,
                                                int64_t stride, int64_t n)
 {
     const tl_exact_form *const form = tl_exact_form_of(plan->op);
-    const int64_t bytes = plan->op->elem_bytes;
-    const int errors = plan->in ? plan->in->to_bytes == 8 : bytes == 8,
-              pairs = form->scalar.inputs == 2;
+    const int64_t step = stride * plan->op->elem_bytes;
+    const int pairs = form->scalar.inputs == 2,
+              in_place = plan->op->dtype == TALLY_F64 && !plan->in && stride == 1;
     tl_exact_rows r;
 
-    const int in_place = plan->op->dtype == TALLY_F64 && !plan->in && stride == 1;
     for (int64_t at = 0, m; at < n; at += m) {
-        m = n - at < GATHERED ? n - at : GATHERED;
-        if (in_place && add_in_place(e, plan, x + at * bytes, m)) continue;
+        m = n - at < PRODUCTS ? n - at : PRODUCTS;
+        if (in_place && add_in_place(e, plan, x + at * step, m)) continue;
 
         m = m < TL_EXACT_PIECE ? m : TL_EXACT_PIECE;
-        tl_exact_load(plan, x + at * stride * bytes, stride, m, &r);
+        tl_exact_load(plan, x + at * step, stride, m, &r);
         for (int64_t i = 0; form->leaves_out && i < m; i++) {
             e->count -= r.absent[i];
             r.x.whole[i] = r.absent[i] ? 0 : r.x.whole[i];
@@ -328,73 +376,26 @@ static __attribute__((noinline)) void add_rows(tl_exact *e, const tl_plan *plan,
             wait_for(e, form->sums, 4 * m);
             add_whole_rows(e, form, &r, m);
         } else {
-            add_numbers(e, plan, errors, &r, m);
+            add_numbers(e, plan, is_wide(plan), &r, m);
         }
-    }
-}
-
-/* Adds dense elements that the call's own conversion prepares. */
-static __attribute__((noinline)) void add_gathered(tl_exact *e, const tl_plan *plan, const char *x,
-                                                   int64_t n)
-{
-    double wide[GATHERED];
-    float narrow[GATHERED];
-    const int is_f64 = plan->in->to_bytes == 8, leaves_out = tl_exact_form_of(plan->op)->leaves_out;
-    void *const to = is_f64 ? (void *)wide : narrow;
-
-    for (int64_t m; n > 0; n -= m, x += m * plan->op->elem_bytes) {
-        m = n < GATHERED ? n : GATHERED;
-        plan->in->apply_two(plan->in, to, NULL, x, m);
-        if (leaves_out) e->count -= count_missing(is_f64, to, m);
-        add_wide(e, &e->guess, plan, is_f64, to, m);
-    }
-}
-
-/* ---- any elements ---- */
-
-/* Packs and widens elements that are strided or have 16 bits, and adds them. Not inlined because of
- * its buffers. */
-static __attribute__((noinline)) void add_packed(tl_exact *e, const tl_plan *plan, const char *x,
-                                                 int64_t stride, int64_t n)
-{
-    _Alignas(64) char pack[PIECE * 8], wide[PIECE * 4];
-    const int64_t bytes = plan->op->elem_bytes;
-    const int is_f64 = plan->in ? plan->in->to_bytes == 8 : plan->op->dtype == TALLY_F64;
-    const int64_t most = plan->in && is_f64 ? PIECE / 2 : PIECE;
-
-    for (int64_t at = 0, m; at < n; at += m) {
-        /* Not beyond the last element: the stride may have any value. */
-        const char *from = x + at * stride * bytes;
-        m = n - at < most ? n - at : most;
-
-        if (stride != 1) {
-            tl_copy_strided(pack, 1, from, stride, m, bytes);
-            from = pack;
-        }
-
-        if (plan->in) {
-            plan->in->apply(plan->in, wide, from, m);
-            from = wide;
-        }
-
-        add_wide(e, &e->guess, plan, is_f64, from, m);
     }
 }
 
 void tl_exact_add(tl_exact *e, const tl_plan *plan, const void *x, int64_t stride, int64_t n)
 {
-    assert(n >= 0 && (stride == 1 || n <= 1 || !plan->in || !plan->in->apply_two));
+    assert(n >= 0 && (stride == 1 || n <= 1 || !is_own_conversion(plan)));
     const tl_exact_form *const form = tl_exact_form_of(plan->op);
+    if (n <= 1) stride = 1;
     e->count += n;
     if (form->what.needs != TL_X || form->whole)
         add_rows(e, plan, x, stride, n);
-    else if (plan->in && plan->in->apply_two)
-        add_gathered(e, plan, x, n);
-    else if ((stride != 1 && n > 1) || plan->in)
-        add_packed(e, plan, x, stride, n);
+    else if (stride != 1 || plan->in)
+        add_sum(e, plan, x, stride, n);
     else
-        add_wide(e, &e->guess, plan, plan->op->dtype == TALLY_F64, x, n);
+        add_wide(e, &e->guess, plan, is_wide(plan), x, n);
 }
+
+/* ---- slabs ---- */
 
 static int sums_of(const tl_plan *plan) { return tl_exact_form_of(plan->op)->sums; }
 
@@ -437,9 +438,12 @@ void tl_exact_slab(tl_exact *e, const tl_plan *plan, int threads, const void *x,
 
 /* ---- reduce ---- */
 
-static void lower(const tl_exact *e, const tl_plan *plan, void *out)
+/* Writes the result of sequence r, whose results are dense. */
+static void lower(const tl_exact *e, const tl_call *call, int64_t r)
 {
-    tl_exact_lower(e, tl_exact_form_of(plan->op), plan->par.value, out);
+    const tl_plan *plan = call->plan;
+    tl_exact_lower(e, tl_exact_form_of(plan->op), plan->par.value,
+                   (char *)call->out->data + r * plan->op->result_bytes);
 }
 
 static tally_status open(tl_thread *t)
@@ -458,101 +462,87 @@ static tally_status part(tl_thread *t, const tl_part *p)
     tl_exact *e = t->memory->other;
     if (p->first) tl_exact_clear(e, sums_of(plan));
     tl_exact_slab(e, plan, t->threads, p->x, p->n);
-    if (p->last) lower(e, plan, p->y);
+    if (p->last) tl_exact_lower(e, tl_exact_form_of(plan->op), plan->par.value, p->y);
     return TALLY_OK;
 }
 
-/* Neighbouring columns, so that whole cache lines are used: COLUMNS of them, a few rows at a
- * time. */
-typedef struct {
-    char pack[PIECE * 8];
-    tl_exact e[]; /* COLUMNS states */
-} strip;
-
-/* Adds rows from .. end - 1 of `width` columns, of which `first` is the first. */
-static void add_strip(strip *s, const tl_call *call, int64_t first, int64_t width, int64_t from,
-                      int64_t end)
-{
-    const tally_view *in = call->in;
-    const int64_t bytes = call->plan->op->elem_bytes;
-    int64_t n;
-    assert(0 < width && width <= COLUMNS);
-    const int sums = sums_of(call->plan);
-    tl_exact_clear(s->e, (int)width * sums);
-
-    for (int64_t m; from < end; from += m) {
-        m = end - from < PIECE / COLUMNS * 4 ? end - from : PIECE / COLUMNS * 4;
-        for (int64_t c = 0; c < width; c++) {
-            const char *x = tl_view_row(in, first + c, bytes, &n);
-            tl_copy_strided(s->pack, 1, x + from * in->stride * bytes, in->stride, m, bytes);
-            tl_exact_add(&s->e[c * sums], call->plan, s->pack, 1, m);
-        }
-    }
-}
+/* ---- columns ---- */
 
 typedef struct {
     const tl_call *call;
     int64_t parts;    /* parts of the rows of a strip */
     tl_exact *joined; /* the joined sums of the parts; NULL: 1 part */
-} strip_work;
+} column_work;
+
+/* Adds rows from .. end - 1 of `width` neighbouring columns, of which `first` is the first, a few
+ * rows of each at a time, so that whole cache lines are used. */
+static void add_strip(tl_exact *e, const tl_call *call, int64_t first, int64_t width, int64_t from,
+                      int64_t end)
+{
+    const tally_view *in = call->in;
+    const int64_t bytes = call->plan->op->elem_bytes;
+    const int sums = sums_of(call->plan);
+    assert(0 < width && width <= COLUMNS);
+
+    tl_exact_clear(e, (int)width * sums);
+    for (int64_t m, n; from < end; from += m) {
+        m = end - from < COLUMN_ROWS ? end - from : COLUMN_ROWS;
+        for (int64_t c = 0; c < width; c++)
+            tl_exact_add(&e[c * sums], call->plan,
+                         tl_view_row(in, first + c, bytes, &n) + from * in->stride * bytes,
+                         in->stride, m);
+    }
+}
 
 static void add_strips(void *data, const tl_worker *worker)
 {
-    const strip_work *a = data;
+    const column_work *a = data;
     const tl_call *call = a->call;
     const tally_view *in = call->in;
-    const int64_t result = call->plan->op->result_bytes;
     const int sums = sums_of(call->plan);
-    strip *s = malloc(sizeof *s + (size_t)(COLUMNS * sums) * sizeof *s->e);
-    if (!s) return;
+    tl_exact *const e = malloc((size_t)(COLUMNS * sums) * sizeof *e);
+    if (!e) return;
 
-    tl_exact_begin(s->e, COLUMNS * sums);
+    tl_exact_begin(e, COLUMNS * sums);
     for (int64_t j; (j = tl_next_chunk(worker)) < worker->chunks;) {
         const int64_t first = j / a->parts * COLUMNS, part = j % a->parts,
                       width = in->rows - first < COLUMNS ? in->rows - first : COLUMNS;
-        const int64_t from = in->n / a->parts * part,
-                      end = part + 1 < a->parts ? in->n / a->parts * (part + 1) : in->n;
-        add_strip(s, call, first, width, from, end);
+        add_strip(e, call, first, width, in->n / a->parts * part,
+                  part + 1 < a->parts ? in->n / a->parts * (part + 1) : in->n);
 
         if (a->joined) {
             tl_lock_take(TL_LOCK_EXACT);
-            tl_exact_join(&a->joined[first * sums], s->e, (int)width * sums, 1);
+            tl_exact_join(&a->joined[first * sums], e, (int)width * sums, 1);
             tl_lock_release(TL_LOCK_EXACT);
-        } else {
-            for (int64_t c = 0; c < width; c++)
-                lower(&s->e[c * sums], call->plan, (char *)call->out->data + (first + c) * result);
+            continue;
         }
+        for (int64_t c = 0; c < width; c++) lower(&e[c * sums], call, first + c);
     }
 
-    free(s);
+    free(e);
 }
 
 /* Threads take strips. If there are too few strips, threads take parts of the rows of a strip, and
  * the sums of the parts are joined. */
 static tally_status columns(tally *ctx, int threads, const tl_call *call)
 {
-    const tl_plan *plan = call->plan;
     const tally_view *in = call->in;
-    char *const out = call->out->data;
-    const int64_t strips = (in->rows + COLUMNS - 1) / COLUMNS;
-    const int64_t parts = strips < threads && in->n >= 64 * threads ? threads : 1;
-    const int sums = sums_of(plan);
-    const size_t need = parts > 1 ? (size_t)(in->rows * sums) * sizeof(tl_exact) : 0;
+    const int64_t strips = (in->rows + COLUMNS - 1) / COLUMNS,
+                  parts = strips < threads && in->n >= 64 * threads ? threads : 1;
+    const size_t sums = (size_t)sums_of(call->plan),
+                 need = parts > 1 ? (size_t)in->rows * sums * sizeof(tl_exact) : 0;
     tl_exact *joined = need ? malloc(need) : NULL;
 
-    if (joined) tl_exact_begin(joined, (int)in->rows * sums);
-    strip_work all = {call, parts, joined};
+    if (joined) tl_exact_begin(joined, (int)in->rows * (int)sums);
+    column_work all = {call, parts, joined};
     const int failed = (need && !joined) || !tl_parallel(threads, strips * parts, add_strips, &all);
     for (int64_t c = 0; joined && !failed && c < in->rows; c++)
-        lower(&joined[c * sums], plan, out + c * plan->op->result_bytes);
+        lower(&joined[c * (int64_t)sums], call, c);
     free(joined);
 
-    return failed
-               ? tl_no_memory(ctx,
-                              need + (size_t)threads * (sizeof(strip) + (size_t)(COLUMNS * sums) *
-                                                                            sizeof(tl_exact)),
-                              "the sums of the columns")
-               : TALLY_OK;
+    if (!failed) return TALLY_OK;
+    return tl_no_memory(ctx, need + (size_t)threads * COLUMNS * sums * sizeof(tl_exact),
+                        "the sums of the columns");
 }
 
 const tl_shape tl_exact_reduce_shape = {.open = open, .part = part, .columns = columns};
