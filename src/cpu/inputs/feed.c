@@ -115,91 +115,22 @@ static tally_status prepare(tally *ctx, const tl_feed *f, const tally_view *in, 
 
 /* ---- the law, step by step ---- */
 
-/* A counter, and S after each of its nodes: of nodes 0 .. j it is prefix[j + 1], with n[j + 1]
- * elements, if any is present[j + 1]. Entry 0 is the initial value. */
-typedef struct {
-    tl_counter c;
-    tl_state prefix[TL_MAX_NODES + 1];
-    int present[TL_MAX_NODES + 1];
-    int64_t n[TL_MAX_NODES + 1];
-} prefix_counter;
-
-/* Computes S after node j. Requires: S before it is known. */
-static void append_prefix(prefix_counter *p, const tl_scalar *op, int j)
-{
-    const int64_t size = p->c.counted ? tl_kept(op, &p->c.node[j]) : (int64_t)1 << p->c.level[j];
-    p->present[j + 1] = p->present[j] || size;
-    p->n[j + 1] = p->n[j] + size;
-    p->prefix[j + 1] = p->prefix[j];
-    if (size && p->present[j])
-        op->combine(&p->prefix[j + 1], &p->c.node[j], p->n[j], size);
-    else if (size)
-        p->prefix[j + 1] = p->c.node[j];
-}
-
-static void begin_prefixes(prefix_counter *p, const tl_scalar *op, const tl_counter *c,
-                           const tl_state *init)
-{
-    p->c = *c;
-    p->present[0] = init != NULL;
-    p->n[0] = 0;
-    if (init) p->prefix[0] = *init;
-    for (int j = 0; j < c->count; j++) append_prefix(p, op, j);
-}
-
-static void lower_prefix(const prefix_counter *p, const tl_plan *plan, void *out)
-{
-    const int top = p->c.count;
-    if (p->present[top])
-        plan->op->lower(&p->prefix[top], p->n[top], 0, plan->par, out);
-    else
-        plan->op->empty(plan->par, out);
-}
-
-/* Pushes the node of the element at x. A missing element has a count of 0, or its state changes
- * nothing. */
-static void push_element(const tl_plan *plan, tl_counter *c, const void *x, int is_there)
-{
-    tl_state s = {{0}};
-    if (is_there || !c->counted) plan->op->lift(&s, x, c->end, plan->par);
-    if (c->counted) tl_set_kept(plan->op, &s, is_there);
-    tl_counter_push(c, plan->op, 0, &s);
-}
-
-/* Prepared elements of a sequence, without gaps. */
-typedef struct {
-    const char *x;
-    const float *there;
-    int64_t n;
-} row_of;
-
-static void scan_elements(prefix_counter *p, const tl_plan *plan, row_of e, int exclusive,
-                          char *out, int64_t out_step)
-{
-    for (int64_t i = 0; i < e.n; i++, out += out_step) {
-        if (exclusive) lower_prefix(p, plan, out);
-        push_element(plan, &p->c, e.x + i * plan->op->elem_bytes, e.there[i] == e.there[i]);
-        append_prefix(p, plan->op, p->c.count - 1);
-        if (!exclusive) lower_prefix(p, plan, out);
-    }
-}
-
 /* The index of the first prepared element of a row. */
 static int64_t place(const tally_view *v, int64_t row) { return row * v->row_stride; }
 
 /* A row without gaps: in place, or copied to `buffer`. */
-static row_of dense_row(const prepared *r, int64_t row, char *buffer)
+static tl_states_row dense_row(const prepared *r, int64_t row, char *buffer)
 {
     const tally_view *v = &r->work;
     const int64_t bytes = r->plan.op->elem_bytes, at = place(v, row);
     const char *x = (const char *)v->data + at * bytes;
-    if (v->stride == 1 || v->n == 1) return (row_of){x, r->there + at, v->n};
+    if (v->stride == 1 || v->n == 1) return (tl_states_row){x, r->there + at, v->n};
 
     float *const there = (float *)(buffer + ((v->n * bytes + 7) & -(int64_t)8));
     tl_copy_strided(buffer, 1, x, v->stride, v->n, bytes);
     tl_copy_strided((char *)there, 1, (const char *)(r->there + at), v->stride, v->n,
                     (int64_t)sizeof(float));
-    return (row_of){buffer, there, v->n};
+    return (tl_states_row){buffer, there, v->n};
 }
 
 static size_t buffer_bytes(const prepared *r)
@@ -226,12 +157,10 @@ static void slab_rows(void *data, const tl_worker *worker)
 
     for (int64_t k; buffer && (k = tl_next_chunk(worker)) < worker->chunks;)
         for (int64_t row = k * ROWS; row < (k + 1) * ROWS && row < r->work.rows; row++) {
-            const row_of e = dense_row(r, row, buffer);
+            const tl_states_row e = dense_row(r, row, buffer);
             tl_counter_init(&c, a->slab->start);
             c.counted = a->slab->counted;
-            for (int64_t i = 0; i < e.n; i++)
-                push_element(&r->plan, &c, e.x + i * r->plan.op->elem_bytes,
-                             e.there[i] == e.there[i]);
+            tl_states_push(&r->plan, &c, e);
             tl_slab_set(a->slab, a->first + row, &c);
         }
 
@@ -407,10 +336,10 @@ tally_status tl_feed_scan(tally *ctx, const tl_feed *f, const tally_view *in, co
 
     tally_status status = prepare(ctx, f, in, f->counted && !keeps_count(form), &r);
     if (!status && form->kind == TL_FORM_STATES) {
-        prefix_counter w;
-        begin_prefixes(&w, form->op, &s->done, s->seeded ? &s->init : NULL);
-        scan_elements(&w, &r.plan, (row_of){r.work.data, r.there, in->n}, s->exclusive, out->data,
-                      tl_step(out->stride, bytes));
+        tl_prefixes w;
+        tl_prefixes_begin(&w, form->op, &s->done, s->seeded ? &s->init : NULL);
+        tl_states_scan_row(&w, &r.plan, (tl_states_row){r.work.data, r.there, in->n}, s->exclusive,
+                           (tl_states_out){out->data, tl_step(out->stride, bytes)});
         s->done = w.c;
     } else if (!status) {
         if (out->stride != 1 && in->n > 1 && !(dense = malloc((size_t)(in->n * bytes))))
@@ -438,21 +367,21 @@ static void scan_rows(void *data, const tl_worker *worker)
     const prepared *r = a->r;
     const tl_feed_rows *rows = a->rows;
     const tl_scalar *op = a->f->form.op;
-    prefix_counter *const p = malloc(sizeof *p);
+    tl_prefixes *const p = malloc(sizeof *p);
     char *const buffer = malloc(buffer_bytes(r));
 
     for (int64_t k; p && buffer && (k = tl_next_chunk(worker)) < worker->chunks;)
         for (int64_t row = k * ROWS; row < (k + 1) * ROWS && row < r->work.rows; row++) {
             int64_t m;
-            const row_of e = dense_row(r, row, buffer);
+            const tl_states_row e = dense_row(r, row, buffer);
             tl_counter c;
             tl_counter_init(&c, 0);
             if (rows->from) tl_slab_get(rows->from, a->first + row, &c);
             if (rows->to->counted) tl_counter_raise(&c, op);
-            begin_prefixes(p, op, &c, rows->init);
-            scan_elements(p, &r->plan, e, rows->exclusive,
-                          tl_view_row(a->out, a->first + row, op->result_bytes, &m),
-                          tl_step(a->out->stride, op->result_bytes));
+            tl_prefixes_begin(p, op, &c, rows->init);
+            char *const y = tl_view_row(a->out, a->first + row, op->result_bytes, &m);
+            tl_states_scan_row(p, &r->plan, e, rows->exclusive,
+                               (tl_states_out){y, tl_step(a->out->stride, op->result_bytes)});
             tl_slab_set(rows->to, a->first + row, &p->c);
         }
 
@@ -476,7 +405,7 @@ tally_status tl_feed_scan_rows(tally *ctx, const tl_feed *f, const tally_view *i
         scan_work all = {f, &r, out, rows, first};
         if (!status && !tl_parallel(part.rows > 64 ? threads : 1, (part.rows + ROWS - 1) / ROWS,
                                     scan_rows, &all))
-            status = tl_no_memory(ctx, sizeof(prefix_counter), "a scan");
+            status = tl_no_memory(ctx, sizeof(tl_prefixes), "a scan");
         release(&r);
     }
 
