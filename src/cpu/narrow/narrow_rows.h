@@ -30,37 +30,10 @@ TL_INLINE T N(most)(V v)
 #endif
 }
 
-/* Loads 0 < n < LANES elements. The other lanes repeat some of them, or have key 0. */
-TL_INLINE V N(load_again)(const T *x, int64_t n, tl_keying k)
+/* Loads 0 < n < LANES elements. The other lanes have key 0, which never wins. */
+TL_INLINE V N(load_first)(const T *x, int64_t n, tl_keying k)
 {
-    const int64_t bytes = n * (int64_t)sizeof(T);
-#if defined(__AVX512BW__)
-    const __mmask64 m = ((__mmask64)1 << bytes) - 1;
-
-    return (V)_mm512_maskz_mov_epi8(m, (__m512i)N(key)((V)_mm512_maskz_loadu_epi8(m, x), k));
-#else
-    const char *b = (const char *)x;
-    pair low;
-
-    if (bytes >= 8) {
-        low = (pair){word_at(b), word_at(b + bytes - 8)};
-    } else {
-        const uint64_t all = sizeof(T) == 1 ? 0x0101010101010101 : 0x0001000100010001,
-                       first = load_tail(b, sizeof(T)) * all,
-                       w = bytes >= 4 ? half_at(b) | half_at(b + bytes - 4) << 32
-                                      : load_tail(b, bytes) | first << 8 * bytes;
-        low = (pair){w, w};
-    }
-#if defined(__AVX2__)
-    __m128i end = (__m128i)low;
-    if (bytes >= 16)
-        low = (pair)_mm_loadu_si128((const __m128i *)b),
-        end = _mm_loadu_si128((const __m128i *)(b + bytes - 16));
-    return N(key)((V)_mm256_set_m128i(end, (__m128i)low), k);
-#else
-    return N(key)((V)low, k);
-#endif
-#endif
+    return (V)first_bytes((vec)N(load_some)(x, n, k), n * (int64_t)sizeof(T));
 }
 
 TL_INLINE T N(fold)(const T *x, int64_t n, tl_keying k)
@@ -72,7 +45,7 @@ TL_INLINE T N(fold)(const T *x, int64_t n, tl_keying k)
         return (T)most_of_16(_mm_maskz_mov_epi8(m, _mm512_castsi512_si128((__m512i)v)), sizeof(T));
     }
 #endif
-    if (n < LANES) return n ? N(most)(N(load_again)(x, n, k)) : 0;
+    if (n < LANES) return n ? N(most)(N(load_first)(x, n, k)) : 0;
 
     V a = N(load)(x + n - LANES, k), b = a;
     int64_t j = 0;
