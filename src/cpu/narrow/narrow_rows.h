@@ -4,23 +4,16 @@
 /* The largest lane. */
 TL_INLINE T N(most)(V v)
 {
-#if defined(__AVX512BW__)
-    const __m512i w = (__m512i)v;
-
-    typedef T half __attribute__((vector_size(32)));
-    typedef T quarter __attribute__((vector_size(16)));
-    const half a = (half)_mm512_castsi512_si256(w), b = (half)_mm512_extracti64x4_epi64(w, 1);
-    const __m256i h = sizeof(T) == 1 ? _mm256_max_epu8((__m256i)a, (__m256i)b)
-                                     : _mm256_max_epu16((__m256i)a, (__m256i)b);
-    const quarter c = (quarter)_mm256_castsi256_si128(h),
-                  d = (quarter)_mm256_extracti128_si256(h, 1);
-    const __m128i q = sizeof(T) == 1 ? _mm_max_epu8((__m128i)c, (__m128i)d)
-                                     : _mm_max_epu16((__m128i)c, (__m128i)d);
-    return (T)most_of_16(q, sizeof(T));
-#elif defined(__AVX2__)
-    const __m128i c = _mm256_castsi256_si128((__m256i)v),
-                  d = _mm256_extracti128_si256((__m256i)v, 1);
-    return (T)most_of_16(sizeof(T) == 1 ? _mm_max_epu8(c, d) : _mm_max_epu16(c, d), sizeof(T));
+#if GROUPS == 4
+    v = MOST(v, (V)TWO_DOWN(v));
+#endif
+#if GROUPS > 1
+    v = MOST(v, (V)ONE_DOWN(v));
+#endif
+#if defined(__SSE4_1__)
+    __m128i first;
+    memcpy(&first, &v, sizeof first);
+    return (T)most_of_16(first, sizeof(T));
 #else
     v = MOST(v, (V)GROUP_DOWN(v, 8));
     v = MOST(v, (V)GROUP_DOWN(v, 4));
@@ -183,20 +176,11 @@ static void N(fold_rows)(const tl_narrow_rows *s, tl_keying k)
     }
 }
 
-/* Prefixes within one group of 16 bytes. */
-TL_INLINE V N(prefixes_some)(V v)
-{
-    if (sizeof(T) == 1) v = MOST(v, (V)GROUP_UP(v, 1));
-    v = MOST(v, (V)GROUP_UP(v, 2));
-    v = MOST(v, (V)GROUP_UP(v, 4));
-    return MOST(v, (V)GROUP_UP(v, 8));
-}
-
 TL_INLINE void N(scan_one)(T *out, const T *x, int64_t n, V run, tl_keying k)
 {
     V all;
     if (n * (int64_t)sizeof(T) <= 16 && TL_VECTOR_BYTES > 16) {
-        if (n) N(put_some)(out, MOST(N(prefixes_some)(N(load_some)(x, n, k)), run), n, k);
+        if (n) N(put_some)(out, MOST(N(within_groups)(N(load_some)(x, n, k), 0), run), n, k);
         return;
     }
 
