@@ -32,7 +32,7 @@ enum {
 
 typedef __int128 tl_wide_int;
 
-/* A guess of the range of the next block of elements (cpu/exact/reduce.c). top: |x| < 2^(top + 1).
+/* A guess of the range of the next block of elements (cpu/exact/add.c). top: |x| < 2^(top + 1).
  * without: NaN are skipped. failed: how many of the last tries failed. pause: blocks until the next
  * try. far, wide: the same as failed and pause, for tries with one level less. */
 typedef struct tl_exact_guess {
