@@ -2,8 +2,7 @@
  * The nodes of a slab of many sequences (grid.h): columns in strips of lanes, other sequences one
  * by one. */
 #include "grid.h"
-#include "cpu/lanes.h"
-#include "cpu/widen.h"
+#include "cpu/driver.h"
 #include "context/scratch.h"
 #include "context/threads.h"
 #include "context/view.h"
@@ -56,20 +55,16 @@ static void slab_strip(const slab *b, tl_lanes_buffers *buffers, int64_t col, in
 /* One sequence alone. */
 static void slab_row(const slab *b, int threads, int64_t row)
 {
-    enum { PACK = 16 << 10 };
-    _Alignas(64) char pack[PACK];
-    const int64_t bytes = b->plan->op->elem_bytes, stride = b->in->stride, most = PACK / bytes;
+    const int64_t bytes = b->plan->op->elem_bytes, stride = b->in->stride;
     tl_counter c;
     int64_t n;
     const char *x = tl_view_row(b->in, row, bytes, &n);
-    tl_counter_init(&c, b->start);
-    if (stride == 1) tl_push_slab(b->plan, threads, x, n, &c);
-    for (int64_t at = 0, now; stride != 1 && at < n; at += now) {
-        now = n - at < most ? n - at : most;
-        tl_copy_strided(pack, 1, x + at * stride * bytes, stride, now, bytes);
-        tl_push_slab(b->plan, 1, pack, now, &c);
-    }
 
+    tl_counter_init(&c, b->start);
+    if (stride == 1)
+        tl_push_slab(b->plan, threads, x, n, &c);
+    else
+        tl_push_strided(b->plan, x, stride, n, &c);
     assert(c.count == b->count);
     for (int j = 0; j < b->count; j++)
         memcpy(state_of(b, j, row), &c.node[j], b->plan->op->state_bytes);
