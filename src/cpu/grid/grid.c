@@ -128,7 +128,7 @@ typedef struct {
 
 /* Each of these functions pushes some steps and returns their number. */
 
-/* Transposes blocks of rows. */
+/* Transposes a block of rows. */
 static int64_t push_transposed(const pass *a, tl_lanes_buffers *buffers, const strip *t,
                                const steps *s)
 {
@@ -193,8 +193,9 @@ static void push_strip(const pass *a, tl_lanes_buffers *buffers, strip *t, char 
     const grid *g = a->g;
     const tally_view *in = a->in, *out = a->out;
     const int64_t bytes = g->plan.op->elem_bytes, result = g->plan.op->result_bytes;
-    const int transposes =
-        !out && !is_direct(g, t, in) && in->stride == 1 && t->width % TL_ABREAST == 0;
+    const int direct = is_direct(g, t, in),
+              transposes = !out && !direct && in->stride == 1 && t->width % TL_ABREAST == 0,
+              takes_blocks = transposes || direct || t->width <= TL_LANES_STRIP;
     int64_t m;
     steps s = {tl_view_row(in, t->col, bytes, &m),
                out ? tl_view_row(out, t->col, result, &m) : NULL, g->count, in->n, some};
@@ -204,13 +205,10 @@ static void push_strip(const pass *a, tl_lanes_buffers *buffers, strip *t, char 
         t->seeded = 1;
     }
     for (int64_t n; s.left > 0; s.at += n, s.left -= n) {
-        if (s.at % BLOCK || s.left < BLOCK)
+        if (s.at % BLOCK || s.left < BLOCK || !takes_blocks)
             n = push_kept(a, buffers, t, &s);
         else
-            n = (transposes ? push_transposed
-                 : is_direct(g, t, in) || t->width <= TL_LANES_STRIP
-                     ? push_blocks
-                     : push_kept)(a, buffers, t, &s);
+            n = (transposes ? push_transposed : push_blocks)(a, buffers, t, &s);
         s.x += n * in->stride * bytes;
         if (out) s.y += n * out->stride * result;
     }
