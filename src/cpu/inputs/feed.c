@@ -72,7 +72,8 @@ static int columns_are_adjacent(const tally_view *in)
 }
 
 /* Makes r->work, and the plans that read it: elements in place if kernels can read them there, else
- * dense copies (for the law's steps: of row after row). counts: prepare the plan `count` too. The caller must release r in every case. */
+ * dense copies (for the law's steps: of row after row). counts: prepare the plan `count` too. The
+ * caller must release r in every case. */
 static tally_status prepare(tally *ctx, const tl_feed *f, const tally_view *in, int counts,
                             prepared *r)
 {

@@ -59,8 +59,8 @@ int tl_present_takes(const tl_scalar *op)
            (!op->indexed || (op->out == TALLY_I64 && op->lanes == 1));
 }
 
-/* Folds elements from .. to - 1 of the sequence at x, whose first has bit number `bit`, to a counted
- * state. */
+/* Folds elements from .. to - 1 of the sequence at x, whose first has bit number `bit`, to a
+ * counted state. */
 static tl_state fold(const tl_plan *plan, const char *x, const unsigned char *valid, int64_t bit,
                      int64_t from, int64_t to)
 {

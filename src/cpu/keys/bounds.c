@@ -164,7 +164,8 @@ typedef struct {
 } job;
 
 /* One end of the interval of one row. A place is below it if its key is less than `whole` or (keys
- * of 64 bits) `near`; real keys: if key - from is less than `distance`. or_equal: or equal to it. */
+ * of 64 bits) `near`; real keys: if key - from is less than `distance`. or_equal: or equal to
+ * it. */
 typedef struct {
     __int128 whole;
     int64_t near;
@@ -229,8 +230,9 @@ static inline void equal_rows(const job *j, int64_t p, int64_t *first, int64_t *
     *end = j->descending ? n - low : high;
 }
 
-/* The rows of places a .. b - 1. dtype and scaled must be constants. Returns n, or the first row found whose
- * window is not one range: it excludes a row with the same key but includes a later row. */
+/* The rows of places a .. b - 1. dtype and scaled must be constants. Returns n, or the first row
+ * found whose window is not one range: it excludes a row with the same key but includes a later
+ * row. */
 static inline __attribute__((always_inline)) int64_t part_of(const job *j, tally_dtype dtype,
                                                              int scaled, int64_t a, int64_t b)
 {

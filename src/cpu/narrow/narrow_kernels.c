@@ -84,8 +84,9 @@ typedef uint8_t vec __attribute__((vector_size(TL_VECTOR_BYTES))); /* a vector o
     ((__typeof__(a))_mm_add_epi16((__m128i)(b), _mm_subs_epu16((__m128i)(a), (__m128i)(b))))
 #endif
 
-/* Load, store and keep (the others become 0) the first `bytes` < TL_VECTOR_BYTES bytes of a vector. Without masks this goes
- * word by word, which is 2 to 6 times as fast as a memcpy into a buffer. */
+/* Load, store and keep (the others become 0) the first `bytes` < TL_VECTOR_BYTES bytes of a vector.
+ * Without masks loads and stores go word by word, which is 2 to 6 times as fast as a memcpy into a
+ * buffer. */
 #if defined(__AVX512BW__)
 TL_INLINE vec load_raw(const void *x, int64_t bytes)
 {
