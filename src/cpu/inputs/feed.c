@@ -247,7 +247,7 @@ tally_status tl_feed_scan_rows(tally *ctx, const tl_feed *f, const tally_view *i
             status = slab_by_kernels(ctx, f, &r, rows->to, first);
         else if (!status && !tl_parallel(count > 64 ? threads_of(ctx) : 1,
                                          (count + ROWS - 1) / ROWS, step_rows, &all))
-            status = tl_no_memory(ctx, sizeof(tl_prefixes), "a sequence");
+            status = tl_no_memory(ctx, sizeof(tl_prefixes), out ? "a scan" : "a sequence");
         release(&r);
     }
 
