@@ -42,14 +42,6 @@ typedef struct {
 
 static const tl_scalar *operator_of(const worker *w) { return w->t.run->call->plan->op; }
 
-static tally_status no_memory(const worker *w, int64_t bytes, const char *what)
-{
-    tl_lock_take(TL_LOCK_ERROR); /* ctx holds one error, whichever thread writes it */
-    const tally_status status = tl_no_memory(w->t.run->ctx, (size_t)bytes, what);
-    tl_lock_release(TL_LOCK_ERROR);
-    return status;
-}
-
 /* ---- one sequence ---- */
 
 /* A sequence in the order of the call: of a reversed scan, x and y are the last in memory. */
@@ -158,7 +150,9 @@ static __attribute__((noinline)) tally_status run_strided(worker *w, const seque
         const int64_t x_bytes = copies_x ? ((b - a) * in + PAGE - 1) & -(int64_t)PAGE : 0,
                       y_bytes = copies_y ? (end - c) * out : 0;
         char *dense = part_memory(w, x_bytes + y_bytes);
-        if (!dense) return no_memory(w, x_bytes + y_bytes, "a dense part of a sequence");
+        if (!dense)
+            return tl_thread_no_memory(w->t.run->ctx, (size_t)(x_bytes + y_bytes),
+                                       "a dense part of a sequence");
         if (copies_x) copy(w, (elements){dense, 1}, x, b - a, in), p.x = dense;
         if (copies_y) p.y = dense + x_bytes;
         const tally_status status = w->pass->shape->part(&w->t, &p);

@@ -85,19 +85,28 @@ typedef struct tl_shape {
     tally_status (*columns)(tally *ctx, int threads, const tl_call *);
 } tl_shape;
 
+/* tl_no_memory for threads: ctx holds one error, whichever thread writes it. */
+static inline tally_status tl_thread_no_memory(tally *ctx, size_t bytes, const char *what)
+{
+    tl_lock_take(TL_LOCK_ERROR);
+    const tally_status status = tl_no_memory(ctx, bytes, what);
+    tl_lock_release(TL_LOCK_ERROR);
+    return status;
+}
+
 /* Returns `bytes` bytes of the context's memory for this thread. NULL: out of memory; the context
  * has the message. */
 static inline void *tl_thread_memory(const tl_thread *t, int slot, size_t bytes, const char *what)
 {
     void *memory = tl_scratch(t->run->ctx, t->number, slot, bytes);
-    if (memory) return memory;
-    tl_lock_take(TL_LOCK_ERROR); /* ctx holds one error, whichever thread writes it */
-    tl_no_memory(t->run->ctx, bytes, what);
-    tl_lock_release(TL_LOCK_ERROR);
-    return NULL;
+    if (!memory) tl_thread_no_memory(t->run->ctx, bytes, what);
+    return memory;
 }
 
 extern const tl_shape tl_reduce_shape, tl_scan_shape, tl_window_shape;
+
+/* Appends n elements, `stride` elements apart, to a counter on this thread: reduce.c. */
+void tl_push_strided(const tl_plan *plan, const void *x, int64_t stride, int64_t n, tl_counter *c);
 
 /* Runs a call by the functions of `shape`, on up to `threads` threads. Requires: views are checked
  * and normal. Errors: TALLY_NO_MEMORY, or what the shape returns. */

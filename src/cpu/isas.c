@@ -94,9 +94,10 @@ static const tl_kernel *find_lower(const tl_scalar *op, tally_dtype acc, int isa
     return NULL;
 }
 
-static const tl_convert *find_convert(int kind, tally_dtype from, tally_dtype to, int isa)
+const tl_convert *tl_find_convert(const tl_convert *list, int kind, tally_dtype from,
+                                  tally_dtype to)
 {
-    for (const tl_convert *c = tl_isa_converts(isa); c->apply; c++)
+    for (const tl_convert *c = list; c->apply; c++)
         if (c->kind == kind && c->from == from && c->to == to) return c;
     return NULL;
 }
@@ -120,8 +121,8 @@ void tl_plan_kernels(tl_plan *plan, const tl_scalar *op, tl_par par, int isa)
     if (tl_exact_form_of(op)) {
         plan->exact = isas[isa].exact;
         if (!tl_exact_form_of(op)->whole)
-            plan->in = find_convert(TL_WIDEN_REAL, op->dtype,
-                                    tl_dtype_kind(op->dtype) == 'F' ? TALLY_F32 : TALLY_F64, isa);
+            plan->in = tl_find_convert(plan->converts, TL_WIDEN_REAL, op->dtype,
+                                       tl_dtype_kind(op->dtype) == 'F' ? TALLY_F32 : TALLY_F64);
         return;
     }
 
@@ -135,9 +136,9 @@ void tl_plan_kernels(tl_plan *plan, const tl_scalar *op, tl_par par, int isa)
                      : op->widen == TL_WIDEN_LOW  ? TL_WIDEN_LOW_MARK
                      : op->widen == TL_WIDEN_HIGH ? TL_WIDEN_HIGH_MARK
                                                   : op->widen;
-    plan->in = find_convert(kind, op->dtype, op->wide, isa);
+    plan->in = tl_find_convert(plan->converts, kind, op->dtype, op->wide);
     if (op->out == op->dtype && op->wide != op->dtype && plan->lower != narrow_kernel)
-        plan->out = find_convert(op->widen, op->wide, op->dtype, isa);
+        plan->out = tl_find_convert(plan->converts, op->widen, op->wide, op->dtype);
     int flips = plan->core && plan->core->flips && op->wide != op->dtype && !plan->in;
     plan->par.flip = flips ? (int64_t)(UINT64_C(1) << (8 * op->elem_bytes - 1)) : 0;
     plan->fold = narrow_kernel && narrow_kernel->fold && !par.marked ? narrow_kernel : plan->core;

@@ -20,6 +20,10 @@ int tl_isa_runs(int isa); /* does this machine support it? */
 
 /* its rows of cpu/elements/convert.def; the last has apply NULL */
 const tl_convert *tl_isa_converts(int isa);
+
+/* The row of a list with this kind and these types, or NULL. */
+const tl_convert *tl_find_convert(const tl_convert *list, int kind, tally_dtype from,
+                                  tally_dtype to);
 int tl_isa_widest(void); /* the widest that this machine supports */
 
 /* The number of the instruction set called name, or TL_ISA_NONE. */

@@ -82,12 +82,13 @@ void tl_push_slab(const tl_plan *plan, int threads, const void *data, int64_t n,
 
 /* ---- sequences that are not dense ---- */
 
-/* Packs n elements, PACK bytes at a time, and appends them on this thread. Not inlined because of
- * its buffer: compilers that probe the stack touch every page of a large frame at every call. */
-static __attribute__((noinline)) void push_strided(const tl_plan *plan, const char *x,
-                                                   int64_t stride, int64_t n, tl_counter *c)
+/* Not inlined because of its buffer: compilers that probe the stack touch every page of a large
+ * frame at every call. */
+__attribute__((noinline)) void tl_push_strided(const tl_plan *plan, const void *data,
+                                               int64_t stride, int64_t n, tl_counter *c)
 {
     _Alignas(64) char pack[PACK];
+    const char *x = data;
     const int64_t bytes = element_bytes(plan), most = PACK / bytes;
     for (int64_t at = 0, m; at < n; at += m) {
         m = n - at < most ? n - at : most;
@@ -102,8 +103,8 @@ static void fold_strided_node(void *data, int64_t j)
     const int64_t first = j * a->size;
     tl_counter c;
     tl_counter_init(&c, first);
-    push_strided(a->plan, a->x + first * a->stride * element_bytes(a->plan), a->stride, a->size,
-                 &c);
+    tl_push_strided(a->plan, a->x + first * a->stride * element_bytes(a->plan), a->stride, a->size,
+                    &c);
     tl_counter_fold(&c, a->plan->op, NULL, &a->nodes[j]);
 }
 
@@ -124,7 +125,7 @@ static tally_status strided(tl_thread *t, const char *x, int64_t stride, int64_t
         free(nodes);
     }
 
-    if (c->end < n) push_strided(plan, x + c->end * stride * bytes, stride, n - c->end, c);
+    if (c->end < n) tl_push_strided(plan, x + c->end * stride * bytes, stride, n - c->end, c);
     tl_counter_fold(c, plan->op, NULL, &s);
     plan->op->lower(&s, n, 0, plan->par, y);
 

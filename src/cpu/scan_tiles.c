@@ -3,8 +3,10 @@
 #include "scan.h"
 #include "narrow/narrow.h"
 
-/* States that a running scan (kernel.h) stages at a time, in bytes. */
-enum { RUN_BYTES = 8 * 1024 };
+enum {
+    RUN_BYTES = 8 * 1024,   /* states that a running scan (kernel.h) stages at a time */
+    NARROW_TILE = 64 * 1024 /* narrow elements at a time */
+};
 
 /* Elements that are scanned next, and the place of their results. */
 typedef struct {
@@ -111,6 +113,34 @@ static void scan_running(scanning *t)
     }
 
     if (tile == TL_TILE) tl_counter_push(c, op, TL_TILE_LEVEL, &node);
+}
+
+/* ---- scans of narrow extremes (narrow/narrow.h) ---- */
+
+static void scan_narrow(scanning *t)
+{
+    const tl_plan *plan = plan_of(t);
+    const tl_scalar *op = plan->op;
+    tl_counter *const c = t->counter;
+    const int64_t m = piece_length(c->end, t->left, NARROW_TILE);
+    const int whole = !(m & (m - 1));
+    tl_state before, node;
+    const int present = tl_counter_fold(c, op, init_of(t), &before);
+    const tl_narrow_run run = {.out = t->out,
+                               .x = t->x,
+                               .m = m,
+                               .stream = t->work->stream && (uintptr_t)t->out % op->elem_bytes == 0,
+                               .prefetch_distance = t->work->prefetch};
+
+    /* Before the scan, because results may overwrite the elements. */
+    if (!whole && !(t->scan->ends && m == t->left)) push_part(plan, c, t->x, m);
+    const uint16_t key = plan->narrow->scan(&run, present ? tl_key_of(plan, &before) : 0,
+                                            t->scan->exclusive, plan->keys);
+    if (t->scan->exclusive && !present) op->empty(plan->par, t->out);
+    advance(t, m);
+    if (!whole) return;
+    tl_of_key(plan, key, &node);
+    tl_counter_push(c, op, tl_top_level(m), &node);
 }
 
 /* ---- scans by the tree ---- */
@@ -272,16 +302,12 @@ void tl_scan_serial(const tl_scan *s, tl_counter *c, const tl_scan_work *work)
     scanning t = {
         .scan = s, .work = work, .counter = c, .x = work->x, .out = work->out, .left = work->n};
 
-    if (plan->narrow) {
-        tl_narrow_scan(s, c,
-                       (tl_narrow_run){work->out, work->x, work->n, work->stream, work->prefetch});
-        return;
-    }
-
     while (t.left > 0) {
         t.full = plan->core->direct && plan->core == plan->lower && !plan->out &&
                  !(work->stream && !tl_scan_streams(plan, t.out));
-        if (plan->core->lead)
+        if (plan->narrow)
+            scan_narrow(&t);
+        else if (plan->core->lead)
             scan_running(&t);
         else if (t.left >= block && c->end % block == 0)
             scan_blocks(&t);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Exact sums: carries, and the value, which is computed from digits of 32 bits, least significant
- * first:
+ * Exact sums: carries, and the value:
  *
- *   bins --carries--> digits of |sum| --divide--> digits --round once--> f32 or f64
- *                                    (mean; 64 bits longer) */
+ *   bins --carries--> digits of |sum| --quotient, if it is one--> rounded once to f32 or f64 */
 #include "exact.h"
+#include <math.h>
 
 void tl_exact_carry(tl_exact *e)
 {
@@ -127,200 +126,68 @@ void tl_exact_whole_row(tl_exact *e, const tl_exact_form *form, uint64_t x, uint
 
 /* ---- the value ---- */
 
-/* A number: digit[low] .. digit[top - 1], least significant first, times 2^-TL_EXACT_UNIT. Digits
- * below those of tally_exact hold the fraction of a quotient, or bits of products. */
-enum { DIGITS = TL_EXACT_BINS + 6 };
-
-typedef struct {
-    uint32_t digit[DIGITS];
-    int low, top;
-    int more; /* 1: the value is larger, by less than the unit of the lowest digit */
-} number;
-
-/* d = |sum|. Returns 1 if the sum is negative. */
-static int magnitude(const tl_exact *e, number *d)
-{
-    tl_wide_int carry = 0;
-    int k = e->low;
-    uint32_t *const digit = d->digit;
-
-    d->more = 0;
-    d->low = k;
-    for (; k <= e->high; k++) {
-        carry += e->bin[k];
-        digit[k] = (uint32_t)carry;
-        carry >>= 32;
-    }
-
-    const int negative = carry < 0;
-    for (; carry != -negative; carry >>= 32) digit[k++] = (uint32_t)carry;
-    if (negative) {
-        uint64_t one = 1;
-        digit[k++] = UINT32_MAX; /* -2^m has m zeros below it */
-        for (int j = e->low; j < k; j++) {
-            one += (uint32_t)~digit[j];
-            digit[j] = (uint32_t)one;
-            one >>= 32;
-        }
-    }
-
-    while (k > e->low && !digit[k - 1]) k--;
-    d->top = k;
-    return negative;
-}
-
-/* d = d / n. A quotient begins at most 3 digits below the first digit of d. It gets 8 digits from
- * there on, which is enough for rounding; `more` says whether there is a remainder. */
-static void divide(number *d, uint64_t n)
-{
-    const int end = d->top > 8 ? d->top - 8 : 0;
-    unsigned __int128 rest = 0;
-
-    while (d->low > end) d->digit[--d->low] = 0;
-    if (n >> 32) {
-        for (int j = d->top; j-- > end;) {
-            rest = rest << 32 | d->digit[j];
-            d->digit[j] = (uint32_t)(rest / n);
-            rest %= n;
-        }
-    } else {
-        uint64_t left = 0; /* below n */
-        for (int j = d->top; j-- > end;) {
-            left = left << 32 | d->digit[j];
-            d->digit[j] = (uint32_t)(left / n);
-            left %= n;
-        }
-
-        rest = left;
-    }
-
-    d->more = rest != 0;
-    for (int j = d->low; j < end && !d->more; j++) d->more = d->digit[j] != 0;
-    d->low = end;
-    while (d->top > d->low && !d->digit[d->top - 1]) d->top--;
-}
-
-/* Rounds d to nearest even, and returns the bits. The format has `mantissa` bits
- * after the first, the unit 2^(unit - 1074), and the exponent `most` for infinity. */
-static uint64_t round_to(const number *d, int mantissa, int unit, uint64_t most)
-{
-    const int last = d->top - 1;
-    assert(last >= d->low && d->digit[last]);
-
-    /* the position of the first bit */
-    const int first = 32 * last + 31 - __builtin_clz(d->digit[last]);
-    const int least = 32 * TL_EXACT_LOW + unit;
-
-    /* the position of the last bit that is kept */
-    const int at = first - mantissa > least ? first - mantissa : least;
-
-    /* the 32 bits below `at`, and the bits from `at` on: at most 54 */
-    const int digit = at >> 5, shift = at & 31;
-#define DIGIT(j) ((j) >= d->low && (j) < d->top ? (uint64_t)d->digit[j] : 0)
-    uint64_t m = DIGIT(digit) >> shift | DIGIT(digit + 1) << (32 - shift);
-    if (shift) m |= DIGIT(digit + 2) << (64 - shift);
-    const uint64_t below =
-        shift ? (DIGIT(digit) << (32 - shift) & UINT32_MAX) | DIGIT(digit - 1) >> shift
-              : DIGIT(digit - 1);
-    int more = d->more || (shift && DIGIT(digit - 1) << (32 - shift) & UINT32_MAX);
-    for (int j = digit - 2; j >= d->low && !more; j--) more = j < d->top && d->digit[j] != 0;
-#undef DIGIT
-    const uint64_t half = (uint64_t)1 << 31;
-    m += below > half || (below == half && (more || (m & 1)));
-
-    /* The first bit of m is at `mantissa`, or m is subnormal. That bit, and a carry, add to the
-     * exponent. */
-    const uint64_t exponent = (uint64_t)(at - least);
-    if (exponent >= most) return most << mantissa;
-
-    const uint64_t bits = (exponent << mantissa) + m;
-    return bits >> mantissa >= most ? most << mantissa : bits;
-}
-
-static void store(uint64_t bits, int negative, tally_dtype dtype, void *out)
-{
-    if (dtype == TALLY_F64) {
-        bits |= (uint64_t)negative << 63;
-        memcpy(out, &bits, 8);
-    } else {
-        const uint32_t narrow = (uint32_t)bits | (uint32_t)negative << 31;
-        memcpy(out, &narrow, 4);
-    }
-}
-
-/* A sum alone, or over n. */
-static void lower_one(const tl_exact *e, const tl_exact_form *form, int64_t n, void *out)
-{
-    const tl_scalar *op = &form->scalar;
-    const int wide = op->out == TALLY_F64, mantissa = wide ? 52 : 23,
-              mean = form->what.quotient == TL_OVER_COUNT;
-    const uint64_t most = wide ? 2047 : 255;
-
-    if ((mean && n <= 0) || (e->nan && !op->masked) || (e->plus && e->minus)) {
-        store(most << mantissa | (uint64_t)1 << (mantissa - 1), 0, op->out, out);
-        return;
-    }
-
-    if (e->plus || e->minus) {
-        store(most << mantissa, e->minus != 0, op->out, out);
-        return;
-    }
-
-    number d;
-    int negative = e->low <= e->high && magnitude(e, &d);
-    uint64_t bits = 0;
-
-    if (e->low <= e->high && d.top > d.low) {
-        if (mean) divide(&d, (uint64_t)n);
-        if (d.top > d.low) bits = round_to(&d, mantissa, wide ? 0 : 1074 - 149, most);
-    }
-
-    store(bits, bits ? negative : 0, op->out, out); /* never -0, not even if a mean rounds to 0 */
-}
-
+/* The sum as an integer of many digits. */
 static void number_of(const tl_exact *e, tl_number *r)
 {
-    number d;
-    r->negative = r->size = r->exponent = 0;
-    if (e->low > e->high) return;
-    r->negative = magnitude(e, &d);
-    r->size = d.top - d.low;
-    r->exponent = 32 * d.low - TL_EXACT_UNIT;
-    if (!r->size) r->negative = 0;
-    memcpy(r->digit, d.digit + d.low, (size_t)r->size * sizeof *r->digit);
+    tl_wide_int carry = 0;
+    r->size = 0;
+    r->exponent = 32 * e->low - TL_EXACT_UNIT;
+    for (int k = e->low; k <= e->high; k++) {
+        carry += e->bin[k];
+        r->digit[r->size++] = (uint32_t)carry;
+        carry >>= 32;
+    }
+    tl_number_finish(r, carry);
 }
 
-/* A weighted mean of infinite values. */
-static void lower_special(const tl_exact *y, const tl_exact *xy, tally_dtype dtype, void *out)
+/* The rounded sum, which may be infinite or (infinities of both signs) NaN. */
+static double real_of(const tl_exact *e)
 {
-    static const tl_exact_form sum = {.scalar = {.out = TALLY_F64, .masked = 1}};
-    double a, b;
-    lower_one(xy, &sum, 0, &a);
-    lower_one(y, &sum, 0, &b);
-    tl_statistic_divide(a, b, dtype, out);
+    tl_number sum;
+    double value;
+    if (e->plus || e->minus) return e->plus && e->minus ? NAN : e->plus ? INFINITY : -INFINITY;
+    number_of(e, &sum);
+    tl_number_round(&sum, TALLY_F64, &value);
+    return value;
+}
+
+/* A statistic of finite sums. Not inlined because of its buffers. */
+static __attribute__((noinline)) int quotient(const tl_exact *e, tl_statistic what, int64_t n,
+                                              double ddof, tally_dtype dtype, void *out)
+{
+    tl_number sum[TL_SUMS];
+    for (int bit = 0; bit < TL_SUMS; bit++)
+        if (what.needs >> bit & 1) number_of(e++, &sum[bit]);
+    return tl_statistic_value(what, sum, n, ddof, dtype, out);
 }
 
 void tl_exact_lower(const tl_exact *e, const tl_exact_form *form, double ddof, void *out)
 {
     const tl_statistic what = form->what;
     const tally_dtype dtype = form->scalar.out;
+    const int mean = what.quotient == TL_OVER_COUNT;
     int64_t n = e->count;
     int infinite = 0;
 
     if (form->scalar.masked) count(&n, e->nan, -1);
     for (int k = 0; k < form->sums; k++) infinite |= e[k].plus || e[k].minus;
 
-    if ((what.quotient == TL_ALONE && (!what.root || infinite)) || what.quotient == TL_OVER_COUNT) {
-        lower_one(e, form, n, out);
-    } else if ((e->nan && !form->scalar.masked) || (infinite && what.quotient != TL_XY_OVER_Y)) {
+    if ((e->nan && !form->scalar.masked) || (mean && n <= 0)) {
         tl_statistic_nan(dtype, out);
-    } else if (infinite) {
-        lower_special(&e[0], &e[1], dtype, out);
-    } else {
-        tl_number sum[TL_SUMS];
-        for (int bit = 0; bit < TL_SUMS; bit++)
-            if (what.needs >> bit & 1) number_of(e++, &sum[bit]);
-        if (!tl_statistic_value(what, sum, n, ddof, dtype, out)) tl_statistic_nan(dtype, out);
+    } else if (infinite && (mean || what.quotient == TL_ALONE)) {
+        tl_statistic_divide(real_of(e), 1, dtype, out);
+    } else if (infinite && what.quotient == TL_XY_OVER_Y) {
+        tl_statistic_divide(real_of(&e[1]), real_of(&e[0]), dtype, out);
+    } else if (mean || (!infinite && what.quotient == TL_ALONE && !what.root)) {
+        tl_number sum, rows;
+        number_of(e, &sum);
+        tl_number_of_integer(&rows, (uint64_t)n);
+        if (mean)
+            tl_ratio(&sum, &rows, 0, dtype, out);
+        else
+            tl_number_round(&sum, dtype, out);
+    } else if (infinite || !quotient(e, what, n, ddof, dtype, out)) {
+        tl_statistic_nan(dtype, out);
     }
 }
 

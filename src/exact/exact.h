@@ -32,7 +32,7 @@ enum {
 
 typedef __int128 tl_wide_int;
 
-/* A guess of the range of the next block of elements (cpu/exact/reduce.c). top: |x| < 2^(top + 1).
+/* A guess of the range of the next block of elements (cpu/exact/add.c). top: |x| < 2^(top + 1).
  * without: NaN are skipped. failed: how many of the last tries failed. pause: blocks until the next
  * try. far, wide: the same as failed and pause, for tries with one level less. */
 typedef struct tl_exact_guess {
@@ -212,11 +212,17 @@ typedef struct tl_number {
 void tl_number_of_digits(tl_number *r, const int64_t *digit, int size, int exponent);
 void tl_number_of_integer(tl_number *r, uint64_t n);
 
+/* The last step of a sum: adds `carry` after the digits of r, which are not negative. */
+void tl_number_finish(tl_number *r, __int128 carry);
+
 /* r = a * b. r must be neither a nor b. */
 void tl_number_multiply(tl_number *r, const tl_number *a, const tl_number *b);
 
 /* *a = *a - *b. */
 void tl_number_subtract(tl_number *a, const tl_number *b);
+
+/* a, rounded once to nearest even. */
+void tl_number_round(const tl_number *a, tally_dtype dtype, void *value);
 
 /* a / b, or with `root` the square root of |a / b| with the sign of a, rounded once to nearest
  * even. dtype: TALLY_F32 or TALLY_F64. Requires: b > 0. Both are overwritten. */

@@ -4,17 +4,8 @@
 
 static void zero_f32(tl_par p, void *out) { memset(out, 0, 4); }
 static void zero_f64(tl_par p, void *out) { memset(out, 0, 8); }
-static void nan_f32(tl_par p, void *out)
-{
-    const uint32_t bits = 0x7fc00000;
-    memcpy(out, &bits, sizeof bits);
-}
-
-static void nan_f64(tl_par p, void *out)
-{
-    const uint64_t bits = 0x7ff8000000000000u;
-    memcpy(out, &bits, sizeof bits);
-}
+static void nan_f32(tl_par p, void *out) { tl_statistic_nan(TALLY_F32, out); }
+static void nan_f64(tl_par p, void *out) { tl_statistic_nan(TALLY_F64, out); }
 
 /* The formulas. */
 #define IS_SUM   TL_X, TL_ALONE, 0
@@ -36,9 +27,37 @@ static void nan_f64(tl_par p, void *out)
 #define COUNT(...)                     COUNT_OF(__VA_ARGS__)
 #define SEEDABLE(...)                  SEED_OF(__VA_ARGS__)
 
-#define INSTANCE(name, nothing, masks, formula, number, dt, bytes, to, to_bytes, integer)          \
-    {{.file = name ":exact",                                                                       \
-      .dtype = dt,                                                                                 \
+/* Which instances an operator has: of floats with the result f64, of floats below f64 with the
+ * result f32, and of integers. */
+enum { FLOATS = 1, NARROW = 2, INTEGERS = 4, ALL = FLOATS | NARROW | INTEGERS };
+
+/* The instances of a row; where two have the same type, the default comes first. Columns: kind,
+ * type, bytes of an element, result and its bytes, and whether elements are integers of 64 bits
+ * (tl_exact_form.whole). */
+#define EACH_INSTANCE(F, ...)                                                                      \
+    F(NARROW, F16, 2, f32, 4, 0, __VA_ARGS__)                                                      \
+    F(NARROW, BF16, 2, f32, 4, 0, __VA_ARGS__)                                                     \
+    F(NARROW, F32, 4, f32, 4, 0, __VA_ARGS__)                                                      \
+    F(FLOATS, F64, 8, f64, 8, 0, __VA_ARGS__)                                                      \
+    F(FLOATS, F16, 2, f64, 8, 0, __VA_ARGS__)                                                      \
+    F(FLOATS, BF16, 2, f64, 8, 0, __VA_ARGS__)                                                     \
+    F(FLOATS, F32, 4, f64, 8, 0, __VA_ARGS__)                                                      \
+    F(INTEGERS, I8, 1, f64, 8, 0, __VA_ARGS__)                                                     \
+    F(INTEGERS, U8, 1, f64, 8, 0, __VA_ARGS__)                                                     \
+    F(INTEGERS, I16, 2, f64, 8, 0, __VA_ARGS__)                                                    \
+    F(INTEGERS, U16, 2, f64, 8, 0, __VA_ARGS__)                                                    \
+    F(INTEGERS, I32, 4, f64, 8, 0, __VA_ARGS__)                                                    \
+    F(INTEGERS, U32, 4, f64, 8, 0, __VA_ARGS__)                                                    \
+    F(INTEGERS, I64, 8, f64, 8, 1, __VA_ARGS__)                                                    \
+    F(INTEGERS, U64, 8, f64, 8, 2, __VA_ARGS__)
+
+enum { EACH = 15 };
+
+/* Without a name if the operator does not have it. */
+#define INSTANCE(kind, type, bytes, to, to_bytes, integer, row, masks, nothing, kinds, formula,    \
+                 number)                                                                           \
+    {{.file = (kinds)&kind ? row ":exact" : NULL,                                                  \
+      .dtype = TALLY_##type,                                                                       \
       .acc = to_bytes == 8 ? TALLY_F64 : TALLY_F32,                                                \
       .out = to_bytes == 8 ? TALLY_F64 : TALLY_F32,                                                \
       .lanes = 1,                                                                                  \
@@ -54,71 +73,36 @@ static void nan_f64(tl_par p, void *out)
      integer,                                                                                      \
      0,                                                                                            \
      NULL},
-#define NARROW(name, nothing, masks, formula, number)                                              \
-    INSTANCE(name, nothing, masks, formula, number, TALLY_F16, 2, f32, 4, 0)                       \
-    INSTANCE(name, nothing, masks, formula, number, TALLY_BF16, 2, f32, 4, 0)                      \
-    INSTANCE(name, nothing, masks, formula, number, TALLY_F32, 4, f32, 4, 0)
-#define FLOATS(name, nothing, masks, formula, number)                                              \
-    INSTANCE(name, nothing, masks, formula, number, TALLY_F64, 8, f64, 8, 0)                       \
-    INSTANCE(name, nothing, masks, formula, number, TALLY_F16, 2, f64, 8, 0)                       \
-    INSTANCE(name, nothing, masks, formula, number, TALLY_BF16, 2, f64, 8, 0)                      \
-    INSTANCE(name, nothing, masks, formula, number, TALLY_F32, 4, f64, 8, 0)
-#define INTEGERS(name, nothing, masks, formula, number)                                            \
-    INSTANCE(name, nothing, masks, formula, number, TALLY_I8, 1, f64, 8, 0)                        \
-    INSTANCE(name, nothing, masks, formula, number, TALLY_U8, 1, f64, 8, 0)                        \
-    INSTANCE(name, nothing, masks, formula, number, TALLY_I16, 2, f64, 8, 0)                       \
-    INSTANCE(name, nothing, masks, formula, number, TALLY_U16, 2, f64, 8, 0)                       \
-    INSTANCE(name, nothing, masks, formula, number, TALLY_I32, 4, f64, 8, 0)                       \
-    INSTANCE(name, nothing, masks, formula, number, TALLY_U32, 4, f64, 8, 0)                       \
-    INSTANCE(name, nothing, masks, formula, number, TALLY_I64, 8, f64, 8, 1)                       \
-    INSTANCE(name, nothing, masks, formula, number, TALLY_U64, 8, f64, 8, 2)
 
-enum { EACH = 15 };
-
-/* A nan form, and the operator itself. */
-#define SUMS(name, nothing, formula, number, text, none)                                           \
+/* An operator and its nan form. */
+#define ROWS(name, text, none, ...)                                                                \
     {name,                                                                                         \
      "the real " text ", rounded once",                                                            \
      none,                                                                                         \
-     {NARROW(name, nothing, 0, formula, number) FLOATS(name, nothing, 0, formula, number)}},       \
+     {EACH_INSTANCE(INSTANCE, name, 0, __VA_ARGS__)}},                                             \
     {                                                                                              \
         "nan" name, "the real " text " without NaN, rounded once", none,                           \
         {                                                                                          \
-            NARROW("nan" name, nothing, 1, formula, number)                                        \
-            FLOATS("nan" name, nothing, 1, formula, number)                                        \
+            EACH_INSTANCE(INSTANCE, "nan" name, 1, __VA_ARGS__)                                    \
         }                                                                                          \
     }
-#define STATISTIC(name, nothing, formula, number, narrow, text, none)                              \
-    {name,                                                                                         \
-     "the real " text ", rounded once",                                                            \
-     none,                                                                                         \
-     {narrow(name, nothing, 0, formula, number) FLOATS(name, nothing, 0, formula, number)          \
-          INTEGERS(name, nothing, 0, formula, number)}},                                           \
-    {                                                                                              \
-        "nan" name, "the real " text " without NaN, rounded once", none,                           \
-        {                                                                                          \
-            narrow("nan" name, nothing, 1, formula, number)                                        \
-                FLOATS("nan" name, nothing, 1, formula, number)                                    \
-                    INTEGERS("nan" name, nothing, 1, formula, number)                              \
-        }                                                                                          \
-    }
-#define NO_NARROW(...)
 
 static const struct {
     const char *name, *what, *none;
     tl_exact_form form[EACH];
 } rows[] = {
-    SUMS("sum", zero, SUM, 1, "sum", "0"),
-    STATISTIC("mean", nan, MEAN, 1, NARROW, "mean", "NaN"),
-    SUMS("dot", zero, DOT, 2, "sum of the real products x y", "0"),
-    STATISTIC("wmean", nan, WMEAN, 2, NARROW, "mean of x with weights y", "NaN"),
-    STATISTIC("sumsq", zero, SUMSQ, 1, NO_NARROW, "sum of squares", "0"),
-    STATISTIC("norm", zero, NORM, 1, NO_NARROW, "root of the sum of squares", "0"),
-    STATISTIC("var", nan, VAR, 1, NO_NARROW, "variance, divided by n - ddof", "NaN"),
-    STATISTIC("std", nan, STD, 1, NO_NARROW, "standard deviation, divided by n - ddof", "NaN"),
-    STATISTIC("cov", nan, COV, 2, NO_NARROW, "covariance of x and y, divided by n - ddof", "NaN"),
-    STATISTIC("corr", nan, CORR, 2, NO_NARROW, "correlation of x and y", "NaN"),
-    STATISTIC("slope", nan, SLOPE, 2, NO_NARROW, "slope of y by x", "NaN"),
+    ROWS("sum", "sum", "0", zero, FLOATS | NARROW, SUM, 1),
+    ROWS("mean", "mean", "NaN", nan, ALL, MEAN, 1),
+    ROWS("dot", "sum of the real products x y", "0", zero, FLOATS | NARROW, DOT, 2),
+    ROWS("wmean", "mean of x with weights y", "NaN", nan, ALL, WMEAN, 2),
+    ROWS("sumsq", "sum of squares", "0", zero, FLOATS | INTEGERS, SUMSQ, 1),
+    ROWS("norm", "root of the sum of squares", "0", zero, FLOATS | INTEGERS, NORM, 1),
+    ROWS("var", "variance, divided by n - ddof", "NaN", nan, FLOATS | INTEGERS, VAR, 1),
+    ROWS("std", "standard deviation, divided by n - ddof", "NaN", nan, FLOATS | INTEGERS, STD, 1),
+    ROWS("cov", "covariance of x and y, divided by n - ddof", "NaN", nan, FLOATS | INTEGERS, COV,
+         2),
+    ROWS("corr", "correlation of x and y", "NaN", nan, FLOATS | INTEGERS, CORR, 2),
+    ROWS("slope", "slope of y by x", "NaN", nan, FLOATS | INTEGERS, SLOPE, 2),
 };
 
 const tl_scalar *tl_exact_find(const char *name, size_t length, tally_dtype dtype, tally_dtype acc,

@@ -11,21 +11,11 @@ static void trim(tl_number *r)
     if (!r->size) r->negative = 0;
 }
 
-void tl_number_of_digits(tl_number *r, const int64_t *digit, int size, int exponent)
+void tl_number_finish(tl_number *r, __int128 carry)
 {
-    int64_t carry = 0;
-    assert(size <= 136);
-    r->exponent = exponent;
-    r->size = size + 2;
-    for (int k = 0; k < size; k++) {
-        carry += digit[k];
-        r->digit[k] = (uint32_t)carry;
-        carry >>= 32;
-    }
-
-    r->digit[size] = (uint32_t)carry;
-    r->digit[size + 1] = (uint32_t)(carry >> 32);
+    assert(r->size + 4 <= TL_NUMBER_DIGITS);
     r->negative = carry < 0;
+    for (int k = 0; k < 4; k++, carry >>= 32) r->digit[r->size++] = (uint32_t)carry;
     if (r->negative) { /* two's complement to sign and magnitude */
         uint64_t one = 1;
         for (int k = 0; k < r->size; k++) {
@@ -36,6 +26,20 @@ void tl_number_of_digits(tl_number *r, const int64_t *digit, int size, int expon
     }
 
     trim(r);
+}
+
+void tl_number_of_digits(tl_number *r, const int64_t *digit, int size, int exponent)
+{
+    int64_t carry = 0;
+    assert(size <= 136);
+    r->exponent = exponent;
+    r->size = size;
+    for (int k = 0; k < size; k++) {
+        carry += digit[k];
+        r->digit[k] = (uint32_t)carry;
+        carry >>= 32;
+    }
+    tl_number_finish(r, carry);
 }
 
 void tl_number_of_integer(tl_number *r, uint64_t n)
@@ -169,21 +173,33 @@ static uint32_t divide_step(uint32_t *a, const tl_number *b)
     return (uint32_t)q - 1;
 }
 
+/* Cuts off the last digits. Returns 1 if one of them was not 0. */
+static int cut(tl_number *r, int digits)
+{
+    int more = 0;
+    assert(0 <= digits && digits < r->size);
+    for (int k = 0; k < digits; k++) more |= r->digit[k] != 0;
+    r->size -= digits;
+    r->exponent += 32 * digits;
+    memmove(r->digit, r->digit + digits, (size_t)r->size * sizeof *r->digit);
+    return more;
+}
+
 /* a / b = (q + f) 2^*exponent, 0 <= f < 1; *more: f > 0. q has 125 to 127 bits, *exponent is
  * even. */
 static unsigned __int128 divide(tl_number *a, tl_number *b, int *exponent, int *more)
 {
     shift_up(b, 32 * b->size - length(b)); /* sets the first bit of b's first digit */
 
-    /* a gets four digits more than b, and its first digit is below 2^30: a / b has four digits. */
-    const int wanted = 32 * b->size + 126;
+    /* a gets four digits more than b, and its first digit is below 2^30: a / b has four digits.
+     * What is cut off from a belongs to the remainder. */
+    const int wanted = 32 * b->size + 126, longer = length(a) - wanted;
+    *more = longer > 0 ? cut(a, (longer + 31) / 32) : 0;
     int up = wanted - length(a);
     if ((a->exponent - up - b->exponent) % 2) up--;
-    *more = 0;
-    if (up < 0) { /* a is longer, so b gets digits instead */
-        const int digits = -up / 32 + 1;
-        shift_up(b, 32 * digits);
-        up += 32 * digits;
+    if (up < 0) { /* by one bit: a digit is cut off instead */
+        *more |= cut(a, 1);
+        up += 32;
     }
 
     shift_up(a, up);
@@ -229,43 +245,60 @@ static uint64_t round_bits(uint64_t m, int exponent, int wide)
     return bits >> mantissa >= most ? most << mantissa : bits;
 }
 
-void tl_ratio(tl_number *a, tl_number *b, int root, tally_dtype dtype, void *value)
+/* Writes the rounded value of +-(m + f) 2^exponent, m > 0 and 0 <= f < 1; more: f > 0. */
+static void store(uint64_t m, int more, int exponent, int negative, tally_dtype dtype, void *value)
 {
-    const int wide = dtype == TALLY_F64;
-    uint64_t bits = 0;
-
-    assert(b->size && !b->negative);
-    const int negative = a->negative;
-
-    if (a->size) {
-        int exponent, more;
-        unsigned __int128 q = divide(a, b, &exponent, &more);
-        uint64_t m;
-
-        if (root) {
-            m = square_root(q);
-            more |= (unsigned __int128)m * m != q;
-            exponent /= 2; /* even */
-        } else {
-            while (q >> 127 == 0) {
-                q <<= 1;
-                exponent--;
-            }
-
-            m = (uint64_t)(q >> 64);
-            more |= (uint64_t)q != 0;
-            exponent += 64;
-        }
-
-        for (; m >> 63 == 0; m <<= 1) exponent--; /* a root has at least 62 bits */
-        bits = round_bits(m | (uint64_t)more, exponent, wide);
-    }
-
-    if (wide) {
+    assert(dtype == TALLY_F32 || dtype == TALLY_F64);
+    const int up = __builtin_clzll(m);
+    uint64_t bits = round_bits(m << up | (uint64_t)more, exponent - up, dtype == TALLY_F64);
+    if (dtype == TALLY_F64) {
         if (bits) bits |= (uint64_t)negative << 63; /* never -0 */
         memcpy(value, &bits, 8);
     } else {
         const uint32_t narrow = (uint32_t)bits | (bits ? (uint32_t)negative << 31 : 0);
         memcpy(value, &narrow, 4);
     }
+}
+
+void tl_number_round(const tl_number *a, tally_dtype dtype, void *value)
+{
+    unsigned __int128 q = 0;
+    int low = a->size; /* the lowest digit that is in q */
+
+    if (!a->size) {
+        memset(value, 0, tally_dtype_size(dtype));
+        return;
+    }
+    for (int k = 0; k < 3; k++) q = q << 32 | (low > 0 ? a->digit[--low] : 0);
+    const int up = __builtin_clz(a->digit[a->size - 1]);
+    q <<= 32 + up; /* its first bit is set */
+    int more = (uint64_t)q != 0;
+    while (!more && low > 0) more = a->digit[--low] != 0;
+    store((uint64_t)(q >> 64), more, a->exponent + 32 * a->size - up - 64, a->negative, dtype,
+          value);
+}
+
+void tl_ratio(tl_number *a, tl_number *b, int root, tally_dtype dtype, void *value)
+{
+    int exponent, more;
+    assert(b->size && !b->negative);
+    const int negative = a->negative;
+    if (!a->size) {
+        memset(value, 0, tally_dtype_size(dtype));
+        return;
+    }
+
+    unsigned __int128 q = divide(a, b, &exponent, &more);
+    uint64_t m;
+    if (root) {
+        m = square_root(q);
+        more |= (unsigned __int128)m * m != q;
+        exponent /= 2; /* even */
+    } else {
+        const int up = __builtin_clzll((uint64_t)(q >> 64)); /* q has 125 bits or more */
+        m = (uint64_t)(q << up >> 64);
+        more |= (uint64_t)(q << up) != 0;
+        exponent += 64 - up;
+    }
+    store(m, more, exponent, negative, dtype, value);
 }

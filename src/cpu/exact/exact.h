@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Exact sums of views on CPUs. Plans with `exact` have shapes of their own: the order of additions
- * does not matter. reduce.c adds elements in bulk and reduces. series.c scans and computes windows
- * element by element; an element that leaves a window is subtracted. */
+ * does not matter. add.c adds elements in bulk; reduce.c reduces. series.c scans and computes
+ * windows element by element; an element that leaves a window is subtracted. */
 #ifndef TALLY_CPU_EXACT_H
 #define TALLY_CPU_EXACT_H
 
@@ -9,6 +9,47 @@
 #include "cpu/driver.h"
 #include "cpu/keys/ranges.h"
 #include "exact/exact.h"
+
+/* ---- blocks (exact_block.c) ----
+ *
+ * A block of an exact sum: up to TL_EXACT_BLOCK elements become three integers. */
+
+enum {
+    TL_EXACT_BLOCK = 4096, /* elements, a power of two: 16 KiB or 32 KiB in the first-level cache */
+    TL_EXACT_LEVELS = 3,
+    TL_EXACT_TOP_MOST = 1000 /* largest exponent with which the registers do not overflow */
+};
+
+/* Why the integers of a block are not its sum. */
+enum {
+    TL_EXACT_DONE = 0,
+    TL_EXACT_FAR = 1,  /* some bits are below the last level */
+    TL_EXACT_LARGE = 2 /* an element is 2^(top + 1) or more, infinite or NaN */
+};
+
+typedef struct tl_exact_block {
+    int top, levels;               /* input: |x| < 2^(top + 1); levels: f32 1 or 2, f64 2 or 3 */
+    int without;                   /* input: NaN are skipped and counted */
+    int64_t part[TL_EXACT_LEVELS]; /* the sum is the sum of part[l] 2^unit[l] */
+    int unit[TL_EXACT_LEVELS];
+    int64_t nan; /* NaN elements, if they are skipped */
+} tl_exact_block;
+
+/* The loops of one instruction set. Requires: n is a multiple of `step` and at most TL_EXACT_BLOCK.
+ * highest: returns the bits of the largest finite |x|; *special: is there a NaN or an infinity? */
+typedef struct tl_exact_kernel {
+    int step;
+    int (*f32)(const void *x, int64_t n, tl_exact_block *b);
+    int (*f64)(const void *x, int64_t n, tl_exact_block *b);
+    uint32_t (*highest_f32)(const float *x, int64_t n, int *special);
+    uint64_t (*highest_f64)(const double *x, int64_t n, int *special);
+
+    /* high[i] + low[i] = x[i] y[i], of f64 of any alignment. Returns 1 if that is exact and finite
+     * for all i. */
+    int (*products)(const void *x, const void *y, int64_t n, double *high, double *low);
+} tl_exact_kernel;
+
+/* ---- sums of elements (add.c, reduce.c) ---- */
 
 /* Elements as f64, or integers of 64 bits as they are. y: the second input, if there is one. */
 enum { TL_EXACT_PIECE = 512 };
@@ -32,6 +73,8 @@ void tl_exact_load(const tl_plan *plan, const void *x, int64_t stride, int64_t n
  * dense elements, on up to `threads` threads. */
 void tl_exact_add(tl_exact *e, const tl_plan *plan, const void *x, int64_t stride, int64_t n);
 void tl_exact_slab(tl_exact *e, const tl_plan *plan, int threads, const void *x, int64_t n);
+
+/* ---- calls ---- */
 
 /* The shapes of exact sums, for the driver: reduce.c and series.c. */
 extern const tl_shape tl_exact_reduce_shape, tl_exact_scan_shape, tl_exact_window_shape;

@@ -15,7 +15,7 @@
  *      r              |     ------|-----------+  unit[2]: a part cut off here makes the block FAR
  *
  * Most blocks do not need the last level, and are 1.3 to 1.6 times as fast without it. So it is
- * left out first (reduce.c).
+ * left out first (add.c).
  *
  * The bound. A lane adds N = BLOCK / (UNROLL LANES) elements below 2^(top + 1), so the partial sums
  * of level 0 are below N (2^(top + 1) + 2^(u - 1)), where the second term is rounding. With u = top
@@ -26,7 +26,7 @@
  * bits of a register, less its initial bits, are the integer. An element that is too large,
  * infinite or NaN shows in the largest |x|, or as a register outside of its binade, to which it
  * does not return. */
-#include "exact_block.h"
+#include "exact.h"
 #include "cpu/kernel/simd.h"
 #include "dtype/dtype_traits.h"
 #include "operator/kernel.h"
@@ -184,17 +184,18 @@ TL_INLINE int block(const char *x, int64_t n, tl_exact_block *b, int levels, int
     return (outside ? TL_EXACT_LARGE : 0) | (far ? TL_EXACT_FAR : 0);
 }
 
-#define BLOCK(name, type, most, without)                                                           \
-    static int name(const type *x, int64_t n, tl_exact_block *b)                                   \
-    {                                                                                              \
-        return b->levels < (most)                                                                  \
-                   ? block((const char *)x, n, b, (most)-1, without, (int)sizeof(type))            \
-                   : block((const char *)x, n, b, most, without, (int)sizeof(type));               \
-    }
-BLOCK(block_f32, float, 2, 0)
-BLOCK(block_f32_without, float, 2, 1)
-BLOCK(block_f64, double, 3, 0)
-BLOCK(block_f64_without, double, 3, 1)
+/* The loop with constants for its choices. most: levels of the type. */
+TL_INLINE int choose(const void *x, int64_t n, tl_exact_block *b, int most, int bytes)
+{
+    assert(b->levels == most || b->levels == most - 1);
+    if (b->without)
+        return b->levels < most ? block(x, n, b, most - 1, 1, bytes)
+                                : block(x, n, b, most, 1, bytes);
+    return b->levels < most ? block(x, n, b, most - 1, 0, bytes) : block(x, n, b, most, 0, bytes);
+}
+
+static int block_f32(const void *x, int64_t n, tl_exact_block *b) { return choose(x, n, b, 2, 4); }
+static int block_f64(const void *x, int64_t n, tl_exact_block *b) { return choose(x, n, b, 3, 8); }
 
 #define HIGHEST(name, type, bits, infinity)                                                        \
     static bits name(const type *x, int64_t n, int *special)                                       \
@@ -279,6 +280,5 @@ static int products(const void *x, const void *y, int64_t n, double *high, doubl
     return !any;
 }
 
-const tl_exact_kernel TL_CAT(tl_exact_kernel_, TL_ISA) = {
-    STEP,        block_f32,   block_f32_without, block_f64, block_f64_without,
-    highest_f32, highest_f64, products};
+const tl_exact_kernel TL_CAT(tl_exact_kernel_, TL_ISA) = {STEP,        block_f32,   block_f64,
+                                                          highest_f32, highest_f64, products};

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Exact sums in bulk. A block of elements is added in registers that cover a guessed range of bits
- * (exact_block.c). If a block does not fit, its range is measured and it is added again. If its
- * elements span more than the registers cover (f32: 65 binades, f64: 80) or are infinite, they are
- * added one by one. */
+ * Exact sums of sequences and of columns. The order of additions does not matter, so threads add
+ * any elements, and their sums are joined. */
 #include "exact.h"
-#include "exact_block.h"
 #include "context/threads.h"
 #include "context/view.h"
 #include "cpu/shape.h"
@@ -12,389 +9,12 @@
 #include <stdlib.h>
 
 enum {
-    ONE_BY_ONE = 48, /* fewer elements are added one by one */
-    PIECE = 2048,    /* elements that are packed and widened at a time */
-    GATHERED = 1024, /* the same for elements with validity */
-    SHARE = 1 << 18, /* elements that a thread takes at a time */
-
-    /* After blocks that did not fit, at most 2^6 blocks are added one by one before the next
-     * try. */
-    PAUSE_MOST = 6,
-    COLUMNS = 16, /* columns that are summed side by side */
-    STEP_MOST = 64
+    SHARE = 1 << 18,  /* elements that a thread takes at a time */
+    COLUMNS = 16,     /* columns that are summed side by side */
+    COLUMN_ROWS = 512 /* rows of each at a time */
 };
 
-/* ---- blocks ---- */
-
-/* Adds a block with b->levels levels. */
-static int run_levels(const tl_exact_kernel *k, int is_f64, const tl_exact_guess *g, const void *x,
-                      int64_t n, tl_exact_block *b)
-{
-    assert(0 < n && n <= TL_EXACT_BLOCK && n % k->step == 0);
-    b->top = g->top;
-    if (is_f64) return (g->without ? k->f64_without : k->f64)(x, n, b);
-    return (g->without ? k->f32_without : k->f32)(x, n, b);
-}
-
-/* Adds a block with one level less, unless that failed recently; then with all levels. */
-static int run(const tl_plan *plan, int is_f64, tl_exact_guess *g, const void *x, int64_t n,
-               tl_exact_block *b)
-{
-    const int all = is_f64 ? 3 : 2;
-    if (g->wide > 0) {
-        g->wide--;
-    } else {
-        b->levels = all - 1;
-        const int why = run_levels(plan->exact, is_f64, g, x, n, b);
-        if (!why) g->far = 0;
-        if (why != TL_EXACT_FAR) return why;
-        g->far += g->far < PAUSE_MOST;
-        g->wide = (1 << g->far) - 2;
-    }
-
-    b->levels = all;
-    return run_levels(plan->exact, is_f64, g, x, n, b);
-}
-
-/* Measures the range of a block. */
-static tl_exact_guess measure(const tl_plan *plan, int is_f64, tl_exact_guess g, const void *x,
-                              int64_t n)
-{
-    int special = 0;
-    if (is_f64) {
-        g.top = (int)(plan->exact->highest_f64(x, n, &special) >> 52) - 1023;
-    } else {
-        const uint32_t bits = plan->exact->highest_f32(x, n, &special);
-        g.top = (int)(bits >> 23) - 127;
-    }
-    g.without = special;
-    return g;
-}
-
-static void one_by_one(tl_exact *e, int is_f64, const void *data, int64_t n)
-{
-    const char *x = data;
-    if (is_f64) {
-        for (int64_t i = 0; i < n; i++) {
-            double v;
-            memcpy(&v, x + i * 8, 8);
-            tl_exact_element(e, v, 1);
-        }
-    } else {
-        for (int64_t i = 0; i < n; i++) {
-            float v;
-            memcpy(&v, x + i * 4, 4);
-            tl_exact_element(e, v, 1);
-        }
-    }
-}
-
-static void add_block(tl_exact *e, tl_exact_guess *g, const tl_plan *plan, int is_f64,
-                      const void *x, int64_t n)
-{
-    tl_exact_block b;
-    assert(n % plan->exact->step == 0);
-    if (g->pause > 0) {
-        g->pause--;
-        one_by_one(e, is_f64, x, n);
-        return;
-    }
-
-    int why = run(plan, is_f64, g, x, n, &b);
-    if (why) {
-        const tl_exact_guess measured = measure(plan, is_f64, *g, x, n);
-        const int other = measured.top != g->top || measured.without != g->without;
-        if (other && measured.top <= TL_EXACT_TOP_MOST) {
-            *g = measured;
-            why = run(plan, is_f64, g, x, n, &b);
-        }
-    }
-
-    if (why) {
-        g->failed += g->failed < PAUSE_MOST;
-        g->pause = (1 << g->failed) - 2;
-        one_by_one(e, is_f64, x, n);
-        return;
-    }
-
-    g->failed = 0;
-    e->nan += b.nan;
-    for (int l = 0; l < b.levels; l++)
-        if (b.part[l]) tl_exact_put(e, b.part[l], b.unit[l] + TL_EXACT_UNIT);
-}
-
-/* Adds n dense elements of f32 or f64, without counting them. */
-static void add_wide(tl_exact *e, tl_exact_guess *g, const tl_plan *plan, int is_f64, const char *x,
-                     int64_t n)
-{
-    const int64_t bytes = is_f64 ? 8 : 4, step = plan->exact->step;
-    for (int64_t m; n > 0; n -= m, x += m * bytes) {
-        m = n < TL_EXACT_BLOCK ? n : TL_EXACT_BLOCK;
-        if ((e->waiting += m) > TL_EXACT_MOST) {
-            tl_exact_carry(e);
-            e->waiting = m;
-        }
-
-        if (m < ONE_BY_ONE) {
-            one_by_one(e, is_f64, x, m);
-        } else if (m >= step) {
-            m -= m % step;
-            add_block(e, g, plan, is_f64, x, m);
-        } else { /* padded with zeros, which change nothing */
-            _Alignas(64) char rest[STEP_MOST * 8] = {0};
-            memcpy(rest, x, (size_t)(m * bytes));
-            add_block(e, g, plan, is_f64, rest, step);
-        }
-    }
-}
-
-/* ---- elements with validity, and pairs (cpu/inputs/inputs.h) ---- */
-
-/* The number of missing elements among n of f32 or f64. */
-static int64_t count_missing(int is_f64, const char *x, int64_t n)
-{
-    int64_t none = 0;
-    uint64_t wide;
-    uint32_t narrow;
-    for (int64_t i = 0; is_f64 && i < n; i++)
-        none += (memcpy(&wide, x + i * 8, 8), wide == (uint64_t)1 << 63);
-    for (int64_t i = 0; !is_f64 && i < n; i++)
-        none += (memcpy(&narrow, x + i * 4, 4), narrow == (uint32_t)1 << 31);
-    return none;
-}
-
-void tl_exact_load(const tl_plan *plan, const void *x, int64_t stride, int64_t n, tl_exact_rows *to)
-{
-    const int64_t bytes = plan->op->elem_bytes;
-    const int pairs = plan->op->inputs == 2, is_pack = plan->in && plan->in->apply_two,
-              wide = plan->in ? plan->in->to_bytes == 8 : bytes == 8;
-    float narrow[2][TL_EXACT_PIECE];
-    char pack[TL_EXACT_PIECE * 4]; /* elements that are converted have at most 4 bytes */
-    void *const one = wide ? (void *)&to->x : narrow[0], *const two =
-                                                             wide ? (void *)&to->y : narrow[1];
-
-    assert(n <= TL_EXACT_PIECE && (pairs ? is_pack : 1));
-    if (is_pack) {
-        plan->in->apply_two(plan->in, one, pairs ? two : NULL, x, n);
-    } else if (plan->in) {
-        tl_copy_strided(pack, 1, x, stride, n, bytes);
-        plan->in->apply(plan->in, one, pack, n);
-    } else {
-        tl_copy_strided(one, 1, x, stride, n, bytes);
-    }
-
-    for (int64_t i = 0; !wide && i < n; i++) to->x.f64[i] = narrow[0][i];
-    for (int64_t i = 0; !wide && pairs && i < n; i++) to->y.f64[i] = narrow[1][i];
-    const tl_exact_form *const form = tl_exact_form_of(plan->op);
-    if (form->absent)
-        form->absent(plan->in, to->absent, x, n);
-    else if (form->leaves_out)
-        for (int64_t i = 0; i < n; i++) to->absent[i] = to->x.whole[i] == (uint64_t)1 << 63;
-}
-
-/* Adds to `waiting` of all sums of a state. */
-static void wait_for(tl_exact *e, int sums, int64_t n)
-{
-    for (int k = 0; k < sums; k++)
-        if ((e[k].waiting += n) > TL_EXACT_MOST) {
-            tl_exact_carry(&e[k]);
-            e[k].waiting = n;
-        }
-}
-
-/* The sums of whole rows: three words of 64 bits, of numbers and of products alike. */
-static void add_whole_rows(tl_exact *e, const tl_exact_form *form, const tl_exact_rows *r,
-                           int64_t n)
-{
-    const uint64_t *const x = r->x.whole, *const y = r->y.whole;
-    if (form->sums > 2 || form->scalar.inputs == 2 || form->whole != 1) {
-        const int pairs = form->scalar.inputs == 2;
-        for (int64_t i = 0; i < n; i++) tl_exact_whole_row(e, form, x[i], pairs ? y[i] : 0, 1);
-        return;
-    }
-
-    __int128 sum = 0;
-    unsigned __int128 low = 0, high = 0; /* of the squares */
-    for (int64_t i = 0; i < n; i++) {
-        const __int128 v = (int64_t)x[i];
-        const unsigned __int128 square = (unsigned __int128)(v * v);
-        sum += v;
-        low += (uint64_t)square;
-        high += (uint64_t)(square >> 64);
-    }
-
-    if (form->what.needs & TL_X)
-        tl_exact_put_whole(e++, sum < 0 ? -(unsigned __int128)sum : (unsigned __int128)sum, 0,
-                           sum < 0);
-    if (form->what.needs & TL_XX) {
-        tl_exact_put_whole(e, low, 0, 0);
-        tl_exact_put_whole(e, high, 64, 0);
-    }
-}
-
-/* Adds the products of n numbers to a sum: rounded products, and their rounding errors if `errors`.
- * Returns 0, and adds nothing, if a number is infinite or NaN, or a product too large or small. */
-static __attribute__((noinline)) int add_products(tl_exact *e, const tl_plan *plan, int errors,
-                                                  const void *x, const void *y, int64_t n)
-{
-    double high[GATHERED], low[GATHERED];
-    assert(n <= GATHERED);
-    if (!plan->exact->products(x, y, n, high, low)) return 0;
-    add_wide(e, &e->guess, plan, 1, (const char *)high, n);
-    if (errors) add_wide(e, &e->rest, plan, 1, (const char *)low, n);
-    return 1;
-}
-
-/* Rows with a NaN become 0 0, which add nothing. Returns their number. y: NULL, or of pairs. */
-static int64_t clean(double *x, double *y, int64_t n)
-{
-    int64_t nan = 0;
-    for (int64_t i = 0; i < n; i++) {
-        const int number = (x[i] == x[i]) & (!y || y[i] == y[i]);
-        nan += !number;
-        x[i] = number ? x[i] : 0;
-        if (y) y[i] = number ? y[i] : 0;
-    }
-    return nan;
-}
-
-/* Adds rows of numbers to the sums of a state. A statistic has a product of all of its inputs,
- * which comes first: it finds NaN. */
-static void add_numbers(tl_exact *e, const tl_plan *plan, int errors, tl_exact_rows *r, int64_t n)
-{
-    const tl_exact_form *const form = tl_exact_form_of(plan->op);
-    double *const x = r->x.f64, *const y = form->scalar.inputs == 2 ? r->y.f64 : NULL;
-    int clean_rows = 0;
-
-    for (int k = form->sums, bit = 1 << (TL_SUMS - 1); bit; bit >>= 1) {
-        if (!(form->what.needs & bit)) continue;
-        tl_exact *const sum = &e[--k];
-        const double *const a = bit & (TL_Y | TL_YY) ? y : x, *const b = bit & TL_XY ? y : a;
-        if (bit & (TL_X | TL_Y)) {
-            add_wide(sum, &sum->guess, plan, 1, (const char *)a, n);
-            continue;
-        }
-
-        int done = add_products(sum, plan, errors, a, b, n);
-        if (!done && !clean_rows) {
-            const int64_t nan = clean(x, y, n);
-            e->nan += nan;
-            clean_rows = 1;
-            done = nan && add_products(sum, plan, errors, a, b, n);
-        }
-
-        if (done) continue;
-        wait_for(sum, 1, 2 * n);
-        for (int64_t i = 0; i < n; i++) tl_exact_pair(sum, a[i], b[i], 1);
-    }
-}
-
-/* Adds n <= GATHERED dense f64 and their squares, read in place. Returns 0, and adds nothing, if
- * that is not possible. */
-static int add_in_place(tl_exact *e, const tl_plan *plan, const char *x, int64_t n)
-{
-    const tl_exact_form *const form = tl_exact_form_of(plan->op);
-    tl_exact *const squares = &e[form->sums - 1];
-    assert(form->what.needs & TL_XX);
-    if (!add_products(squares, plan, 1, x, x, n)) return 0;
-    if (form->what.needs & TL_X) add_wide(e, &e->guess, plan, 1, x, n);
-    return 1;
-}
-
-/* Adds elements to all sums of a state. */
-static __attribute__((noinline)) void add_rows(tl_exact *e, const tl_plan *plan, const char *x,
-                                               int64_t stride, int64_t n)
-{
-    const tl_exact_form *const form = tl_exact_form_of(plan->op);
-    const int64_t bytes = plan->op->elem_bytes;
-    const int errors = plan->in ? plan->in->to_bytes == 8 : bytes == 8,
-              pairs = form->scalar.inputs == 2;
-    tl_exact_rows r;
-
-    const int in_place = plan->op->dtype == TALLY_F64 && !plan->in && stride == 1;
-    for (int64_t at = 0, m; at < n; at += m) {
-        m = n - at < GATHERED ? n - at : GATHERED;
-        if (in_place && add_in_place(e, plan, x + at * bytes, m)) continue;
-
-        m = m < TL_EXACT_PIECE ? m : TL_EXACT_PIECE;
-        tl_exact_load(plan, x + at * stride * bytes, stride, m, &r);
-        for (int64_t i = 0; form->leaves_out && i < m; i++) {
-            e->count -= r.absent[i];
-            r.x.whole[i] = r.absent[i] ? 0 : r.x.whole[i];
-            if (pairs) r.y.whole[i] = r.absent[i] ? 0 : r.y.whole[i];
-        }
-
-        if (form->whole) {
-            wait_for(e, form->sums, 4 * m);
-            add_whole_rows(e, form, &r, m);
-        } else {
-            add_numbers(e, plan, errors, &r, m);
-        }
-    }
-}
-
-/* Adds dense elements that the call's own conversion prepares. */
-static __attribute__((noinline)) void add_gathered(tl_exact *e, const tl_plan *plan, const char *x,
-                                                   int64_t n)
-{
-    double wide[GATHERED];
-    float narrow[GATHERED];
-    const int is_f64 = plan->in->to_bytes == 8, leaves_out = tl_exact_form_of(plan->op)->leaves_out;
-    void *const to = is_f64 ? (void *)wide : narrow;
-
-    for (int64_t m; n > 0; n -= m, x += m * plan->op->elem_bytes) {
-        m = n < GATHERED ? n : GATHERED;
-        plan->in->apply_two(plan->in, to, NULL, x, m);
-        if (leaves_out) e->count -= count_missing(is_f64, to, m);
-        add_wide(e, &e->guess, plan, is_f64, to, m);
-    }
-}
-
-/* ---- any elements ---- */
-
-/* Packs and widens elements that are strided or have 16 bits, and adds them. Not inlined because of
- * its buffers. */
-static __attribute__((noinline)) void add_packed(tl_exact *e, const tl_plan *plan, const char *x,
-                                                 int64_t stride, int64_t n)
-{
-    _Alignas(64) char pack[PIECE * 8], wide[PIECE * 4];
-    const int64_t bytes = plan->op->elem_bytes;
-    const int is_f64 = plan->in ? plan->in->to_bytes == 8 : plan->op->dtype == TALLY_F64;
-    const int64_t most = plan->in && is_f64 ? PIECE / 2 : PIECE;
-
-    for (int64_t at = 0, m; at < n; at += m) {
-        /* Not beyond the last element: the stride may have any value. */
-        const char *from = x + at * stride * bytes;
-        m = n - at < most ? n - at : most;
-
-        if (stride != 1) {
-            tl_copy_strided(pack, 1, from, stride, m, bytes);
-            from = pack;
-        }
-
-        if (plan->in) {
-            plan->in->apply(plan->in, wide, from, m);
-            from = wide;
-        }
-
-        add_wide(e, &e->guess, plan, is_f64, from, m);
-    }
-}
-
-void tl_exact_add(tl_exact *e, const tl_plan *plan, const void *x, int64_t stride, int64_t n)
-{
-    assert(n >= 0 && (stride == 1 || n <= 1 || !plan->in || !plan->in->apply_two));
-    const tl_exact_form *const form = tl_exact_form_of(plan->op);
-    e->count += n;
-    if (form->what.needs != TL_X || form->whole)
-        add_rows(e, plan, x, stride, n);
-    else if (plan->in && plan->in->apply_two)
-        add_gathered(e, plan, x, n);
-    else if ((stride != 1 && n > 1) || plan->in)
-        add_packed(e, plan, x, stride, n);
-    else
-        add_wide(e, &e->guess, plan, plan->op->dtype == TALLY_F64, x, n);
-}
+/* ---- slabs ---- */
 
 static int sums_of(const tl_plan *plan) { return tl_exact_form_of(plan->op)->sums; }
 
@@ -437,9 +57,12 @@ void tl_exact_slab(tl_exact *e, const tl_plan *plan, int threads, const void *x,
 
 /* ---- reduce ---- */
 
-static void lower(const tl_exact *e, const tl_plan *plan, void *out)
+/* Writes the result of sequence r, whose results are dense. */
+static void lower(const tl_exact *e, const tl_call *call, int64_t r)
 {
-    tl_exact_lower(e, tl_exact_form_of(plan->op), plan->par.value, out);
+    const tl_plan *plan = call->plan;
+    tl_exact_lower(e, tl_exact_form_of(plan->op), plan->par.value,
+                   (char *)call->out->data + r * plan->op->result_bytes);
 }
 
 static tally_status open(tl_thread *t)
@@ -458,101 +81,87 @@ static tally_status part(tl_thread *t, const tl_part *p)
     tl_exact *e = t->memory->other;
     if (p->first) tl_exact_clear(e, sums_of(plan));
     tl_exact_slab(e, plan, t->threads, p->x, p->n);
-    if (p->last) lower(e, plan, p->y);
+    if (p->last) tl_exact_lower(e, tl_exact_form_of(plan->op), plan->par.value, p->y);
     return TALLY_OK;
 }
 
-/* Neighbouring columns, so that whole cache lines are used: COLUMNS of them, a few rows at a
- * time. */
-typedef struct {
-    char pack[PIECE * 8];
-    tl_exact e[]; /* COLUMNS states */
-} strip;
-
-/* Adds rows from .. end - 1 of `width` columns, of which `first` is the first. */
-static void add_strip(strip *s, const tl_call *call, int64_t first, int64_t width, int64_t from,
-                      int64_t end)
-{
-    const tally_view *in = call->in;
-    const int64_t bytes = call->plan->op->elem_bytes;
-    int64_t n;
-    assert(0 < width && width <= COLUMNS);
-    const int sums = sums_of(call->plan);
-    tl_exact_clear(s->e, (int)width * sums);
-
-    for (int64_t m; from < end; from += m) {
-        m = end - from < PIECE / COLUMNS * 4 ? end - from : PIECE / COLUMNS * 4;
-        for (int64_t c = 0; c < width; c++) {
-            const char *x = tl_view_row(in, first + c, bytes, &n);
-            tl_copy_strided(s->pack, 1, x + from * in->stride * bytes, in->stride, m, bytes);
-            tl_exact_add(&s->e[c * sums], call->plan, s->pack, 1, m);
-        }
-    }
-}
+/* ---- columns ---- */
 
 typedef struct {
     const tl_call *call;
     int64_t parts;    /* parts of the rows of a strip */
     tl_exact *joined; /* the joined sums of the parts; NULL: 1 part */
-} strip_work;
+} column_work;
+
+/* Adds rows from .. end - 1 of `width` neighbouring columns, of which `first` is the first, a few
+ * rows of each at a time, so that whole cache lines are used. */
+static void add_strip(tl_exact *e, const tl_call *call, int64_t first, int64_t width, int64_t from,
+                      int64_t end)
+{
+    const tally_view *in = call->in;
+    const int64_t bytes = call->plan->op->elem_bytes;
+    const int sums = sums_of(call->plan);
+    assert(0 < width && width <= COLUMNS);
+
+    tl_exact_clear(e, (int)width * sums);
+    for (int64_t m, n; from < end; from += m) {
+        m = end - from < COLUMN_ROWS ? end - from : COLUMN_ROWS;
+        for (int64_t c = 0; c < width; c++)
+            tl_exact_add(&e[c * sums], call->plan,
+                         tl_view_row(in, first + c, bytes, &n) + from * in->stride * bytes,
+                         in->stride, m);
+    }
+}
 
 static void add_strips(void *data, const tl_worker *worker)
 {
-    const strip_work *a = data;
+    const column_work *a = data;
     const tl_call *call = a->call;
     const tally_view *in = call->in;
-    const int64_t result = call->plan->op->result_bytes;
     const int sums = sums_of(call->plan);
-    strip *s = malloc(sizeof *s + (size_t)(COLUMNS * sums) * sizeof *s->e);
-    if (!s) return;
+    tl_exact *const e = malloc((size_t)(COLUMNS * sums) * sizeof *e);
+    if (!e) return;
 
-    tl_exact_begin(s->e, COLUMNS * sums);
+    tl_exact_begin(e, COLUMNS * sums);
     for (int64_t j; (j = tl_next_chunk(worker)) < worker->chunks;) {
         const int64_t first = j / a->parts * COLUMNS, part = j % a->parts,
                       width = in->rows - first < COLUMNS ? in->rows - first : COLUMNS;
-        const int64_t from = in->n / a->parts * part,
-                      end = part + 1 < a->parts ? in->n / a->parts * (part + 1) : in->n;
-        add_strip(s, call, first, width, from, end);
+        add_strip(e, call, first, width, in->n / a->parts * part,
+                  part + 1 < a->parts ? in->n / a->parts * (part + 1) : in->n);
 
         if (a->joined) {
             tl_lock_take(TL_LOCK_EXACT);
-            tl_exact_join(&a->joined[first * sums], s->e, (int)width * sums, 1);
+            tl_exact_join(&a->joined[first * sums], e, (int)width * sums, 1);
             tl_lock_release(TL_LOCK_EXACT);
-        } else {
-            for (int64_t c = 0; c < width; c++)
-                lower(&s->e[c * sums], call->plan, (char *)call->out->data + (first + c) * result);
+            continue;
         }
+        for (int64_t c = 0; c < width; c++) lower(&e[c * sums], call, first + c);
     }
 
-    free(s);
+    free(e);
 }
 
 /* Threads take strips. If there are too few strips, threads take parts of the rows of a strip, and
  * the sums of the parts are joined. */
 static tally_status columns(tally *ctx, int threads, const tl_call *call)
 {
-    const tl_plan *plan = call->plan;
     const tally_view *in = call->in;
-    char *const out = call->out->data;
-    const int64_t strips = (in->rows + COLUMNS - 1) / COLUMNS;
-    const int64_t parts = strips < threads && in->n >= 64 * threads ? threads : 1;
-    const int sums = sums_of(plan);
-    const size_t need = parts > 1 ? (size_t)(in->rows * sums) * sizeof(tl_exact) : 0;
+    const int64_t strips = (in->rows + COLUMNS - 1) / COLUMNS,
+                  parts = strips < threads && in->n >= 64 * threads ? threads : 1;
+    const size_t sums = (size_t)sums_of(call->plan),
+                 need = parts > 1 ? (size_t)in->rows * sums * sizeof(tl_exact) : 0;
     tl_exact *joined = need ? malloc(need) : NULL;
 
-    if (joined) tl_exact_begin(joined, (int)in->rows * sums);
-    strip_work all = {call, parts, joined};
+    if (joined) tl_exact_begin(joined, (int)in->rows * (int)sums);
+    column_work all = {call, parts, joined};
     const int failed = (need && !joined) || !tl_parallel(threads, strips * parts, add_strips, &all);
     for (int64_t c = 0; joined && !failed && c < in->rows; c++)
-        lower(&joined[c * sums], plan, out + c * plan->op->result_bytes);
+        lower(&joined[c * (int64_t)sums], call, c);
     free(joined);
 
-    return failed
-               ? tl_no_memory(ctx,
-                              need + (size_t)threads * (sizeof(strip) + (size_t)(COLUMNS * sums) *
-                                                                            sizeof(tl_exact)),
-                              "the sums of the columns")
-               : TALLY_OK;
+    if (!failed) return TALLY_OK;
+    return tl_no_memory(ctx, need + (size_t)threads * COLUMNS * sums * sizeof(tl_exact),
+                        "the sums of the columns");
 }
 
 const tl_shape tl_exact_reduce_shape = {.open = open, .part = part, .columns = columns};

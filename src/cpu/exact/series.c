@@ -1,37 +1,20 @@
 /* SPDX-License-Identifier: MIT
- * Exact sums element by element: scans, and windows of any length, at one addition and one
- * subtraction per result. Both are exact, so an element that has left a window leaves no trace. */
+ * Exact sums element by element: scans, and windows and other ranges of any length, at one addition
+ * and one subtraction per result. Both are exact, so an element that has left leaves no trace. */
 #include "exact.h"
-#include "context/device.h"
 #include "context/threads.h"
 #include "context/view.h"
-#include "cpu/keys/ranges.h"
 #include "cpu/shape.h"
 #include <assert.h>
-#include <stdlib.h>
 
 enum {
-    CHUNK = TL_EXACT_PIECE,
-    LEAST_BYTES = TL_PARALLEL_BYTES / 8 /* fewer bytes of elements use one thread */
+    CHUNK = TL_EXACT_PIECE, /* elements of a scan, or ranges, between two settlements */
+    AHEAD = 128,            /* elements that a cursor loads at a time */
+    SHARE = 4096,           /* fewest ranges that a thread takes at a time */
+    LEAST_BYTES = TL_PARALLEL_BYTES / 8, /* fewer bytes of elements use one thread */
 };
 
-/* A sequence of elements or of results. */
-typedef struct {
-    char *at;
-    int64_t stride; /* in bytes */
-} line;
-
-/* The address of number i, which may be one past the end. */
-static char *place(line l, int64_t i)
-{
-    return tl_offset(l.at, (int64_t)((uint64_t)i * (uint64_t)l.stride));
-}
-
-/* Loads m elements from index i on. */
-static void load(const tl_plan *plan, line x, int64_t i, int64_t m, tl_exact_rows *to)
-{
-    tl_exact_load(plan, place(x, i), x.stride / plan->op->elem_bytes, m, to);
-}
+static const tl_exact_form *form_of(const tl_plan *plan) { return tl_exact_form_of(plan->op); }
 
 /* Adds (sign 1) or subtracts (sign -1) element j of a piece. */
 static inline __attribute__((always_inline)) void
@@ -49,13 +32,8 @@ add_element(tl_exact *e, const tl_exact_form *form, const tl_exact_rows *p, int6
         tl_exact_row(e, form->what.needs, x, pairs ? p->y.f64[j] : 0, sign);
 }
 
-static void store(const tl_exact *e, const tl_plan *plan, line y, int64_t i)
-{
-    tl_exact_lower(e, tl_exact_form_of(plan->op), plan->par.value, place(y, i));
-}
-
 /* Called before m elements are added: propagates carries in time, and limits the range of bins. */
-static void prepare_for(tl_exact *e, int sums, int64_t m)
+static void settle(tl_exact *e, int sums, int64_t m)
 {
     for (const tl_exact *const end = e + sums; e < end; e++) {
         tl_exact_carry(e);
@@ -71,33 +49,29 @@ static void prepare_for(tl_exact *e, int sums, int64_t m)
 
 /* ---- scan ---- */
 
-static void scan(tl_exact *e, const tl_plan *plan, int exclusive, line x, int64_t n, line y)
+void tl_exact_scan_push(tl_exact *e, const tl_plan *plan, int exclusive, const void *data,
+                        int64_t n, void *out)
 {
     tl_exact_rows p;
-    const tl_exact_form *form = tl_exact_form_of(plan->op);
+    const tl_exact_form *form = form_of(plan);
+    const char *x = data;
+    char *y = out;
 
-    for (int64_t i = 0, m; i < n; i += m) {
-        m = n - i < CHUNK ? n - i : CHUNK;
-        load(plan, x, i, m, &p);
-        prepare_for(e, form->sums, m);
-        for (int64_t j = 0; j < m; j++) {
-            if (exclusive) store(e, plan, y, i + j);
+    for (int64_t m; n > 0; n -= m, x += m * plan->op->elem_bytes) {
+        m = n < CHUNK ? n : CHUNK;
+        tl_exact_load(plan, x, 1, m, &p);
+        settle(e, form->sums, m);
+        for (int64_t j = 0; j < m; j++, y += plan->op->result_bytes) {
+            if (exclusive) tl_exact_lower(e, form, plan->par.value, y);
             add_element(e, form, &p, j, 1);
-            if (!exclusive) store(e, plan, y, i + j);
+            if (!exclusive) tl_exact_lower(e, form, plan->par.value, y);
         }
     }
 }
 
-void tl_exact_scan_push(tl_exact *e, const tl_plan *plan, int exclusive, const void *x, int64_t n,
-                        void *out)
-{
-    scan(e, plan, exclusive, (line){(char *)(uintptr_t)x, plan->op->elem_bytes}, n,
-         (line){out, plan->op->result_bytes});
-}
-
 void tl_exact_scan_begin(tl_exact *e, const tl_plan *plan, const tally_scan_options *o)
 {
-    tl_exact_begin(e, tl_exact_form_of(plan->op)->sums);
+    tl_exact_begin(e, form_of(plan)->sums);
     if (!o || !o->init) return;
 
     double init;
@@ -118,8 +92,8 @@ void tl_exact_scan_begin(tl_exact *e, const tl_plan *plan, const tally_scan_opti
 /* One sequence in `parts` parts of `each` elements; the last part also has the rest. */
 typedef struct {
     const tl_plan *plan;
-    line x, y;
-    int64_t n, each, parts;
+    const tl_part *all;
+    int64_t each, parts;
     int exclusive;
     tl_exact *before; /* the sums of the parts, then the sums of everything before each part */
 } part_work;
@@ -127,27 +101,26 @@ typedef struct {
 static void sum_part(void *data, int64_t k)
 {
     const part_work *a = data;
-    const int sums = tl_exact_form_of(a->plan->op)->sums;
+    const int sums = form_of(a->plan)->sums;
     tl_exact *const e = a->before + (k + 1) * sums;
     tl_exact_begin(e, sums);
-    tl_exact_add(e, a->plan, a->x.at + k * a->each * a->x.stride,
-                 a->x.stride / a->plan->op->elem_bytes, a->each);
+    tl_exact_add(e, a->plan, a->all->x + k * a->each * a->plan->op->elem_bytes, 1, a->each);
 }
 
 static void scan_part(void *data, int64_t k)
 {
     const part_work *a = data;
-    const line from = {a->x.at + k * a->each * a->x.stride, a->x.stride},
-               to = {a->y.at + k * a->each * a->y.stride, a->y.stride};
-    scan(a->before + k * tl_exact_form_of(a->plan->op)->sums, a->plan, a->exclusive, from,
-         k + 1 < a->parts ? a->each : a->n - k * a->each, to);
+    const tl_scalar *op = a->plan->op;
+    const int64_t at = k * a->each;
+    tl_exact_scan_push(a->before + k * form_of(a->plan)->sums, a->plan, a->exclusive,
+                       a->all->x + at * op->elem_bytes, k + 1 < a->parts ? a->each : a->all->n - at,
+                       a->all->y + at * op->result_bytes);
 }
 
 static tally_status open_scan(tl_thread *t)
 {
-    const int sums = tl_exact_form_of(t->run->call->plan->op)->sums;
-    t->memory->other = tl_thread_memory(
-        t, TL_SINGLE, (size_t)(t->threads * sums) * sizeof(tl_exact), "exact sums");
+    const size_t states = (size_t)t->threads * form_of(t->run->call->plan)->sums;
+    t->memory->other = tl_thread_memory(t, TL_SINGLE, states * sizeof(tl_exact), "exact sums");
     return t->memory->other ? TALLY_OK : TALLY_NO_MEMORY;
 }
 
@@ -155,20 +128,18 @@ static tally_status scan_dense(tl_thread *t, const tl_part *p)
 {
     const tl_call *c = t->run->call;
     const tl_plan *plan = c->plan;
-    const line x = {(char *)(uintptr_t)p->x, plan->op->elem_bytes},
-               y = {p->y, plan->op->result_bytes};
-    const int exclusive = c->scan && c->scan->exclusive, threads = t->threads;
-    const int sums = tl_exact_form_of(plan->op)->sums;
+    const int exclusive = c->scan && c->scan->exclusive, threads = t->threads,
+              sums = form_of(plan)->sums;
     tl_exact *const e = t->memory->other;
 
     if (p->first) tl_exact_scan_begin(e, plan, c->scan);
     if (threads == 1) {
-        scan(e, plan, exclusive, x, p->n, y);
+        tl_exact_scan_push(e, plan, exclusive, p->x, p->n, p->y);
         return TALLY_OK;
     }
 
     /* Each part is summed first; then it is scanned from the sum of all parts before it. */
-    part_work all = {plan, x, y, p->n, p->n / threads, threads, exclusive, e};
+    part_work all = {plan, p, p->n / threads, threads, exclusive, e};
     tl_for(threads, threads - 1, sum_part, &all);
     for (int k = 1; k < threads; k++) tl_exact_join(e + k * sums, e + (k - 1) * sums, sums, 1);
     tl_for(threads, threads, scan_part, &all);
@@ -180,107 +151,157 @@ static tally_status scan_dense(tl_thread *t, const tl_part *p)
 const tl_shape tl_exact_scan_shape = {
     .open = open_scan, .part = scan_dense, .least_bytes = LEAST_BYTES};
 
-/* ---- windows ---- */
+/* ---- ranges ---- */
 
-/* The windows of one slice of n elements. Results are numbered by centre; the result of centre
- * `first` is at y.at. */
+/* Elements of a sequence that are read about in order: `rows` has elements begin .. end - 1. */
 typedef struct {
     const tl_plan *plan;
-    const tally_window_options *o;
-    line x, y;
-    int64_t n, first;
-} job;
+    tl_line line;
+    int64_t n, begin, end;
+    tl_exact_rows rows;
+} cursor;
 
-static int64_t start_of(const job *w, int64_t i) { return i > w->o->before ? i - w->o->before : 0; }
-static int64_t end_of(const job *w, int64_t i)
+static const void *address(const cursor *c, int64_t i)
 {
-    return w->n - i > w->o->after + 1 ? i + w->o->after + 1 : w->n;
+    return tl_offset((char *)(uintptr_t)c->line.x,
+                     tl_step(i, tl_step(c->line.stride, c->plan->op->elem_bytes)));
 }
 
-static void slide(const job *w, int64_t a, int64_t b)
+/* Loads elements from number i on. */
+static __attribute__((noinline)) void load(cursor *c, int64_t i)
 {
-    const tally_window_options *o = w->o;
-    const tl_scalar *op = w->plan->op;
-    const tl_exact_form *form = tl_exact_form_of(op);
-    tl_exact_rows leaves, enters;
-    tl_exact e[TL_SUMS];
+    c->begin = i;
+    c->end = c->n - i < AHEAD ? c->n : i + AHEAD;
+    tl_exact_load(c->plan, address(c, i), c->line.stride, c->end - i, &c->rows);
+}
 
-    if (a >= b) return;
-    int64_t start = start_of(w, a), end = end_of(w, a);
-    tl_exact_begin(e, form->sums);
-    tl_exact_add(e, w->plan, place(w->x, start), w->x.stride / op->elem_bytes, end - start);
-
-    for (int64_t m; a < b; a += m) {
-        m = b - a < CHUNK ? b - a : CHUNK;
-        const int64_t to_start = start_of(w, a + m),
-                      to_end = a + m < w->n ? end_of(w, a + m) : w->n;
-        load(w->plan, w->x, start, to_start - start, &leaves);
-        load(w->plan, w->x, end, to_end - end, &enters);
-        prepare_for(e, form->sums, 2 * m);
-        int64_t left = 0, entered = 0;
-
-        for (int64_t i = a; i < a + m; i++) {
-            const int full = i >= o->before && w->n - 1 - i >= o->after;
-            const int64_t counted = e->count - (op->masked ? e->nan : 0);
-            if (counted >= o->min_count &&
-                (full || o->edges == TALLY_EDGES_SHRINK || o->min_count > 0))
-                store(e, w->plan, w->y, i - w->first);
-            else
-                op->empty(w->plan->par, place(w->y, i - w->first));
-            if (i >= o->before) add_element(e, form, &leaves, left++, -1);
-            if (w->n - 1 - i > o->after) add_element(e, form, &enters, entered++, 1);
-        }
-
-        start = to_start;
-        end = to_end;
+/* Adds or subtracts elements low .. high - 1; usually few. */
+static inline void add_elements(tl_exact *e, cursor *c, int64_t low, int64_t high, int sign)
+{
+    const tl_exact_form *form = form_of(c->plan);
+    assert(0 <= low && high <= c->n);
+    for (int64_t i = low; i < high; i++) {
+        if (i < c->begin || i >= c->end) load(c, i);
+        add_element(e, form, &c->rows, i - c->begin, sign);
     }
 }
 
 typedef struct {
-    const job *w;
-    int64_t results, parts;
-} slide_work;
+    int64_t from, end; /* elements from .. end - 1 */
+} span;
 
-static void slide_part(void *data, int64_t k)
+/* Changes e from the sum of `was` to that of `is`: by the elements at both ends, or from the
+ * beginning if that costs less. ends: a cursor for each end. */
+static void move(tl_exact *e, cursor ends[2], span was, span is)
 {
-    const slide_work *a = data;
-    const int64_t each = a->results / a->parts,
-                  end = k + 1 < a->parts ? (k + 1) * each : a->results;
-    slide(a->w, a->w->first + k * each, a->w->first + end);
+    /* the elements between these leave or enter */
+    const int64_t places[2][2] = {{was.from, is.from}, {is.end, was.end}};
+    const int sums = form_of(ends->plan)->sums;
+    int64_t far = 0;
+
+    assert(is.from <= is.end);
+    for (int k = 0; k < 2; k++)
+        far +=
+            places[k][0] < places[k][1] ? places[k][1] - places[k][0] : places[k][0] - places[k][1];
+
+    if (far > is.end - is.from || is.from >= was.end || is.end <= was.from) {
+        tl_exact_clear(e, sums);
+        tl_exact_add(e, ends->plan, address(ends, is.from), ends->line.stride, is.end - is.from);
+        return;
+    }
+    for (int k = 0; k < 2; k++) {
+        const int leave = places[k][0] < places[k][1];
+        add_elements(e, &ends[k], places[k][!leave], places[k][leave], leave ? -1 : 1);
+    }
+    e->waiting += 4 * far;
+    if (e->waiting > TL_EXACT_MOST / 2) settle(e, sums, 0);
 }
 
-/* Computes all windows of a slice. Returns their number. */
-static int64_t windows(job *w, int threads, int at_start, int at_end)
+typedef struct {
+    const tl_plan *plan;
+    const tl_ranges *ranges;
+    tl_line line;
+    int64_t share; /* ranges of a chunk */
+} range_work;
+
+static void range_share(void *data, int64_t k)
 {
-    const tally_window_options *o = w->o;
-    const int valid = o->edges == TALLY_EDGES_VALID;
-    const int64_t stop = at_end && !valid ? w->n : w->n - o->after;
+    const range_work *w = data;
+    const tl_ranges *s = w->ranges;
+    const tl_scalar *op = w->plan->op;
+    const tl_exact_form *form = form_of(w->plan);
+    const int64_t first = k * w->share,
+                  stop = s->results - first < w->share ? s->results : first + w->share;
+    tl_exact e[TL_SUMS];
+    cursor ends[2];
+    span was = {0, 0}, is;
+    char *y = tl_offset(w->line.y, tl_step(first, w->line.y_stride));
 
-    w->first = at_start && !valid ? 0 : o->before;
-    const int64_t results = stop > w->first ? stop - w->first : 0;
+    for (int i = 0; i < 2; i++) {
+        ends[i].plan = w->plan;
+        ends[i].line = w->line;
+        ends[i].n = s->n;
+        ends[i].begin = ends[i].end = 0;
+    }
+    tl_exact_begin(e, form->sums);
+    for (int64_t r = first; r < stop; r++, y = tl_offset(y, w->line.y_stride)) {
+        const int full = tl_range_at(s, r, &is.from, &is.end);
+        if (r % CHUNK == 0) settle(e, form->sums, 0);
+        move(e, ends, was, is);
+        was = is;
+        if (full && is.end > is.from && e->count - (op->masked ? e->nan : 0) >= s->min_count)
+            tl_exact_lower(e, form, w->plan->par.value, y);
+        else
+            op->empty(w->plan->par, y);
+    }
+}
 
-    /* a part begins with a whole window */
-    int64_t least = (o->before + o->after) / 2 > 4 * CHUNK ? (o->before + o->after) / 2 : 4 * CHUNK;
-    int64_t parts = results / least + 1 < threads ? results / least + 1 : threads;
-    if (parts == 1) {
-        slide(w, w->first, w->first + results);
-        return results;
+void tl_exact_ranges_run(const tl_plan *plan, int threads, const tl_ranges *s, tl_line line)
+{
+    range_work all = {plan, s, line, SHARE};
+    int64_t from, end;
+    if (s->results <= 0) return;
+
+    /* A chunk first adds all elements of its first range, so chunks of long ranges are longer. */
+    tl_range_at(s, s->results / 2, &from, &end);
+    if (end - from > 8 * SHARE) all.share = (end - from) / 8;
+    tl_for(threads, (s->results + all.share - 1) / all.share, range_share, &all);
+}
+
+tally_status tl_exact_ranges_view(tally *ctx, const tl_call *call, int threads)
+{
+    const tl_scalar *op = call->plan->op;
+    for (int64_t r = 0; r < call->in->rows; r++) {
+        int64_t n, m;
+        const char *x = tl_view_row(call->in, r, op->elem_bytes, &n);
+        char *y = tl_view_row(call->out, r, op->result_bytes, &m);
+        const tl_ranges ranges = tl_ranges_of(call->window, n);
+        tl_exact_ranges_run(
+            call->plan, threads, &ranges,
+            (tl_line){x, call->in->stride, y, tl_step(call->out->stride, op->result_bytes)});
     }
 
-    slide_work all = {w, results, parts};
-    tl_for(threads, parts, slide_part, &all);
-    return results;
+    return TALLY_OK;
 }
+
+/* ---- windows ---- */
 
 int64_t tl_exact_slice(const tl_plan *plan, int threads, const tally_window_options *o,
                        const tl_exact_piece *of)
 {
-    job w = {.plan = plan,
-             .o = o,
-             .x = {(char *)(uintptr_t)of->x, plan->op->elem_bytes},
-             .y = {of->out, plan->op->result_bytes},
-             .n = of->n};
-    return windows(&w, threads, of->at_start, of->at_end);
+    const int valid = o->edges == TALLY_EDGES_VALID;
+    const int64_t first = of->at_start && !valid ? 0 : o->before,
+                  stop = of->at_end && !valid ? of->n : of->n - o->after,
+                  results = stop > first ? stop - first : 0;
+    const tl_ranges windows = {.o = o,
+                               .n = of->n,
+                               .results = results,
+                               .first = first,
+                               .step = 1,
+                               .min_count = o->min_count};
+    tl_exact_ranges_run(plan, threads, &windows,
+                        (tl_line){of->x, 1, of->out, plan->op->result_bytes});
+    return results;
 }
 
 static tally_status window_dense(tl_thread *t, const tl_part *p)
@@ -300,115 +321,4 @@ tally_status tl_exact_run(tally *ctx, int threads, const tl_call *call)
                                              [TL_SCAN] = &tl_exact_scan_shape,
                                              [TL_WINDOW] = &tl_exact_window_shape};
     return tl_run_shape(ctx, threads, call, shapes[call->verb]);
-}
-
-/* ---- ranges ---- */
-
-/* Adds or subtracts elements low .. high - 1; usually few. */
-static void add_some(tl_exact *e, const tl_plan *plan, line x, int64_t low, int64_t high, int sign)
-{
-    const tl_exact_form *form = tl_exact_form_of(plan->op);
-    if (plan->op->dtype == TALLY_F64 && !plan->in && form->what.needs == TL_X) {
-        double v;
-        for (int64_t i = low; i < high; i++) {
-            memcpy(&v, place(x, i), sizeof v);
-            tl_exact_element(e, v, sign);
-        }
-
-        e->count += sign * (high - low);
-        return;
-    }
-
-    tl_exact_rows p;
-    for (int64_t i = low, m; i < high; i += m) {
-        m = high - i < CHUNK ? high - i : CHUNK;
-        load(plan, x, i, m, &p);
-        for (int64_t j = 0; j < m; j++) add_element(e, form, &p, j, sign);
-    }
-}
-
-typedef struct {
-    int64_t from, end; /* elements from .. end - 1 */
-} span;
-
-/* Changes e from the sum of `was` to that of `is`: by the elements at both ends, or from the
- * beginning if that costs less. */
-static void move(tl_exact *e, const tl_plan *plan, line x, span was, span is)
-{
-    /* the elements between these leave or enter */
-    const int64_t ends[2][2] = {{was.from, is.from}, {is.end, was.end}};
-    const int sums = tl_exact_form_of(plan->op)->sums;
-    int64_t far = 0;
-
-    assert(is.from <= is.end);
-    for (int k = 0; k < 2; k++)
-        far += ends[k][0] < ends[k][1] ? ends[k][1] - ends[k][0] : ends[k][0] - ends[k][1];
-
-    if (far > is.end - is.from || is.from >= was.end || is.end <= was.from) {
-        tl_exact_clear(e, sums);
-        tl_exact_add(e, plan, place(x, is.from), x.stride / plan->op->elem_bytes, is.end - is.from);
-    } else {
-        for (int k = 0; k < 2; k++) {
-            const int sign = ends[k][0] < ends[k][1] ? -1 : 1;
-            const int64_t low = sign < 0 ? ends[k][0] : ends[k][1],
-                          high = sign < 0 ? ends[k][1] : ends[k][0];
-            add_some(e, plan, x, low, high, sign);
-            e->waiting += 4 * (high - low);
-        }
-
-        if (e->waiting > TL_EXACT_MOST / 2) prepare_for(e, sums, 0);
-    }
-}
-
-enum { RANGES_SHARE = 4096 }; /* ranges of a chunk */
-
-typedef struct {
-    const tl_plan *plan;
-    const tl_ranges *ranges;
-    line x, y;
-} range_work;
-
-static void range_share(void *data, int64_t k)
-{
-    const range_work *w = data;
-    const tl_ranges *s = w->ranges;
-    const tl_scalar *op = w->plan->op;
-    tl_exact e[TL_SUMS];
-    span was = {0, 0}, is;
-
-    tl_exact_begin(e, tl_exact_form_of(op)->sums);
-    for (int64_t r = k * RANGES_SHARE; r < s->results && r < (k + 1) * RANGES_SHARE; r++) {
-        const int full = tl_range_at(s, r, &is.from, &is.end);
-        move(e, w->plan, w->x, was, is);
-        was = is;
-        if (full && is.end > is.from && e->count - (op->masked ? e->nan : 0) >= s->min_count)
-            store(e, w->plan, w->y, r);
-        else
-            op->empty(w->plan->par, place(w->y, r));
-    }
-}
-
-void tl_exact_ranges_run(const tl_plan *plan, int threads, const tl_ranges *s, tl_line l)
-{
-    range_work all = {plan,
-                      s,
-                      {(char *)(uintptr_t)l.x, tl_step(l.stride, plan->op->elem_bytes)},
-                      {l.y, l.y_stride}};
-    tl_for(threads, (s->results + RANGES_SHARE - 1) / RANGES_SHARE, range_share, &all);
-}
-
-tally_status tl_exact_ranges_view(tally *ctx, const tl_call *call, int threads)
-{
-    const tl_scalar *op = call->plan->op;
-    for (int64_t r = 0; r < call->in->rows; r++) {
-        int64_t n, m;
-        const char *x = tl_view_row(call->in, r, op->elem_bytes, &n);
-        char *y = tl_view_row(call->out, r, op->result_bytes, &m);
-        const tl_ranges ranges = tl_ranges_of(call->window, n);
-        tl_exact_ranges_run(
-            call->plan, threads, &ranges,
-            (tl_line){x, call->in->stride, y, tl_step(call->out->stride, op->result_bytes)});
-    }
-
-    return TALLY_OK;
 }

@@ -14,12 +14,9 @@
 enum {
     BLOCK_LOG = 3, /* steps that kernels take at a time */
     BLOCK = 1 << BLOCK_LOG,
-    /* Steps of rows that are transposed at a time: a cache line of 4-byte elements. */
-    TRANSPOSED = 2 * BLOCK,
     /* Unused elements between steps, so that not all steps map to the same cache set. */
     SPACING = 192,
-    LEVELS_AT_ONCE = 3,         /* counters that are added when there are too few */
-    LANES_MOST = TL_LANES_STRIP /* lanes of a strip whose steps are staged */
+    LEVELS_AT_ONCE = 3 /* counters that are added when there are too few */
 };
 
 typedef struct {
@@ -105,102 +102,115 @@ static int is_direct(const grid *g, const strip *t, const tally_view *in)
     return !g->plan.in && in->row_stride == 1 && t->width % lanes_of(g) == 0;
 }
 
+/* Can kernels write results of a scan in place? */
+static int writes_direct(const grid *g, const strip *t)
+{
+    return !g->plan.out && t->width % lanes_of(g) == 0;
+}
+
 /* A push, or the results of everything pushed. */
 typedef struct {
     tally *ctx;
     grid *g;
-    const tally_view *in, *out;
+    const tally_view *in, *out; /* out: of scans */
     char *results;
     int64_t prefetch_distance;
     size_t some_bytes;
 } pass;
 
-/* some: space for TRANSPOSED steps. */
-static void fold_strip(const pass *a, tl_lanes_buffers *buffers, strip *t, char *some)
+/* The steps of a push that a strip takes next: elements, results, and the number of the first. */
+typedef struct {
+    const char *x;
+    char *y;
+    int64_t at, left;
+    char *some; /* memory for a block of elements or of results */
+} steps;
+
+/* Each of these functions pushes some steps and returns their number. */
+
+/* Transposes a block of rows. */
+static int64_t push_transposed(const pass *a, tl_lanes_buffers *buffers, const strip *t,
+                               const steps *s)
 {
     const grid *g = a->g;
-    const tally_view *in = a->in;
-    const int64_t bytes = g->plan.op->elem_bytes;
-    const tl_lanes_from block = kept(g, t);
-    const int direct = is_direct(g, t, in),
-              turns = !direct && in->stride == 1 && t->width % TL_ABREAST == 0;
-    int64_t n, at = g->count, left = in->n;
-    const char *x = tl_view_row(in, t->col, bytes, &n);
-
-    for (int64_t now; left > 0; at += now, left -= now, x += now * in->stride * bytes) {
-        const int64_t kept_rows = at & (BLOCK - 1);
-        if (!kept_rows && left >= BLOCK && turns) {
-            const tl_lanes_from from = {some, t->width, t->width, g->plan.in ? 0 : TL_ALL_ROWS,
-                                        1,    0};
-            now = left < TRANSPOSED ? BLOCK : TRANSPOSED;
-            g->plan.transpose->to_lanes(&(tl_matrix){some, t->width, t->width, (int)bytes},
-                                        &(tl_origins){.first = x, .pitch = in->row_stride * bytes},
-                                        now, (tl_prefetch){0});
-            tl_lanes_feed(buffers, &from, &(tl_lanes_part){.at = at, .n = now});
-            continue;
-        }
-
-        if (!kept_rows && left >= BLOCK && (direct || t->width <= LANES_MOST)) {
-            const tl_lanes_from from = {x,
-                                        in->stride,
-                                        t->width,
-                                        direct ? TL_ALL_ROWS : 0,
-                                        in->row_stride,
-                                        a->prefetch_distance};
-            now = left & -(int64_t)BLOCK;
-            tl_lanes_feed(buffers, &from, &(tl_lanes_part){.at = at, .n = now});
-            continue;
-        }
-
-        now = left < BLOCK - kept_rows ? left : BLOCK - kept_rows;
-        keep(g, t, in, x, kept_rows, now);
-        if (kept_rows + now == BLOCK)
-            tl_lanes_feed(buffers, &block, &(tl_lanes_part){.at = at - kept_rows, .n = BLOCK});
-    }
+    const int64_t bytes = g->plan.op->elem_bytes, n = BLOCK;
+    const tl_lanes_from from = {s->some, t->width, t->width, g->plan.in ? 0 : TL_ALL_ROWS, 1, 0};
+    g->plan.transpose->to_lanes(&(tl_matrix){s->some, t->width, t->width, (int)bytes},
+                                &(tl_origins){.first = s->x, .pitch = a->in->row_stride * bytes}, n,
+                                (tl_prefetch){0});
+    tl_lanes_feed(buffers, &from, &(tl_lanes_part){.at = s->at, .n = n});
+    return n;
 }
 
-/* some: space for the results of a block. */
-static void scan_strip(const pass *a, tl_lanes_buffers *buffers, strip *t, char *some)
+/* Takes whole blocks where they are. */
+static int64_t push_blocks(const pass *a, tl_lanes_buffers *buffers, const strip *t, const steps *s)
+{
+    const grid *g = a->g;
+    const tally_view *in = a->in, *out = a->out;
+    const int64_t n = s->left & -(int64_t)BLOCK;
+    const tl_lanes_from from = {s->x,           in->stride,
+                                t->width,       is_direct(g, t, in) ? TL_ALL_ROWS : 0,
+                                in->row_stride, a->prefetch_distance};
+    if (!out) {
+        tl_lanes_feed(buffers, &from, &(tl_lanes_part){.at = s->at, .n = n});
+        return n;
+    }
+    const tl_lanes_to to = {.out = s->y,
+                            .step = out->stride,
+                            .col_step = out->row_stride,
+                            .direct = writes_direct(g, t) && out->row_stride == 1};
+    tl_lanes_scan(buffers, &from, &to, &(tl_lanes_span){s->at, s->at, n, s->at + n});
+    return n;
+}
+
+/* Copies steps of an incomplete block to the kept ones. A scan writes their results, which it
+ * computes from the beginning of the block. */
+static int64_t push_kept(const pass *a, tl_lanes_buffers *buffers, const strip *t, const steps *s)
+{
+    const grid *g = a->g;
+    const tally_view *out = a->out;
+    const int64_t before = s->at & (BLOCK - 1), result = g->plan.op->result_bytes,
+                  n = s->left < BLOCK - before ? s->left : BLOCK - before, first = s->at - before;
+    const tl_lanes_from block = kept(g, t);
+
+    keep(g, t, a->in, s->x, before, n);
+    if (!out) {
+        if (before + n == BLOCK)
+            tl_lanes_feed(buffers, &block, &(tl_lanes_part){.at = first, .n = BLOCK});
+        return n;
+    }
+    const tl_lanes_to to = {
+        .out = s->some, .step = t->width, .col_step = 1, .direct = writes_direct(g, t)};
+    tl_lanes_scan(buffers, &block, &to, &(tl_lanes_span){first, first, before + n, s->at + n});
+    for (int64_t i = 0; i < n; i++)
+        tl_copy_strided(s->y + i * out->stride * result, out->row_stride,
+                        s->some + (before + i) * t->width * result, 1, t->width, result);
+    return n;
+}
+
+static void push_strip(const pass *a, tl_lanes_buffers *buffers, strip *t, char *some)
 {
     const grid *g = a->g;
     const tally_view *in = a->in, *out = a->out;
     const int64_t bytes = g->plan.op->elem_bytes, result = g->plan.op->result_bytes;
-    const tl_lanes_from block = kept(g, t);
-    const int whole = !g->plan.out && t->width % lanes_of(g) == 0;
-    tl_lanes_to to = {.out = some, .step = t->width, .col_step = 1, .direct = whole};
-    int64_t n, at = g->count, left = in->n;
-    const char *x = tl_view_row(in, t->col, bytes, &n);
-    char *y = tl_view_row(out, t->col, result, &n);
+    const int direct = is_direct(g, t, in),
+              transposes = !out && !direct && in->stride == 1 && t->width % TL_ABREAST == 0,
+              takes_blocks = transposes || direct || t->width <= TL_LANES_STRIP;
+    int64_t m;
+    steps s = {tl_view_row(in, t->col, bytes, &m),
+               out ? tl_view_row(out, t->col, result, &m) : NULL, g->count, in->n, some};
 
-    buffers->seeded = t->seeded ? (int)(padded(g, t->width) / lanes_of(g)) : 0;
-    t->seeded = 1;
-
-    for (int64_t now; left > 0;
-         at += now, left -= now, x += now * in->stride * bytes, y += now * out->stride * result) {
-        const int64_t kept_rows = at & (BLOCK - 1);
-        if (!kept_rows && left >= BLOCK) {
-            const tl_lanes_from from = {x,
-                                        in->stride,
-                                        t->width,
-                                        is_direct(g, t, in) ? TL_ALL_ROWS : 0,
-                                        in->row_stride,
-                                        a->prefetch_distance};
-            const tl_lanes_to there = {.out = y,
-                                       .step = out->stride,
-                                       .col_step = out->row_stride,
-                                       .direct = whole && out->row_stride == 1};
-            now = left & -(int64_t)BLOCK;
-            tl_lanes_scan(buffers, &from, &there, &(tl_lanes_span){at, at, now, at + now});
-            continue;
-        }
-
-        now = left < BLOCK - kept_rows ? left : BLOCK - kept_rows;
-        keep(g, t, in, x, kept_rows, now);
-        tl_lanes_scan(buffers, &block, &to,
-                      &(tl_lanes_span){at - kept_rows, at - kept_rows, kept_rows + now, at + now});
-        for (int64_t i = 0; i < now; i++)
-            tl_copy_strided(y + i * out->stride * result, out->row_stride,
-                            some + (kept_rows + i) * t->width * result, 1, t->width, result);
+    if (out) {
+        buffers->seeded = t->seeded ? (int)(padded(g, t->width) / lanes_of(g)) : 0;
+        t->seeded = 1;
+    }
+    for (int64_t n; s.left > 0; s.at += n, s.left -= n) {
+        if (s.at % BLOCK || s.left < BLOCK || !takes_blocks)
+            n = push_kept(a, buffers, t, &s);
+        else
+            n = (transposes ? push_transposed : push_blocks)(a, buffers, t, &s);
+        s.x += n * in->stride * bytes;
+        if (out) s.y += n * out->stride * result;
     }
 }
 
@@ -251,10 +261,8 @@ static void do_strips(void *with, const tl_worker *worker)
 
         if (!all->in)
             result_strip(g, &buffers, t, all->results);
-        else if (g->job.verb == TL_SCAN)
-            scan_strip(all, &buffers, t, some);
         else
-            fold_strip(all, &buffers, t, some);
+            push_strip(all, &buffers, t, some);
     }
 }
 
@@ -266,12 +274,12 @@ static tally_status run(tally *ctx, grid *g, int threads, const tally_view *in,
     const int scans = g->job.verb == TL_SCAN;
     const int64_t bytes = g->width * (in ? in->n : 1) * g->plan.op->elem_bytes;
     const int64_t prefetch_distance = tl_prefetches(bytes) ? TL_GRID_PREFETCH_ROWS : 0;
-    const size_t some_bytes = scans ? (size_t)BLOCK * LANES_MOST * g->plan.op->result_bytes
-                                    : (size_t)TRANSPOSED * TL_GRID_STRIP * g->plan.op->elem_bytes;
+    const size_t some_bytes = scans ? (size_t)BLOCK * TL_LANES_STRIP * g->plan.op->result_bytes
+                                    : (size_t)BLOCK * TL_GRID_STRIP * g->plan.op->elem_bytes;
 
     if (bytes <= TL_PARALLEL_BYTES) threads = 1;
     if (!tl_scratch_begin(ctx, threads)) return tl_no_memory(ctx, 0, "threads");
-    pass all = {ctx, g, in, out, results, prefetch_distance, some_bytes};
+    pass all = {ctx, g, in, scans ? out : NULL, results, prefetch_distance, some_bytes};
     g->passes++;
 
     return tl_parallel(threads, g->strips, do_strips, &all)
@@ -428,7 +436,7 @@ tl_grid *tl_grid_open(const tl_plan *plan, int64_t rows, int scans,
 
     /* Strips of whole vectors, so that kernels may read steps in place. The last sequences, fewer
      * than a vector, have a strip of their own. */
-    const int64_t each = plan->in || scans ? LANES_MOST : TL_GRID_STRIP,
+    const int64_t each = plan->in || scans ? TL_LANES_STRIP : TL_GRID_STRIP,
                   full = rows & -(int64_t)lanes_of(g);
     g->strips = (full + each - 1) / each + (full < rows);
     g->strip = calloc((size_t)g->strips + 1, sizeof *g->strip);

@@ -2,8 +2,7 @@
  * The nodes of a slab of many sequences (grid.h): columns in strips of lanes, other sequences one
  * by one. */
 #include "grid.h"
-#include "cpu/lanes.h"
-#include "cpu/widen.h"
+#include "cpu/driver.h"
 #include "context/scratch.h"
 #include "context/threads.h"
 #include "context/view.h"
@@ -56,30 +55,28 @@ static void slab_strip(const slab *b, tl_lanes_buffers *buffers, int64_t col, in
 /* One sequence alone. */
 static void slab_row(const slab *b, int threads, int64_t row)
 {
-    enum { PACK = 16 << 10 };
-    _Alignas(64) char pack[PACK];
-    const int64_t bytes = b->plan->op->elem_bytes, stride = b->in->stride, most = PACK / bytes;
+    const int64_t bytes = b->plan->op->elem_bytes, stride = b->in->stride;
     tl_counter c;
     int64_t n;
     const char *x = tl_view_row(b->in, row, bytes, &n);
-    tl_counter_init(&c, b->start);
-    if (stride == 1) tl_push_slab(b->plan, threads, x, n, &c);
-    for (int64_t at = 0, now; stride != 1 && at < n; at += now) {
-        now = n - at < most ? n - at : most;
-        tl_copy_strided(pack, 1, x + at * stride * bytes, stride, now, bytes);
-        tl_push_slab(b->plan, 1, pack, now, &c);
-    }
 
+    tl_counter_init(&c, b->start);
+    if (stride == 1)
+        tl_push_slab(b->plan, threads, x, n, &c);
+    else
+        tl_push_strided(b->plan, x, stride, n, &c);
     assert(c.count == b->count);
     for (int j = 0; j < b->count; j++)
         memcpy(state_of(b, j, row), &c.node[j], b->plan->op->state_bytes);
 }
 
+static void slab_one(void *data, int64_t row) { slab_row(data, 1, row); }
+
 typedef struct {
     tally *ctx;
     const slab *b;
     const tl_lanes_job *job;
-    int one_at_a_time, direct, prefetch;
+    int direct, prefetch;
     int64_t each, full; /* columns of a strip; columns in strips that kernels may read in place */
 } strips;
 
@@ -89,19 +86,15 @@ static void do_strips(void *data, const tl_worker *worker)
     const tally_view *in = a->b->in;
     tl_lanes_buffers buffers;
 
-    if (!a->one_at_a_time && !tl_lanes_open(&buffers, a->ctx, worker->number, a->job,
-                                            (tl_lanes_size){a->each, in->n, 0}))
+    if (!tl_lanes_open(&buffers, a->ctx, worker->number, a->job,
+                       (tl_lanes_size){a->each, in->n, 0}))
         return;
 
     for (int64_t s; (s = tl_next_chunk(worker)) < worker->chunks;) {
         const int64_t col = s * a->each < a->full ? s * a->each : a->full,
                       end = col < a->full ? a->full : in->rows,
                       width = end - col < a->each ? end - col : a->each;
-
-        if (a->one_at_a_time)
-            slab_row(a->b, 1, s);
-        else
-            slab_strip(a->b, &buffers, col, width, a->direct && col < a->full, a->prefetch);
+        slab_strip(a->b, &buffers, col, width, a->direct && col < a->full, a->prefetch);
     }
 }
 
@@ -109,28 +102,33 @@ tally_status tl_grid_slab(tally *ctx, const tl_plan *plan, int threads, const ta
                           const tl_slab *of, unsigned char *states)
 {
     enum { LONG = 128 }; /* longer rows go one by one */
-    const slab b = {plan, in, of->start, of->count, of->level, states};
+    slab b = {plan, in, of->start, of->count, of->level, states};
     const int lanes = plan->core->vector_lanes, direct = !plan->in && in->row_stride == 1;
-    const int one_at_a_time = in->rows < lanes || plan->op->indexed || plan->op->inputs == 2 ||
-                              (in->stride == 1 && in->n >= LONG);
-    const int64_t each = one_at_a_time ? 1
-                         : direct      ? TL_GRID_STRIP
-                                       : TL_LANES_STRIP,
-                  full = direct ? in->rows & -(int64_t)lanes : in->rows,
-                  strip_count =
-                      one_at_a_time ? in->rows : (full + each - 1) / each + (full < in->rows);
-    const int prefetch = tl_prefetches(in->rows * in->n * plan->op->elem_bytes);
-    tl_lanes_job job;
-    tl_lanes_begin(&job, plan, in);
-    if (in->rows * in->n * plan->op->elem_bytes <= TL_PARALLEL_BYTES) threads = 1;
+    const int64_t bytes = in->rows * in->n * plan->op->elem_bytes;
+
     if (in->rows == 1) {
         slab_row(&b, threads, 0);
         return TALLY_OK;
     }
+    if (bytes <= TL_PARALLEL_BYTES) threads = 1;
+    if (in->rows < lanes || plan->op->indexed || plan->op->inputs == 2 ||
+        (in->stride == 1 && in->n >= LONG)) {
+        tl_for(threads, in->rows, slab_one, &b);
+        return TALLY_OK;
+    }
 
+    tl_lanes_job job;
+    tl_lanes_begin(&job, plan, in);
     if (!tl_scratch_begin(ctx, threads)) return tl_no_memory(ctx, 0, "threads");
-    strips all = {ctx, &b, &job, one_at_a_time, direct, prefetch, each, full};
-    return tl_parallel(threads, strip_count, do_strips, &all)
+    strips all = {.ctx = ctx,
+                  .b = &b,
+                  .job = &job,
+                  .direct = direct,
+                  .prefetch = tl_prefetches(bytes),
+                  .each = direct ? TL_GRID_STRIP : TL_LANES_STRIP,
+                  .full = direct ? in->rows & -(int64_t)lanes : in->rows};
+    const int64_t count = (all.full + all.each - 1) / all.each + (all.full < in->rows);
+    return tl_parallel(threads, count, do_strips, &all)
                ? TALLY_OK
                : tl_no_memory(ctx, tl_soa_bytes(plan), "strips of a field");
 }

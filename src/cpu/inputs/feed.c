@@ -4,6 +4,7 @@
 #include "context/threads.h"
 #include "context/view.h"
 #include "cpu/shape.h"
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,7 +72,8 @@ static int columns_are_adjacent(const tally_view *in)
 }
 
 /* Makes r->work, and the plans that read it: elements in place if kernels can read them there, else
- * dense copies. counts: prepare the plan `count` too. The caller must release r in every case. */
+ * dense copies (for the law's steps: of row after row). counts: prepare the plan `count` too. The
+ * caller must release r in every case. */
 static tally_status prepare(tally *ctx, const tl_feed *f, const tally_view *in, int counts,
                             prepared *r)
 {
@@ -84,7 +86,7 @@ static tally_status prepare(tally *ctx, const tl_feed *f, const tally_view *in, 
         return TALLY_OK;
     }
 
-    const int exchanged = columns_are_adjacent(in);
+    const int exchanged = !states && columns_are_adjacent(in);
     const tally_view from = exchanged ? tl_view_turned(in) : *in;
     tally_status status = tl_gather_dense(ctx, &f->form, &from, &r->plan, 0, &r->gathered);
     if (!status && (counts || states))
@@ -115,135 +117,52 @@ static tally_status prepare(tally *ctx, const tl_feed *f, const tally_view *in, 
 
 /* ---- the law, step by step ---- */
 
-/* A counter, and S after each of its nodes: of nodes 0 .. j it is prefix[j + 1], with n[j + 1]
- * elements, if any is present[j + 1]. Entry 0 is the initial value. */
-typedef struct {
-    tl_counter c;
-    tl_state prefix[TL_MAX_NODES + 1];
-    int present[TL_MAX_NODES + 1];
-    int64_t n[TL_MAX_NODES + 1];
-} prefix_counter;
-
-/* Computes S after node j. Requires: S before it is known. */
-static void append_prefix(prefix_counter *p, const tl_scalar *op, int j)
-{
-    const int64_t size = p->c.counted ? tl_kept(op, &p->c.node[j]) : (int64_t)1 << p->c.level[j];
-    p->present[j + 1] = p->present[j] || size;
-    p->n[j + 1] = p->n[j] + size;
-    p->prefix[j + 1] = p->prefix[j];
-    if (size && p->present[j])
-        op->combine(&p->prefix[j + 1], &p->c.node[j], p->n[j], size);
-    else if (size)
-        p->prefix[j + 1] = p->c.node[j];
-}
-
-static void begin_prefixes(prefix_counter *p, const tl_scalar *op, const tl_counter *c,
-                           const tl_state *init)
-{
-    p->c = *c;
-    p->present[0] = init != NULL;
-    p->n[0] = 0;
-    if (init) p->prefix[0] = *init;
-    for (int j = 0; j < c->count; j++) append_prefix(p, op, j);
-}
-
-static void lower_prefix(const prefix_counter *p, const tl_plan *plan, void *out)
-{
-    const int top = p->c.count;
-    if (p->present[top])
-        plan->op->lower(&p->prefix[top], p->n[top], 0, plan->par, out);
-    else
-        plan->op->empty(plan->par, out);
-}
-
-/* Pushes the node of the element at x. A missing element has a count of 0, or its state changes
- * nothing. */
-static void push_element(const tl_plan *plan, tl_counter *c, const void *x, int is_there)
-{
-    tl_state s = {{0}};
-    if (is_there || !c->counted) plan->op->lift(&s, x, c->end, plan->par);
-    if (c->counted) tl_set_kept(plan->op, &s, is_there);
-    tl_counter_push(c, plan->op, 0, &s);
-}
-
-/* Prepared elements of a sequence, without gaps. */
-typedef struct {
-    const char *x;
-    const float *there;
-    int64_t n;
-} row_of;
-
-static void scan_elements(prefix_counter *p, const tl_plan *plan, row_of e, int exclusive,
-                          char *out, int64_t out_step)
-{
-    for (int64_t i = 0; i < e.n; i++, out += out_step) {
-        if (exclusive) lower_prefix(p, plan, out);
-        push_element(plan, &p->c, e.x + i * plan->op->elem_bytes, e.there[i] == e.there[i]);
-        append_prefix(p, plan->op, p->c.count - 1);
-        if (!exclusive) lower_prefix(p, plan, out);
-    }
-}
-
-/* The index of the first prepared element of a row. */
-static int64_t place(const tally_view *v, int64_t row) { return row * v->row_stride; }
-
-/* A row without gaps: in place, or copied to `buffer`. */
-static row_of dense_row(const prepared *r, int64_t row, char *buffer)
-{
-    const tally_view *v = &r->work;
-    const int64_t bytes = r->plan.op->elem_bytes, at = place(v, row);
-    const char *x = (const char *)v->data + at * bytes;
-    if (v->stride == 1 || v->n == 1) return (row_of){x, r->there + at, v->n};
-
-    float *const there = (float *)(buffer + ((v->n * bytes + 7) & -(int64_t)8));
-    tl_copy_strided(buffer, 1, x, v->stride, v->n, bytes);
-    tl_copy_strided((char *)there, 1, (const char *)(r->there + at), v->stride, v->n,
-                    (int64_t)sizeof(float));
-    return (row_of){buffer, there, v->n};
-}
-
-static size_t buffer_bytes(const prepared *r)
-{
-    if (r->work.stride == 1 || r->work.n == 1) return 1;
-    return ((size_t)(r->work.n * r->plan.op->elem_bytes + 7) & ~(size_t)7) +
-           (size_t)r->work.n * sizeof(float);
-}
-
 enum { ROWS = 16 }; /* rows of a chunk */
 
+/* Prepared rows. The slabs' row for row 0 is `first`. */
 typedef struct {
     const prepared *r;
-    tl_slab *slab;
-    int64_t first; /* the slab's row for row 0 of r */
-} slab_work;
+    const tally_view *out; /* NULL: no results */
+    const tl_feed_rows *rows;
+    int64_t first;
+} step_work;
 
-static void slab_rows(void *data, const tl_worker *worker)
+static void step_row(const step_work *a, int64_t row, tl_prefixes *p)
 {
-    const slab_work *a = data;
-    const prepared *r = a->r;
+    const tl_plan *plan = &a->r->plan;
+    const tl_feed_rows *rows = a->rows;
+    const tl_scalar *op = plan->op;
+    const int64_t n = a->r->work.n, at = row * n;
+    const tl_states_row e = {(const char *)a->r->work.data + at * op->elem_bytes, a->r->there + at,
+                             n};
     tl_counter c;
-    char *const buffer = malloc(buffer_bytes(r));
+    int64_t m;
 
-    for (int64_t k; buffer && (k = tl_next_chunk(worker)) < worker->chunks;)
-        for (int64_t row = k * ROWS; row < (k + 1) * ROWS && row < r->work.rows; row++) {
-            const row_of e = dense_row(r, row, buffer);
-            tl_counter_init(&c, a->slab->start);
-            c.counted = a->slab->counted;
-            for (int64_t i = 0; i < e.n; i++)
-                push_element(&r->plan, &c, e.x + i * r->plan.op->elem_bytes,
-                             e.there[i] == e.there[i]);
-            tl_slab_set(a->slab, a->first + row, &c);
-        }
-
-    free(buffer);
+    tl_counter_init(&c, rows->to->start);
+    if (rows->from) tl_slab_get(rows->from, a->first + row, &c);
+    if (rows->to->counted) tl_counter_raise(&c, op);
+    if (!a->out) {
+        tl_states_push(plan, &c, e);
+        tl_slab_set(rows->to, a->first + row, &c);
+        return;
+    }
+    tl_prefixes_begin(p, op, &c, rows->init);
+    char *const y = tl_view_row(a->out, a->first + row, op->result_bytes, &m);
+    tl_states_scan_row(p, plan, e, rows->exclusive,
+                       (tl_states_out){y, tl_step(a->out->stride, op->result_bytes)});
+    tl_slab_set(rows->to, a->first + row, &p->c);
 }
 
-/* Fills rows first and up of a slab by the law's steps. 0: out of memory. */
-static int slab_by_steps(const prepared *r, int threads, tl_slab *slab, int64_t first)
+static void step_rows(void *data, const tl_worker *worker)
 {
-    slab_work all = {r, slab, first};
-    return tl_parallel(r->work.rows > 64 ? threads : 1, (r->work.rows + ROWS - 1) / ROWS, slab_rows,
-                       &all);
+    const step_work *a = data;
+    tl_prefixes *const p = malloc(sizeof *p);
+
+    assert(a->r->work.stride == 1);
+    for (int64_t k; p && (k = tl_next_chunk(worker)) < worker->chunks;)
+        for (int64_t row = k * ROWS; row < (k + 1) * ROWS && row < a->r->work.rows; row++)
+            step_row(a, row, p);
+    free(p);
 }
 
 /* ---- slabs ---- */
@@ -257,40 +176,30 @@ static void to_law(const tl_form *form, const void *state, int64_t kept, tl_stat
     tl_set_kept(form->named, s, kept);
 }
 
-/* Fills rows first and up of the slab with the rows of `in`. */
-static tally_status slab_block(tally *ctx, const tl_feed *f, const tally_view *in, tl_slab *slab,
-                               int64_t first)
+/* Fills rows first and up of the slab with the nodes of prepared rows, by kernels. */
+static tally_status slab_by_kernels(tally *ctx, const tl_feed *f, const prepared *r, tl_slab *slab,
+                                    int64_t first)
 {
-    const int threads = threads_of(ctx);
-    const tl_form *form = &f->form;
-    const int counts = f->counted && !keeps_count(form);
-    const size_t bytes = form->op->state_bytes, all = (size_t)(slab->count * in->rows);
-    prepared r;
+    const int threads = threads_of(ctx), counts = f->counted && !keeps_count(&f->form);
+    const int64_t rows = r->work.rows;
+    const size_t bytes = f->form.op->state_bytes, all = (size_t)(slab->count * rows);
+    unsigned char *const node_states = malloc(all * bytes + 1);
+    int64_t *const kept = counts ? malloc(all * sizeof *kept + 1) : NULL;
+    tally_status status = TALLY_OK;
 
-    tally_status status = prepare(ctx, f, in, counts, &r);
-    if (!status && form->kind == TL_FORM_STATES) {
-        if (!slab_by_steps(&r, threads, slab, first))
-            status = tl_no_memory(ctx, buffer_bytes(&r), "a sequence");
-        release(&r);
-        return status;
-    }
-
-    unsigned char *const node_states = status ? NULL : malloc(all * bytes + 1);
-    int64_t *const kept = status || !counts ? NULL : malloc(all * sizeof *kept + 1);
-    if (!status && (!node_states || (counts && !kept)))
-        status = tl_no_memory(ctx, all * bytes, "nodes");
-    if (!status) status = tl_grid_slab(ctx, &r.plan, threads, &r.work, slab, node_states);
+    if (!node_states || (counts && !kept)) status = tl_no_memory(ctx, all * bytes, "nodes");
+    if (!status) status = tl_grid_slab(ctx, &r->plan, threads, &r->work, slab, node_states);
     if (!status && counts)
-        status = tl_grid_slab(ctx, &r.count, threads, &r.count_work, slab, (unsigned char *)kept);
+        status = tl_grid_slab(ctx, &r->count, threads, &r->count_work, slab, (unsigned char *)kept);
     for (int node = 0; node < slab->count && !status; node++) {
-        const size_t at = (size_t)(node * in->rows);
+        const size_t at = (size_t)(node * rows);
         if (!f->counted)
             memcpy(tl_slab_state(slab, node, first), node_states + at * bytes,
-                   (size_t)in->rows * bytes);
+                   (size_t)rows * bytes);
 
-        for (int64_t row = 0; row < in->rows && f->counted; row++) {
+        for (int64_t row = 0; row < rows && f->counted; row++) {
             tl_state s;
-            to_law(form, node_states + (at + (size_t)row) * bytes,
+            to_law(&f->form, node_states + (at + (size_t)row) * bytes,
                    counts ? kept[at + (size_t)row] : 0, &s);
             memcpy(tl_slab_state(slab, node, first + row), &s, slab->bytes);
         }
@@ -298,8 +207,6 @@ static tally_status slab_block(tally *ctx, const tl_feed *f, const tally_view *i
 
     free(node_states);
     free(kept);
-    release(&r);
-
     return status;
 }
 
@@ -321,16 +228,35 @@ static int64_t rows_at_once(const tl_feed *f, const tally_view *in)
     return most < 16 ? 16 : most & -(int64_t)16;
 }
 
-tally_status tl_feed_slab(tally *ctx, const tl_feed *f, const tally_view *in, tl_slab *slab)
+tally_status tl_feed_scan_rows(tally *ctx, const tl_feed *f, const tally_view *in,
+                               const tally_view *out, const tl_feed_rows *rows)
 {
     const int64_t each = rows_at_once(f, in);
+    const int by_steps = f->form.kind == TL_FORM_STATES;
     tally_status status = TALLY_OK;
-    for (int64_t row = 0; row < in->rows && !status; row += each) {
-        tally_view next, part = rows_of(in, row, in->rows - row < each ? in->rows - row : each);
-        if (in->next) next = rows_of(in->next, row, part.rows), part.next = &next;
-        status = slab_block(ctx, f, &part, slab, row);
+
+    assert(by_steps || !out);
+    for (int64_t first = 0; first < in->rows && !status; first += each) {
+        const int64_t count = in->rows - first < each ? in->rows - first : each;
+        tally_view next, part = rows_of(in, first, count);
+        if (in->next) next = rows_of(in->next, first, count), part.next = &next;
+        prepared r;
+        status = prepare(ctx, f, &part, f->counted && !keeps_count(&f->form), &r);
+        step_work all = {&r, out, rows, first};
+        if (!status && !by_steps)
+            status = slab_by_kernels(ctx, f, &r, rows->to, first);
+        else if (!status && !tl_parallel(count > 64 ? threads_of(ctx) : 1,
+                                         (count + ROWS - 1) / ROWS, step_rows, &all))
+            status = tl_no_memory(ctx, sizeof(tl_prefixes), out ? "a scan" : "a sequence");
+        release(&r);
     }
+
     return status;
+}
+
+tally_status tl_feed_slab(tally *ctx, const tl_feed *f, const tally_view *in, tl_slab *slab)
+{
+    return tl_feed_scan_rows(ctx, f, in, NULL, &(tl_feed_rows){.to = slab});
 }
 
 /* ---- scans ---- */
@@ -407,10 +333,10 @@ tally_status tl_feed_scan(tally *ctx, const tl_feed *f, const tally_view *in, co
 
     tally_status status = prepare(ctx, f, in, f->counted && !keeps_count(form), &r);
     if (!status && form->kind == TL_FORM_STATES) {
-        prefix_counter w;
-        begin_prefixes(&w, form->op, &s->done, s->seeded ? &s->init : NULL);
-        scan_elements(&w, &r.plan, (row_of){r.work.data, r.there, in->n}, s->exclusive, out->data,
-                      tl_step(out->stride, bytes));
+        tl_prefixes w;
+        tl_prefixes_begin(&w, form->op, &s->done, s->seeded ? &s->init : NULL);
+        tl_states_scan_row(&w, &r.plan, (tl_states_row){r.work.data, r.there, in->n}, s->exclusive,
+                           (tl_states_out){out->data, tl_step(out->stride, bytes)});
         s->done = w.c;
     } else if (!status) {
         if (out->stride != 1 && in->n > 1 && !(dense = malloc((size_t)(in->n * bytes))))
@@ -421,65 +347,6 @@ tally_status tl_feed_scan(tally *ctx, const tl_feed *f, const tally_view *in, co
 
     free(dense);
     release(&r);
-    return status;
-}
-
-typedef struct {
-    const tl_feed *f;
-    const prepared *r;
-    const tally_view *out;
-    const tl_feed_rows *rows;
-    int64_t first; /* the slabs' row for row 0 of r */
-} scan_work;
-
-static void scan_rows(void *data, const tl_worker *worker)
-{
-    const scan_work *a = data;
-    const prepared *r = a->r;
-    const tl_feed_rows *rows = a->rows;
-    const tl_scalar *op = a->f->form.op;
-    prefix_counter *const p = malloc(sizeof *p);
-    char *const buffer = malloc(buffer_bytes(r));
-
-    for (int64_t k; p && buffer && (k = tl_next_chunk(worker)) < worker->chunks;)
-        for (int64_t row = k * ROWS; row < (k + 1) * ROWS && row < r->work.rows; row++) {
-            int64_t m;
-            const row_of e = dense_row(r, row, buffer);
-            tl_counter c;
-            tl_counter_init(&c, 0);
-            if (rows->from) tl_slab_get(rows->from, a->first + row, &c);
-            if (rows->to->counted) tl_counter_raise(&c, op);
-            begin_prefixes(p, op, &c, rows->init);
-            scan_elements(p, &r->plan, e, rows->exclusive,
-                          tl_view_row(a->out, a->first + row, op->result_bytes, &m),
-                          tl_step(a->out->stride, op->result_bytes));
-            tl_slab_set(rows->to, a->first + row, &p->c);
-        }
-
-    free(p);
-    free(buffer);
-}
-
-tally_status tl_feed_scan_rows(tally *ctx, const tl_feed *f, const tally_view *in,
-                               const tally_view *out, const tl_feed_rows *rows)
-{
-    const int threads = threads_of(ctx);
-    const int64_t each = rows_at_once(f, in);
-    tally_status status = TALLY_OK;
-
-    for (int64_t first = 0; first < in->rows && !status; first += each) {
-        tally_view next,
-            part = rows_of(in, first, in->rows - first < each ? in->rows - first : each);
-        if (in->next) next = rows_of(in->next, first, part.rows), part.next = &next;
-        prepared r;
-        status = prepare(ctx, f, &part, 0, &r);
-        scan_work all = {f, &r, out, rows, first};
-        if (!status && !tl_parallel(part.rows > 64 ? threads : 1, (part.rows + ROWS - 1) / ROWS,
-                                    scan_rows, &all))
-            status = tl_no_memory(ctx, sizeof(prefix_counter), "a scan");
-        release(&r);
-    }
-
     return status;
 }
 

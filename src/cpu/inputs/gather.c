@@ -2,6 +2,7 @@
  * Elements with validity, and pairs (inputs.h). */
 #include "inputs.h"
 #include "context/view.h"
+#include "cpu/isas.h"
 #include "dtype/dtype.h"
 #include "dtype/dtype_traits.h"
 #include <assert.h>
@@ -156,18 +157,11 @@ static void absent(const tl_convert *c, unsigned char *to, const void *from, int
 
 /* ---- plans ---- */
 
-static const tl_convert *find(const tl_plan *plan, int kind, tally_dtype from, tally_dtype to)
-{
-    for (const tl_convert *c = plan->converts; c->apply; c++)
-        if (c->kind == kind && c->from == from && c->to == to) return c;
-    return NULL;
-}
-
 /* The conversion from a type to a type that has all of its values. */
 static const tl_convert *widening(const tl_plan *plan, tally_dtype from, tally_dtype to)
 {
     if (from == to) return NULL;
-    return find(plan, TL_WIDEN_REAL, from, to == TALLY_I64 ? TALLY_U64 : to);
+    return tl_find_convert(plan->converts, TL_WIDEN_REAL, from, to == TALLY_I64 ? TALLY_U64 : to);
 }
 
 static void begin(tl_gather *g, const tl_form *form, const tally_view *in, const tl_plan *plan)
@@ -254,7 +248,8 @@ static void begin_counts(tl_gather *g, const tl_form *form, const tally_view *in
     g->fill = 0x7fc00000;
     for (int k = 0; k < g->inputs; k++) {
         const tally_dtype d = k ? in->next->dtype : in->dtype;
-        g->of[k].in = d == TALLY_F32 ? NULL : find(plan, TL_WIDEN_NUMBER, d, TALLY_F32);
+        g->of[k].in =
+            d == TALLY_F32 ? NULL : tl_find_convert(plan->converts, TL_WIDEN_NUMBER, d, TALLY_F32);
     }
     g->joined = g->inputs == 2 && !g->zeros;
 }

@@ -92,6 +92,39 @@ void tl_states_scan(const tl_plan *plan, int threads, const tally_view *in, cons
 void tl_states_ranges(const tl_plan *plan, int threads, const tl_ranges *ranges, tl_line line,
                       const float *there);
 
+/* Prepared elements of a sequence, without gaps, and results `step` bytes apart. */
+typedef struct tl_states_row {
+    const char *x;
+    const float *there;
+    int64_t n;
+} tl_states_row;
+
+typedef struct tl_states_out {
+    char *at;
+    int64_t step;
+} tl_states_out;
+
+/* Pushes elements to a counter. A missing element has a count of 0; if the counter is not counted,
+ * its prepared value changes nothing. */
+void tl_states_push(const tl_plan *plan, tl_counter *c, tl_states_row row);
+
+/* A counter, and S after each of its nodes: of nodes 0 .. j it is prefix[j + 1], with n[j + 1]
+ * elements, if any is present[j + 1]. Entry 0 is the initial value. */
+typedef struct tl_prefixes {
+    tl_counter c;
+    tl_state prefix[TL_MAX_NODES + 1];
+    int present[TL_MAX_NODES + 1];
+    int64_t n[TL_MAX_NODES + 1];
+} tl_prefixes;
+
+/* init: NULL, or the state of the initial value. */
+void tl_prefixes_begin(tl_prefixes *p, const tl_scalar *op, const tl_counter *c,
+                       const tl_state *init);
+
+/* Pushes elements, and writes a result for each. */
+void tl_states_scan_row(tl_prefixes *p, const tl_plan *plan, tl_states_row row, int exclusive,
+                        tl_states_out out);
+
 /* ---- present.c ---- */
 
 /* Reductions of elements with validity that fold only the elements present. Requires: kernels read

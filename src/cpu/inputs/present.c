@@ -15,26 +15,12 @@ enum {
     AHEAD = 8 << 10  /* prefetch distance in bytes */
 };
 
-/* The state of n elements; undefined if n is 0. */
-typedef struct {
-    tl_state s;
-    int64_t n;
-} part_state;
-
-static void add(const tl_plan *plan, part_state *a, const part_state *b)
+/* s: a counted state (law/counter.h). */
+static void result(const tl_plan *plan, const tl_state *s, char *out)
 {
-    if (!b->n) return;
-    if (a->n)
-        plan->op->combine(&a->s, &b->s, a->n, b->n);
-    else
-        a->s = b->s;
-    a->n += b->n;
-}
-
-static void result(const tl_plan *plan, const part_state *a, char *out)
-{
-    if (a->n)
-        plan->op->lower(&a->s, a->n, 0, plan->par, out);
+    const int64_t n = tl_kept(plan->op, s);
+    if (n)
+        plan->op->lower(s, n, 0, plan->par, out);
     else
         plan->op->empty(plan->par, out);
 }
@@ -73,41 +59,43 @@ int tl_present_takes(const tl_scalar *op)
            (!op->indexed || (op->out == TALLY_I64 && op->lanes == 1));
 }
 
-/* Folds elements from .. to - 1 of the sequence at x, whose first has bit number `bit`. */
-static part_state fold(const tl_plan *plan, const char *x, const unsigned char *valid, int64_t bit,
-                       int64_t from, int64_t to)
+/* Folds elements from .. to - 1 of the sequence at x, whose first has bit number `bit`, to a
+ * counted state. */
+static tl_state fold(const tl_plan *plan, const char *x, const unsigned char *valid, int64_t bit,
+                     int64_t from, int64_t to)
 {
     const tl_scalar *op = plan->op;
     const int64_t bytes = op->elem_bytes;
     _Alignas(64) char buffer[PIECE * 8 + 64];
-    part_state all = {.n = 0}, piece;
+    tl_state all = {{0}}, piece;
 
     for (int64_t at = from; at < to; at += PIECE) {
         const int64_t m = to - at < PIECE ? to - at : PIECE;
         for (int64_t line = 0; line < m * bytes; line += 64)
             __builtin_prefetch(
                 (const char *)((uintptr_t)x + (uintptr_t)(at * bytes + line + AHEAD)));
-        piece.n =
+        const int64_t n =
             plan->mask->keep(buffer, x + at * bytes, (int)bytes, (tl_bits){valid, bit + at}, m);
-        if (!piece.n) continue;
-        tl_fold(plan, &piece.s, buffer, piece.n, 0, TL_CACHED);
+        if (!n) continue;
+        tl_fold(plan, &piece, buffer, n, 0, TL_CACHED);
 
         /* convert the index among the elements present to the index in the sequence */
         if (op->indexed) {
             int64_t k;
-            op->lower(&piece.s, piece.n, 0, plan->par, &k);
+            op->lower(&piece, n, 0, plan->par, &k);
             k = at + place_of(valid, bit + at, k);
-            op->lift(&piece.s, x + k * bytes, k, plan->par);
+            op->lift(&piece, x + k * bytes, k, plan->par);
         }
 
-        add(plan, &all, &piece);
+        tl_set_kept(op, &piece, n);
+        tl_join_counted(op, &all, &piece);
     }
 
     return all;
 }
 
-static part_state fold_row(const tl_plan *plan, const tally_view *in, int64_t r, int64_t part,
-                           int64_t parts)
+static tl_state fold_row(const tl_plan *plan, const tally_view *in, int64_t r, int64_t part,
+                         int64_t parts)
 {
     int64_t n;
     const char *x = tl_view_row(in, r, plan->op->elem_bytes, &n);
@@ -121,7 +109,7 @@ enum { SHARE = 16 }; /* tasks that a thread takes at a time */
 typedef struct {
     const tl_plan *plan;
     const tally_view *in;
-    part_state *of; /* of the parts of one row; NULL: rows */
+    tl_state *of; /* of the parts of one row; NULL: rows */
     char *out;
     int64_t parts, tasks;
 } shares;
@@ -131,8 +119,8 @@ static void share(void *with, const tl_worker *worker)
     const shares *a = with;
     for (int64_t k; (k = tl_next_chunk(worker)) < worker->chunks;)
         for (int64_t t = k * SHARE; t < (k + 1) * SHARE && t < a->tasks; t++) {
-            const part_state s = a->of ? fold_row(a->plan, a->in, 0, t, a->parts)
-                                       : fold_row(a->plan, a->in, t, 0, 1);
+            const tl_state s = a->of ? fold_row(a->plan, a->in, 0, t, a->parts)
+                                     : fold_row(a->plan, a->in, t, 0, 1);
             if (a->of)
                 a->of[t] = s;
             else
@@ -144,12 +132,12 @@ void tl_present_reduce(const tl_plan *plan, int threads, const tally_view *in, c
 {
     const int64_t parts =
         in->rows == 1 && threads > 1 && !in->offsets ? (in->n + PART - 1) / PART : 1;
-    part_state *const of = parts > 1 ? malloc((size_t)parts * sizeof *of) : NULL;
+    tl_state *const of = parts > 1 ? malloc((size_t)parts * sizeof *of) : NULL;
     const int64_t tasks = of ? parts : in->rows;
     shares all = {plan, in, of, out, parts, tasks};
 
     tl_parallel(tasks > 1 ? threads : 1, (tasks + SHARE - 1) / SHARE, share, &all);
-    for (int64_t t = 1; of && t < parts; t++) add(plan, &of[0], &of[t]);
+    for (int64_t t = 1; of && t < parts; t++) tl_join_counted(plan->op, &of[0], &of[t]);
     if (of) result(plan, &of[0], out);
     free(of);
 }
@@ -174,7 +162,7 @@ void tl_present_reduce_blank(const tl_plan *given, const tl_form *blank, int thr
     tl_plan plan = *given;
     tl_gather gather;
     tl_counter c;
-    part_state all = {.n = 0};
+    tl_state s;
 
     assert(in->rows == 1 && in->valid && blank->kind == TL_FORM_BLANK);
     tl_gather_direct(&gather, blank, in, &plan);
@@ -182,6 +170,7 @@ void tl_present_reduce_blank(const tl_plan *given, const tl_form *blank, int thr
     const int64_t bit = in->valid_offset + (x - (const char *)in->data) / plan.op->elem_bytes;
     tl_counter_init(&c, 0);
     tl_push_slab(&plan, threads, x, n, &c);
-    if (tl_counter_fold(&c, plan.op, NULL, &all.s)) all.n = ones(in->valid, bit, n);
-    result(&plan, &all, out);
+    tl_counter_fold(&c, plan.op, NULL, &s);
+    tl_set_kept(plan.op, &s, ones(in->valid, bit, n));
+    result(&plan, &s, out);
 }

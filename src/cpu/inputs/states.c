@@ -6,87 +6,85 @@
 #include "law/order.h"
 #include <assert.h>
 
-/* A state, or ABSENT. n: the number of elements folded. */
-typedef struct {
-    tl_state s;
-    int present;
-    int64_t n;
-} state_or_absent;
+/* ---- one sequence ---- */
 
-static void join(const tl_plan *plan, state_or_absent *a, const state_or_absent *b)
+void tl_states_push(const tl_plan *plan, tl_counter *c, tl_states_row e)
 {
-    if (!b->present) return;
-    if (!a->present) {
-        *a = *b;
-        return;
+    const tl_scalar *op = plan->op;
+    for (int64_t i = 0; i < e.n; i++) {
+        const int present = e.there[i] == e.there[i];
+        tl_state s = {{0}};
+        if (present || !c->counted) op->lift(&s, e.x + i * op->elem_bytes, c->end, plan->par);
+        if (c->counted) tl_set_kept(op, &s, present);
+        tl_counter_push(c, op, 0, &s);
     }
-    plan->op->combine(&a->s, &b->s, a->n, b->n);
-    a->n += b->n;
 }
 
-static state_or_absent element(const tl_plan *plan, const char *x, const float *there, int64_t i)
+/* Computes S after node j. Requires: S before it is known. */
+static void append_prefix(tl_prefixes *p, const tl_scalar *op, int j)
 {
-    state_or_absent m = {.present = there[0] == there[0]};
-    m.n = m.present;
-    if (m.present) plan->op->lift(&m.s, x, i, plan->par);
-    return m;
+    const int64_t size = p->c.counted ? tl_kept(op, &p->c.node[j]) : (int64_t)1 << p->c.level[j];
+    p->present[j + 1] = p->present[j] || size;
+    p->n[j + 1] = p->n[j] + size;
+    p->prefix[j + 1] = p->prefix[j];
+    if (size && p->present[j])
+        op->combine(&p->prefix[j + 1], &p->c.node[j], p->n[j], size);
+    else if (size)
+        p->prefix[j + 1] = p->c.node[j];
 }
 
-static void result(const tl_plan *plan, const state_or_absent *m, void *out)
+void tl_prefixes_begin(tl_prefixes *p, const tl_scalar *op, const tl_counter *c,
+                       const tl_state *init)
 {
-    if (m->present)
-        plan->op->lower(&m->s, m->n, 0, plan->par, out);
+    p->c = *c;
+    p->present[0] = init != NULL;
+    p->n[0] = 0;
+    if (init) p->prefix[0] = *init;
+    for (int j = 0; j < c->count; j++) append_prefix(p, op, j);
+}
+
+static void lower(const tl_plan *plan, const tl_state *s, int present, int64_t n, void *out)
+{
+    if (present)
+        plan->op->lower(s, n, 0, plan->par, out);
     else
         plan->op->empty(plan->par, out);
 }
 
-/* The law's counter. block[k] is node number k of S; prefix[k + 1] folds init and the first k + 1
- * nodes. */
-typedef struct {
-    state_or_absent block[TL_MAX_LEVELS], prefix[TL_MAX_LEVELS + 1];
-    int top;
+static void lower_prefix(const tl_prefixes *p, const tl_plan *plan, void *out)
+{
+    const int top = p->c.count;
+    lower(plan, &p->prefix[top], p->present[top], p->n[top], out);
+}
+
+void tl_states_scan_row(tl_prefixes *p, const tl_plan *plan, tl_states_row e, int exclusive,
+                        tl_states_out y)
+{
+    for (int64_t i = 0; i < e.n; i++, y.at += y.step) {
+        if (exclusive) lower_prefix(p, plan, y.at);
+        tl_states_push(plan, &p->c,
+                       (tl_states_row){e.x + i * plan->op->elem_bytes, e.there + i, 1});
+        append_prefix(p, plan->op, p->c.count - 1);
+        if (!exclusive) lower_prefix(p, plan, y.at);
+    }
+}
+
+/* The result of some elements; none if fewer than `least` of them are present. */
+static void fold(const tl_plan *plan, tl_states_row e, int64_t least, void *out)
+{
+    tl_counter c;
+    tl_state s;
     int64_t n;
-} counter;
-
-static void push(const tl_plan *plan, counter *c, const char *x, const float *there)
-{
-    if (plan->op->exact) { /* any association gives the bits */
-        const state_or_absent m = element(plan, x, there, c->n++);
-        join(plan, &c->prefix[0], &m);
-        return;
-    }
-    c->block[c->top++] = element(plan, x, there, c->n);
-    for (int64_t k = c->n++; k & 1; k >>= 1) {
-        c->top--;
-        join(plan, &c->block[c->top - 1], &c->block[c->top]);
-    }
-    c->prefix[c->top] = c->prefix[c->top - 1];
-    join(plan, &c->prefix[c->top], &c->block[c->top - 1]);
+    tl_counter_init(&c, 0);
+    c.counted = 1;
+    tl_states_push(plan, &c, e);
+    const int present = tl_counter_total(&c, plan->op, NULL, &s, &n);
+    lower(plan, &s, present && n >= least, n, out);
 }
 
-static void start(counter *c)
-{
-    c->prefix[0].present = 0;
-    c->prefix[0].n = 0;
-    c->top = 0;
-    c->n = 0;
-}
+/* ---- the sequences of a view ---- */
 
-static state_or_absent fold(const tl_plan *plan, const char *x, const float *there, int64_t n)
-{
-    counter c;
-    start(&c);
-    for (int64_t i = 0; i < n; i++) push(plan, &c, x + i * plan->op->elem_bytes, there + i);
-    return c.prefix[c.top];
-}
-
-static int64_t before(const tally_view *in, int64_t r)
-{
-    return in->offsets ? in->offsets[r] - in->offsets[0] : r * in->n;
-}
-
-/* A chunk is SHARE rows or ranges. */
-enum { SHARE = 16 };
+enum { SHARE = 16 }; /* rows or ranges of a chunk */
 
 typedef struct {
     const tl_plan *plan;
@@ -96,15 +94,20 @@ typedef struct {
     char *results;
 } rows;
 
+static tl_states_row row_of(const rows *a, int64_t r)
+{
+    const tally_view *in = a->in;
+    tl_states_row e;
+    e.x = tl_view_row(in, r, a->plan->op->elem_bytes, &e.n);
+    e.there = a->there + (in->offsets ? in->offsets[r] - in->offsets[0] : r * in->n);
+    return e;
+}
+
 static void reduce_rows(void *data, int64_t k)
 {
     const rows *a = data;
-    for (int64_t r = k * SHARE; r < (k + 1) * SHARE && r < a->in->rows; r++) {
-        int64_t n;
-        const char *x = tl_view_row(a->in, r, a->plan->op->elem_bytes, &n);
-        const state_or_absent m = fold(a->plan, x, a->there + before(a->in, r), n);
-        result(a->plan, &m, a->results + r * a->plan->op->result_bytes);
-    }
+    for (int64_t r = k * SHARE; r < (k + 1) * SHARE && r < a->in->rows; r++)
+        fold(a->plan, row_of(a, r), 0, a->results + r * a->plan->op->result_bytes);
 }
 
 void tl_states_reduce(const tl_plan *plan, int threads, const tally_view *in, const float *there,
@@ -114,34 +117,21 @@ void tl_states_reduce(const tl_plan *plan, int threads, const tally_view *in, co
     tl_for(threads, (in->rows + SHARE - 1) / SHARE, reduce_rows, &all);
 }
 
-static void scan_row(const rows *a, int64_t r)
-{
-    const tl_plan *plan = a->plan;
-    int64_t n, m;
-    const char *x = tl_view_row(a->in, r, plan->op->elem_bytes, &n);
-    const int64_t first = before(a->in, r);
-    char *y = tl_view_row(a->out, r, plan->op->result_bytes, &m);
-    const int exclusive = a->o && a->o->exclusive;
-    counter c;
-
-    start(&c);
-    if (a->o && a->o->init) {
-        c.prefix[0] = (state_or_absent){.present = 1};
-        plan->op->seed(&c.prefix[0].s, a->o->init, plan->par);
-    }
-
-    for (int64_t i = 0; i < n; i++) {
-        char *to = y + i * a->out->stride * plan->op->result_bytes;
-        if (exclusive) result(plan, &c.prefix[c.top], to);
-        push(plan, &c, x + i * plan->op->elem_bytes, a->there + first + i);
-        if (!exclusive) result(plan, &c.prefix[c.top], to);
-    }
-}
-
 static void scan_rows(void *data, int64_t k)
 {
     const rows *a = data;
-    for (int64_t r = k * SHARE; r < (k + 1) * SHARE && r < a->in->rows; r++) scan_row(a, r);
+    const int64_t bytes = a->plan->op->result_bytes;
+    for (int64_t r = k * SHARE; r < (k + 1) * SHARE && r < a->in->rows; r++) {
+        tl_prefixes p;
+        tl_scan s;
+        int64_t n;
+        tl_scan_begin(&s, a->plan, a->o);
+        s.done.counted = 1;
+        tl_prefixes_begin(&p, a->plan->op, &s.done, s.seeded ? &s.init : NULL);
+        char *const y = tl_view_row(a->out, r, bytes, &n);
+        tl_states_scan_row(&p, a->plan, row_of(a, r), s.exclusive,
+                           (tl_states_out){y, tl_step(a->out->stride, bytes)});
+    }
 }
 
 void tl_states_scan(const tl_plan *plan, int threads, const tally_view *in, const float *there,
@@ -154,10 +144,8 @@ void tl_states_scan(const tl_plan *plan, int threads, const tally_view *in, cons
 typedef struct {
     const tl_plan *plan;
     const tl_ranges *ranges;
-    const char *x;
+    tl_line line;
     const float *there;
-    char *y;
-    int64_t y_stride;
 } range_work;
 
 static void fold_ranges(void *data, int64_t k)
@@ -165,19 +153,17 @@ static void fold_ranges(void *data, int64_t k)
     const range_work *a = data;
     for (int64_t r = k * SHARE; r < (k + 1) * SHARE && r < a->ranges->results; r++) {
         int64_t from, end;
-        const int full = tl_range_at(a->ranges, r, &from, &end);
-        state_or_absent m = {.present = 0};
-        if (full)
-            m = fold(a->plan, a->x + from * a->plan->op->elem_bytes, a->there + from, end - from);
-        if (m.n < a->ranges->min_count) m.present = 0;
-        result(a->plan, &m, a->y + r * a->y_stride);
+        if (!tl_range_at(a->ranges, r, &from, &end)) end = from;
+        const tl_states_row e = {(const char *)a->line.x + from * a->plan->op->elem_bytes,
+                                 a->there + from, end - from};
+        fold(a->plan, e, a->ranges->min_count, (char *)a->line.y + r * a->line.y_stride);
     }
 }
 
 void tl_states_ranges(const tl_plan *plan, int threads, const tl_ranges *ranges, tl_line line,
                       const float *there)
 {
-    range_work all = {plan, ranges, line.x, there, line.y, line.y_stride};
+    range_work all = {plan, ranges, line, there};
     assert(line.stride == 1);
     tl_for(threads, (ranges->results + SHARE - 1) / SHARE, fold_ranges, &all);
 }

@@ -52,7 +52,7 @@ static inline key at(const line *l, int64_t p)
         break;
     case TALLY_U64:
         memcpy(&natural, x, sizeof natural);
-        k.whole = natural;
+        k.whole = (__int128)natural - ((__int128)1 << 63); /* so it fits an i64 too */
         break;
     default:
         memcpy(&k.real, x, sizeof k.real);
@@ -90,15 +90,6 @@ static inline int order_of_reals(double k, double from, double distance)
                                                    : from - (sum - distance);
 
     return k < sum ? -1 : k > sum ? 1 : -sign(rest);
-}
-
-/* The sign of (key of place p - from) - distance. */
-static inline int order(const line *l, int64_t p, key from, key distance)
-{
-    const key k = at(l, p);
-    if (l->dtype == TALLY_F64) return order_of_reals(k.real, from.real, distance.real);
-    const __int128 apart = k.whole - from.whole;
-    return (apart > distance.whole) - (apart < distance.whole);
 }
 
 static line line_of(const tally_view *keys, int descending, const tally_key_window *w)
@@ -172,30 +163,48 @@ typedef struct {
     int64_t *start, *end; /* of each row; NULL: only check the rule of TALLY_TIES_ROW */
 } job;
 
-/* before_first: is place p before the first of the interval? True below the limit, and at it if the
- * limit is open. before_end: is p before the place after the last? True below the limit, and at it
- * unless it is open. */
-static inline int before_first(const line *l, int64_t p, key from, key low, int open)
+/* One end of the interval of one row. A place is below it if its key is less than `whole` or (keys
+ * of 64 bits) `near`; real keys: if key - from is less than `distance`. or_equal: or equal to
+ * it. */
+typedef struct {
+    __int128 whole;
+    int64_t near;
+    int or_equal;
+    double from, distance;
+} limit;
+
+static inline int below(const line *l, int64_t p, const limit *m)
 {
-    const int o = order(l, p, from, low);
-    return o < 0 || (open && o == 0);
+    const key k = at(l, p);
+    if (l->dtype == TALLY_F64) {
+        const int order = order_of_reals(k.real, m->from, m->distance);
+        return order < 0 || (m->or_equal && order == 0);
+    }
+    if (l->scaled) return m->or_equal ? k.whole <= m->whole : k.whole < m->whole;
+    return m->or_equal ? (int64_t)k.whole <= m->near : (int64_t)k.whole < m->near;
 }
 
-static inline int before_end(const line *l, int64_t p, key from, key high, int open)
+static inline limit limit_of(const line *l, key from, key distance, int or_equal)
 {
-    const int o = order(l, p, from, high);
-    return o < 0 || (!open && o == 0);
+    limit m = {.whole = from.whole + distance.whole,
+               .or_equal = or_equal,
+               .from = from.real,
+               .distance = distance.real};
+    if (!l->scaled &&
+        __builtin_add_overflow((int64_t)from.whole, (int64_t)distance.whole, &m.near)) {
+        m.or_equal = distance.whole > 0; /* every key is below, or none */
+        m.near = m.or_equal ? INT64_MAX : INT64_MIN;
+    }
+    return m;
 }
 
-/* Binary search for the first place that is not before the first or, with of_end, not before the
- * end. */
-static int64_t halve(const line *l, key from, key limit, int open, int of_end)
+/* Binary search for the first place that is not below the end. */
+static int64_t search(const line *l, const limit *m)
 {
     int64_t low = 0, high = l->n;
     while (low < high) {
         const int64_t mid = low + (high - low) / 2;
-        if (of_end ? before_end(l, mid, from, limit, open)
-                   : before_first(l, mid, from, limit, open))
+        if (below(l, mid, m))
             low = mid + 1;
         else
             high = mid;
@@ -221,154 +230,65 @@ static inline void equal_rows(const job *j, int64_t p, int64_t *first, int64_t *
     *end = j->descending ? n - low : high;
 }
 
-/* The rows of places a .. b - 1. dtype must be a constant. Returns n, or the first row found whose
- * window is not one range: it excludes a row with the same key but includes a later row. */
+/* The rows of places a .. b - 1. dtype and scaled must be constants. Returns n, or the first row
+ * found whose window is not one range: it excludes a row with the same key but includes a later
+ * row. */
 static inline __attribute__((always_inline)) int64_t part_of(const job *j, tally_dtype dtype,
-                                                             int64_t a, int64_t b)
+                                                             int scaled, int64_t a, int64_t b)
 {
     line copy = j->l;
     const line *const l = &copy;
-    const tally_key_window *const w = j->w;
+    const tally_key_window window = *j->w, *const w =
+                                               &window; /* copies, so that stores of places */
+    const int descending = j->descending, row_ends = j->row_ends; /* do not change them */
+    int64_t *const start = j->start, *const ends = j->end;
     int64_t first = -1, stop = -1, bad = l->n, same = 0, same_end = -1;
 
     copy.dtype = dtype;
+    copy.scaled = scaled;
     for (int64_t p = a; p < b; p++) {
-        const int64_t row = j->descending ? l->n - 1 - p : p;
-        const key k = at(l, p),
-                  low = distance_of(l, w->lows ? w->lows[row] : w->low, w->low_part, w->low_real),
-                  high = distance_of(l, w->highs ? w->highs[row] : w->high, w->high_part,
-                                     w->high_real);
-        if (first < 0 || w->lows) first = halve(l, k, low, w->low_open, 0);
-        if (stop < 0 || w->highs) stop = halve(l, k, high, w->high_open, 1);
-        while (first < l->n && before_first(l, first, k, low, w->low_open)) first++;
-        while (stop < l->n && before_end(l, stop, k, high, w->high_open)) stop++;
-        int64_t from = j->descending ? l->n - stop : first,
-                to = j->descending ? l->n - first : stop;
-        if (j->row_ends && from <= row && row + 1 < to) {
-            if (row < same || row >= same_end) equal_rows(j, p, &same, &same_end);
+        const int64_t row = descending ? l->n - 1 - p : p;
+        const key k = at(l, p);
+        const limit low = limit_of(
+                        l, k,
+                        distance_of(l, w->lows ? w->lows[row] : w->low, w->low_part, w->low_real),
+                        w->low_open),
+                    high = limit_of(l, k,
+                                    distance_of(l, w->highs ? w->highs[row] : w->high, w->high_part,
+                                                w->high_real),
+                                    !w->high_open);
+        if (first < 0 || w->lows) first = search(l, &low);
+        if (stop < 0 || w->highs) stop = search(l, &high);
+        while (first < l->n && below(l, first, &low)) first++;
+        while (stop < l->n && below(l, stop, &high)) stop++;
+        int64_t from = descending ? l->n - stop : first, to = descending ? l->n - first : stop;
+        if (row_ends && from <= row && row + 1 < to) {
+            if (j->beyond && (row < same || row >= same_end)) equal_rows(j, p, &same, &same_end);
             if (row + 1 < same_end && to > same_end && row < bad) bad = row;
-            if (row + 1 < same_end) to = row + 1;
+            if (!j->beyond || row + 1 < same_end) to = row + 1;
         }
 
         if (from > to) from = to; /* an empty range */
-        if (!j->start) continue;
-        j->start[row] = from;
-        j->end[row] = to;
+        if (!start) continue;
+        start[row] = from;
+        ends[row] = to;
     }
 
     return bad;
 }
 
-/* ---- integer keys with limits of 64 bits ---- */
-
-/* Keys as signed numbers in the same order: u64 keys minus 2^63. */
-static inline int64_t whole_at(const line *l, tally_dtype dtype, int64_t p)
-{
-    const char *const x = l->data + p * l->step;
-    int32_t narrow;
-    int64_t whole;
-
-    if (dtype == TALLY_I32) {
-        memcpy(&narrow, x, sizeof narrow);
-        return narrow;
-    }
-    memcpy(&whole, x, sizeof whole);
-    return dtype == TALLY_U64 ? whole ^ INT64_MIN : whole;
-}
-
-/* An end of the interval: the first place, not before `place`, whose key is not below key[p] +
- * add. */
-typedef struct {
-    int64_t add, place;
-} edge;
-
-/* Is the interval the same for all rows, with limits of at most 64 bits? low and high: what to add
- * for the edges. */
-static int is_whole(const job *j, int64_t a, int64_t b, edge *low, edge *high)
-{
-    const line *const l = &j->l;
-    const tally_key_window *const w = j->w;
-    int64_t sum;
-    if (l->dtype == TALLY_F64 || l->scaled || w->lows || w->highs || a >= b) return 0;
-
-    if (j->row_ends && j->beyond) return 0;
-    const int64_t least = whole_at(l, l->dtype, a), most = whole_at(l, l->dtype, b - 1);
-    if (__builtin_add_overflow(w->low, w->low_open != 0, &low->add) ||
-        __builtin_add_overflow(w->high, w->high_open == 0, &high->add))
-        return 0;
-
-    return !__builtin_add_overflow(least, low->add, &sum) &&
-           !__builtin_add_overflow(most, low->add, &sum) &&
-           !__builtin_add_overflow(least, high->add, &sum) &&
-           !__builtin_add_overflow(most, high->add, &sum);
-}
-
-/* For windows that do not reach past the rows with their own key: TALLY_TIES_ROW ends a window at
- * its row. */
-static inline __attribute__((always_inline)) void whole_part(const job *j, const line given,
-                                                             int descending, int64_t a, int64_t b,
-                                                             const edge edges[2])
-{
-    const line *const l = &given;
-    const int64_t n = l->n;
-    const int row_ends = j->row_ends;
-    const tally_dtype dtype = given.dtype;
-
-    assert(!row_ends || !j->beyond);
-    int64_t first = edges[0].place,
-            stop = edges[1].place, *const start = j->start, *const end = j->end;
-
-    for (int64_t p = a; p < b; p++) {
-        const int64_t row = descending ? n - 1 - p : p, k = whole_at(l, dtype, p),
-                      from_key = k + edges[0].add, stop_key = k + edges[1].add;
-        while (first < n && whole_at(l, dtype, first) < from_key) first++;
-        while (stop < n && whole_at(l, dtype, stop) < stop_key) stop++;
-        int64_t from = descending ? n - stop : first, to = descending ? n - first : stop;
-        if (row_ends && from <= row && to > row + 1) to = row + 1;
-        if (from > to) from = to;
-        start[row] = from;
-        end[row] = to;
-    }
-}
-
 static int64_t part(const job *j, int64_t a, int64_t b)
 {
-    const line *const l = &j->l;
-    edge edges[2] = {{0, 0}, {0, 0}};
-    if (is_whole(j, a, b, &edges[0], &edges[1])) {
-        const key k = at(l, a);
-        edges[0].place = halve(l, k, distance_of(l, j->w->low, 0, 0), j->w->low_open, 0);
-        edges[1].place = halve(l, k, distance_of(l, j->w->high, 0, 0), j->w->high_open, 1);
-        line copy = *l;
-        copy.parts = NULL;
-
-        if (l->dtype == TALLY_I64 && l->step == sizeof(int64_t) && !j->descending) {
-            copy.step = sizeof(int64_t);
-            copy.dtype = TALLY_I64;
-            whole_part(j, copy, 0, a, b, edges);
-        } else if (l->dtype == TALLY_I64) {
-            copy.dtype = TALLY_I64;
-            whole_part(j, copy, j->descending, a, b, edges);
-        } else if (l->dtype == TALLY_I32) {
-            copy.dtype = TALLY_I32;
-            whole_part(j, copy, j->descending, a, b, edges);
-        } else {
-            copy.dtype = TALLY_U64;
-            whole_part(j, copy, j->descending, a, b, edges);
-        }
-
-        return l->n;
-    }
-
-    switch (l->dtype) {
+    if (j->l.scaled) return part_of(j, j->l.dtype, 1, a, b);
+    switch (j->l.dtype) {
     case TALLY_I32:
-        return part_of(j, TALLY_I32, a, b);
+        return part_of(j, TALLY_I32, 0, a, b);
     case TALLY_I64:
-        return part_of(j, TALLY_I64, a, b);
+        return part_of(j, TALLY_I64, 0, a, b);
     case TALLY_U64:
-        return part_of(j, TALLY_U64, a, b);
+        return part_of(j, TALLY_U64, 0, a, b);
     default:
-        return part_of(j, TALLY_F64, a, b);
+        return part_of(j, TALLY_F64, 0, a, b);
     }
 }
 

@@ -9,7 +9,7 @@
 #include "ranges.h"
 #include "context/threads.h"
 #include "context/view.h"
-#include "cpu/widen.h"
+#include "cpu/driver.h"
 #include <stdlib.h>
 
 enum {
@@ -19,7 +19,7 @@ enum {
     FOLD_ALONE = 64
 };
 
-/* The memory of one thread. */
+/* The memory of one thread; zeros before its first use. */
 typedef struct {
     tl_range_nodes nodes, count_nodes;
     int64_t *counts; /* for min_count: the number of counted elements of each result of a chunk */
@@ -265,16 +265,6 @@ static int64_t *order_of(const tl_ranges *ranges)
     return order;
 }
 
-static worker *new_worker(void)
-{
-    worker *const w = malloc(sizeof *w);
-    if (!w) return NULL;
-    w->nodes.memory = w->count_nodes.memory = NULL;
-    w->nodes.levels = w->count_nodes.levels = w->nodes.failed = w->count_nodes.failed = 0;
-    w->counts = NULL;
-    return w;
-}
-
 static void free_worker(worker *w)
 {
     if (!w) return;
@@ -284,15 +274,6 @@ static void free_worker(worker *w)
     free(w);
 }
 
-static tally_status no_memory(tally *ctx, int64_t bytes, const char *what)
-{
-    tally_status status;
-    tl_lock_take(TL_LOCK_ERROR);
-    status = tl_no_memory(ctx, (size_t)bytes, what);
-    tl_lock_release(TL_LOCK_ERROR);
-    return status;
-}
-
 /* The chunks of a call, which threads take. */
 typedef struct {
     const job *j;
@@ -300,15 +281,15 @@ typedef struct {
     int failed;
 } shares;
 
-static void take_shares(void *with, const tl_worker *me)
+static void take_shares(void *with, const tl_worker *thread)
 {
     shares *const s = with;
     const int64_t results = s->j->ranges->results;
-    worker *const w = new_worker();
+    worker *const w = calloc(1, sizeof *w);
     int good = 1;
     if (!w) return; /* other threads take the chunks */
 
-    for (int64_t t; good && (t = tl_next_chunk(me)) < me->chunks;) {
+    for (int64_t t; good && (t = tl_next_chunk(thread)) < thread->chunks;) {
         const int64_t a = t * s->share, b = a + s->share < results ? a + s->share : results;
         good = fold_share(s->j, w, a, b);
     }
@@ -351,13 +332,14 @@ static tally_status run(const job *given, tally *ctx, int threads, int64_t strid
 
     if (stride != 1 && n > 1) {
         dense = malloc((size_t)(n * bytes));
-        if (!dense) return no_memory(ctx, n * bytes, "a dense copy of a sequence");
+        if (!dense)
+            return tl_thread_no_memory(ctx, (size_t)(n * bytes), "a dense copy of a sequence");
         tl_copy_strided(dense, 1, j.x, stride, n, bytes);
         j.x = dense;
     }
     const int good = fold_dense(&j, threads, w);
     free(dense);
-    return good ? TALLY_OK : no_memory(ctx, sizeof *w, "windows by ranges");
+    return good ? TALLY_OK : tl_thread_no_memory(ctx, sizeof *w, "windows by ranges");
 }
 
 tally_status tl_ranges_run(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads,
@@ -396,13 +378,14 @@ static tally_status row(const rows *v, int threads, int64_t r, worker *w)
     return run(&j, v->ctx, threads, call->in->stride, w);
 }
 
-static void take_rows(void *with, const tl_worker *me)
+static void take_rows(void *with, const tl_worker *thread)
 {
     rows *const v = with;
-    worker *const w = new_worker();
+    worker *const w = calloc(1, sizeof *w);
     tally_status status = TALLY_OK;
     if (!w) return; /* other threads take the rows */
-    for (int64_t r; !status && (r = tl_next_chunk(me)) < me->chunks;) status = row(v, 1, r, w);
+    for (int64_t r; !status && (r = tl_next_chunk(thread)) < thread->chunks;)
+        status = row(v, 1, r, w);
     if (status) __atomic_store_n(&v->failed, status, __ATOMIC_RELAXED);
     free_worker(w);
 }
@@ -418,6 +401,6 @@ tally_status tl_ranges_view(tally *ctx, const tl_call *call, int threads)
         return v.failed;
     }
     if (!tl_parallel(total < SECOND_THREAD ? 1 : threads, in->rows, take_rows, &v))
-        return no_memory(ctx, sizeof(worker), "windows by ranges");
+        return tl_no_memory(ctx, sizeof(worker), "windows by ranges");
     return v.failed;
 }

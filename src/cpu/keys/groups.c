@@ -150,10 +150,13 @@ MOVE(8, 8)
 MOVE(16, 16)
 MOVE(any, size)
 
+/* What is moved: a column, the rows' numbers (8 bytes each), or the low bits of their codes (4). */
+enum { COLUMN, NUMBERS, LOW };
+
 typedef struct {
     const tl_groups *g;
-    int back;
-    char *rows, *sorted;
+    int of, back;
+    char *rows, *sorted; /* rows: of a column */
     int64_t stride, bytes;
     void (*move)(int back, int64_t size, const step *s);
 } move_work;
@@ -164,22 +167,26 @@ static void move_part(void *data, int64_t p)
     enum { PACK = 4096 };
     const move_work *const w = data;
     const tl_groups *const g = w->g;
-    const int64_t end = tl_key_part(g->codes->n, g->parts, p + 1), most = PACK / w->bytes;
-    int64_t code[CHUNK], next[BUCKETS], pack[PACK / 8];
+    const int64_t end = tl_key_part(g->codes->n, g->parts, p + 1), most = PACK / w->bytes,
+                  low = (INT64_C(1) << g->shift) - 1;
+    int64_t code[CHUNK], next[BUCKETS];
+    _Alignas(8) char pack[PACK];
 
     assert(w->bytes <= PACK && g->buckets <= BUCKETS);
     memcpy(next, g->next + p * g->buckets, (size_t)g->buckets * sizeof *next);
     for (int64_t m, i = tl_key_part(g->codes->n, g->parts, p); i < end; i += m) {
         m = end - i < CHUNK ? end - i : CHUNK;
         m = m < most ? m : most;
-        char *const at = tl_offset(w->rows, i * w->stride * w->bytes), *const rows =
-                                                                           w->rows && w->stride == 1
-                                                                               ? at
-                                                                               : (char *)pack;
+        char *const at = tl_offset(w->rows, i * w->stride * w->bytes);
+        char *const rows = w->of == COLUMN && w->stride == 1 ? at : pack;
         load(g, i, m, code);
-        if (!w->rows)
-            for (int64_t j = 0; j < m; j++) pack[j] = i + j;
-        else if (rows != at && !w->back)
+        for (int64_t j = 0; w->of != COLUMN && j < m; j++) {
+            const int64_t number = i + j;
+            const uint32_t bits = (uint32_t)(code[j] & low);
+            memcpy(pack + j * w->bytes, w->of == LOW ? (const void *)&bits : &number,
+                   (size_t)w->bytes);
+        }
+        if (w->of == COLUMN && rows != at && !w->back)
             tl_copy_strided(rows, 1, at, w->stride, m, w->bytes);
         w->move(w->back, w->bytes, &(step){code, m, next, g->shift, rows, w->sorted});
         if (rows != at && w->back) tl_copy_strided(at, w->stride, rows, 1, m, w->bytes);
@@ -219,7 +226,7 @@ static tally_status move(move_work *w)
 {
     const tl_groups *const g = w->g;
     const int threads = g->ctx->device->threads;
-    assert(w->bytes > 0 && (w->rows || w->bytes == 8));
+    assert(w->bytes > 0 && (w->of == COLUMN || w->bytes == 8));
     w->move = w->bytes == 1    ? move_1
               : w->bytes == 2  ? move_2
               : w->bytes == 4  ? move_4
@@ -238,13 +245,14 @@ static tally_status move(move_work *w)
 tally_status tl_groups_sort(const tl_groups *g, const void *rows, int64_t stride, int64_t bytes,
                             void *sorted)
 {
-    return move(&(move_work){g, 0, (char *)(uintptr_t)rows, sorted, stride, bytes, NULL});
+    return move(&(move_work){g, rows ? COLUMN : NUMBERS, 0, (char *)(uintptr_t)rows, sorted, stride,
+                             bytes, NULL});
 }
 
 tally_status tl_groups_back(const tl_groups *g, void *sorted, int64_t bytes, void *rows,
                             int64_t stride)
 {
-    return move(&(move_work){g, 1, rows, sorted, stride, bytes, NULL});
+    return move(&(move_work){g, COLUMN, 1, rows, sorted, stride, bytes, NULL});
 }
 
 /* ---- open ---- */
@@ -262,23 +270,6 @@ static void place(const tl_groups *g)
         }
     }
     g->begin[g->buckets] = sum;
-}
-
-/* Keeps the low bits of the codes, bucket after bucket, which gives the offsets. */
-static void keep_low(void *data, int64_t p)
-{
-    const tl_groups *const g = data;
-    int64_t code[CHUNK], next[BUCKETS];
-    const int64_t end = tl_key_part(g->codes->n, g->parts, p + 1),
-                  mask = (INT64_C(1) << g->shift) - 1;
-
-    memcpy(next, g->next + p * g->buckets, (size_t)g->buckets * sizeof *next);
-    for (int64_t m, i = tl_key_part(g->codes->n, g->parts, p); i < end; i += m) {
-        m = end - i < CHUNK ? end - i : CHUNK;
-        load(g, i, m, code);
-        for (int64_t j = 0; j < m; j++)
-            g->low[next[code[j] >> g->shift]++] = (uint32_t)(code[j] & mask);
-    }
 }
 
 tally_status tl_groups_open(tl_groups *g, tally *ctx, const tally_view *codes, int64_t groups,
@@ -306,8 +297,9 @@ tally_status tl_groups_open(tl_groups *g, tally *ctx, const tally_view *codes, i
         return tl_no_memory(ctx, (size_t)codes->n * sizeof *g->low, "the codes of the groups");
 
     place(g);
-    if (g->low) {
-        tl_for(threads, g->parts, keep_low, g);
+    if (g->low) { /* bucket after bucket; they give the offsets */
+        move_work bits = {g, LOW, 0, NULL, (char *)g->low, 1, sizeof *g->low, move_4};
+        tl_for(threads, g->parts, move_part, &bits);
         tl_for(g->parts < threads ? (int)g->parts : threads, g->buckets, count_bucket, g);
     } else {
         memcpy(offsets, g->begin, (size_t)g->buckets * sizeof *offsets);

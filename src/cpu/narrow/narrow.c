@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The path of narrow.h: its plans, scans of one sequence, and columns. The prefix of a scan comes
- * from the counter of the law, and the elements go back into it as nodes. Columns are strips of
- * neighbouring columns, which threads take. A lane is a column, so no lanes are shuffled. The state
+ * The path of narrow.h: its plans, scans of rows, and columns. Columns are strips of neighbouring
+ * columns, which threads take. A lane is a column, so no lanes are shuffled. The state
  * of a strip stays in the first-level cache. */
 #include "narrow.h"
 #include "context/threads.h"
@@ -35,45 +34,6 @@ void tl_narrow_plan(tl_plan *plan, const tl_narrow *loops)
 }
 
 /* ---- scans ---- */
-
-enum { TILE = 64 * 1024 /* elements at a time */ };
-
-/* Appends the nodes of m elements to the counter. */
-static void push_part(const tl_plan *plan, tl_counter *c, const char *x, int64_t m)
-{
-    tl_state nodes[TL_MAX_LEVELS];
-    const tl_elements part = {x, m, c->end, plan->fold_in, TL_CACHED};
-    plan->fold->nodes(nodes, &part, plan->par);
-    tl_counter_push_nodes(c, plan->op, nodes, m);
-}
-
-void tl_narrow_scan(const tl_scan *s, tl_counter *c, tl_narrow_run run)
-{
-    const tl_plan *plan = s->plan;
-    const tl_scalar *op = plan->op;
-    const int bytes = op->elem_bytes;
-    tl_state before, node;
-
-    run.stream = run.stream && (uintptr_t)run.out % (unsigned)bytes == 0;
-    for (int64_t n = run.m; n > 0; n -= run.m) {
-        const int64_t b = c->end;
-        run.m = n < TILE ? n : TILE;
-        if (b && (b & -b) < run.m) run.m = b & -b;
-        const int whole = !(run.m & (run.m - 1)),
-                  have = tl_counter_fold(c, op, s->seeded ? &s->init : NULL, &before);
-
-        /* before the scan, because results may overwrite the elements */
-        if (!whole && !(s->ends && run.m == n)) push_part(plan, c, run.x, run.m);
-        const uint16_t key =
-            plan->narrow->scan(&run, have ? tl_key_of(plan, &before) : 0, s->exclusive, plan->keys);
-        if (s->exclusive && !have) op->empty(plan->par, run.out);
-        run.x = (const char *)run.x + run.m * bytes;
-        run.out = (char *)run.out + run.m * bytes;
-        if (!whole) continue;
-        tl_of_key(plan, key, &node);
-        tl_counter_push(c, op, tl_top_level(run.m), &node);
-    }
-}
 
 void tl_narrow_scan_rows(const tl_plan *plan, const tally_view *in, const tally_view *out,
                          const tally_scan_options *o, int64_t r, int64_t end)

@@ -75,9 +75,7 @@ typedef struct tl_narrow {
 enum { TL_NARROW_SHORT = 512 }; /* longest windows that need no memory */
 static inline int64_t tl_narrow_buffer(int64_t w) { return w <= TL_NARROW_SHORT ? 0 : w; }
 
-/* Scans of plans with this path: the next dense elements of one sequence, and the dense sequences r
- * .. end - 1. */
-void tl_narrow_scan(const tl_scan *s, tl_counter *c, tl_narrow_run run);
+/* Scans the dense sequences r .. end - 1. (scan_tiles.c scans one sequence.) */
 void tl_narrow_scan_rows(const tl_plan *plan, const tally_view *in, const tally_view *out,
                          const tally_scan_options *o, int64_t r, int64_t end);
 

@@ -1,56 +1,42 @@
 /* SPDX-License-Identifier: MIT
  * Scans and windows of one dense sequence (narrow_kernel.h). */
-/* ---- prefixes in a vector ---- */
+/* ---- prefixes and suffixes in a vector ---- */
 
-/* Lane l becomes the largest of lanes 0 .. l. *all: the largest of all lanes, in every lane. */
-TL_INLINE V N(prefixes)(V v, V *all)
+/* Each lane becomes the largest of the lanes before it in its group of 16 bytes, and itself; down:
+ * of the lanes after it. */
+TL_INLINE V N(within_groups)(V v, int down)
 {
-    if (sizeof(T) == 1) v = MOST(v, (V)GROUP_UP(v, 1));
-    v = MOST(v, (V)GROUP_UP(v, 2));
-    v = MOST(v, (V)GROUP_UP(v, 4));
-    v = MOST(v, (V)GROUP_UP(v, 8));
-    V ends = (V)SPREAD(v, LAST);
+#define MOVED(n) (V)(down ? GROUP_DOWN(v, n) : GROUP_UP(v, n))
+    if (sizeof(T) == 1) v = MOST(v, MOVED(1));
+    v = MOST(v, MOVED(2));
+    v = MOST(v, MOVED(4));
+    return MOST(v, MOVED(8));
+#undef MOVED
+}
+
+/* The same in the whole vector. *all: the largest of all lanes, in every lane. */
+TL_INLINE V N(across)(V v, int down, V *all)
+{
+    v = N(within_groups)(v, down);
+    V ends = (V)(down ? SPREAD(v, FIRST) : SPREAD(v, LAST));
 #if GROUPS > 1
-    const V before = (V)ONE_UP(ends);
+    const V nearest = (V)(down ? ONE_DOWN(ends) : ONE_UP(ends));
+    ends = MOST(ends, nearest);
 #if GROUPS == 4
-    ends = MOST(ends, before);
-    ends = MOST(ends, (V)TWO_UP(ends));
-    v = MOST(v, (V)ONE_UP(ends));
+    ends = MOST(ends, (V)(down ? TWO_DOWN(ends) : TWO_UP(ends)));
+    v = MOST(v, (V)(down ? ONE_DOWN(ends) : ONE_UP(ends)));
 #else
-    ends = MOST(ends, before);
-    v = MOST(v, before);
+    v = MOST(v, nearest);
 #endif
-    ends = (V)LAST_GROUP(ends);
+    ends = (V)(down ? FIRST_GROUP(ends) : LAST_GROUP(ends));
 #endif
     *all = ends;
 
     return v;
 }
 
-/* The same from the last lane to the first. */
-TL_INLINE V N(suffixes)(V v, V *all)
-{
-    if (sizeof(T) == 1) v = MOST(v, (V)GROUP_DOWN(v, 1));
-    v = MOST(v, (V)GROUP_DOWN(v, 2));
-    v = MOST(v, (V)GROUP_DOWN(v, 4));
-    v = MOST(v, (V)GROUP_DOWN(v, 8));
-    V ends = (V)SPREAD(v, FIRST);
-#if GROUPS > 1
-    const V after = (V)ONE_DOWN(ends);
-#if GROUPS == 4
-    ends = MOST(ends, after);
-    ends = MOST(ends, (V)TWO_DOWN(ends));
-    v = MOST(v, (V)ONE_DOWN(ends));
-#else
-    ends = MOST(ends, after);
-    v = MOST(v, after);
-#endif
-    ends = (V)FIRST_GROUP(ends);
-#endif
-    *all = ends;
-
-    return v;
-}
+TL_INLINE V N(prefixes)(V v, V *all) { return N(across)(v, 0, all); }
+TL_INLINE V N(suffixes)(V v, V *all) { return N(across)(v, 1, all); }
 
 /* ---- scan ---- */
 

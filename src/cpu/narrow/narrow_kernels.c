@@ -84,8 +84,9 @@ typedef uint8_t vec __attribute__((vector_size(TL_VECTOR_BYTES))); /* a vector o
     ((__typeof__(a))_mm_add_epi16((__m128i)(b), _mm_subs_epu16((__m128i)(a), (__m128i)(b))))
 #endif
 
-/* Load and store the first `bytes` < TL_VECTOR_BYTES bytes of a vector. Without masks this goes
- * word by word, which is 2 to 6 times as fast as a memcpy into a buffer. */
+/* Load, store and keep (the others become 0) the first `bytes` < TL_VECTOR_BYTES bytes of a vector.
+ * Without masks loads and stores go word by word, which is 2 to 6 times as fast as a memcpy into a
+ * buffer. */
 #if defined(__AVX512BW__)
 TL_INLINE vec load_raw(const void *x, int64_t bytes)
 {
@@ -95,6 +96,11 @@ TL_INLINE vec load_raw(const void *x, int64_t bytes)
 TL_INLINE void store_raw(void *to, vec v, int64_t bytes)
 {
     _mm512_mask_storeu_epi8(to, ((__mmask64)1 << bytes) - 1, (__m512i)v);
+}
+
+TL_INLINE vec first_bytes(vec v, int64_t bytes)
+{
+    return (vec)_mm512_maskz_mov_epi8(((__mmask64)1 << bytes) - 1, (__m512i)v);
 }
 #else
 typedef uint64_t pair __attribute__((vector_size(16)));
@@ -160,6 +166,14 @@ TL_INLINE void store_raw(void *to, vec v, int64_t bytes)
 #else
     store_pair(to, (pair)v, bytes);
 #endif
+}
+
+TL_INLINE vec first_bytes(vec v, int64_t bytes)
+{
+    static const unsigned char ones[2 * TL_VECTOR_BYTES] = {[0 ... TL_VECTOR_BYTES - 1] = 0xff};
+    vec mask;
+    memcpy(&mask, ones + TL_VECTOR_BYTES - bytes, sizeof mask);
+    return v & mask;
 }
 #endif
 

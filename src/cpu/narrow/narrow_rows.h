@@ -4,23 +4,16 @@
 /* The largest lane. */
 TL_INLINE T N(most)(V v)
 {
-#if defined(__AVX512BW__)
-    const __m512i w = (__m512i)v;
-
-    typedef T half __attribute__((vector_size(32)));
-    typedef T quarter __attribute__((vector_size(16)));
-    const half a = (half)_mm512_castsi512_si256(w), b = (half)_mm512_extracti64x4_epi64(w, 1);
-    const __m256i h = sizeof(T) == 1 ? _mm256_max_epu8((__m256i)a, (__m256i)b)
-                                     : _mm256_max_epu16((__m256i)a, (__m256i)b);
-    const quarter c = (quarter)_mm256_castsi256_si128(h),
-                  d = (quarter)_mm256_extracti128_si256(h, 1);
-    const __m128i q = sizeof(T) == 1 ? _mm_max_epu8((__m128i)c, (__m128i)d)
-                                     : _mm_max_epu16((__m128i)c, (__m128i)d);
-    return (T)most_of_16(q, sizeof(T));
-#elif defined(__AVX2__)
-    const __m128i c = _mm256_castsi256_si128((__m256i)v),
-                  d = _mm256_extracti128_si256((__m256i)v, 1);
-    return (T)most_of_16(sizeof(T) == 1 ? _mm_max_epu8(c, d) : _mm_max_epu16(c, d), sizeof(T));
+#if GROUPS == 4
+    v = MOST(v, (V)TWO_DOWN(v));
+#endif
+#if GROUPS > 1
+    v = MOST(v, (V)ONE_DOWN(v));
+#endif
+#if defined(__SSE4_1__)
+    __m128i first;
+    memcpy(&first, &v, sizeof first);
+    return (T)most_of_16(first, sizeof(T));
 #else
     v = MOST(v, (V)GROUP_DOWN(v, 8));
     v = MOST(v, (V)GROUP_DOWN(v, 4));
@@ -30,37 +23,10 @@ TL_INLINE T N(most)(V v)
 #endif
 }
 
-/* Loads 0 < n < LANES elements. The other lanes repeat some of them, or have key 0. */
-TL_INLINE V N(load_again)(const T *x, int64_t n, tl_keying k)
+/* Loads 0 < n < LANES elements. The other lanes have key 0, which never wins. */
+TL_INLINE V N(load_first)(const T *x, int64_t n, tl_keying k)
 {
-    const int64_t bytes = n * (int64_t)sizeof(T);
-#if defined(__AVX512BW__)
-    const __mmask64 m = ((__mmask64)1 << bytes) - 1;
-
-    return (V)_mm512_maskz_mov_epi8(m, (__m512i)N(key)((V)_mm512_maskz_loadu_epi8(m, x), k));
-#else
-    const char *b = (const char *)x;
-    pair low;
-
-    if (bytes >= 8) {
-        low = (pair){word_at(b), word_at(b + bytes - 8)};
-    } else {
-        const uint64_t all = sizeof(T) == 1 ? 0x0101010101010101 : 0x0001000100010001,
-                       first = load_tail(b, sizeof(T)) * all,
-                       w = bytes >= 4 ? half_at(b) | half_at(b + bytes - 4) << 32
-                                      : load_tail(b, bytes) | first << 8 * bytes;
-        low = (pair){w, w};
-    }
-#if defined(__AVX2__)
-    __m128i end = (__m128i)low;
-    if (bytes >= 16)
-        low = (pair)_mm_loadu_si128((const __m128i *)b),
-        end = _mm_loadu_si128((const __m128i *)(b + bytes - 16));
-    return N(key)((V)_mm256_set_m128i(end, (__m128i)low), k);
-#else
-    return N(key)((V)low, k);
-#endif
-#endif
+    return (V)first_bytes((vec)N(load_some)(x, n, k), n * (int64_t)sizeof(T));
 }
 
 TL_INLINE T N(fold)(const T *x, int64_t n, tl_keying k)
@@ -72,7 +38,7 @@ TL_INLINE T N(fold)(const T *x, int64_t n, tl_keying k)
         return (T)most_of_16(_mm_maskz_mov_epi8(m, _mm512_castsi512_si128((__m512i)v)), sizeof(T));
     }
 #endif
-    if (n < LANES) return n ? N(most)(N(load_again)(x, n, k)) : 0;
+    if (n < LANES) return n ? N(most)(N(load_first)(x, n, k)) : 0;
 
     V a = N(load)(x + n - LANES, k), b = a;
     int64_t j = 0;
@@ -210,20 +176,11 @@ static void N(fold_rows)(const tl_narrow_rows *s, tl_keying k)
     }
 }
 
-/* Prefixes within one group of 16 bytes. */
-TL_INLINE V N(prefixes_some)(V v)
-{
-    if (sizeof(T) == 1) v = MOST(v, (V)GROUP_UP(v, 1));
-    v = MOST(v, (V)GROUP_UP(v, 2));
-    v = MOST(v, (V)GROUP_UP(v, 4));
-    return MOST(v, (V)GROUP_UP(v, 8));
-}
-
 TL_INLINE void N(scan_one)(T *out, const T *x, int64_t n, V run, tl_keying k)
 {
     V all;
     if (n * (int64_t)sizeof(T) <= 16 && TL_VECTOR_BYTES > 16) {
-        if (n) N(put_some)(out, MOST(N(prefixes_some)(N(load_some)(x, n, k)), run), n, k);
+        if (n) N(put_some)(out, MOST(N(within_groups)(N(load_some)(x, n, k), 0), run), n, k);
         return;
     }
 

@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATH_BYTES = 600, LOG_MOST = 64 << 10, FLAGS_MOST = 320 };
+enum { PATH_BYTES = 600, FLAGS_MOST = 320 };
 
 /* Set by the build (CMakeLists.txt): the flags that the law needs, and those of each instruction
  * set. */
@@ -64,6 +64,21 @@ static int write_file(const char *folder, const char *name, const void *data, si
     if (!f) return 0;
     int whole = fwrite(data, 1, bytes, f) == bytes;
     return !fclose(f) && whole;
+}
+
+/* Returns a file's contents, and a 0 after them; the caller frees it. NULL: out of memory, or it
+ * cannot be read. */
+static char *read_file(const char *folder, const char *name, size_t *bytes)
+{
+    char path[PATH_BYTES], *data = NULL;
+    struct stat info;
+    FILE *f = path_of(path, folder, name) ? fopen(path, "rb") : NULL;
+    if (f && !fstat(fileno(f), &info) && (data = malloc((size_t)info.st_size + 1))) {
+        *bytes = fread(data, 1, (size_t)info.st_size, f);
+        data[*bytes] = 0;
+    }
+    if (f) fclose(f);
+    return data;
 }
 
 /* The files, in the order of their creation. */
@@ -153,17 +168,6 @@ static const char *accumulator(const tl_scalar *op)
     return !op->acc ? "none" : op->acc == TALLY_F32 ? "f32" : op->acc == TALLY_F64 ? "f64" : "u64";
 }
 
-/* FNV-1a hash of all embedded texts, so that another version of the library uses other cache
- * keys. */
-static unsigned long long texts_hash(void)
-{
-    uint64_t h = 0xcbf29ce484222325u;
-    for (const tl_source *t = tl_sources; t->name; t++)
-        if (is_needed(t->name))
-            for (const char *p = t->text; *p; p++) h = (h ^ (unsigned char)*p) * 0x100000001b3u;
-    return (unsigned long long)h;
-}
-
 /* Makes folder/user.so. */
 static tally_status compile(tally *ctx, const tl_compiler *c, const tl_scalar *op, const char *isa,
                             const char *folder)
@@ -212,13 +216,9 @@ static tally_status compile(tally *ctx, const tl_compiler *c, const tl_scalar *o
     if (code < 0)
         return tl_fail(ctx, TALLY_IO, "operator '%s': the compiler %s could not be run", u->name,
                        c->path);
-    char *messages = malloc(LOG_MOST + 1);
-    FILE *f = messages ? fopen(log, "rb") : NULL;
-    size_t got = f ? fread(messages, 1, LOG_MOST, f) : 0;
-    if (f) fclose(f);
-    if (messages) messages[got] = 0;
-    tally_status status = messages ? tl_user_error(ctx, u, messages)
-                                   : tl_no_memory(ctx, LOG_MOST, "a compiler's log");
+    size_t bytes;
+    char *const messages = read_file(folder, "log", &bytes);
+    const tally_status status = tl_user_error(ctx, u, messages ? messages : "");
     free(messages);
 
     return status;
@@ -269,57 +269,42 @@ static tally_status load(tally *ctx, tl_user_instance *i, const char *folder)
     return scalar && kernel ? TALLY_BAD_DATA : TALLY_IO;
 }
 
-/* Everything that a compiled library depends on. The caller frees the string. */
-static char *key_of(const tl_compiler *c, const tl_scalar *op, const char *isa)
+/* A hash of everything that a compiled library depends on. */
+static tl_key key_of(const tl_compiler *c, const tl_scalar *op, const char *isa)
 {
     const tl_user *u = op->user->user;
-    char *key = NULL;
-    int length = asprintf(&key, "cpu %s %016llx\n%s", tally_version(), texts_hash(), c->identity);
+    const char *const parts[] = {
+        "cpu",           tally_version(), c->identity, flags, isa, tally_dtype_name(op->dtype),
+        accumulator(op), u->name,         u->text};
+    tl_key key = tl_key_start;
 
-    for (int i = 1; length >= 0 && i < TL_COMPILER_WORDS && c->argument[i]; i++) {
-        char *more = NULL;
-        length = asprintf(&more, "%s %s", key, c->argument[i]);
-        free(key);
-        key = length < 0 ? NULL : more;
-    }
-
-    if (length < 0) return NULL;
-    char *all = NULL;
-    length = asprintf(&all, "%s\n%s %s\n%s %s %s\n%s", key, flags, isa, tally_dtype_name(op->dtype),
-                      accumulator(op), u->name, u->text);
-    free(key);
-
-    return length < 0 ? NULL : all;
+    for (const tl_source *t = tl_sources; t->name; t++)
+        if (is_needed(t->name)) key = tl_key_add(key, t->text, strlen(t->text) + 1);
+    for (int i = 1; i < TL_COMPILER_WORDS && c->argument[i]; i++)
+        key = tl_key_add(key, c->argument[i], strlen(c->argument[i]) + 1);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        key = tl_key_add(key, parts[i], strlen(parts[i]) + 1);
+    return key;
 }
 
 static tally_status build(tally *ctx, const tl_compiler *c, tl_user_instance *i, const char *isa,
-                          const char *key, const char *folder)
+                          const char *folder)
 {
-    char path[PATH_BYTES];
+    const tl_key key = key_of(c, &i->op, isa);
     size_t bytes = 0;
-    tally_status status;
 
-    void *library = tl_cache_load(key, strlen(key), &bytes);
-    if (library) {
-        int written = write_file(folder, "user.so", library, bytes);
-        free(library);
-        if (written && !load(ctx, i, folder)) return TALLY_OK;
-    }
+    void *library = tl_cache_load(&key, sizeof key, &bytes);
+    const int written = library && write_file(folder, "user.so", library, bytes);
+    free(library);
+    if (written && !load(ctx, i, folder)) return TALLY_OK;
 
-    status = compile(ctx, c, &i->op, isa, folder);
+    tally_status status = compile(ctx, c, &i->op, isa, folder);
     if (!status) status = load(ctx, i, folder);
     if (status) return status;
 
-    FILE *f = path_of(path, folder, "user.so") ? fopen(path, "rb") : NULL;
-    struct stat info;
-    if (f && !fstat(fileno(f), &info) && info.st_size > 0 &&
-        (library = malloc((size_t)info.st_size))) {
-        if (fread(library, 1, (size_t)info.st_size, f) == (size_t)info.st_size)
-            tl_cache_store(key, strlen(key), library, (size_t)info.st_size);
-        free(library);
-    }
-
-    if (f) fclose(f);
+    library = read_file(folder, "user.so", &bytes);
+    if (library && bytes) tl_cache_store(&key, sizeof key, library, bytes);
+    free(library);
     return TALLY_OK;
 }
 
@@ -340,16 +325,11 @@ tally_status tl_user_compile(tally *ctx, const tl_scalar *op, int isa)
                 ? " (CC)"
                 : " (streams, fragments and reversed scans of segments run there on every device)");
 
-    char *key = key_of(&c, op, isa_flags[isa]);
-    if (!key) return tl_no_memory(ctx, TL_USER_TEXT, "an operator's text");
-
     tally_status status = make_folder(ctx, op->user->user, folder, &cleanup);
     if (!status) {
-        status = build(ctx, &c, op->user, isa_flags[isa], key, folder);
+        status = build(ctx, &c, op->user, isa_flags[isa], folder);
         remove_folder(folder);
         tl_cleanup_drop(&cleanup);
     }
-
-    free(key);
     return status;
 }
