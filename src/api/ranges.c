@@ -8,7 +8,7 @@
 #include "cpu/keys/keys.h"
 #include "cpu/exact/exact.h"
 #include "cpu/keys/ranges.h"
-#include "dtype/decimal.h"
+#include "dtype/number.h"
 #include "inputs.h"
 #include "law/fp.h"
 #include <assert.h>

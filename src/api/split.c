@@ -29,14 +29,6 @@ tally_status tally_owner(tally *ctx, const void *p, int *device)
     return tl_devices_owner(&t, p, device);
 }
 
-static tally_status copy_by(const tl_devices *t, int k, void *to, const void *from, size_t bytes)
-{
-    assert(k >= 0 && k < t->count);
-    const tl_device *d = t->member[k]->device;
-    const tally_status status = d->calls->copy(t->member[k]->device, t->member[k], to, from, bytes);
-    return status ? tl_devices_fail(t, k, status) : TALLY_OK;
-}
-
 /* Copies from one device to another, through the host, a megabyte at a time. */
 static tally_status copy_through(const tl_devices *t, int a, int b, char *to, const char *from,
                                  size_t bytes)
@@ -50,8 +42,8 @@ static tally_status copy_through(const tl_devices *t, int a, int b, char *to, co
 
     for (size_t done = 0, now; done < bytes && !status; done += now) {
         now = bytes - done < AT_ONCE ? bytes - done : AT_ONCE;
-        status = copy_by(t, b, between, from + done, now);
-        if (!status) status = copy_by(t, a, to + done, between, now);
+        status = tl_devices_copy(t, b, between, from + done, (int64_t)now);
+        if (!status) status = tl_devices_copy(t, a, to + done, between, (int64_t)now);
     }
 
     free(between);
@@ -72,7 +64,7 @@ tally_status tally_copy(tally *ctx, void *to, const void *from, size_t bytes)
     if (!status) status = tl_devices_owner(&t, from, &b);
     if (status) return status;
     if (a >= 0 && b >= 0) return copy_through(&t, a, b, to, from, bytes);
-    if (a >= 0 || b >= 0) return copy_by(&t, a >= 0 ? a : b, to, from, bytes);
+    if (a >= 0 || b >= 0) return tl_devices_copy(&t, a >= 0 ? a : b, to, from, (int64_t)bytes);
 
     memcpy(to, from, bytes);
     return TALLY_OK;

@@ -7,7 +7,6 @@
  *
  * The frame of a time is the kind of times that it can be compared with: numbers, times without a
  * zone, or times of one zone. */
-#include "dtype/decimal.h"
 #include "io.h"
 #include <assert.h>
 #include <stdio.h>

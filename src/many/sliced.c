@@ -53,32 +53,6 @@ static tally_status push_to_first(const tl_devices *t, tl_push *p)
     return first->calls->push(first, t->ctx, p);
 }
 
-static tally_status fold_slices(const tl_devices *t, tl_push *p)
-{
-    const tl_plan *const plan = p->plan;
-    tl_counter *const c = p->counter;
-    int64_t cuts[TL_MEMBERS_MOST + 1];
-    tl_slice *s;
-    const int count = cut(t, plan, c->end, p->n, 0, cuts);
-    if (count < 2) return push_to_first(t, p);
-
-    tally_status status = tl_slices_new(t, count, &s);
-    if (status) return status;
-
-    for (int k = 0; k < count; k++) {
-        s[k].member = k;
-        s[k].x = (const char *)p->x + cuts[k] * plan->op->elem_bytes;
-        s[k].start = c->end + cuts[k];
-        s[k].n = cuts[k + 1] - cuts[k];
-    }
-
-    status = tl_slices_fold(t, plan, s, count);
-    for (int k = 0; !status && k < count; k++) tl_slices_join(c, plan->op, &s[k].nodes);
-    free(s);
-
-    return status;
-}
-
 /* Finds the state before each slice, for slices[k].scan: all members fold the slices but the last,
  * each cut into `count` parts. */
 static tally_status find_starts(const tl_devices *t, const tl_scan *before, tl_slice *slices,
@@ -105,7 +79,7 @@ static tally_status find_starts(const tl_devices *t, const tl_scan *before, tl_s
         p[i].n = to - from;
     }
 
-    status = tl_slices_fold(t, plan, p, parts);
+    status = tl_slices_push(t, TL_REDUCE, plan, p, parts);
     for (int k = 0; !status && k < count; k++) {
         slices[k].scan = k ? slices[k - 1].scan : *before;
         for (int i = (k - 1) * count; k && i < k * count; i++)
@@ -116,13 +90,15 @@ static tally_status find_starts(const tl_devices *t, const tl_scan *before, tl_s
     return status;
 }
 
-static tally_status scan_slices(const tl_devices *t, tl_push *p)
+/* Folds or scans a sequence that continues the counter of the push. */
+static tally_status push_slices(const tl_devices *t, tl_push *p)
 {
-    tl_scan *const scan = p->scan;
-    const tl_scalar *op = scan->plan->op;
+    const int scans = p->verb == TL_SCAN;
+    tl_counter *const done = scans ? &p->scan->done : p->counter;
+    const tl_scalar *const op = p->plan->op;
     int64_t cuts[TL_MEMBERS_MOST + 1];
     tl_slice *s;
-    const int count = cut(t, scan->plan, scan->done.end, p->n, 0, cuts);
+    const int count = cut(t, p->plan, done->end, p->n, 0, cuts);
     if (count < 2) return push_to_first(t, p);
 
     tally_status status = tl_slices_new(t, count, &s);
@@ -131,14 +107,15 @@ static tally_status scan_slices(const tl_devices *t, tl_push *p)
     for (int k = 0; k < count; k++) {
         s[k].member = k;
         s[k].x = (const char *)p->x + cuts[k] * op->elem_bytes;
-        s[k].out = (char *)p->out + cuts[k] * op->result_bytes;
-        s[k].start = scan->done.end + cuts[k];
+        if (scans) s[k].out = (char *)p->out + cuts[k] * op->result_bytes;
+        s[k].start = done->end + cuts[k];
         s[k].n = cuts[k + 1] - cuts[k];
     }
 
-    status = find_starts(t, scan, s, count);
-    if (!status) status = tl_slices_scan(t, s, count);
-    if (!status) scan->done = s[count - 1].scan.done;
+    if (scans) status = find_starts(t, p->scan, s, count);
+    if (!status) status = tl_slices_push(t, p->verb, p->plan, s, count);
+    if (!status && scans) *done = s[count - 1].scan.done;
+    for (int k = 0; !status && !scans && k < count; k++) tl_slices_join(done, op, &s[k].nodes);
     free(s);
 
     return status;
@@ -183,9 +160,7 @@ static tally_status slide_slices(const tl_devices *t, tl_push *p)
     return tl_devices_run(t, slide, &w);
 }
 
-tally_status tl_along_push(const tl_devices *t, tl_push *p)
+tally_status tl_sliced_push(const tl_devices *t, tl_push *p)
 {
-    return p->verb == TL_REDUCE ? fold_slices(t, p)
-           : p->verb == TL_SCAN ? scan_slices(t, p)
-                                : slide_slices(t, p);
+    return p->verb == TL_WINDOW ? slide_slices(t, p) : push_slices(t, p);
 }

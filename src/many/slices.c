@@ -4,12 +4,28 @@
 #include "context/threads.h"
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 tally_status tl_devices_fail(const tl_devices *t, int k, tally_status status)
 {
     const tally *m = t->member[k];
     if (m == t->ctx) return status;
     return tl_fail(t->ctx, status, "%s: %s", m->device->name, m->error);
+}
+
+tally_status tl_devices_copy(const tl_devices *t, int k, void *to, const void *from, int64_t bytes)
+{
+    assert(k >= 0 && k < t->count);
+    const tally_status status = tl_member_copy(t->member[k], to, from, bytes);
+    return status ? tl_devices_fail(t, k, status) : TALLY_OK;
+}
+
+tally_status tl_member_copy(tally *member, void *to, const void *from, int64_t bytes)
+{
+    tl_device *const d = member->device;
+    if (bytes && d->calls->copy) return d->calls->copy(d, member, to, from, (size_t)bytes);
+    if (bytes) memcpy(to, from, (size_t)bytes);
+    return TALLY_OK;
 }
 
 tally_status tl_devices_owner(const tl_devices *t, const void *p, int *who)
@@ -86,13 +102,14 @@ void tl_slices_join(tl_counter *c, const tl_scalar *op, const tl_counter *nodes)
 }
 
 typedef struct {
+    tl_verb verb;
     const tl_plan *plan;
     tl_slice *slices;
     int count;
 } work;
 
-/* A member's task: folds the slices that lie in its memory, each into its own nodes. */
-static tally_status fold(tally *member, int k, void *data)
+/* A member's task: folds or scans the slices that lie in its memory. */
+static tally_status push(tally *member, int k, void *data)
 {
     const work *w = data;
     tally_status status = TALLY_OK;
@@ -100,37 +117,14 @@ static tally_status fold(tally *member, int k, void *data)
     for (int i = 0; !status && i < w->count; i++) {
         tl_slice *s = &w->slices[i];
         if (s->member != k || !s->n) continue;
-        tl_push p = {
-            .verb = TL_REDUCE, .plan = w->plan, .x = s->x, .n = s->n, .counter = &s->nodes};
-        status = member->device->calls->push(member->device, member, &p);
-    }
-    return status;
-}
-
-tally_status tl_slices_fold(const tl_devices *t, const tl_plan *plan, tl_slice *slices, int count)
-{
-    work w = {plan, slices, count};
-    for (int i = 0; i < count; i++) tl_counter_init(&slices[i].nodes, slices[i].start);
-    return tl_devices_run(t, fold, &w);
-}
-
-/* The same for a scan: each slice continues from its scan.done, which has all elements before
- * it. */
-static tally_status scan(tally *member, int k, void *data)
-{
-    const work *w = data;
-    tally_status status = TALLY_OK;
-
-    for (int i = 0; !status && i < w->count; i++) {
-        tl_slice *s = &w->slices[i];
-        if (s->member != k || !s->n) continue;
-        s->scan.nodes_known = s->nodes_known;
-        tl_push p = {.verb = TL_SCAN,
-                     .plan = s->scan.plan,
+        tl_push p = {.verb = w->verb,
+                     .plan = w->plan,
                      .x = s->x,
                      .n = s->n,
                      .out = s->out,
+                     .counter = &s->nodes,
                      .scan = &s->scan};
+        s->scan.nodes_known = s->nodes_known;
         status = member->device->calls->push(member->device, member, &p);
         s->scan.nodes_known = NULL;
     }
@@ -138,8 +132,12 @@ static tally_status scan(tally *member, int k, void *data)
     return status;
 }
 
-tally_status tl_slices_scan(const tl_devices *t, tl_slice *slices, int count)
+tally_status tl_slices_push(const tl_devices *t, tl_verb verb, const tl_plan *plan,
+                            tl_slice *slices, int count)
 {
-    work w = {NULL, slices, count};
-    return tl_devices_run(t, scan, &w);
+    assert(verb == TL_REDUCE || verb == TL_SCAN);
+    work w = {verb, plan, slices, count};
+    for (int i = 0; i < count && verb == TL_REDUCE; i++)
+        tl_counter_init(&slices[i].nodes, slices[i].start);
+    return tl_devices_run(t, push, &w);
 }
