@@ -34,7 +34,7 @@ void tl_unify_lines(char *p, size_t n, int last)
 
 static int blank(char c, char delimiter)
 {
-    return (c == ' ' || c == '\t' || c == '\r') && c != delimiter;
+    return tl_is_blank(c) && c != delimiter;
 }
 
 const char *tl_field(const char *p, const char *end, const tl_layout *l, const char **s,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Reads bytes from a regular file (by position) or from a pipe (in order), and reads ahead while
  * the format is guessed. */
+#include "context/threads.h"
 #include "io.h"
 #include <assert.h>
 #include <errno.h>
@@ -25,6 +26,35 @@ int64_t tl_pread_full(int fd, void *buffer, size_t n, int64_t at)
     }
 
     return (int64_t)done;
+}
+
+typedef struct {
+    int fd;
+    char *buffer;
+    int64_t n, each, at;
+    int64_t got; /* bytes */
+    int error;   /* an errno */
+} read_work;
+
+static void read_part(void *data, int64_t i)
+{
+    read_work *w = data;
+    const int64_t from = w->each * i < w->n ? w->each * i : w->n,
+                  n = w->n - from < w->each ? w->n - from : w->each;
+    const int64_t r = tl_pread_full(w->fd, w->buffer + from, (size_t)n, w->at + from);
+    if (r < 0)
+        __atomic_store_n(&w->error, errno, __ATOMIC_RELAXED);
+    else
+        __atomic_fetch_add(&w->got, r, __ATOMIC_RELAXED);
+}
+
+int64_t tl_pread_shared(const tally_file *f, void *buffer, int64_t n, int threads, int parts)
+{
+    assert(n >= 0 && parts >= 1);
+    read_work all = {f->fd, buffer, n, (n + parts - 1) / parts, f->pos, 0, 0};
+    tl_for(threads, parts, read_part, &all);
+    errno = all.error;
+    return all.error ? -1 : all.got;
 }
 
 /* The result of a read that found the end: 0, or -1 if compressed bytes ended by a failure. */

@@ -62,7 +62,7 @@ struct tally_file {
     void (*end)(tally_file *f);
 };
 
-/* file.c: the begin and the end of opening, for reading and for writing. tl_file_new checks the
+/* handle.c: the begin and the end of opening, for reading and for writing. tl_file_new checks the
  * arguments and makes an object with its name; standard: the name of "-" in sentences.
  * tl_file_opened, called last, closes the file and sets *file to NULL if s is a failure. */
 tally_status tl_file_new(tally *ctx, const char *path, const char *standard, tally_file **file);
@@ -81,6 +81,9 @@ int tl_input_would_wait(const tally_file *f);
 
 /* pread until n bytes are read or the file ends. */
 int64_t tl_pread_full(int fd, void *buffer, size_t n, int64_t at);
+
+/* The same at f->pos, in `parts` parts by several threads. */
+int64_t tl_pread_shared(const tally_file *f, void *buffer, int64_t n, int threads, int parts);
 
 /* Reads ahead until the peek has `want` bytes or the input ends. */
 tally_status tl_input_peek(tally_file *f, size_t want);
@@ -142,6 +145,9 @@ void tl_layout_free(tl_layout *l);
  * NULL. */
 const char *tl_field(const char *p, const char *end, const tl_layout *l, const char **s,
                      const char **e);
+
+/* White space within a line. */
+static inline int tl_is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
 /* The end of the line at p: its newline, or `end`. */
 const char *tl_line_end(const char *p, const char *end);

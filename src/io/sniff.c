@@ -18,7 +18,7 @@ static const char *data_line(const char *p, const char *end, int comment)
     assert(p <= end);
     while (p < end) {
         const char *q = p;
-        while (q < end && (*q == ' ' || *q == '\t' || *q == '\r')) q++;
+        while (q < end && tl_is_blank(*q)) q++;
         if (q == end) return NULL;
         if (*q != '\n' && (unsigned char)*q != comment) return p;
         while (q < end && *q != '\n' && *q != '\r') q++;
