@@ -188,14 +188,15 @@ tally_status tl_check_sums(tally *ctx, const char *op, const tl_call *call, cons
     const tl_scalar *scalar;
     tl_par par;
     tally_view in = call->in ? *call->in : (tally_view){0}, next;
-    int64_t *offsets = NULL;
+    tl_host_copies copies = {.ctx = ctx};
 
     if (!tl_is_checked(op) || !ctx || !call->in || tl_resolve(ctx, op, in.dtype, &scalar, &par) ||
         (call->verb == TL_WINDOW && !ranges && tl_check_window(ctx, call->window)) ||
-        tl_host_offsets(ctx, "in", &in, &offsets))
+        tl_host_offsets(&copies, "in", &in)) {
+        tl_host_close(&copies);
         return TALLY_OK; /* the call fails, and says why */
+    }
 
-    tl_host_copies copies = {.ctx = ctx};
     tally_view checked = in;
     tally_status status = TALLY_OK;
     if (!in.next && !tl_inputs_check(ctx, &in, "in", &checked, &next)) {
@@ -206,7 +207,6 @@ tally_status tl_check_sums(tally *ctx, const char *op, const tl_call *call, cons
     }
 
     tl_host_close(&copies);
-    free(offsets);
     return status;
 }
 

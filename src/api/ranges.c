@@ -81,7 +81,7 @@ tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *i
                                  const int64_t *start, const int64_t *end, int64_t results,
                                  const tally_view *out, int64_t min_count)
 {
-    if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
+    if (!ctx) return tl_no_context();
     if (!in || !out)
         return tl_fail(ctx, TALLY_INVALID, "%s is NULL: must be a view", in ? "out" : "in");
     tl_plan plan, count;
@@ -247,7 +247,7 @@ static tally_status not_a_range(tally *ctx, const tally_view *v, const tally_key
 tally_status tally_window_bounds(tally *ctx, const tally_view *keys, const tally_key_window *w,
                                  int64_t *start, int64_t *end)
 {
-    if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
+    if (!ctx) return tl_no_context();
     if (!keys || !w) return tl_fail(ctx, TALLY_INVALID, "%s is NULL", keys ? "window" : "keys");
 
     tally_view v;

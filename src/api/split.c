@@ -22,7 +22,7 @@ tally *tally_member(tally *ctx, int k)
 
 tally_status tally_owner(tally *ctx, const void *p, int *device)
 {
-    if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
+    if (!ctx) return tl_no_context();
     if (!device)
         return tl_fail(ctx, TALLY_INVALID, "device is NULL: must point to where the number goes");
     const tl_devices t = tl_devices_of(&ctx);
@@ -53,7 +53,7 @@ static tally_status copy_through(const tl_devices *t, int a, int b, char *to, co
 tally_status tally_copy(tally *ctx, void *to, const void *from, size_t bytes)
 {
     int a, b;
-    if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
+    if (!ctx) return tl_no_context();
     if (!bytes) return TALLY_OK;
 
     if (!to || !from)
@@ -100,7 +100,7 @@ static tally_status begin(split *s, tally *const *ctx, const char *op, const tal
     tl_devices *const t = &s->team;
     tl_plan *const plan = &s->plan;
 
-    if (!*ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
+    if (!*ctx) return tl_no_context();
     *s = (split){.team = tl_devices_of(ctx), .parts = parts, .count = count};
     if (!parts) return tl_fail(*ctx, TALLY_INVALID, "parts is NULL: must be views");
 

@@ -20,6 +20,11 @@ tally_status tl_fail(tally *ctx, tally_status status, const char *format, ...)
     return status;
 }
 
+tally_status tl_no_context(void)
+{
+    return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
+}
+
 tally_status tl_no_memory(tally *ctx, size_t bytes, const char *what)
 {
     return tl_fail(ctx, TALLY_NO_MEMORY, "out of memory: %zu bytes for %s", bytes, what);

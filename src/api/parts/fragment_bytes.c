@@ -383,7 +383,7 @@ static tally_status read_rows(tally *ctx, const header *h, reader *r)
 tally_status tally_fragment_load(tally *ctx, const void *buffer, size_t bytes,
                                  tally_fragment **fragment)
 {
-    if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
+    if (!ctx) return tl_no_context();
     if (!fragment)
         return tl_fail(ctx, TALLY_INVALID,
                        "fragment is NULL: must point to where the fragment goes");

@@ -20,7 +20,7 @@
 tally_status tl_stream_open(tally *ctx, tl_stream_verb verb, const char *op, tally_dtype dtype,
                             tally_stream **stream)
 {
-    if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
+    if (!ctx) return tl_no_context();
     if (!stream)
         return tl_fail(ctx, TALLY_INVALID, "stream is NULL: must point to where the stream goes");
     *stream = NULL;

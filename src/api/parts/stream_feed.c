@@ -118,8 +118,7 @@ static tally_status mark_grid(tally_stream *s)
     tl_form_begin(&f->form, s->plan.op, s->plan.par, 1);
     if (f->form.kind != TL_FORM_MARK || f->form.op->inputs == 2) return TALLY_OK;
 
-    const tally_status status = s->device->calls->plan(s->device, s->ctx, f->form.op, f->form.par,
-                                                       TL_FOR_PROCESSORS, &f->plan);
+    const tally_status status = tl_plan_on_host(s->ctx, f->form.op, f->form.par, &f->plan);
     if (status) return status;
 
     /* in the initial value a NaN is a value, not the marker */

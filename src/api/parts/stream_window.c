@@ -162,17 +162,17 @@ static tally_status windows(tally_stream *s, int64_t from, int64_t n, const tall
     }
 
     tally_status status;
+    const tl_call call = {.verb = TL_WINDOW,
+                          .plan = &s->plan,
+                          .count = &s->count_plan,
+                          .in = &in,
+                          .out = &to,
+                          .window = o};
     if (tl_has_inputs(&in)) {
-        status = tl_inputs_window_of(s->ctx, &s->plan, &in, &to, o);
+        status = tl_inputs_run(s->ctx, s->plan.op->file, &call, NULL);
     } else {
         tl_view_normal(&in);
         tl_view_normal(&to);
-        const tl_call call = {.verb = TL_WINDOW,
-                              .plan = &s->plan,
-                              .count = &s->count_plan,
-                              .in = &in,
-                              .out = &to,
-                              .window = o};
         status = tl_run_host(s->ctx, &call);
     }
 
