@@ -36,10 +36,6 @@ tally_status tl_inputs_exact_scan(tally *ctx, const tl_plan *plan, const tally_v
 
 /* ---- views (inputs_job.c) ---- */
 
-/* The dtype of the elements that the operator gets: for two inputs the common type, if both
- * dtypes are valid. */
-tally_dtype tl_inputs_dtype(const tally_view *in);
-
 /* Opens the feed by which a stream or a fragment takes a view with this plan (tl_feed_begin).
  * absent: elements may be left out. */
 tally_status tl_feed_open(tally *ctx, const tl_plan *plan, int absent, int by_states,

@@ -12,12 +12,6 @@
 
 /* ---- views ---- */
 
-tally_dtype tl_inputs_dtype(const tally_view *in)
-{
-    if (!in->next || !tl_dtype_kind(in->dtype) || !tl_dtype_kind(in->next->dtype)) return in->dtype;
-    return tally_common_dtype(in->dtype, in->next->dtype);
-}
-
 tally_status tl_feed_open(tally *ctx, const tl_plan *plan, int absent, int by_states, tl_feed *feed)
 {
     tl_feed_begin(feed, plan->op, plan->par, absent, by_states);

@@ -183,20 +183,13 @@ static tally_status write_bits(job *j)
 
 tally_status tl_validity_begin(tally *ctx, const char *op, const tl_call *call, tl_validity **v)
 {
-    const tally_view *const in = call->in;
-    tally_operator_info info;
-    tally_dtype dtype = in ? in->dtype : TALLY_F64;
-
     *v = NULL;
     job *j = calloc(1, sizeof *j);
     if (!j) return tl_no_memory(ctx, sizeof *j, "the validity of the results");
 
     *j = (job){.verb = call->verb, .scan = call->scan, .window = call->window};
-    tally_status status = collect(j, ctx, op, in);
-    if (!status && in->next) dtype = tally_common_dtype(dtype, in->next->dtype);
-    if (!status) status = tally_operator(ctx, op, dtype, &info);
-    if (!status)
-        status = check_bits(j, call->out, info.lanes * (int64_t)tally_dtype_size(info.output));
+    tally_status status = collect(j, ctx, op, call->in);
+    if (!status) status = check_bits(j, call->out, j->call.form.named->result_bytes);
     *v = j;
 
     return status;

@@ -53,6 +53,9 @@ tally_status tl_on_processors(tally *ctx, const void *p, const char *name, const
 tally_status tl_fail(tally *ctx, tally_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* realloc of the memory at *(void **)pointer to `bytes` bytes for `what`. */
+tally_status tl_grow(tally *ctx, void *pointer, size_t bytes, const char *what);
+
 /* tl_fail for a call without a context. */
 tally_status tl_no_context(void);
 

@@ -6,7 +6,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -119,9 +118,9 @@ tally_status tl_input_peek(tally_file *f, size_t want)
 {
     assert(f->peek_at <= f->peek_n && f->peek_n <= f->peek_capacity);
     if (want > f->peek_capacity) {
-        char *const more = realloc(f->peek, want + TL_PAD);
-        if (!more) return tl_no_memory(f->ctx, want + TL_PAD, "the beginning of the file");
-        f->peek = more;
+        const tally_status s =
+            tl_grow(f->ctx, &f->peek, want + TL_PAD, "the beginning of the file");
+        if (s) return s;
         f->peek_capacity = want;
     }
 

@@ -60,9 +60,9 @@ static tally_status split_record(tally_file *f, const char *p, const char *end, 
     for (;;) {
         if (r->n == capacity) {
             capacity = capacity ? 2 * capacity : 64;
-            tl_field_text *const more = realloc(r->f, (size_t)capacity * sizeof *more);
-            if (!more) return tl_no_memory(f->ctx, (size_t)capacity * sizeof *more, "the columns");
-            r->f = more;
+            const tally_status s =
+                tl_grow(f->ctx, &r->f, (size_t)capacity * sizeof *r->f, "the columns");
+            if (s) return s;
         }
 
         tl_field_text *const x = &r->f[r->n++];

@@ -84,50 +84,35 @@ static int64_t newlines(const char *p, size_t n)
     return total;
 }
 
+/* Makes space for blocks of `capacity` bytes. */
 static tally_status reserve(tally_file *f, size_t capacity)
 {
     assert(capacity > 0);
     tl_text *const t = f->text;
-    const size_t numbers = t->layout.parts ? TL_NUMBERS_BYTES : 0;
-    char *const buf = realloc(t->buf, capacity + TL_PAD + numbers);
-    if (!buf) return tl_no_memory(f->ctx, capacity + TL_PAD + numbers, "a block of text");
-    if (numbers) tl_time_numbers(buf + capacity + TL_PAD);
-
-    t->buf = buf;
+    const size_t numbers = t->layout.parts ? TL_NUMBERS_BYTES : 0, keys = (size_t)t->layout.keys,
+                 rows = capacity / 2 + (size_t)t->most + 8, /* most lines */
+        values = capacity / t->a_value + (size_t)t->most + 8;
+    tally_status s = tl_grow(f->ctx, &t->buf, capacity + TL_PAD + numbers, "a block of text");
+    if (s) return s;
+    if (numbers) tl_time_numbers(t->buf + capacity + TL_PAD);
     t->capacity = capacity;
-    const size_t bytes =
-        (capacity / t->a_value + (size_t)t->most + 8) * tally_dtype_size(f->info.dtype);
-    unsigned char *const stage = realloc(t->stage, bytes);
-    if (!stage) return tl_no_memory(f->ctx, bytes, "a block of values");
 
-    t->stage = stage;
-    const size_t rows = capacity / 2 + (size_t)t->most + 8; /* most lines */
-
-    if (t->keys) {
-        const size_t cell_bytes = rows * (size_t)t->layout.keys * sizeof *t->cells;
-        tl_span *const cells = realloc(t->cells, cell_bytes);
-        if (!cells) return tl_no_memory(f->ctx, cell_bytes, "the keys of a block of text");
-        t->cells = cells;
-        int32_t *const codes = realloc(t->codes, rows * sizeof *codes);
-        if (!codes)
-            return tl_no_memory(f->ctx, rows * sizeof *codes, "the groups of a block of text");
-        t->codes = codes;
-    }
-
-    if (t->layout.times) {
-        tl_tick *const times = realloc(t->times, rows * sizeof *times);
-        if (!times)
-            return tl_no_memory(f->ctx, rows * sizeof *times, "the times of a block of text");
-        t->times = times;
-    }
-
-    if (!t->keep && !t->layout.times) return TALLY_OK;
-    const size_t most = rows * sizeof *t->spans;
-    tl_span *const spans = realloc(t->spans, most);
-    if (!spans) return tl_no_memory(f->ctx, most, "the lines of a block of text");
-
-    t->spans = spans;
-    return TALLY_OK;
+    const struct {
+        int wanted;
+        void *pointer;
+        size_t bytes;
+        const char *what;
+    } all[] = {
+        {1, &t->stage, values * tally_dtype_size(f->info.dtype), "a block of values"},
+        {t->keys != NULL, &t->cells, rows * keys * sizeof *t->cells, "the keys of a block of text"},
+        {t->keys != NULL, &t->codes, rows * sizeof *t->codes, "the groups of a block of text"},
+        {t->layout.times, &t->times, rows * sizeof *t->times, "the times of a block of text"},
+        {t->keep || t->layout.times, &t->spans, rows * sizeof *t->spans,
+         "the lines of a block of text"},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all && !s; i++)
+        if (all[i].wanted) s = tl_grow(f->ctx, all[i].pointer, all[i].bytes, all[i].what);
+    return s;
 }
 
 static void text_end(tally_file *f)

@@ -10,7 +10,6 @@
 #include "io.h"
 #include <assert.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { NUMBERS = 1, LOCAL = 2, ZONED = 10000 }; /* ZONED + minutes east of UTC */
@@ -42,6 +41,14 @@ static int days_in(int64_t year, int64_t month)
 {
     static const char days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     return days[month - 1] + (month == 2 && year % 4 == 0 && (year % 100 != 0 || year % 400 == 0));
+}
+
+/* The day of a time in nanoseconds, and *of_day, its second in the day: `east` minutes east of UTC. */
+static int64_t day_of(tl_tick tick, int64_t east, int64_t *of_day)
+{
+    const int64_t local = (int64_t)(tick / second) - (tick % second < 0) + east * 60;
+    *of_day = (local % 86400 + 86400) % 86400;
+    return (local - *of_day) / 86400;
 }
 
 /* Reads n digits at *p as a number of at most `most`. Returns 0 if they are not there. */
@@ -182,11 +189,9 @@ void tl_time_show(int frame, tl_tick tick, char *out, size_t capacity)
     }
 
     const int64_t east = frame == LOCAL ? 0 : frame - ZONED;
-    const __int128 local = tick + (__int128)east * 60 * second;
-    int64_t seconds = (int64_t)(local / second), nanos = (int64_t)(local % second);
-    if (nanos < 0) seconds--, nanos += second;
-    int64_t days = seconds / 86400, of_day = seconds % 86400, year;
-    if (of_day < 0) days--, of_day += 86400;
+    const int64_t nanos = (int64_t)((tick % second + second) % second);
+    int64_t of_day, year;
+    const int64_t days = day_of(tick, east, &of_day);
     const int month = month_of(days, &year);
     int at = snprintf(out, capacity, "%04d-%02d-%02dT%02d:%02d:%02d", (int)year, (int)month,
                       (int)(days - days_of(year, month, 1) + 1), (int)(of_day / 3600),
@@ -272,9 +277,8 @@ int tl_time_part(tl_chunk *c, int part, const char *s, const char *e, tl_span *k
     if (!why && t.frame == NUMBERS) why = TL_CELL_TIME;
     if (why) return why;
     const int64_t east = t.frame == LOCAL ? 0 : t.frame - ZONED;
-    const int64_t local = (int64_t)(t.value / second) - (t.value % second < 0) + east * 60;
-    int64_t days = local / 86400, of_day = local % 86400, year;
-    if (of_day < 0) days--, of_day += 86400;
+    int64_t of_day, year;
+    const int64_t days = day_of(t.value, east, &of_day);
     const int month = month_of(days, &year), values[] = {(int)year,
                                                          10000 + month % 12 / 3,
                                                          month,
@@ -293,13 +297,10 @@ tally_status tl_order_reserve(tally_file *f, tl_order *o, int64_t groups)
     assert(groups >= 0);
     if (groups <= o->capacity) return TALLY_OK;
     const int64_t capacity = groups > 2 * o->capacity ? groups : 2 * o->capacity;
-    tl_tick *const more = realloc(o->last, (size_t)capacity * sizeof *more);
-    if (!more)
-        return tl_no_memory(f->ctx, (size_t)capacity * sizeof *more,
-                            "the last times of the groups");
-    o->last = more;
-    o->capacity = capacity;
-    return TALLY_OK;
+    const tally_status s = tl_grow(f->ctx, &o->last, (size_t)capacity * sizeof *o->last,
+                                   "the last times of the groups");
+    if (!s) o->capacity = capacity;
+    return s;
 }
 
 static const tl_tick end_of_i64 = ((tl_tick)INT64_MAX + 1) * TALLY_KEY_PART;

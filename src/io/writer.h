@@ -33,6 +33,11 @@ struct tl_writer {
     tl_netcdf_new *netcdf;
 };
 
+/* handle.c: check that more may be written; that the file is NetCDF, and that its names and
+ * attributes may still be set. */
+tally_status tl_check_open(const tally_file *f);
+tally_status tl_check_netcdf(const tally_file *f);
+
 /* put.c: write bytes, or elements of NetCDF, or the collected bytes to the file. tl_write_failed
  * makes the error from errno. */
 tally_status tl_write_failed(tally_file *f, const char *what);

@@ -216,21 +216,12 @@ typedef struct tl_netcdf_new {
     int64_t next, reserved; /* the element that is written next; bytes that are reserved on disk */
 } tl_netcdf_new;
 
-/* create comes first, then name and fill, then coordinates, then elements. names: "mean(lat,
- * lon)". fill: the value that stands for a missing one. like: copies the coordinates of source, a
- * NetCDF file, of dimensions with the same name and length. finish: completes the file. */
+/* create comes first, then name, then coordinates (coordinate.c), then elements. names: "mean(lat,
+ * lon)". finish: completes the file. */
 tally_status tl_netcdf_create(tally_file *f, const char *path, int hdf5, tl_netcdf_new **n);
 tally_status tl_netcdf_name(tally_file *f, tl_netcdf_new *n, const char *names);
-tally_status tl_netcdf_fill(tally_file *f, tl_netcdf_new *n, const void *value);
-tally_status tl_netcdf_coordinate(tally_file *f, tl_netcdf_new *n, const char *name, int dimension,
-                                  tally_dtype dtype, const void *values);
-tally_status tl_netcdf_add(tally_file *f, tl_netcdf_new *n, const char *names, tally_dtype dtype,
-                           const void *values);
-tally_status tl_netcdf_attribute(tally_file *f, tl_netcdf_new *n, const char *variable,
-                                 const char *name, const char *text);
 tally_status tl_netcdf_put_box(tally_file *f, tl_netcdf_new *n, const tl_netcdf_kept *variable,
                                const int64_t *start, const int64_t *count, const void *data);
-tally_status tl_netcdf_like(tally_file *f, tl_netcdf_new *n, const tally_file *source);
 tally_status tl_netcdf_put(tally_file *f, tl_netcdf_new *n, const void *data, int64_t elements);
 tally_status tl_netcdf_finish(tally_file *f, tl_netcdf_new *n);
 void tl_netcdf_drop(tl_netcdf_new *n);

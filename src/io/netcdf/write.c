@@ -2,8 +2,8 @@
  * Writes a new NetCDF file of one variable and the coordinates of its dimensions, by libnetcdf:
  * CDF-5 (64-bit data), which every libnetcdf since 4.4 reads, or NetCDF-4, which is HDF5.
  *
- *    name, fill                     set names and the value for "missing"; the first coordinate
- *                                   (coordinate.c), the first element or the end defines them
+ *    name                           sets names; the first coordinate (coordinate.c), the first
+ *                                   element or the end defines the variable
  *    put                            writes elements, in order
  *    finish                         closes the file
  *
@@ -262,25 +262,6 @@ tally_status tl_netcdf_create(tally_file *f, const char *path, int hdf5, tl_netc
     n->open = !error;
 
     return error ? tl_netcdf_failed(f, n, error, "creating") : TALLY_OK;
-}
-
-tally_status tl_netcdf_fill(tally_file *f, tl_netcdf_new *n, const void *value)
-{
-    const tl_netcdf_kept *last = n->coordinates;
-    while (last && last->next) last = last->next;
-    if (last && last->is_result) {
-        tl_netcdf_lock();
-        const int error = n->api->nc_def_var_fill(n->file, last->variable, 0, value);
-        tl_netcdf_unlock();
-        return error ? tl_netcdf_failed(f, n, error, "_FillValue") : TALLY_OK;
-    }
-
-    if (n->defined)
-        return tl_fail(f->ctx, TALLY_INVALID, "%s: the value for none comes before coordinates",
-                       f->label);
-    memcpy(n->fill, value, tally_dtype_size(f->info.dtype));
-    n->fills = 1;
-    return TALLY_OK;
 }
 
 tally_status tl_netcdf_put(tally_file *f, tl_netcdf_new *n, const void *data, int64_t elements)
