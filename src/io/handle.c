@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Creates and closes tally_file objects. `end` frees what the reader or writer needs. And the checks
- * of all calls that write. */
+ * Creates and closes tally_file objects. `end` frees what the reader or writer needs. */
 #define _GNU_SOURCE
-#include "writer.h"
+#include "io.h"
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,28 +57,4 @@ tally_status tl_file_opened(tally_file **file, tally_status s)
         *file = NULL;
     }
     return s;
-}
-
-tally_status tl_check_open(const tally_file *f)
-{
-    if (!f || !f->writer)
-        return tl_fail(f ? f->ctx : NULL, TALLY_INVALID, "file is not open for writing");
-    if (f->writer->done) return tl_fail(f->ctx, TALLY_INVALID, "%s: already committed", f->label);
-    if (f->writer->failed)
-        return tl_fail(f->ctx, TALLY_INVALID, "%s: an earlier write failed", f->label);
-    return TALLY_OK;
-}
-
-tally_status tl_check_netcdf(const tally_file *f)
-{
-    const tally_status s = tl_check_open(f);
-    if (s) return s;
-
-    if (!f->writer->netcdf)
-        return tl_fail(f->ctx, TALLY_UNSUPPORTED,
-                       "%s: %s has no coordinates and no value for none: only netcdf has", f->label,
-                       f->info.format);
-    return f->writer->written || f->writer->boxes
-               ? tl_fail(f->ctx, TALLY_INVALID, "%s: coordinates come before elements", f->label)
-               : TALLY_OK;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The common declarations of write.c, write_text.c and put.c. */
+ * The common declarations of write.c, write_text.c, put.c and netcdf/coordinate.c. */
 #ifndef TALLY_IO_WRITER_H
 #define TALLY_IO_WRITER_H
 
@@ -33,10 +33,31 @@ struct tl_writer {
     tl_netcdf_new *netcdf;
 };
 
-/* handle.c: check that more may be written; that the file is NetCDF, and that its names and
- * attributes may still be set. */
-tally_status tl_check_open(const tally_file *f);
-tally_status tl_check_netcdf(const tally_file *f);
+/* Checks that more may be written. */
+static inline tally_status tl_check_open(const tally_file *f)
+{
+    if (!f || !f->writer)
+        return tl_fail(f ? f->ctx : NULL, TALLY_INVALID, "file is not open for writing");
+    if (f->writer->done) return tl_fail(f->ctx, TALLY_INVALID, "%s: already committed", f->label);
+    if (f->writer->failed)
+        return tl_fail(f->ctx, TALLY_INVALID, "%s: an earlier write failed", f->label);
+    return TALLY_OK;
+}
+
+/* Checks that the file is NetCDF, and that its names and attributes may still be set. */
+static inline tally_status tl_check_netcdf(const tally_file *f)
+{
+    const tally_status s = tl_check_open(f);
+    if (s) return s;
+
+    if (!f->writer->netcdf)
+        return tl_fail(f->ctx, TALLY_UNSUPPORTED,
+                       "%s: %s has no coordinates and no value for none: only netcdf has", f->label,
+                       f->info.format);
+    return f->writer->written || f->writer->boxes
+               ? tl_fail(f->ctx, TALLY_INVALID, "%s: coordinates come before elements", f->label)
+               : TALLY_OK;
+}
 
 /* put.c: write bytes, or elements of NetCDF, or the collected bytes to the file. tl_write_failed
  * makes the error from errno. */
