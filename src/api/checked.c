@@ -179,8 +179,8 @@ static tally_status check_row(tally *ctx, const tl_call *call, const tl_ranges *
     if (is_small(&l) && !(call->scan && call->scan->init)) return TALLY_OK;
     if (call->verb == TL_REDUCE) return check_reduce(ctx, &l, name);
     if (call->verb == TL_SCAN) return check_scan(ctx, &l, name, call->scan);
-    const tl_ranges own = given ? *given : tl_ranges_of(call->window, l.n);
-    return check_ranges(ctx, &l, name, &own);
+    const tl_ranges ranges = given ? *given : tl_ranges_of(call->window, l.n);
+    return check_ranges(ctx, &l, name, &ranges);
 }
 
 tally_status tl_check_sums(tally *ctx, const char *op, const tl_call *call, const tl_ranges *ranges)

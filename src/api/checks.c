@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Checks of options and outputs, for the verbs on all kinds of views and for streams; and host
  * copies of device memory. */
+#include "dtype/dtype.h"
 #include "checks.h"
 #include "context/device.h"
 #include "context/view.h"
@@ -49,14 +50,21 @@ tally_status tl_check_window(tally *ctx, const tally_window_options *o)
     return TALLY_OK;
 }
 
+tally_status tl_check_output_dtype(tally *ctx, const tl_scalar *op, tally_dtype in,
+                                   const tally_view *out, const char *name)
+{
+    if (out->dtype == op->out) return TALLY_OK;
+    return tl_fail(ctx, TALLY_INVALID, "%sdtype is %s: %s of %s gives %s", name,
+                   tl_dtype_word(out->dtype), op->file, tally_dtype_name(in),
+                   tally_dtype_name(op->out));
+}
+
 tally_status tl_check_output(tally *ctx, const tl_scalar *op, const tally_view *in,
                              const tally_view *out, int64_t length, int in_place)
 {
     if (!out) return tl_fail(ctx, TALLY_INVALID, "out is NULL: must be a view");
-    if (out->dtype != op->out)
-        return tl_fail(ctx, TALLY_INVALID, "out->dtype is %s: %s of %s gives %s",
-                       tally_dtype_name(out->dtype) ? tally_dtype_name(out->dtype) : "unknown",
-                       op->file, tally_dtype_name(in->dtype), tally_dtype_name(op->out));
+    tally_status status = tl_check_output_dtype(ctx, op, in->dtype, out, "out->");
+    if (status) return status;
 
     if (out->rows != in->rows)
         return tl_fail(ctx, TALLY_INVALID, "out->rows is %lld: must be in->rows = %lld",
@@ -73,7 +81,7 @@ tally_status tl_check_output(tally *ctx, const tl_scalar *op, const tally_view *
     if (!in->offsets && out->n != length)
         return tl_fail(ctx, TALLY_INVALID, "out->n is %lld: must be %lld", (long long)out->n,
                        (long long)length);
-    tally_status status = tl_view_check(ctx, out, "out", op->result_bytes);
+    status = tl_view_check(ctx, out, "out", op->result_bytes);
     if (!status) status = tl_view_distinct(ctx, out, "out");
 
     return status ? status

@@ -14,6 +14,10 @@ tally_status tl_check_window(tally *ctx, const tally_window_options *options);
 /* Refuses a step, and edges that change lengths, for views with offsets. */
 tally_status tl_check_step(tally *ctx, const tally_view *in, const tally_window_options *options);
 
+/* Checks that the results have the dtype of op's. name: "out->", for the sentence. */
+tally_status tl_check_output_dtype(tally *ctx, const tl_scalar *op, tally_dtype in,
+                                   const tally_view *out, const char *name);
+
 /* Checks out against in, whose sequences give `length` results each, and against the result type
  * of op. */
 tally_status tl_check_output(tally *ctx, const tl_scalar *op, const tally_view *in,

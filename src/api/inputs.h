@@ -46,9 +46,6 @@ tally_status tl_feed_open(tally *ctx, const tl_plan *plan, int absent, int by_st
 tally_status tl_inputs_check(tally *ctx, const tally_view *given, const char *name, tally_view *in,
                              tally_view *next);
 
-/* Checks one such view, except whether its memory is host memory. */
-tally_status tl_input_check(tally *ctx, const tally_view *given, const char *name);
-
 /* Copies the memory of both views to the host, if it is device memory. */
 tally_status tl_inputs_bring(tl_host_copies *copies, tally_view *in, tally_view *next);
 

@@ -36,7 +36,8 @@ tally_status tl_bits_check(tally *ctx, const tally_view *v, const char *name)
     return TALLY_OK;
 }
 
-tally_status tl_input_check(tally *ctx, const tally_view *given, const char *name)
+/* Checks one view, except whether its memory is host memory. */
+static tally_status check_one(tally *ctx, const tally_view *given, const char *name)
 {
     tally_view plain = *given;
     plain.valid = NULL;
@@ -59,11 +60,11 @@ tally_status tl_inputs_check(tally *ctx, const tally_view *given, const char *na
     char second[NAME];
     *in = *given;
     in->next = NULL;
-    tally_status status = tl_input_check(ctx, given, name);
+    tally_status status = check_one(ctx, given, name);
     if (status || !given->next) return status;
     *next = *given->next;
     in->next = next;
-    return tl_input_check(ctx, given->next, name_of_next(name, second));
+    return check_one(ctx, given->next, name_of_next(name, second));
 }
 
 tally_status tl_inputs_bring(tl_host_copies *copies, tally_view *in, tally_view *next)
@@ -129,7 +130,7 @@ tally_status tl_job_open(tl_job *j, tally *ctx, const char *op, const tl_call *c
                        : tl_form_of(ctx, op, &j->in, &j->form);
     if (named) tl_form_begin(&j->form, named->op, named->par, tl_has_absent(call->in));
     for (const tally_view *v = &j->in; v && !status; v = v->next)
-        status = tl_input_check(ctx, v, v == &j->in ? "in" : "in->next");
+        status = check_one(ctx, v, v == &j->in ? "in" : "in->next");
     if (status) return status;
 
     status = tl_plan_on_host(ctx, j->form.op, j->form.par, &j->plan);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The memory of a context's devices, and a sequence in parts on several devices: checks, then the
  * calls of many/. */
+#include "dtype/dtype.h"
 #include "context/operators.h"
 #include "checked.h"
 #include "checks.h"
@@ -115,10 +116,9 @@ static tally_status begin(split *s, tally *const *ctx, const char *op, const tal
 
     for (int k = 0; !status && k < count; k++) {
         if (parts[k].dtype != parts[0].dtype)
-            return tl_fail(
-                *ctx, TALLY_INVALID, "parts[%d].dtype is %s: must be %s, as that of parts[0]", k,
-                tally_dtype_name(parts[k].dtype) ? tally_dtype_name(parts[k].dtype) : "unknown",
-                tally_dtype_name(parts[0].dtype));
+            return tl_fail(*ctx, TALLY_INVALID,
+                           "parts[%d].dtype is %s: must be %s, as that of parts[0]", k,
+                           tl_dtype_word(parts[k].dtype), tally_dtype_name(parts[0].dtype));
         status = check_part(t, "parts", k, &parts[k], plan->op->elem_bytes);
         if (!status && (s->all += parts[k].n) >> 61)
             status = tl_fail(*ctx, TALLY_INVALID, "parts have more than 2^61 - 1 elements");
@@ -136,16 +136,15 @@ static tally_status check_out(const split *s, const tally_view *outs, int k, int
     assert(length >= 0);
     const tl_devices *const t = &s->team;
     const tl_scalar *const op = s->plan.op;
-    if (outs[k].dtype != op->out)
-        return tl_fail(t->ctx, TALLY_INVALID, "outs[%d].dtype is %s: %s of %s gives %s", k,
-                       tally_dtype_name(outs[k].dtype) ? tally_dtype_name(outs[k].dtype)
-                                                       : "unknown",
-                       op->file, tally_dtype_name(s->parts[0].dtype), tally_dtype_name(op->out));
+    char name[24];
+    snprintf(name, sizeof name, "outs[%d].", k);
+    tally_status status = tl_check_output_dtype(t->ctx, op, s->parts[0].dtype, &outs[k], name);
+    if (status) return status;
 
     if (outs[k].n != length)
         return tl_fail(t->ctx, TALLY_INVALID, "outs[%d].n is %lld: must be %lld", k,
                        (long long)outs[k].n, (long long)length);
-    tally_status status = check_part(t, "outs", k, &outs[k], op->result_bytes);
+    status = check_part(t, "outs", k, &outs[k], op->result_bytes);
     for (int j = 0; !status && j < s->count; j++) {
         status = tl_view_overlap(t->ctx, &s->parts[j], op->elem_bytes, &outs[k], op->result_bytes,
                                  in_place && j == k);

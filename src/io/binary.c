@@ -92,20 +92,12 @@ tally_status tl_binary_start(tally_file *f)
     return TALLY_OK;
 }
 
-void tl_swap_bytes(unsigned char *p, int64_t n, size_t size)
+static void swap_bytes(unsigned char *p, int64_t n, size_t size)
 {
     assert(n >= 0 && size >= 1 && size <= 8);
-    uint16_t b2;
-    uint32_t b4;
-    uint64_t b8;
-    for (int64_t i = 0; i < n && size > 1; i++, p += size) {
-        if (size == 2)
-            memcpy(&b2, p, 2), b2 = __builtin_bswap16(b2), memcpy(p, &b2, 2);
-        else if (size == 4)
-            memcpy(&b4, p, 4), b4 = __builtin_bswap32(b4), memcpy(p, &b4, 4);
-        else
-            memcpy(&b8, p, 8), b8 = __builtin_bswap64(b8), memcpy(p, &b8, 8);
-    }
+    const int unused = 64 - 8 * (int)size;
+    for (int64_t i = 0; i < n && size > 1; i++, p += size)
+        tl_store(p, __builtin_bswap64(tl_load(p, size)) >> unused, size);
 }
 
 /* pread of n bytes by several threads. Returns the bytes read, or -1; fewer than n only if the file
@@ -148,7 +140,7 @@ tally_status tl_binary_read(tally_file *f, void *buffer, int64_t max, int64_t *g
 
     *got = r / size;
     if (f->left >= 0) f->left -= *got;
-    if (f->swap) tl_swap_bytes(buffer, *got, (size_t)size);
+    if (f->swap) swap_bytes(buffer, *got, (size_t)size);
 
     return TALLY_OK;
 }

@@ -11,7 +11,8 @@
 
 enum { MOST = 1 << 30 }; /* bytes per system call; Linux reads at most 2 GiB - 4 KiB */
 
-int64_t tl_pread_full(int fd, void *buffer, size_t n, int64_t at)
+/* pread until n bytes are read or the file ends. */
+static int64_t pread_full(int fd, void *buffer, size_t n, int64_t at)
 {
     assert(at >= 0);
     size_t done = 0;
@@ -40,7 +41,7 @@ static void read_part(void *data, int64_t i)
     read_work *w = data;
     const int64_t from = w->each * i < w->n ? w->each * i : w->n,
                   n = w->n - from < w->each ? w->n - from : w->each;
-    const int64_t r = tl_pread_full(w->fd, w->buffer + from, (size_t)n, w->at + from);
+    const int64_t r = pread_full(w->fd, w->buffer + from, (size_t)n, w->at + from);
     if (r < 0)
         __atomic_store_n(&w->error, errno, __ATOMIC_RELAXED);
     else
@@ -67,7 +68,7 @@ int64_t tl_input_some(tally_file *f, void *buffer, size_t n)
 {
     assert(f->peek_at <= f->peek_n);
     if (f->regular) {
-        const int64_t r = tl_pread_full(f->fd, buffer, n, f->pos);
+        const int64_t r = pread_full(f->fd, buffer, n, f->pos);
         if (r > 0) f->pos += r;
         return r;
     }
@@ -127,8 +128,8 @@ tally_status tl_input_peek(tally_file *f, size_t want)
     while (f->peek_n < want && !f->peek_end) {
         int64_t r;
         if (f->regular) {
-            r = tl_pread_full(f->fd, f->peek + f->peek_n, want - f->peek_n,
-                              f->pos + (int64_t)f->peek_n);
+            r = pread_full(f->fd, f->peek + f->peek_n, want - f->peek_n,
+                           f->pos + (int64_t)f->peek_n);
         } else {
             r = read(f->fd, f->peek + f->peek_n, want - f->peek_n);
             if (r < 0 && errno == EINTR) continue;

@@ -243,6 +243,8 @@ int tl_time_take(tl_chunk *c, int64_t row, const char *s, const char *e)
     return why;
 }
 
+/* The parts of a date, numbered from 1. */
+enum { YEAR = 1 };
 static const char *const parts[] = {"year", "season", "month", "day", "hour", "dayofyear"};
 
 const char *tl_time_part_name(int part) { return parts[part - 1]; }
@@ -286,7 +288,7 @@ int tl_time_part(tl_chunk *c, int part, const char *s, const char *e, tl_span *k
                                                          (int)(of_day / 3600),
                                                          (int)(days - days_of(year, 1, 1)) + 1};
     const int v = values[part - 1];
-    if (v < 0 || (part == TL_PART_YEAR && v > 9999)) return TL_CELL_ERA;
+    if (v < 0 || (part == YEAR && v > 9999)) return TL_CELL_ERA;
     key->at = (uint32_t)(c->numbers + 4 * v - c->start);
     key->length = v >= 10000 ? 3u : 1u + (v > 9) + (v > 99) + (v > 999);
     return TL_CELL_OK;

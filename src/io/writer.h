@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The common declarations of write.c, write_text.c, put.c and netcdf/coordinate.c. */
+ * The common declarations of write.c, put.c and netcdf/coordinate.c. */
 #ifndef TALLY_IO_WRITER_H
 #define TALLY_IO_WRITER_H
 
@@ -65,7 +65,7 @@ tally_status tl_write_failed(tally_file *f, const char *what);
 tally_status tl_write_put(tally_file *f, const void *data, size_t n);
 tally_status tl_write_flush(tally_file *f);
 
-/* write_text.c: writes n values as cells, w->columns per line. */
+/* Writes n values as cells, w->columns per line. */
 tally_status tl_write_text(tally_file *f, const unsigned char *data, int64_t n);
 
 #endif

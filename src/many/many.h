@@ -17,9 +17,8 @@
  * A file may call functions of the files below it:
  *
  *   many.c   the device's calls        split.c   a sequence in parts
- *   sliced.c sequences on the host, cut along their elements
  *   local.c  what one member does in its own memory: keys, fields
- *   slices.c slices folded and scanned */
+ *   slices.c slices folded and scanned; sequences on the host, cut along their elements */
 #ifndef TALLY_MANY_H
 #define TALLY_MANY_H
 
@@ -65,7 +64,7 @@ int64_t tl_split_length(int64_t start, int64_t n, int64_t all, const tally_windo
 /* Returns an error if p, which is `what`[k], is memory of another member than k. */
 tally_status tl_split_place(const tl_devices *t, const char *what, int k, const void *p);
 
-/* ---- sliced.c: n elements on the host; functions as in context/device.h ---- */
+/* ---- slices.c: n elements on the host; functions as in context/device.h ---- */
 
 tally_status tl_sliced_push(const tl_devices *t, tl_push *p);
 

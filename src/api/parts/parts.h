@@ -54,12 +54,10 @@ tl_share_rows tl_share_slabs;
  *
  * A stream (stream_open.c): of one sequence (stream.c), or of many, or of groups (stream_rows.c). */
 
-typedef enum { TL_STREAM_REDUCE, TL_STREAM_SCAN, TL_STREAM_WINDOW } tl_stream_verb;
-
 struct tally_stream {
     tally *ctx;
     tl_device *device;
-    tl_stream_verb verb;
+    tl_verb verb;
     int finished, broken; /* broken: a push failed after it had changed the stream */
     tl_plan plan, count_plan;
     tl_scan scan;            /* also the counter of reduce */
@@ -96,6 +94,9 @@ struct tally_stream {
     tl_checked checked;
     struct tl_counters *groups; /* NULL, or the reductions of a stream of groups */
 };
+
+/* Checks that a fragment is of the stream's operator and dtype. */
+tally_status tl_stream_same(const tally_stream *s, const tally_fragment *f, const char *name);
 
 /* Checks that the stream can take n more elements of each sequence. */
 tally_status tl_stream_check(tally_stream *s, int64_t n);

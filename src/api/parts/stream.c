@@ -20,9 +20,9 @@
 int64_t tally_stream_room(const tally_stream *s, int64_t n)
 {
     if (!s) return 0;
-    if (n < 0 && s->verb == TL_STREAM_REDUCE) return s->rows;
-    if (s->verb == TL_STREAM_REDUCE || (n < 0 && s->verb == TL_STREAM_SCAN)) return 0;
-    int64_t all = s->verb == TL_STREAM_SCAN ? 0 : s->kept;
+    if (n < 0 && s->verb == TL_REDUCE) return s->rows;
+    if (s->verb == TL_REDUCE || (n < 0 && s->verb == TL_SCAN)) return 0;
+    int64_t all = s->verb == TL_SCAN ? 0 : s->kept;
     if (__builtin_add_overflow(all, n < 0 ? 0 : n, &all) ||
         __builtin_mul_overflow(all, s->rows, &all))
         return INT64_MAX;
@@ -55,7 +55,7 @@ static tally_status check_slice(tally_stream *s, const tl_push *p)
 static tally_status slice(tally_stream *s, const void *x, int64_t n, int at_end, char **out,
                           int64_t *produced)
 {
-    assert(s->verb == TL_STREAM_WINDOW);
+    assert(s->verb == TL_WINDOW);
     assert(n >= 0);
     const int at_start = s->started ? TL_INSIDE : TL_AT_END;
     tl_push p = {.verb = TL_WINDOW,
@@ -158,16 +158,16 @@ static tally_status check_push(tally_stream *s, const void *x, int64_t n, const 
     if (n && !x)
         return tl_fail(s->ctx, TALLY_INVALID, "x is NULL: must point to %lld elements",
                        (long long)n);
-    if (s->verb == TL_STREAM_REDUCE || n == 0) return TALLY_OK;
+    if (s->verb == TL_REDUCE || n == 0) return TALLY_OK;
 
     const int none = s->steps ? !tl_steps_known(s, n) : !s->started && s->held_count + n <= s->kept;
-    if (!out && !(s->verb == TL_STREAM_WINDOW && none))
+    if (!out && !(s->verb == TL_WINDOW && none))
         return tl_fail(s->ctx, TALLY_INVALID, "out is NULL: must have room for %lld results",
                        (long long)tally_stream_room(s, n));
     uintptr_t a = (uintptr_t)x, b = a + (uintptr_t)in, c = (uintptr_t)out,
               d = c + (uintptr_t)capacity;
     int in_place =
-        s->verb == TL_STREAM_SCAN && a == c && s->plan.op->elem_bytes == s->plan.op->result_bytes;
+        s->verb == TL_SCAN && a == c && s->plan.op->elem_bytes == s->plan.op->result_bytes;
     if (out && a < d && c < b && !in_place)
         return tl_fail(s->ctx, TALLY_INVALID, "out overlaps x: give it memory of its own");
 
@@ -184,7 +184,7 @@ static tally_status run(tally_stream *s, const void *x, int64_t n, void *out,
         const tally_view in = tally_flat(x, s->plan.op->dtype, n),
                          to = tally_flat(out, s->plan.op->out, n);
         status = tl_stream_feed(s, &in, &to);
-        *result_count = status || s->verb == TL_STREAM_REDUCE ? 0 : n;
+        *result_count = status || s->verb == TL_REDUCE ? 0 : n;
         return status;
     }
 
@@ -196,15 +196,14 @@ static tally_status run(tally_stream *s, const void *x, int64_t n, void *out,
     }
 
     tl_fp fp = tl_fp_enter();
-    if (s->plan.exact && s->verb != TL_STREAM_WINDOW) {
-        if (s->verb == TL_STREAM_REDUCE)
+    if (s->plan.exact && s->verb != TL_WINDOW) {
+        if (s->verb == TL_REDUCE)
             tl_exact_slab(s->exact, &s->plan, tally_threads(s->ctx), x, n);
         else
             tl_exact_scan_push(s->exact, &s->plan, s->scan.exclusive, x, n, out);
-        *result_count = s->verb == TL_STREAM_REDUCE ? 0 : n;
-    } else if (s->verb != TL_STREAM_WINDOW) {
-        const int scans = s->verb == TL_STREAM_SCAN;
-        tl_push p = {.verb = scans ? TL_SCAN : TL_REDUCE,
+        *result_count = s->verb == TL_REDUCE ? 0 : n;
+    } else if (s->verb != TL_WINDOW) {
+        tl_push p = {.verb = s->verb,
                      .plan = &s->plan,
                      .x = x,
                      .n = n,
@@ -212,7 +211,7 @@ static tally_status run(tally_stream *s, const void *x, int64_t n, void *out,
                      .counter = &s->scan.done,
                      .scan = &s->scan};
         status = s->device->calls->push(s->device, s->ctx, &p);
-        if (scans) *result_count = status ? 0 : n;
+        if (s->verb == TL_SCAN) *result_count = status ? 0 : n;
     } else {
         status = push_window(s, x, n, out, result_count);
         s->broken = status != TALLY_OK;
@@ -228,7 +227,7 @@ static int is_mixed(const tally_stream *s, const void *x, const void *out)
 {
     const tl_device_calls *calls = s->device->calls;
     tl_device *of_x = NULL, *of_out = NULL;
-    return s->verb == TL_STREAM_SCAN && calls->owner &&
+    return s->verb == TL_SCAN && calls->owner &&
            !calls->owner(s->device, s->ctx, x, &of_x) &&
            !calls->owner(s->device, s->ctx, out, &of_out) && !of_x != !of_out;
 }
@@ -244,14 +243,14 @@ tally_status tl_stream_push_in_place(tally_stream *s, const void *x, int64_t n, 
     tally_status status = TALLY_OK;
 
     *result_count = 0;
-    if (s->is_checked && s->verb != TL_STREAM_WINDOW) {
+    if (s->is_checked && s->verb != TL_WINDOW) {
         const tally_view in = tally_flat(x, s->plan.op->dtype, n);
-        status = tl_checked_add(s->ctx, &checked, &in, s->verb == TL_STREAM_SCAN);
+        status = tl_checked_add(s->ctx, &checked, &in, s->verb == TL_SCAN);
     }
 
-    if (!status && (host || s->verb == TL_STREAM_WINDOW || is_mixed(s, x, out))) {
-        const int64_t results = s->verb == TL_STREAM_REDUCE ? 0
-                                : s->verb == TL_STREAM_SCAN ? n
+    if (!status && (host || s->verb == TL_WINDOW || is_mixed(s, x, out))) {
+        const int64_t results = s->verb == TL_REDUCE ? 0
+                                : s->verb == TL_SCAN ? n
                                                             : tl_steps_known(s, n);
 
         /* the device counts the other elements that its processors take */
@@ -284,7 +283,7 @@ tally_status tally_stream_push(tally_stream *s, const void *x, int64_t n, void *
 
 static int64_t results_of_finish(const tally_stream *s)
 {
-    return s->verb == TL_STREAM_WINDOW ? tl_steps_known(s, -1) * s->rows : s->rows;
+    return s->verb == TL_WINDOW ? tl_steps_known(s, -1) * s->rows : s->rows;
 }
 
 tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
@@ -299,15 +298,15 @@ tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
     if (s->broken)
         return tl_fail(s->ctx, TALLY_INVALID,
                        "stream ran out of memory in an earlier push: close it");
-    if (!out && s->verb != TL_STREAM_SCAN && tally_stream_room(s, -1) > 0)
+    if (!out && s->verb != TL_SCAN && tally_stream_room(s, -1) > 0)
         return tl_fail(s->ctx, TALLY_INVALID, "out is NULL: must have room for %lld results",
                        (long long)tally_stream_room(s, -1));
     tl_host_copies copies = {.ctx = s->ctx};
-    const int by_rows = s->many && s->verb == TL_STREAM_REDUCE;
-    if (s->is_checked && s->verb == TL_STREAM_REDUCE)
+    const int by_rows = s->many && s->verb == TL_REDUCE;
+    if (s->is_checked && s->verb == TL_REDUCE)
         status = tl_checked_end(s->ctx, &s->checked, s->plan.op->out);
     if (status) return status;
-    if (s->verb != TL_STREAM_SCAN && !by_rows)
+    if (s->verb != TL_SCAN && !by_rows)
         status = tl_host_copy(&copies, &out, 0, results_of_finish(s) * s->plan.op->result_bytes, 1);
     if (status) return status;
 
@@ -318,10 +317,10 @@ tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
     } else if (by_rows) {
         status = tl_stream_lower_rows(s, out);
         result_count = status ? 0 : s->rows;
-    } else if (s->verb == TL_STREAM_REDUCE && s->plan.exact) {
+    } else if (s->verb == TL_REDUCE && s->plan.exact) {
         tl_exact_lower(s->exact, tl_exact_form_of(s->plan.op), s->plan.par.value, out);
         result_count = 1;
-    } else if (s->verb == TL_STREAM_REDUCE) {
+    } else if (s->verb == TL_REDUCE) {
         tl_state state;
         int64_t n;
         if (tl_counter_total(&s->scan.done, s->plan.op, NULL, &state, &n))
@@ -334,7 +333,7 @@ tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
         const tally_view to = {out, s->plan.op->out, s->rows, n, n, 1};
         status = tl_steps_finish(s, &to);
         result_count = status ? 0 : n * s->rows;
-    } else if (s->verb == TL_STREAM_WINDOW && s->held_count) {
+    } else if (s->verb == TL_WINDOW && s->held_count) {
         char *to = out;
         status = slice(s, s->tail, s->held_count, TL_AT_END, &to, &result_count);
     }
@@ -361,6 +360,15 @@ void tally_stream_close(tally_stream *s)
     free(s);
 }
 
+tally_status tl_stream_same(const tally_stream *s, const tally_fragment *f, const char *name)
+{
+    if (tl_user_same(s->plan.op, f->plan.op) && s->plan.par.value == f->plan.par.value)
+        return TALLY_OK;
+    return tl_fail(s->ctx, TALLY_INVALID,
+                   "%s is %s of %s: must be the stream's operator and dtype", name, f->op,
+                   tally_dtype_name(f->dtype));
+}
+
 tally_status tally_stream_push_folded(tally_stream *s, const void *x, const tally_fragment *folded,
                                       void *out, int64_t *produced)
 {
@@ -372,10 +380,8 @@ tally_status tally_stream_push_folded(tally_stream *s, const void *x, const tall
     if (!s || !folded) return tl_fail(s ? s->ctx : NULL, TALLY_INVALID, "stream or folded is NULL");
 
     tally_fragment_range(folded, &start, &end);
-    if (!tl_user_same(s->plan.op, folded->plan.op) || s->plan.par.value != folded->plan.par.value)
-        return tl_fail(s->ctx, TALLY_INVALID,
-                       "folded is %s of %s: must be the stream's operator and dtype", folded->op,
-                       tally_dtype_name(folded->dtype));
+    tally_status status = tl_stream_same(s, folded, "folded");
+    if (status) return status;
 
     if (folded->rows != 1 || folded->slabs.count > 1 || (folded->slabs.count && start != s->pushed))
         return tl_fail(s->ctx, TALLY_INVALID,
@@ -387,10 +393,10 @@ tally_status tally_stream_push_folded(tally_stream *s, const void *x, const tall
     if (tl_slabs_counted(&folded->slabs))
         return tl_fail(s->ctx, TALLY_UNSUPPORTED,
                        "folded left elements out: push the view that it was made of");
-    tally_status status = tally_owner(s->ctx, x, &owner);
+    status = tally_owner(s->ctx, x, &owner);
     if (status) return status;
 
-    if (folded->slabs.count && owner >= 0 && s->verb == TL_STREAM_SCAN) {
+    if (folded->slabs.count && owner >= 0 && s->verb == TL_SCAN) {
         tl_slab_get(folded->slabs.slab[0], 0, &slab_nodes);
         s->scan.nodes_known = &slab_nodes;
     }

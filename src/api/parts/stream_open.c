@@ -2,7 +2,6 @@
  * Opens streams: of one sequence (stream.c), of many sequences (stream_rows.c), of windows of either
  * (stream_window.c), and of groups. */
 #include "api/checks.h"
-#include "context/user.h"
 #include "cpu/grid/grid.h"
 #include "parts.h"
 #include <stdlib.h>
@@ -25,7 +24,7 @@ static tally_status begin_one(tally_stream *s, const tally_scan_options *o)
         return TALLY_OK;
     }
     tl_exact_begin(s->exact, TL_SUMS);
-    if (s->verb == TL_STREAM_SCAN) tl_exact_scan_begin(s->exact, &s->plan, o);
+    if (s->verb == TL_SCAN) tl_exact_scan_begin(s->exact, &s->plan, o);
     return TALLY_OK;
 }
 
@@ -44,7 +43,7 @@ static tally_status begin_rows(tally_stream *s, const char *op, const tally_scan
 
     s->by_slabs = s->plan.op->inputs == 2;
     if (s->seeded) s->plan.op->seed(&s->scan.init, s->init, s->plan.par);
-    if (s->by_slabs || (s->grid = tl_grid_open(&s->plan, s->rows, s->verb == TL_STREAM_SCAN, o)))
+    if (s->by_slabs || (s->grid = tl_grid_open(&s->plan, s->rows, s->verb == TL_SCAN, o)))
         return TALLY_OK;
     return tl_no_memory(s->ctx, (size_t)s->rows * s->plan.op->elem_bytes, "a field");
 }
@@ -85,7 +84,7 @@ static tally_status begin_groups(tally_stream *s, const char *op)
 
 /* What a stream is of: one sequence, `rows` sequences, or groups. */
 typedef struct {
-    tl_stream_verb verb;
+    tl_verb verb;
     enum { ONE, MANY, GROUPS } of;
     int64_t rows;
     const tally_scan_options *scan;
@@ -123,7 +122,7 @@ static tally_status open_stream(tally *ctx, const char *op, tally_dtype dtype, f
     s->seeded = f.scan && f.scan->init && plan.op->seedable;
     if (s->seeded) memcpy(s->init, f.scan->init, plan.op->result_bytes);
 
-    status = f.verb == TL_STREAM_WINDOW ? begin_window(s, f.window)
+    status = f.verb == TL_WINDOW ? begin_window(s, f.window)
              : f.of == GROUPS           ? begin_groups(s, op)
              : f.of == MANY             ? begin_rows(s, op, f.scan)
                                         : begin_one(s, f.scan);
@@ -137,43 +136,43 @@ static tally_status open_stream(tally *ctx, const char *op, tally_dtype dtype, f
 tally_status tally_stream_reduce(tally *ctx, const char *op, tally_dtype dtype,
                                  tally_stream **stream)
 {
-    return open_stream(ctx, op, dtype, (form){TL_STREAM_REDUCE, .of = ONE}, stream);
+    return open_stream(ctx, op, dtype, (form){TL_REDUCE, .of = ONE}, stream);
 }
 
 tally_status tally_stream_scan(tally *ctx, const char *op, tally_dtype dtype,
                                const tally_scan_options *o, tally_stream **stream)
 {
-    return open_stream(ctx, op, dtype, (form){TL_STREAM_SCAN, .of = ONE, .scan = o}, stream);
+    return open_stream(ctx, op, dtype, (form){TL_SCAN, .of = ONE, .scan = o}, stream);
 }
 
 tally_status tally_stream_window(tally *ctx, const char *op, tally_dtype dtype,
                                  const tally_window_options *o, tally_stream **stream)
 {
-    return open_stream(ctx, op, dtype, (form){TL_STREAM_WINDOW, .of = ONE, .window = o}, stream);
+    return open_stream(ctx, op, dtype, (form){TL_WINDOW, .of = ONE, .window = o}, stream);
 }
 
 tally_status tally_stream_reduce_rows(tally *ctx, const char *op, tally_dtype dtype, int64_t rows,
                                       tally_stream **stream)
 {
-    return open_stream(ctx, op, dtype, (form){TL_STREAM_REDUCE, .of = MANY, .rows = rows}, stream);
+    return open_stream(ctx, op, dtype, (form){TL_REDUCE, .of = MANY, .rows = rows}, stream);
 }
 
 tally_status tally_stream_scan_rows(tally *ctx, const char *op, tally_dtype dtype, int64_t rows,
                                     const tally_scan_options *o, tally_stream **stream)
 {
-    return open_stream(ctx, op, dtype, (form){TL_STREAM_SCAN, .of = MANY, .rows = rows, .scan = o}, stream);
+    return open_stream(ctx, op, dtype, (form){TL_SCAN, .of = MANY, .rows = rows, .scan = o}, stream);
 }
 
 tally_status tally_stream_window_rows(tally *ctx, const char *op, tally_dtype dtype, int64_t rows,
                                       const tally_window_options *o, tally_stream **stream)
 {
-    return open_stream(ctx, op, dtype, (form){TL_STREAM_WINDOW, .of = MANY, .rows = rows, .window = o}, stream);
+    return open_stream(ctx, op, dtype, (form){TL_WINDOW, .of = MANY, .rows = rows, .window = o}, stream);
 }
 
 tally_status tally_stream_reduce_groups(tally *ctx, const char *op, tally_dtype dtype,
                                         tally_stream **stream)
 {
-    return open_stream(ctx, op, dtype, (form){TL_STREAM_REDUCE, .of = GROUPS}, stream);
+    return open_stream(ctx, op, dtype, (form){TL_REDUCE, .of = GROUPS}, stream);
 }
 
 tally_status tally_stream_resume(tally_stream *s, const tally_fragment *f)
@@ -182,22 +181,19 @@ tally_status tally_stream_resume(tally_stream *s, const tally_fragment *f)
     if (s->groups)
         return tl_fail(s->ctx, TALLY_UNSUPPORTED, "stream is of groups: it takes no fragment");
     if (s->is_checked) return tl_refuse_checked(s->ctx, "sum:checked", "resumed streams");
-    if (s->verb == TL_STREAM_WINDOW)
+    if (s->verb == TL_WINDOW)
         return tl_fail(s->ctx, TALLY_UNSUPPORTED,
                        "stream is a window: it needs the elements before it, not a fragment");
     if (s->pushed || s->finished)
         return tl_fail(s->ctx, TALLY_INVALID, "stream has %lld elements already: must have none",
                        (long long)s->pushed);
 
-    if (!tl_user_same(s->plan.op, f->plan.op) || s->plan.par.value != f->plan.par.value)
-        return tl_fail(s->ctx, TALLY_INVALID,
-                       "before is %s of %s: must be the stream's operator and dtype", f->op,
-                       tally_dtype_name(f->dtype));
-
+    tally_status status = tl_stream_same(s, f, "before");
+    if (status) return status;
     if (f->rows != s->rows)
         return tl_fail(s->ctx, TALLY_INVALID, "before is of %lld sequences: the stream is of %lld",
                        (long long)f->rows, (long long)s->rows);
-    const tally_status status = tl_fragment_whole(s->ctx, f);
+    status = tl_fragment_whole(s->ctx, f);
     if (status) return status;
     if (s->many) return tl_stream_take(s, &f->slabs);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Streams of many sequences of the same length, such as cells of a field, which grow by one or more
  * steps per push; and pushes of views into streams of one sequence. */
+#include "dtype/dtype.h"
 #include "parts.h"
 #include "api/checks.h"
 #include "context/view.h"
@@ -14,8 +15,8 @@ static const char what[] = "streams of views";
 int64_t tally_stream_results(const tally_stream *s, int64_t n)
 {
     if (!s) return 0;
-    if (s->verb == TL_STREAM_REDUCE) return n < 0;
-    if (s->verb == TL_STREAM_SCAN) return n < 0 ? 0 : n;
+    if (s->verb == TL_REDUCE) return n < 0;
+    if (s->verb == TL_SCAN) return n < 0 ? 0 : n;
     return s->rows ? tl_steps_known(s, n) : 0;
 }
 
@@ -27,8 +28,7 @@ static tally_status check_shape(const tally_stream *s, const tally_view *in, con
     if (given != stream_dtype)
         return tl_fail(s->ctx, TALLY_INVALID, "%s is %s: the stream's is %s",
                        in->next ? "the common type of in and in->next" : "in->dtype",
-                       tally_dtype_name(given) ? tally_dtype_name(given) : "unknown",
-                       tally_dtype_name(stream_dtype));
+                       tl_dtype_word(given), tally_dtype_name(stream_dtype));
 
     if (in->rows != s->rows)
         return tl_fail(s->ctx, TALLY_INVALID, "in->rows is %lld: the stream has %lld sequence%s",
@@ -36,7 +36,7 @@ static tally_status check_shape(const tally_stream *s, const tally_view *in, con
     if (in->offsets)
         return tl_fail(s->ctx, TALLY_INVALID,
                        "in->offsets is given: all sequences of a stream get as many elements");
-    if (out && s->verb == TL_STREAM_REDUCE)
+    if (out && s->verb == TL_REDUCE)
         return tl_fail(s->ctx, TALLY_INVALID,
                        "out is given: a reduction has results when it is finished");
 
@@ -47,8 +47,8 @@ static tally_status check_shape(const tally_stream *s, const tally_view *in, con
 static tally_status check_results(const tally_stream *s, const tally_view *in,
                                   const tally_view *out, tally_view *to)
 {
-    assert(s->verb != TL_STREAM_REDUCE);
-    const int window = s->verb == TL_STREAM_WINDOW;
+    assert(s->verb != TL_REDUCE);
+    const int window = s->verb == TL_WINDOW;
     const int64_t results = tally_stream_results(s, in->n);
     if (window && !results) {
         *to = tally_flat(NULL, s->plan.op->out, 0);
@@ -76,9 +76,9 @@ static tally_status push(tally_stream *s, const tally_view *in, const tally_view
 {
     assert(in->rows == s->rows && !in->offsets);
     tally_status status;
-    if (s->verb == TL_STREAM_WINDOW) return tl_steps_push(s, in, out);
+    if (s->verb == TL_WINDOW) return tl_steps_push(s, in, out);
     if (s->plan.exact)
-        return s->verb == TL_STREAM_SCAN
+        return s->verb == TL_SCAN
                    ? tl_inputs_exact_scan(s->ctx, &s->plan, in, out, s->scan.exclusive, s->exact)
                    : tl_inputs_exact_of(s->ctx, &s->plan, in, s->exact);
     if (!s->many) return tl_stream_feed(s, in, out);
@@ -104,7 +104,7 @@ tally_status tally_stream_push_view(tally_stream *s, const tally_view *in, const
     if (status) return status;
 
     to = from;
-    if (s->verb == TL_STREAM_REDUCE)
+    if (s->verb == TL_REDUCE)
         to.n = 0;
     else
         status = check_results(s, &from, out, &to);
@@ -117,10 +117,10 @@ tally_status tally_stream_push_view(tally_stream *s, const tally_view *in, const
 
     tl_inputs_normal(&from);
     if (in->next) tl_inputs_normal(&next);
-    if (s->verb != TL_STREAM_WINDOW) tl_inputs_normal(&to);
+    if (s->verb != TL_WINDOW) tl_inputs_normal(&to);
 
     /* dense elements and results are used in place */
-    const int window = s->verb == TL_STREAM_WINDOW;
+    const int window = s->verb == TL_WINDOW;
     if (!window && !s->many && !s->plan.exact && !tl_has_inputs(&from) && !s->scan.done.counted &&
         from.stride == 1 && to.stride == 1) {
         int64_t result_count;
@@ -130,7 +130,7 @@ tally_status tally_stream_push_view(tally_stream *s, const tally_view *in, const
     tl_checked checked = s->checked;
     if (s->is_checked)
         status = window ? tl_refuse_checked(s->ctx, "sum:checked", "streams of windows of views")
-                        : tl_checked_add(s->ctx, &checked, &from, s->verb == TL_STREAM_SCAN);
+                        : tl_checked_add(s->ctx, &checked, &from, s->verb == TL_SCAN);
     if (status) return status;
     s->checked = checked;
 
@@ -148,7 +148,7 @@ tally_status tally_stream_push_view(tally_stream *s, const tally_view *in, const
 
     if (!status) status = tl_on_processors(s->ctx, NULL, "in", what, in->rows * in->n);
     if (!status) status = tl_inputs_bring(&copies, &from, &next);
-    if (!status && s->verb != TL_STREAM_REDUCE)
+    if (!status && s->verb != TL_REDUCE)
         status = tl_host_view(&copies, &to, s->plan.op->result_bytes, 1);
     if (!status) status = push(s, &from, &to);
     s->broken |= status && s->pushed != pushed;

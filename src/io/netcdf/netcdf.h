@@ -235,7 +235,6 @@ tally_status tl_netcdf_define(const tally_file *f, tl_netcdf_new *n);
 /* the number of dimensions in "mean(lat, lon)", or -1: these are no names */
 int tl_netcdf_names(const char *names);
 int tl_netcdf_type(tally_dtype dtype); /* 0: no such type */
-int tl_netcdf_is_name(const char *name, size_t n);
 const char *tl_netcdf_copy_name(const char *names, int number, char *out);
 
 #endif

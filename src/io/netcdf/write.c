@@ -10,7 +10,6 @@
  * libnetcdf opens the file by its name, so the file always has one (replace.c). */
 #define _GNU_SOURCE
 #include "netcdf.h"
-#include "context/threads.h"
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -45,7 +44,7 @@ static size_t name_of(const char *names, int number, const char **name)
     return strcspn(*name, "(,)");
 }
 
-int tl_netcdf_is_name(const char *name, size_t n)
+static int is_name(const char *name, size_t n)
 {
     if (!n || n > NC_MAX_NAME || name[n - 1] == ' ' ||
         strchr("!\"#$%&'*+,-.:;<=>?@[\\]^`{|}~ ", *name))
@@ -62,7 +61,7 @@ int tl_netcdf_names(const char *names)
         if (d && *at++ != (d == 1 ? '(' : ',')) return -1;
         at += d ? strspn(at, " ") : 0;
         const size_t n = strcspn(at, "(,)");
-        if (!tl_netcdf_is_name(at, n)) return -1;
+        if (!is_name(at, n)) return -1;
 
         for (int k = 1; k < d; k++) { /* two dimensions with one name are the same dimension */
             const char *other;
