@@ -5,7 +5,6 @@
 #include "context/device.h"
 #include "context/operators.h"
 #include "context/view.h"
-#include "dtype/dtype.h"
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -85,15 +85,13 @@ static const struct {
     TL_FLAGS(FLAG)
 #undef FLAG
 
-    [SEEN_ACC] = {"OP_ACC", tl_acc_names, "one of WIDE REAL F64 NONE", BY_USERS},
+        [SEEN_ACC] = {"OP_ACC", tl_acc_names, "one of WIDE REAL F64 NONE", BY_USERS},
     [SEEN_OUT] = {"OP_OUT", tl_out_names, "one of ACC SAME IDX BIT", BY_USERS},
     [SEEN_LANE] = {"OP_LANE", lane_names, "REAL, ORD, IDX, ELEM or WIDE", BY_OURS},
     [SEEN_WIDEN] = {"OP_WIDEN", widen_names,
-                                    "REAL, WIDE, LOW, HIGH, VALUE, BITS, NONZERO or NUMBER",
-                                    BY_OURS},
+                    "REAL, WIDE, LOW, HIGH, VALUE, BITS, NONZERO or NUMBER", BY_OURS},
     [SEEN_NAN_WIDEN] = {"OP_NAN_WIDEN", nan_widen_names,
-                                        "REAL_ONE, LOW, HIGH, NONZERO, NONZERO_LOW or DOUBLE",
-                                        BY_OURS},
+                        "REAL_ONE, LOW, HIGH, NONZERO, NONZERO_LOW or DOUBLE", BY_OURS},
     [SEEN_TYPES] = {"OP_TYPES", NULL, NULL, BY_USERS},
     [SEEN_PARAM] = {"OP_PARAM", NULL, NULL, BY_USERS},
     [SEEN_DEFAULT] = {"OP_DEFAULT", NULL, NULL, BY_USERS},
@@ -207,8 +205,8 @@ static tally_status set_fact(reader *r, const char *begin, int fact, const char 
          * for each type, and the fields determine the lane */
         const int number = find(values, value);
         if (number < 0 && (r->built_in || stated[fact].by == BY_USERS))
-            return bad(r, begin, "%s is '%.40s': must be %s", stated[fact].name,
-                       value, stated[fact].must);
+            return bad(r, begin, "%s is '%.40s': must be %s", stated[fact].name, value,
+                       stated[fact].must);
         if (fact == SEEN_ACC) f->acc = (tl_acc_rule)number;
         if (fact == SEEN_OUT) f->out = (tl_out_rule)number;
         if (fact == SEEN_LANE) r->lane = number;
@@ -278,12 +276,12 @@ static const char *const directives[] = {"define", "undef", "else",   "elif",  "
                                          "if",     "ifdef", "ifndef", "endif", NULL};
 static const signed char nests[] = {0, 0, 0, 0, 0, 1, 1, 1, -1};
 
-/* Refuses a line that begins with # and is not in the table. Such a line could include text that
+/* Reads a line that begins with #. Refuses one that is not in the table: it could include text that
  * is not in the cache's key, change the line numbers of error messages, or have a meaning on one
  * device only. */
-static tally_status check_directive(const reader *r, const char *at)
+static tally_status read_directive(reader *r, const char *at, int *depth)
 {
-    char what[TL_USER_NAME];
+    char what[TL_USER_NAME], name[TL_USER_NAME];
     const char *begin = at++;
 
     skip(&at);
@@ -292,24 +290,15 @@ static tally_status check_directive(const reader *r, const char *at)
         return bad(r, begin, "an operator includes nothing");
     if (!strcmp(what, "line") || isdigit((unsigned char)*what))
         return bad(r, begin, "#line would mislead error messages");
-    if (find(directives, what) >= 0 || (!*what && (!*at || *at == '\n'))) return TALLY_OK;
+    if (!*what && (!*at || *at == '\n')) return TALLY_OK;
+    const int directive = find(directives, what);
+    if (directive < 0)
+        return bad(r, begin,
+                   "#%s has no place in an operator, which has #define, #undef, #if and what "
+                   "belongs to it, and #error",
+                   what);
 
-    return bad(r, begin,
-               "#%s has no place in an operator, which has #define, #undef, #if and what belongs "
-               "to it, and #error",
-               what);
-}
-
-/* Reads a line that begins with # and passed check_directive. */
-static tally_status read_directive(reader *r, const char *at, int *depth)
-{
-    char what[TL_USER_NAME], name[TL_USER_NAME];
-    const char *begin = at++;
-
-    skip(&at);
-    if (!*word(&at, what, sizeof what)) return TALLY_OK;
-
-    *depth += nests[find(directives, what)];
+    *depth += nests[directive];
     if (strcmp(what, "define") && strcmp(what, "undef")) return TALLY_OK;
 
     skip(&at);
@@ -387,10 +376,8 @@ static tally_status read_type(reader *r, const char *at)
     return !*name || !strcmp(name, "state") ? TALLY_OK : keep_word(r, begin, name);
 }
 
-/* Refuses texts whose meaning compilers do not agree on, or that ask the compiler for something
- * that the text does not show: trigraphs, carriage returns, strings, and names such as
- * __attribute__. */
-static tally_status check_written(reader *r, const char *written)
+/* Refuses texts whose meaning compilers do not agree on: trigraphs and carriage returns. */
+static tally_status check_written(const reader *r, const char *written)
 {
     int line = 1;
     for (const char *p = written; *p; line += *p++ == '\n') {
@@ -404,57 +391,49 @@ static tally_status check_written(reader *r, const char *written)
             why = "there are blanks between a backslash and the end of its line";
         if (why) return tl_fail(r->ctx, TALLY_BAD_DATA, "%.200s:%d: %s", r->where, line, why);
     }
+    return TALLY_OK;
+}
 
-    int fresh = 1;
-    char name[TL_USER_NAME];
-    tally_status status;
-
-    for (const char *at = r->text; *at;) {
-        const char *begin = at;
-        if (fresh && *at == '#' && (status = check_directive(r, at))) return status;
-        if (is_word(*at)) {
-            word(&at, name, sizeof name);
-            if (!strncmp(name, "__", 2) || !strcmp(name, "_Pragma"))
-                return bad(
-                    r, begin,
-                    "%s: names that begin with two underscores, and _Pragma, are the compilers'",
-                    name);
-        } else {
-            at++;
-        }
-
-        if (*begin == '"') return bad(r, begin, "a string has no use in an operator");
-        if (*begin == '\'') return bad(r, begin, "a ' that is not closed on its line");
-        if (*begin == '\\') return bad(r, begin, "a backslash that does not end its line");
-        if (*begin == '#' && !fresh)
-            return bad(r, begin,
-                       "# stands at the beginning of a line: an operator pastes no words");
-        if (*begin == '%' && *at == ':') return bad(r, begin, "%%: is written #");
-        fresh = *begin == '\n' || (fresh && is_space(*begin));
-    }
-
+/* Refuses a character by which a text asks the compiler for something that it does not show. fresh:
+ * the line has only white space before it. */
+static tally_status check_character(const reader *r, const char *at, int fresh)
+{
+    if (*at == '"') return bad(r, at, "a string has no use in an operator");
+    if (*at == '\'') return bad(r, at, "a ' that is not closed on its line");
+    if (*at == '\\') return bad(r, at, "a backslash that does not end its line");
+    if (*at == '#' && !fresh)
+        return bad(r, at, "# stands at the beginning of a line: an operator pastes no words");
+    if (*at == '%' && at[1] == ':') return bad(r, at, "%%: is written #");
     return TALLY_OK;
 }
 
 static tally_status read_text(reader *r)
 {
     char name[TL_USER_NAME];
-    int depth = 0, fresh = 1; /* fresh: the line has only white space so far */
+    int depth = 0, fresh = 1, directive = 0; /* directive: the line began with # */
     tally_status status = TALLY_OK;
 
     for (const char *at = r->text; *at && !status;) {
-        if (fresh && *at == '#') {
-            status = read_directive(r, at, &depth);
-            at += strcspn(at, "\n");
-        } else if (is_word(*at)) {
+        const char *const begin = at;
+        if (*begin == '\n') directive = 0;
+        if (is_word(*begin)) {
             word(&at, name, sizeof name);
-            if (!strcmp(name, "fn")) status = read_function(r, at);
-            if (!strcmp(name, "typedef")) status = read_type(r, at);
-            fresh = 0;
+            if (!strncmp(name, "__", 2) || !strcmp(name, "_Pragma"))
+                return bad(
+                    r, begin,
+                    "%s: names that begin with two underscores, and _Pragma, are the compilers'",
+                    name);
+            if (!directive && !strcmp(name, "fn")) status = read_function(r, at);
+            if (!directive && !strcmp(name, "typedef")) status = read_type(r, at);
         } else {
-            fresh = *at == '\n' || (fresh && is_space(*at));
-            at++;
+            status = check_character(r, at++, fresh);
         }
+
+        if (fresh && *begin == '#') {
+            directive = 1;
+            status = read_directive(r, begin, &depth);
+        }
+        fresh = *begin == '\n' || (fresh && is_space(*begin));
     }
 
     return status;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Streams of many sequences of the same length, such as cells of a field, which grow by one or more
  * steps per push; and pushes of views into streams of one sequence. */
-#include "dtype/dtype.h"
 #include "parts.h"
 #include "api/checks.h"
 #include "context/view.h"
@@ -28,7 +27,8 @@ static tally_status check_shape(const tally_stream *s, const tally_view *in, con
     if (given != stream_dtype)
         return tl_fail(s->ctx, TALLY_INVALID, "%s is %s: the stream's is %s",
                        in->next ? "the common type of in and in->next" : "in->dtype",
-                       tl_dtype_word(given), tally_dtype_name(stream_dtype));
+                       tally_dtype_name(given) ? tally_dtype_name(given) : "unknown",
+                       tally_dtype_name(stream_dtype));
 
     if (in->rows != s->rows)
         return tl_fail(s->ctx, TALLY_INVALID, "in->rows is %lld: the stream has %lld sequence%s",
