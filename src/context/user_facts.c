@@ -75,8 +75,8 @@ enum {
     SEEN_COUNT
 };
 
-/* The facts. values: NULL, or the names that are the fact's values. must: the same for the sentence.
- * by: the texts that state the fact. */
+/* The facts. values: NULL, or the names that are the fact's values. must: the same for the
+ * sentence. by: the texts that state the fact. */
 static const struct {
     const char *name, *const *values, *must;
     enum { BY_ALL, BY_USERS, BY_OURS } by;

@@ -98,7 +98,7 @@ static int compare(const struct big *a, const struct big *b)
 struct dec {
     uint64_t w;
     int64_t q, exp;
-    int neg, more;
+    int neg, more, kept;      /* kept: digits of w */
     const char *digits, *end; /* digits and point, without the exponent */
 };
 
@@ -162,7 +162,7 @@ static int scan(const char *s, const char *e, struct dec *d)
     *d = (struct dec){0};
     if (s < e && (*s == '-' || *s == '+')) d->neg = *s++ == '-';
     d->digits = s;
-    int any = 0, point = 0, kept = 0;
+    int any = 0, point = 0;
 
     for (; s < e; s++) {
         if (*s == '.') {
@@ -175,9 +175,9 @@ static int scan(const char *s, const char *e, struct dec *d)
         if (digit > 9) break;
         any = 1;
 
-        if (kept < 19) {
+        if (d->kept < 19) {
             d->w = d->w * 10 + digit;
-            kept += d->w != 0;
+            d->kept += d->w != 0;
             d->q -= point;
         } else {
             d->more |= digit != 0;
@@ -363,43 +363,60 @@ tally_status tally_parse_value(tally_dtype dtype, const char *text, size_t lengt
 
 /* ---- decimals as integers of 128 bits ---- */
 
-int tl_decimal_parse(const char *s, const char *e, __int128 *units)
-{
-    assert(s <= e);
-    enum { AFTER_POINT = 18, BEFORE_POINT = 20, DIGITS = AFTER_POINT + BEFORE_POINT };
-    struct dec d;
-    if (!scan(s, e, &d)) return TL_DECIMAL_BAD;
+enum { AFTER_POINT = 18, BEFORE_POINT = 20, DIGITS = AFTER_POINT + BEFORE_POINT };
 
-    /* the value is digits * 10^exponent, without zeros at both ends of the `count` digits */
+/* A decimal of more than 19 digits: digits * 10^*exponent, without zeros at both ends of the *count
+ * digits. Valid if these are at most DIGITS. */
+static unsigned __int128 all_digits(const struct dec *d, int64_t *count, int64_t *exponent)
+{
     unsigned __int128 digits = 0;
-    int64_t count = 0, exponent = d.exp, zeros = 0;
+    int64_t zeros = 0;
     int point = 0;
-    for (const char *p = d.digits; p < d.end; p++) {
+    *count = 0;
+    *exponent = d->exp;
+
+    for (const char *p = d->digits; p < d->end; p++) {
         if (*p == '.') {
             point = 1;
             continue;
         }
 
-        exponent -= point;
+        *exponent -= point;
         if (*p == '0') {
-            zeros += count > 0;
+            zeros += *count > 0;
             continue;
         }
 
-        count += zeros + 1;
-        for (; zeros >= 0 && count <= DIGITS; zeros--) digits *= 10;
+        *count += zeros + 1;
+        for (; zeros >= 0 && *count <= DIGITS; zeros--) digits *= 10;
         digits += (unsigned)(*p - '0');
         zeros = 0;
     }
 
-    exponent += zeros;
+    *exponent += zeros;
+    return digits;
+}
+
+int tl_decimal_parse(const char *s, const char *e, __int128 *units)
+{
+    assert(s <= e);
+    struct dec d;
+    if (!scan(s, e, &d)) return TL_DECIMAL_BAD;
+
+    int64_t count = d.kept, exponent = d.q;
+    for (; d.w && d.w % 10 == 0; d.w /= 10) count--, exponent++;
+    unsigned __int128 digits = d.more ? all_digits(&d, &count, &exponent) : d.w;
+
     *units = 0;
     if (!count) return TL_DECIMAL_OK;
     if (count + exponent > BEFORE_POINT) return TL_DECIMAL_RANGE;
     if (exponent < -AFTER_POINT) return TL_DECIMAL_DIGITS;
 
     assert(count <= DIGITS);
-    for (int64_t i = -AFTER_POINT; i < exponent; i++) digits *= 10;
+    for (int64_t k = exponent + AFTER_POINT, step; k > 0; k -= step) {
+        step = k < 11 ? k : 11;
+        digits *= tl_ten[step];
+    }
     const __int128 least = (__int128)INT64_MIN * TALLY_KEY_PART,
                    end = ((__int128)UINT64_MAX + 1) * TALLY_KEY_PART,
                    value = d.neg ? -(__int128)digits : (__int128)digits;

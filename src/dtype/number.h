@@ -53,8 +53,8 @@ int tl_cast(tally_dtype to, void *out, tally_dtype from, const void *value);
  * along them. A number from -2^63 to 2^64 - 1 with 18 digits after the point fits 128 bits. */
 enum { TL_DECIMAL_CHARS = 48 };
 
-/* Why a text is not such a decimal: it is not a number; it is outside -2^63 .. 2^64 - 1; it has more
- * than 18 digits after the point, not counting zeros at the end. */
+/* Why a text is not such a decimal: it is not a number; it is outside -2^63 .. 2^64 - 1; it has
+ * more than 18 digits after the point, not counting zeros at the end. */
 enum { TL_DECIMAL_OK, TL_DECIMAL_BAD, TL_DECIMAL_RANGE, TL_DECIMAL_DIGITS };
 
 /* Parses the whole text [s, e). */

@@ -43,9 +43,8 @@ static const char say_header[] = "; if the first line is a header, say so with -
 static void other_frame(char *out, const tl_bad *bad)
 {
     const char *const text = bad->text, *const other = bad->other;
-    snprintf(out, SENTENCE,
-             "the time '%s' cannot be compared with that of line %lld, which %s%s%s", text,
-             (long long)bad->other_line,
+    snprintf(out, SENTENCE, "the time '%s' cannot be compared with that of line %lld, which %s%s%s",
+             text, (long long)bad->other_line,
              strcmp(other, "a number") == 0  ? "is "
              : strcmp(other, "no zone") == 0 ? "has "
                                              : "has the zone ",

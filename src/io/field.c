@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Finds where one cell of a line begins and ends, and where a block of text can be cut; reads a cell
- * as a value: a number, a number with digits in groups of three, or a word for a missing value. */
+ * Finds where one cell of a line begins and ends, and where a block of text can be cut; reads a
+ * cell as a value: a number, a number with digits in groups of three, or a word for a missing
+ * value. */
 #include "io.h"
 #include <assert.h>
 #include <string.h>

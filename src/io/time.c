@@ -43,7 +43,7 @@ static int days_in(int64_t year, int64_t month)
     return days[month - 1] + (month == 2 && year % 4 == 0 && (year % 100 != 0 || year % 400 == 0));
 }
 
-/* The day of a time in nanoseconds, and *of_day, its second in the day: `east` minutes east of UTC. */
+/* The day of a time in nanoseconds, `east` minutes east of UTC. *of_day: its second in the day. */
 static int64_t day_of(tl_tick tick, int64_t east, int64_t *of_day)
 {
     const int64_t local = (int64_t)(tick / second) - (tick % second < 0) + east * 60;

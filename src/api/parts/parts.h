@@ -52,7 +52,7 @@ tl_share_rows tl_share_slabs;
 
 /* ---- streams ----
  *
- * A stream (stream_open.c): of one sequence (stream.c), or of many, or of groups (stream_rows.c). */
+ * A stream (stream_open.c): of one sequence (stream.c), of many or of groups (stream_rows.c). */
 
 struct tally_stream {
     tally *ctx;

@@ -175,8 +175,7 @@ static tally_status check_push(tally_stream *s, const void *x, int64_t n, const 
 }
 
 /* Pushes n > 0 elements after all checks. */
-static tally_status run(tally_stream *s, const void *x, int64_t n, void *out,
-                        int64_t *result_count)
+static tally_status run(tally_stream *s, const void *x, int64_t n, void *out, int64_t *result_count)
 {
     assert(n > 0);
     tally_status status = TALLY_OK;
@@ -227,8 +226,7 @@ static int is_mixed(const tally_stream *s, const void *x, const void *out)
 {
     const tl_device_calls *calls = s->device->calls;
     tl_device *of_x = NULL, *of_out = NULL;
-    return s->verb == TL_SCAN && calls->owner &&
-           !calls->owner(s->device, s->ctx, x, &of_x) &&
+    return s->verb == TL_SCAN && calls->owner && !calls->owner(s->device, s->ctx, x, &of_x) &&
            !calls->owner(s->device, s->ctx, out, &of_out) && !of_x != !of_out;
 }
 
@@ -251,7 +249,7 @@ tally_status tl_stream_push_in_place(tally_stream *s, const void *x, int64_t n, 
     if (!status && (host || s->verb == TL_WINDOW || is_mixed(s, x, out))) {
         const int64_t results = s->verb == TL_REDUCE ? 0
                                 : s->verb == TL_SCAN ? n
-                                                            : tl_steps_known(s, n);
+                                                     : tl_steps_known(s, n);
 
         /* the device counts the other elements that its processors take */
         status = tl_on_processors(s->ctx, NULL, "x", what, host ? n : 0);
@@ -364,9 +362,8 @@ tally_status tl_stream_same(const tally_stream *s, const tally_fragment *f, cons
 {
     if (tl_user_same(s->plan.op, f->plan.op) && s->plan.par.value == f->plan.par.value)
         return TALLY_OK;
-    return tl_fail(s->ctx, TALLY_INVALID,
-                   "%s is %s of %s: must be the stream's operator and dtype", name, f->op,
-                   tally_dtype_name(f->dtype));
+    return tl_fail(s->ctx, TALLY_INVALID, "%s is %s of %s: must be the stream's operator and dtype",
+                   name, f->op, tally_dtype_name(f->dtype));
 }
 
 tally_status tally_stream_push_folded(tally_stream *s, const void *x, const tally_fragment *folded,

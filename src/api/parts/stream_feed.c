@@ -137,8 +137,7 @@ static tally_status mark_grid(tally_stream *s)
 
 static tally_status push_slabs(tally_stream *s, const tally_view *in, const tally_view *out)
 {
-    const int scans = s->verb == TL_SCAN,
-              absent = tl_has_absent(in) || tl_slabs_counted(&s->slabs);
+    const int scans = s->verb == TL_SCAN, absent = tl_has_absent(in) || tl_slabs_counted(&s->slabs);
     const int64_t end = s->pushed + in->n;
     tl_feed f;
 

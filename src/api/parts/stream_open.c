@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Opens streams: of one sequence (stream.c), of many sequences (stream_rows.c), of windows of either
- * (stream_window.c), and of groups. */
+ * Opens streams: of one sequence (stream.c), of many sequences (stream_rows.c), of windows of
+ * either (stream_window.c), and of groups. */
 #include "api/checks.h"
 #include "cpu/grid/grid.h"
 #include "parts.h"
@@ -123,9 +123,9 @@ static tally_status open_stream(tally *ctx, const char *op, tally_dtype dtype, f
     if (s->seeded) memcpy(s->init, f.scan->init, plan.op->result_bytes);
 
     status = f.verb == TL_WINDOW ? begin_window(s, f.window)
-             : f.of == GROUPS           ? begin_groups(s, op)
-             : f.of == MANY             ? begin_rows(s, op, f.scan)
-                                        : begin_one(s, f.scan);
+             : f.of == GROUPS    ? begin_groups(s, op)
+             : f.of == MANY      ? begin_rows(s, op, f.scan)
+                                 : begin_one(s, f.scan);
     if (status)
         tally_stream_close(s);
     else
@@ -160,13 +160,15 @@ tally_status tally_stream_reduce_rows(tally *ctx, const char *op, tally_dtype dt
 tally_status tally_stream_scan_rows(tally *ctx, const char *op, tally_dtype dtype, int64_t rows,
                                     const tally_scan_options *o, tally_stream **stream)
 {
-    return open_stream(ctx, op, dtype, (form){TL_SCAN, .of = MANY, .rows = rows, .scan = o}, stream);
+    return open_stream(ctx, op, dtype, (form){TL_SCAN, .of = MANY, .rows = rows, .scan = o},
+                       stream);
 }
 
 tally_status tally_stream_window_rows(tally *ctx, const char *op, tally_dtype dtype, int64_t rows,
                                       const tally_window_options *o, tally_stream **stream)
 {
-    return open_stream(ctx, op, dtype, (form){TL_WINDOW, .of = MANY, .rows = rows, .window = o}, stream);
+    return open_stream(ctx, op, dtype, (form){TL_WINDOW, .of = MANY, .rows = rows, .window = o},
+                       stream);
 }
 
 tally_status tally_stream_reduce_groups(tally *ctx, const char *op, tally_dtype dtype,

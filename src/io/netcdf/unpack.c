@@ -214,27 +214,34 @@ char *tl_unpack_place(const tl_packing *p, char *out, int64_t n)
         for (int k = 0; k < count; k++) is |= x == none[k];                                        \
         return is;                                                                                 \
     }                                                                                              \
-    static void to_real_##T(const tl_packing *p, const char *at, char *out, int64_t n)             \
+    static inline __attribute__((always_inline)) void to_real_of_##T(                              \
+        const tl_packing *p, int count, const char *at, char *out, int64_t n)                      \
     {                                                                                              \
         T none[TL_MISSING_MOST], x;                                                                \
-        for (int k = 0; k < p->missing; k++) memcpy(&none[k], p->value[k], sizeof x);              \
+        for (int k = 0; k < count; k++) memcpy(&none[k], p->value[k], sizeof x);                   \
         for (int64_t i = 0; i < n; i++) {                                                          \
             memcpy(&x, at + i * (int64_t)sizeof x, sizeof x);                                      \
             double y = (double)x;                                                                  \
             if (p->scaled) y *= p->scale;                                                          \
             if (p->shifted) y += p->offset;                                                        \
-            if (is_missing_##T(none, p->missing, x)) y = __builtin_nan("");                        \
+            if (is_missing_##T(none, count, x)) y = __builtin_nan("");                             \
             memcpy(out + i * (int64_t)sizeof y, &y, sizeof y);                                     \
         }                                                                                          \
+    }                                                                                              \
+    static void to_real_##T(const tl_packing *p, const char *at, char *out, int64_t n)             \
+    {                                                                                              \
+        if (p->missing == 1)                                                                       \
+            to_real_of_##T(p, 1, at, out, n);                                                      \
+        else                                                                                       \
+            to_real_of_##T(p, p->missing, at, out, n);                                             \
     }
 KINDS(KIND)
 #undef KIND
 
 /* The first of n integers of `size` bytes that is missing, or n. Requires: size is a constant in
  * the caller. */
-static inline __attribute__((always_inline)) int64_t first_missing(const tl_packing *p,
-                                                                   const char *at, int64_t n,
-                                                                   size_t size)
+static inline __attribute__((always_inline)) int64_t
+first_missing(const tl_packing *p, const char *at, int64_t n, size_t size)
 {
     uint64_t none[TL_MISSING_MOST];
     for (int k = 0; k < p->missing; k++) none[k] = tl_load(p->value[k], size);
@@ -257,7 +264,7 @@ static inline __attribute__((always_inline)) void to_nan_of(const tl_packing *p,
 }
 
 /* Sets missing values to NaN. Nearly every file has one or two values that mean "missing"; with
- * their number constant the loop has no inner loop. */
+ * their number constant the loop has no inner loop, here and above. */
 static void to_nan(const tl_packing *p, char *out, int64_t n)
 {
     assert(n >= 0);
