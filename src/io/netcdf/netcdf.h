@@ -94,38 +94,7 @@ const tl_netcdf_api *tl_netcdf_library(const char **why);
 void tl_netcdf_lock(void);
 void tl_netcdf_unlock(void);
 
-/* The functions of HDF5 (by which libnetcdf reads NetCDF-4) that libnetcdf does not offer itself.
- * An identifier (hid_t) is an int64_t since HDF5 1.10. */
-typedef int tl_hdf5_reporter(int64_t stack, void *data);
-#define HDF5_CALLS(CALL)                                                                           \
-    CALL(int, H5get_libversion, (unsigned *major, unsigned *minor, unsigned *release))             \
-    CALL(int, H5Eget_auto2, (int64_t stack, tl_hdf5_reporter * *report, void **data))              \
-    CALL(int, H5Eset_auto2, (int64_t stack, tl_hdf5_reporter * report, void *data))                \
-    CALL(int64_t, H5Fopen, (const char *path, unsigned flags, int64_t access))                     \
-    CALL(int, H5Fclose, (int64_t file))                                                            \
-    CALL(ptrdiff_t, H5Lget_name_by_idx,                                                            \
-         (int64_t file, const char *group, int index, int order, uint64_t number, char *name,      \
-          size_t capacity, int64_t access))                                                        \
-    CALL(int64_t, H5Dopen2, (int64_t file, const char *name, int64_t access))                      \
-    CALL(int64_t, H5Dget_type, (int64_t set))                                                      \
-    CALL(int64_t, H5Dget_space, (int64_t set))                                                     \
-    CALL(int, H5Dclose, (int64_t set))                                                             \
-    CALL(int, H5Sget_simple_extent_ndims, (int64_t space))                                         \
-    CALL(int, H5Sget_simple_extent_dims, (int64_t space, uint64_t * extents, uint64_t * most))     \
-    CALL(int, H5Sclose, (int64_t space))                                                           \
-    CALL(int, H5Tget_class, (int64_t type))                                                        \
-    CALL(int, H5Tclose, (int64_t type))
-
-typedef struct tl_hdf5_api {
-#define DECLARE(result, name, parameters) result(*name) parameters;
-    HDF5_CALLS(DECLARE)
-#undef DECLARE
-} tl_hdf5_api;
-
-/* NULL: libnetcdf has no HDF5, or one that is too old. */
-const tl_hdf5_api *tl_hdf5_library(void);
-
-/* hdf5.c, locked. Describes the content of an array that libnetcdf does not show, such as
+/* library.c, locked. Describes the content of an array that libnetcdf does not show, such as
  * "references", or returns NULL. name NULL: the first such array in the root group. found: its
  * name. */
 const char *tl_hdf5_kind(const char *path, const char *name, char *found, size_t capacity);
