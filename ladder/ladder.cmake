@@ -98,7 +98,7 @@ if(lesson)
           toml verify words)
     list(APPEND lesson_sources ${PROJECT_SOURCE_DIR}/ladder/${name}.c)
   endforeach()
-  foreach(name decimal dtype format number)
+  foreach(name dtype format number)
     list(APPEND lesson_sources ${PROJECT_SOURCE_DIR}/src/dtype/${name}.c)
   endforeach()
   file(GLOB lesson_headers CONFIGURE_DEPENDS ladder/*.h ladder/*.def ladder/model/*.h ladder/model/*.def

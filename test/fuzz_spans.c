@@ -4,7 +4,7 @@
  * window, whose bounds are those of integers of 128 bits; what a time is shown as, is the same
  * time again. */
 #include "../cli/span.c"
-#include "dtype/decimal.h"
+#include "dtype/number.h"
 #include "io/io.h"
 #undef NDEBUG
 #include <assert.h>

@@ -287,7 +287,7 @@ const char *tally_isa(const tally *ctx) { return ctx ? ctx->device->name : ""; }
 
 static tally_status use(tally *ctx, tl_use what, const char *name, const void *object)
 {
-    if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
+    if (!ctx) return tl_no_context();
     if (!ctx->device->calls->use)
         return tl_fail(ctx, TALLY_UNSUPPORTED, "%s: a %s device has none", name,
                        ctx->device->calls->name);
@@ -306,7 +306,7 @@ tally_status tally_use_allocator(tally *ctx, const tally_allocator *allocator)
 
 tally_status tally_device_pointer(tally *ctx, void *object, void **pointer)
 {
-    if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
+    if (!ctx) return tl_no_context();
     if (!pointer)
         return tl_fail(ctx, TALLY_INVALID, "pointer is NULL: must point to where the address goes");
     *pointer = NULL;
@@ -319,7 +319,7 @@ tally_status tally_device_pointer(tally *ctx, void *object, void **pointer)
 
 tally_status tally_device_forget(tally *ctx, void *pointer)
 {
-    if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
+    if (!ctx) return tl_no_context();
     if (!ctx->device->calls->adopt)
         return tl_fail(ctx, TALLY_UNSUPPORTED, "pointer: a %s device has host memory",
                        ctx->device->calls->name);
@@ -328,7 +328,7 @@ tally_status tally_device_forget(tally *ctx, void *pointer)
 
 tally_status tally_time(tally *ctx, int on)
 {
-    if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
+    if (!ctx) return tl_no_context();
     tl_device *const d = ctx->device;
     if (d->calls->time) d->calls->time(d, ctx, on ? TL_TIMES_START : TL_TIMES_STOP, NULL);
     return TALLY_OK;
@@ -336,7 +336,7 @@ tally_status tally_time(tally *ctx, int on)
 
 tally_status tally_times(tally *ctx, tally_times_info *times)
 {
-    if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
+    if (!ctx) return tl_no_context();
     if (!times)
         return tl_fail(ctx, TALLY_INVALID, "times is NULL: must point to where the times go");
     *times = (tally_times_info){0};
@@ -375,8 +375,12 @@ tally_status tl_plan_of(tally *ctx, const char *op, tally_dtype dtype, tl_plan *
 tally_status tl_plan_of_host(tally *ctx, const char *op, tally_dtype dtype, tl_plan *plan)
 {
     tally_status status = tl_plan_of(ctx, op, dtype, plan);
-    if (status || plan->core) return status;
-    return ctx->device->calls->plan(ctx->device, ctx, plan->op, plan->par, TL_FOR_PROCESSORS, plan);
+    return status || plan->core ? status : tl_plan_on_host(ctx, plan->op, plan->par, plan);
+}
+
+tally_status tl_plan_on_host(tally *ctx, const tl_scalar *op, tl_par par, tl_plan *plan)
+{
+    return ctx->device->calls->plan(ctx->device, ctx, op, par, TL_FOR_PROCESSORS, plan);
 }
 
 tally_status tl_plan_of_inputs(tally *ctx, const char *op, tally_dtype dtype, tl_plan *plan)
@@ -386,7 +390,7 @@ tally_status tl_plan_of_inputs(tally *ctx, const char *op, tally_dtype dtype, tl
     const tally_status status = tl_resolve(ctx, op, dtype, &scalar, &par);
     if (status || scalar->inputs == 1)
         return status ? status : tl_plan_of_host(ctx, op, dtype, plan);
-    return ctx->device->calls->plan(ctx->device, ctx, scalar, par, TL_FOR_PROCESSORS, plan);
+    return tl_plan_on_host(ctx, scalar, par, plan);
 }
 
 tally_status tl_on_processors(tally *ctx, const void *p, const char *name, const char *what,

@@ -179,8 +179,8 @@ static tally_status check_row(tally *ctx, const tl_call *call, const tl_ranges *
     if (is_small(&l) && !(call->scan && call->scan->init)) return TALLY_OK;
     if (call->verb == TL_REDUCE) return check_reduce(ctx, &l, name);
     if (call->verb == TL_SCAN) return check_scan(ctx, &l, name, call->scan);
-    const tl_ranges own = given ? *given : tl_ranges_of(call->window, l.n);
-    return check_ranges(ctx, &l, name, &own);
+    const tl_ranges ranges = given ? *given : tl_ranges_of(call->window, l.n);
+    return check_ranges(ctx, &l, name, &ranges);
 }
 
 tally_status tl_check_sums(tally *ctx, const char *op, const tl_call *call, const tl_ranges *ranges)
@@ -188,14 +188,15 @@ tally_status tl_check_sums(tally *ctx, const char *op, const tl_call *call, cons
     const tl_scalar *scalar;
     tl_par par;
     tally_view in = call->in ? *call->in : (tally_view){0}, next;
-    int64_t *offsets = NULL;
+    tl_host_copies copies = {.ctx = ctx};
 
     if (!tl_is_checked(op) || !ctx || !call->in || tl_resolve(ctx, op, in.dtype, &scalar, &par) ||
         (call->verb == TL_WINDOW && !ranges && tl_check_window(ctx, call->window)) ||
-        tl_host_offsets(ctx, "in", &in, &offsets))
+        tl_host_offsets(&copies, "in", &in)) {
+        tl_host_close(&copies);
         return TALLY_OK; /* the call fails, and says why */
+    }
 
-    tl_host_copies copies = {.ctx = ctx};
     tally_view checked = in;
     tally_status status = TALLY_OK;
     if (!in.next && !tl_inputs_check(ctx, &in, "in", &checked, &next)) {
@@ -206,7 +207,6 @@ tally_status tl_check_sums(tally *ctx, const char *op, const tl_call *call, cons
     }
 
     tl_host_close(&copies);
-    free(offsets);
     return status;
 }
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * Checks of options and outputs, for the verbs on all kinds of views and for streams; and host
  * copies of device memory. */
+#include "dtype/dtype.h"
 #include "checks.h"
 #include "context/device.h"
 #include "context/view.h"
 #include <assert.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,14 +50,21 @@ tally_status tl_check_window(tally *ctx, const tally_window_options *o)
     return TALLY_OK;
 }
 
+tally_status tl_check_output_dtype(tally *ctx, const tl_scalar *op, tally_dtype in,
+                                   const tally_view *out, const char *name)
+{
+    if (out->dtype == op->out) return TALLY_OK;
+    return tl_fail(ctx, TALLY_INVALID, "%sdtype is %s: %s of %s gives %s", name,
+                   tl_dtype_word(out->dtype), op->file, tally_dtype_name(in),
+                   tally_dtype_name(op->out));
+}
+
 tally_status tl_check_output(tally *ctx, const tl_scalar *op, const tally_view *in,
                              const tally_view *out, int64_t length, int in_place)
 {
     if (!out) return tl_fail(ctx, TALLY_INVALID, "out is NULL: must be a view");
-    if (out->dtype != op->out)
-        return tl_fail(ctx, TALLY_INVALID, "out->dtype is %s: %s of %s gives %s",
-                       tally_dtype_name(out->dtype) ? tally_dtype_name(out->dtype) : "unknown",
-                       op->file, tally_dtype_name(in->dtype), tally_dtype_name(op->out));
+    tally_status status = tl_check_output_dtype(ctx, op, in->dtype, out, "out->");
+    if (status) return status;
 
     if (out->rows != in->rows)
         return tl_fail(ctx, TALLY_INVALID, "out->rows is %lld: must be in->rows = %lld",
@@ -72,7 +81,7 @@ tally_status tl_check_output(tally *ctx, const tl_scalar *op, const tally_view *
     if (!in->offsets && out->n != length)
         return tl_fail(ctx, TALLY_INVALID, "out->n is %lld: must be %lld", (long long)out->n,
                        (long long)length);
-    tally_status status = tl_view_check(ctx, out, "out", op->result_bytes);
+    status = tl_view_check(ctx, out, "out", op->result_bytes);
     if (!status) status = tl_view_distinct(ctx, out, "out");
 
     return status ? status
@@ -91,6 +100,33 @@ tally_status tl_check_step(tally *ctx, const tally_view *in, const tally_window_
     return TALLY_OK;
 }
 
+tally_status tl_check_call(tally *ctx, const tl_plan *plan, const tl_scalar *named,
+                           const tl_call *call, const tally_view *in, const tally_view *out)
+{
+    assert(call->verb == TL_SCAN || call->verb == TL_WINDOW);
+    const int scan = call->verb == TL_SCAN;
+    tally_status status =
+        scan ? tl_check_scan(ctx, plan, call->scan) : tl_check_window(ctx, call->window);
+    if (!status && !scan) status = tl_check_step(ctx, in, call->window);
+    if (status) return status;
+    return tl_check_output(ctx, named, in, out,
+                           scan ? in->n : tally_window_length(in->n, call->window), scan);
+}
+
+tally_status tl_check_results(tally *ctx, const tl_scalar *op, const tally_view *in, void *results,
+                              tally_view *rows)
+{
+    const tally_view flat = tally_flat(results, op->out, in->rows);
+    *rows = tally_rows(results, op->out, in->rows, 1);
+    if (in->rows > 0 && !results)
+        return tl_fail(ctx, TALLY_INVALID, "out is NULL: must have room for %lld results",
+                       (long long)in->rows);
+    const tally_status status = tl_view_check(ctx, &flat, "out", op->result_bytes);
+    return status ? status
+                  : tl_view_overlap(ctx, in, (int64_t)tally_dtype_size(in->dtype), &flat,
+                                    op->result_bytes, 0);
+}
+
 tally_status tl_check_sequence(tally *ctx, const tally_view *given, const char *name, int64_t bytes,
                                tally_view *v)
 {
@@ -106,7 +142,9 @@ tally_status tl_check_sequence(tally *ctx, const tally_view *given, const char *
 
 /* ---- copies ---- */
 
-tally_status tl_host_copy(tl_host_copies *c, void **p, int64_t low, int64_t high, int back)
+/* what: of which a copy is made, for the sentence about memory. */
+static tally_status copy_bytes(tl_host_copies *c, void **p, int64_t low, int64_t high, int back,
+                               const char *what)
 {
     assert(c->ctx);
     assert(c->count < (int)(sizeof c->one / sizeof *c->one));
@@ -121,7 +159,7 @@ tally_status tl_host_copy(tl_host_copies *c, void **p, int64_t low, int64_t high
     if (status || !owner) return status;
 
     char *copy = malloc(bytes);
-    if (!copy) return tl_no_memory(ctx, bytes, "a copy of device memory");
+    if (!copy) return tl_no_memory(ctx, bytes, what);
 
     c->one[c->count].of = from;
     c->one[c->count].copy = copy;
@@ -130,6 +168,11 @@ tally_status tl_host_copy(tl_host_copies *c, void **p, int64_t low, int64_t high
     *p = tl_offset(copy, -low);
 
     return calls->copy(ctx->device, ctx, copy, from, bytes);
+}
+
+tally_status tl_host_copy(tl_host_copies *c, void **p, int64_t low, int64_t high, int back)
+{
+    return copy_bytes(c, p, low, high, back, "a copy of device memory");
 }
 
 tally_status tl_host_view(tl_host_copies *c, tally_view *v, int64_t bytes, int back)
@@ -188,33 +231,40 @@ void tl_host_close(tl_host_copies *c)
     c->count = 0;
 }
 
-tally_status tl_host_offsets(tally *ctx, const char *name, tally_view *v, int64_t **copy)
+tally_status tl_host_offsets(tl_host_copies *c, const char *name, tally_view *v)
 {
-    const tl_device_calls *const calls = ctx->device->calls;
-    const size_t bytes = ((size_t)v->rows + 1) * sizeof *v->offsets;
-    tl_device *owner;
-
-    *copy = NULL;
-    if (!v->offsets || v->rows <= 0 || !calls->owner) return TALLY_OK;
+    void *at = (void *)(uintptr_t)v->offsets;
+    if (!at || v->rows <= 0 || !c->ctx->device->calls->owner) return TALLY_OK;
 
     if (v->rows >= INT64_MAX / (int64_t)sizeof *v->offsets)
-        return tl_fail(ctx, TALLY_INVALID,
+        return tl_fail(c->ctx, TALLY_INVALID,
                        "%s->rows is %lld: its offsets would have more bytes than 2^63", name,
                        (long long)v->rows);
+    const int64_t bytes = (v->rows + 1) * (int64_t)sizeof *v->offsets;
+    const tally_status status = copy_bytes(c, &at, 0, bytes, 0, "a copy of offsets");
+    v->offsets = at;
+    return status;
+}
 
-    tally_status status = calls->owner(ctx->device, ctx, v->offsets, &owner);
-    if (status || !owner) return status;
+/* The same for another view of a call. It may have the offsets of `given`, which `in` has on the
+ * host. */
+static tally_status same_offsets(tl_host_copies *c, const tally_view *given, const tally_view *in,
+                                 const char *name, tally_view *v)
+{
+    if (v->offsets != given->offsets || v->rows != given->rows) return tl_host_offsets(c, name, v);
+    v->offsets = in->offsets;
+    return TALLY_OK;
+}
 
-    *copy = malloc(bytes);
-    if (!*copy) return tl_no_memory(ctx, bytes, "a copy of offsets");
-
-    status = calls->copy(ctx->device, ctx, *copy, v->offsets, bytes);
-    if (!status) {
-        v->offsets = *copy;
-        return TALLY_OK;
-    }
-
-    free(*copy);
-    *copy = NULL;
+tally_status tl_host_call(tl_host_copies *c, const tl_call *call, tally_view *in, tally_view *next,
+                          tally_view *out)
+{
+    const tally_view *const given = call->in;
+    *in = *given;
+    if (call->out) *out = *call->out;
+    if (given->next) *next = *given->next, in->next = next;
+    tally_status status = tl_host_offsets(c, "in", in);
+    if (!status && given->next) status = same_offsets(c, given, in, "in->next", next);
+    if (!status && call->out) status = same_offsets(c, given, in, "out", out);
     return status;
 }

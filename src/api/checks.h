@@ -14,10 +14,24 @@ tally_status tl_check_window(tally *ctx, const tally_window_options *options);
 /* Refuses a step, and edges that change lengths, for views with offsets. */
 tally_status tl_check_step(tally *ctx, const tally_view *in, const tally_window_options *options);
 
+/* Checks that the results have the dtype of op's. name: "out->", for the sentence. */
+tally_status tl_check_output_dtype(tally *ctx, const tl_scalar *op, tally_dtype in,
+                                   const tally_view *out, const char *name);
+
 /* Checks out against in, whose sequences give `length` results each, and against the result type
  * of op. */
 tally_status tl_check_output(tally *ctx, const tl_scalar *op, const tally_view *in,
                              const tally_view *out, int64_t length, int in_place);
+
+/* Checks the options and the output of a scan or a window. plan: which runs; named: the operator
+ * that was asked for. */
+tally_status tl_check_call(tally *ctx, const tl_plan *plan, const tl_scalar *named,
+                           const tl_call *call, const tally_view *in, const tally_view *out);
+
+/* Checks the results of a reduction, one for each sequence of `in`, and makes them a view, rows of
+ * one result. */
+tally_status tl_check_results(tally *ctx, const tl_scalar *op, const tally_view *in, void *results,
+                              tally_view *rows);
 
 /* Checks that a view is one sequence of elements of `bytes` bytes, and copies it to *v as a normal
  * view. */
@@ -34,7 +48,7 @@ typedef struct tl_host_copies {
         char *copy;
         size_t bytes;
         int back;
-    } one[8];
+    } one[12];
     int count;
 } tl_host_copies;
 
@@ -58,26 +72,23 @@ tally_status tl_host_end(tl_host_copies *c, tally_status status);
 tally_status tl_host_back(const tl_host_copies *c);
 void tl_host_close(tl_host_copies *c);
 
-/* Makes v's offsets host memory. *copy becomes NULL, or a copy that the caller frees. */
-tally_status tl_host_offsets(tally *ctx, const char *name, tally_view *v, int64_t **copy);
+/* The same for v's offsets. */
+tally_status tl_host_offsets(tl_host_copies *c, const char *name, tally_view *v);
+
+/* Copies the views of a call, with their offsets on the host: to *in, its second input to *next
+ * and, if there is one, the output to *out. */
+tally_status tl_host_call(tl_host_copies *c, const tl_call *call, tally_view *in, tally_view *next,
+                          tally_view *out);
 
 /* ---- run.c: where a call runs ---- */
 
-/* Runs calls, for the verbs. Their options are checked. */
-
 /* Runs a call on checked and normal views. */
 tally_status tl_run_checked(tally *ctx, const tl_call *call);
-
-/* Tries a call whose views are not checked: their offsets may be in device memory. Sets *done if
- * the device computed it; else nothing is written. */
-tally_status tl_run_unchecked(tally *ctx, const tl_call *call, int *done);
 
 /* Runs a call on the processors; all arrays are in host memory. call->plan is for processors. */
 tally_status tl_run_host(tally *ctx, const tl_call *call);
 
 /* ---- probe.c: the start-up probe ---- */
-
-/* The start-up probe: checks that a device computes the law's bits. */
 
 /* Compares S(1) .. S(4096) of the vectors of probe.def, computed by the device, with the law in
  * scalar C. If they differ, returns TALLY_NO_DEVICE, and the sentence names the row and both bit

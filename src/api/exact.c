@@ -8,7 +8,6 @@
 #include "inputs.h"
 #include "law/fp.h"
 #include <assert.h>
-#include <stdlib.h>
 
 static const char what[] = "exact sums";
 
@@ -60,7 +59,6 @@ static tally_status change(tally *ctx, tally_exact *sum, const tally_view *x, in
     tally_view view = *x;
     tl_exact all, more;
     tl_host_copies copies = {.ctx = ctx};
-    int64_t *offsets = NULL;
     tally_status status;
     tl_exact_begin(&more, 1);
 
@@ -68,7 +66,7 @@ static tally_status change(tally *ctx, tally_exact *sum, const tally_view *x, in
         status = tl_inputs_exact(ctx, x, &more);
     } else {
         status = plan_of(ctx, x, &plan);
-        if (!status && ctx) status = tl_host_offsets(ctx, "x", &view, &offsets);
+        if (!status && ctx) status = tl_host_offsets(&copies, "x", &view);
         if (!status) status = tl_view_check(ctx, &view, "x", plan.op->elem_bytes);
         if (!status) tl_view_normal(&view);
         const int64_t elements = status         ? 0
@@ -85,7 +83,6 @@ static tally_status change(tally *ctx, tally_exact *sum, const tally_view *x, in
     }
 
     tl_host_close(&copies);
-    free(offsets);
     if (status) return status;
 
     tl_exact_unpack(&all, sum);

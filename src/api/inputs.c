@@ -15,13 +15,21 @@
 
 static int has_elements(const tally_view *in) { return in->rows > 0 && (in->offsets || in->n > 0); }
 
+/* Runs a call with the job's plan and elements on the processors. */
+static tally_status run(const tl_job *j, tl_call call)
+{
+    call.plan = &j->plan;
+    call.count = &j->count;
+    call.in = &j->work;
+    return tl_run_host(j->ctx, &call);
+}
+
 /* ---- reduce ---- */
 
 /* Tries to reduce the valid elements without preparing them first. Sets *done if this form allows
  * it. */
-static tally_status reduce_present(tl_job *j, tally_view *out, int *done)
+static tally_status reduce_present(tl_job *j, const tally_view *out, int *done)
 {
-    tl_device *const device = j->ctx->device;
     const int threads = tally_threads(j->ctx);
     tl_form blank;
     tl_plan plan;
@@ -34,8 +42,7 @@ static tally_status reduce_present(tl_job *j, tally_view *out, int *done)
         tl_present_reduce(&j->plan, threads, &j->in, out->data);
         *done = 1;
     } else if (j->in.rows == 1 && tl_present_blank(&j->form, &blank)) {
-        const tally_status status =
-            device->calls->plan(device, j->ctx, blank.op, blank.par, TL_FOR_PROCESSORS, &plan);
+        const tally_status status = tl_plan_on_host(j->ctx, blank.op, blank.par, &plan);
         if (status) return status;
         tl_present_reduce_blank(&plan, &blank, threads, &j->in, out->data);
         *done = 1;
@@ -44,60 +51,17 @@ static tally_status reduce_present(tl_job *j, tally_view *out, int *done)
     return TALLY_OK;
 }
 
-/* Runs a call with the job's plan and elements on the processors. */
-static tally_status run(const tl_job *j, tl_call call)
-{
-    call.plan = &j->plan;
-    call.count = &j->count;
-    call.in = &j->work;
-    return tl_run_host(j->ctx, &call);
-}
-
-/* reduce on the processors. */
-static tally_status reduce(tl_job *j, tally_view *out)
+static tally_status reduce(tl_job *j, const tally_view *out)
 {
     int done = 0;
-    tally_status status = tl_job_to_host(j, out);
-    if (!status) status = reduce_present(j, out, &done);
-    if (done) return status ? status : tl_host_back(&j->copies);
-    if (!status) status = tl_job_prepare(j, NULL, 0);
-    if (!status && j->form.kind == TL_FORM_STATES)
-        tl_states_reduce(&j->plan, tally_threads(j->ctx), &j->work, tl_job_there(j), out->data);
-    else if (!status)
-        status = run(j, (tl_call){.verb = TL_REDUCE, .out = out});
-    return status ? status : tl_host_back(&j->copies);
-}
+    tally_status status = reduce_present(j, out, &done);
+    if (status || done) return status;
 
-tally_status tl_inputs_reduce(tally *ctx, const char *op, const tally_view *in, void *out)
-{
-    tl_job j;
-    tally_status status = tl_job_open(&j, ctx, op, &(tl_call){.in = in}, 0);
-    if (!status && in->rows > 0 && !out)
-        status = tl_fail(ctx, TALLY_INVALID, "out is NULL: must have room for %lld results",
-                         (long long)in->rows);
-
-    if (!status) {
-        const tally_view dense = tally_flat(out, j.form.op->out, in->rows);
-        status = tl_view_check(ctx, &dense, "out", j.form.op->result_bytes);
-        if (!status)
-            status = tl_view_overlap(ctx, &j.in, (int64_t)tally_dtype_size(in->dtype), &dense,
-                                     j.form.op->result_bytes, 0);
-        if (!status) status = tl_inputs_apart(ctx, &j.in, &dense, j.form.op->result_bytes);
-    }
-
-    if (!status && in->rows > 0) {
-        /* rows of one result */
-        tally_view rows = tally_rows(out, j.form.op->out, in->rows, 1);
-        int done = 0;
-        tl_fp fp = tl_fp_enter();
-        const tl_call verb = {.verb = TL_REDUCE, .out = &rows};
-        status = has_elements(&j.in) ? tl_job_on_device(&j, &verb, &done) : TALLY_OK;
-        if (!status && !done) status = reduce(&j, &rows);
-        tl_fp_leave(fp);
-    }
-
-    tl_job_close(&j);
-    return status;
+    status = tl_job_prepare(j, NULL, 0);
+    if (status || j->form.kind != TL_FORM_STATES)
+        return status ? status : run(j, (tl_call){.verb = TL_REDUCE, .out = out});
+    tl_states_reduce(&j->plan, tally_threads(j->ctx), &j->work, tl_job_there(j), out->data);
+    return TALLY_OK;
 }
 
 /* ---- scan ---- */
@@ -131,13 +95,11 @@ static void scatter(const tally_view *dense, const tally_view *out, int64_t byte
     }
 }
 
-/* scan on the processors. */
-static tally_status scan(tl_job *j, tally_view *y, const tally_scan_options *o)
+static tally_status scan(tl_job *j, const tally_view *y, const tally_scan_options *o)
 {
     tally_scan_options forward = *o;
     forward.reverse = 0;
-    tally_status status = tl_job_to_host(j, y);
-    if (!status) status = tl_job_prepare(j, y, o->reverse);
+    tally_status status = tl_job_prepare(j, y, o->reverse);
     const int direct = !j->gathered.memory;
     tally_view dense = *y;
     if (!status && !direct) status = dense_results(j, y, j->plan.op->result_bytes, &dense);
@@ -148,37 +110,6 @@ static tally_status scan(tl_job *j, tally_view *y, const tally_scan_options *o)
         status = run(j, (tl_call){.verb = TL_SCAN, .out = &dense, .scan = &forward});
 
     if (!status && !direct) scatter(&dense, y, j->plan.op->result_bytes, o->reverse);
-    return status ? status : tl_host_back(&j->copies);
-}
-
-tally_status tl_inputs_scan(tally *ctx, const char *op, const tally_view *in, const tally_view *out,
-                            const tally_scan_options *given)
-{
-    tl_job j;
-    tally_status status = tl_job_open(&j, ctx, op, &(tl_call){.in = in, .out = out}, 0);
-    if (!status) status = tl_check_scan(ctx, &j.plan, given);
-    if (!status) status = tl_check_output(ctx, j.form.named, &j.in, out ? &j.out : NULL, in->n, 1);
-    if (!status) status = tl_inputs_apart(ctx, &j.in, &j.out, j.form.op->result_bytes);
-    if (!status && has_elements(&j.in)) {
-        tally_scan_options o = given ? *given : (tally_scan_options){0};
-        char start[16];
-        int done;
-        tl_fp fp = tl_fp_enter();
-        tl_inputs_normal(&j.out);
-
-        /* in the initial value a NaN is a value, not the marker */
-        if (o.init && j.form.kind == TL_FORM_MARK) {
-            j.plan.mask->quiet(start, o.init, j.form.op->out, 1);
-            o.init = start;
-        }
-
-        status =
-            tl_job_on_device(&j, &(tl_call){.verb = TL_SCAN, .out = &j.out, .scan = &o}, &done);
-        if (!status && !done) status = scan(&j, &j.out, &o);
-        tl_fp_leave(fp);
-    }
-
-    tl_job_close(&j);
     return status;
 }
 
@@ -210,57 +141,70 @@ static tally_status ranges(tl_job *j, const tally_view *out, const tally_window_
     return status;
 }
 
-/* Windows on the processors. */
-static tally_status window(tl_job *j, tally_view *y, const tally_window_options *o)
+static tally_status window(tl_job *j, const tally_view *y, const tally_window_options *o)
 {
     const int states = j->form.kind == TL_FORM_STATES && !j->plan.exact;
-    tally_status status = tl_job_to_host(j, y);
-    if (!status) status = tl_job_prepare(j, NULL, 0);
-    if (!status && (states || !tl_window_streams(o)))
-        status = ranges(j, y, o);
-    else if (!status)
-        status = run(j, (tl_call){.verb = TL_WINDOW, .out = y, .window = o});
+    const tally_status status = tl_job_prepare(j, NULL, 0);
+    if (status) return status;
+    return states || !tl_window_streams(o)
+               ? ranges(j, y, o)
+               : run(j, (tl_call){.verb = TL_WINDOW, .out = y, .window = o});
+}
+
+/* ---- the three verbs ---- */
+
+static tally_status on_processors(tl_job *j, const tl_call *call)
+{
+    tally_status status = tl_job_to_host(j, &j->out);
+    if (!status)
+        status = call->verb == TL_REDUCE ? reduce(j, &j->out)
+                 : call->verb == TL_SCAN ? scan(j, &j->out, call->scan)
+                                         : window(j, &j->out, call->window);
     return status ? status : tl_host_back(&j->copies);
 }
 
-static tally_status window_by(tally *ctx, const char *op, const tl_plan *named,
-                              const tally_view *in, const tally_view *out,
-                              const tally_window_options *o)
+/* Runs a checked call on the device or on the processors. */
+static tally_status run_job(tl_job *j, const tl_call *given)
 {
-    tl_job j;
-    const tl_call call = {.plan = named, .in = in, .out = out};
+    tl_call call = *given;
+    tally_scan_options options = given->scan ? *given->scan : (tally_scan_options){0};
+    char start[16];
+    int done = 0;
+    tally_status status = TALLY_OK;
+    if (call.verb == TL_SCAN) call.scan = &options;
+    if (call.verb != TL_REDUCE) tl_inputs_normal(&j->out);
+    call.out = &j->out;
 
-    tally_status status = tl_job_open(&j, ctx, op, &call, named != NULL);
-    if (!status) status = tl_check_window(ctx, o);
-    if (!status) status = tl_check_step(ctx, &j.in, o);
-    if (!status)
-        status = tl_check_output(ctx, j.form.named, &j.in, out ? &j.out : NULL,
-                                 tally_window_length(in->n, o), 0);
-    if (!status) status = tl_inputs_apart(ctx, &j.in, &j.out, j.form.op->result_bytes);
-    if (!status && has_elements(&j.in) && (j.out.offsets || j.out.n > 0)) {
-        int done = 0;
-        tl_fp fp = tl_fp_enter();
-        tl_inputs_normal(&j.out);
-        status =
-            tl_job_on_device(&j, &(tl_call){.verb = TL_WINDOW, .out = &j.out, .window = o}, &done);
-        if (!status && !done) status = window(&j, &j.out, o);
-        tl_fp_leave(fp);
+    /* in the initial value a NaN is a value, not the marker */
+    if (options.init && j->form.kind == TL_FORM_MARK) {
+        j->plan.mask->quiet(start, options.init, j->form.op->out, 1);
+        options.init = start;
     }
 
-    tl_job_close(&j);
+    tl_fp fp = tl_fp_enter();
+    if (has_elements(&j->in)) status = tl_job_on_device(j, &call, &done);
+    if (!status && !done) status = on_processors(j, &call);
+    tl_fp_leave(fp);
     return status;
 }
 
-tally_status tl_inputs_window(tally *ctx, const char *op, const tally_view *in,
-                              const tally_view *out, const tally_window_options *o)
+tally_status tl_inputs_run(tally *ctx, const char *op, const tl_call *call, void *results)
 {
-    return window_by(ctx, op, NULL, in, out, o);
-}
+    const int reduces = call->verb == TL_REDUCE;
+    tl_job j;
+    tally_status status = tl_job_open(&j, ctx, op, call, call->plan != NULL);
+    if (!status && reduces)
+        status = tl_check_results(ctx, j.form.op, &j.in, results, &j.out);
+    else if (!status)
+        status = tl_check_call(ctx, &j.plan, j.form.named, call, &j.in, call->out ? &j.out : NULL);
+    if (!status) status = tl_inputs_apart(ctx, &j.in, &j.out, j.form.op->result_bytes);
 
-tally_status tl_inputs_window_of(tally *ctx, const tl_plan *plan, const tally_view *in,
-                                 const tally_view *out, const tally_window_options *o)
-{
-    return window_by(ctx, plan->op->file, plan, in, out, o);
+    /* a reduction gives a result also without elements */
+    const int work = !status && (reduces ? j.in.rows > 0
+                                         : has_elements(&j.in) && (j.out.offsets || j.out.n > 0));
+    if (work) status = run_job(&j, call);
+    tl_job_close(&j);
+    return status;
 }
 
 tally_status tl_inputs_ranges(tally *ctx, const char *op, const tally_view *in,

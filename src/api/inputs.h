@@ -13,15 +13,9 @@
 
 static inline int tl_has_inputs(const tally_view *in) { return in && (in->valid || in->next); }
 
-tally_status tl_inputs_reduce(tally *ctx, const char *op, const tally_view *in, void *out);
-tally_status tl_inputs_scan(tally *ctx, const char *op, const tally_view *in, const tally_view *out,
-                            const tally_scan_options *options);
-tally_status tl_inputs_window(tally *ctx, const char *op, const tally_view *in,
-                              const tally_view *out, const tally_window_options *options);
-
-/* The same for a plan of the processors instead of a name. */
-tally_status tl_inputs_window_of(tally *ctx, const tl_plan *plan, const tally_view *in,
-                                 const tally_view *out, const tally_window_options *options);
+/* call: the verb, its views and its options; its plan is NULL, or one of the processors, for views
+ * in host memory, whose name is then op. results: of a reduction. */
+tally_status tl_inputs_run(tally *ctx, const char *op, const tl_call *call, void *results);
 
 /* tally_window_ranges of one sequence. The ranges and the view of results are checked; the view
  * is normal. */
@@ -42,10 +36,6 @@ tally_status tl_inputs_exact_scan(tally *ctx, const tl_plan *plan, const tally_v
 
 /* ---- views (inputs_job.c) ---- */
 
-/* The dtype of the elements that the operator gets: for two inputs the common type, if both
- * dtypes are valid. */
-tally_dtype tl_inputs_dtype(const tally_view *in);
-
 /* Opens the feed by which a stream or a fragment takes a view with this plan (tl_feed_begin).
  * absent: elements may be left out. */
 tally_status tl_feed_open(tally *ctx, const tl_plan *plan, int absent, int by_states,
@@ -55,9 +45,6 @@ tally_status tl_feed_open(tally *ctx, const tl_plan *plan, int absent, int by_st
  * to *in and *next. */
 tally_status tl_inputs_check(tally *ctx, const tally_view *given, const char *name, tally_view *in,
                              tally_view *next);
-
-/* Checks one such view, except whether its memory is host memory. */
-tally_status tl_input_check(tally *ctx, const tally_view *given, const char *name);
 
 /* Copies the memory of both views to the host, if it is device memory. */
 tally_status tl_inputs_bring(tl_host_copies *copies, tally_view *in, tally_view *next);
@@ -95,8 +82,7 @@ typedef struct {
     tally *ctx;
     tl_form form;
     tally_view in, next, out, work, work_next;
-    int here;            /* 1: on the processors, and all memory is host memory */
-    int64_t *offsets[3]; /* host copies of offsets in device memory */
+    int here; /* 1: on the processors, and all memory is host memory */
     tl_host_copies copies;
     tl_plan plan, count;
     tl_gather gather, counting;

@@ -5,24 +5,16 @@
 #include "context/device.h"
 #include "context/operators.h"
 #include "context/view.h"
-#include "dtype/dtype.h"
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 /* ---- views ---- */
 
-tally_dtype tl_inputs_dtype(const tally_view *in)
-{
-    if (!in->next || !tl_dtype_kind(in->dtype) || !tl_dtype_kind(in->next->dtype)) return in->dtype;
-    return tally_common_dtype(in->dtype, in->next->dtype);
-}
-
 tally_status tl_feed_open(tally *ctx, const tl_plan *plan, int absent, int by_states, tl_feed *feed)
 {
     tl_feed_begin(feed, plan->op, plan->par, absent, by_states);
-    const tally_status status = ctx->device->calls->plan(
-        ctx->device, ctx, feed->form.op, feed->form.par, TL_FOR_PROCESSORS, &feed->plan);
+    const tally_status status = tl_plan_on_host(ctx, feed->form.op, feed->form.par, &feed->plan);
     return status ? status : tl_plan_of_host(ctx, "count", TALLY_F32, &feed->count);
 }
 
@@ -43,7 +35,8 @@ tally_status tl_bits_check(tally *ctx, const tally_view *v, const char *name)
     return TALLY_OK;
 }
 
-tally_status tl_input_check(tally *ctx, const tally_view *given, const char *name)
+/* Checks one view, except whether its memory is host memory. */
+static tally_status check_one(tally *ctx, const tally_view *given, const char *name)
 {
     tally_view plain = *given;
     plain.valid = NULL;
@@ -66,11 +59,11 @@ tally_status tl_inputs_check(tally *ctx, const tally_view *given, const char *na
     char second[NAME];
     *in = *given;
     in->next = NULL;
-    tally_status status = tl_input_check(ctx, given, name);
+    tally_status status = check_one(ctx, given, name);
     if (status || !given->next) return status;
     *next = *given->next;
     in->next = next;
-    return tl_input_check(ctx, given->next, name_of_next(name, second));
+    return check_one(ctx, given->next, name_of_next(name, second));
 }
 
 tally_status tl_inputs_bring(tl_host_copies *copies, tally_view *in, tally_view *next)
@@ -117,17 +110,6 @@ tally_status tl_inputs_apart(tally *ctx, const tally_view *in, const tally_view 
 
 static const char what[] = "views with validity, or of two inputs,";
 
-/* Uses the host offsets of `in` if v has the same offsets, else copies those of v. */
-static tally_status bring_offsets(tl_job *j, const tally_view *given, const char *name,
-                                  tally_view *v, int64_t **copy)
-{
-    if (v->offsets == given->offsets && v->rows == given->rows) {
-        v->offsets = j->in.offsets;
-        return TALLY_OK;
-    }
-    return tl_host_offsets(j->ctx, name, v, copy);
-}
-
 void tl_job_normal(tl_job *j)
 {
     tl_inputs_normal(&j->in);
@@ -138,26 +120,19 @@ tally_status tl_job_open(tl_job *j, tally *ctx, const char *op, const tl_call *c
 {
     assert(call->in);
     const tl_plan *const named = call->plan;
-    const tally_view *const in = call->in, *const out = call->out;
     *j = (tl_job){.ctx = ctx, .here = here, .copies = {.ctx = ctx}};
-    if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
+    if (!ctx) return tl_no_context();
 
-    j->in = *in;
-    if (out) j->out = *out;
-    if (in->next) j->next = *in->next, j->in.next = &j->next;
-    tally_status status = tl_host_offsets(ctx, "in", &j->in, &j->offsets[0]);
-    if (!status && in->next) status = bring_offsets(j, in, "in->next", &j->next, &j->offsets[1]);
-    if (!status && out) status = bring_offsets(j, in, "out", &j->out, &j->offsets[2]);
+    tally_status status = tl_host_call(&j->copies, call, &j->in, &j->next, &j->out);
     if (!status)
         status = named ? tl_form_fits(ctx, op, named->op, &j->in, "in")
                        : tl_form_of(ctx, op, &j->in, &j->form);
-    if (named) tl_form_begin(&j->form, named->op, named->par, tl_has_absent(in));
+    if (named) tl_form_begin(&j->form, named->op, named->par, tl_has_absent(call->in));
     for (const tally_view *v = &j->in; v && !status; v = v->next)
-        status = tl_input_check(ctx, v, v == &j->in ? "in" : "in->next");
+        status = check_one(ctx, v, v == &j->in ? "in" : "in->next");
     if (status) return status;
 
-    status = ctx->device->calls->plan(ctx->device, ctx, j->form.op, j->form.par, TL_FOR_PROCESSORS,
-                                      &j->plan);
+    status = tl_plan_on_host(ctx, j->form.op, j->form.par, &j->plan);
 
     /* whether a user's operator has a blank is known now, after it was compiled */
     if (!status && j->form.kind == TL_FORM_STATES && j->form.op->blank) {
@@ -168,11 +143,7 @@ tally_status tl_job_open(tl_job *j, tally *ctx, const char *op, const tl_call *c
     const tl_scalar *count;
     tl_par none;
     if (!status) status = tl_resolve(ctx, "count", TALLY_F32, &count, &none);
-    if (!status)
-        status =
-            ctx->device->calls->plan(ctx->device, ctx, count, none, TL_FOR_PROCESSORS, &j->count);
-
-    return status;
+    return status ? status : tl_plan_on_host(ctx, count, none, &j->count);
 }
 
 void tl_job_close(tl_job *j)
@@ -180,7 +151,6 @@ void tl_job_close(tl_job *j)
     free(j->gathered.memory);
     free(j->counts.memory);
     free(j->results);
-    for (int k = 0; k < 3; k++) free(j->offsets[k]);
     tl_host_close(&j->copies);
 }
 
@@ -216,9 +186,7 @@ tally_status tl_job_prepare(tl_job *j, const tally_view *out, int reverse)
     if (!states && tl_gather_reads(&j->in, out, reverse)) {
         tl_form late;
         if (j->in.valid && tl_form_late(&j->form, &late)) {
-            tl_device *const device = j->ctx->device;
-            const tally_status status =
-                device->calls->plan(device, j->ctx, late.op, late.par, TL_FOR_PROCESSORS, &j->plan);
+            const tally_status status = tl_plan_on_host(j->ctx, late.op, late.par, &j->plan);
             if (status) return status;
             j->form = late;
         }

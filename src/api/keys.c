@@ -14,7 +14,7 @@
 static tally_status one_sequence(tally *ctx, const tally_view *given, const char *name, int bits,
                                  tally_view *v)
 {
-    if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
+    if (!ctx) return tl_no_context();
     if (!given) return tl_fail(ctx, TALLY_INVALID, "%s is NULL: must be a view", name);
     if (!tl_dtype_kind(given->dtype))
         return tl_fail(ctx, TALLY_INVALID, "%s->dtype is %d: must be 1..%d", name,

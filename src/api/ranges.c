@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * tally_window_ranges and tally_window_bounds: their checks. */
+#include "dtype/dtype.h"
 #include "checked.h"
 #include "checks.h"
 #include "context/device.h"
@@ -8,7 +9,7 @@
 #include "cpu/keys/keys.h"
 #include "cpu/exact/exact.h"
 #include "cpu/keys/ranges.h"
-#include "dtype/decimal.h"
+#include "dtype/number.h"
 #include "inputs.h"
 #include "law/fp.h"
 #include <assert.h>
@@ -81,7 +82,7 @@ tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *i
                                  const int64_t *start, const int64_t *end, int64_t results,
                                  const tally_view *out, int64_t min_count)
 {
-    if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
+    if (!ctx) return tl_no_context();
     if (!in || !out)
         return tl_fail(ctx, TALLY_INVALID, "%s is NULL: must be a view", in ? "out" : "in");
     tl_plan plan, count;
@@ -102,10 +103,8 @@ tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *i
         return tl_fail(ctx, TALLY_INVALID, "results is %lld: must be at least 0",
                        (long long)results);
 
-    if (out->dtype != plan.op->out)
-        return tl_fail(ctx, TALLY_INVALID, "out->dtype is %s: %s of %s gives %s",
-                       tally_dtype_name(out->dtype) ? tally_dtype_name(out->dtype) : "unknown",
-                       plan.op->file, tally_dtype_name(in->dtype), tally_dtype_name(plan.op->out));
+    status = tl_check_output_dtype(ctx, plan.op, in->dtype, out, "out->");
+    if (status) return status;
 
     if (out->n != results)
         return tl_fail(ctx, TALLY_INVALID, "out->n is %lld: must be results = %lld",
@@ -187,7 +186,7 @@ static tally_status window_check(tally *ctx, const tally_view *keys, const tally
     const tally_dtype d = keys->dtype;
     if (d != TALLY_I32 && d != TALLY_I64 && d != TALLY_U64 && d != TALLY_F64)
         return tl_fail(ctx, TALLY_UNSUPPORTED, "keys->dtype is %s: must be i32, i64, u64 or f64",
-                       tally_dtype_name(d) ? tally_dtype_name(d) : "unknown");
+                       tl_dtype_word(d));
     if ((unsigned)w->ties > TALLY_TIES_ROW)
         return tl_fail(ctx, TALLY_INVALID, "ties is %d: must be 0 (all) or 1 (row)", (int)w->ties);
 
@@ -247,7 +246,7 @@ static tally_status not_a_range(tally *ctx, const tally_view *v, const tally_key
 tally_status tally_window_bounds(tally *ctx, const tally_view *keys, const tally_key_window *w,
                                  int64_t *start, int64_t *end)
 {
-    if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
+    if (!ctx) return tl_no_context();
     if (!keys || !w) return tl_fail(ctx, TALLY_INVALID, "%s is NULL", keys ? "window" : "keys");
 
     tally_view v;

@@ -29,9 +29,7 @@ static tally_status run_on_processors(tally *ctx, const tl_call *call)
     tally_status status = tl_on_processors(ctx, NULL, "in", what, elements);
     if (!status) status = tl_host_view(&c, &in, plan.op->elem_bytes, 0);
     if (!status) status = tl_host_view(&c, &out, plan.op->result_bytes, 1);
-    if (!status && !plan.core)
-        status =
-            ctx->device->calls->plan(ctx->device, ctx, plan.op, plan.par, TL_FOR_PROCESSORS, &plan);
+    if (!status && !plan.core) status = tl_plan_on_host(ctx, plan.op, plan.par, &plan);
     if (!status) status = tl_run_host(ctx, &here);
 
     return tl_host_end(&c, status);
@@ -45,13 +43,4 @@ tally_status tl_run_checked(tally *ctx, const tl_call *call)
     if (!status && !done) status = run_on_processors(ctx, call);
     tl_fp_leave(fp);
     return status;
-}
-
-tally_status tl_run_unchecked(tally *ctx, const tl_call *call, int *done)
-{
-    tl_call c = *call;
-    c.unchecked = 1;
-    *done = 0;
-    if (!c.in->offsets || c.in->rows <= 0 || !c.out || c.plan->exact) return TALLY_OK;
-    return ctx->device->calls->run(ctx->device, ctx, &c, done);
 }

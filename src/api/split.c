@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The memory of a context's devices, and a sequence in parts on several devices: checks, then the
  * calls of many/. */
+#include "dtype/dtype.h"
 #include "context/operators.h"
 #include "checked.h"
 #include "checks.h"
@@ -22,19 +23,11 @@ tally *tally_member(tally *ctx, int k)
 
 tally_status tally_owner(tally *ctx, const void *p, int *device)
 {
-    if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
+    if (!ctx) return tl_no_context();
     if (!device)
         return tl_fail(ctx, TALLY_INVALID, "device is NULL: must point to where the number goes");
     const tl_devices t = tl_devices_of(&ctx);
     return tl_devices_owner(&t, p, device);
-}
-
-static tally_status copy_by(const tl_devices *t, int k, void *to, const void *from, size_t bytes)
-{
-    assert(k >= 0 && k < t->count);
-    const tl_device *d = t->member[k]->device;
-    const tally_status status = d->calls->copy(t->member[k]->device, t->member[k], to, from, bytes);
-    return status ? tl_devices_fail(t, k, status) : TALLY_OK;
 }
 
 /* Copies from one device to another, through the host, a megabyte at a time. */
@@ -50,8 +43,8 @@ static tally_status copy_through(const tl_devices *t, int a, int b, char *to, co
 
     for (size_t done = 0, now; done < bytes && !status; done += now) {
         now = bytes - done < AT_ONCE ? bytes - done : AT_ONCE;
-        status = copy_by(t, b, between, from + done, now);
-        if (!status) status = copy_by(t, a, to + done, between, now);
+        status = tl_devices_copy(t, b, between, from + done, (int64_t)now);
+        if (!status) status = tl_devices_copy(t, a, to + done, between, (int64_t)now);
     }
 
     free(between);
@@ -61,7 +54,7 @@ static tally_status copy_through(const tl_devices *t, int a, int b, char *to, co
 tally_status tally_copy(tally *ctx, void *to, const void *from, size_t bytes)
 {
     int a, b;
-    if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
+    if (!ctx) return tl_no_context();
     if (!bytes) return TALLY_OK;
 
     if (!to || !from)
@@ -72,7 +65,7 @@ tally_status tally_copy(tally *ctx, void *to, const void *from, size_t bytes)
     if (!status) status = tl_devices_owner(&t, from, &b);
     if (status) return status;
     if (a >= 0 && b >= 0) return copy_through(&t, a, b, to, from, bytes);
-    if (a >= 0 || b >= 0) return copy_by(&t, a >= 0 ? a : b, to, from, bytes);
+    if (a >= 0 || b >= 0) return tl_devices_copy(&t, a >= 0 ? a : b, to, from, (int64_t)bytes);
 
     memcpy(to, from, bytes);
     return TALLY_OK;
@@ -108,7 +101,7 @@ static tally_status begin(split *s, tally *const *ctx, const char *op, const tal
     tl_devices *const t = &s->team;
     tl_plan *const plan = &s->plan;
 
-    if (!*ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
+    if (!*ctx) return tl_no_context();
     *s = (split){.team = tl_devices_of(ctx), .parts = parts, .count = count};
     if (!parts) return tl_fail(*ctx, TALLY_INVALID, "parts is NULL: must be views");
 
@@ -123,10 +116,9 @@ static tally_status begin(split *s, tally *const *ctx, const char *op, const tal
 
     for (int k = 0; !status && k < count; k++) {
         if (parts[k].dtype != parts[0].dtype)
-            return tl_fail(
-                *ctx, TALLY_INVALID, "parts[%d].dtype is %s: must be %s, as that of parts[0]", k,
-                tally_dtype_name(parts[k].dtype) ? tally_dtype_name(parts[k].dtype) : "unknown",
-                tally_dtype_name(parts[0].dtype));
+            return tl_fail(*ctx, TALLY_INVALID,
+                           "parts[%d].dtype is %s: must be %s, as that of parts[0]", k,
+                           tl_dtype_word(parts[k].dtype), tally_dtype_name(parts[0].dtype));
         status = check_part(t, "parts", k, &parts[k], plan->op->elem_bytes);
         if (!status && (s->all += parts[k].n) >> 61)
             status = tl_fail(*ctx, TALLY_INVALID, "parts have more than 2^61 - 1 elements");
@@ -144,16 +136,15 @@ static tally_status check_out(const split *s, const tally_view *outs, int k, int
     assert(length >= 0);
     const tl_devices *const t = &s->team;
     const tl_scalar *const op = s->plan.op;
-    if (outs[k].dtype != op->out)
-        return tl_fail(t->ctx, TALLY_INVALID, "outs[%d].dtype is %s: %s of %s gives %s", k,
-                       tally_dtype_name(outs[k].dtype) ? tally_dtype_name(outs[k].dtype)
-                                                       : "unknown",
-                       op->file, tally_dtype_name(s->parts[0].dtype), tally_dtype_name(op->out));
+    char name[24];
+    snprintf(name, sizeof name, "outs[%d].", k);
+    tally_status status = tl_check_output_dtype(t->ctx, op, s->parts[0].dtype, &outs[k], name);
+    if (status) return status;
 
     if (outs[k].n != length)
         return tl_fail(t->ctx, TALLY_INVALID, "outs[%d].n is %lld: must be %lld", k,
                        (long long)outs[k].n, (long long)length);
-    tally_status status = check_part(t, "outs", k, &outs[k], op->result_bytes);
+    status = check_part(t, "outs", k, &outs[k], op->result_bytes);
     for (int j = 0; !status && j < s->count; j++) {
         status = tl_view_overlap(t->ctx, &s->parts[j], op->elem_bytes, &outs[k], op->result_bytes,
                                  in_place && j == k);

@@ -20,20 +20,16 @@
 static const char what[] = "results with validity";
 
 typedef struct tl_validity {
-    tally *ctx;
+    tl_job call; /* its view `out` has the bits */
     tl_verb verb;
     const tally_scan_options *scan;
     const tally_window_options *window;
-    tally_view in, next;  /* checked */
     tl_gathered gathered; /* f32: a NaN is an element that does not count */
 
     /* for one sequence: the number of elements that count before each element, and in all */
     int64_t *before;
-    int64_t *offsets[3]; /* host copies of offsets in device memory */
-    tl_host_copies copies;
     char *bits; /* a byte for each result, sequence after sequence */
     int64_t results;
-    tally_view out; /* checked, with offsets on the host */
 } job;
 
 static void close_job(job *j)
@@ -41,13 +37,13 @@ static void close_job(job *j)
     free(j->gathered.memory);
     free(j->before);
     free(j->bits);
-    for (int k = 0; k < 3; k++) free(j->offsets[k]);
-    tl_host_close(&j->copies);
+    tl_job_close(&j->call);
 }
 
 static int64_t length(const job *j, int64_t r)
 {
-    return j->in.offsets ? j->in.offsets[r + 1] - j->in.offsets[r] : j->in.n;
+    const tally_view *const in = &j->call.in;
+    return in->offsets ? in->offsets[r + 1] - in->offsets[r] : in->n;
 }
 
 static int64_t results_of(const job *j, int64_t n)
@@ -79,47 +75,35 @@ static void mark_results(const job *j, int64_t n, char *to)
 }
 
 /* Computes j->bits. */
-static tally_status collect(job *j, const char *op, const tally_view *in)
+static tally_status collect(job *j, tally *ctx, const char *op, const tally_view *in)
 {
-    tl_form form;
-    tl_plan plan;
-    tally *ctx = j->ctx;
+    tl_job *const c = &j->call;
     int64_t most = 0;
-    if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
+    if (!ctx) return tl_no_context();
     if (!in) return tl_fail(ctx, TALLY_INVALID, "in is NULL: must be a view");
 
-    tally_status status = TALLY_OK;
-    tally_view given = *in, second;
-    if (in->next) second = *in->next, given.next = &second;
-    status = tl_host_offsets(ctx, "in", &given, &j->offsets[0]); /* the checks read the offsets */
-    if (!status && in->next) status = tl_host_offsets(ctx, "in->next", &second, &j->offsets[1]);
-    in = &given;
+    tally_status status = tl_job_open(c, ctx, op, &(tl_call){.in = in}, 0);
     if (!status && j->verb == TL_WINDOW) status = tl_check_window(ctx, j->window);
-    if (!status && j->verb == TL_WINDOW) status = tl_check_step(ctx, in, j->window);
-    if (!status) status = tl_form_of(ctx, op, in, &form);
-    if (!status) status = tl_inputs_check(ctx, in, "in", &j->in, &j->next);
-    if (!status)
-        status =
-            ctx->device->calls->plan(ctx->device, ctx, form.op, form.par, TL_FOR_PROCESSORS, &plan);
+    if (!status && j->verb == TL_WINDOW) status = tl_check_step(ctx, &c->in, j->window);
     if (status) return status;
 
-    tl_view_normal(&j->in);
-    if (in->next) tl_view_normal(&j->next);
+    tl_view_normal(&c->in);
+    if (c->in.next) tl_view_normal(&c->next);
 
-    for (int64_t r = 0; r < j->in.rows; r++) {
+    for (int64_t r = 0; r < c->in.rows; r++) {
         const int64_t n = length(j, r);
         if (__builtin_add_overflow(j->results, results_of(j, n), &j->results))
             return tl_no_memory(ctx, SIZE_MAX, "the validity of the results");
         if (n > most) most = n;
     }
 
-    tally_view here = j->in, here_next = j->next;
-    if (in->next) here.next = &here_next;
+    tally_view here = c->in, here_next = c->next;
+    if (c->in.next) here.next = &here_next;
     status = tl_on_processors(ctx, NULL, "in", what, 0);
-    if (!status) status = tl_inputs_bring(&j->copies, &here, &here_next);
+    if (!status) status = tl_inputs_bring(&c->copies, &here, &here_next);
     if (!status)
-        status =
-            tl_gather_numbers(ctx, &form, &here, &plan, j->scan && j->scan->reverse, &j->gathered);
+        status = tl_gather_numbers(ctx, &c->form, &here, &c->plan, j->scan && j->scan->reverse,
+                                   &j->gathered);
     if (status) return status;
 
     j->before = malloc(((size_t)most + 1) * sizeof *j->before);
@@ -130,7 +114,7 @@ static tally_status collect(job *j, const char *op, const tally_view *in)
     const float *there = j->gathered.memory;
     char *to = j->bits;
 
-    for (int64_t r = 0; r < j->in.rows; r++) {
+    for (int64_t r = 0; r < c->in.rows; r++) {
         const int64_t n = length(j, r);
         j->before[0] = 0;
         for (int64_t i = 0; i < n; i++) j->before[i + 1] = j->before[i] + (there[i] == there[i]);
@@ -147,41 +131,42 @@ static tally_status check_bits(job *j, const tally_view *out, int64_t result_byt
 {
     assert(out->valid);
     assert(result_bytes >= 0);
-    j->out = *out;
-    tally_status status = tl_host_offsets(j->ctx, "out", &j->out, &j->offsets[2]);
-    tally_view bits, plain = j->out;
+    tl_job *const c = &j->call;
+    c->out = *out;
+    tally_status status = tl_host_offsets(&c->copies, "out", &c->out);
+    tally_view bits, plain = c->out;
     int64_t low, high;
     plain.valid = NULL;
-    if (!status) status = tl_view_check(j->ctx, &plain, "out", result_bytes);
-    if (!status) status = tl_bits_check(j->ctx, &j->out, "out");
+    if (!status) status = tl_view_check(c->ctx, &plain, "out", result_bytes);
+    if (!status) status = tl_bits_check(c->ctx, &c->out, "out");
     if (status) return status;
 
     tl_view_extent(&plain, 1, &low, &high);
     low = (out->valid_offset + low) >> 3;
     high = (out->valid_offset + high + 7) >> 3;
     bits = tally_flat((const char *)out->valid + low, TALLY_U8, high - low);
-    for (const tally_view *v = &j->in; v && !status; v = v->next)
-        status = tl_view_overlap(j->ctx, v, (int64_t)tally_dtype_size(v->dtype), &bits, 1, 0);
+    for (const tally_view *v = &c->in; v && !status; v = v->next)
+        status = tl_view_overlap(c->ctx, v, (int64_t)tally_dtype_size(v->dtype), &bits, 1, 0);
     if (!status && result_bytes)
-        status = tl_view_overlap(j->ctx, &plain, result_bytes, &bits, 1, 0);
+        status = tl_view_overlap(c->ctx, &plain, result_bytes, &bits, 1, 0);
     if (!status) return TALLY_OK;
 
-    return tl_fail(j->ctx, TALLY_INVALID,
+    return tl_fail(c->ctx, TALLY_INVALID,
                    "out->valid overlaps elements or results: give it memory of its own");
 }
 
 static tally_status write_bits(job *j)
 {
-    assert(j->bits && j->out.valid);
-    tally_view view = j->out, *const out = &view;
-    tl_host_copies copies = {.ctx = j->ctx};
+    assert(j->bits && j->call.out.valid);
+    tally_view view = j->call.out, *const out = &view;
+    tl_host_copies copies = {.ctx = j->call.ctx};
     const char *from = j->bits;
     out->data = NULL; /* only the bits are written */
     const tally_status status = tl_host_view(&copies, out, 0, 1);
     unsigned char *const bits = (unsigned char *)(uintptr_t)out->valid;
     if (status) return tl_host_end(&copies, status);
 
-    for (int64_t r = 0; r < j->in.rows; r++) {
+    for (int64_t r = 0; r < j->call.in.rows; r++) {
         const int64_t m = results_of(j, length(j, r)),
                       first = out->valid_offset +
                               (out->offsets ? out->offsets[r] * out->stride : r * out->row_stride);
@@ -198,24 +183,13 @@ static tally_status write_bits(job *j)
 
 tally_status tl_validity_begin(tally *ctx, const char *op, const tl_call *call, tl_validity **v)
 {
-    const tally_view *const in = call->in;
-    tally_operator_info info;
-    tally_dtype dtype = in ? in->dtype : TALLY_F64;
-
     *v = NULL;
     job *j = calloc(1, sizeof *j);
     if (!j) return tl_no_memory(ctx, sizeof *j, "the validity of the results");
 
-    *j = (job){.ctx = ctx,
-               .copies = {.ctx = ctx},
-               .verb = call->verb,
-               .scan = call->scan,
-               .window = call->window};
-    tally_status status = collect(j, op, in);
-    if (!status && in->next) dtype = tally_common_dtype(dtype, in->next->dtype);
-    if (!status) status = tally_operator(ctx, op, dtype, &info);
-    if (!status)
-        status = check_bits(j, call->out, info.lanes * (int64_t)tally_dtype_size(info.output));
+    *j = (job){.verb = call->verb, .scan = call->scan, .window = call->window};
+    tally_status status = collect(j, ctx, op, call->in);
+    if (!status) status = check_bits(j, call->out, j->call.form.named->result_bytes);
     *v = j;
 
     return status;
@@ -233,11 +207,11 @@ tally_status tl_validity_end(tl_validity *v, tally_status status)
 tally_status tally_reduce_valid(tally *ctx, const char *op, const tally_view *in, void *valid,
                                 int64_t valid_offset)
 {
-    job j = {.ctx = ctx, .copies = {.ctx = ctx}, .verb = TL_REDUCE};
+    job j = {.verb = TL_REDUCE};
     if (ctx && in && in->rows > 0 && !valid)
         return tl_fail(ctx, TALLY_INVALID, "valid is NULL: must have room for %lld bits",
                        (long long)in->rows);
-    tally_status status = collect(&j, op, in);
+    tally_status status = collect(&j, ctx, op, in);
     if (!status && in->rows > 0) {
         char any;
 

@@ -14,172 +14,105 @@
 #include <stdlib.h>
 #include <string.h>
 
-static tally_status begin(tally *ctx, const char *op, const tally_view *in, tl_plan *plan)
+/* Tries a call whose views are not checked yet, because their offsets may be in device memory. Sets
+ * *done if the device computed it; else nothing is written. */
+static tally_status run_on_segments(tally *ctx, tl_call call, void *results, int *done)
 {
-    if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
-    if (!in) return tl_fail(ctx, TALLY_INVALID, "in is NULL: must be a view");
-    return tl_plan_of(ctx, op, in->dtype, plan);
-}
-
-/* The views of a call. Offsets in device memory are copied to the host; close_views frees the
- * copies. */
-typedef struct {
-    tally_view in, out;
-    int64_t *copies[2];
-} views;
-
-static void close_views(views *v)
-{
-    free(v->copies[0]);
-    free(v->copies[1]);
-}
-
-/* Sets v->in and v->out (out may be NULL) to the views with offsets on the host. Checks v->in
- * only. */
-static tally_status open_views(tally *ctx, const tl_plan *plan, const tally_view *in,
-                               const tally_view *out, views *v)
-{
-    tally_status status = TALLY_OK;
-    v->copies[0] = v->copies[1] = NULL;
-    v->in = *in;
-    if (out) v->out = *out;
-    if (in->offsets) {
-        status = tl_host_offsets(ctx, "in", &v->in, &v->copies[0]);
-        if (!status && out && v->copies[0] && out->offsets == in->offsets && out->rows == in->rows)
-            v->out.offsets = v->in.offsets;
-        else if (!status && out)
-            status = tl_host_offsets(ctx, "out", &v->out, &v->copies[1]);
-    }
-
-    return status ? status : tl_view_check(ctx, &v->in, "in", plan->op->elem_bytes);
+    const int window = call.verb == TL_WINDOW;
+    const tally_view rows = tally_rows(results, call.plan->op->out, call.in->rows, 1);
+    if (results) call.out = &rows;
+    call.unchecked = 1;
+    if (!call.in->offsets || call.in->rows <= 0 || !call.out || call.plan->exact ||
+        (call.verb == TL_SCAN && tl_check_scan(ctx, call.plan, call.scan)) ||
+        (window && (tl_check_window(ctx, call.window) || call.window->edges == TALLY_EDGES_VALID)))
+        return TALLY_OK;
+    return ctx->device->calls->run(ctx->device, ctx, &call, done);
 }
 
 /* Makes checked views normal, so that the device can compute with all their numbers. Returns
- * whether they have an element. */
-static int views_work(views *v)
+ * whether there is something to compute: a reduction gives a result also without elements. */
+static int has_work(tl_verb verb, tally_view *in, tally_view *out)
 {
-    tl_view_normal(&v->in);
-    tl_view_normal(&v->out);
-    return v->in.rows > 0 && (v->in.offsets || v->in.n > 0) && (v->out.offsets || v->out.n > 0);
-}
-
-/* ---- verbs ---- */
-
-static tally_status reduce(tally *ctx, const tl_plan *plan, tally_view *in, void *out)
-{
-    if (in->rows == 0) return TALLY_OK;
     tl_view_normal(in);
-    if (!out)
-        return tl_fail(ctx, TALLY_INVALID, "out is NULL: must have room for %lld results",
-                       (long long)in->rows);
-    tally_view dense = tally_flat(out, plan->op->out, in->rows),
-               rows = tally_rows(out, plan->op->out, in->rows, 1);
-    tally_status status = tl_view_check(ctx, &dense, "out", plan->op->result_bytes);
-    if (!status)
-        status = tl_view_overlap(ctx, in, plan->op->elem_bytes, &dense, plan->op->result_bytes, 0);
-    if (status) return status;
-    return tl_run_checked(ctx, &(tl_call){.verb = TL_REDUCE, .plan = plan, .in = in, .out = &rows});
+    tl_view_normal(out);
+    return in->rows > 0 &&
+           (verb == TL_REDUCE || ((in->offsets || in->n > 0) && (out->offsets || out->n > 0)));
 }
 
-tally_status tally_reduce(tally *ctx, const char *op, const tally_view *in, void *out)
+/* Runs a verb on a view without validity bits and second inputs. */
+static tally_status run_plain(tally *ctx, const char *op, tl_call call, void *results)
 {
-    tally_status status = tl_check_sums(ctx, op, &(tl_call){TL_REDUCE, .in = in}, NULL);
-    if (status) return status;
-    if (tl_has_inputs(in)) return tl_inputs_reduce(ctx, op, in, out);
-    tl_plan plan;
-    views v;
+    if (!ctx) return tl_no_context();
+    if (!call.in) return tl_fail(ctx, TALLY_INVALID, "in is NULL: must be a view");
+    const int window = call.verb == TL_WINDOW;
+    const tally_dtype dtype = call.in->dtype;
+    tl_plan plan, count;
+    tally_view in, next, out;
     int done = 0;
-    status = begin(ctx, op, in, &plan);
-    if (!status && out) {
-        const tally_view rows = tally_rows(out, plan.op->out, in->rows, 1);
-        const tl_call call = {.verb = TL_REDUCE, .plan = &plan, .in = in, .out = &rows};
-        status = tl_run_unchecked(ctx, &call, &done);
-    }
 
+    tally_status status = tl_plan_of(ctx, op, dtype, &plan);
+    if (!status && window) status = tl_plan_of(ctx, "count", dtype, &count);
+    call.plan = &plan, call.count = window ? &count : NULL;
+    if (!status) status = run_on_segments(ctx, call, results, &done);
     if (status || done) return status;
-    status = open_views(ctx, &plan, in, NULL, &v);
-    if (!status) status = reduce(ctx, &plan, &v.in, out);
-    close_views(&v);
+
+    tl_host_copies copies = {.ctx = ctx};
+    status = tl_host_call(&copies, &call, &in, &next, &out);
+    if (!status) status = tl_view_check(ctx, &in, "in", plan.op->elem_bytes);
+    if (!status && call.verb == TL_REDUCE)
+        status = tl_check_results(ctx, plan.op, &in, results, &out);
+    else if (!status)
+        status = tl_check_call(ctx, &plan, plan.op, &call, &in, call.out ? &out : NULL);
+    if (!status && window && !tl_window_streams(call.window))
+        status = tl_plan_of_host(ctx, op, dtype, &plan);
+    call.in = &in, call.out = &out;
+    if (!status && has_work(call.verb, &in, &out)) status = tl_run_checked(ctx, &call);
+    tl_host_close(&copies);
 
     return status;
 }
 
-/* A scan or a window with validity bits of its results. */
-static tally_status with_bits(tally *ctx, const char *op, const tl_call *call)
+/* ---- verbs ---- */
+
+/* call: the verb, its views and its options. results: of a reduction. */
+static tally_status run_verb(tally *ctx, const char *op, const tl_call *call, void *results)
 {
-    assert(call->out && call->out->valid);
-    assert(call->verb != TL_REDUCE);
+    const tally_status status = tl_check_sums(ctx, op, call, NULL);
+    if (status) return status;
+    return tl_has_inputs(call->in) ? tl_inputs_run(ctx, op, call, results)
+                                   : run_plain(ctx, op, *call, results);
+}
+
+/* A scan or a window, perhaps with validity bits of its results. */
+static tally_status run_with_bits(tally *ctx, const char *op, tl_call call)
+{
+    if (!call.out || !call.out->valid) return run_verb(ctx, op, &call, NULL);
     tl_validity *v;
-    tally_view plain = *call->out;
+    tally_view plain = *call.out;
     plain.valid = NULL;
     plain.valid_offset = 0;
-    tally_status status = tl_validity_begin(ctx, op, call, &v);
-    if (!status)
-        status = call->verb == TL_WINDOW ? tally_window(ctx, op, call->in, &plain, call->window)
-                                         : tally_scan(ctx, op, call->in, &plain, call->scan);
+    tally_status status = tl_validity_begin(ctx, op, &call, &v);
+    call.out = &plain;
+    if (!status) status = run_verb(ctx, op, &call, NULL);
 
     return tl_validity_end(v, status);
+}
+
+tally_status tally_reduce(tally *ctx, const char *op, const tally_view *in, void *out)
+{
+    return run_verb(ctx, op, &(tl_call){TL_REDUCE, .in = in}, out);
 }
 
 tally_status tally_scan(tally *ctx, const char *op, const tally_view *in, const tally_view *out,
                         const tally_scan_options *o)
 {
-    if (out && out->valid)
-        return with_bits(ctx, op, &(tl_call){TL_SCAN, .in = in, .out = out, .scan = o});
-    tl_plan plan;
-    views v;
-    int done = 0;
-    tl_call call = {.verb = TL_SCAN, .plan = &plan, .in = in, .out = out, .scan = o};
-    tally_status status = tl_check_sums(ctx, op, &call, NULL);
-    if (status) return status;
-    if (tl_has_inputs(in)) return tl_inputs_scan(ctx, op, in, out, o);
-
-    status = begin(ctx, op, in, &plan);
-    if (!status && !tl_check_scan(ctx, &plan, o)) status = tl_run_unchecked(ctx, &call, &done);
-    if (status || done) return status;
-
-    status = open_views(ctx, &plan, in, out, &v);
-    if (!status) status = tl_check_scan(ctx, &plan, o);
-    if (!status) status = tl_check_output(ctx, plan.op, &v.in, out ? &v.out : NULL, in->n, 1);
-    call.in = &v.in, call.out = &v.out;
-    if (!status && views_work(&v)) status = tl_run_checked(ctx, &call);
-    close_views(&v);
-
-    return status;
+    return run_with_bits(ctx, op, (tl_call){TL_SCAN, .in = in, .out = out, .scan = o});
 }
 
 tally_status tally_window(tally *ctx, const char *op, const tally_view *in, const tally_view *out,
                           const tally_window_options *o)
 {
-    if (out && out->valid)
-        return with_bits(ctx, op, &(tl_call){TL_WINDOW, .in = in, .out = out, .window = o});
-    tl_plan plan, count;
-    views v;
-    int done = 0;
-    tl_call call = {
-        .verb = TL_WINDOW, .plan = &plan, .count = &count, .in = in, .out = out, .window = o};
-    tally_status status = tl_check_sums(ctx, op, &call, NULL);
-    if (status) return status;
-    if (tl_has_inputs(in)) return tl_inputs_window(ctx, op, in, out, o);
-
-    status = begin(ctx, op, in, &plan);
-    if (!status) status = tl_plan_of(ctx, "count", in->dtype, &count);
-    if (!status && !tl_check_window(ctx, o) && o->edges != TALLY_EDGES_VALID)
-        status = tl_run_unchecked(ctx, &call, &done);
-    if (status || done) return status;
-
-    status = open_views(ctx, &plan, in, out, &v);
-    if (!status) status = tl_check_window(ctx, o);
-    if (!status && !tl_window_streams(o)) status = tl_plan_of_host(ctx, op, in->dtype, &plan);
-    if (!status) status = tl_check_step(ctx, in, o);
-    if (!status)
-        status = tl_check_output(ctx, plan.op, &v.in, out ? &v.out : NULL,
-                                 tally_window_length(in->n, o), 0);
-    call.in = &v.in, call.out = &v.out;
-    if (!status && views_work(&v)) status = tl_run_checked(ctx, &call);
-    close_views(&v);
-
-    return status;
+    return run_with_bits(ctx, op, (tl_call){TL_WINDOW, .in = in, .out = out, .window = o});
 }
 
 /* ---- tally_sum_f32 and its like: kernels without a context, one row per function ---- */

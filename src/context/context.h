@@ -38,6 +38,9 @@ struct tally {
 tally_status tl_plan_of(tally *ctx, const char *op, tally_dtype dtype, tl_plan *plan);
 tally_status tl_plan_of_host(tally *ctx, const char *op, tally_dtype dtype, tl_plan *plan);
 
+/* The same for an operator that is resolved. */
+tally_status tl_plan_on_host(tally *ctx, const tl_scalar *op, tl_par par, tl_plan *plan);
+
 /* Like tl_plan_of_host, but allows operators of two inputs, whose elements are of dtype. */
 tally_status tl_plan_of_inputs(tally *ctx, const char *op, tally_dtype dtype, tl_plan *plan);
 
@@ -49,6 +52,12 @@ tally_status tl_on_processors(tally *ctx, const void *p, const char *name, const
 /* Stores the sentence in ctx (NULL: in this thread) and returns status. */
 tally_status tl_fail(tally *ctx, tally_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* realloc of the memory at *(void **)pointer to `bytes` bytes for `what`. */
+tally_status tl_grow(tally *ctx, void *pointer, size_t bytes, const char *what);
+
+/* tl_fail for a call without a context. */
+tally_status tl_no_context(void);
 
 /* tl_fail for an allocation of `bytes` for `what`. */
 tally_status tl_no_memory(tally *ctx, size_t bytes, const char *what);

@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 static _Thread_local char thread_error[512];
 
@@ -20,9 +22,23 @@ tally_status tl_fail(tally *ctx, tally_status status, const char *format, ...)
     return status;
 }
 
+tally_status tl_no_context(void)
+{
+    return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
+}
+
 tally_status tl_no_memory(tally *ctx, size_t bytes, const char *what)
 {
     return tl_fail(ctx, TALLY_NO_MEMORY, "out of memory: %zu bytes for %s", bytes, what);
+}
+
+tally_status tl_grow(tally *ctx, void *pointer, size_t bytes, const char *what)
+{
+    void *old, *more;
+    memcpy(&old, pointer, sizeof old);
+    if (!(more = realloc(old, bytes))) return tl_no_memory(ctx, bytes, what);
+    memcpy(pointer, &more, sizeof more);
+    return TALLY_OK;
 }
 
 const char *tally_error(const tally *ctx) { return ctx ? ctx->error : thread_error; }

@@ -109,10 +109,20 @@ int tl_form_late(const tl_form *form, tl_form *late)
     return 1;
 }
 
-static tally_status check_second(tally *ctx, const char *op, const tl_scalar *s,
-                                 const tally_view *in, const char *name)
+void tl_form_begin(tl_form *form, const tl_scalar *named, tl_par par, int absent)
+{
+    assert(named);
+    *form = (tl_form){.named = named, .op = named, .par = par, .absent = absent};
+    if (absent) find_form(form);
+}
+
+tally_status tl_form_fits(tally *ctx, const char *op, const tl_scalar *s, const tally_view *in,
+                          const char *name)
 {
     const tally_view *y = in->next;
+    if (y && !tl_dtype_kind(y->dtype))
+        return tl_fail(ctx, TALLY_INVALID, "%s->next->dtype is %d: must be 1..%d", name,
+                       (int)y->dtype, TL_DTYPES);
     if (s->inputs == 1 && y)
         return tl_fail(ctx, TALLY_INVALID, "%s->next is given: operator '%.60s' takes one input",
                        name, op);
@@ -143,32 +153,17 @@ static tally_status check_second(tally *ctx, const char *op, const tl_scalar *s,
     return TALLY_OK;
 }
 
-void tl_form_begin(tl_form *form, const tl_scalar *named, tl_par par, int absent)
+tally_dtype tl_inputs_dtype(const tally_view *in)
 {
-    assert(named);
-    *form = (tl_form){.named = named, .op = named, .par = par, .absent = absent};
-    if (absent) find_form(form);
-}
-
-tally_status tl_form_fits(tally *ctx, const char *op, const tl_scalar *named, const tally_view *in,
-                          const char *name)
-{
-    if (in->next && !tl_dtype_kind(in->next->dtype))
-        return tl_fail(ctx, TALLY_INVALID, "%s->next->dtype is %d: must be 1..%d", name,
-                       (int)in->next->dtype, TL_DTYPES);
-    return check_second(ctx, op, named, in, name);
+    if (!in->next || !tl_dtype_kind(in->dtype) || !tl_dtype_kind(in->next->dtype)) return in->dtype;
+    return tally_common_dtype(in->dtype, in->next->dtype);
 }
 
 tally_status tl_form_of(tally *ctx, const char *op, const tally_view *in, tl_form *form)
 {
-    tally_dtype dtype = in->dtype;
     *form = (tl_form){.kind = TL_FORM_PLAIN};
-    if (in->next && !tl_dtype_kind(in->next->dtype))
-        return tl_fail(ctx, TALLY_INVALID, "in->next->dtype is %d: must be 1..%d",
-                       (int)in->next->dtype, TL_DTYPES);
-    if (in->next && tl_dtype_kind(dtype)) dtype = tally_common_dtype(dtype, in->next->dtype);
-    tally_status status = tl_resolve(ctx, op, dtype, &form->op, &form->par);
-    if (!status) status = check_second(ctx, op, form->op, in, "in");
+    tally_status status = tl_resolve(ctx, op, tl_inputs_dtype(in), &form->op, &form->par);
+    if (!status) status = tl_form_fits(ctx, op, form->op, in, "in");
     if (!status) tl_form_begin(form, form->op, form->par, tl_has_absent(in));
     return status;
 }

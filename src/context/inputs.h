@@ -34,6 +34,10 @@ typedef struct tl_form {
  * whose blank is known for widened elements only. Returns 0 if there is no such form. */
 int tl_form_late(const tl_form *form, tl_form *late);
 
+/* The dtype of the elements that the operator gets: for two inputs the common type, if both
+ * dtypes are valid. */
+tally_dtype tl_inputs_dtype(const tally_view *in);
+
 /* Finds the operator's instance for `in`, and its form. Refuses a second input that is missing,
  * not allowed, or of another shape. */
 tally_status tl_form_of(tally *ctx, const char *op, const tally_view *in, tl_form *form);

@@ -56,12 +56,12 @@ const tl_scalar *tl_find_scalar(const char *file, tally_dtype dtype, tally_dtype
 /* The error for an operator whose name is unknown. It lists the names. */
 static tally_status no_operator(tally *ctx, const char *op)
 {
-    enum { MOST = 200, OWN = 50 };
+    enum { MOST = 200, USERS_MOST = 50 };
     const char *names[MOST + 1];
     char given[64], list[360] = "", hint[TL_HINT];
     int count = 0;
     size_t used = 0;
-    for (const tl_user *u = ctx ? ctx->users : NULL; u && count < OWN; u = u->next)
+    for (const tl_user *u = ctx ? ctx->users : NULL; u && count < USERS_MOST; u = u->next)
         names[count++] = u->name;
     for (const char *const *n = tally_operators(); *n && count < MOST; n++) names[count++] = *n;
     names[count] = NULL;
@@ -118,8 +118,8 @@ static tally_status resolve_exact(tally *ctx, const char *op, size_t length, tal
                    op, tally_dtype_name(dtype));
 }
 
-/* Finds the row of operator `op`, whose name has `length` characters, for elements of dtype. own:
- * the row of `user`, a user's operator, if that is not NULL. */
+/* Finds the row of operator `op`, whose name has `length` characters, for elements of dtype.
+ * user_row: the row of `user`, a user's operator, if that is not NULL. */
 static tally_status find_row(tally *ctx, const char *op, const tl_user *user,
                              const struct operator_row *user_row, tally_dtype dtype,
                              const struct operator_row **found)

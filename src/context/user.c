@@ -67,7 +67,7 @@ static tally_status check_name(tally *ctx, const char *name)
 
 tally_status tally_define(tally *ctx, const char *name, const char *text, const char *where)
 {
-    if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
+    if (!ctx) return tl_no_context();
     if (!name)
         return tl_fail(ctx, TALLY_INVALID,
                        "name is NULL: must be what the operator will be called");
@@ -111,7 +111,7 @@ tally_status tally_define(tally *ctx, const char *name, const char *text, const 
 tally_status tally_define_file(tally *ctx, const char *name, const char *path)
 {
     char file_name[TL_USER_NAME + 1];
-    if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
+    if (!ctx) return tl_no_context();
     if (!path) return tl_fail(ctx, TALLY_INVALID, "path is NULL: must name an operator's file");
 
     if (!name) { /* the name of the file without folder and ending */

@@ -40,12 +40,6 @@ static const struct {
 
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
 
-static const char *const flag_names[] = {
-#define FLAG(name) "OP_" #name,
-    TL_FLAGS(FLAG)
-#undef FLAG
-};
-
 typedef struct {
     tally *ctx;
     const char *where;
@@ -67,16 +61,41 @@ static const char *const widen_names[] = {"REAL", "WIDE",    "LOW",    "HIGH", "
 static const char *const nan_widen_names[] = {"REAL_ONE",    "LOW",    "HIGH", "NONZERO",
                                               "NONZERO_LOW", "DOUBLE", NULL};
 
+/* The numbers of the facts besides the flags. */
 enum {
     SEEN_ACC = TL_FLAG_COUNT,
     SEEN_OUT,
+    SEEN_LANE,
+    SEEN_WIDEN,
+    SEEN_NAN_WIDEN,
     SEEN_TYPES,
     SEEN_PARAM,
     SEEN_DEFAULT,
     SEEN_STATE,
-    SEEN_LANE,
-    SEEN_WIDEN,
-    SEEN_NAN_WIDEN
+    SEEN_COUNT
+};
+
+/* The facts. values: NULL, or the names that are the fact's values. must: the same for the
+ * sentence. by: the texts that state the fact. */
+static const struct {
+    const char *name, *const *values, *must;
+    enum { BY_ALL, BY_USERS, BY_OURS } by;
+} stated[SEEN_COUNT] = {
+#define FLAG(name) [TL_FLAG_##name] = {"OP_" #name, NULL, NULL, BY_ALL},
+    TL_FLAGS(FLAG)
+#undef FLAG
+
+        [SEEN_ACC] = {"OP_ACC", tl_acc_names, "one of WIDE REAL F64 NONE", BY_USERS},
+    [SEEN_OUT] = {"OP_OUT", tl_out_names, "one of ACC SAME IDX BIT", BY_USERS},
+    [SEEN_LANE] = {"OP_LANE", lane_names, "REAL, ORD, IDX, ELEM or WIDE", BY_OURS},
+    [SEEN_WIDEN] = {"OP_WIDEN", widen_names,
+                    "REAL, WIDE, LOW, HIGH, VALUE, BITS, NONZERO or NUMBER", BY_OURS},
+    [SEEN_NAN_WIDEN] = {"OP_NAN_WIDEN", nan_widen_names,
+                        "REAL_ONE, LOW, HIGH, NONZERO, NONZERO_LOW or DOUBLE", BY_OURS},
+    [SEEN_TYPES] = {"OP_TYPES", NULL, NULL, BY_USERS},
+    [SEEN_PARAM] = {"OP_PARAM", NULL, NULL, BY_USERS},
+    [SEEN_DEFAULT] = {"OP_DEFAULT", NULL, NULL, BY_USERS},
+    [SEEN_STATE] = {"OP_STATE", NULL, NULL, BY_ALL},
 };
 
 static __attribute__((format(printf, 3, 4))) tally_status bad(const reader *r, const char *at,
@@ -140,17 +159,6 @@ static tally_status read_state(reader *r, const char *at)
     return f->fields ? TALLY_OK : bad(r, at, "the state has no field: %s", form);
 }
 
-/* Reads a fact whose value is one of `names`. */
-static tally_status read_name(reader *r, const char *at, const char *fact, const char *value,
-                              const char *const *names, int *number)
-{
-    assert(*names);
-    *number = find(names, value);
-    if (*number >= 0) return TALLY_OK;
-    return bad(r, at, "%s is '%.40s': must be one of %s %s %s %s", fact, value, names[0], names[1],
-               names[2], names[3]);
-}
-
 static tally_status read_flag(reader *r, const char *at, int flag, const char *value)
 {
     assert(flag >= 0 && flag < TL_FLAG_COUNT);
@@ -163,7 +171,7 @@ static tally_status read_flag(reader *r, const char *at, int flag, const char *v
     int signs = flag == TL_FLAG_EXTREME || flag == TL_FLAG_PICKS;
     if (v < 0 || (v == 2 && !two) || (v == 3 && !signs) || (v == 4 && bare) ||
         (counts && v != 1 && v != 2))
-        return bad(r, at, "%s is '%.40s': must be %s", flag_names[flag], value,
+        return bad(r, at, "%s is '%.40s': must be %s", stated[flag].name, value,
                    counts  ? "1 or 2"
                    : bare  ? "0 or 1"
                    : signs ? "0, 1 or -1"
@@ -179,79 +187,50 @@ static tally_status read_flag(reader *r, const char *at, int flag, const char *v
 /* The number of the fact called `name`, or -1. */
 static int find_fact(const char *name)
 {
-    static const char *const others[] = {"OP_ACC",       "OP_OUT",   "OP_TYPES", "OP_PARAM",
-                                         "OP_DEFAULT",   "OP_STATE", "OP_LANE",  "OP_WIDEN",
-                                         "OP_NAN_WIDEN", NULL};
-    for (int i = 0; i < TL_FLAG_COUNT; i++)
-        if (!strcmp(name, flag_names[i])) return i;
-    const int other = find(others, name);
-    return other < 0 ? -1 : TL_FLAG_COUNT + other;
+    for (int i = 0; i < SEEN_COUNT; i++)
+        if (!strcmp(name, stated[i].name)) return i;
+    return -1;
 }
 
 /* Stores fact number `fact`, whose value is the text `value`. */
-static tally_status set_fact(reader *r, const char *begin, const char *name, int fact,
-                             const char *value)
+static tally_status set_fact(reader *r, const char *begin, int fact, const char *value)
 {
-    assert(fact >= 0);
-    assert(fact != SEEN_STATE);
-    int number = 0;
+    assert(fact >= 0 && fact < SEEN_COUNT && fact != SEEN_STATE);
     tl_facts *f = r->facts;
+    if (fact < TL_FLAG_COUNT) return read_flag(r, begin, fact, value);
 
-    switch (fact) {
-    case SEEN_ACC: {
-        tally_status status = read_name(r, begin, name, value, tl_acc_names, &number);
-        f->acc = (tl_acc_rule)number;
-        return status;
+    const char *const *const values = stated[fact].values;
+    if (values) {
+        /* users' texts may state our facts, which say nothing there: their operators are compiled
+         * for each type, and the fields determine the lane */
+        const int number = find(values, value);
+        if (number < 0 && (r->built_in || stated[fact].by == BY_USERS))
+            return bad(r, begin, "%s is '%.40s': must be %s", stated[fact].name, value,
+                       stated[fact].must);
+        if (fact == SEEN_ACC) f->acc = (tl_acc_rule)number;
+        if (fact == SEEN_OUT) f->out = (tl_out_rule)number;
+        if (fact == SEEN_LANE) r->lane = number;
+        return TALLY_OK;
     }
-    case SEEN_OUT: {
-        tally_status status = read_name(r, begin, name, value, tl_out_names, &number);
-        f->out = (tl_out_rule)number;
-        return status;
-    }
-    case SEEN_TYPES:
 
+    if (fact == SEEN_TYPES) {
         if (!*value || strlen(value) > 3 || strspn(value, "IUF") != strlen(value))
             return bad(r, begin,
                        "OP_TYPES is '%s': must be some of I (signed), U (unsigned), F (floating)",
                        value);
         strcpy(f->kinds, value);
-        return TALLY_OK;
-    case SEEN_PARAM:
+    } else if (fact == SEEN_PARAM) {
         if (!*value || isdigit((unsigned char)*value) || strlen(value) >= sizeof f->param)
             return bad(r, begin, "OP_PARAM is '%s': must be a name of at most %d characters", value,
                        TL_USER_NAME - 1);
         strcpy(f->param, value);
         for (const char *p = value; *p; p++)
             if (!is_word(*p)) return bad(r, begin, "OP_PARAM is '%s': must be a name", value);
-        return TALLY_OK;
-    case SEEN_DEFAULT:
-        if (tally_parse_value(TALLY_F64, value, strlen(value), &f->fallback) || isnan(f->fallback))
-            return bad(r, begin, "OP_DEFAULT is '%s': must be a number", value);
-        return TALLY_OK;
-    case SEEN_LANE: /* in users' texts the fields determine it */
-        r->lane = find(lane_names, value);
-        if (r->built_in && r->lane < 0)
-            return bad(r, begin, "OP_LANE is '%.40s': must be REAL, ORD, IDX, ELEM or WIDE", value);
-        return TALLY_OK;
-    case SEEN_WIDEN: /* users' operators are compiled for each type */
-
-        if (r->built_in && find(widen_names, value) < 0)
-            return bad(r, begin,
-                       "OP_WIDEN is '%.40s': must be REAL, WIDE, LOW, HIGH, VALUE, BITS, NONZERO "
-                       "or NUMBER",
-                       value);
-        return TALLY_OK;
-    case SEEN_NAN_WIDEN:
-
-        if (r->built_in && find(nan_widen_names, value) < 0)
-            return bad(r, begin,
-                       "OP_NAN_WIDEN is '%.40s': must be REAL_ONE, LOW, HIGH, NONZERO, NONZERO_LOW "
-                       "or DOUBLE",
-                       value);
-        return TALLY_OK;
-    default:
-        return read_flag(r, begin, fact, value);
+    } else if (tally_parse_value(TALLY_F64, value, strlen(value), &f->fallback) ||
+               isnan(f->fallback)) {
+        return bad(r, begin, "OP_DEFAULT is '%s': must be a number", value);
     }
+    return TALLY_OK;
 }
 
 /* Reads a line `#define OP_...`; `at` is after the name. */
@@ -268,7 +247,7 @@ static tally_status read_fact(reader *r, const char *begin, const char *name, co
         (r->built_in && find(of_ours, name) >= 0))
         return TALLY_OK;
 
-    if (r->built_in && fact >= SEEN_ACC && fact <= SEEN_DEFAULT)
+    if (r->built_in && fact >= 0 && stated[fact].by == BY_USERS)
         return bad(r, begin,
                    "%s stands in a text of src/op: the operator's row in src/op/ops.def says it",
                    name);
@@ -290,19 +269,19 @@ static tally_status read_fact(reader *r, const char *begin, const char *name, co
     while (length && is_space(at[length - 1])) length--;
     snprintf(value, sizeof value, "%.*s", (int)(length < 60 ? length : 60), at);
 
-    return set_fact(r, begin, name, fact, value);
+    return set_fact(r, begin, fact, value);
 }
 
 static const char *const directives[] = {"define", "undef", "else",   "elif",  "error",
                                          "if",     "ifdef", "ifndef", "endif", NULL};
 static const signed char nests[] = {0, 0, 0, 0, 0, 1, 1, 1, -1};
 
-/* Refuses a line that begins with # and is not in the table. Such a line could include text that
+/* Reads a line that begins with #. Refuses one that is not in the table: it could include text that
  * is not in the cache's key, change the line numbers of error messages, or have a meaning on one
  * device only. */
-static tally_status check_directive(const reader *r, const char *at)
+static tally_status read_directive(reader *r, const char *at, int *depth)
 {
-    char what[TL_USER_NAME];
+    char what[TL_USER_NAME], name[TL_USER_NAME];
     const char *begin = at++;
 
     skip(&at);
@@ -311,24 +290,15 @@ static tally_status check_directive(const reader *r, const char *at)
         return bad(r, begin, "an operator includes nothing");
     if (!strcmp(what, "line") || isdigit((unsigned char)*what))
         return bad(r, begin, "#line would mislead error messages");
-    if (find(directives, what) >= 0 || (!*what && (!*at || *at == '\n'))) return TALLY_OK;
+    if (!*what && (!*at || *at == '\n')) return TALLY_OK;
+    const int directive = find(directives, what);
+    if (directive < 0)
+        return bad(r, begin,
+                   "#%s has no place in an operator, which has #define, #undef, #if and what "
+                   "belongs to it, and #error",
+                   what);
 
-    return bad(r, begin,
-               "#%s has no place in an operator, which has #define, #undef, #if and what belongs "
-               "to it, and #error",
-               what);
-}
-
-/* Reads a line that begins with # and passed check_directive. */
-static tally_status read_directive(reader *r, const char *at, int *depth)
-{
-    char what[TL_USER_NAME], name[TL_USER_NAME];
-    const char *begin = at++;
-
-    skip(&at);
-    if (!*word(&at, what, sizeof what)) return TALLY_OK;
-
-    *depth += nests[find(directives, what)];
+    *depth += nests[directive];
     if (strcmp(what, "define") && strcmp(what, "undef")) return TALLY_OK;
 
     skip(&at);
@@ -406,10 +376,8 @@ static tally_status read_type(reader *r, const char *at)
     return !*name || !strcmp(name, "state") ? TALLY_OK : keep_word(r, begin, name);
 }
 
-/* Refuses texts whose meaning compilers do not agree on, or that ask the compiler for something
- * that the text does not show: trigraphs, carriage returns, strings, and names such as
- * __attribute__. */
-static tally_status check_written(reader *r, const char *written)
+/* Refuses texts whose meaning compilers do not agree on: trigraphs and carriage returns. */
+static tally_status check_written(const reader *r, const char *written)
 {
     int line = 1;
     for (const char *p = written; *p; line += *p++ == '\n') {
@@ -423,57 +391,49 @@ static tally_status check_written(reader *r, const char *written)
             why = "there are blanks between a backslash and the end of its line";
         if (why) return tl_fail(r->ctx, TALLY_BAD_DATA, "%.200s:%d: %s", r->where, line, why);
     }
+    return TALLY_OK;
+}
 
-    int fresh = 1;
-    char name[TL_USER_NAME];
-    tally_status status;
-
-    for (const char *at = r->text; *at;) {
-        const char *begin = at;
-        if (fresh && *at == '#' && (status = check_directive(r, at))) return status;
-        if (is_word(*at)) {
-            word(&at, name, sizeof name);
-            if (!strncmp(name, "__", 2) || !strcmp(name, "_Pragma"))
-                return bad(
-                    r, begin,
-                    "%s: names that begin with two underscores, and _Pragma, are the compilers'",
-                    name);
-        } else {
-            at++;
-        }
-
-        if (*begin == '"') return bad(r, begin, "a string has no use in an operator");
-        if (*begin == '\'') return bad(r, begin, "a ' that is not closed on its line");
-        if (*begin == '\\') return bad(r, begin, "a backslash that does not end its line");
-        if (*begin == '#' && !fresh)
-            return bad(r, begin,
-                       "# stands at the beginning of a line: an operator pastes no words");
-        if (*begin == '%' && *at == ':') return bad(r, begin, "%%: is written #");
-        fresh = *begin == '\n' || (fresh && is_space(*begin));
-    }
-
+/* Refuses a character by which a text asks the compiler for something that it does not show. fresh:
+ * the line has only white space before it. */
+static tally_status check_character(const reader *r, const char *at, int fresh)
+{
+    if (*at == '"') return bad(r, at, "a string has no use in an operator");
+    if (*at == '\'') return bad(r, at, "a ' that is not closed on its line");
+    if (*at == '\\') return bad(r, at, "a backslash that does not end its line");
+    if (*at == '#' && !fresh)
+        return bad(r, at, "# stands at the beginning of a line: an operator pastes no words");
+    if (*at == '%' && at[1] == ':') return bad(r, at, "%%: is written #");
     return TALLY_OK;
 }
 
 static tally_status read_text(reader *r)
 {
     char name[TL_USER_NAME];
-    int depth = 0, fresh = 1; /* fresh: the line has only white space so far */
+    int depth = 0, fresh = 1, directive = 0; /* directive: the line began with # */
     tally_status status = TALLY_OK;
 
     for (const char *at = r->text; *at && !status;) {
-        if (fresh && *at == '#') {
-            status = read_directive(r, at, &depth);
-            at += strcspn(at, "\n");
-        } else if (is_word(*at)) {
+        const char *const begin = at;
+        if (*begin == '\n') directive = 0;
+        if (is_word(*begin)) {
             word(&at, name, sizeof name);
-            if (!strcmp(name, "fn")) status = read_function(r, at);
-            if (!strcmp(name, "typedef")) status = read_type(r, at);
-            fresh = 0;
+            if (!strncmp(name, "__", 2) || !strcmp(name, "_Pragma"))
+                return bad(
+                    r, begin,
+                    "%s: names that begin with two underscores, and _Pragma, are the compilers'",
+                    name);
+            if (!directive && !strcmp(name, "fn")) status = read_function(r, at);
+            if (!directive && !strcmp(name, "typedef")) status = read_type(r, at);
         } else {
-            fresh = *at == '\n' || (fresh && is_space(*at));
-            at++;
+            status = check_character(r, at++, fresh);
         }
+
+        if (fresh && *begin == '#') {
+            directive = 1;
+            status = read_directive(r, begin, &depth);
+        }
+        fresh = *begin == '\n' || (fresh && is_space(*begin));
     }
 
     return status;
@@ -499,7 +459,7 @@ static tally_status check(const reader *r)
                        form);
         for (const char *c = form; *c; c++) commas += *c == ',';
         if (r->sized_at[i] && r->commas[i] != commas)
-            return bad(r, r->sized_at[i], "%s is %d: '%s' must be fn %s", flag_names[fact],
+            return bad(r, r->sized_at[i], "%s is %d: '%s' must be fn %s", stated[fact].name,
                        f->flag[fact], functions[i].name, form);
     }
 
@@ -510,7 +470,7 @@ static tally_status check(const reader *r)
     for (size_t i = 0; f->flag[TL_FLAG_SIZES] && i < sizeof unsized; i++)
         if (f->flag[unsized[i]])
             return bad(r, r->text, "OP_SIZES and %s: a text states only one of them",
-                       flag_names[unsized[i]]);
+                       stated[unsized[i]].name);
 
     if (f->out == TL_OUT_ACC && f->acc == TL_ACC_NONE)
         return bad(r, r->text,

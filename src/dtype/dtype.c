@@ -48,7 +48,6 @@ static any load(tally_dtype dtype, const void *value)
     any a = {.is_real = tl_is_float(dtype)};
     float single;
     int64_t least, greatest;
-    uint64_t bits = 0;
 
     if (dtype == TALLY_F64) {
         memcpy(&a.real, value, sizeof a.real);
@@ -56,10 +55,9 @@ static any load(tally_dtype dtype, const void *value)
         memcpy(&single, value, sizeof single);
         a.real = (double)single;
     } else {
-        const size_t size = tally_dtype_size(dtype);
-        memcpy((char *)&bits + (*(const char *)&(const int){1} ? 0 : 8 - size), value, size);
+        const int unused = 64 - 8 * (int)tally_dtype_size(dtype);
+        uint64_t bits = tl_load(value, tally_dtype_size(dtype));
         tl_whole_range(dtype, &least, &greatest);
-        const int unused = 64 - 8 * (int)size;
         if (least) bits = (uint64_t)((int64_t)(bits << unused) >> unused);
         a.negative = least && (int64_t)bits < 0;
         a.whole = a.negative ? 0 - bits : bits;

@@ -12,6 +12,12 @@ enum {
 #undef DTYPE
 };
 
+/* The name for sentences, also of a number that is no type. */
+static inline const char *tl_dtype_word(tally_dtype d)
+{
+    return tally_dtype_name(d) ? tally_dtype_name(d) : "unknown";
+}
+
 /* 'I', 'U' or 'F'; 0 if there is no such type. */
 char tl_dtype_kind(tally_dtype d);
 

@@ -156,26 +156,8 @@ char *tl_format(char *out, tally_dtype dtype, const void *value, int hex)
 {
     assert(dtype >= TALLY_I8 && dtype <= TALLY_F64);
     const size_t size = tally_dtype_size(dtype);
-    uint64_t b8 = 0;
-    uint32_t b4;
-    uint16_t b2;
-    uint8_t b1;
+    uint64_t b8 = tl_load(value, size);
     char text[20];
-
-    switch (size) {
-    case 8:
-        memcpy(&b8, value, 8);
-        break;
-    case 4:
-        memcpy(&b4, value, 4), b8 = b4;
-        break;
-    case 2:
-        memcpy(&b2, value, 2), b8 = b2;
-        break;
-    default:
-        memcpy(&b1, value, 1), b8 = b1;
-        break;
-    }
 
     if (hex) return put_hex(out, b8, size);
     switch (dtype) {

@@ -4,6 +4,7 @@
  * integers. */
 #include "number.h"
 #include <assert.h>
+#include <stdio.h>
 
 /* The midpoints between doubles have at most 767 digits; 6400 bits hold 801 digits * 5^1143. */
 enum { LIMBS = 100, KEEP = 800 };
@@ -97,7 +98,7 @@ static int compare(const struct big *a, const struct big *b)
 struct dec {
     uint64_t w;
     int64_t q, exp;
-    int neg, more;
+    int neg, more, kept;      /* kept: digits of w */
     const char *digits, *end; /* digits and point, without the exponent */
 };
 
@@ -161,7 +162,7 @@ static int scan(const char *s, const char *e, struct dec *d)
     *d = (struct dec){0};
     if (s < e && (*s == '-' || *s == '+')) d->neg = *s++ == '-';
     d->digits = s;
-    int any = 0, point = 0, kept = 0;
+    int any = 0, point = 0;
 
     for (; s < e; s++) {
         if (*s == '.') {
@@ -174,9 +175,9 @@ static int scan(const char *s, const char *e, struct dec *d)
         if (digit > 9) break;
         any = 1;
 
-        if (kept < 19) {
+        if (d->kept < 19) {
             d->w = d->w * 10 + digit;
-            kept += d->w != 0;
+            d->kept += d->w != 0;
             d->q -= point;
         } else {
             d->more |= digit != 0;
@@ -358,4 +359,104 @@ tally_status tally_parse_value(tally_dtype dtype, const char *text, size_t lengt
     if (!text || !value || tally_dtype_size(dtype) == 0) return TALLY_INVALID;
     return tl_parse_cell(dtype, text, text + length, value) == TL_CELL_OK ? TALLY_OK
                                                                           : TALLY_BAD_DATA;
+}
+
+/* ---- decimals as integers of 128 bits ---- */
+
+enum { AFTER_POINT = 18, BEFORE_POINT = 20, DIGITS = AFTER_POINT + BEFORE_POINT };
+
+/* A decimal of more than 19 digits: digits * 10^*exponent, without zeros at both ends of the *count
+ * digits. Valid if these are at most DIGITS. */
+static unsigned __int128 all_digits(const struct dec *d, int64_t *count, int64_t *exponent)
+{
+    unsigned __int128 digits = 0;
+    int64_t zeros = 0;
+    int point = 0;
+    *count = 0;
+    *exponent = d->exp;
+
+    for (const char *p = d->digits; p < d->end; p++) {
+        if (*p == '.') {
+            point = 1;
+            continue;
+        }
+
+        *exponent -= point;
+        if (*p == '0') {
+            zeros += *count > 0;
+            continue;
+        }
+
+        *count += zeros + 1;
+        for (; zeros >= 0 && *count <= DIGITS; zeros--) digits *= 10;
+        digits += (unsigned)(*p - '0');
+        zeros = 0;
+    }
+
+    *exponent += zeros;
+    return digits;
+}
+
+int tl_decimal_parse(const char *s, const char *e, __int128 *units)
+{
+    assert(s <= e);
+    struct dec d;
+    if (!scan(s, e, &d)) return TL_DECIMAL_BAD;
+
+    int64_t count = d.kept, exponent = d.q;
+    for (; d.w && d.w % 10 == 0; d.w /= 10) count--, exponent++;
+    unsigned __int128 digits = d.more ? all_digits(&d, &count, &exponent) : d.w;
+
+    *units = 0;
+    if (!count) return TL_DECIMAL_OK;
+    if (count + exponent > BEFORE_POINT) return TL_DECIMAL_RANGE;
+    if (exponent < -AFTER_POINT) return TL_DECIMAL_DIGITS;
+
+    assert(count <= DIGITS);
+    for (int64_t k = exponent + AFTER_POINT, step; k > 0; k -= step) {
+        step = k < 11 ? k : 11;
+        digits *= tl_ten[step];
+    }
+    const __int128 least = (__int128)INT64_MIN * TALLY_KEY_PART,
+                   end = ((__int128)UINT64_MAX + 1) * TALLY_KEY_PART,
+                   value = d.neg ? -(__int128)digits : (__int128)digits;
+    if (value < least || value >= end) return TL_DECIMAL_RANGE;
+
+    *units = value;
+    return TL_DECIMAL_OK;
+}
+
+void tl_decimal_split(__int128 units, __int128 *whole, int64_t *part)
+{
+    *whole = units / TALLY_KEY_PART;
+    *part = (int64_t)(units % TALLY_KEY_PART);
+    if (*part < 0) *part += TALLY_KEY_PART, --*whole;
+}
+
+void tl_decimal_format(__int128 units, char out[TL_DECIMAL_CHARS])
+{
+    const unsigned __int128 size = units < 0 ? -(unsigned __int128)units : (unsigned __int128)units;
+    const unsigned long long whole = (unsigned long long)(size / TALLY_KEY_PART),
+                             part = (unsigned long long)(size % TALLY_KEY_PART);
+    int at = snprintf(out, TL_DECIMAL_CHARS, "%s%llu", units < 0 ? "-" : "", whole);
+    if (!part) return;
+    at += snprintf(out + at, TL_DECIMAL_CHARS - (size_t)at, ".%018llu", part);
+    while (out[at - 1] == '0') out[--at] = 0;
+}
+
+tally_status tally_parse_decimal(const char *text, size_t length, int64_t *whole, int64_t *part)
+{
+    __int128 units, all;
+    int64_t rest;
+
+    if (!text || !whole || !part) return TALLY_INVALID;
+    const int why = tl_decimal_parse(text, text + length, &units);
+    if (why == TL_DECIMAL_BAD) return TALLY_BAD_DATA;
+    if (why) return TALLY_UNSUPPORTED;
+    tl_decimal_split(units, &all, &rest);
+    if (all > INT64_MAX) return TALLY_UNSUPPORTED;
+    *whole = (int64_t)all;
+    *part = rest;
+
+    return TALLY_OK;
 }

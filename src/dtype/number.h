@@ -11,6 +11,7 @@
 #define TALLY_NUMBER_H
 
 #include "tally.h"
+#include <assert.h>
 #include <string.h>
 
 /* The leading 128 bits (high, low) of 5^q, q = TL_POW5_MIN .. TL_POW5_MAX, for reading decimals
@@ -47,6 +48,23 @@ char *tl_format(char *out, tally_dtype dtype, const void *value, int hex);
  * rounding mode), and is out of range if a finite number would become infinite. Not for f16 and
  * bf16. */
 int tl_cast(tally_dtype to, void *out, tally_dtype from, const void *value);
+
+/* A decimal as an exact integer, in units of 1 / TALLY_KEY_PART: the keys of windows, and lengths
+ * along them. A number from -2^63 to 2^64 - 1 with 18 digits after the point fits 128 bits. */
+enum { TL_DECIMAL_CHARS = 48 };
+
+/* Why a text is not such a decimal: it is not a number; it is outside -2^63 .. 2^64 - 1; it has
+ * more than 18 digits after the point, not counting zeros at the end. */
+enum { TL_DECIMAL_OK, TL_DECIMAL_BAD, TL_DECIMAL_RANGE, TL_DECIMAL_DIGITS };
+
+/* Parses the whole text [s, e). */
+int tl_decimal_parse(const char *s, const char *e, __int128 *units);
+
+/* Splits units into whole + part / TALLY_KEY_PART, 0 <= part < TALLY_KEY_PART. */
+void tl_decimal_split(__int128 units, __int128 *whole, int64_t *part);
+
+/* Writes the decimal with the fewest digits, terminated by a zero byte. */
+void tl_decimal_format(__int128 units, char out[TL_DECIMAL_CHARS]);
 
 /* A binary floating-point format, for the rounding below. */
 struct tl_fmt {
@@ -112,9 +130,6 @@ static inline __attribute__((always_inline)) int tl_digits8(const char *p, uint6
 {
     uint64_t v;
     memcpy(&v, p, 8);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    v = __builtin_bswap64(v);
-#endif
     v ^= 0x3030303030303030ull;
 
     /* The high bit of each byte that is not 0..9. A carry affects only bytes above the first of
@@ -221,42 +236,21 @@ static inline __attribute__((always_inline)) int tl_fast_whole(const char **p, i
     return 1;
 }
 
-/* The smallest and largest value of an integer type. For u64 the largest is INT64_MAX, which is
- * enough for the fast path. */
-static inline void tl_whole_range(tally_dtype dtype, int64_t *least, int64_t *greatest)
-{
-    switch (dtype) {
-    case TALLY_I8:
-        *least = INT8_MIN, *greatest = INT8_MAX;
-        return;
-    case TALLY_U8:
-        *least = 0, *greatest = UINT8_MAX;
-        return;
-    case TALLY_I16:
-        *least = INT16_MIN, *greatest = INT16_MAX;
-        return;
-    case TALLY_U16:
-        *least = 0, *greatest = UINT16_MAX;
-        return;
-    case TALLY_I32:
-        *least = INT32_MIN, *greatest = INT32_MAX;
-        return;
-    case TALLY_U32:
-        *least = 0, *greatest = UINT32_MAX;
-        return;
-    case TALLY_U64:
-        *least = 0, *greatest = INT64_MAX;
-        return;
-    default:
-        *least = INT64_MIN, *greatest = INT64_MAX;
-        return;
-    }
-}
-
 /* tally_dtype_size of an integer type, inlined for loops. */
 static inline __attribute__((always_inline)) size_t tl_whole_size(tally_dtype dtype)
 {
     return (size_t)1 << ((dtype - TALLY_I8) >> 1);
+}
+
+/* The smallest and largest value of an integer type. For u64 the largest is INT64_MAX, which is
+ * enough for the fast path. */
+static inline __attribute__((always_inline)) void tl_whole_range(tally_dtype dtype, int64_t *least,
+                                                                 int64_t *greatest)
+{
+    assert(dtype >= TALLY_I8 && dtype <= TALLY_U64);
+    const int is_unsigned = (dtype - TALLY_I8) & 1, bits = 8 * (int)tl_whole_size(dtype);
+    *greatest = INT64_MAX >> (63 - (is_unsigned && bits < 64 ? bits : bits - 1));
+    *least = is_unsigned ? 0 : -*greatest - 1;
 }
 
 static inline int tl_is_float(tally_dtype dtype)
@@ -264,21 +258,22 @@ static inline int tl_is_float(tally_dtype dtype)
     return dtype >= TALLY_F16 && dtype <= TALLY_F64;
 }
 
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "elements are stored as a little-endian machine stores them"
+#endif
+
 /* Stores the low bytes of bits as an element of `size` bytes. */
 static inline __attribute__((always_inline)) void tl_store(void *value, uint64_t bits, size_t size)
 {
-    const uint8_t b1 = (uint8_t)bits;
-    const uint16_t b2 = (uint16_t)bits;
-    const uint32_t b4 = (uint32_t)bits;
+    memcpy(value, &bits, size);
+}
 
-    if (size == 8)
-        memcpy(value, &bits, 8);
-    else if (size == 4)
-        memcpy(value, &b4, 4);
-    else if (size == 2)
-        memcpy(value, &b2, 2);
-    else
-        memcpy(value, &b1, 1);
+/* The bits of an element of `size` bytes; the others are 0. */
+static inline uint64_t tl_load(const void *value, size_t size)
+{
+    uint64_t bits = 0;
+    memcpy(&bits, value, size);
+    return bits;
 }
 
 /* The fast path for one value: returns 1 and moves *p past it, or returns 0 and leaves *p.

@@ -4,10 +4,8 @@
  * threads, and tells the kernel to read ahead, so a file of any size is read in bounded memory.
  * Pipes are read in order. */
 #define _GNU_SOURCE
-#include "context/threads.h"
 #include "io.h"
 #include <assert.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -94,60 +92,23 @@ tally_status tl_binary_start(tally_file *f)
     return TALLY_OK;
 }
 
-void tl_swap_bytes(unsigned char *p, int64_t n, size_t size)
+static void swap_bytes(unsigned char *p, int64_t n, size_t size)
 {
     assert(n >= 0 && size >= 1 && size <= 8);
-    uint16_t b2;
-    uint32_t b4;
-    uint64_t b8;
-    for (int64_t i = 0; i < n && size > 1; i++, p += size) {
-        if (size == 2)
-            memcpy(&b2, p, 2), b2 = __builtin_bswap16(b2), memcpy(p, &b2, 2);
-        else if (size == 4)
-            memcpy(&b4, p, 4), b4 = __builtin_bswap32(b4), memcpy(p, &b4, 4);
-        else
-            memcpy(&b8, p, 8), b8 = __builtin_bswap64(b8), memcpy(p, &b8, 8);
-    }
+    const int unused = 64 - 8 * (int)size;
+    for (int64_t i = 0; i < n && size > 1; i++, p += size)
+        tl_store(p, __builtin_bswap64(tl_load(p, size)) >> unused, size);
 }
 
-typedef struct {
-    const tally_file *f;
-    unsigned char *buffer;
-    int64_t n, parts;
-    int64_t got; /* bytes */
-    int error;   /* an errno */
-} read_work;
-
-static void read_part(void *data, int64_t i)
-{
-    read_work *w = data;
-    const int64_t each = w->n / w->parts, from = each * i,
-                  to = i + 1 == w->parts ? w->n : from + each;
-
-    const int64_t r =
-        tl_pread_full(w->f->fd, w->buffer + from, (size_t)(to - from), w->f->pos + from);
-    if (r < 0)
-        __atomic_store_n(&w->error, errno, __ATOMIC_RELAXED);
-    else
-        __atomic_fetch_add(&w->got, r, __ATOMIC_RELAXED);
-}
-
-/* pread of n bytes by several threads. Returns the bytes read, or -1. */
-static int64_t read_shared(tally_file *f, unsigned char *buffer, int64_t n)
+/* pread of n bytes by several threads. Returns the bytes read, or -1; fewer than n only if the file
+ * became shorter, which the caller reports as an error. */
+static int64_t read_shared(const tally_file *f, void *buffer, int64_t n)
 {
     assert(n >= 0);
     const int threads = tl_io_threads(f->ctx),
               parts = threads > n / SHARE ? (int)(n / SHARE) : threads;
     posix_fadvise(f->fd, f->pos + n, AHEAD, POSIX_FADV_WILLNEED);
-    if (parts < 2) return tl_pread_full(f->fd, buffer, (size_t)n, f->pos);
-    read_work all = {f, buffer, n, parts, 0, 0};
-    tl_for(threads, parts, read_part, &all);
-    if (!all.error)
-        /* fewer only if the file became shorter, which the caller reports as an error */
-        return all.got;
-    errno = all.error;
-
-    return -1;
+    return tl_pread_shared(f, buffer, n, threads, parts < 1 ? 1 : parts);
 }
 
 tally_status tl_binary_read(tally_file *f, void *buffer, int64_t max, int64_t *got)
@@ -179,7 +140,7 @@ tally_status tl_binary_read(tally_file *f, void *buffer, int64_t max, int64_t *g
 
     *got = r / size;
     if (f->left >= 0) f->left -= *got;
-    if (f->swap) tl_swap_bytes(buffer, *got, (size_t)size);
+    if (f->swap) swap_bytes(buffer, *got, (size_t)size);
 
     return TALLY_OK;
 }

@@ -31,7 +31,7 @@ static inline int white(char ch, char d)
 /* Whether only blanks come before p on its line. */
 static int begins_line(const tl_chunk *c, const char *p)
 {
-    while (p > c->start && (p[-1] == ' ' || p[-1] == '\t' || p[-1] == '\r')) p--;
+    while (p > c->start && tl_is_blank(p[-1])) p--;
     return p == c->start ? !c->mid_line : p[-1] == '\n';
 }
 
@@ -80,8 +80,6 @@ read_every_cell(tl_chunk *const c, const tl_layout *const l, const tally_dtype d
 
     c->count = (out - c->values) / (int64_t)size;
 }
-
-static inline int blank(char ch) { return ch == ' ' || ch == '\t' || ch == '\r'; }
 
 /* The line that is read. Its functions are inlined and its address is not taken elsewhere, so the
  * members stay in registers. */
@@ -140,7 +138,7 @@ INLINE int read_value(line *t, tally_dtype dtype, void *value)
     if (!t->l->decimal && tl_fast_value(&at, dtype, value)) {
         const char *const end = at;
         if (!d)
-            while (at < stop && blank(*at)) at++;
+            while (at < stop && tl_is_blank(*at)) at++;
         t->q = at;
         if (at == stop || *at == '\n' || (d ? *at == d : at > end)) return TL_CELL_OK;
     }
@@ -160,8 +158,8 @@ INLINE int read_text(line *t)
     const char *const q = t->ended = memchr(t->p, t->l->delimiter, (size_t)(t->stop - t->p));
     t->s = t->p;
     t->e = q ? q : t->stop;
-    while (t->s < t->e && blank(*t->s)) ++t->s;
-    while (t->e > t->s && blank(t->e[-1])) --t->e;
+    while (t->s < t->e && tl_is_blank(*t->s)) ++t->s;
+    while (t->e > t->s && tl_is_blank(t->e[-1])) --t->e;
 
     return TL_CELL_OK;
 }
@@ -271,7 +269,7 @@ INLINE void read_rows(tl_chunk *const c, const tl_layout *const l, const tally_d
 
     while (p && p < end) {
         line t = {.l = l, .start = p, .simple = d && !quoted};
-        while (blank(*p) && *p != d) p++; /* stops at the newline at the chunk's end */
+        while (tl_is_blank(*p) && *p != d) p++; /* stops at the newline at the chunk's end */
         if (*p == '\n') {
             p++;
             continue;

@@ -323,7 +323,7 @@ static tally_status refuse_uncertain_header(const struct choice *c)
 static tally_status refuse_possible_comment(const struct choice *c)
 {
     const char *p = c->r[0].line;
-    while (p < c->r[0].next && (*p == ' ' || *p == '\t' || *p == '\r')) p++;
+    while (p < c->r[0].next && tl_is_blank(*p)) p++;
     if (p == c->r[0].next || *p != '#' || c->lines.records < 2 || c->r[0].n >= c->r[1].n)
         return TALLY_OK;
     const int64_t n = tl_line_end(p, c->r[0].next) - p;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT
  * Reads bytes from a regular file (by position) or from a pipe (in order), and reads ahead while
  * the format is guessed. */
+#include "context/threads.h"
 #include "io.h"
 #include <assert.h>
 #include <errno.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-int64_t tl_pread_full(int fd, void *buffer, size_t n, int64_t at)
+/* pread until n bytes are read or the file ends. */
+static int64_t pread_full(int fd, void *buffer, size_t n, int64_t at)
 {
     assert(at >= 0);
     size_t done = 0;
@@ -24,6 +25,35 @@ int64_t tl_pread_full(int fd, void *buffer, size_t n, int64_t at)
     return (int64_t)done;
 }
 
+typedef struct {
+    int fd;
+    char *buffer;
+    int64_t n, each, at;
+    int64_t got; /* bytes */
+    int error;   /* an errno */
+} read_work;
+
+static void read_part(void *data, int64_t i)
+{
+    read_work *w = data;
+    const int64_t from = w->each * i < w->n ? w->each * i : w->n,
+                  n = w->n - from < w->each ? w->n - from : w->each;
+    const int64_t r = pread_full(w->fd, w->buffer + from, (size_t)n, w->at + from);
+    if (r < 0)
+        __atomic_store_n(&w->error, errno, __ATOMIC_RELAXED);
+    else
+        __atomic_fetch_add(&w->got, r, __ATOMIC_RELAXED);
+}
+
+int64_t tl_pread_shared(const tally_file *f, void *buffer, int64_t n, int threads, int parts)
+{
+    assert(n >= 0 && parts >= 1);
+    read_work all = {f->fd, buffer, n, (n + parts - 1) / parts, f->pos, 0, 0};
+    tl_for(threads, parts, read_part, &all);
+    errno = all.error;
+    return all.error ? -1 : all.got;
+}
+
 /* The result of a read that found the end: 0, or -1 if compressed bytes ended by a failure. */
 static int64_t at_end(tally_file *f)
 {
@@ -35,7 +65,7 @@ int64_t tl_input_some(tally_file *f, void *buffer, size_t n)
 {
     assert(f->peek_at <= f->peek_n);
     if (f->regular) {
-        const int64_t r = tl_pread_full(f->fd, buffer, n, f->pos);
+        const int64_t r = pread_full(f->fd, buffer, n, f->pos);
         if (r > 0) f->pos += r;
         return r;
     }
@@ -86,17 +116,17 @@ tally_status tl_input_peek(tally_file *f, size_t want)
 {
     assert(f->peek_at <= f->peek_n && f->peek_n <= f->peek_capacity);
     if (want > f->peek_capacity) {
-        char *const more = realloc(f->peek, want + TL_PAD);
-        if (!more) return tl_no_memory(f->ctx, want + TL_PAD, "the beginning of the file");
-        f->peek = more;
+        const tally_status s =
+            tl_grow(f->ctx, &f->peek, want + TL_PAD, "the beginning of the file");
+        if (s) return s;
         f->peek_capacity = want;
     }
 
     while (f->peek_n < want && !f->peek_end) {
         int64_t r;
         if (f->regular) {
-            r = tl_pread_full(f->fd, f->peek + f->peek_n, want - f->peek_n,
-                              f->pos + (int64_t)f->peek_n);
+            r = pread_full(f->fd, f->peek + f->peek_n, want - f->peek_n,
+                           f->pos + (int64_t)f->peek_n);
         } else {
             r = read(f->fd, f->peek + f->peek_n, want - f->peek_n);
             if (r < 0 && errno == EINTR) continue;

@@ -9,11 +9,11 @@
  *    sniff.c       layout of a text: format, delimiter     columns.c  which columns are read
  *    header.c      is the first line a header?             foreign.c  formats that are refused
  *    text.c        blocks of text, read by threads         cells.c    the loops over cells
- *    cell.c        one cell as a value                     field.c    where cells and blocks end
+ *    field.c       where cells and blocks end, one cell as a value
  *    bad_cell.c    the sentence about a cell
  *    keys.c        groups of lines, by their keys          time.c     times of lines, their order
  *    write.c       create, write, commit                   replace.c  the temporary file
- *    write_text.c  values as text                          put.c      bytes to the file
+ *    put.c         bytes to the file, values as text
  *    netcdf/       NetCDF and HDF5, by libnetcdf           ../dtype/  numbers from and to text */
 #ifndef TALLY_IO_H
 #define TALLY_IO_H
@@ -62,7 +62,7 @@ struct tally_file {
     void (*end)(tally_file *f);
 };
 
-/* file.c: the begin and the end of opening, for reading and for writing. tl_file_new checks the
+/* handle.c: the begin and the end of opening, for reading and for writing. tl_file_new checks the
  * arguments and makes an object with its name; standard: the name of "-" in sentences.
  * tl_file_opened, called last, closes the file and sets *file to NULL if s is a failure. */
 tally_status tl_file_new(tally *ctx, const char *path, const char *standard, tally_file **file);
@@ -79,8 +79,8 @@ int64_t tl_input_some(tally_file *f, void *buffer, size_t n);
 /* Whether tl_input_some would wait for a pipe. */
 int tl_input_would_wait(const tally_file *f);
 
-/* pread until n bytes are read or the file ends. */
-int64_t tl_pread_full(int fd, void *buffer, size_t n, int64_t at);
+/* pread of n bytes at f->pos, in `parts` parts by several threads; fewer only if the file ends. */
+int64_t tl_pread_shared(const tally_file *f, void *buffer, int64_t n, int threads, int parts);
 
 /* Reads ahead until the peek has `want` bytes or the input ends. */
 tally_status tl_input_peek(tally_file *f, size_t want);
@@ -94,7 +94,6 @@ void tl_compressed_close(tl_compressed *c);
 /* binary.c */
 tally_status tl_binary_start(tally_file *f);
 tally_status tl_binary_read(tally_file *f, void *buffer, int64_t max, int64_t *got);
-void tl_swap_bytes(unsigned char *p, int64_t n, size_t size);
 
 /* npy.c: reads the header and sets dtype, shape, order and swap. */
 tally_status tl_npy_header(tally_file *f, tally_dtype want);
@@ -108,7 +107,7 @@ typedef struct tl_want {
     /* number of the column in the file, and among the columns of its role; both from 0 */
     int64_t column, place;
     int role; /* what the cells of the column are */
-    int part; /* a key: 0, or the part of the cells' dates that is the key (TL_PART_) */
+    int part; /* a key: 0, or the part of the cells' dates that is the key (time.c) */
 } tl_want;
 
 enum { TL_VALUE, TL_KEY, TL_TIME };
@@ -142,6 +141,9 @@ void tl_layout_free(tl_layout *l);
  * NULL. */
 const char *tl_field(const char *p, const char *end, const tl_layout *l, const char **s,
                      const char **e);
+
+/* White space within a line. */
+static inline int tl_is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
 /* The end of the line at p: its newline, or `end`. */
 const char *tl_line_end(const char *p, const char *end);
@@ -263,7 +265,7 @@ typedef struct tl_chunk {
 
 void tl_cells(tl_chunk *c, const tl_layout *l, tally_dtype dtype);
 
-/* cell.c: reads one cell as a value. Like tl_parse_cell, but also reads words for missing values
+/* field.c: reads one cell as a value. Like tl_parse_cell, but also reads words for missing values
  * (empty, NA, null in any case), which are NaN or TL_CELL_EMPTY. l: has thousands and decimal. */
 int tl_cell(tally_dtype dtype, const char *s, const char *e, const tl_layout *l, void *value);
 int tl_missing(const char *s, const char *e);
@@ -291,14 +293,6 @@ int tl_time_take(tl_chunk *c, int64_t row, const char *s, const char *e);
 /* time.c: a part of the date [s, e) as a key. Its text is among the numbers, which begin less than
  * 4 GiB after the chunk. tl_time_part_named: the part that ends a name such as t.month, or 0;
  * *end: the end of t. */
-enum {
-    TL_PART_YEAR = 1,
-    TL_PART_SEASON,
-    TL_PART_MONTH,
-    TL_PART_DAY,
-    TL_PART_HOUR,
-    TL_PART_OF_YEAR
-};
 enum { TL_NUMBERS_BYTES = 4 * (10000 + 4) + 16 };
 void tl_time_numbers(char *out);
 int tl_time_part(tl_chunk *c, int part, const char *s, const char *e, tl_span *key);

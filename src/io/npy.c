@@ -5,6 +5,7 @@
  *    {'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }
  *
  * A strict parser accepts only these three keys; nothing is evaluated. */
+#include "dtype/dtype.h"
 #include "io.h"
 #include <assert.h>
 #include <stdio.h>
@@ -12,6 +13,14 @@
 #include <stdlib.h>
 
 enum { HEADER_MOST = 1 << 20 };
+
+/* The letters of each dtype. */
+static const char *const codes[] = {
+    "",
+#define DTYPE(name, ctype, bytes, kind, npy) npy,
+#include "dtype/dtype.def"
+#undef DTYPE
+};
 
 struct cursor {
     const char *p, *end;
@@ -106,14 +115,6 @@ static tally_status refuse(tally_file *f, const char *descr, const char *why)
 static tally_status dtype(tally_file *f, const char *descr, tally_dtype want)
 {
     static const struct {
-        const char *code;
-        tally_dtype dtype;
-    } codes[] = {
-        {"b1", TALLY_U8},  {"i1", TALLY_I8},  {"u1", TALLY_U8},  {"i2", TALLY_I16},
-        {"u2", TALLY_U16}, {"i4", TALLY_I32}, {"u4", TALLY_U32}, {"i8", TALLY_I64},
-        {"u8", TALLY_U64}, {"f2", TALLY_F16}, {"f4", TALLY_F32}, {"f8", TALLY_F64},
-    };
-    static const struct {
         char kind;
         const char *why;
     } refused[] = {
@@ -129,20 +130,16 @@ static tally_status dtype(tally_file *f, const char *descr, tally_dtype want)
         {'i', "tally has whole numbers of 1, 2, 4 and 8 bytes"},
         {'u', "tally has whole numbers of 1, 2, 4 and 8 bytes"},
     };
-    const int native = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? '<' : '>';
     const char *code = descr;
     int order = '=';
     if (*code == '<' || *code == '>' || *code == '|' || *code == '=') order = *code++;
-    f->swap = (order == '<' || order == '>') && order != native;
-    f->info.dtype = 0;
-    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
-        if (strcmp(code, codes[i].code) == 0) f->info.dtype = codes[i].dtype;
-    if (strcmp(code, "V2") == 0) {
-        if (want != TALLY_BF16)
-            return refuse(f, descr,
-                          "2 raw bytes; if they are bfloat16 numbers, say so with --dtype bf16");
-        f->info.dtype = TALLY_BF16;
-    }
+    f->swap = order == '>';
+    f->info.dtype = strcmp(code, "b1") == 0 ? TALLY_U8 : 0; /* booleans are bytes */
+    for (int d = 1; d <= TL_DTYPES; d++)
+        if (strcmp(code, codes[d]) == 0) f->info.dtype = (tally_dtype)d;
+    if (f->info.dtype == TALLY_BF16 && want != TALLY_BF16)
+        return refuse(f, descr,
+                      "2 raw bytes; if they are bfloat16 numbers, say so with --dtype bf16");
 
     if (f->info.dtype == 0) {
         for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
@@ -286,11 +283,7 @@ tally_status tl_npy_header(tally_file *f, tally_dtype want)
 size_t tl_npy_write_header(char *out, tally_dtype dtype, int ndim, const int64_t *shape)
 {
     assert(ndim >= 0 && ndim <= 8);
-    static const char *const codes[] = {"",   "i1", "u1", "i2", "u2", "i4", "u4",
-                                        "i8", "u8", "f2", "V2", "f4", "f8"};
-    const char order = tally_dtype_size(dtype) == 1 || dtype == TALLY_BF16 ? '|'
-                       : __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__         ? '<'
-                                                                           : '>';
+    const char order = tally_dtype_size(dtype) == 1 || dtype == TALLY_BF16 ? '|' : '<';
     char dict[400];
     size_t n =
         (size_t)snprintf(dict, sizeof dict, "{'descr': '%c%s', 'fortran_order': False, 'shape': (",

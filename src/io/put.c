@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Writes bytes to a new file. */
+ * Writes bytes to a new file; and values as text and csv, which all threads format. */
 #define _GNU_SOURCE
+#include "context/threads.h"
 #include "writer.h"
 #include <assert.h>
 #include <errno.h>
@@ -66,4 +67,87 @@ tally_status tl_write_flush(tally_file *f)
     const size_t n = f->writer->used;
     f->writer->used = 0;
     return n ? tl_write_put(f, f->writer->text, n) : TALLY_OK;
+}
+
+/* ---- text and csv ---- */
+
+/* Formats n values, the first of which is element number `at` of the file. Returns the end of the
+ * text. */
+static char *format_values(const tally_file *f, char *out, const unsigned char *p, int64_t n,
+                           int64_t at)
+{
+    assert(n >= 0 && at >= 0);
+    const tl_writer *const w = f->writer;
+    const size_t size = tally_dtype_size(f->info.dtype);
+    const char comma = w->form == TL_CSV ? ',' : '\t';
+    int64_t column = at % w->columns;
+
+    for (int64_t i = 0; i < n; i++, p += size) {
+        out = tl_format(out, f->info.dtype, p, w->hex);
+        if (++column == w->columns)
+            *out++ = '\n', column = 0;
+        else
+            *out++ = comma;
+    }
+
+    return out;
+}
+
+typedef struct {
+    const tally_file *f;
+    const unsigned char *data;
+    int64_t n, each; /* values; values of a part */
+    size_t *ends;    /* length of the text of each part */
+} format_work;
+
+static void format_part(void *data, int64_t i)
+{
+    const format_work *a = data;
+    const tl_writer *const w = a->f->writer;
+    const int64_t from = a->each * i < a->n ? a->each * i : a->n,
+                  to = from + a->each < a->n ? from + a->each : a->n;
+    char *const out = w->text + (size_t)i * TL_WRITE_BATCH * TL_VALUE_CHARS;
+    const unsigned char *const p = a->data + (size_t)from * tally_dtype_size(a->f->info.dtype);
+    a->ends[i] = (size_t)(format_values(a->f, out, p, to - from, w->written + from) - out);
+}
+
+tally_status tl_write_text(tally_file *f, const unsigned char *data, int64_t n)
+{
+    assert(n >= 0);
+    tl_writer *const w = f->writer;
+    const size_t size = tally_dtype_size(f->info.dtype),
+                 part = (size_t)TL_WRITE_BATCH * TL_VALUE_CHARS;
+
+    while (n) {
+        const int64_t capacity = (int64_t)((w->capacity - w->used) / TL_VALUE_CHARS);
+        tally_status s = TALLY_OK;
+        if (capacity == 0 || (n >= TL_WRITE_BATCH && w->used)) {
+            if ((s = tl_write_flush(f))) return s;
+            continue;
+        }
+
+        if (n < 2 * TL_WRITE_BATCH || w->capacity == part) {
+            const int64_t now = n < capacity ? n : capacity;
+            w->used =
+                (size_t)(format_values(f, w->text + w->used, data, now, w->written) - w->text);
+            data += (size_t)now * size, n -= now, w->written += now;
+            continue;
+        }
+
+        const int parts =
+            (int)(w->capacity / part); /* each thread has its own part of the buffer */
+        const int64_t now =
+                          n < (int64_t)parts * TL_WRITE_BATCH ? n : (int64_t)parts * TL_WRITE_BATCH,
+                      each = (now + parts - 1) / parts;
+        size_t ends[1024];
+        if (parts > 1024) return tl_fail(f->ctx, TALLY_INVALID, "more than 1024 threads");
+        format_work all = {f, data, now, each, ends};
+        tl_for(parts, parts, format_part, &all);
+        for (int i = 0; i < parts && !s; i++)
+            s = tl_write_put(f, w->text + (size_t)i * part, ends[i]);
+        if (s) return s;
+        data += (size_t)now * size, n -= now, w->written += now;
+    }
+
+    return TALLY_OK;
 }

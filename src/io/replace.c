@@ -8,7 +8,7 @@
  *    else            .tally-<random>.tmp, in the list of store/cleanup.h until it is renamed
  *                    or removed */
 #define _GNU_SOURCE
-#include "replace.h"
+#include "writer.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>

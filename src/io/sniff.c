@@ -18,7 +18,7 @@ static const char *data_line(const char *p, const char *end, int comment)
     assert(p <= end);
     while (p < end) {
         const char *q = p;
-        while (q < end && (*q == ' ' || *q == '\t' || *q == '\r')) q++;
+        while (q < end && tl_is_blank(*q)) q++;
         if (q == end) return NULL;
         if (*q != '\n' && (unsigned char)*q != comment) return p;
         while (q < end && *q != '\n' && *q != '\r') q++;
@@ -60,9 +60,9 @@ static tally_status split_record(tally_file *f, const char *p, const char *end, 
     for (;;) {
         if (r->n == capacity) {
             capacity = capacity ? 2 * capacity : 64;
-            tl_field_text *const more = realloc(r->f, (size_t)capacity * sizeof *more);
-            if (!more) return tl_no_memory(f->ctx, (size_t)capacity * sizeof *more, "the columns");
-            r->f = more;
+            const tally_status s =
+                tl_grow(f->ctx, &r->f, (size_t)capacity * sizeof *r->f, "the columns");
+            if (s) return s;
         }
 
         tl_field_text *const x = &r->f[r->n++];

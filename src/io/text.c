@@ -84,50 +84,35 @@ static int64_t newlines(const char *p, size_t n)
     return total;
 }
 
+/* Makes space for blocks of `capacity` bytes. */
 static tally_status reserve(tally_file *f, size_t capacity)
 {
     assert(capacity > 0);
     tl_text *const t = f->text;
-    const size_t numbers = t->layout.parts ? TL_NUMBERS_BYTES : 0;
-    char *const buf = realloc(t->buf, capacity + TL_PAD + numbers);
-    if (!buf) return tl_no_memory(f->ctx, capacity + TL_PAD + numbers, "a block of text");
-    if (numbers) tl_time_numbers(buf + capacity + TL_PAD);
-
-    t->buf = buf;
+    const size_t numbers = t->layout.parts ? TL_NUMBERS_BYTES : 0, keys = (size_t)t->layout.keys,
+                 rows = capacity / 2 + (size_t)t->most + 8, /* most lines */
+        values = capacity / t->a_value + (size_t)t->most + 8;
+    tally_status s = tl_grow(f->ctx, &t->buf, capacity + TL_PAD + numbers, "a block of text");
+    if (s) return s;
+    if (numbers) tl_time_numbers(t->buf + capacity + TL_PAD);
     t->capacity = capacity;
-    const size_t bytes =
-        (capacity / t->a_value + (size_t)t->most + 8) * tally_dtype_size(f->info.dtype);
-    unsigned char *const stage = realloc(t->stage, bytes);
-    if (!stage) return tl_no_memory(f->ctx, bytes, "a block of values");
 
-    t->stage = stage;
-    const size_t rows = capacity / 2 + (size_t)t->most + 8; /* most lines */
-
-    if (t->keys) {
-        const size_t cell_bytes = rows * (size_t)t->layout.keys * sizeof *t->cells;
-        tl_span *const cells = realloc(t->cells, cell_bytes);
-        if (!cells) return tl_no_memory(f->ctx, cell_bytes, "the keys of a block of text");
-        t->cells = cells;
-        int32_t *const codes = realloc(t->codes, rows * sizeof *codes);
-        if (!codes)
-            return tl_no_memory(f->ctx, rows * sizeof *codes, "the groups of a block of text");
-        t->codes = codes;
-    }
-
-    if (t->layout.times) {
-        tl_tick *const times = realloc(t->times, rows * sizeof *times);
-        if (!times)
-            return tl_no_memory(f->ctx, rows * sizeof *times, "the times of a block of text");
-        t->times = times;
-    }
-
-    if (!t->keep && !t->layout.times) return TALLY_OK;
-    const size_t most = rows * sizeof *t->spans;
-    tl_span *const spans = realloc(t->spans, most);
-    if (!spans) return tl_no_memory(f->ctx, most, "the lines of a block of text");
-
-    t->spans = spans;
-    return TALLY_OK;
+    const struct {
+        int wanted;
+        void *pointer;
+        size_t bytes;
+        const char *what;
+    } all[] = {
+        {1, &t->stage, values * tally_dtype_size(f->info.dtype), "a block of values"},
+        {t->keys != NULL, &t->cells, rows * keys * sizeof *t->cells, "the keys of a block of text"},
+        {t->keys != NULL, &t->codes, rows * sizeof *t->codes, "the groups of a block of text"},
+        {t->layout.times, &t->times, rows * sizeof *t->times, "the times of a block of text"},
+        {t->keep || t->layout.times, &t->spans, rows * sizeof *t->spans,
+         "the lines of a block of text"},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all && !s; i++)
+        if (all[i].wanted) s = tl_grow(f->ctx, all[i].pointer, all[i].bytes, all[i].what);
+    return s;
 }
 
 static void text_end(tally_file *f)
@@ -198,28 +183,6 @@ tally_status tl_text_start(tally_file *f, const tally_file_options *o, int csv)
     return TALLY_OK;
 }
 
-typedef struct {
-    const tally_file *f;
-    char *to;
-    size_t want, each;
-    int64_t got; /* bytes */
-    int error;   /* an errno */
-} read_work;
-
-static void read_part(void *data, int64_t i)
-{
-    read_work *w = data;
-    const size_t from = w->each * (size_t)i, left = from < w->want ? w->want - from : 0,
-                 n = left < w->each ? left : w->each;
-
-    const int64_t r = tl_pread_full(w->f->fd, w->to + from, n, w->f->pos + (int64_t)from);
-    if (r < 0) {
-        __atomic_store_n(&w->error, errno, __ATOMIC_RELAXED);
-        return;
-    }
-    __atomic_fetch_add(&w->got, r, __ATOMIC_RELAXED);
-}
-
 /* Reads more text after the block. Returns 0, or -1 with errno; errno is 0 if the file became
  * shorter, or is shorter than its size says, as some files in /proc and /sys. */
 static int read_more(tally_file *f)
@@ -228,16 +191,12 @@ static int read_more(tally_file *f)
     const size_t want = t->capacity - t->n;
 
     if (f->regular) {
-        const int parts = want < 2 * SMALL ? 1 : t->most;
-        const size_t each = (want + (size_t)parts - 1) / (size_t)parts;
-        char *const to = t->buf + t->n;
-        read_work all = {f, to, want, each, 0, 0};
-        tl_for(t->threads, parts, read_part, &all);
-        errno = all.error;
-        if (all.error) return -1;
-        t->n += (size_t)all.got;
-        f->pos += all.got;
-        t->eof = (size_t)all.got < want;
+        const int64_t got = tl_pread_shared(f, t->buf + t->n, (int64_t)want, t->threads,
+                                            want < 2 * SMALL ? 1 : t->most);
+        if (got < 0) return -1;
+        t->n += (size_t)got;
+        f->pos += got;
+        t->eof = (size_t)got < want;
         struct stat st;
         if (t->eof && f->pos < f->size && (fstat(f->fd, &st) != 0 || st.st_size < f->size))
             return errno = 0, -1;
@@ -307,8 +266,6 @@ static int fill(tally_file *f)
     return 0;
 }
 
-static int is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
-
 /* Cuts the block into chunks. t->end becomes 0 if the block cannot be cut. */
 static void cut(tl_text *t)
 {
@@ -326,7 +283,7 @@ static void cut(tl_text *t)
         k = 1;
         size_t x = t->n;
         const char *first = t->buf;
-        while (is_blank(*first)) first++;
+        while (tl_is_blank(*first)) first++;
 
         while (!t->in_comment && (t->mid_line || (unsigned char)*first != t->layout.comment) && x &&
                !(t->buf[x - 1] == ' ' || t->buf[x - 1] == '\t' ||
@@ -458,7 +415,7 @@ static tally_status block(tally_file *f)
     while (nl > t->buf && nl[-1] != '\n') nl--;
     t->col = nl > t->buf ? t->buf + t->end - nl : t->col + (int64_t)t->end;
     if (nl > t->buf) t->mid_line = 0;
-    while (nl < t->buf + t->end && is_blank(*nl)) nl++;
+    while (nl < t->buf + t->end && tl_is_blank(*nl)) nl++;
     t->mid_line |= nl < t->buf + t->end;
     t->line += newlines(t->buf, t->end);
     for (int i = 0; i < t->chunks_n; i++) t->begun |= t->chunks[i].count > 0;

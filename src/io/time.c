@@ -7,11 +7,9 @@
  *
  * The frame of a time is the kind of times that it can be compared with: numbers, times without a
  * zone, or times of one zone. */
-#include "dtype/decimal.h"
 #include "io.h"
 #include <assert.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { NUMBERS = 1, LOCAL = 2, ZONED = 10000 }; /* ZONED + minutes east of UTC */
@@ -43,6 +41,14 @@ static int days_in(int64_t year, int64_t month)
 {
     static const char days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     return days[month - 1] + (month == 2 && year % 4 == 0 && (year % 100 != 0 || year % 400 == 0));
+}
+
+/* The day of a time in nanoseconds, `east` minutes east of UTC. *of_day: its second in the day. */
+static int64_t day_of(tl_tick tick, int64_t east, int64_t *of_day)
+{
+    const int64_t local = (int64_t)(tick / second) - (tick % second < 0) + east * 60;
+    *of_day = (local % 86400 + 86400) % 86400;
+    return (local - *of_day) / 86400;
 }
 
 /* Reads n digits at *p as a number of at most `most`. Returns 0 if they are not there. */
@@ -183,11 +189,9 @@ void tl_time_show(int frame, tl_tick tick, char *out, size_t capacity)
     }
 
     const int64_t east = frame == LOCAL ? 0 : frame - ZONED;
-    const __int128 local = tick + (__int128)east * 60 * second;
-    int64_t seconds = (int64_t)(local / second), nanos = (int64_t)(local % second);
-    if (nanos < 0) seconds--, nanos += second;
-    int64_t days = seconds / 86400, of_day = seconds % 86400, year;
-    if (of_day < 0) days--, of_day += 86400;
+    const int64_t nanos = (int64_t)((tick % second + second) % second);
+    int64_t of_day, year;
+    const int64_t days = day_of(tick, east, &of_day);
     const int month = month_of(days, &year);
     int at = snprintf(out, capacity, "%04d-%02d-%02dT%02d:%02d:%02d", (int)year, (int)month,
                       (int)(days - days_of(year, month, 1) + 1), (int)(of_day / 3600),
@@ -239,6 +243,8 @@ int tl_time_take(tl_chunk *c, int64_t row, const char *s, const char *e)
     return why;
 }
 
+/* The parts of a date, numbered from 1. */
+enum { YEAR = 1 };
 static const char *const parts[] = {"year", "season", "month", "day", "hour", "dayofyear"};
 
 const char *tl_time_part_name(int part) { return parts[part - 1]; }
@@ -273,9 +279,8 @@ int tl_time_part(tl_chunk *c, int part, const char *s, const char *e, tl_span *k
     if (!why && t.frame == NUMBERS) why = TL_CELL_TIME;
     if (why) return why;
     const int64_t east = t.frame == LOCAL ? 0 : t.frame - ZONED;
-    const int64_t local = (int64_t)(t.value / second) - (t.value % second < 0) + east * 60;
-    int64_t days = local / 86400, of_day = local % 86400, year;
-    if (of_day < 0) days--, of_day += 86400;
+    int64_t of_day, year;
+    const int64_t days = day_of(t.value, east, &of_day);
     const int month = month_of(days, &year), values[] = {(int)year,
                                                          10000 + month % 12 / 3,
                                                          month,
@@ -283,7 +288,7 @@ int tl_time_part(tl_chunk *c, int part, const char *s, const char *e, tl_span *k
                                                          (int)(of_day / 3600),
                                                          (int)(days - days_of(year, 1, 1)) + 1};
     const int v = values[part - 1];
-    if (v < 0 || (part == TL_PART_YEAR && v > 9999)) return TL_CELL_ERA;
+    if (v < 0 || (part == YEAR && v > 9999)) return TL_CELL_ERA;
     key->at = (uint32_t)(c->numbers + 4 * v - c->start);
     key->length = v >= 10000 ? 3u : 1u + (v > 9) + (v > 99) + (v > 999);
     return TL_CELL_OK;
@@ -294,13 +299,10 @@ tally_status tl_order_reserve(tally_file *f, tl_order *o, int64_t groups)
     assert(groups >= 0);
     if (groups <= o->capacity) return TALLY_OK;
     const int64_t capacity = groups > 2 * o->capacity ? groups : 2 * o->capacity;
-    tl_tick *const more = realloc(o->last, (size_t)capacity * sizeof *more);
-    if (!more)
-        return tl_no_memory(f->ctx, (size_t)capacity * sizeof *more,
-                            "the last times of the groups");
-    o->last = more;
-    o->capacity = capacity;
-    return TALLY_OK;
+    const tally_status s = tl_grow(f->ctx, &o->last, (size_t)capacity * sizeof *o->last,
+                                   "the last times of the groups");
+    if (!s) o->capacity = capacity;
+    return s;
 }
 
 static const tl_tick end_of_i64 = ((tl_tick)INT64_MAX + 1) * TALLY_KEY_PART;

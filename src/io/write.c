@@ -174,20 +174,9 @@ tally_status tally_file_create(tally *ctx, const char *path, const char *format,
     return tl_file_opened(file, start(f, format, ndim, shape));
 }
 
-/* Checks that more may be written. */
-static tally_status check_open(const tally_file *f)
-{
-    if (!f || !f->writer)
-        return tl_fail(f ? f->ctx : NULL, TALLY_INVALID, "file is not open for writing");
-    if (f->writer->done) return tl_fail(f->ctx, TALLY_INVALID, "%s: already committed", f->label);
-    if (f->writer->failed)
-        return tl_fail(f->ctx, TALLY_INVALID, "%s: an earlier write failed", f->label);
-    return TALLY_OK;
-}
-
 tally_status tally_file_head(tally_file *file, const char *line)
 {
-    tally_status s = check_open(file);
+    tally_status s = tl_check_open(file);
     if (s) return s;
 
     tl_writer *const w = file->writer;
@@ -214,71 +203,10 @@ tally_status tally_file_head(tally_file *file, const char *line)
     return TALLY_OK;
 }
 
-/* Checks that the file is NetCDF, and that its names and attributes may still be set. */
-static tally_status check_netcdf(const tally_file *f)
-{
-    const tally_status s = check_open(f);
-    if (s) return s;
-
-    if (!f->writer->netcdf)
-        return tl_fail(f->ctx, TALLY_UNSUPPORTED,
-                       "%s: %s has no coordinates and no value for none: only netcdf has", f->label,
-                       f->info.format);
-    return f->writer->written || f->writer->boxes
-               ? tl_fail(f->ctx, TALLY_INVALID, "%s: coordinates come before elements", f->label)
-               : TALLY_OK;
-}
-
-tally_status tally_file_fill(tally_file *file, const void *value)
-{
-    const tally_status s = check_netcdf(file);
-    if (s) return s;
-    if (!value) return tl_fail(file->ctx, TALLY_INVALID, "value is NULL");
-    return tl_netcdf_fill(file, file->writer->netcdf, value);
-}
-
-tally_status tally_file_coordinate(tally_file *file, const char *name, int dimension,
-                                   tally_dtype dtype, const void *values)
-{
-    const tally_status s = check_netcdf(file);
-    if (s) return s;
-    if (!name) return tl_fail(file->ctx, TALLY_INVALID, "name is NULL");
-    if (!values) return tl_fail(file->ctx, TALLY_INVALID, "values is NULL");
-    return tl_netcdf_coordinate(file, file->writer->netcdf, name, dimension, dtype, values);
-}
-
-tally_status tally_file_like(tally_file *file, const tally_file *source)
-{
-    const tally_status s = check_netcdf(file);
-    if (s) return s;
-    if (!source || !source->netcdf)
-        return tl_fail(file->ctx, TALLY_INVALID,
-                       "source is not a NetCDF file that is open for reading");
-    return tl_netcdf_like(file, file->writer->netcdf, source);
-}
-
-tally_status tally_file_variable(tally_file *file, const char *names, tally_dtype dtype,
-                                 const void *values)
-{
-    const tally_status s = check_netcdf(file);
-    if (s) return s;
-    if (!names) return tl_fail(file->ctx, TALLY_INVALID, "names is NULL");
-    return tl_netcdf_add(file, file->writer->netcdf, names, dtype, values);
-}
-
-tally_status tally_file_attribute(tally_file *file, const char *variable, const char *name,
-                                  const char *text)
-{
-    const tally_status s = check_netcdf(file);
-    if (s) return s;
-    if (!name || !text) return tl_fail(file->ctx, TALLY_INVALID, "name or text is NULL");
-    return tl_netcdf_attribute(file, file->writer->netcdf, variable, name, text);
-}
-
 tally_status tally_file_write_box(tally_file *file, int variable, const int64_t *start,
                                   const int64_t *count, const void *data)
 {
-    tally_status s = check_open(file);
+    tally_status s = tl_check_open(file);
     if (s) return s;
 
     tl_writer *const w = file->writer;
@@ -312,7 +240,7 @@ tally_status tally_file_write_box(tally_file *file, int variable, const int64_t 
 
 tally_status tally_file_write(tally_file *file, const void *data, int64_t n)
 {
-    tally_status s = check_open(file);
+    tally_status s = tl_check_open(file);
     if (s) return s;
 
     tl_writer *const w = file->writer;
@@ -372,7 +300,7 @@ static tally_status complete(tally_file *f)
 
 tally_status tally_file_commit(tally_file *file)
 {
-    tally_status s = check_open(file);
+    tally_status s = tl_check_open(file);
     if (s) return s;
 
     tl_writer *const w = file->writer;

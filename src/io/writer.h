@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * The common declarations of write.c, write_text.c and put.c. */
+ * The common declarations of write.c, put.c and netcdf/coordinate.c. */
 #ifndef TALLY_IO_WRITER_H
 #define TALLY_IO_WRITER_H
 
 #include "io/netcdf/netcdf.h"
-#include "replace.h"
+#include "store/cleanup.h"
+#include <sys/stat.h>
 
 enum {
     TL_WRITE_BYTES = 1 << 20, /* bytes that are collected before a write */
@@ -13,6 +14,25 @@ enum {
 
 /* The format of the elements. */
 typedef enum tl_form { TL_NPY, TL_RAW, TL_TEXT, TL_CSV, TL_NETCDF } tl_form;
+
+/* replace.c: a new file that replaces another when it is complete. */
+typedef struct tl_replacement {
+    char *target;       /* the path to be replaced; the caller sets it, owned here */
+    char *temp;         /* the new file's temporary name, or NULL if it has none */
+    tl_cleanup cleanup; /* lists temp while it exists */
+} tl_replacement;
+
+/* Call these in this order. Each returns NULL, or the failed step as text, with errno. */
+/* old: the file whose mode the new one gets, or NULL. named: the file gets a name at once. */
+const char *tl_replace_open(tl_replacement *r, const struct stat *old, int named, int *fd);
+
+/* after all is written: syncs the file to disk, and names it */
+const char *tl_replace_finish(tl_replacement *r, int fd);
+const char *tl_replace_commit(tl_replacement *r);
+
+/* Removes the new file if it has a name and was not committed, and frees. Does nothing if *r is
+ * all zero. */
+void tl_replace_drop(tl_replacement *r);
 
 struct tl_writer {
     tl_form form;
@@ -33,13 +53,39 @@ struct tl_writer {
     tl_netcdf_new *netcdf;
 };
 
+/* Checks that more may be written. */
+static inline tally_status tl_check_open(const tally_file *f)
+{
+    if (!f || !f->writer)
+        return tl_fail(f ? f->ctx : NULL, TALLY_INVALID, "file is not open for writing");
+    if (f->writer->done) return tl_fail(f->ctx, TALLY_INVALID, "%s: already committed", f->label);
+    if (f->writer->failed)
+        return tl_fail(f->ctx, TALLY_INVALID, "%s: an earlier write failed", f->label);
+    return TALLY_OK;
+}
+
+/* Checks that the file is NetCDF, and that its names and attributes may still be set. */
+static inline tally_status tl_check_netcdf(const tally_file *f)
+{
+    const tally_status s = tl_check_open(f);
+    if (s) return s;
+
+    if (!f->writer->netcdf)
+        return tl_fail(f->ctx, TALLY_UNSUPPORTED,
+                       "%s: %s has no coordinates and no value for none: only netcdf has", f->label,
+                       f->info.format);
+    return f->writer->written || f->writer->boxes
+               ? tl_fail(f->ctx, TALLY_INVALID, "%s: coordinates come before elements", f->label)
+               : TALLY_OK;
+}
+
 /* put.c: write bytes, or elements of NetCDF, or the collected bytes to the file. tl_write_failed
  * makes the error from errno. */
 tally_status tl_write_failed(tally_file *f, const char *what);
 tally_status tl_write_put(tally_file *f, const void *data, size_t n);
 tally_status tl_write_flush(tally_file *f);
 
-/* write_text.c: writes n values as cells, w->columns per line. */
+/* Writes n values as cells, w->columns per line. */
 tally_status tl_write_text(tally_file *f, const unsigned char *data, int64_t n);
 
 #endif

@@ -9,7 +9,7 @@
 
 /* ---- keys ---- */
 
-tally_status tl_near_keys(const tl_devices *t, const tl_call *c, int *done)
+tally_status tl_local_keys(const tl_devices *t, const tl_call *c, int *done)
 {
     const int takes = c->verb == TL_TAKE;
     const tl_array in = {takes ? "in" : "keys", c->in->n ? c->in->data : NULL},
@@ -54,13 +54,9 @@ static tally_status find_other_owner(const local_grid *g, tally *ctx, const void
 static tally_status carry(const local_grid *g, tally *ctx, int k, void *to, const void *from,
                           int64_t bytes)
 {
-    assert(k >= 0 && k < g->devices.count);
-    assert(bytes >= 0);
     tl_devices t = g->devices;
-    tl_device *const one = t.member[k]->device;
     t.ctx = ctx;
-    const tally_status status = one->calls->copy(one, t.member[k], to, from, (size_t)bytes);
-    return status ? tl_devices_fail(&t, k, status) : TALLY_OK;
+    return tl_devices_copy(&t, k, to, from, bytes);
 }
 
 static tally_status push(tally *ctx, tl_grid *base, int threads, const tally_view *in,

@@ -94,10 +94,7 @@ static tally_status copy(tl_device *d, tally *ctx, void *to, const void *from, s
     tally_status status = tl_devices_owner(&t, to, &who);
     if (!status && who < 0) status = tl_devices_owner(&t, from, &who);
     if (status) return status;
-    if (who < 0) who = 0;
-    tl_device *one = t.member[who]->device;
-    status = one->calls->copy(one, t.member[who], to, from, bytes);
-    return status ? tl_devices_fail(&t, who, status) : TALLY_OK;
+    return tl_devices_copy(&t, who < 0 ? 0 : who, to, from, (int64_t)bytes);
 }
 
 /* ---- views on the host ---- */
@@ -165,7 +162,7 @@ static int is_long(const job *j, int64_t r, int64_t total)
 }
 
 /* Does row r, cut along its elements. */
-static tally_status run_along(const job *j, int64_t r)
+static tally_status run_long(const job *j, int64_t r)
 {
     const tl_scalar *op = j->plan.op;
     int64_t results;
@@ -183,7 +180,7 @@ static tally_status run_along(const job *j, int64_t r)
                  .at_end = TL_AT_END};
     p.x = tl_view_row(&j->in, r, op->elem_bytes, &p.n);
     p.out = tl_view_row(&j->out, r, op->result_bytes, &results);
-    tally_status status = tl_along_push(j->devices, &p);
+    tally_status status = tl_sliced_push(j->devices, &p);
     if (!status && p.verb == TL_REDUCE && tl_counter_fold(&s.done, op, NULL, &v))
         op->lower(&v, p.n, 0, j->plan.par, p.out);
 
@@ -212,7 +209,7 @@ static tally_status spread(job *j)
     for (int64_t r = 0, end; !status && r < rows; r = end) {
         end = r + 1;
         if (is_long(j, r, total)) {
-            status = run_along(j, r);
+            status = run_long(j, r);
             continue;
         }
 
@@ -232,7 +229,7 @@ static tally_status run(tl_device *d, tally *ctx, const tl_call *call, int *done
     int who;
 
     *done = 0;
-    if (call->verb == TL_RUNS || call->verb == TL_TAKE) return tl_near_keys(&t, call, done);
+    if (call->verb == TL_RUNS || call->verb == TL_TAKE) return tl_local_keys(&t, call, done);
     if (call->form || call->plan->exact || tl_needs_processors(call)) return TALLY_OK;
     tally_status status = find_owner(&t, call->in->data, call->out->data,
                                      call->unchecked ? call->in->offsets : NULL, &who);
@@ -254,7 +251,7 @@ static tally_status push(tl_device *d, tally *ctx, tl_push *p)
     if (p->verb == TL_REDUCE) status = tl_devices_owner(&t, p->x, &who);
     if (p->verb == TL_SCAN) status = find_owner(&t, p->x, p->out, NULL, &who);
     if (status) return status;
-    if (who < 0) return tl_along_push(&t, p);
+    if (who < 0) return tl_sliced_push(&t, p);
     return t.member[who]->device->calls->push(t.member[who]->device, ctx, p);
 }
 

@@ -17,9 +17,8 @@
  * A file may call functions of the files below it:
  *
  *   many.c   the device's calls        split.c   a sequence in parts
- *   sliced.c sequences on the host, cut along their elements
  *   local.c  what one member does in its own memory: keys, fields
- *   slices.c slices folded and scanned */
+ *   slices.c slices folded and scanned; sequences on the host, cut along their elements */
 #ifndef TALLY_MANY_H
 #define TALLY_MANY_H
 
@@ -65,9 +64,9 @@ int64_t tl_split_length(int64_t start, int64_t n, int64_t all, const tally_windo
 /* Returns an error if p, which is `what`[k], is memory of another member than k. */
 tally_status tl_split_place(const tl_devices *t, const char *what, int k, const void *p);
 
-/* ---- sliced.c: n elements on the host; functions as in context/device.h ---- */
+/* ---- slices.c: n elements on the host; functions as in context/device.h ---- */
 
-tally_status tl_along_push(const tl_devices *t, tl_push *p);
+tally_status tl_sliced_push(const tl_devices *t, tl_push *p);
 
 /* True if a sequence of n elements is long enough to be cut. overlap: elements that neighbouring
  * slices share. */
@@ -76,7 +75,7 @@ int tl_slicing_pays(const tl_devices *t, const tl_plan *plan, int64_t n, int64_t
 /* ---- local.c: functions as in context/device.h ---- */
 
 /* TL_RUNS and TL_TAKE. */
-tally_status tl_near_keys(const tl_devices *t, const tl_call *call, int *done);
+tally_status tl_local_keys(const tl_devices *t, const tl_call *call, int *done);
 tally_status tl_local_grid(const tl_devices *t, const tl_plan *plan, int64_t rows, const void *step,
                            tl_grid **grid);
 
@@ -92,6 +91,11 @@ tally_status tl_devices_run(const tl_devices *t, tl_task task, void *data);
 
 /* Reports a failure of member k as one of the team, with the member's name. */
 tally_status tl_devices_fail(const tl_devices *t, int k, tally_status status);
+
+/* Copies between host memory and that of a member. The second reports a failure as one of the
+ * team. */
+tally_status tl_member_copy(tally *member, void *to, const void *from, int64_t bytes);
+tally_status tl_devices_copy(const tl_devices *t, int k, void *to, const void *from, int64_t bytes);
 
 /* *who: the member that has the memory p; -1: host memory. */
 tally_status tl_devices_owner(const tl_devices *t, const void *p, int *who);
@@ -112,7 +116,7 @@ typedef struct tl_slice {
     const char *x;
     char *out;
     int64_t start, n;
-    tl_counter nodes;              /* filled by tl_slices_fold */
+    tl_counter nodes;              /* filled by tl_slices_push */
     const tl_counter *nodes_known; /* scan: NULL, or the nodes of this slice */
     tl_scan scan;                  /* scan: the state before the slice */
 } tl_slice;
@@ -120,13 +124,12 @@ typedef struct tl_slice {
 /* Allocates `count` slices; the caller frees them. */
 tally_status tl_slices_new(const tl_devices *t, int count, tl_slice **slices);
 
-/* Computes the nodes of every slice. */
-tally_status tl_slices_fold(const tl_devices *t, const tl_plan *plan, tl_slice *slices, int count);
+/* TL_REDUCE: computes the nodes of every slice. TL_SCAN: scans every slice from the state in its
+ * scan; then that ends after the slice. */
+tally_status tl_slices_push(const tl_devices *t, tl_verb verb, const tl_plan *plan,
+                            tl_slice *slices, int count);
 
 /* Pushes the nodes of a slice that begins where c ends. */
 void tl_slices_join(tl_counter *c, const tl_scalar *op, const tl_counter *nodes);
-
-/* Scans every slice from the state in its scan; then that ends after the slice. */
-tally_status tl_slices_scan(const tl_devices *t, tl_slice *slices, int count);
 
 #endif

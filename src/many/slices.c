@@ -1,15 +1,38 @@
 /* SPDX-License-Identifier: MIT
- * Slices of one sequence, folded and scanned by their members; and calls of all members at once. */
+ * Calls of all members at once, and slices of one sequence.
+ *
+ * Long sequences on the host, cut along their elements into a slice for each member. Cuts are at
+ * multiples of a power of two that is as large as the pieces of a device, so that no slice begins
+ * with small nodes.
+ *
+ * Before a scan, the nodes of all slices but the last are needed. All members fold these elements
+ * together. So with two members a scan takes 1/4 + 1/2 of the time of one, with four 3/16 + 1/4. */
 #include "many.h"
 #include "context/threads.h"
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 tally_status tl_devices_fail(const tl_devices *t, int k, tally_status status)
 {
     const tally *m = t->member[k];
     if (m == t->ctx) return status;
     return tl_fail(t->ctx, status, "%s: %s", m->device->name, m->error);
+}
+
+tally_status tl_devices_copy(const tl_devices *t, int k, void *to, const void *from, int64_t bytes)
+{
+    assert(k >= 0 && k < t->count);
+    const tally_status status = tl_member_copy(t->member[k], to, from, bytes);
+    return status ? tl_devices_fail(t, k, status) : TALLY_OK;
+}
+
+tally_status tl_member_copy(tally *member, void *to, const void *from, int64_t bytes)
+{
+    tl_device *const d = member->device;
+    if (bytes && d->calls->copy) return d->calls->copy(d, member, to, from, (size_t)bytes);
+    if (bytes) memcpy(to, from, (size_t)bytes);
+    return TALLY_OK;
 }
 
 tally_status tl_devices_owner(const tl_devices *t, const void *p, int *who)
@@ -86,13 +109,14 @@ void tl_slices_join(tl_counter *c, const tl_scalar *op, const tl_counter *nodes)
 }
 
 typedef struct {
+    tl_verb verb;
     const tl_plan *plan;
     tl_slice *slices;
     int count;
 } work;
 
-/* A member's task: folds the slices that lie in its memory, each into its own nodes. */
-static tally_status fold(tally *member, int k, void *data)
+/* A member's task: folds or scans the slices that lie in its memory. */
+static tally_status push(tally *member, int k, void *data)
 {
     const work *w = data;
     tally_status status = TALLY_OK;
@@ -100,37 +124,14 @@ static tally_status fold(tally *member, int k, void *data)
     for (int i = 0; !status && i < w->count; i++) {
         tl_slice *s = &w->slices[i];
         if (s->member != k || !s->n) continue;
-        tl_push p = {
-            .verb = TL_REDUCE, .plan = w->plan, .x = s->x, .n = s->n, .counter = &s->nodes};
-        status = member->device->calls->push(member->device, member, &p);
-    }
-    return status;
-}
-
-tally_status tl_slices_fold(const tl_devices *t, const tl_plan *plan, tl_slice *slices, int count)
-{
-    work w = {plan, slices, count};
-    for (int i = 0; i < count; i++) tl_counter_init(&slices[i].nodes, slices[i].start);
-    return tl_devices_run(t, fold, &w);
-}
-
-/* The same for a scan: each slice continues from its scan.done, which has all elements before
- * it. */
-static tally_status scan(tally *member, int k, void *data)
-{
-    const work *w = data;
-    tally_status status = TALLY_OK;
-
-    for (int i = 0; !status && i < w->count; i++) {
-        tl_slice *s = &w->slices[i];
-        if (s->member != k || !s->n) continue;
-        s->scan.nodes_known = s->nodes_known;
-        tl_push p = {.verb = TL_SCAN,
-                     .plan = s->scan.plan,
+        tl_push p = {.verb = w->verb,
+                     .plan = w->plan,
                      .x = s->x,
                      .n = s->n,
                      .out = s->out,
+                     .counter = &s->nodes,
                      .scan = &s->scan};
+        s->scan.nodes_known = s->nodes_known;
         status = member->device->calls->push(member->device, member, &p);
         s->scan.nodes_known = NULL;
     }
@@ -138,8 +139,170 @@ static tally_status scan(tally *member, int k, void *data)
     return status;
 }
 
-tally_status tl_slices_scan(const tl_devices *t, tl_slice *slices, int count)
+tally_status tl_slices_push(const tl_devices *t, tl_verb verb, const tl_plan *plan,
+                            tl_slice *slices, int count)
 {
-    work w = {NULL, slices, count};
-    return tl_devices_run(t, scan, &w);
+    assert(verb == TL_REDUCE || verb == TL_SCAN);
+    work w = {verb, plan, slices, count};
+    for (int i = 0; i < count && verb == TL_REDUCE; i++)
+        tl_counter_init(&slices[i].nodes, slices[i].start);
+    return tl_devices_run(t, push, &w);
+}
+
+/* ---- long sequences on the host ---- */
+
+enum { SLICES_PER_DEVICE = 64 }; /* a cut is at most 1/64 of a slice from an even division */
+
+/* The distance between places where a sequence may be cut, a power of two. */
+static int64_t grain_of(const tl_devices *t, const tl_plan *plan, int64_t n)
+{
+    const tl_device *d = t->member[0]->device;
+    const int64_t bytes = plan->op->elem_bytes > plan->op->result_bytes ? plan->op->elem_bytes
+                                                                        : plan->op->result_bytes;
+    const int64_t least = (d->least_bytes + bytes - 1) / bytes;
+    const int64_t share = n / ((int64_t)SLICES_PER_DEVICE * t->count),
+                  want = least > share ? least : share;
+    return want <= 1 ? 1 : (int64_t)1 << (tl_top_level(want - 1) + 1);
+}
+
+/* Cuts n elements and returns the number of slices. cuts[k]: where slice k begins; cuts[number]: n.
+ * start: index of element 0. */
+static int cut(const tl_devices *t, const tl_plan *plan, int64_t start, int64_t n, int64_t overlap,
+               int64_t *cuts)
+{
+    int64_t grain = grain_of(t, plan, n), least = grain > overlap ? grain : overlap;
+    int count = n / least < t->count ? (int)(n / least) : t->count;
+    if (count < 1) count = 1;
+    for (int k = 0; k <= count; k++) {
+        cuts[k] = (int64_t)((__int128)n * k / count);
+        if (k && k < count && !overlap) cuts[k] = ((start + cuts[k]) & ~(grain - 1)) - start;
+        if (cuts[k] < 0) cuts[k] = 0;
+        assert(!k || cuts[k] >= cuts[k - 1]);
+    }
+    return count;
+}
+
+int tl_slicing_pays(const tl_devices *t, const tl_plan *plan, int64_t n, int64_t overlap)
+{
+    int64_t cuts[TL_MEMBERS_MOST + 1];
+    return cut(t, plan, 0, n, overlap, cuts) > 1;
+}
+
+/* A push that is too short to be cut. */
+static tally_status push_to_first(const tl_devices *t, tl_push *p)
+{
+    tl_device *const first = t->member[0]->device;
+    return first->calls->push(first, t->ctx, p);
+}
+
+/* Finds the state before each slice, for slices[k].scan: all members fold the slices but the last,
+ * each cut into `count` parts. */
+static tally_status find_starts(const tl_devices *t, const tl_scan *before, tl_slice *slices,
+                                int count)
+{
+    const tl_plan *plan = before->plan;
+    const int parts = (count - 1) * count;
+    tl_slice *p;
+    tally_status status = tl_slices_new(t, parts, &p);
+    if (status) return status;
+
+    for (int i = 0; i < parts; i++) {
+        const tl_slice *s = &slices[i / count];
+        const int64_t grain = grain_of(t, plan, s->n), end = s->start + s->n;
+        int64_t from = s->start + (int64_t)((__int128)s->n * (i % count) / count), to = end;
+        if (i % count) from &= ~(grain - 1);
+        if (from < s->start) from = s->start;
+        if (i % count < count - 1)
+            to = (s->start + (int64_t)((__int128)s->n * (i % count + 1) / count)) & ~(grain - 1);
+        if (to < from) to = from;
+        p[i].member = i / (count - 1);
+        p[i].x = s->x + (from - s->start) * plan->op->elem_bytes;
+        p[i].start = from;
+        p[i].n = to - from;
+    }
+
+    status = tl_slices_push(t, TL_REDUCE, plan, p, parts);
+    for (int k = 0; !status && k < count; k++) {
+        slices[k].scan = k ? slices[k - 1].scan : *before;
+        for (int i = (k - 1) * count; k && i < k * count; i++)
+            tl_slices_join(&slices[k].scan.done, plan->op, &p[i].nodes);
+    }
+
+    free(p);
+    return status;
+}
+
+/* Folds or scans a sequence that continues the counter of the push. */
+static tally_status push_slices(const tl_devices *t, tl_push *p)
+{
+    const int scans = p->verb == TL_SCAN;
+    tl_counter *const done = scans ? &p->scan->done : p->counter;
+    const tl_scalar *const op = p->plan->op;
+    int64_t cuts[TL_MEMBERS_MOST + 1];
+    tl_slice *s;
+    const int count = cut(t, p->plan, done->end, p->n, 0, cuts);
+    if (count < 2) return push_to_first(t, p);
+
+    tally_status status = tl_slices_new(t, count, &s);
+    if (status) return status;
+
+    for (int k = 0; k < count; k++) {
+        s[k].member = k;
+        s[k].x = (const char *)p->x + cuts[k] * op->elem_bytes;
+        if (scans) s[k].out = (char *)p->out + cuts[k] * op->result_bytes;
+        s[k].start = done->end + cuts[k];
+        s[k].n = cuts[k + 1] - cuts[k];
+    }
+
+    if (scans) status = find_starts(t, p->scan, s, count);
+    if (!status) status = tl_slices_push(t, p->verb, p->plan, s, count);
+    if (!status && scans) *done = s[count - 1].scan.done;
+    for (int k = 0; !status && !scans && k < count; k++) tl_slices_join(done, op, &s[k].nodes);
+    free(s);
+
+    return status;
+}
+
+/* ---- windows ---- */
+
+typedef struct {
+    const tl_push *push;
+    int64_t first, cuts[TL_MEMBERS_MOST + 1]; /* first: the element whose window is result 0 */
+    int slices;
+} windows;
+
+static tally_status slide(tally *member, int k, void *data)
+{
+    const windows *w = data;
+    const tl_push *const all = w->push;
+    if (k >= w->slices) return TALLY_OK;
+
+    const int last = k == w->slices - 1;
+    const int64_t from = k ? w->first + w->cuts[k] - all->window->before : 0;
+    const int64_t to = last ? all->n : w->first + w->cuts[k + 1] + all->window->after;
+    tl_push p = *all;
+    p.x = (const char *)all->x + from * all->plan->op->elem_bytes;
+    p.n = to - from;
+    p.out = (char *)all->out + w->cuts[k] * all->plan->op->result_bytes;
+    p.at_start = k ? TL_INSIDE : all->at_start;
+    p.at_end = last ? all->at_end : TL_INSIDE;
+
+    return member->device->calls->push(member->device, member, &p);
+}
+
+static tally_status slide_slices(const tl_devices *t, tl_push *p)
+{
+    const tally_window_options *const o = p->window;
+    const int edges = o->edges != TALLY_EDGES_VALID;
+    windows w = {.push = p, .first = edges && p->at_start ? 0 : o->before, .slices = 1};
+    const int64_t results = (edges && p->at_end ? p->n : p->n - o->after) - w.first;
+    if (results > 0) w.slices = cut(t, p->plan, 0, results, o->before + o->after + 1, w.cuts);
+    if (w.slices < 2) return push_to_first(t, p);
+    p->produced = results;
+    return tl_devices_run(t, slide, &w);
+}
+
+tally_status tl_sliced_push(const tl_devices *t, tl_push *p)
+{
+    return p->verb == TL_WINDOW ? slide_slices(t, p) : push_slices(t, p);
 }

@@ -14,14 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static tally_status copy(tally *member, void *to, const void *from, int64_t bytes)
-{
-    tl_device *d = member->device;
-    if (bytes > 0 && d->calls->copy) return d->calls->copy(d, member, to, from, (size_t)bytes);
-    if (bytes > 0) memcpy(to, from, (size_t)bytes);
-    return TALLY_OK;
-}
-
 tally_status tl_split_place(const tl_devices *t, const char *what, int k, const void *p)
 {
     assert(k >= 0 && k < t->count);
@@ -64,7 +56,7 @@ tally_status tl_split_reduce(const tl_devices *t, const tl_plan *plan, const tal
     tl_state v;
     tl_counter_init(&all, 0);
     tally_status status = slices_of(t, parts, NULL, count, &s);
-    if (!status) status = tl_slices_fold(t, plan, s, count);
+    if (!status) status = tl_slices_push(t, TL_REDUCE, plan, s, count);
     for (int k = 0; !status && k < count; k++) tl_slices_join(&all, op, &s[k].nodes);
     free(s);
     if (status) return status;
@@ -80,8 +72,7 @@ tally_status tl_split_reduce(const tl_devices *t, const tl_plan *plan, const tal
     if (!status && who < 0) memcpy(out, result, op->result_bytes);
     if (status || who < 0) return status;
 
-    status = copy(t->member[who], out, result, op->result_bytes);
-    return status ? tl_devices_fail(t, who, status) : TALLY_OK;
+    return tl_devices_copy(t, who, out, result, op->result_bytes);
 }
 
 /* Scans a sequence that has only one part. */
@@ -115,7 +106,7 @@ tally_status tl_split_scan(const tl_devices *t, const tl_plan *plan, const tally
 
     /* The nodes of the last part are computed too: they cost no time beside the others, and the
      * last result may need them. */
-    status = tl_slices_fold(t, plan, s, count);
+    status = tl_slices_push(t, TL_REDUCE, plan, s, count);
     for (int k = 0; !status && k < count; k++) {
         tl_scan_begin(&s[k].scan, plan, o);
         if (k) s[k].scan.done = s[k - 1].scan.done;
@@ -123,7 +114,7 @@ tally_status tl_split_scan(const tl_devices *t, const tl_plan *plan, const tally
         s[k].nodes_known = &s[k].nodes;
     }
 
-    if (!status) status = tl_slices_scan(t, s, count);
+    if (!status) status = tl_slices_push(t, TL_SCAN, plan, s, count);
     free(s);
     return status;
 }
@@ -173,9 +164,10 @@ static tally_status take_border(tally *member, int k, void *data)
     if (!b->head)
         return tl_no_memory(member, (size_t)((b->kept + more) * bytes), "the ends of a part");
     b->tail = more ? b->head + b->kept * bytes : b->head;
-    tally_status status = copy(member, b->head, x, b->kept * bytes);
+    tally_status status = tl_member_copy(member, b->head, x, b->kept * bytes);
 
-    return status ? status : copy(member, b->tail, x + (b->n - more) * bytes, more * bytes);
+    return status ? status
+                  : tl_member_copy(member, b->tail, x + (b->n - more) * bytes, more * bytes);
 }
 
 /* Copies elements `from` to to - 1 of the sequence, all of which are around ends, to x. */
@@ -228,8 +220,8 @@ static tally_status slide_at_end(const sliding *w, tally *member, int64_t from, 
     /* the element whose window is y[0] */
     const int64_t first = low || w->o->edges == TALLY_EDGES_VALID ? low + w->o->before : 0;
     if (!status)
-        status = copy(member, out, y + (from - first) * op->result_bytes,
-                      (to - from) * op->result_bytes);
+        status = tl_member_copy(member, out, y + (from - first) * op->result_bytes,
+                                (to - from) * op->result_bytes);
     free(x);
     free(y);
 

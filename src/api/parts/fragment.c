@@ -20,7 +20,7 @@ static const char what[] = "fragments of views";
 tally_status tl_fragment_new(tally *ctx, const char *op, tally_dtype dtype, int64_t start,
                              int64_t rows, tally_fragment **fragment)
 {
-    if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
+    if (!ctx) return tl_no_context();
     if (!fragment)
         return tl_fail(ctx, TALLY_INVALID,
                        "fragment is NULL: must point to where the fragment goes");
@@ -203,7 +203,7 @@ tally_status tally_fragment_of_view(tally *ctx, const char *op, const tally_view
                                     tally_fragment **fragment)
 {
     if (fragment) *fragment = NULL;
-    if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
+    if (!ctx) return tl_no_context();
     if (!x) return tl_fail(ctx, TALLY_INVALID, "x is NULL: must be a view");
 
     if (x->offsets)

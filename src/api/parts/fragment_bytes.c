@@ -182,6 +182,15 @@ typedef struct {
     int counted;   /* each state ends with its number of elements, an i64 */
 } reader;
 
+/* Reads `bytes` bytes. Returns 0 if there are fewer. */
+static int take(reader *r, void *to, size_t bytes)
+{
+    if ((size_t)(r->end - r->at) < bytes) return 0;
+    memcpy(to, r->at, bytes);
+    r->at += bytes;
+    return 1;
+}
+
 /* Reads the states of a node with their numbers of elements. Each number is at most 2^level; if
  * it is 0, all bytes are 0. */
 static int read_counted(unsigned char *to, const unsigned char *from, int64_t rows,
@@ -250,10 +259,8 @@ static const unsigned char *find_ranges(reader *r, const header *h, uint64_t *ra
 
     *ranges = h->end > h->start;
     if (h->version < VERSION_RANGES) return list;
-    if ((size_t)(r->end - r->at) < sizeof *ranges) return NULL;
-
-    memcpy(ranges, r->at, sizeof *ranges);
-    list = r->at + sizeof *ranges;
+    if (!take(r, ranges, sizeof *ranges)) return NULL;
+    list = r->at;
     if ((*ranges < 2 && h->version < VERSION_ROWS) ||
         *ranges > (uint64_t)(r->end - list) / sizeof range)
         return NULL;
@@ -364,17 +371,10 @@ static tally_status read_operator(tally *ctx, const unsigned char *p, size_t len
 static tally_status read_rows(tally *ctx, const header *h, reader *r)
 {
     uint64_t rows = 1;
-    if (h->version >= VERSION_ROWS) {
-        const int there = (size_t)(r->end - r->at) >= sizeof rows;
-        if (there) {
-            memcpy(&rows, r->at, sizeof rows);
-            r->at += sizeof rows;
-        }
-
-        if (!there || (rows == 1 && h->version == VERSION_ROWS) || rows > TL_GRID_MOST)
-            return tl_fail(ctx, TALLY_BAD_DATA,
-                           "fragment: its number of sequences is out of range");
-    }
+    if (h->version >= VERSION_ROWS &&
+        (!take(r, &rows, sizeof rows) || (rows == 1 && h->version == VERSION_ROWS) ||
+         rows > TL_GRID_MOST))
+        return tl_fail(ctx, TALLY_BAD_DATA, "fragment: its number of sequences is out of range");
 
     r->rows = (int64_t)rows;
     return TALLY_OK;
@@ -383,7 +383,7 @@ static tally_status read_rows(tally *ctx, const header *h, reader *r)
 tally_status tally_fragment_load(tally *ctx, const void *buffer, size_t bytes,
                                  tally_fragment **fragment)
 {
-    if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
+    if (!ctx) return tl_no_context();
     if (!fragment)
         return tl_fail(ctx, TALLY_INVALID,
                        "fragment is NULL: must point to where the fragment goes");

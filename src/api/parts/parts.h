@@ -52,14 +52,12 @@ tl_share_rows tl_share_slabs;
 
 /* ---- streams ----
  *
- * A stream: of one sequence (stream.c), of many (stream_rows.c), or of groups (stream_groups.c). */
-
-typedef enum { TL_STREAM_REDUCE, TL_STREAM_SCAN, TL_STREAM_WINDOW } tl_stream_verb;
+ * A stream (stream_open.c): of one sequence (stream.c), of many or of groups (stream_rows.c). */
 
 struct tally_stream {
     tally *ctx;
     tl_device *device;
-    tl_stream_verb verb;
+    tl_verb verb;
     int finished, broken; /* broken: a push failed after it had changed the stream */
     tl_plan plan, count_plan;
     tl_scan scan;            /* also the counter of reduce */
@@ -97,27 +95,18 @@ struct tally_stream {
     struct tl_counters *groups; /* NULL, or the reductions of a stream of groups */
 };
 
-tally_status tl_stream_open(tally *ctx, tl_stream_verb verb, const char *op, tally_dtype dtype,
-                            tally_stream **stream);
-tally_status tl_stream_window(tally *ctx, const char *op, tally_dtype dtype, int64_t rows,
-                              const tally_window_options *options, tally_stream **stream);
-
-/* Whether one of x and out of a scan is device memory and the other is not. Then host copies are
- * pushed. */
-int tl_stream_mixed(const tally_stream *s, const void *x, const void *out);
-
-/* Stores the initial value of a scan. */
-void tl_stream_seed(tally_stream *s, const tally_scan_options *options);
+/* Checks that a fragment is of the stream's operator and dtype. */
+tally_status tl_stream_same(const tally_stream *s, const tally_fragment *f, const char *name);
 
 /* Checks that the stream can take n more elements of each sequence. */
 tally_status tl_stream_check(tally_stream *s, int64_t n);
 
-/* Pushes n > 0 elements to a stream of one sequence, after all checks; *result_count: number of
- * results. */
-tally_status tl_stream_run(tally_stream *s, const void *x, int64_t n, void *out,
-                           int64_t *result_count);
+/* Pushes n > 0 dense elements in memory of any kind to a stream of one sequence, after all checks;
+ * *result_count: number of results. */
+tally_status tl_stream_push_in_place(tally_stream *s, const void *x, int64_t n, void *out,
+                                     int64_t *result_count);
 
-/* The same for a view, by a feed. */
+/* The same for a view in host memory, by a feed. */
 tally_status tl_stream_feed(tally_stream *s, const tally_view *in, const tally_view *out);
 
 /* The same for many sequences, with elements and results in host memory. */

@@ -17,171 +17,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-tally_status tl_stream_open(tally *ctx, tl_stream_verb verb, const char *op, tally_dtype dtype,
-                            tally_stream **stream)
-{
-    if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
-    if (!stream)
-        return tl_fail(ctx, TALLY_INVALID, "stream is NULL: must point to where the stream goes");
-    *stream = NULL;
-    tl_plan plan;
-    tally_status status = tl_plan_of_inputs(ctx, op, dtype, &plan);
-    if (status) return status;
-
-    tally_stream *s = calloc(1, sizeof *s);
-    if (!s) return tl_no_memory(ctx, sizeof *s, "a stream");
-
-    s->ctx = ctx;
-    s->device = ctx->device;
-    s->verb = verb;
-    s->plan = plan;
-    s->rows = 1;
-    s->is_checked = tl_is_checked(op);
-
-    if (s->plan.exact)
-        tl_exact_begin(s->exact, TL_SUMS);
-    else
-        tl_scan_begin(&s->scan, &s->plan, NULL);
-
-    *stream = s;
-    return TALLY_OK;
-}
-
-tally_status tally_stream_reduce(tally *ctx, const char *op, tally_dtype dtype,
-                                 tally_stream **stream)
-{
-    return tl_stream_open(ctx, TL_STREAM_REDUCE, op, dtype, stream);
-}
-
-void tl_stream_seed(tally_stream *s, const tally_scan_options *o)
-{
-    s->seeded = o && o->init;
-    if (s->seeded) memcpy(s->init, o->init, s->plan.op->result_bytes);
-}
-
-tally_status tally_stream_scan(tally *ctx, const char *op, tally_dtype dtype,
-                               const tally_scan_options *o, tally_stream **stream)
-{
-    if (stream) *stream = NULL;
-    if (ctx && o && o->reverse)
-        return tl_fail(ctx, TALLY_UNSUPPORTED,
-                       "reverse: a stream's last element is not known yet; use tally_scan");
-    tally_status status = tl_stream_open(ctx, TL_STREAM_SCAN, op, dtype, stream);
-    if (status) return status;
-
-    status = tl_check_scan(ctx, &(*stream)->plan, o);
-    if (status) {
-        tally_stream_close(*stream);
-        *stream = NULL;
-        return status;
-    }
-
-    tally_stream *s = *stream;
-    tl_stream_seed(s, o);
-    if (s->seeded && s->is_checked) {
-        int64_t init;
-        memcpy(&init, s->init, sizeof init);
-        s->checked.total = s->plan.op->out == TALLY_U64 ? (__int128)(uint64_t)init : init;
-    }
-    s->scan.exclusive = o && o->exclusive;
-
-    if (s->plan.exact)
-        tl_exact_scan_begin(s->exact, &s->plan, o);
-    else
-        tl_scan_begin(&s->scan, &s->plan, o);
-
-    return TALLY_OK;
-}
-
-tally_status tl_stream_window(tally *ctx, const char *op, tally_dtype dtype, int64_t rows,
-                              const tally_window_options *o, tally_stream **stream)
-{
-    tally_status status = tl_stream_open(ctx, TL_STREAM_WINDOW, op, dtype, stream);
-    if (status) return status;
-
-    tally_stream *s = *stream;
-    int64_t bytes;
-    s->rows = rows;
-    status = tl_check_window(ctx, o);
-    if (!status && !tl_window_streams(o))
-        status = tl_fail(ctx, TALLY_UNSUPPORTED,
-                         "before %lld, after %lld, step %lld: a stream takes before and after of "
-                         "at least 0, and no step",
-                         (long long)o->before, (long long)o->after, (long long)o->step);
-
-    if (!status) status = tl_plan_of_host(ctx, "count", dtype, &s->count_plan);
-    if (!status) {
-        s->window = *o;
-        s->kept = o->before + o->after;
-        if (__builtin_mul_overflow(s->kept, 2 * (int64_t)s->plan.op->elem_bytes, &bytes) ||
-            __builtin_mul_overflow(bytes, rows, &bytes) ||
-            (rows == 1 && !(s->tail = malloc((size_t)bytes + 1))))
-            status = tl_fail(ctx, TALLY_NO_MEMORY,
-                             "out of memory: a window of %lld elements cannot be kept",
-                             (long long)s->kept + 1);
-    }
-
-    if (status) {
-        tally_stream_close(s);
-        *stream = NULL;
-    }
-
-    return status;
-}
-
-tally_status tally_stream_window(tally *ctx, const char *op, tally_dtype dtype,
-                                 const tally_window_options *o, tally_stream **stream)
-{
-    return tl_stream_window(ctx, op, dtype, 1, o, stream);
-}
-
 int64_t tally_stream_room(const tally_stream *s, int64_t n)
 {
     if (!s) return 0;
-    if (n < 0 && s->verb == TL_STREAM_REDUCE) return s->rows;
-    if (s->verb == TL_STREAM_REDUCE || (n < 0 && s->verb == TL_STREAM_SCAN)) return 0;
-    int64_t all = s->verb == TL_STREAM_SCAN ? 0 : s->kept;
+    if (n < 0 && s->verb == TL_REDUCE) return s->rows;
+    if (s->verb == TL_REDUCE || (n < 0 && s->verb == TL_SCAN)) return 0;
+    int64_t all = s->verb == TL_SCAN ? 0 : s->kept;
     if (__builtin_add_overflow(all, n < 0 ? 0 : n, &all) ||
         __builtin_mul_overflow(all, s->rows, &all))
         return INT64_MAX;
     return all;
-}
-
-tally_status tally_stream_resume(tally_stream *s, const tally_fragment *f)
-{
-    if (!s || !f) return tl_fail(NULL, TALLY_INVALID, "stream or before is NULL");
-    if (s->groups)
-        return tl_fail(s->ctx, TALLY_UNSUPPORTED, "stream is of groups: it takes no fragment");
-    if (s->is_checked) return tl_refuse_checked(s->ctx, "sum:checked", "resumed streams");
-    if (s->verb == TL_STREAM_WINDOW)
-        return tl_fail(s->ctx, TALLY_UNSUPPORTED,
-                       "stream is a window: it needs the elements before it, not a fragment");
-    if (s->pushed || s->finished)
-        return tl_fail(s->ctx, TALLY_INVALID, "stream has %lld elements already: must have none",
-                       (long long)s->pushed);
-
-    if (!tl_user_same(s->plan.op, f->plan.op) || s->plan.par.value != f->plan.par.value)
-        return tl_fail(s->ctx, TALLY_INVALID,
-                       "before is %s of %s: must be the stream's operator and dtype", f->op,
-                       tally_dtype_name(f->dtype));
-
-    if (f->rows != s->rows)
-        return tl_fail(s->ctx, TALLY_INVALID, "before is of %lld sequences: the stream is of %lld",
-                       (long long)f->rows, (long long)s->rows);
-    const tally_status status = tl_fragment_whole(s->ctx, f);
-    if (status) return status;
-    if (s->many) return tl_stream_take(s, &f->slabs);
-
-    if (f->exact) {
-        memcpy(s->exact, f->exact, (size_t)f->sums * sizeof *s->exact);
-        tally_fragment_range(f, NULL, &s->pushed);
-        return TALLY_OK;
-    }
-
-    tl_fragment_row(f, 0, &s->scan.done);
-    s->pushed = s->scan.done.end;
-
-    return TALLY_OK;
 }
 
 /* sum:checked: checks the windows of one slice. */
@@ -210,7 +55,7 @@ static tally_status check_slice(tally_stream *s, const tl_push *p)
 static tally_status slice(tally_stream *s, const void *x, int64_t n, int at_end, char **out,
                           int64_t *produced)
 {
-    assert(s->verb == TL_STREAM_WINDOW);
+    assert(s->verb == TL_WINDOW);
     assert(n >= 0);
     const int at_start = s->started ? TL_INSIDE : TL_AT_END;
     tl_push p = {.verb = TL_WINDOW,
@@ -313,24 +158,24 @@ static tally_status check_push(tally_stream *s, const void *x, int64_t n, const 
     if (n && !x)
         return tl_fail(s->ctx, TALLY_INVALID, "x is NULL: must point to %lld elements",
                        (long long)n);
-    if (s->verb == TL_STREAM_REDUCE || n == 0) return TALLY_OK;
+    if (s->verb == TL_REDUCE || n == 0) return TALLY_OK;
 
     const int none = s->steps ? !tl_steps_known(s, n) : !s->started && s->held_count + n <= s->kept;
-    if (!out && !(s->verb == TL_STREAM_WINDOW && none))
+    if (!out && !(s->verb == TL_WINDOW && none))
         return tl_fail(s->ctx, TALLY_INVALID, "out is NULL: must have room for %lld results",
                        (long long)tally_stream_room(s, n));
     uintptr_t a = (uintptr_t)x, b = a + (uintptr_t)in, c = (uintptr_t)out,
               d = c + (uintptr_t)capacity;
     int in_place =
-        s->verb == TL_STREAM_SCAN && a == c && s->plan.op->elem_bytes == s->plan.op->result_bytes;
+        s->verb == TL_SCAN && a == c && s->plan.op->elem_bytes == s->plan.op->result_bytes;
     if (out && a < d && c < b && !in_place)
         return tl_fail(s->ctx, TALLY_INVALID, "out overlaps x: give it memory of its own");
 
     return TALLY_OK;
 }
 
-tally_status tl_stream_run(tally_stream *s, const void *x, int64_t n, void *out,
-                           int64_t *result_count)
+/* Pushes n > 0 elements after all checks. */
+static tally_status run(tally_stream *s, const void *x, int64_t n, void *out, int64_t *result_count)
 {
     assert(n > 0);
     tally_status status = TALLY_OK;
@@ -338,7 +183,7 @@ tally_status tl_stream_run(tally_stream *s, const void *x, int64_t n, void *out,
         const tally_view in = tally_flat(x, s->plan.op->dtype, n),
                          to = tally_flat(out, s->plan.op->out, n);
         status = tl_stream_feed(s, &in, &to);
-        *result_count = status || s->verb == TL_STREAM_REDUCE ? 0 : n;
+        *result_count = status || s->verb == TL_REDUCE ? 0 : n;
         return status;
     }
 
@@ -350,15 +195,14 @@ tally_status tl_stream_run(tally_stream *s, const void *x, int64_t n, void *out,
     }
 
     tl_fp fp = tl_fp_enter();
-    if (s->plan.exact && s->verb != TL_STREAM_WINDOW) {
-        if (s->verb == TL_STREAM_REDUCE)
+    if (s->plan.exact && s->verb != TL_WINDOW) {
+        if (s->verb == TL_REDUCE)
             tl_exact_slab(s->exact, &s->plan, tally_threads(s->ctx), x, n);
         else
             tl_exact_scan_push(s->exact, &s->plan, s->scan.exclusive, x, n, out);
-        *result_count = s->verb == TL_STREAM_REDUCE ? 0 : n;
-    } else if (s->verb != TL_STREAM_WINDOW) {
-        const int scans = s->verb == TL_STREAM_SCAN;
-        tl_push p = {.verb = scans ? TL_SCAN : TL_REDUCE,
+        *result_count = s->verb == TL_REDUCE ? 0 : n;
+    } else if (s->verb != TL_WINDOW) {
+        tl_push p = {.verb = s->verb,
                      .plan = &s->plan,
                      .x = x,
                      .n = n,
@@ -366,7 +210,7 @@ tally_status tl_stream_run(tally_stream *s, const void *x, int64_t n, void *out,
                      .counter = &s->scan.done,
                      .scan = &s->scan};
         status = s->device->calls->push(s->device, s->ctx, &p);
-        if (scans) *result_count = status ? 0 : n;
+        if (s->verb == TL_SCAN) *result_count = status ? 0 : n;
     } else {
         status = push_window(s, x, n, out, result_count);
         s->broken = status != TALLY_OK;
@@ -376,19 +220,50 @@ tally_status tl_stream_run(tally_stream *s, const void *x, int64_t n, void *out,
     return status;
 }
 
-int tl_stream_mixed(const tally_stream *s, const void *x, const void *out)
+/* Whether one of x and out of a scan is device memory and the other is not. Then host copies are
+ * pushed. */
+static int is_mixed(const tally_stream *s, const void *x, const void *out)
 {
     const tl_device_calls *calls = s->device->calls;
     tl_device *of_x = NULL, *of_out = NULL;
-    return s->verb == TL_STREAM_SCAN && calls->owner &&
-           !calls->owner(s->device, s->ctx, x, &of_x) &&
+    return s->verb == TL_SCAN && calls->owner && !calls->owner(s->device, s->ctx, x, &of_x) &&
            !calls->owner(s->device, s->ctx, out, &of_out) && !of_x != !of_out;
 }
 
-/* The number of results from n more elements of a stream of one sequence. */
-static int64_t results_of_push(const tally_stream *s, int64_t n)
+tally_status tl_stream_push_in_place(tally_stream *s, const void *x, int64_t n, void *out,
+                                     int64_t *result_count)
 {
-    return s->verb == TL_STREAM_WINDOW ? tl_steps_known(s, n) : n;
+    static const char what[] = "streams of windows, of exact sums or with elements left out";
+    const int host = s->plan.exact || s->steps || s->scan.done.counted;
+    tl_checked checked = s->checked;
+    tl_host_copies copies = {.ctx = s->ctx};
+    void *from = (void *)(uintptr_t)x;
+    tally_status status = TALLY_OK;
+
+    *result_count = 0;
+    if (s->is_checked && s->verb != TL_WINDOW) {
+        const tally_view in = tally_flat(x, s->plan.op->dtype, n);
+        status = tl_checked_add(s->ctx, &checked, &in, s->verb == TL_SCAN);
+    }
+
+    if (!status && (host || s->verb == TL_WINDOW || is_mixed(s, x, out))) {
+        const int64_t results = s->verb == TL_REDUCE ? 0
+                                : s->verb == TL_SCAN ? n
+                                                     : tl_steps_known(s, n);
+
+        /* the device counts the other elements that its processors take */
+        status = tl_on_processors(s->ctx, NULL, "x", what, host ? n : 0);
+        if (!status)
+            status = tl_host_copy(&copies, &from, 0, n * (int64_t)s->plan.op->elem_bytes, 0);
+        if (!status && results)
+            status = tl_host_copy(&copies, &out, 0, results * s->plan.op->result_bytes, 1);
+    }
+
+    if (!status) status = run(s, from, n, out, result_count);
+    if (!status) s->pushed += n, s->checked = checked;
+    status = tl_host_end(&copies, status);
+    if (status) *result_count = 0;
+    return status;
 }
 
 tally_status tally_stream_push(tally_stream *s, const void *x, int64_t n, void *out,
@@ -399,43 +274,14 @@ tally_status tally_stream_push(tally_stream *s, const void *x, int64_t n, void *
     if (!s) return tl_fail(NULL, TALLY_INVALID, "stream is NULL");
 
     tally_status status = check_push(s, x, n, out);
-    if (status || n == 0) return status;
-
-    tl_checked checked = s->checked;
-    if (s->is_checked && s->verb != TL_STREAM_WINDOW) {
-        const tally_view in = tally_flat(x, s->plan.op->dtype, n);
-        status = tl_checked_add(s->ctx, &checked, &in, s->verb == TL_STREAM_SCAN);
-        if (status) return status;
-    }
-
-    static const char what[] = "streams of windows, of exact sums or with elements left out";
-    tl_host_copies copies = {.ctx = s->ctx};
-    void *from = (void *)(uintptr_t)x;
-
-    if (s->plan.exact || s->verb == TL_STREAM_WINDOW || s->scan.done.counted ||
-        tl_stream_mixed(s, x, out)) {
-        const int64_t capacity =
-            s->verb == TL_STREAM_REDUCE ? 0 : results_of_push(s, n) * s->plan.op->result_bytes;
-
-        /* the device counts the other elements that its processors take */
-        const int64_t here = s->plan.exact || s->steps || s->scan.done.counted ? n : 0;
-        status = tl_on_processors(s->ctx, NULL, "x", what, here);
-        if (!status)
-            status = tl_host_copy(&copies, &from, 0, n * (int64_t)s->plan.op->elem_bytes, 0);
-        if (!status && capacity) status = tl_host_copy(&copies, &out, 0, capacity, 1);
-    }
-
-    if (!status) status = tl_stream_run(s, from, n, out, &result_count);
-    if (!status) s->pushed += n, s->checked = checked;
-    status = tl_host_end(&copies, status);
-    if (produced) *produced = status ? 0 : result_count;
-
+    if (!status && n) status = tl_stream_push_in_place(s, x, n, out, &result_count);
+    if (produced) *produced = result_count;
     return status;
 }
 
 static int64_t results_of_finish(const tally_stream *s)
 {
-    return s->verb == TL_STREAM_WINDOW ? tl_steps_known(s, -1) * s->rows : s->rows;
+    return s->verb == TL_WINDOW ? tl_steps_known(s, -1) * s->rows : s->rows;
 }
 
 tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
@@ -450,15 +296,15 @@ tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
     if (s->broken)
         return tl_fail(s->ctx, TALLY_INVALID,
                        "stream ran out of memory in an earlier push: close it");
-    if (!out && s->verb != TL_STREAM_SCAN && tally_stream_room(s, -1) > 0)
+    if (!out && s->verb != TL_SCAN && tally_stream_room(s, -1) > 0)
         return tl_fail(s->ctx, TALLY_INVALID, "out is NULL: must have room for %lld results",
                        (long long)tally_stream_room(s, -1));
     tl_host_copies copies = {.ctx = s->ctx};
-    const int by_rows = s->many && s->verb == TL_STREAM_REDUCE;
-    if (s->is_checked && s->verb == TL_STREAM_REDUCE)
+    const int by_rows = s->many && s->verb == TL_REDUCE;
+    if (s->is_checked && s->verb == TL_REDUCE)
         status = tl_checked_end(s->ctx, &s->checked, s->plan.op->out);
     if (status) return status;
-    if (s->verb != TL_STREAM_SCAN && !by_rows)
+    if (s->verb != TL_SCAN && !by_rows)
         status = tl_host_copy(&copies, &out, 0, results_of_finish(s) * s->plan.op->result_bytes, 1);
     if (status) return status;
 
@@ -469,10 +315,10 @@ tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
     } else if (by_rows) {
         status = tl_stream_lower_rows(s, out);
         result_count = status ? 0 : s->rows;
-    } else if (s->verb == TL_STREAM_REDUCE && s->plan.exact) {
+    } else if (s->verb == TL_REDUCE && s->plan.exact) {
         tl_exact_lower(s->exact, tl_exact_form_of(s->plan.op), s->plan.par.value, out);
         result_count = 1;
-    } else if (s->verb == TL_STREAM_REDUCE) {
+    } else if (s->verb == TL_REDUCE) {
         tl_state state;
         int64_t n;
         if (tl_counter_total(&s->scan.done, s->plan.op, NULL, &state, &n))
@@ -485,7 +331,7 @@ tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
         const tally_view to = {out, s->plan.op->out, s->rows, n, n, 1};
         status = tl_steps_finish(s, &to);
         result_count = status ? 0 : n * s->rows;
-    } else if (s->verb == TL_STREAM_WINDOW && s->held_count) {
+    } else if (s->verb == TL_WINDOW && s->held_count) {
         char *to = out;
         status = slice(s, s->tail, s->held_count, TL_AT_END, &to, &result_count);
     }
@@ -512,6 +358,14 @@ void tally_stream_close(tally_stream *s)
     free(s);
 }
 
+tally_status tl_stream_same(const tally_stream *s, const tally_fragment *f, const char *name)
+{
+    if (tl_user_same(s->plan.op, f->plan.op) && s->plan.par.value == f->plan.par.value)
+        return TALLY_OK;
+    return tl_fail(s->ctx, TALLY_INVALID, "%s is %s of %s: must be the stream's operator and dtype",
+                   name, f->op, tally_dtype_name(f->dtype));
+}
+
 tally_status tally_stream_push_folded(tally_stream *s, const void *x, const tally_fragment *folded,
                                       void *out, int64_t *produced)
 {
@@ -523,10 +377,8 @@ tally_status tally_stream_push_folded(tally_stream *s, const void *x, const tall
     if (!s || !folded) return tl_fail(s ? s->ctx : NULL, TALLY_INVALID, "stream or folded is NULL");
 
     tally_fragment_range(folded, &start, &end);
-    if (!tl_user_same(s->plan.op, folded->plan.op) || s->plan.par.value != folded->plan.par.value)
-        return tl_fail(s->ctx, TALLY_INVALID,
-                       "folded is %s of %s: must be the stream's operator and dtype", folded->op,
-                       tally_dtype_name(folded->dtype));
+    tally_status status = tl_stream_same(s, folded, "folded");
+    if (status) return status;
 
     if (folded->rows != 1 || folded->slabs.count > 1 || (folded->slabs.count && start != s->pushed))
         return tl_fail(s->ctx, TALLY_INVALID,
@@ -538,10 +390,10 @@ tally_status tally_stream_push_folded(tally_stream *s, const void *x, const tall
     if (tl_slabs_counted(&folded->slabs))
         return tl_fail(s->ctx, TALLY_UNSUPPORTED,
                        "folded left elements out: push the view that it was made of");
-    tally_status status = tally_owner(s->ctx, x, &owner);
+    status = tally_owner(s->ctx, x, &owner);
     if (status) return status;
 
-    if (folded->slabs.count && owner >= 0 && s->verb == TL_STREAM_SCAN) {
+    if (folded->slabs.count && owner >= 0 && s->verb == TL_SCAN) {
         tl_slab_get(folded->slabs.slab[0], 0, &slab_nodes);
         s->scan.nodes_known = &slab_nodes;
     }

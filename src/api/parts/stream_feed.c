@@ -26,7 +26,7 @@ tally_status tl_stream_feed(tally_stream *s, const tally_view *in, const tally_v
     tl_fp fp = tl_fp_enter();
     if (f.counted) tl_counter_raise(done, s->plan.op);
 
-    if (s->verb == TL_STREAM_SCAN) {
+    if (s->verb == TL_SCAN) {
         status = tl_feed_scan(s->ctx, &f, in, out, &s->scan, s->seeded ? s->init : NULL);
     } else {
         tl_slab *const slab = tl_slab_new(done->end, done->end + in->n, 1, s->plan.op, f.counted);
@@ -76,7 +76,7 @@ static tl_grid *grid_of_slabs(const tally_stream *s, int on_device, const void *
     tl_grid *grid = NULL;
 
     if (!on_device)
-        grid = tl_grid_open(&s->plan, s->rows, s->verb == TL_STREAM_SCAN, &o);
+        grid = tl_grid_open(&s->plan, s->rows, s->verb == TL_SCAN, &o);
     else if (s->device->calls->grid(s->device, s->ctx, &s->plan, s->rows, step, &grid))
         return NULL;
     if (grid && s->slabs.count && grid->calls->fill(s->ctx, grid, s->slabs.slab[0], init_of(s))) {
@@ -113,13 +113,12 @@ static tally_status mark_grid(tally_stream *s)
 {
     assert(s->many);
     tl_feed *const f = &s->mark;
-    const int scans = s->verb == TL_STREAM_SCAN;
+    const int scans = s->verb == TL_SCAN;
     char quiet[16];
     tl_form_begin(&f->form, s->plan.op, s->plan.par, 1);
     if (f->form.kind != TL_FORM_MARK || f->form.op->inputs == 2) return TALLY_OK;
 
-    const tally_status status = s->device->calls->plan(s->device, s->ctx, f->form.op, f->form.par,
-                                                       TL_FOR_PROCESSORS, &f->plan);
+    const tally_status status = tl_plan_on_host(s->ctx, f->form.op, f->form.par, &f->plan);
     if (status) return status;
 
     /* in the initial value a NaN is a value, not the marker */
@@ -138,8 +137,7 @@ static tally_status mark_grid(tally_stream *s)
 
 static tally_status push_slabs(tally_stream *s, const tally_view *in, const tally_view *out)
 {
-    const int scans = s->verb == TL_STREAM_SCAN,
-              absent = tl_has_absent(in) || tl_slabs_counted(&s->slabs);
+    const int scans = s->verb == TL_SCAN, absent = tl_has_absent(in) || tl_slabs_counted(&s->slabs);
     const int64_t end = s->pushed + in->n;
     tl_feed f;
 
@@ -220,7 +218,7 @@ tally_status tl_stream_for_device(tally_stream *s, const tally_view *in, int *is
 {
     const tl_device_calls *const calls = s->device->calls;
     *is = 0;
-    if (!s->many || s->verb != TL_STREAM_REDUCE || tl_has_inputs(in) || s->marked ||
+    if (!s->many || s->verb != TL_REDUCE || tl_has_inputs(in) || s->marked ||
         s->plan.op->inputs == 2 || !calls->grid)
         return TALLY_OK;
 

@@ -11,81 +11,11 @@
 
 static const char what[] = "streams of views";
 
-/* Makes a new stream, of a reduction or a scan, one of `rows` sequences. Closes it on failure. */
-static tally_status take_rows(tally_stream **stream, const char *op, int64_t rows,
-                              const tally_scan_options *o)
-{
-    tally_stream *const s = *stream;
-    assert(s->verb != TL_STREAM_WINDOW);
-    tally *const ctx = s->ctx;
-    tally_status status;
-
-    if (rows < 0 || rows > TL_GRID_MOST)
-        status = tl_fail(ctx, TALLY_INVALID, "rows is %lld: must be 0..2^%d - 1", (long long)rows,
-                         TL_GRID_MOST_LOG);
-    else if (s->plan.exact)
-        status = tl_fail(ctx, TALLY_UNSUPPORTED,
-                         "op is '%.60s': a stream of many sequences takes none that is exact; use "
-                         "a tally_exact for "
-                         "each (tally_exact_add)",
-                         op);
-    else
-        status = tl_check_scan(ctx, &s->plan, o);
-    if (!status) status = tl_refuse_checked(ctx, op, "streams of many sequences");
-
-    s->many = 1;
-    s->by_slabs = s->plan.op->inputs == 2;
-    if (!status && !s->by_slabs &&
-        !(s->grid = tl_grid_open(&s->plan, rows, s->verb == TL_STREAM_SCAN, o)))
-        status = tl_no_memory(ctx, (size_t)rows * s->plan.op->elem_bytes, "a field");
-    if (!status) tl_stream_seed(s, o);
-    if (!status && s->seeded) s->plan.op->seed(&s->scan.init, s->init, s->plan.par);
-    s->scan.exclusive = o && o->exclusive;
-    s->rows = rows;
-
-    if (status) {
-        tally_stream_close(s);
-        *stream = NULL;
-    }
-
-    return status;
-}
-
-tally_status tally_stream_reduce_rows(tally *ctx, const char *op, tally_dtype dtype, int64_t rows,
-                                      tally_stream **stream)
-{
-    const tally_status status = tl_stream_open(ctx, TL_STREAM_REDUCE, op, dtype, stream);
-    return status ? status : take_rows(stream, op, rows, NULL);
-}
-
-tally_status tally_stream_scan_rows(tally *ctx, const char *op, tally_dtype dtype, int64_t rows,
-                                    const tally_scan_options *o, tally_stream **stream)
-{
-    if (stream) *stream = NULL;
-    if (ctx && o && o->reverse)
-        return tl_fail(ctx, TALLY_UNSUPPORTED,
-                       "reverse: a stream's last element is not known yet; use tally_scan");
-    const tally_status status = tl_stream_open(ctx, TL_STREAM_SCAN, op, dtype, stream);
-    return status ? status : take_rows(stream, op, rows, o);
-}
-
-tally_status tally_stream_window_rows(tally *ctx, const char *op, tally_dtype dtype, int64_t rows,
-                                      const tally_window_options *o, tally_stream **stream)
-{
-    if (stream) *stream = NULL;
-    if (ctx && (rows < 0 || rows > TL_GRID_MOST))
-        return tl_fail(ctx, TALLY_INVALID, "rows is %lld: must be 0..2^%d - 1", (long long)rows,
-                       TL_GRID_MOST_LOG);
-    const tally_status status = tl_stream_window(ctx, op, dtype, rows, o, stream);
-    if (!status) (*stream)->many = 1;
-    return status;
-}
-
 int64_t tally_stream_results(const tally_stream *s, int64_t n)
 {
     if (!s) return 0;
-    if (s->verb == TL_STREAM_REDUCE) return n < 0;
-    if (s->verb == TL_STREAM_SCAN) return n < 0 ? 0 : n;
+    if (s->verb == TL_REDUCE) return n < 0;
+    if (s->verb == TL_SCAN) return n < 0 ? 0 : n;
     return s->rows ? tl_steps_known(s, n) : 0;
 }
 
@@ -106,7 +36,7 @@ static tally_status check_shape(const tally_stream *s, const tally_view *in, con
     if (in->offsets)
         return tl_fail(s->ctx, TALLY_INVALID,
                        "in->offsets is given: all sequences of a stream get as many elements");
-    if (out && s->verb == TL_STREAM_REDUCE)
+    if (out && s->verb == TL_REDUCE)
         return tl_fail(s->ctx, TALLY_INVALID,
                        "out is given: a reduction has results when it is finished");
 
@@ -117,8 +47,8 @@ static tally_status check_shape(const tally_stream *s, const tally_view *in, con
 static tally_status check_results(const tally_stream *s, const tally_view *in,
                                   const tally_view *out, tally_view *to)
 {
-    assert(s->verb != TL_STREAM_REDUCE);
-    const int window = s->verb == TL_STREAM_WINDOW;
+    assert(s->verb != TL_REDUCE);
+    const int window = s->verb == TL_WINDOW;
     const int64_t results = tally_stream_results(s, in->n);
     if (window && !results) {
         *to = tally_flat(NULL, s->plan.op->out, 0);
@@ -146,9 +76,9 @@ static tally_status push(tally_stream *s, const tally_view *in, const tally_view
 {
     assert(in->rows == s->rows && !in->offsets);
     tally_status status;
-    if (s->verb == TL_STREAM_WINDOW) return tl_steps_push(s, in, out);
+    if (s->verb == TL_WINDOW) return tl_steps_push(s, in, out);
     if (s->plan.exact)
-        return s->verb == TL_STREAM_SCAN
+        return s->verb == TL_SCAN
                    ? tl_inputs_exact_scan(s->ctx, &s->plan, in, out, s->scan.exclusive, s->exact)
                    : tl_inputs_exact_of(s->ctx, &s->plan, in, s->exact);
     if (!s->many) return tl_stream_feed(s, in, out);
@@ -174,7 +104,7 @@ tally_status tally_stream_push_view(tally_stream *s, const tally_view *in, const
     if (status) return status;
 
     to = from;
-    if (s->verb == TL_STREAM_REDUCE)
+    if (s->verb == TL_REDUCE)
         to.n = 0;
     else
         status = check_results(s, &from, out, &to);
@@ -187,25 +117,22 @@ tally_status tally_stream_push_view(tally_stream *s, const tally_view *in, const
 
     tl_inputs_normal(&from);
     if (in->next) tl_inputs_normal(&next);
-    if (s->verb != TL_STREAM_WINDOW) tl_inputs_normal(&to);
+    if (s->verb != TL_WINDOW) tl_inputs_normal(&to);
+
+    /* dense elements and results are used in place */
+    const int window = s->verb == TL_WINDOW;
+    if (!window && !s->many && !s->plan.exact && !tl_has_inputs(&from) && !s->scan.done.counted &&
+        from.stride == 1 && to.stride == 1) {
+        int64_t result_count;
+        return tl_stream_push_in_place(s, from.data, from.n, to.data, &result_count);
+    }
 
     tl_checked checked = s->checked;
     if (s->is_checked)
-        status = s->verb == TL_STREAM_WINDOW
-                     ? tl_refuse_checked(s->ctx, "sum:checked", "streams of windows of views")
-                     : tl_checked_add(s->ctx, &checked, &from, s->verb == TL_STREAM_SCAN);
+        status = window ? tl_refuse_checked(s->ctx, "sum:checked", "streams of windows of views")
+                        : tl_checked_add(s->ctx, &checked, &from, s->verb == TL_SCAN);
     if (status) return status;
     s->checked = checked;
-
-    if (s->verb != TL_STREAM_WINDOW && !s->many && !s->plan.exact && !tl_has_inputs(&from) &&
-        !s->scan.done.counted &&
-        /* dense elements and results are used in place */
-        from.stride == 1 && to.stride == 1 && !tl_stream_mixed(s, from.data, to.data)) {
-        int64_t result_count;
-        status = tl_stream_run(s, from.data, from.n, to.data, &result_count);
-        if (!status) s->pushed += in->n;
-        return status;
-    }
 
     tl_host_copies copies = {.ctx = s->ctx};
     const int64_t pushed = s->pushed;
@@ -221,7 +148,7 @@ tally_status tally_stream_push_view(tally_stream *s, const tally_view *in, const
 
     if (!status) status = tl_on_processors(s->ctx, NULL, "in", what, in->rows * in->n);
     if (!status) status = tl_inputs_bring(&copies, &from, &next);
-    if (!status && s->verb != TL_STREAM_REDUCE)
+    if (!status && s->verb != TL_REDUCE)
         status = tl_host_view(&copies, &to, s->plan.op->result_bytes, 1);
     if (!status) status = push(s, &from, &to);
     s->broken |= status && s->pushed != pushed;
@@ -262,4 +189,45 @@ tally_status tally_stream_finish_view(tally_stream *s, const tally_view *out)
     free(dense);
 
     return tl_host_end(&copies, status);
+}
+
+/* ---- groups: many sequences that grow in any order (cpu/grid/grid.h) ---- */
+
+tally_status tally_stream_push_groups(tally_stream *s, const void *x, const int32_t *codes,
+                                      int64_t n, int64_t groups)
+{
+    static const char of_groups[] = "streams of groups";
+    if (!s) return tl_fail(NULL, TALLY_INVALID, "stream is NULL");
+
+    if (!s->groups)
+        return tl_fail(s->ctx, TALLY_INVALID,
+                       "stream is not of groups: open it with tally_stream_reduce_groups");
+    tally_status status = tl_stream_check(s, n);
+    if (status) return status;
+
+    if (groups < s->rows || groups > INT32_MAX)
+        return tl_fail(s->ctx, TALLY_INVALID,
+                       "groups is %lld: must be at least %lld, as in the last push, and at most %d",
+                       (long long)groups, (long long)s->rows, INT32_MAX);
+
+    if (n && (!x || !codes))
+        return tl_fail(s->ctx, TALLY_INVALID, "%s is NULL: must point to %lld elements",
+                       x ? "codes" : "x", (long long)n);
+    status = tl_on_processors(s->ctx, x, "x", of_groups, n);
+    if (!status) status = tl_on_processors(s->ctx, codes, "codes", of_groups, 0);
+    if (status) return status;
+
+    int64_t bad;
+    if (!tl_counters_push(s->groups, x, codes, n, groups, &bad)) {
+        s->broken = 1;
+        return tl_no_memory(s->ctx, (size_t)groups * s->plan.op->state_bytes, "the groups");
+    }
+
+    if (bad >= 0)
+        return tl_fail(s->ctx, TALLY_INVALID, "codes[%lld] is %d: must be in 0..%lld, the groups",
+                       (long long)bad, codes[bad], (long long)groups - 1);
+    s->rows = tl_counters_groups(s->groups);
+    s->pushed += n;
+
+    return TALLY_OK;
 }

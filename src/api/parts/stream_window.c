@@ -47,24 +47,13 @@ static tally_status reserve(tally_stream *s, int64_t n)
     int64_t bytes;
     if (capacity <= k->capacity) return TALLY_OK;
 
-    int good = !__builtin_mul_overflow(capacity, s->rows * elem(s), &bytes);
-    for (int i = 0; i < s->plan.op->inputs && good; i++) {
-        char *const more = realloc(k->x[i], (size_t)bytes + 1);
-        if (more)
-            k->x[i] = more;
-        else
-            good = 0;
-    }
+    int failed = __builtin_mul_overflow(capacity, s->rows * elem(s), &bytes);
+    for (int i = 0; i < s->plan.op->inputs && !failed; i++)
+        failed = tl_grow(s->ctx, &k->x[i], (size_t)bytes + 1, "steps") != TALLY_OK;
+    if (!failed && k->valid)
+        failed = tl_grow(s->ctx, &k->valid, (size_t)(capacity * s->rows) + 1, "steps") != TALLY_OK;
 
-    if (good && k->valid) {
-        unsigned char *const more = realloc(k->valid, (size_t)(capacity * s->rows) + 1);
-        if (more)
-            k->valid = more;
-        else
-            good = 0;
-    }
-
-    if (!good)
+    if (failed)
         return tl_fail(s->ctx, TALLY_NO_MEMORY, "out of memory: %lld steps cannot be kept",
                        (long long)capacity);
     k->capacity = capacity;
@@ -162,17 +151,17 @@ static tally_status windows(tally_stream *s, int64_t from, int64_t n, const tall
     }
 
     tally_status status;
+    const tl_call call = {.verb = TL_WINDOW,
+                          .plan = &s->plan,
+                          .count = &s->count_plan,
+                          .in = &in,
+                          .out = &to,
+                          .window = o};
     if (tl_has_inputs(&in)) {
-        status = tl_inputs_window_of(s->ctx, &s->plan, &in, &to, o);
+        status = tl_inputs_run(s->ctx, s->plan.op->file, &call, NULL);
     } else {
         tl_view_normal(&in);
         tl_view_normal(&to);
-        const tl_call call = {.verb = TL_WINDOW,
-                              .plan = &s->plan,
-                              .count = &s->count_plan,
-                              .in = &in,
-                              .out = &to,
-                              .window = o};
         status = tl_run_host(s->ctx, &call);
     }
 
@@ -264,7 +253,7 @@ static tally_status begin(tally_stream *s)
 
 tally_status tl_steps_push(tally_stream *s, const tally_view *in, const tally_view *out)
 {
-    assert(s->verb == TL_STREAM_WINDOW);
+    assert(s->verb == TL_WINDOW);
     assert(in->rows == s->rows);
     const int64_t bytes = s->plan.op->result_bytes;
     int64_t each = AT_ONCE / (s->rows * elem(s)), end = s->pushed;
@@ -290,7 +279,7 @@ tally_status tl_steps_push(tally_stream *s, const tally_view *in, const tally_vi
 
 tally_status tl_steps_finish(tally_stream *s, const tally_view *out)
 {
-    assert(s->verb == TL_STREAM_WINDOW);
+    assert(s->verb == TL_WINDOW);
     const int64_t a = next_centre(s), n = tl_steps_known(s, -1);
     if (!s->steps || !n) return TALLY_OK;
     tl_fp fp = tl_fp_enter();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The coordinate variables of a new NetCDF file, which are given or are copied from an open
- * file. */
+ * What a new NetCDF file has besides its first variable: coordinates, which are given or copied
+ * from an open file, other variables, attributes, and the value for "missing". */
+#include "io/writer.h"
 #include "parts.h"
 #include <assert.h>
 #include <stdio.h>
@@ -151,20 +152,6 @@ static tally_status copy_coordinates(const tally_file *f, tl_netcdf_new *n,
     return s;
 }
 
-/* ---- called by io/write.c ---- */
-
-tally_status tl_netcdf_coordinate(tally_file *f, tl_netcdf_new *n, const char *name, int dimension,
-                                  tally_dtype dtype, const void *values)
-{
-    char names[2 * NC_MAX_NAME + 4], of[NC_MAX_NAME + 1];
-    if (dimension < 0 || dimension >= f->info.ndim)
-        return tl_fail(f->ctx, TALLY_INVALID, "%s: dimension is %d: must be 0..%d", f->label,
-                       dimension, f->info.ndim - 1);
-    snprintf(names, sizeof names, "%.*s(%s)", NC_MAX_NAME + 1, name,
-             tl_netcdf_copy_name(n->names, dimension + 1, of));
-    return tl_netcdf_add(f, n, names, dtype, values);
-}
-
 /* Finds a dimension by its name, or defines one, as in "bnds=2". *count is multiplied by its
  * length. */
 static tally_status dimension(const tally_file *f, const tl_netcdf_new *n, char *name, int *dim,
@@ -214,9 +201,11 @@ static tally_status define(const tally_file *f, tl_netcdf_new *n, const char *na
     return s;
 }
 
-tally_status tl_netcdf_add(tally_file *f, tl_netcdf_new *n, const char *names, tally_dtype dtype,
-                           const void *values)
+/* Defines the variable of `names`, such as "bounds(lat, bnds=2)". */
+static tally_status add_variable(tally_file *f, const char *names, tally_dtype dtype,
+                                 const void *values)
 {
+    tl_netcdf_new *const n = f->writer->netcdf;
     tl_shape of = {tl_netcdf_type(dtype), tl_netcdf_names(names), {0}};
     if (of.ndims < 0 || (!values && of.ndims != f->info.ndim))
         return tl_fail(f->ctx, TALLY_INVALID,
@@ -233,12 +222,45 @@ tally_status tl_netcdf_add(tally_file *f, tl_netcdf_new *n, const char *names, t
     return s;
 }
 
-tally_status tl_netcdf_attribute(tally_file *f, tl_netcdf_new *n, const char *variable,
-                                 const char *name, const char *text)
+/* ---- the functions of tally_file.h ---- */
+
+tally_status tally_file_coordinate(tally_file *f, const char *name, int dimension,
+                                   tally_dtype dtype, const void *values)
+{
+    char names[2 * NC_MAX_NAME + 4], of[NC_MAX_NAME + 1];
+    const tally_status s = tl_check_netcdf(f);
+    if (s) return s;
+    if (!name) return tl_fail(f->ctx, TALLY_INVALID, "name is NULL");
+    if (!values) return tl_fail(f->ctx, TALLY_INVALID, "values is NULL");
+
+    if (dimension < 0 || dimension >= f->info.ndim)
+        return tl_fail(f->ctx, TALLY_INVALID, "%s: dimension is %d: must be 0..%d", f->label,
+                       dimension, f->info.ndim - 1);
+    snprintf(names, sizeof names, "%.*s(%s)", NC_MAX_NAME + 1, name,
+             tl_netcdf_copy_name(f->writer->netcdf->names, dimension + 1, of));
+    return add_variable(f, names, dtype, values);
+}
+
+tally_status tally_file_variable(tally_file *f, const char *names, tally_dtype dtype,
+                                 const void *values)
+{
+    const tally_status s = tl_check_netcdf(f);
+    if (s) return s;
+    if (!names) return tl_fail(f->ctx, TALLY_INVALID, "names is NULL");
+    return add_variable(f, names, dtype, values);
+}
+
+tally_status tally_file_attribute(tally_file *f, const char *variable, const char *name,
+                                  const char *text)
 {
     int id = NC_GLOBAL, error = 0;
+    tally_status s = tl_check_netcdf(f);
+    if (s) return s;
+    if (!name || !text) return tl_fail(f->ctx, TALLY_INVALID, "name or text is NULL");
+
+    tl_netcdf_new *const n = f->writer->netcdf;
     tl_netcdf_lock();
-    tally_status s = tl_netcdf_define(f, n);
+    s = tl_netcdf_define(f, n);
     if (!s && variable) error = n->api->nc_inq_varid(n->file, variable, &id);
     if (!s && !error) error = n->api->nc_put_att_text(n->file, id, name, strlen(text), text);
     if (error) s = tl_netcdf_failed(f, n, error, name);
@@ -247,11 +269,39 @@ tally_status tl_netcdf_attribute(tally_file *f, tl_netcdf_new *n, const char *va
     return s;
 }
 
-tally_status tl_netcdf_like(tally_file *f, tl_netcdf_new *n, const tally_file *source)
+tally_status tally_file_like(tally_file *f, const tally_file *source)
 {
-    tally_status s;
+    tally_status s = tl_check_netcdf(f);
+    if (s) return s;
+    if (!source || !source->netcdf)
+        return tl_fail(f->ctx, TALLY_INVALID,
+                       "source is not a NetCDF file that is open for reading");
     tl_netcdf_lock();
-    s = copy_coordinates(f, n, source);
+    s = copy_coordinates(f, f->writer->netcdf, source);
     tl_netcdf_unlock();
     return s;
+}
+
+tally_status tally_file_fill(tally_file *f, const void *value)
+{
+    const tally_status s = tl_check_netcdf(f);
+    if (s) return s;
+    if (!value) return tl_fail(f->ctx, TALLY_INVALID, "value is NULL");
+
+    tl_netcdf_new *const n = f->writer->netcdf;
+    const tl_netcdf_kept *last = n->coordinates;
+    while (last && last->next) last = last->next;
+    if (last && last->is_result) {
+        tl_netcdf_lock();
+        const int error = n->api->nc_def_var_fill(n->file, last->variable, 0, value);
+        tl_netcdf_unlock();
+        return error ? tl_netcdf_failed(f, n, error, "_FillValue") : TALLY_OK;
+    }
+
+    if (n->defined)
+        return tl_fail(f->ctx, TALLY_INVALID, "%s: the value for none comes before coordinates",
+                       f->label);
+    memcpy(n->fill, value, tally_dtype_size(f->info.dtype));
+    n->fills = 1;
+    return TALLY_OK;
 }

@@ -94,38 +94,7 @@ const tl_netcdf_api *tl_netcdf_library(const char **why);
 void tl_netcdf_lock(void);
 void tl_netcdf_unlock(void);
 
-/* The functions of HDF5 (by which libnetcdf reads NetCDF-4) that libnetcdf does not offer itself.
- * An identifier (hid_t) is an int64_t since HDF5 1.10. */
-typedef int tl_hdf5_reporter(int64_t stack, void *data);
-#define HDF5_CALLS(CALL)                                                                           \
-    CALL(int, H5get_libversion, (unsigned *major, unsigned *minor, unsigned *release))             \
-    CALL(int, H5Eget_auto2, (int64_t stack, tl_hdf5_reporter * *report, void **data))              \
-    CALL(int, H5Eset_auto2, (int64_t stack, tl_hdf5_reporter * report, void *data))                \
-    CALL(int64_t, H5Fopen, (const char *path, unsigned flags, int64_t access))                     \
-    CALL(int, H5Fclose, (int64_t file))                                                            \
-    CALL(ptrdiff_t, H5Lget_name_by_idx,                                                            \
-         (int64_t file, const char *group, int index, int order, uint64_t number, char *name,      \
-          size_t capacity, int64_t access))                                                        \
-    CALL(int64_t, H5Dopen2, (int64_t file, const char *name, int64_t access))                      \
-    CALL(int64_t, H5Dget_type, (int64_t set))                                                      \
-    CALL(int64_t, H5Dget_space, (int64_t set))                                                     \
-    CALL(int, H5Dclose, (int64_t set))                                                             \
-    CALL(int, H5Sget_simple_extent_ndims, (int64_t space))                                         \
-    CALL(int, H5Sget_simple_extent_dims, (int64_t space, uint64_t * extents, uint64_t * most))     \
-    CALL(int, H5Sclose, (int64_t space))                                                           \
-    CALL(int, H5Tget_class, (int64_t type))                                                        \
-    CALL(int, H5Tclose, (int64_t type))
-
-typedef struct tl_hdf5_api {
-#define DECLARE(result, name, parameters) result(*name) parameters;
-    HDF5_CALLS(DECLARE)
-#undef DECLARE
-} tl_hdf5_api;
-
-/* NULL: libnetcdf has no HDF5, or one that is too old. */
-const tl_hdf5_api *tl_hdf5_library(void);
-
-/* hdf5.c, locked. Describes the content of an array that libnetcdf does not show, such as
+/* library.c, locked. Describes the content of an array that libnetcdf does not show, such as
  * "references", or returns NULL. name NULL: the first such array in the root group. found: its
  * name. */
 const char *tl_hdf5_kind(const char *path, const char *name, char *found, size_t capacity);
@@ -216,21 +185,12 @@ typedef struct tl_netcdf_new {
     int64_t next, reserved; /* the element that is written next; bytes that are reserved on disk */
 } tl_netcdf_new;
 
-/* create comes first, then name and fill, then coordinates, then elements. names: "mean(lat,
- * lon)". fill: the value that stands for a missing one. like: copies the coordinates of source, a
- * NetCDF file, of dimensions with the same name and length. finish: completes the file. */
+/* create comes first, then name, then coordinates (coordinate.c), then elements. names: "mean(lat,
+ * lon)". finish: completes the file. */
 tally_status tl_netcdf_create(tally_file *f, const char *path, int hdf5, tl_netcdf_new **n);
 tally_status tl_netcdf_name(tally_file *f, tl_netcdf_new *n, const char *names);
-tally_status tl_netcdf_fill(tally_file *f, tl_netcdf_new *n, const void *value);
-tally_status tl_netcdf_coordinate(tally_file *f, tl_netcdf_new *n, const char *name, int dimension,
-                                  tally_dtype dtype, const void *values);
-tally_status tl_netcdf_add(tally_file *f, tl_netcdf_new *n, const char *names, tally_dtype dtype,
-                           const void *values);
-tally_status tl_netcdf_attribute(tally_file *f, tl_netcdf_new *n, const char *variable,
-                                 const char *name, const char *text);
 tally_status tl_netcdf_put_box(tally_file *f, tl_netcdf_new *n, const tl_netcdf_kept *variable,
                                const int64_t *start, const int64_t *count, const void *data);
-tally_status tl_netcdf_like(tally_file *f, tl_netcdf_new *n, const tally_file *source);
 tally_status tl_netcdf_put(tally_file *f, tl_netcdf_new *n, const void *data, int64_t elements);
 tally_status tl_netcdf_finish(tally_file *f, tl_netcdf_new *n);
 void tl_netcdf_drop(tl_netcdf_new *n);
@@ -244,7 +204,6 @@ tally_status tl_netcdf_define(const tally_file *f, tl_netcdf_new *n);
 /* the number of dimensions in "mean(lat, lon)", or -1: these are no names */
 int tl_netcdf_names(const char *names);
 int tl_netcdf_type(tally_dtype dtype); /* 0: no such type */
-int tl_netcdf_is_name(const char *name, size_t n);
 const char *tl_netcdf_copy_name(const char *names, int number, char *out);
 
 #endif

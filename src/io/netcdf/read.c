@@ -163,9 +163,9 @@ static tally_status read_part(tally_file *f, tl_part *p, const box *b)
     int cut = 0;
 
     for (int d = 0; d < f->info.ndim && p->chunk[0]; d++) {
-        const int64_t along = chunks_along(p, b, d);
-        if (__builtin_mul_overflow(chunks, along, &chunks)) chunks = INT64_MAX;
-        if (along > most) most = along, cut = d;
+        const int64_t here = chunks_along(p, b, d);
+        if (__builtin_mul_overflow(chunks, here, &chunks)) chunks = INT64_MAX;
+        if (here > most) most = here, cut = d;
     }
 
     if (chunks <= CHUNKS_MOST) return read_at_once(f, p, b->start, b->count, b->out);

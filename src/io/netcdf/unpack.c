@@ -214,32 +214,42 @@ char *tl_unpack_place(const tl_packing *p, char *out, int64_t n)
         for (int k = 0; k < count; k++) is |= x == none[k];                                        \
         return is;                                                                                 \
     }                                                                                              \
-    static inline __attribute__((unused))                                                          \
-    int64_t look_##T(const tl_packing *p, const char *at, int64_t n)                               \
+    static inline __attribute__((always_inline)) void to_real_of_##T(                              \
+        const tl_packing *p, int count, const char *at, char *out, int64_t n)                      \
     {                                                                                              \
         T none[TL_MISSING_MOST], x;                                                                \
-        for (int k = 0; k < p->missing; k++) memcpy(&none[k], p->value[k], sizeof x);              \
-        for (int64_t i = 0; i < n; i++) {                                                          \
-            memcpy(&x, at + i * (int64_t)sizeof x, sizeof x);                                      \
-            if (is_missing_##T(none, p->missing, x)) return i;                                     \
-        }                                                                                          \
-        return n;                                                                                  \
-    }                                                                                              \
-    static void to_real_##T(const tl_packing *p, const char *at, char *out, int64_t n)             \
-    {                                                                                              \
-        T none[TL_MISSING_MOST], x;                                                                \
-        for (int k = 0; k < p->missing; k++) memcpy(&none[k], p->value[k], sizeof x);              \
+        for (int k = 0; k < count; k++) memcpy(&none[k], p->value[k], sizeof x);                   \
         for (int64_t i = 0; i < n; i++) {                                                          \
             memcpy(&x, at + i * (int64_t)sizeof x, sizeof x);                                      \
             double y = (double)x;                                                                  \
             if (p->scaled) y *= p->scale;                                                          \
             if (p->shifted) y += p->offset;                                                        \
-            if (is_missing_##T(none, p->missing, x)) y = __builtin_nan("");                        \
+            if (is_missing_##T(none, count, x)) y = __builtin_nan("");                             \
             memcpy(out + i * (int64_t)sizeof y, &y, sizeof y);                                     \
         }                                                                                          \
+    }                                                                                              \
+    static void to_real_##T(const tl_packing *p, const char *at, char *out, int64_t n)             \
+    {                                                                                              \
+        if (p->missing == 1)                                                                       \
+            to_real_of_##T(p, 1, at, out, n);                                                      \
+        else                                                                                       \
+            to_real_of_##T(p, p->missing, at, out, n);                                             \
     }
 KINDS(KIND)
 #undef KIND
+
+/* The first of n integers of `size` bytes that is missing, or n. Requires: size is a constant in
+ * the caller. */
+static inline __attribute__((always_inline)) int64_t
+first_missing(const tl_packing *p, const char *at, int64_t n, size_t size)
+{
+    uint64_t none[TL_MISSING_MOST];
+    for (int k = 0; k < p->missing; k++) none[k] = tl_load(p->value[k], size);
+    for (int64_t i = 0; i < n; i++)
+        for (int k = 0; k < p->missing; k++)
+            if (tl_load(at + i * (int64_t)size, size) == none[k]) return i;
+    return n;
+}
 
 static inline __attribute__((always_inline)) void to_nan_of(const tl_packing *p, int count,
                                                             char *out, int64_t n)
@@ -254,7 +264,7 @@ static inline __attribute__((always_inline)) void to_nan_of(const tl_packing *p,
 }
 
 /* Sets missing values to NaN. Nearly every file has one or two values that mean "missing"; with
- * their number constant the loop has no inner loop. */
+ * their number constant the loop has no inner loop, here and above. */
 static void to_nan(const tl_packing *p, char *out, int64_t n)
 {
     assert(n >= 0);
@@ -284,26 +294,26 @@ static int unpack(const tl_packing *p, const char *stored, char *out, int64_t n,
     }
 
     if (!p->missing) return 1;
-    switch (p->stored) {
-    case TALLY_F32:
+    if (p->stored == TALLY_F32) {
         to_nan(p, out, n);
         return 1;
-#define KIND(dtype, T)                                                                             \
-    case dtype:                                                                                    \
-        *bad = look_##T(p, stored, n);                                                             \
-        return *bad == n;
-        KIND(TALLY_I8, int8_t)
-        KIND(TALLY_U8, uint8_t)
-        KIND(TALLY_I16, int16_t)
-        KIND(TALLY_U16, uint16_t)
-        KIND(TALLY_I32, int32_t)
-        KIND(TALLY_U32, uint32_t)
-        KIND(TALLY_I64, int64_t)
-        KIND(TALLY_U64, uint64_t)
-#undef KIND
-    default:
-        return 1;
     }
+
+    switch (tally_dtype_size(p->stored)) {
+    case 1:
+        *bad = first_missing(p, stored, n, 1);
+        break;
+    case 2:
+        *bad = first_missing(p, stored, n, 2);
+        break;
+    case 4:
+        *bad = first_missing(p, stored, n, 4);
+        break;
+    default:
+        *bad = first_missing(p, stored, n, 8);
+        break;
+    }
+    return *bad == n;
 }
 
 int tl_unpack(const tl_packing *p, const char *stored, char *out, int64_t n, int64_t *bad)

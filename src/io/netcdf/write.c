@@ -2,15 +2,14 @@
  * Writes a new NetCDF file of one variable and the coordinates of its dimensions, by libnetcdf:
  * CDF-5 (64-bit data), which every libnetcdf since 4.4 reads, or NetCDF-4, which is HDF5.
  *
- *    name, fill                     set names and the value for "missing"; the first coordinate
- *                                   (coordinate.c), the first element or the end defines them
+ *    name                           sets names; the first coordinate (coordinate.c), the first
+ *                                   element or the end defines the variable
  *    put                            writes elements, in order
  *    finish                         closes the file
  *
  * libnetcdf opens the file by its name, so the file always has one (replace.c). */
 #define _GNU_SOURCE
 #include "netcdf.h"
-#include "context/threads.h"
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -45,7 +44,7 @@ static size_t name_of(const char *names, int number, const char **name)
     return strcspn(*name, "(,)");
 }
 
-int tl_netcdf_is_name(const char *name, size_t n)
+static int is_name(const char *name, size_t n)
 {
     if (!n || n > NC_MAX_NAME || name[n - 1] == ' ' ||
         strchr("!\"#$%&'*+,-.:;<=>?@[\\]^`{|}~ ", *name))
@@ -62,7 +61,7 @@ int tl_netcdf_names(const char *names)
         if (d && *at++ != (d == 1 ? '(' : ',')) return -1;
         at += d ? strspn(at, " ") : 0;
         const size_t n = strcspn(at, "(,)");
-        if (!tl_netcdf_is_name(at, n)) return -1;
+        if (!is_name(at, n)) return -1;
 
         for (int k = 1; k < d; k++) { /* two dimensions with one name are the same dimension */
             const char *other;
@@ -262,25 +261,6 @@ tally_status tl_netcdf_create(tally_file *f, const char *path, int hdf5, tl_netc
     n->open = !error;
 
     return error ? tl_netcdf_failed(f, n, error, "creating") : TALLY_OK;
-}
-
-tally_status tl_netcdf_fill(tally_file *f, tl_netcdf_new *n, const void *value)
-{
-    const tl_netcdf_kept *last = n->coordinates;
-    while (last && last->next) last = last->next;
-    if (last && last->is_result) {
-        tl_netcdf_lock();
-        const int error = n->api->nc_def_var_fill(n->file, last->variable, 0, value);
-        tl_netcdf_unlock();
-        return error ? tl_netcdf_failed(f, n, error, "_FillValue") : TALLY_OK;
-    }
-
-    if (n->defined)
-        return tl_fail(f->ctx, TALLY_INVALID, "%s: the value for none comes before coordinates",
-                       f->label);
-    memcpy(n->fill, value, tally_dtype_size(f->info.dtype));
-    n->fills = 1;
-    return TALLY_OK;
 }
 
 tally_status tl_netcdf_put(tally_file *f, tl_netcdf_new *n, const void *data, int64_t elements)

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT
+ * Opens streams: of one sequence (stream.c), of many sequences (stream_rows.c), of windows of
+ * either (stream_window.c), and of groups. */
+#include "api/checks.h"
+#include "cpu/grid/grid.h"
+#include "parts.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* The initial value and the state of one sequence. */
+static tally_status begin_one(tally_stream *s, const tally_scan_options *o)
+{
+    const tally_status status = tl_check_scan(s->ctx, &s->plan, o);
+    if (status) return status;
+
+    if (s->seeded && s->is_checked) {
+        int64_t init;
+        memcpy(&init, s->init, sizeof init);
+        s->checked.total = s->plan.op->out == TALLY_U64 ? (__int128)(uint64_t)init : init;
+    }
+
+    if (!s->plan.exact) {
+        tl_scan_begin(&s->scan, &s->plan, o);
+        return TALLY_OK;
+    }
+    tl_exact_begin(s->exact, TL_SUMS);
+    if (s->verb == TL_SCAN) tl_exact_scan_begin(s->exact, &s->plan, o);
+    return TALLY_OK;
+}
+
+/* A grid for many sequences, unless the operator has two inputs. */
+static tally_status begin_rows(tally_stream *s, const char *op, const tally_scan_options *o)
+{
+    if (s->plan.exact)
+        return tl_fail(s->ctx, TALLY_UNSUPPORTED,
+                       "op is '%.60s': a stream of many sequences takes none that is exact; use "
+                       "a tally_exact for "
+                       "each (tally_exact_add)",
+                       op);
+    tally_status status = tl_check_scan(s->ctx, &s->plan, o);
+    if (!status) status = tl_refuse_checked(s->ctx, op, "streams of many sequences");
+    if (status) return status;
+
+    s->by_slabs = s->plan.op->inputs == 2;
+    if (s->seeded) s->plan.op->seed(&s->scan.init, s->init, s->plan.par);
+    if (s->by_slabs || (s->grid = tl_grid_open(&s->plan, s->rows, s->verb == TL_SCAN, o)))
+        return TALLY_OK;
+    return tl_no_memory(s->ctx, (size_t)s->rows * s->plan.op->elem_bytes, "a field");
+}
+
+static tally_status begin_window(tally_stream *s, const tally_window_options *o)
+{
+    int64_t bytes;
+    tally_status status = tl_check_window(s->ctx, o);
+    if (!status && !tl_window_streams(o))
+        status = tl_fail(s->ctx, TALLY_UNSUPPORTED,
+                         "before %lld, after %lld, step %lld: a stream takes before and after of "
+                         "at least 0, and no step",
+                         (long long)o->before, (long long)o->after, (long long)o->step);
+    if (!status) status = tl_plan_of_host(s->ctx, "count", s->plan.op->dtype, &s->count_plan);
+    if (status) return status;
+
+    s->window = *o;
+    s->kept = o->before + o->after;
+    if (__builtin_mul_overflow(s->kept, 2 * (int64_t)s->plan.op->elem_bytes, &bytes) ||
+        __builtin_mul_overflow(bytes, s->rows, &bytes) ||
+        (s->rows == 1 && !(s->tail = malloc((size_t)bytes + 1))))
+        return tl_fail(s->ctx, TALLY_NO_MEMORY,
+                       "out of memory: a window of %lld elements cannot be kept",
+                       (long long)s->kept + 1);
+    return TALLY_OK;
+}
+
+static tally_status begin_groups(tally_stream *s, const char *op)
+{
+    s->rows = 0;
+    if (s->plan.op->inputs == 2)
+        return tl_fail(s->ctx, TALLY_UNSUPPORTED,
+                       "op is '%.60s', of two inputs: a stream of groups takes one", op);
+    if (s->is_checked) return tl_refuse_checked(s->ctx, op, "streams of groups");
+    s->groups = tl_counters_open(&s->plan, tally_threads(s->ctx));
+    return s->groups ? TALLY_OK : tl_no_memory(s->ctx, sizeof *s, "a stream of groups");
+}
+
+/* What a stream is of: one sequence, `rows` sequences, or groups. */
+typedef struct {
+    tl_verb verb;
+    enum { ONE, MANY, GROUPS } of;
+    int64_t rows;
+    const tally_scan_options *scan;
+    const tally_window_options *window;
+} form;
+
+static tally_status open_stream(tally *ctx, const char *op, tally_dtype dtype, form f,
+                                tally_stream **stream)
+{
+    if (stream) *stream = NULL;
+    if (!ctx) return tl_no_context();
+    if (f.scan && f.scan->reverse)
+        return tl_fail(ctx, TALLY_UNSUPPORTED,
+                       "reverse: a stream's last element is not known yet; use tally_scan");
+    if (f.of == MANY && (f.rows < 0 || f.rows > TL_GRID_MOST))
+        return tl_fail(ctx, TALLY_INVALID, "rows is %lld: must be 0..2^%d - 1", (long long)f.rows,
+                       TL_GRID_MOST_LOG);
+    if (!stream)
+        return tl_fail(ctx, TALLY_INVALID, "stream is NULL: must point to where the stream goes");
+    tl_plan plan;
+    tally_status status = tl_plan_of_inputs(ctx, op, dtype, &plan);
+    if (status) return status;
+
+    tally_stream *s = calloc(1, sizeof *s);
+    if (!s) return tl_no_memory(ctx, sizeof *s, "a stream");
+
+    s->ctx = ctx;
+    s->device = ctx->device;
+    s->verb = f.verb;
+    s->plan = plan;
+    s->many = f.of == MANY;
+    s->rows = s->many ? f.rows : 1;
+    s->is_checked = tl_is_checked(op);
+    s->scan.exclusive = f.scan && f.scan->exclusive;
+    s->seeded = f.scan && f.scan->init && plan.op->seedable;
+    if (s->seeded) memcpy(s->init, f.scan->init, plan.op->result_bytes);
+
+    status = f.verb == TL_WINDOW ? begin_window(s, f.window)
+             : f.of == GROUPS    ? begin_groups(s, op)
+             : f.of == MANY      ? begin_rows(s, op, f.scan)
+                                 : begin_one(s, f.scan);
+    if (status)
+        tally_stream_close(s);
+    else
+        *stream = s;
+    return status;
+}
+
+tally_status tally_stream_reduce(tally *ctx, const char *op, tally_dtype dtype,
+                                 tally_stream **stream)
+{
+    return open_stream(ctx, op, dtype, (form){TL_REDUCE, .of = ONE}, stream);
+}
+
+tally_status tally_stream_scan(tally *ctx, const char *op, tally_dtype dtype,
+                               const tally_scan_options *o, tally_stream **stream)
+{
+    return open_stream(ctx, op, dtype, (form){TL_SCAN, .of = ONE, .scan = o}, stream);
+}
+
+tally_status tally_stream_window(tally *ctx, const char *op, tally_dtype dtype,
+                                 const tally_window_options *o, tally_stream **stream)
+{
+    return open_stream(ctx, op, dtype, (form){TL_WINDOW, .of = ONE, .window = o}, stream);
+}
+
+tally_status tally_stream_reduce_rows(tally *ctx, const char *op, tally_dtype dtype, int64_t rows,
+                                      tally_stream **stream)
+{
+    return open_stream(ctx, op, dtype, (form){TL_REDUCE, .of = MANY, .rows = rows}, stream);
+}
+
+tally_status tally_stream_scan_rows(tally *ctx, const char *op, tally_dtype dtype, int64_t rows,
+                                    const tally_scan_options *o, tally_stream **stream)
+{
+    return open_stream(ctx, op, dtype, (form){TL_SCAN, .of = MANY, .rows = rows, .scan = o},
+                       stream);
+}
+
+tally_status tally_stream_window_rows(tally *ctx, const char *op, tally_dtype dtype, int64_t rows,
+                                      const tally_window_options *o, tally_stream **stream)
+{
+    return open_stream(ctx, op, dtype, (form){TL_WINDOW, .of = MANY, .rows = rows, .window = o},
+                       stream);
+}
+
+tally_status tally_stream_reduce_groups(tally *ctx, const char *op, tally_dtype dtype,
+                                        tally_stream **stream)
+{
+    return open_stream(ctx, op, dtype, (form){TL_REDUCE, .of = GROUPS}, stream);
+}
+
+tally_status tally_stream_resume(tally_stream *s, const tally_fragment *f)
+{
+    if (!s || !f) return tl_fail(NULL, TALLY_INVALID, "stream or before is NULL");
+    if (s->groups)
+        return tl_fail(s->ctx, TALLY_UNSUPPORTED, "stream is of groups: it takes no fragment");
+    if (s->is_checked) return tl_refuse_checked(s->ctx, "sum:checked", "resumed streams");
+    if (s->verb == TL_WINDOW)
+        return tl_fail(s->ctx, TALLY_UNSUPPORTED,
+                       "stream is a window: it needs the elements before it, not a fragment");
+    if (s->pushed || s->finished)
+        return tl_fail(s->ctx, TALLY_INVALID, "stream has %lld elements already: must have none",
+                       (long long)s->pushed);
+
+    tally_status status = tl_stream_same(s, f, "before");
+    if (status) return status;
+    if (f->rows != s->rows)
+        return tl_fail(s->ctx, TALLY_INVALID, "before is of %lld sequences: the stream is of %lld",
+                       (long long)f->rows, (long long)s->rows);
+    status = tl_fragment_whole(s->ctx, f);
+    if (status) return status;
+    if (s->many) return tl_stream_take(s, &f->slabs);
+
+    if (f->exact) {
+        memcpy(s->exact, f->exact, (size_t)f->sums * sizeof *s->exact);
+        tally_fragment_range(f, NULL, &s->pushed);
+        return TALLY_OK;
+    }
+
+    tl_fragment_row(f, 0, &s->scan.done);
+    s->pushed = s->scan.done.end;
+
+    return TALLY_OK;
+}
