@@ -128,9 +128,7 @@ static tally_status launch(tl_gpu_device *d, tally *ctx, const tl_call *c, const
     tl_built program = {0};
     const tl_launch l = {d, ctx, &program};
     const int64_t flags =
-        (other ? PREPARE_PAIRS : 0) | (in->valid ? PREPARE_X_BITS : 0) |
-        (other && other->valid ? PREPARE_Y_BITS : 0) |
-        (form->kind == TL_FORM_MARK ? PREPARE_QUIET : 0) | (p->counted ? PREPARE_COUNTS : 0) |
+        (form->kind == TL_FORM_MARK ? PREPARE_QUIET : 0) |
         (form->named->masked ? PREPARE_MASKED : 0) |
         (form->kind == TL_FORM_BLANK && tl_exact_form_of(form->op) ? PREPARE_ZEROS : 0);
     const int rows =

@@ -6,10 +6,8 @@
  *                        counts: the number of heads of each part
  *   heads, counts --runs_places--> offsets
  *
- * So the keys are read once, and only heads, 1/64 of keys of 64 bits, are read twice. The place of
- * a key is its number plus `lead`, the number of keys between the preceding 16-byte boundary and
- * the first key. So places that are multiples of a unit are aligned. A part is some neighbouring
- * steps, a step is KEYS_TILES tiles of KEYS_TILE places. */
+ * So the keys are read once, and only heads, 1/64 of keys of 64 bits, are read twice. A part is some
+ * neighbouring steps, a step is KEYS_TILES tiles of KEYS_TILE keys. */
 
 fn u32 ones(u32 x)
 {
@@ -58,133 +56,69 @@ fn i64 of_list(LOCAL i64 *scratch, int what, GLOBAL const i64 *list, i64 count, 
 
 /* ---- runs ---- */
 
-/* sign, infinite: masks for floats; for integers 0 and all bits. */
+/* A key as bits that are equal where keys are: all NaNs are equal, and so are zeros. */
+fn u64 key_bits(u64 bits, int type)
+{
+    const u64 size = without_sign(bits, type), infinity = infinity_of(type);
+    if (TYPE_KIND(type) < KIND_FLOAT) return bits;
+    return size > infinity ? infinity + 1 : size ? bits : 0;
+}
+
 typedef struct {
-    GLOBAL const u8 *data; /* address of the first key */
-    i64 stride, lead, end; /* lead <= place < end for keys; stride in keys */
-    u64 sign, infinite;
-    int bytes;
-} key_line;
+    GLOBAL const u8 *data;
+    i64 stride, count; /* stride in keys */
+    int type;
+} key_list;
 
-/* True if two keys differ. All NaNs are equal, and so are zeros. */
-fn int differ(u64 a, u64 b, u64 sign, u64 infinite)
+/* Marks the keys from `first` on of a tile: to[k] is 1 where a run begins. */
+fn void mark_heads(key_list l, i64 first, LOCAL u8 *to)
 {
-    const u64 x = a & ~sign, y = b & ~sign;
-    return (a != b) & !((x > infinite) & (y > infinite)) & ((x | y) != 0);
-}
+    const int t = thread_index(), bytes = TYPE_BYTES(l.type);
+    ROLLED for (int k = t; k < KEYS_TILE; k += LOADS * KEYS_THREADS)
+    {
+        i64 at[LOADS], at_before[LOADS];
+        u64 key[LOADS], before[LOADS];
+        UNROLL for (int j = 0; j < LOADS; j++)
+        {
+            const i64 i = first + k + j * KEYS_THREADS, near = i < l.count ? i : l.count - 1;
+            at[j] = near * l.stride;
+            at_before[j] = (near ? near - 1 : 0) * l.stride;
+        }
 
-/* The head bit of a place. */
-fn u32 is_head(key_line l, i64 place)
-{
-    if (place <= l.lead || place >= l.end) return place == l.lead && l.lead < l.end;
-    GLOBAL const u8 *const at = l.data + (place - l.lead) * l.stride * l.bytes;
-    return (u32)differ(bits_at(at, l.bytes), bits_at(at - l.stride * l.bytes, l.bytes), l.sign,
-                       l.infinite);
-}
-
-/* Computes the head bits of a tile that begins at place `first`. Each unit of `each` places gives a
- * byte of `to`. */
-fn void any_units(key_line l, i64 first, int each, LOCAL u8 *to)
-{
-    for (int u = thread_index(); u < KEYS_TILE / each; u += KEYS_THREADS) {
-        u32 bits = 0;
-        for (int c = 0; c < each; c++) bits |= is_head(l, first + u * each + c) << c;
-        to[u] = (u8)bits;
+        load_bits(key, l.data, at, bytes);
+        load_bits(before, l.data, at_before, bytes);
+        UNROLL for (int j = 0; j < LOADS; j++)
+        {
+            const i64 i = first + k + j * KEYS_THREADS;
+            const int differ = key_bits(key[j], l.type) != key_bits(before[j], l.type);
+            to[k + j * KEYS_THREADS] = (u8)(i < l.count && (i == 0 || differ));
+        }
     }
 }
 
-/* The same for a tile inside contiguous keys; several loads of units are in flight. */
-#define KEY_UNITS(name, word, each_)                                                               \
-    fn void name(key_line l, i64 first, LOCAL u8 *to)                                              \
-    {                                                                                              \
-        enum { EACH = each_, ROUNDS = KEYS_TILE / EACH / KEYS_THREADS, TOGETHER = 4 };             \
-        typedef struct ALIGNED(EACH * sizeof(word)) { word w[EACH]; } unit;                        \
-        GLOBAL const word *const from = (GLOBAL const word *)l.data + (first - l.lead);            \
-        const word sign = (word)l.sign, infinite = (word)l.infinite;                               \
-        ROLLED for (int round = 0; round < ROUNDS; round += TOGETHER)                              \
-        {                                                                                          \
-            unit v[TOGETHER];                                                                      \
-            word before[TOGETHER];                                                                 \
-            UNROLL for (int k = 0; k < TOGETHER; k++)                                              \
-            {                                                                                      \
-                const int u = (round + k) * KEYS_THREADS + thread_index();                         \
-                v[k] = ((GLOBAL const unit *)from)[u];                                             \
-                before[k] = from[u * EACH - 1];                                                    \
-            }                                                                                      \
-            UNROLL for (int k = 0; k < TOGETHER; k++)                                              \
-            {                                                                                      \
-                word a = before[k];                                                                \
-                u32 bits = 0;                                                                      \
-                UNROLL for (int c = 0; c < EACH; c++)                                              \
-                {                                                                                  \
-                    bits |= (u32)(a != v[k].w[c]) << c;                                            \
-                    a = v[k].w[c];                                                                 \
-                }                                                                                  \
-                a = before[k];                                                                     \
-                if (bits && sign) { /* floats: NaNs and zeros that are equal */                    \
-                    UNROLL for (int c = 0; c < EACH; c++)                                          \
-                    {                                                                              \
-                        const word b = v[k].w[c], x = (word)(a & ~sign), y = (word)(b & ~sign);    \
-                        bits &= ~((u32)(((x > infinite) & (y > infinite)) | ((x | y) == 0)) << c); \
-                        a = b;                                                                     \
-                    }                                                                              \
-                }                                                                                  \
-                to[(round + k) * KEYS_THREADS + thread_index()] = (u8)bits;                        \
-            }                                                                                      \
-        }                                                                                          \
-    }
-KEY_UNITS(key_units_1, u8, 8)
-KEY_UNITS(key_units_2, u16, 8)
-KEY_UNITS(key_units_4, u32, 4)
-KEY_UNITS(key_units_8, u64, 2)
-
-/* The 32 bits of word w of a tile. */
-fn u32 word_of(LOCAL const u32 *units, int w, int each)
+/* Packs 32 marks, four in each word, to a word with a bit for each. */
+fn u32 pack_marks(LOCAL const u32 *marks)
 {
-    const int fours = 8 / each; /* groups of four units in a word */
     u32 bits = 0;
-
-    for (int k = 0; k < fours; k++) {
-        const u32 x = units[w * fours + k];
-        const u32 four =
-            (x & 255) | (x >> 8 & 255) << each | (x >> 16 & 255) << 2 * each | x >> 24 << 3 * each;
-        bits |= four << (4 * each * k);
-    }
+    UNROLL for (int k = 0; k < 8; k++) bits |= marks[k] * 0x10204080u >> 28 << 4 * k;
     return bits;
 }
 
 KERNEL_OF(runs_heads)
 {
-    SHARED u32 units[KEYS_TILE / 2 / 4]; /* a byte for each unit, which has at least 2 places */
+    SHARED u32 marks[KEYS_TILE / 4]; /* a byte for each key */
     SHARED i64 scratch[KEYS_THREADS];
-    const int t = thread_index(), kind = TYPE_KIND((int)type), bytes = TYPE_BYTES((int)type);
-    const int each = KEYS_UNIT(bytes), is_float = kind >= KIND_FLOAT;
-    const u64 all = ~(u64)0 >> (64 - 8 * bytes);
-    key_line l;
+    const int t = thread_index();
+    key_list l;
 
-    l.data = keys + byte, l.stride = stride, l.lead = lead, l.end = lead + count, l.bytes = bytes;
-    l.sign = is_float ? all ^ all >> 1 : 0;
-    l.infinite = !is_float            ? all
-                 : bytes == 8         ? 0x7ff0000000000000ul
-                 : bytes == 4         ? 0x7f800000u
-                 : kind == KIND_FLOAT ? 0x7c00
-                                      : 0x7f80;
-    const int beside = stride == 1 && ADDRESS(l.data) % (u64)bytes == 0 &&
-                       (ADDRESS(l.data) - (u64)(lead * bytes)) % (u64)(each * bytes) == 0;
-
+    l.data = keys + byte, l.stride = stride, l.count = count, l.type = (int)type;
     for (i64 part = group_index(); part < parts; part += group_count()) {
         const i64 end = (part + 1) * steps_each < steps ? (part + 1) * steps_each : steps;
         i64 found = 0;
         for (i64 tile = part * steps_each * KEYS_TILES; tile < end * KEYS_TILES; tile++) {
-            const i64 first = tile * KEYS_TILE;
-            const int path = beside && first > l.lead && first + KEYS_TILE <= l.end ? bytes : 0;
-            if (path == 8) key_units_8(l, first, (LOCAL u8 *)units);
-            if (path == 4) key_units_4(l, first, (LOCAL u8 *)units);
-            if (path == 2) key_units_2(l, first, (LOCAL u8 *)units);
-            if (path == 1) key_units_1(l, first, (LOCAL u8 *)units);
-            if (path == 0) any_units(l, first, each, (LOCAL u8 *)units);
+            mark_heads(l, tile * KEYS_TILE, (LOCAL u8 *)marks);
             BARRIER();
-            const u32 word = word_of(units, t, each);
+            const u32 word = pack_marks(marks + 8 * t);
             heads[tile * KEYS_THREADS + t] = word;
             found += ones(word);
             BARRIER();
@@ -240,7 +174,7 @@ KERNEL_OF(runs_places)
 
                 BARRIER();
                 for (u32 i = (u32)t; i < count_here; i += KEYS_THREADS)
-                    to[before + from + i] = step * KEYS_STEP + list[i] - lead;
+                    to[before + from + i] = step * KEYS_STEP + list[i];
                 BARRIER();
             }
 
@@ -274,70 +208,31 @@ KERNEL_OF(take_check)
     }
 }
 
-#define TAKE(name, word)                                                                      \
-    fn void name(GLOBAL const u8 *x, i64 x_stride, GLOBAL const i64 *order, GLOBAL u8 *y,     \
-                 i64 y_stride, i64 count)                                                     \
-    {                                                                                         \
-        enum { TOGETHER = 8 };                                                                \
-        const i64 step = group_count() * KEYS_THREADS;                                        \
-        i64 i = group_index() * KEYS_THREADS + thread_index();                                \
-        for (; i + (TOGETHER - 1) * step < count; i += TOGETHER * step) {                     \
-            i64 at[TOGETHER];                                                                 \
-            word v[TOGETHER];                                                                 \
-            UNROLL for (int k = 0; k < TOGETHER; k++) at[k] = order[i + k * step];            \
-            UNROLL for (int k = 0; k < TOGETHER; k++)                                         \
-                v[k] = ((GLOBAL const word *)x)[at[k] * x_stride];                            \
-            UNROLL for (int k = 0; k < TOGETHER; k++)                                         \
-                ((GLOBAL word *)y)[(i + k * step) * y_stride] = v[k];                         \
-        }                                                                                     \
-        for (; i < count; i += step)                                                          \
-            ((GLOBAL word *)y)[i * y_stride] = ((GLOBAL const word *)x)[order[i] * x_stride]; \
-    }
-TAKE(take_1, u8)
-TAKE(take_2, u16)
-TAKE(take_4, u32)
-TAKE(take_8, u64)
-
-/* x, y: strides in elements of `bytes` bytes */
-typedef struct {
-    GLOBAL const u8 *x;
-    GLOBAL u8 *y;
-    i64 x_stride, y_stride;
-} take_arrays;
-
-fn void take_bytes(take_arrays a, GLOBAL const i64 *order, i64 count, int bytes)
-{
-    const i64 step = group_count() * KEYS_THREADS;
-    for (i64 i = group_index() * KEYS_THREADS + thread_index(); i < count; i += step)
-        for (int k = 0; k < bytes; k++)
-            a.y[i * a.y_stride * bytes + k] = a.x[order[i] * a.x_stride * bytes + k];
-}
-
 /* reported: the distance from the first bad index to the end (0: there is none, and only then
  * elements are copied), and that index. */
 KERNEL_OF(take)
 {
     SHARED i64 scratch[KEYS_THREADS];
-    const int size = (int)bytes;
     GLOBAL const u8 *const x = in + in_byte;
     GLOBAL const i64 *const places = (GLOBAL const i64 *)(order + order_byte);
     GLOBAL u8 *const y = out + out_byte;
-    const int aligned = ADDRESS(x) % (u64)size == 0 && ADDRESS(y) % (u64)size == 0;
-    const i64 first = of_list(scratch, KEYS_LEAST, wrong, parts, count);
+    const i64 first = of_list(scratch, KEYS_LEAST, wrong, parts, count),
+              end = first < count ? 0 : count, step = group_count() * KEYS_THREADS;
 
     if (group_index() == 0 && thread_index() == 0) {
         reported[0] = count - first;
         reported[1] = places[first < count ? first : 0];
     }
 
-    const int path = first < count ? -1 : aligned ? size : 0;
-    if (path == 8) take_8(x, in_stride, places, y, out_stride, count);
-    if (path == 4) take_4(x, in_stride, places, y, out_stride, count);
-    if (path == 2) take_2(x, in_stride, places, y, out_stride, count);
-    if (path == 1) take_1(x, in_stride, places, y, out_stride, count);
-    if (path == 0) {
-        take_arrays a;
-        a.x = x, a.y = y, a.x_stride = in_stride, a.y_stride = out_stride;
-        take_bytes(a, places, count, size);
+    for (i64 i = group_index() * KEYS_THREADS + thread_index(); i < end; i += LOADS * step) {
+        i64 at[LOADS];
+        u64 v[LOADS];
+        UNROLL for (int k = 0; k < LOADS; k++)
+            at[k] = places[i + k * step < end ? i + k * step : i] * in_stride;
+        load_bits(v, x, at, (int)bytes);
+        UNROLL for (int k = 0; k < LOADS; k++)
+        {
+            if (i + k * step < end) store_bits(y, (i + k * step) * out_stride, v[k], (int)bytes);
+        }
     }
 }
