@@ -30,21 +30,17 @@ tally_status tl_gpu_upload(tl_gpu_device *d, tally *ctx, const void *data, size_
     const tl_gpu_calls *const c = d->gpu->calls;
     tally_status status;
     if (tl_is_captured(d)) { /* beside the graph, whose launches read the copy */
-        const tl_copy copy = {TL_IN, to, 0, (void *)(uintptr_t)data, bytes};
+        const tl_copy copy = {TL_IN, TL_TO_DEVICE, to, 0, (void *)(uintptr_t)data, bytes, 1};
         status = tl_gpu_take_fixed(d, ctx, bytes, to);
         if (status || !bytes) return status;
-        status = c->copy_in(d->gpu, ctx, &copy);
+        status = c->copy(d->gpu, ctx, &copy);
         if (!status) status = c->mark(d->gpu, ctx, TL_IN, TL_MEASURED);
         return status ? status : c->reached(d->gpu, ctx, TL_MEASURED);
     }
 
     status = tl_gpu_take(d, ctx, bytes, to);
     d->host = 1;
-    if (status || !bytes) return status;
-    tl_clock_begin(d, ctx, TL_RUN);
-    status = c->write(d->gpu, ctx, to, 0, data, bytes);
-    tl_clock_end(d, ctx, TL_RUN, TL_TIME_TO, bytes);
-    return status;
+    return status ? status : tl_gpu_write(d, ctx, to, 0, data, bytes);
 }
 
 static void count_levels(tl_batch *b)
@@ -248,30 +244,21 @@ tally_status tl_results_open(tl_gpu_device *d, tally *ctx, const tl_piece *piece
     return tl_gpu_take(d, ctx, (size_t)(r->high - r->low), &r->y);
 }
 
-static tally_status download(tl_gpu_device *d, tally *ctx, void *to, const tl_memory *from,
-                             size_t bytes)
-{
-    tl_clock_begin(d, ctx, TL_RUN);
-    tally_status status = d->gpu->calls->read(d->gpu, ctx, to, from, 0, bytes);
-    tl_clock_end(d, ctx, TL_RUN, TL_TIME_FROM, bytes);
-    return status;
-}
-
 /* Waits, and copies results that we hold to the host. */
 tally_status tl_results_close(tl_gpu_device *d, tally *ctx, tl_results *r, int64_t bytes,
                               tally_status status)
 {
-    const tl_gpu_calls *c = d->gpu->calls;
     const tally_view *v = r->view; /* NULL if the call failed before tl_results_open */
     size_t all = (size_t)(r->high - r->low);
 
     assert(r->high >= r->low && (v || status));
     int bring = !status && r->owned && all;
     if (bring && v->stride == 1 && (v->offsets || v->row_stride == v->n || v->rows == 1)) {
-        status = download(d, ctx, (char *)v->data + r->low, &r->y, all);
+        status = tl_gpu_read(d, ctx, (char *)v->data + r->low, &r->y, 0, all);
     } else if (bring) {
         char *copy = malloc(all);
-        status = copy ? download(d, ctx, copy, &r->y, all) : tl_no_memory(ctx, all, "results");
+        status =
+            copy ? tl_gpu_read(d, ctx, copy, &r->y, 0, all) : tl_no_memory(ctx, all, "results");
         for (int64_t i = 0; !status && i < v->rows; i++) {
             int64_t n, at = v->offsets ? v->offsets[i] * bytes - r->low : i * v->n * bytes;
             char *to = tl_view_row(v, i, bytes, &n);
@@ -281,10 +268,8 @@ tally_status tl_results_close(tl_gpu_device *d, tally *ctx, tl_results *r, int64
         free(copy);
     }
 
-    if (r->piece->end == TL_CALL_WAITS && (!d->stream || d->host || status) && !tl_is_captured(d)) {
-        tally_status waited = c->wait(d->gpu, ctx);
-        if (!status) status = waited;
-    }
+    if (r->piece->end == TL_CALL_WAITS && (!d->stream || d->host || status) && !tl_is_captured(d))
+        status = tl_gpu_wait(d, ctx, status);
 
     d->host = 0;
     if (r->owned) tl_gpu_give(d, &r->y);

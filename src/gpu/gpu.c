@@ -195,14 +195,9 @@ tally_status tl_gpu_copy(tl_device *base, tally *ctx, void *to, const void *from
     if (status) return status;
 
     if (c->owns(d->gpu, to, &memory, &offset)) {
-        tl_clock_begin(d, ctx, TL_RUN);
-        status = c->write(d->gpu, ctx, &memory, offset, from, bytes);
-        tl_clock_end(d, ctx, TL_RUN, TL_TIME_TO, bytes);
-        if (!status) status = c->wait(d->gpu, ctx);
+        status = tl_gpu_wait(d, ctx, tl_gpu_write(d, ctx, &memory, offset, from, bytes));
     } else if (c->owns(d->gpu, from, &memory, &offset)) {
-        tl_clock_begin(d, ctx, TL_RUN);
-        status = c->read(d->gpu, ctx, to, &memory, offset, bytes);
-        tl_clock_end(d, ctx, TL_RUN, TL_TIME_FROM, bytes);
+        status = tl_gpu_read(d, ctx, to, &memory, offset, bytes);
     } else {
         memcpy(to, from, bytes);
     }

@@ -31,7 +31,7 @@ typedef struct {
 
 static tally_status begin(job *j, tl_gpu_device *d, tally *ctx, int64_t items, int64_t least)
 {
-    const int64_t most = PARTS_PER_PROCESSOR * d->gpu->calls->processors(d->gpu);
+    const int64_t most = PARTS_PER_PROCESSOR * d->gpu->processors;
     *j = (job){.l = {d, ctx, &j->program}, .items = items};
     j->each = (items + most - 1) / most > least ? (items + most - 1) / most : least;
     j->parts = (items + j->each - 1) / j->each;
@@ -47,19 +47,14 @@ static tally_status end(job *j, tally_status status, int64_t *reported, int coun
     tl_gpu_device *d = j->l.d;
     const size_t bytes = (size_t)count * sizeof *reported;
 
-    if (!status) {
-        tl_clock_begin(d, j->l.ctx, TL_RUN);
-        status = d->gpu->calls->read(d->gpu, j->l.ctx, reported, &j->reported, 0, bytes);
-        tl_clock_end(d, j->l.ctx, TL_RUN, TL_TIME_FROM, bytes);
-    }
-
-    const tally_status waited = d->gpu->calls->wait(d->gpu, status ? NULL : j->l.ctx);
+    if (!status) status = tl_gpu_read(d, j->l.ctx, reported, &j->reported, 0, bytes);
+    status = tl_gpu_wait(d, j->l.ctx, status);
     d->host = 0;
     tl_gpu_give(d, &j->first);
     tl_gpu_give(d, &j->counts);
     tl_gpu_give(d, &j->reported);
 
-    return status ? status : waited;
+    return status;
 }
 
 /* A place in device memory. */
@@ -94,21 +89,20 @@ static tally_status runs_of(tl_gpu_device *d, tally *ctx, const tally_view *keys
     tally_status status = begin(&j, d, ctx, (keys->n - 1) / KEYS_STEP + 1, 1);
     if (!status) status = tl_gpu_take(d, ctx, (size_t)j.items * (KEYS_STEP / 8), &j.first);
     if (!status)
-        status = TL_GO(&j.l, runs_heads, j.parts, .keys = tl_memory_of(&k->memory),
-                       .byte = tl_i64(k->byte), .stride = tl_i64(keys->stride),
-                       .type = tl_i64(tl_gpu_type(keys->dtype)), .count = tl_i64(keys->n),
-                       .steps = tl_i64(j.items), .steps_each = tl_i64(j.each),
-                       .parts = tl_i64(j.parts), .heads = tl_memory_of(&j.first),
-                       .counts = tl_memory_of(&j.counts));
+        status =
+            TL_GO(&j.l, runs_heads, j.parts, .keys = tl_memory_of(&k->memory),
+                  .byte = tl_i64(k->byte), .stride = tl_i64(keys->stride),
+                  .type = tl_i64(tl_gpu_type(keys->dtype)), .count = tl_i64(keys->n),
+                  .steps = tl_i64(j.items), .steps_each = tl_i64(j.each), .parts = tl_i64(j.parts),
+                  .heads = tl_memory_of(&j.first), .counts = tl_memory_of(&j.counts));
 
     if (!status)
-        status =
-            TL_GO(&j.l, runs_places, offsets ? j.parts : 1, .heads = tl_memory_of(&j.first),
-                  .counts = tl_memory_of(&j.counts), .count = tl_i64(keys->n),
-                  .steps = tl_i64(j.items), .steps_each = tl_i64(j.each), .parts = tl_i64(j.parts),
-                  .counting = tl_i64(!offsets),
-                  .offsets = tl_memory_of(offsets ? &offsets->memory : NULL),
-                  .byte = tl_i64(offsets ? offsets->byte : 0), .runs = tl_memory_of(&j.reported));
+        status = TL_GO(
+            &j.l, runs_places, offsets ? j.parts : 1, .heads = tl_memory_of(&j.first),
+            .counts = tl_memory_of(&j.counts), .count = tl_i64(keys->n), .steps = tl_i64(j.items),
+            .steps_each = tl_i64(j.each), .parts = tl_i64(j.parts), .counting = tl_i64(!offsets),
+            .offsets = tl_memory_of(offsets ? &offsets->memory : NULL),
+            .byte = tl_i64(offsets ? offsets->byte : 0), .runs = tl_memory_of(&j.reported));
 
     return end(&j, status, runs, 1);
 }
@@ -126,8 +120,7 @@ tally_status tl_key_runs(tl_gpu_device *d, tally *ctx, const tl_call *c, int *do
     if (!*done || status) return status;
 
     if (!keys->n)
-        status =
-            d->gpu->calls->write(d->gpu, ctx, &to.memory, (size_t)to.byte, &found, sizeof found);
+        status = tl_gpu_write(d, ctx, &to.memory, (size_t)to.byte, &found, sizeof found);
     else
         status = runs_of(d, ctx, keys, &k, offsets ? &to : NULL, &found);
 

@@ -432,8 +432,7 @@ tally_status tl_gpu_come_back(tl_gpu_device *d, tally *ctx, tl_persistent *block
     if (!block->away) return TALLY_OK;
     assert(!block->memory.bytes);
     status = tl_gpu_take(d, ctx, block->bytes, &block->memory);
-    if (!status)
-        status = d->gpu->calls->write(d->gpu, ctx, &block->memory, 0, block->away, block->bytes);
+    if (!status) status = tl_write(d->gpu, ctx, &block->memory, 0, block->away, block->bytes);
     if (!status) status = d->gpu->calls->wait(d->gpu, ctx);
     if (status) {
         tl_gpu_give(d, &block->memory);
@@ -453,7 +452,7 @@ tally_status tl_gpu_move_to_host(tl_gpu_device *d, tally *ctx)
         if (!b->memory.bytes) continue;
         b->bytes = b->memory.bytes;
         b->away = malloc(b->bytes);
-        status = b->away ? d->gpu->calls->read(d->gpu, ctx, b->away, &b->memory, 0, b->bytes)
+        status = b->away ? tl_read(d->gpu, ctx, b->away, &b->memory, 0, b->bytes)
                          : tl_no_memory(ctx, b->bytes, "a copy of device memory");
 
         if (!status) {

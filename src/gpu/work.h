@@ -456,15 +456,20 @@ tally_status tl_by_warp_reduce(const tl_launch *l, const tl_batch *b, const tl_r
 tally_status tl_by_warp_scan(const tl_launch *l, const tl_batch *b, const tl_results *r,
                              const tl_before *from);
 
-/* ---- launch.c: times of the work in a lane, if tally_time asked for them ---- */
+/* ---- launch.c: copies and waits. If tally_time asked for it, the times of copies are measured ---- */
 
-double tl_seconds(void);
-void tl_clock_begin(tl_gpu_device *d, tally *ctx, int lane);
+/* Issues a copy; 0 bytes: does nothing. tl_gpu_write, tl_gpu_read: of any host memory, after the
+ * work that the stream has so far. */
+tally_status tl_gpu_transfer(tl_gpu_device *d, tally *ctx, const tl_copy *copy);
+tally_status tl_gpu_write(tl_gpu_device *d, tally *ctx, const tl_memory *to, size_t offset,
+                          const void *from, size_t bytes);
+tally_status tl_gpu_read(tl_gpu_device *d, tally *ctx, void *to, const tl_memory *from,
+                         size_t offset, size_t bytes);
 
-/* Ends the span. bytes: the bytes that it copied. */
-void tl_clock_end(tl_gpu_device *d, tally *ctx, int lane, int kind, size_t bytes);
+/* Waits for the stream, also after a failure. Returns `status`, or the error that it meets. */
+tally_status tl_gpu_wait(tl_gpu_device *d, tally *ctx, tally_status status);
 
-/* Drops the spans whose times are not known yet. */
+/* Drops the spans of time that are not known yet. */
 void tl_clock_drop(tl_gpu_device *d);
 
 /* ---- call/whole.c; between enter and leave ---- */

@@ -54,12 +54,8 @@ static tally_status issue_copy(tl_gpu_device *d, tally *ctx, char *to, const cha
     if (!d->gpu->calls->owns(d->gpu, x + from, &memory, &offset))
         return tl_fail(ctx, TALLY_INVALID, "x is memory of %s, and %lld bytes after it are not",
                        d->name, (long long)from);
-    tl_clock_begin(d, ctx, TL_RUN);
-    tally_status status = d->gpu->calls->copy_out(
-        d->gpu, ctx, &(tl_copy){TL_RUN, &memory, offset, to, (size_t)bytes});
-    tl_clock_end(d, ctx, TL_RUN, TL_TIME_FROM, (size_t)bytes);
-
-    return status;
+    const tl_copy copy = {TL_RUN, TL_TO_HOST, &memory, offset, to, (size_t)bytes, 0};
+    return tl_gpu_transfer(d, ctx, &copy);
 }
 
 /* The processors' part of a push: n elements at x, in page-locked memory. */
@@ -91,13 +87,12 @@ tally_status tl_here_fold(tl_gpu_device *d, tally *ctx, const tl_push *p)
         if (!status)
             status = tl_sequences_nodes(d, ctx, p->plan, &in, p->counter->end + e.head, &nodes);
         if (!status)
-            status = d->gpu->calls->copy_out(
-                d->gpu, ctx,
-                &(tl_copy){TL_RUN, &nodes.states, 0, from, (size_t)nodes.count * op->state_bytes});
+            status = tl_gpu_transfer(d, ctx,
+                                     &(tl_copy){TL_RUN, TL_TO_HOST, &nodes.states, 0, from,
+                                                (size_t)nodes.count * op->state_bytes, 0});
     }
 
-    tally_status waited = d->gpu->calls->wait(d->gpu, status ? NULL : ctx);
-    if (!status) status = waited;
+    status = tl_gpu_wait(d, ctx, status);
     tl_gpu_give(d, &nodes.states);
     assert(nodes.count <= NODES);
     if (!status) status = push_copy(d, ctx, p, head, e.head);
@@ -125,14 +120,10 @@ static tally_status scan_head(tl_gpu_device *d, tally *ctx, const tl_push *p, in
 
     here.out = tl_offset(copy, head * op->elem_bytes);
     if (!status) status = issue_copy(d, ctx, copy, p->x, 0, head * op->elem_bytes);
-    tally_status waited = d->gpu->calls->wait(d->gpu, status ? NULL : ctx);
-    if (!status) status = waited;
+    status = tl_gpu_wait(d, ctx, status);
     if (!status) status = push_copy(d, ctx, &here, copy, head);
-    if (!status && d->gpu->calls->owns(d->gpu, p->out, &memory, &offset)) {
-        status = d->gpu->calls->write(d->gpu, ctx, &memory, offset, here.out, bytes);
-        waited = d->gpu->calls->wait(d->gpu, status ? NULL : ctx);
-        if (!status) status = waited;
-    }
+    if (!status && d->gpu->calls->owns(d->gpu, p->out, &memory, &offset))
+        status = tl_gpu_wait(d, ctx, tl_gpu_write(d, ctx, &memory, offset, here.out, bytes));
 
     d->base.on_processors += status ? 0 : head;
     return status;
@@ -180,7 +171,7 @@ static tally_status scan_piece(tl_gpu_device *d, tally *ctx, tl_scan *s, scan_pa
     if (!d->gpu->calls->owns(d->gpu, part->out + (n - 1) * op->result_bytes, &memory, &offset))
         return TALLY_OK;
 
-    return d->gpu->calls->write(d->gpu, ctx, &memory, offset, last, op->result_bytes);
+    return tl_gpu_write(d, ctx, &memory, offset, last, op->result_bytes);
 }
 
 /* Scans the elements after the first `from` of the push, piece by piece. */
@@ -225,8 +216,8 @@ tally_status tl_here_scan(tl_gpu_device *d, tally *ctx, const tl_push *p)
 
     if (!status && head) status = scan_head(d, ctx, p, head);
     if (!status) status = scan_pieces(d, ctx, p, start, nodes);
-    tally_status waited = d->gpu->calls->wait(d->gpu, status ? NULL : ctx);
+    status = tl_gpu_wait(d, ctx, status);
     free(folded);
 
-    return status ? status : waited;
+    return status;
 }

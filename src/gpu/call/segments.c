@@ -47,8 +47,7 @@ static tally_status make_slots(tl_gpu_device *d, tally *ctx)
         status = c->lock(d->gpu, ctx, SLOT_BYTES, &d->reported);
     if (status || d->slot->measured.slots.bytes) return status;
     status = tl_gpu_take(d, ctx, sizeof zeros, &d->slot->measured.slots);
-    return status ? status
-                  : c->write(d->gpu, ctx, &d->slot->measured.slots, 0, zeros, sizeof zeros);
+    return status ? status : tl_gpu_write(d, ctx, &d->slot->measured.slots, 0, zeros, sizeof zeros);
 }
 
 static tally_status begin_measure(tl_gpu_device *d, tally *ctx, const tl_plan *plan, int64_t least,
@@ -89,9 +88,7 @@ static tally_status end_measure(tl_gpu_device *d, tally *ctx, segments *s, tally
         status = c->reached(d->gpu, ctx, TL_MEASURED);
         if (!status) memcpy(&s->m, (const void *)(uintptr_t)d->reported.address, sizeof s->m);
     } else if (!status) {
-        tl_clock_begin(d, ctx, TL_RUN);
-        status = c->read(d->gpu, ctx, &s->m, &d->slot->measured.slots, at, sizeof s->m);
-        tl_clock_end(d, ctx, TL_RUN, TL_TIME_FROM, sizeof s->m);
+        status = tl_gpu_read(d, ctx, &s->m, &d->slot->measured.slots, at, sizeof s->m);
     }
 
     if (status) { /* the contents of the slots are not known */

@@ -115,23 +115,15 @@ static tl_haul part_of(const run *r, const tl_side *s, const tl_rect *rect, int6
 static tally_status to_device(const run *r, const tl_memory *to, int64_t offset, void *from,
                               int64_t bytes)
 {
-    const tl_copy copy = {TL_IN, to, (size_t)offset, from, (size_t)bytes};
-    if (!bytes) return TALLY_OK;
-    tl_clock_begin(r->pipe->d, r->pipe->ctx, TL_IN);
-    tally_status status = r->c->copy_in(r->gpu, r->pipe->ctx, &copy);
-    tl_clock_end(r->pipe->d, r->pipe->ctx, TL_IN, TL_TIME_TO, (size_t)bytes);
-    return status;
+    const tl_copy copy = {TL_IN, TL_TO_DEVICE, to, (size_t)offset, from, (size_t)bytes, 0};
+    return tl_gpu_transfer(r->pipe->d, r->pipe->ctx, &copy);
 }
 
 static tally_status to_host(const run *r, void *to, const tl_memory *from, int64_t offset,
                             int64_t bytes)
 {
-    const tl_copy copy = {TL_OUT, from, (size_t)offset, to, (size_t)bytes};
-    if (!bytes) return TALLY_OK;
-    tl_clock_begin(r->pipe->d, r->pipe->ctx, TL_OUT);
-    tally_status status = r->c->copy_out(r->gpu, r->pipe->ctx, &copy);
-    tl_clock_end(r->pipe->d, r->pipe->ctx, TL_OUT, TL_TIME_FROM, (size_t)bytes);
-    return status;
+    const tl_copy copy = {TL_OUT, TL_TO_HOST, from, (size_t)offset, to, (size_t)bytes, 0};
+    return tl_gpu_transfer(r->pipe->d, r->pipe->ctx, &copy);
 }
 
 /* Offset of the kept results among those that the kernels compute, in elements of the copy on the

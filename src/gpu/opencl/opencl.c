@@ -7,6 +7,8 @@
 #include <string.h>
 
 #define OPTIONS "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt"
+enum { STATIC_LOCAL_MOST = 2048 }; /* at least the static local memory of any kernel */
+
 struct tl_program {
     cl_program program;
     int count;
@@ -67,10 +69,17 @@ static tally_status cl_open(tally *ctx, int index, tl_gpu **gpu)
     opencl *g = calloc(1, sizeof *g);
     if (!g) return tl_no_memory(ctx, sizeof *g, "a device");
 
-    g->base.calls = &calls;
-    g->id = found->id;
-    g->processors = (int)tl_opencl_number(g->id, CL_DEVICE_MAX_COMPUTE_UNITS);
-    g->shuffles = tl_opencl_number(g->id, CL_DEVICE_WARP_SIZE_NV) == 32;
+    const cl_device_id id = found->id;
+    const int shuffles = tl_opencl_number(id, CL_DEVICE_WARP_SIZE_NV) == 32;
+    *g =
+        (opencl){.base = {.calls = &calls,
+                          .processors = (int)tl_opencl_number(id, CL_DEVICE_MAX_COMPUTE_UNITS),
+                          .warps_in_group = shuffles ? 8 : 1,
+                          .has_box = !shuffles,
+                          .shares_memory = tl_opencl_number(id, CL_DEVICE_HOST_UNIFIED_MEMORY) != 0,
+                          .local_bytes = (int64_t)tl_opencl_number(id, CL_DEVICE_LOCAL_MEM_SIZE) -
+                                         STATIC_LOCAL_MOST},
+                 .id = id};
     g->own = tl_cl.clCreateContext(NULL, 1, &g->id, NULL, NULL, &error);
     if (g->own && !(error = tl_cl.clRetainContext(g->own))) {
         g->context = g->own;
@@ -79,7 +88,7 @@ static tally_status cl_open(tally *ctx, int index, tl_gpu **gpu)
 
     if (error) {
         cl_close(&g->base);
-        return tl_opencl_failed(ctx, error, "opening the device");
+        return tl_opencl_check(ctx, error, "opening the device");
     }
 
     *gpu = &g->base;
@@ -92,19 +101,6 @@ static tally_status nothing_to_enter(tl_gpu *gpu, tally *ctx)
 }
 
 static void nothing_to_do(tl_gpu *gpu) { (void)gpu; }
-static int cl_processors(const tl_gpu *gpu) { return ((const opencl *)gpu)->processors; }
-static int cl_has_box(const tl_gpu *gpu) { return !((const opencl *)gpu)->shuffles; }
-static int cl_warps_in_group(const tl_gpu *gpu) { return ((const opencl *)gpu)->shuffles ? 8 : 1; }
-static int cl_shares_memory(const tl_gpu *gpu)
-{
-    return tl_opencl_number(((const opencl *)gpu)->id, CL_DEVICE_HOST_UNIFIED_MEMORY) != 0;
-}
-
-static int64_t cl_local_bytes(const tl_gpu *gpu)
-{
-    return (int64_t)tl_opencl_number(((const opencl *)gpu)->id, CL_DEVICE_LOCAL_MEM_SIZE) -
-           2048; /* static local memory of kernels */
-}
 
 /* ---- programs ---- */
 
@@ -128,7 +124,8 @@ static tally_status cl_build(tl_gpu *gpu, tally *ctx, const char *text, size_t l
     p->program = tl_cl.clCreateProgramWithSource(g->context, 1, &text, &length, &error);
     if (p->program)
         error = tl_cl.clBuildProgram(p->program, 1, &g->id,
-                                     g->shuffles ? OPTIONS " -D TL_SHUFFLES" : OPTIONS, NULL, NULL);
+                                     !g->base.has_box ? OPTIONS " -D TL_SHUFFLES" : OPTIONS, NULL,
+                                     NULL);
 
     if (!error) {
         *program = p;
@@ -172,7 +169,7 @@ static tally_status cl_launch(tl_gpu *gpu, tally *ctx, tl_program *program,
 
     if (at == program->count) {
         program->kernels[at].kernel = tl_cl.clCreateKernel(program->program, name, &error);
-        if (!program->kernels[at].kernel) return tl_opencl_failed(ctx, error, name);
+        if (!program->kernels[at].kernel) return tl_opencl_check(ctx, error, name);
         program->count++;
     }
 
@@ -203,13 +200,13 @@ static tally_status cl_launch(tl_gpu *gpu, tally *ctx, tl_program *program,
         error = tl_cl.clEnqueueNDRangeKernel(g->queue[TL_RUN], kernel, 1, NULL, &global, &local, 0,
                                              NULL, NULL);
 
-    return error ? tl_opencl_failed(ctx, error, name) : TALLY_OK;
+    return tl_opencl_check(ctx, error, name);
 }
 
 static tally_status cl_wait(tl_gpu *gpu, tally *ctx)
 {
     cl_int error = tl_cl.clFinish(((opencl *)gpu)->queue[TL_RUN]);
-    return error ? tl_opencl_failed(ctx, error, "clFinish") : TALLY_OK;
+    return tl_opencl_check(ctx, error, "clFinish");
 }
 
 /* The cl_context of a queue; NULL: of ours. */
@@ -266,27 +263,21 @@ static tally_status cl_use_stream(tl_gpu *gpu, tally *ctx, void *stream)
     }
 
     if (!error) error = open_queues(g, stream);
-    return error ? tl_opencl_failed(ctx, error, "clCreateCommandQueue") : TALLY_OK;
+    return tl_opencl_check(ctx, error, "clCreateCommandQueue");
 }
 
 static const tl_gpu_calls calls = {
     .name = "opencl",
     .prelude = "gpu/opencl/prelude_opencl.h",
-    .has_box = cl_has_box,
     .describe = tl_opencl_describe,
     .open = cl_open,
     .close = cl_close,
     .enter = nothing_to_enter,
     .leave = nothing_to_do,
-    .processors = cl_processors,
-    .warps_in_group = cl_warps_in_group,
-    .shares_memory = cl_shares_memory,
-    .local_bytes = cl_local_bytes,
     .allocate = tl_cl_allocate,
     .release = tl_cl_release,
-    .write = tl_cl_write,
+    .copy = tl_cl_copy,
     .clear = tl_cl_clear,
-    .read = tl_cl_read,
     .owns = tl_cl_owns,
     .build = cl_build,
     .unload = cl_unload,
@@ -298,8 +289,6 @@ static const tl_gpu_calls calls = {
     .lock = tl_cl_lock,
     .unlock = tl_cl_unlock,
     .locked = tl_cl_locked,
-    .copy_in = tl_cl_copy_in,
-    .copy_out = tl_cl_copy_out,
     .mark = tl_cl_mark,
     .follow = tl_cl_follow,
     .reached = tl_cl_reached,

@@ -176,7 +176,7 @@ static int cut_levels(const tl_window_call *c, int columns, groups *k)
 
     const int64_t up = k->last > 1 ? tl_rows_local_bytes(c, 1 << HIGH) : 0;
     if (up > most) most = up;
-    return most <= c->d->gpu->calls->local_bytes(c->d->gpu);
+    return most <= c->d->gpu->local_bytes;
 }
 
 /* A launch that reads elements: tiles of neighbouring items, or of columns. */
