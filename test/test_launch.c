@@ -181,7 +181,7 @@ static void check_wrong(void)
     tl_memory some = {64, NULL, 64};
     const tl_piece piece = {.origin = 7};
     const tl_plan plan = {0};
-    const tl_batch b = {.plan = &plan, .piece = &piece, .x = some, .rows = 3};
+    const tl_batch b = {.plan = &plan, .piece = &piece, .x = {.memory = some}, .rows = 3};
     const int all = tl_gpu_kernels[TL_KERNEL_nodes].count;
     const tl_arguments_nodes right =
         TL_ARGUMENTS(nodes, .batch = tl_batch_arguments(&b, TL_ALL_SEQUENCES),

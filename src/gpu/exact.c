@@ -81,8 +81,8 @@ typedef struct {
 
 static tl_arguments_second_part second(const job *j, const arrays *a)
 {
-    return TL_ARGUMENTS(second_part, .second_data = tl_memory_of(j->pairs ? &a->y.x : NULL),
-                        .second_byte = tl_i64(a->y.x_byte),
+    return TL_ARGUMENTS(second_part, .second_data = tl_memory_of(j->pairs ? &a->y.x.memory : NULL),
+                        .second_byte = tl_i64(a->y.x.byte),
                         .second_row_stride = tl_i64(a->y.row_stride),
                         .second_stride = tl_i64(a->y.stride));
 }

@@ -19,11 +19,19 @@ static const uint64_t NO_CAPTURE = UINT64_MAX;
 
 /* ---- blocks ---- */
 
+int tl_gpu_find(tl_gpu_device *d, const void *p, tl_array *a)
+{
+    size_t offset = 0;
+    *a = (tl_array){.owned = 0};
+    const int found = p && d->gpu->calls->owns(d->gpu, p, &a->memory, &offset);
+    a->byte = (int64_t)offset;
+    return found;
+}
+
 int tl_gpu_holds(tl_gpu_device *d, const void *p)
 {
-    tl_memory memory;
-    size_t offset;
-    return p && d->gpu->calls->owns(d->gpu, p, &memory, &offset);
+    tl_array a;
+    return tl_gpu_find(d, p, &a);
 }
 
 static tally_status call_allocator(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *memory)

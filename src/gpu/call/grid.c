@@ -68,11 +68,9 @@ static tally_status push_steps(const tl_launch *l, const tl_arguments_grid_part 
                                const tl_arguments_steps_part *steps, int64_t count)
 {
     const int64_t cells = to->cells.is.i64;
-    /* steps that are only kept, of contiguous cells: a thread copies several bundles */
-    const int copied =
-        count % GRID_BLOCK + steps->steps.is.i64 < GRID_BLOCK && steps->cell_stride.is.i64 == 1;
-    const int64_t each = (int64_t)16 * GRID_BUNDLES,
-                  threads = copied ? (cells * l->program->op->elem_bytes + each - 1) / each : cells;
+    /* steps that are only kept: a thread copies several cells */
+    const int kept = count % GRID_BLOCK + steps->steps.is.i64 < GRID_BLOCK;
+    const int64_t threads = kept ? (cells + GRID_LOADS - 1) / GRID_LOADS : cells;
 
     return TL_GO(l, grid_push, groups_of(threads), .grid = *to, .steps = *steps,
                  .count = tl_i64(count), .states = tl_memory_of(NULL), .level = tl_i64(-1),
@@ -169,9 +167,9 @@ static tally_status by_lanes(const tl_launch *l, const grid *g, const tl_batch *
                              int64_t end)
 {
     assert(g->count <= at && at <= end);
-    const int64_t from = b->x_byte + (at - g->count) * b->stride * g->plan.op->elem_bytes;
+    const int64_t from = b->x.byte + (at - g->count) * b->stride * g->plan.op->elem_bytes;
     const tl_arguments_steps_part steps =
-        steps_arguments(&b->x, from, b->row_stride, b->stride, end - at);
+        steps_arguments(&b->x.memory, from, b->row_stride, b->stride, end - at);
     const tl_arguments_grid_part to = grid_arguments(g, 0, g->width);
     return at == end ? TALLY_OK : push_steps(l, &to, &steps, at);
 }
@@ -231,7 +229,7 @@ static tally_status push(tally *ctx, tl_grid *base, int threads, const tally_vie
     const int64_t launches = d->launches;
     if (!is_long(g, in->n)) first = last = end;
     tally_view there = *in;
-    if (b.owned) there.data = tl_offset((void *)(uintptr_t)b.x.address, b.x_byte);
+    if (b.x.owned) there.data = tl_offset((void *)(uintptr_t)b.x.memory.address, b.x.byte);
     if (!status) status = by_lanes(&l, g, &b, g->count, first);
     if (!status) status = by_nodes(&l, g, &b, &there, first, last);
     if (!status) status = by_lanes(&l, g, &b, last, end);

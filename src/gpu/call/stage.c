@@ -13,14 +13,12 @@ static const int64_t STAGE_BYTES = 8 << 20;
 void tl_side_open(tl_gpu_device *d, tl_side *s, const tally_view *v, int64_t bytes)
 {
     int64_t low, high;
-    size_t offset;
-    tl_memory memory;
 
     *s = (tl_side){.view = *v, .bytes = bytes};
     tl_view_extent(v, bytes, &low, &high);
     if (high <= low) return;
     const char *from = tl_offset(v->data, low);
-    s->here = d->gpu->calls->owns(d->gpu, from, &memory, &offset);
+    s->here = tl_gpu_holds(d, from);
     int dense = v->stride == 1 && (v->offsets || v->rows == 1 || v->row_stride == v->n);
     s->straight = !s->here && dense && d->gpu->calls->locked(d->gpu, from, (size_t)(high - low));
 }

@@ -6,8 +6,8 @@
  *                        counts: the number of heads of each part
  *   heads, counts --runs_places--> offsets
  *
- * So the keys are read once, and only heads, 1/64 of keys of 64 bits, are read twice. A part is some
- * neighbouring steps, a step is KEYS_TILES tiles of KEYS_TILE keys. */
+ * So the keys are read once, and only heads, 1/64 of keys of 64 bits, are read twice. A part is
+ * some neighbouring steps, a step is KEYS_TILES tiles of KEYS_TILE keys. */
 
 fn u32 ones(u32 x)
 {

@@ -2,9 +2,12 @@
  * The calls of an OpenCL device: contexts, queues, programs, launches. devices.c finds the devices;
  * memory.c has the memory. API calls only; the shapes are in gpu/. */
 #include "opencl.h"
-#include <stdio.h>
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* An address of a memory object and a number are passed alike (tl_argument). */
+_Static_assert(sizeof(cl_mem) == sizeof(int64_t), "a memory object has the size of an i64");
 
 #define OPTIONS "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt"
 enum { STATIC_LOCAL_MOST = 2048 }; /* at least the static local memory of any kernel */
@@ -157,11 +160,8 @@ static tally_status cl_launch(tl_gpu *gpu, tally *ctx, tl_program *program,
 {
     opencl *g = (opencl *)gpu;
     const char *const name = start->kernel;
-    const tl_argument *const arguments = start->arguments;
 
-    if (start->spread != TL_GROUPS)
-        return tl_fail(ctx, TALLY_UNSUPPORTED, "OpenCL: kernel %s: launches are numbers of groups",
-                       name);
+    assert(start->spread == TL_GROUPS); /* its tl_gpu_calls.single_launch is 0 */
     cl_int error = CL_SUCCESS;
     const int at = tl_kernel_number(ctx, program->kernels[0].name, sizeof program->kernels[0],
                                     program->count, name);
@@ -174,26 +174,13 @@ static tally_status cl_launch(tl_gpu *gpu, tally *ctx, tl_program *program,
     }
 
     const cl_kernel kernel = program->kernels[at].kernel;
-    for (int i = 0; i < start->count && !error; i++) switch (arguments[i].kind) {
-        case TL_ARG_MEMORY:
-            error = tl_cl.clSetKernelArg(kernel, (cl_uint)i, sizeof(cl_mem), &arguments[i].memory);
-            break;
-        case TL_ARG_UNUSED:
-            error = tl_cl.clSetKernelArg(kernel, (cl_uint)i, sizeof(cl_mem), NULL);
-            break;
-        case TL_ARG_I64:
-            error = tl_cl.clSetKernelArg(kernel, (cl_uint)i, 8, &arguments[i].i64);
-            break;
-        case TL_ARG_F64:
-            error = tl_cl.clSetKernelArg(kernel, (cl_uint)i, 8, &arguments[i].f64);
-            break;
-        case TL_ARG_LOCAL_BYTES:
-            error = tl_cl.clSetKernelArg(kernel, (cl_uint)i, (size_t)arguments[i].i64, NULL);
-            break;
-        case TL_ARG_NONE:
-            return tl_fail(ctx, TALLY_INVALID, "OpenCL: kernel %s: argument %d is missing", name,
-                           i + 1);
-        }
+    for (int i = 0; i < start->count && !error; i++) {
+        const tl_argument *const a = &start->arguments[i];
+        const int local = a->kind == TL_ARG_LOCAL_BYTES, empty = local || a->kind == TL_ARG_UNUSED;
+        assert(a->kind != TL_ARG_NONE);
+        error = tl_cl.clSetKernelArg(kernel, (cl_uint)i, local ? (size_t)a->i64 : sizeof a->i64,
+                                     empty ? NULL : &a->i64);
+    }
 
     size_t local = (size_t)start->threads, global = local * (size_t)start->number;
     if (!error)

@@ -103,20 +103,6 @@ fn wide_integer wide_add(wide_integer a, i64 x, int by)
 
 fn int zeros_above(u64 x) { return x >> 32 ? high_zeros((u32)(x >> 32)) : 32 + high_zeros((u32)x); }
 
-/* Rounds m 2^(e - 63) to nearest even, where the highest bit of m is set; more: the value is a
- * little larger. */
-fn u64 narrow_round(u64 m, int more, int e, i64 flags)
-{
-    const int is_wide = (flags & EXACT_F64) != 0, mantissa = is_wide ? 52 : 23,
-              least = is_wide ? -1022 : -126, drop = 63 - mantissa + (e < least ? least - e : 0);
-    const u64 half_way = (u64)1 << 63, most = is_wide ? 2047 : 255;
-    if (drop > 64) return 0;
-    const u64 kept = drop < 64 ? m >> drop : 0, rest = drop < 64 ? m << (64 - drop) : m,
-              bits = ((u64)(e < least ? 0 : e - least) << mantissa) + kept +
-                     (u64)(rest > half_way || (rest == half_way && (more || (kept & 1))));
-    return bits >> mantissa >= most ? most << mantissa : bits;
-}
-
 /* The result of a row from the sums of its registers; never -0. */
 fn u64 narrow_value(LOCAL const u32 *own, LOCAL const i64 *sums, i64 count, i64 flags)
 {
@@ -161,7 +147,7 @@ fn u64 narrow_value(LOCAL const u32 *own, LOCAL const i64 *sums, i64 count, i64 
         e -= down;
     }
 
-    const u64 bits = narrow_round(m, more || next, e, flags);
+    const u64 bits = exact_round(m, more || next, e, flags);
     return bits ? bits | minus << (is_wide ? 63 : 31) : 0;
 }
 
