@@ -97,30 +97,31 @@ fn void take(elem *e, pending a, batch b, i64 first)
     e[2] = made(a.x.z, y.z, there & 4, b.left_out), e[3] = made(a.x.w, y.w, there & 8, b.left_out);
 }
 
-#define LOAD_IN_PLACE(name, rows_)                                                            \
-    fn void name(elem e[rows_][QUAD], batch b, i64 start, i64 at, i64 limit)                  \
-    {                                                                                         \
-        if (at + rows_ * LANES * QUAD <= limit && can_load_e(b, start + at)) {                \
-            pending a[rows_];                                                                 \
-            ask(a, rows_, b, start + at);                                                     \
-            UNROLL for (int r = 0; r < rows_; r++) take(e[r], a[r], b, start + at);           \
-        } else {                                                                              \
-            UNROLL for (int r = 0; r < rows_; r++)                                            \
-            {                                                                                 \
-                const i64 i = at + r * LANES * QUAD + lane_index() * QUAD;                    \
-                if (limit <= 0) {                                                             \
-                    UNROLL for (int k = 0; k < QUAD; k++) e[r][k] = NO_ELEMENT;               \
-                } else if (!SKIPS || at + r * LANES * QUAD < limit) {                         \
-                    UNROLL for (int k = 0; k < QUAD; k++)                                     \
-                        e[r][k] = element_at(b, start + (i + k < limit ? i + k : limit - 1)); \
-                }                                                                             \
-            }                                                                                 \
-        }                                                                                     \
+/* Loads `rows` rows of a chunk from element `at` of a sequence on. Elements from `limit` on repeat
+ * the last one. */
+fn void load_rows(elem (*e)[QUAD], const int rows, batch b, i64 start, i64 at, i64 limit)
+{
+    if (at + rows * LANES * QUAD <= limit && can_load_e(b, start + at)) {
+        pending a[8];
+        ask(a, rows, b, start + at);
+        UNROLL for (int r = 0; r < rows; r++) take(e[r], a[r], b, start + at);
+    } else {
+        UNROLL for (int r = 0; r < rows; r++)
+        {
+            const i64 i = at + r * LANES * QUAD + lane_index() * QUAD;
+            if (limit <= 0) {
+                UNROLL for (int k = 0; k < QUAD; k++) e[r][k] = NO_ELEMENT;
+            } else if (!SKIPS || at + r * LANES * QUAD < limit) {
+                UNROLL for (int k = 0; k < QUAD; k++)
+                    e[r][k] = element_at(b, start + (i + k < limit ? i + k : limit - 1));
+            }
+        }
     }
-LOAD_IN_PLACE(load_e, 8)
-LOAD_IN_PLACE(load_r, 1)
-LOAD_IN_PLACE(load_d, 2)
-LOAD_IN_PLACE(load_h, 4)
+}
+#define load_e(e, b, start, at, limit) load_rows(e, 8, b, start, at, limit)
+#define load_h(e, b, start, at, limit) load_rows(e, 4, b, start, at, limit)
+#define load_d(e, b, start, at, limit) load_rows(e, 2, b, start, at, limit)
+#define load_r(e, b, start, at, limit) load_rows(e, 1, b, start, at, limit)
 
 /* A chunk that is prefetched before it is folded (reduce_single.cl). */
 typedef pending strip[8];
