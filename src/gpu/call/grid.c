@@ -68,9 +68,11 @@ static tally_status push_steps(const tl_launch *l, const tl_arguments_grid_part 
                                const tl_arguments_steps_part *steps, int64_t count)
 {
     const int64_t cells = to->cells.is.i64;
-    /* steps that are only kept: a thread copies several cells */
-    const int kept = count % GRID_BLOCK + steps->steps.is.i64 < GRID_BLOCK;
-    const int64_t threads = kept ? (cells + GRID_LOADS - 1) / GRID_LOADS : cells;
+    /* steps that are only kept, of contiguous cells: a thread copies several bundles */
+    const int copied =
+        count % GRID_BLOCK + steps->steps.is.i64 < GRID_BLOCK && steps->cell_stride.is.i64 == 1;
+    const int64_t each = (int64_t)16 * GRID_BUNDLES,
+                  threads = copied ? (cells * l->program->op->elem_bytes + each - 1) / each : cells;
 
     return TL_GO(l, grid_push, groups_of(threads), .grid = *to, .steps = *steps,
                  .count = tl_i64(count), .states = tl_memory_of(NULL), .level = tl_i64(-1),

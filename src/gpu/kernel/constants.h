@@ -25,9 +25,9 @@ enum { SEED_NONE, SEED_VALUE, SEED_STATES };
 /* law.cl: threads of a block; results of a thread. */
 enum { LAW_THREADS = 64, LAW_EACH = 64 };
 
-/* grid.cl: threads of a block; log2 of the steps of a block of steps, and their number; cells that
- * a thread loads together. */
-enum { GRID_THREADS = 256, GRID_LOG = 3, GRID_BLOCK = 1 << GRID_LOG, GRID_LOADS = 4 };
+/* grid.cl: threads of a block; log2 of the steps of a block of steps, and their number; packs of 16
+ * bytes that a lane copies at once. */
+enum { GRID_THREADS = 256, GRID_LOG = 3, GRID_BLOCK = 1 << GRID_LOG, GRID_BUNDLES = 4 };
 
 /* prepare.cl: threads of a block; numbers of the element types; flags of a launch. */
 enum { PREPARE_THREADS = 256 };

@@ -7,7 +7,8 @@
  *
  * Each lane takes a cell, and neighbouring lanes neighbouring cells, so that a warp reads and
  * writes whole cache lines. All cells have the same number of steps, so all lanes take the same
- * branches. `pitch`: length of a row of these arrays in cells. */
+ * branches. `pitch`: length of a row of these arrays in cells, a multiple of 16, so that all rows
+ * begin at multiples of 16 bytes. */
 #define GRID_PARAMETERS  PARAMETERS_OF(GRID)
 #define STEPS_PARAMETERS PARAMETERS_OF(STEPS)
 
@@ -75,31 +76,35 @@ typedef struct {
     i64 first; /* number of step 0 in the stream */
 } step_list;
 
-/* Keeps steps that do not fill a block. A thread loads GRID_LOADS cells together, so that the loads
- * overlap. */
+/* Keeps steps that do not fill a block. Contiguous cells are copied 16 bytes at a time, with
+ * several loads in flight. */
 fn void keep_steps(field f, step_list s, i64 cells)
 {
-    enum { TILE = GRID_LOADS * GRID_THREADS };
-    const int aligned = ADDRESS(s.x) % TL_SIZE == 0;
-    const i64 row = f.pitch * TL_SIZE;
+    typedef struct ALIGNED(16) { u32 w[4]; } bundle;
+    const int side_by_side = s.cell_stride == TL_SIZE && ADDRESS(s.x) % 16 == 0 &&
+                             (s.steps == 1 || s.stride % 16 == 0);
+    const i64 bundles = side_by_side ? cells * TL_SIZE / 16 : 0, row = f.pitch * TL_SIZE;
     GLOBAL u8 *to = f.kept + s.first % GRID_BLOCK * row;
-    for (i64 r = 0; r < s.steps; r++, s.x += s.stride, to += row)
-        for (i64 first = group_index() * TILE + thread_index(); first < cells;
-             first += group_count() * TILE) {
-            elem e[GRID_LOADS];
-            UNROLL for (int k = 0; k < GRID_LOADS; k++)
+    for (i64 r = 0; r < s.steps; r++, s.x += s.stride, to += row) {
+        GLOBAL const bundle *from_bundle = (GLOBAL const bundle *)s.x;
+        GLOBAL bundle *to_bundle = (GLOBAL bundle *)to;
+        for (i64 i = group_index() * GRID_THREADS * GRID_BUNDLES + thread_index(); i < bundles;
+             i += cells_at_once() * GRID_BUNDLES) {
+            bundle v[GRID_BUNDLES];
+            UNROLL for (int k = 0; k < GRID_BUNDLES; k++)
             {
-                const i64 c = first + k * GRID_THREADS;
-                GLOBAL const u8 *const x = s.x + (c < cells ? c : first) * s.cell_stride;
-                e[k] = aligned ? *(GLOBAL const elem *)x : load_bytes(x);
+                if (i + k * GRID_THREADS < bundles) v[k] = from_bundle[i + k * GRID_THREADS];
             }
 
-            UNROLL for (int k = 0; k < GRID_LOADS; k++)
+            UNROLL for (int k = 0; k < GRID_BUNDLES; k++)
             {
-                const i64 c = first + k * GRID_THREADS;
-                if (c < cells) ((GLOBAL elem *)to)[c] = e[k];
+                if (i + k * GRID_THREADS < bundles) to_bundle[i + k * GRID_THREADS] = v[k];
             }
         }
+
+        for (i64 c = bundles * 16 / TL_SIZE + my_cell(); c < cells; c += cells_at_once())
+            ((GLOBAL elem *)to)[c] = load_element(s.x + c * s.cell_stride);
+    }
 }
 
 /* Returns the node of the block of steps that begins at step `at` of the stream, at x. Its first

@@ -56,42 +56,47 @@ fn i64 of_list(LOCAL i64 *scratch, int what, GLOBAL const i64 *list, i64 count, 
 
 /* ---- runs ---- */
 
-/* A key as bits that are equal where keys are: all NaNs are equal, and so are zeros. */
-fn u64 key_bits(u64 bits, int type)
+/* True if two keys of different bits are equal: NaNs are, and so are zeros. */
+fn int are_equal(u64 a, u64 b, u64 sign, u64 infinity)
 {
-    const u64 size = without_sign(bits, type), infinity = infinity_of(type);
-    if (TYPE_KIND(type) < KIND_FLOAT) return bits;
-    return size > infinity ? infinity + 1 : size ? bits : 0;
+    const u64 x = a & ~sign, y = b & ~sign;
+    return ((x > infinity) & (y > infinity)) | ((x | y) == 0);
 }
 
 typedef struct {
-    GLOBAL const u8 *data;
-    i64 stride, count; /* stride in keys */
-    int type;
-} key_list;
+    GLOBAL const u8 *data; /* the first key of a tile */
+    i64 stride;            /* in keys */
+    int count, bytes;      /* count: keys of the tile */
+    int is_first;          /* no key comes before the tile */
+    u64 sign, infinity;    /* sign: 0 for integers */
+} key_tile;
 
-/* Marks the keys from `first` on of a tile: to[k] is 1 where a run begins. */
-fn void mark_heads(key_list l, i64 first, LOCAL u8 *to)
+/* The place of the mark of key k of a tile: groups of 32 marks lie 36 bytes apart, so that threads
+ * which read a group each use different banks of local memory. */
+fn int mark_at(int k) { return k + (k >> 5) * 4; }
+
+/* Marks the keys of a tile: 1 where a run begins. */
+fn void mark_heads(key_tile l, LOCAL u8 *marks)
 {
-    const int t = thread_index(), bytes = TYPE_BYTES(l.type);
-    ROLLED for (int k = t; k < KEYS_TILE; k += LOADS * KEYS_THREADS)
+    ROLLED for (int k = thread_index(); k < KEYS_TILE; k += LOADS * KEYS_THREADS)
     {
         i64 at[LOADS], at_before[LOADS];
         u64 key[LOADS], before[LOADS];
         UNROLL for (int j = 0; j < LOADS; j++)
         {
-            const i64 i = first + k + j * KEYS_THREADS, near = i < l.count ? i : l.count - 1;
+            const int i = k + j * KEYS_THREADS, near = i < l.count ? i : l.count - (l.count > 0);
             at[j] = near * l.stride;
-            at_before[j] = (near ? near - 1 : 0) * l.stride;
+            at_before[j] = (l.is_first && near == 0 ? 0 : near - 1) * l.stride;
         }
 
-        load_bits(key, l.data, at, bytes);
-        load_bits(before, l.data, at_before, bytes);
+        load_bits(key, l.data, at, l.bytes);
+        load_bits(before, l.data, at_before, l.bytes);
         UNROLL for (int j = 0; j < LOADS; j++)
         {
-            const i64 i = first + k + j * KEYS_THREADS;
-            const int differ = key_bits(key[j], l.type) != key_bits(before[j], l.type);
-            to[k + j * KEYS_THREADS] = (u8)(i < l.count && (i == 0 || differ));
+            const int i = k + j * KEYS_THREADS;
+            int head = key[j] != before[j];
+            if (head && l.sign) head = !are_equal(key[j], before[j], l.sign, l.infinity);
+            marks[mark_at(i)] = (u8)((head || (l.is_first && i == 0)) && i < l.count);
         }
     }
 }
@@ -106,19 +111,25 @@ fn u32 pack_marks(LOCAL const u32 *marks)
 
 KERNEL_OF(runs_heads)
 {
-    SHARED u32 marks[KEYS_TILE / 4]; /* a byte for each key */
+    SHARED u32 marks[KEYS_TILE / 4 + KEYS_THREADS]; /* a byte for each key, and gaps (mark_at) */
     SHARED i64 scratch[KEYS_THREADS];
-    const int t = thread_index();
-    key_list l;
+    const int t = thread_index(), bytes = TYPE_BYTES((int)type);
+    const int is_float = TYPE_KIND((int)type) >= KIND_FLOAT;
+    key_tile l;
 
-    l.data = keys + byte, l.stride = stride, l.count = count, l.type = (int)type;
+    l.stride = stride, l.bytes = bytes, l.infinity = infinity_of((int)type);
+    l.sign = is_float ? (u64)1 << (8 * bytes - 1) : 0;
     for (i64 part = group_index(); part < parts; part += group_count()) {
         const i64 end = (part + 1) * steps_each < steps ? (part + 1) * steps_each : steps;
         i64 found = 0;
         for (i64 tile = part * steps_each * KEYS_TILES; tile < end * KEYS_TILES; tile++) {
-            mark_heads(l, tile * KEYS_TILE, (LOCAL u8 *)marks);
+            const i64 first = tile * KEYS_TILE, left = count - first;
+            l.count = (int)(left < 0 ? 0 : left < KEYS_TILE ? left : KEYS_TILE);
+            l.is_first = tile == 0 || l.count == 0; /* a tile without keys reads the first key */
+            l.data = keys + byte + (l.count ? first * stride * bytes : 0);
+            mark_heads(l, (LOCAL u8 *)marks);
             BARRIER();
-            const u32 word = pack_marks(marks + 8 * t);
+            const u32 word = pack_marks(marks + 9 * t);
             heads[tile * KEYS_THREADS + t] = word;
             found += ones(word);
             BARRIER();

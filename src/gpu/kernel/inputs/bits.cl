@@ -47,5 +47,3 @@ fn u64 infinity_of(int type)
     if (TYPE_BYTES(type) == 2) return TYPE_KIND(type) == KIND_FLOAT ? 0x7c00 : 0x7f80;
     return TYPE_BYTES(type) == 4 ? 0x7f800000u : 0x7ff0000000000000ul;
 }
-
-fn u64 without_sign(u64 bits, int type) { return bits & (~(u64)0 >> (65 - 8 * TYPE_BYTES(type))); }

@@ -50,19 +50,26 @@ typedef struct {
     int type;
 } source;
 
-fn int is_there(source s, i64 place)
-{
-    const i64 b = s.bit + place;
-    return !s.bits || (s.bits[b >> 3] >> (b & 7) & 1);
-}
+/* What is done with elements of a type. A NaN is an element whose bits without the sign are larger
+ * than those of infinity; limits of all bits never find one. */
+typedef struct {
+    int type;
+    u64 size;                /* the bits without the sign */
+    u64 quiet_limit, quiet;  /* NaNs beyond the limit become `quiet` */
+    u64 masked_limit;        /* NaNs beyond the limit do not count */
+    u64 zero;                /* bits of a zero that are kept */
+} filling;
 
-fn int bits_are_nan(u64 bits, int type) { return without_sign(bits, type) > infinity_of(type); }
-
-/* Infinity with the highest bit of the mantissa, which is half the lowest bit of infinity. */
-fn u64 quiet_nan(int type)
+fn filling filling_of(int type, i64 flags)
 {
-    const u64 infinity = infinity_of(type);
-    return infinity | (infinity & (~infinity + 1)) >> 1;
+    const u64 all = ~(u64)0, infinity = infinity_of(type);
+    filling f;
+    f.type = type, f.size = all >> (65 - 8 * TYPE_BYTES(type));
+    f.quiet = infinity | (infinity & (~infinity + 1)) >> 1; /* the highest bit of the mantissa */
+    f.quiet_limit = flags & PREPARE_QUIET ? infinity : all;
+    f.masked_limit = flags & PREPARE_MASKED ? infinity : all;
+    f.zero = flags & PREPARE_ZEROS ? 0 : all;
+    return f;
 }
 
 far_fn i64 long_quotient(i64 j, i64 inner) { return j / inner; }
@@ -71,27 +78,33 @@ fn i64 row_number(i64 j, i64 inner)
     return ((j | inner) >> 32) == 0 ? (i64)((u32)j / (u32)inner) : long_quotient(j, inner);
 }
 
-/* Loads elements `at` of rows `row` as elements of `type`. Returns a bit for each: 1 if it is
+/* Loads elements `at` of rows `row`, converted, with quiet NaNs. Returns a bit for each: 1 if it is
  * present. */
-fn u32 load_source(u64 *v, source s, const i64 *row, const i64 *at, int type, i64 flags)
+fn u32 load_source(u64 *v, source s, const i64 *row, const i64 *at, filling f)
 {
     i64 place[LOADS];
-    u32 there = 0;
+    u32 there = ~0u;
     UNROLL for (int k = 0; k < LOADS; k++) place[k] = row[k] * s.outer + at[k] * s.inner;
     load_bits(v, s.data, place, TYPE_BYTES(s.type));
-    UNROLL for (int k = 0; k < LOADS; k++)
-    {
-        there |= (u32)is_there(s, place[k]) << k;
-        v[k] = widened(v[k], s.type, type);
-        if (flags & PREPARE_QUIET && bits_are_nan(v[k], type)) v[k] = quiet_nan(type);
+    if (s.bits) {
+        u8 bits[LOADS];
+        UNROLL for (int k = 0; k < LOADS; k++) bits[k] = s.bits[(s.bit + place[k]) >> 3];
+        UNROLL for (int k = 0; k < LOADS; k++)
+            there &= (u32)(bits[k] >> ((s.bit + place[k]) & 7) & 1) << k | ~(1u << k);
     }
+
+    if (s.type != f.type) {
+        UNROLL for (int k = 0; k < LOADS; k++) v[k] = widened(v[k], s.type, f.type);
+    }
+    UNROLL for (int k = 0; k < LOADS; k++) v[k] = (v[k] & f.size) > f.quiet_limit ? f.quiet : v[k];
     return there;
 }
 
 KERNEL_OF(prepare)
 {
     enum { TILE = LOADS * PREPARE_THREADS };
-    const int pairs = y_data != 0, type = (int)to_type, bytes = TYPE_BYTES(type);
+    const int pairs = y_data != 0, bytes = TYPE_BYTES((int)to_type);
+    const filling f = filling_of((int)to_type, flags);
     source x, y;
 
     x.data = x_data + x_byte, x.bits = x_bits, x.inner = x_inner, x.outer = x_outer, x.bit = x_bit;
@@ -108,19 +121,20 @@ KERNEL_OF(prepare)
             at[k] = near - row[k] * inner;
         }
 
-        u32 there = load_source(v, x, row, at, type, flags);
-        if (pairs) there &= load_source(w, y, row, at, type, flags);
+        u32 there = load_source(v, x, row, at, f);
+        if (pairs) there &= load_source(w, y, row, at, f);
         UNROLL for (int k = 0; k < LOADS; k++)
         {
             const i64 j = first + k * PREPARE_THREADS;
+            const u64 value = v[k] & f.size ? v[k] : v[k] & f.zero;
+            u32 present = there >> k & 1;
             if (j >= count) continue;
-            const int present = (int)(there >> k & 1), zero = !without_sign(v[k], type);
-            const u64 value = flags & PREPARE_ZEROS && zero ? 0 : v[k];
             store_bits(to, pairs ? 2 * j : j, present ? value : (u64)fill, bytes);
             if (pairs) store_bits(to, 2 * j + 1, w[k], bytes);
             if (!counts) continue;
-            const int nan = bits_are_nan(v[k], type) || (pairs && bits_are_nan(w[k], type));
-            counts[j] = (u8)(present && !(flags & PREPARE_MASKED && nan));
+            present &= (u32)((v[k] & f.size) <= f.masked_limit);
+            if (pairs) present &= (u32)((w[k] & f.size) <= f.masked_limit);
+            counts[j] = (u8)present;
         }
     }
 }
