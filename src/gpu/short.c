@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Sequences that need no launch for each level (gpu/kernel/short/): those of fewer elements than a
- * chunk, many per warp (forest_*.cl), and those of some chunks, rows or segments, one per warp
+ * chunk, many per warp (segmented*.cl), and those of some chunks, rows or segments, one per warp
  * (warp_*.cl). */
 #include "work.h"
 #include "gpu/kernel/constants.h"

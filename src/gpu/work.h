@@ -234,7 +234,7 @@ int tl_gpu_holds(tl_gpu_device *d, const void *p);
 int64_t tl_status_words(const tl_gpu_device *d);
 tally_status tl_status_reserve(tl_gpu_device *d, tally *ctx, int64_t needed);
 
-/* variants.c: returns the device's own copy of op where the kernels need one that differs
+/* operators.c: returns the device's own copy of op where the kernels need one that differs
  * (tl_gpu_variant_of), else op itself. */
 tally_status tl_gpu_variant(tl_gpu_device *d, tally *ctx, const tl_scalar *op, int marked,
                             const tl_scalar **to);

@@ -20,10 +20,10 @@ fn u32 ones(u32 x)
 enum { KEYS_SUM, KEYS_LEAST };
 
 fn i64 of_two(int what, i64 a, i64 b) { return what == KEYS_SUM ? a + b : b < a ? b : a; }
-fn i64 of_group(LOCAL i64 *scratch, int what, i64 mine)
+fn i64 of_group(LOCAL i64 *scratch, int what, i64 value)
 {
     const int t = thread_index();
-    scratch[t] = mine;
+    scratch[t] = value;
     BARRIER();
     for (int m = KEYS_THREADS / 2; m; m >>= 1) {
         const i64 a = scratch[t], b = scratch[t < m ? t + m : t];
@@ -40,7 +40,7 @@ fn i64 of_group(LOCAL i64 *scratch, int what, i64 mine)
 fn i64 of_list(LOCAL i64 *scratch, int what, GLOBAL const i64 *list, i64 count, i64 start)
 {
     enum { TOGETHER = 8 };
-    i64 mine = start;
+    i64 value = start;
     for (i64 at = thread_index(); at < count; at += TOGETHER * KEYS_THREADS) {
         i64 v[TOGETHER];
         UNROLL for (int k = 0; k < TOGETHER; k++)
@@ -48,10 +48,10 @@ fn i64 of_list(LOCAL i64 *scratch, int what, GLOBAL const i64 *list, i64 count, 
             const i64 i = at + k * KEYS_THREADS;
             v[k] = i < count ? list[i] : start;
         }
-        UNROLL for (int k = 0; k < TOGETHER; k++) mine = of_two(what, mine, v[k]);
+        UNROLL for (int k = 0; k < TOGETHER; k++) value = of_two(what, value, v[k]);
     }
 
-    return of_group(scratch, what, mine);
+    return of_group(scratch, what, value);
 }
 
 /* ---- runs ---- */
@@ -157,10 +157,10 @@ KERNEL_OF(runs_places)
 
         for (i64 step = part * steps_each; step < end; step++) {
             words v = ((GLOBAL const words *)heads)[step * KEYS_THREADS + t];
-            u32 mine = 0;
+            u32 found = 0;
             int turn = 0;
-            UNROLL for (int k = 0; k < KEYS_TILES; k++) mine += ones(v.w[k]);
-            sums[t] = mine;
+            UNROLL for (int k = 0; k < KEYS_TILES; k++) found += ones(v.w[k]);
+            sums[t] = found;
             BARRIER();
 
             /* prefix sum of Hillis and Steele, with double buffering in `sums` */
@@ -172,7 +172,7 @@ KERNEL_OF(runs_places)
             }
 
             const u32 all = sums[turn + KEYS_THREADS - 1];
-            u32 rank = sums[turn + t] - mine;
+            u32 rank = sums[turn + t] - found;
             for (u32 from = 0; from < all; from += KEYS_LIST) {
                 const u32 count_here = all - from < KEYS_LIST ? all - from : KEYS_LIST;
                 UNROLL for (int k = 0; k < KEYS_TILES; k++)

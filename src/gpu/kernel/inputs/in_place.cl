@@ -59,21 +59,21 @@ typedef struct {
 } pending;
 
 /* Loads `rows` rows; the first one begins at place `first`. */
-fn void ask(pending *a, const int rows, batch b, i64 first)
+fn void load_quads(pending *a, const int rows, batch b, i64 first)
 {
-    const i64 mine = first + lane_index() * QUAD;
-    GLOBAL const input_quad *x = (GLOBAL const input_quad *)(b.x + mine * INPUT_BYTES);
+    const i64 place = first + lane_index() * QUAD;
+    GLOBAL const input_quad *x = (GLOBAL const input_quad *)(b.x + place * INPUT_BYTES);
 
     UNROLL for (int r = 0; r < rows; r++) a[r].x = x[r * LANES];
 #if OP_INPUTS == 2
-    GLOBAL const input_quad *y = (GLOBAL const input_quad *)(b.y + mine * INPUT_BYTES);
+    GLOBAL const input_quad *y = (GLOBAL const input_quad *)(b.y + place * INPUT_BYTES);
     UNROLL for (int r = 0; r < rows; r++) a[r].y = y[r * LANES];
 #endif
 #if TL_BITS
-    GLOBAL const u8 *bits = b.x_there + ((b.x_bit + mine) >> 3);
+    GLOBAL const u8 *bits = b.x_there + ((b.x_bit + place) >> 3);
     UNROLL for (int r = 0; r < rows; r++) a[r].bits = a[r].y_bits = bits[r * LANES * QUAD / 8];
 #if OP_INPUTS == 2
-    bits = b.y_there + ((b.y_bit + mine) >> 3);
+    bits = b.y_there + ((b.y_bit + place) >> 3);
     UNROLL for (int r = 0; r < rows; r++) a[r].y_bits = bits[r * LANES * QUAD / 8];
 #endif
 #endif
@@ -83,10 +83,10 @@ fn void take(elem *e, pending a, batch b, i64 first)
 {
     u32 there = 15;
 #if TL_BITS
-    const i64 mine = first + lane_index() * QUAD;
+    const i64 place = first + lane_index() * QUAD;
 
-    there = (u32)a.bits >> ((b.x_bit + mine) & 7);
-    if (OP_INPUTS == 2) there &= (u32)a.y_bits >> ((b.y_bit + mine) & 7);
+    there = (u32)a.bits >> ((b.x_bit + place) & 7);
+    if (OP_INPUTS == 2) there &= (u32)a.y_bits >> ((b.y_bit + place) & 7);
 #endif
 #if OP_INPUTS == 2
     const input_quad y = a.y;
@@ -103,7 +103,7 @@ fn void load_rows(elem (*e)[QUAD], const int rows, batch b, i64 start, i64 at, i
 {
     if (at + rows * LANES * QUAD <= limit && can_load_e(b, start + at)) {
         pending a[8];
-        ask(a, rows, b, start + at);
+        load_quads(a, rows, b, start + at);
         UNROLL for (int r = 0; r < rows; r++) take(e[r], a[r], b, start + at);
     } else {
         UNROLL for (int r = 0; r < rows; r++)
@@ -126,7 +126,7 @@ fn void load_rows(elem (*e)[QUAD], const int rows, batch b, i64 start, i64 at, i
 /* A chunk that is prefetched before it is folded (reduce_single.cl). */
 typedef pending strip[8];
 
-fn void load_dense(pending *a, batch b, i64 first) { ask(a, 8, b, first); }
+fn void load_dense(pending *a, batch b, i64 first) { load_quads(a, 8, b, first); }
 fn void fold_dense(state *v, const pending *a, batch b, i64 from, i64 at)
 {
     UNROLL for (int r = 0; r < 8; r++)
@@ -149,7 +149,7 @@ fn void stage_beside(LOCAL elem *to, batch b, i64 first, int count)
             pending a[AT_A_TIME];
             UNROLL for (int r = 0; r < AT_A_TIME; r++)
             {
-                if (at + (r + 1) * ROW <= count) ask(&a[r], 1, b, first + at + r * ROW);
+                if (at + (r + 1) * ROW <= count) load_quads(&a[r], 1, b, first + at + r * ROW);
             }
 
             UNROLL for (int r = 0; r < AT_A_TIME; r++)
