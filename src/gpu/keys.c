@@ -70,24 +70,30 @@ static tally_status check_numbers(tally *ctx, const int64_t *p, const char *name
 static tally_status runs_of(tl_gpu_device *d, tally *ctx, const tally_view *keys, const tl_array *k,
                             const tl_array *offsets, int64_t *runs)
 {
+    const int64_t bytes = (int64_t)tally_dtype_size(keys->dtype),
+                  /* keys after a multiple of 16 bytes (8 for keys of a byte), if contiguous */
+        after = (int64_t)(k->memory.address % 16) + k->byte,
+                  lead = keys->stride == 1 ? after % (KEYS_UNIT(bytes) * bytes) / bytes : 0;
     job j;
-    tally_status status = begin(&j, d, ctx, (keys->n - 1) / KEYS_STEP + 1, 1);
+
+    tally_status status = begin(&j, d, ctx, (keys->n + lead - 1) / KEYS_STEP + 1, 1);
     if (!status) status = tl_gpu_take(d, ctx, (size_t)j.items * (KEYS_STEP / 8), &j.first);
     if (!status)
-        status =
-            TL_GO(&j.l, runs_heads, j.parts, .keys = tl_memory_of(&k->memory),
-                  .byte = tl_i64(k->byte), .stride = tl_i64(keys->stride),
-                  .type = tl_i64(tl_gpu_type(keys->dtype)), .count = tl_i64(keys->n),
-                  .steps = tl_i64(j.items), .steps_each = tl_i64(j.each), .parts = tl_i64(j.parts),
-                  .heads = tl_memory_of(&j.first), .counts = tl_memory_of(&j.counts));
+        status = TL_GO(&j.l, runs_heads, j.parts, .keys = tl_memory_of(&k->memory),
+                       .byte = tl_i64(k->byte), .stride = tl_i64(keys->stride),
+                       .type = tl_i64(tl_gpu_type(keys->dtype)), .count = tl_i64(keys->n),
+                       .lead = tl_i64(lead), .steps = tl_i64(j.items), .steps_each = tl_i64(j.each),
+                       .parts = tl_i64(j.parts), .heads = tl_memory_of(&j.first),
+                       .counts = tl_memory_of(&j.counts));
 
     if (!status)
-        status = TL_GO(
-            &j.l, runs_places, offsets ? j.parts : 1, .heads = tl_memory_of(&j.first),
-            .counts = tl_memory_of(&j.counts), .count = tl_i64(keys->n), .steps = tl_i64(j.items),
-            .steps_each = tl_i64(j.each), .parts = tl_i64(j.parts), .counting = tl_i64(!offsets),
-            .offsets = tl_memory_of(offsets ? &offsets->memory : NULL),
-            .byte = tl_i64(offsets ? offsets->byte : 0), .runs = tl_memory_of(&j.reported));
+        status =
+            TL_GO(&j.l, runs_places, offsets ? j.parts : 1, .heads = tl_memory_of(&j.first),
+                  .counts = tl_memory_of(&j.counts), .count = tl_i64(keys->n), .lead = tl_i64(lead),
+                  .steps = tl_i64(j.items), .steps_each = tl_i64(j.each), .parts = tl_i64(j.parts),
+                  .counting = tl_i64(!offsets),
+                  .offsets = tl_memory_of(offsets ? &offsets->memory : NULL),
+                  .byte = tl_i64(offsets ? offsets->byte : 0), .runs = tl_memory_of(&j.reported));
 
     return end(&j, status, runs, 1);
 }

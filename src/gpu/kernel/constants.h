@@ -42,7 +42,7 @@ enum {
 };
 
 /* keys.cl: threads of a block; keys of a tile, with one word of 32 bits for each thread; tiles of a
- * step; heads that local memory holds at a time. */
+ * step; heads that local memory holds at a time; keys of a unit, which has at most 16 bytes. */
 enum {
     KEYS_THREADS = 256,
     KEYS_TILE = 32 * KEYS_THREADS,
@@ -50,6 +50,7 @@ enum {
     KEYS_STEP = KEYS_TILES * KEYS_TILE,
     KEYS_LIST = 8192
 };
+#define KEYS_UNIT(bytes) ((bytes) == 8 ? 2 : (bytes) == 4 ? 4 : 8)
 
 /* exact/: threads of a block; blocks of a multiprocessor; max items of a job. Digits below 2^-1074,
  * for sums and for products of pairs; number of digits; words (u32) of all bins. Flags of a

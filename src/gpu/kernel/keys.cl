@@ -6,8 +6,10 @@
  *                        counts: the number of heads of each part
  *   heads, counts --runs_places--> offsets
  *
- * So the keys are read once, and only heads, 1/64 of keys of 64 bits, are read twice. A part is
- * some neighbouring steps, a step is KEYS_TILES tiles of KEYS_TILE keys. */
+ * So the keys are read once, and only heads, 1/64 of keys of 64 bits, are read twice. The place of
+ * a key is its number plus `lead`, the number of keys between the preceding 16-byte boundary and
+ * the first key. So places that are multiples of a unit are aligned. A part is some neighbouring
+ * steps, a step is KEYS_TILES tiles of KEYS_TILE places. */
 
 fn u32 ones(u32 x)
 {
@@ -56,80 +58,129 @@ fn i64 of_list(LOCAL i64 *scratch, int what, GLOBAL const i64 *list, i64 count, 
 
 /* ---- runs ---- */
 
-/* True if two keys of different bits are equal: NaNs are, and so are zeros. */
-fn int are_equal(u64 a, u64 b, u64 sign, u64 infinity)
+/* sign, infinite: masks for floats; for integers 0 and all bits. */
+typedef struct {
+    GLOBAL const u8 *data; /* address of the first key */
+    i64 stride, lead, end; /* lead <= place < end for keys; stride in keys */
+    u64 sign, infinite;
+    int bytes;
+} key_line;
+
+/* True if two keys differ. All NaNs are equal, and so are zeros. */
+fn int differ(u64 a, u64 b, u64 sign, u64 infinite)
 {
     const u64 x = a & ~sign, y = b & ~sign;
-    return ((x > infinity) & (y > infinity)) | ((x | y) == 0);
+    return (a != b) & !((x > infinite) & (y > infinite)) & ((x | y) != 0);
 }
 
-typedef struct {
-    GLOBAL const u8 *data; /* the first key of a tile */
-    i64 stride;            /* in keys */
-    int count, bytes;      /* count: keys of the tile */
-    int is_first;          /* no key comes before the tile */
-    u64 sign, infinity;    /* sign: 0 for integers */
-} key_tile;
-
-/* The place of the mark of key k of a tile: groups of 32 marks lie 36 bytes apart, so that threads
- * which read a group each use different banks of local memory. */
-fn int mark_at(int k) { return k + (k >> 5) * 4; }
-
-/* Marks the keys of a tile: 1 where a run begins. */
-fn void mark_heads(key_tile l, LOCAL u8 *marks)
+/* The head bit of a place. */
+fn u32 is_head(key_line l, i64 place)
 {
-    ROLLED for (int k = thread_index(); k < KEYS_TILE; k += LOADS * KEYS_THREADS)
-    {
-        i64 at[LOADS], at_before[LOADS];
-        u64 key[LOADS], before[LOADS];
-        UNROLL for (int j = 0; j < LOADS; j++)
-        {
-            const int i = k + j * KEYS_THREADS, near = i < l.count ? i : l.count - (l.count > 0);
-            at[j] = near * l.stride;
-            at_before[j] = (l.is_first && near == 0 ? 0 : near - 1) * l.stride;
-        }
+    if (place <= l.lead || place >= l.end) return place == l.lead && l.lead < l.end;
+    GLOBAL const u8 *const at = l.data + (place - l.lead) * l.stride * l.bytes;
+    return (u32)differ(bits_at(at, l.bytes), bits_at(at - l.stride * l.bytes, l.bytes), l.sign,
+                       l.infinite);
+}
 
-        load_bits(key, l.data, at, l.bytes);
-        load_bits(before, l.data, at_before, l.bytes);
-        UNROLL for (int j = 0; j < LOADS; j++)
-        {
-            const int i = k + j * KEYS_THREADS;
-            int head = key[j] != before[j];
-            if (head && l.sign) head = !are_equal(key[j], before[j], l.sign, l.infinity);
-            marks[mark_at(i)] = (u8)((head || (l.is_first && i == 0)) && i < l.count);
-        }
+/* Computes the head bits of a tile that begins at place `first`. Each unit of `each` places gives a
+ * byte of `to`. */
+fn void any_units(key_line l, i64 first, int each, LOCAL u8 *to)
+{
+    for (int u = thread_index(); u < KEYS_TILE / each; u += KEYS_THREADS) {
+        u32 bits = 0;
+        for (int c = 0; c < each; c++) bits |= is_head(l, first + u * each + c) << c;
+        to[u] = (u8)bits;
     }
 }
 
-/* Packs 32 marks, four in each word, to a word with a bit for each. */
-fn u32 pack_marks(LOCAL const u32 *marks)
+/* The same for a tile inside contiguous keys; several loads of units are in flight. */
+#define KEY_UNITS(name, word, each_)                                                               \
+    fn void name(key_line l, i64 first, LOCAL u8 *to)                                              \
+    {                                                                                              \
+        enum { EACH = each_, ROUNDS = KEYS_TILE / EACH / KEYS_THREADS, TOGETHER = 4 };             \
+        typedef struct ALIGNED(EACH * sizeof(word)) { word w[EACH]; } unit;                        \
+        GLOBAL const word *const from = (GLOBAL const word *)l.data + (first - l.lead);            \
+        const word sign = (word)l.sign, infinite = (word)l.infinite;                               \
+        ROLLED for (int round = 0; round < ROUNDS; round += TOGETHER)                              \
+        {                                                                                          \
+            unit v[TOGETHER];                                                                      \
+            word before[TOGETHER];                                                                 \
+            UNROLL for (int k = 0; k < TOGETHER; k++)                                              \
+            {                                                                                      \
+                const int u = (round + k) * KEYS_THREADS + thread_index();                         \
+                v[k] = ((GLOBAL const unit *)from)[u];                                             \
+                before[k] = from[u * EACH - 1];                                                    \
+            }                                                                                      \
+            UNROLL for (int k = 0; k < TOGETHER; k++)                                              \
+            {                                                                                      \
+                word a = before[k];                                                                \
+                u32 bits = 0;                                                                      \
+                UNROLL for (int c = 0; c < EACH; c++)                                              \
+                {                                                                                  \
+                    bits |= (u32)(a != v[k].w[c]) << c;                                            \
+                    a = v[k].w[c];                                                                 \
+                }                                                                                  \
+                a = before[k];                                                                     \
+                if (bits && sign) { /* floats: NaNs and zeros that are equal */                    \
+                    UNROLL for (int c = 0; c < EACH; c++)                                          \
+                    {                                                                              \
+                        const word b = v[k].w[c], x = (word)(a & ~sign), y = (word)(b & ~sign);    \
+                        bits &= ~((u32)(((x > infinite) & (y > infinite)) | ((x | y) == 0)) << c); \
+                        a = b;                                                                     \
+                    }                                                                              \
+                }                                                                                  \
+                to[(round + k) * KEYS_THREADS + thread_index()] = (u8)bits;                        \
+            }                                                                                      \
+        }                                                                                          \
+    }
+KEY_UNITS(key_units_1, u8, 8)
+KEY_UNITS(key_units_2, u16, 8)
+KEY_UNITS(key_units_4, u32, 4)
+KEY_UNITS(key_units_8, u64, 2)
+
+/* The 32 bits of word w of a tile. */
+fn u32 word_of(LOCAL const u32 *units, int w, int each)
 {
+    const int fours = 8 / each; /* groups of four units in a word */
     u32 bits = 0;
-    UNROLL for (int k = 0; k < 8; k++) bits |= marks[k] * 0x10204080u >> 28 << 4 * k;
+
+    for (int k = 0; k < fours; k++) {
+        const u32 x = units[w * fours + k];
+        const u32 four =
+            (x & 255) | (x >> 8 & 255) << each | (x >> 16 & 255) << 2 * each | x >> 24 << 3 * each;
+        bits |= four << (4 * each * k);
+    }
     return bits;
 }
 
 KERNEL_OF(runs_heads)
 {
-    SHARED u32 marks[KEYS_TILE / 4 + KEYS_THREADS]; /* a byte for each key, and gaps (mark_at) */
+    SHARED u32 units[KEYS_TILE / 2 / 4]; /* a byte for each unit, which has at least 2 places */
     SHARED i64 scratch[KEYS_THREADS];
     const int t = thread_index(), bytes = TYPE_BYTES((int)type);
-    const int is_float = TYPE_KIND((int)type) >= KIND_FLOAT;
-    key_tile l;
+    const int each = KEYS_UNIT(bytes), is_float = TYPE_KIND((int)type) >= KIND_FLOAT;
+    const u64 all = ~(u64)0 >> (64 - 8 * bytes);
+    key_line l;
 
-    l.stride = stride, l.bytes = bytes, l.infinity = infinity_of((int)type);
-    l.sign = is_float ? (u64)1 << (8 * bytes - 1) : 0;
+    l.data = keys + byte, l.stride = stride, l.lead = lead, l.end = lead + count, l.bytes = bytes;
+    l.sign = is_float ? all ^ all >> 1 : 0;
+    l.infinite = is_float ? infinity_of((int)type) : all;
+    const int beside = stride == 1 && ADDRESS(l.data) % (u64)bytes == 0 &&
+                       (ADDRESS(l.data) - (u64)(lead * bytes)) % (u64)(each * bytes) == 0;
+
     for (i64 part = group_index(); part < parts; part += group_count()) {
         const i64 end = (part + 1) * steps_each < steps ? (part + 1) * steps_each : steps;
         i64 found = 0;
         for (i64 tile = part * steps_each * KEYS_TILES; tile < end * KEYS_TILES; tile++) {
-            const i64 first = tile * KEYS_TILE, left = count - first;
-            l.count = (int)(left < 0 ? 0 : left < KEYS_TILE ? left : KEYS_TILE);
-            l.is_first = tile == 0 || l.count == 0; /* a tile without keys reads the first key */
-            l.data = keys + byte + (l.count ? first * stride * bytes : 0);
-            mark_heads(l, (LOCAL u8 *)marks);
+            const i64 first = tile * KEYS_TILE;
+            const int path = beside && first > l.lead && first + KEYS_TILE <= l.end ? bytes : 0;
+            if (path == 8) key_units_8(l, first, (LOCAL u8 *)units);
+            if (path == 4) key_units_4(l, first, (LOCAL u8 *)units);
+            if (path == 2) key_units_2(l, first, (LOCAL u8 *)units);
+            if (path == 1) key_units_1(l, first, (LOCAL u8 *)units);
+            if (path == 0) any_units(l, first, each, (LOCAL u8 *)units);
             BARRIER();
-            const u32 word = pack_marks(marks + 9 * t);
+            const u32 word = word_of(units, t, each);
             heads[tile * KEYS_THREADS + t] = word;
             found += ones(word);
             BARRIER();
@@ -185,7 +236,7 @@ KERNEL_OF(runs_places)
 
                 BARRIER();
                 for (u32 i = (u32)t; i < count_here; i += KEYS_THREADS)
-                    to[before + from + i] = step * KEYS_STEP + list[i];
+                    to[before + from + i] = step * KEYS_STEP + list[i] - lead;
                 BARRIER();
             }
 

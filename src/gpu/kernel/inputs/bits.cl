@@ -1,6 +1,18 @@
 /* SPDX-License-Identifier: MIT
  * Elements of 1, 2, 4 or 8 bytes as bits, of any type and alignment. `at`: numbers of elements. */
 
+fn u64 bits_at(GLOBAL const u8 *p, int bytes)
+{
+    if (ADDRESS(p) % (u64)bytes) {
+        u64 bits = 0;
+        for (int k = bytes - 1; k >= 0; k--) bits = bits << 8 | p[k];
+        return bits;
+    }
+    if (bytes == 4) return *(GLOBAL const u32 *)p;
+    if (bytes == 8) return *(GLOBAL const u64 *)p;
+    return bytes == 2 ? *(GLOBAL const u16 *)p : *p;
+}
+
 /* A thread loads this many elements together, so that the loads overlap. */
 enum { LOADS = 4 };
 

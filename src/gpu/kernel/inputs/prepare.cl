@@ -43,6 +43,18 @@ fn u64 widened(u64 bits, int from, int to)
     return as_u64((f64)float_of(bits, from));
 }
 
+fn int bits_are_nan(u64 bits, int type)
+{
+    return (bits & (~(u64)0 >> (65 - 8 * TYPE_BYTES(type)))) > infinity_of(type);
+}
+
+/* Infinity with the highest bit of the mantissa, which is half the lowest bit of infinity. */
+fn u64 quiet_nan(int type)
+{
+    const u64 infinity = infinity_of(type);
+    return infinity | (infinity & (~infinity + 1)) >> 1;
+}
+
 /* An input. bits: 0 if there is no bitmap. */
 typedef struct {
     GLOBAL const u8 *data, *bits;
@@ -50,25 +62,39 @@ typedef struct {
     int type;
 } source;
 
-/* What is done with elements of a type. A NaN is an element whose bits without the sign are larger
- * than those of infinity; limits of all bits never find one. */
+fn u64 prepared(source s, i64 place, int type, i64 flags)
+{
+    const u64 v =
+        widened(bits_at(s.data + place * TYPE_BYTES(s.type), TYPE_BYTES(s.type)), s.type, type);
+    return flags & PREPARE_QUIET && bits_are_nan(v, type) ? quiet_nan(type) : v;
+}
+
+fn int is_there(source s, i64 place)
+{
+    const i64 b = s.bit + place;
+    return !s.bits || (s.bits[b >> 3] >> (b & 7) & 1);
+}
+
+/* ---- contiguous elements ---- */
+
+/* What is done with an element. An element is a NaN if its bits without the sign are larger than
+ * `..._more`. */
 typedef struct {
-    int type;
-    u64 size;                /* the bits without the sign */
-    u64 quiet_limit, quiet;  /* NaNs beyond the limit become `quiet` */
-    u64 masked_limit;        /* NaNs beyond the limit do not count */
-    u64 zero;                /* bits of a zero that are kept */
+    /* zero: mask for the bits that a zero keeps */
+    u64 sign, quiet_more, quiet, masked_more, fill, zero;
 } filling;
 
-fn filling filling_of(int type, i64 flags)
+fn filling filling_of(int type, i64 flags, i64 fill)
 {
-    const u64 all = ~(u64)0, infinity = infinity_of(type);
+    const u64 all = ~(u64)0 >> (64 - 8 * TYPE_BYTES(type)), magnitude = all >> 1;
+    const u64 infinite = infinity_of(type);
     filling f;
-    f.type = type, f.size = all >> (65 - 8 * TYPE_BYTES(type));
-    f.quiet = infinity | (infinity & (~infinity + 1)) >> 1; /* the highest bit of the mantissa */
-    f.quiet_limit = flags & PREPARE_QUIET ? infinity : all;
-    f.masked_limit = flags & PREPARE_MASKED ? infinity : all;
+
+    f.sign = all ^ magnitude, f.quiet = quiet_nan(type), f.fill = (u64)fill;
     f.zero = flags & PREPARE_ZEROS ? 0 : all;
+    f.quiet_more = flags & PREPARE_QUIET ? infinite : magnitude;
+    f.masked_more = flags & PREPARE_MASKED ? infinite : magnitude;
+
     return f;
 }
 
@@ -78,63 +104,155 @@ fn i64 row_number(i64 j, i64 inner)
     return ((j | inner) >> 32) == 0 ? (i64)((u32)j / (u32)inner) : long_quotient(j, inner);
 }
 
-/* Loads elements `at` of rows `row`, converted, with quiet NaNs. Returns a bit for each: 1 if it is
- * present. */
-fn u32 load_source(u64 *v, source s, const i64 *row, const i64 *at, filling f)
+/* is_beside: true if the elements of a row are contiguous, have the prepared type, and rows begin
+ * at units. is_aligned: true if units are aligned. */
+fn int is_beside(source s, int type, i64 inner, i64 count, int each)
 {
-    i64 place[LOADS];
-    u32 there = ~0u;
-    UNROLL for (int k = 0; k < LOADS; k++) place[k] = row[k] * s.outer + at[k] * s.inner;
-    load_bits(v, s.data, place, TYPE_BYTES(s.type));
-    if (s.bits) {
-        u8 bits[LOADS];
-        UNROLL for (int k = 0; k < LOADS; k++) bits[k] = s.bits[(s.bit + place[k]) >> 3];
-        UNROLL for (int k = 0; k < LOADS; k++)
-            there &= (u32)(bits[k] >> ((s.bit + place[k]) & 7) & 1) << k | ~(1u << k);
-    }
-
-    if (s.type != f.type) {
-        UNROLL for (int k = 0; k < LOADS; k++) v[k] = widened(v[k], s.type, f.type);
-    }
-    UNROLL for (int k = 0; k < LOADS; k++) v[k] = (v[k] & f.size) > f.quiet_limit ? f.quiet : v[k];
-    return there;
+    return s.type == type && s.inner == 1 && ADDRESS(s.data) % TYPE_BYTES(type) == 0 &&
+           (inner >= count || inner % each == 0);
 }
+
+fn int is_aligned(source s, i64 inner, i64 count, int each)
+{
+    return ADDRESS(s.data) % (each * TYPE_BYTES(s.type)) == 0 &&
+           (inner >= count || s.outer % each == 0);
+}
+
+/* The validity bits of `each` <= 8 elements from a place on. */
+fn u32 bits_from(source s, i64 place, int each)
+{
+    const i64 b = s.bit + place;
+    if (!s.bits) return 255;
+    return ((u32)s.bits[b >> 3] | (u32)s.bits[(b + each - 1) >> 3] << 8) >> (b & 7);
+}
+
+/* Each thread prepares PREPARE_UNITS units, whose loads overlap. A unit has `each` elements, at
+ * most 16 bytes of output. Returns how many elements were prepared; the rest comes after them. */
+enum { PREPARE_UNITS = 2 };
+#define BESIDE(name, word, each_, pairs)                                                         \
+    fn i64 name(source x, source y, i64 count, i64 inner, filling f, GLOBAL u8 *to,              \
+                GLOBAL u8 *counts)                                                               \
+    {                                                                                            \
+        enum { EACH = each_, ALL = EACH * (1 + pairs), TILE = PREPARE_UNITS * PREPARE_THREADS }; \
+        typedef struct ALIGNED(EACH * sizeof(word)) {                                            \
+            word w[EACH];                                                                        \
+        } unit;                                                                                  \
+        typedef struct ALIGNED(ALL * sizeof(word)) {                                             \
+            word w[ALL];                                                                         \
+        } made;                                                                                  \
+        const i64 units = count / EACH, step = group_count() * TILE;                             \
+        const int x_aligned = is_aligned(x, inner, count, EACH),                                 \
+                  y_aligned = pairs && is_aligned(y, inner, count, EACH);                        \
+        const word sign = (word)f.sign;                                                          \
+        for (i64 first = group_index() * TILE + thread_index(); first < units; first += step) {  \
+            unit v[PREPARE_UNITS], w[PREPARE_UNITS];                                             \
+            u32 there[PREPARE_UNITS];                                                            \
+            UNROLL for (int k = 0; k < PREPARE_UNITS; k++)                                       \
+            {                                                                                    \
+                const i64 u = first + k * PREPARE_THREADS < units ? first + k * PREPARE_THREADS  \
+                                                                  : first,                       \
+                          j = u * EACH;                                                          \
+                const i64 outer = inner < count ? row_number(j, inner) : 0,                      \
+                          in = j - outer * inner;                                                \
+                GLOBAL const word *a = (GLOBAL const word *)x.data + (in + outer * x.outer);     \
+                if (x_aligned) {                                                                 \
+                    v[k] = *(GLOBAL const unit *)a;                                              \
+                } else {                                                                         \
+                    UNROLL for (int c = 0; c < EACH; c++) v[k].w[c] = a[c];                      \
+                }                                                                                \
+                there[k] = bits_from(x, in + outer * x.outer, EACH);                             \
+                if (!pairs) continue;                                                            \
+                a = (GLOBAL const word *)y.data + (in + outer * y.outer);                        \
+                if (y_aligned) {                                                                 \
+                    w[k] = *(GLOBAL const unit *)a;                                              \
+                } else {                                                                         \
+                    UNROLL for (int c = 0; c < EACH; c++) w[k].w[c] = a[c];                      \
+                }                                                                                \
+                there[k] &= bits_from(y, in + outer * y.outer, EACH);                            \
+            }                                                                                    \
+            UNROLL for (int k = 0; k < PREPARE_UNITS; k++)                                       \
+            {                                                                                    \
+                const i64 u = first + k * PREPARE_THREADS;                                       \
+                made m;                                                                          \
+                u32 counting = there[k];                                                         \
+                if (u >= units) continue;                                                        \
+                UNROLL for (int c = 0; c < EACH; c++)                                            \
+                {                                                                                \
+                    word e = v[k].w[c], magnitude = (word)(e & ~sign);                           \
+                    e = magnitude > (word)f.quiet_more ? (word)f.quiet                           \
+                        : magnitude                    ? e                                       \
+                                                       : e & (word)f.zero;                       \
+                    counting &= magnitude > (word)f.masked_more ? ~(1u << c) : ~0u;              \
+                    m.w[pairs ? 2 * c : c] = there[k] >> c & 1 ? e : (word)f.fill;               \
+                    if (!pairs) continue;                                                        \
+                    e = w[k].w[c], magnitude = (word)(e & ~sign);                                \
+                    counting &= magnitude > (word)f.masked_more ? ~(1u << c) : ~0u;              \
+                    m.w[pairs ? 2 * c + 1 : 0] =                                                 \
+                        magnitude > (word)f.quiet_more ? (word)f.quiet : e;                      \
+                }                                                                                \
+                ((GLOBAL made *)to)[u] = m;                                                      \
+                if (!counts) continue;                                                           \
+                UNROLL for (int c = 0; c < EACH; c++)                                            \
+                    counts[u * EACH + c] = (u8)(counting >> c & 1);                              \
+            }                                                                                    \
+        }                                                                                        \
+        return units * EACH;                                                                     \
+    }
+BESIDE(beside_1, u8, 8, 0)
+BESIDE(beside_2, u16, 8, 0)
+BESIDE(beside_4, u32, 4, 0)
+BESIDE(beside_8, u64, 2, 0)
+BESIDE(pairs_1, u8, 8, 1)
+BESIDE(pairs_2, u16, 4, 1)
+BESIDE(pairs_4, u32, 2, 1)
+BESIDE(pairs_8, u64, 1, 1)
 
 KERNEL_OF(prepare)
 {
-    enum { TILE = LOADS * PREPARE_THREADS };
-    const int pairs = y_data != 0, bytes = TYPE_BYTES((int)to_type);
-    const filling f = filling_of((int)to_type, flags);
+    const int pairs = y_data != 0, type = (int)to_type, bytes = TYPE_BYTES(type);
     source x, y;
 
     x.data = x_data + x_byte, x.bits = x_bits, x.inner = x_inner, x.outer = x_outer, x.bit = x_bit;
+    x.type = (int)x_type;
     y.data = y_data + y_byte, y.bits = y_bits, y.inner = y_inner, y.outer = y_outer, y.bit = y_bit;
-    x.type = (int)x_type, y.type = (int)y_type;
-    for (i64 first = group_index() * TILE + thread_index(); first < count;
-         first += group_count() * TILE) {
-        i64 row[LOADS], at[LOADS];
-        u64 v[LOADS], w[LOADS];
-        UNROLL for (int k = 0; k < LOADS; k++)
-        {
-            const i64 j = first + k * PREPARE_THREADS, near = j < count ? j : first;
-            row[k] = inner < count ? row_number(near, inner) : 0;
-            at[k] = near - row[k] * inner;
+    y.type = (int)y_type;
+    const i64 step = group_count() * PREPARE_THREADS;
+    const int each = pairs ? bytes == 1 ? 8 : 8 / bytes : bytes == 1 ? 8 : 16 / bytes;
+    i64 done = 0;
+
+    if (is_beside(x, type, inner, count, each) &&
+        (!pairs || is_beside(y, type, inner, count, each))) {
+        const filling f = filling_of(type, flags, fill);
+        if (pairs)
+            done = bytes == 4   ? pairs_4(x, y, count, inner, f, to, counts)
+                   : bytes == 8 ? pairs_8(x, y, count, inner, f, to, counts)
+                   : bytes == 2 ? pairs_2(x, y, count, inner, f, to, counts)
+                                : pairs_1(x, y, count, inner, f, to, counts);
+        else
+            done = bytes == 4   ? beside_4(x, y, count, inner, f, to, counts)
+                   : bytes == 8 ? beside_8(x, y, count, inner, f, to, counts)
+                   : bytes == 2 ? beside_2(x, y, count, inner, f, to, counts)
+                                : beside_1(x, y, count, inner, f, to, counts);
+    }
+
+    for (i64 j = done + group_index() * PREPARE_THREADS + thread_index(); j < count; j += step) {
+        const i64 outer = inner < count ? row_number(j, inner) : 0;
+        const i64 in = j - outer * inner, at = in * x.inner + outer * x.outer,
+                  other = in * y.inner + outer * y.outer;
+        u64 v = prepared(x, at, type, flags);
+        int there = is_there(x, at);
+        if (pairs) there &= is_there(y, other);
+        if (flags & PREPARE_ZEROS && !(v << (65 - 8 * bytes))) v = 0;
+        if (!there) v = (u64)fill;
+        store_bits(to, pairs ? 2 * j : j, v, bytes);
+
+        if (pairs) {
+            const u64 w = prepared(y, other, type, flags);
+            store_bits(to, 2 * j + 1, w, bytes);
+            if (flags & PREPARE_MASKED) there &= !bits_are_nan(w, type);
         }
 
-        u32 there = load_source(v, x, row, at, f);
-        if (pairs) there &= load_source(w, y, row, at, f);
-        UNROLL for (int k = 0; k < LOADS; k++)
-        {
-            const i64 j = first + k * PREPARE_THREADS;
-            const u64 value = v[k] & f.size ? v[k] : v[k] & f.zero;
-            u32 present = there >> k & 1;
-            if (j >= count) continue;
-            store_bits(to, pairs ? 2 * j : j, present ? value : (u64)fill, bytes);
-            if (pairs) store_bits(to, 2 * j + 1, w[k], bytes);
-            if (!counts) continue;
-            present &= (u32)((v[k] & f.size) <= f.masked_limit);
-            if (pairs) present &= (u32)((w[k] & f.size) <= f.masked_limit);
-            counts[j] = (u8)present;
-        }
+        if (flags & PREPARE_MASKED) there &= !bits_are_nan(v, type);
+        if (counts) counts[j] = (u8)there;
     }
 }
