@@ -41,14 +41,13 @@ static int gpu_write(place *p, memory *m, int64_t at, const void *from, int64_t 
                      ladder_error *error)
 {
     const tally_status status =
-        gpu_of(p)->calls->write(gpu_of(p), p->ctx, memory_of(m), (size_t)at, from, (size_t)bytes);
+        tl_write(gpu_of(p), p->ctx, memory_of(m), (size_t)at, from, (size_t)bytes);
     return status ? failed(p, status, error) : 0;
 }
 
 static int gpu_read(place *p, void *to, memory *m, int64_t bytes, ladder_error *error)
 {
-    const tally_status status =
-        gpu_of(p)->calls->read(gpu_of(p), p->ctx, to, memory_of(m), 0, (size_t)bytes);
+    const tally_status status = tl_read(gpu_of(p), p->ctx, to, memory_of(m), 0, (size_t)bytes);
     return status ? failed(p, status, error) : 0;
 }
 
@@ -220,9 +219,9 @@ int place_library_open(place *p, const char *device, ladder_error *error)
         return code;
     }
     p->device = &gpu_device;
-    p->groups = gpu->calls->processors(gpu) * PLACE_GROUPS_EACH;
+    p->groups = gpu->processors * PLACE_GROUPS_EACH;
     p->has_warps = !strcmp(p->ctx->device->calls->name, "cuda");
-    p->shares_memory = gpu->calls->shares_memory && gpu->calls->shares_memory(gpu);
+    p->shares_memory = gpu->shares_memory;
     /* The library's calls then return without waiting, as launches do, so that all rungs are timed
        alike. */
     tl_gpu_of(p->ctx->device)->stream = 1;

@@ -76,27 +76,10 @@ static void f_unload(tl_gpu *g, tl_program *p)
     live_programs--;
     real->unload(g, p);
 }
-static tally_status f_write(tl_gpu *g, tally *c, const tl_memory *to, size_t at, const void *from,
-                            size_t bytes)
+static tally_status f_copy(tl_gpu *g, tally *c, const tl_copy *copy)
 {
-    tally_status status = planted(c, "write");
-    return status ? status : real->write(g, c, to, at, from, bytes);
-}
-static tally_status f_read(tl_gpu *g, tally *c, void *to, const tl_memory *from, size_t at,
-                           size_t bytes)
-{
-    tally_status status = planted(c, "read");
-    return status ? status : real->read(g, c, to, from, at, bytes);
-}
-static tally_status f_copy_in(tl_gpu *g, tally *c, const tl_copy *copy)
-{
-    tally_status status = planted(c, "copy_in");
-    return status ? status : real->copy_in(g, c, copy);
-}
-static tally_status f_copy_out(tl_gpu *g, tally *c, const tl_copy *copy)
-{
-    tally_status status = planted(c, "copy_out");
-    return status ? status : real->copy_out(g, c, copy);
+    tally_status status = planted(c, copy->way == TL_TO_DEVICE ? "copy_in" : "copy_out");
+    return status ? status : real->copy(g, c, copy);
 }
 static tally_status f_launch(tl_gpu *g, tally *c, tl_program *p, const tl_kernel_start *start)
 {
@@ -140,9 +123,8 @@ static void put_fake(tl_gpu_device *on)
     fake.enter = f_enter, fake.leave = f_leave;
     fake.allocate = f_allocate, fake.release = f_release, fake.lock = f_lock,
     fake.unlock = f_unlock;
-    fake.build = f_build, fake.unload = f_unload, fake.write = f_write, fake.read = f_read;
-    fake.copy_in = f_copy_in, fake.copy_out = f_copy_out, fake.launch = f_launch,
-    fake.wait = f_wait;
+    fake.build = f_build, fake.unload = f_unload, fake.copy = f_copy;
+    fake.launch = f_launch, fake.wait = f_wait;
     fake.quiet = f_quiet, fake.mark = f_mark, fake.follow = f_follow, fake.reached = f_reached;
     device->gpu->calls = &fake;
 }

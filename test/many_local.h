@@ -57,7 +57,7 @@ static void put(int k, const place *p, const void *from, size_t bytes)
 {
     tl_gpu *g = gpu_of(k);
     g->calls->enter(g, NULL);
-    check_ok(ctx, g->calls->write(g, ctx, &p->memory, 0, from, bytes), "to the device");
+    check_ok(ctx, tl_write(g, ctx, &p->memory, 0, from, bytes), "to the device");
     check_ok(ctx, g->calls->wait(g, ctx), "to the device");
     g->calls->leave(g);
 }
@@ -65,7 +65,7 @@ static void get(int k, const place *p, void *to, size_t bytes)
 {
     tl_gpu *g = gpu_of(k);
     g->calls->enter(g, NULL);
-    check_ok(ctx, g->calls->read(g, ctx, to, &p->memory, 0, bytes), "from the device");
+    check_ok(ctx, tl_read(g, ctx, to, &p->memory, 0, bytes), "from the device");
     g->calls->leave(g);
 }
 

@@ -181,22 +181,20 @@ static void errors(void)
 }
 
 /* More parts than a group of threads takes at a time, of few runs. */
-static int many_processors(const tl_gpu *gpu) { return (void)gpu, 1000; }
 static void many_parts(tl_gpu *gpu)
 {
     enum { RUNS = 3000 };
     const int64_t n = (int64_t)KEYS_STEP * KEYS_THREADS * 9 + 5;
-    tl_gpu_calls calls = *gpu->calls;
-    const tl_gpu_calls *const own = gpu->calls;
+    const tl_gpu_calls *const calls = gpu->calls;
+    const int processors = gpu->processors;
     char *const all = calloc((size_t)n, 1);
     tl_memory large;
     int64_t found = 0, wanted = 0, at = 0;
-    int ready = all && check_ok(ctx, calls.enter(gpu, ctx), "enter");
-    if (ready) ready = check_ok(ctx, calls.allocate(gpu, ctx, (size_t)n, &large), "a large block");
+    int ready = all && check_ok(ctx, calls->enter(gpu, ctx), "enter");
+    if (ready) ready = check_ok(ctx, calls->allocate(gpu, ctx, (size_t)n, &large), "a large block");
     if (!ready) return free(all);
-    calls.leave(gpu);
-    calls.processors = many_processors;
-    gpu->calls = &calls;
+    calls->leave(gpu);
+    gpu->processors = 1000;
     for (int64_t length; at < n; at += length) {
         length = wanted < RUNS ? 1 + check_below(2 * n / RUNS) : n;
         if (length > n - at) length = n - at;
@@ -210,10 +208,10 @@ static void many_parts(tl_gpu *gpu)
     fetch(PLACES);
     check(found == wanted, "many parts: %lld runs of %lld", (long long)found, (long long)wanted);
     check_same(got, offsets, wanted + 1, 8, "many parts");
-    gpu->calls = own;
-    check_ok(ctx, calls.enter(gpu, ctx), "enter");
-    calls.release(gpu, &large);
-    calls.leave(gpu);
+    gpu->processors = processors;
+    check_ok(ctx, calls->enter(gpu, ctx), "enter");
+    calls->release(gpu, &large);
+    calls->leave(gpu);
     free(all);
 }
 

@@ -304,7 +304,7 @@ static void check_case(const bound *b, const char *op, int number)
     if (!check_ok(cpu_ctx, tally_operator(cpu_ctx, c.op, c.dtype, &c.info), op)) return;
     if (b->layout >= SEGMENTS) c.offsets = offsets_of(&c);
     /* of columns so few that some rows have more columns than it takes to keep all warps busy */
-    processors = b->layout == FLAT ? (int)b->count : b->layout == COLUMNS ? 2 : 4;
+    gpu.processors = b->layout == FLAT ? (int)b->count : b->layout == COLUMNS ? 2 : 4;
     snprintf(check_about, sizeof check_about,
              "%s: %s of %s, layout %d, n=%lld of %lld, w=%lld, case %d of %s", b->kernel,
              verb_names[b->verb], op, b->layout, (long long)c.n, (long long)b->count,

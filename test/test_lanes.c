@@ -45,10 +45,12 @@ static int step(int lane)
     tally_status status = TALLY_OK;
     if (t->kind == FOLLOW && !done[t->event]) return 0;
     if (t->kind == MARK) done[t->event] = 1;
-    const tl_copy copy = {TL_RUN, &t->memory, t->offset, t->host, t->bytes};
+    const tl_copy copy = {TL_RUN,     t->kind == COPY_IN ? TL_TO_DEVICE : TL_TO_HOST,
+                          &t->memory, t->offset,
+                          t->host,    t->bytes,
+                          1};
     t->start.kernel = t->name, t->start.arguments = t->args;
-    if (t->kind == COPY_IN) status = real->copy_in(gpu, ctx, &copy);
-    if (t->kind == COPY_OUT) status = real->copy_out(gpu, ctx, &copy);
+    if (t->kind == COPY_IN || t->kind == COPY_OUT) status = real->copy(gpu, ctx, &copy);
     if (t->kind == LAUNCH) status = real->launch(gpu, ctx, t->program, &t->start);
     if (!status && t->kind < MARK) status = real->quiet(gpu, ctx);
     check_ok(ctx, status, "a task");
@@ -98,20 +100,16 @@ static task *append(int lane, kind k)
     return t;
 }
 
-static tally_status append_copy(const tl_copy *copy, kind which)
+static tally_status f_copy(tl_gpu *g, tally *c, const tl_copy *copy)
 {
-    task *t = append(copy->lane, which);
+    if (copy->waits) {
+        drain(copy->lane);
+        return real->copy(g, c, copy);
+    }
+    task *t = append(copy->lane, copy->way == TL_TO_DEVICE ? COPY_IN : COPY_OUT);
     t->memory = *copy->memory, t->offset = copy->offset, t->host = copy->host;
     t->bytes = copy->bytes;
     return TALLY_OK;
-}
-static tally_status f_copy_in(tl_gpu *g, tally *c, const tl_copy *copy)
-{
-    return (void)g, (void)c, append_copy(copy, COPY_IN);
-}
-static tally_status f_copy_out(tl_gpu *g, tally *c, const tl_copy *copy)
-{
-    return (void)g, (void)c, append_copy(copy, COPY_OUT);
 }
 static tally_status f_launch(tl_gpu *g, tally *c, tl_program *p, const tl_kernel_start *start)
 {
@@ -157,18 +155,6 @@ static tally_status f_quiet(tl_gpu *g, tally *c)
     drain_all();
     return real->quiet(g, c);
 }
-static tally_status f_write(tl_gpu *g, tally *c, const tl_memory *to, size_t at, const void *from,
-                            size_t bytes)
-{
-    drain(TL_RUN);
-    return real->write(g, c, to, at, from, bytes);
-}
-static tally_status f_read(tl_gpu *g, tally *c, void *to, const tl_memory *from, size_t at,
-                           size_t bytes)
-{
-    drain(TL_RUN);
-    return real->read(g, c, to, from, at, bytes);
-}
 static void f_release(tl_gpu *g, tl_memory *m) /* the drivers wait, too */
 {
     drain_all();
@@ -195,7 +181,7 @@ static void take_there(void)
 static void read_there(void)
 {
     real->enter(gpu, NULL);
-    check_ok(ctx, real->read(gpu, ctx, got, &there, 0, sizeof got), "read");
+    check_ok(ctx, tl_read(gpu, ctx, got, &there, 0, sizeof got), "read");
     real->leave(gpu);
 }
 static void give_there(void)
@@ -252,17 +238,15 @@ static void check_device(const char *device)
     gpu = tl_gpu_of(ctx->device)->gpu;
     real = gpu->calls;
     fake = *real;
-    fake.copy_in = f_copy_in, fake.copy_out = f_copy_out, fake.launch = f_launch,
-    fake.mark = f_mark;
+    fake.copy = f_copy, fake.launch = f_launch, fake.mark = f_mark;
     fake.follow = f_follow, fake.reached = f_reached, fake.wait = f_wait, fake.quiet = f_quiet;
-    fake.write = f_write, fake.read = f_read, fake.release = f_release;
+    fake.release = f_release;
     gpu->calls = &fake;
     fake.locked = f_locked;
     done[0] = 1;
     take_there();
     /* PoCL runs them as slowly as it compiles: every fixed policy there, and fewer random ones */
-    const int rounds =
-        check_quick || (real->shares_memory && real->shares_memory(gpu)) ? 20 : ROUNDS;
+    const int rounds = check_quick || gpu->shares_memory ? 20 : ROUNDS;
     for (int round = 0; round < rounds; round++)
         for (int which = 0; which < 10; which++) {
             policy = round / 2;

@@ -120,7 +120,7 @@ static void call_all(int cuda)
     const size_t bytes[] = {N * sizeof(float), sizeof offsets};
     for (int i = 0; i < 2; i++)
         check_ok(ctx, d_allocate(&gpu, ctx, bytes[i], &on_device[i]), "a block");
-    d_write(&gpu, ctx, &on_device[1], 0, offsets, sizeof offsets);
+    tl_write(&gpu, ctx, &on_device[1], 0, offsets, sizeof offsets);
     tally_view there = tally_segments((void *)(uintptr_t)on_device[0].address, TALLY_F32,
                                       (const int64_t *)(uintptr_t)on_device[1].address, 6);
     check_ok(ctx, tally_reduce(ctx, "sum", &there, y), "segments on the device");
@@ -145,9 +145,9 @@ static void call_all(int cuda)
         check_ok(ctx, tally_reduce(ctx, "sum:exact", &exact[i], y), "exact sums");
     const tally_view few = tally_flat(x, TALLY_F32, 20000),
                      of_few = tally_flat(y, TALLY_F32, 20000);
-    processors = 16; /* more than there are tiles of a large size */
+    gpu.processors = 16; /* more than there are tiles of a large size */
     check_ok(ctx, tally_scan(ctx, "sum", &few, &of_few, NULL), "a scan by small tiles");
-    processors = 4;
+    gpu.processors = 4;
     const tl_scalar *op;
     tl_par par;
     check_ok(ctx, tl_resolve(ctx, "sum", TALLY_F32, &op, &par), "sum");
@@ -181,7 +181,7 @@ static void check_wrong(void)
     tl_memory some = {64, NULL, 64};
     const tl_piece piece = {.origin = 7};
     const tl_plan plan = {0};
-    const tl_batch b = {.plan = &plan, .piece = &piece, .x = some, .rows = 3};
+    const tl_batch b = {.plan = &plan, .piece = &piece, .x = {.memory = some}, .rows = 3};
     const int all = tl_gpu_kernels[TL_KERNEL_nodes].count;
     const tl_arguments_nodes right =
         TL_ARGUMENTS(nodes, .batch = tl_batch_arguments(&b, TL_ALL_SEQUENCES),

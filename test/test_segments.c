@@ -41,7 +41,7 @@ static void close_place(place *p)
 
 static void put(const place *p, const void *from, size_t bytes)
 {
-    check_ok(ctx, calls->write(gpu, ctx, &p->memory, 0, from, bytes), "to the device");
+    check_ok(ctx, tl_write(gpu, ctx, &p->memory, 0, from, bytes), "to the device");
     check_ok(ctx, calls->wait(gpu, ctx), "to the device");
 }
 
@@ -137,7 +137,7 @@ static void check_case(int which, int o, int shift, int64_t stride)
     memcpy(want_reduced, want, (size_t)(rows * out));
     /* first to the device: a kernel goes ahead, for what the last case was */
     if (check_ok(ctx, tally_reduce(ctx, op, &b, results.at), op)) {
-        calls->read(gpu, ctx, got, &results.memory, 0, (size_t)(rows * out));
+        tl_read(gpu, ctx, got, &results.memory, 0, (size_t)(rows * out));
         check_same(got, want, rows, out, form, CASE);
     }
     memset(got, 0xa5, (size_t)(rows * out + GUARD));
@@ -163,7 +163,7 @@ static void check_case(int which, int o, int shift, int64_t stride)
     check((unsigned char)got[last * out] == 0xa5, "%s, %s: written behind the scan", op,
           layouts[which].name);
     if (check_ok(ctx, tally_scan(ctx, op, &b, &at, &how), op)) {
-        calls->read(gpu, ctx, got, &results.memory, 0, (size_t)(last * out + GUARD));
+        tl_read(gpu, ctx, got, &results.memory, 0, (size_t)(last * out + GUARD));
         check_same(got, want, last, out, form, CASE);
         check((unsigned char)got[last * out] == 0xa5, "%s, %s: written behind the scan", op,
               layouts[which].name);
@@ -179,7 +179,7 @@ static void check_case(int which, int o, int shift, int64_t stride)
         if (check_ok(ctx, tally_window(ctx, op, &b, &by, &w), op))
             check_same(got, want, last * out + GUARD, 1, form, CASE);
         if (check_ok(ctx, tally_window(ctx, op, &b, &at, &w), op)) {
-            calls->read(gpu, ctx, got, &results.memory, 0, (size_t)(last * out + GUARD));
+            tl_read(gpu, ctx, got, &results.memory, 0, (size_t)(last * out + GUARD));
             check_same(got, want, last * out + GUARD, 1, form, CASE);
         }
     }
@@ -247,7 +247,7 @@ static void check_bad(const char *what, const int64_t *cut, int64_t rows)
     tally_view to = b;
     to.data = results.at;
     check(tally_scan(ctx, "sum", &b, &to, NULL) == TALLY_INVALID, "%s: scanned", what);
-    calls->read(gpu, ctx, want, &results.memory, 0, sizeof got);
+    tl_read(gpu, ctx, want, &results.memory, 0, sizeof got);
     check(!memcmp(got, want, sizeof got), "%s: written ahead", what);
 }
 
@@ -271,7 +271,7 @@ static void check_refusals(void)
     check(tally_reduce(ctx, "sum", &b, data.at + 8) == TALLY_INVALID &&
               strstr(tally_error(ctx), "overlaps"),
           "overlap: %s", tally_error(ctx));
-    calls->read(gpu, ctx, got, &data.memory, 0, sizeof x);
+    tl_read(gpu, ctx, got, &data.memory, 0, sizeof x);
     check(!memcmp(got, x, sizeof x), "elements are written over");
     check(tally_reduce(ctx, "sum", &b, data.at) == TALLY_INVALID &&
               strstr(tally_error(ctx), "overlaps"),
@@ -291,8 +291,7 @@ static void check_views(void)
 {
     if (open_place(&data, sizeof x) && open_place(&cuts, sizeof offsets) &&
         open_place(&results, sizeof got)) {
-        const int pocl = calls->shares_memory && calls->shares_memory(gpu),
-                  turns = pocl || check_quick ? 1 : 3;
+        const int pocl = gpu->shares_memory, turns = pocl || check_quick ? 1 : 3;
         int i = (int)check_below(3);
         const int first = pocl ? (int)check_below(4) : 0;
         for (int which = 0; which < LAYOUTS; which++)

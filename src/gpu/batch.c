@@ -10,7 +10,22 @@
 
 const tl_piece tl_no_piece = {0};
 
-static const char HOST_DATA[] = "the elements are in host memory: copy them to the device before";
+/* ---- arrays ---- */
+
+tally_status tl_array_open(tl_gpu_device *d, tally *ctx, const void *p, int64_t bytes,
+                           const char *refused, tl_array *a)
+{
+    if (tl_gpu_find(d, p, a)) return TALLY_OK;
+    const tally_status status = bytes ? tl_no_capture(d, ctx, refused) : TALLY_OK;
+    if (status) return status;
+    a->owned = 1;
+    return tl_gpu_upload(d, ctx, p, (size_t)bytes, &a->memory);
+}
+
+void tl_array_close(tl_gpu_device *d, tl_array *a)
+{
+    if (a->owned) tl_gpu_give(d, &a->memory);
+}
 
 /* ---- batches ---- */
 
@@ -18,7 +33,7 @@ int64_t tl_level_count(int64_t n, int level) { return level ? n >> LEVEL_LOG(lev
 
 void tl_batch_close(tl_gpu_device *d, tl_batch *b)
 {
-    if (b->owned) tl_gpu_give(d, &b->x);
+    tl_array_close(d, &b->x);
     tl_gpu_give(d, &b->offsets);
     tl_gpu_give(d, &b->ids);
     tl_gpu_give(d, &b->first);
@@ -30,21 +45,17 @@ tally_status tl_gpu_upload(tl_gpu_device *d, tally *ctx, const void *data, size_
     const tl_gpu_calls *const c = d->gpu->calls;
     tally_status status;
     if (tl_is_captured(d)) { /* beside the graph, whose launches read the copy */
-        const tl_copy copy = {TL_IN, to, 0, (void *)(uintptr_t)data, bytes};
+        const tl_copy copy = {TL_IN, TL_TO_DEVICE, to, 0, (void *)(uintptr_t)data, bytes, 1};
         status = tl_gpu_take_fixed(d, ctx, bytes, to);
         if (status || !bytes) return status;
-        status = c->copy_in(d->gpu, ctx, &copy);
+        status = c->copy(d->gpu, ctx, &copy);
         if (!status) status = c->mark(d->gpu, ctx, TL_IN, TL_MEASURED);
         return status ? status : c->reached(d->gpu, ctx, TL_MEASURED);
     }
 
     status = tl_gpu_take(d, ctx, bytes, to);
     d->host = 1;
-    if (status || !bytes) return status;
-    tl_clock_begin(d, ctx, TL_RUN);
-    status = c->write(d->gpu, ctx, to, 0, data, bytes);
-    tl_clock_end(d, ctx, TL_RUN, TL_TIME_TO, bytes);
-    return status;
+    return status ? status : tl_gpu_write(d, ctx, to, 0, data, bytes);
 }
 
 static void count_levels(tl_batch *b)
@@ -113,21 +124,16 @@ tl_batch tl_batch_of(const tl_plan *plan, const tl_piece *piece, const tally_vie
 tally_status tl_batch_data(tl_gpu_device *d, tally *ctx, const tally_view *in, int64_t bytes,
                            tl_batch *b)
 {
-    size_t offset;
     int64_t low, high;
 
     assert(in->rows >= 0 && in->n >= 0 && bytes > 0);
     tl_view_extent(in, bytes, &low, &high);
-    if (high > low && d->gpu->calls->owns(d->gpu, (char *)in->data + low, &b->x, &offset)) {
-        b->x_byte = (int64_t)offset - low;
-        return TALLY_OK;
-    }
-    tally_status status = high > low ? tl_no_capture(d, ctx, HOST_DATA) : TALLY_OK;
-    if (status) return status;
-    b->owned = 1;
-    b->x_byte = -low;
-    return tl_gpu_upload(d, ctx, high > low ? (char *)in->data + low : NULL, (size_t)(high - low),
-                         &b->x);
+    assert(high >= low);
+    const tally_status status =
+        tl_array_open(d, ctx, high > low ? (char *)in->data + low : NULL, high - low,
+                      "the elements are in host memory: copy them to the device before", &b->x);
+    b->x.byte -= low;
+    return status;
 }
 
 tally_status tl_batch_open(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_piece *piece,
@@ -172,11 +178,12 @@ static tl_arguments_in_place_part in_place_arguments(const tl_batch *b)
     static const tl_in_place nothing;
     const tl_in_place *const p = b->in_place ? b->in_place : &nothing;
     const int two = b->in_place && b->plan->op->inputs == 2;
-    return TL_ARGUMENTS(
-        in_place_part, .y_data = tl_memory_of(two ? &p->y.data : NULL),
-        .y_byte = tl_i64(two ? p->y.byte : 0), .x_there = tl_memory_of(p->bits ? &p->x.bits : NULL),
-        .x_bit = tl_i64(p->x.bit), .y_there = tl_memory_of(p->bits && two ? &p->y.bits : NULL),
-        .y_bit = tl_i64(p->y.bit), .left_out = tl_i64(p->fill));
+    return TL_ARGUMENTS(in_place_part, .y_data = tl_memory_of(two ? &p->y.data.memory : NULL),
+                        .y_byte = tl_i64(two ? p->y.data.byte : 0),
+                        .x_there = tl_memory_of(p->bits ? &p->x.bits.memory : NULL),
+                        .x_bit = tl_i64(p->x.bit),
+                        .y_there = tl_memory_of(p->bits && two ? &p->y.bits.memory : NULL),
+                        .y_bit = tl_i64(p->y.bit), .left_out = tl_i64(p->fill));
 }
 
 tl_arguments_batch_part tl_batch_arguments(const tl_batch *b, tl_which which)
@@ -186,15 +193,15 @@ tl_arguments_batch_part tl_batch_arguments(const tl_batch *b, tl_which which)
     const int64_t flags = (b->listed ? OFFSETS : 0) | (chosen ? CHOSEN : 0) |
                           (b->piece->gives == TL_STATES ? STATES : 0);
 
-    return TL_ARGUMENTS(batch_part, .in_data = tl_memory_of(&b->x), .in_byte = tl_i64(b->x_byte),
-                        .in_row_stride = tl_i64(b->row_stride), .in_stride = tl_i64(b->stride),
-                        .in_n = tl_i64(b->n), .in_seqs = tl_i64(some ? b->long_count : b->rows),
-                        .in_flags = tl_i64(flags),
-                        .in_offsets = tl_memory_of(b->listed ? &b->offsets : NULL),
-                        .in_ids = tl_memory_of(chosen ? &b->ids : NULL),
-                        .in_first = tl_memory_of(b->first.address ? &b->first : NULL),
-                        .parameter = tl_f64(b->plan->par.value), .origin = tl_i64(b->piece->origin),
-                        .in_place = in_place_arguments(b));
+    return TL_ARGUMENTS(
+        batch_part, .in_data = tl_memory_of(&b->x.memory), .in_byte = tl_i64(b->x.byte),
+        .in_row_stride = tl_i64(b->row_stride), .in_stride = tl_i64(b->stride),
+        .in_n = tl_i64(b->n), .in_seqs = tl_i64(some ? b->long_count : b->rows),
+        .in_flags = tl_i64(flags), .in_offsets = tl_memory_of(b->listed ? &b->offsets : NULL),
+        .in_ids = tl_memory_of(chosen ? &b->ids : NULL),
+        .in_first = tl_memory_of(b->first.address ? &b->first : NULL),
+        .parameter = tl_f64(b->plan->par.value), .origin = tl_i64(b->piece->origin),
+        .in_place = in_place_arguments(b));
 }
 
 tl_arguments_speculative_part tl_speculative_arguments(const tl_batch *b)
@@ -248,30 +255,21 @@ tally_status tl_results_open(tl_gpu_device *d, tally *ctx, const tl_piece *piece
     return tl_gpu_take(d, ctx, (size_t)(r->high - r->low), &r->y);
 }
 
-static tally_status download(tl_gpu_device *d, tally *ctx, void *to, const tl_memory *from,
-                             size_t bytes)
-{
-    tl_clock_begin(d, ctx, TL_RUN);
-    tally_status status = d->gpu->calls->read(d->gpu, ctx, to, from, 0, bytes);
-    tl_clock_end(d, ctx, TL_RUN, TL_TIME_FROM, bytes);
-    return status;
-}
-
 /* Waits, and copies results that we hold to the host. */
 tally_status tl_results_close(tl_gpu_device *d, tally *ctx, tl_results *r, int64_t bytes,
                               tally_status status)
 {
-    const tl_gpu_calls *c = d->gpu->calls;
     const tally_view *v = r->view; /* NULL if the call failed before tl_results_open */
     size_t all = (size_t)(r->high - r->low);
 
     assert(r->high >= r->low && (v || status));
     int bring = !status && r->owned && all;
     if (bring && v->stride == 1 && (v->offsets || v->row_stride == v->n || v->rows == 1)) {
-        status = download(d, ctx, (char *)v->data + r->low, &r->y, all);
+        status = tl_gpu_read(d, ctx, (char *)v->data + r->low, &r->y, 0, all);
     } else if (bring) {
         char *copy = malloc(all);
-        status = copy ? download(d, ctx, copy, &r->y, all) : tl_no_memory(ctx, all, "results");
+        status =
+            copy ? tl_gpu_read(d, ctx, copy, &r->y, 0, all) : tl_no_memory(ctx, all, "results");
         for (int64_t i = 0; !status && i < v->rows; i++) {
             int64_t n, at = v->offsets ? v->offsets[i] * bytes - r->low : i * v->n * bytes;
             char *to = tl_view_row(v, i, bytes, &n);
@@ -281,10 +279,8 @@ tally_status tl_results_close(tl_gpu_device *d, tally *ctx, tl_results *r, int64
         free(copy);
     }
 
-    if (r->piece->end == TL_CALL_WAITS && (!d->stream || d->host || status) && !tl_is_captured(d)) {
-        tally_status waited = c->wait(d->gpu, ctx);
-        if (!status) status = waited;
-    }
+    if (r->piece->end == TL_CALL_WAITS && (!d->stream || d->host || status) && !tl_is_captured(d))
+        status = tl_gpu_wait(d, ctx, status);
 
     d->host = 0;
     if (r->owned) tl_gpu_give(d, &r->y);

@@ -81,8 +81,8 @@ typedef struct {
 
 static tl_arguments_second_part second(const job *j, const arrays *a)
 {
-    return TL_ARGUMENTS(second_part, .second_data = tl_memory_of(j->pairs ? &a->y.x : NULL),
-                        .second_byte = tl_i64(a->y.x_byte),
+    return TL_ARGUMENTS(second_part, .second_data = tl_memory_of(j->pairs ? &a->y.x.memory : NULL),
+                        .second_byte = tl_i64(a->y.x.byte),
                         .second_row_stride = tl_i64(a->y.row_stride),
                         .second_stride = tl_i64(a->y.stride));
 }
@@ -171,7 +171,7 @@ static tally_status sum_parts(const job *j, const arrays *a, int64_t first, int6
     const int across = tl_batch_across(&a->x) && longest <= LONG_ROW;
     const int64_t groups = across ? (rows + LANES - 1) / LANES : rows,
                   floor = across ? DOWN_LEAST : PART_LEAST, least = (longest + floor - 1) / floor,
-                  processors = j->l.d->gpu->calls->processors(j->l.d->gpu),
+                  processors = j->l.d->gpu->processors,
                   wave = (across ? DOWN_BLOCKS_PER_PROCESSOR : BLOCKS_PER_PROCESSOR) * processors;
 
     int64_t count = wave / groups < least ? wave / groups : least;
@@ -229,7 +229,7 @@ static tally_status short_rows(const job *j, const arrays *a, const tl_results *
 static int is_cut(const job *j, const tl_batch *b)
 {
     const int across = tl_batch_across(b);
-    const int64_t processors = j->l.d->gpu->calls->processors(j->l.d->gpu),
+    const int64_t processors = j->l.d->gpu->processors,
                   wave = (across ? DOWN_BLOCKS_PER_PROCESSOR * LANES : 4 * BLOCKS_PER_PROCESSOR) *
                          processors;
     return j->longest > LONG_ROW || (j->longest > LONG_ROW_OF_FEW && j->rows < wave);
@@ -305,19 +305,12 @@ static tally_status take_bins(const job *j, int64_t rows, tl_exact *e, int sums)
     uint32_t *const bins = malloc(bytes);
     if (!bins) return tl_no_memory(j->l.ctx, bytes, "the bins of exact sums");
 
-    tally_status status =
-        d->gpu->calls->read(d->gpu, j->l.ctx, bins, &d->slot->exact_bins.memory, 0, bytes);
-    if (!status) status = d->gpu->calls->wait(d->gpu, j->l.ctx);
+    tl_memory *const memory = &d->slot->exact_bins.memory;
+    tally_status status = tl_gpu_read(d, j->l.ctx, bins, memory, 0, bytes);
     for (int64_t r = 0; r < rows && !status; r++)
         from_bins(e + r * sums, bins + r * j->words, j->pairs);
 
-    if (!status) {
-        memset(bins, 0, bytes);
-        status =
-            d->gpu->calls->write(d->gpu, j->l.ctx, &d->slot->exact_bins.memory, 0, bins, bytes);
-        if (!status) status = d->gpu->calls->wait(d->gpu, j->l.ctx);
-    }
-
+    if (!status) status = d->gpu->calls->clear(d->gpu, j->l.ctx, memory, bytes);
     free(bins);
     return status;
 }

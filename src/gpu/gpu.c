@@ -186,26 +186,18 @@ tally_status tl_gpu_owner(tl_device *base, tally *ctx, const void *p, tl_device 
 tally_status tl_gpu_copy(tl_device *base, tally *ctx, void *to, const void *from, size_t bytes)
 {
     tl_gpu_device *d = tl_gpu_of(base);
-    const tl_gpu_calls *c = d->gpu->calls;
-    tl_memory memory;
-    size_t offset;
+    tl_array a;
 
     if (!bytes) return TALLY_OK;
     tally_status status = tl_gpu_enter(d, ctx, "tally_copy waits: copy before the capture");
     if (status) return status;
 
-    if (c->owns(d->gpu, to, &memory, &offset)) {
-        tl_clock_begin(d, ctx, TL_RUN);
-        status = c->write(d->gpu, ctx, &memory, offset, from, bytes);
-        tl_clock_end(d, ctx, TL_RUN, TL_TIME_TO, bytes);
-        if (!status) status = c->wait(d->gpu, ctx);
-    } else if (c->owns(d->gpu, from, &memory, &offset)) {
-        tl_clock_begin(d, ctx, TL_RUN);
-        status = c->read(d->gpu, ctx, to, &memory, offset, bytes);
-        tl_clock_end(d, ctx, TL_RUN, TL_TIME_FROM, bytes);
-    } else {
+    if (tl_gpu_find(d, to, &a))
+        status = tl_gpu_wait(d, ctx, tl_gpu_write(d, ctx, &a.memory, (size_t)a.byte, from, bytes));
+    else if (tl_gpu_find(d, from, &a))
+        status = tl_gpu_read(d, ctx, to, &a.memory, (size_t)a.byte, bytes);
+    else
         memcpy(to, from, bytes);
-    }
 
     tl_gpu_leave(d);
     return status;

@@ -9,7 +9,7 @@
 #include "store/cache.h"
 #include "context/device.h"
 
-typedef struct tl_gpu tl_gpu;         /* an opened device; its first member is its table of calls */
+typedef struct tl_gpu tl_gpu;         /* an opened device */
 typedef struct tl_program tl_program; /* a compiled program */
 
 /* A block of memory of `bytes` bytes; bytes 0: no block. Device memory: `address` is the device
@@ -73,13 +73,16 @@ typedef struct tl_kernel_start {
 } tl_kernel_start;
 
 /* A copy in a lane between host memory and device memory, from byte `offset` of `memory` on. A copy
- * to the device only reads `host`. */
+ * to the device only reads `host`. waits: when the call returns, host memory has been read (to the
+ * device) or written (to the host). Otherwise it is page-locked, and the copy may still go on. */
 typedef struct tl_copy {
     int lane;
+    enum { TL_TO_DEVICE, TL_TO_HOST } way;
     const tl_memory *memory;
     size_t offset;
     void *host;
     size_t bytes;
+    int waits;
 } tl_copy;
 
 /* Where the code of a program comes from. QUICK: compiled with as little optimisation as the
@@ -102,8 +105,6 @@ typedef struct tl_gpu_calls {
      * (gpu/kernel/reduce_single.cl) */
     int single_launch;
 
-    /* True if lanes exchange values through local memory (BOX_PARAMETER). NULL: false. */
-    int (*has_box)(const tl_gpu *gpu);
     int sees_locked; /* kernels can write page-locked host memory at its address */
 
     /* A program that is not embedded is built kernel by kernel, each at its first launch. */
@@ -124,19 +125,12 @@ typedef struct tl_gpu_calls {
     tally_status (*enter)(tl_gpu *gpu, tally *ctx);
     void (*leave)(tl_gpu *gpu);
 
-    int (*processors)(const tl_gpu *gpu);
-    int (*warps_in_group)(const tl_gpu *gpu);  /* warps of a thread block, as in the prelude */
-    int (*shares_memory)(const tl_gpu *gpu);   /* the device shares the host's memory; NULL: no */
-    int64_t (*local_bytes)(const tl_gpu *gpu); /* the largest value of LOCAL_MEMORY_PARAMETER */
     tally_status (*allocate)(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory);
     void (*release)(tl_gpu *gpu, tl_memory *memory);
-    tally_status (*write)(tl_gpu *gpu, tally *ctx, const tl_memory *to, size_t offset,
-                          const void *from, size_t bytes);
+    tally_status (*copy)(tl_gpu *gpu, tally *ctx, const tl_copy *copy);
 
     /* Issues the clearing of the first `bytes` bytes, a multiple of 4. */
     tally_status (*clear)(tl_gpu *gpu, tally *ctx, const tl_memory *to, size_t bytes);
-    tally_status (*read)(tl_gpu *gpu, tally *ctx, void *to, const tl_memory *from, size_t offset,
-                         size_t bytes);
 
     /* True if p points into memory of this device; then *memory and *offset name the place. */
     int (*owns)(tl_gpu *gpu, const void *p, tl_memory *memory, size_t *offset);
@@ -187,11 +181,6 @@ typedef struct tl_gpu_calls {
     void (*unlock)(tl_gpu *gpu, tl_memory *memory);
     int (*locked)(tl_gpu *gpu, const void *p, size_t bytes);
 
-    /* Asynchronous copies. The host memory is page-locked, or has been read when the call
-     * returns. */
-    tally_status (*copy_in)(tl_gpu *gpu, tally *ctx, const tl_copy *copy);
-    tally_status (*copy_out)(tl_gpu *gpu, tally *ctx, const tl_copy *copy);
-
     /* mark: `event` stands for all work that the lane has so far. follow: later work of the lane
      * waits for the event. reached: the host waits for the event. An event that was never marked
      * counts as reached. elapsed: seconds between two reached events with numbers from TL_EVENTS
@@ -208,9 +197,30 @@ typedef struct tl_gpu_calls {
     tally_status (*forget)(tl_gpu *gpu, tally *ctx, void *pointer);
 } tl_gpu_calls;
 
+/* An opened device: its calls, and what `open` has found out. */
 struct tl_gpu {
     const tl_gpu_calls *calls;
+    int processors;      /* multiprocessors */
+    int warps_in_group;  /* warps of a thread block, as in the prelude */
+    int has_box;         /* lanes exchange values through local memory (BOX_PARAMETER) */
+    int shares_memory;   /* the device shares the host's memory */
+    int64_t local_bytes; /* the largest value of LOCAL_MEMORY_PARAMETER */
 };
+
+/* Copies of any host memory, in the lane TL_RUN. */
+static inline tally_status tl_write(tl_gpu *gpu, tally *ctx, const tl_memory *to, size_t offset,
+                                    const void *from, size_t bytes)
+{
+    const tl_copy copy = {TL_RUN, TL_TO_DEVICE, to, offset, (void *)(uintptr_t)from, bytes, 1};
+    return gpu->calls->copy(gpu, ctx, &copy);
+}
+
+static inline tally_status tl_read(tl_gpu *gpu, tally *ctx, void *to, const tl_memory *from,
+                                   size_t offset, size_t bytes)
+{
+    const tl_copy copy = {TL_RUN, TL_TO_HOST, from, offset, to, bytes, 1};
+    return gpu->calls->copy(gpu, ctx, &copy);
+}
 
 /* The functions of a GPU device (context/device.h), written over an API's calls. */
 tally_status tl_gpu_open(tally *ctx, const tl_gpu_calls *calls, const tl_device_calls *device,

@@ -13,12 +13,6 @@
 #define F64(name)                     {TL_ARG_F64, "f64 ", #name, NULL},
 #define TAKES(name, NAME)             {TL_ARG_NONE, "", #NAME, parameters_##name##_part},
 #define LOCAL_BYTES()                 {TL_ARG_LOCAL_BYTES, "", "local_bytes", NULL},
-#define PART_END(name)                                                                             \
-    {                                                                                              \
-        TL_ARG_NONE, NULL, NULL, NULL                                                              \
-    }                                                                                              \
-    }                                                                                              \
-    ;
 #define END(name)                                                                                  \
     {                                                                                              \
         TL_ARG_NONE, NULL, NULL, NULL                                                              \

@@ -65,9 +65,6 @@ static inline tl_local_bytes_argument tl_local_bytes(int64_t bytes)
 #define F64(name)                     tl_f64_argument name;
 #define TAKES(name, NAME)             tl_arguments_##name##_part name;
 #define LOCAL_BYTES()                 tl_local_bytes_argument local_bytes;
-#define PART_END(name)                                                                             \
-    }                                                                                              \
-    tl_arguments_##name##_part;
 #define END(name)                                                                                  \
     }                                                                                              \
     tl_arguments_##name;
@@ -82,9 +79,6 @@ static inline tl_local_bytes_argument tl_local_bytes(int64_t bytes)
 #define F64(name)                     +1
 #define TAKES(name, NAME)             +1
 #define LOCAL_BYTES()                 +1
-#define PART_END(name)                                                                             \
-    }                                                                                              \
-    ;
 #define END(name)                                                                                  \
     }                                                                                              \
     ;

@@ -31,7 +31,7 @@ typedef struct {
 
 static tally_status begin(job *j, tl_gpu_device *d, tally *ctx, int64_t items, int64_t least)
 {
-    const int64_t most = PARTS_PER_PROCESSOR * d->gpu->calls->processors(d->gpu);
+    const int64_t most = PARTS_PER_PROCESSOR * d->gpu->processors;
     *j = (job){.l = {d, ctx, &j->program}, .items = items};
     j->each = (items + most - 1) / most > least ? (items + most - 1) / most : least;
     j->parts = (items + j->each - 1) / j->each;
@@ -47,34 +47,14 @@ static tally_status end(job *j, tally_status status, int64_t *reported, int coun
     tl_gpu_device *d = j->l.d;
     const size_t bytes = (size_t)count * sizeof *reported;
 
-    if (!status) {
-        tl_clock_begin(d, j->l.ctx, TL_RUN);
-        status = d->gpu->calls->read(d->gpu, j->l.ctx, reported, &j->reported, 0, bytes);
-        tl_clock_end(d, j->l.ctx, TL_RUN, TL_TIME_FROM, bytes);
-    }
-
-    const tally_status waited = d->gpu->calls->wait(d->gpu, status ? NULL : j->l.ctx);
+    if (!status) status = tl_gpu_read(d, j->l.ctx, reported, &j->reported, 0, bytes);
+    status = tl_gpu_wait(d, j->l.ctx, status);
     d->host = 0;
     tl_gpu_give(d, &j->first);
     tl_gpu_give(d, &j->counts);
     tl_gpu_give(d, &j->reported);
 
-    return status ? status : waited;
-}
-
-/* A place in device memory. */
-typedef struct {
-    tl_memory memory;
-    int64_t byte;
-} place;
-
-/* True if p is device memory. */
-static int is_here(tl_gpu_device *d, const void *p, place *to)
-{
-    size_t at = 0;
-    const int here = p && d->gpu->calls->owns(d->gpu, p, &to->memory, &at);
-    to->byte = (int64_t)at;
-    return here;
+    return status;
 }
 
 static tally_status check_numbers(tally *ctx, const int64_t *p, const char *name)
@@ -87,8 +67,8 @@ static tally_status check_numbers(tally *ctx, const int64_t *p, const char *name
 /* ---- runs ---- */
 
 /* offsets NULL: only count. */
-static tally_status runs_of(tl_gpu_device *d, tally *ctx, const tally_view *keys, const place *k,
-                            const place *offsets, int64_t *runs)
+static tally_status runs_of(tl_gpu_device *d, tally *ctx, const tally_view *keys, const tl_array *k,
+                            const tl_array *offsets, int64_t *runs)
 {
     const int64_t bytes = (int64_t)tally_dtype_size(keys->dtype),
                   /* keys after a multiple of 16 bytes (8 for keys of a byte), if contiguous */
@@ -122,17 +102,16 @@ tally_status tl_key_runs(tl_gpu_device *d, tally *ctx, const tl_call *c, int *do
 {
     const tally_view *const keys = c->in;
     int64_t *const offsets = c->positions->offsets, found = 0;
-    place k, to;
+    tl_array k, to;
     tally_status status = TALLY_OK;
 
-    *done = keys->n ? is_here(d, keys->data, &k) && (!offsets || is_here(d, offsets, &to))
-                    : offsets && is_here(d, offsets, &to);
+    *done = keys->n ? tl_gpu_find(d, keys->data, &k) && (!offsets || tl_gpu_find(d, offsets, &to))
+                    : offsets && tl_gpu_find(d, offsets, &to);
     if (*done && offsets) status = check_numbers(ctx, offsets, "offsets");
     if (!*done || status) return status;
 
     if (!keys->n)
-        status =
-            d->gpu->calls->write(d->gpu, ctx, &to.memory, (size_t)to.byte, &found, sizeof found);
+        status = tl_gpu_write(d, ctx, &to.memory, (size_t)to.byte, &found, sizeof found);
     else
         status = runs_of(d, ctx, keys, &k, offsets ? &to : NULL, &found);
 
@@ -143,10 +122,10 @@ tally_status tl_key_runs(tl_gpu_device *d, tally *ctx, const tl_call *c, int *do
 /* ---- take ---- */
 
 /* reported: the number of indices from the first wrong one on, and that index; 0: none is wrong. */
-static tally_status take(tl_gpu_device *d, tally *ctx, const tl_call *c, const place from[3],
+static tally_status take(tl_gpu_device *d, tally *ctx, const tl_call *c, const tl_array from[3],
                          int64_t reported[2])
 {
-    const place *const in = &from[0], *const order = &from[1], *const out = &from[2];
+    const tl_array *const in = &from[0], *const order = &from[1], *const out = &from[2];
     assert(c->out->n > 0);
     job j;
     tally_status status = begin(&j, d, ctx, c->out->n, TAKE_LEAST);
@@ -172,12 +151,12 @@ static tally_status take(tl_gpu_device *d, tally *ctx, const tl_call *c, const p
 tally_status tl_gather(tl_gpu_device *d, tally *ctx, const tl_call *c, int *done)
 {
     const int64_t *const order = c->positions->order;
-    place from[3];
+    tl_array from[3];
     int64_t reported[2] = {0, 0};
     tally_status status = TALLY_OK;
 
-    *done = is_here(d, c->in->data, &from[0]) && is_here(d, order, &from[1]) &&
-            is_here(d, c->out->data, &from[2]);
+    *done = tl_gpu_find(d, c->in->data, &from[0]) && tl_gpu_find(d, order, &from[1]) &&
+            tl_gpu_find(d, c->out->data, &from[2]);
     if (*done) status = check_numbers(ctx, order, "order");
     if (*done && !status) status = take(d, ctx, c, from, reported);
     c->positions->bad = c->out->n - reported[0];

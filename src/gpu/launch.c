@@ -12,6 +12,56 @@
 
 enum { BLOCKS_PER_PROCESSOR = 32 };
 
+/* ---- times: a span is two events in a lane, before and after the work. The oldest spans are read
+ * when the ring buffer is full, and all when the times are asked for. No event is issued unless
+ * measuring is on ---- */
+
+static double seconds_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int event_of(int span) { return TL_EVENTS + 2 * span; }
+
+/* Adds the time of the oldest span, and waits for its end. A span that cannot be read is skipped;
+ * the caller's next wait reports the device's error. */
+static void settle(tl_gpu_device *d, tally *ctx)
+{
+    tl_clock *k = &d->clock;
+    double *const sums[] = {&k->sum.kernels, &k->sum.to_device, &k->sum.from_device};
+    const int at = k->first, end = event_of(at) + 1;
+
+    assert(k->count > 0);
+    k->first = (at + 1) % TL_CLOCKS;
+    k->count--;
+    double seconds =
+        d->gpu->calls->reached(d->gpu, ctx, end) ? 0 : d->gpu->calls->elapsed(d->gpu, end - 1, end);
+    if (seconds > 0) *sums[k->kind[at]] += seconds;
+}
+
+static void begin_span(tl_gpu_device *d, tally *ctx, int lane)
+{
+    tl_clock *k = &d->clock;
+    k->ready = 0;
+    if (!k->on || tl_is_captured(d)) return;
+    if (k->count == TL_CLOCKS) settle(d, ctx);
+    k->ready = !d->gpu->calls->mark(d->gpu, ctx, lane, event_of((k->first + k->count) % TL_CLOCKS));
+}
+
+/* bytes: the bytes that were copied. */
+static void end_span(tl_gpu_device *d, tally *ctx, int lane, int kind, size_t bytes)
+{
+    tl_clock *k = &d->clock;
+    int at = (k->first + k->count) % TL_CLOCKS;
+    if (!k->on || !k->ready || d->gpu->calls->mark(d->gpu, ctx, lane, event_of(at) + 1)) return;
+    k->kind[at] = (unsigned char)kind;
+    k->count++;
+    if (kind == TL_TIME_TO) k->sum.bytes_to_device += (int64_t)bytes;
+    if (kind == TL_TIME_FROM) k->sum.bytes_from_device += (int64_t)bytes;
+}
+
 /* ---- programs ---- */
 
 static const char NOT_LOADED[] =
@@ -66,14 +116,14 @@ static tally_status build(tl_gpu_device *d, tally *ctx, tl_built *wanted)
     status = tl_program_text(ctx, &of, &text, &length);
     if (status) return status;
 
-    double start = tl_seconds();
+    double start = seconds_now();
     wanted->program = NULL;
     status = c->build(d->gpu, ctx, text, length, may_be_embedded ? TL_CODE_EMBEDDED : d->code,
                       &wanted->program);
     if (!status && !wanted->program && is_law)
         status = c->build(d->gpu, ctx, text, length,
                           d->code == TL_CODE_AUTO ? TL_CODE_QUICK : d->code, &wanted->program);
-    if (d->clock.on) d->clock.sum.compile += tl_seconds() - start;
+    if (d->clock.on) d->clock.sum.compile += seconds_now() - start;
     free(text);
 
     if (status == TALLY_BAD_DATA && op->user) { /* the message has a line of the compiler's log */
@@ -105,12 +155,12 @@ static void refresh(tl_gpu_device *d, const tl_built *b)
     const tl_text of = {b->op, b->shape, c->prelude, b->kernel};
     if (!c->refresh) return;
 
-    const double start = d->clock.on ? tl_seconds() : 0;
+    const double start = d->clock.on ? seconds_now() : 0;
     if (c->refresh(d->gpu, b->program) && !tl_program_text(NULL, &of, &text, &length)) {
         c->improve(d->gpu, b->program, text, length);
         free(text);
     }
-    if (d->clock.on) d->clock.sum.compile += tl_seconds() - start;
+    if (d->clock.on) d->clock.sum.compile += seconds_now() - start;
 }
 
 /* ---- launches ---- */
@@ -131,8 +181,8 @@ tally_status tl_go(const tl_launch *l, tl_gpu_kernel_id id, int64_t jobs, tl_spr
 {
     const tl_gpu_calls *c = l->d->gpu->calls;
     const tl_gpu_kernel *k = &tl_gpu_kernels[id];
-    const int warps = c->warps_in_group(l->d->gpu);
-    const int64_t most = (int64_t)c->processors(l->d->gpu) * BLOCKS_PER_PROCESSOR;
+    const int warps = l->d->gpu->warps_in_group;
+    const int64_t most = (int64_t)l->d->gpu->processors * BLOCKS_PER_PROCESSOR;
     int64_t number = spread == TL_GROUPS && !k->threads ? (jobs + warps - 1) / warps : jobs;
     tl_built b = *l->program;
 
@@ -155,7 +205,7 @@ tally_status tl_go(const tl_launch *l, tl_gpu_kernel_id id, int64_t jobs, tl_spr
     tl_argument with_box[ARGUMENTS_MOST];
     assert(count < ARGUMENTS_MOST);
 
-    if (c->has_box && c->has_box(l->d->gpu)) {
+    if (l->d->gpu->has_box) {
         memcpy(with_box, arguments, (size_t)count * sizeof *arguments);
         with_box[count++] = (tl_argument){
             TL_ARG_LOCAL_BYTES,
@@ -163,7 +213,7 @@ tally_status tl_go(const tl_launch *l, tl_gpu_kernel_id id, int64_t jobs, tl_spr
         arguments = with_box;
     }
 
-    tl_clock_begin(l->d, l->ctx, TL_RUN);
+    begin_span(l->d, l->ctx, TL_RUN);
     const tl_kernel_start start = {.kernel = k->name,
                                    .number = number,
                                    .spread = spread,
@@ -171,60 +221,45 @@ tally_status tl_go(const tl_launch *l, tl_gpu_kernel_id id, int64_t jobs, tl_spr
                                    .arguments = arguments,
                                    .count = count};
     status = c->launch(l->d->gpu, l->ctx, b.program, &start);
-    tl_clock_end(l->d, l->ctx, TL_RUN, TL_TIME_KERNELS, 0);
+    end_span(l->d, l->ctx, TL_RUN, TL_TIME_KERNELS, 0);
     l->d->launches += !status;
 
     return status;
 }
 
-/* ---- times: a span is two events in a lane, before and after the work. The oldest spans are read
- * when the ring buffer is full, and all when the times are asked for. No event is issued unless
- * measuring is on ---- */
+/* ---- copies ---- */
 
-static int event_of(int span) { return TL_EVENTS + 2 * span; }
-
-double tl_seconds(void)
+tally_status tl_gpu_transfer(tl_gpu_device *d, tally *ctx, const tl_copy *copy)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    if (!copy->bytes) return TALLY_OK;
+    begin_span(d, ctx, copy->lane);
+    const tally_status status = d->gpu->calls->copy(d->gpu, ctx, copy);
+    end_span(d, ctx, copy->lane, copy->way == TL_TO_DEVICE ? TL_TIME_TO : TL_TIME_FROM,
+             copy->bytes);
+    return status;
 }
 
-/* Adds the time of the oldest span, and waits for its end. A span that cannot be read is skipped;
- * the caller's next wait reports the device's error. */
-static void settle(tl_gpu_device *d, tally *ctx)
+tally_status tl_gpu_write(tl_gpu_device *d, tally *ctx, const tl_memory *to, size_t offset,
+                          const void *from, size_t bytes)
 {
-    tl_clock *k = &d->clock;
-    double *const sums[] = {&k->sum.kernels, &k->sum.to_device, &k->sum.from_device};
-    const int at = k->first, end = event_of(at) + 1;
-
-    assert(k->count > 0);
-    k->first = (at + 1) % TL_CLOCKS;
-    k->count--;
-    double seconds =
-        d->gpu->calls->reached(d->gpu, ctx, end) ? 0 : d->gpu->calls->elapsed(d->gpu, end - 1, end);
-    if (seconds > 0) *sums[k->kind[at]] += seconds;
+    const tl_copy copy = {TL_RUN, TL_TO_DEVICE, to, offset, (void *)(uintptr_t)from, bytes, 1};
+    return tl_gpu_transfer(d, ctx, &copy);
 }
 
-void tl_clock_begin(tl_gpu_device *d, tally *ctx, int lane)
+tally_status tl_gpu_read(tl_gpu_device *d, tally *ctx, void *to, const tl_memory *from,
+                         size_t offset, size_t bytes)
 {
-    tl_clock *k = &d->clock;
-    k->ready = 0;
-    if (!k->on || tl_is_captured(d)) return;
-    if (k->count == TL_CLOCKS) settle(d, ctx);
-    k->ready = !d->gpu->calls->mark(d->gpu, ctx, lane, event_of((k->first + k->count) % TL_CLOCKS));
+    const tl_copy copy = {TL_RUN, TL_TO_HOST, from, offset, to, bytes, 1};
+    return tl_gpu_transfer(d, ctx, &copy);
 }
 
-void tl_clock_end(tl_gpu_device *d, tally *ctx, int lane, int kind, size_t bytes)
+tally_status tl_gpu_wait(tl_gpu_device *d, tally *ctx, tally_status status)
 {
-    tl_clock *k = &d->clock;
-    int at = (k->first + k->count) % TL_CLOCKS;
-    if (!k->on || !k->ready || d->gpu->calls->mark(d->gpu, ctx, lane, event_of(at) + 1)) return;
-    k->kind[at] = (unsigned char)kind;
-    k->count++;
-    if (kind == TL_TIME_TO) k->sum.bytes_to_device += (int64_t)bytes;
-    if (kind == TL_TIME_FROM) k->sum.bytes_from_device += (int64_t)bytes;
+    const tally_status waited = d->gpu->calls->wait(d->gpu, status ? NULL : ctx);
+    return status ? status : waited;
 }
+
+/* ---- times that are asked for ---- */
 
 void tl_clock_drop(tl_gpu_device *d) { d->clock.first = d->clock.count = 0; }
 

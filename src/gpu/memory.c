@@ -19,11 +19,19 @@ static const uint64_t NO_CAPTURE = UINT64_MAX;
 
 /* ---- blocks ---- */
 
+int tl_gpu_find(tl_gpu_device *d, const void *p, tl_array *a)
+{
+    size_t offset = 0;
+    *a = (tl_array){.owned = 0};
+    const int found = p && d->gpu->calls->owns(d->gpu, p, &a->memory, &offset);
+    a->byte = (int64_t)offset;
+    return found;
+}
+
 int tl_gpu_holds(tl_gpu_device *d, const void *p)
 {
-    tl_memory memory;
-    size_t offset;
-    return p && d->gpu->calls->owns(d->gpu, p, &memory, &offset);
+    tl_array a;
+    return tl_gpu_find(d, p, &a);
 }
 
 static tally_status call_allocator(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *memory)
@@ -351,7 +359,7 @@ tally_status tl_gpu_take_fixed(tl_gpu_device *d, tally *ctx, size_t bytes, tl_me
     return TALLY_OK;
 }
 
-/* ---- the status table of single-launch kernels (kernel/board.cl) ---- */
+/* ---- the status table of single-launch kernels (kernel/status.cl) ---- */
 
 /* at most 1/16 of the memory limit; at least 1024 words */
 enum { STATUS_SHARE = 16, STATUS_WORDS_LEAST = 1024 };
@@ -432,8 +440,7 @@ tally_status tl_gpu_come_back(tl_gpu_device *d, tally *ctx, tl_persistent *block
     if (!block->away) return TALLY_OK;
     assert(!block->memory.bytes);
     status = tl_gpu_take(d, ctx, block->bytes, &block->memory);
-    if (!status)
-        status = d->gpu->calls->write(d->gpu, ctx, &block->memory, 0, block->away, block->bytes);
+    if (!status) status = tl_write(d->gpu, ctx, &block->memory, 0, block->away, block->bytes);
     if (!status) status = d->gpu->calls->wait(d->gpu, ctx);
     if (status) {
         tl_gpu_give(d, &block->memory);
@@ -453,7 +460,7 @@ tally_status tl_gpu_move_to_host(tl_gpu_device *d, tally *ctx)
         if (!b->memory.bytes) continue;
         b->bytes = b->memory.bytes;
         b->away = malloc(b->bytes);
-        status = b->away ? d->gpu->calls->read(d->gpu, ctx, b->away, &b->memory, 0, b->bytes)
+        status = b->away ? tl_read(d->gpu, ctx, b->away, &b->memory, 0, b->bytes)
                          : tl_no_memory(ctx, b->bytes, "a copy of device memory");
 
         if (!status) {

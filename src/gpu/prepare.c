@@ -20,45 +20,21 @@ int64_t tl_gpu_type(tally_dtype d)
     return TYPE(of, (int)tally_dtype_size(d));
 }
 
-/* An array of the caller's on the device: in place, or as a copy (owned). byte: the offset of its
- * first byte in memory. */
-typedef struct {
-    tl_memory memory;
-    int owned;
-    int64_t byte;
-} brought;
-
-/* Provides bytes low to high - 1, counted from p. */
-static tally_status bring(tl_gpu_device *d, tally *ctx, const void *p, int64_t low, int64_t high,
-                          brought *to)
-{
-    size_t offset;
-    const char *from = tl_offset((void *)(uintptr_t)p, low);
-    *to = (brought){.byte = -low};
-    if (d->gpu->calls->owns(d->gpu, from, &to->memory, &offset)) {
-        to->byte += (int64_t)offset;
-        return TALLY_OK;
-    }
-    tally_status status = tl_no_capture(d, ctx,
-                                        "bitmaps or elements are in host memory: copy them "
-                                        "to the device before");
-    if (status) return status;
-    to->owned = 1;
-    return tl_gpu_upload(d, ctx, from, (size_t)(high - low), &to->memory);
-}
+static const char HOST_DATA[] =
+    "bitmaps or elements are in host memory: copy them to the device before";
 
 /* Provides only the bitmap of v. */
 static tally_status open_bits(tl_gpu_device *d, tally *ctx, const tally_view *v, tl_gpu_input *s)
 {
     int64_t low, high;
-    brought bits;
     if (!v->valid) return TALLY_OK;
     tl_view_extent(v, 1, &low, &high);
-    tally_status status = bring(d, ctx, v->valid, (v->valid_offset + low) >> 3,
-                                ((v->valid_offset + high - 1) >> 3) + 1, &bits);
-    s->bits = bits.memory;
-    s->bits_owned = bits.owned;
-    s->bit = 8 * bits.byte + v->valid_offset + (v->offsets ? v->offsets[0] * v->stride : 0);
+    const int64_t first = (v->valid_offset + low) >> 3,
+                  end = ((v->valid_offset + high - 1) >> 3) + 1;
+    const tally_status status =
+        tl_array_open(d, ctx, v->valid + first, end - first, HOST_DATA, &s->bits);
+    s->bit =
+        8 * (s->bits.byte - first) + v->valid_offset + (v->offsets ? v->offsets[0] * v->stride : 0);
     return status;
 }
 
@@ -67,24 +43,21 @@ static tally_status open_source(tl_gpu_device *d, tally *ctx, const tally_view *
 {
     const int64_t bytes = (int64_t)tally_dtype_size(v->dtype);
     int64_t low, high;
-    brought data;
 
     *s = (tl_gpu_input){.type = tl_gpu_type(v->dtype)};
     s->inner = across ? v->row_stride : v->stride;
     s->outer = across ? v->stride : v->row_stride;
     tl_view_extent(v, bytes, &low, &high);
-    tally_status status = bring(d, ctx, v->data, low, high, &data);
-    s->data = data.memory;
-    s->owned = data.owned;
-    s->byte = data.byte;
-    s->byte += v->offsets ? v->offsets[0] * v->stride * bytes : 0;
+    const tally_status status =
+        tl_array_open(d, ctx, tl_offset(v->data, low), high - low, HOST_DATA, &s->data);
+    s->data.byte += (v->offsets ? v->offsets[0] * v->stride * bytes : 0) - low;
     return status ? status : open_bits(d, ctx, v, s);
 }
 
 static void close_source(tl_gpu_device *d, tl_gpu_input *s)
 {
-    if (s->owned) tl_gpu_give(d, &s->data);
-    if (s->bits_owned) tl_gpu_give(d, &s->bits);
+    tl_array_close(d, &s->data);
+    tl_array_close(d, &s->bits);
 }
 
 /* ---- prepared elements ---- */
@@ -128,9 +101,7 @@ static tally_status launch(tl_gpu_device *d, tally *ctx, const tl_call *c, const
     tl_built program = {0};
     const tl_launch l = {d, ctx, &program};
     const int64_t flags =
-        (other ? PREPARE_PAIRS : 0) | (in->valid ? PREPARE_X_BITS : 0) |
-        (other && other->valid ? PREPARE_Y_BITS : 0) |
-        (form->kind == TL_FORM_MARK ? PREPARE_QUIET : 0) | (p->counted ? PREPARE_COUNTS : 0) |
+        (form->kind == TL_FORM_MARK ? PREPARE_QUIET : 0) |
         (form->named->masked ? PREPARE_MASKED : 0) |
         (form->kind == TL_FORM_BLANK && tl_exact_form_of(form->op) ? PREPARE_ZEROS : 0);
     const int rows =
@@ -144,14 +115,15 @@ static tally_status launch(tl_gpu_device *d, tally *ctx, const tl_call *c, const
     return TL_GO(
         &l, prepare, (of->total + PREPARE_THREADS - 1) / PREPARE_THREADS,
         .x_source = TL_ARGUMENTS(
-            x_source_part, .x_data = tl_memory_of(&x->data), .x_byte = tl_i64(x->byte),
+            x_source_part, .x_data = tl_memory_of(&x->data.memory), .x_byte = tl_i64(x->data.byte),
             .x_inner = tl_i64(x->inner), .x_outer = tl_i64(x->outer), .x_type = tl_i64(x->type),
-            .x_bits = tl_memory_of(in->valid ? &x->bits : NULL), .x_bit = tl_i64(x->bit)),
-        .y_source = TL_ARGUMENTS(y_source_part, .y_data = tl_memory_of(other ? &y->data : NULL),
-                                 .y_byte = tl_i64(y->byte), .y_inner = tl_i64(y->inner),
-                                 .y_outer = tl_i64(y->outer), .y_type = tl_i64(y->type),
-                                 .y_bits = tl_memory_of(other && other->valid ? &y->bits : NULL),
-                                 .y_bit = tl_i64(y->bit)),
+            .x_bits = tl_memory_of(in->valid ? &x->bits.memory : NULL), .x_bit = tl_i64(x->bit)),
+        .y_source =
+            TL_ARGUMENTS(y_source_part, .y_data = tl_memory_of(other ? &y->data.memory : NULL),
+                         .y_byte = tl_i64(y->data.byte), .y_inner = tl_i64(y->inner),
+                         .y_outer = tl_i64(y->outer), .y_type = tl_i64(y->type),
+                         .y_bits = tl_memory_of(other && other->valid ? &y->bits.memory : NULL),
+                         .y_bit = tl_i64(y->bit)),
         .count = tl_i64(of->total), .inner = tl_i64(rows ? of->inner : of->total),
         .flags = tl_i64(flags), .to_type = tl_i64(tl_gpu_type(form->op->dtype)),
         .fill = tl_i64((int64_t)form->fill), .to = tl_memory_of(&p->memory),
@@ -170,7 +142,7 @@ tally_status tl_prepare(tl_gpu_device *d, tally *ctx, const tl_call *c, int coun
     const tally_view *const in = c->in;
     const layout l = layout_of(in);
     const tl_scalar *op;
-    tl_gpu_input s[2] = {{{0}}};
+    tl_gpu_input s[2] = {{.inner = 0}};
     int64_t bytes;
 
     *p = (tl_prepared){.count_plan = *c->count, .counted = counted};
@@ -206,12 +178,11 @@ void tl_prepared_close(tl_gpu_device *d, tl_prepared *p)
 
 /* True if the first element of a dense view is aligned to its size. Kernels read only such elements
  * contiguously. */
-static int is_aligned(const tl_gpu_device *d, const tally_view *v)
+static int is_aligned(tl_gpu_device *d, const tally_view *v)
 {
-    tl_memory memory;
-    size_t offset, bytes = tally_dtype_size(v->dtype);
-    if (!d->gpu->calls->owns(d->gpu, v->data, &memory, &offset)) return 1; /* a copy is aligned */
-    return (memory.address + offset) % bytes == 0;
+    tl_array a;
+    return !tl_gpu_find(d, v->data, &a) || /* a copy is aligned */
+           (a.memory.address + (uint64_t)a.byte) % tally_dtype_size(v->dtype) == 0;
 }
 
 /* True if the kernels of the verb can read the arrays in place. Scans by lines (scan_lines.cl),
@@ -228,7 +199,7 @@ static int verb_takes(const tl_gpu_device *d, const tl_call *c)
                (int64_t)1 << (tl_gpu_window_tuning(&op, d->gpu->calls->prelude).cut_log - 1);
 }
 
-int tl_in_place_takes(const tl_gpu_device *d, const tl_call *c)
+int tl_in_place_takes(tl_gpu_device *d, const tl_call *c)
 {
     const tally_view *const in = c->in;
     const tl_form *const form = c->form;
@@ -256,19 +227,21 @@ tally_status tl_in_place_open(tl_gpu_device *d, tally *ctx, const tl_form *form,
     b->plan = &p->plan;
     b->in_place = p;
     status = open_bits(d, ctx, in, &p->x);
-    p->y = p->x, p->y.owned = p->y.bits_owned = 0;
-    p->y.data = b->x, p->y.byte = b->x_byte;
+    p->y = p->x;
+    p->y.data = b->x;
+    p->y.data.owned = p->y.bits.owned = 0;
     if (!status && in->next) status = open_source(d, ctx, in->next, 0, &p->y);
 
-    /* one bitmap serves as both */
-    if (in->next && !in->valid) p->x.bits = p->y.bits, p->x.bit = p->y.bit;
-    if (in->next && !in->next->valid) p->y.bits = p->x.bits, p->y.bit = p->x.bit;
+    /* one bitmap serves as both; the input that has it owns it */
+    if (in->next && !in->valid) p->x.bits = p->y.bits, p->x.bit = p->y.bit, p->x.bits.owned = 0;
+    if (in->next && !in->next->valid)
+        p->y.bits = p->x.bits, p->y.bit = p->x.bit, p->y.bits.owned = 0;
 
     return status;
 }
 
 void tl_in_place_close(tl_gpu_device *d, tl_in_place *p)
 {
-    if (p->x.bits_owned) tl_gpu_give(d, &p->x.bits);
+    tl_array_close(d, &p->x.bits);
     close_source(d, &p->y);
 }

@@ -306,6 +306,7 @@ static int add_without_operator(tl_buffer *b, const tl_text *t)
     if (exact) {
         tl_addf(b, "#define EXACT_PAIRS %d\n", t->op->inputs == 2);
         tl_add_file(b, "gpu/kernel/constants.h");
+        tl_add_file(b, "gpu/kernel/inputs/bits.cl");
         tl_add_file(b, "gpu/kernel/exact/sum.cl");
         tl_add_file(b, "gpu/kernel/exact/value.cl");
         tl_add_file(b, "gpu/kernel/exact/kernels.cl");

@@ -25,7 +25,7 @@ typedef struct {
 static reduce_plan plan_reduce(const tl_gpu_device *d, const tl_batch *b)
 {
     const int log = ELEMENTS_LOG + TILE_WARPS_LOG; /* log2 of the elements of the smallest tile */
-    const int64_t worth = (int64_t)TILES_PER_PROCESSOR * d->gpu->calls->processors(d->gpu);
+    const int64_t worth = (int64_t)TILES_PER_PROCESSOR * d->gpu->processors;
     const int usual = b->plan->op->elem_bytes > 4 ? TILE_LOG_MOST - 1 : TILE_LOG_MOST;
     reduce_plan p = {.packed = b->has_short, .warps = tl_by_warp_takes(d, b, 0)};
 

@@ -45,7 +45,7 @@ static int64_t single_local_bytes(const tl_batch *b, int small)
 /* Thread blocks that are resident at the same time. */
 static int64_t resident_blocks(const tl_gpu_device *d, const tl_batch *b, int small)
 {
-    return (int64_t)tl_gpu_scan_tile(b->plan->op, small).blocks * d->gpu->calls->processors(d->gpu);
+    return (int64_t)tl_gpu_scan_tile(b->plan->op, small).blocks * d->gpu->processors;
 }
 
 /* True if the kernel scan_single can take the batch, by large or by small tiles. A tile number has
@@ -58,8 +58,7 @@ static int can_scan_single(const tl_gpu_device *d, const tl_batch *b, int small)
                   tiles = b->n / tile + 1;
     const int64_t least = small ? CHUNK : 4 * CHUNK;
     if ((b->rows > 1 && b->n < (tile / 4 > least ? tile / 4 : least)) || tiles >= TILES_END ||
-        b->rows >= NODES_END / tiles ||
-        single_local_bytes(b, small) > d->gpu->calls->local_bytes(d->gpu))
+        b->rows >= NODES_END / tiles || single_local_bytes(b, small) > d->gpu->local_bytes)
         return 0;
     return plan_scan_single(b, small).words <= tl_status_words(d);
 }
@@ -76,8 +75,7 @@ static tile_size choose_tiles(const tl_gpu_device *d, const tl_batch *b)
     const tl_scalar *const op = b->plan->op;
     const int many = can_scan_single(d, b, 0),
               wide_lines = op->elem_bytes >= 4 && tl_gpu_scans_lines(op);
-    const int large =
-        SMALL_SHARE * plan_scan_single(b, 0).tiles * b->rows > d->gpu->calls->processors(d->gpu);
+    const int large = SMALL_SHARE * plan_scan_single(b, 0).tiles * b->rows > d->gpu->processors;
 
     /* With large states, a row's last tile, which is partly idle, costs more than several
      * launches. */
@@ -157,7 +155,7 @@ static tally_status scan_down(const tl_launch *l, const tl_batch *b, const tl_re
     tl_gpu_device *d = l->d;
     const single_plan p = plan_scan_down(b);
     const int64_t jobs = p.tiles * ((b->rows + LANES - 1) / LANES),
-                  most = DOWN_RUN * d->gpu->calls->processors(d->gpu);
+                  most = DOWN_RUN * d->gpu->processors;
     const int64_t groups = jobs < most ? jobs : most;
 
     assert(p.levels < COLUMN_LEVELS && p.tiles > 0 && groups > 0);

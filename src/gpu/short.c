@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Sequences that need no launch for each level (gpu/kernel/short/): those of fewer elements than a
- * chunk, many per warp (forest_*.cl), and those of some chunks, rows or segments, one per warp
+ * chunk, many per warp (segmented*.cl), and those of some chunks, rows or segments, one per warp
  * (warp_*.cl). */
 #include "work.h"
 #include "gpu/kernel/constants.h"
@@ -21,7 +21,7 @@ static int64_t sequences_per_job(const tl_launch *l, const tl_batch *b)
     const int64_t rows = b->n ? SEGMENTED_ELEMENTS / b->n : SEGMENTED_ELEMENTS,
                   fit = b->listed ? SEGMENTED_SEQUENCES : rows;
     const int64_t jobs = b->listed ? SEGMENT_JOBS_PER_PROCESSOR : ROW_JOBS_PER_PROCESSOR;
-    int64_t fair = b->rows / (jobs * l->d->gpu->calls->processors(l->d->gpu));
+    int64_t fair = b->rows / (jobs * l->d->gpu->processors);
     if (b->listed && fair >= LANES / 4) fair = (fair + LANES - 1) / LANES * LANES;
     return fair < 1 ? 1 : fair < fit ? fair : fit;
 }
@@ -46,10 +46,9 @@ static tally_status program_of(const tl_launch *l, const tl_batch *b, const char
 static segmented_launch launch_of(const tl_launch *l, const tl_batch *b, const tl_results *r,
                                   int64_t bytes_of_warp)
 {
-    const tl_gpu_calls *c = l->d->gpu->calls;
+    const tl_gpu *const gpu = l->d->gpu;
     const int64_t each = sequences_per_job(l, b), jobs = b->rows / each + (b->rows % each != 0);
-    const int64_t all = c->warps_in_group(l->d->gpu),
-                  fit = c->local_bytes(l->d->gpu) / bytes_of_warp;
+    const int64_t all = gpu->warps_in_group, fit = gpu->local_bytes / bytes_of_warp;
     const int64_t warps = fit < 1 ? 1 : fit < all ? fit : all;
 
     assert(each > 0 && (b->listed || each == 1 || each * b->n <= SEGMENTED_ELEMENTS));
@@ -108,7 +107,7 @@ enum {
 int tl_by_warp_pays(const tl_gpu_device *d, const tl_scalar *op, int64_t rows, int64_t elements,
                     int scan)
 {
-    return rows >= (int64_t)SEQUENCES_PER_PROCESSOR * d->gpu->calls->processors(d->gpu) &&
+    return rows >= (int64_t)SEQUENCES_PER_PROCESSOR * d->gpu->processors &&
            elements / rows >= BY_WARP_MEAN && (!scan || tl_gpu_state_bytes(op) <= 8);
 }
 
@@ -130,9 +129,8 @@ static tl_arguments_long_rows_part arguments_of(const tl_batch *b, const tl_resu
  * counter, as many as are resident. Scans do not use the counter: they are slower with it. */
 static int64_t reduce_warps(const tl_launch *l, const tl_batch *b)
 {
-    const tl_gpu_calls *c = l->d->gpu->calls;
-    const int64_t run =
-        (int64_t)BLOCKS_PER_PROCESSOR * c->processors(l->d->gpu) * c->warps_in_group(l->d->gpu);
+    const tl_gpu *const gpu = l->d->gpu;
+    const int64_t run = (int64_t)BLOCKS_PER_PROCESSOR * gpu->processors * gpu->warps_in_group;
     return b->speculative && run < b->rows ? run : b->rows;
 }
 

@@ -216,7 +216,16 @@ tally_status tl_gpu_program(tl_gpu_device *d, tally *ctx, const tl_scalar *op, c
 /* Returns the processors, which compute what the GPU does not. */
 tl_device *tl_gpu_processors(tl_gpu_device *d);
 
-/* True if p is memory of this device; p may be NULL. Between enter and leave. */
+/* An array of the caller on the device: in place, or a copy (owned). byte: its place in memory. */
+typedef struct tl_array {
+    tl_memory memory;
+    int64_t byte;
+    int owned;
+} tl_array;
+
+/* True if p is memory of this device, and then *a is its place; p may be NULL. Between enter and
+ * leave. */
+int tl_gpu_find(tl_gpu_device *d, const void *p, tl_array *a);
 int tl_gpu_holds(tl_gpu_device *d, const void *p);
 
 /* The status table of single-launch kernels. tl_status_words: the most words that it may have.
@@ -225,7 +234,7 @@ int tl_gpu_holds(tl_gpu_device *d, const void *p);
 int64_t tl_status_words(const tl_gpu_device *d);
 tally_status tl_status_reserve(tl_gpu_device *d, tally *ctx, int64_t needed);
 
-/* variants.c: returns the device's own copy of op where the kernels need one that differs
+/* operators.c: returns the device's own copy of op where the kernels need one that differs
  * (tl_gpu_variant_of), else op itself. */
 tally_status tl_gpu_variant(tl_gpu_device *d, tally *ctx, const tl_scalar *op, int marked,
                             const tl_scalar **to);
@@ -264,10 +273,9 @@ typedef struct tl_speculation {
 /* A view on the device, in the form that kernels take (gpu/kernel/batch.cl). */
 typedef struct tl_batch {
     const tl_plan *plan;
-    tl_memory x;
-    int owned; /* x was allocated by the batch, and tl_batch_close frees it */
+    tl_array x; /* at element 0 of row 0 */
     const tl_piece *piece;
-    int64_t x_byte, row_stride, stride, n, rows, elements; /* elements: of all sequences */
+    int64_t row_stride, stride, n, rows, elements; /* elements: of all sequences */
 
     /* NULL: there are none, or they are on the device (call/segments.c) */
     const int64_t *host_offsets;
@@ -289,6 +297,12 @@ typedef struct tl_batch {
     /* windows: NULL, or the same sequences of bytes: 1 for an element that counts, else 0 */
     const struct tl_batch *counts_of;
 } tl_batch;
+
+/* Brings `bytes` bytes at p to the device, unless they are there already. refused: why a host array
+ * cannot be captured into a graph. */
+tally_status tl_array_open(tl_gpu_device *d, tally *ctx, const void *p, int64_t bytes,
+                           const char *refused, tl_array *a);
+void tl_array_close(tl_gpu_device *d, tl_array *a);
 
 tally_status tl_batch_open(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_piece *piece,
                            const tally_view *in, tl_batch *b);
@@ -362,11 +376,10 @@ tl_arguments_results_part tl_results_arguments(const tl_results *r);
 /* An element type as the number that kernels know it by (gpu/kernel/constants.h). */
 int64_t tl_gpu_type(tally_dtype d);
 
-/* An input on the device. byte, bit: the place of the element that is read first. */
+/* An input on the device. data, bit: the place of the element that is read first. */
 typedef struct tl_gpu_input {
-    tl_memory data, bits;
-    int owned, bits_owned;
-    int64_t byte, bit, inner, outer, type;
+    tl_array data, bits;
+    int64_t bit, inner, outer, type;
 } tl_gpu_input;
 
 /* Dense elements on the device, as the kernels take them. */
@@ -396,7 +409,7 @@ typedef struct tl_in_place {
 } tl_in_place;
 
 /* True if the kernels can read the call's arrays themselves. */
-int tl_in_place_takes(const tl_gpu_device *d, const tl_call *c);
+int tl_in_place_takes(tl_gpu_device *d, const tl_call *c);
 
 /* Opens batch b, and *p for it. Close both after a failure too. */
 tally_status tl_in_place_open(tl_gpu_device *d, tally *ctx, const tl_form *form,
@@ -456,15 +469,20 @@ tally_status tl_by_warp_reduce(const tl_launch *l, const tl_batch *b, const tl_r
 tally_status tl_by_warp_scan(const tl_launch *l, const tl_batch *b, const tl_results *r,
                              const tl_before *from);
 
-/* ---- launch.c: times of the work in a lane, if tally_time asked for them ---- */
+/* ---- launch.c: copies, whose times are measured if tally_time asked for it, and waits ---- */
 
-double tl_seconds(void);
-void tl_clock_begin(tl_gpu_device *d, tally *ctx, int lane);
+/* Issues a copy; 0 bytes: does nothing. tl_gpu_write, tl_gpu_read: of any host memory, after the
+ * work that the stream has so far. */
+tally_status tl_gpu_transfer(tl_gpu_device *d, tally *ctx, const tl_copy *copy);
+tally_status tl_gpu_write(tl_gpu_device *d, tally *ctx, const tl_memory *to, size_t offset,
+                          const void *from, size_t bytes);
+tally_status tl_gpu_read(tl_gpu_device *d, tally *ctx, void *to, const tl_memory *from,
+                         size_t offset, size_t bytes);
 
-/* Ends the span. bytes: the bytes that it copied. */
-void tl_clock_end(tl_gpu_device *d, tally *ctx, int lane, int kind, size_t bytes);
+/* Waits for the stream, also after a failure. Returns `status`, or the error that it meets. */
+tally_status tl_gpu_wait(tl_gpu_device *d, tally *ctx, tally_status status);
 
-/* Drops the spans whose times are not known yet. */
+/* Drops the spans of time that are not known yet. */
 void tl_clock_drop(tl_gpu_device *d);
 
 /* ---- call/whole.c; between enter and leave ---- */

@@ -14,8 +14,7 @@ static struct {
     size_t bytes;
 } blocks[DEVICE_BLOCKS];
 static tl_gpu_calls calls;
-static tl_gpu gpu = {&calls};
-static int warps, processors = 4;
+static tl_gpu gpu = {.calls = &calls, .processors = 4, .local_bytes = DEVICE_LOCAL};
 static int64_t launches[TL_KERNELS];
 
 static tally_status d_open(tally *c, int index, tl_gpu **to)
@@ -23,9 +22,6 @@ static tally_status d_open(tally *c, int index, tl_gpu **to)
     return (void)c, (void)index, *to = &gpu, TALLY_OK;
 }
 static void d_nothing(tl_gpu *g) { (void)g; }
-static int d_processors(const tl_gpu *g) { return (void)g, processors; }
-static int d_warps(const tl_gpu *g) { return (void)g, warps; }
-static int64_t d_local(const tl_gpu *g) { return (void)g, DEVICE_LOCAL; }
 static tally_status d_allocate(tl_gpu *g, tally *c, size_t bytes, tl_memory *m)
 {
     (void)g;
@@ -42,15 +38,15 @@ static void d_release(tl_gpu *g, tl_memory *m)
     free((void *)(uintptr_t)m->address);
     *m = (tl_memory){0};
 }
-static tally_status d_write(tl_gpu *g, tally *c, const tl_memory *to, size_t at, const void *from,
-                            size_t bytes)
+static tally_status d_copy(tl_gpu *g, tally *c, const tl_copy *copy)
 {
-    return (void)g, (void)c, memcpy((char *)(uintptr_t)to->address + at, from, bytes), TALLY_OK;
-}
-static tally_status d_read(tl_gpu *g, tally *c, void *to, const tl_memory *from, size_t at,
-                           size_t bytes)
-{
-    return (void)g, (void)c, memcpy(to, (char *)(uintptr_t)from->address + at, bytes), TALLY_OK;
+    char *const there = (char *)(uintptr_t)copy->memory->address + copy->offset;
+    (void)g, (void)c;
+    if (copy->way == TL_TO_DEVICE)
+        memcpy(there, copy->host, copy->bytes);
+    else
+        memcpy(copy->host, there, copy->bytes);
+    return TALLY_OK;
 }
 static tally_status d_clear(tl_gpu *g, tally *c, const tl_memory *to, size_t bytes)
 {
@@ -79,14 +75,6 @@ static int d_locked(tl_gpu *g, const void *p, size_t bytes)
 {
     return (void)g, (void)p, (void)bytes, 0;
 }
-static tally_status d_in(tl_gpu *g, tally *c, const tl_copy *copy)
-{
-    return d_write(g, c, copy->memory, copy->offset, copy->host, copy->bytes);
-}
-static tally_status d_out(tl_gpu *g, tally *c, const tl_copy *copy)
-{
-    return d_read(g, c, copy->host, copy->memory, copy->offset, copy->bytes);
-}
 static tally_status d_event(tl_gpu *g, tally *c, int lane, int event)
 {
     return (void)g, (void)c, (void)lane, (void)event, TALLY_OK;
@@ -110,9 +98,10 @@ static int check_launch(tally *c, const tl_kernel_start *start)
     const tl_gpu_kernel *k = &tl_gpu_kernels[id];
     launches[id]++;
     check_ok(c, tl_gpu_kernel_check(c, (tl_gpu_kernel_id)id, arguments, count), name);
-    check(number > 0 && (spread == TL_SHARED_JOBS || number <= processors * 32),
+    check(number > 0 && (spread == TL_SHARED_JOBS || number <= gpu.processors * 32),
           "%s: %lld groups or jobs", name, (long long)number);
-    check(threads == (k->threads ? k->threads : 32 * warps), "%s: groups of %d", name, threads);
+    check(threads == (k->threads ? k->threads : 32 * gpu.warps_in_group), "%s: groups of %d", name,
+          threads);
     check((spread == TL_SHARED_JOBS) == (id == TL_KERNEL_reduce_single),
           "%s: jobs are shared by `reduce_single` alone", name);
     for (int i = 0; i < count; i++)
@@ -136,13 +125,9 @@ static tally *open_none(int cuda, const tl_gpu_calls *own, tl_device **cpu)
                        .close = d_nothing,
                        .enter = d_enter,
                        .leave = d_nothing,
-                       .processors = d_processors,
-                       .warps_in_group = d_warps,
-                       .local_bytes = d_local,
                        .allocate = d_allocate,
                        .release = d_release,
-                       .write = d_write,
-                       .read = d_read,
+                       .copy = d_copy,
                        .clear = d_clear,
                        .owns = d_owns,
                        .build = own->build,
@@ -153,13 +138,11 @@ static tally *open_none(int cuda, const tl_gpu_calls *own, tl_device **cpu)
                        .lock = d_allocate,
                        .unlock = d_release,
                        .locked = d_locked,
-                       .copy_in = d_in,
-                       .copy_out = d_out,
                        .mark = d_event,
                        .follow = d_event,
                        .reached = d_reached,
                        .quiet = d_done};
-    warps = cuda ? 8 : 1;
+    gpu.warps_in_group = cuda ? 8 : 1;
     *cpu = ctx->device;
     check_ok(ctx, tl_gpu_open(ctx, &calls, &device_calls, 0, "memory=64M", &ctx->device),
              "the device that is none");

@@ -65,19 +65,15 @@ tally_status tl_sequences_nodes(tl_gpu_device *d, tally *ctx, const tl_plan *pla
 static tally_status request_nodes(tl_sequences *a, const tally_view *in, int64_t at, int slot)
 {
     tl_gpu_device *d = a->pipe.d;
-    const tl_gpu_calls *c = d->gpu->calls;
     tl_nodes *const nodes = &a->nodes[slot];
 
     tally_status status = tl_sequences_nodes(d, a->pipe.ctx, a->plan, in, a->base + at, nodes);
     if (!status)
-        status = c->copy_out(
-            d->gpu, a->pipe.ctx,
-            &(tl_copy){.lane = TL_RUN,
-                       .memory = &nodes->states,
-                       .host = nodes_of(a, slot),
-                       .bytes = (size_t)(nodes->count * a->width * a->plan->op->state_bytes)});
-
-    if (!status) status = c->mark(d->gpu, a->pipe.ctx, TL_RUN, TL_NODES + slot);
+        status = tl_gpu_transfer(
+            d, a->pipe.ctx,
+            &(tl_copy){TL_RUN, TL_TO_HOST, &nodes->states, 0, nodes_of(a, slot),
+                       (size_t)(nodes->count * a->width * a->plan->op->state_bytes), 0});
+    if (!status) status = d->gpu->calls->mark(d->gpu, a->pipe.ctx, TL_RUN, TL_NODES + slot);
     a->end_of[slot] = a->base + at + in->n;
     return status;
 }
@@ -105,13 +101,12 @@ static void keep_end(tl_sequences *a, int64_t end)
 /* Writes these results to their places, after all other work. */
 static tally_status put_ends(tl_sequences *a, const tally_view *out)
 {
-    const tl_gpu_calls *c = a->pipe.d->gpu->calls;
+    tl_gpu_device *const d = a->pipe.d;
     const int64_t bytes = a->plan->op->result_bytes, pair = 2 * a->step,
                   run = out->row_stride == 1 ? a->width : 1;
     tally_status status = TALLY_OK;
     const char *from = a->ends;
-    tl_memory memory;
-    size_t offset;
+    tl_array there;
 
     for (int64_t k = 0, end = (a->base + pair) / pair * pair; k < a->end_count; k++, end += pair)
         for (int64_t s = 0; !status && s < a->width; s += run, from += run * bytes) {
@@ -119,13 +114,12 @@ static tally_status put_ends(tl_sequences *a, const tally_view *out)
                                  ((end - a->base - 1) * out->stride + s * out->row_stride) * bytes);
             if (!a->pipe.out.here)
                 memcpy(to, from, (size_t)(run * bytes));
-            else if (c->owns(a->pipe.d->gpu, to, &memory, &offset))
-                status = c->write(a->pipe.d->gpu, a->pipe.ctx, &memory, offset, from,
-                                  (size_t)(run * bytes));
+            else if (tl_gpu_find(d, to, &there))
+                status = tl_gpu_write(d, a->pipe.ctx, &there.memory, (size_t)there.byte, from,
+                                      (size_t)(run * bytes));
         }
 
-    tally_status waited = a->pipe.out.here ? c->wait(a->pipe.d->gpu, a->pipe.ctx) : TALLY_OK;
-    return status ? status : waited;
+    return a->pipe.out.here ? tl_gpu_wait(d, a->pipe.ctx, status) : status;
 }
 
 /* Waits for the nodes of a slot and pushes them to the counters. */

@@ -144,12 +144,8 @@ static tally_status enter(grid *g, tally *ctx, tl_built *program)
 static tally_status leave(grid *g, tally *ctx, tally_status status)
 {
     tl_gpu_device *const d = g->d;
-    const tl_gpu_calls *const c = d->gpu->calls;
 
-    if (!d->stream || d->host || status) {
-        const tally_status waited = c->wait(d->gpu, status ? NULL : ctx);
-        if (!status) status = waited;
-    }
+    if (!d->stream || d->host || status) status = tl_gpu_wait(d, ctx, status);
     d->host = 0;
     tl_gpu_leave(d);
     return status;
@@ -173,9 +169,9 @@ static tally_status by_lanes(const tl_launch *l, const grid *g, const tl_batch *
                              int64_t end)
 {
     assert(g->count <= at && at <= end);
-    const int64_t from = b->x_byte + (at - g->count) * b->stride * g->plan.op->elem_bytes;
+    const int64_t from = b->x.byte + (at - g->count) * b->stride * g->plan.op->elem_bytes;
     const tl_arguments_steps_part steps =
-        steps_arguments(&b->x, from, b->row_stride, b->stride, end - at);
+        steps_arguments(&b->x.memory, from, b->row_stride, b->stride, end - at);
     const tl_arguments_grid_part to = grid_arguments(g, 0, g->width);
     return at == end ? TALLY_OK : push_steps(l, &to, &steps, at);
 }
@@ -212,7 +208,7 @@ static tally_status by_nodes(const tl_launch *l, const grid *g, const tl_batch *
 static int is_long(const grid *g, int64_t n)
 {
     return n >= LONG_LEAST && g->width <= g->at_once &&
-           g->width < (int64_t)CELLS_PER_PROCESSOR * g->d->gpu->calls->processors(g->d->gpu);
+           g->width < (int64_t)CELLS_PER_PROCESSOR * g->d->gpu->processors;
 }
 
 static tally_status push(tally *ctx, tl_grid *base, int threads, const tally_view *in,
@@ -235,7 +231,7 @@ static tally_status push(tally *ctx, tl_grid *base, int threads, const tally_vie
     const int64_t launches = d->launches;
     if (!is_long(g, in->n)) first = last = end;
     tally_view there = *in;
-    if (b.owned) there.data = tl_offset((void *)(uintptr_t)b.x.address, b.x_byte);
+    if (b.x.owned) there.data = tl_offset((void *)(uintptr_t)b.x.memory.address, b.x.byte);
     if (!status) status = by_lanes(&l, g, &b, g->count, first);
     if (!status) status = by_nodes(&l, g, &b, &there, first, last);
     if (!status) status = by_lanes(&l, g, &b, last, end);
@@ -308,16 +304,16 @@ static tally_status node_to_host(const tl_launch *l, const grid *g, tl_slab *sla
     const tally_status status = fold(l, g, &packed, &node);
 
     return status ? status
-                  : g->d->gpu->calls->read(g->d->gpu, l->ctx, tl_slab_state(slab, j, first),
-                                           &g->packed.memory, 0, (size_t)cells * slab->bytes);
+                  : tl_gpu_read(g->d, l->ctx, tl_slab_state(slab, j, first), &g->packed.memory, 0,
+                                (size_t)cells * slab->bytes);
 }
 
 static tally_status node_from_host(const tl_launch *l, const grid *g, const tl_slab *slab, int j,
                                    int64_t first, int64_t cells)
 {
     const unsigned char *const from = slab->state + ((int64_t)j * slab->rows + first) * slab->bytes;
-    const tally_status status = g->d->gpu->calls->write(g->d->gpu, l->ctx, &g->packed.memory, 0,
-                                                        from, (size_t)cells * slab->bytes);
+    const tally_status status =
+        tl_gpu_write(g->d, l->ctx, &g->packed.memory, 0, from, (size_t)cells * slab->bytes);
     return status ? status : add(l, g, first, cells, slab->level[j], 0);
 }
 

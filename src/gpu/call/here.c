@@ -47,19 +47,14 @@ static tally_status locked_memory(tl_gpu_device *d, tally *ctx, size_t bytes, ch
 static tally_status issue_copy(tl_gpu_device *d, tally *ctx, char *to, const char *x, int64_t from,
                                int64_t bytes)
 {
-    tl_memory memory;
-    size_t offset;
+    tl_array a;
 
     if (!bytes) return TALLY_OK;
-    if (!d->gpu->calls->owns(d->gpu, x + from, &memory, &offset))
+    if (!tl_gpu_find(d, x + from, &a))
         return tl_fail(ctx, TALLY_INVALID, "x is memory of %s, and %lld bytes after it are not",
                        d->name, (long long)from);
-    tl_clock_begin(d, ctx, TL_RUN);
-    tally_status status = d->gpu->calls->copy_out(
-        d->gpu, ctx, &(tl_copy){TL_RUN, &memory, offset, to, (size_t)bytes});
-    tl_clock_end(d, ctx, TL_RUN, TL_TIME_FROM, (size_t)bytes);
-
-    return status;
+    const tl_copy copy = {TL_RUN, TL_TO_HOST, &a.memory, (size_t)a.byte, to, (size_t)bytes, 0};
+    return tl_gpu_transfer(d, ctx, &copy);
 }
 
 /* The processors' part of a push: n elements at x, in page-locked memory. */
@@ -91,13 +86,12 @@ tally_status tl_here_fold(tl_gpu_device *d, tally *ctx, const tl_push *p)
         if (!status)
             status = tl_sequences_nodes(d, ctx, p->plan, &in, p->counter->end + e.head, &nodes);
         if (!status)
-            status = d->gpu->calls->copy_out(
-                d->gpu, ctx,
-                &(tl_copy){TL_RUN, &nodes.states, 0, from, (size_t)nodes.count * op->state_bytes});
+            status = tl_gpu_transfer(d, ctx,
+                                     &(tl_copy){TL_RUN, TL_TO_HOST, &nodes.states, 0, from,
+                                                (size_t)nodes.count * op->state_bytes, 0});
     }
 
-    tally_status waited = d->gpu->calls->wait(d->gpu, status ? NULL : ctx);
-    if (!status) status = waited;
+    status = tl_gpu_wait(d, ctx, status);
     tl_gpu_give(d, &nodes.states);
     assert(nodes.count <= NODES);
     if (!status) status = push_copy(d, ctx, p, head, e.head);
@@ -118,21 +112,17 @@ static tally_status scan_head(tl_gpu_device *d, tally *ctx, const tl_push *p, in
     const tl_scalar *op = p->plan->op;
     const size_t bytes = (size_t)(head * op->result_bytes);
     char *copy;
-    tl_memory memory;
-    size_t offset;
+    tl_array out;
     tally_status status = locked_memory(d, ctx, (size_t)(head * op->elem_bytes) + bytes, &copy);
     tl_push here = *p;
 
     here.out = tl_offset(copy, head * op->elem_bytes);
     if (!status) status = issue_copy(d, ctx, copy, p->x, 0, head * op->elem_bytes);
-    tally_status waited = d->gpu->calls->wait(d->gpu, status ? NULL : ctx);
-    if (!status) status = waited;
+    status = tl_gpu_wait(d, ctx, status);
     if (!status) status = push_copy(d, ctx, &here, copy, head);
-    if (!status && d->gpu->calls->owns(d->gpu, p->out, &memory, &offset)) {
-        status = d->gpu->calls->write(d->gpu, ctx, &memory, offset, here.out, bytes);
-        waited = d->gpu->calls->wait(d->gpu, status ? NULL : ctx);
-        if (!status) status = waited;
-    }
+    if (!status && tl_gpu_find(d, p->out, &out))
+        status = tl_gpu_wait(d, ctx,
+                             tl_gpu_write(d, ctx, &out.memory, (size_t)out.byte, here.out, bytes));
 
     d->base.on_processors += status ? 0 : head;
     return status;
@@ -159,8 +149,7 @@ static tally_status scan_piece(tl_gpu_device *d, tally *ctx, tl_scan *s, scan_pa
     tl_piece piece = {.end = TL_PIPE_WAITS, .origin = at};
     char *const last = part->staged + sizeof(tl_state);
     tl_state v;
-    tl_memory memory;
-    size_t offset;
+    tl_array end_result;
 
     if (tl_counter_fold(&s->done, op, init, &v))
         piece.before = memcpy(part->staged, &v, op->state_bytes);
@@ -177,10 +166,9 @@ static tally_status scan_piece(tl_gpu_device *d, tally *ctx, tl_scan *s, scan_pa
 
     tl_counter_fold(&s->done, op, init, &v);
     op->lower(&v, end, 0, s->plan->par, last);
-    if (!d->gpu->calls->owns(d->gpu, part->out + (n - 1) * op->result_bytes, &memory, &offset))
-        return TALLY_OK;
-
-    return d->gpu->calls->write(d->gpu, ctx, &memory, offset, last, op->result_bytes);
+    if (!tl_gpu_find(d, part->out + (n - 1) * op->result_bytes, &end_result)) return TALLY_OK;
+    return tl_gpu_write(d, ctx, &end_result.memory, (size_t)end_result.byte, last,
+                        op->result_bytes);
 }
 
 /* Scans the elements after the first `from` of the push, piece by piece. */
@@ -225,8 +213,8 @@ tally_status tl_here_scan(tl_gpu_device *d, tally *ctx, const tl_push *p)
 
     if (!status && head) status = scan_head(d, ctx, p, head);
     if (!status) status = scan_pieces(d, ctx, p, start, nodes);
-    tally_status waited = d->gpu->calls->wait(d->gpu, status ? NULL : ctx);
+    status = tl_gpu_wait(d, ctx, status);
     free(folded);
 
-    return status ? status : waited;
+    return status;
 }

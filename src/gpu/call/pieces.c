@@ -28,12 +28,8 @@ static const int64_t BUDGET_MOST = 32 << 20;
 static int64_t host_bytes(tl_gpu_device *d, const tally_view *v, int64_t bytes)
 {
     int64_t low, high;
-    size_t offset;
-    tl_memory memory;
     tl_view_extent(v, bytes, &low, &high);
-    if (high <= low || d->gpu->calls->owns(d->gpu, tl_offset(v->data, low), &memory, &offset))
-        return 0;
-    return high - low;
+    return high <= low || tl_gpu_holds(d, tl_offset(v->data, low)) ? 0 : high - low;
 }
 
 static int64_t in_host_bytes(tl_gpu_device *d, const tl_call *call)
@@ -199,11 +195,11 @@ static tally_status run_rows(call *c, int64_t stop)
 static tally_status put_results(call *c, const tl_counter *counters, int64_t width, int64_t r)
 {
     const tl_scalar *op = c->of->plan->op;
-    size_t bytes = (size_t)(width * op->result_bytes), offset;
+    size_t bytes = (size_t)(width * op->result_bytes);
     char *host = tl_offset(c->of->out->data, r * op->result_bytes), *copy = NULL;
-    tl_memory memory;
+    tl_array there;
     tally_status status = TALLY_OK;
-    int here = c->d->gpu->calls->owns(c->d->gpu, host, &memory, &offset);
+    int here = tl_gpu_find(c->d, host, &there);
     if (here && !(copy = malloc(bytes))) return tl_no_memory(c->ctx, bytes, "results");
 
     for (int64_t s = 0; s < width; s++) {
@@ -216,9 +212,8 @@ static tally_status put_results(call *c, const tl_counter *counters, int64_t wid
     }
 
     if (here) {
-        status = c->d->gpu->calls->write(c->d->gpu, c->ctx, &memory, offset, copy, bytes);
-        tally_status waited = c->d->gpu->calls->wait(c->d->gpu, c->ctx);
-        if (!status) status = waited;
+        status = tl_gpu_write(c->d, c->ctx, &there.memory, (size_t)there.byte, copy, bytes);
+        status = tl_gpu_wait(c->d, c->ctx, status);
         free(copy);
     }
 

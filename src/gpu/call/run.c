@@ -69,8 +69,8 @@ static tally_status run_law(tl_gpu_device *d, tally *ctx, const tl_call *c, int 
                        .x = tl_memory_of(&in), .n = tl_i64(n),
                        .parameter = tl_f64(c->plan->par.value), .out = tl_memory_of(&results));
 
-    if (!status) status = d->gpu->calls->read(d->gpu, ctx, c->out->data, &results, 0, bytes);
-    if (status) d->gpu->calls->wait(d->gpu, ctx); /* so that no kernel still reads the input */
+    if (!status) status = tl_gpu_read(d, ctx, c->out->data, &results, 0, bytes);
+    if (status) tl_gpu_wait(d, ctx, status); /* so that no kernel still reads the input */
     tl_gpu_give(d, &in);
     tl_gpu_give(d, &results);
 
@@ -178,8 +178,7 @@ static tally_status run_inputs(tl_gpu_device *d, tally *ctx, const tl_call *c, i
         begun = !status;
         if (!status) status = run_prepared(d, ctx, &p, c);
         if (d->host) { /* a failure came before the copies of the caller's arrays were waited for */
-            const tally_status waited = d->gpu->calls->wait(d->gpu, status ? NULL : ctx);
-            if (!status) status = waited;
+            status = tl_gpu_wait(d, ctx, status);
             d->host = 0;
         }
 

@@ -23,8 +23,8 @@ typedef struct {
     tally_view all; /* `in` as one segment, with its two offsets on the host */
     int64_t ends[2];
     measured m;
-    tl_memory data, offsets, ids;
-    size_t data_at;
+    tl_array data, offsets;
+    tl_memory ids;
     tl_speculation speculative;
     enum {
         NO_KERNEL,
@@ -47,8 +47,7 @@ static tally_status make_slots(tl_gpu_device *d, tally *ctx)
         status = c->lock(d->gpu, ctx, SLOT_BYTES, &d->reported);
     if (status || d->slot->measured.slots.bytes) return status;
     status = tl_gpu_take(d, ctx, sizeof zeros, &d->slot->measured.slots);
-    return status ? status
-                  : c->write(d->gpu, ctx, &d->slot->measured.slots, 0, zeros, sizeof zeros);
+    return status ? status : tl_gpu_write(d, ctx, &d->slot->measured.slots, 0, zeros, sizeof zeros);
 }
 
 static tally_status begin_measure(tl_gpu_device *d, tally *ctx, const tl_plan *plan, int64_t least,
@@ -67,12 +66,12 @@ static tally_status begin_measure(tl_gpu_device *d, tally *ctx, const tl_plan *p
     if (status) return status;
 
     d->slot->measured.slot ^= 1;
-    status =
-        TL_GO(&l, measure, (rows + MEASURE_GROUP - 1) / MEASURE_GROUP,
-              .offsets = tl_memory_of(&s->offsets), .rows = tl_i64(rows), .least = tl_i64(least),
-              .ids = tl_memory_of(&s->ids), .measured = tl_memory_of(&d->slot->measured.slots),
-              .slot = tl_i64(d->slot->measured.slot),
-              .reported = tl_memory_of(c->sees_locked ? &d->reported : NULL));
+    status = TL_GO(&l, measure, (rows + MEASURE_GROUP - 1) / MEASURE_GROUP,
+                   .offsets = tl_memory_of(&s->offsets.memory), .rows = tl_i64(rows),
+                   .least = tl_i64(least), .ids = tl_memory_of(&s->ids),
+                   .measured = tl_memory_of(&d->slot->measured.slots),
+                   .slot = tl_i64(d->slot->measured.slot),
+                   .reported = tl_memory_of(c->sees_locked ? &d->reported : NULL));
 
     return status || !c->sees_locked ? status : c->mark(d->gpu, ctx, TL_RUN, TL_MEASURED);
 }
@@ -89,9 +88,7 @@ static tally_status end_measure(tl_gpu_device *d, tally *ctx, segments *s, tally
         status = c->reached(d->gpu, ctx, TL_MEASURED);
         if (!status) memcpy(&s->m, (const void *)(uintptr_t)d->reported.address, sizeof s->m);
     } else if (!status) {
-        tl_clock_begin(d, ctx, TL_RUN);
-        status = c->read(d->gpu, ctx, &s->m, &d->slot->measured.slots, at, sizeof s->m);
-        tl_clock_end(d, ctx, TL_RUN, TL_TIME_FROM, sizeof s->m);
+        status = tl_gpu_read(d, ctx, &s->m, &d->slot->measured.slots, at, sizeof s->m);
     }
 
     if (status) { /* the contents of the slots are not known */
@@ -119,12 +116,12 @@ static int64_t offsets_most(const tl_call *c)
 
 /* True if kernels for c may be launched before the offsets are checked: reductions, and scans
  * without an initial value, of dense elements, whose results are memory of this device. */
-static int may_speculate(tl_gpu_device *d, const tl_call *c, tl_memory *y, size_t *y_byte)
+static int may_speculate(tl_gpu_device *d, const tl_call *c, tl_array *y)
 {
     const int scan = c->verb == TL_SCAN;
     return c->verb != TL_WINDOW && !(scan && c->scan && c->scan->init) && c->in->stride == 1 &&
            !(scan && c->out->stride != 1) && !c->in->valid && !c->in->next &&
-           d->gpu->calls->owns(d->gpu, c->out->data, y, y_byte);
+           tl_gpu_find(d, c->out->data, y);
 }
 
 /* Launches, between begin_measure and end_measure, the kernel that the segments need if they are
@@ -137,11 +134,11 @@ static tally_status launch_speculatively(tl_gpu_device *d, tally *ctx, const tl_
     const tl_scalar *const op = c->plan->op;
     const tally_view *const in = c->in;
     const int scan = c->verb == TL_SCAN;
-    size_t out_at;
-    tl_results r = {.piece = &tl_no_piece, .row_stride = 1, .stride = 1};
-    if (!may_speculate(d, c, &r.y, &out_at)) return TALLY_OK;
+    tl_array y;
+    if (!may_speculate(d, c, &y)) return TALLY_OK;
 
-    r.byte = (int64_t)out_at;
+    const tl_results r = {
+        .piece = &tl_no_piece, .y = y.memory, .byte = y.byte, .row_stride = 1, .stride = 1};
     s->speculative = (tl_speculation){
         .measured = d->slot->measured.slots,
         .slot = d->slot->measured.slot,
@@ -150,13 +147,12 @@ static tally_status launch_speculatively(tl_gpu_device *d, tally *ctx, const tl_
     const tl_batch b = {.plan = c->plan,
                         .x = s->data,
                         .piece = &tl_no_piece,
-                        .x_byte = (int64_t)s->data_at,
                         .stride = 1,
                         .rows = in->rows,
                         .listed = 1,
-                        .offsets = s->offsets,
+                        .offsets = s->offsets.memory,
                         .speculative = &s->speculative};
-    const tl_before from = {SEED_NONE, &s->data, c->scan && c->scan->exclusive};
+    const tl_before from = {SEED_NONE, &s->data.memory, c->scan && c->scan->exclusive};
     tl_built program = {0};
     const tl_launch l = {d, ctx, &program};
     tally_status status = tl_gpu_program(d, ctx, op, scan ? "scan" : "reduce", &program);
@@ -231,7 +227,7 @@ static tally_status open_segments(tl_gpu_device *d, tally *ctx, const tl_call *c
 
     *b = tl_batch_of(plan, &tl_no_piece, s->in);
     tally_status status = tl_batch_data(d, ctx, &s->all, plan->op->elem_bytes, b);
-    b->offsets = s->offsets;
+    b->offsets = s->offsets.memory;
     b->elements = s->ends[1] - s->ends[0];
     b->longest = s->m.count[LONG_COUNT] ? b->elements : CHUNK - 1; /* an upper bound */
     b->warp_each = by_warp && s->m.count[LONG_COUNT] &&
@@ -252,26 +248,18 @@ static tally_status open_segments(tl_gpu_device *d, tally *ctx, const tl_call *c
 
 /* ---- the call ---- */
 
-/* True if v's offsets are in memory of this device. */
-static int has_offsets(tl_gpu_device *d, const tally_view *v, tl_memory *memory, size_t *at)
-{
-    return v->offsets && d->gpu->calls->owns(d->gpu, v->offsets, memory, at);
-}
-
 /* Measures `in`, and launches a kernel speculatively. *done is 0 if the host must do the call: its
  * data or offsets are not in device memory, or the offsets are bad (the host's checks then say
  * where), or the offsets lie inside another memory object of OpenCL. */
 static tally_status examine(tl_gpu_device *d, tally *ctx, const tl_call *c, segments *s, int *done)
 {
     const tally_view *const in = c->in;
-    size_t at;
     int64_t low, high;
 
     *s = (segments){.in = in, .all = *in};
-    *done = has_offsets(d, in, &s->offsets, &at) && !at &&
+    *done = tl_gpu_find(d, in->offsets, &s->offsets) && !s->offsets.byte &&
             (uintptr_t)in->offsets % sizeof(int64_t) == 0 &&
-            in->rows <= INT64_MAX / (int64_t)sizeof(int64_t) && in->data &&
-            d->gpu->calls->owns(d->gpu, in->data, &s->data, &s->data_at);
+            in->rows <= INT64_MAX / (int64_t)sizeof(int64_t) && tl_gpu_find(d, in->data, &s->data);
     if (!*done) return TALLY_OK;
 
     tally_status status = tl_no_capture(

@@ -13,14 +13,12 @@ static const int64_t STAGE_BYTES = 8 << 20;
 void tl_side_open(tl_gpu_device *d, tl_side *s, const tally_view *v, int64_t bytes)
 {
     int64_t low, high;
-    size_t offset;
-    tl_memory memory;
 
     *s = (tl_side){.view = *v, .bytes = bytes};
     tl_view_extent(v, bytes, &low, &high);
     if (high <= low) return;
     const char *from = tl_offset(v->data, low);
-    s->here = d->gpu->calls->owns(d->gpu, from, &memory, &offset);
+    s->here = tl_gpu_holds(d, from);
     int dense = v->stride == 1 && (v->offsets || v->rows == 1 || v->row_stride == v->n);
     s->straight = !s->here && dense && d->gpu->calls->locked(d->gpu, from, (size_t)(high - low));
 }
@@ -115,23 +113,15 @@ static tl_haul part_of(const run *r, const tl_side *s, const tl_rect *rect, int6
 static tally_status to_device(const run *r, const tl_memory *to, int64_t offset, void *from,
                               int64_t bytes)
 {
-    const tl_copy copy = {TL_IN, to, (size_t)offset, from, (size_t)bytes};
-    if (!bytes) return TALLY_OK;
-    tl_clock_begin(r->pipe->d, r->pipe->ctx, TL_IN);
-    tally_status status = r->c->copy_in(r->gpu, r->pipe->ctx, &copy);
-    tl_clock_end(r->pipe->d, r->pipe->ctx, TL_IN, TL_TIME_TO, (size_t)bytes);
-    return status;
+    const tl_copy copy = {TL_IN, TL_TO_DEVICE, to, (size_t)offset, from, (size_t)bytes, 0};
+    return tl_gpu_transfer(r->pipe->d, r->pipe->ctx, &copy);
 }
 
 static tally_status to_host(const run *r, void *to, const tl_memory *from, int64_t offset,
                             int64_t bytes)
 {
-    const tl_copy copy = {TL_OUT, from, (size_t)offset, to, (size_t)bytes};
-    if (!bytes) return TALLY_OK;
-    tl_clock_begin(r->pipe->d, r->pipe->ctx, TL_OUT);
-    tally_status status = r->c->copy_out(r->gpu, r->pipe->ctx, &copy);
-    tl_clock_end(r->pipe->d, r->pipe->ctx, TL_OUT, TL_TIME_FROM, (size_t)bytes);
-    return status;
+    const tl_copy copy = {TL_OUT, TL_TO_HOST, from, (size_t)offset, to, (size_t)bytes, 0};
+    return tl_gpu_transfer(r->pipe->d, r->pipe->ctx, &copy);
 }
 
 /* Offset of the kept results among those that the kernels compute, in elements of the copy on the

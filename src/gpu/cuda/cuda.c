@@ -104,11 +104,12 @@ static tally_status cu_open(tally *ctx, int index, tl_gpu **gpu)
     cuda *g = calloc(1, sizeof *g);
     if (!g) return tl_no_memory(ctx, sizeof *g, "a device");
 
-    *g = (cuda){.base = {&calls},
+    *g = (cuda){.base = {.calls = &calls,
+                         .processors = found->processors,
+                         .warps_in_group = 8,
+                         .local_bytes = found->shared - STATIC_SHARED_MOST},
                 .device = found->device,
                 .capability = found->capability,
-                .processors = found->processors,
-                .shared = found->shared,
                 .number = index};
     CUresult error = cuDevicePrimaryCtxRetain(&g->context, g->device);
     if (!error) error = cuCtxPushCurrent(g->context);
@@ -146,18 +147,6 @@ static void cu_leave(tl_gpu *gpu)
     cuCtxPopCurrent(NULL);
 }
 
-static int cu_processors(const tl_gpu *gpu) { return ((const cuda *)gpu)->processors; }
-static int cu_warps_in_group(const tl_gpu *gpu)
-{
-    (void)gpu;
-    return 8;
-}
-
-static int64_t cu_local_bytes(const tl_gpu *gpu)
-{
-    return ((const cuda *)gpu)->shared - STATIC_SHARED_MOST;
-}
-
 static tally_status cu_allocate(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory)
 {
     CUdeviceptr p;
@@ -173,23 +162,6 @@ static void cu_release(tl_gpu *gpu, tl_memory *memory)
     (void)gpu;
     cuMemFree(memory->address);
     *memory = (tl_memory){0};
-}
-
-static tally_status cu_write(tl_gpu *gpu, tally *ctx, const tl_memory *to, size_t offset,
-                             const void *from, size_t bytes)
-{
-    const tl_copy copy = {TL_RUN, to, offset, (void *)(uintptr_t)from, bytes};
-    return tl_cuda_copy_in(gpu, ctx, &copy);
-}
-
-static tally_status cu_read(tl_gpu *gpu, tally *ctx, void *to, const tl_memory *from, size_t offset,
-                            size_t bytes)
-{
-    const tl_copy copy = {TL_RUN, from, offset, to, bytes};
-    tally_status status = tl_cuda_copy_out(gpu, ctx, &copy);
-    if (status) return status;
-    CUresult error = cuStreamSynchronize(((cuda *)gpu)->stream[TL_RUN]);
-    return error ? tl_cuda_failed(ctx, error, "copying from the device") : TALLY_OK;
 }
 
 static int cu_owns(tl_gpu *gpu, const void *p, tl_memory *memory, size_t *offset)
@@ -224,14 +196,9 @@ static const tl_gpu_calls calls = {
     .close = cu_close,
     .enter = cu_enter,
     .leave = cu_leave,
-    .processors = cu_processors,
-    .warps_in_group = cu_warps_in_group,
-    .local_bytes = cu_local_bytes,
     .allocate = cu_allocate,
     .release = cu_release,
-    .write = cu_write,
     .clear = tl_cuda_clear,
-    .read = cu_read,
     .owns = cu_owns,
     .build = tl_cuda_build,
     .unload = tl_cuda_unload,
@@ -248,8 +215,7 @@ static const tl_gpu_calls calls = {
     .lock = tl_cuda_lock,
     .unlock = tl_cuda_unlock,
     .locked = tl_cuda_locked,
-    .copy_in = tl_cuda_copy_in,
-    .copy_out = tl_cuda_copy_out,
+    .copy = tl_cuda_copy,
     .mark = tl_cuda_mark,
     .follow = tl_cuda_follow,
     .reached = tl_cuda_reached,

@@ -28,7 +28,7 @@ typedef struct {
     int capture_mode;               /* of the thread, outside of enter and leave */
     CUevent events[TL_EVENTS_ALL];  /* created when first marked */
     struct tl_beside *beside;       /* the background compiler (code.h) */
-    int capability, processors, shared, number;
+    int capability, number;
 } cuda;
 
 /* Functions of libcuda that a file calls. LIST(F) has F(name, symbol, parameters) for each.
@@ -98,8 +98,7 @@ tally_status tl_cuda_lock(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memo
 void tl_cuda_unlock(tl_gpu *gpu, tl_memory *memory);
 int tl_cuda_locked(tl_gpu *gpu, const void *p, size_t bytes);
 tally_status tl_cuda_clear(tl_gpu *gpu, tally *ctx, const tl_memory *to, size_t bytes);
-tally_status tl_cuda_copy_in(tl_gpu *gpu, tally *ctx, const tl_copy *copy);
-tally_status tl_cuda_copy_out(tl_gpu *gpu, tally *ctx, const tl_copy *copy);
+tally_status tl_cuda_copy(tl_gpu *gpu, tally *ctx, const tl_copy *copy);
 tally_status tl_cuda_mark(tl_gpu *gpu, tally *ctx, int lane, int event);
 tally_status tl_cuda_follow(tl_gpu *gpu, tally *ctx, int lane, int event);
 tally_status tl_cuda_reached(tl_gpu *gpu, tally *ctx, int event);

@@ -85,18 +85,17 @@ tally_status tl_cuda_clear(tl_gpu *gpu, tally *ctx, const tl_memory *to, size_t 
     return error ? tl_cuda_failed(ctx, error, "cuMemsetD32Async") : TALLY_OK;
 }
 
-tally_status tl_cuda_copy_in(tl_gpu *gpu, tally *ctx, const tl_copy *c)
+/* The driver reads host memory that is not page-locked before a copy to the device returns. */
+tally_status tl_cuda_copy(tl_gpu *gpu, tally *ctx, const tl_copy *c)
 {
-    CUresult error = cuMemcpyHtoDAsync(c->memory->address + c->offset, c->host, c->bytes,
-                                       ((cuda *)gpu)->stream[c->lane]);
-    return error ? tl_cuda_failed(ctx, error, "copying to the device") : TALLY_OK;
-}
-
-tally_status tl_cuda_copy_out(tl_gpu *gpu, tally *ctx, const tl_copy *c)
-{
-    CUresult error = cuMemcpyDtoHAsync(c->host, c->memory->address + c->offset, c->bytes,
-                                       ((cuda *)gpu)->stream[c->lane]);
-    return error ? tl_cuda_failed(ctx, error, "copying from the device") : TALLY_OK;
+    const CUstream stream = ((cuda *)gpu)->stream[c->lane];
+    const CUdeviceptr at = c->memory->address + c->offset;
+    CUresult error = c->way == TL_TO_DEVICE ? cuMemcpyHtoDAsync(at, c->host, c->bytes, stream)
+                                            : cuMemcpyDtoHAsync(c->host, at, c->bytes, stream);
+    if (!error && c->waits && c->way == TL_TO_HOST) error = cuStreamSynchronize(stream);
+    if (!error) return TALLY_OK;
+    return tl_cuda_failed(
+        ctx, error, c->way == TL_TO_DEVICE ? "copying to the device" : "copying from the device");
 }
 
 tally_status tl_cuda_mark(tl_gpu *gpu, tally *ctx, int lane, int event)

@@ -219,7 +219,7 @@ tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program,
             error = cuOccupancyMaxActiveBlocksPerMultiprocessor(&each, f, (int)threads,
                                                                 (size_t)local_bytes);
             if (error) return tl_cuda_failed(ctx, error, name);
-            program->kernels[at].resident = (each ? each : 1) * g->processors;
+            program->kernels[at].resident = (each ? each : 1) * g->base.processors;
         }
 
         int64_t rounds = (groups - 1) / program->kernels[at].resident + 1;

@@ -36,13 +36,9 @@ enum { KIND_SIGNED = 1, KIND_UNSIGNED, KIND_FLOAT, KIND_BFLOAT };
 #define TYPE_KIND(type)   ((type) >> 4)
 #define TYPE_BYTES(type)  ((type)&15)
 enum {
-    PREPARE_PAIRS = 1,  /* two inputs */
-    PREPARE_X_BITS = 2, /* x (y) has a bitmap */
-    PREPARE_Y_BITS = 4,
-    PREPARE_QUIET = 8,   /* NaNs become quiet NaNs without a payload */
-    PREPARE_COUNTS = 16, /* write a byte for each element: 1 if it counts */
-    PREPARE_MASKED = 32, /* NaNs do not count */
-    PREPARE_ZEROS = 64   /* zeros of x become +0 */
+    PREPARE_QUIET = 1,  /* NaNs become quiet NaNs without a payload */
+    PREPARE_MASKED = 2, /* NaNs do not count */
+    PREPARE_ZEROS = 4   /* zeros of x become +0 */
 };
 
 /* keys.cl: threads of a block; keys of a tile, with one word of 32 bits for each thread; tiles of a
@@ -51,10 +47,9 @@ enum {
     KEYS_THREADS = 256,
     KEYS_TILE = 32 * KEYS_THREADS,
     KEYS_TILES = 4,
-    KEYS_STEP = KEYS_TILES * KEYS_TILE
+    KEYS_STEP = KEYS_TILES * KEYS_TILE,
+    KEYS_LIST = 8192
 };
-
-enum { KEYS_LIST = 8192 };
 #define KEYS_UNIT(bytes) ((bytes) == 8 ? 2 : (bytes) == 4 ? 4 : 8)
 
 /* exact/: threads of a block; blocks of a multiprocessor; max items of a job. Digits below 2^-1074,

@@ -22,10 +22,10 @@ fn u32 ones(u32 x)
 enum { KEYS_SUM, KEYS_LEAST };
 
 fn i64 of_two(int what, i64 a, i64 b) { return what == KEYS_SUM ? a + b : b < a ? b : a; }
-fn i64 of_group(LOCAL i64 *scratch, int what, i64 mine)
+fn i64 of_group(LOCAL i64 *scratch, int what, i64 value)
 {
     const int t = thread_index();
-    scratch[t] = mine;
+    scratch[t] = value;
     BARRIER();
     for (int m = KEYS_THREADS / 2; m; m >>= 1) {
         const i64 a = scratch[t], b = scratch[t < m ? t + m : t];
@@ -42,7 +42,7 @@ fn i64 of_group(LOCAL i64 *scratch, int what, i64 mine)
 fn i64 of_list(LOCAL i64 *scratch, int what, GLOBAL const i64 *list, i64 count, i64 start)
 {
     enum { TOGETHER = 8 };
-    i64 mine = start;
+    i64 value = start;
     for (i64 at = thread_index(); at < count; at += TOGETHER * KEYS_THREADS) {
         i64 v[TOGETHER];
         UNROLL for (int k = 0; k < TOGETHER; k++)
@@ -50,10 +50,10 @@ fn i64 of_list(LOCAL i64 *scratch, int what, GLOBAL const i64 *list, i64 count, 
             const i64 i = at + k * KEYS_THREADS;
             v[k] = i < count ? list[i] : start;
         }
-        UNROLL for (int k = 0; k < TOGETHER; k++) mine = of_two(what, mine, v[k]);
+        UNROLL for (int k = 0; k < TOGETHER; k++) value = of_two(what, value, v[k]);
     }
 
-    return of_group(scratch, what, mine);
+    return of_group(scratch, what, value);
 }
 
 /* ---- runs ---- */
@@ -157,18 +157,14 @@ KERNEL_OF(runs_heads)
 {
     SHARED u32 units[KEYS_TILE / 2 / 4]; /* a byte for each unit, which has at least 2 places */
     SHARED i64 scratch[KEYS_THREADS];
-    const int t = thread_index(), kind = TYPE_KIND((int)type), bytes = TYPE_BYTES((int)type);
-    const int each = KEYS_UNIT(bytes), is_float = kind >= KIND_FLOAT;
+    const int t = thread_index(), bytes = TYPE_BYTES((int)type);
+    const int each = KEYS_UNIT(bytes), is_float = TYPE_KIND((int)type) >= KIND_FLOAT;
     const u64 all = ~(u64)0 >> (64 - 8 * bytes);
     key_line l;
 
     l.data = keys + byte, l.stride = stride, l.lead = lead, l.end = lead + count, l.bytes = bytes;
     l.sign = is_float ? all ^ all >> 1 : 0;
-    l.infinite = !is_float            ? all
-                 : bytes == 8         ? 0x7ff0000000000000ul
-                 : bytes == 4         ? 0x7f800000u
-                 : kind == KIND_FLOAT ? 0x7c00
-                                      : 0x7f80;
+    l.infinite = is_float ? infinity_of((int)type) : all;
     const int beside = stride == 1 && ADDRESS(l.data) % (u64)bytes == 0 &&
                        (ADDRESS(l.data) - (u64)(lead * bytes)) % (u64)(each * bytes) == 0;
 
@@ -212,10 +208,10 @@ KERNEL_OF(runs_places)
 
         for (i64 step = part * steps_each; step < end; step++) {
             words v = ((GLOBAL const words *)heads)[step * KEYS_THREADS + t];
-            u32 mine = 0;
+            u32 found = 0;
             int turn = 0;
-            UNROLL for (int k = 0; k < KEYS_TILES; k++) mine += ones(v.w[k]);
-            sums[t] = mine;
+            UNROLL for (int k = 0; k < KEYS_TILES; k++) found += ones(v.w[k]);
+            sums[t] = found;
             BARRIER();
 
             /* prefix sum of Hillis and Steele, with double buffering in `sums` */
@@ -227,7 +223,7 @@ KERNEL_OF(runs_places)
             }
 
             const u32 all = sums[turn + KEYS_THREADS - 1];
-            u32 rank = sums[turn + t] - mine;
+            u32 rank = sums[turn + t] - found;
             for (u32 from = 0; from < all; from += KEYS_LIST) {
                 const u32 count_here = all - from < KEYS_LIST ? all - from : KEYS_LIST;
                 UNROLL for (int k = 0; k < KEYS_TILES; k++)
@@ -274,70 +270,31 @@ KERNEL_OF(take_check)
     }
 }
 
-#define TAKE(name, word)                                                                      \
-    fn void name(GLOBAL const u8 *x, i64 x_stride, GLOBAL const i64 *order, GLOBAL u8 *y,     \
-                 i64 y_stride, i64 count)                                                     \
-    {                                                                                         \
-        enum { TOGETHER = 8 };                                                                \
-        const i64 step = group_count() * KEYS_THREADS;                                        \
-        i64 i = group_index() * KEYS_THREADS + thread_index();                                \
-        for (; i + (TOGETHER - 1) * step < count; i += TOGETHER * step) {                     \
-            i64 at[TOGETHER];                                                                 \
-            word v[TOGETHER];                                                                 \
-            UNROLL for (int k = 0; k < TOGETHER; k++) at[k] = order[i + k * step];            \
-            UNROLL for (int k = 0; k < TOGETHER; k++)                                         \
-                v[k] = ((GLOBAL const word *)x)[at[k] * x_stride];                            \
-            UNROLL for (int k = 0; k < TOGETHER; k++)                                         \
-                ((GLOBAL word *)y)[(i + k * step) * y_stride] = v[k];                         \
-        }                                                                                     \
-        for (; i < count; i += step)                                                          \
-            ((GLOBAL word *)y)[i * y_stride] = ((GLOBAL const word *)x)[order[i] * x_stride]; \
-    }
-TAKE(take_1, u8)
-TAKE(take_2, u16)
-TAKE(take_4, u32)
-TAKE(take_8, u64)
-
-/* x, y: strides in elements of `bytes` bytes */
-typedef struct {
-    GLOBAL const u8 *x;
-    GLOBAL u8 *y;
-    i64 x_stride, y_stride;
-} take_arrays;
-
-fn void take_bytes(take_arrays a, GLOBAL const i64 *order, i64 count, int bytes)
-{
-    const i64 step = group_count() * KEYS_THREADS;
-    for (i64 i = group_index() * KEYS_THREADS + thread_index(); i < count; i += step)
-        for (int k = 0; k < bytes; k++)
-            a.y[i * a.y_stride * bytes + k] = a.x[order[i] * a.x_stride * bytes + k];
-}
-
 /* reported: the distance from the first bad index to the end (0: there is none, and only then
  * elements are copied), and that index. */
 KERNEL_OF(take)
 {
     SHARED i64 scratch[KEYS_THREADS];
-    const int size = (int)bytes;
     GLOBAL const u8 *const x = in + in_byte;
     GLOBAL const i64 *const places = (GLOBAL const i64 *)(order + order_byte);
     GLOBAL u8 *const y = out + out_byte;
-    const int aligned = ADDRESS(x) % (u64)size == 0 && ADDRESS(y) % (u64)size == 0;
-    const i64 first = of_list(scratch, KEYS_LEAST, wrong, parts, count);
+    const i64 first = of_list(scratch, KEYS_LEAST, wrong, parts, count),
+              end = first < count ? 0 : count, step = group_count() * KEYS_THREADS;
 
     if (group_index() == 0 && thread_index() == 0) {
         reported[0] = count - first;
         reported[1] = places[first < count ? first : 0];
     }
 
-    const int path = first < count ? -1 : aligned ? size : 0;
-    if (path == 8) take_8(x, in_stride, places, y, out_stride, count);
-    if (path == 4) take_4(x, in_stride, places, y, out_stride, count);
-    if (path == 2) take_2(x, in_stride, places, y, out_stride, count);
-    if (path == 1) take_1(x, in_stride, places, y, out_stride, count);
-    if (path == 0) {
-        take_arrays a;
-        a.x = x, a.y = y, a.x_stride = in_stride, a.y_stride = out_stride;
-        take_bytes(a, places, count, size);
+    for (i64 i = group_index() * KEYS_THREADS + thread_index(); i < end; i += LOADS * step) {
+        i64 at[LOADS];
+        u64 v[LOADS];
+        UNROLL for (int k = 0; k < LOADS; k++)
+            at[k] = places[i + k * step < end ? i + k * step : i] * in_stride;
+        load_bits(v, x, at, (int)bytes);
+        UNROLL for (int k = 0; k < LOADS; k++)
+        {
+            if (i + k * step < end) store_bits(y, (i + k * step) * out_stride, v[k], (int)bytes);
+        }
     }
 }

@@ -18,8 +18,9 @@ enum { DEVICES_MOST = 16 };
 static tl_opencl_found devices[DEVICES_MOST];
 static int device_count;
 
-tally_status tl_opencl_failed(tally *ctx, cl_int error, const char *call)
+tally_status tl_opencl_check(tally *ctx, cl_int error, const char *call)
 {
+    if (error == CL_SUCCESS) return TALLY_OK;
     if (error == CL_MEM_OBJECT_ALLOCATION_FAILURE || error == CL_OUT_OF_RESOURCES ||
         error == CL_OUT_OF_HOST_MEMORY || error == CL_INVALID_BUFFER_SIZE)
         return tl_fail(ctx, TALLY_NO_MEMORY,

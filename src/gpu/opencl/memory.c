@@ -48,7 +48,7 @@ tally_status tl_cl_allocate(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *me
     cl_int error;
     char *begin;
     cl_mem m = tl_cl.clCreateBuffer(g->context, CL_MEM_READ_WRITE, bytes, NULL, &error);
-    if (!m) return tl_opencl_failed(ctx, error, "clCreateBuffer");
+    if (!m) return tl_opencl_check(ctx, error, "clCreateBuffer");
 
     tally_status status = add_range(g, ctx, m, bytes, 0, &begin);
     if (status)
@@ -68,12 +68,18 @@ void tl_cl_release(tl_gpu *gpu, tl_memory *memory)
     *memory = (tl_memory){0};
 }
 
-tally_status tl_cl_write(tl_gpu *gpu, tally *ctx, const tl_memory *to, size_t offset,
-                         const void *from, size_t bytes)
+tally_status tl_cl_copy(tl_gpu *gpu, tally *ctx, const tl_copy *c)
 {
-    cl_int error = tl_cl.clEnqueueWriteBuffer(((opencl *)gpu)->queue[TL_RUN], to->object, 1, offset,
-                                              bytes, from, 0, NULL, NULL);
-    return error ? tl_opencl_failed(ctx, error, "clEnqueueWriteBuffer") : TALLY_OK;
+    const cl_command_queue queue = ((opencl *)gpu)->queue[c->lane];
+    const cl_mem m = c->memory->object;
+    const cl_uint waits = (cl_uint)c->waits;
+    const cl_int error = c->way == TL_TO_DEVICE
+                             ? tl_cl.clEnqueueWriteBuffer(queue, m, waits, c->offset, c->bytes,
+                                                          c->host, 0, NULL, NULL)
+                             : tl_cl.clEnqueueReadBuffer(queue, m, waits, c->offset, c->bytes,
+                                                         c->host, 0, NULL, NULL);
+    return tl_opencl_check(ctx, error,
+                           c->way == TL_TO_DEVICE ? "clEnqueueWriteBuffer" : "clEnqueueReadBuffer");
 }
 
 tally_status tl_cl_clear(tl_gpu *gpu, tally *ctx, const tl_memory *to, size_t bytes)
@@ -81,15 +87,7 @@ tally_status tl_cl_clear(tl_gpu *gpu, tally *ctx, const tl_memory *to, size_t by
     const uint32_t zero = 0;
     cl_int error = tl_cl.clEnqueueFillBuffer(((opencl *)gpu)->queue[TL_RUN], to->object, &zero,
                                              sizeof zero, 0, bytes, 0, NULL, NULL);
-    return error ? tl_opencl_failed(ctx, error, "clEnqueueFillBuffer") : TALLY_OK;
-}
-
-tally_status tl_cl_read(tl_gpu *gpu, tally *ctx, void *to, const tl_memory *from, size_t offset,
-                        size_t bytes)
-{
-    cl_int error = tl_cl.clEnqueueReadBuffer(((opencl *)gpu)->queue[TL_RUN], from->object, 1,
-                                             offset, bytes, to, 0, NULL, NULL);
-    return error ? tl_opencl_failed(ctx, error, "clEnqueueReadBuffer") : TALLY_OK;
+    return tl_opencl_check(ctx, error, "clEnqueueFillBuffer");
 }
 
 int tl_cl_owns(tl_gpu *gpu, const void *p, tl_memory *memory, size_t *offset)
@@ -125,7 +123,7 @@ tally_status tl_cl_adopt(tl_gpu *gpu, tally *ctx, void *object, void **pointer)
             "object is of another cl_context: give tally_use_stream a queue of its context first");
 
     error = tl_cl.clRetainMemObject(object);
-    if (error) return tl_opencl_failed(ctx, error, "clRetainMemObject");
+    if (error) return tl_opencl_check(ctx, error, "clRetainMemObject");
 
     tally_status status = add_range(g, ctx, object, bytes, 1, &begin);
     if (status)
@@ -163,14 +161,14 @@ tally_status tl_cl_lock(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory
     cl_int error;
     cl_mem m = tl_cl.clCreateBuffer(g->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, bytes,
                                     NULL, &error);
-    if (!m) return tl_opencl_failed(ctx, error, "clCreateBuffer");
+    if (!m) return tl_opencl_check(ctx, error, "clCreateBuffer");
 
     void *p = tl_cl.clEnqueueMapBuffer(g->queue[TL_RUN], m, 1, CL_MAP_READ_WRITE, 0, bytes, 0, NULL,
                                        NULL, &error);
 
     if (!p) {
         tl_cl.clReleaseMemObject(m);
-        return tl_opencl_failed(ctx, error, "clEnqueueMapBuffer");
+        return tl_opencl_check(ctx, error, "clEnqueueMapBuffer");
     }
 
     *memory = (tl_memory){(uintptr_t)p, m, bytes};
@@ -192,20 +190,6 @@ int tl_cl_locked(tl_gpu *gpu, const void *p, size_t bytes)
     return 0;
 }
 
-tally_status tl_cl_copy_in(tl_gpu *gpu, tally *ctx, const tl_copy *c)
-{
-    cl_int error = tl_cl.clEnqueueWriteBuffer(((opencl *)gpu)->queue[c->lane], c->memory->object, 0,
-                                              c->offset, c->bytes, c->host, 0, NULL, NULL);
-    return error ? tl_opencl_failed(ctx, error, "clEnqueueWriteBuffer") : TALLY_OK;
-}
-
-tally_status tl_cl_copy_out(tl_gpu *gpu, tally *ctx, const tl_copy *c)
-{
-    cl_int error = tl_cl.clEnqueueReadBuffer(((opencl *)gpu)->queue[c->lane], c->memory->object, 0,
-                                             c->offset, c->bytes, c->host, 0, NULL, NULL);
-    return error ? tl_opencl_failed(ctx, error, "clEnqueueReadBuffer") : TALLY_OK;
-}
-
 tally_status tl_cl_mark(tl_gpu *gpu, tally *ctx, int lane, int event)
 {
     opencl *g = (opencl *)gpu;
@@ -214,7 +198,7 @@ tally_status tl_cl_mark(tl_gpu *gpu, tally *ctx, int lane, int event)
     cl_int error = tl_cl.clEnqueueMarkerWithWaitList(g->queue[lane], 0, NULL, &g->events[event]);
     /* so that the work is submitted before another lane waits for it */
     if (!error) error = tl_cl.clFlush(g->queue[lane]);
-    return error ? tl_opencl_failed(ctx, error, "clEnqueueMarkerWithWaitList") : TALLY_OK;
+    return tl_opencl_check(ctx, error, "clEnqueueMarkerWithWaitList");
 }
 
 tally_status tl_cl_follow(tl_gpu *gpu, tally *ctx, int lane, int event)
@@ -223,14 +207,14 @@ tally_status tl_cl_follow(tl_gpu *gpu, tally *ctx, int lane, int event)
     cl_int error = g->events[event] ? tl_cl.clEnqueueBarrierWithWaitList(g->queue[lane], 1,
                                                                          &g->events[event], NULL)
                                     : CL_SUCCESS;
-    return error ? tl_opencl_failed(ctx, error, "clEnqueueBarrierWithWaitList") : TALLY_OK;
+    return tl_opencl_check(ctx, error, "clEnqueueBarrierWithWaitList");
 }
 
 tally_status tl_cl_reached(tl_gpu *gpu, tally *ctx, int event)
 {
     opencl *g = (opencl *)gpu;
     cl_int error = g->events[event] ? tl_cl.clWaitForEvents(1, &g->events[event]) : CL_SUCCESS;
-    return error ? tl_opencl_failed(ctx, error, "clWaitForEvents") : TALLY_OK;
+    return tl_opencl_check(ctx, error, "clWaitForEvents");
 }
 
 double tl_cl_elapsed(tl_gpu *gpu, int from, int to)
@@ -249,7 +233,7 @@ tally_status tl_cl_quiet(tl_gpu *gpu, tally *ctx)
     tally_status status = TALLY_OK;
     for (int lane = 0; lane < TL_LANES; lane++) {
         cl_int error = tl_cl.clFinish(((opencl *)gpu)->queue[lane]);
-        if (error && !status) status = tl_opencl_failed(ctx, error, "clFinish");
+        if (error && !status) status = tl_opencl_check(ctx, error, "clFinish");
     }
     return status;
 }

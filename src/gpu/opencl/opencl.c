@@ -2,11 +2,16 @@
  * The calls of an OpenCL device: contexts, queues, programs, launches. devices.c finds the devices;
  * memory.c has the memory. API calls only; the shapes are in gpu/. */
 #include "opencl.h"
-#include <stdio.h>
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* An address of a memory object and a number are passed alike (tl_argument). */
+_Static_assert(sizeof(cl_mem) == sizeof(int64_t), "a memory object has the size of an i64");
+
 #define OPTIONS "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt"
+enum { STATIC_LOCAL_MOST = 2048 }; /* at least the static local memory of any kernel */
+
 struct tl_program {
     cl_program program;
     int count;
@@ -67,10 +72,17 @@ static tally_status cl_open(tally *ctx, int index, tl_gpu **gpu)
     opencl *g = calloc(1, sizeof *g);
     if (!g) return tl_no_memory(ctx, sizeof *g, "a device");
 
-    g->base.calls = &calls;
-    g->id = found->id;
-    g->processors = (int)tl_opencl_number(g->id, CL_DEVICE_MAX_COMPUTE_UNITS);
-    g->shuffles = tl_opencl_number(g->id, CL_DEVICE_WARP_SIZE_NV) == 32;
+    const cl_device_id id = found->id;
+    const int shuffles = tl_opencl_number(id, CL_DEVICE_WARP_SIZE_NV) == 32;
+    *g =
+        (opencl){.base = {.calls = &calls,
+                          .processors = (int)tl_opencl_number(id, CL_DEVICE_MAX_COMPUTE_UNITS),
+                          .warps_in_group = shuffles ? 8 : 1,
+                          .has_box = !shuffles,
+                          .shares_memory = tl_opencl_number(id, CL_DEVICE_HOST_UNIFIED_MEMORY) != 0,
+                          .local_bytes = (int64_t)tl_opencl_number(id, CL_DEVICE_LOCAL_MEM_SIZE) -
+                                         STATIC_LOCAL_MOST},
+                 .id = id};
     g->own = tl_cl.clCreateContext(NULL, 1, &g->id, NULL, NULL, &error);
     if (g->own && !(error = tl_cl.clRetainContext(g->own))) {
         g->context = g->own;
@@ -79,7 +91,7 @@ static tally_status cl_open(tally *ctx, int index, tl_gpu **gpu)
 
     if (error) {
         cl_close(&g->base);
-        return tl_opencl_failed(ctx, error, "opening the device");
+        return tl_opencl_check(ctx, error, "opening the device");
     }
 
     *gpu = &g->base;
@@ -92,19 +104,6 @@ static tally_status nothing_to_enter(tl_gpu *gpu, tally *ctx)
 }
 
 static void nothing_to_do(tl_gpu *gpu) { (void)gpu; }
-static int cl_processors(const tl_gpu *gpu) { return ((const opencl *)gpu)->processors; }
-static int cl_has_box(const tl_gpu *gpu) { return !((const opencl *)gpu)->shuffles; }
-static int cl_warps_in_group(const tl_gpu *gpu) { return ((const opencl *)gpu)->shuffles ? 8 : 1; }
-static int cl_shares_memory(const tl_gpu *gpu)
-{
-    return tl_opencl_number(((const opencl *)gpu)->id, CL_DEVICE_HOST_UNIFIED_MEMORY) != 0;
-}
-
-static int64_t cl_local_bytes(const tl_gpu *gpu)
-{
-    return (int64_t)tl_opencl_number(((const opencl *)gpu)->id, CL_DEVICE_LOCAL_MEM_SIZE) -
-           2048; /* static local memory of kernels */
-}
 
 /* ---- programs ---- */
 
@@ -128,7 +127,8 @@ static tally_status cl_build(tl_gpu *gpu, tally *ctx, const char *text, size_t l
     p->program = tl_cl.clCreateProgramWithSource(g->context, 1, &text, &length, &error);
     if (p->program)
         error = tl_cl.clBuildProgram(p->program, 1, &g->id,
-                                     g->shuffles ? OPTIONS " -D TL_SHUFFLES" : OPTIONS, NULL, NULL);
+                                     !g->base.has_box ? OPTIONS " -D TL_SHUFFLES" : OPTIONS, NULL,
+                                     NULL);
 
     if (!error) {
         *program = p;
@@ -160,11 +160,8 @@ static tally_status cl_launch(tl_gpu *gpu, tally *ctx, tl_program *program,
 {
     opencl *g = (opencl *)gpu;
     const char *const name = start->kernel;
-    const tl_argument *const arguments = start->arguments;
 
-    if (start->spread != TL_GROUPS)
-        return tl_fail(ctx, TALLY_UNSUPPORTED, "OpenCL: kernel %s: launches are numbers of groups",
-                       name);
+    assert(start->spread == TL_GROUPS); /* its tl_gpu_calls.single_launch is 0 */
     cl_int error = CL_SUCCESS;
     const int at = tl_kernel_number(ctx, program->kernels[0].name, sizeof program->kernels[0],
                                     program->count, name);
@@ -172,44 +169,31 @@ static tally_status cl_launch(tl_gpu *gpu, tally *ctx, tl_program *program,
 
     if (at == program->count) {
         program->kernels[at].kernel = tl_cl.clCreateKernel(program->program, name, &error);
-        if (!program->kernels[at].kernel) return tl_opencl_failed(ctx, error, name);
+        if (!program->kernels[at].kernel) return tl_opencl_check(ctx, error, name);
         program->count++;
     }
 
     const cl_kernel kernel = program->kernels[at].kernel;
-    for (int i = 0; i < start->count && !error; i++) switch (arguments[i].kind) {
-        case TL_ARG_MEMORY:
-            error = tl_cl.clSetKernelArg(kernel, (cl_uint)i, sizeof(cl_mem), &arguments[i].memory);
-            break;
-        case TL_ARG_UNUSED:
-            error = tl_cl.clSetKernelArg(kernel, (cl_uint)i, sizeof(cl_mem), NULL);
-            break;
-        case TL_ARG_I64:
-            error = tl_cl.clSetKernelArg(kernel, (cl_uint)i, 8, &arguments[i].i64);
-            break;
-        case TL_ARG_F64:
-            error = tl_cl.clSetKernelArg(kernel, (cl_uint)i, 8, &arguments[i].f64);
-            break;
-        case TL_ARG_LOCAL_BYTES:
-            error = tl_cl.clSetKernelArg(kernel, (cl_uint)i, (size_t)arguments[i].i64, NULL);
-            break;
-        case TL_ARG_NONE:
-            return tl_fail(ctx, TALLY_INVALID, "OpenCL: kernel %s: argument %d is missing", name,
-                           i + 1);
-        }
+    for (int i = 0; i < start->count && !error; i++) {
+        const tl_argument *const a = &start->arguments[i];
+        const int local = a->kind == TL_ARG_LOCAL_BYTES, empty = local || a->kind == TL_ARG_UNUSED;
+        assert(a->kind != TL_ARG_NONE);
+        error = tl_cl.clSetKernelArg(kernel, (cl_uint)i, local ? (size_t)a->i64 : sizeof a->i64,
+                                     empty ? NULL : &a->i64);
+    }
 
     size_t local = (size_t)start->threads, global = local * (size_t)start->number;
     if (!error)
         error = tl_cl.clEnqueueNDRangeKernel(g->queue[TL_RUN], kernel, 1, NULL, &global, &local, 0,
                                              NULL, NULL);
 
-    return error ? tl_opencl_failed(ctx, error, name) : TALLY_OK;
+    return tl_opencl_check(ctx, error, name);
 }
 
 static tally_status cl_wait(tl_gpu *gpu, tally *ctx)
 {
     cl_int error = tl_cl.clFinish(((opencl *)gpu)->queue[TL_RUN]);
-    return error ? tl_opencl_failed(ctx, error, "clFinish") : TALLY_OK;
+    return tl_opencl_check(ctx, error, "clFinish");
 }
 
 /* The cl_context of a queue; NULL: of ours. */
@@ -266,27 +250,21 @@ static tally_status cl_use_stream(tl_gpu *gpu, tally *ctx, void *stream)
     }
 
     if (!error) error = open_queues(g, stream);
-    return error ? tl_opencl_failed(ctx, error, "clCreateCommandQueue") : TALLY_OK;
+    return tl_opencl_check(ctx, error, "clCreateCommandQueue");
 }
 
 static const tl_gpu_calls calls = {
     .name = "opencl",
     .prelude = "gpu/opencl/prelude_opencl.h",
-    .has_box = cl_has_box,
     .describe = tl_opencl_describe,
     .open = cl_open,
     .close = cl_close,
     .enter = nothing_to_enter,
     .leave = nothing_to_do,
-    .processors = cl_processors,
-    .warps_in_group = cl_warps_in_group,
-    .shares_memory = cl_shares_memory,
-    .local_bytes = cl_local_bytes,
     .allocate = tl_cl_allocate,
     .release = tl_cl_release,
-    .write = tl_cl_write,
+    .copy = tl_cl_copy,
     .clear = tl_cl_clear,
-    .read = tl_cl_read,
     .owns = tl_cl_owns,
     .build = cl_build,
     .unload = cl_unload,
@@ -298,8 +276,6 @@ static const tl_gpu_calls calls = {
     .lock = tl_cl_lock,
     .unlock = tl_cl_unlock,
     .locked = tl_cl_locked,
-    .copy_in = tl_cl_copy_in,
-    .copy_out = tl_cl_copy_out,
     .mark = tl_cl_mark,
     .follow = tl_cl_follow,
     .reached = tl_cl_reached,

@@ -139,15 +139,12 @@ typedef struct {
     cl_event events[TL_EVENTS_ALL];
     range *ranges;
     int range_count, range_capacity;
-
-    /* shuffles: warps are 32 work-items in step, and texts may contain PTX (prelude_opencl.h) */
-    int processors, shuffles;
 } opencl;
 
 /* ---- devices.c ---- */
 
-/* Reports an error as a message. */
-tally_status tl_opencl_failed(tally *ctx, cl_int error, const char *call);
+/* Returns TALLY_OK for CL_SUCCESS; otherwise sets the message of the error. */
+tally_status tl_opencl_check(tally *ctx, cl_int error, const char *call);
 
 typedef struct {
     cl_device_id id;
@@ -166,11 +163,8 @@ uint64_t tl_opencl_number(cl_device_id id, cl_uint what);
 /* ---- memory.c: functions for tl_gpu_calls ---- */
 tally_status tl_cl_allocate(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory);
 void tl_cl_release(tl_gpu *gpu, tl_memory *memory);
-tally_status tl_cl_write(tl_gpu *gpu, tally *ctx, const tl_memory *to, size_t offset,
-                         const void *from, size_t bytes);
+tally_status tl_cl_copy(tl_gpu *gpu, tally *ctx, const tl_copy *copy);
 tally_status tl_cl_clear(tl_gpu *gpu, tally *ctx, const tl_memory *to, size_t bytes);
-tally_status tl_cl_read(tl_gpu *gpu, tally *ctx, void *to, const tl_memory *from, size_t offset,
-                        size_t bytes);
 int tl_cl_owns(tl_gpu *gpu, const void *p, tl_memory *memory, size_t *offset);
 tally_status tl_cl_adopt(tl_gpu *gpu, tally *ctx, void *object, void **pointer);
 tally_status tl_cl_forget(tl_gpu *gpu, tally *ctx, void *pointer);
@@ -178,8 +172,6 @@ void tl_cl_free_memory(tl_gpu *gpu, size_t *all, size_t *largest);
 tally_status tl_cl_lock(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory);
 void tl_cl_unlock(tl_gpu *gpu, tl_memory *memory);
 int tl_cl_locked(tl_gpu *gpu, const void *p, size_t bytes);
-tally_status tl_cl_copy_in(tl_gpu *gpu, tally *ctx, const tl_copy *copy);
-tally_status tl_cl_copy_out(tl_gpu *gpu, tally *ctx, const tl_copy *copy);
 tally_status tl_cl_mark(tl_gpu *gpu, tally *ctx, int lane, int event);
 tally_status tl_cl_follow(tl_gpu *gpu, tally *ctx, int lane, int event);
 tally_status tl_cl_reached(tl_gpu *gpu, tally *ctx, int event);

@@ -65,7 +65,7 @@ static parts cut(const tl_window_call *c, int64_t fold, int edges)
     const int64_t count = results_of(c), overlap = RESULTS_PER_OVERLAP * c->w,
                   least = overlap > RESULTS_LEAST ? overlap : RESULTS_LEAST,
                   warps = (c->b->rows + LANES - 1) / LANES;
-    const int64_t wanted = JOBS_PER_PROCESSOR * c->d->gpu->calls->processors(c->d->gpu) / warps + 1,
+    const int64_t wanted = JOBS_PER_PROCESSOR * c->d->gpu->processors / warps + 1,
                   most = (count - 1) / least + 1;
     const int64_t chunks = wanted < most ? wanted : most, each = ((count - 1) / chunks + 8) & -8;
     return (parts){count, each, each, fold, edges};
@@ -82,7 +82,7 @@ static int tiles_take(const tl_window_call *c)
     enum { SECTOR = 32 };
     return c->w > 1 && c->w <= TILE_ROWS / 2 && c->b->n >= TILE_ROWS &&
            c->b->plan->op->elem_bytes << row_log(c) >= SECTOR &&
-           tl_rows_local_bytes(c, c->w) <= c->d->gpu->calls->local_bytes(c->d->gpu);
+           tl_rows_local_bytes(c, c->w) <= c->d->gpu->local_bytes;
 }
 
 static tally_status launch_tiles(const tl_window_call *c, int edges)
@@ -100,8 +100,8 @@ tally_status tl_window_columns(const tl_window_call *c, int *done)
                   ends = g->before > g->after ? g->before : g->after;
     const int shrink = !g->valid && !g->whole,
               apart = shrink && b->n > 2 * RESULTS_PER_OVERLAP * c->w;
-    const int lanes = places_of(c, shrink ? all : c->w) <=
-                      c->d->gpu->calls->local_bytes(c->d->gpu) / (LANES * c->state);
+    const int lanes =
+        places_of(c, shrink ? all : c->w) <= c->d->gpu->local_bytes / (LANES * c->state);
     const int edges = apart ? EDGES_APART : EDGES_TOO;
     const int whole = !shrink || (apart && lanes), is_long = whole && tl_long_columns_take(c),
               tiles = whole && !is_long && tiles_take(c);

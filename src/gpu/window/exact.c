@@ -39,7 +39,7 @@ static int rounds_of(const tl_batch *b, int64_t w, int64_t capacity)
 int tl_exact_takes(const tl_window_call *c)
 {
     const tl_batch *b = c->b;
-    const int64_t local_bytes = c->d->gpu->calls->local_bytes(c->d->gpu);
+    const int64_t local_bytes = c->d->gpu->local_bytes;
     const int dense = b->rows == 1 && !b->listed && b->stride == 1 && c->r->stride == 1;
     /* Shorter windows: tiles of quads are faster for keys of f32 and of two bytes. */
     const tl_scalar *op = b->plan->op;
@@ -54,7 +54,7 @@ int tl_exact_takes(const tl_window_call *c)
 tally_status tl_window_exact(const tl_window_call *c)
 {
     const tl_batch *b = c->b;
-    const int rounds = rounds_of(b, c->w, c->d->gpu->calls->local_bytes(c->d->gpu));
+    const int rounds = rounds_of(b, c->w, c->d->gpu->local_bytes);
     const int64_t each = each_of(b, rounds), count = tl_windows_of(c),
                   jobs = (count + each - 1) / each;
     tl_built program = {0};

@@ -176,7 +176,7 @@ static int cut_levels(const tl_window_call *c, int columns, groups *k)
 
     const int64_t up = k->last > 1 ? tl_rows_local_bytes(c, 1 << HIGH) : 0;
     if (up > most) most = up;
-    return most <= c->d->gpu->calls->local_bytes(c->d->gpu);
+    return most <= c->d->gpu->local_bytes;
 }
 
 /* A launch that reads elements: tiles of neighbouring items, or of columns. */
@@ -267,7 +267,7 @@ tally_status tl_long_columns(const tl_window_call *call, int edges)
         c.b = &some, c.r = &to;
         if (!cut_levels(&c, 1, &k)) return TALLY_OK; /* checked by tl_long_columns_take */
         some.rows = b->rows - s < many ? b->rows - s : many;
-        some.x_byte += s * b->row_stride * op_in, to.byte += s * to.row_stride * op_out;
+        some.x.byte += s * b->row_stride * op_in, to.byte += s * to.row_stride * op_out;
         k.across = (((some.rows - 1) >> row) + 1) << row, k.edges = edges;
         status = by_groups(&c, &k, 0, b->n - (c.g->valid ? c.w - 1 : 0));
     }
@@ -285,7 +285,7 @@ static tl_batch one_of(const tl_batch *b, const tl_results *r, int64_t s, tl_res
     tl_batch one = *b;
 
     *to = *r;
-    one.x_byte += (o ? o[s] * b->stride : s * b->row_stride) * op->elem_bytes;
+    one.x.byte += (o ? o[s] * b->stride : s * b->row_stride) * op->elem_bytes;
     to->byte += (o ? o[s] * r->stride : s * r->row_stride) * op->result_bytes;
     one.n = one.elements = o ? o[s + 1] - o[s] : b->n;
     one.rows = 1;

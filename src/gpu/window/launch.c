@@ -66,7 +66,7 @@ tally_status tl_launch_tiles(const tl_window_call *c, const tl_schedule *s, cons
     const int64_t jobs = (p->count + s->each - 1) / s->each,
                   blocks = s->resident && s->resident < jobs ? s->resident : jobs;
 
-    assert(s->local_bytes > 0 && s->local_bytes <= c->d->gpu->calls->local_bytes(c->d->gpu));
+    assert(s->local_bytes > 0 && s->local_bytes <= c->d->gpu->local_bytes);
     tl_built program = {0};
     const tl_launch l = {c->d, c->ctx, &program};
     tl_batch b = *c->b;

@@ -5,10 +5,7 @@
 #include "gpu/kernel/constants.h"
 #include <assert.h>
 
-static int64_t local_bytes_of(const tl_window_call *c)
-{
-    return c->d->gpu->calls->local_bytes(c->d->gpu);
-}
+static int64_t local_bytes_of(const tl_window_call *c) { return c->d->gpu->local_bytes; }
 
 /* ---- quads ---- */
 
@@ -51,7 +48,7 @@ tl_taken tl_quads_take(const tl_window_call *c)
     /* Two launches pay if there are tiles without a border, which the second launch skips
      * (SKIPS). */
     const int some = c->b->elements / FEW_TILES > c->b->rows << c->t.quads_log;
-    return some && c->d->gpu->calls->warps_in_group(c->d->gpu) > 1 ? TL_TAKES_WHOLE : TL_TAKES_NONE;
+    return some && c->d->gpu->warps_in_group > 1 ? TL_TAKES_WHOLE : TL_TAKES_NONE;
 }
 
 /* ---- cut ---- */
@@ -130,7 +127,7 @@ static int prefers_passes(const tl_window_call *c)
     if ((c->w < c->t.passes_least && !many) || !tl_passes_take(c, c->w)) return 0;
 
     /* the tiles of passes are twice as large */
-    return c->b->elements >= tl_passes(c, c->w).each * c->d->gpu->calls->processors(c->d->gpu);
+    return c->b->elements >= tl_passes(c, c->w).each * c->d->gpu->processors;
 }
 
 /* ---- stream ---- */
@@ -149,9 +146,9 @@ tl_schedule tl_stream(const tl_window_call *c)
         .shape = "window_stream",
         .each = STREAM_TILE(log),
         .local_bytes = bytes,
-        .resident = c->d->gpu->calls->processors(c->d->gpu) * (fit < 1             ? 1
-                                                               : fit < BLOCKS_MOST ? fit
-                                                                                   : BLOCKS_MOST),
+        .resident = c->d->gpu->processors * (fit < 1             ? 1
+                                             : fit < BLOCKS_MOST ? fit
+                                                                 : BLOCKS_MOST),
     };
 }
 
@@ -163,7 +160,7 @@ int tl_stream_takes(const tl_window_call *c)
     return c->t.stream_least && dense && !b->in_place && c->w >= c->t.stream_least &&
            c->w >> (2 * log) < 2 << PASS_TOP && c->g->least <= c->w &&
            tl_stream(c).local_bytes <= local_bytes_of(c) &&
-           b->elements >= (int64_t)STREAM_TILE(log) * c->d->gpu->calls->processors(c->d->gpu);
+           b->elements >= (int64_t)STREAM_TILE(log) * c->d->gpu->processors;
 }
 
 /* ---- windows that fit in a tile ---- */
@@ -175,7 +172,7 @@ static tally_status compute_cut(const tl_window_call *c, const tl_part *all, int
 {
     const tl_schedule s = cut(c);
     const int64_t before = c->g->before, after = c->g->after;
-    const int64_t resident = s.each * c->d->gpu->calls->processors(c->d->gpu);
+    const int64_t resident = s.each * c->d->gpu->processors;
 
     tl_part first = *all, last = *all;
     if (edges == EDGES_TOO || c->b->rows > 1 || c->b->listed || all->count <= resident)

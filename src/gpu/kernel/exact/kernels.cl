@@ -31,13 +31,14 @@ fn exact_row exact_row_of(exact_input in, i64 r)
 
 /* Adds a block's bins to a row's, with one step of carries, so that any number of jobs can be added
  * to a row. Lane t of `lanes` takes its share. */
-fn void exact_merge(GLOBAL u32 *to, LOCAL const u32 *own, int t, int lanes)
+fn void exact_merge(GLOBAL u32 *to, LOCAL const u32 *block_bins, int t, int lanes)
 {
     for (int k = t; 2 * k < EXACT_WORDS; k += lanes) {
         /* the top digit and the counts keep their upper word */
         const int digits = k < EXACT_DIGITS - 1;
-        const i64 v = (i64)own[2 * k] + (digits ? 0 : (i64)((u64)own[2 * k + 1] << 32)) +
-                      (k && k < EXACT_DIGITS ? (i64)(i32)own[2 * k - 1] : 0);
+        const i64 v = (i64)block_bins[2 * k] +
+                      (digits ? 0 : (i64)((u64)block_bins[2 * k + 1] << 32)) +
+                      (k && k < EXACT_DIGITS ? (i64)(i32)block_bins[2 * k - 1] : 0);
         if (v) {
             const u32 low = (u32)v, old = low ? ADD_GLOBAL(to + 2 * k, low) : 0,
                       more = (u32)((u64)v >> 32) + (u32)(low && old + low < old);
@@ -49,7 +50,7 @@ fn void exact_merge(GLOBAL u32 *to, LOCAL const u32 *own, int t, int lanes)
 /* Job j sums part j % parts, of `each` items, of row first_row + j / parts. */
 KERNEL_OF(exact_parts)
 {
-    LOCAL u32 *const own = (LOCAL u32 *)LOCAL_MEMORY;
+    LOCAL u32 *const block_bins = (LOCAL u32 *)LOCAL_MEMORY;
     const int t = thread_index();
     const i64 jobs = rows * parts;
 
@@ -58,18 +59,18 @@ KERNEL_OF(exact_parts)
         const i64 row = job / parts, at = (job - row * parts) * each;
         const exact_row x = exact_row_of(in, first_row + row);
         const i64 left = x.n - at, n = left < each ? left : each;
-        for (int k = t; k < EXACT_LOCAL; k += EXACT_THREADS) own[k] = 0;
+        for (int k = t; k < EXACT_LOCAL; k += EXACT_THREADS) block_bins[k] = 0;
         BARRIER();
 
         if (n > 0) {
             exact_lane w;
             exact_lane_begin(&w);
-            exact_add(&w, x, at, n, exact_way_of(flags, EXACT_WIDE, t, EXACT_THREADS, own));
-            exact_lane_end(&w, own);
+            exact_add(&w, x, at, n, exact_way_of(flags, EXACT_WIDE, t, EXACT_THREADS, block_bins));
+            exact_lane_end(&w, block_bins);
         }
 
         BARRIER();
-        exact_merge(bins + row * EXACT_WORDS, own, t, EXACT_THREADS);
+        exact_merge(bins + row * EXACT_WORDS, block_bins, t, EXACT_THREADS);
         BARRIER();
     }
 }
@@ -82,14 +83,14 @@ KERNEL_OF(exact_finish)
     const int t = thread_index();
 
     for (i64 row = group_index() * LANES; row < rows; row += group_count() * LANES) {
-        const int mine = (int)(rows - row < LANES ? rows - row : LANES);
-        for (int k = t; k < mine * EXACT_WORDS; k += LANES) {
+        const int rows_here = (int)(rows - row < LANES ? rows - row : LANES);
+        for (int k = t; k < rows_here * EXACT_WORDS; k += LANES) {
             memory[k / EXACT_WORDS * EXACT_LOCAL + k % EXACT_WORDS] = bins[row * EXACT_WORDS + k];
             bins[row * EXACT_WORDS + k] = 0;
         }
 
         WARP_BARRIER();
-        if (t < mine) {
+        if (t < rows_here) {
             for (int m = 0; m < EXACT_MASKS; m++) memory[t * EXACT_LOCAL + EXACT_WORDS + m] = 0;
             exact_mark(memory + t * EXACT_LOCAL, 0, 1);
             const i64 r = first_row + row + t, n = count >= 0 ? count

@@ -21,12 +21,12 @@ typedef struct {
     exact_row row;
     i64 first, n;  /* n: 0 if the lane has no row */
     int at, lanes; /* number of this lane among those of its row */
-    LOCAL u32 *own, *any; /* the words of the row; nonzero if a row of the block is wide */
+    LOCAL u32 *words, *any; /* the words of the row; nonzero if a row of the block is wide */
     LOCAL i64 *sums;      /* [EXACT_LEVELS][LANES] */
 } narrow;
 
 /* Adds the registers' integers of a row's items. After: the sums in the row's first lane;
- * own[NARROW_WIDE] and *any: a row (any row of the block) does not fit in registers. All lanes of
+ * words[NARROW_WIDE] and *any: a row (any row of the block) does not fit in registers. All lanes of
  * the block must call it. */
 fn void narrow_sums(narrow r, i64 flags)
 {
@@ -37,10 +37,10 @@ fn void narrow_sums(narrow r, i64 flags)
     w.limit = 0;
     if (r.n)
         exact_add(&w, r.row, r.first, r.n,
-                  exact_way_of(flags, EXACT_LOOK, r.at, r.lanes, r.own));
-    if (w.limit) MAX_LOCAL(r.own + NARROW_TOP, w.limit);
+                  exact_way_of(flags, EXACT_LOOK, r.at, r.lanes, r.words));
+    if (w.limit) MAX_LOCAL(r.words + NARROW_TOP, w.limit);
     WARP_BARRIER();
-    const u32 most = r.own[NARROW_TOP];
+    const u32 most = r.words[NARROW_TOP];
     const i64 each = (i64)r.lanes * NARROW_ITEMS;
     const int top = exact_top_of(most),
               held = most < HIGH(EXACT_TOP_MOST + 1) && r.n <= each * NARROW_TIMES,
@@ -51,17 +51,17 @@ fn void narrow_sums(narrow r, i64 flags)
     for (i64 from = 0; held && from < r.n; from += each) {
         exact_begin(&w, top);
         exact_add(&w, r.row, r.first + from, r.n - from < each ? r.n - from : each,
-                  exact_way_of(flags, EXACT_NARROW, r.at, r.lanes, r.own));
+                  exact_way_of(flags, EXACT_NARROW, r.at, r.lanes, r.words));
         UNROLL for (int l = 0; l < EXACT_LEVELS; l++) part[l] += exact_part(&w, l);
     }
 
     UNROLL for (int l = 0; l < EXACT_LEVELS; l++) w.far |= lowest && part[l];
     if (r.n && (w.far || !held)) {
-        OR_LOCAL(r.own + NARROW_WIDE, 1u);
+        OR_LOCAL(r.words + NARROW_WIDE, 1u);
         OR_LOCAL(r.any, 1u);
     }
 
-    if (w.marks) ADD_LOCAL(r.own + NARROW_LEFT, w.marks);
+    if (w.marks) ADD_LOCAL(r.words + NARROW_LEFT, w.marks);
     UNROLL for (int l = 0; l < EXACT_LEVELS; l++) r.sums[l * LANES + t] = part[l];
     WARP_BARRIER();
 
@@ -103,25 +103,11 @@ fn wide_integer wide_add(wide_integer a, i64 x, int by)
 
 fn int zeros_above(u64 x) { return x >> 32 ? high_zeros((u32)(x >> 32)) : 32 + high_zeros((u32)x); }
 
-/* Rounds m 2^(e - 63) to nearest even, where the highest bit of m is set; more: the value is a
- * little larger. */
-fn u64 narrow_round(u64 m, int more, int e, i64 flags)
-{
-    const int is_wide = (flags & EXACT_F64) != 0, mantissa = is_wide ? 52 : 23,
-              least = is_wide ? -1022 : -126, drop = 63 - mantissa + (e < least ? least - e : 0);
-    const u64 half_way = (u64)1 << 63, most = is_wide ? 2047 : 255;
-    if (drop > 64) return 0;
-    const u64 kept = drop < 64 ? m >> drop : 0, rest = drop < 64 ? m << (64 - drop) : m,
-              bits = ((u64)(e < least ? 0 : e - least) << mantissa) + kept +
-                     (u64)(rest > half_way || (rest == half_way && (more || (kept & 1))));
-    return bits >> mantissa >= most ? most << mantissa : bits;
-}
-
 /* The result of a row from the sums of its registers; never -0. */
-fn u64 narrow_value(LOCAL const u32 *own, LOCAL const i64 *sums, i64 count, i64 flags)
+fn u64 narrow_value(LOCAL const u32 *words, LOCAL const i64 *sums, i64 count, i64 flags)
 {
     const int t = thread_index(), is_wide = (flags & EXACT_F64) != 0;
-    const u64 n = (u64)(count - (i64)own[NARROW_LEFT]); /* below 2^32 */
+    const u64 n = (u64)(count - (i64)words[NARROW_LEFT]); /* below 2^32 */
     if (flags & EXACT_MEAN && !n) return (u64)(is_wide ? 0x7ff8 : 0x7fc0) << (is_wide ? 48 : 16);
 
     wide_integer a;
@@ -137,7 +123,7 @@ fn u64 narrow_value(LOCAL const u32 *own, LOCAL const i64 *sums, i64 count, i64 
         carry &= (u64)(a.word[k] == 0);
     }
 
-    int e = exact_unit(exact_top_of(own[NARROW_TOP]), EXACT_LEVELS - 1) + 191;
+    int e = exact_unit(exact_top_of(words[NARROW_TOP]), EXACT_LEVELS - 1) + 191;
     UNROLL for (int k = 0; k < 2; k++)
     {
         if (a.word[2]) continue;
@@ -161,7 +147,7 @@ fn u64 narrow_value(LOCAL const u32 *own, LOCAL const i64 *sums, i64 count, i64 
         e -= down;
     }
 
-    const u64 bits = narrow_round(m, more || next, e, flags);
+    const u64 bits = exact_round(m, more || next, e, flags);
     return bits ? bits | minus << (is_wide ? 63 : 31) : 0;
 }
 
@@ -183,13 +169,13 @@ fn void clear_bins(LOCAL u32 *bins)
 /* Adds the sums of a row's registers to bins; one lane. */
 fn void narrow_put(narrow r, LOCAL u32 *bins)
 {
-    const int top = exact_top_of(r.own[NARROW_TOP]);
+    const int top = exact_top_of(r.words[NARROW_TOP]);
     UNROLL for (int l = 0; l < EXACT_LEVELS; l++)
     {
         const i64 part = r.sums[l * LANES + thread_index()];
         if (part) exact_put(bins, part, exact_unit(top, l) + EXACT_UNIT);
     }
-    bins[EXACT_LEFT] = r.own[NARROW_LEFT];
+    bins[EXACT_LEFT] = r.words[NARROW_LEFT];
 }
 
 /* Job j: part j / groups, of `each` items, of each row of a group, so that neighbouring lanes read
@@ -198,29 +184,29 @@ fn void narrow_put(narrow r, LOCAL u32 *bins)
 KERNEL_OF(exact_rows)
 {
     LOCAL i64 *const sums = (LOCAL i64 *)LOCAL_MEMORY;
-    LOCAL u32 *const own = (LOCAL u32 *)(sums + EXACT_LEVELS_MOST * LANES),
-              *const memory = own + EXACT_LOCAL;
-    const int t = thread_index(), rows_each = LANES / (int)lanes, mine = t / (int)lanes;
+    LOCAL u32 *const block_bins = (LOCAL u32 *)(sums + EXACT_LEVELS_MOST * LANES),
+              *const memory = block_bins + EXACT_LOCAL;
+    const int t = thread_index(), rows_each = LANES / (int)lanes, lane_row = t / (int)lanes;
     const i64 groups = (rows + rows_each - 1) / rows_each, jobs = groups * (parts ? parts : 1);
     narrow r;
 
     EXACT_INPUT_OF_PARAMETERS;
     r.at = t % (int)lanes, r.lanes = (int)lanes, r.sums = sums;
-    r.own = memory + mine * NARROW_LOCAL, r.any = memory + rows_each * NARROW_LOCAL;
+    r.words = memory + lane_row * NARROW_LOCAL, r.any = memory + rows_each * NARROW_LOCAL;
 
     for (i64 job = group_index(); job < jobs; job += group_count()) {
         const i64 row = job % groups * rows_each, at = job / groups * each;
         const int some = (int)(rows - row < rows_each ? rows - row : rows_each),
-                  there = mine < some;
-        const exact_row s = exact_row_of(in, first_row + row + (there ? mine : 0));
+                  there = lane_row < some;
+        const exact_row s = exact_row_of(in, first_row + row + (there ? lane_row : 0));
         const i64 left = s.n - at, step = out_row_stride * (flags & EXACT_F64 ? 8 : 4);
         for (int k = t; k <= rows_each * NARROW_LOCAL; k += LANES) memory[k] = 0;
         WARP_BARRIER();
         r.row = s, r.first = at, r.n = !there || left < 0 ? 0 : left < each ? left : each;
         narrow_sums(r, flags);
-        if (!parts && there && r.at == 0 && !r.own[NARROW_WIDE])
-            exact_store(out_data + out_byte + (first_row + row + mine) * step,
-                        narrow_value(r.own, sums, s.n, flags), flags);
+        if (!parts && there && r.at == 0 && !r.words[NARROW_WIDE])
+            exact_store(out_data + out_byte + (first_row + row + lane_row) * step,
+                        narrow_value(r.words, sums, s.n, flags), flags);
 
         /* Uniform over the lanes. No barrier is in a branch: see prelude_opencl.h. */
         for (int k = 0; (parts || *r.any) && k < some; k++) {
@@ -229,20 +215,20 @@ KERNEL_OF(exact_rows)
 
             const i64 its = row + k;
             const exact_row x = exact_row_of(in, first_row + its);
-            clear_bins(own);
+            clear_bins(block_bins);
             if (is_wide)
-                wide_sums(x, at, x.n - at < each ? x.n - at : each, flags, own);
+                wide_sums(x, at, x.n - at < each ? x.n - at : each, flags, block_bins);
             else if (t == k * r.lanes)
-                narrow_put(r, own);
+                narrow_put(r, block_bins);
             WARP_BARRIER();
 
-            if (parts) exact_merge(bins + its * EXACT_WORDS, own, t, LANES);
-            if (!parts) exact_mark(own, t, LANES);
+            if (parts) exact_merge(bins + its * EXACT_WORDS, block_bins, t, LANES);
+            if (!parts) exact_mark(block_bins, t, LANES);
             WARP_BARRIER();
 
             if (!parts && is_wide && t == 0)
                 exact_store(out_data + out_byte + (first_row + its) * step,
-                            exact_value(own, x.n, flags), flags);
+                            exact_value(block_bins, x.n, flags), flags);
             WARP_BARRIER();
         }
 

@@ -80,30 +80,31 @@ fn int exact_divide(LOCAL u32 *bins, int low, int top, u64 n)
     return more;
 }
 
-/* Rounds the digits below `top` to nearest even, to a format with `mantissa` bits after the first,
- * whose unit is 2^(unit - 1074), and whose infinity has the exponent `most`. more: there is
- * something below the digits. */
-fn u64 exact_round(LOCAL const u32 *bins, int top, int more, int mantissa, int unit, u64 most)
+/* Rounds m 2^(e - 63) to nearest even, where the highest bit of m is set; more: the value is a
+ * little larger. */
+fn u64 exact_round(u64 m, int more, int e, i64 flags)
 {
-    const int first = 32 * (top - 1) + 31 - high_zeros(DIGIT(top - 1)),
-              least = 32 * EXACT_LOW + unit,
-              at = first - mantissa > least ? first - mantissa : least, digit = at >> 5,
-              shift = at & 31;
-    u64 m = digit_at(bins, digit) >> shift | digit_at(bins, digit + 1) << (32 - shift),
-        below = digit_at(bins, digit - 1);
+    const int is_wide = (flags & EXACT_F64) != 0, mantissa = is_wide ? 52 : 23,
+              least = is_wide ? -1022 : -126, drop = 63 - mantissa + (e < least ? least - e : 0);
+    const u64 half_way = (u64)1 << 63, most = is_wide ? 2047 : 255;
+    if (drop > 64) return 0;
+    const u64 kept = drop < 64 ? m >> drop : 0, rest = drop < 64 ? m << (64 - drop) : m,
+              bits = ((u64)(e < least ? 0 : e - least) << mantissa) + kept +
+                     (u64)(rest > half_way || (rest == half_way && (more || (kept & 1))));
+    return bits >> mantissa >= most ? most << mantissa : bits;
+}
 
-    if (shift) {
-        m |= digit_at(bins, digit + 2) << (64 - shift);
-        more |= (u32)(below << (32 - shift)) != 0;
-        below = (digit_at(bins, digit) << (32 - shift) & 0xffffffffu) | below >> shift;
-    }
+/* Rounds the digits below `top`, the highest of which is not 0. more: there is something below
+ * them. */
+fn u64 exact_round_digits(LOCAL const u32 *bins, int top, int more, i64 flags)
+{
+    const int up = high_zeros(DIGIT(top - 1));
+    const u64 high = digit_at(bins, top - 1) << 32 | digit_at(bins, top - 2),
+              next = digit_at(bins, top - 3) << up;
 
-    for (int j = digit - 2; j >= 0 && !more; j--) more = DIGIT(j) != 0;
-    const u64 half_way = (u64)1 << 31, exponent = (u64)(at - least);
-    m += below > half_way || (below == half_way && (more || (m & 1)));
-    const u64 bits = (exponent << mantissa) + m;
-
-    return exponent >= most || bits >> mantissa >= most ? most << mantissa : bits;
+    more |= (u32)next != 0;
+    for (int j = top - 4; j >= 0 && !more; j--) more = DIGIT(j) != 0;
+    return exact_round(high << up | next >> 32, more, 32 * top - 1 - up - EXACT_UNIT, flags);
 }
 
 /* Returns the bits of the result, from `count` elements and their bins, which are complete. */
@@ -132,18 +133,11 @@ fn u64 exact_value(LOCAL u32 *bins, i64 count, i64 flags)
         while (top > 0 && !DIGIT(top - 1)) top--;
     }
 
-    const u64 bits =
-        top ? exact_round(bins, top, more, mantissa, is_wide ? 0 : 1074 - 149, most) : 0;
-    return bits ? bits | negative << (is_wide ? 63 : 31) : 0; /* never -0 */
+    const u64 rounded = top ? exact_round_digits(bins, top, more, flags) : 0;
+    return rounded ? rounded | negative << (is_wide ? 63 : 31) : 0; /* never -0 */
 }
 
 fn void exact_store(GLOBAL u8 *to, u64 bits, i64 flags)
 {
-    const int bytes = flags & EXACT_F64 ? 8 : 4;
-    if (ADDRESS(to) % (u64)bytes)
-        for (int k = 0; k < bytes; k++) to[k] = (u8)(bits >> 8 * k);
-    else if (bytes == 8)
-        *(GLOBAL u64 *)to = bits;
-    else
-        *(GLOBAL u32 *)to = (u32)bits;
+    store_bits(to, 0, bits, flags & EXACT_F64 ? 8 : 4);
 }

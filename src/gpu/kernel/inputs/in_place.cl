@@ -59,21 +59,21 @@ typedef struct {
 } pending;
 
 /* Loads `rows` rows; the first one begins at place `first`. */
-fn void ask(pending *a, const int rows, batch b, i64 first)
+fn void load_quads(pending *a, const int rows, batch b, i64 first)
 {
-    const i64 mine = first + lane_index() * QUAD;
-    GLOBAL const input_quad *x = (GLOBAL const input_quad *)(b.x + mine * INPUT_BYTES);
+    const i64 place = first + lane_index() * QUAD;
+    GLOBAL const input_quad *x = (GLOBAL const input_quad *)(b.x + place * INPUT_BYTES);
 
     UNROLL for (int r = 0; r < rows; r++) a[r].x = x[r * LANES];
 #if OP_INPUTS == 2
-    GLOBAL const input_quad *y = (GLOBAL const input_quad *)(b.y + mine * INPUT_BYTES);
+    GLOBAL const input_quad *y = (GLOBAL const input_quad *)(b.y + place * INPUT_BYTES);
     UNROLL for (int r = 0; r < rows; r++) a[r].y = y[r * LANES];
 #endif
 #if TL_BITS
-    GLOBAL const u8 *bits = b.x_there + ((b.x_bit + mine) >> 3);
+    GLOBAL const u8 *bits = b.x_there + ((b.x_bit + place) >> 3);
     UNROLL for (int r = 0; r < rows; r++) a[r].bits = a[r].y_bits = bits[r * LANES * QUAD / 8];
 #if OP_INPUTS == 2
-    bits = b.y_there + ((b.y_bit + mine) >> 3);
+    bits = b.y_there + ((b.y_bit + place) >> 3);
     UNROLL for (int r = 0; r < rows; r++) a[r].y_bits = bits[r * LANES * QUAD / 8];
 #endif
 #endif
@@ -83,10 +83,10 @@ fn void take(elem *e, pending a, batch b, i64 first)
 {
     u32 there = 15;
 #if TL_BITS
-    const i64 mine = first + lane_index() * QUAD;
+    const i64 place = first + lane_index() * QUAD;
 
-    there = (u32)a.bits >> ((b.x_bit + mine) & 7);
-    if (OP_INPUTS == 2) there &= (u32)a.y_bits >> ((b.y_bit + mine) & 7);
+    there = (u32)a.bits >> ((b.x_bit + place) & 7);
+    if (OP_INPUTS == 2) there &= (u32)a.y_bits >> ((b.y_bit + place) & 7);
 #endif
 #if OP_INPUTS == 2
     const input_quad y = a.y;
@@ -97,35 +97,36 @@ fn void take(elem *e, pending a, batch b, i64 first)
     e[2] = made(a.x.z, y.z, there & 4, b.left_out), e[3] = made(a.x.w, y.w, there & 8, b.left_out);
 }
 
-#define LOAD_IN_PLACE(name, rows_)                                                            \
-    fn void name(elem e[rows_][QUAD], batch b, i64 start, i64 at, i64 limit)                  \
-    {                                                                                         \
-        if (at + rows_ * LANES * QUAD <= limit && can_load_e(b, start + at)) {                \
-            pending a[rows_];                                                                 \
-            ask(a, rows_, b, start + at);                                                     \
-            UNROLL for (int r = 0; r < rows_; r++) take(e[r], a[r], b, start + at);           \
-        } else {                                                                              \
-            UNROLL for (int r = 0; r < rows_; r++)                                            \
-            {                                                                                 \
-                const i64 i = at + r * LANES * QUAD + lane_index() * QUAD;                    \
-                if (limit <= 0) {                                                             \
-                    UNROLL for (int k = 0; k < QUAD; k++) e[r][k] = NO_ELEMENT;               \
-                } else if (!SKIPS || at + r * LANES * QUAD < limit) {                         \
-                    UNROLL for (int k = 0; k < QUAD; k++)                                     \
-                        e[r][k] = element_at(b, start + (i + k < limit ? i + k : limit - 1)); \
-                }                                                                             \
-            }                                                                                 \
-        }                                                                                     \
+/* Loads `rows` rows of a chunk from element `at` of a sequence on. Elements from `limit` on repeat
+ * the last one. */
+fn void load_rows(elem (*e)[QUAD], const int rows, batch b, i64 start, i64 at, i64 limit)
+{
+    if (at + rows * LANES * QUAD <= limit && can_load_e(b, start + at)) {
+        pending a[8];
+        load_quads(a, rows, b, start + at);
+        UNROLL for (int r = 0; r < rows; r++) take(e[r], a[r], b, start + at);
+    } else {
+        UNROLL for (int r = 0; r < rows; r++)
+        {
+            const i64 i = at + r * LANES * QUAD + lane_index() * QUAD;
+            if (limit <= 0) {
+                UNROLL for (int k = 0; k < QUAD; k++) e[r][k] = NO_ELEMENT;
+            } else if (!SKIPS || at + r * LANES * QUAD < limit) {
+                UNROLL for (int k = 0; k < QUAD; k++)
+                    e[r][k] = element_at(b, start + (i + k < limit ? i + k : limit - 1));
+            }
+        }
     }
-LOAD_IN_PLACE(load_e, 8)
-LOAD_IN_PLACE(load_r, 1)
-LOAD_IN_PLACE(load_d, 2)
-LOAD_IN_PLACE(load_h, 4)
+}
+#define load_e(e, b, start, at, limit) load_rows(e, 8, b, start, at, limit)
+#define load_h(e, b, start, at, limit) load_rows(e, 4, b, start, at, limit)
+#define load_d(e, b, start, at, limit) load_rows(e, 2, b, start, at, limit)
+#define load_r(e, b, start, at, limit) load_rows(e, 1, b, start, at, limit)
 
 /* A chunk that is prefetched before it is folded (reduce_single.cl). */
 typedef pending strip[8];
 
-fn void load_dense(pending *a, batch b, i64 first) { ask(a, 8, b, first); }
+fn void load_dense(pending *a, batch b, i64 first) { load_quads(a, 8, b, first); }
 fn void fold_dense(state *v, const pending *a, batch b, i64 from, i64 at)
 {
     UNROLL for (int r = 0; r < 8; r++)
@@ -148,7 +149,7 @@ fn void stage_beside(LOCAL elem *to, batch b, i64 first, int count)
             pending a[AT_A_TIME];
             UNROLL for (int r = 0; r < AT_A_TIME; r++)
             {
-                if (at + (r + 1) * ROW <= count) ask(&a[r], 1, b, first + at + r * ROW);
+                if (at + (r + 1) * ROW <= count) load_quads(&a[r], 1, b, first + at + r * ROW);
             }
 
             UNROLL for (int r = 0; r < AT_A_TIME; r++)

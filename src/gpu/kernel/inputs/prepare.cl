@@ -45,23 +45,21 @@ fn u64 widened(u64 bits, int from, int to)
 
 fn int bits_are_nan(u64 bits, int type)
 {
-    const u64 magnitude = bits & (~(u64)0 >> (65 - 8 * TYPE_BYTES(type)));
-    if (TYPE_KIND(type) < KIND_FLOAT) return 0;
-    if (TYPE_BYTES(type) == 2) return magnitude > (TYPE_KIND(type) == KIND_FLOAT ? 0x7c00 : 0x7f80);
-    return TYPE_BYTES(type) == 4 ? magnitude > 0x7f800000u : magnitude > 0x7ff0000000000000ul;
+    return (bits & (~(u64)0 >> (65 - 8 * TYPE_BYTES(type)))) > infinity_of(type);
 }
 
+/* Infinity with the highest bit of the mantissa, which is half the lowest bit of infinity. */
 fn u64 quiet_nan(int type)
 {
-    if (TYPE_BYTES(type) == 2) return TYPE_KIND(type) == KIND_FLOAT ? 0x7e00 : 0x7fc0;
-    return TYPE_BYTES(type) == 4 ? 0x7fc00000u : 0x7ff8000000000000ul;
+    const u64 infinity = infinity_of(type);
+    return infinity | (infinity & (~infinity + 1)) >> 1;
 }
 
-/* An input. */
+/* An input. bits: 0 if there is no bitmap. */
 typedef struct {
     GLOBAL const u8 *data, *bits;
     i64 inner, outer, bit; /* bit: of the element at place 0 */
-    int type, valid;
+    int type;
 } source;
 
 fn u64 prepared(source s, i64 place, int type, i64 flags)
@@ -74,19 +72,7 @@ fn u64 prepared(source s, i64 place, int type, i64 flags)
 fn int is_there(source s, i64 place)
 {
     const i64 b = s.bit + place;
-    return !s.valid || (s.bits[b >> 3] >> (b & 7) & 1);
-}
-
-fn void put_bits(GLOBAL u8 *to, i64 i, u64 bits, int bytes)
-{
-    if (bytes == 4)
-        ((GLOBAL u32 *)to)[i] = (u32)bits;
-    else if (bytes == 8)
-        ((GLOBAL u64 *)to)[i] = bits;
-    else if (bytes == 2)
-        ((GLOBAL u16 *)to)[i] = (u16)bits;
-    else
-        to[i] = (u8)bits;
+    return !s.bits || (s.bits[b >> 3] >> (b & 7) & 1);
 }
 
 /* ---- contiguous elements ---- */
@@ -101,11 +87,7 @@ typedef struct {
 fn filling filling_of(int type, i64 flags, i64 fill)
 {
     const u64 all = ~(u64)0 >> (64 - 8 * TYPE_BYTES(type)), magnitude = all >> 1;
-    const u64 infinite = TYPE_KIND(type) < KIND_FLOAT  ? magnitude
-                         : TYPE_BYTES(type) == 8       ? 0x7ff0000000000000ul
-                         : TYPE_BYTES(type) == 4       ? 0x7f800000u
-                         : TYPE_KIND(type) == KIND_FLOAT ? 0x7c00
-                                                         : 0x7f80;
+    const u64 infinite = infinity_of(type);
     filling f;
 
     f.sign = all ^ magnitude, f.quiet = quiet_nan(type), f.fill = (u64)fill;
@@ -140,7 +122,7 @@ fn int is_aligned(source s, i64 inner, i64 count, int each)
 fn u32 bits_from(source s, i64 place, int each)
 {
     const i64 b = s.bit + place;
-    if (!s.valid) return 255;
+    if (!s.bits) return 255;
     return ((u32)s.bits[b >> 3] | (u32)s.bits[(b + each - 1) >> 3] << 8) >> (b & 7);
 }
 
@@ -148,7 +130,7 @@ fn u32 bits_from(source s, i64 place, int each)
  * most 16 bytes of output. Returns how many elements were prepared; the rest comes after them. */
 enum { PREPARE_UNITS = 2 };
 #define BESIDE(name, word, each_, pairs)                                                         \
-    fn i64 name(source x, source y, i64 count, i64 inner, filling f, int counted, GLOBAL u8 *to, \
+    fn i64 name(source x, source y, i64 count, i64 inner, filling f, GLOBAL u8 *to,              \
                 GLOBAL u8 *counts)                                                               \
     {                                                                                            \
         enum { EACH = each_, ALL = EACH * (1 + pairs), TILE = PREPARE_UNITS * PREPARE_THREADS }; \
@@ -209,7 +191,7 @@ enum { PREPARE_UNITS = 2 };
                         magnitude > (word)f.quiet_more ? (word)f.quiet : e;                      \
                 }                                                                                \
                 ((GLOBAL made *)to)[u] = m;                                                      \
-                if (!counted) continue;                                                          \
+                if (!counts) continue;                                                           \
                 UNROLL for (int c = 0; c < EACH; c++)                                            \
                     counts[u * EACH + c] = (u8)(counting >> c & 1);                              \
             }                                                                                    \
@@ -227,14 +209,13 @@ BESIDE(pairs_8, u64, 1, 1)
 
 KERNEL_OF(prepare)
 {
-    const int pairs = (flags & PREPARE_PAIRS) != 0, type = (int)to_type, bytes = TYPE_BYTES(type);
-    const int counted = (flags & PREPARE_COUNTS) != 0;
+    const int pairs = y_data != 0, type = (int)to_type, bytes = TYPE_BYTES(type);
     source x, y;
 
     x.data = x_data + x_byte, x.bits = x_bits, x.inner = x_inner, x.outer = x_outer, x.bit = x_bit;
-    x.type = (int)x_type, x.valid = (flags & PREPARE_X_BITS) != 0;
+    x.type = (int)x_type;
     y.data = y_data + y_byte, y.bits = y_bits, y.inner = y_inner, y.outer = y_outer, y.bit = y_bit;
-    y.type = (int)y_type, y.valid = (flags & PREPARE_Y_BITS) != 0;
+    y.type = (int)y_type;
     const i64 step = group_count() * PREPARE_THREADS;
     const int each = pairs ? bytes == 1 ? 8 : 8 / bytes : bytes == 1 ? 8 : 16 / bytes;
     i64 done = 0;
@@ -243,15 +224,15 @@ KERNEL_OF(prepare)
         (!pairs || is_beside(y, type, inner, count, each))) {
         const filling f = filling_of(type, flags, fill);
         if (pairs)
-            done = bytes == 4   ? pairs_4(x, y, count, inner, f, counted, to, counts)
-                   : bytes == 8 ? pairs_8(x, y, count, inner, f, counted, to, counts)
-                   : bytes == 2 ? pairs_2(x, y, count, inner, f, counted, to, counts)
-                                : pairs_1(x, y, count, inner, f, counted, to, counts);
+            done = bytes == 4   ? pairs_4(x, y, count, inner, f, to, counts)
+                   : bytes == 8 ? pairs_8(x, y, count, inner, f, to, counts)
+                   : bytes == 2 ? pairs_2(x, y, count, inner, f, to, counts)
+                                : pairs_1(x, y, count, inner, f, to, counts);
         else
-            done = bytes == 4   ? beside_4(x, y, count, inner, f, counted, to, counts)
-                   : bytes == 8 ? beside_8(x, y, count, inner, f, counted, to, counts)
-                   : bytes == 2 ? beside_2(x, y, count, inner, f, counted, to, counts)
-                                : beside_1(x, y, count, inner, f, counted, to, counts);
+            done = bytes == 4   ? beside_4(x, y, count, inner, f, to, counts)
+                   : bytes == 8 ? beside_8(x, y, count, inner, f, to, counts)
+                   : bytes == 2 ? beside_2(x, y, count, inner, f, to, counts)
+                                : beside_1(x, y, count, inner, f, to, counts);
     }
 
     for (i64 j = done + group_index() * PREPARE_THREADS + thread_index(); j < count; j += step) {
@@ -263,15 +244,15 @@ KERNEL_OF(prepare)
         if (pairs) there &= is_there(y, other);
         if (flags & PREPARE_ZEROS && !(v << (65 - 8 * bytes))) v = 0;
         if (!there) v = (u64)fill;
-        put_bits(to, pairs ? 2 * j : j, v, bytes);
+        store_bits(to, pairs ? 2 * j : j, v, bytes);
 
         if (pairs) {
             const u64 w = prepared(y, other, type, flags);
-            put_bits(to, 2 * j + 1, w, bytes);
+            store_bits(to, 2 * j + 1, w, bytes);
             if (flags & PREPARE_MASKED) there &= !bits_are_nan(w, type);
         }
 
         if (flags & PREPARE_MASKED) there &= !bits_are_nan(v, type);
-        if (counted) counts[j] = (u8)there;
+        if (counts) counts[j] = (u8)there;
     }
 }
