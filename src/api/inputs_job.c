@@ -11,6 +11,8 @@
 
 /* ---- views ---- */
 
+/* Both plans are of the processors. `count`, on f32, counts the elements that the other plan folds
+ * (tl_gather_count). */
 tally_status tl_feed_open(tally *ctx, const tl_plan *plan, int absent, int by_states, tl_feed *feed)
 {
     tl_feed_begin(feed, plan->op, plan->par, absent, by_states);
@@ -77,6 +79,7 @@ tally_status tl_inputs_bring(tl_host_copies *copies, tally_view *in, tally_view 
 void tl_inputs_normal(tally_view *v)
 {
     tl_view_normal(v);
+    /* rows of one element, side by side: kernels take stride 1 as dense */
     if (!v->offsets && v->n == 1 && v->row_stride == 1) v->stride = 1;
 }
 
@@ -116,6 +119,9 @@ void tl_job_normal(tl_job *j)
     if (j->in.next) tl_inputs_normal(&j->next);
 }
 
+/* After it, the views are checked, offsets are on the host, the form is known, and both plans are
+ * of the processors. An operator that is resolved already (`named`) needs a check of its inputs
+ * only. */
 tally_status tl_job_open(tl_job *j, tally *ctx, const char *op, const tl_call *call, int here)
 {
     assert(call->in);
@@ -169,7 +175,7 @@ tally_status tl_job_to_host(tl_job *j, tally_view *out)
 
 tally_status tl_job_on_device(tl_job *j, const tl_call *verb, int *done)
 {
-    tl_plan count;
+    tl_plan count; /* sums bytes, 1 for an element that counts (tl_call.count) */
     tl_call call = *verb;
     call.plan = &j->plan, call.count = &count, call.in = &j->in, call.form = &j->form;
     *done = 0;
@@ -179,6 +185,9 @@ tally_status tl_job_on_device(tl_job *j, const tl_call *verb, int *done)
     return status ? status : j->ctx->device->calls->run(j->ctx->device, j->ctx, &call, done);
 }
 
+/* After it, j->work has the elements that j->plan reads, and its next is NULL. Kernels read the
+ * caller's elements in place, by a conversion (tl_gather_direct), or dense copies of them. The law
+ * step by step (TL_FORM_STATES) always reads copies. */
 tally_status tl_job_prepare(tl_job *j, const tally_view *out, int reverse)
 {
     const int states = j->form.kind == TL_FORM_STATES;
@@ -211,7 +220,7 @@ tally_status tl_job_prepare(tl_job *j, const tally_view *out, int reverse)
     }
 
     if (states) {
-        if (j->work.next)
+        if (j->work.next) /* bytes from the first copy to the second */
             j->plan.par.second = (int64_t)((uintptr_t)j->work_next.data - (uintptr_t)j->work.data);
     } else {
         tl_form ready = j->form;
@@ -224,6 +233,7 @@ tally_status tl_job_prepare(tl_job *j, const tally_view *out, int reverse)
     return TALLY_OK;
 }
 
+/* For TL_FORM_STATES: a float for each element of j->work, a NaN if the element is missing. */
 const float *tl_job_there(const tl_job *j)
 {
     const int64_t first = j->in.offsets ? j->in.offsets[0] : 0;

@@ -17,7 +17,8 @@
 
 static const char what[] = "windows by ranges";
 
-/* Makes two arrays of positions host memory; the processors do the work. */
+/* Brings two arrays of positions to host memory, because the processors do the work. back: they are
+ * written, and are copied back when the call ends. */
 static tally_status bring_places(tl_host_copies *c, int64_t **start, int64_t **end, int64_t count,
                                  int back)
 {
@@ -25,7 +26,8 @@ static tally_status bring_places(tl_host_copies *c, int64_t **start, int64_t **e
     return status ? status : tl_host_numbers(c, end, count, back, "end");
 }
 
-static int64_t *as_places(const int64_t *p) { return (int64_t *)(uintptr_t)p; }
+/* The address may be replaced by that of a copy (tl_host_numbers). The integers are only read. */
+static int64_t *without_const(const int64_t *p) { return (int64_t *)(uintptr_t)p; }
 
 enum { PART = 4096 }; /* ranges that are checked together without a branch */
 
@@ -91,6 +93,7 @@ tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *i
     const int inputs = tl_has_inputs(in);
     tally_status status =
         inputs ? tl_form_of(ctx, op, in, &form) : tl_plan_of_host(ctx, op, in->dtype, &plan);
+    /* tl_inputs_ranges makes a plan of its own; the checks here need the operator only */
     if (!status && inputs) plan.op = form.named, plan.exact = NULL;
     if (!status && !inputs) status = tl_plan_of_host(ctx, "count", in->dtype, &count);
     plain.valid = NULL;
@@ -122,7 +125,7 @@ tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *i
                        start ? "end" : "start", (long long)results);
     tl_host_copies c = {.ctx = ctx};
     tally_view all, second;
-    int64_t *from = as_places(start), *to = as_places(end);
+    int64_t *from = without_const(start), *to = without_const(end);
     status = tl_on_processors(ctx, NULL, "in", what, x.n);
     if (!status) status = bring_places(&c, &from, &to, results, 0);
     if (!status) status = inputs ? tl_inputs_check(ctx, in, "in", &all, &second) : TALLY_OK;
@@ -260,7 +263,8 @@ tally_status tally_window_bounds(tally *ctx, const tally_view *keys, const tally
                        start ? "end" : "start", (long long)v.n);
     tl_host_copies c = {.ctx = ctx};
     tally_key_window window = *w;
-    int64_t *lows = as_places(w->lows), *highs = as_places(w->highs), *parts = as_places(w->parts);
+    int64_t *lows = without_const(w->lows), *highs = without_const(w->highs),
+            *parts = without_const(w->parts);
     int descending = 0;
     status = tl_on_processors(ctx, NULL, "keys", what, v.n);
     if (!status) status = tl_host_view(&c, &v, bytes, 0);

@@ -7,8 +7,8 @@
 #include <assert.h>
 
 /* Refuses views whose sizes are negative or overflow, whose data is missing, or whose offsets do
- * not ascend. name: "in" or "out". result_bytes: bytes of one element of this view (of all lanes,
- * for an output). */
+ * not ascend. name: "in" or "out". element_bytes: bytes of one element of this view; for an output,
+ * of one result with all its values. */
 tally_status tl_view_check(tally *ctx, const tally_view *v, const char *name,
                            int64_t element_bytes);
 

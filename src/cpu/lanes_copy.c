@@ -70,7 +70,7 @@ void tl_stream_bytes(char *to, const char *from, int64_t bytes)
 enum { COPIED = 32 }; /* bytes that pack_rows copies at once */
 
 /* Copies rows of row_bytes bytes, which begin `pitch` bytes apart, side by side to `to`. Reads up
- * to COPIED bytes beyond the last row. */
+ * to COPIED bytes beyond a row, but none beyond the last row. */
 static void pack_rows(char *to, const char *from, int64_t row_bytes, int64_t pitch, int64_t rows)
 {
     /* A copy may write over the beginning of the rows after its own, which are copied later. */
@@ -88,8 +88,8 @@ void tl_lanes_store(tl_lanes_buffers *buffers, const tl_lanes_to *to, int64_t wi
                   final = plan->op->result_bytes;
     const tl_matrix results = {buffers->r, pad, width, (int)bytes};
 
-    if (to->direct) return;
-    if (to->q) {
+    if (to->direct) return; /* `lower` wrote them there */
+    if (to->q) {            /* lane c is a sequence of its own: n[c] results at q[c] */
         char *q[TL_LANES_STRIP];
         int64_t n[TL_LANES_STRIP];
         for (int64_t c = 0; c < width; c++) {
@@ -101,12 +101,13 @@ void tl_lanes_store(tl_lanes_buffers *buffers, const tl_lanes_to *to, int64_t wi
         return;
     }
 
-    if (to->pitch) {
+    if (to->pitch) { /* so it is here, with sequences of equal length */
         plan->transpose->from_lanes(&(tl_targets){.first = to->out + i * bytes, .pitch = to->pitch},
                                     &results, rows);
         return;
     }
 
+    /* columns: the padding is removed, results are converted, then they go to their strides */
     char *r = buffers->r, *other = buffers->narrow, *out = to->out + i * to->step * final;
     const int dense = to->col_step == 1 && to->step == width;
     if (width != pad && dense && !plan->out && !to->stream) {

@@ -29,6 +29,8 @@ typedef struct {
     int64_t items, each, parts; /* items are cut into parts of `each` */
 } job;
 
+/* Cuts the items into parts of at least `least` items, builds the program, and takes j->counts and
+ * j->reported. The caller takes j->first if it needs it, and calls `end` in every case. */
 static tally_status begin(job *j, tl_gpu_device *d, tally *ctx, int64_t items, int64_t least)
 {
     const int64_t most = PARTS_PER_PROCESSOR * d->gpu->processors;
@@ -41,7 +43,8 @@ static tally_status begin(job *j, tl_gpu_device *d, tally *ctx, int64_t items, i
     return status ? status : tl_gpu_take(d, ctx, 2 * sizeof(int64_t), &j->reported);
 }
 
-/* Copies `count` numbers to the host, and waits for all launches. */
+/* Copies `count` numbers to the host, waits for all launches, and gives the memory back, also after
+ * a failure. Then no host memory of the call is read any more (d->host). */
 static tally_status end(job *j, tally_status status, int64_t *reported, int count)
 {
     tl_gpu_device *d = j->l.d;
@@ -66,14 +69,16 @@ static tally_status check_numbers(tally *ctx, const int64_t *p, const char *name
 
 /* ---- runs ---- */
 
-/* offsets NULL: only count. */
+/* Two launches (keys.cl): a bit for each key, 1 where a run begins (a head), and the heads of each
+ * part; then the offsets of the heads. *runs: their number. offsets NULL: only count. */
 static tally_status runs_of(tl_gpu_device *d, tally *ctx, const tally_view *keys, const tl_array *k,
                             const tl_array *offsets, int64_t *runs)
 {
     const int64_t bytes = (int64_t)tally_dtype_size(keys->dtype),
-                  /* keys after a multiple of 16 bytes (8 for keys of a byte), if contiguous */
-        after = (int64_t)(k->memory.address % 16) + k->byte,
-                  lead = keys->stride == 1 ? after % (KEYS_UNIT(bytes) * bytes) / bytes : 0;
+                  misaligned = (int64_t)(k->memory.address % 16) + k->byte,
+                  /* contiguous keys: how many would lie between the start of the unit (16 bytes; 8
+                   * for keys of a byte) and the first key */
+        lead = keys->stride == 1 ? misaligned % (KEYS_UNIT(bytes) * bytes) / bytes : 0;
     job j;
 
     tally_status status = begin(&j, d, ctx, (keys->n + lead - 1) / KEYS_STEP + 1, 1);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * dot: the sum of the products x y, each rounded once (op/sum.h). Integers wrap in 64 bits. */
+ * dot: the sum of the products x y, each rounded once. Integers wrap in 64 bits. The neutral
+ * element is -0.0, and lower adds +0.0 (op/sum.h says why). canon gives every NaN the same bits. */
 #define OP_INPUTS 2
 #define OP_LANE REAL
 #define OP_WIDEN REAL

@@ -404,10 +404,12 @@ tally_status tally_fragment_load(tally *ctx, const void *buffer, size_t bytes,
         status = tl_fail(ctx, TALLY_BAD_DATA, "fragment: its number of sequences is out of range");
     if (status) return status;
     status = tl_fragment_new(ctx, op, (tally_dtype)h.dtype, h.start, r.rows, fragment);
+
+    /* an operator or a type that does not exist: the bytes are bad. A user's may fail to compile */
     if (status) return status == TALLY_NO_MEMORY || user ? status : TALLY_BAD_DATA;
 
     r.op = tl_fragment_nodes(*fragment);
-    if ((*fragment)->exact) r.rows = 1;
+    if ((*fragment)->exact) r.rows = 1; /* the sums are apart; nodes have no states */
     r.version_1 = h.version == 1 && counted_in_1((*fragment)->plan.op);
     status = read_sums(*fragment, &r, &h);
     if (!status) status = read_nodes(*fragment, &r, &h);

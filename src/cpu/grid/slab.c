@@ -90,6 +90,7 @@ static void do_strips(void *data, const tl_worker *worker)
                        (tl_lanes_size){a->each, in->n, 0}))
         return;
 
+    /* strips up to column `full`, and one of the columns after it */
     for (int64_t s; (s = tl_next_chunk(worker)) < worker->chunks;) {
         const int64_t col = s * a->each < a->full ? s * a->each : a->full,
                       end = col < a->full ? a->full : in->rows,

@@ -13,7 +13,8 @@ static int threads_of(const tally *ctx) { return ctx->device->threads; }
 /* of elements that are prepared at a time, if there are many sequences */
 enum { BLOCK_BYTES = 4 << 20 };
 
-/* Does the nan form have the law's states, perhaps followed by a number of elements? */
+/* Does the nan form (op) have the states of the operator (named), perhaps followed by a number of
+ * elements? Then both take the same elements, or both compute in f64, and the bytes agree. */
 static int has_own_states(const tl_form *form)
 {
     const tl_scalar *a = form->named, *b = form->op;
@@ -22,6 +23,7 @@ static int has_own_states(const tl_form *form)
            (b->state_bytes == a->state_bytes || b->state_bytes == a->state_bytes + sizeof(int64_t));
 }
 
+/* Do the states of the form end with a number of elements that the operator's states lack? */
 static int keeps_count(const tl_form *form)
 {
     return form->op->state_bytes != form->named->state_bytes;
@@ -37,6 +39,7 @@ void tl_feed_begin(tl_feed *f, const tl_scalar *named, tl_par par, int absent, i
     const int blank = kind == TL_FORM_BLANK && f->form.op == named;
     f->counted = kind == TL_FORM_MARK || kind == TL_FORM_STATES || (by_states && absent && !blank);
 
+    /* step by step by the law, if asked for, or if the nan form has states of other fields */
     if (by_states || (kind == TL_FORM_MARK && !has_own_states(&f->form)))
         f->form = (tl_form){.kind = TL_FORM_STATES,
                             .named = named,
@@ -103,7 +106,7 @@ static tally_status prepare(tally *ctx, const tl_feed *f, const tally_view *in, 
 
     if (states) {
         r->there = r->counts.view.data;
-        if (r->work.next)
+        if (r->work.next) /* bytes from an element of the first copy to its partner */
             r->plan.par.second = (int64_t)((uintptr_t)r->next.data - (uintptr_t)r->work.data);
     } else {
         tl_form gathered = f->form;
@@ -153,6 +156,7 @@ static void step_row(const step_work *a, int64_t row, tl_prefixes *p)
     tl_slab_set(rows->to, a->first + row, &p->c);
 }
 
+/* A thread without memory takes no rows, and leaves them to the others (tl_parallel). */
 static void step_rows(void *data, const tl_worker *worker)
 {
     const step_work *a = data;
@@ -261,14 +265,15 @@ tally_status tl_feed_slab(tally *ctx, const tl_feed *f, const tally_view *in, tl
 
 /* ---- scans ---- */
 
-/* Converts a counter of the law to states of the form. counts: the number of elements of each
- * node. */
+/* Converts the counter `law` to two: *to has the same nodes with states of the form, *counts has
+ * the number of elements of each node. A node without elements becomes a missing element, which the
+ * form leaves out. */
 static void to_form(const tl_form *form, const tl_counter *law, tl_counter *to, tl_counter *counts)
 {
     const uint64_t fill[2] = {form->fill, 0};
     tl_par par = form->par;
 
-    par.second = 0; /* one missing input masks the pair */
+    par.second = 0; /* a second input is read 0 bytes further: it is `fill` too */
     *to = *counts = *law;
     to->counted = counts->counted = 0;
     for (int j = 0; j < law->count; j++) {
@@ -279,6 +284,7 @@ static void to_form(const tl_form *form, const tl_counter *law, tl_counter *to, 
     }
 }
 
+/* The reverse of to_form. */
 static void from_form(const tl_form *form, const tl_counter *from, const tl_counter *counts,
                       tl_counter *law)
 {
@@ -301,7 +307,7 @@ static tally_status scan_by_kernels(tally *ctx, const tl_feed *f, const prepared
     const tl_form *form = &f->form;
     tl_scan t = *s;
     tl_counter counts;
-    char quiet[16];
+    char initial[16];
 
     t.plan = &r->plan;
     if (!f->counted) {
@@ -313,9 +319,9 @@ static tally_status scan_by_kernels(tally *ctx, const tl_feed *f, const prepared
     to_form(form, &s->done, &t.done, &counts);
     if (!keeps_count(form)) tl_push_slab(&r->count, threads, r->count_work.data, n, &counts);
 
-    if (init) { /* a NaN initial value is a value */
-        r->plan.mask->quiet(quiet, init, form->op->out, 1);
-        form->op->seed(&t.init, quiet, form->par);
+    if (init) { /* a NaN there is a value, so it must not have the bits of the marker */
+        r->plan.mask->quiet(initial, init, form->op->out, 1);
+        form->op->seed(&t.init, initial, form->par);
     }
 
     const tally_status status = tl_scan_push(ctx, &t, threads, r->work.data, n, out);
@@ -352,6 +358,8 @@ tally_status tl_feed_scan(tally *ctx, const tl_feed *f, const tally_view *in, co
 
 /* ---- grids ---- */
 
+/* Prepares some steps at a time and pushes them. A copy has the elements of a step side by side,
+ * which is how the kernels of a grid read them in place. */
 tally_status tl_feed_grid(tally *ctx, const tl_feed *f, const tally_view *in, const tally_view *out,
                           tl_grid *grid, int64_t *pushed)
 {

@@ -53,6 +53,7 @@ static __attribute__((noinline)) void W(window_stage)(tl_window_work *k,
     if (j < m) W(soa_store)(z, at + j, W(load_part)(x + j, m - j, i + j, p));
 }
 
+/* Moves the last states of a tile of m places to the front of the buffer, before the next tile. */
 TL_INLINE void W(keep_history)(W(soa) * z, int64_t m)
 {
 #define KEEP(type, f) memmove(z->f, z->f + m, W(HISTORY) * sizeof z->f[0]);
@@ -87,12 +88,13 @@ static void W(do_window_feed)(tl_window_work *k, const tl_window_piece *piece, t
     }
 #endif
 
-    if (k->w >= TL_V) {
+    if (k->w >= TL_V) { /* shorter windows have no levels above a vector */
         W(keep_history)(k->z2, k->last);
         W(keep_history)(k->past, k->last);
     }
 
     k->last = places;
+    /* elements are used where they are, if enough of them lie around the piece */
     if (W(DIRECT) && piece->back >= TL_WINDOW_BACK && piece->beyond >= 2 * W(ROW)) {
         k->z0 = (const char *)piece->x - W(HISTORY) * sizeof(E);
     } else {
@@ -141,6 +143,7 @@ static void W(do_window_suffix)(tl_window_work *k, const void *end, int64_t stop
 {
     VS(*ring)[W(VECTORS)] = k->ring, *carry = k->carry, near[TL_LOG_V];
     assert(0 < blocks && blocks <= high && blocks * TL_V <= TL_WINDOW_TILE);
+    /* near[b], lane l: the node of bit b of the lane's length, V - 1 - l more than V times m */
     for (int b = 0; b < TL_LOG_V; b++) {
         near[b] = carry[0];
         for (int l = 0; l < TL_V; l++) {
@@ -155,6 +158,7 @@ static void W(do_window_suffix)(tl_window_work *k, const void *end, int64_t stop
         for (int64_t bits = m; bits;) {
             int t = tl_top_level(bits);
             bits &= ~((int64_t)1 << t);
+            /* of the last 2^t nodes, oldest first: the one m mod 2^t vectors before the last */
             int64_t at = ((int64_t)1 << t) - 1 - (m & (((int64_t)1 << t) - 1));
             VS v = t < W(LOG_VECTORS)
                        ? carry[((int64_t)1 << t) - 1 + at]
@@ -169,6 +173,7 @@ static void W(do_window_suffix)(tl_window_work *k, const void *end, int64_t stop
             TL_VE(real) before = {0}; /* m vectors, and the higher bits of a lane */
             TL_UNROLL for (int l = 0; l < TL_V; l++) before[l] =
                 (TL_REAL_T)(m * TL_V + ((TL_V - 1 - l) & -(2 << b)));
+            /* lanes whose length lacks bit b keep acc */
             acc = W(blend)(b, W(combine_at)(acc, near[b], before, 1 << b), acc);
         }
 

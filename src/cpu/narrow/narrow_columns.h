@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Columns, one per lane (narrow_kernel.h). */
+ * Columns, one per lane (narrow_kernel.h). `load` makes keys of elements, `put` makes elements of
+ * keys (narrow.h). The largest key wins. Key 0 never wins, so it is where a fold begins. */
 
 /* One vector of columns. */
 #define COLUMN(load_it, put_it)                                                                    \
@@ -63,6 +64,8 @@ static int64_t N(fold_narrow)(const T *x, int64_t rows, int64_t width, T *acc, t
     return r;
 }
 
+/* Folds or scans all rows, 8 at a time: acc[c] is loaded and stored once for 8 rows, and a loop
+ * over a constant number of rows can be unrolled. */
 static void N(columns)(const tl_narrow_strip *all, void *acc, int exclusive, tl_keying k)
 {
     enum { BLOCK = 8 };
@@ -101,8 +104,10 @@ TL_INLINE void N(larger_row)(T *to, const T *a, const T *x, int64_t prefetch_dis
     if (c < width) N(set)(to + c, MOST(N(get)(a + c), N(load_some)(x + c, width - c, k)));
 }
 
-/* Windows of w rows along columns, by blocks of w - 1 rows, as in window_long: a window is a suffix
- * of one block, of which `suffix` has a row for each of its rows, and a prefix of the next one. */
+/* Windows of w rows along columns, by blocks of w - 1 rows, as in window_long. x begins at the
+ * first row of the first window. A window is a suffix of one block and a prefix of the next one:
+ * row r of `suffix` has the largest keys of the block's rows from r on, `prefix` those of the next
+ * block so far. */
 static void N(column_windows)(const tl_narrow_strip *s, int64_t w, void *buffer, tl_keying k)
 {
     const int64_t step = s->step, out_step = s->out_step, width = s->width, block = w - 1,
@@ -133,6 +138,7 @@ static void N(column_windows)(const tl_narrow_strip *s, int64_t w, void *buffer,
     }
 }
 
+/* Converts n keys to elements. */
 static void N(values)(void *to, const void *keys, int64_t n, tl_keying k)
 {
     T *out = to;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Scans and windows of one dense sequence (narrow_kernel.h). */
+ * Scans and windows of one dense sequence (narrow_kernel.h), on keys (narrow.h): the largest wins,
+ * and key 0 never wins. */
+
 /* ---- prefixes and suffixes in a vector ---- */
 
 /* Each lane becomes the largest of the lanes before it in its group of 16 bytes, and itself; down:
@@ -40,6 +42,8 @@ TL_INLINE V N(suffixes)(V v, V *all) { return N(across)(v, 1, all); }
 
 /* ---- scan ---- */
 
+/* Result i is the largest of the key `first` and of x[0] .. x[i] (exclusive: x[0] .. x[i - 1]).
+ * Returns the largest key of all elements, without `first`, as `run` has it for those so far. */
 static uint16_t N(scan)(const tl_narrow_run *part, uint16_t first, int exclusive, tl_keying k)
 {
     assert(part->m > 0 && (!part->stream || (uintptr_t)part->out % sizeof(T) == 0));

@@ -374,7 +374,8 @@ typedef elem strip[8][QUAD]; /* a chunk that is prefetched before it is folded (
 LOAD_ROWS(load_s, state, 2, get_states(e[r], STATES_OF(b), mine + r * LANES * QUAD, limit),
           get_states(e[r], STATES_OF(b), i, limit), nothing(b.p).s)
 
-/* i: index in this piece */
+/* The state of an item of a chunk; i: its index in this piece. The letter is that of the chunk's
+ * program (chunk.cl): e, h, d, r for 8, 4, 2 and 1 rows of elements, s for states. */
 fn state lift_e(elem x, i64 i, par p) { return lift(x, p.origin + i, p); }
 fn state lift_r(elem x, i64 i, par p) { return lift(x, p.origin + i, p); }
 fn state lift_d(elem x, i64 i, par p) { return lift(x, p.origin + i, p); }

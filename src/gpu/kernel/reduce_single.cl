@@ -51,7 +51,8 @@ fn state fold_packs(const bundle *e, i64 i, par p)
     return stack[0];
 }
 
-/* fold_tiles (below) for these chunks; d.each counts chunks of 4 KiB. */
+/* fold_tiles (below) for these chunks; d.each counts chunks of 4 KiB. With MOMENTS (packs.cl) a
+ * chunk's node follows from its sum and its sum of squares, which are exact in any order. */
 fn void fold_wide_tiles(batch b, tiling d)
 {
     const int lane = lane_index();
@@ -102,7 +103,7 @@ fn void fold_wide_tiles(batch b, tiling d)
             fold_across_w(v, 1, box);
             v[0] = fold_lanes_w(v[0], 1, box);
 #endif
-            if (c == 0 || lane == c) mine = v[0];
+            if (c == 0 || lane == c) mine = v[0]; /* lane c keeps the node of chunk c */
             at += step;
         }
         for (int m = 1; m < d.each; m <<= 1)
@@ -151,7 +152,7 @@ fn void fold_tiles(batch b, tiling d, int dense)
             }
 
             v[0] = fold_lanes_e(v[0], 1, box);
-            if (c == 0 || lane == c) mine = v[0];
+            if (c == 0 || lane == c) mine = v[0]; /* lane c keeps the node of chunk c */
             at += step;
         }
         for (int m = 1; m < d.each; m <<= 1)

@@ -154,13 +154,16 @@ typedef struct {
 /* Returns device number index, or NULL if there are only *count devices. */
 const tl_opencl_found *tl_opencl_find(int index, int *count);
 
-/* A function for tl_gpu_calls. */
+/* tl_gpu_calls.describe. */
 int tl_opencl_describe(int index, tally_device_info *info);
 
 /* Returns a numeric property of a device, or 0 if it has none. */
 uint64_t tl_opencl_number(cl_device_id id, cl_uint what);
 
-/* ---- memory.c: functions for tl_gpu_calls ---- */
+/* ---- memory.c ----
+ *
+ * tl_cl_NAME is tl_gpu_calls.NAME, which gpu/gpu.h describes. A lane is a command queue there. */
+
 tally_status tl_cl_allocate(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory);
 void tl_cl_release(tl_gpu *gpu, tl_memory *memory);
 tally_status tl_cl_copy(tl_gpu *gpu, tally *ctx, const tl_copy *copy);

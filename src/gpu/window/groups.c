@@ -2,7 +2,8 @@
  * Windows on a GPU that do not fit in a tile of local memory. Windows of their whole length are
  * computed in groups of levels, each of which reads and writes memory once
  * (gpu/kernel/window/rows.cl). Other windows read and write memory once per level (fold.cl). All
- * sequences of a batch go together, as one sequence with borders (place.cl), or as columns. */
+ * sequences of a batch go together, as one sequence with borders (place.cl), or as columns. Y_k[i]
+ * is the node of the 2^k elements from element i on: Y at level k. */
 #include "window.h"
 #include "gpu/kernel/constants.h"
 #include <assert.h>
@@ -106,7 +107,7 @@ tally_status tl_launch_rows(const tl_window_call *c, const tl_rows *rows, const 
     tally_status status = tl_gpu_program(c->d, c->ctx, c->b->plan->op, "window_long", &program);
     if (status) return status;
 
-    s.levels.top -= row;
+    s.levels.top -= row; /* window_rows counts levels of rows */
     tl_arguments_tiles_part tiles = tl_tiles_arguments(c, c->b, &s, p, jobs, edges);
 
     if (rows->nodes) { /* the batch is not touched */
@@ -150,7 +151,8 @@ static int64_t lowest_local_bytes(const tl_window_call *c, int columns, int64_t 
     return columns ? tl_rows_local_bytes(c, width) : lowest(c, width).local_bytes;
 }
 
-/* Returns 0 if a launch would need more local memory than there is. */
+/* Cuts the levels of w into groups: the lowest group, groups of HIGH levels, and a last group of up
+ * to HIGH + 1 levels. Returns 0 if a launch would need more local memory than there is. */
 static int cut_levels(const tl_window_call *c, int columns, groups *k)
 {
     const int radix = c->t.radix_log;
@@ -163,7 +165,8 @@ static int cut_levels(const tl_window_call *c, int columns, groups *k)
         k->first[k->last + 1] = k->first[k->last] + HIGH;
     assert(k->last < GROUPS_MOST);
 
-    /* for PART_LEVEL */
+    /* the most local memory of a launch: PART_LEVEL of the lowest group; the bits of w in each
+     * group; PART_LEVEL of the groups above (`up`) */
     int64_t most = lowest_local_bytes(c, columns, (int64_t)1 << k->first[1]);
 
     for (int i = 0; i <= k->last; i++) {
@@ -189,7 +192,8 @@ static tally_status launch_elements(const tl_window_call *c, const groups *k, tl
 }
 
 /* Computes the results of `count` windows that begin at element at, at + 1, ... y[i]: Y at level
- * first[i]; y[0]: the fold of the higher bits. */
+ * first[i]; y[0]: the fold of the higher bits. Groups are made from the lowest up; then the bits of
+ * w are folded from the highest group down, and the lowest group writes the results. */
 static tally_status slab_by_groups(const tl_window_call *c, const groups *k, int64_t at,
                                    int64_t count)
 {

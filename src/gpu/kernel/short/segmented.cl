@@ -38,7 +38,8 @@ typedef struct {
     int by_lanes;        /* jobs that fit may be done by lane.cl */
 } segmented;
 
-/* Sequences first to first + count - 1 of the batch. count 0: there are no more. */
+/* Sequences first to first + count - 1 of the batch, which a warp takes at a time (not a window of
+ * the verb). count 0: there are no more. */
 typedef struct {
     i64 job, first, base;         /* base: offset of its first element, in elements */
     int at, count, all;           /* at: index of `first` in the job; all: sequences of the job */
@@ -389,7 +390,9 @@ fn int find_lane_jobs(const segmented *f, const window *w)
     return fits;
 }
 
-/* Returns the window after w, of the same job or of the warp's next job. */
+/* Returns the window after w, of the same job or of the warp's next job (`entered`). A segment that
+ * another launch computes is a window with count 1 and elements 0. Its begin does not tell its
+ * length, so the base of the window after it is read from the offsets (`was_long`). */
 fn window window_after(const segmented *f, window w, batch b)
 {
     const int was_long = SEGMENTS && w.count && !w.elements, entered = w.at + w.count >= w.all;
