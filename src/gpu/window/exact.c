@@ -23,10 +23,10 @@ static int64_t local_bytes_of(const tl_batch *b, int64_t w, int rounds)
 }
 
 /* Returns the rounds of a tile, or 0 if a tile in local memory would have fewer than w / 2
- * results. */
-static int rounds_of(const tl_batch *b, int64_t w, int64_t capacity)
+ * results. blocks: a multiprocessor has as many at least. */
+static int rounds_of(const tl_batch *b, int64_t w, int64_t capacity, int blocks)
 {
-    for (int groups = BLOCKS_MOST; groups > 0; groups--) {
+    for (int groups = BLOCKS_MOST; groups >= blocks; groups--) {
         int rounds = 0;
         while (rounds < ROUNDS_MOST && each_of(b, rounds) < OVERLAP * w &&
                local_bytes_of(b, w, rounds + 1) <= capacity / groups)
@@ -34,6 +34,11 @@ static int rounds_of(const tl_batch *b, int64_t w, int64_t capacity)
         if (rounds && each_of(b, rounds) >= (groups > 1 ? w : w / 2)) return rounds;
     }
     return 0;
+}
+
+static int64_t local_bytes_most(const tl_window_call *c)
+{
+    return c->d->gpu->calls->local_bytes(c->d->gpu);
 }
 
 /* Far tiles take windows of more than FAR_TILE elements: their number, and the words of the status
@@ -49,19 +54,20 @@ static int64_t far_words(const tl_window_call *c, int64_t count)
     return 2 * far_tiles(c, count) * ((c->state + 7) / 8);
 }
 
-/* BETWEEN_MOST: tiles between the two ends of a window; each tile polls for all of them. */
+/* Near tiles are faster as long as BLOCKS_MOST of them share a multiprocessor. BETWEEN_MOST: tiles
+ * between the two ends of a window; each tile polls for all of them. */
 static int is_far(const tl_window_call *c)
 {
     enum { BETWEEN_MOST = 1 << 13 };
     const int64_t tile = each_of(c->b, 1);
     return c->d->gpu->calls->single_launch && c->w > tile && c->w / tile < BETWEEN_MOST &&
-           far_words(c, c->b->elements) <= tl_status_words(c->d);
+           !rounds_of(c->b, c->w, local_bytes_most(c), BLOCKS_MOST) && far_words(c, c->b->elements) <= tl_status_words(c->d);
 }
 
 int tl_exact_takes(const tl_window_call *c)
 {
     const tl_batch *b = c->b;
-    const int64_t local_bytes = c->d->gpu->calls->local_bytes(c->d->gpu);
+    const int64_t local_bytes = local_bytes_most(c);
     const int dense = b->rows == 1 && !b->listed && b->stride == 1 && c->r->stride == 1;
     /* Shorter windows: tiles of quads are faster for keys of f32 and of two bytes. */
     const tl_scalar *op = b->plan->op;
@@ -70,7 +76,7 @@ int tl_exact_takes(const tl_window_call *c)
 
     if (!op->exact || !dense || c->g->least > c->w || c->w > b->n) return 0;
     return is_far(c) || (c->w > EXACT_RUN(c->state) && c->w >= (slow ? 32 : 0) &&
-                         c->w < local_bytes && rounds_of(b, c->w, local_bytes) > 0);
+                         c->w < local_bytes && rounds_of(b, c->w, local_bytes, 1) > 0);
 }
 
 tally_status tl_window_exact(const tl_window_call *c, int64_t j0, int64_t j1)
@@ -78,7 +84,7 @@ tally_status tl_window_exact(const tl_window_call *c, int64_t j0, int64_t j1)
     enum { BLOCKS = 4 }; /* of a multiprocessor; far tiles */
     const tl_batch *b = c->b;
     const int far_ = is_far(c);
-    const int rounds = far_ ? 1 : rounds_of(b, c->w, c->d->gpu->calls->local_bytes(c->d->gpu));
+    const int rounds = far_ ? 1 : rounds_of(b, c->w, local_bytes_most(c), 1);
     const int64_t each = each_of(b, rounds), count = j1 - j0,
                   jobs = far_ ? far_tiles(c, count) : (count + each - 1) / each;
     const int64_t most = (int64_t)BLOCKS * c->d->gpu->calls->processors(c->d->gpu),

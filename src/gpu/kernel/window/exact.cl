@@ -27,7 +27,8 @@ enum { RUN = EXACT_RUN(STATE_BYTES), VALUES = OP_LANES, OUT_BYTES = OP_LANES * T
 
 /* What local memory holds: elements, or states if these have the same size and are costly to
  * make. */
-#if TL_KIND == 3 && STATE_BYTES == TL_SIZE
+#define KEEPS_STATES (TL_KIND == 3 && STATE_BYTES == TL_SIZE)
+#if KEEPS_STATES
 typedef state kept;
 fn kept keep(elem x, i64 i, par p) { return lift(x, i, p); }
 fn state state_of(kept v, i64 i, par p) { return v; }
@@ -43,13 +44,6 @@ typedef struct ALIGNED(16) {
     u32 w[4];
 } line;
 
-/* A line as elements, and as what local memory holds. */
-typedef union {
-    line all;
-    elem x[LINE];
-    kept z[LINE];
-} line_of_items;
-
 fn int lesser(int a, int b) { return a < b ? a : b; }
 
 /* A tile: item 0 has index lo. z: its items in local memory. */
@@ -62,10 +56,17 @@ typedef struct {
 /* Stores a line of items from item i on in local memory. */
 fn void keep_line(const exact_tile *t, int i, line v)
 {
-    line_of_items from, to;
+#if KEEPS_STATES
+    union {
+        line all;
+        elem x[LINE];
+        kept z[LINE];
+    } from, to;
     from.all = v;
     UNROLL for (int c = 0; c < LINE; c++) to.z[c] = keep(from.x[c], t->lo + i + c, t->p);
-    *(LOCAL line *)(t->z + i) = to.all;
+    v = to.all;
+#endif
+    *(LOCAL line *)(t->z + i) = v;
 }
 
 /* Loads items `from` to to - 1 from e, where item 0 is: whole lines, then the items before and
@@ -154,7 +155,8 @@ fn void fold_inner_runs(LOCAL state *y, LOCAL state *next, LOCAL state *mid, int
         {
             LOCAL const state *from = y + g, *more = from + at;
             if (g < made)
-                next[g] = JOIN(JOIN(from[0], from[size]), JOIN(from[2 * size], from[3 * size]));
+                next[g] = TWIN(TWIN(from[0], from[size], 1),
+                               TWIN(from[2 * size], from[3 * size], 1), 1);
             if (digit && g < heads) {
                 state v = more[0];
                 if (at > 1) v = JOIN(mid[g], v);
