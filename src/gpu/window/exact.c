@@ -90,10 +90,8 @@ tally_status tl_window_exact(const tl_window_call *c, int64_t j0, int64_t j1)
     const int64_t most = (int64_t)BLOCKS * c->d->gpu->calls->processors(c->d->gpu),
                   groups = far_ && jobs > most ? most : jobs;
     const tl_scalar *op = b->plan->op;
-    const int64_t ends = 2 * EXACT_FAR_AT(op->elem_bytes, c->state), out = each * op->result_bytes;
-    const int64_t bytes = !far_        ? local_bytes_of(b, c->w, rounds)
-                          : ends > out ? ends
-                                       : out;
+    const int64_t bytes = far_ ? EXACT_FAR_BYTES(op->elem_bytes, c->state, op->result_bytes)
+                               : local_bytes_of(b, c->w, rounds);
     tl_built program = {0};
     const tl_launch l = {c->d, c->ctx, &program};
     tl_results to = *c->r;
@@ -115,7 +113,7 @@ tally_status tl_window_exact(const tl_window_call *c, int64_t j0, int64_t j1)
                    .epoch = tl_i64(far_ ? slot->status_table.epoch : 0),
                    .local_bytes = tl_local_bytes(bytes));
 
-    /* each block takes one more ticket */
-    if (!status && far_) c->d->slot->status_table.taken += jobs + groups;
+    /* each block takes two more tickets */
+    if (!status && far_) c->d->slot->status_table.taken += jobs + 2 * groups;
     return status;
 }

@@ -53,8 +53,8 @@ typedef struct {
     par p;
 } exact_tile;
 
-/* Stores a line of items from item i on in local memory. */
-fn void keep_line(const exact_tile *t, int i, line v)
+/* A line of items as local memory holds it. i: index of the first one. */
+fn line kept_line(line v, i64 i, par p)
 {
 #if KEEPS_STATES
     union {
@@ -63,10 +63,11 @@ fn void keep_line(const exact_tile *t, int i, line v)
         kept z[LINE];
     } from, to;
     from.all = v;
-    UNROLL for (int c = 0; c < LINE; c++) to.z[c] = keep(from.x[c], t->lo + i + c, t->p);
-    v = to.all;
+    UNROLL for (int c = 0; c < LINE; c++) to.z[c] = keep(from.x[c], i + c, p);
+    return to.all;
+#else
+    return v;
 #endif
-    *(LOCAL line *)(t->z + i) = v;
 }
 
 /* Loads items `from` to to - 1 from e, where item 0 is: whole lines, then the items before and
@@ -76,13 +77,15 @@ fn void load_aligned(const exact_tile *t, GLOBAL const elem *e, int from, int to
     const int me = thread_index(), shift = (int)(ADDRESS(e) % 16) / TL_SIZE;
     const int first = (from + shift + LINE - 1) / LINE, last = (to + shift) / LINE;
     GLOBAL const line *const lines = (GLOBAL const line *)(e - shift);
+    LOCAL line *const to_lines = (LOCAL line *)(t->z - shift);
+    const i64 lo = t->lo - shift;
     int u = first + me;
 
     for (; u - me + LOADS * WINDOW_THREADS <= last; u += LOADS * WINDOW_THREADS) {
         line v[LOADS];
         UNROLL for (int k = 0; k < LOADS; k++) v[k] = lines[u + k * WINDOW_THREADS];
-        UNROLL for (int k = 0; k < LOADS; k++)
-            keep_line(t, (u + k * WINDOW_THREADS) * LINE - shift, v[k]);
+        UNROLL for (int k = 0; k < LOADS; k++) to_lines[u + k * WINDOW_THREADS] =
+            kept_line(v[k], lo + (u + k * WINDOW_THREADS) * LINE, t->p);
     }
 
     ROLLED for (; u < last; u += LOADS / 2 * WINDOW_THREADS)
@@ -94,7 +97,7 @@ fn void load_aligned(const exact_tile *t, GLOBAL const elem *e, int from, int to
         UNROLL for (int k = 0; k < LOADS / 2; k++)
         {
             const int at = u + k * WINDOW_THREADS;
-            if (at < last) keep_line(t, at * LINE - shift, v[k]);
+            if (at < last) to_lines[at] = kept_line(v[k], lo + at * LINE, t->p);
         }
     }
     const int before = first * LINE - shift, after = last * LINE - shift;
@@ -103,15 +106,23 @@ fn void load_aligned(const exact_tile *t, GLOBAL const elem *e, int from, int to
     if (rest < to) t->z[rest] = keep(e[rest], t->lo + rest, t->p);
 }
 
-/* Loads items `from` to to - 1 of a tile. Moves t->z to item 0, at its offset in a line of 16
- * bytes. */
-fn void load_items_exact(exact_tile *t, batch b, int from, int to)
+/* The tile whose item 0 has index lo. Its items lie in memory at the offset in a line of 16 bytes
+ * that they have in global memory. */
+fn exact_tile exact_tile_at(LOCAL u8 *memory, batch b, i64 lo)
+{
+    const u64 x = ADDRESS(b.x + lo * TL_SIZE);
+    exact_tile t;
+    t.z = (LOCAL kept *)memory + (x % TL_SIZE == 0 ? (int)(x % 16) / TL_SIZE : 0);
+    t.lo = lo, t.p = b.p;
+    return t;
+}
+
+/* Loads items `from` to to - 1 of a tile. */
+fn void load_items_exact(const exact_tile *t, batch b, int from, int to)
 {
     const int me = thread_index();
     GLOBAL const u8 *x = b.x + t->lo * TL_SIZE;
     const int aligned = ADDRESS(x) % TL_SIZE == 0;
-
-    t->z += aligned ? (int)(ADDRESS(x) % 16) / TL_SIZE : 0;
 
     /* Without else, for PoCL 5.0 (see BARRIER in prelude_opencl.h): there, all items are loaded one
      * by one, or none. */
@@ -236,6 +247,7 @@ typedef struct {
     maybe middle;
     i64 first;     /* the round's first result */
     int count;     /* results of the round, at most a run for each thread */
+    int inside;    /* all windows of the tile are whole */
     LOCAL u8 *to;  /* local memory for them */
 } exact_round;
 
@@ -258,7 +270,7 @@ fn void finish_round(const exact_launch *l, const exact_tile *t, const exact_rou
             own[j * VALUES + 1] = lower_1(v[j], (real)w, start + j, t->p);
 #endif
         }
-        if (start < 0 || start + RUN + l->d > l->b.n) set_empty(own, start, l->d, l->b.n, t->p);
+        if (!r->inside) set_empty(own, start, l->d, l->b.n, t->p);
     }
     BARRIER();
     store_side_by_side(l->out + r->first * OUT_BYTES, r->to, r->count);
@@ -278,9 +290,9 @@ fn void exact_job(const exact_launch *l, LOCAL u8 *memory, i64 job)
     const i64 j0 = job * each, lo = l->first + j0;
     const int results_ = j0 + each < l->count ? each : (int)(l->count - j0), items = results_ + d;
     const int heads = (results_ + RUN - 1) / RUN, runs = heads + inner + 1;
-    exact_tile t;
+    const int inside = lo >= 0 && lo + items <= l->b.n;
+    const exact_tile t = exact_tile_at(memory, l->b, lo);
 
-    t.z = (LOCAL kept *)memory, t.lo = lo, t.p = l->b.p;
     load_items_exact(&t, l->b, lo < 0 ? (int)-lo : 0,
                      lo + items <= l->b.n ? items : (int)(l->b.n - lo));
     BARRIER();
@@ -296,7 +308,7 @@ fn void exact_job(const exact_launch *l, LOCAL u8 *memory, i64 job)
         const int g = round + thread_index();
         exact_round r;
         r.run = g, r.ends = t.z + g * RUN + d, r.first = j0 + round * RUN;
-        r.count = lesser(results_ - round * RUN, WINDOW_THREADS * RUN);
+        r.count = lesser(results_ - round * RUN, WINDOW_THREADS * RUN), r.inside = inside;
         r.to = OUT_BYTES > (int)sizeof(kept) ? apart : memory + round * (RUN * OUT_BYTES);
         r.middle.have = inner > 0 || part > 0;
         if (g < heads && inner) r.middle.s = mid[g];
@@ -311,10 +323,11 @@ fn void exact_job(const exact_launch *l, LOCAL u8 *memory, i64 job)
 enum { FAR_TILE = WINDOW_THREADS * RUN, FAR_WARPS = WINDOW_THREADS / LANES };
 
 /* Nodes of the warps: of the runs of `left` from this one on, and up to this one; of those of
- * `right` up to this one; of the tiles between. taken: this turn's ticket, and the next one. */
+ * `right` up to this one; of the tiles between. taken: a ring of the block's tickets. */
+enum { FAR_TAKEN = 4 };
 typedef struct {
     state after[FAR_WARPS], before[FAR_WARPS], right[FAR_WARPS], middle[FAR_WARPS];
-    i64 taken[2];
+    i64 taken[FAR_TAKEN];
 } far_nodes;
 
 /* The fold of the nodes v of lanes 0 to this one, or (after) of this one to the last. */
@@ -352,8 +365,8 @@ fn maybe fold_after(state lanes, LOCAL const state *warps, par p)
 }
 
 /* The tiles between `left` and `right`: whole ones, and the first items of the next one. */
-fn i64 tiles_between(const exact_launch *l) { return (l->d - FAR_TILE) / FAR_TILE; }
-fn int items_between(const exact_launch *l) { return (int)((l->d - FAR_TILE) % FAR_TILE); }
+fn i64 tiles_between(const exact_launch *l) { return l->d / FAR_TILE - 1; }
+fn int items_between(const exact_launch *l) { return (int)(l->d % FAR_TILE); }
 
 /* Polls for the nodes of the tiles between. Sets to[w] for the warps that have some, and returns
  * how many have. Tiles that do not exist are in no whole window. */
@@ -398,29 +411,47 @@ fn void publish_tile(const exact_launch *l, i64 job, state node, state first, ma
     }
 }
 
-fn exact_tile load_far(LOCAL u8 *memory, const exact_launch *l, i64 lo)
+fn void load_far(const exact_tile *t, const exact_launch *l)
 {
-    const i64 n = l->b.n;
-    exact_tile t;
-    t.z = (LOCAL kept *)memory, t.lo = lo, t.p = l->b.p;
-    load_items_exact(&t, l->b, lo >= 0 ? 0 : -lo < FAR_TILE ? (int)-lo : FAR_TILE,
+    const i64 lo = t->lo, n = l->b.n;
+    load_items_exact(t, l->b, lo >= 0 ? 0 : -lo < FAR_TILE ? (int)-lo : FAR_TILE,
                      lo >= n ? 0 : n - lo < FAR_TILE ? (int)(n - lo) : FAR_TILE);
-    return t;
 }
 
-fn void exact_job(const exact_launch *l, LOCAL u8 *memory, LOCAL far_nodes *s, int turn)
+/* The tile that the block takes in a turn; negative: none. The last tile is taken first. */
+fn i64 far_job(const exact_launch *l, LOCAL const far_nodes *s, int turn)
+{
+    return l->jobs - 1 - s->taken[turn & (FAR_TAKEN - 1)];
+}
+
+fn exact_tile left_tile(const exact_launch *l, LOCAL u8 *memory, i64 job, int turn)
+{
+    return exact_tile_at(memory + (turn & 1 ? 2 : 0) * EXACT_FAR_AT(TL_SIZE, STATE_BYTES), l->b,
+                         l->first + job * FAR_TILE);
+}
+
+/* A turn: publishes the nodes of the next tile, and computes this tile, whose nodes between were
+ * published a turn ago. after: the fold of the runs of `left` after this thread's. Returns the next
+ * tile's. Local memory: `left` of even turns, `right`, `left` of odd turns. */
+fn maybe exact_turn(const exact_launch *l, LOCAL u8 *memory, LOCAL far_nodes *s, int turn,
+                    maybe after)
 {
     const int me = thread_index(), lane = lane_index(), warp = me / LANES;
-    const i64 job = l->jobs - 1 - s->taken[turn], j0 = job * FAR_TILE, lo = l->first + j0, left_results = l->count - j0;
-    i64 next = 0; /* used after the loads, because the atomic takes a while */
-    if (me == 0) next = (i64)atomicAdd(l->ticket, (u64)1) - l->ticket0;
-    const exact_tile left = load_far(memory, l, lo),
-                     right = load_far(memory + EXACT_FAR_AT(TL_SIZE, STATE_BYTES), l, lo + l->d);
-    if (me == 0) s->taken[turn ^ 1] = next;
+    const i64 job = far_job(l, s, turn), soon = far_job(l, s, turn + 1), j0 = job * FAR_TILE,
+              results_ = job < 0 ? 0 : l->count - j0;
+    const exact_tile left = left_tile(l, memory, job, turn),
+                     next = left_tile(l, memory, soon, turn + 1),
+                     right = exact_tile_at(memory + EXACT_FAR_AT(TL_SIZE, STATE_BYTES), l->b,
+                                           left.lo + l->d);
+    i64 ticket = 0; /* used after the loads, because the atomic takes a while */
+    if (me == 0) ticket = (i64)atomicAdd(l->ticket, (u64)1) - l->ticket0;
+    if (soon >= 0) load_far(&next, l);
+    if (results_ > 0) load_far(&right, l);
+    if (me == 0) s->taken[(turn + 2) & (FAR_TAKEN - 1)] = ticket;
     BARRIER();
 
     state first, none;
-    const state node = fold_run(&left, me, items_between(l) - me * RUN, &first),
+    const state node = fold_run(&next, me, items_between(l) - me * RUN, &first),
                 end = fold_run(&right, me, 0, &none);
     const state from_here = fold_to_lane(node, 1), to_here = fold_to_lane(node, 0),
                 ends = fold_to_lane(end, 0);
@@ -428,24 +459,31 @@ fn void exact_job(const exact_launch *l, LOCAL u8 *memory, LOCAL far_nodes *s, i
     if (lane == LANES - 1) s->before[warp] = to_here, s->right[warp] = ends;
     BARRIER();
 
-    exact_round r;
-    const maybe before = fold_before(ends, s->right, l->b.p);
-    r.middle = fold_after(from_here, s->after, l->b.p);
-    publish_tile(l, job, node, first, fold_before(to_here, s->before, l->b.p), r.middle);
-    if (left_results <= 0) return;
+    const maybe before = fold_before(ends, s->right, l->b.p),
+                next_after = fold_after(from_here, s->after, l->b.p);
+    if (soon >= 0)
+        publish_tile(l, soon, node, first, fold_before(to_here, s->before, l->b.p), next_after);
+    if (results_ <= 0) return next_after;
 
+    exact_round r;
     const int warps = poll_between(l, job, s->middle);
     BARRIER();
+    r.middle = after;
     for (int k = 0; k < warps; k++) r.middle = then(r.middle, s->middle[k], 1, 1);
     if (before.have) r.middle = then(r.middle, before.s, 1, 1);
-    r.run = me, r.ends = right.z + me * RUN, r.first = j0, r.to = memory;
-    r.count = left_results < FAR_TILE ? (int)left_results : FAR_TILE;
+    r.run = me, r.ends = right.z + me * RUN, r.first = j0;
+    r.to = memory + (OUT_BYTES > (int)sizeof(kept) ? 3 : turn & 1 ? 2 : 0) *
+                        EXACT_FAR_AT(TL_SIZE, STATE_BYTES);
+    r.count = results_ < FAR_TILE ? (int)results_ : FAR_TILE;
+    r.inside = left.lo >= 0 && right.lo + r.count <= l->b.n;
     finish_round(l, &left, &r);
+    return next_after;
 }
 #endif
 
 /* A far tile needs the nodes of the tiles after it. So the last one is taken first, by tickets: a
- * block only ever waits for blocks that run already. */
+ * block only ever waits for blocks that run already, and for tiles that they publish without
+ * waiting. */
 KERNEL_OF(window_exact)
 {
     BATCH_OF_PARAMETERS;
@@ -455,9 +493,12 @@ KERNEL_OF(window_exact)
     l.each = each, l.jobs = jobs, l.ticket = ticket, l.ticket0 = ticket0, l.epoch = (u64)epoch;
 #if TL_FAR
     SHARED far_nodes s;
-    if (thread_index() == 0) s.taken[0] = (i64)atomicAdd(ticket, (u64)1) - ticket0;
+    maybe after = nothing(b.p);
+    if (thread_index() == 0)
+        s.taken[FAR_TAKEN - 1] = jobs, s.taken[0] = (i64)atomicAdd(ticket, (u64)1) - ticket0;
     BARRIER();
-    for (int turn = 0; s.taken[turn] < jobs; turn ^= 1) exact_job(&l, LOCAL_MEMORY, &s, turn);
+    for (int turn = -1; turn < 0 || far_job(&l, &s, turn) >= 0; turn++)
+        after = exact_turn(&l, LOCAL_MEMORY, &s, turn, after);
 #else
     for (i64 job = group_index(); job < jobs; job += group_count())
         exact_job(&l, LOCAL_MEMORY, job);
