@@ -219,8 +219,9 @@ enum { EDGES_TOO, EDGES_APART };
 #define EXACT_BYTES(elem, state, result, each, d)                                                  \
     (EXACT_RESULTS_AT(elem, state, each, d) +                                                      \
      ((result) > (elem) ? WINDOW_THREADS * EXACT_RUN(state) * (int)(result) : 0))
+#define EXACT_FAR_RUN(elem, state) ((elem) > 4 && (state) <= 16 ? 9 : EXACT_RUN(state))
 #define EXACT_FAR_AT(elem, state)                                                                  \
-    ((WINDOW_THREADS * EXACT_RUN(state) * (int)(elem) + 16 + 15) / 16 * 16)
+    ((WINDOW_THREADS * EXACT_FAR_RUN(elem, state) * (int)(elem) + 16 + 15) / 16 * 16)
 #define EXACT_FAR_BYTES(elem, state, result)                                                       \
     (3 * EXACT_FAR_AT(elem, state) +                                                               \
-     ((result) > (elem) ? WINDOW_THREADS * EXACT_RUN(state) * (int)(result) : 0))
+     ((result) > (elem) ? WINDOW_THREADS * EXACT_FAR_RUN(elem, state) * (int)(result) : 0))

@@ -41,11 +41,16 @@ static int64_t local_bytes_most(const tl_window_call *c)
     return c->d->gpu->calls->local_bytes(c->d->gpu);
 }
 
-/* Far tiles take windows of more than FAR_TILE elements: their number, and the words of the status
- * table, where each tile publishes two states. */
+/* The results of a far tile, which takes windows of more elements; the number of such tiles; the
+ * words of the status table, where each tile publishes two states. */
+static int64_t far_tile(const tl_window_call *c)
+{
+    return WINDOW_THREADS * EXACT_FAR_RUN(c->b->plan->op->elem_bytes, c->state);
+}
+
 static int64_t far_tiles(const tl_window_call *c, int64_t count)
 {
-    const int64_t tile = each_of(c->b, 1);
+    const int64_t tile = far_tile(c);
     return (count + c->w - 1 + tile - 1) / tile;
 }
 
@@ -59,7 +64,7 @@ static int64_t far_words(const tl_window_call *c, int64_t count)
 static int is_far(const tl_window_call *c)
 {
     enum { BETWEEN_MOST = 1 << 13 };
-    const int64_t tile = each_of(c->b, 1);
+    const int64_t tile = far_tile(c);
     return c->d->gpu->calls->single_launch && c->w > tile && c->w / tile < BETWEEN_MOST &&
            !rounds_of(c->b, c->w, local_bytes_most(c), BLOCKS_MOST) && far_words(c, c->b->elements) <= tl_status_words(c->d);
 }
@@ -84,8 +89,8 @@ tally_status tl_window_exact(const tl_window_call *c, int64_t j0, int64_t j1)
     enum { BLOCKS = 4 }; /* of a multiprocessor; far tiles */
     const tl_batch *b = c->b;
     const int far_ = is_far(c);
-    const int rounds = far_ ? 1 : rounds_of(b, c->w, local_bytes_most(c), 1);
-    const int64_t each = each_of(b, rounds), count = j1 - j0,
+    const int rounds = rounds_of(b, c->w, local_bytes_most(c), 1); /* near */
+    const int64_t each = far_ ? far_tile(c) : each_of(b, rounds), count = j1 - j0,
                   jobs = far_ ? far_tiles(c, count) : (count + each - 1) / each;
     const int64_t most = (int64_t)BLOCKS * c->d->gpu->calls->processors(c->d->gpu),
                   groups = far_ && jobs > most ? most : jobs;
@@ -96,7 +101,7 @@ tally_status tl_window_exact(const tl_window_call *c, int64_t j0, int64_t j1)
     const tl_launch l = {c->d, c->ctx, &program};
     tl_results to = *c->r;
 
-    assert(rounds > 0 && count > 0);
+    assert((far_ || rounds > 0) && count > 0);
     to.byte += j0 * op->result_bytes;
     tally_status status =
         tl_gpu_program(c->d, c->ctx, op, far_ ? "window_far" : "window", &program);

@@ -19,7 +19,11 @@
  *          whole tiles between, the first items of a tile, and the runs of `right` before this one.
  *          Each tile publishes its node and the node of its first items (status.cl) */
 #if OP_EXACT
-enum { RUN = EXACT_RUN(STATE_BYTES), VALUES = OP_LANES, OUT_BYTES = OP_LANES * TL_OUT_SIZE };
+enum {
+    RUN = TL_FAR ? EXACT_FAR_RUN(TL_SIZE, STATE_BYTES) : EXACT_RUN(STATE_BYTES),
+    VALUES = OP_LANES,
+    OUT_BYTES = OP_LANES * TL_OUT_SIZE
+};
 #define EXACT_BLOCKS (STATE_BYTES > 8 ? 2 : 4)
 
 /* No operator of class X needs to know how many elements a node has. */
@@ -229,12 +233,12 @@ far_fn void set_empty(LOCAL result *to, i64 start, i64 d, i64 n, par p)
 
 /* ---- a launch ---- */
 
-/* d: w - 1; each: results of a tile; first: index of the item where result 0's window begins; out:
+/* width: w; d: w - 1; each: results of a tile; first: index of the item where result 0's window begins; out:
  * address of result 0. */
 typedef struct {
     batch b;
     GLOBAL u8 *out;
-    i64 first, d, count, each, jobs;
+    i64 first, width, d, count, each, jobs;
     GLOBAL u64 *ticket; /* far: status table; the counter before this launch, the launch's mark */
     i64 ticket0;
     u64 epoch;
@@ -255,7 +259,7 @@ typedef struct {
 fn void finish_round(const exact_launch *l, const exact_tile *t, const exact_round *r)
 {
     const int me = thread_index(), active = me * RUN < r->count;
-    const i64 start = t->lo + r->run * RUN, w = l->d + 1;
+    const i64 start = t->lo + r->run * RUN;
     LOCAL result *own = (LOCAL result *)r->to + me * (RUN * VALUES);
     state v[RUN];
 
@@ -265,9 +269,9 @@ fn void finish_round(const exact_launch *l, const exact_tile *t, const exact_rou
     if (active) {
         UNROLL for (int j = 0; j < RUN; j++)
         {
-            own[j * VALUES] = lower(v[j], (real)w, start + j, t->p);
+            own[j * VALUES] = lower(v[j], (real)l->width, start + j, t->p);
 #if OP_LANES == 2
-            own[j * VALUES + 1] = lower_1(v[j], (real)w, start + j, t->p);
+            own[j * VALUES + 1] = lower_1(v[j], (real)l->width, start + j, t->p);
 #endif
         }
         if (!r->inside) set_empty(own, start, l->d, l->b.n, t->p);
@@ -418,6 +422,15 @@ fn void load_far(const exact_tile *t, const exact_launch *l)
                      lo >= n ? 0 : n - lo < FAR_TILE ? (int)(n - lo) : FAR_TILE);
 }
 
+/* Prefetches the items of a tile if it has all. */
+fn void prefetch_far(exact_tile t, const exact_launch *l)
+{
+    enum { ITEMS = 128 / TL_SIZE }; /* of a cache line */
+    for (int i = thread_index() * ITEMS; i < FAR_TILE && t.lo >= 0 && t.lo + FAR_TILE <= l->b.n;
+         i += WINDOW_THREADS * ITEMS)
+        PREFETCH(l->b.x + (t.lo + i) * TL_SIZE);
+}
+
 /* The tile that the block takes in a turn; negative: none. The last tile is taken first. */
 fn i64 far_job(const exact_launch *l, LOCAL const far_nodes *s, int turn)
 {
@@ -449,6 +462,7 @@ fn maybe exact_turn(const exact_launch *l, LOCAL u8 *memory, LOCAL far_nodes *s,
     if (results_ > 0) load_far(&right, l);
     if (me == 0) s->taken[(turn + 2) & (FAR_TAKEN - 1)] = ticket;
     BARRIER();
+    prefetch_far(left_tile(l, memory, far_job(l, s, turn + 2), turn), l);
 
     state first, none;
     const state node = fold_run(&next, me, items_between(l) - me * RUN, &first),
@@ -489,7 +503,7 @@ KERNEL_OF(window_exact)
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
     exact_launch l;
-    l.b = b, l.out = out.x, l.first = first_item, l.d = width - 1, l.count = count;
+    l.b = b, l.out = out.x, l.first = first_item, l.width = width, l.d = width - 1, l.count = count;
     l.each = each, l.jobs = jobs, l.ticket = ticket, l.ticket0 = ticket0, l.epoch = (u64)epoch;
 #if TL_FAR
     SHARED far_nodes s;
