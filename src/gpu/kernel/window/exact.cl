@@ -160,7 +160,7 @@ fn state fold_run(const exact_tile *t, int g, int part, state *first)
  * `runs` nodes each; both are overwritten. Each step makes two levels and takes one base-4 digit of
  * `inner`, the lowest first. */
 fn void fold_inner_runs(LOCAL state *y, LOCAL state *next, LOCAL state *mid, int heads, int runs,
-                int inner)
+                        int inner)
 {
     int at = 1;
     for (int log = 0; inner >> log; log += 2) {
@@ -170,8 +170,8 @@ fn void fold_inner_runs(LOCAL state *y, LOCAL state *next, LOCAL state *mid, int
         {
             LOCAL const state *from = y + g, *more = from + at;
             if (g < made)
-                next[g] = TWIN(TWIN(from[0], from[size], 1),
-                               TWIN(from[2 * size], from[3 * size], 1), 1);
+                next[g] =
+                    TWIN(TWIN(from[0], from[size], 1), TWIN(from[2 * size], from[3 * size], 1), 1);
             if (digit && g < heads) {
                 state v = more[0];
                 if (at > 1) v = JOIN(mid[g], v);
@@ -184,25 +184,6 @@ fn void fold_inner_runs(LOCAL state *y, LOCAL state *next, LOCAL state *mid, int
         BARRIER();
         LOCAL state *swap = y;
         y = next, next = swap;
-    }
-}
-
-/* Computes the folds v of the RUN windows that begin in a run. x: its items, the first of which has
- * index `start`; y: the items where the windows end, d items after x; q: the middle. */
-fn void windows_of_run(state *v, LOCAL const kept *x, LOCAL const kept *y, i64 d, maybe q,
-                       i64 start, par p)
-{
-    v[RUN - 1] = state_of(x[RUN - 1], start + RUN - 1, p);
-    UNROLL for (int j = RUN - 2; j >= 0; j--) v[j] =
-        JOIN(state_of(x[j], start + j, p), v[j + 1]);
-    UNROLL for (int j = 0; j < RUN; j++)
-    {
-        const state s = state_of(y[j], start + d + j, p);
-        if (j || q.have)
-            q.s = JOIN(q.s, s);
-        else
-            q.s = s;
-        v[j] = JOIN(v[j], q.s);
     }
 }
 
@@ -233,8 +214,8 @@ far_fn void set_empty(LOCAL result *to, i64 start, i64 d, i64 n, par p)
 
 /* ---- a launch ---- */
 
-/* width: w; d: w - 1; each: results of a tile; first: index of the item where result 0's window begins; out:
- * address of result 0. */
+/* width: w; d: w - 1; each: results of a tile; first: index of the item where the window of
+ * result 0 begins; out: address of result 0. */
 typedef struct {
     batch b;
     GLOBAL u8 *out;
@@ -249,24 +230,44 @@ typedef struct {
     int run;                /* this thread's */
     LOCAL const kept *ends; /* the items where its windows end */
     maybe middle;
-    i64 first;     /* the round's first result */
-    int count;     /* results of the round, at most a run for each thread */
-    int inside;    /* all windows of the tile are whole */
-    LOCAL u8 *to;  /* local memory for them */
+    i64 first;    /* the round's first result */
+    int count;    /* results of the round, at most a run for each thread */
+    int inside;   /* all windows of the tile are whole */
+    LOCAL u8 *to; /* local memory for them */
 } exact_round;
+
+/* Computes the folds v of the windows that begin in this thread's run. d: w - 1. */
+fn void windows_of_run(state *v, const exact_tile *t, const exact_round *r, i64 d)
+{
+    LOCAL const kept *x = t->z + r->run * RUN, *y = r->ends;
+    const i64 start = t->lo + r->run * RUN;
+    maybe q = r->middle;
+
+    v[RUN - 1] = state_of(x[RUN - 1], start + RUN - 1, t->p);
+    UNROLL for (int j = RUN - 2; j >= 0; j--) v[j] =
+        JOIN(state_of(x[j], start + j, t->p), v[j + 1]);
+    UNROLL for (int j = 0; j < RUN; j++)
+    {
+        const state s = state_of(y[j], start + d + j, t->p);
+        if (j || q.have)
+            q.s = JOIN(q.s, s);
+        else
+            q.s = s;
+        v[j] = JOIN(v[j], q.s);
+    }
+}
 
 /* Computes and stores the results of a round. Windows that are not whole get the empty value. */
 fn void finish_round(const exact_launch *l, const exact_tile *t, const exact_round *r)
 {
     const int me = thread_index(), active = me * RUN < r->count;
     const i64 start = t->lo + r->run * RUN;
-    LOCAL result *own = (LOCAL result *)r->to + me * (RUN * VALUES);
     state v[RUN];
 
-    if (active)
-        windows_of_run(v, t->z + r->run * RUN, r->ends, l->d, r->middle, start, t->p);
+    if (active) windows_of_run(v, t, r, l->d);
     BARRIER();
     if (active) {
+        LOCAL result *own = (LOCAL result *)r->to + me * (RUN * VALUES);
         UNROLL for (int j = 0; j < RUN; j++)
         {
             own[j * VALUES] = lower(v[j], (real)l->width, start + j, t->p);
@@ -347,25 +348,18 @@ fn state fold_to_lane(state v, const int after)
     return v;
 }
 
-/* The fold of the nodes of all threads before this one, or after it. lanes: the result of
- * fold_to_lane; warps: those of the last, or the first, lanes. */
-fn maybe fold_before(state lanes, LOCAL const state *warps, par p)
+/* The fold of the nodes of all threads before this one, or (after) after it. lanes: the result of
+ * fold_to_lane; warps: those of the warps' last, or first, lanes. */
+fn maybe fold_others(state lanes, LOCAL const state *warps, const int after, par p)
 {
-    const int lane = lane_index();
-    const state others = from_lane(lanes, lane - 1, 0);
+    const int lane = lane_index(), warp = thread_index() / LANES;
+    const int some = after ? lane < LANES - 1 : lane > 0;
+    const state near_ = from_lane(lanes, after ? lane + 1 : lane - 1, 0);
     maybe v = nothing(p);
-    for (int k = 0; k < thread_index() / LANES; k++) v = then(v, warps[k], 1, 1);
-    return lane ? then(v, others, 1, 1) : v;
-}
-
-fn maybe fold_after(state lanes, LOCAL const state *warps, par p)
-{
-    const int lane = lane_index();
-    const state others = from_lane(lanes, lane + 1, 0);
-    maybe v = nothing(p);
-    if (lane < LANES - 1) v.s = others, v.have = 1;
-    for (int k = thread_index() / LANES + 1; k < FAR_WARPS; k++) v = then(v, warps[k], 1, 1);
-    return v;
+    if (after && some) v.s = near_, v.have = 1;
+    for (int k = after ? warp + 1 : 0; k < (after ? FAR_WARPS : warp); k++)
+        v = then(v, warps[k], 1, 1);
+    return !after && some ? then(v, near_, 1, 1) : v;
 }
 
 /* The tiles between `left` and `right`: whole ones, and the first items of the next one. */
@@ -401,14 +395,13 @@ fn int poll_between(const exact_launch *l, i64 job, LOCAL state *to)
     return (threads + LANES - 1) / LANES;
 }
 
-/* Publishes the nodes of a tile and of its first items. node: of this thread's run; first: of the
- * first items of the run that tiles_between cuts. */
-fn void publish_tile(const exact_launch *l, i64 job, state node, state first, maybe before,
-                     maybe after)
+/* Publishes the nodes of a tile and of its first items. all: the tile's, in thread 0; before: of
+ * the runs before this one; first: of the first items of the run that items_between cuts. */
+fn void publish_tile(const exact_launch *l, i64 job, state all, maybe before, state first)
 {
     GLOBAL u64 *const words = l->ticket + STATUS_HEADER / 8;
     const int me = thread_index(), part = items_between(l);
-    if (me == 0) publish_state(words, 2 * job, JOIN(node, after.s), l->epoch);
+    if (me == 0) publish_state(words, 2 * job, all, l->epoch);
     if (me == part / RUN && part) {
         if (part % RUN) before = then(before, first, 1, 1);
         publish_state(words, 2 * job + 1, before.s, l->epoch);
@@ -418,8 +411,13 @@ fn void publish_tile(const exact_launch *l, i64 job, state node, state first, ma
 fn void load_far(const exact_tile *t, const exact_launch *l)
 {
     const i64 lo = t->lo, n = l->b.n;
-    load_items_exact(t, l->b, lo >= 0 ? 0 : -lo < FAR_TILE ? (int)-lo : FAR_TILE,
-                     lo >= n ? 0 : n - lo < FAR_TILE ? (int)(n - lo) : FAR_TILE);
+    load_items_exact(t, l->b,
+                     lo >= 0          ? 0
+                     : -lo < FAR_TILE ? (int)-lo
+                                      : FAR_TILE,
+                     lo >= n             ? 0
+                     : n - lo < FAR_TILE ? (int)(n - lo)
+                                         : FAR_TILE);
 }
 
 /* Prefetches the items of a tile if it has all. */
@@ -473,10 +471,11 @@ fn maybe exact_turn(const exact_launch *l, LOCAL u8 *memory, LOCAL far_nodes *s,
     if (lane == LANES - 1) s->before[warp] = to_here, s->right[warp] = ends;
     BARRIER();
 
-    const maybe before = fold_before(ends, s->right, l->b.p),
-                next_after = fold_after(from_here, s->after, l->b.p);
+    const maybe before = fold_others(ends, s->right, 0, l->b.p),
+                next_after = fold_others(from_here, s->after, 1, l->b.p);
     if (soon >= 0)
-        publish_tile(l, soon, node, first, fold_before(to_here, s->before, l->b.p), next_after);
+        publish_tile(l, soon, JOIN(node, next_after.s), fold_others(to_here, s->before, 0, l->b.p),
+                     first);
     if (results_ <= 0) return next_after;
 
     exact_round r;
@@ -486,7 +485,9 @@ fn maybe exact_turn(const exact_launch *l, LOCAL u8 *memory, LOCAL far_nodes *s,
     for (int k = 0; k < warps; k++) r.middle = then(r.middle, s->middle[k], 1, 1);
     if (before.have) r.middle = then(r.middle, before.s, 1, 1);
     r.run = me, r.ends = right.z + me * RUN, r.first = j0;
-    r.to = memory + (OUT_BYTES > (int)sizeof(kept) ? 3 : turn & 1 ? 2 : 0) *
+    r.to = memory + (OUT_BYTES > (int)sizeof(kept) ? 3
+                     : turn & 1                    ? 2
+                                                   : 0) *
                         EXACT_FAR_AT(TL_SIZE, STATE_BYTES);
     r.count = results_ < FAR_TILE ? (int)results_ : FAR_TILE;
     r.inside = left.lo >= 0 && right.lo + r.count <= l->b.n;
