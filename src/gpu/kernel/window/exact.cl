@@ -42,7 +42,7 @@ fn kept keep(elem x, i64 i, par p) { return x; }
 fn state state_of(kept v, i64 i, par p) { return lift(v, i, p); }
 #endif
 
-enum { LINE = 16 / TL_SIZE, LOADS = 8 };
+enum { LINE = 16 / TL_SIZE, LOADS = 4 };
 
 typedef struct ALIGNED(16) {
     u32 w[4];
@@ -85,20 +85,13 @@ fn void load_aligned(const exact_tile *t, GLOBAL const elem *e, int from, int to
     const i64 lo = t->lo - shift;
     int u = first + me;
 
-    for (; u - me + LOADS * WINDOW_THREADS <= last; u += LOADS * WINDOW_THREADS) {
-        line v[LOADS];
-        UNROLL for (int k = 0; k < LOADS; k++) v[k] = lines[u + k * WINDOW_THREADS];
-        UNROLL for (int k = 0; k < LOADS; k++) to_lines[u + k * WINDOW_THREADS] =
-            kept_line(v[k], lo + (u + k * WINDOW_THREADS) * LINE, t->p);
-    }
-
-    ROLLED for (; u < last; u += LOADS / 2 * WINDOW_THREADS)
+    ROLLED for (; u < last; u += LOADS * WINDOW_THREADS)
     {
-        line v[LOADS / 2];
-        UNROLL for (int k = 0; k < LOADS / 2; k++) v[k] =
+        line v[LOADS];
+        UNROLL for (int k = 0; k < LOADS; k++) v[k] =
             lines[lesser(u + k * WINDOW_THREADS, last - 1)];
 
-        UNROLL for (int k = 0; k < LOADS / 2; k++)
+        UNROLL for (int k = 0; k < LOADS; k++)
         {
             const int at = u + k * WINDOW_THREADS;
             if (at < last) to_lines[at] = kept_line(v[k], lo + at * LINE, t->p);
