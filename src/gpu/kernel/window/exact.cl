@@ -24,7 +24,7 @@ enum {
     VALUES = OP_LANES,
     OUT_BYTES = OP_LANES * TL_OUT_SIZE
 };
-#define EXACT_BLOCKS (STATE_BYTES > 8 ? 2 : 4)
+#define EXACT_BLOCKS (STATE_BYTES > 8 || (TL_FAR && TL_SIZE < 4) ? 2 : 4)
 
 /* No operator of class X needs to know how many elements a node has. */
 #define JOIN(a, b) COMBINE(a, b, 1, 1)
