@@ -249,8 +249,8 @@ tally_status tl_gpu_text(tl_device *, tally *, const tl_plan *, const char *shap
 
 /* A program text: of an operator and a shape, for the API with this prelude. The shapes: "reduce",
  * "reduce_segments", "scan", "scan_segments", "scan_small", "window", "window_flat", "window_cut",
- * "window_long", "window_stream"; "law" for the probe. kernel: the text of this kernel alone (CUDA
- * only); NULL: of all kernels of the shape. */
+ * "window_far", "window_long", "window_stream"; "law" for the probe. kernel: the text of this
+ * kernel alone (CUDA only); NULL: of all kernels of the shape. */
 typedef struct tl_text {
     const tl_scalar *op;
     const char *shape, *prelude, *kernel;

@@ -156,6 +156,7 @@ tl_window_tuning tl_gpu_window_tuning(const tl_scalar *op, const char *prelude)
 int tl_gpu_has_shape(const tl_scalar *op, const char *shape, const char *prelude)
 {
     if (!strcmp(shape, "window_stream")) return tl_gpu_window_tuning(op, prelude).stream_least > 0;
+    if (!strcmp(shape, "window_far")) return op->exact && tl_is_cuda(prelude);
     if (!strcmp(shape, "scan_small")) return tl_gpu_scan_tile(op, 1).blocks != 0;
     return op->inputs == 1 || strcmp(shape, "grid");
 }

@@ -70,7 +70,7 @@ static void add_facts(tl_buffer *b, const tl_scalar *op)
 typedef struct {
     const char *shape;
     int radix_least, radix_most;
-    enum { SHORT, FLAT, PARTS, LONG } kind;
+    enum { SHORT, FLAT, FAR, PARTS, LONG } kind;
     const char *schedule, *blocks, *files[7], *more[5];
 } window_program;
 
@@ -84,6 +84,8 @@ static const window_program *window_program_of(const tl_scalar *op, const char *
          {"place", "quads", "tile"}, {"columns", "exact", "fold"}},
         {"window_flat", 0, ANY, FLAT, "quads", "QUADS_BLOCKS",
          {"place", "quads", "tile"}, {0}},
+        {"window_far", 0, ANY, FAR, "quads", "QUADS_BLOCKS",
+         {"exact"}, {0}},
         {"window_cut", 0, ANY, SHORT, "cut", "CUT_BLOCKS",
          {"place", "cut", "tile"}, {0}},
         {"window_long", 0, 0, PARTS, "quads", "QUADS_BLOCKS",
@@ -114,7 +116,8 @@ static void add_window_facts(tl_buffer *b, const tl_scalar *op, const char *prel
     const int is_long = w->kind >= PARTS;
     if (is_long) tl_addf(b, "#define TL_LONG 1\n");
     tl_addf(b, "#define TL_SCHEDULE %s\n#define TILE_BLOCKS %s\n", w->schedule, w->blocks);
-    tl_addf(b, "#define TL_FLAT %d\n#define TL_PARTS %d\n", w->kind == FLAT, w->kind == PARTS);
+    tl_addf(b, "#define TL_FLAT %d\n#define TL_FAR %d\n#define TL_PARTS %d\n", w->kind == FLAT,
+            w->kind == FAR, w->kind == PARTS);
     tl_addf(b, "#define CUT_LOG %d\n#define QUADS_LOG %d\n", t.cut_log,
             is_long ? t.wide_log : t.quads_log);
     tl_addf(b, "#define PASS_LOG %d\n#define PASS_RUN %d\n", is_long ? t.radix_log : 0,
@@ -342,6 +345,7 @@ static void add_shared(tl_buffer *b, const tl_text *t, const contents *c)
 static void add_windows(tl_buffer *b, const contents *c)
 {
     char name[64];
+    if (c->window->kind == FAR) tl_add_file(b, "gpu/kernel/status.cl");
     for (int i = 0; c->window->files[i]; i++) {
         snprintf(name, sizeof name, "gpu/kernel/window/%s.cl", c->window->files[i]);
         tl_add_file(b, name);

@@ -201,7 +201,8 @@ enum { EDGES_TOO, EDGES_APART };
 
 /* window/exact.cl: items of a run; runs whose nodes a tile needs, for `heads` runs of results;
  * offsets in local memory of the nodes, and of one round of results (if these are larger than
- * items); bytes of local memory. */
+ * items); bytes of local memory. A far tile has one round. EXACT_FAR_AT:
+ * offset of the items where windows end; those of the next tile's beginnings lie behind. */
 #define EXACT_RUN(state)         ((state) > 16 ? 5 : (state) > 8 ? 9 : 15)
 #define EXACT_RUNS(heads, inner) ((heads) + (inner) + 2)
 #define EXACT_STATES_AT(elem, state, each, d)                                                      \
@@ -213,3 +214,9 @@ enum { EDGES_TOO, EDGES_APART };
 #define EXACT_BYTES(elem, state, result, each, d)                                                  \
     (EXACT_RESULTS_AT(elem, state, each, d) +                                                      \
      ((result) > (elem) ? WINDOW_THREADS * EXACT_RUN(state) * (int)(result) : 0))
+#define EXACT_FAR_RUN(elem, state) ((elem) > 4 && (state) <= 16 ? 9 : EXACT_RUN(state))
+#define EXACT_FAR_AT(elem, state)                                                                  \
+    ((WINDOW_THREADS * EXACT_FAR_RUN(elem, state) * (int)(elem) + 16 + 15) / 16 * 16)
+#define EXACT_FAR_BYTES(elem, state, result)                                                       \
+    (3 * EXACT_FAR_AT(elem, state) +                                                               \
+     ((result) > (elem) ? WINDOW_THREADS * EXACT_FAR_RUN(elem, state) * (int)(result) : 0))

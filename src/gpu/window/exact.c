@@ -23,10 +23,10 @@ static int64_t local_bytes_of(const tl_batch *b, int64_t w, int rounds)
 }
 
 /* Returns the rounds of a tile, or 0 if a tile in local memory would have fewer than w / 2
- * results. */
-static int rounds_of(const tl_batch *b, int64_t w, int64_t capacity)
+ * results. blocks: a multiprocessor has as many at least. */
+static int rounds_of(const tl_batch *b, int64_t w, int64_t capacity, int blocks)
 {
-    for (int groups = BLOCKS_MOST; groups > 0; groups--) {
+    for (int groups = BLOCKS_MOST; groups >= blocks; groups--) {
         int rounds = 0;
         while (rounds < ROUNDS_MOST && each_of(b, rounds) < OVERLAP * w &&
                local_bytes_of(b, w, rounds + 1) <= capacity / groups)
@@ -34,6 +34,35 @@ static int rounds_of(const tl_batch *b, int64_t w, int64_t capacity)
         if (rounds && each_of(b, rounds) >= (groups > 1 ? w : w / 2)) return rounds;
     }
     return 0;
+}
+
+/* The results of a far tile, which takes windows of more elements; the number of such tiles; the
+ * words of the status table, where each tile publishes two states. */
+static int64_t far_tile(const tl_window_call *c)
+{
+    return WINDOW_THREADS * EXACT_FAR_RUN(c->b->plan->op->elem_bytes, c->state);
+}
+
+static int64_t far_tiles(const tl_window_call *c, int64_t count)
+{
+    const int64_t tile = far_tile(c);
+    return (count + c->w - 1 + tile - 1) / tile;
+}
+
+static int64_t far_words(const tl_window_call *c, int64_t count)
+{
+    return 2 * far_tiles(c, count) * ((c->state + 7) / 8);
+}
+
+/* Near tiles are faster as long as BLOCKS_MOST of them share a multiprocessor. BETWEEN_MOST: tiles
+ * between the two ends of a window; each tile polls for all of them. */
+static int is_far(const tl_window_call *c)
+{
+    enum { BETWEEN_MOST = 1 << 13 };
+    const int64_t tile = far_tile(c);
+    return c->d->gpu->calls->single_launch && c->w > tile && c->w / tile < BETWEEN_MOST &&
+           !rounds_of(c->b, c->w, c->d->gpu->local_bytes, BLOCKS_MOST) &&
+           far_words(c, c->b->elements) <= tl_status_words(c->d);
 }
 
 int tl_exact_takes(const tl_window_call *c)
@@ -46,27 +75,45 @@ int tl_exact_takes(const tl_window_call *c)
     const int slow =
         op->result_bytes == op->elem_bytes && (op->elem_bytes == 2 || op->dtype == TALLY_F32);
 
-    return op->exact && dense && (c->g->valid || c->g->whole) && c->g->least <= c->w &&
-           c->w <= b->n && c->w > EXACT_RUN(c->state) && c->w >= (slow ? 32 : 0) &&
-           c->w < local_bytes && rounds_of(b, c->w, local_bytes) > 0;
+    if (!op->exact || !dense || c->g->least > c->w || c->w > b->n) return 0;
+    return is_far(c) || (c->w > EXACT_RUN(c->state) && c->w >= (slow ? 32 : 0) &&
+                         c->w < local_bytes && rounds_of(b, c->w, local_bytes, 1) > 0);
 }
 
-tally_status tl_window_exact(const tl_window_call *c)
+tally_status tl_window_exact(const tl_window_call *c, int64_t j0, int64_t j1)
 {
+    enum { BLOCKS = 4 }; /* of a multiprocessor; far tiles */
     const tl_batch *b = c->b;
-    const int rounds = rounds_of(b, c->w, c->d->gpu->local_bytes);
-    const int64_t each = each_of(b, rounds), count = tl_windows_of(c),
-                  jobs = (count + each - 1) / each;
+    const int far_ = is_far(c);
+    const int rounds = rounds_of(b, c->w, c->d->gpu->local_bytes, 1); /* near */
+    const int64_t each = far_ ? far_tile(c) : each_of(b, rounds), count = j1 - j0,
+                  jobs = far_ ? far_tiles(c, count) : (count + each - 1) / each;
+    const int64_t most = (int64_t)BLOCKS * c->d->gpu->processors,
+                  groups = far_ && jobs > most ? most : jobs;
+    const tl_scalar *op = b->plan->op;
+    const int64_t bytes = far_ ? EXACT_FAR_BYTES(op->elem_bytes, c->state, op->result_bytes)
+                               : local_bytes_of(b, c->w, rounds);
     tl_built program = {0};
     const tl_launch l = {c->d, c->ctx, &program};
+    tl_results to = *c->r;
 
-    assert(rounds > 0);
-    tally_status status = tl_gpu_program(c->d, c->ctx, b->plan->op, "window", &program);
+    assert((far_ || rounds > 0) && count > 0);
+    to.byte += j0 * op->result_bytes;
+    tally_status status =
+        tl_gpu_program(c->d, c->ctx, op, far_ ? "window_far" : "window", &program);
+    if (!status && far_) status = tl_status_reserve(c->d, c->ctx, far_words(c, count));
     if (status) return status;
 
-    return TL_GO(&l, window_exact, jobs, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
-                 .results = tl_results_arguments(c->r), .first_item = tl_i64(-tl_window_before(c)),
-                 .width = tl_i64(c->w), .count = tl_i64(count), .each = tl_i64(each),
-                 .jobs = tl_i64(jobs),
-                 .local_bytes = tl_local_bytes(local_bytes_of(b, c->w, rounds)));
+    const tl_slot *const slot = c->d->slot;
+    status = TL_GO(
+        &l, window_exact, groups, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
+        .results = tl_results_arguments(&to), .first_item = tl_i64(j0 - tl_window_before(c)),
+        .width = tl_i64(c->w), .count = tl_i64(count), .each = tl_i64(each), .jobs = tl_i64(jobs),
+        .ticket = tl_memory_of(far_ ? &slot->status_table.memory : NULL),
+        .ticket0 = tl_i64(far_ ? slot->status_table.taken : 0),
+        .epoch = tl_i64(far_ ? slot->status_table.epoch : 0), .local_bytes = tl_local_bytes(bytes));
+
+    /* each block takes two more tickets */
+    if (!status && far_) c->d->slot->status_table.taken += jobs + 2 * groups;
+    return status;
 }

@@ -312,19 +312,19 @@ static tally_status compute(const tl_window_call *c)
     const tl_geometry *g = c->g;
     const int64_t count = tl_windows_of(c), shrink = !g->valid && !g->whole;
     /* quads of results are aligned if the batch's first result is */
-    int64_t whole = (tl_window_before(c) + 3) / 4 * 4,
-            end = g->valid ? count : c->b->elements - g->after;
+    int64_t whole = shrink ? (g->before + 3) / 4 * 4 : 0, end = shrink ? count - g->after : count;
     groups k;
     if (count <= 0) return TALLY_OK;
 
-    const int stream = tl_stream_takes(c);
-    if (stream && !shrink) return by_stream(c, 0, count);
-
-    if (whole >= end || g->least > c->w || (shrink && c->b->rows > 1) || !cut_levels(c, 0, &k))
+    const int exact = tl_exact_takes(c), stream = tl_stream_takes(c);
+    if (whole >= end || g->least > c->w || (shrink && c->b->rows > 1) ||
+        (!exact && !stream && !cut_levels(c, 0, &k)))
         whole = end = count;
     tally_status status = by_levels(c, 0, whole);
     if (!status && whole < end)
-        status = stream ? by_stream(c, whole, end) : by_groups(c, &k, whole, end);
+        status = exact    ? tl_window_exact(c, whole, end)
+                 : stream ? by_stream(c, whole, end)
+                          : by_groups(c, &k, whole, end);
 
     return status ? status : by_levels(c, end, count);
 }

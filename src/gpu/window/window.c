@@ -24,7 +24,8 @@ static tally_status windows(const tl_window_call *c)
     assert(c->g->before >= 0 && c->g->after >= 0 && c->w > 0);
     tally_status status = tl_window_columns(c, &done);
     if (done) return status;
-    if (tl_exact_takes(c)) return tl_window_exact(c);
+    if (tl_exact_takes(c) && (c->g->valid || c->g->whole))
+        return tl_window_exact(c, 0, tl_windows_of(c));
 
     const int fits = c->w <= (int64_t)1 << (c->t.cut_log - 1);
     return fits || tl_quads_take(c) == TL_TAKES_ALL ? tl_window_tiles(c) : tl_window_long(c);

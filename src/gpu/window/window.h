@@ -94,10 +94,10 @@ tally_status tl_window_tiles(const tl_window_call *c);
 
 /* ---- exact.c ---- */
 
-/* Windows of class X of one contiguous sequence. They have their whole length or are empty; w is
- * limited by local memory. */
+/* Windows of class X of one contiguous sequence: results j0 to j1 - 1, which are windows of their
+ * whole length or empty. */
 int tl_exact_takes(const tl_window_call *c);
-tally_status tl_window_exact(const tl_window_call *c);
+tally_status tl_window_exact(const tl_window_call *c, int64_t j0, int64_t j1);
 
 /* ---- columns.c ---- */
 

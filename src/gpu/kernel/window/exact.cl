@@ -10,11 +10,24 @@
  *             the run      share                                        last items
  *
  * The suffixes of the run are folded from the right, and the prefixes of the last items from the
- * left. The middle is a window over the nodes of whole runs, by doubling in local memory. The order
- * of the operands is kept. */
+ * left. The order of the operands is kept. There are two ways to the middle:
+ *
+ *   near   a tile has all items of its windows in local memory: the middle is a window over the
+ *          nodes of whole runs, by doubling
+ *   far    (TL_FAR; CUDA) windows longer than a tile, which has the items where its windows begin
+ *          (left) and where they end (right). The middle is the runs of `left` after this one, the
+ *          whole tiles between, the first items of a tile, and the runs of `right` before this one.
+ *          Each tile publishes its node and the node of its first items (status.cl) */
 #if OP_EXACT
-enum { RUN = EXACT_RUN(STATE_BYTES), VALUES = OP_LANES, OUT_BYTES = OP_LANES * TL_OUT_SIZE };
-#define EXACT_BLOCKS (STATE_BYTES > 8 ? 2 : 4)
+enum {
+    RUN = TL_FAR ? EXACT_FAR_RUN(TL_SIZE, STATE_BYTES) : EXACT_RUN(STATE_BYTES),
+    VALUES = OP_LANES,
+    OUT_BYTES = OP_LANES * TL_OUT_SIZE
+};
+#define EXACT_BLOCKS (STATE_BYTES > 8 || (TL_FAR && TL_SIZE < 4) ? 2 : 4)
+
+/* No operator of class X needs to know how many elements a node has. */
+#define JOIN(a, b) COMBINE(a, b, 1, 1)
 
 /* What local memory holds: elements, or states if these have the same size and are costly to
  * make. */
@@ -29,11 +42,12 @@ fn kept keep(elem x, i64 i, par p) { return x; }
 fn state state_of(kept v, i64 i, par p) { return lift(v, i, p); }
 #endif
 
+enum { LINE = 16 / TL_SIZE, LOADS = 4 };
+
 typedef struct ALIGNED(16) {
     u32 w[4];
 } line;
 
-enum { LINE = 16 / TL_SIZE, LOADS = 8 };
 fn int lesser(int a, int b) { return a < b ? a : b; }
 
 /* A tile: item 0 has index lo. z: its items in local memory. */
@@ -43,36 +57,23 @@ typedef struct {
     par p;
 } exact_tile;
 
-#if KEEPS_STATES
-/* Loads items `from` to to - 1 from e, where item 0 is. */
-fn void load_aligned(const exact_tile *t, GLOBAL const elem *e, int from, int to)
+/* A line of items as local memory holds it. i: index of the first one. */
+fn line kept_line(line v, i64 i, par p)
 {
-    const int me = thread_index();
-    const int full = from + (to - from) / (LOADS * WINDOW_THREADS) * (LOADS * WINDOW_THREADS);
-
-    for (int i = from + me; i < full; i += LOADS * WINDOW_THREADS) {
-        elem loaded[LOADS];
-        UNROLL for (int k = 0; k < LOADS; k++) loaded[k] = e[i + k * WINDOW_THREADS];
-        UNROLL for (int k = 0; k < LOADS; k++) t->z[i + k * WINDOW_THREADS] =
-            keep(loaded[k], t->lo + i + k * WINDOW_THREADS, t->p);
-    }
-
-    /* The rest: threads beyond the end load the last item too, so that these loads are not
-     * conditional and overlap. */
-    if (full + me < to) {
-        elem loaded[LOADS];
-        UNROLL for (int k = 0; k < LOADS; k++) loaded[k] =
-            e[lesser(full + me + k * WINDOW_THREADS, to - 1)];
-
-        UNROLL for (int k = 0; k < LOADS; k++)
-        {
-            const int i = full + me + k * WINDOW_THREADS;
-            const kept v = keep(loaded[k], t->lo + i, t->p);
-            if (i < to) t->z[i] = v;
-        }
-    }
-}
+#if KEEPS_STATES
+    union {
+        line all;
+        elem x[LINE];
+        kept z[LINE];
+    } from, to;
+    from.all = v;
+    UNROLL for (int c = 0; c < LINE; c++) to.z[c] = keep(from.x[c], i + c, p);
+    return to.all;
 #else
+    return v;
+#endif
+}
+
 /* Loads items `from` to to - 1 from e, where item 0 is: whole lines, then the items before and
  * after them. e and z lie at the same offset in a line. */
 fn void load_aligned(const exact_tile *t, GLOBAL const elem *e, int from, int to)
@@ -81,41 +82,44 @@ fn void load_aligned(const exact_tile *t, GLOBAL const elem *e, int from, int to
     const int first = (from + shift + LINE - 1) / LINE, last = (to + shift) / LINE;
     GLOBAL const line *const lines = (GLOBAL const line *)(e - shift);
     LOCAL line *const to_lines = (LOCAL line *)(t->z - shift);
+    const i64 lo = t->lo - shift;
     int u = first + me;
 
-    for (; u - me + LOADS * WINDOW_THREADS <= last; u += LOADS * WINDOW_THREADS) {
-        line v[LOADS];
-        UNROLL for (int k = 0; k < LOADS; k++) v[k] = lines[u + k * WINDOW_THREADS];
-        UNROLL for (int k = 0; k < LOADS; k++) to_lines[u + k * WINDOW_THREADS] = v[k];
-    }
-
-    ROLLED for (; u < last; u += LOADS / 2 * WINDOW_THREADS)
+    ROLLED for (; u < last; u += LOADS * WINDOW_THREADS)
     {
-        line v[LOADS / 2];
-        UNROLL for (int k = 0; k < LOADS / 2; k++) v[k] =
+        line v[LOADS];
+        UNROLL for (int k = 0; k < LOADS; k++) v[k] =
             lines[lesser(u + k * WINDOW_THREADS, last - 1)];
 
-        UNROLL for (int k = 0; k < LOADS / 2; k++)
+        UNROLL for (int k = 0; k < LOADS; k++)
         {
-            if (u + k * WINDOW_THREADS < last) to_lines[u + k * WINDOW_THREADS] = v[k];
+            const int at = u + k * WINDOW_THREADS;
+            if (at < last) to_lines[at] = kept_line(v[k], lo + at * LINE, t->p);
         }
     }
     const int before = first * LINE - shift, after = last * LINE - shift;
-    if (from + me < to && from + me < before) t->z[from + me] = e[from + me];
-    const int rest = (after > from ? after : from) + me;
-    if (rest < to) t->z[rest] = e[rest];
+    const int i = from + me, rest = (after > from ? after : from) + me;
+    if (i < to && i < before) t->z[i] = keep(e[i], t->lo + i, t->p);
+    if (rest < to) t->z[rest] = keep(e[rest], t->lo + rest, t->p);
 }
-#endif
 
-/* Loads items `from` to to - 1 of a tile. Moves t->z to item 0, at its offset in a line of 16
- * bytes. */
-fn void load_items_exact(exact_tile *t, batch b, int from, int to)
+/* The tile whose item 0 has index lo. Its items lie in memory at the offset in a line of 16 bytes
+ * that they have in global memory. */
+fn exact_tile exact_tile_at(LOCAL u8 *memory, batch b, i64 lo)
+{
+    const u64 x = ADDRESS(b.x + lo * TL_SIZE);
+    exact_tile t;
+    t.z = (LOCAL kept *)memory + (x % TL_SIZE == 0 ? (int)(x % 16) / TL_SIZE : 0);
+    t.lo = lo, t.p = b.p;
+    return t;
+}
+
+/* Loads items `from` to to - 1 of a tile. */
+fn void load_items_exact(const exact_tile *t, batch b, int from, int to)
 {
     const int me = thread_index();
     GLOBAL const u8 *x = b.x + t->lo * TL_SIZE;
     const int aligned = ADDRESS(x) % TL_SIZE == 0;
-
-    t->z += aligned ? (int)(ADDRESS(x) % 16) / TL_SIZE : 0;
 
     /* Without else, for PoCL 5.0 (see BARRIER in prelude_opencl.h): there, all items are loaded one
      * by one, or none. */
@@ -130,46 +134,42 @@ fn void load_items_exact(exact_tile *t, batch b, int from, int to)
     load_aligned(t, (GLOBAL const elem *)x, from, to);
 }
 
-/* Computes the nodes of the tile's runs (all), and of the first `part` items of each run
- * (first). */
-fn void nodes_of_runs(const exact_tile *t, LOCAL state *all, LOCAL state *first, int runs, int part)
+/* Returns the node of run g, and sets *first to the node of its first `part` items. */
+fn state fold_run(const exact_tile *t, int g, int part, state *first)
 {
-    for (int g = thread_index(); g < runs; g += WINDOW_THREADS) {
-        LOCAL const kept *x = t->z + g * RUN;
-        const i64 start = t->lo + g * RUN;
-        state v = state_of(x[0], start, t->p), start_node = v;
-        UNROLL for (int j = 1; j < RUN; j++)
-        {
-            v = COMBINE(v, state_of(x[j], start + j, t->p), j, 1);
-            start_node = choose(j < part, v, start_node);
-        }
-        all[g] = v;
-        first[g] = start_node;
+    LOCAL const kept *x = t->z + g * RUN;
+    const i64 start = t->lo + g * RUN;
+    state v = state_of(x[0], start, t->p);
+    *first = v;
+    UNROLL for (int j = 1; j < RUN; j++)
+    {
+        v = JOIN(v, state_of(x[j], start + j, t->p));
+        *first = choose(j < part, v, *first);
     }
+    return v;
 }
 
 /* Computes mid[g] for the first `heads` runs: the fold of the `inner` runs after run g. y, next:
  * `runs` nodes each; both are overwritten. Each step makes two levels and takes one base-4 digit of
  * `inner`, the lowest first. */
 fn void fold_inner_runs(LOCAL state *y, LOCAL state *next, LOCAL state *mid, int heads, int runs,
-                int inner)
+                        int inner)
 {
     int at = 1;
     for (int log = 0; inner >> log; log += 2) {
         const int size = 1 << log, digit = inner >> log & 3,
                   made = inner >> log >= 4 ? runs - 3 * size : 0;
-        const i64 each = (i64)RUN << log;
         ROLLED for (int g = thread_index(); g < runs; g += WINDOW_THREADS)
         {
             LOCAL const state *from = y + g, *more = from + at;
             if (g < made)
-                next[g] = TWIN(TWIN(from[0], from[size], each),
-                               TWIN(from[2 * size], from[3 * size], each), 2 * each);
+                next[g] =
+                    TWIN(TWIN(from[0], from[size], 1), TWIN(from[2 * size], from[3 * size], 1), 1);
             if (digit && g < heads) {
                 state v = more[0];
-                if (at > 1) v = COMBINE(mid[g], v, (i64)(at - 1) * RUN, each);
-                if (digit > 1) v = COMBINE(v, more[size], (i64)(at - 1) * RUN + each, each);
-                if (digit > 2) v = COMBINE(v, more[2 * size], (i64)(at - 1) * RUN + 2 * each, each);
+                if (at > 1) v = JOIN(mid[g], v);
+                if (digit > 1) v = JOIN(v, more[size]);
+                if (digit > 2) v = JOIN(v, more[2 * size]);
                 mid[g] = v;
             }
         }
@@ -177,24 +177,6 @@ fn void fold_inner_runs(LOCAL state *y, LOCAL state *next, LOCAL state *mid, int
         BARRIER();
         LOCAL state *swap = y;
         y = next, next = swap;
-    }
-}
-
-/* Computes the folds v of the RUN windows that begin in a run. x: its items, the first of which has
- * index `start`; d: w - 1; q: the middle, of d - RUN elements. */
-fn void windows_of_run(state *v, LOCAL const kept *x, int d, maybe q, i64 start, par p)
-{
-    v[RUN - 1] = state_of(x[RUN - 1], start + RUN - 1, p);
-    UNROLL for (int j = RUN - 2; j >= 0; j--) v[j] =
-        COMBINE(state_of(x[j], start + j, p), v[j + 1], 1, RUN - 1 - j);
-    UNROLL for (int j = 0; j < RUN; j++)
-    {
-        const state s = state_of(x[d + j], start + d + j, p);
-        if (j || q.have)
-            q.s = COMBINE(q.s, s, d - RUN + j, 1);
-        else
-            q.s = s;
-        v[j] = COMBINE(v[j], q.s, RUN - j, d - RUN + j + 1);
     }
 }
 
@@ -211,7 +193,7 @@ fn void store_side_by_side(GLOBAL u8 *to, LOCAL const u8 *from, int count)
 
 /* Writes the empty value for the windows of a run that are not whole. start: index of its first
  * item. */
-far_fn void set_empty(LOCAL result *to, i64 start, int d, i64 n, par p)
+far_fn void set_empty(LOCAL result *to, i64 start, i64 d, i64 n, par p)
 {
     ROLLED for (int j = 0; j < RUN; j++)
     {
@@ -223,71 +205,312 @@ far_fn void set_empty(LOCAL result *to, i64 start, int d, i64 n, par p)
     }
 }
 
-/* first_item: index of the first item of result 0's window. each: results of a tile, one or several
- * rounds of WINDOW_THREADS runs. Windows that are not whole get the empty value. Results are staged
- * in local memory; they overwrite the items of their round, if they are not larger. */
+/* ---- a launch ---- */
+
+/* width: w; d: w - 1; each: results of a tile; first: index of the item where the window of
+ * result 0 begins; out: address of result 0. */
+typedef struct {
+    batch b;
+    GLOBAL u8 *out;
+    i64 first, width, d, count, each, jobs;
+    GLOBAL u64 *ticket; /* far: status table; the counter before this launch, the launch's mark */
+    i64 ticket0;
+    u64 epoch;
+} exact_launch;
+
+/* A round of results: a run for each thread. */
+typedef struct {
+    int run;                /* this thread's */
+    LOCAL const kept *ends; /* the items where its windows end */
+    maybe middle;
+    i64 first;    /* the round's first result */
+    int count;    /* results of the round, at most a run for each thread */
+    int inside;   /* all windows of the tile are whole */
+    LOCAL u8 *to; /* local memory for them */
+} exact_round;
+
+/* Computes the folds v of the windows that begin in this thread's run. d: w - 1. */
+fn void windows_of_run(state *v, const exact_tile *t, const exact_round *r, i64 d)
+{
+    LOCAL const kept *x = t->z + r->run * RUN, *y = r->ends;
+    const i64 start = t->lo + r->run * RUN;
+    maybe q = r->middle;
+
+    v[RUN - 1] = state_of(x[RUN - 1], start + RUN - 1, t->p);
+    UNROLL for (int j = RUN - 2; j >= 0; j--) v[j] =
+        JOIN(state_of(x[j], start + j, t->p), v[j + 1]);
+    UNROLL for (int j = 0; j < RUN; j++)
+    {
+        const state s = state_of(y[j], start + d + j, t->p);
+        if (j || q.have)
+            q.s = JOIN(q.s, s);
+        else
+            q.s = s;
+        v[j] = JOIN(v[j], q.s);
+    }
+}
+
+/* Computes and stores the results of a round. Windows that are not whole get the empty value. */
+fn void finish_round(const exact_launch *l, const exact_tile *t, const exact_round *r)
+{
+    const int me = thread_index(), active = me * RUN < r->count;
+    const i64 start = t->lo + r->run * RUN;
+    state v[RUN];
+
+    if (active) windows_of_run(v, t, r, l->d);
+    BARRIER();
+    if (active) {
+        LOCAL result *own = (LOCAL result *)r->to + me * (RUN * VALUES);
+        UNROLL for (int j = 0; j < RUN; j++)
+        {
+            own[j * VALUES] = lower(v[j], (real)l->width, start + j, t->p);
+#if OP_LANES == 2
+            own[j * VALUES + 1] = lower_1(v[j], (real)l->width, start + j, t->p);
+#endif
+        }
+        if (!r->inside) set_empty(own, start, l->d, l->b.n, t->p);
+    }
+    BARRIER();
+    store_side_by_side(l->out + r->first * OUT_BYTES, r->to, r->count);
+    BARRIER();
+}
+
+#if !TL_FAR
+/* A tile has one or several rounds. Results overwrite the items of their round, if they are not
+ * larger. */
+fn void exact_job(const exact_launch *l, LOCAL u8 *memory, i64 job)
+{
+    const int d = (int)l->d, each = (int)l->each, inner = (d - RUN) / RUN, part = (d - RUN) % RUN;
+    const int runs_most = EXACT_RUNS(each / RUN, inner);
+    LOCAL state *all = (LOCAL state *)(memory + EXACT_STATES_AT(TL_SIZE, STATE_BYTES, each, d));
+    LOCAL state *next = all + runs_most, *first = next + runs_most, *mid = first + runs_most;
+    LOCAL u8 *apart = memory + EXACT_RESULTS_AT(TL_SIZE, STATE_BYTES, each, d);
+    const i64 j0 = job * each, lo = l->first + j0;
+    const int results_ = j0 + each < l->count ? each : (int)(l->count - j0), items = results_ + d;
+    const int heads = (results_ + RUN - 1) / RUN, runs = heads + inner + 1;
+    const int inside = lo >= 0 && lo + items <= l->b.n;
+    const exact_tile t = exact_tile_at(memory, l->b, lo);
+
+    load_items_exact(&t, l->b, lo < 0 ? (int)-lo : 0,
+                     lo + items <= l->b.n ? items : (int)(l->b.n - lo));
+    BARRIER();
+    for (int g = thread_index(); g < runs; g += WINDOW_THREADS) {
+        state node_of_first;
+        all[g] = fold_run(&t, g, part, &node_of_first);
+        first[g] = node_of_first;
+    }
+    BARRIER();
+    fold_inner_runs(all, next, mid, heads, runs, inner);
+
+    for (int round = 0; round < heads; round += WINDOW_THREADS) {
+        const int g = round + thread_index();
+        exact_round r;
+        r.run = g, r.ends = t.z + g * RUN + d, r.first = j0 + round * RUN;
+        r.count = lesser(results_ - round * RUN, WINDOW_THREADS * RUN), r.inside = inside;
+        r.to = OUT_BYTES > (int)sizeof(kept) ? apart : memory + round * (RUN * OUT_BYTES);
+        r.middle.have = inner > 0 || part > 0;
+        if (g < heads && inner) r.middle.s = mid[g];
+        if (g < heads && part)
+            r.middle.s = inner ? JOIN(r.middle.s, first[g + 1 + inner]) : first[g + 1];
+        finish_round(l, &t, &r);
+    }
+}
+#else
+/* ---- far ---- */
+
+enum { FAR_TILE = WINDOW_THREADS * RUN, FAR_WARPS = WINDOW_THREADS / LANES };
+
+/* Nodes of the warps: of the runs of `left` from this one on, and up to this one; of those of
+ * `right` up to this one; of the tiles between. taken: a ring of the block's tickets. */
+enum { FAR_TAKEN = 4 };
+typedef struct {
+    state after[FAR_WARPS], before[FAR_WARPS], right[FAR_WARPS], middle[FAR_WARPS];
+    i64 taken[FAR_TAKEN];
+} far_nodes;
+
+/* The fold of the nodes v of lanes 0 to this one, or (after) of this one to the last. */
+fn state fold_to_lane(state v, const int after)
+{
+    const int lane = lane_index();
+    UNROLL for (int m = 1; m < LANES; m <<= 1)
+    {
+        const state other = from_lane(v, after ? lane + m : lane - m, 0);
+        const int some = after ? lane + m < LANES : lane >= m;
+        v = choose(some, after ? JOIN(v, other) : JOIN(other, v), v);
+    }
+    return v;
+}
+
+/* The fold of the nodes of all threads before this one, or (after) after it. lanes: the result of
+ * fold_to_lane; warps: those of the warps' last, or first, lanes. */
+fn maybe fold_others(state lanes, LOCAL const state *warps, const int after, par p)
+{
+    const int lane = lane_index(), warp = thread_index() / LANES;
+    const int some = after ? lane < LANES - 1 : lane > 0;
+    const state near_ = from_lane(lanes, after ? lane + 1 : lane - 1, 0);
+    maybe v = nothing(p);
+    if (after && some) v.s = near_, v.have = 1;
+    for (int k = after ? warp + 1 : 0; k < (after ? FAR_WARPS : warp); k++)
+        v = then(v, warps[k], 1, 1);
+    return !after && some ? then(v, near_, 1, 1) : v;
+}
+
+/* The tiles between `left` and `right`: whole ones, and the first items of the next one. */
+fn i64 tiles_between(const exact_launch *l) { return l->d / FAR_TILE - 1; }
+fn int items_between(const exact_launch *l) { return (int)(l->d % FAR_TILE); }
+
+/* Polls for the nodes of the tiles between. Sets to[w] for the warps that have some, and returns
+ * how many have. Tiles that do not exist are in no whole window. */
+fn int poll_between(const exact_launch *l, i64 job, LOCAL state *to)
+{
+    const i64 whole = tiles_between(l), wanted = whole + (items_between(l) > 0),
+              tiles = l->jobs - 1 - job, nodes = wanted < tiles ? wanted : tiles,
+              each = (nodes + WINDOW_THREADS - 1) / WINDOW_THREADS;
+    const int threads = each ? (int)((nodes + each - 1) / each) : 0;
+    const int lane = lane_index(), warp = thread_index() / LANES, lanes = threads - warp * LANES;
+    maybe v = nothing(l->b.p);
+
+    for (i64 k = thread_index() * each; k < nodes && k < (thread_index() + 1) * each; k++) {
+        state s;
+        while (state_missing(l->ticket + STATUS_HEADER / 8, 2 * (job + 1 + k) + (k == whole), &s,
+                             l->epoch))
+            continue;
+        v = then(v, s, 1, 1);
+    }
+    if (lanes > 0) {
+        UNROLL for (int m = 1; m < LANES; m <<= 1)
+        {
+            const state other = from_lane(v.s, lane + m, 0);
+            v.s = choose(lane + m < lanes, JOIN(v.s, other), v.s);
+        }
+        if (lane == 0) to[warp] = v.s;
+    }
+    return (threads + LANES - 1) / LANES;
+}
+
+/* Publishes the nodes of a tile and of its first items. all: the tile's, in thread 0; before: of
+ * the runs before this one; first: of the first items of the run that items_between cuts. */
+fn void publish_tile(const exact_launch *l, i64 job, state all, maybe before, state first)
+{
+    GLOBAL u64 *const words = l->ticket + STATUS_HEADER / 8;
+    const int me = thread_index(), part = items_between(l);
+    if (me == 0) publish_state(words, 2 * job, all, l->epoch);
+    if (me == part / RUN && part) {
+        if (part % RUN) before = then(before, first, 1, 1);
+        publish_state(words, 2 * job + 1, before.s, l->epoch);
+    }
+}
+
+fn void load_far(const exact_tile *t, const exact_launch *l)
+{
+    const i64 lo = t->lo, n = l->b.n;
+    load_items_exact(t, l->b,
+                     lo >= 0          ? 0
+                     : -lo < FAR_TILE ? (int)-lo
+                                      : FAR_TILE,
+                     lo >= n             ? 0
+                     : n - lo < FAR_TILE ? (int)(n - lo)
+                                         : FAR_TILE);
+}
+
+/* Prefetches the items of a tile if it has all. */
+fn void prefetch_far(exact_tile t, const exact_launch *l)
+{
+    enum { ITEMS = 128 / TL_SIZE }; /* of a cache line */
+    for (int i = thread_index() * ITEMS; i < FAR_TILE && t.lo >= 0 && t.lo + FAR_TILE <= l->b.n;
+         i += WINDOW_THREADS * ITEMS)
+        PREFETCH(l->b.x + (t.lo + i) * TL_SIZE);
+}
+
+/* The tile that the block takes in a turn; negative: none. The last tile is taken first. */
+fn i64 far_job(const exact_launch *l, LOCAL const far_nodes *s, int turn)
+{
+    return l->jobs - 1 - s->taken[turn & (FAR_TAKEN - 1)];
+}
+
+fn exact_tile left_tile(const exact_launch *l, LOCAL u8 *memory, i64 job, int turn)
+{
+    return exact_tile_at(memory + (turn & 1 ? 2 : 0) * EXACT_FAR_AT(TL_SIZE, STATE_BYTES), l->b,
+                         l->first + job * FAR_TILE);
+}
+
+/* A turn: publishes the nodes of the next tile, and computes this tile, whose nodes between were
+ * published a turn ago. after: the fold of the runs of `left` after this thread's. Returns the next
+ * tile's. Local memory: `left` of even turns, `right`, `left` of odd turns. */
+fn maybe exact_turn(const exact_launch *l, LOCAL u8 *memory, LOCAL far_nodes *s, int turn,
+                    maybe after)
+{
+    const int me = thread_index(), lane = lane_index(), warp = me / LANES;
+    const i64 job = far_job(l, s, turn), soon = far_job(l, s, turn + 1), j0 = job * FAR_TILE,
+              results_ = job < 0 ? 0 : l->count - j0;
+    const exact_tile left = left_tile(l, memory, job, turn),
+                     next = left_tile(l, memory, soon, turn + 1),
+                     right = exact_tile_at(memory + EXACT_FAR_AT(TL_SIZE, STATE_BYTES), l->b,
+                                           left.lo + l->d);
+    i64 ticket = 0; /* used after the loads, because the atomic takes a while */
+    if (me == 0) ticket = (i64)atomicAdd(l->ticket, (u64)1) - l->ticket0;
+    if (soon >= 0) load_far(&next, l);
+    if (results_ > 0) load_far(&right, l);
+    if (me == 0) s->taken[(turn + 2) & (FAR_TAKEN - 1)] = ticket;
+    BARRIER();
+    prefetch_far(left_tile(l, memory, far_job(l, s, turn + 2), turn), l);
+
+    state first, none;
+    const state node = fold_run(&next, me, items_between(l) - me * RUN, &first),
+                end = fold_run(&right, me, 0, &none);
+    const state from_here = fold_to_lane(node, 1), to_here = fold_to_lane(node, 0),
+                ends = fold_to_lane(end, 0);
+    if (lane == 0) s->after[warp] = from_here;
+    if (lane == LANES - 1) s->before[warp] = to_here, s->right[warp] = ends;
+    BARRIER();
+
+    const maybe before = fold_others(ends, s->right, 0, l->b.p),
+                next_after = fold_others(from_here, s->after, 1, l->b.p);
+    if (soon >= 0)
+        publish_tile(l, soon, JOIN(node, next_after.s), fold_others(to_here, s->before, 0, l->b.p),
+                     first);
+    if (results_ <= 0) return next_after;
+
+    exact_round r;
+    const int warps = poll_between(l, job, s->middle);
+    BARRIER();
+    r.middle = after;
+    for (int k = 0; k < warps; k++) r.middle = then(r.middle, s->middle[k], 1, 1);
+    if (before.have) r.middle = then(r.middle, before.s, 1, 1);
+    r.run = me, r.ends = right.z + me * RUN, r.first = j0;
+    r.to = memory + (OUT_BYTES > (int)sizeof(kept) ? 3
+                     : turn & 1                    ? 2
+                                                   : 0) *
+                        EXACT_FAR_AT(TL_SIZE, STATE_BYTES);
+    r.count = results_ < FAR_TILE ? (int)results_ : FAR_TILE;
+    r.inside = left.lo >= 0 && right.lo + r.count <= l->b.n;
+    finish_round(l, &left, &r);
+    return next_after;
+}
+#endif
+
+/* A far tile needs the nodes of the tiles after it. So the last one is taken first, by tickets: a
+ * block only ever waits for blocks that run already, and for tiles that they publish without
+ * waiting. */
 KERNEL_OF(window_exact)
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
-    const int me = thread_index(), d = (int)width - 1, inner = (d - RUN) / RUN,
-              part = (d - RUN) % RUN;
-    const int runs_most = EXACT_RUNS((int)each / RUN, inner);
-    LOCAL u8 *memory = LOCAL_MEMORY;
-    LOCAL kept *z = (LOCAL kept *)memory;
-    LOCAL state *all = (LOCAL state *)(memory + EXACT_STATES_AT(TL_SIZE, STATE_BYTES, (int)each,
-                                                                d));
-    LOCAL state *next = all + runs_most, *first = next + runs_most, *mid = first + runs_most;
-    LOCAL u8 *apart = memory + EXACT_RESULTS_AT(TL_SIZE, STATE_BYTES, (int)each, d);
-
-    for (i64 job = group_index(); job < jobs; job += group_count()) {
-        const i64 j0 = job * each, lo = first_item + j0;
-        const int results_ = j0 + each < count ? (int)each : (int)(count - j0),
-                  items = results_ + d;
-        const int heads = (results_ + RUN - 1) / RUN, runs = heads + inner + 1;
-        const int inside = lo >= 0 && lo + items <= b.n;
-        exact_tile t;
-        t.z = z, t.lo = lo, t.p = b.p;
-        load_items_exact(&t, b, lo < 0 ? (int)-lo : 0, lo + items <= b.n ? items : (int)(b.n - lo));
-        BARRIER();
-        nodes_of_runs(&t, all, first, runs, part);
-        BARRIER();
-        fold_inner_runs(all, next, mid, heads, runs, inner);
-        for (int round = 0; round < heads; round += WINDOW_THREADS) {
-            const int g = round + me, at = g * RUN, left = results_ - round * RUN;
-            LOCAL u8 *to =
-                OUT_BYTES > (int)sizeof(kept) ? apart : memory + round * (RUN * OUT_BYTES);
-            state v[RUN];
-            if (g < heads) {
-                maybe q;
-                q.have = inner > 0 || part > 0;
-                if (inner) q.s = mid[g];
-                if (part)
-                    q.s = inner ? COMBINE(q.s, first[g + 1 + inner], (i64)inner * RUN, part)
-                                 : first[g + 1];
-                windows_of_run(v, t.z + at, d, q, lo + at, b.p);
-            }
-
-            BARRIER();
-            if (g < heads) {
-                LOCAL result *own = (LOCAL result *)to + me * (RUN * VALUES);
-                UNROLL for (int j = 0; j < RUN; j++)
-                {
-                    own[j * VALUES] = lower(v[j], (real)width, lo + at + j, b.p);
-#if OP_LANES == 2
-                    own[j * VALUES + 1] = lower_1(v[j], (real)width, lo + at + j, b.p);
+    exact_launch l;
+    l.b = b, l.out = out.x, l.first = first_item, l.width = width, l.d = width - 1, l.count = count;
+    l.each = each, l.jobs = jobs, l.ticket = ticket, l.ticket0 = ticket0, l.epoch = (u64)epoch;
+#if TL_FAR
+    SHARED far_nodes s;
+    maybe after = nothing(b.p);
+    if (thread_index() == 0)
+        s.taken[FAR_TAKEN - 1] = jobs, s.taken[0] = (i64)atomicAdd(ticket, (u64)1) - ticket0;
+    BARRIER();
+    for (int turn = -1; turn < 0 || far_job(&l, &s, turn) >= 0; turn++)
+        after = exact_turn(&l, LOCAL_MEMORY, &s, turn, after);
+#else
+    for (i64 job = group_index(); job < jobs; job += group_count())
+        exact_job(&l, LOCAL_MEMORY, job);
 #endif
-                }
-
-                if (!inside) set_empty(own, lo + at, d, b.n, b.p);
-            }
-
-            BARRIER();
-            store_side_by_side(out.x + (j0 + round * RUN) * OUT_BYTES, to,
-                               left < WINDOW_THREADS * RUN ? left : WINDOW_THREADS * RUN);
-            BARRIER();
-        }
-    }
 }
 
 #endif

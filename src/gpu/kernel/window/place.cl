@@ -238,7 +238,7 @@ fn int is_whole(LOCAL const tile *p, LOCAL const borders *d, const launch *l, in
 {
     const i64 length = length_in(l->of);
     if (p->inside) return 1;
-    if (l->of.width == length) /* the window ends in the tile */
+    if (l->of.width == length && length <= LOCAL_ITEMS) /* until_border says no more */
         return until_border(p, d, l->b, q) >= length;
     if (p->lo + q < 0) return 0;
 
