@@ -133,8 +133,8 @@ typedef struct tl_gpu_calls {
     tally_status (*write)(tl_gpu *gpu, tally *ctx, const tl_memory *to, size_t offset,
                           const void *from, size_t bytes);
 
-    /* Issues the clearing of the first `bytes` bytes, a multiple of 4. */
-    tally_status (*clear)(tl_gpu *gpu, tally *ctx, const tl_memory *to, size_t bytes);
+    /* Issues the clearing of the first `bytes` bytes, a multiple of 4, in a lane. */
+    tally_status (*clear)(tl_gpu *gpu, tally *ctx, int lane, const tl_memory *to, size_t bytes);
     tally_status (*read)(tl_gpu *gpu, tally *ctx, void *to, const tl_memory *from, size_t offset,
                          size_t bytes);
 

@@ -52,7 +52,7 @@ static tally_status reduce_single(const tl_launch *l, const tl_batch *b, const t
                     .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES),
                     .results = tl_results_arguments(r),
                     .status_table = tl_memory_of(&d->slot->status_table.memory),
-                    .epoch = tl_i64(d->slot->status_table.epoch), .more = tl_i64(p->more));
+                    .more = tl_i64(p->more));
 }
 
 tally_status tl_make_nodes(const tl_launch *l, const tl_batch *b, tl_memory *nodes)

@@ -91,10 +91,10 @@ typedef struct tl_slot {
 
     tl_memory pool[TL_GPU_POOL];
 
-    /* The status table of single-launch kernels: a counter (scan_single.cl), words (status.cl). */
+    /* The status table of single-launch kernels (status.cl) */
     struct {
         tl_memory memory;
-        int64_t words, taken, epoch;
+        int64_t words;
     } status_table;
 
     /* Bins of exact sums (exact.c). The first `bytes` bytes are zero between calls. */
@@ -177,8 +177,14 @@ tally_status tl_gpu_take(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *
 void tl_gpu_give(tl_gpu_device *d, tl_memory *memory);
 
 /* During a capture: a new block that no other launch of the graph writes. It belongs to the graph,
- * so memory->bytes is 0. */
+ * so memory->bytes is 0. tl_gpu_beside: waits for work that was issued in TL_IN, beside the graph;
+ * `status` is that of issuing it. */
 tally_status tl_gpu_take_fixed(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *memory);
+tally_status tl_gpu_beside(tl_gpu_device *d, tally *ctx, tally_status status);
+
+/* Takes a block whose bytes are 0, for memory that launches leave as the next one needs it. During
+ * a capture it is cleared at once, and belongs to the graph. */
+tally_status tl_gpu_take_clear(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *memory);
 
 /* Calls with at least this many bytes in host memory are done in pieces. */
 int64_t tl_pieces_least(const tl_gpu_device *d);
@@ -220,8 +226,7 @@ tl_device *tl_gpu_processors(tl_gpu_device *d);
 int tl_gpu_holds(tl_gpu_device *d, const void *p);
 
 /* The status table of single-launch kernels. tl_status_words: the most words that it may have.
- * tl_status_reserve: begins an epoch; the table then has at least `needed` words, none of this
- * epoch. */
+ * tl_status_reserve: the table then has at least `needed` words. */
 int64_t tl_status_words(const tl_gpu_device *d);
 tally_status tl_status_reserve(tl_gpu_device *d, tally *ctx, int64_t needed);
 

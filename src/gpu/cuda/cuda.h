@@ -97,7 +97,7 @@ void tl_cuda_free_memory(tl_gpu *gpu, size_t *all, size_t *largest);
 tally_status tl_cuda_lock(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory);
 void tl_cuda_unlock(tl_gpu *gpu, tl_memory *memory);
 int tl_cuda_locked(tl_gpu *gpu, const void *p, size_t bytes);
-tally_status tl_cuda_clear(tl_gpu *gpu, tally *ctx, const tl_memory *to, size_t bytes);
+tally_status tl_cuda_clear(tl_gpu *gpu, tally *ctx, int lane, const tl_memory *to, size_t bytes);
 tally_status tl_cuda_copy_in(tl_gpu *gpu, tally *ctx, const tl_copy *copy);
 tally_status tl_cuda_copy_out(tl_gpu *gpu, tally *ctx, const tl_copy *copy);
 tally_status tl_cuda_mark(tl_gpu *gpu, tally *ctx, int lane, int event);

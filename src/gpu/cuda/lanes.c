@@ -79,9 +79,9 @@ int tl_cuda_locked(tl_gpu *gpu, const void *p, size_t bytes)
            last == CU_MEMORYTYPE_HOST;
 }
 
-tally_status tl_cuda_clear(tl_gpu *gpu, tally *ctx, const tl_memory *to, size_t bytes)
+tally_status tl_cuda_clear(tl_gpu *gpu, tally *ctx, int lane, const tl_memory *to, size_t bytes)
 {
-    CUresult error = cuMemsetD32Async(to->address, 0, bytes / 4, ((cuda *)gpu)->stream[TL_RUN]);
+    CUresult error = cuMemsetD32Async(to->address, 0, bytes / 4, ((cuda *)gpu)->stream[lane]);
     return error ? tl_cuda_failed(ctx, error, "cuMemsetD32Async") : TALLY_OK;
 }
 

@@ -35,6 +35,7 @@ fn void publish_node(column_status d, int level, i64 number, i64 column, state v
 typedef struct {
     state warps[TILE_WARPS][LANES], nodes[COLUMN_LEVELS][TILE_WARPS][LANES];
     i64 job;
+    u64 epoch;
 } down_memory;
 
 fn int digit_of(i64 k, int level) { return (int)(k >> (COLUMN_LOG * level)) & (TILE_WARPS - 1); }
@@ -146,14 +147,20 @@ KERNEL_OF(scan_down)
     column_results to;
     to.step = out.stride * (i64)(OP_LANES * sizeof(result)), to.exclusive = exclusive, to.p = b.p;
     column_status d;
-    d.words = ticket + STATUS_HEADER / 8, d.epoch = (u64)epoch, d.tiles = tiles,
-    d.width = strips * LANES;
+    d.words = status_table + STATUS_HEADER / 8, d.tiles = tiles, d.width = strips * LANES;
 
     for (;;) {
-        if (thread_index() == 0) memory.job = (i64)atomicAdd(ticket, (u64)1) - ticket0;
+        if (thread_index() == 0) {
+            const u64 epoch = begin_epoch(status_table);
+            const i64 ticket = (i64)atomicAdd(status_table, (u64)1);
+            memory.job = ticket, memory.epoch = epoch;
+            /* each block takes one more ticket than tiles */
+            if (ticket == jobs + group_count() - 1) end_epoch(status_table, epoch);
+        }
         BARRIER();
         const i64 job = memory.job;
         if (job >= jobs) return;
+        d.epoch = memory.epoch;
         const i64 k = job / strips, column = (job - k * strips) * LANES + lane;
         const i64 s = column < b.seqs ? column : b.seqs - 1, at = k * DOWN_TILE + warp * DOWN_ROWS;
         const i64 left = b.n - at < DOWN_ROWS ? b.n - at : DOWN_ROWS;

@@ -168,7 +168,7 @@ tally_status tl_cl_allocate(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *me
 void tl_cl_release(tl_gpu *gpu, tl_memory *memory);
 tally_status tl_cl_write(tl_gpu *gpu, tally *ctx, const tl_memory *to, size_t offset,
                          const void *from, size_t bytes);
-tally_status tl_cl_clear(tl_gpu *gpu, tally *ctx, const tl_memory *to, size_t bytes);
+tally_status tl_cl_clear(tl_gpu *gpu, tally *ctx, int lane, const tl_memory *to, size_t bytes);
 tally_status tl_cl_read(tl_gpu *gpu, tally *ctx, void *to, const tl_memory *from, size_t offset,
                         size_t bytes);
 int tl_cl_owns(tl_gpu *gpu, const void *p, tl_memory *memory, size_t *offset);
