@@ -93,11 +93,11 @@ static tl_arguments_tiled_part tiled_arguments(const tl_gpu_device *d, const tl_
                                                const tl_results *r, const single_plan *p,
                                                int64_t jobs, const tl_before *from)
 {
-    return TL_ARGUMENTS(
-        tiled_part, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
-        .results = tl_results_arguments(r),
-        .status_table = tl_memory_of(&d->slot->status_table.memory), .tiles = tl_i64(p->tiles),
-        .levels = tl_i64(p->levels), .jobs = tl_i64(jobs), .seeding = tl_seeding_arguments(from));
+    return TL_ARGUMENTS(tiled_part, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
+                        .results = tl_results_arguments(r),
+                        .status_table = tl_memory_of(&d->slot->status_table.memory),
+                        .tiles = tl_i64(p->tiles), .levels = tl_i64(p->levels),
+                        .jobs = tl_i64(jobs), .seeding = tl_seeding_arguments(from));
 }
 
 static tally_status scan_single(const tl_launch *l, const tl_batch *b, const tl_results *r,
