@@ -127,6 +127,7 @@ int cuCtxPushCurrent_v2(void *c)
     if (fake_cuda_push_fails && --fake_cuda_push_fails == 0) return CONTEXT_IS_DESTROYED;
     return current++, c == NULL;
 }
+int cuCtxGetCurrent(void **c) { return *c = current ? loads : NULL, 0; }
 int cuCtxPopCurrent_v2(void **c) { return current--, c ? *c = loads, 0 : 0; }
 
 /* Blocks of device memory, each with its bytes and a link. */

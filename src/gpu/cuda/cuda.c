@@ -27,6 +27,7 @@ enum {
     F(cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2, (CUdevice))                         \
     F(cuCtxPushCurrent, cuCtxPushCurrent_v2, (CUcontext))                                          \
     F(cuCtxPopCurrent, cuCtxPopCurrent_v2, (CUcontext *))                                          \
+    F(cuCtxGetCurrent, cuCtxGetCurrent, (CUcontext *))                                             \
     F(cuMemAlloc, cuMemAlloc_v2, (CUdeviceptr *, size_t))                                          \
     F(cuMemFree, cuMemFree_v2, (CUdeviceptr))                                                      \
     F(cuPointerGetAttributes, cuPointerGetAttributes, (unsigned, int *, void **, CUdeviceptr))     \
@@ -134,16 +135,20 @@ static tally_status cu_open(tally *ctx, int index, tl_gpu **gpu)
 
 static tally_status cu_enter(tl_gpu *gpu, tally *ctx)
 {
-    CUresult error = cuCtxPushCurrent(((cuda *)gpu)->context);
+    cuda *g = (cuda *)gpu;
+    CUcontext current = NULL;
+    g->pushed = cuCtxGetCurrent(&current) || current != g->context;
+    const CUresult error = g->pushed ? cuCtxPushCurrent(g->context) : 0;
     if (error) return tl_cuda_failed(ctx, error, "cuCtxPushCurrent");
-    tl_cuda_relax((cuda *)gpu);
+    tl_cuda_relax(g);
     return TALLY_OK;
 }
 
 static void cu_leave(tl_gpu *gpu)
 {
-    tl_cuda_restrict((cuda *)gpu);
-    cuCtxPopCurrent(NULL);
+    cuda *g = (cuda *)gpu;
+    tl_cuda_restrict(g);
+    if (g->pushed) cuCtxPopCurrent(NULL);
 }
 
 static int cu_processors(const tl_gpu *gpu) { return ((const cuda *)gpu)->processors; }

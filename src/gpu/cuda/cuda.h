@@ -25,6 +25,7 @@ typedef struct {
     CUcontext context;
     CUstream stream[TL_LANES], own; /* stream[TL_RUN]: `own`, or the caller's stream */
     int captured;                   /* stream[TL_RUN] is captured into a graph */
+    int pushed;                     /* enter has pushed the context, which was not current */
     int capture_mode;               /* of the thread, outside of enter and leave */
     CUevent events[TL_EVENTS_ALL];  /* created when first marked */
     struct tl_beside *beside;       /* the background compiler (code.h) */
