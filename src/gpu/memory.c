@@ -369,7 +369,7 @@ tally_status tl_gpu_take_clear(tl_gpu_device *d, tally *ctx, size_t bytes, tl_me
     return status;
 }
 
-/* ---- the status table of single-launch kernels (kernel/board.cl) ---- */
+/* ---- the status table of single-launch kernels (kernel/status.cl) ---- */
 
 /* at most 1/16 of the memory limit; at least 1024 words */
 enum { STATUS_SHARE = 16, STATUS_WORDS_LEAST = 1024 };
