@@ -116,34 +116,32 @@ static tally_status resolve_exact(tally *ctx, const char *op, size_t length, tal
                    op, tally_dtype_name(dtype));
 }
 
-/* Finds the row of operator `op`, whose name has `length` characters, for elements of dtype. own:
- * the row of `user`, a user's operator, if that is not NULL. */
-static tally_status find_row(tally *ctx, const char *op, const tl_user *user,
-                             const operator_row *user_row, tally_dtype dtype,
+/* Finds the row of an operator of the library for elements of dtype. */
+static tally_status find_row(tally *ctx, const char *op, tally_dtype dtype,
                              const operator_row **found)
 {
-    assert(tl_dtype_kind(dtype));
-    assert(!user || user_row->name == user->name);
-    const char kind = tl_dtype_kind(dtype);
     const size_t length = strcspn(op, ":");
-    int is_known = user != NULL;
-    *found = user && strchr(user_row->kinds, kind) ? user_row : NULL;
-    for (int i = 0; i < ROWS && !user && !*found; i++)
+    int is_known = 0;
+    *found = NULL;
+    for (int i = 0; i < ROWS && !*found; i++)
         if (strlen(rows[i].name) == length && !memcmp(op, rows[i].name, length)) {
             is_known = 1;
-            if (strchr(rows[i].kinds, kind)) *found = &rows[i];
+            if (strchr(rows[i].kinds, tl_dtype_kind(dtype))) *found = &rows[i];
         }
 
     if (*found) return TALLY_OK;
-    if (!is_known) return no_operator(ctx, op);
+    return is_known ? tl_fail(ctx, TALLY_UNSUPPORTED, "op '%.60s' takes integers, not %s", op,
+                              tally_dtype_name(dtype))
+                    : no_operator(ctx, op);
+}
 
-    if (user)
-        return tl_fail(ctx, TALLY_UNSUPPORTED,
-                       "op '%.60s' is for the types %s (OP_TYPES in %.100s), not %s", op,
-                       user_row->kinds, user->where, tally_dtype_name(dtype));
-
-    return tl_fail(ctx, TALLY_UNSUPPORTED, "op '%.60s' takes integers, not %s", op,
-                   tally_dtype_name(dtype));
+/* Checks that a user's operator is for elements of dtype. */
+static tally_status check_user(tally *ctx, const char *op, const tl_user *user, tally_dtype dtype)
+{
+    if (strchr(user->facts.kinds, tl_dtype_kind(dtype))) return TALLY_OK;
+    return tl_fail(ctx, TALLY_UNSUPPORTED,
+                   "op '%.60s' is for the types %s (OP_TYPES in %.100s), not %s", op,
+                   user->facts.kinds, user->where, tally_dtype_name(dtype));
 }
 
 /* What the suffixes of an operator's name say. */
@@ -207,8 +205,9 @@ static tally_status resolve(tally *ctx, const char *op, tally_dtype dtype, resol
         return tl_fail(ctx, TALLY_INVALID, "dtype is %d: must be 1..%d", (int)dtype, TL_DTYPES);
     const size_t length = strcspn(op, ":");
     tl_user *user = tl_user_find(ctx, op, length);
-    if (user) r->own = row_of(user);
-    tally_status status = find_row(ctx, op, user, &r->own, dtype, &r->row);
+    if (user) r->own = row_of(user), r->row = &r->own;
+    tally_status status =
+        user ? check_user(ctx, op, user, dtype) : find_row(ctx, op, dtype, &r->row);
     if (status) return status;
 
     const operator_row *const row = r->row;

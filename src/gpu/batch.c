@@ -259,7 +259,6 @@ static tally_status download(tl_gpu_device *d, tally *ctx, void *to, const tl_me
 tally_status tl_results_close(tl_gpu_device *d, tally *ctx, tl_results *r, int64_t bytes,
                               tally_status status)
 {
-    const tl_gpu_calls *c = d->gpu->calls;
     const tally_view *v = r->view; /* NULL if the call failed before tl_results_open */
     size_t all = (size_t)(r->high - r->low);
 
@@ -279,10 +278,8 @@ tally_status tl_results_close(tl_gpu_device *d, tally *ctx, tl_results *r, int64
         free(copy);
     }
 
-    if (r->piece->end == TL_CALL_WAITS && (!d->stream || d->host || status) && !tl_is_captured(d)) {
-        tally_status waited = c->wait(d->gpu, ctx);
-        if (!status) status = waited;
-    }
+    if (r->piece->end == TL_CALL_WAITS && (!d->stream || d->host || status) && !tl_is_captured(d))
+        status = tl_gpu_wait(d, ctx, status);
 
     d->host = 0;
     if (r->owned) tl_gpu_give(d, &r->y);

@@ -304,17 +304,11 @@ static tally_status take_bins(const job *j, int64_t rows, tl_exact *e, int sums)
 
     tally_status status =
         d->gpu->calls->read(d->gpu, j->l.ctx, bins, &d->slot->exact_bins.memory, 0, bytes);
-    if (!status) status = d->gpu->calls->wait(d->gpu, j->l.ctx);
     for (int64_t r = 0; r < rows && !status; r++)
         from_bins(e + r * sums, bins + r * j->words, j->pairs);
 
-    if (!status) {
-        memset(bins, 0, bytes);
-        status =
-            d->gpu->calls->write(d->gpu, j->l.ctx, &d->slot->exact_bins.memory, 0, bins, bytes);
-        if (!status) status = d->gpu->calls->wait(d->gpu, j->l.ctx);
-    }
-
+    if (!status)
+        status = d->gpu->calls->clear(d->gpu, j->l.ctx, TL_RUN, &d->slot->exact_bins.memory, bytes);
     free(bins);
     return status;
 }

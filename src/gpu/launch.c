@@ -14,9 +14,6 @@ enum { BLOCKS_PER_PROCESSOR = 32 };
 
 /* ---- programs ---- */
 
-static const char NOT_LOADED[] =
-    "its kernels are not loaded yet: make the same call once before the capture";
-
 /* Unloads the oldest program that no graph has. */
 static tally_status unload_one(tl_gpu_device *d, tally *ctx)
 {
@@ -58,7 +55,8 @@ static tally_status build(tl_gpu_device *d, tally *ctx, tl_built *wanted)
     char *text;
     size_t length;
 
-    tally_status status = tl_no_capture(d, ctx, NOT_LOADED);
+    tally_status status = tl_no_capture(
+        d, ctx, "its kernels are not loaded yet: make the same call once before the capture");
     if (!status && d->program_count == TL_GPU_PROGRAMS) status = unload_one(d, ctx);
     if (status) return status;
 

@@ -249,6 +249,13 @@ tally_status tl_gpu_leave_stream(tl_gpu_device *d, tally *ctx)
     return status;
 }
 
+tally_status tl_gpu_wait(tl_gpu_device *d, tally *ctx, tally_status status)
+{
+    const tally_status waited = d->gpu->calls->wait(d->gpu, status ? NULL : ctx);
+    d->host = 0;
+    return status ? status : waited;
+}
+
 void tl_gpu_drain(tl_gpu_device *d)
 {
     const tl_gpu_calls *const c = d->gpu->calls;

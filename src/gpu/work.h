@@ -164,6 +164,9 @@ tally_status tl_no_capture(tl_gpu_device *d, tally *ctx, const char *why);
 /* Marks the end of the stream's work, because the context leaves the stream. */
 tally_status tl_gpu_leave_stream(tl_gpu_device *d, tally *ctx);
 
+/* Waits for the stream's work. Returns `status`, or the error of that work. */
+tally_status tl_gpu_wait(tl_gpu_device *d, tally *ctx, tally_status status);
+
 /* tl_gpu_drain: waits for the work of all streams. tl_gpu_release_slots: frees their memory. */
 void tl_gpu_drain(tl_gpu_device *d);
 void tl_gpu_release_slots(tl_gpu_device *d);
@@ -177,13 +180,12 @@ tally_status tl_gpu_take(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *
 void tl_gpu_give(tl_gpu_device *d, tl_memory *memory);
 
 /* During a capture: a new block that no other launch of the graph writes. It belongs to the graph,
- * so memory->bytes is 0. tl_gpu_beside: waits for work that was issued in TL_IN, beside the graph;
- * `status` is that of issuing it. */
+ * so memory->bytes is 0. tl_gpu_beside: waits for work in TL_IN, which is not captured, if `status`
+ * says that it was issued. */
 tally_status tl_gpu_take_fixed(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *memory);
 tally_status tl_gpu_beside(tl_gpu_device *d, tally *ctx, tally_status status);
 
-/* Takes a block whose bytes are 0, for memory that launches leave as the next one needs it. During
- * a capture it is cleared at once, and belongs to the graph. */
+/* The same for any call, and clears the block; during a capture at once. */
 tally_status tl_gpu_take_clear(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *memory);
 
 /* Calls with at least this many bytes in host memory are done in pieces. */
@@ -225,8 +227,8 @@ tl_device *tl_gpu_processors(tl_gpu_device *d);
 /* True if p is memory of this device; p may be NULL. Between enter and leave. */
 int tl_gpu_holds(tl_gpu_device *d, const void *p);
 
-/* The status table of single-launch kernels. tl_status_words: the most words that it may have.
- * tl_status_reserve: the table then has at least `needed` words. */
+/* The status table of single-launch kernels: the most words that it may have, and a call that
+ * makes it at least `needed` words long. */
 int64_t tl_status_words(const tl_gpu_device *d);
 tally_status tl_status_reserve(tl_gpu_device *d, tally *ctx, int64_t needed);
 

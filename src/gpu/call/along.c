@@ -124,8 +124,7 @@ static tally_status put_ends(tl_sequences *a, const tally_view *out)
                                   (size_t)(run * bytes));
         }
 
-    tally_status waited = a->pipe.out.here ? c->wait(a->pipe.d->gpu, a->pipe.ctx) : TALLY_OK;
-    return status ? status : waited;
+    return a->pipe.out.here ? tl_gpu_wait(a->pipe.d, a->pipe.ctx, status) : status;
 }
 
 /* Waits for the nodes of a slot and pushes them to the counters. */

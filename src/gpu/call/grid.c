@@ -144,13 +144,7 @@ static tally_status enter(grid *g, tally *ctx, tl_built *program)
 static tally_status leave(grid *g, tally *ctx, tally_status status)
 {
     tl_gpu_device *const d = g->d;
-    const tl_gpu_calls *const c = d->gpu->calls;
-
-    if (!d->stream || d->host || status) {
-        const tally_status waited = c->wait(d->gpu, status ? NULL : ctx);
-        if (!status) status = waited;
-    }
-    d->host = 0;
+    if (!d->stream || d->host || status) status = tl_gpu_wait(d, ctx, status);
     tl_gpu_leave(d);
     return status;
 }

@@ -96,8 +96,7 @@ tally_status tl_here_fold(tl_gpu_device *d, tally *ctx, const tl_push *p)
                 &(tl_copy){TL_RUN, &nodes.states, 0, from, (size_t)nodes.count * op->state_bytes});
     }
 
-    tally_status waited = d->gpu->calls->wait(d->gpu, status ? NULL : ctx);
-    if (!status) status = waited;
+    status = tl_gpu_wait(d, ctx, status);
     tl_gpu_give(d, &nodes.states);
     assert(nodes.count <= NODES);
     if (!status) status = push_copy(d, ctx, p, head, e.head);
@@ -125,13 +124,11 @@ static tally_status scan_head(tl_gpu_device *d, tally *ctx, const tl_push *p, in
 
     here.out = tl_offset(copy, head * op->elem_bytes);
     if (!status) status = issue_copy(d, ctx, copy, p->x, 0, head * op->elem_bytes);
-    tally_status waited = d->gpu->calls->wait(d->gpu, status ? NULL : ctx);
-    if (!status) status = waited;
+    status = tl_gpu_wait(d, ctx, status);
     if (!status) status = push_copy(d, ctx, &here, copy, head);
     if (!status && d->gpu->calls->owns(d->gpu, p->out, &memory, &offset)) {
         status = d->gpu->calls->write(d->gpu, ctx, &memory, offset, here.out, bytes);
-        waited = d->gpu->calls->wait(d->gpu, status ? NULL : ctx);
-        if (!status) status = waited;
+        status = tl_gpu_wait(d, ctx, status);
     }
 
     d->base.on_processors += status ? 0 : head;
@@ -225,8 +222,6 @@ tally_status tl_here_scan(tl_gpu_device *d, tally *ctx, const tl_push *p)
 
     if (!status && head) status = scan_head(d, ctx, p, head);
     if (!status) status = scan_pieces(d, ctx, p, start, nodes);
-    tally_status waited = d->gpu->calls->wait(d->gpu, status ? NULL : ctx);
     free(folded);
-
-    return status ? status : waited;
+    return tl_gpu_wait(d, ctx, status);
 }

@@ -217,8 +217,7 @@ static tally_status put_results(call *c, const tl_counter *counters, int64_t wid
 
     if (here) {
         status = c->d->gpu->calls->write(c->d->gpu, c->ctx, &memory, offset, copy, bytes);
-        tally_status waited = c->d->gpu->calls->wait(c->d->gpu, c->ctx);
-        if (!status) status = waited;
+        status = tl_gpu_wait(c->d, c->ctx, status);
         free(copy);
     }
 

@@ -126,7 +126,7 @@ static tally_status cu_open(tally *ctx, int index, tl_gpu **gpu)
 
     if (error) {
         cu_close(&g->base);
-        return tl_cuda_failed(ctx, error, "opening the device");
+        return tl_cuda_status(ctx, error, "opening the device");
     }
 
     *gpu = &g->base;
@@ -139,7 +139,7 @@ static tally_status cu_enter(tl_gpu *gpu, tally *ctx)
     CUcontext current = NULL;
     g->pushed = cuCtxGetCurrent(&current) || current != g->context;
     const CUresult error = g->pushed ? cuCtxPushCurrent(g->context) : 0;
-    if (error) return tl_cuda_failed(ctx, error, "cuCtxPushCurrent");
+    if (error) return tl_cuda_status(ctx, error, "cuCtxPushCurrent");
     tl_cuda_relax(g);
     return TALLY_OK;
 }
@@ -168,7 +168,7 @@ static tally_status cu_allocate(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory
     CUdeviceptr p;
     (void)gpu;
     CUresult error = cuMemAlloc(&p, bytes);
-    if (error) return tl_cuda_failed(ctx, error, "cuMemAlloc");
+    if (error) return tl_cuda_status(ctx, error, "cuMemAlloc");
     *memory = (tl_memory){p, NULL, bytes};
     return TALLY_OK;
 }
@@ -187,14 +187,18 @@ static tally_status cu_write(tl_gpu *gpu, tally *ctx, const tl_memory *to, size_
     return tl_cuda_copy_in(gpu, ctx, &copy);
 }
 
+static tally_status cu_wait(tl_gpu *gpu, tally *ctx)
+{
+    CUresult error = cuStreamSynchronize(((cuda *)gpu)->stream[TL_RUN]);
+    return tl_cuda_status(ctx, error, "the kernels");
+}
+
 static tally_status cu_read(tl_gpu *gpu, tally *ctx, void *to, const tl_memory *from, size_t offset,
                             size_t bytes)
 {
     const tl_copy copy = {TL_RUN, from, offset, to, bytes};
     tally_status status = tl_cuda_copy_out(gpu, ctx, &copy);
-    if (status) return status;
-    CUresult error = cuStreamSynchronize(((cuda *)gpu)->stream[TL_RUN]);
-    return error ? tl_cuda_failed(ctx, error, "copying from the device") : TALLY_OK;
+    return status ? status : cu_wait(gpu, ctx);
 }
 
 static int cu_owns(tl_gpu *gpu, const void *p, tl_memory *memory, size_t *offset)
@@ -210,12 +214,6 @@ static int cu_owns(tl_gpu *gpu, const void *p, tl_memory *memory, size_t *offset
     *memory = (tl_memory){at, NULL, 0};
     *offset = 0;
     return 1;
-}
-
-static tally_status cu_wait(tl_gpu *gpu, tally *ctx)
-{
-    CUresult error = cuStreamSynchronize(((cuda *)gpu)->stream[TL_RUN]);
-    return error ? tl_cuda_failed(ctx, error, "the kernels") : TALLY_OK;
 }
 
 static const tl_gpu_calls calls = {

@@ -25,7 +25,7 @@ typedef struct {
     CUcontext context;
     CUstream stream[TL_LANES], own; /* stream[TL_RUN]: `own`, or the caller's stream */
     int captured;                   /* stream[TL_RUN] is captured into a graph */
-    int pushed;                     /* enter has pushed the context, which was not current */
+    int pushed;                     /* enter has pushed the context */
     int capture_mode;               /* of the thread, outside of enter and leave */
     CUevent events[TL_EVENTS_ALL];  /* created when first marked */
     struct tl_beside *beside;       /* the background compiler (code.h) */
@@ -51,8 +51,8 @@ typedef struct {
 /* Returns libcuda, or NULL if it is not installed. */
 void *tl_cuda_library(void);
 
-/* Reports an error of the driver as a message. */
-tally_status tl_cuda_failed(tally *ctx, CUresult error, const char *call);
+/* The status of a call of the driver; an error sets the message. */
+tally_status tl_cuda_status(tally *ctx, CUresult error, const char *call);
 
 typedef struct {
     CUdevice device;

@@ -135,6 +135,16 @@ fn void scan_strip(column_results to, const elem *e, int count, i64 at, maybe v,
     }
 }
 
+/* Takes the block's next job, and reads the epoch. For one thread. Each block takes one ticket more
+ * than it has tiles. */
+fn void take_job(LOCAL down_memory *memory, GLOBAL u64 *table, i64 jobs)
+{
+    const u64 epoch = begin_epoch(table);
+    memory->job = (i64)atomicAdd(table, (u64)1);
+    memory->epoch = epoch;
+    if (memory->job == jobs + group_count() - 1) end_epoch(table, epoch);
+}
+
 #define TILED_PARAMETERS PARAMETERS_OF(TILED)
 KERNEL_OF(scan_down)
 {
@@ -150,13 +160,7 @@ KERNEL_OF(scan_down)
     d.words = status_table + STATUS_HEADER / 8, d.tiles = tiles, d.width = strips * LANES;
 
     for (;;) {
-        if (thread_index() == 0) {
-            const u64 epoch = begin_epoch(status_table);
-            const i64 ticket = (i64)atomicAdd(status_table, (u64)1);
-            memory.job = ticket, memory.epoch = epoch;
-            /* each block takes one more ticket than tiles */
-            if (ticket == jobs + group_count() - 1) end_epoch(status_table, epoch);
-        }
+        if (thread_index() == 0) take_job(&memory, status_table, jobs);
         BARRIER();
         const i64 job = memory.job;
         if (job >= jobs) return;
@@ -173,8 +177,8 @@ KERNEL_OF(scan_down)
         UNROLL for (int i = 0; i < DOWN_ROWS; i++)
         {
             stack[top++] = lift_e(e[i], at + i, b.p);
-            UNROLL for (int n = 1; i & n; n <<= 1)
-                top--, stack[top - 1] = TWIN(stack[top - 1], stack[top], n);
+            UNROLL for (int n = 1; i & n; n <<= 1) top--,
+                stack[top - 1] = TWIN(stack[top - 1], stack[top], n);
         }
 
         memory.warps[warp][lane] = stack[0];

@@ -21,8 +21,8 @@
  *
  * So nodes are published long before they are needed. Tiles are taken from a counter (tickets), so
  * a block only ever waits for blocks that run already. If each block has one tile, the tile's
- * number is the block's, because blocks start in order. A launch has a known number of tickets; the
- * block that takes the last one knows that all others have begun, and ends the epoch (status.cl).
+ * number is the block's, because blocks start in order. Each launch takes a known number of
+ * tickets. Whoever takes the last one knows that all blocks have begun, and ends the epoch.
  *
  * The size of a tile is a constant of the program: "scan" has large tiles, "scan_small" smaller
  * ones for arrays of few tiles (gpu/tuning.def). */
@@ -72,8 +72,8 @@ fn void neighbours(node_table d, i64 s, i64 k, int top, state own, state *v)
         {
             const i64 number = k >> (RADIX_LOG * l);
             if (l > top || lane >= (int)(number & 31)) continue;
-            waiting |= state_missing(d.words, place_on(d, l, s, (number & ~(i64)31) + lane), &v[l],
-                                     epoch);
+            waiting |=
+                state_missing(d.words, place_on(d, l, s, (number & ~(i64)31) + lane), &v[l], epoch);
         }
     }
 }
@@ -117,8 +117,8 @@ typedef struct {
     state nodes[NODES_KEPT][TILE_WARPS]; /* nodes of a tile's chunks */
     /* the node of the largest group that a tile ends, or the tile's own */
     state posted[PAIR];
-    state before[PAIR], after[PAIR];     /* S before a tile; S after it, if it is full */
-    int have[PAIR];                      /* 0: `before` is ABSENT */
+    state before[PAIR], after[PAIR]; /* S before a tile; S after it, if it is full */
+    int have[PAIR];                  /* 0: `before` is ABSENT */
     u64 epoch;
 } rings;
 
@@ -191,8 +191,8 @@ fn void look_back(task t, spot p, state own, maybe *before, maybe *after, LOCAL 
     *before = start;
 }
 
-/* Takes tile i + 4; publishes the node of tile i + 2 and of the groups that it ends. Where each block
- * has one tile, it takes one ticket, in its last turn, which only counts the blocks. */
+/* Takes tile i + 4; publishes the node of tile i + 2 and of the groups that it ends. If each block
+ * has one tile, it takes a ticket in the last turn only, which counts the blocks. */
 fn void poster(task t, LOCAL rings *r, int i, LOCAL state *box)
 {
     const int lane = lane_index();
@@ -204,8 +204,8 @@ fn void poster(task t, LOCAL rings *r, int i, LOCAL state *box)
     if (lane == 0 && i == -STAGES) r->epoch = begin_epoch(t.table);
     if (lane == 0 && (!t.one || i == 0)) more = (i64)atomicAdd(t.table, (u64)1);
     state v = RING(r->nodes, NODES_KEPT, i + 2)[lane & (TILE_WARPS - 1)];
-    UNROLL for (int m = 1; m < TILE_WARPS; m <<= 1)
-        v = meet(v, exchange(v, m, box), (lane & m) != 0, m * WARP_ITEMS);
+    UNROLL for (int m = 1; m < TILE_WARPS; m <<= 1) v =
+        meet(v, exchange(v, m, box), (lane & m) != 0, m * WARP_ITEMS);
 
     if (full) {
         publish(t.d, 0, p.s, p.k, v);
@@ -371,8 +371,7 @@ KERNEL_OF(scan_single)
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
     SEEDING_OF_PARAMETERS;
-    BOX
-    SHARED rings r;
+    BOX SHARED rings r;
 #if SCAN_LINES
     state mine[STAGES];
 #endif
