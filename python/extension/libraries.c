@@ -4,7 +4,7 @@
  * ordered with what the library itself gives to it, and nothing waits.
  *
  *            read by                                stream                   made by
- *  PyTorch   DLPack's exchange functions (2.10)     the same                 empty, empty_like
+ *  PyTorch   DLPack's exchange functions (2.10)     the same                 _empty_strided_cuda
  *  CuPy      data.ptr, dtype, shape, strides        get_current_stream()     ndarray
  *
  * Only the libraries' own types are read here. Subclasses, tensors of an unusual kind (sparse,
@@ -20,15 +20,16 @@ enum { DTYPES = TALLY_F64 + 1 }; /* 0 is bool */
 typedef struct {
     PyObject *types[2];       /* torch.Tensor, torch.nn.Parameter; cupy.ndarray */
     PyObject *dtypes[DTYPES]; /* those that the library does not have are NULL */
-    PyObject *make;           /* torch.empty; cupy.ndarray */
+    /* make an array on the host and on the current device. PyTorch: what its compiled programs
+     * call, which takes a third of the time of torch.empty. NULL: not there */
+    PyObject *make[2];
     /* PyTorch */
     const pt_dl_exchange *exchange;
-    PyObject *make_like; /* torch.empty_like, which takes half the time of torch.empty */
-    PyObject *grad;      /* torch.is_grad_enabled */
-    PyObject *captures;  /* whether the current stream is captured; NULL: no CUDA */
+    PyObject *grad;     /* torch.is_grad_enabled */
+    PyObject *is_neg;   /* torch.Tensor.is_neg */
+    PyObject *captures; /* whether the current stream is captured; NULL: no CUDA */
     /* CuPy */
     PyObject *stream; /* cupy.cuda.get_current_stream */
-    PyObject *device; /* cupy.cuda.runtime.getDevice */
 } library;
 static library torch, cupy;
 static atomic_int torch_found, cupy_found; /* 2: the library's objects are there to be used */
@@ -71,16 +72,16 @@ static int find_torch(library *l, PyObject *module)
 {
     l->types[0] = find(module, "Tensor");
     l->types[1] = find(module, "nn.Parameter");
-    l->make = find(module, "empty");
-    l->make_like = find(module, "empty_like");
+    l->make[0] = find(module, "_C._dynamo.guards._empty_strided_cpu");
+    l->make[1] = find(module, "_C._dynamo.guards._empty_strided_cuda");
     l->grad = find(module, "is_grad_enabled");
+    l->is_neg = find(module, "Tensor.is_neg");
     l->captures = find(module, "_C._cuda_isCurrentStreamCapturing");
     find_dtypes(l, module, NULL);
     PyObject *const capsule = l->types[0] ? find(l->types[0], "__dlpack_c_exchange_api__") : NULL;
     if (capsule) l->exchange = PyCapsule_GetPointer(capsule, "dlpack_exchange_api");
     PyErr_Clear();
-    return l->types[1] && l->make && l->make_like && l->grad && l->exchange &&
-           l->exchange->major == 1;
+    return l->types[1] && l->grad && l->is_neg && l->exchange && l->exchange->major == 1;
 }
 
 static int find_cupy(library *l, PyObject *module)
@@ -88,12 +89,11 @@ static int find_cupy(library *l, PyObject *module)
     PyObject *numpy = PyImport_ImportModule("numpy");
     if (!numpy) PyErr_Clear();
     l->types[0] = find(module, "ndarray");
-    l->make = find(module, "ndarray");
+    l->make[1] = find(module, "ndarray");
     l->stream = find(module, "cuda.get_current_stream");
-    l->device = find(module, "cuda.runtime.getDevice");
     if (numpy) find_dtypes(l, module, numpy);
     Py_XDECREF(numpy);
-    return numpy && l->types[0] && l->stream && l->device;
+    return numpy && l->types[0] && l->stream;
 }
 
 /* Whether the library is imported and usable. It is looked for once for each type of object, so
@@ -147,27 +147,18 @@ static library *library_of(PyTypeObject *type)
 
 /* ---- reading ---- */
 
-static PyObject *text[8]; /* names of attributes, interned */
-enum { DTYPE, DATA, PTR, DEVICE, DEVICE_ID, SHAPE, STRIDES, REQUIRES_GRAD };
-static PyObject *is_neg, *device_0;
+static PyObject *text[7]; /* names of attributes, interned */
+enum { DTYPE, DATA, PTR, DEVICE_ID, SHAPE, STRIDES, REQUIRES_GRAD };
+static PyObject *device_0;
 
 int pt_libraries_init(void)
 {
-    static const char *const names[] = {"dtype",     "data",  "ptr",     "device",
-                                        "device_id", "shape", "strides", "requires_grad"};
+    static const char *const names[] = {"dtype", "data",    "ptr",          "device_id",
+                                        "shape", "strides", "requires_grad"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!(text[i] = PyUnicode_InternFromString(names[i]))) return -1;
-    is_neg = PyUnicode_InternFromString("is_neg");
     device_0 = PyLong_FromLong(0);
-    return is_neg && device_0 ? 0 : -1;
-}
-
-static PyObject *call(PyObject *object, PyObject *method)
-{
-    PyObject *bound = PyObject_GetAttr(object, method);
-    PyObject *value = bound ? PyObject_CallNoArgs(bound) : NULL;
-    Py_XDECREF(bound);
-    return value;
+    return device_0 ? 0 : -1;
 }
 
 /* Whether value is True. Takes the reference; NULL, with its exception, is not. */
@@ -223,7 +214,7 @@ static int from_torch(PyObject *object, pt_operand *a)
     if (is_true(PyObject_GetAttr(object, text[REQUIRES_GRAD])) &&
         is_true(PyObject_CallNoArgs(torch.grad)))
         return refuse_gradient(a);
-    if (is_true(call(object, is_neg))) {
+    if (is_true(PyObject_CallFunctionObjArgs(torch.is_neg, object, NULL))) {
         PyErr_Format(PyExc_ValueError,
                      "%s has its sign changed by a bit of PyTorch (as x.conj().imag has): use "
                      "%s.resolve_neg()",
@@ -290,82 +281,51 @@ int pt_from_library(PyObject *object, pt_operand *a)
 
 /* ---- making ---- */
 
-/* torch.empty(sizes, dtype=, device=). Takes the reference to sizes. */
-static PyObject *torch_empty(const pt_operand *like, int dtype, PyObject *sizes)
+/* Reads the address of a new array, whose type and shape *a has already. */
+static int open_new(PyObject *object, const pt_operand *like, pt_operand *a)
 {
-    PyObject *const words = PyDict_New(), *arguments = sizes ? PyTuple_Pack(1, sizes) : NULL;
-    PyObject *const device = PyObject_GetAttr(like->object, text[DEVICE]);
-    PyObject *object = NULL;
-    if (words && arguments && device && !PyDict_SetItem(words, text[DTYPE], torch.dtypes[dtype]) &&
-        !PyDict_SetItem(words, text[DEVICE], device))
-        object = PyObject_Call(torch.make, arguments, words);
-    Py_XDECREF(device);
-    Py_XDECREF(words);
-    Py_XDECREF(arguments);
-    Py_XDECREF(sizes);
-    return object;
-}
-
-/* Whether a new array has the type and the strides of `like`, the object that was read. */
-static int is_same(const pt_operand *like, int dtype, int ndim, const int64_t *shape)
-{
-    int64_t reach = (int64_t)tally_dtype_size(like->dtype);
-    if (dtype != (like->is_bool ? 0 : (int)like->dtype) || ndim != like->ndim || like->converted)
-        return 0;
-    for (int i = ndim - 1; i >= 0; i--) {
-        if (shape[i] != like->shape[i] || like->strides[i] != reach) return 0;
-        reach *= shape[i];
-    }
-    return 1;
-}
-
-/* What torch.empty_like makes a result like: x itself, or for one value a tensor that is kept of
- * each type and device. NULL: nothing. Borrowed. */
-static PyObject *torch_model(const pt_operand *like, int dtype, int ndim, const int64_t *shape)
-{
-    enum { KEPT = 8 };
-    static PyObject *kept[KEPT + 1][DTYPES]; /* the first row: the host */
-    const int row = like->device + 1;
-    if (ndim) return is_same(like, dtype, ndim, shape) ? like->object : NULL;
-    if (row > KEPT) return NULL;
-    if (!kept[row][dtype]) kept[row][dtype] = torch_empty(like, dtype, PyTuple_New(0));
-    return kept[row][dtype];
-}
-
-int pt_from_new(PyObject *object, const pt_operand *like, pt_operand *a)
-{
-    a->kind = like->kind;
-    a->device = like->device;
-    a->stream = like->stream;
     pt_dl_tensor tensor;
+    a->kind = like->kind;
+    a->stream = like->stream;
+    a->device = like->device;
     if (a->kind == PT_CUPY) {
         if (read_data(object, a)) return -1;
     } else {
         if (torch.exchange->view(object, &tensor)) return -1;
         a->data = pt_offset(tensor.data, (int64_t)tensor.byte_offset);
+        if (like->device >= 0) a->device = tensor.device.id;
     }
-    return pt_settle(a, 0) ? -1 : 0;
+    return pt_settle(a, 0);
 }
 
-/* On another device than the current one, CuPy's arrays are made by tally._kinds.give. */
-static int is_elsewhere(const pt_operand *like)
+/* The strides of a dense array, as PyTorch counts them. */
+static PyObject *dense_strides(const pt_operand *a)
 {
-    return (int)integer(PyObject_CallNoArgs(cupy.device)) != like->device;
+    int64_t strides[PT_DIMS], reach = 1;
+    for (int i = a->ndim - 1; i >= 0; i--) {
+        strides[i] = reach;
+        if (a->shape[i] > 1) reach *= a->shape[i];
+    }
+    return pt_shape(a->ndim, strides);
 }
 
-PyObject *pt_library_empty(const pt_operand *like, tally_dtype dtype, int is_bool, int ndim,
-                           const int64_t *shape)
+PyObject *pt_library_empty(const pt_operand *like, pt_operand *a)
 {
     const library *const l = like->kind == PT_TORCH ? &torch : &cupy;
-    const int at = is_bool ? 0 : (int)dtype;
-    if (!l->dtypes[at] || (l == &cupy && is_elsewhere(like))) return NULL;
-    PyObject *const model = l == &torch ? torch_model(like, at, ndim, shape) : NULL;
-    if (model) return PyObject_CallFunctionObjArgs(torch.make_like, model, NULL);
-    if (PyErr_Occurred()) return NULL;
-    PyObject *const sizes = pt_shape(ndim, shape);
-    if (l == &torch) return torch_empty(like, at, sizes);
-    PyObject *const object =
-        sizes ? PyObject_CallFunctionObjArgs(l->make, sizes, l->dtypes[at], NULL) : NULL;
+    PyObject *const make = l->make[like->device >= 0],
+                    *const dtype = l->dtypes[a->is_bool ? 0 : (int)a->dtype];
+    if (!make || !dtype) return NULL;
+    PyObject *const sizes = pt_shape(a->ndim, a->shape), *const strides = sizes && l == &torch
+                                                                              ? dense_strides(a)
+                                                                              : NULL;
+    PyObject *object = NULL;
+    if (strides)
+        object = PyObject_CallFunctionObjArgs(make, sizes, strides, dtype, NULL);
+    else if (sizes && l == &cupy)
+        object = PyObject_CallFunctionObjArgs(make, sizes, dtype, NULL);
+    Py_XDECREF(strides);
     Py_XDECREF(sizes);
+    /* both libraries make it on their current device */
+    if (object && (open_new(object, like, a) || a->device != like->device)) Py_CLEAR(object);
     return object;
 }

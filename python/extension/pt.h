@@ -194,15 +194,12 @@ PyObject *pt_shape(int ndim, const int64_t *shape);
  * *object is a new reference. */
 int pt_make(const pt_operand *like, tally_dtype dtype, int is_bool, int ndim, const int64_t *shape,
             pt_operand *a, PyObject **object);
-/* A new array without values of PyTorch or CuPy, on the device of `like`. NULL without an exception:
- * this library does not make it. */
-PyObject *pt_library_empty(const pt_operand *like, tally_dtype dtype, int is_bool, int ndim,
-                           const int64_t *shape);
+/* A new array without values of PyTorch or CuPy, with the type and shape of *a, which it opens; on
+ * the device of `like`. NULL without an exception: tally._kinds.give makes it. */
+PyObject *pt_library_empty(const pt_operand *like, pt_operand *a);
 /* Whether the current stream of the array's library is captured into a graph, where no context can
  * be opened: then an exception is set. */
 int pt_is_captured(const pt_operand *a);
-/* Opens what pt_library_empty made: *a has its type and shape. */
-int pt_from_new(PyObject *object, const pt_operand *like, pt_operand *a);
 int pt_libraries_init(void);
 /* Whether results of arrays on a device are wanted on the host (tally.config). */
 int pt_wants_host(void);

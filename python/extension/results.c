@@ -58,7 +58,8 @@ static int is_large(tally_dtype dtype, int ndim, const int64_t *shape)
     return bytes >= PT_LARGE && dtype != TALLY_BF16;
 }
 
-/* On a device the input's own library allocates the memory: give(object, dtype, shape). */
+/* PyTorch's, and all on a device, are made by the input's own library: give(object, dtype,
+ * shape). */
 static PyObject *make_device(const pt_operand *like, tally_dtype dtype, int is_bool, int ndim,
                              const int64_t *shape)
 {
@@ -71,15 +72,6 @@ static PyObject *make_device(const pt_operand *like, tally_dtype dtype, int is_b
     return object;
 }
 
-/* The same by PyTorch or CuPy. 0 without *object: by another way. */
-static int make_by_library(const pt_operand *like, pt_operand *a, PyObject **object)
-{
-    *object = pt_library_empty(like, a->dtype, a->is_bool, a->ndim, a->shape);
-    if (*object && !pt_from_new(*object, like, a)) return 0;
-    Py_CLEAR(*object);
-    return PyErr_Occurred() ? -1 : 0;
-}
-
 int pt_make(const pt_operand *like, tally_dtype dtype, int is_bool, int ndim, const int64_t *shape,
             pt_operand *a, PyObject **object)
 {
@@ -90,10 +82,10 @@ int pt_make(const pt_operand *like, tally_dtype dtype, int is_bool, int ndim, co
         a->is_bool = is_bool;
         a->ndim = ndim;
         memcpy(a->shape, shape, (size_t)ndim * sizeof *shape);
-        if (make_by_library(like, a, object)) return -1;
-        if (*object) return 0;
+        *object = pt_library_empty(like, a);
+        if (*object || PyErr_Occurred()) return *object ? 0 : -1;
     }
-    const int on_device = pt_stays(like) && pt_give_helper,
+    const int on_device = (pt_stays(like) || like->kind == PT_TORCH) && pt_give_helper,
               numpy = like->kind == PT_NUMPY && (like->device < 0 || dtype != TALLY_BF16);
     *object = on_device ? make_device(like, dtype, is_bool, ndim, shape)
               : numpy && is_large(dtype, ndim, shape)

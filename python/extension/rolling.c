@@ -31,6 +31,7 @@ typedef struct {
     /* every row is an observation: there is no NaN, or the operator is count() with the rule of
      * pandas */
     int rows;
+    int is_window; /* the verb window gives the results, on the device; verb and count are not set */
     tally_dtype wanted;
 } rolling;
 
@@ -399,7 +400,7 @@ static int run_there(pt_slot *slot, tally *other, rolling *r, pt_operand *out, P
     int failed = find_rows(slot, r);
     if (failed) return failed;
     const pt_verb *const verb = r->rows ? &r->plain : &r->verb;
-    const int empty = empty_is_nan(other, verb->op, r->a.dtype, &nothing);
+    const int empty = r->is_window || empty_is_nan(other, verb->op, r->a.dtype, &nothing);
     r->least = empty && r->minimum == 0 ? 1 : r->minimum;
     if (verb->info.output != r->wanted || r->step != 1)
         failed = make_temporary(r, verb->info.output, &values);
@@ -516,16 +517,28 @@ static int one_verb(pt_slot *slot, PyObject *op, rolling *r, pt_verb *verb)
     return bad ? -1 : 0;
 }
 
+/* Whether the results are those of the verb window, computed on the device: windows that have all
+ * their rows, or NaN, which is also the result of a window with a NaN. */
+static int is_window(const rolling *r)
+{
+    return r->a.device >= 0 && r->a.kind >= PT_TORCH && r->a.size && !r->next && !r->start &&
+           r->step == 1 && r->before >= 0 && r->after >= 0 &&
+           r->minimum == r->before + r->after + 1 && r->plain.info.output == r->wanted &&
+           keeps_nan(r) && !strncmp(r->plain.info.empty, "NaN", 3);
+}
+
 static int read_verb(pt_slot *slot, PyObject *op, PyObject *plain, PyObject *dtype, rolling *r)
 {
     int is_bool = 0;
     r->wanted = TALLY_F64;
     if (dtype != Py_None && pt_dtype_of(dtype, &r->wanted, &is_bool)) return -1;
+    if (one_verb(slot, plain, r, &r->plain)) return -1;
+    if ((r->is_window = is_window(r))) return 0;
     const pt_operand bytes = {.dtype = TALLY_U8}; /* the bytes of pairs, which are summed */
     PyObject *count = PyUnicode_FromString(r->next ? "sum" : "count");
     int bad = !count ||
               pt_verb_of(slot, count, Py_None, r->next ? &bytes : &r->a, NULL, &r->count) ||
-              one_verb(slot, op, r, &r->verb) || one_verb(slot, plain, r, &r->plain);
+              one_verb(slot, op, r, &r->verb);
     Py_XDECREF(count);
     if (bad) return -1;
     tally_dtype gives = r->verb.info.output;

@@ -138,18 +138,21 @@ class Rolling:
         )
 
     def _fold(self, nan_form, op, rows, other=None):
-        def run(x, other):
-            reach = self._before, self._after, self._minimum, self._step
-            return _core.rolling(nan_form, x, self._axis, self._dtype, *reach, op, rows, other, self._start, self._end)
-
         groups = self._sorted
         if groups is None:
-            found = run(self._x, other)
+            found = self._run(nan_form, self._x, op, rows, other)
         else:
             found = _tables.each_column(
-                self._x, other, lambda x, y: groups.back(x, run(groups.take(x), groups.take(y)))
+                self._x,
+                other,
+                lambda x, y: groups.back(x, self._run(nan_form, groups.take(x), op, rows, groups.take(y))),
             )
         return found if self._kept is None else self._kept(found, slice(None, None, self._step))
+
+    def _run(self, nan_form, x, op, rows, other):
+        axis, dtype, start, end = self._axis, self._dtype, self._start, self._end
+        before, after, least, step = self._before, self._after, self._minimum, self._step
+        return _core.rolling(nan_form, x, axis, dtype, before, after, least, step, op, rows, other, start, end)
 
     def _column(self, x, name):
         """A table without the column of times, which results get back, and the column; or a coordinate of xarray."""
@@ -183,8 +186,10 @@ _NAMES = frozenset(_core.operators())
 
 
 def _plain(op):
+    nan_form = _nan_form(op)
+
     def method(self):
-        return self.agg(op)
+        return self._fold(nan_form, op, False)
 
     return method
 

@@ -17,10 +17,13 @@ def reach(w, before, after, center):
     return (w // 2, (w - 1) // 2) if center else (w - 1, 0)
 
 
+_EDGES = {"missing": 0, "shrink": 1, "valid": 2}
+
+
 def edges(edges):
     """What a window that is not full gives: a number of tally_edges."""
     try:
-        return {"missing": 0, "shrink": 1, "valid": 2}[edges]
+        return _EDGES[edges]
     except (KeyError, TypeError):
         raise ValueError(f"edges is {edges!r}: must be 'missing', 'shrink' or 'valid'") from None
 

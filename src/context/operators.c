@@ -12,43 +12,42 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct operator_row {
+#define FORM(name, file, ...) extern const tl_scalar *const tl_scalars_##file[];
+#include "op/forms.def"
+#undef FORM
+
+/* compiled: the instances of its text, ended by NULL; of a user's operator NULL */
+typedef struct operator_row {
     const char *name, *file, *kinds;
     const char *param;
     double fallback, low, high;
     const char *empty, *text;
-} rows[] = {
+    const tl_scalar *const *compiled;
+} operator_row;
+
+static const operator_row rows[] = {
 #define FORM(name, file, kinds, param, fallback, low, high, empty, text)                           \
-    {#name, #file, kinds, param, fallback, low, high, empty, text},
+    {#name, #file, kinds, param, fallback, low, high, empty, text, tl_scalars_##file},
 #include "op/forms.def"
 #undef FORM
 };
 
 enum { ROWS = sizeof rows / sizeof *rows };
 
-/* ---- compiled instances ---- */
-#define FORM(name, file, ...) extern const tl_scalar *const tl_scalars_##file[];
-#include "op/forms.def"
-
-#undef FORM
-
-static const struct {
-    const char *file;
-    const tl_scalar *const *instances;
-} scalars[] = {
-#define FORM(name, file, ...) {#file, tl_scalars_##file},
-#include "op/forms.def"
-#undef FORM
-};
+static const tl_scalar *compiled_for(const operator_row *row, tally_dtype dtype, tally_dtype acc)
+{
+    for (const tl_scalar *const *s = row->compiled; *s; s++)
+        if ((*s)->dtype == dtype && (!acc || (*s)->acc == acc)) return *s;
+    return NULL;
+}
 
 const tl_scalar *tl_find_scalar(const char *file, tally_dtype dtype, tally_dtype acc)
 {
+    const tl_scalar *found = NULL;
     assert(file);
-    for (size_t i = 0; i < sizeof scalars / sizeof *scalars; i++)
-        if (!strcmp(file, scalars[i].file))
-            for (const tl_scalar *const *s = scalars[i].instances; *s; s++)
-                if ((*s)->dtype == dtype && (!acc || (*s)->acc == acc)) return *s;
-    return NULL;
+    for (int i = 0; i < ROWS && !found; i++)
+        if (!strcmp(file, rows[i].file)) found = compiled_for(&rows[i], dtype, acc);
+    return found;
 }
 
 /* ---- names ---- */
@@ -79,16 +78,15 @@ static tally_status no_operator(tally *ctx, const char *op)
 }
 
 /* The table row of a user's operator. */
-static struct operator_row row_of(const tl_user *u)
+static operator_row row_of(const tl_user *u)
 {
-    return (struct operator_row){u->name,        u->name,           u->facts.kinds,
-                                 u->facts.param, u->facts.fallback, -INFINITY,
-                                 INFINITY,       "by its text",     u->where};
+    return (operator_row){u->name,   u->name,  u->facts.kinds, u->facts.param, u->facts.fallback,
+                          -INFINITY, INFINITY, "by its text",  u->where,       NULL};
 }
 
 /* Reads a suffix as a number: "1", or "ddof=1" if the operator's parameter is called ddof.
  * Returns 0 if it is not one. */
-static int parse_parameter(const struct operator_row *row, const char *text, double *value)
+static int parse_parameter(const operator_row *row, const char *text, double *value)
 {
     size_t name = strlen(row->param);
     if (!strncmp(text, row->param, name) && text[name] == '=') text += name + 1;
@@ -118,34 +116,32 @@ static tally_status resolve_exact(tally *ctx, const char *op, size_t length, tal
                    op, tally_dtype_name(dtype));
 }
 
-/* Finds the row of operator `op`, whose name has `length` characters, for elements of dtype.
- * user_row: the row of `user`, a user's operator, if that is not NULL. */
-static tally_status find_row(tally *ctx, const char *op, const tl_user *user,
-                             const struct operator_row *user_row, tally_dtype dtype,
-                             const struct operator_row **found)
+/* Finds the row of an operator of the library for elements of dtype. */
+static tally_status find_row(tally *ctx, const char *op, tally_dtype dtype,
+                             const operator_row **found)
 {
-    assert(tl_dtype_kind(dtype));
-    assert(!user || user_row->name == user->name);
-    const char kind = tl_dtype_kind(dtype);
     const size_t length = strcspn(op, ":");
-    int is_known = user != NULL;
-    *found = user && strchr(user_row->kinds, kind) ? user_row : NULL;
-    for (int i = 0; i < ROWS && !user && !*found; i++)
+    int is_known = 0;
+    *found = NULL;
+    for (int i = 0; i < ROWS && !*found; i++)
         if (strlen(rows[i].name) == length && !memcmp(op, rows[i].name, length)) {
             is_known = 1;
-            if (strchr(rows[i].kinds, kind)) *found = &rows[i];
+            if (strchr(rows[i].kinds, tl_dtype_kind(dtype))) *found = &rows[i];
         }
 
     if (*found) return TALLY_OK;
-    if (!is_known) return no_operator(ctx, op);
+    return is_known ? tl_fail(ctx, TALLY_UNSUPPORTED, "op '%.60s' takes integers, not %s", op,
+                              tally_dtype_name(dtype))
+                    : no_operator(ctx, op);
+}
 
-    if (user)
-        return tl_fail(ctx, TALLY_UNSUPPORTED,
-                       "op '%.60s' is for the types %s (OP_TYPES in %.100s), not %s", op,
-                       user_row->kinds, user->where, tally_dtype_name(dtype));
-
-    return tl_fail(ctx, TALLY_UNSUPPORTED, "op '%.60s' takes integers, not %s", op,
-                   tally_dtype_name(dtype));
+/* Checks that a user's operator is for elements of dtype. */
+static tally_status check_user(tally *ctx, const char *op, const tl_user *user, tally_dtype dtype)
+{
+    if (strchr(user->facts.kinds, tl_dtype_kind(dtype))) return TALLY_OK;
+    return tl_fail(ctx, TALLY_UNSUPPORTED,
+                   "op '%.60s' is for the types %s (OP_TYPES in %.100s), not %s", op,
+                   user->facts.kinds, user->where, tally_dtype_name(dtype));
 }
 
 /* What the suffixes of an operator's name say. */
@@ -155,8 +151,8 @@ typedef struct {
     double value; /* of the parameter */
 } suffixes;
 
-static tally_status read_suffixes(tally *ctx, const char *op, const struct operator_row *row,
-                                  int is_user, tally_dtype dtype, suffixes *s)
+static tally_status read_suffixes(tally *ctx, const char *op, const operator_row *row, int is_user,
+                                  tally_dtype dtype, suffixes *s)
 {
     char name[64];
     const size_t length = strcspn(op, ":");
@@ -194,19 +190,27 @@ static tally_status read_suffixes(tally *ctx, const char *op, const struct opera
     return TALLY_OK;
 }
 
-tally_status tl_resolve(tally *ctx, const char *op, tally_dtype dtype, const tl_scalar **scalar,
-                        tl_par *par)
+/* What an operator's string names. row: in the table, or `own`, of a user's operator. */
+typedef struct {
+    const tl_scalar *scalar;
+    tl_par par;
+    const operator_row *row;
+    operator_row own;
+} resolved;
+
+static tally_status resolve(tally *ctx, const char *op, tally_dtype dtype, resolved *r)
 {
     if (!op) return tl_fail(ctx, TALLY_INVALID, "op is NULL: must be an operator's name");
     if (!tl_dtype_kind(dtype))
         return tl_fail(ctx, TALLY_INVALID, "dtype is %d: must be 1..%d", (int)dtype, TL_DTYPES);
     const size_t length = strcspn(op, ":");
     tl_user *user = tl_user_find(ctx, op, length);
-    const struct operator_row user_row = user ? row_of(user) : (struct operator_row){0},
-                              *row = NULL;
-    tally_status status = find_row(ctx, op, user, &user_row, dtype, &row);
+    if (user) r->own = row_of(user), r->row = &r->own;
+    tally_status status =
+        user ? check_user(ctx, op, user, dtype) : find_row(ctx, op, dtype, &r->row);
     if (status) return status;
 
+    const operator_row *const row = r->row;
     suffixes s = {.value = row->fallback};
     status = read_suffixes(ctx, op, row, user != NULL, dtype, &s);
     if (status) return status;
@@ -217,20 +221,20 @@ tally_status tl_resolve(tally *ctx, const char *op, tally_dtype dtype, const tl_
     if (s.value < row->low || s.value > row->high)
         return tl_fail(ctx, TALLY_INVALID, "op is '%.60s': %s is %g, must be %g..%g", op,
                        row->param, s.value, row->low, row->high);
-    *par = (tl_par){.value = s.value};
+    r->par = (tl_par){.value = s.value};
     if (s.checked && (s.exact || s.acc || tl_dtype_kind(dtype) == 'F' || strcmp(row->file, "sum")))
         return tl_fail(ctx, TALLY_UNSUPPORTED,
                        "op is '%.60s' of %s: the suffix :checked is for sums of integers, alone",
                        op, tally_dtype_name(dtype));
-    if (s.exact) return resolve_exact(ctx, op, length, dtype, s.acc, scalar);
+    if (s.exact) return resolve_exact(ctx, op, length, dtype, s.acc, &r->scalar);
 
     if (user)
-        status = tl_user_resolve(ctx, user, dtype, s.acc, scalar);
+        status = tl_user_resolve(ctx, user, dtype, s.acc, &r->scalar);
     else
-        *scalar = tl_find_scalar(row->file, dtype, s.acc);
+        r->scalar = compiled_for(row, dtype, s.acc);
 
     if (status) return status;
-    if (!*scalar)
+    if (!r->scalar)
         return tl_fail(
             ctx, TALLY_UNSUPPORTED,
             "op is '%.60s': the suffix :f64 is for operators that add or multiply f16, bf16 or f32",
@@ -239,28 +243,31 @@ tally_status tl_resolve(tally *ctx, const char *op, tally_dtype dtype, const tl_
     return TALLY_OK;
 }
 
+tally_status tl_resolve(tally *ctx, const char *op, tally_dtype dtype, const tl_scalar **scalar,
+                        tl_par *par)
+{
+    resolved r;
+    const tally_status status = resolve(ctx, op, dtype, &r);
+    if (!status) *scalar = r.scalar, *par = r.par;
+    return status;
+}
+
 tally_status tally_operator(tally *ctx, const char *op, tally_dtype dtype,
                             tally_operator_info *info)
 {
-    const tl_scalar *s;
-    tl_par par;
-
+    resolved r;
     if (!info) return tl_fail(ctx, TALLY_INVALID, "info is NULL");
-    tally_status status = tl_resolve(ctx, op, dtype, &s, &par);
+    tally_status status = resolve(ctx, op, dtype, &r);
     if (status) return status;
 
-    size_t length = strcspn(op, ":");
-    const struct operator_row user_row = s->user ? row_of(s->user->user) : (struct operator_row){0},
-                              *row = s->user ? &user_row : rows;
-    while (strlen(row->name) != length || memcmp(op, row->name, length) ||
-           !strchr(row->kinds, tl_dtype_kind(dtype)))
-        row++;
+    const tl_scalar *const s = r.scalar;
+    const operator_row *const row = r.row;
     *info = (tally_operator_info){row->name, row->text, row->empty, row->param,  s->out,
                                   s->acc,    s->lanes,  s->exact,   s->seedable, s->inputs};
 
     if (tl_exact_form_of(s)) {
         info->name = s->file;
-        tl_exact_find(op, length, dtype, 0, &info->text, &info->empty);
+        tl_exact_find(op, strcspn(op, ":"), dtype, 0, &info->text, &info->empty);
     }
 
     return TALLY_OK;

@@ -48,9 +48,7 @@ tally_status tl_gpu_upload(tl_gpu_device *d, tally *ctx, const void *data, size_
         const tl_copy copy = {TL_IN, TL_TO_DEVICE, to, 0, (void *)(uintptr_t)data, bytes, 1};
         status = tl_gpu_take_fixed(d, ctx, bytes, to);
         if (status || !bytes) return status;
-        status = c->copy(d->gpu, ctx, &copy);
-        if (!status) status = c->mark(d->gpu, ctx, TL_IN, TL_MEASURED);
-        return status ? status : c->reached(d->gpu, ctx, TL_MEASURED);
+        return tl_gpu_beside(d, ctx, c->copy(d->gpu, ctx, &copy));
     }
 
     status = tl_gpu_take(d, ctx, bytes, to);

@@ -50,11 +50,8 @@ static tally_status reserve_bins(const job *j, int64_t rows)
     if (d->slot->exact_bins.bytes >= bytes) return TALLY_OK;
 
     drop_bins(d);
-    tally_status status = tl_gpu_take(d, j->l.ctx, bytes, bins);
-    if (!status) status = d->gpu->calls->clear(d->gpu, j->l.ctx, bins, bytes);
-    d->slot->exact_bins.bytes = bytes;
-    if (status) drop_bins(d);
-
+    const tally_status status = tl_gpu_take_clear(d, j->l.ctx, bytes, bins);
+    d->slot->exact_bins.bytes = status ? 0 : bytes;
     return status;
 }
 
@@ -310,7 +307,7 @@ static tally_status take_bins(const job *j, int64_t rows, tl_exact *e, int sums)
     for (int64_t r = 0; r < rows && !status; r++)
         from_bins(e + r * sums, bins + r * j->words, j->pairs);
 
-    if (!status) status = d->gpu->calls->clear(d->gpu, j->l.ctx, memory, bytes);
+    if (!status) status = d->gpu->calls->clear(d->gpu, j->l.ctx, TL_RUN, memory, bytes);
     free(bins);
     return status;
 }

@@ -129,8 +129,8 @@ typedef struct tl_gpu_calls {
     void (*release)(tl_gpu *gpu, tl_memory *memory);
     tally_status (*copy)(tl_gpu *gpu, tally *ctx, const tl_copy *copy);
 
-    /* Issues the clearing of the first `bytes` bytes, a multiple of 4. */
-    tally_status (*clear)(tl_gpu *gpu, tally *ctx, const tl_memory *to, size_t bytes);
+    /* Issues the clearing of the first `bytes` bytes, a multiple of 4, in a lane. */
+    tally_status (*clear)(tl_gpu *gpu, tally *ctx, int lane, const tl_memory *to, size_t bytes);
 
     /* True if p points into memory of this device; then *memory and *offset name the place. */
     int (*owns)(tl_gpu *gpu, const void *p, tl_memory *memory, size_t *offset);

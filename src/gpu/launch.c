@@ -64,9 +64,6 @@ static void end_span(tl_gpu_device *d, tally *ctx, int lane, int kind, size_t by
 
 /* ---- programs ---- */
 
-static const char NOT_LOADED[] =
-    "its kernels are not loaded yet: make the same call once before the capture";
-
 /* Unloads the oldest program that no graph has. */
 static tally_status unload_one(tl_gpu_device *d, tally *ctx)
 {
@@ -108,7 +105,8 @@ static tally_status build(tl_gpu_device *d, tally *ctx, tl_built *wanted)
     char *text;
     size_t length;
 
-    tally_status status = tl_no_capture(d, ctx, NOT_LOADED);
+    tally_status status = tl_no_capture(
+        d, ctx, "its kernels are not loaded yet: make the same call once before the capture");
     if (!status && d->program_count == TL_GPU_PROGRAMS) status = unload_one(d, ctx);
     if (status) return status;
 
@@ -251,12 +249,6 @@ tally_status tl_gpu_read(tl_gpu_device *d, tally *ctx, void *to, const tl_memory
 {
     const tl_copy copy = {TL_RUN, TL_TO_HOST, from, offset, to, bytes, 1};
     return tl_gpu_transfer(d, ctx, &copy);
-}
-
-tally_status tl_gpu_wait(tl_gpu_device *d, tally *ctx, tally_status status)
-{
-    const tally_status waited = d->gpu->calls->wait(d->gpu, status ? NULL : ctx);
-    return status ? status : waited;
 }
 
 /* ---- times that are asked for ---- */

@@ -183,7 +183,8 @@ static tally_status graph_slot(tl_gpu_device *d, tally *ctx, uint64_t capture, t
     s->capture = NO_CAPTURE;
     s->blocks -= s->kept_count;
     while (s->kept_count) release(d, &s->kept[--s->kept_count]);
-    s->exact_bins.bytes = 0; /* a graph that was never launched did not clear them */
+    s->status_table.words = 0; /* their memory was that graph's */
+    s->exact_bins.bytes = 0;
     atomic_store(s->uses, 2);
     status = d->gpu->calls->keep(d->gpu, ctx, drop_use, s->uses);
     if (!status) s->stream = d->handle, s->capture = capture;
@@ -254,6 +255,13 @@ tally_status tl_gpu_leave_stream(tl_gpu_device *d, tally *ctx)
     tally_status status = c->mark(d->gpu, ctx, TL_RUN, s->event);
     if (!status) s->busy = 0;
     return status;
+}
+
+tally_status tl_gpu_wait(tl_gpu_device *d, tally *ctx, tally_status status)
+{
+    const tally_status waited = d->gpu->calls->wait(d->gpu, status ? NULL : ctx);
+    d->host = 0;
+    return status ? status : waited;
 }
 
 void tl_gpu_drain(tl_gpu_device *d)
@@ -359,6 +367,23 @@ tally_status tl_gpu_take_fixed(tl_gpu_device *d, tally *ctx, size_t bytes, tl_me
     return TALLY_OK;
 }
 
+tally_status tl_gpu_beside(tl_gpu_device *d, tally *ctx, tally_status status)
+{
+    if (!status) status = d->gpu->calls->mark(d->gpu, ctx, TL_IN, TL_MEASURED);
+    return status ? status : d->gpu->calls->reached(d->gpu, ctx, TL_MEASURED);
+}
+
+tally_status tl_gpu_take_clear(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *memory)
+{
+    const int captured = tl_is_captured(d);
+    tally_status status = (captured ? tl_gpu_take_fixed : tl_gpu_take)(d, ctx, bytes, memory);
+    if (status) return status;
+    status = d->gpu->calls->clear(d->gpu, ctx, captured ? TL_IN : TL_RUN, memory, bytes);
+    if (captured) status = tl_gpu_beside(d, ctx, status);
+    if (status) tl_gpu_give(d, memory);
+    return status;
+}
+
 /* ---- the status table of single-launch kernels (kernel/status.cl) ---- */
 
 /* at most 1/16 of the memory limit; at least 1024 words */
@@ -374,36 +399,20 @@ int64_t tl_status_words(const tl_gpu_device *d)
     return (most - STATUS_HEADER) / STATUS_WORD;
 }
 
-/* The table grows to a power of two, so that it seldom grows. A graph repeats its launches with the
- * same epoch, so it clears the words before each of them. */
+/* The table grows to a power of two, so that it seldom grows. */
 tally_status tl_status_reserve(tl_gpu_device *d, tally *ctx, int64_t needed)
 {
     tl_slot *const s = d->slot;
     int64_t words = STATUS_WORDS_LEAST;
     assert(needed > 0 && needed <= tl_status_words(d));
-    s->status_table.epoch++;
-    if (s->status_table.words >= needed && !tl_is_captured(d)) return TALLY_OK;
+    if (s->status_table.words >= needed) return TALLY_OK;
 
-    tally_status status = TALLY_OK;
-    if (s->status_table.words < needed) {
-        while (words < needed) words *= 2;
-        if (words > tl_status_words(d)) words = needed;
-        tl_gpu_give(d, &s->status_table.memory);
-        status = tl_gpu_take(d, ctx, STATUS_HEADER + (size_t)words * STATUS_WORD,
-                             &s->status_table.memory);
-        s->status_table.words = status ? 0 : words;
-    }
-
-    words = tl_is_captured(d) ? needed : s->status_table.words;
-    s->status_table.taken = 0;
-    if (!status)
-        status = d->gpu->calls->clear(d->gpu, ctx, &s->status_table.memory,
-                                      STATUS_HEADER + (size_t)words * STATUS_WORD);
-    if (status) {
-        tl_gpu_give(d, &s->status_table.memory);
-        s->status_table.words = 0;
-    }
-
+    while (words < needed) words *= 2;
+    if (words > tl_status_words(d)) words = needed;
+    tl_gpu_give(d, &s->status_table.memory);
+    const tally_status status = tl_gpu_take_clear(
+        d, ctx, STATUS_HEADER + (size_t)words * STATUS_WORD, &s->status_table.memory);
+    s->status_table.words = status ? 0 : words;
     return status;
 }
 

@@ -48,11 +48,10 @@ static tally_status reduce_single(const tl_launch *l, const tl_batch *b, const t
     assert(b->rows == 1 && p->tiles < TILES_MOST);
     tally_status status = tl_status_reserve(d, l->ctx, p->words);
     if (status) return status;
-    return TL_GO_AS(l, reduce_single, p->tiles ? p->tiles : 1, TL_SHARED_JOBS,
-                    .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES),
-                    .results = tl_results_arguments(r),
-                    .status_table = tl_memory_of(&d->slot->status_table.memory),
-                    .epoch = tl_i64(d->slot->status_table.epoch), .more = tl_i64(p->more));
+    return TL_GO_AS(
+        l, reduce_single, p->tiles ? p->tiles : 1, TL_SHARED_JOBS,
+        .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES), .results = tl_results_arguments(r),
+        .status_table = tl_memory_of(&d->slot->status_table.memory), .more = tl_i64(p->more));
 }
 
 tally_status tl_make_nodes(const tl_launch *l, const tl_batch *b, tl_memory *nodes)

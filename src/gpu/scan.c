@@ -91,12 +91,11 @@ static tl_arguments_tiled_part tiled_arguments(const tl_gpu_device *d, const tl_
                                                const tl_results *r, const single_plan *p,
                                                int64_t jobs, const tl_before *from)
 {
-    return TL_ARGUMENTS(
-        tiled_part, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
-        .results = tl_results_arguments(r), .ticket = tl_memory_of(&d->slot->status_table.memory),
-        .ticket0 = tl_i64(d->slot->status_table.taken),
-        .epoch = tl_i64(d->slot->status_table.epoch), .tiles = tl_i64(p->tiles),
-        .levels = tl_i64(p->levels), .jobs = tl_i64(jobs), .seeding = tl_seeding_arguments(from));
+    return TL_ARGUMENTS(tiled_part, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
+                        .results = tl_results_arguments(r),
+                        .status_table = tl_memory_of(&d->slot->status_table.memory),
+                        .tiles = tl_i64(p->tiles), .levels = tl_i64(p->levels),
+                        .jobs = tl_i64(jobs), .seeding = tl_seeding_arguments(from));
 }
 
 static tally_status scan_single(const tl_launch *l, const tl_batch *b, const tl_results *r,
@@ -114,13 +113,7 @@ static tally_status scan_single(const tl_launch *l, const tl_batch *b, const tl_
     assert(p.levels < STATUS_LEVELS && p.words <= d->slot->status_table.words && groups > 0);
     const tl_arguments_tiled_part tiled = tiled_arguments(d, b, r, &p, jobs, from);
     const tl_local_bytes_argument local = tl_local_bytes(single_local_bytes(b, small));
-    status = TL_GO(l, scan_single, groups, .tiled = tiled, .local_bytes = local);
-
-    /* A block that processes several tiles takes STAGES + 1 more tickets than tiles. A block that
-     * processes one tile takes none. */
-    if (!status && groups < jobs) d->slot->status_table.taken += jobs + (STAGES + 1) * groups;
-
-    return status;
+    return TL_GO(l, scan_single, groups, .tiled = tiled, .local_bytes = local);
 }
 
 /* ---- scans of columns in one launch ---- */
@@ -160,13 +153,9 @@ static tally_status scan_down(const tl_launch *l, const tl_batch *b, const tl_re
 
     assert(p.levels < COLUMN_LEVELS && p.tiles > 0 && groups > 0);
     tally_status status = tl_status_reserve(d, l->ctx, p.words);
-    if (!status)
-        status = TL_GO(l, scan_down, groups * TILE_WARPS,
-                       .tiled = tiled_arguments(d, b, r, &p, jobs, from));
-    if (!status)
-        d->slot->status_table.taken += jobs + groups; /* each block takes one more ticket */
-
-    return status;
+    if (status) return status;
+    return TL_GO(l, scan_down, groups * TILE_WARPS,
+                 .tiled = tiled_arguments(d, b, r, &p, jobs, from));
 }
 
 /* ---- scans in several launches ---- */

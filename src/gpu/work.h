@@ -91,10 +91,10 @@ typedef struct tl_slot {
 
     tl_memory pool[TL_GPU_POOL];
 
-    /* The status table of single-launch kernels: a counter (scan_single.cl), words (status.cl). */
+    /* The status table of single-launch kernels (status.cl) */
     struct {
         tl_memory memory;
-        int64_t words, taken, epoch;
+        int64_t words;
     } status_table;
 
     /* Bins of exact sums (exact.c). The first `bytes` bytes are zero between calls. */
@@ -164,6 +164,9 @@ tally_status tl_no_capture(tl_gpu_device *d, tally *ctx, const char *why);
 /* Marks the end of the stream's work, because the context leaves the stream. */
 tally_status tl_gpu_leave_stream(tl_gpu_device *d, tally *ctx);
 
+/* Waits for the stream's work, also after a failure. Returns `status`, or the error of that work. */
+tally_status tl_gpu_wait(tl_gpu_device *d, tally *ctx, tally_status status);
+
 /* tl_gpu_drain: waits for the work of all streams. tl_gpu_release_slots: frees their memory. */
 void tl_gpu_drain(tl_gpu_device *d);
 void tl_gpu_release_slots(tl_gpu_device *d);
@@ -177,8 +180,13 @@ tally_status tl_gpu_take(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *
 void tl_gpu_give(tl_gpu_device *d, tl_memory *memory);
 
 /* During a capture: a new block that no other launch of the graph writes. It belongs to the graph,
- * so memory->bytes is 0. */
+ * so memory->bytes is 0. tl_gpu_beside: waits for work in TL_IN, which is not captured, if `status`
+ * says that it was issued. */
 tally_status tl_gpu_take_fixed(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *memory);
+tally_status tl_gpu_beside(tl_gpu_device *d, tally *ctx, tally_status status);
+
+/* The same for any call, and clears the block; during a capture at once. */
+tally_status tl_gpu_take_clear(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *memory);
 
 /* Calls with at least this many bytes in host memory are done in pieces. */
 int64_t tl_pieces_least(const tl_gpu_device *d);
@@ -228,9 +236,8 @@ typedef struct tl_array {
 int tl_gpu_find(tl_gpu_device *d, const void *p, tl_array *a);
 int tl_gpu_holds(tl_gpu_device *d, const void *p);
 
-/* The status table of single-launch kernels. tl_status_words: the most words that it may have.
- * tl_status_reserve: begins an epoch; the table then has at least `needed` words, none of this
- * epoch. */
+/* The status table of single-launch kernels: the most words that it may have, and a call that
+ * makes it at least `needed` words long. */
 int64_t tl_status_words(const tl_gpu_device *d);
 tally_status tl_status_reserve(tl_gpu_device *d, tally *ctx, int64_t needed);
 
@@ -469,7 +476,7 @@ tally_status tl_by_warp_reduce(const tl_launch *l, const tl_batch *b, const tl_r
 tally_status tl_by_warp_scan(const tl_launch *l, const tl_batch *b, const tl_results *r,
                              const tl_before *from);
 
-/* ---- launch.c: copies, whose times are measured if tally_time asked for it, and waits ---- */
+/* ---- launch.c: copies, whose times are measured if tally_time asked for it ---------- */
 
 /* Issues a copy; 0 bytes: does nothing. tl_gpu_write, tl_gpu_read: of any host memory, after the
  * work that the stream has so far. */
@@ -478,9 +485,6 @@ tally_status tl_gpu_write(tl_gpu_device *d, tally *ctx, const tl_memory *to, siz
                           const void *from, size_t bytes);
 tally_status tl_gpu_read(tl_gpu_device *d, tally *ctx, void *to, const tl_memory *from,
                          size_t offset, size_t bytes);
-
-/* Waits for the stream, also after a failure. Returns `status`, or the error that it meets. */
-tally_status tl_gpu_wait(tl_gpu_device *d, tally *ctx, tally_status status);
 
 /* Drops the spans of time that are not known yet. */
 void tl_clock_drop(tl_gpu_device *d);

@@ -48,10 +48,10 @@ static tally_status d_copy(tl_gpu *g, tally *c, const tl_copy *copy)
         memcpy(copy->host, there, copy->bytes);
     return TALLY_OK;
 }
-static tally_status d_clear(tl_gpu *g, tally *c, const tl_memory *to, size_t bytes)
+static tally_status d_clear(tl_gpu *g, tally *c, int lane, const tl_memory *to, size_t bytes)
 {
     check(bytes % 4 == 0, "%zu bytes are cleared: must be a multiple of 4", bytes);
-    return (void)g, (void)c, memset((char *)(uintptr_t)to->address, 0, bytes), TALLY_OK;
+    return (void)g, (void)c, (void)lane, memset((char *)(uintptr_t)to->address, 0, bytes), TALLY_OK;
 }
 /* CUDA names the address itself, OpenCL a block and a place in it. */
 static int d_owns(tl_gpu *g, const void *p, tl_memory *m, size_t *at)

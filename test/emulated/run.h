@@ -115,6 +115,21 @@ static struct {
 } run;
 static void run_thread(void) { run.kernel(run.parameter, ALL(VALUE_OF)); }
 
+/* The argument of this name; NULL: the kernel has none. *at: the argument of parameter p. */
+static const tl_argument *argument_of(const tl_parameter *p, const char *name,
+                                      const tl_argument **at)
+{
+    const tl_argument *found = NULL;
+    for (; p->name && !found; p++) {
+        if (p->part)
+            found = argument_of(p->part, name, at);
+        else if (!strcmp(p->name, name))
+            found = *at;
+        *at += !p->part;
+    }
+    return found;
+}
+
 static tally_status run_launch(tl_gpu *g, tally *c, tl_program *p, const tl_kernel_start *start)
 {
     const char *const name = start->kernel;
@@ -122,8 +137,13 @@ static tally_status run_launch(tl_gpu *g, tally *c, tl_program *p, const tl_kern
     const int64_t number = start->number;
     const int threads = start->threads, count = start->count;
     int values = 0;
+    const int id = check_launch(c, start);
     (void)g;
-    if (check_launch(c, start) < 0) return TALLY_INVALID;
+    if (id < 0) return TALLY_INVALID;
+    const tl_argument *first = arguments, *const table = argument_of(tl_gpu_kernels[id].parameters,
+                                                                     "status_table", &first);
+    const uint64_t *const head = table ? (uint64_t *)(uintptr_t)table->memory : NULL,
+                          epoch = head ? head[1] : 0;
     memset(&run, 0, sizeof run);
     *(void **)&run.kernel = dlsym(p->object, name);
     fibers.local_memory = NULL;
@@ -142,6 +162,9 @@ static tally_status run_launch(tl_gpu *g, tally *c, tl_program *p, const tl_kern
     const int done =
         run.kernel && values <= ARGUMENTS && fibers_launch(run_thread, (int)groups, threads);
     free(fibers.local_memory);
+    check(!head || (!head[0] && head[1] == epoch + 1), "%s: %llu tickets, %llu epochs are left",
+          name, head ? (unsigned long long)head[0] : 0,
+          head ? (unsigned long long)(head[1] - epoch) : 0);
     return check(done, "%s: no kernel, or no memory", name) ? TALLY_OK : TALLY_INVALID;
 }
 

@@ -48,7 +48,7 @@ typedef struct {
 } event;
 
 struct {
-    int waits, records, follows, launches, copies, memsets, allocations, frees;
+    int waits, records, follows, launches, copies, memsets, captured_memsets, allocations, frees;
 } fake_cuda_count;
 static stream handles[PER_THREAD + 1]; /* the legacy stream, and that of each thread */
 static stream *captured;               /* one at most */
@@ -129,6 +129,7 @@ int cuCtxPushCurrent_v2(void *c)
     if (fake_cuda_push_fails && --fake_cuda_push_fails == 0) return CONTEXT_IS_DESTROYED;
     return current++, c == NULL;
 }
+int cuCtxGetCurrent(void **c) { return *c = current ? loads : NULL, 0; }
 int cuCtxPopCurrent_v2(void **c) { return current--, c ? *c = loads, 0 : 0; }
 
 /* Blocks of device memory, each with its bytes and a link. */
@@ -180,6 +181,7 @@ int cuMemsetD32Async(uint64_t to, unsigned value, size_t count, void *s)
 {
     if (!current) return INVALID_CONTEXT;
     fake_cuda_count.memsets++;
+    fake_cuda_count.captured_memsets += stream_of(s) == captured;
     return memset((void *)(uintptr_t)to, (int)value, 4 * count), s == NULL;
 }
 int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *s)

@@ -144,9 +144,7 @@ static tally_status enter(grid *g, tally *ctx, tl_built *program)
 static tally_status leave(grid *g, tally *ctx, tally_status status)
 {
     tl_gpu_device *const d = g->d;
-
     if (!d->stream || d->host || status) status = tl_gpu_wait(d, ctx, status);
-    d->host = 0;
     tl_gpu_leave(d);
     return status;
 }

@@ -213,8 +213,6 @@ tally_status tl_here_scan(tl_gpu_device *d, tally *ctx, const tl_push *p)
 
     if (!status && head) status = scan_head(d, ctx, p, head);
     if (!status) status = scan_pieces(d, ctx, p, start, nodes);
-    status = tl_gpu_wait(d, ctx, status);
     free(folded);
-
-    return status;
+    return tl_gpu_wait(d, ctx, status);
 }

@@ -177,11 +177,8 @@ static tally_status run_inputs(tl_gpu_device *d, tally *ctx, const tl_call *c, i
         status = tl_prepare(d, ctx, c, tl_is_counted(c), &p);
         begun = !status;
         if (!status) status = run_prepared(d, ctx, &p, c);
-        if (d->host) { /* a failure came before the copies of the caller's arrays were waited for */
-            status = tl_gpu_wait(d, ctx, status);
-            d->host = 0;
-        }
-
+        /* a failure came before the copies of the caller's arrays were waited for */
+        if (d->host) status = tl_gpu_wait(d, ctx, status);
         tl_prepared_close(d, &p);
     }
 

@@ -40,14 +40,12 @@ typedef struct {
  * it. */
 static tally_status make_slots(tl_gpu_device *d, tally *ctx)
 {
-    static const char zeros[MEASURED_SLOTS * SLOT_BYTES];
     const tl_gpu_calls *c = d->gpu->calls;
     tally_status status = TALLY_OK;
     if (c->sees_locked && !d->reported.bytes)
         status = c->lock(d->gpu, ctx, SLOT_BYTES, &d->reported);
     if (status || d->slot->measured.slots.bytes) return status;
-    status = tl_gpu_take(d, ctx, sizeof zeros, &d->slot->measured.slots);
-    return status ? status : tl_gpu_write(d, ctx, &d->slot->measured.slots, 0, zeros, sizeof zeros);
+    return tl_gpu_take_clear(d, ctx, MEASURED_SLOTS * SLOT_BYTES, &d->slot->measured.slots);
 }
 
 static tally_status begin_measure(tl_gpu_device *d, tally *ctx, const tl_plan *plan, int64_t least,

@@ -110,17 +110,16 @@ static tl_haul part_of(const run *r, const tl_side *s, const tl_rect *rect, int6
                      .way = s == &r->pipe->in ? TL_TO_BLOCK : TL_FROM_BLOCK};
 }
 
-static tally_status to_device(const run *r, const tl_memory *to, int64_t offset, void *from,
-                              int64_t bytes)
+/* Copies in lane TL_IN or TL_OUT between host memory and byte `offset` of a buffer. */
+static tally_status transfer(const run *r, int lane, const tl_memory *buffer, int64_t offset,
+                             void *host, int64_t bytes)
 {
-    const tl_copy copy = {TL_IN, TL_TO_DEVICE, to, (size_t)offset, from, (size_t)bytes, 0};
-    return tl_gpu_transfer(r->pipe->d, r->pipe->ctx, &copy);
-}
-
-static tally_status to_host(const run *r, void *to, const tl_memory *from, int64_t offset,
-                            int64_t bytes)
-{
-    const tl_copy copy = {TL_OUT, TL_TO_HOST, from, (size_t)offset, to, (size_t)bytes, 0};
+    const tl_copy copy = {.lane = lane,
+                          .way = lane == TL_IN ? TL_TO_DEVICE : TL_TO_HOST,
+                          .memory = buffer,
+                          .offset = (size_t)offset,
+                          .host = host,
+                          .bytes = (size_t)bytes};
     return tl_gpu_transfer(r->pipe->d, r->pipe->ctx, &copy);
 }
 
@@ -144,8 +143,9 @@ static tally_status issue_results(run *r, int64_t q)
     tally_status status =
         k ? TALLY_OK : r->c->follow(r->gpu, ctx, TL_OUT, TL_DONE + (int)(j % TL_RING));
     if (!status)
-        status = to_host(r, h.block, &s->buffer[j % TL_RING],
-                         (kept_from(s, part) + h.e0) * s->bytes, (h.e1 - h.e0) * s->bytes);
+        status =
+            transfer(r, TL_OUT, &s->buffer[j % TL_RING], (kept_from(s, part) + h.e0) * s->bytes,
+                     h.block, (h.e1 - h.e0) * s->bytes);
     if (!status) status = r->c->mark(r->gpu, ctx, TL_OUT, TL_STAGED_OUT + (int)block);
     if (!status && k == r->steps - 1)
         status = r->c->mark(r->gpu, ctx, TL_OUT, TL_STORED + (int)(j % TL_RING));
@@ -182,8 +182,8 @@ static tally_status step(run *r, int64_t j, int64_t k)
 
     if (comes) {
         r->loads++;
-        status = to_device(r, &p->in.buffer[j % TL_RING], in.e0 * p->in.bytes, in.block,
-                           (in.e1 - in.e0) * p->in.bytes);
+        status = transfer(r, TL_IN, &p->in.buffer[j % TL_RING], in.e0 * p->in.bytes, in.block,
+                          (in.e1 - in.e0) * p->in.bytes);
         if (!status) status = r->c->mark(r->gpu, p->ctx, TL_IN, TL_STAGED_IN + block);
     }
 
@@ -221,9 +221,9 @@ static tally_status issue(run *r, int64_t j)
     p->wrote = 1;
 
     if (!status)
-        status = to_host(r, tl_side_corner(&p->out, &part->out), &p->out.buffer[slot],
-                         kept_from(&p->out, part) * p->out.bytes,
-                         tl_side_count(&p->out, &part->out) * p->out.bytes);
+        status = transfer(r, TL_OUT, &p->out.buffer[slot], kept_from(&p->out, part) * p->out.bytes,
+                          tl_side_corner(&p->out, &part->out),
+                          tl_side_count(&p->out, &part->out) * p->out.bytes);
 
     if (!status) status = r->c->mark(r->gpu, p->ctx, TL_OUT, TL_STORED + slot);
     return status;
@@ -243,8 +243,8 @@ static tally_status run_pieces(run *r)
             status = r->c->follow(r->gpu, p->ctx, TL_IN, TL_DONE + (int)(j % TL_RING));
         if (!status && j < r->pieces && p->in.straight) {
             const tl_rect *rect = &r->part[j % PARTS].in;
-            status = to_device(r, &p->in.buffer[j % TL_RING], 0, tl_side_corner(&p->in, rect),
-                               tl_side_count(&p->in, rect) * p->in.bytes);
+            status = transfer(r, TL_IN, &p->in.buffer[j % TL_RING], 0, tl_side_corner(&p->in, rect),
+                              tl_side_count(&p->in, rect) * p->in.bytes);
         }
 
         for (int64_t k = 0; !status && k < r->steps; k++) status = step(r, j, k);

@@ -27,6 +27,7 @@ enum {
     F(cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2, (CUdevice))                         \
     F(cuCtxPushCurrent, cuCtxPushCurrent_v2, (CUcontext))                                          \
     F(cuCtxPopCurrent, cuCtxPopCurrent_v2, (CUcontext *))                                          \
+    F(cuCtxGetCurrent, cuCtxGetCurrent, (CUcontext *))                                             \
     F(cuMemAlloc, cuMemAlloc_v2, (CUdeviceptr *, size_t))                                          \
     F(cuMemFree, cuMemFree_v2, (CUdeviceptr))                                                      \
     F(cuPointerGetAttributes, cuPointerGetAttributes, (unsigned, int *, void **, CUdeviceptr))     \
@@ -126,7 +127,7 @@ static tally_status cu_open(tally *ctx, int index, tl_gpu **gpu)
 
     if (error) {
         cu_close(&g->base);
-        return tl_cuda_failed(ctx, error, "opening the device");
+        return tl_cuda_status(ctx, error, "opening the device");
     }
 
     *gpu = &g->base;
@@ -135,16 +136,20 @@ static tally_status cu_open(tally *ctx, int index, tl_gpu **gpu)
 
 static tally_status cu_enter(tl_gpu *gpu, tally *ctx)
 {
-    CUresult error = cuCtxPushCurrent(((cuda *)gpu)->context);
-    if (error) return tl_cuda_failed(ctx, error, "cuCtxPushCurrent");
-    tl_cuda_relax((cuda *)gpu);
+    cuda *g = (cuda *)gpu;
+    CUcontext current = NULL;
+    g->pushed = cuCtxGetCurrent(&current) || current != g->context;
+    const CUresult error = g->pushed ? cuCtxPushCurrent(g->context) : 0;
+    if (error) return tl_cuda_status(ctx, error, "cuCtxPushCurrent");
+    tl_cuda_relax(g);
     return TALLY_OK;
 }
 
 static void cu_leave(tl_gpu *gpu)
 {
-    tl_cuda_restrict((cuda *)gpu);
-    cuCtxPopCurrent(NULL);
+    cuda *g = (cuda *)gpu;
+    tl_cuda_restrict(g);
+    if (g->pushed) cuCtxPopCurrent(NULL);
 }
 
 static tally_status cu_allocate(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory)
@@ -152,7 +157,7 @@ static tally_status cu_allocate(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory
     CUdeviceptr p;
     (void)gpu;
     CUresult error = cuMemAlloc(&p, bytes);
-    if (error) return tl_cuda_failed(ctx, error, "cuMemAlloc");
+    if (error) return tl_cuda_status(ctx, error, "cuMemAlloc");
     *memory = (tl_memory){p, NULL, bytes};
     return TALLY_OK;
 }
@@ -162,6 +167,12 @@ static void cu_release(tl_gpu *gpu, tl_memory *memory)
     (void)gpu;
     cuMemFree(memory->address);
     *memory = (tl_memory){0};
+}
+
+static tally_status cu_wait(tl_gpu *gpu, tally *ctx)
+{
+    CUresult error = cuStreamSynchronize(((cuda *)gpu)->stream[TL_RUN]);
+    return tl_cuda_status(ctx, error, "the kernels");
 }
 
 static int cu_owns(tl_gpu *gpu, const void *p, tl_memory *memory, size_t *offset)
@@ -177,12 +188,6 @@ static int cu_owns(tl_gpu *gpu, const void *p, tl_memory *memory, size_t *offset
     *memory = (tl_memory){at, NULL, 0};
     *offset = 0;
     return 1;
-}
-
-static tally_status cu_wait(tl_gpu *gpu, tally *ctx)
-{
-    CUresult error = cuStreamSynchronize(((cuda *)gpu)->stream[TL_RUN]);
-    return error ? tl_cuda_failed(ctx, error, "the kernels") : TALLY_OK;
 }
 
 static const tl_gpu_calls calls = {

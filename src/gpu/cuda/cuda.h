@@ -25,6 +25,7 @@ typedef struct {
     CUcontext context;
     CUstream stream[TL_LANES], own; /* stream[TL_RUN]: `own`, or the caller's stream */
     int captured;                   /* stream[TL_RUN] is captured into a graph */
+    int pushed;                     /* enter has pushed the context */
     int capture_mode;               /* of the thread, outside of enter and leave */
     CUevent events[TL_EVENTS_ALL];  /* created when first marked */
     struct tl_beside *beside;       /* the background compiler (code.h) */
@@ -50,8 +51,8 @@ typedef struct {
 /* Returns libcuda, or NULL if it is not installed. */
 void *tl_cuda_library(void);
 
-/* Reports an error of the driver as a message. */
-tally_status tl_cuda_failed(tally *ctx, CUresult error, const char *call);
+/* The status of a call of the driver; an error sets the message. */
+tally_status tl_cuda_status(tally *ctx, CUresult error, const char *call);
 
 typedef struct {
     CUdevice device;
@@ -97,7 +98,7 @@ void tl_cuda_free_memory(tl_gpu *gpu, size_t *all, size_t *largest);
 tally_status tl_cuda_lock(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory);
 void tl_cuda_unlock(tl_gpu *gpu, tl_memory *memory);
 int tl_cuda_locked(tl_gpu *gpu, const void *p, size_t bytes);
-tally_status tl_cuda_clear(tl_gpu *gpu, tally *ctx, const tl_memory *to, size_t bytes);
+tally_status tl_cuda_clear(tl_gpu *gpu, tally *ctx, int lane, const tl_memory *to, size_t bytes);
 tally_status tl_cuda_copy(tl_gpu *gpu, tally *ctx, const tl_copy *copy);
 tally_status tl_cuda_mark(tl_gpu *gpu, tally *ctx, int lane, int event);
 tally_status tl_cuda_follow(tl_gpu *gpu, tally *ctx, int lane, int event);

@@ -59,9 +59,10 @@ void *tl_cuda_library(void)
     return library;
 }
 
-tally_status tl_cuda_failed(tally *ctx, CUresult error, const char *call)
+tally_status tl_cuda_status(tally *ctx, CUresult error, const char *call)
 {
     const char *text = NULL;
+    if (!error) return TALLY_OK;
     if (cuGetErrorString(error, &text) || !text) text = "unknown error";
     return tl_fail(ctx, error == CUDA_ERROR_OUT_OF_MEMORY ? TALLY_NO_MEMORY : TALLY_NO_DEVICE,
                    "CUDA: %s: %s (%d)", call, text, error);

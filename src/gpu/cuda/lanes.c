@@ -56,7 +56,7 @@ tally_status tl_cuda_lock(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memo
     void *p;
     (void)gpu;
     CUresult error = cuMemHostAlloc(&p, bytes, 0);
-    if (error) return tl_cuda_failed(ctx, error, "cuMemHostAlloc");
+    if (error) return tl_cuda_status(ctx, error, "cuMemHostAlloc");
     *memory = (tl_memory){(uintptr_t)p, NULL, bytes};
     return TALLY_OK;
 }
@@ -79,10 +79,10 @@ int tl_cuda_locked(tl_gpu *gpu, const void *p, size_t bytes)
            last == CU_MEMORYTYPE_HOST;
 }
 
-tally_status tl_cuda_clear(tl_gpu *gpu, tally *ctx, const tl_memory *to, size_t bytes)
+tally_status tl_cuda_clear(tl_gpu *gpu, tally *ctx, int lane, const tl_memory *to, size_t bytes)
 {
-    CUresult error = cuMemsetD32Async(to->address, 0, bytes / 4, ((cuda *)gpu)->stream[TL_RUN]);
-    return error ? tl_cuda_failed(ctx, error, "cuMemsetD32Async") : TALLY_OK;
+    CUresult error = cuMemsetD32Async(to->address, 0, bytes / 4, ((cuda *)gpu)->stream[lane]);
+    return tl_cuda_status(ctx, error, "cuMemsetD32Async");
 }
 
 /* The driver reads host memory that is not page-locked before a copy to the device returns. */
@@ -93,8 +93,7 @@ tally_status tl_cuda_copy(tl_gpu *gpu, tally *ctx, const tl_copy *c)
     CUresult error = c->way == TL_TO_DEVICE ? cuMemcpyHtoDAsync(at, c->host, c->bytes, stream)
                                             : cuMemcpyDtoHAsync(c->host, at, c->bytes, stream);
     if (!error && c->waits && c->way == TL_TO_HOST) error = cuStreamSynchronize(stream);
-    if (!error) return TALLY_OK;
-    return tl_cuda_failed(
+    return tl_cuda_status(
         ctx, error, c->way == TL_TO_DEVICE ? "copying to the device" : "copying from the device");
 }
 
@@ -105,21 +104,21 @@ tally_status tl_cuda_mark(tl_gpu *gpu, tally *ctx, int lane, int event)
     if (!g->events[event])
         error = cuEventCreate(&g->events[event], event < TL_EVENTS ? CU_EVENT_DISABLE_TIMING : 0);
     if (!error) error = cuEventRecord(g->events[event], g->stream[lane]);
-    return error ? tl_cuda_failed(ctx, error, "cuEventRecord") : TALLY_OK;
+    return tl_cuda_status(ctx, error, "cuEventRecord");
 }
 
 tally_status tl_cuda_follow(tl_gpu *gpu, tally *ctx, int lane, int event)
 {
     cuda *g = (cuda *)gpu;
     CUresult error = g->events[event] ? cuStreamWaitEvent(g->stream[lane], g->events[event], 0) : 0;
-    return error ? tl_cuda_failed(ctx, error, "cuStreamWaitEvent") : TALLY_OK;
+    return tl_cuda_status(ctx, error, "cuStreamWaitEvent");
 }
 
 tally_status tl_cuda_reached(tl_gpu *gpu, tally *ctx, int event)
 {
     cuda *g = (cuda *)gpu;
     CUresult error = g->events[event] ? cuEventSynchronize(g->events[event]) : 0;
-    return error ? tl_cuda_failed(ctx, error, "the kernels") : TALLY_OK;
+    return tl_cuda_status(ctx, error, "the kernels");
 }
 
 double tl_cuda_elapsed(tl_gpu *gpu, int from, int to)
@@ -134,7 +133,7 @@ tally_status tl_cuda_quiet(tl_gpu *gpu, tally *ctx)
     tally_status status = TALLY_OK;
     for (int lane = 0; lane < TL_LANES; lane++) {
         CUresult error = cuStreamSynchronize(((cuda *)gpu)->stream[lane]);
-        if (error && !status) status = tl_cuda_failed(ctx, error, "the kernels");
+        if (!status) status = tl_cuda_status(ctx, error, "the kernels");
     }
     return status;
 }
@@ -157,7 +156,7 @@ tally_status tl_cuda_check_stream(tl_gpu *gpu, tally *ctx, void *stream, int *mo
     *shared = (uintptr_t)stream == CU_STREAM_PER_THREAD;
     if ((uintptr_t)stream <= CU_STREAM_PER_THREAD) return TALLY_OK;
     CUresult error = cuStreamGetCtx(stream, &of);
-    if (error) return tl_cuda_failed(ctx, error, "the stream of tally_use_stream");
+    if (error) return tl_cuda_status(ctx, error, "the stream of tally_use_stream");
     return of == g->context
                ? TALLY_OK
                : tl_fail(ctx, TALLY_INVALID,
@@ -181,7 +180,7 @@ tally_status tl_cuda_capture(tl_gpu *gpu, tally *ctx, uint64_t *number)
     cuda *g = (cuda *)gpu;
     int state = 0;
     CUresult error = cuStreamGetCaptureInfo(g->stream[TL_RUN], &state, number, NULL, NULL, NULL);
-    if (error) return tl_cuda_failed(ctx, error, "cuStreamGetCaptureInfo");
+    if (error) return tl_cuda_status(ctx, error, "cuStreamGetCaptureInfo");
     if (state == CU_STREAM_CAPTURE_STATUS_INVALIDATED)
         return tl_fail(ctx, TALLY_UNSUPPORTED,
                        "the stream is captured into a graph, and the capture has failed: end it");
@@ -199,12 +198,12 @@ tally_status tl_cuda_keep(tl_gpu *gpu, tally *ctx, void (*drop)(void *), void *w
     CUresult error = cuUserObjectCreate(&object, what, drop, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
     if (error) {
         drop(what);
-        return tl_cuda_failed(ctx, error, "cuUserObjectCreate");
+        return tl_cuda_status(ctx, error, "cuUserObjectCreate");
     }
 
     error = cuStreamGetCaptureInfo(g->stream[TL_RUN], &state, NULL, &graph, NULL, NULL);
     if (!error) error = cuGraphRetainUserObject(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE);
     if (!error) return TALLY_OK;
     cuUserObjectRelease(object, 1); /* calls drop */
-    return tl_cuda_failed(ctx, error, "cuGraphRetainUserObject");
+    return tl_cuda_status(ctx, error, "cuGraphRetainUserObject");
 }

@@ -35,7 +35,7 @@ struct tl_program {
     int count;
     int launches;      /* launches of quick code that is to be replaced; -1: the code stays */
     tl_better *better; /* the request for better code */
-    struct {
+    struct kernel {
         char name[TL_KERNEL_NAME];
         CUfunction function;
         int local_bytes; /* max bytes of local memory that has been set */
@@ -77,7 +77,7 @@ static tally_status load(tally *ctx, const tl_cuda_text *t, tl_code how, CUmodul
     if (load_stored(t, how, module)) return TALLY_OK;
     tally_status status = tl_cuda_code_make(ctx, t, how, NULL, &code, &bytes);
     CUresult error = status ? 0 : cuModuleLoadData(module, code);
-    if (error) status = tl_cuda_failed(ctx, error, "cuModuleLoadData");
+    if (!status) status = tl_cuda_status(ctx, error, "cuModuleLoadData");
     if (!status) tl_cuda_code_store(t, how, code, bytes);
     free(code);
     return status;
@@ -194,20 +194,21 @@ tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program,
                        "same call once before the capture",
                        name);
 
+    struct kernel *const k = &program->kernels[at];
     if (at == program->count) {
-        error = cuModuleGetFunction(&program->kernels[at].function, program->module, name);
-        if (error) return tl_cuda_failed(ctx, error, name);
-        program->kernels[at].local_bytes = SHARED_BY_DEFAULT;
+        error = cuModuleGetFunction(&k->function, program->module, name);
+        if (error) return tl_cuda_status(ctx, error, name);
+        k->local_bytes = SHARED_BY_DEFAULT;
         program->count++;
     }
 
-    CUfunction f = program->kernels[at].function;
     if (count && arguments[count - 1].kind == TL_ARG_LOCAL_BYTES)
         local_bytes = (int)arguments[--count].i64;
-    if (local_bytes > program->kernels[at].local_bytes) {
-        error = cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, local_bytes);
-        if (error) return tl_cuda_failed(ctx, error, name);
-        program->kernels[at].local_bytes = local_bytes;
+    if (local_bytes > k->local_bytes) {
+        error = cuFuncSetAttribute(k->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                   local_bytes);
+        if (error) return tl_cuda_status(ctx, error, name);
+        k->local_bytes = local_bytes;
     }
 
     /* every parameter has 8 bytes: an address and an f64 share the union with i64 */
@@ -215,18 +216,18 @@ tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program,
 
     if (start->spread == TL_SHARED_JOBS) {
         int each = 1;
-        if (!program->kernels[at].resident) {
-            error = cuOccupancyMaxActiveBlocksPerMultiprocessor(&each, f, (int)threads,
+        if (!k->resident) {
+            error = cuOccupancyMaxActiveBlocksPerMultiprocessor(&each, k->function, (int)threads,
                                                                 (size_t)local_bytes);
-            if (error) return tl_cuda_failed(ctx, error, name);
-            program->kernels[at].resident = (each ? each : 1) * g->base.processors;
+            if (error) return tl_cuda_status(ctx, error, name);
+            k->resident = (each ? each : 1) * g->base.processors;
         }
 
-        int64_t rounds = (groups - 1) / program->kernels[at].resident + 1;
+        int64_t rounds = (groups - 1) / k->resident + 1;
         groups = (groups + rounds - 1) / rounds;
     }
 
-    error = cuLaunchKernel(f, (unsigned)groups, 1, 1, threads, 1, 1, (unsigned)local_bytes,
-                           g->stream[TL_RUN], values, NULL);
-    return error ? tl_cuda_failed(ctx, error, name) : TALLY_OK;
+    error = cuLaunchKernel(k->function, (unsigned)groups, 1, 1, threads, 1, 1,
+                           (unsigned)local_bytes, g->stream[TL_RUN], values, NULL);
+    return tl_cuda_status(ctx, error, name);
 }

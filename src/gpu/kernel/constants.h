@@ -89,8 +89,8 @@ enum { ROW_LOG = 7, ROWS_MOST = 1 << (ELEMENTS_LOG - ROW_LOG) };
 
 /* scan_single.cl: a tile has TILE_WARPS chunks, one for each of TILE_WARPS warps; two more warps do
  * the look-back. Its number has STATUS_LEVELS digits of RADIX_LOG bits. Local memory holds STAGES
- * tiles. The status table has STATUS_HEADER bytes, then words of STATUS_WORD bytes, each with 8
- * bytes of a state and the epoch. */
+ * tiles. The status table has a head of STATUS_HEADER bytes, then words of STATUS_WORD bytes, each
+ * with 8 bytes of a state and the epoch. */
 enum {
     SINGLE_THREADS = (TILE_WARPS + 2) * LANES,
     STAGES = 3,

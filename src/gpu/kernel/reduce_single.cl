@@ -214,7 +214,8 @@ KERNEL_OF(reduce_single)
         chunks = (int)((b.n >> ELEMENTS_LOG) - (tiles << (log - ELEMENTS_LOG)));
     tiling d;
     d.tiles = tiles, d.from = from, d.each = each, d.warp = warp;
-    d.words = status_table + STATUS_HEADER / 8, d.epoch = (u64)epoch, d.parts = parts, d.box = box;
+    d.words = status_table + STATUS_HEADER / 8, d.epoch = begin_epoch(status_table);
+    d.parts = parts, d.box = box;
 #if WIDE
 
     if (more >= WIDE_LOG && is_packed(b, from)) {
@@ -259,7 +260,9 @@ KERNEL_OF(reduce_single)
     v = append_lanes(v, b.n >> ELEMENTS_LOG << ELEMENTS_LOG, left.rows[lane & (ROWS_MOST - 1)],
                      CHUNK_r, rows, box);
     v = append_r(v, before_rest, b, from, before_rest, b.n & (CHUNK_r - 1), 1, box);
-    if (lane == 0) store_reduced(out, b, 0, v, b.n);
+    if (lane) return;
+    store_reduced(out, b, 0, v, b.n);
+    end_epoch(status_table, d.epoch);
 }
 #endif
 
@@ -376,6 +379,7 @@ KERNEL_OF(reduce_single)
     SHARED state parts[2][WARPS_IN_GROUP];
     b.x += start_of(b, 0) * TL_SIZE;
     GLOBAL u64 *const words = status_table + STATUS_HEADER / 8;
+    const u64 epoch = begin_epoch(status_table);
     const int me = thread_index(), warp = me / LANES;
     const i64 groups = group_count(), group = group_index(), threads = WARPS_IN_GROUP * LANES;
     const int near = b.stride == 1 && ADDRESS(b.x) % TL_SIZE == 0;
@@ -387,7 +391,7 @@ KERNEL_OF(reduce_single)
     single.count = b.n - spans * SPAN, single.gap = head, single.skip = spans * SPAN;
     v = fold_others(v, b, group * threads + me, groups * threads, single);
     v = join_group(v, parts[0], box);
-    if (me == 0) publish_state(words, group, v, (u64)epoch);
+    if (me == 0) publish_state(words, group, v, epoch);
     if (group != groups - 1) return;
 
     BARRIER(); /* this block's state is published */
@@ -395,7 +399,7 @@ KERNEL_OF(reduce_single)
 
     for (i64 g = me; g < groups; g += threads) {
         state other;
-        while (state_missing(words, g, &other, (u64)epoch)) continue;
+        while (state_missing(words, g, &other, epoch)) continue;
         v = join(v, other);
     }
 
@@ -408,7 +412,9 @@ KERNEL_OF(reduce_single)
 #endif
     maybe whole;
     whole.s = v, whole.have = 1;
-    if (lane_index() == 0) store_reduced(out, b, 0, whole, b.n);
+    if (lane_index()) return;
+    store_reduced(out, b, 0, whole, b.n);
+    end_epoch(status_table, epoch);
 }
 #endif
 #endif

@@ -35,6 +35,7 @@ fn void publish_node(column_status d, int level, i64 number, i64 column, state v
 typedef struct {
     state warps[TILE_WARPS][LANES], nodes[COLUMN_LEVELS][TILE_WARPS][LANES];
     i64 job;
+    u64 epoch;
 } down_memory;
 
 fn int digit_of(i64 k, int level) { return (int)(k >> (COLUMN_LOG * level)) & (TILE_WARPS - 1); }
@@ -134,6 +135,16 @@ fn void scan_strip(column_results to, const elem *e, int count, i64 at, maybe v,
     }
 }
 
+/* Takes the block's next job, and reads the epoch. For one thread. Each block takes one ticket more
+ * than it has tiles. */
+fn void take_job(LOCAL down_memory *memory, GLOBAL u64 *table, i64 jobs)
+{
+    const u64 epoch = begin_epoch(table);
+    memory->job = (i64)atomicAdd(table, (u64)1);
+    memory->epoch = epoch;
+    if (memory->job == jobs + group_count() - 1) end_epoch(table, epoch);
+}
+
 #define TILED_PARAMETERS PARAMETERS_OF(TILED)
 KERNEL_OF(scan_down)
 {
@@ -146,14 +157,14 @@ KERNEL_OF(scan_down)
     column_results to;
     to.step = out.stride * (i64)(OP_LANES * sizeof(result)), to.exclusive = exclusive, to.p = b.p;
     column_status d;
-    d.words = ticket + STATUS_HEADER / 8, d.epoch = (u64)epoch, d.tiles = tiles,
-    d.width = strips * LANES;
+    d.words = status_table + STATUS_HEADER / 8, d.tiles = tiles, d.width = strips * LANES;
 
     for (;;) {
-        if (thread_index() == 0) memory.job = (i64)atomicAdd(ticket, (u64)1) - ticket0;
+        if (thread_index() == 0) take_job(&memory, status_table, jobs);
         BARRIER();
         const i64 job = memory.job;
         if (job >= jobs) return;
+        d.epoch = memory.epoch;
         const i64 k = job / strips, column = (job - k * strips) * LANES + lane;
         const i64 s = column < b.seqs ? column : b.seqs - 1, at = k * DOWN_TILE + warp * DOWN_ROWS;
         const i64 left = b.n - at < DOWN_ROWS ? b.n - at : DOWN_ROWS;
@@ -166,8 +177,8 @@ KERNEL_OF(scan_down)
         UNROLL for (int i = 0; i < DOWN_ROWS; i++)
         {
             stack[top++] = lift_e(e[i], at + i, b.p);
-            UNROLL for (int n = 1; i & n; n <<= 1)
-                top--, stack[top - 1] = TWIN(stack[top - 1], stack[top], n);
+            UNROLL for (int n = 1; i & n; n <<= 1) top--,
+                stack[top - 1] = TWIN(stack[top - 1], stack[top], n);
         }
 
         memory.warps[warp][lane] = stack[0];

@@ -21,8 +21,8 @@
  *
  * So nodes are published long before they are needed. Tiles are taken from a counter (tickets), so
  * a block only ever waits for blocks that run already. If each block has one tile, the tile's
- * number is the block's, because blocks start in order. The counter and the table are never
- * cleared: ticket0 and the epoch belong to this launch alone.
+ * number is the block's, because blocks start in order. Each launch takes a known number of
+ * tickets. Whoever takes the last one knows that all blocks have begun, and ends the epoch.
  *
  * The size of a tile is a constant of the program: "scan" has large tiles, "scan_small" smaller
  * ones for arrays of few tiles (gpu/tuning.def). */
@@ -36,32 +36,33 @@ enum { WARP_ITEMS = SINGLE_ITEMS, ROWS_P = WARP_ITEMS / ROW_e };
 /* Published nodes: [level][row][number]. */
 typedef struct {
     GLOBAL u64 *words;
-    u64 epoch;
+    LOCAL u64 *epoch;
     i64 rows, tiles;
     int levels;
-} status_table;
+} node_table;
 
 /* The index of node k of a level, in row s. */
-fn int place_on(status_table d, int level, i64 s, i64 k)
+fn int place_on(node_table d, int level, i64 s, i64 k)
 {
     i64 at = 0;
     for (int l = 0; l < level; l++) at += d.rows * ((d.tiles >> (RADIX_LOG * l)) + 1);
     return (int)(at + s * ((d.tiles >> (RADIX_LOG * level)) + 1) + k);
 }
 
-fn void publish(status_table d, int level, i64 s, i64 k, state v)
+fn void publish(node_table d, int level, i64 s, i64 k, state v)
 {
     const int at = place_on(d, level, s, k);
-    if (lane_index() == 0) publish_state(d.words, at, v, d.epoch);
+    if (lane_index() == 0) publish_state(d.words, at, v, *d.epoch);
 }
 
 /* Polls until the nodes to the left of tile k are published. After: for each level from 0 to `top`,
  * v[level] is the node whose number is the lane, in the lanes below the tile's digit of that level;
  * in the other lanes it is `own`. All nodes are polled together, because one access takes almost a
  * microsecond. */
-fn void neighbours(status_table d, i64 s, i64 k, int top, state own, state *v)
+fn void neighbours(node_table d, i64 s, i64 k, int top, state own, state *v)
 {
     const int lane = lane_index();
+    const u64 epoch = *d.epoch;
     int waiting = 1;
 
     UNROLL for (int l = 0; l < STATUS_LEVELS; l++) v[l] = own;
@@ -71,8 +72,8 @@ fn void neighbours(status_table d, i64 s, i64 k, int top, state own, state *v)
         {
             const i64 number = k >> (RADIX_LOG * l);
             if (l > top || lane >= (int)(number & 31)) continue;
-            waiting |= state_missing(d.words, place_on(d, l, s, (number & ~(i64)31) + lane), &v[l],
-                                    d.epoch);
+            waiting |=
+                state_missing(d.words, place_on(d, l, s, (number & ~(i64)31) + lane), &v[l], epoch);
         }
     }
 }
@@ -87,7 +88,7 @@ fn int groups_ended(i64 k)
 
 /* Publishes the nodes of the groups that tile k ends. own: the tile's node, published already.
  * Returns the node of the largest group. */
-fn state publish_groups(status_table d, i64 s, i64 k, state own, LOCAL state *box)
+fn state publish_groups(node_table d, i64 s, i64 k, state own, LOCAL state *box)
 {
     const int ends = groups_ended(k);
     state left[5], v[STATUS_LEVELS];
@@ -116,8 +117,9 @@ typedef struct {
     state nodes[NODES_KEPT][TILE_WARPS]; /* nodes of a tile's chunks */
     /* the node of the largest group that a tile ends, or the tile's own */
     state posted[PAIR];
-    state before[PAIR], after[PAIR];     /* S before a tile; S after it, if it is full */
-    int have[PAIR];                      /* 0: `before` is ABSENT */
+    state before[PAIR], after[PAIR]; /* S before a tile; S after it, if it is full */
+    int have[PAIR];                  /* 0: `before` is ABSENT */
+    u64 epoch;
 } rings;
 
 #define RING(ring, size, turn) (ring)[(turn) & (size - 1)]
@@ -126,11 +128,11 @@ typedef struct {
 typedef struct {
     batch b;
     results out;
-    status_table d;
-    GLOBAL u64 *ticket;
+    node_table d;
+    GLOBAL u64 *table; /* its head counts tickets */
     seeding seeds;
-    i64 ticket0, jobs;
-    int one; /* each block has one tile */
+    i64 jobs, last; /* last: the number of the launch's last ticket */
+    int one;        /* each block has one tile */
     LOCAL state *box;
     LOCAL u8 *stages; /* the elements of STAGES tiles */
 } task;
@@ -189,28 +191,29 @@ fn void look_back(task t, spot p, state own, maybe *before, maybe *after, LOCAL 
     *before = start;
 }
 
-/* Takes tile i + 4; publishes the node of tile i + 2 and of the groups that it ends. */
+/* Takes tile i + 4; publishes the node of tile i + 2 and of the groups that it ends. If each block
+ * has one tile, it takes a ticket in the last turn only, which counts the blocks. */
 fn void poster(task t, LOCAL rings *r, int i, LOCAL state *box)
 {
     const int lane = lane_index();
     const i64 later = i >= -2 ? RING(r->taken, TAKEN, i + 2) : t.jobs;
     const spot p = spot_of(t, later);
     const int full = later < t.jobs && is_full(t, p);
-    /* used at the end only, because the atomic takes a while */
-    u64 more = (u64)(t.ticket0 + t.jobs);
+    i64 more = t.jobs; /* used at the end only, because the atomic takes a while */
 
-    if (lane == 0 && !t.one) more = atomicAdd(t.ticket, (u64)1);
+    if (lane == 0 && i == -STAGES) r->epoch = begin_epoch(t.table);
+    if (lane == 0 && (!t.one || i == 0)) more = (i64)atomicAdd(t.table, (u64)1);
     state v = RING(r->nodes, NODES_KEPT, i + 2)[lane & (TILE_WARPS - 1)];
-    UNROLL for (int m = 1; m < TILE_WARPS; m <<= 1)
-        v = meet(v, exchange(v, m, box), (lane & m) != 0, m * WARP_ITEMS);
+    UNROLL for (int m = 1; m < TILE_WARPS; m <<= 1) v =
+        meet(v, exchange(v, m, box), (lane & m) != 0, m * WARP_ITEMS);
 
     if (full) {
         publish(t.d, 0, p.s, p.k, v);
         v = publish_groups(t.d, p.s, p.k, v, box);
     }
 
-    if (lane == 0)
-        RING(r->posted, PAIR, i) = v, RING(r->taken, TAKEN, i + 4) = (i64)more - t.ticket0;
+    if (lane == 0) RING(r->posted, PAIR, i) = v, RING(r->taken, TAKEN, i + 4) = more;
+    if (lane == 0 && more == t.last) end_epoch(t.table, r->epoch);
 }
 
 /* Computes S before and after tile i + 1. */
@@ -368,21 +371,21 @@ KERNEL_OF(scan_single)
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
     SEEDING_OF_PARAMETERS;
-    BOX
-    SHARED rings r;
+    BOX SHARED rings r;
 #if SCAN_LINES
     state mine[STAGES];
 #endif
     const int warp = thread_index() / LANES;
     task t;
-    t.b = b, t.out = out, t.ticket = ticket, t.seeds = seeds;
-    t.ticket0 = ticket0, t.jobs = jobs, t.one = group_count() == jobs;
+    t.b = b, t.out = out, t.table = status_table, t.seeds = seeds;
+    t.jobs = jobs, t.one = group_count() == jobs;
+    t.last = t.one ? jobs - 1 : jobs + (STAGES + 1) * group_count() - 1;
     t.box = box, t.stages = LOCAL_MEMORY;
-    t.d.words = ticket + STATUS_HEADER / 8, t.d.epoch = (u64)epoch, t.d.rows = b.seqs,
+    t.d.words = status_table + STATUS_HEADER / 8, t.d.epoch = &r.epoch, t.d.rows = b.seqs,
     t.d.tiles = tiles, t.d.levels = (int)levels;
 
     if (thread_index() == TILE_WARPS * LANES)
-        r.taken[0] = t.one ? group_index() : (i64)atomicAdd(ticket, (u64)1) - ticket0;
+        r.taken[0] = t.one ? group_index() : (i64)atomicAdd(status_table, (u64)1);
     BARRIER();
 
     for (int i = -STAGES; i < 0 || RING(r.taken, TAKEN, i) < jobs; i++) {

@@ -82,10 +82,10 @@ tally_status tl_cl_copy(tl_gpu *gpu, tally *ctx, const tl_copy *c)
                            c->way == TL_TO_DEVICE ? "clEnqueueWriteBuffer" : "clEnqueueReadBuffer");
 }
 
-tally_status tl_cl_clear(tl_gpu *gpu, tally *ctx, const tl_memory *to, size_t bytes)
+tally_status tl_cl_clear(tl_gpu *gpu, tally *ctx, int lane, const tl_memory *to, size_t bytes)
 {
     const uint32_t zero = 0;
-    cl_int error = tl_cl.clEnqueueFillBuffer(((opencl *)gpu)->queue[TL_RUN], to->object, &zero,
+    cl_int error = tl_cl.clEnqueueFillBuffer(((opencl *)gpu)->queue[lane], to->object, &zero,
                                              sizeof zero, 0, bytes, 0, NULL, NULL);
     return tl_opencl_check(ctx, error, "clEnqueueFillBuffer");
 }

@@ -167,7 +167,7 @@ uint64_t tl_opencl_number(cl_device_id id, cl_uint what);
 tally_status tl_cl_allocate(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory);
 void tl_cl_release(tl_gpu *gpu, tl_memory *memory);
 tally_status tl_cl_copy(tl_gpu *gpu, tally *ctx, const tl_copy *copy);
-tally_status tl_cl_clear(tl_gpu *gpu, tally *ctx, const tl_memory *to, size_t bytes);
+tally_status tl_cl_clear(tl_gpu *gpu, tally *ctx, int lane, const tl_memory *to, size_t bytes);
 int tl_cl_owns(tl_gpu *gpu, const void *p, tl_memory *memory, size_t *offset);
 tally_status tl_cl_adopt(tl_gpu *gpu, tally *ctx, void *object, void **pointer);
 tally_status tl_cl_forget(tl_gpu *gpu, tally *ctx, void *pointer);

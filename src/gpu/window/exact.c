@@ -104,16 +104,10 @@ tally_status tl_window_exact(const tl_window_call *c, int64_t j0, int64_t j1)
     if (!status && far_) status = tl_status_reserve(c->d, c->ctx, far_words(c, count));
     if (status) return status;
 
-    const tl_slot *const slot = c->d->slot;
-    status = TL_GO(
-        &l, window_exact, groups, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
-        .results = tl_results_arguments(&to), .first_item = tl_i64(j0 - tl_window_before(c)),
-        .width = tl_i64(c->w), .count = tl_i64(count), .each = tl_i64(each), .jobs = tl_i64(jobs),
-        .ticket = tl_memory_of(far_ ? &slot->status_table.memory : NULL),
-        .ticket0 = tl_i64(far_ ? slot->status_table.taken : 0),
-        .epoch = tl_i64(far_ ? slot->status_table.epoch : 0), .local_bytes = tl_local_bytes(bytes));
-
-    /* each block takes two more tickets */
-    if (!status && far_) c->d->slot->status_table.taken += jobs + 2 * groups;
-    return status;
+    return TL_GO(&l, window_exact, groups, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
+                 .results = tl_results_arguments(&to),
+                 .first_item = tl_i64(j0 - tl_window_before(c)), .width = tl_i64(c->w),
+                 .count = tl_i64(count), .each = tl_i64(each), .jobs = tl_i64(jobs),
+                 .status_table = tl_memory_of(far_ ? &c->d->slot->status_table.memory : NULL),
+                 .local_bytes = tl_local_bytes(bytes));
 }

@@ -213,9 +213,9 @@ typedef struct {
     batch b;
     GLOBAL u8 *out;
     i64 first, width, d, count, each, jobs;
-    GLOBAL u64 *ticket; /* far: status table; the counter before this launch, the launch's mark */
-    i64 ticket0;
+    GLOBAL u64 *table; /* far: status table; the launch's epoch; the number of its last ticket */
     u64 epoch;
+    i64 last;
 } exact_launch;
 
 /* A round of results: a run for each thread. */
@@ -321,11 +321,13 @@ fn void exact_job(const exact_launch *l, LOCAL u8 *memory, i64 job)
 enum { FAR_TILE = WINDOW_THREADS * RUN, FAR_WARPS = WINDOW_THREADS / LANES };
 
 /* Nodes of the warps: of the runs of `left` from this one on, and up to this one; of those of
- * `right` up to this one; of the tiles between. taken: a ring of the block's tickets. */
+ * `right` up to this one; of the tiles between. taken: a ring of the block's tickets. epoch: the
+ * launch's. */
 enum { FAR_TAKEN = 4 };
 typedef struct {
     state after[FAR_WARPS], before[FAR_WARPS], right[FAR_WARPS], middle[FAR_WARPS];
     i64 taken[FAR_TAKEN];
+    u64 epoch;
 } far_nodes;
 
 /* The fold of the nodes v of lanes 0 to this one, or (after) of this one to the last. */
@@ -372,7 +374,7 @@ fn int poll_between(const exact_launch *l, i64 job, LOCAL state *to)
 
     for (i64 k = thread_index() * each; k < nodes && k < (thread_index() + 1) * each; k++) {
         state s;
-        while (state_missing(l->ticket + STATUS_HEADER / 8, 2 * (job + 1 + k) + (k == whole), &s,
+        while (state_missing(l->table + STATUS_HEADER / 8, 2 * (job + 1 + k) + (k == whole), &s,
                              l->epoch))
             continue;
         v = then(v, s, 1, 1);
@@ -392,7 +394,7 @@ fn int poll_between(const exact_launch *l, i64 job, LOCAL state *to)
  * the runs before this one; first: of the first items of the run that items_between cuts. */
 fn void publish_tile(const exact_launch *l, i64 job, state all, maybe before, state first)
 {
-    GLOBAL u64 *const words = l->ticket + STATUS_HEADER / 8;
+    GLOBAL u64 *const words = l->table + STATUS_HEADER / 8;
     const int me = thread_index(), part = items_between(l);
     if (me == 0) publish_state(words, 2 * job, all, l->epoch);
     if (me == part / RUN && part) {
@@ -448,7 +450,8 @@ fn maybe exact_turn(const exact_launch *l, LOCAL u8 *memory, LOCAL far_nodes *s,
                      right = exact_tile_at(memory + EXACT_FAR_AT(TL_SIZE, STATE_BYTES), l->b,
                                            left.lo + l->d);
     i64 ticket = 0; /* used after the loads, because the atomic takes a while */
-    if (me == 0) ticket = (i64)atomicAdd(l->ticket, (u64)1) - l->ticket0;
+    if (me == 0) ticket = (i64)atomicAdd(l->table, (u64)1);
+    if (me == 0 && ticket == l->last) end_epoch(l->table, l->epoch);
     if (soon >= 0) load_far(&next, l);
     if (results_ > 0) load_far(&right, l);
     if (me == 0) s->taken[(turn + 2) & (FAR_TAKEN - 1)] = ticket;
@@ -498,13 +501,17 @@ KERNEL_OF(window_exact)
     RESULTS_OF_PARAMETERS;
     exact_launch l;
     l.b = b, l.out = out.x, l.first = first_item, l.width = width, l.d = width - 1, l.count = count;
-    l.each = each, l.jobs = jobs, l.ticket = ticket, l.ticket0 = ticket0, l.epoch = (u64)epoch;
+    l.each = each, l.jobs = jobs, l.table = status_table;
 #if TL_FAR
     SHARED far_nodes s;
     maybe after = nothing(b.p);
-    if (thread_index() == 0)
-        s.taken[FAR_TAKEN - 1] = jobs, s.taken[0] = (i64)atomicAdd(ticket, (u64)1) - ticket0;
+    if (thread_index() == 0) {
+        s.epoch = begin_epoch(status_table);
+        s.taken[FAR_TAKEN - 1] = jobs, s.taken[0] = (i64)atomicAdd(status_table, (u64)1);
+    }
     BARRIER();
+    /* each block takes two more tickets than tiles */
+    l.epoch = s.epoch, l.last = jobs + 2 * group_count() - 1;
     for (int turn = -1; turn < 0 || far_job(&l, &s, turn) >= 0; turn++)
         after = exact_turn(&l, LOCAL_MEMORY, &s, turn, after);
 #else
