@@ -13,7 +13,6 @@
  *                                          else */
 #include "user_errors.h"
 #include "user_pieces.h"
-#include "context/user.h"
 #include <dirent.h>
 #include <sys/stat.h>
 #include <time.h>

@@ -4,6 +4,7 @@
 #ifndef TALLY_TEST_USER_ERRORS_H
 #define TALLY_TEST_USER_ERRORS_H
 #include "user_check.h"
+#include "context/user.h"
 
 #define GOOD_STATE   "#define OP_STATE(F) F(real, s)\ntypedef struct { OP_STATE(FIELD) } state;\n"
 #define GOOD_LIFT    "fn state lift(elem x, idx i, par p) { state r; r.s = to_real(x); return r; }\n"
@@ -13,6 +14,14 @@
     "empty(par p) { return "                                                                       \
     "to_result(num(0.0)); }\n"
 #define GOOD GOOD_STATE GOOD_LIFT GOOD_COMBINE GOOD_REST
+/* A type and a function of its own. On a GPU its state has 16 bytes, 4 of them at the end unused. */
+#define PADDED                                                                                     \
+    "#define OP_STATE(F) F(idx, at) F(real, s)\ntypedef struct { OP_STATE(FIELD) } state;\n"       \
+    "typedef struct { real left, right; } two;\n"                                                  \
+    "fn real sum_of(two t) { return t.left + t.right; }\n"                                         \
+    "fn state lift(elem x, idx i, par p) { state r; r.at = i; r.s = to_real(x); return r; }\n"     \
+    "fn state combine(state a, state b)\n{\n    two t;\n    state r;\n    t.left = a.s;\n    "     \
+    "t.right = b.s;\n    r.at = a.at;\n    r.s = sum_of(t);\n    return r;\n}\n" GOOD_REST
 #define SIZED                                                                                      \
     "fn state combine(state a, state b, real na, real nb) { state r; r.s = a.s + b.s; return r; "  \
     "}\n"
@@ -223,6 +232,17 @@ static void arguments(void)
     tally_view in = tally_flat(x, TALLY_I8, 2);
     if (check_ok(ctx, tally_reduce(ctx, "mine", &in, &sum), "mine of i8"))
         check_said(sum == 7, "mine of i8", "not 7");
+
+    const float y[2] = {3, 4};
+    const tally_view floats = tally_flat(y, TALLY_F32, 2);
+    float total = 0;
+    tl_plan plan;
+    check_ok(ctx, tally_define(ctx, "padded", PADDED, NULL), "padded");
+    if (check_ok(ctx, tally_reduce(ctx, "padded", &floats, &total), "a type of its own"))
+        check_said(total == 7, "a type of its own", "not 7");
+    if (check_ok(ctx, tl_plan_of_host(ctx, "padded", TALLY_F32, &plan), "padded"))
+        check_said(plan.op->user->device_bytes == 16, "a state with an end that is not used",
+                   "not 16 bytes");
 
     /* no compiler, and a compiler that is not there */
     char *path = strdup(getenv("PATH")), *cc = getenv("CC") ? strdup(getenv("CC")) : NULL;

@@ -7,6 +7,7 @@
  *
  * The frame of a time is the kind of times that it can be compared with: numbers, times without a
  * zone, or times of one zone. */
+#define _GNU_SOURCE
 #include "io.h"
 #include <assert.h>
 #include <stdio.h>
@@ -251,11 +252,13 @@ const char *tl_time_part_name(int part) { return parts[part - 1]; }
 
 int tl_time_part_named(const char *s, const char *e, const char **end)
 {
-    const char *dot = e;
-    while (dot > s && dot[-1] != '.') dot--;
-    for (int i = 0; i < 6 && dot > s + 1; i++)
-        if (strlen(parts[i]) == (size_t)(e - dot) && !memcmp(parts[i], dot, (size_t)(e - dot))) {
-            *end = dot - 1;
+    const char *const dot = memrchr(s, '.', (size_t)(e - s));
+    if (!dot || dot == s) return 0;
+
+    const size_t length = (size_t)(e - dot) - 1;
+    for (int i = 0; i < 6; i++)
+        if (strlen(parts[i]) == length && !memcmp(parts[i], dot + 1, length)) {
+            *end = dot;
             return i + 1;
         }
     return 0;
