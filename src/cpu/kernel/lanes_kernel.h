@@ -19,15 +19,19 @@ TL_INLINE VS W(load_row)(const E *x, int64_t i, tl_par p)
     return TL_LIFTED(TL_VE, e, x, TL_V, (TL_VE(idx)){0} + i, p);
 }
 
-/* Prefetches 8 rows, `prefetch_distance` rows after x. A prefetch of an address without memory has
- * no effect. */
+/* Prefetches 8 rows, `prefetch_distance` rows after x: a line of each, or the lines of all. A
+ * prefetch of an address without memory has no effect. */
 TL_INLINE void W(prefetch_rows)(const E *x, int64_t stride, int64_t prefetch_distance)
 {
-    if (prefetch_distance)
-        TL_UNROLL for (int j = 0; j < W(ROWS); j++) __builtin_prefetch(
-            (const void *)((uintptr_t)x +
-                           (uintptr_t)((prefetch_distance + j) * stride) * sizeof(E)),
-            0, 2);
+    const int64_t row = stride * (int64_t)sizeof(E);
+    const uintptr_t to = (uintptr_t)x + (uintptr_t)(prefetch_distance * row);
+    if (!prefetch_distance) return;
+    if (0 < row && row < 64)
+        for (int64_t line = 0; line < W(ROWS) * row; line += 64)
+            __builtin_prefetch((const void *)(to + (uintptr_t)line), 0, 2);
+    else
+        TL_UNROLL for (int j = 0; j < W(ROWS); j++)
+            __builtin_prefetch((const void *)(to + (uintptr_t)(j * row)), 0, 2);
 }
 
 /* The node of the 2^k <= 8 rows from x on. */
@@ -202,7 +206,9 @@ static void W(do_lanes_scan)(const tl_lanes *k, tl_par p)
             parent ? starts + __builtin_ctzll((unsigned long long)parent) * vectors : init;
         const int absent = !g && !k->seeded, first = !parent && !k->seeded;
 
-        for (int v = 0; v < vectors; v++) {
+        /* Where rows of results are narrower than the vectors, the last vector of a row overlaps
+         * the next row, whose first one is written later. */
+        for (int v = vectors - 1; v >= 0; v--) {
             const int64_t to = k->to + row * width + v * TL_V;
             VS x[8], o[8];
             const E *e = (const E *)k->x + row * stride + v * TL_V;
@@ -331,6 +337,61 @@ static void W(do_lanes_window)(const tl_lanes *k, int64_t w, tl_par p)
 }
 
 #undef ALL8
+
+#define EACH_VECTOR(from)                                                                          \
+    for (int64_t f = (n - 1) / TL_V * TL_V; f > (from)*columns - TL_V; f -= TL_V)
+/* The same for rows that lie side by side: a row before is k->stride states before, so every lane
+ * of a vector has a window, however few the columns are. State f is z[TL_V + f]: a pass may read a
+ * vector before the first state. */
+static void W(do_lanes_flat)(const tl_lanes *k, int64_t w, tl_par p)
+{
+    const int64_t columns = k->stride, n = k->m * columns, whole = n - (w - 1) * columns,
+                  ahead = k->prefetch_distance * columns;
+    const int top = tl_top_level(w), last = tl_level(w);
+    const E *x = k->x;
+    W(soa) *z = k->carry, *kept[TL_MAX_LEVELS] = {NULL};
+    int64_t folded = (int64_t)1 << top;
+
+    assert(0 < w && 0 < whole && n + 2 * TL_V <= TL_SOA);
+    for (int64_t f = 0; f < n; f += TL_V) {
+        if (ahead) __builtin_prefetch((const void *)((uintptr_t)(x + f) + (uintptr_t)ahead), 0, 2);
+        W(soa_store)(z, TL_V + f, W(load)(x + f, 0, p));
+    }
+
+    for (int b = 0; b < top - (last == top); b++) {
+        const W(soa) *below = z;
+        const int64_t d = (int64_t)1 << b;
+        if (KEEPS(b)) kept[b] = z++;
+        EACH_VECTOR(2 * d - 1)
+        W(soa_store)(z, TL_V + f,
+                     W(join_twins)(W(soa_load)(below, TL_V + f - d * columns),
+                                   W(soa_load)(below, TL_V + f), d));
+    }
+
+    for (int b = top - 1; b > last && !OP_IDEMPOTENT; b--) {
+        const int64_t d = (int64_t)1 << b;
+        if (!(w >> b & 1)) continue;
+        EACH_VECTOR(folded + d - 1)
+        W(soa_store)(z, TL_V + f,
+                     W(join)(W(soa_load)(z, TL_V + f - d * columns),
+                             W(soa_load)(kept[b], TL_V + f), folded, d));
+        folded += d;
+    }
+
+    for (int64_t to = 0; to < whole; to += TL_V) { /* the last pass stages the windows */
+        const int64_t d = (int64_t)1 << last, f = TL_V + n - whole + to;
+        VS s = W(soa_load)(z, f);
+        if (last == top && w > 1)
+            s = W(join_twins)(W(soa_load)(z, f - d / 2 * columns), s, d / 2);
+        else if (OP_IDEMPOTENT && w > 1)
+            s = W(join)(W(soa_load)(z, f - (w - folded) * columns), s, 0, 0);
+        else if (w > 1)
+            s = W(join)(W(soa_load)(z, f - d * columns), W(soa_load)(kept[last], f), folded, d);
+        W(soa_store)(k->soa, to, s);
+    }
+}
+
+#undef EACH_VECTOR
 #undef KEEPS
 
 static void W(do_lanes_put)(const tl_lanes *k, int slot, int64_t lane, const tl_state *s)
