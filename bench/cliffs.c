@@ -16,7 +16,8 @@
 #include <unistd.h>
 
 static const char usage[] =
-    "usage: cliffs --file FILE [--quick | --full | --sweep] [--device cpu|cuda:N|opencl:N] [--threads 1,2] "
+    "usage: cliffs --file FILE [--quick | --full | --sweep] [--device cpu|cuda:N|opencl:N] "
+    "[--threads 1,2] "
     "[--ops WORDS]\n"
     "              [--types WORDS] [--shapes WORDS] [--views WORDS] [--sizes WORDS] [--seconds S] "
     "[--rounds R]\n"

@@ -41,8 +41,8 @@ void tl_lanes_of_scan(tl_lanes_job *job, const tally_view *out, const tally_scan
 
 int tl_lanes_of_window(tl_lanes_job *job, const tally_view *out, const tally_window_options *o)
 {
-    if (tl_needs_count(job->plan, o) || o->before < 0 || o->after < 0 || o->after > TL_LANES_AFTER ||
-        o->before >= TL_LANES_WINDOW - o->after)
+    if (tl_needs_count(job->plan, o) || o->before < 0 || o->after < 0 ||
+        o->after > TL_LANES_AFTER || o->before >= TL_LANES_WINDOW - o->after)
         return 0;
     job->own = tl_plan_of_window(job->plan, o);
     job->plan = &job->own;
@@ -359,8 +359,9 @@ static void prefixes(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl
 int tl_lanes_flat(const tl_lanes_job *job, int64_t columns, int64_t in_step, int64_t out_step)
 {
     const tl_scalar *op = job->plan->op;
+    const int64_t lanes = job->plan->core->vector_lanes;
     return in_step == columns && out_step == columns && !op->indexed && op->lanes == 1 &&
-           2 * job->w * columns <= FLAT;
+           2 * job->w * columns <= FLAT && 8 * columns <= 5 * ((columns + lanes - 1) & -lanes);
 }
 
 /* Full windows of rows without gaps. */
@@ -371,7 +372,11 @@ static void flat_windows(tl_lanes_buffers *buffers, const tl_lanes_from *f, cons
     const tl_plan *plan = job->plan;
     const int64_t first = first_centre(job), width = f->width, w = job->w,
                   some = 4 * w * width, /* elements of a chunk */
-        chunk = (some < FLAT / 2 ? FLAT / 2 : some < FLAT ? some : FLAT) / width - w + 1;
+        chunk = (some < FLAT / 2 ? FLAT / 2
+                 : some < FLAT   ? some
+                                 : FLAT) /
+                    width -
+                w + 1;
     tl_lanes k = buffers->k;
 
     k.prefetch_distance = f->prefetch_distance ? chunk : 0;

@@ -75,8 +75,8 @@ static int part_of(const columns *c, const tl_lanes_buffers *buffers, int64_t s,
               packed = out && out->row_stride == 1 && out->stride == width &&
                        (c->stream || width < PACKED),
               /* the last rows are copied: no more columns fit the buffer */
-        whole = c->overread &&
-                (out ? packed || c->job->verb == TL_WINDOW : width <= TL_LANES_STRIP);
+        whole =
+            c->overread && (out ? packed || c->job->verb == TL_WINDOW : width <= TL_LANES_STRIP);
     const int64_t full = whole ? width : reads ? width & -lanes : 0;
     int64_t col = s * c->strip + (part ? full : 0), n;
 
@@ -306,7 +306,8 @@ static void do_tasks(void *with, const tl_worker *worker)
     if (c->stream) tl_stream_fence();
 }
 
-static int run(tally *ctx, const columns *c, const blocks *b, int threads, task *run_task, int64_t parts)
+static int run(tally *ctx, const columns *c, const blocks *b, int threads, task *run_task,
+               int64_t parts)
 {
     tasks all = {ctx, c, b, run_task, parts};
     if (!tl_scratch_begin(ctx, threads)) return 0;

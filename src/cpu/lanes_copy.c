@@ -86,7 +86,7 @@ void tl_lanes_store_dense(tl_lanes_buffers *buffers, const tl_lanes_to *to, char
     const tl_plan *plan = buffers->job->plan;
 
     if (plan->out) {
-        char *const narrow = !to->stream                ? out
+        char *const narrow = !to->stream            ? out
                              : r == buffers->narrow ? buffers->r
                                                     : buffers->narrow;
         plan->out->apply(plan->out, narrow, r, count * plan->op->lanes);
@@ -103,8 +103,7 @@ void tl_lanes_store(tl_lanes_buffers *buffers, const tl_lanes_to *to, int64_t wi
                     int64_t rows)
 {
     const tl_plan *plan = buffers->job->plan;
-    const int64_t pitch = buffers->pitch, bytes = buffers->result,
-                  final = plan->op->result_bytes;
+    const int64_t pitch = buffers->pitch, bytes = buffers->result, final = plan->op->result_bytes;
     const tl_matrix results = {buffers->r, pitch, width, (int)bytes};
 
     if (to->direct) return;

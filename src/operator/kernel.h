@@ -74,9 +74,9 @@ typedef struct tl_scalar {
     uint8_t elem_bytes, state_bytes, result_bytes; /* result_bytes counts all lanes. */
     uint8_t exact, idempotent, inverse, masked, seedable, indexed, neutral;
     uint8_t counted; /* A nan form whose state counts elements that are not masked (masked.h). */
-    uint8_t inputs; /* 1, or 2 of the same type (tl_par.second). */
-    uint8_t picks;  /* The result is one of the elements, with unchanged bits. */
-    int8_t extreme; /* OP_EXTREME: 1 the largest key, -1 the smallest, 0 neither. */
+    uint8_t inputs;  /* 1, or 2 of the same type (tl_par.second). */
+    uint8_t picks;   /* The result is one of the elements, with unchanged bits. */
+    int8_t extreme;  /* OP_EXTREME: 1 the largest key, -1 the smallest, 0 neither. */
 
     /* CPU kernels get elements widened as `widen` says (TL_WIDEN_...), of type `wide`. Their states
      * are those of `core` on that type. */
@@ -378,7 +378,7 @@ typedef struct tl_kernel {
      * on. carry has m + 7 vectors for each set bit of w.
      *
      * lanes_flat: the same from soa[0] on, of rows without gaps: `stride` lanes, and at most TL_SOA -
-     * 2 * vector_lanes states in all. carry has a staging buffer for each set bit of w. Reads up to
+     * vector_lanes states in all. carry has a staging buffer for each set bit of w. Reads up to
      * a vector past the rows. Not for operators whose state has an index.
      *
      * lanes_put: writes one lane's state into carry. Slot l < levels is the counter's node of 8 <<

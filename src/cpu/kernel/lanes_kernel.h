@@ -206,9 +206,10 @@ static void W(do_lanes_scan)(const tl_lanes *k, tl_par p)
             parent ? starts + __builtin_ctzll((unsigned long long)parent) * vectors : init;
         const int absent = !g && !k->seeded, first = !parent && !k->seeded;
 
-        /* Where rows of results are narrower than the vectors, the last vector of a row overlaps
-         * the next row, whose first one is written later. */
-        for (int v = vectors - 1; v >= 0; v--) {
+        for (int i = 0; i < vectors; i++) {
+            /* Where rows of results are narrower than the vectors, the last vector of a row
+             * overlaps the next row, whose first one is written later. */
+            const int v = 0 < k->out_step && k->out_step < width ? vectors - 1 - i : i;
             const int64_t to = k->to + row * width + v * TL_V;
             VS x[8], o[8];
             const E *e = (const E *)k->x + row * stride + v * TL_V;
@@ -338,48 +339,52 @@ static void W(do_lanes_window)(const tl_lanes *k, int64_t w, tl_par p)
 
 #undef ALL8
 
-#define EACH_VECTOR(from)                                                                          \
-    for (int64_t f = (n - 1) / TL_V * TL_V; f > (from)*columns - TL_V; f -= TL_V)
+#define EACH_VECTOR(first_row)                                                                     \
+    for (int64_t first = (first_row)*columns, f = first + (n - first - 1) / TL_V * TL_V;           \
+         f >= first; f -= TL_V)
 /* The same for rows that lie side by side: a row before is k->stride states before, so every lane
- * of a vector has a window, however few the columns are. State f is z[TL_V + f]: a pass may read a
- * vector before the first state. */
+ * of a vector has a window, however few the columns are. z[f] ends at state f. */
 static void W(do_lanes_flat)(const tl_lanes *k, int64_t w, tl_par p)
 {
-    const int64_t columns = k->stride, n = k->m * columns, whole = n - (w - 1) * columns,
-                  ahead = k->prefetch_distance * columns;
-    const int top = tl_top_level(w), last = tl_level(w);
+    const int64_t columns = k->stride, n = k->m * columns;
+    const uintptr_t ahead = (uintptr_t)(k->prefetch_distance * columns) * sizeof(E);
+    const int top = tl_top_level(w), last = tl_level(w), levels = top - (last == top);
     const E *x = k->x;
     W(soa) *z = k->carry, *kept[TL_MAX_LEVELS] = {NULL};
     int64_t folded = (int64_t)1 << top;
 
-    assert(0 < w && 0 < whole && n + 2 * TL_V <= TL_SOA);
+    assert(0 < w && w <= k->m && n + TL_V <= TL_SOA);
     for (int64_t f = 0; f < n; f += TL_V) {
-        if (ahead) __builtin_prefetch((const void *)((uintptr_t)(x + f) + (uintptr_t)ahead), 0, 2);
-        W(soa_store)(z, TL_V + f, W(load)(x + f, 0, p));
+        if (ahead) __builtin_prefetch((const void *)((uintptr_t)(x + f) + ahead), 0, 2);
+        W(soa_store)(z, f, W(load)(x + f, 0, p));
     }
 
-    for (int b = 0; b < top - (last == top); b++) {
+    for (int b = 0; b < levels; b++) {
         const W(soa) *below = z;
-        const int64_t d = (int64_t)1 << b;
+        const int64_t d = (int64_t)1 << b, back = d * columns;
+#define NODE(f) W(join_twins)(W(soa_load)(below, (f)-back), W(soa_load)(below, f), d)
         if (KEEPS(b)) kept[b] = z++;
-        EACH_VECTOR(2 * d - 1)
-        W(soa_store)(z, TL_V + f,
-                     W(join_twins)(W(soa_load)(below, TL_V + f - d * columns),
-                                   W(soa_load)(below, TL_V + f), d));
+        if (b + 1 == levels || KEEPS(b + 1)) {
+            EACH_VECTOR(2 * d - 1) W(soa_store)(z, f, NODE(f));
+        } else { /* two levels at once */
+            b++;
+            EACH_VECTOR(4 * d - 1)
+            W(soa_store)(z, f, W(join_twins)(NODE(f - 2 * back), NODE(f), 2 * d));
+        }
+#undef NODE
     }
 
     for (int b = top - 1; b > last && !OP_IDEMPOTENT; b--) {
         const int64_t d = (int64_t)1 << b;
         if (!(w >> b & 1)) continue;
         EACH_VECTOR(folded + d - 1)
-        W(soa_store)(z, TL_V + f,
-                     W(join)(W(soa_load)(z, TL_V + f - d * columns),
-                             W(soa_load)(kept[b], TL_V + f), folded, d));
+        W(soa_store)
+        (z, f, W(join)(W(soa_load)(z, f - d * columns), W(soa_load)(kept[b], f), folded, d));
         folded += d;
     }
 
-    for (int64_t to = 0; to < whole; to += TL_V) { /* the last pass stages the windows */
-        const int64_t d = (int64_t)1 << last, f = TL_V + n - whole + to;
+    const int64_t d = (int64_t)1 << last, begin = (w - 1) * columns;
+    for (int64_t f = begin; f < n; f += TL_V) { /* the last pass stages the windows */
         VS s = W(soa_load)(z, f);
         if (last == top && w > 1)
             s = W(join_twins)(W(soa_load)(z, f - d / 2 * columns), s, d / 2);
@@ -387,7 +392,7 @@ static void W(do_lanes_flat)(const tl_lanes *k, int64_t w, tl_par p)
             s = W(join)(W(soa_load)(z, f - (w - folded) * columns), s, 0, 0);
         else if (w > 1)
             s = W(join)(W(soa_load)(z, f - d * columns), W(soa_load)(kept[last], f), folded, d);
-        W(soa_store)(k->soa, to, s);
+        W(soa_store)(k->soa, f - begin, s);
     }
 }
 

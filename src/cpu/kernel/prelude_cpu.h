@@ -210,8 +210,8 @@ TL_INLINE real TL_N(quotient)(real x, real n, par p)
     const TL_REAL_T bound = TL_REAL_SIZE == 4 ? 0x1p100f : 0x1p500;
     const real part = sel((n >= num(1.0)) & (n <= num(bound)), num(1.0) / n, num(NOT_A_NUMBER)),
                about = x * part,
-               v = TL_PASTE(TL_FMA_, TL_REAL_SIZE)(
-                   TL_PASTE(TL_FMA_, TL_REAL_SIZE)(-about, n, x), part, about);
+               v = TL_PASTE(TL_FMA_, TL_REAL_SIZE)(TL_PASTE(TL_FMA_, TL_REAL_SIZE)(-about, n, x),
+                                                   part, about);
     if (__builtin_expect(TL_PASTE(TL_LEAST_, TL_REAL_SIZE)(v, x, 1 / bound), 1)) return v;
     return x / n;
 }
