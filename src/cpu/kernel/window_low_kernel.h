@@ -10,9 +10,6 @@
  * loads that cross cache lines. */
 #include "window_work.h"
 
-#ifndef TL_NEAR
-#define TL_NEAR 1
-#endif
 #define TL_COUNT_FIELD(type, f) +1
 #define TL_ONE_FIELD            (0 OP_FIELDS(TL_COUNT_FIELD) == 1)
 
@@ -269,14 +266,14 @@ static void W(do_window_lower)(void *to, const tl_window_work *k, const tl_lower
         int64_t askew =
             stream ? (int64_t)((uintptr_t)(out + j * (OP_LANES)) / sizeof *out & (TL_V - 1)) : 0;
 
-        for (; !askew && m - j >= 4 * TL_V;) {
+        if (!askew && m - j >= 4 * TL_V) {
             if (W(DIRECT) && r.small && stream)
-                TL_PREFETCH_SOME(k->next, at + j - TL_WINDOW_HISTORY, 4 * TL_V, sizeof(E), TL_NEAR);
+                TL_PREFETCH_SOME(k->next, at + j - TL_WINDOW_HISTORY, 4 * TL_V, sizeof(E), 1);
             W(window_row)(acc, &r, 4, at + j, p);
             TL_UNROLL for (int v = 0; v < 4; v++, j += TL_V) W(lower_some)(
                 out + j * (OP_LANES), acc[v], (W(windows)){TL_V, first + j, n}, stream, p);
+            continue;
         }
-        if (j == m) return;
 
         int64_t step = m - j < TL_V - askew ? m - j : TL_V - askew;
         W(window_row)(acc, &r, 1, at + j, p);
