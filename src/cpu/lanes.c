@@ -370,13 +370,10 @@ static void flat_windows(tl_lanes_buffers *buffers, const tl_lanes_from *f, cons
 {
     const tl_lanes_job *job = buffers->job;
     const tl_plan *plan = job->plan;
-    const int64_t first = first_centre(job), width = f->width, w = job->w,
-                  some = 4 * w * width, /* elements of a chunk */
-        chunk = (some < FLAT / 2 ? FLAT / 2
-                 : some < FLAT   ? some
-                                 : FLAT) /
-                    width -
-                w + 1;
+    const int64_t first = first_centre(job), width = f->width, w = job->w;
+    int64_t most = 4 * w * width; /* elements of a chunk */
+    most = most < FLAT / 2 ? FLAT / 2 : most < FLAT ? most : FLAT;
+    const int64_t chunk = most / width - w + 1;
     tl_lanes k = buffers->k;
 
     k.prefetch_distance = f->prefetch_distance ? chunk : 0;

@@ -62,8 +62,8 @@ static int64_t rows_in_place(const tally_view *in, int64_t col, int64_t padded)
 }
 
 /* A strip has one or two parts. If kernels may read beyond its columns, and it has windows or its
- * results are whole rows that are packed, part 0 is all of it. Else part 0 is its whole vectors, part 1 the remaining
- * columns. Returns 0 if the part has no columns. */
+ * results are whole rows that are packed, part 0 is all of it. Else part 0 is its whole vectors,
+ * part 1 the remaining columns. Returns 0 if the part has no columns. */
 static int part_of(const columns *c, const tl_lanes_buffers *buffers, int64_t s, int part,
                    tl_lanes_from *from, tl_lanes_to *to)
 {
