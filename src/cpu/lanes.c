@@ -182,7 +182,7 @@ static void put(tl_lanes_buffers *buffers, const tl_lanes_to *to, int64_t width,
     char *const r = buffers->r, *out;
     int64_t step;
 
-    if (is_bare(buffers, to)) {
+    if (is_bare(buffers, to) && (l->rows == 1 || l->width)) { /* width 0: one row, many times */
         buffers->r = buffers->soa + l->from * buffers->result;
         buffers->pitch = padded;
     } else {
