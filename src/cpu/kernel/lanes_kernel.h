@@ -23,9 +23,10 @@ TL_INLINE VS W(load_row)(const E *x, int64_t i, tl_par p)
  * prefetch of an address without memory has no effect. */
 TL_INLINE void W(prefetch_rows)(const E *x, int64_t stride, int64_t prefetch_distance)
 {
+    if (!prefetch_distance) return;
+
     const int64_t row = stride * (int64_t)sizeof(E);
     const uintptr_t to = (uintptr_t)x + (uintptr_t)(prefetch_distance * row);
-    if (!prefetch_distance) return;
     if (0 < row && row < 64)
         for (int64_t line = 0; line < W(ROWS) * row; line += 64)
             __builtin_prefetch((const void *)(to + (uintptr_t)line), 0, 2);
@@ -187,6 +188,10 @@ static void W(do_lanes_scan)(const tl_lanes *k, tl_par p)
 {
     const int64_t stride = k->stride, width = k->vectors * TL_V;
     const int vectors = k->vectors;
+    /* Where rows of results are narrower than the vectors, the last vector of a row overlaps the
+     * next row, whose first one is written later. */
+    const int packed = 0 < k->out_step && k->out_step < width, begin = packed ? vectors - 1 : 0,
+              step = packed ? -1 : 1;
     VS *counter = k->carry, *starts = counter + k->levels * vectors,
        *init = starts + k->levels * vectors;
 
@@ -206,10 +211,7 @@ static void W(do_lanes_scan)(const tl_lanes *k, tl_par p)
             parent ? starts + __builtin_ctzll((unsigned long long)parent) * vectors : init;
         const int absent = !g && !k->seeded, first = !parent && !k->seeded;
 
-        for (int i = 0; i < vectors; i++) {
-            /* Where rows of results are narrower than the vectors, the last vector of a row
-             * overlaps the next row, whose first one is written later. */
-            const int v = 0 < k->out_step && k->out_step < width ? vectors - 1 - i : i;
+        for (int i = 0, v = begin; i < vectors; i++, v += step) {
             const int64_t to = k->to + row * width + v * TL_V;
             VS x[8], o[8];
             const E *e = (const E *)k->x + row * stride + v * TL_V;
