@@ -5,8 +5,9 @@
  *
  * If the data has no NaN, which one pass finds out, the plain operator runs, and a window's
  * position gives its number of observations. Else the nan form runs. If its own empty value is NaN,
- * the library applies `minimum`; else windows of `count` give these numbers. Of two arrays an observation is a pair without a NaN. The rows of a window are a
- * fixed number around its row, or those from start to end.
+ * the library applies `minimum`; else windows of `count` give these numbers. Of two arrays an
+ * observation is a pair without a NaN. The rows of a window are a fixed number around its row, or
+ * those from start to end.
  *
  * Arrays of PyTorch and CuPy on a device are reduced there: their libraries set results to NaN
  * (run_there). Those of other libraries are reduced there if the window itself shows
