@@ -19,15 +19,15 @@ TL_INLINE VS W(load_row)(const E *x, int64_t i, tl_par p)
     return TL_LIFTED(TL_VE, e, x, TL_V, (TL_VE(idx)){0} + i, p);
 }
 
-/* Prefetches 8 rows, `prefetch_distance` rows after x: a line of each, or the lines of all. A
- * prefetch of an address without memory has no effect. */
-TL_INLINE void W(prefetch_rows)(const E *x, int64_t stride, int64_t prefetch_distance)
+/* Prefetches 8 rows, `prefetch_distance` rows after x: a line of each; or, with `lines`, a
+ * constant, the lines of narrow rows. A prefetch of an address without memory has no effect. */
+TL_INLINE void W(prefetch_rows)(const E *x, int64_t stride, int64_t prefetch_distance, int lines)
 {
     if (!prefetch_distance) return;
 
     const int64_t row = stride * (int64_t)sizeof(E);
     const uintptr_t to = (uintptr_t)x + (uintptr_t)(prefetch_distance * row);
-    if (0 < row && row < 64)
+    if (lines && 0 < row && row < 64)
         for (int64_t line = 0; line < W(ROWS) * row; line += 64)
             __builtin_prefetch((const void *)(to + (uintptr_t)line), 0, 2);
     else
@@ -128,7 +128,7 @@ static void W(do_lanes_fold)(const tl_lanes *k, tl_par p)
     for (int64_t g = k->at >> W(BLOCK_LOG); g < blocks; g++, x += W(ROWS) * stride) {
         const int carries = W(carries)(g);
         for (int v = 0; v < k->vectors; v++) {
-            W(prefetch_rows)(x + v * TL_V, stride, k->prefetch_distance);
+            W(prefetch_rows)(x + v * TL_V, stride, k->prefetch_distance, 0);
             W(carry)
             (counter + v, W(rows_node)(x + v * TL_V, stride, W(BLOCK_LOG), g * W(ROWS), p), carries,
              k->vectors);
@@ -215,7 +215,7 @@ static void W(do_lanes_scan)(const tl_lanes *k, tl_par p)
             const int64_t to = k->to + row * width + v * TL_V;
             VS x[8], o[8];
             const E *e = (const E *)k->x + row * stride + v * TL_V;
-            W(prefetch_rows)(e, stride, k->prefetch_distance);
+            W(prefetch_rows)(e, stride, k->prefetch_distance, 1);
             W(load_rows)(x, e, stride, count, at, p);
             W(row_prefixes)(o, x, from[v], absent, at);
 #if TL_SCAN_FULL
@@ -259,7 +259,7 @@ TL_INLINE void W(low_levels)(const tl_lanes *k, const E *x, VS *const *z, int64_
         VS a[8], c[8];
         const E *rows = x + e * k->stride;
         const int count = k->m - e < W(ROWS) ? (int)(k->m - e) : W(ROWS);
-        W(prefetch_rows)(rows, k->stride, k->prefetch_distance);
+        W(prefetch_rows)(rows, k->stride, k->prefetch_distance, 0);
         W(load_rows)(a, rows, k->stride, count, k->at + e, p);
         if (KEEPS(0)) ALL8(z0[e + j] = a[j]);
         ALL8(c[j] = W(join_twins)(j < 1 ? v0 : a[j - 1], a[j], 1));
