@@ -23,11 +23,12 @@ static const struct {
 #undef CLIFF_VERB
 #undef CLIFF_VIEW
 };
-static const struct {
-    const char *word;
+typedef struct view {
+    char word[CLIFF_WORD];
     cliff_cut cut;
     int64_t length;
-} views[] = {
+} view;
+static const view named_views[] = {
 #define CLIFF_VERB(...)
 #define CLIFF_VIEW(word, cut, length) {word, cut, length},
 #include "cells.def"
@@ -43,6 +44,32 @@ static const struct sheet {
 #include "cells.def"
 };
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
+
+/* Every number up to SWEEP_ALL, those around powers of two up to SWEEP_MOST, and about one in
+   SWEEP_SOME of the others. */
+enum { SWEEP_ALL = 130, SWEEP_MOST = 5000, SWEEP_SOME = 300 };
+static view swept[2 * SWEEP_MOST];
+static const view *views = named_views;
+static int view_count = COUNT(named_views);
+
+static int is_swept(uint32_t n)
+{
+    return n <= SWEEP_ALL || !(n & (n - 1)) || !(n & (n + 1)) || !((n - 1) & (n - 2)) ||
+           (n * UINT32_C(2654435761) >> 8) % SWEEP_SOME == 0;
+}
+
+void cells_sweep(void)
+{
+    view_count = 0;
+    for (int columns = 0; columns < 2; columns++)
+        for (uint32_t n = 1; n <= SWEEP_MOST; n++)
+            if (is_swept(n)) {
+                view *const v = &swept[view_count++];
+                *v = (view){.cut = columns ? CUT_COLUMNS : CUT_ROWS, .length = n};
+                snprintf(v->word, sizeof v->word, "%s=%u", columns ? "columns" : "rows", n);
+            }
+    views = swept;
+}
 
 static char operators[OPERATORS_MOST][CLIFF_WORD], files[OPERATORS_MOST][PATH_MAX];
 static int operator_count, file_count;
@@ -173,7 +200,7 @@ static int of_size(const walk *k, cell *c)
                 tally_operator(k->p->ctx, c->op, c->dtype, &c->info))
                 continue;
             for (int v = 0; v < COUNT(verbs); v++)
-                for (int w = 0; w < COUNT(views); w++) {
+                for (int w = 0; w < view_count; w++) {
                     if (!listed(s->shapes, verbs[v].word) ||
                         !listed(k->chosen->shapes, verbs[v].word) ||
                         !listed(s->views, views[w].word) ||
@@ -232,7 +259,7 @@ static int is_shape(const char *word)
 }
 static int is_view(const char *word)
 {
-    for (int v = 0; v < COUNT(views); v++)
+    for (int v = 0; v < view_count; v++)
         if (!strcmp(word, views[v].word)) return 1;
     return 0;
 }

@@ -16,12 +16,14 @@
 #include <unistd.h>
 
 static const char usage[] =
-    "usage: cliffs --file FILE [--quick | --full] [--device cpu|cuda:N|opencl:N] [--threads 1,2] "
+    "usage: cliffs --file FILE [--quick | --full | --sweep] [--device cpu|cuda:N|opencl:N] "
+    "[--threads 1,2] "
     "[--ops WORDS]\n"
     "              [--types WORDS] [--shapes WORDS] [--views WORDS] [--sizes WORDS] [--seconds S] "
     "[--rounds R]\n"
     "              [--bytes B] [--operators FOLDER] [--list]\n"
-    "Words are separated by commas. Without --quick and --full: everything that the words name.\n";
+    "Words are separated by commas. Without --quick, --full and --sweep: everything that the words "
+    "name.\n";
 static const char head[] =
     "device,threads,op,dtype,shape,view,size,n,in_bytes,out_bytes,ns,spread,ceiling_ns,"
     "ceiling_spread,ceiling,ratio,gbps,checked\n";
@@ -150,13 +152,24 @@ static int flag(int argc, char **argv, const char *name)
     return 0;
 }
 
+/* The words that a sweep has where none are given. */
+static selection swept(selection chosen)
+{
+    cells_sweep();
+    if (!chosen.ops) chosen.ops = "sum";
+    if (!chosen.types) chosen.types = "f32";
+    if (!chosen.shapes) chosen.shapes = "reduce,scan,window=20";
+    if (!chosen.sizes) chosen.sizes = "dram";
+    return chosen;
+}
+
 /* Every argument is an option, with its value where it has one. */
 static int options_known(int argc, char **argv)
 {
     static const char *const valued[] = {"--file",    "--device", "--threads", "--ops",
                                          "--types",   "--shapes", "--views",   "--sizes",
                                          "--seconds", "--rounds", "--bytes",   "--operators"};
-    static const char *const flags[] = {"--quick", "--full", "--list"};
+    static const char *const flags[] = {"--quick", "--full", "--sweep", "--list"};
     for (int i = 1; i < argc; i++) {
         int good = 0;
         for (size_t k = 0; k < sizeof flags / sizeof *flags; k++)
@@ -183,9 +196,10 @@ int main(int argc, char **argv)
     const char *set = flag(argc, argv, "--quick")  ? "quick"
                       : flag(argc, argv, "--full") ? "full"
                                                    : "all";
-    const selection chosen = {option(argc, argv, "--ops"), option(argc, argv, "--types"),
-                              option(argc, argv, "--shapes"), option(argc, argv, "--views"),
-                              option(argc, argv, "--sizes")};
+    selection chosen = {option(argc, argv, "--ops"), option(argc, argv, "--types"),
+                        option(argc, argv, "--shapes"), option(argc, argv, "--views"),
+                        option(argc, argv, "--sizes")};
+    if (flag(argc, argv, "--sweep")) chosen = swept(chosen);
     s.listing = flag(argc, argv, "--list");
     if (!path && !s.listing) return fprintf(stderr, "%s", usage), 2;
     if ((value = option(argc, argv, "--rounds"))) s.rounds = atoi(value) > 2 ? atoi(value) : 3;

@@ -98,6 +98,8 @@ typedef struct selection {
 int cells_operators(tally *ctx, const char *folder);
 /* Defines the users' operators in one more context. */
 int cells_define(tally *ctx);
+/* From now on the views are rows and columns of nearly every number. */
+void cells_sweep(void);
 /* Calls `use` with each cell of the sheets of `set` ("quick", "full", or "all": everything that
  * `chosen` names) that `chosen` has, for each of the teams. Ends when use returns 0. Returns 0
  * if a word is none, and says so. */

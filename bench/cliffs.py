@@ -26,6 +26,7 @@ ABOVE = 1.03  # more than this of its ceiling: the ceiling was none
 # keeps them apart for people who cannot tell red from green, and every cell has its number.
 COLOURS = [(0.90, "#08519c", "#ffffff", 25), (0.75, "#6baed6", "#000000", 74), (0.50, "#deebf7", "#000000", 153),
            (0.25, "#fee391", "#000000", 222), (0.10, "#fe9929", "#000000", 208), (0.00, "#a50f15", "#ffffff", 124)]
+NEAR = 0.7  # the least part of the speed of one row or column more or fewer
 BARS = {"cpu": 0.20, "gpu": 0.25}  # below: a cliff
 
 
@@ -37,6 +38,7 @@ def order(name, rule):
 
 SHAPES, VIEWS = order("shape", "CLIFF_VERB"), order("view", "CLIFF_VIEW")
 TYPES = {t: i for i, t in enumerate("i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64".split())}
+SWEPT = re.compile(r"(rows|columns)=(\d+)$")
 KEY = ("device", "threads", "op", "dtype", "shape", "view", "size")
 
 
@@ -61,7 +63,7 @@ class Table:
         # what is too small for its bytes to matter: what a call costs
         self.calls = [c for c in self.cells
                       if c["size"].startswith("2^") and c["in_bytes"] + c["out_bytes"] <= 1 << 19]
-        self.full = [c for c in self.cells if c not in self.calls]
+        self.full = [c for c in self.cells if c not in self.calls and c["view"] in VIEWS]
         self.kind = "cpu" if self.cells and self.cells[0]["device"] == "cpu" else "gpu"
 
     def date(self):
@@ -114,6 +116,25 @@ def panels(table):
         rows = sorted({r for r, _ in places}, key=lambda r: (SHAPES[r.split()[0]], r))
         if len({c["op"] for c in flat}) > 1:
             yield f"{who}, {size}: operators", "flat arrays", rows, types, places
+
+
+def neighbours(table):
+    """The rows and columns that are slower than one number fewer or more: (part of the faster one's speed, cell, that
+    one), the slowest first."""
+    series = {}
+    for c in table.cells:
+        found = SWEPT.match(c["view"])
+        if found:
+            key = tuple(c[k] for k in KEY if k != "view") + (found[1],)
+            series.setdefault(key, []).append((int(found[2]), c))
+    slower = []
+    for cells in series.values():
+        cells = [c for _, c in sorted(cells, key=lambda c: c[0])]
+        for before, c, after in zip([None] + cells, cells, cells[1:] + [None]):
+            best = max((x for x in (before, after) if x), key=lambda x: x["gbps"], default=c)
+            if c["gbps"] < best["gbps"]:
+                slower.append((c["gbps"] / best["gbps"], c, best))
+    return sorted(slower, key=lambda s: s[0])
 
 
 def worst_of(cells):
@@ -269,6 +290,11 @@ def report(args):
         print(f"\n{len(cells)} below it: {reason or 'nobody has said why (bench/reasons.csv)'}")
         for c in cells:
             print(f"  {words(c):52} {c['ratio']:6.3f}")
+    slower = neighbours(table)
+    if len(table.cells) > len(table.calls) + len(table.full):  # a sweep
+        print(f"\n{sum(part < NEAR for part, *_ in slower)} are below {NEAR} of their neighbour; the worst:")
+        for part, c, best in slower[:args.worst]:
+            print(f"  {words(c):52} {part:6.3f} {c['gbps']:8.2f} GB/s, {best['view']} {best['gbps']:.2f}")
     if args.html:
         html_map(table, args.html)
         print(f"the map: {args.html}")

@@ -51,6 +51,20 @@ for wrong in "--ops summ" "--types f33" "--views rows=3" "--sizes l3" "--shapes 
     [[ $answer == cliffs:* ]] || fail "$wrong: $answer"
 done
 
+# a sweep: numbers that the other sets have not, random ones too; a cell that is slower than its neighbour is listed first
+swept=$("$PWD/out/cliffs" --sweep --list --threads 1 --shapes reduce)
+for view in rows=1 rows=130 columns=3 columns=127 columns=255 columns=4097; do
+    [[ $swept == *",reduce,$view,dram"* ]] || fail "the sweep has no $view"
+done
+[[ $swept != *flat* && $swept != *segments* ]] && [ "$(grep -cE 'rows=([2-9][0-9]{2}|[1-4][0-9]{3})' <<<"$swept")" -gt 20 ] ||
+    fail "the sweep: $(tail -n 1 <<<"$swept")"
+answer=$(run --sweep --file s.csv --threads 1 --views columns=4,columns=5,columns=6,rows=3,rows=5 --shapes scan) || fail "a sweep: $answer"
+[ "$(cells s.csv)" -eq 5 ] || fail "a sweep of $(cells s.csv) cells"
+awk -F, -v OFS=, '/^cpu,/ { $17 = $6 == "columns=5" ? 6 : 10 } 1' s.csv >slow.csv
+answer=$(python3 "$TALLY_SOURCE/bench/cliffs.py" report slow.csv)
+[[ $answer == *$'1 are below 0.7 of their neighbour; the worst:\n  sum f32, scan, columns=5, '*" 0.600 "*"6.00 GB/s, columns="[46]" 10.00"* ]] ||
+    fail "the neighbours: $answer"
+
 # an operator that promises what it does not do (a twin that is not its combine) has other bits than the law, in every view
 mkdir -p liars && awk '/^fn result lower/ { print "fn state twin(state a, state b) { state r; r.s = a.s + b.s + num(1.0); return r; }" }
     /^#define OP_STATE/ { print "#define OP_TWIN 1" } { print }' "$TALLY_SOURCE/examples/operators/squares.h" >liars/liar.h

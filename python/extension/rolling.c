@@ -4,9 +4,10 @@
  * sum). Results are float64 (float32 on request).
  *
  * If the data has no NaN, which one pass finds out, the plain operator runs, and a window's
- * position gives its number of observations. Else the nan form runs, and windows of `count` give
- * these numbers. Of two arrays an observation is a pair without a NaN. The rows of a window are a
- * fixed number around its row, or those from start to end.
+ * position gives its number of observations. Else the nan form runs. If its own empty value is NaN,
+ * the library applies `minimum`; else windows of `count` give these numbers. Of two arrays an
+ * observation is a pair without a NaN. The rows of a window are a fixed number around its row, or
+ * those from start to end.
  *
  * Arrays of PyTorch and CuPy on a device are reduced there: their libraries set results to NaN
  * (run_there). Those of other libraries are reduced there if the window itself shows
@@ -280,15 +281,19 @@ static tally_status run(tally *ctx, rolling *r, pt_operand *out)
     r->least = empty && r->minimum == 0 ? 1 : r->minimum;
     r->missing = length <= 0 && r->least == 0 ? nothing : NAN;
     if (status || !r->a.size) return status;
+    const int counts_there = !r->rows && !r->next && !r->start && r->least > 0 &&
+                             empty_is_nan(ctx, verb->op, r->a.dtype, &nothing);
     if (length > 0 && r->least <= length) {
         set_window(verb, r);
+        if (counts_there) verb->window.min_count = r->least;
         set_window(&r->count, r);
         if (!folded)
             status = direct ? pt_walk_series(ctx, verb, &r->a, r->axis, out)
                             : windows(ctx, r, verb, &r->a, &values);
-        if (!status && !r->rows && r->least > 0) pt_more(r->a.size);
-        if (!status && !r->rows && r->least > 0)
+        if (!status && !r->rows && r->least > 0 && !counts_there) {
+            pt_more(r->a.size);
             status = windows(ctx, r, &r->count, r->next ? &r->pairs : &r->a, &counts);
+        }
     } else {
         direct = 0;
     }

@@ -17,7 +17,9 @@ typedef __int128 wide;
 
 int tl_is_checked(const char *op)
 {
-    const char *const at = op ? strstr(op, ":checked") : NULL;
+    const char *at = op ? op : "";
+    while (*at && *at != ':') at++; /* every call asks: strstr costs 4 ns where there is none */
+    at = *at ? strstr(at, ":checked") : NULL;
     return at && (!at[8] || at[8] == ':');
 }
 

@@ -17,6 +17,7 @@ enum {
     BLOCK = 8,     /* rows that a kernel takes at a time */
     ROWS = 256,    /* most rows of a chunk */
     OVER = 512,    /* elements that may be read past the end of t */
+    FLAT = 4096,   /* most elements of rows without gaps */
     STREAMED = 128 /* alignment of results for non-temporal stores */
 };
 
@@ -40,12 +41,11 @@ void tl_lanes_of_scan(tl_lanes_job *job, const tally_view *out, const tally_scan
 
 int tl_lanes_of_window(tl_lanes_job *job, const tally_view *out, const tally_window_options *o)
 {
-    /* the valid elements must be counted too */
-    if (job->plan->op->masked && o->min_count > 0) return 0;
-
-    if (o->before < 0 || o->after < 0 || o->after > TL_LANES_AFTER ||
-        o->before >= TL_LANES_WINDOW - o->after)
+    if (tl_needs_count(job->plan, o) || o->before < 0 || o->after < 0 ||
+        o->after > TL_LANES_AFTER || o->before >= TL_LANES_WINDOW - o->after)
         return 0;
+    job->own = tl_plan_of_window(job->plan, o);
+    job->plan = &job->own;
     job->verb = TL_WINDOW;
     job->out = out;
     job->before = o->before;
@@ -101,8 +101,11 @@ int tl_lanes_open(tl_lanes_buffers *buffers, tally *ctx, int me, const tl_lanes_
 
     if (job->verb == TL_WINDOW) {
         prefetch_distance = job->w - 1;
-        int64_t kept =
-            __builtin_popcountll((unsigned long long)job->w) * (ROWS + prefetch_distance + BLOCK);
+        const int64_t flat =
+            (int64_t)tl_soa_bytes(plan) / plan->core->vector_bytes + 1; /* vectors */
+        int64_t kept = ROWS + prefetch_distance + BLOCK;
+        if (kept < flat) kept = flat;
+        kept *= __builtin_popcountll((unsigned long long)job->w);
         if (kept > slots) slots = kept;
     }
 
@@ -130,12 +133,20 @@ int tl_lanes_open(tl_lanes_buffers *buffers, tally *ctx, int me, const tl_lanes_
     return 1;
 }
 
-/* Sets the width of the strip, with padding, and S(0) of its lanes. */
-static void set_width(tl_lanes_buffers *buffers, int64_t width)
+/* Sets the width of the strip, with padding. Rows of results that are columns lie side by side in
+ * r: what a vector has beyond its row is overwritten by the next row, which must come later. */
+static void set_width(tl_lanes_buffers *buffers, const tl_lanes_to *to, int64_t width)
+{
+    const int64_t padded = tl_lanes_padded(buffers, width);
+    buffers->k.vectors = (int)(padded / buffers->lanes);
+    buffers->pitch = to->q || to->pitch || buffers->job->reverse ? padded : width;
+}
+
+/* Sets S(0) of the lanes. */
+static void set_start(tl_lanes_buffers *buffers, int64_t width)
 {
     tl_lanes *k = &buffers->k;
-    const int vectors = (int)(tl_lanes_padded(buffers, width) / buffers->lanes);
-    k->vectors = vectors;
+    const int vectors = k->vectors;
     if (k->seeded && buffers->seeded != vectors)
         for (int64_t c = 0; c < tl_lanes_padded(buffers, width); c++)
             buffers->job->plan->core->lanes_put(k, 2 * k->levels, c, &buffers->job->init);
@@ -148,25 +159,8 @@ static void set_width(tl_lanes_buffers *buffers, int64_t width)
  * next. */
 static char *target(tl_lanes_buffers *buffers, const tl_lanes_to *to, int64_t i, int64_t *step)
 {
-    *step = to->direct ? to->step : buffers->k.vectors * buffers->lanes;
+    *step = to->direct ? to->step : buffers->pitch;
     return to->direct ? to->out + i * to->step * buffers->result : buffers->r;
-}
-
-/* Lowers the states from soa[from] on: l->rows results of each lane, for rows i and up of the
- * strip. reverse: last row first. */
-static void lower(tl_lanes_buffers *buffers, const tl_lanes_to *to, int64_t width, int64_t i,
-                  tl_lower *l, int reverse)
-{
-    const tl_plan *plan = buffers->job->plan;
-    char *out = target(buffers, to, i, &l->row_step);
-
-    l->m = to->direct ? width : buffers->k.vectors * buffers->lanes;
-    l->stream = to->direct && to->stream;
-    if (reverse) {
-        out += (l->rows - 1) * l->row_step * buffers->result;
-        l->row_step = -l->row_step;
-    }
-    plan->lower->lower_rows(out, buffers->soa, l, plan->par);
 }
 
 /* Do the staged states have the bytes of the results? Then no lowering is needed. */
@@ -175,6 +169,39 @@ static int is_bare(const tl_lanes_buffers *buffers, const tl_lanes_to *to)
     const tl_plan *plan = buffers->job->plan;
     return plan->lower->bare && !plan->par.flip && !to->direct && !buffers->job->reverse &&
            plan->op->lanes == 1;
+}
+
+/* Stores l->rows results of each lane, from the states staged from soa[l->from] on, as rows i and
+ * up of the strip (reversed scans: last row first). absent: the first of them has no value. */
+static void put(tl_lanes_buffers *buffers, const tl_lanes_to *to, int64_t width, int64_t i,
+                tl_lower *l, int absent)
+{
+    const tl_plan *plan = buffers->job->plan;
+    const int64_t pitch = buffers->pitch, padded = buffers->k.vectors * buffers->lanes,
+                  first = buffers->job->reverse ? l->rows - 1 : 0;
+    char *const r = buffers->r, *out;
+    int64_t step;
+
+    if (is_bare(buffers, to) && (l->rows == 1 || l->width)) { /* width 0: one row, many times */
+        buffers->r = buffers->soa + l->from * buffers->result;
+        buffers->pitch = padded;
+    } else {
+        out = target(buffers, to, i, &step);
+        l->m = to->direct ? width : padded;
+        l->stream = to->direct && to->stream;
+        l->row_step = first ? -step : step;
+        plan->lower->lower_rows(out + first * step * buffers->result, buffers->soa, l, plan->par);
+    }
+
+    if (absent) {
+        out = target(buffers, to, i, &step);
+        memcpy(out + first * step * buffers->result, buffers->empty,
+               (size_t)(width * buffers->result));
+    }
+
+    tl_lanes_store(buffers, to, width, i, l->rows);
+    buffers->r = r;
+    buffers->pitch = pitch;
 }
 
 /* Writes `rows` rows of results without a value. */
@@ -230,7 +257,8 @@ void tl_lanes_scan(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl_l
     const tl_lanes_job *job = buffers->job;
     const int64_t width = f->width, end = span->at + span->n;
 
-    set_width(buffers, width);
+    set_width(buffers, to, width);
+    set_start(buffers, width);
     tl_lanes k = buffers->k;
     const int64_t pad = k.vectors * buffers->lanes, chunk = chunk_of(pad);
     const tl_kernel *core = job->plan->core;
@@ -275,22 +303,7 @@ void tl_lanes_scan(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl_l
                       .rows = k.m,
                       .width = pad,
                       .row_n = 1};
-        char *const r = buffers->r;
-
-        if (is_bare(buffers, to))
-            buffers->r = buffers->soa + l.from * buffers->result;
-        else
-            lower(buffers, to, width, i, &l, job->reverse);
-
-        if (job->exclusive && at == 0 && !job->seeded) {
-            int64_t step;
-            char *out = target(buffers, to, i, &step);
-            memcpy(out + (job->reverse ? k.m - 1 : 0) * step * buffers->result, buffers->empty,
-                   (size_t)(width * buffers->result));
-        }
-
-        tl_lanes_store(buffers, to, width, i, k.m);
-        buffers->r = r;
+        put(buffers, to, width, i, &l, job->exclusive && at == 0 && !job->seeded);
     }
 }
 
@@ -330,8 +343,7 @@ static void prefixes(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl
                           .rows = end - from,
                           .width = pad,
                           .row_n = 1};
-            lower(buffers, to, width, from - first, &l, 0);
-            tl_lanes_store(buffers, to, width, from - first, end - from);
+            put(buffers, to, width, from - first, &l, 0);
         }
 
         from = n + 1 - shift > enough ? n + 1 - shift : enough;
@@ -339,9 +351,44 @@ static void prefixes(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl
             for (int64_t now; from < i1; from += now) { /* windows of all elements */
                 now = i1 - from < chunk ? i1 - from : chunk;
                 tl_lower l = {.from = k.m * pad, .n = n, .rows = now};
-                lower(buffers, to, width, from - first, &l, 0);
-                tl_lanes_store(buffers, to, width, from - first, now);
+                put(buffers, to, width, from - first, &l, 0);
             }
+    }
+}
+
+int tl_lanes_flat(const tl_lanes_job *job, int64_t columns, int64_t in_step, int64_t out_step)
+{
+    const tl_scalar *op = job->plan->op;
+    const int64_t lanes = job->plan->core->vector_lanes;
+    return in_step == columns && out_step == columns && !op->indexed && op->lanes == 1 &&
+           2 * job->w * columns <= FLAT && 8 * columns <= 5 * ((columns + lanes - 1) & -lanes);
+}
+
+/* Full windows of rows without gaps. */
+static void flat_windows(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl_lanes_to *to,
+                         int64_t i0, int64_t i1)
+{
+    const tl_lanes_job *job = buffers->job;
+    const tl_plan *plan = job->plan;
+    const int64_t first = first_centre(job), width = f->width, w = job->w;
+    int64_t most = 4 * w * width; /* elements of a chunk */
+    most = most < FLAT / 2 ? FLAT / 2 : most < FLAT ? most : FLAT;
+    const int64_t chunk = most / width - w + 1;
+    tl_lanes k = buffers->k;
+
+    k.prefetch_distance = f->prefetch_distance ? chunk : 0;
+    for (int64_t now; i0 < i1; i0 += now) {
+        now = i1 - i0 < chunk ? i1 - i0 : chunk;
+        k.at = i0 - job->before;
+        k.m = now + w - 1;
+        k.x = tl_lanes_bring(buffers, f, k.at, k.m, &k.stride);
+        plan->core->lanes_flat(&k, w, plan->par);
+
+        char *const out = to->out + (i0 - first) * width * plan->op->result_bytes;
+        const tl_lower l = {
+            .m = now * width, .n = w, .rows = 1, .stream = !plan->out && to->stream};
+        plan->lower->lower_rows(plan->out ? buffers->r : out, buffers->soa, &l, plan->par);
+        if (plan->out) tl_lanes_store_dense(buffers, to, out, buffers->r, l.m);
     }
 }
 
@@ -352,6 +399,11 @@ static void full_windows(tl_lanes_buffers *buffers, const tl_lanes_from *f, cons
     const int64_t first = first_centre(job);
     if (job->least > job->w) {
         empties(buffers, to, f->width, i0 - first, i1 - i0);
+        return;
+    }
+
+    if (f->col_step == 1 && to->col_step == 1 && tl_lanes_flat(job, f->width, f->step, to->step)) {
+        flat_windows(buffers, f, to, i0, i1);
         return;
     }
 
@@ -371,14 +423,7 @@ static void full_windows(tl_lanes_buffers *buffers, const tl_lanes_from *f, cons
                       .width = k.vectors * buffers->lanes,
                       .first = k.at,
                       .row_first = 1};
-        char *const r = buffers->r;
-
-        if (is_bare(buffers, to))
-            buffers->r = buffers->soa;
-        else
-            lower(buffers, to, f->width, i0 - first, &l, 0);
-        tl_lanes_store(buffers, to, f->width, i0 - first, now);
-        buffers->r = r;
+        put(buffers, to, f->width, i0 - first, &l, 0);
     }
 }
 
@@ -391,7 +436,7 @@ void tl_lanes_window(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl
     if (i1 > stop) i1 = stop;
     if (i0 >= i1) return;
 
-    buffers->k.vectors = (int)(tl_lanes_padded(buffers, f->width) / buffers->lanes);
+    set_width(buffers, to, f->width);
 
     /* Centres from lo on have no missing elements before them. */
     int64_t lo = job->before < i0 ? i0 : job->before < i1 ? job->before : i1;
@@ -409,7 +454,6 @@ void tl_lanes_window(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl
             tl_lanes_rows_from(f, a, f->direct ? buffers->elem : job->plan->op->elem_bytes);
         tl_lanes_fold(buffers, &part, length, NULL, 0);
         tl_lower l = {.n = length, .rows = 1};
-        lower(buffers, to, f->width, i - first, &l, 0);
-        tl_lanes_store(buffers, to, f->width, i - first, 1);
+        put(buffers, to, f->width, i - first, &l, 0);
     }
 }

@@ -24,6 +24,7 @@ enum {
 /* One call of a verb. out: scan and window. */
 typedef struct tl_lanes_job {
     const tl_plan *plan;
+    tl_plan own; /* of a window: tl_plan_of_window */
     int verb;
     const tally_view *in, *out;
     char *results;                  /* reduce */
@@ -75,6 +76,7 @@ typedef struct tl_lanes_buffers {
     int64_t elem, result; /* bytes of the kernels' elements and results */
     int lanes;            /* lanes of a vector */
     int seeded;           /* number of vectors whose S(0) is set */
+    int64_t pitch;        /* results of a row of r; of the strip's lanes, or of its vectors */
     int64_t most;         /* lanes of the widest strip, with padding */
     char *soa, *t, *r, *narrow, *empty;
 } tl_lanes_buffers;
@@ -106,6 +108,10 @@ const char *tl_lanes_bring(tl_lanes_buffers *buffers, const tl_lanes_from *f, in
 /* Copies the results of rows i .. i + rows - 1 from r to their destinations. */
 void tl_lanes_store(tl_lanes_buffers *buffers, const tl_lanes_to *to, int64_t width, int64_t i,
                     int64_t rows);
+
+/* Stores `count` results from r, which are narrowed first, at `out`. */
+void tl_lanes_store_dense(tl_lanes_buffers *buffers, const tl_lanes_to *to, char *out, char *r,
+                          int64_t count);
 
 /* Copies bytes with non-temporal stores of whole cache lines. */
 void tl_stream_bytes(char *to, const char *from, int64_t bytes);
@@ -146,6 +152,10 @@ typedef struct tl_lanes_span {
  * the whole sequence. from and to begin with row `first`, which must be 0 for reversed scans. */
 void tl_lanes_scan(tl_lanes_buffers *buffers, const tl_lanes_from *from, const tl_lanes_to *to,
                    const tl_lanes_span *span);
+
+/* Are the windows of so many columns computed as one array? Rows are in_step elements apart, and
+ * rows of results out_step results. */
+int tl_lanes_flat(const tl_lanes_job *job, int64_t columns, int64_t in_step, int64_t out_step);
 
 /* Computes the windows with centres i0 .. i1 - 1. */
 void tl_lanes_window(tl_lanes_buffers *buffers, const tl_lanes_from *from, const tl_lanes_to *to,

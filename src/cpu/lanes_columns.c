@@ -21,7 +21,8 @@ enum {
     WINDOW_LONG = 32,      /* longer windows use the narrowest strip: a tile must hold a window */
     BLOCK_LEVEL_LEAST = 8, /* a block has at least 2^8 rows */
     PACKED = 64,           /* wider rows of results in the cache are written in place */
-    AHEAD = 16,            /* prefetch distance in rows */
+    AHEAD = 16,            /* prefetch distance in rows; of narrow rows more, */
+    AHEAD_BYTES = 2048,    /* of so many bytes */
 
     /* Folds of narrower strips cut rows instead, because each row of a strip is on another page. */
     NARROW_BYTES = 1024,
@@ -60,9 +61,9 @@ static int64_t rows_in_place(const tally_view *in, int64_t col, int64_t padded)
     return rows < in->n ? rows : in->n;
 }
 
-/* A strip has one or two parts. If kernels may read beyond its columns, and its results are whole
- * rows that are packed, part 0 is all of it. Else part 0 is its whole vectors, part 1 the remaining
- * columns. Returns 0 if the part has no columns. */
+/* A strip has one or two parts. If kernels may read beyond its columns, and it has windows or its
+ * results are whole rows that are packed, part 0 is all of it. Else part 0 is its whole vectors,
+ * part 1 the remaining columns. Returns 0 if the part has no columns. */
 static int part_of(const columns *c, const tl_lanes_buffers *buffers, int64_t s, int part,
                    tl_lanes_from *from, tl_lanes_to *to)
 {
@@ -74,7 +75,8 @@ static int part_of(const columns *c, const tl_lanes_buffers *buffers, int64_t s,
               packed = out && out->row_stride == 1 && out->stride == width &&
                        (c->stream || width < PACKED),
               /* the last rows are copied: no more columns fit the buffer */
-        whole = c->overread && (out ? packed : width <= TL_LANES_STRIP);
+        whole =
+            c->overread && (out ? packed || c->job->verb == TL_WINDOW : width <= TL_LANES_STRIP);
     const int64_t full = whole ? width : reads ? width & -lanes : 0;
     int64_t col = s * c->strip + (part ? full : 0), n;
 
@@ -85,7 +87,10 @@ static int part_of(const columns *c, const tl_lanes_buffers *buffers, int64_t s,
                             .col_step = in->row_stride};
     if (c->overread && from->width % lanes)
         from->direct = rows_in_place(in, col, (from->width + lanes - 1) & -lanes);
-    if (from->direct && c->prefetch) from->prefetch_distance = AHEAD;
+    if (from->direct && c->prefetch) {
+        const int64_t narrow = AHEAD_BYTES / (llabs(in->stride) * bytes);
+        from->prefetch_distance = narrow > AHEAD ? narrow : AHEAD;
+    }
     if (from->width == 0) return 0;
 
     *to = (tl_lanes_to){0};
@@ -98,43 +103,6 @@ static int part_of(const columns *c, const tl_lanes_buffers *buffers, int64_t s,
     to->stream = c->stream && (to->direct || (out->row_stride == 1 && out->stride == from->width));
 
     return 1;
-}
-
-static void reduce_strip(const columns *c, tl_lanes_buffers *buffers, int64_t s)
-{
-    const tl_lanes_job *job = c->job;
-    tl_lanes_from from;
-    tl_lanes_to to;
-    int64_t col = s * c->strip;
-
-    for (int part = 0; part < 2; part++) {
-        if (!part_of(c, buffers, s, part, &from, &to)) continue;
-        tl_lanes_fold(buffers, &from, job->in->n, NULL, 0);
-        tl_lower_row(job->plan, (tl_staging){buffers->soa, buffers->r},
-                     job->results + col * job->plan->op->result_bytes, 0, from.width, job->in->n, 0,
-                     0, 0, 0);
-        col += from.width;
-    }
-}
-
-static void compute_strip(const columns *c, tl_lanes_buffers *buffers, int64_t s)
-{
-    const int64_t n = c->job->in->n;
-    tl_lanes_from from;
-    tl_lanes_to to;
-
-    if (c->job->verb == TL_REDUCE) {
-        reduce_strip(c, buffers, s);
-        return;
-    }
-
-    for (int part = 0; part < 2; part++) {
-        if (!part_of(c, buffers, s, part, &from, &to)) continue;
-        if (c->job->verb == TL_SCAN)
-            tl_lanes_scan(buffers, &from, &to, &(tl_lanes_span){0, 0, n, n});
-        else
-            tl_lanes_window(buffers, &from, &to, n, 0, n);
-    }
 }
 
 /* ---- blocks of rows ---- */
@@ -171,29 +139,6 @@ static int64_t piece(const blocks *b, int64_t j, int *level)
         if (k == j) return at;
         at += (int64_t)1 << *level;
         left -= (int64_t)1 << *level;
-    }
-}
-
-static void fold_piece(const columns *c, tl_lanes_buffers *buffers, const blocks *b, int64_t s,
-                       int64_t j)
-{
-    const tl_lanes_job *job = c->job;
-    const tl_scalar *op = job->plan->op;
-    tl_lanes_from from;
-    tl_lanes_to to;
-    int level;
-    const int64_t at = piece(b, j, &level);
-    tl_state *node = b->nodes + j * job->in->rows + s * c->strip;
-
-    for (int part = 0; part < 2; part++) {
-        if (!part_of(c, buffers, s, part, &from, &to)) continue;
-        from = tl_lanes_rows_from(&from, job->reverse ? job->in->n - 1 - at : at, op->elem_bytes);
-        if (job->reverse) from.step = -from.step;
-        tl_lanes_fold(buffers, &from, (int64_t)1 << level, NULL, 0);
-        for (int64_t col = 0; col < from.width; col++, node++) {
-            job->plan->core->unstage(buffers->soa, col, node);
-            if (op->from_wide) op->from_wide(node);
-        }
     }
 }
 
@@ -258,81 +203,85 @@ static void put_lane(tl_lanes_buffers *buffers, const blocks *b, int64_t col, in
     }
 }
 
-static void scan_block(const columns *c, tl_lanes_buffers *buffers, const blocks *b, int64_t s,
-                       int64_t j)
-{
-    const int64_t n = c->job->in->n, at = j * b->size, m = n - at < b->size ? n - at : b->size;
+/* What one task computes: part number `part` of `parts` of the columns from `col` on. */
+typedef struct {
+    const columns *c;
+    tl_lanes_buffers *buffers;
+    const blocks *b;
+    int64_t part, parts, col;
     tl_lanes_from from;
     tl_lanes_to to;
-    int64_t col = s * c->strip;
+} work;
 
-    for (int part = 0; part < 2; part++) {
-        if (!part_of(c, buffers, s, part, &from, &to)) continue;
-        buffers->k.vectors = (int)((from.width + buffers->lanes - 1) / buffers->lanes);
-        for (int64_t lane = 0; lane < from.width; lane++) put_lane(buffers, b, col + lane, lane, j);
-        tl_lanes_scan(buffers, &from, &to, &(tl_lanes_span){0, at, m, n});
-        col += from.width;
+/* All rows. */
+static void do_strip(work *w)
+{
+    const tl_lanes_job *job = w->c->job;
+    const int64_t n = job->in->n;
+
+    if (job->verb == TL_REDUCE) {
+        tl_lanes_fold(w->buffers, &w->from, n, NULL, 0);
+        tl_lower_row(job->plan, (tl_staging){w->buffers->soa, w->buffers->r},
+                     job->results + w->col * job->plan->op->result_bytes, 0, w->from.width, n, 0, 0,
+                     0, 0);
+    } else if (job->verb == TL_SCAN) {
+        tl_lanes_scan(w->buffers, &w->from, &w->to, &(tl_lanes_span){0, 0, n, n});
+    } else {
+        tl_lanes_window(w->buffers, &w->from, &w->to, n, 0, n);
     }
 }
 
-/* What one task does: part `part` of `parts` of a strip. */
-typedef void task(const columns *c, tl_lanes_buffers *buffers, blocks *b, int64_t strip,
-                  int64_t part, int64_t parts);
-
-static void do_strip(const columns *c, tl_lanes_buffers *buffers, blocks *b, int64_t s,
-                     int64_t part, int64_t parts)
+static void do_windows(work *w)
 {
-    (void)b, (void)part, (void)parts;
-    compute_strip(c, buffers, s);
+    const int64_t n = w->c->job->in->n, each = n / w->parts;
+    tl_lanes_window(w->buffers, &w->from, &w->to, n, each * w->part,
+                    w->part + 1 == w->parts ? n : each * (w->part + 1));
 }
 
-static void do_windows(const columns *c, tl_lanes_buffers *buffers, blocks *b, int64_t s,
-                       int64_t part, int64_t parts)
+static void do_ends(work *w)
 {
-    const int64_t n = c->job->in->n;
-    tl_lanes_from from;
-    tl_lanes_to to;
-    (void)b;
-    for (int side = 0; side < 2; side++)
-        if (part_of(c, buffers, s, side, &from, &to))
-            tl_lanes_window(buffers, &from, &to, n, n / parts * part,
-                            part + 1 == parts ? n : n / parts * (part + 1));
-}
-
-static void do_ends(const columns *c, tl_lanes_buffers *buffers, blocks *b, int64_t s, int64_t part,
-                    int64_t parts)
-{
-    const tl_lanes_job *job = c->job;
+    const tl_lanes_job *job = w->c->job;
     const int64_t n = job->in->n;
-    tl_lanes_from from;
-    tl_lanes_to to;
-
-    (void)b, (void)part, (void)parts;
-    for (int side = 0; side < 2; side++)
-        if (part_of(c, buffers, s, side, &from, &to)) {
-            tl_lanes_window(buffers, &from, &to, n, 0, job->before);
-            tl_lanes_window(buffers, &from, &to, n, n - job->after, n);
-        }
+    tl_lanes_window(w->buffers, &w->from, &w->to, n, 0, job->before);
+    tl_lanes_window(w->buffers, &w->from, &w->to, n, n - job->after, n);
 }
 
-static void do_fold(const columns *c, tl_lanes_buffers *buffers, blocks *b, int64_t s, int64_t part,
-                    int64_t parts)
+/* The nodes of a block of rows. */
+static void do_fold(work *w)
 {
-    (void)parts;
-    fold_piece(c, buffers, b, s, part);
+    const tl_lanes_job *job = w->c->job;
+    const tl_scalar *op = job->plan->op;
+    int level;
+    const int64_t at = piece(w->b, w->part, &level);
+    tl_state *node = w->b->nodes + w->part * job->in->rows + w->col;
+    tl_lanes_from from =
+        tl_lanes_rows_from(&w->from, job->reverse ? job->in->n - 1 - at : at, op->elem_bytes);
+
+    if (job->reverse) from.step = -from.step;
+    tl_lanes_fold(w->buffers, &from, (int64_t)1 << level, NULL, 0);
+    for (int64_t lane = 0; lane < from.width; lane++, node++) {
+        job->plan->core->unstage(w->buffers->soa, lane, node);
+        if (op->from_wide) op->from_wide(node);
+    }
 }
 
-static void do_scan(const columns *c, tl_lanes_buffers *buffers, blocks *b, int64_t s, int64_t part,
-                    int64_t parts)
+static void do_scan(work *w)
 {
-    (void)parts;
-    scan_block(c, buffers, b, s, part);
+    const int64_t n = w->c->job->in->n, at = w->part * w->b->size,
+                  m = n - at < w->b->size ? n - at : w->b->size, lanes = w->buffers->lanes;
+
+    w->buffers->k.vectors = (int)((w->from.width + lanes - 1) / lanes);
+    for (int64_t lane = 0; lane < w->from.width; lane++)
+        put_lane(w->buffers, w->b, w->col + lane, lane, w->part);
+    tl_lanes_scan(w->buffers, &w->from, &w->to, &(tl_lanes_span){0, at, m, n});
 }
+
+typedef void task(work *w);
 
 typedef struct {
     tally *ctx;
     const columns *c;
-    blocks *b;
+    const blocks *b;
     task *run_task;
     int64_t parts;
 } tasks;
@@ -345,12 +294,20 @@ static void do_tasks(void *with, const tl_worker *worker)
     if (!tl_lanes_open(&buffers, all->ctx, worker->number, c->job,
                        (tl_lanes_size){c->strip, c->job->in->n, 0}))
         return;
-    for (int64_t t; (t = tl_next_chunk(worker)) < worker->chunks;)
-        all->run_task(c, &buffers, all->b, t / all->parts, t % all->parts, all->parts);
+    for (int64_t t; (t = tl_next_chunk(worker)) < worker->chunks;) {
+        const int64_t strip = t / all->parts;
+        work w = {c, &buffers, all->b, t % all->parts, all->parts, strip * c->strip, {0}, {0}};
+        for (int side = 0; side < 2; side++)
+            if (part_of(c, &buffers, strip, side, &w.from, &w.to)) {
+                all->run_task(&w);
+                w.col += w.from.width;
+            }
+    }
     if (c->stream) tl_stream_fence();
 }
 
-static int run(tally *ctx, const columns *c, blocks *b, int threads, task *run_task, int64_t parts)
+static int run(tally *ctx, const columns *c, const blocks *b, int threads, task *run_task,
+               int64_t parts)
 {
     tasks all = {ctx, c, b, run_task, parts};
     if (!tl_scratch_begin(ctx, threads)) return 0;
@@ -414,8 +371,10 @@ tally_status tl_lanes_columns(tally *ctx, const tl_lanes_job *job, int threads)
     if (in->rows * n <= TL_PARALLEL_BYTES / op->elem_bytes) threads = 1;
     if (narrow_columns(job, threads)) return TALLY_OK;
 
+    const int flat = job->verb == TL_WINDOW && in->row_stride == 1 && job->out->row_stride == 1 &&
+                     tl_lanes_flat(job, in->rows, in->stride, job->out->stride);
     c.strip = job->verb == TL_REDUCE && !job->plan->in && in->row_stride == 1 ? FOLDED
-              : job->verb != TL_WINDOW                                        ? TL_LANES_STRIP
+              : job->verb != TL_WINDOW || flat                                ? TL_LANES_STRIP
               : job->w > WINDOW_LONG                                          ? TL_ABREAST
                                                                               : WINDOW_STRIP;
 
@@ -425,7 +384,7 @@ tally_status tl_lanes_columns(tally *ctx, const tl_lanes_job *job, int threads)
     int64_t least = (in->rows + c.strip - 1) / c.strip, wanted = 2 * (int64_t)threads;
     if (by_rows && job->verb == TL_REDUCE && in->rows * op->elem_bytes < wanted * NARROW_BYTES)
         wanted = 1;
-    if (threads > 1 && least < wanted) least = wanted;
+    if (threads > 1 && least < wanted && !flat) least = wanted;
     int64_t each = (in->rows + least - 1) / least;
     each = (each + TL_ABREAST - 1) & -(int64_t)TL_ABREAST;
     if (each < c.strip) c.strip = each;

@@ -80,13 +80,31 @@ static void pack_rows(char *to, const char *from, int64_t row_bytes, int64_t pit
     for (; rows > 0; rows--, to += row_bytes, from += pitch) memcpy(to, from, (size_t)row_bytes);
 }
 
+void tl_lanes_store_dense(tl_lanes_buffers *buffers, const tl_lanes_to *to, char *out, char *r,
+                          int64_t count)
+{
+    const tl_plan *plan = buffers->job->plan;
+
+    if (plan->out) {
+        char *const narrow = !to->stream            ? out
+                             : r == buffers->narrow ? buffers->r
+                                                    : buffers->narrow;
+        plan->out->apply(plan->out, narrow, r, count * plan->op->lanes);
+        r = narrow;
+    }
+
+    if (to->stream)
+        tl_stream_bytes(out, r, count * plan->op->result_bytes);
+    else if (r != out)
+        memcpy(out, r, (size_t)(count * plan->op->result_bytes));
+}
+
 void tl_lanes_store(tl_lanes_buffers *buffers, const tl_lanes_to *to, int64_t width, int64_t i,
                     int64_t rows)
 {
     const tl_plan *plan = buffers->job->plan;
-    const int64_t pad = buffers->k.vectors * buffers->lanes, bytes = buffers->result,
-                  final = plan->op->result_bytes;
-    const tl_matrix results = {buffers->r, pad, width, (int)bytes};
+    const int64_t pitch = buffers->pitch, bytes = buffers->result, final = plan->op->result_bytes;
+    const tl_matrix results = {buffers->r, pitch, width, (int)bytes};
 
     if (to->direct) return; /* `lower` wrote them there */
     if (to->q) {            /* lane c is a sequence of its own: n[c] results at q[c] */
@@ -110,33 +128,29 @@ void tl_lanes_store(tl_lanes_buffers *buffers, const tl_lanes_to *to, int64_t wi
     /* columns: the padding is removed, results are converted, then they go to their strides */
     char *r = buffers->r, *other = buffers->narrow, *out = to->out + i * to->step * final;
     const int dense = to->col_step == 1 && to->step == width;
-    if (width != pad && dense && !plan->out && !to->stream) {
-        pack_rows(out, r, width * bytes, pad * bytes, rows);
+    if (width != pitch && dense && !plan->out && !to->stream) {
+        pack_rows(out, r, width * bytes, pitch * bytes, rows);
         return;
     }
 
-    if (width != pad) {
-        pack_rows(other, r, width * bytes, pad * bytes, rows);
+    if (width != pitch && (dense || plan->out)) {
+        pack_rows(other, r, width * bytes, pitch * bytes, rows);
         r = buffers->narrow;
         other = buffers->r;
     }
 
-    if (plan->out) {
-        char *wide = r;
-        r = dense && !to->stream ? out : other;
-        plan->out->apply(plan->out, r, wide, rows * width * plan->op->lanes);
-        if (r == out) return;
-    }
-
     if (dense) {
-        if (to->stream)
-            tl_stream_bytes(out, r, rows * width * final);
-        else
-            memcpy(out, r, (size_t)(rows * width * final));
+        tl_lanes_store_dense(buffers, to, out, r, rows * width);
         return;
     }
 
-    for (int64_t j = 0; j < rows; j++, r += width * final)
+    if (plan->out) {
+        plan->out->apply(plan->out, other, r, rows * width * plan->op->lanes);
+        r = other;
+    }
+
+    const int64_t row = (plan->out ? width : pitch) * final;
+    for (int64_t j = 0; j < rows; j++, r += row)
         if (to->col_step == 1 && width < TL_ABREAST)
             copy_small(out + j * to->step * final, r, width, final);
         else

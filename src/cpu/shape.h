@@ -17,6 +17,20 @@ enum { TL_PARALLEL_BYTES = 256 * 1024 };
  * for its dense parts (driver.c). */
 enum { TL_LANES_BUFFERS, TL_BATCH, TL_STAGE, TL_SINGLE, TL_DENSE };
 
+/* The plan of windows, where lower applies min_count: in nan forms that count (tl_par.few). */
+static inline tl_plan tl_plan_of_window(const tl_plan *plan, const tally_window_options *o)
+{
+    tl_plan own = *plan;
+    if (plan->op->counted && o->min_count > 0) own.par.few = o->min_count - 1;
+    return own;
+}
+
+/* Do windows of a nan form need those of operator count too? */
+static inline int tl_needs_count(const tl_plan *plan, const tally_window_options *o)
+{
+    return plan->op->masked && !plan->op->counted && o->min_count > 0;
+}
+
 /* Appends n dense elements, indices c->end and up, to a counter. Uses up to `threads` threads. */
 void tl_push_slab(const tl_plan *plan, int threads, const void *x, int64_t n, tl_counter *c);
 

@@ -30,8 +30,11 @@ static const int64_t FAR = (int64_t)1 << 60;
 tally_status tl_window_open(tl_window *win, tally *ctx, const tl_plan *plan, const tl_plan *count,
                             const tally_window_options *options, tl_window_threads threads)
 {
-    *win = (tl_window){
-        .ctx = ctx, .plan = plan, .edges = options->edges, .min_count = options->min_count};
+    *win = (tl_window){.ctx = ctx,
+                       .own = tl_plan_of_window(plan, options),
+                       .plan = &win->own,
+                       .edges = options->edges,
+                       .min_count = options->min_count};
     if (options->before < 0 || options->after < 0)
         return tl_fail(ctx, TALLY_INVALID,
                        "window before is %lld, after is %lld: both must be at least 0",
@@ -51,7 +54,7 @@ tally_status tl_window_open(tl_window *win, tally *ctx, const tl_plan *plan, con
         win->thread_buffers[t].thread = threads.first + t;
     }
 
-    if (!plan->op->masked || options->min_count <= 0) return TALLY_OK;
+    if (!tl_needs_count(plan, options)) return TALLY_OK;
     if (!count)
         return tl_fail(ctx, TALLY_INVALID, "min_count of %s needs the operator count",
                        plan->op->file);

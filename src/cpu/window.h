@@ -24,7 +24,8 @@ typedef struct tl_window_buffers {
 
 typedef struct tl_window {
     tally *ctx;
-    const tl_plan *plan;
+    tl_plan own;         /* tl_plan_of_window */
+    const tl_plan *plan; /* = &own */
     int64_t before, after, w;
     tally_edges edges;
     int64_t min_count;
@@ -32,7 +33,7 @@ typedef struct tl_window {
     int stream; /* always use non-temporal stores, however few results a run has */
     tl_window_buffers *thread_buffers; /* one for each thread */
 
-    /* for min_count of an operator that skips NaN: the windows of operator `count` */
+    /* NULL, or the windows of operator `count` (tl_needs_count) */
     struct tl_window *count;
     int64_t *counts; /* results of `count`, for one chunk */
     int64_t counts_capacity;
@@ -53,9 +54,9 @@ typedef struct tl_window_threads {
 } tl_window_threads;
 
 /* Prepares the windows of `options` for plan. count: the plan of operator count on the same element
- * type; required for min_count of an operator that skips NaN, otherwise NULL. The plans must live
- * until close. The context must have scratch memory (scratch.h) for threads first .. first + count
- * - 1. Errors: TALLY_INVALID, TALLY_NO_MEMORY; close may be called after either. */
+ * type, which must live until close; used where tl_needs_count, else it may be NULL. The context
+ * must have scratch memory (scratch.h) for threads first .. first + count - 1. Errors:
+ * TALLY_INVALID, TALLY_NO_MEMORY; close may be called after either. */
 tally_status tl_window_open(tl_window *win, tally *ctx, const tl_plan *plan, const tl_plan *count,
                             const tally_window_options *options, tl_window_threads threads);
 

@@ -2,7 +2,7 @@
  * mean of floats: the state of sum (op/sum.h), divided once, in lower, by n converted to the
  * accumulator's type. */
 #define OP_CORE sum
-#define OP_COUNTS 2
+#define OP_COUNTS 1
 #define OP_LANE REAL
 #define OP_WIDEN REAL
 #define OP_EXACT 0

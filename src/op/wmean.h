@@ -5,7 +5,7 @@
 #define OP_LANE REAL
 #define OP_WIDEN REAL
 #define OP_EXACT 0
-#define OP_COUNTS 2
+#define OP_COUNTS 1
 #define OP_STATE(F) F(real, s) F(real, w)
 #define OP_NEUTRAL 1
 typedef struct { OP_STATE(FIELD) } state;

@@ -30,6 +30,13 @@ typedef struct tl_par {
     /* 1: a nan form (masked.h) skips only marked elements (context/inputs.h); any other NaN is a
      * value. */
     int marked;
+
+    /* Nan forms that count (tl_scalar.counted): the largest number of elements of which a result
+     * has no value. 0, or windows' min_count - 1. */
+    int64_t few;
+
+    /* 1 in kernels whose results all have the same number of elements; not used elsewhere. */
+    int same_n;
 } tl_par;
 
 /* One state, opaque. The largest have six fields of 64 bits (corr in its nan form). */
@@ -66,9 +73,10 @@ typedef struct tl_scalar {
     int lanes;
     uint8_t elem_bytes, state_bytes, result_bytes; /* result_bytes counts all lanes. */
     uint8_t exact, idempotent, inverse, masked, seedable, indexed, neutral;
-    uint8_t inputs; /* 1, or 2 of the same type (tl_par.second). */
-    uint8_t picks;  /* The result is one of the elements, with unchanged bits. */
-    int8_t extreme; /* OP_EXTREME: 1 the largest key, -1 the smallest, 0 neither. */
+    uint8_t counted; /* A nan form whose state counts elements that are not masked (masked.h). */
+    uint8_t inputs;  /* 1, or 2 of the same type (tl_par.second). */
+    uint8_t picks;   /* The result is one of the elements, with unchanged bits. */
+    int8_t extreme;  /* OP_EXTREME: 1 the largest key, -1 the smallest, 0 neither. */
 
     /* CPU kernels get elements widened as `widen` says (TL_WIDEN_...), of type `wide`. Their states
      * are those of `core` on that type. */
@@ -369,12 +377,17 @@ typedef struct tl_kernel {
      * lanes_window: stages the windows of w elements that end at rows w - 1 .. m - 1, from soa[to]
      * on. carry has m + 7 vectors for each set bit of w.
      *
+     * lanes_flat: the same from soa[0] on, of rows without gaps: `stride` lanes, and at most TL_SOA
+     * - vector_lanes states in all. carry has a staging buffer for each set bit of w. Reads up to a
+     * vector past the rows. Not for operators whose state has an index.
+     *
      * lanes_put: writes one lane's state into carry. Slot l < levels is the counter's node of 8 <<
      * l elements; slot levels + l is S at the last multiple of 8 << l that is not a multiple of 16
      * << l; slot 2 * levels is S(0). */
     void (*lanes_fold)(const tl_lanes *k, tl_par p);
     void (*lanes_scan)(const tl_lanes *k, tl_par p);
     void (*lanes_window)(const tl_lanes *k, int64_t w, tl_par p);
+    void (*lanes_flat)(const tl_lanes *k, int64_t w, tl_par p);
     void (*lanes_put)(const tl_lanes *k, int slot, int64_t lane, const tl_state *s);
 
     void (*ranges)(const tl_range_work *k, tl_par p);

@@ -66,6 +66,7 @@ static const tl_kernel W(row) = {
     .lanes_fold = W(do_lanes_fold),
     .lanes_scan = W(do_lanes_scan),
     .lanes_window = W(do_lanes_window),
+    .lanes_flat = W(do_lanes_flat),
     .lanes_put = W(do_lanes_put),
     .unstage = W(do_unstage),
     .ranges = W(do_ranges),

@@ -19,15 +19,20 @@ TL_INLINE VS W(load_row)(const E *x, int64_t i, tl_par p)
     return TL_LIFTED(TL_VE, e, x, TL_V, (TL_VE(idx)){0} + i, p);
 }
 
-/* Prefetches 8 rows, `prefetch_distance` rows after x. A prefetch of an address without memory has
- * no effect. */
-TL_INLINE void W(prefetch_rows)(const E *x, int64_t stride, int64_t prefetch_distance)
+/* Prefetches 8 rows, `prefetch_distance` rows after x: a line of each; or, with `lines`, a
+ * constant, the lines of narrow rows. A prefetch of an address without memory has no effect. */
+TL_INLINE void W(prefetch_rows)(const E *x, int64_t stride, int64_t prefetch_distance, int lines)
 {
-    if (prefetch_distance)
-        TL_UNROLL for (int j = 0; j < W(ROWS); j++) __builtin_prefetch(
-            (const void *)((uintptr_t)x +
-                           (uintptr_t)((prefetch_distance + j) * stride) * sizeof(E)),
-            0, 2);
+    if (!prefetch_distance) return;
+
+    const int64_t row = stride * (int64_t)sizeof(E);
+    const uintptr_t to = (uintptr_t)x + (uintptr_t)(prefetch_distance * row);
+    if (lines && 0 < row && row < 64)
+        for (int64_t line = 0; line < W(ROWS) * row; line += 64)
+            __builtin_prefetch((const void *)(to + (uintptr_t)line), 0, 2);
+    else
+        TL_UNROLL for (int j = 0; j < W(ROWS); j++)
+            __builtin_prefetch((const void *)(to + (uintptr_t)(j * row)), 0, 2);
 }
 
 /* The node of the 2^k <= 8 rows from x on. */
@@ -123,7 +128,7 @@ static void W(do_lanes_fold)(const tl_lanes *k, tl_par p)
     for (int64_t g = k->at >> W(BLOCK_LOG); g < blocks; g++, x += W(ROWS) * stride) {
         const int carries = W(carries)(g);
         for (int v = 0; v < k->vectors; v++) {
-            W(prefetch_rows)(x + v * TL_V, stride, k->prefetch_distance);
+            W(prefetch_rows)(x + v * TL_V, stride, k->prefetch_distance, 0);
             W(carry)
             (counter + v, W(rows_node)(x + v * TL_V, stride, W(BLOCK_LOG), g * W(ROWS), p), carries,
              k->vectors);
@@ -183,6 +188,10 @@ static void W(do_lanes_scan)(const tl_lanes *k, tl_par p)
 {
     const int64_t stride = k->stride, width = k->vectors * TL_V;
     const int vectors = k->vectors;
+    /* Where rows of results are narrower than the vectors, the last vector of a row overlaps the
+     * next row, whose first one is written later. */
+    const int packed = 0 < k->out_step && k->out_step < width, begin = packed ? vectors - 1 : 0,
+              step = packed ? -1 : 1;
     VS *counter = k->carry, *starts = counter + k->levels * vectors,
        *init = starts + k->levels * vectors;
 
@@ -202,11 +211,11 @@ static void W(do_lanes_scan)(const tl_lanes *k, tl_par p)
             parent ? starts + __builtin_ctzll((unsigned long long)parent) * vectors : init;
         const int absent = !g && !k->seeded, first = !parent && !k->seeded;
 
-        for (int v = 0; v < vectors; v++) {
+        for (int i = 0, v = begin; i < vectors; i++, v += step) {
             const int64_t to = k->to + row * width + v * TL_V;
             VS x[8], o[8];
             const E *e = (const E *)k->x + row * stride + v * TL_V;
-            W(prefetch_rows)(e, stride, k->prefetch_distance);
+            W(prefetch_rows)(e, stride, k->prefetch_distance, 1);
             W(load_rows)(x, e, stride, count, at, p);
             W(row_prefixes)(o, x, from[v], absent, at);
 #if TL_SCAN_FULL
@@ -250,7 +259,7 @@ TL_INLINE void W(low_levels)(const tl_lanes *k, const E *x, VS *const *z, int64_
         VS a[8], c[8];
         const E *rows = x + e * k->stride;
         const int count = k->m - e < W(ROWS) ? (int)(k->m - e) : W(ROWS);
-        W(prefetch_rows)(rows, k->stride, k->prefetch_distance);
+        W(prefetch_rows)(rows, k->stride, k->prefetch_distance, 0);
         W(load_rows)(a, rows, k->stride, count, k->at + e, p);
         if (KEEPS(0)) ALL8(z0[e + j] = a[j]);
         ALL8(c[j] = W(join_twins)(j < 1 ? v0 : a[j - 1], a[j], 1));
@@ -331,6 +340,65 @@ static void W(do_lanes_window)(const tl_lanes *k, int64_t w, tl_par p)
 }
 
 #undef ALL8
+
+#define EACH_VECTOR(first_row)                                                                     \
+    for (int64_t first = (first_row)*columns, f = first + (n - first - 1) / TL_V * TL_V;           \
+         f >= first; f -= TL_V)
+/* The same for rows that lie side by side: a row before is k->stride states before, so every lane
+ * of a vector has a window, however few the columns are. z[f] ends at state f. */
+static void W(do_lanes_flat)(const tl_lanes *k, int64_t w, tl_par p)
+{
+    const int64_t columns = k->stride, n = k->m * columns;
+    const uintptr_t ahead = (uintptr_t)(k->prefetch_distance * columns) * sizeof(E);
+    const int top = tl_top_level(w), last = tl_level(w), levels = top - (last == top);
+    const E *x = k->x;
+    W(soa) *z = k->carry, *kept[TL_MAX_LEVELS] = {NULL};
+    int64_t folded = (int64_t)1 << top;
+
+    assert(0 < w && w <= k->m && n + TL_V <= TL_SOA);
+    for (int64_t f = 0; f < n; f += TL_V) {
+        if (ahead) __builtin_prefetch((const void *)((uintptr_t)(x + f) + ahead), 0, 2);
+        W(soa_store)(z, f, W(load)(x + f, 0, p));
+    }
+
+    for (int b = 0; b < levels; b++) {
+        const W(soa) *below = z;
+        const int64_t d = (int64_t)1 << b, back = d * columns;
+#define NODE(f) W(join_twins)(W(soa_load)(below, (f)-back), W(soa_load)(below, f), d)
+        if (KEEPS(b)) kept[b] = z++;
+        if (b + 1 == levels || KEEPS(b + 1)) {
+            EACH_VECTOR(2 * d - 1) W(soa_store)(z, f, NODE(f));
+        } else { /* two levels at once */
+            b++;
+            EACH_VECTOR(4 * d - 1)
+            W(soa_store)(z, f, W(join_twins)(NODE(f - 2 * back), NODE(f), 2 * d));
+        }
+#undef NODE
+    }
+
+    for (int b = top - 1; b > last && !OP_IDEMPOTENT; b--) {
+        const int64_t d = (int64_t)1 << b;
+        if (!(w >> b & 1)) continue;
+        EACH_VECTOR(folded + d - 1)
+        W(soa_store)
+        (z, f, W(join)(W(soa_load)(z, f - d * columns), W(soa_load)(kept[b], f), folded, d));
+        folded += d;
+    }
+
+    const int64_t d = (int64_t)1 << last, begin = (w - 1) * columns;
+    for (int64_t f = begin; f < n; f += TL_V) { /* the last pass stages the windows */
+        VS s = W(soa_load)(z, f);
+        if (last == top && w > 1)
+            s = W(join_twins)(W(soa_load)(z, f - d / 2 * columns), s, d / 2);
+        else if (OP_IDEMPOTENT && w > 1)
+            s = W(join)(W(soa_load)(z, f - (w - folded) * columns), s, 0, 0);
+        else if (w > 1)
+            s = W(join)(W(soa_load)(z, f - d * columns), W(soa_load)(kept[last], f), folded, d);
+        W(soa_store)(k->soa, f - begin, s);
+    }
+}
+
+#undef EACH_VECTOR
 #undef KEEPS
 
 static void W(do_lanes_put)(const tl_lanes *k, int slot, int64_t lane, const tl_state *s)

@@ -33,7 +33,6 @@
 #endif
 
 /* GPUs have other texts with the same results (gpu/kernel/prelude_gpu.h). */
-#define over_size(x, n)      ((x) / (n))
 #define plus_half(y, d)      ((y) + (d)*num(0.5))
 #define plus_halves(y, x, n) ((y) + (x) * ((n)*num(0.5)))
 
@@ -197,6 +196,29 @@ TL_INLINE real root(real x)
 TL_INLINE real canon(real x) { return x; }
 #endif
 
+/* x / n, correctly rounded. Where all results have the same n (tl_par.same_n), 1 / n is computed
+ * once, and a product and two fused multiply-adds give the quotient (Brisebarre, Muller and Raina
+ * 2004, algorithm 1). A division takes 16 cycles. That needs steps without underflow: 1 <= n <=
+ * BOUND and |quotient| >= 1 / BOUND, or x = 0. Else, and for NaN and infinity, x is divided by n.
+ * In nan forms n differs from lane to lane. p is the parameter of the calling function. */
+#if TL_VECTOR && TL_FUSES && !TL_MASKED && TL_REAL_FLOAT && TL_V * TL_REAL_SIZE == 64
+#define over_size(x, n) TL_N(quotient)(x, n, p)
+TL_INLINE real TL_N(quotient)(real x, real n, par p)
+{
+    if (!__builtin_constant_p(p.same_n) || !p.same_n) return x / n;
+
+    const TL_REAL_T bound = TL_REAL_SIZE == 4 ? 0x1p100f : 0x1p500;
+    const real part = sel((n >= num(1.0)) & (n <= num(bound)), num(1.0) / n, num(NOT_A_NUMBER)),
+               about = x * part,
+               v = TL_PASTE(TL_FMA_, TL_REAL_SIZE)(TL_PASTE(TL_FMA_, TL_REAL_SIZE)(-about, n, x),
+                                                   part, about);
+    if (__builtin_expect(TL_PASTE(TL_LEAST_, TL_REAL_SIZE)(v, x, 1 / bound), 1)) return v;
+    return x / n;
+}
+#else
+#define over_size(x, n) ((x) / (n))
+#endif
+
 #define to_result(x)      TL_TO(x, TL_OUT_T)
 #define result_to_real(v) TL_TO(v, TL_REAL_T)
 #define to_wide(x)        TL_TO(x, uint64_t)
@@ -204,3 +226,4 @@ TL_INLINE real canon(real x) { return x; }
 #define signed_to_real(x) TL_TO((idx)(x), TL_REAL_T)
 #define wide_to_real(x)   TL_TO(x, TL_REAL_T)
 #define idx_to_real(x)    TL_TO(x, TL_REAL_T)
+#define too_few(p)        idx_num((p).few)

@@ -197,6 +197,9 @@ static const tl_scalar TL_S(row) = {
     .idempotent = OP_IDEMPOTENT,
     .inverse = OP_INVERSE,
     .masked = OP_MASKED,
+#if TL_COUNTED
+    .counted = 1,
+#endif
     .inputs = OP_INPUTS,
     .picks = OP_PICKS != 0,
     .extreme = OP_EXTREME,

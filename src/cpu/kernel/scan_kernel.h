@@ -33,57 +33,70 @@ TL_INLINE VS W(prefixes)(VS v, tl_par p)
     return v;
 }
 
-/* Running scan; returns the tile's node. Stages S(b + 1) .. S(b + m) in soa, or writes the results
- * to out; for out, `exclusive` means S(b) .. S(b + m - 1). */
+/* A running scan: where its states or results go, and what it has folded. run: of the elements so
+ * far; fold: lane l has the fold of the elements up to lane l of the last vector; whole: the same
+ * after `before`. */
+typedef struct {
+    W(soa) * soa;
+    TL_OUT_T *out;
+    int exclusive, stream;
+    VS before, run, fold, whole;
+} W(running);
+
+/* Scans elements j .. j + m - 1 of the tile, m <= V, whose states are v. */
+TL_INLINE void W(run_on)(W(running) * k, VS v, int64_t m, const tl_tile *t, int64_t j, tl_par p)
+{
+    /* From v before it is joined with `run`: one combine, and no shuffle, from vector to vector. */
+    v = W(prefixes)(v, p);
+    const VS all = W(ends)(v), last = k->whole;
+    k->fold = W(join)(k->run, v, 0, 0);
+    k->run = W(join)(k->run, all, 0, 0);
+    k->whole = W(join)(k->before, k->fold, 0, 0);
+    if (k->soa) {
+        W(soa_store)(k->soa, TL_V + j, k->whole);
+        return;
+    }
+
+    const VS what = k->exclusive ? W(delay1)(last, k->whole) : k->whole;
+    const TL_VE(real) count = W(counts)(t->b + j + !k->exclusive, 1);
+    const TL_VE(result) result = TL_RESULT(TL_VE(lower)(what, count, (TL_VE(idx)){0}, p), p);
+    if (m < TL_V)
+        memcpy(k->out + j, &result, (size_t)m * sizeof result[0]);
+    else if (k->stream)
+        tl_stream_store(k->out + j, &result, sizeof result);
+    else
+        memcpy(k->out + j, &result, sizeof result);
+}
+
+/* Returns the tile's node. Stages S(b + 1) .. S(b + m) in soa, or writes the results to out; for
+ * out, `exclusive` means S(b) .. S(b + m - 1). */
 TL_INLINE SS W(running_scan)(W(soa) * soa, TL_OUT_T *out, const tl_tile *t, int exclusive,
                              int stream, tl_par p)
 {
     const E *x = t->x;
     const int64_t m = t->m, b = t->b;
     const tl_prefetch next = t->next;
-    VS before = TL_VE(neutral)(p), run = before, r = before, last;
+    const VS none = TL_VE(neutral)(p);
+    W(running) k = {soa, out, exclusive, stream, none, none, none, none};
     SS s;
 
     assert(0 < m && m <= TL_TILE && t->to == 0);
     if (t->prefix) {
         memcpy(&s, t->prefix, sizeof s);
-        for (int l = 0; l < TL_V; l++) W(put)(&before, l, s);
+        for (int l = 0; l < TL_V; l++) W(put)(&k.before, l, s);
     }
 
-    if (soa) W(soa_store)(soa, 0, before);
-    last = before;
-
-    for (int64_t j = 0; j < m; j += TL_V) {
-        if (j % W(FETCHED) == 0) TL_PREFETCH_SOME(next, j, W(FETCHED), sizeof(E), 0);
-        r = m - j < TL_V ? W(load_part)(x + j, m - j, b + j, p) : W(load)(x + j, b + j, p);
-        r = W(prefixes)(r, p);
-
-        /* Taken from r before it is joined with `run`: one combine, and no shuffle, from vector to
-         * vector. */
-        const VS all = W(ends)(r);
-        r = W(join)(run, r, 0, 0);
-        run = W(join)(run, all, 0, 0);
-        const VS whole = W(join)(before, r, 0, 0);
-
-        if (soa) {
-            W(soa_store)(soa, TL_V + j, whole);
-            continue;
-        }
-
-        const VS what = exclusive ? W(delay1)(last, whole) : whole;
-        const TL_VE(real) count = W(counts)(b + j + !exclusive, 1);
-        const TL_VE(result) result = TL_RESULT(TL_VE(lower)(what, count, (TL_VE(idx)){0}, p), p);
-        last = whole;
-
-        if (m - j < TL_V)
-            memcpy(out + j, &result, (size_t)(m - j) * sizeof *out);
-        else if (stream)
-            tl_stream_store(out + j, &result, sizeof result);
-        else
-            memcpy(out + j, &result, sizeof result);
+    if (soa) W(soa_store)(soa, 0, k.before);
+    k.whole = k.before;
+    for (int64_t j = 0; j < m;) {
+        const int64_t end = m - j < W(FETCHED) ? m : j + W(FETCHED);
+        TL_PREFETCH_SOME(next, j, W(FETCHED), sizeof(E), 0);
+        for (; j + TL_V <= end; j += TL_V) W(run_on)(&k, W(load)(x + j, b + j, p), TL_V, t, j, p);
+        if (j < end) W(run_on)(&k, W(load_part)(x + j, end - j, b + j, p), end - j, t, j, p);
+        j = end;
     }
 
-    return W(lane)(r, (int)((m - 1) & (TL_V - 1)));
+    return W(lane)(k.fold, (int)((m - 1) & (TL_V - 1)));
 }
 
 static void W(do_scan_run)(const tl_tile *t, tl_state *node, tl_par p)

@@ -182,6 +182,24 @@ TL_INLINE void tl_stream_fence(void)
 #endif
 }
 
+/* For 64 bytes of floats of 4 or 8 bytes: a * b + c, rounded once. TL_LEAST_n: in every lane,
+ * |v| >= least or v == x. */
+#if TL_SHIFTS
+#define TL_FUSES          1
+#define TL_FMA_4(a, b, c) ((__typeof__(a))_mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c)))
+#define TL_FMA_8(a, b, c) ((__typeof__(a))_mm512_fmadd_pd((__m512d)(a), (__m512d)(b), (__m512d)(c)))
+#define TL_LEAST_4(v, x, least)                                                                    \
+    _mm512_kortestc(                                                                               \
+        _mm512_cmp_ps_mask(_mm512_abs_ps((__m512)(v)), _mm512_set1_ps(least), _CMP_GE_OQ),         \
+        _mm512_cmp_ps_mask((__m512)(v), (__m512)(x), _CMP_EQ_OQ))
+#define TL_LEAST_8(v, x, least)                                                                    \
+    _kortestc_mask8_u8(                                                                            \
+        _mm512_cmp_pd_mask(_mm512_abs_pd((__m512d)(v)), _mm512_set1_pd(least), _CMP_GE_OQ),        \
+        _mm512_cmp_pd_mask((__m512d)(v), (__m512d)(x), _CMP_EQ_OQ))
+#else
+#define TL_FUSES 0
+#endif
+
 /* Per float lane, v > m ? v : m and v < m ? v : m. As in maxps and minps, the result is m where v
  * is a NaN or equal to m. TL_NAN_n: is v or w a NaN? */
 #if defined(__AVX512F__)

@@ -254,6 +254,7 @@ static void W(do_window_lower)(void *to, const tl_window_work *k, const tl_lower
     const int stream = l->stream;
     TL_OUT_T *out = to;
 
+    p.same_n = 1;
     assert(from >= 0 && from + m <= TL_WINDOW_TILE);
     W(recipe) r = W(window_recipe)(k);
     TL_VE(real) n = W(counts)(k->w, 0);
@@ -267,7 +268,7 @@ static void W(do_window_lower)(void *to, const tl_window_work *k, const tl_lower
 
         if (!askew && m - j >= 4 * TL_V) {
             if (W(DIRECT) && r.small && stream)
-                TL_PREFETCH_SOME(k->next, at + j - TL_WINDOW_HISTORY, 4 * TL_V, sizeof(E), 0);
+                TL_PREFETCH_SOME(k->next, at + j - TL_WINDOW_HISTORY, 4 * TL_V, sizeof(E), 1);
             W(window_row)(acc, &r, 4, at + j, p);
             TL_UNROLL for (int v = 0; v < 4; v++, j += TL_V) W(lower_some)(
                 out + j * (OP_LANES), acc[v], (W(windows)){TL_V, first + j, n}, stream, p);
