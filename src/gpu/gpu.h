@@ -249,7 +249,7 @@ tally_status tl_gpu_text(tl_device *, tally *, const tl_plan *, const char *shap
 
 /* A program text: of an operator and a shape, for the API with this prelude. The shapes: "reduce",
  * "reduce_segments", "scan", "scan_segments", "scan_small", "window", "window_flat", "window_cut",
- * "window_far", "window_long", "window_stream"; "law" for the probe. kernel: the text of this
+ * "window_far", "window_long", "window_table", "window_stream"; "law" for the probe. kernel: the text of this
  * kernel alone (CUDA only); NULL: of all kernels of the shape. */
 typedef struct tl_text {
     const tl_scalar *op;
@@ -297,7 +297,7 @@ int tl_gpu_scans_in_steps(const tl_scalar *op);
  * results are contiguous. */
 int tl_gpu_scans_lines(const tl_scalar *op);
 
-/* The kernel scan_down: rows that a warp holds in registers, 0 if it is not used for this operator;
+/* The kernel scan_down: rows of a lane, 0 if it is not used for this operator;
  * thread blocks that share a multiprocessor. */
 typedef struct tl_column_scan {
     int rows, blocks;

@@ -118,11 +118,12 @@ static tally_status scan_single(const tl_launch *l, const tl_batch *b, const tl_
 
 /* ---- scans of columns in one launch ---- */
 
-/* The tiles of a column, and the words of the status table. */
+/* The rows of a tile, the tiles of a column, and the words of the status table. */
 static single_plan plan_scan_down(const tl_batch *b)
 {
-    const int64_t tile = tl_gpu_column_scan(b->plan->op).rows * TILE_WARPS,
-                  width = (b->rows + LANES - 1) / LANES * LANES;
+    const int log = tl_columns_log(b);
+    const int64_t tile = (int64_t)tl_gpu_column_scan(b->plan->op).rows * TILE_WARPS << (5 - log),
+                  width = tl_column_groups(b) << log;
     single_plan p = {.tiles = (b->n + tile - 1) / tile};
     while ((p.tiles - 1) >> (COLUMN_LOG * p.levels)) p.levels++;
     for (int k = 0; k < COLUMN_LEVELS; k++)
@@ -132,14 +133,25 @@ static single_plan plan_scan_down(const tl_batch *b)
 }
 
 /* True if the kernel scan_down takes the batch. Short columns go by several launches, which also
- * read the elements only once. */
+ * read the elements only once; and so do a few more columns than half the lanes of a warp, of
+ * elements of 4 or 8 bytes, for which it is slower. */
 static int can_scan_down(const tl_gpu_device *d, const tl_batch *b)
 {
+    const int few = b->plan->op->elem_bytes >= 4 && b->rows > LANES / 2 && b->rows < LANES * 3 / 4;
     if (!d->gpu->calls->single_launch || !tl_batch_columns(b) || b->in_place || !b->long_count ||
-        !tl_gpu_column_scan(b->plan->op).rows || b->rows < LANES)
+        !tl_gpu_column_scan(b->plan->op).rows || few)
         return 0;
     const single_plan p = plan_scan_down(b);
     return p.levels < COLUMN_LEVELS && p.words <= tl_status_words(d);
+}
+
+static int64_t down_local_bytes(const tl_batch *b)
+{
+    const tl_scalar *const op = b->plan->op;
+    const int log = tl_columns_log(b), bytes = op->elem_bytes;
+    const int64_t line = bytes * (b->rows < LANES ? b->rows : LANES);
+    return DOWN_BYTES(tl_gpu_state_bytes(op)) +
+           (DOWN_PITCH(tl_gpu_column_scan(op).rows, line, bytes << log) * TILE_WARPS << (5 - log));
 }
 
 static tally_status scan_down(const tl_launch *l, const tl_batch *b, const tl_results *r,
@@ -147,15 +159,15 @@ static tally_status scan_down(const tl_launch *l, const tl_batch *b, const tl_re
 {
     tl_gpu_device *d = l->d;
     const single_plan p = plan_scan_down(b);
-    const int64_t jobs = p.tiles * ((b->rows + LANES - 1) / LANES),
-                  most = DOWN_RUN * d->gpu->processors;
+    const int64_t jobs = p.tiles * tl_column_groups(b), most = DOWN_RUN * d->gpu->processors;
     const int64_t groups = jobs < most ? jobs : most;
 
     assert(p.levels < COLUMN_LEVELS && p.tiles > 0 && groups > 0);
     tally_status status = tl_status_reserve(d, l->ctx, p.words);
     if (status) return status;
-    return TL_GO(l, scan_down, groups * TILE_WARPS,
-                 .tiled = tiled_arguments(d, b, r, &p, jobs, from));
+    return TL_GO(
+        l, scan_down, groups * TILE_WARPS, .tiled = tiled_arguments(d, b, r, &p, jobs, from),
+        .log = tl_i64(tl_columns_log(b)), .local_bytes = tl_local_bytes(down_local_bytes(b)));
 }
 
 /* ---- scans in several launches ---- */

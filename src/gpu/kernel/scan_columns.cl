@@ -86,19 +86,23 @@ fn void scan_part(column_part c, column_results to)
     }
 }
 
-/* The prefixes S before and after the lane's part of a chunk. before: S before the chunk, of `done`
- * elements; node: the node of the lane's part, of `size` elements; parts are 2^log lanes apart.
+/* Returns the node of all parts of a column, which are 2^log lanes apart. node: the lane's, of
+ * `size` elements. left[k]: what its partner at bit k had at step k, for start_parts. */
+fn state fold_parts(state *left, state node, int size, int log, LOCAL state *box)
+{
+    for (int k = 0; k < 5 - log; k++) {
+        left[k] = exchange(node, 1 << (log + k), box);
+        node = meet(node, left[k], lane_index() >> (log + k) & 1, (amount)size * (1 << k));
+    }
+    return node;
+}
+
+/* The prefixes S before and after the lane's part. before: S before the parts, of `done` elements.
  * After the last part, c->after is not S. */
-fn void start_parts(column_part *c, maybe before, amount done, state node, int log,
+fn void start_parts(column_part *c, maybe before, amount done, const state *left, int log,
                     LOCAL state *box)
 {
     const int lane = lane_index(), part = lane >> log;
-    state left[5];
-
-    for (int k = 0; k < 5 - log; k++) {
-        left[k] = exchange(node, 1 << (log + k), box);
-        node = meet(node, left[k], part >> k & 1, (amount)c->size * (1 << k));
-    }
 
     for (int k = 4 - log; k >= 0; k--) {
         const maybe with = then(before, left[k], done + (amount)c->size * (part & -(2 << k)),
@@ -118,8 +122,7 @@ KERNEL_OF(scan_columns)
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
     SEEDING_OF_PARAMETERS;
-    BOX
-    const int width = 1 << log, parts = LANES >> log, lane = lane_index(), part = lane >> log;
+    BOX const int width = 1 << log, parts = LANES >> log, lane = lane_index(), part = lane >> log;
     const i64 groups = (b.seqs + width - 1) >> log;
     column_part c;
     column_results to;
@@ -133,14 +136,15 @@ KERNEL_OF(scan_columns)
         const i64 begin = chunk * CHUNK_e, left = b.n - begin - part * c.size;
         GLOBAL const state *here = prefix + s * (level_count(b.n, 1) + 1) + chunk;
         maybe before = initial(seeds, s, b.p);
-        state node = before.s;
+        state node = before.s, left_of[5];
         c.at = begin + part * c.size;
         c.count = left > c.size ? c.size : left > 0 ? (int)left : 0;
         c.x = b.x + (start_of(b, s) + c.at * b.stride) * TL_SIZE;
         to.to = place(out, b, s, c.at);
         if (chunk) before.s = here[0], before.have = 1;
         if (parts > 1 && c.count == c.size) node = fold_column(c.x, c.step, c.at, c.size, b.p);
-        start_parts(&c, before, b.p.origin + begin, node, (int)log, box);
+        fold_parts(left_of, node, c.size, (int)log, box);
+        start_parts(&c, before, b.p.origin + begin, left_of, (int)log, box);
 
         /* Columns without a full chunk may have no prefix. */
         if (part == parts - 1 && c.count == c.size) c.after.s = here[1];

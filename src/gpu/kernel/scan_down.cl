@@ -1,21 +1,27 @@
 /* SPDX-License-Identifier: MIT
  * Scan of columns in one launch that reads every element once (CUDA): look-back with a lane for
- * each column.
+ * each column, or, of few columns, for each part of a column (columns.cl).
  *
- * A tile is 32 columns wide. Each of its 8 warps holds DOWN_ROWS rows of it in registers, one
- * column per lane. Write the tile's number in base 8. The prefix S before the tile is a fold of
- * published nodes: those above it among 8 tiles, those among 8 groups of 8 tiles, and so on. Warp w
- * polls for node w of every level, all at once. The last warp publishes the tile's node and the
- * nodes of the groups that the tile ends. Only fixed nodes of the tree are combined, so block order
- * does not affect results. Tiles are taken from a counter, one row of tiles after the other, so a
- * block only waits for blocks that run already. */
-enum { DOWN_TILE = DOWN_ROWS * TILE_WARPS, DOWN_GROUPS = DOWN_ROWS / DOWN };
+ * A tile is 2^log columns wide. Each of its 8 warps has a strip of DOWN_ROWS rows of every part in
+ * local memory. The rows of a table of up to 32 columns lie one after the other: a warp copies them
+ * to local memory and back 16 bytes at a time.
+ *
+ * Write the tile's number in base 8. The prefix S before the tile is a fold of published nodes:
+ * those above it among 8 tiles, those among 8 groups of 8 tiles, and so on. Warp w polls for node w
+ * of every level. The last warp publishes the tile's node and the nodes of the groups that the tile
+ * ends. For these nodes only lower levels are awaited, so no group waits for the group before it.
+ * Only fixed nodes of the tree are combined, so block order does not affect results. Tiles are
+ * taken from a counter, one row of tiles after the other, so a block only waits for blocks that run
+ * already. */
+enum { DOWN_GROUPS = DOWN_ROWS / DOWN };
 
 /* Published nodes: [level][number][column]. */
 typedef struct {
     GLOBAL u64 *words;
     u64 epoch;
-    i64 tiles, width; /* tiles of a column; columns, rounded up to a multiple of 32 */
+    i64 tiles, width; /* tiles of a column; columns, rounded up to whole tiles */
+    i64 rows, origin; /* rows of a tile; par.origin */
+    int levels;
 } column_status;
 
 fn i64 place_of(column_status d, int level, i64 number, i64 column)
@@ -33,34 +39,52 @@ fn void publish_node(column_status d, int level, i64 number, i64 column, state v
 /* Shared by the warps of a block. nodes[level][digit]: the nodes above the tile; at the tile's own
  * digit, the node that the tile ends. */
 typedef struct {
-    state warps[TILE_WARPS][LANES], nodes[COLUMN_LEVELS][TILE_WARPS][LANES];
-    i64 job;
     u64 epoch;
+    u32 job; /* jobs are fewer than the words of the status table */
+    state warps[TILE_WARPS][LANES], nodes[COLUMN_LEVELS][TILE_WARPS][LANES];
 } down_memory;
 
 fn int digit_of(i64 k, int level) { return (int)(k >> (COLUMN_LOG * level)) & (TILE_WARPS - 1); }
 
-/* Polls for the nodes with number `warp` on every level, and puts them into room->nodes. levels:
- * levels of the look-back. */
-fn void poll_nodes(column_status d, LOCAL down_memory *memory, int warp, i64 k, i64 column,
-                   int levels)
+/* The levels above 0 whose nodes tile k ends. */
+fn int ended_levels(i64 k)
 {
-    state v[COLUMN_LEVELS];
-    int waiting = 1;
+    int l = 0;
+    while (digit_of(k, l) == TILE_WARPS - 1) l++;
+    return l;
+}
 
-    while (waiting) {
-        waiting = 0;
+/* Tile k of 2^log columns. full: no row is missing; ended: levels above 0 whose nodes end with it;
+ * publishes: this lane publishes its column's nodes. */
+typedef struct {
+    i64 k;
+    int log, full, ended, publishes;
+} down_tile;
+
+/* Polls for the nodes with number `warp` on the levels from <= l < to, and puts them into
+ * memory->nodes. */
+fn void poll_nodes(column_status d, LOCAL down_memory *memory, i64 k, i64 column, int from, int to)
+{
+    const int warp = thread_index() / LANES;
+    int missing = 0; /* bit l: of level l */
+
+    for (int l = from; l < to && warp < TILE_WARPS - 1; l++)
+        missing |= (warp < digit_of(k, l)) << l;
+    while (missing) { /* all loads come before the first wait */
+        state v[COLUMN_LEVELS];
+        int awaited = 0;
         UNROLL for (int l = 0; l < COLUMN_LEVELS; l++)
         {
-            if (l >= levels || warp >= digit_of(k, l)) continue;
             const i64 number = (k >> (COLUMN_LOG * l) & ~(i64)(TILE_WARPS - 1)) + warp;
-            waiting |= state_missing(d.words, place_of(d, l, number, column), &v[l], d.epoch);
+            if (missing >> l & 1)
+                awaited |= state_missing(d.words, place_of(d, l, number, column), &v[l], d.epoch)
+                           << l;
         }
-    }
-
-    UNROLL for (int l = 0; l < COLUMN_LEVELS; l++)
-    {
-        if (l < levels && warp < digit_of(k, l)) memory->nodes[l][warp][lane_index()] = v[l];
+        UNROLL for (int l = 0; l < COLUMN_LEVELS; l++)
+        {
+            if ((missing & ~awaited) >> l & 1) memory->nodes[l][warp][lane_index()] = v[l];
+        }
+        missing = awaited;
     }
 }
 
@@ -75,63 +99,148 @@ fn maybe append_nodes(maybe v, amount done, LOCAL state (*x)[LANES], int count, 
     return v;
 }
 
-/* Computes and publishes the nodes that end with tile k, on the levels above 0. */
-fn void publish_ended(column_status d, LOCAL down_memory *memory, i64 k, i64 column)
+/* Publishes the node of a tile, and polls for the nodes above it. As soon as it knows them, it
+ * publishes the nodes that end with the tile. */
+fn void look_back(column_status d, LOCAL down_memory *memory, down_tile t, i64 column)
 {
-    const int lane = lane_index();
-    ROLLED for (int l = 0; l + 1 < COLUMN_LEVELS && digit_of(k, l) == TILE_WARPS - 1; l++)
+    const int lane = lane_index(), last = thread_index() / LANES == TILE_WARPS - 1;
+    const i64 k = t.k;
+    if (last) {
+#undef ITEM
+#define ITEM(j) memory->warps[j][lane]
+        const state own = NODE_8(ITEM, 0, d.rows / TILE_WARPS);
+        if (t.publishes) publish_node(d, 0, k, column, own);
+        memory->nodes[0][digit_of(k, 0)][lane] = own;
+    }
+    if (t.ended) {
+        poll_nodes(d, memory, k, column, 0, t.ended);
+        BARRIER();
+    }
+    ROLLED for (int l = 0; last && l < t.ended && l + 1 < COLUMN_LEVELS; l++)
     {
-        const amount n = (amount)((i64)DOWN_TILE << (COLUMN_LOG * l));
 #undef ITEM
 #define ITEM(j) memory->nodes[l][j][lane]
-        const state v = NODE_8(ITEM, 0, n);
+        const state v = NODE_8(ITEM, 0, (amount)(d.rows << (COLUMN_LOG * l)));
         memory->nodes[l + 1][digit_of(k, l + 1)][lane] = v;
-        publish_node(d, l + 1, k >> (COLUMN_LOG * (l + 1)), column, v);
+        if (t.publishes) publish_node(d, l + 1, k >> (COLUMN_LOG * (l + 1)), column, v);
     }
+    poll_nodes(d, memory, k, column, t.ended, d.levels);
+    BARRIER();
 }
 
-/* Returns S before tile k, or after it if `after` is set. */
-fn maybe tile_start(LOCAL down_memory *memory, maybe v, i64 k, int levels, int after, amount origin)
+/* Returns S before tile k; or, if `ends` >= 0, after it, where `ends` levels end with it. v: S
+ * before the column. */
+fn maybe tile_start(column_status d, LOCAL down_memory *memory, maybe v, i64 k, int ends)
 {
-    int ends = -1;
-    if (after) ends = 0;
-    while (after && digit_of(k, ends) == TILE_WARPS - 1) ends++;
-    ROLLED for (int l = ends < levels ? levels - 1 : ends; l >= 0 && l >= ends; l--)
+    ROLLED for (int l = ends < d.levels ? d.levels - 1 : ends; l >= 0 && l >= ends; l--)
     {
         const int log = COLUMN_LOG * l, own = l == ends, digit = digit_of(k, l);
-        const amount done = origin + (k >> log >> COLUMN_LOG << COLUMN_LOG << log) * DOWN_TILE;
-        v = append_nodes(v, done, memory->nodes[l], digit + own, (amount)((i64)DOWN_TILE << log));
+        const amount done = d.origin + (k >> log >> COLUMN_LOG << COLUMN_LOG << log) * d.rows;
+        v = append_nodes(v, done, memory->nodes[l], digit + own, (amount)(d.rows << log));
     }
     return v;
 }
 
-/* Stores the lane's results of its `count` elements e from index `at` on. v: S before them; after:
- * S after all of them. */
-fn void scan_strip(column_results to, const elem *e, int count, i64 at, maybe v, maybe after)
+/* The prefixes S before and after the lane's part c. first: S before the column; mine: the part's
+ * node. */
+fn void find_starts(column_part *c, column_status d, LOCAL down_memory *memory, down_tile t,
+                    maybe first, state mine)
 {
-    const par p = to.p;
-    const amount done = p.origin + at;
-    maybe now = v;
-    state first;
+    const int warp = thread_index() / LANES, rows = (int)d.rows / TILE_WARPS;
+    const amount done = d.origin + t.k * d.rows;
+    const maybe start = tile_start(d, memory, first, t.k, -1);
+    const maybe v = append_nodes(start, done, memory->warps, warp, rows);
+    maybe after = v; /* not used if the rows are not full */
+    state left[5];
 
+    if (warp < TILE_WARPS - 1)
+        after = append_nodes(start, done, memory->warps, warp + 1, rows);
+    else if (t.full)
+        after = tile_start(d, memory, first, t.k, t.ended);
+    fold_parts(left, mine, c->size, t.log, 0);
+    start_parts(c, v, done + warp * rows, left, t.log, 0);
+    if (lane_index() >> t.log == (LANES >> t.log) - 1) c->after = after;
+}
+
+/* The rows of a warp in local memory: `parts` parts of `units` units of 16 bytes, `pitch` bytes
+ * apart, so that the lanes of a warp read different banks. */
+typedef struct {
+    LOCAL u8 *at;
+    int parts, units, pitch;
+} staged_rows;
+
+/* Copies them from or (back) to contiguous memory. */
+fn void copy_rows(staged_rows r, GLOBAL u8 *x, const int back)
+{
+    const u32 part_of = ((1u << 20) + (u32)r.units - 1) / (u32)r.units; /* exact below 2^10 units */
+    for (int u = lane_index(); u < r.parts * r.units; u += LANES) {
+        const int part = (int)((u32)u * part_of >> 20);
+        LOCAL u8 *const at = r.at + part * r.pitch + (u - part * r.units) * 16;
+        if (back)
+            *(GLOBAL bundle *)(x + u * 16) = *(LOCAL const bundle *)at;
+        else
+            COPY_UNIT(at, x + u * 16);
+    }
+    if (!back) COPY_WAIT();
+}
+
+/* Loads group g of the elements x of a strip, which lie `line` bytes apart. */
+fn void load_group_down(elem *e, LOCAL const u8 *x, int line, int g)
+{
+    UNROLL for (int k = 0; k < DOWN; k++) e[k] = *(LOCAL const elem *)(x + (g * DOWN + k) * line);
+}
+
+/* Returns the node of a strip of DOWN_ROWS elements, the first of which has index `at`. */
+fn state fold_strip(LOCAL const u8 *x, int line, i64 at, par p)
+{
+    state stack[4];
+    int top = 0;
     UNROLL for (int g = 0; g < DOWN_GROUPS; g++)
     {
+        elem e[DOWN];
+        load_group_down(e, x, line, g);
+#undef ITEM
+#define ITEM(k) lift_e(e[k], at + g * DOWN + (k), p)
+        state v = NODE_8(ITEM, 0, 1);
+        UNROLL for (int n = 1; g & n; n <<= 1) v = TWIN(stack[--top], v, DOWN * n);
+        stack[top++] = v;
+    }
+    return stack[0];
+}
+
+/* Stores the results of part c of a column, whose elements x lie `line` bytes apart. */
+fn void scan_strip(column_results to, LOCAL const u8 *x, int line, column_part c)
+{
+    const par p = to.p;
+    maybe start[DOWN_GROUPS + 1];
+    state stack[4];
+
+    start[0] = c.start;
+    UNROLL for (int g = 0; g < DOWN_GROUPS; g++)
+    {
+        elem e[DOWN];
         maybe w[DOWN + 1];
         state node;
-        w[0] = now;
-        scan_eight(w, &node, e + g * DOWN, at + g * DOWN, p);
-
-        if (g == DOWN_GROUPS - 1)
-            now = after;
-        else if (g == 0)
-            now = then(v, node, done, DOWN), first = node;
-        else if (g == 1)
-            now = then(v, TWIN(first, node, DOWN), done, 2 * DOWN);
-        else
-            now = then(now, node, done + 2 * DOWN, DOWN);
-        w[DOWN] = now;
-        store_down(to, count - g * DOWN, w, at + g * DOWN);
+        load_group_down(e, x, line, g);
+        w[0] = start[g];
+        scan_eight(w, &node, e, c.at + g * DOWN, p);
+        next_row_e(start, stack, g, node, p.origin + c.at, DOWN);
+        w[DOWN] = g == DOWN_GROUPS - 1 ? c.after : start[g + 1];
+        store_down(to, c.count - g * DOWN, w, c.at + g * DOWN);
         to.to += DOWN * to.step;
+    }
+}
+
+/* Copies the strip of a lane to local memory. x: its first element; c: where it lies in its
+ * column. */
+fn void copy_strip(LOCAL u8 *to, int line, column_part c)
+{
+    enum { STEP = TL_SIZE < 4 || DOWN_ROWS < 32 ? 16 : 32 };
+    ROLLED for (int i = 0; i < c.count; i += STEP)
+    {
+        elem e[STEP];
+        load_down(e, STEP, c.x + i * c.step, c.step, c.count - i);
+        UNROLL for (int j = 0; j < STEP; j++) * (LOCAL elem *)(to + (i + j) * line) = e[j];
     }
 }
 
@@ -140,9 +249,9 @@ fn void scan_strip(column_results to, const elem *e, int count, i64 at, maybe v,
 fn void take_job(LOCAL down_memory *memory, GLOBAL u64 *table, i64 jobs)
 {
     const u64 epoch = begin_epoch(table);
-    memory->job = (i64)atomicAdd(table, (u64)1);
-    memory->epoch = epoch;
-    if (memory->job == jobs + group_count() - 1) end_epoch(table, epoch);
+    const i64 ticket = (i64)atomicAdd(table, (u64)1);
+    memory->job = (u32)ticket, memory->epoch = epoch;
+    if (ticket == jobs + group_count() - 1) end_epoch(table, epoch);
 }
 
 #define TILED_PARAMETERS PARAMETERS_OF(TILED)
@@ -151,63 +260,62 @@ KERNEL_OF(scan_down)
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
     SEEDING_OF_PARAMETERS;
-    SHARED down_memory memory;
-    const int lane = lane_index(), warp = thread_index() / LANES;
-    const i64 strips = (b.seqs + LANES - 1) / LANES, step = b.stride * TL_SIZE;
+    LOCAL down_memory *const memory = (LOCAL down_memory *)LOCAL_MEMORY;
+    enum { RESULT = OP_LANES * sizeof(result) };
+    const int warp = thread_index() / LANES, part = lane_index() >> log, parts = LANES >> log;
+    const u32 strips = (u32)((b.seqs + (1 << log) - 1) >> log);
+    const int line = (strips == 1 ? (int)b.seqs : 1 << log) * TL_SIZE;
+    const int table = strips == 1 && b.row_stride == 1 && b.stride == b.seqs,
+              out_table = RESULT == TL_SIZE && out.row_stride == 1 && out.stride == b.seqs;
+    column_part c;
     column_results to;
-    to.step = out.stride * (i64)(OP_LANES * sizeof(result)), to.exclusive = exclusive, to.p = b.p;
     column_status d;
-    d.words = status_table + STATUS_HEADER / 8, d.tiles = tiles, d.width = strips * LANES;
+    staged_rows r;
+    down_tile t;
+    to.exclusive = exclusive, to.p = b.p, t.log = (int)log, d.levels = (int)levels;
+    c.size = DOWN_ROWS, c.step = b.stride * TL_SIZE;
+    d.words = status_table + STATUS_HEADER / 8, d.tiles = tiles;
+    d.width = (i64)strips << log, d.rows = DOWN_ROWS * parts * TILE_WARPS, d.origin = b.p.origin;
+    r.parts = parts, r.units = DOWN_ROWS * line / 16;
+    r.pitch = DOWN_PITCH(DOWN_ROWS, line, TL_SIZE << log);
+    r.at = LOCAL_MEMORY + DOWN_BYTES(sizeof(state)) + warp * parts * r.pitch;
 
     for (;;) {
-        if (thread_index() == 0) take_job(&memory, status_table, jobs);
+        if (thread_index() == 0) take_job(memory, status_table, jobs);
         BARRIER();
-        const i64 job = memory.job;
-        if (job >= jobs) return;
-        d.epoch = memory.epoch;
-        const i64 k = job / strips, column = (job - k * strips) * LANES + lane;
-        const i64 s = column < b.seqs ? column : b.seqs - 1, at = k * DOWN_TILE + warp * DOWN_ROWS;
-        const i64 left = b.n - at < DOWN_ROWS ? b.n - at : DOWN_ROWS;
-        const int full = (k + 1) * DOWN_TILE <= b.n;
-        elem e[DOWN_ROWS];
-        state stack[8];
-        int top = 0;
-        if (left > 0)
-            load_down(e, DOWN_ROWS, b.x + (start_of(b, s) + at * b.stride) * TL_SIZE, step, left);
-        UNROLL for (int i = 0; i < DOWN_ROWS; i++)
-        {
-            stack[top++] = lift_e(e[i], at + i, b.p);
-            UNROLL for (int n = 1; i & n; n <<= 1) top--,
-                stack[top - 1] = TWIN(stack[top - 1], stack[top], n);
+        const u32 job = memory->job;
+        if (job >= (u32)jobs) return;
+        d.epoch = memory->epoch;
+        t.k = job / strips, t.full = (t.k + 1) * d.rows <= b.n;
+        t.ended = t.full ? ended_levels(t.k) : 0, t.publishes = t.full && part == 0;
+        const i64 strip = (job - t.k * strips) << log, column = strip + lane_index() % (1 << log),
+                  s = column < b.seqs ? column : b.seqs - 1,
+                  first = t.k * d.rows + warp * DOWN_ROWS * parts;
+        LOCAL u8 *const here = r.at + part * r.pitch + (int)(s - strip) * TL_SIZE;
+        GLOBAL u8 *const rows = (GLOBAL u8 *)b.x + first * line, *const results_ =
+                                                                     out.x + first * line;
+        const int whole = table && first + DOWN_ROWS * parts <= b.n,
+                  back = whole && out_table && ADDRESS(results_) % 16 == 0;
+
+        c.at = first + part * DOWN_ROWS;
+        c.count = (int)(b.n - c.at < DOWN_ROWS ? b.n - c.at : DOWN_ROWS);
+        if (whole && ADDRESS(rows) % 16 == 0) {
+            copy_rows(r, rows, 0);
+        } else if (column < b.seqs) {
+            c.x = b.x + (start_of(b, s) + c.at * b.stride) * TL_SIZE;
+            copy_strip(here, line, c);
         }
-
-        memory.warps[warp][lane] = stack[0];
+        WARP_BARRIER();
+        state left[5];
+        const state mine = fold_strip(here, line, c.at, b.p);
+        memory->warps[warp][lane_index()] = fold_parts(left, mine, DOWN_ROWS, t.log, 0);
         BARRIER();
-
-        if (warp < TILE_WARPS - 1) {
-            poll_nodes(d, &memory, warp, k, column, (int)levels);
-        } else {
-#undef ITEM
-#define ITEM(j) memory.warps[j][lane]
-            const state own = NODE_8(ITEM, 0, DOWN_ROWS);
-            if (full) publish_node(d, 0, k, column, own);
-            memory.nodes[0][digit_of(k, 0)][lane] = own;
-        }
-
-        BARRIER();
-        const int last = warp == TILE_WARPS - 1;
-        if (last && full) publish_ended(d, &memory, k, column);
-        const maybe first = initial(seeds, s, b.p);
-        const maybe start = tile_start(&memory, first, k, (int)levels, 0, b.p.origin);
-        const amount done = b.p.origin + k * DOWN_TILE;
-        const maybe v = append_nodes(start, done, memory.warps, warp, DOWN_ROWS);
-        maybe after = v; /* not used if the strip is not full */
-
-        if (!last)
-            after = append_nodes(start, done, memory.warps, warp + 1, DOWN_ROWS);
-        else if (full)
-            after = tile_start(&memory, first, k, (int)levels, 1, b.p.origin);
-        to.to = place(out, b, s, at);
-        if (column < b.seqs && left > 0) scan_strip(to, e, (int)left, at, v, after);
+        look_back(d, memory, t, column);
+        find_starts(&c, d, memory, t, initial(seeds, s, b.p), mine);
+        to.to = back ? here : place(out, b, s, c.at);
+        to.step = back ? line : out.stride * RESULT;
+        if (column < b.seqs && c.count > 0) scan_strip(to, here, line, c);
+        WARP_BARRIER();
+        if (back) copy_rows(r, results_, 1);
     }
 }

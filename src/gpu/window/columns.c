@@ -73,21 +73,38 @@ static parts cut(const tl_window_call *c, int64_t fold, int edges)
 
 /* ---- tiles ---- */
 
-static int row_log(const tl_window_call *c) { return c->t.wide_log - TILE_ROWS_LOG; }
-
-/* True if windows of their whole length go by tiles: a tile's rows are whole sectors of memory, and
- * most of its rows have results. */
-static int tiles_take(const tl_window_call *c)
+/* The columns of a tile, from which its rows follow; 0: windows of their whole length do not go by
+ * tiles. table: 1 for the program of tables, whose tiles have the columns that leave the fewest of
+ * its items without a result. Other tiles have TILE_ROWS rows, and load and store aligned quads. */
+static int64_t tile_columns(const tl_window_call *c, int *table)
 {
-    enum { SECTOR = 32 };
-    return c->w > 1 && c->w <= TILE_ROWS / 2 && c->b->n >= TILE_ROWS &&
-           c->b->plan->op->elem_bytes << row_log(c) >= SECTOR &&
-           tl_rows_local_bytes(c, c->w) <= c->d->gpu->local_bytes;
+    enum { COLUMNS_MOST = 64 };
+    const int64_t rows = c->b->rows, usual = (1 << c->t.wide_log) / TILE_ROWS;
+    double most = 0;
+    int64_t best = c->w <= TILE_ROWS / 2 ? usual : 0;
+
+    if (c->w <= 1 || c->b->n < TILE_ROWS || !tl_batch_columns(c->b) ||
+        tl_rows_local_bytes(c, c->w) > c->d->gpu->local_bytes)
+        return 0;
+    *table = rows % usual != 0 && (rows <= COLUMNS_MOST || rows % QUAD != 0);
+
+    /* bytes one by one are slower than a lane for each column, if nearly all lanes have one */
+    if (c->b->plan->op->elem_bytes < 4 && rows % QUAD != 0 && rows % LANES > LANES * 3 / 4)
+        return 0;
+    if (best && !*table) return best;
+    *table = 1;
+    for (int64_t row = QUAD; row <= COLUMNS_MOST && c->w <= tl_tile_rows(c, row) / 2; row += QUAD) {
+        const int64_t tiles = (rows + row - 1) / row, high = tl_tile_rows(c, row);
+        const double used =
+            (double)rows / (double)(tiles * row) * (double)(high - (c->w - 1)) / (double)high;
+        if (used > most && (tiles == 1 || row >= usual)) most = used, best = row;
+    }
+    return best;
 }
 
-static tally_status launch_tiles(const tl_window_call *c, int edges)
+static tally_status launch_tiles(const tl_window_call *c, int64_t row, int table, int edges)
 {
-    const tl_rows rows = {.across = (((c->b->rows - 1) >> row_log(c)) + 1) << row_log(c)};
+    const tl_rows rows = {.across = ((c->b->rows - 1) / row + 1) * row, .table = table ? row : 0};
     const tl_part all = {PART_RESULTS, -tl_window_before(c), 0, c->w, results_of(c), NULL};
     return tl_launch_rows(c, &rows, &all, edges);
 }
@@ -103,14 +120,15 @@ tally_status tl_window_columns(const tl_window_call *c, int *done)
     const int lanes =
         places_of(c, shrink ? all : c->w) <= c->d->gpu->local_bytes / (LANES * c->state);
     const int edges = apart ? EDGES_APART : EDGES_TOO;
-    const int whole = !shrink || (apart && lanes), is_long = whole && tl_long_columns_take(c),
-              tiles = whole && !is_long && tiles_take(c);
+    const int whole = !shrink || (apart && lanes), is_long = whole && tl_long_columns_take(c);
+    int table = 0;
+    const int64_t tile = whole && !is_long ? tile_columns(c, &table) : 0;
 
-    *done = tl_batch_across(b) && b->n >= (g->valid ? c->w : 1) && (lanes || is_long);
+    *done = b->n >= (g->valid ? c->w : 1) && (tile || (tl_batch_across(b) && (lanes || is_long)));
     if (!*done) return TALLY_OK;
 
     tally_status status = is_long ? tl_long_columns(c, edges)
-                          : tiles ? launch_tiles(c, edges)
+                          : tile  ? launch_tiles(c, tile, table, edges)
                                   : launch_lanes(c, cut(c, shrink && !apart ? all : c->w, edges));
 
     /* windows at both ends, which fold other levels */

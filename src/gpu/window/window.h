@@ -109,12 +109,16 @@ tally_status tl_window_columns(const tl_window_call *c, int *done);
 
 /* Rows of 2^log elements: nodes of `node_count` items, or (nodes NULL) elements of columns. across:
  * contiguous items that are the same element of different columns, in whole tiles; one sequence:
- * 1. */
+ * 1. table: items of a row of a tile in the program of tables, a multiple of QUAD; 0: not this
+ * program; tiles of TILE_ROWS rows. */
 typedef struct tl_rows {
     const tl_memory *nodes;
     int log;
-    int64_t node_count, across;
+    int64_t node_count, across, table;
 } tl_rows;
+
+/* Rows of a tile whose rows have `row` items. */
+int64_t tl_tile_rows(const tl_window_call *c, int64_t row);
 
 /* Bytes of local memory of a tile of rows that folds windows of w rows. */
 int64_t tl_rows_local_bytes(const tl_window_call *c, int64_t w);

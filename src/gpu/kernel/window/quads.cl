@@ -67,8 +67,16 @@ enum { FAR_LEVEL = ARRAY_QUADS / 4, FAR_BITS = ARRAY_QUADS / 2 + 1 };
 typedef struct {
     int w, top, kept; /* w: their bits; top: the highest one; kept: arrays of the others */
     int more;         /* nodes of level k have 2^(k + more) elements; 0 but in rows.cl */
-    i64 done;         /* elements of a window before the items of this launch */
+    /* TL_TABLE: quads of a row; threads that have quads */
+    int row, threads;
+    i64 done; /* elements of a window before the items of this launch */
 } levels;
+
+/* Number of quad m of a thread. */
+fn int quad_of(const levels *v, int m)
+{
+    return m * (TL_TABLE ? v->threads : WINDOW_THREADS) + thread_index();
+}
 
 /* Doubles y from Y_from to Y_top. The levels of w's set bits are kept in the arrays slot, slot + 1,
  * ... The other levels alternate between two arrays. ones: the first nodes may have one element. */
@@ -77,11 +85,15 @@ fn void double_quads(LOCAL four *z, four *y, const levels *v, int from, int slot
     for (int k = from; k < v->top; k++) {
         if (!ones) SURELY((real)((i64)1 << (k + v->more)) > num(1.0)); /* see plus_halves */
         LOCAL four *to = z + (v->w >> k & 1 ? slot++ : v->kept + !(k & 1)) * ARRAY_QUADS;
-        UNROLL for (int m = 0; m < THREAD_QUADS; m++) put_four(to, quad_number(m), y[m]);
+        UNROLL for (int m = 0; m < THREAD_QUADS; m++)
+        {
+            if (!TL_TABLE || thread_index() < v->threads) put_four(to, quad_of(v, m), y[m]);
+        }
         BARRIER();
         UNROLL for (int m = 0; m < THREAD_QUADS; m++)
         {
-            four right = quad_at(to, quad_number(m) + (1 << (k - 2)), m, FAR_LEVEL);
+            four right =
+                quad_at(to, quad_of(v, m) + ((TL_TABLE ? v->row : 1) << (k - 2)), m, FAR_LEVEL);
             UNROLL for (int c = 0; c < QUAD; c++) y[m].s[c] =
                 TWIN(y[m].s[c], right.s[c], (i64)1 << (k + v->more));
         }
@@ -101,7 +113,7 @@ fn void fold_bits(LOCAL const four *z, four *y, const levels *v)
 
         UNROLL for (int m = 0; m < THREAD_QUADS; m++)
         {
-            const int q = quad_number(m) + far / QUAD;
+            const int q = quad_of(v, m) + far / QUAD * (TL_TABLE ? v->row : 1);
             four right = quad_at(from, q, m, FAR_BITS);
             if (far & 2) { /* level 0 after level 1: half a quad further */
                 four next = quad_at(from, q + 1, m, FAR_BITS);
@@ -213,7 +225,8 @@ fn void quads_fold(LOCAL u8 *memory, quads_registers *r, LOCAL const tile *p,
     LOCAL four *const z = (LOCAL four *)memory, *const y0 = first_array(memory, l);
     levels v;
 
-    v.w = (int)l->of.width, v.top = l->top, v.kept = l->kept, v.more = 0, v.done = l->of.shift;
+    v.w = (int)l->of.width, v.top = l->top, v.kept = l->kept, v.more = 0;
+    v.done = l->of.shift;
     UNROLL for (int m = 0; m < THREAD_QUADS; m++)
     {
         const int q = quad_number(m);

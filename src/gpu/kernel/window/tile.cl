@@ -58,8 +58,6 @@ fn void compute_tiles(LOCAL u8 *memory, LOCAL tile *tiles, LOCAL borders *cuts, 
     }
 }
 
-#define WINDOW_PARAMETERS PARAMETERS_OF(WINDOW)
-#define TILES_PARAMETERS  PARAMETERS_OF(TILES)
 KERNEL_OF(window_tile)
 {
     LAUNCH_OF_PARAMETERS;
