@@ -18,7 +18,7 @@
 
 /* Bytes: the states of users, and of what the recorded sets hold, may be larger than the kernels
    were tuned for. */
-enum { SKIPPED = 77, SPILL_MOST = 64, PAIRS_SPILL_MOST = 320 };
+enum { SKIPPED = 77, SPILL_MOST = 64, BYTES_SCAN_SPILL_MOST = 96, PAIRS_SPILL_MOST = 320 };
 /* Of large states: their scans in one launch are faster with two groups that spill than with one
  * (tl_gpu_once_blocks).
  */
@@ -83,15 +83,19 @@ static void try_shape(const tl_scalar *scalar, const char *op, const char *shape
 {
     char what[80], *log;
     snprintf(what, sizeof what, "%s %s %s %s", arch, op, tally_dtype_name(scalar->dtype), shape);
-    /* exact: the registers of far values, six of 8 bytes, which few lanes need */
-    const int some = scalar->user || print || !strcmp(shape, "exact"),
-              large = tl_gpu_state_bytes(scalar) > LARGE,
-              most = scalar->inputs == 2 ? PAIRS_SPILL_MOST : SPILL_MOST;
+    /* exact: the registers of far values, six of 8 bytes, which few lanes need. window_table and
+     * scans of bytes were timed with what they spill (bench/results/2026-11-26-h200-columns.txt) */
+    const int some = scalar->user || print || !strcmp(shape, "exact") ||
+                     !strcmp(shape, "window_table"),
+              large = tl_gpu_state_bytes(scalar) > LARGE, scan = !strcmp(shape, "scan"),
+              most = scalar->inputs == 2               ? PAIRS_SPILL_MOST
+                     : scan && scalar->elem_bytes == 1 ? BYTES_SCAN_SPILL_MOST
+                                                       : SPILL_MOST;
     if (check_ok(ctx, build(scalar, shape, NULL, arch, what, &log), what))
         read_report(log ? log : "", what, print,
-                    large && !strcmp(shape, "scan") ? LARGE_SCAN_SPILL_MOST
-                    : some                          ? most
-                                                    : 0);
+                    large && scan ? LARGE_SCAN_SPILL_MOST
+                    : some        ? most
+                                  : 0);
     free(log);
 }
 

@@ -18,7 +18,7 @@ enum { DOWN_GROUPS = DOWN_ROWS / DOWN };
 /* Published nodes: [level][number][column]. */
 typedef struct {
     GLOBAL u64 *words;
-    u64 epoch;
+    LOCAL const u64 *epoch;
     i64 tiles, width; /* tiles of a column; columns, rounded up to whole tiles */
     i64 rows, origin; /* rows of a tile; par.origin */
     int levels;
@@ -33,7 +33,7 @@ fn i64 place_of(column_status d, int level, i64 number, i64 column)
 
 fn void publish_node(column_status d, int level, i64 number, i64 column, state v)
 {
-    publish_state(d.words, place_of(d, level, number, column), v, d.epoch);
+    publish_state(d.words, place_of(d, level, number, column), v, *d.epoch);
 }
 
 /* Shared by the warps of a block. nodes[level][digit]: the nodes above the tile; at the tile's own
@@ -77,7 +77,7 @@ fn void poll_nodes(column_status d, LOCAL down_memory *memory, i64 k, i64 column
         {
             const i64 number = (k >> (COLUMN_LOG * l) & ~(i64)(TILE_WARPS - 1)) + warp;
             if (missing >> l & 1)
-                awaited |= state_missing(d.words, place_of(d, l, number, column), &v[l], d.epoch)
+                awaited |= state_missing(d.words, place_of(d, l, number, column), &v[l], *d.epoch)
                            << l;
         }
         UNROLL for (int l = 0; l < COLUMN_LEVELS; l++)
@@ -274,7 +274,7 @@ KERNEL_OF(scan_down)
     down_tile t;
     to.exclusive = exclusive, to.p = b.p, t.log = (int)log, d.levels = (int)levels;
     c.size = DOWN_ROWS, c.step = b.stride * TL_SIZE;
-    d.words = status_table + STATUS_HEADER / 8, d.tiles = tiles;
+    d.words = status_table + STATUS_HEADER / 8, d.epoch = &memory->epoch, d.tiles = tiles;
     d.width = (i64)strips << log, d.rows = DOWN_ROWS * parts * TILE_WARPS, d.origin = b.p.origin;
     r.parts = parts, r.units = DOWN_ROWS * line / 16;
     r.pitch = DOWN_PITCH(DOWN_ROWS, line, TL_SIZE << log);
@@ -285,7 +285,6 @@ KERNEL_OF(scan_down)
         BARRIER();
         const u32 job = memory->job;
         if (job >= (u32)jobs) return;
-        d.epoch = memory->epoch;
         t.k = job / strips, t.full = (t.k + 1) * d.rows <= b.n;
         t.ended = t.full ? ended_levels(t.k) : 0, t.publishes = t.full && part == 0;
         const i64 strip = (job - t.k * strips) << log, column = strip + lane_index() % (1 << log),
