@@ -59,7 +59,7 @@ typedef struct tl_argument {
 
 /* The meaning of a launch's `number`. TL_GROUPS: thread blocks. TL_SHARED_JOBS: jobs, divided
  * equally among at most as many thread blocks as can be resident at the same time (one more would
- * need a second wave). Only the kernel `single_launch` uses TL_SHARED_JOBS, and without ROOM. */
+ * need a second wave). Only the kernel `reduce_single` uses TL_SHARED_JOBS. */
 typedef enum tl_spread { TL_GROUPS, TL_SHARED_JOBS } tl_spread;
 
 /* A kernel to be launched. number: as `spread` says; threads: of a block. */
@@ -173,7 +173,7 @@ typedef struct tl_gpu_calls {
 
     /* Estimates of the bytes that can still be allocated: in total, and as one block. allocate may
      * still fail. */
-    void (*free_memory)(tl_gpu *gpu, size_t *all, size_t *single_launch);
+    void (*free_memory)(tl_gpu *gpu, size_t *all, size_t *largest);
 
     /* lock allocates page-locked host memory at memory->address, and unlock frees it. locked
      * returns true if the host memory [p, p + bytes) is page-locked already. */
@@ -249,8 +249,8 @@ tally_status tl_gpu_text(tl_device *, tally *, const tl_plan *, const char *shap
 
 /* A program text: of an operator and a shape, for the API with this prelude. The shapes: "reduce",
  * "reduce_segments", "scan", "scan_segments", "scan_small", "window", "window_flat", "window_cut",
- * "window_far", "window_long", "window_table", "window_stream"; "law" for the probe. kernel: the text of this
- * kernel alone (CUDA only); NULL: of all kernels of the shape. */
+ * "window_far", "window_long", "window_table", "window_stream"; "law" for the probe. kernel: the
+ * text of this kernel alone (CUDA only); NULL: of all kernels of the shape. */
 typedef struct tl_text {
     const tl_scalar *op;
     const char *shape, *prelude, *kernel;

@@ -164,7 +164,8 @@ tally_status tl_no_capture(tl_gpu_device *d, tally *ctx, const char *why);
 /* Marks the end of the stream's work, because the context leaves the stream. */
 tally_status tl_gpu_leave_stream(tl_gpu_device *d, tally *ctx);
 
-/* Waits for the stream's work, also after a failure. Returns `status`, or the error of that work. */
+/* Waits for the stream's work, also after a failure. Returns `status`, or else the error of that
+ * work. */
 tally_status tl_gpu_wait(tl_gpu_device *d, tally *ctx, tally_status status);
 
 /* tl_gpu_drain: waits for the work of all streams. tl_gpu_release_slots: frees their memory. */
