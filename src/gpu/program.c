@@ -85,7 +85,7 @@ static const window_program *window_program_of(const tl_scalar *op, const char *
         {"window_flat", 0, ANY, FLAT, "quads", "QUADS_BLOCKS",
          {"place", "quads", "tile"}, {0}},
         {"window_far", 0, ANY, FAR, "quads", "QUADS_BLOCKS",
-         {"exact"}, {0}},
+         {"exact", "exact_far"}, {0}},
         {"window_cut", 0, ANY, SHORT, "cut", "CUT_BLOCKS",
          {"place", "cut", "tile"}, {0}},
         {"window_long", 0, 0, PARTS, "quads", "QUADS_BLOCKS",

@@ -17,7 +17,7 @@
  *   far    (TL_FAR; CUDA) windows longer than a tile, which has the items where its windows begin
  *          (left) and where they end (right). The middle is the runs of `left` after this one, the
  *          whole tiles between, the first items of a tile, and the runs of `right` before this one.
- *          Each tile publishes its node and the node of its first items (status.cl) */
+ *          Each tile publishes its node and the node of its first items (exact_far.cl) */
 #if OP_EXACT
 enum {
     RUN = TL_FAR ? EXACT_FAR_RUN(TL_SIZE, STATE_BYTES) : EXACT_RUN(STATE_BYTES),
@@ -315,209 +315,16 @@ fn void exact_job(const exact_launch *l, LOCAL u8 *memory, i64 job)
         finish_round(l, &t, &r);
     }
 }
-#else
-/* ---- far ---- */
 
-enum { FAR_TILE = WINDOW_THREADS * RUN, FAR_WARPS = WINDOW_THREADS / LANES };
-
-/* Nodes of the warps: of the runs of `left` from this one on, and up to this one; of those of
- * `right` up to this one; of the tiles between. taken: a ring of the block's tickets. epoch: the
- * launch's. */
-enum { FAR_TAKEN = 4 };
-typedef struct {
-    state after[FAR_WARPS], before[FAR_WARPS], right[FAR_WARPS], middle[FAR_WARPS];
-    i64 taken[FAR_TAKEN];
-    u64 epoch;
-} far_nodes;
-
-/* The fold of the nodes v of lanes 0 to this one, or (after) of this one to the last. */
-fn state fold_to_lane(state v, const int after)
-{
-    const int lane = lane_index();
-    UNROLL for (int m = 1; m < LANES; m <<= 1)
-    {
-        const state other = from_lane(v, after ? lane + m : lane - m, 0);
-        const int some = after ? lane + m < LANES : lane >= m;
-        v = choose(some, after ? JOIN(v, other) : JOIN(other, v), v);
-    }
-    return v;
-}
-
-/* The fold of the nodes of all threads before this one, or (after) after it. lanes: the result of
- * fold_to_lane; warps: those of the warps' last, or first, lanes. */
-fn maybe fold_others(state lanes, LOCAL const state *warps, const int after, par p)
-{
-    const int lane = lane_index(), warp = thread_index() / LANES;
-    const int some = after ? lane < LANES - 1 : lane > 0;
-    const state near_ = from_lane(lanes, after ? lane + 1 : lane - 1, 0);
-    maybe v = nothing(p);
-    if (after && some) v.s = near_, v.have = 1;
-    for (int k = after ? warp + 1 : 0; k < (after ? FAR_WARPS : warp); k++)
-        v = then(v, warps[k], 1, 1);
-    return !after && some ? then(v, near_, 1, 1) : v;
-}
-
-/* The tiles between `left` and `right`: whole ones, and the first items of the next one. */
-fn i64 tiles_between(const exact_launch *l) { return l->d / FAR_TILE - 1; }
-fn int items_between(const exact_launch *l) { return (int)(l->d % FAR_TILE); }
-
-/* Polls for the nodes of the tiles between. Sets to[w] for the warps that have some, and returns
- * how many have. Tiles that do not exist are in no whole window. */
-fn int poll_between(const exact_launch *l, i64 job, LOCAL state *to)
-{
-    const i64 whole = tiles_between(l), wanted = whole + (items_between(l) > 0),
-              tiles = l->jobs - 1 - job, nodes = wanted < tiles ? wanted : tiles,
-              each = (nodes + WINDOW_THREADS - 1) / WINDOW_THREADS;
-    const int threads = each ? (int)((nodes + each - 1) / each) : 0;
-    const int lane = lane_index(), warp = thread_index() / LANES, lanes = threads - warp * LANES;
-    maybe v = nothing(l->b.p);
-
-    for (i64 k = thread_index() * each; k < nodes && k < (thread_index() + 1) * each; k++) {
-        state s;
-        while (state_missing(l->table + STATUS_HEADER / 8, 2 * (job + 1 + k) + (k == whole), &s,
-                             l->epoch))
-            continue;
-        v = then(v, s, 1, 1);
-    }
-    if (lanes > 0) {
-        UNROLL for (int m = 1; m < LANES; m <<= 1)
-        {
-            const state other = from_lane(v.s, lane + m, 0);
-            v.s = choose(lane + m < lanes, JOIN(v.s, other), v.s);
-        }
-        if (lane == 0) to[warp] = v.s;
-    }
-    return (threads + LANES - 1) / LANES;
-}
-
-/* Publishes the nodes of a tile and of its first items. all: the tile's, in thread 0; before: of
- * the runs before this one; first: of the first items of the run that items_between cuts. */
-fn void publish_tile(const exact_launch *l, i64 job, state all, maybe before, state first)
-{
-    GLOBAL u64 *const words = l->table + STATUS_HEADER / 8;
-    const int me = thread_index(), part = items_between(l);
-    if (me == 0) publish_state(words, 2 * job, all, l->epoch);
-    if (me == part / RUN && part) {
-        if (part % RUN) before = then(before, first, 1, 1);
-        publish_state(words, 2 * job + 1, before.s, l->epoch);
-    }
-}
-
-fn void load_far(const exact_tile *t, const exact_launch *l)
-{
-    const i64 lo = t->lo, n = l->b.n;
-    load_items_exact(t, l->b,
-                     lo >= 0          ? 0
-                     : -lo < FAR_TILE ? (int)-lo
-                                      : FAR_TILE,
-                     lo >= n             ? 0
-                     : n - lo < FAR_TILE ? (int)(n - lo)
-                                         : FAR_TILE);
-}
-
-/* Prefetches the items of a tile if it has all. */
-fn void prefetch_far(exact_tile t, const exact_launch *l)
-{
-    enum { ITEMS = 128 / TL_SIZE }; /* of a cache line */
-    for (int i = thread_index() * ITEMS; i < FAR_TILE && t.lo >= 0 && t.lo + FAR_TILE <= l->b.n;
-         i += WINDOW_THREADS * ITEMS)
-        PREFETCH(l->b.x + (t.lo + i) * TL_SIZE);
-}
-
-/* The tile that the block takes in a turn; negative: none. The last tile is taken first. */
-fn i64 far_job(const exact_launch *l, LOCAL const far_nodes *s, int turn)
-{
-    return l->jobs - 1 - s->taken[turn & (FAR_TAKEN - 1)];
-}
-
-fn exact_tile left_tile(const exact_launch *l, LOCAL u8 *memory, i64 job, int turn)
-{
-    return exact_tile_at(memory + (turn & 1 ? 2 : 0) * EXACT_FAR_AT(TL_SIZE, STATE_BYTES), l->b,
-                         l->first + job * FAR_TILE);
-}
-
-/* A turn: publishes the nodes of the next tile, and computes this tile, whose nodes between were
- * published a turn ago. after: the fold of the runs of `left` after this thread's. Returns the next
- * tile's. Local memory: `left` of even turns, `right`, `left` of odd turns. */
-fn maybe exact_turn(const exact_launch *l, LOCAL u8 *memory, LOCAL far_nodes *s, int turn,
-                    maybe after)
-{
-    const int me = thread_index(), lane = lane_index(), warp = me / LANES;
-    const i64 job = far_job(l, s, turn), soon = far_job(l, s, turn + 1), j0 = job * FAR_TILE,
-              results_ = job < 0 ? 0 : l->count - j0;
-    const exact_tile left = left_tile(l, memory, job, turn),
-                     next = left_tile(l, memory, soon, turn + 1),
-                     right = exact_tile_at(memory + EXACT_FAR_AT(TL_SIZE, STATE_BYTES), l->b,
-                                           left.lo + l->d);
-    i64 ticket = 0; /* used after the loads, because the atomic takes a while */
-    if (me == 0) ticket = (i64)atomicAdd(l->table, (u64)1);
-    if (me == 0 && ticket == l->last) end_epoch(l->table, l->epoch);
-    if (soon >= 0) load_far(&next, l);
-    if (results_ > 0) load_far(&right, l);
-    if (me == 0) s->taken[(turn + 2) & (FAR_TAKEN - 1)] = ticket;
-    BARRIER();
-    prefetch_far(left_tile(l, memory, far_job(l, s, turn + 2), turn), l);
-
-    state first, none;
-    const state node = fold_run(&next, me, items_between(l) - me * RUN, &first),
-                end = fold_run(&right, me, 0, &none);
-    const state from_here = fold_to_lane(node, 1), to_here = fold_to_lane(node, 0),
-                ends = fold_to_lane(end, 0);
-    if (lane == 0) s->after[warp] = from_here;
-    if (lane == LANES - 1) s->before[warp] = to_here, s->right[warp] = ends;
-    BARRIER();
-
-    const maybe before = fold_others(ends, s->right, 0, l->b.p),
-                next_after = fold_others(from_here, s->after, 1, l->b.p);
-    if (soon >= 0)
-        publish_tile(l, soon, JOIN(node, next_after.s), fold_others(to_here, s->before, 0, l->b.p),
-                     first);
-    if (results_ <= 0) return next_after;
-
-    exact_round r;
-    const int warps = poll_between(l, job, s->middle);
-    BARRIER();
-    r.middle = after;
-    for (int k = 0; k < warps; k++) r.middle = then(r.middle, s->middle[k], 1, 1);
-    if (before.have) r.middle = then(r.middle, before.s, 1, 1);
-    r.run = me, r.ends = right.z + me * RUN, r.first = j0;
-    r.to = memory + (OUT_BYTES > (int)sizeof(kept) ? 3
-                     : turn & 1                    ? 2
-                                                   : 0) *
-                        EXACT_FAR_AT(TL_SIZE, STATE_BYTES);
-    r.count = results_ < FAR_TILE ? (int)results_ : FAR_TILE;
-    r.inside = left.lo >= 0 && right.lo + r.count <= l->b.n;
-    finish_round(l, &left, &r);
-    return next_after;
-}
-#endif
-
-/* A far tile needs the nodes of the tiles after it. So the last one is taken first, by tickets: a
- * block only ever waits for blocks that run already, and for tiles that they publish without
- * waiting. */
 KERNEL_OF(window_exact)
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
     exact_launch l;
     l.b = b, l.out = out.x, l.first = first_item, l.width = width, l.d = width - 1, l.count = count;
-    l.each = each, l.jobs = jobs, l.table = status_table;
-#if TL_FAR
-    SHARED far_nodes s;
-    maybe after = nothing(b.p);
-    if (thread_index() == 0) {
-        s.epoch = begin_epoch(status_table);
-        s.taken[FAR_TAKEN - 1] = jobs, s.taken[0] = (i64)atomicAdd(status_table, (u64)1);
-    }
-    BARRIER();
-    /* each block takes two more tickets than tiles */
-    l.epoch = s.epoch, l.last = jobs + 2 * group_count() - 1;
-    for (int turn = -1; turn < 0 || far_job(&l, &s, turn) >= 0; turn++)
-        after = exact_turn(&l, LOCAL_MEMORY, &s, turn, after);
-#else
+    l.each = each, l.jobs = jobs;
     for (i64 job = group_index(); job < jobs; job += group_count())
         exact_job(&l, LOCAL_MEMORY, job);
-#endif
 }
-
+#endif
 #endif

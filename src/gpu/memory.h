@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT
+ * The opened device: its slots of memory for streams and graphs, its programs and times. */
+#ifndef TALLY_GPU_MEMORY_H
+#define TALLY_GPU_MEMORY_H
+
+#include "gpu.h"
+#include <stdatomic.h>
+
+enum {
+    TL_GPU_POOL = 32, /* freed blocks that the pool keeps */
+    TL_GPU_PROGRAMS = 1024,
+    TL_MEASURED = TL_STREAM_EVENTS - 1 /* event: `measure` has read the offsets (call/segments.c) */
+};
+
+/* The program of an operator and a shape. program NULL: each kernel is built at its first launch,
+ * as a program of its own (operators of users, and programs that are not embedded). */
+typedef struct tl_built {
+    const tl_scalar *op;
+    const char *shape, *kernel; /* kernel: NULL for all kernels of the shape */
+    tl_program *program;
+    int captured; /* a graph has launches of it, so it stays loaded */
+} tl_built;
+
+typedef struct tl_variant tl_variant;
+
+/* Times of kernels and copies (launch.c). */
+typedef struct {
+    int on, ready;    /* ready: a span has begun */
+    int first, count; /* the spans whose times are not known yet, in a ring buffer of TL_CLOCKS */
+    unsigned char kind[TL_CLOCKS];
+    tally_times_info sum;
+} tl_clock;
+
+enum { TL_TIME_KERNELS, TL_TIME_TO, TL_TIME_FROM };
+
+enum { TL_STAGES = 4 }; /* page-locked blocks for each direction of copies */
+
+/* What the calls of one stream keep from call to call. Work in other streams does not use it, so
+ * nothing waits when the context changes the stream. A graph has a slot of its own. */
+typedef struct tl_slot {
+    struct tl_slot *next;
+    void *stream;     /* the caller's; NULL: the context's own */
+    uint64_t capture; /* 0; a graph's slot: the number of the capture */
+    int event;        /* marked when the context leaves the stream */
+    int busy;         /* the stream has had work since `event` was marked */
+    int64_t used;     /* when the slot was last chosen: tl_gpu_device.turn */
+
+    /* A graph's slot. uses: how many of the graph and the context still exist. kept: blocks that
+     * later calls must not write, with room for all blocks of the slot. */
+    atomic_int *uses;
+    tl_memory *kept;
+    int kept_count, blocks;
+
+    tl_memory pool[TL_GPU_POOL];
+
+    /* The status table of single-launch kernels (status.cl) */
+    struct {
+        tl_memory memory;
+        int64_t words;
+    } status_table;
+
+    /* Bins of exact sums (exact.c). The first `bytes` bytes are zero between calls. */
+    struct {
+        tl_memory memory;
+        size_t bytes;
+    } exact_bins;
+
+    /* Results of the kernel `measure` (call/segments.c) */
+    struct {
+        tl_memory slots;
+        int64_t slot;
+    } measured;
+} tl_slot;
+
+typedef struct {
+    tl_device base;
+    tl_gpu *gpu;
+    tl_device *cpu; /* tl_gpu_processors */
+    char name[32];
+    int host; /* host memory of this call may still be read: wait before returning */
+
+    /* work goes to the caller's stream, `handle`; calls without host memory return before it is
+     * done. shared: each thread has a stream of its own under this handle. */
+    int stream, shared;
+    void *handle;
+    tl_slot own, *slot; /* slot: of the stream, chosen by tl_gpu_enter. own: the first of all */
+    int64_t turn;
+    tally_allocator allocator; /* .allocate NULL: the API allocates */
+    tl_code code;              /* option code= */
+
+    /* limit: bytes of device memory that may be used, option memory=SIZE (0: no limit). held: bytes
+     * that are allocated, with those in the pool. */
+    size_t limit, held;
+
+    /* page-locked blocks of stage.c and along.c, kept until close */
+    tl_memory stage[2 * TL_STAGES], small;
+    tl_clock clock;
+    int64_t launches; /* since tally_time */
+
+    /* Segments (call/segments.c): the results of `measure` that the host reads, in page-locked
+     * memory. warp_each: the last call used the kernels warp_*.cl; the next call is predicted to
+     * use the same. */
+    tl_memory reported;
+    int warp_each;
+    struct tl_variant *variants; /* see operators.c */
+    struct tl_persistent *persistent;
+    tl_built programs[TL_GPU_PROGRAMS];
+    int program_count;
+} tl_gpu_device;
+
+static inline tl_gpu_device *tl_gpu_of(tl_device *d) { return (tl_gpu_device *)d; }
+
+/* ---- memory.c: between enter and leave, but for tl_gpu_enter itself ---- */
+
+/* tl_gpu_enter: calls->enter, and chooses the slot of the stream. refused: NULL, or why the call
+ * cannot be captured into a graph. After a failure tl_gpu_leave must not be called. */
+tally_status tl_gpu_enter(tl_gpu_device *d, tally *ctx, const char *refused);
+void tl_gpu_leave(tl_gpu_device *d);
+
+/* True if the call is captured into a graph: it must not wait. */
+static inline int tl_is_captured(const tl_gpu_device *d) { return d->slot->capture != 0; }
+
+/* Refuses the call during a capture. why: the reason, and what to do instead. */
+tally_status tl_no_capture(tl_gpu_device *d, tally *ctx, const char *why);
+
+/* Marks the end of the stream's work, because the context leaves the stream. */
+tally_status tl_gpu_leave_stream(tl_gpu_device *d, tally *ctx);
+
+/* Waits for the stream's work, also after a failure. Returns `status`, or else the error of that
+ * work. */
+tally_status tl_gpu_wait(tl_gpu_device *d, tally *ctx, tally_status status);
+
+/* tl_gpu_drain: waits for the work of all streams. tl_gpu_release_slots: frees their memory. */
+void tl_gpu_drain(tl_gpu_device *d);
+void tl_gpu_release_slots(tl_gpu_device *d);
+
+/* True if a graph that still exists uses memory of the context. */
+int tl_gpu_has_graphs(const tl_gpu_device *d);
+
+/* tl_gpu_take: a block of at least `bytes` bytes, from the pool or new. tl_gpu_give: puts a block
+ * into the pool; bytes 0: does nothing. */
+tally_status tl_gpu_take(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *memory);
+void tl_gpu_give(tl_gpu_device *d, tl_memory *memory);
+
+/* During a capture: a new block that no other launch of the graph writes. It belongs to the graph,
+ * so memory->bytes is 0. tl_gpu_beside: waits for work in TL_IN, which is not captured, if `status`
+ * says that it was issued. */
+tally_status tl_gpu_take_fixed(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *memory);
+tally_status tl_gpu_beside(tl_gpu_device *d, tally *ctx, tally_status status);
+
+/* The same for any call, and clears the block; during a capture at once. */
+tally_status tl_gpu_take_clear(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *memory);
+
+/* Calls with at least this many bytes in host memory are done in pieces. */
+int64_t tl_pieces_least(const tl_gpu_device *d);
+
+/* Frees all blocks of the pool. */
+void tl_gpu_empty_pool(tl_gpu_device *d);
+
+/* A block that is kept from call to call. tl_gpu_move_to_host moves all such blocks to the host,
+ * because the device's memory must be freed (tl_gpu_use). Each call begins with tl_gpu_come_back,
+ * which moves a block back and orders the stream after that of the last call.
+ * tl_gpu_begin_persistent: the block is empty or was taken from the pool; tl_gpu_end_persistent
+ * gives it back. */
+typedef struct tl_persistent {
+    tl_memory memory;
+    tl_slot *slot; /* of the last call */
+    char *away;    /* NULL, or the `bytes` bytes of contents on the host */
+    size_t bytes;
+    struct tl_persistent *next;
+} tl_persistent;
+
+void tl_gpu_begin_persistent(tl_gpu_device *d, tl_persistent *block);
+tally_status tl_gpu_move_to_host(tl_gpu_device *d, tally *ctx);
+tally_status tl_gpu_come_back(tl_gpu_device *d, tally *ctx, tl_persistent *block);
+void tl_gpu_end_persistent(tl_gpu_device *d, tl_persistent *block);
+
+/* Takes a block and copies host data into it; during a capture at once, and the block then belongs
+ * to the graph. */
+tally_status tl_gpu_upload(tl_gpu_device *d, tally *ctx, const void *data, size_t bytes,
+                           tl_memory *to);
+
+/* Finds the program of an operator and a shape (gpu.h: a static string), or builds it. */
+tally_status tl_gpu_program(tl_gpu_device *d, tally *ctx, const tl_scalar *op, const char *shape,
+                            tl_built *program);
+
+/* Returns the processors, which compute what the GPU does not. */
+tl_device *tl_gpu_processors(tl_gpu_device *d);
+
+/* An array of the caller on the device: in place, or a copy (owned). byte: its place in memory. */
+typedef struct tl_array {
+    tl_memory memory;
+    int64_t byte;
+    int owned;
+} tl_array;
+
+/* True if p is memory of this device, and then *a is its place; p may be NULL. Between enter and
+ * leave. */
+int tl_gpu_find(tl_gpu_device *d, const void *p, tl_array *a);
+int tl_gpu_holds(tl_gpu_device *d, const void *p);
+
+/* The status table of single-launch kernels: the most words that it may have, and a call that
+ * makes it at least `needed` words long. */
+int64_t tl_status_words(const tl_gpu_device *d);
+tally_status tl_status_reserve(tl_gpu_device *d, tally *ctx, int64_t needed);
+#endif
