@@ -217,32 +217,27 @@ enum { PIECE = 512 }; /* elements that are converted at a time */
 /* Converts a copy of a piece, which the results cannot overwrite, so that compilers use vectors.
  * x * 1 and x + -0.0 are x. */
 #define KIND(dtype, T)                                                                             \
-    static inline __attribute__((always_inline)) void to_real_of_##T(                              \
-        const tl_packing *p, int packed, const char *at, char *out, int64_t n)                     \
-    {                                                                                              \
-        const double scale = p->scaled ? p->scale : 1, offset = p->shifted ? p->offset : -0.0;     \
-        T x[PIECE], none;                                                                          \
-        double y;                                                                                  \
-        memcpy(x, at, (size_t)n * sizeof *x);                                                      \
-        for (int64_t i = 0; i < n; i++) {                                                          \
-            y = packed ? (double)x[i] * scale + offset : (double)x[i];                             \
-            memcpy(out + i * (int64_t)sizeof y, &y, sizeof y);                                     \
-        }                                                                                          \
-        for (int k = 0; k < p->missing; k++) {                                                     \
-            memcpy(&none, p->value[k], sizeof none);                                               \
-            for (int64_t i = 0; i < n; i++) {                                                      \
-                memcpy(&y, out + i * (int64_t)sizeof y, sizeof y);                                 \
-                y = x[i] == none ? __builtin_nan("") : y;                                          \
-                memcpy(out + i * (int64_t)sizeof y, &y, sizeof y);                                 \
-            }                                                                                      \
-        }                                                                                          \
-    }                                                                                              \
     static void to_real_##T(const tl_packing *p, const char *at, char *out, int64_t n)             \
     {                                                                                              \
-        for (int64_t i = 0, m; i < n; i += m) {                                                    \
-            m = n - i < PIECE ? n - i : PIECE;                                                     \
-            to_real_of_##T(p, p->scaled || p->shifted, at + i * (int64_t)sizeof(T),                \
-                           out + i * (int64_t)sizeof(double), m);                                  \
+        const double scale = p->scaled ? p->scale : 1, offset = p->shifted ? p->offset : -0.0;     \
+        const int packed = p->scaled || p->shifted;                                                \
+        T x[PIECE], none;                                                                          \
+        double y;                                                                                  \
+        for (int64_t m; n > 0; n -= m, at += m * (int64_t)sizeof none, out += m * 8) {             \
+            m = n < PIECE ? n : PIECE;                                                             \
+            memcpy(x, at, (size_t)m * sizeof none);                                                \
+            for (int64_t i = 0; i < m; i++) {                                                      \
+                y = packed ? (double)x[i] * scale + offset : (double)x[i];                         \
+                memcpy(out + i * 8, &y, sizeof y);                                                 \
+            }                                                                                      \
+            for (int k = 0; k < p->missing; k++) {                                                 \
+                memcpy(&none, p->value[k], sizeof none);                                           \
+                for (int64_t i = 0; i < m; i++) {                                                  \
+                    memcpy(&y, out + i * 8, sizeof y);                                             \
+                    y = x[i] == none ? __builtin_nan("") : y;                                      \
+                    memcpy(out + i * 8, &y, sizeof y);                                             \
+                }                                                                                  \
+            }                                                                                      \
         }                                                                                          \
     }
 KINDS(KIND)
