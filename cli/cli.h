@@ -48,13 +48,6 @@ typedef struct slabs {
 /* *taken 0: the array fits --memory, or this method does not apply; nothing was done. */
 int slabs_run(const slabs *s, input *in, int *taken);
 
-/* ---- steps.c: reduces an array in a file along a dimension, in the order of the file --------- */
-/* *taken 0: this method does not apply, and nothing was done. g: NULL, or groups of the steps.
- * memory: the most bytes that it may use. */
-struct progress;
-int reduce_steps(tally *ctx, const operators *ops, const input *in, answer *a, const layout *l,
-                 const groups *g, int64_t memory, struct progress *p, int *taken);
-
 /* ---- the rest -------------------------------------------------------------------------------- */
 typedef struct explanation {
     const char *verb, *op;

@@ -32,6 +32,27 @@ int reduce_batches(const job *j, const void *data, tally_dtype dtype, answer *a,
 int reduce_boxes(const job *j, input *in, answer *a, const layout *l, progress *p);
 int reduce_bands(job *j, input *in, answer *a, const layout *l, const groups *g, progress *p);
 
+/* ---- steps.c: an array in a file, along a dimension, some steps at a time --------------------- */
+typedef struct steps {
+    const job *j;
+    const input *in;
+    answer *a;
+    const layout *l;
+    const groups *g; /* NULL: one group */
+    progress *p;
+    int64_t memory; /* the most bytes that may be used */
+
+    /* The rest is of steps.c. */
+    tally_stream **streams; /* per group that is read at once, one per operator */
+    int64_t streams_count;
+    int32_t *group; /* the group of each step, if the file is read in its order */
+    int64_t now;    /* steps that are read at a time */
+    char *buffer;
+    int64_t done; /* steps that were read */
+} steps;
+/* *taken 0: this method does not apply, and nothing was done. */
+int reduce_steps(steps *s, int *taken);
+
 /* ---- reduce_groups.c: --by -------------------------------------------------------------------- */
 /* The elements of the sequence of result k: len; or of group k / inner % groups. */
 typedef struct lengths {

@@ -50,7 +50,8 @@ int reduce_boxes(const job *j, input *in, answer *a, const layout *l, progress *
     int64_t start[DIMS] = {0}, most[DIMS], bytes, elements = in->n, row = 0;
     int code = opt_count(j->o, OPT_memory, 1, INT64_MAX, physical_memory() / 4, &bytes), cut = -1,
         taken = 0;
-    if (!code) code = reduce_steps(j->ctx, &j->ops, in, a, l, NULL, bytes, p, &taken);
+    steps s = {.j = j, .in = in, .a = a, .l = l, .p = p, .memory = bytes};
+    if (!code) code = reduce_steps(&s, &taken);
     if (code || taken) return code;
     memcpy(most, in->shape, sizeof most);
     for (int d = 0; d < in->ndim && elements > bytes / size; d++) {
@@ -103,8 +104,8 @@ int reduce_bands(job *j, input *in, answer *a, const layout *l, const groups *g,
 {
     int64_t bytes;
     int code = opt_count(j->o, OPT_memory, 1, INT64_MAX, physical_memory() / 4, &bytes), taken = 0;
-    if (!code && !j->beside.on && !in->data)
-        code = reduce_steps(j->ctx, &j->ops, in, a, l, g, bytes, p, &taken);
+    steps s = {.j = j, .in = in, .a = a, .l = l, .g = g, .p = p, .memory = bytes};
+    if (!code && !j->beside.on && !in->data) code = reduce_steps(&s, &taken);
     if (code || taken) return code;
     code = input_load(in, 0);
     if (!code) code = bands_move(g, l, in->own, tally_dtype_size(in->dtype), 0);

@@ -13,6 +13,9 @@
  * piece and the states of its operators fit L2. PIECE_MANY: each push is divided among threads,
  * so a piece must be large enough for that. */
 enum { PIECE_ONE = 512 << 10, PIECE_MANY = 8 << 20 };
+/* Rows with so many elements are reduced one by one if all have the same weights: one row and its
+ * weights are read in place, and several are copied first. */
+enum { ALONE = 4096 };
 /* the most bytes of one call if progress is shown */
 static const int64_t watched_bytes = 256 << 20;
 
@@ -130,6 +133,7 @@ int reduce_rows(const job *j, input *in, answer *a, const layout *l, char *buffe
     const int64_t capacity = READ_BYTES / (int64_t)size;
     int64_t each = l->len ? capacity / l->len : l->outer;
     int code = DONE;
+    if (each > 1 && j->beside.repeats && l->len >= ALONE) each = 1;
     char *own = NULL;
     if (!each && j->beside.on) { /* a second input is not read in parts of a row */
         if (!(buffer = own = malloc((size_t)l->len * size)))

@@ -156,6 +156,25 @@ for verb in 'scan nansum,count' 'scan nansum --exclusive' 'scan max --init 3' 'w
     same "tally $verb --axis time --memory 1 $g -o a.nc && ncdump a.nc | grep -v history" "tally $verb --axis time $g -o a.nc && ncdump a.nc | grep -v history"
 done
 
+# ---- many cells by groups: read group after group, in the order of the file, or whole ----
+# 40 steps of 600 packed cells, each eleventh missing, in 3 groups of 12 to 14 steps
+LC_ALL=C awk 'BEGIN { print "netcdf m { dimensions: time = 40 ; x = 600 ; variables: int key(time) ; short v(time, x) ;\nv:_ChunkSizes = 7, 600 ;"
+    print "v:scale_factor = 0.5 ; v:add_offset = 10. ; v:_FillValue = -1s ; v:missing_value = -1s, -2s ; data: key = "
+    for (i = 0; i < 40; i++) printf "%s%d", i ? ", " : "", int(i / 2) % 3
+    for (i = 0; i < 24000; i++) printf "%s%d", i ? ", " : "; v = ", i % 11 ? i * 7 % 1000 : i % 2 ? -1 : -2
+    print "; }" }' >chunks.cdl
+LC_ALL=C awk 'BEGIN { for (i = 0; i < 24000; i++) if (i % 11) sum[int(int(i / 600) / 2) % 3 * 600 + i % 600] += i * 7 % 1000 / 2 + 10
+    for (k = 0; k < 1800; k++) print sum[k] }' >sums.txt
+grep -v _ChunkSizes chunks.cdl >steps.cdl
+ncgen -k netCDF-4 -o chunks.nc chunks.cdl && ncgen -o steps.nc steps.cdl || exit 1
+for file in chunks.nc steps.nc; do
+    for memory in 1 160000 100000000; do
+        ok "tally reduce nansum --variable v --axis time --by key --memory $memory --to csv $file | tail -n +2 | sed 's/.*,//'" "$(cat sums.txt)"
+    done
+    same "tally reduce nanvar,nanargmax,first,missing --hex --variable v --axis time --by key $file" \
+        "tally reduce nanvar,nanargmax,first,missing --hex --variable v --axis time --by key --memory 1 $file"
+done
+
 # ---- anomalies ----
 tally reduce nanmean --axis time $g -o mean.nc
 paste -d' ' <(tally scan last --dtype f32 --hex g.txt) <(for i in 1 2 3 4 5; do tally reduce nanmean --axis time --hex $g; done) >pairs.txt

@@ -121,9 +121,14 @@ static tally_status missing(const tl_source *from, const char *name, tally_dtype
         error = api->nc_get_att_longlong(from->group, from->variable, name, v.whole);
 
     if (error) return attribute_failed(from, name, api->nc_strerror(error));
-    for (size_t i = 0; i < length; i++)
-        p->missing += tl_cast(is == packed_dtype ? packed_dtype : p->stored, p->value[p->missing],
-                              as, &v.real[i]);
+    for (size_t i = 0; i < length; i++) {
+        char *const value = p->value[p->missing];
+        int more = tl_cast(is == packed_dtype ? packed_dtype : p->stored, value, as, &v.real[i]);
+        /* nearly every file gives the same value by two attributes */
+        for (int k = 0; k < p->missing; k++)
+            more &= memcmp(p->value[k], value, sizeof *p->value) != 0;
+        p->missing += more;
+    }
 
     return TALLY_OK;
 }
@@ -207,33 +212,33 @@ char *tl_unpack_place(const tl_packing *p, char *out, int64_t n)
     return out + n * (int64_t)(tally_dtype_size(p->given) - tally_dtype_size(p->stored));
 }
 
+enum { PIECE = 512 }; /* elements that are converted at a time */
+
+/* Converts a copy of a piece, which the results cannot overwrite, so that compilers use vectors.
+ * x * 1 and x + -0.0 are x. */
 #define KIND(dtype, T)                                                                             \
-    static inline int is_missing_##T(const T *none, int count, T x)                                \
-    {                                                                                              \
-        int is = 0;                                                                                \
-        for (int k = 0; k < count; k++) is |= x == none[k];                                        \
-        return is;                                                                                 \
-    }                                                                                              \
-    static inline __attribute__((always_inline)) void to_real_of_##T(                              \
-        const tl_packing *p, int count, const char *at, char *out, int64_t n)                      \
-    {                                                                                              \
-        T none[TL_MISSING_MOST], x;                                                                \
-        for (int k = 0; k < count; k++) memcpy(&none[k], p->value[k], sizeof x);                   \
-        for (int64_t i = 0; i < n; i++) {                                                          \
-            memcpy(&x, at + i * (int64_t)sizeof x, sizeof x);                                      \
-            double y = (double)x;                                                                  \
-            if (p->scaled) y *= p->scale;                                                          \
-            if (p->shifted) y += p->offset;                                                        \
-            if (is_missing_##T(none, count, x)) y = __builtin_nan("");                             \
-            memcpy(out + i * (int64_t)sizeof y, &y, sizeof y);                                     \
-        }                                                                                          \
-    }                                                                                              \
     static void to_real_##T(const tl_packing *p, const char *at, char *out, int64_t n)             \
     {                                                                                              \
-        if (p->missing == 1)                                                                       \
-            to_real_of_##T(p, 1, at, out, n);                                                      \
-        else                                                                                       \
-            to_real_of_##T(p, p->missing, at, out, n);                                             \
+        const double scale = p->scaled ? p->scale : 1, offset = p->shifted ? p->offset : -0.0;     \
+        const int packed = p->scaled || p->shifted;                                                \
+        T x[PIECE], none;                                                                          \
+        double y;                                                                                  \
+        for (int64_t m; n > 0; n -= m, at += m * (int64_t)sizeof none, out += m * 8) {             \
+            m = n < PIECE ? n : PIECE;                                                             \
+            memcpy(x, at, (size_t)m * sizeof none);                                                \
+            for (int64_t i = 0; i < m; i++) {                                                      \
+                y = packed ? (double)x[i] * scale + offset : (double)x[i];                         \
+                memcpy(out + i * 8, &y, sizeof y);                                                 \
+            }                                                                                      \
+            for (int k = 0; k < p->missing; k++) {                                                 \
+                memcpy(&none, p->value[k], sizeof none);                                           \
+                for (int64_t i = 0; i < m; i++) {                                                  \
+                    memcpy(&y, out + i * 8, sizeof y);                                             \
+                    y = x[i] == none ? __builtin_nan("") : y;                                      \
+                    memcpy(out + i * 8, &y, sizeof y);                                             \
+                }                                                                                  \
+            }                                                                                      \
+        }                                                                                          \
     }
 KINDS(KIND)
 #undef KIND
@@ -251,29 +256,19 @@ first_missing(const tl_packing *p, const char *at, int64_t n, size_t size)
     return n;
 }
 
-static inline __attribute__((always_inline)) void to_nan_of(const tl_packing *p, int count,
-                                                            char *out, int64_t n)
-{
-    float none[TL_MISSING_MOST], x;
-    for (int k = 0; k < count; k++) memcpy(&none[k], p->value[k], sizeof x);
-    for (int64_t i = 0; i < n; i++) {
-        memcpy(&x, out + i * (int64_t)sizeof x, sizeof x);
-        x = is_missing_float(none, count, x) ? __builtin_nanf("") : x;
-        memcpy(out + i * (int64_t)sizeof x, &x, sizeof x);
-    }
-}
-
-/* Sets missing values to NaN. Nearly every file has one or two values that mean "missing"; with
- * their number constant the loop has no inner loop, here and above. */
+/* Sets missing values to NaN. */
 static void to_nan(const tl_packing *p, char *out, int64_t n)
 {
     assert(n >= 0);
-    if (p->missing == 1)
-        to_nan_of(p, 1, out, n);
-    else if (p->missing == 2)
-        to_nan_of(p, 2, out, n);
-    else
-        to_nan_of(p, p->missing, out, n);
+    for (int k = 0; k < p->missing; k++) {
+        float none, x;
+        memcpy(&none, p->value[k], sizeof none);
+        for (int64_t i = 0; i < n; i++) {
+            memcpy(&x, out + i * (int64_t)sizeof x, sizeof x);
+            x = x == none ? __builtin_nanf("") : x;
+            memcpy(out + i * (int64_t)sizeof x, &x, sizeof x);
+        }
+    }
 }
 
 static int unpack(const tl_packing *p, const char *stored, char *out, int64_t n, int64_t *bad)
