@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Sequences that are long enough for several threads, all of their results against the law:
  * scans (in place, after an initial value, past the caches), those of any stride, forward and in
- * reverse, folds of what a bitmap leaves, columns. Windows, cut in parts, against one thread's.
+ * reverse, folds of what a bitmap leaves, columns. Windows, cut in parts, against one thread's,
+ * and those that hold their whole column.
  * And calls that several threads make at once, each with a context of its own. */
 #include "matrix.h"
 #include <pthread.h>
@@ -289,6 +290,35 @@ static void callers(void)
     }
 }
 
+/* ---- windows that hold their whole column ---- */
+
+/* Windows of columns whose elements are narrower than what kernels compute in: the first results
+ * were converted in the memory of the states that the next ones come from. */
+static void whole_columns(const char *name, tally_dtype d)
+{
+    const tl_scalar *op;
+    tl_par p;
+    if (!check_ok(alone, tl_resolve(alone, name, d, &op, &p), name)) return;
+    for (int64_t columns = 1; columns <= 70; columns++)
+        for (int64_t n = 2; n <= 9; n += 1 + n / 4) {
+            const tally_window_options o = {
+                .before = n - 1 + columns % 3, .after = n - 1, .edges = TALLY_EDGES_SHRINK};
+            const tally_view from = {x, d, columns, n, 1, columns, NULL},
+                             into = {y, op->out, columns, n, 1, columns, NULL};
+            check_fill(x, d, columns * n, TL_DATA_PLAIN);
+            for (int64_t c = 0; c < columns; c++) {
+                reference_window(op, p, x + c * op->elem_bytes, columns, n, &o, want);
+                for (int64_t i = 0; i < n; i++)
+                    memcpy(want + (n * columns + i * columns + c) * op->result_bytes,
+                           want + i * op->result_bytes, op->result_bytes);
+            }
+            check_ok(alone, tally_window(alone, name, &from, &into, &o), name);
+            check_same(y, want + n * columns * op->result_bytes, n * columns, op->result_bytes,
+                       "%s %s of %lld x %lld", name, tally_dtype_name(d), (long long)n,
+                       (long long)columns);
+        }
+}
+
 int main(void)
 {
     char device[32];
@@ -301,6 +331,12 @@ int main(void)
     present();
     parts();
     callers();
+    whole_columns("min", TALLY_I8);
+    whole_columns("max", TALLY_U8);
+    whole_columns("min", TALLY_I16);
+    whole_columns("sum", TALLY_F16);
+    whole_columns("mean", TALLY_BF16);
+    whole_columns("sum", TALLY_F32);
     tally_close(wide);
     tally_close(alone);
     return check_finish();

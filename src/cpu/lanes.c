@@ -171,20 +171,27 @@ static int is_bare(const tl_lanes_buffers *buffers, const tl_lanes_to *to)
            plan->op->lanes == 1;
 }
 
+/* The results of the strip's rows in r. */
+static tl_matrix results_in_r(const tl_lanes_buffers *buffers, int64_t width)
+{
+    return (tl_matrix){buffers->r, buffers->pitch, width, (int)buffers->result};
+}
+
 /* Stores l->rows results of each lane, from the states staged from soa[l->from] on, as rows i and
  * up of the strip (reversed scans: last row first). absent: the first of them has no value. */
 static void put(tl_lanes_buffers *buffers, const tl_lanes_to *to, int64_t width, int64_t i,
                 tl_lower *l, int absent)
 {
     const tl_plan *plan = buffers->job->plan;
-    const int64_t pitch = buffers->pitch, padded = buffers->k.vectors * buffers->lanes,
+    const int64_t padded = buffers->k.vectors * buffers->lanes,
                   first = buffers->job->reverse ? l->rows - 1 : 0;
-    char *const r = buffers->r, *out;
-    int64_t step;
+    tl_matrix results = results_in_r(buffers, width);
+    int64_t step = padded;
+    char *out;
 
     if (is_bare(buffers, to) && (l->rows == 1 || l->width)) { /* width 0: one row, many times */
-        buffers->r = buffers->soa + l->from * buffers->result;
-        buffers->pitch = padded;
+        results.t = out = buffers->soa + l->from * buffers->result;
+        results.stride = padded;
     } else {
         out = target(buffers, to, i, &step);
         l->m = to->direct ? width : padded;
@@ -193,15 +200,10 @@ static void put(tl_lanes_buffers *buffers, const tl_lanes_to *to, int64_t width,
         plan->lower->lower_rows(out + first * step * buffers->result, buffers->soa, l, plan->par);
     }
 
-    if (absent) {
-        out = target(buffers, to, i, &step);
+    if (absent)
         memcpy(out + first * step * buffers->result, buffers->empty,
                (size_t)(width * buffers->result));
-    }
-
-    tl_lanes_store(buffers, to, width, i, l->rows);
-    buffers->r = r;
-    buffers->pitch = pitch;
+    tl_lanes_store(buffers, to, &results, i, l->rows);
 }
 
 /* Writes `rows` rows of results without a value. */
@@ -216,7 +218,8 @@ static void empties(tl_lanes_buffers *buffers, const tl_lanes_to *to, int64_t wi
         for (int64_t j = 0; j < now; j++)
             memcpy(out + j * step * buffers->result, buffers->empty,
                    (size_t)(width * buffers->result));
-        tl_lanes_store(buffers, to, width, i, now);
+        const tl_matrix results = results_in_r(buffers, width);
+        tl_lanes_store(buffers, to, &results, i, now);
     }
 }
 
@@ -293,7 +296,8 @@ void tl_lanes_scan(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl_l
             }
 
             job->plan->core->lanes_scan(&k, job->plan->par);
-            tl_lanes_store(buffers, to, width, i, k.m);
+            const tl_matrix results = results_in_r(buffers, width);
+            tl_lanes_store(buffers, to, &results, i, k.m);
             continue;
         }
 

@@ -105,9 +105,10 @@ static inline int64_t tl_lanes_padded(const tl_lanes_buffers *buffers, int64_t w
 const char *tl_lanes_bring(tl_lanes_buffers *buffers, const tl_lanes_from *f, int64_t a,
                            int64_t count, int64_t *stride);
 
-/* Copies the results of rows i .. i + rows - 1 from r to their destinations. */
-void tl_lanes_store(tl_lanes_buffers *buffers, const tl_lanes_to *to, int64_t width, int64_t i,
-                    int64_t rows);
+/* Copies results to their destinations, as rows i .. i + rows - 1 of the strip. They may lie in r,
+ * in `narrow` or in staged states, which stay as they are. */
+void tl_lanes_store(tl_lanes_buffers *buffers, const tl_lanes_to *to, const tl_matrix *results,
+                    int64_t i, int64_t rows);
 
 /* Stores `count` results from r, which are narrowed first, at `out`. */
 void tl_lanes_store_dense(tl_lanes_buffers *buffers, const tl_lanes_to *to, char *out, char *r,

@@ -99,12 +99,12 @@ void tl_lanes_store_dense(tl_lanes_buffers *buffers, const tl_lanes_to *to, char
         memcpy(out, r, (size_t)(count * plan->op->result_bytes));
 }
 
-void tl_lanes_store(tl_lanes_buffers *buffers, const tl_lanes_to *to, int64_t width, int64_t i,
-                    int64_t rows)
+void tl_lanes_store(tl_lanes_buffers *buffers, const tl_lanes_to *to, const tl_matrix *results,
+                    int64_t i, int64_t rows)
 {
     const tl_plan *plan = buffers->job->plan;
-    const int64_t pitch = buffers->pitch, bytes = buffers->result, final = plan->op->result_bytes;
-    const tl_matrix results = {buffers->r, pitch, width, (int)bytes};
+    const int64_t width = results->lanes, pitch = results->stride, bytes = buffers->result,
+                  final = plan->op->result_bytes;
 
     if (to->direct) return; /* `lower` wrote them there */
     if (to->q) {            /* lane c is a sequence of its own: n[c] results at q[c] */
@@ -115,18 +115,18 @@ void tl_lanes_store(tl_lanes_buffers *buffers, const tl_lanes_to *to, int64_t wi
             n[c] = to->n[c] - i < rows ? to->n[c] - i : rows;
         }
 
-        plan->transpose->from_lanes(&(tl_targets){.list = q, .n = n}, &results, rows);
+        plan->transpose->from_lanes(&(tl_targets){.list = q, .n = n}, results, rows);
         return;
     }
 
     if (to->pitch) { /* so it is here, with sequences of equal length */
         plan->transpose->from_lanes(&(tl_targets){.first = to->out + i * bytes, .pitch = to->pitch},
-                                    &results, rows);
+                                    results, rows);
         return;
     }
 
     /* columns: the padding is removed, results are converted, then they go to their strides */
-    char *r = buffers->r, *other = buffers->narrow, *out = to->out + i * to->step * final;
+    char *r = results->t, *other = buffers->narrow, *out = to->out + i * to->step * final;
     const int dense = to->col_step == 1 && to->step == width;
     if (width != pitch && dense && !plan->out && !to->stream) {
         pack_rows(out, r, width * bytes, pitch * bytes, rows);
