@@ -181,11 +181,12 @@ void tl_exact_lower(const tl_exact *e, const tl_exact_form *form, double ddof, v
     } else if (mean || (!infinite && what.quotient == TL_ALONE && !what.root)) {
         tl_number sum, rows;
         number_of(e, &sum);
-        tl_number_of_integer(&rows, (uint64_t)n);
-        if (mean)
+        if (mean) {
+            tl_number_of_integer(&rows, (uint64_t)n);
             tl_ratio(&sum, &rows, 0, dtype, out);
-        else
+        } else {
             tl_number_round(&sum, dtype, out);
+        }
     } else if (infinite || !quotient(e, what, n, ddof, dtype, out)) {
         tl_statistic_nan(dtype, out);
     }

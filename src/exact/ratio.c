@@ -13,11 +13,12 @@ static void trim(tl_number *r)
 
 void tl_number_finish(tl_number *r, __int128 carry)
 {
-    assert(r->size + 4 <= TL_NUMBER_DIGITS);
+    assert(r->size + 5 <= TL_NUMBER_DIGITS);
     r->negative = carry < 0;
-    for (int k = 0; k < 4; k++, carry >>= 32) r->digit[r->size++] = (uint32_t)carry;
+    for (; carry != -r->negative; carry >>= 32) r->digit[r->size++] = (uint32_t)carry;
     if (r->negative) { /* two's complement to sign and magnitude */
         uint64_t one = 1;
+        r->digit[r->size++] = UINT32_MAX; /* a magnitude may have a digit more */
         for (int k = 0; k < r->size; k++) {
             one += (uint32_t)~r->digit[k];
             r->digit[k] = (uint32_t)one;
@@ -260,22 +261,47 @@ static void store(uint64_t m, int more, int exponent, int negative, tally_dtype 
     }
 }
 
-void tl_number_round(const tl_number *a, tally_dtype dtype, void *value)
+/* The first 128 bits of |a|, of which the first is set. *more: is a later bit set?
+ * |a| = (these + f) 2^*exponent, 0 <= f < 1. Requires: a is not 0. */
+static unsigned __int128 first_bits(const tl_number *a, int *exponent, int *more)
 {
     unsigned __int128 q = 0;
     int low = a->size; /* the lowest digit that is in q */
+    const int up = __builtin_clz(a->digit[a->size - 1]);
 
+    for (int k = 0; k < 4; k++) q = q << 32 | (low > 0 ? a->digit[--low] : 0);
+    const uint64_t fifth = (uint64_t)(low > 0 ? a->digit[--low] : 0) << up;
+    *exponent = a->exponent + 32 * a->size - up - 128;
+    *more = (uint32_t)fifth != 0;
+    while (!*more && low > 0) *more = a->digit[--low] != 0;
+    return q << up | fifth >> 32;
+}
+
+void tl_number_round(const tl_number *a, tally_dtype dtype, void *value)
+{
+    int exponent, more;
     if (!a->size) {
         memset(value, 0, tally_dtype_size(dtype));
         return;
     }
-    for (int k = 0; k < 3; k++) q = q << 32 | (low > 0 ? a->digit[--low] : 0);
-    const int up = __builtin_clz(a->digit[a->size - 1]);
-    q <<= 32 + up; /* its first bit is set */
-    int more = (uint64_t)q != 0;
-    while (!more && low > 0) more = a->digit[--low] != 0;
-    store((uint64_t)(q >> 64), more, a->exponent + 32 * a->size - up - 64, a->negative, dtype,
+
+    const unsigned __int128 q = first_bits(a, &exponent, &more);
+    store((uint64_t)(q >> 64), more | ((uint64_t)q != 0), exponent + 64, a->negative, dtype,
           value);
+}
+
+/* The same of a / b, b < 2^64: the first 127 bits of a by the 64 bits of b, whose first is set. */
+static void divide_short(const tl_number *a, const tl_number *b, tally_dtype dtype, void *value)
+{
+    int exponent, more;
+    const unsigned __int128 q = first_bits(a, &exponent, &more);
+    uint64_t by = b->digit[0] | (b->size > 1 ? (uint64_t)b->digit[1] << 32 : 0);
+    const int up = __builtin_clzll(by);
+
+    by <<= up;
+    const uint64_t m = (uint64_t)((q >> 1) / by);
+    more |= (q & 1) || (unsigned __int128)m * by != q >> 1;
+    store(m, more, exponent + 1 + up - b->exponent, a->negative, dtype, value);
 }
 
 void tl_ratio(tl_number *a, tl_number *b, int root, tally_dtype dtype, void *value)
@@ -285,6 +311,10 @@ void tl_ratio(tl_number *a, tl_number *b, int root, tally_dtype dtype, void *val
     const int negative = a->negative;
     if (!a->size) {
         memset(value, 0, tally_dtype_size(dtype));
+        return;
+    }
+    if (!root && b->size <= 2) {
+        divide_short(a, b, dtype, value);
         return;
     }
 
