@@ -247,7 +247,7 @@ static uint64_t round_bits(uint64_t m, int exponent, int wide)
 }
 
 /* Writes the rounded value of +-(m + f) 2^exponent, m > 0 and 0 <= f < 1; more: f > 0. */
-static void store(uint64_t m, int more, int exponent, int negative, tally_dtype dtype, void *value)
+static inline void store(uint64_t m, int more, int exponent, int negative, tally_dtype dtype, void *value)
 {
     assert(dtype == TALLY_F32 || dtype == TALLY_F64);
     const int up = __builtin_clzll(m);
@@ -261,47 +261,48 @@ static void store(uint64_t m, int more, int exponent, int negative, tally_dtype 
     }
 }
 
-/* The first 128 bits of |a|, of which the first is set. *more: is a later bit set?
- * |a| = (these + f) 2^*exponent, 0 <= f < 1. Requires: a is not 0. */
-static unsigned __int128 first_bits(const tl_number *a, int *exponent, int *more)
-{
-    unsigned __int128 q = 0;
-    int low = a->size; /* the lowest digit that is in q */
-    const int up = __builtin_clz(a->digit[a->size - 1]);
+/* Digit k, which is 0 below the lowest. */
+static inline uint64_t digit_at(const tl_number *a, int k) { return k >= 0 ? a->digit[k] : 0; }
 
-    for (int k = 0; k < 4; k++) q = q << 32 | (low > 0 ? a->digit[--low] : 0);
-    const uint64_t fifth = (uint64_t)(low > 0 ? a->digit[--low] : 0) << up;
-    *exponent = a->exponent + 32 * a->size - up - 128;
-    *more = (uint32_t)fifth != 0;
-    while (!*more && low > 0) *more = a->digit[--low] != 0;
-    return q << up | fifth >> 32;
+/* The 64 bits of |a| after the first `skip` bits of digit k. */
+static inline uint64_t bits_from(const tl_number *a, int k, int skip)
+{
+    return (digit_at(a, k) << 32 | digit_at(a, k - 1)) << skip | digit_at(a, k - 2) << skip >> 32;
+}
+
+/* Is a bit of |a| set after the first `skip` bits of digit k? */
+static inline int any_from(const tl_number *a, int k, int skip)
+{
+    uint32_t more = (uint32_t)digit_at(a, k) << skip;
+    while (!more && k > 0) more = a->digit[--k];
+    return more != 0;
 }
 
 void tl_number_round(const tl_number *a, tally_dtype dtype, void *value)
 {
-    int exponent, more;
-    if (!a->size) {
+    const int top = a->size - 1;
+    if (top < 0) {
         memset(value, 0, tally_dtype_size(dtype));
         return;
     }
-
-    const unsigned __int128 q = first_bits(a, &exponent, &more);
-    store((uint64_t)(q >> 64), more | ((uint64_t)q != 0), exponent + 64, a->negative, dtype,
-          value);
+    const int skip = __builtin_clz(a->digit[top]);
+    store(bits_from(a, top, skip), any_from(a, top - 2, skip), a->exponent + 32 * top - 32 - skip,
+          a->negative, dtype, value);
 }
 
 /* The same of a / b, b < 2^64: the first 127 bits of a by the 64 bits of b, whose first is set. */
 static void divide_short(const tl_number *a, const tl_number *b, tally_dtype dtype, void *value)
 {
-    int exponent, more;
-    const unsigned __int128 q = first_bits(a, &exponent, &more);
-    uint64_t by = b->digit[0] | (b->size > 1 ? (uint64_t)b->digit[1] << 32 : 0);
-    const int up = __builtin_clzll(by);
+    const int top = a->size - 1, skip = __builtin_clz(a->digit[top]);
+    const unsigned __int128 q = (unsigned __int128)bits_from(a, top, skip) << 64 |
+                                bits_from(a, top - 2, skip);
+    const uint64_t n = digit_at(b, 0) | (b->size > 1 ? digit_at(b, 1) << 32 : 0);
+    const int up = __builtin_clzll(n);
+    const uint64_t by = n << up, m = (uint64_t)((q >> 1) / by);
+    const int more = (q & 1) || (unsigned __int128)m * by != q >> 1 || any_from(a, top - 4, skip);
 
-    by <<= up;
-    const uint64_t m = (uint64_t)((q >> 1) / by);
-    more |= (q & 1) || (unsigned __int128)m * by != q >> 1;
-    store(m, more, exponent + 1 + up - b->exponent, a->negative, dtype, value);
+    store(m, more, a->exponent + 32 * top - 95 - skip + up - b->exponent, a->negative, dtype,
+          value);
 }
 
 void tl_ratio(tl_number *a, tl_number *b, int root, tally_dtype dtype, void *value)
