@@ -278,31 +278,31 @@ static inline int any_from(const tl_number *a, int k, int skip)
     return more != 0;
 }
 
-void tl_number_round(const tl_number *a, tally_dtype dtype, void *value)
+void tl_number_round(const tl_number *a, uint64_t n, tally_dtype dtype, void *value)
 {
+    assert(n);
     const int top = a->size - 1;
     if (top < 0) {
         memset(value, 0, tally_dtype_size(dtype));
         return;
     }
+
     const int skip = __builtin_clz(a->digit[top]);
-    store(bits_from(a, top, skip), any_from(a, top - 2, skip), a->exponent + 32 * top - 32 - skip,
-          a->negative, dtype, value);
-}
+    const uint64_t high = bits_from(a, top, skip);
+    const int exponent = a->exponent + 32 * top - 32 - skip; /* of the last bit of `high` */
+    if (n == 1) {
+        store(high, any_from(a, top - 2, skip), exponent, a->negative, dtype, value);
+        return;
+    }
 
-/* The same of a / b, b < 2^64: the first 127 bits of a by the 64 bits of b, whose first is set. */
-static void divide_short(const tl_number *a, const tl_number *b, tally_dtype dtype, void *value)
-{
-    const int top = a->size - 1, skip = __builtin_clz(a->digit[top]);
-    const unsigned __int128 q = (unsigned __int128)bits_from(a, top, skip) << 64 |
-                                bits_from(a, top - 2, skip);
-    const uint64_t n = digit_at(b, 0) | (b->size > 1 ? digit_at(b, 1) << 32 : 0);
+    /* the first 127 bits of a by the 64 bits of n, whose first is set */
+    const uint64_t low = bits_from(a, top - 2, skip);
+    const unsigned __int128 q = ((unsigned __int128)high << 64 | low) >> 1;
     const int up = __builtin_clzll(n);
-    const uint64_t by = n << up, m = (uint64_t)((q >> 1) / by);
-    const int more = (q & 1) || (unsigned __int128)m * by != q >> 1 || any_from(a, top - 4, skip);
-
-    store(m, more, a->exponent + 32 * top - 95 - skip + up - b->exponent, a->negative, dtype,
-          value);
+    n <<= up;
+    const uint64_t m = (uint64_t)(q / n);
+    const int more = (low & 1) || (unsigned __int128)m * n != q || any_from(a, top - 4, skip);
+    store(m, more, exponent + up - 63, a->negative, dtype, value);
 }
 
 void tl_ratio(tl_number *a, tl_number *b, int root, tally_dtype dtype, void *value)
@@ -315,7 +315,8 @@ void tl_ratio(tl_number *a, tl_number *b, int root, tally_dtype dtype, void *val
         return;
     }
     if (!root && b->size <= 2) {
-        divide_short(a, b, dtype, value);
+        a->exponent -= b->exponent;
+        tl_number_round(a, digit_at(b, 0) | (b->size > 1 ? digit_at(b, 1) << 32 : 0), dtype, value);
         return;
     }
 
