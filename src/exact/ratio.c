@@ -247,7 +247,8 @@ static uint64_t round_bits(uint64_t m, int exponent, int wide)
 }
 
 /* Writes the rounded value of +-(m + f) 2^exponent, m > 0 and 0 <= f < 1; more: f > 0. */
-static inline void store(uint64_t m, int more, int exponent, int negative, tally_dtype dtype, void *value)
+static inline void store(uint64_t m, int more, int exponent, int negative, tally_dtype dtype,
+                         void *value)
 {
     assert(dtype == TALLY_F32 || dtype == TALLY_F64);
     const int up = __builtin_clzll(m);
