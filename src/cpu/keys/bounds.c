@@ -238,8 +238,9 @@ static rows equal_rows(const job *j, int64_t p)
  * row to row. DENSE: keys of 64 bits lie side by side and ascend. */
 typedef enum { NARROW, WIDE, DENSE } key_class;
 
-/* The rows of places a .. b - 1. dtype and keys must be constants. Returns n, or the first row found
- * whose window is not one range: it excludes a row with the same key but includes a later row. */
+/* The rows of places a .. b - 1. dtype and keys must be constants. Returns n, or the first row
+ * found whose window is not one range: it excludes a row with the same key but includes a later
+ * row. */
 static inline __attribute__((always_inline)) int64_t part_of(const job *j, tally_dtype dtype,
                                                              key_class keys, int64_t a, int64_t b)
 {
@@ -285,6 +286,7 @@ static inline __attribute__((always_inline)) int64_t part_of(const job *j, tally
     return bad;
 }
 
+/* Do the limits of these rows need WIDE? */
 static int is_wide(const job *j, int64_t a, int64_t b)
 {
     const line *const l = &j->l;
