@@ -147,7 +147,7 @@ static double real_of(const tl_exact *e)
     double value;
     if (e->plus || e->minus) return e->plus && e->minus ? NAN : e->plus ? INFINITY : -INFINITY;
     number_of(e, &sum);
-    tl_number_round(&sum, TALLY_F64, &value);
+    tl_number_round(&sum, 1, TALLY_F64, &value);
     return value;
 }
 
@@ -179,13 +179,9 @@ void tl_exact_lower(const tl_exact *e, const tl_exact_form *form, double ddof, v
     } else if (infinite && what.quotient == TL_XY_OVER_Y) {
         tl_statistic_divide(real_of(&e[1]), real_of(&e[0]), dtype, out);
     } else if (mean || (!infinite && what.quotient == TL_ALONE && !what.root)) {
-        tl_number sum, rows;
+        tl_number sum;
         number_of(e, &sum);
-        tl_number_of_integer(&rows, (uint64_t)n);
-        if (mean)
-            tl_ratio(&sum, &rows, 0, dtype, out);
-        else
-            tl_number_round(&sum, dtype, out);
+        tl_number_round(&sum, mean ? (uint64_t)n : 1, dtype, out);
     } else if (infinite || !quotient(e, what, n, ddof, dtype, out)) {
         tl_statistic_nan(dtype, out);
     }

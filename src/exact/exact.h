@@ -221,8 +221,8 @@ void tl_number_multiply(tl_number *r, const tl_number *a, const tl_number *b);
 /* *a = *a - *b. */
 void tl_number_subtract(tl_number *a, const tl_number *b);
 
-/* a, rounded once to nearest even. */
-void tl_number_round(const tl_number *a, tally_dtype dtype, void *value);
+/* a / n, rounded once to nearest even. Requires: n > 0. */
+void tl_number_round(const tl_number *a, uint64_t n, tally_dtype dtype, void *value);
 
 /* a / b, or with `root` the square root of |a / b| with the sign of a, rounded once to nearest
  * even. dtype: TALLY_F32 or TALLY_F64. Requires: b > 0. Both are overwritten. */

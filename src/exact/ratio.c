@@ -13,11 +13,12 @@ static void trim(tl_number *r)
 
 void tl_number_finish(tl_number *r, __int128 carry)
 {
-    assert(r->size + 4 <= TL_NUMBER_DIGITS);
+    assert(r->size + 5 <= TL_NUMBER_DIGITS);
     r->negative = carry < 0;
-    for (int k = 0; k < 4; k++, carry >>= 32) r->digit[r->size++] = (uint32_t)carry;
+    for (; carry != -r->negative; carry >>= 32) r->digit[r->size++] = (uint32_t)carry;
     if (r->negative) { /* two's complement to sign and magnitude */
         uint64_t one = 1;
+        r->digit[r->size++] = UINT32_MAX; /* a magnitude may have a digit more */
         for (int k = 0; k < r->size; k++) {
             one += (uint32_t)~r->digit[k];
             r->digit[k] = (uint32_t)one;
@@ -246,7 +247,8 @@ static uint64_t round_bits(uint64_t m, int exponent, int wide)
 }
 
 /* Writes the rounded value of +-(m + f) 2^exponent, m > 0 and 0 <= f < 1; more: f > 0. */
-static void store(uint64_t m, int more, int exponent, int negative, tally_dtype dtype, void *value)
+static inline void store(uint64_t m, int more, int exponent, int negative, tally_dtype dtype,
+                         void *value)
 {
     assert(dtype == TALLY_F32 || dtype == TALLY_F64);
     const int up = __builtin_clzll(m);
@@ -260,22 +262,48 @@ static void store(uint64_t m, int more, int exponent, int negative, tally_dtype 
     }
 }
 
-void tl_number_round(const tl_number *a, tally_dtype dtype, void *value)
-{
-    unsigned __int128 q = 0;
-    int low = a->size; /* the lowest digit that is in q */
+/* Digit k, which is 0 below the lowest. */
+static inline uint64_t digit_at(const tl_number *a, int k) { return k >= 0 ? a->digit[k] : 0; }
 
-    if (!a->size) {
+/* The 64 bits of |a| after the first `skip` bits of digit k. */
+static inline uint64_t bits_from(const tl_number *a, int k, int skip)
+{
+    return (digit_at(a, k) << 32 | digit_at(a, k - 1)) << skip | digit_at(a, k - 2) << skip >> 32;
+}
+
+/* Is a bit of |a| set after the first `skip` bits of digit k? */
+static inline int any_from(const tl_number *a, int k, int skip)
+{
+    uint32_t more = (uint32_t)digit_at(a, k) << skip;
+    while (!more && k > 0) more = a->digit[--k];
+    return more != 0;
+}
+
+void tl_number_round(const tl_number *a, uint64_t n, tally_dtype dtype, void *value)
+{
+    assert(n);
+    const int top = a->size - 1;
+    if (top < 0) {
         memset(value, 0, tally_dtype_size(dtype));
         return;
     }
-    for (int k = 0; k < 3; k++) q = q << 32 | (low > 0 ? a->digit[--low] : 0);
-    const int up = __builtin_clz(a->digit[a->size - 1]);
-    q <<= 32 + up; /* its first bit is set */
-    int more = (uint64_t)q != 0;
-    while (!more && low > 0) more = a->digit[--low] != 0;
-    store((uint64_t)(q >> 64), more, a->exponent + 32 * a->size - up - 64, a->negative, dtype,
-          value);
+
+    const int skip = __builtin_clz(a->digit[top]);
+    const uint64_t high = bits_from(a, top, skip);
+    const int exponent = a->exponent + 32 * top - 32 - skip; /* of the last bit of `high` */
+    if (n == 1) {
+        store(high, any_from(a, top - 2, skip), exponent, a->negative, dtype, value);
+        return;
+    }
+
+    /* the first 127 bits of a by the 64 bits of n, whose first is set */
+    const uint64_t low = bits_from(a, top - 2, skip);
+    const unsigned __int128 q = ((unsigned __int128)high << 64 | low) >> 1;
+    const int up = __builtin_clzll(n);
+    n <<= up;
+    const uint64_t m = (uint64_t)(q / n);
+    const int more = (low & 1) || (unsigned __int128)m * n != q || any_from(a, top - 4, skip);
+    store(m, more, exponent + up - 63, a->negative, dtype, value);
 }
 
 void tl_ratio(tl_number *a, tl_number *b, int root, tally_dtype dtype, void *value)
@@ -285,6 +313,11 @@ void tl_ratio(tl_number *a, tl_number *b, int root, tally_dtype dtype, void *val
     const int negative = a->negative;
     if (!a->size) {
         memset(value, 0, tally_dtype_size(dtype));
+        return;
+    }
+    if (!root && b->size <= 2) {
+        a->exponent -= b->exponent;
+        tl_number_round(a, digit_at(b, 0) | (b->size > 1 ? digit_at(b, 1) << 32 : 0), dtype, value);
         return;
     }
 

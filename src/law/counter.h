@@ -63,30 +63,33 @@ static inline void tl_counter_init(tl_counter *c, int64_t start)
     c->count = c->counted = 0;
 }
 
-/* Appends the node of 2^level elements that starts at c->end. */
-static inline void tl_counter_push(tl_counter *c, const tl_scalar *op, int level, const tl_state *s)
+/* Appends the node of 2^level elements that starts at c->end, which is at c->node[c->count]. */
+static inline void tl_counter_add(tl_counter *c, const tl_scalar *op, int level)
 {
     assert(level >= 0 && level < TL_MAX_LEVELS - 1);
     assert((c->end & (((int64_t)1 << level) - 1)) == 0);
     assert(c->count >= 0 && c->count < TL_MAX_NODES);
-    tl_state node = *s;
-    assert(0 <= level && level < TL_MAX_LEVELS && c->end % ((int64_t)1 << level) == 0);
     c->end += (int64_t)1 << level;
 
     /* The top node is the new one's left sibling if it has its size and their parent ends here. */
     while (c->count && c->level[c->count - 1] == level && !((c->end >> level) & 1)) {
-        tl_state left = c->node[--c->count];
+        tl_state *const left = &c->node[--c->count];
         if (c->counted)
-            tl_join_counted(op, &left, &node);
+            tl_join_counted(op, left, left + 1);
         else
-            op->combine(&left, &node, (int64_t)1 << level, (int64_t)1 << level);
-        node = left;
+            op->combine(left, left + 1, (int64_t)1 << level, (int64_t)1 << level);
         level++;
     }
 
+    c->level[c->count++] = (unsigned char)level;
+}
+
+/* The same of the node *s. */
+static inline void tl_counter_push(tl_counter *c, const tl_scalar *op, int level, const tl_state *s)
+{
     assert(c->count < TL_MAX_NODES);
-    c->level[c->count] = (unsigned char)level;
-    c->node[c->count++] = node;
+    c->node[c->count] = *s;
+    tl_counter_add(c, op, level);
 }
 
 /* Appends the nodes of m elements, largest first. */

@@ -181,7 +181,7 @@ static inline void add_elements(tl_exact *e, cursor *c, int64_t low, int64_t hig
     const tl_exact_form *form = form_of(c->plan);
     assert(0 <= low && high <= c->n);
     for (int64_t i = low; i < high; i++) {
-        if (i < c->begin || i >= c->end) load(c, i);
+        if (__builtin_expect(i < c->begin || i >= c->end, 0)) load(c, i);
         add_element(e, form, &c->rows, i - c->begin, sign);
     }
 }
@@ -190,29 +190,30 @@ typedef struct {
     int64_t from, end; /* elements from .. end - 1 */
 } span;
 
+/* Moves an end of the range from place `was` to `is`. sign: 1 for the place after the last element,
+ * so elements that it passes enter; -1 for the first element. */
+static inline void move_end(tl_exact *e, cursor *c, int64_t was, int64_t is, int sign)
+{
+    if (was < is) add_elements(e, c, was, is, sign);
+    if (is < was) add_elements(e, c, is, was, -sign);
+}
+
 /* Changes e from the sum of `was` to that of `is`: by the elements at both ends, or from the
  * beginning if that costs less. ends: a cursor for each end. */
-static void move(tl_exact *e, cursor ends[2], span was, span is)
+static inline void move(tl_exact *e, cursor ends[2], span was, span is)
 {
-    /* the elements between these leave or enter */
-    const int64_t places[2][2] = {{was.from, is.from}, {is.end, was.end}};
     const int sums = form_of(ends->plan)->sums;
-    int64_t far = 0;
+    const int64_t first = was.from - is.from, last = was.end - is.end,
+                  far = (first < 0 ? -first : first) + (last < 0 ? -last : last);
 
     assert(is.from <= is.end);
-    for (int k = 0; k < 2; k++)
-        far +=
-            places[k][0] < places[k][1] ? places[k][1] - places[k][0] : places[k][0] - places[k][1];
-
     if (far > is.end - is.from || is.from >= was.end || is.end <= was.from) {
         tl_exact_clear(e, sums);
         tl_exact_add(e, ends->plan, address(ends, is.from), ends->line.stride, is.end - is.from);
         return;
     }
-    for (int k = 0; k < 2; k++) {
-        const int leave = places[k][0] < places[k][1];
-        add_elements(e, &ends[k], places[k][!leave], places[k][leave], leave ? -1 : 1);
-    }
+    move_end(e, &ends[0], was.from, is.from, -1);
+    move_end(e, &ends[1], was.end, is.end, 1);
     e->waiting += 4 * far;
     if (e->waiting > TL_EXACT_MOST / 2) settle(e, sums, 0);
 }

@@ -13,10 +13,10 @@ void tl_states_push(const tl_plan *plan, tl_counter *c, tl_states_row e)
     const tl_scalar *op = plan->op;
     for (int64_t i = 0; i < e.n; i++) {
         const int present = e.there[i] == e.there[i];
-        tl_state s = {{0}};
-        if (present || !c->counted) op->lift(&s, e.x + i * op->elem_bytes, c->end, plan->par);
-        if (c->counted) tl_set_kept(op, &s, present);
-        tl_counter_push(c, op, 0, &s);
+        tl_state *const s = &c->node[c->count];
+        if (present || !c->counted) op->lift(s, e.x + i * op->elem_bytes, c->end, plan->par);
+        if (c->counted) tl_set_kept(op, s, present);
+        tl_counter_add(c, op, 0);
     }
 }
 

@@ -30,6 +30,7 @@ typedef struct {
     int64_t n, step;      /* step: bytes from one place to the next */
     int direction;        /* step from a place's part to the next: 1 or -1 */
     int scaled;           /* `whole` has units of 1 / TALLY_KEY_PART */
+    int wide;             /* limits may need more than 64 bits, or differ from row to row */
     tally_dtype dtype;
 } line;
 
@@ -95,7 +96,7 @@ static inline int order_of_reals(double k, double from, double distance)
 static line line_of(const tally_view *keys, int descending, const tally_key_window *w)
 {
     const int64_t step = keys->stride * (int64_t)tally_dtype_size(keys->dtype);
-    line l = {keys->data, w->parts, keys->n, step, 1, 0, keys->dtype};
+    line l = {keys->data, w->parts, keys->n, step, 1, 0, 0, keys->dtype};
 
     l.scaled = keys->dtype != TALLY_F64 && (w->parts || w->low_part || w->high_part);
     if (!descending || keys->n == 0) return l;
@@ -163,48 +164,35 @@ typedef struct {
     int64_t *start, *end; /* of each row; NULL: only check the rule of TALLY_TIES_ROW */
 } job;
 
-/* One end of the interval of one row. A place is below it if its key is less than `whole` or (keys
- * of 64 bits) `near`; real keys: if key - from is less than `distance`. or_equal: or equal to
- * it. */
+/* One end of the interval of one row. A place is below it if its key is less than `whole`, of which
+ * 64 bits suffice if not wide; real keys: if key - from is less than `distance` or, with or_equal,
+ * equal to it. */
 typedef struct {
     __int128 whole;
-    int64_t near;
-    int or_equal;
     double from, distance;
+    int or_equal;
 } limit;
 
 static inline int below(const line *l, int64_t p, const limit *m)
 {
     const key k = at(l, p);
-    if (l->dtype == TALLY_F64) {
-        const int order = order_of_reals(k.real, m->from, m->distance);
-        return order < 0 || (m->or_equal && order == 0);
-    }
-    if (l->scaled) return m->or_equal ? k.whole <= m->whole : k.whole < m->whole;
-    return m->or_equal ? (int64_t)k.whole <= m->near : (int64_t)k.whole < m->near;
+    if (l->dtype != TALLY_F64)
+        return l->wide ? k.whole < m->whole : (int64_t)k.whole < (int64_t)m->whole;
+    return order_of_reals(k.real, m->from, m->distance) < m->or_equal;
 }
 
-static inline limit limit_of(const line *l, key from, key distance, int or_equal)
+static inline limit limit_of(key from, key distance, int or_equal)
 {
-    limit m = {.whole = from.whole + distance.whole,
-               .or_equal = or_equal,
-               .from = from.real,
-               .distance = distance.real};
-    if (!l->scaled &&
-        __builtin_add_overflow((int64_t)from.whole, (int64_t)distance.whole, &m.near)) {
-        m.or_equal = distance.whole > 0; /* every key is below, or none */
-        m.near = m.or_equal ? INT64_MAX : INT64_MIN;
-    }
-    return m;
+    return (limit){from.whole + distance.whole + or_equal, from.real, distance.real, or_equal};
 }
 
 /* Binary search for the first place that is not below the end. */
-static int64_t search(const line *l, const limit *m)
+static int64_t search(line l, limit m)
 {
-    int64_t low = 0, high = l->n;
+    int64_t low = 0, high = l.n;
     while (low < high) {
         const int64_t mid = low + (high - low) / 2;
-        if (below(l, mid, m))
+        if (below(&l, mid, &m))
             low = mid + 1;
         else
             high = mid;
@@ -218,54 +206,75 @@ static inline key distance_of(const line *l, int64_t whole, int64_t part, double
     return (key){l->scaled ? (__int128)whole * part_unit + part : whole, 0};
 }
 
-/* The rows with the same key as place p are *first .. *end - 1. */
-static inline void equal_rows(const job *j, int64_t p, int64_t *first, int64_t *end)
+/* The interval of the row at place p. */
+typedef struct {
+    limit low, high;
+} interval;
+
+static inline interval interval_of(const line *l, const tally_key_window *w, int64_t p, int64_t row)
+{
+    const key k = at(l, p),
+              low = distance_of(l, w->lows ? w->lows[row] : w->low, w->low_part, w->low_real),
+              high = distance_of(l, w->highs ? w->highs[row] : w->high, w->high_part, w->high_real);
+    return (interval){limit_of(k, low, w->low_open), limit_of(k, high, !w->high_open)};
+}
+
+typedef struct {
+    int64_t from, end; /* rows from .. end - 1 */
+} rows;
+
+/* The rows with the same key as place p. */
+static rows equal_rows(const job *j, int64_t p)
 {
     const line *const l = &j->l;
     const int64_t n = l->n;
     int64_t low = p, high = p + 1;
     while (low > 0 && compare(l, at(l, low - 1), at(l, p)) == 0) low--;
     while (high < n && compare(l, at(l, high), at(l, p)) == 0) high++;
-    *first = j->descending ? n - high : low;
-    *end = j->descending ? n - low : high;
+    return j->descending ? (rows){n - high, n - low} : (rows){low, high};
 }
 
-/* The rows of places a .. b - 1. dtype and scaled must be constants. Returns n, or the first row
+/* What the compiler may rely on. WIDE: nothing; limits may need more than 64 bits, or differ from
+ * row to row. DENSE: keys of 64 bits lie side by side and ascend. */
+typedef enum { NARROW, WIDE, DENSE } key_class;
+
+/* The rows of places a .. b - 1. dtype and keys must be constants. Returns n, or the first row
  * found whose window is not one range: it excludes a row with the same key but includes a later
  * row. */
 static inline __attribute__((always_inline)) int64_t part_of(const job *j, tally_dtype dtype,
-                                                             int scaled, int64_t a, int64_t b)
+                                                             key_class keys, int64_t a, int64_t b)
 {
-    line copy = j->l;
+    line copy = j->l; /* copies, so that stores of places do not change them */
+    tally_key_window w = *j->w;
     const line *const l = &copy;
-    const tally_key_window window = *j->w, *const w =
-                                               &window; /* copies, so that stores of places */
-    const int descending = j->descending, row_ends = j->row_ends; /* do not change them */
+    const int64_t n = copy.n;
+    const int dense = keys == DENSE, wide = keys == WIDE, descending = !dense && j->descending,
+              row_ends = j->row_ends, beyond = j->beyond;
     int64_t *const start = j->start, *const ends = j->end;
-    int64_t first = -1, stop = -1, bad = l->n, same = 0, same_end = -1;
+    rows same = {0, -1};
+    int64_t bad = n;
 
+    if (a >= b) return n;
     copy.dtype = dtype;
-    copy.scaled = scaled;
+    if (dense) copy.step = sizeof(int64_t);
+    copy.wide = wide;
+    copy.scaled &= wide;
+    if (!wide) w.lows = w.highs = NULL;
+    const interval begin = interval_of(l, &w, a, descending ? n - 1 - a : a);
+    int64_t first = search(copy, begin.low), stop = search(copy, begin.high);
+
     for (int64_t p = a; p < b; p++) {
-        const int64_t row = descending ? l->n - 1 - p : p;
-        const key k = at(l, p);
-        const limit low = limit_of(
-                        l, k,
-                        distance_of(l, w->lows ? w->lows[row] : w->low, w->low_part, w->low_real),
-                        w->low_open),
-                    high = limit_of(l, k,
-                                    distance_of(l, w->highs ? w->highs[row] : w->high, w->high_part,
-                                                w->high_real),
-                                    !w->high_open);
-        if (first < 0 || w->lows) first = search(l, &low);
-        if (stop < 0 || w->highs) stop = search(l, &high);
-        while (first < l->n && below(l, first, &low)) first++;
-        while (stop < l->n && below(l, stop, &high)) stop++;
-        int64_t from = descending ? l->n - stop : first, to = descending ? l->n - first : stop;
+        const int64_t row = descending ? n - 1 - p : p;
+        const interval i = interval_of(l, &w, p, row);
+        if (w.lows) first = search(copy, i.low);
+        if (w.highs) stop = search(copy, i.high);
+        while (first < n && below(l, first, &i.low)) first++;
+        while (stop < n && below(l, stop, &i.high)) stop++;
+        int64_t from = descending ? n - stop : first, to = descending ? n - first : stop;
         if (row_ends && from <= row && row + 1 < to) {
-            if (j->beyond && (row < same || row >= same_end)) equal_rows(j, p, &same, &same_end);
-            if (row + 1 < same_end && to > same_end && row < bad) bad = row;
-            if (!j->beyond || row + 1 < same_end) to = row + 1;
+            if (beyond && (row < same.from || row >= same.end)) same = equal_rows(j, p);
+            if (row + 1 < same.end && to > same.end && row < bad) bad = row;
+            if (!beyond || row + 1 < same.end) to = row + 1;
         }
 
         if (from > to) from = to; /* an empty range */
@@ -277,18 +286,30 @@ static inline __attribute__((always_inline)) int64_t part_of(const job *j, tally
     return bad;
 }
 
+/* Do the limits of these rows need WIDE? */
+static int is_wide(const job *j, int64_t a, int64_t b)
+{
+    const line *const l = &j->l;
+    const tally_key_window *const w = j->w;
+    if (l->scaled || w->lows || w->highs || a >= b) return 1;
+    const __int128 least = at(l, a).whole + (w->low < w->high ? w->low : w->high),
+                   most = at(l, b - 1).whole + (w->low < w->high ? w->high : w->low) + 1;
+    return least < INT64_MIN || most > INT64_MAX;
+}
+
 static int64_t part(const job *j, int64_t a, int64_t b)
 {
-    if (j->l.scaled) return part_of(j, j->l.dtype, 1, a, b);
+    const int dense = !j->descending && j->l.step == sizeof(int64_t);
+    if (j->l.dtype == TALLY_F64) return part_of(j, TALLY_F64, NARROW, a, b);
+    if (is_wide(j, a, b)) return part_of(j, j->l.dtype, WIDE, a, b);
     switch (j->l.dtype) {
     case TALLY_I32:
-        return part_of(j, TALLY_I32, 0, a, b);
+        return part_of(j, TALLY_I32, NARROW, a, b);
     case TALLY_I64:
-        return part_of(j, TALLY_I64, 0, a, b);
-    case TALLY_U64:
-        return part_of(j, TALLY_U64, 0, a, b);
+        if (dense) return part_of(j, TALLY_I64, DENSE, a, b);
+        return part_of(j, TALLY_I64, NARROW, a, b);
     default:
-        return part_of(j, TALLY_F64, 0, a, b);
+        return part_of(j, TALLY_U64, NARROW, a, b);
     }
 }
 

@@ -167,6 +167,8 @@ static void N(fold_rows)(const tl_narrow_rows *s, tl_keying k)
         if (offsets)
             for (int64_t c = 0; c < now; c++)
                 keys[c] = N(fold)(x + offsets[r + c], offsets[r + c + 1] - offsets[r + c], k);
+        else if (n * (int64_t)sizeof(T) <= 16) /* compiled apart, without the code for long rows */
+            for (int64_t c = 0; c < now; c++) keys[c] = N(fold)(x + (r + c) * pitch, n, k);
         else
             for (int64_t c = 0; c < now; c++) keys[c] = N(fold)(x + (r + c) * pitch, n, k);
         if (now == LANES)
