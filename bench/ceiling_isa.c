@@ -206,35 +206,35 @@ always uint64_t mix_any(char *d, size_t out, const char *p, size_t in, int nt, i
     return all(&s);
 }
 
-#define LOOPS(READ, COPY, MIX)                                                                     \
-    READ(read_0, "read", read_ahead(p, in, 0))                                                     \
-    READ(read_512, "read +512", read_ahead(p, in, 512))                                            \
-    READ(read_1k, "read +1K", read_ahead(p, in, 1024))                                             \
-    READ(read_2k, "read +2K", read_ahead(p, in, 2048))                                             \
-    READ(read_4k, "read +4K", read_ahead(p, in, 4096))                                             \
-    READ(read_8k, "read +8K", read_ahead(p, in, 8192))                                             \
-    READ(read_page_rows, "read rows", read_rows(p, in))                                            \
-    READ(read_pages, "read pages", read_tiles(p, in, 128, 0))                                      \
-    READ(read_pages_ahead, "read pages +tile", read_tiles(p, in, 128, 1))                          \
-    READ(read_pages_wide, "read pages 256", read_tiles(p, in, 256, 0))                             \
-    READ(read_next_tile, "read +tile", read_tile(p, in))                                           \
-    READ(read_4_streams, "read 4 streams", read_streams(p, in))                                    \
-    COPY(copy_memcpy, "memcpy", (memcpy(d, p, in), 0))                                             \
-    COPY(copy_plain, "copy", copy_any(d, p, in, 0, 0, 0))                                          \
-    COPY(copy_plain_tile, "copy +tile", copy_any(d, p, in, 0, 1, 0))                               \
-    COPY(copy_nt, "copy nt", copy_any(d, p, in, 1, 0, 0))                                          \
-    COPY(copy_nt_tile, "copy nt +tile", copy_any(d, p, in, 1, 1, 0))                               \
-    COPY(copy_nt_rows, "copy nt rows", copy_any(d, p, in, 1, 0, 1))                                \
-    MIX(mix_plain, "mix", mix_any(d, out, p, in, 0, 0))                                            \
-    MIX(mix_plain_tile, "mix +tile", mix_any(d, out, p, in, 0, 1))                                 \
-    MIX(mix_nt, "mix nt", mix_any(d, out, p, in, 1, 0))                                            \
+#define LOOPS(READ, COPY, MIX) \
+    READ(read_0, "read", read_ahead(p, in, 0)) \
+    READ(read_512, "read +512", read_ahead(p, in, 512)) \
+    READ(read_1k, "read +1K", read_ahead(p, in, 1024)) \
+    READ(read_2k, "read +2K", read_ahead(p, in, 2048)) \
+    READ(read_4k, "read +4K", read_ahead(p, in, 4096)) \
+    READ(read_8k, "read +8K", read_ahead(p, in, 8192)) \
+    READ(read_page_rows, "read rows", read_rows(p, in)) \
+    READ(read_pages, "read pages", read_tiles(p, in, 128, 0)) \
+    READ(read_pages_ahead, "read pages +tile", read_tiles(p, in, 128, 1)) \
+    READ(read_pages_wide, "read pages 256", read_tiles(p, in, 256, 0)) \
+    READ(read_next_tile, "read +tile", read_tile(p, in)) \
+    READ(read_4_streams, "read 4 streams", read_streams(p, in)) \
+    COPY(copy_memcpy, "memcpy", (memcpy(d, p, in), 0)) \
+    COPY(copy_plain, "copy", copy_any(d, p, in, 0, 0, 0)) \
+    COPY(copy_plain_tile, "copy +tile", copy_any(d, p, in, 0, 1, 0)) \
+    COPY(copy_nt, "copy nt", copy_any(d, p, in, 1, 0, 0)) \
+    COPY(copy_nt_tile, "copy nt +tile", copy_any(d, p, in, 1, 1, 0)) \
+    COPY(copy_nt_rows, "copy nt rows", copy_any(d, p, in, 1, 0, 1)) \
+    MIX(mix_plain, "mix", mix_any(d, out, p, in, 0, 0)) \
+    MIX(mix_plain_tile, "mix +tile", mix_any(d, out, p, in, 0, 1)) \
+    MIX(mix_nt, "mix nt", mix_any(d, out, p, in, 1, 0)) \
     MIX(mix_nt_tile, "mix nt +tile", mix_any(d, out, p, in, 1, 1))
 
-#define DEFINE(name, text, call)                                                                   \
-    static uint64_t name(char *d, size_t out, const char *p, size_t in)                            \
-    {                                                                                              \
-        (void)d, (void)out;                                                                        \
-        return call;                                                                               \
+#define DEFINE(name, text, call) \
+    static uint64_t name(char *d, size_t out, const char *p, size_t in) \
+    { \
+        (void)d, (void)out; \
+        return call; \
     }
 LOOPS(DEFINE, DEFINE, DEFINE)
 

@@ -39,7 +39,7 @@ static const struct sheet {
     const char *set, *places, *sizes, *ops, *types, *shapes, *views;
 } sheets[] = {
 #define CLIFF_VIEW(...)
-#define CLIFF_SHEET(set, places, sizes, ops, types, shapes, views)                                 \
+#define CLIFF_SHEET(set, places, sizes, ops, types, shapes, views) \
     {set, places, sizes, ops, types, shapes, views},
 #include "cells.def"
 };

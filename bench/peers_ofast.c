@@ -228,10 +228,10 @@ static void team_argmax_f32(const job *j)
     *(int64_t *)j->out = best;
 }
 
-#define BOTH(op, type, shape, run)                                                                 \
-    {"gcc -Ofast", op, type, shape, 1, 0, run},                                                    \
-    {                                                                                              \
-        "gcc -Ofast, OpenMP", op, type, shape, 2, 0, team_##run                                    \
+#define BOTH(op, type, shape, run) \
+    {"gcc -Ofast", op, type, shape, 1, 0, run}, \
+    { \
+        "gcc -Ofast, OpenMP", op, type, shape, 2, 0, team_##run \
     }
 const peer peers_ofast[] = {
     BOTH("sum", F32, REDUCE, sum_f32),       BOTH("sum", F64, REDUCE, sum_f64),

@@ -10,38 +10,38 @@
 #include <string.h>
 
 typedef unsigned long long address;
-#define CALLS(F)                                                                                   \
-    F(cuInit, cuInit, (unsigned))                                                                  \
-    F(cuDeviceGet, cuDeviceGet, (int *, int))                                                      \
-    F(cuDeviceGetName, cuDeviceGetName, (char *, int, int))                                        \
-    F(cuDeviceGetAttribute, cuDeviceGetAttribute, (int *, int, int))                               \
-    F(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, (void **, int))                          \
-    F(cuCtxSetCurrent, cuCtxSetCurrent, (void *))                                                  \
-    F(cuMemGetInfo, cuMemGetInfo_v2, (size_t *, size_t *))                                         \
-    F(cuMemAlloc, cuMemAlloc_v2, (address *, size_t))                                              \
-    F(cuMemFree, cuMemFree_v2, (address))                                                          \
-    F(cuMemcpyHtoD, cuMemcpyHtoD_v2, (address, const void *, size_t))                              \
-    F(cuMemcpyDtoH, cuMemcpyDtoH_v2, (void *, address, size_t))                                    \
-    F(cuMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2, (address, address, size_t, void *))                 \
-    F(cuStreamCreate, cuStreamCreate, (void **, unsigned))                                         \
-    F(cuStreamSynchronize, cuStreamSynchronize, (void *))                                          \
-    F(cuModuleLoadData, cuModuleLoadData, (void **, const void *))                                 \
-    F(cuModuleGetFunction, cuModuleGetFunction, (void **, void *, const char *))                   \
-    F(cuLaunchKernel, cuLaunchKernel,                                                              \
-      (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *,       \
+#define CALLS(F) \
+    F(cuInit, cuInit, (unsigned)) \
+    F(cuDeviceGet, cuDeviceGet, (int *, int)) \
+    F(cuDeviceGetName, cuDeviceGetName, (char *, int, int)) \
+    F(cuDeviceGetAttribute, cuDeviceGetAttribute, (int *, int, int)) \
+    F(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, (void **, int)) \
+    F(cuCtxSetCurrent, cuCtxSetCurrent, (void *)) \
+    F(cuMemGetInfo, cuMemGetInfo_v2, (size_t *, size_t *)) \
+    F(cuMemAlloc, cuMemAlloc_v2, (address *, size_t)) \
+    F(cuMemFree, cuMemFree_v2, (address)) \
+    F(cuMemcpyHtoD, cuMemcpyHtoD_v2, (address, const void *, size_t)) \
+    F(cuMemcpyDtoH, cuMemcpyDtoH_v2, (void *, address, size_t)) \
+    F(cuMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2, (address, address, size_t, void *)) \
+    F(cuStreamCreate, cuStreamCreate, (void **, unsigned)) \
+    F(cuStreamSynchronize, cuStreamSynchronize, (void *)) \
+    F(cuModuleLoadData, cuModuleLoadData, (void **, const void *)) \
+    F(cuModuleGetFunction, cuModuleGetFunction, (void **, void *, const char *)) \
+    F(cuLaunchKernel, cuLaunchKernel, \
+      (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, \
        void **, void **))
-#define COMPILER(F)                                                                                \
-    F(nvrtcCreateProgram, nvrtcCreateProgram,                                                      \
-      (void **, const char *, const char *, int, const char *const *, const char *const *))        \
-    F(nvrtcCompileProgram, nvrtcCompileProgram, (void *, int, const char *const *))                \
-    F(nvrtcGetCUBINSize, nvrtcGetCUBINSize, (void *, size_t *))                                    \
-    F(nvrtcGetCUBIN, nvrtcGetCUBIN, (void *, char *))                                              \
-    F(nvrtcGetProgramLogSize, nvrtcGetProgramLogSize, (void *, size_t *))                          \
+#define COMPILER(F) \
+    F(nvrtcCreateProgram, nvrtcCreateProgram, \
+      (void **, const char *, const char *, int, const char *const *, const char *const *)) \
+    F(nvrtcCompileProgram, nvrtcCompileProgram, (void *, int, const char *const *)) \
+    F(nvrtcGetCUBINSize, nvrtcGetCUBINSize, (void *, size_t *)) \
+    F(nvrtcGetCUBIN, nvrtcGetCUBIN, (void *, char *)) \
+    F(nvrtcGetProgramLogSize, nvrtcGetProgramLogSize, (void *, size_t *)) \
     F(nvrtcGetProgramLog, nvrtcGetProgramLog, (void *, char *))
 #define DECLARE(name, symbol, parameters) static int(*name) parameters;
 CALLS(DECLARE)
 COMPILER(DECLARE)
-#define FIND(name, symbol, parameters)                                                             \
+#define FIND(name, symbol, parameters) \
     whole = whole && (*(void **)&name = dlsym(library, #symbol)) != NULL;
 
 enum {

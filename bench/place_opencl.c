@@ -9,32 +9,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CALLS(F)                                                                                   \
-    F(int, clGetPlatformIDs, (unsigned, void **, unsigned *))                                      \
-    F(int, clGetDeviceIDs, (void *, uint64_t, unsigned, void **, unsigned *))                      \
-    F(int, clGetDeviceInfo, (void *, unsigned, size_t, void *, size_t *))                          \
-    F(void *, clCreateContext, (const intptr_t *, unsigned, void **, void *, void *, int *))       \
-    F(void *, clCreateCommandQueue, (void *, void *, uint64_t, int *))                             \
+#define CALLS(F) \
+    F(int, clGetPlatformIDs, (unsigned, void **, unsigned *)) \
+    F(int, clGetDeviceIDs, (void *, uint64_t, unsigned, void **, unsigned *)) \
+    F(int, clGetDeviceInfo, (void *, unsigned, size_t, void *, size_t *)) \
+    F(void *, clCreateContext, (const intptr_t *, unsigned, void **, void *, void *, int *)) \
+    F(void *, clCreateCommandQueue, (void *, void *, uint64_t, int *)) \
     F(void *, clCreateProgramWithSource, (void *, unsigned, const char **, const size_t *, int *)) \
-    F(int, clBuildProgram, (void *, unsigned, void **, const char *, void *, void *))              \
-    F(int, clGetProgramBuildInfo, (void *, void *, unsigned, size_t, void *, size_t *))            \
-    F(void *, clCreateKernel, (void *, const char *, int *))                                       \
-    F(int, clSetKernelArg, (void *, unsigned, size_t, const void *))                               \
-    F(int, clEnqueueNDRangeKernel,                                                                 \
-      (void *, void *, unsigned, const size_t *, const size_t *, const size_t *, unsigned,         \
-       const void *, void *))                                                                      \
-    F(void *, clCreateBuffer, (void *, uint64_t, size_t, void *, int *))                           \
-    F(int, clReleaseMemObject, (void *))                                                           \
-    F(int, clEnqueueReadBuffer,                                                                    \
-      (void *, void *, int, size_t, size_t, void *, unsigned, const void *, void *))               \
-    F(int, clEnqueueWriteBuffer,                                                                   \
-      (void *, void *, int, size_t, size_t, const void *, unsigned, const void *, void *))         \
-    F(int, clEnqueueCopyBuffer,                                                                    \
-      (void *, void *, void *, size_t, size_t, size_t, unsigned, const void *, void *))            \
+    F(int, clBuildProgram, (void *, unsigned, void **, const char *, void *, void *)) \
+    F(int, clGetProgramBuildInfo, (void *, void *, unsigned, size_t, void *, size_t *)) \
+    F(void *, clCreateKernel, (void *, const char *, int *)) \
+    F(int, clSetKernelArg, (void *, unsigned, size_t, const void *)) \
+    F(int, clEnqueueNDRangeKernel, \
+      (void *, void *, unsigned, const size_t *, const size_t *, const size_t *, unsigned, \
+       const void *, void *)) \
+    F(void *, clCreateBuffer, (void *, uint64_t, size_t, void *, int *)) \
+    F(int, clReleaseMemObject, (void *)) \
+    F(int, clEnqueueReadBuffer, \
+      (void *, void *, int, size_t, size_t, void *, unsigned, const void *, void *)) \
+    F(int, clEnqueueWriteBuffer, \
+      (void *, void *, int, size_t, size_t, const void *, unsigned, const void *, void *)) \
+    F(int, clEnqueueCopyBuffer, \
+      (void *, void *, void *, size_t, size_t, size_t, unsigned, const void *, void *)) \
     F(int, clFinish, (void *))
 #define DECLARE(type, name, parameters) static type(*name) parameters;
 CALLS(DECLARE)
-#define FIND(type, name, parameters)                                                               \
+#define FIND(type, name, parameters) \
     whole = whole && (*(void **)&name = dlsym(library, #name)) != NULL;
 
 enum {

@@ -7,14 +7,14 @@
 #include <string.h>
 
 const verb_row verb_table[VERB_COUNT] = {
-#define VERB(id, operands, summary, lesson, c1, t1, c2, t2, c3, t3)                                \
+#define VERB(id, operands, summary, lesson, c1, t1, c2, t2, c3, t3) \
     {#id, operands, summary, lesson, {{c1, t1}, {c2, t2}, {c3, t3}}},
 #include "options.def"
 #undef VERB
 };
 
 const option_row option_table[OPT_COUNT] = {
-#define OPTION(id, name, letter, argument, verbs, kind, text)                                      \
+#define OPTION(id, name, letter, argument, verbs, kind, text) \
     {name, letter, argument, verbs, kind, text},
 #include "options.def"
 #undef OPTION

@@ -109,7 +109,7 @@ static void add_probe(void)
 {
     const tl_scalar *scalar;
     tl_par par;
-#define PROGRAM(op, dtype, shape)                                                                  \
+#define PROGRAM(op, dtype, shape) \
     if (!tl_resolve(NULL, op, TALLY_##dtype, &scalar, &par)) add_program(scalar, shape);
 #include "api/probe.def"
 }

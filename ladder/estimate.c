@@ -15,7 +15,7 @@
 #include <string.h>
 
 static const machine machines[] = {
-#define MACHINE(name, units, ghz, warps, groups, shared, issue, peak)                              \
+#define MACHINE(name, units, ghz, warps, groups, shared, issue, peak) \
     {name, units, ghz, warps, groups, shared, issue, 1e9 * (peak)},
 #include "machines.def"
 #undef MACHINE

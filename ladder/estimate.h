@@ -34,7 +34,7 @@ const recorded_device *recorded(shape s);
 /* The textbook numbers behind the estimate, in cycles: not measured on any of these machines. */
 enum { CYCLES_OPERATION = 4, CYCLES_SHARED = 25, CYCLES_BARRIER = 20, CYCLES_GLOBAL = 800 };
 #define SECONDS_LAUNCH 1.5e-6
-#define INSTRUCTIONS_OF                                                                            \
+#define INSTRUCTIONS_OF \
     0.75 /* a compiler makes about 3 instructions of 4 operations of the model */
 
 typedef enum { BY_MEMORY, BY_ISSUE, BY_SHARED, BY_LATENCY, LIMITS } limit;

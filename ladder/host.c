@@ -14,33 +14,33 @@ typedef struct {
 } shared;
 
 /* Loops over one type each: sums wrap, so whole numbers are added without their sign. */
-#define LOOPS(K, T, WORK)                                                                          \
-    static T loop_##K(const T *x, int64_t n, int operation, T start)                               \
-    {                                                                                              \
-        WORK sum = (WORK)start;                                                                    \
-        T best = start;                                                                            \
-        if (operation == 0)                                                                        \
-            for (int64_t i = 0; i < n; i++) sum += (WORK)x[i];                                     \
-        else if (operation == 1)                                                                   \
-            for (int64_t i = 0; i < n; i++) best = best < x[i] ? best : x[i];                      \
-        else                                                                                       \
-            for (int64_t i = 0; i < n; i++) best = x[i] < best ? best : x[i];                      \
-        return operation ? best : (T)sum;                                                          \
-    }                                                                                              \
-    static void part_##K(void *data, int64_t i)                                                    \
-    {                                                                                              \
-        const shared *s = data;                                                                    \
-        const int64_t each = s->n / s->parts, from = each * i;                                     \
-        ((T *)s->results)[i] =                                                                     \
-            loop_##K((const T *)s->x + from, i + 1 < s->parts ? each : s->n - from, s->operation,  \
-                     *(const T *)s->start);                                                        \
-    }                                                                                              \
-    static T shared_##K(const T *x, int64_t n, int operation, T start, int threads)                \
-    {                                                                                              \
-        T results[TL_THREADS_MOST];                                                                \
-        shared all = {x, &start, results, n, threads, operation};                                  \
-        tl_for(threads, threads, part_##K, &all);                                                  \
-        return loop_##K(results, threads, operation, start);                                       \
+#define LOOPS(K, T, WORK) \
+    static T loop_##K(const T *x, int64_t n, int operation, T start) \
+    { \
+        WORK sum = (WORK)start; \
+        T best = start; \
+        if (operation == 0) \
+            for (int64_t i = 0; i < n; i++) sum += (WORK)x[i]; \
+        else if (operation == 1) \
+            for (int64_t i = 0; i < n; i++) best = best < x[i] ? best : x[i]; \
+        else \
+            for (int64_t i = 0; i < n; i++) best = x[i] < best ? best : x[i]; \
+        return operation ? best : (T)sum; \
+    } \
+    static void part_##K(void *data, int64_t i) \
+    { \
+        const shared *s = data; \
+        const int64_t each = s->n / s->parts, from = each * i; \
+        ((T *)s->results)[i] = \
+            loop_##K((const T *)s->x + from, i + 1 < s->parts ? each : s->n - from, s->operation, \
+                     *(const T *)s->start); \
+    } \
+    static T shared_##K(const T *x, int64_t n, int operation, T start, int threads) \
+    { \
+        T results[TL_THREADS_MOST]; \
+        shared all = {x, &start, results, n, threads, operation}; \
+        tl_for(threads, threads, part_##K, &all); \
+        return loop_##K(results, threads, operation, start); \
     }
 #define KIND(K, T, WORK) LOOPS(K, T, WORK)
 #include "kinds.def"
@@ -53,15 +53,15 @@ static void loop(job *j, const void *x)
     char start[8];
     data_put(start, k, 0, known_result(k, 0, j->setting.operation, 0, &bound));
     switch (k) {
-#define KIND(K, T, WORK)                                                                           \
-    case K: {                                                                                      \
-        T from, to;                                                                                \
-        memcpy(&from, start, sizeof from);                                                         \
-        to = j->rung->schedule == LOOP                                                             \
-                 ? loop_##K(x, j->n, j->setting.operation, from)                                   \
-                 : shared_##K(x, j->n, j->setting.operation, from, j->threads);                    \
-        memcpy(j->output, &to, sizeof to);                                                         \
-        break;                                                                                     \
+#define KIND(K, T, WORK) \
+    case K: { \
+        T from, to; \
+        memcpy(&from, start, sizeof from); \
+        to = j->rung->schedule == LOOP \
+                 ? loop_##K(x, j->n, j->setting.operation, from) \
+                 : shared_##K(x, j->n, j->setting.operation, from, j->threads); \
+        memcpy(j->output, &to, sizeof to); \
+        break; \
     }
 #include "kinds.def"
 #undef KIND

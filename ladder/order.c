@@ -63,9 +63,9 @@ element order_reduce(kind k, const order_how *how, const void *x, int64_t n)
     data_put(neutral, k, 0, none);
     if (!n) return none;
     switch (k) {
-#define CASE(K, t)                                                                                 \
-    case K:                                                                                        \
-        order_##t(how, x, n, neutral, result);                                                     \
+#define CASE(K, t) \
+    case K: \
+        order_##t(how, x, n, neutral, result); \
         break;
         CASE(KIND_I8, i8)
         CASE(KIND_U8, u8)

@@ -112,11 +112,11 @@ fn elem shuffle_lane(LOCAL elem *exchange, elem v, int from)
 /* Copies that go on while the thread computes (Ampere and later); elsewhere they are done at
    once. */
 #if defined(TL_CUDA) && __CUDA_ARCH__ >= 800
-#define copy_async(to, i, from, j)                                                                 \
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;"                                       \
-                 :                                                                                 \
-                 : "r"((u32)__cvta_generic_to_shared((to) + (i))), "l"((from) + (j)),              \
-                   "n"(ELEM_SIZE)                                                                  \
+#define copy_async(to, i, from, j) \
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" \
+                 : \
+                 : "r"((u32)__cvta_generic_to_shared((to) + (i))), "l"((from) + (j)), \
+                   "n"(ELEM_SIZE) \
                  : "memory")
 #define copy_wait() asm volatile("cp.async.wait_all;" : : : "memory")
 #else
@@ -168,7 +168,7 @@ fn void bulk_start(void *to, const void *from, u32 bytes, u64 *arrived)
           "r"(shared_address(arrived))
         : "memory");
 }
-#define bulk_copy(to, i, from, j, count, arrived, k)                                               \
+#define bulk_copy(to, i, from, j, count, arrived, k) \
     bulk_start((to) + (i), (from) + (j), (u32)((count)*ELEM_SIZE), (arrived) + (k))
 fn void bulk_wait(u64 *arrived, int k, int phase)
 {

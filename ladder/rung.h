@@ -101,13 +101,13 @@ typedef struct argument {
     memory *memory;
     int64_t count;
 } argument;
-#define MEMORY(m)                                                                                  \
-    {                                                                                              \
-        PUT_MEMORY, (m), 0                                                                         \
+#define MEMORY(m) \
+    { \
+        PUT_MEMORY, (m), 0 \
     }
-#define COUNT(n)                                                                                   \
-    {                                                                                              \
-        PUT_COUNT, NULL, (n)                                                                       \
+#define COUNT(n) \
+    { \
+        PUT_COUNT, NULL, (n) \
     }
 
 /* A device that is not the model (place_gpu.c): each call fails as place_... of its name does. */
@@ -391,8 +391,8 @@ const row *rung_before(const shape_report *s, int index);
 const char *verdict_word(const row *r);
 /* "1", or "1 + 2" where two more launches clear memory */
 const char *launches_text(const row *x, char *text, size_t capacity);
-#define LAUNCHES_TEXT                                                                              \
-    "Launches: those that the result needs, with the fold of the last results; + those that set "  \
+#define LAUNCHES_TEXT \
+    "Launches: those that the result needs, with the fold of the last results; + those that set " \
     "memory to zero first."
 /* a text in lines, behind `indent` columns */
 void wrapped(FILE *out, const char *text, int indent, int width);

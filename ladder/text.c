@@ -17,7 +17,7 @@ const rung ladder_table[] = {
 #define ORDER_OF_LAST       LAST
 #define ORDER_OF_LAW        LAW
 #define ORDER_OF_MODEL      MODEL
-#define RUNG(shape, name, schedule, threads, each, order, note, after)                             \
+#define RUNG(shape, name, schedule, threads, each, order, note, after) \
     {SHAPE_##shape, #name, schedule, threads, each, ORDER_OF_##order, note, after, NULL, {0, 0}},
 #include "rungs.def"
 #undef RUNG

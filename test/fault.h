@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||                         \
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
     __has_feature(memory_sanitizer)
 #define SANITIZED 1
 #endif
@@ -58,14 +58,14 @@ static int fails(const char *caller, int *ours)
     return at && (number == at || (number > at && atomic_load(&fail_all)));
 }
 
-#define ALLOCATE(how)                                                                              \
-    int ours;                                                                                      \
-    if (fails(__builtin_return_address(0), &ours)) {                                               \
-        errno = ENOMEM;                                                                            \
-        return NULL;                                                                               \
-    }                                                                                              \
-    void *p = how;                                                                                 \
-    if (ours && p) live_swap(NULL, p);                                                             \
+#define ALLOCATE(how) \
+    int ours; \
+    if (fails(__builtin_return_address(0), &ours)) { \
+        errno = ENOMEM; \
+        return NULL; \
+    } \
+    void *p = how; \
+    if (ours && p) live_swap(NULL, p); \
     return p
 
 __attribute__((noinline)) void *malloc(size_t n) { ALLOCATE(__libc_malloc(n)); }

@@ -23,11 +23,11 @@ static inline double real_of_half(int width, const void *x)
 /* The element as f64. */
 static inline double real_of(tally_dtype d, const void *x)
 {
-#define CASE(dt, type)                                                                             \
-    case dt: {                                                                                     \
-        type v;                                                                                    \
-        memcpy(&v, x, sizeof v);                                                                   \
-        return (double)v;                                                                          \
+#define CASE(dt, type) \
+    case dt: { \
+        type v; \
+        memcpy(&v, x, sizeof v); \
+        return (double)v; \
     }
     switch (d) {
         CASE(TALLY_I8, int8_t)

@@ -93,9 +93,9 @@ int main(void)
         refused(ctx, &s, &a, TALLY_UNSUPPORTED, sentence);
     }
     s.format = "f";
-#define REFUSED(set, unset, status, sentence)                                                      \
-    set;                                                                                           \
-    refused(ctx, &s, &a, status, sentence);                                                        \
+#define REFUSED(set, unset, status, sentence) \
+    set; \
+    refused(ctx, &s, &a, status, sentence); \
     unset
     struct ArrowSchema words = {.format = "u", .release = released_schema};
     REFUSED(s.dictionary = &words, s.dictionary = NULL, TALLY_UNSUPPORTED,

@@ -25,7 +25,7 @@ typedef struct {
 } row;
 
 static const row rows[] = {
-#define CONVERT(kind, from, to, value)                                                             \
+#define CONVERT(kind, from, to, value) \
     {TL_WIDEN_##kind, TL_COLUMN(2, from), TL_COLUMN(2, to), #kind " " #from " " #to},
 #include "cpu/elements/convert.def"
 #undef CONVERT

@@ -31,7 +31,7 @@ typedef struct {
     int64_t n, count, width;
 } bound;
 static const bound bounds[] = {
-#define BOUND(kernel, verb, layout, operators, n, count, width)                                    \
+#define BOUND(kernel, verb, layout, operators, n, count, width) \
     {#kernel, TL_KERNEL_##kernel, verb, layout, operators, n, count, width},
 #include "emulated/bounds.def"
 };

@@ -18,24 +18,24 @@ enum {
 };
 
 typedef unsigned long long address;
-#define DRIVER(F)                                                                                  \
-    F(cuInit, (unsigned))                                                                          \
-    F(cuDevicePrimaryCtxRetain, (void **, int))                                                    \
-    F(cuCtxPushCurrent_v2, (void *))                                                               \
-    F(cuCtxCreate_v2, (void **, unsigned, int))                                                    \
-    F(cuCtxDestroy_v2, (void *))                                                                   \
-    F(cuMemAlloc_v2, (address *, size_t))                                                          \
-    F(cuMemFree_v2, (address))                                                                     \
-    F(cuMemcpyHtoDAsync_v2, (address, const void *, size_t, void *))                               \
-    F(cuMemcpyDtoHAsync_v2, (void *, address, size_t, void *))                                     \
-    F(cuStreamCreate, (void **, unsigned))                                                         \
-    F(cuStreamDestroy_v2, (void *))                                                                \
-    F(cuStreamSynchronize, (void *))                                                               \
-    F(cuStreamBeginCapture_v2, (void *, int))                                                      \
-    F(cuStreamEndCapture, (void *, void **))                                                       \
-    F(cuGraphInstantiateWithFlags, (void **, void *, address))                                     \
-    F(cuGraphLaunch, (void *, void *))                                                             \
-    F(cuGraphExecDestroy, (void *))                                                                \
+#define DRIVER(F) \
+    F(cuInit, (unsigned)) \
+    F(cuDevicePrimaryCtxRetain, (void **, int)) \
+    F(cuCtxPushCurrent_v2, (void *)) \
+    F(cuCtxCreate_v2, (void **, unsigned, int)) \
+    F(cuCtxDestroy_v2, (void *)) \
+    F(cuMemAlloc_v2, (address *, size_t)) \
+    F(cuMemFree_v2, (address)) \
+    F(cuMemcpyHtoDAsync_v2, (address, const void *, size_t, void *)) \
+    F(cuMemcpyDtoHAsync_v2, (void *, address, size_t, void *)) \
+    F(cuStreamCreate, (void **, unsigned)) \
+    F(cuStreamDestroy_v2, (void *)) \
+    F(cuStreamSynchronize, (void *)) \
+    F(cuStreamBeginCapture_v2, (void *, int)) \
+    F(cuStreamEndCapture, (void *, void **)) \
+    F(cuGraphInstantiateWithFlags, (void **, void *, address)) \
+    F(cuGraphLaunch, (void *, void *)) \
+    F(cuGraphExecDestroy, (void *)) \
     F(cuGraphDestroy, (void *))
 #define DECLARE(name, parameters) static int(*name) parameters;
 DRIVER(DECLARE)

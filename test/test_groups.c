@@ -120,8 +120,8 @@ static void misuse(void)
     tally_fragment *f;
     double v[2] = {1, 2}, out[4];
     const int32_t good[2] = {0, 1}, high[2] = {0, 2}, low[2] = {-1, 0};
-#define REFUSES(call, words)                                                                       \
-    check((call) != TALLY_OK && strstr(tally_error(ctx), words), "'%s' is not in '%s'", words,     \
+#define REFUSES(call, words) \
+    check((call) != TALLY_OK && strstr(tally_error(ctx), words), "'%s' is not in '%s'", words, \
           tally_error(ctx))
     REFUSES(tally_stream_reduce_groups(ctx, "corr", TALLY_F64, &s), "a stream of groups takes one");
     check_ok(ctx, tally_stream_reduce_groups(ctx, "sum", TALLY_F64, &s), "open");

@@ -139,9 +139,9 @@ static void check_parts_case(void)
         if (!check_ok(ctx, status, o.op)) return;
         const char *form =
             "%s %s: parts %lld %lld %lld %lld, part %d of verb %d, window %lld %lld %d of %lld";
-#define CASE                                                                                       \
-    o.op, tally_dtype_name(o.dtype), (long long)lengths[0], (long long)lengths[1],                 \
-        (long long)lengths[2], (long long)lengths[3], k, verb, (long long)w.before,                \
+#define CASE \
+    o.op, tally_dtype_name(o.dtype), (long long)lengths[0], (long long)lengths[1], \
+        (long long)lengths[2], (long long)lengths[3], k, verb, (long long)w.before, \
         (long long)w.after, (int)w.edges, (long long)w.min_count
         int k = 0;
         if (verb == 0) check_same(result, want, 1, o.result, form, CASE);

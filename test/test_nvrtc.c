@@ -234,7 +234,7 @@ static void try_set(int all, const char *arch)
                 snprintf(marked, sizeof marked, "marked %s", *op);
                 try_one(marked, (tally_dtype)d, NULL, arch, 1);
             }
-#define PROGRAM(op, dtype, shape)                                                                  \
+#define PROGRAM(op, dtype, shape) \
     if (!strcmp(shape, "law")) try_one(op, TALLY_##dtype, shape, arch, 1);
 #include "api/probe.def"
 }

@@ -57,8 +57,8 @@ static double result(const prober *t, int64_t i)
 static const double BIG = 0x1p100; /* absorbs any count below 2^52, in f32 too */
 
 #define PROBE "%s %s x%d n=%lld i=%lld j=%lld"
-#define PROBE_ARGS(t, n, i, j)                                                                     \
-    tally_dtype_name((t)->dtype), (t)->isa, (t)->threads, (long long)(n), (long long)(i),          \
+#define PROBE_ARGS(t, n, i, j) \
+    tally_dtype_name((t)->dtype), (t)->isa, (t)->threads, (long long)(n), (long long)(i), \
         (long long)(j)
 
 static void probe_reduce(prober *t, int64_t n, int64_t i, int64_t j)

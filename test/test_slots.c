@@ -265,9 +265,9 @@ static void check_refused(void)
     all_calls("before the capture");
     check_ok(ctx, tally_stream_reduce(ctx, "sum", TALLY_F32, &stream), "a stream of data");
     capture(s, 1);
-#define REFUSED(call, words)                                                                       \
-    check((call) == TALLY_UNSUPPORTED && strstr(tally_error(ctx), "captured into a graph") &&      \
-              strstr(tally_error(ctx), words),                                                     \
+#define REFUSED(call, words) \
+    check((call) == TALLY_UNSUPPORTED && strstr(tally_error(ctx), "captured into a graph") && \
+              strstr(tally_error(ctx), words), \
           "%s: %s", #call, tally_error(ctx))
     REFUSED(tally_reduce(ctx, "sum", &from_host, y), "host memory");
     REFUSED(tally_reduce(ctx, "sum", &in, host), "host memory");

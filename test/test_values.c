@@ -288,12 +288,12 @@ static void one_liners(void)
         check_fill(f64, TALLY_F64, n, TL_DATA_HOSTILE);
         check_fill(i32, TALLY_I32, n, TL_DATA_BITS);
         check_fill(i64, TALLY_I64, n, TL_DATA_BITS);
-#define ONE(op, name, type, data, dtype, result)                                                   \
-    do {                                                                                           \
-        result got = tally_##op##_##name(data, n);                                                 \
-        tally_view v = tally_flat(data, dtype, n);                                                 \
-        check_ok(ctx, tally_reduce(ctx, #op, &v, &r), #op);                                        \
-        check_same(&got, &r, 1, sizeof got, "tally_%s_%s of %lld", #op, #name, (long long)n);      \
+#define ONE(op, name, type, data, dtype, result) \
+    do { \
+        result got = tally_##op##_##name(data, n); \
+        tally_view v = tally_flat(data, dtype, n); \
+        check_ok(ctx, tally_reduce(ctx, #op, &v, &r), #op); \
+        check_same(&got, &r, 1, sizeof got, "tally_%s_%s of %lld", #op, #name, (long long)n); \
     } while (0)
         ONE(sum, f32, float, x, TALLY_F32, float);
         ONE(mean, f32, float, x, TALLY_F32, float);

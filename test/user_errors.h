@@ -9,21 +9,21 @@
 #define GOOD_STATE   "#define OP_STATE(F) F(real, s)\ntypedef struct { OP_STATE(FIELD) } state;\n"
 #define GOOD_LIFT    "fn state lift(elem x, idx i, par p) { state r; r.s = to_real(x); return r; }\n"
 #define GOOD_COMBINE "fn state combine(state a, state b) { state r; r.s = a.s + b.s; return r; }\n"
-#define GOOD_REST                                                                                  \
-    "fn result lower(state a, real n, idx first, par p) { return to_result(a.s); }\nfn result "    \
-    "empty(par p) { return "                                                                       \
+#define GOOD_REST \
+    "fn result lower(state a, real n, idx first, par p) { return to_result(a.s); }\nfn result " \
+    "empty(par p) { return " \
     "to_result(num(0.0)); }\n"
 #define GOOD GOOD_STATE GOOD_LIFT GOOD_COMBINE GOOD_REST
 /* A type and a function of its own. On a GPU its state has 16 bytes, 4 of them at the end unused. */
-#define PADDED                                                                                     \
-    "#define OP_STATE(F) F(idx, at) F(real, s)\ntypedef struct { OP_STATE(FIELD) } state;\n"       \
-    "typedef struct { real left, right; } two;\n"                                                  \
-    "fn real sum_of(two t) { return t.left + t.right; }\n"                                         \
-    "fn state lift(elem x, idx i, par p) { state r; r.at = i; r.s = to_real(x); return r; }\n"     \
-    "fn state combine(state a, state b)\n{\n    two t;\n    state r;\n    t.left = a.s;\n    "     \
+#define PADDED \
+    "#define OP_STATE(F) F(idx, at) F(real, s)\ntypedef struct { OP_STATE(FIELD) } state;\n" \
+    "typedef struct { real left, right; } two;\n" \
+    "fn real sum_of(two t) { return t.left + t.right; }\n" \
+    "fn state lift(elem x, idx i, par p) { state r; r.at = i; r.s = to_real(x); return r; }\n" \
+    "fn state combine(state a, state b)\n{\n    two t;\n    state r;\n    t.left = a.s;\n    " \
     "t.right = b.s;\n    r.at = a.at;\n    r.s = sum_of(t);\n    return r;\n}\n" GOOD_REST
-#define SIZED                                                                                      \
-    "fn state combine(state a, state b, real na, real nb) { state r; r.s = a.s + b.s; return r; "  \
+#define SIZED \
+    "fn state combine(state a, state b, real na, real nb) { state r; r.s = a.s + b.s; return r; " \
     "}\n"
 
 static const struct {

@@ -26,16 +26,16 @@
 #include <string.h>
 
 typedef unsigned long long address;
-#define CALLS(F)                                                                                   \
-    F(cuInit, cuInit, (unsigned))                                                                  \
-    F(cuDeviceGetCount, cuDeviceGetCount, (int *))                                                 \
-    F(cuDeviceGet, cuDeviceGet, (int *, int))                                                      \
-    F(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, (void **, int))                          \
-    F(cuCtxSetCurrent, cuCtxSetCurrent, (void *))                                                  \
-    F(cuMemAlloc, cuMemAlloc_v2, (address *, size_t))                                              \
-    F(cuMemHostAlloc, cuMemHostAlloc, (void **, size_t, unsigned))                                 \
-    F(cuMemcpyHtoD, cuMemcpyHtoD_v2, (address, const void *, size_t))                              \
-    F(cuMemcpyDtoH, cuMemcpyDtoH_v2, (void *, address, size_t))                                    \
+#define CALLS(F) \
+    F(cuInit, cuInit, (unsigned)) \
+    F(cuDeviceGetCount, cuDeviceGetCount, (int *)) \
+    F(cuDeviceGet, cuDeviceGet, (int *, int)) \
+    F(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, (void **, int)) \
+    F(cuCtxSetCurrent, cuCtxSetCurrent, (void *)) \
+    F(cuMemAlloc, cuMemAlloc_v2, (address *, size_t)) \
+    F(cuMemHostAlloc, cuMemHostAlloc, (void **, size_t, unsigned)) \
+    F(cuMemcpyHtoD, cuMemcpyHtoD_v2, (address, const void *, size_t)) \
+    F(cuMemcpyDtoH, cuMemcpyDtoH_v2, (void *, address, size_t)) \
     F(cuMemsetD8, cuMemsetD8_v2, (address, unsigned char, size_t))
 #define DECLARE(name, symbol, parameters) static int(*name) parameters;
 CALLS(DECLARE)
@@ -67,8 +67,8 @@ static void find_driver(void)
 {
     void *library = dlopen("libcuda.so.1", RTLD_NOW);
     int device;
-#define FIND(name, symbol, parameters)                                                             \
-    if (!library || !(*(void **)&name = dlsym(library, #symbol)))                                  \
+#define FIND(name, symbol, parameters) \
+    if (!library || !(*(void **)&name = dlsym(library, #symbol))) \
         stop("the driver", #symbol " is not there");
     CALLS(FIND)
     must(cuInit(0), "cuInit");

@@ -28,23 +28,23 @@
 #include <unistd.h>
 
 typedef unsigned long long address;
-#define CALLS(F)                                                                                   \
-    F(cuInit, cuInit, (unsigned))                                                                  \
-    F(cuDeviceGet, cuDeviceGet, (int *, int))                                                      \
-    F(cuDeviceGetAttribute, cuDeviceGetAttribute, (int *, int, int))                               \
-    F(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, (void **, int))                          \
-    F(cuCtxSetCurrent, cuCtxSetCurrent, (void *))                                                  \
-    F(cuCtxSynchronize, cuCtxSynchronize, (void))                                                  \
-    F(cuMemAlloc, cuMemAlloc_v2, (address *, size_t))                                              \
-    F(cuMemcpyHtoD, cuMemcpyHtoD_v2, (address, const void *, size_t))                              \
-    F(cuMemcpyDtoH, cuMemcpyDtoH_v2, (void *, address, size_t))                                    \
-    F(cuMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2, (address, address, size_t, void *))                 \
-    F(cuMemsetD8, cuMemsetD8_v2, (address, unsigned char, size_t))                                 \
-    F(cuStreamCreate, cuStreamCreate, (void **, unsigned))                                         \
-    F(cuModuleLoadData, cuModuleLoadData, (void **, const void *))                                 \
-    F(cuModuleGetFunction, cuModuleGetFunction, (void **, void *, const char *))                   \
-    F(cuLaunchKernel, cuLaunchKernel,                                                              \
-      (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *,       \
+#define CALLS(F) \
+    F(cuInit, cuInit, (unsigned)) \
+    F(cuDeviceGet, cuDeviceGet, (int *, int)) \
+    F(cuDeviceGetAttribute, cuDeviceGetAttribute, (int *, int, int)) \
+    F(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, (void **, int)) \
+    F(cuCtxSetCurrent, cuCtxSetCurrent, (void *)) \
+    F(cuCtxSynchronize, cuCtxSynchronize, (void)) \
+    F(cuMemAlloc, cuMemAlloc_v2, (address *, size_t)) \
+    F(cuMemcpyHtoD, cuMemcpyHtoD_v2, (address, const void *, size_t)) \
+    F(cuMemcpyDtoH, cuMemcpyDtoH_v2, (void *, address, size_t)) \
+    F(cuMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2, (address, address, size_t, void *)) \
+    F(cuMemsetD8, cuMemsetD8_v2, (address, unsigned char, size_t)) \
+    F(cuStreamCreate, cuStreamCreate, (void **, unsigned)) \
+    F(cuModuleLoadData, cuModuleLoadData, (void **, const void *)) \
+    F(cuModuleGetFunction, cuModuleGetFunction, (void **, void *, const char *)) \
+    F(cuLaunchKernel, cuLaunchKernel, \
+      (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, \
        void **, void **))
 #define DECLARE(name, symbol, parameters) static int(*name) parameters;
 CALLS(DECLARE)
@@ -108,8 +108,8 @@ static void find_device(int number)
     int device, major, minor;
     size_t bytes;
     char arch[16];
-#define FIND(name, symbol, parameters)                                                             \
-    if (!library || !(*(void **)&name = dlsym(library, #symbol)))                                  \
+#define FIND(name, symbol, parameters) \
+    if (!library || !(*(void **)&name = dlsym(library, #symbol))) \
         stop("libcuda.so.1", #symbol " is not there");
     CALLS(FIND)
     must(cuInit(0), "cuInit");

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* The loops below are worth their vectors: 4 lanes an instruction where the processor has AVX2. */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&                             \
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
 #define WIDE __attribute__((target_clones("avx2", "default")))
 #else
@@ -37,11 +37,11 @@ WIDE static void cut(lane *a, int n, int k)
 WIDE static void integers(int op, int k, lane *a, const lane *b, const lane *c, int n)
 {
     const int bits = k == KIND_I32 || k == KIND_U32 ? 31 : 63;
-#define EACH(expression)                                                                           \
-    for (int l = 0; l < n; l++) {                                                                  \
-        const uint64_t x = (uint64_t)b[l].i, y = (uint64_t)c[l].i;                                 \
-        a[l].i = (int64_t)(expression);                                                            \
-    }                                                                                              \
+#define EACH(expression) \
+    for (int l = 0; l < n; l++) { \
+        const uint64_t x = (uint64_t)b[l].i, y = (uint64_t)c[l].i; \
+        a[l].i = (int64_t)(expression); \
+    } \
     break
     switch (op) {
     case DO_ADD:
@@ -115,11 +115,11 @@ WIDE static void integers(int op, int k, lane *a, const lane *b, const lane *c, 
 
 WIDE static void reals(int op, int k, lane *a, const lane *b, const lane *c, int n)
 {
-#define EACH(field, expression)                                                                    \
-    for (int l = 0; l < n; l++) {                                                                  \
-        const double x = b[l].d, y = c[l].d;                                                       \
-        a[l].field = expression;                                                                   \
-    }                                                                                              \
+#define EACH(field, expression) \
+    for (int l = 0; l < n; l++) { \
+        const double x = b[l].d, y = c[l].d; \
+        a[l].field = expression; \
+    } \
     break
     switch (op) {
     case DO_ADD:

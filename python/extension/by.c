@@ -127,9 +127,9 @@ done:
 /* Whether keys begin with the larger one. */
 static int falls(const pt_operand *keys, int64_t first, int64_t last)
 {
-#define LESS(d, type)                                                                              \
-    case d:                                                                                        \
-        return ((const type *)(const void *)keys->data)[first] >                                   \
+#define LESS(d, type) \
+    case d: \
+        return ((const type *)(const void *)keys->data)[first] > \
                ((const type *)(const void *)keys->data)[last];
     switch (keys->dtype) {
         LESS(TALLY_I32, int32_t)

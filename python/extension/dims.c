@@ -96,7 +96,7 @@ int pt_join(pt_dim *dim, int count)
 static void copy_line(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t n,
                       int64_t bytes)
 {
-#define LINE(size)                                                                                 \
+#define LINE(size) \
     for (; n > 0; n--, to += to_step, from += from_step) memcpy(to, from, size)
     if (to_step == bytes && from_step == bytes)
         memcpy(to, from, (size_t)(n * bytes));

@@ -14,13 +14,13 @@ static void load_words(const pt_operand *a, const int64_t *none, int64_t first, 
 {
     const int64_t step = a->size > 1 ? a->strides[0] : 0;
     const char *at = a->data + first * step;
-#define EACH(d, type, expression)                                                                  \
-    case d:                                                                                        \
-        for (int64_t j = 0; j < m; j++, at += step) {                                              \
-            type v;                                                                                \
-            memcpy(&v, at, sizeof v);                                                              \
-            word[j] = (expression);                                                                \
-        }                                                                                          \
+#define EACH(d, type, expression) \
+    case d: \
+        for (int64_t j = 0; j < m; j++, at += step) { \
+            type v; \
+            memcpy(&v, at, sizeof v); \
+            word[j] = (expression); \
+        } \
         break;
     switch (a->dtype) {
         EACH(TALLY_I8, int8_t, (uint64_t)(int64_t)v ^ SIGN)

@@ -136,10 +136,10 @@ static PyObject *run_verb(verb_function *run, const char *verb, int at, PyObject
 }
 
 /* The function of a verb for Python; x: the number of the argument that has the elements. */
-#define VERB(verb, x)                                                                              \
-    static PyObject *verb(PyObject *module, PyObject *const *args, Py_ssize_t count)               \
-    {                                                                                              \
-        return run_verb(pt_##verb, #verb, x, args, count);                                         \
+#define VERB(verb, x) \
+    static PyObject *verb(PyObject *module, PyObject *const *args, Py_ssize_t count) \
+    { \
+        return run_verb(pt_##verb, #verb, x, args, count); \
     }
 VERB(reduce, 1)
 VERB(scan, 1)

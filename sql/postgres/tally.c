@@ -56,10 +56,10 @@ static Datum change(FunctionCallInfo fcinfo, int needs, int sign)
     PG_RETURN_POINTER(r);
 }
 
-#define TRANSITION(name, needs)                                                                    \
-    PG_FUNCTION_INFO_V1(name);                                                                     \
-    PG_FUNCTION_INFO_V1(name##_back);                                                              \
-    Datum name(PG_FUNCTION_ARGS) { return change(fcinfo, needs, 1); }                              \
+#define TRANSITION(name, needs) \
+    PG_FUNCTION_INFO_V1(name); \
+    PG_FUNCTION_INFO_V1(name##_back); \
+    Datum name(PG_FUNCTION_ARGS) { return change(fcinfo, needs, 1); } \
     Datum name##_back(PG_FUNCTION_ARGS) { return change(fcinfo, needs, -1); }
 
 enum {
@@ -106,8 +106,8 @@ static Datum value(FunctionCallInfo fcinfo, tally_statistic which)
     if (!r || !rows_value(r, which, TALLY_F64, &v)) PG_RETURN_NULL();
     PG_RETURN_FLOAT8(v);
 }
-#define FINAL(name, which)                                                                         \
-    PG_FUNCTION_INFO_V1(name);                                                                     \
+#define FINAL(name, which) \
+    PG_FUNCTION_INFO_V1(name); \
     Datum name(PG_FUNCTION_ARGS) { return value(fcinfo, which); }
 FINAL(exact_sum_value, TALLY_SUM)
 FINAL(exact_avg_value, TALLY_MEAN)

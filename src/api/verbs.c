@@ -155,13 +155,13 @@ static void run_entry(entry *e, const void *x, int64_t n, void *out)
     tl_fp_leave(fp);
 }
 
-#define ONE_LINER(op, name, dtype, in, result)                                                     \
-    result tally_##op##_##name(const in *x, int64_t n)                                             \
-    {                                                                                              \
-        static entry e = {#op, dtype, NULL, NULL};                                                 \
-        result r;                                                                                  \
-        run_entry(&e, x, n, &r);                                                                   \
-        return r;                                                                                  \
+#define ONE_LINER(op, name, dtype, in, result) \
+    result tally_##op##_##name(const in *x, int64_t n) \
+    { \
+        static entry e = {#op, dtype, NULL, NULL}; \
+        result r; \
+        run_entry(&e, x, n, &r); \
+        return r; \
     }
 ONE_LINER(sum, f32, TALLY_F32, float, float)
 ONE_LINER(sum, f64, TALLY_F64, double, double)

@@ -26,7 +26,7 @@ typedef struct operator_row {
 } operator_row;
 
 static const operator_row rows[] = {
-#define FORM(name, file, kinds, param, fallback, low, high, empty, text)                           \
+#define FORM(name, file, kinds, param, fallback, low, high, empty, text) \
     {#name, #file, kinds, param, fallback, low, high, empty, text, tl_scalars_##file},
 #include "op/forms.def"
 #undef FORM

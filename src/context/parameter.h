@@ -19,7 +19,7 @@ static inline const char *tl_sample_parameter(const char *op, char to[TL_SAMPLE_
         const char *name, *parameter;
         double fallback, low, high;
     } rows[] = {
-#define FORM(name, file, kinds, parameter, fallback, low, high, empty, text)                       \
+#define FORM(name, file, kinds, parameter, fallback, low, high, empty, text) \
     {#name, parameter, fallback, low, high},
 #include "op/forms.def"
 #undef FORM

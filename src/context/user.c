@@ -219,7 +219,7 @@ tally_status tl_user_resolve(tally *ctx, tl_user *u, tally_dtype d, tally_dtype 
     if (!i) return tl_no_memory(ctx, sizeof *i, "an operator's instance");
 
     int wraps = acc == TALLY_I64 || acc == TALLY_U64;
-#define FACT(name)                                                                                 \
+#define FACT(name) \
     (f->flag[TL_FLAG_##name] == TL_FACT_REAL_IS_EXACT ? wraps : f->flag[TL_FLAG_##name] != 0)
     i->user = u;
     i->device_bytes = aligned;

@@ -41,11 +41,11 @@ extern const char *const tl_field_names[TL_FIELD_TYPES + 1],
 /* The facts that are numbers. The value TL_FACT_REAL_IS_EXACT means: true if the instance's
  * `real` is exact. */
 enum { TL_FACT_REAL_IS_EXACT = 3 };
-#define TL_FLAGS(F)                                                                                \
-    F(EXACT)                                                                                       \
-    F(IDEMPOTENT)                                                                                  \
-    F(INVERSE)                                                                                     \
-    F(NEUTRAL)                                                                                     \
+#define TL_FLAGS(F) \
+    F(EXACT) \
+    F(IDEMPOTENT) \
+    F(INVERSE) \
+    F(NEUTRAL) \
     F(SEED) F(TWIN) F(MOMENTS) F(COMMUTES) F(EXTREME) F(ADDS) F(PICKS) F(SIZES) F(INPUTS) F(LANES)
 
 typedef enum {

@@ -210,15 +210,15 @@ void tl_copy_strided(void *to, int64_t to_stride, const void *from, int64_t from
     char *t = to;
     const char *f = from;
     const int64_t ts = n > 1 ? to_stride * bytes : 0, fs = n > 1 ? from_stride * bytes : 0;
-#define EACH(size, a, b)                                                                           \
+#define EACH(size, a, b) \
     for (int64_t i = 0; i < n; i++) memcpy(t + i * (a), f + i * (b), size)
 /* Separate loops for the strides 2 and -1, which compilers can vectorize. */
-#define COPY(size)                                                                                 \
-    if (ts == (size) && fs == 2 * (size))                                                          \
-        EACH(size, size, 2 * (size));                                                              \
-    else if (ts == (size) && fs == -(size))                                                        \
-        EACH(size, size, -(size));                                                                 \
-    else                                                                                           \
+#define COPY(size) \
+    if (ts == (size) && fs == 2 * (size)) \
+        EACH(size, size, 2 * (size)); \
+    else if (ts == (size) && fs == -(size)) \
+        EACH(size, size, -(size)); \
+    else \
         EACH(size, ts, fs)
 
     switch (bytes) {

@@ -7,12 +7,12 @@
 #include "narrow/narrow.h"
 #include <string.h>
 
-#define ISA(isa, bytes, runs)                                                                      \
-    extern const tl_kernel_table tl_kernels_##isa[];                                               \
-    extern const tl_convert tl_converts_##isa[];                                                   \
-    extern const struct tl_exact_kernel tl_exact_kernel_##isa;                                     \
-    extern const tl_transpose tl_transpose_##isa;                                                  \
-    extern const tl_narrow tl_narrow_##isa[];                                                      \
+#define ISA(isa, bytes, runs) \
+    extern const tl_kernel_table tl_kernels_##isa[]; \
+    extern const tl_convert tl_converts_##isa[]; \
+    extern const struct tl_exact_kernel tl_exact_kernel_##isa; \
+    extern const tl_transpose tl_transpose_##isa; \
+    extern const tl_narrow tl_narrow_##isa[]; \
     extern const tl_mask tl_mask_##isa;
 #include "operator/isa.def"
 
@@ -27,13 +27,13 @@ static const struct {
     const tl_mask *mask;
     const tl_narrow *narrow;
 } isas[] = {
-#define ISA(isa, bytes, runs)                                                                      \
-    {#isa,                                                                                         \
-     tl_kernels_##isa,                                                                             \
-     tl_converts_##isa,                                                                            \
-     &tl_exact_kernel_##isa,                                                                       \
-     &tl_transpose_##isa,                                                                          \
-     &tl_mask_##isa,                                                                               \
+#define ISA(isa, bytes, runs) \
+    {#isa, \
+     tl_kernels_##isa, \
+     tl_converts_##isa, \
+     &tl_exact_kernel_##isa, \
+     &tl_transpose_##isa, \
+     &tl_mask_##isa, \
      tl_narrow_##isa},
 #include "operator/isa.def"
 #undef ISA
@@ -48,7 +48,7 @@ const tl_convert *tl_isa_converts(int isa) { return isas[isa].converts; }
 int tl_isa_runs(int isa)
 {
     int number = 0;
-#define ISA(name, bytes, runs)                                                                     \
+#define ISA(name, bytes, runs) \
     if (number++ == isa) return (runs) != 0;
 #include "operator/isa.def"
 #undef ISA

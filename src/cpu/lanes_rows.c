@@ -386,8 +386,8 @@ static void lower_segments(tl_lanes_batch *b)
     char empty[32];
     plan->op->empty(plan->par, empty);
     const sequence *s = b->sorted;
-#define SCATTER(size)                                                                              \
-    for (int64_t j = 0; j < count; j++)                                                            \
+#define SCATTER(size) \
+    for (int64_t j = 0; j < count; j++) \
     memcpy(to + s[j].r * size, s[j].n ? from + j * size : empty, size)
     if (bytes == 4)
         SCATTER(4);

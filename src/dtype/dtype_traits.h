@@ -24,27 +24,27 @@
  * signed key, 12 a key of an integer but a number of a float, 13 the bits. 14 its number. */
 #define TL_TRAITS_i8 int8_t, TALLY_I8, 1, 1, 0, int8_t, INT8_MAX, INT8_MIN, 0, i64, i32, i32, u32, 1
 #define TL_TRAITS_u8 uint8_t, TALLY_U8, 1, 2, 0, uint8_t, UINT8_MAX, 0, 0, u64, i32, i32, u32, 2
-#define TL_TRAITS_i16                                                                              \
+#define TL_TRAITS_i16 \
     int16_t, TALLY_I16, 2, 1, 0, int16_t, INT16_MAX, INT16_MIN, 0, i64, i32, i32, u32, 3
-#define TL_TRAITS_u16                                                                              \
+#define TL_TRAITS_u16 \
     uint16_t, TALLY_U16, 2, 2, 0, uint16_t, UINT16_MAX, 0, 0, u64, i32, i32, u32, 4
-#define TL_TRAITS_i32                                                                              \
+#define TL_TRAITS_i32 \
     int32_t, TALLY_I32, 4, 1, 0, int32_t, INT32_MAX, INT32_MIN, 0, i64, i32, i32, u32, 5
-#define TL_TRAITS_u32                                                                              \
+#define TL_TRAITS_u32 \
     uint32_t, TALLY_U32, 4, 2, 0, uint32_t, UINT32_MAX, 0, 0, u64, i32, i32, u32, 6
-#define TL_TRAITS_i64                                                                              \
+#define TL_TRAITS_i64 \
     int64_t, TALLY_I64, 8, 1, 0, int64_t, INT64_MAX, INT64_MIN, 0, i64, i64, i64, u64, 7
-#define TL_TRAITS_u64                                                                              \
+#define TL_TRAITS_u64 \
     uint64_t, TALLY_U64, 8, 2, 0, uint64_t, UINT64_MAX, 0, 0, u64, i64, i64, u64, 8
-#define TL_TRAITS_f16                                                                              \
+#define TL_TRAITS_f16 \
     uint16_t, TALLY_F16, 2, 3, 16, int16_t, INT16_MAX, INT16_MIN, 0x7e00, none, i32, f32, u32, 9
-#define TL_TRAITS_bf16                                                                             \
+#define TL_TRAITS_bf16 \
     uint16_t, TALLY_BF16, 2, 3, 17, int16_t, INT16_MAX, INT16_MIN, 0x7fc0, none, i32, f32, u32, 10
-#define TL_TRAITS_f32                                                                              \
-    float, TALLY_F32, 4, 3, 0, int32_t, INT32_MAX, INT32_MIN, __builtin_nanf(""), none, i32, f32,  \
+#define TL_TRAITS_f32 \
+    float, TALLY_F32, 4, 3, 0, int32_t, INT32_MAX, INT32_MIN, __builtin_nanf(""), none, i32, f32, \
         u32, 11
-#define TL_TRAITS_f64                                                                              \
-    double, TALLY_F64, 8, 3, 0, int64_t, INT64_MAX, INT64_MIN, __builtin_nan(""), none, i64, f64,  \
+#define TL_TRAITS_f64 \
+    double, TALLY_F64, 8, 3, 0, int64_t, INT64_MAX, INT64_MIN, __builtin_nan(""), none, i64, f64, \
         u64, 12
 
 #define TL_1_(a, ...)                                      a

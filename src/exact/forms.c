@@ -21,7 +21,7 @@ static void nan_f64(tl_par p, void *out) { tl_statistic_nan(TALLY_F64, out); }
 #define IS_SLOPE TL_X | TL_Y | TL_XX | TL_XY, TL_A_OVER_B, 0
 
 #define BIT(needs, k) (((needs) >> (k)) & 1)
-#define COUNT_OF(needs, quotient, root)                                                            \
+#define COUNT_OF(needs, quotient, root) \
     (BIT(needs, 0) + BIT(needs, 1) + BIT(needs, 2) + BIT(needs, 3) + BIT(needs, 4))
 #define SEED_OF(needs, quotient, root) (((needs) == TL_X || (needs) == TL_XY) && !(quotient))
 #define COUNT(...)                     COUNT_OF(__VA_ARGS__)
@@ -34,57 +34,57 @@ enum { FLOATS = 1, NARROW = 2, INTEGERS = 4, ALL = FLOATS | NARROW | INTEGERS };
 /* The instances of a row; where two have the same type, the default comes first. Columns: kind,
  * type, bytes of an element, result and its bytes, and whether elements are integers of 64 bits
  * (tl_exact_form.whole). */
-#define EACH_INSTANCE(F, ...)                                                                      \
-    F(NARROW, F16, 2, f32, 4, 0, __VA_ARGS__)                                                      \
-    F(NARROW, BF16, 2, f32, 4, 0, __VA_ARGS__)                                                     \
-    F(NARROW, F32, 4, f32, 4, 0, __VA_ARGS__)                                                      \
-    F(FLOATS, F64, 8, f64, 8, 0, __VA_ARGS__)                                                      \
-    F(FLOATS, F16, 2, f64, 8, 0, __VA_ARGS__)                                                      \
-    F(FLOATS, BF16, 2, f64, 8, 0, __VA_ARGS__)                                                     \
-    F(FLOATS, F32, 4, f64, 8, 0, __VA_ARGS__)                                                      \
-    F(INTEGERS, I8, 1, f64, 8, 0, __VA_ARGS__)                                                     \
-    F(INTEGERS, U8, 1, f64, 8, 0, __VA_ARGS__)                                                     \
-    F(INTEGERS, I16, 2, f64, 8, 0, __VA_ARGS__)                                                    \
-    F(INTEGERS, U16, 2, f64, 8, 0, __VA_ARGS__)                                                    \
-    F(INTEGERS, I32, 4, f64, 8, 0, __VA_ARGS__)                                                    \
-    F(INTEGERS, U32, 4, f64, 8, 0, __VA_ARGS__)                                                    \
-    F(INTEGERS, I64, 8, f64, 8, 1, __VA_ARGS__)                                                    \
+#define EACH_INSTANCE(F, ...) \
+    F(NARROW, F16, 2, f32, 4, 0, __VA_ARGS__) \
+    F(NARROW, BF16, 2, f32, 4, 0, __VA_ARGS__) \
+    F(NARROW, F32, 4, f32, 4, 0, __VA_ARGS__) \
+    F(FLOATS, F64, 8, f64, 8, 0, __VA_ARGS__) \
+    F(FLOATS, F16, 2, f64, 8, 0, __VA_ARGS__) \
+    F(FLOATS, BF16, 2, f64, 8, 0, __VA_ARGS__) \
+    F(FLOATS, F32, 4, f64, 8, 0, __VA_ARGS__) \
+    F(INTEGERS, I8, 1, f64, 8, 0, __VA_ARGS__) \
+    F(INTEGERS, U8, 1, f64, 8, 0, __VA_ARGS__) \
+    F(INTEGERS, I16, 2, f64, 8, 0, __VA_ARGS__) \
+    F(INTEGERS, U16, 2, f64, 8, 0, __VA_ARGS__) \
+    F(INTEGERS, I32, 4, f64, 8, 0, __VA_ARGS__) \
+    F(INTEGERS, U32, 4, f64, 8, 0, __VA_ARGS__) \
+    F(INTEGERS, I64, 8, f64, 8, 1, __VA_ARGS__) \
     F(INTEGERS, U64, 8, f64, 8, 2, __VA_ARGS__)
 
 enum { EACH = 15 };
 
 /* Without a name if the operator does not have it. */
-#define INSTANCE(kind, type, bytes, to, to_bytes, integer, row, masks, nothing, kinds, formula,    \
-                 number)                                                                           \
-    {{.file = (kinds)&kind ? row ":exact" : NULL,                                                  \
-      .dtype = TALLY_##type,                                                                       \
-      .acc = to_bytes == 8 ? TALLY_F64 : TALLY_F32,                                                \
-      .out = to_bytes == 8 ? TALLY_F64 : TALLY_F32,                                                \
-      .lanes = 1,                                                                                  \
-      .inputs = number,                                                                            \
-      .elem_bytes = bytes,                                                                         \
-      .result_bytes = to_bytes,                                                                    \
-      .exact = 1,                                                                                  \
-      .masked = masks,                                                                             \
-      .seedable = SEEDABLE(IS_##formula),                                                          \
-      .empty = nothing##_##to},                                                                    \
-     {IS_##formula},                                                                               \
-     COUNT(IS_##formula),                                                                          \
-     integer,                                                                                      \
-     0,                                                                                            \
+#define INSTANCE(kind, type, bytes, to, to_bytes, integer, row, masks, nothing, kinds, formula, \
+                 number) \
+    {{.file = (kinds)&kind ? row ":exact" : NULL, \
+      .dtype = TALLY_##type, \
+      .acc = to_bytes == 8 ? TALLY_F64 : TALLY_F32, \
+      .out = to_bytes == 8 ? TALLY_F64 : TALLY_F32, \
+      .lanes = 1, \
+      .inputs = number, \
+      .elem_bytes = bytes, \
+      .result_bytes = to_bytes, \
+      .exact = 1, \
+      .masked = masks, \
+      .seedable = SEEDABLE(IS_##formula), \
+      .empty = nothing##_##to}, \
+     {IS_##formula}, \
+     COUNT(IS_##formula), \
+     integer, \
+     0, \
      NULL},
 
 /* An operator and its nan form. */
-#define ROWS(name, text, none, ...)                                                                \
-    {name,                                                                                         \
-     "the real " text ", rounded once",                                                            \
-     none,                                                                                         \
-     {EACH_INSTANCE(INSTANCE, name, 0, __VA_ARGS__)}},                                             \
-    {                                                                                              \
-        "nan" name, "the real " text " without NaN, rounded once", none,                           \
-        {                                                                                          \
-            EACH_INSTANCE(INSTANCE, "nan" name, 1, __VA_ARGS__)                                    \
-        }                                                                                          \
+#define ROWS(name, text, none, ...) \
+    {name, \
+     "the real " text ", rounded once", \
+     none, \
+     {EACH_INSTANCE(INSTANCE, name, 0, __VA_ARGS__)}}, \
+    { \
+        "nan" name, "the real " text " without NaN, rounded once", none, \
+        { \
+            EACH_INSTANCE(INSTANCE, "nan" name, 1, __VA_ARGS__) \
+        } \
     }
 
 static const struct {

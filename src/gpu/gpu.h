@@ -240,9 +240,9 @@ tally_status tl_gpu_text(tl_device *, tally *, const tl_plan *, const char *shap
                          size_t *length);
 
 /* The initializers of a GPU device's tl_device_calls. */
-#define TL_GPU_DEVICE_CALLS                                                                        \
-    .close = tl_gpu_close, .plan = tl_gpu_plan, .run = tl_gpu_run, .push = tl_gpu_push,            \
-    .grid = tl_gpu_grid, .owner = tl_gpu_owner, .copy = tl_gpu_copy, .adopt = tl_gpu_adopt,        \
+#define TL_GPU_DEVICE_CALLS \
+    .close = tl_gpu_close, .plan = tl_gpu_plan, .run = tl_gpu_run, .push = tl_gpu_push, \
+    .grid = tl_gpu_grid, .owner = tl_gpu_owner, .copy = tl_gpu_copy, .adopt = tl_gpu_adopt, \
     .use = tl_gpu_use, .time = tl_gpu_time, .text = tl_gpu_text
 
 /* ---- program.c ---- */

@@ -13,11 +13,11 @@
 #define F64(name)                     {TL_ARG_F64, "f64 ", #name, NULL},
 #define TAKES(name, NAME)             {TL_ARG_NONE, "", #NAME, parameters_##name##_part},
 #define LOCAL_BYTES()                 {TL_ARG_LOCAL_BYTES, "", "local_bytes", NULL},
-#define END(name)                                                                                  \
-    {                                                                                              \
-        TL_ARG_NONE, NULL, NULL, NULL                                                              \
-    }                                                                                              \
-    }                                                                                              \
+#define END(name) \
+    { \
+        TL_ARG_NONE, NULL, NULL, NULL \
+    } \
+    } \
     ;
 #include "gpu/kernel/params.def"
 
@@ -28,12 +28,12 @@ const tl_gpu_kernel_part tl_gpu_kernel_parts[] = {
 
 enum { WARPS = 0 };
 const tl_gpu_kernel tl_gpu_kernels[TL_KERNELS] = {
-#define KERNEL(name, threads, blocks)                                                              \
-    {#name,                                                                                        \
-     #threads,                                                                                     \
-     #blocks,                                                                                      \
-     threads,                                                                                      \
-     (int)(sizeof(tl_arguments_##name) / sizeof(tl_argument)),                                     \
+#define KERNEL(name, threads, blocks) \
+    {#name, \
+     #threads, \
+     #blocks, \
+     threads, \
+     (int)(sizeof(tl_arguments_##name) / sizeof(tl_argument)), \
      parameters_##name},
 #include "gpu/kernel/params.def"
 };

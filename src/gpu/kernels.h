@@ -65,8 +65,8 @@ static inline tl_local_bytes_argument tl_local_bytes(int64_t bytes)
 #define F64(name)                     tl_f64_argument name;
 #define TAKES(name, NAME)             tl_arguments_##name##_part name;
 #define LOCAL_BYTES()                 tl_local_bytes_argument local_bytes;
-#define END(name)                                                                                  \
-    }                                                                                              \
+#define END(name) \
+    } \
     tl_arguments_##name;
 #include "gpu/kernel/params.def"
 
@@ -79,8 +79,8 @@ static inline tl_local_bytes_argument tl_local_bytes(int64_t bytes)
 #define F64(name)                     +1
 #define TAKES(name, NAME)             +1
 #define LOCAL_BYTES()                 +1
-#define END(name)                                                                                  \
-    }                                                                                              \
+#define END(name) \
+    } \
     ;
 #include "gpu/kernel/params.def"
 
@@ -122,18 +122,18 @@ tally_status tl_gpu_kernel_check(tally *ctx, tl_gpu_kernel_id id, const tl_argum
                                  int count);
 
 /* The number of arguments of a macro, at most 16. */
-#define TL_COUNT(...)                                                                              \
+#define TL_COUNT(...) \
     TL_COUNT_(__VA_ARGS__, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 
 #define TL_COUNT_(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, count, ...) count
 
 /* Makes the struct of a kernel's arguments (of a part's: name_part). Each argument is given by its
  * name, and none may be left out. */
-#define TL_ARGUMENTS(kernel, ...)                                                                  \
-    ({                                                                                             \
-        _Static_assert(TL_COUNT(__VA_ARGS__) == TL_ROWS_##kernel,                                  \
-                       #kernel ": not as many arguments as in params.def");                        \
-        (tl_arguments_##kernel){__VA_ARGS__};                                                      \
+#define TL_ARGUMENTS(kernel, ...) \
+    ({ \
+        _Static_assert(TL_COUNT(__VA_ARGS__) == TL_ROWS_##kernel, \
+                       #kernel ": not as many arguments as in params.def"); \
+        (tl_arguments_##kernel){__VA_ARGS__}; \
     })
 
 /* ---- the text of a program (text.c) ---- */

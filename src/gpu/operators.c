@@ -75,7 +75,7 @@ typedef struct {
 static const scan_tiles scan_tile_table[] = {
 #define LINES 1
 #define TREE  0
-#define SCAN_TILE(form, element_most, state_most, log, blocks, small_log, small_blocks)            \
+#define SCAN_TILE(form, element_most, state_most, log, blocks, small_log, small_blocks) \
     {form, element_most, state_most, {log, blocks}, {small_log, small_blocks}},
 #include "tuning.def"
 #undef LINES
@@ -88,7 +88,7 @@ typedef struct {
 } column_scan;
 
 static const column_scan column_scan_table[] = {
-#define COLUMN_SCAN(element_most, state_most, rows, blocks)                                        \
+#define COLUMN_SCAN(element_most, state_most, rows, blocks) \
     {element_most, state_most, {rows, blocks}},
 #include "tuning.def"
     {INT_MAX, INT_MAX, {0, 1}}};

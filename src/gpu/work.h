@@ -62,11 +62,11 @@ typedef struct tl_launch {
  * busy, so a kernel loops over its jobs. */
 tally_status tl_go(const tl_launch *l, tl_gpu_kernel_id kernel, int64_t jobs, tl_spread spread,
                    const tl_argument *arguments, int count);
-#define TL_GO_AS(l, kernel, jobs, spread, ...)                                                     \
-    ({                                                                                             \
-        const tl_arguments_##kernel a_ = TL_ARGUMENTS(kernel, __VA_ARGS__);                        \
-        tl_go(l, TL_KERNEL_##kernel, jobs, spread, (const tl_argument *)(const void *)&a_,         \
-              (int)(sizeof a_ / sizeof(tl_argument)));                                             \
+#define TL_GO_AS(l, kernel, jobs, spread, ...) \
+    ({ \
+        const tl_arguments_##kernel a_ = TL_ARGUMENTS(kernel, __VA_ARGS__); \
+        tl_go(l, TL_KERNEL_##kernel, jobs, spread, (const tl_argument *)(const void *)&a_, \
+              (int)(sizeof a_ / sizeof(tl_argument))); \
     })
 
 /* tl_go with the kernel and its arguments given by name (kernels.h). */

@@ -192,8 +192,8 @@ fn state combine(state a, state b)
     OP_STATE(COPY)
     r.kept = a.kept + b.kept;
 #if !OP_NEUTRAL
-#define CHOOSE(type, f)                                                                            \
-    r.f = pick(b.kept == idx_num(0), a.f, r.f);                                                    \
+#define CHOOSE(type, f) \
+    r.f = pick(b.kept == idx_num(0), a.f, r.f); \
     r.f = pick(a.kept == idx_num(0), b.f, r.f);
     OP_STATE(CHOOSE)
 #undef CHOOSE

@@ -9,13 +9,13 @@
 
 /* Writes the note of a library; once per file. feature, text: a name and a description for people.
  * sonames: as in "\"libcuda.so.1\""; the first that exists is opened. */
-#define TL_OPENS(feature, text, sonames)                                                           \
-    TL_DLOPEN_NOTE("[{\"feature\":\"" feature "\",\"description\":\"" text                         \
+#define TL_OPENS(feature, text, sonames) \
+    TL_DLOPEN_NOTE("[{\"feature\":\"" feature "\",\"description\":\"" text \
                    "\",\"priority\":\"suggested\",\"soname\":[" sonames "]}]")
-#define TL_DLOPEN_NOTE(json)                                                                       \
-    static const struct {                                                                          \
-        uint32_t owner_bytes, bytes, type;                                                         \
-        char owner[4], text[(sizeof(json) + 3) / 4 * 4];                                           \
-    } dlopen_note __attribute__((used, aligned(4), section(".note.dlopen"))) = {                   \
+#define TL_DLOPEN_NOTE(json) \
+    static const struct { \
+        uint32_t owner_bytes, bytes, type; \
+        char owner[4], text[(sizeof(json) + 3) / 4 * 4]; \
+    } dlopen_note __attribute__((used, aligned(4), section(".note.dlopen"))) = { \
         4, sizeof(json), 0x407c0c0a, "FDO", json}
 #endif

@@ -22,11 +22,11 @@ static int patient_wait(int failed, MPI_Request *request)
 }
 
 /* PATIENT(call, its form that does not wait, parameters, arguments and the request) */
-#define PATIENT(call, begin, parameters, ...)                                                      \
-    int call parameters                                                                            \
-    {                                                                                              \
-        MPI_Request request = MPI_REQUEST_NULL;                                                    \
-        return patient_wait(begin(__VA_ARGS__, &request), &request);                               \
+#define PATIENT(call, begin, parameters, ...) \
+    int call parameters \
+    { \
+        MPI_Request request = MPI_REQUEST_NULL; \
+        return patient_wait(begin(__VA_ARGS__, &request), &request); \
     }
 PATIENT(MPI_Allreduce, MPI_Iallreduce,
         (const void *a, void *b, int n, MPI_Datatype t, MPI_Op o, MPI_Comm c), a, b, n, t, o, c)

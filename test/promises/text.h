@@ -11,7 +11,7 @@
 #endif
 #include "operator/defaults.h"
 
-#define SAME_real(name)                                                                            \
+#define SAME_real(name) \
     (a.name != a.name ? b.name != b.name : !memcmp(&a.name, &b.name, sizeof a.name))
 #define SAME_bits(name)  !memcmp(&a.name, &b.name, sizeof a.name)
 #define SAME_ord         SAME_bits
@@ -29,14 +29,14 @@ static int TL_N(promise_same)(const tl_state *x, const tl_state *y)
 #undef SAME
 
 /* *x = call, where a and b are *x and *y */
-#define PROMISE_OF_TWO(name, call)                                                                 \
-    static void TL_N(name)(tl_state * x, const tl_state *y)                                        \
-    {                                                                                              \
-        state a, b;                                                                                \
-        memcpy(&a, x, sizeof a);                                                                   \
-        memcpy(&b, y, sizeof b);                                                                   \
-        a = call;                                                                                  \
-        memcpy(x, &a, sizeof a);                                                                   \
+#define PROMISE_OF_TWO(name, call) \
+    static void TL_N(name)(tl_state * x, const tl_state *y) \
+    { \
+        state a, b; \
+        memcpy(&a, x, sizeof a); \
+        memcpy(&b, y, sizeof b); \
+        a = call; \
+        memcpy(x, &a, sizeof a); \
     }
 #if OP_TWIN
 static void TL_N(promise_twin)(tl_state *x, const tl_state *y, int64_t n)

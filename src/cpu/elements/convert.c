@@ -16,31 +16,31 @@
 /* ---- conversions ---- */
 
 #define ANY(dt) TL_COLUMN(1, dt) __attribute__((aligned(1), may_alias))
-#define CONVERT(kind, from, to, value)                                                             \
-    static void TL_CAT4(convert, kind, from, to)(const tl_convert *c, void *y, const void *data,   \
-                                                 int64_t n)                                        \
-    {                                                                                              \
-        typedef ANY(from) source;                                                                  \
-        typedef ANY(to) target;                                                                    \
-        const source *restrict e = data;                                                           \
-        target *restrict r = y;                                                                    \
-        (void)c;                                                                                   \
-        for (int64_t i = 0; i < n; i++) {                                                          \
-            TL_COLUMN(1, from) x = e[i];                                                           \
-            r[i] = (TL_COLUMN(1, to))(value);                                                      \
-        }                                                                                          \
+#define CONVERT(kind, from, to, value) \
+    static void TL_CAT4(convert, kind, from, to)(const tl_convert *c, void *y, const void *data, \
+                                                 int64_t n) \
+    { \
+        typedef ANY(from) source; \
+        typedef ANY(to) target; \
+        const source *restrict e = data; \
+        target *restrict r = y; \
+        (void)c; \
+        for (int64_t i = 0; i < n; i++) { \
+            TL_COLUMN(1, from) x = e[i]; \
+            r[i] = (TL_COLUMN(1, to))(value); \
+        } \
     }
 #include "convert.def"
 
 #undef CONVERT
 
-#define CONVERT(kind, from, to, value)                                                             \
-    {TL_WIDEN_##kind,                                                                              \
-     TL_COLUMN(2, from),                                                                           \
-     TL_COLUMN(2, to),                                                                             \
-     TL_COLUMN(3, from),                                                                           \
-     TL_COLUMN(3, to),                                                                             \
-     TL_CAT4(convert, kind, from, to),                                                             \
+#define CONVERT(kind, from, to, value) \
+    {TL_WIDEN_##kind, \
+     TL_COLUMN(2, from), \
+     TL_COLUMN(2, to), \
+     TL_COLUMN(3, from), \
+     TL_COLUMN(3, to), \
+     TL_CAT4(convert, kind, from, to), \
      NULL},
 
 const tl_convert TL_CAT(tl_converts_, TL_ISA)[] = {
@@ -79,27 +79,27 @@ static inline uint64_t bits_64(const unsigned char *valid, int64_t bit)
     memcpy(&word, at, sizeof word);
     return shift ? word >> shift | (uint64_t)at[8] << (64 - shift) : word;
 }
-#define MANY(name, type, lanes, mask_t, bits)                                                      \
-    static inline int64_t name(type *to, const type *x, const unsigned char *valid, int64_t bit,   \
-                               int64_t n, type none)                                               \
-    {                                                                                              \
-        const __m512i fill = _mm512_set1_epi##bits((int##bits##_t)none);                           \
-        int64_t i = 0;                                                                             \
-        for (; i + 64 <= n; i += 64) {                                                             \
-            const uint64_t b = bits_64(valid, bit + i);                                            \
-            for (int j = 0; j < 64; j += lanes)                                                    \
-                _mm512_storeu_si512(                                                               \
-                    to + i + j, _mm512_mask_loadu_epi##bits(fill, (mask_t)(b >> j), x + i + j));   \
-        }                                                                                          \
-        return i;                                                                                  \
+#define MANY(name, type, lanes, mask_t, bits) \
+    static inline int64_t name(type *to, const type *x, const unsigned char *valid, int64_t bit, \
+                               int64_t n, type none) \
+    { \
+        const __m512i fill = _mm512_set1_epi##bits((int##bits##_t)none); \
+        int64_t i = 0; \
+        for (; i + 64 <= n; i += 64) { \
+            const uint64_t b = bits_64(valid, bit + i); \
+            for (int j = 0; j < 64; j += lanes) \
+                _mm512_storeu_si512( \
+                    to + i + j, _mm512_mask_loadu_epi##bits(fill, (mask_t)(b >> j), x + i + j)); \
+        } \
+        return i; \
     }
 #else
-#define MANY(name, type, lanes, mask_t, bits)                                                      \
-    static inline int64_t name(type *to, const type *x, const unsigned char *valid, int64_t bit,   \
-                               int64_t n, type none)                                               \
-    {                                                                                              \
-        (void)to, (void)x, (void)valid, (void)bit, (void)n, (void)none;                            \
-        return 0;                                                                                  \
+#define MANY(name, type, lanes, mask_t, bits) \
+    static inline int64_t name(type *to, const type *x, const unsigned char *valid, int64_t bit, \
+                               int64_t n, type none) \
+    { \
+        (void)to, (void)x, (void)valid, (void)bit, (void)n, (void)none; \
+        return 0; \
     }
 #endif
 
@@ -110,25 +110,25 @@ MANY(many_8, uint64_t, 8, __mmask8, 64)
 #undef MANY
 
 /* Copies n elements; those whose bit is 0 become `fill`. */
-#define MASK(name, many, type)                                                                     \
-    static void name(void *to, const void *from, const unsigned char *valid, int64_t bit,          \
-                     int64_t n, uint64_t fill)                                                     \
-    {                                                                                              \
-        typedef type __attribute__((aligned(1), may_alias)) any;                                   \
-        any *t = to;                                                                               \
-        const any *x = from;                                                                       \
-        const type none = (type)fill;                                                              \
-        int64_t i = many(to, from, valid, bit, n, none);                                           \
-        for (; i + GROUP <= n; i += GROUP) {                                                       \
-            const uint32_t b = bits_at(valid, bit + i, GROUP);                                     \
-            if (b == UINT32_MAX)                                                                   \
-                memmove(t + i, x + i, GROUP * sizeof(type));                                       \
-            else                                                                                   \
-                for (int j = 0; j < GROUP; j++)                                                    \
-                    t[i + j] = b & (UINT32_C(1) << j) ? x[i + j] : none;                           \
-        }                                                                                          \
-        const uint32_t b = i < n ? bits_at(valid, bit + i, n - i) : 0;                             \
-        for (int j = 0; i + j < n; j++) t[i + j] = b & (UINT32_C(1) << j) ? x[i + j] : none;       \
+#define MASK(name, many, type) \
+    static void name(void *to, const void *from, const unsigned char *valid, int64_t bit, \
+                     int64_t n, uint64_t fill) \
+    { \
+        typedef type __attribute__((aligned(1), may_alias)) any; \
+        any *t = to; \
+        const any *x = from; \
+        const type none = (type)fill; \
+        int64_t i = many(to, from, valid, bit, n, none); \
+        for (; i + GROUP <= n; i += GROUP) { \
+            const uint32_t b = bits_at(valid, bit + i, GROUP); \
+            if (b == UINT32_MAX) \
+                memmove(t + i, x + i, GROUP * sizeof(type)); \
+            else \
+                for (int j = 0; j < GROUP; j++) \
+                    t[i + j] = b & (UINT32_C(1) << j) ? x[i + j] : none; \
+        } \
+        const uint32_t b = i < n ? bits_at(valid, bit + i, n - i) : 0; \
+        for (int j = 0; i + j < n; j++) t[i + j] = b & (UINT32_C(1) << j) ? x[i + j] : none; \
     }
 MASK(mask_1, many_1, uint8_t)
 MASK(mask_2, many_2, uint16_t)
@@ -145,14 +145,14 @@ static void mask(void *to, const void *from, int bytes, tl_bits b, int64_t n, ui
                   : mask_8)(to, from, b.valid, b.bit, n, fill);
 }
 
-#define QUIET(name, type, magnitude, inf, nan)                                                     \
-    static void name(void *to, const void *from, int64_t n)                                        \
-    {                                                                                              \
-        typedef type __attribute__((aligned(1), may_alias)) any;                                   \
-        any *t = to;                                                                               \
-        const any *x = from;                                                                       \
-        for (int64_t i = 0; i < n; i++)                                                            \
-            t[i] = (type)((x[i] & (magnitude)) > (inf) ? (nan) : x[i]);                            \
+#define QUIET(name, type, magnitude, inf, nan) \
+    static void name(void *to, const void *from, int64_t n) \
+    { \
+        typedef type __attribute__((aligned(1), may_alias)) any; \
+        any *t = to; \
+        const any *x = from; \
+        for (int64_t i = 0; i < n; i++) \
+            t[i] = (type)((x[i] & (magnitude)) > (inf) ? (nan) : x[i]); \
     }
 QUIET(quiet_f16, uint16_t, 0x7fff, 0x7c00, 0x7e00)
 QUIET(quiet_bf16, uint16_t, 0x7fff, 0x7f80, 0x7fc0)
@@ -169,35 +169,35 @@ static void quiet(void *to, const void *from, tally_dtype dtype, int64_t n)
 }
 
 #if defined(__AVX512BW__) && defined(__AVX512VL__)
-#define KEEP_MANY(type, lanes, mask_t, bits)                                                       \
-    for (; i + 64 <= n; i += 64) {                                                                 \
-        const uint64_t b = bits_64(valid, bit + i);                                                \
-        for (int j = 0; j < 64; j += lanes) {                                                      \
-            const mask_t k = (mask_t)(b >> j);                                                     \
-            _mm512_storeu_si512(                                                                   \
-                t + count, _mm512_maskz_compress_epi##bits(k, _mm512_loadu_si512(x + i + j)));     \
-            count += __builtin_popcount(k);                                                        \
-        }                                                                                          \
+#define KEEP_MANY(type, lanes, mask_t, bits) \
+    for (; i + 64 <= n; i += 64) { \
+        const uint64_t b = bits_64(valid, bit + i); \
+        for (int j = 0; j < 64; j += lanes) { \
+            const mask_t k = (mask_t)(b >> j); \
+            _mm512_storeu_si512( \
+                t + count, _mm512_maskz_compress_epi##bits(k, _mm512_loadu_si512(x + i + j))); \
+            count += __builtin_popcount(k); \
+        } \
     }
 #else
 #define KEEP_MANY(type, lanes, mask_t, bits)
 #endif
 /* Packs the elements whose bit is 1, and returns how many. An element whose bit is 0 is written
  * too, and the next one over it. by_64: the loop for the first elements, or nothing. */
-#define KEEP(name, type, by_64)                                                                    \
-    static int64_t name(void *to, const void *from, const unsigned char *valid, int64_t bit,       \
-                        int64_t n)                                                                 \
-    {                                                                                              \
-        typedef type __attribute__((aligned(1), may_alias)) any;                                   \
-        any *t = to;                                                                               \
-        const any *x = from;                                                                       \
-        int64_t i = 0, count = 0;                                                                  \
-        by_64 for (; i < n; i++)                                                                   \
-        {                                                                                          \
-            t[count] = x[i];                                                                       \
-            count += valid[(bit + i) >> 3] >> ((bit + i) & 7) & 1;                                 \
-        }                                                                                          \
-        return count;                                                                              \
+#define KEEP(name, type, by_64) \
+    static int64_t name(void *to, const void *from, const unsigned char *valid, int64_t bit, \
+                        int64_t n) \
+    { \
+        typedef type __attribute__((aligned(1), may_alias)) any; \
+        any *t = to; \
+        const any *x = from; \
+        int64_t i = 0, count = 0; \
+        by_64 for (; i < n; i++) \
+        { \
+            t[count] = x[i]; \
+            count += valid[(bit + i) >> 3] >> ((bit + i) & 7) & 1; \
+        } \
+        return count; \
     }
 KEEP(keep_1, uint8_t, )
 KEEP(keep_2, uint16_t, )

@@ -26,12 +26,12 @@
 #define ALL16(F, s)        LANES8(F, s, 16, 0), LANES8(F, s, 16, 8)
 
 /* Step s on H vectors. */
-#define STEP(v, H, all, s)                                                                         \
-    TL_UNROLL for (int j = 0; j < (H); j++) if (!(j >> (s)&1))                                     \
-    {                                                                                              \
-        const __typeof__(v[0]) a = v[j], b = v[j | 1 << (s)];                                      \
-        v[j] = TL_SHUFFLE(a, b, all(FIRST, s));                                                    \
-        v[j | 1 << (s)] = TL_SHUFFLE(a, b, all(SECOND, s));                                        \
+#define STEP(v, H, all, s) \
+    TL_UNROLL for (int j = 0; j < (H); j++) if (!(j >> (s)&1)) \
+    { \
+        const __typeof__(v[0]) a = v[j], b = v[j | 1 << (s)]; \
+        v[j] = TL_SHUFFLE(a, b, all(FIRST, s)); \
+        v[j | 1 << (s)] = TL_SHUFFLE(a, b, all(SECOND, s)); \
     }
 
 typedef uint32_t v4 __attribute__((vector_size(TL_VECTOR_BYTES)));
@@ -105,16 +105,16 @@ TL_INLINE void put8(int listed, tl_targets s, int64_t c, int64_t at, int64_t mos
         _mm512_mask_storeu_epi64(AT(listed, s, c) + at * 8, first_of(LEFT(c)), (__m512i)v);
 }
 #else
-#define PUT(bytes)                                                                                 \
-    TL_INLINE void put##bytes(int listed, tl_targets s, int64_t c, int64_t at, int64_t most,       \
-                              v##bytes v)                                                          \
-    {                                                                                              \
-        char *to = AT(listed, s, c) + at * bytes;                                                  \
-        if (LEFT(c) >= H##bytes)                                                                   \
-            memcpy(to, &v, sizeof v);                                                              \
-        else                                                                                       \
-            for (int64_t i = 0; i < LEFT(c); i++)                                                  \
-                memcpy(to + i * bytes, (const char *)&v + i * bytes, bytes);                       \
+#define PUT(bytes) \
+    TL_INLINE void put##bytes(int listed, tl_targets s, int64_t c, int64_t at, int64_t most, \
+                              v##bytes v) \
+    { \
+        char *to = AT(listed, s, c) + at * bytes; \
+        if (LEFT(c) >= H##bytes) \
+            memcpy(to, &v, sizeof v); \
+        else \
+            for (int64_t i = 0; i < LEFT(c); i++) \
+                memcpy(to + i * bytes, (const char *)&v + i * bytes, bytes); \
     }
 PUT(4)
 PUT(8)
@@ -122,50 +122,50 @@ PUT(8)
 #endif
 
 /* Compiled for lists and for pitches. */
-#define LOOPS(size)                                                                                \
-    TL_INLINE void to##size(const tl_matrix m, const tl_origins s, int listed, int64_t n,          \
-                            tl_prefetch next)                                                      \
-    {                                                                                              \
-        const int64_t blocks = m.lanes / PER##size * ((n + H##size - 1) / H##size),                \
-                      share = next.bytes / (blocks + 1);                                           \
-        int64_t asked = 0, ask = 0;                                                                \
-        for (int64_t c = 0; c < m.lanes; c += PER##size)                                           \
-            for (int64_t at = 0; at < n; at += H##size) {                                          \
-                for (ask += share; asked < ask; asked += 64)                                       \
-                    __builtin_prefetch((const void *)((uintptr_t)next.at + (uintptr_t)asked), 0,   \
-                                       2);                                                         \
-                v##size v[H##size];                                                                \
-                TL_UNROLL for (int j = 0; j < H##size; j++) v[j] =                                 \
-                    get##size(listed, s, c + j, at * size);                                        \
-                STEPS##size(v) TL_UNROLL for (int j = 0; j < H##size; j++)                         \
-                    memcpy((char *)m.t + ((at + j) * m.stride + c) * size, &v[j], sizeof v[j]);    \
-            }                                                                                      \
-    }                                                                                              \
-    TL_INLINE void from##size(const tl_targets s, const tl_matrix m, int listed, int64_t most)     \
-    {                                                                                              \
-        for (int64_t c = 0; c < m.lanes; c += PER##size)                                           \
-            for (int64_t at = 0; at < most; at += H##size) {                                       \
-                v##size v[H##size];                                                                \
-                TL_UNROLL for (int j = 0; j < H##size; j++)                                        \
-                    memcpy(&v[j], (char *)m.t + ((at + j) * m.stride + c) * size, sizeof v[j]);    \
-                STEPS##size(v) TL_UNROLL for (int j = 0; j < H##size; j++)                         \
-                    put##size(listed, s, c + j, at, most, v[j]);                                   \
-            }                                                                                      \
-    }                                                                                              \
-    static void to_lanes##size(const tl_matrix *m, const tl_origins *s, int64_t n,                 \
-                               tl_prefetch next)                                                   \
-    {                                                                                              \
-        if (s->list)                                                                               \
-            to##size(*m, *s, 1, n, next);                                                          \
-        else                                                                                       \
-            to##size(*m, *s, 0, n, next);                                                          \
-    }                                                                                              \
-    static void from_lanes##size(const tl_targets *s, const tl_matrix *m, int64_t most)            \
-    {                                                                                              \
-        if (s->list)                                                                               \
-            from##size(*s, *m, 1, most);                                                           \
-        else                                                                                       \
-            from##size(*s, *m, 0, most);                                                           \
+#define LOOPS(size) \
+    TL_INLINE void to##size(const tl_matrix m, const tl_origins s, int listed, int64_t n, \
+                            tl_prefetch next) \
+    { \
+        const int64_t blocks = m.lanes / PER##size * ((n + H##size - 1) / H##size), \
+                      share = next.bytes / (blocks + 1); \
+        int64_t asked = 0, ask = 0; \
+        for (int64_t c = 0; c < m.lanes; c += PER##size) \
+            for (int64_t at = 0; at < n; at += H##size) { \
+                for (ask += share; asked < ask; asked += 64) \
+                    __builtin_prefetch((const void *)((uintptr_t)next.at + (uintptr_t)asked), 0, \
+                                       2); \
+                v##size v[H##size]; \
+                TL_UNROLL for (int j = 0; j < H##size; j++) v[j] = \
+                    get##size(listed, s, c + j, at * size); \
+                STEPS##size(v) TL_UNROLL for (int j = 0; j < H##size; j++) \
+                    memcpy((char *)m.t + ((at + j) * m.stride + c) * size, &v[j], sizeof v[j]); \
+            } \
+    } \
+    TL_INLINE void from##size(const tl_targets s, const tl_matrix m, int listed, int64_t most) \
+    { \
+        for (int64_t c = 0; c < m.lanes; c += PER##size) \
+            for (int64_t at = 0; at < most; at += H##size) { \
+                v##size v[H##size]; \
+                TL_UNROLL for (int j = 0; j < H##size; j++) \
+                    memcpy(&v[j], (char *)m.t + ((at + j) * m.stride + c) * size, sizeof v[j]); \
+                STEPS##size(v) TL_UNROLL for (int j = 0; j < H##size; j++) \
+                    put##size(listed, s, c + j, at, most, v[j]); \
+            } \
+    } \
+    static void to_lanes##size(const tl_matrix *m, const tl_origins *s, int64_t n, \
+                               tl_prefetch next) \
+    { \
+        if (s->list) \
+            to##size(*m, *s, 1, n, next); \
+        else \
+            to##size(*m, *s, 0, n, next); \
+    } \
+    static void from_lanes##size(const tl_targets *s, const tl_matrix *m, int64_t most) \
+    { \
+        if (s->list) \
+            from##size(*s, *m, 1, most); \
+        else \
+            from##size(*s, *m, 0, most); \
     }
 LOOPS(4)
 LOOPS(8)

@@ -197,20 +197,20 @@ TL_INLINE int choose(const void *x, int64_t n, tl_exact_block *b, int most, int 
 static int block_f32(const void *x, int64_t n, tl_exact_block *b) { return choose(x, n, b, 2, 4); }
 static int block_f64(const void *x, int64_t n, tl_exact_block *b) { return choose(x, n, b, 3, 8); }
 
-#define HIGHEST(name, type, bits, infinity)                                                        \
-    static bits name(const type *x, int64_t n, int *special)                                       \
-    {                                                                                              \
-        bits most = 0, all = 0;                                                                    \
-        for (int64_t i = 0; i < n; i++) {                                                          \
-            bits v;                                                                                \
-            memcpy(&v, (const char *)x + (size_t)i * sizeof v, sizeof v);                          \
-            v = (bits)(v << 1) >> 1;                                                               \
-            all = v > all ? v : all;                                                               \
-            v = v < (infinity) ? v : 0;                                                            \
-            most = v > most ? v : most;                                                            \
-        }                                                                                          \
-        *special = all >= (infinity);                                                              \
-        return most;                                                                               \
+#define HIGHEST(name, type, bits, infinity) \
+    static bits name(const type *x, int64_t n, int *special) \
+    { \
+        bits most = 0, all = 0; \
+        for (int64_t i = 0; i < n; i++) { \
+            bits v; \
+            memcpy(&v, (const char *)x + (size_t)i * sizeof v, sizeof v); \
+            v = (bits)(v << 1) >> 1; \
+            all = v > all ? v : all; \
+            v = v < (infinity) ? v : 0; \
+            most = v > most ? v : most; \
+        } \
+        *special = all >= (infinity); \
+        return most; \
     }
 HIGHEST(highest_f32, float, uint32_t, 0x7f800000)
 HIGHEST(highest_f64, double, uint64_t, 0x7ff0000000000000)

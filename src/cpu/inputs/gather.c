@@ -26,12 +26,12 @@ typedef struct {
 /* -0 becomes +0 in n numbers of `bytes` bytes. */
 static void unsign(char *x, int64_t bytes, int64_t n)
 {
-#define UNSIGN(type, zero)                                                                         \
-    for (int64_t i = 0; bytes == sizeof(type) && i < n; i++) {                                     \
-        type v;                                                                                    \
-        memcpy(&v, x + i * (int64_t)sizeof v, sizeof v);                                           \
-        v = v == (zero) ? 0 : v;                                                                   \
-        memcpy(x + i * (int64_t)sizeof v, &v, sizeof v);                                           \
+#define UNSIGN(type, zero) \
+    for (int64_t i = 0; bytes == sizeof(type) && i < n; i++) { \
+        type v; \
+        memcpy(&v, x + i * (int64_t)sizeof v, sizeof v); \
+        v = v == (zero) ? 0 : v; \
+        memcpy(x + i * (int64_t)sizeof v, &v, sizeof v); \
     }
     UNSIGN(uint16_t, 0x8000)
     UNSIGN(uint32_t, 0x80000000)

@@ -19,7 +19,7 @@ enum { W(CHUNK) = 262144 / TL_SIZE };
 #endif
 
 /* Prefetches in a loop that reads `bytes` bytes from x + j on. */
-#define TL_PREFETCH(j, bytes)                                                                      \
+#define TL_PREFETCH(j, bytes) \
     if (prefetch) tl_prefetch_bytes(x + (j), bytes, tl_prefetch_distance(prefetch), prefetch, 0);
 
 #if OP_EXTREME

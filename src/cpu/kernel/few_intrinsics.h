@@ -7,18 +7,18 @@ typedef long long __m128i __attribute__((vector_size(16), may_alias));
 typedef long long __m256i __attribute__((vector_size(32), may_alias));
 typedef long long __m512i __attribute__((vector_size(64), may_alias));
 #if defined(__clang__)
-#define FEW_STREAM(name, builtin, T)                                                               \
+#define FEW_STREAM(name, builtin, T) \
     static inline void name(T *to, T v) { __builtin_nontemporal_store(v, to); }
 #else
-#define FEW_STREAM(name, builtin, T)                                                               \
+#define FEW_STREAM(name, builtin, T) \
     static inline void name(T *to, T v) { builtin((T *)to, v); }
 #endif
-#define FEW_LOAD(name, T)                                                                          \
-    static inline T name(const void *p)                                                            \
-    {                                                                                              \
-        T v;                                                                                       \
-        __builtin_memcpy(&v, p, sizeof v);                                                         \
-        return v;                                                                                  \
+#define FEW_LOAD(name, T) \
+    static inline T name(const void *p) \
+    { \
+        T v; \
+        __builtin_memcpy(&v, p, sizeof v); \
+        return v; \
     }
 FEW_LOAD(_mm_loadu_si128, __m128i)
 FEW_STREAM(_mm_stream_si128, __builtin_ia32_movntdq, __m128i)

@@ -97,7 +97,7 @@
 #define TL_EACH_U(F)
 #endif
 #if TL_KINDS_F
-#define TL_EACH_F(F)                                                                               \
+#define TL_EACH_F(F) \
     F(f16, TL_FLOAT_ACC) F(bf16, TL_FLOAT_ACC) F(f32, TL_FLOAT_ACC) F(f64, TL_DOUBLE_ACC)
 #else
 #define TL_EACH_F(F)

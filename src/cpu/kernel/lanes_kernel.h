@@ -104,10 +104,10 @@ TL_INLINE VS W(ragged)(VS s, const tl_lanes *k, const E *x, int64_t at, int c, t
     TL_UNROLL for (int j = 0; j < 8; j++)
     {
         numbers here = end == j + 1;
-#define PICK(type, f)                                                                              \
-    {                                                                                              \
-        __typeof__(s.f == s.f) m = __builtin_convertvector(here, __typeof__(s.f == s.f));          \
-        s.f = TL_BLEND(m, o[j].f, s.f);                                                            \
+#define PICK(type, f) \
+    { \
+        __typeof__(s.f == s.f) m = __builtin_convertvector(here, __typeof__(s.f == s.f)); \
+        s.f = TL_BLEND(m, o[j].f, s.f); \
     }
         OP_FIELDS(PICK)
 #undef PICK
@@ -153,12 +153,12 @@ static void W(do_lanes_fold)(const tl_lanes *k, tl_par p)
         if (k->ends) {
             s = W(ragged)(s, k, row, n - rest, v * TL_V, p);
         } else {
-#define REST(level)                                                                                \
-    if (rest >> (level)&1) {                                                                       \
-        const VS node = W(rows_node)(row, stride, level, W(higher)(n, level), p);                  \
-        s = has_state ? W(combine)(s, node, W(higher)(n, level), 1 << (level)) : node;             \
-        has_state = 1;                                                                             \
-        row += stride << (level);                                                                  \
+#define REST(level) \
+    if (rest >> (level)&1) { \
+        const VS node = W(rows_node)(row, stride, level, W(higher)(n, level), p); \
+        s = has_state ? W(combine)(s, node, W(higher)(n, level), 1 << (level)) : node; \
+        has_state = 1; \
+        row += stride << (level); \
     }
             REST(2)
             REST(1)
@@ -341,8 +341,8 @@ static void W(do_lanes_window)(const tl_lanes *k, int64_t w, tl_par p)
 
 #undef ALL8
 
-#define EACH_VECTOR(first_row)                                                                     \
-    for (int64_t first = (first_row)*columns, f = first + (n - first - 1) / TL_V * TL_V;           \
+#define EACH_VECTOR(first_row) \
+    for (int64_t first = (first_row)*columns, f = first + (n - first - 1) / TL_V * TL_V; \
          f >= first; f -= TL_V)
 /* The same for rows that lie side by side: a row before is k->stride states before, so every lane
  * of a vector has a window, however few the columns are. z[f] ends at state f. */

@@ -18,12 +18,12 @@
 #define TL_TO(x, T) __builtin_convertvector(x, TL_TYPE(T))
 /* c - 0 keeps the sign of -0.0; c + 0 does not. */
 #define TL_SPLAT(T, c) ((T)(c) - (TL_TYPE(T)){0})
-#define sel(c, a, b)                                                                               \
-    ({                                                                                             \
-        __typeof__(a) sel_a = (a), sel_b = (b);                                                    \
-        __typeof__(sel_a == sel_a) sel_c = (c);                                                    \
-        (__typeof__(sel_a))((sel_c & (__typeof__(sel_c))sel_a) |                                   \
-                            (~sel_c & (__typeof__(sel_c))sel_b));                                  \
+#define sel(c, a, b) \
+    ({ \
+        __typeof__(a) sel_a = (a), sel_b = (b); \
+        __typeof__(sel_a == sel_a) sel_c = (c); \
+        (__typeof__(sel_a))((sel_c & (__typeof__(sel_c))sel_a) | \
+                            (~sel_c & (__typeof__(sel_c))sel_b)); \
     })
 #else
 #define TL_TYPE(T)     T
@@ -106,13 +106,13 @@ typedef int mask;
 
 /* The bits of x as another type of the same size. */
 #ifndef TL_BITS
-#define TL_BITS(T, x)                                                                              \
-    ({                                                                                             \
-        __typeof__(x) bits_x = (x);                                                                \
-        T bits_r;                                                                                  \
-        _Static_assert(sizeof bits_x == sizeof bits_r, "TL_BITS");                                 \
-        memcpy(&bits_r, &bits_x, sizeof bits_r);                                                   \
-        bits_r;                                                                                    \
+#define TL_BITS(T, x) \
+    ({ \
+        __typeof__(x) bits_x = (x); \
+        T bits_r; \
+        _Static_assert(sizeof bits_x == sizeof bits_r, "TL_BITS"); \
+        memcpy(&bits_r, &bits_x, sizeof bits_r); \
+        bits_r; \
     })
 #endif
 
@@ -120,17 +120,17 @@ typedef int mask;
 #define TL_HALF_INF  (TL_FORMAT == 16 ? 0x7c00 : 0x7f80)
 #define is_nan(x)    (((x)&0x7fff) > TL_HALF_INF)
 #define is_number(x) (((x)&0x7fff) <= TL_HALF_INF)
-#define is_present(x, p)                                                                           \
-    (((x)&0x7fff) <= TL_SPLAT(TL_ELEM_T, (p).marked        ? TL_MARK_HALF - 1                      \
-                                         : TL_FORMAT == 16 ? 0x7c00                                \
+#define is_present(x, p) \
+    (((x)&0x7fff) <= TL_SPLAT(TL_ELEM_T, (p).marked        ? TL_MARK_HALF - 1 \
+                                         : TL_FORMAT == 16 ? 0x7c00 \
                                                            : 0x7f80))
 #define is_nonzero(x) (((x)&0x7fff) != 0)
 #else
 #define is_nan(x)    ((x) != (x))
 #define is_number(x) ((x) == (x))
-#define is_present(x, p)                                                                           \
-    ((TL_BITS(ord, x) & ord_num(TL_ORD_MAX)) <=                                                    \
-     ord_num(TL_SIZE == 4 ? ((p).marked ? TL_MARK_F32 - 1 : 0x7f800000)                            \
+#define is_present(x, p) \
+    ((TL_BITS(ord, x) & ord_num(TL_ORD_MAX)) <= \
+     ord_num(TL_SIZE == 4 ? ((p).marked ? TL_MARK_F32 - 1 : 0x7f800000) \
                           : ((p).marked ? TL_MARK_F64 - 1 : 0x7ff0000000000000)))
 #define is_nonzero(x) ((x) != 0)
 #endif

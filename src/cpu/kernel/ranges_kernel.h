@@ -71,14 +71,14 @@ TL_INLINE VS W(range_gather)(const tl_range_work *k, int l, W(places) e)
                   at = __builtin_convertvector(e & (TL_TILE - 1), offsets);
     const char *const nodes = (const char *)((const W(soa) *)k->nodes + ring->first);
     VS node;
-#define GATHER(type, f)                                                                            \
-    {                                                                                              \
-        const offsets from =                                                                       \
-            tile + at * (int64_t)sizeof(TL_S(type)) + (int64_t) __builtin_offsetof(W(soa), f);     \
-        __typeof__(node.f) lanes = {0};                                                            \
-        TL_UNROLL for (int v = 0; v < TL_V; v++) lanes[v] =                                        \
-            *(const TL_S(type) *)(nodes + from[v]);                                                \
-        node.f = lanes;                                                                            \
+#define GATHER(type, f) \
+    { \
+        const offsets from = \
+            tile + at * (int64_t)sizeof(TL_S(type)) + (int64_t) __builtin_offsetof(W(soa), f); \
+        __typeof__(node.f) lanes = {0}; \
+        TL_UNROLL for (int v = 0; v < TL_V; v++) lanes[v] = \
+            *(const TL_S(type) *)(nodes + from[v]); \
+        node.f = lanes; \
     }
     OP_FIELDS(GATHER)
 #undef GATHER
@@ -138,10 +138,10 @@ TL_INLINE VS W(ranges_any)(const tl_range_work *k, const int32_t *from, const in
         const W(places) last = begin + (hit & (done + size)) + (~hit & n) - 1;
         const VS node = W(range_gather)(k, l, last);
         const VS both = W(combine_at)(s, node, TL_TO(done, TL_REAL_T), (int64_t)1 << l);
-#define PICK(type, f)                                                                              \
-    {                                                                                              \
-        s.f = TL_BLEND(__builtin_convertvector(first, __typeof__(s.f == s.f)), node.f, s.f);       \
-        s.f = TL_BLEND(__builtin_convertvector(more, __typeof__(s.f == s.f)), both.f, s.f);        \
+#define PICK(type, f) \
+    { \
+        s.f = TL_BLEND(__builtin_convertvector(first, __typeof__(s.f == s.f)), node.f, s.f); \
+        s.f = TL_BLEND(__builtin_convertvector(more, __typeof__(s.f == s.f)), both.f, s.f); \
     }
         OP_FIELDS(PICK)
 #undef PICK

@@ -12,21 +12,21 @@ TL_INLINE SS W(finish)(VS *w, int count, int64_t n)
 {
     assert(1 <= count && count < TL_V && (count & (count - 1)) == 0 && n > 0);
     int across = __builtin_ctz((unsigned)count);
-#define STEP(s)                                                                                    \
-    if ((s) < TL_LOG_V) {                                                                          \
-        if (count > 1) {                                                                           \
-            count /= 2;                                                                            \
-            for (int j = 0; j < count; j++) w[j] = W(step)(s, w[2 * j], w[2 * j + 1], n << (s));   \
-        } else {                                                                                   \
-            w[0] = W(step)(s, w[0], w[0], n << (s));                                               \
-        }                                                                                          \
+#define STEP(s) \
+    if ((s) < TL_LOG_V) { \
+        if (count > 1) { \
+            count /= 2; \
+            for (int j = 0; j < count; j++) w[j] = W(step)(s, w[2 * j], w[2 * j + 1], n << (s)); \
+        } else { \
+            w[0] = W(step)(s, w[0], w[0], n << (s)); \
+        } \
     }
     STEP(0)
     STEP(1)
     STEP(2)
     STEP(3)
 #undef STEP
-#define ACROSS(s)                                                                                  \
+#define ACROSS(s) \
     if ((s) < TL_LOG_V && across > (s)) w[0] = W(step)(s, w[0], w[0], n << (TL_LOG_V + (s)));
     ACROSS(0)
     ACROSS(1)

@@ -194,10 +194,10 @@ TL_INLINE VS W(splat)(SS s)
 {
     VS v;
 #define ONE(l) one
-#define FILL(type, f)                                                                              \
-    {                                                                                              \
-        const __typeof__(s.f) one = s.f;                                                           \
-        v.f = (__typeof__(v.f)){TL_EACH_LANE(ONE)};                                                \
+#define FILL(type, f) \
+    { \
+        const __typeof__(s.f) one = s.f; \
+        v.f = (__typeof__(v.f)){TL_EACH_LANE(ONE)}; \
     }
     OP_FIELDS(FILL)
 #undef FILL

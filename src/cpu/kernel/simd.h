@@ -102,19 +102,19 @@ TL_INLINE void tl_prefetch_bytes(const void *x, size_t bytes, int64_t prefetch_d
 
 /* The same for elements from .. from + count - 1 of `next` (kernel.h), once every 256 bytes. own:
  * bytes of the kernel's own elements; with that size the compiler knows the number of lines. */
-#define TL_PREFETCH_SOME(next, from, count, own, near)                                             \
-    do {                                                                                           \
-        const int64_t first_ = (from) * (next).bytes, end_ = first_ + (count) * (next).bytes;      \
-        if ((next).bytes == 0) break;                                                              \
-        if ((next).bytes != (int64_t)(own)) {                                                      \
-            for (int64_t o = (first_ + 255) & ~(int64_t)255; o < end_; o += 256)                   \
-                tl_prefetch_bytes((next).at + o, 256, 0, (next).way, near);                        \
-        } else if ((count) * (own) >= 256) {                                                       \
+#define TL_PREFETCH_SOME(next, from, count, own, near) \
+    do { \
+        const int64_t first_ = (from) * (next).bytes, end_ = first_ + (count) * (next).bytes; \
+        if ((next).bytes == 0) break; \
+        if ((next).bytes != (int64_t)(own)) { \
+            for (int64_t o = (first_ + 255) & ~(int64_t)255; o < end_; o += 256) \
+                tl_prefetch_bytes((next).at + o, 256, 0, (next).way, near); \
+        } else if ((count) * (own) >= 256) { \
             tl_prefetch_bytes((next).at + (from) * (int64_t)(own), (count) * (own), 0, (next).way, \
-                              near);                                                               \
-        } else if ((from) * (int64_t)(own) % 256 == 0) {                                           \
-            tl_prefetch_bytes((next).at + (from) * (int64_t)(own), 256, 0, (next).way, near);      \
-        }                                                                                          \
+                              near); \
+        } else if ((from) * (int64_t)(own) % 256 == 0) { \
+            tl_prefetch_bytes((next).at + (from) * (int64_t)(own), 256, 0, (next).way, near); \
+        } \
     } while (0)
 
 /* Stores a vector of `bytes` bytes with non-temporal stores if the instruction set has them.
@@ -188,13 +188,13 @@ TL_INLINE void tl_stream_fence(void)
 #define TL_FUSES          1
 #define TL_FMA_4(a, b, c) ((__typeof__(a))_mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c)))
 #define TL_FMA_8(a, b, c) ((__typeof__(a))_mm512_fmadd_pd((__m512d)(a), (__m512d)(b), (__m512d)(c)))
-#define TL_LEAST_4(v, x, least)                                                                    \
-    _mm512_kortestc(                                                                               \
-        _mm512_cmp_ps_mask(_mm512_abs_ps((__m512)(v)), _mm512_set1_ps(least), _CMP_GE_OQ),         \
+#define TL_LEAST_4(v, x, least) \
+    _mm512_kortestc( \
+        _mm512_cmp_ps_mask(_mm512_abs_ps((__m512)(v)), _mm512_set1_ps(least), _CMP_GE_OQ), \
         _mm512_cmp_ps_mask((__m512)(v), (__m512)(x), _CMP_EQ_OQ))
-#define TL_LEAST_8(v, x, least)                                                                    \
-    _kortestc_mask8_u8(                                                                            \
-        _mm512_cmp_pd_mask(_mm512_abs_pd((__m512d)(v)), _mm512_set1_pd(least), _CMP_GE_OQ),        \
+#define TL_LEAST_8(v, x, least) \
+    _kortestc_mask8_u8( \
+        _mm512_cmp_pd_mask(_mm512_abs_pd((__m512d)(v)), _mm512_set1_pd(least), _CMP_GE_OQ), \
         _mm512_cmp_pd_mask((__m512d)(v), (__m512d)(x), _CMP_EQ_OQ))
 #else
 #define TL_FUSES 0
@@ -215,9 +215,9 @@ TL_INLINE void tl_stream_fence(void)
 #define TL_OVER_8(v, m)  ((__typeof__(m))_mm256_max_pd((__m256d)(v), (__m256d)(m)))
 #define TL_UNDER_4(v, m) ((__typeof__(m))_mm256_min_ps((__m256)(v), (__m256)(m)))
 #define TL_UNDER_8(v, m) ((__typeof__(m))_mm256_min_pd((__m256d)(v), (__m256d)(m)))
-#define TL_NAN_4(v, w)                                                                             \
+#define TL_NAN_4(v, w) \
     ((__typeof__((v) != (v)))_mm256_cmp_ps((__m256)(v), (__m256)(w), _CMP_UNORD_Q))
-#define TL_NAN_8(v, w)                                                                             \
+#define TL_NAN_8(v, w) \
     ((__typeof__((v) != (v)))_mm256_cmp_pd((__m256d)(v), (__m256d)(w), _CMP_UNORD_Q))
 #elif defined(__SSE2__)
 #define TL_OVER_4(v, m)  ((__typeof__(m))_mm_max_ps((__m128)(v), (__m128)(m)))
@@ -240,7 +240,7 @@ TL_INLINE void tl_stream_fence(void)
 #endif
 
 /* Lanes of a where mask c is set, of b elsewhere. */
-#define TL_BLEND(c, a, b)                                                                          \
+#define TL_BLEND(c, a, b) \
     ((__typeof__(b))(((c) & (__typeof__(c))(a)) | (~(c) & (__typeof__(c))(b))))
 
 /* TL_EXTREME(TL_MOST_)(a, b) is the MOST or LEAST below for the key type of an instance

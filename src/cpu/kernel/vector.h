@@ -101,12 +101,12 @@ TL_INLINE TL_VE(real) W(numbers)(int64_t from, TL_VE(real) k, int64_t step)
 
 /* The state of e, the m elements at x. N: TL_VE for a vector, TL_S for one element. */
 #if OP_INPUTS == 2
-#define TL_LIFTED(N, e, x, m, i, p)                                                                \
-    ({                                                                                             \
-        N(elem) lifted_y = e;                                                                      \
-        memcpy(&lifted_y, (const char *)((uintptr_t)(x) + (uintptr_t)(p).second),                  \
-               (size_t)(m) * sizeof(E));                                                           \
-        N(lift)(TL_FLIPPED(e, p), TL_FLIPPED(lifted_y, p), i, p);                                  \
+#define TL_LIFTED(N, e, x, m, i, p) \
+    ({ \
+        N(elem) lifted_y = e; \
+        memcpy(&lifted_y, (const char *)((uintptr_t)(x) + (uintptr_t)(p).second), \
+               (size_t)(m) * sizeof(E)); \
+        N(lift)(TL_FLIPPED(e, p), TL_FLIPPED(lifted_y, p), i, p); \
     })
 #else
 #define TL_LIFTED(N, e, x, m, i, p) N(lift)(TL_FLIPPED(e, p), i, p)
@@ -144,12 +144,12 @@ TL_INLINE void W(put)(VS *v, int lane, SS s)
 #undef PUT
 }
 
-#define SHUFFLER(name, pattern)                                                                    \
-    TL_INLINE VS W(name)(VS a, VS b)                                                               \
-    {                                                                                              \
-        VS r;                                                                                      \
-        OP_FIELDS(pattern)                                                                         \
-        return r;                                                                                  \
+#define SHUFFLER(name, pattern) \
+    TL_INLINE VS W(name)(VS a, VS b) \
+    { \
+        VS r; \
+        OP_FIELDS(pattern) \
+        return r; \
     }
 #define MOVE_NEXT(type, f)  r.f = TL_SHUFFLE(a.f, b.f, TL_EACH_LANE(TL_NEXT));
 #define MOVE_EVEN1(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_EACH_LANE(TL_EVEN1));

@@ -31,8 +31,8 @@
 
 /* 1: its elements have the same bytes as the wide type, so those kernels are used and nothing is
  * compiled. */
-#if !TL_FULL &&                                                                                    \
-    (TL_WIDEN == TL_WIDEN_BITS ? TL_SIZE >= 4                                                      \
+#if !TL_FULL && \
+    (TL_WIDEN == TL_WIDEN_BITS ? TL_SIZE >= 4 \
                                : TL_WIDEN == TL_WIDEN_REAL && TL_SIZE == 8 && !TL_REAL_FLOAT)
 #define TL_SAME 1
 #else
@@ -40,7 +40,7 @@
 #endif
 
 /* 1: the kernels also take unsigned integers, as keys with the sign bit flipped (tl_par). */
-#if TL_FULL && TL_KIND == 1 &&                                                                     \
+#if TL_FULL && TL_KIND == 1 && \
     (TL_WIDEN == TL_WIDEN_LOW || TL_WIDEN == TL_WIDEN_HIGH || TL_WIDEN == TL_WIDEN_VALUE)
 #define TL_FLIPS 1
 #else
@@ -48,7 +48,7 @@
 #endif
 
 /* 1: an element, its state and its result have the same bytes. */
-#if TL_FULL && OP_LANES == 1 && TL_OUT_SAME &&                                                     \
+#if TL_FULL && OP_LANES == 1 && TL_OUT_SAME && \
     (TL_WIDEN == TL_WIDEN_LOW || TL_WIDEN == TL_WIDEN_HIGH || TL_WIDEN == TL_WIDEN_BITS)
 #define TL_BARE 1
 #else
@@ -57,8 +57,8 @@
 
 /* 1: it has its own `lower`. Float keys that are their own states are converted to results in
  * registers. */
-#if TL_FULL ||                                                                                     \
-    ((TL_OUT_SAME || defined(OP_ABSENT)) &&                                                        \
+#if TL_FULL || \
+    ((TL_OUT_SAME || defined(OP_ABSENT)) && \
      (TL_WIDEN == TL_WIDEN_LOW || TL_WIDEN == TL_WIDEN_HIGH) && TL_KIND == 3 && TL_SIZE >= 4)
 #define TL_LOWERS 1
 #else

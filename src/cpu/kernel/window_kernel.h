@@ -117,11 +117,11 @@ static void W(do_window_feed)(tl_window_work *k, const tl_window_piece *piece, t
 TL_INLINE VS W(blend)(int bit, VS a, VS b)
 {
     VS r;
-#define BLEND(type, f)                                                                             \
-    {                                                                                              \
-        __typeof__(a.f == a.f) m;                                                                  \
-        TL_UNROLL for (int l = 0; l < TL_V; l++) m[l] = (TL_V - 1 - l) >> bit & 1 ? -1 : 0;        \
-        r.f = (__typeof__(a.f))((m & (__typeof__(m))a.f) | (~m & (__typeof__(m))b.f));             \
+#define BLEND(type, f) \
+    { \
+        __typeof__(a.f == a.f) m; \
+        TL_UNROLL for (int l = 0; l < TL_V; l++) m[l] = (TL_V - 1 - l) >> bit & 1 ? -1 : 0; \
+        r.f = (__typeof__(a.f))((m & (__typeof__(m))a.f) | (~m & (__typeof__(m))b.f)); \
     }
     OP_FIELDS(BLEND)
 #undef BLEND

@@ -27,24 +27,24 @@ TL_INLINE int64_t W(ring_base)(int j) { return ((int64_t)1 << j) - 1 + j * TL_WI
 typedef VS W(row_of_vectors)[W(VECTORS)];
 #define EACH(expression) TL_UNROLL for (int j = 0; j < W(VECTORS); j++) expression
 /* v[j] = op(v[j - by], other[j], counts). carry holds the last `by` vectors of the previous row. */
-#define DELAYED(by, carry, op, other, ...)                                                         \
-    {                                                                                              \
-        VS keep[by];                                                                               \
-        TL_UNROLL for (int j = 0; j < (by); j++) keep[j] = v[W(VECTORS) - (by) + j];               \
-        TL_UNROLL for (int j = W(VECTORS) - 1; j >= 0; j--) v[j] =                                 \
-            op(j < (by) ? (carry)[j] : v[j - (by)], (other)[j], __VA_ARGS__);                      \
-        TL_UNROLL for (int j = 0; j < (by); j++)(carry)[j] = keep[j];                              \
+#define DELAYED(by, carry, op, other, ...) \
+    { \
+        VS keep[by]; \
+        TL_UNROLL for (int j = 0; j < (by); j++) keep[j] = v[W(VECTORS) - (by) + j]; \
+        TL_UNROLL for (int j = W(VECTORS) - 1; j >= 0; j--) v[j] = \
+            op(j < (by) ? (carry)[j] : v[j - (by)], (other)[j], __VA_ARGS__); \
+        TL_UNROLL for (int j = 0; j < (by); j++)(carry)[j] = keep[j]; \
     }
 
 /* Level t on the way up and on the way down, for delays shorter than a row. */
-#define UP(t)                                                                                      \
-    if (levels > (t)) {                                                                            \
-        if (high >> (t)&1) EACH(stash[t][j] = v[j]);                                               \
-        DELAYED(1 << (t), carry + (1 << (t)) - 1, W(join_twins), v, TL_V << (t))                   \
+#define UP(t) \
+    if (levels > (t)) { \
+        if (high >> (t)&1) EACH(stash[t][j] = v[j]); \
+        DELAYED(1 << (t), carry + (1 << (t)) - 1, W(join_twins), v, TL_V << (t)) \
     }
-#define DOWN(t)                                                                                    \
-    if (levels > (t) && high >> (t)&1)                                                             \
-    DELAYED(1 << (t), carry + W(VECTORS) + (1 << (t)) - 1, W(join), stash[t],                      \
+#define DOWN(t) \
+    if (levels > (t) && high >> (t)&1) \
+    DELAYED(1 << (t), carry + W(VECTORS) + (1 << (t)) - 1, W(join), stash[t], \
             w & -((int64_t)2 * TL_V << (t)), TL_V << (t))
 
 /* A fold that waits `size` rows in a ring for the node of `elements` elements in the stash. */

@@ -26,7 +26,7 @@ enum {
 
 /* combine and twin of states that have folded na and nb elements, or n each. The extremes of keys
  * that fill a vector take one instruction. */
-#if OP_EXTREME && TL_ONE_FIELD &&                                                                  \
+#if OP_EXTREME && TL_ONE_FIELD && \
     ((TL_SIZE == 4 && TL_HAVE_MOST_4) || (TL_SIZE == 8 && TL_HAVE_MOST_8))
 
 TL_INLINE VS W(join)(VS a, VS b, int64_t na, int64_t nb)
@@ -92,12 +92,12 @@ TL_INLINE VS W(low)(const void *z, const void *z2, int b, int64_t at, tl_par p)
 #define MOVE2(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_EACH_LANE(TL_DELAY2));
 #define MOVE4(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_EACH_LANE(TL_DELAY4));
 #define MOVE8(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_EACH_LANE(TL_DELAY8));
-#define DELAYER(name, move)                                                                        \
-    TL_INLINE VS W(name)(VS a, VS b)                                                               \
-    {                                                                                              \
-        VS r;                                                                                      \
-        OP_FIELDS(move)                                                                            \
-        return r;                                                                                  \
+#define DELAYER(name, move) \
+    TL_INLINE VS W(name)(VS a, VS b) \
+    { \
+        VS r; \
+        OP_FIELDS(move) \
+        return r; \
     }
 DELAYER(delay1, MOVE1)
 #if TL_LOG_V >= 2
@@ -135,9 +135,9 @@ TL_INLINE VS W(ends)(VS a)
 TL_INLINE VS W(double_levels)(VS *last, const void *z, W(soa) * z2, int64_t at, tl_par p)
 {
     VS v = W(z1)(z, at, p), before = v;
-#define DOUBLE(level, delay)                                                                       \
-    before = W(delay)(last[level], v);                                                             \
-    last[level] = v;                                                                               \
+#define DOUBLE(level, delay) \
+    before = W(delay)(last[level], v); \
+    last[level] = v; \
     v = W(join_twins)(before, v, 2 << (level));
 #if TL_LOG_V >= 2
     DOUBLE(0, delay2)
@@ -228,7 +228,7 @@ TL_INLINE W(recipe) W(window_recipe)(const tl_window_work *k)
 /* The windows that end at `at` and after it, for `vectors` vectors (1 or 4). */
 TL_INLINE void W(window_row)(VS *acc, const W(recipe) * r, int vectors, int64_t at, tl_par p)
 {
-#define EACH_VECTOR(value)                                                                         \
+#define EACH_VECTOR(value) \
     TL_UNROLL for (int j = 0, o = 0; j < vectors; j++, o += TL_V) acc[j] = value
     if (r->small)
         EACH_VECTOR(W(low)(r->z, NULL, r->top, at + o - r->high_at, p));

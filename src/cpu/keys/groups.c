@@ -47,13 +47,13 @@ static int64_t load(const tl_groups *g, int64_t i, int64_t m, int64_t *to)
 
     assert(m <= CHUNK && i + m <= v->n);
     tl_copy_strided(pack, 1, (const char *)v->data + i * v->stride * bytes, v->stride, m, bytes);
-#define LOAD(dtype, type)                                                                          \
-    case dtype:                                                                                    \
-        for (int64_t j = 0; j < m; j++) {                                                          \
-            type code;                                                                             \
-            memcpy(&code, pack + j * (int64_t)sizeof code, sizeof code);                           \
-            to[j] = (int64_t)code;                                                                 \
-        }                                                                                          \
+#define LOAD(dtype, type) \
+    case dtype: \
+        for (int64_t j = 0; j < m; j++) { \
+            type code; \
+            memcpy(&code, pack + j * (int64_t)sizeof code, sizeof code); \
+            to[j] = (int64_t)code; \
+        } \
         break;
 
     switch (v->dtype) {
@@ -131,17 +131,17 @@ typedef struct {
     char *rows, *sorted;
 } step;
 
-#define MOVE(n, bytes)                                                                             \
-    static void move_##n(int back, int64_t size, const step *s)                                    \
-    {                                                                                              \
-        (void)size;                                                                                \
-        char *const rows = s->rows, *const sorted = s->sorted;                                     \
-        for (int64_t j = 0; back && j < s->m; j++)                                                 \
-            memcpy(rows + j * (bytes), sorted + s->next[s->code[j] >> s->shift]++ * (bytes),       \
-                   (size_t)(bytes));                                                               \
-        for (int64_t j = 0; !back && j < s->m; j++)                                                \
-            memcpy(sorted + s->next[s->code[j] >> s->shift]++ * (bytes), rows + j * (bytes),       \
-                   (size_t)(bytes));                                                               \
+#define MOVE(n, bytes) \
+    static void move_##n(int back, int64_t size, const step *s) \
+    { \
+        (void)size; \
+        char *const rows = s->rows, *const sorted = s->sorted; \
+        for (int64_t j = 0; back && j < s->m; j++) \
+            memcpy(rows + j * (bytes), sorted + s->next[s->code[j] >> s->shift]++ * (bytes), \
+                   (size_t)(bytes)); \
+        for (int64_t j = 0; !back && j < s->m; j++) \
+            memcpy(sorted + s->next[s->code[j] >> s->shift]++ * (bytes), rows + j * (bytes), \
+                   (size_t)(bytes)); \
     }
 MOVE(1, 1)
 MOVE(2, 2)

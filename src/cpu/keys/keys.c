@@ -49,14 +49,14 @@ static int differ(uint64_t a, uint64_t b, equality q)
 }
 
 /* Which of the BLOCK keys from x on differ from the next key: bit j for x[j]. */
-#define OTHERS(bits)                                                                               \
-    static inline __attribute__((always_inline)) uint32_t others_##bits(const key_##bits *x)       \
-    {                                                                                              \
-        uint##bits##_t other = 0;                                                                  \
-        uint32_t mask = 0;                                                                         \
-        for (int j = 0; j < BLOCK; j++) other |= (uint##bits##_t)(x[j] ^ x[j + 1]);                \
-        for (int j = 0; other && j < BLOCK; j++) mask |= (uint32_t)(x[j] != x[j + 1]) << j;        \
-        return mask;                                                                               \
+#define OTHERS(bits) \
+    static inline __attribute__((always_inline)) uint32_t others_##bits(const key_##bits *x) \
+    { \
+        uint##bits##_t other = 0; \
+        uint32_t mask = 0; \
+        for (int j = 0; j < BLOCK; j++) other |= (uint##bits##_t)(x[j] ^ x[j + 1]); \
+        for (int j = 0; other && j < BLOCK; j++) mask |= (uint32_t)(x[j] != x[j + 1]) << j; \
+        return mask; \
     }
 
 typedef uint8_t key_8;
@@ -70,25 +70,25 @@ OTHERS(64)
 
 /* Writes `at` plus the indices i, 1 <= i <= n, where x[i] differs from x[i - 1]; to NULL: only
  * counts them. Most blocks have none. */
-#define ENDS(name, target, bits, others)                                                           \
-    static target int64_t name(const void *data, int64_t n, int64_t at, equality q, int64_t *to)   \
-    {                                                                                              \
-        const key_##bits *x = data;                                                                \
-        int64_t count = 0, i = 0;                                                                  \
-        for (; i + BLOCK <= n; i += BLOCK)                                                         \
-            for (uint32_t mask = others(x + i); mask; mask &= mask - 1) {                          \
-                const int64_t j = i + __builtin_ctz(mask);                                         \
-                if (q.infinity != UINT64_MAX && !differ(x[j], x[j + 1], q)) continue;              \
-                if (to) to[count] = at + j + 1;                                                    \
-                count++;                                                                           \
-            }                                                                                      \
-        for (; i < n; i++) {                                                                       \
-            if (x[i] == x[i + 1] || (q.infinity != UINT64_MAX && !differ(x[i], x[i + 1], q)))      \
-                continue;                                                                          \
-            if (to) to[count] = at + i + 1;                                                        \
-            count++;                                                                               \
-        }                                                                                          \
-        return count;                                                                              \
+#define ENDS(name, target, bits, others) \
+    static target int64_t name(const void *data, int64_t n, int64_t at, equality q, int64_t *to) \
+    { \
+        const key_##bits *x = data; \
+        int64_t count = 0, i = 0; \
+        for (; i + BLOCK <= n; i += BLOCK) \
+            for (uint32_t mask = others(x + i); mask; mask &= mask - 1) { \
+                const int64_t j = i + __builtin_ctz(mask); \
+                if (q.infinity != UINT64_MAX && !differ(x[j], x[j + 1], q)) continue; \
+                if (to) to[count] = at + j + 1; \
+                count++; \
+            } \
+        for (; i < n; i++) { \
+            if (x[i] == x[i + 1] || (q.infinity != UINT64_MAX && !differ(x[i], x[i + 1], q))) \
+                continue; \
+            if (to) to[count] = at + i + 1; \
+            count++; \
+        } \
+        return count; \
     }
 ENDS(ends_8, , 8, others_8)
 ENDS(ends_16, , 16, others_16)
@@ -217,11 +217,11 @@ int64_t tl_take_check(int threads, const int64_t *order, int64_t n, int64_t leng
     return all.first;
 }
 
-#define TAKE(bits)                                                                                 \
+#define TAKE(bits) \
     static void take_##bits(const char *x, int64_t step, const int64_t *order, int64_t n, char *y, \
-                            int64_t to)                                                            \
-    {                                                                                              \
-        for (int64_t i = 0; i < n; i++) memcpy(y + i * to, x + order[i] * step, bits / 8);         \
+                            int64_t to) \
+    { \
+        for (int64_t i = 0; i < n; i++) memcpy(y + i * to, x + order[i] * step, bits / 8); \
     }
 TAKE(8)
 TAKE(16)

@@ -3,18 +3,18 @@
  * keys (narrow.h). The largest key wins. Key 0 never wins, so it is where a fold begins. */
 
 /* One vector of columns. */
-#define COLUMN(load_it, put_it)                                                                    \
-    {                                                                                              \
-        V a = N(get)(acc + c);                                                                     \
-        for (int64_t j = 0; j < rows; j++) {                                                       \
-            __builtin_prefetch(                                                                    \
-                (const void *)((uintptr_t)(x + j * step + c) + (uintptr_t)prefetch_distance), 0,   \
-                2);                                                                                \
-            const V v = load_it(x + j * step + c), last = a;                                       \
-            a = MOST(a, v);                                                                        \
-            if (out) put_it(out + j * out_step + c, exclusive ? last : a);                         \
-        }                                                                                          \
-        N(set)(acc + c, a);                                                                        \
+#define COLUMN(load_it, put_it) \
+    { \
+        V a = N(get)(acc + c); \
+        for (int64_t j = 0; j < rows; j++) { \
+            __builtin_prefetch( \
+                (const void *)((uintptr_t)(x + j * step + c) + (uintptr_t)prefetch_distance), 0, \
+                2); \
+            const V v = load_it(x + j * step + c), last = a; \
+            a = MOST(a, v); \
+            if (out) put_it(out + j * out_step + c, exclusive ? last : a); \
+        } \
+        N(set)(acc + c, a); \
     }
 
 /* Folds `rows` rows of a strip onto acc, one vector of columns after the other. With s.out it is a

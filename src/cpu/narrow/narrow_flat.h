@@ -79,16 +79,16 @@ static uint16_t N(scan)(const tl_narrow_run *part, uint16_t first, int exclusive
         run += r[head - 1];
         j = head;
     }
-#define STEPS(streams)                                                                             \
-    for (; j + LANES <= m; j += LANES) {                                                           \
-        if (way == TL_LINES)                                                                       \
-            __builtin_prefetch((const void *)((uintptr_t)(x + j) + (uintptr_t)prefetch_distance),  \
-                               0, 2);                                                              \
-        if (way == TL_PAGES && j * (int64_t)sizeof(T) % 256 < TL_VECTOR_BYTES)                     \
-            tl_prefetch_bytes(x + j, 256, prefetch_distance, way, 0);                              \
-        const V r = N(prefixes)(N(load)(x + j, k), &all);                                          \
-        N(put)(out + j, MOST(MOST(r, run), before), streams, k);                                   \
-        run = MOST(run, all);                                                                      \
+#define STEPS(streams) \
+    for (; j + LANES <= m; j += LANES) { \
+        if (way == TL_LINES) \
+            __builtin_prefetch((const void *)((uintptr_t)(x + j) + (uintptr_t)prefetch_distance), \
+                               0, 2); \
+        if (way == TL_PAGES && j * (int64_t)sizeof(T) % 256 < TL_VECTOR_BYTES) \
+            tl_prefetch_bytes(x + j, 256, prefetch_distance, way, 0); \
+        const V r = N(prefixes)(N(load)(x + j, k), &all); \
+        N(put)(out + j, MOST(MOST(r, run), before), streams, k); \
+        run = MOST(run, all); \
     }
 
     if (stream) {
@@ -111,11 +111,11 @@ static uint16_t N(scan)(const tl_narrow_run *part, uint16_t first, int exclusive
  * vectors. */
 TL_INLINE V N(double_levels)(V v, V *last, int levels)
 {
-#define DOUBLE(level)                                                                              \
-    if (levels > (level) && (sizeof(T) << (level)) < TL_VECTOR_BYTES) {                            \
-        const V before = last[level];                                                              \
-        last[level] = v;                                                                           \
-        v = MOST(v, (V)DELAYED(before, v, ((int)sizeof(T) << (level)) % TL_VECTOR_BYTES));         \
+#define DOUBLE(level) \
+    if (levels > (level) && (sizeof(T) << (level)) < TL_VECTOR_BYTES) { \
+        const V before = last[level]; \
+        last[level] = v; \
+        v = MOST(v, (V)DELAYED(before, v, ((int)sizeof(T) << (level)) % TL_VECTOR_BYTES)); \
     }
     DOUBLE(0)
     DOUBLE(1)
@@ -170,8 +170,8 @@ static void N(window_short)(const tl_narrow_run *run, int64_t w, tl_keying k)
          m > 0; x += now, out += now, m -= now, now = m < TILE ? m : TILE) {
         const int64_t n = now + w - 1, count = lead + n;
         switch (top) {
-#define LEVELS(levels)                                                                             \
-    N(double_all)(y, lead, x, n, levels, k);                                                       \
+#define LEVELS(levels) \
+    N(double_all)(y, lead, x, n, levels, k); \
     break;
         case 0:
             LEVELS(0)

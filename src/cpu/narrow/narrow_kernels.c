@@ -15,7 +15,7 @@ typedef uint8_t vec __attribute__((vector_size(TL_VECTOR_BYTES))); /* a vector o
 #if defined(__AVX512BW__)
 #define GROUP_UP(v, n)   ((vec)_mm512_bslli_epi128((__m512i)(v), n))
 #define GROUP_DOWN(v, n) ((vec)_mm512_bsrli_epi128((__m512i)(v), n))
-#define SPREAD(v, bytes)                                                                           \
+#define SPREAD(v, bytes) \
     ((vec)_mm512_shuffle_epi8((__m512i)(v), _mm512_broadcast_i32x4(_mm_set1_epi16((short)(bytes)))))
 #define ONE_UP(v)      ((vec)_mm512_alignr_epi64((__m512i)(v), _mm512_setzero_si512(), 6))
 #define TWO_UP(v)      ((vec)_mm512_alignr_epi64((__m512i)(v), _mm512_setzero_si512(), 4))
@@ -26,10 +26,10 @@ typedef uint8_t vec __attribute__((vector_size(TL_VECTOR_BYTES))); /* a vector o
 #define GROUPS         4
 /* The bytes of v moved up by n = 1, 2, 4, 8, 16, ... bytes (less than a vector), with the last
  * bytes of a before them. */
-#define DELAYED(a, v, n)                                                                           \
-    ((n) >= 16 ? (vec)_mm512_alignr_epi64((__m512i)(v), (__m512i)(a), (n) == 16 ? 6 : 4)           \
-               : (vec)_mm512_alignr_epi8((__m512i)(v),                                             \
-                                         _mm512_alignr_epi64((__m512i)(v), (__m512i)(a), 6),       \
+#define DELAYED(a, v, n) \
+    ((n) >= 16 ? (vec)_mm512_alignr_epi64((__m512i)(v), (__m512i)(a), (n) == 16 ? 6 : 4) \
+               : (vec)_mm512_alignr_epi8((__m512i)(v), \
+                                         _mm512_alignr_epi64((__m512i)(v), (__m512i)(a), 6), \
                                          (n) >= 16 ? 0 : 16 - (n)))
 #elif defined(__AVX2__)
 #define GROUP_UP(v, n)   ((vec)_mm256_bslli_epi128((__m256i)(v), n))
@@ -40,14 +40,14 @@ typedef uint8_t vec __attribute__((vector_size(TL_VECTOR_BYTES))); /* a vector o
 #define LAST_GROUP(v)    ((vec)_mm256_permute2x128_si256((__m256i)(v), (__m256i)(v), 0x11))
 #define FIRST_GROUP(v)   ((vec)_mm256_permute2x128_si256((__m256i)(v), (__m256i)(v), 0x00))
 #define GROUPS           2
-#define DELAYED(a, v, n)                                                                           \
-    ((n) == 16 ? (vec)_mm256_permute2x128_si256((__m256i)(a), (__m256i)(v), 0x21)                  \
-               : (vec)_mm256_alignr_epi8(                                                          \
-                     (__m256i)(v), _mm256_permute2x128_si256((__m256i)(a), (__m256i)(v), 0x21),    \
+#define DELAYED(a, v, n) \
+    ((n) == 16 ? (vec)_mm256_permute2x128_si256((__m256i)(a), (__m256i)(v), 0x21) \
+               : (vec)_mm256_alignr_epi8( \
+                     (__m256i)(v), _mm256_permute2x128_si256((__m256i)(a), (__m256i)(v), 0x21), \
                      (n) >= 16 ? 0 : 16 - (n)))
 #else
-#define FROM(a, b, n)                                                                              \
-    TL_SHUFFLE(a, b, n, n + 1, n + 2, n + 3, n + 4, n + 5, n + 6, n + 7, n + 8, n + 9, n + 10,     \
+#define FROM(a, b, n) \
+    TL_SHUFFLE(a, b, n, n + 1, n + 2, n + 3, n + 4, n + 5, n + 6, n + 7, n + 8, n + 9, n + 10, \
                n + 11, n + 12, n + 13, n + 14, n + 15)
 #if defined(__SSE2__)
 #define GROUP_UP(v, n)   ((vec)_mm_slli_si128((__m128i)(v), n))
@@ -59,10 +59,10 @@ typedef uint8_t vec __attribute__((vector_size(TL_VECTOR_BYTES))); /* a vector o
 #define DELAYED(a, v, n) FROM((vec)(a), (vec)(v), 16 - (n))
 #endif
 #if defined(__SSE2__) /* SSE2 has no shuffle of bytes */
-#define SPREAD(v, bytes)                                                                           \
-    ((vec)((bytes) == LAST_BYTE    ? SPREAD_HIGH(_mm_unpackhi_epi8((__m128i)(v), (__m128i)(v)))    \
-           : (bytes) == FIRST_BYTE ? SPREAD_LOW(_mm_unpacklo_epi8((__m128i)(v), (__m128i)(v)))     \
-           : (bytes) == LAST_PAIR  ? SPREAD_HIGH((__m128i)(v))                                     \
+#define SPREAD(v, bytes) \
+    ((vec)((bytes) == LAST_BYTE    ? SPREAD_HIGH(_mm_unpackhi_epi8((__m128i)(v), (__m128i)(v))) \
+           : (bytes) == FIRST_BYTE ? SPREAD_LOW(_mm_unpacklo_epi8((__m128i)(v), (__m128i)(v))) \
+           : (bytes) == LAST_PAIR  ? SPREAD_HIGH((__m128i)(v)) \
                                    : SPREAD_LOW((__m128i)(v))))
 #define SPREAD_HIGH(v) _mm_shuffle_epi32(_mm_shufflehi_epi16(v, 0xff), 0xff)
 #define SPREAD_LOW(v)  _mm_shuffle_epi32(_mm_shufflelo_epi16(v, 0), 0)
@@ -80,7 +80,7 @@ typedef uint8_t vec __attribute__((vector_size(TL_VECTOR_BYTES))); /* a vector o
 #undef TL_MOST_U1
 #undef TL_MOST_U2
 #define TL_MOST_U1(a, b) ((__typeof__(a))_mm_max_epu8((__m128i)(a), (__m128i)(b)))
-#define TL_MOST_U2(a, b)                                                                           \
+#define TL_MOST_U2(a, b) \
     ((__typeof__(a))_mm_add_epi16((__m128i)(b), _mm_subs_epu16((__m128i)(a), (__m128i)(b))))
 #endif
 
@@ -229,11 +229,11 @@ TL_INLINE void put_firsts(void *y, vec v, int from, int to)
 #define FIRST      FIRST_PAIR
 #include "narrow_kernel.h"
 
-#define ROW(kind)                                                                                  \
-    {                                                                                              \
-        TL_CAT(window_, kind), TL_CAT(scan_, kind), TL_CAT(fold_rows_, kind),                      \
-            TL_CAT(scan_rows_, kind), TL_CAT(columns_, kind), TL_CAT(column_windows_, kind),       \
-            TL_CAT(values_, kind)                                                                  \
+#define ROW(kind) \
+    { \
+        TL_CAT(window_, kind), TL_CAT(scan_, kind), TL_CAT(fold_rows_, kind), \
+            TL_CAT(scan_rows_, kind), TL_CAT(columns_, kind), TL_CAT(column_windows_, kind), \
+            TL_CAT(values_, kind) \
     }
 
 const tl_narrow TL_CAT(tl_narrow_, TL_ISA)[] = {ROW(bytes), ROW(shorts), ROW(halves)};

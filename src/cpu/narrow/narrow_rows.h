@@ -53,24 +53,24 @@ TL_INLINE T N(fold)(const T *x, int64_t n, tl_keying k)
 
 /* Adjacent sequences of 2, 4 or 8 bytes each: a lane of that width holds one. Return how many
  * sequences were processed. */
-#define EACH_TINY(F)                                                                               \
-    if (n * (int64_t)sizeof(T) == 8) {                                                             \
-        F(uint64_t, 8)                                                                             \
-    } else if (n * (int64_t)sizeof(T) == 4) {                                                      \
-        F(uint32_t, 4)                                                                             \
-    } else if (n * (int64_t)sizeof(T) == 2 && sizeof(T) == 1) {                                    \
-        F(uint16_t, 2)                                                                             \
+#define EACH_TINY(F) \
+    if (n * (int64_t)sizeof(T) == 8) { \
+        F(uint64_t, 8) \
+    } else if (n * (int64_t)sizeof(T) == 4) { \
+        F(uint32_t, 4) \
+    } else if (n * (int64_t)sizeof(T) == 2 && sizeof(T) == 1) { \
+        F(uint16_t, 2) \
     }
-#define FOLD_TINY(type, bytes)                                                                     \
-    {                                                                                              \
-        typedef type words __attribute__((vector_size(TL_VECTOR_BYTES)));                          \
-        for (const int64_t per = TL_VECTOR_BYTES / (bytes); r + per <= rows;                       \
-             r += per, x += LANES) {                                                               \
-            V v = N(load)(x, k);                                                                   \
-            TL_UNROLL for (int s = (bytes) / 2; s >= (int)sizeof(T); s /= 2) v =                   \
-                MOST(v, (V)((words)v >> 8 * s));                                                   \
-            put_firsts(out + r, (vec)N(value)(v, k), bytes, sizeof(T));                            \
-        }                                                                                          \
+#define FOLD_TINY(type, bytes) \
+    { \
+        typedef type words __attribute__((vector_size(TL_VECTOR_BYTES))); \
+        for (const int64_t per = TL_VECTOR_BYTES / (bytes); r + per <= rows; \
+             r += per, x += LANES) { \
+            V v = N(load)(x, k); \
+            TL_UNROLL for (int s = (bytes) / 2; s >= (int)sizeof(T); s /= 2) v = \
+                MOST(v, (V)((words)v >> 8 * s)); \
+            put_firsts(out + r, (vec)N(value)(v, k), bytes, sizeof(T)); \
+        } \
     }
 
 TL_INLINE int64_t N(fold_tiny)(T *out, const T *x, int64_t rows, int64_t n, tl_keying k)
@@ -94,9 +94,9 @@ TL_INLINE void N(same_row)(V *same, int64_t n)
 /* Prefixes of each row of n <= LANES / 2 elements. */
 TL_INLINE V N(row_prefixes)(V v, int64_t n, const V *same)
 {
-#define JOIN(level)                                                                                \
-    if ((sizeof(T) << (level)) < TL_VECTOR_BYTES && n > 1 << (level))                              \
-        v = MOST(v, (V)DELAYED((V){0}, v, ((int)sizeof(T) << (level)) % TL_VECTOR_BYTES) &         \
+#define JOIN(level) \
+    if ((sizeof(T) << (level)) < TL_VECTOR_BYTES && n > 1 << (level)) \
+        v = MOST(v, (V)DELAYED((V){0}, v, ((int)sizeof(T) << (level)) % TL_VECTOR_BYTES) & \
                         same[level]);
     JOIN(0)
     JOIN(1)
@@ -197,15 +197,15 @@ TL_INLINE void N(scan_one)(T *out, const T *x, int64_t n, V run, tl_keying k)
         N(put_some)(out + j, MOST(N(prefixes)(N(load_some)(x + j, n - j, k), &all), run), n - j, k);
 }
 
-#define SCAN_TINY(type, bytes)                                                                     \
-    {                                                                                              \
-        typedef type words __attribute__((vector_size(TL_VECTOR_BYTES)));                          \
-        for (const int64_t per = TL_VECTOR_BYTES / (bytes); r + per <= rows; r += per) {           \
-            V v = N(load)(x + r * n, k);                                                           \
-            TL_UNROLL for (int s = sizeof(T); s < (bytes); s *= 2) v =                             \
-                MOST(v, (V)((words)v << 8 * s));                                                   \
-            N(put)(out + r * n, MOST(v, run), 0, k);                                               \
-        }                                                                                          \
+#define SCAN_TINY(type, bytes) \
+    { \
+        typedef type words __attribute__((vector_size(TL_VECTOR_BYTES))); \
+        for (const int64_t per = TL_VECTOR_BYTES / (bytes); r + per <= rows; r += per) { \
+            V v = N(load)(x + r * n, k); \
+            TL_UNROLL for (int s = sizeof(T); s < (bytes); s *= 2) v = \
+                MOST(v, (V)((words)v << 8 * s)); \
+            N(put)(out + r * n, MOST(v, run), 0, k); \
+        } \
     }
 
 static void N(scan_rows)(const tl_narrow_rows *all, uint16_t before, int exclusive, tl_keying k)

@@ -22,17 +22,17 @@ enum {
     CU_STREAM_NON_BLOCKING = 1,
 };
 
-#define DRIVER_CALLS(F)                                                                            \
-    F(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, (CUcontext *, CUdevice))                 \
-    F(cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2, (CUdevice))                         \
-    F(cuCtxPushCurrent, cuCtxPushCurrent_v2, (CUcontext))                                          \
-    F(cuCtxPopCurrent, cuCtxPopCurrent_v2, (CUcontext *))                                          \
-    F(cuCtxGetCurrent, cuCtxGetCurrent, (CUcontext *))                                             \
-    F(cuMemAlloc, cuMemAlloc_v2, (CUdeviceptr *, size_t))                                          \
-    F(cuMemFree, cuMemFree_v2, (CUdeviceptr))                                                      \
-    F(cuPointerGetAttributes, cuPointerGetAttributes, (unsigned, int *, void **, CUdeviceptr))     \
-    F(cuStreamCreate, cuStreamCreate, (CUstream *, unsigned))                                      \
-    F(cuStreamDestroy, cuStreamDestroy_v2, (CUstream))                                             \
+#define DRIVER_CALLS(F) \
+    F(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, (CUcontext *, CUdevice)) \
+    F(cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2, (CUdevice)) \
+    F(cuCtxPushCurrent, cuCtxPushCurrent_v2, (CUcontext)) \
+    F(cuCtxPopCurrent, cuCtxPopCurrent_v2, (CUcontext *)) \
+    F(cuCtxGetCurrent, cuCtxGetCurrent, (CUcontext *)) \
+    F(cuMemAlloc, cuMemAlloc_v2, (CUdeviceptr *, size_t)) \
+    F(cuMemFree, cuMemFree_v2, (CUdeviceptr)) \
+    F(cuPointerGetAttributes, cuPointerGetAttributes, (unsigned, int *, void **, CUdeviceptr)) \
+    F(cuStreamCreate, cuStreamCreate, (CUstream *, unsigned)) \
+    F(cuStreamDestroy, cuStreamDestroy_v2, (CUstream)) \
     F(cuStreamSynchronize, cuStreamSynchronize, (CUstream))
 TL_CUDA_CALLS(DRIVER_CALLS, find_calls)
 

@@ -36,14 +36,14 @@ typedef struct {
  * TL_CUDA_CALLS declares static pointers of these names, and `find`, which looks them up and
  * returns 0 if one is missing. */
 #define TL_CUDA_DECLARE(name, symbol, parameters) static int(*name) parameters;
-#define TL_CUDA_FIND(name, symbol, parameters)                                                     \
+#define TL_CUDA_FIND(name, symbol, parameters) \
     whole = whole && (*(void **)&name = dlsym(library, #symbol)) != NULL;
-#define TL_CUDA_CALLS(LIST, find)                                                                  \
-    LIST(TL_CUDA_DECLARE)                                                                          \
-    static int find(void *library)                                                                 \
-    {                                                                                              \
-        int whole = 1;                                                                             \
-        LIST(TL_CUDA_FIND) return whole;                                                           \
+#define TL_CUDA_CALLS(LIST, find) \
+    LIST(TL_CUDA_DECLARE) \
+    static int find(void *library) \
+    { \
+        int whole = 1; \
+        LIST(TL_CUDA_FIND) return whole; \
     }
 
 /* ---- devices.c ---- */

@@ -17,14 +17,14 @@ enum {
     CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
 };
 
-#define DEVICE_CALLS(F)                                                                            \
-    F(cuInit, cuInit, (unsigned))                                                                  \
-    F(cuDriverGetVersion, cuDriverGetVersion, (int *))                                             \
-    F(cuDeviceGetCount, cuDeviceGetCount, (int *))                                                 \
-    F(cuDeviceGet, cuDeviceGet, (CUdevice *, int))                                                 \
-    F(cuDeviceGetName, cuDeviceGetName, (char *, int, CUdevice))                                   \
-    F(cuDeviceTotalMem, cuDeviceTotalMem_v2, (size_t *, CUdevice))                                 \
-    F(cuDeviceGetAttribute, cuDeviceGetAttribute, (int *, int, CUdevice))                          \
+#define DEVICE_CALLS(F) \
+    F(cuInit, cuInit, (unsigned)) \
+    F(cuDriverGetVersion, cuDriverGetVersion, (int *)) \
+    F(cuDeviceGetCount, cuDeviceGetCount, (int *)) \
+    F(cuDeviceGet, cuDeviceGet, (CUdevice *, int)) \
+    F(cuDeviceGetName, cuDeviceGetName, (char *, int, CUdevice)) \
+    F(cuDeviceTotalMem, cuDeviceTotalMem_v2, (size_t *, CUdevice)) \
+    F(cuDeviceGetAttribute, cuDeviceGetAttribute, (int *, int, CUdevice)) \
     F(cuGetErrorString, cuGetErrorString, (CUresult, const char **))
 TL_CUDA_CALLS(DEVICE_CALLS, find_calls)
 

@@ -11,28 +11,28 @@ enum {
     CU_GRAPH_USER_OBJECT_MOVE = 1,
 };
 
-#define LANE_CALLS(F)                                                                              \
-    F(cuStreamSynchronize, cuStreamSynchronize, (CUstream))                                        \
-    F(cuPointerGetAttributes, cuPointerGetAttributes, (unsigned, int *, void **, CUdeviceptr))     \
-    F(cuMemcpyHtoDAsync, cuMemcpyHtoDAsync_v2, (CUdeviceptr, const void *, size_t, CUstream))      \
-    F(cuMemcpyDtoHAsync, cuMemcpyDtoHAsync_v2, (void *, CUdeviceptr, size_t, CUstream))            \
-    F(cuMemsetD32Async, cuMemsetD32Async, (CUdeviceptr, unsigned, size_t, CUstream))               \
-    F(cuStreamWaitEvent, cuStreamWaitEvent, (CUstream, CUevent, unsigned))                         \
-    F(cuEventCreate, cuEventCreate, (CUevent *, unsigned))                                         \
-    F(cuEventDestroy, cuEventDestroy_v2, (CUevent))                                                \
-    F(cuEventRecord, cuEventRecord, (CUevent, CUstream))                                           \
-    F(cuEventSynchronize, cuEventSynchronize, (CUevent))                                           \
-    F(cuEventElapsedTime, cuEventElapsedTime, (float *, CUevent, CUevent))                         \
-    F(cuMemGetInfo, cuMemGetInfo_v2, (size_t *, size_t *))                                         \
-    F(cuMemHostAlloc, cuMemHostAlloc, (void **, size_t, unsigned))                                 \
-    F(cuMemFreeHost, cuMemFreeHost, (void *))                                                      \
-    F(cuStreamGetCtx, cuStreamGetCtx, (CUstream, CUcontext *))                                     \
-    F(cuStreamGetCaptureInfo, cuStreamGetCaptureInfo_v2,                                           \
-      (CUstream, int *, uint64_t *, CUgraph *, const void **, size_t *))                           \
-    F(cuThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode, (int *))               \
-    F(cuUserObjectCreate, cuUserObjectCreate,                                                      \
-      (CUuserObject *, void *, void (*)(void *), unsigned, unsigned))                              \
-    F(cuUserObjectRelease, cuUserObjectRelease, (CUuserObject, unsigned))                          \
+#define LANE_CALLS(F) \
+    F(cuStreamSynchronize, cuStreamSynchronize, (CUstream)) \
+    F(cuPointerGetAttributes, cuPointerGetAttributes, (unsigned, int *, void **, CUdeviceptr)) \
+    F(cuMemcpyHtoDAsync, cuMemcpyHtoDAsync_v2, (CUdeviceptr, const void *, size_t, CUstream)) \
+    F(cuMemcpyDtoHAsync, cuMemcpyDtoHAsync_v2, (void *, CUdeviceptr, size_t, CUstream)) \
+    F(cuMemsetD32Async, cuMemsetD32Async, (CUdeviceptr, unsigned, size_t, CUstream)) \
+    F(cuStreamWaitEvent, cuStreamWaitEvent, (CUstream, CUevent, unsigned)) \
+    F(cuEventCreate, cuEventCreate, (CUevent *, unsigned)) \
+    F(cuEventDestroy, cuEventDestroy_v2, (CUevent)) \
+    F(cuEventRecord, cuEventRecord, (CUevent, CUstream)) \
+    F(cuEventSynchronize, cuEventSynchronize, (CUevent)) \
+    F(cuEventElapsedTime, cuEventElapsedTime, (float *, CUevent, CUevent)) \
+    F(cuMemGetInfo, cuMemGetInfo_v2, (size_t *, size_t *)) \
+    F(cuMemHostAlloc, cuMemHostAlloc, (void **, size_t, unsigned)) \
+    F(cuMemFreeHost, cuMemFreeHost, (void *)) \
+    F(cuStreamGetCtx, cuStreamGetCtx, (CUstream, CUcontext *)) \
+    F(cuStreamGetCaptureInfo, cuStreamGetCaptureInfo_v2, \
+      (CUstream, int *, uint64_t *, CUgraph *, const void **, size_t *)) \
+    F(cuThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode, (int *)) \
+    F(cuUserObjectCreate, cuUserObjectCreate, \
+      (CUuserObject *, void *, void (*)(void *), unsigned, unsigned)) \
+    F(cuUserObjectRelease, cuUserObjectRelease, (CUuserObject, unsigned)) \
     F(cuGraphRetainUserObject, cuGraphRetainUserObject, (CUgraph, CUuserObject, unsigned, unsigned))
 TL_CUDA_CALLS(LANE_CALLS, find)
 int tl_cuda_find_lanes(void *library) { return find(library); }

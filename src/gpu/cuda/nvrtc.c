@@ -20,17 +20,17 @@ TL_OPENS("nvrtc", "kernels for NVIDIA GPUs that are not embedded",
          NVRTC_MAJORS(FIRST_SONAME, NEXT_SONAME));
 
 typedef struct _nvrtcProgram *nvrtcProgram;
-#define CALLS(F)                                                                                   \
-    F(nvrtcVersion, (int *, int *))                                                                \
-    F(nvrtcCreateProgram,                                                                          \
+#define CALLS(F) \
+    F(nvrtcVersion, (int *, int *)) \
+    F(nvrtcCreateProgram, \
       (nvrtcProgram *, const char *, const char *, int, const char *const *, const char *const *)) \
-    F(nvrtcDestroyProgram, (nvrtcProgram *))                                                       \
-    F(nvrtcCompileProgram, (nvrtcProgram, int, const char *const *))                               \
-    F(nvrtcGetCUBINSize, (nvrtcProgram, size_t *))                                                 \
-    F(nvrtcGetCUBIN, (nvrtcProgram, char *))                                                       \
-    F(nvrtcGetPTXSize, (nvrtcProgram, size_t *))                                                   \
-    F(nvrtcGetPTX, (nvrtcProgram, char *))                                                         \
-    F(nvrtcGetProgramLogSize, (nvrtcProgram, size_t *))                                            \
+    F(nvrtcDestroyProgram, (nvrtcProgram *)) \
+    F(nvrtcCompileProgram, (nvrtcProgram, int, const char *const *)) \
+    F(nvrtcGetCUBINSize, (nvrtcProgram, size_t *)) \
+    F(nvrtcGetCUBIN, (nvrtcProgram, char *)) \
+    F(nvrtcGetPTXSize, (nvrtcProgram, size_t *)) \
+    F(nvrtcGetPTX, (nvrtcProgram, char *)) \
+    F(nvrtcGetProgramLogSize, (nvrtcProgram, size_t *)) \
     F(nvrtcGetProgramLog, (nvrtcProgram, char *))
 #define DECLARE(name, parameters) static int(*name) parameters;
 CALLS(DECLARE)
@@ -40,11 +40,11 @@ static int (*nvrtcGetNumSupportedArchs)(int *), (*nvrtcGetSupportedArchs)(int *)
 /* only in newer versions */
 static int (*nvrtcSetFlowCallback)(nvrtcProgram, int (*)(void *, void *), void *);
 
-#define OPTIONS(F)                                                                                 \
-    F("--fmad=false")                                                                              \
-    F("--ftz=false")                                                                               \
-    F("--prec-div=true")                                                                           \
-    F("--prec-sqrt=true")                                                                          \
+#define OPTIONS(F) \
+    F("--fmad=false") \
+    F("--ftz=false") \
+    F("--prec-div=true") \
+    F("--prec-sqrt=true") \
     F("--std=c++17")
 #define JOINED(option) option " "
 const char tl_nvrtc_options[] = OPTIONS(JOINED);

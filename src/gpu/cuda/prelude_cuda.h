@@ -18,7 +18,7 @@ typedef double f64;
 /* Functions for rare cases; not inlined, because copies in every caller would be large. */
 #define far_fn                  static __device__ __noinline__
 #define KERNEL_1(name, threads) extern "C" __global__ void __launch_bounds__(threads) name
-#define KERNEL_BLOCKS_1(name, threads, blocks)                                                     \
+#define KERNEL_BLOCKS_1(name, threads, blocks) \
     extern "C" __global__ void __launch_bounds__(threads, blocks) name
 
 /* Builds only one kernel: gpu/program.c defines TL_PICK_name as `0, 1` for it. The others become
@@ -32,7 +32,7 @@ typedef double f64;
 #define CHOSEN_KERNEL(which, pick)             CHOSEN_(which, pick)
 
 #define KERNEL(name, threads) CHOSEN_KERNEL(KERNEL_, PICK(TL_PICK_##name))(name, threads)
-#define KERNEL_BLOCKS(name, threads, most)                                                         \
+#define KERNEL_BLOCKS(name, threads, most) \
     CHOSEN_KERNEL(KERNEL_BLOCKS_, PICK(TL_PICK_##name))(name, threads, most)
 #else
 #define KERNEL        KERNEL_1
@@ -54,15 +54,15 @@ extern __shared__ __align__(16) u8 tl_local_memory[];
 #define WARP_BARRIER() __syncwarp() /* a barrier for the lanes of a warp */
 /* Asynchronous copies from global to local memory of 16 aligned bytes (COPY_UNIT) or 8 bytes
  * (COPY_WORD). They are complete after COPY_WAIT of the same lane. */
-#define COPY_UNIT(to, from)                                                                        \
-    asm volatile(                                                                                  \
-        "cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((u32)__cvta_generic_to_shared(to)),      \
-        "l"(from)                                                                                  \
+#define COPY_UNIT(to, from) \
+    asm volatile( \
+        "cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((u32)__cvta_generic_to_shared(to)), \
+        "l"(from) \
         : "memory")
-#define COPY_WORD(to, from)                                                                        \
-    asm volatile(                                                                                  \
-        "cp.async.ca.shared.global [%0], [%1], 8;" ::"r"((u32)__cvta_generic_to_shared(to)),       \
-        "l"(from)                                                                                  \
+#define COPY_WORD(to, from) \
+    asm volatile( \
+        "cp.async.ca.shared.global [%0], [%1], 8;" ::"r"((u32)__cvta_generic_to_shared(to)), \
+        "l"(from) \
         : "memory")
 
 /* Prefetches the cache line at p into L2. */
@@ -129,14 +129,14 @@ fn u32 pair_min_s(u32 a, u32 b) { return __vmins2(a, b); }
 fn u32 pair_min_u(u32 a, u32 b) { return __vminu2(a, b); }
 
 /* sum plus the elements of a word, which have 1 or 2 bytes. */
-#define WORD_SUM(w, sum)                                                                           \
-    (TL_SIZE == 1   ? TL_KIND == 1 ? (u32)__dp4a((i32)(w), 0x01010101, (i32)(sum))                 \
-                                   : __dp4a(w, 0x01010101u, sum)                                   \
-       : TL_KIND == 1 ? (u32)__dp2a_lo((i32)(w), 0x0101, (i32)(sum))                               \
+#define WORD_SUM(w, sum) \
+    (TL_SIZE == 1   ? TL_KIND == 1 ? (u32)__dp4a((i32)(w), 0x01010101, (i32)(sum)) \
+                                   : __dp4a(w, 0x01010101u, sum) \
+       : TL_KIND == 1 ? (u32)__dp2a_lo((i32)(w), 0x0101, (i32)(sum)) \
                     : __dp2a_lo(w, 0x0101u, sum))
 
 /* sum plus the squares of the four bytes of a word. */
-#define WORD_SQUARES(w, sum)                                                                       \
+#define WORD_SQUARES(w, sum) \
     (TL_KIND == 1 ? (u32)__dp4a((i32)(w), (i32)(w), (i32)(sum)) : __dp4a(w, w, sum))
 
 /* Converts the bits of an f16; exact. */
@@ -189,7 +189,7 @@ template <bool across, class T> fn T shuffle(T v, int at)
 /* Four neighbours in memory, one access (two of 16 bytes for elements of 8). */
 #define QUAD_ALIGN     (TL_SIZE * 4 > 16 ? 16 : TL_SIZE * 4)
 #define QUAD_OUT_ALIGN (TL_OUT_SIZE * 4 > 16 ? 16 : TL_OUT_SIZE * 4)
-#define QUAD_OF(T, align)                                                                          \
-    struct ALIGNED(align) {                                                                        \
-        T x, y, z, w;                                                                              \
+#define QUAD_OF(T, align) \
+    struct ALIGNED(align) { \
+        T x, y, z, w; \
     }

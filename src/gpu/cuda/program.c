@@ -16,14 +16,14 @@ enum {
     SHARED_BY_DEFAULT = 32 << 10,
 };
 
-#define PROGRAM_CALLS(F)                                                                           \
-    F(cuModuleLoadData, cuModuleLoadData, (CUmodule *, const void *))                              \
-    F(cuModuleUnload, cuModuleUnload, (CUmodule))                                                  \
-    F(cuModuleGetFunction, cuModuleGetFunction, (CUfunction *, CUmodule, const char *))            \
-    F(cuFuncSetAttribute, cuFuncSetAttribute, (CUfunction, int, int))                              \
-    F(cuOccupancyMaxActiveBlocksPerMultiprocessor, cuOccupancyMaxActiveBlocksPerMultiprocessor,    \
-      (int *, CUfunction, int, size_t))                                                            \
-    F(cuLaunchKernel, cuLaunchKernel,                                                              \
+#define PROGRAM_CALLS(F) \
+    F(cuModuleLoadData, cuModuleLoadData, (CUmodule *, const void *)) \
+    F(cuModuleUnload, cuModuleUnload, (CUmodule)) \
+    F(cuModuleGetFunction, cuModuleGetFunction, (CUfunction *, CUmodule, const char *)) \
+    F(cuFuncSetAttribute, cuFuncSetAttribute, (CUfunction, int, int)) \
+    F(cuOccupancyMaxActiveBlocksPerMultiprocessor, cuOccupancyMaxActiveBlocksPerMultiprocessor, \
+      (int *, CUfunction, int, size_t)) \
+    F(cuLaunchKernel, cuLaunchKernel, \
       (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, \
        void **, void **))
 TL_CUDA_CALLS(PROGRAM_CALLS, find)

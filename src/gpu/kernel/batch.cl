@@ -26,15 +26,15 @@ typedef struct {
 } batch;
 
 #define BATCH_PARAMETERS PARAMETERS_OF(BATCH)
-#define BATCH_OF_PARAMETERS                                                                  \
-    batch b;                                                                                 \
+#define BATCH_OF_PARAMETERS \
+    batch b; \
     b.x = in_data + in_byte, b.row_stride = in_row_stride, b.stride = in_stride, b.n = in_n, \
-    b.seqs = in_seqs, b.flags = in_flags, b.offsets = in_offsets, b.ids = in_ids,            \
+    b.seqs = in_seqs, b.flags = in_flags, b.offsets = in_offsets, b.ids = in_ids, \
     b.first = in_first, b.p.value = parameter, b.p.origin = origin IN_PLACE_OF_PARAMETERS
 
 #define IN_PLACE_PARAMETERS PARAMETERS_OF(IN_PLACE)
 #if TL_IN_PLACE
-#define IN_PLACE_OF_PARAMETERS                                                          \
+#define IN_PLACE_OF_PARAMETERS \
     , b.y = y_data + y_byte, b.x_there = x_there, b.x_bit = x_bit, b.y_there = y_there, \
       b.y_bit = y_bit, b.left_out = (u64)left_out
 #else
@@ -132,11 +132,11 @@ enum { PACKED = 0 OP_FIELDS(SIZE_OF) };
 #undef SIZE_OF
 far_fn void pack(GLOBAL u8 *to, state v)
 {
-#define PACK(type, f)                                                       \
-    {                                                                       \
-        const u8 *from = (const u8 *)&v.f;                                  \
+#define PACK(type, f) \
+    { \
+        const u8 *from = (const u8 *)&v.f; \
         UNROLL for (int k = 0; k < (int)sizeof(type); k++) to[k] = from[k]; \
-        to += sizeof(type);                                                 \
+        to += sizeof(type); \
     }
     OP_FIELDS(PACK)
 #undef PACK
@@ -145,11 +145,11 @@ far_fn void pack(GLOBAL u8 *to, state v)
 far_fn state unpack(GLOBAL const u8 *from)
 {
     state v;
-#define UNPACK(type, f)                                                     \
-    {                                                                       \
-        u8 *to = (u8 *)&v.f;                                                \
+#define UNPACK(type, f) \
+    { \
+        u8 *to = (u8 *)&v.f; \
         UNROLL for (int k = 0; k < (int)sizeof(type); k++) to[k] = from[k]; \
-        from += sizeof(type);                                               \
+        from += sizeof(type); \
     }
     OP_FIELDS(UNPACK)
 #undef UNPACK
@@ -278,29 +278,29 @@ fn void load_down(elem *e, const int all, GLOBAL const u8 *x, i64 step, i64 left
 /* Loads a lane's items of rows_ rows: item k of row r has index at + r * 128 + lane * 4 + k in the
  * sequence that starts at `start`. Indices from `limit` on repeat the last item; limit 0 gives
  * `none`. There is one test for the whole chunk, so that its loads overlap. */
-#define LOAD_ROWS(name, item, rows_, fast_load, slow_load, none)                                   \
-    fn void name(item e[rows_][QUAD], batch b, i64 start, i64 at, i64 limit)                       \
-    {                                                                                              \
-        i64 mine = at + lane_index() * QUAD;                                                       \
-        if (at + rows_ * LANES * QUAD <= limit && can_##name(b, start + at)) {                     \
-            UNROLL for (int r = 0; r < rows_; r++) fast_load;                                      \
-        } else if (at + rows_ * LANES * QUAD <= limit && near_##name(b, start + at)) {             \
-            UNROLL for (int r = 0; r < rows_; r++)                                                 \
-            {                                                                                      \
+#define LOAD_ROWS(name, item, rows_, fast_load, slow_load, none) \
+    fn void name(item e[rows_][QUAD], batch b, i64 start, i64 at, i64 limit) \
+    { \
+        i64 mine = at + lane_index() * QUAD; \
+        if (at + rows_ * LANES * QUAD <= limit && can_##name(b, start + at)) { \
+            UNROLL for (int r = 0; r < rows_; r++) fast_load; \
+        } else if (at + rows_ * LANES * QUAD <= limit && near_##name(b, start + at)) { \
+            UNROLL for (int r = 0; r < rows_; r++) \
+            { \
                 GLOBAL const item *x = (GLOBAL const item *)b.x + start + mine + r * LANES * QUAD; \
-                UNROLL for (int k = 0; k < QUAD; k++) e[r][k] = x[k];                              \
-            }                                                                                      \
-        } else {                                                                                   \
-            UNROLL for (int r = 0; r < rows_; r++)                                                 \
-            {                                                                                      \
-                i64 i = mine + r * LANES * QUAD;                                                   \
-                if (limit <= 0) {                                                                  \
-                    UNROLL for (int k = 0; k < QUAD; k++) e[r][k] = none;                          \
-                } else if (!SKIPS || at + r * LANES * QUAD < limit) {                              \
-                    slow_load;                                                                     \
-                }                                                                                  \
-            }                                                                                      \
-        }                                                                                          \
+                UNROLL for (int k = 0; k < QUAD; k++) e[r][k] = x[k]; \
+            } \
+        } else { \
+            UNROLL for (int r = 0; r < rows_; r++) \
+            { \
+                i64 i = mine + r * LANES * QUAD; \
+                if (limit <= 0) { \
+                    UNROLL for (int k = 0; k < QUAD; k++) e[r][k] = none; \
+                } else if (!SKIPS || at + r * LANES * QUAD < limit) { \
+                    slow_load; \
+                } \
+            } \
+        } \
     }
 
 #if !TL_IN_PLACE
@@ -393,7 +393,7 @@ typedef struct {
 
 #define RESULTS_PARAMETERS PARAMETERS_OF(RESULTS)
 #define RESULTS_OF_PARAMETERS \
-    results out;              \
+    results out; \
     out.x = out_data + out_byte, out.row_stride = out_row_stride, out.stride = out_stride
 
 far_fn void store_apart(GLOBAL u8 *p, result v)

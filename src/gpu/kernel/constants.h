@@ -115,16 +115,16 @@ enum {
     SEGMENTED_NODES = SEGMENTED_ELEMENTS / 8
 };
 #define SEGMENTED_NODES_AT(elem) (SEGMENTED_ELEMENTS * (int)(elem) + 16)
-#define SEGMENTED_OFFSETS_AT(elem, state)                                                          \
+#define SEGMENTED_OFFSETS_AT(elem, state) \
     ((SEGMENTED_NODES_AT(elem) + SEGMENTED_NODES / 8 * 9 * (int)(state) + 15) / 16 * 16)
-#define SEGMENTED_BEGIN_AT(elem, state)                                                            \
+#define SEGMENTED_BEGIN_AT(elem, state) \
     (SEGMENTED_OFFSETS_AT(elem, state) + 8 * (SEGMENTED_SEQUENCES + 2))
-#define SEGMENTED_BYTES(elem, state, listed)                                                       \
-    ((listed) ? SEGMENTED_BEGIN_AT(elem, state) + 4 * (SEGMENTED_SEQUENCES + 4)                    \
+#define SEGMENTED_BYTES(elem, state, listed) \
+    ((listed) ? SEGMENTED_BEGIN_AT(elem, state) + 4 * (SEGMENTED_SEQUENCES + 4) \
               : SEGMENTED_OFFSETS_AT(elem, state))
 
 /* overwrites: results overwrite their elements. */
-#define SEGMENTED_SCAN_BYTES(elem, state, result, listed, overwrites)                              \
+#define SEGMENTED_SCAN_BYTES(elem, state, result, listed, overwrites) \
     (SEGMENTED_BYTES(elem, state, listed) + ((overwrites) ? 0 : SEGMENTED_ELEMENTS * (int)(result)))
 
 /* measure (segments.cl): segments of a thread; segments of a block; levels of nodes that it counts.
@@ -186,10 +186,10 @@ enum { STREAM_PAST = 24 };
 enum { RING_LEVELS = 16 };
 #define RING_STEPS(lag, low)   (((lag) + (1 << (low)) - 1) >> (low) << (low))
 #define RING_NEXT(k, top, low) ((k) >= (low) && (k) < (top) ? 1 << (k) : 0)
-#define RING_FOLD(k, fold, low)                                                                    \
+#define RING_FOLD(k, fold, low) \
     ((fold) >> (k)&1 ? RING_STEPS((fold) & ((1 << (k)) - 1), low) + (1 << (low)) : 0)
-#define RING_SIZE(k, top, fold, low)                                                               \
-    (RING_NEXT(k, top, low) > RING_FOLD(k, fold, low) ? RING_NEXT(k, top, low)                     \
+#define RING_SIZE(k, top, fold, low) \
+    (RING_NEXT(k, top, low) > RING_FOLD(k, fold, low) ? RING_NEXT(k, top, low) \
                                                       : RING_FOLD(k, fold, low))
 
 /* What a launch of tiles computes. PART_RESULTS: results. PART_LEVEL: one level of longer windows,
@@ -208,18 +208,18 @@ enum { EDGES_TOO, EDGES_APART };
  * offset of the items where windows end; those of the next tile's beginnings lie behind. */
 #define EXACT_RUN(state)         ((state) > 16 ? 5 : (state) > 8 ? 9 : 15)
 #define EXACT_RUNS(heads, inner) ((heads) + (inner) + 2)
-#define EXACT_STATES_AT(elem, state, each, d)                                                      \
+#define EXACT_STATES_AT(elem, state, each, d) \
     ((((each) + (d) + EXACT_RUN(state)) * (int)(elem) + 16 + 15) / 16 * 16)
-#define EXACT_RESULTS_AT(elem, state, each, d)                                                     \
-    ((EXACT_STATES_AT(elem, state, each, d) +                                                      \
-      4 * (int)(state)*EXACT_RUNS((each) / EXACT_RUN(state), (d) / EXACT_RUN(state) - 1) + 15) /   \
+#define EXACT_RESULTS_AT(elem, state, each, d) \
+    ((EXACT_STATES_AT(elem, state, each, d) + \
+      4 * (int)(state)*EXACT_RUNS((each) / EXACT_RUN(state), (d) / EXACT_RUN(state) - 1) + 15) / \
      16 * 16)
-#define EXACT_BYTES(elem, state, result, each, d)                                                  \
-    (EXACT_RESULTS_AT(elem, state, each, d) +                                                      \
+#define EXACT_BYTES(elem, state, result, each, d) \
+    (EXACT_RESULTS_AT(elem, state, each, d) + \
      ((result) > (elem) ? WINDOW_THREADS * EXACT_RUN(state) * (int)(result) : 0))
 #define EXACT_FAR_RUN(elem, state) ((elem) > 4 && (state) <= 16 ? 9 : EXACT_RUN(state))
-#define EXACT_FAR_AT(elem, state)                                                                  \
+#define EXACT_FAR_AT(elem, state) \
     ((WINDOW_THREADS * EXACT_FAR_RUN(elem, state) * (int)(elem) + 16 + 15) / 16 * 16)
-#define EXACT_FAR_BYTES(elem, state, result)                                                       \
-    (3 * EXACT_FAR_AT(elem, state) +                                                               \
+#define EXACT_FAR_BYTES(elem, state, result) \
+    (3 * EXACT_FAR_AT(elem, state) + \
      ((result) > (elem) ? WINDOW_THREADS * EXACT_FAR_RUN(elem, state) * (int)(result) : 0))

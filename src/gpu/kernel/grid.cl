@@ -22,7 +22,7 @@ typedef struct {
     par p;
 } field;
 #define FIELD_OF_PARAMETERS \
-    field f;                \
+    field f; \
     f.kept = kept, f.nodes = nodes, f.pitch = pitch, f.p.value = parameter, f.p.origin = 0
 
 /* ---- nodes ---- */
@@ -31,7 +31,7 @@ fn state node_at(field f, int level, i64 c)
 {
     state v;
     GLOBAL const u8 *from = f.nodes + level * f.pitch * PACKED;
-#define GET(type, name)                      \
+#define GET(type, name) \
     v.name = ((GLOBAL const type *)from)[c]; \
     from += f.pitch * (i64)sizeof(type);
     OP_FIELDS(GET)
@@ -42,7 +42,7 @@ fn state node_at(field f, int level, i64 c)
 fn void put_node(field f, int level, i64 c, state v)
 {
     GLOBAL u8 *to = f.nodes + level * f.pitch * PACKED;
-#define PUT(type, name)              \
+#define PUT(type, name) \
     ((GLOBAL type *)to)[c] = v.name; \
     to += f.pitch * (i64)sizeof(type);
     OP_FIELDS(PUT)

@@ -94,44 +94,44 @@ fn void any_units(key_line l, i64 first, int each, LOCAL u8 *to)
 }
 
 /* The same for a tile inside contiguous keys; several loads of units are in flight. */
-#define KEY_UNITS(name, word, each_)                                                               \
-    fn void name(key_line l, i64 first, LOCAL u8 *to)                                              \
-    {                                                                                              \
-        enum { EACH = each_, ROUNDS = KEYS_TILE / EACH / KEYS_THREADS, TOGETHER = 4 };             \
-        typedef struct ALIGNED(EACH * sizeof(word)) { word w[EACH]; } unit;                        \
-        GLOBAL const word *const from = (GLOBAL const word *)l.data + (first - l.lead);            \
-        const word sign = (word)l.sign, infinite = (word)l.infinite;                               \
-        ROLLED for (int round = 0; round < ROUNDS; round += TOGETHER)                              \
-        {                                                                                          \
-            unit v[TOGETHER];                                                                      \
-            word before[TOGETHER];                                                                 \
-            UNROLL for (int k = 0; k < TOGETHER; k++)                                              \
-            {                                                                                      \
-                const int u = (round + k) * KEYS_THREADS + thread_index();                         \
-                v[k] = ((GLOBAL const unit *)from)[u];                                             \
-                before[k] = from[u * EACH - 1];                                                    \
-            }                                                                                      \
-            UNROLL for (int k = 0; k < TOGETHER; k++)                                              \
-            {                                                                                      \
-                word a = before[k];                                                                \
-                u32 bits = 0;                                                                      \
-                UNROLL for (int c = 0; c < EACH; c++)                                              \
-                {                                                                                  \
-                    bits |= (u32)(a != v[k].w[c]) << c;                                            \
-                    a = v[k].w[c];                                                                 \
-                }                                                                                  \
-                a = before[k];                                                                     \
-                if (bits && sign) { /* floats: NaNs and zeros that are equal */                    \
-                    UNROLL for (int c = 0; c < EACH; c++)                                          \
-                    {                                                                              \
-                        const word b = v[k].w[c], x = (word)(a & ~sign), y = (word)(b & ~sign);    \
+#define KEY_UNITS(name, word, each_) \
+    fn void name(key_line l, i64 first, LOCAL u8 *to) \
+    { \
+        enum { EACH = each_, ROUNDS = KEYS_TILE / EACH / KEYS_THREADS, TOGETHER = 4 }; \
+        typedef struct ALIGNED(EACH * sizeof(word)) { word w[EACH]; } unit; \
+        GLOBAL const word *const from = (GLOBAL const word *)l.data + (first - l.lead); \
+        const word sign = (word)l.sign, infinite = (word)l.infinite; \
+        ROLLED for (int round = 0; round < ROUNDS; round += TOGETHER) \
+        { \
+            unit v[TOGETHER]; \
+            word before[TOGETHER]; \
+            UNROLL for (int k = 0; k < TOGETHER; k++) \
+            { \
+                const int u = (round + k) * KEYS_THREADS + thread_index(); \
+                v[k] = ((GLOBAL const unit *)from)[u]; \
+                before[k] = from[u * EACH - 1]; \
+            } \
+            UNROLL for (int k = 0; k < TOGETHER; k++) \
+            { \
+                word a = before[k]; \
+                u32 bits = 0; \
+                UNROLL for (int c = 0; c < EACH; c++) \
+                { \
+                    bits |= (u32)(a != v[k].w[c]) << c; \
+                    a = v[k].w[c]; \
+                } \
+                a = before[k]; \
+                if (bits && sign) { /* floats: NaNs and zeros that are equal */ \
+                    UNROLL for (int c = 0; c < EACH; c++) \
+                    { \
+                        const word b = v[k].w[c], x = (word)(a & ~sign), y = (word)(b & ~sign); \
                         bits &= ~((u32)(((x > infinite) & (y > infinite)) | ((x | y) == 0)) << c); \
-                        a = b;                                                                     \
-                    }                                                                              \
-                }                                                                                  \
-                to[(round + k) * KEYS_THREADS + thread_index()] = (u8)bits;                        \
-            }                                                                                      \
-        }                                                                                          \
+                        a = b; \
+                    } \
+                } \
+                to[(round + k) * KEYS_THREADS + thread_index()] = (u8)bits; \
+            } \
+        } \
     }
 KEY_UNITS(key_units_1, u8, 8)
 KEY_UNITS(key_units_2, u16, 8)

@@ -45,11 +45,11 @@ typedef struct {
 #define FIELD(type, name) type name;
 #ifdef POCL_DEVICE_ADDRESS_BITS /* Both operands are computed before the choice: with ?: a division
                                  * would become a branch (see BARRIER in prelude_opencl.h). */
-#define sel(c, a, b)                                                                               \
-    ({                                                                                             \
-        __typeof__(a) a_ = (a);                                                                    \
-        __typeof__(b) b_ = (b);                                                                    \
-        (c) ? a_ : b_;                                                                             \
+#define sel(c, a, b) \
+    ({ \
+        __typeof__(a) a_ = (a); \
+        __typeof__(b) b_ = (b); \
+        (c) ? a_ : b_; \
     })
 #else
 #define sel(c, a, b) ((c) ? (a) : (b))
@@ -162,7 +162,7 @@ fn real root(real x) { return sqrt_f64(x); }
  * n). */
 #if defined(FUSES) && TL_REAL_FLOAT == 8 && (TL_SIZE <= 4 || defined(TL_LONG))
 #define plus_half(y, d) (TL_SIZE <= 4 ? fma_f64(d, 0.5, y) : (y) + (d)*0.5)
-#define plus_halves(y, x, n)                                                                       \
+#define plus_halves(y, x, n) \
     (TL_SIZE <= 4 || (n) > 1.0 ? fma_f64(x, (n)*0.5, y) : (y) + (x) * ((n)*0.5))
 #else
 #define plus_half(y, d)      ((y) + (d)*num(0.5))
@@ -175,7 +175,7 @@ fn real root(real x) { return sqrt_f64(x); }
  * Advance", IEEE Transactions on Computers 53, 2004, algorithm 1). That needs steps without
  * underflow: 1 <= n <= BOUND and |quotient| >= 1 / BOUND. Otherwise, and for 0 and NaN, x is
  * divided by n. It was no faster for f32 in short windows. */
-#if defined(FUSES) && SAME_LENGTH &&                                                               \
+#if defined(FUSES) && SAME_LENGTH && \
     (TL_REAL_FLOAT == 8 || (TL_REAL_FLOAT == 4 && defined(TL_LONG)))
 #if TL_REAL_FLOAT == 4
 #define FMA_REAL fma_f32

@@ -11,7 +11,7 @@ typedef struct {
 
 #define SEEDING_PARAMETERS    PARAMETERS_OF(SEEDING)
 #define SEEDING_OF_PARAMETERS \
-    seeding seeds;            \
+    seeding seeds; \
     seeds.seeded = seeded, seeds.exclusive = exclusive, seeds.init = init
 
 /* The initial state of sequence s. */

@@ -84,7 +84,7 @@ static void find_devices(void)
         done = 1;
         void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
         int whole = library != NULL;
-#define FIND(result, name, parameters)                                                             \
+#define FIND(result, name, parameters) \
     whole = whole && (*(void **)&tl_cl.name = dlsym(library, #name)) != NULL;
         OPENCL_CALLS(FIND)
 #undef FIND

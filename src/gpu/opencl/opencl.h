@@ -57,59 +57,59 @@ enum {
 static const cl_bitfield CL_DEVICE_TYPE_ALL = 0xFFFFFFFF, CL_MEM_READ_WRITE = 1,
                          CL_MEM_ALLOC_HOST_PTR = 16;
 
-#define OPENCL_CALLS(F)                                                                            \
-    F(cl_int, clGetPlatformIDs, (cl_uint, cl_platform_id *, cl_uint *))                            \
-    F(cl_int, clGetDeviceIDs, (cl_platform_id, cl_bitfield, cl_uint, cl_device_id *, cl_uint *))   \
-    F(cl_int, clGetDeviceInfo, (cl_device_id, cl_uint, size_t, void *, size_t *))                  \
-    F(cl_context, clCreateContext,                                                                 \
-      (const intptr_t *, cl_uint, const cl_device_id *,                                            \
-       void (*)(const char *, const void *, size_t, void *), void *, cl_int *))                    \
-    F(cl_int, clRetainContext, (cl_context))                                                       \
-    F(cl_int, clReleaseContext, (cl_context))                                                      \
-    F(cl_int, clRetainCommandQueue, (cl_command_queue))                                            \
-    F(cl_int, clGetCommandQueueInfo, (cl_command_queue, cl_uint, size_t, void *, size_t *))        \
-    F(cl_int, clRetainMemObject, (cl_mem))                                                         \
-    F(cl_int, clGetMemObjectInfo, (cl_mem, cl_uint, size_t, void *, size_t *))                     \
-    F(void *, clEnqueueMapBuffer,                                                                  \
-      (cl_command_queue, cl_mem, cl_uint, cl_bitfield, size_t, size_t, cl_uint, const cl_event *,  \
-       cl_event *, cl_int *))                                                                      \
-    F(cl_int, clEnqueueUnmapMemObject,                                                             \
-      (cl_command_queue, cl_mem, void *, cl_uint, const cl_event *, cl_event *))                   \
-    F(cl_int, clEnqueueMarkerWithWaitList,                                                         \
-      (cl_command_queue, cl_uint, const cl_event *, cl_event *))                                   \
-    F(cl_int, clEnqueueBarrierWithWaitList,                                                        \
-      (cl_command_queue, cl_uint, const cl_event *, cl_event *))                                   \
-    F(cl_int, clWaitForEvents, (cl_uint, const cl_event *))                                        \
-    F(cl_int, clReleaseEvent, (cl_event))                                                          \
-    F(cl_int, clGetEventProfilingInfo, (cl_event, cl_uint, size_t, void *, size_t *))              \
-    F(cl_int, clFlush, (cl_command_queue))                                                         \
-    F(cl_command_queue, clCreateCommandQueue, (cl_context, cl_device_id, cl_bitfield, cl_int *))   \
-    F(cl_int, clReleaseCommandQueue, (cl_command_queue))                                           \
-    F(cl_mem, clCreateBuffer, (cl_context, cl_bitfield, size_t, void *, cl_int *))                 \
-    F(cl_int, clReleaseMemObject, (cl_mem))                                                        \
-    F(cl_int, clEnqueueWriteBuffer,                                                                \
+#define OPENCL_CALLS(F) \
+    F(cl_int, clGetPlatformIDs, (cl_uint, cl_platform_id *, cl_uint *)) \
+    F(cl_int, clGetDeviceIDs, (cl_platform_id, cl_bitfield, cl_uint, cl_device_id *, cl_uint *)) \
+    F(cl_int, clGetDeviceInfo, (cl_device_id, cl_uint, size_t, void *, size_t *)) \
+    F(cl_context, clCreateContext, \
+      (const intptr_t *, cl_uint, const cl_device_id *, \
+       void (*)(const char *, const void *, size_t, void *), void *, cl_int *)) \
+    F(cl_int, clRetainContext, (cl_context)) \
+    F(cl_int, clReleaseContext, (cl_context)) \
+    F(cl_int, clRetainCommandQueue, (cl_command_queue)) \
+    F(cl_int, clGetCommandQueueInfo, (cl_command_queue, cl_uint, size_t, void *, size_t *)) \
+    F(cl_int, clRetainMemObject, (cl_mem)) \
+    F(cl_int, clGetMemObjectInfo, (cl_mem, cl_uint, size_t, void *, size_t *)) \
+    F(void *, clEnqueueMapBuffer, \
+      (cl_command_queue, cl_mem, cl_uint, cl_bitfield, size_t, size_t, cl_uint, const cl_event *, \
+       cl_event *, cl_int *)) \
+    F(cl_int, clEnqueueUnmapMemObject, \
+      (cl_command_queue, cl_mem, void *, cl_uint, const cl_event *, cl_event *)) \
+    F(cl_int, clEnqueueMarkerWithWaitList, \
+      (cl_command_queue, cl_uint, const cl_event *, cl_event *)) \
+    F(cl_int, clEnqueueBarrierWithWaitList, \
+      (cl_command_queue, cl_uint, const cl_event *, cl_event *)) \
+    F(cl_int, clWaitForEvents, (cl_uint, const cl_event *)) \
+    F(cl_int, clReleaseEvent, (cl_event)) \
+    F(cl_int, clGetEventProfilingInfo, (cl_event, cl_uint, size_t, void *, size_t *)) \
+    F(cl_int, clFlush, (cl_command_queue)) \
+    F(cl_command_queue, clCreateCommandQueue, (cl_context, cl_device_id, cl_bitfield, cl_int *)) \
+    F(cl_int, clReleaseCommandQueue, (cl_command_queue)) \
+    F(cl_mem, clCreateBuffer, (cl_context, cl_bitfield, size_t, void *, cl_int *)) \
+    F(cl_int, clReleaseMemObject, (cl_mem)) \
+    F(cl_int, clEnqueueWriteBuffer, \
       (cl_command_queue, cl_mem, cl_uint, size_t, size_t, const void *, cl_uint, const cl_event *, \
-       cl_event *))                                                                                \
-    F(cl_int, clEnqueueReadBuffer,                                                                 \
-      (cl_command_queue, cl_mem, cl_uint, size_t, size_t, void *, cl_uint, const cl_event *,       \
-       cl_event *))                                                                                \
-    F(cl_int, clEnqueueFillBuffer,                                                                 \
-      (cl_command_queue, cl_mem, const void *, size_t, size_t, size_t, cl_uint, const cl_event *,  \
-       cl_event *))                                                                                \
-    F(cl_program, clCreateProgramWithSource,                                                       \
-      (cl_context, cl_uint, const char **, const size_t *, cl_int *))                              \
-    F(cl_int, clBuildProgram,                                                                      \
-      (cl_program, cl_uint, const cl_device_id *, const char *, void (*)(cl_program, void *),      \
-       void *))                                                                                    \
-    F(cl_int, clGetProgramBuildInfo,                                                               \
-      (cl_program, cl_device_id, cl_uint, size_t, void *, size_t *))                               \
-    F(cl_int, clReleaseProgram, (cl_program))                                                      \
-    F(cl_kernel, clCreateKernel, (cl_program, const char *, cl_int *))                             \
-    F(cl_int, clReleaseKernel, (cl_kernel))                                                        \
-    F(cl_int, clSetKernelArg, (cl_kernel, cl_uint, size_t, const void *))                          \
-    F(cl_int, clEnqueueNDRangeKernel,                                                              \
-      (cl_command_queue, cl_kernel, cl_uint, const size_t *, const size_t *, const size_t *,       \
-       cl_uint, const cl_event *, cl_event *))                                                     \
+       cl_event *)) \
+    F(cl_int, clEnqueueReadBuffer, \
+      (cl_command_queue, cl_mem, cl_uint, size_t, size_t, void *, cl_uint, const cl_event *, \
+       cl_event *)) \
+    F(cl_int, clEnqueueFillBuffer, \
+      (cl_command_queue, cl_mem, const void *, size_t, size_t, size_t, cl_uint, const cl_event *, \
+       cl_event *)) \
+    F(cl_program, clCreateProgramWithSource, \
+      (cl_context, cl_uint, const char **, const size_t *, cl_int *)) \
+    F(cl_int, clBuildProgram, \
+      (cl_program, cl_uint, const cl_device_id *, const char *, void (*)(cl_program, void *), \
+       void *)) \
+    F(cl_int, clGetProgramBuildInfo, \
+      (cl_program, cl_device_id, cl_uint, size_t, void *, size_t *)) \
+    F(cl_int, clReleaseProgram, (cl_program)) \
+    F(cl_kernel, clCreateKernel, (cl_program, const char *, cl_int *)) \
+    F(cl_int, clReleaseKernel, (cl_kernel)) \
+    F(cl_int, clSetKernelArg, (cl_kernel, cl_uint, size_t, const void *)) \
+    F(cl_int, clEnqueueNDRangeKernel, \
+      (cl_command_queue, cl_kernel, cl_uint, const size_t *, const size_t *, const size_t *, \
+       cl_uint, const cl_event *, cl_event *)) \
     F(cl_int, clFinish, (cl_command_queue))
 
 /* The functions of the API, looked up once per process. */

@@ -16,7 +16,7 @@ typedef double f64;
 
 #define fn     static inline
 #define far_fn static __attribute__((noinline))
-#define KERNEL(name, threads)                                                                      \
+#define KERNEL(name, threads) \
     __kernel __attribute__((reqd_work_group_size(threads, 1, 1))) void name
 #define KERNEL_BLOCKS(name, threads, blocks) KERNEL(name, threads)
 #define GLOBAL                               __global
@@ -68,12 +68,12 @@ fn u32 pair_min_u(u32 a, u32 b) { return as_uint(min(as_ushort2(a), as_ushort2(b
 #define SIGNED_AT(w, low)   ((u32)((i32)((w) << (32 - 8 * TL_SIZE - (low))) >> (32 - 8 * TL_SIZE)))
 #define UNSIGNED_AT(w, low) ((w) << (32 - 8 * TL_SIZE - (low)) >> (32 - 8 * TL_SIZE))
 #define ELEMENT_AT(w, low)  (TL_KIND == 1 ? SIGNED_AT(w, low) : UNSIGNED_AT(w, low))
-#define WORD_SUM(w, sum)                                                                           \
-    ((sum) + ELEMENT_AT(w, 0) +                                                                    \
-     (TL_SIZE == 1 ? ELEMENT_AT(w, 8) + ELEMENT_AT(w, 16) + ELEMENT_AT(w, 24)                      \
+#define WORD_SUM(w, sum) \
+    ((sum) + ELEMENT_AT(w, 0) + \
+     (TL_SIZE == 1 ? ELEMENT_AT(w, 8) + ELEMENT_AT(w, 16) + ELEMENT_AT(w, 24) \
                    : ELEMENT_AT(w, 16)))
 #define SQUARE_AT(w, low) (ELEMENT_AT(w, low) * ELEMENT_AT(w, low))
-#define WORD_SQUARES(w, sum)                                                                       \
+#define WORD_SQUARES(w, sum) \
     ((sum) + SQUARE_AT(w, 0) + SQUARE_AT(w, 8) + SQUARE_AT(w, 16) + SQUARE_AT(w, 24))
 
 fn int low_zeros(u32 v) { return 31 - (int)clz(v & -v); }
@@ -98,23 +98,23 @@ fn i64 group_count() { return (i64)get_num_groups(0); }
 fn int lane_index() { return (int)get_local_id(0) & 31; }
 #define SHUFFLE_0 "idx"
 #define SHUFFLE_1 "bfly"
-#define SHUFFLE(across, type, to, from, at)                                                        \
-    {                                                                                              \
-        union {                                                                                    \
-            type value;                                                                            \
-            u32 word[(sizeof(type) + 3) / 4];                                                      \
-        } u_;                                                                                      \
-        u_.word[0] = 0;                                                                            \
-        u_.value = from;                                                                           \
-        UNROLL for (int k_ = 0; k_ < (int)(sizeof(type) + 3) / 4; k_++)                            \
-        {                                                                                          \
-            u32 got_;                                                                              \
-            __asm__ volatile("shfl.sync." SHUFFLE_##across ".b32 %0, %1, %2, 31, 0xffffffff;"      \
-                             : "=r"(got_)                                                          \
-                             : "r"(u_.word[k_]), "r"(at));                                         \
-            u_.word[k_] = got_;                                                                    \
-        }                                                                                          \
-        to = u_.value;                                                                             \
+#define SHUFFLE(across, type, to, from, at) \
+    { \
+        union { \
+            type value; \
+            u32 word[(sizeof(type) + 3) / 4]; \
+        } u_; \
+        u_.word[0] = 0; \
+        u_.value = from; \
+        UNROLL for (int k_ = 0; k_ < (int)(sizeof(type) + 3) / 4; k_++) \
+        { \
+            u32 got_; \
+            __asm__ volatile("shfl.sync." SHUFFLE_##across ".b32 %0, %1, %2, 31, 0xffffffff;" \
+                             : "=r"(got_) \
+                             : "r"(u_.word[k_]), "r"(at)); \
+            u_.word[k_] = got_; \
+        } \
+        to = u_.value; \
     }
 #else
 /* OpenCL 1.2 has no sub-groups. A warp is a work-group of 32 work-items that exchange states
@@ -141,7 +141,7 @@ fn i64 warp_count() { return (i64)get_num_groups(0) * WARPS_IN_GROUP; }
 
 #define QUAD_ALIGN     (TL_SIZE * 4)
 #define QUAD_OUT_ALIGN (TL_OUT_SIZE * 4)
-#define QUAD_OF(T, align)                                                                          \
-    struct ALIGNED(align) {                                                                        \
-        T x, y, z, w;                                                                              \
+#define QUAD_OF(T, align) \
+    struct ALIGNED(align) { \
+        T x, y, z, w; \
     }

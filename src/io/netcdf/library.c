@@ -13,23 +13,23 @@ TL_OPENS("netcdf", "NetCDF and HDF5 files",
 /* The functions of HDF5 (by which libnetcdf reads NetCDF-4) that libnetcdf does not offer itself.
  * An identifier (hid_t) is an int64_t since HDF5 1.10. */
 typedef int tl_hdf5_reporter(int64_t stack, void *data);
-#define HDF5_CALLS(CALL)                                                                           \
-    CALL(int, H5get_libversion, (unsigned *major, unsigned *minor, unsigned *release))             \
-    CALL(int, H5Eget_auto2, (int64_t stack, tl_hdf5_reporter * *report, void **data))              \
-    CALL(int, H5Eset_auto2, (int64_t stack, tl_hdf5_reporter * report, void *data))                \
-    CALL(int64_t, H5Fopen, (const char *path, unsigned flags, int64_t access))                     \
-    CALL(int, H5Fclose, (int64_t file))                                                            \
-    CALL(ptrdiff_t, H5Lget_name_by_idx,                                                            \
-         (int64_t file, const char *group, int index, int order, uint64_t number, char *name,      \
-          size_t capacity, int64_t access))                                                        \
-    CALL(int64_t, H5Dopen2, (int64_t file, const char *name, int64_t access))                      \
-    CALL(int64_t, H5Dget_type, (int64_t set))                                                      \
-    CALL(int64_t, H5Dget_space, (int64_t set))                                                     \
-    CALL(int, H5Dclose, (int64_t set))                                                             \
-    CALL(int, H5Sget_simple_extent_ndims, (int64_t space))                                         \
-    CALL(int, H5Sget_simple_extent_dims, (int64_t space, uint64_t * extents, uint64_t * most))     \
-    CALL(int, H5Sclose, (int64_t space))                                                           \
-    CALL(int, H5Tget_class, (int64_t type))                                                        \
+#define HDF5_CALLS(CALL) \
+    CALL(int, H5get_libversion, (unsigned *major, unsigned *minor, unsigned *release)) \
+    CALL(int, H5Eget_auto2, (int64_t stack, tl_hdf5_reporter * *report, void **data)) \
+    CALL(int, H5Eset_auto2, (int64_t stack, tl_hdf5_reporter * report, void *data)) \
+    CALL(int64_t, H5Fopen, (const char *path, unsigned flags, int64_t access)) \
+    CALL(int, H5Fclose, (int64_t file)) \
+    CALL(ptrdiff_t, H5Lget_name_by_idx, \
+         (int64_t file, const char *group, int index, int order, uint64_t number, char *name, \
+          size_t capacity, int64_t access)) \
+    CALL(int64_t, H5Dopen2, (int64_t file, const char *name, int64_t access)) \
+    CALL(int64_t, H5Dget_type, (int64_t set)) \
+    CALL(int64_t, H5Dget_space, (int64_t set)) \
+    CALL(int, H5Dclose, (int64_t set)) \
+    CALL(int, H5Sget_simple_extent_ndims, (int64_t space)) \
+    CALL(int, H5Sget_simple_extent_dims, (int64_t space, uint64_t * extents, uint64_t * most)) \
+    CALL(int, H5Sclose, (int64_t space)) \
+    CALL(int, H5Tget_class, (int64_t type)) \
     CALL(int, H5Tclose, (int64_t type))
 
 typedef struct tl_hdf5_api {
@@ -70,8 +70,8 @@ static int find_hdf5(void *library)
 {
     unsigned major, minor, release;
     int whole = 1;
-#define FIND(result, name, parameters)                                                             \
-    *(void **)&hdf5.name = dlsym(library, #name);                                                  \
+#define FIND(result, name, parameters) \
+    *(void **)&hdf5.name = dlsym(library, #name); \
     whole &= hdf5.name != NULL;
     HDF5_CALLS(FIND)
 #undef FIND
@@ -89,10 +89,10 @@ static int open_library(void)
         library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
     int whole = library != NULL;
     snprintf(reason, sizeof reason, "libnetcdf is not here (Debian: libnetcdf19)");
-#define FIND(result, name, parameters)                                                             \
-    if (whole && !(*(void **)&calls.name = dlsym(library, #name))) {                               \
-        whole = 0;                                                                                 \
-        snprintf(reason, sizeof reason, "libnetcdf has no function " #name ": it is too old");     \
+#define FIND(result, name, parameters) \
+    if (whole && !(*(void **)&calls.name = dlsym(library, #name))) { \
+        whole = 0; \
+        snprintf(reason, sizeof reason, "libnetcdf has no function " #name ": it is too old"); \
     }
     NETCDF_CALLS(FIND)
 #undef FIND

@@ -39,47 +39,47 @@ enum {
     NC_MAX_VAR_DIMS = 1024
 };
 
-#define NETCDF_CALLS(CALL)                                                                         \
-    CALL(const char *, nc_strerror, (int error))                                                   \
-    CALL(int, nc_open, (const char *path, int mode, int *file))                                    \
-    CALL(int, nc_close, (int file))                                                                \
-    CALL(int, nc_inq_grp_full_ncid, (int file, const char *name, int *group))                      \
-    CALL(int, nc_inq_grpname_full, (int group, size_t *length, char *name))                        \
-    CALL(int, nc_inq_nvars, (int file, int *count))                                                \
-    CALL(int, nc_inq_varid, (int file, const char *name, int *variable))                           \
-    CALL(int, nc_inq_varndims, (int file, int variable, int *count))                               \
-    CALL(int, nc_inq_var,                                                                          \
-         (int file, int variable, char *name, int *type, int *ndims, int *dims, int *attributes))  \
-    CALL(int, nc_inq_dim, (int file, int dim, char *name, size_t *length))                         \
-    CALL(int, nc_inq_att, (int file, int variable, const char *name, int *type, size_t *length))   \
-    CALL(int, nc_get_att_text, (int file, int variable, const char *name, char *value))            \
-    CALL(int, nc_get_att_string, (int file, int variable, const char *name, char **values))        \
-    CALL(int, nc_free_string, (size_t count, char **values))                                       \
-    CALL(int, nc_get_att_double, (int file, int variable, const char *name, double *value))        \
-    CALL(int, nc_get_att_longlong, (int file, int variable, const char *name, long long *value))   \
-    CALL(int, nc_get_att_ulonglong,                                                                \
-         (int file, int variable, const char *name, unsigned long long *value))                    \
-    CALL(int, nc_inq_var_chunking, (int file, int variable, int *storage, size_t *chunks))         \
-    CALL(int, nc_set_var_chunk_cache,                                                              \
-         (int file, int variable, size_t bytes, size_t chunks, float preemption))                  \
-    CALL(int, nc_get_vara,                                                                         \
-         (int file, int variable, const size_t *start, const size_t *count, void *values))         \
-    CALL(int, nc_inq_user_type,                                                                    \
-         (int file, int type, char *name, size_t *bytes, int *base, size_t *fields, int *kind))    \
-    CALL(int, nc_inq_attname, (int file, int variable, int number, char *name))                    \
-    CALL(int, nc_create, (const char *path, int mode, int *file))                                  \
-    CALL(int, nc_def_dim, (int file, const char *name, size_t length, int *dim))                   \
-    CALL(int, nc_def_var,                                                                          \
-         (int file, const char *name, int type, int ndims, const int *dims, int *variable))        \
-    CALL(int, nc_def_var_fill, (int file, int variable, int none, const void *value))              \
-    CALL(int, nc_def_var_chunking, (int file, int variable, int storage, const size_t *chunks))    \
-    CALL(int, nc_inq_dimid, (int file, const char *name, int *dim))                                \
-    CALL(int, nc_put_att_text,                                                                     \
-         (int file, int variable, const char *name, size_t length, const char *text))              \
-    CALL(int, nc_put_var, (int file, int variable, const void *values))                            \
-    CALL(int, nc_copy_att, (int from, int variable, const char *name, int to, int other))          \
-    CALL(int, nc_enddef, (int file))                                                               \
-    CALL(int, nc_put_vara,                                                                         \
+#define NETCDF_CALLS(CALL) \
+    CALL(const char *, nc_strerror, (int error)) \
+    CALL(int, nc_open, (const char *path, int mode, int *file)) \
+    CALL(int, nc_close, (int file)) \
+    CALL(int, nc_inq_grp_full_ncid, (int file, const char *name, int *group)) \
+    CALL(int, nc_inq_grpname_full, (int group, size_t *length, char *name)) \
+    CALL(int, nc_inq_nvars, (int file, int *count)) \
+    CALL(int, nc_inq_varid, (int file, const char *name, int *variable)) \
+    CALL(int, nc_inq_varndims, (int file, int variable, int *count)) \
+    CALL(int, nc_inq_var, \
+         (int file, int variable, char *name, int *type, int *ndims, int *dims, int *attributes)) \
+    CALL(int, nc_inq_dim, (int file, int dim, char *name, size_t *length)) \
+    CALL(int, nc_inq_att, (int file, int variable, const char *name, int *type, size_t *length)) \
+    CALL(int, nc_get_att_text, (int file, int variable, const char *name, char *value)) \
+    CALL(int, nc_get_att_string, (int file, int variable, const char *name, char **values)) \
+    CALL(int, nc_free_string, (size_t count, char **values)) \
+    CALL(int, nc_get_att_double, (int file, int variable, const char *name, double *value)) \
+    CALL(int, nc_get_att_longlong, (int file, int variable, const char *name, long long *value)) \
+    CALL(int, nc_get_att_ulonglong, \
+         (int file, int variable, const char *name, unsigned long long *value)) \
+    CALL(int, nc_inq_var_chunking, (int file, int variable, int *storage, size_t *chunks)) \
+    CALL(int, nc_set_var_chunk_cache, \
+         (int file, int variable, size_t bytes, size_t chunks, float preemption)) \
+    CALL(int, nc_get_vara, \
+         (int file, int variable, const size_t *start, const size_t *count, void *values)) \
+    CALL(int, nc_inq_user_type, \
+         (int file, int type, char *name, size_t *bytes, int *base, size_t *fields, int *kind)) \
+    CALL(int, nc_inq_attname, (int file, int variable, int number, char *name)) \
+    CALL(int, nc_create, (const char *path, int mode, int *file)) \
+    CALL(int, nc_def_dim, (int file, const char *name, size_t length, int *dim)) \
+    CALL(int, nc_def_var, \
+         (int file, const char *name, int type, int ndims, const int *dims, int *variable)) \
+    CALL(int, nc_def_var_fill, (int file, int variable, int none, const void *value)) \
+    CALL(int, nc_def_var_chunking, (int file, int variable, int storage, const size_t *chunks)) \
+    CALL(int, nc_inq_dimid, (int file, const char *name, int *dim)) \
+    CALL(int, nc_put_att_text, \
+         (int file, int variable, const char *name, size_t length, const char *text)) \
+    CALL(int, nc_put_var, (int file, int variable, const void *values)) \
+    CALL(int, nc_copy_att, (int from, int variable, const char *name, int to, int other)) \
+    CALL(int, nc_enddef, (int file)) \
+    CALL(int, nc_put_vara, \
          (int file, int variable, const size_t *start, const size_t *count, const void *values))
 
 typedef struct tl_netcdf_api {

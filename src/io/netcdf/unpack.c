@@ -29,16 +29,16 @@ tally_dtype tl_packed_dtype(int type)
 }
 
 /* The stored types: KIND(dtype, C type). */
-#define KINDS(KIND)                                                                                \
-    KIND(TALLY_I8, int8_t)                                                                         \
-    KIND(TALLY_U8, uint8_t)                                                                        \
-    KIND(TALLY_I16, int16_t)                                                                       \
-    KIND(TALLY_U16, uint16_t)                                                                      \
-    KIND(TALLY_I32, int32_t)                                                                       \
-    KIND(TALLY_U32, uint32_t)                                                                      \
-    KIND(TALLY_I64, int64_t)                                                                       \
-    KIND(TALLY_U64, uint64_t)                                                                      \
-    KIND(TALLY_F32, float)                                                                         \
+#define KINDS(KIND) \
+    KIND(TALLY_I8, int8_t) \
+    KIND(TALLY_U8, uint8_t) \
+    KIND(TALLY_I16, int16_t) \
+    KIND(TALLY_U16, uint16_t) \
+    KIND(TALLY_I32, int32_t) \
+    KIND(TALLY_U32, uint32_t) \
+    KIND(TALLY_I64, int64_t) \
+    KIND(TALLY_U64, uint64_t) \
+    KIND(TALLY_F32, float) \
     KIND(TALLY_F64, double)
 
 tally_status tl_netcdf_text(const tl_source *of, const char *name, char **value)
@@ -216,29 +216,29 @@ enum { PIECE = 512 }; /* elements that are converted at a time */
 
 /* Converts a copy of a piece, which the results cannot overwrite, so that compilers use vectors.
  * x * 1 and x + -0.0 are x. */
-#define KIND(dtype, T)                                                                             \
-    static void to_real_##T(const tl_packing *p, const char *at, char *out, int64_t n)             \
-    {                                                                                              \
-        const double scale = p->scaled ? p->scale : 1, offset = p->shifted ? p->offset : -0.0;     \
-        const int packed = p->scaled || p->shifted;                                                \
-        T x[PIECE], none;                                                                          \
-        double y;                                                                                  \
-        for (int64_t m; n > 0; n -= m, at += m * (int64_t)sizeof none, out += m * 8) {             \
-            m = n < PIECE ? n : PIECE;                                                             \
-            memcpy(x, at, (size_t)m * sizeof none);                                                \
-            for (int64_t i = 0; i < m; i++) {                                                      \
-                y = packed ? (double)x[i] * scale + offset : (double)x[i];                         \
-                memcpy(out + i * 8, &y, sizeof y);                                                 \
-            }                                                                                      \
-            for (int k = 0; k < p->missing; k++) {                                                 \
-                memcpy(&none, p->value[k], sizeof none);                                           \
-                for (int64_t i = 0; i < m; i++) {                                                  \
-                    memcpy(&y, out + i * 8, sizeof y);                                             \
-                    y = x[i] == none ? __builtin_nan("") : y;                                      \
-                    memcpy(out + i * 8, &y, sizeof y);                                             \
-                }                                                                                  \
-            }                                                                                      \
-        }                                                                                          \
+#define KIND(dtype, T) \
+    static void to_real_##T(const tl_packing *p, const char *at, char *out, int64_t n) \
+    { \
+        const double scale = p->scaled ? p->scale : 1, offset = p->shifted ? p->offset : -0.0; \
+        const int packed = p->scaled || p->shifted; \
+        T x[PIECE], none; \
+        double y; \
+        for (int64_t m; n > 0; n -= m, at += m * (int64_t)sizeof none, out += m * 8) { \
+            m = n < PIECE ? n : PIECE; \
+            memcpy(x, at, (size_t)m * sizeof none); \
+            for (int64_t i = 0; i < m; i++) { \
+                y = packed ? (double)x[i] * scale + offset : (double)x[i]; \
+                memcpy(out + i * 8, &y, sizeof y); \
+            } \
+            for (int k = 0; k < p->missing; k++) { \
+                memcpy(&none, p->value[k], sizeof none); \
+                for (int64_t i = 0; i < m; i++) { \
+                    memcpy(&y, out + i * 8, sizeof y); \
+                    y = x[i] == none ? __builtin_nan("") : y; \
+                    memcpy(out + i * 8, &y, sizeof y); \
+                } \
+            } \
+        } \
     }
 KINDS(KIND)
 #undef KIND
@@ -277,9 +277,9 @@ static int unpack(const tl_packing *p, const char *stored, char *out, int64_t n,
     if (p->given == TALLY_F64) {
         if (p->stored == TALLY_F64 && !p->missing && !p->scaled && !p->shifted) return 1;
         switch (p->stored) {
-#define KIND(dtype, T)                                                                             \
-    case dtype:                                                                                    \
-        to_real_##T(p, stored, out, n);                                                            \
+#define KIND(dtype, T) \
+    case dtype: \
+        to_real_##T(p, stored, out, n); \
         return 1;
             KINDS(KIND)
 #undef KIND

@@ -11,10 +11,10 @@ typedef struct {
     i64 row_stride, stride, y_row_stride, y_stride, n;
     GLOBAL const i64 *offsets; /* 0, or [rows + 1] */
 } exact_input;
-#define EXACT_INPUT_OF_PARAMETERS                                                                \
-    exact_input in;                                                                              \
+#define EXACT_INPUT_OF_PARAMETERS \
+    exact_input in; \
     in.x = in_data + in_byte, in.row_stride = in_row_stride, in.stride = in_stride, in.n = in_n, \
-    in.y = second_data + second_byte, in.y_row_stride = second_row_stride,                       \
+    in.y = second_data + second_byte, in.y_row_stride = second_row_stride, \
     in.y_stride = second_stride, in.offsets = in_flags & OFFSETS ? in_offsets : 0
 
 /* Row r. */

@@ -16,9 +16,9 @@ fn u64 bits_at(GLOBAL const u8 *p, int bytes)
 /* A thread loads this many elements together, so that the loads overlap. */
 enum { LOADS = 4 };
 
-#define LOAD_WORDS(name, word)                                                        \
-    fn void name(u64 *v, GLOBAL const u8 *x, const i64 *at)                           \
-    {                                                                                 \
+#define LOAD_WORDS(name, word) \
+    fn void name(u64 *v, GLOBAL const u8 *x, const i64 *at) \
+    { \
         UNROLL for (int k = 0; k < LOADS; k++) v[k] = ((GLOBAL const word *)x)[at[k]]; \
     }
 LOAD_WORDS(load_1, u8)

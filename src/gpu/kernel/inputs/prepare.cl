@@ -129,74 +129,74 @@ fn u32 bits_from(source s, i64 place, int each)
 /* Each thread prepares PREPARE_UNITS units, whose loads overlap. A unit has `each` elements, at
  * most 16 bytes of output. Returns how many elements were prepared; the rest comes after them. */
 enum { PREPARE_UNITS = 2 };
-#define BESIDE(name, word, each_, pairs)                                                         \
-    fn i64 name(source x, source y, i64 count, i64 inner, filling f, GLOBAL u8 *to,              \
-                GLOBAL u8 *counts)                                                               \
-    {                                                                                            \
+#define BESIDE(name, word, each_, pairs) \
+    fn i64 name(source x, source y, i64 count, i64 inner, filling f, GLOBAL u8 *to, \
+                GLOBAL u8 *counts) \
+    { \
         enum { EACH = each_, ALL = EACH * (1 + pairs), TILE = PREPARE_UNITS * PREPARE_THREADS }; \
-        typedef struct ALIGNED(EACH * sizeof(word)) {                                            \
-            word w[EACH];                                                                        \
-        } unit;                                                                                  \
-        typedef struct ALIGNED(ALL * sizeof(word)) {                                             \
-            word w[ALL];                                                                         \
-        } made;                                                                                  \
-        const i64 units = count / EACH, step = group_count() * TILE;                             \
-        const int x_aligned = is_aligned(x, inner, count, EACH),                                 \
-                  y_aligned = pairs && is_aligned(y, inner, count, EACH);                        \
-        const word sign = (word)f.sign;                                                          \
-        for (i64 first = group_index() * TILE + thread_index(); first < units; first += step) {  \
-            unit v[PREPARE_UNITS], w[PREPARE_UNITS];                                             \
-            u32 there[PREPARE_UNITS];                                                            \
-            UNROLL for (int k = 0; k < PREPARE_UNITS; k++)                                       \
-            {                                                                                    \
-                const i64 u = first + k * PREPARE_THREADS < units ? first + k * PREPARE_THREADS  \
-                                                                  : first,                       \
-                          j = u * EACH;                                                          \
-                const i64 outer = inner < count ? row_number(j, inner) : 0,                      \
-                          in = j - outer * inner;                                                \
-                GLOBAL const word *a = (GLOBAL const word *)x.data + (in + outer * x.outer);     \
-                if (x_aligned) {                                                                 \
-                    v[k] = *(GLOBAL const unit *)a;                                              \
-                } else {                                                                         \
-                    UNROLL for (int c = 0; c < EACH; c++) v[k].w[c] = a[c];                      \
-                }                                                                                \
-                there[k] = bits_from(x, in + outer * x.outer, EACH);                             \
-                if (!pairs) continue;                                                            \
-                a = (GLOBAL const word *)y.data + (in + outer * y.outer);                        \
-                if (y_aligned) {                                                                 \
-                    w[k] = *(GLOBAL const unit *)a;                                              \
-                } else {                                                                         \
-                    UNROLL for (int c = 0; c < EACH; c++) w[k].w[c] = a[c];                      \
-                }                                                                                \
-                there[k] &= bits_from(y, in + outer * y.outer, EACH);                            \
-            }                                                                                    \
-            UNROLL for (int k = 0; k < PREPARE_UNITS; k++)                                       \
-            {                                                                                    \
-                const i64 u = first + k * PREPARE_THREADS;                                       \
-                made m;                                                                          \
-                u32 counting = there[k];                                                         \
-                if (u >= units) continue;                                                        \
-                UNROLL for (int c = 0; c < EACH; c++)                                            \
-                {                                                                                \
-                    word e = v[k].w[c], magnitude = (word)(e & ~sign);                           \
-                    e = magnitude > (word)f.quiet_more ? (word)f.quiet                           \
-                        : magnitude                    ? e                                       \
-                                                       : e & (word)f.zero;                       \
-                    counting &= magnitude > (word)f.masked_more ? ~(1u << c) : ~0u;              \
-                    m.w[pairs ? 2 * c : c] = there[k] >> c & 1 ? e : (word)f.fill;               \
-                    if (!pairs) continue;                                                        \
-                    e = w[k].w[c], magnitude = (word)(e & ~sign);                                \
-                    counting &= magnitude > (word)f.masked_more ? ~(1u << c) : ~0u;              \
-                    m.w[pairs ? 2 * c + 1 : 0] =                                                 \
-                        magnitude > (word)f.quiet_more ? (word)f.quiet : e;                      \
-                }                                                                                \
-                ((GLOBAL made *)to)[u] = m;                                                      \
-                if (!counts) continue;                                                           \
-                UNROLL for (int c = 0; c < EACH; c++)                                            \
-                    counts[u * EACH + c] = (u8)(counting >> c & 1);                              \
-            }                                                                                    \
-        }                                                                                        \
-        return units * EACH;                                                                     \
+        typedef struct ALIGNED(EACH * sizeof(word)) { \
+            word w[EACH]; \
+        } unit; \
+        typedef struct ALIGNED(ALL * sizeof(word)) { \
+            word w[ALL]; \
+        } made; \
+        const i64 units = count / EACH, step = group_count() * TILE; \
+        const int x_aligned = is_aligned(x, inner, count, EACH), \
+                  y_aligned = pairs && is_aligned(y, inner, count, EACH); \
+        const word sign = (word)f.sign; \
+        for (i64 first = group_index() * TILE + thread_index(); first < units; first += step) { \
+            unit v[PREPARE_UNITS], w[PREPARE_UNITS]; \
+            u32 there[PREPARE_UNITS]; \
+            UNROLL for (int k = 0; k < PREPARE_UNITS; k++) \
+            { \
+                const i64 u = first + k * PREPARE_THREADS < units ? first + k * PREPARE_THREADS \
+                                                                  : first, \
+                          j = u * EACH; \
+                const i64 outer = inner < count ? row_number(j, inner) : 0, \
+                          in = j - outer * inner; \
+                GLOBAL const word *a = (GLOBAL const word *)x.data + (in + outer * x.outer); \
+                if (x_aligned) { \
+                    v[k] = *(GLOBAL const unit *)a; \
+                } else { \
+                    UNROLL for (int c = 0; c < EACH; c++) v[k].w[c] = a[c]; \
+                } \
+                there[k] = bits_from(x, in + outer * x.outer, EACH); \
+                if (!pairs) continue; \
+                a = (GLOBAL const word *)y.data + (in + outer * y.outer); \
+                if (y_aligned) { \
+                    w[k] = *(GLOBAL const unit *)a; \
+                } else { \
+                    UNROLL for (int c = 0; c < EACH; c++) w[k].w[c] = a[c]; \
+                } \
+                there[k] &= bits_from(y, in + outer * y.outer, EACH); \
+            } \
+            UNROLL for (int k = 0; k < PREPARE_UNITS; k++) \
+            { \
+                const i64 u = first + k * PREPARE_THREADS; \
+                made m; \
+                u32 counting = there[k]; \
+                if (u >= units) continue; \
+                UNROLL for (int c = 0; c < EACH; c++) \
+                { \
+                    word e = v[k].w[c], magnitude = (word)(e & ~sign); \
+                    e = magnitude > (word)f.quiet_more ? (word)f.quiet \
+                        : magnitude                    ? e \
+                                                       : e & (word)f.zero; \
+                    counting &= magnitude > (word)f.masked_more ? ~(1u << c) : ~0u; \
+                    m.w[pairs ? 2 * c : c] = there[k] >> c & 1 ? e : (word)f.fill; \
+                    if (!pairs) continue; \
+                    e = w[k].w[c], magnitude = (word)(e & ~sign); \
+                    counting &= magnitude > (word)f.masked_more ? ~(1u << c) : ~0u; \
+                    m.w[pairs ? 2 * c + 1 : 0] = \
+                        magnitude > (word)f.quiet_more ? (word)f.quiet : e; \
+                } \
+                ((GLOBAL made *)to)[u] = m; \
+                if (!counts) continue; \
+                UNROLL for (int c = 0; c < EACH; c++) \
+                    counts[u * EACH + c] = (u8)(counting >> c & 1); \
+            } \
+        } \
+        return units * EACH; \
     }
 BESIDE(beside_1, u8, 8, 0)
 BESIDE(beside_2, u16, 8, 0)

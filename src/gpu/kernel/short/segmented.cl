@@ -97,9 +97,9 @@ fn int sequence_before(const segmented *f, const window *w, int end)
 
     const u32 limit = (u32)(end + begin_groups(w->begin[0])) << PLACE_BITS;
     int j = 0;
-#define STEP(step)                                                                         \
-    {                                                                                      \
-        const int there = j + (step);                                                      \
+#define STEP(step) \
+    { \
+        const int there = j + (step); \
         if (there < w->count && w->begin[there < w->count ? there : 0] < limit) j = there; \
     }
     if (w->count > FEW_SEQUENCES) { /* the same for all lanes */
@@ -151,18 +151,18 @@ fn void load_group(elem *e, LOCAL const elem *x, int p)
 
 /* Appends `count` < 8 items of n elements each, item(0), item(1), ..., to v, which has `done`
  * elements. */
-#define APPEND(v, done, item, count, n)                                     \
-    {                                                                       \
-        int at_ = 0;                                                        \
-        if ((count)&4) {                                                    \
-            v = then(v, NODE_4(item, 0, n), done, 4 * (n));                 \
-            at_ = 4;                                                        \
-        }                                                                   \
-        if ((count)&2) {                                                    \
+#define APPEND(v, done, item, count, n) \
+    { \
+        int at_ = 0; \
+        if ((count)&4) { \
+            v = then(v, NODE_4(item, 0, n), done, 4 * (n)); \
+            at_ = 4; \
+        } \
+        if ((count)&2) { \
             v = then(v, NODE_2(item, at_, n), (done) + at_ * (n), 2 * (n)); \
-            at_ += 2;                                                       \
-        }                                                                   \
-        if ((count)&1) v = then(v, item(at_), (done) + at_ * (n), n);       \
+            at_ += 2; \
+        } \
+        if ((count)&1) v = then(v, item(at_), (done) + at_ * (n), n); \
     }
 
 /* Computes the nodes of all groups, on both levels. */

@@ -4,7 +4,7 @@
  * after its last group. Results are staged in local memory until the window is complete, and are
  * then stored contiguously. If results and elements have the same kind and size, a result
  * overwrites its element, which no other lane needs. That saves a third of the local memory. */
-#define OVERWRITES                                                \
+#define OVERWRITES \
     (OP_INPUTS == 1 && OP_LANES == 1 && TL_OUT_SIZE == TL_SIZE && \
      (TL_OUT_FLOAT != 0) == (TL_KIND == 3 && !TL_FORMAT))
 

@@ -9,8 +9,8 @@ typedef struct {
     GLOBAL u32 *measured; /* the slot that `measure` filled; 0: the launch is not speculative */
     i64 most, by_warp;
 } speculative;
-#define SPECULATIVE_OF_PARAMETERS                                               \
-    speculative a;                                                              \
+#define SPECULATIVE_OF_PARAMETERS \
+    speculative a; \
     a.measured = slot < 0 ? 0 : measured + slot * MEASURED_SLOT, a.most = most, \
     a.by_warp = by_warp
 

@@ -90,10 +90,10 @@ fn void fold_bit(state *y, int onto, const int many, node_places at, const int k
 /* Folds all bits of at most `top` (<= PASS_TOP), from high to low. */
 fn void fold_each_bit(state *y, int onto, const int many, node_places at, int bits, const int top)
 {
-#define PASS_BIT(k)                                                                   \
-    if ((k) <= top && (bits >> (k)&1)) {                                              \
+#define PASS_BIT(k) \
+    if ((k) <= top && (bits >> (k)&1)) { \
         fold_bit(y, onto, many, places_after(at, bits >> ((k) + 1) << ((k) + 1)), k); \
-        onto = 1;                                                                     \
+        onto = 1; \
     }
     PASS_BIT(5)
     PASS_BIT(4)

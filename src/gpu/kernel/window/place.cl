@@ -120,15 +120,15 @@ typedef struct {
 
 /* Programs of windows in one launch (not TL_PARTS) fold all elements of each window, and give
  * results: these constants let the compiler drop the rest. */
-#define LAUNCH_OF_PARAMETERS                                                               \
-    BATCH_OF_PARAMETERS;                                                                   \
-    RESULTS_OF_PARAMETERS;                                                                 \
-    launch l;                                                                              \
-    l.b = b, l.out = out, l.jobs = jobs, l.each = each;                                    \
-    l.of.at = at, l.of.count = count, l.of.before = before, l.of.after = after;            \
-    l.of.valid = valid, l.of.least = least, l.of.edges = edges;                            \
+#define LAUNCH_OF_PARAMETERS \
+    BATCH_OF_PARAMETERS; \
+    RESULTS_OF_PARAMETERS; \
+    launch l; \
+    l.b = b, l.out = out, l.jobs = jobs, l.each = each; \
+    l.of.at = at, l.of.count = count, l.of.before = before, l.of.after = after; \
+    l.of.valid = valid, l.of.least = least, l.of.edges = edges; \
     l.of.shift = TL_PARTS ? shift : 0, l.of.width = TL_PARTS ? width : before + after + 1; \
-    l.top = (int)top_level, l.kept = (int)kept_levels;                                     \
+    l.top = (int)top_level, l.kept = (int)kept_levels; \
     l.what = TL_PARTS ? (int)what : PART_RESULTS, l.states = TL_PARTS ? states : 0
 
 /* ---- a tile ---- */

@@ -144,7 +144,7 @@ template <class T> static T shuffle(T v, int at, int across)
 #define SHUFFLE(across, type, to, from, at) to = shuffle(from, at, across)
 #define QUAD_ALIGN                          (TL_SIZE * 4 > 16 ? 16 : TL_SIZE * 4)
 #define QUAD_OUT_ALIGN                      (TL_OUT_SIZE * 4 > 16 ? 16 : TL_OUT_SIZE * 4)
-#define QUAD_OF(T, align)                                                                          \
-    struct ALIGNED(align) {                                                                        \
-        T x, y, z, w;                                                                              \
+#define QUAD_OF(T, align) \
+    struct ALIGNED(align) { \
+        T x, y, z, w; \
     }
