@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * input.h - what is read: files, and the sequences that --axis, --segments and --by make of them. */
+ * input.h - what is read: files, and the sequences that --axis, --segments and --by make. */
 #ifndef INPUT_H
 #define INPUT_H
 
@@ -125,7 +125,7 @@ int weights_open(second *s, input *in, const options *o, int *taken);
 int second_sound(second *s); /* see input_sound */
 void second_close(second *s);
 
-/* ---- minus.c: subtracts the values of --minus, a file of some of the dimensions or of groups ---- */
+/* ---- minus.c: subtracts the values of --minus, a file of some dimensions or of groups ---- */
 int minus_apply(input *in, const options *o);
 
 /* ---- join.c: puts the paths of files that are joined in the order of their times ------------- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * output.h - what is written: answers of reduce, series of scan and window; as text, JSON, NetCDF. */
+ * output.h - what is written: answers of reduce, series of scan and window. */
 #ifndef OUTPUT_H
 #define OUTPUT_H
 

@@ -14,7 +14,7 @@ typedef struct job {
     second beside; /* of the file that is read */
 } job;
 
-/* ---- reduce_pieces.c: data that is read in pieces --------------------------------------------- */
+/* ---- reduce_pieces.c: data that is read in pieces ---- */
 /* Reduces the next `limit` elements of the input (-1: all), as one sequence or as the columns of
  * a table. Writes the results of every operator from number `row` on. buffer: READ_BYTES. */
 int reduce_fold(const job *j, input *in, answer *a, int64_t row, int64_t limit, int64_t columns,
@@ -24,7 +24,7 @@ int reduce_flat(const job *j, input *in, answer *a, char *buffer, progress *p);
 /* Reduces rows that are not in memory. */
 int reduce_rows(const job *j, input *in, answer *a, const layout *l, char *buffer, progress *p);
 
-/* ---- reduce_batches.c: --axis and --segments -------------------------------------------------- */
+/* ---- reduce_batches.c: --axis and --segments ---- */
 /* Reduces every batch of sequences of data, and writes results from number `row` on. g: NULL, or
  * each group of a batch is one view. */
 int reduce_batches(const job *j, const void *data, tally_dtype dtype, answer *a, const layout *l,
@@ -32,7 +32,7 @@ int reduce_batches(const job *j, const void *data, tally_dtype dtype, answer *a,
 int reduce_boxes(const job *j, input *in, answer *a, const layout *l, progress *p);
 int reduce_bands(job *j, input *in, answer *a, const layout *l, const groups *g, progress *p);
 
-/* ---- steps.c: an array in a file, along a dimension, some steps at a time --------------------- */
+/* ---- steps.c: an array in a file, along a dimension, some steps at a time ---- */
 typedef struct steps {
     const job *j;
     const input *in;
@@ -53,7 +53,7 @@ typedef struct steps {
 /* *taken 0: this method does not apply, and nothing was done. */
 int reduce_steps(steps *s, int *taken);
 
-/* ---- reduce_groups.c: --by -------------------------------------------------------------------- */
+/* ---- reduce_groups.c: --by ---- */
 /* The elements of the sequence of result k: len; or of group k / inner % groups. */
 typedef struct lengths {
     int64_t len;
