@@ -216,11 +216,15 @@ static void print_text(const checkup *c, const struct utsname *system)
     if (c->timed)
         printf("\nspeed, of the memory's (%s, %d thread%s, 64 MiB of f32, best time)\n", c->isa,
                c->threads, c->threads == 1 ? "" : "s");
+    int above = 0;
     for (int j = 0; j < JOBS && c->timed; j++) {
         printf("  %-19s ", jobs[j].words);
         print_bar(fraction(&c->speed[j]));
         printf(" %4.0f %%  %6.1f GB/s\n", 100 * fraction(&c->speed[j]), rate(&c->speed[j]));
+        above |= fraction(&c->speed[j]) > 1.03;
     }
+    if (above)
+        puts("  (above 103 %: the memory is faster than the loops that were tried; measure again)");
     if (c->timed && c->load > c->processors + 0.5)
         printf("  (others use this machine: load %.0f, %d processor%s; measure again)\n", c->load,
                c->processors, c->processors == 1 ? "" : "s");
