@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * reduce_batches.c - tally reduce along --axis or --segments: batches of sequences, of data in memory
- * or of a file that is read in boxes. */
+ * reduce_batches.c - tally reduce along --axis or --segments: batches of sequences, of data in
+ * memory or of a file that is read in boxes. */
 #include "reduce.h"
 
 #include <stdlib.h>

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MIT
 """Fields beside cdo: random fields, and the same question asked of both, as doc/from.md writes it.
 
-    cdo.py TALLY FIELDS SEED    FIELDS random fields, about 15 questions of each; exit 1 if an answer differs
+    cdo.py TALLY FIELDS SEED    FIELDS random fields, 18 questions of each; exit 1 if one differs
 
-All values are small whole numbers. So every sum is exact in any order, and a mean has one rounding: the files that both
-write must hold the same numbers, as ncdump prints them with 17 digits. Where a cell or a group has no value, both
-must say so. Needs cdo, ncgen and ncdump.
+All values are small whole numbers. So every sum is exact in any order, and a mean has one rounding:
+the files that both write must hold the same numbers, as ncdump prints them with 17 digits. Where a
+cell or a group has no value, both must say so. Needs cdo, ncgen and ncdump.
 """
 import os
 import random
@@ -27,14 +27,15 @@ def run(*words):
 
 
 def field(r):
-    """CDL of a random field v(time, lat, lon) with gaps; its count of steps, and of cells of a step."""
+    """CDL of a random field v(time, lat, lon) with gaps; how many steps, and cells of a step."""
     steps, lat, lon = r.randrange(2, 40), r.randrange(1, 4), r.randrange(2, 5)
     times, at = [], r.randrange(1200)
     for _ in range(steps):
         times.append(at)
         at += r.choice([1, 1, 1, 7, 31, 400])
     holes = r.choice([0, 0, 0.1, 0.6])
-    values = [MISSING if r.random() < holes else r.randrange(-1000, 1000) for _ in range(steps * lat * lon)]
+    values = [MISSING if r.random() < holes else r.randrange(-1000, 1000)
+              for _ in range(steps * lat * lon)]
     cells = ", ".join(map(str, values))
     lats = ", ".join(str(-30 + 20 * i) for i in range(lat))
     lons = ", ".join(str(360 * i / lon) for i in range(lon))
@@ -72,7 +73,7 @@ def numbers(path, name):
 
 
 def in_any_order(values, cells):
-    """The steps of a result, sorted by their values: cdo gives groups of many years in an order of its own."""
+    """The steps of a result, sorted by value: cdo gives groups of many years in its own order."""
     steps = [values[at:at + cells] for at in range(0, len(values), cells)]
     return sorted(steps, key=repr)
 
@@ -89,7 +90,8 @@ def main():
             run("ncgen", "-o", "f.nc", "f.cdl")
             for theirs, ours in questions(r, steps):
                 run("cdo", "-s", "-O", "-b", "F64", *theirs, "f.nc", "cdo.nc")
-                run(tally, *ours.split(), "--dtype", "f64", "--variable", "v", "--name", "v", "f.nc", "-o", "tally.nc")
+                run(tally, *ours.split(), "--dtype", "f64", "--variable", "v", "--name", "v",
+                    "f.nc", "-o", "tally.nc")
                 want, got = numbers("cdo.nc", "v"), numbers("tally.nc", "v")
                 if "nansum" in ours:  # the sum of no value: missing in cdo, 0 in tally
                     want = [w or 0.0 for w in want]
@@ -98,7 +100,8 @@ def main():
                     want, got = in_any_order(want, cells), in_any_order(got, cells)
                 if want != got:
                     different += 1
-                    print(f"DIFFER seed {seed}: cdo {theirs[0]}, tally {ours}\n  cdo   {want}\n  tally {got}\n{cdl}")
+                    print(f"DIFFER seed {seed}: cdo {theirs[0]}, tally {ours}\n"
+                          f"  cdo   {want}\n  tally {got}\n{cdl}")
     print(f"{asked} cells of {fields} fields compared with cdo, {different} questions differ")
     return 1 if different else 0
 

@@ -14,7 +14,7 @@
     "empty(par p) { return " \
     "to_result(num(0.0)); }\n"
 #define GOOD GOOD_STATE GOOD_LIFT GOOD_COMBINE GOOD_REST
-/* A type and a function of its own. On a GPU its state has 16 bytes, 4 of them at the end unused. */
+/* A type and a function of its own. On a GPU its state has 16 bytes, the last 4 unused. */
 #define PADDED \
     "#define OP_STATE(F) F(idx, at) F(real, s)\ntypedef struct { OP_STATE(FIELD) } state;\n" \
     "typedef struct { real left, right; } two;\n" \

@@ -21,9 +21,11 @@ struct problem {
 };
 
 /* Calls the verb: 0 reduce, 1 scan, 2 windows of 20. */
-static void call(tally *ctx, const problem &p, int verb, void *from, void *to, int64_t rows, int64_t columns)
+static void call(tally *ctx, const problem &p, int verb, void *from, void *to, int64_t rows,
+                 int64_t columns)
 {
-    const tally_view in = tally_columns(from, p.dtype, rows, columns), out = tally_columns(to, p.out, rows, columns);
+    const tally_view in = tally_columns(from, p.dtype, rows, columns),
+                     out = tally_columns(to, p.out, rows, columns);
     const tally_window_options o = {19, 0, TALLY_EDGES_MISSING, 0};
     ok(verb == 0   ? tally_reduce(ctx, p.op, &in, to)
        : verb == 1 ? tally_scan(ctx, p.op, &in, &out, nullptr)
@@ -60,7 +62,8 @@ static void measure_columns(const problem &p, int64_t columns)
     const std::vector<double> us = measure(calls, 1);
     printf("%-5s %s %5lld", p.op, tally_dtype_name(p.dtype), (long long)columns);
     for (int verb = 0; verb < 3; verb++) {
-        const double gbs = (double)(rows * columns * (p.bytes + (verb ? p.out_bytes : 0))) / us[verb] * 1e-3;
+        const double gbs =
+            (double)(rows * columns * (p.bytes + (verb ? p.out_bytes : 0))) / us[verb] * 1e-3;
         printf("   %5.0f %.2f", gbs, gbs / ceiling[verb != 0]);
     }
     printf("%s\n", same ? "" : "   DIFFERENT BITS");
@@ -70,12 +73,12 @@ static void measure_columns(const problem &p, int64_t columns)
 
 int main(int argc, char **argv)
 {
-    static const problem problems[] = {
-        {"sum", TALLY_F32, TALLY_F32, 4, 4},
-        {"mean", TALLY_F64, TALLY_F64, 8, 8},
-        {"max", TALLY_I8, TALLY_I8, 1, 1},
-        {"var", TALLY_F32, TALLY_F64, 4, 8}};
-    std::vector<int64_t> counts = {2, 3, 4, 5, 7, 8, 12, 15, 16, 17, 20, 31, 32, 33, 60, 63, 64, 100, 127, 1000};
+    static const problem problems[] = {{"sum", TALLY_F32, TALLY_F32, 4, 4},
+                                       {"mean", TALLY_F64, TALLY_F64, 8, 8},
+                                       {"max", TALLY_I8, TALLY_I8, 1, 1},
+                                       {"var", TALLY_F32, TALLY_F64, 4, 8}};
+    std::vector<int64_t> counts = {2,  3,  4,  5,  7,  8,  12, 15,  16,  17,
+                                   20, 31, 32, 33, 60, 63, 64, 100, 127, 1000};
     setenv("TALLY_CODE", "best", 0);
     if (argc > 1) rounds = atoi(argv[1]);
     if (argc > 3) counts.clear();
@@ -86,11 +89,14 @@ int main(int argc, char **argv)
 
     cudaDeviceProp device;
     CHECK(cudaGetDeviceProperties(&device, 0));
-    const std::vector<double> us =
-        measure({[](int) { read_bytes(in_data, BYTES, out_data); },
-                 [](int) { CHECK(cudaMemcpyAsync(out_data, in_data, BYTES, cudaMemcpyDeviceToDevice, stream)); }});
+    const std::vector<double> us = measure(
+        {[](int) { read_bytes(in_data, BYTES, out_data); },
+         [](int) {
+             CHECK(cudaMemcpyAsync(out_data, in_data, BYTES, cudaMemcpyDeviceToDevice, stream));
+         }});
     for (int k = 0; k < 2; k++) ceiling[k] = (double)BYTES * (k + 1) / us[k] * 1e-3;
-    printf("%s, tally %s, read %.0f GB/s, copy %.0f GB/s\n", device.name, tally_version(), ceiling[0], ceiling[1]);
+    printf("%s, tally %s, read %.0f GB/s, copy %.0f GB/s\n", device.name, tally_version(),
+           ceiling[0], ceiling[1]);
     printf("            columns   reduce       scan         window of 20: GB/s, of read or copy\n");
     for (const problem &p : problems) {
         char name[32];

@@ -32,7 +32,7 @@ typedef struct {
     /* every row is an observation: there is no NaN, or the operator is count() with the rule of
      * pandas */
     int rows;
-    int is_window; /* the verb window gives the results, on the device; verb and count are not set */
+    int is_window; /* the verb window gives the results; verb and count are not set */
     tally_dtype wanted;
 } rolling;
 

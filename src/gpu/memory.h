@@ -46,7 +46,7 @@ typedef struct tl_slot {
     int64_t used;     /* when the slot was last chosen: tl_gpu_device.turn */
 
     /* A graph's slot. uses: how many of the graph and the context still exist. kept: blocks that
-     * later calls must not write, with room for all blocks of the slot. */
+     * later calls must not write, in an array for all blocks of the slot. */
     atomic_int *uses;
     tl_memory *kept;
     int kept_count, blocks;
