@@ -193,6 +193,27 @@ static void failing(void)
     tally_fragment_free(before);
 }
 
+/* Fragments of exact statistics whose elements are on the device. */
+static void exact_fragments(void)
+{
+    static const char *const ops[] = {"var:exact", "sumsq:exact", "cov:exact", "nanstd:exact"};
+    tally_fragment *f;
+    for (int k = 0; k < 12; k++) {
+        const char *const op = ops[k % 4];
+        const int flat = k % 4 != 2 && k > 6, two = k % 4 == 2;
+        tally_view v = tally_rows(x, TALLY_F32, flat ? 1 : 1 + check_below(40), 1000), next = v;
+        if (two) v.next = &next;
+        check_ok(cpu, tally_reduce(cpu, op, &v, want), op);
+        v.data = next.data = there(&on_device);
+        tally_status status =
+            flat ? tally_fragment_make(ctx, op, TALLY_F32, there(&on_device), 0, 1000, &f)
+                 : tally_fragment_of_view(ctx, op, &v, 0, &f);
+        if (check_ok(ctx, status, op) && check_ok(ctx, tally_fragment_result(f, got), op))
+            check_same(got, want, v.rows, 8, "a fragment of %s", op);
+        tally_fragment_free(f);
+    }
+}
+
 static void each(const char *name)
 {
     char text[100];
@@ -250,6 +271,7 @@ static void each(const char *name)
     counts();
     check_fill(x, TALLY_F32, X_BYTES / 4, TL_DATA_PLAIN);
     check_ok(ctx, tally_copy(ctx, there(&on_device), x, X_BYTES), "steps to the device");
+    exact_fragments();
     failing();
     tl_gpu_give(device, &on_device);
     tl_gpu_give(device, &results);

@@ -91,7 +91,7 @@ static tally_status done(tally_status status, tally_fragment **fragment)
     return status;
 }
 
-/* Adds the elements of a view to the exact sums of its rows. */
+/* Adds the elements of a view of host memory to the exact sums of its rows. */
 static tally_status exact_slab(tally_fragment *f, const tally_view *in, int64_t start, int64_t n)
 {
     const int sums = tl_exact_form_of(f->plan.op)->sums;
@@ -136,39 +136,6 @@ static tally_status flat_slab(tally_fragment *f, const void *x, int64_t start, i
     return tl_slabs_append(&f->slabs, s) ? TALLY_OK : tl_no_memory(ctx, sizeof nodes, "a fragment");
 }
 
-tally_status tally_fragment_make(tally *ctx, const char *op, tally_dtype dtype, const void *x,
-                                 int64_t start, int64_t n, tally_fragment **fragment)
-{
-    if (fragment) *fragment = NULL;
-    tally_status status = check_range(ctx, start, n);
-    if (status) return status;
-
-    if (n > 0 && !x)
-        return tl_fail(ctx, TALLY_INVALID, "x is NULL: must point to %lld elements", (long long)n);
-    status = tl_fragment_new(ctx, op, dtype, start, 1, fragment);
-    if (status) return status;
-
-    tally_fragment *f = *fragment;
-    int64_t bytes;
-
-    if (n && f->plan.op->inputs == 2) {
-        status = tl_fail(ctx, TALLY_INVALID,
-                         "op is '%.60s': it takes two inputs, a view whose next is another "
-                         "(tally_fragment_of_view)",
-                         op);
-    } else if (__builtin_mul_overflow(n, (int64_t)f->plan.op->elem_bytes, &bytes)) {
-        status = tl_fail(ctx, TALLY_INVALID, "n is %lld: its elements are more bytes than 2^63",
-                         (long long)n);
-    } else if (n && f->exact) {
-        const tally_view in = tally_flat(x, dtype, n);
-        status = exact_slab(f, &in, start, n);
-    } else if (n) {
-        status = flat_slab(f, x, start, n);
-    }
-
-    return done(status, fragment);
-}
-
 /* Adds the slab of a view with n elements per sequence, n > 0: in place, or (fed) through a
  * feed. */
 static tally_status view_slab(tally_fragment *f, const tally_view *in, int64_t start, int64_t n,
@@ -199,6 +166,59 @@ static tally_status view_slab(tally_fragment *f, const tally_view *in, int64_t s
     return status;
 }
 
+/* Adds the slab of a checked view, in->n > 0, of memory of any kind. next is in->next. */
+static tally_status add_slab(tally_fragment *f, tally_view *in, tally_view *next, int64_t start)
+{
+    assert(in->n > 0);
+    assert(in->next == next);
+    tally *const ctx = f->ctx;
+    tl_host_copies copies = {.ctx = ctx};
+    const int64_t n = in->n;
+    tl_inputs_normal(in);
+    if (next) tl_inputs_normal(next);
+
+    const int fed = tl_has_inputs(in);
+    if (!f->exact && !fed && in->rows == 1 && in->stride == 1)
+        return flat_slab(f, in->data, start, n);
+
+    tally_status status = tl_on_processors(ctx, NULL, "x", what, in->rows * n);
+    if (!status) status = tl_inputs_bring(&copies, in, next);
+    if (!status) status = f->exact ? exact_slab(f, in, start, n) : view_slab(f, in, start, n, fed);
+    tl_host_close(&copies);
+    return status;
+}
+
+tally_status tally_fragment_make(tally *ctx, const char *op, tally_dtype dtype, const void *x,
+                                 int64_t start, int64_t n, tally_fragment **fragment)
+{
+    if (fragment) *fragment = NULL;
+    tally_status status = check_range(ctx, start, n);
+    if (status) return status;
+
+    if (n > 0 && !x)
+        return tl_fail(ctx, TALLY_INVALID, "x is NULL: must point to %lld elements", (long long)n);
+    status = tl_fragment_new(ctx, op, dtype, start, 1, fragment);
+    if (status) return status;
+
+    tally_fragment *f = *fragment;
+    int64_t bytes;
+
+    if (n && f->plan.op->inputs == 2) {
+        status = tl_fail(ctx, TALLY_INVALID,
+                         "op is '%.60s': it takes two inputs, a view whose next is another "
+                         "(tally_fragment_of_view)",
+                         op);
+    } else if (__builtin_mul_overflow(n, (int64_t)f->plan.op->elem_bytes, &bytes)) {
+        status = tl_fail(ctx, TALLY_INVALID, "n is %lld: its elements are more bytes than 2^63",
+                         (long long)n);
+    } else if (n) {
+        tally_view in = tally_flat(x, dtype, n);
+        status = add_slab(f, &in, NULL, start);
+    }
+
+    return done(status, fragment);
+}
+
 tally_status tally_fragment_of_view(tally *ctx, const char *op, const tally_view *x, int64_t start,
                                     tally_fragment **fragment)
 {
@@ -218,22 +238,10 @@ tally_status tally_fragment_of_view(tally *ctx, const char *op, const tally_view
 
     tally_fragment *f = *fragment;
     tally_view in, next;
-    tl_host_copies copies = {.ctx = ctx};
     status = tl_form_fits(ctx, op, f->plan.op, x, "x");
     if (!status) status = tl_inputs_check(ctx, x, "x", &in, &next);
-    if (!status && x->n && f->exact) {
-        status = exact_slab(f, x, start, x->n);
-    } else if (!status && x->n) {
-        tl_inputs_normal(&in);
-        if (x->next) tl_inputs_normal(&next);
-        const int fed = tl_has_inputs(&in), one = !fed && in.rows == 1 && in.stride == 1;
-        if (!one) status = tl_on_processors(ctx, NULL, "x", what, x->rows * x->n);
-        if (!status && !one) status = tl_inputs_bring(&copies, &in, &next);
-        if (!status)
-            status = one ? flat_slab(f, in.data, start, x->n) : view_slab(f, &in, start, x->n, fed);
-    }
+    if (!status && x->n) status = add_slab(f, &in, x->next ? &next : NULL, start);
 
-    tl_host_close(&copies);
     return done(status, fragment);
 }
 
