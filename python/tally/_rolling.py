@@ -59,12 +59,16 @@ class Rolling:
             x, on = self._column(x, on)
         self._x, self._axis, self._dtype = x, axis, dtype
         self._sorted = None
+        self._start = self._end = None
+        plain = on is None and closed is None and min_periods is None and step is None and by is None and not center
+        if plain and type(window) is int and 0 < window < 1 << 61:  # the usual case
+            self._before, self._after, self._minimum, self._step = window - 1, 0, window, 1
+            return
         if closed is None:
             closed = "right"
         else:
             ends(closed)
         self._step = 1 if step is None else _integer(step, "step", 1)
-        self._start = self._end = None
         is_rows = type(window) is int or (
             hasattr(window, "__index__")
             and getattr(getattr(window, "dtype", None), "kind", "") != "m"  # numpy.timedelta64 has __index__
