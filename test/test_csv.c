@@ -5,7 +5,16 @@
 #define _GNU_SOURCE
 #include "files.h"
 #include <dlfcn.h>
+#include <sys/random.h>
 #include "io/hash.h"
+
+/* In this program the secret of every table of keys is 0, so that two texts can have one hash. */
+ssize_t getrandom(void *to, size_t bytes, unsigned flags)
+{
+    (void)flags;
+    memset(to, 0, bytes);
+    return (ssize_t)bytes;
+}
 
 /* The sum of the values of a text, on one to three threads, from a file and in pieces of `step`. */
 static void gives(const char *content, size_t n, tally_file_options o, double sum)
@@ -258,6 +267,42 @@ static void hashes(void)
     }
 }
 
+/* Two texts whose hashes are equal under the key 0 (found by a search of 2^32 texts) stay two
+ * groups. */
+static void equal_hashes(void)
+{
+    static const char *const key[] = {"pedagookafijeepm", "ahgkfkimhggnnmen", "other"};
+    static const int32_t want[] = {0, 1, 0, 1, 2};
+    const uint64_t zero[2] = {0, 0};
+    uint64_t hash[2];
+    char text[200] = "k,v\n";
+    for (int i = 0; i < 2; i++) {
+        char padded[40] = {0};
+        strcpy(padded, key[i]);
+        tl_hash h = tl_hash_begin(zero);
+        tl_hash_text(&h, padded, strlen(key[i]));
+        hash[i] = tl_hash_end(&h);
+    }
+    check(hash[0] == hash[1], "the texts have two hashes: the test needs others");
+    for (int i = 0; i < 5; i++) sprintf(text + strlen(text), "%s,%d\n", key[want[i]], i);
+    save("t", text, strlen(text));
+
+    tally_file *f;
+    const tally_file_options o = {.format = "csv", .by = "k", .column = "v"};
+    int32_t codes[5] = {-1, -1, -1, -1, -1};
+    int64_t got = 0;
+    check_ok(NULL, tally_file_open(NULL, path("t"), &o, &f), "open");
+    check_ok(NULL, tally_file_read_by(f, values, codes, 5, &got), "read");
+    check(got == 5 && !memcmp(codes, want, sizeof want), "equal hashes: codes %d %d %d %d %d",
+          codes[0], codes[1], codes[2], codes[3], codes[4]);
+    check(tally_file_groups(f) == 3, "%lld groups", (long long)tally_file_groups(f));
+    for (int i = 0; i < 3; i++) {
+        const char *const is = tally_file_key(f, i, 0);
+        check(is && !strcmp(is, key[i]), "group %d is %s", i, is ? is : "none");
+    }
+    tally_file_close(f);
+}
+
 int main(void)
 {
     files_start();
@@ -269,5 +314,6 @@ int main(void)
     quotes();
     foreign();
     hashes();
+    equal_hashes();
     return files_finish();
 }
