@@ -116,8 +116,9 @@ static int open_file(sink *s, const options *o, enum format format, int ndim, co
     int64_t dims[DIMS + 1];
     memcpy(dims, shape, (size_t)ndim * sizeof *dims);
     if (info->lanes > 1 && ndim == DIMS)
-        return fail(USAGE, "%s: several values per result need one more dimension than there is",
-                    s->in->label);
+        return fail(USAGE,
+                    "%s has %d dimensions, and several values per result need one more: at most %d",
+                    s->in->label, ndim, DIMS);
     if (info->lanes > 1) dims[ndim++] = info->lanes;
     if (format == TO_TEXT || format == TO_CSV) return open_text(s, o, format, path, ndim, dims);
     const tally_status status = tally_file_create(s->ctx, path, format_name(format), info->output,

@@ -180,4 +180,7 @@ if [ -n "$device" ] && [ -z "${TALLY_SANITIZE-}" ]; then
     has "tally scan sum --segments seg.npy --reverse --json --device $device m.npy" "\"ran_on\": \[\"cpu\"\]}\$"
 fi
 
+# a closed pipe is not the reason why another file cannot be made
+bad 1 '(sleep 0.2; tally scan sum,max a.txt -o nodir/x.csv; echo $? >code) | true; exit $(cat code)' 'tally: nodir/x.csv: creating a temporary file beside it: No such file or directory'
+
 finish
