@@ -304,12 +304,11 @@ int sink_close(sink *s, int code)
 {
     if (!s) return code;
     if (s->table) code = sheet_close(s->table, code);
-    if (!code) code = bitmap_end(s->valid);
+    code = bitmap_close(s->valid, code);
     if (!code && s->file) {
         const tally_status status = tally_file_commit(s->file);
         if (status) code = stdout_failed(s, status);
     }
-    code = bitmap_close(s->valid, code);
     tally_file_close(s->file); /* a file that was not committed is removed */
     code = s->hash ? report(s, code) : code;
     for (int k = 0; s->kept && k < s->ops->all; k++) free(s->kept[k].data);

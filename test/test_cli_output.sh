@@ -166,6 +166,11 @@ fi
 
 # ---- where a run ran ----
 has 'tally reduce sum --explain a.txt' 'computed +on the processors; read'
+# the device that was asked for; where there is only one, auto is that one
+asked=cpu
+if [ "$(tally devices --json | grep -c '"usable": true')" -gt 1 ]; then asked=auto; fi
+has 'tally reduce sum --explain --device auto a.txt' "^  device       $asked, "
+has 'OCL_ICD_VENDORS=$PWD/none CUDA_VISIBLE_DEVICES= tally reduce sum --explain a.txt' '^  device       cpu, '
 device=$(tally devices | awk '/^opencl:/ { print $1; exit }')
 if [ -n "$device" ] && [ -z "${TALLY_SANITIZE-}" ]; then
     has "tally reduce sum --json --device $device m.npy" "\"device\": \"$device\", \"ran_on\": \[\"$device\"\]}\$"
