@@ -257,6 +257,9 @@ bad 1 'seq 1 | tally reduce dot --with - x.txt' 'tally: --with standard input ha
 bad 1 'tally reduce dot --axis 0 --with s.txt m.npy' 'tally: --with s.txt is an array of 6, and m.npy is one of 2x3: must be the same'
 bad 1 'tally reduce sum --valid s.txt x.txt' 'tally: --valid s.txt has 6 elements, and x.txt has 3: must be as many'
 bad 1 'tally reduce sum --valid empty.npy x.txt' 'tally: --valid empty.npy: must be whole numbers, 0 where an element is left out, and these are f32'
+for d in f16 f64; do
+    bad 1 "seq 3 | tally scan last --dtype $d -o h.npy; tally reduce sum --valid h.npy x.txt" "tally: --valid h.npy: must be whole numbers, 0 where an element is left out, and these are $d"
+done
 bad 1 'printf "1\n0.5\n1\n" >h.txt; tally reduce sum --valid h.txt x.txt' "tally: h.txt:2:1: '0.5' is not a whole number, as i64 needs"
 bad 1 'tally reduce sum --valid nope x.txt' 'tally: nope: No such file or directory'
 bad 1 'tally reduce dot --with nope x.txt' 'tally: nope: No such file or directory'
