@@ -419,6 +419,7 @@ for v in 'reduce sum' 'scan sum' 'window sum -w 2'; do
     bad 1 "printf '0\n3\n5\n' >d.txt; tally $v --segments d.txt m.npy" "tally: --segments d.txt: every element is in a segment, so the offsets must run from 0 to 6 and run from 0 to 5"
 done
 bad 1 'tally reduce sum --segments nan.npy m.npy' "tally: --segments nan.npy: offsets must be whole numbers, and these are f32"
+bad 1 'seq 3 | tally scan last --dtype f16 -o half.npy; tally reduce sum --segments half.npy m.npy' "tally: --segments half.npy: offsets must be whole numbers, and these are f16"
 bad 1 'tally reduce sum --segments empty.txt m.npy' "tally: empty.txt: No such file or directory"
 bad 1 'tally reduce sum a.txt -o nodir/x.csv' "tally: nodir/x.csv: creating a temporary file beside it: No such file or directory"
 for c in 'reduce sum huge.npy' 'reduce sum object.npy' 'reduce sum --dtype u64 --format raw p.csv' 'reduce sum --column nope p.csv' 'scan mean --init 1 a.txt' \
