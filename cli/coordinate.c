@@ -98,9 +98,9 @@ static int append(coordinate *c, const layout *l, const char *path)
     const char *const axis = c->of->info.dimensions[l->axis];
     if (in.ndim != 1 || !in.info.dimensions[0] || !axis ||
         strcmp(in.info.dimensions[0], axis) != 0) {
-        code = fail(
-            USAGE, "%s: --by is %s: must have the one dimension %s %lld, along which --axis goes",
-            path, shape_of(c, &in, is, sizeof is), axis ? axis : "of the data", (long long)l->len);
+        code =
+            fail(USAGE, "%s: the coordinate is %s: must have the one dimension %s %lld", path,
+                 shape_of(c, &in, is, sizeof is), axis ? axis : "of the data", (long long)l->len);
     } else if (first) {
         c->units = in.info.units ? strdup(in.info.units) : NULL;
         c->calendar = in.info.calendar ? strdup(in.info.calendar) : NULL;

@@ -140,17 +140,12 @@ int bitmap_write(bitmap *b, const void *places, int64_t count)
     return status ? fail_status(b->ctx, status) : DONE;
 }
 
-int bitmap_end(bitmap *b)
-{
-    const tally_status status =
-        b && b->count & 7 ? tally_file_write(b->file, &b->byte, 1) : TALLY_OK;
-    return status ? fail_status(b->ctx, status) : DONE;
-}
-
 int bitmap_close(bitmap *b, int code)
 {
     if (!b) return code;
-    const tally_status status = code ? TALLY_OK : tally_file_commit(b->file);
+    tally_status status = TALLY_OK;
+    if (!code && b->count & 7) status = tally_file_write(b->file, &b->byte, 1);
+    if (!code && !status) status = tally_file_commit(b->file);
     if (status) code = fail_status(b->ctx, status);
     tally_file_close(b->file); /* removes the file if it was not committed */
     free(b);

@@ -61,8 +61,6 @@ int span_bounds(const span *s, const groups *g, const input *in, int64_t **start
 int span_unit(const span *s, const char *label, const char *what, int times);
 /* Makes the window for keys of this dtype. falling: the keys descend. */
 int span_window(const span *s, tally_dtype keys, int falling, tally_key_window *w);
-/* Whether --by names the coordinate for windows along --axis, in a NetCDF file. */
-int by_coordinate(const options *o);
 
 /* ---- coordinate.c: the coordinate variable of dimension l->axis ------------------------------ */
 typedef struct coordinate {

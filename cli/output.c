@@ -211,9 +211,8 @@ static int write_typed(tally *ctx, const char *path, enum format format, const a
     if (!code) code = bitmap_open(&valid, ctx, o);
     for (int i = 0; i < files && !code; i++)
         code = bitmap_write(valid, answers[i].results->places, answers[i].count * columns);
-    if (!code) code = bitmap_end(valid);
-    if (!code && (status = tally_file_commit(file))) code = fail_status(ctx, status);
     code = bitmap_close(valid, code);
+    if (!code && (status = tally_file_commit(file))) code = fail_status(ctx, status);
     tally_file_close(file);
     return code;
 }

@@ -59,8 +59,7 @@ typedef struct bitmap bitmap;
 /* call bitmap_close also after a failure */
 int bitmap_open(bitmap **bitmap_, tally *ctx, const options *o);
 int bitmap_write(bitmap *b, const void *places, int64_t count);
-int bitmap_end(bitmap *b);
-int bitmap_close(bitmap *b, int code); /* commits if code is DONE */
+int bitmap_close(bitmap *b, int code); /* writes the last bits and commits if code is DONE */
 
 /* ---- document.c: where results go, and writing text to a file of the library ----------------- */
 enum format { TO_TEXT, TO_CSV, TO_NPY, TO_RAW, TO_NETCDF, TO_NETCDF4, TO_HDF5, TO_JSON };

@@ -116,8 +116,9 @@ static int open_file(sink *s, const options *o, enum format format, int ndim, co
     int64_t dims[DIMS + 1];
     memcpy(dims, shape, (size_t)ndim * sizeof *dims);
     if (info->lanes > 1 && ndim == DIMS)
-        return fail(USAGE, "%s: several values per result need one more dimension than there is",
-                    s->in->label);
+        return fail(USAGE,
+                    "%s has %d dimensions, and several values per result need one more: at most %d",
+                    s->in->label, ndim, DIMS);
     if (info->lanes > 1) dims[ndim++] = info->lanes;
     if (format == TO_TEXT || format == TO_CSV) return open_text(s, o, format, path, ndim, dims);
     const tally_status status = tally_file_create(s->ctx, path, format_name(format), info->output,
@@ -303,12 +304,11 @@ int sink_close(sink *s, int code)
 {
     if (!s) return code;
     if (s->table) code = sheet_close(s->table, code);
-    if (!code) code = bitmap_end(s->valid);
+    code = bitmap_close(s->valid, code);
     if (!code && s->file) {
         const tally_status status = tally_file_commit(s->file);
         if (status) code = stdout_failed(s, status);
     }
-    code = bitmap_close(s->valid, code);
     tally_file_close(s->file); /* a file that was not committed is removed */
     code = s->hash ? report(s, code) : code;
     for (int k = 0; s->kept && k < s->ops->all; k++) free(s->kept[k].data);

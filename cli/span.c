@@ -174,11 +174,6 @@ int span_options(const options *o, span *s)
     return DONE;
 }
 
-int by_coordinate(const options *o)
-{
-    return has(o, OPT_by) && has(o, OPT_axis) && (has(o, OPT_last) || has(o, OPT_next));
-}
-
 int span_unit(const span *s, const char *label, const char *what, int times)
 {
     const span_length *const shown = s->last.given ? &s->last : &s->next;

@@ -82,10 +82,12 @@ static int match(weights *w, const input *with, const input *in)
     for (int k = 0; k < with->ndim; k++) {
         const char *const name = with->info.dimensions[k];
         const int d = name ? dimension_named(in, name) : -1;
+        if (!name)
+            return fail(BAD_DATA, "--with %s is a single value: must have dimensions of %s",
+                        with->label, in->label);
         if (d < 0)
             return fail(BAD_DATA, "--with %s has the dimension %s %lld, which %s has not",
-                        with->label, name ? name : "of a single value", (long long)with->shape[k],
-                        in->label);
+                        with->label, name, (long long)with->shape[k], in->label);
         if (with->shape[k] != in->shape[d])
             return fail(
                 BAD_DATA,

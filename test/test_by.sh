@@ -84,6 +84,15 @@ bad 2 'tally reduce sum --by town --column temp c.csv' "tally: c.csv: no column 
 bad 2 'tally reduce sum --by city c.csv' "tally: c.csv: 3 columns have numbers: 2 'temp', 3 'hum', 4 'year'; choose one with --column"
 bad 2 'tally reduce sum --by city --axis 0 c.csv' 'tally: --by and --axis exclude each other'
 bad 2 'tally scan sum --by city --segments c.csv c.csv' 'tally: --by and --segments exclude each other'
+bad 2 'tally window sum -w 2 --step 2 --by city --column temp c.csv' 'tally: --by and --step exclude each other'
+# empty cells are before numbers, and numbers that are equal in the order of their texts
+ok 'printf "k,v\n2,1\n,2\n1.0,3\n-1,4\n1,5\nnan,6\n" | tally reduce sum --sort --by k --column v --to csv' "k,sum
+,2
+-1,4
+1,5
+1.0,3
+2,1
+nan,6"
 bad 2 'tally reduce sum --sort --column temp c.csv' 'tally: --sort orders the groups of --by, which is not there'
 # several columns in a file of one type: a row for each group
 raw() { ok "tally reduce $1 --to raw -o rows.raw && od -An -v -tf8 -w64 rows.raw | tr -s ' '" "$2"; }

@@ -220,6 +220,11 @@ if command -v script >/dev/null; then
     ok "script -qec 'tally reduce sum,mean a.txt' /dev/null | tr -d '\r'" $'sum   15\nmean  3'
     ok "script -qec 'tally reduce sum,mean a.txt p.csv' /dev/null | tr -d '\r'" $'file   sum  mean\na.txt   15     3\np.csv    4     2'
     ok "script -qec 'tally reduce sum,max --axis 1 m.npy' /dev/null | tr -d '\r'" $'row  sum  max\n0      6    3\n1     15    6'
+    has "seq 3 | script -qec 'tally reduce sum' /dev/null" '^tally: reading from the terminal; end with Ctrl-D'
+    ok "seq 3 | script -qec 'tally reduce sum --quiet' /dev/null | grep -c terminal || true" 0
+    # the line of progress appears after a second, and goes away
+    has "script -qec '(seq 1000000; sleep 1.1; seq 1000000) | tally reduce count' /dev/null | tr '\r' '\n'" 'standard input  0\.0[0-9] GB  0\.0[0-9] GB/s'
+    ok "script -qec '(seq 1000000; sleep 1.1; seq 1000000) | tally reduce count --quiet' /dev/null | tr -d '\r'" 'count  2000000'
 fi
 
 # ---- the other verbs ----
@@ -338,7 +343,9 @@ bad 2 'tally reduce sum --threads 5000 a.txt' "tally: --threads is 5000 and must
 bad 2 'tally reduce sum --axis 2 m.npy' "tally: --axis is 2, and m.npy has 2 dimensions: must be -2..1"
 bad 2 'tally reduce sum --axis 2 a.txt' "tally: --axis is 2, and a.txt has 2 dimensions: must be -2..1"
 bad 2 'tally reduce sum --axis 1 --dtype u8 x.raw' "tally: --axis is 1, and x.raw has 1 dimension: must be -1..0 (--shape RxC makes an array)"
-bad 2 'tally reduce sum --axis 0 --segments seg.txt m.npy' "tally: --axis and --segments exclude each other"
+for v in 'reduce sum' 'scan sum' 'window sum -w 2'; do
+    bad 2 "tally $v --axis 0 --segments seg.txt m.npy" "tally: --axis and --segments exclude each other"
+done
 bad 2 'tally reduce sum --shape 4x2 --axis 0 a.txt' "tally: --shape is '4x2', which is 8 elements, and a.txt has 5"
 bad 2 'tally reduce sum --shape 4y2 --axis 0 a.txt' "tally: --shape is '4y2': must be whole numbers with x between them, like 1000x256"
 bad 2 'tally reduce sum --shape 3x2 m.npy' "tally: --shape is for raw, text and csv; m.npy has 2 dimensions of its own"
@@ -348,6 +355,10 @@ bad 2 'tally bench sum:f32:2^4' "tally: the problem 'sum:f32:2^4' has too few pa
 bad 2 'tally bench sum:f32:scam:2^4' "tally: there is no shape 'scam'; did you mean 'scan'? choices: reduce, scan, window"
 bad 2 'tally bench sum:f32:window:2^4' "tally: the problem 'sum:f32:window:2^4' needs a width, as in window=50"
 bad 2 'tally bench sum:f32:reduce:0' "tally: the problem 'sum:f32:reduce:0' has N '0': must be a whole number from 1 to 2^40"
+bad 2 'tally bench sum:f32:reduce=5:1K' "tally: the problem 'sum:f32:reduce=5:1K': reduce takes no width"
+bad 2 'tally devices cpu' "tally: \`tally devices\` takes no operand, and 'cpu' is one"
+bad 2 'tally help scan reduce' "tally: \`tally help\` explains one verb, and 'reduce' is a second one"
+bad 2 'tally scan' "tally: which operator? \`tally scan OP[,OP...] [FILE]\`; \`tally ops\` lists them, \`tally help scan\` explains"
 bad 2 'tally verify x' "tally: \`tally verify\` takes no operand, and 'x' is one"
 bad 2 'tally verify --cases 0' "tally: --cases is 0 and must be at least 1"
 bad 2 'tally ops sum max' "tally: \`tally ops\` explains one operator, and 'max' is a second one"
@@ -400,12 +411,15 @@ bad 1 'tally reduce sum nope.npy' "tally: nope.npy: No such file or directory"
 bad 1 'tally scan sum nope.npy -o x.npy' "tally: nope.npy: No such file or directory"
 bad 1 'tally reduce sum short.npy' "tally: short.npy: the file is truncated: shape (10) of f32 needs 40 bytes of elements, and 4 are there"
 bad 1 'printf "3\n2\n" >d.txt; tally reduce sum --segments d.txt m.npy' "tally: --segments d.txt: offset 1 is 2, and the one before it is 3: they must ascend"
+bad 1 'printf "%s\n" -1 6 >d.txt; tally reduce sum --segments d.txt m.npy' "tally: --segments d.txt: offset 0 is -1"
+bad 1 ': >d.txt; tally reduce sum --segments d.txt m.npy' "tally: --segments d.txt: there are no offsets; one more than the segments is needed"
 bad 1 'printf "0\n9\n" >d.txt; tally reduce sum --segments d.txt m.npy' "tally: --segments d.txt: the last offset is 9, and m.npy has 6 elements"
 for v in 'reduce sum' 'scan sum' 'window sum -w 2'; do
     bad 1 "printf '1\n6\n' >d.txt; tally $v --segments d.txt m.npy" "tally: --segments d.txt: every element is in a segment, so the offsets must run from 0 to 6 and run from 1 to 6"
     bad 1 "printf '0\n3\n5\n' >d.txt; tally $v --segments d.txt m.npy" "tally: --segments d.txt: every element is in a segment, so the offsets must run from 0 to 6 and run from 0 to 5"
 done
 bad 1 'tally reduce sum --segments nan.npy m.npy' "tally: --segments nan.npy: offsets must be whole numbers, and these are f32"
+bad 1 'seq 3 | tally scan last --dtype f16 -o half.npy; tally reduce sum --segments half.npy m.npy' "tally: --segments half.npy: offsets must be whole numbers, and these are f16"
 bad 1 'tally reduce sum --segments empty.txt m.npy' "tally: empty.txt: No such file or directory"
 bad 1 'tally reduce sum a.txt -o nodir/x.csv' "tally: nodir/x.csv: creating a temporary file beside it: No such file or directory"
 for c in 'reduce sum huge.npy' 'reduce sum object.npy' 'reduce sum --dtype u64 --format raw p.csv' 'reduce sum --column nope p.csv' 'scan mean --init 1 a.txt' \

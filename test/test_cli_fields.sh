@@ -43,6 +43,10 @@ for op in sum mean max; do
     same "tally reduce sum,mean,max --variable v --axis time jan.nc feb.nc -o o.nc4 && tally reduce last --axis 0 --hex --variable v_$op o.nc4" \
         "tally reduce $op --variable v --axis time jan.nc feb.nc -o p.nc && tally reduce last --axis 0 --hex --variable v_$op p.nc"
 done
+make named.nc 'dimensions: x = 2 ; variables: float v(x) ; v:standard_name = "air_temperature" ; v:units = "K" ; data: v = 1, 2 ;'
+for op in mean:1 max:1 var:0 count:0; do # a count and a variance have no name of the standard
+    ok "tally reduce ${op%:*} --axis x --variable v named.nc -o o.nc; ncdump -h o.nc | grep -c standard_name || true" "${op#*:}"
+done
 bad 2 'tally reduce sum,max --name a --variable v --axis time jan.nc -o o.nc' "tally: --name is 'a': 1 name for 2 operators"
 bad 2 'tally reduce sum --name a --variable v --axis time jan.nc' "tally: --name is 'a', the variables of a NetCDF file, and the results go to text"
 bad 2 'tally reduce sum,max --name a,a --variable v --axis time jan.nc -o o.nc' "tally: o.nc: name is 'a', and there is a variable of that name"
@@ -81,6 +85,8 @@ unit 'days since 0001-01-01' standard -1 'time[0] is -1 days since 0001-01-01, a
 unit 'days since 2000-01-01' noleap 1e30 'time[0] is 1e+30 days since 2000-01-01, a date that the calendar noleap does not have'
 unit 'days since 2000-01-01' noleap NaN 'time[0] is missing, nan or infinite: every step must have its number'
 unit kelvin standard 0 "the units of time are 'kelvin': --by time.month needs times, as in 'days since 1970-01-01'"
+make old.nc 'dimensions: time = 3 ; variables: double time(time) ; time:units = "days since 1960-01-01" ; int v(time) ; data: time = -0.5, -365, 1 ; v = 1, 2, 4 ;'
+line 'reduce sum --variable v --axis time --by time.year,time.month,time.hour --to csv old.nc' 'year,month,hour,sum 1959,12,12,1 1959,1,0,2 1960,1,0,4'
 for units in 'Days since 2000-1-1' 'DAYS SINCE 2000-01-01T00:00:00Z' ' days  since  2000-01-01 0:0:0.0 UTC' 'day since 2000-01-01 03:00 +3' 'd since 1999-12-31 18:30 -0530'; do
     make u.nc "dimensions: time = 2 ; variables: float time(time) ; time:units = \"$units\" ; int v(time) ; data: time = 0, 0.999 ; v = 1, 1 ;"
     line 'reduce count --variable v --axis time --by time.year,time.day --to csv u.nc' 'year,day,count 2000,1,2'
@@ -131,6 +137,15 @@ ok "tally scan dot --axis lat --with 'cos(lat)' --variable one cos.nc --to csv |
 ok "tally window dot -w 1 --hex --axis lat --with 'cos(lat)' --variable one cos.nc | paste -sd' '" '0x3ff0000000000000 0x0000000000000000 0x0000000000000000 0xbff0000000000000 0x0000000000000000 0x3ff0000000000000 0x3fdfffffffffffff 0x3fe6a09e667f3bcd 0x3f81df37c4954c21'
 bad 1 "tally reduce wmean --axis lat,lon --with lat3.nc $g" 'tally: --with lat3.nc: the dimension lat is 3 long, and in g.nc it is 4: must be of the same grid'
 bad 1 "tally reduce wmean --axis lat,lon --with lev.nc $g" 'tally: --with lev.nc has the dimension lev 3, which g.nc has not'
+make odd.nc 'dimensions: lat = 2 ; x = 2 ; variables: double lat(lat) ; double x(lat) ; double y(lat) ; float v(lat, x) ; float s ; float e(lat, x) ;
+ data: lat = 30, 400 ; x = 1, 2 ; y = 1, 1.5 ; v = 1, 2, 3, 4 ; s = 2 ; e = 1, 1, 1, 1 ;'
+bad 1 "tally reduce wmean --axis lat --with 'cos(lat)' --variable v odd.nc" 'tally: odd.nc: lat[1] is 400: --with cos(lat) takes degrees up to 360'
+bad 1 'tally reduce dot --axis lat --with odd.nc:s --variable v odd.nc' 'tally: --with odd.nc is a single value: must have dimensions of odd.nc'
+bad 1 'tally reduce sum --axis lat --minus odd.nc:s --variable v odd.nc' 'tally: --minus odd.nc is a single value or empty'
+bad 1 'tally reduce dot --with no:file --variable v odd.nc' 'tally: no:file: No such file or directory'
+bad 2 'tally window sum --axis lat --by lat --last 1e-400 --variable v odd.nc' "tally: --last is '1e-400': must be 0 or a number that a f64 holds"
+make long.nc 'dimensions: lat = 3 ; n = 2 ; variables: double lat(n) ; float v(lat) ; data: lat = 1, 2 ; v = 1, 2, 3 ;'
+bad 2 "tally reduce dot --axis lat --with 'cos(lat)' --variable v long.nc" 'tally: long.nc: the coordinate is lat(n 2): must have the one dimension lat 3'
 bad 2 "tally reduce wmean --axis lat,lon --with 'cos(lev)' $g" "tally: --with is 'cos(lev)', and g.nc has no dimension of that name"
 bad 2 "tally reduce wmean --axis lat,lon --with g.nc:rows $g" "tally: g.nc: no variable 'rows'; the variables are time(time 5), lat(lat 4), t2m(time 5, lat 4, lon 3), area(lat 4, lon 3), row(lat 4)"
 has "tally reduce nanwmean --axis lat,lon --with 'cos(lat)' $g -o o.nc && ncdump -h o.nc" 'cell_methods = "lat: lon: mean"'
@@ -194,6 +209,8 @@ for by in time.month kind time.year; do
 done
 line 'reduce mean --axis time --by time.month two.nc --variable v -o c.nc && tally window sum -w 2 --edges shrink --axis time --variable v two.nc --minus c.nc --to csv | tail -n +2' '-5,-10 -10,-20 -10,-20 0,0 10,20 10,20'
 make one.nc 'dimensions: month = 2 ; x = 2 ; variables: int month(month) ; float c(month, x) ; data: month = 1, 2 ; c = 0, 0, 0, 0 ;'
+make short.nc 'dimensions: month = 2 ; x = 2 ; n = 1 ; variables: int month(n) ; float c(month, x) ; data: month = 1 ; c = 0, 0, 0, 0 ;'
+bad 1 'tally scan sum --axis time --variable v two.nc --minus short.nc:c' 'tally: short.nc: month has 1 values, and the dimension of that name has 2'
 bad 1 'tally scan sum --axis time --variable v two.nc --minus one.nc' 'tally: --minus one.nc has no month 3, which step 2 of two.nc has'
 bad 1 "tally scan sum --axis time $g --minus lat3.nc" 'tally: --minus lat3.nc: the dimension lat is 3 long, and in g.nc it is 4: must be of the same grid'
 bad 2 "tally scan sum --axis time $g --minus lev.nc" "tally: g.nc: no variable 'lev'; the variables are time(time 5), lat(lat 4), t2m(time 5, lat 4, lon 3), area(lat 4, lon 3), row(lat 4)"

@@ -207,6 +207,9 @@ ok "printf '1 2\n3 4\n' | tally scan sum --exclusive --column 1 --keep --empty N
 ok 'tally window sum -w 1 --valid v.txt x.txt -o o.npy --out-valid o.bits && od -An -tx1 o.bits' ' 05'
 ok 'seq 12 | tally scan minmax --exclusive --to raw -o o.raw --out-valid o.bits && od -An -tx1 o.bits' ' fe 0f'
 ok 'seq 16 | tally scan sum --init 1 -o o.raw --out-valid o.bits && od -An -tx1 o.bits' ' ff ff'
+# more bits than are written at a time
+ok 'seq 70000 | tally scan sum --exclusive -o o.raw --out-valid o.bits && od -An -v -tx1 -w1 o.bits | uniq -c | tr -s " "' ' 1 fe
+ 8749 ff'
 ok 'tally reduce nansum --segments cuts.txt gap.txt -o o.npy --out-valid o.bits && od -An -tx1 o.bits' ' 09'
 
 # Every road: nansum has no value just where count is below the least number, or has no value itself.
@@ -254,6 +257,9 @@ bad 1 'seq 1 | tally reduce dot --with - x.txt' 'tally: --with standard input ha
 bad 1 'tally reduce dot --axis 0 --with s.txt m.npy' 'tally: --with s.txt is an array of 6, and m.npy is one of 2x3: must be the same'
 bad 1 'tally reduce sum --valid s.txt x.txt' 'tally: --valid s.txt has 6 elements, and x.txt has 3: must be as many'
 bad 1 'tally reduce sum --valid empty.npy x.txt' 'tally: --valid empty.npy: must be whole numbers, 0 where an element is left out, and these are f32'
+for d in f16 f64; do
+    bad 1 "seq 3 | tally scan last --dtype $d -o h.npy; tally reduce sum --valid h.npy x.txt" "tally: --valid h.npy: must be whole numbers, 0 where an element is left out, and these are $d"
+done
 bad 1 'printf "1\n0.5\n1\n" >h.txt; tally reduce sum --valid h.txt x.txt' "tally: h.txt:2:1: '0.5' is not a whole number, as i64 needs"
 bad 1 'tally reduce sum --valid nope x.txt' 'tally: nope: No such file or directory'
 bad 1 'tally reduce dot --with nope x.txt' 'tally: nope: No such file or directory'
@@ -272,8 +278,13 @@ bad 2 'printf "1 2\n3 4\n" | tally scan sum --exclusive --column 1 --keep --empt
 bad 2 'tally scan sum --out-valid no x.txt' "tally: --out-valid is 'no': the results must go to a file too; give --output FILE"
 bad 2 'tally scan sum --out-valid no -o no.csv x.txt' "tally: --out-valid is 'no', for npy and raw, and the results go to csv; --empty WORD marks them there"
 bad 2 'tally scan sum --out-valid no -o no x.txt' "tally: --out-valid is 'no', which is --output too: must be another file"
+for file in '' -; do
+    bad 2 "tally scan sum --out-valid '$file' -o no.npy x.txt" "tally: --out-valid is '$file': must be the name of a file"
+done
+bad 2 'tally scan minmax --axis 7 --shape 1x1x1x1x1x1x1x3 -o no.npy x.txt' 'tally: x.txt has 8 dimensions, and several values per result need one more: at most 8'
 bad 2 'tally scan sum --out-valid no --empty NA -o no.csv x.txt' 'tally: --empty and --out-valid exclude each other'
 bad 1 'tally scan sum --out-valid no/no -o no.npy x.txt' 'tally: no/no: creating a temporary file beside it: No such file or directory'
+bad 1 'tally scan sum --out-valid /dev/full -o no.npy x.txt' 'tally: /dev/full: writing: No space left on device'
 bad 1 'printf "1\nx\n" | tally scan sum --out-valid no.bits -o no.npy' "tally: standard input:2:1: 'x' is not a number"
 verdict 'nothing written' "$(find . -name 'no*' ! -name 'none.txt' ! -name nope | wc -l)" "$(ls -A)"
 

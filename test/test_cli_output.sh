@@ -166,6 +166,11 @@ fi
 
 # ---- where a run ran ----
 has 'tally reduce sum --explain a.txt' 'computed +on the processors; read'
+# the device that was asked for; where there is only one, auto is that one
+asked=cpu
+if [ "$(tally devices --json | grep -c '"usable": true')" -gt 1 ]; then asked=auto; fi
+has 'tally reduce sum --explain --device auto a.txt' "^  device       $asked, "
+has 'OCL_ICD_VENDORS=$PWD/none CUDA_VISIBLE_DEVICES= tally reduce sum --explain a.txt' '^  device       cpu, '
 device=$(tally devices | awk '/^opencl:/ { print $1; exit }')
 if [ -n "$device" ] && [ -z "${TALLY_SANITIZE-}" ]; then
     has "tally reduce sum --json --device $device m.npy" "\"device\": \"$device\", \"ran_on\": \[\"$device\"\]}\$"
@@ -179,5 +184,8 @@ if [ -n "$device" ] && [ -z "${TALLY_SANITIZE-}" ]; then
     has "tally scan sum --axis 0 --json --device $device m.npy" "\"ran_on\": \[\"$device\"\]}\$"
     has "tally scan sum --segments seg.npy --reverse --json --device $device m.npy" "\"ran_on\": \[\"cpu\"\]}\$"
 fi
+
+# a closed pipe is not the reason why another file cannot be made
+bad 1 '(sleep 0.2; tally scan sum,max a.txt -o nodir/x.csv; echo $? >code) | true; exit $(cat code)' 'tally: nodir/x.csv: creating a temporary file beside it: No such file or directory'
 
 finish

@@ -4,6 +4,7 @@
  * merges that make no sense, are refused and change nothing. */
 #include "fragment_bytes.h"
 #include "fragment_order.h"
+#include "many/many.h"
 
 static void must_not_merge(tally_fragment *left, const tally_fragment *right, const char *part)
 {
@@ -100,6 +101,28 @@ static void misuse(void)
     tally_fragment_free(b);
 }
 
+/* Members of one context (src/many/) fold the slices that are counted, and not the one behind them
+ * in memory. */
+static void check_slices(void)
+{
+    enum { COUNT = 2, N = 4 };
+    tally *const member[COUNT] = {check_open(1, NULL), check_open(2, NULL)};
+    const tl_devices t = {member[0], member, COUNT};
+    const float v[N] = {1, 2, 3, 4};
+    tl_slice s[COUNT + 1];
+    tl_plan plan;
+    if (check_ok(member[0], tl_plan_of(member[0], "sum", TALLY_F32, &plan), "sum")) {
+        memset(s, 0, sizeof s);
+        for (int i = 0; i <= COUNT; i++)
+            s[i].member = i % COUNT, s[i].x = (const char *)v, s[i].n = N;
+        check_ok(member[0], tl_slices_push(&t, TL_REDUCE, &plan, s, COUNT), "slices");
+        for (int i = 0; i <= COUNT; i++)
+            check(s[i].nodes.count == (i < COUNT), "slice %d of %d: %d nodes", i, COUNT,
+                  s[i].nodes.count);
+    }
+    for (int i = 0; i < COUNT; i++) tally_close(member[i]);
+}
+
 int main(void)
 {
     check_start();
@@ -107,6 +130,7 @@ int main(void)
     x_memory = malloc((size_t)MOST * 8 + 64);
     misuse();
     version_1();
+    check_slices();
     for (int k = 0; k < (check_quick ? 200 : 6000); k++) any_cut();
     for (int k = 0; k < (check_quick ? 100 : 2000); k++) same_bytes();
     for (int k = 0; k < (check_quick ? 100 : 2000); k++) any_order();

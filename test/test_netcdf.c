@@ -268,14 +268,21 @@ static void not_written(tally *ctx)
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         check(tally_file_head(f, lines[i]) == TALLY_INVALID, "'%s' names two dimensions", lines[i]);
     const double steps[] = {1, 2, 3};
-    check(tally_file_coordinate(f, "x", 2, TALLY_F64, steps) == TALLY_INVALID,
-          "no third dimension");
-    check(tally_file_coordinate(f, "x/y", 1, TALLY_F64, steps) == TALLY_INVALID, "no name");
+#define REFUSES(call, words) \
+    check((call) == TALLY_INVALID && strstr(tally_error(ctx), words), "'%s' is not in '%s'", words, \
+          tally_error(ctx))
+    REFUSES(tally_file_coordinate(f, "x", 2, TALLY_F64, steps), "dimension is 2: must be 0..1");
+    REFUSES(tally_file_coordinate(f, "x", -1, TALLY_F64, steps), "dimension is -1: must be 0..1");
+    REFUSES(tally_file_coordinate(f, "x/y", 1, TALLY_F64, steps), "x/y");
     check(tally_file_coordinate(f, "x", 1, TALLY_F16, steps) == TALLY_UNSUPPORTED, "no type");
-    check(tally_file_coordinate(f, NULL, 1, TALLY_F64, steps) == TALLY_INVALID, "no name at all");
-    check(tally_file_coordinate(f, "x", 1, TALLY_F64, NULL) == TALLY_INVALID, "no values");
-    check(tally_file_fill(f, NULL) == TALLY_INVALID && tally_file_like(f, f) == TALLY_INVALID,
-          "no value, no source");
+    REFUSES(tally_file_coordinate(f, NULL, 1, TALLY_F64, steps), "name is NULL");
+    REFUSES(tally_file_coordinate(f, "x", 1, TALLY_F64, NULL), "values is NULL");
+    REFUSES(tally_file_fill(f, NULL), "value is NULL");
+    REFUSES(tally_file_attribute(f, NULL, NULL, "a"), "name or text is NULL");
+    REFUSES(tally_file_attribute(f, NULL, "a", NULL), "name or text is NULL");
+    REFUSES(tally_file_head(f, NULL), "line is NULL");
+#undef REFUSES
+    check(tally_file_like(f, f) == TALLY_INVALID, "no source");
     check_ok(ctx, tally_file_coordinate(f, "x", 1, TALLY_F64, steps), "a coordinate");
     check(tally_file_coordinate(f, "x", 0, TALLY_F64, steps) == TALLY_INVALID,
           "the name of another one");

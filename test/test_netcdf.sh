@@ -115,7 +115,7 @@ bad 2 "$by --last 20min w.nc" "tally: --last is '20min', which is no exact numbe
 bad 2 "$by --last 2 w.nc" 'tally: w.nc: the variable of --by has times, so --last needs a unit, as in --last 2s'
 bad 2 "tally window sum --variable temp --axis x --by lev --last 2s w.nc" 'tally: w.nc: the variable of --by has plain numbers, so --last is a number of the same unit, as in --last 2'
 line 'window sum --variable temp --axis x --by lev --last 2 w.nc --to csv' 'sum.0,sum.1 1,11 2,22 3,33 4,44 5,55 6,66'
-bad 2 "tally window sum --variable temp --axis time --by lev --last 2 w.nc" "tally: w.nc: --by is lev(x 2): must have the one dimension time 6, along which --axis goes"
+bad 2 "tally window sum --variable temp --axis time --by lev --last 2 w.nc" "tally: w.nc: the coordinate is lev(x 2): must have the one dimension time 6"
 bad 2 "tally window sum --variable temp --by time --last 2d w.nc" "tally: w.nc: key column 'time': netcdf files have no columns; --axis says along which dimension the times go"
 bad 2 "tally window sum --axis 0 --by time --last 2d w.csv" 'tally: --by and --axis exclude each other'
 sed 's/ time:units/ string time:units/' w.cdl >string.cdl && ncgen -k netCDF-4 -o string.nc string.cdl
@@ -238,7 +238,7 @@ line 'reduce max --variable temp --axis lat --by zone --to csv s.nc | sed -n "1p
 has "tally reduce max --json --sort $of season" '"keys": \[\{"name": "season", "values": \["1", "2", "4"\]\}\]'
 data "reduce max --sort $of season" 'netcdf o { dimensions: season = 3 ; lat = 2 ; lon = 3 ; variables: float temp_max(season, lat, lon) ; temp_max:_FillValue = NaNf ; temp_max:long_name = "max of temp" ; temp_max:cell_methods = "time: maximum" ; int season(season) ; data: temp_max = 13, _, 15, 16, 17, 18, 31, 32, 33, 34, 35, 36, 25, 26, 27, 28, 29, 30 ; season = 1, 2, 4 ; }'
 same "tally scan nansum --variable temp --axis time --by season s.nc -o o.nc && tally reduce last --axis 0 --hex o.nc" "tally scan nansum --hex $of season | tail -n 2 | tr '\t' '\n'"
-bad 2 "tally reduce sum $of zone" 'tally: s.nc: --by is zone(lat 2): must have the one dimension time 6, along which --axis goes'
+bad 2 "tally reduce sum $of zone" 'tally: s.nc: the coordinate is zone(lat 2): must have the one dimension time 6'
 bad 2 "tally reduce sum $of none" "tally: s.nc: no variable 'none'; the variables are time(time 6), season(time 6), half(time 6), zone(lat 2), bad(time 6), temp(time 6, lat 2, lon 3)"
 bad 2 "tally reduce sum $of season,,half" "tally: --by has an empty name among 'season,,half'"
 bad 1 "tally reduce sum $of bad" 'tally: s.nc: bad[2] is missing, nan or infinite: every step must have its number'

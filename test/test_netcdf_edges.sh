@@ -42,6 +42,13 @@ bad 2 'printf "1\n" | tally scan sum --dtype f32 --init 1e39 --format text -' "t
 ok 'printf "1\n" | tally scan sum --dtype f32 --init inf --format text -' inf
 bad 2 'printf "1\n" | tally scan sum --dtype f32 --format text - --empty -1e39 -o o.nc' "tally: --empty is '-1e39': must be a f32, the value that stands for none in o.nc"
 
+# ---- a variable that has the name of a dimension, and not that dimension ----
+for kind in classic netCDF-4; do
+    make m.nc $kind 'dimensions: t = 3 ; u = 2 ; variables: double t(u) ; double v(t) ; data: t = 5, 1 ; v = 1, 2, 3 ;'
+    line 'scan last --variable t m.nc' '5 1'
+    line 'reduce sum --variable v m.nc' 6
+done
+
 # ---- _Unsigned ----
 for word in true True TRUE 'true '; do
     missing byte "v:_Unsigned = \"$word\" ; v:missing_value = -2b ;" '1, -1, -128, -2' '1 255 128 nan'

@@ -89,6 +89,7 @@ bad 2 "printf '1 1\n' | tally window sum --by 1 --last 2s --column 2" 'tally: st
 bad 2 'tally window sum --last 2s --column load l.csv' "tally: --last needs the column that has the times: --by time, or --by city,time for each city's own"
 bad 2 "tally window sum --last 2m $by" "tally: --last is '2m', which is no length of time: 500ms, 2s, 1.5h, 1h30min (units: ns, us, ms, s, min, h, d, w), or a plain number where the times are numbers"
 bad 2 "tally window sum --last 0.5ns $by" "tally: --last is '0.5ns': must have no digits of less than a nanosecond, as in nine after the point of a second"
+bad 2 "tally window sum --last 2s --next 3 $by" "tally: --last is '2s' and --next is '3': one is a number and one a length of time"
 bad 2 "tally window sum --last 2s -w 3 $by" 'tally: --width is for windows of lines; --last and --next make windows of times: leave one out'
 bad 2 "tally window sum --last=-2s $by" 'tally: the window would end before it begins: --last is -2s'
 bad 2 "tally window sum --last 2s --next 1s --ties row $by" 'tally: --ties row ends a window at its line, and --next reaches beyond it'

@@ -76,6 +76,8 @@ static tally_status run(pt_slot *slot, const pt_verb *verb, const pt_operand *a,
 PyObject *pt_by(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     static const int places[] = {0, 4, 7, 8, 9, 10, 11, 12};
+    static const char *const names[] = {"what",   "groups", "exclusive", "reverse",
+                                        "before", "after",  "edges",     "min_count"};
     pt_operand a, b, codes, result;
     const pt_operand *next = NULL;
     pt_verb verb;
@@ -83,10 +85,8 @@ PyObject *pt_by(PyObject *module, PyObject *const *args, Py_ssize_t count)
     int64_t number[8], shape[2];
     PyObject *object = NULL;
     if (pt_count("by", count, 15)) return NULL;
-    for (int i = 0; i < 8; i++) {
-        number[i] = PyLong_AsLongLong(args[places[i]]);
-        if (number[i] == -1 && PyErr_Occurred()) return NULL;
-    }
+    for (int i = 0; i < 8; i++)
+        if (pt_integer(args[places[i]], names[i], &number[i])) return NULL;
     const int64_t groups = number[1];
     if (open_codes(args[3], args[5] == Py_True, &codes, &v)) return NULL;
     pt_slot *slot = NULL;

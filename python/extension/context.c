@@ -300,7 +300,7 @@ tally_status pt_stream_end(pt_slot *slot, tally_status status)
 /* use(name) -> the name that was used on this thread before */
 PyObject *pt_use(PyObject *module, PyObject *name)
 {
-    const char *text = PyUnicode_AsUTF8AndSize(name, NULL);
+    const char *text = pt_string(name, "device");
     if (!text) return NULL;
     int before = current, at = place_of(text);
     pt_slot *slot = at < 0 ? NULL : take_place(at, NULL, NULL);
@@ -319,16 +319,11 @@ static char *copied(const char *text)
 /* define(name, text, where) */
 PyObject *pt_define(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
+    static const char *const names[] = {"name", "text", "where"};
     const char *text[3];
     if (pt_count("define", count, 3)) return NULL;
-    for (int i = 0; i < 3; i++) {
-        Py_ssize_t length;
-        if (!(text[i] = PyUnicode_AsUTF8AndSize(args[i], &length))) return NULL;
-        if ((Py_ssize_t)strlen(text[i]) != length) {
-            PyErr_SetString(PyExc_ValueError, "define: its arguments must have no zero bytes");
-            return NULL;
-        }
-    }
+    for (int i = 0; i < 3; i++)
+        if (!(text[i] = pt_string(args[i], names[i]))) return NULL;
     pt_slot *slot = pt_take(NULL, NULL);
     if (!slot) return NULL;
     tally_status status = tally_define(slot->ctx, text[0], text[1], text[2]);

@@ -19,6 +19,32 @@ int pt_count(const char *function, Py_ssize_t given, Py_ssize_t expected)
     return -1;
 }
 
+int pt_integer(PyObject *object, const char *name, int64_t *value)
+{
+    PyObject *const whole = PyIndex_Check(object) ? PyNumber_Index(object) : NULL;
+    *value = whole ? PyLong_AsLongLong(whole) : -1;
+    Py_XDECREF(whole);
+    if (!PyIndex_Check(object)) {
+        PyErr_Format(PyExc_TypeError, "%s is %R: must be an integer", name, object);
+    } else if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_OverflowError)) {
+        PyErr_Clear();
+        PyErr_Format(PyExc_ValueError, "%s is %R: must fit 64 bits", name, object);
+    }
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+const char *pt_string(PyObject *object, const char *name)
+{
+    Py_ssize_t length;
+    const char *const text =
+        PyUnicode_Check(object) ? PyUnicode_AsUTF8AndSize(object, &length) : NULL;
+    if (!PyUnicode_Check(object))
+        PyErr_Format(PyExc_TypeError, "%s is %R: must be a string", name, object);
+    if (!text || (Py_ssize_t)strlen(text) == length) return text;
+    PyErr_Format(PyExc_ValueError, "%s is %R: must have no zero bytes", name, object);
+    return NULL;
+}
+
 static int one_axis(PyObject *item, const pt_operand *a)
 {
     if (!PyIndex_Check(item)) {

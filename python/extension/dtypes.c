@@ -160,6 +160,12 @@ int pt_value_from(PyObject *number, const char *name, tally_dtype dtype, void *v
     }
     PyObject *text = plain ? PyObject_Repr(plain) : NULL;
     Py_XDECREF(plain);
+    if (!plain && !PyIndex_Check(number) && PyErr_ExceptionMatches(PyExc_TypeError))
+        PyErr_Format(PyExc_TypeError, "%s is %R: must be an integer, a value of %s", name, number,
+                     pt_dtype_name(dtype, 0));
+    if (!plain && PyErr_ExceptionMatches(PyExc_OverflowError))
+        PyErr_Format(PyExc_ValueError, "%s is %R: must be a value of %s", name, number,
+                     pt_dtype_name(dtype, 0));
     Py_ssize_t length;
     const char *digits = text ? PyUnicode_AsUTF8AndSize(text, &length) : NULL;
     int bad = !digits || tally_parse_value(dtype, digits, (size_t)length, value) != TALLY_OK;

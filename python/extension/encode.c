@@ -162,6 +162,23 @@ static int is_missing(PyObject *item)
     return 1;
 }
 
+/* Says so instead of the exception there is if a key has no hash. */
+static void refuse_unhashed(PyObject *item)
+{
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    if (PyObject_Hash(item) != -1) {
+        PyErr_Restore(type, value, trace);
+        return;
+    }
+    PyErr_Clear();
+    PyErr_Format(PyExc_TypeError, "by has a key %R of type %S: must be one that can be hashed",
+                 item, Py_TYPE(item));
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+}
+
 static int encode_objects(encoder *e, PyObject *list, int64_t n)
 {
     PyObject *const numbers = PyDict_New();
@@ -181,6 +198,7 @@ static int encode_objects(encoder *e, PyObject *list, int64_t n)
             Py_XDECREF(number);
         }
         failed = failed || e->failed;
+        if (failed && item && PyErr_Occurred()) refuse_unhashed(item);
     }
     Py_XDECREF(numbers);
     return failed ? -1 : 0;

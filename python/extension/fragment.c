@@ -73,11 +73,9 @@ PyObject *pt_fragment_make(PyObject *module, PyObject *const *args, Py_ssize_t c
     pt_operand a, b;
     const pt_operand *next;
     pt_verb verb;
-    if (pt_count("fragment_make", count, 5)) return NULL;
-    PyObject *whole = PyNumber_Index(args[2]), *object = NULL;
-    int64_t start = whole ? PyLong_AsLongLong(whole) : -1;
-    Py_XDECREF(whole);
-    if (start == -1 && PyErr_Occurred()) return NULL;
+    int64_t start;
+    PyObject *object = NULL;
+    if (pt_count("fragment_make", count, 5) || pt_integer(args[2], "start", &start)) return NULL;
     if (pt_open_inputs(args[1], args[3], args[4], NULL, &a, &b, &next)) return NULL;
     const int good = !pt_check_device(&a, ~(uint64_t)0, NULL) &&
                      !(next && pt_check_device(next, ~(uint64_t)0, NULL));
@@ -106,9 +104,11 @@ PyObject *pt_fragment_none(PyObject *module, PyObject *const *args, Py_ssize_t c
     int is_bool;
     pt_verb verb;
     tally_fragment *fragment = NULL;
-    if (pt_count("fragment_none", count, 3) || pt_dtype_of(args[1], &dtype, &is_bool)) return NULL;
-    const long long start = PyLong_AsLongLong(args[2]);
-    pt_slot *slot = start == -1 && PyErr_Occurred() ? NULL : pt_take(NULL, NULL);
+    int64_t start;
+    if (pt_count("fragment_none", count, 3) || pt_dtype_of(args[1], &dtype, &is_bool) ||
+        pt_integer(args[2], "start", &start))
+        return NULL;
+    pt_slot *slot = pt_take(NULL, NULL);
     PyObject *object = NULL;
     if (slot && !pt_verb_for(slot, args[0], dtype, is_bool, &verb)) {
         tally_status status =
@@ -146,9 +146,8 @@ PyObject *pt_fragment_rows(PyObject *module, PyObject *const *args, Py_ssize_t c
     const pt_operand *next;
     pt_verb verb;
     tally_view x;
-    if (pt_count("fragment_rows", count, 3)) return NULL;
-    const long long start = PyLong_AsLongLong(args[2]);
-    if (start == -1 && PyErr_Occurred()) return NULL;
+    int64_t start;
+    if (pt_count("fragment_rows", count, 3) || pt_integer(args[2], "start", &start)) return NULL;
     if (pt_open_inputs(args[1], Py_None, Py_None, "a fragment of rows", &a, &b, &next)) return NULL;
     PyObject *object = NULL;
     pt_slot *slot = NULL;

@@ -22,7 +22,7 @@ PyObject *pt_operator(PyObject *module, PyObject *const *args, Py_ssize_t count)
     tally_operator_info info;
     int is_bool;
     if (pt_count("operator", count, 2) || pt_dtype_of(args[1], &dtype, &is_bool)) return NULL;
-    const char *op = PyUnicode_AsUTF8AndSize(args[0], NULL);
+    const char *op = pt_string(args[0], "op");
     pt_slot *slot = op ? pt_take(NULL, NULL) : NULL;
     if (!slot) return NULL;
     tally_status status = tally_operator(slot->ctx, op, dtype, &info);
@@ -63,9 +63,8 @@ PyObject *pt_devices(PyObject *module, PyObject *unused)
 /* verify(cases, seed) -> the sentence */
 PyObject *pt_verify(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    if (pt_count("verify", count, 2)) return NULL;
-    long long cases = PyLong_AsLongLong(args[0]);
-    if (cases == -1 && PyErr_Occurred()) return NULL;
+    int64_t cases;
+    if (pt_count("verify", count, 2) || pt_integer(args[0], "cases", &cases)) return NULL;
     unsigned long long seed = PyLong_AsUnsignedLongLong(args[1]);
     if (seed == (unsigned long long)-1 && PyErr_Occurred()) return NULL;
     pt_slot *slot = pt_take(NULL, NULL);

@@ -189,11 +189,8 @@ PyObject *pt_groups(PyObject *module, PyObject *const *args, Py_ssize_t count)
     pt_operand a;
     tally_view v;
     PyObject *given = NULL;
-    if (pt_count("groups", count, 2)) return NULL;
-    PyObject *whole = PyNumber_Index(args[1]);
-    const int64_t groups = whole ? PyLong_AsLongLong(whole) : -1;
-    Py_XDECREF(whole);
-    if (groups == -1 && PyErr_Occurred()) return NULL;
+    int64_t groups;
+    if (pt_count("groups", count, 2) || pt_integer(args[1], "groups", &groups)) return NULL;
     if (groups < 0 || groups > most)
         return PyErr_Format(PyExc_ValueError, "groups is %lld: must be 0..%lld", (long long)groups,
                             (long long)most);

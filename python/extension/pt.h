@@ -443,4 +443,8 @@ int pt_stream_init(PyObject *module);
 
 /* Raises TypeError unless `given` is `expected`. */
 int pt_count(const char *function, Py_ssize_t given, Py_ssize_t expected);
+/* *value: the integer that `object` is. TypeError and ValueError name it. */
+int pt_integer(PyObject *object, const char *name, int64_t *value);
+/* The text of a string without zero bytes; NULL with an exception that names it. */
+const char *pt_string(PyObject *object, const char *name);
 #endif

@@ -77,16 +77,16 @@ static tally_status run(pt_slot *slot, const pt_verb *verb, const pt_operand *a,
    next, where) */
 PyObject *pt_segments(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
+    static const char *const names[] = {"what",  "exclusive", "reverse",  "before",
+                                        "after", "edges",     "min_count"};
     pt_operand a, b, offsets, result;
     const pt_operand *next = NULL;
     pt_verb verb;
     int64_t number[7], shape[2];
     PyObject *object = NULL;
     if (pt_count("segments", count, 13)) return NULL;
-    for (int i = 0; i < 7; i++) {
-        number[i] = PyLong_AsLongLong(args[i ? i + 4 : 0]);
-        if (number[i] == -1 && PyErr_Occurred()) return NULL;
-    }
+    for (int i = 0; i < 7; i++)
+        if (pt_integer(args[i ? i + 4 : 0], names[i], &number[i])) return NULL;
     if (pt_open(args[2], "x", &a)) return NULL;
     pt_slot *slot = NULL;
     int opened = open_offsets(args[3], &offsets, &a), made = 0, ndim = 1;

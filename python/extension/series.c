@@ -190,19 +190,8 @@ PyObject *pt_window(PyObject *module, PyObject *const *args, Py_ssize_t count)
     static const char *const names[] = {"before", "after", "edges", "min_count"};
     if (pt_count("window", count, 11)) return NULL;
     for (int i = 0; i < 4; i++) {
-        if (!PyIndex_Check(args[5 + i])) {
-            PyErr_Format(PyExc_TypeError, "%s is %R: must be an integer", names[i], args[5 + i]);
-            return NULL;
-        }
-        PyObject *whole = PyNumber_Index(args[5 + i]);
-        long long value = whole ? PyLong_AsLongLong(whole) : -1;
-        Py_XDECREF(whole);
-        if (value == -1 && PyErr_Occurred()) {
-            if (!PyErr_ExceptionMatches(PyExc_OverflowError)) return NULL;
-            PyErr_Clear();
-            PyErr_Format(PyExc_ValueError, "%s is %R: must fit 64 bits", names[i], args[5 + i]);
-            return NULL;
-        }
+        int64_t value;
+        if (pt_integer(args[5 + i], names[i], &value)) return NULL;
         if (to[i])
             *to[i] = value;
         else
@@ -226,8 +215,7 @@ PyObject *pt_ranges(PyObject *module, PyObject *const *args, Py_ssize_t count)
     PyObject *object = NULL;
     int open_ = 0;
     if (pt_count("ranges", count, 11)) return NULL;
-    how.least = PyLong_AsLongLong(args[7]);
-    if (how.least == -1 && PyErr_Occurred()) return NULL;
+    if (pt_integer(args[7], "min_count", &how.least)) return NULL;
     for (; open_ < 2; open_++)
         if (pt_open_places(args[5 + open_], open_ ? "end" : "start", &bound[open_])) break;
     if (open_ == 2 && bound[0].size != bound[1].size) {

@@ -129,7 +129,7 @@ def _plain(values, shape, name):
     array = _core.empty(shape, dtype)
     try:
         raw = struct.pack(f"{len(values)}{code}", *values)
-    except OverflowError:
+    except (OverflowError, struct.error):
         raise TypeError(f"{name} has floats, and an integer that is larger than any float") from None
     if not shape:
         memoryview(array)[()] = values[0]

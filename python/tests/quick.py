@@ -132,6 +132,39 @@ raises(ValueError, "'dot' takes two arrays", lambda: tally.reduce(x, "dot"))
 raises(ValueError, "where has shape (2,)", lambda: tally.sum(x, where=b"\0\1"))
 raises(ValueError, "range 0 is 0..9: must be", lambda: tally.ranges([1.0], [0], [9], "sum"))
 raises(ValueError, "on: windows of time", lambda: tally.rolling(x, "2s"))
+# windows around a time: an odd length has its half between two ticks, and takes no end more
+at, ones = array("q", [0, 1, 2, 3, 4, 6]), array("d", [1, 2, 4, 8, 16, 32])
+for closed, length, sums in (
+    ("right", 2, [3, 6, 12, 24, 16, 32]),
+    ("left", 2, [1, 3, 6, 12, 24, 32]),
+    ("both", 2, [3, 7, 14, 28, 24, 32]),
+    ("neither", 4, [3, 7, 14, 28, 24, 32]),
+    *((each, 3, [3, 7, 14, 28, 24, 32]) for each in ("right", "left", "both", "neither")),
+):
+    around = tally.rolling(ones, length, on=at, center=True, closed=closed).sum().tolist()
+    expect(around == sums, "center", closed, length, around)
+
+# each refusal names the argument
+raises(TypeError, "init is 1.5: must be an integer, a value of int64", lambda: tally.scan([1, 2], "sum", init=1.5))
+raises(ValueError, "must be a value of float64", lambda: tally.scan([1.0], "sum", init=10**400))
+raises(TypeError, "text is 3: must be a string", lambda: tally.define("a", 3))
+raises(ValueError, "name is 'a\\x00b': must have no zero bytes", lambda: tally.define("a\0b", ""))
+raises(TypeError, "device is 3: must be a string", lambda: tally.device(3))
+raises(TypeError, "start is 1.5: must be an integer", lambda: tally.Fragment("sum", [1.0], start=1.5))
+raises(ValueError, "start is 1", lambda: tally.Fragment("sum", [1.0], start=10**30))
+raises(TypeError, "start is None: must be an integer", lambda: tally.Stream("sum", "float64", start=None))
+raises(TypeError, "before is 1.5: must be", lambda: tally.window([1.0, 2.0], "sum", before=1.5, by=[1, 1]))
+raises(ValueError, "min_count is 1", lambda: tally.window([1.0, 2.0], "sum", 2, min_count=10**30, by=[1, 1]))
+raises(TypeError, "x has floats, and an integer that is larger", lambda: tally.sum([1.5, 10**400]))
+raises(TypeError, "by has a key (1, [2]) of type", lambda: tally.sum([1.0, 2.0], by=[(1, [2]), (3, [4])]))
+raises(ValueError, "w and before or after: give", lambda: tally.window(x, "sum", 3, before=1))
+raises(ValueError, "window is 0: must be greater than 0", lambda: tally.rolling(x[:3], 0, on=[1, 2, 3]).sum())
+raises(ValueError, "results is 'x': must be 'device' or 'host'", lambda: tally.config(results="x"))
+raises(TypeError, "callback is 3: must be callable", lambda: tally._core.progress(3))
+expect(repr(tally.Fragment("sum", x[:6])) == "<tally.Fragment sum of float64, elements 0 to 6>", "a fragment's repr")
+expect(repr(tally.Stream("sum", "float32", 3)).endswith("elements 3 to 3>"), "a stream's repr")
+expect(repr(tally.device("cpu")).startswith("<tally.device cpu: "), "a device's repr")
+expect(repr(tally._core.empty((0,), "int8")) == "tally.Array([], dtype='int8')", "an array's repr")
 raises(TypeError, "must be an array", lambda: tally.sum(object()))
 raises(ValueError, "read-only", lambda: tally.sum(x, out=memoryview(bytes(8)).cast("d", ())))
 raises(ValueError, "", lambda: tally.Fragment.from_bytes(bytes(whole)[:-1]))

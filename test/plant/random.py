@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Random mutants: one small change of a line of src/, and do the tests see it?
+"""Random mutants: one small change of a line of src/ (or of cli/ or python/), and do the tests see it?
 
-    test/plant/run --random N --seed S [--share K/M] [--skip TESTS] [FOLDER]
+    test/plant/run --random N --seed S [--under cli/] [--share K/M] [--skip TESTS] [FOLDER]
 
 A copy of the tree is built in FOLDER and tested once as it is; tests that do not pass there do not count. Then one
 line at a time is changed (`<` for `<=`, a lost `+ 1`, `||` for `&&`, ...), what depends on it is built, and the tests
@@ -25,6 +25,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tokenize
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 # the tests that run first for a file whose name begins so: they are the likely ones to see the change
@@ -33,14 +34,18 @@ FIRST = {"src/gpu/": "test_gpu test_windows test_layouts test_segments test_grid
          "src/many/": "test_many", "src/cpu/exact/": "test_exact test_exact_sh",
          "src/cpu/keys/": "test_ranges test_keys test_by_sh",
          "src/cpu/": "test_bits test_lanes test_windows test_layouts test_inputs test_golden",
-         "src/api/": "test_stream test_inputs test_ranges test_files test_layouts", "src/": "test_golden test_laws"}
+         "src/api/": "test_stream test_inputs test_ranges test_files test_layouts", "src/": "test_golden test_laws",
+         "cli/": "test_cli_sh test_cli_inputs_sh test_cli_output_sh test_cli_fields_sh test_by_sh",
+         "python/": "test_python_sh"}
 # what is replaced (a regular expression), and by what
 CHANGES = [(r" < ", " <= "), (r" <= ", " < "), (r" > ", " >= "), (r" >= ", " > "), (r" == ", " != "),
            (r" != ", " == "), (r" && ", " || "), (r" \|\| ", " && "), (r" \+ 1\b(?![.\w])", ""),
            (r" - 1\b(?![.\w])", ""), (r"(?<=[\w)\]]) \+ (?=[\w(])", " - "), (r"(?<=[\w)\]]) - (?=[\w(])", " + "),
            (r"\bif \((?=[^;]*\) [a-z])", "if (0 && "), (r"\+\+", "--"), (r"(?<=[ (])!(?=[\w(])", "")]
+PYTHON = [(r" and ", " or "), (r" or ", " and "), (r"\bnot (?!in\b)", ""), (r" is not ", " is "),
+          (r" is (?!not\b)", " is not "), (r"\bif (?=.*:$)", "if False and "), *CHANGES[:6], *CHANGES[8:12]]
 # without meaning for the tests: generated tables, and texts that only a GPU's compiler sees are tested there
-SKIPPED = re.compile(r"\.def$|_words\.h$")
+SKIPPED = re.compile(r"\.def$|_words\.h$|^python/(tests|examples|make_stubs)")
 
 
 def run(command, folder, seconds=None, **more):
@@ -51,8 +56,8 @@ def run(command, folder, seconds=None, **more):
         return None
 
 
-def code_lines(path):
-    """(number, text) of the lines that are code: no comment, no preprocessor, no string."""
+def code_of_c(path):
+    """(number, text) of the lines that are code: no comment, no preprocessor; strings are blanked."""
     inside = False
     for number, line in enumerate(open(path, encoding="utf-8")):
         text = line
@@ -62,22 +67,37 @@ def code_lines(path):
         if "/*" in text and "*/" not in text:
             inside = True
             continue
-        if text.lstrip().startswith(("#", "//", "/*", "*")) or '"' in text or "assert" in text:
+        if text.lstrip().startswith(("#", "//", "/*", "*")) or "assert" in text:
             continue
-        yield number, text
+        text = re.sub(r'"(\\.|[^"\\])*"', lambda m: '"' + "_" * (len(m[0]) - 2) + '"', text)
+        yield number, text.split("/*")[0]
 
 
-def places(root):
+def code_of_python(path):
+    """As code_of_c(), of a text of Python."""
+    lines = open(path, encoding="utf-8").readlines()
+    with open(path, "rb") as f:
+        for token in tokenize.tokenize(f.readline):
+            if token.type not in (tokenize.STRING, tokenize.COMMENT):
+                continue
+            (first, begin), (last, end) = token.start, token.end
+            for k in range(first - 1, last):
+                a, b = begin if k == first - 1 else 0, end if k == last - 1 else len(lines[k]) - 1
+                lines[k] = lines[k][:a] + "_" * (b - a) + lines[k][b:]
+    return enumerate(line.rstrip(" _\n") if line.strip(" _\n") else "" for line in lines)
+
+
+def places(root, folder="src/"):
     """Every change that could be made: (file, line, column, length, new text)."""
     found = []
-    files = sorted(f for e in ("c", "h", "cl") for f in glob.glob(f"{root}/src/**/*.{e}", recursive=True))
+    files = sorted(f for e in ("c", "h", "cl", "py") for f in glob.glob(f"{root}/{folder}**/*.{e}", recursive=True))
     for path in files:
         name = os.path.relpath(path, root)
         if SKIPPED.search(name):
             continue
-        for number, text in code_lines(path):
-            code = text.split("/*")[0]
-            for old, new in CHANGES:
+        of_python = name.endswith(".py")
+        for number, code in (code_of_python if of_python else code_of_c)(path):
+            for old, new in PYTHON if of_python else CHANGES:
                 found += [(name, number, m.start(), m.end() - m.start(), new) for m in re.finditer(old, code)]
     return found
 
@@ -123,6 +143,8 @@ def failure(tree, tests, jobs):
 def first_failure(tree, name, tests, jobs):
     """As failure(), with the tests that are likely to see a change of the file `name` before all others."""
     prefix = max((p for p in FIRST if name.startswith(p)), key=len)
+    if not name.startswith("src/"):  # only scripts see it, and the package's own alone
+        tests = [t for t in tests if t.endswith("_sh") and (t == "test_python_sh") == (prefix == "python/")]
     likely = [t for t in FIRST[prefix].split() if t in tests]
     rest = [t for t in tests if t not in likely]
     return (failure(tree, likely, jobs) if likely else None) or failure(tree, rest, jobs)
@@ -152,6 +174,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--random", type=int, required=True, metavar="N", help="how many mutants")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--under", default="src/", metavar="FOLDER", help="where lines are changed (default src/)")
     parser.add_argument("--jobs", type=int, default=int(os.environ.get("JOBS", os.cpu_count() or 1)))
     parser.add_argument("--share", type=share, default=(0, 1), metavar="K/M", help="mutants K, K + M, K + 2 M, ...")
     parser.add_argument("--cmake", action="append", default=[], metavar="OPTION", help="one more option of cmake")
@@ -164,15 +187,16 @@ def main():
     tree = os.path.join(args.folder, "tree")
     copy_tree(tree)
     launcher = ["-DCMAKE_C_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
-    run(["cmake", "-S", ".", "-B", "build", "-DTALLY_ISAS=avx2", "-DTALLY_WERROR=ON", "-DBUILD_SHARED_LIBS=OFF",
-         "-DCMAKE_C_FLAGS_RELEASE=-O1", "-DTALLY_CUDA_KERNELS=none", *launcher, *args.cmake], tree)
+    shared = "ON" if args.under.startswith("python/") else "OFF"
+    run(["cmake", "-S", ".", "-B", "build", "-DTALLY_ISAS=avx2", "-DTALLY_WERROR=ON", f"-DBUILD_SHARED_LIBS={shared}",
+         "-DCMAKE_C_FLAGS_RELEASE=-O1 -Wno-parentheses", "-DTALLY_CUDA_KERNELS=none", *launcher, *args.cmake], tree)
     built = build(tree, args.jobs)
     if built.returncode:
         sys.exit(f"{built.stdout[-2000:]}{built.stderr[-2000:]}\nthe tree does not build: cmake --build {tree}/build")
     tests = passing(tree, args.jobs, args.skip)
     print(f"{len(tests)} tests pass without a mutant; seed {args.seed}", flush=True)
     before = code_of(tree)
-    chosen = random.Random(args.seed).sample(places(tree), args.random)
+    chosen = random.Random(args.seed).sample(places(tree, args.under), args.random)
     if args.again:
         report = open(args.again, encoding="utf-8").read().splitlines()
         left = {line.split(None, 1)[1] for line in report if line.startswith("SURVIVED")}
@@ -189,7 +213,7 @@ def main():
         built = build(tree, args.jobs)
         if built is None or built.returncode:
             what = "compiler"
-        elif name.endswith((".c", ".h")) and code_of(tree) == before:
+        elif name.endswith((".c", ".h")) and not name.startswith("python/") and code_of(tree) == before:
             what = "same code"
         else:
             failed = first_failure(tree, name, tests, args.jobs)
