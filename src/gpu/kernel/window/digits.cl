@@ -100,18 +100,20 @@ fn void fold_digit(state *y, const int onto, int digit, digit_source x)
 /* Where the fold of the higher digits is: nowhere yet, in z, in global memory. */
 enum { FOLD_NONE, FOLD_LOCAL, FOLD_GLOBAL };
 
-/* A pass: folds a nonzero digit of w into z, from items that begin x.i items further on. fold:
- * FOLD_...; in_place: the items are z itself. */
+/* A pass: folds a digit of w into z, from items that begin x.i items further on. skip: there is
+ * nothing to fold; fold: FOLD_...; in_place: the items are z itself. */
 typedef struct {
     digit_source x;
-    int digit, fold, in_place;
+    int digit, skip, fold, in_place;
 } digit_pass;
 
 /* The members of the tile are read where they are needed, to save registers. */
 fn void fold_pass(LOCAL node *z, digit_pass a, LOCAL const tile *p, GLOBAL const four *states)
 {
-    const int log = a.x.log, i = first_item(log), results = p->results, active = i < results;
+    const int log = a.x.log, i = first_item(log), results = p->results,
+              active = !a.skip && i < results;
     state y[PASS_RUN];
+    if (SKIPS && a.skip) return;
 
     a.x.i += i;
     if (active && a.fold == FOLD_GLOBAL) {
@@ -129,7 +131,7 @@ fn void fold_pass(LOCAL node *z, digit_pass a, LOCAL const tile *p, GLOBAL const
     else if (active)
         fold_digit(y, 0, a.digit, a.x);
 
-    if (a.in_place) BARRIER();
+    if (!SKIPS || a.in_place) BARRIER();
     if (active) {
         UNROLL for (int j = 0; j < PASS_RUN; j++) z[i + (j << log)].s = y[j];
     }
@@ -182,31 +184,30 @@ fn void digits_fold(LOCAL u8 *memory, digits_registers *r, LOCAL const tile *p,
                     LOCAL const borders *d, const launch *l)
 {
     LOCAL node *const z = (LOCAL node *)memory;
-    const int w = (int)l->of.width, count = digit_levels(w);
+    const int alone = l->what == PART_RESULTS_ALONE;
+    const int w = alone ? 0 : (int)l->of.width, count = digit_levels(w);
     LOCAL const u8 *const elements = (LOCAL const u8 *)digit_elements(memory, l);
     int fold = l->what == PART_LAST_BITS ? FOLD_GLOBAL : FOLD_NONE;
     int folded = 0; /* elements of a window that the higher digits have folded */
 
-    if (l->what == PART_RESULTS_ALONE) {
+    if (alone) {
         GLOBAL const node *const high = (GLOBAL const node *)l->states + p->done;
         for (int i = thread_index(); i < p->results; i += WINDOW_THREADS) z[i] = high[i];
-        BARRIER();
-        return;
     }
 
     if (count) {
         digit_source x = source_of(1, elements, 0, p, l);
         x.i = first_item(0);
         digit_up(z + (count - 1) * PASS_ITEMS, &x);
-        BARRIER();
     }
+    if (!SKIPS || alone || count) BARRIER();
 
     if (count > 1) {
         digit_source x = source_of(0, (LOCAL const u8 *)(z + PASS_ITEMS), DIGIT_LOG, p, l);
         x.i = first_item(DIGIT_LOG);
         digit_up(z, &x);
-        BARRIER();
     }
+    if (!SKIPS || count > 1) BARRIER();
 
     digit_pass a;
     ROLLED for (int k = count; k > 0; k--)
@@ -214,17 +215,17 @@ fn void digits_fold(LOCAL u8 *memory, digits_registers *r, LOCAL const tile *p,
         a.x = source_of(0, (LOCAL const u8 *)(z + (count - k) * PASS_ITEMS), k * DIGIT_LOG, p, l);
         a.digit = w >> a.x.log & DIGIT, a.fold = fold, a.in_place = k == count;
         a.x.i = folded, a.x.done += folded;
-        if (a.digit > 1 || (a.digit && fold != FOLD_NONE)) fold_pass(z, a, p, l->states);
-        if (a.digit) fold = FOLD_LOCAL; /* digit 1 without higher digits: z has that node already */
+        /* digit 1 without higher digits: z has that node already */
+        a.skip = !(a.digit > 1 || (a.digit && fold != FOLD_NONE));
+        fold_pass(z, a, p, l->states);
+        if (a.digit) fold = FOLD_LOCAL;
         folded += a.digit << k * DIGIT_LOG;
     }
 
-    if (w & DIGIT) {
-        a.x = source_of(1, elements, 0, p, l);
-        a.digit = w & DIGIT, a.fold = fold, a.in_place = 0;
-        a.x.i = folded, a.x.done += folded;
-        fold_pass(z, a, p, l->states);
-    }
+    a.x = source_of(1, elements, 0, p, l);
+    a.digit = w & DIGIT, a.skip = !a.digit, a.fold = fold, a.in_place = 0;
+    a.x.i = folded, a.x.done += folded;
+    fold_pass(z, a, p, l->states);
 }
 
 fn void digits_store(LOCAL u8 *memory, digits_registers *r, LOCAL const tile *p,
