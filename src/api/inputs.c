@@ -295,9 +295,8 @@ tally_status tl_inputs_exact(tally *ctx, const tally_view *x, tl_exact *sum)
 
     status = tl_job_open(&j, ctx, x->next ? "dot:exact" : "sum:exact", &(tl_call){.in = x}, 0);
     if (!status && x->next && j.form.named->dtype == TALLY_F64)
-        status = tl_fail(ctx, TALLY_UNSUPPORTED,
-                         "x->next is given: only products of f16, bf16 and f32 fit a tally_exact, "
-                         "and these are f64");
+        status = tl_unsupported(ctx, "x->next is given: only products of f16, bf16 and f32 fit a "
+                                     "tally_exact, and these are f64");
 
     if (!status) status = add_exactly(&j, sum);
     tl_job_close(&j);

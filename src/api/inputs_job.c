@@ -26,13 +26,12 @@ tally_status tl_bits_check(tally *ctx, const tally_view *v, const char *name)
     if (!v->valid) return TALLY_OK;
     tl_view_extent(v, 1, &low, &high);
     if (__builtin_add_overflow(v->valid_offset, low, &first) || first < 0)
-        return tl_fail(ctx, TALLY_INVALID,
-                       "%s->valid_offset is %lld: the bit of an element would be number %lld", name,
-                       (long long)v->valid_offset, (long long)first);
+        return tl_invalid(ctx,
+                          "%s->valid_offset is %lld: the bit of an element would be number %lld",
+                          name, (long long)v->valid_offset, (long long)first);
     if (__builtin_add_overflow(v->valid_offset, high, &first))
-        return tl_fail(ctx, TALLY_INVALID,
-                       "%s->valid_offset is %lld: the bits would be more than 2^63", name,
-                       (long long)v->valid_offset);
+        return tl_invalid(ctx, "%s->valid_offset is %lld: the bits would be more than 2^63", name,
+                          (long long)v->valid_offset);
 
     return TALLY_OK;
 }
@@ -89,8 +88,7 @@ tally_status tl_inputs_apart(tally *ctx, const tally_view *in, const tally_view 
     if (in->next) {
         tally_status status = tl_view_overlap(
             ctx, in->next, (int64_t)tally_dtype_size(in->next->dtype), out, bytes, 0);
-        if (status)
-            return tl_fail(ctx, TALLY_INVALID, "out overlaps in->next: give it memory of its own");
+        if (status) return tl_invalid(ctx, "out overlaps in->next: give it memory of its own");
     }
 
     for (const tally_view *v = in; v; v = v->next) {
@@ -101,9 +99,8 @@ tally_status tl_inputs_apart(tally *ctx, const tally_view *in, const tally_view 
         high = (v->valid_offset + high + 7) >> 3;
         const tally_view bits = tally_flat((const char *)v->valid + low, TALLY_U8, high - low);
         if (tl_view_overlap(ctx, &bits, 1, out, bytes, 0))
-            return tl_fail(ctx, TALLY_INVALID,
-                           "out overlaps the validity of %s: give it memory of its own",
-                           v == in ? "in" : "in->next");
+            return tl_invalid(ctx, "out overlaps the validity of %s: give it memory of its own",
+                              v == in ? "in" : "in->next");
     }
 
     return TALLY_OK;
