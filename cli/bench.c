@@ -118,7 +118,7 @@ static int measure(tally *ctx, problem *p, void *data, void *out, int64_t runs)
     ceiling c;
     /* a copy of as many bytes as the problem: half of them read, half written */
     const int64_t bytes = reads ? p->bytes : p->bytes / 2;
-    int code = 0;
+    int code;
     if (ceiling_open(&c, bytes, tally_threads(ctx)))
         return fail_memory("measuring the ceilings", 2 * bytes);
     /* warm-up: pages, threads, caches; the ceiling chooses its loop */
@@ -138,9 +138,8 @@ static int measure(tally *ctx, problem *p, void *data, void *out, int64_t runs)
         for (int64_t i = 0; i < p->calls; i++) (void)(reads ? ceiling_read(&c) : ceiling_copy(&c));
         limits[r] = (seconds() - start) / (double)p->calls;
     }
-    if (status)
-        code = fail_status(ctx, status);
-    else {
+    code = code_of(ctx, status);
+    if (!code) {
         p->median = median(times, runs);
         p->best = times[0];
         p->ceiling = median(limits, runs);
@@ -159,16 +158,14 @@ static int bench_one(tally *ctx, problem *p, int64_t runs)
 {
     const size_t in = (size_t)p->n * tally_dtype_size(p->dtype);
     const size_t out = (p->shape[0] == 'r' ? 1 : (size_t)p->n) * result_bytes(&p->info);
-    void *const data = malloc(in), *const to = malloc(out);
     int code = DONE;
-    if (!data || !to) {
-        code = fail_memory(p->word, (int64_t)(in + out));
-    } else {
-        fill(data, p->dtype, p->n);
-        for (int i = 0; i < TRIES && !code; i++) {
-            code = measure(ctx, p, data, to, runs);
-            if (!is_above(p)) break;
-        }
+    void *const data = memory_for(&code, p->word, (int64_t)in, 1), *const to =
+                                                                       memory_for(&code, p->word,
+                                                                                  (int64_t)out, 1);
+    if (!code) fill(data, p->dtype, p->n);
+    for (int i = 0; i < TRIES && !code; i++) {
+        code = measure(ctx, p, data, to, runs);
+        if (!is_above(p)) break;
     }
     free(data);
     free(to);

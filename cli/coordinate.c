@@ -102,20 +102,17 @@ static int append(coordinate *c, const layout *l, const char *path)
             USAGE, "%s: --by is %s: must have the one dimension %s %lld, along which --axis goes",
             path, shape_of(c, &in, is, sizeof is), axis ? axis : "of the data", (long long)l->len);
     } else if (first) {
-        c->units = in.info.units ? strdup(in.info.units) : NULL;
-        c->calendar = in.info.calendar ? strdup(in.info.calendar) : NULL;
+        c->units = text_for(&code, "the units", in.info.units);
+        c->calendar = text_for(&code, "the units", in.info.calendar);
         const int is_key = in.dtype == TALLY_I32 || in.dtype == TALLY_I64 || in.dtype == TALLY_U64;
         c->dtype = c->part >= 0 ? TALLY_I32 : is_key || c->as_stored ? in.dtype : TALLY_F64;
-        if ((in.info.units && !c->units) || (in.info.calendar && !c->calendar))
-            code = fail_memory("the units", 1);
     } else if (c->any_units) {
         c->differs |= !same(in.info.units, c->units) || !same(in.info.calendar, c->calendar);
     } else if (c->part < 0 &&
                (!same(in.info.units, c->units) || !same(in.info.calendar, c->calendar))) {
         const int unit = !same(in.info.units, c->units);
-        const char *const other = unit ? in.info.units : in.info.calendar, *const one =
-                                                                               unit ? c->units
-                                                                                    : c->calendar;
+        const char *const other = unit ? in.info.units : in.info.calendar;
+        const char *const one = unit ? c->units : c->calendar;
         code = fail(BAD_DATA, "%s: the %s of %s is '%s', and in %s '%s': must be the same", path,
                     unit ? "unit" : "calendar", c->name, other ? other : "", c->of->label,
                     one ? one : "");
@@ -196,18 +193,15 @@ int coordinate_bounds(const span *s, const options *o, const input *in, const la
     if (!code) code = to_unit(&scaled.last, &c, k.unit);
     if (!code) code = to_unit(&scaled.next, &c, k.unit);
     if (!code) code = span_window(&scaled, c.dtype, falls(&c), &w);
-    if (!code) {
-        *start = malloc((size_t)c.n * 8 + 8);
-        *end = malloc((size_t)c.n * 8 + 8);
-        if (!*start || !*end) code = fail_memory("the windows", 2 * c.n * 8);
-    }
+    *start = memory_for(&code, "the windows", c.n, sizeof **start);
+    *end = memory_for(&code, "the windows", c.n, sizeof **end);
     if (!code) {
         const tally_view keys = tally_flat(c.values, c.dtype, c.n);
         const tally_status status = tally_window_bounds(in->ctx, &keys, &w, *start, *end);
         if (status == TALLY_INVALID) /* unsorted keys: the data is wrong, not the usage */
             code = fail(BAD_DATA, "%s: --by %s: %s", in->label, c.name, tally_error(in->ctx));
-        else if (status)
-            code = fail_status(in->ctx, status);
+        else
+            code = code_of(in->ctx, status);
     }
     coordinate_free(&c);
     return code;

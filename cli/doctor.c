@@ -182,7 +182,7 @@ static int examine(checkup *c, const options *o)
         code = bench_speed(ctx, jobs[j].problem, runs, &c->speed[j]);
     if (!code) {
         const tally_status status = tally_verify(ctx, 1, c->cases, &report);
-        if (status && status != TALLY_MISMATCH) code = fail_status(ctx, status);
+        if (status != TALLY_MISMATCH) code = code_of(ctx, status);
         c->lawful = !status;
         snprintf(c->report, sizeof c->report, "%s", report ? report : "");
     }

@@ -62,8 +62,9 @@ int document_open(document *d, tally *ctx, const char *path)
     *d = (document){.ctx = ctx, .f = stdout};
     if (!path) return DONE;
     d->f = NULL;
-    const tally_status status = tally_file_create(ctx, path, "raw", TALLY_U8, 1, any, 0, &d->file);
-    if (status) return fail_status(ctx, status);
+    const int code =
+        code_of(ctx, tally_file_create(ctx, path, "raw", TALLY_U8, 1, any, 0, &d->file));
+    if (code) return code;
     d->f = fopencookie(d, "w", (cookie_io_functions_t){.write = write_cookie});
     return d->f ? DONE : fail_memory(path, BUFSIZ);
 }
@@ -73,7 +74,7 @@ int document_close(document *d, int code)
     if (!d->file) return !code && d->f && ferror(d->f) ? stdout_finish(DONE) : code;
     if (d->f) fclose(d->f); /* writes what is buffered; d->status tells whether that failed */
     if (!code && !d->status) d->status = tally_file_commit(d->file);
-    if (!code && d->status) code = fail_status(d->ctx, d->status);
+    if (!code) code = code_of(d->ctx, d->status);
     tally_file_close(d->file);
     return code;
 }

@@ -80,9 +80,9 @@ int empty_operators(operators *ops, const options *o)
     int number[2] = {-1, -1};
     /* results that start from --init always have a value */
     if (!marked(o) || has(o, OPT_init)) return DONE;
-    ops->place = calloc((size_t)ops->count + 1, sizeof *ops->place);
-    if (!ops->place) return fail_memory("the operators", ops->count * (int64_t)sizeof *ops->place);
-    for (int i = 0; i < ops->count; i++) {
+    int code = DONE;
+    ops->place = memory_for(&code, "the operators", ops->count, sizeof *ops->place);
+    for (int i = 0; i < ops->count && !code; i++) {
         const int nan = is_nan_form(ops->name[i]);
         if (number[nan] < 0) {
             number[nan] = ops->all++;
@@ -90,7 +90,7 @@ int empty_operators(operators *ops, const options *o)
         }
         ops->place[i] = number[nan];
     }
-    return DONE;
+    return code;
 }
 
 int has_value(const void *places, int64_t i)
@@ -112,14 +112,14 @@ struct bitmap {
 int bitmap_open(bitmap **bitmap_, tally *ctx, const options *o)
 {
     static const int64_t any = -1;
+    int code = DONE;
     *bitmap_ = NULL;
     if (!has(o, OPT_out_valid)) return DONE;
-    bitmap *const b = *bitmap_ = calloc(1, sizeof *b);
-    if (!b) return fail_memory("--out-valid", sizeof *b);
+    bitmap *const b = *bitmap_ = memory_for(&code, "--out-valid", 1, sizeof *b);
+    if (code) return code;
     b->ctx = ctx;
-    const tally_status status =
-        tally_file_create(ctx, o->value[OPT_out_valid], "raw", TALLY_U8, 1, &any, 0, &b->file);
-    return status ? fail_status(ctx, status) : DONE;
+    return code_of(ctx, tally_file_create(ctx, o->value[OPT_out_valid], "raw", TALLY_U8, 1, &any, 0,
+                                          &b->file));
 }
 
 int bitmap_write(bitmap *b, const void *places, int64_t count)
@@ -137,21 +137,19 @@ int bitmap_write(bitmap *b, const void *places, int64_t count)
         n = 0;
     }
     if (n && !status) status = tally_file_write(b->file, bytes, n);
-    return status ? fail_status(b->ctx, status) : DONE;
+    return b ? code_of(b->ctx, status) : DONE;
 }
 
 int bitmap_end(bitmap *b)
 {
-    const tally_status status =
-        b && b->count & 7 ? tally_file_write(b->file, &b->byte, 1) : TALLY_OK;
-    return status ? fail_status(b->ctx, status) : DONE;
+    if (!b || !(b->count & 7)) return DONE;
+    return code_of(b->ctx, tally_file_write(b->file, &b->byte, 1));
 }
 
 int bitmap_close(bitmap *b, int code)
 {
     if (!b) return code;
-    const tally_status status = code ? TALLY_OK : tally_file_commit(b->file);
-    if (status) code = fail_status(b->ctx, status);
+    if (!code) code = code_of(b->ctx, tally_file_commit(b->file));
     tally_file_close(b->file); /* removes the file if it was not committed */
     free(b);
     return code;

@@ -41,7 +41,7 @@ void note(const options *o, const char *format, ...)
     va_end(args);
 }
 
-int fail_status(const tally *ctx, tally_status status)
+int code_of(const tally *ctx, tally_status status)
 {
     static const struct {
         tally_status status;
@@ -49,9 +49,9 @@ int fail_status(const tally *ctx, tally_status status)
     } codes[] = {{TALLY_INVALID, USAGE},
                  {TALLY_UNSUPPORTED, USAGE},
                  {TALLY_NO_DEVICE, NO_DEVICE},
-                 {TALLY_MISMATCH, VERIFY_FAILED},
-                 {TALLY_OK, DONE}};
+                 {TALLY_MISMATCH, VERIFY_FAILED}};
     int code = BAD_DATA;
+    if (!status) return DONE;
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
         if (codes[i].status == status) code = codes[i].code;
     const char *sentence = tally_error(ctx);
@@ -62,6 +62,20 @@ int fail_memory(const char *what, int64_t bytes)
 {
     return fail(BAD_DATA, "%s needs %lld bytes of memory, which could not be had", what,
                 (long long)bytes);
+}
+
+void *memory_for(int *code, const char *what, int64_t count, size_t size)
+{
+    void *const memory = *code ? NULL : calloc((size_t)count + 1, size);
+    if (!memory && !*code) *code = fail_memory(what, count * (int64_t)size);
+    return memory;
+}
+
+char *text_for(int *code, const char *what, const char *text)
+{
+    char *const copy = *code || !text ? NULL : strdup(text);
+    if (!copy && !*code && text) *code = fail_memory(what, (int64_t)strlen(text) + 1);
+    return copy;
 }
 
 int fail_choice(int code, const char *what, const char *given, const char *const *names)

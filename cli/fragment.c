@@ -25,8 +25,8 @@ static int read_bytes(tally *ctx, tally_file *file, const char *path, char **buf
             *buffer = more;
             if (*length) want = capacity - *length;
         }
-        const tally_status status = tally_file_read(file, *buffer + *length, want, &got);
-        if (status) return fail_status(ctx, status);
+        const int code = code_of(ctx, tally_file_read(file, *buffer + *length, want, &got));
+        if (code) return code;
         *length += got;
         if (got && *length == sizeof magic - 1 && memcmp(*buffer, magic, sizeof magic - 1) != 0)
             most = sizeof(tally_exact); /* if it is valid, it is the state of an exact sum */
@@ -47,8 +47,8 @@ static int fragment_load(tally *ctx, const char *path, tally_fragment **f, tally
     char *buffer = NULL;
     int64_t length = 0;
     *f = NULL;
-    const tally_status status = tally_file_open(ctx, path, &bytes, &file);
-    int code = status ? fail_status(ctx, status) : read_bytes(ctx, file, path, &buffer, &length);
+    int code = code_of(ctx, tally_file_open(ctx, path, &bytes, &file));
+    if (!code) code = read_bytes(ctx, file, path, &buffer, &length);
     tally_file_close(file);
     if (!code && state_is(buffer, length))
         code = state_load(path, buffer, length, sum);
@@ -70,11 +70,10 @@ static int bytes_write(tally *ctx, const options *o, const void *buffer, size_t 
 static int fragment_save(tally *ctx, const options *o, const tally_fragment *f)
 {
     size_t bytes = 0;
-    tally_status status = tally_fragment_save(f, NULL, &bytes);
-    char *const buffer = status ? NULL : malloc(bytes);
-    if (!status && !buffer) return fail_memory("the fragment", (int64_t)bytes);
-    if (!status) status = tally_fragment_save(f, buffer, &bytes);
-    const int code = status ? fail_status(ctx, status) : bytes_write(ctx, o, buffer, bytes);
+    int code = code_of(ctx, tally_fragment_save(f, NULL, &bytes));
+    char *const buffer = memory_for(&code, "the fragment", (int64_t)bytes, 1);
+    if (!code) code = code_of(ctx, tally_fragment_save(f, buffer, &bytes));
+    if (!code) code = bytes_write(ctx, o, buffer, bytes);
     free(buffer);
     return code;
 }
@@ -96,10 +95,9 @@ static int make(tally *ctx, const options *o, input *in, int64_t start, tally_fr
     const size_t size = tally_dtype_size(in->dtype);
     const int64_t most = READ_BYTES / (int64_t)size;
     const char *const op = o->args[1];
-    char *const buffer = malloc(READ_BYTES);
-    if (!buffer) return fail_memory("the reading buffer", READ_BYTES);
-    tally_status status = tally_fragment_make(ctx, op, in->dtype, NULL, start, 0, f);
-    int code = status ? fail_status(ctx, status) : DONE;
+    int code = DONE;
+    char *const buffer = memory_for(&code, "the reading buffer", READ_BYTES, 1);
+    if (!code) code = code_of(ctx, tally_fragment_make(ctx, op, in->dtype, NULL, start, 0, f));
     for (int64_t at = start, got = 1; !code && got;) {
         tally_fragment *piece = NULL;
         code = input_read(in, buffer, most, &got);
@@ -107,10 +105,10 @@ static int make(tally *ctx, const options *o, input *in, int64_t start, tally_fr
             code = fail(USAGE, "--start %lld: the last element would be beyond 2^61",
                         (long long)start);
         if (code || !got) break;
-        status = tally_fragment_make(ctx, op, in->dtype, buffer, at, got, &piece);
+        tally_status status = tally_fragment_make(ctx, op, in->dtype, buffer, at, got, &piece);
         if (!status) status = tally_fragment_merge(*f, piece);
         tally_fragment_free(piece);
-        if (status) code = fail_status(ctx, status);
+        code = code_of(ctx, status);
         at += got;
         if (in->n < 0) tally_file_get_info(in->file, &in->info);
         progress_show(p, in->n >= 0 ? (at - start) * (int64_t)size : in->info.bytes_read,
@@ -143,8 +141,7 @@ static int make_view(tally *ctx, const options *o, input *in, const second *besi
             layout_batch(&l, 0, in->data, in->dtype, tally_dtype_size(in->dtype), l.len, &view, &at,
                          &step);
         second_view(beside, in->data, &view, &next);
-        const tally_status status = tally_fragment_of_view(ctx, o->args[1], &view, start, f);
-        if (status) code = fail_status(ctx, status);
+        code = code_of(ctx, tally_fragment_of_view(ctx, o->args[1], &view, start, f));
     }
     layout_close(&l);
     return code;
@@ -249,9 +246,7 @@ static int run_result(tally *ctx, const options *o)
     }
     tally_fragment_about(f, &about);
     r.op = about.op;
-    code = operator_info(ctx, r.op, about.dtype, &r.info);
-    if (!code && !(r.bits = calloc((size_t)about.rows + 1, result_bytes(&r.info))))
-        code = fail_memory("the results", about.rows * (int64_t)result_bytes(&r.info));
+    code = result_open(&r, ctx, r.op, about.dtype, about.rows);
     if (!code && tally_fragment_result(f, r.bits))
         code = fail(BAD_DATA, "%s: %s", o->args[1], tally_error(ctx));
     const int one = about.rows == 1;

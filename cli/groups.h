@@ -32,6 +32,8 @@ int folded_read(folded *f, input *in, const operators *ops);
 int folded_results(folded *f, const groups *g, int64_t column, int op, size_t bytes, char *out);
 void folded_close(folded *f);
 
+/* Makes space in the answer for the cells of `columns` key columns, and their names. */
+int groups_keys(answer *a, const groups *g, int64_t columns, int64_t inner);
 int groups_names(const groups *g, const input *in, answer *a);
 void groups_names_free(answer *a);
 /* The name of the dimension of the groups; NULL: there are no groups. */

@@ -99,8 +99,8 @@ static void use_mapping(input *in)
 static int open_as(input *in, tally *ctx, const tally_file_options *f, const char *path)
 {
     in->ctx = ctx;
-    const tally_status status = tally_file_open(ctx, path, f, &in->file);
-    if (status) return fail_status(ctx, status);
+    const int code = code_of(ctx, tally_file_open(ctx, path, f, &in->file));
+    if (code) return code;
     tally_file_get_info(in->file, &in->info);
     in->name = path;
     in->label = strcmp(path, "-") ? path : "standard input";
@@ -177,10 +177,9 @@ static int read_file(input *in, void *buffer, int64_t line, int64_t max, int64_t
                                           &in->times_dtype, max, got)
         : codes   ? tally_file_read_by(in->file, buffer, codes, max, got)
                   : tally_file_read(in->file, buffer, max, got);
-    if (status) return fail_status(in->ctx, status);
     const char *text;
     size_t length;
-    int code = DONE;
+    int code = code_of(in->ctx, status);
     while (in->keep && !code && tally_file_line(in->file, &text, &length) == TALLY_OK && text)
         code = lines_put(&in->kept, text, length);
     return code;
@@ -261,8 +260,8 @@ int input_load(input *in, int any_order)
     if (!in->data) code = load(in);
     if (code || !in->column_major || any_order) return code;
     const size_t size = tally_dtype_size(in->dtype);
-    char *turned = malloc(in->n ? (size_t)in->n * size : 1);
-    if (!turned) return fail_memory("turning Fortran order into C order", in->n * (int64_t)size);
+    char *const turned = memory_for(&code, "turning Fortran order into C order", in->n, size);
+    if (code) return code;
     gather(in, 0, in->n, turned);
     code = input_sound(in);
     if (code) {

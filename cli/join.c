@@ -70,7 +70,7 @@ static int read_ends(tally *ctx, const options *o, piece *p)
     }
     if (p->known) {
         p->calendar = k.name;
-        if (!(p->units = strdup(info.units))) code = fail_memory("the units", 1);
+        p->units = text_for(&code, "the units", info.units);
     }
     tally_file_close(file);
     return code;
@@ -90,8 +90,8 @@ int join_order(tally *ctx, const options *o, char **paths)
 {
     int count = 0, code = DONE, known = 1;
     while (paths[count]) count++;
-    piece *const p = calloc((size_t)count + 1, sizeof *p);
-    if (!p) return fail_memory("the files", count * (int64_t)sizeof *p);
+    piece *const p = memory_for(&code, "the files", count, sizeof *p);
+    if (code) return code;
     for (int i = 0; i < count && known && !code; i++) {
         p[i].path = paths[i];
         code = read_ends(ctx, o, &p[i]);

@@ -112,8 +112,9 @@ static int turn(input *in, unsigned axes)
     const size_t size = tally_dtype_size(in->dtype);
     int64_t step[DIMS], index[DIMS] = {0}, stride = 1, at = 0;
     int order[DIMS], n = 0;
-    char *const turned = malloc((size_t)in->n * size + 1);
-    if (!turned) return fail_memory("--axis of dimensions that are apart", in->n * (int64_t)size);
+    int code = DONE;
+    char *const turned = memory_for(&code, "--axis of dimensions that are apart", in->n, size);
+    if (code) return code;
     large_pages(turned, (size_t)in->n * size);
     for (unsigned last = 0; last < 2; last++)
         for (int d = 0; d < in->ndim; d++)
@@ -223,8 +224,7 @@ static int read_offsets(layout *l, tally *ctx, const char *path, int64_t *count)
     if (!code) {
         const size_t size = tally_dtype_size(in.dtype);
         *count = in.n;
-        l->offsets = malloc((size_t)(in.n + 1) * sizeof *l->offsets);
-        if (!l->offsets) code = fail_memory("--segments", (in.n + 1) * 8);
+        l->offsets = memory_for(&code, "--segments", in.n, sizeof *l->offsets);
         for (int64_t i = 0; i < in.n && !code; i++)
             l->offsets[i] = whole_value(in.dtype, in.data + (size_t)i * size);
         if (!code) code = input_sound(&in);
@@ -301,13 +301,11 @@ int layout_batch(const layout *l, int64_t i, const void *data, tally_dtype dtype
     }
     const char *at = data;
     if (l->inner >= l->outer) { /* a batch is one outer */
-        const tally_view v = {NULL, dtype, l->inner, len, 1, l->inner, NULL};
-        *view = v;
+        *view = (tally_view){NULL, dtype, l->inner, len, 1, l->inner};
         if (data) at += (size_t)(i * len * l->inner) * bytes;
         *out_at = i * l->inner;
     } else { /* a batch is one inner */
-        const tally_view v = {NULL, dtype, l->outer, len, len * l->inner, l->inner, NULL};
-        *view = v;
+        *view = (tally_view){NULL, dtype, l->outer, len, len * l->inner, l->inner};
         if (data) at += (size_t)i * bytes;
         *out_at = i;
         *out_step = l->inner;

@@ -40,7 +40,7 @@ static int read_groups(minus *m, int k, double **keys)
         code = fail(BAD_DATA, "%s: %s has %lld values, and the dimension of that name has %lld",
                     m->file.label, name, (long long)in.n, (long long)m->file.shape[k]);
     if (!code) code = input_load(&in, 0);
-    if (!code && !(*keys = malloc((size_t)in.n * 8 + 1))) code = fail_memory("--minus", in.n * 8);
+    *keys = memory_for(&code, "--minus", in.n, 8);
     if (!code) memcpy(*keys, in.data, (size_t)in.n * 8);
     input_close(&in);
     return code;
@@ -132,14 +132,14 @@ int minus_apply(input *in, const options *o)
                     in->info.format, tally_dtype_name(in->dtype),
                     in->info.dimensions ? ": --dtype f64 reads it as floats" : "");
     minus m = {.in = in, .o = o};
-    char *const path = strdup(o->value[OPT_minus]);
-    if (!path) return fail_memory("--minus", 1);
+    int code = DONE;
+    char *const path = text_for(&code, "--minus", o->value[OPT_minus]);
+    if (code) return code;
     const char *const variable = cut_variable(path);
     const tally_file_options f = {.format = "netcdf", .variable = variable, .dtype = TALLY_F64};
-    int code = input_open_beside(&m.file, in->ctx, &f, path);
-    for (int d = 0; d < in->ndim && !code; d++)
-        if (!(m.distance[d] = calloc((size_t)in->shape[d] + 1, sizeof *m.distance[d])))
-            code = fail_memory("--minus", in->shape[d] * 8);
+    code = input_open_beside(&m.file, in->ctx, &f, path);
+    for (int d = 0; d < in->ndim; d++)
+        m.distance[d] = memory_for(&code, "--minus", in->shape[d], sizeof *m.distance[d]);
     if (!code && has(o, OPT_axis)) {
         code = layout_axes(in, o, &m.steps.axes);
         while (!code && !(m.steps.axes >> m.steps.axis & 1)) m.steps.axis++;

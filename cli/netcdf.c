@@ -114,8 +114,7 @@ static int set_fill(tally_file *file, tally *ctx, const netcdf_of *of, int i)
     if (!parse_literal(dtype, word, of->fill[i]))
         return fail(USAGE, "--empty is '%s': must be a %s, the value that stands for none in %s",
                     word, tally_dtype_name(dtype), o->value[OPT_output]);
-    const tally_status status = tally_file_fill(file, of->fill[i]);
-    return status ? fail_status(ctx, status) : DONE;
+    return code_of(ctx, tally_file_fill(file, of->fill[i]));
 }
 
 /* Defines the variables of all results. If a name of the input's dimensions cannot be written,
@@ -138,7 +137,8 @@ static int define(tally_file *file, tally *ctx, const netcdf_of *of, const char 
             snprintf(line, sizeof line, "data(%s)", dimensions);
             status = tally_file_head(file, line);
         }
-        const int code = status ? fail_status(ctx, status) : set_fill(file, ctx, of, i);
+        int code = code_of(ctx, status);
+        if (!code) code = set_fill(file, ctx, of, i);
         if (code) return code;
     }
     return DONE;
@@ -157,8 +157,8 @@ void netcdf_fill(void *results, const void *places, int64_t count, const tally_o
 /* Writes the keys of groups as coordinates of dimension `at`, which has one step per group. */
 static int put_keys(tally_file *file, tally *ctx, const answer *a, int at)
 {
-    char *const values = malloc((size_t)a->key_groups * 8 + 1);
-    int code = values ? DONE : fail_memory("the keys", a->key_groups * 8);
+    int code = DONE;
+    char *const values = memory_for(&code, "the keys", a->key_groups, 8);
     for (int64_t c = 0; c < a->key_columns && !code; c++) {
         const size_t size = tally_dtype_size(a->key_dtypes[c]);
         int seasons = 0;
@@ -177,7 +177,7 @@ static int put_keys(tally_file *file, tally *ctx, const answer *a, int at)
         if (!status && seasons)
             status = tally_file_attribute(file, key_name(a, c), "long_name",
                                           "1 DJF, 2 MAM, 3 JJA, 4 SON");
-        if (status) code = fail_status(ctx, status);
+        code = code_of(ctx, status);
     }
     free(values);
     return code;
@@ -187,14 +187,13 @@ int netcdf_describe(tally_file *file, tally *ctx, const netcdf_of *of)
 {
     const answer *const a = of->groups;
     tally_file_info in;
-    char(*const name)[NAME] = calloc((size_t)of->ops, sizeof *name);
+    int code = DONE;
+    char(*const name)[NAME] = memory_for(&code, "the names", of->ops, sizeof *name);
     tally_file_get_info(of->source, &in);
-    int code = name ? define(file, ctx, of, of->dimensions ? in.variable : NULL, name)
-                    : fail_memory("the names", of->ops * (int64_t)NAME);
-    tally_status status;
+    if (!code) code = define(file, ctx, of, of->dimensions ? in.variable : NULL, name);
     if (!code && a && a->key_dtypes) code = put_keys(file, ctx, a, a->axis);
-    if (!code && of->dimensions && of->source && (status = tally_file_like(file, of->source)))
-        code = fail_status(ctx, status);
+    if (!code && of->dimensions && of->source)
+        code = code_of(ctx, tally_file_like(file, of->source));
     if (!code && of->times && of->times->count)
         code = times_write(of->times, file, ctx, a ? groups_dimension(a) : "");
     for (int i = 0; i < of->ops && of->source && !code; i++)

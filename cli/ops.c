@@ -127,7 +127,7 @@ static int detail(const char *op, int json)
                tally_dtype_name(i.output), i.accumulator ? tally_dtype_name(i.accumulator) : "-",
                i.exact ? "X" : "R", i.empty, i.text);
     }
-    if (!rows) return fail_status(NULL, status);
+    if (!rows) return code_of(NULL, status);
     if (json)
         puts("\n]");
     else
@@ -147,8 +147,8 @@ int run_ops(const options *o)
     if (o->nargs && dtype) {
         tally_operator_info i;
         if (operator_check(o->args[0], strlen(o->args[0]))) return USAGE;
-        const tally_status status = ask(o->args[0], dtype, &i);
-        if (status) return fail_status(NULL, status);
+        const int wrong = code_of(NULL, ask(o->args[0], dtype, &i));
+        if (wrong) return wrong;
     }
     return o->nargs ? detail(o->args[0], has(o, OPT_json)) : list(dtype, has(o, OPT_json));
 }

@@ -7,6 +7,13 @@
 #include <string.h>
 #include <unistd.h>
 
+int result_open(result *r, tally *ctx, const char *op, tally_dtype dtype, int64_t count)
+{
+    int code = operator_info(ctx, op, dtype, &r->info);
+    r->bits = memory_for(&code, "the results", count, code ? 1 : result_bytes(&r->info));
+    return code;
+}
+
 /* Whether there are several files with results of their own, so that results need file names. */
 static int several(const options *o) { return o->nargs > 2 && !axis_named(o); }
 
@@ -76,11 +83,13 @@ static int side_by_side(const answer *a, result *all)
 {
     const size_t each = result_bytes(&a->results->info), size = sizeof(int64_t);
     const size_t count = (size_t)a->count, columns = (size_t)a->ops;
+    const int64_t cells = a->count * a->ops;
+    static const char what[] = "the results of all columns";
+    int code = DONE;
     *all = a->results[0];
-    char *const bits = all->bits = malloc(count * columns * each + 1),
-                *const places = all->places ? malloc(count * columns * size + 1) : NULL;
-    const int none = !bits || (all->places && !places);
-    for (size_t i = 0; i < count && !none; i++)
+    char *const bits = all->bits = memory_for(&code, what, cells, each);
+    char *const places = all->places ? memory_for(&code, what, cells, size) : NULL;
+    for (size_t i = 0; i < count && !code; i++)
         for (size_t c = 0; c < columns; c++) {
             const result *const r = &a->results[c];
             memcpy(bits + (i * columns + c) * each, (const char *)r->bits + i * each, each);
@@ -88,8 +97,7 @@ static int side_by_side(const answer *a, result *all)
                 memcpy(places + (i * columns + c) * size, (const char *)r->places + i * size, size);
         }
     all->places = places;
-    return none ? fail_memory("the results of all columns", a->count * a->ops * (int64_t)each)
-                : DONE;
+    return code;
 }
 
 /* The shape of the results. Returns the number of dimensions. */
@@ -113,10 +121,10 @@ static int describe(tally_file *file, tally *ctx, const answer *a, const options
                     char (*fill)[8])
 {
     const int ops = a->ops, whole = !a->flat && a->axis >= 0;
-    const char **const op = calloc((size_t)ops, sizeof *op);
-    tally_operator_info *const info = calloc((size_t)ops, sizeof *info);
+    int code = DONE;
+    const char **const op = memory_for(&code, "the results", ops, sizeof *op);
+    tally_operator_info *const info = memory_for(&code, "the results", ops, sizeof *info);
     tally_file_info in;
-    int code = op && info ? DONE : fail_memory("the results", ops);
     for (int i = 0; i < ops && !code; i++) {
         op[i] = a->results[i].op;
         info[i] = a->results[i].info;
@@ -153,22 +161,19 @@ static int write_results(tally_file *file, tally *ctx, const answer *answers, in
     const answer *const a = answers;
     const int64_t columns = a->columns ? a->columns : 1, from[DIMS + 1] = {0};
     const int netcdf = is_netcdf(output_format(o));
-    char(*const fill)[8] = calloc((size_t)a->ops, sizeof *fill);
-    int code = !fill    ? fail_memory("the results", a->ops * 8)
-               : netcdf ? describe(file, ctx, a, o, fill)
-                        : DONE;
+    int code = DONE;
+    char(*const fill)[8] = memory_for(&code, "the results", a->ops, sizeof *fill);
+    if (!code && netcdf) code = describe(file, ctx, a, o, fill);
     for (int i = 0; i < files && !code; i++) {
         const result *const one = answers[i].results;
         const int64_t n = answers[i].count * columns;
         if (netcdf && has(o, OPT_empty)) netcdf_fill(one->bits, one->places, n, &one->info, fill);
-        const tally_status status = tally_file_write(file, one->bits, n * one->info.lanes);
-        if (status) code = fail_status(ctx, status);
+        code = code_of(ctx, tally_file_write(file, one->bits, n * one->info.lanes));
     }
     for (int i = 1; i < a->ops && !code; i++) {
         const result *const one = &a->results[i];
         if (has(o, OPT_empty)) netcdf_fill(one->bits, one->places, a->count, &one->info, fill[i]);
-        const tally_status status = tally_file_write_box(file, i, from, shape, one->bits);
-        if (status) code = fail_status(ctx, status);
+        code = code_of(ctx, tally_file_write_box(file, i, from, shape, one->bits));
     }
     free(fill);
     return code;
@@ -203,16 +208,15 @@ static int write_typed(tally *ctx, const char *path, enum format format, const a
     int64_t shape[DIMS + 1];
     const int ndim = shape_of(a, files, format, shape);
     tally_file *file;
-    tally_status status =
-        tally_file_create(ctx, path, format_name(format), r->info.output, ndim, shape, 0, &file);
-    int code =
-        status ? fail_status(ctx, status) : write_results(file, ctx, answers, files, o, shape);
     bitmap *valid = NULL;
+    int code = code_of(ctx, tally_file_create(ctx, path, format_name(format), r->info.output, ndim,
+                                              shape, 0, &file));
+    if (!code) code = write_results(file, ctx, answers, files, o, shape);
     if (!code) code = bitmap_open(&valid, ctx, o);
     for (int i = 0; i < files && !code; i++)
         code = bitmap_write(valid, answers[i].results->places, answers[i].count * columns);
     if (!code) code = bitmap_end(valid);
-    if (!code && (status = tally_file_commit(file))) code = fail_status(ctx, status);
+    if (!code) code = code_of(ctx, tally_file_commit(file));
     code = bitmap_close(valid, code);
     tally_file_close(file);
     return code;

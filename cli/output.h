@@ -41,10 +41,11 @@ typedef struct answer {
     result *results;
     int ops, all; /* results that are printed; all results */
 } answer;
+/* Makes space for `count` results of operator `op`, as it is computed. */
+int result_open(result *r, tally *ctx, const char *op, tally_dtype dtype, int64_t count);
 int print_answers(tally *ctx, const answer *answers, int files, const options *o); /* output.c */
-int output_check(const options *o,
-                 /* Checks before anything is read that print_answers can print `ops` operators. */
-                 int ops);
+/* Checks before anything is read that print_answers can print `ops` operators. */
+int output_check(const options *o, int ops);
 
 /* ---- empty.c: results without a value (--empty, --out-valid) --------------------------------- */
 /* Checks that the results go to a format for which the options were made. */

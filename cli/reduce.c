@@ -7,32 +7,28 @@
 
 static int answer_bytes(const job *j, answer *a)
 {
-    a->results = calloc((size_t)j->ops.all, sizeof *a->results);
-    if (!a->results) return fail_memory("the results", j->ops.all * (int64_t)sizeof *a->results);
+    int code = DONE;
+    a->results = memory_for(&code, "the results", j->ops.all, sizeof *a->results);
     a->ops = j->ops.count;
     a->all = j->ops.all;
-    for (int i = 0; i < j->ops.all; i++) {
-        result *const r = &a->results[i];
-        r->op = i < j->ops.count ? j->ops.shown[i] : j->ops.name[i];
-        const int code = operator_info(j->ctx, j->ops.name[i], j->beside.dtype, &r->info);
-        if (code) return code;
-        r->bits = calloc((size_t)a->count + 1, result_bytes(&r->info));
-        if (!r->bits) return fail_memory("the results", a->count * (int64_t)result_bytes(&r->info));
+    for (int i = 0; i < j->ops.all && !code; i++) {
+        a->results[i].op = i < j->ops.count ? j->ops.shown[i] : j->ops.name[i];
+        code = result_open(&a->results[i], j->ctx, j->ops.name[i], j->beside.dtype, a->count);
     }
-    reduce_places(j, a, 0);
-    return DONE;
+    if (!code) reduce_places(j, a, 0);
+    return code;
 }
 
 /* Copies the columns' names, which are used after the file is closed. */
 static int copy_names(answer *a, const input *in)
 {
+    static const char what[] = "the names of the columns";
+    int code = DONE;
     if (!in->info.columns) return DONE;
-    a->names = calloc((size_t)a->count, sizeof *a->names);
-    for (int64_t i = 0; a->names && i < a->count; i++)
-        if (!(a->names[i] = strdup(in->info.columns[i])))
-            return fail_memory("the names of the columns", a->count);
-    return a->names ? DONE
-                    : fail_memory("the names of the columns", a->count * (int64_t)sizeof *a->names);
+    a->names = memory_for(&code, what, a->count, sizeof *a->names);
+    for (int64_t i = 0; i < a->count && !code; i++)
+        a->names[i] = text_for(&code, what, in->info.columns[i]);
+    return code;
 }
 
 /* The file that is reduced, and how. */
@@ -58,8 +54,8 @@ static int open_inputs(reduction *r, char *const *more)
     int code = input_open(&r->in, r->j->ctx, o, r->path, more);
     if (code) return code;
     progress_begin(&r->p, o, r->path);
-    if (!(r->buffer = malloc(READ_BYTES))) return fail_memory("the reading buffer", READ_BYTES);
-    if (!r->by && has(o, OPT_shape)) code = input_reshape(&r->in, o->value[OPT_shape]);
+    r->buffer = memory_for(&code, "the reading buffer", READ_BYTES, 1);
+    if (!code && !r->by && has(o, OPT_shape)) code = input_reshape(&r->in, o->value[OPT_shape]);
     if (!code) code = minus_apply(&r->in, o);
     return code ? code : second_open(&r->j->beside, &r->in, o, &r->j->ops);
 }
@@ -150,17 +146,14 @@ static void describe_answer(reduction *r, answer *a)
 static int take_coordinates(reduction *r, answer *a)
 {
     if (!is_netcdf(output_format(r->j->o))) return DONE;
-    if (a->axis >= 0) {
-        if (!(a->times = calloc(1, sizeof *a->times)))
-            return fail_memory("the times", sizeof *a->times);
-        const int code = times_open(a->times, r->j->o, &r->in, &r->l, r->banded ? &r->steps : NULL);
-        if (code) return code;
-    }
-    if (a->dimensions) {
+    int code = DONE;
+    if (a->axis >= 0) a->times = memory_for(&code, "the times", 1, sizeof *a->times);
+    if (a->times) code = times_open(a->times, r->j->o, &r->in, &r->l, r->banded ? &r->steps : NULL);
+    if (!code && a->dimensions) {
         a->source = r->in.file;
         r->in.file = NULL;
     }
-    return DONE;
+    return code;
 }
 
 /* more: NULL, or files that form one array with the first. */
@@ -226,9 +219,9 @@ int run_reduce(const options *o)
     char **const paths = o->nargs > 1 ? o->args + 1 : standard_input;
     const int joined = axis_named(o) && o->nargs > 2; /* the files form one array */
     int files = o->nargs > 1 && !joined ? o->nargs - 1 : 1;
-    answer *const answers = calloc((size_t)files, sizeof *answers);
-    int code = answers ? operators_split(&j.ops, o->args[0])
-                       : fail_memory("the results", files * (int64_t)sizeof *answers);
+    int code = DONE;
+    answer *const answers = memory_for(&code, "the results", files, sizeof *answers);
+    if (!code) code = operators_split(&j.ops, o->args[0]);
     if (!code) code = output_check(o, j.ops.count);
     if (!code) code = empty_operators(&j.ops, o);
     if (!code) code = session_open(&j.ctx, o);

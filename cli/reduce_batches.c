@@ -23,16 +23,17 @@ int reduce_batches(const job *j, const void *data, tally_dtype dtype, answer *a,
         for (int i = 0; i < j->ops.all; i++) {
             const size_t each = result_bytes(&a->results[i].info);
             char *const out = (char *)a->results[i].bits + (size_t)(row + at) * each;
-            char *const near = step == 1 ? out : malloc((size_t)view.rows * each + 1);
-            if (!near) return fail_memory("--axis", view.rows * (int64_t)each);
+            int code = DONE;
+            char *const near = step == 1 ? out : memory_for(&code, "--axis", view.rows, each);
+            if (code) return code;
             second_view(&j->beside, data, &view, &next);
             const tally_view own = second_for(&j->beside, &j->ops, i, &view);
-            const tally_status status = tally_reduce(j->ctx, j->ops.name[i], &own, near);
-            if (step != 1 && !status)
+            code = code_of(j->ctx, tally_reduce(j->ctx, j->ops.name[i], &own, near));
+            if (step != 1 && !code)
                 for (int64_t r = 0; r < view.rows; r++)
                     memcpy(out + (size_t)(r * step) * each, near + (size_t)r * each, each);
             if (step != 1) free(near);
-            if (status) return fail_status(j->ctx, status);
+            if (code) return code;
         }
     }
     return DONE;
@@ -81,9 +82,8 @@ int reduce_boxes(const job *j, input *in, answer *a, const layout *l, progress *
             count[d] = most[d] < in->shape[d] - start[d] ? most[d] : in->shape[d] - start[d];
             if (d != l->axis) *(d < l->axis ? &part.outer : &part.inner) *= count[d];
         }
-        const tally_status status = tally_file_read_box(in->file, start, count, box);
-        code = status ? fail_status(j->ctx, status)
-                      : reduce_batches(j, box, in->dtype, a, &part, NULL, row);
+        code = code_of(j->ctx, tally_file_read_box(in->file, start, count, box));
+        if (!code) code = reduce_batches(j, box, in->dtype, a, &part, NULL, row);
         row += part.outer * part.inner;
         progress_show(p, row * l->len * size, in->n * size);
         more = 0;

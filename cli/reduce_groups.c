@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * reduce_groups.c - tally reduce --by: the results of each group, and shares of the elements. */
+#define _GNU_SOURCE
 #include "reduce.h"
 
 #include <stdlib.h>
@@ -11,9 +12,8 @@ static char *column_name(const input *in, const char *op, int64_t column)
     char number[24];
     snprintf(number, sizeof number, "%lld", (long long)column + 1);
     const char *const of = in->info.columns ? in->info.columns[column] : number;
-    char *const name = malloc(strlen(op) + strlen(of) + 2);
-    if (name) sprintf(name, "%s.%s", op, of);
-    return name;
+    char *name;
+    return asprintf(&name, "%s.%s", op, of) < 0 ? NULL : name;
 }
 
 /* The result of operator i for column c. Results that are not printed come last. */
@@ -50,7 +50,7 @@ int reduce_groups(const job *j, input *in, answer *a)
 {
     groups g = {0};
     folded f = {0};
-    char *dense = NULL;
+    const size_t size = tally_dtype_size(in->dtype);
     int by_size = 0; /* shares need the sizes of the groups */
     for (int i = 0; i < j->ops.count; i++) by_size |= j->ops.share[i];
     int code = j->beside.on || by_size ? DONE : folded_read(&f, in, &j->ops);
@@ -58,15 +58,11 @@ int reduce_groups(const job *j, input *in, answer *a)
     a->count = g.count;
     a->per = "group";
     if (!code) code = groups_names(&g, in, a);
-    if (!code && !(dense = malloc((size_t)g.lines * tally_dtype_size(in->dtype) + 1)))
-        code =
-            fail_memory("the values of the groups", g.lines * (int64_t)tally_dtype_size(in->dtype));
-    if (!code) large_pages(dense, (size_t)g.lines * tally_dtype_size(in->dtype));
+    char *const dense = memory_for(&code, "the values of the groups", g.lines, size);
+    if (!code) large_pages(dense, (size_t)g.lines * size);
     a->ops = j->ops.count * (int)g.width;
     a->all = j->ops.all * (int)g.width;
-    a->results = code ? NULL : calloc((size_t)a->all, sizeof *a->results);
-    if (!code && !a->results)
-        code = fail_memory("the results", a->all * (int64_t)sizeof *a->results);
+    a->results = memory_for(&code, "the results", a->all, sizeof *a->results);
     for (int64_t c = 0; c < g.width && !code; c++) {
         tally_view view, next;
         second part = {.on = 0};
@@ -78,15 +74,12 @@ int reduce_groups(const job *j, input *in, answer *a)
             r->op = i < j->ops.count ? j->ops.shown[i] : j->ops.name[i];
             if (g.width > 1 && !(r->op = r->name = column_name(in, r->op, c)))
                 code = fail_memory("the results", c);
-            if (!code) code = operator_info(j->ctx, j->ops.name[i], j->beside.dtype, &r->info);
-            if (!code && !(r->bits = calloc((size_t)a->count + 1, result_bytes(&r->info))))
-                code = fail_memory("the results", a->count * (int64_t)result_bytes(&r->info));
+            if (!code) code = result_open(r, j->ctx, j->ops.name[i], j->beside.dtype, a->count);
             const tally_view own = second_for(&part, &j->ops, i, &view);
             if (!code && f.streams)
                 code = folded_results(&f, &g, c, i, result_bytes(&r->info), r->bits);
-            const tally_status status =
-                code || f.streams ? TALLY_OK : tally_reduce(j->ctx, j->ops.name[i], &own, r->bits);
-            if (status) code = fail_status(j->ctx, status);
+            else if (!code)
+                code = code_of(j->ctx, tally_reduce(j->ctx, j->ops.name[i], &own, r->bits));
         }
         second_close(&part);
         if (!code) reduce_places(j, a, c);

@@ -30,16 +30,13 @@ typedef struct passage {
 static int open_streams(const job *j, tally_dtype dtype, passage *pass)
 {
     const int64_t count = pass->columns * j->ops.all;
-    pass->streams = calloc((size_t)count, sizeof(tally_stream *));
-    if (pass->columns > 1) pass->column = malloc(READ_BYTES);
-    if (!pass->streams || (pass->columns > 1 && !pass->column))
-        return fail_memory("the streams", count * (int64_t)sizeof(tally_stream *) + READ_BYTES);
-    for (int64_t i = 0; i < count; i++) {
-        const tally_status status =
-            tally_stream_reduce(j->ctx, j->ops.name[i % j->ops.all], dtype, &pass->streams[i]);
-        if (status) return fail_status(j->ctx, status);
-    }
-    return DONE;
+    int code = DONE;
+    pass->streams = memory_for(&code, "the streams", count, sizeof(tally_stream *));
+    if (pass->columns > 1) pass->column = memory_for(&code, "the streams", READ_BYTES, 1);
+    for (int64_t i = 0; i < count && !code; i++)
+        code = code_of(j->ctx, tally_stream_reduce(j->ctx, j->ops.name[i % j->ops.all], dtype,
+                                                   &pass->streams[i]));
+    return code;
 }
 
 /* Pushes n elements through every stream, piece by piece. */
@@ -47,14 +44,14 @@ static int push(const job *j, tally_stream **streams, const char *data, int64_t 
 {
     const int64_t most =
         j->ops.all == 1 ? n : (tally_threads(j->ctx) > 1 ? PIECE_MANY : PIECE_ONE) / (int64_t)size;
+    int code = DONE;
     for (int64_t at = 0; at < n; at += most)
-        for (int i = 0; i < j->ops.all; i++) {
+        for (int i = 0; i < j->ops.all && !code; i++) {
             const int64_t now = n - at < most ? n - at : most;
-            const tally_status status =
-                tally_stream_push(streams[i], data + (size_t)at * size, now, NULL, NULL);
-            if (status) return fail_status(j->ctx, status);
+            code = code_of(
+                j->ctx, tally_stream_push(streams[i], data + (size_t)at * size, now, NULL, NULL));
         }
-    return DONE;
+    return code;
 }
 
 static int push_columns(const job *j, const passage *pass, const char *data, int64_t n, size_t size)
@@ -104,9 +101,7 @@ int reduce_fold(const job *j, input *in, answer *a, int64_t row, int64_t limit, 
     for (int64_t i = 0; pass.streams && i < columns * j->ops.all; i++) {
         const result *const r = &a->results[i % j->ops.all];
         char *const out = (char *)r->bits + (size_t)(row + i / j->ops.all) * result_bytes(&r->info);
-        const tally_status status =
-            code ? TALLY_OK : tally_stream_finish(pass.streams[i], out, NULL);
-        if (status) code = fail_status(j->ctx, status);
+        if (!code) code = code_of(j->ctx, tally_stream_finish(pass.streams[i], out, NULL));
         tally_stream_close(pass.streams[i]);
     }
     free(pass.streams);
@@ -121,8 +116,7 @@ int reduce_flat(const job *j, input *in, answer *a, char *buffer, progress *p)
     if (j->ops.all > 1 || !in->data || in->column_major || (p->on && bytes > watched_bytes))
         return reduce_fold(j, in, a, 0, -1, 1, buffer, p);
     const tally_view view = tally_flat(in->data, in->dtype, in->n);
-    const tally_status status = tally_reduce(j->ctx, j->ops.name[0], &view, a->results[0].bits);
-    return status ? fail_status(j->ctx, status) : DONE;
+    return code_of(j->ctx, tally_reduce(j->ctx, j->ops.name[0], &view, a->results[0].bits));
 }
 
 /* Reduces rows that are not in memory: as many complete rows at a time as fit the buffer, or a
@@ -136,8 +130,7 @@ int reduce_rows(const job *j, input *in, answer *a, const layout *l, char *buffe
     if (each > 1 && j->beside.repeats && l->len >= ALONE) each = 1;
     char *own = NULL;
     if (!each && j->beside.on) { /* a second input is not read in parts of a row */
-        if (!(buffer = own = malloc((size_t)l->len * size)))
-            return fail_memory("a row", l->len * (int64_t)size);
+        buffer = own = memory_for(&code, "a row", l->len, size);
         each = 1;
     }
     for (int64_t row = 0; row < l->outer && !code;) {
@@ -158,8 +151,7 @@ int reduce_rows(const job *j, input *in, answer *a, const layout *l, char *buffe
             char *const out =
                 (char *)a->results[i].bits + (size_t)row * result_bytes(&a->results[i].info);
             const tally_view one = second_for(&j->beside, &j->ops, i, &view);
-            const tally_status status = tally_reduce(j->ctx, j->ops.name[i], &one, out);
-            if (status) code = fail_status(j->ctx, status);
+            code = code_of(j->ctx, tally_reduce(j->ctx, j->ops.name[i], &one, out));
         }
         row += now;
         progress_show(p, row * l->len * (int64_t)size, in->n * (int64_t)size);

@@ -85,7 +85,7 @@ static int flow_open(run *r, flow *f)
                 ? tally_stream_scan(r->ctx, name, f->in->dtype, series_options(r, op, &copy),
                                     &f->streams[i])
                 : tally_stream_window(r->ctx, name, f->in->dtype, r->how.window, &f->streams[i]);
-        if (status) return fail_status(r->ctx, status);
+        if (status) return code_of(r->ctx, status);
         const int64_t on_push = tally_stream_room(f->streams[i], f->most),
                       at_end = tally_stream_room(f->streams[i], -1);
         if (i == 0) capacity = on_push > at_end ? on_push : at_end;
@@ -129,7 +129,7 @@ static int flow_push(run *r, flow *f, const char *at, int64_t rows)
             const tally_status status =
                 at ? tally_stream_push(stream, k > 1 ? f->column : at, rows, out, &result_count)
                    : tally_stream_finish(stream, out, &result_count);
-            if (status) return fail_status(r->ctx, status);
+            if (status) return code_of(r->ctx, status);
             const size_t each = result_bytes(&r->ops.info[i]);
             for (int64_t j = 0; k > 1 && j < result_count; j++)
                 memcpy(f->out[i] + (size_t)(j * k + c) * each, out + (size_t)j * each, each);
@@ -217,13 +217,13 @@ static int run_stream(run *r, input *in, int64_t columns)
 static int parse_init(run *r)
 {
     const char *const text = r->o->value[OPT_init];
-    r->init = calloc((size_t)r->ops.count, sizeof *r->init);
-    if (!r->init) return fail_memory("--init", r->ops.count * (int64_t)sizeof *r->init);
-    for (int i = 0; i < r->ops.count; i++)
+    int code = DONE;
+    r->init = memory_for(&code, "--init", r->ops.count, sizeof *r->init);
+    for (int i = 0; i < r->ops.count && !code; i++)
         if (!parse_literal(r->ops.info[i].output, text, &r->init[i]))
-            return fail(USAGE, "--init is '%s', which is not a value of %s, the output of %s", text,
+            code = fail(USAGE, "--init is '%s', which is not a value of %s, the output of %s", text,
                         tally_dtype_name(r->ops.info[i].output), r->ops.name[i]);
-    return DONE;
+    return code;
 }
 
 /* Opens everything that is read. */

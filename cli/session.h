@@ -27,9 +27,14 @@ enum {
 #define NOTE_FORMAT
 #endif
 int fail(int code, const char *format, ...) NOTE_FORMAT;
-/* prints the library's sentence; returns the exit code for status */
-int fail_status(const tally *ctx, tally_status status);
+/* The exit code for the status of a call of the library. Prints its sentence if it failed. */
+int code_of(const tally *ctx, tally_status status);
 int fail_memory(const char *what, int64_t bytes);
+/* Memory of zeros for `count` elements of `size` bytes, also if count is 0. If there is none, prints
+ * the sentence that `what` needs it and sets *code. NULL: *code is, or was, not DONE. */
+void *memory_for(int *code, const char *what, int64_t count, size_t size);
+/* The same for a copy of text, which may be NULL. */
+char *text_for(int *code, const char *what, const char *text);
 /* Prints "<what> '<given>': <problem>; choices: a, b, c (did you mean 'b'?)". */
 int fail_choice(int code, const char *what, const char *given, const char *const *names);
 /* Prints a remark in the same form, unless --quiet is given. */

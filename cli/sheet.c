@@ -34,7 +34,7 @@ static int flush(sheet *r)
     const tally_status status = tally_file_write(r->file, r->text, (int64_t)n);
     if (!status) return DONE;
     if (r->to_stdout && stdout_closed()) return CLOSED_PIPE;
-    return fail_status(r->ctx, status);
+    return code_of(r->ctx, status);
 }
 
 /* Makes space for n more bytes, which the caller fills. */
@@ -113,8 +113,9 @@ static char kept_separator(const input *in, const char *line, size_t length)
 int sheet_open(sheet **sheet_, tally *ctx, const options *o, input *in, const operators *ops,
                const char *path, int64_t width, int64_t passed, const char *head)
 {
-    sheet *const r = *sheet_ = calloc(1, sizeof *r);
-    if (!r) return fail_memory("the output", sizeof *r);
+    int code = DONE;
+    sheet *const r = *sheet_ = memory_for(&code, "the output", 1, sizeof *r);
+    if (code) return code;
     *r = (sheet){.ctx = ctx,
                  .in = in,
                  .ops = ops,
@@ -131,10 +132,10 @@ int sheet_open(sheet **sheet_, tally *ctx, const options *o, input *in, const op
         r->separator = 0; /* the first line determines it */
     const int64_t any = -1;
     const tally_status status = tally_file_create(ctx, path, "raw", TALLY_U8, 1, &any, 0, &r->file);
-    if (status) return r->to_stdout && stdout_closed() ? CLOSED_PIPE : fail_status(ctx, status);
+    if (status) return r->to_stdout && stdout_closed() ? CLOSED_PIPE : code_of(ctx, status);
     if (!head) return !r->kept || in->info.header ? put_header(r, in) : DONE;
     if (!*head) return DONE;
-    const int code = put(r, head, strlen(head));
+    code = put(r, head, strlen(head));
     return code ? code : put(r, "\n", 1);
 }
 
@@ -186,8 +187,7 @@ int sheet_close(sheet *r, int code)
     if (!code && r->n) code = flush(r);
     if (!code) {
         const tally_status status = tally_file_commit(r->file);
-        if (status)
-            code = r->to_stdout && stdout_closed() ? CLOSED_PIPE : fail_status(r->ctx, status);
+        if (status) code = r->to_stdout && stdout_closed() ? CLOSED_PIPE : code_of(r->ctx, status);
     }
     tally_file_close(r->file);
     free(r->text);

@@ -41,7 +41,7 @@ struct sink {
 static int stdout_failed(const sink *s, tally_status status)
 {
     if (s->to_stdout && stdout_closed()) return CLOSED_PIPE;
-    return fail_status(s->ctx, status);
+    return code_of(s->ctx, status);
 }
 
 /* The first line of csv, which the caller frees: the names of the lanes of a result, or the
@@ -126,8 +126,8 @@ static int open_file(sink *s, const options *o, enum format format, int ndim, co
     if (is_netcdf(format)) {
         char *const dimensions =
             ndim - (info->lanes > 1) == s->in->ndim ? dimensions_of(s->in, 0, NULL) : NULL;
-        if (!(s->fill = calloc((size_t)s->ops->count, sizeof *s->fill)))
-            return fail_memory("the results", s->ops->count * 8);
+        int code = DONE;
+        s->fill = memory_for(&code, "the results", s->ops->count, sizeof *s->fill);
         const netcdf_of of = {.o = o,
                               .dimensions = dimensions,
                               .ops = s->ops->count,
@@ -135,7 +135,7 @@ static int open_file(sink *s, const options *o, enum format format, int ndim, co
                               .info = info,
                               .source = s->in->info.dimensions ? s->in->file : NULL,
                               .fill = s->fill};
-        const int code = netcdf_describe(s->file, s->ctx, &of);
+        if (!code) code = netcdf_describe(s->file, s->ctx, &of);
         s->fills = has(o, OPT_empty);
         s->netcdf = 1;
         s->ndim = ndim;
@@ -149,8 +149,9 @@ static int open_file(sink *s, const options *o, enum format format, int ndim, co
 int sink_open(sink **sink_, tally *ctx, const options *o, input *in, const operators *ops, int ndim,
               const int64_t *shape, int64_t passed)
 {
-    sink *const s = *sink_ = calloc(1, sizeof *s);
-    if (!s) return fail_memory("the output", sizeof *s);
+    int code = DONE;
+    sink *const s = *sink_ = memory_for(&code, "the output", 1, sizeof *s);
+    if (code) return code;
     const enum format format = output_format(o);
     s->ctx = ctx;
     s->in = in;
@@ -162,13 +163,12 @@ int sink_open(sink **sink_, tally *ctx, const options *o, input *in, const opera
     s->values = s->json && (format == TO_JSON || s->to_stdout) && !(s->to_stdout && s->hashed);
     if (s->json && has(o, OPT_keep))
         return fail(USAGE, "--keep and JSON exclude each other: JSON has no lines");
-    s->kept = calloc((size_t)ops->all, sizeof *s->kept);
-    s->hash = calloc((size_t)ops->count, sizeof *s->hash);
-    if (!s->kept || !s->hash)
-        return fail_memory("the results", ops->all * (int64_t)(sizeof *s->kept + sizeof *s->hash));
+    s->kept = memory_for(&code, "the results", ops->all, sizeof *s->kept);
+    s->hash = memory_for(&code, "the results", ops->count, sizeof *s->hash);
+    if (code) return code;
     for (int i = 0; i < ops->count; i++) sha256_begin(&s->hash[i]);
     const int filed = format != TO_JSON && (!s->to_stdout || (!s->json && !s->hashed));
-    const int code = filed ? open_file(s, o, format, ndim, shape, passed) : DONE;
+    if (filed) code = open_file(s, o, format, ndim, shape, passed);
     return code || !s->json
                ? code
                : document_open(&s->doc, ctx, format == TO_JSON && !s->to_stdout ? s->path : NULL);
@@ -218,7 +218,7 @@ static int write_variables(sink *s, const char *const *results, int64_t count)
             if (code) return code;
         }
         const tally_status status = tally_file_write_box(s->file, i, start, box, put);
-        if (status) return fail_status(s->ctx, status);
+        if (status) return code_of(s->ctx, status);
     }
     return DONE;
 }
@@ -288,8 +288,9 @@ static void print_digests(const sink *s, char (*hex)[65])
 /* Prints the document or the digests after the values were written. */
 static int report(sink *s, int code)
 {
-    char(*const hex)[65] = calloc((size_t)s->ops->count, sizeof *hex);
-    if (!hex) return code ? code : fail_memory("the digests", s->ops->count * (int64_t)sizeof *hex);
+    int none = DONE;
+    char(*const hex)[65] = memory_for(&none, "the digests", s->ops->count, sizeof *hex);
+    if (none) return code ? code : none;
     for (int k = 0; k < s->ops->count; k++) sha256_end(&s->hash[k], hex[k]);
     const int in_document = s->json && !s->doc.file;
     if (!code && s->json) write_document(s, hex);

@@ -49,11 +49,11 @@ static int open_streams(slab *b)
     if (b->now < BLOCK) b->now = BLOCK;
     if (b->in->info.chunk[0] > b->now) b->now = b->in->info.chunk[0]; /* each is read once */
     if (b->now > b->in->shape[0]) b->now = b->in->shape[0];
-    b->streams = calloc((size_t)s->ops->all, sizeof *b->streams);
-    b->out = calloc((size_t)s->ops->all, sizeof *b->out);
-    b->buffer = malloc((size_t)(b->now * step));
-    if (!b->streams || !b->out || !b->buffer) return fail_memory("--axis", b->now * step);
-    for (int i = 0; i < s->ops->all; i++) {
+    int code = DONE;
+    b->streams = memory_for(&code, "--axis", s->ops->all, sizeof *b->streams);
+    b->out = memory_for(&code, "--axis", s->ops->all, sizeof *b->out);
+    b->buffer = memory_for(&code, "--axis", b->now * step, 1);
+    for (int i = 0; i < s->ops->all && !code; i++) {
         tally_scan_options own;
         if (s->how->scan) own = *s->how->scan;
         if (s->how->scan && s->init) own.init = &s->init[i];
@@ -62,29 +62,27 @@ static int open_streams(slab *b)
                                                   &own, &b->streams[i])
                          : tally_stream_window_rows(s->ctx, s->ops->name[i], b->in->dtype, b->cells,
                                                     &b->window, &b->streams[i]);
-        if (status) return fail_status(s->ctx, status);
+        if (status) return code_of(s->ctx, status);
         const int64_t end = tally_stream_results(b->streams[i], -1),
-                      most = b->now > end ? b->now : end,
-                      bytes = most * b->cells * (int64_t)result_bytes(&s->ops->info[i]);
-        if (!(b->out[i] = malloc((size_t)bytes + 1))) return fail_memory("the results", bytes);
+                      most = b->now > end ? b->now : end;
+        b->out[i] =
+            memory_for(&code, "the results", most * b->cells, result_bytes(&s->ops->info[i]));
     }
-    return DONE;
+    return code;
 }
 
 /* Pushes `steps` steps, which are in the buffer; -1: the end. Writes the results. */
 static int push(slab *b, int64_t steps)
 {
     const slabs *const s = b->s;
-    const tally_view in = {b->buffer, b->in->dtype, b->cells, steps, 1,
-                           b->cells,  NULL,         NULL,     0,     NULL};
+    const tally_view in = tally_columns(b->buffer, b->in->dtype, steps, b->cells);
     int64_t results = 0;
     for (int i = 0; i < s->ops->all; i++) {
         results = tally_stream_results(b->streams[i], steps);
-        const tally_view out = {
-            b->out[i], s->ops->info[i].output, b->cells, results, 1, b->cells, NULL, NULL, 0, NULL};
+        const tally_view out = tally_columns(b->out[i], s->ops->info[i].output, results, b->cells);
         const tally_status status = steps < 0 ? tally_stream_finish_view(b->streams[i], &out)
                                               : tally_stream_push_view(b->streams[i], &in, &out);
-        if (status) return fail_status(s->ctx, status);
+        if (status) return code_of(s->ctx, status);
     }
     return sink_write(b->to, (const char *const *)b->out, results * b->cells);
 }
@@ -104,8 +102,8 @@ static int run(slab *b)
     for (int64_t at = 0; at < len && !code; at += count[0]) {
         start[0] = at;
         count[0] = b->now < len - at ? b->now : len - at;
-        const tally_status status = tally_file_read_box(in->file, start, count, b->buffer);
-        code = status ? fail_status(b->s->ctx, status) : push(b, count[0]);
+        code = code_of(b->s->ctx, tally_file_read_box(in->file, start, count, b->buffer));
+        if (!code) code = push(b, count[0]);
         progress_show(b->s->p, (at + count[0]) * b->cells * size, in->n * size);
     }
     if (!code) code = push(b, -1);

@@ -260,16 +260,17 @@ static tally_status take_times(const groups *g, const input *in, int64_t *whole,
 int span_bounds(const span *s, const groups *g, const input *in, int64_t **start, int64_t **end)
 {
     tally_key_window w;
-    const size_t bytes = (size_t)g->lines * 8 + 8;
+    static const char what[] = "the windows";
     int has_parts = 0;
     *start = *end = NULL;
     int code =
         in->info.times ? span_unit(s, in->label, "the column of --by", in->info.times != 1) : DONE;
     if (!code) code = span_window(s, in->times_dtype, 0, &w);
     if (code) return code;
-    int64_t *const first = *start = malloc(bytes), *const stop = *end = malloc(bytes),
-                   *const times = malloc(bytes), *const parts = malloc(bytes);
-    if (!first || !stop || !times || !parts) code = fail_memory("the windows", 4 * g->lines * 8);
+    int64_t *const first = *start = memory_for(&code, what, g->lines, sizeof *first);
+    int64_t *const stop = *end = memory_for(&code, what, g->lines, sizeof *stop);
+    int64_t *const times = memory_for(&code, what, g->lines, sizeof *times);
+    int64_t *const parts = memory_for(&code, what, g->lines, sizeof *parts);
     tally_status status = code ? TALLY_OK : take_times(g, in, times, parts, &has_parts);
     for (int64_t i = 0; i < g->count && !code && !status; i++) {
         const int64_t at = g->offsets[i], n = g->offsets[i + 1] - at;
@@ -280,5 +281,5 @@ int span_bounds(const span *s, const groups *g, const input *in, int64_t **start
     }
     free(times);
     free(parts);
-    return code ? code : status ? fail_status(in->ctx, status) : DONE;
+    return code ? code : code_of(in->ctx, status);
 }

@@ -48,17 +48,14 @@ int state_make(tally *ctx, const options *o, input *in, const second *beside, ta
     if (beside->on) {
         tally_view view = tally_flat(in->data, in->dtype, in->n), next;
         second_view(beside, in->data, &view, &next);
-        const tally_status status = tally_exact_add(ctx, sum, &view);
-        return status ? fail_status(ctx, status) : DONE;
+        return code_of(ctx, tally_exact_add(ctx, sum, &view));
     }
-    char *const buffer = malloc(PIECE);
-    if (!buffer) return fail_memory("the reading buffer", PIECE);
+    char *const buffer = memory_for(&code, "the reading buffer", PIECE, 1);
     const int64_t most = PIECE / (int64_t)tally_dtype_size(in->dtype);
     for (int64_t got = 1; !code && got;) {
         code = input_read(in, buffer, most, &got);
         const tally_view view = tally_flat(buffer, in->dtype, got);
-        const tally_status status = code ? TALLY_OK : tally_exact_add(ctx, sum, &view);
-        if (status) code = fail_status(ctx, status);
+        if (!code) code = code_of(ctx, tally_exact_add(ctx, sum, &view));
     }
     free(buffer);
     return code;

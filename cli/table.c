@@ -183,8 +183,9 @@ static int print_aligned(FILE *f, const answer *answers, int files, const look *
     char cell[CELL];
     int columns = 0;
     for (int i = 0; i < answers->ops; i++) columns += lanes_of(&answers->results[i], o);
-    int *width = calloc((size_t)columns + 1, sizeof *width);
-    if (!width) return fail_memory("the table", (columns + 1) * (int64_t)sizeof *width);
+    int code = DONE;
+    int *const width = memory_for(&code, "the table", columns + 1, sizeof *width);
+    if (code) return code;
     char *const key = keys_of(answers, o) ? joined(answers->key_names, answers->key_columns) : NULL;
     const char *const corner = o->named ? "file" : key ? key : answers->per;
     width[columns] = plain_width(corner);

@@ -16,10 +16,7 @@ static int verify_one(const options *o, const char *isa, uint64_t seed, int64_t 
     const double start = seconds();
     const tally_status status = tally_verify(ctx, seed, cases, &report);
     const double taken = seconds() - start;
-    if (status && status != TALLY_MISMATCH)
-        code = fail_status(ctx, status);
-    else if (status)
-        code = VERIFY_FAILED;
+    code = status == TALLY_MISMATCH ? VERIFY_FAILED : code_of(ctx, status);
     if (has(o, OPT_json)) {
         fputs(first ? "[\n{\"isa\": " : ",\n{\"isa\": ", stdout);
         print_json_string(stdout, tally_isa(ctx));

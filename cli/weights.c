@@ -59,8 +59,7 @@ static int open_cosine(weights *w, const input *in, const options *o, const char
                     .as_stored = 1,
                     .one_file = !axis_named(o) || strcmp(o->value[OPT_axis], name) != 0};
     int code = coordinate_read(&c, o, &l);
-    double *const values = code ? NULL : malloc((size_t)c.n * sizeof *values + 1);
-    if (!code && !values) code = fail_memory("--with", c.n * 8);
+    double *const values = memory_for(&code, "--with", c.n, sizeof *values);
     for (int64_t i = 0; i < c.n && !code; i++) {
         values[i] = coordinate_value(&c, i);
         if (fabs(values[i]) > 360)
@@ -107,8 +106,9 @@ static int spread(const weights *w, const input *in, unsigned axes, char **out)
         stride *= in->shape[w->along[k]];
     }
     for (int d = 0; d < in->ndim; d++) n *= axes >> d & 1 ? in->shape[d] : 1;
-    if (!(*out = malloc((size_t)n * size + 1))) return fail_memory("--with", n * (int64_t)size);
-    for (int64_t i = 0; i < n; i++) {
+    int code = DONE;
+    *out = memory_for(&code, "--with", n, size);
+    for (int64_t i = 0; i < n && !code; i++) {
         memcpy(*out + (size_t)i * size, w->values + (size_t)at * size, size);
         for (int d = in->ndim - 1; d >= 0; d--) { /* the last index changes fastest */
             if (!(axes >> d & 1)) continue;
@@ -118,7 +118,7 @@ static int spread(const weights *w, const input *in, unsigned axes, char **out)
             index[d] = 0;
         }
     }
-    return DONE;
+    return code;
 }
 
 /* Whether each sequence has the same weights, and the sequences are rows that come in order. */

@@ -233,35 +233,28 @@ void tl_copy_strided(void *to, int64_t to_stride, const void *from, int64_t from
 #undef EACH
 }
 
-typedef struct {
-    char *to;
-    const char *from;
-    int64_t to_stride, from_stride, n, bytes, parts;
-} copy;
+enum { PART_BYTES = 64 * 1024, FEW_PARTS = 4 };
 
 static void copy_parts(void *with, const tl_worker *worker)
 {
-    const copy *const c = with;
-    const int64_t each = c->n / c->parts + 1;
+    const tl_strided_copy *const c = with;
+    const int64_t each = c->n / worker->chunks + 1;
 
-    for (int64_t part = tl_next_chunk(worker), at; part < worker->chunks;
-         part = tl_next_chunk(worker)) {
-        if ((at = part * each) >= c->n) break;
-        tl_copy_strided(c->to + at * c->to_stride * c->bytes, c->to_stride,
-                        c->from + at * c->from_stride * c->bytes, c->from_stride,
+    for (int64_t part; (part = tl_next_chunk(worker)) < worker->chunks && part * each < c->n;) {
+        const int64_t at = part * each;
+        tl_copy_strided((char *)c->to + at * c->to_stride * c->bytes, c->to_stride,
+                        (const char *)c->from + at * c->from_stride * c->bytes, c->from_stride,
                         c->n - at < each ? c->n - at : each, c->bytes);
     }
 }
 
-void tl_copy_strided_by(int threads, void *to, int64_t to_stride, const void *from,
-                        int64_t from_stride, int64_t n, int64_t bytes)
+void tl_copy_strided_by(int threads, const tl_strided_copy *c)
 {
     assert(threads >= 1);
-    assert(n >= 0 && bytes > 0);
-    enum { PART_BYTES = 64 * 1024, FEW = 4 };
-    copy c = {to, from, to_stride, from_stride, n, bytes, n * bytes / PART_BYTES + 1};
-    if (c.parts < FEW * threads) threads = 1;
-    tl_parallel(threads, c.parts, copy_parts, &c);
+    assert(c->n >= 0 && c->bytes > 0);
+    const int64_t parts = c->n * c->bytes / PART_BYTES + 1;
+    tl_strided_copy copy = *c;
+    tl_parallel(parts < FEW_PARTS * threads ? 1 : threads, parts, copy_parts, &copy);
 }
 
 int64_t tally_window_length(int64_t n, const tally_window_options *o)
