@@ -48,7 +48,7 @@ typedef struct slabs {
 /* *taken 0: the array fits --memory, or this method does not apply; nothing was done. */
 int slabs_run(const slabs *s, input *in, int *taken);
 
-/* ---- the rest -------------------------------------------------------------------------------- */
+/* ---- explain.c ------------------------------------------------------------------------------- */
 typedef struct explanation {
     const char *verb, *op;
     const tally_operator_info *info;
@@ -67,6 +67,7 @@ void progress_begin(progress *p, const options *o, const char *name);
 void progress_show(progress *p, int64_t done, int64_t total); /* bytes; total -1: unknown */
 void progress_end(progress *p);
 
+/* ---- digest.c -------------------------------------------------------------------------------- */
 typedef struct sha256 {
     uint32_t h[8];
     uint64_t bytes;
@@ -78,9 +79,9 @@ void sha256_add(sha256 *s, const void *data, size_t bytes);
 void sha256_values(sha256 *s, const void *values, size_t size, int64_t count);
 void sha256_end(sha256 *s, char hex[65]);
 
+/* ---- help.c, complete.c ---------------------------------------------------------------------- */
 void help_all(FILE *f);
 void help_verb(FILE *f, enum verb verb);
-void help_man(FILE *f);
 void help_completion(FILE *f, const char *shell);
 
 #define VERB(id, ...) int run_##id(const options *o);

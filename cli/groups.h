@@ -15,23 +15,6 @@ void groups_close(groups *g);
 int groups_take(const groups *g, const input *in, int64_t column, char *dense, tally_view *view);
 /* Scatters results of that column, of `bytes` bytes each, to the places of their lines. */
 void groups_back(const groups *g, const char *grouped, size_t bytes, int64_t column, char *out);
-/* folded.c: reduces groups while the file is read. */
-typedef struct folded {
-    tally *ctx;
-    const operators *ops;
-    tally_dtype dtype;
-    size_t size;
-    int64_t width, lines;   /* values in a line; lines that were read */
-    tally_stream **streams; /* per column, one per operator; NULL: use groups_open instead */
-} folded;
-/* Reads the whole file; or nothing, if this method does not apply. Call folded_close also after a
- * failure. */
-int folded_read(folded *f, input *in, const operators *ops);
-/* Writes the results of a column and operator, of `bytes` bytes each, in the order of g. Call it
- * once for each. */
-int folded_results(folded *f, const groups *g, int64_t column, int op, size_t bytes, char *out);
-void folded_close(folded *f);
-
 /* Makes space in the answer for the cells of `columns` key columns, and their names. */
 int groups_keys(answer *a, const groups *g, int64_t columns, int64_t inner);
 int groups_names(const groups *g, const input *in, answer *a);

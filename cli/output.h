@@ -69,6 +69,7 @@ enum format output_format(const options *o); /* --to, else by the ending of --ou
 const char *format_name(enum format format);
 int is_netcdf(enum format format);  /* or HDF5, which is written the same way */
 int output_filed(const options *o); /* whether --output is a file other than standard output */
+int same_file(const char *a, const char *b); /* two names of one file, which may not exist yet */
 typedef struct document {
     tally *ctx;
     FILE *f;
@@ -126,7 +127,7 @@ void json_list(FILE *f, const tally_operator_info *info, const void *results, co
                int64_t count, json_put *put);
 /* path: the file with the values; NULL: they are in the document. */
 void json_end(FILE *f, const tally *ctx, const answer *a, const char *path);
-void json_ran(FILE *f, const tally *ctx, const place *r); /* where.c */
+void json_ran(FILE *f, const tally *ctx, const place *r); /* devices.c */
 
 /* ---- netcdf.c: results as NetCDF or HDF5 ----------------------------------------------------- */
 /* The names of the dimensions as in "lat, lon". axes: bits of those that are left out, or of the

@@ -39,22 +39,17 @@ char *text_for(int *code, const char *what, const char *text);
 int fail_choice(int code, const char *what, const char *given, const char *const *names);
 /* Prints a remark in the same form, unless --quiet is given. */
 void note(const options *o, const char *format, ...) NOTE_FORMAT;
-/* Call it before the first write to standard output: makes writes wait if it is non-blocking. */
-void stdout_begin(void);
 int stdout_closed(void);
 /* Flushes standard output. A failed write changes DONE to BAD_DATA or CLOSED_PIPE. */
 int stdout_finish(int code);
 
-/* ---- text.c: text that is safe to print ------------------------------------------------------ */
+/* Text that is safe to print. */
 /* The bytes of the character at text, which is not empty; 0: it is not UTF-8. */
 size_t utf8_length(const char *text, uint32_t *code);
 int is_shown(uint32_t code);
 void put_plain(FILE *f, const char *text);
 char *plain(const char *text); /* put_plain into memory, which the caller frees; NULL: no memory */
 int plain_width(const char *shown);
-
-/* ---- signals.c ------------------------------------------------------------------------------- */
-void signals_begin(void);
 
 /* ---- session.c: the context and the names in it ---------------------------------------------- */
 int session_open(tally **ctx, const options *o);
@@ -93,7 +88,7 @@ int operators_precision(operators *ops, tally *ctx, const options *o, tally_dtyp
 void operators_free(operators *ops);
 double seconds(void);
 
-/* ---- where.c: which device was used, and for which parts ------------------------------------- */
+/* ---- devices.c: which device was used, and for which parts ----------------------------------- */
 typedef struct place {
     int64_t launches, on_processors; /* as in tally_times_info */
 } place;
@@ -103,11 +98,7 @@ void put_ran(FILE *f, const tally *ctx, const place *r);
 /* Prints a remark if nothing ran on the device. */
 void ran_note(const options *o, const tally *ctx, const char *label, const place *r);
 
-/* ---- same.c ---------------------------------------------------------------------------------- */
-int same_file(const char *a,
-              const char *b); /* whether two names refer to one file, which may not exist yet */
-
-/* ---- lines.c: the lines that --keep passes through ------------------------------------------- */
+/* ---- sheet.c: the lines that --keep passes through ------------------------------------------- */
 typedef struct lines {
     char *text;
     size_t n, at, capacity;

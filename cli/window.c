@@ -1,7 +1,16 @@
 /* SPDX-License-Identifier: MIT
- * window.c - tally window: converts -w, --before, --after, --center, --edges, --min-count and
- * --step to tally_window_options. span.c makes windows along times. */
+ * window.c - tally window and tally scan: convert their options to tally_window_options and
+ * tally_scan_options. series.c does the rest, and span.c makes windows along times. */
 #include "cli.h"
+
+int run_scan(const options *o)
+{
+    const int code = series_begin(o);
+    if (code) return code;
+    const tally_scan_options scan = {has(o, OPT_exclusive), has(o, OPT_reverse), NULL};
+    const series how = {&scan, NULL};
+    return series_run(o, &how);
+}
 
 /* -w W: the element and the W - 1 elements before it. --center: W / 2 before it and the rest
  * after it. */

@@ -27,8 +27,14 @@ int fail(int code, const char *format, ...)
     va_end(arguments);
     return code;
 }
-int fail_memory(const char *what, int64_t bytes) { return (void)what, (void)bytes, BAD_DATA; }
-int fail_status(const tally *ctx, tally_status status) { return (void)ctx, (int)status; }
+int code_of(const tally *ctx, tally_status status) { return (void)ctx, (int)status; }
+void *memory_for(int *code, const char *what, int64_t count, size_t size)
+{
+    void *const memory = *code ? NULL : calloc((size_t)count + 1, size);
+    (void)what;
+    if (!memory && !*code) *code = BAD_DATA;
+    return memory;
+}
 
 /* The next line of the input, as text. */
 static const char *line(const uint8_t **data, const uint8_t *end, char *text)
