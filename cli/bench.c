@@ -195,8 +195,7 @@ static void print(const problem *p, int json, int first, tally *ctx, int64_t run
     const double rate = (double)p->bytes / p->median * 1e-9,
                  limit = (double)p->bytes / p->ceiling * 1e-9;
     if (json) {
-        fputs(first ? "[\n{\"problem\": " : ",\n{\"problem\": ", stdout);
-        print_json_string(stdout, p->word);
+        put_json(stdout, first ? "[\n{\"problem\": " : ",\n{\"problem\": ", p->word);
         printf(", \"isa\": \"%s\", \"threads\": %d, \"runs\": %lld, \"bytes\": %lld, \"seconds\": "
                "%.9g, "
                "\"best_seconds\": %.9g, "

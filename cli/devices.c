@@ -51,14 +51,12 @@ static void print_json(void)
     tally_device_info d;
     fputs("[", stdout);
     for (int i = 0; tally_device(i, &d) == TALLY_OK; i++) {
-        fputs(i ? ",\n{\"name\": " : "\n{\"name\": ", stdout);
-        print_json_string(stdout, d.name);
-        fputs(", \"text\": ", stdout);
-        print_json_string(stdout, d.text);
+        put_json(stdout, i ? ",\n{\"name\": " : "\n{\"name\": ", d.name);
+        put_json(stdout, ", \"text\": ", d.text);
         printf(", \"usable\": %s, \"reason\": ", d.usable ? "true" : "false");
-        print_json_string(stdout, d.reason);
+        put_json(stdout, "", d.reason);
         printf(", \"processors\": %d, \"isas\": ", d.processors);
-        print_json_string(stdout, d.isas);
+        put_json(stdout, "", d.isas);
         fputs("}", stdout);
     }
     puts("\n]");
@@ -66,8 +64,7 @@ static void print_json(void)
 
 int run_devices(const options *o)
 {
-    if (o->nargs)
-        return fail(USAGE, "`tally devices` takes no operand, and '%s' is one", o->args[0]);
+    if (no_operand(o)) return USAGE;
     if (has(o, OPT_json)) {
         print_json();
         return DONE;

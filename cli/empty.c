@@ -66,8 +66,6 @@ static int check_place(const options *o)
 int empty_check(const options *o)
 {
     if (!marked(o)) return DONE;
-    if (has(o, OPT_empty) && has(o, OPT_out_valid))
-        return fail(USAGE, "--empty and --out-valid exclude each other");
     const int code = has(o, OPT_empty) ? check_word(o->value[OPT_empty]) : DONE;
     return code ? code : check_place(o);
 }

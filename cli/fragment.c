@@ -280,8 +280,7 @@ static int run_show(tally *ctx, const options *o)
     const int json = has(o, OPT_json);
     if (json) {
         json_begin(stdout, o->args[1], about.dtype);
-        fputs("{\"op\": ", stdout);
-        print_json_string(stdout, about.op);
+        put_json(stdout, "{\"op\": ", about.op);
         printf(", \"sequences\": %lld, \"elements\": %lld, \"nodes\": %lld, \"ranges\": [",
                (long long)about.rows, (long long)about.elements, (long long)about.nodes);
     } else {

@@ -17,14 +17,8 @@
 
 int groups_check(const options *o)
 {
-    static const enum option others[] = {OPT_axis, OPT_segments, OPT_shape};
     if (has(o, OPT_sort) && !has(o, OPT_by))
         return fail(USAGE, "--sort orders the groups of --by, which is not there");
-    for (size_t i = has(o, OPT_axis); i < sizeof others / sizeof *others && has(o, OPT_by); i++)
-        if (has(o, others[i]))
-            return fail(USAGE, "--by and --%s exclude each other", option_table[others[i]].name);
-    if (has(o, OPT_by) && has(o, OPT_step))
-        return fail(USAGE, "--by and --step exclude each other");
     if (has(o, OPT_by) && has(o, OPT_edges) && !strcmp(o->value[OPT_edges], "valid"))
         return fail(USAGE, "--by and --edges valid exclude each other: each line has a result");
     return DONE;

@@ -17,21 +17,18 @@ static tally_status ask(const char *name, tally_dtype dtype, tally_operator_info
 
 static void json_row(const char *name, tally_dtype dtype, const tally_operator_info *i, int first)
 {
-    fputs(first ? "\n{\"name\": " : ",\n{\"name\": ", stdout);
-    print_json_string(stdout, name);
+    put_json(stdout, first ? "\n{\"name\": " : ",\n{\"name\": ", name);
     printf(", \"dtype\": \"%s\", \"output\": \"%s\", \"accumulator\": ", tally_dtype_name(dtype),
            tally_dtype_name(i->output));
     if (i->accumulator)
-        print_json_string(stdout, tally_dtype_name(i->accumulator));
+        put_json(stdout, "", tally_dtype_name(i->accumulator));
     else
         fputs("null", stdout);
     printf(", \"lanes\": %d, \"class\": \"%s\", \"init\": %s, \"inputs\": %d, \"parameter\": ",
            i->lanes, i->exact ? "X" : "R", i->seedable ? "true" : "false", i->inputs);
-    print_json_string(stdout, i->param);
-    fputs(", \"empty\": ", stdout);
-    print_json_string(stdout, i->empty);
-    fputs(", \"text\": ", stdout);
-    print_json_string(stdout, i->text);
+    put_json(stdout, "", i->param);
+    put_json(stdout, ", \"empty\": ", i->empty);
+    put_json(stdout, ", \"text\": ", i->text);
     fputs("}", stdout);
 }
 

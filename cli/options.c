@@ -169,6 +169,26 @@ int options_parse(options *o, int argc, char **argv)
     return DONE;
 }
 
+int options_exclude(const options *o)
+{
+    static const enum option pairs[][2] = {{OPT_axis, OPT_segments},   {OPT_by, OPT_segments},
+                                           {OPT_by, OPT_shape},        {OPT_by, OPT_step},
+                                           {OPT_keep, OPT_json},       {OPT_keep, OPT_step},
+                                           {OPT_empty, OPT_out_valid}, {OPT_keep, OPT_reverse}};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if (has(o, pairs[i][0]) && has(o, pairs[i][1]))
+            return fail(USAGE, "--%s and --%s exclude each other", option_table[pairs[i][0]].name,
+                        option_table[pairs[i][1]].name);
+    return DONE;
+}
+
+int no_operand(const options *o)
+{
+    if (!o->nargs) return DONE;
+    return fail(USAGE, "`tally %s` takes no operand, and '%s' is one", verb_table[o->verb].name,
+                o->args[0]);
+}
+
 /* Multiplies *value by factor; refuses overflow. */
 static int scale(int64_t *value, int64_t factor)
 {

@@ -17,32 +17,12 @@ int result_open(result *r, tally *ctx, const char *op, tally_dtype dtype, int64_
 /* Whether there are several files with results of their own, so that results need file names. */
 static int several(const options *o) { return o->nargs > 2 && !axis_named(o); }
 
-static void print_json(FILE *f, const tally *ctx, const answer *a, const options *o, int values,
-                       const char *path)
+static void digest_of(const answer *a, result *r)
 {
-    char hash[65];
-    json_begin(f, a->file, a->dtype);
-    for (int i = 0; i < a->ops; i++) {
-        const result *const r = &a->results[i];
-        json_result(f, i, r->op, r->info.output, a->per);
-        for (int bits = 0; bits < 2 && values; bits++) {
-            fprintf(f, ", \"%s\": %s",
-                    bits      ? "bits"
-                    : a->flat ? "value"
-                              : "values",
-                    a->flat ? "" : "[");
-            json_list(f, &r->info, r->bits, r->places, a->count,
-                      bits ? print_json_bits : print_json_value);
-            if (!a->flat) fputc(']', f);
-        }
-        fprintf(f, ", \"count\": %lld", (long long)a->count);
-        if (has(o, OPT_digest)) {
-            digest_of(a, r, hash);
-            fprintf(f, ", \"sha256\": \"%s\"", hash);
-        }
-        fputc('}', f);
-    }
-    json_end(f, ctx, a, path);
+    sha256 s;
+    sha256_begin(&s);
+    sha256_values(&s, r->bits, tally_dtype_size(r->info.output), a->count * r->info.lanes);
+    sha256_end(&s, r->digest);
 }
 
 /* Prints one object, or a list of objects if several files were given, even if only one of them
@@ -54,7 +34,7 @@ static void print_documents(FILE *f, const tally *ctx, const answer *answers, in
     if (named) fputs("[\n", f);
     for (int i = 0; i < files; i++) {
         if (i) fputs(",\n", f);
-        print_json(f, ctx, &answers[i], o, values, path);
+        json_answer(f, ctx, &answers[i], values, path);
     }
     fputs(named ? "\n]\n" : "\n", f);
 }
@@ -255,6 +235,8 @@ int print_answers(tally *ctx, const answer *answers, int files, const options *o
     const int code =
         filed || (!json && !digest) ? write_values(ctx, answers, files, o, format) : DONE;
     if (code) return code;
+    for (int i = 0; i < files && digest; i++)
+        for (int k = 0; k < answers[i].ops; k++) digest_of(&answers[i], &answers[i].results[k]);
     if (json && !(filed && format == TO_JSON))
         print_documents(stdout, ctx, answers, files, o, !filed && !digest,
                         filed ? o->value[OPT_output] : NULL);

@@ -5,14 +5,14 @@
 
 #include "input.h"
 
-/* ---- answers: the results of reduce for a file; json_end uses the first fields for all verbs
- * -- */
+/* ---- answers: the results for a file: of reduce; for json_answer of all verbs ---------------- */
 typedef struct result {
     const char *op; /* as the user wrote it; for --by with several columns OP.COLUMN */
     char *name;     /* the allocated memory of op, or NULL */
     tally_operator_info info;
     void *bits;         /* count results of info.lanes values */
     const void *places; /* NULL, or the results that show which of these have a value (has_value) */
+    char digest[65];    /* "", or their SHA-256 (digest_of) */
 } result;
 typedef struct answer {
     const char *file;
@@ -28,7 +28,8 @@ typedef struct answer {
     int axis;         /* the (first) axis of --axis; else -1 */
     unsigned axes;    /* the dimensions of --axis, as in layout */
     char *dimensions; /* the names of the dimensions of the results, as in "lat, lon"; else NULL */
-    char **names;     /* the names of the sequences, or NULL */
+    char **names;     /* the names of the sequences, or of the columns; or NULL */
+    int64_t named;    /* how many these are */
     /* --by: the cells of the groups' keys, key_columns for each group; else NULL */
     char **keys;
     char **key_names;
@@ -103,30 +104,20 @@ int sink_close(sink *s, int code);
 /* ---- table.c --------------------------------------------------------------------------------- */
 typedef struct look {
     char separator;
-    /* named: a column of file names; people: aligned; hex: exact bits; digest: SHA-256 of the
-     * values instead of them */
+    /* named: a column of file names; people: aligned; hex: exact bits; digest: that of the results
+     * instead of them */
     int named, people, hex, digest;
     const char *empty; /* NULL, or the word for results without a value */
 } look;
 int print_table(FILE *f, const answer *answers, int files, const look *o);
-void digest_of(const answer *a, const result *r, char *buffer); /* writes 65 characters */
 const char *lane_name(const char *op, int lanes, int lane, char *buffer, size_t bytes);
 
 /* ---- json.c ---------------------------------------------------------------------------------- */
-void print_json_string(FILE *f, const char *text);
-void print_json_value(FILE *f, tally_dtype dtype, const void *value);
-void print_json_bits(FILE *f, tally_dtype dtype, const void *value);
-typedef void json_put(FILE *f, tally_dtype dtype, const void *value);
-/* The object of one file, called in this order: json_begin; json_result for each result (number
- * from 0), then its fields and a }; json_end. */
-void json_begin(FILE *f, const char *file, tally_dtype dtype);
-void json_result(FILE *f, int number, const char *op, tally_dtype dtype, const char *per);
-/* places: NULL, or the results that show which of these have a value; the others are written as
- * null. */
-void json_list(FILE *f, const tally_operator_info *info, const void *results, const void *places,
-               int64_t count, json_put *put);
-/* path: the file with the values; NULL: they are in the document. */
-void json_end(FILE *f, const tally *ctx, const answer *a, const char *path);
+void put_json(FILE *f, const char *before, const char *text); /* `before` as it is, then a string */
+void json_begin(FILE *f, const char *file, tally_dtype dtype); /* of the object of a file */
+/* The object of a file. values: whether it has the values and their bits. path: the file that has
+ * them; or NULL. */
+void json_answer(FILE *f, const tally *ctx, const answer *a, int values, const char *path);
 void json_ran(FILE *f, const tally *ctx, const place *r); /* devices.c */
 
 /* ---- netcdf.c: results as NetCDF or HDF5 ----------------------------------------------------- */

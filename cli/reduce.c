@@ -26,7 +26,8 @@ static int copy_names(answer *a, const input *in)
     int code = DONE;
     if (!in->info.columns) return DONE;
     a->names = memory_for(&code, what, a->count, sizeof *a->names);
-    for (int64_t i = 0; i < a->count && !code; i++)
+    a->named = code ? 0 : a->count;
+    for (int64_t i = 0; i < a->named && !code; i++)
         a->names[i] = text_for(&code, what, in->info.columns[i]);
     return code;
 }
@@ -192,7 +193,7 @@ static void answer_free(answer *a)
         free(a->results[i].bits);
         free(a->results[i].name);
     }
-    for (int64_t i = 0; a->names && i < a->count; i++) free(a->names[i]);
+    for (int64_t i = 0; i < a->named; i++) free(a->names[i]);
     free(a->names);
     free(a->dimensions);
     if (a->times) times_close(a->times);
@@ -202,6 +203,7 @@ static void answer_free(answer *a)
     a->source = NULL;
     free(a->results);
     a->names = NULL;
+    a->named = 0;
     a->dimensions = NULL;
     a->results = NULL;
 }
@@ -213,9 +215,7 @@ int run_reduce(const options *o)
     if (o->nargs < 1)
         return fail(USAGE, "which operator? `tally reduce sum FILE`; `tally ops` lists them, "
                            "`tally help reduce` explains");
-    if (has(o, OPT_axis) && has(o, OPT_segments))
-        return fail(USAGE, "--axis and --segments exclude each other");
-    if (groups_check(o) || empty_check(o)) return USAGE;
+    if (options_exclude(o) || groups_check(o) || empty_check(o)) return USAGE;
     char **const paths = o->nargs > 1 ? o->args + 1 : standard_input;
     const int joined = axis_named(o) && o->nargs > 2; /* the files form one array */
     int files = o->nargs > 1 && !joined ? o->nargs - 1 : 1;

@@ -32,16 +32,7 @@ int series_begin(const options *o)
             verb_table[o->verb].operands, verb);
     if (o->nargs > 2 && !axis_named(o))
         return fail(USAGE, "`tally %s` takes one FILE, and '%s' is a second one", verb, o->args[2]);
-    if (has(o, OPT_axis) && has(o, OPT_segments))
-        return fail(USAGE, "--axis and --segments exclude each other");
-    if (groups_check(o) || empty_check(o)) return USAGE;
-    if (has(o, OPT_keep) && has(o, OPT_json))
-        return fail(USAGE, "--keep and --json exclude each other");
-    if (has(o, OPT_keep) && has(o, OPT_step))
-        return fail(USAGE, "--keep and --step exclude each other");
-    if (has(o, OPT_keep) && has(o, OPT_reverse))
-        return fail(USAGE, "--keep and --reverse exclude each other");
-    return DONE;
+    return options_exclude(o) || groups_check(o) || empty_check(o) ? USAGE : DONE;
 }
 
 const tally_scan_options *series_options(const run *r, int i, tally_scan_options *copy)

@@ -243,60 +243,56 @@ int sink_write(sink *s, const char *const *results, int64_t count)
     return status ? stdout_failed(s, status) : bitmap_write(s->valid, places, count);
 }
 
-static void write_document(const sink *s, char (*hex)[65])
+static void write_document(const sink *s, result *results)
 {
-    FILE *const f = s->doc.f;
     const input *const in = s->in;
     tally_file_info info;
     tally_file_get_info(in->file, &info);
-    answer a = {.n = in->n,
+    answer a = {.file = in->name,
+                .dtype = in->dtype,
+                .n = in->n,
                 .skipped = info.skipped,
                 .ndim = in->ndim,
                 .ran = ran_since(s->ctx, NULL),
                 .names = in->columns ? (char **)(size_t)in->info.columns : NULL,
-                .count = in->columns};
+                .named = in->info.columns ? in->columns : 0,
+                .count = s->count,
+                .per = "element",
+                .results = results,
+                .ops = s->ops->count};
     memcpy(a.shape, in->shape, sizeof a.shape);
     if (a.ndim == 1) a.shape[0] = a.n;
     if (in->columns) a.shape[0] = a.n / in->columns;
-    json_begin(f, in->name, in->dtype);
-    for (int k = 0; k < s->ops->count; k++) {
-        const tally_operator_info *const op = &s->ops->info[k];
-        json_result(f, k, s->ops->shown[k], op->output, "element");
-        for (int bits = 0; bits < 2 && s->values; bits++) {
-            fputs(bits ? ", \"bits\": [" : ", \"values\": [", f);
-            const void *const places = s->ops->place ? s->kept[s->ops->place[k]].data : NULL;
-            json_list(f, op, s->kept[k].data, places, s->count,
-                      bits ? print_json_bits : print_json_value);
-            fputc(']', f);
-        }
-        fprintf(f, ", \"count\": %lld", (long long)s->count);
-        if (s->hashed) fprintf(f, ", \"sha256\": \"%s\"", hex[k]);
-        fputc('}', f);
+    for (int k = 0; k < a.ops; k++) {
+        results[k].op = s->ops->shown[k];
+        results[k].info = s->ops->info[k];
+        results[k].bits = s->kept[k].data;
+        results[k].places = s->ops->place ? s->kept[s->ops->place[k]].data : NULL;
     }
-    json_end(f, s->ctx, &a, s->file || s->table ? s->path : NULL);
-    fputc('\n', f);
+    json_answer(s->doc.f, s->ctx, &a, s->values, s->file || s->table ? s->path : NULL);
+    fputc('\n', s->doc.f);
 }
 
 /* Prints the digests: one alone, or several with their operators' names. */
-static void print_digests(const sink *s, char (*hex)[65])
+static void print_digests(const sink *s, const result *results)
 {
     const int n = s->ops->count;
     for (int k = 0; k < n && n > 1; k++) printf("%s%s", s->ops->shown[k], k + 1 < n ? "\t" : "\n");
-    for (int k = 0; k < n; k++) printf("%s%s", hex[k], k + 1 < n ? "\t" : "\n");
+    for (int k = 0; k < n; k++) printf("%s%s", results[k].digest, k + 1 < n ? "\t" : "\n");
 }
 
 /* Prints the document or the digests after the values were written. */
 static int report(sink *s, int code)
 {
     int none = DONE;
-    char(*const hex)[65] = memory_for(&none, "the digests", s->ops->count, sizeof *hex);
+    result *const results = memory_for(&none, "the results", s->ops->count, sizeof *results);
     if (none) return code ? code : none;
-    for (int k = 0; k < s->ops->count; k++) sha256_end(&s->hash[k], hex[k]);
+    for (int k = 0; k < s->ops->count && s->hashed; k++) sha256_end(&s->hash[k], results[k].digest);
     const int in_document = s->json && !s->doc.file;
-    if (!code && s->json) write_document(s, hex);
+    if (!code && s->json) write_document(s, results);
     if (s->json) code = document_close(&s->doc, code);
-    if (!code && s->hashed && !in_document) print_digests(s, hex);
-    free(hex);
+    if (!code && s->hashed && !in_document) print_digests(s, results);
+    free(results);
     return code;
 }
 
