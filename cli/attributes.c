@@ -108,12 +108,12 @@ int attributes_result(tally_file *file, tally *ctx, const netcdf_of *of, int i, 
     tally_file_info info;
     tally_file_get_info(of->source, &info);
     const tally_file_info *const in = &info;
-    const int row = row_of(of->op[i]), unit = row < 0 ? -1 : known[row].unit;
+    const int row = row_of(of->results[i].op), unit = row < 0 ? -1 : known[row].unit;
     if (!in->dimensions) return DONE;
     const char *const long_name = in->long_name       ? in->long_name
                                   : in->standard_name ? in->standard_name
                                                       : in->variable;
-    set_joined(&t, "long_name", of->op[i], " of ", long_name ? long_name : "values");
+    set_joined(&t, "long_name", of->results[i].op, " of ", long_name ? long_name : "values");
     if (unit == 1 && in->standard_name && known[row].method)
         set(&t, "standard_name", in->standard_name);
     if (unit == 0) set(&t, "units", "1");

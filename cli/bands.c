@@ -68,7 +68,7 @@ static int read_keys(keys *k, const options *o, const input *in, const layout *l
         *c = (coordinate){.of = in, .name = at, .as_stored = 1, .part = calendar_part(at, &length)};
         if (c->part >= 0) at[length] = 0; /* the name of the variable of times */
         code = *at ? coordinate_read(c, o, l)
-                   : fail(USAGE, "--by has an empty name among '%s'", o->value[OPT_by]);
+                   : usage("--by has an empty name among '%s'", o->value[OPT_by]);
         at = comma ? comma + 1 : NULL;
     }
     return code;
@@ -123,10 +123,10 @@ int bands_open(groups *g, answer *a, const options *o, const input *in, const la
 {
     keys k = {.count = 0};
     *g = (groups){.lines = l->len, .width = 1};
-    if (!in->info.dimensions) return fail(USAGE, "--by and --axis exclude each other");
+    if (!in->info.dimensions) return usage("--by and --axis exclude each other");
     if (l->len > INT32_MAX)
-        return fail(USAGE, "%s: --axis has %lld steps, and --by takes at most %d", in->label,
-                    (long long)l->len, INT32_MAX);
+        return usage("%s: --axis has %lld steps, and --by takes at most %d", in->label,
+                     (long long)l->len, INT32_MAX);
     int code = DONE;
     int32_t *const codes = memory_for(&code, "--by", g->lines, sizeof *codes);
     g->order = memory_for(&code, "--by", g->lines, sizeof *g->order);

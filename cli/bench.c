@@ -35,13 +35,13 @@ static int parse(problem *p, const char *word, tally *ctx)
     static const char form[] =
         "a problem is OP:DTYPE:SHAPE:N, like sum:f32:scan:2^24 or mean:f32:window=50:2^26";
     memset(p, 0, sizeof *p);
-    if (strlen(word) >= WORD) return fail(USAGE, "the problem '%s' is too long; %s", word, form);
+    if (strlen(word) >= WORD) return usage("the problem '%s' is too long; %s", word, form);
     snprintf(p->word, sizeof p->word, "%s", word);
     snprintf(p->op, sizeof p->op, "%s", word);
     char *field[3];
     for (int i = 2; i >= 0; i--) {
         char *const colon = strrchr(p->op, ':');
-        if (!colon) return fail(USAGE, "the problem '%s' has too few parts; %s", word, form);
+        if (!colon) return usage("the problem '%s' has too few parts; %s", word, form);
         *colon = '\0';
         field[i] = colon + 1;
     }
@@ -54,13 +54,12 @@ static int parse(problem *p, const char *word, tally *ctx)
     p->dtype = tally_dtype_parse(field[0]);
     if (!p->dtype) return fail_choice(USAGE, "dtype", field[0], dtype_names());
     if (count_parse(field[2], &p->n) || p->n < 1 || p->n > (int64_t)1 << 40)
-        return fail(USAGE, "the problem '%s' has N '%s': must be a whole number from 1 to 2^40",
-                    word, field[2]);
+        return usage("the problem '%s' has N '%s': must be a whole number from 1 to 2^40", word,
+                     field[2]);
     const int window = p->shape[0] == 'w';
     if (window && (!equals || count_parse(equals + 1, &p->width) || p->width < 1))
-        return fail(USAGE, "the problem '%s' needs a width, as in window=50", word);
-    if (!window && equals)
-        return fail(USAGE, "the problem '%s': %s takes no width", word, p->shape);
+        return usage("the problem '%s' needs a width, as in window=50", word);
+    if (!window && equals) return usage("the problem '%s': %s takes no width", word, p->shape);
     int code = operator_check(p->op, strlen(p->op));
     if (!code) code = operator_info(ctx, p->op, p->dtype, &p->info);
     const int64_t in = (int64_t)tally_dtype_size(p->dtype),

@@ -34,20 +34,6 @@ typedef struct series {
 int series_run(const options *o, const series *how);
 int series_begin(const options *o); /* checks the operands */
 
-/* ---- slabs.c: scan and window of a NetCDF array along its first dimension, in the order of the
- * file */
-typedef struct slabs {
-    tally *ctx;
-    const options *o;
-    const operators *ops;
-    const series *how;
-    const uint64_t *init; /* NULL, or --init of each operator */
-    int64_t passed;       /* as for sink_open */
-    struct progress *p;
-} slabs;
-/* *taken 0: the array fits --memory, or this method does not apply; nothing was done. */
-int slabs_run(const slabs *s, input *in, int *taken);
-
 /* ---- explain.c ------------------------------------------------------------------------------- */
 typedef struct explanation {
     const char *verb, *op;
@@ -64,7 +50,7 @@ typedef struct progress {
     const char *name;
 } progress;
 void progress_begin(progress *p, const options *o, const char *name);
-void progress_show(progress *p, int64_t done, int64_t total); /* bytes; total -1: unknown */
+void progress_show(progress *p, input *in, int64_t done); /* elements of the input */
 void progress_end(progress *p);
 
 /* ---- digest.c -------------------------------------------------------------------------------- */

@@ -16,37 +16,31 @@ int output_filed(const options *o)
     return has(o, OPT_output) && strcmp(o->value[OPT_output], "-") != 0;
 }
 
+static const struct {
+    const char *name, *endings[5];
+} formats[] = {[TO_TEXT] = {"text", {".txt"}},
+               [TO_CSV] = {"csv", {".csv"}},
+               [TO_NPY] = {"npy", {".npy"}},
+               [TO_RAW] = {"raw", {".raw"}},
+               [TO_NETCDF] = {"netcdf", {".nc", ".cdf"}},
+               [TO_NETCDF4] = {"netcdf4", {".nc4"}},
+               [TO_HDF5] = {"hdf5", {".h5", ".hdf5", ".he5"}},
+               [TO_JSON] = {"json", {".json"}}};
+
 enum format output_format(const options *o)
 {
-    static const struct {
-        const char *name, *endings[5];
-        enum format format;
-    } formats[] = {{"npy", {".npy"}, TO_NPY},
-                   {"raw", {".raw"}, TO_RAW},
-                   {"text", {".txt"}, TO_TEXT},
-                   {"csv", {".csv"}, TO_CSV},
-                   {"netcdf", {".nc", ".cdf"}, TO_NETCDF},
-                   {"netcdf4", {".nc4"}, TO_NETCDF4},
-                   {"hdf5", {".h5", ".hdf5", ".he5"}, TO_HDF5},
-                   {"json", {".json"}, TO_JSON}};
     const char *const to = o->value[OPT_to], *const path = o->value[OPT_output];
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
-        if (to && !strcmp(to, formats[i].name)) return formats[i].format;
+        if (to && !strcmp(to, formats[i].name)) return (enum format)i;
         for (const char *const *end = formats[i].endings; *end && path && !to; end++) {
             const size_t n = strlen(path), m = strlen(*end);
-            if (n > m && !strcmp(path + n - m, *end)) return formats[i].format;
+            if (n > m && !strcmp(path + n - m, *end)) return (enum format)i;
         }
     }
     return output_filed(o) ? TO_RAW : TO_TEXT;
 }
 
-const char *format_name(enum format format)
-{
-    static const char *const names[] = {
-        [TO_TEXT] = "text",     [TO_CSV] = "csv",         [TO_NPY] = "npy",   [TO_RAW] = "raw",
-        [TO_NETCDF] = "netcdf", [TO_NETCDF4] = "netcdf4", [TO_HDF5] = "hdf5", [TO_JSON] = "json"};
-    return names[format];
-}
+const char *format_name(enum format format) { return formats[format].name; }
 
 int is_netcdf(enum format format)
 {

@@ -23,8 +23,7 @@ static int check_word(const char *word)
     for (const char *at = word; *at;) {
         const size_t n = utf8_length(at, &c);
         if (!n || !is_shown(c))
-            return fail(
-                USAGE,
+            return usage(
                 "--empty is '%s': must be one cell: UTF-8 without tabs, ends of lines and the like",
                 word);
         at += n;
@@ -39,27 +38,24 @@ static int check_place(const options *o)
     const char *const option = word ? "empty" : "out-valid",
                       *const value = o->value[word ? OPT_empty : OPT_out_valid];
     if (!filed && has(o, OPT_digest))
-        return fail(USAGE, "--%s is '%s': --digest prints no results; give --output FILE too",
-                    option, value);
+        return usage("--%s is '%s': --digest prints no results; give --output FILE too", option,
+                     value);
     if (word && (format == TO_NPY || format == TO_RAW))
-        return fail(USAGE,
-                    "--empty is '%s', and %s has no value that stands for none; --out-valid FILE "
-                    "marks them",
-                    value, format_name(format));
+        return usage("--empty is '%s', and %s has no value that stands for none; --out-valid FILE "
+                     "marks them",
+                     value, format_name(format));
     if (word && format == TO_JSON && strcmp(value, "null") != 0)
-        return fail(USAGE, "--empty is '%s': in JSON it must be null", value);
+        return usage("--empty is '%s': in JSON it must be null", value);
     if (!word && !filed)
-        return fail(USAGE,
-                    "--out-valid is '%s': the results must go to a file too; give --output FILE",
-                    value);
+        return usage("--out-valid is '%s': the results must go to a file too; give --output FILE",
+                     value);
     if (!word && format != TO_NPY && format != TO_RAW)
-        return fail(USAGE, "--out-valid is '%s', for npy and raw, and the results go to %s%s",
-                    value, format_name(format), "; --empty WORD marks them there");
+        return usage("--out-valid is '%s', for npy and raw, and the results go to %s%s", value,
+                     format_name(format), "; --empty WORD marks them there");
     if (!word && (!strcmp(value, "-") || !*value))
-        return fail(USAGE, "--out-valid is '%s': must be the name of a file", value);
+        return usage("--out-valid is '%s': must be the name of a file", value);
     if (!word && same_file(value, o->value[OPT_output]))
-        return fail(USAGE, "--out-valid is '%s', which is --output too: must be another file",
-                    value);
+        return usage("--out-valid is '%s', which is --output too: must be another file", value);
     return DONE;
 }
 

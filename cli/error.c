@@ -99,6 +99,24 @@ int fail(int code, const char *format, ...)
     return code;
 }
 
+int usage(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    print_sentence(format, args);
+    va_end(args);
+    return USAGE;
+}
+
+int bad_data(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    print_sentence(format, args);
+    va_end(args);
+    return BAD_DATA;
+}
+
 void note(const options *o, const char *format, ...)
 {
     va_list args;
@@ -127,8 +145,8 @@ int code_of(const tally *ctx, tally_status status)
 
 int fail_memory(const char *what, int64_t bytes)
 {
-    return fail(BAD_DATA, "%s needs %lld bytes of memory, which could not be had", what,
-                (long long)bytes);
+    return bad_data("%s needs %lld bytes of memory, which could not be had", what,
+                    (long long)bytes);
 }
 
 void *memory_for(int *code, const char *what, int64_t count, size_t size)
@@ -136,6 +154,15 @@ void *memory_for(int *code, const char *what, int64_t count, size_t size)
     void *const memory = *code ? NULL : calloc((size_t)count + 1, size);
     if (!memory && !*code) *code = fail_memory(what, count * (int64_t)size);
     return memory;
+}
+
+int grow_memory(void *pointer, const char *what, size_t bytes)
+{
+    void *old, *more;
+    memcpy(&old, pointer, sizeof old);
+    if (!(more = realloc(old, bytes))) return fail_memory(what, (int64_t)bytes);
+    memcpy(pointer, &more, sizeof more);
+    return DONE;
 }
 
 char *text_for(int *code, const char *what, const char *text)
@@ -169,5 +196,5 @@ int stdout_finish(int code)
     const int why = errno;
     if (!failed || code) return code;
     if (why == EPIPE || stdout_closed()) return CLOSED_PIPE;
-    return fail(BAD_DATA, "standard output: %s", why ? strerror(why) : "a write failed");
+    return bad_data("standard output: %s", why ? strerror(why) : "a write failed");
 }

@@ -83,20 +83,25 @@ void progress_begin(progress *p, const options *o, const char *name)
     p->shown += 0.8; /* the first line appears after one second */
 }
 
-void progress_show(progress *p, int64_t done, int64_t total)
+void progress_show(progress *p, input *in, int64_t elements)
 {
     if (!p->on) return;
     const double now = seconds();
     if (now - p->shown < 0.2) return;
     p->shown = now;
     p->drawn = 1;
-    const double rate = (double)done / (now - p->start);
+    const int64_t size = (int64_t)tally_dtype_size(in->dtype);
+    if (in->n < 0) tally_file_get_info(in->file, &in->info);
+    const double done = (double)(in->n < 0 ? in->info.bytes_read : elements * size),
+                 total =
+                     (double)(in->n < 0 ? in->info.bytes_total : in->n * size), /* -1: unknown */
+        rate = done / (now - p->start);
     fputs("\r\033[K", stderr);
     put_plain(stderr, p->name);
-    fprintf(stderr, "  %.2f", (double)done * 1e-9);
+    fprintf(stderr, "  %.2f", done * 1e-9);
     if (total > 0)
-        fprintf(stderr, " of %.2f GB  %.0f%%  %.2f GB/s  %.0f s left", (double)total * 1e-9,
-                100.0 * (double)done / (double)total, rate * 1e-9, (double)(total - done) / rate);
+        fprintf(stderr, " of %.2f GB  %.0f%%  %.2f GB/s  %.0f s left", total * 1e-9,
+                100 * done / total, rate * 1e-9, (total - done) / rate);
     else
         fprintf(stderr, " GB  %.2f GB/s", rate * 1e-9);
     fflush(stderr);

@@ -20,9 +20,9 @@ static int read_bytes(tally *ctx, tally_file *file, const char *path, char **buf
     int64_t most = physical_memory() / 4;
     for (int64_t capacity = 0, want = sizeof magic - 1, got = 1; got; want = capacity - *length) {
         if (capacity - *length < want || !want) {
-            char *const more = realloc(*buffer, (size_t)(capacity = 2 * capacity + READ_BYTES));
-            if (!more) return fail_memory(path, capacity);
-            *buffer = more;
+            capacity = 2 * capacity + READ_BYTES;
+            const int code = grow_memory(buffer, path, (size_t)capacity);
+            if (code) return code;
             if (*length) want = capacity - *length;
         }
         const int code = code_of(ctx, tally_file_read(file, *buffer + *length, want, &got));
@@ -31,10 +31,10 @@ static int read_bytes(tally *ctx, tally_file *file, const char *path, char **buf
         if (got && *length == sizeof magic - 1 && memcmp(*buffer, magic, sizeof magic - 1) != 0)
             most = sizeof(tally_exact); /* if it is valid, it is the state of an exact sum */
         if (*length > most && most == sizeof(tally_exact))
-            return fail(BAD_DATA, "%s: fragment: these bytes are not a fragment", path);
+            return bad_data("%s: fragment: these bytes are not a fragment", path);
         if (*length > most)
-            return fail(BAD_DATA, "%s: more than %lld bytes, a quarter of the memory", path,
-                        (long long)most);
+            return bad_data("%s: more than %lld bytes, a quarter of the memory", path,
+                            (long long)most);
     }
     return DONE;
 }
@@ -53,7 +53,7 @@ static int fragment_load(tally *ctx, const char *path, tally_fragment **f, tally
     if (!code && state_is(buffer, length))
         code = state_load(path, buffer, length, sum);
     else if (!code && tally_fragment_load(ctx, buffer, (size_t)length, f))
-        code = fail(BAD_DATA, "%s: %s", path, tally_error(ctx));
+        code = bad_data("%s: %s", path, tally_error(ctx));
     free(buffer);
     return code;
 }
@@ -81,9 +81,8 @@ static int fragment_save(tally *ctx, const options *o, const tally_fragment *f)
 static int output_asked(const options *o)
 {
     if (has(o, OPT_output)) return DONE;
-    return fail(USAGE,
-                "`tally fragment %s` writes a file: say which with -o FILE (- is standard output)",
-                o->args[0]);
+    return usage("`tally fragment %s` writes a file: say which with -o FILE (- is standard output)",
+                 o->args[0]);
 }
 
 /* ---- make ---- */
@@ -92,8 +91,7 @@ static int output_asked(const options *o)
 static int make(tally *ctx, const options *o, input *in, int64_t start, tally_fragment **f,
                 progress *p)
 {
-    const size_t size = tally_dtype_size(in->dtype);
-    const int64_t most = READ_BYTES / (int64_t)size;
+    const int64_t most = READ_BYTES / (int64_t)tally_dtype_size(in->dtype);
     const char *const op = o->args[1];
     int code = DONE;
     char *const buffer = memory_for(&code, "the reading buffer", READ_BYTES, 1);
@@ -102,17 +100,14 @@ static int make(tally *ctx, const options *o, input *in, int64_t start, tally_fr
         tally_fragment *piece = NULL;
         code = input_read(in, buffer, most, &got);
         if (!code && got && at > START_MOST - got)
-            code = fail(USAGE, "--start %lld: the last element would be beyond 2^61",
-                        (long long)start);
+            code = usage("--start %lld: the last element would be beyond 2^61", (long long)start);
         if (code || !got) break;
         tally_status status = tally_fragment_make(ctx, op, in->dtype, buffer, at, got, &piece);
         if (!status) status = tally_fragment_merge(*f, piece);
         tally_fragment_free(piece);
         code = code_of(ctx, status);
         at += got;
-        if (in->n < 0) tally_file_get_info(in->file, &in->info);
-        progress_show(p, in->n >= 0 ? (at - start) * (int64_t)size : in->info.bytes_read,
-                      in->n >= 0 ? in->n * (int64_t)size : in->info.bytes_total);
+        progress_show(p, in, at - start);
     }
     free(buffer);
     return code;
@@ -129,12 +124,11 @@ static int make_view(tally *ctx, const options *o, input *in, const second *besi
     const int rows = has(o, OPT_axis) || in->columns;
     int code = rows ? layout_open(&l, in, o, 0) : DONE;
     if (!code && l.outer > 1 && l.inner > 1)
-        code = fail(
-            USAGE,
+        code = usage(
             "--axis %d: a fragment takes the first axis of an array or the last, and %s has %d",
             l.axis, in->label, in->ndim);
     if (!code && (rows ? l.len : in->n) > START_MOST - start)
-        code = fail(USAGE, "--start %lld: the last element would be beyond 2^61", (long long)start);
+        code = usage("--start %lld: the last element would be beyond 2^61", (long long)start);
     if (!code) {
         view = tally_flat(in->data, in->dtype, in->n);
         if (rows)
@@ -157,7 +151,7 @@ static int run_make(tally *ctx, const options *o)
     tally_fragment *f = NULL;
     tally_exact sum;
     if (o->nargs < 2 || o->nargs > 3)
-        return fail(USAGE, "`tally fragment make OP FILE -o F` takes one operator and one file");
+        return usage("`tally fragment make OP FILE -o F` takes one operator and one file");
     const int exact = op_exact(o->args[1]);
     int code = output_asked(o);
     if (!code) code = operator_check(o->args[1], strcspn(o->args[1], ":"));
@@ -197,8 +191,7 @@ static int run_merge(tally *ctx, const options *o)
     tally_fragment *all = NULL;
     tally_exact sum, more;
     int code = output_asked(o);
-    if (!code && o->nargs < 2)
-        code = fail(USAGE, "`tally fragment merge F... -o G`: which fragments?");
+    if (!code && o->nargs < 2) code = usage("`tally fragment merge F... -o G`: which fragments?");
     for (int i = 1; i < o->nargs && !code; i++) {
         tally_fragment *f = NULL;
         code = fragment_load(ctx, o->args[i], &f, i == 1 ? &sum : &more);
@@ -207,14 +200,13 @@ static int run_merge(tally *ctx, const options *o)
             continue;
         }
         if (!code && !all != !f)
-            code = fail(BAD_DATA,
-                        "%s: a fragment and the state of an exact sum do not merge: %s is %s",
-                        o->args[i], o->args[1], all ? "a fragment" : "a state");
+            code = bad_data("%s: a fragment and the state of an exact sum do not merge: %s is %s",
+                            o->args[i], o->args[1], all ? "a fragment" : "a state");
         else if (!code && !all)
             tally_exact_merge(&sum, &more);
         else if (!code && tally_fragment_merge(all, f))
-            code = fail(BAD_DATA, "%s (right) does not fit what was merged before (left): %s",
-                        o->args[i], tally_error(ctx));
+            code = bad_data("%s (right) does not fit what was merged before (left): %s", o->args[i],
+                            tally_error(ctx));
         tally_fragment_free(f);
     }
     if (!code) code = all ? fragment_save(ctx, o, all) : bytes_write(ctx, o, &sum, sizeof sum);
@@ -226,8 +218,8 @@ static int run_merge(tally *ctx, const options *o)
 static int one_file(const options *o, int more)
 {
     if (o->nargs == 2 || (more && o->nargs == 3)) return DONE;
-    return fail(USAGE, "`tally fragment %s F` takes one fragment, and there are %d", o->args[0],
-                o->nargs - 1);
+    return usage("`tally fragment %s F` takes one fragment, and there are %d", o->args[0],
+                 o->nargs - 1);
 }
 
 static int run_result(tally *ctx, const options *o)
@@ -248,7 +240,7 @@ static int run_result(tally *ctx, const options *o)
     r.op = about.op;
     code = result_open(&r, ctx, r.op, about.dtype, about.rows);
     if (!code && tally_fragment_result(f, r.bits))
-        code = fail(BAD_DATA, "%s: %s", o->args[1], tally_error(ctx));
+        code = bad_data("%s: %s", o->args[1], tally_error(ctx));
     const int one = about.rows == 1;
     const answer a = {.file = o->args[1],
                       .dtype = about.dtype,
@@ -310,7 +302,7 @@ int run_fragment(const options *o)
                                                            run_show};
     int i = 0;
     if (!o->nargs)
-        return fail(USAGE, "`tally fragment` makes, merges or reads: make, merge, result or show");
+        return usage("`tally fragment` makes, merges or reads: make, merge, result or show");
     while (names[i] && strcmp(o->args[0], names[i])) i++;
     if (!names[i]) return fail_choice(USAGE, "action", o->args[0], names);
     tally *ctx = NULL;

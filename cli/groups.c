@@ -18,9 +18,9 @@
 int groups_check(const options *o)
 {
     if (has(o, OPT_sort) && !has(o, OPT_by))
-        return fail(USAGE, "--sort orders the groups of --by, which is not there");
+        return usage("--sort orders the groups of --by, which is not there");
     if (has(o, OPT_by) && has(o, OPT_edges) && !strcmp(o->value[OPT_edges], "valid"))
-        return fail(USAGE, "--by and --edges valid exclude each other: each line has a result");
+        return usage("--by and --edges valid exclude each other: each line has a result");
     return DONE;
 }
 

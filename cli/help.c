@@ -238,7 +238,7 @@ int run_help(const options *o)
         return DONE;
     }
     if (o->nargs > 1)
-        return fail(USAGE, "`tally help` explains one verb, and '%s' is a second one", o->args[1]);
+        return usage("`tally help` explains one verb, and '%s' is a second one", o->args[1]);
     if (!o->nargs) {
         help_all(stdout);
         return DONE;

@@ -80,10 +80,10 @@ static int read_ends(tally *ctx, const options *o, piece *p)
 static int follows(const piece *before, const piece *p, const char *axis)
 {
     if (before->time[1] < p->time[0] || !strcmp(before->units, p->units)) return DONE;
-    return fail(BAD_DATA,
-                "%s: %s begins at %s %s, and %s, which comes before, ends at %s %s: times of files "
-                "that are joined must not repeat",
-                p->path, axis, p->text[0], p->units, before->path, before->text[1], before->units);
+    return bad_data("%s: %s begins at %s %s, and %s, which comes before, ends at %s %s: times of "
+                    "files that are joined must not repeat",
+                    p->path, axis, p->text[0], p->units, before->path, before->text[1],
+                    before->units);
 }
 
 int join_order(tally *ctx, const options *o, char **paths)

@@ -86,10 +86,9 @@ static int unknown_verb(const char *given)
     const char *names[VERB_COUNT + 1] = {NULL};
     for (int v = 0; v < VERB_COUNT; v++) names[v] = verb_table[v].name;
     if (is_operator(given))
-        return fail(USAGE,
-                    "there is no verb '%s', which is an operator: `tally reduce %s`, `tally scan "
-                    "%s` or `tally window %s -w W`",
-                    given, given, given, given);
+        return usage("there is no verb '%s', which is an operator: `tally reduce %s`, `tally scan "
+                     "%s` or `tally window %s -w W`",
+                     given, given, given, given);
     return fail_choice(USAGE, "verb", given, names);
 }
 

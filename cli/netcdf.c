@@ -64,12 +64,11 @@ int netcdf_check(const options *o, int ops)
     int count = 1;
     for (const char *at = list; *at; at++) count += *at == ',';
     if (!is_netcdf(output_format(o)))
-        return fail(USAGE,
-                    "--name is '%s', the variables of a NetCDF file, and the results go to %s",
-                    list, format_name(output_format(o)));
+        return usage("--name is '%s', the variables of a NetCDF file, and the results go to %s",
+                     list, format_name(output_format(o)));
     return count == ops ? DONE
-                        : fail(USAGE, "--name is '%s': %d name%s for %d operator%s", list, count,
-                               count == 1 ? "" : "s", ops, ops == 1 ? "" : "s");
+                        : usage("--name is '%s': %d name%s for %d operator%s", list, count,
+                                count == 1 ? "" : "s", ops, ops == 1 ? "" : "s");
 }
 
 /* Writes the name of result i: temp_mean of variable temp. If a dimension is called sum, the sum
@@ -84,7 +83,7 @@ static void name_of(const netcdf_of *of, int i, const char *variable, char *out)
         return;
     }
     snprintf(out, NAME - 16, "%s%s%s", variable ? variable : "", variable ? "_" : "",
-             lone ? "data" : of->op[i]);
+             lone ? "data" : of->results[i].op);
     for (char *at = out; *at; at++) /* some readers do not accept : and = in names */
         if (strchr(":=", *at)) *at = '_';
     if (is_taken(out, of->dimensions ? of->dimensions : "", of->groups)) strcat(out, "_result");
@@ -98,8 +97,9 @@ static int dimensions_text(const tally_file *file, const netcdf_of *of, int name
     tally_file_get_info(file, &info);
     if (named && strlen(of->dimensions) + 16 > LINE - NAME) return 0;
     if (named)
-        sprintf(out, "%s%s%s", of->dimensions, of->info->lanes > 1 && *of->dimensions ? ", " : "",
-                of->info->lanes > 1 ? "value" : "");
+        sprintf(out, "%s%s%s", of->dimensions,
+                of->results->info.lanes > 1 && *of->dimensions ? ", " : "",
+                of->results->info.lanes > 1 ? "value" : "");
     else
         for (int d = 0; d < info.ndim; d++) at += sprintf(at, "%sdim%d", d ? ", " : "", d);
     return 1;
@@ -108,12 +108,12 @@ static int dimensions_text(const tally_file *file, const netcdf_of *of, int name
 static int set_fill(tally_file *file, tally *ctx, const netcdf_of *of, int i)
 {
     const options *const o = of->o;
-    const tally_dtype dtype = of->info[i].output;
+    const tally_dtype dtype = of->results[i].info.output;
     const char *const word = has(o, OPT_empty) ? o->value[OPT_empty] : "nan";
     if (!has(o, OPT_empty) && dtype < TALLY_F16) return DONE;
     if (!parse_literal(dtype, word, of->fill[i]))
-        return fail(USAGE, "--empty is '%s': must be a %s, the value that stands for none in %s",
-                    word, tally_dtype_name(dtype), o->value[OPT_output]);
+        return usage("--empty is '%s': must be a %s, the value that stands for none in %s", word,
+                     tally_dtype_name(dtype), o->value[OPT_output]);
     return code_of(ctx, tally_file_fill(file, of->fill[i]));
 }
 
@@ -123,12 +123,17 @@ static int define(tally_file *file, tally *ctx, const netcdf_of *of, const char 
                   char (*name)[NAME])
 {
     char dimensions[LINE - NAME], line[LINE];
+    for (int i = 0; i < of->ops && of->ops > 1; i++)
+        if (of->results[i].info.lanes > 1)
+            return usage(
+                "operator '%s' has %d values a result: write it to a NetCDF file of its own",
+                of->results[i].op, of->results[i].info.lanes);
     int named = of->dimensions && dimensions_text(file, of, 1, dimensions);
     if (!named) dimensions_text(file, of, 0, dimensions);
     for (int i = 0; i < of->ops; i++) {
         name_of(of, i, variable, name[i]);
         snprintf(line, sizeof line, "%s(%s)", name[i], dimensions);
-        tally_status status = i ? tally_file_variable(file, line, of->info[i].output, NULL)
+        tally_status status = i ? tally_file_variable(file, line, of->results[i].info.output, NULL)
                                 : tally_file_head(file, line);
         if (status == TALLY_INVALID && named && !i && !has(of->o, OPT_name)) {
             named = 0;

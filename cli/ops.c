@@ -5,14 +5,20 @@
 
 #include <string.h>
 
+static tally_status ask_with(const char *name, const char *suffix, tally_dtype dtype,
+                             tally_operator_info *info)
+{
+    char with[64];
+    snprintf(with, sizeof with, "%s:%s", name, suffix);
+    return tally_operator(NULL, with, dtype, info);
+}
+
 /* Asks the library about an operator. If its parameter has no default, one is supplied. */
 static tally_status ask(const char *name, tally_dtype dtype, tally_operator_info *info)
 {
-    char with[64];
     const tally_status status = tally_operator(NULL, name, dtype, info);
-    if (status != TALLY_INVALID || strchr(name, ':')) return status;
-    snprintf(with, sizeof with, "%s:0.5", name);
-    return tally_operator(NULL, with, dtype, info);
+    return status != TALLY_INVALID || strchr(name, ':') ? status
+                                                        : ask_with(name, "0.5", dtype, info);
 }
 
 static void json_row(const char *name, tally_dtype dtype, const tally_operator_info *i, int first)
@@ -67,22 +73,16 @@ static int list(tally_dtype asked, int json)
 /* Whether NAME:f64 widens the arithmetic of f32. */
 static int takes_f64(const char *name)
 {
-    char with[64];
     tally_operator_info plain, wide;
-    snprintf(with, sizeof with, "%s:f64", name);
-    if (ask(name, TALLY_F32, &plain) != TALLY_OK ||
-        tally_operator(NULL, with, TALLY_F32, &wide) != TALLY_OK)
-        return 0;
-    return plain.accumulator != wide.accumulator;
+    return !ask(name, TALLY_F32, &plain) && !ask_with(name, "f64", TALLY_F32, &wide) &&
+           plain.accumulator != wide.accumulator;
 }
 
 /* Whether there is NAME:exact. */
 static int takes_exact(const char *name)
 {
-    char with[64];
     tally_operator_info info;
-    snprintf(with, sizeof with, "%s:exact", name);
-    return !strchr(name, ':') && tally_operator(NULL, with, TALLY_F64, &info) == TALLY_OK;
+    return !strchr(name, ':') && !ask_with(name, "exact", TALLY_F64, &info);
 }
 
 static int detail(const char *op, int json)
@@ -139,8 +139,7 @@ int run_ops(const options *o)
     const int code = dtype_option(o, OPT_dtype, &dtype);
     if (code) return code;
     if (o->nargs > 1)
-        return fail(USAGE, "`tally ops` explains one operator, and '%s' is a second one",
-                    o->args[1]);
+        return usage("`tally ops` explains one operator, and '%s' is a second one", o->args[1]);
     if (o->nargs && dtype) {
         tally_operator_info i;
         if (operator_check(o->args[0], strlen(o->args[0]))) return USAGE;

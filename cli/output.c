@@ -48,13 +48,11 @@ int output_check(const options *o, int ops)
         return code;
     if (is_netcdf(format) && !several(o)) return DONE;
     if (is_netcdf(format))
-        return fail(USAGE,
-                    "--output %s: results of several operators and several files: join the files "
-                    "by --axis NAME, give one operator, or write .csv or .txt",
-                    o->value[OPT_output]);
-    return fail(USAGE,
-                "--output %s: %s files hold one type, so give one operator, or write .csv or .txt",
-                has(o, OPT_output) ? o->value[OPT_output] : "-", format_name(format));
+        return usage("--output %s: results of several operators and several files: join the files "
+                     "by --axis NAME, give one operator, or write .csv or .txt",
+                     o->value[OPT_output]);
+    return usage("--output %s: %s files hold one type, so give one operator, or write .csv or .txt",
+                 has(o, OPT_output) ? o->value[OPT_output] : "-", format_name(format));
 }
 
 /* For --by with several columns: joins the results of each group into one result with its own
@@ -100,38 +98,22 @@ static int shape_of(const answer *a, int files, enum format format, int64_t *sha
 static int describe(tally_file *file, tally *ctx, const answer *a, const options *o,
                     char (*fill)[8])
 {
-    const int ops = a->ops, whole = !a->flat && a->axis >= 0;
-    int code = DONE;
-    const char **const op = memory_for(&code, "the results", ops, sizeof *op);
-    tally_operator_info *const info = memory_for(&code, "the results", ops, sizeof *info);
     tally_file_info in;
-    for (int i = 0; i < ops && !code; i++) {
-        op[i] = a->results[i].op;
-        info[i] = a->results[i].info;
-        if (ops > 1 && info[i].lanes > 1)
-            code = fail(
-                USAGE, "operator '%s' has %d values a result: write it to a NetCDF file of its own",
-                op[i], info[i].lanes);
-    }
     char axis[DIMS * 258] = "";
     tally_file_get_info(a->source, &in);
-    for (int d = 0; d < in.ndim && whole && in.dimensions; d++) /* as in "lat: lon" */
-        if (a->axes >> d & 1 && in.dimensions[d])
+    for (int d = 0; d < in.ndim && !a->flat && a->axis >= 0 && in.dimensions; d++)
+        if (a->axes >> d & 1 && in.dimensions[d]) /* as in "lat: lon" */
             sprintf(axis + strlen(axis), "%s%.256s", *axis ? ": " : "", in.dimensions[d]);
     const netcdf_of of = {.o = o,
                           .dimensions = a->dimensions && *a->dimensions ? a->dimensions : NULL,
-                          .ops = ops,
-                          .op = op,
-                          .info = info,
+                          .ops = a->ops,
+                          .results = a->results,
                           .groups = a,
                           .source = a->source,
                           .axis = *axis ? axis : NULL,
                           .times = a->times,
                           .fill = fill};
-    if (!code) code = netcdf_describe(file, ctx, &of);
-    free(op);
-    free(info);
-    return code;
+    return netcdf_describe(file, ctx, &of);
 }
 
 /* Writes the results: of one operator of each file, or of all operators to a NetCDF file. */
@@ -181,10 +163,9 @@ static int write_typed(tally *ctx, const char *path, enum format format, const a
     const int64_t columns = a->columns ? a->columns : 1;
     for (int i = 1; i < files; i++)
         if (answers[i].results->info.output != r->info.output || !a->flat)
-            return fail(USAGE,
-                        "--output %s: the results of several files differ in type or shape; write "
-                        ".csv or .txt",
-                        path);
+            return usage("--output %s: the results of several files differ in type or shape; write "
+                         ".csv or .txt",
+                         path);
     int64_t shape[DIMS + 1];
     const int ndim = shape_of(a, files, format, shape);
     tally_file *file;

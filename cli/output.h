@@ -128,13 +128,12 @@ typedef struct netcdf_of {
     const options *o;
     const char *dimensions; /* NULL: the dimensions of the results have no names */
     int ops;
-    const char *const *op;           /* the operators as they were written */
-    const tally_operator_info *info; /* of each */
-    const answer *groups;            /* NULL, or the results, whose groups have keys */
-    const tally_file *source;        /* NULL, or the input that has the coordinates */
-    const char *axis;                /* NULL, or the dimension along which was reduced */
-    const struct times_of *times;    /* NULL, or the times of what was reduced */
-    char (*fill)[8];                 /* receives the value of --empty, of each operator's type */
+    const result *results;        /* of each operator: op and info */
+    const answer *groups;         /* NULL, or the results, whose groups have keys */
+    const tally_file *source;     /* NULL, or the input that has the coordinates */
+    const char *axis;             /* NULL, or the dimension along which was reduced */
+    const struct times_of *times; /* NULL, or the times of what was reduced */
+    char (*fill)[8];              /* receives the value of --empty, of each operator's type */
 } netcdf_of;
 /* Checks that --name has a name for each operator, and that the results go to NetCDF. */
 int netcdf_check(const options *o, int ops);

@@ -32,22 +32,6 @@ static int copy_names(answer *a, const input *in)
     return code;
 }
 
-/* The file that is reduced, and how. */
-typedef struct reduction {
-    job *j;
-    const char *path;
-    input in;
-    layout l;
-    groups steps;    /* of --by with --axis */
-    int64_t columns; /* of a table whose columns are the sequences; else 0 */
-    int by, banded;  /* --by of lines; --by of steps along --axis */
-    int boxed;       /* the file can be read in boxes */
-    char *buffer;    /* READ_BYTES */
-    progress p;
-    double start;
-    place before;
-} reduction;
-
 /* Opens everything that is read. more: NULL, or files that form one array with the first. */
 static int open_inputs(reduction *r, char *const *more)
 {
@@ -62,8 +46,9 @@ static int open_inputs(reduction *r, char *const *more)
 }
 
 /* Finds the sequences, and makes the answer for their results. */
-static int open_answer(reduction *r, answer *a)
+static int open_answer(reduction *r)
 {
+    answer *const a = r->a;
     const options *const o = r->j->o;
     const int segments = has(o, OPT_segments);
     a->flat = !has(o, OPT_axis) && !segments && !r->in.columns;
@@ -90,24 +75,23 @@ static int open_answer(reduction *r, answer *a)
 }
 
 /* Computes the results. */
-static int compute_answer(reduction *r, answer *a)
+static int compute_answer(reduction *r)
 {
-    job *const j = r->j;
-    input *const in = &r->in;
-    const layout *const l = &r->l;
-    if (r->banded) return reduce_bands(j, in, a, l, &r->steps, &r->p);
-    if (j->beside.on && !j->beside.repeats)
-        return reduce_batches(j, in->data, in->dtype, a, l, NULL, 0);
-    if (r->columns) return reduce_fold(j, in, a, 0, -1, r->columns, r->buffer, &r->p);
-    if (a->flat) return reduce_flat(j, in, a, r->buffer, &r->p);
-    if (in->data) return reduce_batches(j, in->data, in->dtype, a, l, NULL, 0);
-    if (r->boxed && l->axis < in->ndim - 1) return reduce_boxes(j, in, a, l, &r->p);
-    return reduce_rows(j, in, a, l, r->buffer, &r->p);
+    const input *const in = &r->in;
+    const second *const beside = &r->j->beside;
+    if (r->banded) return reduce_bands(r);
+    if (beside->on && !beside->repeats) return reduce_batches(r, in->data, &r->l, 0);
+    if (r->columns) return reduce_fold(r, 0, -1);
+    if (r->a->flat) return reduce_flat(r);
+    if (in->data) return reduce_batches(r, in->data, &r->l, 0);
+    if (r->boxed && r->l.axis < in->ndim - 1) return reduce_boxes(r);
+    return reduce_rows(r);
 }
 
 /* Turns counts into shares, of the elements that were found. */
-static void finish_shares(const reduction *r, answer *a)
+static void finish_shares(const reduction *r)
 {
+    answer *const a = r->a;
     const layout *const l = &r->l;
     const lengths n = r->banded    ? (lengths){0, r->steps.offsets, l->inner, r->steps.count}
                       : l->offsets ? (lengths){0, l->offsets, 1, l->segments}
@@ -119,8 +103,9 @@ static void finish_shares(const reduction *r, answer *a)
 
 /* Says in the answer what was read and where it was computed; and explains it, if --explain is
  * given. */
-static void describe_answer(reduction *r, answer *a)
+static void describe_answer(reduction *r)
 {
+    answer *const a = r->a;
     const job *const j = r->j;
     input *const in = &r->in;
     input_note(in, j->o);
@@ -144,8 +129,9 @@ static void describe_answer(reduction *r, answer *a)
 }
 
 /* For a NetCDF file: the times of the steps, and the file that has the coordinates. */
-static int take_coordinates(reduction *r, answer *a)
+static int take_coordinates(reduction *r)
 {
+    answer *const a = r->a;
     if (!is_netcdf(output_format(r->j->o))) return DONE;
     int code = DONE;
     if (a->axis >= 0) a->times = memory_for(&code, "the times", 1, sizeof *a->times);
@@ -162,6 +148,7 @@ static int reduce_file(job *j, const char *path, char *const *more, answer *a)
 {
     const int banded = by_steps(j->o);
     reduction r = {.j = j,
+                   .a = a,
                    .path = path,
                    .banded = banded,
                    .by = has(j->o, OPT_by) && !banded,
@@ -170,14 +157,14 @@ static int reduce_file(job *j, const char *path, char *const *more, answer *a)
     memset(a, 0, sizeof *a);
     a->axis = -1;
     int code = open_inputs(&r, more);
-    if (!code) code = r.by ? reduce_groups(j, &r.in, a) : open_answer(&r, a);
-    if (!code && !r.by) code = compute_answer(&r, a);
+    if (!code) code = r.by ? reduce_groups(j, &r.in, a) : open_answer(&r);
+    if (!code && !r.by) code = compute_answer(&r);
     progress_end(&r.p);
-    if (!code && !r.by) finish_shares(&r, a);
+    if (!code && !r.by) finish_shares(&r);
     if (!code) code = input_sound(&r.in);
     if (!code) code = second_sound(&j->beside);
-    if (!code) describe_answer(&r, a);
-    if (!code) code = take_coordinates(&r, a);
+    if (!code) describe_answer(&r);
+    if (!code) code = take_coordinates(&r);
     free(r.buffer);
     groups_close(&r.steps);
     layout_close(&r.l);
@@ -213,8 +200,8 @@ int run_reduce(const options *o)
     static char dash[] = "-", *standard_input[] = {dash};
     job j = {.o = o};
     if (o->nargs < 1)
-        return fail(USAGE, "which operator? `tally reduce sum FILE`; `tally ops` lists them, "
-                           "`tally help reduce` explains");
+        return usage("which operator? `tally reduce sum FILE`; `tally ops` lists them, `tally help "
+                     "reduce` explains");
     if (options_exclude(o) || groups_check(o) || empty_check(o)) return USAGE;
     char **const paths = o->nargs > 1 ? o->args + 1 : standard_input;
     const int joined = axis_named(o) && o->nargs > 2; /* the files form one array */

@@ -132,7 +132,6 @@ void reduce_places(const job *j, const answer *a, int64_t c)
         reduce_result(j, a, c, i)->places = reduce_result(j, a, c, j->ops.place[i])->bits;
 }
 
-/* Turns counts into shares of the elements. */
 void reduce_shares(const operators *ops, int i, result *r, int64_t count, const lengths *n)
 {
     if (!ops->share[i]) return;

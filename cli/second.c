@@ -31,9 +31,9 @@ static int load_beside(input *beside, const input *in, const options *o, enum op
     int code = input_load(beside, 0);
     if (code) return code;
     if (beside->n != in->n)
-        return fail(BAD_DATA, "--%s %s has %lld element%s, and %s has %lld: must be as many", name,
-                    beside->label, (long long)beside->n, beside->n == 1 ? "" : "s", in->label,
-                    (long long)in->n);
+        return bad_data("--%s %s has %lld element%s, and %s has %lld: must be as many", name,
+                        beside->label, (long long)beside->n, beside->n == 1 ? "" : "s", in->label,
+                        (long long)in->n);
     if (has(o, OPT_shape) && beside->ndim == 1) code = input_reshape(beside, o->value[OPT_shape]);
     /* a table of one column counts as one dimension */
     const int flat = beside->ndim == 1 || beside->columns == 1;
@@ -43,8 +43,8 @@ static int load_beside(input *beside, const input *in, const options *o, enum op
         return DONE;
     shape_text(beside, given, sizeof given);
     shape_text(in, wanted, sizeof wanted);
-    return fail(BAD_DATA, "--%s %s is an array of %s, and %s is one of %s: must be the same", name,
-                beside->label, given, in->label, wanted);
+    return bad_data("--%s %s is an array of %s, and %s is one of %s: must be the same", name,
+                    beside->label, given, in->label, wanted);
 }
 
 /* Checks that standard input is used only once. */
@@ -53,12 +53,12 @@ static int check_source(const options *o, enum option id, const char *first)
     const char *const path = o->value[id];
     if (!path || strcmp(path, "-")) return DONE;
     if (!strcmp(first, "-"))
-        return fail(USAGE, "--%s is -, and standard input is FILE", option_table[id].name);
+        return usage("--%s is -, and standard input is FILE", option_table[id].name);
     if (id == OPT_valid && has(o, OPT_with) && !strcmp(o->value[OPT_with], "-"))
-        return fail(USAGE, "--valid is -, and standard input is that of --with");
+        return usage("--valid is -, and standard input is that of --with");
     if (o->verb == VERB_reduce && o->nargs > 2)
-        return fail(USAGE, "--%s is -, and standard input cannot be read again for every FILE",
-                    option_table[id].name);
+        return usage("--%s is -, and standard input cannot be read again for every FILE",
+                     option_table[id].name);
     return DONE;
 }
 
@@ -69,25 +69,22 @@ static int check_inputs(const input *in, const options *o, const operators *ops,
     *two = ops->info[0].inputs == 2;
     for (int i = 1; i < ops->count; i++)
         if (ops->info[i].inputs != ops->info[0].inputs)
-            return fail(
-                USAGE,
+            return usage(
                 "operator '%s' takes %s, and '%s' takes %s: one call has operators of one kind",
                 ops->name[0], *two ? "two inputs" : "one input", ops->name[i],
                 *two ? "one" : "two");
     if (has(o, OPT_with_dtype) && !has(o, OPT_with))
-        return fail(USAGE, "--with-dtype is %s, the type of --with, which is not there",
-                    o->value[OPT_with_dtype]);
+        return usage("--with-dtype is %s, the type of --with, which is not there",
+                     o->value[OPT_with_dtype]);
     if (!*two && has(o, OPT_with))
-        return fail(USAGE, "--with %s is a second input, and operator '%s' takes one",
-                    o->value[OPT_with], ops->name[0]);
+        return usage("--with %s is a second input, and operator '%s' takes one", o->value[OPT_with],
+                     ops->name[0]);
     if (!*two || has(o, OPT_with) || in->columns == 2) return DONE;
     if (in->columns)
-        return fail(USAGE,
-                    "operator '%s' takes two inputs, and %s is read as a table of %lld column%s: "
-                    "choose two",
-                    ops->name[0], in->label, (long long)in->columns, in->columns == 1 ? "" : "s");
-    return fail(
-        USAGE,
+        return usage("operator '%s' takes two inputs, and %s is read as a table of %lld column%s: "
+                     "choose two",
+                     ops->name[0], in->label, (long long)in->columns, in->columns == 1 ? "" : "s");
+    return usage(
         "operator '%s' takes two inputs: the second is --with FILE, or the second of --column X,Y",
         ops->name[0]);
 }
@@ -172,8 +169,7 @@ static int open_valid(second *s, const input *in, const options *o)
         code = input_open_beside(&valid, in->ctx, &f, path);
     }
     if (!code && valid.dtype >= TALLY_F16)
-        code = fail(
-            BAD_DATA,
+        code = bad_data(
             "--valid %s: must be whole numbers, 0 where an element is left out, and these are %s",
             valid.label, tally_dtype_name(valid.dtype));
     if (!code) code = load_beside(&valid, in, o, OPT_valid, 1);
@@ -182,7 +178,7 @@ static int open_valid(second *s, const input *in, const options *o)
     for (int64_t i = 0; i < in->n && !code; i++) {
         uint64_t number = 0;
         memcpy(&number, valid.data + (size_t)i * size, size);
-        if (number) s->bits[i >> 3] |= (unsigned char)(1u << (i & 7));
+        if (number) set_bit(s->bits, i);
     }
     if (!code) code = input_sound(&valid);
     input_close(&valid);
@@ -255,8 +251,7 @@ static int group_bits(const unsigned char *bits, const groups *g, int64_t column
     int code = DONE;
     *part = bits ? memory_for(&code, "--valid", g->lines / 8, 1) : NULL;
     for (int64_t i = 0; i < g->lines && *part; i++) {
-        const int64_t from = g->order[i] * g->width + column;
-        if (bits[from >> 3] >> (from & 7) & 1) (*part)[i >> 3] |= (unsigned char)(1u << (i & 7));
+        if (bit_at(bits, g->order[i] * g->width + column)) set_bit(*part, i);
     }
     return code;
 }
@@ -285,10 +280,11 @@ static int band_bits(unsigned char *bits, const groups *g, const layout *l, int6
     if (!bits) return DONE;
     char *const bytes = memory_for(&code, "--valid", n, 1);
     if (code) return code;
-    for (int64_t i = 0; i < n; i++) bytes[i] = bits[i >> 3] >> (i & 7) & 1;
+    for (int64_t i = 0; i < n; i++) bytes[i] = (char)bit_at(bits, i);
     code = bands_move(g, l, bytes, 1, 0);
     memset(bits, 0, (size_t)n / 8 + 1);
-    for (int64_t i = 0; i < n; i++) bits[i >> 3] |= (unsigned char)(bytes[i] << (i & 7));
+    for (int64_t i = 0; i < n; i++)
+        if (bytes[i]) set_bit(bits, i);
     free(bytes);
     return code;
 }

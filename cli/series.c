@@ -26,12 +26,11 @@ int series_begin(const options *o)
 {
     const char *const verb = verb_table[o->verb].name;
     if (o->nargs < 1)
-        return fail(
-            USAGE,
+        return usage(
             "which operator? `tally %s %s`; `tally ops` lists them, `tally help %s` explains", verb,
             verb_table[o->verb].operands, verb);
     if (o->nargs > 2 && !axis_named(o))
-        return fail(USAGE, "`tally %s` takes one FILE, and '%s' is a second one", verb, o->args[2]);
+        return usage("`tally %s` takes one FILE, and '%s' is a second one", verb, o->args[2]);
     return options_exclude(o) || groups_check(o) || empty_check(o) ? USAGE : DONE;
 }
 
@@ -133,26 +132,16 @@ static int flow_push(run *r, flow *f, const char *at, int64_t rows)
 static int pump(run *r, flow *f)
 {
     input *const in = f->in;
-    const size_t size = tally_dtype_size(in->dtype);
-    const int64_t total = in->n >= 0 ? in->n * (int64_t)size : in->info.bytes_total,
-                  most = f->most * f->columns;
     int64_t done = 0;
     for (;;) {
         int64_t got = 0;
-        int code = DONE;
-        const char *at = f->buffer;
-        if (in->data && !in->column_major) {
-            got = in->n - done < most ? in->n - done : most;
-            if (got) at = in->data + (size_t)done * size;
-        } else {
-            code = input_read(in, f->buffer, most, &got);
-        }
+        const char *at;
+        int code = input_piece(in, f->buffer, f->most * f->columns, &at, &got);
         if (!code && got) code = flow_push(r, f, at, got / f->columns);
         if (code) return code;
         if (!got) break;
         done += got;
-        if (r->p.on && in->n < 0) tally_file_get_info(in->file, &in->info);
-        progress_show(&r->p, in->n >= 0 ? done * (int64_t)size : in->info.bytes_read, total);
+        progress_show(&r->p, in, done);
     }
     if (in->n < 0) in->n = done;
     const int code = flow_push(r, f, NULL, 0);
@@ -212,8 +201,8 @@ static int parse_init(run *r)
     r->init = memory_for(&code, "--init", r->ops.count, sizeof *r->init);
     for (int i = 0; i < r->ops.count && !code; i++)
         if (!parse_literal(r->ops.info[i].output, text, &r->init[i]))
-            code = fail(USAGE, "--init is '%s', which is not a value of %s, the output of %s", text,
-                        tally_dtype_name(r->ops.info[i].output), r->ops.name[i]);
+            code = usage("--init is '%s', which is not a value of %s, the output of %s", text,
+                         tally_dtype_name(r->ops.info[i].output), r->ops.name[i]);
     return code;
 }
 
@@ -223,8 +212,7 @@ static int open_inputs(run *r, input *in)
     const options *const o = r->o;
     int code = operators_split(&r->ops, o->args[0]);
     for (int i = 0; i < r->ops.count && !code; i++)
-        if (r->ops.share[i])
-            code = fail(USAGE, "operator '%s' is for `tally reduce`", r->ops.shown[i]);
+        if (r->ops.share[i]) code = usage("operator '%s' is for `tally reduce`", r->ops.shown[i]);
     if (!code) code = netcdf_check(o, r->ops.count);
     if (!code) code = empty_operators(&r->ops, o);
     if (!code) code = session_open(&r->ctx, o);
@@ -233,7 +221,7 @@ static int open_inputs(run *r, input *in)
         code = input_open(in, r->ctx, o, o->nargs > 1 ? o->args[1] : "-",
                           o->nargs > 2 ? o->args + 2 : NULL);
     if (!code && has(o, OPT_by) && has(o, OPT_axis) && !in->info.dimensions)
-        code = fail(USAGE, "--by and --axis exclude each other");
+        code = usage("--by and --axis exclude each other");
     if (!code && has(o, OPT_shape)) code = input_reshape(in, o->value[OPT_shape]);
     if (!code) code = minus_apply(in, o);
     if (!code) code = second_open(&r->beside, in, o, &r->ops);
@@ -250,8 +238,7 @@ static int compute(run *r, input *in)
     int code = layout_columns(in, o, &columns), taken = 0;
     if (code) return code;
     if (r->beside.on) return series_whole(r, in);
-    const slabs all = {r->ctx, o, &r->ops, &r->how, r->init, series_lines_before(r), &r->p};
-    code = slabs_run(&all, in, &taken);
+    code = slabs_run(r, in, &taken);
     if (code || taken) return code;
     if (needs_all(&r->how)) return series_whole(r, in);
     if (columns) return run_stream(r, in, columns);

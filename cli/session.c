@@ -96,18 +96,16 @@ int session_operators(const options *o)
         if (!named) name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
         const size_t length = named ? (size_t)(equals - given) : strcspn(name, ".");
         if (!length || length >= NAME_BYTES || !*path)
-            return fail(
-                USAGE,
+            return usage(
                 "--op-file is '%s': must be NAME=FILE, or a FILE whose name is the operator's",
                 given);
         snprintf(own[owned].name, NAME_BYTES, "%.*s", (int)length, name);
         if (is_operator(own[owned].name))
-            return fail(USAGE,
-                        "--op-file %s: '%s' is a built-in operator; give yours a name of its own: "
-                        "--op-file NAME=%s",
-                        given, own[owned].name, path);
+            return usage("--op-file %s: '%s' is a built-in operator; give yours a name of its own: "
+                         "--op-file NAME=%s",
+                         given, own[owned].name, path);
         if (access(path, F_OK) != 0) /* a missing file is reported before a wrong operator name */
-            return fail(BAD_DATA, "%s: %s", path, strerror(errno));
+            return bad_data("%s: %s", path, strerror(errno));
         own[owned++].path = path;
     }
     return DONE;
@@ -166,10 +164,9 @@ int operator_check(const char *op, size_t length)
     for (int i = 0; i < built_in; i++) names[count++] = all[i];
     for (int i = 0; i < count && !known; i++) known = strcmp(names[i], base) == 0;
     if (!known && access(op, F_OK) == 0)
-        code = fail(USAGE,
-                    "there is no operator '%s', which is a file: the operator comes first, as in "
-                    "`tally reduce sum %s`",
-                    op, op);
+        code = usage("there is no operator '%s', which is a file: the operator comes first, as in "
+                     "`tally reduce sum %s`",
+                     op, op);
     else if (!known)
         code = fail_choice(USAGE, "operator", base, names);
     free(names);
@@ -200,7 +197,7 @@ int operators_split(operators *ops, const char *text)
     for (char *at = ops->list; at && !code; ops->count++) {
         char *const comma = strchr(at, ',');
         if (comma) *comma = '\0';
-        if (!*at) return fail(USAGE, "the operators '%s' have an empty name among them", text);
+        if (!*at) return usage("the operators '%s' have an empty name among them", text);
         const char *const name = is_share(at) ? "count" : at;
         code = operator_check(name, strlen(name));
         ops->name[ops->count] = name;

@@ -21,12 +21,10 @@ enum {
 };
 
 /* ---- error.c: "tally: <sentence>" on standard error ------------------------------------------ */
-#if defined(__GNUC__)
-#define NOTE_FORMAT __attribute__((format(printf, 2, 3)))
-#else
-#define NOTE_FORMAT
-#endif
-int fail(int code, const char *format, ...) NOTE_FORMAT;
+int fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int usage(const char *format, ...) __attribute__((format(printf, 1, 2))); /* fail(USAGE, ...) */
+int bad_data(const char *format, ...)
+    __attribute__((format(printf, 1, 2))); /* fail(BAD_DATA, ...) */
 /* The exit code for the status of a call of the library. Prints its sentence if it failed. */
 int code_of(const tally *ctx, tally_status status);
 int fail_memory(const char *what, int64_t bytes);
@@ -35,10 +33,12 @@ int fail_memory(const char *what, int64_t bytes);
 void *memory_for(int *code, const char *what, int64_t count, size_t size);
 /* The same for a copy of text, which may be NULL. */
 char *text_for(int *code, const char *what, const char *text);
+/* realloc of the memory at *(void **)pointer. */
+int grow_memory(void *pointer, const char *what, size_t bytes);
 /* Prints "<what> '<given>': <problem>; choices: a, b, c (did you mean 'b'?)". */
 int fail_choice(int code, const char *what, const char *given, const char *const *names);
 /* Prints a remark in the same form, unless --quiet is given. */
-void note(const options *o, const char *format, ...) NOTE_FORMAT;
+void note(const options *o, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int stdout_closed(void);
 /* Flushes standard output. A failed write changes DONE to BAD_DATA or CLOSED_PIPE. */
 int stdout_finish(int code);
@@ -87,6 +87,14 @@ int operators_info(operators *ops, tally *ctx, tally_dtype dtype);
 int operators_precision(operators *ops, tally *ctx, const options *o, tally_dtype dtype);
 void operators_free(operators *ops);
 double seconds(void);
+static inline int bit_at(const unsigned char *bits, int64_t i)
+{
+    return bits[i >> 3] >> (i & 7) & 1;
+}
+static inline void set_bit(unsigned char *bits, int64_t i)
+{
+    bits[i >> 3] |= (unsigned char)(1u << (i & 7));
+}
 
 /* ---- devices.c: which device was used, and for which parts ----------------------------------- */
 typedef struct place {

@@ -24,9 +24,8 @@ int lines_put(lines *l, const char *text, size_t length)
     }
     if (l->n + need > l->capacity) {
         const size_t capacity = 2 * (l->n + need) + 4096;
-        char *const more = realloc(l->text, capacity);
-        if (!more) return fail_memory("--keep", (int64_t)capacity);
-        l->text = more;
+        const int code = grow_memory(&l->text, "--keep", capacity);
+        if (code) return code;
         l->capacity = capacity;
     }
     memcpy(l->text + l->n, &length, sizeof length);
@@ -82,11 +81,9 @@ static int need(sheet *r, size_t n)
 {
     int code = r->n + n > GATHERED && r->n ? flush(r) : DONE;
     if (code || r->n + n <= r->capacity) return code;
-    char *const more = realloc(r->text, r->n + n + GATHERED);
-    if (!more) return fail_memory("a line of the output", (int64_t)(r->n + n + GATHERED));
-    r->text = more;
-    r->capacity = r->n + n + GATHERED;
-    return DONE;
+    code = grow_memory(&r->text, "a line of the output", r->n + n + GATHERED);
+    if (!code) r->capacity = r->n + n + GATHERED;
+    return code;
 }
 
 static int put(sheet *r, const char *text, size_t n)
@@ -184,11 +181,10 @@ static int put_line(sheet *r)
     size_t length;
     const char *line = lines_take(r->kept, &length);
     for (; line && r->passed; r->passed--) line = lines_take(r->kept, &length);
-    if (!line) return fail(BAD_DATA, "--keep: there are more results than lines");
+    if (!line) return bad_data("--keep: there are more results than lines");
     if (!r->separator) r->separator = kept_separator(r->in, line, length);
     if (r->empty && r->separator == ' ' && (!*r->empty || strchr(r->empty, ' ')))
-        return fail(
-            USAGE,
+        return usage(
             "--empty is '%s': must be one word where white space is between the cells, as in %s",
             r->empty, r->in->label);
     return put(r, line, length);

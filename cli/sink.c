@@ -29,7 +29,8 @@ struct sink {
     int json, hashed, to_stdout; /* json: there is a document */
     int values;                  /* the document has the values and their bits */
     int64_t count;
-    memory *kept; /* one for each operator */
+    result *results; /* one for each operator; bits are set at the end */
+    memory *kept;    /* one for each operator */
     sha256 *hash;
     int netcdf, ndim;
     int64_t shape[DIMS + 1]; /* netcdf: of the results of one operator */
@@ -100,24 +101,16 @@ static int open_file(sink *s, const options *o, enum format format, int ndim, co
         if (format == TO_TEXT || format == TO_CSV)
             return sheet_open(&s->table, s->ctx, o, s->in, s->ops, path,
                               ndim > 1 ? shape[ndim - 1] : 1, passed, NULL);
-        if (is_netcdf(format) && !keep) {
-            for (int i = 0; i < s->ops->count; i++)
-                if (several && info[i].lanes > 1)
-                    return fail(USAGE,
-                                "operator '%s' has %d values a result: write it to a NetCDF file "
-                                "of its own",
-                                s->ops->shown[i], info[i].lanes);
-        } else if (several || keep)
-            return fail(USAGE,
-                        "--output %s: a file of this format holds one type and no lines of text, "
-                        "so %s, or write .csv or .txt",
-                        path, several ? "give one operator" : "leave out --keep");
+        if ((several || keep) && (!is_netcdf(format) || keep))
+            return usage("--output %s: a file of this format holds one type and no lines of text, "
+                         "so %s, or write .csv or .txt",
+                         path, several ? "give one operator" : "leave out --keep");
     }
     int64_t dims[DIMS + 1];
     memcpy(dims, shape, (size_t)ndim * sizeof *dims);
     if (info->lanes > 1 && ndim == DIMS)
-        return fail(USAGE, "%s: several values per result need one more dimension than there is",
-                    s->in->label);
+        return usage("%s: several values per result need one more dimension than there is",
+                     s->in->label);
     if (info->lanes > 1) dims[ndim++] = info->lanes;
     if (format == TO_TEXT || format == TO_CSV) return open_text(s, o, format, path, ndim, dims);
     const tally_status status = tally_file_create(s->ctx, path, format_name(format), info->output,
@@ -131,8 +124,7 @@ static int open_file(sink *s, const options *o, enum format format, int ndim, co
         const netcdf_of of = {.o = o,
                               .dimensions = dimensions,
                               .ops = s->ops->count,
-                              .op = s->ops->shown,
-                              .info = info,
+                              .results = s->results,
                               .source = s->in->info.dimensions ? s->in->file : NULL,
                               .fill = s->fill};
         if (!code) code = netcdf_describe(s->file, s->ctx, &of);
@@ -162,11 +154,16 @@ int sink_open(sink **sink_, tally *ctx, const options *o, input *in, const opera
     s->json = has(o, OPT_json) || format == TO_JSON;
     s->values = s->json && (format == TO_JSON || s->to_stdout) && !(s->to_stdout && s->hashed);
     if (s->json && has(o, OPT_keep))
-        return fail(USAGE, "--keep and JSON exclude each other: JSON has no lines");
+        return usage("--keep and JSON exclude each other: JSON has no lines");
     s->kept = memory_for(&code, "the results", ops->all, sizeof *s->kept);
     s->hash = memory_for(&code, "the results", ops->count, sizeof *s->hash);
+    s->results = memory_for(&code, "the results", ops->count, sizeof *s->results);
     if (code) return code;
-    for (int i = 0; i < ops->count; i++) sha256_begin(&s->hash[i]);
+    for (int i = 0; i < ops->count; i++) {
+        sha256_begin(&s->hash[i]);
+        s->results[i].op = ops->shown[i];
+        s->results[i].info = ops->info[i];
+    }
     const int filed = format != TO_JSON && (!s->to_stdout || (!s->json && !s->hashed));
     if (filed) code = open_file(s, o, format, ndim, shape, passed);
     return code || !s->json
@@ -179,9 +176,8 @@ static int keep_results(memory *m, const void *results, size_t bytes)
     if (bytes > m->capacity - m->used) {
         const size_t capacity =
             m->capacity * 2 > m->used + bytes ? m->capacity * 2 : m->used + bytes;
-        char *const more = realloc(m->data, capacity);
-        if (!more) return fail_memory("JSON, which is written from memory,", (int64_t)capacity);
-        m->data = more;
+        const int code = grow_memory(&m->data, "JSON, which is written from memory,", capacity);
+        if (code) return code;
         m->capacity = capacity;
     }
     if (bytes) memcpy(m->data + m->used, results, bytes);
@@ -243,7 +239,7 @@ int sink_write(sink *s, const char *const *results, int64_t count)
     return status ? stdout_failed(s, status) : bitmap_write(s->valid, places, count);
 }
 
-static void write_document(const sink *s, result *results)
+static void write_document(const sink *s)
 {
     const input *const in = s->in;
     tally_file_info info;
@@ -258,41 +254,36 @@ static void write_document(const sink *s, result *results)
                 .named = in->info.columns ? in->columns : 0,
                 .count = s->count,
                 .per = "element",
-                .results = results,
+                .results = s->results,
                 .ops = s->ops->count};
     memcpy(a.shape, in->shape, sizeof a.shape);
     if (a.ndim == 1) a.shape[0] = a.n;
     if (in->columns) a.shape[0] = a.n / in->columns;
     for (int k = 0; k < a.ops; k++) {
-        results[k].op = s->ops->shown[k];
-        results[k].info = s->ops->info[k];
-        results[k].bits = s->kept[k].data;
-        results[k].places = s->ops->place ? s->kept[s->ops->place[k]].data : NULL;
+        s->results[k].bits = s->kept[k].data;
+        s->results[k].places = s->ops->place ? s->kept[s->ops->place[k]].data : NULL;
     }
     json_answer(s->doc.f, s->ctx, &a, s->values, s->file || s->table ? s->path : NULL);
     fputc('\n', s->doc.f);
 }
 
 /* Prints the digests: one alone, or several with their operators' names. */
-static void print_digests(const sink *s, const result *results)
+static void print_digests(const sink *s)
 {
     const int n = s->ops->count;
     for (int k = 0; k < n && n > 1; k++) printf("%s%s", s->ops->shown[k], k + 1 < n ? "\t" : "\n");
-    for (int k = 0; k < n; k++) printf("%s%s", results[k].digest, k + 1 < n ? "\t" : "\n");
+    for (int k = 0; k < n; k++) printf("%s%s", s->results[k].digest, k + 1 < n ? "\t" : "\n");
 }
 
 /* Prints the document or the digests after the values were written. */
 static int report(sink *s, int code)
 {
-    int none = DONE;
-    result *const results = memory_for(&none, "the results", s->ops->count, sizeof *results);
-    if (none) return code ? code : none;
-    for (int k = 0; k < s->ops->count && s->hashed; k++) sha256_end(&s->hash[k], results[k].digest);
+    for (int k = 0; k < s->ops->count && s->hashed; k++)
+        sha256_end(&s->hash[k], s->results[k].digest);
     const int in_document = s->json && !s->doc.file;
-    if (!code && s->json) write_document(s, results);
+    if (!code && s->json) write_document(s);
     if (s->json) code = document_close(&s->doc, code);
-    if (!code && s->hashed && !in_document) print_digests(s, results);
-    free(results);
+    if (!code && s->hashed && !in_document) print_digests(s);
     return code;
 }
 
@@ -307,12 +298,13 @@ int sink_close(sink *s, int code)
     }
     code = bitmap_close(s->valid, code);
     tally_file_close(s->file); /* a file that was not committed is removed */
-    code = s->hash ? report(s, code) : code;
+    code = s->results ? report(s, code) : code;
     for (int k = 0; s->kept && k < s->ops->all; k++) free(s->kept[k].data);
     free(s->filled.data);
     free(s->fill);
     free(s->kept);
     free(s->hash);
+    free(s->results);
     free(s);
     return code;
 }

@@ -139,7 +139,7 @@ static int read_steps(steps *s, int64_t outer, const int64_t *order, int64_t at,
         if (code) return code;
     }
     s->done += n;
-    progress_show(s->p, s->done * step_bytes(s), in->n * (int64_t)tally_dtype_size(in->dtype));
+    progress_show(s->p, s->in, s->done * s->l->inner);
     return DONE;
 }
 

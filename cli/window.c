@@ -28,15 +28,14 @@ static int extent(const options *o, tally_window_options *w)
     const int sides = has(o, OPT_before) || has(o, OPT_after);
     if (!has(o, OPT_width)) {
         if (!sides)
-            return fail(USAGE, "how wide is the window? -w W, or --before B and --after A, or "
-                               "--last D along times");
+            return usage("how wide is the window? -w W, or --before B and --after A, or --last D "
+                         "along times");
         if (has(o, OPT_center))
-            return fail(
-                USAGE, "--center goes with -w W; --before and --after place the window themselves");
+            return usage(
+                "--center goes with -w W; --before and --after place the window themselves");
         return DONE;
     }
-    if (sides)
-        return fail(USAGE, "-w gives the whole window: leave out --before and --after, or -w");
+    if (sides) return usage("-w gives the whole window: leave out --before and --after, or -w");
     w->before = has(o, OPT_center) ? width / 2 : width - 1;
     w->after = has(o, OPT_center) ? (width - 1) / 2 : 0;
     return DONE;

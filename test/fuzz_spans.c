@@ -19,13 +19,13 @@ static char said[1000];
 const option_row option_table[OPT_COUNT] = {[OPT_last] = {.name = "last"},
                                             [OPT_next] = {.name = "next"},
                                             [OPT_center] = {.name = "center"}};
-int fail(int code, const char *format, ...)
+int usage(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(said, sizeof said, format, arguments);
     va_end(arguments);
-    return code;
+    return USAGE;
 }
 int code_of(const tally *ctx, tally_status status) { return (void)ctx, (int)status; }
 void *memory_for(int *code, const char *what, int64_t count, size_t size)
