@@ -102,8 +102,8 @@ static tally_status collect(job *j, tally *ctx, const char *op, const tally_view
     status = tl_on_processors(ctx, NULL, "in", what, 0);
     if (!status) status = tl_inputs_bring(&c->copies, &here, &here_next);
     if (!status)
-        status = tl_gather_numbers(ctx, &c->form, &here, &c->plan, j->scan && j->scan->reverse,
-                                   &j->gathered);
+        status = tl_gather_numbers(ctx, &c->form, &here, &c->ready.plan,
+                                   j->scan && j->scan->reverse, &j->gathered);
     if (status) return status;
 
     j->before = malloc(((size_t)most + 1) * sizeof *j->before);
