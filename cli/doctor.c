@@ -59,7 +59,7 @@ static part *add(checkup *c, const char *name, int here, const char *text)
     return p;
 }
 
-/* ---- what is here ---------------------------------------------------------------------------- */
+/* ---- what is here ---- */
 
 /* Opens the device, which probes a GPU, and describes it. */
 static void add_device(checkup *c, const tally_device_info *d)
@@ -163,7 +163,7 @@ static void find_netcdf(checkup *c)
     if (fd >= 0) close(fd);
 }
 
-/* ---- speed and law --------------------------------------------------------------------------- */
+/* ---- speed and law ---- */
 
 static int examine(checkup *c, const options *o)
 {
@@ -193,7 +193,7 @@ static int examine(checkup *c, const options *o)
 static double fraction(const bench_figure *f) { return f->ceiling / f->seconds; }
 static double rate(const bench_figure *f) { return (double)f->bytes / f->seconds * 1e-9; }
 
-/* ---- output ---------------------------------------------------------------------------------- */
+/* ---- output ---- */
 
 static void print_bar(double part_of_one)
 {

@@ -6,7 +6,7 @@
 #include "input.h"
 #include "output.h"
 
-/* ---- groups.c: --by -------------------------------------------------------------------------- */
+/* ---- groups.c: --by ---- */
 int groups_check(const options *o); /* checks the options that go with --by */
 /* Loads the input. Call groups_close also after a failure. */
 int groups_open(groups *g, input *in, const options *o);
@@ -22,7 +22,7 @@ void groups_names_free(answer *a);
 /* The name of the dimension of the groups; NULL: there are no groups. */
 const char *groups_dimension(const answer *a);
 
-/* ---- span.c: --last and --next --------------------------------------------------------------- */
+/* ---- span.c: --last and --next ---- */
 typedef struct span_length {
     const char *option, *text; /* as in --last 2.5 */
     int given, number;         /* number: a plain number without a unit; else nanoseconds */
@@ -49,7 +49,7 @@ int span_window(const span *s, tally_dtype keys, int falling, tally_key_window *
 /* Whether --by names the coordinate for windows along --axis, in a NetCDF file. */
 int by_coordinate(const options *o);
 
-/* ---- coordinate.c: the coordinate variable of dimension l->axis ------------------------------ */
+/* ---- coordinate.c: the coordinate variable of dimension l->axis ---- */
 typedef struct coordinate {
     const input *of; /* the variable with that dimension */
     const char *name;
@@ -73,7 +73,7 @@ double coordinate_value(const coordinate *c, int64_t i);
 int coordinate_bounds(const span *s, const options *o, const input *in, const layout *l,
                       int64_t **start, int64_t **end);
 
-/* ---- calendar.c: the times of NetCDF files as dates in the calendars of CF ------------------- */
+/* ---- calendar.c: the times of NetCDF files as dates in the calendars of CF ---- */
 typedef struct calendar {
     int64_t unit; /* nanoseconds of "hours since ..."; 0: these are not units of time */
     int kind;

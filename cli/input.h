@@ -5,7 +5,7 @@
 
 #include "session.h"
 
-/* ---- input.c: a file as elements in C order -------------------------------------------------- */
+/* ---- input.c: a file as elements in C order ---- */
 enum { DIMS = 8 };
 typedef struct input {
     tally *ctx;
@@ -62,7 +62,7 @@ enum { LARGE_PAGE = 2 << 20 };
 /* Requests large pages if that is worthwhile; call it before the memory is used. */
 void large_pages(void *memory, size_t bytes);
 
-/* ---- layout.c: --axis and --segments as batches of sequences --------------------------------- */
+/* ---- layout.c: --axis and --segments as batches of sequences ---- */
 typedef struct layout {
     /* an array outer x len x inner in C order; sequences run along len */
     int64_t outer, len, inner;
@@ -103,7 +103,7 @@ typedef struct groups {
     int64_t *shown;              /* group number i of the output has number shown[i] in the file */
 } groups;
 
-/* ---- second.c: a second input (--with, two columns), and validity (--valid) ------------------ */
+/* ---- second.c: a second input (--with, two columns), and validity (--valid) ---- */
 typedef struct second {
     int on;            /* there is at least one of the two; the input is in memory, */
     int repeats;       /* unless every sequence has the same second input, of its length */
@@ -141,6 +141,6 @@ void second_close(second *s);
 /* ---- beside.c: subtracts the values of --minus, a file of some dimensions or of groups ---- */
 int minus_apply(input *in, const options *o);
 
-/* ---- join.c: puts the paths of files that are joined in the order of their times ------------- */
+/* ---- join.c: puts the paths of files that are joined in the order of their times ---- */
 int join_order(tally *ctx, const options *o, char **paths);
 #endif

@@ -5,7 +5,7 @@
 
 #include "input.h"
 
-/* ---- answers: the results for a file: of reduce; for json_answer of all verbs ---------------- */
+/* ---- answers: the results for a file: of reduce; for json_answer of all verbs ---- */
 typedef struct result {
     const char *op; /* as the user wrote it; for --by with several columns OP.COLUMN */
     char *name;     /* the allocated memory of op, or NULL */
@@ -48,7 +48,7 @@ int print_answers(tally *ctx, const answer *answers, int files, const options *o
 /* Checks before anything is read that print_answers can print `ops` operators. */
 int output_check(const options *o, int ops);
 
-/* ---- empty.c: results without a value (--empty, --out-valid) --------------------------------- */
+/* ---- empty.c: results without a value (--empty, --out-valid) ---- */
 /* Checks that the results go to a format for which the options were made. */
 int empty_check(const options *o);
 /* Adds the operators that show which results have a value. */
@@ -64,7 +64,7 @@ int bitmap_write(bitmap *b, const void *places, int64_t count);
 int bitmap_end(bitmap *b);
 int bitmap_close(bitmap *b, int code); /* commits if code is DONE */
 
-/* ---- document.c: where results go, and writing text to a file of the library ----------------- */
+/* ---- document.c: where results go, and writing text to a file of the library ---- */
 enum format { TO_TEXT, TO_CSV, TO_NPY, TO_RAW, TO_NETCDF, TO_NETCDF4, TO_HDF5, TO_JSON };
 enum format output_format(const options *o); /* --to, else by the ending of --output */
 const char *format_name(enum format format);
@@ -81,7 +81,7 @@ int document_open(document *d, tally *ctx, const char *path); /* path NULL: stan
 /* Commits if code is DONE. Does nothing if *d is all zero. */
 int document_close(document *d, int code);
 
-/* ---- sheet.c: results as a table of text ----------------------------------------------------- */
+/* ---- sheet.c: results as a table of text ---- */
 typedef struct sheet sheet;
 /* width: results of each operator per line. passed: lines of the input before the first line that
  * has results. head: NULL, or a line to write instead of the names of the columns; "": no line. */
@@ -90,7 +90,7 @@ int sheet_open(sheet **sheet_, tally *ctx, const options *o, input *in, const op
 int sheet_write(sheet *r, const char *const *results, int64_t count);
 int sheet_close(sheet *r, int code); /* commits if code is DONE */
 
-/* ---- sink.c: where the results of scan and window go ----------------------------------------- */
+/* ---- sink.c: where the results of scan and window go ---- */
 typedef struct sink sink;
 /* shape: of the results of one operator; if the input is a table, ndim 2 means its lines. passed:
  * lines of the input before the first line that has results. */
@@ -101,7 +101,7 @@ int sink_write(sink *s, const char *const *results, int64_t count);
 /* Commits if code is DONE. s may be NULL. */
 int sink_close(sink *s, int code);
 
-/* ---- table.c --------------------------------------------------------------------------------- */
+/* ---- table.c ---- */
 typedef struct look {
     char separator;
     /* named: a column of file names; people: aligned; hex: exact bits; digest: that of the results
@@ -112,7 +112,7 @@ typedef struct look {
 int print_table(FILE *f, const answer *answers, int files, const look *o);
 const char *lane_name(const char *op, int lanes, int lane, char *buffer, size_t bytes);
 
-/* ---- json.c ---------------------------------------------------------------------------------- */
+/* ---- json.c ---- */
 void put_json(FILE *f, const char *before, const char *text); /* `before` as it is, then a string */
 void json_begin(FILE *f, const char *file, tally_dtype dtype); /* of the object of a file */
 /* The object of a file. values: whether it has the values and their bits. path: the file that has
@@ -120,7 +120,7 @@ void json_begin(FILE *f, const char *file, tally_dtype dtype); /* of the object 
 void json_answer(FILE *f, const tally *ctx, const answer *a, int values, const char *path);
 void json_ran(FILE *f, const tally *ctx, const place *r); /* devices.c */
 
-/* ---- netcdf.c: results as NetCDF or HDF5 ----------------------------------------------------- */
+/* ---- netcdf.c: results as NetCDF or HDF5 ---- */
 /* The names of the dimensions as in "lat, lon". axes: bits of those that are left out, or of the
  * one that is replaced by `name`. NULL: there are no names, or there is no memory. */
 char *dimensions_of(const input *in, unsigned axes, const char *name);
@@ -144,7 +144,7 @@ int netcdf_describe(tally_file *file, tally *ctx, const netcdf_of *of);
 void netcdf_fill(void *results, const void *places, int64_t count, const tally_operator_info *info,
                  const void *value);
 
-/* ---- attributes.c: what a NetCDF file says of its results ------------------------------------ */
+/* ---- attributes.c: what a NetCDF file says of its results ---- */
 /* The times of the steps that were reduced, of each group, in the units of the file. */
 typedef struct times_of {
     int64_t count; /* 0: the axis has no times */

@@ -20,7 +20,7 @@ enum {
     CLOSED_PIPE = 141 /* the reader closed the pipe: no message, a shell's code for SIGPIPE */
 };
 
-/* ---- error.c: "tally: <sentence>" on standard error ------------------------------------------ */
+/* ---- error.c: "tally: <sentence>" on standard error ---- */
 int fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int usage(const char *format, ...) __attribute__((format(printf, 1, 2))); /* fail(USAGE, ...) */
 int bad_data(const char *format, ...)
@@ -51,7 +51,7 @@ void put_plain(FILE *f, const char *text);
 char *plain(const char *text); /* put_plain into memory, which the caller frees; NULL: no memory */
 int plain_width(const char *shown);
 
-/* ---- session.c: the context and the names in it ---------------------------------------------- */
+/* ---- session.c: the context and the names in it ---- */
 int session_open(tally **ctx, const options *o);
 const char *const *device_names(void); /* "auto" and the names of tally_device; static memory */
 const char *const *isa_names(void);
@@ -96,7 +96,7 @@ static inline void set_bit(unsigned char *bits, int64_t i)
     bits[i >> 3] |= (unsigned char)(1u << (i & 7));
 }
 
-/* ---- devices.c: which device was used, and for which parts ----------------------------------- */
+/* ---- devices.c: which device was used, and for which parts ---- */
 typedef struct place {
     int64_t launches, on_processors; /* as in tally_times_info */
 } place;
@@ -106,7 +106,7 @@ void put_ran(FILE *f, const tally *ctx, const place *r);
 /* Prints a remark if nothing ran on the device. */
 void ran_note(const options *o, const tally *ctx, const char *label, const place *r);
 
-/* ---- sheet.c: the lines that --keep passes through ------------------------------------------- */
+/* ---- sheet.c: the lines that --keep passes through ---- */
 typedef struct lines {
     char *text;
     size_t n, at, capacity;
@@ -116,7 +116,7 @@ int lines_put(lines *l, const char *text, size_t length);
 const char *lines_take(lines *l, size_t *length);
 void lines_free(lines *l);
 
-/* ---- guard.c: mapped files that become shorter ----------------------------------------------- */
+/* ---- guard.c: mapped files that become shorter ---- */
 /* Returns a number for the other calls, or 0 if the mapping cannot be guarded. */
 int guard_add(const void *from, int64_t bytes);
 int guard_hit(int guard);
