@@ -99,6 +99,7 @@ static inline size_t tally_mpi_capacity_(long long n, size_t node, size_t more)
     return (sizeof(long long) + more + nodes * node + TALLY_MPI_UNIT_ - 1) / TALLY_MPI_UNIT_ *
            TALLY_MPI_UNIT_;
 }
+
 /* The same for one sequence: a node has at most 49 bytes, and the fragment lists its rows and its
  * range. A fragment of an exact statistic has at most five sums of 568 bytes. */
 static inline size_t tally_mpi_capacity_of_one_(const char *op, long long n)
