@@ -66,8 +66,7 @@ typedef struct target { /* the variable that is described; the first failure */
 static void set(target *t, const char *name, const char *text)
 {
     if (t->code || !text) return;
-    const tally_status status = tally_file_attribute(t->file, t->variable, name, text);
-    if (status) t->code = fail_status(t->ctx, status);
+    t->code = code_of(t->ctx, tally_file_attribute(t->file, t->variable, name, text));
 }
 
 /* Sets an attribute to a text that is made of three. */
@@ -109,12 +108,12 @@ int attributes_result(tally_file *file, tally *ctx, const netcdf_of *of, int i, 
     tally_file_info info;
     tally_file_get_info(of->source, &info);
     const tally_file_info *const in = &info;
-    const int row = row_of(of->op[i]), unit = row < 0 ? -1 : known[row].unit;
+    const int row = row_of(of->results[i].op), unit = row < 0 ? -1 : known[row].unit;
     if (!in->dimensions) return DONE;
     const char *const long_name = in->long_name       ? in->long_name
                                   : in->standard_name ? in->standard_name
                                                       : in->variable;
-    set_joined(&t, "long_name", of->op[i], " of ", long_name ? long_name : "values");
+    set_joined(&t, "long_name", of->results[i].op, " of ", long_name ? long_name : "values");
     if (unit == 1 && in->standard_name && known[row].method)
         set(&t, "standard_name", in->standard_name);
     if (unit == 0) set(&t, "units", "1");
@@ -168,13 +167,11 @@ int times_open(times_of *t, const options *o, const input *in, const layout *l, 
         const int64_t count = g ? g->count : 1;
         t->count = count;
         t->grouped = g != NULL;
-        t->name = strdup(axis);
-        t->units = strdup(c.units);
-        t->calendar = c.calendar ? strdup(c.calendar) : NULL;
-        t->bounds = malloc((size_t)count * 2 * sizeof *t->bounds);
-        t->values = malloc((size_t)count * sizeof *t->values);
-        if (!t->name || !t->units || !t->bounds || !t->values)
-            code = fail_memory("the times", count * 24);
+        t->name = text_for(&code, "the times", axis);
+        t->units = text_for(&code, "the times", c.units);
+        t->calendar = text_for(&code, "the times", c.calendar);
+        t->bounds = memory_for(&code, "the times", 2 * count, sizeof *t->bounds);
+        t->values = memory_for(&code, "the times", count, sizeof *t->values);
         for (int64_t k = 0; k < count && !code; k++) {
             const int64_t from = g ? g->offsets[k] : 0, n = (g ? g->offsets[k + 1] : l->len) - from;
             const int64_t first = g ? g->order[from] : 0, last = g ? g->order[from + n - 1] : n - 1;
@@ -212,7 +209,7 @@ int times_write(const times_of *t, tally_file *file, tally *ctx, const char *dim
         return fail_memory("the times", 1);
     tally_status status = tally_file_variable(file, names, TALLY_F64, t->values);
     if (!status) status = tally_file_variable(file, bounds, TALLY_F64, t->bounds);
-    if (status) of.code = fail_status(ctx, status);
+    of.code = code_of(ctx, status);
     *strchr(bounds, '(') = 0;
     set(&of, "units", t->units);
     set(&of, "calendar", t->calendar);

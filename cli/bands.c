@@ -56,11 +56,10 @@ static int ascending(const void *a, const void *b)
 static int read_keys(keys *k, const options *o, const input *in, const layout *l)
 {
     int64_t most = 1;
-    k->list = strdup(o->value[OPT_by]);
-    for (const char *at = k->list; at && *at; at++) most += *at == ',';
-    k->of = calloc((size_t)most, sizeof *k->of);
-    if (!k->list || !k->of) return fail_memory("--by", most * (int64_t)sizeof *k->of);
     int code = DONE;
+    k->list = text_for(&code, "--by", o->value[OPT_by]);
+    for (const char *at = k->list; at && *at; at++) most += *at == ',';
+    k->of = memory_for(&code, "--by", most, sizeof *k->of);
     for (char *at = k->list; at && !code;) {
         char *const comma = strchr(at, ',');
         if (comma) *comma = 0;
@@ -69,7 +68,7 @@ static int read_keys(keys *k, const options *o, const input *in, const layout *l
         *c = (coordinate){.of = in, .name = at, .as_stored = 1, .part = calendar_part(at, &length)};
         if (c->part >= 0) at[length] = 0; /* the name of the variable of times */
         code = *at ? coordinate_read(c, o, l)
-                   : fail(USAGE, "--by has an empty name among '%s'", o->value[OPT_by]);
+                   : usage("--by has an empty name among '%s'", o->value[OPT_by]);
         at = comma ? comma + 1 : NULL;
     }
     return code;
@@ -79,10 +78,9 @@ static int read_keys(keys *k, const options *o, const input *in, const layout *l
  * sorted by key, or in the order of their first steps. */
 static int number(groups *g, const keys *k, int sorted, int32_t *codes)
 {
-    moved_step *const s = malloc((size_t)g->lines * sizeof *s + 1);
-    int32_t *const rank = malloc((size_t)g->lines * sizeof *rank + 1);
-    const int code =
-        s && rank ? DONE : fail_memory("--by", g->lines * (int64_t)(sizeof *s + sizeof *rank));
+    int code = DONE;
+    moved_step *const s = memory_for(&code, "--by", g->lines, sizeof *s);
+    int32_t *const rank = memory_for(&code, "--by", g->lines, sizeof *rank);
     for (int64_t i = 0; i < g->lines && !code; i++) s[i] = (moved_step){i, k};
     if (!code) qsort(s, (size_t)g->lines, sizeof *s, ascending);
     for (int64_t i = 0; i < g->lines && !code; i++) {
@@ -102,59 +100,49 @@ static int number(groups *g, const keys *k, int sorted, int32_t *codes)
 static int name_groups(const groups *g, const keys *k, answer *a, int64_t inner)
 {
     char text[64];
-    a->keys = calloc((size_t)(g->count * k->count) + 1, sizeof *a->keys);
-    a->key_names = calloc((size_t)k->count, sizeof *a->key_names);
-    a->key_dtypes = calloc((size_t)k->count, sizeof *a->key_dtypes);
-    if (!a->keys || !a->key_names || !a->key_dtypes)
-        return fail_memory("the keys", (g->count + 1) * k->count * (int64_t)sizeof *a->keys);
-    a->key_columns = k->count;
-    a->key_groups = g->count;
-    a->key_inner = inner;
-    for (int64_t c = 0; c < k->count; c++) {
+    int code = groups_keys(a, g, k->count, inner);
+    a->key_dtypes = memory_for(&code, "the keys", k->count, sizeof *a->key_dtypes);
+    for (int64_t c = 0; c < k->count && !code; c++) {
         const coordinate *const of = &k->of[c];
         a->key_dtypes[c] = of->dtype;
         const char *const name = of->part >= 0 ? calendar_part_name(of->part) : of->name;
-        if (!(a->key_names[c] = strdup(name))) return fail_memory("the keys", k->count);
-        for (int64_t i = 0; i < g->count; i++) {
+        a->key_names[c] = text_for(&code, "the keys", name);
+        for (int64_t i = 0; i < g->count && !code; i++) {
             const char *const value =
                 of->values + (size_t)g->shown[i] * tally_dtype_size(of->dtype);
             tally_format_value(of->dtype, value, 0, text, sizeof text);
             const char *const season =
                 of->part >= 0 ? calendar_season(of->part, whole_value(of->dtype, value)) : NULL;
-            if (!(a->keys[i * k->count + c] = strdup(season ? season : text)))
-                return fail_memory("the keys", g->count);
+            a->keys[i * k->count + c] = text_for(&code, "the keys", season ? season : text);
         }
     }
-    return DONE;
+    return code;
 }
 
 int bands_open(groups *g, answer *a, const options *o, const input *in, const layout *l)
 {
     keys k = {.count = 0};
     *g = (groups){.lines = l->len, .width = 1};
-    if (!in->info.dimensions) return fail(USAGE, "--by and --axis exclude each other");
+    if (!in->info.dimensions) return usage("--by and --axis exclude each other");
     if (l->len > INT32_MAX)
-        return fail(USAGE, "%s: --axis has %lld steps, and --by takes at most %d", in->label,
-                    (long long)l->len, INT32_MAX);
-    int32_t *const codes = malloc((size_t)g->lines * sizeof *codes + 1);
-    g->order = malloc((size_t)g->lines * sizeof *g->order + 1);
-    g->shown = malloc((size_t)g->lines * sizeof *g->shown + 1);
-    int code = codes && g->order && g->shown
-                   ? DONE
-                   : fail_memory("--by", g->lines * (int64_t)sizeof *g->order);
+        return usage("%s: --axis has %lld steps, and --by takes at most %d", in->label,
+                     (long long)l->len, INT32_MAX);
+    int code = DONE;
+    int32_t *const codes = memory_for(&code, "--by", g->lines, sizeof *codes);
+    g->order = memory_for(&code, "--by", g->lines, sizeof *g->order);
+    g->shown = memory_for(&code, "--by", g->lines, sizeof *g->shown);
     if (!code) code = read_keys(&k, o, in, l);
     if (!code) code = number(g, &k, has(o, OPT_sort), codes);
     if (!code && a) code = name_groups(g, &k, a, l->inner);
-    if (!code && !(g->offsets = malloc((size_t)(g->count + 1) * sizeof *g->offsets)))
-        code = fail_memory("--by", (g->count + 1) * (int64_t)sizeof *g->offsets);
+    g->offsets = memory_for(&code, "--by", g->count + 1, sizeof *g->offsets);
     const tally_view view = tally_flat(codes, TALLY_I32, g->lines);
-    const tally_status status =
-        code ? TALLY_OK : tally_groups(in->ctx, &view, g->count, g->order, g->offsets);
+    if (!code)
+        code = code_of(in->ctx, tally_groups(in->ctx, &view, g->count, g->order, g->offsets));
     for (int64_t i = 0; i < k.count; i++) coordinate_free(&k.of[i]);
     free(k.of);
     free(k.list);
     free(codes);
-    return code ? code : status ? fail_status(in->ctx, status) : DONE;
+    return code;
 }
 
 int bands_move(const groups *g, const layout *l, char *data, size_t bytes, int back)

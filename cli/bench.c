@@ -35,13 +35,13 @@ static int parse(problem *p, const char *word, tally *ctx)
     static const char form[] =
         "a problem is OP:DTYPE:SHAPE:N, like sum:f32:scan:2^24 or mean:f32:window=50:2^26";
     memset(p, 0, sizeof *p);
-    if (strlen(word) >= WORD) return fail(USAGE, "the problem '%s' is too long; %s", word, form);
+    if (strlen(word) >= WORD) return usage("the problem '%s' is too long; %s", word, form);
     snprintf(p->word, sizeof p->word, "%s", word);
     snprintf(p->op, sizeof p->op, "%s", word);
     char *field[3];
     for (int i = 2; i >= 0; i--) {
         char *const colon = strrchr(p->op, ':');
-        if (!colon) return fail(USAGE, "the problem '%s' has too few parts; %s", word, form);
+        if (!colon) return usage("the problem '%s' has too few parts; %s", word, form);
         *colon = '\0';
         field[i] = colon + 1;
     }
@@ -54,13 +54,12 @@ static int parse(problem *p, const char *word, tally *ctx)
     p->dtype = tally_dtype_parse(field[0]);
     if (!p->dtype) return fail_choice(USAGE, "dtype", field[0], dtype_names());
     if (count_parse(field[2], &p->n) || p->n < 1 || p->n > (int64_t)1 << 40)
-        return fail(USAGE, "the problem '%s' has N '%s': must be a whole number from 1 to 2^40",
-                    word, field[2]);
+        return usage("the problem '%s' has N '%s': must be a whole number from 1 to 2^40", word,
+                     field[2]);
     const int window = p->shape[0] == 'w';
     if (window && (!equals || count_parse(equals + 1, &p->width) || p->width < 1))
-        return fail(USAGE, "the problem '%s' needs a width, as in window=50", word);
-    if (!window && equals)
-        return fail(USAGE, "the problem '%s': %s takes no width", word, p->shape);
+        return usage("the problem '%s' needs a width, as in window=50", word);
+    if (!window && equals) return usage("the problem '%s': %s takes no width", word, p->shape);
     int code = operator_check(p->op, strlen(p->op));
     if (!code) code = operator_info(ctx, p->op, p->dtype, &p->info);
     const int64_t in = (int64_t)tally_dtype_size(p->dtype),
@@ -118,7 +117,7 @@ static int measure(tally *ctx, problem *p, void *data, void *out, int64_t runs)
     ceiling c;
     /* a copy of as many bytes as the problem: half of them read, half written */
     const int64_t bytes = reads ? p->bytes : p->bytes / 2;
-    int code = 0;
+    int code;
     if (ceiling_open(&c, bytes, tally_threads(ctx)))
         return fail_memory("measuring the ceilings", 2 * bytes);
     /* warm-up: pages, threads, caches; the ceiling chooses its loop */
@@ -138,9 +137,8 @@ static int measure(tally *ctx, problem *p, void *data, void *out, int64_t runs)
         for (int64_t i = 0; i < p->calls; i++) (void)(reads ? ceiling_read(&c) : ceiling_copy(&c));
         limits[r] = (seconds() - start) / (double)p->calls;
     }
-    if (status)
-        code = fail_status(ctx, status);
-    else {
+    code = code_of(ctx, status);
+    if (!code) {
         p->median = median(times, runs);
         p->best = times[0];
         p->ceiling = median(limits, runs);
@@ -159,16 +157,14 @@ static int bench_one(tally *ctx, problem *p, int64_t runs)
 {
     const size_t in = (size_t)p->n * tally_dtype_size(p->dtype);
     const size_t out = (p->shape[0] == 'r' ? 1 : (size_t)p->n) * result_bytes(&p->info);
-    void *const data = malloc(in), *const to = malloc(out);
     int code = DONE;
-    if (!data || !to) {
-        code = fail_memory(p->word, (int64_t)(in + out));
-    } else {
-        fill(data, p->dtype, p->n);
-        for (int i = 0; i < TRIES && !code; i++) {
-            code = measure(ctx, p, data, to, runs);
-            if (!is_above(p)) break;
-        }
+    void *const data = memory_for(&code, p->word, (int64_t)in, 1), *const to =
+                                                                       memory_for(&code, p->word,
+                                                                                  (int64_t)out, 1);
+    if (!code) fill(data, p->dtype, p->n);
+    for (int i = 0; i < TRIES && !code; i++) {
+        code = measure(ctx, p, data, to, runs);
+        if (!is_above(p)) break;
     }
     free(data);
     free(to);
@@ -198,8 +194,7 @@ static void print(const problem *p, int json, int first, tally *ctx, int64_t run
     const double rate = (double)p->bytes / p->median * 1e-9,
                  limit = (double)p->bytes / p->ceiling * 1e-9;
     if (json) {
-        fputs(first ? "[\n{\"problem\": " : ",\n{\"problem\": ", stdout);
-        print_json_string(stdout, p->word);
+        put_json(stdout, first ? "[\n{\"problem\": " : ",\n{\"problem\": ", p->word);
         printf(", \"isa\": \"%s\", \"threads\": %d, \"runs\": %lld, \"bytes\": %lld, \"seconds\": "
                "%.9g, "
                "\"best_seconds\": %.9g, "

@@ -209,10 +209,9 @@ int calendar_open(calendar *k, const coordinate *c)
     const char *const first = blanks(text);
     const int64_t unit = unit_nanos(first, length - (size_t)(first - text));
     if (!unit)
-        return fail(BAD_DATA,
-                    "%s: the units of %s are '%s': must be days, hours, minutes, seconds or a part "
-                    "of a second",
-                    c->of->label, c->name, text);
+        return bad_data("%s: the units of %s are '%s': must be days, hours, minutes, seconds or a "
+                        "part of a second",
+                        c->of->label, c->name, text);
     const char *names[CALENDARS + 1] = {NULL}, *const name = c->calendar ? c->calendar : "standard";
     int i = 0;
     for (int j = 0; j < CALENDARS; j++) names[j] = calendars[j].name;
@@ -225,10 +224,9 @@ int calendar_open(calendar *k, const coordinate *c)
     k->kind = calendars[i].kind;
     k->name = calendars[i].name;
     if (!read_origin(since + 7, k))
-        return fail(BAD_DATA,
-                    "%s: the units of %s are '%s': after 'since' must be a date such as 1970-01-01 "
-                    "or 1970-01-01 12:00:00, and one that the calendar %s has",
-                    c->of->label, c->name, text, k->name);
+        return bad_data("%s: the units of %s are '%s': after 'since' must be a date such as "
+                        "1970-01-01 or 1970-01-01 12:00:00, and one that the calendar %s has",
+                        c->of->label, c->name, text, k->name);
     k->unit = unit;
     return DONE;
 }

@@ -8,7 +8,7 @@
 #include "output.h"
 #include "session.h"
 
-/* ---- state.c: fragments of exact sums, which are states -------------------------------------- */
+/* ---- state.c: fragments of exact sums, which are states ---- */
 int op_exact(const char *op);
 /* whether the bytes are a state, and not a fragment */
 int state_is(const void *data, int64_t bytes);
@@ -17,7 +17,7 @@ int state_make(tally *ctx, const options *o, input *in, const second *beside, ta
 int state_result(tally *ctx, const options *o, const tally_exact *sum);
 int state_show(const options *o, const tally_exact *sum);
 
-/* ---- bench.c --------------------------------------------------------------------------------- */
+/* ---- bench.c ---- */
 typedef struct bench_figure {
     int64_t bytes;           /* that one call reads and writes */
     double seconds, ceiling; /* best times: of a call, and of the memory's best loop for them */
@@ -25,7 +25,7 @@ typedef struct bench_figure {
 /* Measures a problem, as in sum:f32:reduce:2^24, `runs` times (1 to 1001). */
 int bench_speed(tally *ctx, const char *word, int64_t runs, bench_figure *figure);
 
-/* ---- series.c: the common part of scan and window -------------------------------------------- */
+/* ---- series.c: the common part of scan and window ---- */
 typedef struct series {
     const tally_scan_options *scan; /* scan or window is set, the other is NULL */
     const tally_window_options *window;
@@ -34,21 +34,7 @@ typedef struct series {
 int series_run(const options *o, const series *how);
 int series_begin(const options *o); /* checks the operands */
 
-/* ---- slabs.c: scan and window of a NetCDF array along its first dimension, in the order of the
- * file */
-typedef struct slabs {
-    tally *ctx;
-    const options *o;
-    const operators *ops;
-    const series *how;
-    const uint64_t *init; /* NULL, or --init of each operator */
-    int64_t passed;       /* as for sink_open */
-    struct progress *p;
-} slabs;
-/* *taken 0: the array fits --memory, or this method does not apply; nothing was done. */
-int slabs_run(const slabs *s, input *in, int *taken);
-
-/* ---- the rest -------------------------------------------------------------------------------- */
+/* ---- explain.c ---- */
 typedef struct explanation {
     const char *verb, *op;
     const tally_operator_info *info;
@@ -64,9 +50,10 @@ typedef struct progress {
     const char *name;
 } progress;
 void progress_begin(progress *p, const options *o, const char *name);
-void progress_show(progress *p, int64_t done, int64_t total); /* bytes; total -1: unknown */
+void progress_show(progress *p, input *in, int64_t done); /* elements of the input */
 void progress_end(progress *p);
 
+/* ---- digest.c ---- */
 typedef struct sha256 {
     uint32_t h[8];
     uint64_t bytes;
@@ -78,9 +65,9 @@ void sha256_add(sha256 *s, const void *data, size_t bytes);
 void sha256_values(sha256 *s, const void *values, size_t size, int64_t count);
 void sha256_end(sha256 *s, char hex[65]);
 
+/* ---- help.c, complete.c ---- */
 void help_all(FILE *f);
 void help_verb(FILE *f, enum verb verb);
-void help_man(FILE *f);
 void help_completion(FILE *f, const char *shell);
 
 #define VERB(id, ...) int run_##id(const options *o);

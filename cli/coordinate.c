@@ -30,15 +30,14 @@ static int to_unit(span_length *l, const coordinate *c, int64_t nanos)
     const int real =
         (__int128)(double)given == given && fma(l->real, (double)nanos, -(double)given) == 0;
     if (c->dtype == TALLY_F64 ? real : l->exact) return DONE;
-    return fail(USAGE, "--%s is '%s', which is no exact number in the unit of %s, '%s'", l->option,
-                l->text, c->name, c->units);
+    return usage("--%s is '%s', which is no exact number in the unit of %s, '%s'", l->option,
+                 l->text, c->name, c->units);
 }
 
 static int missing(const char *label, const char *name, int64_t at)
 {
-    return fail(BAD_DATA,
-                "%s: %s[%lld] is missing, nan or infinite: every step must have its number", label,
-                name, (long long)at);
+    return bad_data("%s: %s[%lld] is missing, nan or infinite: every step must have its number",
+                    label, name, (long long)at);
 }
 
 /* The coordinate's name and shape for a sentence, such as "lev(x 2)". */
@@ -66,20 +65,17 @@ static int to_part(const coordinate *c, const input *in, int32_t *out)
     const int code = calendar_open(&k, &own);
     if (code) return code;
     if (!k.unit)
-        return fail(BAD_DATA,
-                    "%s: the units of %s are '%s': --by %s.%s needs times, as in 'days since "
-                    "1970-01-01'",
-                    in->label, c->name, own.units ? own.units : "", c->name,
-                    calendar_part_name(c->part));
+        return bad_data(
+            "%s: the units of %s are '%s': --by %s.%s needs times, as in 'days since 1970-01-01'",
+            in->label, c->name, own.units ? own.units : "", c->name, calendar_part_name(c->part));
     for (int64_t i = 0; i < in->n; i++) {
         const char *const value = in->data + (size_t)i * size;
         if (in->dtype >= TALLY_F16 && !isfinite(real_value(in->dtype, value)))
             return missing(in->label, c->name, i);
         tally_format_value(in->dtype, value, 0, text, sizeof text);
         if (!calendar_date(&k, in->dtype, value, &d))
-            return fail(BAD_DATA,
-                        "%s: %s[%lld] is %s %s, a date that the calendar %s does not have",
-                        in->label, c->name, (long long)i, text, own.units, k.name);
+            return bad_data("%s: %s[%lld] is %s %s, a date that the calendar %s does not have",
+                            in->label, c->name, (long long)i, text, own.units, k.name);
         out[i] = calendar_value(&d, c->part);
     }
     return DONE;
@@ -99,26 +95,23 @@ static int append(coordinate *c, const layout *l, const char *path)
     if (in.ndim != 1 || !in.info.dimensions[0] || !axis ||
         strcmp(in.info.dimensions[0], axis) != 0) {
         code =
-            fail(USAGE, "%s: the coordinate is %s: must have the one dimension %s %lld", path,
-                 shape_of(c, &in, is, sizeof is), axis ? axis : "of the data", (long long)l->len);
+            usage("%s: the coordinate is %s: must have the one dimension %s %lld", path,
+                  shape_of(c, &in, is, sizeof is), axis ? axis : "of the data", (long long)l->len);
     } else if (first) {
-        c->units = in.info.units ? strdup(in.info.units) : NULL;
-        c->calendar = in.info.calendar ? strdup(in.info.calendar) : NULL;
+        c->units = text_for(&code, "the units", in.info.units);
+        c->calendar = text_for(&code, "the units", in.info.calendar);
         const int is_key = in.dtype == TALLY_I32 || in.dtype == TALLY_I64 || in.dtype == TALLY_U64;
         c->dtype = c->part >= 0 ? TALLY_I32 : is_key || c->as_stored ? in.dtype : TALLY_F64;
-        if ((in.info.units && !c->units) || (in.info.calendar && !c->calendar))
-            code = fail_memory("the units", 1);
     } else if (c->any_units) {
         c->differs |= !same(in.info.units, c->units) || !same(in.info.calendar, c->calendar);
     } else if (c->part < 0 &&
                (!same(in.info.units, c->units) || !same(in.info.calendar, c->calendar))) {
         const int unit = !same(in.info.units, c->units);
-        const char *const other = unit ? in.info.units : in.info.calendar, *const one =
-                                                                               unit ? c->units
-                                                                                    : c->calendar;
-        code = fail(BAD_DATA, "%s: the %s of %s is '%s', and in %s '%s': must be the same", path,
-                    unit ? "unit" : "calendar", c->name, other ? other : "", c->of->label,
-                    one ? one : "");
+        const char *const other = unit ? in.info.units : in.info.calendar;
+        const char *const one = unit ? c->units : c->calendar;
+        code = bad_data("%s: the %s of %s is '%s', and in %s '%s': must be the same", path,
+                        unit ? "unit" : "calendar", c->name, other ? other : "", c->of->label,
+                        one ? one : "");
     }
     /* reads them again, as a type that keys of windows may have */
     if (!code && in.dtype != c->dtype && c->part < 0) {
@@ -127,9 +120,7 @@ static int append(coordinate *c, const layout *l, const char *path)
         if ((code = input_open_beside(&in, c->of->ctx, &f, path))) return code;
     }
     if (!code) code = input_load(&in, 0);
-    char *const more = code ? NULL : realloc(c->values, (size_t)(c->n + in.n) * 8 + 8);
-    if (!code && !more) code = fail_memory("--by", (c->n + in.n) * 8);
-    if (more) c->values = more;
+    if (!code) code = grow_memory(&c->values, "--by", (size_t)(c->n + in.n) * 8 + 8);
     const size_t size = tally_dtype_size(c->dtype);
     if (!code && c->part >= 0)
         code = to_part(c, &in, (int32_t *)(void *)c->values + c->n);
@@ -147,9 +138,9 @@ int coordinate_read(coordinate *c, const options *o, const layout *l)
     for (int i = 1; i < o->nargs && joined && !code; i++) code = append(c, l, o->args[i]);
     if (!joined) code = append(c, l, c->of->name);
     if (!code && c->n != l->len)
-        code = fail(BAD_DATA, "%s: %s has %lld values, and the variable has %lld steps along %s",
-                    c->of->label, c->name, (long long)c->n, (long long)l->len,
-                    c->of->info.dimensions[l->axis]);
+        code = bad_data("%s: %s has %lld values, and the variable has %lld steps along %s",
+                        c->of->label, c->name, (long long)c->n, (long long)l->len,
+                        c->of->info.dimensions[l->axis]);
     for (int64_t i = 0; i < c->n && !code && c->dtype >= TALLY_F16; i++) {
         if (!isfinite(real_value(c->dtype, c->values + (size_t)i * tally_dtype_size(c->dtype))))
             code = missing(c->of->label, c->name, i);
@@ -196,18 +187,15 @@ int coordinate_bounds(const span *s, const options *o, const input *in, const la
     if (!code) code = to_unit(&scaled.last, &c, k.unit);
     if (!code) code = to_unit(&scaled.next, &c, k.unit);
     if (!code) code = span_window(&scaled, c.dtype, falls(&c), &w);
-    if (!code) {
-        *start = malloc((size_t)c.n * 8 + 8);
-        *end = malloc((size_t)c.n * 8 + 8);
-        if (!*start || !*end) code = fail_memory("the windows", 2 * c.n * 8);
-    }
+    *start = memory_for(&code, "the windows", c.n, sizeof **start);
+    *end = memory_for(&code, "the windows", c.n, sizeof **end);
     if (!code) {
         const tally_view keys = tally_flat(c.values, c.dtype, c.n);
         const tally_status status = tally_window_bounds(in->ctx, &keys, &w, *start, *end);
         if (status == TALLY_INVALID) /* unsorted keys: the data is wrong, not the usage */
-            code = fail(BAD_DATA, "%s: --by %s: %s", in->label, c.name, tally_error(in->ctx));
-        else if (status)
-            code = fail_status(in->ctx, status);
+            code = bad_data("%s: --by %s: %s", in->label, c.name, tally_error(in->ctx));
+        else
+            code = code_of(in->ctx, status);
     }
     coordinate_free(&c);
     return code;

@@ -1,22 +1,62 @@
 /* SPDX-License-Identifier: MIT
- * devices.c - tally devices: lists every device of this build, and why one cannot be used. */
+ * devices.c - tally devices lists every device of this build, and why one cannot be used. Of every
+ * run: which device it was for, and which parts ran there. The bits are the same everywhere, so they
+ * cannot show it. */
 #include "cli.h"
 
 #include <string.h>
+
+static int is_gpu(const tally *ctx) { return strchr(tally_isa(ctx), ':') != NULL; }
+
+const char *device_of(const tally *ctx) { return is_gpu(ctx) ? tally_isa(ctx) : "cpu"; }
+
+place ran_since(tally *ctx, const place *start)
+{
+    tally_times_info t;
+    if (tally_times(ctx, &t)) return (place){0, 0};
+    return (place){t.launches - (start ? start->launches : 0),
+                   t.on_processors - (start ? start->on_processors : 0)};
+}
+
+void put_ran(FILE *f, const tally *ctx, const place *r)
+{
+    if (!is_gpu(ctx))
+        fputs("on the processors", f);
+    else if (!r->launches)
+        fprintf(f, "on the processors; nothing ran on %s", device_of(ctx));
+    else
+        fprintf(f, "on %s, %lld kernel%s%s", device_of(ctx), (long long)r->launches,
+                r->launches == 1 ? "" : "s", r->on_processors ? ", and on the processors" : "");
+}
+
+void json_ran(FILE *f, const tally *ctx, const place *r)
+{
+    fprintf(f, ", \"device\": \"%s\", \"ran_on\": [", device_of(ctx));
+    if (r->launches) fprintf(f, "\"%s\"", device_of(ctx));
+    if (r->on_processors || !r->launches) fprintf(f, "%s\"cpu\"", r->launches ? ", " : "");
+    fputc(']', f);
+}
+
+void ran_note(const options *o, const tally *ctx, const char *label, const place *r)
+{
+    if (is_gpu(ctx) && !r->launches)
+        note(o, "%s: nothing ran on %s: the processors computed this, as they do with small pieces",
+             label, device_of(ctx));
+}
+
+/* ---- tally devices ---- */
 
 static void print_json(void)
 {
     tally_device_info d;
     fputs("[", stdout);
     for (int i = 0; tally_device(i, &d) == TALLY_OK; i++) {
-        fputs(i ? ",\n{\"name\": " : "\n{\"name\": ", stdout);
-        print_json_string(stdout, d.name);
-        fputs(", \"text\": ", stdout);
-        print_json_string(stdout, d.text);
+        put_json(stdout, i ? ",\n{\"name\": " : "\n{\"name\": ", d.name);
+        put_json(stdout, ", \"text\": ", d.text);
         printf(", \"usable\": %s, \"reason\": ", d.usable ? "true" : "false");
-        print_json_string(stdout, d.reason);
+        put_json(stdout, "", d.reason);
         printf(", \"processors\": %d, \"isas\": ", d.processors);
-        print_json_string(stdout, d.isas);
+        put_json(stdout, "", d.isas);
         fputs("}", stdout);
     }
     puts("\n]");
@@ -24,8 +64,7 @@ static void print_json(void)
 
 int run_devices(const options *o)
 {
-    if (o->nargs)
-        return fail(USAGE, "`tally devices` takes no operand, and '%s' is one", o->args[0]);
+    if (no_operand(o)) return USAGE;
     if (has(o, OPT_json)) {
         print_json();
         return DONE;

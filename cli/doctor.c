@@ -59,7 +59,7 @@ static part *add(checkup *c, const char *name, int here, const char *text)
     return p;
 }
 
-/* ---- what is here ---------------------------------------------------------------------------- */
+/* ---- what is here ---- */
 
 /* Opens the device, which probes a GPU, and describes it. */
 static void add_device(checkup *c, const tally_device_info *d)
@@ -163,7 +163,7 @@ static void find_netcdf(checkup *c)
     if (fd >= 0) close(fd);
 }
 
-/* ---- speed and law --------------------------------------------------------------------------- */
+/* ---- speed and law ---- */
 
 static int examine(checkup *c, const options *o)
 {
@@ -182,7 +182,7 @@ static int examine(checkup *c, const options *o)
         code = bench_speed(ctx, jobs[j].problem, runs, &c->speed[j]);
     if (!code) {
         const tally_status status = tally_verify(ctx, 1, c->cases, &report);
-        if (status && status != TALLY_MISMATCH) code = fail_status(ctx, status);
+        if (status != TALLY_MISMATCH) code = code_of(ctx, status);
         c->lawful = !status;
         snprintf(c->report, sizeof c->report, "%s", report ? report : "");
     }
@@ -193,7 +193,7 @@ static int examine(checkup *c, const options *o)
 static double fraction(const bench_figure *f) { return f->ceiling / f->seconds; }
 static double rate(const bench_figure *f) { return (double)f->bytes / f->seconds * 1e-9; }
 
-/* ---- output ---------------------------------------------------------------------------------- */
+/* ---- output ---- */
 
 static void print_bar(double part_of_one)
 {
@@ -236,18 +236,15 @@ static void print_text(const checkup *c, const struct utsname *system)
 static void print_json(const checkup *c, const struct utsname *system)
 {
     printf("{\"version\": \"%s\", \"order\": \"E v1\", \"system\": ", tally_version());
-    print_json_string(stdout, system->sysname);
-    fputs(", \"release\": ", stdout);
-    print_json_string(stdout, system->release);
-    fputs(", \"machine\": ", stdout);
-    print_json_string(stdout, system->machine);
+    put_json(stdout, "", system->sysname);
+    put_json(stdout, ", \"release\": ", system->release);
+    put_json(stdout, ", \"machine\": ", system->machine);
     if (c->load >= 0) printf(", \"load\": %.2f", c->load);
     fputs(",\n\"parts\": [", stdout);
     for (int i = 0; i < c->count; i++) {
-        fputs(i ? ",\n  {\"name\": " : "\n  {\"name\": ", stdout);
-        print_json_string(stdout, c->parts[i].name);
+        put_json(stdout, i ? ",\n  {\"name\": " : "\n  {\"name\": ", c->parts[i].name);
         printf(", \"here\": %s, \"text\": ", c->parts[i].here ? "true" : "false");
-        print_json_string(stdout, c->parts[i].text);
+        put_json(stdout, "", c->parts[i].text);
         putchar('}');
     }
     printf("],\n\"isa\": \"%s\", \"threads\": %d, \"speed\": [", c->isa, c->threads);
@@ -256,7 +253,7 @@ static void print_json(const checkup *c, const struct utsname *system)
                jobs[j].problem, rate(&c->speed[j]), fraction(&c->speed[j]));
     printf("],\n\"law\": {\"ok\": %s, \"cases\": %lld, \"seed\": 1, \"report\": ",
            c->lawful ? "true" : "false", (long long)c->cases);
-    print_json_string(stdout, c->report);
+    put_json(stdout, "", c->report);
     puts("}}");
 }
 
@@ -265,8 +262,7 @@ int run_doctor(const options *o)
     static checkup c;
     struct utsname system;
 
-    if (o->nargs)
-        return fail(USAGE, "`tally doctor` takes no operand, and '%s' is one", o->args[0]);
+    if (no_operand(o)) return USAGE;
     if (uname(&system)) memset(&system, 0, sizeof system);
     if (getloadavg(&c.load, 1) != 1) c.load = -1;
     const int code = examine(&c, o); /* first, because it checks the options */

@@ -1,48 +1,46 @@
 /* SPDX-License-Identifier: MIT
- * document.c - where results go, by --output and --to; and a stream for the command line's own text
- * (tables, JSON), which the library writes to a file, so that all files are written in one way. */
+ * document.c - where results go, by --output and --to; whether two names refer to one file; and a
+ * stream for the command line's own text (tables, JSON), which the library writes to a file, so that
+ * all files are written in one way. */
 #define _GNU_SOURCE
 #include "cli.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 int output_filed(const options *o)
 {
     return has(o, OPT_output) && strcmp(o->value[OPT_output], "-") != 0;
 }
 
+static const struct {
+    const char *name, *endings[5];
+} formats[] = {[TO_TEXT] = {"text", {".txt"}},
+               [TO_CSV] = {"csv", {".csv"}},
+               [TO_NPY] = {"npy", {".npy"}},
+               [TO_RAW] = {"raw", {".raw"}},
+               [TO_NETCDF] = {"netcdf", {".nc", ".cdf"}},
+               [TO_NETCDF4] = {"netcdf4", {".nc4"}},
+               [TO_HDF5] = {"hdf5", {".h5", ".hdf5", ".he5"}},
+               [TO_JSON] = {"json", {".json"}}};
+
 enum format output_format(const options *o)
 {
-    static const struct {
-        const char *name, *endings[5];
-        enum format format;
-    } formats[] = {{"npy", {".npy"}, TO_NPY},
-                   {"raw", {".raw"}, TO_RAW},
-                   {"text", {".txt"}, TO_TEXT},
-                   {"csv", {".csv"}, TO_CSV},
-                   {"netcdf", {".nc", ".cdf"}, TO_NETCDF},
-                   {"netcdf4", {".nc4"}, TO_NETCDF4},
-                   {"hdf5", {".h5", ".hdf5", ".he5"}, TO_HDF5},
-                   {"json", {".json"}, TO_JSON}};
     const char *const to = o->value[OPT_to], *const path = o->value[OPT_output];
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
-        if (to && !strcmp(to, formats[i].name)) return formats[i].format;
+        if (to && !strcmp(to, formats[i].name)) return (enum format)i;
         for (const char *const *end = formats[i].endings; *end && path && !to; end++) {
             const size_t n = strlen(path), m = strlen(*end);
-            if (n > m && !strcmp(path + n - m, *end)) return formats[i].format;
+            if (n > m && !strcmp(path + n - m, *end)) return (enum format)i;
         }
     }
     return output_filed(o) ? TO_RAW : TO_TEXT;
 }
 
-const char *format_name(enum format format)
-{
-    static const char *const names[] = {
-        [TO_TEXT] = "text",     [TO_CSV] = "csv",         [TO_NPY] = "npy",   [TO_RAW] = "raw",
-        [TO_NETCDF] = "netcdf", [TO_NETCDF4] = "netcdf4", [TO_HDF5] = "hdf5", [TO_JSON] = "json"};
-    return names[format];
-}
+const char *format_name(enum format format) { return formats[format].name; }
 
 int is_netcdf(enum format format)
 {
@@ -62,8 +60,9 @@ int document_open(document *d, tally *ctx, const char *path)
     *d = (document){.ctx = ctx, .f = stdout};
     if (!path) return DONE;
     d->f = NULL;
-    const tally_status status = tally_file_create(ctx, path, "raw", TALLY_U8, 1, any, 0, &d->file);
-    if (status) return fail_status(ctx, status);
+    const int code =
+        code_of(ctx, tally_file_create(ctx, path, "raw", TALLY_U8, 1, any, 0, &d->file));
+    if (code) return code;
     d->f = fopencookie(d, "w", (cookie_io_functions_t){.write = write_cookie});
     return d->f ? DONE : fail_memory(path, BUFSIZ);
 }
@@ -73,7 +72,49 @@ int document_close(document *d, int code)
     if (!d->file) return !code && d->f && ferror(d->f) ? stdout_finish(DONE) : code;
     if (d->f) fclose(d->f); /* writes what is buffered; d->status tells whether that failed */
     if (!code && !d->status) d->status = tally_file_commit(d->file);
-    if (!code && d->status) code = fail_status(d->ctx, d->status);
+    if (!code) code = code_of(d->ctx, d->status);
     tally_file_close(d->file);
     return code;
+}
+
+/* ---- one file with two names: through links or folders, or a file that does not exist yet ---- */
+
+/* The name at the end of symbolic links, even if it does not exist. Both buffers have PATH_MAX
+ * bytes. */
+static void follow(const char *name, char *to)
+{
+    char link[PATH_MAX];
+    snprintf(to, PATH_MAX, "%s", name);
+    for (int i = 0; i < 40; i++) {
+        const ssize_t n = readlink(to, link, sizeof link - 1);
+        if (n < 0) return;
+        link[n] = 0;
+        char *const slash = strrchr(to, '/');
+        const size_t folder = *link == '/' || !slash ? 0 : (size_t)(slash - to) + 1;
+        snprintf(to + folder, PATH_MAX - folder, "%s", link);
+    }
+}
+
+/* Finds the folder of a name, and the name in the folder. */
+static int folder_of(char *name, struct stat *folder, const char **base)
+{
+    char *const slash = strrchr(name, '/');
+    *base = slash ? slash + 1 : name;
+    if (slash == name) return stat("/", folder);
+    if (slash) *slash = 0;
+    return stat(slash ? name : ".", folder);
+}
+
+int same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    const int there = stat(a, &x) == 0, there_too = stat(b, &y) == 0;
+    if (there && there_too) return x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+    if (there || there_too) return 0;
+    char one[PATH_MAX], two[PATH_MAX];
+    const char *base, *other;
+    follow(a, one);
+    follow(b, two);
+    if (folder_of(one, &x, &base) || folder_of(two, &y, &other)) return !strcmp(a, b);
+    return x.st_dev == y.st_dev && x.st_ino == y.st_ino && !strcmp(base, other);
 }

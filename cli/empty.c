@@ -23,8 +23,7 @@ static int check_word(const char *word)
     for (const char *at = word; *at;) {
         const size_t n = utf8_length(at, &c);
         if (!n || !is_shown(c))
-            return fail(
-                USAGE,
+            return usage(
                 "--empty is '%s': must be one cell: UTF-8 without tabs, ends of lines and the like",
                 word);
         at += n;
@@ -39,35 +38,30 @@ static int check_place(const options *o)
     const char *const option = word ? "empty" : "out-valid",
                       *const value = o->value[word ? OPT_empty : OPT_out_valid];
     if (!filed && has(o, OPT_digest))
-        return fail(USAGE, "--%s is '%s': --digest prints no results; give --output FILE too",
-                    option, value);
+        return usage("--%s is '%s': --digest prints no results; give --output FILE too", option,
+                     value);
     if (word && (format == TO_NPY || format == TO_RAW))
-        return fail(USAGE,
-                    "--empty is '%s', and %s has no value that stands for none; --out-valid FILE "
-                    "marks them",
-                    value, format_name(format));
+        return usage("--empty is '%s', and %s has no value that stands for none; --out-valid FILE "
+                     "marks them",
+                     value, format_name(format));
     if (word && format == TO_JSON && strcmp(value, "null") != 0)
-        return fail(USAGE, "--empty is '%s': in JSON it must be null", value);
+        return usage("--empty is '%s': in JSON it must be null", value);
     if (!word && !filed)
-        return fail(USAGE,
-                    "--out-valid is '%s': the results must go to a file too; give --output FILE",
-                    value);
+        return usage("--out-valid is '%s': the results must go to a file too; give --output FILE",
+                     value);
     if (!word && format != TO_NPY && format != TO_RAW)
-        return fail(USAGE, "--out-valid is '%s', for npy and raw, and the results go to %s%s",
-                    value, format_name(format), "; --empty WORD marks them there");
+        return usage("--out-valid is '%s', for npy and raw, and the results go to %s%s", value,
+                     format_name(format), "; --empty WORD marks them there");
     if (!word && (!strcmp(value, "-") || !*value))
-        return fail(USAGE, "--out-valid is '%s': must be the name of a file", value);
+        return usage("--out-valid is '%s': must be the name of a file", value);
     if (!word && same_file(value, o->value[OPT_output]))
-        return fail(USAGE, "--out-valid is '%s', which is --output too: must be another file",
-                    value);
+        return usage("--out-valid is '%s', which is --output too: must be another file", value);
     return DONE;
 }
 
 int empty_check(const options *o)
 {
     if (!marked(o)) return DONE;
-    if (has(o, OPT_empty) && has(o, OPT_out_valid))
-        return fail(USAGE, "--empty and --out-valid exclude each other");
     const int code = has(o, OPT_empty) ? check_word(o->value[OPT_empty]) : DONE;
     return code ? code : check_place(o);
 }
@@ -80,9 +74,9 @@ int empty_operators(operators *ops, const options *o)
     int number[2] = {-1, -1};
     /* results that start from --init always have a value */
     if (!marked(o) || has(o, OPT_init)) return DONE;
-    ops->place = calloc((size_t)ops->count + 1, sizeof *ops->place);
-    if (!ops->place) return fail_memory("the operators", ops->count * (int64_t)sizeof *ops->place);
-    for (int i = 0; i < ops->count; i++) {
+    int code = DONE;
+    ops->place = memory_for(&code, "the operators", ops->count, sizeof *ops->place);
+    for (int i = 0; i < ops->count && !code; i++) {
         const int nan = is_nan_form(ops->name[i]);
         if (number[nan] < 0) {
             number[nan] = ops->all++;
@@ -90,7 +84,7 @@ int empty_operators(operators *ops, const options *o)
         }
         ops->place[i] = number[nan];
     }
-    return DONE;
+    return code;
 }
 
 int has_value(const void *places, int64_t i)
@@ -112,14 +106,14 @@ struct bitmap {
 int bitmap_open(bitmap **bitmap_, tally *ctx, const options *o)
 {
     static const int64_t any = -1;
+    int code = DONE;
     *bitmap_ = NULL;
     if (!has(o, OPT_out_valid)) return DONE;
-    bitmap *const b = *bitmap_ = calloc(1, sizeof *b);
-    if (!b) return fail_memory("--out-valid", sizeof *b);
+    bitmap *const b = *bitmap_ = memory_for(&code, "--out-valid", 1, sizeof *b);
+    if (code) return code;
     b->ctx = ctx;
-    const tally_status status =
-        tally_file_create(ctx, o->value[OPT_out_valid], "raw", TALLY_U8, 1, &any, 0, &b->file);
-    return status ? fail_status(ctx, status) : DONE;
+    return code_of(ctx, tally_file_create(ctx, o->value[OPT_out_valid], "raw", TALLY_U8, 1, &any, 0,
+                                          &b->file));
 }
 
 int bitmap_write(bitmap *b, const void *places, int64_t count)
@@ -137,16 +131,14 @@ int bitmap_write(bitmap *b, const void *places, int64_t count)
         n = 0;
     }
     if (n && !status) status = tally_file_write(b->file, bytes, n);
-    return status ? fail_status(b->ctx, status) : DONE;
+    return b ? code_of(b->ctx, status) : DONE;
 }
 
 int bitmap_close(bitmap *b, int code)
 {
     if (!b) return code;
-    tally_status status = TALLY_OK;
-    if (!code && b->count & 7) status = tally_file_write(b->file, &b->byte, 1);
-    if (!code && !status) status = tally_file_commit(b->file);
-    if (status) code = fail_status(b->ctx, status);
+    if (!code && b->count & 7) code = code_of(b->ctx, tally_file_write(b->file, &b->byte, 1));
+    if (!code) code = code_of(b->ctx, tally_file_commit(b->file));
     tally_file_close(b->file); /* removes the file if it was not committed */
     free(b);
     return code;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * explain.c - --explain: prints on standard error what was computed, where, and how fast. */
+ * explain.c - what standard error tells: --explain (what was computed, where, and how fast), and on a
+ * terminal a line of progress for work that takes more than a second. */
 #include "cli.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The requested device; for "auto" with several devices also the chosen one. */
 static void device_text(const options *o, char *text, size_t bytes)
@@ -68,4 +70,45 @@ void explain(const options *o, tally *ctx, const input *in, const explanation *e
             "  time         %lld bytes in %.4f s, %.2f GB/s, reading and writing included\n",
             (long long)e->bytes, taken, taken > 0 ? (double)e->bytes / taken * 1e-9 : 0.0);
     explain_device(ctx);
+}
+
+/* ---- progress ---- */
+
+void progress_begin(progress *p, const options *o, const char *name)
+{
+    p->on = !has(o, OPT_quiet) && isatty(2);
+    p->drawn = 0;
+    p->name = strcmp(name, "-") ? name : "standard input";
+    p->start = p->shown = seconds();
+    p->shown += 0.8; /* the first line appears after one second */
+}
+
+void progress_show(progress *p, input *in, int64_t elements)
+{
+    if (!p->on) return;
+    const double now = seconds();
+    if (now - p->shown < 0.2) return;
+    p->shown = now;
+    p->drawn = 1;
+    const int64_t size = (int64_t)tally_dtype_size(in->dtype);
+    if (in->n < 0) tally_file_get_info(in->file, &in->info);
+    const double done = (double)(in->n < 0 ? in->info.bytes_read : elements * size),
+                 total =
+                     (double)(in->n < 0 ? in->info.bytes_total : in->n * size), /* -1: unknown */
+        rate = done / (now - p->start);
+    fputs("\r\033[K", stderr);
+    put_plain(stderr, p->name);
+    fprintf(stderr, "  %.2f", done * 1e-9);
+    if (total > 0)
+        fprintf(stderr, " of %.2f GB  %.0f%%  %.2f GB/s  %.0f s left", total * 1e-9,
+                100 * done / total, rate * 1e-9, (total - done) / rate);
+    else
+        fprintf(stderr, " GB  %.2f GB/s", rate * 1e-9);
+    fflush(stderr);
+}
+
+void progress_end(progress *p)
+{
+    if (p->drawn) fputs("\r\033[K", stderr);
+    p->drawn = 0;
 }

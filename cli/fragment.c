@@ -20,21 +20,21 @@ static int read_bytes(tally *ctx, tally_file *file, const char *path, char **buf
     int64_t most = physical_memory() / 4;
     for (int64_t capacity = 0, want = sizeof magic - 1, got = 1; got; want = capacity - *length) {
         if (capacity - *length < want || !want) {
-            char *const more = realloc(*buffer, (size_t)(capacity = 2 * capacity + READ_BYTES));
-            if (!more) return fail_memory(path, capacity);
-            *buffer = more;
+            capacity = 2 * capacity + READ_BYTES;
+            const int code = grow_memory(buffer, path, (size_t)capacity);
+            if (code) return code;
             if (*length) want = capacity - *length;
         }
-        const tally_status status = tally_file_read(file, *buffer + *length, want, &got);
-        if (status) return fail_status(ctx, status);
+        const int code = code_of(ctx, tally_file_read(file, *buffer + *length, want, &got));
+        if (code) return code;
         *length += got;
         if (got && *length == sizeof magic - 1 && memcmp(*buffer, magic, sizeof magic - 1) != 0)
             most = sizeof(tally_exact); /* if it is valid, it is the state of an exact sum */
         if (*length > most && most == sizeof(tally_exact))
-            return fail(BAD_DATA, "%s: fragment: these bytes are not a fragment", path);
+            return bad_data("%s: fragment: these bytes are not a fragment", path);
         if (*length > most)
-            return fail(BAD_DATA, "%s: more than %lld bytes, a quarter of the memory", path,
-                        (long long)most);
+            return bad_data("%s: more than %lld bytes, a quarter of the memory", path,
+                            (long long)most);
     }
     return DONE;
 }
@@ -47,13 +47,13 @@ static int fragment_load(tally *ctx, const char *path, tally_fragment **f, tally
     char *buffer = NULL;
     int64_t length = 0;
     *f = NULL;
-    const tally_status status = tally_file_open(ctx, path, &bytes, &file);
-    int code = status ? fail_status(ctx, status) : read_bytes(ctx, file, path, &buffer, &length);
+    int code = code_of(ctx, tally_file_open(ctx, path, &bytes, &file));
+    if (!code) code = read_bytes(ctx, file, path, &buffer, &length);
     tally_file_close(file);
     if (!code && state_is(buffer, length))
         code = state_load(path, buffer, length, sum);
     else if (!code && tally_fragment_load(ctx, buffer, (size_t)length, f))
-        code = fail(BAD_DATA, "%s: %s", path, tally_error(ctx));
+        code = bad_data("%s: %s", path, tally_error(ctx));
     free(buffer);
     return code;
 }
@@ -70,11 +70,10 @@ static int bytes_write(tally *ctx, const options *o, const void *buffer, size_t 
 static int fragment_save(tally *ctx, const options *o, const tally_fragment *f)
 {
     size_t bytes = 0;
-    tally_status status = tally_fragment_save(f, NULL, &bytes);
-    char *const buffer = status ? NULL : malloc(bytes);
-    if (!status && !buffer) return fail_memory("the fragment", (int64_t)bytes);
-    if (!status) status = tally_fragment_save(f, buffer, &bytes);
-    const int code = status ? fail_status(ctx, status) : bytes_write(ctx, o, buffer, bytes);
+    int code = code_of(ctx, tally_fragment_save(f, NULL, &bytes));
+    char *const buffer = memory_for(&code, "the fragment", (int64_t)bytes, 1);
+    if (!code) code = code_of(ctx, tally_fragment_save(f, buffer, &bytes));
+    if (!code) code = bytes_write(ctx, o, buffer, bytes);
     free(buffer);
     return code;
 }
@@ -82,9 +81,8 @@ static int fragment_save(tally *ctx, const options *o, const tally_fragment *f)
 static int output_asked(const options *o)
 {
     if (has(o, OPT_output)) return DONE;
-    return fail(USAGE,
-                "`tally fragment %s` writes a file: say which with -o FILE (- is standard output)",
-                o->args[0]);
+    return usage("`tally fragment %s` writes a file: say which with -o FILE (- is standard output)",
+                 o->args[0]);
 }
 
 /* ---- make ---- */
@@ -93,28 +91,23 @@ static int output_asked(const options *o)
 static int make(tally *ctx, const options *o, input *in, int64_t start, tally_fragment **f,
                 progress *p)
 {
-    const size_t size = tally_dtype_size(in->dtype);
-    const int64_t most = READ_BYTES / (int64_t)size;
+    const int64_t most = READ_BYTES / (int64_t)tally_dtype_size(in->dtype);
     const char *const op = o->args[1];
-    char *const buffer = malloc(READ_BYTES);
-    if (!buffer) return fail_memory("the reading buffer", READ_BYTES);
-    tally_status status = tally_fragment_make(ctx, op, in->dtype, NULL, start, 0, f);
-    int code = status ? fail_status(ctx, status) : DONE;
+    int code = DONE;
+    char *const buffer = memory_for(&code, "the reading buffer", READ_BYTES, 1);
+    if (!code) code = code_of(ctx, tally_fragment_make(ctx, op, in->dtype, NULL, start, 0, f));
     for (int64_t at = start, got = 1; !code && got;) {
         tally_fragment *piece = NULL;
         code = input_read(in, buffer, most, &got);
         if (!code && got && at > START_MOST - got)
-            code = fail(USAGE, "--start %lld: the last element would be beyond 2^61",
-                        (long long)start);
+            code = usage("--start %lld: the last element would be beyond 2^61", (long long)start);
         if (code || !got) break;
-        status = tally_fragment_make(ctx, op, in->dtype, buffer, at, got, &piece);
+        tally_status status = tally_fragment_make(ctx, op, in->dtype, buffer, at, got, &piece);
         if (!status) status = tally_fragment_merge(*f, piece);
         tally_fragment_free(piece);
-        if (status) code = fail_status(ctx, status);
+        code = code_of(ctx, status);
         at += got;
-        if (in->n < 0) tally_file_get_info(in->file, &in->info);
-        progress_show(p, in->n >= 0 ? (at - start) * (int64_t)size : in->info.bytes_read,
-                      in->n >= 0 ? in->n * (int64_t)size : in->info.bytes_total);
+        progress_show(p, in, at - start);
     }
     free(buffer);
     return code;
@@ -131,20 +124,18 @@ static int make_view(tally *ctx, const options *o, input *in, const second *besi
     const int rows = has(o, OPT_axis) || in->columns;
     int code = rows ? layout_open(&l, in, o, 0) : DONE;
     if (!code && l.outer > 1 && l.inner > 1)
-        code = fail(
-            USAGE,
+        code = usage(
             "--axis %d: a fragment takes the first axis of an array or the last, and %s has %d",
             l.axis, in->label, in->ndim);
     if (!code && (rows ? l.len : in->n) > START_MOST - start)
-        code = fail(USAGE, "--start %lld: the last element would be beyond 2^61", (long long)start);
+        code = usage("--start %lld: the last element would be beyond 2^61", (long long)start);
     if (!code) {
         view = tally_flat(in->data, in->dtype, in->n);
         if (rows)
             layout_batch(&l, 0, in->data, in->dtype, tally_dtype_size(in->dtype), l.len, &view, &at,
                          &step);
         second_view(beside, in->data, &view, &next);
-        const tally_status status = tally_fragment_of_view(ctx, o->args[1], &view, start, f);
-        if (status) code = fail_status(ctx, status);
+        code = code_of(ctx, tally_fragment_of_view(ctx, o->args[1], &view, start, f));
     }
     layout_close(&l);
     return code;
@@ -160,7 +151,7 @@ static int run_make(tally *ctx, const options *o)
     tally_fragment *f = NULL;
     tally_exact sum;
     if (o->nargs < 2 || o->nargs > 3)
-        return fail(USAGE, "`tally fragment make OP FILE -o F` takes one operator and one file");
+        return usage("`tally fragment make OP FILE -o F` takes one operator and one file");
     const int exact = op_exact(o->args[1]);
     int code = output_asked(o);
     if (!code) code = operator_check(o->args[1], strcspn(o->args[1], ":"));
@@ -200,8 +191,7 @@ static int run_merge(tally *ctx, const options *o)
     tally_fragment *all = NULL;
     tally_exact sum, more;
     int code = output_asked(o);
-    if (!code && o->nargs < 2)
-        code = fail(USAGE, "`tally fragment merge F... -o G`: which fragments?");
+    if (!code && o->nargs < 2) code = usage("`tally fragment merge F... -o G`: which fragments?");
     for (int i = 1; i < o->nargs && !code; i++) {
         tally_fragment *f = NULL;
         code = fragment_load(ctx, o->args[i], &f, i == 1 ? &sum : &more);
@@ -210,14 +200,13 @@ static int run_merge(tally *ctx, const options *o)
             continue;
         }
         if (!code && !all != !f)
-            code = fail(BAD_DATA,
-                        "%s: a fragment and the state of an exact sum do not merge: %s is %s",
-                        o->args[i], o->args[1], all ? "a fragment" : "a state");
+            code = bad_data("%s: a fragment and the state of an exact sum do not merge: %s is %s",
+                            o->args[i], o->args[1], all ? "a fragment" : "a state");
         else if (!code && !all)
             tally_exact_merge(&sum, &more);
         else if (!code && tally_fragment_merge(all, f))
-            code = fail(BAD_DATA, "%s (right) does not fit what was merged before (left): %s",
-                        o->args[i], tally_error(ctx));
+            code = bad_data("%s (right) does not fit what was merged before (left): %s", o->args[i],
+                            tally_error(ctx));
         tally_fragment_free(f);
     }
     if (!code) code = all ? fragment_save(ctx, o, all) : bytes_write(ctx, o, &sum, sizeof sum);
@@ -229,8 +218,8 @@ static int run_merge(tally *ctx, const options *o)
 static int one_file(const options *o, int more)
 {
     if (o->nargs == 2 || (more && o->nargs == 3)) return DONE;
-    return fail(USAGE, "`tally fragment %s F` takes one fragment, and there are %d", o->args[0],
-                o->nargs - 1);
+    return usage("`tally fragment %s F` takes one fragment, and there are %d", o->args[0],
+                 o->nargs - 1);
 }
 
 static int run_result(tally *ctx, const options *o)
@@ -249,11 +238,9 @@ static int run_result(tally *ctx, const options *o)
     }
     tally_fragment_about(f, &about);
     r.op = about.op;
-    code = operator_info(ctx, r.op, about.dtype, &r.info);
-    if (!code && !(r.bits = calloc((size_t)about.rows + 1, result_bytes(&r.info))))
-        code = fail_memory("the results", about.rows * (int64_t)result_bytes(&r.info));
+    code = result_open(&r, ctx, r.op, about.dtype, about.rows);
     if (!code && tally_fragment_result(f, r.bits))
-        code = fail(BAD_DATA, "%s: %s", o->args[1], tally_error(ctx));
+        code = bad_data("%s: %s", o->args[1], tally_error(ctx));
     const int one = about.rows == 1;
     const answer a = {.file = o->args[1],
                       .dtype = about.dtype,
@@ -285,8 +272,7 @@ static int run_show(tally *ctx, const options *o)
     const int json = has(o, OPT_json);
     if (json) {
         json_begin(stdout, o->args[1], about.dtype);
-        fputs("{\"op\": ", stdout);
-        print_json_string(stdout, about.op);
+        put_json(stdout, "{\"op\": ", about.op);
         printf(", \"sequences\": %lld, \"elements\": %lld, \"nodes\": %lld, \"ranges\": [",
                (long long)about.rows, (long long)about.elements, (long long)about.nodes);
     } else {
@@ -316,7 +302,7 @@ int run_fragment(const options *o)
                                                            run_show};
     int i = 0;
     if (!o->nargs)
-        return fail(USAGE, "`tally fragment` makes, merges or reads: make, merge, result or show");
+        return usage("`tally fragment` makes, merges or reads: make, merge, result or show");
     while (names[i] && strcmp(o->args[0], names[i])) i++;
     if (!names[i]) return fail_choice(USAGE, "action", o->args[0], names);
     tally *ctx = NULL;

@@ -17,16 +17,10 @@
 
 int groups_check(const options *o)
 {
-    static const enum option others[] = {OPT_axis, OPT_segments, OPT_shape};
     if (has(o, OPT_sort) && !has(o, OPT_by))
-        return fail(USAGE, "--sort orders the groups of --by, which is not there");
-    for (size_t i = has(o, OPT_axis); i < sizeof others / sizeof *others && has(o, OPT_by); i++)
-        if (has(o, others[i]))
-            return fail(USAGE, "--by and --%s exclude each other", option_table[others[i]].name);
-    if (has(o, OPT_by) && has(o, OPT_step))
-        return fail(USAGE, "--by and --step exclude each other");
+        return usage("--sort orders the groups of --by, which is not there");
     if (has(o, OPT_by) && has(o, OPT_edges) && !strcmp(o->value[OPT_edges], "valid"))
-        return fail(USAGE, "--by and --edges valid exclude each other: each line has a result");
+        return usage("--by and --edges valid exclude each other: each line has a result");
     return DONE;
 }
 
@@ -54,9 +48,8 @@ static int ascending(const void *a, const void *b)
 {
     const sorting *const x = a, *const y = b;
     for (int64_t c = 0; c < x->in->info.key_columns; c++) {
-        const char *const s = tally_file_key(x->in->file, x->group, c), *const t = tally_file_key(
-                                                                            x->in->file, y->group,
-                                                                            c);
+        const char *const s = tally_file_key(x->in->file, x->group, c);
+        const char *const t = tally_file_key(x->in->file, y->group, c);
         if (x->numbers[c]) {
             const double v = x->numbers[c][x->group], w = x->numbers[c][y->group];
             const int v_nan = v != v, w_nan = w != w; /* NaN is last */
@@ -75,9 +68,9 @@ static int ascending(const void *a, const void *b)
  * cells are first in order. */
 static int as_numbers(const input *in, int64_t count, int64_t c, double **numbers)
 {
-    double *const v = *numbers = malloc((size_t)count * sizeof *v + 1);
-    if (!v) return fail_memory("--sort", count * (int64_t)sizeof *v);
-    for (int64_t g = 0; g < count; g++) {
+    int code = DONE;
+    double *const v = *numbers = memory_for(&code, "--sort", count, sizeof *v);
+    for (int64_t g = 0; g < count && !code; g++) {
         const char *const text = tally_file_key(in->file, g, c);
         const double least = -1.0 / 0.0;
         if (!*text) {
@@ -88,19 +81,17 @@ static int as_numbers(const input *in, int64_t count, int64_t c, double **number
             return DONE;
         }
     }
-    return DONE;
+    return code;
 }
 
 /* Sorts the groups: sets g->shown, and changes the codes to positions in the sorted order. */
 static int sort_groups(groups *g, input *in)
 {
     const int64_t k = in->info.key_columns;
-    double **const numbers = calloc((size_t)k, sizeof *numbers);
-    sorting *const s = malloc((size_t)g->count * sizeof *s + 1);
-    int32_t *const rank = malloc((size_t)g->count * sizeof *rank + 1);
-    int code = numbers && s && rank
-                   ? DONE
-                   : fail_memory("--sort", g->count * (int64_t)(sizeof *s + sizeof *rank));
+    int code = DONE;
+    double **const numbers = memory_for(&code, "--sort", k, sizeof *numbers);
+    sorting *const s = memory_for(&code, "--sort", g->count, sizeof *s);
+    int32_t *const rank = memory_for(&code, "--sort", g->count, sizeof *rank);
     for (int64_t c = 0; c < k && !code; c++) code = as_numbers(in, g->count, c, &numbers[c]);
     if (!code) {
         for (int64_t i = 0; i < g->count; i++)
@@ -130,12 +121,11 @@ int groups_open(groups *g, input *in, const options *o)
     g->lines = in->n / g->width;
     /* only a column of times: all lines are one group */
     g->count = in->info.key_columns ? tally_file_groups(in->file) : 1;
-    g->order = malloc((size_t)g->lines * sizeof *g->order + 1);
-    g->offsets = malloc((size_t)(g->count + 1) * sizeof *g->offsets);
-    g->shown = malloc((size_t)g->count * sizeof *g->shown + 1);
-    if (!g->order || !g->offsets || !g->shown)
-        return fail_memory("--by, which needs the whole file in memory,",
-                           (g->lines + 2 * g->count + 1) * (int64_t)sizeof *g->order);
+    static const char what[] = "--by, which needs the whole file in memory,";
+    g->order = memory_for(&code, what, g->lines, sizeof *g->order);
+    g->offsets = memory_for(&code, what, g->count + 1, sizeof *g->offsets);
+    g->shown = memory_for(&code, what, g->count, sizeof *g->shown);
+    if (code) return code;
     large_pages(g->order, (size_t)g->lines * sizeof *g->order);
     for (int64_t i = 0; i < g->count; i++) g->shown[i] = i;
     if (has(o, OPT_sort)) code = sort_groups(g, in);
@@ -147,10 +137,10 @@ int groups_open(groups *g, input *in, const options *o)
         return DONE;
     }
     const tally_view codes = tally_flat(in->codes, TALLY_I32, g->lines);
-    const tally_status status = tally_groups(in->ctx, &codes, g->count, g->order, g->offsets);
+    code = code_of(in->ctx, tally_groups(in->ctx, &codes, g->count, g->order, g->offsets));
     free(in->codes);
     in->codes = NULL;
-    return status ? fail_status(in->ctx, status) : DONE;
+    return code;
 }
 
 void groups_close(groups *g)
@@ -164,17 +154,12 @@ void groups_close(groups *g)
 int groups_take(const groups *g, const input *in, int64_t column, char *dense, tally_view *view)
 {
     const size_t size = tally_dtype_size(in->dtype);
-    const tally_view from = {in->own ? (char *)in->own + (size_t)column * size : NULL,
-                             in->dtype,
-                             1,
-                             g->lines,
-                             g->lines * g->width,
-                             g->width,
-                             NULL},
-                     to = tally_flat(dense, in->dtype, g->lines);
-    const tally_status status = tally_take(in->ctx, &from, g->order, g->lines, &to);
+    tally_view from =
+        tally_flat(in->own ? (char *)in->own + (size_t)column * size : NULL, in->dtype, g->lines);
+    from.stride = g->width;
+    const tally_view to = tally_flat(dense, in->dtype, g->lines);
     *view = tally_segments(dense, in->dtype, g->offsets, g->count);
-    return status ? fail_status(in->ctx, status) : DONE;
+    return code_of(in->ctx, tally_take(in->ctx, &from, g->order, g->lines, &to));
 }
 
 void groups_back(const groups *g, const char *grouped, size_t bytes, int64_t column, char *out)
@@ -191,26 +176,30 @@ void groups_back(const groups *g, const char *grouped, size_t bytes, int64_t col
 
 /* ---- the names of groups, which are used after the file is closed ---- */
 
+int groups_keys(answer *a, const groups *g, int64_t columns, int64_t inner)
+{
+    int code = DONE;
+    a->keys = memory_for(&code, "the keys", g->count * columns, sizeof *a->keys);
+    a->key_names = memory_for(&code, "the keys", columns, sizeof *a->key_names);
+    a->key_columns = code ? 0 : columns;
+    a->key_groups = g->count;
+    a->key_inner = inner;
+    return code;
+}
+
 int groups_names(const groups *g, const input *in, answer *a)
 {
     const int64_t k = in->info.key_columns;
-    a->keys = calloc((size_t)(g->count * k) + 1, sizeof *a->keys);
-    a->key_names = calloc((size_t)k, sizeof *a->key_names);
-    if (!a->keys || !a->key_names)
-        return fail_memory("the keys", (g->count + 1) * k * (int64_t)sizeof *a->keys);
-    a->key_columns = k;
-    a->key_groups = g->count;
-    a->key_inner = 1;
-    for (int64_t c = 0; c < k; c++) {
-        char key_name[32];
-        snprintf(key_name, sizeof key_name, k > 1 ? "key%lld" : "key", (long long)c + 1);
-        if (!(a->key_names[c] = strdup(in->info.keys ? in->info.keys[c] : key_name)))
-            return fail_memory("the keys", k);
-        for (int64_t i = 0; i < g->count; i++)
-            if (!(a->keys[i * k + c] = strdup(tally_file_key(in->file, g->shown[i], c))))
-                return fail_memory("the keys", g->count);
+    int code = groups_keys(a, g, k, 1);
+    for (int64_t c = 0; c < k && !code; c++) {
+        char number[32];
+        snprintf(number, sizeof number, k > 1 ? "key%lld" : "key", (long long)c + 1);
+        a->key_names[c] = text_for(&code, "the keys", in->info.keys ? in->info.keys[c] : number);
+        for (int64_t i = 0; i < g->count && !code; i++)
+            a->keys[i * k + c] =
+                text_for(&code, "the keys", tally_file_key(in->file, g->shown[i], c));
     }
-    return DONE;
+    return code;
 }
 
 const char *groups_dimension(const answer *a)

@@ -6,7 +6,7 @@
 #include "input.h"
 #include "output.h"
 
-/* ---- groups.c: --by -------------------------------------------------------------------------- */
+/* ---- groups.c: --by ---- */
 int groups_check(const options *o); /* checks the options that go with --by */
 /* Loads the input. Call groups_close also after a failure. */
 int groups_open(groups *g, input *in, const options *o);
@@ -15,29 +15,14 @@ void groups_close(groups *g);
 int groups_take(const groups *g, const input *in, int64_t column, char *dense, tally_view *view);
 /* Scatters results of that column, of `bytes` bytes each, to the places of their lines. */
 void groups_back(const groups *g, const char *grouped, size_t bytes, int64_t column, char *out);
-/* folded.c: reduces groups while the file is read. */
-typedef struct folded {
-    tally *ctx;
-    const operators *ops;
-    tally_dtype dtype;
-    size_t size;
-    int64_t width, lines;   /* values in a line; lines that were read */
-    tally_stream **streams; /* per column, one per operator; NULL: use groups_open instead */
-} folded;
-/* Reads the whole file; or nothing, if this method does not apply. Call folded_close also after a
- * failure. */
-int folded_read(folded *f, input *in, const operators *ops);
-/* Writes the results of a column and operator, of `bytes` bytes each, in the order of g. Call it
- * once for each. */
-int folded_results(folded *f, const groups *g, int64_t column, int op, size_t bytes, char *out);
-void folded_close(folded *f);
-
+/* Makes space in the answer for the cells of `columns` key columns, and their names. */
+int groups_keys(answer *a, const groups *g, int64_t columns, int64_t inner);
 int groups_names(const groups *g, const input *in, answer *a);
 void groups_names_free(answer *a);
 /* The name of the dimension of the groups; NULL: there are no groups. */
 const char *groups_dimension(const answer *a);
 
-/* ---- span.c: --last and --next --------------------------------------------------------------- */
+/* ---- span.c: --last and --next ---- */
 typedef struct span_length {
     const char *option, *text; /* as in --last 2.5 */
     int given, number;         /* number: a plain number without a unit; else nanoseconds */
@@ -62,7 +47,7 @@ int span_unit(const span *s, const char *label, const char *what, int times);
 /* Makes the window for keys of this dtype. falling: the keys descend. */
 int span_window(const span *s, tally_dtype keys, int falling, tally_key_window *w);
 
-/* ---- coordinate.c: the coordinate variable of dimension l->axis ------------------------------ */
+/* ---- coordinate.c: the coordinate variable of dimension l->axis ---- */
 typedef struct coordinate {
     const input *of; /* the variable with that dimension */
     const char *name;
@@ -86,7 +71,7 @@ double coordinate_value(const coordinate *c, int64_t i);
 int coordinate_bounds(const span *s, const options *o, const input *in, const layout *l,
                       int64_t **start, int64_t **end);
 
-/* ---- calendar.c: the times of NetCDF files as dates in the calendars of CF ------------------- */
+/* ---- calendar.c: the times of NetCDF files as dates in the calendars of CF ---- */
 typedef struct calendar {
     int64_t unit; /* nanoseconds of "hours since ..."; 0: these are not units of time */
     int kind;

@@ -1,9 +1,175 @@
 /* SPDX-License-Identifier: MIT
- * help.c - prints the table of options.def as help: all verbs, or one verb with its lesson,
- * examples and options. */
+ * help.c - prints the table of options.def as help (all verbs, or one verb with its lesson, examples
+ * and options), and as a man page, with the man(7) macros that every roff supports. */
 #include "cli.h"
 
 #include <string.h>
+
+/* Prints text as roff: escapes characters that it would change, and a leading dot or quote. */
+static void put(FILE *f, const char *text)
+{
+    static const char plain[] = "\\-^~`'";
+    static const char *const roff[] = {"\\e", "\\-", "\\(ha", "\\(ti", "\\(ga", "\\(aq"};
+    for (int start = 1; *text; start = *text++ == '\n') {
+        const char *const at = strchr(plain, *text);
+        if (start && (*text == '.' || *text == '\'')) fputs("\\&", f);
+        if (at)
+            fputs(roff[at - plain], f);
+        else
+            fputc(*text, f);
+    }
+}
+
+static void put_option(FILE *f, const option_row *row)
+{
+    fputs(".TP\n", f);
+    if (row->letter) fprintf(f, "\\fB\\-%c\\fR, ", row->letter);
+    fputs("\\fB\\-\\-", f);
+    put(f, row->name);
+    fputs("\\fR", f);
+    if (row->argument[0]) {
+        fputs(" \\fI", f);
+        put(f, row->argument);
+        fputs("\\fR", f);
+    }
+    fputc('\n', f);
+    put(f, row->text);
+    fputs(".\n", f);
+}
+
+static void put_verb(FILE *f, int verb)
+{
+    const verb_row *const v = &verb_table[verb];
+    fprintf(f, ".SS tally %s", v->name);
+    if (v->operands[0]) {
+        fputc(' ', f);
+        put(f, v->operands);
+    }
+    fputc('\n', f);
+    put(f, v->lesson);
+    fputs("\n.PP\n.nf\n", f);
+    for (int i = 0; i < 3; i++) {
+        fputs("    ", f);
+        put(f, v->example[i][0]);
+        fputs("   # ", f);
+        put(f, v->example[i][1]);
+        fputc('\n', f);
+    }
+    fputs(".fi\n", f);
+    for (int i = 0; i < OPT_COUNT; i++)
+        if (option_table[i].verbs == 1u << verb) put_option(f, &option_table[i]);
+}
+
+/* Prints the operands of the synopsis; a line may break only after a |. */
+static void put_operands(FILE *f, const char *text)
+{
+    char one[2] = "";
+    if (*text) fputs("\\~", f);
+    for (char before = 0; *text; before = *text++) {
+        one[0] = *text;
+        if (*text == ' ' && before != '|')
+            fputs("\\~", f);
+        else
+            put(f, one);
+    }
+}
+
+/* The sections before and after the verbs. section NULL: another paragraph. */
+typedef struct paragraph {
+    const char *section, *text;
+} paragraph;
+
+static const paragraph introduction[] = {
+    {"DESCRIPTION",
+     "tally folds the numbers of a file. Every result is defined by one evaluation order (order E, "
+     "v1). So it\n"
+     "has the same bits on any number of threads, at any vector width, streamed or in memory.\n"},
+    {NULL,
+     "A FILE is .npy, raw, text, CSV, NetCDF or HDF5; its name and first bytes say which. Without "
+     "a "
+     "FILE, or for -,\n"
+     "standard input is read. Files may be larger than memory. Numbers in options may be written "
+     "2^28, 1e6, 1.5e9,\n"
+     "64Ki or 3M.\n"},
+    {NULL,
+     "An operator is NAME, NAME:f64 (an f64 accumulator) or NAME:PARAMETER, as in sum, mean:f64, "
+     "var:1,\n"
+     "ema:alpha=0.1. sum, mean, dot, wmean, var, std, cov, corr, slope, sumsq, norm and their nan "
+     "forms take :exact too: the real value, rounded once,\n"
+     "in whatever order. sum:checked of integers refuses a sum beyond 64 bits. `tally ops` lists "
+     "the names.\n"},
+    {"OUTPUT",
+     "Text has one result per line and tabs between its columns; a header line comes first if "
+     "there "
+     "are\n"
+     "several operators or files, and then the first column names the file. Csv always has a "
+     "header "
+     "line.\n"
+     "On a terminal tally reduce prints an aligned table. Decimals are the shortest that read back "
+     "to the\n"
+     "same bits; --hex prints the bits.\n"},
+    {NULL,
+     "--output FILE takes the results, in the format of its ending (.npy, .txt, .csv, .json, else "
+     "raw). It\n"
+     "is written beside its place, brought to the disk and renamed, so that FILE is the old or "
+     "the\n"
+     "complete new one. --json and --digest print on standard output in place of the values, or "
+     "beside\n"
+     "a FILE that has them. --digest is the SHA-256 of the results as little-endian bytes: "
+     "sha256sum of the same\n"
+     "results written as raw gives the same hash. In JSON, nan and inf are strings, bits holds the "
+     "exact\n"
+     "bits of every value, and ran_on says which device computed.\n"},
+};
+
+static const char environment[] =
+    ".SH ENVIRONMENT\n"
+    ".TP\n.B TALLY_DEVICE\nthe device, and options after a comma, when none or auto is asked for.\n"
+    "Options that are asked for win.\n"
+    ".TP\n.B TALLY_THREADS\nthe number of threads.\n"
+    ".TP\n.B TALLY_ISA\nthe instruction set.\n"
+    ".TP\n.B TALLY_CODE\non CUDA devices: auto, quick or best, as the device's option code.\n"
+    ".SH EXIT STATUS\n"
+    ".TP\n.B 0\nsuccess.\n"
+    ".TP\n.B 1\nbad data: a file that cannot be read, written or understood.\n"
+    ".TP\n.B 2\nusage: a wrong option, operator, type or combination.\n"
+    ".TP\n.B 3\nthe device or instruction set is not available.\n"
+    ".TP\n.B 4\nverification failed: a result differs from the law.\n"
+    ".TP\n.B 141\nthe reader of standard output went away (silent).\n";
+
+static void help_man(FILE *f)
+{
+    fprintf(f,
+            ".\\\" SPDX-License-Identifier: MIT\n.\\\" written by `tally help --man`\n"
+            ".TH TALLY 1 2026-11-21 \"tally %s\" \"User Commands\"\n",
+            tally_version());
+    fputs(".SH NAME\ntally \\- reductions, scans and sliding windows with the same bits "
+          "everywhere\n.SH SYNOPSIS\n",
+          f);
+    for (int v = 0; v < VERB_COUNT; v++) {
+        fprintf(f, "%s\\fBtally\\~%s\\fR", v ? ".br\n" : "", verb_table[v].name);
+        put_operands(f, verb_table[v].operands);
+        fputs("\\~[\\fIOPTION\\fR...]\n", f);
+    }
+
+    for (size_t i = 0; i < sizeof introduction / sizeof *introduction; i++) {
+        const paragraph *const p = &introduction[i];
+        if (p->section)
+            fprintf(f, ".SH %s\n", p->section);
+        else
+            fputs(".PP\n", f);
+        put(f, p->text);
+    }
+
+    fputs(".SH VERBS\n", f);
+    for (int v = 0; v < VERB_COUNT; v++) put_verb(f, v);
+    fputs(".SH COMMON OPTIONS\n", f);
+    for (int i = 0; i < OPT_COUNT; i++)
+        if (option_table[i].verbs & (option_table[i].verbs - 1)) put_option(f, &option_table[i]);
+    fputs(environment, f);
+}
+
+/* ---- help ---- */
 
 static const char exit_codes[] =
     "Exit: 0 ok, 1 bad data, 2 usage, 3 device unavailable, 4 verification failed, 141 "
@@ -72,7 +238,7 @@ int run_help(const options *o)
         return DONE;
     }
     if (o->nargs > 1)
-        return fail(USAGE, "`tally help` explains one verb, and '%s' is a second one", o->args[1]);
+        return usage("`tally help` explains one verb, and '%s' is a second one", o->args[1]);
     if (!o->nargs) {
         help_all(stdout);
         return DONE;

@@ -19,6 +19,11 @@ int64_t physical_memory(void)
     return pages > 0 && size > 0 ? (int64_t)pages * size : INT64_MAX;
 }
 
+int memory_option(const options *o, int64_t *bytes)
+{
+    return opt_count(o, OPT_memory, 1, INT64_MAX, physical_memory() / 4, bytes);
+}
+
 void large_pages(void *memory, size_t bytes)
 {
 #ifdef MADV_HUGEPAGE
@@ -43,8 +48,8 @@ static int delimiter_option(const options *o, char *delimiter)
         if (strcmp(text, names[i].name) == 0) *delimiter = names[i].value;
     if (!*delimiter && text[0] && !text[1]) *delimiter = text[0];
     if (*delimiter) return DONE;
-    return fail(
-        USAGE, "--delimiter is '%s': must be one character, or tab, space, comma, semicolon", text);
+    return usage("--delimiter is '%s': must be one character, or tab, space, comma, semicolon",
+                 text);
 }
 
 /* Reads --comment and --thousands, which are one character each. */
@@ -52,14 +57,14 @@ static int character_options(const options *o, tally_file_options *f)
 {
     const char *const comment = o->value[OPT_comment], *const thousands = o->value[OPT_thousands];
     if (comment && strlen(comment) > 1)
-        return fail(USAGE, "--comment is '%s': must be one character, or '' for none", comment);
+        return usage("--comment is '%s': must be one character, or '' for none", comment);
     const int comma = has(o, OPT_decimal) && *o->value[OPT_decimal] == ',';
     if (thousands && (strlen(thousands) != 1 || !strchr(comma ? ".' _" : ",' _", *thousands)))
-        return fail(USAGE, "--thousands is '%s': must be one of %c ' _ and a space", thousands,
-                    comma ? '.' : ',');
+        return usage("--thousands is '%s': must be one of %c ' _ and a space", thousands,
+                     comma ? '.' : ',');
     const char *const decimal = o->value[OPT_decimal];
     if (decimal && strcmp(decimal, ",") && strcmp(decimal, "."))
-        return fail(USAGE, "--decimal is '%s': must be a comma or a point", decimal);
+        return usage("--decimal is '%s': must be a comma or a point", decimal);
     f->decimal = decimal && *decimal == ',' ? ',' : 0;
     f->comment = !comment ? 0 : *comment ? (unsigned char)*comment : -1;
     f->thousands = thousands ? *thousands : 0;
@@ -99,8 +104,8 @@ static void use_mapping(input *in)
 static int open_as(input *in, tally *ctx, const tally_file_options *f, const char *path)
 {
     in->ctx = ctx;
-    const tally_status status = tally_file_open(ctx, path, f, &in->file);
-    if (status) return fail_status(ctx, status);
+    const int code = code_of(ctx, tally_file_open(ctx, path, f, &in->file));
+    if (code) return code;
     tally_file_get_info(in->file, &in->info);
     in->name = path;
     in->label = strcmp(path, "-") ? path : "standard input";
@@ -130,10 +135,9 @@ int input_open(input *in, tally *ctx, const options *o, const char *path, char *
     if (!strcmp(path, "-") && isatty(0) && !has(o, OPT_quiet))
         fputs("tally: reading from the terminal; end with Ctrl-D\n", stderr);
     if (is_operator(path) && access(path, F_OK) != 0)
-        return fail(BAD_DATA,
-                    "%s: there is no such file; it is an operator, and several have commas between "
-                    "them: `tally %s %s,%s`",
-                    path, verb_table[o->verb].name, o->args[0], path);
+        return bad_data("%s: there is no such file; it is an operator, and several have commas "
+                        "between them: `tally %s %s,%s`",
+                        path, verb_table[o->verb].name, o->args[0], path);
     return open_as(in, ctx, &f, path);
 }
 
@@ -143,30 +147,37 @@ int input_open_beside(input *in, tally *ctx, const tally_file_options *f, const 
     return open_as(in, ctx, f, path);
 }
 
-/* Copies elements [from, from + count) in C order from column-major data. */
-static void gather(const input *in, int64_t from, int64_t count, char *out)
+void strided_copy(const strided *a, int64_t first, int64_t count, char *out)
 {
-    const size_t size = tally_dtype_size(in->dtype);
-    int64_t index[DIMS], step[DIMS], at = 0, rest = from, stride = 1;
+    int64_t index[DIMS], at = 0, rest = first;
     if (count == 0) return; /* an extent may be 0 */
-    for (int d = 0; d < in->ndim; d++) {
-        step[d] = stride;
-        stride *= in->shape[d];
+    for (int d = a->ndim - 1; d >= 0; d--) {
+        index[d] = rest % a->shape[d];
+        rest /= a->shape[d];
+        at += index[d] * a->step[d];
     }
-    for (int d = in->ndim - 1; d >= 0; d--) {
-        index[d] = rest % in->shape[d];
-        rest /= in->shape[d];
-        at += index[d] * step[d];
-    }
-    for (int64_t i = 0; i < count; i++, out += size) {
-        memcpy(out, in->data + (size_t)at * size, size);
-        for (int d = in->ndim - 1; d >= 0; d--) { /* the last index changes fastest */
-            at += step[d];
-            if (++index[d] < in->shape[d]) break;
-            at -= step[d] * in->shape[d];
+    for (int64_t i = 0; i < count; i++, out += a->size) {
+        memcpy(out, a->data + (size_t)at * a->size, a->size);
+        for (int d = a->ndim - 1; d >= 0; d--) { /* the last index changes fastest */
+            at += a->step[d];
+            if (++index[d] < a->shape[d]) break;
+            at -= a->step[d] * a->shape[d];
             index[d] = 0;
         }
     }
+}
+
+/* Copies elements [from, from + count) in C order from column-major data. */
+static void gather(const input *in, int64_t from, int64_t count, char *out)
+{
+    strided a = {.data = in->data, .size = tally_dtype_size(in->dtype), .ndim = in->ndim};
+    int64_t stride = 1;
+    for (int d = 0; d < in->ndim; d++) {
+        a.shape[d] = in->shape[d];
+        a.step[d] = stride;
+        stride *= in->shape[d];
+    }
+    strided_copy(&a, from, count, out);
 }
 
 static int read_file(input *in, void *buffer, int64_t line, int64_t max, int64_t *got)
@@ -177,10 +188,9 @@ static int read_file(input *in, void *buffer, int64_t line, int64_t max, int64_t
                                           &in->times_dtype, max, got)
         : codes   ? tally_file_read_by(in->file, buffer, codes, max, got)
                   : tally_file_read(in->file, buffer, max, got);
-    if (status) return fail_status(in->ctx, status);
     const char *text;
     size_t length;
-    int code = DONE;
+    int code = code_of(in->ctx, status);
     while (in->keep && !code && tally_file_line(in->file, &text, &length) == TALLY_OK && text)
         code = lines_put(&in->kept, text, length);
     return code;
@@ -189,19 +199,13 @@ static int read_file(input *in, void *buffer, int64_t line, int64_t max, int64_t
 /* Allocates the groups and times of `count` lines, for --by. */
 static int rows_that_fit(input *in, int64_t count)
 {
-    if (in->info.key_columns) {
-        int32_t *const codes = realloc(in->codes, (size_t)count * sizeof *codes + 1);
-        if (!codes) return fail_memory("--by", count * (int64_t)sizeof *codes);
-        in->codes = codes;
-        large_pages(codes, (size_t)count * sizeof *codes);
-    }
-    if (in->timed) {
-        const size_t bytes = ((size_t)count + 1) * sizeof *in->times;
-        tally_line_time *const times = realloc(in->times, bytes);
-        if (!times) return fail_memory("--by", (int64_t)bytes);
-        in->times = times;
-        large_pages(times, bytes);
-    }
+    const size_t codes = ((size_t)count + 1) * sizeof *in->codes,
+                 times = ((size_t)count + 1) * sizeof *in->times;
+    int code = in->info.key_columns ? grow_memory(&in->codes, "--by", codes) : DONE;
+    if (!code && in->timed) code = grow_memory(&in->times, "--by", times);
+    if (code) return code;
+    if (in->codes) large_pages(in->codes, codes);
+    if (in->times) large_pages(in->times, times);
     return DONE;
 }
 
@@ -237,9 +241,9 @@ static int load(input *in)
         capacity *= 2;
         if (n > most) {
             free(all);
-            return fail(BAD_DATA, "%s: there are more than %lld elements, %s", in->label,
-                        (long long)most,
-                        in->most ? "too many beside the data" : "which the memory has no room for");
+            return bad_data("%s: there are more than %lld elements, %s", in->label, (long long)most,
+                            in->most ? "too many beside the data"
+                                     : "which the memory has no room for");
         }
     }
     if (code) {
@@ -261,8 +265,8 @@ int input_load(input *in, int any_order)
     if (!in->data) code = load(in);
     if (code || !in->column_major || any_order) return code;
     const size_t size = tally_dtype_size(in->dtype);
-    char *turned = malloc(in->n ? (size_t)in->n * size : 1);
-    if (!turned) return fail_memory("turning Fortran order into C order", in->n * (int64_t)size);
+    char *const turned = memory_for(&code, "turning Fortran order into C order", in->n, size);
+    if (code) return code;
     gather(in, 0, in->n, turned);
     code = input_sound(in);
     if (code) {
@@ -293,11 +297,21 @@ int input_read(input *in, void *buffer, int64_t max, int64_t *got)
     return DONE;
 }
 
+int input_piece(input *in, char *buffer, int64_t max, const char **at, int64_t *got)
+{
+    *at = buffer;
+    if (!in->data || in->column_major) return input_read(in, buffer, max, got);
+    *got = in->n - in->next < max ? in->n - in->next : max;
+    if (*got) *at = in->data + (size_t)in->next * tally_dtype_size(in->dtype);
+    in->next += *got;
+    return DONE;
+}
+
 int input_reshape(input *in, const char *shape)
 {
     if (in->ndim != 1)
-        return fail(USAGE, "--shape is for raw, text and csv; %s has %d dimensions of its own",
-                    in->label, in->ndim);
+        return usage("--shape is for raw, text and csv; %s has %d dimensions of its own", in->label,
+                     in->ndim);
     int code = in->n < 0 ? input_load(in, 1) : DONE;
     if (code) return code;
     int64_t product = 1;
@@ -305,19 +319,18 @@ int input_reshape(input *in, const char *shape)
     for (const char *at = shape; at; ndim++) {
         char part[32];
         const size_t length = strcspn(at, "x");
-        if (ndim == DIMS) return fail(USAGE, "--shape is '%s': at most %d dimensions", shape, DIMS);
+        if (ndim == DIMS) return usage("--shape is '%s': at most %d dimensions", shape, DIMS);
         snprintf(part, sizeof part, "%.*s", (int)(length < 31 ? length : 31), at);
         int64_t *const extent = &in->shape[ndim];
         if (count_parse(part, extent) || *extent < 0 ||
             __builtin_mul_overflow(product, *extent, &product))
-            return fail(USAGE,
-                        "--shape is '%s': must be whole numbers with x between them, like 1000x256",
-                        shape);
+            return usage(
+                "--shape is '%s': must be whole numbers with x between them, like 1000x256", shape);
         at = at[length] ? at + length + 1 : NULL;
     }
     if (product != in->n)
-        return fail(USAGE, "--shape is '%s', which is %lld elements, and %s has %lld", shape,
-                    (long long)product, in->label, (long long)in->n);
+        return usage("--shape is '%s', which is %lld elements, and %s has %lld", shape,
+                     (long long)product, in->label, (long long)in->n);
     in->ndim = ndim;
     return code;
 }
@@ -327,7 +340,7 @@ int input_sound(input *in)
     if (!in->guard) return DONE;
     tally_file_get_info(in->file, &in->info);
     if (!guard_hit(in->guard) && !in->info.shrunk) return DONE;
-    return fail(BAD_DATA, "%s: the file became shorter while it was read", in->label);
+    return bad_data("%s: the file became shorter while it was read", in->label);
 }
 
 void input_note(input *in, const options *o)

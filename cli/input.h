@@ -5,7 +5,7 @@
 
 #include "session.h"
 
-/* ---- input.c: a file as elements in C order -------------------------------------------------- */
+/* ---- input.c: a file as elements in C order ---- */
 enum { DIMS = 8 };
 typedef struct input {
     tally *ctx;
@@ -39,6 +39,8 @@ int input_open_beside(input *in, tally *ctx, const tally_file_options *f, const 
 int input_load(input *in, int any_order);
 /* Reads the next elements, in C order. */
 int input_read(input *in, void *buffer, int64_t max, int64_t *got);
+/* The same where *at may point to the elements in memory instead of the buffer. */
+int input_piece(input *in, char *buffer, int64_t max, const char **at, int64_t *got);
 /* Applies --shape; loads the input if its length is unknown. */
 int input_reshape(input *in, const char *shape);
 /* Checks that the file did not become shorter while its mapping was read. */
@@ -46,11 +48,21 @@ int input_sound(input *in);
 void input_note(input *in, const options *o); /* reports skipped cells */
 void input_close(input *in);
 int64_t physical_memory(void);
+int memory_option(const options *o, int64_t *bytes); /* --memory, or a quarter of the memory */
+/* An array of `ndim` dimensions, whose elements along dimension d are step[d] elements apart. */
+typedef struct strided {
+    const char *data;
+    size_t size; /* bytes of an element */
+    int ndim;
+    int64_t shape[DIMS], step[DIMS];
+} strided;
+/* Copies elements first .. first + count - 1, in C order. */
+void strided_copy(const strided *a, int64_t first, int64_t count, char *out);
 enum { LARGE_PAGE = 2 << 20 };
 /* Requests large pages if that is worthwhile; call it before the memory is used. */
 void large_pages(void *memory, size_t bytes);
 
-/* ---- layout.c: --axis and --segments as batches of sequences --------------------------------- */
+/* ---- layout.c: --axis and --segments as batches of sequences ---- */
 typedef struct layout {
     /* an array outer x len x inner in C order; sequences run along len */
     int64_t outer, len, inner;
@@ -74,6 +86,7 @@ double real_value(tally_dtype dtype, const void *value); /* a value of dtype f32
 int64_t layout_sequences(const layout *l);
 /* The dimensions in --axis, as bits. */
 int layout_axes(const input *in, const options *o, unsigned *axes);
+int dimension_named(const input *in, const char *name); /* of a NetCDF file; -1: there is none */
 int several_axes(const options *o);
 int axis_named(const options *o); /* --axis names a dimension, so all files form one array */
 const char *layout_per(const layout *l, const input *in); /* the name of a sequence */
@@ -90,7 +103,7 @@ typedef struct groups {
     int64_t *shown;              /* group number i of the output has number shown[i] in the file */
 } groups;
 
-/* ---- second.c: a second input (--with, two columns), and validity (--valid) ------------------ */
+/* ---- second.c: a second input (--with, two columns), and validity (--valid) ---- */
 typedef struct second {
     int on;            /* there is at least one of the two; the input is in memory, */
     int repeats;       /* unless every sequence has the same second input, of its length */
@@ -120,14 +133,14 @@ int second_group(const second *s, const groups *g, int64_t column, second *part)
 int second_bands(second *s, const groups *g, const layout *l, int64_t n);
 /* Cuts FILE:VARIABLE at the colon, and returns the variable; NULL: path is the name of a file. */
 const char *cut_variable(char *path);
-/* weights.c: a second input of some of the dimensions, or cos(NAME). taken 0: it is neither. */
+/* beside.c: a second input of some of the dimensions, or cos(NAME). taken 0: it is neither. */
 int weights_open(second *s, input *in, const options *o, int *taken);
 int second_sound(second *s); /* see input_sound */
 void second_close(second *s);
 
-/* ---- minus.c: subtracts the values of --minus, a file of some dimensions or of groups ---- */
+/* ---- beside.c: subtracts the values of --minus, a file of some dimensions or of groups ---- */
 int minus_apply(input *in, const options *o);
 
-/* ---- join.c: puts the paths of files that are joined in the order of their times ------------- */
+/* ---- join.c: puts the paths of files that are joined in the order of their times ---- */
 int join_order(tally *ctx, const options *o, char **paths);
 #endif

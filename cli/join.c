@@ -70,7 +70,7 @@ static int read_ends(tally *ctx, const options *o, piece *p)
     }
     if (p->known) {
         p->calendar = k.name;
-        if (!(p->units = strdup(info.units))) code = fail_memory("the units", 1);
+        p->units = text_for(&code, "the units", info.units);
     }
     tally_file_close(file);
     return code;
@@ -80,18 +80,18 @@ static int read_ends(tally *ctx, const options *o, piece *p)
 static int follows(const piece *before, const piece *p, const char *axis)
 {
     if (before->time[1] < p->time[0] || !strcmp(before->units, p->units)) return DONE;
-    return fail(BAD_DATA,
-                "%s: %s begins at %s %s, and %s, which comes before, ends at %s %s: times of files "
-                "that are joined must not repeat",
-                p->path, axis, p->text[0], p->units, before->path, before->text[1], before->units);
+    return bad_data("%s: %s begins at %s %s, and %s, which comes before, ends at %s %s: times of "
+                    "files that are joined must not repeat",
+                    p->path, axis, p->text[0], p->units, before->path, before->text[1],
+                    before->units);
 }
 
 int join_order(tally *ctx, const options *o, char **paths)
 {
     int count = 0, code = DONE, known = 1;
     while (paths[count]) count++;
-    piece *const p = calloc((size_t)count + 1, sizeof *p);
-    if (!p) return fail_memory("the files", count * (int64_t)sizeof *p);
+    piece *const p = memory_for(&code, "the files", count, sizeof *p);
+    if (code) return code;
     for (int i = 0; i < count && known && !code; i++) {
         p[i].path = paths[i];
         code = read_ends(ctx, o, &p[i]);

@@ -6,10 +6,10 @@
 
 #include <string.h>
 
-void print_json_string(FILE *f, const char *text)
+void put_json(FILE *f, const char *before, const char *text)
 {
     static const char plain[] = "\"\\\n\t\r", escaped[] = "\"\\ntr";
-    fputc('"', f);
+    fprintf(f, "%s\"", before);
     for (uint32_t c; *text;) {
         const size_t n = utf8_length(text, &c);
         const char *const at = strchr(plain, *text);
@@ -25,7 +25,7 @@ void print_json_string(FILE *f, const char *text)
     fputc('"', f);
 }
 
-void print_json_value(FILE *f, tally_dtype dtype, const void *value)
+static void put_value(FILE *f, tally_dtype dtype, const void *value)
 {
     char text[64];
     tally_format_value(dtype, value, 0, text, sizeof text);
@@ -33,7 +33,7 @@ void print_json_value(FILE *f, tally_dtype dtype, const void *value)
     fprintf(f, number ? "%s" : "\"%s\"", text);
 }
 
-void print_json_bits(FILE *f, tally_dtype dtype, const void *value)
+static void put_bits(FILE *f, tally_dtype dtype, const void *value)
 {
     char text[64];
     tally_format_value(dtype, value, 1, text, sizeof text);
@@ -42,37 +42,44 @@ void print_json_bits(FILE *f, tally_dtype dtype, const void *value)
 
 void json_begin(FILE *f, const char *file, tally_dtype dtype)
 {
-    fputs("{\"file\": ", f);
-    print_json_string(f, file);
+    put_json(f, "{\"file\": ", file);
     fprintf(f, ", \"dtype\": \"%s\", \"order\": \"E v1\", \"results\": [", tally_dtype_name(dtype));
 }
 
-void json_result(FILE *f, int number, const char *op, tally_dtype dtype, const char *per)
+/* Writes the values of a result, or their bits. A result without a value is null. */
+static void put_list(FILE *f, const result *r, int64_t count, int bits)
 {
-    fputs(number ? ",\n  {\"op\": " : "\n  {\"op\": ", f);
-    print_json_string(f, op);
-    fprintf(f, ", \"dtype\": \"%s\", \"per\": \"%s\"", tally_dtype_name(dtype), per);
-}
-
-void json_list(FILE *f, const tally_operator_info *info, const void *results, const void *places,
-               int64_t count, json_put *put)
-{
-    const size_t size = tally_dtype_size(info->output);
-    const char *at = results;
-    for (int64_t i = 0; i < count; i++) {
+    const size_t size = tally_dtype_size(r->info.output);
+    const int lanes = r->info.lanes;
+    const char *at = r->bits;
+    for (int64_t i = 0; i < count; i++, at += size * (size_t)lanes) {
         if (i) fputs(", ", f);
-        if (places && !has_value(places, i)) {
+        if (!has_value(r->places, i)) {
             fputs("null", f);
-            at += size * (size_t)info->lanes;
             continue;
         }
-        if (info->lanes > 1) fputc('[', f);
-        for (int lane = 0; lane < info->lanes; lane++, at += size) {
+        if (lanes > 1) fputc('[', f);
+        for (int lane = 0; lane < lanes; lane++) {
             if (lane) fputs(", ", f);
-            put(f, info->output, at);
+            (bits ? put_bits : put_value)(f, r->info.output, at + (size_t)lane * size);
         }
-        if (info->lanes > 1) fputc(']', f);
+        if (lanes > 1) fputc(']', f);
     }
+}
+
+static void put_result(FILE *f, const answer *a, const result *r, int values)
+{
+    put_json(f, "{\"op\": ", r->op);
+    fprintf(f, ", \"dtype\": \"%s\", \"per\": \"%s\"", tally_dtype_name(r->info.output), a->per);
+    for (int bits = 0; bits < 2 && values; bits++) {
+        fprintf(f, ", \"%s%s\": %s", bits ? "bits" : "value", bits || a->flat ? "" : "s",
+                a->flat ? "" : "[");
+        put_list(f, r, a->count, bits);
+        if (!a->flat) fputc(']', f);
+    }
+    fprintf(f, ", \"count\": %lld", (long long)a->count);
+    if (*r->digest) fprintf(f, ", \"sha256\": \"%s\"", r->digest);
+    fputc('}', f);
 }
 
 /* "keys": for each key column an object with its cell of every group. */
@@ -80,34 +87,30 @@ static void json_keys(FILE *f, const answer *a)
 {
     fputs(", \"keys\": [", f);
     for (int64_t c = 0; c < a->key_columns; c++) {
-        fputs(c ? ", {\"name\": " : "{\"name\": ", f);
-        print_json_string(f, a->key_names[c]);
+        put_json(f, c ? ", {\"name\": " : "{\"name\": ", a->key_names[c]);
         fputs(", \"values\": [", f);
-        for (int64_t i = 0; i < a->key_groups; i++) {
-            if (i) fputs(", ", f);
-            print_json_string(f, a->keys[i * a->key_columns + c]);
-        }
+        for (int64_t i = 0; i < a->key_groups; i++)
+            put_json(f, i ? ", " : "", a->keys[i * a->key_columns + c]);
         fputs("]}", f);
     }
     fputc(']', f);
 }
 
-void json_end(FILE *f, const tally *ctx, const answer *a, const char *path)
+void json_answer(FILE *f, const tally *ctx, const answer *a, int values, const char *path)
 {
+    json_begin(f, a->file, a->dtype);
+    for (int i = 0; i < a->ops; i++) {
+        fputs(i ? ",\n  " : "\n  ", f);
+        put_result(f, a, &a->results[i], values);
+    }
     fprintf(f, "], \"n\": %lld, \"shape\": [", (long long)a->n);
     for (int d = 0; d < a->ndim; d++) fprintf(f, "%s%lld", d ? ", " : "", (long long)a->shape[d]);
     if (a->names) fputs("], \"columns\": [", f);
-    for (int64_t i = 0; a->names && i < a->count; i++) {
-        if (i) fputs(", ", f);
-        print_json_string(f, a->names[i]);
-    }
+    for (int64_t i = 0; i < a->named; i++) put_json(f, i ? ", " : "", a->names[i]);
     fputc(']', f);
     if (a->keys) json_keys(f, a);
     fprintf(f, ", \"skipped\": %lld", (long long)a->skipped);
-    if (path) {
-        fputs(", \"path\": ", f);
-        print_json_string(f, path);
-    }
+    if (path) put_json(f, ", \"path\": ", path);
     json_ran(f, ctx, &a->ran);
     fputc('}', f);
 }

@@ -26,10 +26,10 @@ static int finish(int code, const ladder_error *error)
 
 static int operands(const options *o, int least, int most, const char *what)
 {
-    if (o->nargs - 1 < least) return fail(USAGE, "`tally ladder %s` needs %s", o->args[0], what);
+    if (o->nargs - 1 < least) return usage("`tally ladder %s` needs %s", o->args[0], what);
     if (o->nargs - 1 > most)
-        return fail(USAGE, "`tally ladder %s` takes %s, and '%s' is one more", o->args[0], what,
-                    o->args[most + 1]);
+        return usage("`tally ladder %s` takes %s, and '%s' is one more", o->args[0], what,
+                     o->args[most + 1]);
     return DONE;
 }
 
@@ -71,7 +71,7 @@ static int read_options(const options *o, ladder_options *l)
     if (!code) code = opt_count(o, OPT_runs_rung, 0, 101, 7, &runs);
     if (code) return code;
     if (warp & (warp - 1))
-        return fail(USAGE, "--warp is %lld and must be a power of two", (long long)warp);
+        return usage("--warp is %lld and must be a power of two", (long long)warp);
     l->warp = (int)warp;
     l->banks = (int)banks;
     l->runs = (int)runs;
@@ -100,21 +100,20 @@ static int check_rungs(const char *at)
 static int check_options(const ladder_options *l, const char *word, int which, int exports)
 {
     if (l->html && l->json && strcmp(l->html, "-") != 0 && same_file(l->html, l->json))
-        return fail(USAGE, "--html is '%s', which is --json too: must be another file", l->html);
-    if (l->plain && which != SHOW) return fail(USAGE, "--plain is for `tally ladder show` alone");
+        return usage("--html is '%s', which is --json too: must be another file", l->html);
+    if (l->plain && which != SHOW) return usage("--plain is for `tally ladder show` alone");
     if ((l->output || l->to || l->host) && !exports)
-        return fail(USAGE,
-                    "--%s is for `tally ladder export RUNG` and `tally ladder show RUNG --host`",
-                    l->output ? "output"
-                    : l->to   ? "to"
-                              : "host");
+        return usage("--%s is for `tally ladder export RUNG` and `tally ladder show RUNG --host`",
+                     l->output ? "output"
+                     : l->to   ? "to"
+                               : "host");
     if (!word || which < SHAPES) return DONE;
     if (!l->html && which == LESSON)
-        return fail(USAGE, "`tally ladder lesson` writes a page: give --html FILE");
+        return usage("`tally ladder lesson` writes a page: give --html FILE");
     if (l->html && which != TRY && which != LESSON)
-        return fail(USAGE, "`tally ladder %s` writes no page, so --html is not for it", word);
+        return usage("`tally ladder %s` writes no page, so --html is not for it", word);
     if (l->json && which != TRY && which != GRADE)
-        return fail(USAGE, "`tally ladder %s` writes no JSON, so --json is not for it", word);
+        return usage("`tally ladder %s` writes no JSON, so --json is not for it", word);
     return DONE;
 }
 

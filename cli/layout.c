@@ -25,12 +25,18 @@ static int no_dimension(const input *in, const char *name)
     char what[80];
     for (int d = 0; d < in->ndim && in->info.dimensions; d++) names[d] = in->info.dimensions[d];
     if (!names[0])
-        return fail(USAGE,
-                    "--axis is '%s', and the dimensions of %s have no names: give a number, 0 for "
-                    "the first",
-                    name, in->label);
+        return usage("--axis is '%s', and the dimensions of %s have no names: give a number, 0 for "
+                     "the first",
+                     name, in->label);
     snprintf(what, sizeof what, "dimension of %.60s", in->label);
     return fail_choice(USAGE, what, name, names);
+}
+
+int dimension_named(const input *in, const char *name)
+{
+    for (int d = 0; d < in->ndim && in->info.dimensions; d++)
+        if (in->info.dimensions[d] && !strcmp(in->info.dimensions[d], name)) return d;
+    return -1;
 }
 
 /* Finds one axis of --axis, a name or a number. */
@@ -38,14 +44,12 @@ static int one_axis(const input *in, const char *text, int *axis)
 {
     int64_t given;
     if (count_parse(text, &given)) {
-        for (*axis = 0; *axis < in->ndim && in->info.dimensions; ++*axis)
-            if (in->info.dimensions[*axis] && !strcmp(in->info.dimensions[*axis], text))
-                return DONE;
-        return no_dimension(in, text);
+        *axis = dimension_named(in, text);
+        return *axis < 0 ? no_dimension(in, text) : DONE;
     }
     if (given < -in->ndim || given >= in->ndim)
-        return fail(
-            USAGE, "--axis is %lld, and %s has %d dimension%s: must be %d..%d%s", (long long)given,
+        return usage(
+            "--axis is %lld, and %s has %d dimension%s: must be %d..%d%s", (long long)given,
             in->label, in->ndim, in->ndim == 1 ? "" : "s", -in->ndim, in->ndim - 1,
             in->ndim == 1 && strcmp(in->info.format, "npy") ? " (--shape RxC makes an array)" : "");
     *axis = (int)(given < 0 ? given + in->ndim : given);
@@ -58,8 +62,8 @@ int layout_axes(const input *in, const options *o, unsigned *axes)
 {
     *axes = !has(o, OPT_axis); /* by default down the columns */
     if (several_axes(o) && (o->verb != VERB_reduce || has(o, OPT_by)))
-        return fail(USAGE, "--axis is '%s': several axes are for reduce without --by",
-                    o->value[OPT_axis]);
+        return usage("--axis is '%s': several axes are for reduce without --by",
+                     o->value[OPT_axis]);
     for (const char *at = o->value[OPT_axis]; at;) {
         char text[300];
         const size_t length = strcspn(at, ",");
@@ -68,8 +72,7 @@ int layout_axes(const input *in, const options *o, unsigned *axes)
         const int code = one_axis(in, text, &axis);
         if (code) return code;
         if (*axes >> axis & 1)
-            return fail(USAGE, "--axis is '%s': dimension %d is there twice", o->value[OPT_axis],
-                        axis);
+            return usage("--axis is '%s': dimension %d is there twice", o->value[OPT_axis], axis);
         *axes |= 1u << axis;
         at = at[length] ? at + length + 1 : NULL;
     }
@@ -89,9 +92,8 @@ int layout_columns(const input *in, const options *o, int64_t *columns)
     *columns = 0;
     if (!in->columns) return DONE;
     if (has(o, OPT_segments))
-        return fail(USAGE,
-                    "--segments cuts one sequence, and %s is read as a table of %lld column%s",
-                    in->label, (long long)in->columns, in->columns == 1 ? "" : "s");
+        return usage("--segments cuts one sequence, and %s is read as a table of %lld column%s",
+                     in->label, (long long)in->columns, in->columns == 1 ? "" : "s");
     const int code = axis_option(in, o, &l);
     if (!code && l.axes == 1 && !has(o, OPT_reverse) && in->columns <= STREAMED)
         *columns = in->columns;
@@ -110,28 +112,20 @@ void layout_gather(const char *data, int64_t count, int64_t columns, int64_t c, 
 static int turn(input *in, unsigned axes)
 {
     const size_t size = tally_dtype_size(in->dtype);
-    int64_t step[DIMS], index[DIMS] = {0}, stride = 1, at = 0;
-    int order[DIMS], n = 0;
-    char *const turned = malloc((size_t)in->n * size + 1);
-    if (!turned) return fail_memory("--axis of dimensions that are apart", in->n * (int64_t)size);
+    strided a = {.data = in->data, .size = size};
+    int code = DONE;
+    char *const turned = memory_for(&code, "--axis of dimensions that are apart", in->n, size);
+    if (code) return code;
     large_pages(turned, (size_t)in->n * size);
     for (unsigned last = 0; last < 2; last++)
-        for (int d = 0; d < in->ndim; d++)
-            if ((axes >> d & 1) == last) order[n++] = d;
-    for (int d = in->ndim - 1; d >= 0; d--) {
-        step[d] = stride;
-        stride *= in->shape[d];
-    }
-    for (int64_t i = 0; i < in->n; i++) {
-        memcpy(turned + (size_t)i * size, in->data + (size_t)at * size, size);
-        for (int k = in->ndim - 1; k >= 0; k--) {
-            const int d = order[k];
-            at += step[d];
-            if (++index[d] < in->shape[d]) break;
-            at -= step[d] * in->shape[d];
-            index[d] = 0;
+        for (int d = 0; d < in->ndim; d++) {
+            if ((axes >> d & 1) != last) continue;
+            a.shape[a.ndim] = in->shape[d];
+            a.step[a.ndim] = 1;
+            for (int k = d + 1; k < in->ndim; k++) a.step[a.ndim] *= in->shape[k];
+            a.ndim++;
         }
-    }
+    strided_copy(&a, 0, in->n, turned);
     free(in->own);
     in->data = in->own = turned;
     return DONE;
@@ -170,8 +164,7 @@ static int open_axis(layout *l, input *in, const options *o, int boxes)
     for (int d = 0; d < in->ndim && !none; d++) {
         if (l->axes >> d & 1) continue;
         if (__builtin_mul_overflow(results, in->shape[d], &results))
-            return fail(
-                BAD_DATA,
+            return bad_data(
                 "%s: the results of its empty sequences along --axis %s are more bytes than 2^63",
                 in->label, o->value[OPT_axis]);
         *(d < l->axis || !is_one_run(l->axes) ? &l->outer : &l->inner) *= in->shape[d];
@@ -217,14 +210,13 @@ static int read_offsets(layout *l, tally *ctx, const char *path, int64_t *count)
     if (code) return code;
     in.most = 1 << 28;
     code = in.dtype >= TALLY_F16
-               ? fail(BAD_DATA, "--segments %s: offsets must be whole numbers, and these are %s",
-                      path, tally_dtype_name(in.dtype))
+               ? bad_data("--segments %s: offsets must be whole numbers, and these are %s", path,
+                          tally_dtype_name(in.dtype))
                : input_load(&in, 0);
     if (!code) {
         const size_t size = tally_dtype_size(in.dtype);
         *count = in.n;
-        l->offsets = malloc((size_t)(in.n + 1) * sizeof *l->offsets);
-        if (!l->offsets) code = fail_memory("--segments", (in.n + 1) * 8);
+        l->offsets = memory_for(&code, "--segments", in.n, sizeof *l->offsets);
         for (int64_t i = 0; i < in.n && !code; i++)
             l->offsets[i] = whole_value(in.dtype, in.data + (size_t)i * size);
         if (!code) code = input_sound(&in);
@@ -242,27 +234,24 @@ static int open_segments(layout *l, input *in, const options *o)
     if (!code) code = input_load(in, 0);
     if (code) return code;
     if (!count)
-        return fail(BAD_DATA,
-                    "--segments %s: there are no offsets; one more than the segments is needed",
-                    path);
+        return bad_data("--segments %s: there are no offsets; one more than the segments is needed",
+                        path);
     if (l->offsets[0] < 0)
-        return fail(BAD_DATA, "--segments %s: offset 0 is %lld", path, (long long)l->offsets[0]);
+        return bad_data("--segments %s: offset 0 is %lld", path, (long long)l->offsets[0]);
     for (int64_t i = 1; i < count; i++)
         if (l->offsets[i] < l->offsets[i - 1])
-            return fail(BAD_DATA,
-                        "--segments %s: offset %lld is %lld, and the one before it is %lld: they "
-                        "must ascend",
-                        path, (long long)i, (long long)l->offsets[i], (long long)l->offsets[i - 1]);
+            return bad_data("--segments %s: offset %lld is %lld, and the one before it is %lld: "
+                            "they must ascend",
+                            path, (long long)i, (long long)l->offsets[i],
+                            (long long)l->offsets[i - 1]);
     if (l->offsets[count - 1] > in->n)
-        return fail(BAD_DATA, "--segments %s: the last offset is %lld, and %s has %lld elements",
-                    path, (long long)l->offsets[count - 1], in->label, (long long)in->n);
+        return bad_data("--segments %s: the last offset is %lld, and %s has %lld elements", path,
+                        (long long)l->offsets[count - 1], in->label, (long long)in->n);
     if (l->offsets[0] != 0 || l->offsets[count - 1] != in->n)
-        return fail(BAD_DATA,
-                    "--segments %s: every element is in a segment, so the offsets must run from 0 "
-                    "to %lld and run from "
-                    "%lld to %lld",
-                    path, (long long)in->n, (long long)l->offsets[0],
-                    (long long)l->offsets[count - 1]);
+        return bad_data("--segments %s: every element is in a segment, so the offsets must run "
+                        "from 0 to %lld and run from %lld to %lld",
+                        path, (long long)in->n, (long long)l->offsets[0],
+                        (long long)l->offsets[count - 1]);
     l->segments = count - 1;
     return code;
 }
@@ -301,13 +290,11 @@ int layout_batch(const layout *l, int64_t i, const void *data, tally_dtype dtype
     }
     const char *at = data;
     if (l->inner >= l->outer) { /* a batch is one outer */
-        const tally_view v = {NULL, dtype, l->inner, len, 1, l->inner, NULL};
-        *view = v;
+        *view = (tally_view){NULL, dtype, l->inner, len, 1, l->inner};
         if (data) at += (size_t)(i * len * l->inner) * bytes;
         *out_at = i * l->inner;
     } else { /* a batch is one inner */
-        const tally_view v = {NULL, dtype, l->outer, len, len * l->inner, l->inner, NULL};
-        *view = v;
+        *view = (tally_view){NULL, dtype, l->outer, len, len * l->inner, l->inner};
         if (data) at += (size_t)i * bytes;
         *out_at = i;
         *out_step = l->inner;

@@ -64,12 +64,11 @@ int netcdf_check(const options *o, int ops)
     int count = 1;
     for (const char *at = list; *at; at++) count += *at == ',';
     if (!is_netcdf(output_format(o)))
-        return fail(USAGE,
-                    "--name is '%s', the variables of a NetCDF file, and the results go to %s",
-                    list, format_name(output_format(o)));
+        return usage("--name is '%s', the variables of a NetCDF file, and the results go to %s",
+                     list, format_name(output_format(o)));
     return count == ops ? DONE
-                        : fail(USAGE, "--name is '%s': %d name%s for %d operator%s", list, count,
-                               count == 1 ? "" : "s", ops, ops == 1 ? "" : "s");
+                        : usage("--name is '%s': %d name%s for %d operator%s", list, count,
+                                count == 1 ? "" : "s", ops, ops == 1 ? "" : "s");
 }
 
 /* Writes the name of result i: temp_mean of variable temp. If a dimension is called sum, the sum
@@ -84,7 +83,7 @@ static void name_of(const netcdf_of *of, int i, const char *variable, char *out)
         return;
     }
     snprintf(out, NAME - 16, "%s%s%s", variable ? variable : "", variable ? "_" : "",
-             lone ? "data" : of->op[i]);
+             lone ? "data" : of->results[i].op);
     for (char *at = out; *at; at++) /* some readers do not accept : and = in names */
         if (strchr(":=", *at)) *at = '_';
     if (is_taken(out, of->dimensions ? of->dimensions : "", of->groups)) strcat(out, "_result");
@@ -98,8 +97,9 @@ static int dimensions_text(const tally_file *file, const netcdf_of *of, int name
     tally_file_get_info(file, &info);
     if (named && strlen(of->dimensions) + 16 > LINE - NAME) return 0;
     if (named)
-        sprintf(out, "%s%s%s", of->dimensions, of->info->lanes > 1 && *of->dimensions ? ", " : "",
-                of->info->lanes > 1 ? "value" : "");
+        sprintf(out, "%s%s%s", of->dimensions,
+                of->results->info.lanes > 1 && *of->dimensions ? ", " : "",
+                of->results->info.lanes > 1 ? "value" : "");
     else
         for (int d = 0; d < info.ndim; d++) at += sprintf(at, "%sdim%d", d ? ", " : "", d);
     return 1;
@@ -108,14 +108,13 @@ static int dimensions_text(const tally_file *file, const netcdf_of *of, int name
 static int set_fill(tally_file *file, tally *ctx, const netcdf_of *of, int i)
 {
     const options *const o = of->o;
-    const tally_dtype dtype = of->info[i].output;
+    const tally_dtype dtype = of->results[i].info.output;
     const char *const word = has(o, OPT_empty) ? o->value[OPT_empty] : "nan";
     if (!has(o, OPT_empty) && dtype < TALLY_F16) return DONE;
     if (!parse_literal(dtype, word, of->fill[i]))
-        return fail(USAGE, "--empty is '%s': must be a %s, the value that stands for none in %s",
-                    word, tally_dtype_name(dtype), o->value[OPT_output]);
-    const tally_status status = tally_file_fill(file, of->fill[i]);
-    return status ? fail_status(ctx, status) : DONE;
+        return usage("--empty is '%s': must be a %s, the value that stands for none in %s", word,
+                     tally_dtype_name(dtype), o->value[OPT_output]);
+    return code_of(ctx, tally_file_fill(file, of->fill[i]));
 }
 
 /* Defines the variables of all results. If a name of the input's dimensions cannot be written,
@@ -124,12 +123,17 @@ static int define(tally_file *file, tally *ctx, const netcdf_of *of, const char 
                   char (*name)[NAME])
 {
     char dimensions[LINE - NAME], line[LINE];
+    for (int i = 0; i < of->ops && of->ops > 1; i++)
+        if (of->results[i].info.lanes > 1)
+            return usage(
+                "operator '%s' has %d values a result: write it to a NetCDF file of its own",
+                of->results[i].op, of->results[i].info.lanes);
     int named = of->dimensions && dimensions_text(file, of, 1, dimensions);
     if (!named) dimensions_text(file, of, 0, dimensions);
     for (int i = 0; i < of->ops; i++) {
         name_of(of, i, variable, name[i]);
         snprintf(line, sizeof line, "%s(%s)", name[i], dimensions);
-        tally_status status = i ? tally_file_variable(file, line, of->info[i].output, NULL)
+        tally_status status = i ? tally_file_variable(file, line, of->results[i].info.output, NULL)
                                 : tally_file_head(file, line);
         if (status == TALLY_INVALID && named && !i && !has(of->o, OPT_name)) {
             named = 0;
@@ -138,7 +142,8 @@ static int define(tally_file *file, tally *ctx, const netcdf_of *of, const char 
             snprintf(line, sizeof line, "data(%s)", dimensions);
             status = tally_file_head(file, line);
         }
-        const int code = status ? fail_status(ctx, status) : set_fill(file, ctx, of, i);
+        int code = code_of(ctx, status);
+        if (!code) code = set_fill(file, ctx, of, i);
         if (code) return code;
     }
     return DONE;
@@ -157,8 +162,8 @@ void netcdf_fill(void *results, const void *places, int64_t count, const tally_o
 /* Writes the keys of groups as coordinates of dimension `at`, which has one step per group. */
 static int put_keys(tally_file *file, tally *ctx, const answer *a, int at)
 {
-    char *const values = malloc((size_t)a->key_groups * 8 + 1);
-    int code = values ? DONE : fail_memory("the keys", a->key_groups * 8);
+    int code = DONE;
+    char *const values = memory_for(&code, "the keys", a->key_groups, 8);
     for (int64_t c = 0; c < a->key_columns && !code; c++) {
         const size_t size = tally_dtype_size(a->key_dtypes[c]);
         int seasons = 0;
@@ -177,7 +182,7 @@ static int put_keys(tally_file *file, tally *ctx, const answer *a, int at)
         if (!status && seasons)
             status = tally_file_attribute(file, key_name(a, c), "long_name",
                                           "1 DJF, 2 MAM, 3 JJA, 4 SON");
-        if (status) code = fail_status(ctx, status);
+        code = code_of(ctx, status);
     }
     free(values);
     return code;
@@ -187,14 +192,13 @@ int netcdf_describe(tally_file *file, tally *ctx, const netcdf_of *of)
 {
     const answer *const a = of->groups;
     tally_file_info in;
-    char(*const name)[NAME] = calloc((size_t)of->ops, sizeof *name);
+    int code = DONE;
+    char(*const name)[NAME] = memory_for(&code, "the names", of->ops, sizeof *name);
     tally_file_get_info(of->source, &in);
-    int code = name ? define(file, ctx, of, of->dimensions ? in.variable : NULL, name)
-                    : fail_memory("the names", of->ops * (int64_t)NAME);
-    tally_status status;
+    if (!code) code = define(file, ctx, of, of->dimensions ? in.variable : NULL, name);
     if (!code && a && a->key_dtypes) code = put_keys(file, ctx, a, a->axis);
-    if (!code && of->dimensions && of->source && (status = tally_file_like(file, of->source)))
-        code = fail_status(ctx, status);
+    if (!code && of->dimensions && of->source)
+        code = code_of(ctx, tally_file_like(file, of->source));
     if (!code && of->times && of->times->count)
         code = times_write(of->times, file, ctx, a ? groups_dimension(a) : "");
     for (int i = 0; i < of->ops && of->source && !code; i++)

@@ -5,33 +5,36 @@
 
 #include <string.h>
 
+static tally_status ask_with(const char *name, const char *suffix, tally_dtype dtype,
+                             tally_operator_info *info)
+{
+    char with[64];
+    snprintf(with, sizeof with, "%s:%s", name, suffix);
+    return tally_operator(NULL, with, dtype, info);
+}
+
 /* Asks the library about an operator. If its parameter has no default, one is supplied. */
 static tally_status ask(const char *name, tally_dtype dtype, tally_operator_info *info)
 {
-    char with[64];
     const tally_status status = tally_operator(NULL, name, dtype, info);
-    if (status != TALLY_INVALID || strchr(name, ':')) return status;
-    snprintf(with, sizeof with, "%s:0.5", name);
-    return tally_operator(NULL, with, dtype, info);
+    return status != TALLY_INVALID || strchr(name, ':') ? status
+                                                        : ask_with(name, "0.5", dtype, info);
 }
 
 static void json_row(const char *name, tally_dtype dtype, const tally_operator_info *i, int first)
 {
-    fputs(first ? "\n{\"name\": " : ",\n{\"name\": ", stdout);
-    print_json_string(stdout, name);
+    put_json(stdout, first ? "\n{\"name\": " : ",\n{\"name\": ", name);
     printf(", \"dtype\": \"%s\", \"output\": \"%s\", \"accumulator\": ", tally_dtype_name(dtype),
            tally_dtype_name(i->output));
     if (i->accumulator)
-        print_json_string(stdout, tally_dtype_name(i->accumulator));
+        put_json(stdout, "", tally_dtype_name(i->accumulator));
     else
         fputs("null", stdout);
     printf(", \"lanes\": %d, \"class\": \"%s\", \"init\": %s, \"inputs\": %d, \"parameter\": ",
            i->lanes, i->exact ? "X" : "R", i->seedable ? "true" : "false", i->inputs);
-    print_json_string(stdout, i->param);
-    fputs(", \"empty\": ", stdout);
-    print_json_string(stdout, i->empty);
-    fputs(", \"text\": ", stdout);
-    print_json_string(stdout, i->text);
+    put_json(stdout, "", i->param);
+    put_json(stdout, ", \"empty\": ", i->empty);
+    put_json(stdout, ", \"text\": ", i->text);
     fputs("}", stdout);
 }
 
@@ -70,22 +73,16 @@ static int list(tally_dtype asked, int json)
 /* Whether NAME:f64 widens the arithmetic of f32. */
 static int takes_f64(const char *name)
 {
-    char with[64];
     tally_operator_info plain, wide;
-    snprintf(with, sizeof with, "%s:f64", name);
-    if (ask(name, TALLY_F32, &plain) != TALLY_OK ||
-        tally_operator(NULL, with, TALLY_F32, &wide) != TALLY_OK)
-        return 0;
-    return plain.accumulator != wide.accumulator;
+    return !ask(name, TALLY_F32, &plain) && !ask_with(name, "f64", TALLY_F32, &wide) &&
+           plain.accumulator != wide.accumulator;
 }
 
 /* Whether there is NAME:exact. */
 static int takes_exact(const char *name)
 {
-    char with[64];
     tally_operator_info info;
-    snprintf(with, sizeof with, "%s:exact", name);
-    return !strchr(name, ':') && tally_operator(NULL, with, TALLY_F64, &info) == TALLY_OK;
+    return !strchr(name, ':') && !ask_with(name, "exact", TALLY_F64, &info);
 }
 
 static int detail(const char *op, int json)
@@ -127,7 +124,7 @@ static int detail(const char *op, int json)
                tally_dtype_name(i.output), i.accumulator ? tally_dtype_name(i.accumulator) : "-",
                i.exact ? "X" : "R", i.empty, i.text);
     }
-    if (!rows) return fail_status(NULL, status);
+    if (!rows) return code_of(NULL, status);
     if (json)
         puts("\n]");
     else
@@ -142,13 +139,12 @@ int run_ops(const options *o)
     const int code = dtype_option(o, OPT_dtype, &dtype);
     if (code) return code;
     if (o->nargs > 1)
-        return fail(USAGE, "`tally ops` explains one operator, and '%s' is a second one",
-                    o->args[1]);
+        return usage("`tally ops` explains one operator, and '%s' is a second one", o->args[1]);
     if (o->nargs && dtype) {
         tally_operator_info i;
         if (operator_check(o->args[0], strlen(o->args[0]))) return USAGE;
-        const tally_status status = ask(o->args[0], dtype, &i);
-        if (status) return fail_status(NULL, status);
+        const int wrong = code_of(NULL, ask(o->args[0], dtype, &i));
+        if (wrong) return wrong;
     }
     return o->nargs ? detail(o->args[0], has(o, OPT_json)) : list(dtype, has(o, OPT_json));
 }

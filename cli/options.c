@@ -62,8 +62,8 @@ static int foreign_option(const options *o, int id)
         snprintf(owners + at, sizeof owners - at, "%s%s", first ? "" : ", ", verb_table[v].name);
         first = 0;
     }
-    return fail(USAGE, "--%s is not an option of `tally %s`; it belongs to: %s",
-                option_table[id].name, verb_table[o->verb].name, owners);
+    return usage("--%s is not an option of `tally %s`; it belongs to: %s", option_table[id].name,
+                 verb_table[o->verb].name, owners);
 }
 
 static int accept(options *o, int id, const char *value)
@@ -83,7 +83,7 @@ static int accept(options *o, int id, const char *value)
     }
     if (id == OPT_op_file) {
         if (o->op_files == OP_FILES)
-            return fail(USAGE, "--op-file %s: at most %d of them", value, OP_FILES);
+            return usage("--op-file %s: at most %d of them", value, OP_FILES);
         o->op_file[o->op_files++] = value;
     }
     o->value[id] = value;
@@ -113,13 +113,12 @@ static int parse_long(options *o, char **argv, int argc, int *i)
     }
     const option_row *row = &option_table[id];
     if (!row->argument[0]) {
-        if (equals)
-            return fail(USAGE, "--%s takes no value, and '%s' was given", row->name, equals + 1);
+        if (equals) return usage("--%s takes no value, and '%s' was given", row->name, equals + 1);
         return accept(o, id, "");
     }
     if (equals) return accept(o, id, equals + 1);
     if (*i + 1 >= argc)
-        return fail(USAGE, "--%s needs a value: --%s %s", row->name, row->name, row->argument);
+        return usage("--%s needs a value: --%s %s", row->name, row->name, row->argument);
     return accept(o, id, argv[++*i]);
 }
 
@@ -136,8 +135,7 @@ static int parse_letters(options *o, char **argv, int argc, int *i)
             continue;
         }
         if (at[1]) return accept(o, id, at + 1);
-        if (*i + 1 >= argc)
-            return fail(USAGE, "-%c needs a value: -%c %s", *at, *at, row->argument);
+        if (*i + 1 >= argc) return usage("-%c needs a value: -%c %s", *at, *at, row->argument);
         return accept(o, id, argv[++*i]);
     }
     return DONE;
@@ -167,6 +165,26 @@ int options_parse(options *o, int argc, char **argv)
     }
     o->args[o->nargs] = NULL; /* argv ends with a NULL, so there is space */
     return DONE;
+}
+
+int options_exclude(const options *o)
+{
+    static const enum option pairs[][2] = {{OPT_axis, OPT_segments},   {OPT_by, OPT_segments},
+                                           {OPT_by, OPT_shape},        {OPT_by, OPT_step},
+                                           {OPT_keep, OPT_json},       {OPT_keep, OPT_step},
+                                           {OPT_empty, OPT_out_valid}, {OPT_keep, OPT_reverse}};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if (has(o, pairs[i][0]) && has(o, pairs[i][1]))
+            return usage("--%s and --%s exclude each other", option_table[pairs[i][0]].name,
+                         option_table[pairs[i][1]].name);
+    return DONE;
+}
+
+int no_operand(const options *o)
+{
+    if (!o->nargs) return DONE;
+    return usage("`tally %s` takes no operand, and '%s' is one", verb_table[o->verb].name,
+                 o->args[0]);
 }
 
 /* Multiplies *value by factor; refuses overflow. */
@@ -246,13 +264,13 @@ int opt_count(const options *o, enum option id, int64_t least, int64_t most, int
     *value = fallback;
     if (!text) return DONE;
     if (count_parse(text, value))
-        return fail(USAGE, "--%s is '%s', which is not a whole number (2^28, 1e6 and 64Ki are)",
-                    name, text);
+        return usage("--%s is '%s', which is not a whole number (2^28, 1e6 and 64Ki are)", name,
+                     text);
     if (*value < least)
-        return fail(USAGE, "--%s is %lld and must be at least %lld", name, (long long)*value,
-                    (long long)least);
+        return usage("--%s is %lld and must be at least %lld", name, (long long)*value,
+                     (long long)least);
     if (*value > most)
-        return fail(USAGE, "--%s is %lld and must be at most %lld", name, (long long)*value,
-                    (long long)most);
+        return usage("--%s is %lld and must be at most %lld", name, (long long)*value,
+                     (long long)most);
     return DONE;
 }

@@ -75,6 +75,12 @@ const char *const *choices_split(choice_list *c, const char *argument);
  * if text is not one. */
 int count_parse(const char *text, int64_t *value);
 
+/* Checks that of two options that exclude each other one is given at most. Returns an exit code. */
+int options_exclude(const options *o);
+
+/* Checks that the verb got no operand. */
+int no_operand(const options *o);
+
 /* Sets *value to the value of a numeric option, or to fallback if it was not given. Returns an
  * exit code. */
 int opt_count(const options *o, enum option id, int64_t least, int64_t most, int64_t fallback,

@@ -7,35 +7,22 @@
 #include <string.h>
 #include <unistd.h>
 
+int result_open(result *r, tally *ctx, const char *op, tally_dtype dtype, int64_t count)
+{
+    int code = operator_info(ctx, op, dtype, &r->info);
+    r->bits = memory_for(&code, "the results", count, code ? 1 : result_bytes(&r->info));
+    return code;
+}
+
 /* Whether there are several files with results of their own, so that results need file names. */
 static int several(const options *o) { return o->nargs > 2 && !axis_named(o); }
 
-static void print_json(FILE *f, const tally *ctx, const answer *a, const options *o, int values,
-                       const char *path)
+static void digest_of(const answer *a, result *r)
 {
-    char hash[65];
-    json_begin(f, a->file, a->dtype);
-    for (int i = 0; i < a->ops; i++) {
-        const result *const r = &a->results[i];
-        json_result(f, i, r->op, r->info.output, a->per);
-        for (int bits = 0; bits < 2 && values; bits++) {
-            fprintf(f, ", \"%s\": %s",
-                    bits      ? "bits"
-                    : a->flat ? "value"
-                              : "values",
-                    a->flat ? "" : "[");
-            json_list(f, &r->info, r->bits, r->places, a->count,
-                      bits ? print_json_bits : print_json_value);
-            if (!a->flat) fputc(']', f);
-        }
-        fprintf(f, ", \"count\": %lld", (long long)a->count);
-        if (has(o, OPT_digest)) {
-            digest_of(a, r, hash);
-            fprintf(f, ", \"sha256\": \"%s\"", hash);
-        }
-        fputc('}', f);
-    }
-    json_end(f, ctx, a, path);
+    sha256 s;
+    sha256_begin(&s);
+    sha256_values(&s, r->bits, tally_dtype_size(r->info.output), a->count * r->info.lanes);
+    sha256_end(&s, r->digest);
 }
 
 /* Prints one object, or a list of objects if several files were given, even if only one of them
@@ -47,7 +34,7 @@ static void print_documents(FILE *f, const tally *ctx, const answer *answers, in
     if (named) fputs("[\n", f);
     for (int i = 0; i < files; i++) {
         if (i) fputs(",\n", f);
-        print_json(f, ctx, &answers[i], o, values, path);
+        json_answer(f, ctx, &answers[i], values, path);
     }
     fputs(named ? "\n]\n" : "\n", f);
 }
@@ -61,13 +48,11 @@ int output_check(const options *o, int ops)
         return code;
     if (is_netcdf(format) && !several(o)) return DONE;
     if (is_netcdf(format))
-        return fail(USAGE,
-                    "--output %s: results of several operators and several files: join the files "
-                    "by --axis NAME, give one operator, or write .csv or .txt",
-                    o->value[OPT_output]);
-    return fail(USAGE,
-                "--output %s: %s files hold one type, so give one operator, or write .csv or .txt",
-                has(o, OPT_output) ? o->value[OPT_output] : "-", format_name(format));
+        return usage("--output %s: results of several operators and several files: join the files "
+                     "by --axis NAME, give one operator, or write .csv or .txt",
+                     o->value[OPT_output]);
+    return usage("--output %s: %s files hold one type, so give one operator, or write .csv or .txt",
+                 has(o, OPT_output) ? o->value[OPT_output] : "-", format_name(format));
 }
 
 /* For --by with several columns: joins the results of each group into one result with its own
@@ -76,11 +61,13 @@ static int side_by_side(const answer *a, result *all)
 {
     const size_t each = result_bytes(&a->results->info), size = sizeof(int64_t);
     const size_t count = (size_t)a->count, columns = (size_t)a->ops;
+    const int64_t cells = a->count * a->ops;
+    static const char what[] = "the results of all columns";
+    int code = DONE;
     *all = a->results[0];
-    char *const bits = all->bits = malloc(count * columns * each + 1),
-                *const places = all->places ? malloc(count * columns * size + 1) : NULL;
-    const int none = !bits || (all->places && !places);
-    for (size_t i = 0; i < count && !none; i++)
+    char *const bits = all->bits = memory_for(&code, what, cells, each);
+    char *const places = all->places ? memory_for(&code, what, cells, size) : NULL;
+    for (size_t i = 0; i < count && !code; i++)
         for (size_t c = 0; c < columns; c++) {
             const result *const r = &a->results[c];
             memcpy(bits + (i * columns + c) * each, (const char *)r->bits + i * each, each);
@@ -88,8 +75,7 @@ static int side_by_side(const answer *a, result *all)
                 memcpy(places + (i * columns + c) * size, (const char *)r->places + i * size, size);
         }
     all->places = places;
-    return none ? fail_memory("the results of all columns", a->count * a->ops * (int64_t)each)
-                : DONE;
+    return code;
 }
 
 /* The shape of the results. Returns the number of dimensions. */
@@ -112,38 +98,22 @@ static int shape_of(const answer *a, int files, enum format format, int64_t *sha
 static int describe(tally_file *file, tally *ctx, const answer *a, const options *o,
                     char (*fill)[8])
 {
-    const int ops = a->ops, whole = !a->flat && a->axis >= 0;
-    const char **const op = calloc((size_t)ops, sizeof *op);
-    tally_operator_info *const info = calloc((size_t)ops, sizeof *info);
     tally_file_info in;
-    int code = op && info ? DONE : fail_memory("the results", ops);
-    for (int i = 0; i < ops && !code; i++) {
-        op[i] = a->results[i].op;
-        info[i] = a->results[i].info;
-        if (ops > 1 && info[i].lanes > 1)
-            code = fail(
-                USAGE, "operator '%s' has %d values a result: write it to a NetCDF file of its own",
-                op[i], info[i].lanes);
-    }
     char axis[DIMS * 258] = "";
     tally_file_get_info(a->source, &in);
-    for (int d = 0; d < in.ndim && whole && in.dimensions; d++) /* as in "lat: lon" */
-        if (a->axes >> d & 1 && in.dimensions[d])
+    for (int d = 0; d < in.ndim && !a->flat && a->axis >= 0 && in.dimensions; d++)
+        if (a->axes >> d & 1 && in.dimensions[d]) /* as in "lat: lon" */
             sprintf(axis + strlen(axis), "%s%.256s", *axis ? ": " : "", in.dimensions[d]);
     const netcdf_of of = {.o = o,
                           .dimensions = a->dimensions && *a->dimensions ? a->dimensions : NULL,
-                          .ops = ops,
-                          .op = op,
-                          .info = info,
+                          .ops = a->ops,
+                          .results = a->results,
                           .groups = a,
                           .source = a->source,
                           .axis = *axis ? axis : NULL,
                           .times = a->times,
                           .fill = fill};
-    if (!code) code = netcdf_describe(file, ctx, &of);
-    free(op);
-    free(info);
-    return code;
+    return netcdf_describe(file, ctx, &of);
 }
 
 /* Writes the results: of one operator of each file, or of all operators to a NetCDF file. */
@@ -153,22 +123,19 @@ static int write_results(tally_file *file, tally *ctx, const answer *answers, in
     const answer *const a = answers;
     const int64_t columns = a->columns ? a->columns : 1, from[DIMS + 1] = {0};
     const int netcdf = is_netcdf(output_format(o));
-    char(*const fill)[8] = calloc((size_t)a->ops, sizeof *fill);
-    int code = !fill    ? fail_memory("the results", a->ops * 8)
-               : netcdf ? describe(file, ctx, a, o, fill)
-                        : DONE;
+    int code = DONE;
+    char(*const fill)[8] = memory_for(&code, "the results", a->ops, sizeof *fill);
+    if (!code && netcdf) code = describe(file, ctx, a, o, fill);
     for (int i = 0; i < files && !code; i++) {
         const result *const one = answers[i].results;
         const int64_t n = answers[i].count * columns;
         if (netcdf && has(o, OPT_empty)) netcdf_fill(one->bits, one->places, n, &one->info, fill);
-        const tally_status status = tally_file_write(file, one->bits, n * one->info.lanes);
-        if (status) code = fail_status(ctx, status);
+        code = code_of(ctx, tally_file_write(file, one->bits, n * one->info.lanes));
     }
     for (int i = 1; i < a->ops && !code; i++) {
         const result *const one = &a->results[i];
         if (has(o, OPT_empty)) netcdf_fill(one->bits, one->places, a->count, &one->info, fill[i]);
-        const tally_status status = tally_file_write_box(file, i, from, shape, one->bits);
-        if (status) code = fail_status(ctx, status);
+        code = code_of(ctx, tally_file_write_box(file, i, from, shape, one->bits));
     }
     free(fill);
     return code;
@@ -196,23 +163,21 @@ static int write_typed(tally *ctx, const char *path, enum format format, const a
     const int64_t columns = a->columns ? a->columns : 1;
     for (int i = 1; i < files; i++)
         if (answers[i].results->info.output != r->info.output || !a->flat)
-            return fail(USAGE,
-                        "--output %s: the results of several files differ in type or shape; write "
-                        ".csv or .txt",
-                        path);
+            return usage("--output %s: the results of several files differ in type or shape; write "
+                         ".csv or .txt",
+                         path);
     int64_t shape[DIMS + 1];
     const int ndim = shape_of(a, files, format, shape);
     tally_file *file;
-    tally_status status =
-        tally_file_create(ctx, path, format_name(format), r->info.output, ndim, shape, 0, &file);
-    int code =
-        status ? fail_status(ctx, status) : write_results(file, ctx, answers, files, o, shape);
     bitmap *valid = NULL;
+    int code = code_of(ctx, tally_file_create(ctx, path, format_name(format), r->info.output, ndim,
+                                              shape, 0, &file));
+    if (!code) code = write_results(file, ctx, answers, files, o, shape);
     if (!code) code = bitmap_open(&valid, ctx, o);
     for (int i = 0; i < files && !code; i++)
         code = bitmap_write(valid, answers[i].results->places, answers[i].count * columns);
     code = bitmap_close(valid, code);
-    if (!code && (status = tally_file_commit(file))) code = fail_status(ctx, status);
+    if (!code) code = code_of(ctx, tally_file_commit(file));
     tally_file_close(file);
     return code;
 }
@@ -250,6 +215,8 @@ int print_answers(tally *ctx, const answer *answers, int files, const options *o
     const int code =
         filed || (!json && !digest) ? write_values(ctx, answers, files, o, format) : DONE;
     if (code) return code;
+    for (int i = 0; i < files && digest; i++)
+        for (int k = 0; k < answers[i].ops; k++) digest_of(&answers[i], &answers[i].results[k]);
     if (json && !(filed && format == TO_JSON))
         print_documents(stdout, ctx, answers, files, o, !filed && !digest,
                         filed ? o->value[OPT_output] : NULL);

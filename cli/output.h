@@ -5,14 +5,14 @@
 
 #include "input.h"
 
-/* ---- answers: the results of reduce for a file; json_end uses the first fields for all verbs
- * -- */
+/* ---- answers: the results for a file: of reduce; for json_answer of all verbs ---- */
 typedef struct result {
     const char *op; /* as the user wrote it; for --by with several columns OP.COLUMN */
     char *name;     /* the allocated memory of op, or NULL */
     tally_operator_info info;
     void *bits;         /* count results of info.lanes values */
     const void *places; /* NULL, or the results that show which of these have a value (has_value) */
+    char digest[65];    /* "", or their SHA-256 (digest_of) */
 } result;
 typedef struct answer {
     const char *file;
@@ -28,7 +28,8 @@ typedef struct answer {
     int axis;         /* the (first) axis of --axis; else -1 */
     unsigned axes;    /* the dimensions of --axis, as in layout */
     char *dimensions; /* the names of the dimensions of the results, as in "lat, lon"; else NULL */
-    char **names;     /* the names of the sequences, or NULL */
+    char **names;     /* the names of the sequences, or of the columns; or NULL */
+    int64_t named;    /* how many these are */
     /* --by: the cells of the groups' keys, key_columns for each group; else NULL */
     char **keys;
     char **key_names;
@@ -41,12 +42,13 @@ typedef struct answer {
     result *results;
     int ops, all; /* results that are printed; all results */
 } answer;
+/* Makes space for `count` results of operator `op`, as it is computed. */
+int result_open(result *r, tally *ctx, const char *op, tally_dtype dtype, int64_t count);
 int print_answers(tally *ctx, const answer *answers, int files, const options *o); /* output.c */
-int output_check(const options *o,
-                 /* Checks before anything is read that print_answers can print `ops` operators. */
-                 int ops);
+/* Checks before anything is read that print_answers can print `ops` operators. */
+int output_check(const options *o, int ops);
 
-/* ---- empty.c: results without a value (--empty, --out-valid) --------------------------------- */
+/* ---- empty.c: results without a value (--empty, --out-valid) ---- */
 /* Checks that the results go to a format for which the options were made. */
 int empty_check(const options *o);
 /* Adds the operators that show which results have a value. */
@@ -61,12 +63,13 @@ int bitmap_open(bitmap **bitmap_, tally *ctx, const options *o);
 int bitmap_write(bitmap *b, const void *places, int64_t count);
 int bitmap_close(bitmap *b, int code); /* writes the last bits and commits if code is DONE */
 
-/* ---- document.c: where results go, and writing text to a file of the library ----------------- */
+/* ---- document.c: where results go, and writing text to a file of the library ---- */
 enum format { TO_TEXT, TO_CSV, TO_NPY, TO_RAW, TO_NETCDF, TO_NETCDF4, TO_HDF5, TO_JSON };
 enum format output_format(const options *o); /* --to, else by the ending of --output */
 const char *format_name(enum format format);
 int is_netcdf(enum format format);  /* or HDF5, which is written the same way */
 int output_filed(const options *o); /* whether --output is a file other than standard output */
+int same_file(const char *a, const char *b); /* two names of one file, which may not exist yet */
 typedef struct document {
     tally *ctx;
     FILE *f;
@@ -77,7 +80,7 @@ int document_open(document *d, tally *ctx, const char *path); /* path NULL: stan
 /* Commits if code is DONE. Does nothing if *d is all zero. */
 int document_close(document *d, int code);
 
-/* ---- sheet.c: results as a table of text ----------------------------------------------------- */
+/* ---- sheet.c: results as a table of text ---- */
 typedef struct sheet sheet;
 /* width: results of each operator per line. passed: lines of the input before the first line that
  * has results. head: NULL, or a line to write instead of the names of the columns; "": no line. */
@@ -86,7 +89,7 @@ int sheet_open(sheet **sheet_, tally *ctx, const options *o, input *in, const op
 int sheet_write(sheet *r, const char *const *results, int64_t count);
 int sheet_close(sheet *r, int code); /* commits if code is DONE */
 
-/* ---- sink.c: where the results of scan and window go ----------------------------------------- */
+/* ---- sink.c: where the results of scan and window go ---- */
 typedef struct sink sink;
 /* shape: of the results of one operator; if the input is a table, ndim 2 means its lines. passed:
  * lines of the input before the first line that has results. */
@@ -97,36 +100,26 @@ int sink_write(sink *s, const char *const *results, int64_t count);
 /* Commits if code is DONE. s may be NULL. */
 int sink_close(sink *s, int code);
 
-/* ---- table.c --------------------------------------------------------------------------------- */
+/* ---- table.c ---- */
 typedef struct look {
     char separator;
-    /* named: a column of file names; people: aligned; hex: exact bits; digest: SHA-256 of the
-     * values instead of them */
+    /* named: a column of file names; people: aligned; hex: exact bits; digest: that of the results
+     * instead of them */
     int named, people, hex, digest;
     const char *empty; /* NULL, or the word for results without a value */
 } look;
 int print_table(FILE *f, const answer *answers, int files, const look *o);
-void digest_of(const answer *a, const result *r, char *buffer); /* writes 65 characters */
 const char *lane_name(const char *op, int lanes, int lane, char *buffer, size_t bytes);
 
-/* ---- json.c ---------------------------------------------------------------------------------- */
-void print_json_string(FILE *f, const char *text);
-void print_json_value(FILE *f, tally_dtype dtype, const void *value);
-void print_json_bits(FILE *f, tally_dtype dtype, const void *value);
-typedef void json_put(FILE *f, tally_dtype dtype, const void *value);
-/* The object of one file, called in this order: json_begin; json_result for each result (number
- * from 0), then its fields and a }; json_end. */
-void json_begin(FILE *f, const char *file, tally_dtype dtype);
-void json_result(FILE *f, int number, const char *op, tally_dtype dtype, const char *per);
-/* places: NULL, or the results that show which of these have a value; the others are written as
- * null. */
-void json_list(FILE *f, const tally_operator_info *info, const void *results, const void *places,
-               int64_t count, json_put *put);
-/* path: the file with the values; NULL: they are in the document. */
-void json_end(FILE *f, const tally *ctx, const answer *a, const char *path);
-void json_ran(FILE *f, const tally *ctx, const place *r); /* where.c */
+/* ---- json.c ---- */
+void put_json(FILE *f, const char *before, const char *text); /* `before` as it is, then a string */
+void json_begin(FILE *f, const char *file, tally_dtype dtype); /* of the object of a file */
+/* The object of a file. values: whether it has the values and their bits. path: the file that has
+ * them; or NULL. */
+void json_answer(FILE *f, const tally *ctx, const answer *a, int values, const char *path);
+void json_ran(FILE *f, const tally *ctx, const place *r); /* devices.c */
 
-/* ---- netcdf.c: results as NetCDF or HDF5 ----------------------------------------------------- */
+/* ---- netcdf.c: results as NetCDF or HDF5 ---- */
 /* The names of the dimensions as in "lat, lon". axes: bits of those that are left out, or of the
  * one that is replaced by `name`. NULL: there are no names, or there is no memory. */
 char *dimensions_of(const input *in, unsigned axes, const char *name);
@@ -134,13 +127,12 @@ typedef struct netcdf_of {
     const options *o;
     const char *dimensions; /* NULL: the dimensions of the results have no names */
     int ops;
-    const char *const *op;           /* the operators as they were written */
-    const tally_operator_info *info; /* of each */
-    const answer *groups;            /* NULL, or the results, whose groups have keys */
-    const tally_file *source;        /* NULL, or the input that has the coordinates */
-    const char *axis;                /* NULL, or the dimension along which was reduced */
-    const struct times_of *times;    /* NULL, or the times of what was reduced */
-    char (*fill)[8];                 /* receives the value of --empty, of each operator's type */
+    const result *results;        /* of each operator: op and info */
+    const answer *groups;         /* NULL, or the results, whose groups have keys */
+    const tally_file *source;     /* NULL, or the input that has the coordinates */
+    const char *axis;             /* NULL, or the dimension along which was reduced */
+    const struct times_of *times; /* NULL, or the times of what was reduced */
+    char (*fill)[8];              /* receives the value of --empty, of each operator's type */
 } netcdf_of;
 /* Checks that --name has a name for each operator, and that the results go to NetCDF. */
 int netcdf_check(const options *o, int ops);
@@ -151,7 +143,7 @@ int netcdf_describe(tally_file *file, tally *ctx, const netcdf_of *of);
 void netcdf_fill(void *results, const void *places, int64_t count, const tally_operator_info *info,
                  const void *value);
 
-/* ---- attributes.c: what a NetCDF file says of its results ------------------------------------ */
+/* ---- attributes.c: what a NetCDF file says of its results ---- */
 /* The times of the steps that were reduced, of each group, in the units of the file. */
 typedef struct times_of {
     int64_t count; /* 0: the axis has no times */

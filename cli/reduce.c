@@ -7,49 +7,30 @@
 
 static int answer_bytes(const job *j, answer *a)
 {
-    a->results = calloc((size_t)j->ops.all, sizeof *a->results);
-    if (!a->results) return fail_memory("the results", j->ops.all * (int64_t)sizeof *a->results);
+    int code = DONE;
+    a->results = memory_for(&code, "the results", j->ops.all, sizeof *a->results);
     a->ops = j->ops.count;
     a->all = j->ops.all;
-    for (int i = 0; i < j->ops.all; i++) {
-        result *const r = &a->results[i];
-        r->op = i < j->ops.count ? j->ops.shown[i] : j->ops.name[i];
-        const int code = operator_info(j->ctx, j->ops.name[i], j->beside.dtype, &r->info);
-        if (code) return code;
-        r->bits = calloc((size_t)a->count + 1, result_bytes(&r->info));
-        if (!r->bits) return fail_memory("the results", a->count * (int64_t)result_bytes(&r->info));
+    for (int i = 0; i < j->ops.all && !code; i++) {
+        a->results[i].op = i < j->ops.count ? j->ops.shown[i] : j->ops.name[i];
+        code = result_open(&a->results[i], j->ctx, j->ops.name[i], j->beside.dtype, a->count);
     }
-    reduce_places(j, a, 0);
-    return DONE;
+    if (!code) reduce_places(j, a, 0);
+    return code;
 }
 
 /* Copies the columns' names, which are used after the file is closed. */
 static int copy_names(answer *a, const input *in)
 {
+    static const char what[] = "the names of the columns";
+    int code = DONE;
     if (!in->info.columns) return DONE;
-    a->names = calloc((size_t)a->count, sizeof *a->names);
-    for (int64_t i = 0; a->names && i < a->count; i++)
-        if (!(a->names[i] = strdup(in->info.columns[i])))
-            return fail_memory("the names of the columns", a->count);
-    return a->names ? DONE
-                    : fail_memory("the names of the columns", a->count * (int64_t)sizeof *a->names);
+    a->names = memory_for(&code, what, a->count, sizeof *a->names);
+    a->named = code ? 0 : a->count;
+    for (int64_t i = 0; i < a->named && !code; i++)
+        a->names[i] = text_for(&code, what, in->info.columns[i]);
+    return code;
 }
-
-/* The file that is reduced, and how. */
-typedef struct reduction {
-    job *j;
-    const char *path;
-    input in;
-    layout l;
-    groups steps;    /* of --by with --axis */
-    int64_t columns; /* of a table whose columns are the sequences; else 0 */
-    int by, banded;  /* --by of lines; --by of steps along --axis */
-    int boxed;       /* the file can be read in boxes */
-    char *buffer;    /* READ_BYTES */
-    progress p;
-    double start;
-    place before;
-} reduction;
 
 /* Opens everything that is read. more: NULL, or files that form one array with the first. */
 static int open_inputs(reduction *r, char *const *more)
@@ -58,15 +39,16 @@ static int open_inputs(reduction *r, char *const *more)
     int code = input_open(&r->in, r->j->ctx, o, r->path, more);
     if (code) return code;
     progress_begin(&r->p, o, r->path);
-    if (!(r->buffer = malloc(READ_BYTES))) return fail_memory("the reading buffer", READ_BYTES);
-    if (!r->by && has(o, OPT_shape)) code = input_reshape(&r->in, o->value[OPT_shape]);
+    r->buffer = memory_for(&code, "the reading buffer", READ_BYTES, 1);
+    if (!code && !r->by && has(o, OPT_shape)) code = input_reshape(&r->in, o->value[OPT_shape]);
     if (!code) code = minus_apply(&r->in, o);
     return code ? code : second_open(&r->j->beside, &r->in, o, &r->j->ops);
 }
 
 /* Finds the sequences, and makes the answer for their results. */
-static int open_answer(reduction *r, answer *a)
+static int open_answer(reduction *r)
 {
+    answer *const a = r->a;
     const options *const o = r->j->o;
     const int segments = has(o, OPT_segments);
     a->flat = !has(o, OPT_axis) && !segments && !r->in.columns;
@@ -93,24 +75,23 @@ static int open_answer(reduction *r, answer *a)
 }
 
 /* Computes the results. */
-static int compute_answer(reduction *r, answer *a)
+static int compute_answer(reduction *r)
 {
-    job *const j = r->j;
-    input *const in = &r->in;
-    const layout *const l = &r->l;
-    if (r->banded) return reduce_bands(j, in, a, l, &r->steps, &r->p);
-    if (j->beside.on && !j->beside.repeats)
-        return reduce_batches(j, in->data, in->dtype, a, l, NULL, 0);
-    if (r->columns) return reduce_fold(j, in, a, 0, -1, r->columns, r->buffer, &r->p);
-    if (a->flat) return reduce_flat(j, in, a, r->buffer, &r->p);
-    if (in->data) return reduce_batches(j, in->data, in->dtype, a, l, NULL, 0);
-    if (r->boxed && l->axis < in->ndim - 1) return reduce_boxes(j, in, a, l, &r->p);
-    return reduce_rows(j, in, a, l, r->buffer, &r->p);
+    const input *const in = &r->in;
+    const second *const beside = &r->j->beside;
+    if (r->banded) return reduce_bands(r);
+    if (beside->on && !beside->repeats) return reduce_batches(r, in->data, &r->l, 0);
+    if (r->columns) return reduce_fold(r, 0, -1);
+    if (r->a->flat) return reduce_flat(r);
+    if (in->data) return reduce_batches(r, in->data, &r->l, 0);
+    if (r->boxed && r->l.axis < in->ndim - 1) return reduce_boxes(r);
+    return reduce_rows(r);
 }
 
 /* Turns counts into shares, of the elements that were found. */
-static void finish_shares(const reduction *r, answer *a)
+static void finish_shares(const reduction *r)
 {
+    answer *const a = r->a;
     const layout *const l = &r->l;
     const lengths n = r->banded    ? (lengths){0, r->steps.offsets, l->inner, r->steps.count}
                       : l->offsets ? (lengths){0, l->offsets, 1, l->segments}
@@ -122,8 +103,9 @@ static void finish_shares(const reduction *r, answer *a)
 
 /* Says in the answer what was read and where it was computed; and explains it, if --explain is
  * given. */
-static void describe_answer(reduction *r, answer *a)
+static void describe_answer(reduction *r)
 {
+    answer *const a = r->a;
     const job *const j = r->j;
     input *const in = &r->in;
     input_note(in, j->o);
@@ -147,20 +129,18 @@ static void describe_answer(reduction *r, answer *a)
 }
 
 /* For a NetCDF file: the times of the steps, and the file that has the coordinates. */
-static int take_coordinates(reduction *r, answer *a)
+static int take_coordinates(reduction *r)
 {
+    answer *const a = r->a;
     if (!is_netcdf(output_format(r->j->o))) return DONE;
-    if (a->axis >= 0) {
-        if (!(a->times = calloc(1, sizeof *a->times)))
-            return fail_memory("the times", sizeof *a->times);
-        const int code = times_open(a->times, r->j->o, &r->in, &r->l, r->banded ? &r->steps : NULL);
-        if (code) return code;
-    }
-    if (a->dimensions) {
+    int code = DONE;
+    if (a->axis >= 0) a->times = memory_for(&code, "the times", 1, sizeof *a->times);
+    if (a->times) code = times_open(a->times, r->j->o, &r->in, &r->l, r->banded ? &r->steps : NULL);
+    if (!code && a->dimensions) {
         a->source = r->in.file;
         r->in.file = NULL;
     }
-    return DONE;
+    return code;
 }
 
 /* more: NULL, or files that form one array with the first. */
@@ -168,6 +148,7 @@ static int reduce_file(job *j, const char *path, char *const *more, answer *a)
 {
     const int banded = by_steps(j->o);
     reduction r = {.j = j,
+                   .a = a,
                    .path = path,
                    .banded = banded,
                    .by = has(j->o, OPT_by) && !banded,
@@ -176,14 +157,14 @@ static int reduce_file(job *j, const char *path, char *const *more, answer *a)
     memset(a, 0, sizeof *a);
     a->axis = -1;
     int code = open_inputs(&r, more);
-    if (!code) code = r.by ? reduce_groups(j, &r.in, a) : open_answer(&r, a);
-    if (!code && !r.by) code = compute_answer(&r, a);
+    if (!code) code = r.by ? reduce_groups(j, &r.in, a) : open_answer(&r);
+    if (!code && !r.by) code = compute_answer(&r);
     progress_end(&r.p);
-    if (!code && !r.by) finish_shares(&r, a);
+    if (!code && !r.by) finish_shares(&r);
     if (!code) code = input_sound(&r.in);
     if (!code) code = second_sound(&j->beside);
-    if (!code) describe_answer(&r, a);
-    if (!code) code = take_coordinates(&r, a);
+    if (!code) describe_answer(&r);
+    if (!code) code = take_coordinates(&r);
     free(r.buffer);
     groups_close(&r.steps);
     layout_close(&r.l);
@@ -199,7 +180,7 @@ static void answer_free(answer *a)
         free(a->results[i].bits);
         free(a->results[i].name);
     }
-    for (int64_t i = 0; a->names && i < a->count; i++) free(a->names[i]);
+    for (int64_t i = 0; i < a->named; i++) free(a->names[i]);
     free(a->names);
     free(a->dimensions);
     if (a->times) times_close(a->times);
@@ -209,6 +190,7 @@ static void answer_free(answer *a)
     a->source = NULL;
     free(a->results);
     a->names = NULL;
+    a->named = 0;
     a->dimensions = NULL;
     a->results = NULL;
 }
@@ -218,17 +200,15 @@ int run_reduce(const options *o)
     static char dash[] = "-", *standard_input[] = {dash};
     job j = {.o = o};
     if (o->nargs < 1)
-        return fail(USAGE, "which operator? `tally reduce sum FILE`; `tally ops` lists them, "
-                           "`tally help reduce` explains");
-    if (has(o, OPT_axis) && has(o, OPT_segments))
-        return fail(USAGE, "--axis and --segments exclude each other");
-    if (groups_check(o) || empty_check(o)) return USAGE;
+        return usage("which operator? `tally reduce sum FILE`; `tally ops` lists them, `tally help "
+                     "reduce` explains");
+    if (options_exclude(o) || groups_check(o) || empty_check(o)) return USAGE;
     char **const paths = o->nargs > 1 ? o->args + 1 : standard_input;
     const int joined = axis_named(o) && o->nargs > 2; /* the files form one array */
     int files = o->nargs > 1 && !joined ? o->nargs - 1 : 1;
-    answer *const answers = calloc((size_t)files, sizeof *answers);
-    int code = answers ? operators_split(&j.ops, o->args[0])
-                       : fail_memory("the results", files * (int64_t)sizeof *answers);
+    int code = DONE;
+    answer *const answers = memory_for(&code, "the results", files, sizeof *answers);
+    if (!code) code = operators_split(&j.ops, o->args[0]);
     if (!code) code = output_check(o, j.ops.count);
     if (!code) code = empty_operators(&j.ops, o);
     if (!code) code = session_open(&j.ctx, o);

@@ -14,28 +14,43 @@ typedef struct job {
     second beside; /* of the file that is read */
 } job;
 
+/* The file that is reduced, and how. */
+typedef struct reduction {
+    job *j;
+    answer *a;
+    const char *path;
+    input in;
+    layout l;
+    groups steps;    /* of --by with --axis */
+    int64_t columns; /* of a table whose columns are the sequences; else 0 */
+    int by, banded;  /* --by of lines; --by of steps along --axis */
+    int boxed;       /* the file can be read in boxes */
+    char *buffer;    /* READ_BYTES */
+    progress p;
+    double start;
+    place before;
+} reduction;
+
 /* ---- reduce_pieces.c: data that is read in pieces ---- */
 /* Reduces the next `limit` elements of the input (-1: all), as one sequence or as the columns of
- * a table. Writes the results of every operator from number `row` on. buffer: READ_BYTES. */
-int reduce_fold(const job *j, input *in, answer *a, int64_t row, int64_t limit, int64_t columns,
-                char *buffer, progress *p);
+ * a table. Writes the results of every operator from number `row` on. */
+int reduce_fold(reduction *r, int64_t row, int64_t limit);
 /* Reduces the whole input as one sequence. */
-int reduce_flat(const job *j, input *in, answer *a, char *buffer, progress *p);
+int reduce_flat(reduction *r);
 /* Reduces rows that are not in memory. */
-int reduce_rows(const job *j, input *in, answer *a, const layout *l, char *buffer, progress *p);
+int reduce_rows(reduction *r);
 
 /* ---- reduce_batches.c: --axis and --segments ---- */
-/* Reduces every batch of sequences of data, and writes results from number `row` on. g: NULL, or
- * each group of a batch is one view. */
-int reduce_batches(const job *j, const void *data, tally_dtype dtype, answer *a, const layout *l,
-                   const groups *g, int64_t row);
-int reduce_boxes(const job *j, input *in, answer *a, const layout *l, progress *p);
-int reduce_bands(job *j, input *in, answer *a, const layout *l, const groups *g, progress *p);
+/* Reduces every batch of sequences of data, with the layout l, and writes results from number `row`
+ * on. Of --by with --axis, each group of a batch is one view. */
+int reduce_batches(const reduction *r, const void *data, const layout *l, int64_t row);
+int reduce_boxes(reduction *r);
+int reduce_bands(reduction *r);
 
 /* ---- steps.c: an array in a file, along a dimension, some steps at a time ---- */
 typedef struct steps {
     const job *j;
-    const input *in;
+    input *in;
     answer *a;
     const layout *l;
     const groups *g; /* NULL: one group */

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Reduces every batch of sequences as one view, and writes results from number `row` on. If a
- * batch's results are not adjacent, they are computed in a buffer. g: NULL, or each group of a
- * batch is one view. */
-int reduce_batches(const job *j, const void *data, tally_dtype dtype, answer *a, const layout *l,
-                   const groups *g, int64_t row)
+/* If a batch's results are not adjacent, they are computed in a buffer. */
+int reduce_batches(const reduction *r, const void *data, const layout *l, int64_t row)
 {
+    const job *const j = r->j;
+    const groups *const g = r->banded ? &r->steps : NULL;
+    const tally_dtype dtype = r->in.dtype;
     const size_t size = tally_dtype_size(dtype);
     const int64_t parts = g ? g->count : 1;
     tally_view view, next;
@@ -21,18 +21,20 @@ int reduce_batches(const job *j, const void *data, tally_dtype dtype, answer *a,
         if (g) bands_part(g, l, b % parts, size, &view);
         if (g) bands_place(g, l, b % parts, &at, &step);
         for (int i = 0; i < j->ops.all; i++) {
-            const size_t each = result_bytes(&a->results[i].info);
-            char *const out = (char *)a->results[i].bits + (size_t)(row + at) * each;
-            char *const near = step == 1 ? out : malloc((size_t)view.rows * each + 1);
-            if (!near) return fail_memory("--axis", view.rows * (int64_t)each);
+            const result *const of = &r->a->results[i];
+            const size_t each = result_bytes(&of->info);
+            char *const out = (char *)of->bits + (size_t)(row + at) * each;
+            int code = DONE;
+            char *const near = step == 1 ? out : memory_for(&code, "--axis", view.rows, each);
+            if (code) return code;
             second_view(&j->beside, data, &view, &next);
             const tally_view own = second_for(&j->beside, &j->ops, i, &view);
-            const tally_status status = tally_reduce(j->ctx, j->ops.name[i], &own, near);
-            if (step != 1 && !status)
-                for (int64_t r = 0; r < view.rows; r++)
-                    memcpy(out + (size_t)(r * step) * each, near + (size_t)r * each, each);
+            code = code_of(j->ctx, tally_reduce(j->ctx, j->ops.name[i], &own, near));
+            if (step != 1 && !code)
+                for (int64_t k = 0; k < view.rows; k++)
+                    memcpy(out + (size_t)(k * step) * each, near + (size_t)k * each, each);
             if (step != 1) free(near);
-            if (status) return fail_status(j->ctx, status);
+            if (code) return code;
         }
     }
     return DONE;
@@ -44,13 +46,15 @@ int reduce_batches(const job *j, const void *data, tally_dtype dtype, answer *a,
  *
  *    time x lat x lon, axis 0:   all times, some lat, all lon; if one lat is too large: all
  *                                times, one lat, some lon */
-int reduce_boxes(const job *j, input *in, answer *a, const layout *l, progress *p)
+int reduce_boxes(reduction *r)
 {
+    const job *const j = r->j;
+    input *const in = &r->in;
+    const layout *const l = &r->l;
     const int64_t size = (int64_t)tally_dtype_size(in->dtype);
     int64_t start[DIMS] = {0}, most[DIMS], bytes, elements = in->n, row = 0;
-    int code = opt_count(j->o, OPT_memory, 1, INT64_MAX, physical_memory() / 4, &bytes), cut = -1,
-        taken = 0;
-    steps s = {.j = j, .in = in, .a = a, .l = l, .p = p, .memory = bytes};
+    int code = memory_option(j->o, &bytes), cut = -1, taken = 0;
+    steps s = {.j = j, .in = in, .a = r->a, .l = l, .p = &r->p, .memory = bytes};
     if (!code) code = reduce_steps(&s, &taken);
     if (code || taken) return code;
     memcpy(most, in->shape, sizeof most);
@@ -81,11 +85,10 @@ int reduce_boxes(const job *j, input *in, answer *a, const layout *l, progress *
             count[d] = most[d] < in->shape[d] - start[d] ? most[d] : in->shape[d] - start[d];
             if (d != l->axis) *(d < l->axis ? &part.outer : &part.inner) *= count[d];
         }
-        const tally_status status = tally_file_read_box(in->file, start, count, box);
-        code = status ? fail_status(j->ctx, status)
-                      : reduce_batches(j, box, in->dtype, a, &part, NULL, row);
+        code = code_of(j->ctx, tally_file_read_box(in->file, start, count, box));
+        if (!code) code = reduce_batches(r, box, &part, row);
         row += part.outer * part.inner;
-        progress_show(p, row * l->len * size, in->n * size);
+        progress_show(&r->p, in, row * l->len);
         more = 0;
         /* the next box; after the last one all are 0 again */
         for (int d = cut; d >= 0 && !more; d--) {
@@ -100,15 +103,19 @@ int reduce_boxes(const job *j, input *in, answer *a, const layout *l, progress *
 }
 
 /* Reduces --by with --axis, while the file is read or in memory. */
-int reduce_bands(job *j, input *in, answer *a, const layout *l, const groups *g, progress *p)
+int reduce_bands(reduction *r)
 {
+    job *const j = r->j;
+    input *const in = &r->in;
+    const layout *const l = &r->l;
+    const groups *const g = &r->steps;
     int64_t bytes;
-    int code = opt_count(j->o, OPT_memory, 1, INT64_MAX, physical_memory() / 4, &bytes), taken = 0;
-    steps s = {.j = j, .in = in, .a = a, .l = l, .g = g, .p = p, .memory = bytes};
+    int code = memory_option(j->o, &bytes), taken = 0;
+    steps s = {.j = j, .in = in, .a = r->a, .l = l, .g = g, .p = &r->p, .memory = bytes};
     if (!code && !j->beside.on && !in->data) code = reduce_steps(&s, &taken);
     if (code || taken) return code;
     code = input_load(in, 0);
     if (!code) code = bands_move(g, l, in->own, tally_dtype_size(in->dtype), 0);
     if (!code) code = second_bands(&j->beside, g, l, in->n);
-    return code ? code : reduce_batches(j, in->data, in->dtype, a, l, g, 0);
+    return code ? code : reduce_batches(r, in->data, l, 0);
 }

@@ -30,16 +30,13 @@ typedef struct passage {
 static int open_streams(const job *j, tally_dtype dtype, passage *pass)
 {
     const int64_t count = pass->columns * j->ops.all;
-    pass->streams = calloc((size_t)count, sizeof(tally_stream *));
-    if (pass->columns > 1) pass->column = malloc(READ_BYTES);
-    if (!pass->streams || (pass->columns > 1 && !pass->column))
-        return fail_memory("the streams", count * (int64_t)sizeof(tally_stream *) + READ_BYTES);
-    for (int64_t i = 0; i < count; i++) {
-        const tally_status status =
-            tally_stream_reduce(j->ctx, j->ops.name[i % j->ops.all], dtype, &pass->streams[i]);
-        if (status) return fail_status(j->ctx, status);
-    }
-    return DONE;
+    int code = DONE;
+    pass->streams = memory_for(&code, "the streams", count, sizeof(tally_stream *));
+    if (pass->columns > 1) pass->column = memory_for(&code, "the streams", READ_BYTES, 1);
+    for (int64_t i = 0; i < count && !code; i++)
+        code = code_of(j->ctx, tally_stream_reduce(j->ctx, j->ops.name[i % j->ops.all], dtype,
+                                                   &pass->streams[i]));
+    return code;
 }
 
 /* Pushes n elements through every stream, piece by piece. */
@@ -47,14 +44,14 @@ static int push(const job *j, tally_stream **streams, const char *data, int64_t 
 {
     const int64_t most =
         j->ops.all == 1 ? n : (tally_threads(j->ctx) > 1 ? PIECE_MANY : PIECE_ONE) / (int64_t)size;
+    int code = DONE;
     for (int64_t at = 0; at < n; at += most)
-        for (int i = 0; i < j->ops.all; i++) {
+        for (int i = 0; i < j->ops.all && !code; i++) {
             const int64_t now = n - at < most ? n - at : most;
-            const tally_status status =
-                tally_stream_push(streams[i], data + (size_t)at * size, now, NULL, NULL);
-            if (status) return fail_status(j->ctx, status);
+            code = code_of(
+                j->ctx, tally_stream_push(streams[i], data + (size_t)at * size, now, NULL, NULL));
         }
-    return DONE;
+    return code;
 }
 
 static int push_columns(const job *j, const passage *pass, const char *data, int64_t n, size_t size)
@@ -68,45 +65,32 @@ static int push_columns(const job *j, const passage *pass, const char *data, int
     return code;
 }
 
-/* Reduces the next `limit` elements of the input (-1: all), as one sequence or as the columns of
- * a table. Writes the results of every operator from number `row` on. */
-int reduce_fold(const job *j, input *in, answer *a, int64_t row, int64_t limit, int64_t columns,
-                char *buffer, progress *p)
+int reduce_fold(reduction *r, int64_t row, int64_t limit)
 {
+    const job *const j = r->j;
+    input *const in = &r->in;
+    const int64_t columns = r->columns ? r->columns : 1;
     const size_t size = tally_dtype_size(in->dtype);
-    const int64_t capacity = READ_BYTES / (int64_t)size / columns * columns,
-                  total = in->n >= 0 ? in->n * (int64_t)size : in->info.bytes_total;
+    const int64_t bytes = in->data && !in->column_major ? watched_bytes : READ_BYTES,
+                  capacity = bytes / (int64_t)size / columns * columns;
     passage pass = {.columns = columns};
     int code = open_streams(j, in->dtype, &pass);
     int64_t done = 0;
     while (!code && done != limit) {
         const int64_t want = limit >= 0 && limit - done < capacity ? limit - done : capacity;
         int64_t got = 0;
-        const char *at = buffer;
-        if (in->data && !in->column_major) {
-            got = in->n - in->next < watched_bytes / (int64_t)size ? in->n - in->next
-                                                                   : watched_bytes / (int64_t)size;
-            if (limit >= 0 && got > limit - done) got = limit - done;
-            at = in->data + (size_t)in->next * size;
-            in->next += got;
-        } else {
-            code = input_read(in, buffer, want, &got);
-        }
+        const char *at;
+        code = input_piece(in, r->buffer, want, &at, &got);
         if (code || !got) break;
         code = push_columns(j, &pass, at, got, size);
         done += got;
-        if (p->on && in->n < 0) tally_file_get_info(in->file, &in->info);
-        progress_show(p,
-                      in->n >= 0 ? (row * (limit < 0 ? 0 : limit) + done) * (int64_t)size
-                                 : in->info.bytes_read,
-                      total);
+        progress_show(&r->p, in, row * (limit < 0 ? 0 : limit) + done);
     }
     for (int64_t i = 0; pass.streams && i < columns * j->ops.all; i++) {
-        const result *const r = &a->results[i % j->ops.all];
-        char *const out = (char *)r->bits + (size_t)(row + i / j->ops.all) * result_bytes(&r->info);
-        const tally_status status =
-            code ? TALLY_OK : tally_stream_finish(pass.streams[i], out, NULL);
-        if (status) code = fail_status(j->ctx, status);
+        const result *const of = &r->a->results[i % j->ops.all];
+        char *const out =
+            (char *)of->bits + (size_t)(row + i / j->ops.all) * result_bytes(&of->info);
+        if (!code) code = code_of(j->ctx, tally_stream_finish(pass.streams[i], out, NULL));
         tally_stream_close(pass.streams[i]);
     }
     free(pass.streams);
@@ -115,54 +99,54 @@ int reduce_fold(const job *j, input *in, answer *a, int64_t row, int64_t limit, 
     return code;
 }
 
-int reduce_flat(const job *j, input *in, answer *a, char *buffer, progress *p)
+int reduce_flat(reduction *r)
 {
+    const job *const j = r->j;
+    const input *const in = &r->in;
     const int64_t bytes = in->n * (int64_t)tally_dtype_size(in->dtype);
-    if (j->ops.all > 1 || !in->data || in->column_major || (p->on && bytes > watched_bytes))
-        return reduce_fold(j, in, a, 0, -1, 1, buffer, p);
+    if (j->ops.all > 1 || !in->data || in->column_major || (r->p.on && bytes > watched_bytes))
+        return reduce_fold(r, 0, -1);
     const tally_view view = tally_flat(in->data, in->dtype, in->n);
-    const tally_status status = tally_reduce(j->ctx, j->ops.name[0], &view, a->results[0].bits);
-    return status ? fail_status(j->ctx, status) : DONE;
+    return code_of(j->ctx, tally_reduce(j->ctx, j->ops.name[0], &view, r->a->results[0].bits));
 }
 
-/* Reduces rows that are not in memory: as many complete rows at a time as fit the buffer, or a
- * long row in several reads. */
-int reduce_rows(const job *j, input *in, answer *a, const layout *l, char *buffer, progress *p)
+/* Reads and reduces the next `now` rows, whose results begin with number `row`. */
+static int reduce_some(reduction *r, char *buffer, int64_t row, int64_t now)
 {
+    const job *const j = r->j;
+    input *const in = &r->in;
     const size_t size = tally_dtype_size(in->dtype);
-    const int64_t capacity = READ_BYTES / (int64_t)size;
-    int64_t each = l->len ? capacity / l->len : l->outer;
+    const int64_t all = now * r->l.len;
     int code = DONE;
-    if (each > 1 && j->beside.repeats && l->len >= ALONE) each = 1;
-    char *own = NULL;
-    if (!each && j->beside.on) { /* a second input is not read in parts of a row */
-        if (!(buffer = own = malloc((size_t)l->len * size)))
-            return fail_memory("a row", l->len * (int64_t)size);
-        each = 1;
+    for (int64_t n = 0, got = 1; n < all && got && !code; n += got)
+        code = input_read(in, buffer + (size_t)n * size, all - n, &got);
+    tally_view view = tally_rows(buffer, in->dtype, now, r->l.len), next;
+    second_view(&j->beside, buffer, &view, &next);
+    for (int i = 0; i < j->ops.all && !code; i++) {
+        const result *const of = &r->a->results[i];
+        char *const out = (char *)of->bits + (size_t)row * result_bytes(&of->info);
+        const tally_view one = second_for(&j->beside, &j->ops, i, &view);
+        code = code_of(j->ctx, tally_reduce(j->ctx, j->ops.name[i], &one, out));
     }
-    for (int64_t row = 0; row < l->outer && !code;) {
-        if (!each) {
-            code = reduce_fold(j, in, a, row++, l->len, 1, buffer, p);
-            continue;
-        }
-        const int64_t now = l->outer - row < each ? l->outer - row : each;
-        int64_t read_count = 0, got = 1;
-        while (read_count < now * l->len && got && !code) {
-            code =
-                input_read(in, buffer + (size_t)read_count * size, now * l->len - read_count, &got);
-            read_count += got;
-        }
-        tally_view view = tally_rows(buffer, in->dtype, now, l->len), next;
-        second_view(&j->beside, buffer, &view, &next);
-        for (int i = 0; i < j->ops.all && !code; i++) {
-            char *const out =
-                (char *)a->results[i].bits + (size_t)row * result_bytes(&a->results[i].info);
-            const tally_view one = second_for(&j->beside, &j->ops, i, &view);
-            const tally_status status = tally_reduce(j->ctx, j->ops.name[i], &one, out);
-            if (status) code = fail_status(j->ctx, status);
-        }
-        row += now;
-        progress_show(p, row * l->len * (int64_t)size, in->n * (int64_t)size);
+    progress_show(&r->p, in, (row + now) * r->l.len);
+    return code;
+}
+
+/* As many complete rows at a time as fit the buffer, or a long row in several reads; but a second
+ * input is not read in parts of a row. */
+int reduce_rows(reduction *r)
+{
+    const second *const beside = &r->j->beside;
+    const layout *const l = &r->l;
+    const size_t size = tally_dtype_size(r->in.dtype);
+    int64_t each = l->len ? READ_BYTES / (int64_t)size / l->len : l->outer;
+    int code = DONE;
+    if (each > 1 && beside->repeats && l->len >= ALONE) each = 1;
+    char *const own = !each && beside->on ? memory_for(&code, "a row", l->len, size) : NULL;
+    if (own) each = 1;
+    for (int64_t row = 0, now; row < l->outer && !code; row += now) {
+        now = !each ? 1 : l->outer - row < each ? l->outer - row : each;
+        code = each ? reduce_some(r, own ? own : r->buffer, row, now) : reduce_fold(r, row, l->len);
     }
     free(own);
     return code;

@@ -31,9 +31,9 @@ static int load_beside(input *beside, const input *in, const options *o, enum op
     int code = input_load(beside, 0);
     if (code) return code;
     if (beside->n != in->n)
-        return fail(BAD_DATA, "--%s %s has %lld element%s, and %s has %lld: must be as many", name,
-                    beside->label, (long long)beside->n, beside->n == 1 ? "" : "s", in->label,
-                    (long long)in->n);
+        return bad_data("--%s %s has %lld element%s, and %s has %lld: must be as many", name,
+                        beside->label, (long long)beside->n, beside->n == 1 ? "" : "s", in->label,
+                        (long long)in->n);
     if (has(o, OPT_shape) && beside->ndim == 1) code = input_reshape(beside, o->value[OPT_shape]);
     /* a table of one column counts as one dimension */
     const int flat = beside->ndim == 1 || beside->columns == 1;
@@ -43,8 +43,8 @@ static int load_beside(input *beside, const input *in, const options *o, enum op
         return DONE;
     shape_text(beside, given, sizeof given);
     shape_text(in, wanted, sizeof wanted);
-    return fail(BAD_DATA, "--%s %s is an array of %s, and %s is one of %s: must be the same", name,
-                beside->label, given, in->label, wanted);
+    return bad_data("--%s %s is an array of %s, and %s is one of %s: must be the same", name,
+                    beside->label, given, in->label, wanted);
 }
 
 /* Checks that standard input is used only once. */
@@ -53,12 +53,12 @@ static int check_source(const options *o, enum option id, const char *first)
     const char *const path = o->value[id];
     if (!path || strcmp(path, "-")) return DONE;
     if (!strcmp(first, "-"))
-        return fail(USAGE, "--%s is -, and standard input is FILE", option_table[id].name);
+        return usage("--%s is -, and standard input is FILE", option_table[id].name);
     if (id == OPT_valid && has(o, OPT_with) && !strcmp(o->value[OPT_with], "-"))
-        return fail(USAGE, "--valid is -, and standard input is that of --with");
+        return usage("--valid is -, and standard input is that of --with");
     if (o->verb == VERB_reduce && o->nargs > 2)
-        return fail(USAGE, "--%s is -, and standard input cannot be read again for every FILE",
-                    option_table[id].name);
+        return usage("--%s is -, and standard input cannot be read again for every FILE",
+                     option_table[id].name);
     return DONE;
 }
 
@@ -69,25 +69,22 @@ static int check_inputs(const input *in, const options *o, const operators *ops,
     *two = ops->info[0].inputs == 2;
     for (int i = 1; i < ops->count; i++)
         if (ops->info[i].inputs != ops->info[0].inputs)
-            return fail(
-                USAGE,
+            return usage(
                 "operator '%s' takes %s, and '%s' takes %s: one call has operators of one kind",
                 ops->name[0], *two ? "two inputs" : "one input", ops->name[i],
                 *two ? "one" : "two");
     if (has(o, OPT_with_dtype) && !has(o, OPT_with))
-        return fail(USAGE, "--with-dtype is %s, the type of --with, which is not there",
-                    o->value[OPT_with_dtype]);
+        return usage("--with-dtype is %s, the type of --with, which is not there",
+                     o->value[OPT_with_dtype]);
     if (!*two && has(o, OPT_with))
-        return fail(USAGE, "--with %s is a second input, and operator '%s' takes one",
-                    o->value[OPT_with], ops->name[0]);
+        return usage("--with %s is a second input, and operator '%s' takes one", o->value[OPT_with],
+                     ops->name[0]);
     if (!*two || has(o, OPT_with) || in->columns == 2) return DONE;
     if (in->columns)
-        return fail(USAGE,
-                    "operator '%s' takes two inputs, and %s is read as a table of %lld column%s: "
-                    "choose two",
-                    ops->name[0], in->label, (long long)in->columns, in->columns == 1 ? "" : "s");
-    return fail(
-        USAGE,
+        return usage("operator '%s' takes two inputs, and %s is read as a table of %lld column%s: "
+                     "choose two",
+                     ops->name[0], in->label, (long long)in->columns, in->columns == 1 ? "" : "s");
+    return usage(
         "operator '%s' takes two inputs: the second is --with FILE, or the second of --column X,Y",
         ops->name[0]);
 }
@@ -97,12 +94,11 @@ static int split_columns(second *s, input *in)
 {
     const size_t size = tally_dtype_size(in->dtype);
     const int64_t n = in->n / 2;
-    char *const x = malloc((size_t)n * size + 1), *const y = malloc((size_t)n * size + 1);
-    s->own = y;
-    if (!x || !y) {
-        free(x);
-        return fail_memory("two columns", 2 * n * (int64_t)size);
-    }
+    int code = DONE;
+    char *const y = s->own = memory_for(&code, "two columns", n, size), *const x = memory_for(
+                                                                            &code, "two columns", n,
+                                                                            size);
+    if (code) return code;
     layout_gather(in->data, n, 2, 0, size, x);
     layout_gather(in->data, n, 2, 1, size, y);
     free(in->own);
@@ -128,8 +124,9 @@ const char *cut_variable(char *path)
 static int open_with(second *s, input *in, const options *o)
 {
     tally_file_options f = {.table = in->columns > 0};
-    char *const path = s->path = strdup(o->value[OPT_with]);
-    int taken = 0, code = path ? dtype_option(o, OPT_dtype, &f.assume) : fail_memory("--with", 1);
+    int taken = 0, code = DONE;
+    char *const path = s->path = text_for(&code, "--with", o->value[OPT_with]);
+    if (!code) code = dtype_option(o, OPT_dtype, &f.assume);
     if (!code) code = dtype_option(o, OPT_with_dtype, &f.dtype);
     if (!code) f.variable = cut_variable(path);
     if (!code && strncmp(path, "cos(", 4) != 0)
@@ -150,12 +147,12 @@ static int find_both(second *s, const input *in, const operators *ops)
     int i = 0;
     while (i < ops->count && !is_nan_form(ops->name[i])) i++;
     if (!ops->place || i == ops->count) return DONE;
-    if (!(s->both = calloc((size_t)in->n / 8 + 1, 1)))
-        return fail_memory("the pairs that count", in->n / 8 + 1);
+    int code = DONE;
+    s->both = memory_for(&code, "the pairs that count", in->n / 8, 1);
+    if (code) return code;
     tally_view pairs = tally_rows(in->data, in->dtype, in->n, 1), next;
     second_view(s, in->data, &pairs, &next);
-    const tally_status status = tally_reduce_valid(in->ctx, ops->name[i], &pairs, s->both, 0);
-    return status ? fail_status(in->ctx, status) : DONE;
+    return code_of(in->ctx, tally_reduce_valid(in->ctx, ops->name[i], &pairs, s->both, 0));
 }
 
 /* Reads --valid: whole numbers, raw ones of one byte each, others with the file's type or i64. */
@@ -172,18 +169,16 @@ static int open_valid(second *s, const input *in, const options *o)
         code = input_open_beside(&valid, in->ctx, &f, path);
     }
     if (!code && valid.dtype >= TALLY_F16)
-        code = fail(
-            BAD_DATA,
+        code = bad_data(
             "--valid %s: must be whole numbers, 0 where an element is left out, and these are %s",
             valid.label, tally_dtype_name(valid.dtype));
     if (!code) code = load_beside(&valid, in, o, OPT_valid, 1);
-    if (!code && !(s->bits = calloc((size_t)in->n / 8 + 1, 1)))
-        code = fail_memory("--valid", in->n / 8 + 1);
+    s->bits = memory_for(&code, "--valid", in->n / 8, 1);
     const size_t size = tally_dtype_size(valid.dtype);
     for (int64_t i = 0; i < in->n && !code; i++) {
         uint64_t number = 0;
         memcpy(&number, valid.data + (size_t)i * size, size);
-        if (number) s->bits[i >> 3] |= (unsigned char)(1u << (i & 7));
+        if (number) set_bit(s->bits, i);
     }
     if (!code) code = input_sound(&valid);
     input_close(&valid);
@@ -253,15 +248,12 @@ tally_view second_for(const second *s, const operators *ops, int i, const tally_
 static int group_bits(const unsigned char *bits, const groups *g, int64_t column,
                       unsigned char **part)
 {
-    *part = NULL;
-    if (!bits) return DONE;
-    if (!(*part = calloc((size_t)g->lines / 8 + 1, 1)))
-        return fail_memory("--valid", g->lines / 8 + 1);
-    for (int64_t i = 0; i < g->lines; i++) {
-        const int64_t from = g->order[i] * g->width + column;
-        if (bits[from >> 3] >> (from & 7) & 1) (*part)[i >> 3] |= (unsigned char)(1u << (i & 7));
+    int code = DONE;
+    *part = bits ? memory_for(&code, "--valid", g->lines / 8, 1) : NULL;
+    for (int64_t i = 0; i < g->lines && *part; i++) {
+        if (bit_at(bits, g->order[i] * g->width + column)) set_bit(*part, i);
     }
-    return DONE;
+    return code;
 }
 
 int second_group(const second *s, const groups *g, int64_t column, second *part)
@@ -270,43 +262,45 @@ int second_group(const second *s, const groups *g, int64_t column, second *part)
     memset(&part->with, 0, sizeof part->with);
     part->own = part->path = NULL;
     part->bits = part->both = NULL;
-    if (s->data) {
-        const size_t size = tally_dtype_size(s->type);
-        part->data = part->own = malloc((size_t)g->lines * size + 1);
-        if (!part->own) return fail_memory("the values of the groups", g->lines * (int64_t)size);
-        for (int64_t i = 0; i < g->lines; i++)
-            memcpy(part->own + (size_t)i * size,
-                   s->data + (size_t)(g->order[i] * g->width + column) * size, size);
-    }
-    const int code = group_bits(s->bits, g, column, &part->bits);
+    const size_t size = s->data ? tally_dtype_size(s->type) : 0;
+    int code = DONE;
+    if (s->data)
+        part->data = part->own = memory_for(&code, "the values of the groups", g->lines, size);
+    for (int64_t i = 0; i < g->lines && part->own; i++)
+        memcpy(part->own + (size_t)i * size,
+               s->data + (size_t)(g->order[i] * g->width + column) * size, size);
+    if (!code) code = group_bits(s->bits, g, column, &part->bits);
     return code ? code : group_bits(s->both, g, column, &part->both);
 }
 
 /* bands_move of the bits of an array with l's shape. */
 static int band_bits(unsigned char *bits, const groups *g, const layout *l, int64_t n)
 {
-    char *const bytes = bits ? malloc((size_t)n + 1) : NULL;
+    int code = DONE;
     if (!bits) return DONE;
-    if (!bytes) return fail_memory("--valid", n);
-    for (int64_t i = 0; i < n; i++) bytes[i] = bits[i >> 3] >> (i & 7) & 1;
-    const int code = bands_move(g, l, bytes, 1, 0);
+    char *const bytes = memory_for(&code, "--valid", n, 1);
+    if (code) return code;
+    for (int64_t i = 0; i < n; i++) bytes[i] = (char)bit_at(bits, i);
+    code = bands_move(g, l, bytes, 1, 0);
     memset(bits, 0, (size_t)n / 8 + 1);
-    for (int64_t i = 0; i < n; i++) bits[i >> 3] |= (unsigned char)(bytes[i] << (i & 7));
+    for (int64_t i = 0; i < n; i++)
+        if (bytes[i]) set_bit(bits, i);
     free(bytes);
     return code;
 }
 
 int second_bands(second *s, const groups *g, const layout *l, int64_t n)
 {
-    const size_t size = s->data ? tally_dtype_size(s->type) : 0;
+    int code = DONE;
     if (s->data) {
-        char *const own = malloc((size_t)n * size + 1);
-        if (!own) return fail_memory("--with", n * (int64_t)size);
+        const size_t size = tally_dtype_size(s->type);
+        char *const own = memory_for(&code, "--with", n, size);
+        if (code) return code;
         memcpy(own, s->data, (size_t)n * size);
         free(s->own);
         s->data = s->own = own;
+        code = bands_move(g, l, own, size, 0);
     }
-    int code = s->data ? bands_move(g, l, s->own, size, 0) : DONE;
     if (!code) code = band_bits(s->bits, g, l, n);
     return code ? code : band_bits(s->both, g, l, n);
 }

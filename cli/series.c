@@ -26,22 +26,12 @@ int series_begin(const options *o)
 {
     const char *const verb = verb_table[o->verb].name;
     if (o->nargs < 1)
-        return fail(
-            USAGE,
+        return usage(
             "which operator? `tally %s %s`; `tally ops` lists them, `tally help %s` explains", verb,
             verb_table[o->verb].operands, verb);
     if (o->nargs > 2 && !axis_named(o))
-        return fail(USAGE, "`tally %s` takes one FILE, and '%s' is a second one", verb, o->args[2]);
-    if (has(o, OPT_axis) && has(o, OPT_segments))
-        return fail(USAGE, "--axis and --segments exclude each other");
-    if (groups_check(o) || empty_check(o)) return USAGE;
-    if (has(o, OPT_keep) && has(o, OPT_json))
-        return fail(USAGE, "--keep and --json exclude each other");
-    if (has(o, OPT_keep) && has(o, OPT_step))
-        return fail(USAGE, "--keep and --step exclude each other");
-    if (has(o, OPT_keep) && has(o, OPT_reverse))
-        return fail(USAGE, "--keep and --reverse exclude each other");
-    return DONE;
+        return usage("`tally %s` takes one FILE, and '%s' is a second one", verb, o->args[2]);
+    return options_exclude(o) || groups_check(o) || empty_check(o) ? USAGE : DONE;
 }
 
 const tally_scan_options *series_options(const run *r, int i, tally_scan_options *copy)
@@ -85,7 +75,7 @@ static int flow_open(run *r, flow *f)
                 ? tally_stream_scan(r->ctx, name, f->in->dtype, series_options(r, op, &copy),
                                     &f->streams[i])
                 : tally_stream_window(r->ctx, name, f->in->dtype, r->how.window, &f->streams[i]);
-        if (status) return fail_status(r->ctx, status);
+        if (status) return code_of(r->ctx, status);
         const int64_t on_push = tally_stream_room(f->streams[i], f->most),
                       at_end = tally_stream_room(f->streams[i], -1);
         if (i == 0) capacity = on_push > at_end ? on_push : at_end;
@@ -129,7 +119,7 @@ static int flow_push(run *r, flow *f, const char *at, int64_t rows)
             const tally_status status =
                 at ? tally_stream_push(stream, k > 1 ? f->column : at, rows, out, &result_count)
                    : tally_stream_finish(stream, out, &result_count);
-            if (status) return fail_status(r->ctx, status);
+            if (status) return code_of(r->ctx, status);
             const size_t each = result_bytes(&r->ops.info[i]);
             for (int64_t j = 0; k > 1 && j < result_count; j++)
                 memcpy(f->out[i] + (size_t)(j * k + c) * each, out + (size_t)j * each, each);
@@ -142,26 +132,16 @@ static int flow_push(run *r, flow *f, const char *at, int64_t rows)
 static int pump(run *r, flow *f)
 {
     input *const in = f->in;
-    const size_t size = tally_dtype_size(in->dtype);
-    const int64_t total = in->n >= 0 ? in->n * (int64_t)size : in->info.bytes_total,
-                  most = f->most * f->columns;
     int64_t done = 0;
     for (;;) {
         int64_t got = 0;
-        int code = DONE;
-        const char *at = f->buffer;
-        if (in->data && !in->column_major) {
-            got = in->n - done < most ? in->n - done : most;
-            if (got) at = in->data + (size_t)done * size;
-        } else {
-            code = input_read(in, f->buffer, most, &got);
-        }
+        const char *at;
+        int code = input_piece(in, f->buffer, f->most * f->columns, &at, &got);
         if (!code && got) code = flow_push(r, f, at, got / f->columns);
         if (code) return code;
         if (!got) break;
         done += got;
-        if (r->p.on && in->n < 0) tally_file_get_info(in->file, &in->info);
-        progress_show(&r->p, in->n >= 0 ? done * (int64_t)size : in->info.bytes_read, total);
+        progress_show(&r->p, in, done);
     }
     if (in->n < 0) in->n = done;
     const int code = flow_push(r, f, NULL, 0);
@@ -217,13 +197,13 @@ static int run_stream(run *r, input *in, int64_t columns)
 static int parse_init(run *r)
 {
     const char *const text = r->o->value[OPT_init];
-    r->init = calloc((size_t)r->ops.count, sizeof *r->init);
-    if (!r->init) return fail_memory("--init", r->ops.count * (int64_t)sizeof *r->init);
-    for (int i = 0; i < r->ops.count; i++)
+    int code = DONE;
+    r->init = memory_for(&code, "--init", r->ops.count, sizeof *r->init);
+    for (int i = 0; i < r->ops.count && !code; i++)
         if (!parse_literal(r->ops.info[i].output, text, &r->init[i]))
-            return fail(USAGE, "--init is '%s', which is not a value of %s, the output of %s", text,
-                        tally_dtype_name(r->ops.info[i].output), r->ops.name[i]);
-    return DONE;
+            code = usage("--init is '%s', which is not a value of %s, the output of %s", text,
+                         tally_dtype_name(r->ops.info[i].output), r->ops.name[i]);
+    return code;
 }
 
 /* Opens everything that is read. */
@@ -232,8 +212,7 @@ static int open_inputs(run *r, input *in)
     const options *const o = r->o;
     int code = operators_split(&r->ops, o->args[0]);
     for (int i = 0; i < r->ops.count && !code; i++)
-        if (r->ops.share[i])
-            code = fail(USAGE, "operator '%s' is for `tally reduce`", r->ops.shown[i]);
+        if (r->ops.share[i]) code = usage("operator '%s' is for `tally reduce`", r->ops.shown[i]);
     if (!code) code = netcdf_check(o, r->ops.count);
     if (!code) code = empty_operators(&r->ops, o);
     if (!code) code = session_open(&r->ctx, o);
@@ -242,7 +221,7 @@ static int open_inputs(run *r, input *in)
         code = input_open(in, r->ctx, o, o->nargs > 1 ? o->args[1] : "-",
                           o->nargs > 2 ? o->args + 2 : NULL);
     if (!code && has(o, OPT_by) && has(o, OPT_axis) && !in->info.dimensions)
-        code = fail(USAGE, "--by and --axis exclude each other");
+        code = usage("--by and --axis exclude each other");
     if (!code && has(o, OPT_shape)) code = input_reshape(in, o->value[OPT_shape]);
     if (!code) code = minus_apply(in, o);
     if (!code) code = second_open(&r->beside, in, o, &r->ops);
@@ -259,8 +238,7 @@ static int compute(run *r, input *in)
     int code = layout_columns(in, o, &columns), taken = 0;
     if (code) return code;
     if (r->beside.on) return series_whole(r, in);
-    const slabs all = {r->ctx, o, &r->ops, &r->how, r->init, series_lines_before(r), &r->p};
-    code = slabs_run(&all, in, &taken);
+    code = slabs_run(r, in, &taken);
     if (code || taken) return code;
     if (needs_all(&r->how)) return series_whole(r, in);
     if (columns) return run_stream(r, in, columns);

@@ -25,6 +25,10 @@ const tally_scan_options *series_options(const run *r, int i, tally_scan_options
  * window. */
 int64_t series_lines_before(const run *r);
 
+/* ---- slabs.c: along the first dimension of a NetCDF array, in the order of the file ---- */
+/* *taken 0: the array fits --memory, or this method does not apply; nothing was done. */
+int slabs_run(run *r, input *in, int *taken);
+
 /* ---- series_whole.c ---- */
 /* Loads the array, and computes all results of it as one view, or as batches of sequences. */
 int series_whole(run *r, input *in);

@@ -9,18 +9,17 @@
 static int batch(const run *r, int i, const tally_view *in, const tally_view *out)
 {
     tally_scan_options copy;
-    const tally_status status =
-        r->how.scan ? tally_scan(r->ctx, r->ops.name[i], in, out, series_options(r, i, &copy))
-                    : tally_window(r->ctx, r->ops.name[i], in, out, r->how.window);
-    return status ? fail_status(r->ctx, status) : DONE;
+    return code_of(r->ctx,
+                   r->how.scan
+                       ? tally_scan(r->ctx, r->ops.name[i], in, out, series_options(r, i, &copy))
+                       : tally_window(r->ctx, r->ops.name[i], in, out, r->how.window));
 }
 
 static int ranges(const run *r, int i, const tally_view *in, const int64_t *start,
                   const int64_t *end, const tally_view *out)
 {
-    const tally_status status = tally_window_ranges(r->ctx, r->ops.name[i], in, start, end, in->n,
-                                                    out, r->how.window->min_count);
-    return status ? fail_status(r->ctx, status) : DONE;
+    return code_of(r->ctx, tally_window_ranges(r->ctx, r->ops.name[i], in, start, end, in->n, out,
+                                               r->how.window->min_count));
 }
 
 /* Sequence number `row` of a view. */
@@ -52,10 +51,9 @@ static int batch_ranges(const run *r, int i, const tally_view *in, const tally_v
         code = ranges(r, i, &one, r->start, r->end, &to);
     }
     if (code || in->next || in->valid) return code;
-    char *const from = malloc(AT_ONCE * (size_t)n * size + 1), *const results = malloc(
-                                                                   AT_ONCE * (size_t)n * each + 1);
-    if (!from || !results)
-        code = fail_memory("the windows of some sequences", AT_ONCE * n * (int64_t)(size + each));
+    static const char what[] = "the windows of some sequences";
+    char *const from = memory_for(&code, what, AT_ONCE * n, size);
+    char *const results = memory_for(&code, what, AT_ONCE * n, each);
     for (int64_t row = 0; row < in->rows && !code; row += AT_ONCE) {
         const int64_t now = in->rows - row < AT_ONCE ? in->rows - row : AT_ONCE;
         for (int64_t k = 0; k < n; k++)
@@ -89,10 +87,8 @@ static int whole(const run *r, const input *in, const layout *l, int i, int64_t 
     tally_view from, into, next;
     int64_t at, step;
     int code = DONE;
-    *out = calloc((size_t)count + 1, each);
-    if (!*out)
-        return fail_memory("holding all the results (--reverse, --axis and --segments do)",
-                           count * (int64_t)each);
+    *out = memory_for(&code, "holding all the results (--reverse, --axis and --segments do)", count,
+                      each);
     const groups *const g = r->bands.order ? &r->bands : NULL;
     const int64_t parts = !g ? 1 : g->count ? g->count : 1;
     for (int64_t b = 0;
@@ -138,8 +134,7 @@ int series_whole(run *r, input *in)
     else
         shape[0] = count;
     sink *to = NULL;
-    char **const out = calloc((size_t)r->ops.all, sizeof *out);
-    if (!out) code = fail_memory("the results", r->ops.all * (int64_t)sizeof *out);
+    char **const out = memory_for(&code, "the results", r->ops.all, sizeof *out);
     for (int i = 0; i < r->ops.all && !code; i++) code = whole(r, in, &l, i, len, count, &out[i]);
     if (!code) code = input_sound(in);
     if (!code) code = second_sound(&r->beside);
@@ -214,18 +209,15 @@ int series_groups(run *r, input *in)
     size_t most = 1;
     int code = groups_open(g, in, r->o);
     if (!code && r->how.span) code = span_bounds(r->how.span, g, in, &b.start, &b.end);
-    char **const out = calloc((size_t)r->ops.all, sizeof *out);
-    if (!out) code = fail_memory("the results", r->ops.all * (int64_t)sizeof *out);
+    static const char what[] = "the values of the groups";
+    char **const out = memory_for(&code, "the results", r->ops.all, sizeof *out);
     for (int i = 0; i < r->ops.all && !code; i++) {
         const size_t each = result_bytes(&r->ops.info[i]);
         if (each > most) most = each;
-        if (!(out[i] = malloc((size_t)in->n * each + 1)))
-            code = fail_memory("holding all the results, as --by does,", in->n * (int64_t)each);
+        out[i] = memory_for(&code, "holding all the results, as --by does,", in->n, each);
     }
-    char *const dense = code ? NULL : malloc((size_t)g->lines * tally_dtype_size(in->dtype) + 1),
-                *const results = code ? NULL : malloc((size_t)g->lines * most + 1);
-    if (!code && (!dense || !results))
-        code = fail_memory("the values of the groups", g->lines * (int64_t)(8 + most));
+    char *const dense = memory_for(&code, what, g->lines, tally_dtype_size(in->dtype)),
+                *const results = memory_for(&code, what, g->lines, most);
     for (int64_t c = 0; c < g->width && !code; c++)
         code = group_column(r, &b, in, c, dense, results, out);
     const int64_t shape[2] = {g->lines, in->columns};

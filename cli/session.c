@@ -96,18 +96,16 @@ int session_operators(const options *o)
         if (!named) name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
         const size_t length = named ? (size_t)(equals - given) : strcspn(name, ".");
         if (!length || length >= NAME_BYTES || !*path)
-            return fail(
-                USAGE,
+            return usage(
                 "--op-file is '%s': must be NAME=FILE, or a FILE whose name is the operator's",
                 given);
         snprintf(own[owned].name, NAME_BYTES, "%.*s", (int)length, name);
         if (is_operator(own[owned].name))
-            return fail(USAGE,
-                        "--op-file %s: '%s' is a built-in operator; give yours a name of its own: "
-                        "--op-file NAME=%s",
-                        given, own[owned].name, path);
+            return usage("--op-file %s: '%s' is a built-in operator; give yours a name of its own: "
+                         "--op-file NAME=%s",
+                         given, own[owned].name, path);
         if (access(path, F_OK) != 0) /* a missing file is reported before a wrong operator name */
-            return fail(BAD_DATA, "%s: %s", path, strerror(errno));
+            return bad_data("%s: %s", path, strerror(errno));
         own[owned++].path = path;
     }
     return DONE;
@@ -115,11 +113,10 @@ int session_operators(const options *o)
 
 static int define_own(tally *ctx)
 {
-    for (int i = 0; i < owned; i++) {
-        const tally_status status = tally_define_file(ctx, own[i].name, own[i].path);
-        if (status) return fail_status(ctx, status);
-    }
-    return DONE;
+    int code = DONE;
+    for (int i = 0; i < owned && !code; i++)
+        code = code_of(ctx, tally_define_file(ctx, own[i].name, own[i].path));
+    return code;
 }
 
 int session_open(tally **ctx, const options *o)
@@ -139,8 +136,8 @@ int session_open(tally **ctx, const options *o)
     if (threads) snprintf(part, sizeof part, ",threads=%lld", (long long)threads);
     snprintf(text, sizeof text, "%.100s%s%s%.60s", device, part, has(o, OPT_isa) ? ",isa=" : "",
              has(o, OPT_isa) ? o->value[OPT_isa] : "");
-    const tally_status status = tally_open(ctx, text);
-    if (status) return fail_status(NULL, status);
+    code = code_of(NULL, tally_open(ctx, text));
+    if (code) return code;
     tally_time(*ctx, has(o, OPT_explain)); /* also resets the counts of launches and elements */
     code = define_own(*ctx);
     if (code) {
@@ -159,17 +156,17 @@ int operator_check(const char *op, size_t length)
     const char *const *all = tally_operators();
     int built_in = 0, count = 0, known = 0;
     while (all[built_in]) built_in++;
-    const char **names = calloc((size_t)(built_in + owned + 1), sizeof *names);
-    if (!names) return fail_memory("the names of the operators", built_in * (int64_t)sizeof *names);
+    int code = DONE;
+    const char **const names =
+        memory_for(&code, "the names of the operators", built_in + owned, sizeof *names);
+    if (code) return code;
     for (int i = 0; i < owned; i++) names[count++] = own[i].name;
     for (int i = 0; i < built_in; i++) names[count++] = all[i];
     for (int i = 0; i < count && !known; i++) known = strcmp(names[i], base) == 0;
-    int code = DONE;
     if (!known && access(op, F_OK) == 0)
-        code = fail(USAGE,
-                    "there is no operator '%s', which is a file: the operator comes first, as in "
-                    "`tally reduce sum %s`",
-                    op, op);
+        code = usage("there is no operator '%s', which is a file: the operator comes first, as in "
+                     "`tally reduce sum %s`",
+                     op, op);
     else if (!known)
         code = fail_choice(USAGE, "operator", base, names);
     free(names);
@@ -178,8 +175,7 @@ int operator_check(const char *op, size_t length)
 
 int operator_info(tally *ctx, const char *op, tally_dtype dtype, tally_operator_info *info)
 {
-    const tally_status status = tally_operator(ctx, op, dtype, info);
-    return status ? fail_status(ctx, status) : DONE;
+    return code_of(ctx, tally_operator(ctx, op, dtype, info));
 }
 
 /* 'v' or 'm' for the shares of elements that are valid or missing; else 0. */
@@ -190,29 +186,27 @@ static int is_share(const char *op)
 
 int operators_split(operators *ops, const char *text)
 {
-    const size_t most = strlen(text) + 3; /* the longest suffix that empty_operators needs */
-    ops->list = strdup(text);
-    ops->name = calloc(most, sizeof *ops->name);
-    ops->shown = calloc(most, sizeof *ops->shown);
-    ops->share = calloc(most, 1);
-    ops->info = calloc(most, sizeof *ops->info);
-    if (!ops->list || !ops->name || !ops->shown || !ops->share || !ops->info)
-        return fail_memory("the operators",
-                           (int64_t)(most * (sizeof *ops->name + sizeof *ops->info)));
-    for (char *at = ops->list; at; ops->count++) {
+    static const char what[] = "the operators";
+    const int64_t most = (int64_t)strlen(text) + 3; /* and those that empty_operators adds */
+    int code = DONE;
+    ops->list = text_for(&code, what, text);
+    ops->name = memory_for(&code, what, most, sizeof *ops->name);
+    ops->shown = memory_for(&code, what, most, sizeof *ops->shown);
+    ops->share = memory_for(&code, what, most, 1);
+    ops->info = memory_for(&code, what, most, sizeof *ops->info);
+    for (char *at = ops->list; at && !code; ops->count++) {
         char *const comma = strchr(at, ',');
         if (comma) *comma = '\0';
-        if (!*at) return fail(USAGE, "the operators '%s' have an empty name among them", text);
+        if (!*at) return usage("the operators '%s' have an empty name among them", text);
         const char *const name = is_share(at) ? "count" : at;
-        const int code = operator_check(name, strlen(name));
-        if (code) return code;
+        code = operator_check(name, strlen(name));
         ops->name[ops->count] = name;
         ops->shown[ops->count] = at;
         ops->share[ops->count] = (char)is_share(at);
         at = comma ? comma + 1 : NULL;
     }
     ops->all = ops->count;
-    return DONE;
+    return code;
 }
 
 int operators_info(operators *ops, tally *ctx, tally_dtype dtype)
@@ -229,11 +223,11 @@ int operators_precision(operators *ops, tally *ctx, const options *o, tally_dtyp
     tally_operator_info info;
     if (!has(o, OPT_precision) || ops->precise) return DONE;
     for (int i = 0; i < ops->count; i++) bytes += strlen(ops->name[i]) + 5;
-    char *at = ops->precise = malloc(bytes);
-    if (!at) return fail_memory("--precision", (int64_t)bytes);
-    for (int i = 0; i < ops->count; i++) {
-        const int code = operator_info(ctx, ops->name[i], dtype, &info);
-        if (code) return code;
+    int code = DONE;
+    char *at = ops->precise = memory_for(&code, "--precision", (int64_t)bytes, 1);
+    for (int i = 0; i < ops->count && !code; i++) {
+        code = operator_info(ctx, ops->name[i], dtype, &info);
+        if (code) break;
         sprintf(at, "%s:f64", ops->name[i]);
         if (info.output != TALLY_F32 || tally_operator(ctx, at, dtype, &info) ||
             info.output != TALLY_F64)
@@ -241,7 +235,7 @@ int operators_precision(operators *ops, tally *ctx, const options *o, tally_dtyp
         ops->name[i] = at;
         at += strlen(at) + 1;
     }
-    return DONE;
+    return code;
 }
 
 void operators_free(operators *ops)

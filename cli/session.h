@@ -20,27 +20,30 @@ enum {
     CLOSED_PIPE = 141 /* the reader closed the pipe: no message, a shell's code for SIGPIPE */
 };
 
-/* ---- error.c: "tally: <sentence>" on standard error ------------------------------------------ */
-#if defined(__GNUC__)
-#define NOTE_FORMAT __attribute__((format(printf, 2, 3)))
-#else
-#define NOTE_FORMAT
-#endif
-int fail(int code, const char *format, ...) NOTE_FORMAT;
-/* prints the library's sentence; returns the exit code for status */
-int fail_status(const tally *ctx, tally_status status);
+/* ---- error.c: "tally: <sentence>" on standard error ---- */
+int fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int usage(const char *format, ...) __attribute__((format(printf, 1, 2))); /* fail(USAGE, ...) */
+int bad_data(const char *format, ...)
+    __attribute__((format(printf, 1, 2))); /* fail(BAD_DATA, ...) */
+/* The exit code for the status of a call of the library. Prints its sentence if it failed. */
+int code_of(const tally *ctx, tally_status status);
 int fail_memory(const char *what, int64_t bytes);
+/* Memory of zeros for `count` elements of `size` bytes, also if count is 0. If there is none, prints
+ * the sentence that `what` needs it and sets *code. NULL: *code is, or was, not DONE. */
+void *memory_for(int *code, const char *what, int64_t count, size_t size);
+/* The same for a copy of text, which may be NULL. */
+char *text_for(int *code, const char *what, const char *text);
+/* realloc of the memory at *(void **)pointer. */
+int grow_memory(void *pointer, const char *what, size_t bytes);
 /* Prints "<what> '<given>': <problem>; choices: a, b, c (did you mean 'b'?)". */
 int fail_choice(int code, const char *what, const char *given, const char *const *names);
 /* Prints a remark in the same form, unless --quiet is given. */
-void note(const options *o, const char *format, ...) NOTE_FORMAT;
-/* Call it before the first write to standard output: makes writes wait if it is non-blocking. */
-void stdout_begin(void);
+void note(const options *o, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int stdout_closed(void);
 /* Flushes standard output. A failed write changes DONE to BAD_DATA or CLOSED_PIPE. */
 int stdout_finish(int code);
 
-/* ---- text.c: text that is safe to print ------------------------------------------------------ */
+/* Text that is safe to print. */
 /* The bytes of the character at text, which is not empty; 0: it is not UTF-8. */
 size_t utf8_length(const char *text, uint32_t *code);
 int is_shown(uint32_t code);
@@ -48,10 +51,7 @@ void put_plain(FILE *f, const char *text);
 char *plain(const char *text); /* put_plain into memory, which the caller frees; NULL: no memory */
 int plain_width(const char *shown);
 
-/* ---- signals.c ------------------------------------------------------------------------------- */
-void signals_begin(void);
-
-/* ---- session.c: the context and the names in it ---------------------------------------------- */
+/* ---- session.c: the context and the names in it ---- */
 int session_open(tally **ctx, const options *o);
 const char *const *device_names(void); /* "auto" and the names of tally_device; static memory */
 const char *const *isa_names(void);
@@ -87,8 +87,16 @@ int operators_info(operators *ops, tally *ctx, tally_dtype dtype);
 int operators_precision(operators *ops, tally *ctx, const options *o, tally_dtype dtype);
 void operators_free(operators *ops);
 double seconds(void);
+static inline int bit_at(const unsigned char *bits, int64_t i)
+{
+    return bits[i >> 3] >> (i & 7) & 1;
+}
+static inline void set_bit(unsigned char *bits, int64_t i)
+{
+    bits[i >> 3] |= (unsigned char)(1u << (i & 7));
+}
 
-/* ---- where.c: which device was used, and for which parts ------------------------------------- */
+/* ---- devices.c: which device was used, and for which parts ---- */
 typedef struct place {
     int64_t launches, on_processors; /* as in tally_times_info */
 } place;
@@ -98,11 +106,7 @@ void put_ran(FILE *f, const tally *ctx, const place *r);
 /* Prints a remark if nothing ran on the device. */
 void ran_note(const options *o, const tally *ctx, const char *label, const place *r);
 
-/* ---- same.c ---------------------------------------------------------------------------------- */
-int same_file(const char *a,
-              const char *b); /* whether two names refer to one file, which may not exist yet */
-
-/* ---- lines.c: the lines that --keep passes through ------------------------------------------- */
+/* ---- sheet.c: the lines that --keep passes through ---- */
 typedef struct lines {
     char *text;
     size_t n, at, capacity;
@@ -112,7 +116,7 @@ int lines_put(lines *l, const char *text, size_t length);
 const char *lines_take(lines *l, size_t *length);
 void lines_free(lines *l);
 
-/* ---- guard.c: mapped files that become shorter ----------------------------------------------- */
+/* ---- guard.c: mapped files that become shorter ---- */
 /* Returns a number for the other calls, or 0 if the mapping cannot be guarded. */
 int guard_add(const void *from, int64_t bytes);
 int guard_hit(int guard);

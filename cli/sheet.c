@@ -12,6 +12,45 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- the lines that --keep copies, between reading and writing ---- */
+
+int lines_put(lines *l, const char *text, size_t length)
+{
+    const size_t need = sizeof length + length;
+    if (l->at > l->capacity / 2) { /* moves the rest to the start of the buffer */
+        memmove(l->text, l->text + l->at, l->n - l->at);
+        l->n -= l->at;
+        l->at = 0;
+    }
+    if (l->n + need > l->capacity) {
+        const size_t capacity = 2 * (l->n + need) + 4096;
+        const int code = grow_memory(&l->text, "--keep", capacity);
+        if (code) return code;
+        l->capacity = capacity;
+    }
+    memcpy(l->text + l->n, &length, sizeof length);
+    memcpy(l->text + l->n + sizeof length, text, length);
+    l->n += need;
+    return DONE;
+}
+
+const char *lines_take(lines *l, size_t *length)
+{
+    if (l->at == l->n) return NULL;
+    memcpy(length, l->text + l->at, sizeof *length);
+    const char *const text = l->text + l->at + sizeof *length;
+    l->at += sizeof *length + *length;
+    return text;
+}
+
+void lines_free(lines *l)
+{
+    free(l->text);
+    *l = (lines){NULL, 0, 0, 0};
+}
+
+/* ---- the table ---- */
+
 enum { GATHERED = 1 << 16, CELL = 80 };
 
 struct sheet {
@@ -34,7 +73,7 @@ static int flush(sheet *r)
     const tally_status status = tally_file_write(r->file, r->text, (int64_t)n);
     if (!status) return DONE;
     if (r->to_stdout && stdout_closed()) return CLOSED_PIPE;
-    return fail_status(r->ctx, status);
+    return code_of(r->ctx, status);
 }
 
 /* Makes space for n more bytes, which the caller fills. */
@@ -42,11 +81,9 @@ static int need(sheet *r, size_t n)
 {
     int code = r->n + n > GATHERED && r->n ? flush(r) : DONE;
     if (code || r->n + n <= r->capacity) return code;
-    char *const more = realloc(r->text, r->n + n + GATHERED);
-    if (!more) return fail_memory("a line of the output", (int64_t)(r->n + n + GATHERED));
-    r->text = more;
-    r->capacity = r->n + n + GATHERED;
-    return DONE;
+    code = grow_memory(&r->text, "a line of the output", r->n + n + GATHERED);
+    if (!code) r->capacity = r->n + n + GATHERED;
+    return code;
 }
 
 static int put(sheet *r, const char *text, size_t n)
@@ -113,8 +150,9 @@ static char kept_separator(const input *in, const char *line, size_t length)
 int sheet_open(sheet **sheet_, tally *ctx, const options *o, input *in, const operators *ops,
                const char *path, int64_t width, int64_t passed, const char *head)
 {
-    sheet *const r = *sheet_ = calloc(1, sizeof *r);
-    if (!r) return fail_memory("the output", sizeof *r);
+    int code = DONE;
+    sheet *const r = *sheet_ = memory_for(&code, "the output", 1, sizeof *r);
+    if (code) return code;
     *r = (sheet){.ctx = ctx,
                  .in = in,
                  .ops = ops,
@@ -131,10 +169,10 @@ int sheet_open(sheet **sheet_, tally *ctx, const options *o, input *in, const op
         r->separator = 0; /* the first line determines it */
     const int64_t any = -1;
     const tally_status status = tally_file_create(ctx, path, "raw", TALLY_U8, 1, &any, 0, &r->file);
-    if (status) return r->to_stdout && stdout_closed() ? CLOSED_PIPE : fail_status(ctx, status);
+    if (status) return r->to_stdout && stdout_closed() ? CLOSED_PIPE : code_of(ctx, status);
     if (!head) return !r->kept || in->info.header ? put_header(r, in) : DONE;
     if (!*head) return DONE;
-    const int code = put(r, head, strlen(head));
+    code = put(r, head, strlen(head));
     return code ? code : put(r, "\n", 1);
 }
 
@@ -143,11 +181,10 @@ static int put_line(sheet *r)
     size_t length;
     const char *line = lines_take(r->kept, &length);
     for (; line && r->passed; r->passed--) line = lines_take(r->kept, &length);
-    if (!line) return fail(BAD_DATA, "--keep: there are more results than lines");
+    if (!line) return bad_data("--keep: there are more results than lines");
     if (!r->separator) r->separator = kept_separator(r->in, line, length);
     if (r->empty && r->separator == ' ' && (!*r->empty || strchr(r->empty, ' ')))
-        return fail(
-            USAGE,
+        return usage(
             "--empty is '%s': must be one word where white space is between the cells, as in %s",
             r->empty, r->in->label);
     return put(r, line, length);
@@ -186,8 +223,7 @@ int sheet_close(sheet *r, int code)
     if (!code && r->n) code = flush(r);
     if (!code) {
         const tally_status status = tally_file_commit(r->file);
-        if (status)
-            code = r->to_stdout && stdout_closed() ? CLOSED_PIPE : fail_status(r->ctx, status);
+        if (status) code = r->to_stdout && stdout_closed() ? CLOSED_PIPE : code_of(r->ctx, status);
     }
     tally_file_close(r->file);
     free(r->text);

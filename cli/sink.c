@@ -29,7 +29,8 @@ struct sink {
     int json, hashed, to_stdout; /* json: there is a document */
     int values;                  /* the document has the values and their bits */
     int64_t count;
-    memory *kept; /* one for each operator */
+    result *results; /* one for each operator; bits are set at the end */
+    memory *kept;    /* one for each operator */
     sha256 *hash;
     int netcdf, ndim;
     int64_t shape[DIMS + 1]; /* netcdf: of the results of one operator */
@@ -41,7 +42,7 @@ struct sink {
 static int stdout_failed(const sink *s, tally_status status)
 {
     if (s->to_stdout && stdout_closed()) return CLOSED_PIPE;
-    return fail_status(s->ctx, status);
+    return code_of(s->ctx, status);
 }
 
 /* The first line of csv, which the caller frees: the names of the lanes of a result, or the
@@ -100,25 +101,17 @@ static int open_file(sink *s, const options *o, enum format format, int ndim, co
         if (format == TO_TEXT || format == TO_CSV)
             return sheet_open(&s->table, s->ctx, o, s->in, s->ops, path,
                               ndim > 1 ? shape[ndim - 1] : 1, passed, NULL);
-        if (is_netcdf(format) && !keep) {
-            for (int i = 0; i < s->ops->count; i++)
-                if (several && info[i].lanes > 1)
-                    return fail(USAGE,
-                                "operator '%s' has %d values a result: write it to a NetCDF file "
-                                "of its own",
-                                s->ops->shown[i], info[i].lanes);
-        } else if (several || keep)
-            return fail(USAGE,
-                        "--output %s: a file of this format holds one type and no lines of text, "
-                        "so %s, or write .csv or .txt",
-                        path, several ? "give one operator" : "leave out --keep");
+        if ((several || keep) && (!is_netcdf(format) || keep))
+            return usage("--output %s: a file of this format holds one type and no lines of text, "
+                         "so %s, or write .csv or .txt",
+                         path, several ? "give one operator" : "leave out --keep");
     }
     int64_t dims[DIMS + 1];
     memcpy(dims, shape, (size_t)ndim * sizeof *dims);
     if (info->lanes > 1 && ndim == DIMS)
-        return fail(USAGE,
-                    "%s has %d dimensions, and several values per result need one more: at most %d",
-                    s->in->label, ndim, DIMS);
+        return usage(
+            "%s has %d dimensions, and several values per result need one more: at most %d",
+            s->in->label, ndim, DIMS);
     if (info->lanes > 1) dims[ndim++] = info->lanes;
     if (format == TO_TEXT || format == TO_CSV) return open_text(s, o, format, path, ndim, dims);
     const tally_status status = tally_file_create(s->ctx, path, format_name(format), info->output,
@@ -127,16 +120,15 @@ static int open_file(sink *s, const options *o, enum format format, int ndim, co
     if (is_netcdf(format)) {
         char *const dimensions =
             ndim - (info->lanes > 1) == s->in->ndim ? dimensions_of(s->in, 0, NULL) : NULL;
-        if (!(s->fill = calloc((size_t)s->ops->count, sizeof *s->fill)))
-            return fail_memory("the results", s->ops->count * 8);
+        int code = DONE;
+        s->fill = memory_for(&code, "the results", s->ops->count, sizeof *s->fill);
         const netcdf_of of = {.o = o,
                               .dimensions = dimensions,
                               .ops = s->ops->count,
-                              .op = s->ops->shown,
-                              .info = info,
+                              .results = s->results,
                               .source = s->in->info.dimensions ? s->in->file : NULL,
                               .fill = s->fill};
-        const int code = netcdf_describe(s->file, s->ctx, &of);
+        if (!code) code = netcdf_describe(s->file, s->ctx, &of);
         s->fills = has(o, OPT_empty);
         s->netcdf = 1;
         s->ndim = ndim;
@@ -150,8 +142,9 @@ static int open_file(sink *s, const options *o, enum format format, int ndim, co
 int sink_open(sink **sink_, tally *ctx, const options *o, input *in, const operators *ops, int ndim,
               const int64_t *shape, int64_t passed)
 {
-    sink *const s = *sink_ = calloc(1, sizeof *s);
-    if (!s) return fail_memory("the output", sizeof *s);
+    int code = DONE;
+    sink *const s = *sink_ = memory_for(&code, "the output", 1, sizeof *s);
+    if (code) return code;
     const enum format format = output_format(o);
     s->ctx = ctx;
     s->in = in;
@@ -162,14 +155,18 @@ int sink_open(sink **sink_, tally *ctx, const options *o, input *in, const opera
     s->json = has(o, OPT_json) || format == TO_JSON;
     s->values = s->json && (format == TO_JSON || s->to_stdout) && !(s->to_stdout && s->hashed);
     if (s->json && has(o, OPT_keep))
-        return fail(USAGE, "--keep and JSON exclude each other: JSON has no lines");
-    s->kept = calloc((size_t)ops->all, sizeof *s->kept);
-    s->hash = calloc((size_t)ops->count, sizeof *s->hash);
-    if (!s->kept || !s->hash)
-        return fail_memory("the results", ops->all * (int64_t)(sizeof *s->kept + sizeof *s->hash));
-    for (int i = 0; i < ops->count; i++) sha256_begin(&s->hash[i]);
+        return usage("--keep and JSON exclude each other: JSON has no lines");
+    s->kept = memory_for(&code, "the results", ops->all, sizeof *s->kept);
+    s->hash = memory_for(&code, "the results", ops->count, sizeof *s->hash);
+    s->results = memory_for(&code, "the results", ops->count, sizeof *s->results);
+    if (code) return code;
+    for (int i = 0; i < ops->count; i++) {
+        sha256_begin(&s->hash[i]);
+        s->results[i].op = ops->shown[i];
+        s->results[i].info = ops->info[i];
+    }
     const int filed = format != TO_JSON && (!s->to_stdout || (!s->json && !s->hashed));
-    const int code = filed ? open_file(s, o, format, ndim, shape, passed) : DONE;
+    if (filed) code = open_file(s, o, format, ndim, shape, passed);
     return code || !s->json
                ? code
                : document_open(&s->doc, ctx, format == TO_JSON && !s->to_stdout ? s->path : NULL);
@@ -180,9 +177,8 @@ static int keep_results(memory *m, const void *results, size_t bytes)
     if (bytes > m->capacity - m->used) {
         const size_t capacity =
             m->capacity * 2 > m->used + bytes ? m->capacity * 2 : m->used + bytes;
-        char *const more = realloc(m->data, capacity);
-        if (!more) return fail_memory("JSON, which is written from memory,", (int64_t)capacity);
-        m->data = more;
+        const int code = grow_memory(&m->data, "JSON, which is written from memory,", capacity);
+        if (code) return code;
         m->capacity = capacity;
     }
     if (bytes) memcpy(m->data + m->used, results, bytes);
@@ -219,7 +215,7 @@ static int write_variables(sink *s, const char *const *results, int64_t count)
             if (code) return code;
         }
         const tally_status status = tally_file_write_box(s->file, i, start, box, put);
-        if (status) return fail_status(s->ctx, status);
+        if (status) return code_of(s->ctx, status);
     }
     return DONE;
 }
@@ -244,59 +240,51 @@ int sink_write(sink *s, const char *const *results, int64_t count)
     return status ? stdout_failed(s, status) : bitmap_write(s->valid, places, count);
 }
 
-static void write_document(const sink *s, char (*hex)[65])
+static void write_document(const sink *s)
 {
-    FILE *const f = s->doc.f;
     const input *const in = s->in;
     tally_file_info info;
     tally_file_get_info(in->file, &info);
-    answer a = {.n = in->n,
+    answer a = {.file = in->name,
+                .dtype = in->dtype,
+                .n = in->n,
                 .skipped = info.skipped,
                 .ndim = in->ndim,
                 .ran = ran_since(s->ctx, NULL),
                 .names = in->columns ? (char **)(size_t)in->info.columns : NULL,
-                .count = in->columns};
+                .named = in->info.columns ? in->columns : 0,
+                .count = s->count,
+                .per = "element",
+                .results = s->results,
+                .ops = s->ops->count};
     memcpy(a.shape, in->shape, sizeof a.shape);
     if (a.ndim == 1) a.shape[0] = a.n;
     if (in->columns) a.shape[0] = a.n / in->columns;
-    json_begin(f, in->name, in->dtype);
-    for (int k = 0; k < s->ops->count; k++) {
-        const tally_operator_info *const op = &s->ops->info[k];
-        json_result(f, k, s->ops->shown[k], op->output, "element");
-        for (int bits = 0; bits < 2 && s->values; bits++) {
-            fputs(bits ? ", \"bits\": [" : ", \"values\": [", f);
-            const void *const places = s->ops->place ? s->kept[s->ops->place[k]].data : NULL;
-            json_list(f, op, s->kept[k].data, places, s->count,
-                      bits ? print_json_bits : print_json_value);
-            fputc(']', f);
-        }
-        fprintf(f, ", \"count\": %lld", (long long)s->count);
-        if (s->hashed) fprintf(f, ", \"sha256\": \"%s\"", hex[k]);
-        fputc('}', f);
+    for (int k = 0; k < a.ops; k++) {
+        s->results[k].bits = s->kept[k].data;
+        s->results[k].places = s->ops->place ? s->kept[s->ops->place[k]].data : NULL;
     }
-    json_end(f, s->ctx, &a, s->file || s->table ? s->path : NULL);
-    fputc('\n', f);
+    json_answer(s->doc.f, s->ctx, &a, s->values, s->file || s->table ? s->path : NULL);
+    fputc('\n', s->doc.f);
 }
 
 /* Prints the digests: one alone, or several with their operators' names. */
-static void print_digests(const sink *s, char (*hex)[65])
+static void print_digests(const sink *s)
 {
     const int n = s->ops->count;
     for (int k = 0; k < n && n > 1; k++) printf("%s%s", s->ops->shown[k], k + 1 < n ? "\t" : "\n");
-    for (int k = 0; k < n; k++) printf("%s%s", hex[k], k + 1 < n ? "\t" : "\n");
+    for (int k = 0; k < n; k++) printf("%s%s", s->results[k].digest, k + 1 < n ? "\t" : "\n");
 }
 
 /* Prints the document or the digests after the values were written. */
 static int report(sink *s, int code)
 {
-    char(*const hex)[65] = calloc((size_t)s->ops->count, sizeof *hex);
-    if (!hex) return code ? code : fail_memory("the digests", s->ops->count * (int64_t)sizeof *hex);
-    for (int k = 0; k < s->ops->count; k++) sha256_end(&s->hash[k], hex[k]);
+    for (int k = 0; k < s->ops->count && s->hashed; k++)
+        sha256_end(&s->hash[k], s->results[k].digest);
     const int in_document = s->json && !s->doc.file;
-    if (!code && s->json) write_document(s, hex);
+    if (!code && s->json) write_document(s);
     if (s->json) code = document_close(&s->doc, code);
-    if (!code && s->hashed && !in_document) print_digests(s, hex);
-    free(hex);
+    if (!code && s->hashed && !in_document) print_digests(s);
     return code;
 }
 
@@ -310,12 +298,13 @@ int sink_close(sink *s, int code)
         if (status) code = stdout_failed(s, status);
     }
     tally_file_close(s->file); /* a file that was not committed is removed */
-    code = s->hash ? report(s, code) : code;
+    code = s->results ? report(s, code) : code;
     for (int k = 0; s->kept && k < s->ops->all; k++) free(s->kept[k].data);
     free(s->filled.data);
     free(s->fill);
     free(s->kept);
     free(s->hash);
+    free(s->results);
     free(s);
     return code;
 }

@@ -4,7 +4,7 @@
  * come in the order of the file.
  *
  *    time x lat x lon:  times 0..7 of all cells, times 8..15 of all cells, ... */
-#include "cli.h"
+#include "series.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 enum { READ = 16 << 20, BLOCK = 8 }; /* bytes of steps that are read at a time; fewest steps */
 
 typedef struct slab {
-    const slabs *s;
+    run *r;
     input *in;
     sink *to;
     int64_t cells, now; /* cells of a step; steps that are read at a time */
@@ -22,111 +22,107 @@ typedef struct slab {
 } slab;
 
 /* Whether this method applies, or --axis is wrong (*code). */
-static int applies(const slabs *s, const input *in, int64_t memory, int *code)
+static int applies(const run *r, const input *in, int64_t memory, int *code)
 {
     static const enum option others[] = {OPT_by, OPT_reverse, OPT_step, OPT_segments, OPT_shape};
-    const tally_window_options *const w = s->how->window;
+    const tally_window_options *const w = r->how.window;
     unsigned axes = 0;
     int64_t bytes = (int64_t)tally_dtype_size(in->dtype), all;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (has(s->o, others[i])) return 0;
-    if (!has(s->o, OPT_axis) || !in->info.dimensions || in->data || in->ndim < 2 || in->n <= 0 ||
-        s->how->span || (w && (w->before < 0 || w->after < 0)) || strcmp(device_of(s->ctx), "cpu"))
+        if (has(r->o, others[i])) return 0;
+    if (!has(r->o, OPT_axis) || !in->info.dimensions || in->data || in->ndim < 2 || in->n <= 0 ||
+        r->how.span || (w && (w->before < 0 || w->after < 0)) || strcmp(device_of(r->ctx), "cpu"))
         return 0;
-    for (int i = 0; i < s->ops->all; i++) {
-        if (strstr(s->ops->name[i], "exact")) return 0;
-        bytes += (int64_t)result_bytes(&s->ops->info[i]);
+    for (int i = 0; i < r->ops.all; i++) {
+        if (strstr(r->ops.name[i], "exact")) return 0;
+        bytes += (int64_t)result_bytes(&r->ops.info[i]);
     }
-    *code = layout_axes(in, s->o, &axes);
+    *code = layout_axes(in, r->o, &axes);
     return *code || (axes == 1 && (__builtin_mul_overflow(in->n, bytes, &all) || all > memory));
 }
 
 static int open_streams(slab *b)
 {
-    const slabs *const s = b->s;
+    run *const r = b->r;
     const int64_t step = b->cells * (int64_t)tally_dtype_size(b->in->dtype);
     b->now = READ / step / BLOCK * BLOCK;
     if (b->now < BLOCK) b->now = BLOCK;
     if (b->in->info.chunk[0] > b->now) b->now = b->in->info.chunk[0]; /* each is read once */
     if (b->now > b->in->shape[0]) b->now = b->in->shape[0];
-    b->streams = calloc((size_t)s->ops->all, sizeof *b->streams);
-    b->out = calloc((size_t)s->ops->all, sizeof *b->out);
-    b->buffer = malloc((size_t)(b->now * step));
-    if (!b->streams || !b->out || !b->buffer) return fail_memory("--axis", b->now * step);
-    for (int i = 0; i < s->ops->all; i++) {
-        tally_scan_options own;
-        if (s->how->scan) own = *s->how->scan;
-        if (s->how->scan && s->init) own.init = &s->init[i];
+    int code = DONE;
+    b->streams = memory_for(&code, "--axis", r->ops.all, sizeof *b->streams);
+    b->out = memory_for(&code, "--axis", r->ops.all, sizeof *b->out);
+    b->buffer = memory_for(&code, "--axis", b->now * step, 1);
+    for (int i = 0; i < r->ops.all && !code; i++) {
+        tally_scan_options copy;
         const tally_status status =
-            s->how->scan ? tally_stream_scan_rows(s->ctx, s->ops->name[i], b->in->dtype, b->cells,
-                                                  &own, &b->streams[i])
-                         : tally_stream_window_rows(s->ctx, s->ops->name[i], b->in->dtype, b->cells,
-                                                    &b->window, &b->streams[i]);
-        if (status) return fail_status(s->ctx, status);
+            r->how.scan ? tally_stream_scan_rows(r->ctx, r->ops.name[i], b->in->dtype, b->cells,
+                                                 series_options(r, i, &copy), &b->streams[i])
+                        : tally_stream_window_rows(r->ctx, r->ops.name[i], b->in->dtype, b->cells,
+                                                   &b->window, &b->streams[i]);
+        if (status) return code_of(r->ctx, status);
         const int64_t end = tally_stream_results(b->streams[i], -1),
-                      most = b->now > end ? b->now : end,
-                      bytes = most * b->cells * (int64_t)result_bytes(&s->ops->info[i]);
-        if (!(b->out[i] = malloc((size_t)bytes + 1))) return fail_memory("the results", bytes);
+                      most = b->now > end ? b->now : end;
+        b->out[i] =
+            memory_for(&code, "the results", most * b->cells, result_bytes(&r->ops.info[i]));
     }
-    return DONE;
+    return code;
 }
 
 /* Pushes `steps` steps, which are in the buffer; -1: the end. Writes the results. */
 static int push(slab *b, int64_t steps)
 {
-    const slabs *const s = b->s;
-    const tally_view in = {b->buffer, b->in->dtype, b->cells, steps, 1,
-                           b->cells,  NULL,         NULL,     0,     NULL};
+    run *const r = b->r;
+    const tally_view in = tally_columns(b->buffer, b->in->dtype, steps, b->cells);
     int64_t results = 0;
-    for (int i = 0; i < s->ops->all; i++) {
+    for (int i = 0; i < r->ops.all; i++) {
         results = tally_stream_results(b->streams[i], steps);
-        const tally_view out = {
-            b->out[i], s->ops->info[i].output, b->cells, results, 1, b->cells, NULL, NULL, 0, NULL};
+        const tally_view out = tally_columns(b->out[i], r->ops.info[i].output, results, b->cells);
         const tally_status status = steps < 0 ? tally_stream_finish_view(b->streams[i], &out)
                                               : tally_stream_push_view(b->streams[i], &in, &out);
-        if (status) return fail_status(s->ctx, status);
+        if (status) return code_of(r->ctx, status);
     }
     return sink_write(b->to, (const char *const *)b->out, results * b->cells);
 }
 
-static int run(slab *b)
+static int run_slabs(slab *b)
 {
     const input *const in = b->in;
-    const int64_t size = (int64_t)tally_dtype_size(in->dtype), len = in->shape[0];
+    const int64_t len = in->shape[0];
     int64_t start[DIMS] = {0}, count[DIMS], shape[DIMS];
     memcpy(count, in->shape, sizeof count);
     memcpy(shape, in->shape, sizeof shape);
-    if (b->s->how->window) shape[0] = tally_window_length(len, &b->window);
+    if (b->r->how.window) shape[0] = tally_window_length(len, &b->window);
     int code = open_streams(b);
     if (!code)
-        code =
-            sink_open(&b->to, b->s->ctx, b->s->o, b->in, b->s->ops, in->ndim, shape, b->s->passed);
+        code = sink_open(&b->to, b->r->ctx, b->r->o, b->in, &b->r->ops, in->ndim, shape,
+                         series_lines_before(b->r));
     for (int64_t at = 0; at < len && !code; at += count[0]) {
         start[0] = at;
         count[0] = b->now < len - at ? b->now : len - at;
-        const tally_status status = tally_file_read_box(in->file, start, count, b->buffer);
-        code = status ? fail_status(b->s->ctx, status) : push(b, count[0]);
-        progress_show(b->s->p, (at + count[0]) * b->cells * size, in->n * size);
+        code = code_of(b->r->ctx, tally_file_read_box(in->file, start, count, b->buffer));
+        if (!code) code = push(b, count[0]);
+        progress_show(&b->r->p, b->in, (at + count[0]) * b->cells);
     }
     if (!code) code = push(b, -1);
     return sink_close(b->to, code);
 }
 
-int slabs_run(const slabs *s, input *in, int *taken)
+int slabs_run(run *r, input *in, int *taken)
 {
     int64_t memory;
-    slab b = {.s = s, .in = in};
-    int code = opt_count(s->o, OPT_memory, 1, INT64_MAX, physical_memory() / 4, &memory);
-    *taken = !code && applies(s, in, memory, &code);
+    slab b = {.r = r, .in = in};
+    int code = memory_option(r->o, &memory);
+    *taken = !code && applies(r, in, memory, &code);
     if (!*taken || code) return code;
     b.cells = in->n / in->shape[0];
-    if (s->how->window) {
-        b.window = *s->how->window; /* a stream keeps as many steps as the window has */
+    if (r->how.window) {
+        b.window = *r->how.window; /* a stream keeps as many steps as the window has */
         if (b.window.before > in->shape[0]) b.window.before = in->shape[0];
         if (b.window.after > in->shape[0]) b.window.after = in->shape[0];
     }
-    code = run(&b);
-    for (int i = 0; i < s->ops->all; i++) {
+    code = run_slabs(&b);
+    for (int i = 0; i < r->ops.all; i++) {
         if (b.streams) tally_stream_close(b.streams[i]);
         if (b.out) free(b.out[i]);
     }

@@ -29,16 +29,14 @@ enum { UNITS = sizeof units / sizeof *units };
 /* The error for an invalid length; `must` describes a valid one. */
 static int bad_length(const span_length *l, const char *must)
 {
-    return fail(USAGE, "--%s is '%s': %s", l->option, l->text, must);
+    return usage("--%s is '%s': %s", l->option, l->text, must);
 }
 
 static int not_a_length(const span_length *l)
 {
-    return fail(USAGE,
-                "--%s is '%s', which is no length of time: 500ms, 2s, 1.5h, 1h30min (units: ns, "
-                "us, ms, s, min, "
-                "h, d, w), or a plain number where the times are numbers",
-                l->option, l->text);
+    return usage("--%s is '%s', which is no length of time: 500ms, 2s, 1.5h, 1h30min (units: ns, "
+                 "us, ms, s, min, h, d, w), or a plain number where the times are numbers",
+                 l->option, l->text);
 }
 
 enum { IS_PART, NO_PART, TOO_FINE, TOO_LONG };
@@ -126,10 +124,9 @@ static int excluded(const options *o)
     static const enum option others[] = {OPT_width, OPT_before, OPT_after, OPT_edges, OPT_step};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (has(o, others[i]))
-            return fail(USAGE,
-                        "--%s is for windows of lines; --last and --next make windows of times: "
-                        "leave one out",
-                        option_table[others[i]].name);
+            return usage("--%s is for windows of lines; --last and --next make windows of times: "
+                         "leave one out",
+                         option_table[others[i]].name);
     return DONE;
 }
 
@@ -141,36 +138,33 @@ int span_options(const options *o, span *s)
     if (code) return code;
     if (!s->last.given && !s->next.given) {
         if (!has(o, OPT_closed) && !has(o, OPT_ties)) return DONE;
-        return fail(USAGE, "--%s goes with windows along times: --by time --last 2s",
-                    has(o, OPT_closed) ? "closed" : "ties");
+        return usage("--%s goes with windows along times: --by time --last 2s",
+                     has(o, OPT_closed) ? "closed" : "ties");
     }
     if ((code = excluded(o))) return code;
     if (!has(o, OPT_by))
-        return fail(USAGE,
-                    "--%s needs the column that has the times: --by time, or --by city,time for "
-                    "each city's own",
-                    s->last.given ? "last" : "next");
+        return usage("--%s needs the column that has the times: --by time, or --by city,time for "
+                     "each city's own",
+                     s->last.given ? "last" : "next");
     s->on = 1;
     s->center = has(o, OPT_center);
     if (s->center && s->next.given)
-        return fail(USAGE,
-                    "--center halves --last to both sides; with --next say both lengths yourself");
+        return usage("--center halves --last to both sides; with --next say both lengths yourself");
     if (s->last.given && s->next.given && s->last.number != s->next.number)
-        return fail(USAGE,
-                    "--last is '%s' and --next is '%s': one is a number and one a length of time",
-                    o->value[OPT_last], o->value[OPT_next]);
+        return usage("--last is '%s' and --next is '%s': one is a number and one a length of time",
+                     o->value[OPT_last], o->value[OPT_next]);
     const char *const closed = has(o, OPT_closed) ? o->value[OPT_closed] : "right",
                       *const ties = o->value[OPT_ties];
     s->low_open = *closed == 'r' || *closed == 'n';
     s->high_open = *closed == 'l' || *closed == 'n';
     if (ties && *ties == 'r' && (s->center || is_above_zero(&s->next)))
-        return fail(USAGE, "--ties row ends a window at its line, and --%s reaches beyond it",
-                    s->center ? "center" : "next");
+        return usage("--ties row ends a window at its line, and --%s reaches beyond it",
+                     s->center ? "center" : "next");
     s->ties = !ties ? -1 : *ties == 'a' ? TALLY_TIES_ALL : TALLY_TIES_ROW;
     if (is_beyond(&s->last, s->center ? &s->last : &s->next))
-        return fail(USAGE, "the window would end before it begins: --last is %s%s%s",
-                    s->last.given ? o->value[OPT_last] : "not there",
-                    s->next.given ? " and --next " : "", s->next.given ? o->value[OPT_next] : "");
+        return usage("the window would end before it begins: --last is %s%s%s",
+                     s->last.given ? o->value[OPT_last] : "not there",
+                     s->next.given ? " and --next " : "", s->next.given ? o->value[OPT_next] : "");
     return DONE;
 }
 
@@ -179,8 +173,7 @@ int span_unit(const span *s, const char *label, const char *what, int times)
     const span_length *const shown = s->last.given ? &s->last : &s->next;
     const char *const option = s->last.given ? "last" : "next";
     if (times != shown->number) return DONE;
-    return fail(
-        USAGE,
+    return usage(
         times ? "%s: %s has times, so --%s needs a unit, as in --%s 2s"
               : "%s: %s has plain numbers, so --%s is a number of the same unit, as in --%s 2",
         label, what, option, option);
@@ -255,16 +248,17 @@ static tally_status take_times(const groups *g, const input *in, int64_t *whole,
 int span_bounds(const span *s, const groups *g, const input *in, int64_t **start, int64_t **end)
 {
     tally_key_window w;
-    const size_t bytes = (size_t)g->lines * 8 + 8;
+    static const char what[] = "the windows";
     int has_parts = 0;
     *start = *end = NULL;
     int code =
         in->info.times ? span_unit(s, in->label, "the column of --by", in->info.times != 1) : DONE;
     if (!code) code = span_window(s, in->times_dtype, 0, &w);
     if (code) return code;
-    int64_t *const first = *start = malloc(bytes), *const stop = *end = malloc(bytes),
-                   *const times = malloc(bytes), *const parts = malloc(bytes);
-    if (!first || !stop || !times || !parts) code = fail_memory("the windows", 4 * g->lines * 8);
+    int64_t *const first = *start = memory_for(&code, what, g->lines, sizeof *first);
+    int64_t *const stop = *end = memory_for(&code, what, g->lines, sizeof *stop);
+    int64_t *const times = memory_for(&code, what, g->lines, sizeof *times);
+    int64_t *const parts = memory_for(&code, what, g->lines, sizeof *parts);
     tally_status status = code ? TALLY_OK : take_times(g, in, times, parts, &has_parts);
     for (int64_t i = 0; i < g->count && !code && !status; i++) {
         const int64_t at = g->offsets[i], n = g->offsets[i + 1] - at;
@@ -275,5 +269,5 @@ int span_bounds(const span *s, const groups *g, const input *in, int64_t **start
     }
     free(times);
     free(parts);
-    return code ? code : status ? fail_status(in->ctx, status) : DONE;
+    return code ? code : code_of(in->ctx, status);
 }

@@ -19,7 +19,6 @@ int op_exact(const char *op)
     return 0;
 }
 
-/* Whether the bytes are a state: a saved fragment begins with its magic word. */
 int state_is(const void *data, int64_t bytes)
 {
     return bytes == (int64_t)sizeof(tally_exact) && memcmp(data, "tallyfrg", 8) != 0;
@@ -28,7 +27,7 @@ int state_is(const void *data, int64_t bytes)
 int state_load(const char *path, const void *data, int64_t bytes, tally_exact *sum)
 {
     const char *const problem = tally_exact_problem(data, (size_t)bytes);
-    if (problem) return fail(BAD_DATA, "%s: it is no fragment and no exact sum: %s", path, problem);
+    if (problem) return bad_data("%s: it is no fragment and no exact sum: %s", path, problem);
     memcpy(sum, data, sizeof *sum);
     return DONE;
 }
@@ -39,26 +38,21 @@ int state_make(tally *ctx, const options *o, input *in, const second *beside, ta
     int code = DONE;
     tally_exact_init(sum);
     if (strcmp(op, "sum:exact") != 0 && strcmp(op, "mean:exact") != 0)
-        return fail(USAGE, "'%s': the state of an exact sum is made with sum:exact or mean:exact",
-                    op);
+        return usage("'%s': the state of an exact sum is made with sum:exact or mean:exact", op);
     if (has(o, OPT_axis) || in->columns || has(o, OPT_start))
-        return fail(USAGE,
-                    "%s: its state is of one sequence, without a place in a longer one: no %s", op,
-                    has(o, OPT_start) ? "--start" : "--axis and no several columns");
+        return usage("%s: its state is of one sequence, without a place in a longer one: no %s", op,
+                     has(o, OPT_start) ? "--start" : "--axis and no several columns");
     if (beside->on) {
         tally_view view = tally_flat(in->data, in->dtype, in->n), next;
         second_view(beside, in->data, &view, &next);
-        const tally_status status = tally_exact_add(ctx, sum, &view);
-        return status ? fail_status(ctx, status) : DONE;
+        return code_of(ctx, tally_exact_add(ctx, sum, &view));
     }
-    char *const buffer = malloc(PIECE);
-    if (!buffer) return fail_memory("the reading buffer", PIECE);
+    char *const buffer = memory_for(&code, "the reading buffer", PIECE, 1);
     const int64_t most = PIECE / (int64_t)tally_dtype_size(in->dtype);
     for (int64_t got = 1; !code && got;) {
         code = input_read(in, buffer, most, &got);
         const tally_view view = tally_flat(buffer, in->dtype, got);
-        const tally_status status = code ? TALLY_OK : tally_exact_add(ctx, sum, &view);
-        if (status) code = fail_status(ctx, status);
+        if (!code) code = code_of(ctx, tally_exact_add(ctx, sum, &view));
     }
     free(buffer);
     return code;
@@ -69,8 +63,7 @@ int state_result(tally *ctx, const options *o, const tally_exact *sum)
     result r = {.op = o->nargs > 2 ? o->args[2] : "sum:exact"};
     double value;
     r.bits = (char *)&value;
-    if (tally_exact_value(ctx, sum, r.op, TALLY_F64, &value))
-        return fail(USAGE, "%s", tally_error(ctx));
+    if (tally_exact_value(ctx, sum, r.op, TALLY_F64, &value)) return usage("%s", tally_error(ctx));
     options one = *o; /* without the word after the file */
     one.nargs = 2;
     const int code = operator_info(ctx, r.op, TALLY_F64, &r.info);

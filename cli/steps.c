@@ -68,13 +68,12 @@ static int32_t *groups_of(const groups *g)
 
 static int open_streams(const steps *s)
 {
-    for (int64_t i = 0; i < s->streams_count; i++) {
-        const tally_status status =
-            tally_stream_reduce_rows(s->j->ctx, s->j->ops.name[i % s->j->ops.all], s->in->dtype,
-                                     s->l->inner, &s->streams[i]);
-        if (status) return fail_status(s->j->ctx, status);
-    }
-    return DONE;
+    int code = DONE;
+    for (int64_t i = 0; i < s->streams_count && !code; i++)
+        code = code_of(s->j->ctx,
+                       tally_stream_reduce_rows(s->j->ctx, s->j->ops.name[i % s->j->ops.all],
+                                                s->in->dtype, s->l->inner, &s->streams[i]));
+    return code;
 }
 
 /* The results of an operator for all cells of a group. */
@@ -92,8 +91,7 @@ static int close_streams(const steps *s, int64_t outer, int64_t group, int code)
     for (int64_t i = 0; i < s->streams_count; i++) {
         const int op = (int)(i % s->j->ops.all);
         char *const out = results_of(s, outer, group + i / s->j->ops.all, op);
-        const tally_status status = code ? TALLY_OK : tally_stream_finish(s->streams[i], out, NULL);
-        if (status) code = fail_status(s->j->ctx, status);
+        if (!code) code = code_of(s->j->ctx, tally_stream_finish(s->streams[i], out, NULL));
         tally_stream_close(s->streams[i]);
         s->streams[i] = NULL;
     }
@@ -102,7 +100,7 @@ static int close_streams(const steps *s, int64_t outer, int64_t group, int code)
 
 static tally_view view_of(const steps *s, const char *box, int64_t n)
 {
-    return (tally_view){(void *)(uintptr_t)box, s->in->dtype, s->l->inner, n, 1, s->l->inner, NULL};
+    return tally_columns(box, s->in->dtype, n, s->l->inner);
 }
 
 static int64_t step_bytes(const steps *s)
@@ -114,11 +112,10 @@ static int64_t step_bytes(const steps *s)
 static int push(const steps *s, const char *box, int64_t n, tally_stream **streams)
 {
     const tally_view view = view_of(s, box, n);
-    for (int k = 0; k < s->j->ops.all; k++) {
-        const tally_status status = tally_stream_push_view(streams[k], &view, NULL);
-        if (status) return fail_status(s->j->ctx, status);
-    }
-    return DONE;
+    int code = DONE;
+    for (int k = 0; k < s->j->ops.all && !code; k++)
+        code = code_of(s->j->ctx, tally_stream_push_view(streams[k], &view, NULL));
+    return code;
 }
 
 /* Reads n steps of the cells with index `outer` in the dimensions before the axis: steps at ..
@@ -137,12 +134,12 @@ static int read_steps(steps *s, int64_t outer, const int64_t *order, int64_t at,
         start[axis] = order ? order[at + i] : at;
         for (run = order ? 1 : n; i + run < n && order[at + i + run] == start[axis] + run;) run++;
         count[axis] = run;
-        const tally_status status =
-            tally_file_read_box(in->file, start, count, s->buffer + i * step_bytes(s));
-        if (status) return fail_status(s->j->ctx, status);
+        const int code = code_of(
+            s->j->ctx, tally_file_read_box(in->file, start, count, s->buffer + i * step_bytes(s)));
+        if (code) return code;
     }
     s->done += n;
-    progress_show(s->p, s->done * step_bytes(s), in->n * (int64_t)tally_dtype_size(in->dtype));
+    progress_show(s->p, s->in, s->done * s->l->inner);
     return DONE;
 }
 
@@ -172,11 +169,9 @@ static int fold_group(steps *s, int64_t outer, int64_t group)
     if (end - at <= s->now) {
         int code = read_steps(s, outer, order, at, end - at);
         const tally_view view = view_of(s, s->buffer, end - at);
-        for (int i = 0; i < s->j->ops.all && !code; i++) {
-            const tally_status status =
-                tally_reduce(s->j->ctx, s->j->ops.name[i], &view, results_of(s, outer, group, i));
-            if (status) code = fail_status(s->j->ctx, status);
-        }
+        for (int i = 0; i < s->j->ops.all && !code; i++)
+            code = code_of(s->j->ctx, tally_reduce(s->j->ctx, s->j->ops.name[i], &view,
+                                                   results_of(s, outer, group, i)));
         return code;
     }
     int code = open_streams(s);

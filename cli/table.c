@@ -27,29 +27,48 @@ const char *lane_name(const char *op, int lanes, int lane, char *buffer, size_t 
     return buffer;
 }
 
-void digest_of(const answer *a, const result *r, char *buffer)
-{
-    sha256 s;
-    sha256_begin(&s);
-    sha256_values(&s, r->bits, tally_dtype_size(r->info.output), a->count * r->info.lanes);
-    sha256_end(&s, buffer);
-}
+/* A column of values: a lane of a result. */
+typedef struct column {
+    int result, lane, width; /* width: of an aligned table */
+    char name[CELL];
+} column;
 
-static const char *value_of(const answer *a, const result *r, int64_t row, int lane, const look *o,
-                            char *buffer)
+typedef struct table {
+    FILE *f;
+    const look *o;
+    int columns;
+    column *column;
+    char cell[CELL]; /* of value_of */
+} table;
+
+static int open_columns(table *t, const answer *a)
 {
-    if (o->digest) {
-        digest_of(a, r, buffer);
-        return buffer;
+    int code = DONE;
+    for (int i = 0; i < a->ops; i++) t->columns += t->o->digest ? 1 : a->results[i].info.lanes;
+    column *c = t->column = memory_for(&code, "the table", t->columns, sizeof *c);
+    for (int i = 0; i < a->ops && !code; i++) {
+        const int lanes = t->o->digest ? 1 : a->results[i].info.lanes;
+        for (int lane = 0; lane < lanes; lane++, c++) {
+            *c = (column){.result = i, .lane = lane};
+            lane_name(a->results[i].op, lanes, lane, c->name, sizeof c->name);
+        }
     }
-    if (o->empty && !has_value(r->places, row)) return o->empty;
-    const char *at = (const char *)r->bits +
-                     (size_t)(row * r->info.lanes + lane) * tally_dtype_size(r->info.output);
-    tally_format_value(r->info.output, at, o->hex, buffer, CELL);
-    return buffer;
+    return code;
 }
 
-static int lanes_of(const result *r, const look *o) { return o->digest ? 1 : r->info.lanes; }
+static const char *value_of(table *t, const answer *a, int64_t row, int c)
+{
+    const look *const o = t->o;
+    const result *const r = &a->results[t->column[c].result];
+    if (o->digest) return r->digest;
+    if (o->empty && !has_value(r->places, row)) return o->empty;
+    const int64_t at = row * r->info.lanes + t->column[c].lane;
+    tally_format_value(r->info.output,
+                       (const char *)r->bits + (size_t)at * tally_dtype_size(r->info.output),
+                       o->hex, t->cell, CELL);
+    return t->cell;
+}
+
 static int64_t rows_of(const answer *a, const look *o) { return o->digest ? 1 : a->count; }
 static int64_t keys_of(const answer *a, const look *o) { return o->digest ? 0 : a->key_columns; }
 
@@ -97,42 +116,37 @@ static void put_names(FILE *f, char *const *names, int64_t count, char separator
     }
 }
 
-static void print_separated(FILE *f, const answer *answers, int files, const look *o)
+static void print_separated(table *t, const answer *answers, int files)
 {
-    char cell[CELL];
+    FILE *const f = t->f;
+    const look *const o = t->o;
     const char separator = o->separator;
-    const int named = o->named;
     const answer *const first = &answers[0];
-    int64_t cells = named + keys_of(first, o);
-    for (int i = 0; i < first->ops; i++) cells += lanes_of(&first->results[i], o);
-    if (o->separator == ',' || named || first->ops > 1 || keys_of(first, o)) {
-        if (named) fprintf(f, "file%c", separator);
+    const int64_t cells = o->named + keys_of(first, o) + t->columns;
+    if (separator == ',' || o->named || first->ops > 1 || keys_of(first, o)) {
+        if (o->named) fprintf(f, "file%c", separator);
         put_names(f, first->key_names, keys_of(first, o), separator);
-        for (int i = 0, column = 0; i < first->ops; i++)
-            for (int lane = 0; lane < lanes_of(&first->results[i], o); lane++) {
-                if (column++) fputc(separator, f);
-                lane_name(first->results[i].op, lanes_of(&first->results[i], o), lane, cell,
-                          sizeof cell);
-                put_name(f, cell, separator);
-            }
+        for (int c = 0; c < t->columns; c++) {
+            if (c) fputc(separator, f);
+            put_name(f, t->column[c].name, separator);
+        }
         fputc('\n', f);
     }
     for (const answer *a = answers; a < answers + files; a++)
         for (int64_t row = 0; row < rows_of(a, o); row++) {
-            if (named) {
+            if (o->named) {
                 put_name(f, a->file, separator);
                 fputc(separator, f);
             }
             if (keys_of(a, o)) put_names(f, keys_at(a, row), a->key_columns, separator);
-            for (int i = 0, column = 0; i < a->ops; i++)
-                for (int lane = 0; lane < lanes_of(&a->results[i], o); lane++) {
-                    if (column++) fputc(separator, f);
-                    const char *const value = value_of(a, &a->results[i], row, lane, o, cell);
-                    if (value == o->empty)
-                        put_empty(f, value, separator, cells == 1);
-                    else
-                        fputs(value, f);
-                }
+            for (int c = 0; c < t->columns; c++) {
+                if (c) fputc(separator, f);
+                const char *const value = value_of(t, a, row, c);
+                if (value == o->empty)
+                    put_empty(f, value, separator, cells == 1);
+                else
+                    fputs(value, f);
+            }
             fputc('\n', f);
         }
 }
@@ -142,21 +156,12 @@ static int wider(int width, const char *text)
     return plain_width(text) > width ? plain_width(text) : width;
 }
 
-static void print_lines(FILE *f, const answer *a, const look *o)
+static void print_lines(table *t, const answer *a)
 {
-    char cell[CELL];
     int width = 0;
-    for (int i = 0; i < a->ops; i++)
-        for (int lane = 0; lane < lanes_of(&a->results[i], o); lane++)
-            width = wider(width, lane_name(a->results[i].op, lanes_of(&a->results[i], o), lane,
-                                           cell, sizeof cell));
-    for (int i = 0; i < a->ops; i++)
-        for (int lane = 0; lane < lanes_of(&a->results[i], o); lane++) {
-            fprintf(
-                f, "%-*s", width + 2,
-                lane_name(a->results[i].op, lanes_of(&a->results[i], o), lane, cell, sizeof cell));
-            fprintf(f, "%s\n", value_of(a, &a->results[i], 0, lane, o, cell));
-        }
+    for (int c = 0; c < t->columns; c++) width = wider(width, t->column[c].name);
+    for (int c = 0; c < t->columns; c++)
+        fprintf(t->f, "%-*s%s\n", width + 2, t->column[c].name, value_of(t, a, 0, c));
 }
 
 static void put_right(FILE *f, const char *text, int width)
@@ -176,69 +181,67 @@ static char *joined(char *const *cells, int64_t count)
     return shown;
 }
 
-/* Prints in two passes: first the widths, then the lines. The first column is the file, or the
- * number of the sequence. */
-static int print_aligned(FILE *f, const answer *answers, int files, const look *o)
+/* The name of a row: its file, or the sequence's name, keys or number. */
+static char *row_name(const answer *a, int64_t row, const look *o)
 {
-    char cell[CELL];
-    int columns = 0;
-    for (int i = 0; i < answers->ops; i++) columns += lanes_of(&answers->results[i], o);
-    int *width = calloc((size_t)columns + 1, sizeof *width);
-    if (!width) return fail_memory("the table", (columns + 1) * (int64_t)sizeof *width);
+    char number[24];
+    snprintf(number, sizeof number, "%lld", (long long)row);
+    char *const name = o->named        ? plain(a->file)
+                       : a->names      ? plain(a->names[row])
+                       : keys_of(a, o) ? joined(keys_at(a, row), a->key_columns)
+                                       : NULL;
+    return name ? name : strdup(number);
+}
+
+/* Prints in two passes: first the widths, then the lines. */
+static void print_aligned(table *t, const answer *answers, int files)
+{
+    FILE *const f = t->f;
+    const look *const o = t->o;
     char *const key = keys_of(answers, o) ? joined(answers->key_names, answers->key_columns) : NULL;
     const char *const corner = o->named ? "file" : key ? key : answers->per;
-    width[columns] = plain_width(corner);
+    int first = plain_width(corner);
     for (int print = 0; print < 2; print++) {
-        if (print) fprintf(f, "%-*s", width[columns], corner);
-        for (int i = 0, c = 0; i < answers->ops; i++)
-            for (int lane = 0; lane < lanes_of(&answers->results[i], o); lane++, c++) {
-                lane_name(answers->results[i].op, lanes_of(&answers->results[i], o), lane, cell,
-                          sizeof cell);
-                if (!print)
-                    width[c] = wider(width[c], cell);
-                else
-                    put_right(f, cell, width[c] + 2);
-            }
+        if (print) fprintf(f, "%-*s", first, corner);
+        for (column *c = t->column; c < t->column + t->columns; c++)
+            if (print)
+                put_right(f, c->name, c->width + 2);
+            else
+                c->width = plain_width(c->name);
         if (print) fputc('\n', f);
-        for (const answer *a = answers; a < answers + files; a++) {
-            char *const name = o->named ? plain(a->file) : NULL;
+        for (const answer *a = answers; a < answers + files; a++)
             for (int64_t row = 0; row < rows_of(a, o); row++) {
-                snprintf(cell, sizeof cell, "%lld", (long long)row);
-                char *const column = name            ? NULL
-                                     : a->names      ? plain(a->names[row])
-                                     : keys_of(a, o) ? joined(keys_at(a, row), a->key_columns)
-                                                     : NULL;
-                const char *const label = name ? name : column ? column : cell;
+                char *const name = row_name(a, row, o);
+                const char *const label = name ? name : "";
                 if (print)
-                    fprintf(f, "%s%*s", label, width[columns] - plain_width(label), "");
+                    fprintf(f, "%s%*s", label, first - plain_width(label), "");
                 else
-                    width[columns] = wider(width[columns], label);
-                free(column);
-                for (int i = 0, c = 0; i < a->ops; i++)
-                    for (int lane = 0; lane < lanes_of(&a->results[i], o); lane++, c++) {
-                        const char *const value = value_of(a, &a->results[i], row, lane, o, cell);
-                        if (print)
-                            put_right(f, value, width[c] + 2);
-                        else
-                            width[c] = wider(width[c], value);
-                    }
+                    first = wider(first, label);
+                free(name);
+                for (int c = 0; c < t->columns; c++) {
+                    const char *const value = value_of(t, a, row, c);
+                    if (print)
+                        put_right(f, value, t->column[c].width + 2);
+                    else
+                        t->column[c].width = wider(t->column[c].width, value);
+                }
                 if (print) fputc('\n', f);
             }
-            free(name);
-        }
     }
-    free(width);
     free(key);
-    return DONE;
 }
 
 int print_table(FILE *f, const answer *answers, int files, const look *o)
 {
-    if (o->people && !o->named && answers->flat)
-        print_lines(f, answers, o);
-    else if (o->people)
-        return print_aligned(f, answers, files, o);
+    table t = {.f = f, .o = o};
+    const int code = open_columns(&t, answers);
+    if (code) return code;
+    if (!o->people)
+        print_separated(&t, answers, files);
+    else if (!o->named && answers->flat)
+        print_lines(&t, answers);
     else
-        print_separated(f, answers, files, o);
+        print_aligned(&t, answers, files);
+    free(t.column);
     return DONE;
 }

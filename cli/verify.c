@@ -16,18 +16,14 @@ static int verify_one(const options *o, const char *isa, uint64_t seed, int64_t 
     const double start = seconds();
     const tally_status status = tally_verify(ctx, seed, cases, &report);
     const double taken = seconds() - start;
-    if (status && status != TALLY_MISMATCH)
-        code = fail_status(ctx, status);
-    else if (status)
-        code = VERIFY_FAILED;
+    code = status == TALLY_MISMATCH ? VERIFY_FAILED : code_of(ctx, status);
     if (has(o, OPT_json)) {
-        fputs(first ? "[\n{\"isa\": " : ",\n{\"isa\": ", stdout);
-        print_json_string(stdout, tally_isa(ctx));
+        put_json(stdout, first ? "[\n{\"isa\": " : ",\n{\"isa\": ", tally_isa(ctx));
         printf(", \"threads\": %d, \"cases\": %lld, \"seed\": %llu, \"ok\": %s, \"seconds\": %.3f, "
                "\"report\": ",
                tally_threads(ctx), (long long)cases, (unsigned long long)seed,
                status ? "false" : "true", taken);
-        print_json_string(stdout, report ? report : "");
+        put_json(stdout, "", report ? report : "");
         fputs("}", stdout);
     } else if (code == DONE || code == VERIFY_FAILED) {
         printf("%-8s %s  %s\n", tally_isa(ctx), status ? "FAILED" : "ok", report ? report : "");
@@ -42,8 +38,7 @@ static int verify_one(const options *o, const char *isa, uint64_t seed, int64_t 
 int run_verify(const options *o)
 {
     int64_t cases, seed;
-    if (o->nargs)
-        return fail(USAGE, "`tally verify` takes no operand, and '%s' is one", o->args[0]);
+    if (no_operand(o)) return USAGE;
     int worst = opt_count(o, OPT_cases, 1, INT64_MAX, 2000, &cases);
     if (!worst) worst = opt_count(o, OPT_seed, 0, INT64_MAX, 1, &seed);
     if (worst) return worst;

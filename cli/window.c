@@ -1,7 +1,16 @@
 /* SPDX-License-Identifier: MIT
- * window.c - tally window: converts -w, --before, --after, --center, --edges, --min-count and
- * --step to tally_window_options. span.c makes windows along times. */
+ * window.c - tally window and tally scan: convert their options to tally_window_options and
+ * tally_scan_options. series.c does the rest, and span.c makes windows along times. */
 #include "cli.h"
+
+int run_scan(const options *o)
+{
+    const int code = series_begin(o);
+    if (code) return code;
+    const tally_scan_options scan = {has(o, OPT_exclusive), has(o, OPT_reverse), NULL};
+    const series how = {&scan, NULL};
+    return series_run(o, &how);
+}
 
 /* -w W: the element and the W - 1 elements before it. --center: W / 2 before it and the rest
  * after it. */
@@ -19,15 +28,14 @@ static int extent(const options *o, tally_window_options *w)
     const int sides = has(o, OPT_before) || has(o, OPT_after);
     if (!has(o, OPT_width)) {
         if (!sides)
-            return fail(USAGE, "how wide is the window? -w W, or --before B and --after A, or "
-                               "--last D along times");
+            return usage("how wide is the window? -w W, or --before B and --after A, or --last D "
+                         "along times");
         if (has(o, OPT_center))
-            return fail(
-                USAGE, "--center goes with -w W; --before and --after place the window themselves");
+            return usage(
+                "--center goes with -w W; --before and --after place the window themselves");
         return DONE;
     }
-    if (sides)
-        return fail(USAGE, "-w gives the whole window: leave out --before and --after, or -w");
+    if (sides) return usage("-w gives the whole window: leave out --before and --after, or -w");
     w->before = has(o, OPT_center) ? width / 2 : width - 1;
     w->after = has(o, OPT_center) ? (width - 1) / 2 : 0;
     return DONE;

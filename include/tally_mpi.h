@@ -33,13 +33,14 @@
  *
  * One thread of a rank may call at a time. If a rank dies or an MPI call fails, the error handler
  * of the MPI library decides: the default one ends all ranks; with MPI_ERRORS_RETURN the status
- * is TALLY_IO. To copy the header into a project of yours, copy tally_mpi_ranks.h and
- * tally_mpi_elements.h too. */
+ * is TALLY_IO. To copy the header into a project of yours, copy tally_mpi_ranks.h,
+ * tally_mpi_window.h and tally_mpi_elements.h too. */
 #ifndef TALLY_MPI_H
 #define TALLY_MPI_H
 
 #include "tally_mpi_elements.h"
 #include "tally_mpi_ranks.h"
+#include "tally_mpi_window.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -88,6 +89,24 @@ static inline tally_status tally_mpi_open(tally **ctx, const char *device, MPI_C
 }
 
 /* ---- reduce ---------------------------------------------------------------------------------- */
+
+/* Bytes of the space for the fragment of any part of n elements: two nodes of `node` bytes for
+ * each binary digit of the length, and `more` bytes. */
+static inline size_t tally_mpi_capacity_(long long n, size_t node, size_t more)
+{
+    size_t nodes = 4;
+    while (n) nodes += 2, n >>= 1;
+    return (sizeof(long long) + more + nodes * node + TALLY_MPI_UNIT_ - 1) / TALLY_MPI_UNIT_ *
+           TALLY_MPI_UNIT_;
+}
+
+/* The same for one sequence: a node has at most 49 bytes, and the fragment lists its rows and its
+ * range. A fragment of an exact statistic has at most five sums of 568 bytes. */
+static inline size_t tally_mpi_capacity_of_one_(const char *op, long long n)
+{
+    const size_t sums = strstr(op, ":exact") ? 5 * 568 : 0;
+    return tally_mpi_capacity_(n, 49, 40 + TALLY_MPI_NAME + 8 + 32 + sums);
+}
 
 /* The fragment of this rank's part. */
 static inline tally_status tally_mpi_part_of_(tally *ctx, const char *op, const tally_mpi_ *m,
@@ -280,6 +299,127 @@ static inline tally_status tally_mpi_exact_(tally *ctx, const char *op, const ta
     return tally_mpi_agree_(comm, status);
 }
 
+/* A call of tally_mpi_fields. sequences: of all fields. exact: every field's sums are exact. */
+typedef struct tally_mpi_fields_ {
+    tally *ctx;
+    const char *op;
+    const tally_view *fields;
+    int count, exact;
+    void *const *results;
+    long long sequences;
+    unsigned long long what;
+} tally_mpi_fields_;
+
+/* Checks field f, and adds it to the hash of what is reduced. */
+static inline tally_status tally_mpi_field_check_(tally_mpi_fields_ *s, int f)
+{
+    const tally_view *const v = &s->fields[f];
+    const long long known[3] = {(long long)v->dtype, (long long)v->rows,
+                                v->next ? (long long)v->next->dtype : 0};
+    tally_operator_info info;
+    tally_exact none;
+    double value[2];
+    s->what = tally_mpi_hash_(s->what, known, sizeof known);
+    s->what = tally_mpi_hash_op_(s->what, s->ctx, s->op, v);
+    tally_exact_init(&none);
+    tally_status status = v->next ? TALLY_OK : tally_operator(s->ctx, s->op, v->dtype, &info);
+    if (status)
+        tally_mpi_fail_(status, "%s", tally_error(s->ctx));
+    else if (v->offsets || v->n < 0 || v->rows < 0)
+        status = tally_mpi_fail_(TALLY_INVALID, "fields[%d] has offsets, or rows or n below 0", f);
+    else if (v->rows && !s->results[f])
+        status =
+            tally_mpi_fail_(TALLY_INVALID, "results[%d] is NULL: must have room for %lld results",
+                            f, (long long)v->rows);
+    else
+        s->exact =
+            s->exact && !tally_exact_value(s->ctx, &none, s->op, tally_mpi_field_dtype_(v), value);
+    if (__builtin_add_overflow(s->sequences, (long long)v->rows, &s->sequences) ||
+        s->sequences >> 54)
+        status = tally_mpi_fail_(TALLY_INVALID, "fields have more than 2^54 sequences");
+    return status;
+}
+
+/* Makes the fragment of field f, of which the ranks before this one have `before` elements. *node:
+ * bytes of one of its nodes; *least: bytes of the rest of a message. */
+static inline tally_status tally_mpi_field_part_(const tally_mpi_fields_ *s, int f,
+                                                 long long before, tally_fragment **mine,
+                                                 long long *node, size_t *least)
+{
+    const tally_view *const v = &s->fields[f];
+    tally_view none = *v, none_beside = v->next ? *v->next : *v;
+    tally_fragment *empty = NULL;
+    tally_fragment_info about;
+    size_t bytes = 0, none_bytes = 0;
+    tally_status status;
+    none.n = none_beside.n = 0;
+    none.data = none_beside.data = NULL;
+    if (none.next) none.next = &none_beside;
+    if (v->n >> 61 || before < 0 || before >> 61)
+        return tally_mpi_fail_(TALLY_INVALID,
+                               "fields[%d] has more than 2^61 - 1 elements a sequence", f);
+    if ((status = tally_fragment_of_view(s->ctx, s->op, v, before, mine)) ||
+        (status = tally_fragment_of_view(s->ctx, s->op, &none, 0, &empty)) ||
+        (status = tally_fragment_save(*mine, NULL, &bytes)) ||
+        (status = tally_fragment_save(empty, NULL, &none_bytes))) {
+        tally_mpi_fail_(status, "%s", tally_error(s->ctx));
+    } else {
+        tally_fragment_about(*mine, &about);
+        *node = about.nodes ? (long long)((bytes - none_bytes) / (size_t)about.nodes + 1) : 0;
+        *least = none_bytes + 48; /* for a range, and for the list of ranges */
+    }
+    tally_fragment_free(empty);
+    return status;
+}
+
+/* The fields whose sums need an order: as fragments, whose nodes all ranks merge. */
+static inline tally_status tally_mpi_merge_fields_(const tally_mpi_fields_ *s, const tally_mpi_ *m)
+{
+    /* five numbers per field: elements on this rank, on the ranks before it, and on all; bytes of
+     * a node on this rank, and the most on any rank. capacity: bytes of the field's fragment in a
+     * message */
+    const int count = s->count;
+    const size_t fs = (size_t)count;
+    long long *const n = (long long *)calloc(fs * 5 + 1, sizeof *n), *const before = n + fs,
+                     *const whole = n + 2 * fs, *const node = n + 3 * fs,
+                     *const widest = n + 4 * fs;
+    size_t *const capacity = (size_t *)calloc(fs + 1, sizeof *capacity);
+    tally_fragment **const mine = (tally_fragment **)calloc(2 * fs + 1, sizeof *mine),
+                           **const all = mine + fs;
+    tally_status status = TALLY_OK;
+    if (!n || !capacity || !mine)
+        status = tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %d fields", count);
+    status = tally_mpi_agree_(m->comm, status);
+    for (int f = 0; f < count && !status; f++) n[f] = (long long)s->fields[f].n;
+    if (!status && (MPI_Exscan(n, before, count, MPI_LONG_LONG, MPI_SUM, m->comm) ||
+                    MPI_Allreduce(n, whole, count, MPI_LONG_LONG, MPI_SUM, m->comm)))
+        status = tally_mpi_fail_(TALLY_IO, "MPI_Exscan or MPI_Allreduce failed");
+    /* on rank 0 MPI_Exscan leaves the buffer undefined */
+    if (!status && m->rank == 0) memset(before, 0, fs * sizeof *before);
+    for (int f = 0; f < count && !status; f++)
+        status = tally_mpi_field_part_(s, f, before[f], &mine[f], &node[f], &capacity[f]);
+    if (fs) status = tally_mpi_agree_(m->comm, status);
+    if (!status && MPI_Allreduce(node, widest, count, MPI_LONG_LONG, MPI_MAX, m->comm))
+        status = tally_mpi_fail_(TALLY_IO, "MPI_Allreduce failed");
+    for (int f = 0; f < count && !status; f++)
+        capacity[f] = tally_mpi_capacity_(whole[f], (size_t)widest[f], capacity[f]);
+    if (!status && count)
+        status = tally_mpi_merge_all_(s->ctx, m, count, capacity, mine, TALLY_MPI_TO_ALL_, -1, all);
+    if (!status && count) {
+        for (int f = 0; f < count && !status; f++)
+            status = tally_mpi_result_(s->ctx, all[f], s->results[f]);
+        status = tally_mpi_agree_(m->comm, status);
+    }
+    for (size_t f = 0; f < fs && mine; f++) {
+        tally_fragment_free(mine[f]);
+        tally_fragment_free(all[f]);
+    }
+    free(n);
+    free(capacity);
+    free(mine);
+    return status;
+}
+
 /* Reduces many fields with one message. fields[f] is a view with any strides, without offsets.
  * Each of its sequences continues from rank to rank; a rank may have no elements of it.
  * results[f] receives, on every rank, tally_reduce of the whole sequences: fields[f].rows
@@ -291,112 +431,19 @@ static inline tally_status tally_mpi_fields(tally *ctx, const char *op, const ta
                                             int count, void *const *results, MPI_Comm comm)
 {
     tally_mpi_ m;
-    tally_operator_info info;
-    long long sequences = 0;
-    unsigned long long what =
-        tally_mpi_hash_(tally_mpi_what_(ctx, "fields", op, NULL), &count, sizeof count);
+    tally_mpi_fields_ s = {ctx, op, fields, count, count > 0, results, 0, 0};
+    s.what = tally_mpi_hash_(tally_mpi_what_(ctx, "fields", op, NULL), &count, sizeof count);
     tally_status status = TALLY_OK;
     if (count < 0)
         status = tally_mpi_fail_(TALLY_INVALID, "count is %d: must be at least 0", count);
     if (count > 0 && (!fields || !results))
         status =
             tally_mpi_fail_(TALLY_INVALID, "fields or results is NULL: must be %d of each", count);
-    int exact = count > 0;
-    for (int f = 0; f < count && !status; f++) {
-        const tally_view *const beside = fields[f].next;
-        const long long known[3] = {(long long)fields[f].dtype, (long long)fields[f].rows,
-                                    beside ? (long long)beside->dtype : 0};
-        tally_exact none;
-        double value[2];
-        what = tally_mpi_hash_(what, known, sizeof known);
-        what = tally_mpi_hash_op_(what, ctx, op, &fields[f]);
-        tally_exact_init(&none);
-        status = beside ? TALLY_OK : tally_operator(ctx, op, fields[f].dtype, &info);
-        if (status)
-            tally_mpi_fail_(status, "%s", tally_error(ctx));
-        else if (fields[f].offsets || fields[f].n < 0 || fields[f].rows < 0)
-            status =
-                tally_mpi_fail_(TALLY_INVALID, "fields[%d] has offsets, or rows or n below 0", f);
-        else if (fields[f].rows && !results[f])
-            status = tally_mpi_fail_(TALLY_INVALID,
-                                     "results[%d] is NULL: must have room for %lld results", f,
-                                     (long long)fields[f].rows);
-        else
-            exact = exact &&
-                    !tally_exact_value(ctx, &none, op, tally_mpi_field_dtype_(&fields[f]), value);
-        if (__builtin_add_overflow(sequences, (long long)fields[f].rows, &sequences) ||
-            sequences >> 54)
-            status = tally_mpi_fail_(TALLY_INVALID, "fields have more than 2^54 sequences");
-    }
-    status = tally_mpi_begin_(&m, comm, -1, 0, what, status);
-    if (!status && exact) {
-        tally_mpi_end_(&m);
-        return tally_mpi_exact_(ctx, op, fields, count, sequences, results, comm);
-    }
-    /* five numbers per field: elements on this rank, on the ranks before it, and on all; bytes of
-     * a node on this rank, and the most on any rank. capacity: bytes of the field's fragment in a
-     * message */
-    const size_t fs = (size_t)(status ? 0 : count);
-    long long *const n = (long long *)calloc(fs * 5 + 1, sizeof *n), *const before = n + fs,
-                     *const whole = n + 2 * fs, *const node = n + 3 * fs,
-                     *const widest = n + 4 * fs;
-    size_t *const capacity = (size_t *)calloc(fs + 1, sizeof *capacity);
-    tally_fragment **const mine = (tally_fragment **)calloc(2 * fs + 1, sizeof *mine),
-                           **const all = mine + fs;
-    if (!status) {
-        if (!n || !capacity || !mine)
-            status = tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %d fields", count);
-        status = tally_mpi_agree_(comm, status);
-    }
-    for (int f = 0; f < count && !status; f++) n[f] = (long long)fields[f].n;
-    if (!status && (MPI_Exscan(n, before, count, MPI_LONG_LONG, MPI_SUM, comm) ||
-                    MPI_Allreduce(n, whole, count, MPI_LONG_LONG, MPI_SUM, comm)))
-        status = tally_mpi_fail_(TALLY_IO, "MPI_Exscan or MPI_Allreduce failed");
-    /* on rank 0 MPI_Exscan leaves the buffer undefined */
-    if (!status && m.rank == 0) memset(before, 0, fs * sizeof *before);
-    for (int f = 0; f < count && !status; f++) {
-        tally_view none = fields[f], none_beside = fields[f].next ? *fields[f].next : fields[f];
-        tally_fragment *empty = NULL;
-        tally_fragment_info about;
-        size_t least = 0, bytes = 0;
-        none.n = none_beside.n = 0;
-        none.data = none_beside.data = NULL;
-        if (none.next) none.next = &none_beside;
-        if (n[f] >> 61 || before[f] < 0 || before[f] >> 61)
-            status = tally_mpi_fail_(TALLY_INVALID,
-                                     "fields[%d] has more than 2^61 - 1 elements a sequence", f);
-        if (!status &&
-            ((status = tally_fragment_of_view(ctx, op, &fields[f], before[f], &mine[f])) ||
-             (status = tally_fragment_of_view(ctx, op, &none, 0, &empty)) ||
-             (status = tally_fragment_save(mine[f], NULL, &bytes)) ||
-             (status = tally_fragment_save(empty, NULL, &least))))
-            tally_mpi_fail_(status, "%s", tally_error(ctx));
-        if (!status) {
-            tally_fragment_about(mine[f], &about);
-            node[f] = about.nodes ? (long long)((bytes - least) / (size_t)about.nodes + 1) : 0;
-            capacity[f] = least + 48; /* for a range, and for the list of ranges */
-        }
-        tally_fragment_free(empty);
-    }
-    if (fs) status = tally_mpi_agree_(comm, status);
-    if (!status && MPI_Allreduce(node, widest, count, MPI_LONG_LONG, MPI_MAX, comm))
-        status = tally_mpi_fail_(TALLY_IO, "MPI_Allreduce failed");
-    for (int f = 0; f < count && !status; f++)
-        capacity[f] = tally_mpi_capacity_(whole[f], (size_t)widest[f], capacity[f]);
-    if (!status && count)
-        status = tally_mpi_merge_all_(ctx, &m, count, capacity, mine, TALLY_MPI_TO_ALL_, -1, all);
-    if (!status && count) {
-        for (int f = 0; f < count && !status; f++)
-            status = tally_mpi_result_(ctx, all[f], results[f]);
-        status = tally_mpi_agree_(comm, status);
-    }
-    for (size_t f = 0; f < fs && mine; f++) {
-        tally_fragment_free(mine[f]);
-        tally_fragment_free(all[f]);
-    }
-    free(n);
-    free(capacity);
-    free(mine);
+    for (int f = 0; f < count && !status; f++) status = tally_mpi_field_check_(&s, f);
+    status = tally_mpi_begin_(&m, comm, -1, 0, s.what, status);
+    if (!status)
+        status = s.exact ? tally_mpi_exact_(ctx, op, fields, count, s.sequences, results, comm)
+                         : tally_mpi_merge_fields_(&s, &m);
     tally_mpi_end_(&m);
     return status;
 }

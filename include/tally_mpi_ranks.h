@@ -383,23 +383,6 @@ static inline void tally_mpi_merge_function_(void *in, void *inout, int *count, 
             tally_mpi_merge_one_(x, x->capacity[f], a, b);
 }
 
-/* Bytes of the space for the fragment of any part of n elements: two nodes of `node` bytes for
- * each binary digit of the length, and `more` bytes. */
-static inline size_t tally_mpi_capacity_(long long n, size_t node, size_t more)
-{
-    size_t nodes = 4;
-    while (n) nodes += 2, n >>= 1;
-    return (sizeof(long long) + more + nodes * node + TALLY_MPI_UNIT_ - 1) / TALLY_MPI_UNIT_ *
-           TALLY_MPI_UNIT_;
-}
-/* The same for one sequence: a node has at most 49 bytes, and the fragment lists its rows and its
- * range. A fragment of an exact statistic has at most five sums of 568 bytes. */
-static inline size_t tally_mpi_capacity_of_one_(const char *op, long long n)
-{
-    const size_t sums = strstr(op, ":exact") ? 5 * 568 : 0;
-    return tally_mpi_capacity_(n, 49, 40 + TALLY_MPI_NAME + 8 + 32 + sums);
-}
-
 typedef enum { TALLY_MPI_TO_ROOT_, TALLY_MPI_TO_ALL_, TALLY_MPI_BEFORE_ME_ } tally_mpi_way_;
 
 /* Saves fragments into a message. */

@@ -19,16 +19,22 @@ static char said[1000];
 const option_row option_table[OPT_COUNT] = {[OPT_last] = {.name = "last"},
                                             [OPT_next] = {.name = "next"},
                                             [OPT_center] = {.name = "center"}};
-int fail(int code, const char *format, ...)
+int usage(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(said, sizeof said, format, arguments);
     va_end(arguments);
-    return code;
+    return USAGE;
 }
-int fail_memory(const char *what, int64_t bytes) { return (void)what, (void)bytes, BAD_DATA; }
-int fail_status(const tally *ctx, tally_status status) { return (void)ctx, (int)status; }
+int code_of(const tally *ctx, tally_status status) { return (void)ctx, (int)status; }
+void *memory_for(int *code, const char *what, int64_t count, size_t size)
+{
+    void *const memory = *code ? NULL : calloc((size_t)count + 1, size);
+    (void)what;
+    if (!memory && !*code) *code = BAD_DATA;
+    return memory;
+}
 
 /* The next line of the input, as text. */
 static const char *line(const uint8_t **data, const uint8_t *end, char *text)

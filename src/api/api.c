@@ -23,12 +23,12 @@ enum { DEVICES = sizeof devices / sizeof *devices };
 
 tally_status tally_device(int index, tally_device_info *info)
 {
-    if (!info) return tl_fail(NULL, TALLY_INVALID, "info is NULL");
+    if (!info) return tl_invalid(NULL, "info is NULL");
     int at = index;
     for (int d = 0; d < DEVICES && at >= 0; d++)
         for (int i = 0; devices[d]->describe(i, info); i++)
             if (at-- == 0) return TALLY_OK;
-    return tl_fail(NULL, TALLY_INVALID, "device index is %d: there are fewer", index);
+    return tl_invalid(NULL, "device index is %d: there are fewer", index);
 }
 
 /* ---- context ---- */
@@ -169,12 +169,10 @@ static tally_status read_list(tally *ctx, const char *what, const tl_device_call
 
         for (int i = 0; i < *count; i++)
             if (numbers[i] == n)
-                return tl_fail(ctx, TALLY_INVALID,
-                               "%s names %s:%d twice: must be different devices", what, kind->name,
-                               n);
+                return tl_invalid(ctx, "%s names %s:%d twice: must be different devices", what,
+                                  kind->name, n);
         if (*count == TL_MEMBERS_MOST)
-            return tl_fail(ctx, TALLY_INVALID, "%s names more than %d devices", what,
-                           TL_MEMBERS_MOST);
+            return tl_invalid(ctx, "%s names more than %d devices", what, TL_MEMBERS_MOST);
         numbers[(*count)++] = n;
         at += length;
         if (*at != '+') return TALLY_OK;
@@ -252,8 +250,7 @@ static tally_status open_device(tally *ctx, const char *device)
 
 tally_status tally_open(tally **ctx, const char *device)
 {
-    if (!ctx)
-        return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: must point to where the context goes");
+    if (!ctx) return tl_invalid(NULL, "ctx is NULL: must point to where the context goes");
     tally *c = *ctx = NULL;
     c = calloc(1, sizeof *c);
     if (!c) return tl_no_memory(NULL, sizeof *c, "a context");
@@ -289,8 +286,7 @@ static tally_status use(tally *ctx, tl_use what, const char *name, const void *o
 {
     if (!ctx) return tl_no_context();
     if (!ctx->device->calls->use)
-        return tl_fail(ctx, TALLY_UNSUPPORTED, "%s: a %s device has none", name,
-                       ctx->device->calls->name);
+        return tl_unsupported(ctx, "%s: a %s device has none", name, ctx->device->calls->name);
     return ctx->device->calls->use(ctx->device, ctx, what, object);
 }
 
@@ -307,13 +303,11 @@ tally_status tally_use_allocator(tally *ctx, const tally_allocator *allocator)
 tally_status tally_device_pointer(tally *ctx, void *object, void **pointer)
 {
     if (!ctx) return tl_no_context();
-    if (!pointer)
-        return tl_fail(ctx, TALLY_INVALID, "pointer is NULL: must point to where the address goes");
+    if (!pointer) return tl_invalid(ctx, "pointer is NULL: must point to where the address goes");
     *pointer = NULL;
-    if (!object) return tl_fail(ctx, TALLY_INVALID, "object is NULL: must be a cl_mem");
+    if (!object) return tl_invalid(ctx, "object is NULL: must be a cl_mem");
     if (!ctx->device->calls->adopt)
-        return tl_fail(ctx, TALLY_UNSUPPORTED, "object: a %s device has host memory",
-                       ctx->device->calls->name);
+        return tl_unsupported(ctx, "object: a %s device has host memory", ctx->device->calls->name);
     return ctx->device->calls->adopt(ctx->device, ctx, object, pointer);
 }
 
@@ -321,8 +315,8 @@ tally_status tally_device_forget(tally *ctx, void *pointer)
 {
     if (!ctx) return tl_no_context();
     if (!ctx->device->calls->adopt)
-        return tl_fail(ctx, TALLY_UNSUPPORTED, "pointer: a %s device has host memory",
-                       ctx->device->calls->name);
+        return tl_unsupported(ctx, "pointer: a %s device has host memory",
+                              ctx->device->calls->name);
     return ctx->device->calls->adopt(ctx->device, ctx, NULL, &pointer);
 }
 
@@ -337,8 +331,7 @@ tally_status tally_time(tally *ctx, int on)
 tally_status tally_times(tally *ctx, tally_times_info *times)
 {
     if (!ctx) return tl_no_context();
-    if (!times)
-        return tl_fail(ctx, TALLY_INVALID, "times is NULL: must point to where the times go");
+    if (!times) return tl_invalid(ctx, "times is NULL: must point to where the times go");
     *times = (tally_times_info){0};
     tl_device *const d = ctx->device;
     if (d->calls->time) d->calls->time(d, ctx, TL_TIMES_READ, times);
@@ -358,8 +351,8 @@ tally_status tl_plan_of(tally *ctx, const char *op, tally_dtype dtype, tl_plan *
     tl_par par;
     tally_status status = tl_resolve(ctx, op, dtype, &scalar, &par);
     if (!status && scalar->inputs == 2)
-        return tl_fail(ctx, TALLY_INVALID,
-                       "op is '%.60s': it takes two inputs, a view whose next is another", op);
+        return tl_invalid(ctx, "op is '%.60s': it takes two inputs, a view whose next is another",
+                          op);
     if (!status)
         status = ctx->device->calls->plan(ctx->device, ctx, scalar, par, TL_FOR_DEVICE, plan);
     if (!status && strlen(op) < sizeof ctx->plans[0].op) {
@@ -402,8 +395,8 @@ tally_status tl_on_processors(tally *ctx, const void *p, const char *name, const
     if (status) return status;
 
     if (owner)
-        return tl_fail(ctx, TALLY_UNSUPPORTED, "%s is memory of %s: %s take host memory", name,
-                       owner->name, what);
+        return tl_unsupported(ctx, "%s is memory of %s: %s take host memory", name, owner->name,
+                              what);
     d->on_processors += elements;
     return TALLY_OK;
 }

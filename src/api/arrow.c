@@ -59,15 +59,13 @@ static tally_status dtype_of(tally *ctx, const char *format, tally_dtype *dtype)
             continue;
         *dtype = (tally_dtype)formats[i].dtype;
         if (*dtype) return TALLY_OK;
-        return tl_fail(
-            ctx, TALLY_UNSUPPORTED,
-            "schema->format is '%.40s' (%s): must be a number: one of c C s S i I l L e f g",
+        return tl_unsupported(
+            ctx, "schema->format is '%.40s' (%s): must be a number: one of c C s S i I l L e f g",
             format, formats[i].name);
     }
 
-    return tl_fail(ctx, TALLY_UNSUPPORTED,
-                   "schema->format is '%.40s': must be a number: one of c C s S i I l L e f g",
-                   format);
+    return tl_unsupported(
+        ctx, "schema->format is '%.40s': must be a number: one of c C s S i I l L e f g", format);
 }
 
 tally_status tally_arrow_view(tally *ctx, const struct ArrowSchema *schema,
@@ -75,18 +73,15 @@ tally_status tally_arrow_view(tally *ctx, const struct ArrowSchema *schema,
 {
     tally_dtype dtype;
     if (!schema || !array || !view)
-        return tl_fail(ctx, TALLY_INVALID, "%s is NULL",
-                       !schema  ? "schema"
-                       : !array ? "array"
-                                : "view");
+        return tl_invalid(ctx, "%s is NULL", !schema ? "schema" : !array ? "array" : "view");
 
     if (!schema->release || !array->release)
-        return tl_fail(ctx, TALLY_INVALID, "%s was released", schema->release ? "array" : "schema");
-    if (!schema->format) return tl_fail(ctx, TALLY_INVALID, "schema->format is NULL");
+        return tl_invalid(ctx, "%s was released", schema->release ? "array" : "schema");
+    if (!schema->format) return tl_invalid(ctx, "schema->format is NULL");
 
     if (schema->dictionary || array->dictionary)
-        return tl_fail(ctx, TALLY_UNSUPPORTED,
-                       "schema->dictionary is there: the values are indices of a dictionary");
+        return tl_unsupported(
+            ctx, "schema->dictionary is there: the values are indices of a dictionary");
     const tally_status s = dtype_of(ctx, schema->format, &dtype);
     if (s) return s;
 
@@ -96,30 +91,27 @@ tally_status tally_arrow_view(tally *ctx, const struct ArrowSchema *schema,
     if (array->length < 0 || array->offset < 0 ||
         __builtin_add_overflow(array->length, array->offset, &end) ||
         __builtin_mul_overflow(end, size, &end))
-        return tl_fail(ctx, TALLY_INVALID,
-                       "array->length is %lld and offset %lld: must be at least 0, and together "
-                       "below 2^63 bytes",
-                       (long long)array->length, (long long)array->offset);
+        return tl_invalid(ctx,
+                          "array->length is %lld and offset %lld: must be at least 0, and together "
+                          "below 2^63 bytes",
+                          (long long)array->length, (long long)array->offset);
 
     if (array->n_buffers != 2)
-        return tl_fail(ctx, TALLY_INVALID,
-                       "array->n_buffers is %lld: an array of %s has 2, validity and values",
-                       (long long)array->n_buffers, tally_dtype_name(dtype));
+        return tl_invalid(ctx,
+                          "array->n_buffers is %lld: an array of %s has 2, validity and values",
+                          (long long)array->n_buffers, tally_dtype_name(dtype));
 
     if (array->null_count < -1 || array->null_count > array->length)
-        return tl_fail(ctx, TALLY_INVALID,
-                       "array->null_count is %lld: must be -1..%lld, its length",
-                       (long long)array->null_count, (long long)array->length);
+        return tl_invalid(ctx, "array->null_count is %lld: must be -1..%lld, its length",
+                          (long long)array->null_count, (long long)array->length);
 
     if (!array->buffers || (!array->buffers[1] && array->length))
-        return tl_fail(ctx, TALLY_INVALID,
-                       "array->buffers%s is NULL, and the array has %lld elements",
-                       array->buffers ? "[1]" : "", (long long)array->length);
+        return tl_invalid(ctx, "array->buffers%s is NULL, and the array has %lld elements",
+                          array->buffers ? "[1]" : "", (long long)array->length);
 
     if (array->null_count > 0 && !array->buffers[0])
-        return tl_fail(ctx, TALLY_INVALID,
-                       "array->buffers[0] is NULL, and the array has %lld nulls",
-                       (long long)array->null_count);
+        return tl_invalid(ctx, "array->buffers[0] is NULL, and the array has %lld nulls",
+                          (long long)array->null_count);
 
     const char *const values = array->buffers[1];
     *view = tally_flat(values ? values + array->offset * size : NULL, dtype, array->length);

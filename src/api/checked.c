@@ -26,8 +26,7 @@ int tl_is_checked(const char *op)
 tally_status tl_refuse_checked(tally *ctx, const char *op, const char *those)
 {
     if (!tl_is_checked(op)) return TALLY_OK;
-    return tl_fail(ctx, TALLY_UNSUPPORTED, "op is '%.60s': %s do not take the suffix :checked", op,
-                   those);
+    return tl_unsupported(ctx, "op is '%.60s': %s do not take the suffix :checked", op, those);
 }
 
 /* ---- elements ---- */

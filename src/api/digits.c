@@ -223,15 +223,14 @@ static void open_bins(const tally_digits *d, tl_exact *e)
 tally_status tally_digits_exact(const tally_digits *d, tally_exact *sum)
 {
     tl_exact e;
-    if (!d || !sum) return tl_fail(NULL, TALLY_INVALID, "%s is NULL", d ? "sum" : "d");
+    if (!d || !sum) return tl_invalid(NULL, "%s is NULL", d ? "sum" : "d");
     tl_exact_begin(&e, 1);
     open_bins(d, &e);
     tl_exact_carry(&e);
     for (int k = 0; k < TL_EXACT_LOW; k++)
         if (e.bin[k])
-            return tl_fail(
-                NULL, TALLY_INVALID,
-                "d is a sum of products below 2^-1074: a tally_exact has no digits there");
+            return tl_invalid(
+                NULL, "d is a sum of products below 2^-1074: a tally_exact has no digits there");
     tl_exact_pack(&e, sum);
 
     return TALLY_OK;

@@ -51,9 +51,8 @@ static void add_all(tl_exact *e, const tl_plan *plan, int threads, const tally_v
 static tally_status change(tally *ctx, tally_exact *sum, const tally_view *x, int sign)
 {
     assert(sign == 1 || sign == -1);
-    if (!sum)
-        return tl_fail(ctx, TALLY_INVALID, "sum is NULL: must be begun with tally_exact_init");
-    if (!x) return tl_fail(ctx, TALLY_INVALID, "x is NULL: must be a view");
+    if (!sum) return tl_invalid(ctx, "sum is NULL: must be begun with tally_exact_init");
+    if (!x) return tl_invalid(ctx, "x is NULL: must be a view");
 
     tl_plan plan;
     tally_view view = *x;
@@ -123,20 +122,18 @@ tally_status tally_exact_value(tally *ctx, const tally_exact *sum, const char *o
     tl_par par;
     tl_exact e;
 
-    if (!sum)
-        return tl_fail(ctx, TALLY_INVALID, "sum is NULL: must be begun with tally_exact_init");
-    if (!value) return tl_fail(ctx, TALLY_INVALID, "value is NULL: must have room for one result");
+    if (!sum) return tl_invalid(ctx, "sum is NULL: must be begun with tally_exact_init");
+    if (!value) return tl_invalid(ctx, "value is NULL: must have room for one result");
 
     tally_status status = tl_resolve(ctx, op, dtype, &scalar, &par);
     if (status) return status;
 
     const tl_exact_form *const form = tl_exact_form_of(scalar);
     if (!form || !tl_exact_fits(form))
-        return tl_fail(ctx, TALLY_INVALID,
-                       "op is '%.60s' of %s: must be sum:exact, mean:exact, nansum:exact or "
-                       "nanmean:exact, or below f64 "
-                       "dot:exact or nandot:exact",
-                       op, tally_dtype_name(dtype));
+        return tl_invalid(ctx,
+                          "op is '%.60s' of %s: must be sum:exact, mean:exact, nansum:exact or "
+                          "nanmean:exact, or below f64 dot:exact or nandot:exact",
+                          op, tally_dtype_name(dtype));
 
     tl_exact_unpack(&e, sum);
     tl_exact_lower(&e, form, 0, value);

@@ -18,9 +18,9 @@ static int has_elements(const tally_view *in) { return in->rows > 0 && (in->offs
 /* Runs a call with the job's plan and elements on the processors. */
 static tally_status run(const tl_job *j, tl_call call)
 {
-    call.plan = &j->plan;
-    call.count = &j->count;
-    call.in = &j->work;
+    call.plan = &j->ready.plan;
+    call.count = &j->ready.count;
+    call.in = &j->ready.work;
     return tl_run_host(j->ctx, &call);
 }
 
@@ -35,11 +35,11 @@ static tally_status reduce_present(tl_job *j, const tally_view *out, int *done)
     tl_plan plan;
 
     tl_job_normal(j);
-    if (!j->in.valid || j->in.next || j->plan.exact || !tl_gather_reads(&j->in, NULL, 0))
+    if (!j->in.valid || j->in.next || j->ready.plan.exact || !tl_gather_reads(&j->in, NULL, 0))
         return TALLY_OK;
 
     if (j->form.kind == TL_FORM_STATES && tl_present_takes(j->form.op)) {
-        tl_present_reduce(&j->plan, threads, &j->in, out->data);
+        tl_present_reduce(&j->ready.plan, threads, &j->in, out->data);
         *done = 1;
     } else if (j->in.rows == 1 && tl_present_blank(&j->form, &blank)) {
         const tally_status status = tl_plan_on_host(j->ctx, blank.op, blank.par, &plan);
@@ -60,7 +60,8 @@ static tally_status reduce(tl_job *j, const tally_view *out)
     status = tl_job_prepare(j, NULL, 0);
     if (status || j->form.kind != TL_FORM_STATES)
         return status ? status : run(j, (tl_call){.verb = TL_REDUCE, .out = out});
-    tl_states_reduce(&j->plan, tally_threads(j->ctx), &j->work, tl_job_there(j), out->data);
+    tl_states_reduce(&j->ready.plan, tally_threads(j->ctx), &j->ready.work, j->ready.there,
+                     out->data);
     return TALLY_OK;
 }
 
@@ -100,16 +101,16 @@ static tally_status scan(tl_job *j, const tally_view *y, const tally_scan_option
     tally_scan_options forward = *o;
     forward.reverse = 0;
     tally_status status = tl_job_prepare(j, y, o->reverse);
-    const int direct = !j->gathered.memory;
+    const int direct = !j->ready.gathered.memory;
     tally_view dense = *y;
-    if (!status && !direct) status = dense_results(j, y, j->plan.op->result_bytes, &dense);
+    if (!status && !direct) status = dense_results(j, y, j->ready.plan.op->result_bytes, &dense);
     if (!status && j->form.kind == TL_FORM_STATES)
-        tl_states_scan(&j->plan, tally_threads(j->ctx), &j->work, tl_job_there(j), &dense,
-                       &forward);
+        tl_states_scan(&j->ready.plan, tally_threads(j->ctx), &j->ready.work, j->ready.there,
+                       &dense, &forward);
     else if (!status)
         status = run(j, (tl_call){.verb = TL_SCAN, .out = &dense, .scan = &forward});
 
-    if (!status && !direct) scatter(&dense, y, j->plan.op->result_bytes, o->reverse);
+    if (!status && !direct) scatter(&dense, y, j->ready.plan.op->result_bytes, o->reverse);
     return status;
 }
 
@@ -119,20 +120,21 @@ static tally_status scan(tl_job *j, const tally_view *y, const tally_scan_option
 static tally_status run_ranges(tl_job *j, const tl_ranges *all, tl_line line, int64_t first)
 {
     const int threads = tally_threads(j->ctx);
-    if (j->plan.exact) return tl_exact_ranges_run(&j->plan, threads, all, line), TALLY_OK;
+    if (j->ready.plan.exact)
+        return tl_exact_ranges_run(&j->ready.plan, threads, all, line), TALLY_OK;
     if (j->form.kind != TL_FORM_STATES)
-        return tl_ranges_run(j->ctx, &j->plan, &j->count, threads, all, line);
-    tl_states_ranges(&j->plan, threads, all, line, tl_job_there(j) + first);
+        return tl_ranges_run(j->ctx, &j->ready.plan, &j->ready.count, threads, all, line);
+    tl_states_ranges(&j->ready.plan, threads, all, line, j->ready.there + first);
     return TALLY_OK;
 }
 
 static tally_status ranges(tl_job *j, const tally_view *out, const tally_window_options *o)
 {
-    const int64_t bytes = j->plan.op->result_bytes;
+    const int64_t bytes = j->ready.plan.op->result_bytes;
     tally_status status = TALLY_OK;
-    for (int64_t r = 0, first = 0; r < j->work.rows && !status; r++) {
+    for (int64_t r = 0, first = 0; r < j->ready.work.rows && !status; r++) {
         int64_t n, m;
-        const char *x = tl_view_row(&j->work, r, j->plan.op->elem_bytes, &n);
+        const char *x = tl_view_row(&j->ready.work, r, j->ready.plan.op->elem_bytes, &n);
         char *y = tl_view_row(out, r, bytes, &m);
         const tl_ranges all = tl_ranges_of(o, n);
         status = run_ranges(j, &all, (tl_line){x, 1, y, out->stride * bytes}, first);
@@ -143,7 +145,7 @@ static tally_status ranges(tl_job *j, const tally_view *out, const tally_window_
 
 static tally_status window(tl_job *j, const tally_view *y, const tally_window_options *o)
 {
-    const int states = j->form.kind == TL_FORM_STATES && !j->plan.exact;
+    const int states = j->form.kind == TL_FORM_STATES && !j->ready.plan.exact;
     const tally_status status = tl_job_prepare(j, NULL, 0);
     if (status) return status;
     return states || !tl_window_streams(o)
@@ -177,7 +179,7 @@ static tally_status run_job(tl_job *j, const tl_call *given)
 
     /* in the initial value a NaN is a value, not the marker */
     if (options.init && j->form.kind == TL_FORM_MARK) {
-        j->plan.mask->quiet(start, options.init, j->form.op->out, 1);
+        j->ready.plan.mask->quiet(start, options.init, j->form.op->out, 1);
         options.init = start;
     }
 
@@ -196,7 +198,8 @@ tally_status tl_inputs_run(tally *ctx, const char *op, const tl_call *call, void
     if (!status && reduces)
         status = tl_check_results(ctx, j.form.op, &j.in, results, &j.out);
     else if (!status)
-        status = tl_check_call(ctx, &j.plan, j.form.named, call, &j.in, call->out ? &j.out : NULL);
+        status =
+            tl_check_call(ctx, &j.ready.plan, j.form.named, call, &j.in, call->out ? &j.out : NULL);
     if (!status) status = tl_inputs_apart(ctx, &j.in, &j.out, j.form.op->result_bytes);
 
     /* a reduction gives a result also without elements */
@@ -220,7 +223,8 @@ tally_status tl_inputs_ranges(tally *ctx, const char *op, const tally_view *in,
         status = tl_job_prepare(&j, NULL, 0);
         if (!status)
             status = run_ranges(
-                &j, all, (tl_line){j.work.data, 1, out->data, tl_step(out->stride, bytes)}, 0);
+                &j, all, (tl_line){j.ready.work.data, 1, out->data, tl_step(out->stride, bytes)},
+                0);
         tl_fp_leave(fp);
     }
     tl_job_close(&j);
@@ -240,10 +244,10 @@ static tally_status add_exactly(tl_job *j, tl_exact *sum)
     if (!status) status = tl_job_prepare(j, NULL, 0);
 
     /* the elements of a row are dense, gathered or in place */
-    for (int64_t r = 0; r < j->work.rows && !status; r++) {
+    for (int64_t r = 0; r < j->ready.work.rows && !status; r++) {
         int64_t n;
-        const char *at = tl_view_row(&j->work, r, j->plan.op->elem_bytes, &n);
-        tl_exact_slab(sum, &j->plan, tally_threads(j->ctx), at, n);
+        const char *at = tl_view_row(&j->ready.work, r, j->ready.plan.op->elem_bytes, &n);
+        tl_exact_slab(sum, &j->ready.plan, tally_threads(j->ctx), at, n);
     }
 
     tl_fp_leave(fp);
@@ -275,8 +279,9 @@ tally_status tl_inputs_exact_scan(tally *ctx, const tl_plan *plan, const tally_v
         status = tl_job_prepare(&j, NULL, 0);
         if (!status) status = dense_results(&j, out, bytes, &dense);
         int64_t n = 0;
-        const char *const at = status ? NULL : tl_view_row(&j.work, 0, j.plan.op->elem_bytes, &n);
-        if (!status) tl_exact_scan_push(sum, &j.plan, exclusive, at, n, dense.data);
+        const char *const at =
+            status ? NULL : tl_view_row(&j.ready.work, 0, j.ready.plan.op->elem_bytes, &n);
+        if (!status) tl_exact_scan_push(sum, &j.ready.plan, exclusive, at, n, dense.data);
         if (!status) scatter(&dense, out, bytes, 0);
         tl_fp_leave(fp);
     }
@@ -295,9 +300,8 @@ tally_status tl_inputs_exact(tally *ctx, const tally_view *x, tl_exact *sum)
 
     status = tl_job_open(&j, ctx, x->next ? "dot:exact" : "sum:exact", &(tl_call){.in = x}, 0);
     if (!status && x->next && j.form.named->dtype == TALLY_F64)
-        status = tl_fail(ctx, TALLY_UNSUPPORTED,
-                         "x->next is given: only products of f16, bf16 and f32 fit a tally_exact, "
-                         "and these are f64");
+        status = tl_unsupported(ctx, "x->next is given: only products of f16, bf16 and f32 fit a "
+                                     "tally_exact, and these are f64");
 
     if (!status) status = add_exactly(&j, sum);
     tl_job_close(&j);

@@ -76,18 +76,15 @@ tally_status tl_validity_end(tl_validity *v, tally_status status);
  * (tl_job_on_device); if the device does not support it, prepared for the processors
  * (tl_job_to_host, tl_job_prepare); and closed, also after a failure. */
 
-/* in, next: the caller's checked view and its second input. out: the caller's output. work,
- * work_next: what the plan reads. */
+/* in, next: the caller's checked view and its second input. out: the caller's output. */
 typedef struct {
     tally *ctx;
     tl_form form;
-    tally_view in, next, out, work, work_next;
+    tally_view in, next, out;
     int here; /* 1: on the processors, and all memory is host memory */
     tl_host_copies copies;
-    tl_plan plan, count;
-    tl_gather gather, counting;
-    tl_gathered gathered, counts;
-    char *results; /* dense results, which are then copied to the caller's strides */
+    tl_prepared ready; /* both plans; after tl_job_prepare, what they read */
+    char *results;     /* dense results, which are then copied to the caller's strides */
 } tl_job;
 
 /* Reads of the call: in; out, NULL or the results of a scan or of windows; plan, NULL or the
@@ -104,10 +101,7 @@ tally_status tl_job_on_device(tl_job *j, const tl_call *verb, int *done);
 tally_status tl_job_to_host(tl_job *j, tally_view *out);
 void tl_job_normal(tl_job *j);
 
-/* Prepares j->plan, j->count and j->work, so that they can run. */
+/* Prepares j->ready, so that it can run. */
 tally_status tl_job_prepare(tl_job *j, const tally_view *out, int reverse);
-
-/* The counts of gathered elements, from the first element of a view on. */
-const float *tl_job_there(const tl_job *j);
 
 #endif

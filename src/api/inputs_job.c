@@ -12,7 +12,7 @@
 /* ---- views ---- */
 
 /* Both plans are of the processors. `count`, on f32, counts the elements that the other plan folds
- * (tl_gather_count). */
+ * (tl_prepare_inputs). */
 tally_status tl_feed_open(tally *ctx, const tl_plan *plan, int absent, int by_states, tl_feed *feed)
 {
     tl_feed_begin(feed, plan->op, plan->par, absent, by_states);
@@ -26,13 +26,12 @@ tally_status tl_bits_check(tally *ctx, const tally_view *v, const char *name)
     if (!v->valid) return TALLY_OK;
     tl_view_extent(v, 1, &low, &high);
     if (__builtin_add_overflow(v->valid_offset, low, &first) || first < 0)
-        return tl_fail(ctx, TALLY_INVALID,
-                       "%s->valid_offset is %lld: the bit of an element would be number %lld", name,
-                       (long long)v->valid_offset, (long long)first);
+        return tl_invalid(ctx,
+                          "%s->valid_offset is %lld: the bit of an element would be number %lld",
+                          name, (long long)v->valid_offset, (long long)first);
     if (__builtin_add_overflow(v->valid_offset, high, &first))
-        return tl_fail(ctx, TALLY_INVALID,
-                       "%s->valid_offset is %lld: the bits would be more than 2^63", name,
-                       (long long)v->valid_offset);
+        return tl_invalid(ctx, "%s->valid_offset is %lld: the bits would be more than 2^63", name,
+                          (long long)v->valid_offset);
 
     return TALLY_OK;
 }
@@ -89,8 +88,7 @@ tally_status tl_inputs_apart(tally *ctx, const tally_view *in, const tally_view 
     if (in->next) {
         tally_status status = tl_view_overlap(
             ctx, in->next, (int64_t)tally_dtype_size(in->next->dtype), out, bytes, 0);
-        if (status)
-            return tl_fail(ctx, TALLY_INVALID, "out overlaps in->next: give it memory of its own");
+        if (status) return tl_invalid(ctx, "out overlaps in->next: give it memory of its own");
     }
 
     for (const tally_view *v = in; v; v = v->next) {
@@ -101,9 +99,8 @@ tally_status tl_inputs_apart(tally *ctx, const tally_view *in, const tally_view 
         high = (v->valid_offset + high + 7) >> 3;
         const tally_view bits = tally_flat((const char *)v->valid + low, TALLY_U8, high - low);
         if (tl_view_overlap(ctx, &bits, 1, out, bytes, 0))
-            return tl_fail(ctx, TALLY_INVALID,
-                           "out overlaps the validity of %s: give it memory of its own",
-                           v == in ? "in" : "in->next");
+            return tl_invalid(ctx, "out overlaps the validity of %s: give it memory of its own",
+                              v == in ? "in" : "in->next");
     }
 
     return TALLY_OK;
@@ -138,7 +135,7 @@ tally_status tl_job_open(tl_job *j, tally *ctx, const char *op, const tl_call *c
         status = check_one(ctx, v, v == &j->in ? "in" : "in->next");
     if (status) return status;
 
-    status = tl_plan_on_host(ctx, j->form.op, j->form.par, &j->plan);
+    status = tl_plan_on_host(ctx, j->form.op, j->form.par, &j->ready.plan);
 
     /* whether a user's operator has a blank is known now, after it was compiled */
     if (!status && j->form.kind == TL_FORM_STATES && j->form.op->blank) {
@@ -149,13 +146,12 @@ tally_status tl_job_open(tl_job *j, tally *ctx, const char *op, const tl_call *c
     const tl_scalar *count;
     tl_par none;
     if (!status) status = tl_resolve(ctx, "count", TALLY_F32, &count, &none);
-    return status ? status : tl_plan_on_host(ctx, count, none, &j->count);
+    return status ? status : tl_plan_on_host(ctx, count, none, &j->ready.count);
 }
 
 void tl_job_close(tl_job *j)
 {
-    free(j->gathered.memory);
-    free(j->counts.memory);
+    tl_prepared_free(&j->ready);
     free(j->results);
     tl_host_close(&j->copies);
 }
@@ -164,7 +160,7 @@ void tl_job_close(tl_job *j)
 
 tally_status tl_job_to_host(tl_job *j, tally_view *out)
 {
-    assert(j->plan.op);
+    assert(j->ready.plan.op);
     const int64_t elements =
         j->in.offsets ? j->in.offsets[j->in.rows] - j->in.offsets[0] : j->in.rows * j->in.n;
     if (j->here) return TALLY_OK;
@@ -177,7 +173,7 @@ tally_status tl_job_on_device(tl_job *j, const tl_call *verb, int *done)
 {
     tl_plan count; /* sums bytes, 1 for an element that counts (tl_call.count) */
     tl_call call = *verb;
-    call.plan = &j->plan, call.count = &count, call.in = &j->in, call.form = &j->form;
+    call.plan = &j->ready.plan, call.count = &count, call.in = &j->in, call.form = &j->form;
     *done = 0;
     tl_job_normal(j);
     if (j->here) return TALLY_OK;
@@ -185,57 +181,20 @@ tally_status tl_job_on_device(tl_job *j, const tl_call *verb, int *done)
     return status ? status : j->ctx->device->calls->run(j->ctx->device, j->ctx, &call, done);
 }
 
-/* After it, j->work has the elements that j->plan reads, and its next is NULL. Kernels read the
- * caller's elements in place, by a conversion (tl_gather_direct), or dense copies of them. The law
+/* Kernels read the caller's elements in place, by a conversion, or dense copies of them. The law
  * step by step (TL_FORM_STATES) always reads copies. */
 tally_status tl_job_prepare(tl_job *j, const tally_view *out, int reverse)
 {
-    const int states = j->form.kind == TL_FORM_STATES;
     tl_job_normal(j);
-    if (!states && tl_gather_reads(&j->in, out, reverse)) {
-        tl_form late;
-        if (j->in.valid && tl_form_late(&j->form, &late)) {
-            const tally_status status = tl_plan_on_host(j->ctx, late.op, late.par, &j->plan);
-            if (status) return status;
-            j->form = late;
-        }
-
-        if (!j->plan.exact) tl_gather_count(&j->counting, &j->form, &j->in, &j->count);
-        tl_gather_direct(&j->gather, &j->form, &j->in, &j->plan);
-        j->work = j->in;
-        j->work.next = NULL;
-        return TALLY_OK;
+    const int in_place = tl_gather_reads(&j->in, out, reverse);
+    tl_form late;
+    if (in_place && j->in.valid && tl_form_late(&j->form, &late)) {
+        const tally_status status = tl_plan_on_host(j->ctx, late.op, late.par, &j->ready.plan);
+        if (status) return status;
+        j->form = late;
     }
 
-    tally_status status =
-        tl_gather_dense(j->ctx, &j->form, &j->in, &j->plan, reverse, &j->gathered);
-    if (!status && !j->plan.exact)
-        status = tl_gather_numbers(j->ctx, &j->form, &j->in, &j->plan, reverse, &j->counts);
-    if (status) return status;
-
-    j->work = j->gathered.view;
-    if (j->form.op->inputs == 2) {
-        j->work_next = j->gathered.second;
-        j->work.next = &j->work_next;
-    }
-
-    if (states) {
-        if (j->work.next) /* bytes from the first copy to the second */
-            j->plan.par.second = (int64_t)((uintptr_t)j->work_next.data - (uintptr_t)j->work.data);
-    } else {
-        tl_form ready = j->form;
-        ready.kind = TL_FORM_PLAIN;
-        if (!j->plan.exact) tl_gather_counted(&j->counting, &j->gathered, &j->counts, &j->count);
-        tl_gather_direct(&j->gather, &ready, &j->work, &j->plan);
-    }
-
-    j->work.next = NULL;
-    return TALLY_OK;
-}
-
-/* For TL_FORM_STATES: a float for each element of j->work, a NaN if the element is missing. */
-const float *tl_job_there(const tl_job *j)
-{
-    const int64_t first = j->in.offsets ? j->in.offsets[0] : 0;
-    return (const float *)(uintptr_t)tl_offset(j->counts.view.data, first * (int64_t)sizeof(float));
+    return tl_prepare_inputs(
+        &j->ready, j->ctx, &j->form, &j->in,
+        (tl_prepare_how){.in_place = in_place, .counts = !j->ready.plan.exact, .reverse = reverse});
 }

@@ -15,10 +15,10 @@ static tally_status one_sequence(tally *ctx, const tally_view *given, const char
                                  tally_view *v)
 {
     if (!ctx) return tl_no_context();
-    if (!given) return tl_fail(ctx, TALLY_INVALID, "%s is NULL: must be a view", name);
+    if (!given) return tl_invalid(ctx, "%s is NULL: must be a view", name);
     if (!tl_dtype_kind(given->dtype))
-        return tl_fail(ctx, TALLY_INVALID, "%s->dtype is %d: must be 1..%d", name,
-                       (int)given->dtype, TL_DTYPES);
+        return tl_invalid(ctx, "%s->dtype is %d: must be 1..%d", name, (int)given->dtype,
+                          TL_DTYPES);
     tally_view plain = *given;
     if (bits) plain.valid = NULL, plain.next = NULL;
     tally_status status =
@@ -43,9 +43,7 @@ tally_status tally_runs(tally *ctx, const tally_view *keys, int64_t *offsets, in
     tally_status status = one_sequence(ctx, keys, "keys", 0, &v);
     if (status) return status;
 
-    if (!runs)
-        return tl_fail(ctx, TALLY_INVALID,
-                       "runs is NULL: must point to where the number of runs goes");
+    if (!runs) return tl_invalid(ctx, "runs is NULL: must point to where the number of runs goes");
     tl_positions positions = {.offsets = offsets};
     int done;
     status = ctx->device->calls->run(
@@ -72,11 +70,11 @@ static tally_status check_codes(tally *ctx, const tally_view *codes, int64_t gro
     tally_status status = one_sequence(ctx, codes, "codes", 1, v);
     if (status) return status;
     if (tl_dtype_kind(v->dtype) == 'F')
-        return tl_fail(ctx, TALLY_UNSUPPORTED, "codes->dtype is %s: must be an integer type",
-                       tally_dtype_name(v->dtype));
+        return tl_unsupported(ctx, "codes->dtype is %s: must be an integer type",
+                              tally_dtype_name(v->dtype));
     if (groups < 0 || groups > GROUPS_MOST)
-        return tl_fail(ctx, TALLY_INVALID, "groups is %lld: must be in 0..%lld", (long long)groups,
-                       (long long)GROUPS_MOST);
+        return tl_invalid(ctx, "groups is %lld: must be in 0..%lld", (long long)groups,
+                          (long long)GROUPS_MOST);
     return TALLY_OK;
 }
 
@@ -92,8 +90,8 @@ static tally_status open_groups(tally *ctx, const tally_view *codes, int64_t gro
                        (const char *)codes->data +
                            bad * codes->stride * (int64_t)tally_dtype_size(codes->dtype),
                        0, text, sizeof text);
-    return tl_fail(ctx, TALLY_INVALID, "codes: element %lld is %s: must be in 0..%lld, the groups",
-                   (long long)bad, text, (long long)groups - 1);
+    return tl_invalid(ctx, "codes: element %lld is %s: must be in 0..%lld, the groups",
+                      (long long)bad, text, (long long)groups - 1);
 }
 
 tally_status tally_groups(tally *ctx, const tally_view *codes, int64_t groups, int64_t *order,
@@ -105,9 +103,9 @@ tally_status tally_groups(tally *ctx, const tally_view *codes, int64_t groups, i
     if (status) return status;
 
     if (!offsets || (v.n && !order))
-        return tl_fail(ctx, TALLY_INVALID, "%s is NULL: must have room for %lld numbers",
-                       offsets ? "order" : "offsets",
-                       offsets ? (long long)v.n : (long long)groups + 1);
+        return tl_invalid(ctx, "%s is NULL: must have room for %lld numbers",
+                          offsets ? "order" : "offsets",
+                          offsets ? (long long)v.n : (long long)groups + 1);
 
     tl_host_copies c = {.ctx = ctx};
     status = bring(&c, &v, 0, "codes");
@@ -121,8 +119,8 @@ tally_status tally_groups(tally *ctx, const tally_view *codes, int64_t groups, i
 
 static tally_status no_place(tally *ctx, int64_t at, int64_t place, int64_t length)
 {
-    return tl_fail(ctx, TALLY_INVALID, "order[%lld] is %lld: must be in 0..%lld, the places of in",
-                   (long long)at, (long long)place, (long long)length - 1);
+    return tl_invalid(ctx, "order[%lld] is %lld: must be in 0..%lld, the places of in",
+                      (long long)at, (long long)place, (long long)length - 1);
 }
 
 tally_status tally_take(tally *ctx, const tally_view *in, const int64_t *order, int64_t n,
@@ -134,16 +132,14 @@ tally_status tally_take(tally *ctx, const tally_view *in, const int64_t *order, 
     if (status) return status;
 
     const int64_t bytes = (int64_t)tally_dtype_size(x.dtype);
-    if (n < 0) return tl_fail(ctx, TALLY_INVALID, "n is %lld: must be at least 0", (long long)n);
+    if (n < 0) return tl_invalid(ctx, "n is %lld: must be at least 0", (long long)n);
 
     if (y.dtype != x.dtype)
-        return tl_fail(ctx, TALLY_INVALID, "out->dtype is %s: must be in->dtype, %s",
-                       tally_dtype_name(y.dtype), tally_dtype_name(x.dtype));
+        return tl_invalid(ctx, "out->dtype is %s: must be in->dtype, %s", tally_dtype_name(y.dtype),
+                          tally_dtype_name(x.dtype));
     if (y.n != n)
-        return tl_fail(ctx, TALLY_INVALID, "out->n is %lld: must be n = %lld", (long long)y.n,
-                       (long long)n);
-    if (n && !order)
-        return tl_fail(ctx, TALLY_INVALID, "order is NULL: must be %lld places", (long long)n);
+        return tl_invalid(ctx, "out->n is %lld: must be n = %lld", (long long)y.n, (long long)n);
+    if (n && !order) return tl_invalid(ctx, "order is NULL: must be %lld places", (long long)n);
     status = tl_view_distinct(ctx, &y, "out");
     if (!status) status = tl_view_overlap(ctx, &x, bytes, &y, bytes, 0);
     if (status || !n) return status;
@@ -249,7 +245,7 @@ static tally_status check_keyed_out(keyed *k)
     if (!status) status = tl_inputs_apart(k->ctx, &in, &plain, k->plan.op->result_bytes);
     if (!status && tl_view_overlap(k->ctx, &k->codes, (int64_t)tally_dtype_size(k->codes.dtype),
                                    &plain, k->plan.op->result_bytes, 0))
-        status = tl_fail(k->ctx, TALLY_INVALID, "out overlaps codes: give it memory of its own");
+        status = tl_invalid(k->ctx, "out overlaps codes: give it memory of its own");
     return status;
 }
 
@@ -265,8 +261,8 @@ static tally_status check_keyed(keyed *k, const tally_view *codes, int64_t group
     const int64_t others[2] = {in->next ? k->x[1].n : in->n, codes->n};
     for (int i = 0; i < 2; i++)
         if (others[i] != in->n)
-            return tl_fail(k->ctx, TALLY_INVALID, "%s->n is %lld: must be in->n = %lld",
-                           i ? "codes" : "in->next", (long long)others[i], (long long)in->n);
+            return tl_invalid(k->ctx, "%s->n is %lld: must be in->n = %lld",
+                              i ? "codes" : "in->next", (long long)others[i], (long long)in->n);
     return k->call.verb == TL_REDUCE ? TALLY_OK : check_keyed_out(k);
 }
 

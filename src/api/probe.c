@@ -113,8 +113,7 @@ static tally_status differs(const probed *p, const struct row *program, data kin
 
     return tl_fail(p->ctx, TALLY_NO_DEVICE,
                    "%.160s fails the conformance probe: operator %s, dtype %s, n = %lld (%s, %s "
-                   "data): got %s, expected %s; the "
-                   "device option probe=off opens it all the same",
+                   "data): got %s, expected %s; the device option probe=off opens it all the same",
                    p->identity, program->op, tally_dtype_name(op->dtype),
                    (long long)(i / op->lanes + 1), program->shape, data_names[kind], got, want);
 }

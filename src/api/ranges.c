@@ -85,8 +85,7 @@ tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *i
                                  const tally_view *out, int64_t min_count)
 {
     if (!ctx) return tl_no_context();
-    if (!in || !out)
-        return tl_fail(ctx, TALLY_INVALID, "%s is NULL: must be a view", in ? "out" : "in");
+    if (!in || !out) return tl_invalid(ctx, "%s is NULL: must be a view", in ? "out" : "in");
     tl_plan plan, count;
     tl_form form;
     tally_view x, y, plain = *in;
@@ -103,26 +102,24 @@ tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *i
     if (status) return status;
 
     if (results < 0)
-        return tl_fail(ctx, TALLY_INVALID, "results is %lld: must be at least 0",
-                       (long long)results);
+        return tl_invalid(ctx, "results is %lld: must be at least 0", (long long)results);
 
     status = tl_check_output_dtype(ctx, plan.op, in->dtype, out, "out->");
     if (status) return status;
 
     if (out->n != results)
-        return tl_fail(ctx, TALLY_INVALID, "out->n is %lld: must be results = %lld",
-                       (long long)out->n, (long long)results);
+        return tl_invalid(ctx, "out->n is %lld: must be results = %lld", (long long)out->n,
+                          (long long)results);
     if (min_count < 0)
-        return tl_fail(ctx, TALLY_INVALID, "min_count is %lld: must be at least 0",
-                       (long long)min_count);
+        return tl_invalid(ctx, "min_count is %lld: must be at least 0", (long long)min_count);
     status = tl_check_sequence(ctx, out, "out", plan.op->result_bytes, &y);
     if (!status) status = tl_view_distinct(ctx, &y, "out");
     if (!status) status = tl_view_overlap(ctx, &x, bytes, &y, plan.op->result_bytes, 0);
     if (status || results == 0) return status;
 
     if (!start || !end)
-        return tl_fail(ctx, TALLY_INVALID, "%s is NULL: must be %lld places",
-                       start ? "end" : "start", (long long)results);
+        return tl_invalid(ctx, "%s is NULL: must be %lld places", start ? "end" : "start",
+                          (long long)results);
     tl_host_copies c = {.ctx = ctx};
     tally_view all, second;
     int64_t *from = without_const(start), *to = without_const(end);
@@ -131,9 +128,9 @@ tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *i
     if (!status) status = inputs ? tl_inputs_check(ctx, in, "in", &all, &second) : TALLY_OK;
     const int64_t r = status ? results : first_bad(tally_threads(ctx), from, to, results, x.n);
     if (r < results)
-        status = tl_fail(ctx, TALLY_INVALID,
-                         "range %lld is %lld..%lld: must be 0 <= start <= end <= %lld = in->n",
-                         (long long)r, (long long)from[r], (long long)to[r], (long long)x.n);
+        status =
+            tl_invalid(ctx, "range %lld is %lld..%lld: must be 0 <= start <= end <= %lld = in->n",
+                       (long long)r, (long long)from[r], (long long)to[r], (long long)x.n);
 
     if (!status)
         status = inputs ? tl_inputs_bring(&c, &all, &second) : tl_host_view(&c, &x, bytes, 0);
@@ -158,14 +155,14 @@ static tally_status parts_check(tally *ctx, tally_dtype keys, const tally_key_wi
 
     for (int i = 0; i < 2; i++)
         if (parts[i].value < 0 || parts[i].value >= TALLY_KEY_PART)
-            return tl_fail(ctx, TALLY_INVALID, "%s is %lld: must be in 0..10^18 - 1", parts[i].name,
-                           (long long)parts[i].value);
+            return tl_invalid(ctx, "%s is %lld: must be in 0..10^18 - 1", parts[i].name,
+                              (long long)parts[i].value);
 
     if (keys == TALLY_F64 && (w->parts || w->low_part || w->high_part))
-        return tl_fail(ctx, TALLY_INVALID, "%s: keys of f64 have no parts",
-                       w->parts      ? "parts"
-                       : w->low_part ? "low_part"
-                                     : "high_part");
+        return tl_invalid(ctx, "%s: keys of f64 have no parts",
+                          w->parts      ? "parts"
+                          : w->low_part ? "low_part"
+                                        : "high_part");
 
     return TALLY_OK;
 }
@@ -188,27 +185,26 @@ static tally_status window_check(tally *ctx, const tally_view *keys, const tally
 {
     const tally_dtype d = keys->dtype;
     if (d != TALLY_I32 && d != TALLY_I64 && d != TALLY_U64 && d != TALLY_F64)
-        return tl_fail(ctx, TALLY_UNSUPPORTED, "keys->dtype is %s: must be i32, i64, u64 or f64",
-                       tl_dtype_word(d));
+        return tl_unsupported(ctx, "keys->dtype is %s: must be i32, i64, u64 or f64",
+                              tl_dtype_word(d));
     if ((unsigned)w->ties > TALLY_TIES_ROW)
-        return tl_fail(ctx, TALLY_INVALID, "ties is %d: must be 0 (all) or 1 (row)", (int)w->ties);
+        return tl_invalid(ctx, "ties is %d: must be 0 (all) or 1 (row)", (int)w->ties);
 
     if (d == TALLY_F64 && (w->lows || w->highs))
-        return tl_fail(ctx, TALLY_INVALID,
-                       "%s: keys of f64 have one low_real and high_real for all rows",
-                       w->lows ? "lows" : "highs");
+        return tl_invalid(ctx, "%s: keys of f64 have one low_real and high_real for all rows",
+                          w->lows ? "lows" : "highs");
 
     if (d == TALLY_F64 && (w->low_real != w->low_real || w->high_real != w->high_real))
-        return tl_fail(ctx, TALLY_INVALID, "%s is NaN: must be a number",
-                       w->low_real != w->low_real ? "low_real" : "high_real");
+        return tl_invalid(ctx, "%s is NaN: must be a number",
+                          w->low_real != w->low_real ? "low_real" : "high_real");
 
     if (d == TALLY_F64 ? w->low || w->high : w->low_real != 0 || w->high_real != 0)
-        return tl_fail(
-            ctx, TALLY_INVALID, "%s is not 0, and keys are %s: they have low%s and high%s",
-            d == TALLY_F64     ? w->low ? "low" : "high"
-            : w->low_real != 0 ? "low_real"
-                               : "high_real",
-            tally_dtype_name(d), d == TALLY_F64 ? "_real" : "", d == TALLY_F64 ? "_real" : "");
+        return tl_invalid(ctx, "%s is not 0, and keys are %s: they have low%s and high%s",
+                          d == TALLY_F64     ? w->low ? "low" : "high"
+                          : w->low_real != 0 ? "low_real"
+                                             : "high_real",
+                          tally_dtype_name(d), d == TALLY_F64 ? "_real" : "",
+                          d == TALLY_F64 ? "_real" : "");
 
     return parts_check(ctx, d, w);
 }
@@ -219,16 +215,15 @@ static tally_status keys_check(tally *ctx, const tally_view *v, const tally_key_
 {
     for (int64_t i = 0; w->parts && i < v->n; i++)
         if (w->parts[i] < 0 || w->parts[i] >= TALLY_KEY_PART)
-            return tl_fail(ctx, TALLY_INVALID, "parts[%lld] is %lld: must be in 0..10^18 - 1",
-                           (long long)i, (long long)w->parts[i]);
+            return tl_invalid(ctx, "parts[%lld] is %lld: must be in 0..10^18 - 1", (long long)i,
+                              (long long)w->parts[i]);
     const int64_t bad = tl_bounds_order(tally_threads(ctx), v, w, descending);
     if (bad == v->n) return TALLY_OK;
     char text[2][TL_DECIMAL_CHARS] = {"", ""};
     for (int k = 0; k < 2 && bad - k >= 0; k++) key_text(v, w->parts, bad - k, text[k]);
 
-    return tl_fail(ctx, TALLY_INVALID, "keys: row %lld is %s%s%s: keys must be numbers that %s",
-                   (long long)bad, text[0], bad ? ", after " : "", text[1],
-                   *descending ? "descend" : "ascend");
+    return tl_invalid(ctx, "keys: row %lld is %s%s%s: keys must be numbers that %s", (long long)bad,
+                      text[0], bad ? ", after " : "", text[1], *descending ? "descend" : "ascend");
 }
 
 /* The error for a window that leaves out the row after `row`, which has the same key, but
@@ -239,18 +234,18 @@ static tally_status not_a_range(tally *ctx, const tally_view *v, const tally_key
     assert(row >= 0 && row < v->n);
     char text[TL_DECIMAL_CHARS];
     key_text(v, w->parts, row, text);
-    return tl_fail(ctx, TALLY_INVALID,
-                   "ties is 1 (row): rows %lld and %lld have the key %s, and the window of row "
-                   "%lld goes on behind them: without the second it would not be one range; use "
-                   "ties 0 (all)",
-                   (long long)row, (long long)row + 1, text, (long long)row);
+    return tl_invalid(
+        ctx,
+        "ties is 1 (row): rows %lld and %lld have the key %s, and the window of row %lld goes on "
+        "behind them: without the second it would not be one range; use ties 0 (all)",
+        (long long)row, (long long)row + 1, text, (long long)row);
 }
 
 tally_status tally_window_bounds(tally *ctx, const tally_view *keys, const tally_key_window *w,
                                  int64_t *start, int64_t *end)
 {
     if (!ctx) return tl_no_context();
-    if (!keys || !w) return tl_fail(ctx, TALLY_INVALID, "%s is NULL", keys ? "window" : "keys");
+    if (!keys || !w) return tl_invalid(ctx, "%s is NULL", keys ? "window" : "keys");
 
     tally_view v;
     const int64_t bytes = (int64_t)tally_dtype_size(keys->dtype);
@@ -259,8 +254,8 @@ tally_status tally_window_bounds(tally *ctx, const tally_view *keys, const tally
     if (status || v.n == 0) return status;
 
     if (!start || !end)
-        return tl_fail(ctx, TALLY_INVALID, "%s is NULL: must have room for %lld places",
-                       start ? "end" : "start", (long long)v.n);
+        return tl_invalid(ctx, "%s is NULL: must have room for %lld places",
+                          start ? "end" : "start", (long long)v.n);
     tl_host_copies c = {.ctx = ctx};
     tally_key_window window = *w;
     int64_t *lows = without_const(w->lows), *highs = without_const(w->highs),

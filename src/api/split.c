@@ -24,8 +24,7 @@ tally *tally_member(tally *ctx, int k)
 tally_status tally_owner(tally *ctx, const void *p, int *device)
 {
     if (!ctx) return tl_no_context();
-    if (!device)
-        return tl_fail(ctx, TALLY_INVALID, "device is NULL: must point to where the number goes");
+    if (!device) return tl_invalid(ctx, "device is NULL: must point to where the number goes");
     const tl_devices t = tl_devices_of(&ctx);
     return tl_devices_owner(&t, p, device);
 }
@@ -58,8 +57,7 @@ tally_status tally_copy(tally *ctx, void *to, const void *from, size_t bytes)
     if (!bytes) return TALLY_OK;
 
     if (!to || !from)
-        return tl_fail(ctx, TALLY_INVALID, "%s is NULL: must have %zu bytes", to ? "from" : "to",
-                       bytes);
+        return tl_invalid(ctx, "%s is NULL: must have %zu bytes", to ? "from" : "to", bytes);
     const tl_devices t = tl_devices_of(&ctx);
     tally_status status = tl_devices_owner(&t, to, &a);
     if (!status) status = tl_devices_owner(&t, from, &b);
@@ -79,8 +77,8 @@ static tally_status check_part(const tl_devices *t, const char *what, int k, con
     char name[32];
     snprintf(name, sizeof name, "%s[%d]", what, k);
     if (v->offsets || v->rows != 1 || (v->stride != 1 && v->n > 1))
-        return tl_fail(t->ctx, TALLY_INVALID,
-                       "%s is not one dense sequence: must be as tally_flat makes it", name);
+        return tl_invalid(t->ctx, "%s is not one dense sequence: must be as tally_flat makes it",
+                          name);
     tally_status status = tl_view_check(t->ctx, v, name, bytes);
     return status || !v->n ? status : tl_split_place(t, what, k, v->data);
 }
@@ -103,25 +101,24 @@ static tally_status begin(split *s, tally *const *ctx, const char *op, const tal
 
     if (!*ctx) return tl_no_context();
     *s = (split){.team = tl_devices_of(ctx), .parts = parts, .count = count};
-    if (!parts) return tl_fail(*ctx, TALLY_INVALID, "parts is NULL: must be views");
+    if (!parts) return tl_invalid(*ctx, "parts is NULL: must be views");
 
     if (count < 1 || count > t->count)
-        return tl_fail(*ctx, TALLY_INVALID,
-                       "count is %d: must be 1..%d, the devices of the context", count, t->count);
+        return tl_invalid(*ctx, "count is %d: must be 1..%d, the devices of the context", count,
+                          t->count);
     tally_status status = tl_plan_of_host(*ctx, op, parts[0].dtype, plan);
     if (!status) status = tl_refuse_checked(*ctx, op, "calls on parts");
     if (!status && plan->exact)
-        status = tl_fail(*ctx, TALLY_UNSUPPORTED,
-                         "op is '%.60s': exact sums of parts are added by tally_exact_merge", op);
+        status = tl_unsupported(
+            *ctx, "op is '%.60s': exact sums of parts are added by tally_exact_merge", op);
 
     for (int k = 0; !status && k < count; k++) {
         if (parts[k].dtype != parts[0].dtype)
-            return tl_fail(*ctx, TALLY_INVALID,
-                           "parts[%d].dtype is %s: must be %s, as that of parts[0]", k,
-                           tl_dtype_word(parts[k].dtype), tally_dtype_name(parts[0].dtype));
+            return tl_invalid(*ctx, "parts[%d].dtype is %s: must be %s, as that of parts[0]", k,
+                              tl_dtype_word(parts[k].dtype), tally_dtype_name(parts[0].dtype));
         status = check_part(t, "parts", k, &parts[k], plan->op->elem_bytes);
         if (!status && (s->all += parts[k].n) >> 61)
-            status = tl_fail(*ctx, TALLY_INVALID, "parts have more than 2^61 - 1 elements");
+            status = tl_invalid(*ctx, "parts have more than 2^61 - 1 elements");
     }
 
     return status;
@@ -142,16 +139,16 @@ static tally_status check_out(const split *s, const tally_view *outs, int k, int
     if (status) return status;
 
     if (outs[k].n != length)
-        return tl_fail(t->ctx, TALLY_INVALID, "outs[%d].n is %lld: must be %lld", k,
-                       (long long)outs[k].n, (long long)length);
+        return tl_invalid(t->ctx, "outs[%d].n is %lld: must be %lld", k, (long long)outs[k].n,
+                          (long long)length);
     status = check_part(t, "outs", k, &outs[k], op->result_bytes);
     for (int j = 0; !status && j < s->count; j++) {
         status = tl_view_overlap(t->ctx, &s->parts[j], op->elem_bytes, &outs[k], op->result_bytes,
                                  in_place && j == k);
         if (!status && j < k &&
             tl_view_overlap(t->ctx, &outs[j], op->result_bytes, &outs[k], op->result_bytes, 0))
-            status = tl_fail(t->ctx, TALLY_INVALID,
-                             "outs[%d] overlaps outs[%d]: give it memory of its own", k, j);
+            status =
+                tl_invalid(t->ctx, "outs[%d] overlaps outs[%d]: give it memory of its own", k, j);
     }
 
     return status;
@@ -162,8 +159,7 @@ tally_status tally_reduce_split(tally *ctx, const char *op, const tally_view *pa
 {
     split s;
     tally_status status = begin(&s, &ctx, op, parts, count);
-    if (!status && !out)
-        status = tl_fail(ctx, TALLY_INVALID, "out is NULL: must have room for a result");
+    if (!status && !out) status = tl_invalid(ctx, "out is NULL: must have room for a result");
     if (status) return status;
     tl_fp fp = tl_fp_enter();
     status = tl_split_reduce(&s.team, &s.plan, parts, count, out);
@@ -176,10 +172,10 @@ tally_status tally_scan_split(tally *ctx, const char *op, const tally_view *part
 {
     split s;
     tally_status status = begin(&s, &ctx, op, parts, count);
-    if (!status && !outs) status = tl_fail(ctx, TALLY_INVALID, "outs is NULL: must be views");
+    if (!status && !outs) status = tl_invalid(ctx, "outs is NULL: must be views");
     if (!status && o && o->reverse)
-        status = tl_fail(ctx, TALLY_UNSUPPORTED,
-                         "reverse: scans of parts go forward; give the parts in reverse order");
+        status = tl_unsupported(
+            ctx, "reverse: scans of parts go forward; give the parts in reverse order");
     if (!status) status = tl_check_scan(ctx, &s.plan, o);
     for (int k = 0; !status && k < count; k++) status = check_out(&s, outs, k, parts[k].n, 1);
     if (status) return status;
@@ -200,14 +196,13 @@ tally_status tally_window_split(tally *ctx, const char *op, const tally_view *pa
 
     tally_status status = begin(&s, &ctx, op, parts, count);
     if (!status) status = tl_plan_of_host(ctx, "count", parts[0].dtype, &counts);
-    if (!status && !outs) status = tl_fail(ctx, TALLY_INVALID, "outs is NULL: must be views");
+    if (!status && !outs) status = tl_invalid(ctx, "outs is NULL: must be views");
     if (!status) status = tl_check_window(ctx, o);
     if (!status && !tl_window_streams(o))
-        status = tl_fail(ctx, TALLY_UNSUPPORTED,
-                         "before %lld, after %lld, step %lld: windows of parts take before and "
-                         "after of at least 0, and "
-                         "no step",
-                         (long long)o->before, (long long)o->after, (long long)o->step);
+        status = tl_unsupported(ctx,
+                                "before %lld, after %lld, step %lld: windows of parts take before "
+                                "and after of at least 0, and no step",
+                                (long long)o->before, (long long)o->after, (long long)o->step);
 
     for (int k = 0; !status && k < count; start += parts[k++].n)
         status = check_out(&s, outs, k, tl_split_length(start, parts[k].n, s.all, o, &first), 0);

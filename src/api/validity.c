@@ -80,7 +80,7 @@ static tally_status collect(job *j, tally *ctx, const char *op, const tally_view
     tl_job *const c = &j->call;
     int64_t most = 0;
     if (!ctx) return tl_no_context();
-    if (!in) return tl_fail(ctx, TALLY_INVALID, "in is NULL: must be a view");
+    if (!in) return tl_invalid(ctx, "in is NULL: must be a view");
 
     tally_status status = tl_job_open(c, ctx, op, &(tl_call){.in = in}, 0);
     if (!status && j->verb == TL_WINDOW) status = tl_check_window(ctx, j->window);
@@ -102,8 +102,8 @@ static tally_status collect(job *j, tally *ctx, const char *op, const tally_view
     status = tl_on_processors(ctx, NULL, "in", what, 0);
     if (!status) status = tl_inputs_bring(&c->copies, &here, &here_next);
     if (!status)
-        status = tl_gather_numbers(ctx, &c->form, &here, &c->plan, j->scan && j->scan->reverse,
-                                   &j->gathered);
+        status = tl_gather_numbers(ctx, &c->form, &here, &c->ready.plan,
+                                   j->scan && j->scan->reverse, &j->gathered);
     if (status) return status;
 
     j->before = malloc(((size_t)most + 1) * sizeof *j->before);
@@ -151,8 +151,7 @@ static tally_status check_bits(job *j, const tally_view *out, int64_t result_byt
         status = tl_view_overlap(c->ctx, &plain, result_bytes, &bits, 1, 0);
     if (!status) return TALLY_OK;
 
-    return tl_fail(c->ctx, TALLY_INVALID,
-                   "out->valid overlaps elements or results: give it memory of its own");
+    return tl_invalid(c->ctx, "out->valid overlaps elements or results: give it memory of its own");
 }
 
 static tally_status write_bits(job *j)
@@ -209,8 +208,7 @@ tally_status tally_reduce_valid(tally *ctx, const char *op, const tally_view *in
 {
     job j = {.verb = TL_REDUCE};
     if (ctx && in && in->rows > 0 && !valid)
-        return tl_fail(ctx, TALLY_INVALID, "valid is NULL: must have room for %lld bits",
-                       (long long)in->rows);
+        return tl_invalid(ctx, "valid is NULL: must have room for %lld bits", (long long)in->rows);
     tally_status status = collect(&j, ctx, op, in);
     if (!status && in->rows > 0) {
         char any;

@@ -43,7 +43,7 @@ static int has_work(tl_verb verb, tally_view *in, tally_view *out)
 static tally_status run_plain(tally *ctx, const char *op, tl_call call, void *results)
 {
     if (!ctx) return tl_no_context();
-    if (!call.in) return tl_fail(ctx, TALLY_INVALID, "in is NULL: must be a view");
+    if (!call.in) return tl_invalid(ctx, "in is NULL: must be a view");
     const int window = call.verb == TL_WINDOW;
     const tally_dtype dtype = call.in->dtype;
     tl_plan plan, count;

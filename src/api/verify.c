@@ -266,8 +266,7 @@ tally_status tally_verify(tally *ctx, uint64_t seed, int64_t cases, const char *
     if (report) *report = "";
     if (!ctx) return tl_no_context();
 
-    if (cases < 0)
-        return tl_fail(ctx, TALLY_INVALID, "cases is %lld: must be at least 0", (long long)cases);
+    if (cases < 0) return tl_invalid(ctx, "cases is %lld: must be at least 0", (long long)cases);
     size_t in = LONG * sizeof(double) + 2 * SLACK, out = (size_t)LONG * RESULT_MOST + 2 * SLACK;
     one_case *c = malloc(sizeof *c);
     char *memory = malloc(in + 3 * out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The context and the last error. A failure is one sentence: tl_fail formats it, stores it for
- * tally_error, and returns the status. Callers write `return tl_fail(ctx, TALLY_INVALID, "n is
+ * tally_error, and returns the status. Callers write `return tl_invalid(ctx, "n is
  * %lld: must be at least 0", n);`. */
 #ifndef TALLY_CONTEXT_H
 #define TALLY_CONTEXT_H
@@ -52,6 +52,11 @@ tally_status tl_on_processors(tally *ctx, const void *p, const char *name, const
 /* Stores the sentence in ctx (NULL: in this thread) and returns status. */
 tally_status tl_fail(tally *ctx, tally_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* tl_fail with TALLY_INVALID, with TALLY_UNSUPPORTED. */
+tally_status tl_invalid(tally *ctx, const char *format, ...) __attribute__((format(printf, 2, 3)));
+tally_status tl_unsupported(tally *ctx, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* realloc of the memory at *(void **)pointer to `bytes` bytes for `what`. */
 tally_status tl_grow(tally *ctx, void *pointer, size_t bytes, const char *what);

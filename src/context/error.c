@@ -8,23 +8,44 @@
 #include <string.h>
 
 static _Thread_local char thread_error[512];
+_Static_assert(sizeof thread_error == sizeof((tally *)0)->error, "the same capacity");
+
+static void store(tally *ctx, const char *format, va_list args)
+{
+    vsnprintf(ctx ? ctx->error : thread_error, sizeof thread_error, format, args);
+}
 
 tally_status tl_fail(tally *ctx, tally_status status, const char *format, ...)
 {
     assert(status != TALLY_OK);
     va_list args;
     va_start(args, format);
-    if (ctx)
-        vsnprintf(ctx->error, sizeof ctx->error, format, args);
-    else
-        vsnprintf(thread_error, sizeof thread_error, format, args);
+    store(ctx, format, args);
     va_end(args);
     return status;
 }
 
+tally_status tl_invalid(tally *ctx, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    store(ctx, format, args);
+    va_end(args);
+    return TALLY_INVALID;
+}
+
+tally_status tl_unsupported(tally *ctx, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    store(ctx, format, args);
+    va_end(args);
+    return TALLY_UNSUPPORTED;
+}
+
 tally_status tl_no_context(void)
 {
-    return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
+    return tl_invalid(NULL, "ctx is NULL: open one with tally_open");
 }
 
 tally_status tl_no_memory(tally *ctx, size_t bytes, const char *what)

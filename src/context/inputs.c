@@ -121,34 +121,31 @@ tally_status tl_form_fits(tally *ctx, const char *op, const tl_scalar *s, const 
 {
     const tally_view *y = in->next;
     if (y && !tl_dtype_kind(y->dtype))
-        return tl_fail(ctx, TALLY_INVALID, "%s->next->dtype is %d: must be 1..%d", name,
-                       (int)y->dtype, TL_DTYPES);
+        return tl_invalid(ctx, "%s->next->dtype is %d: must be 1..%d", name, (int)y->dtype,
+                          TL_DTYPES);
     if (s->inputs == 1 && y)
-        return tl_fail(ctx, TALLY_INVALID, "%s->next is given: operator '%.60s' takes one input",
-                       name, op);
+        return tl_invalid(ctx, "%s->next is given: operator '%.60s' takes one input", name, op);
     if (s->inputs == 1) return TALLY_OK;
 
-    if (!y)
-        return tl_fail(ctx, TALLY_INVALID, "%s->next is NULL: operator '%.60s' takes two inputs",
-                       name, op);
+    if (!y) return tl_invalid(ctx, "%s->next is NULL: operator '%.60s' takes two inputs", name, op);
     if (y->next)
-        return tl_fail(ctx, TALLY_INVALID,
-                       "%s->next->next is given: operator '%.60s' takes two inputs", name, op);
+        return tl_invalid(ctx, "%s->next->next is given: operator '%.60s' takes two inputs", name,
+                          op);
     if (y->rows != in->rows)
-        return tl_fail(ctx, TALLY_INVALID, "%s->next->rows is %lld: must be %s->rows = %lld", name,
-                       (long long)y->rows, name, (long long)in->rows);
+        return tl_invalid(ctx, "%s->next->rows is %lld: must be %s->rows = %lld", name,
+                          (long long)y->rows, name, (long long)in->rows);
     if (!in->offsets != !y->offsets)
-        return tl_fail(ctx, TALLY_INVALID,
-                       "%s->next->offsets: must be given exactly when %s->offsets is", name, name);
+        return tl_invalid(ctx, "%s->next->offsets: must be given exactly when %s->offsets is", name,
+                          name);
 
     if (in->offsets && in->offsets != y->offsets && in->rows > 0 &&
         memcmp(in->offsets, y->offsets, (size_t)(in->rows + 1) * sizeof *in->offsets))
-        return tl_fail(ctx, TALLY_INVALID,
-                       "%s->next->offsets differ from %s->offsets: must be the same", name, name);
+        return tl_invalid(ctx, "%s->next->offsets differ from %s->offsets: must be the same", name,
+                          name);
 
     if (!in->offsets && y->n != in->n)
-        return tl_fail(ctx, TALLY_INVALID, "%s->next->n is %lld: must be %s->n = %lld", name,
-                       (long long)y->n, name, (long long)in->n);
+        return tl_invalid(ctx, "%s->next->n is %lld: must be %s->n = %lld", name, (long long)y->n,
+                          name, (long long)in->n);
 
     return TALLY_OK;
 }

@@ -73,8 +73,8 @@ static tally_status no_operator(tally *ctx, const char *op)
     }
 
     snprintf(given, sizeof given, "%.*s", (int)strcspn(op, ":"), op);
-    return tl_fail(ctx, TALLY_INVALID, "op is '%.60s':%s must be one of %s", op,
-                   tl_hint("operator", given, names, hint), list);
+    return tl_invalid(ctx, "op is '%.60s':%s must be one of %s", op,
+                      tl_hint("operator", given, names, hint), list);
 }
 
 /* The table row of a user's operator. */
@@ -104,16 +104,15 @@ static tally_status resolve_exact(tally *ctx, const char *op, size_t length, tal
     if (*scalar) return TALLY_OK;
 
     if (!is_known)
-        return tl_fail(
-            ctx, TALLY_UNSUPPORTED,
-            "op is '%.60s': the suffix :exact is for sum, mean, dot, wmean, sumsq, norm, "
-            "var, std, cov, corr, slope and their nan forms",
-            op);
+        return tl_unsupported(ctx,
+                              "op is '%.60s': the suffix :exact is for sum, mean, dot, wmean, "
+                              "sumsq, norm, var, std, cov, corr, slope and their nan forms",
+                              op);
 
-    return tl_fail(ctx, TALLY_UNSUPPORTED,
-                   "op '%.60s' takes f16, bf16, f32 and f64, not %s (integers are added exactly "
-                   "without the suffix)",
-                   op, tally_dtype_name(dtype));
+    return tl_unsupported(ctx,
+                          "op '%.60s' takes f16, bf16, f32 and f64, not %s (integers are added "
+                          "exactly without the suffix)",
+                          op, tally_dtype_name(dtype));
 }
 
 /* Finds the row of an operator of the library for elements of dtype. */
@@ -130,8 +129,8 @@ static tally_status find_row(tally *ctx, const char *op, tally_dtype dtype,
         }
 
     if (*found) return TALLY_OK;
-    return is_known ? tl_fail(ctx, TALLY_UNSUPPORTED, "op '%.60s' takes integers, not %s", op,
-                              tally_dtype_name(dtype))
+    return is_known ? tl_unsupported(ctx, "op '%.60s' takes integers, not %s", op,
+                                     tally_dtype_name(dtype))
                     : no_operator(ctx, op);
 }
 
@@ -139,9 +138,8 @@ static tally_status find_row(tally *ctx, const char *op, tally_dtype dtype,
 static tally_status check_user(tally *ctx, const char *op, const tl_user *user, tally_dtype dtype)
 {
     if (strchr(user->facts.kinds, tl_dtype_kind(dtype))) return TALLY_OK;
-    return tl_fail(ctx, TALLY_UNSUPPORTED,
-                   "op '%.60s' is for the types %s (OP_TYPES in %.100s), not %s", op,
-                   user->facts.kinds, user->where, tally_dtype_name(dtype));
+    return tl_unsupported(ctx, "op '%.60s' is for the types %s (OP_TYPES in %.100s), not %s", op,
+                          user->facts.kinds, user->where, tally_dtype_name(dtype));
 }
 
 /* What the suffixes of an operator's name say. */
@@ -160,7 +158,7 @@ static tally_status read_suffixes(tally *ctx, const char *op, const operator_row
     for (const char *at = op + length; *at == ':';) {
         size_t part = strcspn(++at, ":");
         if (part >= sizeof name)
-            return tl_fail(ctx, TALLY_INVALID, "op is '%.60s...': a suffix is too long", op);
+            return tl_invalid(ctx, "op is '%.60s...': a suffix is too long", op);
         memcpy(name, at, part);
         name[part] = 0;
         at += part;
@@ -174,16 +172,14 @@ static tally_status read_suffixes(tally *ctx, const char *op, const operator_row
         } else if (!*row->param) {
             const int wide = tl_find_scalar(row->file, dtype, TALLY_F64) != NULL,
                       sums = tl_exact_find(row->name, length, dtype, 0, NULL, NULL) != NULL;
-            return tl_fail(ctx, TALLY_INVALID,
-                           "op is '%.60s': '%s' takes no parameter, and '%s' was given%s", op,
-                           row->name, name,
-                           sums   ? "; its suffixes are :f64 and :exact"
-                           : wide ? "; its only suffix is :f64"
-                                  : "");
+            return tl_invalid(ctx, "op is '%.60s': '%s' takes no parameter, and '%s' was given%s",
+                              op, row->name, name,
+                              sums   ? "; its suffixes are :f64 and :exact"
+                              : wide ? "; its only suffix is :f64"
+                                     : "");
         } else if (!parse_parameter(row, name, &s->value)) {
-            return tl_fail(ctx, TALLY_INVALID,
-                           "op is '%.60s': '%s' is not a value for %s (write %s:%s=NUMBER)", op,
-                           name, row->param, row->name, row->param);
+            return tl_invalid(ctx, "op is '%.60s': '%s' is not a value for %s (write %s:%s=NUMBER)",
+                              op, name, row->param, row->name, row->param);
         }
     }
 
@@ -200,9 +196,9 @@ typedef struct {
 
 static tally_status resolve(tally *ctx, const char *op, tally_dtype dtype, resolved *r)
 {
-    if (!op) return tl_fail(ctx, TALLY_INVALID, "op is NULL: must be an operator's name");
+    if (!op) return tl_invalid(ctx, "op is NULL: must be an operator's name");
     if (!tl_dtype_kind(dtype))
-        return tl_fail(ctx, TALLY_INVALID, "dtype is %d: must be 1..%d", (int)dtype, TL_DTYPES);
+        return tl_invalid(ctx, "dtype is %d: must be 1..%d", (int)dtype, TL_DTYPES);
     const size_t length = strcspn(op, ":");
     tl_user *user = tl_user_find(ctx, op, length);
     if (user) r->own = row_of(user), r->row = &r->own;
@@ -216,16 +212,16 @@ static tally_status resolve(tally *ctx, const char *op, tally_dtype dtype, resol
     if (status) return status;
 
     if (isnan(s.value))
-        return tl_fail(ctx, TALLY_INVALID, "op is '%.60s': %s needs its parameter, as in %s:%s=0.5",
-                       op, row->name, row->name, row->param);
+        return tl_invalid(ctx, "op is '%.60s': %s needs its parameter, as in %s:%s=0.5", op,
+                          row->name, row->name, row->param);
     if (s.value < row->low || s.value > row->high)
-        return tl_fail(ctx, TALLY_INVALID, "op is '%.60s': %s is %g, must be %g..%g", op,
-                       row->param, s.value, row->low, row->high);
+        return tl_invalid(ctx, "op is '%.60s': %s is %g, must be %g..%g", op, row->param, s.value,
+                          row->low, row->high);
     r->par = (tl_par){.value = s.value};
     if (s.checked && (s.exact || s.acc || tl_dtype_kind(dtype) == 'F' || strcmp(row->file, "sum")))
-        return tl_fail(ctx, TALLY_UNSUPPORTED,
-                       "op is '%.60s' of %s: the suffix :checked is for sums of integers, alone",
-                       op, tally_dtype_name(dtype));
+        return tl_unsupported(
+            ctx, "op is '%.60s' of %s: the suffix :checked is for sums of integers, alone", op,
+            tally_dtype_name(dtype));
     if (s.exact) return resolve_exact(ctx, op, length, dtype, s.acc, &r->scalar);
 
     if (user)
@@ -235,8 +231,8 @@ static tally_status resolve(tally *ctx, const char *op, tally_dtype dtype, resol
 
     if (status) return status;
     if (!r->scalar)
-        return tl_fail(
-            ctx, TALLY_UNSUPPORTED,
+        return tl_unsupported(
+            ctx,
             "op is '%.60s': the suffix :f64 is for operators that add or multiply f16, bf16 or f32",
             op);
 
@@ -256,7 +252,7 @@ tally_status tally_operator(tally *ctx, const char *op, tally_dtype dtype,
                             tally_operator_info *info)
 {
     resolved r;
-    if (!info) return tl_fail(ctx, TALLY_INVALID, "info is NULL");
+    if (!info) return tl_invalid(ctx, "info is NULL");
     tally_status status = resolve(ctx, op, dtype, &r);
     if (status) return status;
 

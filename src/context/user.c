@@ -55,32 +55,29 @@ static tally_status check_name(tally *ctx, const char *name)
 {
     size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
     if (!length || name[length] || (name[0] >= '0' && name[0] <= '9') || length >= TL_USER_NAME)
-        return tl_fail(
-            ctx, TALLY_INVALID,
+        return tl_invalid(
+            ctx,
             "name is '%.60s': must be a letter, then letters, digits and _, at most %d characters",
             name, TL_USER_NAME - 1);
     for (const char *const *n = tally_operators(); *n; n++)
         if (!strcmp(*n, name))
-            return tl_fail(ctx, TALLY_INVALID, "name is '%s': that is a built-in operator", name);
+            return tl_invalid(ctx, "name is '%s': that is a built-in operator", name);
     return TALLY_OK;
 }
 
 tally_status tally_define(tally *ctx, const char *name, const char *text, const char *where)
 {
     if (!ctx) return tl_no_context();
-    if (!name)
-        return tl_fail(ctx, TALLY_INVALID,
-                       "name is NULL: must be what the operator will be called");
-    if (!text) return tl_fail(ctx, TALLY_INVALID, "text is NULL: must be the operator's text");
+    if (!name) return tl_invalid(ctx, "name is NULL: must be what the operator will be called");
+    if (!text) return tl_invalid(ctx, "text is NULL: must be the operator's text");
 
     tally_status status = check_name(ctx, name);
     if (status) return status;
 
     size_t length = strnlen(text, TL_USER_TEXT + 1);
     if (length > TL_USER_TEXT)
-        return tl_fail(ctx, TALLY_INVALID,
-                       "text is longer than %d bytes, the most for operator '%s'", TL_USER_TEXT,
-                       name);
+        return tl_invalid(ctx, "text is longer than %d bytes, the most for operator '%s'",
+                          TL_USER_TEXT, name);
 
     const tl_user *old = tl_user_find(ctx, name, strlen(name));
     if (old && !strcmp(old->text, text)) return TALLY_OK;
@@ -112,7 +109,7 @@ tally_status tally_define_file(tally *ctx, const char *name, const char *path)
 {
     char file_name[TL_USER_NAME + 1];
     if (!ctx) return tl_no_context();
-    if (!path) return tl_fail(ctx, TALLY_INVALID, "path is NULL: must name an operator's file");
+    if (!path) return tl_invalid(ctx, "path is NULL: must name an operator's file");
 
     if (!name) { /* the name of the file without folder and ending */
         const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
@@ -316,9 +313,8 @@ static void plain_words(char *message)
  * `contains` and then `also`, `plain` replaces it; %s is the first name in quotes. */
 static void simplify_message(char *message, size_t capacity)
 {
-    static const char choose[] =
-        "if, ?:, && and || are for one value, and kernels have many: write sel(c, a, b), which is "
-        "a where c holds, else b";
+    static const char choose[] = "if, ?:, && and || are for one value, and kernels have many: "
+                                 "write sel(c, a, b), which is a where c holds, else b";
     static const char nothing[] =
         "there is no function '%.40s': an operator has no mathematical library, but + - * /, "
         "root(x), the words of doc/dialect.md and functions of its own (fn)";

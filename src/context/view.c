@@ -73,56 +73,50 @@ tally_status tl_view_check(tally *ctx, const tally_view *v, const char *name, in
 {
     assert(name && bytes >= 0);
     int64_t low, high;
-    if (v->valid)
-        return tl_fail(ctx, TALLY_UNSUPPORTED, "%s->valid is given: this call takes none", name);
-    if (v->next)
-        return tl_fail(ctx, TALLY_UNSUPPORTED, "%s->next is given: this call takes one input",
-                       name);
+    if (v->valid) return tl_unsupported(ctx, "%s->valid is given: this call takes none", name);
+    if (v->next) return tl_unsupported(ctx, "%s->next is given: this call takes one input", name);
     if (v->rows < 0)
-        return tl_fail(ctx, TALLY_INVALID, "%s->rows is %lld: must be at least 0", name,
-                       (long long)v->rows);
+        return tl_invalid(ctx, "%s->rows is %lld: must be at least 0", name, (long long)v->rows);
 
     if (is_unfilled(v))
-        return tl_fail(ctx, TALLY_INVALID,
-                       "%s->rows is 0, and %s: must be at least 1 (one sequence has .rows = 1, "
-                       ".stride = 1)",
-                       name, v->n ? "n is not" : "data is not NULL");
+        return tl_invalid(
+            ctx,
+            "%s->rows is 0, and %s: must be at least 1 (one sequence has .rows = 1, .stride = 1)",
+            name, v->n ? "n is not" : "data is not NULL");
 
     if (!v->offsets) {
         if (v->n < 0)
-            return tl_fail(ctx, TALLY_INVALID, "%s->n is %lld: must be at least 0", name,
-                           (long long)v->n);
+            return tl_invalid(ctx, "%s->n is %lld: must be at least 0", name, (long long)v->n);
 
         if (v->n >> LENGTH_BITS)
-            return tl_fail(ctx, TALLY_INVALID, "%s->n is %lld: must be below 2^%d", name,
-                           (long long)v->n, LENGTH_BITS);
+            return tl_invalid(ctx, "%s->n is %lld: must be below 2^%d", name, (long long)v->n,
+                              LENGTH_BITS);
     } else if (v->rows > 0) {
         if (v->offsets[0] < 0)
-            return tl_fail(ctx, TALLY_INVALID, "%s->offsets[0] is %lld: must be at least 0", name,
-                           (long long)v->offsets[0]);
+            return tl_invalid(ctx, "%s->offsets[0] is %lld: must be at least 0", name,
+                              (long long)v->offsets[0]);
 
         for (int64_t r = 0; r < v->rows; r++)
             if (v->offsets[r + 1] < v->offsets[r])
-                return tl_fail(ctx, TALLY_INVALID,
-                               "%s->offsets[%lld] is %lld, below offsets[%lld] = %lld: must ascend",
-                               name, (long long)(r + 1), (long long)v->offsets[r + 1], (long long)r,
-                               (long long)v->offsets[r]);
+                return tl_invalid(
+                    ctx, "%s->offsets[%lld] is %lld, below offsets[%lld] = %lld: must ascend", name,
+                    (long long)(r + 1), (long long)v->offsets[r + 1], (long long)r,
+                    (long long)v->offsets[r]);
     }
 
     if (!tl_view_extent(v, bytes, &low, &high))
-        return tl_fail(ctx, TALLY_INVALID,
-                       "%s: rows %lld x n %lld with strides %lld and %lld is more bytes than 2^63",
-                       name, (long long)v->rows, (long long)v->n, (long long)v->row_stride,
-                       (long long)v->stride);
+        return tl_invalid(
+            ctx, "%s: rows %lld x n %lld with strides %lld and %lld is more bytes than 2^63", name,
+            (long long)v->rows, (long long)v->n, (long long)v->row_stride, (long long)v->stride);
 
     if (unfilled_stride(v) > 1)
-        return tl_fail(ctx, TALLY_INVALID,
-                       "%s->stride is 0 for %lld elements: must be 1 for dense elements (an input "
-                       "that repeats one element has row_stride 1 too)",
-                       name, (long long)unfilled_stride(v));
+        return tl_invalid(ctx,
+                          "%s->stride is 0 for %lld elements: must be 1 for dense elements (an "
+                          "input that repeats one element has row_stride 1 too)",
+                          name, (long long)unfilled_stride(v));
 
     if (high > low && !v->data)
-        return tl_fail(ctx, TALLY_INVALID, "%s->data is NULL: must point to the elements", name);
+        return tl_invalid(ctx, "%s->data is NULL: must point to the elements", name);
 
     return TALLY_OK;
 }
@@ -152,12 +146,10 @@ tally_status tl_view_distinct(tally *ctx, const tally_view *v, const char *name)
     if (v->rows == 0 || (!v->offsets && v->n == 0)) return TALLY_OK;
 
     int64_t longest = v->offsets ? v->offsets[v->rows] - v->offsets[0] : v->n;
-    if (longest > 1 && v->stride == 0)
-        return tl_fail(ctx, TALLY_INVALID, "%s->stride is 0: %s", name, harm);
+    if (longest > 1 && v->stride == 0) return tl_invalid(ctx, "%s->stride is 0: %s", name, harm);
     if (v->offsets || v->rows == 1) return TALLY_OK;
 
-    if (v->row_stride == 0)
-        return tl_fail(ctx, TALLY_INVALID, "%s->row_stride is 0: %s", name, harm);
+    if (v->row_stride == 0) return tl_invalid(ctx, "%s->row_stride is 0: %s", name, harm);
     if (v->n == 1) return TALLY_OK;
 
     /* Two results coincide if they are i rows and j elements apart, with i = stride / g and j =
@@ -170,10 +162,9 @@ tally_status tl_view_distinct(tally *ctx, const tally_view *v, const char *name)
     }
 
     if (i / g < (uint64_t)v->rows && j / g < (uint64_t)v->n)
-        return tl_fail(ctx, TALLY_INVALID,
-                       "%s->row_stride is %lld and stride %lld for %lld rows of %lld: %s", name,
-                       (long long)v->row_stride, (long long)v->stride, (long long)v->rows,
-                       (long long)v->n, harm);
+        return tl_invalid(ctx, "%s->row_stride is %lld and stride %lld for %lld rows of %lld: %s",
+                          name, (long long)v->row_stride, (long long)v->stride, (long long)v->rows,
+                          (long long)v->n, harm);
 
     return TALLY_OK;
 }
@@ -192,8 +183,8 @@ tally_status tl_view_overlap(tally *ctx, const tally_view *in, int64_t in_bytes,
         (in->offsets || in->row_stride == out->row_stride || in->rows == 1))
         return TALLY_OK;
 
-    return tl_fail(ctx, TALLY_INVALID, "out overlaps in: give it memory of its own%s",
-                   in_place ? ", or exactly in's (same data, strides and element size)" : "");
+    return tl_invalid(ctx, "out overlaps in: give it memory of its own%s",
+                      in_place ? ", or exactly in's (same data, strides and element size)" : "");
 }
 
 void tl_copy_strided(void *to, int64_t to_stride, const void *from, int64_t from_stride, int64_t n,
@@ -242,35 +233,28 @@ void tl_copy_strided(void *to, int64_t to_stride, const void *from, int64_t from
 #undef EACH
 }
 
-typedef struct {
-    char *to;
-    const char *from;
-    int64_t to_stride, from_stride, n, bytes, parts;
-} copy;
+enum { PART_BYTES = 64 * 1024, FEW_PARTS = 4 };
 
 static void copy_parts(void *with, const tl_worker *worker)
 {
-    const copy *const c = with;
-    const int64_t each = c->n / c->parts + 1;
+    const tl_strided_copy *const c = with;
+    const int64_t each = c->n / worker->chunks + 1;
 
-    for (int64_t part = tl_next_chunk(worker), at; part < worker->chunks;
-         part = tl_next_chunk(worker)) {
-        if ((at = part * each) >= c->n) break;
-        tl_copy_strided(c->to + at * c->to_stride * c->bytes, c->to_stride,
-                        c->from + at * c->from_stride * c->bytes, c->from_stride,
+    for (int64_t part; (part = tl_next_chunk(worker)) < worker->chunks && part * each < c->n;) {
+        const int64_t at = part * each;
+        tl_copy_strided((char *)c->to + at * c->to_stride * c->bytes, c->to_stride,
+                        (const char *)c->from + at * c->from_stride * c->bytes, c->from_stride,
                         c->n - at < each ? c->n - at : each, c->bytes);
     }
 }
 
-void tl_copy_strided_by(int threads, void *to, int64_t to_stride, const void *from,
-                        int64_t from_stride, int64_t n, int64_t bytes)
+void tl_copy_strided_by(int threads, const tl_strided_copy *c)
 {
     assert(threads >= 1);
-    assert(n >= 0 && bytes > 0);
-    enum { PART_BYTES = 64 * 1024, FEW = 4 };
-    copy c = {to, from, to_stride, from_stride, n, bytes, n * bytes / PART_BYTES + 1};
-    if (c.parts < FEW * threads) threads = 1;
-    tl_parallel(threads, c.parts, copy_parts, &c);
+    assert(c->n >= 0 && c->bytes > 0);
+    const int64_t parts = c->n * c->bytes / PART_BYTES + 1;
+    tl_strided_copy copy = *c;
+    tl_parallel(parts < FEW_PARTS * threads ? 1 : threads, parts, copy_parts, &copy);
 }
 
 int64_t tally_window_length(int64_t n, const tally_window_options *o)

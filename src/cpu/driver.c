@@ -118,7 +118,12 @@ static void copy(const worker *w, elements to, elements from, int64_t n, int64_t
     if (w->t.threads == 1)
         tl_copy_strided(to.at, to.stride, from.at, from.stride, n, bytes);
     else
-        tl_copy_strided_by(w->t.threads, to.at, to.stride, from.at, from.stride, n, bytes);
+        tl_copy_strided_by(w->t.threads, &(tl_strided_copy){.to = to.at,
+                                                            .from = from.at,
+                                                            .to_stride = to.stride,
+                                                            .from_stride = from.stride,
+                                                            .n = n,
+                                                            .bytes = bytes});
 }
 
 /* Makes parts of a sequence dense, computes them, and copies the results to their places. The first

@@ -22,8 +22,7 @@ tally_status tl_fragment_new(tally *ctx, const char *op, tally_dtype dtype, int6
 {
     if (!ctx) return tl_no_context();
     if (!fragment)
-        return tl_fail(ctx, TALLY_INVALID,
-                       "fragment is NULL: must point to where the fragment goes");
+        return tl_invalid(ctx, "fragment is NULL: must point to where the fragment goes");
     *fragment = NULL;
     tl_plan plan;
     tally_status status = tl_plan_of_inputs(ctx, op, dtype, &plan);
@@ -31,16 +30,14 @@ tally_status tl_fragment_new(tally *ctx, const char *op, tally_dtype dtype, int6
 
     const tl_exact_form *const exact = tl_exact_form_of(plan.op);
     if (exact && tl_exact_fits(exact))
-        return tl_fail(ctx, TALLY_UNSUPPORTED,
-                       "op is '%.60s': a tally_exact (tally_exact_add) is what a fragment would be",
-                       op);
+        return tl_unsupported(
+            ctx, "op is '%.60s': a tally_exact (tally_exact_add) is what a fragment would be", op);
 
     status = tl_refuse_checked(ctx, op, "fragments");
     if (status) return status;
     if (strlen(op) >= TL_FRAGMENT_NAME)
-        return tl_fail(ctx, TALLY_INVALID,
-                       "op is '%.60s': a fragment's operator has at most %d characters", op,
-                       TL_FRAGMENT_NAME - 1);
+        return tl_invalid(ctx, "op is '%.60s': a fragment's operator has at most %d characters", op,
+                          TL_FRAGMENT_NAME - 1);
 
     tally_fragment *f = malloc(sizeof *f);
     if (!f) return tl_no_memory(ctx, sizeof *f, "a fragment");
@@ -76,8 +73,8 @@ const tl_scalar *tl_fragment_nodes(const tally_fragment *f)
 static tally_status check_range(tally *ctx, int64_t start, int64_t n)
 {
     if (start < 0 || n < 0 || start >> 61 || n >> 61)
-        return tl_fail(ctx, TALLY_INVALID, "start %lld and n %lld: must be 0..2^61 - 1",
-                       (long long)start, (long long)n);
+        return tl_invalid(ctx, "start %lld and n %lld: must be 0..2^61 - 1", (long long)start,
+                          (long long)n);
     return TALLY_OK;
 }
 
@@ -195,8 +192,7 @@ tally_status tally_fragment_make(tally *ctx, const char *op, tally_dtype dtype, 
     tally_status status = check_range(ctx, start, n);
     if (status) return status;
 
-    if (n > 0 && !x)
-        return tl_fail(ctx, TALLY_INVALID, "x is NULL: must point to %lld elements", (long long)n);
+    if (n > 0 && !x) return tl_invalid(ctx, "x is NULL: must point to %lld elements", (long long)n);
     status = tl_fragment_new(ctx, op, dtype, start, 1, fragment);
     if (status) return status;
 
@@ -204,13 +200,12 @@ tally_status tally_fragment_make(tally *ctx, const char *op, tally_dtype dtype, 
     int64_t bytes;
 
     if (n && f->plan.op->inputs == 2) {
-        status = tl_fail(ctx, TALLY_INVALID,
-                         "op is '%.60s': it takes two inputs, a view whose next is another "
-                         "(tally_fragment_of_view)",
-                         op);
+        status = tl_invalid(ctx,
+                            "op is '%.60s': it takes two inputs, a view whose next is another "
+                            "(tally_fragment_of_view)",
+                            op);
     } else if (__builtin_mul_overflow(n, (int64_t)f->plan.op->elem_bytes, &bytes)) {
-        status = tl_fail(ctx, TALLY_INVALID, "n is %lld: its elements are more bytes than 2^63",
-                         (long long)n);
+        status = tl_invalid(ctx, "n is %lld: its elements are more bytes than 2^63", (long long)n);
     } else if (n) {
         tally_view in = tally_flat(x, dtype, n);
         status = add_slab(f, &in, NULL, start);
@@ -224,15 +219,15 @@ tally_status tally_fragment_of_view(tally *ctx, const char *op, const tally_view
 {
     if (fragment) *fragment = NULL;
     if (!ctx) return tl_no_context();
-    if (!x) return tl_fail(ctx, TALLY_INVALID, "x is NULL: must be a view");
+    if (!x) return tl_invalid(ctx, "x is NULL: must be a view");
 
     if (x->offsets)
-        return tl_fail(ctx, TALLY_INVALID,
-                       "x->offsets is given: the sequences of a fragment have the same slabs");
+        return tl_invalid(ctx,
+                          "x->offsets is given: the sequences of a fragment have the same slabs");
     tally_status status = check_range(ctx, start, x->n);
     if (!status && x->rows > TL_GRID_MOST)
-        status = tl_fail(ctx, TALLY_INVALID, "x->rows is %lld: must be below 2^%d",
-                         (long long)x->rows, TL_GRID_MOST_LOG);
+        status = tl_invalid(ctx, "x->rows is %lld: must be below 2^%d", (long long)x->rows,
+                            TL_GRID_MOST_LOG);
     if (!status) status = tl_fragment_new(ctx, op, tl_inputs_dtype(x), start, x->rows, fragment);
     if (status) return status;
 
@@ -268,26 +263,23 @@ void tl_share_slabs(int threads, int64_t rows, tl_rows_part *part, void *job)
 tally_status tally_fragment_merge(tally_fragment *left, const tally_fragment *right)
 {
     int64_t i, j;
-    if (!left || !right)
-        return tl_fail(NULL, TALLY_INVALID, "left or right is NULL: must be fragments");
+    if (!left || !right) return tl_invalid(NULL, "left or right is NULL: must be fragments");
 
     if (left->dtype != right->dtype || !tl_user_same(left->plan.op, right->plan.op) ||
         left->plan.par.value != right->plan.par.value)
-        return tl_fail(left->ctx, TALLY_INVALID,
-                       "left is %s of %s and right is %s of %s: must be the same", left->op,
-                       tally_dtype_name(left->dtype), right->op, tally_dtype_name(right->dtype));
+        return tl_invalid(left->ctx, "left is %s of %s and right is %s of %s: must be the same",
+                          left->op, tally_dtype_name(left->dtype), right->op,
+                          tally_dtype_name(right->dtype));
 
     if (left->rows != right->rows)
-        return tl_fail(left->ctx, TALLY_INVALID,
-                       "left has %lld sequences and right has %lld: must be as many",
-                       (long long)left->rows, (long long)right->rows);
+        return tl_invalid(left->ctx, "left has %lld sequences and right has %lld: must be as many",
+                          (long long)left->rows, (long long)right->rows);
 
     if (tl_slabs_overlap(&left->slabs, &right->slabs, &i, &j)) {
         const tl_slab *a = left->slabs.slab[i], *b = right->slabs.slab[j];
-        return tl_fail(left->ctx, TALLY_INVALID,
-                       "left has [%lld, %lld) and right has [%lld, %lld): must not overlap",
-                       (long long)a->start, (long long)a->end, (long long)b->start,
-                       (long long)b->end);
+        return tl_invalid(
+            left->ctx, "left has [%lld, %lld) and right has [%lld, %lld): must not overlap",
+            (long long)a->start, (long long)a->end, (long long)b->start, (long long)b->end);
     }
 
     tl_fp fp = tl_fp_enter();
@@ -315,8 +307,8 @@ tally_status tl_fragment_whole(tally *ctx, const tally_fragment *f)
 {
     int64_t start, end;
     if (!first_gap(f, &start, &end)) return TALLY_OK;
-    return tl_fail(
-        ctx, TALLY_INVALID,
+    return tl_invalid(
+        ctx,
         "the fragment lacks [%lld, %lld): only one that has every element from 0 on has a result",
         (long long)start, (long long)end);
 }
@@ -329,11 +321,11 @@ void tl_fragment_row(const tally_fragment *f, int64_t row, tl_counter *c)
 
 tally_status tally_fragment_result(const tally_fragment *f, void *out)
 {
-    if (!f) return tl_fail(NULL, TALLY_INVALID, "fragment is NULL");
+    if (!f) return tl_invalid(NULL, "fragment is NULL");
     if (!out && f->rows)
-        return tl_fail(f->ctx, TALLY_INVALID, "out is NULL: must have room for %s%s",
-                       f->rows > 1 ? "a result" : "one result",
-                       f->rows > 1 ? " of each sequence" : "");
+        return tl_invalid(f->ctx, "out is NULL: must have room for %s%s",
+                          f->rows > 1 ? "a result" : "one result",
+                          f->rows > 1 ? " of each sequence" : "");
     tl_host_copies copies = {.ctx = f->ctx};
     tally_status status = tl_fragment_whole(f->ctx, f);
     if (!status) status = tl_host_copy(&copies, &out, 0, f->rows * f->plan.op->result_bytes, 1);

@@ -89,8 +89,8 @@ static unsigned char *put(unsigned char *to, const void *from, size_t bytes)
 
 tally_status tally_fragment_save(const tally_fragment *f, void *buffer, size_t *bytes)
 {
-    if (!f) return tl_fail(NULL, TALLY_INVALID, "fragment is NULL");
-    if (!bytes) return tl_fail(f->ctx, TALLY_INVALID, "bytes is NULL: must hold the buffer's room");
+    if (!f) return tl_invalid(NULL, "fragment is NULL");
+    if (!bytes) return tl_invalid(f->ctx, "bytes is NULL: must hold the buffer's room");
 
     char op[HASHED_MOST];
     name_operator(f, op);
@@ -98,9 +98,9 @@ tally_status tally_fragment_save(const tally_fragment *f, void *buffer, size_t *
     tally_fragment_about(f, &info);
 
     if (info.nodes > UINT32_MAX)
-        return tl_fail(f->ctx, TALLY_UNSUPPORTED,
-                       "the fragment has %lld nodes: a byte string has at most 2^32 - 1",
-                       (long long)info.nodes);
+        return tl_unsupported(f->ctx,
+                              "the fragment has %lld nodes: a byte string has at most 2^32 - 1",
+                              (long long)info.nodes);
 
     const int counted = tl_slabs_counted(&f->slabs);
     const uint32_t version = f->exact          ? VERSION
@@ -122,8 +122,7 @@ tally_status tally_fragment_save(const tally_fragment *f, void *buffer, size_t *
     if (!buffer) return TALLY_OK;
 
     if (capacity < need)
-        return tl_fail(f->ctx, TALLY_INVALID, "bytes is %zu: this fragment needs %zu", capacity,
-                       need);
+        return tl_invalid(f->ctx, "bytes is %zu: this fragment needs %zu", capacity, need);
     header h = {.version = version,
                 .dtype = (uint32_t)f->dtype,
                 .nodes = (uint32_t)info.nodes,
@@ -385,8 +384,7 @@ tally_status tally_fragment_load(tally *ctx, const void *buffer, size_t bytes,
 {
     if (!ctx) return tl_no_context();
     if (!fragment)
-        return tl_fail(ctx, TALLY_INVALID,
-                       "fragment is NULL: must point to where the fragment goes");
+        return tl_invalid(ctx, "fragment is NULL: must point to where the fragment goes");
     *fragment = NULL;
     header h;
     char op[HASHED_MOST];

@@ -116,15 +116,13 @@ static tally_status push_window(tally_stream *s, const char *x, int64_t n, char 
 
 tally_status tl_stream_check(tally_stream *s, int64_t n)
 {
-    if (s->finished)
-        return tl_fail(s->ctx, TALLY_INVALID, "stream is finished: it takes no more data");
+    if (s->finished) return tl_invalid(s->ctx, "stream is finished: it takes no more data");
     if (s->broken)
-        return tl_fail(s->ctx, TALLY_INVALID,
-                       "stream ran out of memory in an earlier push: close it");
+        return tl_invalid(s->ctx, "stream ran out of memory in an earlier push: close it");
     if (n < 0 || n >> 61 || s->pushed + n >= (int64_t)1 << 61)
-        return tl_fail(s->ctx, TALLY_INVALID,
-                       "n is %lld: must be at least 0, and all pushes together below 2^61",
-                       (long long)n);
+        return tl_invalid(s->ctx,
+                          "n is %lld: must be at least 0, and all pushes together below 2^61",
+                          (long long)n);
     return TALLY_OK;
 }
 
@@ -133,18 +131,17 @@ static tally_status check_push(tally_stream *s, const void *x, int64_t n, const 
     assert(s);
     int64_t in, capacity;
     if (s->groups)
-        return tl_fail(s->ctx, TALLY_INVALID,
-                       "stream is of groups: push with tally_stream_push_groups");
+        return tl_invalid(s->ctx, "stream is of groups: push with tally_stream_push_groups");
 
     if (s->many)
-        return tl_fail(s->ctx, TALLY_INVALID,
-                       "stream is of %lld sequences: push a view (tally_stream_push_view)",
-                       (long long)s->rows);
+        return tl_invalid(s->ctx,
+                          "stream is of %lld sequences: push a view (tally_stream_push_view)",
+                          (long long)s->rows);
 
     if (s->plan.op->inputs == 2)
-        return tl_fail(s->ctx, TALLY_INVALID,
-                       "stream takes two inputs: push a view whose next is another "
-                       "(tally_stream_push_view)");
+        return tl_invalid(
+            s->ctx,
+            "stream takes two inputs: push a view whose next is another (tally_stream_push_view)");
 
     tally_status status = tl_stream_check(s, n);
     if (status) return status;
@@ -152,24 +149,22 @@ static tally_status check_push(tally_stream *s, const void *x, int64_t n, const 
     if (__builtin_mul_overflow(n, (int64_t)s->plan.op->elem_bytes, &in) ||
         __builtin_mul_overflow(tally_stream_room(s, n), (int64_t)s->plan.op->result_bytes,
                                &capacity))
-        return tl_fail(s->ctx, TALLY_INVALID,
-                       "n is %lld: its elements or results are more bytes than 2^63", (long long)n);
+        return tl_invalid(s->ctx, "n is %lld: its elements or results are more bytes than 2^63",
+                          (long long)n);
 
-    if (n && !x)
-        return tl_fail(s->ctx, TALLY_INVALID, "x is NULL: must point to %lld elements",
-                       (long long)n);
+    if (n && !x) return tl_invalid(s->ctx, "x is NULL: must point to %lld elements", (long long)n);
     if (s->verb == TL_REDUCE || n == 0) return TALLY_OK;
 
     const int none = s->steps ? !tl_steps_known(s, n) : !s->started && s->held_count + n <= s->kept;
     if (!out && !(s->verb == TL_WINDOW && none))
-        return tl_fail(s->ctx, TALLY_INVALID, "out is NULL: must have room for %lld results",
-                       (long long)tally_stream_room(s, n));
+        return tl_invalid(s->ctx, "out is NULL: must have room for %lld results",
+                          (long long)tally_stream_room(s, n));
     uintptr_t a = (uintptr_t)x, b = a + (uintptr_t)in, c = (uintptr_t)out,
               d = c + (uintptr_t)capacity;
     int in_place =
         s->verb == TL_SCAN && a == c && s->plan.op->elem_bytes == s->plan.op->result_bytes;
     if (out && a < d && c < b && !in_place)
-        return tl_fail(s->ctx, TALLY_INVALID, "out overlaps x: give it memory of its own");
+        return tl_invalid(s->ctx, "out overlaps x: give it memory of its own");
 
     return TALLY_OK;
 }
@@ -271,7 +266,7 @@ tally_status tally_stream_push(tally_stream *s, const void *x, int64_t n, void *
 {
     int64_t result_count = 0;
     if (produced) *produced = 0;
-    if (!s) return tl_fail(NULL, TALLY_INVALID, "stream is NULL");
+    if (!s) return tl_invalid(NULL, "stream is NULL");
 
     tally_status status = check_push(s, x, n, out);
     if (!status && n) status = tl_stream_push_in_place(s, x, n, out, &result_count);
@@ -290,15 +285,14 @@ tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
     tally_status status = TALLY_OK;
 
     if (produced) *produced = 0;
-    if (!s) return tl_fail(NULL, TALLY_INVALID, "stream is NULL");
-    if (s->finished) return tl_fail(s->ctx, TALLY_INVALID, "stream is finished already");
+    if (!s) return tl_invalid(NULL, "stream is NULL");
+    if (s->finished) return tl_invalid(s->ctx, "stream is finished already");
 
     if (s->broken)
-        return tl_fail(s->ctx, TALLY_INVALID,
-                       "stream ran out of memory in an earlier push: close it");
+        return tl_invalid(s->ctx, "stream ran out of memory in an earlier push: close it");
     if (!out && s->verb != TL_SCAN && tally_stream_room(s, -1) > 0)
-        return tl_fail(s->ctx, TALLY_INVALID, "out is NULL: must have room for %lld results",
-                       (long long)tally_stream_room(s, -1));
+        return tl_invalid(s->ctx, "out is NULL: must have room for %lld results",
+                          (long long)tally_stream_room(s, -1));
     tl_host_copies copies = {.ctx = s->ctx};
     const int by_rows = s->many && s->verb == TL_REDUCE;
     if (s->is_checked && s->verb == TL_REDUCE)
@@ -362,8 +356,8 @@ tally_status tl_stream_same(const tally_stream *s, const tally_fragment *f, cons
 {
     if (tl_user_same(s->plan.op, f->plan.op) && s->plan.par.value == f->plan.par.value)
         return TALLY_OK;
-    return tl_fail(s->ctx, TALLY_INVALID, "%s is %s of %s: must be the stream's operator and dtype",
-                   name, f->op, tally_dtype_name(f->dtype));
+    return tl_invalid(s->ctx, "%s is %s of %s: must be the stream's operator and dtype", name,
+                      f->op, tally_dtype_name(f->dtype));
 }
 
 tally_status tally_stream_push_folded(tally_stream *s, const void *x, const tally_fragment *folded,
@@ -374,22 +368,22 @@ tally_status tally_stream_push_folded(tally_stream *s, const void *x, const tall
     tl_counter slab_nodes;
 
     if (produced) *produced = 0;
-    if (!s || !folded) return tl_fail(s ? s->ctx : NULL, TALLY_INVALID, "stream or folded is NULL");
+    if (!s || !folded) return tl_invalid(s ? s->ctx : NULL, "stream or folded is NULL");
 
     tally_fragment_range(folded, &start, &end);
     tally_status status = tl_stream_same(s, folded, "folded");
     if (status) return status;
 
     if (folded->rows != 1 || folded->slabs.count > 1 || (folded->slabs.count && start != s->pushed))
-        return tl_fail(s->ctx, TALLY_INVALID,
-                       "folded is of [%lld, %lld), %lld sequences, %lld ranges: must be of one, "
-                       "and begin at %lld",
-                       (long long)start, (long long)end, (long long)folded->rows,
-                       (long long)folded->slabs.count, (long long)s->pushed);
+        return tl_invalid(s->ctx,
+                          "folded is of [%lld, %lld), %lld sequences, %lld ranges: must be of one, "
+                          "and begin at %lld",
+                          (long long)start, (long long)end, (long long)folded->rows,
+                          (long long)folded->slabs.count, (long long)s->pushed);
 
     if (tl_slabs_counted(&folded->slabs))
-        return tl_fail(s->ctx, TALLY_UNSUPPORTED,
-                       "folded left elements out: push the view that it was made of");
+        return tl_unsupported(s->ctx,
+                              "folded left elements out: push the view that it was made of");
     status = tally_owner(s->ctx, x, &owner);
     if (status) return status;
 

@@ -32,11 +32,10 @@ static tally_status begin_one(tally_stream *s, const tally_scan_options *o)
 static tally_status begin_rows(tally_stream *s, const char *op, const tally_scan_options *o)
 {
     if (s->plan.exact)
-        return tl_fail(s->ctx, TALLY_UNSUPPORTED,
-                       "op is '%.60s': a stream of many sequences takes none that is exact; use "
-                       "a tally_exact for "
-                       "each (tally_exact_add)",
-                       op);
+        return tl_unsupported(s->ctx,
+                              "op is '%.60s': a stream of many sequences takes none that is exact; "
+                              "use a tally_exact for each (tally_exact_add)",
+                              op);
     tally_status status = tl_check_scan(s->ctx, &s->plan, o);
     if (!status) status = tl_refuse_checked(s->ctx, op, "streams of many sequences");
     if (status) return status;
@@ -53,10 +52,10 @@ static tally_status begin_window(tally_stream *s, const tally_window_options *o)
     int64_t bytes;
     tally_status status = tl_check_window(s->ctx, o);
     if (!status && !tl_window_streams(o))
-        status = tl_fail(s->ctx, TALLY_UNSUPPORTED,
-                         "before %lld, after %lld, step %lld: a stream takes before and after of "
-                         "at least 0, and no step",
-                         (long long)o->before, (long long)o->after, (long long)o->step);
+        status = tl_unsupported(s->ctx,
+                                "before %lld, after %lld, step %lld: a stream takes before and "
+                                "after of at least 0, and no step",
+                                (long long)o->before, (long long)o->after, (long long)o->step);
     if (!status) status = tl_plan_of_host(s->ctx, "count", s->plan.op->dtype, &s->count_plan);
     if (status) return status;
 
@@ -75,8 +74,8 @@ static tally_status begin_groups(tally_stream *s, const char *op)
 {
     s->rows = 0;
     if (s->plan.op->inputs == 2)
-        return tl_fail(s->ctx, TALLY_UNSUPPORTED,
-                       "op is '%.60s', of two inputs: a stream of groups takes one", op);
+        return tl_unsupported(s->ctx, "op is '%.60s', of two inputs: a stream of groups takes one",
+                              op);
     if (s->is_checked) return tl_refuse_checked(s->ctx, op, "streams of groups");
     s->groups = tl_counters_open(&s->plan, tally_threads(s->ctx));
     return s->groups ? TALLY_OK : tl_no_memory(s->ctx, sizeof *s, "a stream of groups");
@@ -97,13 +96,12 @@ static tally_status open_stream(tally *ctx, const char *op, tally_dtype dtype, f
     if (stream) *stream = NULL;
     if (!ctx) return tl_no_context();
     if (f.scan && f.scan->reverse)
-        return tl_fail(ctx, TALLY_UNSUPPORTED,
-                       "reverse: a stream's last element is not known yet; use tally_scan");
+        return tl_unsupported(ctx,
+                              "reverse: a stream's last element is not known yet; use tally_scan");
     if (f.of == MANY && (f.rows < 0 || f.rows > TL_GRID_MOST))
-        return tl_fail(ctx, TALLY_INVALID, "rows is %lld: must be 0..2^%d - 1", (long long)f.rows,
-                       TL_GRID_MOST_LOG);
-    if (!stream)
-        return tl_fail(ctx, TALLY_INVALID, "stream is NULL: must point to where the stream goes");
+        return tl_invalid(ctx, "rows is %lld: must be 0..2^%d - 1", (long long)f.rows,
+                          TL_GRID_MOST_LOG);
+    if (!stream) return tl_invalid(ctx, "stream is NULL: must point to where the stream goes");
     tl_plan plan;
     tally_status status = tl_plan_of_inputs(ctx, op, dtype, &plan);
     if (status) return status;
@@ -179,22 +177,21 @@ tally_status tally_stream_reduce_groups(tally *ctx, const char *op, tally_dtype 
 
 tally_status tally_stream_resume(tally_stream *s, const tally_fragment *f)
 {
-    if (!s || !f) return tl_fail(NULL, TALLY_INVALID, "stream or before is NULL");
-    if (s->groups)
-        return tl_fail(s->ctx, TALLY_UNSUPPORTED, "stream is of groups: it takes no fragment");
+    if (!s || !f) return tl_invalid(NULL, "stream or before is NULL");
+    if (s->groups) return tl_unsupported(s->ctx, "stream is of groups: it takes no fragment");
     if (s->is_checked) return tl_refuse_checked(s->ctx, "sum:checked", "resumed streams");
     if (s->verb == TL_WINDOW)
-        return tl_fail(s->ctx, TALLY_UNSUPPORTED,
-                       "stream is a window: it needs the elements before it, not a fragment");
+        return tl_unsupported(
+            s->ctx, "stream is a window: it needs the elements before it, not a fragment");
     if (s->pushed || s->finished)
-        return tl_fail(s->ctx, TALLY_INVALID, "stream has %lld elements already: must have none",
-                       (long long)s->pushed);
+        return tl_invalid(s->ctx, "stream has %lld elements already: must have none",
+                          (long long)s->pushed);
 
     tally_status status = tl_stream_same(s, f, "before");
     if (status) return status;
     if (f->rows != s->rows)
-        return tl_fail(s->ctx, TALLY_INVALID, "before is of %lld sequences: the stream is of %lld",
-                       (long long)f->rows, (long long)s->rows);
+        return tl_invalid(s->ctx, "before is of %lld sequences: the stream is of %lld",
+                          (long long)f->rows, (long long)s->rows);
     status = tl_fragment_whole(s->ctx, f);
     if (status) return status;
     if (s->many) return tl_stream_take(s, &f->slabs);

@@ -25,20 +25,19 @@ static tally_status check_shape(const tally_stream *s, const tally_view *in, con
 {
     const tally_dtype given = tl_inputs_dtype(in), stream_dtype = s->plan.op->dtype;
     if (given != stream_dtype)
-        return tl_fail(s->ctx, TALLY_INVALID, "%s is %s: the stream's is %s",
-                       in->next ? "the common type of in and in->next" : "in->dtype",
-                       tally_dtype_name(given) ? tally_dtype_name(given) : "unknown",
-                       tally_dtype_name(stream_dtype));
+        return tl_invalid(s->ctx, "%s is %s: the stream's is %s",
+                          in->next ? "the common type of in and in->next" : "in->dtype",
+                          tally_dtype_name(given) ? tally_dtype_name(given) : "unknown",
+                          tally_dtype_name(stream_dtype));
 
     if (in->rows != s->rows)
-        return tl_fail(s->ctx, TALLY_INVALID, "in->rows is %lld: the stream has %lld sequence%s",
-                       (long long)in->rows, (long long)s->rows, s->rows == 1 ? "" : "s");
+        return tl_invalid(s->ctx, "in->rows is %lld: the stream has %lld sequence%s",
+                          (long long)in->rows, (long long)s->rows, s->rows == 1 ? "" : "s");
     if (in->offsets)
-        return tl_fail(s->ctx, TALLY_INVALID,
-                       "in->offsets is given: all sequences of a stream get as many elements");
+        return tl_invalid(s->ctx,
+                          "in->offsets is given: all sequences of a stream get as many elements");
     if (out && s->verb == TL_REDUCE)
-        return tl_fail(s->ctx, TALLY_INVALID,
-                       "out is given: a reduction has results when it is finished");
+        return tl_invalid(s->ctx, "out is given: a reduction has results when it is finished");
 
     return tl_form_fits(s->ctx, s->plan.op->file, s->plan.op, in, "in");
 }
@@ -55,15 +54,14 @@ static tally_status check_results(const tally_stream *s, const tally_view *in,
         return TALLY_OK;
     }
 
-    if (!out) return tl_fail(s->ctx, TALLY_INVALID, "out is NULL: must be a view");
+    if (!out) return tl_invalid(s->ctx, "out is NULL: must be a view");
     if (out->valid)
-        return tl_fail(s->ctx, TALLY_UNSUPPORTED,
-                       "out->valid is given: streams write no such bits");
+        return tl_unsupported(s->ctx, "out->valid is given: streams write no such bits");
     *to = *out;
     if (window && out->n < results)
-        return tl_fail(s->ctx, TALLY_INVALID,
-                       "out->n is %lld: must have room for %lld results (tally_stream_results)",
-                       (long long)out->n, (long long)results);
+        return tl_invalid(s->ctx,
+                          "out->n is %lld: must have room for %lld results (tally_stream_results)",
+                          (long long)out->n, (long long)results);
 
     if (window) to->n = results;
     tally_status status = tl_check_output(s->ctx, s->plan.op, in, to, results, !window && !s->many);
@@ -92,12 +90,11 @@ static tally_status push(tally_stream *s, const tally_view *in, const tally_view
 tally_status tally_stream_push_view(tally_stream *s, const tally_view *in, const tally_view *out)
 {
     tally_view from, next, to;
-    if (!s) return tl_fail(NULL, TALLY_INVALID, "stream is NULL");
-    if (!in) return tl_fail(s->ctx, TALLY_INVALID, "in is NULL: must be a view");
+    if (!s) return tl_invalid(NULL, "stream is NULL");
+    if (!in) return tl_invalid(s->ctx, "in is NULL: must be a view");
 
     if (s->groups)
-        return tl_fail(s->ctx, TALLY_INVALID,
-                       "stream is of groups: push with tally_stream_push_groups");
+        return tl_invalid(s->ctx, "stream is of groups: push with tally_stream_push_groups");
     tally_status status = check_shape(s, in, out);
     if (!status) status = tl_inputs_check(s->ctx, in, "in", &from, &next);
     if (!status) status = tl_stream_check(s, in->n);
@@ -159,17 +156,16 @@ tally_status tally_stream_push_view(tally_stream *s, const tally_view *in, const
 
 tally_status tally_stream_finish_view(tally_stream *s, const tally_view *out)
 {
-    if (!s) return tl_fail(NULL, TALLY_INVALID, "stream is NULL");
-    if (!out) return tl_fail(s->ctx, TALLY_INVALID, "out is NULL: must be a view");
+    if (!s) return tl_invalid(NULL, "stream is NULL");
+    if (!out) return tl_invalid(s->ctx, "out is NULL: must be a view");
 
     if (out->valid)
-        return tl_fail(s->ctx, TALLY_UNSUPPORTED,
-                       "out->valid is given: streams write no such bits");
+        return tl_unsupported(s->ctx, "out->valid is given: streams write no such bits");
     const int64_t results = tally_stream_results(s, -1), bytes = s->plan.op->result_bytes;
     if (out->n < results)
-        return tl_fail(s->ctx, TALLY_INVALID,
-                       "out->n is %lld: must have room for %lld results (tally_stream_results)",
-                       (long long)out->n, (long long)results);
+        return tl_invalid(s->ctx,
+                          "out->n is %lld: must have room for %lld results (tally_stream_results)",
+                          (long long)out->n, (long long)results);
 
     tally_view to = *out, none = tally_flat(NULL, s->plan.op->dtype, 0);
     none.rows = s->rows;
@@ -197,22 +193,22 @@ tally_status tally_stream_push_groups(tally_stream *s, const void *x, const int3
                                       int64_t n, int64_t groups)
 {
     static const char of_groups[] = "streams of groups";
-    if (!s) return tl_fail(NULL, TALLY_INVALID, "stream is NULL");
+    if (!s) return tl_invalid(NULL, "stream is NULL");
 
     if (!s->groups)
-        return tl_fail(s->ctx, TALLY_INVALID,
-                       "stream is not of groups: open it with tally_stream_reduce_groups");
+        return tl_invalid(s->ctx,
+                          "stream is not of groups: open it with tally_stream_reduce_groups");
     tally_status status = tl_stream_check(s, n);
     if (status) return status;
 
     if (groups < s->rows || groups > INT32_MAX)
-        return tl_fail(s->ctx, TALLY_INVALID,
-                       "groups is %lld: must be at least %lld, as in the last push, and at most %d",
-                       (long long)groups, (long long)s->rows, INT32_MAX);
+        return tl_invalid(
+            s->ctx, "groups is %lld: must be at least %lld, as in the last push, and at most %d",
+            (long long)groups, (long long)s->rows, INT32_MAX);
 
     if (n && (!x || !codes))
-        return tl_fail(s->ctx, TALLY_INVALID, "%s is NULL: must point to %lld elements",
-                       x ? "codes" : "x", (long long)n);
+        return tl_invalid(s->ctx, "%s is NULL: must point to %lld elements", x ? "codes" : "x",
+                          (long long)n);
     status = tl_on_processors(s->ctx, x, "x", of_groups, n);
     if (!status) status = tl_on_processors(s->ctx, codes, "codes", of_groups, 0);
     if (status) return status;
@@ -224,8 +220,8 @@ tally_status tally_stream_push_groups(tally_stream *s, const void *x, const int3
     }
 
     if (bad >= 0)
-        return tl_fail(s->ctx, TALLY_INVALID, "codes[%lld] is %d: must be in 0..%lld, the groups",
-                       (long long)bad, codes[bad], (long long)groups - 1);
+        return tl_invalid(s->ctx, "codes[%lld] is %d: must be in 0..%lld, the groups",
+                          (long long)bad, codes[bad], (long long)groups - 1);
     s->rows = tl_counters_groups(s->groups);
     s->pushed += n;
 

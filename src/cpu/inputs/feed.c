@@ -49,73 +49,14 @@ void tl_feed_begin(tl_feed *f, const tl_scalar *named, tl_par par, int absent, i
                             .absent = absent};
 }
 
-/* ---- prepared elements ---- */
-
-typedef struct {
-    tl_plan plan, count;
-    tl_gather gather, counting;
-    tl_gathered gathered, counts;
-    tally_view work, next, count_work; /* count_work: what plan `count` reads */
-    /* for the law's steps: element i is missing if there[i] is a NaN */
-    const float *there;
-} prepared;
-
-static void release(prepared *r)
+static tally_status prepare(tally *ctx, const tl_feed *f, const tally_view *in, tl_prepared *r)
 {
-    free(r->gathered.memory);
-    free(r->counts.memory);
-}
-
-static int64_t size(int64_t stride) { return stride < 0 ? -stride : stride; }
-
-/* Are columns neighbours in memory? Then the copy has rows and columns exchanged. */
-static int columns_are_adjacent(const tally_view *in)
-{
-    return !in->next && in->rows > 1 && in->n > 1 && size(in->row_stride) < size(in->stride);
-}
-
-/* Makes r->work, and the plans that read it: elements in place if kernels can read them there, else
- * dense copies (for the law's steps: of row after row). counts: prepare the plan `count` too. The
- * caller must release r in every case. */
-static tally_status prepare(tally *ctx, const tl_feed *f, const tally_view *in, int counts,
-                            prepared *r)
-{
-    const int states = f->form.kind == TL_FORM_STATES;
-    *r = (prepared){.plan = f->plan, .count = f->count, .work = *in, .count_work = *in};
-    if (!states && in->rows == 1 && tl_gather_reads(in, NULL, 0)) {
-        if (counts) tl_gather_count(&r->counting, &f->form, in, &r->count);
-        tl_gather_direct(&r->gather, &f->form, in, &r->plan);
-        r->work.next = NULL;
-        return TALLY_OK;
-    }
-
-    const int exchanged = !states && columns_are_adjacent(in);
-    const tally_view from = exchanged ? tl_view_turned(in) : *in;
-    tally_status status = tl_gather_dense(ctx, &f->form, &from, &r->plan, 0, &r->gathered);
-    if (!status && (counts || states))
-        status = tl_gather_numbers(ctx, &f->form, &from, &r->plan, 0, &r->counts);
-    if (status) return status;
-
-    r->work = exchanged ? tl_view_turned(&r->gathered.view) : r->gathered.view;
-    r->count_work = exchanged ? tl_view_turned(&r->counts.view) : r->counts.view;
-
-    if (f->form.op->inputs == 2) {
-        r->next = r->gathered.second;
-        r->work.next = &r->next;
-    }
-
-    if (states) {
-        r->there = r->counts.view.data;
-        if (r->work.next) /* bytes from an element of the first copy to its partner */
-            r->plan.par.second = (int64_t)((uintptr_t)r->next.data - (uintptr_t)r->work.data);
-    } else {
-        tl_form gathered = f->form;
-        gathered.kind = TL_FORM_PLAIN;
-        tl_gather_direct(&r->gather, &gathered, &r->work, &r->plan);
-    }
-
-    r->work.next = NULL;
-    return TALLY_OK;
+    *r = (tl_prepared){.plan = f->plan, .count = f->count};
+    return tl_prepare_inputs(
+        r, ctx, &f->form, in,
+        (tl_prepare_how){.in_place = in->rows == 1 && tl_gather_reads(in, NULL, 0),
+                         .counts = f->counted && !keeps_count(&f->form),
+                         .exchange = 1});
 }
 
 /* ---- the law, step by step ---- */
@@ -124,7 +65,7 @@ enum { ROWS = 16 }; /* rows of a chunk */
 
 /* Prepared rows. The slabs' row for row 0 is `first`. */
 typedef struct {
-    const prepared *r;
+    const tl_prepared *r;
     const tally_view *out; /* NULL: no results */
     const tl_feed_rows *rows;
     int64_t first;
@@ -181,8 +122,8 @@ static void to_law(const tl_form *form, const void *state, int64_t kept, tl_stat
 }
 
 /* Fills rows first and up of the slab with the nodes of prepared rows, by kernels. */
-static tally_status slab_by_kernels(tally *ctx, const tl_feed *f, const prepared *r, tl_slab *slab,
-                                    int64_t first)
+static tally_status slab_by_kernels(tally *ctx, const tl_feed *f, const tl_prepared *r,
+                                    tl_slab *slab, int64_t first)
 {
     const int threads = threads_of(ctx), counts = f->counted && !keeps_count(&f->form);
     const int64_t rows = r->work.rows;
@@ -244,15 +185,15 @@ tally_status tl_feed_scan_rows(tally *ctx, const tl_feed *f, const tally_view *i
         const int64_t count = in->rows - first < each ? in->rows - first : each;
         tally_view next, part = rows_of(in, first, count);
         if (in->next) next = rows_of(in->next, first, count), part.next = &next;
-        prepared r;
-        status = prepare(ctx, f, &part, f->counted && !keeps_count(&f->form), &r);
+        tl_prepared r;
+        status = prepare(ctx, f, &part, &r);
         step_work all = {&r, out, rows, first};
         if (!status && !by_steps)
             status = slab_by_kernels(ctx, f, &r, rows->to, first);
         else if (!status && !tl_parallel(count > 64 ? threads_of(ctx) : 1,
                                          (count + ROWS - 1) / ROWS, step_rows, &all))
             status = tl_no_memory(ctx, sizeof(tl_prefixes), out ? "a scan" : "a sequence");
-        release(&r);
+        tl_prepared_free(&r);
     }
 
     return status;
@@ -299,7 +240,7 @@ static void from_form(const tl_form *form, const tl_counter *from, const tl_coun
 
 /* Scans prepared elements by kernels into dense results. Counted states of the law become states of
  * the form before, and are made of them again after; their counts are folded beside them. */
-static tally_status scan_by_kernels(tally *ctx, const tl_feed *f, const prepared *r, char *out,
+static tally_status scan_by_kernels(tally *ctx, const tl_feed *f, const tl_prepared *r, char *out,
                                     tl_scan *s, const void *init)
 {
     const int threads = threads_of(ctx);
@@ -334,10 +275,10 @@ tally_status tl_feed_scan(tally *ctx, const tl_feed *f, const tally_view *in, co
 {
     const tl_form *form = &f->form;
     const int64_t bytes = form->op->result_bytes;
-    prepared r;
+    tl_prepared r;
     char *dense = NULL;
 
-    tally_status status = prepare(ctx, f, in, f->counted && !keeps_count(form), &r);
+    tally_status status = prepare(ctx, f, in, &r);
     if (!status && form->kind == TL_FORM_STATES) {
         tl_prefixes w;
         tl_prefixes_begin(&w, form->op, &s->done, s->seeded ? &s->init : NULL);
@@ -352,7 +293,7 @@ tally_status tl_feed_scan(tally *ctx, const tl_feed *f, const tally_view *in, co
     }
 
     free(dense);
-    release(&r);
+    tl_prepared_free(&r);
     return status;
 }
 

@@ -254,7 +254,9 @@ static void begin_counts(tl_gather *g, const tl_form *form, const tally_view *in
     g->joined = g->inputs == 2 && !g->zeros;
 }
 
-void tl_gather_count(tl_gather *g, const tl_form *form, const tally_view *in, tl_plan *plan)
+/* Makes *plan, of operator count on f32, count the elements that a plan of `form` folds
+ * (min_count). */
+static void gather_count(tl_gather *g, const tl_form *form, const tally_view *in, tl_plan *plan)
 {
     begin_counts(g, form, in, plan);
     read_through(g, plan, in->dtype, 1);
@@ -268,8 +270,9 @@ static void apply_counts(const tl_convert *c, void *to, const void *from, int64_
     memcpy(to, g->of[1].data + place * (int64_t)sizeof(float), (size_t)n * sizeof(float));
 }
 
-void tl_gather_counted(tl_gather *g, const tl_gathered *dense, const tl_gathered *counts,
-                       tl_plan *plan)
+/* The same as tl_gather_count for a plan that reads `dense`; `counts` has its counts. */
+static void gather_counted(tl_gather *g, const tl_gathered *dense, const tl_gathered *counts,
+                           tl_plan *plan)
 {
     *g = (tl_gather){.inputs = 1, .dtype = TALLY_F32, .bytes = sizeof(float)};
     g->of[0] = (tl_source){.data = dense->view.data,
@@ -377,4 +380,62 @@ tally_status tl_gather_numbers(tally *ctx, const tl_form *form, const tally_view
     tl_gather g;
     begin_counts(&g, form, in, plan);
     return copy(ctx, &g, in, reverse, 0, prepared_piece);
+}
+
+/* ---- prepared elements ---- */
+
+static int64_t size(int64_t stride) { return stride < 0 ? -stride : stride; }
+
+/* Are columns neighbours in memory? Then the copy has rows and columns exchanged. */
+static int columns_are_adjacent(const tally_view *in)
+{
+    return !in->next && in->rows > 1 && in->n > 1 && size(in->row_stride) < size(in->stride);
+}
+
+tally_status tl_prepare_inputs(tl_prepared *p, tally *ctx, const tl_form *form,
+                               const tally_view *in, tl_prepare_how how)
+{
+    const int states = form->kind == TL_FORM_STATES;
+    if (!states && how.in_place) {
+        if (how.counts) gather_count(&p->counting, form, in, &p->count);
+        tl_gather_direct(&p->gather, form, in, &p->plan);
+        p->work = *in;
+        p->work.next = NULL;
+        p->count_work = p->work;
+        return TALLY_OK;
+    }
+
+    const int exchanged = how.exchange && !states && columns_are_adjacent(in);
+    const tally_view from = exchanged ? tl_view_turned(in) : *in;
+    tally_status status = tl_gather_dense(ctx, form, &from, &p->plan, how.reverse, &p->gathered);
+    if (!status && (how.counts || states))
+        status = tl_gather_numbers(ctx, form, &from, &p->plan, how.reverse, &p->counts);
+    if (status) return status;
+
+    p->work = exchanged ? tl_view_turned(&p->gathered.view) : p->gathered.view;
+    p->there = p->counts.memory;
+    if (form->op->inputs == 2) p->work.next = &p->gathered.second;
+
+    if (states) {
+        if (p->work.next) /* bytes from an element of the first copy to its partner */
+            p->plan.par.second = (int64_t)((uintptr_t)p->work.next->data - (uintptr_t)p->work.data);
+    } else {
+        tl_form ready = *form;
+        ready.kind = TL_FORM_PLAIN;
+        if (how.counts && !how.exchange)
+            gather_counted(&p->counting, &p->gathered, &p->counts, &p->count);
+        tl_gather_direct(&p->gather, &ready, &p->work, &p->plan);
+    }
+
+    p->work.next = NULL;
+    p->count_work = !how.exchange ? p->work
+                    : exchanged   ? tl_view_turned(&p->counts.view)
+                                  : p->counts.view;
+    return TALLY_OK;
+}
+
+void tl_prepared_free(tl_prepared *p)
+{
+    free(p->gathered.memory);
+    free(p->counts.memory);
 }

@@ -20,8 +20,9 @@
  *   x --convert--> prepared type --quiet NaN--> missing ones = `fill` --> kernels' type (widen.h)
  *   y --convert--> prepared type -----------------------------------> beside x
  *
- * This works where kernels read elements in place (tl_gather_direct). Elements with strides, which
- * would be packed before, are first prepared into dense arrays (tl_gather_dense). */
+ * This works where kernels read elements in place. Elements with strides, which would be packed
+ * before, are first prepared into dense arrays (tl_gather_dense). tl_prepare_inputs does one or the
+ * other. */
 
 typedef struct tl_source {
     const char *data; /* element 0 */
@@ -57,10 +58,6 @@ int tl_gather_reads(const tally_view *in, const tally_view *out, int reverse);
  * the plan. */
 void tl_gather_direct(tl_gather *g, const tl_form *form, const tally_view *in, tl_plan *plan);
 
-/* Makes *plan, of operator count on f32, count the elements that a plan of `form` folds
- * (min_count). */
-void tl_gather_count(tl_gather *g, const tl_form *form, const tally_view *in, tl_plan *plan);
-
 /* Dense copies: the prepared elements of every sequence, one sequence after the other, reversed if
  * `reverse`. tl_gather_numbers: what operator count on f32 reads. The caller frees the memory. */
 typedef struct tl_gathered {
@@ -73,9 +70,28 @@ tally_status tl_gather_dense(tally *ctx, const tl_form *form, const tally_view *
 tally_status tl_gather_numbers(tally *ctx, const tl_form *form, const tally_view *in,
                                const tl_plan *plan, int reverse, tl_gathered *dense);
 
-/* The same as tl_gather_count for a plan that reads `dense`; `counts` has its counts. */
-void tl_gather_counted(tl_gather *g, const tl_gathered *dense, const tl_gathered *counts,
-                       tl_plan *plan);
+/* Plans, and the elements that they read. */
+typedef struct tl_prepared {
+    tl_plan plan, count;   /* of the form, and of operator count on f32 */
+    tally_view work;       /* what `plan` reads; its next is NULL */
+    tally_view count_work; /* what `count` reads: `work`, or of exchanged copies their counts */
+    tl_gather gather, counting;
+    tl_gathered gathered, counts; /* dense copies; memory NULL: elements are read in place */
+    const float *there;           /* TL_FORM_STATES: a NaN for each missing element of `work` */
+} tl_prepared;
+
+typedef struct tl_prepare_how {
+    int in_place; /* kernels read each element in place (tl_gather_reads) */
+    int counts;   /* `count` is to count the elements that `plan` folds */
+    int reverse;  /* copies are reversed */
+    int exchange; /* copies of columns may have rows and columns exchanged, as the views tell */
+} tl_prepare_how;
+
+/* Makes p->work, and the plans that read it. Before: p has both plans, and is zero otherwise. The
+ * caller must free p in every case. */
+tally_status tl_prepare_inputs(tl_prepared *p, tally *ctx, const tl_form *form,
+                               const tally_view *in, tl_prepare_how how);
+void tl_prepared_free(tl_prepared *p);
 
 /* ---- states.c ----
  *
