@@ -71,6 +71,11 @@ tl_arguments_tiles_part tl_tiles_arguments(const tl_window_call *c, const tl_bat
                                            const tl_schedule *s, const tl_part *p, int64_t jobs,
                                            int edges);
 
+/* One dense sequence: the number of results from number j on before the first one whose address is
+ * a multiple of `alignment`, a power of two; else 0. Kernels store whole quads or lines only at
+ * such addresses, so a launch of many results leaves these to a small one. */
+int64_t tl_before_aligned(const tl_window_call *c, int64_t j, int64_t alignment);
+
 /* Launches window_tile for a part of the windows. edges: EDGES_TOO or EDGES_APART. */
 tally_status tl_launch_tiles(const tl_window_call *c, const tl_schedule *s, const tl_part *p,
                              int edges);
