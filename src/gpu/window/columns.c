@@ -12,6 +12,9 @@ enum {
     RESULTS_LEAST = 64 /* min results of a job */
 };
 
+/* Tiles of rows whose elements are loaded and stored one by one: their speed, relative to others. */
+static const double ALONE = 0.5;
+
 /* ---- a lane for each column ---- */
 
 static int top_of(int64_t w) { return 63 - __builtin_clzll((unsigned long long)w); }
@@ -73,40 +76,81 @@ static parts cut(const tl_window_call *c, int64_t fold, int edges)
 
 /* ---- tiles ---- */
 
-/* The columns of a tile, from which its rows follow; 0: windows of their whole length do not go by
- * tiles. table: 1 for the program of tables, whose tiles have the columns that leave the fewest of
- * its items without a result. Other tiles have TILE_ROWS rows, and load and store aligned quads. */
-static int64_t tile_columns(const tl_window_call *c, int *table)
+/* The part of a tile's items that have results; 0: windows of their whole length do not go by such
+ * tiles. */
+static double used_by_rows(const tl_window_call *c)
 {
-    enum { COLUMNS_MOST = 64 };
-    const int64_t rows = c->b->rows, usual = (1 << c->t.wide_log) / TILE_ROWS;
-    double most = 0;
-    int64_t best = c->w <= TILE_ROWS / 2 ? usual : 0;
-
-    if (c->w <= 1 || c->b->n < TILE_ROWS || !tl_batch_columns(c->b) ||
-        tl_rows_local_bytes(c, c->w) > c->d->gpu->local_bytes)
-        return 0;
-    *table = rows % usual != 0 && (rows <= COLUMNS_MOST || rows % QUAD != 0);
-
-    /* bytes one by one are slower than a lane for each column, if nearly all lanes have one */
-    if (c->b->plan->op->elem_bytes < 4 && rows % QUAD != 0 && rows % LANES > LANES * 3 / 4)
-        return 0;
-    if (best && !*table) return best;
-    *table = 1;
-    for (int64_t row = QUAD; row <= COLUMNS_MOST && c->w <= tl_tile_rows(c, row) / 2; row += QUAD) {
-        const int64_t tiles = (rows + row - 1) / row, high = tl_tile_rows(c, row);
-        const double used =
-            (double)rows / (double)(tiles * row) * (double)(high - (c->w - 1)) / (double)high;
-        if (used > most && (tiles == 1 || row >= usual)) most = used, best = row;
-    }
-    return best;
+    const int64_t columns = (1 << c->t.wide_log) / TILE_ROWS, all = c->b->rows;
+    if (c->w > TILE_ROWS / 2 || tl_rows_local_bytes(c, c->w) > c->d->gpu->local_bytes) return 0;
+    return (double)all / (double)((all + columns - 1) / columns * columns) *
+           (double)(TILE_ROWS - (c->w - 1)) / TILE_ROWS;
 }
 
-static tally_status launch_tiles(const tl_window_call *c, int64_t row, int table, int edges)
+/* The columns as one sequence, a table (gpu/kernel/window/place.cl). */
+typedef struct {
+    tl_window_call call;
+    tl_batch b;
+    tl_results r;
+    tl_geometry g;
+} table;
+
+static void table_of(const tl_window_call *c, table *t)
 {
-    const tl_rows rows = {.across = ((c->b->rows - 1) / row + 1) * row, .table = table ? row : 0};
-    const tl_part all = {PART_RESULTS, -tl_window_before(c), 0, c->w, results_of(c), NULL};
-    return tl_launch_rows(c, &rows, &all, edges);
+    const int64_t pitch = c->b->rows;
+    t->call = *c, t->b = *c->b, t->r = *c->r, t->g = *c->g;
+    t->call.b = &t->b, t->call.r = &t->r, t->call.g = &t->g;
+    t->call.w = (c->w - 1) * pitch + 1;
+    t->b.n = t->b.longest = t->b.elements;
+    t->b.rows = t->b.stride = t->r.stride = 1;
+    t->g.before *= pitch, t->g.after *= pitch;
+    t->g.least = c->g->least <= c->w ? 0 : t->call.w + 1;
+}
+
+static double used_by_table(const tl_window_call *c)
+{
+    const tl_batch *b = c->b;
+    const int64_t pitch = b->rows, items = (int64_t)1 << c->t.wide_log;
+    table t;
+    if (b->row_stride != 1 || b->stride != pitch || c->r->row_stride != 1 ||
+        c->r->stride != pitch || pitch > items / 2 || c->w > items / 2 / pitch)
+        return 0;
+    table_of(c, &t);
+    if (tl_quads_table(&t.call, pitch).local_bytes > c->d->gpu->local_bytes) return 0;
+    return (double)(items - (c->w - 1) * pitch) / (double)items;
+}
+
+/* Windows of columns go by tiles of rows, by a table, or not by tiles. Tiles of rows are faster
+ * where these have aligned quads. */
+typedef enum { NO_TILES, TILES_OF_ROWS, TABLE } tiles;
+
+static tiles tiles_of(const tl_window_call *c)
+{
+    const tl_batch *b = c->b;
+    if (c->w <= 1 || b->n < TILE_ROWS || !tl_batch_columns(b)) return NO_TILES;
+
+    /* bytes one by one are slower than a lane for each column, if nearly all lanes have one */
+    if (b->plan->op->elem_bytes < 4 && b->rows % QUAD != 0 && b->rows % LANES > LANES * 3 / 4)
+        return NO_TILES;
+    const double rows = used_by_rows(c) * (b->rows % QUAD ? ALONE : 1), flat = used_by_table(c);
+    return flat > rows ? TABLE : rows > 0 ? TILES_OF_ROWS : NO_TILES;
+}
+
+static tally_status launch_tiles(const tl_window_call *c, tiles how, int edges)
+{
+    const int64_t row = (1 << c->t.wide_log) / TILE_ROWS;
+    const tl_rows rows = {.across = ((c->b->rows - 1) / row + 1) * row};
+    table t;
+    if (how == TILES_OF_ROWS)
+        return tl_launch_rows(c, &rows,
+                              &(tl_part){PART_RESULTS, -tl_window_before(c), 0, c->w,
+                                         results_of(c), NULL},
+                              edges);
+
+    table_of(c, &t);
+    const tl_part all = {
+        PART_RESULTS, -tl_window_before(&t.call), 0, t.call.w, tl_windows_of(&t.call), NULL};
+    const tl_schedule s = tl_quads_table(&t.call, c->b->rows);
+    return tl_launch_tiles(&t.call, &s, &all, edges);
 }
 
 tally_status tl_window_columns(const tl_window_call *c, int *done)
@@ -121,14 +165,13 @@ tally_status tl_window_columns(const tl_window_call *c, int *done)
         places_of(c, shrink ? all : c->w) <= c->d->gpu->local_bytes / (LANES * c->state);
     const int edges = apart ? EDGES_APART : EDGES_TOO;
     const int whole = !shrink || (apart && lanes), is_long = whole && tl_long_columns_take(c);
-    int table = 0;
-    const int64_t tile = whole && !is_long ? tile_columns(c, &table) : 0;
+    const tiles how = whole && !is_long ? tiles_of(c) : NO_TILES;
 
-    *done = b->n >= (g->valid ? c->w : 1) && (tile || (tl_batch_across(b) && (lanes || is_long)));
+    *done = b->n >= (g->valid ? c->w : 1) && (how || (tl_batch_across(b) && (lanes || is_long)));
     if (!*done) return TALLY_OK;
 
     tally_status status = is_long ? tl_long_columns(c, edges)
-                          : tile  ? launch_tiles(c, tile, table, edges)
+                          : how   ? launch_tiles(c, how, edges)
                                   : launch_lanes(c, cut(c, shrink && !apart ? all : c->w, edges));
 
     /* windows at both ends, which fold other levels */

@@ -50,10 +50,10 @@ typedef struct tl_part {
 
 /* How a launch computes tiles (gpu/kernel/window/tile.cl): its program, the windows of a tile, the
  * levels (quads), and the bytes of local memory of a block. resident: at most so many blocks are
- * launched, which go along the sequences; 0: any number. */
+ * launched, which go along the sequences; 0: any number. pitch: of a table, else 0. */
 typedef struct tl_schedule {
     const char *shape;
-    int64_t each, local_bytes, resident;
+    int64_t each, local_bytes, resident, pitch;
     tl_levels levels;
 } tl_schedule;
 
@@ -83,8 +83,10 @@ tally_status tl_launch_tiles(const tl_window_call *c, const tl_schedule *s, cons
 /* ---- tiles.c ---- */
 
 /* Schedules for a width, which may be a part of w. Each `takes` function says whether a schedule
- * takes windows of that width. tl_quads_wide: tiles of programs of long windows. */
+ * takes windows of that width. tl_quads_wide: tiles of programs of long windows. tl_quads_table: of
+ * windows whose elements lie `pitch` items apart; c->w counts the items between them too. */
 tl_schedule tl_quads_wide(const tl_window_call *c, int64_t width);
+tl_schedule tl_quads_table(const tl_window_call *c, int64_t pitch);
 int tl_passes_take(const tl_window_call *c, int64_t width);
 tl_schedule tl_passes(const tl_window_call *c, int64_t width);
 int tl_stream_takes(const tl_window_call *c);
@@ -114,16 +116,12 @@ tally_status tl_window_columns(const tl_window_call *c, int *done);
 
 /* Rows of 2^log elements: nodes of `node_count` items, or (nodes NULL) elements of columns. across:
  * contiguous items that are the same element of different columns, in whole tiles; one sequence:
- * 1. table: items of a row of a tile in the program of tables, a multiple of QUAD; 0: not this
- * program; tiles of TILE_ROWS rows. */
+ * 1. */
 typedef struct tl_rows {
     const tl_memory *nodes;
     int log;
-    int64_t node_count, across, table;
+    int64_t node_count, across;
 } tl_rows;
-
-/* Rows of a tile whose rows have `row` items. */
-int64_t tl_tile_rows(const tl_window_call *c, int64_t row);
 
 /* Bytes of local memory of a tile of rows that folds windows of w rows. */
 int64_t tl_rows_local_bytes(const tl_window_call *c, int64_t w);
