@@ -297,10 +297,10 @@ static tl_batch one_of(const tl_batch *b, const tl_results *r, int64_t s, tl_res
     return one;
 }
 
-/* Computes results j0 to j1 - 1 of windows of their whole length along the sequences. */
-static tally_status by_stream(const tl_window_call *c, int64_t j0, int64_t j1)
+/* Computes results j0 to j1 - 1 of windows of their whole length in one launch. */
+static tally_status by_tiles(const tl_window_call *c, int64_t j0, int64_t j1)
 {
-    const tl_schedule s = tl_stream(c);
+    const tl_schedule s = tl_stream_takes(c) ? tl_stream(c) : tl_passes(c, c->w);
     const tl_part part = {PART_RESULTS, j0 - tl_window_before(c), 0, c->w, j1 - j0, NULL};
     return tl_launch_tiles(c, &s, &part, EDGES_TOO);
 }
@@ -316,15 +316,15 @@ static tally_status compute(const tl_window_call *c)
     groups k;
     if (count <= 0) return TALLY_OK;
 
-    const int exact = tl_exact_takes(c), stream = tl_stream_takes(c);
+    const int exact = tl_exact_takes(c), tiles = tl_stream_takes(c) || tl_passes_take(c, c->w);
     if (whole >= end || g->least > c->w || (shrink && c->b->rows > 1) ||
-        (!exact && !stream && !cut_levels(c, 0, &k)))
+        (!exact && !tiles && !cut_levels(c, 0, &k)))
         whole = end = count;
     tally_status status = by_levels(c, 0, whole);
     if (!status && whole < end)
-        status = exact    ? tl_window_exact(c, whole, end)
-                 : stream ? by_stream(c, whole, end)
-                          : by_groups(c, &k, whole, end);
+        status = exact   ? tl_window_exact(c, whole, end)
+                 : tiles ? by_tiles(c, whole, end)
+                         : by_groups(c, &k, whole, end);
 
     return status ? status : by_levels(c, end, count);
 }

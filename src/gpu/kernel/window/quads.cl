@@ -12,8 +12,9 @@
  * to low. Tiles begin where results are aligned to quads; so elements are loaded one by one, and
  * neighbouring threads load neighbouring elements. */
 
-/* Blocks of a multiprocessor, which bounds the registers. */
+/* Blocks of a multiprocessor, which bounds the registers. WIDE_BLOCKS: of rows and tables. */
 #define QUADS_BLOCKS (sizeof(state) > 8 ? 3 : 4)
+#define WIDE_BLOCKS  (sizeof(state) == 16 ? 2 : QUADS_BLOCKS)
 enum { ARRAY_QUADS = QUAD_ITEMS / QUAD, THREAD_QUADS = ARRAY_QUADS / WINDOW_THREADS };
 
 /* The unit of access to quad q of an array in local memory: 16 bytes, if the states of a quad are
@@ -64,20 +65,20 @@ fn four quad_at(LOCAL const four *z, int q, int m, int far)
  * that level 0 of a table is called, as a multiple of which tl_levels_of counts arrays. */
 enum { FAR_LEVEL = ARRAY_QUADS / 4 + TL_TABLE, FAR_BITS = ARRAY_QUADS / 2 + 1, TABLE_LEVEL = 2 };
 
-/* The four states of an array from `far_` items after quad q on; `most`: as `far` of quad_at, of
- * these and the next quad. */
-fn four four_at(LOCAL const four *z, int q, int far_, int m, int most)
+/* The four states of an array from state `turn` of quad q on. */
+fn four four_at(LOCAL const four *z, int q, int turn, int m, int most)
 {
-    four v = quad_at(z, q + (far_ >> 2), m, most);
-    if (!(far_ & 3)) return v;
+    four v = quad_at(z, q, m, most);
+    if (!turn) return v;
 
-    four next = quad_at(z, q + (far_ >> 2) + 1, m, most);
-    if (far_ & 2) {
+    const four next = quad_at(z, q + 1, m, most);
+    const int half = turn & 2;
+    if (half)
         v.s[0] = v.s[2], v.s[1] = v.s[3], v.s[2] = next.s[0], v.s[3] = next.s[1];
-        next.s[0] = next.s[2];
+    if (TL_TABLE && turn & 1) {
+        v.s[0] = v.s[1], v.s[1] = v.s[2], v.s[2] = v.s[3];
+        v.s[3] = half ? next.s[2] : next.s[0];
     }
-    if (TL_TABLE && far_ & 1)
-        v.s[0] = v.s[1], v.s[1] = v.s[2], v.s[2] = v.s[3], v.s[3] = next.s[0];
     return v;
 }
 
@@ -89,12 +90,6 @@ typedef struct {
     i64 done;         /* elements of a window before the items of this launch */
 } levels;
 
-/* Items from a node to the node of level k after it. */
-fn int items_of(const levels *v, int k)
-{
-    return TL_TABLE ? v->pitch << (k - TABLE_LEVEL) : 1 << k;
-}
-
 /* Doubles y from Y_from to Y_top. The levels of w's set bits are kept in the arrays slot, slot + 1,
  * ... The other levels alternate between two arrays. ones: the first nodes may have one element.
  * TL_TABLE: the array of the first level has been filled. */
@@ -103,12 +98,14 @@ fn void double_quads(LOCAL four *z, four *y, const levels *v, int from, int slot
     for (int k = from; k < v->top; k++) {
         if (!ones) SURELY((real)((i64)1 << (k + v->more)) > num(1.0)); /* see plus_halves */
         LOCAL four *to = z + (v->w >> k & 1 ? slot++ : v->kept + !(k & 1)) * ARRAY_QUADS;
+        const int items = TL_TABLE ? v->pitch << (k - TABLE_LEVEL) : 1 << k; /* to the next node */
         UNROLL for (int m = 0; m < THREAD_QUADS && (!TL_TABLE || k > from); m++)
             put_four(to, quad_number(m), y[m]);
         BARRIER();
         UNROLL for (int m = 0; m < THREAD_QUADS; m++)
         {
-            const four right = four_at(to, quad_number(m), items_of(v, k), m, FAR_LEVEL);
+            const four right = four_at(to, quad_number(m) + (items >> 2),
+                                       TL_TABLE ? items & (QUAD - 1) : 0, m, FAR_LEVEL);
             UNROLL for (int c = 0; c < QUAD; c++) y[m].s[c] =
                 TWIN(y[m].s[c], right.s[c], (i64)1 << (k + v->more));
         }
@@ -129,7 +126,9 @@ fn void fold_bits(LOCAL const four *z, four *y, const levels *v)
 
         UNROLL for (int m = 0; m < THREAD_QUADS; m++)
         {
-            const four right = four_at(from, quad_number(m), items, m, FAR_BITS);
+            const four right =
+                four_at(from, quad_number(m) + (items >> 2), items & (TL_TABLE ? QUAD - 1 : 2), m,
+                        FAR_BITS);
             UNROLL for (int c = 0; c < QUAD; c++) y[m].s[c] =
                 COMBINE(y[m].s[c], right.s[c], v->done + before, (i64)1 << (k + v->more));
         }

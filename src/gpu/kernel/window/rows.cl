@@ -20,8 +20,6 @@
  * A window is folded at its bits from high to low (order.md), so the bits of a group come after
  * those of all higher groups. For columns, window_rows takes the place of window_tile. */
 
-/* Blocks of a multiprocessor, which bounds the registers. */
-#define ROWS_BLOCKS (sizeof(state) == 16 ? 2 : QUADS_BLOCKS)
 fn int within(i64 i, i64 low, i64 high) { return (int)(i < low ? low : i > high ? high : i); }
 
 enum {
@@ -55,21 +53,46 @@ fn column_tile column_tile_of(const launch *l, i64 chunk, i64 group)
     return t;
 }
 
-/* Loads and lifts the elements of a tile: aligned quads into y; else returns 1, and neighbouring
- * threads load neighbouring elements into z. Elements that do not exist are replaced by others,
- * which no result uses. */
+/* Loads and lifts the elements of a tile one by one into z: neighbouring threads load neighbouring
+ * elements. x: address of row 0; inside: all rows exist. Elements that do not exist are replaced by
+ * others, which no result uses. */
+fn void load_column_items(LOCAL state *z, const column_tile *t, GLOBAL const u8 *x, i64 item,
+                          const int inside, batch b)
+{
+    enum { MANY = 4 }; /* loads at a time */
+    const int me = thread_index(), row = me / COLUMNS, whole = ADDRESS(x) % TL_SIZE == 0;
+    const int low = within(-item, 0, TILE_ROWS - 1), high = within(b.n - item, 1, TILE_ROWS);
+    const i64 step = ITEMS_STEP * t->down;
+    GLOBAL const u8 *at = x + within(me % COLUMNS, 0, t->columns - 1) * t->side + row * t->down;
+
+    ROLLED for (int k = 0; k < ITEMS; k += MANY)
+    {
+        elem e[MANY];
+        UNROLL for (int j = 0; j < MANY; j++, at += step)
+        {
+            const int i = row + (k + j) * ITEMS_STEP;
+            GLOBAL const u8 *const here = inside || (i >= low && i < high) ? at : x + low * t->down;
+            e[j] = whole ? *(GLOBAL const elem *)here : load_bytes(here);
+        }
+        UNROLL for (int j = 0; j < MANY; j++) z[place_of(me + (k + j) * WINDOW_THREADS)] =
+            lift(e[j], item + row + (k + j) * ITEMS_STEP, b.p);
+    }
+}
+
+/* Loads and lifts a thread's quads, if they are aligned; else returns 1, and z has the tile's
+ * items. */
 fn int load_columns(LOCAL four *z, four *y, const column_tile *t, const launch *l)
 {
-    enum { MANY = ITEMS < 8 ? ITEMS : 8 }; /* loads at a time */
     const batch b = l->b;
-    const int me = thread_index();
     const i64 item = t->first + l->of.shift; /* of row 0 */
     GLOBAL const u8 *const x = b.x + t->column * t->side + item * t->down;
+    const int inside = item >= 0 && item + TILE_ROWS <= b.n;
 
-    if (t->columns == COLUMNS && t->side == TL_SIZE && ADDRESS(x) % QUAD_ALIGN == 0 &&
-        t->down % (i64)QUAD_ALIGN == 0 && item >= 0 && item + TILE_ROWS <= b.n) {
-        const int row = me / TILE_QUADS;
-        GLOBAL const u8 *const mine = x + row * t->down + me % TILE_QUADS * (i64)sizeof(quad);
+    if (inside && t->columns % QUAD == 0 && t->columns && t->side == TL_SIZE &&
+        ADDRESS(x) % QUAD_ALIGN == 0 && t->down % (i64)QUAD_ALIGN == 0) {
+        const int row = thread_index() / TILE_QUADS, q = thread_index() % TILE_QUADS;
+        GLOBAL const u8 *const mine =
+            x + row * t->down + (q * QUAD < t->columns ? q : 0) * (i64)sizeof(quad);
         quad e[THREAD_QUADS];
         UNROLL for (int m = 0; m < THREAD_QUADS; m++) e[m] =
             *(GLOBAL const quad *)(mine + m * ROWS_STEP * t->down);
@@ -83,20 +106,8 @@ fn int load_columns(LOCAL four *z, four *y, const column_tile *t, const launch *
         return 0;
     }
 
-    const int column = me % COLUMNS, whole = ADDRESS(x) % TL_SIZE == 0, row = me / COLUMNS;
-    const int low = within(-item, 0, TILE_ROWS - 1), high = within(b.n - item, 1, TILE_ROWS);
-    GLOBAL const u8 *const mine = x + within(column, 0, t->columns - 1) * t->side;
-    ROLLED for (int k = 0; k < ITEMS; k += MANY)
-    {
-        elem e[MANY];
-        UNROLL for (int j = 0; j < MANY; j++)
-        {
-            const int i = within(row + (k + j) * ITEMS_STEP, low, high - 1);
-            e[j] = whole ? *(GLOBAL const elem *)(mine + i * t->down) : load_bytes(mine + i * t->down);
-        }
-        UNROLL for (int j = 0; j < MANY; j++)((LOCAL state *)z)[place_of(me + (k + j) * WINDOW_THREADS)] =
-            lift(e[j], item + row + (k + j) * ITEMS_STEP, b.p);
-    }
+    if (inside) load_column_items((LOCAL state *)z, t, x, item, 1, b);
+    if (!inside) load_column_items((LOCAL state *)z, t, x, item, 0, b);
     return 1;
 }
 
@@ -108,54 +119,49 @@ fn void prefetch_columns(const launch *l, i64 chunk, i64 group)
         PREFETCH(l->b.x + (group * COLUMNS * l->b.row_stride + i * l->b.stride) * TL_SIZE);
 }
 
-/* What the stores of a tile share. to: address of its first result; rows: those with results. */
+/* What the stores of a tile share. to: address of its first result; rows from <= i < end have
+ * results, those of rows low <= i < high are not empty; w: of the windows. */
 typedef struct {
     GLOBAL u8 *to;
-    i64 side, down;
-    int rows, apart; /* apart: only windows inside their column have results */
+    i64 side, down, first, w;
+    int columns, from, end, low, high;
+    par p;
 } column_results;
 
+/* rows: of the tile that have results, if it has columns. */
 fn column_results results_of_tile(const column_tile *t, int rows, const launch *l)
 {
+    const int apart = l->of.edges != EDGES_TOO;
     column_results o;
     o.side = l->out.row_stride * RESULT_BYTES, o.down = l->out.stride * RESULT_BYTES;
     o.to = l->out.x + t->column * o.side + (t->first + (l->of.valid ? 0 : l->of.before)) * o.down;
-    o.rows = t->columns ? rows : 0, o.apart = l->of.edges != EDGES_TOO;
+    o.first = t->first, o.w = length_in(l->of), o.columns = t->columns, o.p = l->b.p;
+    o.low = t->low, o.high = o.w >= l->of.least ? t->high : 0;
+    o.from = apart ? t->low : 0, o.end = apart && t->high < rows ? t->high : rows;
     return o;
 }
 
-/* True if row i has a result; *have: it is not the empty value. */
-fn int stores_row(const column_tile *t, const column_results *o, int i, const launch *l, int *have)
-{
-    const int inside = i >= t->low && i < t->high;
-    *have = inside && length_in(l->of) >= l->of.least;
-    return i < o->rows && (inside || !o->apart);
-}
-
 /* Stores a tile's results by quads; returns 0 if they are not aligned. */
-fn int store_columns(const column_tile *t, const column_results *o, const four *y, const launch *l)
+fn int store_columns(const column_results *o, const four *y)
 {
 #if OP_LANES == 1
-    const int row = thread_index() / TILE_QUADS;
-    const real w = (real)length_in(l->of);
-    const par p = l->b.p;
-    GLOBAL u8 *const mine =
-        o->to + row * o->down + thread_index() % TILE_QUADS * (i64)sizeof(result_quad);
+    const int row = thread_index() / TILE_QUADS, q = thread_index() % TILE_QUADS;
+    const real w = (real)o->w;
+    GLOBAL u8 *const mine = o->to + row * o->down + q * (i64)sizeof(result_quad);
 
-    if (t->columns != COLUMNS || o->side != sizeof(result) ||
-        ADDRESS(o->to) % QUAD_OUT_ALIGN != 0 || o->down % (i64)QUAD_OUT_ALIGN != 0)
+    if (o->columns % QUAD || o->side != sizeof(result) || ADDRESS(o->to) % QUAD_OUT_ALIGN != 0 ||
+        o->down % (i64)QUAD_OUT_ALIGN != 0)
         return 0;
     UNROLL for (int m = 0; m < THREAD_QUADS; m++)
     {
         const int i = row + m * ROWS_STEP;
-        const i64 first = t->first + i;
-        int have;
-        result_quad q;
-        q.x = lower(y[m].s[0], w, first, p), q.y = lower(y[m].s[1], w, first, p);
-        q.z = lower(y[m].s[2], w, first, p), q.w = lower(y[m].s[3], w, first, p);
-        if (!stores_row(t, o, i, l, &have)) continue;
-        if (!have) q.x = q.y = q.z = q.w = empty(p);
-        *(GLOBAL result_quad *)(mine + m * ROWS_STEP * o->down) = q;
+        const i64 at = o->first + i;
+        result_quad r;
+        r.x = lower(y[m].s[0], w, at, o->p), r.y = lower(y[m].s[1], w, at, o->p);
+        r.z = lower(y[m].s[2], w, at, o->p), r.w = lower(y[m].s[3], w, at, o->p);
+        if (i < o->low || i >= o->high) r.x = r.y = r.z = r.w = empty(o->p);
+        if (i >= o->from && i < o->end && q * QUAD < o->columns)
+            *(GLOBAL result_quad *)(mine + m * ROWS_STEP * o->down) = r;
     }
     return 1;
 #else
@@ -163,29 +169,25 @@ fn int store_columns(const column_tile *t, const column_results *o, const four *
 #endif
 }
 
-/* Stores them one by one from z, neighbours by neighbouring threads. */
-fn void store_column_items(const column_tile *t, const column_results *o, LOCAL const state *z,
-                           const launch *l)
+/* Stores them one by one from z, neighbours by neighbouring threads. A function of its own, so that
+ * it takes no registers of the rest. */
+far_fn void store_column_items(column_results o, LOCAL const state *z)
 {
-    const int me = thread_index(), column = me % COLUMNS, row = me / COLUMNS;
-    GLOBAL u8 *const mine = o->to + column * o->side;
-    const i64 w = length_in(l->of);
-    const par p = l->b.p;
+    const int me = thread_index(), column = me % COLUMNS, row = me / COLUMNS,
+              dense = SKIPS && OP_LANES == 1 && ADDRESS(o.to) % sizeof(result) == 0;
+    const i64 step = ITEMS_STEP * o.down;
+    GLOBAL u8 *to = o.to + column * o.side + row * o.down;
 
-    ROLLED for (int k = 0; k < (column < t->columns ? ITEMS : 0); k++)
-    {
+    for (int k = 0; k < (column < o.columns ? ITEMS : 0); k++, to += step) {
         const int i = row + k * ITEMS_STEP;
+        const i64 at = o.first + i;
         maybe v;
-        v.s = z[place_of(me + k * WINDOW_THREADS)];
-        if (!stores_row(t, o, i, l, &v.have)) continue;
-#if OP_LANES == 1
-        if (SKIPS && ADDRESS(mine) % sizeof(result) == 0) {
-            *(GLOBAL result *)(mine + i * o->down) =
-                v.have ? lower(v.s, (real)w, t->first + i, p) : empty(p);
-            continue;
-        }
-#endif
-        store_maybe(mine + i * o->down, v, w, t->first + i, p);
+        v.s = z[place_of(me + k * WINDOW_THREADS)], v.have = i >= o.low && i < o.high;
+        if (i < o.from || i >= o.end) continue;
+        if (dense)
+            *(GLOBAL result *)to = v.have ? lower(v.s, (real)o.w, at, o.p) : empty(o.p);
+        else
+            store_maybe(to, v, o.w, at, o.p);
     }
 }
 
@@ -227,22 +229,27 @@ KERNEL_OF(window_rows)
             prefetch_columns(&l, quotient(next, tiles), next - quotient(next, tiles) * tiles);
         }
 
-        if (!SKIPS || apart) BARRIER();
-        UNROLL for (int m = 0; m < THREAD_QUADS && apart; m++) y[m] = get_four(z, quad_number(m));
+        if (!SKIPS || apart) {
+            BARRIER();
+            UNROLL for (int m = 0; m < THREAD_QUADS && apart; m++) y[m] =
+                get_four(z, quad_number(m));
+        }
+
         double_quads(z, y, &v, FIRST_LEVEL, 0, 1);
         BARRIER();
         fold_onto(y, l.what, l.states, &at, &v);
         fold_bits(z, y, &v);
         if (!columns || l.what == PART_LEVEL) store_quads(l.states, y, &at);
 
-        const column_results o =
-            results_of_tile(&t, columns && l.what != PART_LEVEL ? t.results : 0, &l);
-        apart = o.rows > 0 && !store_columns(&t, &o, y, &l);
+        const int rows = columns && l.what != PART_LEVEL && t.columns ? t.results : 0;
+        const column_results o = results_of_tile(&t, rows, &l);
+        apart = rows > 0 && !store_columns(&o, y);
         BARRIER();
-        if (SKIPS && !apart) continue;
-        UNROLL for (int m = 0; m < THREAD_QUADS && apart; m++) put_four(z, quad_number(m), y[m]);
-        BARRIER();
-        if (apart) store_column_items(&t, &o, (LOCAL const state *)z, &l);
-        BARRIER();
+        if (!SKIPS || apart) {
+            UNROLL for (int m = 0; m < THREAD_QUADS && apart; m++) put_four(z, quad_number(m), y[m]);
+            BARRIER();
+            if (apart) store_column_items(o, (LOCAL const state *)z);
+            BARRIER();
+        }
     }
 }
