@@ -141,14 +141,13 @@ static tally_status launch_tiles(const tl_window_call *c, tiles how, int edges)
     const tl_rows rows = {.across = ((c->b->rows - 1) / row + 1) * row};
     table t;
     if (how == TILES_OF_ROWS)
-        return tl_launch_rows(c, &rows,
-                              &(tl_part){PART_RESULTS, -tl_window_before(c), 0, c->w,
-                                         results_of(c), NULL},
-                              edges);
+        return tl_launch_rows(
+            c, &rows, &(tl_part){PART_RESULTS, -tl_window_before(c), 0, c->w, results_of(c), NULL},
+            edges);
 
     table_of(c, &t);
-    const tl_part all = {
-        PART_RESULTS, -tl_window_before(&t.call), 0, t.call.w, tl_windows_of(&t.call), NULL};
+    const tl_part all = {PART_RESULTS, -tl_window_before(&t.call), 0,
+                         t.call.w,     tl_windows_of(&t.call),     NULL};
     const tl_schedule s = tl_quads_table(&t.call, c->b->rows);
     return tl_launch_tiles(&t.call, &s, &all, edges);
 }

@@ -52,18 +52,16 @@ static tally_status slab_by_levels(const tl_window_call *c, const tl_built *prog
     tl_memory y = {0};
     tally_status status =
         tl_gpu_take(c->d, c->ctx, (size_t)items * (size_t)levels * (size_t)c->state, &y);
-    const tl_arguments_batch_part batch = tl_batch_arguments(c->b, TL_ALL_SEQUENCES);
 
-    for (int k = 0; !status && k < levels; k++)
-        status = TL_GO(&l, window_level, blocks(items), .batch = batch, .y = tl_memory_of(&y),
-                       .level_items = tl_i64(items), .level = tl_i64(k), .lo = tl_i64(lo),
-                       .count = tl_i64(items));
-
-    if (!status)
-        status = TL_GO(&l, window_fold, blocks(j1 - j0), .batch = batch,
+    for (int k = 0; !status && k <= levels; k++) { /* the levels, then the results */
+        const int64_t count = k < levels ? items : j1 - j0;
+        status = TL_GO(&l, window_level, blocks(count),
+                       .batch = tl_batch_arguments(c->b, TL_ALL_SEQUENCES),
                        .results = tl_results_arguments(c->r), .windows = tl_window_arguments(c->g),
-                       .y = tl_memory_of(&y), .level_items = tl_i64(items), .lo = tl_i64(lo),
-                       .j0 = tl_i64(j0), .j1 = tl_i64(j1));
+                       .y = tl_memory_of(&y), .level_items = tl_i64(items),
+                       .level = tl_i64(k < levels ? k : -1), .lo = tl_i64(lo), .first = tl_i64(j0),
+                       .count = tl_i64(count));
+    }
 
     tl_gpu_give(c->d, &y);
     return status;

@@ -73,8 +73,7 @@ fn four four_at(LOCAL const four *z, int q, int turn, int m, int most)
 
     const four next = quad_at(z, q + 1, m, most);
     const int half = turn & 2;
-    if (half)
-        v.s[0] = v.s[2], v.s[1] = v.s[3], v.s[2] = next.s[0], v.s[3] = next.s[1];
+    if (half) v.s[0] = v.s[2], v.s[1] = v.s[3], v.s[2] = next.s[0], v.s[3] = next.s[1];
     if (TL_TABLE && turn & 1) {
         v.s[0] = v.s[1], v.s[1] = v.s[2], v.s[2] = v.s[3];
         v.s[3] = half ? next.s[2] : next.s[0];
@@ -126,9 +125,8 @@ fn void fold_bits(LOCAL const four *z, four *y, const levels *v)
 
         UNROLL for (int m = 0; m < THREAD_QUADS; m++)
         {
-            const four right =
-                four_at(from, quad_number(m) + (items >> 2), items & (TL_TABLE ? QUAD - 1 : 2), m,
-                        FAR_BITS);
+            const four right = four_at(from, quad_number(m) + (items >> 2),
+                                       items & (TL_TABLE ? QUAD - 1 : 2), m, FAR_BITS);
             UNROLL for (int c = 0; c < QUAD; c++) y[m].s[c] =
                 COMBINE(y[m].s[c], right.s[c], v->done + before, (i64)1 << (k + v->more));
         }

@@ -246,7 +246,8 @@ KERNEL_OF(window_rows)
         apart = rows > 0 && !store_columns(&o, y);
         BARRIER();
         if (!SKIPS || apart) {
-            UNROLL for (int m = 0; m < THREAD_QUADS && apart; m++) put_four(z, quad_number(m), y[m]);
+            UNROLL for (int m = 0; m < THREAD_QUADS && apart; m++)
+                put_four(z, quad_number(m), y[m]);
             BARRIER();
             if (apart) store_column_items(o, (LOCAL const state *)z);
             BARRIER();
