@@ -95,7 +95,7 @@ static const window_program *window_program_of(const tl_scalar *op, const char *
         {"window_long", RADIX_16, ANY, PARTS, "passes", "PASS_BLOCKS",
          {"place", "quads", "in_order", "passes", "tile", "rows"}, {0}},
         {"window_table", 0, ANY, TABLE, "quads", "WIDE_BLOCKS",
-         {"place", "quads", "tile"}, {0}},
+         {"place", "quads", "tile", "rows"}, {0}},
         {"window_stream", RADIX_16, ANY, LONG, "stream", "STREAM_BLOCKS",
          {"place", "in_order", "passes", "stream", "tile"}, {0}}};
     /* clang-format on */

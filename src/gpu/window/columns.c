@@ -12,9 +12,6 @@ enum {
     RESULTS_LEAST = 64 /* min results of a job */
 };
 
-/* Tiles of rows whose elements are loaded and stored one by one: their speed, relative to others. */
-static const double ALONE = 0.5;
-
 /* ---- a lane for each column ---- */
 
 static int top_of(int64_t w) { return 63 - __builtin_clzll((unsigned long long)w); }
@@ -76,17 +73,46 @@ static parts cut(const tl_window_call *c, int64_t fold, int edges)
 
 /* ---- tiles ---- */
 
-/* The part of a tile's items that have results; 0: windows of their whole length do not go by such
- * tiles. */
-static double used_by_rows(const tl_window_call *c)
+/* Ways of windows of their whole length through tiles: rows of aligned quads (window_rows of
+ * window_long); a table, which is the columns as one sequence (gpu/kernel/window/place.cl); items
+ * one by one in tiles that are tables (window_rows of window_table). SPEED: how fast a tile is,
+ * relative to that of rows. */
+typedef enum { NO_TILES, ROWS, TABLE, ITEMS } way;
+static const double SPEED[] = {[ROWS] = 1, [TABLE] = 0.9, [ITEMS] = 0.5};
+
+/* pitch: columns of a tile. used: the part of its items that have results. */
+typedef struct {
+    way way;
+    int64_t pitch;
+    double used;
+} tiling;
+
+static int64_t items_of(const tl_window_call *c) { return (int64_t)1 << c->t.wide_log; }
+
+static int is_aligned(uint64_t address, int64_t stride, int64_t bytes)
 {
-    const int64_t columns = (1 << c->t.wide_log) / TILE_ROWS, all = c->b->rows;
-    if (c->w > TILE_ROWS / 2 || tl_rows_local_bytes(c, c->w) > c->d->gpu->local_bytes) return 0;
-    return (double)all / (double)((all + columns - 1) / columns * columns) *
-           (double)(TILE_ROWS - (c->w - 1)) / TILE_ROWS;
+    const int64_t line = QUAD * bytes < 16 ? QUAD * bytes : 16;
+    return address % (uint64_t)line == 0 && stride * bytes % line == 0;
 }
 
-/* The columns as one sequence, a table (gpu/kernel/window/place.cl). */
+static tiling rows_of(const tl_window_call *c)
+{
+    const tl_batch *const b = c->b;
+    const tl_results *const r = c->r;
+    const tl_scalar *const op = b->plan->op;
+    const int64_t pitch = items_of(c) / TILE_ROWS, tiles = (b->rows - 1) / pitch + 1;
+    const int quads =
+        b->rows % QUAD == 0 && b->row_stride == 1 && r->row_stride == 1 &&
+        is_aligned(b->x.memory.address + (uint64_t)b->x.byte, b->stride, op->elem_bytes) &&
+        is_aligned(r->y.address + (uint64_t)r->byte, r->stride, op->result_bytes);
+    if (!quads || c->w > TILE_ROWS / 2 || tl_rows_local_bytes(c, c->w) > c->d->gpu->local_bytes)
+        return (tiling){0};
+    return (tiling){ROWS, pitch,
+                    (double)b->rows / (double)(tiles * pitch) * (double)(TILE_ROWS - (c->w - 1)) /
+                        TILE_ROWS};
+}
+
+/* The windows of columns as windows of a table. */
 typedef struct {
     tl_window_call call;
     tl_batch b;
@@ -94,9 +120,8 @@ typedef struct {
     tl_geometry g;
 } table;
 
-static void table_of(const tl_window_call *c, table *t)
+static void table_of(const tl_window_call *c, int64_t pitch, table *t)
 {
-    const int64_t pitch = c->b->rows;
     t->call = *c, t->b = *c->b, t->r = *c->r, t->g = *c->g;
     t->call.b = &t->b, t->call.r = &t->r, t->call.g = &t->g;
     t->call.w = (c->w - 1) * pitch + 1;
@@ -106,50 +131,71 @@ static void table_of(const tl_window_call *c, table *t)
     t->g.least = c->g->least <= c->w ? 0 : t->call.w + 1;
 }
 
-static double used_by_table(const tl_window_call *c)
+/* A table of all columns; or tiles of items, which take some of many columns. */
+static tiling tables_of(const tl_window_call *c)
 {
-    const tl_batch *b = c->b;
-    const int64_t pitch = b->rows, items = (int64_t)1 << c->t.wide_log;
+    enum { ALL_MOST = 64, SOME = 32 }; /* columns of a tile of items */
+    const tl_batch *const b = c->b;
+    const int64_t all = b->rows, items = items_of(c);
+    const int dense = b->row_stride == 1 && b->stride == all && c->r->row_stride == 1 &&
+                      c->r->stride == all && all <= items / 2 && c->w <= items / 2 / all;
+    const int64_t pitch = dense || all <= ALL_MOST ? all : SOME, tiles = (all - 1) / pitch + 1;
     table t;
-    if (b->row_stride != 1 || b->stride != pitch || c->r->row_stride != 1 ||
-        c->r->stride != pitch || pitch > items / 2 || c->w > items / 2 / pitch)
-        return 0;
-    table_of(c, &t);
-    if (tl_quads_table(&t.call, pitch).local_bytes > c->d->gpu->local_bytes) return 0;
-    return (double)(items - (c->w - 1) * pitch) / (double)items;
+    if (c->w > items / 2 / pitch) return (tiling){0};
+    table_of(c, pitch, &t);
+    if (tl_quads_table(&t.call, pitch).local_bytes > c->d->gpu->local_bytes) return (tiling){0};
+    return (tiling){dense ? TABLE : ITEMS, pitch,
+                    (double)all / (double)(tiles * pitch) * (double)(items - (c->w - 1) * pitch) /
+                        (double)items};
 }
 
-/* Windows of columns go by tiles of rows, by a table, or not by tiles. Tiles of rows are faster
- * where these have aligned quads. */
-typedef enum { NO_TILES, TILES_OF_ROWS, TABLE } tiles;
-
-static tiles tiles_of(const tl_window_call *c)
+static tiling tiling_of(const tl_window_call *c)
 {
     const tl_batch *b = c->b;
-    if (c->w <= 1 || b->n < TILE_ROWS || !tl_batch_columns(b)) return NO_TILES;
+    if (c->w <= 1 || b->n < TILE_ROWS || !tl_batch_columns(b)) return (tiling){0};
 
     /* bytes one by one are slower than a lane for each column, if nearly all lanes have one */
     if (b->plan->op->elem_bytes < 4 && b->rows % QUAD != 0 && b->rows % LANES > LANES * 3 / 4)
-        return NO_TILES;
-    const double rows = used_by_rows(c) * (b->rows % QUAD ? ALONE : 1), flat = used_by_table(c);
-    return flat > rows ? TABLE : rows > 0 ? TILES_OF_ROWS : NO_TILES;
+        return (tiling){0};
+    const tiling rows = rows_of(c), tables = tables_of(c);
+    return tables.used * SPEED[tables.way] > rows.used * SPEED[rows.way] ? tables : rows;
 }
 
-static tally_status launch_tiles(const tl_window_call *c, tiles how, int edges)
+/* Tiles of items. */
+static tally_status launch_items(const tl_window_call *c, int64_t pitch, const tl_part *p,
+                                 int edges)
 {
-    const int64_t row = (1 << c->t.wide_log) / TILE_ROWS;
-    const tl_rows rows = {.across = ((c->b->rows - 1) / row + 1) * row};
     table t;
-    if (how == TILES_OF_ROWS)
-        return tl_launch_rows(
-            c, &rows, &(tl_part){PART_RESULTS, -tl_window_before(c), 0, c->w, results_of(c), NULL},
-            edges);
+    table_of(c, pitch, &t);
+    tl_schedule s = tl_quads_table(&t.call, pitch);
+    s.each = items_of(c) / pitch - (c->w - 1);
+    const int64_t jobs = (p->count + s.each - 1) / s.each * ((c->b->rows - 1) / pitch + 1);
+    tl_built program = {0};
+    const tl_launch l = {c->d, c->ctx, &program};
+    tally_status status = tl_gpu_program(c->d, c->ctx, c->b->plan->op, s.shape, &program);
+    if (status) return status;
+    return TL_GO(&l, window_rows, jobs, .tiles = tl_tiles_arguments(c, c->b, &s, p, jobs, edges),
+                 .nodes = tl_memory_of(NULL), .node_count = tl_i64(0), .log = tl_i64(0),
+                 .quads = tl_i64(0), .stored = tl_i64(0),
+                 .local_bytes = tl_local_bytes(s.local_bytes));
+}
 
-    table_of(c, &t);
-    const tl_part all = {PART_RESULTS, -tl_window_before(&t.call), 0,
-                         t.call.w,     tl_windows_of(&t.call),     NULL};
-    const tl_schedule s = tl_quads_table(&t.call, c->b->rows);
-    return tl_launch_tiles(&t.call, &s, &all, edges);
+static tally_status launch_tiles(const tl_window_call *c, const tiling *how, int edges)
+{
+    const int64_t pitch = how->pitch;
+    const tl_part all = {PART_RESULTS, -tl_window_before(c), 0, c->w, results_of(c), NULL};
+    if (how->way == ITEMS) return launch_items(c, pitch, &all, edges);
+    if (how->way == ROWS) {
+        const tl_rows rows = {.across = ((c->b->rows - 1) / pitch + 1) * pitch};
+        return tl_launch_rows(c, &rows, &all, edges);
+    }
+
+    table t;
+    table_of(c, pitch, &t);
+    const tl_part flat = {PART_RESULTS, -tl_window_before(&t.call), 0,
+                          t.call.w,     tl_windows_of(&t.call),     NULL};
+    const tl_schedule s = tl_quads_table(&t.call, pitch);
+    return tl_launch_tiles(&t.call, &s, &flat, edges);
 }
 
 tally_status tl_window_columns(const tl_window_call *c, int *done)
@@ -164,14 +210,15 @@ tally_status tl_window_columns(const tl_window_call *c, int *done)
         places_of(c, shrink ? all : c->w) <= c->d->gpu->local_bytes / (LANES * c->state);
     const int edges = apart ? EDGES_APART : EDGES_TOO;
     const int whole = !shrink || (apart && lanes), is_long = whole && tl_long_columns_take(c);
-    const tiles how = whole && !is_long ? tiles_of(c) : NO_TILES;
+    const tiling how = whole && !is_long ? tiling_of(c) : (tiling){0};
 
-    *done = b->n >= (g->valid ? c->w : 1) && (how || (tl_batch_across(b) && (lanes || is_long)));
+    *done =
+        b->n >= (g->valid ? c->w : 1) && (how.way || (tl_batch_across(b) && (lanes || is_long)));
     if (!*done) return TALLY_OK;
 
-    tally_status status = is_long ? tl_long_columns(c, edges)
-                          : how   ? launch_tiles(c, how, edges)
-                                  : launch_lanes(c, cut(c, shrink && !apart ? all : c->w, edges));
+    tally_status status = is_long   ? tl_long_columns(c, edges)
+                          : how.way ? launch_tiles(c, &how, edges)
+                                    : launch_lanes(c, cut(c, shrink && !apart ? all : c->w, edges));
 
     /* windows at both ends, which fold other levels */
     if (!status && apart && ends)

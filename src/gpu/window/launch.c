@@ -43,7 +43,7 @@ tl_arguments_tiles_part tl_tiles_arguments(const tl_window_call *c, const tl_bat
                         .edges = tl_i64(edges), .top_level = tl_i64(s->levels.top),
                         .kept_levels = tl_i64(s->levels.kept), .states = tl_memory_of(p->states),
                         .what = tl_i64(p->what), .at = tl_i64(p->at), .shift = tl_i64(p->shift),
-                        .width = tl_i64(p->width), .pitch = tl_i64(s->pitch));
+                        .width = tl_i64(p->width), .pitch = tl_i64(s->pitch ? s->pitch : 1));
 }
 
 /* For segments: sets b->first to what the tiles of a launch need to know of borders; the caller

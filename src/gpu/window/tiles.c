@@ -39,12 +39,11 @@ tl_schedule tl_quads_wide(const tl_window_call *c, int64_t width)
 
 tl_schedule tl_quads_table(const tl_window_call *c, int64_t pitch)
 {
-    enum { LEVEL = 2 }; /* TABLE_LEVEL of quads.cl */
     tl_schedule s = tl_quads_wide(c, c->w);
     s.shape = "window_table", s.pitch = pitch;
-    s.levels = tl_levels_of(((c->w - 1) / pitch + 1) << LEVEL, LEVEL);
+    s.levels = tl_levels_of(((c->w - 1) / pitch + 1) << TABLE_LEVEL, TABLE_LEVEL);
     s.local_bytes = (s.levels.arrays ? s.levels.arrays : 1) * c->state << c->t.wide_log;
-    s.levels.top -= LEVEL;
+    s.levels.top -= TABLE_LEVEL;
     return s;
 }
 

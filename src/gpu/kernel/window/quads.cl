@@ -61,9 +61,8 @@ fn four quad_at(LOCAL const four *z, int q, int m, int far)
     return get_four(z, q);
 }
 
-/* For windows that end QUAD_ITEMS / 2 items after their beginning at most. TABLE_LEVEL: the level
- * that level 0 of a table is called, as a multiple of which tl_levels_of counts arrays. */
-enum { FAR_LEVEL = ARRAY_QUADS / 4 + TL_TABLE, FAR_BITS = ARRAY_QUADS / 2 + 1, TABLE_LEVEL = 2 };
+/* For windows that end QUAD_ITEMS / 2 items after their beginning at most. */
+enum { FAR_LEVEL = ARRAY_QUADS / 4 + TL_TABLE, FAR_BITS = ARRAY_QUADS / 2 + 1 };
 
 /* The four states of an array from state `turn` of quad q on. */
 fn four four_at(LOCAL const four *z, int q, int turn, int m, int most)
@@ -226,15 +225,20 @@ fn void first_levels(four *y, four right, int top, LOCAL four *keep_1, int q)
     }
 }
 
+fn levels levels_of(const launch *l)
+{
+    const int low = TL_TABLE ? TABLE_LEVEL : 0;
+    levels v;
+    v.w = (int)(TL_TABLE ? l->elements : l->of.width) << low, v.top = l->top + low;
+    v.kept = l->kept, v.more = -low, v.pitch = (int)l->pitch, v.done = l->of.shift;
+    return v;
+}
+
 fn void quads_fold(LOCAL u8 *memory, quads_registers *r, LOCAL const tile *p,
                    LOCAL const borders *d, const launch *l)
 {
     LOCAL four *const z = (LOCAL four *)memory, *const y0 = first_array(memory, l);
-    levels v;
-
-    const int low = TL_TABLE ? TABLE_LEVEL : 0;
-    v.w = (int)(TL_TABLE ? l->elements : l->of.width) << low, v.top = l->top + low;
-    v.kept = l->kept, v.more = -low, v.pitch = (int)l->pitch, v.done = l->of.shift;
+    const levels v = levels_of(l);
     UNROLL for (int m = 0; m < THREAD_QUADS; m++)
     {
         const int q = quad_number(m);

@@ -22,20 +22,150 @@
 
 fn int within(i64 i, i64 low, i64 high) { return (int)(i < low ? low : i > high ? high : i); }
 
+#if TL_TABLE
+enum { ITEMS = QUAD_ITEMS / WINDOW_THREADS };
+
+/* A tile of `wide` columns and as many rows as fit: a table (place.cl) of items from all over
+ * memory. */
+typedef struct {
+    i64 first;               /* index of the element where the window of row 0 begins */
+    i64 column;              /* its first column */
+    int wide, rows, columns; /* columns: that exist */
+    int low, high;           /* rows low <= i < high have whole windows */
+    int results;             /* rows that have results */
+} item_tile;
+
+fn item_tile item_tile_of(const launch *l, i64 chunk, i64 group)
+{
+    item_tile t;
+    t.wide = (int)l->pitch, t.rows = QUAD_ITEMS / t.wide, t.column = group * t.wide;
+    t.columns = within(l->b.seqs - t.column, 0, t.wide), t.first = l->of.at + chunk * l->each;
+    t.low = within(-t.first, 0, t.rows);
+    t.high = within(l->b.n - l->elements + 1 - t.first, 0, t.rows);
+    t.results = within(l->of.count - chunk * l->each, 0, l->each);
+    return t;
+}
+
+/* A thread's items, WINDOW_THREADS apart in the order of the tile. byte: from the tile's first one;
+ * step, carry: added to it for the next item, and where that begins another row. */
+typedef struct {
+    int row, column, rows, columns, wide;
+    i64 byte, step, carry;
+} item_walk;
+
+fn item_walk walk_of(int wide, i64 side, i64 down)
+{
+    item_walk a;
+    a.wide = wide, a.row = thread_index() / wide, a.column = thread_index() - a.row * wide;
+    a.rows = WINDOW_THREADS / wide, a.columns = WINDOW_THREADS - a.rows * wide;
+    a.byte = a.row * down + a.column * side;
+    a.step = a.rows * down + a.columns * side, a.carry = down - wide * side;
+    return a;
+}
+
+fn void walk_on(item_walk *a)
+{
+    a->row += a->rows, a->column += a->columns, a->byte += a->step;
+    if (a->column >= a->wide) a->row++, a->column -= a->wide, a->byte += a->carry;
+}
+
+/* Loads and lifts a tile's items. Those that do not exist are replaced by another one, which no
+ * result uses. */
+fn void load_item_tile(LOCAL state *z, const item_tile *t, batch b)
+{
+    enum { MANY = 4 }; /* loads at a time */
+    const i64 side = b.row_stride * TL_SIZE, down = b.stride * TL_SIZE;
+    const int low = within(-t->first, 0, t->rows - 1), high = within(b.n - t->first, 1, t->rows);
+    GLOBAL const u8 *const x = b.x + t->column * side + t->first * down;
+    const int whole = ADDRESS(x) % TL_SIZE == 0;
+    item_walk a = walk_of(t->wide, side, down);
+
+    ROLLED for (int k = 0; k < ITEMS; k += MANY)
+    {
+        elem e[MANY];
+        int row[MANY];
+        UNROLL for (int j = 0; j < MANY; j++)
+        {
+            const int exists = a.row >= low && a.row < high && a.column < t->columns;
+            GLOBAL const u8 *const at = x + (exists ? a.byte : low * down);
+            e[j] = whole ? *(GLOBAL const elem *)at : load_bytes(at), row[j] = a.row;
+            walk_on(&a);
+        }
+        UNROLL for (int j = 0; j < MANY; j++)
+            z[place_of(thread_index() + (k + j) * WINDOW_THREADS)] =
+                lift(e[j], t->first + row[j], b.p);
+    }
+}
+
+/* Stores a tile's results. */
+fn void store_item_tile(const item_tile *t, LOCAL const state *z, const launch *l)
+{
+    const i64 side = l->out.row_stride * RESULT_BYTES, down = l->out.stride * RESULT_BYTES;
+    const int apart = l->of.edges != EDGES_TOO, high = l->elements >= l->of.least ? t->high : 0;
+    const int from = apart ? t->low : 0, end = apart && t->high < t->results ? t->high : t->results;
+    const par p = l->b.p;
+    GLOBAL u8 *const to =
+        l->out.x + t->column * side + (t->first + (l->of.valid ? 0 : l->of.before)) * down;
+    const int dense = SKIPS && OP_LANES == 1 && ADDRESS(to) % sizeof(result) == 0;
+    item_walk a = walk_of(t->wide, side, down);
+
+    for (int k = 0; k < ITEMS; k++, walk_on(&a)) {
+        const i64 first = t->first + a.row;
+        maybe v;
+        v.s = z[place_of(thread_index() + k * WINDOW_THREADS)];
+        v.have = a.row >= t->low && a.row < high;
+        if (a.row < from || a.row >= end || a.column >= t->columns) continue;
+        if (dense)
+            *(GLOBAL result *)(to + a.byte) =
+                v.have ? lower(v.s, (real)l->elements, first, p) : empty(p);
+        else
+            store_maybe(to + a.byte, v, l->elements, first, p);
+    }
+}
+
+/* Columns whose quads are not aligned: items are loaded and stored one by one, neighbours by
+ * neighbouring threads, by local memory. */
+KERNEL_OF(window_rows)
+{
+    LAUNCH_OF_PARAMETERS;
+    const i64 tiles = quotient(b.seqs - 1, pitch) + 1; /* tiles of a row */
+    l.elements = length_in(l.of);
+    LOCAL four *const z = (LOCAL four *)LOCAL_MEMORY, *const y0 = first_array(LOCAL_MEMORY, &l);
+    const levels v = levels_of(&l);
+
+    for (i64 job = group_index(); job < l.jobs; job += group_count()) {
+        const i64 chunk = quotient(job, tiles);
+        const item_tile t = item_tile_of(&l, chunk, job - chunk * tiles);
+        four y[THREAD_QUADS];
+
+        load_item_tile((LOCAL state *)y0, &t, l.b);
+        BARRIER();
+        UNROLL for (int m = 0; m < THREAD_QUADS; m++) y[m] = get_four(y0, quad_number(m));
+        double_quads(z, y, &v, TABLE_LEVEL, 0, 1);
+        BARRIER();
+        fold_bits(z, y, &v);
+        BARRIER();
+        UNROLL for (int m = 0; m < THREAD_QUADS; m++) put_four(z, quad_number(m), y[m]);
+        BARRIER();
+        store_item_tile(&t, (LOCAL const state *)z, &l);
+        BARRIER();
+    }
+}
+
+#else
 enum {
     TILE_QUADS = THREAD_QUADS,               /* quads of a row */
     FIRST_LEVEL = QUADS_LOG - TILE_ROWS_LOG, /* log2 of the items of a row */
     COLUMNS = 1 << FIRST_LEVEL,
-    ROWS_STEP = WINDOW_THREADS / TILE_QUADS, /* rows between a thread's quads */
-    ITEMS = QUAD_ITEMS / WINDOW_THREADS,     /* of a thread */
-    ITEMS_STEP = WINDOW_THREADS / COLUMNS    /* rows between its items, one in a column */
+    ROWS_STEP = WINDOW_THREADS / TILE_QUADS /* rows between a thread's quads */
 };
 
-/* A tile of columns. */
+/* A tile of columns, and the quads of it that a thread has. */
 typedef struct {
     i64 first;      /* index of the element where the window of row 0 begins */
-    i64 column;     /* its first column */
-    int columns;    /* columns of it that exist */
+    i64 column;     /* the thread's first column */
+    int row;        /* the thread's first row */
+    int columns;    /* columns of the quad that exist */
     int low, high;  /* rows low <= i < high have whole windows */
     int results;    /* rows that have results */
     i64 side, down; /* bytes between elements: of columns, of rows */
@@ -44,71 +174,48 @@ typedef struct {
 fn column_tile column_tile_of(const launch *l, i64 chunk, i64 group)
 {
     column_tile t;
-    t.column = group * COLUMNS, t.columns = within(l->b.seqs - t.column, 0, COLUMNS);
-    t.first = l->of.at + chunk * l->each;
+    const i64 w = length_in(l->of);
+
+    t.row = thread_index() / TILE_QUADS;
+    t.column = group * COLUMNS + thread_index() % TILE_QUADS * QUAD;
+    t.columns = within(l->b.seqs - t.column, 0, QUAD), t.first = l->of.at + chunk * l->each;
     t.low = within(-t.first, 0, TILE_ROWS);
-    t.high = within(l->b.n - length_in(l->of) + 1 - t.first, 0, TILE_ROWS);
+    t.high = within(l->b.n - w + 1 - t.first, 0, TILE_ROWS);
     t.results = within(l->of.count - chunk * l->each, 0, l->each);
     t.side = l->b.row_stride * TL_SIZE, t.down = l->b.stride * TL_SIZE;
     return t;
 }
 
-/* Loads and lifts the elements of a tile one by one into z: neighbouring threads load neighbouring
- * elements. x: address of row 0; inside: all rows exist. Elements that do not exist are replaced by
- * others, which no result uses. */
-fn void load_column_items(LOCAL state *z, const column_tile *t, GLOBAL const u8 *x, i64 item,
-                          const int inside, batch b)
-{
-    enum { MANY = 4 }; /* loads at a time */
-    const int me = thread_index(), row = me / COLUMNS, whole = ADDRESS(x) % TL_SIZE == 0;
-    const int low = within(-item, 0, TILE_ROWS - 1), high = within(b.n - item, 1, TILE_ROWS);
-    const i64 step = ITEMS_STEP * t->down;
-    GLOBAL const u8 *at = x + within(me % COLUMNS, 0, t->columns - 1) * t->side + row * t->down;
-
-    ROLLED for (int k = 0; k < ITEMS; k += MANY)
-    {
-        elem e[MANY];
-        UNROLL for (int j = 0; j < MANY; j++, at += step)
-        {
-            const int i = row + (k + j) * ITEMS_STEP;
-            GLOBAL const u8 *const here = inside || (i >= low && i < high) ? at : x + low * t->down;
-            e[j] = whole ? *(GLOBAL const elem *)here : load_bytes(here);
-        }
-        UNROLL for (int j = 0; j < MANY; j++) z[place_of(me + (k + j) * WINDOW_THREADS)] =
-            lift(e[j], item + row + (k + j) * ITEMS_STEP, b.p);
-    }
-}
-
-/* Loads and lifts a thread's quads, if they are aligned; else returns 1, and z has the tile's
- * items. */
-fn int load_columns(LOCAL four *z, four *y, const column_tile *t, const launch *l)
+/* Loads and lifts a thread's elements. Elements outside the columns are replaced by others, which
+ * no result uses. */
+fn void load_columns(four *y, const column_tile *t, const launch *l)
 {
     const batch b = l->b;
     const i64 item = t->first + l->of.shift; /* of row 0 */
-    GLOBAL const u8 *const x = b.x + t->column * t->side + item * t->down;
-    const int inside = item >= 0 && item + TILE_ROWS <= b.n;
+    GLOBAL const u8 *const x =
+        b.x + (t->columns ? t->column : b.seqs - 1) * t->side + (item + t->row) * t->down;
+    quad e[THREAD_QUADS];
 
-    if (inside && t->columns % QUAD == 0 && t->columns && t->side == TL_SIZE &&
-        ADDRESS(x) % QUAD_ALIGN == 0 && t->down % (i64)QUAD_ALIGN == 0) {
-        const int row = thread_index() / TILE_QUADS, q = thread_index() % TILE_QUADS;
-        GLOBAL const u8 *const mine =
-            x + row * t->down + (q * QUAD < t->columns ? q : 0) * (i64)sizeof(quad);
-        quad e[THREAD_QUADS];
+    if (t->columns == QUAD && t->side == TL_SIZE && ADDRESS(x) % QUAD_ALIGN == 0 &&
+        t->down % (i64)QUAD_ALIGN == 0 && item >= 0 && item + TILE_ROWS <= b.n) {
         UNROLL for (int m = 0; m < THREAD_QUADS; m++) e[m] =
-            *(GLOBAL const quad *)(mine + m * ROWS_STEP * t->down);
+            *(GLOBAL const quad *)(x + m * ROWS_STEP * t->down);
+    } else {
         UNROLL for (int m = 0; m < THREAD_QUADS; m++)
         {
-            elem each_[QUAD];
-            put_quad(each_, e[m]);
-            UNROLL for (int c = 0; c < QUAD; c++) y[m].s[c] =
-                lift(each_[c], item + row + m * ROWS_STEP, b.p);
+            const i64 at = item + t->row + m * ROWS_STEP, i = at < 0 ? 0 : at < b.n ? at : b.n - 1;
+            e[m] = gather(x + (i - at + m * ROWS_STEP) * t->down, t->side, 0,
+                          t->columns ? t->columns : 1);
         }
-        return 0;
     }
 
-    if (inside) load_column_items((LOCAL state *)z, t, x, item, 1, b);
-    if (!inside) load_column_items((LOCAL state *)z, t, x, item, 0, b);
-    return 1;
+    UNROLL for (int m = 0; m < THREAD_QUADS; m++)
+    {
+        elem each_[QUAD];
+        put_quad(each_, e[m]);
+        UNROLL for (int c = 0; c < QUAD; c++) y[m].s[c] =
+            lift(each_[c], item + t->row + m * ROWS_STEP, b.p);
+    }
 }
 
 /* Prefetches the rows of a tile of columns, one row by each thread. */
@@ -119,75 +226,47 @@ fn void prefetch_columns(const launch *l, i64 chunk, i64 group)
         PREFETCH(l->b.x + (group * COLUMNS * l->b.row_stride + i * l->b.stride) * TL_SIZE);
 }
 
-/* What the stores of a tile share. to: address of its first result; rows from <= i < end have
- * results, those of rows low <= i < high are not empty; w: of the windows. */
-typedef struct {
-    GLOBAL u8 *to;
-    i64 side, down, first, w;
-    int columns, from, end, low, high;
-    par p;
-} column_results;
-
-/* rows: of the tile that have results, if it has columns. */
-fn column_results results_of_tile(const column_tile *t, int rows, const launch *l)
+/* Stores the results of row i; `to`: address of the first one. */
+fn void store_columns(const column_tile *t, GLOBAL u8 *to, int i, const four *v, int dense,
+                      const launch *l)
 {
-    const int apart = l->of.edges != EDGES_TOO;
-    column_results o;
-    o.side = l->out.row_stride * RESULT_BYTES, o.down = l->out.stride * RESULT_BYTES;
-    o.to = l->out.x + t->column * o.side + (t->first + (l->of.valid ? 0 : l->of.before)) * o.down;
-    o.first = t->first, o.w = length_in(l->of), o.columns = t->columns, o.p = l->b.p;
-    o.low = t->low, o.high = o.w >= l->of.least ? t->high : 0;
-    o.from = apart ? t->low : 0, o.end = apart && t->high < rows ? t->high : rows;
-    return o;
+    const i64 w = length_in(l->of), first = t->first + i;
+    const int whole = i >= t->low && i < t->high && w >= l->of.least;
+    const par p = l->b.p;
+
+#if OP_LANES == 1
+    if (dense) {
+        result_quad q;
+        q.x = lower(v->s[0], (real)w, first, p), q.y = lower(v->s[1], (real)w, first, p);
+        q.z = lower(v->s[2], (real)w, first, p), q.w = lower(v->s[3], (real)w, first, p);
+        if (!whole) q.x = q.y = q.z = q.w = empty(p);
+        *(GLOBAL result_quad *)to = q;
+        return;
+    }
+#endif
+
+    UNROLL for (int c = 0; c < QUAD; c++)
+    {
+        maybe m;
+        m.s = v->s[c], m.have = whole;
+        if (c < t->columns) store_maybe(to + c * l->out.row_stride * RESULT_BYTES, m, w, first, p);
+    }
 }
 
-/* Stores a tile's results by quads; returns 0 if they are not aligned. */
-fn int store_columns(const column_results *o, const four *y)
+/* Stores a thread's results; many: rows of the tile that have any. */
+fn void store_column_tile(const column_tile *t, const four *y, int many, const launch *l)
 {
-#if OP_LANES == 1
-    const int row = thread_index() / TILE_QUADS, q = thread_index() % TILE_QUADS;
-    const real w = (real)o->w;
-    GLOBAL u8 *const mine = o->to + row * o->down + q * (i64)sizeof(result_quad);
+    const i64 side = l->out.row_stride * RESULT_BYTES, down = l->out.stride * RESULT_BYTES;
+    const i64 back = l->of.valid ? 0 : l->of.before;
+    GLOBAL u8 *const to = l->out.x + t->column * side + (t->first + back + t->row) * down;
+    const int dense = t->columns == QUAD && side == sizeof(result) &&
+                      ADDRESS(to) % QUAD_OUT_ALIGN == 0 && down % (i64)QUAD_OUT_ALIGN == 0;
 
-    if (o->columns % QUAD || o->side != sizeof(result) || ADDRESS(o->to) % QUAD_OUT_ALIGN != 0 ||
-        o->down % (i64)QUAD_OUT_ALIGN != 0)
-        return 0;
     UNROLL for (int m = 0; m < THREAD_QUADS; m++)
     {
-        const int i = row + m * ROWS_STEP;
-        const i64 at = o->first + i;
-        result_quad r;
-        r.x = lower(y[m].s[0], w, at, o->p), r.y = lower(y[m].s[1], w, at, o->p);
-        r.z = lower(y[m].s[2], w, at, o->p), r.w = lower(y[m].s[3], w, at, o->p);
-        if (i < o->low || i >= o->high) r.x = r.y = r.z = r.w = empty(o->p);
-        if (i >= o->from && i < o->end && q * QUAD < o->columns)
-            *(GLOBAL result_quad *)(mine + m * ROWS_STEP * o->down) = r;
-    }
-    return 1;
-#else
-    return 0;
-#endif
-}
-
-/* Stores them one by one from z, neighbours by neighbouring threads. A function of its own, so that
- * it takes no registers of the rest. */
-far_fn void store_column_items(column_results o, LOCAL const state *z)
-{
-    const int me = thread_index(), column = me % COLUMNS, row = me / COLUMNS,
-              dense = SKIPS && OP_LANES == 1 && ADDRESS(o.to) % sizeof(result) == 0;
-    const i64 step = ITEMS_STEP * o.down;
-    GLOBAL u8 *to = o.to + column * o.side + row * o.down;
-
-    for (int k = 0; k < (column < o.columns ? ITEMS : 0); k++, to += step) {
-        const int i = row + k * ITEMS_STEP;
-        const i64 at = o.first + i;
-        maybe v;
-        v.s = z[place_of(me + k * WINDOW_THREADS)], v.have = i >= o.low && i < o.high;
-        if (i < o.from || i >= o.end) continue;
-        if (dense)
-            *(GLOBAL result *)to = v.have ? lower(v.s, (real)o.w, at, o.p) : empty(o.p);
-        else
-            store_maybe(to, v, o.w, at, o.p);
+        const int i = t->row + m * ROWS_STEP;
+        if (i < many && t->columns && (l->of.edges == EDGES_TOO || (i >= t->low && i < t->high)))
+            store_columns(t, to + m * ROWS_STEP * down, i, &y[m], dense, l);
     }
 }
 
@@ -198,8 +277,8 @@ far_fn void store_column_items(column_results o, LOCAL const state *z)
 KERNEL_OF(window_rows)
 {
     LAUNCH_OF_PARAMETERS;
-    LOCAL four *const z = (LOCAL four *)LOCAL_MEMORY;
     const int row = thread_index() / TILE_QUADS, columns = log == 0;
+    const int onto = l.what == PART_LAST_BITS || l.what == PART_RESULTS_ALONE;
     const i64 tiles = quads / TILE_QUADS; /* tiles of a row */
     levels v;
     v.w = (int)l.of.width << FIRST_LEVEL, v.top = l.top + FIRST_LEVEL, v.kept = l.kept;
@@ -210,14 +289,13 @@ KERNEL_OF(window_rows)
         const column_tile t = column_tile_of(&l, chunk, group);
         four y[THREAD_QUADS];
         quad_places at;
-        int apart = 0; /* items or results go through local memory */
         at.first =
             (chunk * l.each + row) * quads + group * TILE_QUADS + thread_index() % TILE_QUADS;
         at.step = ROWS_STEP * quads, at.exist = 0;
         UNROLL for (int m = 0; m < THREAD_QUADS; m++) at.exist |=
             (row + m * ROWS_STEP < l.each && (at.first + m * at.step) * QUAD < stored) << m;
 
-        if (columns && (!SKIPS || l.what != PART_RESULTS_ALONE)) apart = load_columns(z, y, &t, &l);
+        if (columns && (!SKIPS || l.what != PART_RESULTS_ALONE)) load_columns(y, &t, &l);
         UNROLL for (int m = 0; m < THREAD_QUADS && !columns; m++)
         {
             const i64 from = at.first + m * at.step + l.of.shift * quads;
@@ -229,28 +307,13 @@ KERNEL_OF(window_rows)
             prefetch_columns(&l, quotient(next, tiles), next - quotient(next, tiles) * tiles);
         }
 
-        if (!SKIPS || apart) {
-            BARRIER();
-            UNROLL for (int m = 0; m < THREAD_QUADS && apart; m++) y[m] =
-                get_four(z, quad_number(m));
-        }
-
-        double_quads(z, y, &v, FIRST_LEVEL, 0, 1);
+        double_quads((LOCAL four *)LOCAL_MEMORY, y, &v, FIRST_LEVEL, 0, 1);
         BARRIER();
         fold_onto(y, l.what, l.states, &at, &v);
-        fold_bits(z, y, &v);
+        fold_bits((LOCAL const four *)LOCAL_MEMORY, y, &v);
         if (!columns || l.what == PART_LEVEL) store_quads(l.states, y, &at);
-
-        const int rows = columns && l.what != PART_LEVEL && t.columns ? t.results : 0;
-        const column_results o = results_of_tile(&t, rows, &l);
-        apart = rows > 0 && !store_columns(&o, y);
+        if (columns) store_column_tile(&t, y, l.what == PART_LEVEL ? 0 : t.results, &l);
         BARRIER();
-        if (!SKIPS || apart) {
-            UNROLL for (int m = 0; m < THREAD_QUADS && apart; m++)
-                put_four(z, quad_number(m), y[m]);
-            BARRIER();
-            if (apart) store_column_items(o, (LOCAL const state *)z);
-            BARRIER();
-        }
     }
 }
+#endif
