@@ -70,7 +70,7 @@ static void add_facts(tl_buffer *b, const tl_scalar *op)
 typedef struct {
     const char *shape;
     int radix_least, radix_most;
-    enum { SHORT, FLAT, FAR, PARTS, LONG } kind;
+    enum { SHORT, FLAT, FAR, PARTS, LONG, TABLE } kind;
     const char *schedule, *blocks, *files[7], *more[5];
 } window_program;
 
@@ -94,8 +94,8 @@ static const window_program *window_program_of(const tl_scalar *op, const char *
          {"place", "quads", "in_order", "digits", "tile", "rows"}, {0}},
         {"window_long", RADIX_16, ANY, PARTS, "passes", "PASS_BLOCKS",
          {"place", "quads", "in_order", "passes", "tile", "rows"}, {0}},
-        {"window_table", 0, ANY, LONG, "quads", "QUADS_BLOCKS",
-         {"place", "quads", "rows"}, {0}},
+        {"window_table", 0, ANY, TABLE, "quads", "WIDE_BLOCKS",
+         {"place", "quads", "tile", "rows"}, {0}},
         {"window_stream", RADIX_16, ANY, LONG, "stream", "STREAM_BLOCKS",
          {"place", "in_order", "passes", "stream", "tile"}, {0}}};
     /* clang-format on */
@@ -118,9 +118,9 @@ static void add_window_facts(tl_buffer *b, const tl_scalar *op, const char *prel
     const int is_long = w->kind >= PARTS;
     if (is_long) tl_addf(b, "#define TL_LONG 1\n");
     tl_addf(b, "#define TL_SCHEDULE %s\n#define TILE_BLOCKS %s\n", w->schedule, w->blocks);
-    tl_addf(b, "#define TL_TABLE %d\n", !strcmp(w->shape, "window_table"));
-    tl_addf(b, "#define TL_FLAT %d\n#define TL_FAR %d\n#define TL_PARTS %d\n", w->kind == FLAT,
-            w->kind == FAR, w->kind == PARTS);
+    tl_addf(b, "#define TL_TABLE %d\n#define TL_FLAT %d\n", w->kind == TABLE,
+            w->kind == FLAT || w->kind == TABLE);
+    tl_addf(b, "#define TL_FAR %d\n#define TL_PARTS %d\n", w->kind == FAR, w->kind == PARTS);
     tl_addf(b, "#define CUT_LOG %d\n#define QUADS_LOG %d\n", t.cut_log,
             is_long ? t.wide_log : t.quads_log);
     tl_addf(b, "#define PASS_LOG %d\n#define PASS_RUN %d\n", is_long ? t.radix_log : 0,

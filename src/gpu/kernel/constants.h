@@ -162,8 +162,9 @@ enum {
 enum { BY_WARP_END = 8 * CHUNK, BY_WARP_MEAN = CHUNK };
 
 /* Windows: threads of a block. A tile of window_rows has 2^TILE_ROWS_LOG rows. gpu/tuning.def has
- * the sizes that depend on the device and on the state. */
-enum { WINDOW_THREADS = 256, TILE_ROWS_LOG = 8, TILE_ROWS = 1 << TILE_ROWS_LOG };
+ * the sizes that depend on the device and on the state. TABLE_LEVEL: what tables call level 0 of
+ * their elements (window/quads.cl). */
+enum { WINDOW_THREADS = 256, TILE_ROWS_LOG = 8, TILE_ROWS = 1 << TILE_ROWS_LOG, TABLE_LEVEL = 2 };
 
 /* window/passes.cl: `rows` folds bits 0 to PASS_TOP of the number of rows. window/digits.cl has a
  * radix of 2^DIGIT_LOG, and w < 2^(DIGIT_LOG * DIGITS). */

@@ -15,7 +15,7 @@
  *   PASS_LOG, PASS_RUN           log2 of the radix of windows in passes, items of a thread; 0: this
  *                                program has no passes
  *   TL_SCHEDULE                  how window_tile makes levels (window/tile.cl)
- *   TL_TABLE                     1 for tiles of tables (window/rows.cl)
+ *   TL_TABLE                     1 for tables: the elements of a window lie `pitch` items apart
  *   TL_PARTS, TL_FLAT, TL_FAR    1 if its launches may compute a part of the levels; if there is
  *                                one sequence; if windows of class X are longer than a tile */
 #if TL_KIND == 2

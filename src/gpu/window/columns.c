@@ -73,40 +73,129 @@ static parts cut(const tl_window_call *c, int64_t fold, int edges)
 
 /* ---- tiles ---- */
 
-/* The columns of a tile, from which its rows follow; 0: windows of their whole length do not go by
- * tiles. table: 1 for the program of tables, whose tiles have the columns that leave the fewest of
- * its items without a result. Other tiles have TILE_ROWS rows, and load and store aligned quads. */
-static int64_t tile_columns(const tl_window_call *c, int *table)
+/* Ways of windows of their whole length through tiles: rows of aligned quads (window_rows of
+ * window_long); a table, which is the columns as one sequence (gpu/kernel/window/place.cl); items
+ * one by one in tiles that are tables (window_rows of window_table). SPEED: how fast a tile is,
+ * relative to that of rows. */
+typedef enum { NO_TILES, ROWS, TABLE, ITEMS } way;
+static const double SPEED[] = {[ROWS] = 1, [TABLE] = 0.9, [ITEMS] = 0.5};
+
+/* pitch: columns of a tile. used: the part of its items that have results. */
+typedef struct {
+    way way;
+    int64_t pitch;
+    double used;
+} tiling;
+
+static int64_t items_of(const tl_window_call *c) { return (int64_t)1 << c->t.wide_log; }
+
+static int is_aligned(uint64_t address, int64_t stride, int64_t bytes)
 {
-    enum { COLUMNS_MOST = 64 };
-    const int64_t rows = c->b->rows, usual = (1 << c->t.wide_log) / TILE_ROWS;
-    double most = 0;
-    int64_t best = c->w <= TILE_ROWS / 2 ? usual : 0;
-
-    if (c->w <= 1 || c->b->n < TILE_ROWS || !tl_batch_columns(c->b) ||
-        tl_rows_local_bytes(c, c->w) > c->d->gpu->local_bytes)
-        return 0;
-    *table = rows % usual != 0 && (rows <= COLUMNS_MOST || rows % QUAD != 0);
-
-    /* bytes one by one are slower than a lane for each column, if nearly all lanes have one */
-    if (c->b->plan->op->elem_bytes < 4 && rows % QUAD != 0 && rows % LANES > LANES * 3 / 4)
-        return 0;
-    if (best && !*table) return best;
-    *table = 1;
-    for (int64_t row = QUAD; row <= COLUMNS_MOST && c->w <= tl_tile_rows(c, row) / 2; row += QUAD) {
-        const int64_t tiles = (rows + row - 1) / row, high = tl_tile_rows(c, row);
-        const double used =
-            (double)rows / (double)(tiles * row) * (double)(high - (c->w - 1)) / (double)high;
-        if (used > most && (tiles == 1 || row >= usual)) most = used, best = row;
-    }
-    return best;
+    const int64_t line = QUAD * bytes < 16 ? QUAD * bytes : 16;
+    return address % (uint64_t)line == 0 && stride * bytes % line == 0;
 }
 
-static tally_status launch_tiles(const tl_window_call *c, int64_t row, int table, int edges)
+static tiling rows_of(const tl_window_call *c)
 {
-    const tl_rows rows = {.across = ((c->b->rows - 1) / row + 1) * row, .table = table ? row : 0};
+    const tl_batch *const b = c->b;
+    const tl_results *const r = c->r;
+    const tl_scalar *const op = b->plan->op;
+    const int64_t pitch = items_of(c) / TILE_ROWS, tiles = (b->rows - 1) / pitch + 1;
+    const int quads =
+        b->rows % QUAD == 0 && b->row_stride == 1 && r->row_stride == 1 &&
+        is_aligned(b->x.memory.address + (uint64_t)b->x.byte, b->stride, op->elem_bytes) &&
+        is_aligned(r->y.address + (uint64_t)r->byte, r->stride, op->result_bytes);
+    if (!quads || c->w > TILE_ROWS / 2 || tl_rows_local_bytes(c, c->w) > c->d->gpu->local_bytes)
+        return (tiling){0};
+    return (tiling){ROWS, pitch,
+                    (double)b->rows / (double)(tiles * pitch) * (double)(TILE_ROWS - (c->w - 1)) /
+                        TILE_ROWS};
+}
+
+/* The windows of columns as windows of a table. */
+typedef struct {
+    tl_window_call call;
+    tl_batch b;
+    tl_results r;
+    tl_geometry g;
+} table;
+
+static void table_of(const tl_window_call *c, int64_t pitch, table *t)
+{
+    t->call = *c, t->b = *c->b, t->r = *c->r, t->g = *c->g;
+    t->call.b = &t->b, t->call.r = &t->r, t->call.g = &t->g;
+    t->call.w = (c->w - 1) * pitch + 1;
+    t->b.n = t->b.longest = t->b.elements;
+    t->b.rows = t->b.stride = t->r.stride = 1;
+    t->g.before *= pitch, t->g.after *= pitch;
+    t->g.least = c->g->least <= c->w ? 0 : t->call.w + 1;
+}
+
+/* A table of all columns; or tiles of items, which take some of many columns. */
+static tiling tables_of(const tl_window_call *c)
+{
+    enum { ALL_MOST = 64, SOME = 32 }; /* columns of a tile of items */
+    const tl_batch *const b = c->b;
+    const int64_t all = b->rows, items = items_of(c);
+    const int dense = b->row_stride == 1 && b->stride == all && c->r->row_stride == 1 &&
+                      c->r->stride == all && all <= items / 2 && c->w <= items / 2 / all;
+    const int64_t pitch = dense || all <= ALL_MOST ? all : SOME, tiles = (all - 1) / pitch + 1;
+    table t;
+    if (c->w > items / 2 / pitch) return (tiling){0};
+    table_of(c, pitch, &t);
+    if (tl_quads_table(&t.call, pitch).local_bytes > c->d->gpu->local_bytes) return (tiling){0};
+    return (tiling){dense ? TABLE : ITEMS, pitch,
+                    (double)all / (double)(tiles * pitch) * (double)(items - (c->w - 1) * pitch) /
+                        (double)items};
+}
+
+static tiling tiling_of(const tl_window_call *c)
+{
+    const tl_batch *b = c->b;
+    if (c->w <= 1 || b->n < TILE_ROWS || !tl_batch_columns(b)) return (tiling){0};
+
+    /* bytes one by one are slower than a lane for each column, if nearly all lanes have one */
+    if (b->plan->op->elem_bytes < 4 && b->rows % QUAD != 0 && b->rows % LANES > LANES * 3 / 4)
+        return (tiling){0};
+    const tiling rows = rows_of(c), tables = tables_of(c);
+    return tables.used * SPEED[tables.way] > rows.used * SPEED[rows.way] ? tables : rows;
+}
+
+/* Tiles of items. */
+static tally_status launch_items(const tl_window_call *c, int64_t pitch, const tl_part *p,
+                                 int edges)
+{
+    table t;
+    table_of(c, pitch, &t);
+    tl_schedule s = tl_quads_table(&t.call, pitch);
+    s.each = items_of(c) / pitch - (c->w - 1);
+    const int64_t jobs = (p->count + s.each - 1) / s.each * ((c->b->rows - 1) / pitch + 1);
+    tl_built program = {0};
+    const tl_launch l = {c->d, c->ctx, &program};
+    tally_status status = tl_gpu_program(c->d, c->ctx, c->b->plan->op, s.shape, &program);
+    if (status) return status;
+    return TL_GO(&l, window_rows, jobs, .tiles = tl_tiles_arguments(c, c->b, &s, p, jobs, edges),
+                 .nodes = tl_memory_of(NULL), .node_count = tl_i64(0), .log = tl_i64(0),
+                 .quads = tl_i64(0), .stored = tl_i64(0),
+                 .local_bytes = tl_local_bytes(s.local_bytes));
+}
+
+static tally_status launch_tiles(const tl_window_call *c, const tiling *how, int edges)
+{
+    const int64_t pitch = how->pitch;
     const tl_part all = {PART_RESULTS, -tl_window_before(c), 0, c->w, results_of(c), NULL};
-    return tl_launch_rows(c, &rows, &all, edges);
+    if (how->way == ITEMS) return launch_items(c, pitch, &all, edges);
+    if (how->way == ROWS) {
+        const tl_rows rows = {.across = ((c->b->rows - 1) / pitch + 1) * pitch};
+        return tl_launch_rows(c, &rows, &all, edges);
+    }
+
+    table t;
+    table_of(c, pitch, &t);
+    const tl_part flat = {PART_RESULTS, -tl_window_before(&t.call), 0,
+                          t.call.w,     tl_windows_of(&t.call),     NULL};
+    const tl_schedule s = tl_quads_table(&t.call, pitch);
+    return tl_launch_tiles(&t.call, &s, &flat, edges);
 }
 
 tally_status tl_window_columns(const tl_window_call *c, int *done)
@@ -121,15 +210,15 @@ tally_status tl_window_columns(const tl_window_call *c, int *done)
         places_of(c, shrink ? all : c->w) <= c->d->gpu->local_bytes / (LANES * c->state);
     const int edges = apart ? EDGES_APART : EDGES_TOO;
     const int whole = !shrink || (apart && lanes), is_long = whole && tl_long_columns_take(c);
-    int table = 0;
-    const int64_t tile = whole && !is_long ? tile_columns(c, &table) : 0;
+    const tiling how = whole && !is_long ? tiling_of(c) : (tiling){0};
 
-    *done = b->n >= (g->valid ? c->w : 1) && (tile || (tl_batch_across(b) && (lanes || is_long)));
+    *done =
+        b->n >= (g->valid ? c->w : 1) && (how.way || (tl_batch_across(b) && (lanes || is_long)));
     if (!*done) return TALLY_OK;
 
-    tally_status status = is_long ? tl_long_columns(c, edges)
-                          : tile  ? launch_tiles(c, tile, table, edges)
-                                  : launch_lanes(c, cut(c, shrink && !apart ? all : c->w, edges));
+    tally_status status = is_long   ? tl_long_columns(c, edges)
+                          : how.way ? launch_tiles(c, &how, edges)
+                                    : launch_lanes(c, cut(c, shrink && !apart ? all : c->w, edges));
 
     /* windows at both ends, which fold other levels */
     if (!status && apart && ends)

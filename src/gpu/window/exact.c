@@ -82,12 +82,18 @@ int tl_exact_takes(const tl_window_call *c)
 
 tally_status tl_window_exact(const tl_window_call *c, int64_t j0, int64_t j1)
 {
-    enum { BLOCKS = 4 }; /* of a multiprocessor; far tiles */
+    enum { BLOCKS = 4, LINE = 16 }; /* BLOCKS: of a multiprocessor; far tiles */
     const tl_batch *b = c->b;
     const int far_ = is_far(c);
     const int rounds = rounds_of(b, c->w, c->d->gpu->local_bytes, 1); /* near */
     const int64_t each = far_ ? far_tile(c) : each_of(b, rounds), count = j1 - j0,
                   jobs = far_ ? far_tiles(c, count) : (count + each - 1) / each;
+    const int64_t head = tl_before_aligned(c, j0, LINE);
+    if (head && count > each * c->d->gpu->processors) {
+        tally_status status = tl_window_exact(c, j0, j0 + head);
+        return status ? status : tl_window_exact(c, j0 + head, j1);
+    }
+
     const int64_t most = (int64_t)BLOCKS * c->d->gpu->processors,
                   groups = far_ && jobs > most ? most : jobs;
     const tl_scalar *op = b->plan->op;

@@ -52,18 +52,16 @@ static tally_status slab_by_levels(const tl_window_call *c, const tl_built *prog
     tl_memory y = {0};
     tally_status status =
         tl_gpu_take(c->d, c->ctx, (size_t)items * (size_t)levels * (size_t)c->state, &y);
-    const tl_arguments_batch_part batch = tl_batch_arguments(c->b, TL_ALL_SEQUENCES);
 
-    for (int k = 0; !status && k < levels; k++)
-        status = TL_GO(&l, window_level, blocks(items), .batch = batch, .y = tl_memory_of(&y),
-                       .level_items = tl_i64(items), .level = tl_i64(k), .lo = tl_i64(lo),
-                       .count = tl_i64(items));
-
-    if (!status)
-        status = TL_GO(&l, window_fold, blocks(j1 - j0), .batch = batch,
+    for (int k = 0; !status && k <= levels; k++) { /* the levels, then the results */
+        const int64_t count = k < levels ? items : j1 - j0;
+        status = TL_GO(&l, window_level, blocks(count),
+                       .batch = tl_batch_arguments(c->b, TL_ALL_SEQUENCES),
                        .results = tl_results_arguments(c->r), .windows = tl_window_arguments(c->g),
-                       .y = tl_memory_of(&y), .level_items = tl_i64(items), .lo = tl_i64(lo),
-                       .j0 = tl_i64(j0), .j1 = tl_i64(j1));
+                       .y = tl_memory_of(&y), .level_items = tl_i64(items),
+                       .level = tl_i64(k < levels ? k : -1), .lo = tl_i64(lo), .first = tl_i64(j0),
+                       .count = tl_i64(count));
+    }
 
     tl_gpu_give(c->d, &y);
     return status;
@@ -81,49 +79,31 @@ static tally_status by_levels(const tl_window_call *c, int64_t j0, int64_t j1)
 
 /* ---- tiles of rows ---- */
 
-enum { LEVEL = 2 }; /* see gpu/kernel/window/rows.cl */
-
-/* log2 of the items in a row of a tile, except of few columns. */
+/* log2 of the items in a row of a tile. */
 static int row_log(const tl_window_call *c) { return c->t.wide_log - TILE_ROWS_LOG; }
-
-int64_t tl_tile_rows(const tl_window_call *c, int64_t row)
-{
-    const int64_t passes = (1 << c->t.wide_log) / (QUAD * WINDOW_THREADS);
-    return passes * (WINDOW_THREADS / (row / QUAD));
-}
-
-/* The levels of windows of w rows, counted from that of items one row apart. */
-static tl_levels levels_of_rows(const tl_window_call *c, int64_t w, int table)
-{
-    const int first = table ? LEVEL : row_log(c);
-    tl_levels l = tl_levels_of(w << first, first);
-    l.top -= first;
-    return l;
-}
 
 int64_t tl_rows_local_bytes(const tl_window_call *c, int64_t w)
 {
-    const int rows = levels_of_rows(c, w, 0).arrays, table = levels_of_rows(c, w, 1).arrays,
-              most = rows > table ? rows : table;
-    return (most ? most : 1) * c->state << c->t.wide_log;
+    const int arrays = tl_levels_of(w << row_log(c), row_log(c)).arrays;
+    return (arrays ? arrays : 1) * c->state << c->t.wide_log;
 }
 
 tally_status tl_launch_rows(const tl_window_call *c, const tl_rows *rows, const tl_part *p,
                             int edges)
 {
+    const int log = row_log(c);
     const int64_t pitch = rows->across << rows->log, /* items of a row of all tiles */
-        row = rows->table ? rows->table : 1 << row_log(c), tile_rows = tl_tile_rows(c, row),
-                  count = rows->nodes ? (p->count - 1) / pitch + 1 : p->count;
-    tl_schedule s = {.each = tile_rows - (p->width - 1),
+        row = (int64_t)1 << log, count = rows->nodes ? (p->count - 1) / pitch + 1 : p->count;
+    tl_schedule s = {.each = TILE_ROWS - (p->width - 1),
                      .local_bytes = tl_rows_local_bytes(c, p->width),
-                     .levels = levels_of_rows(c, p->width, rows->table != 0)};
+                     .levels = tl_levels_of(p->width << log, log)};
+    s.levels.top -= log;
     const int64_t jobs = (count + s.each - 1) / s.each * (pitch / row);
     tl_built program = {0};
     const tl_launch l = {c->d, c->ctx, &program};
 
-    assert(p->width <= tile_rows / 2 && pitch % row == 0 && row % QUAD == 0);
-    tally_status status = tl_gpu_program(c->d, c->ctx, c->b->plan->op,
-                                         rows->table ? "window_table" : "window_long", &program);
+    assert(p->width <= TILE_ROWS / 2 && pitch % row == 0 && row % QUAD == 0);
+    tally_status status = tl_gpu_program(c->d, c->ctx, c->b->plan->op, "window_long", &program);
     if (status) return status;
 
     tl_arguments_tiles_part tiles = tl_tiles_arguments(c, c->b, &s, p, jobs, edges);
@@ -135,7 +115,7 @@ tally_status tl_launch_rows(const tl_window_call *c, const tl_rows *rows, const 
 
     return TL_GO(&l, window_rows, jobs, .tiles = tiles, .nodes = tl_memory_of(rows->nodes),
                  .node_count = tl_i64(rows->node_count), .log = tl_i64(rows->log),
-                 .quads = tl_i64(pitch / QUAD), .row_quads = tl_i64(row / QUAD),
+                 .quads = tl_i64(pitch / QUAD),
                  .stored = tl_i64(rows->nodes ? p->count : p->count * pitch),
                  .local_bytes = tl_local_bytes(s.local_bytes));
 }
@@ -315,10 +295,10 @@ static tl_batch one_of(const tl_batch *b, const tl_results *r, int64_t s, tl_res
     return one;
 }
 
-/* Computes results j0 to j1 - 1 of windows of their whole length along the sequences. */
-static tally_status by_stream(const tl_window_call *c, int64_t j0, int64_t j1)
+/* Computes results j0 to j1 - 1 of windows of their whole length in one launch. */
+static tally_status by_tiles(const tl_window_call *c, int64_t j0, int64_t j1)
 {
-    const tl_schedule s = tl_stream(c);
+    const tl_schedule s = tl_stream_takes(c) ? tl_stream(c) : tl_passes(c, c->w);
     const tl_part part = {PART_RESULTS, j0 - tl_window_before(c), 0, c->w, j1 - j0, NULL};
     return tl_launch_tiles(c, &s, &part, EDGES_TOO);
 }
@@ -334,15 +314,15 @@ static tally_status compute(const tl_window_call *c)
     groups k;
     if (count <= 0) return TALLY_OK;
 
-    const int exact = tl_exact_takes(c), stream = tl_stream_takes(c);
+    const int exact = tl_exact_takes(c), tiles = tl_stream_takes(c) || tl_passes_take(c, c->w);
     if (whole >= end || g->least > c->w || (shrink && c->b->rows > 1) ||
-        (!exact && !stream && !cut_levels(c, 0, &k)))
+        (!exact && !tiles && !cut_levels(c, 0, &k)))
         whole = end = count;
     tally_status status = by_levels(c, 0, whole);
     if (!status && whole < end)
-        status = exact    ? tl_window_exact(c, whole, end)
-                 : stream ? by_stream(c, whole, end)
-                          : by_groups(c, &k, whole, end);
+        status = exact   ? tl_window_exact(c, whole, end)
+                 : tiles ? by_tiles(c, whole, end)
+                         : by_groups(c, &k, whole, end);
 
     return status ? status : by_levels(c, end, count);
 }

@@ -43,7 +43,7 @@ tl_arguments_tiles_part tl_tiles_arguments(const tl_window_call *c, const tl_bat
                         .edges = tl_i64(edges), .top_level = tl_i64(s->levels.top),
                         .kept_levels = tl_i64(s->levels.kept), .states = tl_memory_of(p->states),
                         .what = tl_i64(p->what), .at = tl_i64(p->at), .shift = tl_i64(p->shift),
-                        .width = tl_i64(p->width));
+                        .width = tl_i64(p->width), .pitch = tl_i64(s->pitch ? s->pitch : 1));
 }
 
 /* For segments: sets b->first to what the tiles of a launch need to know of borders; the caller
@@ -60,9 +60,34 @@ static tally_status find_tile_firsts(const tl_launch *l, tl_batch *b, const tl_p
                  .each = tl_i64(each), .jobs = tl_i64(jobs), .first = tl_memory_of(&b->first));
 }
 
+int64_t tl_before_aligned(const tl_window_call *c, int64_t j, int64_t alignment)
+{
+    const int64_t bytes = c->b->plan->op->result_bytes,
+                  at = (int64_t)(c->r->y.address & 255) + c->r->byte + j * bytes;
+    const int one = c->b->rows == 1 && !c->b->listed && c->r->stride == 1;
+    assert((alignment & (alignment - 1)) == 0 && alignment <= 256);
+    return one && at % bytes == 0 ? (-at & (alignment - 1)) / bytes : 0;
+}
+
+/* Two launches: the results before the first aligned quad, and the others. */
+static tally_status launch_apart(const tl_window_call *c, const tl_schedule *s, const tl_part *p,
+                                 int edges, int64_t head)
+{
+    tl_part first = *p, others = *p;
+    first.count = head, others.count -= head, others.at += head;
+    tally_status status = tl_launch_tiles(c, s, &first, edges);
+    return status ? status : tl_launch_tiles(c, s, &others, edges);
+}
+
 tally_status tl_launch_tiles(const tl_window_call *c, const tl_schedule *s, const tl_part *p,
                              int edges)
 {
+    const int64_t first = p->at + tl_window_before(c),
+                  quad = QUAD * (int64_t)c->b->plan->op->result_bytes,
+                  head = p->what == PART_RESULTS ? tl_before_aligned(c, first, quad) : 0;
+    if (head && p->count > s->each * c->d->gpu->processors)
+        return launch_apart(c, s, p, edges, head);
+
     const int64_t jobs = (p->count + s->each - 1) / s->each,
                   blocks = s->resident && s->resident < jobs ? s->resident : jobs;
 

@@ -37,6 +37,16 @@ tl_schedule tl_quads_wide(const tl_window_call *c, int64_t width)
     return s;
 }
 
+tl_schedule tl_quads_table(const tl_window_call *c, int64_t pitch)
+{
+    tl_schedule s = tl_quads_wide(c, c->w);
+    s.shape = "window_table", s.pitch = pitch;
+    s.levels = tl_levels_of(((c->w - 1) / pitch + 1) << TABLE_LEVEL, TABLE_LEVEL);
+    s.local_bytes = (s.levels.arrays ? s.levels.arrays : 1) * c->state << c->t.wide_log;
+    s.levels.top -= TABLE_LEVEL;
+    return s;
+}
+
 tl_taken tl_quads_take(const tl_window_call *c)
 {
     enum { FEW_TILES = 4 }; /* min tiles per sequence */

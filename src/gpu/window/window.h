@@ -50,10 +50,10 @@ typedef struct tl_part {
 
 /* How a launch computes tiles (gpu/kernel/window/tile.cl): its program, the windows of a tile, the
  * levels (quads), and the bytes of local memory of a block. resident: at most so many blocks are
- * launched, which go along the sequences; 0: any number. */
+ * launched, which go along the sequences; 0: any number. pitch: of a table, else 0. */
 typedef struct tl_schedule {
     const char *shape;
-    int64_t each, local_bytes, resident;
+    int64_t each, local_bytes, resident, pitch;
     tl_levels levels;
 } tl_schedule;
 
@@ -71,6 +71,11 @@ tl_arguments_tiles_part tl_tiles_arguments(const tl_window_call *c, const tl_bat
                                            const tl_schedule *s, const tl_part *p, int64_t jobs,
                                            int edges);
 
+/* One dense sequence: the number of results from number j on before the first one whose address is
+ * a multiple of `alignment`, a power of two; else 0. Kernels store whole quads or lines only at
+ * such addresses, so a launch of many results leaves these to a small one. */
+int64_t tl_before_aligned(const tl_window_call *c, int64_t j, int64_t alignment);
+
 /* Launches window_tile for a part of the windows. edges: EDGES_TOO or EDGES_APART. */
 tally_status tl_launch_tiles(const tl_window_call *c, const tl_schedule *s, const tl_part *p,
                              int edges);
@@ -78,8 +83,10 @@ tally_status tl_launch_tiles(const tl_window_call *c, const tl_schedule *s, cons
 /* ---- tiles.c ---- */
 
 /* Schedules for a width, which may be a part of w. Each `takes` function says whether a schedule
- * takes windows of that width. tl_quads_wide: tiles of programs of long windows. */
+ * takes windows of that width. tl_quads_wide: tiles of programs of long windows. tl_quads_table: of
+ * windows whose elements lie `pitch` items apart; c->w counts the items between them too. */
 tl_schedule tl_quads_wide(const tl_window_call *c, int64_t width);
+tl_schedule tl_quads_table(const tl_window_call *c, int64_t pitch);
 int tl_passes_take(const tl_window_call *c, int64_t width);
 tl_schedule tl_passes(const tl_window_call *c, int64_t width);
 int tl_stream_takes(const tl_window_call *c);
@@ -109,16 +116,12 @@ tally_status tl_window_columns(const tl_window_call *c, int *done);
 
 /* Rows of 2^log elements: nodes of `node_count` items, or (nodes NULL) elements of columns. across:
  * contiguous items that are the same element of different columns, in whole tiles; one sequence:
- * 1. table: items of a row of a tile in the program of tables, a multiple of QUAD; 0: not this
- * program; tiles of TILE_ROWS rows. */
+ * 1. */
 typedef struct tl_rows {
     const tl_memory *nodes;
     int log;
-    int64_t node_count, across, table;
+    int64_t node_count, across;
 } tl_rows;
-
-/* Rows of a tile whose rows have `row` items. */
-int64_t tl_tile_rows(const tl_window_call *c, int64_t row);
 
 /* Bytes of local memory of a tile of rows that folds windows of w rows. */
 int64_t tl_rows_local_bytes(const tl_window_call *c, int64_t w);

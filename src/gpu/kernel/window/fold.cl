@@ -1,30 +1,27 @@
 /* SPDX-License-Identifier: MIT
- * Windows whose levels are arrays in global memory (window_level, window_fold): longer than a tile
+ * Windows whose levels are arrays in global memory (window_level): longer than a tile
  * and cut off by an edge; and blank. */
 
 /* Computes level `level` of the elements with flat indices lo to lo + count - 1: level 0 from the
- * elements, another one from the level below it. y: level k begins at y + k * room. */
+ * elements, another one from the level below it. y: level k begins at y + k * level_items. Or
+ * (level < 0), from these levels, `count` results from that of element `first` on. If only whole
+ * windows have results (valid), these are the windows that begin there. */
 KERNEL_OF(window_level)
 {
     BATCH_OF_PARAMETERS;
+    RESULTS_OF_PARAMETERS;
     GLOBAL const state *const from = y + level_items * (level - 1);
     GLOBAL state *const to = y + level_items * level;
-    const i64 step = level ? (i64)1 << (level - 1) : 0,
-              nodes = level ? count - 2 * step + 1 : count;
-    for (i64 i = group_index() * WINDOW_THREADS + thread_index(); i < nodes;
-         i += group_count() * WINDOW_THREADS)
+    const i64 step = level > 0 ? (i64)1 << (level - 1) : 0, nodes = level < 0 ? 0
+                                                                    : level   ? count - 2 * step + 1
+                                                                              : count;
+    const i64 me = group_index() * WINDOW_THREADS + thread_index(),
+              all = group_count() * WINDOW_THREADS;
+    for (i64 i = me; i < nodes; i += all)
         to[i] = level ? TWIN(from[i], from[i + step], step)
                       : lift(load_element(element_of(b, lo + i)), lo + i, b.p);
-}
 
-/* Computes the results of elements j0 to j1 - 1. If only whole windows have results (valid), these
- * are the windows that begin there. */
-KERNEL_OF(window_fold)
-{
-    BATCH_OF_PARAMETERS;
-    RESULTS_OF_PARAMETERS;
-    for (i64 j = j0 + group_index() * WINDOW_THREADS + thread_index(); j < j1;
-         j += group_count() * WINDOW_THREADS) {
+    for (i64 j = first + me; level < 0 && j < first + count; j += all) {
         const position m = position_of(b, j);
         const i64 left = valid          ? 0
                          : m.i < before ? m.i

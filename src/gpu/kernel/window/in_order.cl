@@ -34,12 +34,14 @@ fn void load_in_order(LOCAL local_item *x, LOCAL const tile *p, const launch *l)
     }
 
     /* contiguous loads; as many as registers allow */
-    enum { MANY = PASS_LOG == 5 ? PASS_RUN / 3 : PASS_RUN };
-    for (int k = 0; k < PASS_RUN; k += MANY) {
+    enum { MANY = PASS_LOG == 5 ? (PASS_RUN + 2) / 3 : PASS_RUN };
+    UNROLL for (int k = 0; k < PASS_RUN; k += MANY)
+    {
         const int i = me + k * WINDOW_THREADS;
         elem e[MANY];
-        UNROLL for (int j = 0; j < MANY; j++) e[j] = DENSE_ITEM(p, l, i + j * WINDOW_THREADS);
-        UNROLL for (int j = 0; j < MANY; j++) x[i + j * WINDOW_THREADS] =
+        UNROLL for (int j = 0; j < MANY && k + j < PASS_RUN; j++) e[j] =
+            DENSE_ITEM(p, l, i + j * WINDOW_THREADS);
+        UNROLL for (int j = 0; j < MANY && k + j < PASS_RUN; j++) x[i + j * WINDOW_THREADS] =
             local_item_of(e[j], item + i + j * WINDOW_THREADS, l->b.p);
     }
 }

@@ -107,11 +107,11 @@ fn void fold_each_bit(state *y, int onto, const int many, node_places at, int bi
 /* Computes Y_a of all items. to: x itself or another array. */
 fn void pass_up(LOCAL state *to, LOCAL const state *x)
 {
-    state s[2 * RADIX];
+    enum { LAST = PASS_RUN + RADIX };
+    state s[LAST - 1];
     const int i = thread_index() * PASS_RUN;
 
-    UNROLL for (int j = 0; j < 2 * RADIX; j++) s[j] = x[i + j];
-    enum { LAST = 2 * RADIX + 1 };
+    UNROLL for (int j = 0; j < LAST - 1; j++) s[j] = x[i + j];
     double_nodes(s, LAST - 2, 0, 0);
     double_nodes(s, LAST - 4, 1, 0);
     double_nodes(s, LAST - 8, 2, 0);

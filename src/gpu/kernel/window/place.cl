@@ -113,6 +113,8 @@ typedef struct {
     int top, kept;       /* levels of `width` (constants.h, LEVELS) */
     int what;            /* PART_... (constants.h) */
     GLOBAL four *states; /* for `what` */
+    /* elements: of a window; pitch: items from one of them to the next (1, except in tables) */
+    i64 elements, pitch;
 } launch;
 
 #define WINDOW_PARAMETERS PARAMETERS_OF(WINDOW)
@@ -129,7 +131,16 @@ typedef struct {
     l.of.valid = valid, l.of.least = least, l.of.edges = edges; \
     l.of.shift = TL_PARTS ? shift : 0, l.of.width = TL_PARTS ? width : before + after + 1; \
     l.top = (int)top_level, l.kept = (int)kept_levels; \
-    l.what = TL_PARTS ? (int)what : PART_RESULTS, l.states = TL_PARTS ? states : 0
+    l.what = TL_PARTS ? (int)what : PART_RESULTS, l.states = TL_PARTS ? states : 0; \
+    l.pitch = TL_TABLE ? pitch : 1, l.elements = quotient_in_table(before + after, l.pitch) + 1
+
+/* Tables (TL_TABLE): neighbouring columns whose elements lie row by row are one sequence of items,
+ * in which the elements of a window lie `pitch` items apart. So length_in counts the items between
+ * them too. */
+fn i64 quotient_in_table(i64 item, i64 pitch) { return TL_TABLE ? quotient(item, pitch) : item; }
+
+/* Index of an item's element in its sequence. */
+fn i64 number_of(const launch *l, i64 item) { return quotient_in_table(item, l->pitch); }
 
 /* ---- a tile ---- */
 
@@ -374,7 +385,7 @@ fn void load_items(LOCAL state *z, int quads, LOCAL const tile *p, const launch 
 {
     const i64 item = p->lo + l->of.shift;
     for (int i = p->before + thread_index(); i < p->beyond; i += WINDOW_THREADS)
-        z[quads ? place_of(i) : i] = lift(item_of(p, l, i), item + i, l->b.p);
+        z[quads ? place_of(i) : i] = lift(item_of(p, l, i), number_of(l, item + i), l->b.p);
 }
 
 /* Address of the result of window q. */
@@ -396,7 +407,7 @@ fn void store_items(LOCAL const tile *p, LOCAL const borders *d, const launch *l
         m.s = v[turned ? place_of(i) : i];
         m.have = whole && length >= l->of.least;
         if (whole || (l->of.edges == EDGES_TOO && !l->of.valid))
-            store_maybe(result_at(p, l, i), m, length, p->lo + i, l->b.p);
+            store_maybe(result_at(p, l, i), m, l->elements, number_of(l, p->lo + i), l->b.p);
     }
 }
 

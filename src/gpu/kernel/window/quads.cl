@@ -12,8 +12,9 @@
  * to low. Tiles begin where results are aligned to quads; so elements are loaded one by one, and
  * neighbouring threads load neighbouring elements. */
 
-/* Blocks of a multiprocessor, which bounds the registers. */
+/* Blocks of a multiprocessor, which bounds the registers. WIDE_BLOCKS: of rows and tables. */
 #define QUADS_BLOCKS (sizeof(state) > 8 ? 3 : 4)
+#define WIDE_BLOCKS  (sizeof(state) == 16 ? 2 : QUADS_BLOCKS)
 enum { ARRAY_QUADS = QUAD_ITEMS / QUAD, THREAD_QUADS = ARRAY_QUADS / WINDOW_THREADS };
 
 /* The unit of access to quad q of an array in local memory: 16 bytes, if the states of a quad are
@@ -60,40 +61,49 @@ fn four quad_at(LOCAL const four *z, int q, int m, int far)
     return get_four(z, q);
 }
 
-/* for windows of at most QUAD_ITEMS / 2 */
-enum { FAR_LEVEL = ARRAY_QUADS / 4, FAR_BITS = ARRAY_QUADS / 2 + 1 };
+/* For windows that end QUAD_ITEMS / 2 items after their beginning at most. */
+enum { FAR_LEVEL = ARRAY_QUADS / 4 + TL_TABLE, FAR_BITS = ARRAY_QUADS / 2 + 1 };
+
+/* The four states of an array from state `turn` of quad q on. */
+fn four four_at(LOCAL const four *z, int q, int turn, int m, int most)
+{
+    four v = quad_at(z, q, m, most);
+    if (!turn) return v;
+
+    const four next = quad_at(z, q + 1, m, most);
+    const int half = turn & 2;
+    if (half) v.s[0] = v.s[2], v.s[1] = v.s[3], v.s[2] = next.s[0], v.s[3] = next.s[1];
+    if (TL_TABLE && turn & 1) {
+        v.s[0] = v.s[1], v.s[1] = v.s[2], v.s[2] = v.s[3];
+        v.s[3] = half ? next.s[2] : next.s[0];
+    }
+    return v;
+}
 
 /* The levels that a launch folds, for double_quads, fold_onto and fold_bits. */
 typedef struct {
     int w, top, kept; /* w: their bits; top: the highest one; kept: arrays of the others */
-    int more;         /* nodes of level k have 2^(k + more) elements; 0 but in rows.cl */
-    /* TL_TABLE: quads of a row; threads that have quads */
-    int row, threads;
-    i64 done; /* elements of a window before the items of this launch */
+    int more;         /* nodes of level k have 2^(k + more) elements; 0 but in rows and tables */
+    int pitch;        /* TL_TABLE: items from one element of a window to the next one */
+    i64 done;         /* elements of a window before the items of this launch */
 } levels;
 
-/* Number of quad m of a thread. */
-fn int quad_of(const levels *v, int m)
-{
-    return m * (TL_TABLE ? v->threads : WINDOW_THREADS) + thread_index();
-}
-
 /* Doubles y from Y_from to Y_top. The levels of w's set bits are kept in the arrays slot, slot + 1,
- * ... The other levels alternate between two arrays. ones: the first nodes may have one element. */
+ * ... The other levels alternate between two arrays. ones: the first nodes may have one element.
+ * TL_TABLE: the array of the first level has been filled. */
 fn void double_quads(LOCAL four *z, four *y, const levels *v, int from, int slot, const int ones)
 {
     for (int k = from; k < v->top; k++) {
         if (!ones) SURELY((real)((i64)1 << (k + v->more)) > num(1.0)); /* see plus_halves */
         LOCAL four *to = z + (v->w >> k & 1 ? slot++ : v->kept + !(k & 1)) * ARRAY_QUADS;
-        UNROLL for (int m = 0; m < THREAD_QUADS; m++)
-        {
-            if (!TL_TABLE || thread_index() < v->threads) put_four(to, quad_of(v, m), y[m]);
-        }
+        const int items = TL_TABLE ? v->pitch << (k - TABLE_LEVEL) : 1 << k; /* to the next node */
+        UNROLL for (int m = 0; m < THREAD_QUADS && (!TL_TABLE || k > from); m++)
+            put_four(to, quad_number(m), y[m]);
         BARRIER();
         UNROLL for (int m = 0; m < THREAD_QUADS; m++)
         {
-            four right =
-                quad_at(to, quad_of(v, m) + ((TL_TABLE ? v->row : 1) << (k - 2)), m, FAR_LEVEL);
+            const four right = four_at(to, quad_number(m) + (items >> 2),
+                                       TL_TABLE ? items & (QUAD - 1) : 0, m, FAR_LEVEL);
             UNROLL for (int c = 0; c < QUAD; c++) y[m].s[c] =
                 TWIN(y[m].s[c], right.s[c], (i64)1 << (k + v->more));
         }
@@ -107,20 +117,15 @@ fn void fold_bits(LOCAL const four *z, four *y, const levels *v)
     for (int k = v->top - 1; k >= 0; k--) {
         if ((v->w >> k & 1) == 0) continue;
 
-        const int far = v->w >> (k + 1) << (k + 1);
+        const int far = v->w >> (k + 1) << (k + 1),
+                  items = TL_TABLE ? (far >> TABLE_LEVEL) * v->pitch : far;
         const i64 before = v->more < 0 ? far >> -v->more : (i64)far << v->more;
         LOCAL const four *from = z + --slot * ARRAY_QUADS;
 
         UNROLL for (int m = 0; m < THREAD_QUADS; m++)
         {
-            const int q = quad_of(v, m) + far / QUAD * (TL_TABLE ? v->row : 1);
-            four right = quad_at(from, q, m, FAR_BITS);
-            if (far & 2) { /* level 0 after level 1: half a quad further */
-                four next = quad_at(from, q + 1, m, FAR_BITS);
-                right.s[0] = right.s[2], right.s[1] = right.s[3], right.s[2] = next.s[0],
-                right.s[3] = next.s[1];
-            }
-
+            const four right = four_at(from, quad_number(m) + (items >> 2),
+                                       items & (TL_TABLE ? QUAD - 1 : 2), m, FAR_BITS);
             UNROLL for (int c = 0; c < QUAD; c++) y[m].s[c] =
                 COMBINE(y[m].s[c], right.s[c], v->done + before, (i64)1 << (k + v->more));
         }
@@ -184,7 +189,8 @@ fn int quads_prefetches(LOCAL const tile *p, const launch *l)
 /* The array where Y_0 begins. */
 fn LOCAL four *first_array(LOCAL u8 *memory, const launch *l)
 {
-    return (LOCAL four *)memory + (l->of.width & 1 && l->top ? 0 : l->kept) * ARRAY_QUADS;
+    return (LOCAL four *)memory +
+           (l->elements & 1 && l->top ? 0 : l->kept + TL_TABLE) * ARRAY_QUADS;
 }
 
 /* Y_0 of a tile. */
@@ -200,7 +206,7 @@ fn void quads_load(LOCAL u8 *memory, quads_registers *r, LOCAL const tile *p, co
         const i64 item = p->lo + l->of.shift + me;
         UNROLL for (int k = 0; k < MANY; k++) e[k] = DENSE_ITEM(p, l, me + k * WINDOW_THREADS);
         UNROLL for (int k = 0; k < MANY; k++) z[k * WINDOW_THREADS + place_of(me)] =
-            lift(e[k], item + k * WINDOW_THREADS, l->b.p);
+            lift(e[k], number_of(l, item + k * WINDOW_THREADS), l->b.p);
     } else {
         load_items(z, 1, p, l);
     }
@@ -219,24 +225,30 @@ fn void first_levels(four *y, four right, int top, LOCAL four *keep_1, int q)
     }
 }
 
+fn levels levels_of(const launch *l)
+{
+    const int low = TL_TABLE ? TABLE_LEVEL : 0;
+    levels v;
+    v.w = (int)(TL_TABLE ? l->elements : l->of.width) << low, v.top = l->top + low;
+    v.kept = l->kept, v.more = -low, v.pitch = (int)l->pitch, v.done = l->of.shift;
+    return v;
+}
+
 fn void quads_fold(LOCAL u8 *memory, quads_registers *r, LOCAL const tile *p,
                    LOCAL const borders *d, const launch *l)
 {
     LOCAL four *const z = (LOCAL four *)memory, *const y0 = first_array(memory, l);
-    levels v;
-
-    v.w = (int)l->of.width, v.top = l->top, v.kept = l->kept, v.more = 0;
-    v.done = l->of.shift;
+    const levels v = levels_of(l);
     UNROLL for (int m = 0; m < THREAD_QUADS; m++)
     {
         const int q = quad_number(m);
         r->y[m] = get_four(y0, q);
-        if (v.top)
+        if (!TL_TABLE && v.top)
             first_levels(&r->y[m], quad_at(y0, q + 1, m, 1), v.top,
                          v.w & 2 ? z + (v.w & 1) * ARRAY_QUADS : 0, q);
     }
 
-    double_quads(z, r->y, &v, 2, (v.w & 1) + (v.w >> 1 & 1), 0);
+    double_quads(z, r->y, &v, 2, TL_TABLE ? 0 : (v.w & 1) + (v.w >> 1 & 1), TL_TABLE);
     BARRIER();
 
     quad_places at;
@@ -254,9 +266,10 @@ fn void lower_quad(result *x, LOCAL const tile *p, LOCAL const borders *d, const
                    const four *v)
 {
     const i64 w = length_in(l->of);
-    const real length = (real)w;
+    const real length = (real)l->elements;
 
-    UNROLL for (int c = 0; c < QUAD; c++) x[c] = lower(v->s[c], length, p->lo + q + c, l->b.p);
+    UNROLL for (int c = 0; c < QUAD; c++) x[c] =
+        lower(v->s[c], length, number_of(l, p->lo + q + c), l->b.p);
     if (!p->inside && (l->b.flags & OFFSETS) && q < p->results) {
         const int cut = cut_windows(p, d, l->b, q, (int)w);
         UNROLL for (int c = 0; c < QUAD; c++) x[c] = cut >> c & 1 ? empty(l->b.p) : x[c];

@@ -20,241 +20,134 @@
  * A window is folded at its bits from high to low (order.md), so the bits of a group come after
  * those of all higher groups. For columns, window_rows takes the place of window_tile. */
 
-/* Programs of tables (TL_TABLE) have tiles of columns whose rows have any number of quads, which
- * the host chooses; see below. */
-
-/* Blocks of a multiprocessor, which bounds the registers. */
-#define ROWS_BLOCKS (sizeof(state) == 16 ? 2 : QUADS_BLOCKS)
 fn int within(i64 i, i64 low, i64 high) { return (int)(i < low ? low : i > high ? high : i); }
 
 #if TL_TABLE
-/* x / n is x * part_of(n) >> PART_LOG, for the items x of a tile and n up to 64. */
-enum { PART_LOG = 20 };
-fn u32 part_of(int n) { return ((1u << PART_LOG) + (u32)n - 1) / (u32)n; }
+enum { ITEMS = QUAD_ITEMS / WINDOW_THREADS };
 
-/* The rows of a tile. Threads 0 to threads - 1 have quads: number m is in row row + m * step. */
+/* A tile of `wide` columns and as many rows as fit: a table (place.cl) of items from all over
+ * memory. */
 typedef struct {
-    int row_quads, rows, step, threads;
-    int row, quad; /* of this thread's first quad; of threads without quads: 0 */
-} tile_shape;
+    i64 first;               /* index of the element where the window of row 0 begins */
+    i64 column;              /* its first column */
+    int wide, rows, columns; /* columns: that exist */
+    int low, high;           /* rows low <= i < high have whole windows */
+    int results;             /* rows that have results */
+} item_tile;
 
-fn tile_shape shape_of(i64 row_quads)
+fn item_tile item_tile_of(const launch *l, i64 chunk, i64 group)
 {
-    tile_shape t;
-    t.row_quads = (int)row_quads, t.step = WINDOW_THREADS / t.row_quads;
-    t.rows = THREAD_QUADS * t.step, t.threads = t.step * t.row_quads;
-    const int me = thread_index() < t.threads ? thread_index() : 0;
-    t.row = (int)((u32)me * part_of(t.row_quads) >> PART_LOG);
-    t.quad = me - t.row * t.row_quads;
-    return t;
-}
-
-/* A tile of columns. */
-typedef struct {
-    tile_shape shape;
-    i64 first;      /* index of the element where the window of row 0 begins */
-    i64 column;     /* its first column */
-    int columns;    /* columns of it that exist */
-    int low, high;  /* rows low <= i < high have whole windows */
-    int results;    /* rows that have results */
-    i64 side, down; /* bytes between elements: of columns, of rows */
-} column_tile;
-
-fn column_tile column_tile_of(const launch *l, tile_shape shape, i64 chunk, i64 group)
-{
-    column_tile t;
-    const i64 w = length_in(l->of);
-
-    t.shape = shape;
-    t.column = group * shape.row_quads * QUAD;
-    t.columns = within(l->b.seqs - t.column, 0, shape.row_quads * QUAD);
-    t.first = l->of.at + chunk * l->each;
-    t.low = within(-t.first, 0, shape.rows);
-    t.high = within(l->b.n - w + 1 - t.first, 0, shape.rows);
+    item_tile t;
+    t.wide = (int)l->pitch, t.rows = QUAD_ITEMS / t.wide, t.column = group * t.wide;
+    t.columns = within(l->b.seqs - t.column, 0, t.wide), t.first = l->of.at + chunk * l->each;
+    t.low = within(-t.first, 0, t.rows);
+    t.high = within(l->b.n - l->elements + 1 - t.first, 0, t.rows);
     t.results = within(l->of.count - chunk * l->each, 0, l->each);
-    t.side = l->b.row_stride * TL_SIZE, t.down = l->b.stride * TL_SIZE;
     return t;
 }
 
-/* Element number i of a tile, whose rows have t->columns elements, one row after the other. */
+/* A thread's items, WINDOW_THREADS apart in the order of the tile. byte: from the tile's first one;
+ * step, carry: added to it for the next item, and where that begins another row. */
 typedef struct {
-    int row, place; /* place: in local memory */
-    i64 byte;
-} tile_element;
+    int row, column, rows, columns, wide;
+    i64 byte, step, carry;
+} item_walk;
 
-fn tile_element element_in(const column_tile *t, int i, u32 part, i64 side, i64 down)
+fn item_walk walk_of(int wide, i64 side, i64 down)
 {
-    tile_element e;
-    e.row = (int)((u32)i * part >> PART_LOG);
-    const int column = i - e.row * t->columns;
-    e.place = place_of(e.row * t->shape.row_quads * QUAD + column);
-    e.byte = down == t->columns * side ? i * side : e.row * down + column * side;
-    return e;
+    item_walk a;
+    a.wide = wide, a.row = thread_index() / wide, a.column = thread_index() - a.row * wide;
+    a.rows = WINDOW_THREADS / wide, a.columns = WINDOW_THREADS - a.rows * wide;
+    a.byte = a.row * down + a.column * side;
+    a.step = a.rows * down + a.columns * side, a.carry = down - wide * side;
+    return a;
 }
 
-/* Loads and lifts a thread's elements: by quads if these are aligned, else one by one, so that
- * neighbouring threads load neighbouring elements, and by local memory. Elements that do not exist
- * are skipped; no result uses them. */
-fn void load_columns(LOCAL four *z, four *y, const column_tile *t, const launch *l)
+fn void walk_on(item_walk *a)
 {
-    enum { MANY = 4 }; /* elements of a thread at a time */
-    const batch b = l->b;
-    const i64 item = t->first + l->of.shift; /* of row 0 */
-    GLOBAL const u8 *const x = b.x + t->column * t->side + item * t->down;
-    const int inside = item >= 0 && item + t->shape.rows <= b.n;
-    const int low = within(-item, 0, t->shape.rows), high = within(b.n - item, 0, t->shape.rows);
-    const int quads = inside && t->columns == t->shape.row_quads * QUAD && t->side == TL_SIZE &&
-                      ADDRESS(x) % QUAD_ALIGN == 0 && t->down % (i64)QUAD_ALIGN == 0;
-    const int whole = ADDRESS(x) % TL_SIZE == 0, end = SKIPS && quads ? 0 : high * t->columns;
-    const u32 part = part_of(t->columns > 0 ? t->columns : 1);
+    a->row += a->rows, a->column += a->columns, a->byte += a->step;
+    if (a->column >= a->wide) a->row++, a->column -= a->wide, a->byte += a->carry;
+}
 
-    if (quads) {
-        quad e[THREAD_QUADS];
-        GLOBAL const u8 *const mine =
-            x + t->shape.row * t->down + t->shape.quad * (i64)sizeof(quad);
-        UNROLL for (int m = 0; m < THREAD_QUADS; m++) e[m] =
-            *(GLOBAL const quad *)(mine + m * t->shape.step * t->down);
-        UNROLL for (int m = 0; m < THREAD_QUADS; m++)
-        {
-            elem each_[QUAD];
-            put_quad(each_, e[m]);
-            UNROLL for (int c = 0; c < QUAD; c++) y[m].s[c] =
-                lift(each_[c], item + t->shape.row + m * t->shape.step, b.p);
-        }
-        if (SKIPS) return;
-    }
+/* Loads and lifts a tile's items. Those that do not exist are replaced by another one, which no
+ * result uses. */
+fn void load_item_tile(LOCAL state *z, const item_tile *t, batch b)
+{
+    enum { MANY = 4 }; /* loads at a time */
+    const i64 side = b.row_stride * TL_SIZE, down = b.stride * TL_SIZE;
+    const int low = within(-t->first, 0, t->rows - 1), high = within(b.n - t->first, 1, t->rows);
+    GLOBAL const u8 *const x = b.x + t->column * side + t->first * down;
+    const int whole = ADDRESS(x) % TL_SIZE == 0;
+    item_walk a = walk_of(t->wide, side, down);
 
-    ROLLED for (int i = low * t->columns + thread_index(); i < end; i += MANY * WINDOW_THREADS)
+    ROLLED for (int k = 0; k < ITEMS; k += MANY)
     {
         elem e[MANY];
-        tile_element at[MANY];
-        UNROLL for (int k = 0; k < MANY; k++)
+        int row[MANY];
+        UNROLL for (int j = 0; j < MANY; j++)
         {
-            const int j = i + k * WINDOW_THREADS;
-            at[k] = element_in(t, j < end ? j : i, part, t->side, t->down);
+            const int exists = a.row >= low && a.row < high && a.column < t->columns;
+            GLOBAL const u8 *const at = x + (exists ? a.byte : low * down);
+            e[j] = whole ? *(GLOBAL const elem *)at : load_bytes(at), row[j] = a.row;
+            walk_on(&a);
         }
-        if (whole) {
-            UNROLL for (int k = 0; k < MANY; k++) e[k] = *(GLOBAL const elem *)(x + at[k].byte);
-        } else {
-            UNROLL for (int k = 0; k < MANY; k++) e[k] = load_bytes(x + at[k].byte);
-        }
-        UNROLL for (int k = 0; k < MANY; k++)((LOCAL state *)z)[at[k].place] =
-            lift(e[k], item + at[k].row, b.p);
-    }
-    BARRIER();
-    if (!SKIPS || !quads) {
-        UNROLL for (int m = 0; m < THREAD_QUADS; m++) y[m] =
-            get_four(z, m * t->shape.threads + thread_index());
+        UNROLL for (int j = 0; j < MANY; j++)
+            z[place_of(thread_index() + (k + j) * WINDOW_THREADS)] =
+                lift(e[j], t->first + row[j], b.p);
     }
 }
 
-/* Prefetches the rows of a tile of columns: the first and the last element of each. */
-fn void prefetch_columns(const launch *l, tile_shape t, i64 chunk, i64 group)
-{
-    const i64 first = l->of.at + chunk * l->each + l->of.shift, step = t.row_quads * QUAD,
-              column = group * step, last = column + step < l->b.seqs ? column + step : l->b.seqs;
-    for (int k = thread_index(); k < t.rows; k += WINDOW_THREADS) {
-        const i64 i = first + k;
-        if (i < 0 || i >= l->b.n) continue;
-        PREFETCH(l->b.x + (column * l->b.row_stride + i * l->b.stride) * TL_SIZE);
-        if (step > LINE_ITEMS / 2)
-            PREFETCH(l->b.x + ((last - 1) * l->b.row_stride + i * l->b.stride) * TL_SIZE);
-    }
-}
-
-/* True if the window of row i is inside its column, and long enough for a result. */
-fn int has_result(const column_tile *t, const launch *l, int i)
-{
-    return i >= t->low && i < t->high && length_in(l->of) >= l->of.least;
-}
-
-fn int stores_row(const column_tile *t, const launch *l, int i, int many)
-{
-    return i < many && (l->of.edges == EDGES_TOO || (i >= t->low && i < t->high));
-}
-
-/* Stores a tile's results: by quads if these are aligned, else one by one, by local memory. many:
- * rows of the tile that have any. */
-fn void store_columns(LOCAL four *z, const column_tile *t, const four *y, int many, const launch *l)
+/* Stores a tile's results. */
+fn void store_item_tile(const item_tile *t, LOCAL const state *z, const launch *l)
 {
     const i64 side = l->out.row_stride * RESULT_BYTES, down = l->out.stride * RESULT_BYTES;
-    const i64 back = l->of.valid ? 0 : l->of.before, w = length_in(l->of);
-    const int wide = t->shape.row_quads * QUAD;
+    const int apart = l->of.edges != EDGES_TOO, high = l->elements >= l->of.least ? t->high : 0;
+    const int from = apart ? t->low : 0, end = apart && t->high < t->results ? t->high : t->results;
     const par p = l->b.p;
-    GLOBAL u8 *const to = l->out.x + t->column * side + (t->first + back) * down;
-    const u32 part = part_of(t->columns > 0 ? t->columns : 1);
-    int some = many * t->columns;
+    GLOBAL u8 *const to =
+        l->out.x + t->column * side + (t->first + (l->of.valid ? 0 : l->of.before)) * down;
+    const int dense = SKIPS && OP_LANES == 1 && ADDRESS(to) % sizeof(result) == 0;
+    item_walk a = walk_of(t->wide, side, down);
 
-#if OP_LANES == 1
-    if (t->columns == wide && side == sizeof(result) && ADDRESS(to) % QUAD_OUT_ALIGN == 0 &&
-        down % (i64)QUAD_OUT_ALIGN == 0) {
-        GLOBAL u8 *const mine = to + t->shape.row * down + t->shape.quad * (i64)sizeof(result_quad);
-        UNROLL for (int m = 0; m < THREAD_QUADS; m++)
-        {
-            const int i = t->shape.row + m * t->shape.step;
-            const i64 first = t->first + i;
-            result_quad q;
-            q.x = lower(y[m].s[0], (real)w, first, p), q.y = lower(y[m].s[1], (real)w, first, p);
-            q.z = lower(y[m].s[2], (real)w, first, p), q.w = lower(y[m].s[3], (real)w, first, p);
-            if (!has_result(t, l, i)) q.x = q.y = q.z = q.w = empty(p);
-            if (thread_index() < t->shape.threads && stores_row(t, l, i, many))
-                *(GLOBAL result_quad *)(mine + m * t->shape.step * down) = q;
-        }
-        some = 0;
-    }
-    if (SKIPS && !some) return;
-#endif
-
-    BARRIER();
-    UNROLL for (int m = 0; m < THREAD_QUADS; m++)
-    {
-        if (thread_index() < t->shape.threads)
-            put_four(z, m * t->shape.threads + thread_index(), y[m]);
-    }
-    BARRIER();
-    for (int k = thread_index(); k < some; k += WINDOW_THREADS) {
-        const tile_element e = element_in(t, k, part, side, down);
-        const state s = ((LOCAL const state *)z)[e.place];
-        const int has = has_result(t, l, e.row);
-        if (!stores_row(t, l, e.row, many)) continue;
-#if OP_LANES == 1
-        if (SKIPS && ADDRESS(to) % sizeof(result) == 0) {
-            *(GLOBAL result *)(to + e.byte) =
-                has ? lower(s, (real)w, t->first + e.row, p) : empty(p);
-            continue;
-        }
-#endif
+    for (int k = 0; k < ITEMS; k++, walk_on(&a)) {
+        const i64 first = t->first + a.row;
         maybe v;
-        v.s = s, v.have = has;
-        store_maybe(to + e.byte, v, w, t->first + e.row, p);
+        v.s = z[place_of(thread_index() + k * WINDOW_THREADS)];
+        v.have = a.row >= t->low && a.row < high;
+        if (a.row < from || a.row >= end || a.column >= t->columns) continue;
+        if (dense)
+            *(GLOBAL result *)(to + a.byte) =
+                v.have ? lower(v.s, (real)l->elements, first, p) : empty(p);
+        else
+            store_maybe(to + a.byte, v, l->elements, first, p);
     }
 }
 
-/* A tile has row_quads quads of each row, and as many rows as fit; so the item r rows further is
- * r * row_quads quads further. `each` rows have results. */
+/* Columns whose quads are not aligned: items are loaded and stored one by one, neighbours by
+ * neighbouring threads, by local memory. */
 KERNEL_OF(window_rows)
 {
-    enum { LEVEL = 2 }; /* of quads.cl: its nodes begin a quad apart */
     LAUNCH_OF_PARAMETERS;
-    LOCAL four *const z = (LOCAL four *)LOCAL_MEMORY;
-    const tile_shape shape = shape_of(row_quads);
-    const i64 tiles = quads / row_quads; /* tiles of a row */
-    levels v;
-    v.w = (int)l.of.width << LEVEL, v.top = l.top + LEVEL, v.kept = l.kept;
-    v.more = -LEVEL, v.row = shape.row_quads, v.threads = shape.threads, v.done = 0;
+    const i64 tiles = quotient(b.seqs - 1, pitch) + 1; /* tiles of a row */
+    l.elements = length_in(l.of);
+    LOCAL four *const z = (LOCAL four *)LOCAL_MEMORY, *const y0 = first_array(LOCAL_MEMORY, &l);
+    const levels v = levels_of(&l);
 
     for (i64 job = group_index(); job < l.jobs; job += group_count()) {
-        const i64 chunk = quotient(job, tiles), group = job - chunk * tiles;
-        const column_tile t = column_tile_of(&l, shape, chunk, group);
-        const i64 next = job + group_count() < l.jobs ? job + group_count() : job;
+        const i64 chunk = quotient(job, tiles);
+        const item_tile t = item_tile_of(&l, chunk, job - chunk * tiles);
         four y[THREAD_QUADS];
 
-        load_columns(z, y, &t, &l);
-        prefetch_columns(&l, shape, quotient(next, tiles), next - quotient(next, tiles) * tiles);
-        double_quads(z, y, &v, LEVEL, 0, 1);
+        load_item_tile((LOCAL state *)y0, &t, l.b);
+        BARRIER();
+        UNROLL for (int m = 0; m < THREAD_QUADS; m++) y[m] = get_four(y0, quad_number(m));
+        double_quads(z, y, &v, TABLE_LEVEL, 0, 1);
         BARRIER();
         fold_bits(z, y, &v);
-        store_columns(z, &t, y, t.results, &l);
+        BARRIER();
+        UNROLL for (int m = 0; m < THREAD_QUADS; m++) put_four(z, quad_number(m), y[m]);
+        BARRIER();
+        store_item_tile(&t, (LOCAL const state *)z, &l);
         BARRIER();
     }
 }
