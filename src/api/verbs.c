@@ -86,16 +86,16 @@ static tally_status run_verb(tally *ctx, const char *op, tl_call *call, void *re
 }
 
 /* A scan or a window, perhaps with validity bits of its results. */
-static tally_status run_with_bits(tally *ctx, const char *op, tl_call call)
+static tally_status run_with_bits(tally *ctx, const char *op, tl_call *call)
 {
-    if (!call.out || !call.out->valid) return run_verb(ctx, op, &call, NULL);
+    if (!call->out || !call->out->valid) return run_verb(ctx, op, call, NULL);
     tl_validity *v;
-    tally_view plain = *call.out;
+    tally_view plain = *call->out;
     plain.valid = NULL;
     plain.valid_offset = 0;
-    tally_status status = tl_validity_begin(ctx, op, &call, &v);
-    call.out = &plain;
-    if (!status) status = run_verb(ctx, op, &call, NULL);
+    tally_status status = tl_validity_begin(ctx, op, call, &v);
+    call->out = &plain;
+    if (!status) status = run_verb(ctx, op, call, NULL);
 
     return tl_validity_end(v, status);
 }
@@ -108,13 +108,13 @@ tally_status tally_reduce(tally *ctx, const char *op, const tally_view *in, void
 tally_status tally_scan(tally *ctx, const char *op, const tally_view *in, const tally_view *out,
                         const tally_scan_options *o)
 {
-    return run_with_bits(ctx, op, (tl_call){TL_SCAN, .in = in, .out = out, .scan = o});
+    return run_with_bits(ctx, op, &(tl_call){TL_SCAN, .in = in, .out = out, .scan = o});
 }
 
 tally_status tally_window(tally *ctx, const char *op, const tally_view *in, const tally_view *out,
                           const tally_window_options *o)
 {
-    return run_with_bits(ctx, op, (tl_call){TL_WINDOW, .in = in, .out = out, .window = o});
+    return run_with_bits(ctx, op, &(tl_call){TL_WINDOW, .in = in, .out = out, .window = o});
 }
 
 /* ---- tally_sum_f32 and its like: kernels without a context, one row per function ---- */
