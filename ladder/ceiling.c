@@ -41,7 +41,7 @@ static void store_line(char *to, const char *from)
 #endif
 }
 
-enum { TILE = 16384, ROW = 512, PIECE = 1 << 20, LARGE_PAGE = 2 << 20 };
+enum { TILE = 16384, ROW = 512, PIECE = 1 << 20, SHARES = 32, LARGE_PAGE = 2 << 20 };
 typedef uint64_t line __attribute__((vector_size(64)));
 
 /* How to walk: with or without asking for the next tile; a copy also with plain stores, which stay
@@ -124,12 +124,19 @@ static void one_piece(void *data, int64_t k)
     __atomic_fetch_add(&w->sum, sum, __ATOMIC_RELAXED);
 }
 
-/* Threads take pieces in turn: shares of one size wait for the slowest processor. */
+/* Threads take pieces in turn: shares of one size wait for the slowest processor. Each takes many:
+   with 4 of 1 MiB for each of 16 threads the last ones took a fifth of the time. */
+static int64_t pieces_of(const ceiling *c)
+{
+    const int64_t many = c->bytes / PIECE, least = SHARES * (int64_t)c->threads;
+    if (c->threads == 1 || c->bytes < least * 4 * TILE) return c->threads;
+    return many > least ? many : least;
+}
+
 double ceiling_pass(ceiling *c, int copy, int walk, int64_t passes)
 {
     const double begin = clock_seconds();
-    const int64_t many = c->bytes / PIECE;
-    pass_work all = {c, copy, walk, c->threads > 1 && many > 4 * c->threads ? many : c->threads, 0};
+    pass_work all = {c, copy, walk, pieces_of(c), 0};
     for (int64_t i = 0; i < passes; i++) tl_for(c->threads, all.pieces, one_piece, &all);
     const double taken = clock_seconds() - begin;
     c->sum += all.sum; /* or the compiler drops the reads */
