@@ -9,7 +9,9 @@
 enum {
     ROUNDS = 32,
     TILE = 16384,
-    PIECE = 1 << 20, /* threads take the next piece of so many bytes */
+    PIECE = 1 << 20, /* threads take the next piece of so many bytes, or a SHARES-th of a share */
+    PIECE_LEAST = 64 << 10,
+    SHARES = 32,
     LINE = 64,
     FEW = 256 /* 1 byte written of so many read is next to nothing */
 };
@@ -58,10 +60,13 @@ static size_t cut(size_t bytes, size_t k, size_t of)
 
 /* The pieces of a pass by several threads: a share for each where there is little; else many, which
  * threads take in order, because shares of one size wait for the slowest processor, and pieces side
- * by side share pages and caches. 16 Intel processors read 1.6 times as fast so. */
+ * by side share pages and caches. 16 Intel processors read 1.6 times as fast so. Of few large pieces
+ * the last ones take long: with 4 for each thread, 1.2 times as long in all. */
 static size_t pieces(size_t bytes, size_t threads)
 {
-    return bytes / PIECE > 4 * threads ? bytes / PIECE : threads;
+    const size_t least = SHARES * threads;
+    if (bytes < least * PIECE_LEAST) return threads;
+    return bytes / PIECE > least ? bytes / PIECE : least;
 }
 
 double ceiling_time(const ceiling_loop *loop, int threads, char *dst, size_t out, const char *src,

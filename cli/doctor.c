@@ -170,7 +170,7 @@ static int examine(checkup *c, const options *o)
     int64_t runs;
     tally *ctx = NULL;
     const char *report = "";
-    int code = opt_count(o, OPT_runs_doctor, 0, 1001, 5, &runs);
+    int code = opt_count(o, OPT_runs_doctor, 0, 1001, 15, &runs);
 
     if (!code) code = opt_count(o, OPT_cases_doctor, 1, INT64_MAX, 1000, &c->cases);
     if (!code) code = session_open(&ctx, o);
@@ -190,7 +190,6 @@ static int examine(checkup *c, const options *o)
     return code;
 }
 
-static double fraction(const bench_figure *f) { return f->ceiling / f->seconds; }
 static double rate(const bench_figure *f) { return (double)f->bytes / f->seconds * 1e-9; }
 
 /* ---- output ---- */
@@ -214,14 +213,14 @@ static void print_text(const checkup *c, const struct utsname *system)
         putchar('\n');
     }
     if (c->timed)
-        printf("\nspeed, of the memory's (%s, %d thread%s, 64 MiB of f32, best time)\n", c->isa,
-               c->threads, c->threads == 1 ? "" : "s");
+        printf("\nspeed, of the memory's (%s, %d thread%s, 64 MiB of f32)\n", c->isa, c->threads,
+               c->threads == 1 ? "" : "s");
     int above = 0;
     for (int j = 0; j < JOBS && c->timed; j++) {
         printf("  %-19s ", jobs[j].words);
-        print_bar(fraction(&c->speed[j]));
-        printf(" %4.0f %%  %6.1f GB/s\n", 100 * fraction(&c->speed[j]), rate(&c->speed[j]));
-        above |= fraction(&c->speed[j]) > 1.03;
+        print_bar(c->speed[j].fraction);
+        printf(" %4.0f %%  %6.1f GB/s\n", 100 * c->speed[j].fraction, rate(&c->speed[j]));
+        above |= c->speed[j].fraction > 1.03;
     }
     if (above)
         puts("  (above 103 %: the memory is faster than the loops that were tried; measure again)");
@@ -250,7 +249,7 @@ static void print_json(const checkup *c, const struct utsname *system)
     printf("],\n\"isa\": \"%s\", \"threads\": %d, \"speed\": [", c->isa, c->threads);
     for (int j = 0; j < JOBS && c->timed; j++)
         printf("%s\n  {\"problem\": \"%s\", \"gb_per_s\": %.4g, \"fraction\": %.4g}", j ? "," : "",
-               jobs[j].problem, rate(&c->speed[j]), fraction(&c->speed[j]));
+               jobs[j].problem, rate(&c->speed[j]), c->speed[j].fraction);
     printf("],\n\"law\": {\"ok\": %s, \"cases\": %lld, \"seed\": 1, \"report\": ",
            c->lawful ? "true" : "false", (long long)c->cases);
     put_json(stdout, "", c->report);

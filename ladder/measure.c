@@ -313,9 +313,12 @@ static int host_ceilings(place *p, int64_t bytes, int runs, ceilings *c, ladder_
     const int team = m.threads < all ? 1 : all; /* as many as there can be */
     for (int r = -2; r < 2 * runs; r++) {
         m.threads = r % 2 ? team : 1;
-        const double reading = ceiling_read(&m), copying = ceiling_copy(&m);
-        if (r >= 0 && (read == 0 || reading < read)) read = reading;
-        if (r >= 0 && (copy == 0 || copying < copy)) copy = copying;
+        for (int walk = 0; walk < CEILING_WALKS; walk++) {
+            const double reading = ceiling_pass(&m, 0, walk, 1),
+                         copying = ceiling_pass(&m, 1, walk, 1);
+            if (r >= 0 && (read == 0 || reading < read)) read = reading;
+            if (r >= 0 && (copy == 0 || copying < copy)) copy = copying;
+        }
     }
     ceiling_close(&m);
     c->read = read > 0 ? (double)each / read : 0;

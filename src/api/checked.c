@@ -186,12 +186,13 @@ static tally_status check_row(tally *ctx, const tl_call *call, const tl_ranges *
 
 tally_status tl_check_sums(tally *ctx, const char *op, const tl_call *call, const tl_ranges *ranges)
 {
+    if (!tl_is_checked(op) || !ctx || !call->in) return TALLY_OK;
     const tl_scalar *scalar;
     tl_par par;
-    tally_view in = call->in ? *call->in : (tally_view){0}, next;
+    tally_view in = *call->in, next;
     tl_host_copies copies = {.ctx = ctx};
 
-    if (!tl_is_checked(op) || !ctx || !call->in || tl_resolve(ctx, op, in.dtype, &scalar, &par) ||
+    if (tl_resolve(ctx, op, in.dtype, &scalar, &par) ||
         (call->verb == TL_WINDOW && !ranges && tl_check_window(ctx, call->window)) ||
         tl_host_offsets(&copies, "in", &in)) {
         tl_host_close(&copies);

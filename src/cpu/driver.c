@@ -27,12 +27,14 @@ typedef struct {
     tl_run_of run;
     const tl_shape *shape;
     int64_t least, most;
+    int dense;
     tally_status status; /* a failure of any thread */
 } pass;
 
 typedef struct {
     tl_thread t;
     const pass *pass;
+    void (*alone)(const tl_thread *, int64_t r); /* the shape's, if all sequences may use it */
     tally_status status;
     tl_lanes_batch *batch;
     char *large; /* memory for dense parts that are too large for the context */
@@ -171,6 +173,10 @@ static __attribute__((noinline)) tally_status run_strided(worker *w, const seque
 static void run_sequence(void *with, int64_t r)
 {
     worker *w = with;
+    if (w->alone) {
+        w->alone(&w->t, r);
+        return;
+    }
     const tl_call *call = w->t.run->call;
     const sequence s = sequence_of(call, r);
     if (w->status || s.n < w->pass->least || s.n > w->pass->most) return;
@@ -200,6 +206,8 @@ static tally_status open_worker(worker *w, const pass *p, int number, int thread
     w->t.threads = threads;
     w->t.memory = &w->memory;
     w->pass = p;
+    w->alone =
+        p->dense && threads == 1 && !p->least && p->most == INT64_MAX ? p->shape->alone : NULL;
     w->status = TALLY_OK;
     w->batch = NULL;
     w->large = NULL;
@@ -348,7 +356,7 @@ tally_status tl_run_shape(tally *ctx, int threads, const tl_call *call, const tl
 
     if (!tl_scratch_begin(ctx, threads)) return tl_no_memory(ctx, 0, "threads");
 
-    pass p = {.run = {.ctx = ctx, .call = call}, .shape = shape, .most = INT64_MAX};
+    pass p = {.run = {.ctx = ctx, .call = call}, .shape = shape, .most = INT64_MAX, .dense = dense};
     if (reads_dense && bytes <= INT64_MAX) p.run.prefetch = tl_prefetches((int64_t)bytes);
     p.run.stream = dense && elements_of(out) * op->result_bytes >= STREAM_BYTES;
     if (in->rows == 1) return run_in_turn(&p, threads);

@@ -73,6 +73,9 @@ typedef struct tl_shape {
     void (*close)(tl_thread *);
     tally_status (*part)(tl_thread *, const tl_part *);
 
+    /* Computes the dense sequence r on one thread: less work for a short one. NULL: `part`. */
+    void (*alone)(const tl_thread *, int64_t r);
+
     /* Reduces a sequence of any stride on all threads. NULL: by parts. */
     tally_status (*strided)(tl_thread *, const char *x, int64_t stride, int64_t n, char *y);
     /* Computes the dense sequences r .. end - 1 faster than one at a time and sets *done, or does

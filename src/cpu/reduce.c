@@ -162,6 +162,23 @@ static tally_status part(tl_thread *t, const tl_part *p)
     return TALLY_OK;
 }
 
+static void alone(const tl_thread *t, int64_t r)
+{
+    const tl_call *call = t->run->call;
+    const tl_plan *plan = call->plan;
+    int64_t n, one;
+    const char *x = tl_view_row(call->in, r, element_bytes(plan), &n);
+    char *y = tl_view_row(call->out, r, plan->op->result_bytes, &one);
+    tl_state s;
+
+    if (n == 0) {
+        plan->op->empty(plan->par, y);
+        return;
+    }
+    tl_fold(plan, &s, x, n, 0, t->run->prefetch);
+    plan->op->lower(&s, n, 0, plan->par, y);
+}
+
 /* Dense sequences of elements that have a fast path (narrow/narrow.h). */
 static tally_status rows(tl_thread *t, int64_t r, int64_t end, int *done)
 {
@@ -185,4 +202,4 @@ static tally_status rows(tl_thread *t, int64_t r, int64_t end, int *done)
     return TALLY_OK;
 }
 
-const tl_shape tl_reduce_shape = {.part = part, .strided = strided, .rows = rows, .lanes = 1};
+const tl_shape tl_reduce_shape = {.part = part, .alone = alone, .strided = strided, .rows = rows, .lanes = 1};

@@ -8,25 +8,26 @@
 /* Results of at least this size use non-temporal stores. */
 enum { STREAM_BYTES = 4 * 1024 * 1024 };
 
-static void scan_dense(tally *ctx, tl_scan *s, int threads, tl_scan_work work)
+/* work: changed */
+static void scan_dense(tally *ctx, tl_scan *s, int threads, tl_scan_work *work)
 {
     const tl_scalar *op = s->plan->op;
-    if (threads > 1 && work.n * op->elem_bytes >= 2 * TL_PARALLEL_BYTES) {
-        const int64_t size = (int64_t)1 << tl_scan_block_level(s->plan, work.n, threads),
+    if (threads > 1 && work->n * op->elem_bytes >= 2 * TL_PARALLEL_BYTES) {
+        const int64_t size = (int64_t)1 << tl_scan_block_level(s->plan, work->n, threads),
                       head = -s->done.end & (size - 1);
-        if (work.n - head > size) {
-            tl_scan_work first = work;
+        if (work->n - head > size) {
+            tl_scan_work first = *work;
             first.n = head;
             tl_scan_serial(s, &s->done, &first);
-            work.x += head * op->elem_bytes;
-            work.out += head * op->result_bytes;
-            work.n -= head;
-            if (tl_scan_shared(ctx, s, threads, size, &work)) return;
+            work->x += head * op->elem_bytes;
+            work->out += head * op->result_bytes;
+            work->n -= head;
+            if (tl_scan_shared(ctx, s, threads, size, work)) return;
         }
     }
 
-    work.prefetch = tl_scan_prefetch(s->plan, work.stream);
-    tl_scan_serial(s, &s->done, &work);
+    work->prefetch = tl_scan_prefetch(s->plan, work->stream);
+    tl_scan_serial(s, &s->done, work);
 }
 
 tally_status tl_scan_push(tally *ctx, tl_scan *s, int threads, const void *x, int64_t n, void *out)
@@ -36,7 +37,7 @@ tally_status tl_scan_push(tally *ctx, tl_scan *s, int threads, const void *x, in
     if (!memory) return tl_no_memory(ctx, bytes, "staging a scan");
     tl_scan_work work = {.x = x, .n = n, .out = out, .staging = tl_staging_at(s->plan, memory)};
     if (n * s->plan->op->result_bytes >= STREAM_BYTES) work.stream = TL_STORE_STREAM;
-    scan_dense(ctx, s, threads, work);
+    scan_dense(ctx, s, threads, &work);
     return TALLY_OK;
 }
 
@@ -57,12 +58,9 @@ static tally_status part(tl_thread *t, const tl_part *p)
     if (p->first) tl_scan_begin(s, t->run->call->plan, t->run->call->scan);
     s->ends = p->last;
     const int stream = p->in_place && t->run->stream ? TL_STORE_STREAM : TL_STORE_CACHED;
-    scan_dense(t->run->ctx, s, t->threads,
-               (tl_scan_work){.x = p->x,
-                              .n = p->n,
-                              .out = p->y,
-                              .stream = stream,
-                              .staging = t->memory->scan.staging});
+    tl_scan_work work = {
+        .x = p->x, .n = p->n, .out = p->y, .stream = stream, .staging = t->memory->scan.staging};
+    scan_dense(t->run->ctx, s, t->threads, &work);
     return TALLY_OK;
 }
 

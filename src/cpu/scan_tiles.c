@@ -97,7 +97,8 @@ static void scan_running(scanning *t)
     for (int64_t j = 0, m; j < tile; j += m) {
         tl_state piece;
         m = tile - j < most ? tile - j : most;
-        tl_scan_run(plan, t->work->staging, tile_of(t, m, b + j, present ? &prefix : NULL), &piece);
+        tl_tile part = tile_of(t, m, b + j, present ? &prefix : NULL);
+        tl_scan_run(plan, t->work->staging, &part, &piece);
         finish_tile(t, m, b + j, present);
 
         if (present)
@@ -232,9 +233,9 @@ static void scan_blocks(scanning *t)
         tl_tile tile = tile_of(t, m, b, NULL);
         if (t->work->levels && m == TL_TILE) {
             const tl_up up = beside(t, j / TL_TILE, &tile.next);
-            tl_scan_blocks(plan, t->work->staging, tile, &blocks, &up);
+            tl_scan_blocks(plan, t->work->staging, &tile, &blocks, &up);
         } else {
-            tl_scan_blocks(plan, t->work->staging, tile, &blocks, NULL);
+            tl_scan_blocks(plan, t->work->staging, &tile, &blocks, NULL);
         }
         finish_tile(t, m, b, present);
         advance(t, m);
@@ -257,7 +258,7 @@ static void scan_part(scanning *t)
 
     tl_tile tile = tile_of(t, m, b, present ? &prefix : NULL);
     tile.stream = 0;
-    tl_scan_part(plan, t->work->staging, tile);
+    tl_scan_part(plan, t->work->staging, &tile);
     if (whole) { /* S(b + m) has a new larger node */
         tl_counter_fold(c, op, init_of(t), &end);
         if (!t->full) tl_stage(plan, t->work->staging.soa, m, &end);
@@ -279,7 +280,7 @@ void tl_scan_states(const tl_plan *plan, tl_counter *c, tl_staging at, const cha
         tl_block_counter blocks;
         tile.m = whole;
         open_blocks(&blocks, plan, c, NULL);
-        tl_scan_blocks(plan, at, tile, &blocks, NULL);
+        tl_scan_blocks(plan, at, &tile, &blocks, NULL);
         close_blocks(&blocks, plan, c);
     }
 
@@ -288,10 +289,10 @@ void tl_scan_states(const tl_plan *plan, tl_counter *c, tl_staging at, const cha
         .x = x + whole * plan->op->elem_bytes, .m = m - whole, .b = b + whole, .to = whole};
     if (tl_counter_fold(c, plan->op, NULL, &prefix)) tile.prefix = &prefix;
     if (plan->core->lead) {
-        tl_scan_run(plan, at, tile, &node);
+        tl_scan_run(plan, at, &tile, &node);
         if (m == TL_TILE) tl_counter_push(c, plan->op, TL_TILE_LEVEL, &node);
     } else {
-        tl_scan_part(plan, at, tile);
+        tl_scan_part(plan, at, &tile);
     }
 }
 

@@ -64,28 +64,28 @@ static void widen_tile(const tl_plan *plan, tl_staging at, tl_tile *t, tl_state 
     t->prefix = wide_prefix(plan, t->prefix, prefix);
 }
 
-void tl_scan_run(const tl_plan *plan, tl_staging at, tl_tile tile, tl_state *node)
+void tl_scan_run(const tl_plan *plan, tl_staging at, tl_tile *tile, tl_state *node)
 {
     tl_state prefix;
-    widen_tile(plan, at, &tile, &prefix);
-    plan->core->scan_run(&tile, node, par_of(plan, TL_WIDE_BYTES));
+    widen_tile(plan, at, tile, &prefix);
+    plan->core->scan_run(tile, node, par_of(plan, TL_WIDE_BYTES));
     if (plan->op->from_wide) plan->op->from_wide(node);
 }
 
-void tl_scan_blocks(const tl_plan *plan, tl_staging at, tl_tile tile, tl_block_counter *c,
+void tl_scan_blocks(const tl_plan *plan, tl_staging at, tl_tile *tile, tl_block_counter *c,
                     const tl_up *up)
 {
     const tl_up none = {0};
     tl_state prefix;
-    widen_tile(plan, at, &tile, &prefix);
-    plan->core->scan_blocks(&tile, c, up ? up : &none, par_of(plan, TL_WIDE_BYTES));
+    widen_tile(plan, at, tile, &prefix);
+    plan->core->scan_blocks(tile, c, up ? up : &none, par_of(plan, TL_WIDE_BYTES));
 }
 
-void tl_scan_part(const tl_plan *plan, tl_staging at, tl_tile tile)
+void tl_scan_part(const tl_plan *plan, tl_staging at, tl_tile *tile)
 {
     tl_state prefix;
-    widen_tile(plan, at, &tile, &prefix);
-    plan->core->scan_part(&tile, par_of(plan, TL_WIDE_BYTES));
+    widen_tile(plan, at, tile, &prefix);
+    plan->core->scan_part(tile, par_of(plan, TL_WIDE_BYTES));
 }
 
 /* Narrows m wide results to `to`. stream: non-temporal stores; `to` must be aligned. */
