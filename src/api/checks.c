@@ -16,7 +16,7 @@ tally_status tl_check_scan(tally *ctx, const tl_plan *plan, const tally_scan_opt
         return tl_fail(ctx, TALLY_UNSUPPORTED,
                        "init: operator '%s' takes none (its state is more than one value)",
                        plan->op->file);
-    return TALLY_OK;
+    return tl_on_processors(ctx, o ? o->init : NULL, "init", "initial values", 0);
 }
 
 tally_status tl_check_window(tally *ctx, const tally_window_options *o)

@@ -54,12 +54,13 @@ static tally_status change(tally *ctx, tally_exact *sum, const tally_view *x, in
     if (!sum)
         return tl_fail(ctx, TALLY_INVALID, "sum is NULL: must be begun with tally_exact_init");
     if (!x) return tl_fail(ctx, TALLY_INVALID, "x is NULL: must be a view");
+    tally_status status = tl_on_processors(ctx, sum, "sum", what, 0);
+    if (status) return status;
 
     tl_plan plan;
     tally_view view = *x;
     tl_exact all, more;
     tl_host_copies copies = {.ctx = ctx};
-    tally_status status;
     tl_exact_begin(&more, 1);
 
     if (ctx && tl_has_inputs(x)) {
@@ -138,6 +139,9 @@ tally_status tally_exact_value(tally *ctx, const tally_exact *sum, const char *o
                        "dot:exact or nandot:exact",
                        op, tally_dtype_name(dtype));
 
+    status = tl_on_processors(ctx, sum, "sum", what, 0);
+    if (!status) status = tl_on_processors(ctx, value, "value", what, 0);
+    if (status) return status;
     tl_exact_unpack(&e, sum);
     tl_exact_lower(&e, form, 0, value);
 
