@@ -12,11 +12,14 @@
 
 tally_status tl_check_scan(tally *ctx, const tl_plan *plan, const tally_scan_options *o)
 {
+    const tally_status status =
+        tl_on_processors(ctx, o ? o->init : NULL, "init", "initial values", 0);
+    if (status) return status;
     if (o && o->init && !plan->op->seedable)
         return tl_fail(ctx, TALLY_UNSUPPORTED,
                        "init: operator '%s' takes none (its state is more than one value)",
                        plan->op->file);
-    return tl_on_processors(ctx, o ? o->init : NULL, "init", "initial values", 0);
+    return TALLY_OK;
 }
 
 tally_status tl_check_window(tally *ctx, const tally_window_options *o)

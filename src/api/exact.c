@@ -54,13 +54,13 @@ static tally_status change(tally *ctx, tally_exact *sum, const tally_view *x, in
     if (!sum)
         return tl_fail(ctx, TALLY_INVALID, "sum is NULL: must be begun with tally_exact_init");
     if (!x) return tl_fail(ctx, TALLY_INVALID, "x is NULL: must be a view");
-    tally_status status = tl_on_processors(ctx, sum, "sum", what, 0);
-    if (status) return status;
 
     tl_plan plan;
     tally_view view = *x;
     tl_exact all, more;
     tl_host_copies copies = {.ctx = ctx};
+    tally_status status = tl_on_processors(ctx, sum, "sum", what, 0);
+    if (status) return status;
     tl_exact_begin(&more, 1);
 
     if (ctx && tl_has_inputs(x)) {

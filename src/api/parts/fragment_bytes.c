@@ -91,11 +91,11 @@ tally_status tally_fragment_save(const tally_fragment *f, void *buffer, size_t *
 {
     if (!f) return tl_fail(NULL, TALLY_INVALID, "fragment is NULL");
     if (!bytes) return tl_fail(f->ctx, TALLY_INVALID, "bytes is NULL: must hold the buffer's room");
-    const tally_status status = tl_on_processors(f->ctx, buffer, "buffer", "saved fragments", 0);
-    if (status) return status;
 
     char op[HASHED_MOST];
     name_operator(f, op);
+    const tally_status status = tl_on_processors(f->ctx, buffer, "buffer", "saved fragments", 0);
+    if (status) return status;
     tally_fragment_info info;
     tally_fragment_about(f, &info);
 

@@ -34,7 +34,8 @@ static tally_status begin_rows(tally_stream *s, const char *op, const tally_scan
                        "a tally_exact for "
                        "each (tally_exact_add)",
                        op);
-    const tally_status status = tl_refuse_checked(s->ctx, op, "streams of many sequences");
+    tally_status status = tl_check_scan(s->ctx, &s->plan, o);
+    if (!status) status = tl_refuse_checked(s->ctx, op, "streams of many sequences");
     if (status) return status;
 
     s->by_slabs = s->plan.op->inputs == 2;
