@@ -474,10 +474,9 @@ static tally_status call_boxes(place *c)
 /* ---- the table ---- */
 
 static const operator_case operators[] = {
-    {"sum", TALLY_F32, 0, 1},       {"dot", TALLY_F32, 1, 1},
-    {"last", TALLY_I16, 0, 1},      {"sum:checked", TALLY_I64, 0, 0},
-    {"sum:exact", TALLY_F32, 0, 1}, {"dot:exact", TALLY_F32, 1, 1},
-    {"var:exact", TALLY_F64, 0, 0}, {"corr:exact", TALLY_F64, 1, 1},
+    {"sum", TALLY_F32, 0, 1},        {"dot", TALLY_F32, 1, 1},       {"last", TALLY_I16, 0, 1},
+    {"sum:exact", TALLY_F32, 0, 1},  {"dot:exact", TALLY_F32, 1, 1}, {"var:exact", TALLY_F64, 0, 0},
+    {"corr:exact", TALLY_F64, 1, 1},
 };
 #define AT(array) (1u << (array))
 enum { DEVICE = 1, PAIRS = 2, BITS = 4 }; /* kernels are compiled; what the call may take */

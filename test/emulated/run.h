@@ -52,7 +52,7 @@ tally_status __wrap_tl_gpu_take(tl_gpu_device *d, tally *ctx, size_t bytes, tl_m
 {
     const tally_status status = __real_tl_gpu_take(d, ctx, bytes, memory);
     char *const p = bytes_at(memory->address);
-    if (status) return status;
+    if (status || d->gpu != &gpu) return status;
     allow(p, memory->bytes);
     memset(p, 0xa5, memory->bytes);
     forbid(p + bytes, memory->bytes - bytes);
@@ -60,7 +60,7 @@ tally_status __wrap_tl_gpu_take(tl_gpu_device *d, tally *ctx, size_t bytes, tl_m
 }
 void __wrap_tl_gpu_give(tl_gpu_device *d, tl_memory *memory)
 {
-    allow(bytes_at(memory->address), memory->bytes);
+    if (d->gpu == &gpu) allow(bytes_at(memory->address), memory->bytes);
     __real_tl_gpu_give(d, memory);
 }
 
