@@ -156,7 +156,7 @@ foreach(name IN ITEMS test_bits test_gpu test_ladder test_ladder_wrong test_lane
   endif()
 endforeach()
 
-# CUDA's texts run on this processor. With sanitizers, in this test alone, where the compiler has them: what the texts
+# CUDA's texts run on this processor. With sanitizers, in these tests alone, where the compiler has them: what the texts
 # are compiled with at run time, and what the program is linked with. The linker lets it put itself before the pool.
 if(TARGET test_emulated)
   include(CheckCSourceCompiles)
@@ -169,8 +169,11 @@ if(TARGET test_emulated)
     target_link_options(test_emulated PRIVATE ${watched})
     string(REPLACE ";" " " watching "${watched} --param asan-stack=0") # a fiber's stack is none of a thread's
   endif()
-  target_link_options(test_emulated PRIVATE -Wl,--wrap=tl_gpu_take,--wrap=tl_gpu_give)
   target_compile_definitions(test_emulated PRIVATE "EMULATED_CXX=\"${CMAKE_C_COMPILER} -x c++ ${watching}\"")
+  target_compile_definitions(test_places PRIVATE "EMULATED_CXX=\"${CMAKE_C_COMPILER} -x c++\"")
+  foreach(name test_emulated test_places)
+    target_link_options(${name} PRIVATE -Wl,--wrap=tl_gpu_take,--wrap=tl_gpu_give)
+  endforeach()
 endif()
 
 # The matrix computes its references itself, which takes three times as long when a sanitizer checks every access.

@@ -1,205 +1,707 @@
 /* SPDX-License-Identifier: MIT
- * Memory of a GPU in streams, fragments, bits of results and exact sums: elements, second
- * inputs, validity and results, each of the device or of the host, give what the host's memory
- * gives. Skipped where there is no GPU device. */
+ * Memory of a GPU in every public call: each array that a call takes is in device memory, one at a
+ * time and all together. The call gives the bits that the processors give from host memory, or a
+ * sentence that says which memory it takes, and then nothing is written. The devices are those that
+ * are here, and one that every machine has: its kernels run on the processor, and no address of
+ * its memory is mapped (emulated/device.h), so a call that reads or writes such an address on the
+ * host ends the test. The last line then names the call and the arrays.
+ *
+ *   test_places [CALL]    that call alone */
+#include "emulated/run.h"
 #include "gpus.h"
 #include "mpi/memory.h"
+#include <signal.h>
+#include <unistd.h>
 
+enum { MANY = 9000, FEW = 851, ROWS = 23, COLUMNS = 37, GROUPS = 40, SHIFT = 7 };
+
+/* ---- arrays ---- */
+
+/* The arrays of all calls, with their bytes. */
+#define ARRAYS(A) \
+    A(X, 8 * (MANY + 8)) \
+    A(NEXT, 8 * (MANY + 8)) \
+    A(VALID, MANY / 8 + 16) \
+    A(NEXT_VALID, MANY / 8 + 16) \
+    A(OFFSETS, 8 * (GROUPS + 8)) \
+    A(OUT, 16 * (MANY + 8)) \
+    A(OUT_VALID, MANY / 8 + 16) \
+    A(CODES, 4 * MANY) \
+    A(CODES_VALID, MANY / 8 + 16) \
+    A(ORDER, 8 * MANY) \
+    A(START, 8 * MANY) \
+    A(END, 8 * MANY) \
+    A(KEYS, 8 * MANY) \
+    A(LOWS, 8 * MANY) \
+    A(HIGHS, 8 * MANY) \
+    A(PARTS, 8 * MANY) \
+    A(INIT, 16) \
+    A(SUM, sizeof(tally_exact)) \
+    A(SAVED, SAVED_MOST) \
+    A(BYTES, SAVED_MOST)
+enum { SAVED_MOST = 1 << 18 };
 enum {
-    CELLS = 851,
-    BYTES = CELLS * 4,
-    CAPACITY = 2 * CELLS * 8,
-    PART = 9,
-    X = 1,
-    NEXT = 2,
-    VALID = 4,
-    OUT = 8
+#define A(name, bytes) name,
+    ARRAYS(A)
+#undef A
+        ALL_ARRAYS
+};
+static struct {
+    const char *name;
+    size_t bytes;
+    char *given, *host, *there, *want; /* before a call; on the host; on the device; after it */
+} arrays[ALL_ARRAYS] = {
+#define A(name, bytes) {#name, bytes, NULL, NULL, NULL, NULL},
+    ARRAYS(A)
+#undef A
 };
 
-static tally *ctx;
-static char host[3 * BYTES], got[CAPACITY + 8], blank[CAPACITY];
+/* ---- a case ---- */
 
-/* Where the elements, second inputs, bits and results of a case are: of the device or of the
-   host. */
+enum { FLAT, SPREAD, BACK, LONG, BY_ROWS, BY_COLUMNS, SEGMENTS, LAYOUTS };
+enum {
+    ONE = 1 << FLAT | 1 << SPREAD | 1 << BACK | 1 << LONG,
+    ANY = (1 << LAYOUTS) - 1,
+    GROWING = ANY & ~(1 << SEGMENTS)
+};
+
 typedef struct {
     const char *op;
-    int64_t rows, size; /* size: of a result */
-    tally_dtype out;
-    int pairs, valid;
-    char *x, *next, *valid_bits, *to;
+    tally_dtype dtype;
+    int pairs, kernels; /* kernels: also for calls that compile some */
+} operator_case;
+
+typedef struct {
+    tally *ctx;
+    const operator_case *o;
+    tally_operator_info info;
+    int layout, valid, how; /* how: the variant of the call */
+    unsigned there, used;   /* bits of arrays: in device memory, used so far */
+    tally_view next, second_out;
 } place;
 
-/* Elements at .. at + n - 1 of each sequence. */
-static tally_view elements(const place *p, int64_t at, int64_t n, int valid, tally_view *next)
+/* Where array a of the case is, `bytes` bytes further on. */
+static void *at(place *c, int a, int64_t bytes)
 {
-    tally_view v = {p->x + at * p->rows * 4, TALLY_F32, p->rows, n, 1, p->rows};
-    if (p->rows == 1) v.row_stride = n;
-    *next = v;
-    next->data = p->next + at * p->rows * 4;
-    if (valid) v.valid = p->valid_bits, v.valid_offset = 7 + at * p->rows;
-    if (p->pairs) v.next = next;
+    c->used |= 1u << a;
+    char *const p = c->there >> a & 1 ? arrays[a].there : arrays[a].host;
+    return (void *)((uintptr_t)p + (uintptr_t)bytes);
+}
+static int64_t *numbers(place *c, int a) { return at(c, a, 0); }
+
+/* A view of n elements of a sequence in array a, in the layout of the case. */
+static tally_view view_of(place *c, int a, tally_dtype dtype, int64_t n)
+{
+    const int64_t bytes = (int64_t)tally_dtype_size(dtype);
+    tally_view v = tally_flat(at(c, a, bytes), dtype, n);
+    if (c->layout == SPREAD) v.stride = 2;
+    if (c->layout == BACK) v.stride = -1, v.data = at(c, a, n * bytes);
+    if (c->layout == BY_ROWS) v.rows = ROWS, v.row_stride = n;
+    if (c->layout == BY_COLUMNS) v.rows = COLUMNS, v.row_stride = 1, v.stride = COLUMNS;
+    if (c->layout == SEGMENTS) v.rows = GROUPS, v.offsets = numbers(c, OFFSETS);
+    return v;
+}
+static int64_t length_of(const place *c)
+{
+    return c->layout == LONG         ? MANY
+           : c->layout == SPREAD     ? FEW / 2
+           : c->layout == BY_ROWS    ? COLUMNS
+           : c->layout == BY_COLUMNS ? ROWS
+                                     : FEW;
+}
+static void *bits_of(place *c, int a, tally_view *v)
+{
+    v->valid_offset = SHIFT + (v->stride < 0 ? v->n : 0);
+    return at(c, a, 0);
+}
+static tally_view elements(place *c)
+{
+    tally_view v = view_of(c, X, c->o->dtype, length_of(c));
+    if (c->valid) v.valid = bits_of(c, VALID, &v);
+    if (c->o->pairs) {
+        c->next = view_of(c, NEXT, c->o->dtype, v.n);
+        if (c->valid) c->next.valid = bits_of(c, NEXT_VALID, &c->next);
+        v.next = &c->next;
+    }
+    return v;
+}
+/* n results of a sequence. */
+static tally_view results(place *c, int64_t n)
+{
+    tally_view v = view_of(c, OUT, c->info.output, n);
+    if (c->layout == BACK) v.stride = 1, v.data = at(c, OUT, 0);
     return v;
 }
 
-static tally_view results_at(const place *p, int64_t at, int64_t n)
+/* ---- the verbs ---- */
+
+static tally_status call_reduce(place *c)
 {
-    return (tally_view){p->to + at * p->rows * p->size, p->out, p->rows, n, 1, p->rows};
+    const tally_view in = elements(c);
+    return tally_reduce(c->ctx, c->o->op, &in, at(c, OUT, 0));
+}
+static tally_status call_reduce_valid(place *c)
+{
+    const tally_view in = elements(c);
+    return tally_reduce_valid(c->ctx, c->o->op, &in, at(c, OUT_VALID, 0), 5);
+}
+static tally_status call_scan(place *c)
+{
+    const tally_view in = elements(c);
+    tally_view out = results(c, in.n);
+    const tally_scan_options o = {.exclusive = c->how & 1,
+                                  .reverse = c->how == 2,
+                                  .init = c->how == 1 && c->info.seedable ? at(c, INIT, 0) : NULL};
+    if (c->how == 3) out.valid = bits_of(c, OUT_VALID, &out);
+    return tally_scan(c->ctx, c->o->op, &in, &out, &o);
+}
+static const tally_window_options windows[] = {{3, 1, TALLY_EDGES_SHRINK, 0, 0},
+                                               {-1, 3, TALLY_EDGES_MISSING, 2, 0},
+                                               {3, 0, TALLY_EDGES_SHRINK, 0, 3},
+                                               {3, 1, TALLY_EDGES_SHRINK, 2, 0}, /* and bits */
+                                               {9, 0, TALLY_EDGES_VALID, 0, 0}};
+static tally_status call_window(place *c)
+{
+    const tally_view in = elements(c);
+    tally_view out = results(c, in.offsets ? in.n : tally_window_length(in.n, &windows[c->how]));
+    if (c->how == 3) out.valid = bits_of(c, OUT_VALID, &out);
+    return tally_window(c->ctx, c->o->op, &in, &out, &windows[c->how]);
+}
+static tally_status call_split(place *c)
+{
+    const tally_view in = elements(c), out = results(c, in.n);
+    return c->how == 0   ? tally_reduce_split(c->ctx, c->o->op, &in, 1, at(c, OUT, 0))
+           : c->how == 1 ? tally_scan_split(c->ctx, c->o->op, &in, 1, &out, NULL)
+                         : tally_window_split(c->ctx, c->o->op, &in, 1, &out, &windows[0]);
 }
 
-static void stream(const place *p, int verb)
+/* ---- keys and ranges ---- */
+
+static tally_view codes_of(place *c, int valid)
 {
-    static const char *const verbs[] = {"reduce", "scan", "window"};
-    const tally_window_options w = {4, 1, TALLY_EDGES_SHRINK, 0};
-    const int many = p->rows > 1;
-    const int64_t n = CELLS / p->rows;
-    tally_stream *s = NULL;
-    tally_view next;
-    const tally_status opened =
-        verb == 0   ? (many ? tally_stream_reduce_rows(ctx, p->op, TALLY_F32, p->rows, &s)
-                            : tally_stream_reduce(ctx, p->op, TALLY_F32, &s))
-        : verb == 1 ? (many ? tally_stream_scan_rows(ctx, p->op, TALLY_F32, p->rows, NULL, &s)
-                            : tally_stream_scan(ctx, p->op, TALLY_F32, NULL, &s))
-                    : (many ? tally_stream_window_rows(ctx, p->op, TALLY_F32, p->rows, &w, &s)
-                            : tally_stream_window(ctx, p->op, TALLY_F32, &w, &s));
-    if (!check_ok(ctx, opened, p->op)) return;
-    int64_t have = 0, made;
-    for (int64_t at = 0, m, part = 0; at < n; at += m, part++) {
-        m = n - at < PART ? n - at : many ? PART : 20 * PART;
-        if (m > n - at) m = n - at;
-        const tally_view in = elements(p, at, m, p->valid && part % 3 == 0, &next),
-                         y = results_at(p, have, tally_stream_results(s, m));
-        if (!many && !p->pairs && !in.valid) {
-            check_ok(ctx, tally_stream_push(s, in.data, m, verb ? y.data : NULL, &made),
-                     verbs[verb]);
-        } else {
-            check_ok(ctx, tally_stream_push_view(s, &in, verb ? &y : NULL), verbs[verb]);
-            made = verb ? y.n : 0;
-        }
+    tally_view v = tally_flat(at(c, CODES, 0), TALLY_I32, length_of(c));
+    if (valid) v.valid = bits_of(c, CODES_VALID, &v);
+    return v;
+}
+static tally_status call_by(place *c)
+{
+    const tally_view in = elements(c), codes = codes_of(c, c->how & 1);
+    tally_view out = results(c, in.n);
+    if (c->how & 1) out.valid = bits_of(c, OUT_VALID, &out);
+    const tally_scan_options o = {.exclusive = 1,
+                                  .init = c->how == 3 && c->info.seedable ? at(c, INIT, 0) : NULL};
+    return c->how < 2   ? tally_reduce_by(c->ctx, c->o->op, &in, &codes, GROUPS, at(c, OUT, 0))
+           : c->how < 4 ? tally_scan_by(c->ctx, c->o->op, &in, &codes, GROUPS, &out, &o)
+                        : tally_window_by(c->ctx, c->o->op, &in, &codes, GROUPS, &out, &windows[0]);
+}
+static tally_status call_runs(place *c)
+{
+    int64_t runs = 0;
+    const tally_view keys =
+        c->how ? view_of(c, CODES, TALLY_I32, FEW) : tally_flat(at(c, CODES, 0), TALLY_I32, FEW);
+    const tally_status status = tally_runs(c->ctx, &keys, numbers(c, START), &runs);
+    if (!status) check(runs > GROUPS, "%lld runs", (long long)runs);
+    return status;
+}
+static tally_status call_groups(place *c)
+{
+    const tally_view codes = codes_of(c, c->how);
+    return tally_groups(c->ctx, &codes, GROUPS, numbers(c, START), numbers(c, OFFSETS));
+}
+static tally_status call_take(place *c)
+{
+    const tally_view in = view_of(c, X, c->o->dtype, length_of(c)),
+                     out = view_of(c, OUT, c->o->dtype, in.n);
+    return tally_take(c->ctx, &in, numbers(c, ORDER), in.n, &out);
+}
+static tally_status call_ranges(place *c)
+{
+    const tally_view in = elements(c), out = results(c, in.n);
+    return tally_window_ranges(c->ctx, c->o->op, &in, numbers(c, START), numbers(c, END), in.n,
+                               &out, c->how);
+}
+static tally_status call_bounds(place *c)
+{
+    const tally_view keys = tally_flat(at(c, KEYS, 0), TALLY_I64, FEW);
+    tally_key_window w = {.low = -2, .high = 1};
+    if (c->how & 1) w.low = w.high = 0, w.lows = numbers(c, LOWS), w.highs = numbers(c, HIGHS);
+    if (c->how & 2) w.parts = numbers(c, PARTS);
+    return tally_window_bounds(c->ctx, &keys, &w, numbers(c, START), numbers(c, END));
+}
+
+/* ---- streams ---- */
+
+static tally_status open_stream(place *c, int verb, int64_t rows, tally_stream **s)
+{
+    const char *const op = c->o->op;
+    const tally_dtype d = c->o->dtype;
+    const tally_scan_options o = {
+        .exclusive = 1, .init = verb == 1 && c->how && c->info.seedable ? at(c, INIT, 0) : NULL};
+    if (rows == 1)
+        return verb == 0   ? tally_stream_reduce(c->ctx, op, d, s)
+               : verb == 1 ? tally_stream_scan(c->ctx, op, d, &o, s)
+                           : tally_stream_window(c->ctx, op, d, &windows[0], s);
+    return verb == 0   ? tally_stream_reduce_rows(c->ctx, op, d, rows, s)
+           : verb == 1 ? tally_stream_scan_rows(c->ctx, op, d, rows, &o, s)
+                       : tally_stream_window_rows(c->ctx, op, d, rows, &windows[0], s);
+}
+
+/* Elements from .. from + n - 1 of each sequence. */
+static tally_view cut_view(const tally_view *v, int64_t from, int64_t n)
+{
+    tally_view part = *v;
+    const int64_t skip = from * v->stride;
+    part.n = n;
+    part.data =
+        (void *)((uintptr_t)v->data + (uintptr_t)(skip * (int64_t)tally_dtype_size(v->dtype)));
+    part.valid_offset += skip;
+    return part;
+}
+
+/* Views of a few elements or steps, some of them without bits. */
+static tally_status push_views(place *c, tally_stream *s, int verb)
+{
+    const tally_view in = elements(c), out = results(c, in.n);
+    tally_status status = TALLY_OK;
+    int64_t have = 0;
+    for (int64_t from = 0, n = 5; from < in.n && !status; from += n, n *= 3) {
+        if (n > in.n - from) n = in.n - from;
+        tally_view part = cut_view(&in, from, n), next,
+                   to = cut_view(&out, have, tally_stream_results(s, n));
+        if (in.next) next = cut_view(in.next, from, n), part.next = &next;
+        if (n == 15) part.valid = NULL;
+        status = tally_stream_push_view(s, &part, verb ? &to : NULL);
+        have += verb ? to.n : 0;
+    }
+    const tally_view rest = cut_view(&out, have, verb == 1 ? 0 : tally_stream_results(s, -1));
+    return status || verb == 1 ? status : tally_stream_finish_view(s, &rest);
+}
+/* Dense elements. */
+static tally_status push_flat(place *c, tally_stream *s, int verb)
+{
+    const int64_t bytes = (int64_t)tally_dtype_size(c->o->dtype), all = length_of(c),
+                  result = (int64_t)tally_dtype_size(c->info.output) * c->info.lanes;
+    tally_status status = TALLY_OK;
+    int64_t have = 0, made = 0;
+    for (int64_t from = 0, n = 5; from < all && !status; from += n, n *= 5) {
+        if (n > all - from) n = all - from;
+        status = tally_stream_push(s, at(c, X, from * bytes), n,
+                                   verb ? at(c, OUT, have * result) : NULL, &made);
         have += made;
     }
-    const tally_view end = results_at(p, have, tally_stream_results(s, -1));
-    if (verb == 0 && !many)
-        check_ok(ctx, tally_stream_finish(s, p->to, &made), verbs[verb]);
-    else if (verb != 1)
-        check_ok(ctx, tally_stream_finish_view(s, &end), verbs[verb]);
+    return status || verb == 1 ? status : tally_stream_finish(s, at(c, OUT, have * result), &made);
+}
+static tally_status stream(place *c, int verb, int flat)
+{
+    tally_stream *s = NULL;
+    const int64_t rows = c->layout == BY_ROWS ? ROWS : c->layout == BY_COLUMNS ? COLUMNS : 1;
+    tally_status status = open_stream(c, verb, rows, &s);
+    if (!status) status = flat ? push_flat(c, s, verb) : push_views(c, s, verb);
     tally_stream_close(s);
+    return status;
+}
+static tally_status call_stream_reduce(place *c) { return stream(c, 0, 0); }
+static tally_status call_stream_scan(place *c) { return stream(c, 1, 0); }
+static tally_status call_stream_window(place *c) { return stream(c, 2, 0); }
+static tally_status call_push(place *c) { return stream(c, c->how, 1); }
+
+/* Many sequences: the finish of a stream writes dense results. */
+static tally_status call_finish(place *c)
+{
+    tally_stream *s = NULL;
+    const tally_view in = elements(c);
+    tally_status status = open_stream(c, 2 * c->how, in.rows, &s);
+    tally_view to = results(c, in.n);
+    if (!status) status = tally_stream_push_view(s, &in, c->how ? &to : NULL);
+    if (!status) status = tally_stream_finish(s, at(c, OUT, c->how ? 8 * FEW : 0), NULL);
+    tally_stream_close(s);
+    return status;
+}
+static tally_status call_push_groups(place *c)
+{
+    tally_stream *s = NULL;
+    tally_status status = tally_stream_reduce_groups(c->ctx, c->o->op, c->o->dtype, &s);
+    if (!status)
+        status = tally_stream_push_groups(s, at(c, X, 0), (int32_t *)at(c, CODES, 0), length_of(c),
+                                          GROUPS);
+    if (!status) status = tally_stream_finish(s, at(c, OUT, 0), NULL);
+    tally_stream_close(s);
+    return status;
 }
 
-static void fragments(const place *p)
+/* ---- fragments and exact sums ---- */
+
+static tally_status call_fragment_make(place *c)
 {
-    const int64_t n = CELLS / p->rows, cut = n / 3;
-    tally_fragment *a = NULL, *b = NULL;
-    tally_view next, in = elements(p, 0, cut, p->valid, &next);
-    check_ok(ctx, tally_fragment_of_view(ctx, p->op, &in, 0, &a), "fragment");
-    in = elements(p, cut, n - cut, 0, &next);
-    check_ok(ctx, tally_fragment_of_view(ctx, p->op, &in, cut, &b), "fragment");
-    check_ok(ctx, tally_fragment_merge(a, b), "merge");
-    check_ok(ctx, tally_fragment_result(a, p->to), "result");
-    tally_fragment_free(a);
-    tally_fragment_free(b);
+    tally_fragment *f = NULL;
+    tally_status status =
+        tally_fragment_make(c->ctx, c->o->op, c->o->dtype, at(c, X, 0), 0, length_of(c), &f);
+    if (!status) status = tally_fragment_result(f, at(c, OUT, 0));
+    tally_fragment_free(f);
+    return status;
+}
+static tally_status call_fragment_of_view(place *c)
+{
+    tally_fragment *left = NULL, *right = NULL;
+    const tally_view in = elements(c);
+    tally_view part = cut_view(&in, 0, in.n / 3), next;
+    if (in.next) next = cut_view(in.next, 0, part.n), part.next = &next;
+    tally_status status = tally_fragment_of_view(c->ctx, c->o->op, &part, 0, &left);
+    const int64_t from = part.n;
+    part = cut_view(&in, from, in.n - from);
+    if (in.next) next = cut_view(in.next, from, part.n), part.next = &next;
+    part.valid = NULL;
+    if (!status) status = tally_fragment_of_view(c->ctx, c->o->op, &part, from, &right);
+    if (!status) status = tally_fragment_merge(left, right);
+    if (!status) status = tally_fragment_result(left, at(c, OUT, 0));
+    tally_fragment_free(left);
+    tally_fragment_free(right);
+    return status;
+}
+/* A scan resumed from elements that were folded before, and one of folded elements. */
+static tally_status call_folded(place *c)
+{
+    const int64_t n = length_of(c), bytes = (int64_t)tally_dtype_size(c->o->dtype), cut = n / 3;
+    const char *const op = c->o->op;
+    tally_stream *s = NULL;
+    tally_fragment *left = NULL, *right = NULL;
+    tally_status status = tally_fragment_make(c->ctx, op, c->o->dtype, at(c, X, 0), 0, cut, &left);
+    if (!status)
+        status = tally_fragment_make(c->ctx, op, c->o->dtype, at(c, X, cut * bytes), cut, n - cut,
+                                     &right);
+    if (!status) status = tally_stream_scan(c->ctx, op, c->o->dtype, NULL, &s);
+    if (!status) status = tally_stream_resume(s, left);
+    if (!status)
+        status = tally_stream_push_folded(s, at(c, X, cut * bytes), right, at(c, OUT, 0), NULL);
+    tally_stream_close(s);
+    tally_fragment_free(left);
+    tally_fragment_free(right);
+    return status;
+}
+static size_t saved_bytes; /* of SAVED */
+static tally_status call_load(place *c)
+{
+    tally_fragment *f = NULL;
+    tally_status status = tally_fragment_load(c->ctx, at(c, SAVED, 0), saved_bytes, &f);
+    if (!status) status = tally_fragment_result(f, at(c, OUT, 0));
+    tally_fragment_free(f);
+    return status;
+}
+static tally_status call_save(place *c)
+{
+    tally_fragment *f = NULL;
+    size_t bytes = SAVED_MOST;
+    tally_status status = tally_fragment_load(c->ctx, arrays[SAVED].given, saved_bytes, &f);
+    if (!status) status = tally_fragment_save(f, at(c, BYTES, 0), &bytes);
+    tally_fragment_free(f);
+    return status;
+}
+static tally_status call_exact(place *c)
+{
+    const tally_view in = elements(c);
+    return (c->how ? tally_exact_subtract : tally_exact_add)(c->ctx, at(c, SUM, 0), &in);
+}
+static tally_status call_value(place *c)
+{
+    return tally_exact_value(c->ctx, at(c, SUM, 0), c->o->op, c->o->dtype, at(c, OUT, 0));
 }
 
-static void bits_of_results(const place *p)
+/* ---- files ---- */
+
+static tally_status call_write(place *c)
 {
-    const tally_window_options w = {2, 1, TALLY_EDGES_SHRINK, .min_count = 2};
-    tally_view next, in = elements(p, 0, CELLS / p->rows, p->valid, &next),
-                     y = results_at(p, 0, in.n);
-    y.valid = p->to + CELLS * 8;
-    y.valid_offset = 3;
-    check_ok(ctx, tally_scan(ctx, p->op, &in, &y, NULL), "bits of a scan");
-    y.valid = p->to + CELLS * 9;
-    check_ok(ctx, tally_window(ctx, p->op, &in, &y, &w), "bits of windows");
-    check_ok(ctx, tally_reduce_valid(ctx, p->op, &in, p->to + CELLS * 10, 5), "bits of reductions");
+    static const int64_t all[] = {FEW};
+    tally_file *f = NULL;
+    int64_t got = 0;
+    char back[8 * FEW];
+    const size_t bytes = FEW * tally_dtype_size(c->o->dtype);
+    tally_status status = tally_file_create(c->ctx, "places.npy", NULL, c->o->dtype, 1, all, 0, &f);
+    if (!status) status = tally_file_write(f, at(c, X, 0), FEW);
+    if (!status) status = tally_file_commit(f);
+    tally_file_close(f);
+    if (status || tally_file_open(NULL, "places.npy", NULL, &f)) return status;
+    check(!tally_file_read(f, back, FEW, &got) && !memcmp(back, arrays[X].given, bytes),
+          "a file's elements");
+    tally_file_close(f);
+    return status;
+}
+static tally_status call_read(place *c)
+{
+    tally_file *f = NULL;
+    int64_t got = 0;
+    tally_status status = tally_file_open(c->ctx, "places.npy", NULL, &f);
+    if (!status) status = tally_file_read(f, at(c, OUT, 0), FEW, &got);
+    tally_file_close(f);
+    return status;
+}
+/* A table whose lines have groups and times. */
+static tally_status call_read_lines(place *c)
+{
+    const tally_file_options o = {
+        .format = "csv", .column = "x", .by = c->how ? "g,t" : "g", .by_time = c->how};
+    tally_file *f = NULL;
+    tally_dtype d;
+    int64_t got = 0;
+    tally_status status = tally_file_open(c->ctx, "places.csv", &o, &f);
+    if (!status && !c->how)
+        status = tally_file_read_by(f, at(c, OUT, 0), at(c, CODES, 0), 3, &got);
+    else if (!status)
+        status =
+            tally_file_read_times(f, at(c, OUT, 0), at(c, CODES, 0), at(c, KEYS, 0), &d, 3, &got);
+    tally_file_close(f);
+    return status;
+}
+static tally_status call_boxes(place *c)
+{
+    static const int64_t shape[] = {4, 9}, start[] = {0, 0}, count[] = {4, 9};
+    tally_file *f = NULL;
+    tally_status status =
+        tally_file_create(c->ctx, "places.nc", NULL, c->o->dtype, 2, shape, 0, &f);
+    if (!status) status = tally_file_head(f, "x(a, b)");
+    if (!status) status = tally_file_fill(f, at(c, INIT, 0));
+    if (!status) status = tally_file_coordinate(f, "b", 1, TALLY_I64, at(c, KEYS, 0));
+    if (!status) status = tally_file_variable(f, "more(a)", TALLY_I32, at(c, CODES, 0));
+    if (!status) status = tally_file_write_box(f, 0, start, count, at(c, X, 0));
+    if (!status) status = tally_file_commit(f);
+    tally_file_close(f);
+    if (status) return status;
+    status = tally_file_open(c->ctx, "places.nc", &(tally_file_options){.variable = "x"}, &f);
+    if (!status) status = tally_file_read_box(f, start, count, at(c, OUT, 0));
+    tally_file_close(f);
+    return status;
 }
 
-/* Of all places the results are those of the host's. */
-static void check_places(char *px, char *py)
+/* ---- the table ---- */
+
+static const operator_case operators[] = {
+    {"sum", TALLY_F32, 0, 1},        {"dot", TALLY_F32, 1, 1},       {"last", TALLY_I16, 0, 1},
+    {"sum:exact", TALLY_F32, 0, 1},  {"dot:exact", TALLY_F32, 1, 1}, {"var:exact", TALLY_F64, 0, 0},
+    {"corr:exact", TALLY_F64, 1, 1},
+};
+#define AT(array) (1u << (array))
+enum { DEVICE = 1, PAIRS = 2, BITS = 4 }; /* kernels are compiled; what the call may take */
+static const struct call {
+    const char *name;
+    tally_status (*call)(place *);
+    int layouts, variants, takes;
+    unsigned refused; /* arrays that must be in host memory */
+} calls_of[] = {
+    {"reduce", call_reduce, ANY, 1, DEVICE | PAIRS | BITS, 0},
+    {"reduce_valid", call_reduce_valid, ANY, 1, DEVICE | PAIRS | BITS, 0},
+    {"scan", call_scan, ANY, 4, DEVICE | PAIRS | BITS, AT(INIT)},
+    {"window", call_window, ANY, 5, DEVICE | PAIRS | BITS, 0},
+    {"split", call_split, 1 << FLAT | 1 << LONG, 3, DEVICE, 0},
+    {"by", call_by, ONE, 5, DEVICE | PAIRS | BITS, AT(INIT)},
+    {"runs", call_runs, 1 << FLAT | 1 << BACK, 2, DEVICE, 0},
+    {"groups", call_groups, 1 << FLAT, 2, 0, 0},
+    {"take", call_take, ONE, 1, DEVICE, 0},
+    {"window_ranges", call_ranges, ONE, 2, PAIRS | BITS, 0},
+    {"window_bounds", call_bounds, 1 << FLAT, 4, 0, 0},
+    {"stream_reduce", call_stream_reduce, GROWING, 1, PAIRS | BITS, 0},
+    {"stream_scan", call_stream_scan, GROWING, 2, PAIRS | BITS, AT(INIT)},
+    {"stream_window", call_stream_window, GROWING, 1, PAIRS | BITS, 0},
+    {"push", call_push, 1 << FLAT | 1 << LONG, 3, 0, AT(INIT)},
+    {"finish", call_finish, GROWING, 2, PAIRS | BITS, 0},
+    {"push_groups", call_push_groups, 1 << FLAT, 1, 0, AT(X) | AT(CODES)},
+    {"fragment_make", call_fragment_make, 1 << FLAT | 1 << LONG, 1, 0, 0},
+    {"fragment_of_view", call_fragment_of_view, GROWING, 1, PAIRS | BITS, 0},
+    {"push_folded", call_folded, 1 << FLAT | 1 << LONG, 1, 0, 0},
+    {"load", call_load, 1 << FLAT, 1, 0, AT(SAVED)},
+    {"save", call_save, 1 << FLAT, 1, 0, AT(BYTES)},
+    {"exact", call_exact, ANY, 2, PAIRS | BITS, AT(SUM)},
+    {"value", call_value, 1 << FLAT, 1, PAIRS, AT(SUM) | AT(OUT)},
+    {"write", call_write, 1 << FLAT, 1, 0, AT(X)},
+    {"read", call_read, 1 << FLAT, 1, 0, AT(OUT)},
+    {"read_lines", call_read_lines, 1 << FLAT, 2, 0, AT(OUT) | AT(CODES) | AT(KEYS)},
+    {"boxes", call_boxes, 1 << FLAT, 1, 0, AT(X) | AT(OUT) | AT(INIT) | AT(KEYS) | AT(CODES)},
+};
+
+/* ---- one case ---- */
+
+static tally *cpu_ctx, *gpu_ctx;
+static char about[300];
+
+static void after_fault(int number)
 {
-    static const struct {
-        const char *op;
-        int64_t rows;
-        int pairs;
-    } cases[] = {{"sum", 37, 0}, {"mean", 1, 0}, {"corr", 37, 1}, {"dot", 1, 1}, {"last", 23, 0}};
-    static const int places[] = {X | OUT, X | NEXT | VALID | OUT, VALID, X, OUT, NEXT | OUT};
-    static char kept[CAPACITY], made[CAPACITY];
-    check_ok(ctx, tally_copy(ctx, px + 4, host, 2 * BYTES), "copy");
-    check_ok(ctx, tally_copy(ctx, px + 5 + 2 * BYTES, host + 2 * BYTES, CELLS), "copy");
-    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        tally_operator_info info;
-        check_ok(ctx, tally_operator(ctx, cases[c].op, TALLY_F32, &info), "operator");
-        for (int what = 0; what < 10; what++) {
-            /* no kernel is compiled */
-            if (what == 8 || (what == 9 && strcmp(cases[c].op, "last"))) continue;
-            for (int k = -1; k < (int)(sizeof places / sizeof *places); k++) {
-                const int at = k < 0 ? 0 : places[k];
-                place p = {cases[c].op, cases[c].rows, (int64_t)tally_dtype_size(info.output),
-                           info.output};
-                p.pairs = cases[c].pairs;
-                p.valid = what & 1;
-                p.x = at & X ? px + 4 : host;
-                p.next = at & NEXT ? px + 4 + BYTES : host + BYTES;
-                p.valid_bits = at & VALID ? px + 5 + 2 * BYTES : host + 2 * BYTES;
-                p.to = at & OUT ? py + 3 : got + 3;
-                memset(got, 0x5a, sizeof got);
-                check_ok(ctx, tally_copy(ctx, p.to, blank, CAPACITY), "copy");
-                if (what < 6)
-                    stream(&p, what >> 1);
-                else if (what < 8)
-                    fragments(&p);
-                else
-                    bits_of_results(&p);
-                check_ok(ctx, tally_copy(ctx, k < 0 ? kept : made, p.to, CAPACITY), "copy");
-                if (k >= 0)
-                    check_same(made, kept, CAPACITY, 1, "%s of %lld rows, call %d, places %d", p.op,
-                               (long long)p.rows, what, at);
-            }
-        }
+    (void)number;
+    static const char head[] = "FAILED: the host reads or writes device memory: ";
+    if (write(2, head, sizeof head - 1) < 0 || write(2, about, strlen(about)) < 0) _exit(3);
+    _exit(2);
+}
+
+/* Runs a call on ctx, with the arrays `there` in device memory, and leaves their bytes in `host`. */
+static tally_status run_call(const struct call *call, place *c, tally *ctx, unsigned there,
+                             unsigned used)
+{
+    c->ctx = ctx, c->there = there, c->used = 0;
+    for (int a = 0; a < ALL_ARRAYS; a++) {
+        if (!(used >> a & 1)) continue;
+        memcpy(arrays[a].host, arrays[a].given, arrays[a].bytes);
+        if (there >> a & 1)
+            check_ok(ctx, tally_copy(ctx, arrays[a].there, arrays[a].given, arrays[a].bytes),
+                     "to the device");
     }
+    const tally_status status = call->call(c);
+    for (int a = 0; a < ALL_ARRAYS; a++)
+        if (there >> a & 1 && used >> a & 1) {
+            static char back[16 * (MANY + 8) + SAVED_MOST];
+            if (check(!tally_copy(ctx, back, arrays[a].there, arrays[a].bytes), "to the host"))
+                memcpy(arrays[a].host, back, arrays[a].bytes);
+        }
+    return status;
 }
 
-/* Elements that come from the device and go as the host's leave nothing. */
-static void check_exact(char *px)
+/* Compares a call whose arrays `there` are in device memory with what the processors gave. */
+static void compare(const struct call *call, place *c, unsigned there, unsigned used,
+                    tally_status wanted)
 {
-    static const tally_dtype types[] = {TALLY_F32, TALLY_F64, TALLY_BF16};
-    for (size_t d = 0; d < sizeof types / sizeof *types; d++) {
-        const int64_t n = BYTES / (int64_t)tally_dtype_size(types[d]);
-        tally_view a = tally_flat(px, types[d], n), b = tally_flat(host, types[d], n),
-                   next[2] = {a, b};
-        tally_exact sum, none;
-        check_ok(ctx, tally_copy(ctx, px, host, BYTES), "copy");
-        check_ok(ctx, tally_copy(ctx, px + BYTES + 1, host + BYTES, CELLS), "copy");
-        tally_exact_init(&sum);
-        tally_exact_init(&none);
-        for (int how = 0; how < 3; how++) { /* plain, with bits, pairs */
-            if (how == 1)
-                a.valid = px + BYTES + 1, b.valid = host + BYTES,
-                a.valid_offset = b.valid_offset = 3;
-            if (how == 2) a.next = &next[0], b.next = &next[1];
-            if (how == 2 && types[d] == TALLY_F64) continue;
-            check_ok(ctx, tally_exact_add(ctx, &sum, &a), "of the device");
-            check_ok(ctx, tally_exact_subtract(ctx, &sum, &b), "of the host");
-            check_same(&sum, &none, 1, sizeof sum, "%s, how %d", tally_dtype_name(types[d]), how);
-        }
+    int length =
+        snprintf(about, sizeof about, "%s, variant %d, of %s, layout %d, bits %d:", call->name,
+                 c->how, c->o->op, c->layout, c->valid);
+    for (int a = 0; a < ALL_ARRAYS; a++)
+        if (there >> a & 1)
+            length +=
+                snprintf(about + length, sizeof about - (size_t)length, " %s", arrays[a].name);
+    snprintf(about + length, sizeof about - (size_t)length, "\n");
+    const tally_status status = run_call(call, c, gpu_ctx, there, used);
+    char said[600] = "";
+    if (status) snprintf(said, sizeof said, "%s", tally_error(gpu_ctx));
+    const int refused = !wanted && (there & used & call->refused) != 0;
+    check(refused  ? status == TALLY_UNSUPPORTED && strstr(said, " take host memory")
+          : wanted ? status != TALLY_OK
+                   : status == TALLY_OK,
+          "%s %s: %s", about, tally_status_name(status), said);
+    for (int a = 0; a < ALL_ARRAYS && !wanted; a++)
+        if (used >> a & 1)
+            check_same(arrays[a].host, refused ? arrays[a].given : arrays[a].want,
+                       (int64_t)arrays[a].bytes, 1, "%s array %s", about, arrays[a].name);
+}
+
+static void check_call(const struct call *call, place *c)
+{
+    const tally_status wanted = run_call(call, c, cpu_ctx, 0, (1u << ALL_ARRAYS) - 1);
+    const unsigned used = c->used;
+    for (int a = 0; a < ALL_ARRAYS; a++)
+        if (used >> a & 1) memcpy(arrays[a].want, arrays[a].host, arrays[a].bytes);
+    compare(call, c, 0, used, wanted);
+    for (int a = 0; a < ALL_ARRAYS; a++)
+        if (used >> a & 1) compare(call, c, 1u << a, used, wanted);
+    compare(call, c, used, used, wanted);
+}
+
+/* ---- arrays, before a call ---- */
+
+static void fill_arrays(const operator_case *o)
+{
+    check_fill(arrays[X].given, o->dtype, MANY, TL_DATA_PLAIN);
+    check_fill(arrays[NEXT].given, o->dtype, MANY, TL_DATA_PLAIN);
+    memcpy(arrays[INIT].given, arrays[X].given, 16);
+    int64_t *const
+        offsets = (void *)arrays[OFFSETS].given,
+        *const order = (void *)arrays[ORDER].given, *const start = (void *)arrays[START].given,
+        *const end = (void *)arrays[END].given, *const keys = (void *)arrays[KEYS].given,
+        *const lows = (void *)arrays[LOWS].given, *const highs = (void *)arrays[HIGHS].given,
+        *const parts = (void *)arrays[PARTS].given;
+    int32_t *const codes = (void *)arrays[CODES].given;
+    for (int g = 0; g < GROUPS; g++) offsets[g + 1] = offsets[g] + (g % 5 ? g % 7 : 30);
+    for (int i = 0; i < MANY; i++) {
+        codes[i] = (int32_t)check_below(GROUPS);
+        order[i] = check_below(FEW / 2);
+        end[i] = check_below(FEW / 2), start[i] = check_below(end[i] + 1);
+        keys[i] = i ? keys[i - 1] + check_below(3) : 0;
+        lows[i] = -check_below(4), highs[i] = check_below(3), parts[i] = i;
+    }
+    for (int a = 0; a < ALL_ARRAYS; a++)
+        if (a == VALID || a == NEXT_VALID || a == CODES_VALID)
+            for (size_t i = 0; i < arrays[a].bytes; i++)
+                arrays[a].given[i] = (char)(check_below(256) | check_below(256));
+        else if (a == OUT || a == OUT_VALID || a == BYTES)
+            memset(arrays[a].given, 0x5a, arrays[a].bytes);
+    tally_fragment *f = NULL;
+    const tally_view in = tally_flat(arrays[X].given, o->dtype, FEW);
+    tally_exact_init((tally_exact *)(void *)arrays[SUM].given);
+    if (o->dtype >= TALLY_F32)
+        check_ok(cpu_ctx, tally_exact_add(cpu_ctx, (tally_exact *)(void *)arrays[SUM].given, &in),
+                 "exact");
+    tally_view next = tally_flat(arrays[NEXT].given, o->dtype, FEW), pair = in;
+    if (o->pairs) pair.next = &next;
+    saved_bytes = SAVED_MOST;
+    if (!tally_fragment_of_view(cpu_ctx, o->op, &pair, 0, &f))
+        check_ok(cpu_ctx, tally_fragment_save(f, arrays[SAVED].given, &saved_bytes), "save");
+    tally_fragment_free(f);
+}
+
+static const char *only;
+static int
+    kernels; /* 1: also the calls that compile kernels, 0: on PoCL they would take a minute */
+
+static int applies(const struct call *k, const place *c)
+{
+    return (!only || !strcmp(only, k->name)) && k->layouts >> c->layout & 1 &&
+           (!c->valid || k->takes & BITS) && (!c->o->pairs || k->takes & PAIRS) &&
+           (!(k->takes & DEVICE) || (kernels && c->o->kernels));
+}
+
+static void check_device(void)
+{
+    for (size_t o = 0; o < sizeof operators / sizeof *operators; o++) {
+        place c = {.o = &operators[o]};
+        if (!check_ok(cpu_ctx, tally_operator(cpu_ctx, c.o->op, c.o->dtype, &c.info), c.o->op))
+            continue;
+        fill_arrays(c.o);
+        for (size_t k = 0; k < sizeof calls_of / sizeof *calls_of; k++)
+            for (c.layout = 0; c.layout < LAYOUTS; c.layout++)
+                for (c.valid = 0; c.valid < 2; c.valid++)
+                    for (c.how = 0; c.how < calls_of[k].variants; c.how++)
+                        if (applies(&calls_of[k], &c)) check_call(&calls_of[k], &c);
     }
 }
 
 static void each(const char *name)
 {
-    if (!check_ok(NULL, tally_open(&ctx, name), name)) return;
-    const memory m = memory_of(ctx);
-    char *const px = memory_new(&m, sizeof host + 64), *const py = memory_new(&m, CAPACITY + 64);
-    check_places(px, py);
-    check_exact(px);
-    tally_close(ctx);
+    if (!check_ok(NULL, tally_open(&gpu_ctx, name), name)) return;
+    const memory m = memory_of(gpu_ctx);
+    kernels = check_long || strncmp(name, "opencl", 6) != 0;
+    for (int a = 0; a < ALL_ARRAYS; a++) arrays[a].there = memory_new(&m, arrays[a].bytes);
+    check_device();
+    tally_close(gpu_ctx);
 }
 
-int main(void)
+static void each_emulated(void)
 {
+    tl_device *cpu;
+    tl_memory m[ALL_ARRAYS];
+    device_away = DEVICE_AWAY;
+    gpu_ctx = open_emulated(&cpu);
+    if (!gpu_ctx) return;
+    gpus_tested++;
+    kernels = 1;
+    for (int a = 0; a < ALL_ARRAYS; a++) {
+        check_ok(gpu_ctx, d_allocate(&gpu, gpu_ctx, arrays[a].bytes, &m[a]), "a block");
+        arrays[a].there = (char *)(uintptr_t)m[a].address;
+    }
+    check_device();
+    for (int a = 0; a < ALL_ARRAYS; a++) d_release(&gpu, &m[a]);
+    close_none(gpu_ctx, cpu);
+    unsetenv("TALLY_KERNELS");
+}
+
+int main(int argc, char **argv)
+{
+    static const char lines[] = "x,g,t\n1,a,3\n2,b,4\n5,a,9\n";
     check_start();
-    memset(blank, 0x5a, sizeof blank);
-    check_fill(host, TALLY_F32, 2 * CELLS, TL_DATA_PLAIN);
-    for (int i = 2 * BYTES; i < 3 * BYTES; i++)
-        host[i] = (char)(check_below(256) | check_below(256));
+    only = argc > 1 ? argv[1] : NULL;
+    signal(SIGSEGV, after_fault);
+    signal(SIGBUS, after_fault);
+    cpu_ctx = check_open(1, NULL);
+    for (int a = 0; a < ALL_ARRAYS; a++) {
+        arrays[a].given = calloc(arrays[a].bytes, 1), arrays[a].host = malloc(arrays[a].bytes);
+        arrays[a].want = malloc(arrays[a].bytes);
+    }
+    FILE *const f = fopen("places.csv", "w");
+    if (f) fputs(lines, f), fclose(f);
+    each_emulated();
     for_each_gpu(NULL, each);
+    tally_close(cpu_ctx);
     return finish_gpus();
 }

@@ -302,6 +302,24 @@ static const struct {
     {"argmax", "#define OP_ACC NONE\n#define OP_OUT IDX\n", TALLY_F64, ""},
 };
 
+/* A text whose OP_EXACT is REAL_IS_EXACT is of class X over integers alone. */
+static void real_is_exact(void)
+{
+    static const struct {
+        tally_dtype dtype;
+        int exact;
+    } each[] = {{TALLY_I16, 1}, {TALLY_U64, 1}, {TALLY_F32, 0}, {TALLY_F64, 0}};
+    tally *ctx = check_open(1, NULL);
+    tally_operator_info info;
+    check_ok(ctx, tally_define_file(ctx, "mine", TALLY_SOURCE_DIR "/examples/operators/squares.h"),
+             "define");
+    for (int i = 0; i < 4; i++)
+        if (check_ok(ctx, tally_operator(ctx, "mine", each[i].dtype, &info), "mine"))
+            check(info.exact == each[i].exact, "squares of %s: exact is %d",
+                  tally_dtype_name(each[i].dtype), info.exact);
+    tally_close(ctx);
+}
+
 static void pairs_on_gpu(const char *devices)
 {
     tally_device_info info;
@@ -327,6 +345,7 @@ int main(int argc, char **argv)
     mkdir(temporary, 0700);
     setenv("TMPDIR", temporary, 1);
     if (argc > 2 && !strcmp(argv[1], "time")) return first_calls(argv[2]);
+    real_is_exact();
     if (argc == 2) {
         errors(argv[1]);
         return check_finish();

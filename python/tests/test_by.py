@@ -295,7 +295,11 @@ X = np.arange(4.0)
         (lambda: tally.cumulative_sum(X, by=[1, 2, 3, 4], include_initial=True), "include_initial: cannot"),
         (lambda: tally.sum(X, by=[np.arange(4), np.arange(3)]), "keys have 4 and 3 elements"),
         (lambda: tally.sum(X, by=np.ones(4, complex)), "by has elements of type complex"),
-        (lambda: tally.sum(X, by=[{}, {}, {}, {}]), "unhashable|has no keys|must be"),
+        (lambda: tally.sum(X, by=[{}, {}, {}, {}]), "by has no keys|must be"),
+        (lambda: tally.sum(X, by=pa.array([[1], [2], [1], [2]])), r"by has a key \[1\] of type .*list.*: must be one that"),
+        (lambda: tally.sum(X, by=pl.Series([[1], [2], [1], [2]])), r"by has a key \[1\] of type .*list.*: must be one that"),
+        (lambda: tally.rolling(X, 2, by=[1, 1, 2, 2], on=[1, 2, 3]).sum(), "on has 3 elements: must have 4, one for each"),
+        (lambda: tally.cumulative_prod(X, by=[1, 1, 2, 2], include_initial=True), "include_initial: cannot be given"),
         (lambda: tally.sum(pd.Series(X), by=pd.Series(X, index=[1, 2, 3, 4])), "by differs from x in its index"),
         (lambda: tally.rolling(X, 2, by=[1, 2, 3]), r"by has 3 elements: must have one for each element of x"),
         (lambda: tally.rolling(X, 2, by=[1, 2, 3, 4], step=2), "by: cannot be given with step"),
@@ -312,6 +316,37 @@ def test_sentences_of_errors(call, words):
         return
     with pytest.raises((ValueError, TypeError), match=words):
         call()
+
+
+class Unequal:
+    def __hash__(self):
+        return 1
+
+    def __eq__(self, other):
+        raise TypeError("not comparable")
+
+    def __ne__(self, other):
+        return False
+
+
+def test_keys_of_rare_kinds():
+    with pytest.raises(TypeError, match="not comparable"):  # it has a hash: its own exception
+        tally.sum(X, by=[Unequal() for _ in X])
+    index = pd.MultiIndex.from_arrays([["a", "b", "a", "b"], [1, 1, 2, 1]], names=["p", "q"])
+    keys, sums = tally.sum(X, by=index)
+    assert [key.name for key in keys] == ["p", "q"] and [list(key) for key in keys] == [["a", "b", "a"], [1, 1, 2]]
+    assert sums.tolist() == [0, 4, 2]
+    keys, sums = tally.sum(X, by=np.array([""] * 4, "U0"))
+    assert keys.tolist() == [""] and sums.tolist() == [6]
+    keys, sums = tally.sum(X, by=pa.array([(1, 2, 3)] * 3 + [(1, 2, 4)], pa.month_day_nano_interval()))
+    assert len(keys) == 2 and sums.tolist() == [3, 3]
+    keys, sums = tally.sum(X[:0], by=pa.array([], pa.dictionary(pa.int32(), pa.string())))
+    assert len(keys) == 0 and sums.tolist() == []
+    keys, sums = tally.sum(X, by=pl.Series([decimal.Decimal(each) for each in "1010"]))
+    assert keys.to_list() == [1, 0] and sums.tolist() == [2, 4]
+    keys, sums = tally.sum(X, by=pd.Series([pd.NA, 1, 2, pd.NA], dtype=object), dropna=False)
+    assert keys[0] is pd.NA and list(keys[1:]) == [1, 2] and sums.tolist() == [3, 1, 2]
+    assert tally.cumulative_prod(X + 1, by=["a", "b", "a", "b"]).tolist() == [1, 2, 3, 8]
 
 
 @pytest.mark.parametrize("groups", [5, 40_000])

@@ -120,6 +120,18 @@ def test_sums_beyond_64_bits():
         tally.nansum(pd.Series(np.array([2**62, 2**62, "NaT"], "m8[ns]")))
 
 
+def test_tables_keep_the_types_of_times():
+    pl, pa = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
+    times = [datetime.datetime(2024, 1, 1, hour) for hour in (3, 1, 5)]
+    frame = pl.DataFrame({"t": pl.Series(times).dt.replace_time_zone("Europe/Oslo"), "d": pl.Series(times).dt.date()})
+    for x in (frame, frame.to_arrow(), frame.to_pandas()):
+        for found in (tally.scan(x, "max"), tally.window(x, "max", 2)):
+            assert type(found) is type(x)
+            kinds = "dtypes" if isinstance(x, pd.DataFrame) else "schema"
+            assert list(getattr(found, kinds)) == list(getattr(x, kinds))
+            assert str(found["t"][2]) == str(x["t"][2])
+
+
 def test_polars_and_arrow(rng):
     pl, pa = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
     days = [datetime.date(2024, 2, 28), None, datetime.date(2024, 3, 1), datetime.date(2023, 1, 1)]

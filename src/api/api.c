@@ -389,7 +389,8 @@ tally_status tl_plan_of_inputs(tally *ctx, const char *op, tally_dtype dtype, tl
 tally_status tl_on_processors(tally *ctx, const void *p, const char *name, const char *what,
                               int64_t elements)
 {
-    tl_device *const d = ctx->device, *owner = NULL;
+    tl_device *const d = ctx ? ctx->device : NULL, *owner = NULL;
+    if (!d) return TALLY_OK;
     const tally_status status =
         p && d->calls->owner ? d->calls->owner(d, ctx, p, &owner) : TALLY_OK;
     if (status) return status;

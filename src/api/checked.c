@@ -194,6 +194,7 @@ tally_status tl_check_sums(tally *ctx, const char *op, const tl_call *call, cons
 
     if (tl_resolve(ctx, op, in.dtype, &scalar, &par) ||
         (call->verb == TL_WINDOW && !ranges && tl_check_window(ctx, call->window)) ||
+        (call->verb == TL_SCAN && tl_check_scan(ctx, &(tl_plan){.op = scalar}, call->scan)) ||
         tl_host_offsets(&copies, "in", &in)) {
         tl_host_close(&copies);
         return TALLY_OK; /* the call fails, and says why */

@@ -12,6 +12,9 @@
 
 tally_status tl_check_scan(tally *ctx, const tl_plan *plan, const tally_scan_options *o)
 {
+    const tally_status status =
+        tl_on_processors(ctx, o ? o->init : NULL, "init", "initial values", 0);
+    if (status) return status;
     if (o && o->init && !plan->op->seedable)
         return tl_unsupported(ctx,
                               "init: operator '%s' takes none (its state is more than one value)",

@@ -58,7 +58,8 @@ static tally_status change(tally *ctx, tally_exact *sum, const tally_view *x, in
     tally_view view = *x;
     tl_exact all, more;
     tl_host_copies copies = {.ctx = ctx};
-    tally_status status;
+    tally_status status = tl_on_processors(ctx, sum, "sum", what, 0);
+    if (status) return status;
     tl_exact_begin(&more, 1);
 
     if (ctx && tl_has_inputs(x)) {
@@ -135,6 +136,9 @@ tally_status tally_exact_value(tally *ctx, const tally_exact *sum, const char *o
                           "nanmean:exact, or below f64 dot:exact or nandot:exact",
                           op, tally_dtype_name(dtype));
 
+    status = tl_on_processors(ctx, sum, "sum", what, 0);
+    if (!status) status = tl_on_processors(ctx, value, "value", what, 0);
+    if (status) return status;
     tl_exact_unpack(&e, sum);
     tl_exact_lower(&e, form, 0, value);
 

@@ -293,9 +293,13 @@ tally_status tl_inputs_exact_scan(tally *ctx, const tl_plan *plan, const tally_v
 tally_status tl_inputs_exact(tally *ctx, const tally_view *x, tl_exact *sum)
 {
     tl_job j;
-    tally_view in, next;
+    tally_view in, next, checked, checked_next;
+    tl_host_copies copies = {.ctx = ctx};
+    const tl_call call = {.in = x};
+    tally_status status = tl_host_call(&copies, &call, &in, &next, NULL);
     /* checked again below, with the name `in` in sentences */
-    tally_status status = tl_inputs_check(ctx, x, "x", &in, &next);
+    if (!status) status = tl_inputs_check(ctx, &in, "x", &checked, &checked_next);
+    tl_host_close(&copies);
     if (status) return status;
 
     status = tl_job_open(&j, ctx, x->next ? "dot:exact" : "sum:exact", &(tl_call){.in = x}, 0);

@@ -217,6 +217,10 @@ static tally_status read_elements(tally_file *file, void *buffer, int32_t *codes
         return tl_fail(file->ctx, TALLY_INVALID, "max is %lld: must be at least 0", (long long)max);
     if (max == 0) return TALLY_OK;
     if (!buffer) return tl_fail(file->ctx, TALLY_INVALID, "buffer is NULL");
+    tally_status s = tl_check_host(file, buffer, "buffer");
+    if (!s) s = tl_check_host(file, codes, "codes");
+    if (!s) s = tl_check_host(file, times, "times");
+    if (s) return s;
     return file->text     ? tl_text_read(file, buffer, codes, times, max, got)
            : file->netcdf ? tl_netcdf_read(file, buffer, max, got)
                           : tl_binary_read(file, buffer, max, got);
@@ -280,7 +284,8 @@ tally_status tally_file_read_box(tally_file *file, const int64_t *start, const i
     if (!file->netcdf)
         return tl_fail(file->ctx, TALLY_UNSUPPORTED, "%s: only netcdf files are read in boxes",
                        file->label);
-    return tl_netcdf_read_box(file, start, count, buffer);
+    const tally_status s = tl_check_host(file, buffer, "buffer");
+    return s ? s : tl_netcdf_read_box(file, start, count, buffer);
 }
 
 int64_t tally_file_groups(const tally_file *file)

@@ -62,6 +62,12 @@ struct tally_file {
     void (*end)(tally_file *f);
 };
 
+/* Files take host memory: refuses memory of the context's device. */
+static inline tally_status tl_check_host(const tally_file *f, const void *p, const char *name)
+{
+    return tl_on_processors(f->ctx, p, name, "files", 0);
+}
+
 /* handle.c: the begin and the end of opening, for reading and for writing. tl_file_new checks the
  * arguments and makes an object with its name; standard: the name of "-" in sentences.
  * tl_file_opened, called last, closes the file and sets *file to NULL if s is a failure. */

@@ -228,7 +228,9 @@ tally_status tally_file_write_box(tally_file *file, int variable, const int64_t 
     if (!n) return TALLY_OK;
     if (!data) return tl_fail(file->ctx, TALLY_INVALID, "data is NULL");
 
-    if ((s = tl_write_flush(file))) return s;
+    s = tl_check_host(file, data, "data");
+    if (!s) s = tl_write_flush(file);
+    if (s) return s;
     const tl_netcdf_kept *k = variable ? w->netcdf->coordinates : NULL;
     for (int i = 0; k; k = k->next)
         if (k->is_result && ++i == variable) break;
@@ -254,6 +256,7 @@ tally_status tally_file_write(tally_file *file, const void *data, int64_t n)
                        "%s: n is %lld, and the shape leaves room for %lld elements", file->label,
                        (long long)n, (long long)(w->limit - w->written));
 
+    if ((s = tl_check_host(file, data, "data"))) return s;
     if (w->form == TL_TEXT || w->form == TL_CSV) return tl_write_text(file, data, n);
     const size_t bytes = (size_t)n * tally_dtype_size(file->info.dtype);
     if (bytes > w->capacity - w->used) s = tl_write_flush(file);

@@ -1,13 +1,22 @@
 /* SPDX-License-Identifier: MIT
  * A GPU device whose memory is the host's: each block is a heap block of the size that was asked
  * for. The test gives `build`, `unload` and `launch`: test_launch.c checks arguments and computes
- * nothing; net.h compiles the texts and runs them. Header only. */
+ * nothing; run.h compiles the texts and runs them. Where device_away is set, the addresses that
+ * the library sees are that much above the blocks, where nothing is mapped: a read or a write of
+ * the host there ends the test, as it does on a GPU. Header only. */
 #ifndef TALLY_TEST_DEVICE_H
 #define TALLY_TEST_DEVICE_H
 #include "gpu/work.h"
 #include "../check.h"
 
 enum { DEVICE_BLOCKS = 4096, DEVICE_LOCAL = 200 << 10 };
+#define DEVICE_AWAY ((uintptr_t)1 << 52) /* no system gives a process such addresses unasked */
+static uintptr_t device_away;            /* 0 or DEVICE_AWAY */
+/* Where the bytes of an address are; page-locked memory is where it says. */
+static char *bytes_at(uint64_t address)
+{
+    return (char *)(uintptr_t)(address >= DEVICE_AWAY ? address - DEVICE_AWAY : address);
+}
 
 static struct {
     char *at;
@@ -22,7 +31,7 @@ static tally_status d_open(tally *c, int index, tl_gpu **to)
     return (void)c, (void)index, *to = &gpu, TALLY_OK;
 }
 static void d_nothing(tl_gpu *g) { (void)g; }
-static tally_status d_allocate(tl_gpu *g, tally *c, size_t bytes, tl_memory *m)
+static tally_status d_lock(tl_gpu *g, tally *c, size_t bytes, tl_memory *m)
 {
     (void)g;
     int i = 0;
@@ -30,17 +39,24 @@ static tally_status d_allocate(tl_gpu *g, tally *c, size_t bytes, tl_memory *m)
     *m = (tl_memory){(uintptr_t)(blocks[i].at = calloc(bytes, 1)), NULL, blocks[i].bytes = bytes};
     return m->address ? TALLY_OK : tl_no_memory(c, bytes, "a block");
 }
+static tally_status d_allocate(tl_gpu *g, tally *c, size_t bytes, tl_memory *m)
+{
+    const tally_status status = d_lock(g, c, bytes, m);
+    m->address += device_away;
+    return status;
+}
 static void d_release(tl_gpu *g, tl_memory *m)
 {
+    char *const at = bytes_at(m->address);
     (void)g;
     for (int i = 0; i < DEVICE_BLOCKS; i++)
-        if (blocks[i].at == (char *)(uintptr_t)m->address) blocks[i].at = NULL;
-    free((void *)(uintptr_t)m->address);
+        if (blocks[i].at == at) blocks[i].at = NULL;
+    free(at);
     *m = (tl_memory){0};
 }
 static tally_status d_copy(tl_gpu *g, tally *c, const tl_copy *copy)
 {
-    char *const there = (char *)(uintptr_t)copy->memory->address + copy->offset;
+    char *const there = bytes_at(copy->memory->address) + copy->offset;
     (void)g, (void)c;
     if (copy->way == TL_TO_DEVICE)
         memcpy(there, copy->host, copy->bytes);
@@ -51,13 +67,13 @@ static tally_status d_copy(tl_gpu *g, tally *c, const tl_copy *copy)
 static tally_status d_clear(tl_gpu *g, tally *c, int lane, const tl_memory *to, size_t bytes)
 {
     check(bytes % 4 == 0, "%zu bytes are cleared: must be a multiple of 4", bytes);
-    return (void)g, (void)c, (void)lane, memset((char *)(uintptr_t)to->address, 0, bytes), TALLY_OK;
+    return (void)g, (void)c, (void)lane, memset(bytes_at(to->address), 0, bytes), TALLY_OK;
 }
 /* CUDA names the address itself, OpenCL a block and a place in it. */
 static int d_owns(tl_gpu *g, const void *p, tl_memory *m, size_t *at)
 {
     for (int i = 0; i < DEVICE_BLOCKS; i++) {
-        const uintptr_t from = (uintptr_t)p - (uintptr_t)blocks[i].at;
+        const uintptr_t from = (uintptr_t)p - device_away - (uintptr_t)blocks[i].at;
         if (!blocks[i].at || from >= blocks[i].bytes) continue;
         *at = g->calls->single_launch ? 0 : from;
         *m = (tl_memory){(uintptr_t)p - *at, NULL, 0};
@@ -135,7 +151,7 @@ static tally *open_none(int cuda, const tl_gpu_calls *own, tl_device **cpu)
                        .launch = own->launch,
                        .wait = d_done,
                        .free_memory = d_free_memory,
-                       .lock = d_allocate,
+                       .lock = d_lock,
                        .unlock = d_release,
                        .locked = d_locked,
                        .mark = d_event,

@@ -51,8 +51,8 @@ void __wrap_tl_gpu_give(tl_gpu_device *d, tl_memory *memory);
 tally_status __wrap_tl_gpu_take(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *memory)
 {
     const tally_status status = __real_tl_gpu_take(d, ctx, bytes, memory);
-    char *const p = (char *)(uintptr_t)memory->address;
-    if (status) return status;
+    char *const p = bytes_at(memory->address);
+    if (status || d->gpu != &gpu) return status;
     allow(p, memory->bytes);
     memset(p, 0xa5, memory->bytes);
     forbid(p + bytes, memory->bytes - bytes);
@@ -60,7 +60,7 @@ tally_status __wrap_tl_gpu_take(tl_gpu_device *d, tally *ctx, size_t bytes, tl_m
 }
 void __wrap_tl_gpu_give(tl_gpu_device *d, tl_memory *memory)
 {
-    allow((void *)(uintptr_t)memory->address, memory->bytes);
+    if (d->gpu == &gpu) allow(bytes_at(memory->address), memory->bytes);
     __real_tl_gpu_give(d, memory);
 }
 
@@ -142,7 +142,7 @@ static tally_status run_launch(tl_gpu *g, tally *c, tl_program *p, const tl_kern
     if (id < 0) return TALLY_INVALID;
     const tl_argument *first = arguments, *const table = argument_of(tl_gpu_kernels[id].parameters,
                                                                      "status_table", &first);
-    const uint64_t *const head = table ? (uint64_t *)(uintptr_t)table->memory : NULL,
+    const uint64_t *const head = table ? (void *)bytes_at(table->memory) : NULL,
                           epoch = head ? head[1] : 0;
     memset(&run, 0, sizeof run);
     *(void **)&run.kernel = dlsym(p->object, name);
@@ -154,7 +154,8 @@ static tally_status run_launch(tl_gpu *g, tally *c, tl_program *p, const tl_kern
         else if (a->kind == TL_ARG_F64)
             run.parameter = a->f64;
         else
-            run.values[values++] = a->kind == TL_ARG_I64 ? (uint64_t)a->i64 : a->memory;
+            run.values[values++] =
+                a->kind == TL_ARG_I64 ? (uint64_t)a->i64 : (uint64_t)(uintptr_t)bytes_at(a->memory);
     }
     /* groups that share jobs: as many as there are, or some of them take several */
     const int64_t groups =

@@ -90,7 +90,7 @@ def code_of_python(path):
 def places(root, folder="src/"):
     """Every change that could be made: (file, line, column, length, new text)."""
     found = []
-    files = sorted(f for e in ("c", "h", "cl", "py") for f in glob.glob(f"{root}/{folder}**/*.{e}", recursive=True))
+    files = sorted(f for e in ("c", "h", "cl", "py") for f in glob.glob(os.path.join(root, folder, "**", f"*.{e}"), recursive=True))
     for path in files:
         name = os.path.relpath(path, root)
         if SKIPPED.search(name):
@@ -187,7 +187,10 @@ def main():
     tree = os.path.join(args.folder, "tree")
     copy_tree(tree)
     launcher = ["-DCMAKE_C_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
-    shared = "ON" if args.under.startswith("python/") else "OFF"
+    shared = "ON" if args.under.startswith("python") else "OFF"
+    venv = os.path.join(ROOT, "build-python")
+    if os.path.isdir(venv) and not os.path.exists(os.path.join(tree, "build-python")):
+        os.symlink(venv, os.path.join(tree, "build-python"))  # pandas and others, with which more tests run
     run(["cmake", "-S", ".", "-B", "build", "-DTALLY_ISAS=avx2", "-DTALLY_WERROR=ON", f"-DBUILD_SHARED_LIBS={shared}",
          "-DCMAKE_C_FLAGS_RELEASE=-O1 -Wno-parentheses", "-DTALLY_CUDA_KERNELS=none", *launcher, *args.cmake], tree)
     built = build(tree, args.jobs)

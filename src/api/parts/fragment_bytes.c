@@ -94,6 +94,8 @@ tally_status tally_fragment_save(const tally_fragment *f, void *buffer, size_t *
 
     char op[HASHED_MOST];
     name_operator(f, op);
+    const tally_status status = tl_on_processors(f->ctx, buffer, "buffer", "saved fragments", 0);
+    if (status) return status;
     tally_fragment_info info;
     tally_fragment_about(f, &info);
 
@@ -390,7 +392,8 @@ tally_status tally_fragment_load(tally *ctx, const void *buffer, size_t bytes,
     char op[HASHED_MOST];
     const tl_user *user;
     const unsigned char *const p = buffer;
-    tally_status status = read_header(ctx, p, bytes, &h);
+    tally_status status = tl_on_processors(ctx, buffer, "buffer", "saved fragments", 0);
+    if (!status) status = read_header(ctx, p, bytes, &h);
     if (!status) status = read_operator(ctx, p + sizeof h, h.name, op, &user);
     if (status) return status;
 

@@ -10,9 +10,6 @@
 /* The initial value and the state of one sequence. */
 static tally_status begin_one(tally_stream *s, const tally_scan_options *o)
 {
-    const tally_status status = tl_check_scan(s->ctx, &s->plan, o);
-    if (status) return status;
-
     if (s->seeded && s->is_checked) {
         int64_t init;
         memcpy(&init, s->init, sizeof init);
@@ -104,6 +101,7 @@ static tally_status open_stream(tally *ctx, const char *op, tally_dtype dtype, f
     if (!stream) return tl_invalid(ctx, "stream is NULL: must point to where the stream goes");
     tl_plan plan;
     tally_status status = tl_plan_of_inputs(ctx, op, dtype, &plan);
+    if (!status) status = tl_check_scan(ctx, &plan, f.scan);
     if (status) return status;
 
     tally_stream *s = calloc(1, sizeof *s);

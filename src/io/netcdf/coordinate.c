@@ -206,6 +206,8 @@ static tally_status add_variable(tally_file *f, const char *names, tally_dtype d
                                  const void *values)
 {
     tl_netcdf_new *const n = f->writer->netcdf;
+    tally_status s = tl_check_host(f, values, "values");
+    if (s) return s;
     tl_shape of = {tl_netcdf_type(dtype), tl_netcdf_names(names), {0}};
     if (of.ndims < 0 || (!values && of.ndims != f->info.ndim))
         return tl_fail(f->ctx, TALLY_INVALID,
@@ -215,7 +217,7 @@ static tally_status add_variable(tally_file *f, const char *names, tally_dtype d
         return tl_fail(f->ctx, TALLY_UNSUPPORTED, "%s: %s has no type %s", f->label, f->info.format,
                        tally_dtype_name(dtype) ? tally_dtype_name(dtype) : "of that number");
     tl_netcdf_lock();
-    tally_status s = tl_netcdf_define(f, n);
+    s = tl_netcdf_define(f, n);
     if (!s) s = define(f, n, names, &of, values);
     tl_netcdf_unlock();
 
@@ -284,9 +286,10 @@ tally_status tally_file_like(tally_file *f, const tally_file *source)
 
 tally_status tally_file_fill(tally_file *f, const void *value)
 {
-    const tally_status s = tl_check_netcdf(f);
+    tally_status s = tl_check_netcdf(f);
     if (s) return s;
     if (!value) return tl_fail(f->ctx, TALLY_INVALID, "value is NULL");
+    if ((s = tl_check_host(f, value, "value"))) return s;
 
     tl_netcdf_new *const n = f->writer->netcdf;
     const tl_netcdf_kept *last = n->coordinates;
