@@ -73,43 +73,35 @@ static parts cut(const tl_window_call *c, int64_t fold, int edges)
 
 /* ---- tiles ---- */
 
-/* Ways of windows of their whole length through tiles: rows of aligned quads (window_rows of
- * window_long); a table, which is the columns as one sequence (gpu/kernel/window/place.cl); items
- * one by one in tiles that are tables (window_rows of window_table). SPEED: how fast a tile is,
- * relative to that of rows. */
-typedef enum { NO_TILES, ROWS, TABLE, ITEMS } way;
-static const double SPEED[] = {[ROWS] = 1, [TABLE] = 0.9, [ITEMS] = 0.5};
-
-/* pitch: columns of a tile. used: the part of its items that have results. */
+/* Tiles: of rows of aligned quads; of a table, which is the columns as one sequence
+ * (gpu/kernel/window/place.cl); tables of items that are loaded one by one. pitch: columns of a
+ * tile. speed: the part of its items that have results, times its speed relative to ROWS. */
 typedef struct {
-    way way;
+    enum { NO_TILES, ROWS, TABLE, ITEMS } kind;
     int64_t pitch;
-    double used;
+    double speed;
 } tiling;
 
 static int64_t items_of(const tl_window_call *c) { return (int64_t)1 << c->t.wide_log; }
 
-static int is_aligned(uint64_t address, int64_t stride, int64_t bytes)
+static tiling tiling_with(const tl_window_call *c, int kind, int64_t pitch)
 {
-    const int64_t line = QUAD * bytes < 16 ? QUAD * bytes : 16;
-    return address % (uint64_t)line == 0 && stride * bytes % line == 0;
+    static const double speed[] = {[ROWS] = 1, [TABLE] = 0.9, [ITEMS] = 0.5};
+    const int64_t all = c->b->rows, tiles = (all - 1) / pitch + 1;
+    const double rows = (double)items_of(c) / (double)pitch,
+                 used = (double)all / (double)(tiles * pitch) * (rows - (double)(c->w - 1)) / rows;
+    return (tiling){kind, pitch, used * speed[kind]};
 }
 
 static tiling rows_of(const tl_window_call *c)
 {
     const tl_batch *const b = c->b;
     const tl_results *const r = c->r;
-    const tl_scalar *const op = b->plan->op;
-    const int64_t pitch = items_of(c) / TILE_ROWS, tiles = (b->rows - 1) / pitch + 1;
     const int quads =
-        b->rows % QUAD == 0 && b->row_stride == 1 && r->row_stride == 1 &&
-        is_aligned(b->x.memory.address + (uint64_t)b->x.byte, b->stride, op->elem_bytes) &&
-        is_aligned(r->y.address + (uint64_t)r->byte, r->stride, op->result_bytes);
+        b->row_stride == 1 && r->row_stride == 1 && (b->rows | b->stride | r->stride) % QUAD == 0;
     if (!quads || c->w > TILE_ROWS / 2 || tl_rows_local_bytes(c, c->w) > c->d->gpu->local_bytes)
         return (tiling){0};
-    return (tiling){ROWS, pitch,
-                    (double)b->rows / (double)(tiles * pitch) * (double)(TILE_ROWS - (c->w - 1)) /
-                        TILE_ROWS};
+    return tiling_with(c, ROWS, items_of(c) / TILE_ROWS);
 }
 
 /* The windows of columns as windows of a table. */
@@ -138,15 +130,13 @@ static tiling tables_of(const tl_window_call *c)
     const tl_batch *const b = c->b;
     const int64_t all = b->rows, items = items_of(c);
     const int dense = b->row_stride == 1 && b->stride == all && c->r->row_stride == 1 &&
-                      c->r->stride == all && all <= items / 2 && c->w <= items / 2 / all;
-    const int64_t pitch = dense || all <= ALL_MOST ? all : SOME, tiles = (all - 1) / pitch + 1;
+                      c->r->stride == all && c->w <= items / 2 / all;
+    const int64_t pitch = dense || all <= ALL_MOST ? all : SOME;
     table t;
     if (c->w > items / 2 / pitch) return (tiling){0};
     table_of(c, pitch, &t);
     if (tl_quads_table(&t.call, pitch).local_bytes > c->d->gpu->local_bytes) return (tiling){0};
-    return (tiling){dense ? TABLE : ITEMS, pitch,
-                    (double)all / (double)(tiles * pitch) * (double)(items - (c->w - 1) * pitch) /
-                        (double)items};
+    return tiling_with(c, dense ? TABLE : ITEMS, pitch);
 }
 
 static tiling tiling_of(const tl_window_call *c)
@@ -158,37 +148,16 @@ static tiling tiling_of(const tl_window_call *c)
     if (b->plan->op->elem_bytes < 4 && b->rows % QUAD != 0 && b->rows % LANES > LANES * 3 / 4)
         return (tiling){0};
     const tiling rows = rows_of(c), tables = tables_of(c);
-    return tables.used * SPEED[tables.way] > rows.used * SPEED[rows.way] ? tables : rows;
-}
-
-/* Tiles of items. */
-static tally_status launch_items(const tl_window_call *c, int64_t pitch, const tl_part *p,
-                                 int edges)
-{
-    table t;
-    table_of(c, pitch, &t);
-    tl_schedule s = tl_quads_table(&t.call, pitch);
-    s.each = items_of(c) / pitch - (c->w - 1);
-    const int64_t jobs = (p->count + s.each - 1) / s.each * ((c->b->rows - 1) / pitch + 1);
-    tl_built program = {0};
-    const tl_launch l = {c->d, c->ctx, &program};
-    tally_status status = tl_gpu_program(c->d, c->ctx, c->b->plan->op, s.shape, &program);
-    if (status) return status;
-    return TL_GO(&l, window_rows, jobs, .tiles = tl_tiles_arguments(c, c->b, &s, p, jobs, edges),
-                 .nodes = tl_memory_of(NULL), .node_count = tl_i64(0), .log = tl_i64(0),
-                 .quads = tl_i64(0), .stored = tl_i64(0),
-                 .local_bytes = tl_local_bytes(s.local_bytes));
+    return tables.speed > rows.speed ? tables : rows;
 }
 
 static tally_status launch_tiles(const tl_window_call *c, const tiling *how, int edges)
 {
     const int64_t pitch = how->pitch;
     const tl_part all = {PART_RESULTS, -tl_window_before(c), 0, c->w, results_of(c), NULL};
-    if (how->way == ITEMS) return launch_items(c, pitch, &all, edges);
-    if (how->way == ROWS) {
-        const tl_rows rows = {.across = ((c->b->rows - 1) / pitch + 1) * pitch};
-        return tl_launch_rows(c, &rows, &all, edges);
-    }
+    const tl_rows rows = {.across = ((c->b->rows - 1) / pitch + 1) * pitch,
+                          .pitch = how->kind == ITEMS ? pitch : 0};
+    if (how->kind != TABLE) return tl_launch_rows(c, &rows, &all, edges);
 
     table t;
     table_of(c, pitch, &t);
@@ -213,12 +182,13 @@ tally_status tl_window_columns(const tl_window_call *c, int *done)
     const tiling how = whole && !is_long ? tiling_of(c) : (tiling){0};
 
     *done =
-        b->n >= (g->valid ? c->w : 1) && (how.way || (tl_batch_across(b) && (lanes || is_long)));
+        b->n >= (g->valid ? c->w : 1) && (how.kind || (tl_batch_across(b) && (lanes || is_long)));
     if (!*done) return TALLY_OK;
 
-    tally_status status = is_long   ? tl_long_columns(c, edges)
-                          : how.way ? launch_tiles(c, &how, edges)
-                                    : launch_lanes(c, cut(c, shrink && !apart ? all : c->w, edges));
+    tally_status status = is_long ? tl_long_columns(c, edges)
+                          : how.kind
+                              ? launch_tiles(c, &how, edges)
+                              : launch_lanes(c, cut(c, shrink && !apart ? all : c->w, edges));
 
     /* windows at both ends, which fold other levels */
     if (!status && apart && ends)

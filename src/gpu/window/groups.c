@@ -91,19 +91,23 @@ int64_t tl_rows_local_bytes(const tl_window_call *c, int64_t w)
 tally_status tl_launch_rows(const tl_window_call *c, const tl_rows *rows, const tl_part *p,
                             int edges)
 {
-    const int log = row_log(c);
+    const int from = rows->pitch ? TABLE_LEVEL : row_log(c);
     const int64_t pitch = rows->across << rows->log, /* items of a row of all tiles */
-        row = (int64_t)1 << log, count = rows->nodes ? (p->count - 1) / pitch + 1 : p->count;
-    tl_schedule s = {.each = TILE_ROWS - (p->width - 1),
-                     .local_bytes = tl_rows_local_bytes(c, p->width),
-                     .levels = tl_levels_of(p->width << log, log)};
-    s.levels.top -= log;
+        row = rows->pitch ? rows->pitch : (int64_t)1 << from,
+                  tile_rows = ((int64_t)1 << c->t.wide_log) / row,
+                  count = rows->nodes ? (p->count - 1) / pitch + 1 : p->count;
+    tl_schedule s = {.each = tile_rows - (p->width - 1),
+                     .levels = tl_levels_of(p->width << from, from),
+                     .pitch = rows->pitch};
+    s.local_bytes = (s.levels.arrays ? s.levels.arrays : 1) * c->state << c->t.wide_log;
+    s.levels.top -= from;
     const int64_t jobs = (count + s.each - 1) / s.each * (pitch / row);
     tl_built program = {0};
     const tl_launch l = {c->d, c->ctx, &program};
 
-    assert(p->width <= TILE_ROWS / 2 && pitch % row == 0 && row % QUAD == 0);
-    tally_status status = tl_gpu_program(c->d, c->ctx, c->b->plan->op, "window_long", &program);
+    assert(p->width <= tile_rows / 2 && pitch % row == 0);
+    tally_status status = tl_gpu_program(c->d, c->ctx, c->b->plan->op,
+                                         rows->pitch ? "window_table" : "window_long", &program);
     if (status) return status;
 
     tl_arguments_tiles_part tiles = tl_tiles_arguments(c, c->b, &s, p, jobs, edges);

@@ -65,18 +65,7 @@ int64_t tl_before_aligned(const tl_window_call *c, int64_t j, int64_t alignment)
     const int64_t bytes = c->b->plan->op->result_bytes,
                   at = (int64_t)(c->r->y.address & 255) + c->r->byte + j * bytes;
     const int one = c->b->rows == 1 && !c->b->listed && c->r->stride == 1;
-    assert((alignment & (alignment - 1)) == 0 && alignment <= 256);
     return one && at % bytes == 0 ? (-at & (alignment - 1)) / bytes : 0;
-}
-
-/* Two launches: the results before the first aligned quad, and the others. */
-static tally_status launch_apart(const tl_window_call *c, const tl_schedule *s, const tl_part *p,
-                                 int edges, int64_t head)
-{
-    tl_part first = *p, others = *p;
-    first.count = head, others.count -= head, others.at += head;
-    tally_status status = tl_launch_tiles(c, s, &first, edges);
-    return status ? status : tl_launch_tiles(c, s, &others, edges);
 }
 
 tally_status tl_launch_tiles(const tl_window_call *c, const tl_schedule *s, const tl_part *p,
@@ -85,8 +74,12 @@ tally_status tl_launch_tiles(const tl_window_call *c, const tl_schedule *s, cons
     const int64_t first = p->at + tl_window_before(c),
                   quad = QUAD * (int64_t)c->b->plan->op->result_bytes,
                   head = p->what == PART_RESULTS ? tl_before_aligned(c, first, quad) : 0;
-    if (head && p->count > s->each * c->d->gpu->processors)
-        return launch_apart(c, s, p, edges, head);
+    if (head && p->count > s->each * c->d->gpu->processors) {
+        tl_part some = *p, others = *p;
+        some.count = head, others.count -= head, others.at += head;
+        tally_status status = tl_launch_tiles(c, s, &some, edges);
+        return status ? status : tl_launch_tiles(c, s, &others, edges);
+    }
 
     const int64_t jobs = (p->count + s->each - 1) / s->each,
                   blocks = s->resident && s->resident < jobs ? s->resident : jobs;

@@ -71,9 +71,8 @@ tl_arguments_tiles_part tl_tiles_arguments(const tl_window_call *c, const tl_bat
                                            const tl_schedule *s, const tl_part *p, int64_t jobs,
                                            int edges);
 
-/* One dense sequence: the number of results from number j on before the first one whose address is
- * a multiple of `alignment`, a power of two; else 0. Kernels store whole quads or lines only at
- * such addresses, so a launch of many results leaves these to a small one. */
+/* Results from number j on, of one dense sequence, before the first whose address is a multiple of
+ * `alignment`, a power of two: a small launch, as kernels store quads or lines only from there. */
 int64_t tl_before_aligned(const tl_window_call *c, int64_t j, int64_t alignment);
 
 /* Launches window_tile for a part of the windows. edges: EDGES_TOO or EDGES_APART. */
@@ -116,11 +115,11 @@ tally_status tl_window_columns(const tl_window_call *c, int *done);
 
 /* Rows of 2^log elements: nodes of `node_count` items, or (nodes NULL) elements of columns. across:
  * contiguous items that are the same element of different columns, in whole tiles; one sequence:
- * 1. */
+ * 1. pitch: columns of a tile whose items are loaded one by one; 0: tiles of aligned quads. */
 typedef struct tl_rows {
     const tl_memory *nodes;
     int log;
-    int64_t node_count, across;
+    int64_t node_count, across, pitch;
 } tl_rows;
 
 /* Bytes of local memory of a tile of rows that folds windows of w rows. */

@@ -132,15 +132,12 @@ typedef struct {
     l.of.shift = TL_PARTS ? shift : 0, l.of.width = TL_PARTS ? width : before + after + 1; \
     l.top = (int)top_level, l.kept = (int)kept_levels; \
     l.what = TL_PARTS ? (int)what : PART_RESULTS, l.states = TL_PARTS ? states : 0; \
-    l.pitch = TL_TABLE ? pitch : 1, l.elements = quotient_in_table(before + after, l.pitch) + 1
+    l.pitch = TL_TABLE ? pitch : 1, l.elements = number_of(&l, before + after) + 1
 
-/* Tables (TL_TABLE): neighbouring columns whose elements lie row by row are one sequence of items,
- * in which the elements of a window lie `pitch` items apart. So length_in counts the items between
- * them too. */
-fn i64 quotient_in_table(i64 item, i64 pitch) { return TL_TABLE ? quotient(item, pitch) : item; }
-
-/* Index of an item's element in its sequence. */
-fn i64 number_of(const launch *l, i64 item) { return quotient_in_table(item, l->pitch); }
+/* Index of an item's element in its sequence. Tables (TL_TABLE) are columns whose elements, row by
+ * row, are one sequence of items; the elements of a window lie `pitch` items apart, and length_in
+ * counts all items between them. */
+fn i64 number_of(const launch *l, i64 item) { return TL_TABLE ? quotient(item, l->pitch) : item; }
 
 /* ---- a tile ---- */
 

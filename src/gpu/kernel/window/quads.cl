@@ -71,11 +71,11 @@ fn four four_at(LOCAL const four *z, int q, int turn, int m, int most)
     if (!turn) return v;
 
     const four next = quad_at(z, q + 1, m, most);
-    const int half = turn & 2;
-    if (half) v.s[0] = v.s[2], v.s[1] = v.s[3], v.s[2] = next.s[0], v.s[3] = next.s[1];
+    const int two = turn & 2;
+    if (two) v.s[0] = v.s[2], v.s[1] = v.s[3], v.s[2] = next.s[0], v.s[3] = next.s[1];
     if (TL_TABLE && turn & 1) {
         v.s[0] = v.s[1], v.s[1] = v.s[2], v.s[2] = v.s[3];
-        v.s[3] = half ? next.s[2] : next.s[0];
+        v.s[3] = two ? next.s[2] : next.s[0];
     }
     return v;
 }

@@ -22,29 +22,44 @@
 
 fn int within(i64 i, i64 low, i64 high) { return (int)(i < low ? low : i > high ? high : i); }
 
-#if TL_TABLE
-enum { ITEMS = QUAD_ITEMS / WINDOW_THREADS };
+enum {
+    TILE_QUADS = THREAD_QUADS,               /* quads of a row */
+    FIRST_LEVEL = QUADS_LOG - TILE_ROWS_LOG, /* log2 of the items of a row */
+    COLUMNS = 1 << FIRST_LEVEL,
+    ROWS_STEP = WINDOW_THREADS / TILE_QUADS /* rows between a thread's quads */
+};
 
-/* A tile of `wide` columns and as many rows as fit: a table (place.cl) of items from all over
- * memory. */
+/* A tile of columns, and the quads of it that a thread has. TL_TABLE: of l->pitch columns and as
+ * many rows as fit; `column` and `columns` are those of the tile. */
 typedef struct {
-    i64 first;               /* index of the element where the window of row 0 begins */
-    i64 column;              /* its first column */
-    int wide, rows, columns; /* columns: that exist */
-    int low, high;           /* rows low <= i < high have whole windows */
-    int results;             /* rows that have results */
-} item_tile;
+    i64 first;      /* index of the element where the window of row 0 begins */
+    i64 column;     /* the thread's first column */
+    int row;        /* the thread's first row */
+    int columns;    /* columns of the quad that exist */
+    int low, high;  /* rows low <= i < high have whole windows */
+    int results;    /* rows that have results */
+    i64 side, down; /* bytes between elements: of columns, of rows */
+} column_tile;
 
-fn item_tile item_tile_of(const launch *l, i64 chunk, i64 group)
+fn column_tile column_tile_of(const launch *l, i64 chunk, i64 group)
 {
-    item_tile t;
-    t.wide = (int)l->pitch, t.rows = QUAD_ITEMS / t.wide, t.column = group * t.wide;
-    t.columns = within(l->b.seqs - t.column, 0, t.wide), t.first = l->of.at + chunk * l->each;
-    t.low = within(-t.first, 0, t.rows);
-    t.high = within(l->b.n - l->elements + 1 - t.first, 0, t.rows);
+    column_tile t;
+    const i64 w = length_in(l->of);
+    const int wide = TL_TABLE ? (int)l->pitch : COLUMNS,
+              rows = TL_TABLE ? QUAD_ITEMS / wide : TILE_ROWS;
+
+    t.row = thread_index() / TILE_QUADS;
+    t.column = group * wide + (TL_TABLE ? 0 : thread_index() % TILE_QUADS * QUAD);
+    t.columns = within(l->b.seqs - t.column, 0, TL_TABLE ? wide : QUAD);
+    t.first = l->of.at + chunk * l->each;
+    t.low = within(-t.first, 0, rows), t.high = within(l->b.n - w + 1 - t.first, 0, rows);
     t.results = within(l->of.count - chunk * l->each, 0, l->each);
+    t.side = l->b.row_stride * TL_SIZE, t.down = l->b.stride * TL_SIZE;
     return t;
 }
+
+#if TL_TABLE
+enum { ITEMS = QUAD_ITEMS / WINDOW_THREADS };
 
 /* A thread's items, WINDOW_THREADS apart in the order of the tile. byte: from the tile's first one;
  * step, carry: added to it for the next item, and where that begins another row. */
@@ -71,14 +86,14 @@ fn void walk_on(item_walk *a)
 
 /* Loads and lifts a tile's items. Those that do not exist are replaced by another one, which no
  * result uses. */
-fn void load_item_tile(LOCAL state *z, const item_tile *t, batch b)
+fn void load_items_alone(LOCAL state *z, const column_tile *t, int wide, batch b)
 {
     enum { MANY = 4 }; /* loads at a time */
-    const i64 side = b.row_stride * TL_SIZE, down = b.stride * TL_SIZE;
-    const int low = within(-t->first, 0, t->rows - 1), high = within(b.n - t->first, 1, t->rows);
-    GLOBAL const u8 *const x = b.x + t->column * side + t->first * down;
+    const int rows = QUAD_ITEMS / wide, low = within(-t->first, 0, rows - 1),
+              high = within(b.n - t->first, 1, rows);
+    GLOBAL const u8 *const x = b.x + t->column * t->side + t->first * t->down;
     const int whole = ADDRESS(x) % TL_SIZE == 0;
-    item_walk a = walk_of(t->wide, side, down);
+    item_walk a = walk_of(wide, t->side, t->down);
 
     ROLLED for (int k = 0; k < ITEMS; k += MANY)
     {
@@ -87,7 +102,7 @@ fn void load_item_tile(LOCAL state *z, const item_tile *t, batch b)
         UNROLL for (int j = 0; j < MANY; j++)
         {
             const int exists = a.row >= low && a.row < high && a.column < t->columns;
-            GLOBAL const u8 *const at = x + (exists ? a.byte : low * down);
+            GLOBAL const u8 *const at = x + (exists ? a.byte : low * t->down);
             e[j] = whole ? *(GLOBAL const elem *)at : load_bytes(at), row[j] = a.row;
             walk_on(&a);
         }
@@ -98,7 +113,7 @@ fn void load_item_tile(LOCAL state *z, const item_tile *t, batch b)
 }
 
 /* Stores a tile's results. */
-fn void store_item_tile(const item_tile *t, LOCAL const state *z, const launch *l)
+fn void store_items_alone(const column_tile *t, LOCAL const state *z, const launch *l)
 {
     const i64 side = l->out.row_stride * RESULT_BYTES, down = l->out.stride * RESULT_BYTES;
     const int apart = l->of.edges != EDGES_TOO, high = l->elements >= l->of.least ? t->high : 0;
@@ -107,7 +122,7 @@ fn void store_item_tile(const item_tile *t, LOCAL const state *z, const launch *
     GLOBAL u8 *const to =
         l->out.x + t->column * side + (t->first + (l->of.valid ? 0 : l->of.before)) * down;
     const int dense = SKIPS && OP_LANES == 1 && ADDRESS(to) % sizeof(result) == 0;
-    item_walk a = walk_of(t->wide, side, down);
+    item_walk a = walk_of((int)l->pitch, side, down);
 
     for (int k = 0; k < ITEMS; k++, walk_on(&a)) {
         const i64 first = t->first + a.row;
@@ -135,10 +150,10 @@ KERNEL_OF(window_rows)
 
     for (i64 job = group_index(); job < l.jobs; job += group_count()) {
         const i64 chunk = quotient(job, tiles);
-        const item_tile t = item_tile_of(&l, chunk, job - chunk * tiles);
+        const column_tile t = column_tile_of(&l, chunk, job - chunk * tiles);
         four y[THREAD_QUADS];
 
-        load_item_tile((LOCAL state *)y0, &t, l.b);
+        load_items_alone((LOCAL state *)y0, &t, (int)l.pitch, l.b);
         BARRIER();
         UNROLL for (int m = 0; m < THREAD_QUADS; m++) y[m] = get_four(y0, quad_number(m));
         double_quads(z, y, &v, TABLE_LEVEL, 0, 1);
@@ -147,45 +162,12 @@ KERNEL_OF(window_rows)
         BARRIER();
         UNROLL for (int m = 0; m < THREAD_QUADS; m++) put_four(z, quad_number(m), y[m]);
         BARRIER();
-        store_item_tile(&t, (LOCAL const state *)z, &l);
+        store_items_alone(&t, (LOCAL const state *)z, &l);
         BARRIER();
     }
 }
 
 #else
-enum {
-    TILE_QUADS = THREAD_QUADS,               /* quads of a row */
-    FIRST_LEVEL = QUADS_LOG - TILE_ROWS_LOG, /* log2 of the items of a row */
-    COLUMNS = 1 << FIRST_LEVEL,
-    ROWS_STEP = WINDOW_THREADS / TILE_QUADS /* rows between a thread's quads */
-};
-
-/* A tile of columns, and the quads of it that a thread has. */
-typedef struct {
-    i64 first;      /* index of the element where the window of row 0 begins */
-    i64 column;     /* the thread's first column */
-    int row;        /* the thread's first row */
-    int columns;    /* columns of the quad that exist */
-    int low, high;  /* rows low <= i < high have whole windows */
-    int results;    /* rows that have results */
-    i64 side, down; /* bytes between elements: of columns, of rows */
-} column_tile;
-
-fn column_tile column_tile_of(const launch *l, i64 chunk, i64 group)
-{
-    column_tile t;
-    const i64 w = length_in(l->of);
-
-    t.row = thread_index() / TILE_QUADS;
-    t.column = group * COLUMNS + thread_index() % TILE_QUADS * QUAD;
-    t.columns = within(l->b.seqs - t.column, 0, QUAD), t.first = l->of.at + chunk * l->each;
-    t.low = within(-t.first, 0, TILE_ROWS);
-    t.high = within(l->b.n - w + 1 - t.first, 0, TILE_ROWS);
-    t.results = within(l->of.count - chunk * l->each, 0, l->each);
-    t.side = l->b.row_stride * TL_SIZE, t.down = l->b.stride * TL_SIZE;
-    return t;
-}
-
 /* Loads and lifts a thread's elements. Elements outside the columns are replaced by others, which
  * no result uses. */
 fn void load_columns(four *y, const column_tile *t, const launch *l)
