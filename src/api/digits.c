@@ -69,9 +69,10 @@ static int32_t extend(tally_digits *d, int from, int to)
     return 0;
 }
 
-static inline int covered(const tally_digits *d, int from, int to)
+/* The same; most values find their digits there. */
+static inline int32_t cover(tally_digits *d, int from, int to)
 {
-    return d->first <= from && to <= d->first + d->used;
+    return d->first <= from && to <= d->first + d->used ? 0 : extend(d, from, to);
 }
 
 /* Adds value 2^(at + UNIT), negated if s is -1; s is 0 or -1. */
@@ -115,10 +116,8 @@ int32_t tally_digits_add(tally_digits *d, double x, int sign)
 
     const int from = at >> 5;
     if (m) {
-        if (!covered(d, from, from + OF_VALUE)) {
-            const int32_t room = extend(d, from, from + OF_VALUE);
-            if (room) return room;
-        }
+        const int32_t room = cover(d, from, from + OF_VALUE);
+        if (room) return room;
         add_at(d, m, at, s ^ (sign >> 1));
         if (++d->waiting >= WAITING_MOST) carry(d);
     }
@@ -148,10 +147,8 @@ int32_t tally_digits_add_product(tally_digits *d, double x, double y, int sign)
     } else if (m[0] && m[1]) {
         const unsigned __int128 product = (unsigned __int128)m[0] * m[1];
         const int low = at[0] + at[1] - TL_EXACT_UNIT, from = low >> 5;
-        if (!covered(d, from, from + OF_PRODUCT)) {
-            const int32_t room = extend(d, from, from + OF_PRODUCT);
-            if (room) return room;
-        }
+        const int32_t room = cover(d, from, from + OF_PRODUCT);
+        if (room) return room;
 
         const int64_t both = s[0] ^ s[1] ^ (sign >> 1);
         add_at(d, (uint64_t)product & (((uint64_t)1 << 53) - 1), low, both);

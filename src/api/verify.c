@@ -5,6 +5,7 @@
 #include "law/fp.h"
 #include "context/operators.h"
 #include "context/parameter.h"
+#include "context/view.h"
 #include "law/random.h"
 #include "law/spec.h"
 #include <assert.h>
@@ -164,10 +165,8 @@ static int64_t law(one_case *c, int64_t r)
 {
     assert(r >= 0 && r < c->in.rows);
     const tally_view *in = &c->in;
-    int64_t n = in->offsets ? in->offsets[r + 1] - in->offsets[r] : in->n;
-    const char *x =
-        (const char *)in->data +
-        (in->offsets ? in->offsets[r] * in->stride : r * in->row_stride) * c->scalar->elem_bytes;
+    int64_t n;
+    const char *const x = tl_view_row(in, r, c->scalar->elem_bytes, &n);
 
     if (c->verb == REDUCE) {
         tl_spec_reduce(c->scalar, c->par, x, in->stride, n, NULL, c->one);
