@@ -20,4 +20,8 @@ void *tl_scratch(tally *ctx, int thread, int slot, size_t bytes);
 /* Frees all slots. */
 void tl_scratch_end(tally *ctx);
 
+/* Asks the system for pages of 2 MiB in this memory, which may be NULL: access in any order then
+ * misses the TLB less often. */
+void tl_large_pages(void *memory, size_t bytes);
+
 #endif
