@@ -123,6 +123,24 @@ def test_groups(files):
     assert sums["Oslo"] == str(tally.sum(table.filter(pa.compute.equal(table["city"], "Oslo"))["w"]))
 
 
+def test_groups_of_keys_that_are_nan_null_or_codes(tmp_path):
+    """In a file a null is no NaN; 0 and -0 are equal; nulls may be in a dictionary's codes."""
+    nan, path = float("nan"), tmp_path / "k.parquet"
+    words = pa.array(["a", None, "b", "a", None, "b", "b", "a"]).dictionary_encode()
+    keys = pa.array([1.5, nan, None, nan, None, 1.5, -0.0, 0.0])
+    pq.write_table(pa.table({"k": keys, "s": words, "v": np.arange(8)}), path)
+    for by, want in (
+        (["k"], "1.5,5 nan,4 ,6 -0,13"),
+        (["k", "--sort"], "-0,13 1.5,5 nan,4 ,6"),
+        (["s"], "a,10 ,5 b,13"),
+        (["k,s", "--sort"], "0,a,7 -0,b,6 1.5,a,0 1.5,b,5 nan,a,3 nan,,1 ,b,2 ,,4"),
+    ):
+        said = run("reduce", "sum", "--column", "v", "--by", *by, "--to", "csv", path).split()
+        assert " ".join(said[1:]) == want
+    pq.write_table(pa.table({"k": [[1], [2]], "v": [1, 2]}), path)
+    assert "by has a value that is no key: unhashable type: 'list'" in run("reduce", "sum", "--by", "k", path, status=1)
+
+
 def test_columns_beside_results(files, tmp_path):
     folder, table = files
     for ending in ("parquet", "arrow", "csv"):
