@@ -128,8 +128,8 @@ void help_man(FILE *f)
            "read back to the\n"
            "same bits; --hex prints the bits.\n");
     fputs(".PP\n", f);
-    put(f, "--output FILE takes the results, in the format of its ending (.npy, .txt, .csv, .json, "
-           "else raw). It\n"
+    put(f, "--output FILE takes the results, in the format of its ending (.npy, .txt, .csv, .tsv, "
+           ".json, .raw, ...). It\n"
            "is written beside its place, brought to the disk and renamed, so that FILE is the old "
            "or the\n"
            "complete new one. --json and --digest print on standard output in place of the values, "

@@ -222,7 +222,7 @@ int run_reduce(const options *o)
                            "`tally help reduce` explains");
     if (has(o, OPT_axis) && has(o, OPT_segments))
         return fail(USAGE, "--axis and --segments exclude each other");
-    if (groups_check(o) || empty_check(o)) return USAGE;
+    if (groups_check(o) || empty_check(o) || ending_check(o)) return USAGE;
     char **const paths = o->nargs > 1 ? o->args + 1 : standard_input;
     const int joined = axis_named(o) && o->nargs > 2; /* the files form one array */
     int files = o->nargs > 1 && !joined ? o->nargs - 1 : 1;

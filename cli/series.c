@@ -34,7 +34,7 @@ int series_begin(const options *o)
         return fail(USAGE, "`tally %s` takes one FILE, and '%s' is a second one", verb, o->args[2]);
     if (has(o, OPT_axis) && has(o, OPT_segments))
         return fail(USAGE, "--axis and --segments exclude each other");
-    if (groups_check(o) || empty_check(o)) return USAGE;
+    if (groups_check(o) || empty_check(o) || ending_check(o)) return USAGE;
     if (has(o, OPT_keep) && has(o, OPT_json))
         return fail(USAGE, "--keep and --json exclude each other");
     if (has(o, OPT_keep) && has(o, OPT_step))

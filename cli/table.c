@@ -60,13 +60,13 @@ static char *const *keys_at(const answer *a, int64_t row)
 
 /* Writes a file name as a cell: in csv unchanged, in quotes if necessary; else with unsafe
  * characters escaped, so that it stays on one line. */
-static void put_name(FILE *f, const char *name, char separator)
+static void put_name(FILE *f, const char *name, enum format format)
 {
-    if (separator != ',' || isatty(fileno(f))) {
+    if (!is_csv(format) || isatty(fileno(f))) {
         put_plain(f, name);
         return;
     }
-    if (!strpbrk(name, ",\"\r\n")) {
+    if (!strpbrk(name, format == TO_CSV ? ",\"\r\n" : "\t\"\r\n")) {
         fputs(name, f);
         return;
     }
@@ -80,56 +80,57 @@ static void put_name(FILE *f, const char *name, char separator)
 
 /* Writes a word for a missing value. In csv an empty line would be skipped by readers, so it gets
  * quotes. */
-static void put_empty(FILE *f, const char *word, char separator, int alone)
+static void put_empty(FILE *f, const char *word, enum format format, int alone)
 {
-    if (*word || separator != ',' || !alone)
-        put_name(f, word, separator);
+    if (*word || !is_csv(format) || !alone)
+        put_name(f, word, format);
     else
         fputs("\"\"", f);
 }
 
 /* Writes names, each followed by a separator. */
-static void put_names(FILE *f, char *const *names, int64_t count, char separator)
+static void put_names(FILE *f, char *const *names, int64_t count, enum format format)
 {
     for (int64_t i = 0; i < count; i++) {
-        put_name(f, names[i], separator);
-        fputc(separator, f);
+        put_name(f, names[i], format);
+        fputc(format == TO_CSV ? ',' : '\t', f);
     }
 }
 
 static void print_separated(FILE *f, const answer *answers, int files, const look *o)
 {
     char cell[CELL];
-    const char separator = o->separator;
+    const enum format format = o->format;
+    const char separator = format == TO_CSV ? ',' : '\t';
     const int named = o->named;
     const answer *const first = &answers[0];
     int64_t cells = named + keys_of(first, o);
     for (int i = 0; i < first->ops; i++) cells += lanes_of(&first->results[i], o);
-    if (o->separator == ',' || named || first->ops > 1 || keys_of(first, o)) {
+    if (is_csv(format) || named || first->ops > 1 || keys_of(first, o)) {
         if (named) fprintf(f, "file%c", separator);
-        put_names(f, first->key_names, keys_of(first, o), separator);
+        put_names(f, first->key_names, keys_of(first, o), format);
         for (int i = 0, column = 0; i < first->ops; i++)
             for (int lane = 0; lane < lanes_of(&first->results[i], o); lane++) {
                 if (column++) fputc(separator, f);
                 lane_name(first->results[i].op, lanes_of(&first->results[i], o), lane, cell,
                           sizeof cell);
-                put_name(f, cell, separator);
+                put_name(f, cell, format);
             }
         fputc('\n', f);
     }
     for (const answer *a = answers; a < answers + files; a++)
         for (int64_t row = 0; row < rows_of(a, o); row++) {
             if (named) {
-                put_name(f, a->file, separator);
+                put_name(f, a->file, format);
                 fputc(separator, f);
             }
-            if (keys_of(a, o)) put_names(f, keys_at(a, row), a->key_columns, separator);
+            if (keys_of(a, o)) put_names(f, keys_at(a, row), a->key_columns, format);
             for (int i = 0, column = 0; i < a->ops; i++)
                 for (int lane = 0; lane < lanes_of(&a->results[i], o); lane++) {
                     if (column++) fputc(separator, f);
                     const char *const value = value_of(a, &a->results[i], row, lane, o, cell);
                     if (value == o->empty)
-                        put_empty(f, value, separator, cells == 1);
+                        put_empty(f, value, format, cells == 1);
                     else
                         fputs(value, f);
                 }

@@ -7,30 +7,40 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char *const formats[] = {"npy", "raw", "text", "csv", "netcdf"};
-enum { NPY, RAW, TEXT, CSV, NETCDF, UNKNOWN };
+const char *const tl_format_names[TL_FORMATS] = {
+    [TL_NPY] = "npy", [TL_RAW] = "raw",       [TL_TEXT] = "text",       [TL_CSV] = "csv",
+    [TL_TSV] = "tsv", [TL_NETCDF] = "netcdf", [TL_NETCDF4] = "netcdf4", [TL_HDF5] = "hdf5"};
 
-static int by_name(const char *path, const char *end)
+tl_file_format tl_format_of(const char *name, const char *end)
 {
     static const struct {
         const char *end;
-        int format;
+        tl_file_format format;
     } ends[] = {
-        {".npy", NPY},    {".raw", RAW},   {".bin", RAW},    {".txt", TEXT},
-        {".csv", CSV},    {".tsv", CSV},   {".nc", NETCDF},  {".nc4", NETCDF},
-        {".cdf", NETCDF}, {".h5", NETCDF}, {".he5", NETCDF}, {".hdf5", NETCDF},
+        {".npy", TL_NPY},     {".raw", TL_RAW}, {".bin", TL_RAW},   {".txt", TL_TEXT},
+        {".csv", TL_CSV},     {".tsv", TL_TSV}, {".nc", TL_NETCDF}, {".cdf", TL_NETCDF},
+        {".nc4", TL_NETCDF4}, {".h5", TL_HDF5}, {".he5", TL_HDF5},  {".hdf5", TL_HDF5},
     };
     const char *at = end;
-    while (at > path && *--at != '.') continue;
-    for (size_t i = 0; i < sizeof ends / sizeof *ends && at > path; i++)
+    while (at > name && *--at != '.') continue;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends && at > name; i++)
         if (strlen(ends[i].end) == (size_t)(end - at) &&
-            !memcmp(at, ends[i].end, (size_t)(end - at)))
+            !strncasecmp(at, ends[i].end, (size_t)(end - at)))
             return ends[i].format;
-    return UNKNOWN;
+    return TL_FORMATS;
+}
+
+/* The format as which a file is read. */
+static tl_file_format as_read(tl_file_format format)
+{
+    return format == TL_TSV                            ? TL_CSV
+           : format == TL_NETCDF4 || format == TL_HDF5 ? TL_NETCDF
+                                                       : format;
 }
 
 /* The end of the name, without the ending of compressed files. */
@@ -69,21 +79,21 @@ static tally_status open_input(tally_file *f)
 }
 
 /* Chooses the format from the options, the name, and the first bytes. */
-static tally_status choose(tally_file *f, const tally_file_options *o, int *format)
+static tally_status choose(tally_file *f, const tally_file_options *o, tl_file_format *format)
 {
-    *format = UNKNOWN;
+    *format = TL_FORMATS;
     if (o->format && strcmp(o->format, "auto") != 0) {
-        for (int i = 0; i < UNKNOWN; i++)
-            if (strcmp(o->format, formats[i]) == 0) *format = i;
-        if (*format == UNKNOWN)
+        for (tl_file_format i = 0; i < TL_FORMATS; i++)
+            if (as_read(i) == i && strcmp(o->format, tl_format_names[i]) == 0) *format = i;
+        if (*format == TL_FORMATS)
             return tl_fail(f->ctx, TALLY_INVALID,
                            "format '%s' is not one of auto, npy, raw, text, csv, netcdf",
                            o->format);
         return TALLY_OK;
     }
 
-    *format = by_name(f->name, name_end(f));
-    if (*format != UNKNOWN) return TALLY_OK;
+    *format = as_read(tl_format_of(f->name, name_end(f)));
+    if (*format != TL_FORMATS) return TALLY_OK;
 
     tally_status s = tl_refuse_foreign(f, !o->dtype && !o->assume);
     if (s) return s;
@@ -97,20 +107,20 @@ static tally_status choose(tally_file *f, const tally_file_options *o, int *form
         if (s) return s;
 
         if (f->peek_n >= 6 && memcmp(f->peek, "\x93NUMPY", 6) == 0) {
-            *format = NPY;
+            *format = TL_NPY;
             return TALLY_OK;
         }
 
         if (f->peek_n >= 4 && (memcmp(f->peek, "\x89HDF", 4) == 0 ||
                                (memcmp(f->peek, "CDF", 3) == 0 && f->peek[3] < 6))) {
-            *format = NETCDF;
+            *format = TL_NETCDF;
             return TALLY_OK;
         }
 
         kind = tl_sniff_kind(f, o->decimal);
     } while (kind == 2 && f->peek_n > before);
 
-    *format = kind < 0 ? RAW : kind == 1 ? CSV : TEXT;
+    *format = kind < 0 ? TL_RAW : kind == 1 ? TL_CSV : TL_TEXT;
     if (kind < 0 && !o->dtype && !o->assume)
         return tl_fail(
             f->ctx, TALLY_BAD_DATA,
@@ -122,7 +132,7 @@ static tally_status choose(tally_file *f, const tally_file_options *o, int *form
 
 static tally_status start(tally_file *f, const tally_file_options *o)
 {
-    int format;
+    tl_file_format format;
     tally_status s;
 
     const tally_dtype dtype = o->dtype ? o->dtype : o->assume;
@@ -136,15 +146,17 @@ static tally_status start(tally_file *f, const tally_file_options *o)
             "options.by_time is set and options.by is NULL: which column has the times?");
 
     if ((s = open_input(f))) return s;
-    const int raw = o->format && strcmp(o->format, "auto") ? !strcmp(o->format, "raw")
-                                                           : by_name(f->name, name_end(f)) == RAW;
+    const int raw = o->format && strcmp(o->format, "auto")
+                        ? !strcmp(o->format, "raw")
+                        : tl_format_of(f->name, name_end(f)) == TL_RAW;
     /* the first bytes of raw elements may be anything */
     if (!raw && (s = tl_compressed_open(f))) return s;
     if ((s = choose(f, o, &format))) return s;
-    if (format != RAW && (s = tl_refuse_foreign(f, format == TEXT || format == CSV))) return s;
+    if (format != TL_RAW && (s = tl_refuse_foreign(f, format == TL_TEXT || format == TL_CSV)))
+        return s;
 
-    f->info.format = formats[format];
-    if ((o->variable || o->more) && format != NETCDF)
+    f->info.format = tl_format_names[format];
+    if ((o->variable || o->more) && format != TL_NETCDF)
         return tl_fail(f->ctx, TALLY_INVALID,
                        o->variable ? "%s: variable '%s': %s files have no variables"
                                    : "%s: cannot be joined with '%s': %s files have no named axes",
@@ -152,31 +164,31 @@ static tally_status start(tally_file *f, const tally_file_options *o)
                        o->variable  ? o->variable
                        : o->more[0] ? o->more[0]
                                     : "",
-                       formats[format]);
+                       tl_format_names[format]);
 
-    if (format == TEXT || format == CSV) {
+    if (format == TL_TEXT || format == TL_CSV) {
         f->info.dtype = dtype ? dtype : TALLY_F64;
         f->keeps = o->keep;
-        return tl_text_start(f, o, format == CSV);
+        return tl_text_start(f, o, format == TL_CSV);
     }
 
     if (o->column)
         return tl_fail(f->ctx, TALLY_INVALID, "%s: column '%s': %s files have no columns", f->label,
-                       o->column, formats[format]);
+                       o->column, tl_format_names[format]);
 
     if (o->by)
         return tl_fail(f->ctx, TALLY_INVALID, "%s: key column '%s': %s files have no columns%s",
-                       f->label, o->by, formats[format],
-                       o->by_time && format == NETCDF
+                       f->label, o->by, tl_format_names[format],
+                       o->by_time && format == TL_NETCDF
                            ? "; --axis says along which dimension the times go"
                            : "");
 
     if (o->keep)
         return tl_fail(f->ctx, TALLY_INVALID, "%s: its lines cannot be kept: %s files have none",
-                       f->label, formats[format]);
-    if (format == NETCDF) return tl_netcdf_start(f, o);
+                       f->label, tl_format_names[format]);
+    if (format == TL_NETCDF) return tl_netcdf_start(f, o);
 
-    if (format == RAW) {
+    if (format == TL_RAW) {
         if (!dtype)
             return tl_fail(f->ctx, TALLY_INVALID, "%s: raw elements need a dtype: --dtype f64",
                            f->label);

@@ -231,6 +231,27 @@ void tl_time_show(int frame, tl_tick tick, char *out, size_t capacity); /* at mo
 void tl_time_frame(int frame, char *out, size_t capacity);
 tally_line_time tl_time_give(int frame, tl_tick tick);
 
+/* file.c: the formats of files. Text is TL_TEXT to TL_TSV, what libnetcdf writes TL_NETCDF and
+ * after. tl_format_of: the format that a name's ending says, where `end` ends the name;
+ * TL_FORMATS: none. */
+typedef enum tl_file_format {
+    TL_NPY,
+    TL_RAW,
+    TL_TEXT,
+    TL_CSV,
+    TL_TSV,
+    TL_NETCDF,
+    TL_NETCDF4,
+    TL_HDF5,
+    TL_FORMATS
+} tl_file_format;
+extern const char *const tl_format_names[TL_FORMATS];
+tl_file_format tl_format_of(const char *name, const char *end);
+static inline int tl_is_text(tl_file_format format)
+{
+    return TL_TEXT <= format && format <= TL_TSV;
+}
+
 /* cells.c: a chunk of text and the values in it. */
 typedef struct tl_span {
     uint32_t at, length;

@@ -68,36 +68,27 @@ static tally_status open_output(tally_file *f)
 
 static tally_status choose(tally_file *f, const char *format)
 {
-    static const struct {
-        const char *name, *ends[5];
-        tl_form form;
-        int hdf5;
-    } all[] = {{"npy", {".npy"}, TL_NPY, 0},
-               {"raw", {".raw"}, TL_RAW, 0},
-               {"text", {".txt"}, TL_TEXT, 0},
-               {"csv", {".csv"}, TL_CSV, 0},
-               {"netcdf", {".nc", ".cdf"}, TL_NETCDF, 0},
-               {"netcdf4", {".nc4"}, TL_NETCDF, 1},
-               {"hdf5", {".h5", ".hdf5", ".he5"}, TL_NETCDF, 1}};
-    const char *const end = strrchr(f->name, '.');
     const int given = format && strcmp(format, "auto") != 0;
-    size_t at = strcmp(f->name, "-") == 0 ? 2 : 1; /* for text and raw */
-    int found = !given;
+    tl_file_format chosen = 0;
+    if (given)
+        while (chosen < TL_FORMATS && strcmp(format, tl_format_names[chosen]) != 0) chosen++;
+    else if (strcmp(f->name, "-") == 0)
+        chosen = TL_TEXT;
+    else
+        chosen = tl_format_of(f->name, f->name + strlen(f->name));
 
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        if (given && strcmp(format, all[i].name) == 0) at = i, found = 1;
-        for (int k = 0; !given && end && end > f->name && all[i].ends[k]; k++)
-            if (strcmp(end, all[i].ends[k]) == 0) at = i;
-    }
-
-    if (!found)
+    if (given && chosen == TL_FORMATS)
         return tl_fail(f->ctx, TALLY_INVALID,
-                       "format '%s' is not one of npy, raw, text, csv, netcdf, netcdf4, hdf5",
+                       "format '%s' is not one of npy, raw, text, csv, tsv, netcdf, netcdf4, hdf5",
                        format);
-
-    f->writer->form = all[at].form;
-    f->writer->hdf5 = all[at].hdf5;
-    f->info.format = all[at].name;
+    if (chosen == TL_FORMATS)
+        return tl_fail(f->ctx, TALLY_INVALID,
+                       "%s: its ending says no format: .npy, .raw, .bin, .txt, .csv, .tsv, .nc, "
+                       ".cdf, .nc4, .h5, .he5, .hdf5; or name the format",
+                       f->label);
+    f->writer->hdf5 = chosen > TL_NETCDF;
+    f->writer->form = chosen > TL_NETCDF ? TL_NETCDF : chosen;
+    f->info.format = tl_format_names[chosen];
 
     return TALLY_OK;
 }
@@ -140,7 +131,7 @@ static tally_status start(tally_file *f, const char *format, int ndim, const int
                        "a file",
                        f->label);
 
-    const int threads = tl_io_threads(f->ctx), text = w->form == TL_TEXT || w->form == TL_CSV;
+    const int threads = tl_io_threads(f->ctx), text = tl_is_text(w->form);
     w->capacity = text ? (size_t)(threads > 0 ? threads : 1) * TL_WRITE_BATCH * TL_VALUE_CHARS
                        : TL_WRITE_BYTES;
     if (!(w->text = malloc(w->capacity))) return tl_no_memory(f->ctx, w->capacity, "writing");
@@ -187,7 +178,7 @@ tally_status tally_file_head(tally_file *file, const char *line)
                        file->label);
     if (w->form == TL_NETCDF) return tl_netcdf_name(file, w->netcdf, line);
 
-    if (w->form != TL_TEXT && w->form != TL_CSV)
+    if (!tl_is_text(w->form))
         return tl_fail(file->ctx, TALLY_UNSUPPORTED, "%s: %s has no lines", file->label,
                        file->info.format);
     const size_t n = strlen(line);
@@ -254,7 +245,7 @@ tally_status tally_file_write(tally_file *file, const void *data, int64_t n)
                        "%s: n is %lld, and the shape leaves room for %lld elements", file->label,
                        (long long)n, (long long)(w->limit - w->written));
 
-    if (w->form == TL_TEXT || w->form == TL_CSV) return tl_write_text(file, data, n);
+    if (tl_is_text(w->form)) return tl_write_text(file, data, n);
     const size_t bytes = (size_t)n * tally_dtype_size(file->info.dtype);
     if (bytes > w->capacity - w->used) s = tl_write_flush(file);
     if (!s && bytes >= w->capacity / 4) {

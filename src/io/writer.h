@@ -12,9 +12,6 @@ enum {
     TL_WRITE_BATCH = 1 << 14  /* values that a thread formats at a time */
 };
 
-/* The format of the elements. */
-typedef enum tl_form { TL_NPY, TL_RAW, TL_TEXT, TL_CSV, TL_NETCDF } tl_form;
-
 /* replace.c: a new file that replaces another when it is complete. */
 typedef struct tl_replacement {
     char *target;       /* the path to be replaced; the caller sets it, owned here */
@@ -35,7 +32,7 @@ const char *tl_replace_commit(tl_replacement *r);
 void tl_replace_drop(tl_replacement *r);
 
 struct tl_writer {
-    tl_form form;
+    tl_file_format form; /* TL_NETCDF also for those after it */
     int hdf5, hex, failed, done;
     /* elements: most in all (-1: no limit), written so far, per line */
     int64_t limit, written, columns;
