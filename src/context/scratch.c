@@ -52,11 +52,7 @@ void tl_scratch_end(tally *ctx)
 
 void tl_large_pages(void *memory, size_t bytes)
 {
-#ifdef MADV_HUGEPAGE
     const uintptr_t page = (uintptr_t)1 << 21, from = ((uintptr_t)memory + page - 1) & -page,
                     to = ((uintptr_t)memory + bytes) & -page;
     if (memory && from < to) madvise((void *)from, to - from, MADV_HUGEPAGE);
-#else
-    (void)memory, (void)bytes;
-#endif
 }

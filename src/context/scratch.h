@@ -20,8 +20,7 @@ void *tl_scratch(tally *ctx, int thread, int slot, size_t bytes);
 /* Frees all slots. */
 void tl_scratch_end(tally *ctx);
 
-/* Asks the system for pages of 2 MiB in this memory, which may be NULL: access in any order then
- * misses the TLB less often. */
+/* Asks for pages of 2 MiB, so that access in any order misses the TLB less. memory: NULL too. */
 void tl_large_pages(void *memory, size_t bytes);
 
 #endif

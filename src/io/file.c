@@ -58,13 +58,12 @@ static tally_status open_input(tally_file *f)
         f->fd = STDIN_FILENO;
     } else {
         f->fd = open(f->name, O_RDONLY | O_CLOEXEC);
-        if (f->fd < 0) return tl_fail(f->ctx, TALLY_IO, "%s: %s", f->label, strerror(errno));
+        if (f->fd < 0) return tl_fail_on(f, TALLY_IO, "%s", strerror(errno));
         f->own_fd = 1;
     }
 
-    if (fstat(f->fd, &st) != 0)
-        return tl_fail(f->ctx, TALLY_IO, "%s: %s", f->label, strerror(errno));
-    if (S_ISDIR(st.st_mode)) return tl_fail(f->ctx, TALLY_IO, "%s: is a directory", f->label);
+    if (fstat(f->fd, &st) != 0) return tl_fail_on(f, TALLY_IO, "%s", strerror(errno));
+    if (S_ISDIR(st.st_mode)) return tl_fail_on(f, TALLY_IO, "is a directory");
 
     /* /proc has regular files of size 0, which must be read like pipes */
     if (S_ISREG(st.st_mode) && st.st_size > 0) {
@@ -122,10 +121,9 @@ static tally_status choose(tally_file *f, const tally_file_options *o, tl_file_f
 
     *format = kind < 0 ? TL_RAW : kind == 1 ? TL_CSV : TL_TEXT;
     if (kind < 0 && !o->dtype && !o->assume)
-        return tl_fail(
-            f->ctx, TALLY_BAD_DATA,
-            "%s: neither npy nor text; if it is raw elements, say which: --format raw --dtype f64",
-            f->label);
+        return tl_fail_on(
+            f, TALLY_BAD_DATA,
+            "neither npy nor text; if it is raw elements, say which: --format raw --dtype f64");
 
     return TALLY_OK;
 }
@@ -173,25 +171,23 @@ static tally_status start(tally_file *f, const tally_file_options *o)
     }
 
     if (o->column)
-        return tl_fail(f->ctx, TALLY_INVALID, "%s: column '%s': %s files have no columns", f->label,
-                       o->column, tl_format_names[format]);
+        return tl_fail_on(f, TALLY_INVALID, "column '%s': %s files have no columns", o->column,
+                          tl_format_names[format]);
 
     if (o->by)
-        return tl_fail(f->ctx, TALLY_INVALID, "%s: key column '%s': %s files have no columns%s",
-                       f->label, o->by, tl_format_names[format],
-                       o->by_time && format == TL_NETCDF
-                           ? "; --axis says along which dimension the times go"
-                           : "");
+        return tl_fail_on(f, TALLY_INVALID, "key column '%s': %s files have no columns%s", o->by,
+                          tl_format_names[format],
+                          o->by_time && format == TL_NETCDF
+                              ? "; --axis says along which dimension the times go"
+                              : "");
 
     if (o->keep)
-        return tl_fail(f->ctx, TALLY_INVALID, "%s: its lines cannot be kept: %s files have none",
-                       f->label, tl_format_names[format]);
+        return tl_fail_on(f, TALLY_INVALID, "its lines cannot be kept: %s files have none",
+                          tl_format_names[format]);
     if (format == TL_NETCDF) return tl_netcdf_start(f, o);
 
     if (format == TL_RAW) {
-        if (!dtype)
-            return tl_fail(f->ctx, TALLY_INVALID, "%s: raw elements need a dtype: --dtype f64",
-                           f->label);
+        if (!dtype) return tl_fail_on(f, TALLY_INVALID, "raw elements need a dtype: --dtype f64");
         f->info.dtype = dtype;
     } else if ((s = tl_npy_header(f, o->dtype))) {
         return s;
@@ -224,7 +220,7 @@ static tally_status read_elements(tally_file *file, void *buffer, int32_t *codes
     if (!file || !got)
         return tl_fail(file ? file->ctx : NULL, TALLY_INVALID, "%s is NULL", file ? "got" : "file");
     *got = 0;
-    if (file->writer) return tl_fail(file->ctx, TALLY_INVALID, "%s: open for writing", file->label);
+    if (file->writer) return tl_fail_on(file, TALLY_INVALID, "open for writing");
     if (max < 0)
         return tl_fail(file->ctx, TALLY_INVALID, "max is %lld: must be at least 0", (long long)max);
     if (max == 0) return TALLY_OK;
@@ -255,9 +251,8 @@ tally_status tally_file_read_by(tally_file *file, void *buffer, int32_t *codes, 
                                 int64_t *got)
 {
     if (file && !file->info.key_columns)
-        return tl_fail(file->ctx, TALLY_INVALID,
-                       "%s: there are no groups: keys were not asked for (options.by)",
-                       file->label);
+        return tl_fail_on(file, TALLY_INVALID,
+                          "there are no groups: keys were not asked for (options.by)");
     return read_lines(file, buffer, codes, NULL, max, got);
 }
 
@@ -266,14 +261,12 @@ tally_status tally_file_read_times(tally_file *file, void *buffer, int32_t *code
                                    int64_t *got)
 {
     if (file && (!file->text || !tl_text_timed(file)))
-        return tl_fail(file->ctx, TALLY_INVALID, "%s: times were not asked for (options.by_time)",
-                       file->label);
+        return tl_fail_on(file, TALLY_INVALID, "times were not asked for (options.by_time)");
     if (file && (!times || !dtype))
         return tl_fail(file->ctx, TALLY_INVALID, "%s is NULL", times ? "dtype" : "times");
     if (file && codes && !file->info.key_columns)
-        return tl_fail(file->ctx, TALLY_INVALID,
-                       "%s: codes must be NULL: options.by has no key column beside the times",
-                       file->label);
+        return tl_fail_on(file, TALLY_INVALID,
+                          "codes must be NULL: options.by has no key column beside the times");
     const tally_status s = read_lines(file, buffer, codes, times, max, got);
     if (!s) *dtype = tl_text_times(file);
 
@@ -290,8 +283,7 @@ tally_status tally_file_read_box(tally_file *file, const int64_t *start, const i
                        : !count ? "count"
                                 : "buffer");
     if (!file->netcdf)
-        return tl_fail(file->ctx, TALLY_UNSUPPORTED, "%s: only netcdf files are read in boxes",
-                       file->label);
+        return tl_fail_on(file, TALLY_UNSUPPORTED, "only netcdf files are read in boxes");
     return tl_netcdf_read_box(file, start, count, buffer);
 }
 
@@ -316,7 +308,6 @@ tally_status tally_file_line(tally_file *file, const char **line, size_t *length
                        : !line ? "line"
                                : "length");
     if (!file->keeps)
-        return tl_fail(file->ctx, TALLY_INVALID, "%s: lines were not asked for (options.keep)",
-                       file->label);
+        return tl_fail_on(file, TALLY_INVALID, "lines were not asked for (options.keep)");
     return tl_text_line(file, line, length);
 }

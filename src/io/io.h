@@ -68,6 +68,10 @@ struct tally_file {
 tally_status tl_file_new(tally *ctx, const char *path, const char *standard, tally_file **file);
 tally_status tl_file_opened(tally_file **file, tally_status s);
 
+/* tl_fail with a sentence that begins with the file's name and a colon. */
+tally_status tl_fail_on(const tally_file *f, tally_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /* The number of threads to use for ctx (weak, so that a test can replace it). */
 int tl_io_threads(tally *ctx);
 

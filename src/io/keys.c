@@ -239,7 +239,7 @@ static char *text_capacity(tl_keys *k, size_t n)
     return at;
 }
 
-/* Makes space for one more group. Returns 0 if there is no memory. */
+/* Makes space for one more group. 0: no memory. */
 static int grow(tl_keys *k)
 {
     if (k->count == k->capacity) {
@@ -270,7 +270,7 @@ static int grow(tl_keys *k)
     return 1;
 }
 
-/* Adds key i of the batch as a new group, at its free slot. Returns 0 if there is no memory. */
+/* Adds key i of the batch as a new group, at its free slot. 0: no memory. */
 static int add(tl_keys *k, slot *at, const tl_chunk *chunk, const batch *b, int64_t i)
 {
     const tl_span *const key = &chunk->keys[b->row[i] * k->columns];
@@ -312,8 +312,8 @@ tally_status tl_keys_settle(tally_file *f, tl_keys *k, tl_chunk *c, int64_t rows
             const int space = grow(k);
             slot *const s = look_up(k, c, &b, i);
             if (s->code == TL_NEW && k->count == GROUPS_MOST)
-                return tl_fail(f->ctx, TALLY_UNSUPPORTED, "%s: there are more than %d groups",
-                               f->label, GROUPS_MOST);
+                return tl_fail_on(f, TALLY_UNSUPPORTED, "there are more than %d groups",
+                                  GROUPS_MOST);
             if (!space || (s->code == TL_NEW && !add(k, s, c, &b, i)))
                 return tl_no_memory(f->ctx, (size_t)k->count * sizeof(cell) * (size_t)k->columns,
                                     "the groups");

@@ -55,9 +55,8 @@ static inline tally_status tl_check_open(const tally_file *f)
 {
     if (!f || !f->writer)
         return tl_fail(f ? f->ctx : NULL, TALLY_INVALID, "file is not open for writing");
-    if (f->writer->done) return tl_fail(f->ctx, TALLY_INVALID, "%s: already committed", f->label);
-    if (f->writer->failed)
-        return tl_fail(f->ctx, TALLY_INVALID, "%s: an earlier write failed", f->label);
+    if (f->writer->done) return tl_fail_on(f, TALLY_INVALID, "already committed");
+    if (f->writer->failed) return tl_fail_on(f, TALLY_INVALID, "an earlier write failed");
     return TALLY_OK;
 }
 
@@ -68,11 +67,11 @@ static inline tally_status tl_check_netcdf(const tally_file *f)
     if (s) return s;
 
     if (!f->writer->netcdf)
-        return tl_fail(f->ctx, TALLY_UNSUPPORTED,
-                       "%s: %s has no coordinates and no value for none: only netcdf has", f->label,
-                       f->info.format);
+        return tl_fail_on(f, TALLY_UNSUPPORTED,
+                          "%s has no coordinates and no value for none: only netcdf has",
+                          f->info.format);
     return f->writer->written || f->writer->boxes
-               ? tl_fail(f->ctx, TALLY_INVALID, "%s: coordinates come before elements", f->label)
+               ? tl_fail_on(f, TALLY_INVALID, "coordinates come before elements")
                : TALLY_OK;
 }
 
