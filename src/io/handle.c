@@ -47,7 +47,7 @@ tally_status tl_fail_on(const tally_file *f, tally_status status, const char *fo
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    return tl_fail_on(f, status, "%s", text);
+    return tl_fail(f->ctx, status, "%s: %s", f->label, text);
 }
 
 void tally_file_close(tally_file *file)
