@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,29 +19,64 @@ int output_filed(const options *o)
 
 static const struct {
     const char *name, *endings[5];
-} formats[] = {[TO_TEXT] = {"text", {".txt"}},
-               [TO_CSV] = {"csv", {".csv"}},
-               [TO_NPY] = {"npy", {".npy"}},
-               [TO_RAW] = {"raw", {".raw"}},
-               [TO_NETCDF] = {"netcdf", {".nc", ".cdf"}},
-               [TO_NETCDF4] = {"netcdf4", {".nc4"}},
-               [TO_HDF5] = {"hdf5", {".h5", ".hdf5", ".he5"}},
+} formats[] = {[TO_TEXT] = {"text", {".txt"}},       [TO_CSV] = {"csv", {".csv"}},
+               [TO_TSV] = {"tsv", {".tsv"}},         [TO_NPY] = {"npy", {".npy"}},
+               [TO_RAW] = {"raw", {".raw", ".bin"}}, [TO_NETCDF] = {"netcdf", {".nc", ".cdf"}},
+               [TO_NETCDF4] = {"netcdf4", {".nc4"}}, [TO_HDF5] = {"hdf5", {".h5", ".hdf5", ".he5"}},
                [TO_JSON] = {"json", {".json"}}};
+enum { FORMATS = sizeof formats / sizeof *formats };
+
+static int ends_with(const char *path, const char *ending)
+{
+    const size_t n = strlen(path), m = strlen(ending);
+    return n > m && !strcasecmp(path + n - m, ending);
+}
+
+/* FORMATS: the file's ending says no format. */
+static int find_format(const options *o)
+{
+    const char *const to = o->value[OPT_to], *const path = o->value[OPT_output];
+    for (int i = 0; i < FORMATS; i++) {
+        if (to && !strcmp(to, formats[i].name)) return i;
+        for (const char *const *end = formats[i].endings; *end && path && !to; end++)
+            if (ends_with(path, *end)) return i;
+    }
+    return output_filed(o) ? FORMATS : TO_TEXT;
+}
 
 enum format output_format(const options *o)
 {
-    const char *const to = o->value[OPT_to], *const path = o->value[OPT_output];
-    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
-        if (to && !strcmp(to, formats[i].name)) return (enum format)i;
-        for (const char *const *end = formats[i].endings; *end && path && !to; end++) {
-            const size_t n = strlen(path), m = strlen(*end);
-            if (n > m && !strcmp(path + n - m, *end)) return (enum format)i;
-        }
-    }
-    return output_filed(o) ? TO_RAW : TO_TEXT;
+    const int found = find_format(o);
+    return found == FORMATS ? TO_RAW : (enum format)found;
+}
+
+int ending_check(const options *o)
+{
+    static const struct {
+        const char *ending, *instead;
+    } others[] = {{".parquet", "`python -m tally` writes Parquet"},
+                  {".arrow", "`python -m tally` writes Arrow"},
+                  {".feather", "`python -m tally` writes Feather"},
+                  {".gz", "compress standard output: `tally ... | gzip`"},
+                  {".zst", "compress standard output: `tally ... | zstd`"},
+                  {".npz", "write .npy"},
+                  {".zip", "write .csv"},
+                  {".xlsx", "write .csv"}};
+    const char *const path = o->value[OPT_output];
+    if (find_format(o) != FORMATS || !*path) return DONE;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (ends_with(path, others[i].ending))
+            return fail(USAGE, "--output %s: %s files are not written here; %s", path,
+                        others[i].ending, others[i].instead);
+    return fail(USAGE,
+                "--output %s: its ending says no format (.txt, .csv, .tsv, .npy, .raw, .bin, .nc, "
+                ".nc4, .h5, .json); name it: --to text",
+                path);
 }
 
 const char *format_name(enum format format) { return formats[format].name; }
+
+int is_csv(enum format format) { return format == TO_CSV || format == TO_TSV; }
 
 int is_netcdf(enum format format)
 {

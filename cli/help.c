@@ -109,8 +109,8 @@ static const paragraph introduction[] = {
      "to the\n"
      "same bits; --hex prints the bits.\n"},
     {NULL,
-     "--output FILE takes the results, in the format of its ending (.npy, .txt, .csv, .json, else "
-     "raw). It\n"
+     "--output FILE takes the results, in the format of its ending (.npy, .txt, .csv, .tsv, "
+     ".json, .raw, ...). It\n"
      "is written beside its place, brought to the disk and renamed, so that FILE is the old or "
      "the\n"
      "complete new one. --json and --digest print on standard output in place of the values, or "

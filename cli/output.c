@@ -187,7 +187,7 @@ static int write_values(tally *ctx, const answer *answers, int files, const opti
                         enum format format)
 {
     const char *const path = output_filed(o) ? o->value[OPT_output] : NULL;
-    const look values = {.separator = format == TO_CSV ? ',' : '\t',
+    const look values = {.format = format,
                          .named = several(o),
                          .people = !path && isatty(1) && !has(o, OPT_to) && !has(o, OPT_output),
                          .hex = has(o, OPT_hex),
@@ -205,10 +205,11 @@ static int write_values(tally *ctx, const answer *answers, int files, const opti
 
 int print_answers(tally *ctx, const answer *answers, int files, const options *o)
 {
+    if (ending_check(o)) return USAGE;
     const enum format format = output_format(o);
     const int filed = output_filed(o), digest = has(o, OPT_digest),
               json = has(o, OPT_json) || (!filed && format == TO_JSON);
-    const look digests = {.separator = format == TO_CSV && !filed ? ',' : '\t',
+    const look digests = {.format = filed ? TO_TEXT : format,
                           .named = several(o),
                           .people = isatty(1) && !has(o, OPT_to) && !has(o, OPT_output),
                           .digest = 1};

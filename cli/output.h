@@ -64,8 +64,10 @@ int bitmap_write(bitmap *b, const void *places, int64_t count);
 int bitmap_close(bitmap *b, int code); /* writes the last bits and commits if code is DONE */
 
 /* ---- document.c: where results go, and writing text to a file of the library ---- */
-enum format { TO_TEXT, TO_CSV, TO_NPY, TO_RAW, TO_NETCDF, TO_NETCDF4, TO_HDF5, TO_JSON };
+enum format { TO_TEXT, TO_CSV, TO_TSV, TO_NPY, TO_RAW, TO_NETCDF, TO_NETCDF4, TO_HDF5, TO_JSON };
 enum format output_format(const options *o); /* --to, else by the ending of --output */
+int ending_check(const options *o);          /* checks that one of them says a format */
+int is_csv(enum format format);              /* with commas or tabs */
 const char *format_name(enum format format);
 int is_netcdf(enum format format);  /* or HDF5, which is written the same way */
 int output_filed(const options *o); /* whether --output is a file other than standard output */
@@ -102,7 +104,7 @@ int sink_close(sink *s, int code);
 
 /* ---- table.c ---- */
 typedef struct look {
-    char separator;
+    enum format format; /* of a table: text, csv or tsv */
     /* named: a column of file names; people: aligned; hex: exact bits; digest: that of the results
      * instead of them */
     int named, people, hex, digest;

@@ -62,6 +62,7 @@ struct sheet {
     int64_t width, passed; /* results per line; lines of the input before the first result */
     int hex, to_stdout;
     const char *empty; /* NULL, or the word for results without a value */
+    enum format format;
     char separator, *text;
     size_t n, capacity;
 };
@@ -98,7 +99,7 @@ static int put_name(sheet *r, const char *name)
 {
     const char special[] = {r->separator, '"', '\n', 0};
     const int alone = r->width == 1 && !r->kept && r->ops->count == 1 && r->ops->info->lanes == 1,
-              quoted = r->separator != ' ' && r->separator != '\t' &&
+              quoted = (r->format == TO_TSV || (r->separator != ' ' && r->separator != '\t')) &&
                        (name[strcspn(name, special)] || (!*name && alone));
     int code = need(r, 2 * strlen(name) + 2);
     if (code) return code;
@@ -162,7 +163,8 @@ int sheet_open(sheet **sheet_, tally *ctx, const options *o, input *in, const op
                  .hex = has(o, OPT_hex),
                  .empty = o->value[OPT_empty],
                  .to_stdout = !strcmp(path, "-")};
-    r->separator = output_format(o) == TO_CSV ? ',' : '\t';
+    r->format = output_format(o);
+    r->separator = r->format == TO_CSV ? ',' : '\t';
     if (r->kept && in->info.header)
         r->separator = kept_separator(in, in->info.header, strlen(in->info.header));
     else if (r->kept)

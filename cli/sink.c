@@ -47,8 +47,9 @@ static int stdout_failed(const sink *s, tally_status status)
 
 /* The first line of csv, which the caller frees: the names of the lanes of a result, or the
  * numbers of the places along the last axis, as in sheet.c. NULL: no memory. */
-static char *head(const sink *s, int ndim, const int64_t *dims)
+static char *head(const sink *s, enum format format, int ndim, const int64_t *dims)
 {
+    const char *const separator = format == TO_CSV ? "," : "\t";
     const tally_operator_info *const info = s->ops->info;
     char name[80], *line = NULL;
     size_t bytes;
@@ -57,11 +58,11 @@ static char *head(const sink *s, int ndim, const int64_t *dims)
     if (!f) return NULL;
     if (ndim == 1 || info->lanes > 1)
         for (int lane = 0; lane < info->lanes; lane++)
-            fprintf(f, "%s%s", lane ? "," : "",
+            fprintf(f, "%s%s", lane ? separator : "",
                     lane_name(s->ops->shown[0], info->lanes, lane, name, sizeof name));
     else
         for (int64_t i = 0; i < columns; i++)
-            fprintf(f, "%s%s.%lld", i ? "," : "", s->ops->shown[0],
+            fprintf(f, "%s%s.%lld", i ? separator : "", s->ops->shown[0],
                     (long long)i + (s->in->columns > 0));
     if (!fclose(f)) return line;
     free(line);
@@ -73,16 +74,15 @@ static int open_text(sink *s, const options *o, enum format format, const char *
                      const int64_t *dims)
 {
     const tally_operator_info *const info = s->ops->info;
-    char *const line = format == TO_CSV ? head(s, ndim, dims) : strdup("");
+    char *const line = is_csv(format) ? head(s, format, ndim, dims) : strdup("");
     if (!line) return fail_memory("the names of the columns", dims[ndim - 1]);
     const int64_t width = ndim > 1 && info->lanes == 1 ? dims[ndim - 1] : 1;
     int code = DONE;
     if (has(o, OPT_empty)) {
         code = sheet_open(&s->table, s->ctx, o, s->in, s->ops, path, width, 0, line);
     } else {
-        const char *const name = format == TO_CSV ? "csv" : "text";
-        tally_status status = tally_file_create(s->ctx, path, name, info->output, ndim, dims,
-                                                has(o, OPT_hex), &s->file);
+        tally_status status = tally_file_create(s->ctx, path, format_name(format), info->output,
+                                                ndim, dims, has(o, OPT_hex), &s->file);
         if (!status && *line) status = tally_file_head(s->file, line);
         if (status) code = stdout_failed(s, status);
     }
@@ -98,7 +98,7 @@ static int open_file(sink *s, const options *o, enum format format, int ndim, co
     const int several = s->ops->count > 1, keep = has(o, OPT_keep),
               named = s->in->columns > 1 && s->in->info.columns;
     if (several || keep || named) {
-        if (format == TO_TEXT || format == TO_CSV)
+        if (format == TO_TEXT || is_csv(format))
             return sheet_open(&s->table, s->ctx, o, s->in, s->ops, path,
                               ndim > 1 ? shape[ndim - 1] : 1, passed, NULL);
         if ((several || keep) && (!is_netcdf(format) || keep))
@@ -113,7 +113,7 @@ static int open_file(sink *s, const options *o, enum format format, int ndim, co
             "%s has %d dimensions, and several values per result need one more: at most %d",
             s->in->label, ndim, DIMS);
     if (info->lanes > 1) dims[ndim++] = info->lanes;
-    if (format == TO_TEXT || format == TO_CSV) return open_text(s, o, format, path, ndim, dims);
+    if (format == TO_TEXT || is_csv(format)) return open_text(s, o, format, path, ndim, dims);
     const tally_status status = tally_file_create(s->ctx, path, format_name(format), info->output,
                                                   ndim, dims, has(o, OPT_hex), &s->file);
     if (status) return stdout_failed(s, status);

@@ -79,13 +79,13 @@ static char *const *keys_at(const answer *a, int64_t row)
 
 /* Writes a file name as a cell: in csv unchanged, in quotes if necessary; else with unsafe
  * characters escaped, so that it stays on one line. */
-static void put_name(FILE *f, const char *name, char separator)
+static void put_name(FILE *f, const char *name, enum format format)
 {
-    if (separator != ',' || isatty(fileno(f))) {
+    if (!is_csv(format) || isatty(fileno(f))) {
         put_plain(f, name);
         return;
     }
-    if (!strpbrk(name, ",\"\r\n")) {
+    if (!strpbrk(name, format == TO_CSV ? ",\"\r\n" : "\t\"\r\n")) {
         fputs(name, f);
         return;
     }
@@ -99,20 +99,20 @@ static void put_name(FILE *f, const char *name, char separator)
 
 /* Writes a word for a missing value. In csv an empty line would be skipped by readers, so it gets
  * quotes. */
-static void put_empty(FILE *f, const char *word, char separator, int alone)
+static void put_empty(FILE *f, const char *word, enum format format, int alone)
 {
-    if (*word || separator != ',' || !alone)
-        put_name(f, word, separator);
+    if (*word || !is_csv(format) || !alone)
+        put_name(f, word, format);
     else
         fputs("\"\"", f);
 }
 
 /* Writes names, each followed by a separator. */
-static void put_names(FILE *f, char *const *names, int64_t count, char separator)
+static void put_names(FILE *f, char *const *names, int64_t count, enum format format)
 {
     for (int64_t i = 0; i < count; i++) {
-        put_name(f, names[i], separator);
-        fputc(separator, f);
+        put_name(f, names[i], format);
+        fputc(format == TO_CSV ? ',' : '\t', f);
     }
 }
 
@@ -120,30 +120,31 @@ static void print_separated(table *t, const answer *answers, int files)
 {
     FILE *const f = t->f;
     const look *const o = t->o;
-    const char separator = o->separator;
+    const enum format format = o->format;
+    const char separator = format == TO_CSV ? ',' : '\t';
     const answer *const first = &answers[0];
     const int64_t cells = o->named + keys_of(first, o) + t->columns;
-    if (separator == ',' || o->named || first->ops > 1 || keys_of(first, o)) {
+    if (is_csv(format) || o->named || first->ops > 1 || keys_of(first, o)) {
         if (o->named) fprintf(f, "file%c", separator);
-        put_names(f, first->key_names, keys_of(first, o), separator);
+        put_names(f, first->key_names, keys_of(first, o), format);
         for (int c = 0; c < t->columns; c++) {
             if (c) fputc(separator, f);
-            put_name(f, t->column[c].name, separator);
+            put_name(f, t->column[c].name, format);
         }
         fputc('\n', f);
     }
     for (const answer *a = answers; a < answers + files; a++)
         for (int64_t row = 0; row < rows_of(a, o); row++) {
             if (o->named) {
-                put_name(f, a->file, separator);
+                put_name(f, a->file, format);
                 fputc(separator, f);
             }
-            if (keys_of(a, o)) put_names(f, keys_at(a, row), a->key_columns, separator);
+            if (keys_of(a, o)) put_names(f, keys_at(a, row), a->key_columns, format);
             for (int c = 0; c < t->columns; c++) {
                 if (c) fputc(separator, f);
                 const char *const value = value_of(t, a, row, c);
                 if (value == o->empty)
-                    put_empty(f, value, separator, cells == 1);
+                    put_empty(f, value, format, cells == 1);
                 else
                     fputs(value, f);
             }

@@ -215,12 +215,12 @@ TALLY_API tally_status tally_file_line(tally_file *file, const char **line, size
  * tally_file_close removes it if it was not committed, and so does tally_abandon (chapter 13). If
  * path is a symbolic link, the file that it points to is replaced, not the link. The mode of an
  * old file is kept. FIFOs and devices are written directly. path "-" is standard output (text,
- * csv, raw, and npy if the shape is known).
+ * csv, tsv, raw, and npy if the shape is known).
  *
- * format NULL: by the name's ending (.npy, .csv, .txt, .nc and .cdf: NetCDF as CDF-5, .nc4:
- * NetCDF-4, .h5, .hdf5, .he5: the same as HDF5; else raw). NetCDF and HDF5 are written by
- * libnetcdf, to regular files only. shape: ndim extents; the first may be -1: as many as will be
- * written. hex: text and csv print exact bits. */
+ * format NULL: by the name's ending: .npy, .csv, .tsv (csv with tabs), .txt, .raw, .bin, .nc and
+ * .cdf (NetCDF as CDF-5), .nc4 (NetCDF-4), .h5, .hdf5 and .he5 (the same as HDF5). NetCDF and HDF5
+ * are written by libnetcdf, to regular files only. shape: ndim extents; the first may be -1: as
+ * many as will be written. hex: text, csv and tsv print exact bits. */
 TALLY_API tally_status tally_file_create(tally *ctx, const char *path, const char *format,
                                          tally_dtype dtype, int ndim, const int64_t *shape, int hex,
                                          tally_file **file);

@@ -423,7 +423,7 @@ bad 1 'seq 3 | tally scan last --dtype f16 -o half.npy; tally reduce sum --segme
 bad 1 'tally reduce sum --segments empty.txt m.npy' "tally: empty.txt: No such file or directory"
 bad 1 'tally reduce sum a.txt -o nodir/x.csv' "tally: nodir/x.csv: creating a temporary file beside it: No such file or directory"
 for c in 'reduce sum huge.npy' 'reduce sum object.npy' 'reduce sum --dtype u64 --format raw p.csv' 'reduce sum --column nope p.csv' 'scan mean --init 1 a.txt' \
-    'reduce and a.txt' 'reduce ema a.txt' 'reduce sum:x a.txt' 'reduce sum .' 'scan sum a.txt -o nodir/x.npy' 'scan sum a.txt -o .'; do
+    'reduce and a.txt' 'reduce ema a.txt' 'reduce sum:x a.txt' 'reduce sum .' 'scan sum a.txt -o nodir/x.npy' 'scan sum a.txt -o . --to raw'; do
     bash -c "tally $c" >"$work/out" 2>"$work/err" </dev/null
     code=$?
     { [ $code -eq 1 ] || [ $code -eq 2 ]; } && [ ! -s "$work/out" ] && grep -q '^tally: .' "$work/err" && [ "$(wc -l <"$work/err")" -eq 1 ]

@@ -46,7 +46,7 @@ ok "printf '1 2\n3 4\n' | tally scan sum --axis 0 --to csv" $'sum.1,sum.2\n1,2\n
 ok "printf 'p,q\n1,2\n' | tally scan sum --column q --json | tail -n 1 | grep -o '\"count.*'" "\"count\": 1}], \"n\": 1, \"shape\": [1], $tail"
 ok "printf 'p,q\n1,2\n' | tally scan sum --column q,p --json | grep -o '\"columns\": [^]]*'" '"columns": ["q", "p"'
 ok 'tally reduce sum --axis 0 m.npy -o x.csv && cat x.csv && tally reduce max x.csv' $'sum\n5\n7\n9\n9'
-ok 'tally reduce sum a.txt -o x && od -An -tf8 x && tally scan sum a.txt -o y && od -An -j32 -tf8 y' "$(printf '%25s' 15; printf '\n%25s' 15)"
+ok 'tally reduce sum a.txt --to raw -o x && od -An -tf8 x && tally scan sum a.txt --to raw -o y && od -An -j32 -tf8 y' "$(printf '%25s' 15; printf '\n%25s' 15)"
 ok 'tally reduce sum a.txt -o x.csv --digest && cat x.csv' "$(tally reduce sum a.txt --digest)"$'\nsum\n15'
 ok 'tally scan last a.txt -o x.csv --digest && tail -n 1 x.csv' "$(tally scan last a.txt --digest)"$'\n5'
 if command -v script >/dev/null; then
@@ -74,13 +74,32 @@ bad 1 'tally scan sum a.txt -o x.npy --json >&-; c=$?; tally reduce last x.npy; 
 [ "$(cat "$work/out")" = 15 ]
 verdict 'a file does not take the place of a closed output' $? "$(cat "$work/out")"
 if [ -w /dev/full ]; then
-    bad 1 'tally scan sum a.txt --json -o /dev/full' 'tally: /dev/full: writing: No space left on device'
+    bad 1 'tally scan sum a.txt --json -o /dev/full --to raw' 'tally: /dev/full: writing: No space left on device'
     [ ! -s "$work/out" ]
     verdict 'no JSON before the values are written' $? "$(cat "$work/out")"
 fi
-bad 1 'tally reduce sum a.txt -o .' 'tally: .: is a directory'
+bad 1 'tally reduce sum a.txt -o . --to raw' 'tally: .: is a directory'
 bad 1 'ulimit -f 1; seq 100000 | tally scan sum -o big.txt; c=$?; ls -A big* .tally* 2>/dev/null; exit $c' 'tally: big.txt: writing: File too large'
-bad 1 'ulimit -f 1; tally scan sum c.npy --json -o /dev/null >big; seq 9999 | tally scan sum >big' 'tally: standard output: writing: File too large'
+bad 1 'ulimit -f 1; tally scan sum c.npy --json -o /dev/null --to raw >big; seq 9999 | tally scan sum >big' 'tally: standard output: writing: File too large'
+
+# ---- the ending of FILE says the format, or the command is refused: nothing is binary without a word ----
+printf 'k,x,y\n"a\tb",1,2\n"c,d",3,4\n' >tabs.csv
+ok "tally reduce sum,max --by k --column x tabs.csv -o t.tsv; cat t.tsv" "$(printf 'k\tsum\tmax\n"a\tb"\t1\t1\nc,d\t3\t3')"
+ok "tally reduce sum --by k --column sum t.tsv --to csv; tally reduce sum tabs.csv --column x --to tsv" "$(printf 'k,sum\na\tb,1\n"c,d",3\nsum\n4')"
+ok "tally scan sum,max --column x,y tabs.csv -o T.TSV; cat T.TSV" "$(printf 'sum.x\tmax.x\tsum.y\tmax.y\n1\t1\t2\t2\n4\t3\t6\t4')"
+ok "tally scan minmax --column x tabs.csv -o t.tsv; cat t.tsv" "$(printf 'minmax.min\tminmax.max\n1\t1\n1\t3')"
+ok "tally window sum -w 2 --column x tabs.csv --empty '' -o t.tsv; cat t.tsv" "$(printf 'sum\n""\n4')"
+ok "tally reduce sum --column x tabs.csv -o t.bin; od -An -t f8 t.bin | tr -d ' '; rm t.bin" 4
+said='its ending says no format (.txt, .csv, .tsv, .npy, .raw, .bin, .nc, .nc4, .h5, .json); name it: --to text'
+for f in o.dat o /dev/null; do
+    bad 2 "tally reduce sum a.txt -o $f" "tally: --output $f: $said"
+    bad 2 "tally scan sum a.txt -o $f" "tally: --output $f: $said"
+done
+bad 2 'tally fragment make sum a.txt -o a.frag; tally fragment result a.frag -o o.dat' "tally: --output o.dat: $said"
+bad 2 'tally window sum -w 2 a.txt -o o.csv.gz' 'tally: --output o.csv.gz: .gz files are not written here; compress standard output: `tally ... | gzip`'
+bad 2 'tally reduce sum a.txt -o o.Parquet' 'tally: --output o.Parquet: .parquet files are not written here; `python -m tally` writes Parquet'
+[ -z "$(ls "$work"/o.* "$work/o" 2>/dev/null)" ]
+verdict 'nothing is written where no format is said' $?
 
 # ---- the process is ended: nothing stays ----
 nothing() # NAME WANTED GOT: how it ended, and that the folder and the compiler are gone
@@ -92,7 +111,7 @@ mkdir "$work/out.d"
 for s in INT:-2 TERM:-15 HUP:-1 KILL:-9; do
     nothing "SIG${s%:*} while writing" "${s#*:}" "$(python3 "$here/cli/end.py" "${s%:*}" - tally scan sum -o "$work/out.d/x.npy")"
 done
-nothing 'SIGINT that is ignored' '' "$(trap '' INT; seq 9 | tally reduce sum -o /dev/null)"
+nothing 'SIGINT that is ignored' '' "$(trap '' INT; seq 9 | tally reduce sum -o /dev/null --to raw)"
 if [ -z "${TALLY_SANITIZE-}" ]; then # which must be loaded first
     cat >named.c <<'C'
 #define _GNU_SOURCE

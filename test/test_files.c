@@ -483,11 +483,26 @@ static void writers(void)
                    TALLY_UNSUPPORTED &&
                !f,
            "npy to a device", "");
-    expect(tally_file_create(NULL, "/nonexistent/x", NULL, TALLY_F64, 1, any, 0, &f) == TALLY_IO &&
+    expect(tally_file_create(NULL, "/nonexistent/x", "raw", TALLY_F64, 1, any, 0, &f) == TALLY_IO &&
                !f,
            "no folder", "");
-    expect(tally_file_create(NULL, dir, NULL, TALLY_F64, 1, any, 0, &f) == TALLY_IO && !f,
+    expect(tally_file_create(NULL, dir, "raw", TALLY_F64, 1, any, 0, &f) == TALLY_IO && !f,
            "a folder", "");
+    expect(tally_file_create(NULL, path("x.dat"), NULL, TALLY_F64, 1, any, 0, &f) ==
+                   TALLY_INVALID &&
+               !f && strstr(tally_error(NULL), "x.dat: its ending says no format: .npy, .raw"),
+           "an ending that says no format", "");
+    char text[64] = {0};
+    expect(!tally_file_create(NULL, path("x.TSV"), NULL, TALLY_F64, 2, (int64_t[]){1, 3}, 0, &f) &&
+               !tally_file_head(f, "a\tb\tc") && !tally_file_write(f, d, 3) &&
+               !tally_file_commit(f),
+           "csv with tabs", "");
+    tally_file_close(f);
+    FILE *const tabs = fopen(path("x.TSV"), "rb");
+    expect(tabs && fread(text, 1, sizeof text - 1, tabs) && !strncmp(text, "a\tb\tc\n", 6) &&
+               strchr(text + 6, '\t') && !strchr(text, ','),
+           "csv with tabs", text);
+    if (tabs) fclose(tabs);
     expect(tally_file_create(NULL, path("x"), "png", TALLY_F64, 1, any, 0, &f) == TALLY_INVALID &&
                !f,
            "format", "");

@@ -9,10 +9,9 @@
  * Integers whose range is small index a table by their word. Others go to a hash table (open
  * addressing, at most half full), which begins with a secret: an attacker cannot choose keys that
  * collide. Rows are taken in blocks, so that the memory of their slots arrives before it is used.
- * Python objects go to a dict. */
+ * Python objects that are no str go to a dict. */
 #define _GNU_SOURCE
 #include "encode.h"
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -26,6 +25,7 @@ typedef struct {
     int64_t *first; /* the row of each group's first pt_key */
     int64_t first_capacity;
     int missing, failed; /* failed: out of memory, or too many groups */
+    int no_text;         /* the list has other objects */
     int32_t missing_code;
 
     pt_key *slots;
@@ -141,27 +141,6 @@ static void find_block(encoder *e, const pt_key *keys, const uint8_t *absent, co
 
 /* ---- Python objects ---- */
 
-/* Whether it stands for no key: None, a NaN, pandas.NA and NaT. -1: an exception. */
-static int is_missing(PyObject *item)
-{
-    if (item == Py_None) return 1;
-    if (PyUnicode_Check(item) || PyLong_Check(item)) return 0;
-    if (PyFloat_Check(item)) return isnan(PyFloat_AsDouble(item));
-    const int same = PyObject_RichCompareBool(item, item, Py_EQ); /* true of identical objects */
-    PyObject *const compared = same < 0 ? NULL : PyObject_RichCompare(item, item, Py_NE);
-    if (!compared) {
-        PyErr_Clear();
-        return 0;
-    }
-    const int missing = compared == Py_True    ? 1
-                        : compared == Py_False ? 0
-                                               : PyObject_IsTrue(compared);
-    Py_DECREF(compared);
-    if (missing >= 0) return missing;
-    PyErr_Clear(); /* pandas.NA, which is neither true nor false */
-    return 1;
-}
-
 /* Says so instead of the exception there is if a key has no hash. */
 static void refuse_unhashed(PyObject *item)
 {
@@ -185,7 +164,7 @@ static int encode_objects(encoder *e, PyObject *list, int64_t n)
     int failed = !numbers;
     for (int64_t i = 0; i < n && !failed; i++) {
         PyObject *const item = PyList_GetItem(list, i);
-        const int missing = item ? is_missing(item) : -1;
+        const int missing = item ? pt_is_missing(item) : -1;
         PyObject *const found = missing ? NULL : PyDict_GetItemWithError(numbers, item);
         if (missing < 0 || (!found && PyErr_Occurred())) {
             failed = 1;
@@ -238,7 +217,8 @@ static void number_rows(encoder *e, int64_t end)
     const int has_text = !e->from->a || e->from->a->ndim == 2;
     for (int64_t m; e->row < end && !e->failed; e->row += m) {
         m = end - e->row < BLOCK ? end - e->row : BLOCK;
-        pt_load_keys(e->from, e->row, m, keys, absent, texts);
+        e->no_text = pt_load_keys(e->from, e->row, m, keys, absent, texts);
+        if (e->no_text) return;
         find_block(e, keys, absent, has_text ? texts : NULL, e->row, m, e->codes + e->row);
     }
 }
@@ -258,18 +238,25 @@ static PyObject *finish(encoder *e, PyObject *codes)
     return result;
 }
 
-static int run(encoder *e, pt_source *s, PyObject *list, int64_t n)
+static int run(encoder *e, pt_source *s, int64_t n)
 {
-    if (list) return encode_objects(e, list, n);
     if (getrandom(s->secret, sizeof s->secret, GRND_NONBLOCK) != sizeof s->secret)
         s->secret[0] = (uint64_t)(uintptr_t)e, s->secret[1] = (uint64_t)(uintptr_t)&pt_mix << 20;
     s->secret[1] |= 1;
-    Py_BEGIN_ALLOW_THREADS if (s->a && s->a->ndim == 1 && s->a->dtype < TALLY_F16) pt_find_range(s);
+    PyThreadState *const state = s->list ? NULL : PyEval_SaveThread();
+    if (s->a && s->a->ndim == 1 && s->a->dtype < TALLY_F16) pt_find_range(s);
     e->failed = open_table(e);
     number_rows(e, n);
-    Py_END_ALLOW_THREADS if (e->failed && e->count >= MOST_GROUPS)
+    if (state) PyEval_RestoreThread(state);
+    if (e->no_text) {
+        e->count = e->missing = 0;
+        e->missing_code = -1;
+        return encode_objects(e, s->list, n);
+    }
+    if (e->failed && e->count >= MOST_GROUPS)
         PyErr_Format(PyExc_ValueError, "by has more than %d different keys", MOST_GROUPS);
-    else if (e->failed) PyErr_NoMemory();
+    else if (e->failed)
+        PyErr_NoMemory();
     return e->failed ? -1 : 0;
 }
 
@@ -287,14 +274,14 @@ PyObject *pt_encode(PyObject *module, PyObject *const *args, Py_ssize_t count)
         return NULL;
     s.none = args[2] == Py_None ? NULL : &none;
     s.keep = args[3] == Py_True;
-    PyObject *const list = *kind == 'o' ? args[0] : NULL;
+    s.list = *kind == 'o' ? args[0] : NULL;
     encoder e = {.from = &s, .missing_code = -1};
-    if (list) n = PyList_Size(list);
-    const int failed = list ? n < 0 : pt_open_source(args[0], *kind, &s, &a, &c, &n);
+    if (s.list) n = PyList_Size(s.list);
+    const int failed = s.list ? n < 0 : pt_open_source(args[0], *kind, &s, &a, &c, &n);
     PyObject *codes = failed ? NULL : pt_array_new(TALLY_I32, 0, 1, &n);
     if (codes) {
         e.codes = pt_array_data(codes);
-        if (run(&e, &s, list, n)) Py_CLEAR(codes);
+        if (run(&e, &s, n)) Py_CLEAR(codes);
     }
     PyObject *const result = finish(&e, codes);
     if (s.a) pt_close(&a);

@@ -26,10 +26,11 @@ typedef struct {
     char form;
 } pt_column;
 
-/* Where keys come from: an operand, or text of Arrow. */
+/* Where keys come from: an operand, text of Arrow, or a list of str. */
 typedef struct {
     const pt_operand *a;
     const pt_column *c;
+    PyObject *list; /* of str and missing keys */
     const int64_t *none; /* NULL, or the number that stands for a missing pt_key */
     uint64_t secret[2];
     /* integers in a small range: the least word, and the number of words; else 0 */
@@ -50,7 +51,10 @@ int pt_open_source(PyObject *keys, char kind, pt_source *s, pt_operand *a, pt_co
 void pt_close_column(pt_column *c);
 /* Sets the range of the words of integers, if it is small enough for a table. */
 void pt_find_range(pt_source *s);
-/* Loads the keys of rows row, row + 1, ... texts is not used for numbers. */
-void pt_load_keys(const pt_source *s, int64_t row, int64_t m, pt_key *keys, uint8_t *absent,
+/* Whether a Python object stands for no key: None, a NaN, pandas.NA and NaT. -1: an exception. */
+int pt_is_missing(PyObject *item);
+/* Loads the keys of rows row, row + 1, ... texts is not used for numbers. -1: the list has another
+ * object than str and missing keys. */
+int pt_load_keys(const pt_source *s, int64_t row, int64_t m, pt_key *keys, uint8_t *absent,
                   pt_text *texts);
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Reads the keys of rows: numbers, rows of bytes, text of Arrow. */
+ * Reads the keys of rows: numbers, rows of bytes, text of Arrow, lists of str. */
 #include "encode.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -189,24 +190,68 @@ static void set_text(const pt_source *e, const pt_text *t, pt_key *k)
     }
 }
 
-void pt_load_keys(const pt_source *s, int64_t row, int64_t m, pt_key *keys, uint8_t *absent,
-                  pt_text *texts)
+int pt_is_missing(PyObject *item)
+{
+    if (item == Py_None) return 1;
+    if (PyUnicode_Check(item) || PyLong_Check(item)) return 0;
+    if (PyFloat_Check(item)) return isnan(PyFloat_AsDouble(item));
+    const int same = PyObject_RichCompareBool(item, item, Py_EQ); /* true of identical objects */
+    PyObject *const compared = same < 0 ? NULL : PyObject_RichCompare(item, item, Py_NE);
+    if (!compared) {
+        PyErr_Clear();
+        return 0;
+    }
+    const int missing = compared == Py_True    ? 1
+                        : compared == Py_False ? 0
+                                               : PyObject_IsTrue(compared);
+    Py_DECREF(compared);
+    if (missing >= 0) return missing;
+    PyErr_Clear(); /* pandas.NA, which is neither true nor false */
+    return 1;
+}
+
+/* The texts of m objects of the list. They live as long as the objects. -1: one is another object,
+ * or has no UTF-8. */
+static int list_texts(PyObject *list, int64_t row, int64_t m, pt_text *texts)
+{
+    PyObject *items[BLOCK];
+    for (int64_t j = 0; j < m; j++) {
+        if (!(items[j] = PyList_GetItem(list, row + j))) return PyErr_Clear(), -1;
+        __builtin_prefetch(items[j]);
+    }
+    for (int64_t j = 0; j < m; j++) {
+        Py_ssize_t length = 0;
+        texts[j].at = NULL;
+        if (PyUnicode_CheckExact(items[j])) {
+            texts[j].at = PyUnicode_AsUTF8AndSize(items[j], &length);
+            if (!texts[j].at) return PyErr_Clear(), -1;
+        } else if (items[j] != Py_None && pt_is_missing(items[j]) != 1) {
+            return -1;
+        }
+        texts[j].length = length;
+    }
+    return 0;
+}
+
+int pt_load_keys(const pt_source *s, int64_t row, int64_t m, pt_key *keys, uint8_t *absent,
+                 pt_text *texts)
 {
     if (s->a && s->a->ndim == 1) {
         uint64_t word[BLOCK];
         load_words(s->a, s->none, row, m, word, absent);
         for (int64_t j = 0; j < m; j++) keys[j] = (pt_key){.word = {word[j], 0}};
-        return;
+        return 0;
     }
+    if (s->list && list_texts(s->list, row, m, texts)) return -1;
     for (int64_t j = 0; j < m; j++) {
-        const int64_t at = row + j;
-        texts[j] = s->a ? row_text(s->a, at) : column_text(s->c, at);
+        if (!s->list) texts[j] = s->a ? row_text(s->a, row + j) : column_text(s->c, row + j);
         absent[j] = !texts[j].at;
         if (absent[j])
             keys[j] = (pt_key){.code = 0};
         else
             set_text(s, &texts[j], &keys[j]);
     }
+    return 0;
 }
 
 int pt_open_source(PyObject *keys, char kind, pt_source *s, pt_operand *a, pt_column *c, int64_t *n)

@@ -39,14 +39,19 @@ def _options(verb, parser):
         parser.add_argument("-w", "--width", metavar="W", type=int, help="W rows: the row and the W - 1 before it")
         parser.add_argument("--before", metavar="B", type=int, help="the window starts B rows before its row")
         parser.add_argument("--after", metavar="A", type=int, help="the window ends A rows after its row")
-        parser.add_argument("--center", action="store_true", help="W / 2 rows before the row, the rest after it")
-        parser.add_argument("--edges", choices=["missing", "shrink", "valid"], default="missing")
+        parser.add_argument("--center", action="store_true", help="half of -w or --last on each side of the row")
+        parser.add_argument("--edges", choices=["missing", "shrink", "valid"], help="windows that are not full")
         parser.add_argument("--min-count", metavar="M", type=int, default=0)
+        parser.add_argument("--by", metavar="C[,C...]", help="--last, --next: the column of times; groups before it")
+        parser.add_argument("--last", metavar="D", help="the rows of the last D (500ms, 2s, 1h30min; or a number)")
+        parser.add_argument("--next", metavar="D", help="the rows of the next D; with --last too, of both")
+        parser.add_argument("--closed", choices=["right", "left", "both", "neither"], help="default: right")
+        parser.add_argument("--ties", choices=["row", "all"], help="rows with the row's time: up to it, or all")
     parser.add_argument(
-        "--to", choices=["text", "csv", "parquet", "arrow"], help="default: by the ending of -o, or text"
+        "--to", choices=["text", "csv", "tsv", "parquet", "arrow"], help="default: by the ending of -o, or text"
     )
     parser.add_argument("-o", "--output", metavar="FILE", help="a file, which appears only when complete")
-    parser.add_argument("--empty", metavar="WORD", help="text, csv: print WORD for a result that is NaN or null")
+    parser.add_argument("--empty", metavar="WORD", help="text, csv, tsv: print WORD for a result that is NaN or null")
     parser.add_argument("--device", metavar="D", help="where to compute: auto, or a name that tally.devices() lists")
     parser.add_argument("--threads", metavar="N", type=int, help="number of threads")
 

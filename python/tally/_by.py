@@ -169,7 +169,12 @@ def _is_column(object):
 def _encode(column, keep):
     """The codes of a column, the row of each one's first key, and whether keys are missing."""
     plain, kind, absent = _plain(column)
-    return _core.encode(plain, kind, absent, keep)
+    try:
+        return _core.encode(plain, kind, absent, keep)
+    except TypeError as wrong:
+        if kind != "objects":
+            raise
+        raise TypeError(f"by has a value that is no key: {wrong}") from None
 
 
 _NAT = -(1 << 63)
@@ -259,17 +264,31 @@ def _of_arrow(column):
 
 
 def _of_dictionary(column):
-    """The indices, numbered by what they stand for."""
+    """The indices, numbered by what they stand for. Chunks may have dictionaries of their own."""
     import pyarrow
+    import pyarrow.compute
 
-    column = column.unify_dictionaries()
     parts = [part for part in column.chunks if len(part)]
     if not parts:
         return [], "objects", None
-    codes, first, _ = _encode(parts[0].dictionary, False)
-    indices = pyarrow.chunked_array([part.indices for part in parts]).cast(pyarrow.int32()).fill_null(-1)
-    numbers = _core.renumber(indices.combine_chunks(), array("q", codes.tolist()), -1)
-    return numbers, "numbers", -1
+    dictionaries, begins, count = {}, [], 0
+    for part in parts:
+        # chunks often have one dictionary: it is told by its memory
+        of = part.dictionary
+        place = (len(of), of.offset, *(buffer and buffer.address for buffer in of.buffers()))
+        if place not in dictionaries:
+            dictionaries[place] = of, count
+            count += len(of)
+        begins.append(dictionaries[place][1])
+    words = pyarrow.chunked_array([of for of, _ in dictionaries.values()])
+    codes, first, missing = _encode(words, False)
+    indices = [part.indices.cast(pyarrow.int64()) for part in parts]
+    if any(begins):
+        indices = [pyarrow.compute.add(each, begin) for each, begin in zip(indices, begins)]
+    indices = pyarrow.chunked_array(indices).cast(pyarrow.int32()).fill_null(-1)
+    if len(first) == count:  # no word is there twice
+        return indices, "numbers", -1
+    return _core.renumber(indices.combine_chunks(), array("q", codes.tolist()), -1), "numbers", -1
 
 
 def _of_polars(column):

@@ -295,6 +295,14 @@ def _series(arguments):
     jobs = _jobs(file, arguments, ops)
     several = len({column.names[0] for _, column in jobs}) > 1
     heads = [f"{op}.{column.names[0]}" if several else op for op, column in jobs]
+    if arguments.verb == "window" and _along_times(arguments):
+        from ._grouped import spans
+
+        names = file.schema.names if arguments.keep else []
+        rows, parts = spans(file, arguments, jobs, names)
+        with writer(arguments, head=len(heads) > 1 or arguments.keep) as out:
+            out.write(_beside(rows.select(names).to_batches(), heads, parts))
+        return
     if arguments.keep and (arguments.verb == "window" and arguments.edges == "valid"):
         raise Usage("--keep: with --edges valid there are fewer results than rows")
     streams = [_stream(arguments, op, column) for op, column in jobs]
@@ -311,10 +319,29 @@ def _series(arguments):
             out.write(_beside(waiting, heads, [stream.finish() for stream in streams]))
 
 
+def _along_times(arguments):
+    """Whether the windows have the rows of some time, not a number of rows."""
+    if arguments.last is None and arguments.next is None:
+        for option in ("by", "closed", "ties"):
+            if getattr(arguments, option):
+                raise Usage(f"--{option} goes with windows along times: --by time --last 2s")
+        return False
+    for option in ("width", "before", "after", "edges"):
+        if getattr(arguments, option) is not None:
+            raise Usage(
+                f"--{option} is for windows of rows; --last and --next make windows of times: leave one out"
+            )
+    if not arguments.by:
+        raise Usage("--last and --next need the column that has the times: --by time, or --by city,time")
+    if arguments.center and arguments.next is not None:
+        raise Usage("--center halves --last to both sides; with --next say both lengths yourself")
+    return True
+
+
 def _stream(arguments, op, column):
     if arguments.verb == "scan":
         return tally.Stream.scan(op, column.dtype, exclusive=arguments.exclusive, init=arguments.init)
-    how = {"edges": arguments.edges, "min_count": arguments.min_count}
+    how = {"edges": arguments.edges or "missing", "min_count": arguments.min_count}
     if arguments.width is None and arguments.before is None and arguments.after is None:
         raise Usage("window: how long? give -w W, or --before B and --after A")
     try:

@@ -10,18 +10,21 @@ import pyarrow as pa
 
 __all__ = ["writer"]
 
-_ENDINGS = {".csv": "csv", ".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow"}
+_ENDINGS = {".txt": "text", ".csv": "csv", ".tsv": "tsv"}
+_ENDINGS |= {".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow"}
 
 
 def writer(arguments, head):
     """A context manager with write(table), a dictionary of columns."""
     path = arguments.output
-    to = arguments.to or _ENDINGS.get(os.path.splitext(path or "")[1].lower(), "text")
+    to = arguments.to or ("text" if path is None else _ENDINGS.get(os.path.splitext(path)[1].lower()))
+    if to is None:
+        raise ValueError(f"--output {path}: its ending says no format ({', '.join(_ENDINGS)}); name it: --to text")
     if to in ("parquet", "arrow"):
         if path is None:
             raise ValueError(f"--to {to}: needs a file, -o FILE")
         return _Tables(path, to)
-    return _Lines(path, "," if to == "csv" else "\t", to == "csv" or head, arguments.empty)
+    return _Lines(path, to, head, arguments.empty)
 
 
 class _Output:
@@ -57,10 +60,11 @@ class _Output:
 
 
 class _Lines(_Output):
-    def __init__(self, path, delimiter, head, empty):
+    def __init__(self, path, to, head, empty):
         super().__init__(path)
         self._file = open(self._hidden, "w", encoding="utf-8") if path else sys.stdout
-        self._delimiter, self._head, self._empty = delimiter, head, empty
+        self._delimiter, self._empty = "," if to == "csv" else "\t", empty
+        self._quotes, self._head = to != "text", to != "text" or head
 
     def write(self, table):
         if self._head:
@@ -87,7 +91,7 @@ class _Lines(_Output):
         return self._quoted(str(value))
 
     def _quoted(self, text):
-        if self._delimiter == "," and any(c in text for c in ',"\r\n'):
+        if self._quotes and any(c in text for c in self._delimiter + '"\r\n'):
             return '"' + text.replace('"', '""') + '"'
         return text
 

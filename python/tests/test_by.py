@@ -150,6 +150,11 @@ def kinds(rng, n):
     yield "dictionary", pa.chunked_array(
         [pa.array(some[:3]).dictionary_encode(), pa.array(some[3:]).dictionary_encode()]
     ), some
+    coded = pa.array(some).dictionary_encode()
+    yield "one dictionary", pa.chunked_array([coded[:7], coded[7:7], coded[9:7], coded[7:]]), some
+    where = [None if i > 2 else i for i in at.tolist()]
+    twice = pa.DictionaryArray.from_arrays(pa.array(where, pa.int8()), pa.array(["x", "y", "x"]))
+    yield "a word twice", twice, [None if i is None else "xyx"[i] for i in where]
     yield "Arrow bool", pa.array([i > 2 if i else None for i in at]), [i > 2 if i else None for i in at]
     yield "date32", pa.array(days), days
     yield "timestamp", pa.array(days).cast(pa.timestamp("us")), days
@@ -192,6 +197,30 @@ def test_keys_of_every_kind_against_pandas(sort, dropna):
         running = tally.cumulative_sum(x, by=keys, dropna=dropna)
         totals = pd.Series(x).groupby(codes).cumsum().where(codes >= 0, 0)
         assert np.asarray(running).tolist() == totals.tolist(), name
+
+
+# text of all kinds of code points, which is told apart by its bytes; and what is no text beside it
+TEXTS = ["", "a", "a\0", "k" * 16, "k" * 17, "k" * 16 + "j", "\0", "ä", "日本" * 9, "日本" * 9 + "x", None, float("nan")]
+
+
+@given(
+    st.lists(st.sampled_from(TEXTS), max_size=40),
+    st.lists(st.sampled_from([1, 1.0, ("t",), "\ud800", np.str_("a"), b"a", pd.NA, pd.NaT]), max_size=3),
+    st.booleans(),
+)
+def test_lists_of_text_and_of_other_objects(text, others, dropna):
+    keys, codes = text + others + text[::-1], {}
+    gone = [key is None or key is pd.NA or key is pd.NaT or key != key for key in keys]
+    for key, missing in zip(keys, gone):
+        if not (missing and dropna):
+            codes.setdefault(None if missing else key, len(codes))
+    want = [0] * len(codes)
+    for at, (key, missing) in enumerate(zip(keys, gone)):
+        if not (missing and dropna):
+            want[codes[None if missing else key]] += at
+    found, sums = tally.reduce(list(range(len(keys))), "sum", by=keys, dropna=dropna) if keys else ([], [])
+    assert list(sums) == want
+    assert [None if key is pd.NA or key is pd.NaT or key != key else key for key in found] == list(codes)
 
 
 @given(

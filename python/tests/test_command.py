@@ -123,6 +123,81 @@ def test_groups(files):
     assert sums["Oslo"] == str(tally.sum(table.filter(pa.compute.equal(table["city"], "Oslo"))["w"]))
 
 
+def test_groups_of_keys_that_are_nan_null_or_codes(tmp_path):
+    """In a file a null is no NaN; 0 and -0 are equal; nulls may be in a dictionary's codes."""
+    nan, path = float("nan"), tmp_path / "k.parquet"
+    words = pa.array(["a", None, "b", "a", None, "b", "b", "a"]).dictionary_encode()
+    keys = pa.array([1.5, nan, None, nan, None, 1.5, -0.0, 0.0])
+    pq.write_table(pa.table({"k": keys, "s": words, "v": np.arange(8)}), path)
+    for by, want in (
+        (["k"], "1.5,5 nan,4 ,6 -0,13"),
+        (["k", "--sort"], "-0,13 1.5,5 nan,4 ,6"),
+        (["s"], "a,10 ,5 b,13"),
+        (["k,s", "--sort"], "0,a,7 -0,b,6 1.5,a,0 1.5,b,5 nan,a,3 nan,,1 ,b,2 ,,4"),
+    ):
+        said = run("reduce", "sum", "--column", "v", "--by", *by, "--to", "csv", path).split()
+        assert " ".join(said[1:]) == want
+    pq.write_table(pa.table({"k": [[1], [2]], "v": [1, 2]}), path)
+    assert "by has a value that is no key: unhashable type: 'list'" in run("reduce", "sum", "--by", "k", path, status=1)
+
+
+def test_windows_along_times(tmp_path):
+    """Each row's window is the reduction of the rows whose times are near enough, and those of the command line."""
+    rng, n, path = np.random.default_rng(3), 300, tmp_path / "t.parquet"
+    t = np.sort(rng.integers(0, 90, n))
+    table = pa.table({"t": t, "f": t / 4, "d": t.astype("M8[s]"), "g": rng.integers(0, 2, n), "v": rng.random(n)})
+    pq.write_table(table, path, row_group_size=70)
+    v, group, program = table["v"].to_numpy(), table["g"].to_numpy(), os.environ.get("TALLY_CLI")
+    pa.csv = __import__("pyarrow.csv").csv
+    pa.csv.write_csv(table, tmp_path / "t.csv")
+    for by, unit, scale in (("t", "", 1), ("g,t", "", 1), ("f", "", 0.25), ("g,d", "s", 1)):
+        for last, next, more, in_window in (
+            (3, None, [], lambda d, later: -3 < d <= 0 and (d < 0 or not later)),
+            (2.5, None, ["--closed", "both", "--ties", "all"], lambda d, later: -2.5 <= d <= 0),
+            (3, None, ["--center"], lambda d, later: -1.5 < d < 1.5),
+            (4, None, ["--center"], lambda d, later: -2 < d <= 2),
+            (-1, 3, ["--closed", "left"], lambda d, later: 1 <= d < 3),
+            (None, 2, ["--closed", "neither"], lambda d, later: 0 < d < 2),
+            (2, 1, ["--closed", "both", "--min-count", "7"], lambda d, later: -2 <= d <= 1),
+        ):
+            words = [f"--{k}={x * scale}{unit}" for k, x in (("last", last), ("next", next)) if x is not None]
+            said = run("window", "sum,minmax", "--by", by, *words, *more, "--column", "v", path, "--to", "csv")
+            for i, line in enumerate(said.splitlines()[1:]):
+                rows = [j for j in range(n) if in_window(t[j] - t[i], j > i) and ("g" not in by or group[j] == group[i])]
+                few = "--min-count" in more and len(rows) < 7
+                want = [tally.sum(v[rows[: 0 if few else n]]), *tally.reduce(v[rows[: 0 if few else n]], "minmax")]
+                assert line.split(",") == [str(float(x)).removesuffix(".0") for x in want], (by, words, more, i)
+            if program:
+                command = [program, "window", "sum,minmax", "--by", by, *words, *more, "--column", "v", "--to", "csv"]
+                theirs = subprocess.run([*command, tmp_path / "t.csv"], capture_output=True, text=True)
+                assert theirs.stdout == said, theirs.stderr
+    kept = run("window", "count", "--by", "d", "--last", "1min", "--column", "v", "--keep", path, "--to", "csv")
+    assert kept.splitlines()[0] == "t,f,d,g,v,count" and len(kept.splitlines()) == n + 1
+    pq.write_table(table.slice(0, 0), path)
+    assert run("window", "sum", "--by", "g,t", "--last", "3", "--column", "v", path) == ""
+
+
+def test_windows_along_times_that_are_refused(files):
+    folder, _ = files
+    for words, status, said in (
+        (["--by", "day"], 2, "--by goes with windows along times: --by time --last 2s"),
+        (["-w", "3", "--closed", "left"], 2, "--closed goes with windows along times"),
+        (["--last", "3"], 2, "--last and --next need the column that has the times: --by time, or --by city,time"),
+        (["--last", "3", "--by", "day", "-w", "3"], 2, "--width is for windows of rows; --last and --next"),
+        (["--last", "3", "--by", "day", "--edges", "shrink"], 2, "--edges is for windows of rows"),
+        (["--last", "3", "--by", "day", "--center", "--next", "3"], 2, "--center halves --last to both sides"),
+        (["--last", "2s", "--by", "day"], 2, "has plain numbers, so --last is a number of the same unit"),
+        (["--last", "2x", "--by", "day"], 2, "--last is '2x', which is no length of time: 500ms, 2s, 1.5h, 1h30min"),
+        (["--last", "1e999", "--by", "day"], 2, "--last is '1e999': must be a number above -2^63 and below 2^63"),
+        (["--last", "1", "--next", "-2", "--by", "day"], 2, "the window would end before it begins"),
+        (["--last", "1", "--next", "2", "--by", "day", "--ties", "row"], 2, "--ties row ends a window at its line"),
+        (["--last", "3", "--by", "city"], 1, "column 'city' has elements of type string: must be times or numbers"),
+        (["--last", "3", "--by", "day"], 1, "the times of a group must be sorted"),
+        (["--last", "3", "--by", "w"], 1, "on has times that are missing: each row must have one"),
+    ):
+        assert said in run("window", "sum", *words, "--column", "v", folder / "t.parquet", status=status)
+
+
 def test_columns_beside_results(files, tmp_path):
     folder, table = files
     for ending in ("parquet", "arrow", "csv"):
@@ -138,6 +213,10 @@ def test_columns_beside_results(files, tmp_path):
             found["mean"], tally.window(table["v"].to_numpy(), "mean", 3, center=True), equal_nan=True
         )
     assert sorted(os.listdir(tmp_path)) == ["out.arrow", "out.csv", "out.parquet"]
+    tabs = pa.table({"k": ["a\tb", 'c"', "d,e"], "v": [1, 2, 3]})
+    pq.write_table(tabs, tmp_path / "k.parquet")
+    run("reduce", "sum", "--by", "k", tmp_path / "k.parquet", "-o", tmp_path / "k.TSV")
+    assert (tmp_path / "k.TSV").read_text() == 'k\tsum\n"a\tb"\t1\n"c"""\t2\nd,e\t3\n'
     some = run("scan", "sum,minmax", "--column", "w", "--empty", "NA", folder / "t.arrow").splitlines()
     assert some[0] == "sum\tminmax.min\tminmax.max" and len(some) == 1 + len(table)
 
@@ -206,6 +285,8 @@ def test_what_is_refused(files, tmp_path):
             1,
             "x.csv: No such file or directory",
         ),
+        (["scan", "sum", "--column", "v", "-o", "x.npy", file], 1, "--output x.npy: its ending says no format (.txt, "),
+        (["scan", "sum", "--column", "v", "-o", "x", file], 1, "says no format (.txt, .csv, .tsv, .parquet, .arrow"),
         (["reduce", "sum", "--device", "moon", "--column", "v", file], 3, "moon"),
         (["reduce", "sum", "--nonsense", file], 2, "unrecognized arguments: --nonsense"),
         (["bar"], 2, "invalid choice: 'bar'"),

@@ -77,6 +77,72 @@ def test_strides_axes_chunks_and_types(rng):
     assert tally.Exact(parts).sum() == fsum([0.1] * 3 + [0.2])
 
 
+numbers_or_special = st.one_of(floats, st.sampled_from([math.inf, -math.inf, math.nan, 0.0, 5e-324, 1e300]))
+
+
+@given(st.lists(st.tuples(numbers_or_special, numbers_or_special, st.booleans()), max_size=12), st.randoms())
+def test_statistics_of_elements_in_any_order(rows, rng):
+    """Every statistic that a state has is that of tally.reduce, however the elements come and are taken back."""
+    x, y = (np.array([row[k] for row in rows], "f8") for k in (0, 1))
+    order = np.array(rng.sample(range(len(rows)), len(rows)), "i8")
+    cut = rng.randint(0, len(rows))
+    head, tail = order[:cut], order[cut:]
+    one = tally.Exact(x[head], "std") + tally.Exact(x[tail], "sumsq")
+    two = tally.Exact(x[head], "corr", next=y[head])
+    two.add(x[tail], next=y[tail])
+    extra = tally.Exact(y, "var")
+    assert (one + extra) - extra == one == tally.Exact(x, "var")
+    two.add([1.5, math.inf], next=[math.nan, 2.0])
+    two.subtract([math.inf, 1.5], next=[2.0, math.nan])
+    assert two == tally.Exact(x, "cov", next=y) and two.count == one.count == len(rows)
+    for state, ops, next in ((one, ["sumsq", "norm", "var", "std"], None), (two, ["dot", "slope", "cov", "corr"], y)):
+        for op in (*ops, *("nan" + op for op in ops), f"{ops[2]}:ddof=1"):
+            name, _, parameter = op.partition(":")
+            want = tally.reduce(x, f"{name}:exact" + (f":{parameter}" if parameter else ""), next=next)
+            assert same_bits(np.float64(state.result(op)), want), op
+            assert same_bits(np.float64(state.result(op.removeprefix("nan"), skipna=op[0:3] == "nan")), want)
+        alone = np.where(np.isnan(y), np.nan, x) if state is two else x  # a pair with one NaN is left out whole
+        assert same_bits(np.float64(state.sum()), np.float64(tally.Exact(alone).sum()))
+        assert same_bits(np.float64(state.result("nanmean")), np.float64(tally.Exact(alone).mean(skipna=True)))
+        back = pickle.loads(pickle.dumps(state))
+        assert back == state and repr(back) == repr(state) and tally.Exact.from_bytes(bytes(state)) == state
+    assert same_bits(np.float64(one.var(1)), tally.reduce(x, "var:exact:1"))
+    there = np.array([row[2] for row in rows], bool)
+    assert tally.Exact(x, "corr", next=y, where=there) == tally.Exact(x[there], "corr", next=y[there])
+
+
+def test_statistics_of_integers_and_of_narrow_floats():
+    i = np.array([1700000000000000001, 1700000000000000002])
+    state = tally.Exact(i, "std")
+    assert state.result() == 0.5 and state.mean() == float(Fraction(3400000000000000003, 2))
+    state.add(np.float32([0.1]))
+    values = [Fraction(int(k)) for k in i] + [Fraction(float(np.float32(0.1)))]
+    mean = sum(values) / 3
+    assert state.var() == float(sum((v - mean) ** 2 for v in values) / 3)
+    x = np.array([3, 200, 7], "u1")
+    assert tally.Exact(x, "wmean", next=x).result() == float(Fraction(9 + 40000 + 49, 210))
+    assert tally.Exact([0.1, 0.2], "dot", next=[3.0, 4.0]).result() == float(Fraction(0.1) * 3 + Fraction(0.2) * 4)
+
+
+def test_statistics_that_are_refused():
+    one, two = tally.Exact([1.0], "var"), tally.Exact([1.0], "cov", next=[2.0])
+    for call, words in (
+        (lambda: tally.Exact([1.0], "median"), "op is 'median': must be one of sum, mean, sumsq, norm, var, std, dot"),
+        (lambda: one.result("corr"), r"op is 'corr': the state of 'var' does not have its sums; Exact\(x, 'corr', next=y\)"),
+        (lambda: two.var(), r"the state of 'cov' does not have its sums; Exact\(x, 'var'\) does"),
+        (lambda: tally.Exact([1.0]).std(), r"the state of 'sum' does not have its sums; Exact\(x, 'std'\) does"),
+        (lambda: one + two, "a state of 'var' and one of 'cov' have other sums"),
+        (lambda: tally.Exact([1.0]) + one, "have other sums"),
+        (lambda: tally.Exact([1.0], next=[2.0]), "next: 'sum' takes one array"),
+        (lambda: (one - tally.Exact([1.0, 2.0], "var")).var(), "more elements were taken back than there were: -1"),
+        (lambda: tally.Exact.from_bytes(bytes(tally.Fragment("mean", [1.0]))), "a fragment of 'mean': must be of 'var:exact'"),
+        (lambda: tally.Exact.from_bytes(bytes(one)[:-1]), "fragment"),
+        (lambda: tally.Exact([1.0], "corr"), "second|two"),
+    ):
+        with pytest.raises((ValueError, TypeError), match=words):
+            call()
+
+
 def test_special_values_and_what_is_taken_back():
     e = tally.Exact([1.0, math.inf])
     assert e.sum() == math.inf and e.mean() == math.inf

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * Memory that a context keeps between calls (scratch.h). */
+#define _DEFAULT_SOURCE
 #include "scratch.h"
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 typedef struct tl_scratch_block {
     void *at;
@@ -46,4 +48,11 @@ void tl_scratch_end(tally *ctx)
     free(ctx->scratch);
     ctx->scratch = NULL;
     ctx->scratch_threads = 0;
+}
+
+void tl_large_pages(void *memory, size_t bytes)
+{
+    const uintptr_t page = (uintptr_t)1 << 21, from = ((uintptr_t)memory + page - 1) & -page,
+                    to = ((uintptr_t)memory + bytes) & -page;
+    if (memory && from < to) madvise((void *)from, to - from, MADV_HUGEPAGE);
 }

@@ -20,4 +20,7 @@ void *tl_scratch(tally *ctx, int thread, int slot, size_t bytes);
 /* Frees all slots. */
 void tl_scratch_end(tally *ctx);
 
+/* Asks for pages of 2 MiB, so that access in any order misses the TLB less. memory: NULL too. */
+void tl_large_pages(void *memory, size_t bytes);
+
 #endif

@@ -16,7 +16,6 @@
 #include "law/order.h"
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 /* ---- memory: tiles, rings and delay lines ---- */
 
@@ -47,10 +46,8 @@ void *tl_window_memory(tl_window_buffers *buffers, size_t bytes)
     bytes = (bytes + align - 1) & ~(align - 1);
     buffers->allocation = aligned_alloc(align, bytes);
     if (!buffers->allocation) return NULL;
-#ifdef MADV_HUGEPAGE
     /* About 24 rings touch more pages than a TLB holds. */
-    if (align > 64) madvise(buffers->allocation, bytes, MADV_HUGEPAGE);
-#endif
+    tl_large_pages(buffers->allocation, bytes);
     buffers->allocation_bytes = bytes;
 
     return buffers->allocation;

@@ -7,30 +7,40 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char *const formats[] = {"npy", "raw", "text", "csv", "netcdf"};
-enum { NPY, RAW, TEXT, CSV, NETCDF, UNKNOWN };
+const char *const tl_format_names[TL_FORMATS] = {
+    [TL_NPY] = "npy", [TL_RAW] = "raw",       [TL_TEXT] = "text",       [TL_CSV] = "csv",
+    [TL_TSV] = "tsv", [TL_NETCDF] = "netcdf", [TL_NETCDF4] = "netcdf4", [TL_HDF5] = "hdf5"};
 
-static int by_name(const char *path, const char *end)
+tl_file_format tl_format_of(const char *name, const char *end)
 {
     static const struct {
         const char *end;
-        int format;
+        tl_file_format format;
     } ends[] = {
-        {".npy", NPY},    {".raw", RAW},   {".bin", RAW},    {".txt", TEXT},
-        {".csv", CSV},    {".tsv", CSV},   {".nc", NETCDF},  {".nc4", NETCDF},
-        {".cdf", NETCDF}, {".h5", NETCDF}, {".he5", NETCDF}, {".hdf5", NETCDF},
+        {".npy", TL_NPY},     {".raw", TL_RAW}, {".bin", TL_RAW},   {".txt", TL_TEXT},
+        {".csv", TL_CSV},     {".tsv", TL_TSV}, {".nc", TL_NETCDF}, {".cdf", TL_NETCDF},
+        {".nc4", TL_NETCDF4}, {".h5", TL_HDF5}, {".he5", TL_HDF5},  {".hdf5", TL_HDF5},
     };
     const char *at = end;
-    while (at > path && *--at != '.') continue;
-    for (size_t i = 0; i < sizeof ends / sizeof *ends && at > path; i++)
+    while (at > name && *--at != '.') continue;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends && at > name; i++)
         if (strlen(ends[i].end) == (size_t)(end - at) &&
-            !memcmp(at, ends[i].end, (size_t)(end - at)))
+            !strncasecmp(at, ends[i].end, (size_t)(end - at)))
             return ends[i].format;
-    return UNKNOWN;
+    return TL_FORMATS;
+}
+
+/* The format as which a file is read. */
+static tl_file_format as_read(tl_file_format format)
+{
+    return format == TL_TSV                            ? TL_CSV
+           : format == TL_NETCDF4 || format == TL_HDF5 ? TL_NETCDF
+                                                       : format;
 }
 
 /* The end of the name, without the ending of compressed files. */
@@ -48,13 +58,12 @@ static tally_status open_input(tally_file *f)
         f->fd = STDIN_FILENO;
     } else {
         f->fd = open(f->name, O_RDONLY | O_CLOEXEC);
-        if (f->fd < 0) return tl_fail(f->ctx, TALLY_IO, "%s: %s", f->label, strerror(errno));
+        if (f->fd < 0) return tl_fail_on(f, TALLY_IO, "%s", strerror(errno));
         f->own_fd = 1;
     }
 
-    if (fstat(f->fd, &st) != 0)
-        return tl_fail(f->ctx, TALLY_IO, "%s: %s", f->label, strerror(errno));
-    if (S_ISDIR(st.st_mode)) return tl_fail(f->ctx, TALLY_IO, "%s: is a directory", f->label);
+    if (fstat(f->fd, &st) != 0) return tl_fail_on(f, TALLY_IO, "%s", strerror(errno));
+    if (S_ISDIR(st.st_mode)) return tl_fail_on(f, TALLY_IO, "is a directory");
 
     /* /proc has regular files of size 0, which must be read like pipes */
     if (S_ISREG(st.st_mode) && st.st_size > 0) {
@@ -69,21 +78,21 @@ static tally_status open_input(tally_file *f)
 }
 
 /* Chooses the format from the options, the name, and the first bytes. */
-static tally_status choose(tally_file *f, const tally_file_options *o, int *format)
+static tally_status choose(tally_file *f, const tally_file_options *o, tl_file_format *format)
 {
-    *format = UNKNOWN;
+    *format = TL_FORMATS;
     if (o->format && strcmp(o->format, "auto") != 0) {
-        for (int i = 0; i < UNKNOWN; i++)
-            if (strcmp(o->format, formats[i]) == 0) *format = i;
-        if (*format == UNKNOWN)
+        for (tl_file_format i = 0; i < TL_FORMATS; i++)
+            if (as_read(i) == i && strcmp(o->format, tl_format_names[i]) == 0) *format = i;
+        if (*format == TL_FORMATS)
             return tl_fail(f->ctx, TALLY_INVALID,
                            "format '%s' is not one of auto, npy, raw, text, csv, netcdf",
                            o->format);
         return TALLY_OK;
     }
 
-    *format = by_name(f->name, name_end(f));
-    if (*format != UNKNOWN) return TALLY_OK;
+    *format = as_read(tl_format_of(f->name, name_end(f)));
+    if (*format != TL_FORMATS) return TALLY_OK;
 
     tally_status s = tl_refuse_foreign(f, !o->dtype && !o->assume);
     if (s) return s;
@@ -97,32 +106,31 @@ static tally_status choose(tally_file *f, const tally_file_options *o, int *form
         if (s) return s;
 
         if (f->peek_n >= 6 && memcmp(f->peek, "\x93NUMPY", 6) == 0) {
-            *format = NPY;
+            *format = TL_NPY;
             return TALLY_OK;
         }
 
         if (f->peek_n >= 4 && (memcmp(f->peek, "\x89HDF", 4) == 0 ||
                                (memcmp(f->peek, "CDF", 3) == 0 && f->peek[3] < 6))) {
-            *format = NETCDF;
+            *format = TL_NETCDF;
             return TALLY_OK;
         }
 
         kind = tl_sniff_kind(f, o->decimal);
     } while (kind == 2 && f->peek_n > before);
 
-    *format = kind < 0 ? RAW : kind == 1 ? CSV : TEXT;
+    *format = kind < 0 ? TL_RAW : kind == 1 ? TL_CSV : TL_TEXT;
     if (kind < 0 && !o->dtype && !o->assume)
-        return tl_fail(
-            f->ctx, TALLY_BAD_DATA,
-            "%s: neither npy nor text; if it is raw elements, say which: --format raw --dtype f64",
-            f->label);
+        return tl_fail_on(
+            f, TALLY_BAD_DATA,
+            "neither npy nor text; if it is raw elements, say which: --format raw --dtype f64");
 
     return TALLY_OK;
 }
 
 static tally_status start(tally_file *f, const tally_file_options *o)
 {
-    int format;
+    tl_file_format format;
     tally_status s;
 
     const tally_dtype dtype = o->dtype ? o->dtype : o->assume;
@@ -136,15 +144,17 @@ static tally_status start(tally_file *f, const tally_file_options *o)
             "options.by_time is set and options.by is NULL: which column has the times?");
 
     if ((s = open_input(f))) return s;
-    const int raw = o->format && strcmp(o->format, "auto") ? !strcmp(o->format, "raw")
-                                                           : by_name(f->name, name_end(f)) == RAW;
+    const int raw = o->format && strcmp(o->format, "auto")
+                        ? !strcmp(o->format, "raw")
+                        : tl_format_of(f->name, name_end(f)) == TL_RAW;
     /* the first bytes of raw elements may be anything */
     if (!raw && (s = tl_compressed_open(f))) return s;
     if ((s = choose(f, o, &format))) return s;
-    if (format != RAW && (s = tl_refuse_foreign(f, format == TEXT || format == CSV))) return s;
+    if (format != TL_RAW && (s = tl_refuse_foreign(f, format == TL_TEXT || format == TL_CSV)))
+        return s;
 
-    f->info.format = formats[format];
-    if ((o->variable || o->more) && format != NETCDF)
+    f->info.format = tl_format_names[format];
+    if ((o->variable || o->more) && format != TL_NETCDF)
         return tl_fail(f->ctx, TALLY_INVALID,
                        o->variable ? "%s: variable '%s': %s files have no variables"
                                    : "%s: cannot be joined with '%s': %s files have no named axes",
@@ -152,34 +162,32 @@ static tally_status start(tally_file *f, const tally_file_options *o)
                        o->variable  ? o->variable
                        : o->more[0] ? o->more[0]
                                     : "",
-                       formats[format]);
+                       tl_format_names[format]);
 
-    if (format == TEXT || format == CSV) {
+    if (format == TL_TEXT || format == TL_CSV) {
         f->info.dtype = dtype ? dtype : TALLY_F64;
         f->keeps = o->keep;
-        return tl_text_start(f, o, format == CSV);
+        return tl_text_start(f, o, format == TL_CSV);
     }
 
     if (o->column)
-        return tl_fail(f->ctx, TALLY_INVALID, "%s: column '%s': %s files have no columns", f->label,
-                       o->column, formats[format]);
+        return tl_fail_on(f, TALLY_INVALID, "column '%s': %s files have no columns", o->column,
+                          tl_format_names[format]);
 
     if (o->by)
-        return tl_fail(f->ctx, TALLY_INVALID, "%s: key column '%s': %s files have no columns%s",
-                       f->label, o->by, formats[format],
-                       o->by_time && format == NETCDF
-                           ? "; --axis says along which dimension the times go"
-                           : "");
+        return tl_fail_on(f, TALLY_INVALID, "key column '%s': %s files have no columns%s", o->by,
+                          tl_format_names[format],
+                          o->by_time && format == TL_NETCDF
+                              ? "; --axis says along which dimension the times go"
+                              : "");
 
     if (o->keep)
-        return tl_fail(f->ctx, TALLY_INVALID, "%s: its lines cannot be kept: %s files have none",
-                       f->label, formats[format]);
-    if (format == NETCDF) return tl_netcdf_start(f, o);
+        return tl_fail_on(f, TALLY_INVALID, "its lines cannot be kept: %s files have none",
+                          tl_format_names[format]);
+    if (format == TL_NETCDF) return tl_netcdf_start(f, o);
 
-    if (format == RAW) {
-        if (!dtype)
-            return tl_fail(f->ctx, TALLY_INVALID, "%s: raw elements need a dtype: --dtype f64",
-                           f->label);
+    if (format == TL_RAW) {
+        if (!dtype) return tl_fail_on(f, TALLY_INVALID, "raw elements need a dtype: --dtype f64");
         f->info.dtype = dtype;
     } else if ((s = tl_npy_header(f, o->dtype))) {
         return s;
@@ -212,7 +220,7 @@ static tally_status read_elements(tally_file *file, void *buffer, int32_t *codes
     if (!file || !got)
         return tl_fail(file ? file->ctx : NULL, TALLY_INVALID, "%s is NULL", file ? "got" : "file");
     *got = 0;
-    if (file->writer) return tl_fail(file->ctx, TALLY_INVALID, "%s: open for writing", file->label);
+    if (file->writer) return tl_fail_on(file, TALLY_INVALID, "open for writing");
     if (max < 0)
         return tl_fail(file->ctx, TALLY_INVALID, "max is %lld: must be at least 0", (long long)max);
     if (max == 0) return TALLY_OK;
@@ -247,9 +255,8 @@ tally_status tally_file_read_by(tally_file *file, void *buffer, int32_t *codes, 
                                 int64_t *got)
 {
     if (file && !file->info.key_columns)
-        return tl_fail(file->ctx, TALLY_INVALID,
-                       "%s: there are no groups: keys were not asked for (options.by)",
-                       file->label);
+        return tl_fail_on(file, TALLY_INVALID,
+                          "there are no groups: keys were not asked for (options.by)");
     return read_lines(file, buffer, codes, NULL, max, got);
 }
 
@@ -258,14 +265,12 @@ tally_status tally_file_read_times(tally_file *file, void *buffer, int32_t *code
                                    int64_t *got)
 {
     if (file && (!file->text || !tl_text_timed(file)))
-        return tl_fail(file->ctx, TALLY_INVALID, "%s: times were not asked for (options.by_time)",
-                       file->label);
+        return tl_fail_on(file, TALLY_INVALID, "times were not asked for (options.by_time)");
     if (file && (!times || !dtype))
         return tl_fail(file->ctx, TALLY_INVALID, "%s is NULL", times ? "dtype" : "times");
     if (file && codes && !file->info.key_columns)
-        return tl_fail(file->ctx, TALLY_INVALID,
-                       "%s: codes must be NULL: options.by has no key column beside the times",
-                       file->label);
+        return tl_fail_on(file, TALLY_INVALID,
+                          "codes must be NULL: options.by has no key column beside the times");
     const tally_status s = read_lines(file, buffer, codes, times, max, got);
     if (!s) *dtype = tl_text_times(file);
 
@@ -282,8 +287,7 @@ tally_status tally_file_read_box(tally_file *file, const int64_t *start, const i
                        : !count ? "count"
                                 : "buffer");
     if (!file->netcdf)
-        return tl_fail(file->ctx, TALLY_UNSUPPORTED, "%s: only netcdf files are read in boxes",
-                       file->label);
+        return tl_fail_on(file, TALLY_UNSUPPORTED, "only netcdf files are read in boxes");
     const tally_status s = tl_check_host(file, buffer, "buffer");
     return s ? s : tl_netcdf_read_box(file, start, count, buffer);
 }
@@ -309,7 +313,6 @@ tally_status tally_file_line(tally_file *file, const char **line, size_t *length
                        : !line ? "line"
                                : "length");
     if (!file->keeps)
-        return tl_fail(file->ctx, TALLY_INVALID, "%s: lines were not asked for (options.keep)",
-                       file->label);
+        return tl_fail_on(file, TALLY_INVALID, "lines were not asked for (options.keep)");
     return tl_text_line(file, line, length);
 }

@@ -61,6 +61,17 @@ static int64_t at_end(tally_file *f)
     return f->compressed && f->failure(f->compressed) ? -1 : 0;
 }
 
+/* read that waits for data if another process set O_NONBLOCK. */
+static ssize_t read_some(int fd, void *buffer, size_t n)
+{
+    for (;;) {
+        const ssize_t r = read(fd, buffer, n);
+        if (r >= 0 || (errno != EINTR && errno != EAGAIN)) return r;
+        struct pollfd p = {fd, POLLIN, 0};
+        if (errno == EAGAIN) poll(&p, 1, -1);
+    }
+}
+
 int64_t tl_input_some(tally_file *f, void *buffer, size_t n)
 {
     assert(f->peek_at <= f->peek_n);
@@ -79,18 +90,9 @@ int64_t tl_input_some(tally_file *f, void *buffer, size_t n)
     }
 
     if (f->peek_end) return at_end(f);
-    for (;;) {
-        const ssize_t r = read(f->fd, buffer, n);
-        if (r < 0 && errno == EINTR) continue;
-        if (r < 0 && errno == EAGAIN) { /* another process set O_NONBLOCK */
-            struct pollfd p = {f->fd, POLLIN, 0};
-            poll(&p, 1, -1);
-            continue;
-        }
-
-        if (r > 0) f->pos += r;
-        return r ? r : at_end(f);
-    }
+    const ssize_t r = read_some(f->fd, buffer, n);
+    if (r > 0) f->pos += r;
+    return r ? r : at_end(f);
 }
 
 int64_t tl_input_read(tally_file *f, void *buffer, size_t n)
@@ -123,20 +125,10 @@ tally_status tl_input_peek(tally_file *f, size_t want)
     }
 
     while (f->peek_n < want && !f->peek_end) {
-        int64_t r;
-        if (f->regular) {
-            r = pread_full(f->fd, f->peek + f->peek_n, want - f->peek_n,
-                           f->pos + (int64_t)f->peek_n);
-        } else {
-            r = read(f->fd, f->peek + f->peek_n, want - f->peek_n);
-            if (r < 0 && errno == EINTR) continue;
-            if (r < 0 && errno == EAGAIN) {
-                struct pollfd p = {f->fd, POLLIN, 0};
-                poll(&p, 1, -1);
-                continue;
-            }
-        }
-
+        char *const to = f->peek + f->peek_n;
+        const size_t n = want - f->peek_n;
+        int64_t r = f->regular ? pread_full(f->fd, to, n, f->pos + (int64_t)f->peek_n)
+                               : read_some(f->fd, to, n);
         if (r == 0) r = at_end(f);
         if (r < 0) return tl_input_failed(f);
         f->peek_n += (size_t)r;
@@ -153,7 +145,7 @@ tally_status tl_input_peek(tally_file *f, size_t want)
 tally_status tl_input_failed(tally_file *f)
 {
     const char *const why = f->compressed ? f->failure(f->compressed) : NULL;
-    if (why) return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: %s", f->label, why);
-    return tl_fail(f->ctx, TALLY_IO, "%s: reading: %s", f->label,
-                   errno ? strerror(errno) : "the file became shorter while it was read");
+    if (why) return tl_fail_on(f, TALLY_BAD_DATA, "%s", why);
+    return tl_fail_on(f, TALLY_IO, "reading: %s",
+                      errno ? strerror(errno) : "the file became shorter while it was read");
 }

@@ -74,6 +74,10 @@ static inline tally_status tl_check_host(const tally_file *f, const void *p, con
 tally_status tl_file_new(tally *ctx, const char *path, const char *standard, tally_file **file);
 tally_status tl_file_opened(tally_file **file, tally_status s);
 
+/* tl_fail with a sentence that begins with the file's name and a colon. */
+tally_status tl_fail_on(const tally_file *f, tally_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /* The number of threads to use for ctx (weak, so that a test can replace it). */
 int tl_io_threads(tally *ctx);
 
@@ -236,6 +240,27 @@ void tl_time_show(int frame, tl_tick tick, char *out, size_t capacity); /* at mo
 /* the frame as text: "numbers", "no zone", "Z", "+01:00" */
 void tl_time_frame(int frame, char *out, size_t capacity);
 tally_line_time tl_time_give(int frame, tl_tick tick);
+
+/* file.c: the formats of files. Text is TL_TEXT to TL_TSV, what libnetcdf writes TL_NETCDF and
+ * after. tl_format_of: the format that a name's ending says, where `end` ends the name;
+ * TL_FORMATS: none. */
+typedef enum tl_file_format {
+    TL_NPY,
+    TL_RAW,
+    TL_TEXT,
+    TL_CSV,
+    TL_TSV,
+    TL_NETCDF,
+    TL_NETCDF4,
+    TL_HDF5,
+    TL_FORMATS
+} tl_file_format;
+extern const char *const tl_format_names[TL_FORMATS];
+tl_file_format tl_format_of(const char *name, const char *end);
+static inline int tl_is_text(tl_file_format format)
+{
+    return TL_TEXT <= format && format <= TL_TSV;
+}
 
 /* cells.c: a chunk of text and the values in it. */
 typedef struct tl_span {

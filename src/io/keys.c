@@ -4,6 +4,7 @@
  * chunk, while the table does not change. Then one thread numbers the new keys in the order of the
  * lines. After the first block there are few new keys. */
 #define _GNU_SOURCE
+#include "context/scratch.h"
 #include "hash.h"
 #include "io.h"
 #include <assert.h>
@@ -12,10 +13,14 @@
 #include <sys/random.h>
 #include <time.h>
 
-enum { SLOTS = 1 << 10, BLOCK = 1 << 16, GROUPS_MOST = INT32_MAX };
+enum { SLOTS = 1 << 10, BLOCK = 1 << 16, GROUPS_MOST = INT32_MAX, SHORT = 16 };
 
+/* A key, and a slot of the table. One column of at most SHORT bytes: the text and zeros. Else: the
+ * hash and 0, with the length LONG; then the texts are compared too. */
+static const uint32_t LONG = UINT32_MAX;
 typedef struct {
-    uint64_t hash;
+    uint64_t word[2];
+    uint32_t length;
     int32_t code; /* TL_NEW: the slot is free */
 } slot;
 
@@ -41,6 +46,7 @@ static slot *new_slots(uint64_t n)
 {
     assert(n > 0 && (n & (n - 1)) == 0);
     slot *const s = malloc(n * sizeof *s);
+    tl_large_pages(s, n * sizeof *s);
     for (uint64_t i = 0; s && i < n; i++) s[i].code = TL_NEW;
     return s;
 }
@@ -87,119 +93,126 @@ const char *tl_keys_cell(const tl_keys *k, int64_t group, int64_t column)
 }
 
 /* TL_PAD bytes after the text are readable. */
-static inline uint64_t hash_of(const tl_keys *k, const char *text, const tl_span *key)
+static inline slot key_of(const tl_keys *k, const char *text, const tl_span *key)
 {
+    const uint32_t n = key->length; /* with TL_DOUBLED it is not short */
+    slot made = {.length = LONG};
+    if (k->columns == 1 && n <= SHORT) {
+        memcpy(made.word, text + key->at, SHORT);
+        made.word[0] &= n < 8 ? ~(~(uint64_t)0 << 8 * n) : ~(uint64_t)0;
+        made.word[1] &= n <= 8 ? 0 : n < 16 ? ~(~(uint64_t)0 << 8 * (n - 8)) : ~(uint64_t)0;
+        made.length = n;
+        return made;
+    }
     tl_hash h = tl_hash_begin(k->secret);
     for (int64_t c = 0; c < k->columns; c++)
         tl_hash_text(&h, text + key[c].at, key[c].length & ~TL_DOUBLED);
+    made.word[0] = tl_hash_end(&h);
+    return made;
+}
+
+static inline int equal(const slot *a, const slot *b)
+{
+    return a->word[0] == b->word[0] && a->word[1] == b->word[1] && a->length == b->length;
+}
+
+static inline uint64_t hash_of(const tl_keys *k, const slot *key)
+{
+    if (key->length == LONG) return key->word[0];
+    tl_hash h = tl_hash_begin(k->secret);
+    tl_hash_word(&h, key->word[0]);
+    tl_hash_word(&h, key->word[1]);
+    tl_hash_word(&h, key->length);
     return tl_hash_end(&h);
 }
 
-/* Compares 8 bytes at a time: keys are short, and a call of memcmp alone takes as long. */
 static inline int same(const cell *g, const char *text, const tl_span *key, int64_t columns)
 {
     assert(columns >= 1);
-    for (int64_t c = 0; c < columns; c++) {
-        const char *a = g[c].raw, *b = text + key[c].at;
-        uint32_t n = key[c].length & ~TL_DOUBLED;
-        if (g[c].length != key[c].length) return 0;
-        for (uint64_t v, w; n; a += 8, b += 8, n -= n < 8 ? n : 8) {
-            memcpy(&v, a, 8);
-            memcpy(&w, b, 8);
-            if ((v ^ w) << (n < 8 ? 64 - 8 * n : 0)) return 0;
-        }
-    }
-
+    for (int64_t c = 0; c < columns; c++)
+        if (g[c].length != key[c].length ||
+            memcmp(g[c].raw, text + key[c].at, key[c].length & ~TL_DOUBLED) != 0)
+            return 0;
     return 1;
-}
-
-/* The slot of a key, or the free slot where it belongs. */
-static inline slot *look_up(const tl_keys *k, uint64_t hash, const char *text, const tl_span *key)
-{
-    for (uint64_t i = hash & k->mask;; i = (i + 1) & k->mask) {
-        slot *const s = &k->slots[i];
-        if (s->code == TL_NEW) return s;
-        if (s->hash == hash && same(&k->cells[s->code * k->columns], text, key, k->columns))
-            return s;
-    }
 }
 
 enum { ROWS = 128, RECENT = 256, TRIAL = 1024 };
 
-/* Finds the codes of n rows. Slots, then cells, then texts are prefetched for all rows, so that
- * their cache misses overlap. */
-static void find_rows(const tl_keys *k, tl_chunk *c, const int64_t *row, int64_t n)
-{
-    uint64_t hash[ROWS];
-    for (int64_t i = 0; i < n; i++) {
-        hash[i] = hash_of(k, c->start, c->keys + row[i] * k->columns);
-        __builtin_prefetch(&k->slots[hash[i] & k->mask]);
-    }
-
-    for (int64_t i = 0; i < n; i++) {
-        const slot *const s = &k->slots[hash[i] & k->mask];
-        if (s->code != TL_NEW) __builtin_prefetch(&k->cells[s->code * k->columns]);
-    }
-
-    for (int64_t i = 0; i < n; i++) {
-        const slot *const s = &k->slots[hash[i] & k->mask];
-        if (s->code != TL_NEW) __builtin_prefetch(k->cells[s->code * k->columns].raw);
-    }
-
-    for (int64_t i = 0; i < n; i++)
-        c->codes[row[i]] = look_up(k, hash[i], c->start, c->keys + row[i] * k->columns)->code;
-}
-
-/* An entry of a small cache of keys of at most 16 bytes: the text as two words, and the group. */
+/* Rows of a chunk that are looked up together. */
 typedef struct {
-    uint64_t w[2];
-    uint32_t length;
-    int32_t code;
-} recent;
+    int64_t n, row[ROWS];
+    slot key[ROWS];
+    uint64_t hash[ROWS];
+} batch;
 
-/* The cache entry for a key, or NULL if the key is too long. *now becomes the key, without its
- * code. Keys that share an entry cost only a look-up in the table. */
-static inline recent *recent_of(recent *all, const char *text, const tl_span *key, recent *now)
+/* Prefetches slots, then the cells and the texts of long keys, so that the cache misses of all
+ * rows overlap. */
+static void prefetch(const tl_keys *k, batch *b)
 {
-    const uint32_t n = key->length;
-    if (n > 16) return NULL;
-    memcpy(now->w, text + key->at, 16);
-    now->w[0] &= n < 8 ? ~(~(uint64_t)0 << 8 * n) : ~(uint64_t)0;
-    now->w[1] &= n <= 8 ? 0 : n < 16 ? ~(~(uint64_t)0 << 8 * (n - 8)) : ~(uint64_t)0;
-    now->length = n;
-    return &all[((now->w[0] ^ now->w[1] * 31) * 0x9e3779b97f4a7c15u) >> 56];
+    int any_long = 0;
+    for (int64_t i = 0; i < b->n; i++) {
+        b->hash[i] = hash_of(k, &b->key[i]);
+        const slot *const s = &k->slots[b->hash[i] & k->mask];
+        __builtin_prefetch(s);
+        __builtin_prefetch(&s->code); /* a slot may be in two cache lines */
+        any_long |= b->key[i].length == LONG;
+    }
+
+    for (int texts = 0; texts < 2 * any_long; texts++)
+        for (int64_t i = 0; i < b->n; i++) {
+            const slot *const s = &k->slots[b->hash[i] & k->mask];
+            if (s->code == TL_NEW) continue;
+            const cell *const first = &k->cells[s->code * k->columns];
+            __builtin_prefetch(texts ? first->raw : (const char *)first);
+        }
 }
 
-static void keep_recent(const tl_keys *k, tl_chunk *c, recent *all, const int64_t *row, int64_t n)
+/* The slot of a key of the batch, or the free slot where it belongs. */
+static inline slot *look_up(const tl_keys *k, const tl_chunk *c, const batch *b, int64_t i)
 {
-    recent now;
-    for (int64_t i = 0; i < n; i++) {
-        recent *const e = recent_of(all, c->start, c->keys + row[i] * k->columns, &now);
-        now.code = c->codes[row[i]];
-        if (e && now.code != TL_NEW) *e = now;
+    const slot *const key = &b->key[i];
+    for (uint64_t at = b->hash[i] & k->mask;; at = (at + 1) & k->mask) {
+        slot *const s = &k->slots[at];
+        if (s->code == TL_NEW) return s;
+        if (!equal(s, key)) continue;
+        if (s->length != LONG || same(&k->cells[s->code * k->columns], c->start,
+                                      c->keys + b->row[i] * k->columns, k->columns))
+            return s;
     }
+}
+
+/* A small cache of short keys. Keys that share an entry cost only a look-up in the table. */
+static inline slot *recent_of(slot *all, const slot *key)
+{
+    return &all[((key->word[0] ^ key->word[1] * 31) * 0x9e3779b97f4a7c15u) >> 56];
 }
 
 void tl_keys_find(const tl_keys *k, tl_chunk *c, int64_t rows)
 {
     assert(rows >= 0);
-    recent all[RECENT], now;
-    int64_t row[ROWS], n = 0, hits = 0;
+    slot all[RECENT];
+    batch b = {.n = 0};
+    int64_t hits = 0;
     int useful = k->columns == 1 && k->count > 0;
-    for (int i = 0; i < RECENT; i++) all[i].length = UINT32_MAX;
+    for (int i = 0; i < RECENT; i++) all[i] = (slot){.length = LONG};
     for (int64_t r = 0; r < rows; r++) {
-        const recent *const e = useful ? recent_of(all, c->start, c->keys + r, &now) : NULL;
-        if (e && e->w[0] == now.w[0] && e->w[1] == now.w[1] && e->length == now.length) {
+        slot *const key = &b.key[b.n];
+        *key = key_of(k, c->start, c->keys + r * k->columns);
+        const slot *const e = recent_of(all, key);
+        if (useful && key->length != LONG && equal(e, key)) {
             c->codes[r] = e->code;
             hits++;
         } else {
-            row[n++] = r;
+            b.row[b.n++] = r;
         }
 
-        if (n == ROWS || (r + 1 == rows && n)) {
-            find_rows(k, c, row, n);
-            if (useful) keep_recent(k, c, all, row, n);
-            n = 0;
+        if (b.n == ROWS || (r + 1 == rows && b.n)) {
+            prefetch(k, &b);
+            for (int64_t i = 0; i < b.n; i++) {
+                b.key[i].code = c->codes[b.row[i]] = look_up(k, c, &b, i)->code;
+                if (useful && b.key[i].code != TL_NEW) *recent_of(all, &b.key[i]) = b.key[i];
+            }
+            b.n = 0;
         }
 
         if (r + 1 == TRIAL) useful &= hits > TRIAL / 4;
@@ -226,12 +239,14 @@ static char *text_capacity(tl_keys *k, size_t n)
     return at;
 }
 
+/* Makes space for one more group. 0: no memory. */
 static int grow(tl_keys *k)
 {
     if (k->count == k->capacity) {
         const int64_t capacity = k->capacity ? 2 * k->capacity : 64;
         cell *const more = realloc(k->cells, (size_t)(capacity * k->columns) * sizeof *more);
         if (!more) return 0;
+        tl_large_pages(more, (size_t)(capacity * k->columns) * sizeof *more);
         k->cells = more;
         k->capacity = capacity;
     }
@@ -243,7 +258,7 @@ static int grow(tl_keys *k)
 
     for (uint64_t i = 0; i <= k->mask; i++) {
         if (k->slots[i].code == TL_NEW) continue;
-        uint64_t j = k->slots[i].hash & (n - 1);
+        uint64_t j = hash_of(k, &k->slots[i]) & (n - 1);
         while (wide[j].code != TL_NEW) j = (j + 1) & (n - 1);
         wide[j] = k->slots[i];
     }
@@ -255,52 +270,55 @@ static int grow(tl_keys *k)
     return 1;
 }
 
-/* Adds a key that is not in the table as a new group. Returns 0 if there is no memory. */
-static int add(tl_keys *k, uint64_t hash, const char *text, const tl_span *key)
+/* Adds key i of the batch as a new group, at its free slot. 0: no memory. */
+static int add(tl_keys *k, slot *at, const tl_chunk *chunk, const batch *b, int64_t i)
 {
-    if (!grow(k)) return 0;
+    const tl_span *const key = &chunk->keys[b->row[i] * k->columns];
     cell *const cells = &k->cells[k->count * k->columns];
     for (int64_t c = 0; c < k->columns; c++) {
         const int doubled = (key[c].length & TL_DOUBLED) != 0;
         const size_t n = key[c].length & ~TL_DOUBLED;
-        char *const raw = text_capacity(k, (doubled ? 2 * n : n) + 2 + 8), *shown = raw;
-        if (!raw) return 0; /* 8 bytes more, because `same` reads beyond raw */
-        memcpy(raw, text + key[c].at, n);
+        char *const raw = text_capacity(k, (doubled ? 2 * n : n) + 2), *shown = raw;
+        if (!raw) return 0;
+        memcpy(raw, chunk->start + key[c].at, n);
         raw[n] = 0;
         if (doubled) shown += n + 1;
         cells[c] = (cell){raw, shown, key[c].length};
 
-        for (size_t i = 0; doubled && i < n; i++) {
-            *shown++ = raw[i];
-            if (raw[i] == '"' && i + 1 < n && raw[i + 1] == '"') i++;
+        for (size_t j = 0; doubled && j < n; j++) {
+            *shown++ = raw[j];
+            if (raw[j] == '"' && j + 1 < n && raw[j + 1] == '"') j++;
             *shown = 0;
         }
     }
 
-    slot *const s = look_up(k, hash, text, key);
-    s->hash = hash;
-    s->code = (int32_t)k->count++;
-
+    *at = b->key[i];
+    at->code = (int32_t)k->count++;
     return 1;
 }
 
 tally_status tl_keys_settle(tally_file *f, tl_keys *k, tl_chunk *c, int64_t rows)
 {
     assert(rows >= 0);
-    for (int64_t r = 0; r < rows; r++) {
-        const tl_span *const key = &c->keys[r * k->columns];
-        if (c->codes[r] != TL_NEW) continue;
-        const uint64_t hash = hash_of(k, c->start, key);
-        const slot *const s = look_up(k, hash, c->start, key);
-        c->codes[r] = s->code;
-        if (s->code != TL_NEW) continue;
-        if (k->count == GROUPS_MOST)
-            return tl_fail(f->ctx, TALLY_UNSUPPORTED, "%s: there are more than %d groups", f->label,
-                           GROUPS_MOST);
-        if (!add(k, hash, c->start, key))
-            return tl_no_memory(f->ctx, (size_t)k->count * sizeof(cell) * (size_t)k->columns,
-                                "the groups");
-        c->codes[r] = (int32_t)k->count - 1;
+    batch b;
+    for (int64_t r = 0; r < rows;) {
+        for (b.n = 0; r < rows && b.n < ROWS; r++) {
+            if (c->codes[r] != TL_NEW) continue;
+            b.key[b.n] = key_of(k, c->start, c->keys + r * k->columns);
+            b.row[b.n++] = r;
+        }
+        prefetch(k, &b);
+        for (int64_t i = 0; i < b.n; i++) {
+            const int space = grow(k);
+            slot *const s = look_up(k, c, &b, i);
+            if (s->code == TL_NEW && k->count == GROUPS_MOST)
+                return tl_fail_on(f, TALLY_UNSUPPORTED, "there are more than %d groups",
+                                  GROUPS_MOST);
+            if (!space || (s->code == TL_NEW && !add(k, s, c, &b, i)))
+                return tl_no_memory(f->ctx, (size_t)k->count * sizeof(cell) * (size_t)k->columns,
+                                    "the groups");
+            c->codes[b.row[i]] = s->code;
+        }
     }
 
     return TALLY_OK;

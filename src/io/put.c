@@ -15,9 +15,8 @@ enum { EARLY = 8 << 20 }; /* bytes between two requests to start writing to disk
 tally_status tl_write_failed(tally_file *f, const char *what)
 {
     f->writer->failed = 1;
-    if (errno == ENOMEM)
-        return tl_fail(f->ctx, TALLY_NO_MEMORY, "%s: %s: out of memory", f->label, what);
-    return tl_fail(f->ctx, TALLY_IO, "%s: %s: %s", f->label, what, strerror(errno));
+    if (errno == ENOMEM) return tl_fail_on(f, TALLY_NO_MEMORY, "%s: out of memory", what);
+    return tl_fail_on(f, TALLY_IO, "%s: %s", what, strerror(errno));
 }
 
 /* Starts writing to disk while there is still work, so that the fsync at the end waits less. */

@@ -24,9 +24,8 @@ static tally_status open_new(tally_file *f, const struct stat *old)
 
 static tally_status not_a_file(const tally_file *f)
 {
-    return tl_fail(f->ctx, TALLY_UNSUPPORTED,
-                   "%s: %s is written to a file with a name: give another format", f->label,
-                   f->info.format);
+    return tl_fail_on(f, TALLY_UNSUPPORTED,
+                      "%s is written to a file with a name: give another format", f->info.format);
 }
 
 static tally_status open_output(tally_file *f)
@@ -47,7 +46,7 @@ static tally_status open_output(tally_file *f)
                                        : tl_no_memory(f->ctx, strlen(f->name), "a file's name");
     }
 
-    if (S_ISDIR(st.st_mode)) return tl_fail(f->ctx, TALLY_IO, "%s: is a directory", f->label);
+    if (S_ISDIR(st.st_mode)) return tl_fail_on(f, TALLY_IO, "is a directory");
     if (S_ISREG(st.st_mode)) {
         if (access(f->name, W_OK) != 0)
             /* a rename would replace a read-only file without an error */
@@ -68,36 +67,26 @@ static tally_status open_output(tally_file *f)
 
 static tally_status choose(tally_file *f, const char *format)
 {
-    static const struct {
-        const char *name, *ends[5];
-        tl_form form;
-        int hdf5;
-    } all[] = {{"npy", {".npy"}, TL_NPY, 0},
-               {"raw", {".raw"}, TL_RAW, 0},
-               {"text", {".txt"}, TL_TEXT, 0},
-               {"csv", {".csv"}, TL_CSV, 0},
-               {"netcdf", {".nc", ".cdf"}, TL_NETCDF, 0},
-               {"netcdf4", {".nc4"}, TL_NETCDF, 1},
-               {"hdf5", {".h5", ".hdf5", ".he5"}, TL_NETCDF, 1}};
-    const char *const end = strrchr(f->name, '.');
     const int given = format && strcmp(format, "auto") != 0;
-    size_t at = strcmp(f->name, "-") == 0 ? 2 : 1; /* for text and raw */
-    int found = !given;
+    tl_file_format chosen = 0;
+    if (given)
+        while (chosen < TL_FORMATS && strcmp(format, tl_format_names[chosen]) != 0) chosen++;
+    else if (strcmp(f->name, "-") == 0)
+        chosen = TL_TEXT;
+    else
+        chosen = tl_format_of(f->name, f->name + strlen(f->name));
 
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        if (given && strcmp(format, all[i].name) == 0) at = i, found = 1;
-        for (int k = 0; !given && end && end > f->name && all[i].ends[k]; k++)
-            if (strcmp(end, all[i].ends[k]) == 0) at = i;
-    }
-
-    if (!found)
+    if (given && chosen == TL_FORMATS)
         return tl_fail(f->ctx, TALLY_INVALID,
-                       "format '%s' is not one of npy, raw, text, csv, netcdf, netcdf4, hdf5",
+                       "format '%s' is not one of npy, raw, text, csv, tsv, netcdf, netcdf4, hdf5",
                        format);
-
-    f->writer->form = all[at].form;
-    f->writer->hdf5 = all[at].hdf5;
-    f->info.format = all[at].name;
+    if (chosen == TL_FORMATS)
+        return tl_fail_on(f, TALLY_INVALID,
+                          "its ending says no format: .npy, .raw, .txt, .csv, .tsv, .nc, .nc4, "
+                          "or .h5; or name one");
+    f->writer->hdf5 = chosen > TL_NETCDF;
+    f->writer->form = chosen > TL_NETCDF ? TL_NETCDF : chosen;
+    f->info.format = tl_format_names[chosen];
 
     return TALLY_OK;
 }
@@ -113,6 +102,7 @@ static tally_status start(tally_file *f, const char *format, int ndim, const int
         return tl_fail(f->ctx, TALLY_INVALID, "ndim is %d: must be 0..8", ndim);
     if (ndim && !shape) return tl_fail(f->ctx, TALLY_INVALID, "shape is NULL");
 
+    int overflow = 0;
     w->rest = 1;
     f->info.ndim = ndim;
     for (int i = 0; i < ndim; i++) {
@@ -120,13 +110,12 @@ static tally_status start(tally_file *f, const char *format, int ndim, const int
             return tl_fail(f->ctx, TALLY_INVALID, "shape[%d] is %lld: must be at least %d", i,
                            (long long)shape[i], i ? 0 : -1);
         f->info.shape[i] = shape[i];
-        if (i && __builtin_mul_overflow(w->rest, shape[i], &w->rest))
-            return tl_fail(f->ctx, TALLY_INVALID,
-                           "shape has more elements than 64-bit sizes can count");
+        overflow |= i && __builtin_mul_overflow(w->rest, shape[i], &w->rest);
     }
 
     w->limit = ndim == 0 ? 1 : -1;
-    if (ndim && shape[0] >= 0 && __builtin_mul_overflow(w->rest, shape[0], &w->limit))
+    if (ndim && shape[0] >= 0) overflow |= __builtin_mul_overflow(w->rest, shape[0], &w->limit);
+    if (overflow)
         return tl_fail(f->ctx, TALLY_INVALID,
                        "shape has more elements than 64-bit sizes can count");
     w->columns = ndim > 1 && shape[ndim - 1] > 0 ? shape[ndim - 1] : 1;
@@ -134,13 +123,12 @@ static tally_status start(tally_file *f, const char *format, int ndim, const int
     if ((s = choose(f, format)) || (s = open_output(f))) return s;
 
     if (w->form == TL_NPY && !w->place.target && w->limit < 0)
-        return tl_fail(f->ctx, TALLY_UNSUPPORTED,
-                       "%s: npy needs its shape first, and only a file can be completed later: "
-                       "write text, raw, or to "
-                       "a file",
-                       f->label);
+        return tl_fail_on(f, TALLY_UNSUPPORTED,
+                          "npy needs its shape first, and only a file can be completed later: "
+                          "write text, raw, or to "
+                          "a file");
 
-    const int threads = tl_io_threads(f->ctx), text = w->form == TL_TEXT || w->form == TL_CSV;
+    const int threads = tl_io_threads(f->ctx), text = tl_is_text(w->form);
     w->capacity = text ? (size_t)(threads > 0 ? threads : 1) * TL_WRITE_BATCH * TL_VALUE_CHARS
                        : TL_WRITE_BYTES;
     if (!(w->text = malloc(w->capacity))) return tl_no_memory(f->ctx, w->capacity, "writing");
@@ -182,14 +170,11 @@ tally_status tally_file_head(tally_file *file, const char *line)
     tl_writer *const w = file->writer;
     if (!line) return tl_fail(file->ctx, TALLY_INVALID, "line is NULL");
 
-    if (w->written)
-        return tl_fail(file->ctx, TALLY_INVALID, "%s: the first line comes before elements",
-                       file->label);
+    if (w->written) return tl_fail_on(file, TALLY_INVALID, "the first line comes before elements");
     if (w->form == TL_NETCDF) return tl_netcdf_name(file, w->netcdf, line);
 
-    if (w->form != TL_TEXT && w->form != TL_CSV)
-        return tl_fail(file->ctx, TALLY_UNSUPPORTED, "%s: %s has no lines", file->label,
-                       file->info.format);
+    if (!tl_is_text(w->form))
+        return tl_fail_on(file, TALLY_UNSUPPORTED, "%s has no lines", file->info.format);
     const size_t n = strlen(line);
     if (n + 1 > w->capacity - w->used) {
         if ((s = tl_write_flush(file)) || (s = tl_write_put(file, line, n))) return s;
@@ -210,9 +195,7 @@ tally_status tally_file_write_box(tally_file *file, int variable, const int64_t 
     if (s) return s;
 
     tl_writer *const w = file->writer;
-    if (!w->netcdf)
-        return tl_fail(file->ctx, TALLY_UNSUPPORTED, "%s: only netcdf is written in boxes",
-                       file->label);
+    if (!w->netcdf) return tl_fail_on(file, TALLY_UNSUPPORTED, "only netcdf is written in boxes");
     if (variable < 0 || variable >= w->netcdf->results)
         return tl_fail(file->ctx, TALLY_INVALID, "variable is %d: must be 0..%d", variable,
                        w->netcdf->results - 1);
@@ -220,9 +203,9 @@ tally_status tally_file_write_box(tally_file *file, int variable, const int64_t 
     for (int d = 0; d < file->info.ndim; d++) {
         const int64_t most = file->info.shape[d] < 0 ? INT64_MAX : file->info.shape[d];
         if (start[d] < 0 || count[d] < 0 || start[d] > most || count[d] > most - start[d])
-            return tl_fail(file->ctx, TALLY_INVALID,
-                           "%s: the box has %lld elements from %lld on along dimension %d",
-                           file->label, (long long)count[d], (long long)start[d], d);
+            return tl_fail_on(file, TALLY_INVALID,
+                              "the box has %lld elements from %lld on along dimension %d",
+                              (long long)count[d], (long long)start[d], d);
         n *= count[d];
     }
     if (!n) return TALLY_OK;
@@ -252,12 +235,12 @@ tally_status tally_file_write(tally_file *file, const void *data, int64_t n)
     if (!data) return tl_fail(file->ctx, TALLY_INVALID, "data is NULL");
 
     if (w->limit >= 0 && n > w->limit - w->written)
-        return tl_fail(file->ctx, TALLY_INVALID,
-                       "%s: n is %lld, and the shape leaves room for %lld elements", file->label,
-                       (long long)n, (long long)(w->limit - w->written));
+        return tl_fail_on(file, TALLY_INVALID,
+                          "n is %lld, and the shape leaves room for %lld elements", (long long)n,
+                          (long long)(w->limit - w->written));
 
     if ((s = tl_check_host(file, data, "data"))) return s;
-    if (w->form == TL_TEXT || w->form == TL_CSV) return tl_write_text(file, data, n);
+    if (tl_is_text(w->form)) return tl_write_text(file, data, n);
     const size_t bytes = (size_t)n * tally_dtype_size(file->info.dtype);
     if (bytes > w->capacity - w->used) s = tl_write_flush(file);
     if (!s && bytes >= w->capacity / 4) {
@@ -279,15 +262,14 @@ static tally_status complete(tally_file *f)
     tl_writer *const w = f->writer;
     const int64_t results = w->netcdf ? w->netcdf->results : 1;
     if (w->limit >= 0 && w->written + w->boxes != w->limit * results)
-        return tl_fail(f->ctx, TALLY_INVALID,
-                       "%s: the shape has %lld elements and %lld were written", f->label,
-                       (long long)(w->limit * results), (long long)(w->written + w->boxes));
+        return tl_fail_on(f, TALLY_INVALID, "the shape has %lld elements and %lld were written",
+                          (long long)(w->limit * results), (long long)(w->written + w->boxes));
 
     if (w->limit < 0) {
         if (w->rest ? w->written % w->rest != 0 : w->written != 0)
-            return tl_fail(f->ctx, TALLY_INVALID,
-                           "%s: %lld elements were written, not a multiple of the %lld of one row",
-                           f->label, (long long)w->written, (long long)w->rest);
+            return tl_fail_on(f, TALLY_INVALID,
+                              "%lld elements were written, not a multiple of the %lld of one row",
+                              (long long)w->written, (long long)w->rest);
         f->info.shape[0] = w->rest ? w->written / w->rest : 0;
     }
 

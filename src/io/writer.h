@@ -12,9 +12,6 @@ enum {
     TL_WRITE_BATCH = 1 << 14  /* values that a thread formats at a time */
 };
 
-/* The format of the elements. */
-typedef enum tl_form { TL_NPY, TL_RAW, TL_TEXT, TL_CSV, TL_NETCDF } tl_form;
-
 /* replace.c: a new file that replaces another when it is complete. */
 typedef struct tl_replacement {
     char *target;       /* the path to be replaced; the caller sets it, owned here */
@@ -35,7 +32,7 @@ const char *tl_replace_commit(tl_replacement *r);
 void tl_replace_drop(tl_replacement *r);
 
 struct tl_writer {
-    tl_form form;
+    tl_file_format form; /* TL_NETCDF also for those after it */
     int hdf5, hex, failed, done;
     /* elements: most in all (-1: no limit), written so far, per line */
     int64_t limit, written, columns;
@@ -58,9 +55,8 @@ static inline tally_status tl_check_open(const tally_file *f)
 {
     if (!f || !f->writer)
         return tl_fail(f ? f->ctx : NULL, TALLY_INVALID, "file is not open for writing");
-    if (f->writer->done) return tl_fail(f->ctx, TALLY_INVALID, "%s: already committed", f->label);
-    if (f->writer->failed)
-        return tl_fail(f->ctx, TALLY_INVALID, "%s: an earlier write failed", f->label);
+    if (f->writer->done) return tl_fail_on(f, TALLY_INVALID, "already committed");
+    if (f->writer->failed) return tl_fail_on(f, TALLY_INVALID, "an earlier write failed");
     return TALLY_OK;
 }
 
@@ -71,11 +67,11 @@ static inline tally_status tl_check_netcdf(const tally_file *f)
     if (s) return s;
 
     if (!f->writer->netcdf)
-        return tl_fail(f->ctx, TALLY_UNSUPPORTED,
-                       "%s: %s has no coordinates and no value for none: only netcdf has", f->label,
-                       f->info.format);
+        return tl_fail_on(f, TALLY_UNSUPPORTED,
+                          "%s has no coordinates and no value for none: only netcdf has",
+                          f->info.format);
     return f->writer->written || f->writer->boxes
-               ? tl_fail(f->ctx, TALLY_INVALID, "%s: coordinates come before elements", f->label)
+               ? tl_fail_on(f, TALLY_INVALID, "coordinates come before elements")
                : TALLY_OK;
 }
 

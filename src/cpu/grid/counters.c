@@ -9,6 +9,7 @@
  *
  * For exact sums the blocks hold elements instead of nodes. A full block is added to a tl_exact. */
 #include "grid.h"
+#include "context/scratch.h"
 #include "context/threads.h"
 #include "cpu/exact/exact.h"
 #include "cpu/widen.h"
@@ -125,6 +126,7 @@ static uint32_t take_block(const tl_counters *c, part *a, int size)
         if (capacity < p->capacity) return NONE;
         unsigned char *const more = realloc(p->bytes, capacity * block_bytes(c, size));
         if (!more) return NONE;
+        tl_large_pages(more, capacity * block_bytes(c, size));
         p->bytes = more;
         p->capacity = capacity;
     }
@@ -310,6 +312,7 @@ static int more_groups(tl_counters *c, int64_t groups)
         if (each > c->capacity) {
             group *const more = realloc(a->groups, (size_t)wanted * sizeof *more);
             if (more) a->groups = more;
+            tl_large_pages(more, (size_t)wanted * sizeof *more);
             tl_exact **const exact =
                 c->exact ? realloc(a->exact, (size_t)wanted * sizeof *exact) : NULL;
             if (exact) a->exact = exact;

@@ -9,28 +9,23 @@
  *
  * To go back, the same passes run in reverse order, with copies in the other direction. Nothing but
  * the low bits of the codes is kept between columns. */
-#define _DEFAULT_SOURCE
 #include "keys.h"
 #include "context/device.h"
+#include "context/scratch.h"
 #include "context/threads.h"
 #include "context/view.h"
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
-enum { CHUNK = 2048, BUCKETS = 1024, LOW_BITS = 32, LARGE_PAGE = 1 << 21 };
+enum { CHUNK = 2048, BUCKETS = 1024, LOW_BITS = 32 };
 
 void *tl_key_memory(int64_t n, int64_t bytes)
 {
     int64_t all;
-    if (__builtin_mul_overflow(n, bytes, &all) || all > INT64_MAX - LARGE_PAGE) return NULL;
-    if (all < 2 * LARGE_PAGE) return malloc((size_t)all + 1);
-    all = (all + LARGE_PAGE - 1) & ~(int64_t)(LARGE_PAGE - 1);
-    void *const memory = aligned_alloc(LARGE_PAGE, (size_t)all);
-#ifdef MADV_HUGEPAGE
-    if (memory) madvise(memory, (size_t)all, MADV_HUGEPAGE);
-#endif
+    if (__builtin_mul_overflow(n, bytes, &all) || all == INT64_MAX) return NULL;
+    void *const memory = malloc((size_t)all + 1);
+    tl_large_pages(memory, (size_t)all);
     return memory;
 }
 

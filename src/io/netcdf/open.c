@@ -246,8 +246,7 @@ static tally_status total(tally_file *f)
 
     for (int d = 0; d < f->info.ndim; d++)
         if (__builtin_mul_overflow(bytes, f->info.shape[d], &bytes))
-            return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: %s has more than 2^63 bytes", f->label,
-                           n->variable);
+            return tl_fail_on(f, TALLY_BAD_DATA, "%s has more than 2^63 bytes", n->variable);
         else
             f->info.elements *= f->info.shape[d];
 
@@ -274,9 +273,8 @@ static tally_status not_a_file(const tally_file *f)
 {
     struct stat st;
     if (strcmp(f->name, "-") && fstat(f->fd, &st) == 0 && S_ISREG(st.st_mode))
-        return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: is empty: it has 0 bytes", f->label);
-    return tl_fail(f->ctx, TALLY_UNSUPPORTED,
-                   "%s: NetCDF and HDF5 must be files with a name, not pipes", f->label);
+        return tl_fail_on(f, TALLY_BAD_DATA, "is empty: it has 0 bytes");
+    return tl_fail_on(f, TALLY_UNSUPPORTED, "NetCDF and HDF5 must be files with a name, not pipes");
 }
 
 tally_status tl_netcdf_start(tally_file *f, const tally_file_options *o)
@@ -284,8 +282,7 @@ tally_status tl_netcdf_start(tally_file *f, const tally_file_options *o)
     const char *why;
     const tl_netcdf_api *const api = tl_netcdf_library(&why);
     if (!api)
-        return tl_fail(f->ctx, TALLY_UNSUPPORTED, "%s: NetCDF and HDF5 are read by libnetcdf: %s",
-                       f->label, why);
+        return tl_fail_on(f, TALLY_UNSUPPORTED, "NetCDF and HDF5 are read by libnetcdf: %s", why);
     if (!f->regular || !strcmp(f->name, "-")) return not_a_file(f);
 
     if (o->memory < 0)

@@ -30,7 +30,7 @@ tally_status tl_netcdf_failed(const tally_file *f, const tl_netcdf_new *n, int e
                               const char *doing)
 {
     const char *const why = error > 0 ? strerror(error) : n->api->nc_strerror(error);
-    return tl_fail(f->ctx, TALLY_IO, "%s: %s: %s", f->label, doing, why);
+    return tl_fail_on(f, TALLY_IO, "%s: %s", doing, why);
 }
 
 /* ---- names ---- */
@@ -77,12 +77,12 @@ int tl_netcdf_names(const char *names)
 
 tally_status tl_netcdf_name(tally_file *f, tl_netcdf_new *n, const char *names)
 {
-    if (n->defined) return tl_fail(f->ctx, TALLY_INVALID, "%s: the names come first", f->label);
+    if (n->defined) return tl_fail_on(f, TALLY_INVALID, "the names come first");
     if (tl_netcdf_names(names) != f->info.ndim)
-        return tl_fail(f->ctx, TALLY_INVALID,
-                       "%s: line is '%.100s': must be the name of the variable and of %d "
-                       "dimensions, like mean(lat, lon)",
-                       f->label, names, f->info.ndim);
+        return tl_fail_on(f, TALLY_INVALID,
+                          "line is '%.100s': must be the name of the variable and of %d "
+                          "dimensions, like mean(lat, lon)",
+                          names, f->info.ndim);
     char *const copy = strdup(names);
     if (!copy) return tl_no_memory(f->ctx, strlen(names), "the names of the dimensions");
     free(n->names);
@@ -229,18 +229,17 @@ tally_status tl_netcdf_create(tally_file *f, const char *path, int hdf5, tl_netc
 
     *created = NULL;
     if (!api)
-        return tl_fail(f->ctx, TALLY_UNSUPPORTED,
-                       "%s: NetCDF and HDF5 are written by libnetcdf: %s", f->label, why);
+        return tl_fail_on(f, TALLY_UNSUPPORTED, "NetCDF and HDF5 are written by libnetcdf: %s",
+                          why);
     if (!tl_netcdf_type(f->info.dtype))
-        return tl_fail(f->ctx, TALLY_UNSUPPORTED, "%s: %s has no type %s", f->label, f->info.format,
-                       tally_dtype_name(f->info.dtype));
+        return tl_fail_on(f, TALLY_UNSUPPORTED, "%s has no type %s", f->info.format,
+                          tally_dtype_name(f->info.dtype));
 
     for (int d = 1; d < f->info.ndim; d++)
         /* in the file, a length of 0 would mean the number of records */
         if (f->info.shape[d] == 0)
-            return tl_fail(f->ctx, TALLY_UNSUPPORTED,
-                           "%s: shape[%d] is 0: in %s only the first may be", f->label, d,
-                           f->info.format);
+            return tl_fail_on(f, TALLY_UNSUPPORTED, "shape[%d] is 0: in %s only the first may be",
+                              d, f->info.format);
 
     tl_netcdf_new *const n = *created = calloc(1, sizeof *n);
     char *const names = malloc(160);
