@@ -330,7 +330,7 @@ typedef struct tally_scan_options {
     int reverse;
     /* NULL, or one value of the output dtype that every sequence starts with (sum, prod, min,
      * max, nan*, bit operators, first, last, ema; the other operators refuse it) */
-    const void *init;
+    const void *init; /* in host memory */
 } tally_scan_options;
 
 /* scan (all prefixes): out[i] = reduce(x[0..i]) in bits; exclusive: reduce(x[0..i-1]). out is a
@@ -626,6 +626,10 @@ TALLY_API tally_status tally_verify(tally *ctx, uint64_t seed, int64_t cases, co
  *                   which saves their check and copy on the host; the call waits once, for 64
  *                   bytes. Other calls copy the offsets to the host first.
  *   Streams         and fragments take device memory too.
+ *   Host memory     only: initial values, a tally_exact, saved fragments, elements of streams of
+ *                   groups, and what files read and write. Device memory is refused there
+ *                   (TALLY_UNSUPPORTED; tally_copy copies it). Views, options, handles and single
+ *                   numbers that a call returns are host memory too, which is not checked.
  *   The processors  do some of the work of every GPU context: scans and windows of exact sums,
  *                   windows with a step, with negative offsets or by ranges, groups, reversed
  *                   scans of segments, small pushes of streams. doc/gpu.md has the list,
