@@ -239,6 +239,59 @@ static void file_groups(int many)
     }
 }
 
+/* Keys of one column that differ in one byte or in their length: short ones are compared as two
+ * words, ones of more than 16 bytes, or with doubled quotes, as texts. */
+static void file_words(void)
+{
+    enum { WORDS = 300, LINES = 4000 };
+    static char word[WORDS][64];
+    static int32_t codes[LINES];
+    static double x[LINES];
+    size_t length[WORDS];
+    int first[LINES], wanted = 0, good = 1;
+    FILE *const f = fopen(path("w.csv"), "w");
+    fputs("k,x\n", f);
+    for (int w = 0; w < WORDS; w++) {
+        const size_t n = length[w] = (size_t)w % 25;
+        memset(word[w], 'a', n);
+        if (n) word[w][(size_t)check_below((int64_t)n)] = "ab\"\0"[w % 4];
+    }
+    for (int i = 0; i < LINES; i++) {
+        const int w = i < 9 ? 4 * i : (int)check_below(WORDS); /* text is guessed from these */
+        fputs("\"", f);
+        for (size_t k = 0; k < length[w]; k++) {
+            if (word[w][k] == '"') fputc('"', f);
+            fputc(word[w][k], f);
+        }
+        fprintf(f, "\",%d\n", i);
+        first[i] = w;
+    }
+    fclose(f);
+    tally *const ctx = check_open(2, NULL);
+    const tally_file_options o = {.format = "csv", .by = "k", .column = "x", .header = 1};
+    tally_file *in;
+    int64_t n = 0, got = 0;
+    if (!check_ok(ctx, tally_file_open(ctx, path("w.csv"), &o, &in), "open")) return;
+    do {
+        check_ok(ctx, tally_file_read_by(in, x + n, codes + n, LINES - n, &got), "read");
+        n += got;
+    } while (got && n < LINES);
+    check(n == LINES, "%lld lines", (long long)n);
+    for (int i = 0; i < n && good; i++) {
+        int j = 0; /* the first line with this word */
+        while (length[first[j]] != length[first[i]] ||
+               memcmp(word[first[j]], word[first[i]], length[first[i]]) != 0)
+            j++;
+        good = codes[i] == (j == i ? wanted++ : codes[j]);
+        if (j == i && !memchr(word[first[i]], 0, length[first[i]]))
+            good &= !strcmp(tally_file_key(in, codes[i], 0), word[first[i]]);
+        if (!good) printf("line %d, word %.*s\n", i, (int)length[first[i]], word[first[i]]);
+    }
+    check(good && tally_file_groups(in) == wanted, "words of one column");
+    tally_file_close(in);
+    tally_close(ctx);
+}
+
 /* Nanoseconds of times as people write them. */
 static void file_stamps(void)
 {
@@ -390,6 +443,7 @@ int main(void)
     }
     file_groups(0);
     file_groups(1);
+    file_words();
     file_stamps();
     file_times();
     return files_finish();

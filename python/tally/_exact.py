@@ -69,8 +69,8 @@ class Exact:
         return self._op in _OF_TWO
 
     def add(self, x, *, next=None, where=None):
-        """Adds the elements of ``x``: float16, bfloat16, float32 or float64 (of a statistic integers too), in any shape;
-        of a statistic of two arrays with those of ``next``."""
+        """Adds the elements of ``x``: float16, bfloat16, float32 or float64 (of a statistic integers too), in any
+        shape; of a statistic of two arrays with those of ``next``."""
         self._put(x, next, where, 1)
 
     def subtract(self, x, *, next=None, where=None):

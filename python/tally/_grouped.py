@@ -122,7 +122,7 @@ def _distance(file, arguments, option, real, unit):
         )
     if number is not None:
         if abs(float(text)) >= (math.inf if real else 2**63):
-            raise _usage(f"--{option} is {text!r}: must be a number above -2^63 and below 2^63, as the keys of --by are")
+            raise _usage(f"--{option} is {text!r}: must be above -2^63 and below 2^63, as the keys of --by are")
         return Fraction(float(text)) if real else Fraction(text)
     found = sum(
         Fraction(count) * _NANOSECONDS[name] for count, name in re.findall(rf"({_NUMBER})([a-z]+)", parts[2])

@@ -200,7 +200,7 @@ def test_keys_of_every_kind_against_pandas(sort, dropna):
 
 
 # text of all kinds of code points, which is told apart by its bytes; and what is no text beside it
-TEXTS = ["", "a", "a\0", "k" * 16, "k" * 17, "k" * 16 + "j", "\0", "ä", "日本" * 9, "日本" * 9 + "x", None, float("nan")]
+TEXTS = ["", "a", "a\0", "k" * 16, "k" * 17, "k" * 16 + "j", "\0", "ä", "日本" * 9, "日本" * 9 + "x", None, np.nan]
 
 
 @given(
