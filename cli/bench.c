@@ -10,7 +10,7 @@
 enum {
     WORD = 64,
     RUNS_MOST = 1001,
-    TRIES = 3,          /* measurements of a problem that seems faster than its ceiling */
+    TRIES = 6,          /* measurements of a problem that seems faster than its ceiling */
     CHECKED = 32 << 20, /* bytes of a problem from memory, whose ceiling is checked */
 };
 static const double ABOVE = 1.03; /* of its ceiling: then the ceiling is none */

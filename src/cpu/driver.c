@@ -325,6 +325,11 @@ static tl_weight elements_of(const tally_view *v)
     return v->offsets ? v->offsets[v->rows] - v->offsets[0] : (tl_weight)v->rows * v->n;
 }
 
+static int prefetch_of(tl_weight bytes)
+{
+    return bytes <= INT64_MAX ? tl_prefetches((int64_t)bytes) : TL_CACHED;
+}
+
 /* The threads for so many bytes: each has at least half of what is worth two threads. */
 static int threads_for(tl_weight bytes, int64_t least, int threads)
 {
@@ -345,6 +350,12 @@ tally_status tl_run_shape(tally *ctx, int threads, const tl_call *call, const tl
     tl_lanes_job job;
     const int64_t least = shape->least_bytes ? shape->least_bytes : TL_PARALLEL_BYTES;
 
+    if (in->rows == 1 && dense && shape->alone && (threads == 1 || bytes <= TL_PARALLEL_BYTES)) {
+        const tl_run_of run = {.call = call, .prefetch = prefetch_of(bytes)};
+        shape->alone(&(tl_thread){.run = &run}, 0);
+        return TALLY_OK;
+    }
+
     /* One dense sequence: the shape decides. */
     if (in->rows > 1 || !dense) threads = threads_for(bytes, least, threads);
     const int lanes = in->rows > 1 && shape->lanes && lanes_of(&job, call);
@@ -357,7 +368,7 @@ tally_status tl_run_shape(tally *ctx, int threads, const tl_call *call, const tl
     if (!tl_scratch_begin(ctx, threads)) return tl_no_memory(ctx, 0, "threads");
 
     pass p = {.run = {.ctx = ctx, .call = call}, .shape = shape, .most = INT64_MAX, .dense = dense};
-    if (reads_dense && bytes <= INT64_MAX) p.run.prefetch = tl_prefetches((int64_t)bytes);
+    if (reads_dense) p.run.prefetch = prefetch_of(bytes);
     p.run.stream = dense && elements_of(out) * op->result_bytes >= STREAM_BYTES;
     if (in->rows == 1) return run_in_turn(&p, threads);
 

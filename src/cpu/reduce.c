@@ -134,21 +134,28 @@ static tally_status strided(tl_thread *t, const char *x, int64_t stride, int64_t
 
 /* ---- the shape (driver.h) ---- */
 
+/* Reduces n dense elements on this thread. */
+static void reduce_dense(const tl_plan *plan, const char *x, int64_t n, int prefetch, char *y)
+{
+    tl_state s;
+    if (n == 0) {
+        plan->op->empty(plan->par, y);
+        return;
+    }
+    tl_fold(plan, &s, x, n, 0, prefetch);
+    plan->op->lower(&s, n, 0, plan->par, y);
+}
+
 static tally_status part(tl_thread *t, const tl_part *p)
 {
     const tl_plan *plan = t->run->call->plan;
     tl_counter *c = &t->memory->counter;
     tl_state s;
 
-    if (p->n == 0) {
-        plan->op->empty(plan->par, p->y);
-        return TALLY_OK;
-    }
-
     const int whole = p->first && p->last;
-    if (whole && (t->threads == 1 || p->n <= TL_PARALLEL_BYTES / element_bytes(plan))) {
-        tl_fold(plan, &s, p->x, p->n, 0, p->in_place ? t->run->prefetch : TL_CACHED);
-        plan->op->lower(&s, p->n, 0, plan->par, p->y);
+    if (p->n == 0 ||
+        (whole && (t->threads == 1 || p->n <= TL_PARALLEL_BYTES / element_bytes(plan)))) {
+        reduce_dense(plan, p->x, p->n, p->in_place ? t->run->prefetch : TL_CACHED, p->y);
         return TALLY_OK;
     }
 
@@ -165,18 +172,10 @@ static tally_status part(tl_thread *t, const tl_part *p)
 static void alone(const tl_thread *t, int64_t r)
 {
     const tl_call *call = t->run->call;
-    const tl_plan *plan = call->plan;
     int64_t n, one;
-    const char *x = tl_view_row(call->in, r, element_bytes(plan), &n);
-    char *y = tl_view_row(call->out, r, plan->op->result_bytes, &one);
-    tl_state s;
-
-    if (n == 0) {
-        plan->op->empty(plan->par, y);
-        return;
-    }
-    tl_fold(plan, &s, x, n, 0, t->run->prefetch);
-    plan->op->lower(&s, n, 0, plan->par, y);
+    const char *x = tl_view_row(call->in, r, element_bytes(call->plan), &n);
+    reduce_dense(call->plan, x, n, t->run->prefetch,
+                 tl_view_row(call->out, r, call->plan->op->result_bytes, &one));
 }
 
 /* Dense sequences of elements that have a fast path (narrow/narrow.h). */
@@ -202,4 +201,5 @@ static tally_status rows(tl_thread *t, int64_t r, int64_t end, int *done)
     return TALLY_OK;
 }
 
-const tl_shape tl_reduce_shape = {.part = part, .alone = alone, .strided = strided, .rows = rows, .lanes = 1};
+const tl_shape tl_reduce_shape = {
+    .part = part, .alone = alone, .strided = strided, .rows = rows, .lanes = 1};
