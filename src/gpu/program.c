@@ -199,7 +199,7 @@ static void add_scan_single(tl_buffer *b, const tl_scalar *op, int small)
 {
     static const char *const suffixes[] = {"r", "d", "h", "e"}; /* [k]: of chunks of 2^k rows */
     const tl_scan_tile tile = tl_gpu_scan_tile(op, small);
-    const int lines = tl_gpu_scans_lines(op), warp_log = tile.log - TILE_WARPS_LOG,
+    const int lines = !small && tl_gpu_scans_lines(op), warp_log = tile.log - TILE_WARPS_LOG,
               rows_log = warp_log - ROW_LOG;
     const char *const suffix = lines ? "none" : suffixes[rows_log];
 
@@ -210,8 +210,8 @@ static void add_scan_single(tl_buffer *b, const tl_scalar *op, int small)
         "\n#define SINGLE_LOG %d\n#define SINGLE_ITEMS %d\n#define SINGLE_PART(name) name##_%s\n",
         tile.log, 1 << warp_log, suffix);
     tl_addf(b, "#define SINGLE_BLOCKS %d\n", tile.blocks);
-    tl_add_file(b, "gpu/kernel/scan_lines.cl");
-    tl_add_file(b, "gpu/kernel/scan_single.cl");
+    if (lines) tl_add_file(b, "gpu/kernel/scan_lines.cl");
+    tl_add_file(b, small ? "gpu/kernel/scan_wave.cl" : "gpu/kernel/scan_single.cl");
 }
 
 /* The kernels for short sequences: "segments" has nothing else. */
@@ -234,6 +234,7 @@ static void add_variant(tl_buffer *b, const tl_scalar *op, const char *shape, in
         add_short(b, shape);
         return;
     }
+    tl_add_file(b, "gpu/kernel/level.cl");
     tl_add_file(b, "gpu/kernel/status.cl");
     add_scan_single(b, op, 1);
 }

@@ -19,13 +19,12 @@ typedef enum { NO_TILES, LARGE_TILES, SMALL_TILES } tile_size;
  * table for all sequences. */
 typedef struct {
     int64_t tiles, words;
-    int levels;
+    int log, levels;
 } single_plan;
 
-static single_plan plan_scan_single(const tl_batch *b, int small)
+static single_plan plan_tiles(const tl_batch *b, int log)
 {
-    const int log = tl_gpu_scan_tile(b->plan->op, small).log;
-    single_plan p = {.tiles = (b->n + (1 << log) - 1) >> log};
+    single_plan p = {.log = log, .tiles = (b->n + ((int64_t)1 << log) - 1) >> log};
     int64_t nodes = 0;
 
     for (int k = 0; k < TL_GPU_LEVELS + 8 && (!k || p.tiles >> (RADIX_LOG * (k - 1))); k++) {
@@ -37,54 +36,63 @@ static single_plan plan_scan_single(const tl_batch *b, int small)
 }
 
 /* Bytes of local memory of a thread block. */
-static int64_t single_local_bytes(const tl_batch *b, int small)
+static int64_t single_local_bytes(const tl_batch *b, int small, int log)
 {
-    return (int64_t)STAGES * b->plan->op->elem_bytes << tl_gpu_scan_tile(b->plan->op, small).log;
+    return (int64_t)(small ? 1 : STAGES) * b->plan->op->elem_bytes << log;
 }
 
 /* Thread blocks that are resident at the same time. */
-static int64_t resident_blocks(const tl_gpu_device *d, const tl_batch *b, int small)
+static int64_t resident_blocks(const tl_gpu_device *d, const tl_batch *b, int small, int log)
 {
-    return (int64_t)tl_gpu_scan_tile(b->plan->op, small).blocks * d->gpu->processors;
+    const int64_t most = tl_gpu_scan_tile(b->plan->op, small).blocks,
+                  fit = d->gpu->local_bytes / (single_local_bytes(b, small, log) + 4096);
+    return (small && fit < most ? fit : most) * d->gpu->processors;
 }
 
-/* True if the kernel scan_single can take the batch, by large or by small tiles. A tile number has
+/* The size of the tiles of a wave: the least one of which all tiles are resident; 0: there are too many elements. */
+static int wave_log(const tl_gpu_device *d, const tl_batch *b)
+{
+    const tl_scan_tile tile = tl_gpu_scan_tile(b->plan->op, 1);
+    const char *x = getenv("TALLY_X_MORE");
+    const int most = x ? atoi(x) : 2;
+    for (int log = tile.log; log <= tile.log + most; log++) {
+        const single_plan p = plan_tiles(b, log);
+        if (b->rows > 1 && b->n < (int64_t)1 << (log - 2)) break;
+        if (b->rows <= d->gpu->processors * 4 && p.tiles < 1 << 2 * RADIX_LOG && p.tiles * b->rows <= resident_blocks(d, b, 1, log)) return log;
+    }
+    return 0;
+}
+
+/* True if the kernel scan_single can take the batch by large tiles. A tile number has
  * at most four digits, a node number fits in 32 bits, and the status table keeps within its share
  * of the memory.
  * Rows shorter than a quarter of a tile would leave most of its warps idle. */
-static int can_scan_single(const tl_gpu_device *d, const tl_batch *b, int small)
+static int can_scan_single(const tl_gpu_device *d, const tl_batch *b)
 {
-    const int64_t tile = (int64_t)1 << tl_gpu_scan_tile(b->plan->op, small).log,
-                  tiles = b->n / tile + 1;
-    const int64_t least = small ? CHUNK : 4 * CHUNK;
+    const int log = tl_gpu_scan_tile(b->plan->op, 0).log;
+    const int64_t tile = (int64_t)1 << log, tiles = b->n / tile + 1;
+    const int64_t least = 4 * CHUNK;
     if ((b->rows > 1 && b->n < (tile / 4 > least ? tile / 4 : least)) || tiles >= TILES_END ||
-        b->rows >= NODES_END / tiles || single_local_bytes(b, small) > d->gpu->local_bytes)
+        b->rows >= NODES_END / tiles || single_local_bytes(b, 0, log) > d->gpu->local_bytes)
         return 0;
-    return plan_scan_single(b, small).words <= tl_status_words(d);
+    return plan_tiles(b, log).words <= tl_status_words(d);
 }
 
-/* Chooses the tiles of a scan in one launch. Small tiles are used where rows are too short for
- * large ones, or where there would be at most half as many large tiles as multiprocessors
- * (SMALL_SHARE). They are never faster for operators of elements of 4 bytes or more that
- * are scanned by lines (argmax). */
 static tile_size choose_tiles(const tl_gpu_device *d, const tl_batch *b)
 {
     if (!d->gpu->calls->single_launch || !tl_gpu_scan_tile(b->plan->op, 0).blocks || b->listed ||
         !b->long_count || tl_batch_columns(b))
         return NO_TILES;
     const tl_scalar *const op = b->plan->op;
-    const int many = can_scan_single(d, b, 0),
-              wide_lines = op->elem_bytes >= 4 && tl_gpu_scans_lines(op);
-    const int large = SMALL_SHARE * plan_scan_single(b, 0).tiles * b->rows > d->gpu->processors;
+    const char *x = getenv("TALLY_X_MORE");
+    if ((!x || atoi(x) >= 0) && wave_log(d, b)) return SMALL_TILES;
+    if (b->rows * b->n >> tl_gpu_scan_tile(op, 0).log <= d->gpu->processors / 2) return NO_TILES;
 
     /* With large states, a row's last tile, which is partly idle, costs more than several
      * launches. */
     const int idle = tl_gpu_state_bytes(op) > 8 && b->rows > 1 &&
                      b->n < (int64_t)4 << tl_gpu_scan_tile(op, 0).log;
-    if (large && (tl_gpu_scans_in_steps(op) || idle)) return NO_TILES;
-    if (many && (wide_lines || large)) return LARGE_TILES;
-
-    return can_scan_single(d, b, 1) ? SMALL_TILES : many ? LARGE_TILES : NO_TILES;
+    return tl_gpu_scans_in_steps(op) || idle || !can_scan_single(d, b) ? NO_TILES : LARGE_TILES;
 }
 
 static tl_arguments_tiled_part tiled_arguments(const tl_gpu_device *d, const tl_batch *b,
@@ -102,9 +110,11 @@ static tally_status scan_single(const tl_launch *l, const tl_batch *b, const tl_
                                 int small, const tl_before *from)
 {
     tl_gpu_device *d = l->d;
-    const single_plan p = plan_scan_single(b, small);
-    const int64_t jobs = p.tiles * b->rows, most = resident_blocks(d, b, small),
+    const tl_scan_tile tile = tl_gpu_scan_tile(b->plan->op, small);
+    single_plan p = plan_tiles(b, small ? wave_log(d, b) : tile.log);
+    const int64_t jobs = p.tiles * b->rows, most = resident_blocks(d, b, small, p.log),
                   groups = jobs < most ? jobs : most;
+    if (small) p.levels = p.log - tile.log;
 
     assert(p.tiles > 0 && p.tiles < TILES_END && groups > 0);
     tally_status status = tl_status_reserve(d, l->ctx, p.words);
@@ -112,7 +122,7 @@ static tally_status scan_single(const tl_launch *l, const tl_batch *b, const tl_
 
     assert(p.levels < STATUS_LEVELS && p.words <= d->slot->status_table.words && groups > 0);
     const tl_arguments_tiled_part tiled = tiled_arguments(d, b, r, &p, jobs, from);
-    const tl_local_bytes_argument local = tl_local_bytes(single_local_bytes(b, small));
+    const tl_local_bytes_argument local = tl_local_bytes(single_local_bytes(b, small, p.log));
     return TL_GO(l, scan_single, groups, .tiled = tiled, .local_bytes = local);
 }
 
