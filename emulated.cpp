@@ -155,18 +155,18 @@ template <class T> static T shuffle(T v, int at, int across)
 #define TL_SIZE 2
 #define TL_KIND 1
 #define TL_FORMAT 0
-#define TL_REAL_FLOAT 0
-#define REAL_T u64
-#define STATE_BYTES 8
+#define TL_REAL_FLOAT 8
+#define REAL_T f64
+#define STATE_BYTES 16
 #define TL_OUT_SIZE 8
-#define TL_OUT_FLOAT 0
-#define OUT_T i64
+#define TL_OUT_FLOAT 8
+#define OUT_T f64
 #define ELEM_T i16
 #define ORD_T i16
-#define SCAN_LINES 0
+#define SCAN_LINES 1
 #define SCAN_BLOCKS 1
-#define DOWN_ROWS 32
-#define DOWN_BLOCKS 3
+#define DOWN_ROWS 0
+#define DOWN_BLOCKS 1
 
 #line 1 "src/gpu/kernel/prelude_gpu.h"
 /* SPDX-License-Identifier: MIT
@@ -377,27 +377,35 @@ fn real over_size(real x, real n)
  * by 0 would leave the fast path of f64 for the whole warp. */
 #define kept_to_real(x) idx_to_real((x) + ((x) == 0))
 
-#line 1 "src/op/dot.h"
+#line 1 "src/op/meani.h"
 /* SPDX-License-Identifier: MIT
- * dot: the sum of the products x y, each rounded once. Integers wrap in 64 bits. The neutral
- * element is -0.0, and lower adds +0.0 (op/sum.h says why). canon gives every NaN the same bits. */
-#define OP_INPUTS 2
-#define OP_LANE REAL
-#define OP_WIDEN REAL
-#define OP_EXACT REAL_IS_EXACT
-#if !TL_KIND_F
-#define OP_BLANK 0
-#endif
-#define OP_STATE(F) F(real, s)
+ * mean of integers: an exact sum in 128-bit two's complement (hi, lo), then three roundings in
+ * lower, of its size: hi and lo to f64, their sum, the quotient; the sign comes last. No input
+ * can overflow it: 2^62 elements of 64 bits need 126. */
+#define OP_LANE WIDE
+#define OP_WIDEN WIDE
+#define OP_EXACT 1
+#define OP_ADDS 2
+#define OP_STATE(F) F(wide, lo) F(wide, hi)
 #define OP_NEUTRAL 1
-#define OP_SEED 1
 typedef struct { OP_STATE(FIELD) } state;
-fn state lift(elem x, elem y, idx i, par p) { state r; r.s = to_real(x) * to_real(y); return r; }
-fn state combine(state a, state b) { state r; r.s = a.s + b.s; return r; }
-fn state neutral(par p) { state r; r.s = num(NEGATIVE_ZERO); return r; }
-fn state seed(result v, par p) { state r; r.s = result_to_real(v); return r; }
-fn result lower(state a, real n, idx first, par p) { return to_result(canon(a.s + num(0.0))); }
-fn result empty(par p) { return to_result(num(0.0)); }
+fn state lift(elem x, idx i, par p) { state r; r.lo = to_wide(x); r.hi = wide_sign(x); return r; }
+fn state combine(state a, state b)
+{
+    state r;
+    r.lo = a.lo + b.lo;
+    r.hi = a.hi + b.hi + wide_if(r.lo < a.lo);
+    return r;
+}
+fn state neutral(par p) { state r; r.lo = wide_num(0); r.hi = r.lo; return r; }
+fn result lower(state a, real n, idx first, par p)
+{
+    wide sign = wide_if(signed_to_real(a.hi) < num(0.0)), flip = wide_num(0) - sign;
+    wide lo = (a.lo ^ flip) + sign, hi = (a.hi ^ flip) + wide_if(lo < sign);
+    real size = over_size(wide_to_real(hi) * num(18446744073709551616.0) + wide_to_real(lo), n);
+    return to_result(sel(signed_to_real(a.hi) < num(0.0), num(0.0) - size, size));
+}
+fn result empty(par p) { return to_result(num(NOT_A_NUMBER)); }
 
 #line 1 "src/operator/defaults.h"
 /* SPDX-License-Identifier: MIT
@@ -1626,6 +1634,184 @@ seldom_fn maybe N(append)(maybe before, amount done, batch b, i64 from, i64 at, 
 
 #endif
 
+#undef ITEM
+#undef N
+#undef LANE_ITEMS
+#undef ROWS
+#undef LOG_ROWS
+#define N(name) name##_r
+#define LANE_ITEMS 4
+#define ROWS 1
+#define LOG_ROWS 0
+#define ITEM elem
+
+#line 1 "src/gpu/kernel/chunk.cl"
+/* SPDX-License-Identifier: MIT
+ * A warp folds one chunk: ROWS rows of 32 lanes of LANE_ITEMS items, contiguous. gpu/program.c
+ * includes this text several times, with N(x) for names: for elements (x_e, ITEM elem, 8 rows of
+ * 128; x_h, x_d and x_r with 4, 2 and 1 rows), for states that are nodes of the level below (x_s,
+ * ITEM state, 2 rows), and without ITEM, the first part alone, for chunks of packs (x_w,
+ * reduce_single.cl).
+ * unit: the elements of an item. */
+enum { N(ROW) = LANES * LANE_ITEMS, N(CHUNK) = ROWS * LANES * LANE_ITEMS };
+
+/* Folds across lanes. Before: v[r] is the lane's node of row r. After: v[0] is the node of one full
+ * row; the row's number is the low LOG_ROWS bits of the lane, in reverse order. This is a
+ * transposing butterfly: at step s, the lane whose bit s is 0 keeps row j and sends row j + m; its
+ * partner does the reverse. So ROWS rows cost ROWS - 1 + 5 - LOG_ROWS exchanges, not 5 * ROWS. */
+fn void N(fold_across)(state *v, amount unit, LOCAL state *box)
+{
+    const int lane = lane_index();
+    UNROLL for (int s = 0; s < LOG_ROWS; s++)
+    {
+        const int m = ROWS >> (s + 1), right = lane >> s & 1;
+        UNROLL for (int j = 0; j < m; j++)
+        {
+            state got = exchange(choose(right, v[j], v[j + m]), 1 << s, box);
+            v[j] = meet(choose(right, v[j + m], v[j]), got, right, unit * (LANE_ITEMS << s));
+        }
+    }
+    UNROLL for (int s = LOG_ROWS; s < 5; s++)
+        v[0] = meet(v[0], exchange(v[0], 1 << s, box), lane >> s & 1, unit * (LANE_ITEMS << s));
+}
+
+/* Returns the node of a full chunk, in every lane, from the rows that fold_across made. Bit s of
+ * the lane is bit LOG_ROWS - 1 - s of the number of its row. */
+fn state N(fold_lanes)(state v, amount unit, LOCAL state *box)
+{
+    UNROLL for (int s = LOG_ROWS - 1; s >= 0; s--)
+        v = meet(v, exchange(v, 1 << s, box), lane_index() >> s & 1,
+                 unit * (N(ROW) << (LOG_ROWS - 1 - s)));
+    return v;
+}
+
+#ifdef ITEM
+/* v[r] = the node of the lane's four items of row r. */
+fn void N(fold_quads)(state *v, ITEM e[ROWS][QUAD], batch b, i64 at, amount unit)
+{
+    UNROLL for (int r = 0; r < ROWS; r++)
+    {
+        const i64 i = at + r * LANES * QUAD + lane_index() * QUAD;
+        v[r] =
+            TWIN(TWIN(N(lift)(e[r][0], i, b.p), N(lift)(e[r][1], i + 1, b.p), unit),
+                 TWIN(N(lift)(e[r][2], i + 2, b.p), N(lift)(e[r][3], i + 3, b.p), unit), 2 * unit);
+    }
+}
+
+fn void N(fold_rows)(state *v, batch b, i64 from, i64 at, amount unit, LOCAL state *box)
+{
+    ITEM e[ROWS][QUAD];
+    N(load)(e, b, from, at, at + N(CHUNK));
+    N(fold_quads)(v, e, b, at, unit);
+    N(fold_across)(v, unit, box);
+}
+
+fn state N(chunk_node)(batch b, i64 from, i64 at, amount unit, LOCAL state *box)
+{
+    state v[ROWS];
+    N(fold_rows)(v, b, from, at, unit, box);
+    return N(fold_lanes)(v[0], unit, box);
+}
+
+/* Returns the node of a row. v: the lane's node, of n elements. left[k]: what the lane's partner at
+ * bit k had at step k, for row_start. */
+fn state N(row_node)(state v, amount n, state *left, LOCAL state *box)
+{
+    const int lane = lane_index();
+    UNROLL for (int k = 0; k < 5; k++)
+    {
+        left[k] = exchange(v, 1 << k, box);
+        v = meet(v, left[k], lane >> k & 1, n * (1 << k));
+    }
+    return v;
+}
+
+/* Returns the prefix S at the lane's first item: the row's prefix (`row`, of `before` elements),
+ * then the left partners at the lane's set bits, from high to low. n: elements of a lane. */
+fn maybe N(row_start)(maybe row, amount before, amount n, const state *left)
+{
+    const int lane = lane_index();
+    UNROLL for (int k = 4; k >= 0; k--)
+    {
+        maybe with = then(row, left[k], before + n * (lane & -(2 << k)), n * (1 << k));
+        int take = lane >> k & 1;
+        row.s = choose(take, with.s, row.s);
+        row.have = take ? 1 : row.have;
+    }
+    return row;
+}
+
+/* Makes the next row's prefix. Called with r = 0, 1, 2, ...; node: the node of row r, of n
+ * elements. Then rows[r + 1] is the prefix S at row r + 1. rows[0] is given, and has `before`
+ * elements. */
+fn void N(next_row)(maybe *rows, state *stack, int r, state node, amount before, amount n)
+{
+    UNROLL for (int k = 0; k < LOG_ROWS; k++)
+    {
+        if (((r >> k) & 1) == 0) {
+            stack[k] = node;
+            rows[r + 1] = then(rows[(r + 1) & r], node, before + n * ((r + 1) & r), n * (1 << k));
+            return;
+        }
+        node = TWIN(stack[k], node, n * (1 << k));
+    }
+    rows[r + 1] = then(rows[0], node, before, n * (1 << LOG_ROWS));
+}
+
+/* Returns the prefix S at item `count` of the chunk that begins at `at` (0 <= count < CHUNK), in
+ * every lane. before: the prefix at the chunk, of `done` elements. */
+seldom_fn maybe N(append)(maybe before, amount done, batch b, i64 from, i64 at, i64 count,
+                          amount unit, LOCAL state *box)
+{
+    maybe rows[ROWS + 1], mine = before;
+    state stack[LOG_ROWS + 1], left[5];
+    ITEM e[ROWS][QUAD];
+    const int lane = lane_index(), last = (int)count / (LANES * QUAD),
+              rest = (int)count % (LANES * QUAD);
+    if (SKIPS && count == 0) return before;
+
+    N(load)(e, b, from, at, at + count);
+    rows[0] = before;
+
+    UNROLL for (int r = 0; r < ROWS; r++)
+    {
+        if (SKIPS && (r > last || (r == last && rest == 0))) continue;
+        i64 i = at + r * LANES * QUAD + lane * QUAD;
+        amount row = done + unit * (r * N(ROW)), mine_done = row + unit * (lane * QUAD);
+        state q0 = N(lift)(e[r][0], i, b.p), q1 = N(lift)(e[r][1], i + 1, b.p),
+              q2 = N(lift)(e[r][2], i + 2, b.p);
+        state q3 = N(lift)(e[r][3], i + 3, b.p), two = TWIN(q0, q1, unit);
+        state node = N(row_node)(TWIN(two, TWIN(q2, q3, unit), 2 * unit), QUAD * unit, left, box);
+
+        if (r == last) {
+            maybe start = N(row_start)(rows[r], row, QUAD * unit, left);
+            maybe with = then(start, two, mine_done, 2 * unit);
+            if (rest & 2) start = with;
+            with = then(start, choose(rest & 2, q2, q0), mine_done + unit * (rest & 2), unit);
+            if (rest & 1) start = with;
+            mine = start;
+        } else {
+            N(next_row)(rows, stack, r, node, done, N(ROW) * unit);
+        }
+    }
+
+    if (SKIPS && rest == 0) {
+    } else {
+        mine.s = from_lane(mine.s, rest / QUAD, box);
+        mine.have = 1;
+    }
+
+    if (rest) return mine;
+    UNROLL for (int r = 0; r < ROWS; r++)
+    {
+        if (r == last) before = rows[r];
+    }
+
+    return before;
+}
+
+#endif
+
 #line 1 "src/gpu/kernel/packs.cl"
 /* SPDX-License-Identifier: MIT
  * Elements in packs of 16 bytes, and the first fast path that folds packs (partials.cl and
@@ -2046,134 +2232,6 @@ fn state chunk_partials(batch b, i64 from, i64 at, LOCAL state *box)
 #endif
 #endif
 
-#line 1 "src/gpu/kernel/scan_row.cl"
-/* SPDX-License-Identifier: MIT
- * What the scans share: the initial state, the prefixes S inside a group of 8 elements and inside a
- * row of 128, and how results are stored. */
-
-/* How a scan begins. seeded: SEED_NONE, SEED_VALUE (the value init[0]) or SEED_STATES (a packed
- * state for each sequence, batch.cl). exclusive: a result does not contain its own element. */
-typedef struct {
-    i64 seeded, exclusive;
-    GLOBAL const result *init;
-} seeding;
-
-#define SEEDING_PARAMETERS    i64 exclusive, i64 seeded, GLOBAL const result *init
-#define SEEDING_OF_PARAMETERS \
-    seeding seeds; \
-    seeds.seeded = seeded, seeds.exclusive = exclusive, seeds.init = init
-
-/* The initial state of sequence s. */
-fn maybe initial(seeding seeds, i64 s, par p)
-{
-    maybe r = nothing(p);
-    if (seeds.seeded == SEED_STATES) {
-        r.s = unpack((GLOBAL const u8 *)seeds.init + s * PACKED);
-        r.have = 1;
-    }
-#if OP_SEED
-    if (seeds.seeded == SEED_VALUE) {
-        r.s = seed(seeds.init[0], p);
-        r.have = 1;
-    }
-#endif
-    return r;
-}
-
-/* Scans eight elements e, the first of which has index i. s[0] is given; s[1] to s[7] and the node
- * of all eight are computed. */
-fn void scan_eight(maybe *s, state *node, const elem *e, i64 i, par p)
-{
-    const amount done = p.origin + i;
-    state q[8], two[4];
-
-    UNROLL for (int k = 0; k < 8; k++) q[k] = lift_e(e[k], i + k, p);
-    UNROLL for (int k = 0; k < 4; k++) two[k] = TWIN(q[2 * k], q[2 * k + 1], 1);
-    const state left = TWIN(two[0], two[1], 2);
-    *node = TWIN(left, TWIN(two[2], two[3], 2), 4);
-    s[1] = then(s[0], q[0], done, 1), s[2] = then(s[0], two[0], done, 2),
-    s[3] = then(s[2], q[2], done + 2, 1);
-    s[4] = then(s[0], left, done, 4), s[5] = then(s[4], q[4], done + 4, 1);
-    s[6] = then(s[4], two[2], done + 4, 2), s[7] = then(s[6], q[6], done + 6, 1);
-}
-
-/* A warp's scan of a chunk. */
-typedef struct {
-    batch b;
-    results out;
-    i64 s, at, n;  /* the sequence; the index of the chunk's first element; the sequence's length */
-    i64 exclusive;
-    int last;      /* number of the chunk's last row */
-    state after;   /* S after the chunk, if it is full */
-} chunk_scan;
-
-/* Stores the results of a lane's quad that have indices below n. row: index of the warp's first
- * result. known: no state of this warp is ABSENT. */
-fn void store_quad(chunk_scan c, i64 row, const maybe *v, int known)
-{
-    const i64 i = row + lane_index() * QUAD;
-    const par p = c.b.p;
-#if OP_LANES == 1
-    const amount n0 = p.origin + i + !c.exclusive; /* elements of the first result */
-    GLOBAL u8 *at = place(c.out, c.b, c.s, row);
-
-    const int full = known && c.out.stride == 1 && row + LANES * QUAD <= c.n;
-    if (full && ADDRESS(at) % QUAD_OUT_ALIGN == 0) {
-        result w[QUAD];
-        UNROLL for (int k = 0; k < QUAD; k++) w[k] = lower(v[k].s, (real)(n0 + k), 0, p);
-        store_row(at, w);
-        return;
-    }
-
-    if (SKIPS && full && ADDRESS(at) % sizeof(result) == 0) {
-        UNROLL for (int k = 0; k < QUAD; k++)
-            ((GLOBAL result *)at)[lane_index() * QUAD + k] = lower(v[k].s, (real)(n0 + k), 0, p);
-        return;
-    }
-#endif
-
-    UNROLL for (int k = 0; k < QUAD; k++)
-    {
-        if (i + k < c.n)
-            store_maybe(place(c.out, c.b, c.s, i + k), v[k], i + k + !c.exclusive, 0, p);
-    }
-}
-
-/* Stores the results of row r of the chunk; called with r = 0, 1, 2, ... x: the lane's elements of
- * the row. rows[0]: S before the chunk. rows and stack: as of next_row. */
-fn void scan_row(chunk_scan c, const elem *x, int r, maybe *rows, state *stack, LOCAL state *box)
-{
-    const int lane = lane_index();
-    const par p = c.b.p;
-    i64 i = c.at + r * LANES * QUAD + lane * QUAD;
-    amount done = p.origin + c.at, mine = done + (r * ROW_e + lane * QUAD);
-    state q[QUAD], left[5];
-    if (SKIPS && c.at + r * LANES * QUAD >= c.n) return;
-
-    UNROLL for (int k = 0; k < QUAD; k++) q[k] = lift_e(x[k], i + k, p);
-    state two = TWIN(q[0], q[1], 1),
-          node = row_node_e(TWIN(two, TWIN(q[2], q[3], 1), 2), QUAD, left, box);
-    maybe v[QUAD + 1];
-    v[0] = row_start_e(rows[r], done + r * ROW_e, QUAD, left);
-    next_row_e(rows, stack, r, node, done, ROW_e);
-    v[1] = then(v[0], q[0], mine, 1), v[2] = then(v[0], two, mine, 2),
-    v[3] = then(v[2], q[2], mine + 2, 1);
-
-    /* S after a quad is the next lane's start; after a row, the next row's; after a chunk,
-     * `after`. */
-    v[4].s = from_lane(v[0].s, (lane + 1) & 31, box);
-    v[4].have = 1;
-
-    /* The states are moved so that there is only one call of store_quad. Two calls would double the
-     * code, and PoCL 5.0 aborts over them (see BARRIER in prelude_opencl.h). */
-    if (!c.exclusive) {
-        if (lane == LANES - 1) v[4].s = r == c.last ? c.after : rows[r + 1].s;
-        UNROLL for (int k = 0; k < QUAD; k++) v[k] = v[k + 1];
-    }
-
-    store_quad(c, c.at + r * LANES * QUAD, v, !c.exclusive || rows[r].have);
-}
-
 #line 1 "src/gpu/kernel/level.cl"
 /* SPDX-License-Identifier: MIT
  * Computes the nodes of chunks, level by level, for reduce and scan. */
@@ -2240,6 +2298,105 @@ KERNEL(nodes, 32 * WARPS_IN_GROUP)(BATCH_PARAMETERS, GLOBAL state *nodes, i64 le
     if (!SKIPS || !first) higher_nodes(b, nodes, (int)level, first ? 0 : jobs, box);
 }
 
+#line 1 "src/gpu/kernel/columns.cl"
+/* SPDX-License-Identifier: MIT
+ * Level 1 for sequences that lie across (columns): neighbouring lanes take neighbouring columns, so
+ * that a warp reads whole cache lines. Of few columns, the lanes of a warp take several parts of
+ * the same chunk:
+ *
+ *   32 columns   lane = column                     3 columns   lane = 4 part + column, 8 parts
+ *                0 1 2 3 ... 31                                0 1 2 . | 0 1 2 . | 0 1 2 . | ...
+ *
+ * 2^log columns, the least power of two for all columns, share a warp; log is 1 to 5. */
+
+/* Returns the node of `size` elements of a column, a multiple of 16. x: the first of them, which
+ * has index `at`; step: the bytes between them. */
+fn state fold_column(GLOBAL const u8 *x, i64 step, i64 at, int size, par p)
+{
+    enum { STEP = sizeof(state) > 8 ? 8 : 16 }; /* elements in registers at a time */
+    state stack[8];
+    int top = 0;
+    for (int j = 0; j < size / STEP; j++, at += STEP) {
+        state v[STEP];
+        elem e[STEP];
+        if (ADDRESS(x) % TL_SIZE == 0) {
+            UNROLL for (int k = 0; k < STEP; k++) e[k] = *(GLOBAL const elem *)(x + k * step);
+        } else {
+            /* unrolled, so that e stays in registers */
+            UNROLL for (int k = 0; k < STEP; k++) e[k] = load_bytes(x + k * step);
+        }
+
+        UNROLL for (int k = 0; k < STEP; k++) v[k] = lift_e(e[k], at + k, p);
+        x += STEP * step;
+
+        /* Loops with a halving bound are not unrolled; v would then be in local memory, and 3 times
+         * as slow. */
+        UNROLL for (int k = 0; k < 4; k++)
+            UNROLL for (int i = 0; i + (1 << k) < STEP; i += 2 << k)
+                v[i] = TWIN(v[i], v[i + (1 << k)], 1 << k);
+        for (int t = j, n = STEP; t & 1; t >>= 1, n *= 2) v[0] = TWIN(stack[--top], v[0], n);
+        stack[top++] = v[0];
+    }
+
+    return stack[0];
+}
+
+/* A job is a chunk of 2^log columns; jobs go along all columns before the next chunk. The threads
+ * of a block share the chunk. */
+KERNEL(columns, COLUMN_THREADS)(BATCH_PARAMETERS, GLOBAL state *to, i64 log, i64 jobs BOX_PARAMETER)
+{
+    SHARED state node[COLUMN_THREADS];
+    BATCH_OF_PARAMETERS;
+    const int width = 1 << log, parts = COLUMN_THREADS >> log, size = CHUNK_e / parts;
+    const i64 groups = (b.seqs + width - 1) >> log, count = level_count(b.n, 1);
+    const int t = thread_index(), part = t >> log;
+
+    for (i64 job = group_index(); job < jobs; job += group_count()) {
+        const i64 c = job / groups, s = ((job - c * groups) << log) + (t & (width - 1));
+        const i64 at = c * CHUNK_e + part * size;
+        if (s < b.seqs)
+            node[t] = fold_column(b.x + (s * b.row_stride + at * b.stride) * TL_SIZE,
+                                  b.stride * TL_SIZE, at, size, b.p);
+        BARRIER();
+
+        for (int by = 1; by < parts; by *= 2) {
+            if (s < b.seqs && part % (2 * by) == 0)
+                node[t] = TWIN(node[t], node[t + by * width], by * size);
+            BARRIER();
+        }
+
+        if (s < b.seqs && part == 0) to[s * count + c] = node[t];
+    }
+}
+
+#line 1 "src/gpu/kernel/reduce.cl"
+/* SPDX-License-Identifier: MIT
+ * Last step of a reduction: after the nodes of all levels are computed (level.cl), one warp per
+ * sequence computes S(n) from the nodes of each level that are not part of a higher node, the
+ * highest level first. segmented.cl reduces short sequences. */
+
+KERNEL(finish, 32 * WARPS_IN_GROUP)(BATCH_PARAMETERS, GLOBAL const state *nodes, i64 top, RESULTS_PARAMETERS BOX_PARAMETER)
+{
+    BATCH_OF_PARAMETERS;
+    RESULTS_OF_PARAMETERS;
+    BOX
+    for (i64 s = warp_index(); s < b.seqs; s += warp_count()) {
+        i64 n = length_of(b, s);
+        maybe v = nothing(b.p);
+        for (int level = (int)top; level >= 1; level--) {
+            batch below = b;
+            below.x = (GLOBAL const u8 *)(nodes + level_base(b, level));
+            i64 at = level_count(n, level + 1) << STATES_LOG, size = level_size(level);
+            v = append_s(v, at * size, below, level_first(b, level, s), at,
+                         level_count(n, level) - at, size, box);
+        }
+
+        i64 at = level_count(n, 1) << ELEMENTS_LOG;
+        v = append_e(v, at, b, start_of(b, s), at, n - at, 1, box);
+        if (lane_index() == 0) store_reduced(out, b, s, v, n);
+    }
+}
+
 #line 1 "src/gpu/kernel/status.cl"
 /* SPDX-License-Identifier: MIT
  * Status table for look-back (CUDA): one thread block publishes states, others of the same launch
@@ -2285,16 +2442,20 @@ fn int state_missing(GLOBAL const u64 *from, i64 k, state *v, u64 epoch)
     return missing;
 }
 
+#define WIDE 1
+#define WIDE_LOG 1
+#define ROW_PACKS 2
+#define ROWS_W 4
+
 #undef ITEM
 #undef N
 #undef LANE_ITEMS
 #undef ROWS
 #undef LOG_ROWS
-#define N(name) name##_h
-#define LANE_ITEMS 4
+#define N(name) name##_w
+#define LANE_ITEMS 16
 #define ROWS 4
 #define LOG_ROWS 2
-#define ITEM elem
 
 #line 1 "src/gpu/kernel/chunk.cl"
 /* SPDX-License-Identifier: MIT
@@ -2463,170 +2624,1494 @@ seldom_fn maybe N(append)(maybe before, amount done, batch b, i64 from, i64 at, 
 
 #endif
 
-#define SINGLE_LOG 12
-#define SINGLE_ITEMS 512
-#define SINGLE_PART(name) name##_h
-#define SINGLE_BLOCKS 2
-
-#line 1 "src/gpu/kernel/scan_wave.cl"
+#line 1 "src/gpu/kernel/reduce_single.cl"
 /* SPDX-License-Identifier: MIT
- * Scan in one launch of dense sequences whose tiles are all resident at the same time: each block
- * has one tile, and all its elements are in local memory.
- *
- * A tile is 8 shares of 2^more parts; warps 0 to 7 take a share each. A block publishes the node of
- * its tile. Then warp w polls for the nodes of the tiles 32 w to 32 w + 31 to the left of its own.
- * So no tile waits for more than the slowest tile to its left: there are no nodes of groups to
- * publish, as in scan_single.cl, which has more tiles than that. Block numbers are tile numbers,
- * because blocks start in order. */
-enum { PART_ROWS = SINGLE_ITEMS / ROW_e };
+ * Reduces one long sequence in one launch (CUDA). Each block publishes the nodes of its tiles in
+ * the status table (status.cl). The last block starts last; after its own tiles it polls for all
+ * nodes, folds 256 tiles to a node, and computes the result. Other blocks never wait, so the result
+ * does not depend on which blocks are resident together. (An atomic counter would add to the
+ * latency: a fence, the counter and the loads of the nodes, one after the other.) */
+#if defined(TL_CUDA) && !PARTIALS
+/* ---- tiles: TILE_WARPS warps of 1 << more chunks each ---- */
+typedef char a_group_is_a_tile[WARPS_IN_GROUP == TILE_WARPS ? 1 : -1];
 
-/* Copies the elements of a part to local memory; complete after COPY_WAIT and WARP_BARRIER. */
-fn void load_part(LOCAL quad *to, batch b, i64 start, i64 at)
-{
-#if !TL_IN_PLACE
-    if (at + SINGLE_ITEMS <= b.n && is_packed(b, start + at)) {
-        GLOBAL const u8 *const x = b.x + (start + at) * TL_SIZE;
-        UNROLL for (int u = 0; u < SINGLE_ITEMS * TL_SIZE / 16; u += LANES)
-            if (u + lane_index() < SINGLE_ITEMS * TL_SIZE / 16)
-                COPY_UNIT((LOCAL u8 *)to + (u + lane_index()) * 16, x + (u + lane_index()) * 16);
-        return;
-    }
-#endif
-    elem e[PART_ROWS][QUAD];
-    SINGLE_PART(load)(e, b, start, at, b.n);
-    UNROLL for (int r = 0; r < PART_ROWS; r++)
-    {
-        quad q;
-        q.x = e[r][0], q.y = e[r][1], q.z = e[r][2], q.w = e[r][3];
-        to[r * LANES + lane_index()] = q;
-    }
-}
-
-/* Returns the node of a part in local memory, whose first element has index `at`. */
-fn state node_of_part(LOCAL const quad *x, batch b, i64 at, LOCAL state *box)
-{
-    elem e[PART_ROWS][QUAD];
-    state v[PART_ROWS];
-    UNROLL for (int r = 0; r < PART_ROWS; r++) put_quad(e[r], x[r * LANES + lane_index()]);
-    SINGLE_PART(fold_quads)(v, e, b, at, 1);
-    SINGLE_PART(fold_across)(v, 1, box);
-    return SINGLE_PART(fold_lanes)(v[0], 1, box);
-}
-
-/* What the warps of a block share. */
 typedef struct {
+    i64 tiles, from;
+    int each, warp; /* each: chunks of a warp in a tile; warp: number of this warp in the block */
+    GLOBAL u64 *words;
     u64 epoch;
-    state parts[LANES];  /* the nodes of the tile's parts */
-    state tiles[LANES];  /* of the tiles of its group of 32 */
-    state groups[LANES]; /* of the groups of 32 tiles */
-} wave_memory;
+    LOCAL state *parts, *box; /* parts: [2][TILE_WARPS] */
+} tiling;
 
-/* Polls for the nodes of the tiles to the left of tile k. words: the node of the sequence's first
- * tile; own: the node of tile k, of n elements. */
-fn void poll_tiles(LOCAL wave_memory *m, GLOBAL const u64 *words, i64 k, state own, amount n,
-                   LOCAL state *box)
+/* Folds the nodes of the tile's warps and publishes the node of tile t. mine: this warp's node, of
+ * `each` chunks of n elements. */
+fn void publish_tile(state mine, i64 t, int turn, tiling d, i64 n)
 {
-    const int lane = lane_index(), group = (int)(k >> RADIX_LOG);
-    state left[5];
-    for (int g = thread_index() / LANES; g <= group; g += TILE_WARPS + 2) {
-        const i64 number = (i64)g << RADIX_LOG | lane;
-        state v = own;
-        if (number < k)
-            while (state_missing(words, number, &v, m->epoch)) continue;
-        WARP_BARRIER();
-        if (g == group) m->tiles[lane] = v;
-        v = row_node_s(v, n, left, box);
-        if (lane == 0) m->groups[g] = v;
+    const int lane = lane_index();
+    if (lane == 0) d.parts[turn + d.warp] = mine;
+    BARRIER();
+    if (d.warp) return;
+    mine = d.parts[turn + (lane & (TILE_WARPS - 1))];
+    UNROLL for (int m = 1; m < TILE_WARPS; m <<= 1)
+        mine = meet(mine, exchange(mine, m, d.box), (lane & m) != 0, m * d.each * n);
+    if (lane == 0) publish_state(d.words, t, mine, d.epoch);
+}
+
+#if WIDE
+/* Chunks of 4 KiB, for elements of one or two bytes and for states of more than 8 bytes. A lane
+ * takes ROW_PACKS packs of each of ROWS_W rows. So as many bytes are in flight as for elements of 4
+ * bytes, and large states need fewer exchanges. */
+enum { PACKS_W = ROWS_W * ROW_PACKS, ITEMS_W = ROW_PACKS * PACK };
+
+/* Returns the node of a lane's packs of a row. i: index of the first element. */
+fn state fold_packs(const bundle *e, i64 i, par p)
+{
+    state stack[6];
+    int top = 0;
+
+    UNROLL for (int k = 0; k < ITEMS_W; k++)
+    {
+        stack[top++] = lift_e(pack_element(e[k / PACK], k % PACK), i + k, p);
+        UNROLL for (int n = 1; k & n; n <<= 1)
+            top--, stack[top - 1] = TWIN(stack[top - 1], stack[top], n);
+    }
+    return stack[0];
+}
+
+/* fold_tiles (below) for these chunks; d.each counts chunks of 4 KiB. With MOMENTS (packs.cl) a
+ * chunk's node follows from its sum and its sum of squares, which are exact in any order. */
+fn void fold_wide_tiles(batch b, tiling d)
+{
+    const int lane = lane_index();
+    LOCAL state *const box = d.box;
+    /* at: in chunks; jump: from a tile's last chunk to the next tile's first */
+    i64 at = (group_index() * TILE_WARPS + d.warp) * d.each;
+    const i64 jump = (group_count() * TILE_WARPS - 1) * d.each + 1;
+    GLOBAL const bundle *x =
+        (GLOBAL const bundle *)(b.x + d.from * TL_SIZE) + at * (CHUNK_w / PACK) + lane * ROW_PACKS;
+    bundle e[PACKS_W];
+    int turn = 0;
+
+    if (group_index() < d.tiles) {
+        UNROLL for (int k = 0; k < PACKS_W; k++)
+            e[k] = x[k / ROW_PACKS * LANES * ROW_PACKS + k % ROW_PACKS];
+    }
+
+    ROLLED for (i64 t = group_index(); t < d.tiles; t += group_count(), turn ^= TILE_WARPS)
+    {
+        state mine;
+        ROLLED for (int c = 0; c < d.each; c++)
+        {
+            const i64 step = c + 1 < d.each ? 1 : jump;
+            const int more = c + 1 < d.each || t + group_count() < d.tiles;
+            state v[ROWS_W];
+            x += step * (CHUNK_w / PACK);
+#if MOMENTS
+            moments sums;
+            sums.sum = 0, sums.squares = 0;
+#endif
+            UNROLL for (int r = 0; r < ROWS_W; r++)
+            {
+#if MOMENTS
+                UNROLL for (int k = 0; k < ROW_PACKS; k++)
+                    sums = moments_pack(sums, e[r * ROW_PACKS + k]);
+#else
+                v[r] =
+                    fold_packs(e + r * ROW_PACKS, at * CHUNK_w + r * ROW_w + lane * ITEMS_W, b.p);
+#endif
+                UNROLL for (int k = 0; k < ROW_PACKS; k++)
+                {
+                    if (more) e[r * ROW_PACKS + k] = x[r * LANES * ROW_PACKS + k];
+                }
+            }
+#if MOMENTS
+            v[0] = moments_node(sums, CHUNK_w, box);
+#else
+            fold_across_w(v, 1, box);
+            v[0] = fold_lanes_w(v[0], 1, box);
+#endif
+            if (c == 0 || lane == c) mine = v[0]; /* lane c keeps the node of chunk c */
+            at += step;
+        }
+        for (int m = 1; m < d.each; m <<= 1)
+            mine = meet(mine, exchange(mine, m, box), (lane & m) != 0, m * CHUNK_w);
+        publish_tile(mine, t, turn, d, CHUNK_w);
+    }
+}
+#endif
+
+/* ---- the launch ---- */
+
+#if STATE_BYTES <= 16 && TL_SIZE < 8
+#define REDUCE_BLOCKS 2
+#else
+#define REDUCE_BLOCKS 1
+#endif
+
+/* Folds the block's tiles t = block index, block index + grid size, ... and publishes their nodes.
+ * dense: full chunks can be loaded by quads; then the next chunk is prefetched before the exchanges
+ * of this one. */
+fn void fold_tiles(batch b, tiling d, int dense)
+{
+    const int lane = lane_index();
+    LOCAL state *const box = d.box;
+    /* from a tile's last chunk to the next tile's first */
+    const i64 jump = ((group_count() * TILE_WARPS - 1) * d.each + 1) * CHUNK_e;
+    i64 at = (group_index() * TILE_WARPS + d.warp) * d.each * CHUNK_e;
+    strip e;
+    int turn = 0;
+
+    if (dense && group_index() < d.tiles) load_dense(e, b, d.from + at);
+    ROLLED for (i64 t = group_index(); t < d.tiles; t += group_count(), turn ^= TILE_WARPS)
+    {
+        state mine;
+        ROLLED for (int c = 0; c < d.each; c++)
+        {
+            const i64 step = c + 1 < d.each ? CHUNK_e : jump;
+            state v[ROWS_E];
+            if (dense) {
+                fold_dense(v, e, b, d.from, at);
+                if (c + 1 < d.each || t + group_count() < d.tiles)
+                    load_dense(e, b, d.from + at + step);
+                fold_across_e(v, 1, box);
+            } else {
+                fold_rows_e(v, b, d.from, at, 1, box);
+            }
+
+            v[0] = fold_lanes_e(v[0], 1, box);
+            if (c == 0 || lane == c) mine = v[0]; /* lane c keeps the node of chunk c */
+            at += step;
+        }
+        for (int m = 1; m < d.each; m <<= 1)
+            mine = meet(mine, exchange(mine, m, box), (lane & m) != 0, m * CHUNK_e);
+        publish_tile(mine, t, turn, d, CHUNK_e);
     }
 }
 
-/* The prefixes S before and after tile k. first: S before the sequence, whose first element has
- * number `done`. */
+/* What the last block folds at the end: nodes of 256 tiles, the tiles after them, the chunks after
+ * the last tile, the rows after the last chunk. */
 typedef struct {
-    maybe before, after;
-} tile_around;
+    state groups[TILE_GROUPS], tiles[CHUNK_s], chunks[CHUNKS_MOST], rows[ROWS_MOST];
+} tail;
 
-fn tile_around around_tile(LOCAL const wave_memory *m, maybe first, amount done, i64 k, amount n,
-                           LOCAL state *box)
+/* Polls for the nodes of all tiles, and folds each 256 of them to a node of left->groups. */
+fn void poll_tiles(LOCAL tail *left, tiling d, i64 tile_size, batch b, LOCAL state *box)
 {
-    const int group = (int)(k >> RADIX_LOG), digit = (int)k & 31;
-    const state groups = m->groups[lane_index()], tiles = m->tiles[lane_index()];
-    const maybe start = append_lanes(first, done, groups, 32 * n, group, box);
-    tile_around t;
-    done += (group << RADIX_LOG) * n;
-    t.before = append_lanes(start, done, tiles, n, digit, box);
-    t.after = digit < 31 ? append_lanes(start, done, tiles, n, digit + 1, box)
-                         : append_lanes(first, done - (group << RADIX_LOG) * n, groups, 32 * n,
-                                        group + 1, box);
-    return t;
+    const int lane = lane_index();
+    enum { ROWS_S = CHUNK_s / ROW_s };
+    for (i64 at = d.warp * (i64)CHUNK_s; at < d.tiles; at += TILE_WARPS * CHUNK_s) {
+        const i64 count = d.tiles - at;
+        state e[ROWS_S][QUAD], v[ROWS_S];
+        int missing = 1;
+        while (missing) {
+            missing = 0;
+            UNROLL for (int i = 0; i < ROWS_S * QUAD; i++)
+            {
+                const i64 k = i / QUAD * LANES * QUAD + lane * QUAD + i % QUAD;
+                missing |= state_missing(d.words, at + (k < count ? k : 0), &e[i / QUAD][i % QUAD],
+                                        d.epoch);
+            }
+        }
+
+        if (count < CHUNK_s) {
+            UNROLL for (int i = 0; i < ROWS_S * QUAD; i++)
+                left->tiles[i / QUAD * LANES * QUAD + lane * QUAD + i % QUAD] =
+                    e[i / QUAD][i % QUAD];
+            continue;
+        }
+
+        fold_quads_s(v, e, b, 0, tile_size);
+        fold_across_s(v, tile_size, box);
+        v[0] = fold_lanes_s(v[0], tile_size, box);
+        if (lane == 0) left->groups[at / CHUNK_s] = v[0];
+    }
 }
 
-#define TILED_PARAMETERS BATCH_PARAMETERS, RESULTS_PARAMETERS, GLOBAL u64 *status_table, i64 tiles, i64 levels, i64 jobs, \
-    SEEDING_PARAMETERS
-#line 94 "src/gpu/kernel/scan_wave.cl"
-KERNEL_BLOCKS(scan_single, SINGLE_THREADS, SINGLE_BLOCKS)(TILED_PARAMETERS LOCAL_MEMORY_PARAMETER BOX_PARAMETER)
+KERNEL_BLOCKS(reduce_single, 32 * WARPS_IN_GROUP, REDUCE_BLOCKS)(BATCH_PARAMETERS, RESULTS_PARAMETERS,
+    GLOBAL u64 *status_table, i64 more BOX_PARAMETER)
+#line 204 "src/gpu/kernel/reduce_single.cl"
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
-    SEEDING_OF_PARAMETERS;
-    BOX SHARED wave_memory m;
-    const int lane = lane_index(), warp = thread_index() / LANES, more = (int)levels,
-              count = TILE_WARPS << more, mine = warp << more;
-    const i64 tile = (i64)SINGLE_ITEMS * count, s = b.seqs == 1 ? 0 : group_index() / tiles,
-              k = group_index() - s * tiles, first = k * tile, start = start_of(b, s);
-    GLOBAL u64 *const words = status_table + STATUS_HEADER / 8 + s * (tiles + 1) * PIECES * 2;
-    LOCAL quad *const share = (LOCAL quad *)LOCAL_MEMORY + mine * (PART_ROWS * LANES);
+    BOX
+    SHARED state parts[2 * TILE_WARPS];
+    SHARED tail left;
+    const int lane = lane_index(), warp = thread_index() / LANES, each = 1 << more,
+        log = ELEMENTS_LOG + TILE_WARPS_LOG + (int)more;
+    const i64 tiles = b.n >> log, from = start_of(b, 0), tile_size = (i64)1 << log;
+    const int groups = (int)(tiles / CHUNK_s), rows = (int)(b.n >> ROW_LOG & 7),
+        chunks = (int)((b.n >> ELEMENTS_LOG) - (tiles << (log - ELEMENTS_LOG)));
+    tiling d;
+    d.tiles = tiles, d.from = from, d.each = each, d.warp = warp;
+    d.words = status_table + STATUS_HEADER / 8, d.epoch = begin_epoch(status_table);
+    d.parts = parts, d.box = box;
+#if WIDE
 
-    if (warp < TILE_WARPS) {
-        ROLLED for (int p = 0; p < 1 << more; p++)
+    if (more >= WIDE_LOG && is_packed(b, from)) {
+        tiling w = d;
+        w.each >>= WIDE_LOG;
+        fold_wide_tiles(b, w);
+    } else
+#else
+
+    /* larger states leave no registers for the prefetch */
+    if (sizeof(state) <= 8 && can_load_e(b, from))
+        fold_tiles(b, d, 1);
+    else
+#endif
+        fold_tiles(b, d, 0);
+    if (group_index() != group_count() - 1) return;
+    BARRIER(); /* this block's nodes are published */
+
+    for (int c = warp; c < chunks; c += TILE_WARPS) {
+        state v = chunk_node_e(b, from, (tiles << log) + c * CHUNK_e, 1, box);
+        if (lane == 0) left.chunks[c] = v;
+    }
+
+    if (warp < rows) {
+        state v =
+            chunk_node_r(b, from, (b.n >> ELEMENTS_LOG << ELEMENTS_LOG) + warp * CHUNK_r, 1, box);
+        if (lane == 0) left.rows[warp] = v;
+    }
+
+    poll_tiles(&left, d, tile_size, b, box);
+    BARRIER();
+    if (warp) return;
+
+    batch level = b;
+    level.x = (GLOBAL const u8 *)left.groups;
+    const i64 before_tiles = (i64)groups * CHUNK_s, before_rest = b.n >> ROW_LOG << ROW_LOG;
+    maybe v = append_s(nothing(b.p), 0, level, 0, 0, groups, tile_size << STATES_LOG, box);
+    level.x = (GLOBAL const u8 *)left.tiles;
+    v = append_s(v, before_tiles * tile_size, level, 0, 0, tiles - before_tiles, tile_size, box);
+    level.x = (GLOBAL const u8 *)left.chunks;
+    v = append_s(v, tiles * tile_size, level, 0, 0, chunks, CHUNK_e, box);
+    v = append_lanes(v, b.n >> ELEMENTS_LOG << ELEMENTS_LOG, left.rows[lane & (ROWS_MOST - 1)],
+                     CHUNK_r, rows, box);
+    v = append_r(v, before_rest, b, from, before_rest, b.n & (CHUNK_r - 1), 1, box);
+    if (lane) return;
+    store_reduced(out, b, 0, v, b.n);
+    end_epoch(status_table, d.epoch);
+}
+#endif
+
+/* The same for commutative operators (partials.cl): the last block joins what all
+ * blocks have published. */
+#ifdef TL_CUDA
+#if PARTIALS
+#define REDUCE_BLOCKS 3 /* 3 blocks for 24 warps with spans in flight; without a limit the compiler
+                         * takes up to 174 registers */
+/* Returns the lane's partial result of its packs in the warp's spans. The spans begin at x; the
+ * warp has spans k, k + (warps of the launch), ... A pack of the next span is loaded as soon as the
+ * same pack of this span is folded. first: index of the first span's first element. */
+fn lane_partial fold_spans(GLOBAL const bundle *x, i64 spans, i64 first, i64 k, par p)
+{
+    const i64 step = group_count() * WARPS_IN_GROUP;
+    const int lane = lane_index();
+    lane_partial t = partial_none(p);
+    bundle e[SPAN_ROWS];
+
+    x += k * (SPAN / PACK) + lane;
+    if (k < spans) {
+        UNROLL for (int r = 0; r < SPAN_ROWS; r++) e[r] = x[r * LANES];
+    }
+
+    ROLLED for (; k < spans; k += step)
+    {
+        const i64 i = first + k * SPAN;
+        const int more = k + step < spans;
+        x += step * (SPAN / PACK);
+
+        UNROLL for (int r = 0; r < SPAN_ROWS; r++)
         {
-            const i64 at = first + (mine + p) * SINGLE_ITEMS;
-            if (at < b.n) load_part(share + p * (PART_ROWS * LANES), b, start, at);
+            t = partial_pack(t, e[r], i + (r * LANES + lane) * PACK, p);
+            if (more) e[r] = x[r * LANES];
         }
+
+        t = partial_span(t, i);
+    }
+
+    return t;
+}
+
+enum { AT_ONCE = 8 };
+
+/* The `count` elements outside of the spans: number o has index o if o < gap, else o + skip. */
+typedef struct {
+    i64 count, gap, skip;
+} others;
+
+/* Joins single elements to v: numbers me, me + all, me + 2 * all, ... of the others. */
+fn state fold_others(state v, batch b, i64 me, i64 all, others r)
+{
+    const i64 count = r.count, gap = r.gap, skip = r.skip;
+    for (i64 j = me; j < count; j += AT_ONCE * all) {
+        elem e[AT_ONCE];
+        UNROLL for (int k = 0; k < AT_ONCE; k++)
+        {
+            const i64 o = j + k * all, i = o < gap ? o : o + skip;
+            if (o < count) e[k] = load_element(b.x + i * b.stride * TL_SIZE);
+        }
+
+        UNROLL for (int k = 0; k < AT_ONCE; k++)
+        {
+            const i64 o = j + k * all, i = o < gap ? o : o + skip;
+            if (o < count) v = join(v, lift_e(e[k], i, b.p));
+        }
+    }
+
+    return v;
+}
+
+#if FINDS
+/* Finds the first element with v's key. v.i is the index of the first element of a span, which lies
+ * `at` elements after x; the element is in that span. */
+fn state find(state v, GLOBAL const bundle *x, i64 at, LOCAL state *box)
+{
+    const int lane = lane_index();
+    state found = v;
+
+    found.i = (i64)((u64)-1 >> 1);
+    x += at / PACK + lane;
+    ROLLED for (int r = SPAN_ROWS - 1; r >= 0; r--)
+    {
+        const bundle e = x[r * LANES];
+        UNROLL for (int k = PACK - 1; k >= 0; k--)
+        {
+            par none;
+            none.value = 0, none.origin = 0;
+            if (lift(pack_element(e, k), 0, none).m == v.m)
+                found.i = v.i + (r * LANES + lane) * PACK + k;
+        }
+    }
+
+    return join_lanes(found, LANES, box);
+}
+#endif
+
+/* Joins the states of a block's threads; the lanes of its first warp have the result. */
+fn state join_group(state v, LOCAL state *parts, LOCAL state *box)
+{
+    v = join_lanes(v, LANES, box);
+    if (lane_index() == 0) parts[thread_index() / LANES] = v;
+    BARRIER();
+    return join_lanes(parts[lane_index() & (WARPS_IN_GROUP - 1)], WARPS_IN_GROUP, box);
+}
+
+/* All warps share the spans of packs. All threads share the elements before the first aligned one
+ * and after the last span, or all elements of a view that is not contiguous. */
+KERNEL_BLOCKS(reduce_single, 32 * WARPS_IN_GROUP, REDUCE_BLOCKS)(BATCH_PARAMETERS, RESULTS_PARAMETERS,
+    GLOBAL u64 *status_table, i64 more BOX_PARAMETER)
+#line 375 "src/gpu/kernel/reduce_single.cl"
+{
+    BATCH_OF_PARAMETERS;
+    RESULTS_OF_PARAMETERS;
+    BOX
+    SHARED state parts[2][WARPS_IN_GROUP];
+    b.x += start_of(b, 0) * TL_SIZE;
+    GLOBAL u64 *const words = status_table + STATUS_HEADER / 8;
+    const u64 epoch = begin_epoch(status_table);
+    const int me = thread_index(), warp = me / LANES;
+    const i64 groups = group_count(), group = group_index(), threads = WARPS_IN_GROUP * LANES;
+    const int near = b.stride == 1 && ADDRESS(b.x) % TL_SIZE == 0;
+    const i64 head = (i64)((16 - ADDRESS(b.x) % 16) % 16 / TL_SIZE),
+              spans = near ? (b.n - head) / SPAN : 0;
+    GLOBAL const bundle *x = (GLOBAL const bundle *)(b.x + head * TL_SIZE);
+    state v = partial_state(fold_spans(x, spans, b.p.origin + head, warp * groups + group, b.p));
+    others single;
+    single.count = b.n - spans * SPAN, single.gap = head, single.skip = spans * SPAN;
+    v = fold_others(v, b, group * threads + me, groups * threads, single);
+    v = join_group(v, parts[0], box);
+    if (me == 0) publish_state(words, group, v, epoch);
+    if (group != groups - 1) return;
+
+    BARRIER(); /* this block's state is published */
+    v = none_of(b.p);
+
+    for (i64 g = me; g < groups; g += threads) {
+        state other;
+        while (state_missing(words, g, &other, epoch)) continue;
+        v = join(v, other);
+    }
+
+    v = join_group(v, parts[1], box);
+    if (warp) return;
+#if FINDS
+
+    const i64 at = v.i - b.p.origin - head;
+    if (spans && at >= 0 && at < spans * SPAN) v = find(v, x, at, box);
+#endif
+    maybe whole;
+    whole.s = v, whole.have = 1;
+    if (lane_index()) return;
+    store_reduced(out, b, 0, whole, b.n);
+    end_epoch(status_table, epoch);
+}
+#endif
+#endif
+
+#line 1 "src/gpu/kernel/segments.cl"
+/* SPDX-License-Identifier: MIT
+ * Segments: finds what the host needs to know of offsets that are on the device. */
+
+enum { FIRSTS_ITEMS = 8 };
+
+#ifdef TL_CUDA
+/* The last block to come here copies the slot `from` to host memory: a copy by the host would delay
+ * the next kernel. */
+fn void report_last(GLOBAL u32 *from, GLOBAL u32 *reported)
+{
+    SHARED u32 before;
+    const int t = thread_index();
+
+    if (t == 0) {
+        __threadfence();
+        before = ADD_GLOBAL(from + MEASURED_DONE, 1u);
+        __threadfence();
+    }
+
+    BARRIER();
+    if (before == (u32)group_count() - 1 && t < MEASURED_DONE)
+        reported[t] = ADD_GLOBAL(from + t, 0u);
+}
+#endif
+
+/* Writes into the slot of `measured` (constants.h), which must be zero: the number of long segments
+ * (`least` elements or more); whether any segment has a negative length or begins below zero;
+ * whether lengths differ; whether any segment has BY_WARP_END elements or more; the nodes of each
+ * level of the long segments. ids: the rows of the long segments, in any order (their nodes are
+ * stored in that order; results do not depend on it). A thread takes MEASURE_EACH segments and
+ * loads all their offsets at once. The last segments come first, so that the first ones are in the
+ * cache for the next kernel. */
+KERNEL(measure, MEASURE_THREADS)(GLOBAL const i64 *offsets, i64 rows, i64 least, GLOBAL i64 *ids, GLOBAL u32 *measured,
+    i64 slot, GLOBAL u32 *reported BOX_PARAMETER)
+#line 34 "src/gpu/kernel/segments.cl"
+{
+    SHARED u32 part[MEASURED_WORDS], base;
+    const int t = thread_index();
+    GLOBAL u32 *const to = measured + slot * MEASURED_SLOT;
+    const i64 usual = offsets[1] - offsets[0], step = group_count() * MEASURE_GROUP,
+              rounds = (rows + step - 1) / step;
+    int bad = 0, different = 0, beyond = 0;
+
+    if (group_index() == 0 && t < MEASURED_SLOT) measured[(slot ^ 1) * MEASURED_SLOT + t] = 0;
+    if (group_index() == 0 && t == 0) {
+        ((GLOBAL i64 *)to)[FIRST_OFFSET] = offsets[0];
+        ((GLOBAL i64 *)to)[LAST_OFFSET] = offsets[rows];
+    }
+
+    for (i64 round = rounds - 1; round >= 0; round--) {
+        const i64 r = round * step + group_index() * MEASURE_GROUP + t;
+        i64 n[MEASURE_EACH];
+        u32 long_count = 0, place = 0;
+        if (t < MEASURED_WORDS) part[t] = 0;
+        BARRIER();
+
+        UNROLL for (int k = 0; k < MEASURE_EACH; k++)
+        {
+            const i64 at = r + k * MEASURE_THREADS, s = at < rows ? at : 0, from = offsets[s],
+                      end = offsets[s + 1];
+            const int wrong = from < 0 || end < from;
+            n[k] = at < rows && !wrong ? end - from : 0;
+            bad |= wrong;
+            different |= end - from != usual;
+            beyond |= n[k] >= BY_WARP_END;
+            long_count += n[k] >= least;
+        }
+
+        if (long_count) {
+            place = ADD_LOCAL(&part[LONG_COUNT], long_count);
+            UNROLL for (int k = 0; k < MEASURE_EACH; k++)
+            {
+                for (int l = 1; n[k] >= least && l <= NODE_LEVELS && level_count(n[k], l); l++)
+                    ADD_LOCAL(&part[NODES + l - 1], (u32)level_count(n[k], l));
+            }
+        }
+
+        BARRIER();
+        if (t == LONG_COUNT)
+            base = part[LONG_COUNT] ? ADD_GLOBAL(to, part[LONG_COUNT]) : 0;
+        else if (t < MEASURED_WORDS && part[t])
+            ADD_GLOBAL(to + t, part[t]);
+        BARRIER();
+
+        UNROLL for (int k = 0; k < MEASURE_EACH; k++)
+        {
+            if (n[k] >= least) ids[base + place++] = r + k * MEASURE_THREADS;
+        }
+
+        BARRIER();
+    }
+
+    if (t < MEASURED_WORDS) part[t] = 0;
+    BARRIER();
+    if (bad) OR_LOCAL(&part[BAD], 1u);
+    if (different) OR_LOCAL(&part[DIFFERENT], 1u);
+    if (beyond) OR_LOCAL(&part[BEYOND], 1u);
+    BARRIER();
+    if (t < MEASURED_WORDS && part[t]) ADD_GLOBAL(to + t, part[t]);
+#ifdef TL_CUDA
+    report_last(to, reported);
+#endif
+}
+
+/* first[l][s]: nodes of level l before the long segment s. One block per level. */
+KERNEL(firsts, MEASURE_THREADS)(GLOBAL const i64 *offsets, GLOBAL const i64 *ids, i64 long_count, i64 levels,
+    GLOBAL i64 *first BOX_PARAMETER)
+#line 105 "src/gpu/kernel/segments.cl"
+{
+    SHARED i64 sums[2 * MEASURE_THREADS];
+    const int t = thread_index();
+
+    for (i64 l = group_index(); l < levels; l += group_count()) {
+        GLOBAL i64 *row = first + l * (long_count + 1);
+        i64 before = 0;
+        for (i64 at = 0; at < long_count; at += MEASURE_THREADS * FIRSTS_ITEMS) {
+            i64 mine[FIRSTS_ITEMS], sum = 0;
+            UNROLL for (int k = 0; k < FIRSTS_ITEMS; k++)
+            {
+                i64 s = at + t * FIRSTS_ITEMS + k, r = ids[s < long_count ? s : 0],
+                    n = offsets[r + 1] - offsets[r];
+                mine[k] = s < long_count ? level_count(n, (int)l) : 0;
+            }
+
+            UNROLL for (int k = 0; k < FIRSTS_ITEMS; k++) sum += mine[k];
+            int turn = 0;
+            sums[t] = sum;
+            BARRIER();
+
+            /* prefix sum of Hillis and Steele, with double buffering in `sums` */
+            for (int m = 1; m < MEASURE_THREADS; m <<= 1) {
+                i64 v = sums[turn + t] + (t >= m ? sums[turn + t - m] : 0);
+                turn ^= MEASURE_THREADS;
+                sums[turn + t] = v;
+                BARRIER();
+            }
+
+            i64 here = before + sums[turn + t] - sum;
+            UNROLL for (int k = 0; k < FIRSTS_ITEMS; k++)
+            {
+                i64 s = at + t * FIRSTS_ITEMS + k;
+                if (s < long_count) row[s] = here;
+                here += mine[k];
+            }
+
+            before += sums[turn + MEASURE_THREADS - 1];
+            BARRIER();
+        }
+
+        if (t == 0) row[long_count] = before;
+    }
+}
+
+#line 1 "src/gpu/kernel/short/speculate.cl"
+/* SPDX-License-Identifier: MIT
+ * Speculative launches for segments: the host does not wait until it knows what `measure`
+ * (segments.cl) found of the offsets. It predicts the kernel and launches it at once. The kernel
+ * reads what `measure` found. If the prediction was wrong, or if the host will refuse the call, the
+ * kernel has no jobs. */
+
+#define SPECULATIVE_PARAMETERS GLOBAL u32 *measured, i64 slot, i64 most, i64 by_warp
+typedef struct {
+    GLOBAL u32 *measured; /* the slot that `measure` filled; 0: the launch is not speculative */
+    i64 most, by_warp;
+} speculative;
+#define SPECULATIVE_OF_PARAMETERS \
+    speculative a; \
+    a.measured = slot < 0 ? 0 : measured + slot * MEASURED_SLOT, a.most = most, \
+    a.by_warp = by_warp
+
+/* The jobs of a kernel for `rows` segments. warp_each: it is a kernel of warp_*.cl, else of
+ * segmented_*.cl. */
+fn i64 speculative_jobs(speculative a, i64 jobs, i64 rows, int warp_each)
+{
+    if (!a.measured) return jobs;
+    GLOBAL const u32 *m = a.measured;
+    const i64 first = ((GLOBAL const i64 *)m)[FIRST_OFFSET],
+              last = ((GLOBAL const i64 *)m)[LAST_OFFSET];
+    const int good = !m[BAD] && m[DIFFERENT] && last <= a.most;
+    const int long_ones = a.by_warp && m[LONG_COUNT] && last - first >= rows * BY_WARP_MEAN;
+    return good && long_ones == warp_each ? jobs : 0;
+}
+
+/* In a speculative launch warps take jobs from a counter, so that none has much more work than
+ * others when segments have random lengths. take_ticket comes before a job's work, which hides the
+ * counter's latency; job_after comes after it, with that ticket, and returns the warp's next job.
+ * In other launches a warp's jobs are fixed, and there are no tickets. */
+fn u32 take_ticket(speculative a)
+{
+    u32 ticket = 0; /* of all lanes but the first, which asks for the warp */
+    if (SKIPS && a.measured && lane_index() == 0)
+        ticket = ADD_GLOBAL(a.measured + MEASURED_NEXT, 1u);
+    return ticket;
+}
+
+fn i64 job_after(speculative a, i64 job, u32 ticket)
+{
+#if SKIPS
+    if (a.measured) {
+        SHUFFLE(0, u32, ticket, ticket, 0);
+        return warp_count() + ticket;
+    }
+#endif
+    return job + warp_count();
+}
+
+#line 1 "src/gpu/kernel/short/segmented.cl"
+/* SPDX-License-Identifier: MIT
+ * Short sequences, of fewer elements than a chunk: rows, and segments of any mixture of lengths. A
+ * warp takes as many neighbouring sequences as fit in its local memory (a window of the batch), and
+ * folds the trees of all of them together:
+ *
+ *   elements  a a a a a a a a a b b c c c c c c c c c c c c c c c c d ...
+ *   groups    [a 0..7         ]     [c 0..7         ][c 8..15       ]
+ *   nodes           a0                     c0              c1
+ *
+ * A group is 8 neighbouring elements, counted from the start of a sequence. Groups are numbered
+ * from left to right, and each lane folds one group after the other. It finds the sequence of a
+ * group by the number of groups before each sequence. On the next level, 8 nodes of one sequence
+ * make one. There a lane looks at a bucket of 8 places. Groups of nodes are disjoint, so at most
+ * one begins in each bucket, and its sequence is the last one that begins in the bucket or before
+ * it: if a later sequence began in the same bucket, the group would have to end before it. At the
+ * end one lane per sequence folds the remaining nodes of each level, the highest first: S(n).
+ *
+ * Elements are copied to local memory 16 bytes at a time, without registers in between. So many
+ * warps fit on a multiprocessor, and some compute while others wait for memory. The offsets of a
+ * warp's next job are copied meanwhile (a job: SEGMENTED_SEQUENCES segments, or the rows of a
+ * window). gpu/program.c sets SEGMENTS: 1 for segments, in a program of their own; 0 for rows and
+ * columns. Lanes exchange data only through local memory, so this text runs on every device. */
+
+enum { GROUP_LOG = 3, GROUP = 1 << GROUP_LOG, UNIT = 16 / TL_SIZE };
+
+/* A warp's local memory and its share of the batch. */
+typedef struct {
+    LOCAL state *node, *upper; /* nodes of groups of elements, and of groups of nodes */
+    LOCAL elem *x;
+    LOCAL i64 *offsets;          /* offsets of the next job's segments */
+    LOCAL u32 *begins;           /* begins of this job's segments */
+
+    /* elements between these may be read 16 bytes at a time; NULL: none */
+    GLOBAL const u8 *low, *high;
+    i64 jobs, each;
+    i64 self, all_warps; /* number of this warp in the launch; warps of the launch */
+    int n, groups, part; /* of every sequence without offsets; part: 2^20 / groups, rounded up */
+    int by_lanes;        /* jobs that fit may be done by lane.cl */
+} segmented;
+
+/* Sequences first to first + count - 1 of the batch, which a warp takes at a time (not a window of
+ * the verb). count 0: there are no more. */
+typedef struct {
+    i64 job, first, base;         /* base: offset of its first element, in elements */
+    int at, count, all;           /* at: index of `first` in the job; all: sequences of the job */
+    /* elements: staged in local memory; off: where they begin there */
+    int elements, off;
+    int by_lanes;                 /* true: lane.cl does the job */
+    LOCAL u32 *begin;             /* begin of the first sequence */
+} window;
+
+/* The begin of a segment, relative to its job: the elements before it in the low bits, the groups
+ * before it in the high bits. A segment that another launch computes counts as LONG_PLACES
+ * elements, so that it is always a window of its own. */
+enum { PLACE_BITS = 18, LONG_PLACES = SEGMENTED_ELEMENTS + 1 };
+typedef char the_places_of_a_job_fit[SEGMENTED_SEQUENCES * LONG_PLACES < 1 << PLACE_BITS ? 1 : -1];
+fn int begin_place(u32 begin) { return (int)(begin & ((1u << PLACE_BITS) - 1)); }
+fn int begin_groups(u32 begin) { return (int)(begin >> PLACE_BITS); }
+
+/* A sequence of the window: its length, its place in local memory, the window's groups before
+ * it. */
+typedef struct {
+    int n, place, groups;
+} sequence;
+
+fn sequence sequence_in(const segmented *f, const window *w, int j)
+{
+    sequence s;
+    if (SEGMENTS) {
+        const u32 here = w->begin[j], first = w->begin[0];
+        s.n = begin_place(w->begin[j + 1]) - begin_place(here);
+        s.place = w->off + begin_place(here) - begin_place(first);
+        s.groups = begin_groups(here) - begin_groups(first);
+    } else {
+        s.n = f->n, s.place = w->off + j * f->n, s.groups = j * f->groups;
+    }
+    return s;
+}
+
+fn int all_groups(const segmented *f, const window *w)
+{
+    return SEGMENTS ? begin_groups(w->begin[w->count]) - begin_groups(w->begin[0])
+                     : w->count * f->groups;
+}
+
+/* The most segments that a window has if their mean is 64 elements or more. */
+enum { FEW_SEQUENCES = 16 };
+
+/* Returns the last sequence that has fewer than `end` groups before it. */
+fn int sequence_before(const segmented *f, const window *w, int end)
+{
+    if (!SEGMENTS) {
+        /* exact, since (end - 1) * groups < 2^20 */
+        const int j = (int)((u32)(end - 1) * (u32)f->part >> 20);
+        return j < w->count ? j : w->count - 1;
+    }
+
+    const u32 limit = (u32)(end + begin_groups(w->begin[0])) << PLACE_BITS;
+    int j = 0;
+#define STEP(step) \
+    { \
+        const int there = j + (step); \
+        if (there < w->count && w->begin[there < w->count ? there : 0] < limit) j = there; \
+    }
+    if (w->count > FEW_SEQUENCES) { /* the same for all lanes */
+        UNROLL for (int step = SEGMENTED_SEQUENCES / 2; step >= FEW_SEQUENCES; step >>= 1)
+            STEP(step)
+    }
+
+    UNROLL for (int step = FEW_SEQUENCES / 2; step > 0; step >>= 1) STEP(step)
+#undef STEP
+    return j;
+}
+
+/* ---- trees ---- */
+
+/* Loads eight neighbouring elements from place p. Lanes are 8 elements apart, so loads of single
+ * elements of 4 bytes or more would have bank conflicts of 8 lanes. So aligned units of 16 bytes
+ * are loaded, and the elements are selected from them. */
+fn void load_group(elem *e, LOCAL const elem *x, int p)
+{
+#if TL_SIZE >= 4
+    enum { UNITS = (GROUP + 2 * UNIT - 2) / UNIT };
+    typedef struct ALIGNED(16) {
+        elem v[UNIT];
+    } unit;
+    const int off = p & (UNIT - 1);
+    LOCAL const unit *from = (LOCAL const unit *)(x + p - off);
+    elem v[UNITS * UNIT];
+
+    UNROLL for (int u = 0; u < UNITS; u++)
+    {
+        const unit w = from[u];
+        UNROLL for (int k = 0; k < UNIT; k++) v[u * UNIT + k] = w.v[k];
+    }
+
+    UNROLL for (int k = 0; k + 1 < UNITS * UNIT; k++) v[k] = off & 1 ? v[k + 1] : v[k];
+#if TL_SIZE == 4
+    UNROLL for (int k = 0; k < GROUP; k++) v[k] = off & 2 ? v[k + 2] : v[k];
+#endif
+    UNROLL for (int k = 0; k < GROUP; k++) e[k] = v[k];
+#else /* smaller elements: single loads are faster */
+    UNROLL for (int k = 0; k < GROUP; k++) e[k] = x[p + k];
+#endif
+}
+
+/* The node of 2, 4 or 8 neighbouring items from number k on, of n elements each. */
+#define NODE_2(item, k, n) TWIN(item(k), item((k) + 1), n)
+#define NODE_4(item, k, n) TWIN(NODE_2(item, k, n), NODE_2(item, (k) + 2, n), 2 * (n))
+#define NODE_8(item, k, n) TWIN(NODE_4(item, k, n), NODE_4(item, (k) + 4, n), 4 * (n))
+
+/* Appends `count` < 8 items of n elements each, item(0), item(1), ..., to v, which has `done`
+ * elements. */
+#define APPEND(v, done, item, count, n) \
+    { \
+        int at_ = 0; \
+        if ((count)&4) { \
+            v = then(v, NODE_4(item, 0, n), done, 4 * (n)); \
+            at_ = 4; \
+        } \
+        if ((count)&2) { \
+            v = then(v, NODE_2(item, at_, n), (done) + at_ * (n), 2 * (n)); \
+            at_ += 2; \
+        } \
+        if ((count)&1) v = then(v, item(at_), (done) + at_ * (n), n); \
+    }
+
+/* Computes the nodes of all groups, on both levels. */
+fn void segmented_up(const segmented *f, const window *w, par p)
+{
+    const int all = all_groups(f, w);
+    for (int g = lane_index(); g < all; g += LANES) {
+        elem e[GROUP];
+        const sequence s = sequence_in(f, w, sequence_before(f, w, g + 1));
+        const int i = (g - s.groups) << GROUP_LOG;
+        load_group(e, f->x, s.place + i);
+#undef ITEM /* defined by chunk.cl */
+#define ITEM(k) lift_e(e[k], i + (k), p)
+        f->node[g] = NODE_8(ITEM, 0, 1);
+#undef ITEM
+    }
+
+    WARP_BARRIER();
+    if (!SKIPS || SEGMENTS || f->groups >= GROUP) { /* no barrier in a branch, for PoCL */
+        for (int q = lane_index(); q << GROUP_LOG < all; q += LANES) {
+            const sequence s = sequence_in(f, w, sequence_before(f, w, (q + 1) << GROUP_LOG));
+            const int at = s.groups + ((q - (s.groups >> GROUP_LOG)) << GROUP_LOG);
+#define ITEM(k) f->node[at + (k)]
+            if (at >= s.groups && at + GROUP <= s.groups + (s.n >> GROUP_LOG))
+                f->upper[q] = NODE_8(ITEM, 0, GROUP);
+#undef ITEM
+        }
+
+        WARP_BARRIER();
+    }
+}
+
+/* Returns S at the first element of a sequence's group number `groups`. v: S at the sequence's
+ * first element. */
+fn maybe segmented_start(const segmented *f, par p, sequence s, maybe v, int groups)
+{
+    const int uppers = groups >> GROUP_LOG, left = groups & (GROUP - 1);
+    const amount done = p.origin;
+
+    if (uppers) {
+        int u = s.groups >> GROUP_LOG, k = 0;
+#define ITEM(k) f->upper[u + (k)]
+        if (uppers & GROUP) {
+            v = then(v, NODE_8(ITEM, 0, GROUP * GROUP), done, GROUP * GROUP * GROUP);
+            k = GROUP;
+            u += GROUP;
+        }
+
+        APPEND(v, done + k * (GROUP * GROUP), ITEM, uppers & (GROUP - 1), GROUP * GROUP)
+#undef ITEM
+    }
+
+    if (left) {
+        const int g = s.groups + (uppers << GROUP_LOG);
+#define ITEM(k) f->node[g + (k)]
+        APPEND(v, done + uppers * (GROUP * GROUP), ITEM, left, GROUP)
+#undef ITEM
+    }
+
+    return v;
+}
+
+/* Returns S(n) of a sequence. */
+fn maybe segmented_fold(const segmented *f, const window *w, par p, sequence s)
+{
+    const int groups = s.n >> GROUP_LOG, first = groups << GROUP_LOG, left = s.n & (GROUP - 1),
+              x = s.place + first;
+    maybe v = segmented_start(f, p, s, nothing(p), groups);
+#define ITEM(k) lift_e(f->x[x + (k)], first + (k), p)
+    if (left) APPEND(v, p.origin + first, ITEM, left, 1)
+#undef ITEM
+    return v;
+}
+
+/* ---- the next job and window ---- */
+
+/* Starts to copy the elements of a window to local memory. */
+fn void stage_elements(const segmented *f, window *w, batch b)
+{
+    const int lane = lane_index();
+    LOCAL elem *x = f->x;
+
+    w->off = 0;
+#if TL_IN_PLACE
+
+    if (SKIPS && (b.row_stride == f->n || w->count == 1)) { /* PoCL 5.0 aborts over both branches */
+        stage_beside(x, b, w->first * b.row_stride, w->elements);
+    } else {
+        for (int e = lane; e < w->elements; e += LANES) {
+            const int j = (int)((u32)e / (u32)f->n);
+            x[e] = element_at(b, (w->first + j) * b.row_stride + e - j * f->n);
+        }
+    }
+#else
+#ifdef COPY_UNIT
+
+    if (f->low) {
+        GLOBAL const u8 *from = b.x + w->base * TL_SIZE;
+        w->off = (int)(ADDRESS(from) / TL_SIZE) & (UNIT - 1);
+        from -= w->off * TL_SIZE;
+        const int units = (w->off + w->elements + UNIT - 1) / UNIT;
+        if (from >= f->low && from + units * 16 <= f->high) {
+            for (int u = lane; u < units; u += LANES) COPY_UNIT(x + u * UNIT, from + u * 16);
+        } else { /* the batch begins or ends in this range */
+            for (int e = lane; e < units * UNIT; e += LANES) {
+                GLOBAL const u8 *at = from + e * TL_SIZE;
+                if (at >= f->low && at + TL_SIZE <= f->high) x[e] = *(GLOBAL const elem *)at;
+            }
+        }
+
+        return;
+    }
+#endif
+    /* In the order of memory: along the sequences, or across them (columns). Segments are one
+     * row. */
+    const int across = !SEGMENTS && b.row_stride * b.row_stride < b.stride * b.stride;
+    const int by = SEGMENTS ? SEGMENTED_ELEMENTS : across ? w->count : f->n;
+    const i64 first = SEGMENTS ? w->base * b.stride : w->first * b.row_stride;
+
+    for (int e = lane; e < w->elements; e += LANES) {
+        const int u = SEGMENTS ? 0 : (int)((u32)e / (u32)by), v = e - u * by, j = across ? v : u,
+                  i = across ? u : v;
+        x[j * f->n + i] = load_element(b.x + (first + j * b.row_stride + i * b.stride) * TL_SIZE);
+    }
+#endif
+}
+
+/* Sequences of a job; 0 if there is no such job. */
+fn int all_of(const segmented *f, batch b, i64 job)
+{
+    const i64 left = b.seqs - job * f->each;
+    return job >= f->jobs ? 0 : left < f->each ? (int)left : (int)f->each;
+}
+
+/* Starts to copy the offsets of a job to local memory. */
+fn void stage_offsets(const segmented *f, batch b, i64 job)
+{
+    const int all = all_of(f, b, job);
+    const i64 from = job * f->each;
+    for (int j = lane_index(); j <= all && all; j += LANES)
+        COPY_WORD(f->offsets + j, b.offsets + from + j);
+}
+
+/* Computes the begins of a job's segments from their offsets. */
+fn void find_begins(const segmented *f, const window *w)
+{
+    enum { EACH = SEGMENTED_SEQUENCES / LANES };
+    const int lane = lane_index();
+    u32 mine[EACH], sum = 0;
+    UNROLL for (int k = 0; k < EACH; k++)
+    {
+        const int j = lane * EACH + k;
+        const i64 n = f->offsets[j < w->all ? j + 1 : 0] - f->offsets[j < w->all ? j : 0];
+        mine[k] = sum;
+        sum += n < CHUNK ? ((u32)n >> GROUP_LOG) << PLACE_BITS | (u32)n : LONG_PLACES;
+    }
+
+    u32 to = sum; /* inclusive prefix sum over the lanes */
+#ifdef TL_SHUFFLES
+
+    UNROLL for (int m = 1; m < LANES; m <<= 1)
+    {
+        u32 got;
+        SHUFFLE(0, u32, got, to, lane - m < 0 ? lane : lane - m);
+        to += lane >= m ? got : 0;
+    }
+#else
+
+    UNROLL for (int m = 1; m < LANES; m <<= 1)
+    {
+        WARP_BARRIER();
+        w->begin[lane] = to;
+        WARP_BARRIER();
+        to += lane >= m ? w->begin[lane >= m ? lane - m : 0] : 0;
+    }
+
+    WARP_BARRIER();
+#endif
+    UNROLL for (int k = 0; k < EACH; k++) w->begin[lane * EACH + k] = to - sum + mine[k];
+    if (lane == LANES - 1) w->begin[SEGMENTED_SEQUENCES] = to;
+    WARP_BARRIER();
+}
+
+/* True if all segments of the job are shorter than LANE_END, and the segments of each pass fit in
+ * local memory (lane.cl). Then begins are the elements before a segment in the job. */
+enum { LANE_END = 64 };
+#ifdef TL_SHUFFLES
+#define LANE_FOLDS 1
+#else
+#define LANE_FOLDS 0
+#endif
+
+fn int find_lane_jobs(const segmented *f, const window *w)
+{
+    int fits = 0;
+#if LANE_FOLDS
+    enum { PASSES = SEGMENTED_SEQUENCES / LANES };
+    const int lane = lane_index(), all = w->all;
+    u32 begin[PASSES];
+    fits = 1;
+
+    UNROLL for (int k = 0; k < PASSES; k++)
+    {
+        const int j = k * LANES + lane, end = (k + 1) * LANES < all ? (k + 1) * LANES : all;
+        const i64 at = f->offsets[j < all ? j : all];
+        begin[k] = (u32)(at - f->offsets[0]);
+        fits = fits && f->offsets[j < all ? j + 1 : all] - at < LANE_END;
+        fits = fits &&
+               (k * LANES >= all || f->offsets[end] - f->offsets[k * LANES] <= SEGMENTED_ELEMENTS);
+    }
+
+    UNROLL for (int m = 1; m < LANES; m <<= 1)
+    {
+        int other;
+        SHUFFLE(1, int, other, fits, m);
+        fits &= other;
+    }
+
+    if (fits) {
+        UNROLL for (int k = 0; k < PASSES; k++) w->begin[k * LANES + lane] = begin[k];
+        if (lane == 0) w->begin[SEGMENTED_SEQUENCES] = (u32)(f->offsets[all] - f->offsets[0]);
+        WARP_BARRIER();
+    }
+#endif
+    return fits;
+}
+
+/* Returns the window after w, of the same job or of the warp's next job (`entered`). A segment that
+ * another launch computes is a window with count 1 and elements 0. Its begin does not tell its
+ * length, so the base of the window after it is read from the offsets (`was_long`). */
+fn window window_after(const segmented *f, window w, batch b)
+{
+    const int was_long = SEGMENTS && w.count && !w.elements, entered = w.at + w.count >= w.all;
+    w.job += entered ? f->all_warps : 0;
+    w.at = entered ? 0 : w.at + w.count;
+    w.first = entered ? w.job * f->each : w.first + w.count;
+    w.base = entered ? w.job * f->each * f->n : w.base + w.elements;
+    w.all = all_of(f, b, w.job);
+
+    if (SEGMENTS) {
+#if SKIPS
+        if (entered && w.all) {
+            w.begin = f->begins;
+            w.base = f->offsets[0];
+            w.by_lanes = f->by_lanes && find_lane_jobs(f, &w);
+            if (!w.by_lanes) find_begins(f, &w);
+            stage_offsets(f, b, w.job + f->all_warps);
+        } else {
+            w.begin += w.count;
+            if (was_long && !entered) w.base = b.offsets[w.first];
+        }
+#else /* no barrier in a branch: PoCL 5.0 aborts over most of them */
+        stage_offsets(f, b, w.job);
+        WARP_BARRIER();
+        w.begin = f->begins;
+        find_begins(f, &w);
+        w.begin += w.at;
+        w.base = f->offsets[w.all ? w.at : 0];
+#endif
+    }
+
+    const int most = w.all - w.at;
+    w.count = most, w.elements = most * f->n;
+
+    if (SEGMENTS && !w.by_lanes) {
+        const int end = begin_place(w.begin[0]) + SEGMENTED_ELEMENTS;
+        int low = 0;
+        UNROLL for (int step = SEGMENTED_SEQUENCES; step > 0; step >>= 1)
+        {
+            const int there = low + step;
+            if (there <= most && begin_place(w.begin[there <= most ? there : 0]) <= end)
+                low = there;
+        }
+
+        w.elements = most ? begin_place(w.begin[low]) - begin_place(w.begin[0]) : 0;
+        w.count = low || !most ? low : 1;
+    }
+
+    return w;
+}
+
+/* Finds the range that may be read 16 bytes at a time. */
+fn void find_range(segmented *f, batch b)
+{
+    f->low = f->high = 0;
+#if defined(COPY_UNIT) && !TL_IN_PLACE
+    const i64 first = SEGMENTS ? b.offsets[0] : 0,
+              end = SEGMENTS ? b.offsets[b.seqs] : b.seqs * b.n;
+    if (b.stride == 1 && (SEGMENTS || b.row_stride == b.n || b.seqs == 1) &&
+        ADDRESS(b.x) % TL_SIZE == 0)
+        f->low = b.x + first * TL_SIZE, f->high = b.x + end * TL_SIZE;
+#endif
+}
+
+/* A warp's local memory, and its first window. */
+fn segmented segmented_of(batch b, i64 each, i64 jobs, int warps, LOCAL u8 *memory,
+                          const int by_lanes)
+{
+    segmented f;
+    f.self = group_index() * warps + thread_index() / LANES;
+    f.all_warps = group_count() * warps;
+    f.x = (LOCAL elem *)memory;
+    f.node = (LOCAL state *)(memory + SEGMENTED_NODES_AT(TL_SIZE));
+    f.upper = f.node + SEGMENTED_NODES;
+    f.offsets = (LOCAL i64 *)(memory + SEGMENTED_OFFSETS_AT(TL_SIZE, sizeof(state)));
+    f.begins = (LOCAL u32 *)(memory + SEGMENTED_BEGIN_AT(TL_SIZE, sizeof(state)));
+    f.jobs = jobs, f.each = each;
+    f.by_lanes = SEGMENTS && by_lanes;
+    f.n = SEGMENTS ? 0 : (int)b.n;
+    f.groups = f.n >> GROUP_LOG;
+    f.part = f.groups ? ((1 << 20) + f.groups - 1) / f.groups : 0;
+    find_range(&f, b);
+
+    return f;
+}
+
+fn window first_window(const segmented *f, batch b)
+{
+    window w;
+    w.job = f->self - f->all_warps, w.first = w.base = 0;
+    w.at = w.count = w.all = w.elements = w.off = w.by_lanes = 0;
+    w.begin = f->begins;
+    if (SEGMENTS) stage_offsets(f, b, f->self);
+    COPY_WAIT();
+    WARP_BARRIER();
+    return window_after(f, w, b);
+}
+
+#define SEGMENTED_PARAMETERS BATCH_PARAMETERS, RESULTS_PARAMETERS, SPECULATIVE_PARAMETERS, i64 each, i64 jobs, i64 warps
+/* Blocks of a multiprocessor, which bounds the registers. */
+#define SEGMENTED_BLOCKS      (TL_SIZE > 4 || sizeof(state) > 8 ? 2 : 4)
+/* A result that differs from its state, such as a mean, needs more registers. */
+#define SEGMENTED_SCAN_BLOCKS (TL_SIZE > 4 || sizeof(state) > 8 ? 1 : OP_SEED ? 4 : 3)
+
+#line 1 "src/gpu/kernel/short/lane.cl"
+/* SPDX-License-Identifier: MIT
+ * Segments of less than LANE_END elements: each lane takes one and folds it, 8 elements at a time.
+ * A job's segments are done in passes of 32; as many passes as fit in local memory are copied
+ * together. No segment search is needed, which is most of the work of segmented.cl: at a mean of 20
+ * elements this file takes about a third of its instructions. One longer segment would make all
+ * other lanes wait, so segmented.cl does jobs with longer segments. */
+#if LANE_FOLDS
+
+/* The passes of a job whose elements are in local memory at the same time. */
+typedef struct {
+    int end;    /* the pass after the last of them */
+    int before; /* elements of the job before them */
+    window w;   /* their elements */
+} passes;
+
+/* Copies the elements of the next passes, after the first `done`, to local memory. */
+fn passes next_passes(const segmented *f, const window *w, int done, batch b)
+{
+    passes k;
+    k.end = done + 1;
+    k.before = (int)w->begin[done * LANES];
+    while (k.end * LANES < w->all &&
+           (int)w->begin[(k.end + 1) * LANES] - k.before <= SEGMENTED_ELEMENTS)
+        k.end++;
+    k.w = *w;
+    k.w.base += k.before;
+
+    /* there are no segments after the job's last one */
+    k.w.elements = (int)w->begin[k.end * LANES] - k.before;
+    stage_elements(f, &k.w, b);
+    COPY_WAIT();
+    WARP_BARRIER();
+
+    return k;
+}
+
+/* Loads eight neighbouring elements from place p. The distances between lanes are arbitrary, so
+ * loads of 16 bytes would have as many bank conflicts as loads of single elements, and would need
+ * selects. */
+fn void lane_load(elem *e, LOCAL const elem *x, int p)
+{
+#if TL_SIZE >= 4
+    UNROLL for (int k = 0; k < GROUP; k++) e[k] = x[p + k];
+#else
+    load_group(e, x, p);
+#endif
+}
+
+#if PARTIALS && OP_EXTREME && !FINDS && TL_SIZE == 1
+/* Returns S(n) of n < LANE_END bytes from place `at`, a word of 4 bytes at a time (partials.cl). */
+fn maybe lane_fold(LOCAL const elem *x, int at, int n, par p)
+{
+    enum { BYTES = 4, FILL = (int)((u32)(u8)WORST * 0x01010101u) };
+    LOCAL const u32 *const words = (LOCAL const u32 *)x;
+    const int end = at + n, last = (end - 1) / BYTES, before = at % BYTES * 8,
+              after = (end - 1) % BYTES * 8;
+    lane_partial t = partial_none(p);
+    maybe v = nothing(p);
+
+    if (n) {
+        int k = at / BYTES;
+
+        /* masks of the segment's bytes in its first and last word */
+        const u32 left = ~0u << before, right = ~0u >> (24 - after);
+        u32 w = (words[k] & left) | ((u32)FILL & ~left);
+
+        for (; k <= last; k++) {
+            if (k == last) w = (w & right) | ((u32)FILL & ~right);
+            t.part.a = PAIR_MOST(t.part.a, w);
+            t.part.b = PAIR_MOST(t.part.b, w << 8);
+            w = words[k + 1];
+        }
+
+        v.s = partial_state(t);
+        v.have = 1;
+    }
+
+    return v;
+}
+#else
+/* A lane keeps one node for each power of two of its groups. */
+typedef char lanes_have_three_levels[LANE_END == 8 * GROUP ? 1 : -1];
+enum { LANE_GROUPS = LANE_END / GROUP - 1, LANE_NODES = 3 };
+
+/* Returns S(n) of n < LANE_END elements from place `at`. */
+fn maybe lane_fold(LOCAL const elem *x, int at, int n, par p)
+{
+    const int groups = n >> GROUP_LOG, left = n & (GROUP - 1);
+    state node[LANE_NODES];
+    maybe v = nothing(p);
+
+    UNROLL for (int l = 0; l < LANE_NODES; l++) node[l] = v.s;
+    UNROLL for (int k = 0; k < LANE_GROUPS; k++)
+    {
+        if (k < groups) {
+            elem e[GROUP];
+            int l = 0;
+            lane_load(e, x, at + k * GROUP);
+#define ITEM(i) lift_e(e[i], k * GROUP + (i), p)
+            state mine = NODE_8(ITEM, 0, 1);
+#undef ITEM
+            UNROLL for (; l < LANE_NODES && (k >> l & 1); l++)
+                mine = TWIN(node[l], mine, GROUP << l);
+            node[l] = mine;
+        }
+    }
+
+    UNROLL for (int l = LANE_NODES - 1; l >= 0; l--)
+    {
+        if (groups >> l & 1)
+            v = then(v, node[l], p.origin + (groups >> (l + 1) << (l + 1)) * GROUP, GROUP << l);
+    }
+
+    const int first = groups << GROUP_LOG, place = at + first;
+#define ITEM(k) lift_e(x[place + (k)], first + (k), p)
+    if (left) APPEND(v, p.origin + first, ITEM, left, 1)
+#undef ITEM
+
+    return v;
+}
+#endif
+#endif
+
+#line 1 "src/gpu/kernel/short/segmented_reduce.cl"
+/* SPDX-License-Identifier: MIT
+ * Reduces short sequences (segmented.cl). */
+
+#if LANE_FOLDS
+/* Reduces a job by lane.cl. */
+fn void lane_reduce(const segmented *f, const window *w, batch b, results out)
+{
+    for (int done = 0; done * LANES < w->all;) {
+        const passes k = next_passes(f, w, done, b);
+        ROLLED for (; done < k.end; done++)
+        {
+            const int j = done * LANES + lane_index();
+            if (j < w->all) {
+                const int at = (int)w->begin[j], n = (int)w->begin[j + 1] - at;
+                store_reduced(out, b, w->first + j,
+                              lane_fold(f->x, k.w.off + at - k.before, n, b.p), n);
+            }
+        }
+        WARP_BARRIER();
+    }
+}
+#endif
+
+fn void segmented_reduce(segmented f, batch b, results out)
+{
+    window w = first_window(&f, b);
+    while (w.count) {
+#if LANE_FOLDS
+        if (SEGMENTS && w.by_lanes) {
+            lane_reduce(&f, &w, b, out);
+            w = window_after(&f, w, b);
+            continue;
+        }
+#endif
+        stage_elements(&f, &w, b);
         COPY_WAIT();
         WARP_BARRIER();
-        ROLLED for (int p = 0; p < 1 << more; p++)
-        {
-            const i64 at = first + (mine + p) * SINGLE_ITEMS;
-            if (at >= b.n) break;
-            const state v = node_of_part(share + p * (PART_ROWS * LANES), b, at, box);
-            if (lane == 0) m.parts[mine + p] = v;
+        segmented_up(&f, &w, b.p);
+        const i64 step = out.row_stride * (i64)(OP_LANES * sizeof(result));
+        GLOBAL u8 *to = out.x + (w.first + lane_index()) * step;
+        for (int j = lane_index(); j < w.count; j += LANES, to += LANES * step) {
+            const sequence s = sequence_in(&f, &w, j);
+            if (SEGMENTS && s.n >= CHUNK) continue;
+            const maybe v = segmented_fold(&f, &w, b.p, s);
+            if (b.flags & STATES)
+                pack(out.x + (w.first + j) * PACKED, v.s);
+            else
+                store_maybe(to, v, s.n, 0, b.p);
         }
-    } else if (thread_index() == TILE_WARPS * LANES) {
-        const u64 epoch = begin_epoch(status_table);
-        m.epoch = epoch;
-        if ((i64)atomicAdd(status_table, (u64)1) == jobs - 1) end_epoch(status_table, epoch);
+
+        WARP_BARRIER();
+        w = window_after(&f, w, b);
     }
-    BARRIER();
+}
 
-    const state part = m.parts[lane & (count - 1)];
-    state own = part, left[5];
-    for (int j = 1; j < count; j <<= 1)
-        own = meet(own, exchange(own, j, box), (lane & j) != 0, j * SINGLE_ITEMS);
-    if (thread_index() == 0 && first + tile <= b.n) publish_state(words, k, own, m.epoch);
-    poll_tiles(&m, words, k, own, tile, box);
-    BARRIER();
-    if (warp >= TILE_WARPS) return;
+KERNEL_BLOCKS(reduce_short, 32 * WARPS_IN_GROUP, SEGMENTED_BLOCKS)(SEGMENTED_PARAMETERS LOCAL_MEMORY_PARAMETER BOX_PARAMETER)
+{
+    BATCH_OF_PARAMETERS;
+    RESULTS_OF_PARAMETERS;
+    SPECULATIVE_OF_PARAMETERS;
+    const int warp = thread_index() / LANES;
+    LOCAL u8 *const memory =
+        LOCAL_MEMORY + warp * SEGMENTED_BYTES(TL_SIZE, sizeof(state), SEGMENTS);
+    const i64 mine = SEGMENTS ? speculative_jobs(a, jobs, b.seqs, 0) : jobs;
+    if (SKIPS && warp >= warps) return;
+    segmented_reduce(segmented_of(b, each, mine, (int)warps, memory, LANE_FOLDS), b, out);
+}
 
-    const tile_around t = around_tile(&m, initial(seeds, s, b.p), b.p.origin, k, tile, box);
-    row_node_s(part, SINGLE_ITEMS, left, box);
-    const maybe starts = row_start_s(t.before, b.p.origin + first, SINGLE_ITEMS, left);
-    chunk_scan c;
-    c.b = b, c.out = out, c.s = s, c.n = b.n, c.exclusive = seeds.exclusive, c.last = PART_ROWS - 1;
-    ROLLED for (int p = mine; p < mine + (1 << more); p++)
+#line 1 "src/gpu/kernel/short/warp_reduce.cl"
+/* SPDX-License-Identifier: MIT
+ * Reduces sequences of some chunks: one warp folds each, chunk after chunk, and keeps the node of
+ * chunk c in lane c. No node goes to memory, and no segment search is needed. After the last chunk
+ * come up to 7 full rows and a part of one. */
+
+/* Loads the lane's elements of the full rows (e) and of the row after them (part); zeros where
+ * there are none. */
+fn void load_rest(elem e[ROWS_E][QUAD], elem *part, batch b, i64 first, int left)
+{
+    const int rows = left >> ROW_LOG, at = lane_index() * QUAD, part_at = rows * ROW_e + at;
+    GLOBAL const u8 *from = b.x + first * TL_SIZE;
+
+    UNROLL for (int r = 0; r < ROWS_E; r++)
     {
-        maybe rows[ROWS_E + 1];
-        state stack[LOG_ROWS_E + 1];
-        c.at = first + p * SINGLE_ITEMS;
-        if (c.at >= b.n) break;
-        rows[0].s = from_lane(starts.s, p, box), rows[0].have = t.before.have || p;
-        c.after = from_lane(starts.s, (p + 1) & 31, box);
-        if (p == count - 1) c.after = t.after.s;
-        UNROLL for (int r = 0; r < PART_ROWS; r++)
+        UNROLL for (int k = 0; k < QUAD; k++) e[r][k] = NO_ELEMENT;
+    }
+
+    UNROLL for (int k = 0; k < QUAD; k++) part[k] = NO_ELEMENT;
+
+    /* PoCL 5.0 aborts over both branches */
+    if (SKIPS && b.stride == 1 && ADDRESS(b.x) % TL_SIZE == 0) {
+        GLOBAL const elem *x = (GLOBAL const elem *)from;
+        UNROLL for (int r = 0; r < ROWS_E - 1; r++)
         {
-            elem x[QUAD];
-            put_quad(x, share[((p - mine) * PART_ROWS + r) * LANES + lane]);
-            scan_row(c, x, r, rows, stack, box);
+            if (r < rows) {
+                UNROLL for (int k = 0; k < QUAD; k++) e[r][k] = x[at + r * ROW_e + k];
+            }
         }
+
+        UNROLL for (int k = 0; k < QUAD; k++)
+        {
+            if (part_at + k < left) part[k] = x[part_at + k];
+        }
+    } else {
+        const i64 step = b.stride * TL_SIZE;
+        UNROLL for (int r = 0; r < ROWS_E - 1; r++)
+        {
+            if (r < rows) put_quad(e[r], gather(from, step, at + r * ROW_e, left));
+        }
+
+        if (part_at < left) put_quad(part, gather(from, step, part_at, left));
+    }
+}
+
+/* Returns S after `before` and the `rest` < 128 elements of a row; each lane has a quad of them. i:
+ * index of the row's first element. */
+fn maybe append_part(maybe before, const elem *e, i64 i, int rest, par p, LOCAL state *box)
+{
+    const i64 mine = i + lane_index() * QUAD;
+    state left[5], q[QUAD];
+
+    UNROLL for (int k = 0; k < QUAD; k++) q[k] = lift_e(e[k], mine + k, p);
+    const state two = TWIN(q[0], q[1], 1);
+    row_node_e(TWIN(two, TWIN(q[2], q[3], 1), 2), QUAD, left, box);
+    maybe start = row_start_e(before, i, QUAD, left);
+    maybe with = then(start, two, mine, 2);
+    if (rest & 2) start = with;
+    with = then(start, choose(rest & 2, q[2], q[0]), mine + (rest & 2), 1);
+    if (rest & 1) start = with;
+    before.s = from_lane(start.s, rest / QUAD, box);
+    before.have = before.have || rest;
+
+    return before;
+}
+
+#if defined(TL_SHUFFLES) && TL_SIZE >= 4
+/* Reduces rows of 4, 8, 16, ... 128 elements that lie beside each other, aligned to quads
+ * (tl_rows_are_even): a chunk of them at a time, by the first steps of fold_across. */
+fn void reduce_even_rows(batch b, results out, i64 jobs, LOCAL state *box)
+{
+    const i64 all = b.seqs * b.n, step = out.row_stride * (i64)(OP_LANES * sizeof(result));
+    const int lane = lane_index(), n = (int)b.n, log = low_zeros((u32)n), lanes = n / QUAD;
+
+    for (i64 job = warp_index(); job < jobs; job += warp_count()) {
+        const i64 at = job * CHUNK + lane * QUAD;
+        GLOBAL const quad *const x = (GLOBAL const quad *)(b.x + at * TL_SIZE);
+        elem e[ROWS_E][QUAD];
+        state v[ROWS_E];
+        int count = ROWS_E, row = 0; /* the lane has `count` results, of rows from `row` on */
+        UNROLL for (int r = 0; r < ROWS_E; r++)
+        {
+            if (at + r * ROW_e < all) put_quad(e[r], x[r * LANES]);
+        }
+        UNROLL for (int r = 0; r < ROWS_E; r++)
+        {
+            const int i = (r * ROW_e + lane * QUAD) & (n - 1);
+#undef ITEM
+#define ITEM(k) lift_e(e[r][k], i + (k), b.p)
+            v[r] = NODE_4(ITEM, 0, 1);
+        }
+        UNROLL for (int s = 0; s < 5; s++)
+        {
+            const int m = ROWS_E >> (s + 1), right = lane >> s & 1;
+            if (lanes <= 1 << s) continue;
+            UNROLL for (int j = 0; j < m; j++)
+            {
+                const state got = exchange(choose(right, v[j], v[j + m]), 1 << s, box);
+                v[j] = meet(choose(right, v[j + m], v[j]), got, right, QUAD << s);
+            }
+            if (!m) v[0] = meet(v[0], exchange(v[0], 1 << s, box), right, QUAD << s);
+            count = m ? m : 1, row += right * m;
+        }
+
+        if ((lane & (lanes - 1)) / ROWS_E) continue; /* another lane has these results */
+        i64 s = (at + row * ROW_e) >> log;
+        GLOBAL u8 *to = out.x + s * step;
+        UNROLL for (int j = 0; j < ROWS_E; j++, s += LANES / lanes, to += LANES / lanes * step)
+        {
+            maybe whole;
+            whole.s = v[j], whole.have = 1;
+            if (j < count && s < b.seqs) store_maybe(to, whole, n, 0, b.p);
+        }
+    }
+}
+#endif
+
+#define LONG_ROWS_PARAMETERS BATCH_PARAMETERS, RESULTS_PARAMETERS, SPECULATIVE_PARAMETERS, i64 jobs
+#define BY_WARP_BLOCKS (TL_SIZE > 4 || sizeof(state) > 8 ? 1 : 3)
+KERNEL_BLOCKS(reduce_by_warp, 32 * WARPS_IN_GROUP, BY_WARP_BLOCKS)(LONG_ROWS_PARAMETERS BOX_PARAMETER)
+{
+    BATCH_OF_PARAMETERS;
+    RESULTS_OF_PARAMETERS;
+    SPECULATIVE_OF_PARAMETERS;
+    BOX
+    const int lane = lane_index();
+    const i64 all_jobs = speculative_jobs(a, jobs, b.seqs, 1);
+    u32 ticket = 0;
+#if defined(TL_SHUFFLES) && TL_SIZE >= 4
+    if (!(b.flags & OFFSETS) && b.n <= ROW_e) {
+        reduce_even_rows(b, out, jobs, box);
+        return;
+    }
+#endif
+    for (i64 job = warp_index(); job < all_jobs; job = job_after(a, job, ticket)) {
+        ticket = take_ticket(a);
+        const i64 s = job, all = length_of(b, s), n = all < BY_WARP_END ? all : 0;
+        if (SKIPS && all >= BY_WARP_END) continue;
+        const i64 from = start_of(b, s);
+        const int chunks = (int)(n >> ELEMENTS_LOG), left = (int)n & (CHUNK - 1),
+                  rows = left >> ROW_LOG;
+        state mine = nothing(b.p).s, v[ROWS_E];
+        ROLLED for (int c = 0; c < chunks; c++)
+        {
+            const state node = node_of_chunk(b, from, (i64)c * CHUNK, box);
+            mine = choose(lane == c, node, mine);
+        }
+        const i64 at = (i64)chunks * CHUNK;
+        maybe whole = append_lanes(nothing(b.p), 0, mine, CHUNK, chunks, box);
+
+        if (!SKIPS || left) {
+            elem e[ROWS_E][QUAD], part[QUAD];
+            load_rest(e, part, b, from + at * b.stride, left);
+            fold_quads_e(v, e, b, at, 1);
+            fold_across_e(v, 1, box);
+
+            /* the lane that has the node of row `lane` (its bits reversed) */
+            const int turned = (lane & 1) << 2 | (lane & 2) | (lane >> 2 & 1);
+            whole = append_lanes(whole, at, from_lane(v[0], turned, box), ROW_e, rows, box);
+            whole = append_part(whole, part, at + rows * ROW_e, left & (ROW_e - 1), b.p, box);
+        }
+
+        if (lane == 0 && all < BY_WARP_END) store_reduced(out, b, s, whole, all);
     }
 }
