@@ -153,20 +153,20 @@ template <class T> static T shuffle(T v, int at, int across)
     }
 #define SAME_LENGTH 0
 #define TL_SIZE 2
-#define TL_KIND 1
-#define TL_FORMAT 0
-#define TL_REAL_FLOAT 8
-#define REAL_T f64
-#define STATE_BYTES 16
-#define TL_OUT_SIZE 8
-#define TL_OUT_FLOAT 8
-#define OUT_T f64
-#define ELEM_T i16
+#define TL_KIND 3
+#define TL_FORMAT 17
+#define TL_REAL_FLOAT 4
+#define REAL_T f32
+#define STATE_BYTES 4
+#define TL_OUT_SIZE 4
+#define TL_OUT_FLOAT 4
+#define OUT_T f32
+#define ELEM_T u16
 #define ORD_T i16
-#define SCAN_LINES 1
+#define SCAN_LINES 0
 #define SCAN_BLOCKS 1
-#define DOWN_ROWS 0
-#define DOWN_BLOCKS 1
+#define DOWN_ROWS 32
+#define DOWN_BLOCKS 3
 
 #line 1 "src/gpu/kernel/prelude_gpu.h"
 /* SPDX-License-Identifier: MIT
@@ -377,33 +377,24 @@ fn real over_size(real x, real n)
  * by 0 would leave the fast path of f64 for the whole warp. */
 #define kept_to_real(x) idx_to_real((x) + ((x) == 0))
 
-#line 1 "src/op/meani.h"
+#line 1 "src/op/mean.h"
 /* SPDX-License-Identifier: MIT
- * mean of integers: an exact sum in 128-bit two's complement (hi, lo), then three roundings in
- * lower, of its size: hi and lo to f64, their sum, the quotient; the sign comes last. No input
- * can overflow it: 2^62 elements of 64 bits need 126. */
-#define OP_LANE WIDE
-#define OP_WIDEN WIDE
-#define OP_EXACT 1
-#define OP_ADDS 2
-#define OP_STATE(F) F(wide, lo) F(wide, hi)
+ * mean of floats: the state of sum (op/sum.h), divided once, in lower, by n converted to the
+ * accumulator's type. */
+#define OP_CORE sum
+#define OP_COUNTS 1
+#define OP_LANE REAL
+#define OP_WIDEN REAL
+#define OP_EXACT 0
+#define OP_STATE(F) F(real, s)
 #define OP_NEUTRAL 1
 typedef struct { OP_STATE(FIELD) } state;
-fn state lift(elem x, idx i, par p) { state r; r.lo = to_wide(x); r.hi = wide_sign(x); return r; }
-fn state combine(state a, state b)
-{
-    state r;
-    r.lo = a.lo + b.lo;
-    r.hi = a.hi + b.hi + wide_if(r.lo < a.lo);
-    return r;
-}
-fn state neutral(par p) { state r; r.lo = wide_num(0); r.hi = r.lo; return r; }
+fn state lift(elem x, idx i, par p) { state r; r.s = to_real(x); return r; }
+fn state combine(state a, state b) { state r; r.s = a.s + b.s; return r; }
+fn state neutral(par p) { state r; r.s = num(NEGATIVE_ZERO); return r; }
 fn result lower(state a, real n, idx first, par p)
 {
-    wide sign = wide_if(signed_to_real(a.hi) < num(0.0)), flip = wide_num(0) - sign;
-    wide lo = (a.lo ^ flip) + sign, hi = (a.hi ^ flip) + wide_if(lo < sign);
-    real size = over_size(wide_to_real(hi) * num(18446744073709551616.0) + wide_to_real(lo), n);
-    return to_result(sel(signed_to_real(a.hi) < num(0.0), num(0.0) - size, size));
+    return to_result(canon(over_size(a.s + num(0.0), n)));
 }
 fn result empty(par p) { return to_result(num(NOT_A_NUMBER)); }
 
@@ -565,12 +556,16 @@ enum {
     STATUS_WORD = 16
 };
 
+/* scan_wave.cl: log2 of the parts of a warp, at most; more tiles would have three digits. */
+enum { WAVE_MORE = 2, WAVE_TILES_END = 1 << (2 * RADIX_LOG) };
+
 /* scan_down.cl: log2 of the radix of the look-back, which is TILE_WARPS; max levels; blocks of a
  * multiprocessor. DOWN_PITCH: bytes of the strip of a part in local memory. line: bytes of a row;
  * more: bytes between strips, which avoid bank conflicts. DOWN_BYTES: other bytes of a block. */
 enum { COLUMN_LOG = TILE_WARPS_LOG, COLUMN_LEVELS = 7, DOWN_RUN = 4 };
 #define DOWN_PITCH(rows, line, more) ((rows) * (line) + ((more) > 16 ? (more) : 16))
-#define DOWN_BYTES(state)            (16 + (1 + COLUMN_LEVELS) * TILE_WARPS * LANES * (int)(state))
+#define DOWN_BYTES(state) \
+    (16 + ((1 + COLUMN_LEVELS) * TILE_WARPS + 1) * LANES * (int)(state))
 
 /* segmented.cl: the local memory of a warp. It holds the elements of a window, the nodes of groups
  * of 8 elements and of 64, and for segments the offsets of a job and where each segment begins. */
@@ -2354,12 +2349,19 @@ KERNEL(columns, COLUMN_THREADS)(BATCH_PARAMETERS, GLOBAL state *to, i64 log, i64
     for (i64 job = group_index(); job < jobs; job += group_count()) {
         const i64 c = job / groups, s = ((job - c * groups) << log) + (t & (width - 1));
         const i64 at = c * CHUNK_e + part * size;
+        int by = 1; /* parts whose node this lane has */
+        state v = nothing(b.p).s;
         if (s < b.seqs)
-            node[t] = fold_column(b.x + (s * b.row_stride + at * b.stride) * TL_SIZE,
-                                  b.stride * TL_SIZE, at, size, b.p);
+            v = fold_column(b.x + (s * b.row_stride + at * b.stride) * TL_SIZE,
+                            b.stride * TL_SIZE, at, size, b.p);
+#ifdef TL_SHUFFLES
+        for (; by < LANES >> log; by *= 2)
+            v = meet(v, exchange(v, by << log, 0), (part & by) != 0, by * size);
+#endif
+        node[t] = v;
         BARRIER();
 
-        for (int by = 1; by < parts; by *= 2) {
+        for (; by < parts; by *= 2) {
             if (s < b.seqs && part % (2 * by) == 0)
                 node[t] = TWIN(node[t], node[t + by * width], by * size);
             BARRIER();
@@ -2444,8 +2446,8 @@ fn int state_missing(GLOBAL const u64 *from, i64 k, state *v, u64 epoch)
 
 #define WIDE 1
 #define WIDE_LOG 1
-#define ROW_PACKS 2
-#define ROWS_W 4
+#define ROW_PACKS 1
+#define ROWS_W 8
 
 #undef ITEM
 #undef N
@@ -2453,9 +2455,9 @@ fn int state_missing(GLOBAL const u64 *from, i64 k, state *v, u64 epoch)
 #undef ROWS
 #undef LOG_ROWS
 #define N(name) name##_w
-#define LANE_ITEMS 16
-#define ROWS 4
-#define LOG_ROWS 2
+#define LANE_ITEMS 8
+#define ROWS 8
+#define LOG_ROWS 3
 
 #line 1 "src/gpu/kernel/chunk.cl"
 /* SPDX-License-Identifier: MIT

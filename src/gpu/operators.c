@@ -115,9 +115,8 @@ int tl_gpu_scans_lines(const tl_scalar *op)
 {
     const int contiguous =
         op->lanes == 1 && (op->result_bytes == op->elem_bytes || op->result_bytes == 8);
-    /* argmax f64 */
-    const int faster_by_tree = op->elem_bytes == 8 && tl_gpu_state_bytes(op) > 8;
-    return op->exact && op->inputs == 1 && contiguous && !faster_by_tree;
+    /* elements of 8 bytes are faster by tree */
+    return op->exact && op->inputs == 1 && contiguous && op->elem_bytes < 8;
 }
 
 /* These states (of var f32, not of argmax or var f64) leave registers for two blocks of `scan` on a

@@ -7,24 +7,23 @@
 
 /* ---- scans in one launch ---- */
 
-enum {
-    TILES_END = 1 << (STATUS_LEVELS * RADIX_LOG),
-    NODES_END = 1 << 28,
-    SMALL_SHARE = 2 /* bench/results/2026-11-25-ladder.txt */
-};
+enum { TILES_END = 1 << (STATUS_LEVELS * RADIX_LOG), NODES_END = 1 << 28 };
 
-typedef enum { NO_TILES, LARGE_TILES, SMALL_TILES } tile_size;
+/* LARGE_TILES: scan_single.cl. WAVE: scan_wave.cl. */
+typedef enum { NO_TILES, LARGE_TILES, WAVE } tile_size;
 
-/* The tiles of a sequence, the levels of the look-back above them, and the words of the status
- * table for all sequences. */
+/* 2^log elements of a tile; the tiles of a sequence; the levels of the look-back above them; the
+ * words of the status table for all sequences; bytes of local memory of a thread block. */
 typedef struct {
-    int64_t tiles, words;
     int log, levels;
+    int64_t tiles, words, local;
 } single_plan;
 
-static single_plan plan_tiles(const tl_batch *b, int log)
+static single_plan plan_tiles(const tl_batch *b, int log, int stages)
 {
-    single_plan p = {.log = log, .tiles = (b->n + ((int64_t)1 << log) - 1) >> log};
+    single_plan p = {.log = log,
+                     .tiles = (b->n + ((int64_t)1 << log) - 1) >> log,
+                     .local = (int64_t)stages * b->plan->op->elem_bytes << log};
     int64_t nodes = 0;
 
     for (int k = 0; k < TL_GPU_LEVELS + 8 && (!k || p.tiles >> (RADIX_LOG * (k - 1))); k++) {
@@ -35,64 +34,57 @@ static single_plan plan_tiles(const tl_batch *b, int log)
     return p;
 }
 
-/* Bytes of local memory of a thread block. */
-static int64_t single_local_bytes(const tl_batch *b, int small, int log)
+/* Large tiles, of which local memory holds several. */
+static single_plan plan_large(const tl_batch *b)
 {
-    return (int64_t)(small ? 1 : STAGES) * b->plan->op->elem_bytes << log;
+    return plan_tiles(b, tl_gpu_scan_tile(b->plan->op, 0).log, STAGES);
 }
 
-/* Thread blocks that are resident at the same time. */
-static int64_t resident_blocks(const tl_gpu_device *d, const tl_batch *b, int small, int log)
+/* True if the kernel scan_single can take the batch by tiles of this size. A tile number has at
+ * most four digits, a node number fits in 32 bits, and the status table keeps within its share of
+ * the memory. Rows shorter than a quarter of a tile would leave most of its warps idle. */
+static int can_scan_single(const tl_gpu_device *d, const tl_batch *b, const single_plan *p)
 {
-    const int64_t most = tl_gpu_scan_tile(b->plan->op, small).blocks,
-                  fit = d->gpu->local_bytes / (single_local_bytes(b, small, log) + 4096);
-    return (small && fit < most ? fit : most) * d->gpu->processors;
+    const int64_t quarter = (int64_t)1 << (p->log - 2);
+    return (b->rows == 1 || b->n >= quarter) && p->tiles < TILES_END &&
+           b->rows < NODES_END / (p->tiles + 1) && p->local <= d->gpu->local_bytes &&
+           p->words <= tl_status_words(d);
 }
 
-/* The size of the tiles of a wave: the least one of which all tiles are resident; 0: there are too many elements. */
-static int wave_log(const tl_gpu_device *d, const tl_batch *b)
+/* The wave with the smallest tiles of which all are resident together; log 0: there are too many
+ * elements. Scans by lines are faster in large tiles than in larger tiles of a wave. */
+static single_plan plan_wave(const tl_gpu_device *d, const tl_batch *b)
 {
+    enum { BLOCK_MORE = 4096 }; /* other local memory of a block: at most so many bytes */
     const tl_scan_tile tile = tl_gpu_scan_tile(b->plan->op, 1);
-    const char *x = getenv("TALLY_X_MORE");
-    const int most = x ? atoi(x) : 2;
-    for (int log = tile.log; log <= tile.log + most; log++) {
-        const single_plan p = plan_tiles(b, log);
-        if (b->rows > 1 && b->n < (int64_t)1 << (log - 2)) break;
-        if (b->rows <= d->gpu->processors * 4 && p.tiles < 1 << 2 * RADIX_LOG && p.tiles * b->rows <= resident_blocks(d, b, 1, log)) return log;
-    }
-    return 0;
-}
+    const int more = tl_gpu_scans_lines(b->plan->op) ? 0 : WAVE_MORE;
 
-/* True if the kernel scan_single can take the batch by large tiles. A tile number has
- * at most four digits, a node number fits in 32 bits, and the status table keeps within its share
- * of the memory.
- * Rows shorter than a quarter of a tile would leave most of its warps idle. */
-static int can_scan_single(const tl_gpu_device *d, const tl_batch *b)
-{
-    const int log = tl_gpu_scan_tile(b->plan->op, 0).log;
-    const int64_t tile = (int64_t)1 << log, tiles = b->n / tile + 1;
-    const int64_t least = 4 * CHUNK;
-    if ((b->rows > 1 && b->n < (tile / 4 > least ? tile / 4 : least)) || tiles >= TILES_END ||
-        b->rows >= NODES_END / tiles || single_local_bytes(b, 0, log) > d->gpu->local_bytes)
-        return 0;
-    return plan_tiles(b, log).words <= tl_status_words(d);
+    for (int log = tile.log; log <= tile.log + more; log++) {
+        const single_plan p = plan_tiles(b, log, 1);
+        const int64_t fit = d->gpu->local_bytes / (p.local + BLOCK_MORE),
+                      blocks = fit < tile.blocks ? fit : tile.blocks;
+        if (can_scan_single(d, b, &p) && p.tiles < WAVE_TILES_END &&
+            p.tiles * b->rows <= blocks * d->gpu->processors)
+            return p;
+    }
+    return (single_plan){0};
 }
 
 static tile_size choose_tiles(const tl_gpu_device *d, const tl_batch *b)
 {
-    if (!d->gpu->calls->single_launch || !tl_gpu_scan_tile(b->plan->op, 0).blocks || b->listed ||
+    const tl_scalar *const op = b->plan->op;
+    if (!d->gpu->calls->single_launch || !tl_gpu_scan_tile(op, 0).blocks || b->listed ||
         !b->long_count || tl_batch_columns(b))
         return NO_TILES;
-    const tl_scalar *const op = b->plan->op;
-    const char *x = getenv("TALLY_X_MORE");
-    if ((!x || atoi(x) >= 0) && wave_log(d, b)) return SMALL_TILES;
-    if (b->rows * b->n >> tl_gpu_scan_tile(op, 0).log <= d->gpu->processors / 2) return NO_TILES;
+    if (plan_wave(d, b).log) return WAVE;
 
     /* With large states, a row's last tile, which is partly idle, costs more than several
      * launches. */
-    const int idle = tl_gpu_state_bytes(op) > 8 && b->rows > 1 &&
-                     b->n < (int64_t)4 << tl_gpu_scan_tile(op, 0).log;
-    return tl_gpu_scans_in_steps(op) || idle || !can_scan_single(d, b) ? NO_TILES : LARGE_TILES;
+    const single_plan large = plan_large(b);
+    const int idle =
+        tl_gpu_state_bytes(op) > 8 && b->rows > 1 && b->n < (int64_t)4 << large.log;
+    return tl_gpu_scans_in_steps(op) || idle || !can_scan_single(d, b, &large) ? NO_TILES
+                                                                               : LARGE_TILES;
 }
 
 static tl_arguments_tiled_part tiled_arguments(const tl_gpu_device *d, const tl_batch *b,
@@ -107,23 +99,24 @@ static tl_arguments_tiled_part tiled_arguments(const tl_gpu_device *d, const tl_
 }
 
 static tally_status scan_single(const tl_launch *l, const tl_batch *b, const tl_results *r,
-                                int small, const tl_before *from)
+                                tile_size size, const tl_before *from)
 {
     tl_gpu_device *d = l->d;
-    const tl_scan_tile tile = tl_gpu_scan_tile(b->plan->op, small);
-    single_plan p = plan_tiles(b, small ? wave_log(d, b) : tile.log);
-    const int64_t jobs = p.tiles * b->rows, most = resident_blocks(d, b, small, p.log),
-                  groups = jobs < most ? jobs : most;
-    if (small) p.levels = p.log - tile.log;
+    const int wave = size == WAVE;
+    const tl_scan_tile tile = tl_gpu_scan_tile(b->plan->op, wave);
+    single_plan p = wave ? plan_wave(d, b) : plan_large(b);
+    const int64_t jobs = p.tiles * b->rows, most = (int64_t)tile.blocks * d->gpu->processors;
 
-    assert(p.tiles > 0 && p.tiles < TILES_END && groups > 0);
+    assert(p.tiles > 0 && p.tiles < TILES_END && p.levels < STATUS_LEVELS);
+    assert(!wave || jobs <= most);
     tally_status status = tl_status_reserve(d, l->ctx, p.words);
     if (status) return status;
 
-    assert(p.levels < STATUS_LEVELS && p.words <= d->slot->status_table.words && groups > 0);
+    assert(p.words <= d->slot->status_table.words);
+    if (wave) p.levels = p.log - tile.log;
     const tl_arguments_tiled_part tiled = tiled_arguments(d, b, r, &p, jobs, from);
-    const tl_local_bytes_argument local = tl_local_bytes(single_local_bytes(b, small, p.log));
-    return TL_GO(l, scan_single, groups, .tiled = tiled, .local_bytes = local);
+    return TL_GO(l, scan_single, jobs < most ? jobs : most, .tiled = tiled,
+                 .local_bytes = tl_local_bytes(p.local));
 }
 
 /* ---- scans of columns in one launch ---- */
@@ -274,14 +267,14 @@ tally_status tl_scan_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, cons
     if (!status)
         status = tl_gpu_program(
             d, ctx, op,
-            p.single_pass == SMALL_TILES
+            p.single_pass == WAVE
                 ? tl_in_place_shape(b, "scan_small", "scan_small_two", "scan_small_bits")
                 : tl_in_place_shape(b, "scan", "scan_two", "scan_bits"),
             &program);
 
     if (!status && p.columns_single) status = scan_down(&l, b, r, &from);
     if (!status && p.single_pass != NO_TILES)
-        status = scan_single(&l, b, r, p.single_pass == SMALL_TILES, &from);
+        status = scan_single(&l, b, r, p.single_pass, &from);
     if (!status && p.levels) status = tl_make_nodes(&l, b, &nodes);
     if (!status && p.levels) status = make_prefix(&l, b, &nodes, &from, &prefix);
     if (!status && p.packed) status = tl_segmented_scan(&l, b, r, &from);
