@@ -117,8 +117,8 @@ static void try_one(const char *op, tally_dtype dtype, const char *shape, const 
         "keys",
         "window_flat_two",
         "window_cut_bits",
-        "scan_small_two",
-        "scan_small_bits",
+        "scan_wave_two",
+        "scan_wave_bits",
 #include "gpu/cuda/common.def"
     };
     const tl_scalar *scalar;

@@ -248,7 +248,7 @@ tally_status tl_gpu_text(tl_device *, tally *, const tl_plan *, const char *shap
 /* ---- program.c ---- */
 
 /* A program text: of an operator and a shape, for the API with this prelude. The shapes: "reduce",
- * "reduce_segments", "scan", "scan_segments", "scan_small", "window", "window_flat", "window_cut",
+ * "reduce_segments", "scan", "scan_segments", "scan_wave", "window", "window_flat", "window_cut",
  * "window_far", "window_long", "window_table", "window_stream"; "law" for the probe. kernel: the
  * text of this kernel alone (CUDA only); NULL: of all kernels of the shape. */
 typedef struct tl_text {
@@ -282,13 +282,13 @@ tl_window_tuning tl_gpu_window_tuning(const tl_scalar *op, const char *prelude);
 int tl_gpu_has_shape(const tl_scalar *op, const char *shape, const char *prelude);
 
 /* A tile of the kernel scan_single: log2 of its elements; thread blocks that share a
- * multiprocessor, 0 if single-launch scans are not used for this operator. small: in the program
- * "scan_small". */
+ * multiprocessor, 0 if single-launch scans are not used for this operator. wave: the
+ * smallest tile of the program "scan_wave". */
 typedef struct tl_scan_tile {
     int log, blocks;
 } tl_scan_tile;
 
-tl_scan_tile tl_gpu_scan_tile(const tl_scalar *op, int small);
+tl_scan_tile tl_gpu_scan_tile(const tl_scalar *op, int wave);
 
 /* True if long scans are faster in several launches (level.cl, scan.cl) than in one. */
 int tl_gpu_scans_in_steps(const tl_scalar *op);

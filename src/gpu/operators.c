@@ -69,14 +69,14 @@ void tl_gpu_drop_variants(tl_gpu_device *d)
 
 typedef struct {
     int lines, element_most, state_most; /* lines: of scan_lines.cl */
-    tl_scan_tile large, small;
+    tl_scan_tile large, wave;
 } scan_tiles;
 
 static const scan_tiles scan_tile_table[] = {
 #define LINES 1
 #define TREE  0
-#define SCAN_TILE(form, element_most, state_most, log, blocks, small_log, small_blocks) \
-    {form, element_most, state_most, {log, blocks}, {small_log, small_blocks}},
+#define SCAN_TILE(form, element_most, state_most, log, blocks, wave_log, wave_blocks) \
+    {form, element_most, state_most, {log, blocks}, {wave_log, wave_blocks}},
 #include "tuning.def"
 #undef LINES
 #undef TREE
@@ -93,13 +93,13 @@ static const column_scan column_scan_table[] = {
 #include "tuning.def"
     {INT_MAX, INT_MAX, {0, 1}}};
 
-tl_scan_tile tl_gpu_scan_tile(const tl_scalar *op, int small)
+tl_scan_tile tl_gpu_scan_tile(const tl_scalar *op, int wave)
 {
     const int lines = tl_gpu_scans_lines(op), state = tl_gpu_state_bytes(op);
     for (size_t i = 0; i < sizeof scan_tile_table / sizeof *scan_tile_table; i++) {
         const scan_tiles *const t = &scan_tile_table[i];
         if (t->lines == lines && op->elem_bytes <= t->element_most && state <= t->state_most)
-            return small ? t->small : t->large;
+            return wave ? t->wave : t->large;
     }
     return (tl_scan_tile){0, 0};
 }
@@ -156,6 +156,6 @@ int tl_gpu_has_shape(const tl_scalar *op, const char *shape, const char *prelude
 {
     if (!strcmp(shape, "window_stream")) return tl_gpu_window_tuning(op, prelude).stream_least > 0;
     if (!strcmp(shape, "window_far")) return op->exact && tl_is_cuda(prelude);
-    if (!strcmp(shape, "scan_small")) return tl_gpu_scan_tile(op, 1).blocks != 0;
+    if (!strcmp(shape, "scan_wave")) return tl_gpu_scan_tile(op, 1).blocks != 0;
     return op->inputs == 1 || strcmp(shape, "grid");
 }

@@ -193,13 +193,13 @@ static void add_chunks(tl_buffer *b, const char *shape, int cuda)
     if (cuda && !strcmp(shape, "reduce")) add_chunk(b, &(chunk){"r", "elem", QUAD, 0});
 }
 
-/* The single-launch scan, with large or small tiles. The warps of a tile fold chunks of 1 to 8
+/* The single-launch scan, by large tiles or by a wave. The warps of a tile fold chunks of 1 to 8
  * rows; scans of lines have none. */
-static void add_scan_single(tl_buffer *b, const tl_scalar *op, int small)
+static void add_scan_single(tl_buffer *b, const tl_scalar *op, int wave)
 {
     static const char *const suffixes[] = {"r", "d", "h", "e"}; /* [k]: of chunks of 2^k rows */
-    const tl_scan_tile tile = tl_gpu_scan_tile(op, small);
-    const int lines = !small && tl_gpu_scans_lines(op), warp_log = tile.log - TILE_WARPS_LOG,
+    const tl_scan_tile tile = tl_gpu_scan_tile(op, wave);
+    const int lines = !wave && tl_gpu_scans_lines(op), warp_log = tile.log - TILE_WARPS_LOG,
               rows_log = warp_log - ROW_LOG;
     const char *const suffix = lines ? "none" : suffixes[rows_log];
 
@@ -211,7 +211,7 @@ static void add_scan_single(tl_buffer *b, const tl_scalar *op, int small)
         tile.log, 1 << warp_log, suffix);
     tl_addf(b, "#define SINGLE_BLOCKS %d\n", tile.blocks);
     if (lines) tl_add_file(b, "gpu/kernel/scan_lines.cl");
-    tl_add_file(b, small ? "gpu/kernel/scan_wave.cl" : "gpu/kernel/scan_single.cl");
+    tl_add_file(b, wave ? "gpu/kernel/scan_wave.cl" : "gpu/kernel/scan_single.cl");
 }
 
 /* The kernels for short sequences: "segments" has nothing else. */
@@ -226,7 +226,7 @@ static void add_short(tl_buffer *b, const char *shape)
 }
 
 /* Programs of a single kernel, a variant of one in `shape`: "SHAPE_segments" folds short segments,
- * where that shape's own kernel folds short rows; "scan_small" scans by small tiles. */
+ * where that shape's own kernel folds short rows; "scan_wave" scans by tiles of one wave. */
 static void add_variant(tl_buffer *b, const tl_scalar *op, const char *shape, int segments)
 {
     if (!strcmp(shape, "scan")) tl_add_file(b, "gpu/kernel/scan_row.cl");
@@ -277,9 +277,9 @@ static tally_status end(tally *ctx, tl_buffer *b, const tl_text *t, char **text,
 
 /* What a shape's text consists of. */
 typedef struct {
-    const char *shape; /* without _two, _bits, _segments and _small */
+    const char *shape; /* without _two, _bits, _segments and _wave */
     int in_place, bits, prepare, law, chunks, cuda;
-    int segments, variant;        /* a variant of one kernel: "_segments" or "_small" */
+    int segments, variant;        /* a variant of one kernel: "_segments" or "_wave" */
     const window_program *window; /* NULL: no windows */
 } contents;
 
@@ -291,7 +291,7 @@ static contents contents_of(const tl_text *t)
     c.bits = strstr(t->shape, "_bits") != NULL;
     c.in_place = c.bits || strstr(t->shape, "_two");
     c.segments = strstr(t->shape, "_segments") != NULL;
-    c.variant = c.segments || strstr(t->shape, "_small");
+    c.variant = c.segments || strstr(t->shape, "_wave");
     for (size_t i = 0;
          (c.in_place || c.variant) && c.shape == t->shape && i < sizeof bases / sizeof *bases; i++)
         if (!strncmp(t->shape, bases[i], strlen(bases[i]))) c.shape = bases[i];

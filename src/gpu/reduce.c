@@ -27,7 +27,7 @@ static reduce_plan plan_reduce(const tl_gpu_device *d, const tl_batch *b)
     const int log = ELEMENTS_LOG + TILE_WARPS_LOG; /* log2 of the elements of the smallest tile */
     const int64_t worth = (int64_t)TILES_PER_PROCESSOR * d->gpu->processors;
     const int usual = b->plan->op->elem_bytes > 4 ? TILE_LOG_MOST - 1 : TILE_LOG_MOST;
-    reduce_plan p = {.warps = tl_by_warp_takes(d, b, 0)};
+    reduce_plan p = {.packed = b->has_short, .warps = tl_by_warp_takes(d, b, 0)};
 
     while (p.more < usual && b->n >> (log + p.more + 1) >= worth) p.more++;
     while (p.more < TILE_MORE && b->n >> (log + p.more) >= TILES_MOST) p.more++;
@@ -35,7 +35,6 @@ static reduce_plan plan_reduce(const tl_gpu_device *d, const tl_batch *b)
     p.words = (p.tiles ? p.tiles : 1) * ((tl_gpu_state_bytes(b->plan->op) + 7) / 8);
     p.single_pass = d->gpu->calls->single_launch && b->rows == 1 && !b->listed && b->long_count &&
                     p.tiles < TILES_MOST && p.words <= tl_status_words(d);
-    p.packed = b->has_short && (!p.warps || b->listed);
     p.levels = b->long_count && !p.single_pass && (!p.warps || b->listed);
     assert(!p.single_pass || !(p.levels || p.packed));
 

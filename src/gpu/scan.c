@@ -51,18 +51,22 @@ static int can_scan_single(const tl_gpu_device *d, const tl_batch *b, const sing
            p->words <= tl_status_words(d);
 }
 
-/* The wave with the smallest tiles of which all are resident together; log 0: there are too many
- * elements. Scans by lines are faster in large tiles than in larger tiles of a wave. */
+/* The wave with the smallest tiles of which all are resident together; log 0: there is none. Rows
+ * that are too short for large tiles may be more. Scans by lines are faster by large tiles than by
+ * a wave of larger ones. */
 static single_plan plan_wave(const tl_gpu_device *d, const tl_batch *b)
 {
-    enum { BLOCK_MORE = 4096 }; /* other local memory of a block: at most so many bytes */
+    enum { OTHER_BYTES = 4096, SHORT_ROWS = 16 }; /* of a block; of a multiprocessor: at most */
     const tl_scan_tile tile = tl_gpu_scan_tile(b->plan->op, 1);
-    const int more = tl_gpu_scans_lines(b->plan->op) ? 0 : WAVE_MORE;
+    const int more = tl_gpu_scans_lines(b->plan->op) ? 0 : WAVE_MORE,
+              is_short = b->rows > 1 && b->n < (int64_t)1 << (plan_large(b).log - 2);
 
     for (int log = tile.log; log <= tile.log + more; log++) {
         const single_plan p = plan_tiles(b, log, 1);
-        const int64_t fit = d->gpu->local_bytes / (p.local + BLOCK_MORE),
-                      blocks = fit < tile.blocks ? fit : tile.blocks;
+        const int64_t fit = d->gpu->local_bytes / (p.local + OTHER_BYTES),
+                      blocks = is_short          ? SHORT_ROWS
+                               : fit < tile.blocks ? fit
+                                                   : tile.blocks;
         if (can_scan_single(d, b, &p) && p.tiles < WAVE_TILES_END &&
             p.tiles * b->rows <= blocks * d->gpu->processors)
             return p;
@@ -99,23 +103,21 @@ static tl_arguments_tiled_part tiled_arguments(const tl_gpu_device *d, const tl_
 }
 
 static tally_status scan_single(const tl_launch *l, const tl_batch *b, const tl_results *r,
-                                tile_size size, const tl_before *from)
+                                int wave, const tl_before *from)
 {
     tl_gpu_device *d = l->d;
-    const int wave = size == WAVE;
     const tl_scan_tile tile = tl_gpu_scan_tile(b->plan->op, wave);
     single_plan p = wave ? plan_wave(d, b) : plan_large(b);
     const int64_t jobs = p.tiles * b->rows, most = (int64_t)tile.blocks * d->gpu->processors;
 
     assert(p.tiles > 0 && p.tiles < TILES_END && p.levels < STATUS_LEVELS);
-    assert(!wave || jobs <= most);
     tally_status status = tl_status_reserve(d, l->ctx, p.words);
     if (status) return status;
 
     assert(p.words <= d->slot->status_table.words);
     if (wave) p.levels = p.log - tile.log;
     const tl_arguments_tiled_part tiled = tiled_arguments(d, b, r, &p, jobs, from);
-    return TL_GO(l, scan_single, jobs < most ? jobs : most, .tiled = tiled,
+    return TL_GO(l, scan_single, wave || jobs < most ? jobs : most, .tiled = tiled,
                  .local_bytes = tl_local_bytes(p.local));
 }
 
@@ -135,19 +137,7 @@ static single_plan plan_scan_down(const tl_batch *b)
     return p;
 }
 
-/* True if the kernel scan_down takes the batch. Short columns go by several launches, which also
- * read the elements only once; and so do a few more columns than half the lanes of a warp, of
- * elements of 4 or 8 bytes, for which it is slower. */
-static int can_scan_down(const tl_gpu_device *d, const tl_batch *b)
-{
-    const int few = b->plan->op->elem_bytes >= 4 && b->rows > LANES / 2 && b->rows < LANES * 3 / 4;
-    if (!d->gpu->calls->single_launch || !tl_batch_columns(b) || b->in_place || !b->long_count ||
-        !tl_gpu_column_scan(b->plan->op).rows || few)
-        return 0;
-    const single_plan p = plan_scan_down(b);
-    return p.levels < COLUMN_LEVELS && p.words <= tl_status_words(d);
-}
-
+/* Bytes of local memory of a thread block. */
 static int64_t down_local_bytes(const tl_batch *b)
 {
     const tl_scalar *const op = b->plan->op;
@@ -155,6 +145,20 @@ static int64_t down_local_bytes(const tl_batch *b)
     const int64_t line = bytes * (b->rows < LANES ? b->rows : LANES);
     return DOWN_BYTES(tl_gpu_state_bytes(op)) +
            (DOWN_PITCH(tl_gpu_column_scan(op).rows, line, bytes << log) * TILE_WARPS << (5 - log));
+}
+
+/* True if the kernel scan_down takes the batch. Short columns go by several launches, which also
+ * read the elements only once; and so do a few more columns than half the lanes of a warp, of
+ * elements of 8 bytes, for which it is slower. */
+static int can_scan_down(const tl_gpu_device *d, const tl_batch *b)
+{
+    const int few = b->plan->op->elem_bytes > 4 && b->rows > LANES / 2 && b->rows < LANES * 3 / 4;
+    if (!d->gpu->calls->single_launch || !tl_batch_columns(b) || b->in_place || !b->long_count ||
+        !tl_gpu_column_scan(b->plan->op).rows || few)
+        return 0;
+    const single_plan p = plan_scan_down(b);
+    return p.levels < COLUMN_LEVELS && p.words <= tl_status_words(d) &&
+           down_local_bytes(b) <= d->gpu->local_bytes;
 }
 
 static tally_status scan_down(const tl_launch *l, const tl_batch *b, const tl_results *r,
@@ -268,13 +272,13 @@ tally_status tl_scan_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, cons
         status = tl_gpu_program(
             d, ctx, op,
             p.single_pass == WAVE
-                ? tl_in_place_shape(b, "scan_small", "scan_small_two", "scan_small_bits")
+                ? tl_in_place_shape(b, "scan_wave", "scan_wave_two", "scan_wave_bits")
                 : tl_in_place_shape(b, "scan", "scan_two", "scan_bits"),
             &program);
 
     if (!status && p.columns_single) status = scan_down(&l, b, r, &from);
     if (!status && p.single_pass != NO_TILES)
-        status = scan_single(&l, b, r, p.single_pass, &from);
+        status = scan_single(&l, b, r, p.single_pass == WAVE, &from);
     if (!status && p.levels) status = tl_make_nodes(&l, b, &nodes);
     if (!status && p.levels) status = make_prefix(&l, b, &nodes, &from, &prefix);
     if (!status && p.packed) status = tl_segmented_scan(&l, b, r, &from);

@@ -111,21 +111,9 @@ int tl_by_warp_pays(const tl_gpu_device *d, const tl_scalar *op, int64_t rows, i
            elements / rows >= BY_WARP_MEAN && (!scan || tl_gpu_state_bytes(op) <= 8);
 }
 
-/* True for rows of 4, 8, 16, ... 128 elements of 4 bytes or more that lie beside each other,
- * aligned to quads: reduce_by_warp folds chunks of them in registers. */
-static int rows_are_even(const tl_gpu_device *d, const tl_batch *b)
-{
-    enum { MOST = LANES * QUAD, ALIGNED = 16 };
-    return d->gpu->calls->single_launch && !b->in_place && b->piece->gives != TL_STATES &&
-           b->plan->op->elem_bytes >= 4 && b->n >= QUAD && b->n <= MOST && !(b->n & (b->n - 1)) &&
-           b->stride == 1 && b->row_stride == b->n &&
-           (b->x.memory.address + (uint64_t)b->x.byte) % ALIGNED == 0;
-}
-
 int tl_by_warp_takes(const tl_gpu_device *d, const tl_batch *b, int scan)
 {
     if (b->listed) return b->warp_each;
-    if (!scan && rows_are_even(d, b)) return 1;
     return b->n >= CHUNK && b->n < BY_WARP_END && !b->in_place && !tl_batch_columns(b) &&
            tl_by_warp_pays(d, b->plan->op, b->rows, b->rows * BY_WARP_MEAN, scan);
 }
@@ -148,11 +136,7 @@ static int64_t reduce_warps(const tl_launch *l, const tl_batch *b)
 
 tally_status tl_by_warp_reduce(const tl_launch *l, const tl_batch *b, const tl_results *r)
 {
-    tl_arguments_long_rows_part arguments = arguments_of(b, r);
-    const int64_t chunks = b->n < CHUNK ? (b->rows * b->n + CHUNK - 1) / CHUNK : b->rows;
-    if (!b->listed && b->n < CHUNK) arguments.jobs = tl_i64(chunks);
-    return TL_GO(l, reduce_by_warp, b->listed ? reduce_warps(l, b) : chunks,
-                 .long_rows = arguments);
+    return TL_GO(l, reduce_by_warp, reduce_warps(l, b), .long_rows = arguments_of(b, r));
 }
 
 tally_status tl_by_warp_scan(const tl_launch *l, const tl_batch *b, const tl_results *r,

@@ -53,19 +53,12 @@ KERNEL_OF(columns)
     for (i64 job = group_index(); job < jobs; job += group_count()) {
         const i64 c = job / groups, s = ((job - c * groups) << log) + (t & (width - 1));
         const i64 at = c * CHUNK_e + part * size;
-        int by = 1; /* parts whose node this lane has */
-        state v = nothing(b.p).s;
         if (s < b.seqs)
-            v = fold_column(b.x + (s * b.row_stride + at * b.stride) * TL_SIZE,
-                            b.stride * TL_SIZE, at, size, b.p);
-#ifdef TL_SHUFFLES
-        for (; by < LANES >> log; by *= 2)
-            v = meet(v, exchange(v, by << log, 0), (part & by) != 0, by * size);
-#endif
-        node[t] = v;
+            node[t] = fold_column(b.x + (s * b.row_stride + at * b.stride) * TL_SIZE,
+                                  b.stride * TL_SIZE, at, size, b.p);
         BARRIER();
 
-        for (; by < parts; by *= 2) {
+        for (int by = 1; by < parts; by *= 2) {
             if (s < b.seqs && part % (2 * by) == 0)
                 node[t] = TWIN(node[t], node[t + by * width], by * size);
             BARRIER();

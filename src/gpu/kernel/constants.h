@@ -100,7 +100,7 @@ enum {
     STATUS_WORD = 16
 };
 
-/* scan_wave.cl: log2 of the parts of a warp, at most; more tiles would have three digits. */
+/* scan_wave.cl: max log2 of the parts of a warp; tile numbers have two digits. */
 enum { WAVE_MORE = 2, WAVE_TILES_END = 1 << (2 * RADIX_LOG) };
 
 /* scan_down.cl: log2 of the radix of the look-back, which is TILE_WARPS; max levels; blocks of a
@@ -108,8 +108,7 @@ enum { WAVE_MORE = 2, WAVE_TILES_END = 1 << (2 * RADIX_LOG) };
  * more: bytes between strips, which avoid bank conflicts. DOWN_BYTES: other bytes of a block. */
 enum { COLUMN_LOG = TILE_WARPS_LOG, COLUMN_LEVELS = 7, DOWN_RUN = 4 };
 #define DOWN_PITCH(rows, line, more) ((rows) * (line) + ((more) > 16 ? (more) : 16))
-#define DOWN_BYTES(state) \
-    (16 + ((1 + COLUMN_LEVELS) * TILE_WARPS + 1) * LANES * (int)(state))
+#define DOWN_BYTES(state)            (16 + (1 + COLUMN_LEVELS) * TILE_WARPS * LANES * (int)(state))
 
 /* segmented.cl: the local memory of a warp. It holds the elements of a window, the nodes of groups
  * of 8 elements and of 64, and for segments the offsets of a job and where each segment begins. */

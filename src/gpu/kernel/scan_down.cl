@@ -42,7 +42,6 @@ typedef struct {
     u64 epoch;
     u32 job; /* jobs are fewer than the words of the status table */
     state warps[TILE_WARPS][LANES], nodes[COLUMN_LEVELS][TILE_WARPS][LANES];
-    state start[LANES]; /* S before the tile */
 } down_memory;
 
 fn int digit_of(i64 k, int level) { return (int)(k >> (COLUMN_LOG * level)) & (TILE_WARPS - 1); }
@@ -143,17 +142,13 @@ fn maybe tile_start(column_status d, LOCAL down_memory *memory, maybe v, i64 k, 
 }
 
 /* The prefixes S before and after the lane's part c. first: S before the column; mine: the part's
- * node. One warp computes S before the tile for all. */
+ * node. */
 fn void find_starts(column_part *c, column_status d, LOCAL down_memory *memory, down_tile t,
                     maybe first, state mine)
 {
     const int warp = thread_index() / LANES, rows = (int)d.rows / TILE_WARPS;
     const amount done = d.origin + t.k * d.rows;
-    maybe start = first;
-    if (warp == TILE_WARPS - 1)
-        memory->start[lane_index()] = tile_start(d, memory, first, t.k, -1).s;
-    BARRIER();
-    start.s = memory->start[lane_index()], start.have = first.have || t.k;
+    const maybe start = tile_start(d, memory, first, t.k, -1);
     const maybe v = append_nodes(start, done, memory->warps, warp, rows);
     maybe after = v; /* not used if the rows are not full */
     state left[5];

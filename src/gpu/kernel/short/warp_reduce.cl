@@ -63,57 +63,6 @@ fn maybe append_part(maybe before, const elem *e, i64 i, int rest, par p, LOCAL 
     return before;
 }
 
-#if defined(TL_SHUFFLES) && TL_SIZE >= 4
-/* Reduces rows of 4, 8, 16, ... 128 elements that lie beside each other, aligned to quads
- * (tl_rows_are_even): a chunk of them at a time, by the first steps of fold_across. */
-fn void reduce_even_rows(batch b, results out, i64 jobs, LOCAL state *box)
-{
-    const i64 all = b.seqs * b.n, step = out.row_stride * (i64)(OP_LANES * sizeof(result));
-    const int lane = lane_index(), n = (int)b.n, log = low_zeros((u32)n), lanes = n / QUAD;
-
-    for (i64 job = warp_index(); job < jobs; job += warp_count()) {
-        const i64 at = job * CHUNK + lane * QUAD;
-        GLOBAL const quad *const x = (GLOBAL const quad *)(b.x + at * TL_SIZE);
-        elem e[ROWS_E][QUAD];
-        state v[ROWS_E];
-        int count = ROWS_E, row = 0; /* the lane has `count` results, of rows from `row` on */
-        UNROLL for (int r = 0; r < ROWS_E; r++)
-        {
-            if (at + r * ROW_e < all) put_quad(e[r], x[r * LANES]);
-        }
-        UNROLL for (int r = 0; r < ROWS_E; r++)
-        {
-            const int i = (r * ROW_e + lane * QUAD) & (n - 1);
-#undef ITEM
-#define ITEM(k) lift_e(e[r][k], i + (k), b.p)
-            v[r] = NODE_4(ITEM, 0, 1);
-        }
-        UNROLL for (int s = 0; s < 5; s++)
-        {
-            const int m = ROWS_E >> (s + 1), right = lane >> s & 1;
-            if (lanes <= 1 << s) continue;
-            UNROLL for (int j = 0; j < m; j++)
-            {
-                const state got = exchange(choose(right, v[j], v[j + m]), 1 << s, box);
-                v[j] = meet(choose(right, v[j + m], v[j]), got, right, QUAD << s);
-            }
-            if (!m) v[0] = meet(v[0], exchange(v[0], 1 << s, box), right, QUAD << s);
-            count = m ? m : 1, row += right * m;
-        }
-
-        if ((lane & (lanes - 1)) / ROWS_E) continue; /* another lane has these results */
-        i64 s = (at + row * ROW_e) >> log;
-        GLOBAL u8 *to = out.x + s * step;
-        UNROLL for (int j = 0; j < ROWS_E; j++, s += LANES / lanes, to += LANES / lanes * step)
-        {
-            maybe whole;
-            whole.s = v[j], whole.have = 1;
-            if (j < count && s < b.seqs) store_maybe(to, whole, n, 0, b.p);
-        }
-    }
-}
-#endif
-
 #define LONG_ROWS_PARAMETERS PARAMETERS_OF(LONG_ROWS)
 #define BY_WARP_BLOCKS (TL_SIZE > 4 || sizeof(state) > 8 ? 1 : 3)
 KERNEL_OF(reduce_by_warp)
@@ -125,12 +74,6 @@ KERNEL_OF(reduce_by_warp)
     const int lane = lane_index();
     const i64 all_jobs = speculative_jobs(a, jobs, b.seqs, 1);
     u32 ticket = 0;
-#if defined(TL_SHUFFLES) && TL_SIZE >= 4
-    if (!(b.flags & OFFSETS) && b.n <= ROW_e) {
-        reduce_even_rows(b, out, jobs, box);
-        return;
-    }
-#endif
     for (i64 job = warp_index(); job < all_jobs; job = job_after(a, job, ticket)) {
         ticket = take_ticket(a);
         const i64 s = job, all = length_of(b, s), n = all < BY_WARP_END ? all : 0;
