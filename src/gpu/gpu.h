@@ -102,7 +102,7 @@ int tl_kernel_number(tally *ctx, char *names, size_t step, int count, const char
 typedef struct tl_gpu_calls {
     const char *name, *prelude; /* name of the device; name of its embedded prelude */
     /* true: the prelude has what single-launch reductions and scans need
-     * (gpu/kernel/reduce_single.cl) */
+     * (gpu/kernel/reduce.cl) */
     int single_launch;
 
     int sees_locked; /* kernels can write page-locked host memory at its address */

@@ -369,19 +369,11 @@ static void add_kernels(tl_buffer *b, const tl_text *t, const contents *c)
     if (c->chunks && !c->in_place) tl_add_file(b, "gpu/kernel/columns.cl");
     if (scan) tl_add_file(b, "gpu/kernel/scan_row.cl");
     if (scan && !c->in_place) tl_add_file(b, "gpu/kernel/scan_columns.cl");
+    if (c->cuda && c->chunks) tl_add_file(b, "gpu/kernel/status.cl");
+    if (c->cuda && reduce && !c->in_place) add_wide(b, t->op);
     snprintf(name, sizeof name, "gpu/kernel/%s%s.cl", c->prepare ? "inputs/" : "", c->shape);
     if (!c->window) tl_add_file(b, name);
-    if (c->cuda && c->chunks) tl_add_file(b, "gpu/kernel/status.cl");
-    if (c->cuda && c->in_place && reduce) tl_add_file(b, "gpu/kernel/reduce_single.cl");
-
-    if (reduce && !c->in_place) {
-        if (c->cuda) {
-            add_wide(b, t->op);
-            tl_add_file(b, "gpu/kernel/reduce_single.cl");
-        }
-        tl_add_file(b, "gpu/kernel/segments.cl");
-    }
-
+    if (reduce && !c->in_place) tl_add_file(b, "gpu/kernel/segments.cl");
     if (c->chunks) add_short(b, c->shape);
     if (c->chunks && !c->in_place) {
         snprintf(name, sizeof name, "gpu/kernel/short/warp_%s.cl", c->shape);

@@ -64,9 +64,8 @@ static single_plan plan_wave(const tl_gpu_device *d, const tl_batch *b)
     for (int log = tile.log; log <= tile.log + more; log++) {
         const single_plan p = plan_tiles(b, log, 1);
         const int64_t fit = d->gpu->local_bytes / (p.local + OTHER_BYTES),
-                      blocks = is_short          ? SHORT_ROWS
-                               : fit < tile.blocks ? fit
-                                                   : tile.blocks;
+                      run = fit < tile.blocks ? fit : tile.blocks,
+                      blocks = is_short ? SHORT_ROWS : run;
         if (can_scan_single(d, b, &p) && p.tiles < WAVE_TILES_END &&
             p.tiles * b->rows <= blocks * d->gpu->processors)
             return p;
@@ -85,8 +84,7 @@ static tile_size choose_tiles(const tl_gpu_device *d, const tl_batch *b)
     /* With large states, a row's last tile, which is partly idle, costs more than several
      * launches. */
     const single_plan large = plan_large(b);
-    const int idle =
-        tl_gpu_state_bytes(op) > 8 && b->rows > 1 && b->n < (int64_t)4 << large.log;
+    const int idle = tl_gpu_state_bytes(op) > 8 && b->rows > 1 && b->n < (int64_t)4 << large.log;
     return tl_gpu_scans_in_steps(op) || idle || !can_scan_single(d, b, &large) ? NO_TILES
                                                                                : LARGE_TILES;
 }

@@ -109,7 +109,7 @@ TL_INLINE V N(row_prefixes)(V v, int64_t n, const V *same)
 }
 
 /* Return how many rows were processed. */
-static int64_t N(scan_wave)(T *out, const T *x, int64_t rows, int64_t n, V run, tl_keying k)
+static int64_t N(scan_small)(T *out, const T *x, int64_t rows, int64_t n, V run, tl_keying k)
 {
     const int64_t per = LANES / n, step = per * n;
     const T *const end = x + rows * n;
@@ -239,7 +239,7 @@ static void N(scan_rows)(const tl_narrow_rows *all, uint16_t before, int exclusi
 
         /* for fewer elements the masks cost more than they save */
         if (n > 1 && n <= LANES / 2 && (rows - r) * n >= 4 * LANES) {
-            r += N(scan_wave)(out + r * n, x + r * n, rows - r, n, run, k);
+            r += N(scan_small)(out + r * n, x + r * n, rows - r, n, run, k);
         }
     }
 

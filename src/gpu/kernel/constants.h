@@ -74,7 +74,7 @@ enum {
     EXACT_F64 = 8 /* results are f64; else f32 */
 };
 
-/* reduce_single.cl: a tile is TILE_WARPS warps of 2^more chunks each. There are fewer than
+/* reduce.cl: a tile is TILE_WARPS warps of 2^more chunks each. There are fewer than
  * TILES_MOST tiles. Fewer than CHUNKS_MOST chunks come after the last tile, and fewer than
  * ROWS_MOST rows of 2^ROW_LOG elements after the last chunk. */
 enum {
