@@ -297,13 +297,8 @@ int tl_gpu_scans_in_steps(const tl_scalar *op);
  * results are contiguous. */
 int tl_gpu_scans_lines(const tl_scalar *op);
 
-/* The kernel scan_down: rows of a lane, 0 if it is not used for this operator;
- * thread blocks that share a multiprocessor. */
-typedef struct tl_column_scan {
-    int rows, blocks;
-} tl_column_scan;
-
-tl_column_scan tl_gpu_column_scan(const tl_scalar *op);
+/* The rows of a lane in the kernel scan_down; 0: the operator has too large elements or states. */
+int tl_gpu_down_rows(const tl_scalar *op);
 
 /* Returns the first line of a compiler's log that has an error, or the log itself if no line
  * has. */

@@ -82,17 +82,6 @@ static const scan_tiles scan_tile_table[] = {
 #undef TREE
 };
 
-typedef struct {
-    int element_most, state_most;
-    tl_column_scan scan;
-} column_scan;
-
-static const column_scan column_scan_table[] = {
-#define COLUMN_SCAN(element_most, state_most, rows, blocks) \
-    {element_most, state_most, {rows, blocks}},
-#include "tuning.def"
-    {INT_MAX, INT_MAX, {0, 1}}};
-
 tl_scan_tile tl_gpu_scan_tile(const tl_scalar *op, int wave)
 {
     const int lines = tl_gpu_scans_lines(op), state = tl_gpu_state_bytes(op);
@@ -104,11 +93,10 @@ tl_scan_tile tl_gpu_scan_tile(const tl_scalar *op, int wave)
     return (tl_scan_tile){0, 0};
 }
 
-tl_column_scan tl_gpu_column_scan(const tl_scalar *op)
+int tl_gpu_down_rows(const tl_scalar *op)
 {
-    const column_scan *row = column_scan_table;
-    while (op->elem_bytes > row->element_most || tl_gpu_state_bytes(op) > row->state_most) row++;
-    return row->scan;
+    const int element = op->elem_bytes, state = tl_gpu_state_bytes(op);
+    return element > 8 || state > 8 ? 0 : element > 4 ? 16 : state > 4 ? 32 : 64;
 }
 
 int tl_gpu_scans_lines(const tl_scalar *op)

@@ -50,8 +50,8 @@ typedef struct {
     state groups[LANES]; /* of the groups of 32 tiles */
 } wave_memory;
 
-/* The block's tile: tile k of sequence s, of `count` parts. A warp has parts mine to end - 1; share:
- * their elements. */
+/* The block's tile: tile k of sequence s, of `count` parts. A warp has parts mine to end - 1, whose
+ * elements are in `share`. */
 typedef struct {
     batch b;
     i64 s, k;
