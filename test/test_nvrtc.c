@@ -105,20 +105,10 @@ static void try_one(const char *op, tally_dtype dtype, const char *shape, const 
     enum { OTHERS = 14 };
 #define EMBEDDED_SHAPE(name) name,
     static const char *const shapes[] = {
-        "law",
-        "prepare",
-        "reduce_two",
-        "scan_two",
-        "window_two",
-        "reduce_bits",
-        "scan_bits",
-        "window_bits",
-        "exact",
-        "keys",
-        "window_flat_two",
-        "window_cut_bits",
-        "scan_small_two",
-        "scan_small_bits",
+        "law",           "prepare",        "reduce_two",      "scan_two",
+        "window_two",    "reduce_bits",    "scan_bits",       "window_bits",
+        "exact",         "keys",           "window_flat_two", "window_cut_bits",
+        "scan_wave_two", "scan_wave_bits",
 #include "gpu/cuda/common.def"
     };
     const tl_scalar *scalar;

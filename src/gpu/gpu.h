@@ -102,7 +102,7 @@ int tl_kernel_number(tally *ctx, char *names, size_t step, int count, const char
 typedef struct tl_gpu_calls {
     const char *name, *prelude; /* name of the device; name of its embedded prelude */
     /* true: the prelude has what single-launch reductions and scans need
-     * (gpu/kernel/reduce_single.cl) */
+     * (gpu/kernel/reduce.cl) */
     int single_launch;
 
     int sees_locked; /* kernels can write page-locked host memory at its address */
@@ -248,7 +248,7 @@ tally_status tl_gpu_text(tl_device *, tally *, const tl_plan *, const char *shap
 /* ---- program.c ---- */
 
 /* A program text: of an operator and a shape, for the API with this prelude. The shapes: "reduce",
- * "reduce_segments", "scan", "scan_segments", "scan_small", "window", "window_flat", "window_cut",
+ * "reduce_segments", "scan", "scan_segments", "scan_wave", "window", "window_flat", "window_cut",
  * "window_far", "window_long", "window_table", "window_stream"; "law" for the probe. kernel: the
  * text of this kernel alone (CUDA only); NULL: of all kernels of the shape. */
 typedef struct tl_text {
@@ -282,13 +282,13 @@ tl_window_tuning tl_gpu_window_tuning(const tl_scalar *op, const char *prelude);
 int tl_gpu_has_shape(const tl_scalar *op, const char *shape, const char *prelude);
 
 /* A tile of the kernel scan_single: log2 of its elements; thread blocks that share a
- * multiprocessor, 0 if single-launch scans are not used for this operator. small: in the program
- * "scan_small". */
+ * multiprocessor, 0 if single-launch scans are not used for this operator. wave: the
+ * smallest tile of the program "scan_wave". */
 typedef struct tl_scan_tile {
     int log, blocks;
 } tl_scan_tile;
 
-tl_scan_tile tl_gpu_scan_tile(const tl_scalar *op, int small);
+tl_scan_tile tl_gpu_scan_tile(const tl_scalar *op, int wave);
 
 /* True if long scans are faster in several launches (level.cl, scan.cl) than in one. */
 int tl_gpu_scans_in_steps(const tl_scalar *op);
@@ -297,13 +297,8 @@ int tl_gpu_scans_in_steps(const tl_scalar *op);
  * results are contiguous. */
 int tl_gpu_scans_lines(const tl_scalar *op);
 
-/* The kernel scan_down: rows of a lane, 0 if it is not used for this operator;
- * thread blocks that share a multiprocessor. */
-typedef struct tl_column_scan {
-    int rows, blocks;
-} tl_column_scan;
-
-tl_column_scan tl_gpu_column_scan(const tl_scalar *op);
+/* The rows of a lane in the kernel scan_down; 0: the operator has too large elements or states. */
+int tl_gpu_down_rows(const tl_scalar *op);
 
 /* Returns the first line of a compiler's log that has an error, or the log itself if no line
  * has. */

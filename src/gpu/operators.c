@@ -69,55 +69,42 @@ void tl_gpu_drop_variants(tl_gpu_device *d)
 
 typedef struct {
     int lines, element_most, state_most; /* lines: of scan_lines.cl */
-    tl_scan_tile large, small;
+    tl_scan_tile large, wave;
 } scan_tiles;
 
 static const scan_tiles scan_tile_table[] = {
 #define LINES 1
 #define TREE  0
-#define SCAN_TILE(form, element_most, state_most, log, blocks, small_log, small_blocks) \
-    {form, element_most, state_most, {log, blocks}, {small_log, small_blocks}},
+#define SCAN_TILE(form, element_most, state_most, log, blocks, wave_log, wave_blocks) \
+    {form, element_most, state_most, {log, blocks}, {wave_log, wave_blocks}},
 #include "tuning.def"
 #undef LINES
 #undef TREE
 };
 
-typedef struct {
-    int element_most, state_most;
-    tl_column_scan scan;
-} column_scan;
-
-static const column_scan column_scan_table[] = {
-#define COLUMN_SCAN(element_most, state_most, rows, blocks) \
-    {element_most, state_most, {rows, blocks}},
-#include "tuning.def"
-    {INT_MAX, INT_MAX, {0, 1}}};
-
-tl_scan_tile tl_gpu_scan_tile(const tl_scalar *op, int small)
+tl_scan_tile tl_gpu_scan_tile(const tl_scalar *op, int wave)
 {
     const int lines = tl_gpu_scans_lines(op), state = tl_gpu_state_bytes(op);
     for (size_t i = 0; i < sizeof scan_tile_table / sizeof *scan_tile_table; i++) {
         const scan_tiles *const t = &scan_tile_table[i];
         if (t->lines == lines && op->elem_bytes <= t->element_most && state <= t->state_most)
-            return small ? t->small : t->large;
+            return wave ? t->wave : t->large;
     }
     return (tl_scan_tile){0, 0};
 }
 
-tl_column_scan tl_gpu_column_scan(const tl_scalar *op)
+int tl_gpu_down_rows(const tl_scalar *op)
 {
-    const column_scan *row = column_scan_table;
-    while (op->elem_bytes > row->element_most || tl_gpu_state_bytes(op) > row->state_most) row++;
-    return row->scan;
+    const int element = op->elem_bytes, state = tl_gpu_state_bytes(op);
+    return element > 8 || state > 8 ? 0 : element > 4 ? 16 : state > 4 ? 32 : 64;
 }
 
 int tl_gpu_scans_lines(const tl_scalar *op)
 {
     const int contiguous =
         op->lanes == 1 && (op->result_bytes == op->elem_bytes || op->result_bytes == 8);
-    /* argmax f64 */
-    const int faster_by_tree = op->elem_bytes == 8 && tl_gpu_state_bytes(op) > 8;
-    return op->exact && op->inputs == 1 && contiguous && !faster_by_tree;
+    /* elements of 8 bytes are faster by tree */
+    return op->exact && op->inputs == 1 && contiguous && op->elem_bytes < 8;
 }
 
 /* These states (of var f32, not of argmax or var f64) leave registers for two blocks of `scan` on a
@@ -157,6 +144,6 @@ int tl_gpu_has_shape(const tl_scalar *op, const char *shape, const char *prelude
 {
     if (!strcmp(shape, "window_stream")) return tl_gpu_window_tuning(op, prelude).stream_least > 0;
     if (!strcmp(shape, "window_far")) return op->exact && tl_is_cuda(prelude);
-    if (!strcmp(shape, "scan_small")) return tl_gpu_scan_tile(op, 1).blocks != 0;
+    if (!strcmp(shape, "scan_wave")) return tl_gpu_scan_tile(op, 1).blocks != 0;
     return op->inputs == 1 || strcmp(shape, "grid");
 }

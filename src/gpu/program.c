@@ -53,11 +53,10 @@ static void add_types(tl_buffer *b, const tl_scalar *op)
 
 static void add_facts(tl_buffer *b, const tl_scalar *op)
 {
-    const tl_column_scan down = tl_gpu_column_scan(op);
     add_types(b, op);
     tl_addf(b, "#define SCAN_LINES %d\n", tl_gpu_scans_lines(op));
     tl_addf(b, "#define SCAN_BLOCKS %d\n", tl_gpu_scans_in_steps(op) ? 2 : 1);
-    tl_addf(b, "#define DOWN_ROWS %d\n#define DOWN_BLOCKS %d\n", down.rows, down.blocks);
+    tl_addf(b, "#define DOWN_ROWS %d\n", tl_gpu_down_rows(op));
     if (op->user) tl_addf(b, "#define TL_USER 1\n");
     if (op->masked == TL_MASKED_MARK) tl_addf(b, "#define TL_MARKED 1\n");
 }
@@ -193,13 +192,13 @@ static void add_chunks(tl_buffer *b, const char *shape, int cuda)
     if (cuda && !strcmp(shape, "reduce")) add_chunk(b, &(chunk){"r", "elem", QUAD, 0});
 }
 
-/* The single-launch scan, with large or small tiles. The warps of a tile fold chunks of 1 to 8
+/* The single-launch scan, by large tiles or by a wave. The warps of a tile fold chunks of 1 to 8
  * rows; scans of lines have none. */
-static void add_scan_single(tl_buffer *b, const tl_scalar *op, int small)
+static void add_scan_single(tl_buffer *b, const tl_scalar *op, int wave)
 {
     static const char *const suffixes[] = {"r", "d", "h", "e"}; /* [k]: of chunks of 2^k rows */
-    const tl_scan_tile tile = tl_gpu_scan_tile(op, small);
-    const int lines = tl_gpu_scans_lines(op), warp_log = tile.log - TILE_WARPS_LOG,
+    const tl_scan_tile tile = tl_gpu_scan_tile(op, wave);
+    const int lines = !wave && tl_gpu_scans_lines(op), warp_log = tile.log - TILE_WARPS_LOG,
               rows_log = warp_log - ROW_LOG;
     const char *const suffix = lines ? "none" : suffixes[rows_log];
 
@@ -210,8 +209,8 @@ static void add_scan_single(tl_buffer *b, const tl_scalar *op, int small)
         "\n#define SINGLE_LOG %d\n#define SINGLE_ITEMS %d\n#define SINGLE_PART(name) name##_%s\n",
         tile.log, 1 << warp_log, suffix);
     tl_addf(b, "#define SINGLE_BLOCKS %d\n", tile.blocks);
-    tl_add_file(b, "gpu/kernel/scan_lines.cl");
-    tl_add_file(b, "gpu/kernel/scan_single.cl");
+    if (lines) tl_add_file(b, "gpu/kernel/scan_lines.cl");
+    tl_add_file(b, wave ? "gpu/kernel/scan_wave.cl" : "gpu/kernel/scan_single.cl");
 }
 
 /* The kernels for short sequences: "segments" has nothing else. */
@@ -226,7 +225,7 @@ static void add_short(tl_buffer *b, const char *shape)
 }
 
 /* Programs of a single kernel, a variant of one in `shape`: "SHAPE_segments" folds short segments,
- * where that shape's own kernel folds short rows; "scan_small" scans by small tiles. */
+ * where that shape's own kernel folds short rows; "scan_wave" scans by tiles of one wave. */
 static void add_variant(tl_buffer *b, const tl_scalar *op, const char *shape, int segments)
 {
     if (!strcmp(shape, "scan")) tl_add_file(b, "gpu/kernel/scan_row.cl");
@@ -234,6 +233,7 @@ static void add_variant(tl_buffer *b, const tl_scalar *op, const char *shape, in
         add_short(b, shape);
         return;
     }
+    tl_add_file(b, "gpu/kernel/level.cl");
     tl_add_file(b, "gpu/kernel/status.cl");
     add_scan_single(b, op, 1);
 }
@@ -276,9 +276,9 @@ static tally_status end(tally *ctx, tl_buffer *b, const tl_text *t, char **text,
 
 /* What a shape's text consists of. */
 typedef struct {
-    const char *shape; /* without _two, _bits, _segments and _small */
+    const char *shape; /* without _two, _bits, _segments and _wave */
     int in_place, bits, prepare, law, chunks, cuda;
-    int segments, variant;        /* a variant of one kernel: "_segments" or "_small" */
+    int segments, variant;        /* a variant of one kernel: "_segments" or "_wave" */
     const window_program *window; /* NULL: no windows */
 } contents;
 
@@ -290,7 +290,7 @@ static contents contents_of(const tl_text *t)
     c.bits = strstr(t->shape, "_bits") != NULL;
     c.in_place = c.bits || strstr(t->shape, "_two");
     c.segments = strstr(t->shape, "_segments") != NULL;
-    c.variant = c.segments || strstr(t->shape, "_small");
+    c.variant = c.segments || strstr(t->shape, "_wave");
     for (size_t i = 0;
          (c.in_place || c.variant) && c.shape == t->shape && i < sizeof bases / sizeof *bases; i++)
         if (!strncmp(t->shape, bases[i], strlen(bases[i]))) c.shape = bases[i];
@@ -368,19 +368,11 @@ static void add_kernels(tl_buffer *b, const tl_text *t, const contents *c)
     if (c->chunks && !c->in_place) tl_add_file(b, "gpu/kernel/columns.cl");
     if (scan) tl_add_file(b, "gpu/kernel/scan_row.cl");
     if (scan && !c->in_place) tl_add_file(b, "gpu/kernel/scan_columns.cl");
+    if (c->cuda && c->chunks) tl_add_file(b, "gpu/kernel/status.cl");
+    if (c->cuda && reduce && !c->in_place) add_wide(b, t->op);
     snprintf(name, sizeof name, "gpu/kernel/%s%s.cl", c->prepare ? "inputs/" : "", c->shape);
     if (!c->window) tl_add_file(b, name);
-    if (c->cuda && c->chunks) tl_add_file(b, "gpu/kernel/status.cl");
-    if (c->cuda && c->in_place && reduce) tl_add_file(b, "gpu/kernel/reduce_single.cl");
-
-    if (reduce && !c->in_place) {
-        if (c->cuda) {
-            add_wide(b, t->op);
-            tl_add_file(b, "gpu/kernel/reduce_single.cl");
-        }
-        tl_add_file(b, "gpu/kernel/segments.cl");
-    }
-
+    if (reduce && !c->in_place) tl_add_file(b, "gpu/kernel/segments.cl");
     if (c->chunks) add_short(b, c->shape);
     if (c->chunks && !c->in_place) {
         snprintf(name, sizeof name, "gpu/kernel/short/warp_%s.cl", c->shape);
@@ -388,7 +380,7 @@ static void add_kernels(tl_buffer *b, const tl_text *t, const contents *c)
     }
 
     if (scan && c->cuda && tl_gpu_scan_tile(t->op, 0).blocks) add_scan_single(b, t->op, 0);
-    if (scan && c->cuda && !c->in_place && tl_gpu_column_scan(t->op).rows) {
+    if (scan && c->cuda && !c->in_place && tl_gpu_down_rows(t->op)) {
         tl_addf(b, "namespace down_single {");
         tl_add_file(b, "gpu/kernel/scan_down.cl");
         tl_addf(b, "}\n");

@@ -7,25 +7,23 @@
 
 /* ---- scans in one launch ---- */
 
-enum {
-    TILES_END = 1 << (STATUS_LEVELS * RADIX_LOG),
-    NODES_END = 1 << 28,
-    SMALL_SHARE = 2 /* bench/results/2026-11-25-ladder.txt */
-};
+enum { TILES_END = 1 << (STATUS_LEVELS * RADIX_LOG), NODES_END = 1 << 28 };
 
-typedef enum { NO_TILES, LARGE_TILES, SMALL_TILES } tile_size;
+/* LARGE_TILES: scan_single.cl. WAVE: scan_wave.cl. */
+typedef enum { NO_TILES, LARGE_TILES, WAVE } tile_size;
 
-/* The tiles of a sequence, the levels of the look-back above them, and the words of the status
- * table for all sequences. */
+/* 2^log elements of a tile; the tiles of a sequence; the levels of the look-back above them; the
+ * words of the status table for all sequences; bytes of local memory of a thread block. */
 typedef struct {
-    int64_t tiles, words;
-    int levels;
+    int log, levels;
+    int64_t tiles, words, local;
 } single_plan;
 
-static single_plan plan_scan_single(const tl_batch *b, int small)
+static single_plan plan_tiles(const tl_batch *b, int log, int stages)
 {
-    const int log = tl_gpu_scan_tile(b->plan->op, small).log;
-    single_plan p = {.tiles = (b->n + (1 << log) - 1) >> log};
+    single_plan p = {.log = log,
+                     .tiles = (b->n + ((int64_t)1 << log) - 1) >> log,
+                     .local = (int64_t)stages * b->plan->op->elem_bytes << log};
     int64_t nodes = 0;
 
     for (int k = 0; k < TL_GPU_LEVELS + 8 && (!k || p.tiles >> (RADIX_LOG * (k - 1))); k++) {
@@ -36,55 +34,59 @@ static single_plan plan_scan_single(const tl_batch *b, int small)
     return p;
 }
 
-/* Bytes of local memory of a thread block. */
-static int64_t single_local_bytes(const tl_batch *b, int small)
+/* Large tiles, of which local memory holds several. */
+static single_plan plan_large(const tl_batch *b)
 {
-    return (int64_t)STAGES * b->plan->op->elem_bytes << tl_gpu_scan_tile(b->plan->op, small).log;
+    return plan_tiles(b, tl_gpu_scan_tile(b->plan->op, 0).log, STAGES);
 }
 
-/* Thread blocks that are resident at the same time. */
-static int64_t resident_blocks(const tl_gpu_device *d, const tl_batch *b, int small)
+/* True if the kernel scan_single can take the batch by tiles of this size. A tile number has at
+ * most four digits, a node number fits in 32 bits, and the status table keeps within its share of
+ * the memory. Rows shorter than a quarter of a tile would leave most of its warps idle. */
+static int can_scan_single(const tl_gpu_device *d, const tl_batch *b, const single_plan *p)
 {
-    return (int64_t)tl_gpu_scan_tile(b->plan->op, small).blocks * d->gpu->processors;
+    const int64_t quarter = (int64_t)1 << (p->log - 2);
+    return (b->rows == 1 || b->n >= quarter) && p->tiles < TILES_END &&
+           b->rows < NODES_END / (p->tiles + 1) && p->local <= d->gpu->local_bytes &&
+           p->words <= tl_status_words(d);
 }
 
-/* True if the kernel scan_single can take the batch, by large or by small tiles. A tile number has
- * at most four digits, a node number fits in 32 bits, and the status table keeps within its share
- * of the memory.
- * Rows shorter than a quarter of a tile would leave most of its warps idle. */
-static int can_scan_single(const tl_gpu_device *d, const tl_batch *b, int small)
+/* The wave with the smallest tiles of which all are resident together; log 0: there is none. Rows
+ * that are too short for large tiles may be more. Scans by lines are faster by large tiles than by
+ * a wave of larger ones. */
+static single_plan plan_wave(const tl_gpu_device *d, const tl_batch *b)
 {
-    const int64_t tile = (int64_t)1 << tl_gpu_scan_tile(b->plan->op, small).log,
-                  tiles = b->n / tile + 1;
-    const int64_t least = small ? CHUNK : 4 * CHUNK;
-    if ((b->rows > 1 && b->n < (tile / 4 > least ? tile / 4 : least)) || tiles >= TILES_END ||
-        b->rows >= NODES_END / tiles || single_local_bytes(b, small) > d->gpu->local_bytes)
-        return 0;
-    return plan_scan_single(b, small).words <= tl_status_words(d);
+    enum { OTHER_BYTES = 4096, SHORT_ROWS = 16 }; /* of a block; of a multiprocessor: at most */
+    const tl_scan_tile tile = tl_gpu_scan_tile(b->plan->op, 1);
+    const int more = tl_gpu_scans_lines(b->plan->op) ? 0 : WAVE_MORE,
+              is_short = b->rows > 1 && b->n < (int64_t)1 << (plan_large(b).log - 2);
+
+    for (int log = tile.log; log <= tile.log + more; log++) {
+        const single_plan p = plan_tiles(b, log, 1);
+        const int64_t fit = d->gpu->local_bytes / (p.local + OTHER_BYTES),
+                      run = fit < tile.blocks ? fit : tile.blocks,
+                      blocks = is_short ? SHORT_ROWS : run;
+        if (can_scan_single(d, b, &p) && p.tiles < WAVE_TILES_END &&
+            p.tiles * b->rows <= blocks * d->gpu->processors)
+            return p;
+    }
+    return (single_plan){0};
 }
 
-/* Chooses the tiles of a scan in one launch. Small tiles are used where rows are too short for
- * large ones, or where there would be at most half as many large tiles as multiprocessors
- * (SMALL_SHARE). They are never faster for operators of elements of 4 bytes or more that
- * are scanned by lines (argmax). */
 static tile_size choose_tiles(const tl_gpu_device *d, const tl_batch *b)
 {
-    if (!d->gpu->calls->single_launch || !tl_gpu_scan_tile(b->plan->op, 0).blocks || b->listed ||
+    const tl_scalar *const op = b->plan->op;
+    if (!d->gpu->calls->single_launch || !tl_gpu_scan_tile(op, 0).blocks || b->listed ||
         !b->long_count || tl_batch_columns(b))
         return NO_TILES;
-    const tl_scalar *const op = b->plan->op;
-    const int many = can_scan_single(d, b, 0),
-              wide_lines = op->elem_bytes >= 4 && tl_gpu_scans_lines(op);
-    const int large = SMALL_SHARE * plan_scan_single(b, 0).tiles * b->rows > d->gpu->processors;
+    if (plan_wave(d, b).log) return WAVE;
 
     /* With large states, a row's last tile, which is partly idle, costs more than several
      * launches. */
-    const int idle = tl_gpu_state_bytes(op) > 8 && b->rows > 1 &&
-                     b->n < (int64_t)4 << tl_gpu_scan_tile(op, 0).log;
-    if (large && (tl_gpu_scans_in_steps(op) || idle)) return NO_TILES;
-    if (many && (wide_lines || large)) return LARGE_TILES;
-
-    return can_scan_single(d, b, 1) ? SMALL_TILES : many ? LARGE_TILES : NO_TILES;
+    const single_plan large = plan_large(b);
+    const int idle = tl_gpu_state_bytes(op) > 8 && b->rows > 1 && b->n < (int64_t)4 << large.log;
+    return tl_gpu_scans_in_steps(op) || idle || !can_scan_single(d, b, &large) ? NO_TILES
+                                                                               : LARGE_TILES;
 }
 
 static tl_arguments_tiled_part tiled_arguments(const tl_gpu_device *d, const tl_batch *b,
@@ -99,21 +101,22 @@ static tl_arguments_tiled_part tiled_arguments(const tl_gpu_device *d, const tl_
 }
 
 static tally_status scan_single(const tl_launch *l, const tl_batch *b, const tl_results *r,
-                                int small, const tl_before *from)
+                                int wave, const tl_before *from)
 {
     tl_gpu_device *d = l->d;
-    const single_plan p = plan_scan_single(b, small);
-    const int64_t jobs = p.tiles * b->rows, most = resident_blocks(d, b, small),
-                  groups = jobs < most ? jobs : most;
+    const tl_scan_tile tile = tl_gpu_scan_tile(b->plan->op, wave);
+    single_plan p = wave ? plan_wave(d, b) : plan_large(b);
+    const int64_t jobs = p.tiles * b->rows, most = (int64_t)tile.blocks * d->gpu->processors;
 
-    assert(p.tiles > 0 && p.tiles < TILES_END && groups > 0);
+    assert(p.tiles > 0 && p.tiles < TILES_END && p.levels < STATUS_LEVELS);
     tally_status status = tl_status_reserve(d, l->ctx, p.words);
     if (status) return status;
 
-    assert(p.levels < STATUS_LEVELS && p.words <= d->slot->status_table.words && groups > 0);
+    assert(p.words <= d->slot->status_table.words);
+    if (wave) p.levels = p.log - tile.log;
     const tl_arguments_tiled_part tiled = tiled_arguments(d, b, r, &p, jobs, from);
-    const tl_local_bytes_argument local = tl_local_bytes(single_local_bytes(b, small));
-    return TL_GO(l, scan_single, groups, .tiled = tiled, .local_bytes = local);
+    return TL_GO(l, scan_single, wave || jobs < most ? jobs : most, .tiled = tiled,
+                 .local_bytes = tl_local_bytes(p.local));
 }
 
 /* ---- scans of columns in one launch ---- */
@@ -122,7 +125,7 @@ static tally_status scan_single(const tl_launch *l, const tl_batch *b, const tl_
 static single_plan plan_scan_down(const tl_batch *b)
 {
     const int log = tl_columns_log(b);
-    const int64_t tile = (int64_t)tl_gpu_column_scan(b->plan->op).rows * TILE_WARPS << (5 - log),
+    const int64_t tile = (int64_t)tl_gpu_down_rows(b->plan->op) * TILE_WARPS << (5 - log),
                   width = tl_column_groups(b) << log;
     single_plan p = {.tiles = (b->n + tile - 1) / tile};
     while ((p.tiles - 1) >> (COLUMN_LOG * p.levels)) p.levels++;
@@ -132,26 +135,28 @@ static single_plan plan_scan_down(const tl_batch *b)
     return p;
 }
 
-/* True if the kernel scan_down takes the batch. Short columns go by several launches, which also
- * read the elements only once; and so do a few more columns than half the lanes of a warp, of
- * elements of 4 or 8 bytes, for which it is slower. */
-static int can_scan_down(const tl_gpu_device *d, const tl_batch *b)
-{
-    const int few = b->plan->op->elem_bytes >= 4 && b->rows > LANES / 2 && b->rows < LANES * 3 / 4;
-    if (!d->gpu->calls->single_launch || !tl_batch_columns(b) || b->in_place || !b->long_count ||
-        !tl_gpu_column_scan(b->plan->op).rows || few)
-        return 0;
-    const single_plan p = plan_scan_down(b);
-    return p.levels < COLUMN_LEVELS && p.words <= tl_status_words(d);
-}
-
+/* Bytes of local memory of a thread block. */
 static int64_t down_local_bytes(const tl_batch *b)
 {
     const tl_scalar *const op = b->plan->op;
     const int log = tl_columns_log(b), bytes = op->elem_bytes;
     const int64_t line = bytes * (b->rows < LANES ? b->rows : LANES);
     return DOWN_BYTES(tl_gpu_state_bytes(op)) +
-           (DOWN_PITCH(tl_gpu_column_scan(op).rows, line, bytes << log) * TILE_WARPS << (5 - log));
+           (DOWN_PITCH(tl_gpu_down_rows(op), line, bytes << log) * TILE_WARPS << (5 - log));
+}
+
+/* True if the kernel scan_down takes the batch. Short columns go by several launches, which also
+ * read the elements only once; and so do a few more columns than half the lanes of a warp, of
+ * elements of 8 bytes, for which it is slower. */
+static int can_scan_down(const tl_gpu_device *d, const tl_batch *b)
+{
+    const int few = b->plan->op->elem_bytes > 4 && b->rows > LANES / 2 && b->rows < LANES * 3 / 4;
+    if (!d->gpu->calls->single_launch || !tl_batch_columns(b) || b->in_place || !b->long_count ||
+        !tl_gpu_down_rows(b->plan->op) || few)
+        return 0;
+    const single_plan p = plan_scan_down(b);
+    return p.levels < COLUMN_LEVELS && p.words <= tl_status_words(d) &&
+           down_local_bytes(b) <= d->gpu->local_bytes;
 }
 
 static tally_status scan_down(const tl_launch *l, const tl_batch *b, const tl_results *r,
@@ -264,14 +269,14 @@ tally_status tl_scan_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, cons
     if (!status)
         status = tl_gpu_program(
             d, ctx, op,
-            p.single_pass == SMALL_TILES
-                ? tl_in_place_shape(b, "scan_small", "scan_small_two", "scan_small_bits")
+            p.single_pass == WAVE
+                ? tl_in_place_shape(b, "scan_wave", "scan_wave_two", "scan_wave_bits")
                 : tl_in_place_shape(b, "scan", "scan_two", "scan_bits"),
             &program);
 
     if (!status && p.columns_single) status = scan_down(&l, b, r, &from);
     if (!status && p.single_pass != NO_TILES)
-        status = scan_single(&l, b, r, p.single_pass == SMALL_TILES, &from);
+        status = scan_single(&l, b, r, p.single_pass == WAVE, &from);
     if (!status && p.levels) status = tl_make_nodes(&l, b, &nodes);
     if (!status && p.levels) status = make_prefix(&l, b, &nodes, &from, &prefix);
     if (!status && p.packed) status = tl_segmented_scan(&l, b, r, &from);

@@ -367,7 +367,7 @@ LOAD_ROWS(load_d, elem, 2,
 LOAD_ROWS(load_h, elem, 4,
           put_quad(e[r], ((GLOBAL const quad *)(b.x + (start + mine) * TL_SIZE))[r * LANES]),
           put_quad(e[r], load_some(b, start, i, limit)), NO_ELEMENT)
-typedef elem strip[8][QUAD]; /* a chunk that is prefetched before it is folded (reduce_single.cl) */
+typedef elem strip[8][QUAD]; /* a chunk that is prefetched before it is folded (reduce.cl) */
 #define fold_dense(v, e, b, from, at) fold_quads_e(v, e, b, at, 1)
 #endif
 

@@ -3,7 +3,7 @@
  * includes this text several times, with N(x) for names: for elements (x_e, ITEM elem, 8 rows of
  * 128; x_h, x_d and x_r with 4, 2 and 1 rows), for states that are nodes of the level below (x_s,
  * ITEM state, 2 rows), and without ITEM, the first part alone, for chunks of packs (x_w,
- * reduce_single.cl).
+ * reduce.cl).
  * unit: the elements of an item. */
 enum { N(ROW) = LANES * LANE_ITEMS, N(CHUNK) = ROWS * LANES * LANE_ITEMS };
 

@@ -74,7 +74,7 @@ enum {
     EXACT_F64 = 8 /* results are f64; else f32 */
 };
 
-/* reduce_single.cl: a tile is TILE_WARPS warps of 2^more chunks each. There are fewer than
+/* reduce.cl: a tile is TILE_WARPS warps of 2^more chunks each. There are fewer than
  * TILES_MOST tiles. Fewer than CHUNKS_MOST chunks come after the last tile, and fewer than
  * ROWS_MOST rows of 2^ROW_LOG elements after the last chunk. */
 enum {
@@ -100,10 +100,14 @@ enum {
     STATUS_WORD = 16
 };
 
-/* scan_down.cl: log2 of the radix of the look-back, which is TILE_WARPS; max levels; blocks of a
- * multiprocessor. DOWN_PITCH: bytes of the strip of a part in local memory. line: bytes of a row;
- * more: bytes between strips, which avoid bank conflicts. DOWN_BYTES: other bytes of a block. */
-enum { COLUMN_LOG = TILE_WARPS_LOG, COLUMN_LEVELS = 7, DOWN_RUN = 4 };
+/* scan_wave.cl: max log2 of the parts of a warp; tile numbers have two digits. */
+enum { WAVE_MORE = 2, WAVE_TILES_END = 1 << (2 * RADIX_LOG) };
+
+/* scan_down.cl: log2 of the radix of the look-back, which is TILE_WARPS; max levels; blocks whose
+ * registers fit on a multiprocessor, and blocks of a launch for each. DOWN_PITCH: bytes of the
+ * strip of a part in local memory. line: bytes of a row; more: bytes between strips, which avoid
+ * bank conflicts. DOWN_BYTES: other bytes of a block. */
+enum { COLUMN_LOG = TILE_WARPS_LOG, COLUMN_LEVELS = 7, DOWN_BLOCKS = 3, DOWN_RUN = 4 };
 #define DOWN_PITCH(rows, line, more) ((rows) * (line) + ((more) > 16 ? (more) : 16))
 #define DOWN_BYTES(state)            (16 + (1 + COLUMN_LEVELS) * TILE_WARPS * LANES * (int)(state))
 

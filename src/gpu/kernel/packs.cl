@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Elements in packs of 16 bytes, and the first fast path that folds packs (partials.cl and
- * reduce_single.cl have the others). */
+ * reduce.cl have the others). */
 enum { PACK = 16 / TL_SIZE };
 
 typedef struct ALIGNED(16) {

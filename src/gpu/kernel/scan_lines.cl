@@ -3,7 +3,6 @@
  * contiguous lines of them, one element after the other. Elements and results go through local
  * memory in lines of 16 bytes, a row of 32 lines at a time. Line u is stored at place u ^ (u / 8 &
  * 7), so that neither rows nor the lines of a lane have bank conflicts. */
-#if SCAN_LINES
 enum {
     LINES = SINGLE_ITEMS / (LANES * PACK),
     LANE_ITEMS_L = LINES * PACK,
@@ -107,13 +106,6 @@ fn bundle line_of(const result *w)
     {
 #if TL_OUT_FLOAT == 4
         v.w[k] = as_u32(w[k]);
-#elif TL_OUT_SIZE == 8
-#if TL_OUT_FLOAT
-        const u64 bits = as_u64(w[k]);
-#else
-        const u64 bits = (u64)w[k];
-#endif
-        v.w[2 * k] = (u32)bits, v.w[2 * k + 1] = (u32)(bits >> 32);
 #else
         v.w[k * TL_SIZE / 4] |= ((u32)w[k] & (u32)(((u64)1 << (8 * TL_SIZE)) - 1))
                                 << (8 * TL_SIZE * k) % 32;
@@ -187,5 +179,3 @@ fn void lines_scan(chunk_scan c, LOCAL bundle *stage, maybe start)
     }
 #endif
 }
-
-#endif

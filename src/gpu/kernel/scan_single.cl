@@ -24,7 +24,7 @@
  * number is the block's, because blocks start in order. Each launch takes a known number of
  * tickets. Whoever takes the last one knows that all blocks have begun, and ends the epoch.
  *
- * The size of a tile is a constant of the program: "scan" has large tiles, "scan_small" smaller
+ * The size of a tile is a constant of the program: "scan" has large tiles, "scan_wave" smaller
  * ones for arrays of few tiles (gpu/tuning.def). */
 enum { TILE_LOG = SINGLE_LOG };
 #if !SCAN_LINES

@@ -123,7 +123,7 @@ fn void load_rows(elem (*e)[QUAD], const int rows, batch b, i64 start, i64 at, i
 #define load_d(e, b, start, at, limit) load_rows(e, 2, b, start, at, limit)
 #define load_r(e, b, start, at, limit) load_rows(e, 1, b, start, at, limit)
 
-/* A chunk that is prefetched before it is folded (reduce_single.cl). */
+/* A chunk that is prefetched before it is folded (reduce.cl). */
 typedef pending strip[8];
 
 fn void load_dense(pending *a, batch b, i64 first) { load_quads(a, 8, b, first); }

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT
+ * Scan in one launch of sequences whose tiles are all resident together: each block has one tile,
+ * with all its elements in local memory. Block numbers are tile numbers, because blocks start in
+ * order.
+ *
+ * A tile is cut into parts; each of warps 0 to 7 has 2^more of them. A block publishes the node of
+ * its tile. Then its ten warps poll for the nodes of all tiles to the left, each for one group of
+ * 32 tiles. So no tile waits for nodes of groups, which scan_single.cl needs for more tiles. */
+enum { PART_ROWS = SINGLE_ITEMS / ROW_e, PART_QUADS = SINGLE_ITEMS / QUAD };
+
+/* Copies the elements of a part to local memory; complete after COPY_WAIT and WARP_BARRIER. */
+fn void load_part(LOCAL quad *to, batch b, i64 start, i64 at)
+{
+    const int lane = lane_index();
+#if !TL_IN_PLACE
+    enum { UNITS = SINGLE_ITEMS * TL_SIZE / 16 };
+    if (at + SINGLE_ITEMS <= b.n && is_packed(b, start + at)) {
+        GLOBAL const u8 *const x = b.x + (start + at) * TL_SIZE;
+        UNROLL for (int u = lane; u < UNITS; u += LANES)
+            COPY_UNIT((LOCAL u8 *)to + u * 16, x + u * 16);
+        return;
+    }
+#endif
+    elem e[PART_ROWS][QUAD];
+    SINGLE_PART(load)(e, b, start, at, b.n);
+    UNROLL for (int r = 0; r < PART_ROWS; r++)
+    {
+        quad q;
+        q.x = e[r][0], q.y = e[r][1], q.z = e[r][2], q.w = e[r][3];
+        to[r * LANES + lane] = q;
+    }
+}
+
+/* Returns the node of a part in local memory, whose first element has index `at`. */
+fn state node_of_part(LOCAL const quad *x, batch b, i64 at, LOCAL state *box)
+{
+    elem e[PART_ROWS][QUAD];
+    state v[PART_ROWS];
+    UNROLL for (int r = 0; r < PART_ROWS; r++) put_quad(e[r], x[r * LANES + lane_index()]);
+    SINGLE_PART(fold_quads)(v, e, b, at, 1);
+    SINGLE_PART(fold_across)(v, 1, box);
+    return SINGLE_PART(fold_lanes)(v[0], 1, box);
+}
+
+/* What the warps of a block share. */
+typedef struct {
+    u64 epoch;
+    state parts[LANES];  /* the nodes of the tile's parts */
+    state tiles[LANES];  /* of the tiles of its group of 32 */
+    state groups[LANES]; /* of the groups of 32 tiles */
+} wave_memory;
+
+/* The block's tile: tile k of sequence s, of `count` parts. A warp has parts mine to end - 1, whose
+ * elements are in `share`. */
+typedef struct {
+    batch b;
+    i64 s, k;
+    int count, mine, end;
+    LOCAL quad *share;
+} wave_tile;
+
+fn amount tile_size(wave_tile t) { return (amount)SINGLE_ITEMS * t.count; }
+
+/* Index of the first element of a part. */
+fn i64 part_at(wave_tile t, int part) { return (t.k * t.count + part) * SINGLE_ITEMS; }
+
+/* Loads the parts of a warp, and computes their nodes. */
+fn void fold_share(wave_tile t, LOCAL wave_memory *m, LOCAL state *box)
+{
+    const i64 from = start_of(t.b, t.s);
+    ROLLED for (int p = t.mine; p < t.end; p++)
+    {
+        const i64 at = part_at(t, p);
+        if (at < t.b.n) load_part(t.share + (p - t.mine) * PART_QUADS, t.b, from, at);
+    }
+    COPY_WAIT();
+    WARP_BARRIER();
+    ROLLED for (int p = t.mine; p < t.end; p++)
+    {
+        const i64 at = part_at(t, p);
+        if (at >= t.b.n) break;
+        const state v = node_of_part(t.share + (p - t.mine) * PART_QUADS, t.b, at, box);
+        if (lane_index() == 0) m->parts[p] = v;
+    }
+}
+
+/* Polls for the nodes of the tiles to the left. words: the node of the sequence's first tile; own:
+ * that of this tile. */
+fn void poll_tiles(wave_tile t, LOCAL wave_memory *m, GLOBAL const u64 *words, state own,
+                   LOCAL state *box)
+{
+    const int lane = lane_index(), group = (int)(t.k >> RADIX_LOG);
+    state left[5];
+    for (int g = thread_index() / LANES; g <= group; g += TILE_WARPS + 2) {
+        const i64 number = (i64)g << RADIX_LOG | lane;
+        state v = own;
+        if (number < t.k)
+            while (state_missing(words, number, &v, m->epoch)) continue;
+        WARP_BARRIER();
+        if (g == group) m->tiles[lane] = v;
+        v = row_node_s(v, tile_size(t), left, box);
+        if (lane == 0) m->groups[g] = v;
+    }
+}
+
+/* Returns S before the tile, or, if `ends` is 1, after it. first: S before the sequence. */
+fn maybe tile_start(wave_tile t, LOCAL const wave_memory *m, maybe first, int ends,
+                    LOCAL state *box)
+{
+    const int group = (int)(t.k >> RADIX_LOG), digit = (int)t.k & 31, carry = ends && digit == 31;
+    const amount n = tile_size(t), done = t.b.p.origin;
+    const state groups = m->groups[lane_index()], tiles = m->tiles[lane_index()];
+    first = append_lanes(first, done, groups, 32 * n, group + carry, box);
+    if (carry) return first;
+    return append_lanes(first, done + (group << RADIX_LOG) * n, tiles, n, digit + ends, box);
+}
+
+/* Scans the parts of a warp. */
+fn void scan_share(wave_tile t, LOCAL const wave_memory *m, results out, seeding seeds,
+                   LOCAL state *box)
+{
+    state left[5];
+    row_node_s(m->parts[lane_index() & (t.count - 1)], SINGLE_ITEMS, left, box);
+    const maybe first = initial(seeds, t.s, t.b.p), start = tile_start(t, m, first, 0, box),
+                starts = row_start_s(start, t.b.p.origin + part_at(t, 0), SINGLE_ITEMS, left);
+    state after = start.s; /* S after the tile: for its last warp */
+    if (t.end == t.count) after = tile_start(t, m, first, 1, box).s;
+
+    chunk_scan c;
+    c.b = t.b, c.out = out, c.s = t.s, c.n = t.b.n;
+    c.exclusive = seeds.exclusive, c.last = PART_ROWS - 1;
+    ROLLED for (int p = t.mine; p < t.end; p++)
+    {
+        maybe rows[ROWS_E + 1];
+        state stack[LOG_ROWS_E + 1];
+        c.at = part_at(t, p);
+        if (c.at >= t.b.n) break;
+        rows[0].s = from_lane(starts.s, p, box), rows[0].have = start.have || p;
+        c.after = from_lane(starts.s, (p + 1) & 31, box);
+        if (p == t.count - 1) c.after = after;
+        UNROLL for (int r = 0; r < PART_ROWS; r++)
+        {
+            elem x[QUAD];
+            put_quad(x, t.share[(p - t.mine) * PART_QUADS + r * LANES + lane_index()]);
+            scan_row(c, x, r, rows, stack, box);
+        }
+    }
+}
+
+#define TILED_PARAMETERS PARAMETERS_OF(TILED)
+KERNEL_OF(scan_single)
+{
+    BATCH_OF_PARAMETERS;
+    RESULTS_OF_PARAMETERS;
+    SEEDING_OF_PARAMETERS;
+    BOX SHARED wave_memory m;
+    const int warp = thread_index() / LANES, more = (int)levels;
+    wave_tile t;
+    t.b = b, t.s = b.seqs == 1 ? 0 : group_index() / tiles, t.k = group_index() - t.s * tiles;
+    t.count = TILE_WARPS << more, t.mine = warp << more, t.end = t.mine + (1 << more);
+    t.share = (LOCAL quad *)LOCAL_MEMORY + t.mine * PART_QUADS;
+    GLOBAL u64 *const words = status_table + STATUS_HEADER / 8 + t.s * (tiles + 1) * PIECES * 2;
+
+    if (warp < TILE_WARPS) {
+        fold_share(t, &m, box);
+    } else if (thread_index() == TILE_WARPS * LANES) {
+        const u64 epoch = begin_epoch(status_table);
+        m.epoch = epoch;
+        if ((i64)atomicAdd(status_table, (u64)1) == jobs - 1) end_epoch(status_table, epoch);
+    }
+    BARRIER();
+
+    state own = m.parts[lane_index() & (t.count - 1)];
+    for (int j = 1; j < t.count; j <<= 1)
+        own = meet(own, exchange(own, j, box), (lane_index() & j) != 0, j * SINGLE_ITEMS);
+    if (thread_index() == 0 && part_at(t, t.count) <= b.n) publish_state(words, t.k, own, m.epoch);
+    poll_tiles(t, &m, words, own, box);
+    BARRIER();
+    if (warp < TILE_WARPS) scan_share(t, &m, out, seeds, box);
+}
