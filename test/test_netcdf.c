@@ -269,8 +269,8 @@ static void not_written(tally *ctx)
         check(tally_file_head(f, lines[i]) == TALLY_INVALID, "'%s' names two dimensions", lines[i]);
     const double steps[] = {1, 2, 3};
 #define REFUSES(call, words) \
-    check((call) == TALLY_INVALID && strstr(tally_error(ctx), words), "'%s' is not in '%s'", words, \
-          tally_error(ctx))
+    check((call) == TALLY_INVALID && strstr(tally_error(ctx), words), "'%s' is not in '%s'", \
+          words, tally_error(ctx))
     REFUSES(tally_file_coordinate(f, "x", 2, TALLY_F64, steps), "dimension is 2: must be 0..1");
     REFUSES(tally_file_coordinate(f, "x", -1, TALLY_F64, steps), "dimension is -1: must be 0..1");
     REFUSES(tally_file_coordinate(f, "x/y", 1, TALLY_F64, steps), "x/y");

@@ -2,6 +2,7 @@
 """Rows of results as text, CSV, Parquet or Arrow. A file appears under its name only when it is complete."""
 
 import os
+import stat
 import sys
 import tempfile
 
@@ -16,7 +17,7 @@ _ENDINGS |= {".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow"}
 
 def writer(arguments, head):
     """A context manager with write(table), a dictionary of columns."""
-    path = arguments.output
+    path = None if arguments.output == "-" else arguments.output  # - is standard output
     to = arguments.to or ("text" if path is None else _ENDINGS.get(os.path.splitext(path)[1].lower()))
     if to is None:
         raise ValueError(f"--output {path}: its ending says no format ({', '.join(_ENDINGS)}); name it: --to text")
@@ -28,17 +29,33 @@ def writer(arguments, head):
 
 
 class _Output:
-    """A file beside the one that is asked for, which takes its name at the end, or nothing is left."""
+    """A file beside the one that is asked for, which takes its name at the end, or nothing is left. Devices and pipes
+    are written as they are, and a link stays: the file that it refers to is replaced."""
 
     def __init__(self, path):
-        self._path, self._hidden = path, None
-        if path is not None:
-            folder = os.path.dirname(os.path.abspath(path))
-            try:
-                handle, self._hidden = tempfile.mkstemp(prefix=f".{os.path.basename(path)}.", dir=folder)
-            except OSError as wrong:
-                raise ValueError(f"{path}: {wrong.strerror}") from None
-            os.close(handle)
+        self._path, self._hidden, self._target, self._mode = path, None, path, None
+        if path is None:
+            return
+        try:
+            there = os.stat(path) if os.path.exists(path) else None
+            if there is not None and stat.S_ISDIR(there.st_mode):
+                raise ValueError(f"{path}: is a directory")
+            if there is not None and not stat.S_ISREG(there.st_mode):
+                return
+            if there is not None:
+                self._target, self._mode = os.path.realpath(path), stat.S_IMODE(there.st_mode)
+                with open(path, "ab"):  # raises if it is read-only, which a new name for another file would not
+                    pass
+            folder, name = os.path.split(os.path.abspath(self._target))
+            handle, self._hidden = tempfile.mkstemp(prefix=f".{name}.", dir=folder)
+        except OSError as wrong:
+            raise ValueError(f"{path}: {wrong.strerror}") from None
+        os.close(handle)
+
+    @property
+    def _place(self):
+        """Where the bytes go."""
+        return self._hidden or self._path
 
     def __enter__(self):
         return self
@@ -46,23 +63,27 @@ class _Output:
     def __exit__(self, kind, value, trace):
         try:
             self._close()
-        except BaseException:
+            if self._hidden and kind is None:
+                mask = os.umask(0)
+                os.umask(mask)
+                os.chmod(self._hidden, 0o666 & ~mask if self._mode is None else self._mode)
+                os.replace(self._hidden, self._target)
+                self._hidden = None
+        except OSError as wrong:
+            if self._path is None:
+                raise
+            raise ValueError(f"{self._path}: {wrong.strerror or wrong}") from None
+        finally:
             if self._hidden:
                 os.unlink(self._hidden)
-            raise
-        if self._hidden and kind is None:
-            mask = os.umask(0)
-            os.umask(mask)
-            os.chmod(self._hidden, 0o666 & ~mask)
-            os.replace(self._hidden, self._path)
-        elif self._hidden:
-            os.unlink(self._hidden)
+        if isinstance(value, OSError) and value.filename is None and self._path is not None:
+            raise ValueError(f"{self._path}: {value.strerror or value}") from None
 
 
 class _Lines(_Output):
     def __init__(self, path, to, head, empty):
         super().__init__(path)
-        self._file = open(self._hidden, "w", encoding="utf-8") if path else sys.stdout
+        self._file = open(self._place, "w", encoding="utf-8") if path else sys.stdout
         self._delimiter, self._empty = "," if to == "csv" else "\t", empty
         self._quotes, self._head = to != "text", to != "text" or head
 
@@ -119,8 +140,8 @@ class _Tables(_Output):
         if self._to == "parquet":
             import pyarrow.parquet
 
-            return pyarrow.parquet.ParquetWriter(self._hidden, schema)
-        return pa.ipc.new_file(self._hidden, schema)
+            return pyarrow.parquet.ParquetWriter(self._place, schema)
+        return pa.ipc.new_file(self._place, schema)
 
     def _close(self):
         if self._writer is not None:

@@ -299,3 +299,28 @@ def test_what_is_refused(files, tmp_path):
     pq.write_table(pa.table({"v": pa.array([], "f8")}), empty)
     assert run("reduce", "count,mean", empty) == "count\tmean\n0\tnan\n"
     assert run("scan", "sum", "--to", "csv", empty) == "sum\n"
+
+
+def test_outputs_that_are_no_new_files(files, tmp_path):
+    """Devices and pipes are written as they are; a link stays, and its file keeps its mode; a read-only file stays."""
+    full, pipe, link, real = (tmp_path / name for name in ("full", "pipe", "link.csv", "real.csv"))
+    scan = ["scan", "sum", "--column", "v", files[0] / "t.parquet", "-o"]
+    sums = run(*scan, "-")
+    assert sums == run(*scan[:-1])
+    full.symlink_to("/dev/full")  # of /dev itself nothing is at stake
+    assert run(*scan, full, status=1) == f"tally: {full}: No space left on device\n"
+    assert "No space left on device" in run(*scan, full, "--to", "parquet", status=1)
+    assert full.is_symlink() and run(*scan, tmp_path, status=1) == f"tally: {tmp_path}: is a directory\n"
+    os.mkfifo(pipe)
+    with open(tmp_path / "read", "w") as file, subprocess.Popen(["cat", pipe], stdout=file) as reader:
+        assert run(*scan, pipe) == "" and pipe.is_fifo() and reader.wait(60) == 0
+    assert (tmp_path / "read").read_text() == sums
+    real.write_text("old")
+    real.chmod(0o640)
+    link.symlink_to(real)
+    run(*scan, link)
+    assert link.is_symlink() and real.read_text().split()[1:] == sums.split() and real.stat().st_mode & 0o777 == 0o640
+    real.chmod(0o440)
+    if not os.access(real, os.W_OK):  # root may write everything
+        assert "Permission denied" in run(*scan, real, status=1)
+    assert sorted(os.listdir(tmp_path)) == ["full", "link.csv", "pipe", "read", "real.csv"]

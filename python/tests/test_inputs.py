@@ -232,13 +232,13 @@ def test_pandas():
 def test_dtypes_that_tally_has_not():
     ml_dtypes = pytest.importorskip("ml_dtypes")
     records = np.zeros(3, [("a", "f8"), ("b", "i4")])
+    with pytest.raises(TypeError, match=r"x has times \(datetime64\[D\]\), which have no 'sum'"):
+        tally.sum(np.array(["2026-01-01"], "M8[D]"))
     for wrong, words in (
         (np.array([1, "a"], object), "object .*astype"),
         (np.array([1j]), r"complex float64 \(complex128\): .*its real and its imaginary part"),
         (np.zeros(3, "c8"), r"complex float32 \(complex64\)"),
         (np.zeros(3, "c32"), "complex long double"),
-        (np.array(["2026-01-01"], "M8[D]"), r"datetime64\[D\]: .*on= of rolling"),
-        (np.array([1], "m8[s]"), r"timedelta64\[s\]"),
         (np.array(["a"]), "string: .*pandas.factorize"),
         (np.array([b"a"]), "bytes"),
         (["a", "b"], "string"),

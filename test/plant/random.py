@@ -90,7 +90,8 @@ def code_of_python(path):
 def places(root, folder="src/"):
     """Every change that could be made: (file, line, column, length, new text)."""
     found = []
-    files = sorted(f for e in ("c", "h", "cl", "py") for f in glob.glob(os.path.join(root, folder, "**", f"*.{e}"), recursive=True))
+    every = [os.path.join(root, folder, "**", f"*.{end}") for end in ("c", "h", "cl", "py")]
+    files = sorted(f for each in every for f in glob.glob(each, recursive=True))
     for path in files:
         name = os.path.relpath(path, root)
         if SKIPPED.search(name):

@@ -160,25 +160,26 @@ int tl_hdf5_extents(const tl_netcdf_api *api, const char *path, int group, const
 {
     char full[4 * NC_MAX_NAME];
     size_t n;
-    int ndim = -1;
+    int ndim = 0;
 
     if (!has_hdf5 || api->nc_inq_grpname_full(group, &n, NULL) ||
         n + NC_MAX_NAME + 20 > sizeof full || api->nc_inq_grpname_full(group, &n, full))
         return 0;
     const int64_t file = hdf5.H5Fopen(path, 0, 0);
     int64_t set = -1;
-    /* libnetcdf gives a variable the prefix if a dimension that is not its own has its name */
+    /* the prefix: a dimension that is not the variable's own has its name */
     for (int i = 0; i < 2 && file >= 0 && set < 0; i++) {
         snprintf(full + n, sizeof full - n, "/%s%s", i ? "" : "_nc4_non_coord_", name);
         set = hdf5.H5Dopen2(file, full, 0);
     }
     const int64_t space = set < 0 ? -1 : hdf5.H5Dget_space(set);
     if (space >= 0) ndim = hdf5.H5Sget_simple_extent_ndims(space);
-    if (ndim > TL_DIMS) ndim = 0;
-    if (ndim > 0 && hdf5.H5Sget_simple_extent_dims(space, extents, NULL) < 0) ndim = 0;
+    if (ndim < 0 || ndim > TL_DIMS ||
+        (ndim && hdf5.H5Sget_simple_extent_dims(space, extents, NULL) < 0))
+        ndim = 0;
     if (space >= 0) hdf5.H5Sclose(space);
     if (set >= 0) hdf5.H5Dclose(set);
     if (file >= 0) hdf5.H5Fclose(file);
 
-    return ndim < 0 ? 0 : ndim;
+    return ndim;
 }
