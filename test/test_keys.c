@@ -239,53 +239,64 @@ static void file_groups(int many)
     }
 }
 
-/* Keys of one column that differ in one byte or in their length: short ones are compared as two
- * words, ones of more than 16 bytes, or with doubled quotes, as texts. */
-static void file_words(void)
+/* Word number w: many have their length and their first 8 or 16 bytes in common, some are another
+ * word and a zero. Returns the length. */
+static size_t make_word(int w, char *word)
 {
-    enum { WORDS = 300, LINES = 4000 };
-    static char word[WORDS][64];
-    static int32_t codes[LINES];
+    const size_t n = (size_t)w % 25;
+    if (w % 5 == 0) return (size_t)sprintf(word, "wordword%05d", w);
+    if (w % 5 == 1) return (size_t)sprintf(word, "wordword%05d", w - 1) + 1;
+    if (w % 5 == 2) return (size_t)sprintf(word, "wordwordwordword%c", 'a' + w % 7);
+    memset(word, 'a', n);
+    for (int k = 0; k < 3 && n; k++) word[check_below((int64_t)n)] = "bc\"d"[check_below(4)];
+    return n;
+}
+
+/* Keys of one column: short ones are compared as two words, ones of more than 16 bytes, or with
+ * doubled quotes, as texts; a cache has the last ones if there are few. */
+static void file_words(int words)
+{
+    enum { WORDS = 4000, LINES = 300000 };
+    static char word[WORDS][32];
+    static int32_t codes[LINES], id[WORDS], code[WORDS];
+    static int line[LINES];
     static double x[LINES];
     size_t length[WORDS];
-    int first[LINES], wanted = 0, good = 1;
     FILE *const f = fopen(path("w.csv"), "w");
     fputs("k,x\n", f);
-    for (int w = 0; w < WORDS; w++) {
-        const size_t n = length[w] = (size_t)w % 25;
-        memset(word[w], 'a', n);
-        if (n) word[w][(size_t)check_below((int64_t)n)] = "ab\"\0"[w % 4];
+    for (int w = 0; w < words; w++) {
+        length[w] = make_word(w, word[w]);
+        code[w] = -1;
+        for (id[w] = 0; length[id[w]] != length[w] || memcmp(word[id[w]], word[w], length[w]);)
+            id[w]++;
     }
     for (int i = 0; i < LINES; i++) {
-        const int w = i < 9 ? 4 * i : (int)check_below(WORDS); /* text is guessed from these */
+        const int w = line[i] = i < 9 ? 5 * i : (int)check_below(words); /* 9: without zeros */
         fputs("\"", f);
         for (size_t k = 0; k < length[w]; k++) {
             if (word[w][k] == '"') fputc('"', f);
             fputc(word[w][k], f);
         }
         fprintf(f, "\",%d\n", i);
-        first[i] = w;
     }
     fclose(f);
-    tally *const ctx = check_open(2, NULL);
+    tally *const ctx = check_open(1, NULL);
     const tally_file_options o = {.format = "csv", .by = "k", .column = "x", .header = 1};
     tally_file *in;
-    int64_t n = 0, got = 0;
+    int64_t n = 0, got = 1;
+    int wanted = 0, good = 1;
     if (!check_ok(ctx, tally_file_open(ctx, path("w.csv"), &o, &in), "open")) return;
-    do {
+    for (; got && n < LINES; n += got)
         check_ok(ctx, tally_file_read_by(in, x + n, codes + n, LINES - n, &got), "read");
-        n += got;
-    } while (got && n < LINES);
     check(n == LINES, "%lld lines", (long long)n);
     for (int i = 0; i < n && good; i++) {
-        int j = 0; /* the first line with this word */
-        while (length[first[j]] != length[first[i]] ||
-               memcmp(word[first[j]], word[first[i]], length[first[i]]) != 0)
-            j++;
-        good = codes[i] == (j == i ? wanted++ : codes[j]);
-        if (j == i && !memchr(word[first[i]], 0, length[first[i]]))
-            good &= !strcmp(tally_file_key(in, codes[i], 0), word[first[i]]);
-        if (!good) printf("line %d, word %.*s\n", i, (int)length[first[i]], word[first[i]]);
+        const int w = id[line[i]];
+        if (code[w] < 0) {
+            code[w] = wanted++;
+            good = !strncmp(tally_file_key(in, codes[i], 0), word[w], length[w]);
+        }
+        good &= codes[i] == code[w];
+        if (!good) printf("line %d, word %.*s\n", i, (int)length[w], word[w]);
     }
     check(good && tally_file_groups(in) == wanted, "words of one column");
     tally_file_close(in);
@@ -443,7 +454,8 @@ int main(void)
     }
     file_groups(0);
     file_groups(1);
-    file_words();
+    file_words(60);
+    file_words(4000);
     file_stamps();
     file_times();
     return files_finish();

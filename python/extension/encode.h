@@ -30,7 +30,7 @@ typedef struct {
 typedef struct {
     const pt_operand *a;
     const pt_column *c;
-    PyObject *list; /* of str and missing keys */
+    PyObject *list;      /* of str and missing keys */
     const int64_t *none; /* NULL, or the number that stands for a missing pt_key */
     uint64_t secret[2];
     /* integers in a small range: the least word, and the number of words; else 0 */
@@ -56,5 +56,5 @@ int pt_is_missing(PyObject *item);
 /* Loads the keys of rows row, row + 1, ... texts is not used for numbers. -1: the list has another
  * object than str and missing keys. */
 int pt_load_keys(const pt_source *s, int64_t row, int64_t m, pt_key *keys, uint8_t *absent,
-                  pt_text *texts);
+                 pt_text *texts);
 #endif

@@ -181,7 +181,7 @@ static inline slot *look_up(const tl_keys *k, const tl_chunk *c, const batch *b,
     }
 }
 
-/* A small cache of short keys. Keys that share an entry cost only a look-up in the table. */
+/* A small cache of short keys. Keys that share an entry cost a look-up. */
 static inline slot *recent_of(slot *all, const slot *key)
 {
     return &all[((key->word[0] ^ key->word[1] * 31) * 0x9e3779b97f4a7c15u) >> 56];
