@@ -244,6 +244,26 @@ static void parts(void)
     check_same(y, want, COLUMNS, 4, "%d columns of %lld", COLUMNS, (long long)n);
 }
 
+/* Windows of pairs that reach back to the first element are prefixes. A context that did nothing
+ * before has no more memory than they ask for. */
+static void prefixes_of_pairs(void)
+{
+    tally *fresh;
+    const int64_t n = 6000 + check_below(3000);
+    const tally_view second = tally_flat(x + n * 4, TALLY_F32, n),
+                     out = tally_flat(y, TALLY_F64, n), scanned = tally_flat(want, TALLY_F64, n);
+    tally_view in = tally_flat(x, TALLY_F32, n);
+    const tally_window_options o = {.before = n, .edges = TALLY_EDGES_SHRINK};
+
+    in.next = &second;
+    check_fill(x, TALLY_F32, 2 * n, TL_DATA_PLAIN);
+    if (!check_ok(NULL, tally_open(&fresh, "cpu,threads=1"), "open")) return;
+    check_ok(fresh, tally_window(fresh, "cov", &in, &out, &o), "cov");
+    check_ok(fresh, tally_scan(fresh, "cov", &in, &scanned, NULL), "cov");
+    check_same(y, want, n, 8, "prefixes of %lld pairs", (long long)n);
+    tally_close(fresh);
+}
+
 /* ---- calls from several threads ---- */
 
 static int member(int me, float *results)
@@ -330,6 +350,7 @@ int main(void)
     far();
     present();
     parts();
+    prefixes_of_pairs();
     callers();
     whole_columns("min", TALLY_I8);
     whole_columns("max", TALLY_U8);

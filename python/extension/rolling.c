@@ -125,6 +125,35 @@ static void blank(const rolling *r, const int64_t *counts, char *out)
     }
 }
 
+/* Is element i of one sequence of float64 or float32 a number? */
+static inline int is_number(const pt_operand *a, int64_t i, int single)
+{
+    const char *const at = a->data + i * a->strides[0];
+    float f;
+    double d;
+    if (single) return memcpy(&f, at, sizeof f), f == f;
+    return memcpy(&d, at, sizeof d), d == d;
+}
+
+/* Sets results of one sequence with too few observations to NaN. Observations are counted as the
+ * window slides, which reads no second array. */
+static inline void blank_sliding(const rolling *r, char *out, int single)
+{
+    const int64_t n = r->a.shape[0];
+    int64_t count = 0;
+    for (int64_t i = 0; i < r->after && i < n; i++) count += is_number(&r->a, i, single);
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t enters = i + r->after, leaves = i - r->before - 1;
+        if (enters >= 0 && enters < n) count += is_number(&r->a, enters, single);
+        if (leaves >= 0) count -= is_number(&r->a, leaves, single);
+        if (count >= r->least) continue;
+        if (r->wanted == TALLY_F32)
+            ((float *)(void *)out)[i] = (float)r->missing;
+        else
+            ((double *)(void *)out)[i] = r->missing;
+    }
+}
+
 /* Writes the requested results from values (NULL: all missing) and counts (NULL: numbers of
  * rows). */
 static void write_results(const rolling *r, const pt_verb *verb, const char *values,
@@ -283,6 +312,9 @@ static tally_status run(tally *ctx, rolling *r, pt_operand *out)
     if (status || !r->a.size) return status;
     const int counts_there = !r->rows && !r->next && !r->start && r->least > 0 &&
                              empty_is_nan(ctx, verb->op, r->a.dtype, &nothing);
+    const int slides = direct && !r->rows && !r->next && r->least > 0 && !counts_there &&
+                       r->a.ndim == 1 && !r->a.valid &&
+                       (r->a.dtype == TALLY_F32 || r->a.dtype == TALLY_F64);
     if (length > 0 && r->least <= length) {
         set_window(verb, r);
         if (counts_there) verb->window.min_count = r->least;
@@ -290,7 +322,10 @@ static tally_status run(tally *ctx, rolling *r, pt_operand *out)
         if (!folded)
             status = direct ? pt_walk_series(ctx, verb, &r->a, r->axis, out)
                             : windows(ctx, r, verb, &r->a, &values);
-        if (!status && !r->rows && r->least > 0 && !counts_there) {
+        if (!status && slides) {
+            pt_more(r->a.size);
+            status = pt_went_on(r->a.size);
+        } else if (!status && !r->rows && r->least > 0 && !counts_there) {
             pt_more(r->a.size);
             status = windows(ctx, r, &r->count, r->next ? &r->pairs : &r->a, &counts);
         }
@@ -298,7 +333,11 @@ static tally_status run(tally *ctx, rolling *r, pt_operand *out)
         direct = 0;
     }
     const int64_t *observed = (const void *)counts;
-    if (!status && direct && r->least > 0)
+    if (!status && slides && direct && r->a.dtype == TALLY_F32)
+        blank_sliding(r, out->data, 1);
+    else if (!status && slides && direct)
+        blank_sliding(r, out->data, 0);
+    else if (!status && direct && r->least > 0)
         blank(r, observed, out->data);
     else if (!status && !direct)
         write_results(r, verb, values, observed, out->data);

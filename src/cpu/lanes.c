@@ -265,11 +265,12 @@ void tl_lanes_scan(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl_l
     tl_lanes k = buffers->k;
     const int64_t pad = k.vectors * buffers->lanes, chunk = chunk_of(pad);
     const tl_kernel *core = job->plan->core;
-    const int stream = to->direct && to->stream,
+    const int straight = core->direct && core == job->plan->lower && !job->exclusive,
               aligned =
                   ((uintptr_t)to->out | (uintptr_t)(to->step * buffers->result)) % STREAMED == 0,
-              straight = core->direct && core == job->plan->lower && !job->exclusive &&
-                         (!stream || aligned);
+              in_place = to->direct && (!to->stream || aligned),
+              packed = straight && !in_place && !job->reverse && !job->plan->out && !to->q &&
+                       !to->pitch && to->col_step == 1 && to->step == width;
     k.to = 0;
     k.prefetch_distance = f->prefetch_distance;
 
@@ -287,9 +288,17 @@ void tl_lanes_scan(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl_l
         }
 
         k.x = x;
-        if (straight) { /* from registers to results, without staging */
+        if (packed) { /* side by side, from registers to the first cache to their place */
+            k.packed = to->out + i * width * buffers->result;
+            k.out = buffers->r + (uintptr_t)k.packed % 64;
+            k.out_step = width;
+            k.stream = to->stream;
+            core->lanes_scan(&k, job->plan->par);
+            continue;
+        }
+        if (straight && (in_place || !to->direct)) { /* without staging */
             k.out = target(buffers, to, i, &k.out_step);
-            k.stream = stream;
+            k.stream = in_place && to->stream;
             if (job->reverse) {
                 k.out = (char *)k.out + (k.m - 1) * k.out_step * buffers->result;
                 k.out_step = -k.out_step;

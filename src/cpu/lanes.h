@@ -111,8 +111,8 @@ void tl_lanes_store(tl_lanes_buffers *buffers, const tl_lanes_to *to, const tl_m
                     int64_t i, int64_t rows);
 
 /* Stores `count` results from r, which are narrowed first, at `out`. */
-void tl_lanes_store_dense(tl_lanes_buffers *buffers, const tl_lanes_to *to, char *out, char *r,
-                          int64_t count);
+void tl_lanes_store_dense(const tl_lanes_buffers *buffers, const tl_lanes_to *to, char *out,
+                          const char *r, int64_t count);
 
 /* Copies bytes with non-temporal stores of whole cache lines. */
 void tl_stream_bytes(char *to, const char *from, int64_t bytes);

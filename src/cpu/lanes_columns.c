@@ -8,6 +8,7 @@
 #include "lanes.h"
 #include "narrow/narrow.h"
 #include "widen.h"
+#include "cpu/kernel/simd.h"
 #include "context/scratch.h"
 #include "context/threads.h"
 #include "context/view.h"
@@ -142,41 +143,28 @@ static int64_t piece(const blocks *b, int64_t j, int *level)
     }
 }
 
-static void join(const columns *c, const blocks *b, int64_t col)
-{
-    const tl_lanes_job *job = c->job;
-    const tl_scalar *op = job->plan->op;
-    tl_counter counter;
-    tl_state s;
-
-    tl_counter_init(&counter, 0);
-    for (int64_t j = 0; j < b->pieces; j++) {
-        int level;
-        piece(b, j, &level);
-        tl_counter_push(&counter, op, level, &b->nodes[j * job->in->rows + col]);
-    }
-    tl_counter_fold(&counter, op, NULL, &s);
-    op->lower(&s, counter.end, 0, job->plan->par, job->results + col * op->result_bytes);
-}
-
-enum { JOINED = 16 }; /* columns that a thread takes at a time */
-
 typedef struct {
     const columns *c;
     const blocks *b;
 } join_work;
 
-static void join_chunk(void *data, int64_t k)
+/* Writes the result of a column from its nodes. */
+static void join(void *data, int64_t col)
 {
     const join_work *w = data;
-    for (int64_t col = k * JOINED; col < (k + 1) * JOINED && col < w->c->job->in->rows; col++)
-        join(w->c, w->b, col);
-}
+    const tl_lanes_job *job = w->c->job;
+    const tl_scalar *op = job->plan->op;
+    tl_counter counter;
+    tl_state s;
 
-static void join_all(const columns *c, const blocks *b, int threads)
-{
-    join_work all = {c, b};
-    tl_for(threads, (c->job->in->rows + JOINED - 1) / JOINED, join_chunk, &all);
+    tl_counter_init(&counter, 0);
+    for (int64_t j = 0; j < w->b->pieces; j++) {
+        int level;
+        piece(w->b, j, &level);
+        tl_counter_push(&counter, op, level, &w->b->nodes[j * job->in->rows + col]);
+    }
+    tl_counter_fold(&counter, op, NULL, &s);
+    op->lower(&s, counter.end, 0, job->plan->par, job->results + col * op->result_bytes);
 }
 
 /* Sets the counter of a lane, and S at each of its prefixes, for a scan that begins at block j. */
@@ -406,7 +394,7 @@ tally_status tl_lanes_columns(tally *ctx, const tl_lanes_job *job, int threads)
         ok = run(ctx, &c, &b, threads, do_fold, job->verb == TL_SCAN ? b.count : b.pieces);
         if (ok && job->verb == TL_SCAN)
             ok = run(ctx, &c, &b, threads, do_scan, b.count + (b.rest > 0));
-        if (ok && job->verb == TL_REDUCE) join_all(&c, &b, threads);
+        if (ok && job->verb == TL_REDUCE) tl_for(threads, in->rows, join, &(join_work){&c, &b});
         free(b.nodes);
     }
 

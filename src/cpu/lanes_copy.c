@@ -2,6 +2,7 @@
  * Rows of a strip of lanes, copied to where kernels read them, and results to where they belong
  * (lanes.h). */
 #include "lanes.h"
+#include "widen.h"
 #include "context/view.h"
 #include "cpu/kernel/simd.h"
 #include <string.h>
@@ -60,10 +61,7 @@ const char *tl_lanes_bring(tl_lanes_buffers *buffers, const tl_lanes_from *f, in
 
 void tl_stream_bytes(char *to, const char *from, int64_t bytes)
 {
-    int64_t head = (int64_t)(-(uintptr_t)to & 63), at;
-    if (head > bytes) head = bytes;
-    memcpy(to, from, (size_t)head);
-    for (at = head; at + 64 <= bytes; at += 64) tl_stream_store(to + at, from + at, 64);
+    const int64_t at = tl_copy_lines(to, from, 0, bytes, 1);
     memcpy(to + at, from + at, (size_t)(bytes - at));
 }
 
@@ -80,22 +78,16 @@ static void pack_rows(char *to, const char *from, int64_t row_bytes, int64_t pit
     for (; rows > 0; rows--, to += row_bytes, from += pitch) memcpy(to, from, (size_t)row_bytes);
 }
 
-void tl_lanes_store_dense(tl_lanes_buffers *buffers, const tl_lanes_to *to, char *out, char *r,
-                          int64_t count)
+void tl_lanes_store_dense(const tl_lanes_buffers *buffers, const tl_lanes_to *to, char *out,
+                          const char *r, int64_t count)
 {
     const tl_plan *plan = buffers->job->plan;
 
-    if (plan->out) {
-        char *const narrow = !to->stream            ? out
-                             : r == buffers->narrow ? buffers->r
-                                                    : buffers->narrow;
-        plan->out->apply(plan->out, narrow, r, count * plan->op->lanes);
-        r = narrow;
-    }
-
-    if (to->stream)
+    if (plan->out)
+        tl_narrow_results(plan, out, r, count, to->stream);
+    else if (to->stream)
         tl_stream_bytes(out, r, count * plan->op->result_bytes);
-    else if (r != out)
+    else
         memcpy(out, r, (size_t)(count * plan->op->result_bytes));
 }
 

@@ -8,6 +8,7 @@
  * Where neither is needed, the caller's memory is read and written in place. */
 #include "lanes.h"
 #include "widen.h"
+#include "cpu/kernel/simd.h"
 #include "context/scratch.h"
 #include "context/share.h"
 #include "context/view.h"
@@ -182,27 +183,21 @@ static void store_results(tl_lanes_batch *b)
     char *y = tl_view_row(out, b->r0, bytes, &n), *from = b->y;
 
     if (b->direct_out) return;
-    if (plan->out) {
-        char *to = is_dense(out) ? y : b->y; /* in place, because results get narrower */
+    if (plan->out && is_dense(out)) {
+        tl_narrow_results(plan, y, from, all, b->stream);
+        return;
+    }
+    if (plan->out) { /* in place, because results get narrower */
         enum { PIECE = 1024 };
         char piece[PIECE];
-        const int64_t most = PIECE / plan->out->to_bytes, lanes = all * plan->op->lanes;
-
-        if (is_dense(out) && !b->stream) {
-            plan->out->apply(plan->out, to, from, lanes);
-            return;
-        }
+        const int64_t bytes_out = plan->out->to_bytes, most = PIECE / bytes_out,
+                      lanes = all * plan->op->lanes;
 
         for (int64_t at = 0, now; at < lanes; at += now) {
             now = lanes - at < most ? lanes - at : most;
             plan->out->apply(plan->out, piece, from + at * plan->out->from_bytes, now);
-            if (b->stream)
-                tl_stream_bytes(to + at * plan->out->to_bytes, piece, now * plan->out->to_bytes);
-            else
-                memcpy(to + at * plan->out->to_bytes, piece, (size_t)(now * plan->out->to_bytes));
+            memcpy(from + at * bytes_out, piece, (size_t)(now * bytes_out));
         }
-
-        if (is_dense(out)) return;
     }
 
     if (b->stream)

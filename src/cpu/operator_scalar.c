@@ -2,7 +2,7 @@
  * Compiled once per operator file: its scalar instances, as tl_scalars_<file>[], ended by NULL. */
 #include "operator/kernel.h"
 #include "dtype/dtype_traits.h"
-#include "cpu/kernel/simd.h"
+#include <string.h>
 #if TL_OUT_IDX
 #define TL_IS_INDEX 1
 #else

@@ -11,6 +11,7 @@ enum {
     /* A thread folds nodes of at least 16 Ki elements, and a slab has at most about 512 nodes. */
     NODE_LEVEL_LEAST = 14,
     NODES_MOST_LEVEL = 9,
+    SHORT = 512,    /* shorter rows of bytes are summed together */
     PACK = 16 << 10 /* bytes: half of a first-level cache, and small enough for any stack */
 };
 
@@ -178,26 +179,30 @@ static void alone(const tl_thread *t, int64_t r)
                  tl_view_row(call->out, r, call->plan->op->result_bytes, &one));
 }
 
-/* Dense sequences of elements that have a fast path (narrow/narrow.h). */
+/* Dense sequences of elements that have a fast path: extremes (narrow/narrow.h), and sums of short
+ * rows of bytes (kernel/class_x_kernel.h). */
 static tally_status rows(tl_thread *t, int64_t r, int64_t end, int *done)
 {
     const tally_view *in = t->run->call->in;
     const tl_plan *plan = t->run->call->plan;
-    const int64_t bytes = element_bytes(plan);
+    const int sums = plan->fold->fold_rows && !plan->fold_in && (in->offsets || in->n < SHORT);
     int64_t n;
 
-    *done = plan->narrow && in->stride == 1 && t->run->all_sequences && in->rows > 1;
+    *done = (plan->narrow || sums) && in->stride == 1 && t->run->all_sequences && in->rows > 1;
     if (!*done) return TALLY_OK;
 
-    const char *x = tl_view_row(in, r, bytes, &n);
-    if (in->offsets) x -= in->offsets[r] * bytes;
-    const tl_narrow_rows all = {.out = (char *)t->run->call->out->data + r * bytes,
-                                .x = x,
-                                .rows = end - r,
-                                .n = in->n,
-                                .pitch = in->row_stride,
-                                .offsets = in->offsets ? in->offsets + r : NULL};
-    plan->narrow->fold_rows(&all, plan->keys);
+    const char *x = tl_view_row(in, r, element_bytes(plan), &n);
+    if (in->offsets) x -= in->offsets[r] * element_bytes(plan);
+    const tl_dense_rows all = {.out = (char *)t->run->call->out->data + r * plan->op->result_bytes,
+                               .x = x,
+                               .rows = end - r,
+                               .n = in->n,
+                               .pitch = in->row_stride,
+                               .offsets = in->offsets ? in->offsets + r : NULL};
+    if (plan->narrow)
+        plan->narrow->fold_rows(&all, plan->keys);
+    else
+        plan->fold->fold_rows(&all, plan->par);
     return TALLY_OK;
 }
 

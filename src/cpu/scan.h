@@ -58,10 +58,6 @@ int tl_scan_block_level(const tl_plan *plan, int64_t n, int threads);
 /* Scans elements on this thread. c: the counter to continue: s->done, or a thread's own. */
 void tl_scan_serial(const tl_scan *s, tl_counter *c, const tl_scan_work *work);
 
-/* Stages S(b + j), 0 <= j <= m, of the m <= TL_TILE elements at x, where b is the end of c, a
- * multiple of TL_TILE: as at.soa[lead + j]. Appends a whole tile to c. */
-void tl_scan_states(const tl_plan *plan, tl_counter *c, tl_staging at, const char *x, int64_t m);
-
 /* Scans elements on several threads, in blocks of `size` elements. s->done.end is a multiple of
  * size. 0: out of memory; nothing is written. Slot TL_SINGLE of thread 0, which the caller uses,
  * stays valid. */

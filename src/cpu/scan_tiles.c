@@ -269,33 +269,6 @@ static void scan_part(scanning *t)
     advance(t, m);
 }
 
-void tl_scan_states(const tl_plan *plan, tl_counter *c, tl_staging at, const char *x, int64_t m)
-{
-    const int64_t b = c->end, whole = plan->core->lead ? 0 : m & -(int64_t)plan->core->scan_block;
-    tl_tile tile = {.x = x, .m = m, .b = b};
-    tl_state prefix, node;
-
-    assert(b % TL_TILE == 0 && 0 < m && m <= TL_TILE);
-    if (whole) {
-        tl_block_counter blocks;
-        tile.m = whole;
-        open_blocks(&blocks, plan, c, NULL);
-        tl_scan_blocks(plan, at, &tile, &blocks, NULL);
-        close_blocks(&blocks, plan, c);
-    }
-
-    if (whole == m) return;
-    tile = (tl_tile){
-        .x = x + whole * plan->op->elem_bytes, .m = m - whole, .b = b + whole, .to = whole};
-    if (tl_counter_fold(c, plan->op, NULL, &prefix)) tile.prefix = &prefix;
-    if (plan->core->lead) {
-        tl_scan_run(plan, at, &tile, &node);
-        if (m == TL_TILE) tl_counter_push(c, plan->op, TL_TILE_LEVEL, &node);
-    } else {
-        tl_scan_part(plan, at, &tile);
-    }
-}
-
 void tl_scan_serial(const tl_scan *s, tl_counter *c, const tl_scan_work *work)
 {
     const tl_plan *plan = s->plan;

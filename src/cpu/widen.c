@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Widens tiles of elements for a plan's kernels (widen.h). */
 #include "widen.h"
+#include "cpu/kernel/simd.h"
 
 enum {
     /* Bytes of results that are narrowed before they are stored with non-temporal stores. */
@@ -88,8 +89,7 @@ void tl_scan_part(const tl_plan *plan, tl_staging at, tl_tile *tile)
     plan->core->scan_part(tile, par_of(plan, TL_WIDE_BYTES));
 }
 
-/* Narrows m wide results to `to`. stream: non-temporal stores; `to` must be aligned. */
-static void narrow(const tl_plan *plan, void *to, void *wide, int64_t m, int stream)
+void tl_narrow_results(const tl_plan *plan, void *to, const void *wide, int64_t m, int stream)
 {
     _Alignas(64) char piece[STREAM];
     int64_t bytes = plan->out->to_bytes, at = 0, most = STREAM / bytes;
@@ -105,13 +105,13 @@ static void narrow(const tl_plan *plan, void *to, void *wide, int64_t m, int str
     plan->out->apply(plan->out, to, wide, head);
 
     for (at = head; m - at >= most; at += most) {
-        plan->out->apply(plan->out, piece, (char *)wide + at * plan->out->from_bytes, most);
+        plan->out->apply(plan->out, piece, (const char *)wide + at * plan->out->from_bytes, most);
         for (int o = 0; o < STREAM; o += 64)
             tl_stream_store((char *)to + at * bytes + o, piece + o, 64);
     }
 
-    plan->out->apply(plan->out, (char *)to + at * bytes, (char *)wide + at * plan->out->from_bytes,
-                     m - at);
+    plan->out->apply(plan->out, (char *)to + at * bytes,
+                     (const char *)wide + at * plan->out->from_bytes, m - at);
 }
 
 void tl_lower_row(const tl_plan *plan, tl_staging at, void *out, int64_t from, int64_t m, int64_t n,
@@ -133,7 +133,7 @@ void tl_lower_row(const tl_plan *plan, tl_staging at, void *out, int64_t from, i
 
     char *to = out;
     if (plan->lower->bare) {
-        narrow(plan, out, (char *)at.soa + from * plan->out->from_bytes, m, stream);
+        tl_narrow_results(plan, out, (char *)at.soa + from * plan->out->from_bytes, m, stream);
         return;
     }
 
@@ -142,7 +142,7 @@ void tl_lower_row(const tl_plan *plan, tl_staging at, void *out, int64_t from, i
     for (int64_t j = 0; j < m; j += l.m) {
         l.m = m - j < TL_TILE / plan->op->lanes ? m - j : TL_TILE / plan->op->lanes;
         plan->lower->lower_rows(at.wide, at.soa, &l, plan->par);
-        narrow(plan, to + j * plan->op->result_bytes, at.wide, l.m, stream);
+        tl_narrow_results(plan, to + j * plan->op->result_bytes, at.wide, l.m, stream);
         l.from += l.m;
         l.n += l.m * dn;
         l.first += l.m * dfirst;
@@ -191,7 +191,7 @@ void tl_window_lower(const tl_plan *plan, const tl_window_work *k, void *to, tl_
     const int stream = l->stream;
     l->stream = 0;
     plan->lower->window_lower(wide, k, l, plan->par);
-    narrow(plan, to, wide, l->m, stream);
+    tl_narrow_results(plan, to, wide, l->m, stream);
 }
 
 void tl_window_suffix(const tl_plan *plan, tl_window_work *k, const void *end, int64_t stop,

@@ -12,7 +12,6 @@
 
 #include "law/counter.h"
 #include "operator/plan.h"
-#include "cpu/kernel/simd.h"
 #include "cpu/kernel/window_work.h"
 #include <string.h>
 
@@ -89,6 +88,9 @@ static inline void tl_stage(const tl_plan *plan, void *soa, int64_t j, const tl_
     if (plan->op->to_wide) plan->op->to_wide(&wide);
     plan->core->stage(soa, j, &wide);
 }
+
+/* Narrows m wide results to `to`. stream: with non-temporal stores where it is aligned to them. */
+void tl_narrow_results(const tl_plan *plan, void *to, const void *wide, int64_t m, int stream);
 
 void tl_lower_row(const tl_plan *plan, tl_staging at, void *out, int64_t from, int64_t m, int64_t n,
                   int dn, int64_t first, int dfirst, int stream);

@@ -214,8 +214,7 @@ static int part(const centres *c, int task, tl_window_buffers *buffers)
         else
             ok = full_windows(job, a - win->before, b - win->before, buffers);
     } else if (task == c->parts) {
-        if (c->first < c->left && (ok = tl_window_prepare(buffers, win->plan, 1, TL_WINDOW_LADDER)))
-            tl_window_prefixes(job, c->first, c->left, buffers);
+        ok = c->first >= c->left || tl_window_prefixes(job, c->first, c->left, buffers);
     } else {
         ok = tl_window_suffixes(job, c->right, c->stop, buffers);
     }

@@ -97,11 +97,11 @@ int64_t tl_window_tile(const tl_plan *plan);
 char *tl_window_at(const tl_window_job *job, int64_t i);
 
 /* Write the results of centres lo .. hi - 1. prefixes: windows of lengths lo + after + 1 and up.
- * wholes: windows that hold all of x. suffixes: windows that start at lo - before and up; 0: out of
- * memory. prefixes and suffixes use `buffers`. */
+ * wholes: windows that hold all of x. suffixes: windows that start at lo - before and up. prefixes
+ * and suffixes use `buffers`; 0: out of memory. */
 void tl_window_empties(const tl_window_job *job, int64_t lo, int64_t hi);
-void tl_window_prefixes(const tl_window_job *job, int64_t lo, int64_t hi,
-                        tl_window_buffers *buffers);
+int tl_window_prefixes(const tl_window_job *job, int64_t lo, int64_t hi,
+                       tl_window_buffers *buffers);
 void tl_window_wholes(const tl_window_job *job, int64_t lo, int64_t hi);
 int tl_window_suffixes(const tl_window_job *job, int64_t lo, int64_t hi,
                        tl_window_buffers *buffers);

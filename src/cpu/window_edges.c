@@ -2,7 +2,7 @@
  * The memory of one thread of a window (window.h), and the windows that are not full: they reach
  * beyond their sequence and fold the elements inside it.
  *
- *   left    prefixes x[0..j]: computed by a scan, tile by tile
+ *   left    prefixes x[0..j]: a scan
  *   both    all of x: one fold, copied to all results
  *   right   suffixes x[p..]: the last elements go through the ladder of window_kernel.h. After that
  *           its rings hold the nodes of all suffixes, for w log w combines instead of w^2. */
@@ -124,42 +124,30 @@ void tl_window_empties(const tl_window_job *job, int64_t lo, int64_t hi)
     copy_first(out, bytes, hi - lo);
 }
 
-void tl_window_prefixes(const tl_window_job *job, int64_t lo, int64_t hi,
-                        tl_window_buffers *buffers)
+int tl_window_prefixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_window_buffers *buffers)
 {
     const tl_plan *plan = job->win->plan;
-    int64_t shift = job->win->after + 1; /* centre i has i + shift elements */
+    const int64_t shift = job->win->after + 1; /* centre i has i + shift elements */
+    int64_t split = job->least - shift;        /* the first centre with enough elements */
 
-    if (lo >= hi) return;
-    int64_t split = job->least - shift; /* the first centre with enough elements */
     split = split < lo ? lo : split < hi ? split : hi;
     tl_window_empties(job, lo, split);
-    if (split == hi) return;
+    if (split == hi) return 1;
 
-    tl_staging at = {buffers->work.past, buffers->work.wide};
-    tl_counter c;
-    int64_t length = split + shift, most = hi - 1 + shift,
-            b = (length - 1) & ~(int64_t)(TL_TILE - 1);
-    tl_counter_init(&c, 0);
-
-    if (b) {
-        tl_state nodes[TL_MAX_LEVELS];
-        int64_t left = b;
-        tl_nodes(plan, nodes, job->x, b, 0, TL_CACHED);
-        for (int j = 0; left; j++) {
-            int level = tl_top_level(left);
-            left -= (int64_t)1 << level;
-            tl_counter_push(&c, plan->op, level, &nodes[j]);
-        }
-    }
-
-    for (; b < most; b += TL_TILE) {
-        int64_t m = most - b < TL_TILE ? most - b : TL_TILE;
-        tl_scan_states(plan, &c, at, job->x + b * plan->op->elem_bytes, m);
-        tl_lower_row(plan, at, tl_window_at(job, length - shift), plan->core->lead + length - b,
-                     b + m - length + 1, length, 1, 0, 0, job->stream);
-        length = b + m + 1;
-    }
+    void *memory = tl_window_memory(buffers, tl_staging_bytes(plan));
+    if (!memory) return 0;
+    const int64_t from = split + shift - 1;
+    tl_scan s;
+    tl_scan_begin(&s, plan, NULL);
+    s.ends = 1;
+    tl_push_slab(plan, 1, job->x, from, &s.done);
+    tl_scan_serial(&s, &s.done,
+                   &(tl_scan_work){.x = job->x + from * plan->op->elem_bytes,
+                                   .n = hi - split,
+                                   .out = tl_window_at(job, split),
+                                   .stream = job->stream,
+                                   .staging = tl_staging_at(plan, memory)});
+    return 1;
 }
 
 void tl_window_wholes(const tl_window_job *job, int64_t lo, int64_t hi)

@@ -9,6 +9,9 @@
 #include <stdint.h>
 #include "tally.h"
 
+/* Functions of an operator's text, and those of kernels. */
+#define TL_INLINE static inline __attribute__((always_inline, unused))
+
 /* The NaN that marks a missing element (tl_par.marked): a half with all bits set but the sign, or
  * the float that such a half widens to. Every other NaN in marked input is a quiet NaN without a
  * payload. */
@@ -138,6 +141,16 @@ typedef struct tl_elements {
     int prefetch;                  /* See tl_prefetches. */
 } tl_elements;
 
+/* Dense sequences. Sequence r is the n elements from x + r * pitch on, or, with offsets, x +
+ * offsets[r] up to x + offsets[r + 1]. Results of scans go to the same positions of out, or to
+ * out + r * out_pitch. */
+typedef struct tl_dense_rows {
+    void *out;
+    const void *x;
+    int64_t rows, n, out_pitch, pitch;
+    const int64_t *offsets;
+} tl_dense_rows;
+
 /* Elements to scan: m > 0 dense elements of any alignment; x[0] has index b. */
 typedef struct tl_tile {
     const void *x;
@@ -145,7 +158,6 @@ typedef struct tl_tile {
     const tl_state *prefix; /* S(b); NULL: ABSENT. Not read by scan_blocks. */
     tl_prefetch next;
     void *out, *soa; /* Results go to out, which may be x; NULL: states go to soa. */
-    int64_t to;      /* The first state's place in soa. */
     int exclusive;
     int stream; /* Non-temporal stores; out must be aligned to 64 bytes. */
 } tl_tile;
@@ -192,8 +204,10 @@ typedef struct tl_lanes {
     int64_t prefetch_distance; /* Prefetch distance in rows; 0: no prefetch. */
 
     /* Scan of a kernel with `direct`: where inclusive results go, or NULL to stage states. Row j
-     * goes to out + j * out_step. stream: non-temporal stores; rows must be aligned to a vector. */
-    void *out;
+     * goes to out + j * out_step. stream: non-temporal stores; rows must be aligned to a vector.
+     * packed: NULL, or where rows that lie side by side in `out` are copied to, line by line; both
+     * begin at the same place in a line. Then `stream` is about these copies. */
+    void *out, *packed;
     int64_t out_step;
     int stream;
 } tl_lanes;
@@ -337,9 +351,12 @@ typedef struct tl_kernel {
     /* *s = S(n), without an initial value. */
     void (*fold)(tl_state *s, const tl_elements *in, tl_par p);
 
+    /* The results of many sequences, one after the other; NULL: none. */
+    void (*fold_rows)(const tl_dense_rows *rows, tl_par p);
+
     /* Scans (cpu/kernel/scan_kernel.h) of a tl_tile: to results if `direct`, with the operator's
-     * own lower, or to states: S(b + j) as soa[to + lead + j], 0 <= j <= m. Where S(b) is ABSENT,
-     * the first of them (out[0] of an exclusive scan, soa[to + lead]) is undefined.
+     * own lower, or to states: S(b + j) as soa[lead + j], 0 <= j <= m. Where S(b) is ABSENT,
+     * the first of them (out[0] of an exclusive scan, soa[lead]) is undefined.
      *
      * lead > 0: a running scan, of at most TL_TILE elements from any b. *node: their node.
      *

@@ -45,31 +45,17 @@ typedef float vhalf __attribute__((vector_size(TL_VECTOR_BYTES / 2)));
 typedef float vsmall __attribute__((vector_size(TL_VECTOR_BYTES)));
 typedef int32_t vsmall_int __attribute__((vector_size(TL_VECTOR_BYTES)));
 
-/* The larger of |a| and b, where b is a number. If a is a NaN, the result is either operand. */
-#if TL_VECTOR_BYTES == 64 && defined(__AVX512F__)
-#define MAX_PD(a, b) (vreal) _mm512_max_pd((__m512d)(a), (__m512d)(b))
-#define MAX_PS(a, b) (vsmall) _mm512_max_ps((__m512)(a), (__m512)(b))
-#elif TL_VECTOR_BYTES == 32 && defined(__AVX__)
-#define MAX_PD(a, b) (vreal) _mm256_max_pd((__m256d)(a), (__m256d)(b))
-#define MAX_PS(a, b) (vsmall) _mm256_max_ps((__m256)(a), (__m256)(b))
-#elif TL_VECTOR_BYTES == 16 && defined(__SSE2__)
-#define MAX_PD(a, b) (vreal) _mm_max_pd((__m128d)(a), (__m128d)(b))
-#define MAX_PS(a, b) (vsmall) _mm_max_ps((__m128)(a), (__m128)(b))
-#else
-#define MAX_PD(a, b) (vreal)(((vint)(a) & ((a) > (b))) | ((vint)(b) & ~((a) > (b))))
-#define MAX_PS(a, b) (vsmall)(((vsmall_int)(a) & ((a) > (b))) | ((vsmall_int)(b) & ~((a) > (b))))
-#endif
-
+/* The larger of |a| and b, where b is a number. If a is a NaN, the result is b. */
 TL_INLINE vreal larger_f64(vreal a, vreal b)
 {
     a = (vreal)((vint)a & ((vint){0} + INT64_MAX));
-    return MAX_PD(a, b);
+    return TL_OVER_8(a, b);
 }
 
 TL_INLINE vsmall larger_f32(vsmall a, vsmall b)
 {
     a = (vsmall)((vsmall_int)a & ((vsmall_int){0} + INT32_MAX));
-    return MAX_PS(a, b);
+    return TL_OVER_4(a, b);
 }
 
 TL_INLINE vreal load_f64(const void *p)

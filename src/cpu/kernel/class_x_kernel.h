@@ -165,29 +165,151 @@ static void W(class_x)(SS *s, const E *x, int64_t n, int64_t i, int prefetch, tl
 #undef KEY_WORST
 #undef KEY_BEST
 
-#elif OP_ADDS == 1 && TL_SIZE == 1 && defined(TL_SUM_BYTES)
-/* Bytes, biased to unsigned. psadbw adds eight of them into a 64-bit lane. */
-static void W(class_x)(SS *s, const E *x, int64_t n, int64_t i, int prefetch, tl_par p)
+#elif OP_ADDS && TL_SIZE == 1 && defined(TL_SUM_BYTES)
+/* Bytes, biased to unsigned. psadbw adds eight of them into a 64-bit lane. Of short rows, V at a
+ * time have a vector of such sums each; the network adds the lanes of V vectors. */
+#define TL_SUMS_ROWS 1
+typedef uint64_t W(words) __attribute__((vector_size(TL_VECTOR_BYTES)));
+
+/* The sums of eight bytes each, of those that `kept` keeps. */
+TL_INLINE W(words) W(byte_sums)(W(words) v, W(words) kept)
 {
-    typedef uint64_t lanes __attribute__((vector_size(TL_VECTOR_BYTES)));
-    const lanes bias = (lanes){0} + (TL_KIND_I ? 0x8080808080808080u : 0);
-    lanes a[4] = {{0}}, v;
+    const W(words) bias = (W(words)){0} + (TL_KIND_I ? 0x8080808080808080u : 0);
+    return TL_SUM_BYTES((v ^ bias) & kept);
+}
+
+/* A mask of the first n bytes. */
+TL_INLINE W(words) W(first_bytes)(int64_t n)
+{
+    W(words) kept;
+    memcpy(&kept, (const char *)tl_ones_and_zeros + 64 - n, sizeof kept);
+    return kept;
+}
+
+/* The sums of the n bytes at x. Reads whole vectors, but nothing at or after `end`. */
+TL_INLINE W(words) W(row_words)(const E *x, int64_t n, const E *end, int prefetch)
+{
+    W(words) sum[4] = {{0}}, v;
     int64_t j = 0;
-    for (; j + (int64_t)sizeof a <= n; j += sizeof a) {
-        TL_PREFETCH(j, sizeof a)
+
+    for (; j + (int64_t)sizeof sum <= n; j += sizeof sum) {
+        TL_PREFETCH(j, sizeof sum)
         TL_UNROLL for (size_t k = 0; k < 4; k++)
         {
             memcpy(&v, x + j + k * sizeof v, sizeof v);
-            a[k] += TL_SUM_BYTES(v ^ bias);
+            sum[k] += W(byte_sums)(v, ~(v ^ v));
         }
     }
+    sum[0] += sum[1] + sum[2] + sum[3];
+    for (; j + (int64_t)sizeof v <= n; j += sizeof v) {
+        memcpy(&v, x + j, sizeof v);
+        sum[0] += W(byte_sums)(v, ~(v ^ v));
+    }
+    if (j == n) return sum[0];
 
-    a[0] += a[1] + a[2] + a[3];
-    uint64_t sum = TL_KIND_I ? -(uint64_t)(128 * j) : 0;
-    for (size_t l = 0; l < sizeof v / 8; l++) sum += a[0][l];
-    for (; j < n; j++) sum += (uint64_t)x[j];
+    v = sum[0];
+    memcpy(&v, x + j, end - x >= j + (int64_t)sizeof v ? sizeof v : (size_t)(n - j));
+    return sum[0] + W(byte_sums)(v, W(first_bytes)(n - j));
+}
+
+static void W(class_x)(SS *s, const E *x, int64_t n, int64_t i, int prefetch, tl_par p)
+{
+    const W(words) sums = W(row_words)(x, n, x + n, prefetch);
+    uint64_t sum = TL_KIND_I ? -(uint64_t)(128 * n) : 0;
+    for (size_t l = 0; l < sizeof sums / 8; l++) sum += sums[l];
+#if OP_ADDS == 2
+    s->lo = sum;
+    s->hi = TL_KIND_I ? (uint64_t)((int64_t)sum >> 63) : 0;
+#else
     s->s = sum;
+#endif
     (void)i, (void)p;
+}
+
+/* Writes the results of `count` <= V rows of n[k] bytes, from their sums of biased bytes. */
+TL_INLINE void W(put_sums)(TL_OUT_T *out, const W(words) * sums, TL_VE(wide) n, int count, tl_par p)
+{
+    const TL_VE(wide) bias = TL_KIND_I ? n * 128 : n ^ n;
+    VS v[TL_V], all;
+
+    for (int k = 0; k < TL_V; k++) {
+#if OP_ADDS == 2
+        v[k].lo = sums[k];
+        v[k].hi = sums[k] ^ sums[k];
+#else
+        v[k].s = sums[k];
+#endif
+    }
+    all = W(network)(v, 1);
+#if OP_ADDS == 2
+    all.hi -= (TL_VE(wide))(-(all.lo < bias));
+    all.lo -= bias;
+#else
+    all.s -= bias;
+#endif
+    const TL_VE(result) r = TL_VE(lower)(all, TL_TO(n, TL_REAL_T), (TL_VE(idx)){0}, p);
+    memcpy(out, &r, (size_t)count * sizeof *out);
+}
+
+/* Rows of one length, of whose bytes the first `whole` fill vectors and 1 or more are left, as long
+ * as whole vectors may be read. Returns how many rows were summed. */
+TL_INLINE int64_t W(even_rows)(const tl_dense_rows *rows, int64_t whole, tl_par p)
+{
+    const E *const x = rows->x;
+    const int64_t each = rows->n, pitch = rows->pitch, vector = TL_VECTOR_BYTES,
+                  bytes = (rows->rows - 1) * pitch + each;
+    const W(words) kept = W(first_bytes)(each - whole);
+    const TL_VE(wide) n = (TL_VE(wide)){0} + (uint64_t)each;
+    int64_t r = 0;
+
+    for (; r + TL_V <= rows->rows && bytes >= (r + TL_V - 1) * pitch + whole + vector; r += TL_V) {
+        W(words) sums[TL_V];
+        TL_UNROLL for (int k = 0; k < TL_V; k++)
+        {
+            const E *const row = x + (r + k) * pitch;
+            W(words) v;
+            memcpy(&v, row + whole, sizeof v);
+            W(words) sum = W(byte_sums)(v, kept);
+            for (int64_t j = 0; j < whole; j += vector) {
+                memcpy(&v, row + j, sizeof v);
+                sum += W(byte_sums)(v, ~(v ^ v));
+            }
+            sums[k] = sum;
+        }
+        W(put_sums)((TL_OUT_T *)rows->out + r, sums, n, TL_V, p);
+    }
+    return r;
+}
+
+static void W(do_fold_rows)(const tl_dense_rows *rows, tl_par p)
+{
+    const E *const x = rows->x, *end = x + (rows->rows - 1) * rows->pitch + rows->n;
+    TL_OUT_T *const out = rows->out;
+    const int64_t each = rows->n, pitch = rows->pitch;
+    int64_t r = 0;
+
+    assert(rows->rows > 0);
+    if (rows->offsets)
+        end = x + rows->offsets[rows->rows];
+    else if (0 < each && each <= TL_VECTOR_BYTES)
+        r = W(even_rows)(rows, 0, p);
+    else if (each > 0)
+        r = W(even_rows)(rows, (each - 1) & -(int64_t)TL_VECTOR_BYTES, p);
+
+    for (; r < rows->rows; r += TL_V) {
+        const int count = rows->rows - r < TL_V ? (int)(rows->rows - r) : TL_V;
+        TL_VE(wide) n = {0};
+        W(words) sums[TL_V];
+        for (int k = 0; k < TL_V; k++) {
+            const int64_t row = r + (k < count ? k : 0),
+                          from = rows->offsets ? rows->offsets[row] : row * pitch;
+            n[k] = (uint64_t)(rows->offsets ? rows->offsets[row + 1] - from : each);
+            sums[k] = W(row_words)(x + from, (int64_t)n[k], end, 0);
+        }
+        W(put_sums)(out + r, sums, n, count, p);
+        for (int k = 0; k < count; k++)
+            if (n[k] == 0) out[r + k] = TL_S(empty)(p);
+    }
 }
 
 #elif OP_ADDS && (TL_SIZE < 8 || OP_ADDS == 2)

@@ -35,6 +35,9 @@ static const tl_kernel W(row) = {
 #if TL_CLASS_X
     .nodes = W(do_class_x_nodes),
     .fold = W(do_class_x_fold),
+#if TL_SUMS_ROWS
+    .fold_rows = W(do_fold_rows),
+#endif
 #else
     .nodes = W(do_nodes),
     .fold = W(do_fold),
@@ -90,6 +93,8 @@ static const tl_kernel W(row) = {.dtype = TL_DTYPE, .acc = TL_ACC_DTYPE};
 #undef TL_FLIPPED
 #undef TL_RESULT
 #undef TL_COUNT_FIELD
+#undef TL_SUMS_ROWS
+#undef SHUFFLER
 #undef SS
 #undef VS
 #undef E

@@ -5,7 +5,7 @@
 #ifndef TALLY_KEYS_H
 #define TALLY_KEYS_H
 
-#include "simd.h"
+#include "operator/kernel.h"
 #include <stdint.h>
 #include <string.h>
 

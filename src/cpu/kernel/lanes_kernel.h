@@ -170,78 +170,117 @@ static void W(do_lanes_fold)(const tl_lanes *k, tl_par p)
     }
 }
 
+/* Of a scan, S before block g for each vector: what the counter has, or the initial value. */
+TL_INLINE const VS *W(start_of)(const tl_lanes *k, int64_t g)
+{
+    const int slot = g ? __builtin_ctzll((unsigned long long)g) : k->levels;
+    return (const VS *)k->carry + (k->levels + slot) * k->vectors;
+}
+
+/* Appends the node of block g to the counter of vector v; returns S after it. */
+TL_INLINE VS W(append_node)(const tl_lanes *k, int v, int64_t g, VS node)
+{
+    const int carries = W(carries)(g), vectors = k->vectors;
+    const int64_t parent = g & (g + 1);
+    VS *const counter = k->carry, s = W(carry)(counter + v, node, carries, vectors);
+
+    if (parent || k->seeded)
+        s = W(combine)(W(start_of)(k, parent)[v], s, parent << W(BLOCK_LOG),
+                       (int64_t)W(ROWS) << carries);
+    return counter[(k->levels + carries) * vectors + v] = s;
+}
+
 #if TL_SCAN_FULL
-/* Writes lower(S(n)) as result row j. */
-TL_INLINE void W(put_row)(const tl_lanes *k, int64_t j, int v, VS s, int64_t n, tl_par p)
+/* Writes lower(S(n)). */
+TL_INLINE void W(put_row)(TL_OUT_T *to, VS s, int64_t n, int stream, tl_par p)
 {
     TL_VE(result)
     r = TL_RESULT(TL_VE(lower)(s, (TL_REAL_T)n - (TL_VE(real)){0}, (TL_VE(idx)){0}, p), p);
-    TL_OUT_T *to = (TL_OUT_T *)k->out + j * k->out_step + v * TL_V;
-    if (k->stream)
+    if (stream)
         tl_stream_store(to, &r, sizeof r);
     else
         memcpy(to, &r, sizeof r);
 }
+
+enum { W(PACKED) = 512 }; /* bytes of results that are copied at a time, at least */
+
+/* Copies whole lines of the first `rows` rows of results to k->packed, or, at the end, all that is
+ * left. Returns the end of what is copied. */
+TL_INLINE int64_t W(pack_rows)(const tl_lanes *k, int64_t copied, int64_t rows)
+{
+    const int64_t end = rows * k->out_step * (int64_t)sizeof(TL_OUT_T);
+    if (rows < k->m && end - copied < W(PACKED)) return copied;
+    copied = tl_copy_lines(k->packed, k->out, copied, end, k->stream);
+    if (rows == k->m)
+        memcpy((char *)k->packed + copied, (char *)k->out + copied, (size_t)(end - copied));
+    return copied;
+}
 #endif
 
-static void W(do_lanes_scan)(const tl_lanes *k, tl_par p)
+static void W(do_lanes_scan)(const tl_lanes *given, tl_par p)
 {
+    const tl_lanes here = *given, *const k = &here; /* no store changes it */
     const int64_t stride = k->stride, width = k->vectors * TL_V;
     const int vectors = k->vectors;
     /* Where rows of results are narrower than the vectors, the last vector of a row overlaps the
      * next row, whose first one is written later. */
-    const int packed = 0 < k->out_step && k->out_step < width, begin = packed ? vectors - 1 : 0,
-              step = packed ? -1 : 1;
-    VS *counter = k->carry, *starts = counter + k->levels * vectors,
-       *init = starts + k->levels * vectors;
+    const int narrow = 0 < k->out_step && k->out_step < width, begin = narrow ? vectors - 1 : 0,
+              step = narrow ? -1 : 1;
 
     assert(k->at % W(ROWS) == 0 && k->m >= 0 && k->levels >= 1);
     assert((k->at + k->m) >> W(BLOCK_LOG) >> k->levels == 0);
-    assert(!k->stream || k->out);
+    assert((!k->stream && !k->packed) || k->out);
+#if TL_SCAN_FULL
+    const int64_t out_step = k->out_step;
+    const int stream = k->stream && !k->packed;
+    int64_t copied = 0;
+#endif
 
     for (int64_t row = 0; row < k->m; row += W(ROWS)) {
-        const int64_t at = k->at + row, g = at >> W(BLOCK_LOG), parent = g & (g + 1);
+        const int64_t at = k->at + row, g = at >> W(BLOCK_LOG);
         const int count = k->m - row < W(ROWS) ? (int)(k->m - row) : W(ROWS),
-                  carries = W(carries)(g);
-
-        /* from: S(at). under: the S that the node of this block is combined with to give S(at +
-         * 8). */
-        const VS *from = g ? starts + __builtin_ctzll((unsigned long long)g) * vectors : init;
-        const VS *under =
-            parent ? starts + __builtin_ctzll((unsigned long long)parent) * vectors : init;
-        const int absent = !g && !k->seeded, first = !parent && !k->seeded;
+                  absent = !g && !k->seeded;
+        const VS *const from = W(start_of)(k, g); /* S(at) */
 
         for (int i = 0, v = begin; i < vectors; i++, v += step) {
             const int64_t to = k->to + row * width + v * TL_V;
             VS x[8], o[8];
             const E *e = (const E *)k->x + row * stride + v * TL_V;
+            TL_HIDDEN(e);
             W(prefetch_rows)(e, stride, k->prefetch_distance, 1);
             W(load_rows)(x, e, stride, count, at, p);
             W(row_prefixes)(o, x, from[v], absent, at);
 #if TL_SCAN_FULL
+            TL_OUT_T *r = (TL_OUT_T *)k->out + row * out_step + v * TL_V;
+            TL_HIDDEN(r);
             if (k->out) {
                 TL_UNROLL for (int j = 0; j < 7; j++) if (j < count)
-                    W(put_row)(k, row + j, v, o[j], at + j + 1, p);
-                if (count < W(ROWS)) continue;
-                VS s = W(carry)(counter + v, o[7], carries, vectors);
-                if (!first)
-                    s = W(combine)(under[v], s, parent << W(BLOCK_LOG),
-                                   (int64_t)W(ROWS) << carries);
-                starts[carries * vectors + v] = s;
-                W(put_row)(k, row + 7, v, s, at + 8, p);
-                continue;
-            }
+                    W(put_row)(r + j * out_step, o[j], at + j + 1, stream, p);
+            } else
 #endif
-            if (row == 0) W(soa_store)(k->soa, to, from[v]);
-            TL_UNROLL for (int j = 0; j < 7; j++) W(soa_store)(k->soa, to + (j + 1) * width, o[j]);
+            {
+                if (row == 0) W(soa_store)(k->soa, to, from[v]);
+                TL_UNROLL for (int j = 0; j < 7; j++)
+                    W(soa_store)(k->soa, to + (j + 1) * width, o[j]);
+            }
+
             if (count < W(ROWS)) continue;
-            VS s = W(carry)(counter + v, o[7], carries, vectors);
-            if (!first)
-                s = W(combine)(under[v], s, parent << W(BLOCK_LOG), (int64_t)W(ROWS) << carries);
-            starts[carries * vectors + v] = s;
-            W(soa_store)(k->soa, to + W(ROWS) * width, s);
+            const VS s = W(append_node)(k, v, g, o[7]);
+#if TL_SCAN_FULL
+            if (k->out)
+                W(put_row)(r + 7 * out_step, s, at + 8, stream, p);
+            else
+#endif
+                W(soa_store)(k->soa, to + W(ROWS) * width, s);
         }
+#if TL_SCAN_FULL
+        /* one block late: what it reads is in the cache by then, not in the store buffer */
+        if (k->packed) copied = W(pack_rows)(k, copied, row);
+#endif
     }
+#if TL_SCAN_FULL
+    if (k->packed) W(pack_rows)(k, copied, k->m);
+#endif
 }
 
 /* z holds the nodes of one level that end at rows 2^b - 1 .. m - 1, for one vector of lanes. Passes

@@ -80,7 +80,7 @@ TL_INLINE SS W(running_scan)(W(soa) * soa, TL_OUT_T *out, const tl_tile *t, int 
     W(running) k = {soa, out, exclusive, stream, none, none, none, none};
     SS s;
 
-    assert(0 < m && m <= TL_TILE && t->to == 0);
+    assert(0 < m && m <= TL_TILE);
     if (t->prefix) {
         memcpy(&s, t->prefix, sizeof s);
         for (int l = 0; l < TL_V; l++) W(put)(&k.before, l, s);
@@ -314,7 +314,7 @@ TL_INLINE void W(down_out)(const W(steps) * b, const W(groups) * g, const tl_til
     }
 #endif
     W(down)(e, b, g, 0, t->b + j);
-    TL_UNROLL for (int k = 0; k < TL_V; k++) W(soa_store)(t->soa, t->to + j + k * TL_V, e[k]);
+    TL_UNROLL for (int k = 0; k < TL_V; k++) W(soa_store)(t->soa, j + k * TL_V, e[k]);
 }
 
 static void W(do_scan_blocks)(const tl_tile *t, tl_block_counter *c, const tl_up *k, tl_par p)
@@ -359,7 +359,7 @@ static void W(do_scan_blocks)(const tl_tile *t, tl_block_counter *c, const tl_up
         W(down_out)(&steps[turn], &here, &tile, j, &last, p);
         absent = 0;
     }
-    if (!TL_SCAN_FULL || !t->out) W(soa_set)(t->soa, t->to + m, end);
+    if (!TL_SCAN_FULL || !t->out) W(soa_set)(t->soa, m, end);
     const size_t rest = t->stream ? (uintptr_t)t->out % 64 : 0;
     if (rest)
         memcpy((char *)((TL_OUT_T *)t->out + m) - rest, (char *)&last + sizeof last - rest, rest);

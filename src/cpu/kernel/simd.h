@@ -35,7 +35,9 @@
 #define TL_UNROLL _Pragma("GCC unroll 16")
 #endif
 
-#define TL_INLINE static inline __attribute__((always_inline, unused))
+/* Hides from the compiler how a pointer was computed, so that it does not keep one more pointer for
+ * every use of it in a loop: more than there are registers. */
+#define TL_HIDDEN(pointer) __asm__("" : "+r"(pointer))
 
 /* The source of lane l, of V lanes in groups of G. There is a second kind of step if V > G. */
 #define TL_NEXT(l)  ((l) + 1)
@@ -153,6 +155,26 @@ TL_INLINE void tl_stream_store(void *to, const void *from, size_t bytes)
     memcpy(to, from, bytes);
 }
 
+/* 64 bytes of ones, then 64 bytes of zeros: masks of the first bytes of a vector lie in it. */
+__attribute__((unused)) static const uint64_t tl_ones_and_zeros[16] = {
+    ~(uint64_t)0, ~(uint64_t)0, ~(uint64_t)0, ~(uint64_t)0,
+    ~(uint64_t)0, ~(uint64_t)0, ~(uint64_t)0, ~(uint64_t)0};
+
+/* Copies bytes at .. end - 1 to `to`, up to the end of its last whole cache line; returns the end
+ * of the copied bytes. */
+TL_INLINE int64_t tl_copy_lines(char *to, const char *from, int64_t at, int64_t end, int stream)
+{
+    const int64_t head = -(uintptr_t)(to + at) & 63;
+    if (end - at < head + 64) return at;
+    if (head) memcpy(to + at, from + at, (size_t)head);
+    for (at += head; at + 64 <= end; at += 64)
+        if (stream)
+            tl_stream_store(to + at, from + at, 64);
+        else
+            memcpy(to + at, from + at, 64);
+    return at;
+}
+
 /* For vectors of 64 bytes at multiples of 4: stores the line in which the vector `after`, which
  * belongs at `to`, begins. `before`: the vector before it. */
 #if defined(__AVX512F__) && (defined(_IMMINTRIN_H_INCLUDED) || defined(__IMMINTRIN_H))
@@ -266,38 +288,30 @@ TL_INLINE void tl_stream_fence(void)
 #endif
 #endif
 #ifdef TL_INTS
-#define TL_HAVE_MOST_4    1
-#define TL_MOST_I1(a, b)  TL_INTS(max_epi8, a, b)
-#define TL_MOST_U1(a, b)  TL_INTS(max_epu8, a, b)
-#define TL_LEAST_I1(a, b) TL_INTS(min_epi8, a, b)
-#define TL_LEAST_U1(a, b) TL_INTS(min_epu8, a, b)
-#define TL_MOST_I2(a, b)  TL_INTS(max_epi16, a, b)
-#define TL_MOST_U2(a, b)  TL_INTS(max_epu16, a, b)
-#define TL_LEAST_I2(a, b) TL_INTS(min_epi16, a, b)
-#define TL_LEAST_U2(a, b) TL_INTS(min_epu16, a, b)
-#define TL_MOST_I4(a, b)  TL_INTS(max_epi32, a, b)
-#define TL_MOST_U4(a, b)  TL_INTS(max_epu32, a, b)
-#define TL_LEAST_I4(a, b) TL_INTS(min_epi32, a, b)
-#define TL_LEAST_U4(a, b) TL_INTS(min_epu32, a, b)
+#define TL_HAVE_MOST_4          1
+#define TL_MOST_OF(type, a, b)  TL_INTS(max_##type, a, b)
+#define TL_LEAST_OF(type, a, b) TL_INTS(min_##type, a, b)
 #else
-#define TL_MOST_I1(a, b)  TL_BLEND((a) > (b), a, b)
-#define TL_MOST_U1(a, b)  TL_BLEND((a) > (b), a, b)
-#define TL_LEAST_I1(a, b) TL_BLEND((a) < (b), a, b)
-#define TL_LEAST_U1(a, b) TL_BLEND((a) < (b), a, b)
-#define TL_MOST_I2(a, b)  TL_BLEND((a) > (b), a, b)
-#define TL_MOST_U2(a, b)  TL_BLEND((a) > (b), a, b)
-#define TL_LEAST_I2(a, b) TL_BLEND((a) < (b), a, b)
-#define TL_LEAST_U2(a, b) TL_BLEND((a) < (b), a, b)
-#define TL_MOST_I4(a, b)  TL_BLEND((a) > (b), a, b)
-#define TL_MOST_U4(a, b)  TL_BLEND((a) > (b), a, b)
-#define TL_LEAST_I4(a, b) TL_BLEND((a) < (b), a, b)
-#define TL_LEAST_U4(a, b) TL_BLEND((a) < (b), a, b)
+#define TL_MOST_OF(type, a, b)  TL_BLEND((a) > (b), a, b)
+#define TL_LEAST_OF(type, a, b) TL_BLEND((a) < (b), a, b)
 #endif
+#define TL_MOST_I1(a, b)  TL_MOST_OF(epi8, a, b)
+#define TL_MOST_U1(a, b)  TL_MOST_OF(epu8, a, b)
+#define TL_LEAST_I1(a, b) TL_LEAST_OF(epi8, a, b)
+#define TL_LEAST_U1(a, b) TL_LEAST_OF(epu8, a, b)
+#define TL_MOST_I2(a, b)  TL_MOST_OF(epi16, a, b)
+#define TL_MOST_U2(a, b)  TL_MOST_OF(epu16, a, b)
+#define TL_LEAST_I2(a, b) TL_LEAST_OF(epi16, a, b)
+#define TL_LEAST_U2(a, b) TL_LEAST_OF(epu16, a, b)
+#define TL_MOST_I4(a, b)  TL_MOST_OF(epi32, a, b)
+#define TL_MOST_U4(a, b)  TL_MOST_OF(epu32, a, b)
+#define TL_LEAST_I4(a, b) TL_LEAST_OF(epi32, a, b)
+#define TL_LEAST_U4(a, b) TL_LEAST_OF(epu32, a, b)
 #if TL_HAVE_MOST_8
-#define TL_MOST_I8(a, b)  TL_INTS(max_epi64, a, b)
-#define TL_MOST_U8(a, b)  TL_INTS(max_epu64, a, b)
-#define TL_LEAST_I8(a, b) TL_INTS(min_epi64, a, b)
-#define TL_LEAST_U8(a, b) TL_INTS(min_epu64, a, b)
+#define TL_MOST_I8(a, b)  TL_MOST_OF(epi64, a, b)
+#define TL_MOST_U8(a, b)  TL_MOST_OF(epu64, a, b)
+#define TL_LEAST_I8(a, b) TL_LEAST_OF(epi64, a, b)
+#define TL_LEAST_U8(a, b) TL_LEAST_OF(epu64, a, b)
 #else
 #define TL_MOST_I8(a, b)  TL_BLEND((a) > (b), a, b)
 #define TL_MOST_U8(a, b)  TL_BLEND((a) > (b), a, b)

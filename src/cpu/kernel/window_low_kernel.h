@@ -92,24 +92,16 @@ TL_INLINE VS W(low)(const void *z, const void *z2, int b, int64_t at, tl_par p)
 #define MOVE2(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_EACH_LANE(TL_DELAY2));
 #define MOVE4(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_EACH_LANE(TL_DELAY4));
 #define MOVE8(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_EACH_LANE(TL_DELAY8));
-#define DELAYER(name, move) \
-    TL_INLINE VS W(name)(VS a, VS b) \
-    { \
-        VS r; \
-        OP_FIELDS(move) \
-        return r; \
-    }
-DELAYER(delay1, MOVE1)
+SHUFFLER(delay1, MOVE1)
 #if TL_LOG_V >= 2
-DELAYER(delay2, MOVE2)
+SHUFFLER(delay2, MOVE2)
 #endif
 #if TL_LOG_V >= 3
-DELAYER(delay4, MOVE4)
+SHUFFLER(delay4, MOVE4)
 #endif
 #if TL_LOG_V >= 4
-DELAYER(delay8, MOVE8)
+SHUFFLER(delay8, MOVE8)
 #endif
-#undef DELAYER
 
 /* The last lane, copied to every lane. */
 TL_INLINE VS W(ends)(VS a)

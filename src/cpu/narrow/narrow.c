@@ -47,13 +47,13 @@ void tl_narrow_scan_rows(const tl_plan *plan, const tally_view *in, const tally_
     tl_scan s;
     tl_scan_begin(&s, plan, o);
     if (in->offsets) x -= in->offsets[r] * bytes, y -= in->offsets[r] * bytes;
-    const tl_narrow_rows rows = {y,
-                                 x,
-                                 end - r,
-                                 in->n,
-                                 out->row_stride,
-                                 in->row_stride,
-                                 in->offsets ? in->offsets + r : NULL};
+    const tl_dense_rows rows = {y,
+                                x,
+                                end - r,
+                                in->n,
+                                out->row_stride,
+                                in->row_stride,
+                                in->offsets ? in->offsets + r : NULL};
     plan->narrow->scan_rows(&rows, s.seeded ? tl_key_of(plan, &s.init) : 0, s.exclusive,
                             plan->keys);
 }

@@ -27,16 +27,6 @@ typedef struct tl_narrow_run {
     int64_t prefetch_distance; /* scans: prefetch distance in bytes; 0: no prefetch */
 } tl_narrow_run;
 
-/* Dense sequences. Sequence r is the n elements from x + r * pitch on, or, with offsets, x +
- * offsets[r] up to x + offsets[r + 1]. Results of scans go to the same positions of out, or to
- * out + r * out_pitch. */
-typedef struct tl_narrow_rows {
-    void *out;
-    const void *x;
-    int64_t rows, n, out_pitch, pitch;
-    const int64_t *offsets;
-} tl_narrow_rows;
-
 /* `rows` elements of each of `width` adjacent columns, x[j * step + c]. */
 typedef struct tl_narrow_strip {
     void *out;
@@ -57,8 +47,8 @@ typedef struct tl_narrow {
     uint16_t (*scan)(const tl_narrow_run *run, uint16_t before, int exclusive, tl_keying k);
 
     /* One result for each sequence. */
-    void (*fold_rows)(const tl_narrow_rows *s, tl_keying k);
-    void (*scan_rows)(const tl_narrow_rows *s, uint16_t before, int exclusive, tl_keying k);
+    void (*fold_rows)(const tl_dense_rows *s, tl_keying k);
+    void (*scan_rows)(const tl_dense_rows *s, uint16_t before, int exclusive, tl_keying k);
 
     /* Folds each column into the key acc[c]. acc must have space for whole vectors. out: NULL, or
      * the value of acc[c] after (exclusive: before) row j goes to out[j * out_step + c]. */

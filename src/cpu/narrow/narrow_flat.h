@@ -169,27 +169,7 @@ static void N(window_short)(const tl_narrow_run *run, int64_t w, tl_keying k)
                               : TILE;
          m > 0; x += now, out += now, m -= now, now = m < TILE ? m : TILE) {
         const int64_t n = now + w - 1, count = lead + n;
-        switch (top) {
-#define LEVELS(levels) \
-    N(double_all)(y, lead, x, n, levels, k); \
-    break;
-        case 0:
-            LEVELS(0)
-        case 1:
-            LEVELS(1)
-        case 2:
-            LEVELS(2)
-        case 3:
-            LEVELS(3)
-        case 4:
-            LEVELS(4)
-        case 5:
-            LEVELS(5)
-        default:
-            LEVELS(6)
-#undef LEVELS
-        }
-
+        N(double_all)(y, lead, x, n, (int)top, k);
         for (int64_t d = LANES; d < (int64_t)1 << top; d *= 2) /* delays of whole vectors */
             for (int64_t i = (count - 1) & -LANES; i >= d; i -= LANES)
                 N(set)(y + i, MOST(N(get)(y + i), N(get)(y + i - d)));

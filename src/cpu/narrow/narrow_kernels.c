@@ -170,9 +170,8 @@ TL_INLINE void store_raw(void *to, vec v, int64_t bytes)
 
 TL_INLINE vec first_bytes(vec v, int64_t bytes)
 {
-    static const unsigned char ones[2 * TL_VECTOR_BYTES] = {[0 ... TL_VECTOR_BYTES - 1] = 0xff};
     vec mask;
-    memcpy(&mask, ones + TL_VECTOR_BYTES - bytes, sizeof mask);
+    memcpy(&mask, (const char *)tl_ones_and_zeros + 64 - bytes, sizeof mask);
     return v & mask;
 }
 #endif

@@ -147,7 +147,7 @@ static int64_t N(fold_small)(T *out, const T *x, int64_t rows, int64_t n, tl_key
     return r;
 }
 
-static void N(fold_rows)(const tl_narrow_rows *s, tl_keying k)
+static void N(fold_rows)(const tl_dense_rows *s, tl_keying k)
 {
     T *out = s->out, keys[LANES];
     const T *x = s->x;
@@ -208,7 +208,7 @@ TL_INLINE void N(scan_one)(T *out, const T *x, int64_t n, V run, tl_keying k)
         } \
     }
 
-static void N(scan_rows)(const tl_narrow_rows *all, uint16_t before, int exclusive, tl_keying k)
+static void N(scan_rows)(const tl_dense_rows *all, uint16_t before, int exclusive, tl_keying k)
 {
     T *out = all->out;
     const T *x = all->x;
