@@ -97,10 +97,10 @@ endif()
 set(once)
 if(CMAKE_CROSSCOMPILING OR TALLY_SANITIZE)
   list(APPEND once promises nvrtc gpu device_keys many devices pieces segments windows clmem grids lanes ladder_nvrtc
-       ladder_wrong emulated)
+       ladder_wrong emulated places)
 endif()
 if(CMAKE_C_COMPILER_ID MATCHES "Clang")
-  list(APPEND once emulated) # compiled by clang, some of its programs did not end in a minute; why is not known
+  list(APPEND once emulated places) # compiled by clang, some of its programs did not end in a minute; why is not known
 endif()
 if(CMAKE_CROSSCOMPILING)
   list(APPEND once large memory) # minutes of an emulator, and nothing of the processor in them
