@@ -3,8 +3,6 @@
 #define _GNU_SOURCE
 #include "io.h"
 #include <assert.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -38,16 +36,6 @@ tally_status tl_file_new(tally *ctx, const char *path, const char *standard, tal
     *file = f;
 
     return TALLY_OK;
-}
-
-tally_status tl_fail_on(const tally_file *f, tally_status status, const char *format, ...)
-{
-    char text[512];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    return tl_fail(f->ctx, status, "%s: %s", f->label, text);
 }
 
 void tally_file_close(tally_file *file)

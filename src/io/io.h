@@ -74,9 +74,9 @@ static inline tally_status tl_check_host(const tally_file *f, const void *p, con
 tally_status tl_file_new(tally *ctx, const char *path, const char *standard, tally_file **file);
 tally_status tl_file_opened(tally_file **file, tally_status s);
 
-/* tl_fail with a sentence that begins with the file's name and a colon. */
-tally_status tl_fail_on(const tally_file *f, tally_status status, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+/* tl_fail with a sentence that begins with the file's name and a colon. format is a literal. */
+#define tl_fail_on(file, status, format, ...) \
+    tl_fail((file)->ctx, status, "%s: " format, (file)->label, ##__VA_ARGS__)
 
 /* The number of threads to use for ctx (weak, so that a test can replace it). */
 int tl_io_threads(tally *ctx);
