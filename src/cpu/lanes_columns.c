@@ -302,38 +302,6 @@ static int run(tally *ctx, const columns *c, const blocks *b, int threads, task 
     return tl_parallel(threads, c->strips * parts, do_tasks, &all);
 }
 
-/* Computes the call by the fast path for narrow types (narrow/narrow.h); 0: not supported. */
-static int narrow_columns(const tl_lanes_job *job, int threads)
-{
-    const tl_plan *plan = job->plan;
-    tl_state init = job->init;
-    if (!plan->narrow || job->verb == TL_WINDOW) return 0;
-
-    if (job->seeded && plan->op->from_wide) plan->op->from_wide(&init);
-    const tl_narrow_call call = {.plan = plan,
-                                 .in = job->in,
-                                 .out = job->out,
-                                 .results = job->results,
-                                 .exclusive = job->exclusive,
-                                 .reverse = job->reverse,
-                                 .init = job->seeded ? &init : NULL};
-    return tl_narrow_columns(&call, threads);
-}
-
-/* Computes the full windows by that path; only the windows at the ends remain. 0: not supported. */
-static int narrow_windows(const tl_lanes_job *job, int threads)
-{
-    const tl_plan *plan = job->plan;
-    const tl_narrow_call call = {.plan = plan,
-                                 .in = job->in,
-                                 .out = job->out,
-                                 .w = job->w,
-                                 .windows = job->in->n - job->after - job->before,
-                                 .first = job->valid ? 0 : job->before};
-    return plan->narrow && job->verb == TL_WINDOW && job->least <= job->w &&
-           call.windows > job->w && tl_narrow_column_windows(&call, threads);
-}
-
 /* Do results and elements have different memory? */
 static int are_apart(const tl_lanes_job *job)
 {
@@ -357,7 +325,7 @@ tally_status tl_lanes_columns(tally *ctx, const tl_lanes_job *job, int threads)
     c.overread = !job->plan->in && in->row_stride == 1 && in->stride > 0 && !job->reverse &&
                  (!job->out || are_apart(job));
     if (in->rows * n <= TL_PARALLEL_BYTES / op->elem_bytes) threads = 1;
-    if (narrow_columns(job, threads)) return TALLY_OK;
+    if (tl_narrow_columns(job, threads)) return TALLY_OK;
 
     const int flat = job->verb == TL_WINDOW && in->row_stride == 1 && job->out->row_stride == 1 &&
                      tl_lanes_flat(job, in->rows, in->stride, job->out->stride);
@@ -380,7 +348,7 @@ tally_status tl_lanes_columns(tally *ctx, const tl_lanes_job *job, int threads)
     c.strips = (in->rows + c.strip - 1) / c.strip;
     int ok;
 
-    if (narrow_windows(job, threads)) {
+    if (tl_narrow_column_windows(job, threads)) { /* the windows at the ends remain */
         ok = job->valid || run(ctx, &c, NULL, threads, do_ends, 1);
     } else if (threads == 1 || c.strips >= threads || !by_rows) {
         ok = run(ctx, &c, NULL, c.strips < threads ? (int)c.strips : threads, do_strip, 1);
