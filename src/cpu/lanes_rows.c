@@ -37,7 +37,7 @@ typedef struct {
 struct tl_lanes_batch {
     const tl_lanes_job *job;
     tl_lanes_buffers buffers;
-    int64_t elem, result; /* bytes of the kernels' elements and results, as in room */
+    int64_t elem, result; /* bytes of the kernels' elements and results */
     int direct_in, direct_out, stream, prefetch;
 
     /* Longer sequences are processed one at a time; so are batches with a longer mean. */

@@ -3,6 +3,7 @@
 #include "inputs.h"
 #include "context/view.h"
 #include "cpu/isas.h"
+#include "cpu/lanes.h"
 #include "dtype/dtype.h"
 #include "dtype/dtype_traits.h"
 #include <assert.h>
@@ -384,14 +385,6 @@ tally_status tl_gather_numbers(tally *ctx, const tl_form *form, const tally_view
 
 /* ---- prepared elements ---- */
 
-static int64_t size(int64_t stride) { return stride < 0 ? -stride : stride; }
-
-/* Are columns neighbours in memory? Then the copy has rows and columns exchanged. */
-static int columns_are_adjacent(const tally_view *in)
-{
-    return !in->next && in->rows > 1 && in->n > 1 && size(in->row_stride) < size(in->stride);
-}
-
 tally_status tl_prepare_inputs(tl_prepared *p, tally *ctx, const tl_form *form,
                                const tally_view *in, tl_prepare_how how)
 {
@@ -405,7 +398,7 @@ tally_status tl_prepare_inputs(tl_prepared *p, tally *ctx, const tl_form *form,
         return TALLY_OK;
     }
 
-    const int exchanged = how.exchange && !states && columns_are_adjacent(in);
+    const int exchanged = how.exchange && !states && !in->next && tl_lanes_take_columns(in);
     const tally_view from = exchanged ? tl_view_turned(in) : *in;
     tally_status status = tl_gather_dense(ctx, form, &from, &p->plan, how.reverse, &p->gathered);
     if (!status && (how.counts || states))
