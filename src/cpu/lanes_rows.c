@@ -67,11 +67,6 @@ static int64_t start_of(const tally_view *v, int64_t r)
     return v->offsets ? v->offsets[r] : r * v->n;
 }
 
-static int64_t length_of(const tally_view *v, int64_t r)
-{
-    return v->offsets ? v->offsets[r + 1] - v->offsets[r] : v->n;
-}
-
 /* Sequences up to this length are faster in lanes than one at a time. For reductions it depends on
  * the operator: one sequence costs 10 to 40 ns and then little for each element (bench/results). */
 static int64_t longest_of(const tl_lanes_job *job)
@@ -491,9 +486,10 @@ void tl_lanes_rows(tl_lanes_batch *b, int64_t r0, int64_t r1, tl_lanes_one *one,
     if (r0 >= r1) return;
 
     /* Other threads may write the rows that follow, so nothing is read past these. */
-    if (b->direct_in)
-        b->end =
-            tl_offset(tl_view_row(in, r1 - 1, b->elem, &length), length_of(in, r1 - 1) * b->elem);
+    if (b->direct_in) {
+        char *const last = tl_view_row(in, r1 - 1, b->elem, &length);
+        b->end = tl_offset(last, length * b->elem);
+    }
     if (!in->offsets) {
         if (in->n > 0 && in->n <= b->longest)
             rows_of_one_length(b, r0, r1);

@@ -37,7 +37,7 @@ void tl_push_slab(const tl_plan *plan, int threads, const void *x, int64_t n, tl
 /* Writes n dense results for the next n dense elements of the scan. out may be x. */
 tally_status tl_scan_push(tally *ctx, tl_scan *s, int threads, const void *x, int64_t n, void *out);
 
-/* Runs a call on up to `threads` threads (driver.c). */
+/* Runs a call on up to `threads` threads (driver.c). Requires: views are checked and normal. */
 tally_status tl_run(tally *ctx, int threads, const tl_call *call);
 
 #endif

@@ -3,13 +3,10 @@
  * which threads take. A part first reads the w - 1 elements before its first result, so a part is
  * at least as long as the window. */
 #define _GNU_SOURCE
-#include "window.h"
+#include "driver.h"
 #include "law/order.h"
 #include "cpu/kernel/simd.h"
-#include "context/threads.h"
 #include "narrow/narrow.h"
-#include "shape.h"
-#include "widen.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,16 +81,6 @@ static int mode_of(const tl_plan *plan, int64_t w)
     if (plan->op->idempotent && w >= plan->core->vector_lanes)
         return w < TL_WINDOW_OVERLAP ? TL_WINDOW_TWO : TL_WINDOW_BLOCKS;
     return TL_WINDOW_LADDER;
-}
-
-/* Threads share the context, which holds one error, so a lock guards it. */
-static tally_status no_memory(tl_window *win, int64_t bytes, const char *what)
-{
-    tally_status status;
-    tl_lock_take(TL_LOCK_ERROR);
-    status = tl_no_memory(win->ctx, (size_t)bytes, what);
-    tl_lock_release(TL_LOCK_ERROR);
-    return status;
 }
 
 /* Computes the full windows that start at p .. stop - 1 by the fast path for narrow types
@@ -278,7 +265,8 @@ static tally_status run(tl_window *win, const tl_slice *slice, int which, char *
     cut_work all = {&c, 0};
     tl_parallel(parts > 1 ? win->threads : 1, tasks, compute_parts, &all);
 
-    return all.failed ? no_memory(win, win->w * op->state_bytes, "a window's states") : TALLY_OK;
+    if (!all.failed) return TALLY_OK;
+    return tl_thread_no_memory(win->ctx, (size_t)win->w * op->state_bytes, "a window's states");
 }
 
 /* Like run, but a window with fewer than min_count elements that are not NaN has no value. For each
@@ -306,8 +294,8 @@ static tally_status run_masked(tl_window *win, const tl_slice *slice, char *out,
             win->counts_capacity = 0;
             win->counts = malloc((size_t)(end - c) * sizeof *win->counts);
             if (!win->counts)
-                return no_memory(win, (end - c) * (int64_t)sizeof *win->counts,
-                                 "a window's counts");
+                return tl_thread_no_memory(win->ctx, (size_t)(end - c) * sizeof *win->counts,
+                                           "a window's counts");
             win->counts_capacity = end - c;
         }
 

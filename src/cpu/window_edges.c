@@ -53,34 +53,34 @@ void *tl_window_memory(tl_window_buffers *buffers, size_t bytes)
     return buffers->allocation;
 }
 
+/* Bytes of whole cache lines. */
+static size_t lines(int64_t bytes) { return ((size_t)bytes + 63) & ~(size_t)63; }
+
+/* Rows of the rings of `levels` levels, of which `within` have delays shorter than a row. */
+static int64_t rows_of_rings(int levels, int within)
+{
+    return levels > within ? ((int64_t)1 << (levels - within)) + levels * TL_WINDOW_PAD : 0;
+}
+
 int tl_window_prepare(tl_window_buffers *buffers, const tl_plan *plan, int64_t w, int mode)
 {
     const tl_kernel *core = plan->core;
     int64_t high = w / core->vector_lanes,
             rest = high ? high & ~((int64_t)1 << tl_top_level(high)) : 0;
-    /* levels whose delays are shorter than a row */
-    int within = tl_top_level(core->window_vectors);
+    const int within = tl_top_level(core->window_vectors);
     int levels = high ? tl_top_level(high) : 0, delays = rest ? tl_top_level(rest) + 1 : 0;
-    size_t vector = (size_t)core->vector_bytes, row = (size_t)core->window_vectors * vector;
-    size_t soa = tl_soa_bytes(plan), wide = plan->in || plan->out ? TL_WINDOW_WIDE_BYTES : 0;
-    size_t carry = TL_WINDOW_CARRY * vector, stash = (size_t)(levels + 1) * row, ring = 0,
-           delay = 0;
+    const int64_t vector = core->vector_bytes, row = core->window_vectors * vector;
+    const size_t soa = tl_soa_bytes(plan), wide = plan->in || plan->out ? TL_WINDOW_WIDE_BYTES : 0,
+                 carry = lines(TL_WINDOW_CARRY * vector), stash = lines((levels + 1) * row);
+    size_t ring = 0, delay = 0;
 
     if (mode == TL_WINDOW_BLOCKS) {
-        ring = (size_t)high * vector;
+        ring = lines(high * vector);
     } else if (mode != TL_WINDOW_SLIDE) {
-        ring = levels > within
-                   ? (((size_t)1 << (levels - within)) + (size_t)levels * TL_WINDOW_PAD) * row
-                   : 0;
-        delay = delays > within
-                    ? (((size_t)1 << (delays - within)) + (size_t)delays * TL_WINDOW_PAD) * row
-                    : 0;
+        ring = lines(rows_of_rings(levels, within) * row);
+        delay = lines(rows_of_rings(delays, within) * row);
     }
 
-    carry = (carry + 63) & ~(size_t)63;
-    stash = (stash + 63) & ~(size_t)63;
-    ring = (ring + 63) & ~(size_t)63;
-    delay = (delay + 63) & ~(size_t)63;
     char *at = tl_window_memory(buffers, 3 * soa + wide + carry + stash + ring + delay);
     if (!at) return 0;
 

@@ -9,7 +9,7 @@
 #include "ranges.h"
 #include "context/threads.h"
 #include "context/view.h"
-#include "cpu/driver.h"
+#include "cpu/exact/exact.h"
 #include <stdlib.h>
 
 enum {
@@ -315,6 +315,10 @@ static tally_status run(const job *given, tally *ctx, int threads, int64_t strid
     const int64_t bytes = j.plan->op->elem_bytes, n = j.ranges->n;
     char *dense = NULL;
 
+    if (j.plan->exact) {
+        tl_exact_ranges_run(j.plan, threads, j.ranges, (tl_line){j.x, stride, j.y, j.y_stride});
+        return TALLY_OK;
+    }
     if (stride != 1 && n > 1) {
         dense = malloc((size_t)(n * bytes));
         if (!dense)
