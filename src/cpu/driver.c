@@ -100,7 +100,7 @@ static void reach_of(const tl_call *c, int64_t *before, int64_t *after)
 static int64_t part_length(const worker *w, int64_t width)
 {
     const tl_scalar *op = operator_of(w);
-    const int64_t bytes = op->elem_bytes > op->result_bytes ? op->elem_bytes : op->result_bytes;
+    const int64_t bytes = tl_max(op->elem_bytes, op->result_bytes);
     int64_t length = OVERLAPPED_PART_BYTES / bytes;
     if (width < length / OVERLAPS) length = width * OVERLAPS;
     if (length < PART_BYTES / bytes) length = PART_BYTES / bytes;

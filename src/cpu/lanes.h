@@ -184,9 +184,9 @@ int tl_lanes_take_rows(const tl_lanes_job *job);
 int tl_lanes_take_columns(const tally_view *in);
 tally_status tl_lanes_columns(tally *ctx, const tl_lanes_job *job, int threads);
 
-/* Writes the nodes of each sequence of a reduction: node j has 2^level[j] elements of `of` and counts
- * them from 0. For each node, states has the state of each sequence. 0: out of memory. Requires: all
- * sequences have one length, and their operator reads no index. */
+/* Writes the nodes of each sequence of a reduction, with the levels of `of`. A node counts its
+ * elements from 0. For each node, states has the state of each sequence. 0: out of memory.
+ * Requires: the sequences have one length, and the operator reads no index. */
 int tl_lanes_nodes(tally *ctx, const tl_lanes_job *job, int threads, const tl_slab *of,
                    unsigned char *states);
 

@@ -49,7 +49,7 @@ typedef struct {
 static int64_t width_of(const columns *c, int64_t s)
 {
     const int64_t left = c->job->in->rows - s * c->strip;
-    return left < c->strip ? left : c->strip;
+    return tl_min(left, c->strip);
 }
 
 /* The rows whose last vector may be read in place, up to `padded` columns from `col` on: it ends
@@ -59,7 +59,7 @@ static int64_t rows_in_place(const tally_view *in, int64_t col, int64_t padded)
     const int64_t last = (in->n - 1) * in->stride + in->rows - col - padded;
     if (last < 0) return 0;
     const int64_t rows = last / in->stride + 1;
-    return rows < in->n ? rows : in->n;
+    return tl_min(rows, in->n);
 }
 
 /* A strip has one or two parts. If kernels may read beyond its columns, and it has windows or its
@@ -90,7 +90,7 @@ static int part_of(const columns *c, const tl_lanes_buffers *buffers, int64_t s,
         from->direct = rows_in_place(in, col, (from->width + lanes - 1) & -lanes);
     if (from->direct && c->prefetch) {
         const int64_t narrow = AHEAD_BYTES / (llabs(in->stride) * bytes);
-        from->prefetch_distance = narrow > AHEAD ? narrow : AHEAD;
+        from->prefetch_distance = tl_max(narrow, AHEAD);
     }
     if (from->width == 0) return 0;
 
@@ -108,8 +108,8 @@ static int part_of(const columns *c, const tl_lanes_buffers *buffers, int64_t s,
 
 /* ---- blocks of rows ---- */
 
-/* The nodes of blocks of 2^level rows, for all columns: node j of all columns before node j + 1. The
- * nodes of the rows after the last full block follow. */
+/* The nodes of blocks of 2^level rows, for all columns: node j of all columns before node j + 1.
+ * The nodes of the rows after the last full block follow. */
 typedef struct {
     int level;
     /* rows of a block; full blocks; rows after them; nodes per column */
@@ -270,8 +270,8 @@ static void do_fold(work *w)
 
 static void do_scan(work *w)
 {
-    const int64_t n = w->c->job->in->n, at = w->part * w->b->size,
-                  m = n - at < w->b->size ? n - at : w->b->size, lanes = w->buffers->lanes;
+    const int64_t n = w->c->job->in->n, at = w->part * w->b->size, m = tl_min(n - at, w->b->size),
+                  lanes = w->buffers->lanes;
 
     w->buffers->k.vectors = (int)((w->from.width + lanes - 1) / lanes);
     for (int64_t lane = 0; lane < w->from.width; lane++)

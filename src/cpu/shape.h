@@ -17,6 +17,15 @@ enum { TL_PARALLEL_BYTES = 256 * 1024 };
  * for its dense parts (driver.c). */
 enum { TL_LANES_BUFFERS, TL_BATCH, TL_STAGE, TL_SINGLE, TL_DENSE };
 
+static inline int64_t tl_min(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t tl_max(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* x between low and high; low if it is above high. */
+static inline int64_t tl_clamp(int64_t x, int64_t low, int64_t high)
+{
+    return tl_max(low, tl_min(x, high));
+}
+
 /* The plan of windows, where lower applies min_count: in nan forms that count (tl_par.few). */
 static inline tl_plan tl_plan_of_window(const tl_plan *plan, const tally_window_options *o)
 {

@@ -136,7 +136,7 @@ static tally_status rows(tl_thread *t, int64_t r, int64_t end, int *done)
 
     *done = group && t->run->all_sequences;
     for (int64_t count, n; *done && !status && r < end; r += count) {
-        count = end - r < group ? end - r : group;
+        count = tl_min(end - r, group);
         const char *x = tl_view_row(c->in, r, c->plan->op->elem_bytes, &n);
         status = rows_as_one(t, x, count, tl_view_row(c->out, r, c->plan->op->result_bytes, &n));
     }

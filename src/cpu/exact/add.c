@@ -102,7 +102,7 @@ static void add_wide(tl_exact *e, tl_exact_guess *g, const tl_plan *plan, int is
 {
     const int64_t bytes = is_f64 ? 8 : 4, step = plan->exact->step;
     for (int64_t m; n > 0; n -= m, x += m * bytes) {
-        m = n < TL_EXACT_BLOCK ? n : TL_EXACT_BLOCK;
+        m = tl_min(n, TL_EXACT_BLOCK);
         if ((e->waiting += m) > TL_EXACT_MOST) {
             tl_exact_carry(e);
             e->waiting = m;
@@ -202,7 +202,7 @@ static __attribute__((noinline)) void add_sum(tl_exact *e, const tl_plan *plan, 
     const int64_t most = PIECE_BYTES / (wide ? 8 : 4), step = stride * plan->op->elem_bytes;
 
     for (int64_t at = 0, m; at < n; at += m) {
-        m = n - at < most ? n - at : most;
+        m = tl_min(n - at, most);
         const char *const piece = load(plan, x + at * step, stride, m, &b);
         if (leaves_out) e->count -= count_missing(piece, m, wide);
         add_wide(e, &e->guess, plan, wide, piece, m);
@@ -331,10 +331,10 @@ static __attribute__((noinline)) void add_rows(tl_exact *e, const tl_plan *plan,
     tl_exact_rows r;
 
     for (int64_t at = 0, m; at < n; at += m) {
-        m = n - at < PRODUCTS ? n - at : PRODUCTS;
+        m = tl_min(n - at, PRODUCTS);
         if (in_place && add_in_place(e, plan, x + at * step, m)) continue;
 
-        m = m < TL_EXACT_PIECE ? m : TL_EXACT_PIECE;
+        m = tl_min(m, TL_EXACT_PIECE);
         tl_exact_load(plan, x + at * step, stride, m, &r);
         for (int64_t i = 0; form->leaves_out && i < m; i++) {
             e->count -= r.absent[i];

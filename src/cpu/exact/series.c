@@ -58,7 +58,7 @@ void tl_exact_scan_push(tl_exact *e, const tl_plan *plan, int exclusive, const v
     char *y = out;
 
     for (int64_t m; n > 0; n -= m, x += m * plan->op->elem_bytes) {
-        m = n < CHUNK ? n : CHUNK;
+        m = tl_min(n, CHUNK);
         tl_exact_load(plan, x, 1, m, &p);
         settle(e, form->sums, m);
         for (int64_t j = 0; j < m; j++, y += plan->op->result_bytes) {

@@ -172,7 +172,7 @@ static int64_t push_kept(const pass *a, tl_lanes_buffers *buffers, const strip *
     const grid *g = a->g;
     const tally_view *out = a->out;
     const int64_t before = s->at & (BLOCK - 1), result = g->plan.op->result_bytes,
-                  n = s->left < BLOCK - before ? s->left : BLOCK - before, first = s->at - before;
+                  n = tl_min(s->left, BLOCK - before), first = s->at - before;
     const tl_lanes_from block = kept(g, t);
 
     keep(g, t, a->in, s->x, before, n);
@@ -459,7 +459,7 @@ tl_grid *tl_grid_open(const tl_plan *plan, int64_t rows, int scans,
         strip *t = &g->strip[s];
         const int64_t left = col < full ? full - col : rows - col;
         t->col = col;
-        t->width = left < each ? left : each;
+        t->width = tl_min(left, each);
         t->rows = g->rows + col * plan->op->elem_bytes;
         col += t->width;
     }

@@ -93,8 +93,6 @@ static raw raw_at(const tl_gather *g, int64_t place)
     return r;
 }
 
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-
 /* The kernels' loops have the address of the conversion only. */
 _Static_assert(offsetof(tl_gather, convert) == 0, "a gather begins with its conversion");
 
@@ -110,7 +108,7 @@ static void apply_two(const tl_convert *c, void *to, void *second, const void *f
     char *x = to, *y = second;
 
     for (int64_t at = 0, m; at < n; at += m) {
-        m = least(n - at, PIECE);
+        m = tl_min(n - at, PIECE);
         const raw r = raw_at(g, place + at);
         if (g->late) {
             const int64_t bytes = g->convert.to_bytes;
@@ -334,7 +332,7 @@ static tally_status copy(tally *ctx, const tl_gather *gather, const tally_view *
         for (int64_t at = 0, m; at < n; at += m, to += m) {
             packed buffer[2];
             raw r = {0};
-            m = least(n - at, PIECE);
+            m = tl_min(n - at, PIECE);
             for (const tally_view *v = in; v; v = v->next) {
                 const int k = v != in;
                 const int64_t first =

@@ -102,8 +102,8 @@ static int batch(const job *j, tl_range_nodes *s, range at, int64_t b, int64_t *
 
     while (more_ranges && count < TL_RANGE_BATCH && (at.end - 1) >> TL_TILE_LEVEL == tile &&
            at.end - at.from < (int64_t)1 << j->levels) {
-        low = at.from < low ? at.from : low;
-        high = at.end > high ? at.end : high;
+        low = tl_min(at.from, low);
+        high = tl_max(at.end, high);
         s->place[count] = (int32_t)(at.from - first);
         s->length[count] = (int32_t)(at.end - at.from);
         s->number[count] = at.number;
@@ -202,7 +202,7 @@ static survey survey_of(const tl_ranges *ranges)
         tl_range_at(ranges, r, &from, &end);
         if (end <= from) continue;
         const int64_t length = end - from, bits = tl_top_level(length) + 1;
-        v.by_level[bits < TL_RANGE_LEVELS ? bits : TL_RANGE_LEVELS] += length;
+        v.by_level[tl_min(bits, TL_RANGE_LEVELS)] += length;
         v.all += length;
         if (length > v.longest) v.longest = length;
         if ((end - 1) >> TL_TILE_LEVEL < tile) v.sorted = 0;
@@ -216,7 +216,7 @@ static survey survey_of(const tl_ranges *ranges)
  * too long for the levels are folded from their elements. */
 static int best_levels(const survey *v, int64_t n)
 {
-    const double each = (double)(v->all < n ? v->all : n);
+    const double each = (double)tl_min(v->all, n);
     double cost = (double)v->all, best = cost;
     int levels = 0;
     for (int l = 1; l < TL_RANGE_LEVELS; l++) {
@@ -272,7 +272,7 @@ static void take_shares(void *with, const tl_worker *thread)
     if (!w) return; /* other threads take the chunks */
 
     for (int64_t t; (t = tl_next_chunk(thread)) < thread->chunks;) {
-        const int64_t a = t * s->share, b = a + s->share < results ? a + s->share : results;
+        const int64_t a = t * s->share, b = tl_min(a + s->share, results);
         fold_share(s->j, w, a, b);
     }
     free_worker(w);

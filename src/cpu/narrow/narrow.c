@@ -74,8 +74,6 @@ typedef struct {
     int64_t strip, parts;
 } columns;
 
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-
 static void fold_strips(void *with, const tl_worker *worker)
 {
     const columns *a = with;
@@ -90,7 +88,7 @@ static void fold_strips(void *with, const tl_worker *worker)
     if (job->seeded && plan->op->from_wide) plan->op->from_wide(&init);
     const uint16_t before = job->seeded ? tl_key_of(plan, &init) : 0;
     for (int64_t t; (t = tl_next_chunk(worker)) < worker->chunks;) {
-        const int64_t c = t * a->strip, width = least(in->rows - c, a->strip);
+        const int64_t c = t * a->strip, width = tl_min(in->rows - c, a->strip);
         tl_narrow_strip s = {.x = (const char *)in->data + (back * in->stride + c) * bytes,
                              .step = sign * in->stride,
                              .rows = in->n,
@@ -145,7 +143,7 @@ static void window_strips(void *with, const tl_worker *worker)
                                    .x = (const char *)in->data + (from * in->stride + c) * bytes,
                                    .step = in->stride,
                                    .rows = end - from,
-                                   .width = least(in->rows - c, a->strip)};
+                                   .width = tl_min(in->rows - c, a->strip)};
         job->plan->narrow->column_windows(&s, job->w, buffer, job->plan->keys);
     }
 }

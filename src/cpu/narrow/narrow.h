@@ -69,9 +69,9 @@ static inline int64_t tl_narrow_buffer(int64_t w) { return w <= TL_NARROW_SHORT 
 void tl_narrow_scan_rows(const tl_plan *plan, const tally_view *in, const tally_view *out,
                          const tally_scan_options *o, int64_t r, int64_t end);
 
-/* Columns side by side (cpu/lanes.h): reductions and scans; and windows, of which only the full ones
- * are computed. Both return 0, with nothing done, if this path does not take the call (for example
- * too few columns for the threads). */
+/* Columns side by side (cpu/lanes.h): reductions and scans; and windows, of which only the full
+ * ones are computed. Both return 0, with nothing done, if this path does not take the call (for
+ * example too few columns for the threads). */
 struct tl_lanes_job;
 int tl_narrow_columns(const struct tl_lanes_job *job, int threads);
 int tl_narrow_column_windows(const struct tl_lanes_job *job, int threads);
