@@ -42,8 +42,6 @@ typedef union tl_shape_memory {
     struct {
         tl_window windows;
         int64_t group; /* adjacent rows that are computed as one sequence; 0: none */
-        char *ends;    /* results at the ends of these rows */
-        int64_t ends_bytes;
     } window;
     void *other;
 } tl_shape_memory;

@@ -158,12 +158,10 @@ static tally_status slab_by_kernels(tally *ctx, const tl_feed *f, const tl_prepa
 /* Rows first .. first + count - 1 of a view. */
 static tally_view rows_of(const tally_view *v, int64_t first, int64_t count)
 {
-    tally_view part = *v;
-    part.rows = count;
-    part.valid_offset += first * v->row_stride;
-    if (v->n)
-        part.data = (char *)v->data + first * v->row_stride * (int64_t)tally_dtype_size(v->dtype);
-    return part;
+    const tally_view turned = tl_view_turned(v),
+                     part =
+                         tl_view_part(&turned, first, count, (int64_t)tally_dtype_size(v->dtype));
+    return tl_view_turned(&part);
 }
 
 /* How many rows are prepared at a time. */
