@@ -3,7 +3,6 @@
 #include "driver.h"
 #include "context/share.h"
 #include "context/view.h"
-#include <assert.h>
 #include <stdlib.h>
 
 enum {

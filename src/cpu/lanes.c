@@ -9,7 +9,6 @@
 #include "lanes.h"
 #include "widen.h"
 #include "context/scratch.h"
-#include "context/view.h"
 #include <assert.h>
 #include <string.h>
 

@@ -261,10 +261,14 @@ static void do_fold(work *w)
 
     if (job->reverse) from.step = -from.step;
     tl_lanes_fold(w->buffers, &from, (int64_t)1 << level, NULL, 0);
-    for (int64_t lane = 0; lane < from.width; lane++) {
-        job->plan->core->unstage(w->buffers->soa, lane, &node);
+    const tl_kernel *const core = job->plan->core;
+    const char *const soa = w->buffers->soa;
+    unsigned char *to = node_at(job, w->b, w->part, w->col);
+    const size_t bytes = op->state_bytes;
+    for (int64_t lane = 0; lane < from.width; lane++, to += bytes) {
+        core->unstage(soa, lane, &node);
         if (op->from_wide) op->from_wide(&node);
-        memcpy(node_at(job, w->b, w->part, w->col + lane), &node, op->state_bytes);
+        memcpy(to, &node, bytes);
     }
 }
 

@@ -3,7 +3,6 @@
 #include "inputs.h"
 #include "context/threads.h"
 #include "context/view.h"
-#include "law/order.h"
 #include <assert.h>
 
 /* ---- one sequence ---- */

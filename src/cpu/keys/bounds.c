@@ -9,7 +9,6 @@
  * error. */
 #include "keys.h"
 #include "context/threads.h"
-#include <assert.h>
 #include <math.h>
 #include <string.h>
 

@@ -5,7 +5,6 @@
 #include "narrow.h"
 #include "context/view.h"
 #include "cpu/lanes.h"
-#include "dtype/dtype.h"
 #include "dtype/dtype_traits.h"
 
 void tl_narrow_plan(tl_plan *plan, const tl_narrow *loops)
