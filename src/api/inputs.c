@@ -60,8 +60,7 @@ static tally_status reduce(tl_job *j, const tally_view *out)
     status = tl_job_prepare(j, NULL, 0);
     if (status || j->form.kind != TL_FORM_STATES)
         return status ? status : run(j, (tl_call){.verb = TL_REDUCE, .out = out});
-    tl_states_reduce(&j->ready.plan, tally_threads(j->ctx), &j->ready.work, j->ready.there,
-                     out->data);
+    tl_states_rows(&j->ready, tally_threads(j->ctx), out, NULL);
     return TALLY_OK;
 }
 
@@ -105,8 +104,7 @@ static tally_status scan(tl_job *j, const tally_view *y, const tally_scan_option
     tally_view dense = *y;
     if (!status && !direct) status = dense_results(j, y, j->ready.plan.op->result_bytes, &dense);
     if (!status && j->form.kind == TL_FORM_STATES)
-        tl_states_scan(&j->ready.plan, tally_threads(j->ctx), &j->ready.work, j->ready.there,
-                       &dense, &forward);
+        tl_states_rows(&j->ready, tally_threads(j->ctx), &dense, &forward);
     else if (!status)
         status = run(j, (tl_call){.verb = TL_SCAN, .out = &dense, .scan = &forward});
 
@@ -120,9 +118,7 @@ static tally_status scan(tl_job *j, const tally_view *y, const tally_scan_option
 static tally_status run_ranges(tl_job *j, const tl_ranges *all, tl_line line, int64_t first)
 {
     const int threads = tally_threads(j->ctx);
-    if (j->ready.plan.exact)
-        return tl_exact_ranges_run(&j->ready.plan, threads, all, line), TALLY_OK;
-    if (j->form.kind != TL_FORM_STATES)
+    if (j->form.kind != TL_FORM_STATES || j->ready.plan.exact)
         return tl_ranges_run(j->ctx, &j->ready.plan, &j->ready.count, threads, all, line);
     tl_states_ranges(&j->ready.plan, threads, all, line, j->ready.there + first);
     return TALLY_OK;

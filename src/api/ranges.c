@@ -69,13 +69,8 @@ static tally_status run(tally *ctx, const tl_plan *plan, const tl_plan *count,
                         const tl_ranges *ranges, const tally_view *x, const tally_view *y)
 {
     const tl_line line = {x->data, x->stride, y->data, tl_step(y->stride, plan->op->result_bytes)};
-    tally_status status = TALLY_OK;
     tl_fp fp = tl_fp_enter();
-
-    if (plan->exact)
-        tl_exact_ranges_run(plan, tally_threads(ctx), ranges, line);
-    else
-        status = tl_ranges_run(ctx, plan, count, tally_threads(ctx), ranges, line);
+    const tally_status status = tl_ranges_run(ctx, plan, count, tally_threads(ctx), ranges, line);
     tl_fp_leave(fp);
     return status;
 }

@@ -7,10 +7,9 @@
 
 tally_status tl_run_host(tally *ctx, const tl_call *c)
 {
-    const int threads = tally_threads(ctx), exact = c->plan->exact != NULL;
-    if (c->verb != TL_WINDOW || tl_window_streams(c->window))
-        return (exact ? tl_exact_run : tl_run)(ctx, threads, c);
-    return (exact ? tl_exact_ranges_view : tl_ranges_view)(ctx, c, threads);
+    const int threads = tally_threads(ctx);
+    if (c->verb != TL_WINDOW || tl_window_streams(c->window)) return tl_run(ctx, threads, c);
+    return tl_ranges_view(ctx, c, threads);
 }
 
 /* Runs a call on the processors: device memory is copied to the host, and results back. */

@@ -3,7 +3,6 @@
 #include "driver.h"
 #include "context/share.h"
 #include "context/view.h"
-#include <assert.h>
 #include <stdlib.h>
 
 enum {
@@ -100,7 +99,7 @@ static void reach_of(const tl_call *c, int64_t *before, int64_t *after)
 static int64_t part_length(const worker *w, int64_t width)
 {
     const tl_scalar *op = operator_of(w);
-    const int64_t bytes = op->elem_bytes > op->result_bytes ? op->elem_bytes : op->result_bytes;
+    const int64_t bytes = tl_max(op->elem_bytes, op->result_bytes);
     int64_t length = OVERLAPPED_PART_BYTES / bytes;
     if (width < length / OVERLAPS) length = width * OVERLAPS;
     if (length < PART_BYTES / bytes) length = PART_BYTES / bytes;
@@ -273,16 +272,11 @@ static int64_t long_length(const tl_call *c, int threads, int64_t least_bytes)
     return even ? INT64_MAX : LONG_BYTES / bytes;
 }
 
-static int64_t length_of(const tally_view *v, int64_t r)
-{
-    return v->offsets ? v->offsets[r + 1] - v->offsets[r] : v->n;
-}
-
 static int64_t count_long(const tally_view *v, int64_t least)
 {
     int64_t count = 0;
     if (!v->offsets) return v->n >= least ? v->rows : 0;
-    for (int64_t r = 0; r < v->rows; r++) count += length_of(v, r) >= least;
+    for (int64_t r = 0; r < v->rows; r++) count += v->offsets[r + 1] - v->offsets[r] >= least;
     return count;
 }
 
@@ -337,7 +331,8 @@ static int threads_for(tl_weight bytes, int64_t least, int threads)
     return most < threads ? (int)most : threads;
 }
 
-tally_status tl_run_shape(tally *ctx, int threads, const tl_call *call, const tl_shape *shape)
+/* Runs a call by the functions of `shape`. */
+static tally_status run_shape(tally *ctx, int threads, const tl_call *call, const tl_shape *shape)
 {
     const tally_view *in = call->in, *out = call->out;
     const tl_scalar *op = call->plan->op;
@@ -389,7 +384,9 @@ tally_status tl_run_shape(tally *ctx, int threads, const tl_call *call, const tl
 
 tally_status tl_run(tally *ctx, int threads, const tl_call *call)
 {
-    static const tl_shape *const shapes[] = {
-        [TL_REDUCE] = &tl_reduce_shape, [TL_SCAN] = &tl_scan_shape, [TL_WINDOW] = &tl_window_shape};
-    return tl_run_shape(ctx, threads, call, shapes[call->verb]);
+    static const tl_shape *const shapes[][2] = {
+        [TL_REDUCE] = {&tl_reduce_shape, &tl_exact_reduce_shape},
+        [TL_SCAN] = {&tl_scan_shape, &tl_exact_scan_shape},
+        [TL_WINDOW] = {&tl_window_shape, &tl_exact_window_shape}};
+    return run_shape(ctx, threads, call, shapes[call->verb][call->plan->exact != NULL]);
 }

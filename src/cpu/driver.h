@@ -42,8 +42,6 @@ typedef union tl_shape_memory {
     struct {
         tl_window windows;
         int64_t group; /* adjacent rows that are computed as one sequence; 0: none */
-        char *ends;    /* results at the ends of these rows */
-        int64_t ends_bytes;
     } window;
     void *other;
 } tl_shape_memory;
@@ -106,13 +104,10 @@ static inline void *tl_thread_memory(const tl_thread *t, int slot, size_t bytes,
     return memory;
 }
 
+/* The second row: of exact sums (cpu/exact). */
 extern const tl_shape tl_reduce_shape, tl_scan_shape, tl_window_shape;
+extern const tl_shape tl_exact_reduce_shape, tl_exact_scan_shape, tl_exact_window_shape;
 
 /* Appends n elements, `stride` elements apart, to a counter on this thread: reduce.c. */
 void tl_push_strided(const tl_plan *plan, const void *x, int64_t stride, int64_t n, tl_counter *c);
-
-/* Runs a call by the functions of `shape`, on up to `threads` threads. Requires: views are checked
- * and normal. Errors: TALLY_NO_MEMORY, or what the shape returns. */
-tally_status tl_run_shape(tally *ctx, int threads, const tl_call *call, const tl_shape *shape);
-
 #endif

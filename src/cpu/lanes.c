@@ -9,7 +9,6 @@
 #include "lanes.h"
 #include "widen.h"
 #include "context/scratch.h"
-#include "context/view.h"
 #include <assert.h>
 #include <string.h>
 
@@ -67,7 +66,7 @@ static int levels_of(int64_t n) { return n >= BLOCK ? tl_top_level(n) - 2 : 1; }
 static int64_t chunk_of(int64_t pad)
 {
     const int64_t rows = (TL_SOA / pad - 1) & -(int64_t)BLOCK;
-    return rows < ROWS ? rows : ROWS;
+    return tl_min(rows, ROWS);
 }
 
 /* Fills buffers->empty with a row of results without a value. */
@@ -83,7 +82,7 @@ static void fill_empty(tl_lanes_buffers *buffers, int64_t width)
     else
         memcpy(buffers->empty, one, (size_t)bytes);
     for (int64_t have = bytes; have < all; have *= 2)
-        memcpy(buffers->empty + have, buffers->empty, (size_t)(2 * have < all ? have : all - have));
+        memcpy(buffers->empty + have, buffers->empty, (size_t)tl_min(have, all - have));
 }
 
 int tl_lanes_open(tl_lanes_buffers *buffers, tally *ctx, int me, const tl_lanes_job *job,
@@ -214,7 +213,7 @@ static void empties(tl_lanes_buffers *buffers, const tl_lanes_to *to, int64_t wi
     for (int64_t now; rows > 0; i += now, rows -= now) {
         int64_t step;
         char *out = target(buffers, to, i, &step);
-        now = rows < chunk ? rows : chunk;
+        now = tl_min(rows, chunk);
         for (int64_t j = 0; j < now; j++)
             memcpy(out + j * step * buffers->result, buffers->empty,
                    (size_t)(width * buffers->result));
@@ -239,7 +238,7 @@ void tl_lanes_feed(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl_l
 
     do { /* a last part may have no rows */
         k.at = part->at + done;
-        k.m = done < direct ? direct - done : n - done < chunk ? n - done : chunk;
+        k.m = done < direct ? direct - done : tl_min(n - done, chunk);
         assert(k.m > 0 || n == 0);
         k.soa = part->last && done + k.m == n ? buffers->soa : NULL;
         k.x = tl_lanes_bring(buffers, f, done, k.m, &k.stride);
@@ -276,7 +275,7 @@ void tl_lanes_scan(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl_l
 
     for (int64_t at = span->at; at < end; at += k.m) {
         k.at = at;
-        k.m = end - at < chunk ? end - at : chunk;
+        k.m = tl_min(end - at, chunk);
 
         /* the first of these rows in memory order */
         const int64_t i = job->reverse ? span->total - at - k.m : at - span->first;
@@ -332,24 +331,24 @@ static void prefixes(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl
     const int64_t shift = job->after + 1, width = f->width, first = first_centre(job);
     int64_t enough = n < job->least ? i1 : job->least - shift;
 
-    enough = enough < i0 ? i0 : enough < i1 ? enough : i1;
+    enough = tl_clamp(enough, i0, i1);
     empties(buffers, to, width, i0 - first, enough - i0);
     if (enough == i1) return;
 
     tl_lanes k = buffers->k;
     const int64_t pad = k.vectors * buffers->lanes, chunk = chunk_of(pad),
-                  most = i1 - 1 + shift < n ? i1 - 1 + shift : n;
+                  most = tl_min(i1 - 1 + shift, n);
     k.to = 0;
     for (int64_t at = 0; at < most; at += k.m) {
         k.at = at;
-        k.m = most - at < chunk ? most - at : chunk;
+        k.m = tl_min(most - at, chunk);
         k.x = tl_lanes_bring(buffers, f, at, k.m, &k.stride);
         job->plan->core->lanes_scan(&k, job->plan->par);
 
         /* centres of the prefixes of at + 1 .. at + m elements */
         int64_t from = at + 1 - shift, end = at + k.m + 1 - shift;
-        from = from > enough ? from : enough;
-        end = end < i1 ? end : i1;
+        from = tl_max(from, enough);
+        end = tl_min(end, i1);
         if (from < end) {
             tl_lower l = {.from = (from + shift - at) * pad,
                           .n = from + shift,
@@ -359,10 +358,10 @@ static void prefixes(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl
             put(buffers, to, width, from - first, &l, 0);
         }
 
-        from = n + 1 - shift > enough ? n + 1 - shift : enough;
+        from = tl_max(n + 1 - shift, enough);
         if (at + k.m == n)
             for (int64_t now; from < i1; from += now) { /* windows of all elements */
-                now = i1 - from < chunk ? i1 - from : chunk;
+                now = tl_min(i1 - from, chunk);
                 tl_lower l = {.from = k.m * pad, .n = n, .rows = now};
                 put(buffers, to, width, from - first, &l, 0);
             }
@@ -385,13 +384,13 @@ static void flat_windows(tl_lanes_buffers *buffers, const tl_lanes_from *f, cons
     const tl_plan *plan = job->plan;
     const int64_t first = first_centre(job), width = f->width, w = job->w;
     int64_t most = 4 * w * width; /* elements of a chunk */
-    most = most < FLAT / 2 ? FLAT / 2 : most < FLAT ? most : FLAT;
+    most = tl_clamp(most, FLAT / 2, FLAT);
     const int64_t chunk = most / width - w + 1;
     tl_lanes k = buffers->k;
 
     k.prefetch_distance = f->prefetch_distance ? chunk : 0;
     for (int64_t now; i0 < i1; i0 += now) {
-        now = i1 - i0 < chunk ? i1 - i0 : chunk;
+        now = tl_min(i1 - i0, chunk);
         k.at = i0 - job->before;
         k.m = now + w - 1;
         k.x = tl_lanes_bring(buffers, f, k.at, k.m, &k.stride);
@@ -426,7 +425,7 @@ static void full_windows(tl_lanes_buffers *buffers, const tl_lanes_from *f, cons
     k.prefetch_distance = f->prefetch_distance ? chunk : 0;
 
     for (int64_t now; i0 < i1; i0 += now) {
-        now = i1 - i0 < chunk ? i1 - i0 : chunk;
+        now = tl_min(i1 - i0, chunk);
         k.at = i0 - job->before;
         k.m = now + job->w - 1;
         k.x = tl_lanes_bring(buffers, f, k.at, k.m, &k.stride);
@@ -452,8 +451,8 @@ void tl_lanes_window(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl
     set_width(buffers, to, f->width);
 
     /* Centres from lo on have no missing elements before them. */
-    int64_t lo = job->before < i0 ? i0 : job->before < i1 ? job->before : i1;
-    int64_t hi = n - job->after < lo ? lo : n - job->after < i1 ? n - job->after : i1;
+    int64_t lo = tl_clamp(job->before, i0, i1);
+    int64_t hi = tl_clamp(n - job->after, lo, i1);
     if (i0 < lo) prefixes(buffers, f, to, n, i0, lo);
     if (lo < hi) full_windows(buffers, f, to, lo, hi);
     for (int64_t i = hi; i < i1; i++) { /* suffixes: one fold each */

@@ -12,6 +12,7 @@
 #include "shape.h"
 #include "context/device.h"
 #include "context/threads.h"
+#include "law/slabs.h"
 
 enum {
     TL_LANES_LONG = 1024,    /* longest row or segment; longer ones are processed one at a time */
@@ -182,5 +183,11 @@ int tl_lanes_take_rows(const tl_lanes_job *job);
 /* Are the sequences neighbouring columns? */
 int tl_lanes_take_columns(const tally_view *in);
 tally_status tl_lanes_columns(tally *ctx, const tl_lanes_job *job, int threads);
+
+/* Writes the nodes of each sequence of a reduction, with the levels of `of`. A node counts its
+ * elements from 0. For each node, states has the state of each sequence. 0: out of memory.
+ * Requires: the sequences have one length, and the operator reads no index. */
+int tl_lanes_nodes(tally *ctx, const tl_lanes_job *job, int threads, const tl_slab *of,
+                   unsigned char *states);
 
 #endif

@@ -49,7 +49,7 @@ typedef struct {
 static int64_t width_of(const columns *c, int64_t s)
 {
     const int64_t left = c->job->in->rows - s * c->strip;
-    return left < c->strip ? left : c->strip;
+    return tl_min(left, c->strip);
 }
 
 /* The rows whose last vector may be read in place, up to `padded` columns from `col` on: it ends
@@ -59,7 +59,7 @@ static int64_t rows_in_place(const tally_view *in, int64_t col, int64_t padded)
     const int64_t last = (in->n - 1) * in->stride + in->rows - col - padded;
     if (last < 0) return 0;
     const int64_t rows = last / in->stride + 1;
-    return rows < in->n ? rows : in->n;
+    return tl_min(rows, in->n);
 }
 
 /* A strip has one or two parts. If kernels may read beyond its columns, and it has windows or its
@@ -90,7 +90,7 @@ static int part_of(const columns *c, const tl_lanes_buffers *buffers, int64_t s,
         from->direct = rows_in_place(in, col, (from->width + lanes - 1) & -lanes);
     if (from->direct && c->prefetch) {
         const int64_t narrow = AHEAD_BYTES / (llabs(in->stride) * bytes);
-        from->prefetch_distance = narrow > AHEAD ? narrow : AHEAD;
+        from->prefetch_distance = tl_max(narrow, AHEAD);
     }
     if (from->width == 0) return 0;
 
@@ -108,14 +108,20 @@ static int part_of(const columns *c, const tl_lanes_buffers *buffers, int64_t s,
 
 /* ---- blocks of rows ---- */
 
-/* The nodes of blocks of 2^level rows, for all columns: nodes[j * rows + column]. The nodes of the
- * rows after the last full block follow. */
+/* The nodes of blocks of 2^level rows, for all columns: node j of all columns before node j + 1.
+ * The nodes of the rows after the last full block follow. */
 typedef struct {
     int level;
     /* rows of a block; full blocks; rows after them; nodes per column */
     int64_t size, count, rest, pieces;
-    tl_state *nodes;
+    const unsigned char *levels; /* of each node, if they are no blocks of one level; else NULL */
+    unsigned char *nodes;
 } blocks;
+
+static unsigned char *node_at(const tl_lanes_job *job, const blocks *b, int64_t j, int64_t col)
+{
+    return b->nodes + (j * job->in->rows + col) * job->plan->op->state_bytes;
+}
 
 static blocks cut(int64_t n, int threads)
 {
@@ -133,6 +139,11 @@ static blocks cut(int64_t n, int threads)
 static int64_t piece(const blocks *b, int64_t j, int *level)
 {
     int64_t at = b->count * b->size, left = b->rest;
+    if (b->levels) {
+        for (int64_t k = 0; k < j; k++) at += (int64_t)1 << b->levels[k];
+        *level = b->levels[j];
+        return at;
+    }
     *level = b->level;
     if (j < b->count) return j * b->size;
     for (int64_t k = b->count;; k++) {
@@ -161,7 +172,8 @@ static void join(void *data, int64_t col)
     for (int64_t j = 0; j < w->b->pieces; j++) {
         int level;
         piece(w->b, j, &level);
-        tl_counter_push(&counter, op, level, &w->b->nodes[j * job->in->rows + col]);
+        memcpy(&s, node_at(job, w->b, j, col), op->state_bytes);
+        tl_counter_push(&counter, op, level, &s);
     }
     tl_counter_fold(&counter, op, NULL, &s);
     op->lower(&s, counter.end, 0, job->plan->par, job->results + col * op->result_bytes);
@@ -178,8 +190,10 @@ static void put_lane(tl_lanes_buffers *buffers, const blocks *b, int64_t col, in
 
     tl_counter_init(&c, 0);
     if (job->seeded && plan->op->from_wide) plan->op->from_wide(&init);
-    for (int64_t k = 0; k < j; k++)
-        tl_counter_push(&c, plan->op, b->level, &b->nodes[k * job->in->rows + col]);
+    for (int64_t k = 0; k < j; k++) {
+        memcpy(&node, node_at(job, b, k, col), plan->op->state_bytes);
+        tl_counter_push(&c, plan->op, b->level, &node);
+    }
     const int count = c.count;
     for (c.count = 1; c.count <= count; c.count++) {
         const int slot = c.level[c.count - 1] - 3;
@@ -241,22 +255,27 @@ static void do_fold(work *w)
     const tl_scalar *op = job->plan->op;
     int level;
     const int64_t at = piece(w->b, w->part, &level);
-    tl_state *node = w->b->nodes + w->part * job->in->rows + w->col;
+    tl_state node;
     tl_lanes_from from =
         tl_lanes_rows_from(&w->from, job->reverse ? job->in->n - 1 - at : at, op->elem_bytes);
 
     if (job->reverse) from.step = -from.step;
     tl_lanes_fold(w->buffers, &from, (int64_t)1 << level, NULL, 0);
-    for (int64_t lane = 0; lane < from.width; lane++, node++) {
-        job->plan->core->unstage(w->buffers->soa, lane, node);
-        if (op->from_wide) op->from_wide(node);
+    const tl_kernel *const core = job->plan->core;
+    const char *const soa = w->buffers->soa;
+    unsigned char *to = node_at(job, w->b, w->part, w->col);
+    const size_t bytes = op->state_bytes;
+    for (int64_t lane = 0; lane < from.width; lane++, to += bytes) {
+        core->unstage(soa, lane, &node);
+        if (op->from_wide) op->from_wide(&node);
+        memcpy(to, &node, bytes);
     }
 }
 
 static void do_scan(work *w)
 {
-    const int64_t n = w->c->job->in->n, at = w->part * w->b->size,
-                  m = n - at < w->b->size ? n - at : w->b->size, lanes = w->buffers->lanes;
+    const int64_t n = w->c->job->in->n, at = w->part * w->b->size, m = tl_min(n - at, w->b->size),
+                  lanes = w->buffers->lanes;
 
     w->buffers->k.vectors = (int)((w->from.width + lanes - 1) / lanes);
     for (int64_t lane = 0; lane < w->from.width; lane++)
@@ -302,38 +321,6 @@ static int run(tally *ctx, const columns *c, const blocks *b, int threads, task 
     return tl_parallel(threads, c->strips * parts, do_tasks, &all);
 }
 
-/* Computes the call by the fast path for narrow types (narrow/narrow.h); 0: not supported. */
-static int narrow_columns(const tl_lanes_job *job, int threads)
-{
-    const tl_plan *plan = job->plan;
-    tl_state init = job->init;
-    if (!plan->narrow || job->verb == TL_WINDOW) return 0;
-
-    if (job->seeded && plan->op->from_wide) plan->op->from_wide(&init);
-    const tl_narrow_call call = {.plan = plan,
-                                 .in = job->in,
-                                 .out = job->out,
-                                 .results = job->results,
-                                 .exclusive = job->exclusive,
-                                 .reverse = job->reverse,
-                                 .init = job->seeded ? &init : NULL};
-    return tl_narrow_columns(&call, threads);
-}
-
-/* Computes the full windows by that path; only the windows at the ends remain. 0: not supported. */
-static int narrow_windows(const tl_lanes_job *job, int threads)
-{
-    const tl_plan *plan = job->plan;
-    const tl_narrow_call call = {.plan = plan,
-                                 .in = job->in,
-                                 .out = job->out,
-                                 .w = job->w,
-                                 .windows = job->in->n - job->after - job->before,
-                                 .first = job->valid ? 0 : job->before};
-    return plan->narrow && job->verb == TL_WINDOW && job->least <= job->w &&
-           call.windows > job->w && tl_narrow_column_windows(&call, threads);
-}
-
 /* Do results and elements have different memory? */
 static int are_apart(const tl_lanes_job *job)
 {
@@ -345,26 +332,49 @@ static int are_apart(const tl_lanes_job *job)
            y + (uintptr_t)out[1] <= x + (uintptr_t)in[0];
 }
 
+/* The columns of a call, in strips that are as wide as its kernels allow. */
+static columns columns_of(const tl_lanes_job *job)
+{
+    const tally_view *in = job->in;
+    const int64_t bytes = in->rows * in->n * job->plan->op->elem_bytes;
+    const int dense = !job->plan->in && in->row_stride == 1;
+    return (columns){.job = job,
+                     .strip = job->verb == TL_REDUCE && dense ? FOLDED : TL_LANES_STRIP,
+                     .prefetch = in->stride && tl_prefetches(bytes),
+                     .overread =
+                         dense && in->stride > 0 && !job->reverse && (!job->out || are_apart(job))};
+}
+
+static void count_strips(columns *c)
+{
+    const int64_t rows = c->job->in->rows;
+    if (rows < c->strip) c->strip = rows;
+    c->strips = (rows + c->strip - 1) / c->strip;
+}
+
+int tl_lanes_nodes(tally *ctx, const tl_lanes_job *job, int threads, const tl_slab *of,
+                   unsigned char *states)
+{
+    columns c = columns_of(job);
+    const blocks b = {.pieces = of->count, .levels = of->level, .nodes = states};
+    count_strips(&c);
+    return run(ctx, &c, &b, threads, do_fold, b.pieces);
+}
+
 tally_status tl_lanes_columns(tally *ctx, const tl_lanes_job *job, int threads)
 {
     const tally_view *in = job->in;
     const tl_scalar *op = job->plan->op;
     const int64_t n = in->n, results = job->out ? in->rows * n : 0;
-    columns c = {.job = job,
-                 .stream = results * op->result_bytes >= STREAM_BYTES,
-                 .prefetch = tl_prefetches(in->rows * n * op->elem_bytes)};
+    columns c = columns_of(job);
 
-    c.overread = !job->plan->in && in->row_stride == 1 && in->stride > 0 && !job->reverse &&
-                 (!job->out || are_apart(job));
+    c.stream = results * op->result_bytes >= STREAM_BYTES;
     if (in->rows * n <= TL_PARALLEL_BYTES / op->elem_bytes) threads = 1;
-    if (narrow_columns(job, threads)) return TALLY_OK;
+    if (tl_narrow_columns(job, threads)) return TALLY_OK;
 
     const int flat = job->verb == TL_WINDOW && in->row_stride == 1 && job->out->row_stride == 1 &&
                      tl_lanes_flat(job, in->rows, in->stride, job->out->stride);
-    c.strip = job->verb == TL_REDUCE && !job->plan->in && in->row_stride == 1 ? FOLDED
-              : job->verb != TL_WINDOW || flat                                ? TL_LANES_STRIP
-              : job->w > WINDOW_LONG                                          ? TL_ABREAST
-                                                                              : WINDOW_STRIP;
+    if (job->verb == TL_WINDOW && !flat) c.strip = job->w > WINDOW_LONG ? TL_ABREAST : WINDOW_STRIP;
 
     /* Strips of equal width, one or two for each thread. */
     const int by_rows =
@@ -376,11 +386,10 @@ tally_status tl_lanes_columns(tally *ctx, const tl_lanes_job *job, int threads)
     int64_t each = (in->rows + least - 1) / least;
     each = (each + TL_ABREAST - 1) & -(int64_t)TL_ABREAST;
     if (each < c.strip) c.strip = each;
-    if (in->rows < c.strip) c.strip = in->rows;
-    c.strips = (in->rows + c.strip - 1) / c.strip;
+    count_strips(&c);
     int ok;
 
-    if (narrow_windows(job, threads)) {
+    if (tl_narrow_column_windows(job, threads)) { /* the windows at the ends remain */
         ok = job->valid || run(ctx, &c, NULL, threads, do_ends, 1);
     } else if (threads == 1 || c.strips >= threads || !by_rows) {
         ok = run(ctx, &c, NULL, c.strips < threads ? (int)c.strips : threads, do_strip, 1);
@@ -388,7 +397,7 @@ tally_status tl_lanes_columns(tally *ctx, const tl_lanes_job *job, int threads)
         ok = run(ctx, &c, NULL, threads, do_windows, 4 * (int64_t)threads);
     } else {
         blocks b = cut(n, threads);
-        size_t need = (size_t)b.pieces * (size_t)in->rows * sizeof(tl_state);
+        size_t need = (size_t)b.pieces * (size_t)in->rows * op->state_bytes;
         b.nodes = malloc(need);
         if (!b.nodes) return tl_no_memory(ctx, need, "the nodes of the columns");
         ok = run(ctx, &c, &b, threads, do_fold, job->verb == TL_SCAN ? b.count : b.pieces);

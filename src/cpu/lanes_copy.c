@@ -104,7 +104,7 @@ void tl_lanes_store(tl_lanes_buffers *buffers, const tl_lanes_to *to, const tl_m
         int64_t n[TL_LANES_STRIP];
         for (int64_t c = 0; c < width; c++) {
             q[c] = to->q[c] + i * bytes;
-            n[c] = to->n[c] - i < rows ? to->n[c] - i : rows;
+            n[c] = tl_min(to->n[c] - i, rows);
         }
 
         plan->transpose->from_lanes(&(tl_targets){.list = q, .n = n}, results, rows);

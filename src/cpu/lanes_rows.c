@@ -37,7 +37,7 @@ typedef struct {
 struct tl_lanes_batch {
     const tl_lanes_job *job;
     tl_lanes_buffers buffers;
-    int64_t elem, result; /* bytes of the kernels' elements and results, as in room */
+    int64_t elem, result; /* bytes of the kernels' elements and results */
     int direct_in, direct_out, stream, prefetch;
 
     /* Longer sequences are processed one at a time; so are batches with a longer mean. */
@@ -65,11 +65,6 @@ static int is_dense(const tally_view *v)
 static int64_t start_of(const tally_view *v, int64_t r)
 {
     return v->offsets ? v->offsets[r] : r * v->n;
-}
-
-static int64_t length_of(const tally_view *v, int64_t r)
-{
-    return v->offsets ? v->offsets[r + 1] - v->offsets[r] : v->n;
 }
 
 /* Sequences up to this length are faster in lanes than one at a time. For reductions it depends on
@@ -194,7 +189,7 @@ static void store_results(tl_lanes_batch *b)
                       lanes = all * plan->op->lanes;
 
         for (int64_t at = 0, now; at < lanes; at += now) {
-            now = lanes - at < most ? lanes - at : most;
+            now = tl_min(lanes - at, most);
             plan->out->apply(plan->out, piece, from + at * plan->out->from_bytes, now);
             memcpy(from + at * bytes_out, piece, (size_t)(now * bytes_out));
         }
@@ -216,7 +211,7 @@ static void store_results(tl_lanes_batch *b)
 static int64_t lanes_for(int64_t n)
 {
     const int64_t lanes = TL_TILE / (((n + OVER - 1) & -(int64_t)OVER) + 1) & -(int64_t)TL_ABREAST;
-    return lanes < TL_ABREAST ? TL_ABREAST : lanes < TL_LANES_STRIP ? lanes : TL_LANES_STRIP;
+    return tl_clamp(lanes, TL_ABREAST, TL_LANES_STRIP);
 }
 
 /* Computes the results of a strip of `lanes` lanes, which is in t. ends: see tl_lanes. */
@@ -321,11 +316,11 @@ static void rows_of_one_length(tl_lanes_batch *b, int64_t r0, int64_t r1)
     const int staged = !b->direct_in || (job->out && !b->direct_out);
     int64_t most = (staged ? STAGED : ELEMENTS) / n & -(int64_t)TL_ABREAST;
 
-    most = most < TL_ABREAST ? TL_ABREAST : most > SEQUENCES ? SEQUENCES : most;
+    most = tl_clamp(most, TL_ABREAST, SEQUENCES);
     for (int64_t r = r0; r < r1; r += b->count) {
         int64_t length;
         b->r0 = r;
-        b->count = r1 - r < most ? r1 - r : most;
+        b->count = tl_min(r1 - r, most);
         load_elements(b);
         b->near_end = is_dense(job->in) || !b->direct_in;
         b->y = !job->out ? NULL : b->direct_out ? tl_view_row(job->out, r, bytes, &length) : b->out;
@@ -333,7 +328,7 @@ static void rows_of_one_length(tl_lanes_batch *b, int64_t r0, int64_t r1)
                       pitch = (b->direct_in ? job->in->row_stride : n) * b->elem;
 
         for (int64_t s = 0, now; s < b->count; s += now) {
-            now = b->count - s < lanes ? b->count - s : lanes;
+            now = tl_min(b->count - s, lanes);
             if (now > TL_ABREAST) now &= -(int64_t)TL_ABREAST;
             if (now % TL_ABREAST == 0 &&
                 (reads == n * b->elem || b->x + (s + now - 1) * pitch + reads <= b->end))
@@ -396,8 +391,7 @@ static void lower_segments(tl_lanes_batch *b)
 /* Starts a batch at segment r0 and counts its segments by length; returns the longest length. */
 static int64_t begin_batch(tl_lanes_batch *b, int64_t r0, int64_t r1)
 {
-    const int64_t *offset = b->job->in->offsets + r0,
-                  all = r1 - r0 < SEQUENCES ? r1 - r0 : SEQUENCES;
+    const int64_t *offset = b->job->in->offsets + r0, all = tl_min(r1 - r0, SEQUENCES);
     int64_t count = 0, longest = 0;
 
     memset(b->place, 0, sizeof b->place);
@@ -456,7 +450,7 @@ static void batch_of_segments(tl_lanes_batch *b, int64_t longest, tl_lanes_one *
 
     for (int64_t count; longest && s < b->count; s += count) {
         const int64_t first = unsorted ? 0 : b->sorted[s].n, lanes = lanes_for(first + OVER),
-                      most = lanes < b->count - s ? lanes : b->count - s;
+                      most = tl_min(lanes, b->count - s);
         if (unsorted)
             count = most;
         else
@@ -491,9 +485,10 @@ void tl_lanes_rows(tl_lanes_batch *b, int64_t r0, int64_t r1, tl_lanes_one *one,
     if (r0 >= r1) return;
 
     /* Other threads may write the rows that follow, so nothing is read past these. */
-    if (b->direct_in)
-        b->end =
-            tl_offset(tl_view_row(in, r1 - 1, b->elem, &length), length_of(in, r1 - 1) * b->elem);
+    if (b->direct_in) {
+        char *const last = tl_view_row(in, r1 - 1, b->elem, &length);
+        b->end = tl_offset(last, length * b->elem);
+    }
     if (!in->offsets) {
         if (in->n > 0 && in->n <= b->longest)
             rows_of_one_length(b, r0, r1);

@@ -14,8 +14,17 @@
 enum { TL_PARALLEL_BYTES = 256 * 1024 };
 
 /* Slots of scratch.h: three for many sequences at once (lanes.h), one for staging one sequence, one
- * for its dense parts (driver.c). */
+ * for its dense parts (driver.c) or for the ends of rows (window_rows.c). */
 enum { TL_LANES_BUFFERS, TL_BATCH, TL_STAGE, TL_SINGLE, TL_DENSE };
+
+static inline int64_t tl_min(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t tl_max(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* x between low and high; low if it is above high. */
+static inline int64_t tl_clamp(int64_t x, int64_t low, int64_t high)
+{
+    return tl_max(low, tl_min(x, high));
+}
 
 /* The plan of windows, where lower applies min_count: in nan forms that count (tl_par.few). */
 static inline tl_plan tl_plan_of_window(const tl_plan *plan, const tally_window_options *o)
@@ -37,7 +46,7 @@ void tl_push_slab(const tl_plan *plan, int threads, const void *x, int64_t n, tl
 /* Writes n dense results for the next n dense elements of the scan. out may be x. */
 tally_status tl_scan_push(tally *ctx, tl_scan *s, int threads, const void *x, int64_t n, void *out);
 
-/* Runs a call on up to `threads` threads (driver.c). */
+/* Runs a call on up to `threads` threads (driver.c). Requires: views are checked and normal. */
 tally_status tl_run(tally *ctx, int threads, const tl_call *call);
 
 #endif

@@ -3,13 +3,9 @@
  * which threads take. A part first reads the w - 1 elements before its first result, so a part is
  * at least as long as the window. */
 #define _GNU_SOURCE
-#include "window.h"
-#include "law/order.h"
+#include "driver.h"
 #include "cpu/kernel/simd.h"
-#include "context/threads.h"
 #include "narrow/narrow.h"
-#include "shape.h"
-#include "widen.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,8 +36,8 @@ tally_status tl_window_open(tl_window *win, tally *ctx, const tl_plan *plan, con
                        "window before is %lld, after is %lld: both must be at least 0",
                        (long long)options->before, (long long)options->after);
 
-    win->before = options->before < FAR ? options->before : FAR;
-    win->after = options->after < FAR ? options->after : FAR;
+    win->before = tl_min(options->before, FAR);
+    win->after = tl_min(options->after, FAR);
     win->w = win->before + 1 + win->after;
     win->threads = threads.count > 1 ? threads.count : 1;
     win->thread_buffers = calloc((size_t)win->threads, sizeof *win->thread_buffers);
@@ -84,16 +80,6 @@ static int mode_of(const tl_plan *plan, int64_t w)
     if (plan->op->idempotent && w >= plan->core->vector_lanes)
         return w < TL_WINDOW_OVERLAP ? TL_WINDOW_TWO : TL_WINDOW_BLOCKS;
     return TL_WINDOW_LADDER;
-}
-
-/* Threads share the context, which holds one error, so a lock guards it. */
-static tally_status no_memory(tl_window *win, int64_t bytes, const char *what)
-{
-    tally_status status;
-    tl_lock_take(TL_LOCK_ERROR);
-    status = tl_no_memory(win->ctx, (size_t)bytes, what);
-    tl_lock_release(TL_LOCK_ERROR);
-    return status;
 }
 
 /* Computes the full windows that start at p .. stop - 1 by the fast path for narrow types
@@ -152,7 +138,7 @@ static int full_windows(const tl_window_job *job, int64_t p, int64_t stop,
             (lanes - 1);
 
     for (int64_t skip = lead, m; from < end; from += m, skip = 0) {
-        m = end - from < tile - skip ? end - from : tile - skip;
+        m = tl_min(end - from, tile - skip);
 
         /* results of the part that are complete after this tile */
         int64_t ready = begun + skip + m - (lead + warm);
@@ -166,7 +152,7 @@ static int full_windows(const tl_window_job *job, int64_t p, int64_t stop,
                                           .i = from});
 
         if (ready > 0) {
-            int64_t late = ready - (skip + m) > 0 ? ready - (skip + m) : 0;
+            int64_t late = tl_max(ready - (skip + m), 0);
             int64_t first = p + late;
             tl_window_lower(plan, work, tl_window_at(job, first + job->win->before),
                             &(tl_lower){.from = skip + m - (ready - late),
@@ -260,17 +246,17 @@ static tally_status run(tl_window *win, const tl_slice *slice, int which, char *
 
     /* centres of the windows that lie inside x */
     int64_t lo = win->before, hi = n - win->after;
-    int64_t left = lo < hi ? lo : hi, right = lo < hi ? hi : lo;
-    left = left < first ? first : left < stop ? left : stop;
-    right = right < first ? first : right < stop ? right : stop;
+    int64_t left = tl_min(lo, hi), right = tl_max(lo, hi);
+    left = tl_clamp(left, first, stop);
+    right = tl_clamp(right, first, stop);
     int parts = which & FULL ? 1 : 0;
     if (parts && win->threads > 1 && n * op->elem_bytes > TL_PARALLEL_BYTES) {
-        int64_t least = win->w / 2 > TL_PARALLEL_BYTES / 8 ? win->w / 2 : TL_PARALLEL_BYTES / 8;
+        int64_t least = tl_max(win->w / 2, TL_PARALLEL_BYTES / 8);
         int64_t most = (right - left) / least + 1,
                 fine = (right - left) / WARM / (win->w + least / WARM);
         if (most > win->threads) most = win->threads;
         if (fine > PARTS * (int64_t)win->threads) fine = PARTS * (int64_t)win->threads;
-        parts = (int)(fine > most ? fine : most);
+        parts = (int)tl_max(fine, most);
     }
 
     const centres c = {&job, first, left, right, stop, lo < hi, parts};
@@ -278,7 +264,8 @@ static tally_status run(tl_window *win, const tl_slice *slice, int which, char *
     cut_work all = {&c, 0};
     tl_parallel(parts > 1 ? win->threads : 1, tasks, compute_parts, &all);
 
-    return all.failed ? no_memory(win, win->w * op->state_bytes, "a window's states") : TALLY_OK;
+    if (!all.failed) return TALLY_OK;
+    return tl_thread_no_memory(win->ctx, (size_t)win->w * op->state_bytes, "a window's states");
 }
 
 /* Like run, but a window with fewer than min_count elements that are not NaN has no value. For each
@@ -294,8 +281,8 @@ static tally_status run_masked(tl_window *win, const tl_slice *slice, char *out,
             stop = slice->at_end && !valid ? n : n - win->after;
 
     *count = stop > first ? stop - first : 0;
-    int64_t size = win->w > n ? n : win->w;
-    size = 2 * size > CHUNK * (int64_t)win->threads ? 2 * size : CHUNK * (int64_t)win->threads;
+    int64_t size = tl_min(win->w, n);
+    size = tl_max(2 * size, CHUNK * (int64_t)win->threads);
     unsigned char empty[32];
     plan->op->empty(plan->par, empty);
 
@@ -306,8 +293,8 @@ static tally_status run_masked(tl_window *win, const tl_slice *slice, char *out,
             win->counts_capacity = 0;
             win->counts = malloc((size_t)(end - c) * sizeof *win->counts);
             if (!win->counts)
-                return no_memory(win, (end - c) * (int64_t)sizeof *win->counts,
-                                 "a window's counts");
+                return tl_thread_no_memory(win->ctx, (size_t)(end - c) * sizeof *win->counts,
+                                           "a window's counts");
             win->counts_capacity = end - c;
         }
 

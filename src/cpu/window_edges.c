@@ -31,7 +31,7 @@ int64_t tl_window_tile(const tl_plan *plan)
 {
     int64_t state = plan->core->vector_bytes / plan->core->vector_lanes;
     int64_t tile = (plan->in ? TILE_BYTES : TILE_BYTES >> plan->op->exact) / state & ~(int64_t)127;
-    return tile < 256 ? 256 : tile > TL_WINDOW_TILE ? TL_WINDOW_TILE : tile;
+    return tl_clamp(tile, 256, TL_WINDOW_TILE);
 }
 
 /* The initial contents do not matter: no result is folded from them. */
@@ -53,34 +53,34 @@ void *tl_window_memory(tl_window_buffers *buffers, size_t bytes)
     return buffers->allocation;
 }
 
+/* Bytes of whole cache lines. */
+static size_t lines(int64_t bytes) { return ((size_t)bytes + 63) & ~(size_t)63; }
+
+/* Rows of the rings of `levels` levels, of which `within` have delays shorter than a row. */
+static int64_t rows_of_rings(int levels, int within)
+{
+    return levels > within ? ((int64_t)1 << (levels - within)) + levels * TL_WINDOW_PAD : 0;
+}
+
 int tl_window_prepare(tl_window_buffers *buffers, const tl_plan *plan, int64_t w, int mode)
 {
     const tl_kernel *core = plan->core;
     int64_t high = w / core->vector_lanes,
             rest = high ? high & ~((int64_t)1 << tl_top_level(high)) : 0;
-    /* levels whose delays are shorter than a row */
-    int within = tl_top_level(core->window_vectors);
+    const int within = tl_top_level(core->window_vectors);
     int levels = high ? tl_top_level(high) : 0, delays = rest ? tl_top_level(rest) + 1 : 0;
-    size_t vector = (size_t)core->vector_bytes, row = (size_t)core->window_vectors * vector;
-    size_t soa = tl_soa_bytes(plan), wide = plan->in || plan->out ? TL_WINDOW_WIDE_BYTES : 0;
-    size_t carry = TL_WINDOW_CARRY * vector, stash = (size_t)(levels + 1) * row, ring = 0,
-           delay = 0;
+    const int64_t vector = core->vector_bytes, row = core->window_vectors * vector;
+    const size_t soa = tl_soa_bytes(plan), wide = plan->in || plan->out ? TL_WINDOW_WIDE_BYTES : 0,
+                 carry = lines(TL_WINDOW_CARRY * vector), stash = lines((levels + 1) * row);
+    size_t ring = 0, delay = 0;
 
     if (mode == TL_WINDOW_BLOCKS) {
-        ring = (size_t)high * vector;
+        ring = lines(high * vector);
     } else if (mode != TL_WINDOW_SLIDE) {
-        ring = levels > within
-                   ? (((size_t)1 << (levels - within)) + (size_t)levels * TL_WINDOW_PAD) * row
-                   : 0;
-        delay = delays > within
-                    ? (((size_t)1 << (delays - within)) + (size_t)delays * TL_WINDOW_PAD) * row
-                    : 0;
+        ring = lines(rows_of_rings(levels, within) * row);
+        delay = lines(rows_of_rings(delays, within) * row);
     }
 
-    carry = (carry + 63) & ~(size_t)63;
-    stash = (stash + 63) & ~(size_t)63;
-    ring = (ring + 63) & ~(size_t)63;
-    delay = (delay + 63) & ~(size_t)63;
     char *at = tl_window_memory(buffers, 3 * soa + wide + carry + stash + ring + delay);
     if (!at) return 0;
 
@@ -108,8 +108,8 @@ char *tl_window_at(const tl_window_job *job, int64_t i)
 static void copy_first(char *out, int64_t bytes, int64_t n)
 {
     for (int64_t done = 1, count; done < n; done += count) {
-        count = n - done < done ? n - done : done;
-        count = count < 512 ? count : 512; /* so that the source stays in the cache */
+        count = tl_min(n - done, done);
+        count = tl_min(count, 512); /* so that the source stays in the cache */
         memcpy(out + done * bytes, out, (size_t)(count * bytes));
     }
 }
@@ -130,7 +130,7 @@ int tl_window_prefixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_wind
     const int64_t shift = job->win->after + 1; /* centre i has i + shift elements */
     int64_t split = job->least - shift;        /* the first centre with enough elements */
 
-    split = split < lo ? lo : split < hi ? split : hi;
+    split = tl_clamp(split, lo, hi);
     tl_window_empties(job, lo, split);
     if (split == hi) return 1;
 
@@ -185,7 +185,7 @@ int tl_window_suffixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_wind
 
     /* Starts first .. last - 1 have enough elements. */
     int64_t first = lo - before, last = hi - before, enough = n - job->least + 1;
-    enough = enough < first ? first : enough < last ? enough : last;
+    enough = tl_clamp(enough, first, last);
     tl_window_empties(job, enough + before, hi);
     last = enough;
     if (first >= last) return 1;
@@ -211,7 +211,7 @@ int tl_window_suffixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_wind
 
         int64_t begin = from;
         for (int64_t m; from < n; from += m, lead = 0) {
-            m = n - from < tile - lead ? n - from : tile - lead;
+            m = tl_min(n - from, tile - lead);
             tl_window_feed(plan, work,
                            &(tl_window_piece){.x = job->x + from * plan->op->elem_bytes,
                                               .back = from - begin,
@@ -224,7 +224,7 @@ int tl_window_suffixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_wind
         int64_t high = most / lanes, low = least / lanes;
         if (low < 1) low = 1;
         while (high >= low) {
-            int64_t blocks = high - low + 1 < tile / lanes ? high - low + 1 : tile / lanes;
+            int64_t blocks = tl_min(high - low + 1, tile / lanes);
             tl_window_suffix(plan, work, job->x + n * plan->op->elem_bytes, n, high, blocks);
             int64_t length = high * lanes + lanes - 1, skip = length > most ? length - most : 0;
             int64_t shortest = (high - blocks + 1) * lanes;
@@ -236,7 +236,6 @@ int tl_window_suffixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_wind
         }
     }
 
-    short_suffixes(job, most >= lanes ? (n - lanes + 1 > first ? n - lanes + 1 : first) : first,
-                   last);
+    short_suffixes(job, most >= lanes ? tl_max(n - lanes + 1, first) : first, last);
     return 1;
 }

@@ -3,7 +3,6 @@
  * then the windows at the ends of rows, which mixed two rows, are computed again. */
 #include "driver.h"
 #include "context/view.h"
-#include <stdlib.h>
 #include <string.h>
 
 enum { GROUP_BYTES = 1024 * 1024 }; /* rows computed as one sequence */
@@ -32,8 +31,6 @@ static tally_status open(tl_thread *t)
     const tally_status status = tl_window_open(win, t->run->ctx, c->plan, c->count, c->window,
                                                (tl_window_threads){t->number, t->threads});
     tl_lock_release(TL_LOCK_ERROR);
-    t->memory->window.ends = NULL;
-    t->memory->window.ends_bytes = 0;
 
     if (status) {
         tl_window_close(win);
@@ -45,11 +42,7 @@ static tally_status open(tl_thread *t)
     return TALLY_OK;
 }
 
-static void close(tl_thread *t)
-{
-    tl_window_close(&t->memory->window.windows);
-    free(t->memory->window.ends);
-}
+static void close(tl_thread *t) { tl_window_close(&t->memory->window.windows); }
 
 static tally_status part(tl_thread *t, const tl_part *p)
 {
@@ -59,17 +52,6 @@ static tally_status part(tl_thread *t, const tl_part *p)
 }
 
 /* ---- adjacent rows ---- */
-
-/* Returns memory for the results of `count` short rows, or NULL. */
-static char *memory_of_ends(tl_thread *t, int64_t bytes)
-{
-    if (bytes > t->memory->window.ends_bytes) {
-        free(t->memory->window.ends);
-        t->memory->window.ends = malloc((size_t)bytes);
-        t->memory->window.ends_bytes = t->memory->window.ends ? bytes : 0;
-    }
-    return t->memory->window.ends;
-}
 
 /* Computes the windows that are not full, at the start or at the end of each of `count` rows from x
  * on. They are windows of short rows, which are copied out; many are computed at once. 0: out of
@@ -83,7 +65,9 @@ static int ends_of_rows(tl_thread *t, const char *x, int64_t count, char *y, int
                   first = at_end ? n - ends : 0, from = at_end ? length - ends : 0;
     if (!ends) return 1;
 
-    char *const results = memory_of_ends(t, count * length * bytes);
+    /* at most 8 MiB: windows in lanes are short, and rows are twice as long */
+    char *const results =
+        tl_scratch(t->run->ctx, t->number, TL_DENSE, (size_t)(count * length * bytes));
     if (!results) return 0;
 
     tally_view in = tally_rows(x + (at_end ? n - length : 0) * plan->op->elem_bytes,
@@ -136,7 +120,7 @@ static tally_status rows(tl_thread *t, int64_t r, int64_t end, int *done)
 
     *done = group && t->run->all_sequences;
     for (int64_t count, n; *done && !status && r < end; r += count) {
-        count = end - r < group ? end - r : group;
+        count = tl_min(end - r, group);
         const char *x = tl_view_row(c->in, r, c->plan->op->elem_bytes, &n);
         status = rows_as_one(t, x, count, tl_view_row(c->out, r, c->plan->op->result_bytes, &n));
     }

@@ -24,8 +24,7 @@ enum {
 static int run(const tl_plan *plan, int is_f64, tl_exact_guess *g, const void *x, int64_t n,
                tl_exact_block *b)
 {
-    int (*const add)(const void *, int64_t, tl_exact_block *) =
-        is_f64 ? plan->exact->f64 : plan->exact->f32;
+    int (*const add)(const void *, int64_t, tl_exact_block *) = plan->exact->add[is_f64];
     const int all = is_f64 ? 3 : 2;
     b->top = g->top;
     b->without = g->without;
@@ -44,34 +43,22 @@ static int run(const tl_plan *plan, int is_f64, tl_exact_guess *g, const void *x
     return add(x, n, b);
 }
 
-/* Measures the range of a block. */
-static tl_exact_guess measure(const tl_plan *plan, int is_f64, tl_exact_guess g, const void *x,
-                              int64_t n)
+/* Element i of f32 or f64. */
+static inline double number_at(const char *x, int64_t i, int is_f64)
 {
-    int special = 0;
+    double wide;
+    float narrow;
     if (is_f64) {
-        g.top = (int)(plan->exact->highest_f64(x, n, &special) >> 52) - 1023;
-    } else {
-        const uint32_t bits = plan->exact->highest_f32(x, n, &special);
-        g.top = (int)(bits >> 23) - 127;
+        memcpy(&wide, x + i * 8, 8);
+        return wide;
     }
-    g.without = special;
-    return g;
+    memcpy(&narrow, x + i * 4, 4);
+    return narrow;
 }
 
 static void one_by_one(tl_exact *e, int is_f64, const char *x, int64_t n)
 {
-    for (int64_t i = 0; i < n; i++) {
-        double wide;
-        float narrow;
-        if (is_f64) {
-            memcpy(&wide, x + i * 8, 8);
-        } else {
-            memcpy(&narrow, x + i * 4, 4);
-            wide = narrow;
-        }
-        tl_exact_element(e, wide, 1);
-    }
+    for (int64_t i = 0; i < n; i++) tl_exact_element(e, number_at(x, i, is_f64), 1);
 }
 
 static void add_block(tl_exact *e, tl_exact_guess *g, const tl_plan *plan, int is_f64,
@@ -87,7 +74,8 @@ static void add_block(tl_exact *e, tl_exact_guess *g, const tl_plan *plan, int i
 
     int why = run(plan, is_f64, g, x, n, &b);
     if (why) {
-        const tl_exact_guess measured = measure(plan, is_f64, *g, x, n);
+        tl_exact_guess measured = *g;
+        measured.top = plan->exact->highest[is_f64](x, n, &measured.without);
         const int other = measured.top != g->top || measured.without != g->without;
         if (other && measured.top <= TL_EXACT_TOP_MOST) {
             *g = measured;
@@ -114,7 +102,7 @@ static void add_wide(tl_exact *e, tl_exact_guess *g, const tl_plan *plan, int is
 {
     const int64_t bytes = is_f64 ? 8 : 4, step = plan->exact->step;
     for (int64_t m; n > 0; n -= m, x += m * bytes) {
-        m = n < TL_EXACT_BLOCK ? n : TL_EXACT_BLOCK;
+        m = tl_min(n, TL_EXACT_BLOCK);
         if ((e->waiting += m) > TL_EXACT_MOST) {
             tl_exact_carry(e);
             e->waiting = m;
@@ -173,15 +161,10 @@ static const char *load(const tl_plan *plan, const char *x, int64_t stride, int6
 /* n elements of f32 or f64 as f64. */
 static void widen(double *to, const char *from, int64_t n, int wide)
 {
-    if (wide) {
+    if (wide)
         memcpy(to, from, (size_t)n * sizeof *to);
-        return;
-    }
-    for (int64_t i = 0; i < n; i++) {
-        float v;
-        memcpy(&v, from + i * (int64_t)sizeof v, sizeof v);
-        to[i] = v;
-    }
+    else
+        for (int64_t i = 0; i < n; i++) to[i] = number_at(from, i, 0);
 }
 
 void tl_exact_load(const tl_plan *plan, const void *x, int64_t stride, int64_t n, tl_exact_rows *to)
@@ -219,7 +202,7 @@ static __attribute__((noinline)) void add_sum(tl_exact *e, const tl_plan *plan, 
     const int64_t most = PIECE_BYTES / (wide ? 8 : 4), step = stride * plan->op->elem_bytes;
 
     for (int64_t at = 0, m; at < n; at += m) {
-        m = n - at < most ? n - at : most;
+        m = tl_min(n - at, most);
         const char *const piece = load(plan, x + at * step, stride, m, &b);
         if (leaves_out) e->count -= count_missing(piece, m, wide);
         add_wide(e, &e->guess, plan, wide, piece, m);
@@ -348,10 +331,10 @@ static __attribute__((noinline)) void add_rows(tl_exact *e, const tl_plan *plan,
     tl_exact_rows r;
 
     for (int64_t at = 0, m; at < n; at += m) {
-        m = n - at < PRODUCTS ? n - at : PRODUCTS;
+        m = tl_min(n - at, PRODUCTS);
         if (in_place && add_in_place(e, plan, x + at * step, m)) continue;
 
-        m = m < TL_EXACT_PIECE ? m : TL_EXACT_PIECE;
+        m = tl_min(m, TL_EXACT_PIECE);
         tl_exact_load(plan, x + at * step, stride, m, &r);
         for (int64_t i = 0; form->leaves_out && i < m; i++) {
             e->count -= r.absent[i];

@@ -36,13 +36,12 @@ typedef struct tl_exact_block {
 } tl_exact_block;
 
 /* The loops of one instruction set. Requires: n is a multiple of `step` and at most TL_EXACT_BLOCK.
- * highest: returns the bits of the largest finite |x|; *special: is there a NaN or an infinity? */
+ * The first of two functions is that of f32, the second that of f64. highest: returns the exponent
+ * of the largest finite |x|; *special: is there a NaN or an infinity? */
 typedef struct tl_exact_kernel {
     int step;
-    int (*f32)(const void *x, int64_t n, tl_exact_block *b);
-    int (*f64)(const void *x, int64_t n, tl_exact_block *b);
-    uint32_t (*highest_f32)(const float *x, int64_t n, int *special);
-    uint64_t (*highest_f64)(const double *x, int64_t n, int *special);
+    int (*add[2])(const void *x, int64_t n, tl_exact_block *b);
+    int (*highest[2])(const void *x, int64_t n, int *special);
 
     /* high[i] + low[i] = x[i] y[i], of f64 of any alignment. Returns 1 if that is exact and finite
      * for all i. */
@@ -76,15 +75,8 @@ void tl_exact_slab(tl_exact *e, const tl_plan *plan, int threads, const void *x,
 
 /* ---- calls ---- */
 
-/* The shapes of exact sums, for the driver: reduce.c and series.c. */
-extern const tl_shape tl_exact_reduce_shape, tl_exact_scan_shape, tl_exact_window_shape;
-
-/* Runs a call of an exact plan (cpu/driver.h). */
-tally_status tl_exact_run(tally *ctx, int threads, const tl_call *call);
-
-/* Windows that are ranges (cpu/keys/ranges.h). Cannot fail. */
+/* The ranges of one sequence, for tl_ranges_run (cpu/keys/ranges.h). Cannot fail. */
 void tl_exact_ranges_run(const tl_plan *plan, int threads, const tl_ranges *ranges, tl_line line);
-tally_status tl_exact_ranges_view(tally *ctx, const tl_call *call, int threads);
 
 /* For streams. scan_begin begins a scan; scan_push writes its next n results and updates *e; out
  * may be x. */

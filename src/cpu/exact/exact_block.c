@@ -183,8 +183,8 @@ TL_INLINE int choose(const void *x, int64_t n, tl_exact_block *b, int most, int 
 static int block_f32(const void *x, int64_t n, tl_exact_block *b) { return choose(x, n, b, 2, 4); }
 static int block_f64(const void *x, int64_t n, tl_exact_block *b) { return choose(x, n, b, 3, 8); }
 
-#define HIGHEST(name, type, bits, infinity) \
-    static bits name(const type *x, int64_t n, int *special) \
+#define HIGHEST(name, bits, infinity, bias) \
+    static int name(const void *x, int64_t n, int *special) \
     { \
         bits most = 0, all = 0; \
         for (int64_t i = 0; i < n; i++) { \
@@ -196,10 +196,10 @@ static int block_f64(const void *x, int64_t n, tl_exact_block *b) { return choos
             most = v > most ? v : most; \
         } \
         *special = all >= (infinity); \
-        return most; \
+        return (int)(most / ((infinity) & -(infinity))) - (bias); \
     }
-HIGHEST(highest_f32, float, uint32_t, 0x7f800000)
-HIGHEST(highest_f64, double, uint64_t, 0x7ff0000000000000)
+HIGHEST(highest_f32, uint32_t, 0x7f800000u, 127)
+HIGHEST(highest_f64, uint64_t, 0x7ff0000000000000u, 1023)
 
 /* A product of two f64 has up to 106 bits: the rounded product, and its rounding error. The error
  * is an f64 if the last bit of the product is worth 2^-1074 or more. It is computed exactly by one
@@ -266,5 +266,5 @@ static int products(const void *x, const void *y, int64_t n, double *high, doubl
     return !any;
 }
 
-const tl_exact_kernel TL_CAT(tl_exact_kernel_, TL_ISA) = {STEP,        block_f32,   block_f64,
-                                                          highest_f32, highest_f64, products};
+const tl_exact_kernel TL_CAT(tl_exact_kernel_, TL_ISA) = {
+    STEP, {block_f32, block_f64}, {highest_f32, highest_f64}, products};

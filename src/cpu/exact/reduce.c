@@ -35,7 +35,7 @@ static void add_shares(void *data, const tl_worker *worker)
     tl_exact_begin(partial, sums);
     for (int64_t j; (j = tl_next_chunk(worker)) < worker->chunks;) {
         const int64_t at = j * SHARE;
-        tl_exact_add(partial, a->plan, a->x + at * bytes, 1, a->n - at < SHARE ? a->n - at : SHARE);
+        tl_exact_add(partial, a->plan, a->x + at * bytes, 1, tl_min(a->n - at, SHARE));
     }
 
     /* the sum is the same in any order */
@@ -105,7 +105,7 @@ static void add_strip(tl_exact *e, const tl_call *call, int64_t first, int64_t w
 
     tl_exact_clear(e, (int)width * sums);
     for (int64_t m, n; from < end; from += m) {
-        m = end - from < COLUMN_ROWS ? end - from : COLUMN_ROWS;
+        m = tl_min(end - from, COLUMN_ROWS);
         for (int64_t c = 0; c < width; c++)
             tl_exact_add(&e[c * sums], call->plan,
                          tl_view_row(in, first + c, bytes, &n) + from * in->stride * bytes,
@@ -125,7 +125,7 @@ static void add_strips(void *data, const tl_worker *worker)
     tl_exact_begin(e, COLUMNS * sums);
     for (int64_t j; (j = tl_next_chunk(worker)) < worker->chunks;) {
         const int64_t first = j / a->parts * COLUMNS, part = j % a->parts,
-                      width = in->rows - first < COLUMNS ? in->rows - first : COLUMNS;
+                      width = tl_min(in->rows - first, COLUMNS);
         add_strip(e, call, first, width, in->n / a->parts * part,
                   part + 1 < a->parts ? in->n / a->parts * (part + 1) : in->n);
 

@@ -58,7 +58,7 @@ void tl_exact_scan_push(tl_exact *e, const tl_plan *plan, int exclusive, const v
     char *y = out;
 
     for (int64_t m; n > 0; n -= m, x += m * plan->op->elem_bytes) {
-        m = n < CHUNK ? n : CHUNK;
+        m = tl_min(n, CHUNK);
         tl_exact_load(plan, x, 1, m, &p);
         settle(e, form->sums, m);
         for (int64_t j = 0; j < m; j++, y += plan->op->result_bytes) {
@@ -269,22 +269,6 @@ void tl_exact_ranges_run(const tl_plan *plan, int threads, const tl_ranges *s, t
     tl_for(threads, (s->results + all.share - 1) / all.share, range_share, &all);
 }
 
-tally_status tl_exact_ranges_view(tally *ctx, const tl_call *call, int threads)
-{
-    const tl_scalar *op = call->plan->op;
-    for (int64_t r = 0; r < call->in->rows; r++) {
-        int64_t n, m;
-        const char *x = tl_view_row(call->in, r, op->elem_bytes, &n);
-        char *y = tl_view_row(call->out, r, op->result_bytes, &m);
-        const tl_ranges ranges = tl_ranges_of(call->window, n);
-        tl_exact_ranges_run(
-            call->plan, threads, &ranges,
-            (tl_line){x, call->in->stride, y, tl_step(call->out->stride, op->result_bytes)});
-    }
-
-    return TALLY_OK;
-}
-
 /* ---- windows ---- */
 
 int64_t tl_exact_slice(const tl_plan *plan, int threads, const tally_window_options *o,
@@ -313,13 +297,3 @@ static tally_status window_dense(tl_thread *t, const tl_part *p)
 }
 
 const tl_shape tl_exact_window_shape = {.part = window_dense, .least_bytes = LEAST_BYTES};
-
-/* ---- calls ---- */
-
-tally_status tl_exact_run(tally *ctx, int threads, const tl_call *call)
-{
-    static const tl_shape *const shapes[] = {[TL_REDUCE] = &tl_exact_reduce_shape,
-                                             [TL_SCAN] = &tl_exact_scan_shape,
-                                             [TL_WINDOW] = &tl_exact_window_shape};
-    return tl_run_shape(ctx, threads, call, shapes[call->verb]);
-}

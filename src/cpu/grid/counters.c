@@ -275,7 +275,7 @@ static int push_part(tl_counters *c, int p, const char *x, const int32_t *codes,
     } chunk_items[CHUNK + AHEAD];
 
     for (int64_t from = 0; from < n; from += CHUNK) {
-        const int64_t end = n - from < CHUNK ? n - from : CHUNK;
+        const int64_t end = tl_min(n - from, CHUNK);
         int64_t count = 0;
         for (int64_t i = 0; i < end; i++) {
             const uint32_t code = (uint32_t)codes[from + i];
@@ -305,7 +305,7 @@ static int more_groups(tl_counters *c, int64_t groups)
 {
     if (groups <= c->groups) return 1;
     const int64_t each = (groups + c->parts - 1) / c->parts;
-    const int64_t wanted = each < 2 * c->capacity ? 2 * c->capacity : each;
+    const int64_t wanted = tl_max(each, 2 * c->capacity);
 
     for (int p = 0; p < c->parts; p++) {
         part *const a = &c->part[p];
@@ -408,7 +408,7 @@ static void results_chunk(void *data, int64_t i)
 {
     const results_work *const w = data;
     const tl_counters *const c = w->c;
-    const int64_t end = (i + 1) * RESULTS < c->groups ? (i + 1) * RESULTS : c->groups;
+    const int64_t end = tl_min((i + 1) * RESULTS, c->groups);
 
     for (int64_t g = i * RESULTS; g < end; g++) {
         void *const to = w->out + g * c->plan.op->result_bytes;

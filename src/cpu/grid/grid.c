@@ -14,6 +14,8 @@
 enum {
     BLOCK_LOG = 3, /* steps that kernels take at a time */
     BLOCK = 1 << BLOCK_LOG,
+    STRIP = 1024, /* lanes of a strip of folds */
+    AHEAD = 16,   /* prefetch distance in steps */
     /* Unused elements between steps, so that not all steps map to the same cache set. */
     SPACING = 192,
     LEVELS_AT_ONCE = 3 /* counters that are added when there are too few */
@@ -170,7 +172,7 @@ static int64_t push_kept(const pass *a, tl_lanes_buffers *buffers, const strip *
     const grid *g = a->g;
     const tally_view *out = a->out;
     const int64_t before = s->at & (BLOCK - 1), result = g->plan.op->result_bytes,
-                  n = s->left < BLOCK - before ? s->left : BLOCK - before, first = s->at - before;
+                  n = tl_min(s->left, BLOCK - before), first = s->at - before;
     const tl_lanes_from block = kept(g, t);
 
     keep(g, t, a->in, s->x, before, n);
@@ -273,9 +275,9 @@ static tally_status run(tally *ctx, grid *g, int threads, const tally_view *in,
 {
     const int scans = g->job.verb == TL_SCAN;
     const int64_t bytes = g->width * (in ? in->n : 1) * g->plan.op->elem_bytes;
-    const int64_t prefetch_distance = tl_prefetches(bytes) ? TL_GRID_PREFETCH_ROWS : 0;
+    const int64_t prefetch_distance = tl_prefetches(bytes) ? AHEAD : 0;
     const size_t some_bytes = scans ? (size_t)BLOCK * TL_LANES_STRIP * g->plan.op->result_bytes
-                                    : (size_t)BLOCK * TL_GRID_STRIP * g->plan.op->elem_bytes;
+                                    : (size_t)BLOCK * STRIP * g->plan.op->elem_bytes;
 
     if (bytes <= TL_PARALLEL_BYTES) threads = 1;
     if (!tl_scratch_begin(ctx, threads)) return tl_no_memory(ctx, 0, "threads");
@@ -436,7 +438,7 @@ tl_grid *tl_grid_open(const tl_plan *plan, int64_t rows, int scans,
 
     /* Strips of whole vectors, so that kernels may read steps in place. The last sequences, fewer
      * than a vector, have a strip of their own. */
-    const int64_t each = plan->in || scans ? TL_LANES_STRIP : TL_GRID_STRIP,
+    const int64_t each = plan->in || scans ? TL_LANES_STRIP : STRIP,
                   full = rows & -(int64_t)lanes_of(g);
     g->strips = (full + each - 1) / each + (full < rows);
     g->strip = calloc((size_t)g->strips + 1, sizeof *g->strip);
@@ -457,7 +459,7 @@ tl_grid *tl_grid_open(const tl_plan *plan, int64_t rows, int scans,
         strip *t = &g->strip[s];
         const int64_t left = col < full ? full - col : rows - col;
         t->col = col;
-        t->width = left < each ? left : each;
+        t->width = tl_min(left, each);
         t->rows = g->rows + col * plan->op->elem_bytes;
         col += t->width;
     }

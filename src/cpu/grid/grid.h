@@ -23,8 +23,6 @@
 /* at most 2^54 - 1 sequences, so no number of bytes overflows */
 enum { TL_GRID_MOST_LOG = 54 };
 #define TL_GRID_MOST (((int64_t)1 << TL_GRID_MOST_LOG) - 1)
-/* lanes of a strip of folds; prefetch distance in steps */
-enum { TL_GRID_STRIP = 1024, TL_GRID_PREFETCH_ROWS = 16 };
 
 /* Opens a grid of `rows` sequences in host memory, which are reduced or (scans) scanned. options:
  * checked, or NULL. Returns NULL if out of memory. */

@@ -158,19 +158,17 @@ static tally_status slab_by_kernels(tally *ctx, const tl_feed *f, const tl_prepa
 /* Rows first .. first + count - 1 of a view. */
 static tally_view rows_of(const tally_view *v, int64_t first, int64_t count)
 {
-    tally_view part = *v;
-    part.rows = count;
-    part.valid_offset += first * v->row_stride;
-    if (v->n)
-        part.data = (char *)v->data + first * v->row_stride * (int64_t)tally_dtype_size(v->dtype);
-    return part;
+    const tally_view turned = tl_view_turned(v),
+                     part =
+                         tl_view_part(&turned, first, count, (int64_t)tally_dtype_size(v->dtype));
+    return tl_view_turned(&part);
 }
 
 /* How many rows are prepared at a time. */
 static int64_t rows_at_once(const tl_feed *f, const tally_view *in)
 {
     const int64_t most = BLOCK_BYTES / f->form.op->elem_bytes / (in->n ? in->n : 1);
-    return most < 16 ? 16 : most & -(int64_t)16;
+    return tl_max(most, 16) & -(int64_t)16;
 }
 
 tally_status tl_feed_scan_rows(tally *ctx, const tl_feed *f, const tally_view *in,
@@ -182,7 +180,7 @@ tally_status tl_feed_scan_rows(tally *ctx, const tl_feed *f, const tally_view *i
 
     assert(by_steps || !out);
     for (int64_t first = 0; first < in->rows && !status; first += each) {
-        const int64_t count = in->rows - first < each ? in->rows - first : each;
+        const int64_t count = tl_min(in->rows - first, each);
         tally_view next, part = rows_of(in, first, count);
         if (in->next) next = rows_of(in->next, first, count), part.next = &next;
         tl_prepared r;
@@ -311,7 +309,7 @@ tally_status tl_feed_grid(tally *ctx, const tl_feed *f, const tally_view *in, co
     tally_status status = TALLY_OK;
 
     for (int64_t at = 0; at < in->n && !status; at += each) {
-        const int64_t n = in->n - at < each ? in->n - at : each;
+        const int64_t n = tl_min(in->n - at, each);
         const tally_view part = tl_view_part(in, at, n, (int64_t)tally_dtype_size(in->dtype)),
                          side = tl_view_turned(&part),
                          to = tl_view_part(out, at, n, op->result_bytes);

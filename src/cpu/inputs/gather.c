@@ -3,6 +3,7 @@
 #include "inputs.h"
 #include "context/view.h"
 #include "cpu/isas.h"
+#include "cpu/lanes.h"
 #include "dtype/dtype.h"
 #include "dtype/dtype_traits.h"
 #include <assert.h>
@@ -92,8 +93,6 @@ static raw raw_at(const tl_gather *g, int64_t place)
     return r;
 }
 
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-
 /* The kernels' loops have the address of the conversion only. */
 _Static_assert(offsetof(tl_gather, convert) == 0, "a gather begins with its conversion");
 
@@ -109,7 +108,7 @@ static void apply_two(const tl_convert *c, void *to, void *second, const void *f
     char *x = to, *y = second;
 
     for (int64_t at = 0, m; at < n; at += m) {
-        m = least(n - at, PIECE);
+        m = tl_min(n - at, PIECE);
         const raw r = raw_at(g, place + at);
         if (g->late) {
             const int64_t bytes = g->convert.to_bytes;
@@ -333,7 +332,7 @@ static tally_status copy(tally *ctx, const tl_gather *gather, const tally_view *
         for (int64_t at = 0, m; at < n; at += m, to += m) {
             packed buffer[2];
             raw r = {0};
-            m = least(n - at, PIECE);
+            m = tl_min(n - at, PIECE);
             for (const tally_view *v = in; v; v = v->next) {
                 const int k = v != in;
                 const int64_t first =
@@ -384,14 +383,6 @@ tally_status tl_gather_numbers(tally *ctx, const tl_form *form, const tally_view
 
 /* ---- prepared elements ---- */
 
-static int64_t size(int64_t stride) { return stride < 0 ? -stride : stride; }
-
-/* Are columns neighbours in memory? Then the copy has rows and columns exchanged. */
-static int columns_are_adjacent(const tally_view *in)
-{
-    return !in->next && in->rows > 1 && in->n > 1 && size(in->row_stride) < size(in->stride);
-}
-
 tally_status tl_prepare_inputs(tl_prepared *p, tally *ctx, const tl_form *form,
                                const tally_view *in, tl_prepare_how how)
 {
@@ -405,7 +396,7 @@ tally_status tl_prepare_inputs(tl_prepared *p, tally *ctx, const tl_form *form,
         return TALLY_OK;
     }
 
-    const int exchanged = how.exchange && !states && columns_are_adjacent(in);
+    const int exchanged = how.exchange && !states && !in->next && tl_lanes_take_columns(in);
     const tally_view from = exchanged ? tl_view_turned(in) : *in;
     tally_status status = tl_gather_dense(ctx, form, &from, &p->plan, how.reverse, &p->gathered);
     if (!status && (how.counts || states))

@@ -70,7 +70,7 @@ static tl_state fold(const tl_plan *plan, const char *x, const unsigned char *va
     tl_state all = {{0}}, piece;
 
     for (int64_t at = from; at < to; at += PIECE) {
-        const int64_t m = to - at < PIECE ? to - at : PIECE;
+        const int64_t m = tl_min(to - at, PIECE);
         for (int64_t line = 0; line < m * bytes; line += 64)
             __builtin_prefetch(
                 (const char *)((uintptr_t)x + (uintptr_t)(at * bytes + line + AHEAD)));

@@ -3,7 +3,6 @@
 #include "inputs.h"
 #include "context/threads.h"
 #include "context/view.h"
-#include "law/order.h"
 #include <assert.h>
 
 /* ---- one sequence ---- */
@@ -87,58 +86,48 @@ static void fold(const tl_plan *plan, tl_states_row e, int64_t least, void *out)
 enum { SHARE = 16 }; /* rows or ranges of a chunk */
 
 typedef struct {
-    const tl_plan *plan;
-    const tally_view *in, *out;
-    const float *there;
-    const tally_scan_options *o;
-    char *results;
+    const tl_prepared *p;
+    const tally_view *out;
+    const tally_scan_options *o; /* NULL: a reduction */
 } rows;
 
-static tl_states_row row_of(const rows *a, int64_t r)
+static void scan_row(const rows *a, int64_t r, tl_states_row e)
 {
-    const tally_view *in = a->in;
-    tl_states_row e;
-    e.x = tl_view_row(in, r, a->plan->op->elem_bytes, &e.n);
-    e.there = a->there + (in->offsets ? in->offsets[r] - in->offsets[0] : r * in->n);
-    return e;
+    const tl_plan *plan = &a->p->plan;
+    const int64_t bytes = plan->op->result_bytes;
+    tl_prefixes p;
+    tl_scan s;
+    int64_t n;
+
+    tl_scan_begin(&s, plan, a->o);
+    s.done.counted = 1;
+    tl_prefixes_begin(&p, plan->op, &s.done, s.seeded ? &s.init : NULL);
+    char *const y = tl_view_row(a->out, r, bytes, &n);
+    tl_states_scan_row(&p, plan, e, s.exclusive,
+                       (tl_states_out){y, tl_step(a->out->stride, bytes)});
 }
 
-static void reduce_rows(void *data, int64_t k)
+static void compute_rows(void *data, int64_t k)
 {
     const rows *a = data;
-    for (int64_t r = k * SHARE; r < (k + 1) * SHARE && r < a->in->rows; r++)
-        fold(a->plan, row_of(a, r), 0, a->results + r * a->plan->op->result_bytes);
-}
-
-void tl_states_reduce(const tl_plan *plan, int threads, const tally_view *in, const float *there,
-                      char *out)
-{
-    rows all = {plan, in, NULL, there, NULL, out};
-    tl_for(threads, (in->rows + SHARE - 1) / SHARE, reduce_rows, &all);
-}
-
-static void scan_rows(void *data, int64_t k)
-{
-    const rows *a = data;
-    const int64_t bytes = a->plan->op->result_bytes;
-    for (int64_t r = k * SHARE; r < (k + 1) * SHARE && r < a->in->rows; r++) {
-        tl_prefixes p;
-        tl_scan s;
-        int64_t n;
-        tl_scan_begin(&s, a->plan, a->o);
-        s.done.counted = 1;
-        tl_prefixes_begin(&p, a->plan->op, &s.done, s.seeded ? &s.init : NULL);
-        char *const y = tl_view_row(a->out, r, bytes, &n);
-        tl_states_scan_row(&p, a->plan, row_of(a, r), s.exclusive,
-                           (tl_states_out){y, tl_step(a->out->stride, bytes)});
+    const tl_plan *plan = &a->p->plan;
+    const tally_view *in = &a->p->work;
+    for (int64_t r = k * SHARE; r < (k + 1) * SHARE && r < in->rows; r++) {
+        tl_states_row e;
+        e.x = tl_view_row(in, r, plan->op->elem_bytes, &e.n);
+        e.there = a->p->there + (in->offsets ? in->offsets[r] - in->offsets[0] : r * in->n);
+        if (a->o)
+            scan_row(a, r, e);
+        else
+            fold(plan, e, 0, (char *)a->out->data + r * plan->op->result_bytes);
     }
 }
 
-void tl_states_scan(const tl_plan *plan, int threads, const tally_view *in, const float *there,
-                    const tally_view *out, const tally_scan_options *o)
+void tl_states_rows(const tl_prepared *p, int threads, const tally_view *out,
+                    const tally_scan_options *o)
 {
-    rows all = {plan, in, out, there, o, NULL};
-    tl_for(threads, (in->rows + SHARE - 1) / SHARE, scan_rows, &all);
+    rows all = {p, out, o};
+    tl_for(threads, (p->work.rows + SHARE - 1) / SHARE, compute_rows, &all);
 }
 
 typedef struct {

@@ -9,7 +9,6 @@
  * error. */
 #include "keys.h"
 #include "context/threads.h"
-#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -234,29 +233,23 @@ static rows equal_rows(const job *j, int64_t p)
     return j->descending ? (rows){n - high, n - low} : (rows){low, high};
 }
 
-/* What the compiler may rely on. WIDE: nothing; limits may need more than 64 bits, or differ from
- * row to row. DENSE: keys of 64 bits lie side by side and ascend. */
-typedef enum { NARROW, WIDE, DENSE } key_class;
-
-/* The rows of places a .. b - 1. dtype and keys must be constants. Returns n, or the first row
- * found whose window is not one range: it excludes a row with the same key but includes a later
- * row. */
+/* The rows of places a .. b - 1. dtype and wide (of a line) must be constants. Returns n, or the
+ * first row found whose window is not one range: it excludes a row with the same key but includes a
+ * later row. */
 static inline __attribute__((always_inline)) int64_t part_of(const job *j, tally_dtype dtype,
-                                                             key_class keys, int64_t a, int64_t b)
+                                                             int wide, int64_t a, int64_t b)
 {
     line copy = j->l; /* copies, so that stores of places do not change them */
     tally_key_window w = *j->w;
     const line *const l = &copy;
     const int64_t n = copy.n;
-    const int dense = keys == DENSE, wide = keys == WIDE, descending = !dense && j->descending,
-              row_ends = j->row_ends, beyond = j->beyond;
+    const int descending = j->descending, row_ends = j->row_ends, beyond = j->beyond;
     int64_t *const start = j->start, *const ends = j->end;
     rows same = {0, -1};
     int64_t bad = n;
 
     if (a >= b) return n;
     copy.dtype = dtype;
-    if (dense) copy.step = sizeof(int64_t);
     copy.wide = wide;
     copy.scaled &= wide;
     if (!wide) w.lows = w.highs = NULL;
@@ -286,7 +279,7 @@ static inline __attribute__((always_inline)) int64_t part_of(const job *j, tally
     return bad;
 }
 
-/* Do the limits of these rows need WIDE? */
+/* May the limits of these rows need more than 64 bits, or differ from row to row? */
 static int is_wide(const job *j, int64_t a, int64_t b)
 {
     const line *const l = &j->l;
@@ -299,18 +292,11 @@ static int is_wide(const job *j, int64_t a, int64_t b)
 
 static int64_t part(const job *j, int64_t a, int64_t b)
 {
-    const int dense = !j->descending && j->l.step == sizeof(int64_t);
-    if (j->l.dtype == TALLY_F64) return part_of(j, TALLY_F64, NARROW, a, b);
-    if (is_wide(j, a, b)) return part_of(j, j->l.dtype, WIDE, a, b);
-    switch (j->l.dtype) {
-    case TALLY_I32:
-        return part_of(j, TALLY_I32, NARROW, a, b);
-    case TALLY_I64:
-        if (dense) return part_of(j, TALLY_I64, DENSE, a, b);
-        return part_of(j, TALLY_I64, NARROW, a, b);
-    default:
-        return part_of(j, TALLY_U64, NARROW, a, b);
-    }
+    if (j->l.dtype == TALLY_F64) return part_of(j, TALLY_F64, 0, a, b);
+    if (is_wide(j, a, b)) return part_of(j, j->l.dtype, 1, a, b);
+    if (j->l.dtype == TALLY_I32) return part_of(j, TALLY_I32, 0, a, b);
+    if (j->l.dtype == TALLY_I64) return part_of(j, TALLY_I64, 0, a, b);
+    return part_of(j, TALLY_U64, 0, a, b);
 }
 
 typedef struct {

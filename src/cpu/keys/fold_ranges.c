@@ -9,7 +9,7 @@
 #include "ranges.h"
 #include "context/threads.h"
 #include "context/view.h"
-#include "cpu/driver.h"
+#include "cpu/exact/exact.h"
 #include <stdlib.h>
 
 enum {
@@ -22,7 +22,6 @@ enum {
 /* The memory of one thread; zeros before its first use. */
 typedef struct {
     tl_range_nodes nodes, count_nodes;
-    int64_t *counts; /* for min_count: the number of counted elements of each result of a chunk */
 } worker;
 
 /* One call. The caller's range number r is at place i of the order. */
@@ -32,18 +31,13 @@ typedef struct {
     const char *x;
     char *y; /* the results, y_stride bytes apart */
     int64_t y_stride;
-
-    /* 1: the result of place i is at i - counts_from; 0: the result of range r is at r */
-    int y_by_place;
-    const int64_t *order;  /* place i has range order[i]; NULL: range i */
-    const int64_t *counts; /* NULL, or the counts of places counts_from and up */
-    int64_t counts_from;
-    int levels; /* ranges of at least 2^levels elements are folded one by one */
+    const int64_t *order; /* place i has range order[i]; NULL: range i */
+    int64_t *counts;      /* NULL, or for min_count: the counted elements of each range */
+    int levels;           /* ranges of at least 2^levels elements are folded one by one */
 } job;
 
 typedef struct {
-    int64_t from, end, place;
-    int64_t number; /* index of its result in y */
+    int64_t from, end, place, number;
 } range;
 
 /* Finds the first range of places a .. b - 1 that has enough elements, and writes empty results for
@@ -53,8 +47,8 @@ static int next_range(const job *j, int64_t a, int64_t b, range *at)
     for (int64_t i = a; i < b; i++) {
         const int64_t r = j->order ? j->order[i] : i;
         const int full = tl_range_at(j->ranges, r, &at->from, &at->end);
-        const int64_t counted = j->counts ? j->counts[i - j->counts_from] : at->end - at->from;
-        at->number = j->y_by_place ? i - j->counts_from : r;
+        const int64_t counted = j->counts ? j->counts[r] : at->end - at->from;
+        at->number = r;
         at->place = i;
         if (full && at->from < at->end && counted >= j->ranges->min_count) return 1;
         j->plan->op->empty(j->plan->par, j->y + at->number * j->y_stride);
@@ -108,8 +102,8 @@ static int batch(const job *j, tl_range_nodes *s, range at, int64_t b, int64_t *
 
     while (more_ranges && count < TL_RANGE_BATCH && (at.end - 1) >> TL_TILE_LEVEL == tile &&
            at.end - at.from < (int64_t)1 << j->levels) {
-        low = at.from < low ? at.from : low;
-        high = at.end > high ? at.end : high;
+        low = tl_min(at.from, low);
+        high = tl_max(at.end, high);
         s->place[count] = (int32_t)(at.from - first);
         s->length[count] = (int32_t)(at.end - at.from);
         s->number[count] = at.number;
@@ -172,30 +166,21 @@ static void fold_places(const job *j, tl_range_nodes *s, int64_t a, int64_t b)
     }
 }
 
-/* The same, after the counts for min_count of an operator that skips elements. 0: out of memory. */
-static int fold_share(const job *given, worker *w, int64_t a, int64_t b)
+/* The same, after the counts. */
+static void fold_share(const job *j, worker *w, int64_t a, int64_t b)
 {
-    job j = *given;
-    if (j.plan->op->masked && j.ranges->min_count > 0) {
-        int64_t *const counts = realloc(w->counts, (size_t)(b - a + 1) * sizeof *counts);
-        if (!counts) return 0;
-        w->counts = counts;
-        tl_ranges any = *j.ranges;
+    if (j->counts) {
+        tl_ranges any = *j->ranges;
         any.min_count = 1;
-        job count = j;
-        count.plan = j.count;
+        job count = *j;
+        count.plan = j->count;
         count.ranges = &any;
-        count.y = (char *)counts;
-        count.y_stride = sizeof *counts;
-        count.y_by_place = 1;
-        count.counts_from = a;
+        count.y = (char *)j->counts;
+        count.y_stride = sizeof *j->counts;
+        count.counts = NULL;
         fold_places(&count, &w->count_nodes, a, b);
-        j.counts = counts;
-        j.counts_from = a;
     }
-
-    fold_places(&j, &w->nodes, a, b);
-    return 1;
+    fold_places(j, &w->nodes, a, b);
 }
 
 /* Statistics of the ranges of a call. */
@@ -217,7 +202,7 @@ static survey survey_of(const tl_ranges *ranges)
         tl_range_at(ranges, r, &from, &end);
         if (end <= from) continue;
         const int64_t length = end - from, bits = tl_top_level(length) + 1;
-        v.by_level[bits < TL_RANGE_LEVELS ? bits : TL_RANGE_LEVELS] += length;
+        v.by_level[tl_min(bits, TL_RANGE_LEVELS)] += length;
         v.all += length;
         if (length > v.longest) v.longest = length;
         if ((end - 1) >> TL_TILE_LEVEL < tile) v.sorted = 0;
@@ -231,7 +216,7 @@ static survey survey_of(const tl_ranges *ranges)
  * too long for the levels are folded from their elements. */
 static int best_levels(const survey *v, int64_t n)
 {
-    const double each = (double)(v->all < n ? v->all : n);
+    const double each = (double)tl_min(v->all, n);
     double cost = (double)v->all, best = cost;
     int levels = 0;
     for (int l = 1; l < TL_RANGE_LEVELS; l++) {
@@ -270,7 +255,6 @@ static void free_worker(worker *w)
     if (!w) return;
     tl_range_nodes_close(&w->nodes);
     tl_range_nodes_close(&w->count_nodes);
-    free(w->counts);
     free(w);
 }
 
@@ -278,22 +262,19 @@ static void free_worker(worker *w)
 typedef struct {
     const job *j;
     int64_t share; /* places of a chunk */
-    int failed;
 } shares;
 
 static void take_shares(void *with, const tl_worker *thread)
 {
-    shares *const s = with;
+    const shares *const s = with;
     const int64_t results = s->j->ranges->results;
     worker *const w = calloc(1, sizeof *w);
-    int good = 1;
     if (!w) return; /* other threads take the chunks */
 
-    for (int64_t t; good && (t = tl_next_chunk(thread)) < thread->chunks;) {
-        const int64_t a = t * s->share, b = a + s->share < results ? a + s->share : results;
-        good = fold_share(s->j, w, a, b);
+    for (int64_t t; (t = tl_next_chunk(thread)) < thread->chunks;) {
+        const int64_t a = t * s->share, b = tl_min(a + s->share, results);
+        fold_share(s->j, w, a, b);
     }
-    if (!good) __atomic_store_n(&s->failed, 1, __ATOMIC_RELAXED);
     free_worker(w);
 }
 
@@ -307,21 +288,25 @@ static int fold_dense(job *j, int threads, worker *w)
     j->order = order; /* NULL if out of memory: the caller's order */
     j->levels = best_levels(&v, j->ranges->n);
     shares s = {.j = j, .share = SHARE};
+    const int counts = j->plan->op->masked && j->ranges->min_count > 0;
+    if (counts) j->counts = malloc((size_t)(j->ranges->results + 1) * sizeof *j->counts);
+    int good = !counts || j->counts;
 
-    if (w) {
+    if (good && w) {
         w->nodes.from = w->nodes.head = w->count_nodes.from = w->count_nodes.head = 0;
-        s.failed = !fold_share(j, w, 0, j->ranges->results);
-    } else {
+        fold_share(j, w, 0, j->ranges->results);
+    } else if (good) {
         /* A thread reads up to `longest` elements before its first result, so it gets one chunk. */
         const int64_t each = (j->ranges->results + threads - 1) / threads;
         if (v.longest > SHARE && each > SHARE) s.share = each;
         const int64_t count = (j->ranges->results + s.share - 1) / s.share;
         const int many = count > 1 && v.all >= SECOND_THREAD;
-        if (!tl_parallel(many ? threads : 1, count, take_shares, &s)) s.failed = 1;
+        good = tl_parallel(many ? threads : 1, count, take_shares, &s);
     }
 
     free(order);
-    return !s.failed;
+    free(j->counts);
+    return good;
 }
 
 static tally_status run(const job *given, tally *ctx, int threads, int64_t stride, worker *w)
@@ -330,6 +315,10 @@ static tally_status run(const job *given, tally *ctx, int threads, int64_t strid
     const int64_t bytes = j.plan->op->elem_bytes, n = j.ranges->n;
     char *dense = NULL;
 
+    if (j.plan->exact) {
+        tl_exact_ranges_run(j.plan, threads, j.ranges, (tl_line){j.x, stride, j.y, j.y_stride});
+        return TALLY_OK;
+    }
     if (stride != 1 && n > 1) {
         dense = malloc((size_t)(n * bytes));
         if (!dense)

@@ -9,7 +9,6 @@
 #include "dtype/dtype.h"
 #include "cpu/shape.h"
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 #if defined(__x86_64__)
 #include <immintrin.h>

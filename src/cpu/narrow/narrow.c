@@ -3,9 +3,8 @@
  * columns, which threads take. A lane is a column, so no lanes are shuffled. The state
  * of a strip stays in the first-level cache. */
 #include "narrow.h"
-#include "context/threads.h"
 #include "context/view.h"
-#include "dtype/dtype.h"
+#include "cpu/lanes.h"
 #include "dtype/dtype_traits.h"
 
 void tl_narrow_plan(tl_plan *plan, const tl_narrow *loops)
@@ -70,25 +69,25 @@ enum {
 
 /* A call cut into strips, and each strip into parts. */
 typedef struct {
-    const tl_narrow_call *call;
+    const tl_lanes_job *job;
     int64_t strip, parts;
 } columns;
-
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 static void fold_strips(void *with, const tl_worker *worker)
 {
     const columns *a = with;
-    const tl_narrow_call *call = a->call;
-    const tally_view *in = call->in, *out = call->out;
-    const tl_plan *plan = call->plan;
-    const int64_t bytes = plan->op->elem_bytes, back = call->reverse ? in->n - 1 : 0,
-                  sign = call->reverse ? -1 : 1;
-    const uint16_t before = call->init ? tl_key_of(plan, call->init) : 0;
+    const tl_lanes_job *job = a->job;
+    const tally_view *in = job->in, *out = job->out;
+    const tl_plan *plan = job->plan;
+    const int64_t bytes = plan->op->elem_bytes, back = job->reverse ? in->n - 1 : 0,
+                  sign = job->reverse ? -1 : 1;
     _Alignas(64) char acc[STRIP_BYTES];
+    tl_state init = job->init;
 
+    if (job->seeded && plan->op->from_wide) plan->op->from_wide(&init);
+    const uint16_t before = job->seeded ? tl_key_of(plan, &init) : 0;
     for (int64_t t; (t = tl_next_chunk(worker)) < worker->chunks;) {
-        const int64_t c = t * a->strip, width = least(in->rows - c, a->strip);
+        const int64_t c = t * a->strip, width = tl_min(in->rows - c, a->strip);
         tl_narrow_strip s = {.x = (const char *)in->data + (back * in->stride + c) * bytes,
                              .step = sign * in->stride,
                              .rows = in->n,
@@ -103,17 +102,17 @@ static void fold_strips(void *with, const tl_worker *worker)
             memset(acc, before, (size_t)width);
         else
             for (int64_t j = 0; j < width; j++) memcpy(acc + 2 * j, &before, 2);
-        plan->narrow->columns(&s, acc, call->exclusive, plan->keys);
-        if (!out) plan->narrow->values((char *)call->results + c * bytes, acc, width, plan->keys);
+        plan->narrow->columns(&s, acc, job->exclusive, plan->keys);
+        if (!out) plan->narrow->values(job->results + c * bytes, acc, width, plan->keys);
     }
 }
 
-int tl_narrow_columns(const tl_narrow_call *call, int threads)
+int tl_narrow_columns(const tl_lanes_job *job, int threads)
 {
-    const tally_view *in = call->in, *out = call->out;
-    const int64_t bytes = call->plan->op->elem_bytes,
-                  each = (in->rows * bytes / threads + 63) & -64;
-    columns a = {call, STRIP_BYTES / bytes, 1};
+    const tally_view *in = job->in, *out = job->out;
+    const int64_t bytes = job->plan->op->elem_bytes, each = (in->rows * bytes / threads + 63) & -64;
+    columns a = {job, STRIP_BYTES / bytes, 1};
+    if (!job->plan->narrow || job->verb == TL_WINDOW) return 0;
     if (in->row_stride != 1 || (out && out->row_stride != 1)) return 0;
     if ((threads > 1 && each < LEAST_BYTES) || (out && in->rows * bytes < SCANNED)) return 0;
 
@@ -122,36 +121,41 @@ int tl_narrow_columns(const tl_narrow_call *call, int threads)
     return 1;
 }
 
+/* The number of full windows. The first begins at row 0. */
+static int64_t windows_of(const tl_lanes_job *job) { return job->in->n - job->after - job->before; }
+
 static void window_strips(void *with, const tl_worker *worker)
 {
     const columns *a = with;
-    const tl_narrow_call *call = a->call;
-    const tally_view *in = call->in, *out = call->out;
-    const int64_t bytes = call->plan->op->elem_bytes, share = call->windows / a->parts;
+    const tl_lanes_job *job = a->job;
+    const tally_view *in = job->in, *out = job->out;
+    const int64_t bytes = job->plan->op->elem_bytes, windows = windows_of(job),
+                  share = windows / a->parts, first = job->valid ? 0 : job->before;
     _Alignas(64) char buffer[CAPACITY];
 
     for (int64_t t; (t = tl_next_chunk(worker)) < worker->chunks;) {
         const int64_t c = t / a->parts * a->strip, part = t % a->parts, from = share * part,
-                      end = part + 1 == a->parts ? call->windows : from + share;
+                      end = part + 1 == a->parts ? windows : from + share;
         const tl_narrow_strip s = {.out = (char *)out->data +
-                                          ((call->first + from) * out->stride + c) * bytes,
+                                          ((first + from) * out->stride + c) * bytes,
                                    .out_step = out->stride,
                                    .x = (const char *)in->data + (from * in->stride + c) * bytes,
                                    .step = in->stride,
                                    .rows = end - from,
-                                   .width = least(in->rows - c, a->strip)};
-        call->plan->narrow->column_windows(&s, call->w, buffer, call->plan->keys);
+                                   .width = tl_min(in->rows - c, a->strip)};
+        job->plan->narrow->column_windows(&s, job->w, buffer, job->plan->keys);
     }
 }
 
-int tl_narrow_column_windows(const tl_narrow_call *call, int threads)
+int tl_narrow_column_windows(const tl_lanes_job *job, int threads)
 {
-    const tally_view *in = call->in;
-    const int64_t bytes = call->plan->op->elem_bytes;
+    const tally_view *in = job->in;
+    const int64_t bytes = job->plan->op->elem_bytes;
 
-    columns a = {call, call->w < 2 ? 0 : (CAPACITY / call->w & -64) / bytes, 1};
-    if (a.strip < 1 || in->rows * bytes < WINDOWED || in->row_stride != 1 ||
-        call->out->row_stride != 1)
+    columns a = {job, job->w < 2 ? 0 : (CAPACITY / job->w & -64) / bytes, 1};
+    if (!job->plan->narrow || job->verb != TL_WINDOW || job->least > job->w ||
+        windows_of(job) <= job->w || a.strip < 1 || in->rows * bytes < WINDOWED ||
+        in->row_stride != 1 || job->out->row_stride != 1)
         return 0;
     const int64_t strips = (in->rows + a.strip - 1) / a.strip;
     if (strips < threads) a.parts = threads;

@@ -69,21 +69,12 @@ static inline int64_t tl_narrow_buffer(int64_t w) { return w <= TL_NARROW_SHORT 
 void tl_narrow_scan_rows(const tl_plan *plan, const tally_view *in, const tally_view *out,
                          const tally_scan_options *o, int64_t r, int64_t end);
 
-/* A call on columns side by side. Both functions return 0, with nothing done, if this path does not
- * take it (for example too few columns for the threads). */
-typedef struct tl_narrow_call {
-    const tl_plan *plan;
-    const tally_view *in, *out; /* out: of scans and windows */
-    void *results;              /* of reductions */
-    int exclusive, reverse;     /* scans */
-    const tl_state *init;       /* NULL, or the state of the initial value */
-    /* The full windows of w elements that begin at rows 0 .. windows - 1. The first result goes to
-     * row `first` of out. */
-    int64_t w, windows, first;
-} tl_narrow_call;
-
-int tl_narrow_columns(const tl_narrow_call *call, int threads);
-int tl_narrow_column_windows(const tl_narrow_call *call, int threads);
+/* Columns side by side (cpu/lanes.h): reductions and scans; and windows, of which only the full
+ * ones are computed. Both return 0, with nothing done, if this path does not take the call (for
+ * example too few columns for the threads). */
+struct tl_lanes_job;
+int tl_narrow_columns(const struct tl_lanes_job *job, int threads);
+int tl_narrow_column_windows(const struct tl_lanes_job *job, int threads);
 
 /* Sets the path and the keys of a plan. loops: those of its instruction set, one for each kind. */
 void tl_narrow_plan(tl_plan *plan, const tl_narrow *loops);
