@@ -85,9 +85,8 @@ static tally_status choose(tally_file *f, const tally_file_options *o, tl_file_f
         for (tl_file_format i = 0; i < TL_FORMATS; i++)
             if (as_read(i) == i && strcmp(o->format, tl_format_names[i]) == 0) *format = i;
         if (*format == TL_FORMATS)
-            return tl_fail(f->ctx, TALLY_INVALID,
-                           "format '%s' is not one of auto, npy, raw, text, csv, netcdf",
-                           o->format);
+            return tl_invalid(f->ctx, "format '%s' is not one of auto, npy, raw, text, csv, netcdf",
+                              o->format);
         return TALLY_OK;
     }
 
@@ -135,13 +134,12 @@ static tally_status start(tally_file *f, const tally_file_options *o)
 
     const tally_dtype dtype = o->dtype ? o->dtype : o->assume;
     if (dtype && !tally_dtype_size(dtype))
-        return tl_fail(f->ctx, TALLY_INVALID, "options.%s %d is no dtype",
-                       o->dtype ? "dtype" : "assume", (int)dtype);
+        return tl_invalid(f->ctx, "options.%s %d is no dtype", o->dtype ? "dtype" : "assume",
+                          (int)dtype);
 
     if (o->by_time && !o->by)
-        return tl_fail(
-            f->ctx, TALLY_INVALID,
-            "options.by_time is set and options.by is NULL: which column has the times?");
+        return tl_invalid(
+            f->ctx, "options.by_time is set and options.by is NULL: which column has the times?");
 
     if ((s = open_input(f))) return s;
     const int raw = o->format && strcmp(o->format, "auto")
@@ -155,14 +153,15 @@ static tally_status start(tally_file *f, const tally_file_options *o)
 
     f->info.format = tl_format_names[format];
     if ((o->variable || o->more) && format != TL_NETCDF)
-        return tl_fail(f->ctx, TALLY_INVALID,
-                       o->variable ? "%s: variable '%s': %s files have no variables"
-                                   : "%s: cannot be joined with '%s': %s files have no named axes",
-                       f->label,
-                       o->variable  ? o->variable
-                       : o->more[0] ? o->more[0]
-                                    : "",
-                       tl_format_names[format]);
+        return tl_invalid(f->ctx,
+                          o->variable
+                              ? "%s: variable '%s': %s files have no variables"
+                              : "%s: cannot be joined with '%s': %s files have no named axes",
+                          f->label,
+                          o->variable  ? o->variable
+                          : o->more[0] ? o->more[0]
+                                       : "",
+                          tl_format_names[format]);
 
     if (format == TL_TEXT || format == TL_CSV) {
         f->info.dtype = dtype ? dtype : TALLY_F64;
@@ -218,13 +217,12 @@ static tally_status read_elements(tally_file *file, void *buffer, int32_t *codes
 {
     assert(max >= 0 && got);
     if (!file || !got)
-        return tl_fail(file ? file->ctx : NULL, TALLY_INVALID, "%s is NULL", file ? "got" : "file");
+        return tl_invalid(file ? file->ctx : NULL, "%s is NULL", file ? "got" : "file");
     *got = 0;
     if (file->writer) return tl_fail_on(file, TALLY_INVALID, "open for writing");
-    if (max < 0)
-        return tl_fail(file->ctx, TALLY_INVALID, "max is %lld: must be at least 0", (long long)max);
+    if (max < 0) return tl_invalid(file->ctx, "max is %lld: must be at least 0", (long long)max);
     if (max == 0) return TALLY_OK;
-    if (!buffer) return tl_fail(file->ctx, TALLY_INVALID, "buffer is NULL");
+    if (!buffer) return tl_invalid(file->ctx, "buffer is NULL");
     tally_status s = tl_check_host(file, buffer, "buffer");
     if (!s) s = tl_check_host(file, codes, "codes");
     if (!s) s = tl_check_host(file, times, "times");
@@ -245,9 +243,8 @@ static tally_status read_lines(tally_file *file, void *buffer, int32_t *codes,
 {
     const int64_t line = file && file->info.ndim == 2 ? file->info.shape[1] : 1;
     if (file && max < line)
-        return tl_fail(file->ctx, TALLY_INVALID,
-                       "max is %lld: must be at least %lld, the values of a line", (long long)max,
-                       (long long)line);
+        return tl_invalid(file->ctx, "max is %lld: must be at least %lld, the values of a line",
+                          (long long)max, (long long)line);
     return read_elements(file, buffer, codes, times, max - max % line, got);
 }
 
@@ -267,7 +264,7 @@ tally_status tally_file_read_times(tally_file *file, void *buffer, int32_t *code
     if (file && (!file->text || !tl_text_timed(file)))
         return tl_fail_on(file, TALLY_INVALID, "times were not asked for (options.by_time)");
     if (file && (!times || !dtype))
-        return tl_fail(file->ctx, TALLY_INVALID, "%s is NULL", times ? "dtype" : "times");
+        return tl_invalid(file->ctx, "%s is NULL", times ? "dtype" : "times");
     if (file && codes && !file->info.key_columns)
         return tl_fail_on(file, TALLY_INVALID,
                           "codes must be NULL: options.by has no key column beside the times");
@@ -281,11 +278,11 @@ tally_status tally_file_read_box(tally_file *file, const int64_t *start, const i
                                  void *buffer)
 {
     if (!file || !start || !count || !buffer)
-        return tl_fail(file ? file->ctx : NULL, TALLY_INVALID, "%s is NULL",
-                       !file    ? "file"
-                       : !start ? "start"
-                       : !count ? "count"
-                                : "buffer");
+        return tl_invalid(file ? file->ctx : NULL, "%s is NULL",
+                          !file    ? "file"
+                          : !start ? "start"
+                          : !count ? "count"
+                                   : "buffer");
     if (!file->netcdf)
         return tl_fail_on(file, TALLY_UNSUPPORTED, "only netcdf files are read in boxes");
     const tally_status s = tl_check_host(file, buffer, "buffer");
@@ -308,10 +305,10 @@ const char *tally_file_key(const tally_file *file, int64_t group, int64_t column
 tally_status tally_file_line(tally_file *file, const char **line, size_t *length)
 {
     if (!file || !line || !length)
-        return tl_fail(file ? file->ctx : NULL, TALLY_INVALID, "%s is NULL",
-                       !file   ? "file"
-                       : !line ? "line"
-                               : "length");
+        return tl_invalid(file ? file->ctx : NULL, "%s is NULL",
+                          !file   ? "file"
+                          : !line ? "line"
+                                  : "length");
     if (!file->keeps)
         return tl_fail_on(file, TALLY_INVALID, "lines were not asked for (options.keep)");
     return tl_text_line(file, line, length);

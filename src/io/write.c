@@ -77,9 +77,9 @@ static tally_status choose(tally_file *f, const char *format)
         chosen = tl_format_of(f->name, f->name + strlen(f->name));
 
     if (given && chosen == TL_FORMATS)
-        return tl_fail(f->ctx, TALLY_INVALID,
-                       "format '%s' is not one of npy, raw, text, csv, tsv, netcdf, netcdf4, hdf5",
-                       format);
+        return tl_invalid(
+            f->ctx, "format '%s' is not one of npy, raw, text, csv, tsv, netcdf, netcdf4, hdf5",
+            format);
     if (chosen == TL_FORMATS)
         return tl_fail_on(f, TALLY_INVALID,
                           "its ending says no format: .npy, .raw, .txt, .csv, .tsv, .nc, .nc4, "
@@ -97,27 +97,24 @@ static tally_status start(tally_file *f, const char *format, int ndim, const int
     tally_status s;
 
     if (!tally_dtype_size(f->info.dtype))
-        return tl_fail(f->ctx, TALLY_INVALID, "dtype %d is no dtype", (int)f->info.dtype);
-    if (ndim < 0 || ndim > 8)
-        return tl_fail(f->ctx, TALLY_INVALID, "ndim is %d: must be 0..8", ndim);
-    if (ndim && !shape) return tl_fail(f->ctx, TALLY_INVALID, "shape is NULL");
+        return tl_invalid(f->ctx, "dtype %d is no dtype", (int)f->info.dtype);
+    if (ndim < 0 || ndim > 8) return tl_invalid(f->ctx, "ndim is %d: must be 0..8", ndim);
+    if (ndim && !shape) return tl_invalid(f->ctx, "shape is NULL");
 
     int overflow = 0;
     w->rest = 1;
     f->info.ndim = ndim;
     for (int i = 0; i < ndim; i++) {
         if (shape[i] < (i ? 0 : -1))
-            return tl_fail(f->ctx, TALLY_INVALID, "shape[%d] is %lld: must be at least %d", i,
-                           (long long)shape[i], i ? 0 : -1);
+            return tl_invalid(f->ctx, "shape[%d] is %lld: must be at least %d", i,
+                              (long long)shape[i], i ? 0 : -1);
         f->info.shape[i] = shape[i];
         overflow |= i && __builtin_mul_overflow(w->rest, shape[i], &w->rest);
     }
 
     w->limit = ndim == 0 ? 1 : -1;
     if (ndim && shape[0] >= 0) overflow |= __builtin_mul_overflow(w->rest, shape[0], &w->limit);
-    if (overflow)
-        return tl_fail(f->ctx, TALLY_INVALID,
-                       "shape has more elements than 64-bit sizes can count");
+    if (overflow) return tl_invalid(f->ctx, "shape has more elements than 64-bit sizes can count");
     w->columns = ndim > 1 && shape[ndim - 1] > 0 ? shape[ndim - 1] : 1;
     f->info.elements = w->limit;
     if ((s = choose(f, format)) || (s = open_output(f))) return s;
@@ -168,7 +165,7 @@ tally_status tally_file_head(tally_file *file, const char *line)
     if (s) return s;
 
     tl_writer *const w = file->writer;
-    if (!line) return tl_fail(file->ctx, TALLY_INVALID, "line is NULL");
+    if (!line) return tl_invalid(file->ctx, "line is NULL");
 
     if (w->written) return tl_fail_on(file, TALLY_INVALID, "the first line comes before elements");
     if (w->form == TL_NETCDF) return tl_netcdf_name(file, w->netcdf, line);
@@ -197,8 +194,8 @@ tally_status tally_file_write_box(tally_file *file, int variable, const int64_t 
     tl_writer *const w = file->writer;
     if (!w->netcdf) return tl_fail_on(file, TALLY_UNSUPPORTED, "only netcdf is written in boxes");
     if (variable < 0 || variable >= w->netcdf->results)
-        return tl_fail(file->ctx, TALLY_INVALID, "variable is %d: must be 0..%d", variable,
-                       w->netcdf->results - 1);
+        return tl_invalid(file->ctx, "variable is %d: must be 0..%d", variable,
+                          w->netcdf->results - 1);
     int64_t n = 1;
     for (int d = 0; d < file->info.ndim; d++) {
         const int64_t most = file->info.shape[d] < 0 ? INT64_MAX : file->info.shape[d];
@@ -209,7 +206,7 @@ tally_status tally_file_write_box(tally_file *file, int variable, const int64_t 
         n *= count[d];
     }
     if (!n) return TALLY_OK;
-    if (!data) return tl_fail(file->ctx, TALLY_INVALID, "data is NULL");
+    if (!data) return tl_invalid(file->ctx, "data is NULL");
 
     s = tl_check_host(file, data, "data");
     if (!s) s = tl_write_flush(file);
@@ -229,10 +226,9 @@ tally_status tally_file_write(tally_file *file, const void *data, int64_t n)
     if (s) return s;
 
     tl_writer *const w = file->writer;
-    if (n < 0)
-        return tl_fail(file->ctx, TALLY_INVALID, "n is %lld: must be at least 0", (long long)n);
+    if (n < 0) return tl_invalid(file->ctx, "n is %lld: must be at least 0", (long long)n);
     if (n == 0) return TALLY_OK;
-    if (!data) return tl_fail(file->ctx, TALLY_INVALID, "data is NULL");
+    if (!data) return tl_invalid(file->ctx, "data is NULL");
 
     if (w->limit >= 0 && n > w->limit - w->written)
         return tl_fail_on(file, TALLY_INVALID,

@@ -53,8 +53,7 @@ struct tl_writer {
 /* Checks that more may be written. */
 static inline tally_status tl_check_open(const tally_file *f)
 {
-    if (!f || !f->writer)
-        return tl_fail(f ? f->ctx : NULL, TALLY_INVALID, "file is not open for writing");
+    if (!f || !f->writer) return tl_invalid(f ? f->ctx : NULL, "file is not open for writing");
     if (f->writer->done) return tl_fail_on(f, TALLY_INVALID, "already committed");
     if (f->writer->failed) return tl_fail_on(f, TALLY_INVALID, "an earlier write failed");
     return TALLY_OK;

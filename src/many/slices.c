@@ -63,9 +63,9 @@ tally_status tl_devices_one_owner(const tl_devices *t, const tl_array *all, int 
         if (k < 0 || k == *who) continue;
 
         if (*who >= 0)
-            return tl_fail(t->ctx, TALLY_UNSUPPORTED,
-                           "%s is memory of %s and %s of %s: must be of one device%s", name,
-                           name_of(t, *who), all[i].name, name_of(t, k), hint);
+            return tl_unsupported(t->ctx,
+                                  "%s is memory of %s and %s of %s: must be of one device%s", name,
+                                  name_of(t, *who), all[i].name, name_of(t, k), hint);
         *who = k;
         name = all[i].name;
     }

@@ -21,8 +21,8 @@ tally_status tl_split_place(const tl_devices *t, const char *what, int k, const 
     tally_status status = tl_devices_owner(t, p, &who);
     if (status || who < 0 || who == k) return status;
     tl_device *nodes_known = t->member[k]->device, *other = t->member[who]->device;
-    return tl_fail(t->ctx, TALLY_INVALID, "%s[%d] is memory of %s: must be of %s, or of the host",
-                   what, k, other->name, nodes_known->name);
+    return tl_invalid(t->ctx, "%s[%d] is memory of %s: must be of %s, or of the host", what, k,
+                      other->name, nodes_known->name);
 }
 
 /* ---- reduce and scan ---- */

@@ -231,8 +231,8 @@ tally_status tally_file_coordinate(tally_file *f, const char *name, int dimensio
     char names[2 * NC_MAX_NAME + 4], of[NC_MAX_NAME + 1];
     const tally_status s = tl_check_netcdf(f);
     if (s) return s;
-    if (!name) return tl_fail(f->ctx, TALLY_INVALID, "name is NULL");
-    if (!values) return tl_fail(f->ctx, TALLY_INVALID, "values is NULL");
+    if (!name) return tl_invalid(f->ctx, "name is NULL");
+    if (!values) return tl_invalid(f->ctx, "values is NULL");
 
     if (dimension < 0 || dimension >= f->info.ndim)
         return tl_fail_on(f, TALLY_INVALID, "dimension is %d: must be 0..%d", dimension,
@@ -247,7 +247,7 @@ tally_status tally_file_variable(tally_file *f, const char *names, tally_dtype d
 {
     const tally_status s = tl_check_netcdf(f);
     if (s) return s;
-    if (!names) return tl_fail(f->ctx, TALLY_INVALID, "names is NULL");
+    if (!names) return tl_invalid(f->ctx, "names is NULL");
     return add_variable(f, names, dtype, values);
 }
 
@@ -257,7 +257,7 @@ tally_status tally_file_attribute(tally_file *f, const char *variable, const cha
     int id = NC_GLOBAL, error = 0;
     tally_status s = tl_check_netcdf(f);
     if (s) return s;
-    if (!name || !text) return tl_fail(f->ctx, TALLY_INVALID, "name or text is NULL");
+    if (!name || !text) return tl_invalid(f->ctx, "name or text is NULL");
 
     tl_netcdf_new *const n = f->writer->netcdf;
     tl_netcdf_lock();
@@ -275,8 +275,7 @@ tally_status tally_file_like(tally_file *f, const tally_file *source)
     tally_status s = tl_check_netcdf(f);
     if (s) return s;
     if (!source || !source->netcdf)
-        return tl_fail(f->ctx, TALLY_INVALID,
-                       "source is not a NetCDF file that is open for reading");
+        return tl_invalid(f->ctx, "source is not a NetCDF file that is open for reading");
     tl_netcdf_lock();
     s = copy_coordinates(f, f->writer->netcdf, source);
     tl_netcdf_unlock();
@@ -287,7 +286,7 @@ tally_status tally_file_fill(tally_file *f, const void *value)
 {
     tally_status s = tl_check_netcdf(f);
     if (s) return s;
-    if (!value) return tl_fail(f->ctx, TALLY_INVALID, "value is NULL");
+    if (!value) return tl_invalid(f->ctx, "value is NULL");
     if ((s = tl_check_host(f, value, "value"))) return s;
 
     tl_netcdf_new *const n = f->writer->netcdf;

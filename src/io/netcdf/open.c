@@ -69,9 +69,9 @@ static tally_status cannot_join(const tally_file *f, const tl_part *p)
     char one[400], other[400];
     tl_netcdf_describe(n->api, p->group, p->variable, one, sizeof one);
     tl_netcdf_describe(n->api, n->parts->group, n->parts->variable, other, sizeof other);
-    return tl_fail(f->ctx, TALLY_INVALID,
-                   "%s: %s cannot be joined with %s of %s: only the length of %s may differ",
-                   p->path, one, other, n->parts->path, n->names[n->join]);
+    return tl_invalid(f->ctx,
+                      "%s: %s cannot be joined with %s of %s: only the length of %s may differ",
+                      p->path, one, other, n->parts->path, n->names[n->join]);
 }
 
 /* Takes the shape of the first part as that of the array. */
@@ -99,9 +99,8 @@ static tally_status first_shape(tally_file *f, const tl_part *p, const tl_netcdf
     char what[400];
     tl_netcdf_describe(n->api, p->group, p->variable, what, sizeof what);
 
-    return tl_fail(f->ctx, TALLY_INVALID,
-                   "%s: %s has no dimension '%s', along which files could be joined", p->path, what,
-                   along);
+    return tl_invalid(f->ctx, "%s: %s has no dimension '%s', along which files could be joined",
+                      p->path, what, along);
 }
 
 /* Checks that another part has the same shape, except for its length along the join. */
@@ -187,11 +186,11 @@ static tally_status find(tally_file *f, tl_part *p, const tally_file_options *o,
         return tl_no_memory(f->ctx, strlen(v->name), "a variable's name");
     tl_netcdf_describe(api, p->group, p->variable, what, capacity);
     if (v->ndims > TL_DIMS)
-        return tl_fail(f->ctx, TALLY_UNSUPPORTED, "%s: %s has %d dimensions: at most %d", p->path,
-                       n->variable, v->ndims, TL_DIMS);
+        return tl_unsupported(f->ctx, "%s: %s has %d dimensions: at most %d", p->path, n->variable,
+                              v->ndims, TL_DIMS);
     if (v->ndims == 0 && n->count > 1)
-        return tl_fail(f->ctx, TALLY_INVALID,
-                       "%s: %s has no dimension along which files can be joined", p->path, what);
+        return tl_invalid(f->ctx, "%s: %s has no dimension along which files can be joined",
+                          p->path, what);
 
     return TALLY_OK;
 }
@@ -217,10 +216,10 @@ static tally_status open_part(tally_file *f, tl_part *p, const tally_file_option
     if (p == n->parts)
         f->info.dtype = p->packing.given;
     else if (p->packing.given != f->info.dtype)
-        return tl_fail(f->ctx, TALLY_INVALID,
-                       "%s: %s is %s, and in %s it is %s; --dtype f64 makes them the same", p->path,
-                       what, tally_dtype_name(p->packing.given), n->parts->path,
-                       tally_dtype_name(f->info.dtype));
+        return tl_invalid(f->ctx,
+                          "%s: %s is %s, and in %s it is %s; --dtype f64 makes them the same",
+                          p->path, what, tally_dtype_name(p->packing.given), n->parts->path,
+                          tally_dtype_name(f->info.dtype));
 
     find_chunks(f, p, o->memory);
     if (p != n->parts) return TALLY_OK;
@@ -286,8 +285,8 @@ tally_status tl_netcdf_start(tally_file *f, const tally_file_options *o)
     if (!f->regular || !strcmp(f->name, "-")) return not_a_file(f);
 
     if (o->memory < 0)
-        return tl_fail(f->ctx, TALLY_INVALID, "options.memory is %lld: must be at least 0",
-                       (long long)o->memory);
+        return tl_invalid(f->ctx, "options.memory is %lld: must be at least 0",
+                          (long long)o->memory);
     tl_netcdf *const n = f->netcdf = calloc(1, sizeof *n);
     if (!n) return tl_no_memory(f->ctx, sizeof *n, "a NetCDF reader");
 

@@ -179,8 +179,7 @@ static tally_status no_numbers(const tl_source *from, int type)
     const char *const has =
         kind > 0 && kind <= NC_COMPOUND && kinds[kind] ? kinds[kind] : "values of another type";
 
-    return tl_fail(from->ctx, TALLY_UNSUPPORTED, "%s: %s has %s, not numbers", from->path,
-                   from->what, has);
+    return tl_unsupported(from->ctx, "%s: %s has %s, not numbers", from->path, from->what, has);
 }
 
 tally_status tl_packing_read(const tl_source *from, int type, tally_dtype want, tl_packing *p)
@@ -200,9 +199,9 @@ tally_status tl_packing_read(const tl_source *from, int type, tally_dtype want, 
 
     p->given = p->scaled || p->shifted || want == TALLY_F64 ? TALLY_F64 : p->stored;
     if (want && want != p->given)
-        return tl_fail(from->ctx, TALLY_INVALID,
-                       "%s: %s is %s: --dtype may be that or f64, and %s was asked for", from->path,
-                       from->what, tally_dtype_name(p->given), tally_dtype_name(want));
+        return tl_invalid(
+            from->ctx, "%s: %s is %s: --dtype may be that or f64, and %s was asked for", from->path,
+            from->what, tally_dtype_name(p->given), tally_dtype_name(want));
 
     return TALLY_OK;
 }
