@@ -139,8 +139,8 @@ tally_status tally_define_file(tally *ctx, const char *name, const char *path)
     if (failed)
         status = tl_fail(ctx, TALLY_IO, "%s: %s", path, strerror(why));
     else if (strlen(text) != got)
-        status = tl_fail(ctx, TALLY_BAD_DATA, "%s: byte %zu is zero: an operator is a text", path,
-                         strlen(text));
+        status =
+            tl_bad_data(ctx, "%s: byte %zu is zero: an operator is a text", path, strlen(text));
     else
         status = tally_define(ctx, name, text, path);
 
@@ -184,9 +184,8 @@ static tally_status measure(tally *ctx, const tl_user *u, tally_dtype d, tally_d
     *aligned = (*aligned + widest - 1) / widest * widest;
     if (*aligned <= STATE_MOST) return TALLY_OK;
 
-    return tl_fail(ctx, TALLY_BAD_DATA,
-                   "%.200s:%d: a state takes %d bytes for %s: must be at most %d", u->where,
-                   u->facts.state_line, *aligned, tally_dtype_name(d), STATE_MOST);
+    return tl_bad_data(ctx, "%.200s:%d: a state takes %d bytes for %s: must be at most %d",
+                       u->where, u->facts.state_line, *aligned, tally_dtype_name(d), STATE_MOST);
 }
 
 tally_status tl_user_resolve(tally *ctx, tl_user *u, tally_dtype d, tally_dtype acc,
@@ -387,7 +386,7 @@ tally_status tl_user_error(tally *ctx, const tl_user *u, const char *log)
                 read_word_error(line, length, line + length, u->name, message, sizeof message)) {
                 plain_words(message);
                 simplify_message(message, sizeof message);
-                return tl_fail(ctx, TALLY_BAD_DATA, "%.180s:%s", u->where, message);
+                return tl_bad_data(ctx, "%.180s:%s", u->where, message);
             }
 
             if (!*first) snprintf(first, sizeof first, "%.*s", (int)length, line);
@@ -396,6 +395,6 @@ tally_status tl_user_error(tally *ctx, const tl_user *u, const char *log)
         line += length;
     }
 
-    return tl_fail(ctx, TALLY_BAD_DATA, "%.180s: the text does not fit the kernels: %s", u->where,
-                   *first ? first : log);
+    return tl_bad_data(ctx, "%.180s: the text does not fit the kernels: %s", u->where,
+                       *first ? first : log);
 }

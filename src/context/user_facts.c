@@ -115,7 +115,7 @@ static __attribute__((format(printf, 3, 4))) tally_status bad(const reader *r, c
     /* \v is a joined newline */
     for (const char *p = r->text; p < at; p++) line += *p == '\n' || *p == '\v';
 
-    return tl_fail(r->ctx, TALLY_BAD_DATA, "%.200s:%d: %s", r->where, line, message);
+    return tl_bad_data(r->ctx, "%.200s:%d: %s", r->where, line, message);
 }
 
 /* ---- facts ---- */
@@ -389,7 +389,7 @@ static tally_status check_written(const reader *r, const char *written)
         const char *end = p + 1 + strspn(p + 1, " \t\v\f");
         if (*p == '\\' && end > p + 1 && (*end == '\n' || *end == '\r'))
             why = "there are blanks between a backslash and the end of its line";
-        if (why) return tl_fail(r->ctx, TALLY_BAD_DATA, "%.200s:%d: %s", r->where, line, why);
+        if (why) return tl_bad_data(r->ctx, "%.200s:%d: %s", r->where, line, why);
     }
     return TALLY_OK;
 }

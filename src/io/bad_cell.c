@@ -152,6 +152,6 @@ tally_status tl_bad_cell(tally_file *f, const tl_bad *bad, const tl_layout *l)
         bad_time(sentence, bad, l);
     else
         bad_number(sentence, bad, f->info.dtype, l);
-    return tl_fail(f->ctx, TALLY_BAD_DATA, "%s:%lld:%lld: %s", f->label, (long long)bad->line,
-                   (long long)bad->col, sentence);
+    return tl_bad_data(f->ctx, "%s:%lld:%lld: %s", f->label, (long long)bad->line,
+                       (long long)bad->col, sentence);
 }

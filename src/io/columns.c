@@ -94,8 +94,7 @@ static tally_status add(struct choice *c, int64_t column, int part)
     int64_t *const count = c->key ? &l->keys : &l->columns;
     const char as = (char)(part ? 2 << part : c->key ? KEY : VALUE);
     if (c->taken[column] & as)
-        return tl_fail_on(c->f, TALLY_INVALID, "column %lld is asked for twice",
-                          (long long)column + 1);
+        return tl_invalid_on(c->f, "column %lld is asked for twice", (long long)column + 1);
     c->taken[column] |= as;
     l->want[l->keys + l->times + l->columns] =
         (tl_want){column, *count, c->key ? TL_KEY : TL_VALUE, part};
@@ -126,9 +125,8 @@ static tally_status read_item(struct choice *c, const char *s, const char *e, ch
 
     const int64_t twin = lo ? named_from(c, lo, s, e, space) + 1 : 0;
     if (twin)
-        return tl_fail_on(c->f, TALLY_INVALID,
-                          "columns %lld and %lld are both called '%.*s': choose by number",
-                          (long long)lo, (long long)twin, (int)(e - s < 60 ? e - s : 60), s);
+        return tl_invalid_on(c->f, "columns %lld and %lld are both called '%.*s': choose by number",
+                             (long long)lo, (long long)twin, (int)(e - s < 60 ? e - s : 60), s);
 
     if (lo)
         c->named = 1;
@@ -147,9 +145,9 @@ static tally_status read_item(struct choice *c, const char *s, const char *e, ch
             int names = c->may_name > 1;
             for (int64_t i = 0; i < c->r[0].n && c->may_name; i++)
                 names |= tl_kind(&c->lines, &c->r[0].f[i]) == TL_WORD;
-            return tl_fail_on(c->f, TALLY_INVALID, "no column '%.*s'; the columns are %s",
-                              (int)(e - s < 60 ? e - s : 60), s,
-                              list_columns(c, names, 0, list, sizeof list));
+            return tl_invalid_on(c->f, "no column '%.*s'; the columns are %s",
+                                 (int)(e - s < 60 ? e - s : 60), s,
+                                 list_columns(c, names, 0, list, sizeof list));
         }
     }
 
@@ -185,8 +183,7 @@ static tally_status read_column_list(struct choice *c, const char *text)
         p = tl_field(p, end, &list, &s, &e);
         more = p < end;
         if (!e || (more && *p != ',')) {
-            status =
-                tl_fail_on(c->f, TALLY_INVALID, "column '%s': a quote in it is not closed", text);
+            status = tl_invalid_on(c->f, "column '%s': a quote in it is not closed", text);
             break;
         }
 
@@ -256,10 +253,11 @@ static tally_status refuse_other_spelling(const struct choice *c, int64_t i)
         snprintf(option, sizeof option, "read it with --thousands %c%c%c, or ", quote, between,
                  quote);
 
-    return tl_fail_on(c->f, TALLY_INVALID,
-                      "column %lld has '%.*s', which is no number here: %schoose the columns "
-                      "with --column",
-                      (long long)i + 1, (int)(x->e - x->s < 40 ? x->e - x->s : 40), x->s, option);
+    return tl_invalid_on(c->f,
+                         "column %lld has '%.*s', which is no number here: %schoose the columns "
+                         "with --column",
+                         (long long)i + 1, (int)(x->e - x->s < 40 ? x->e - x->s : 40), x->s,
+                         option);
 }
 
 /* Chooses the columns if the caller named none: the only column with numbers, or for a table all
@@ -283,13 +281,12 @@ static tally_status choose_by_content(struct choice *c)
     if (found == 0 && maybe == 1) found = 1, at = maybe_at;
     if (c->width <= 1 && !c->l->keys && !c->l->times) found = 1, at = 0;
     if (found == 0)
-        return tl_fail_on(c->f, TALLY_BAD_DATA,
-                          "the first line of data has no number; choose the column with --column");
+        return tl_bad_data_on(
+            c->f, "the first line of data has no number; choose the column with --column");
 
     if (found > 1)
-        return tl_fail_on(c->f, TALLY_INVALID,
-                          "%lld columns have numbers: %s; choose one with --column",
-                          (long long)found, list_columns(c, c->from > 0, 1, list, sizeof list));
+        return tl_invalid_on(c->f, "%lld columns have numbers: %s; choose one with --column",
+                             (long long)found, list_columns(c, c->from > 0, 1, list, sizeof list));
 
     return add(c, at, 0);
 }
@@ -301,18 +298,17 @@ static tally_status last_is_time(const struct choice *c)
     w->role = TL_TIME;
     c->l->times = 1;
     if (!w->part) return TALLY_OK;
-    return tl_fail_on(c->f, TALLY_INVALID,
-                      "the last column of --by has the times of windows, not their %s",
-                      tl_time_part_name(w->part));
+    return tl_invalid_on(c->f, "the last column of --by has the times of windows, not their %s",
+                         tl_time_part_name(w->part));
 }
 
 static tally_status refuse_uncertain_header(const struct choice *c)
 {
     const int64_t n = tl_line_end(c->r[0].line, c->r[0].next) - c->r[0].line;
-    return tl_fail_on(c->f, TALLY_INVALID,
-                      "the first line, '%.*s', may be a header or data: say --header yes or "
-                      "--header no",
-                      (int)(n < 60 ? n : 60), c->r[0].line);
+    return tl_invalid_on(c->f,
+                         "the first line, '%.*s', may be a header or data: say --header yes or "
+                         "--header no",
+                         (int)(n < 60 ? n : 60), c->r[0].line);
 }
 
 /* Refuses a first line of csv that may be a comment: it begins with '#' and has fewer cells than
@@ -324,10 +320,11 @@ static tally_status refuse_possible_comment(const struct choice *c)
     if (p == c->r[0].next || *p != '#' || c->lines.records < 2 || c->r[0].n >= c->r[1].n)
         return TALLY_OK;
     const int64_t n = tl_line_end(p, c->r[0].next) - p;
-    return tl_fail_on(c->f, TALLY_INVALID,
-                      "the first line, '%.*s', may be a comment: say --comment '#' if lines that "
-                      "begin with # are to be skipped, --comment '' if not",
-                      (int)(n < 60 ? n : 60), p);
+    return tl_invalid_on(
+        c->f,
+        "the first line, '%.*s', may be a comment: say --comment '#' if lines that "
+        "begin with # are to be skipped, --comment '' if not",
+        (int)(n < 60 ? n : 60), p);
 }
 
 /* Chooses the columns, and decides whether there is a header unless the caller has decided that. */
@@ -371,8 +368,7 @@ tally_status tl_choose_columns(tally_file *f, const tally_file_options *o, const
     if (!c.taken || !l->want) {
         s = tl_no_memory(f->ctx, (size_t)(2 * c.width + 2) * sizeof *l->want, "the columns");
     } else if (records == 0 && (o->column || o->by)) {
-        s = tl_fail_on(f, TALLY_BAD_DATA, "no column '%s': the input is empty",
-                       o->column ? o->column : o->by);
+        s = tl_bad_data_on(f, "no column '%s': the input is empty", o->column ? o->column : o->by);
     } else if (records == 0) { /* there is nothing to read */
         l->want[0] = (tl_want){0};
         l->columns = 1;

@@ -120,9 +120,8 @@ static tally_status choose(tally_file *f, const tally_file_options *o, tl_file_f
 
     *format = kind < 0 ? TL_RAW : kind == 1 ? TL_CSV : TL_TEXT;
     if (kind < 0 && !o->dtype && !o->assume)
-        return tl_fail_on(
-            f, TALLY_BAD_DATA,
-            "neither npy nor text; if it is raw elements, say which: --format raw --dtype f64");
+        return tl_bad_data_on(
+            f, "neither npy nor text; if it is raw elements, say which: --format raw --dtype f64");
 
     return TALLY_OK;
 }
@@ -170,23 +169,22 @@ static tally_status start(tally_file *f, const tally_file_options *o)
     }
 
     if (o->column)
-        return tl_fail_on(f, TALLY_INVALID, "column '%s': %s files have no columns", o->column,
-                          tl_format_names[format]);
+        return tl_invalid_on(f, "column '%s': %s files have no columns", o->column,
+                             tl_format_names[format]);
 
     if (o->by)
-        return tl_fail_on(f, TALLY_INVALID, "key column '%s': %s files have no columns%s", o->by,
-                          tl_format_names[format],
-                          o->by_time && format == TL_NETCDF
-                              ? "; --axis says along which dimension the times go"
-                              : "");
+        return tl_invalid_on(
+            f, "key column '%s': %s files have no columns%s", o->by, tl_format_names[format],
+            o->by_time && format == TL_NETCDF ? "; --axis says along which dimension the times go"
+                                              : "");
 
     if (o->keep)
-        return tl_fail_on(f, TALLY_INVALID, "its lines cannot be kept: %s files have none",
-                          tl_format_names[format]);
+        return tl_invalid_on(f, "its lines cannot be kept: %s files have none",
+                             tl_format_names[format]);
     if (format == TL_NETCDF) return tl_netcdf_start(f, o);
 
     if (format == TL_RAW) {
-        if (!dtype) return tl_fail_on(f, TALLY_INVALID, "raw elements need a dtype: --dtype f64");
+        if (!dtype) return tl_invalid_on(f, "raw elements need a dtype: --dtype f64");
         f->info.dtype = dtype;
     } else if ((s = tl_npy_header(f, o->dtype))) {
         return s;
@@ -219,7 +217,7 @@ static tally_status read_elements(tally_file *file, void *buffer, int32_t *codes
     if (!file || !got)
         return tl_invalid(file ? file->ctx : NULL, "%s is NULL", file ? "got" : "file");
     *got = 0;
-    if (file->writer) return tl_fail_on(file, TALLY_INVALID, "open for writing");
+    if (file->writer) return tl_invalid_on(file, "open for writing");
     if (max < 0) return tl_invalid(file->ctx, "max is %lld: must be at least 0", (long long)max);
     if (max == 0) return TALLY_OK;
     if (!buffer) return tl_invalid(file->ctx, "buffer is NULL");
@@ -252,8 +250,7 @@ tally_status tally_file_read_by(tally_file *file, void *buffer, int32_t *codes, 
                                 int64_t *got)
 {
     if (file && !file->info.key_columns)
-        return tl_fail_on(file, TALLY_INVALID,
-                          "there are no groups: keys were not asked for (options.by)");
+        return tl_invalid_on(file, "there are no groups: keys were not asked for (options.by)");
     return read_lines(file, buffer, codes, NULL, max, got);
 }
 
@@ -262,12 +259,12 @@ tally_status tally_file_read_times(tally_file *file, void *buffer, int32_t *code
                                    int64_t *got)
 {
     if (file && (!file->text || !tl_text_timed(file)))
-        return tl_fail_on(file, TALLY_INVALID, "times were not asked for (options.by_time)");
+        return tl_invalid_on(file, "times were not asked for (options.by_time)");
     if (file && (!times || !dtype))
         return tl_invalid(file->ctx, "%s is NULL", times ? "dtype" : "times");
     if (file && codes && !file->info.key_columns)
-        return tl_fail_on(file, TALLY_INVALID,
-                          "codes must be NULL: options.by has no key column beside the times");
+        return tl_invalid_on(file,
+                             "codes must be NULL: options.by has no key column beside the times");
     const tally_status s = read_lines(file, buffer, codes, times, max, got);
     if (!s) *dtype = tl_text_times(file);
 
@@ -283,8 +280,7 @@ tally_status tally_file_read_box(tally_file *file, const int64_t *start, const i
                           : !start ? "start"
                           : !count ? "count"
                                    : "buffer");
-    if (!file->netcdf)
-        return tl_fail_on(file, TALLY_UNSUPPORTED, "only netcdf files are read in boxes");
+    if (!file->netcdf) return tl_unsupported_on(file, "only netcdf files are read in boxes");
     const tally_status s = tl_check_host(file, buffer, "buffer");
     return s ? s : tl_netcdf_read_box(file, start, count, buffer);
 }
@@ -309,7 +305,6 @@ tally_status tally_file_line(tally_file *file, const char **line, size_t *length
                           !file   ? "file"
                           : !line ? "line"
                                   : "length");
-    if (!file->keeps)
-        return tl_fail_on(file, TALLY_INVALID, "lines were not asked for (options.keep)");
+    if (!file->keeps) return tl_invalid_on(file, "lines were not asked for (options.keep)");
     return tl_text_line(file, line, length);
 }

@@ -74,9 +74,12 @@ static inline tally_status tl_check_host(const tally_file *f, const void *p, con
 tally_status tl_file_new(tally *ctx, const char *path, const char *standard, tally_file **file);
 tally_status tl_file_opened(tally_file **file, tally_status s);
 
-/* tl_fail with a sentence that begins with the file's name and a colon. */
+/* tl_fail with a sentence that begins with the file's name and a colon; and with one status. */
 tally_status tl_fail_on(const tally_file *f, tally_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+#define tl_invalid_on(f, ...) tl_fail_on(f, TALLY_INVALID, __VA_ARGS__)
+#define tl_unsupported_on(f, ...) tl_fail_on(f, TALLY_UNSUPPORTED, __VA_ARGS__)
+#define tl_bad_data_on(f, ...) tl_fail_on(f, TALLY_BAD_DATA, __VA_ARGS__)
 
 /* The number of threads to use for ctx (weak, so that a test can replace it). */
 int tl_io_threads(tally *ctx);

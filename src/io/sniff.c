@@ -189,9 +189,9 @@ static tally_status skip_lines(tally_file *f, int64_t n)
         if (p) return TALLY_OK;
         if (f->peek_n >= want) want *= 2; /* a pipe may give less at a time */
         if (f->peek_end || want > TL_LONGEST)
-            return tl_fail_on(f, TALLY_BAD_DATA, "%lld lines are to be skipped, and %s %lld line%s",
-                              (long long)n, f->peek_end ? "there are" : "the first 64 MiB have",
-                              (long long)lines, lines == 1 ? "" : "s");
+            return tl_bad_data_on(f, "%lld lines are to be skipped, and %s %lld line%s",
+                                  (long long)n, f->peek_end ? "there are" : "the first 64 MiB have",
+                                  (long long)lines, lines == 1 ? "" : "s");
     }
     return TALLY_OK;
 }

@@ -24,8 +24,8 @@ static tally_status open_new(tally_file *f, const struct stat *old)
 
 static tally_status not_a_file(const tally_file *f)
 {
-    return tl_fail_on(f, TALLY_UNSUPPORTED,
-                      "%s is written to a file with a name: give another format", f->info.format);
+    return tl_unsupported_on(f, "%s is written to a file with a name: give another format",
+                             f->info.format);
 }
 
 static tally_status open_output(tally_file *f)
@@ -81,9 +81,9 @@ static tally_status choose(tally_file *f, const char *format)
             f->ctx, "format '%s' is not one of npy, raw, text, csv, tsv, netcdf, netcdf4, hdf5",
             format);
     if (chosen == TL_FORMATS)
-        return tl_fail_on(f, TALLY_INVALID,
-                          "its ending says no format: .npy, .raw, .txt, .csv, .tsv, .nc, .nc4, "
-                          "or .h5; or name one");
+        return tl_invalid_on(f,
+                             "its ending says no format: .npy, .raw, .txt, .csv, .tsv, .nc, .nc4, "
+                             "or .h5; or name one");
     f->writer->hdf5 = chosen > TL_NETCDF;
     f->writer->form = chosen > TL_NETCDF ? TL_NETCDF : chosen;
     f->info.format = tl_format_names[chosen];
@@ -120,10 +120,10 @@ static tally_status start(tally_file *f, const char *format, int ndim, const int
     if ((s = choose(f, format)) || (s = open_output(f))) return s;
 
     if (w->form == TL_NPY && !w->place.target && w->limit < 0)
-        return tl_fail_on(f, TALLY_UNSUPPORTED,
-                          "npy needs its shape first, and only a file can be completed later: "
-                          "write text, raw, or to "
-                          "a file");
+        return tl_unsupported_on(
+            f, "npy needs its shape first, and only a file can be completed later: "
+               "write text, raw, or to "
+               "a file");
 
     const int threads = tl_io_threads(f->ctx), text = tl_is_text(w->form);
     w->capacity = text ? (size_t)(threads > 0 ? threads : 1) * TL_WRITE_BATCH * TL_VALUE_CHARS
@@ -167,11 +167,10 @@ tally_status tally_file_head(tally_file *file, const char *line)
     tl_writer *const w = file->writer;
     if (!line) return tl_invalid(file->ctx, "line is NULL");
 
-    if (w->written) return tl_fail_on(file, TALLY_INVALID, "the first line comes before elements");
+    if (w->written) return tl_invalid_on(file, "the first line comes before elements");
     if (w->form == TL_NETCDF) return tl_netcdf_name(file, w->netcdf, line);
 
-    if (!tl_is_text(w->form))
-        return tl_fail_on(file, TALLY_UNSUPPORTED, "%s has no lines", file->info.format);
+    if (!tl_is_text(w->form)) return tl_unsupported_on(file, "%s has no lines", file->info.format);
     const size_t n = strlen(line);
     if (n + 1 > w->capacity - w->used) {
         if ((s = tl_write_flush(file)) || (s = tl_write_put(file, line, n))) return s;
@@ -192,7 +191,7 @@ tally_status tally_file_write_box(tally_file *file, int variable, const int64_t 
     if (s) return s;
 
     tl_writer *const w = file->writer;
-    if (!w->netcdf) return tl_fail_on(file, TALLY_UNSUPPORTED, "only netcdf is written in boxes");
+    if (!w->netcdf) return tl_unsupported_on(file, "only netcdf is written in boxes");
     if (variable < 0 || variable >= w->netcdf->results)
         return tl_invalid(file->ctx, "variable is %d: must be 0..%d", variable,
                           w->netcdf->results - 1);
@@ -200,9 +199,8 @@ tally_status tally_file_write_box(tally_file *file, int variable, const int64_t 
     for (int d = 0; d < file->info.ndim; d++) {
         const int64_t most = file->info.shape[d] < 0 ? INT64_MAX : file->info.shape[d];
         if (start[d] < 0 || count[d] < 0 || start[d] > most || count[d] > most - start[d])
-            return tl_fail_on(file, TALLY_INVALID,
-                              "the box has %lld elements from %lld on along dimension %d",
-                              (long long)count[d], (long long)start[d], d);
+            return tl_invalid_on(file, "the box has %lld elements from %lld on along dimension %d",
+                                 (long long)count[d], (long long)start[d], d);
         n *= count[d];
     }
     if (!n) return TALLY_OK;
@@ -231,9 +229,8 @@ tally_status tally_file_write(tally_file *file, const void *data, int64_t n)
     if (!data) return tl_invalid(file->ctx, "data is NULL");
 
     if (w->limit >= 0 && n > w->limit - w->written)
-        return tl_fail_on(file, TALLY_INVALID,
-                          "n is %lld, and the shape leaves room for %lld elements", (long long)n,
-                          (long long)(w->limit - w->written));
+        return tl_invalid_on(file, "n is %lld, and the shape leaves room for %lld elements",
+                             (long long)n, (long long)(w->limit - w->written));
 
     if ((s = tl_check_host(file, data, "data"))) return s;
     if (tl_is_text(w->form)) return tl_write_text(file, data, n);
@@ -258,14 +255,14 @@ static tally_status complete(tally_file *f)
     tl_writer *const w = f->writer;
     const int64_t results = w->netcdf ? w->netcdf->results : 1;
     if (w->limit >= 0 && w->written + w->boxes != w->limit * results)
-        return tl_fail_on(f, TALLY_INVALID, "the shape has %lld elements and %lld were written",
-                          (long long)(w->limit * results), (long long)(w->written + w->boxes));
+        return tl_invalid_on(f, "the shape has %lld elements and %lld were written",
+                             (long long)(w->limit * results), (long long)(w->written + w->boxes));
 
     if (w->limit < 0) {
         if (w->rest ? w->written % w->rest != 0 : w->written != 0)
-            return tl_fail_on(f, TALLY_INVALID,
-                              "%lld elements were written, not a multiple of the %lld of one row",
-                              (long long)w->written, (long long)w->rest);
+            return tl_invalid_on(
+                f, "%lld elements were written, not a multiple of the %lld of one row",
+                (long long)w->written, (long long)w->rest);
         f->info.shape[0] = w->rest ? w->written / w->rest : 0;
     }
 

@@ -49,8 +49,7 @@ static tally_status check_file(tally_file *f, tl_part *p)
         return tl_fail(f->ctx, TALLY_IO, "%s: %s", p->path, strerror(errno));
     if (!S_ISREG(st.st_mode)) return tl_fail(f->ctx, TALLY_IO, "%s: must be a file", p->path);
 
-    if (st.st_size == 0)
-        return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: is empty: it has 0 bytes", p->path);
+    if (st.st_size == 0) return tl_bad_data(f->ctx, "%s: is empty: it has 0 bytes", p->path);
     const int fd = open(p->path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return tl_fail(f->ctx, TALLY_IO, "%s: %s", p->path, strerror(errno));
 
@@ -59,8 +58,7 @@ static tally_status check_file(tally_file *f, tl_part *p)
     close(fd);
 
     return good ? TALLY_OK
-                : tl_fail(f->ctx, TALLY_BAD_DATA, "%s: is no NetCDF file: %s", p->path,
-                          p->header.why);
+                : tl_bad_data(f->ctx, "%s: is no NetCDF file: %s", p->path, p->header.why);
 }
 
 static tally_status cannot_join(const tally_file *f, const tl_part *p)
@@ -87,8 +85,8 @@ static tally_status first_shape(tally_file *f, const tl_part *p, const tl_netcdf
     for (int d = 0; d < v->ndims; d++) {
         const int error = n->api->nc_inq_dim(p->group, v->dims[d], name, &unused);
         if (error)
-            return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: dimension %d: %s", p->path, d,
-                           n->api->nc_strerror(error));
+            return tl_bad_data(f->ctx, "%s: dimension %d: %s", p->path, d,
+                               n->api->nc_strerror(error));
         f->info.shape[d] = (int64_t)lengths[d];
         if (!(n->names[d] = strdup(name)))
             return tl_no_memory(f->ctx, strlen(name) + 1, "a dimension's name");
@@ -115,8 +113,8 @@ static tally_status shape(tally_file *f, tl_part *p, const tl_netcdf_variable *v
     for (int d = 0; d < v->ndims && same; d++) {
         const int error = n->api->nc_inq_dim(p->group, v->dims[d], name, &lengths[d]);
         if (error || lengths[d] > INT64_MAX)
-            return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: dimension %d: %s", p->path, d,
-                           n->api->nc_strerror(error));
+            return tl_bad_data(f->ctx, "%s: dimension %d: %s", p->path, d,
+                               n->api->nc_strerror(error));
         same = p == n->parts || (strcmp(name, n->names[d]) == 0 &&
                                  (d == n->join || f->info.shape[d] == (int64_t)lengths[d]));
     }
@@ -172,7 +170,7 @@ static tally_status find(tally_file *f, tl_part *p, const tally_file_options *o,
     tl_netcdf *const n = f->netcdf;
     const tl_netcdf_api *const api = n->api;
     int error = api->nc_open(p->path, 0, &p->file);
-    if (error) return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: %s", p->path, api->nc_strerror(error));
+    if (error) return tl_bad_data(f->ctx, "%s: %s", p->path, api->nc_strerror(error));
 
     p->open = 1;
     const tally_status s = tl_netcdf_find(&(tl_source){f->ctx, api, p->path, NULL, p->file, 0},
@@ -180,7 +178,7 @@ static tally_status find(tally_file *f, tl_part *p, const tally_file_options *o,
     if (s) return s;
 
     error = tl_netcdf_inquire(api, p->group, p->variable, v);
-    if (error) return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: %s", p->path, api->nc_strerror(error));
+    if (error) return tl_bad_data(f->ctx, "%s: %s", p->path, api->nc_strerror(error));
 
     if (p == n->parts && !(n->variable = strdup(v->name)))
         return tl_no_memory(f->ctx, strlen(v->name), "a variable's name");
@@ -245,7 +243,7 @@ static tally_status total(tally_file *f)
 
     for (int d = 0; d < f->info.ndim; d++)
         if (__builtin_mul_overflow(bytes, f->info.shape[d], &bytes))
-            return tl_fail_on(f, TALLY_BAD_DATA, "%s has more than 2^63 bytes", n->variable);
+            return tl_bad_data_on(f, "%s has more than 2^63 bytes", n->variable);
         else
             f->info.elements *= f->info.shape[d];
 
@@ -272,16 +270,15 @@ static tally_status not_a_file(const tally_file *f)
 {
     struct stat st;
     if (strcmp(f->name, "-") && fstat(f->fd, &st) == 0 && S_ISREG(st.st_mode))
-        return tl_fail_on(f, TALLY_BAD_DATA, "is empty: it has 0 bytes");
-    return tl_fail_on(f, TALLY_UNSUPPORTED, "NetCDF and HDF5 must be files with a name, not pipes");
+        return tl_bad_data_on(f, "is empty: it has 0 bytes");
+    return tl_unsupported_on(f, "NetCDF and HDF5 must be files with a name, not pipes");
 }
 
 tally_status tl_netcdf_start(tally_file *f, const tally_file_options *o)
 {
     const char *why;
     const tl_netcdf_api *const api = tl_netcdf_library(&why);
-    if (!api)
-        return tl_fail_on(f, TALLY_UNSUPPORTED, "NetCDF and HDF5 are read by libnetcdf: %s", why);
+    if (!api) return tl_unsupported_on(f, "NetCDF and HDF5 are read by libnetcdf: %s", why);
     if (!f->regular || !strcmp(f->name, "-")) return not_a_file(f);
 
     if (o->memory < 0)

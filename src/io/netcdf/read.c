@@ -27,7 +27,7 @@ static tally_status failed(const tally_file *f, const tl_part *p, int error, con
     tl_netcdf_lock();
     why = f->netcdf->api->nc_strerror(error);
     tl_netcdf_unlock();
-    return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: %s: %s", p->path, doing, why);
+    return tl_bad_data(f->ctx, "%s: %s: %s", p->path, doing, why);
 }
 
 /* Sets the library's cache of chunks. For boxes of whole chunks there is no cache: data without
@@ -95,10 +95,11 @@ static tally_status read_at_once(tally_file *f, tl_part *p, const int64_t *start
                        stored + bad * (int64_t)tally_dtype_size(p->packing.stored), 0, value,
                        sizeof value);
 
-    return tl_fail(f->ctx, TALLY_BAD_DATA,
-                   "%s: %s[%s] is %s, which stands for a missing value, and %s has none; "
-                   "--dtype f64 makes it NaN",
-                   p->path, f->netcdf->variable, place, value, tally_dtype_name(p->packing.given));
+    return tl_bad_data(f->ctx,
+                       "%s: %s[%s] is %s, which stands for a missing value, and %s has none; "
+                       "--dtype f64 makes it NaN",
+                       p->path, f->netcdf->variable, place, value,
+                       tally_dtype_name(p->packing.given));
 }
 
 /* A box, and its destination, where its rows are adjacent. */

@@ -71,8 +71,7 @@ tally_status tl_netcdf_text(const tl_source *of, const char *name, char **value)
 
 static tally_status attribute_failed(const tl_source *from, const char *name, const char *why)
 {
-    return tl_fail(from->ctx, TALLY_BAD_DATA, "%s: %s: the attribute %s %s", from->path, from->what,
-                   name, why);
+    return tl_bad_data(from->ctx, "%s: %s: the attribute %s %s", from->path, from->what, name, why);
 }
 
 static tally_status number(const tl_source *from, const char *name, int *there, double *value)
