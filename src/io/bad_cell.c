@@ -87,8 +87,8 @@ static void bad_time(char *out, const tl_bad *bad, const tl_layout *l)
         return;
     case TL_CELL_SIGN:
         snprintf(out, SENTENCE,
-                 "the time '%s' does not go with %s above: times must all be in "
-                 "-2^63 .. 2^63 - 1, or all in 0 .. 2^64 - 1",
+                 "the time '%s' does not go with %s above: times must all be in -2^63 .. 2^63 - 1, "
+                 "or all in 0 .. 2^64 - 1",
                  text, bad->other);
         return;
     case TL_CELL_FRAME:

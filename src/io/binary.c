@@ -51,11 +51,10 @@ static tally_status truncated(tally_file *f, int64_t available)
     assert(available >= 0);
     char shape[220];
     const int64_t size = (int64_t)tally_dtype_size(f->info.dtype);
-    return tl_bad_data_on(f,
-                          "the file is truncated: shape %s of %s needs %lld bytes of elements, and "
-                          "%lld are there",
-                          shape_text(f, shape, sizeof shape), tally_dtype_name(f->info.dtype),
-                          (long long)(f->info.elements * size), (long long)available);
+    return tl_bad_data_on(
+        f, "the file is truncated: shape %s of %s needs %lld bytes of elements, and %lld are there",
+        shape_text(f, shape, sizeof shape), tally_dtype_name(f->info.dtype),
+        (long long)(f->info.elements * size), (long long)available);
 }
 
 tally_status tl_binary_start(tally_file *f)

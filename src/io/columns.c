@@ -253,11 +253,9 @@ static tally_status refuse_other_spelling(const struct choice *c, int64_t i)
         snprintf(option, sizeof option, "read it with --thousands %c%c%c, or ", quote, between,
                  quote);
 
-    return tl_invalid_on(c->f,
-                         "column %lld has '%.*s', which is no number here: %schoose the columns "
-                         "with --column",
-                         (long long)i + 1, (int)(x->e - x->s < 40 ? x->e - x->s : 40), x->s,
-                         option);
+    return tl_invalid_on(
+        c->f, "column %lld has '%.*s', which is no number here: %schoose the columns with --column",
+        (long long)i + 1, (int)(x->e - x->s < 40 ? x->e - x->s : 40), x->s, option);
 }
 
 /* Chooses the columns if the caller named none: the only column with numbers, or for a table all
@@ -305,10 +303,9 @@ static tally_status last_is_time(const struct choice *c)
 static tally_status refuse_uncertain_header(const struct choice *c)
 {
     const int64_t n = tl_line_end(c->r[0].line, c->r[0].next) - c->r[0].line;
-    return tl_invalid_on(c->f,
-                         "the first line, '%.*s', may be a header or data: say --header yes or "
-                         "--header no",
-                         (int)(n < 60 ? n : 60), c->r[0].line);
+    return tl_invalid_on(
+        c->f, "the first line, '%.*s', may be a header or data: say --header yes or --header no",
+        (int)(n < 60 ? n : 60), c->r[0].line);
 }
 
 /* Refuses a first line of csv that may be a comment: it begins with '#' and has fewer cells than
@@ -320,11 +317,10 @@ static tally_status refuse_possible_comment(const struct choice *c)
     if (p == c->r[0].next || *p != '#' || c->lines.records < 2 || c->r[0].n >= c->r[1].n)
         return TALLY_OK;
     const int64_t n = tl_line_end(p, c->r[0].next) - p;
-    return tl_invalid_on(
-        c->f,
-        "the first line, '%.*s', may be a comment: say --comment '#' if lines that "
-        "begin with # are to be skipped, --comment '' if not",
-        (int)(n < 60 ? n : 60), p);
+    return tl_invalid_on(c->f,
+                         "the first line, '%.*s', may be a comment: say --comment '#' if lines "
+                         "that begin with # are to be skipped, --comment '' if not",
+                         (int)(n < 60 ? n : 60), p);
 }
 
 /* Chooses the columns, and decides whether there is a header unless the caller has decided that. */

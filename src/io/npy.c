@@ -171,8 +171,8 @@ static tally_status dict(tally_file *f, const char *text, size_t length, tally_d
             blanks(&c);
             if (c.p < c.end && *c.p == '[')
                 return tl_unsupported_on(
-                    f, "the elements are structures of several fields; save the field you "
-                       "want as an array of its own (numpy.save(path, array['field']))");
+                    f, "the elements are structures of several fields; save the field you want as "
+                       "an array of its own (numpy.save(path, array['field']))");
             if (!string(&c, descr, sizeof descr)) goto bad;
         } else if (bit == 2) {
             f->info.fortran = word(&c, "True");

@@ -204,15 +204,13 @@ static tally_status check_characters(tally_file *f, const tally_file_options *o)
         (c > 0 && (char)c == o->delimiter))
         return tl_invalid(
             f->ctx,
-            "comment is '%c' (%d): must be a character that begins no cell and separates "
-            "none",
+            "comment is '%c' (%d): must be a character that begins no cell and separates none",
             c < 32 || c > 126 ? '?' : c, c);
 
     if (o->decimal && (o->decimal != ',' || o->delimiter == ',' || o->thousands == ','))
         return tl_invalid(
             f->ctx,
-            "decimal is '%c': must be a comma that is neither the delimiter nor between "
-            "thousands",
+            "decimal is '%c': must be a comma that is neither the delimiter nor between thousands",
             o->decimal < 32 ? '?' : o->decimal);
 
     if (o->thousands &&

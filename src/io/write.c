@@ -120,10 +120,8 @@ static tally_status start(tally_file *f, const char *format, int ndim, const int
     if ((s = choose(f, format)) || (s = open_output(f))) return s;
 
     if (w->form == TL_NPY && !w->place.target && w->limit < 0)
-        return tl_unsupported_on(
-            f, "npy needs its shape first, and only a file can be completed later: "
-               "write text, raw, or to "
-               "a file");
+        return tl_unsupported_on(f, "npy needs its shape first, and only a file can be completed "
+                                    "later: write text, raw, or to a file");
 
     const int threads = tl_io_threads(f->ctx), text = tl_is_text(w->form);
     w->capacity = text ? (size_t)(threads > 0 ? threads : 1) * TL_WRITE_BATCH * TL_VALUE_CHARS

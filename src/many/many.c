@@ -268,10 +268,9 @@ static tally_status use(tl_device *d, tally *ctx, tl_use what, const void *objec
 {
     (void)object;
     const char *const name = what == TL_USE_STREAM ? "stream" : "allocator";
-    return tl_unsupported(ctx,
-                          "%s: %s are several devices, and one %s is of one: give it to a member "
-                          "(tally_member)",
-                          name, d->name, name);
+    return tl_unsupported(
+        ctx, "%s: %s are several devices, and one %s is of one: give it to a member (tally_member)",
+        name, d->name, name);
 }
 
 static tally_status adopt(tl_device *d, tally *ctx, void *object, void **pointer)
@@ -279,8 +278,7 @@ static tally_status adopt(tl_device *d, tally *ctx, void *object, void **pointer
     (void)object, (void)pointer;
     return tl_unsupported(
         ctx,
-        "object: %s are several devices, and memory is of one: give it to a member "
-        "(tally_member)",
+        "object: %s are several devices, and memory is of one: give it to a member (tally_member)",
         d->name);
 }
 

@@ -21,11 +21,10 @@ static tally_status stored_whole(const tally_file *f, const tl_part *p, int grou
     for (int d = 0; d < v.ndims; d++) {
         size_t length;
         if (!api->nc_inq_dim(group, v.dims[d], NULL, &length) && extents[d] > length)
-            return tl_bad_data(
-                f->ctx,
-                "%s: %s is stored with %llu elements along dimension %d, which has the "
-                "length %zu: the others would be lost",
-                p->path, name, (unsigned long long)extents[d], d, length);
+            return tl_bad_data(f->ctx,
+                               "%s: %s is stored with %llu elements along dimension %d, which has "
+                               "the length %zu: the others would be lost",
+                               p->path, name, (unsigned long long)extents[d], d, length);
     }
 
     return TALLY_OK;
@@ -160,12 +159,11 @@ static tally_status goes_back(const tally_file *f, const ends *before, const end
     char last[48], first[48];
     tally_format_value(before->dtype, before->value[1], 0, last, sizeof last);
     tally_format_value(after->dtype, after->value[0], 0, first, sizeof first);
-    return tl_bad_data(
-        f->ctx,
-        "%s: %s begins at %s, and %s, which comes before, ends at %s: files that are "
-        "joined must go on %s",
-        after->of->path, f->netcdf->names[f->netcdf->join], first, before->of->path, last,
-        direction < 0 ? "descending" : "ascending");
+    return tl_bad_data(f->ctx,
+                       "%s: %s begins at %s, and %s, which comes before, ends at %s: files that "
+                       "are joined must go on %s",
+                       after->of->path, f->netcdf->names[f->netcdf->join], first, before->of->path,
+                       last, direction < 0 ? "descending" : "ascending");
 }
 
 static tally_status turns(const tally_file *f, const ends *e, int direction)
@@ -226,8 +224,7 @@ static tally_status check_equal(const tally_file *f, int dimension)
             tally_format_value(e.dtype, e.value[k], 0, other, sizeof other);
             s = tl_bad_data(
                 f->ctx,
-                "%s: %s %s %s, and in %s %s: files that are joined along %s must have the "
-                "same %s",
+                "%s: %s %s %s, and in %s %s: files that are joined along %s must have the same %s",
                 e.of->path, n->names[dimension], k ? "ends at" : "begins at", other, first.of->path,
                 one, n->names[n->join], n->names[dimension]);
         }
