@@ -3,6 +3,7 @@
  * the errors of compilers. */
 #define _GNU_SOURCE
 #include "user.h"
+#include "dtype/dtype.h"
 #include <assert.h>
 #include <ctype.h>
 #include <errno.h>
@@ -150,16 +151,13 @@ tally_status tally_define_file(tally *ctx, const char *name, const char *path)
 
 /* ---- instances ---- */
 
-static int is_float(tally_dtype d) { return d >= TALLY_F16; }
-static int is_signed(tally_dtype d) { return d < TALLY_F16 && (d - TALLY_I8) % 2 == 0; }
-
 /* The same rule as cpu/kernel/instances.h for built-in operators. 0: no arithmetic. */
 static tally_dtype default_accumulator(tl_acc_rule rule, tally_dtype d)
 {
     if (rule == TL_ACC_NONE) return 0;
     if (rule == TL_ACC_F64 || d == TALLY_F64) return TALLY_F64;
-    if (is_float(d)) return TALLY_F32;
-    return rule == TL_ACC_REAL ? TALLY_F64 : is_signed(d) ? TALLY_I64 : TALLY_U64;
+    if (tl_dtype_kind(d) == 'F') return TALLY_F32;
+    return rule == TL_ACC_REAL ? TALLY_F64 : tl_dtype_kind(d) == 'I' ? TALLY_I64 : TALLY_U64;
 }
 
 static int field_bytes(tl_field field, tally_dtype d, tally_dtype acc)
@@ -195,8 +193,8 @@ tally_status tl_user_resolve(tally *ctx, tl_user *u, tally_dtype d, tally_dtype 
     assert(acc == 0 || acc == TALLY_F64);
     const tl_facts *f = &u->facts;
     tally_dtype file_name = default_accumulator(f->acc, d);
-    int on_request =
-            (f->acc == TL_ACC_WIDE || f->acc == TL_ACC_REAL) && is_float(d) && d != TALLY_F64,
+    int on_request = (f->acc == TL_ACC_WIDE || f->acc == TL_ACC_REAL) && tl_dtype_kind(d) == 'F' &&
+                     d != TALLY_F64,
         packed, aligned;
     *op = NULL;
     if (acc && acc != file_name && !(acc == TALLY_F64 && on_request)) return TALLY_OK;

@@ -6,6 +6,8 @@
 #include <assert.h>
 #include <string.h>
 
+#define INLINE static inline __attribute__((always_inline))
+
 /* Records a bad cell. Returns 1 to continue (the cell is skipped), or 0 to stop. Two kinds are
  * never skipped. A quote that is not closed hides everything after it. If two times cannot be
  * compared, either of them may be the wrong one. */
@@ -36,8 +38,7 @@ static int begins_line(const tl_chunk *c, const char *p)
 }
 
 /* Reads text in which every cell is a value. */
-static inline __attribute__((always_inline)) void
-read_every_cell(tl_chunk *const c, const tl_layout *const l, const tally_dtype dtype)
+INLINE void read_every_cell(tl_chunk *const c, const tl_layout *const l, const tally_dtype dtype)
 {
     const size_t size = tally_dtype_size(dtype);
     const char *p = c->start, *const end = c->end, d = l->delimiter ? l->delimiter : ' ',
@@ -93,8 +94,6 @@ typedef struct {
     int64_t cell;
     int simple; /* there is a delimiter, and no quote */
 } line;
-
-#define INLINE static inline __attribute__((always_inline))
 
 /* Finds the text of the field at p and returns the field's end. */
 INLINE const char *cut_field(line *t, const char *p)
@@ -298,8 +297,7 @@ INLINE void read_rows(tl_chunk *const c, const tl_layout *const l, const tally_d
     c->count = (to.values - c->values) / (int64_t)size;
 }
 
-static inline __attribute__((always_inline)) void read_cells(tl_chunk *c, const tl_layout *l,
-                                                             const tally_dtype dtype)
+INLINE void read_cells(tl_chunk *c, const tl_layout *l, const tally_dtype dtype)
 {
     if (l->keys + l->times)
         read_rows(c, l, dtype, l->columns, l->keys + l->times);
@@ -319,31 +317,19 @@ enum { ONCE = 1 };
 enum { ONCE = 0 };
 #endif
 
-static inline __attribute__((always_inline)) void cells(tl_chunk *c, const tl_layout *l,
-                                                        tally_dtype dtype)
+/* Constant types, so that the common types get their own loops. */
+INLINE void cells(tl_chunk *c, const tl_layout *l, tally_dtype dtype)
 {
-    if (ONCE) {
-        read_cells(c, l, dtype);
-        return;
-    }
-
-    switch (dtype) { /* constant types, so that the common types get their own loops */
-    case TALLY_F64:
+    if (!ONCE && dtype == TALLY_F64)
         read_cells(c, l, TALLY_F64);
-        return;
-    case TALLY_F32:
+    else if (!ONCE && dtype == TALLY_F32)
         read_cells(c, l, TALLY_F32);
-        return;
-    case TALLY_I32:
+    else if (!ONCE && dtype == TALLY_I32)
         read_cells(c, l, TALLY_I32);
-        return;
-    case TALLY_I64:
+    else if (!ONCE && dtype == TALLY_I64)
         read_cells(c, l, TALLY_I64);
-        return;
-    default:
+    else
         read_cells(c, l, dtype);
-        return;
-    }
 }
 
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -354,8 +340,6 @@ static __attribute__((target("bmi,bmi2,lzcnt"))) void cells_bmi(tl_chunk *c, con
     cells(c, l, dtype);
 }
 #endif
-
-static void cells_any(tl_chunk *c, const tl_layout *l, tally_dtype dtype) { cells(c, l, dtype); }
 
 void tl_cells(tl_chunk *c, const tl_layout *l, tally_dtype dtype)
 {
@@ -370,5 +354,5 @@ void tl_cells(tl_chunk *c, const tl_layout *l, tally_dtype dtype)
         return;
     }
 #endif
-    cells_any(c, l, dtype);
+    cells(c, l, dtype);
 }

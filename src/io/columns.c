@@ -214,17 +214,14 @@ static tally_status name_columns(struct choice *c)
 
     for (int64_t k = 0; k < l->columns + l->keys + l->times; k++) {
         static const tl_field_text none = {"", ""};
-        const int64_t i = l->want[k].column;
-        if (l->want[k].role == TL_TIME) continue;
-        const tl_field_text *const x = i < c->r[0].n ? &c->r[0].f[i] : &none;
-        char *const name = (l->want[k].role == TL_KEY ? l->key_names : l->names)[l->want[k].place] =
-            malloc((size_t)(x->e - x->s) + 1);
-        if (!name) return tl_no_memory(c->f->ctx, (size_t)(x->e - x->s) + 1, "the columns");
-        copy_plain(x, i < c->r[0].n ? c->r[0].line : x->s, name);
-        if (!l->want[k].part) continue;
-        free(name);
-        l->key_names[l->want[k].place] = strdup(tl_time_part_name(l->want[k].part));
-        if (!l->key_names[l->want[k].place]) return tl_no_memory(c->f->ctx, 16, "the columns");
+        const tl_want *const w = &l->want[k];
+        if (w->role == TL_TIME) continue;
+        const tl_field_text *const x = w->column < c->r[0].n ? &c->r[0].f[w->column] : &none;
+        char **const name = &(w->role == TL_KEY ? l->key_names : l->names)[w->place];
+        const size_t bytes = w->part ? 16 : (size_t)(x->e - x->s) + 1;
+        *name = w->part ? strdup(tl_time_part_name(w->part)) : malloc(bytes);
+        if (!*name) return tl_no_memory(c->f->ctx, bytes, "the columns");
+        if (!w->part) copy_plain(x, x == &none ? x->s : c->r[0].line, *name);
     }
 
     return TALLY_OK;
@@ -235,16 +232,15 @@ static tally_status name_columns(struct choice *c)
 static tally_status refuse_other_spelling(const struct choice *c, int64_t i)
 {
     assert(i >= 0);
-    const tl_field_text *x = NULL;
-    for (int k = c->from; k < c->lines.records && !x; k++)
-        if (i < c->r[k].n && tl_kind(&c->lines, &c->r[k].f[i]) != TL_NONE) x = &c->r[k].f[i];
-    const char between = x ? tl_grouped(x->s, x->e) : 0;
-    const char *p = x ? x->s + (x->s < x->e && (*x->s == '-' || *x->s == '+')) : NULL;
-    while (x && p < x->e && *p >= '0' && *p <= '9') p++;
+    const tl_field_text *const x = tl_first_known_cell(&c->lines, c->from, i);
+    assert(x);
+    const char between = tl_grouped(x->s, x->e);
+    const char *p = x->s + (x->s < x->e && (*x->s == '-' || *x->s == '+'));
+    while (p < x->e && *p >= '0' && *p <= '9') p++;
     const char *const digits = p;
-    if (x && p < x->e && *p == ',')
+    if (p < x->e && *p == ',')
         for (p++; p < x->e && *p >= '0' && *p <= '9';) p++;
-    const int comma = x && digits > x->s && p > digits + 1 && p == x->e;
+    const int comma = digits > x->s && p > digits + 1 && p == x->e;
     if (!between && !comma) return TALLY_OK;
 
     char option[40] = "";

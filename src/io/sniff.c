@@ -150,8 +150,8 @@ static tally_status read_first_records(tally_file *f, const tally_file_options *
 
     if (l->quotes && !l->delimiter) {
         if ((s = read_lines(f, &plain, 2))) return s;
-        const char *const end = f->peek + f->peek_n, *const first =
-                                                         data_line(text_of(f), end, l->comment);
+        const char *const end = f->peek + f->peek_n;
+        const char *const first = data_line(text_of(f), end, l->comment);
         const char *const second = first ? tl_line_end(first, end) : end;
         l->delimiter =
             first ? guess_delimiter(first,
@@ -239,8 +239,7 @@ tally_status tl_sniff_layout(tally_file *f, const tally_file_options *o, int csv
     if (s) return s;
 
     const char d = o->delimiter;
-    if (d == '\n' || d == '\r' || d == '"' || d == '#' || d == '.' || d == '-' || d == '+' ||
-        (d >= '0' && d <= '9'))
+    if (d && strchr("\n\r\"#.-+0123456789", d))
         return tl_invalid(f->ctx, "delimiter '%c' (byte %d) cannot separate numbers",
                           d < 32 ? '?' : d, d);
 
@@ -272,10 +271,8 @@ tally_status tl_sniff_layout(tally_file *f, const tally_file_options *o, int csv
     }
 
     if (s) return s;
-    const char *const end = f->peek + f->peek_n, *const first =
-                                                     o->header > 0
-                                                         ? data_line(text_of(f), end, l->comment)
-                                                         : NULL;
+    const char *const end = f->peek + f->peek_n;
+    const char *const first = o->header > 0 ? data_line(text_of(f), end, l->comment) : NULL;
     const char *const next = first ? record_after(first, end, l) : text_of(f);
     l->skip = (next ? next : end) - f->peek;
 

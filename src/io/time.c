@@ -284,12 +284,13 @@ int tl_time_part(tl_chunk *c, int part, const char *s, const char *e, tl_span *k
     const int64_t east = t.frame == LOCAL ? 0 : t.frame - ZONED;
     int64_t of_day, year;
     const int64_t days = day_of(t.value, east, &of_day);
-    const int month = month_of(days, &year), values[] = {(int)year,
-                                                         10000 + month % 12 / 3,
-                                                         month,
-                                                         (int)(days - days_of(year, month, 1)) + 1,
-                                                         (int)(of_day / 3600),
-                                                         (int)(days - days_of(year, 1, 1)) + 1};
+    const int month = month_of(days, &year);
+    const int values[] = {(int)year,
+                          10000 + month % 12 / 3,
+                          month,
+                          (int)(days - days_of(year, month, 1)) + 1,
+                          (int)(of_day / 3600),
+                          (int)(days - days_of(year, 1, 1)) + 1};
     const int v = values[part - 1];
     if (v < 0 || (part == YEAR && v > 9999)) return TL_CELL_ERA;
     key->at = (uint32_t)(c->numbers + 4 * v - c->start);

@@ -188,6 +188,14 @@ int tl_slicing_pays(const tl_devices *t, const tl_plan *plan, int64_t n, int64_t
     return cut(t, plan, 0, n, overlap, cuts) > 1;
 }
 
+tally_status tl_member_run(tl_device *d, tally *ctx, const tl_call *call)
+{
+    int done;
+    const tally_status status = d->calls->run(d, ctx, call, &done);
+    assert(status || done);
+    return status;
+}
+
 /* A push that is too short to be cut. */
 static tally_status push_to_first(const tl_devices *t, tl_push *p)
 {

@@ -81,9 +81,7 @@ static tally_status scan_one(const tl_devices *t, const tl_plan *plan, int k, co
 {
     tally *m = t->member[k];
     const tl_call call = {.verb = TL_SCAN, .plan = plan, .in = in, .out = out, .scan = o};
-    int done;
-    tally_status status = m->device->calls->run(m->device, m, &call, &done);
-    assert(status || done);
+    const tally_status status = tl_member_run(m->device, m, &call);
     return status ? tl_devices_fail(t, k, status) : TALLY_OK;
 }
 
@@ -257,10 +255,8 @@ static tally_status slide(tally *member, int k, void *data)
                               .in = &in,
                               .out = &result_view,
                               .window = &whole};
-        int done;
-        tally_status status = member->device->calls->run(member->device, member, &call, &done);
+        const tally_status status = tl_member_run(member->device, member, &call);
         if (status) return status;
-        assert(done);
     }
 
     tally_status status = slide_at_end(w, member, first, from, out);

@@ -72,6 +72,12 @@ static tally_status cannot_join(const tally_file *f, const tl_part *p)
                       p->path, one, other, n->parts->path, n->names[n->join]);
 }
 
+static tally_status dimension_failed(const tally_file *f, const tl_part *p, int d, int error)
+{
+    return tl_bad_data(f->ctx, "%s: dimension %d: %s", p->path, d,
+                       f->netcdf->api->nc_strerror(error));
+}
+
 /* Takes the shape of the first part as that of the array. */
 static tally_status first_shape(tally_file *f, const tl_part *p, const tl_netcdf_variable *v,
                                 const size_t *lengths, const char *along)
@@ -84,9 +90,7 @@ static tally_status first_shape(tally_file *f, const tl_part *p, const tl_netcdf
     f->info.ndim = v->ndims;
     for (int d = 0; d < v->ndims; d++) {
         const int error = n->api->nc_inq_dim(p->group, v->dims[d], name, &unused);
-        if (error)
-            return tl_bad_data(f->ctx, "%s: dimension %d: %s", p->path, d,
-                               n->api->nc_strerror(error));
+        if (error) return dimension_failed(f, p, d, error);
         f->info.shape[d] = (int64_t)lengths[d];
         if (!(n->names[d] = strdup(name)))
             return tl_no_memory(f->ctx, strlen(name) + 1, "a dimension's name");
@@ -112,9 +116,7 @@ static tally_status shape(tally_file *f, tl_part *p, const tl_netcdf_variable *v
 
     for (int d = 0; d < v->ndims && same; d++) {
         const int error = n->api->nc_inq_dim(p->group, v->dims[d], name, &lengths[d]);
-        if (error || lengths[d] > INT64_MAX)
-            return tl_bad_data(f->ctx, "%s: dimension %d: %s", p->path, d,
-                               n->api->nc_strerror(error));
+        if (error || lengths[d] > INT64_MAX) return dimension_failed(f, p, d, error);
         same = p == n->parts || (strcmp(name, n->names[d]) == 0 &&
                                  (d == n->join || f->info.shape[d] == (int64_t)lengths[d]));
     }

@@ -46,14 +46,13 @@ static void cache(const tally_file *f, tl_part *p, const size_t *from, const siz
                  (n[d] % p->chunk[d] == 0 || from[d] + n[d] == end);
     }
 
-    if (whole && p->cache == BY_LIBRARY)
-        api->nc_set_var_chunk_cache(p->group, p->variable, 0, 0, 0.75f);
-
-    if (!whole && p->layer_bytes)
-        api->nc_set_var_chunk_cache(p->group, p->variable, p->layer_bytes, 10 * p->layer_chunks + 1,
-                                    0.75f);
-    else if (!whole && p->cache == DIRECT)
-        api->nc_set_var_chunk_cache(p->group, p->variable, CACHE_USUAL, CACHE_SLOTS, 0.75f);
+    size_t bytes = 0, slots = 0;
+    if (!whole) {
+        bytes = p->layer_bytes ? p->layer_bytes : CACHE_USUAL;
+        slots = p->layer_bytes ? 10 * p->layer_chunks + 1 : CACHE_SLOTS;
+    }
+    if (p->cache == (whole ? BY_LIBRARY : DIRECT) || (!whole && p->layer_bytes))
+        api->nc_set_var_chunk_cache(p->group, p->variable, bytes, slots, 0.75f);
 
     p->cache = whole ? DIRECT : LAYERS;
 }

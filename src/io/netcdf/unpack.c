@@ -11,6 +11,7 @@
  * The stored values are at the end of the buffer, so that the converted values, which are as
  * large or larger, never overwrite values that are not yet converted. */
 #include "parts.h"
+#include "dtype/dtype.h"
 #include "law/fp.h"
 #include <assert.h>
 #include <stdint.h>
@@ -135,8 +136,7 @@ static tally_status missing(const tl_source *from, const char *name, tally_dtype
 /* Reads _Unsigned = "true", by which classic files mark unsigned integers. */
 static tally_status other_sign(const tl_source *from, tl_packing *p)
 {
-    const int is_unsigned = p->stored == TALLY_U8 || p->stored == TALLY_U16 ||
-                            p->stored == TALLY_U32 || p->stored == TALLY_U64;
+    const int is_unsigned = tl_dtype_kind(p->stored) == 'U';
     char *text;
     int type;
     size_t length;
@@ -292,20 +292,11 @@ static int unpack(const tl_packing *p, const char *stored, char *out, int64_t n,
         return 1;
     }
 
-    switch (tally_dtype_size(p->stored)) {
-    case 1:
-        *bad = first_missing(p, stored, n, 1);
-        break;
-    case 2:
-        *bad = first_missing(p, stored, n, 2);
-        break;
-    case 4:
-        *bad = first_missing(p, stored, n, 4);
-        break;
-    default:
-        *bad = first_missing(p, stored, n, 8);
-        break;
-    }
+    const size_t size = tally_dtype_size(p->stored);
+    *bad = size == 1   ? first_missing(p, stored, n, 1)
+           : size == 2 ? first_missing(p, stored, n, 2)
+           : size == 4 ? first_missing(p, stored, n, 4)
+                       : first_missing(p, stored, n, 8);
     return *bad == n;
 }
 
