@@ -272,11 +272,9 @@ static int read_log_line(const char *line, size_t length, const char *name, char
             continue;
         p += *p == '"';
 
-        if (sscanf(p, ":%d:%d:%n", &number, &column, &used) == 2 && used) {
-        } else if (sscanf(p, "(%d)%n", &number, &used) == 1 && used) {
-        } else {
+        if ((sscanf(p, ":%d:%d:%n", &number, &column, &used) != 2 || !used) &&
+            (sscanf(p, "(%d)%n", &number, &used) != 1 || !used))
             continue;
-        }
 
         const char *message = p + used + strspn(p + used, ": ");
         if (!strncmp(message, "fatal ", 6)) message += 6;

@@ -20,9 +20,9 @@ tally_status tl_split_place(const tl_devices *t, const char *what, int k, const 
     int who;
     tally_status status = tl_devices_owner(t, p, &who);
     if (status || who < 0 || who == k) return status;
-    tl_device *nodes_known = t->member[k]->device, *other = t->member[who]->device;
+    tl_device *own = t->member[k]->device, *other = t->member[who]->device;
     return tl_invalid(t->ctx, "%s[%d] is memory of %s: must be of %s, or of the host", what, k,
-                      other->name, nodes_known->name);
+                      other->name, own->name);
 }
 
 /* ---- reduce and scan ---- */

@@ -243,8 +243,7 @@ KINDS(KIND)
 
 /* The first of n integers of `size` bytes that is missing, or n. Requires: size is a constant in
  * the caller. */
-static inline __attribute__((always_inline)) int64_t
-first_missing(const tl_packing *p, const char *at, int64_t n, size_t size)
+TL_FORCE_INLINE int64_t first_missing(const tl_packing *p, const char *at, int64_t n, size_t size)
 {
     uint64_t none[TL_MISSING_MOST];
     for (int k = 0; k < p->missing; k++) none[k] = tl_load(p->value[k], size);
