@@ -29,6 +29,9 @@ struct choice {
     int named;
 };
 
+/* How many of n characters a sentence shows. */
+static int shown(int64_t n) { return n < 60 ? (int)n : 60; }
+
 static int kind(const struct choice *c, int64_t i) { return tl_column_kind(&c->lines, c->from, i); }
 
 /* Lists the columns for a sentence: 1 'date', 2 'price', ... numbers: only columns of numbers. */
@@ -126,7 +129,7 @@ static tally_status read_item(struct choice *c, const char *s, const char *e, ch
     const int64_t twin = lo ? named_from(c, lo, s, e, space) + 1 : 0;
     if (twin)
         return tl_invalid_on(c->f, "columns %lld and %lld are both called '%.*s': choose by number",
-                             (long long)lo, (long long)twin, (int)(e - s < 60 ? e - s : 60), s);
+                             (long long)lo, (long long)twin, shown(e - s), s);
 
     if (lo)
         c->named = 1;
@@ -145,8 +148,7 @@ static tally_status read_item(struct choice *c, const char *s, const char *e, ch
             int names = c->may_name > 1;
             for (int64_t i = 0; i < c->r[0].n && c->may_name; i++)
                 names |= tl_kind(&c->lines, &c->r[0].f[i]) == TL_WORD;
-            return tl_invalid_on(c->f, "no column '%.*s'; the columns are %s",
-                                 (int)(e - s < 60 ? e - s : 60), s,
+            return tl_invalid_on(c->f, "no column '%.*s'; the columns are %s", shown(e - s), s,
                                  list_columns(c, names, 0, list, sizeof list));
         }
     }
@@ -301,7 +303,7 @@ static tally_status refuse_uncertain_header(const struct choice *c)
     const int64_t n = tl_line_end(c->r[0].line, c->r[0].next) - c->r[0].line;
     return tl_invalid_on(
         c->f, "the first line, '%.*s', may be a header or data: say --header yes or --header no",
-        (int)(n < 60 ? n : 60), c->r[0].line);
+        shown(n), c->r[0].line);
 }
 
 /* Refuses a first line of csv that may be a comment: it begins with '#' and has fewer cells than
@@ -316,7 +318,7 @@ static tally_status refuse_possible_comment(const struct choice *c)
     return tl_invalid_on(c->f,
                          "the first line, '%.*s', may be a comment: say --comment '#' if lines "
                          "that begin with # are to be skipped, --comment '' if not",
-                         (int)(n < 60 ? n : 60), p);
+                         shown(n), p);
 }
 
 /* Chooses the columns, and decides whether there is a header unless the caller has decided that. */

@@ -147,40 +147,33 @@ static tally_status start(tally_file *f, const tally_file_options *o)
     /* the first bytes of raw elements may be anything */
     if (!raw && (s = tl_compressed_open(f))) return s;
     if ((s = choose(f, o, &format))) return s;
-    if (format != TL_RAW && (s = tl_refuse_foreign(f, format == TL_TEXT || format == TL_CSV)))
-        return s;
+    if (format != TL_RAW && (s = tl_refuse_foreign(f, tl_is_text(format)))) return s;
 
     f->info.format = tl_format_names[format];
-    if ((o->variable || o->more) && format != TL_NETCDF)
-        return tl_invalid(f->ctx,
-                          o->variable
-                              ? "%s: variable '%s': %s files have no variables"
-                              : "%s: cannot be joined with '%s': %s files have no named axes",
-                          f->label,
-                          o->variable  ? o->variable
-                          : o->more[0] ? o->more[0]
-                                       : "",
-                          tl_format_names[format]);
+    if (o->variable && format != TL_NETCDF)
+        return tl_invalid_on(f, "variable '%s': %s files have no variables", o->variable,
+                             f->info.format);
+    if (o->more && format != TL_NETCDF)
+        return tl_invalid_on(f, "cannot be joined with '%s': %s files have no named axes",
+                             o->more[0] ? o->more[0] : "", f->info.format);
 
-    if (format == TL_TEXT || format == TL_CSV) {
+    if (tl_is_text(format)) {
         f->info.dtype = dtype ? dtype : TALLY_F64;
         f->keeps = o->keep;
         return tl_text_start(f, o, format == TL_CSV);
     }
 
     if (o->column)
-        return tl_invalid_on(f, "column '%s': %s files have no columns", o->column,
-                             tl_format_names[format]);
+        return tl_invalid_on(f, "column '%s': %s files have no columns", o->column, f->info.format);
 
     if (o->by)
         return tl_invalid_on(
-            f, "key column '%s': %s files have no columns%s", o->by, tl_format_names[format],
+            f, "key column '%s': %s files have no columns%s", o->by, f->info.format,
             o->by_time && format == TL_NETCDF ? "; --axis says along which dimension the times go"
                                               : "");
 
     if (o->keep)
-        return tl_invalid_on(f, "its lines cannot be kept: %s files have none",
-                             tl_format_names[format]);
+        return tl_invalid_on(f, "its lines cannot be kept: %s files have none", f->info.format);
     if (format == TL_NETCDF) return tl_netcdf_start(f, o);
 
     if (format == TL_RAW) {
@@ -213,7 +206,6 @@ void tally_file_get_info(const tally_file *file, tally_file_info *info)
 static tally_status read_elements(tally_file *file, void *buffer, int32_t *codes,
                                   tally_line_time *times, int64_t max, int64_t *got)
 {
-    assert(max >= 0 && got);
     if (!file || !got)
         return tl_invalid(file ? file->ctx : NULL, "%s is NULL", file ? "got" : "file");
     *got = 0;

@@ -15,7 +15,6 @@ int tl_netcdf_inquire(const tl_netcdf_api *api, int group, int variable, tl_netc
     return api->nc_inq_var(group, variable, NULL, NULL, NULL, v->dims, NULL);
 }
 
-/* Describes a variable with its dimensions, such as "temp(time 12, lat 3)". */
 size_t tl_netcdf_describe(const tl_netcdf_api *api, int group, int variable, char *out,
                           size_t capacity)
 {
