@@ -34,24 +34,24 @@ static int shown(int64_t n) { return n < 60 ? (int)n : 60; }
 
 static int kind(const struct choice *c, int64_t i) { return tl_column_kind(&c->lines, c->from, i); }
 
+enum { LIST = 320 };
+
 /* Lists the columns for a sentence: 1 'date', 2 'price', ... numbers: only columns of numbers. */
-static const char *list_columns(const struct choice *c, int names, int numbers, char *out,
-                                size_t capacity)
+static const char *list_columns(const struct choice *c, int names, int numbers, char out[LIST])
 {
-    assert(capacity > 0);
     size_t n = 0;
     *out = 0;
     for (int64_t i = 0; i < (names ? c->r[0].n : c->width); i++) {
         if (numbers && kind(c, i) != TL_NUMBER) continue;
-        if (n + 60 > capacity) {
-            snprintf(out + n, capacity - n, ", ...");
+        if (n + 60 > LIST) {
+            snprintf(out + n, LIST - n, ", ...");
             break;
         }
 
-        n += (size_t)snprintf(out + n, capacity - n, "%s%lld", n ? ", " : "", (long long)i + 1);
+        n += (size_t)snprintf(out + n, LIST - n, "%s%lld", n ? ", " : "", (long long)i + 1);
         if (names) {
             const int64_t w = c->r[0].f[i].e - c->r[0].f[i].s;
-            n += (size_t)snprintf(out + n, capacity - n, " '%.*s'", (int)(w < 24 ? w : 24),
+            n += (size_t)snprintf(out + n, LIST - n, " '%.*s'", (int)(w < 24 ? w : 24),
                                   c->r[0].f[i].s);
         }
     }
@@ -120,7 +120,7 @@ static int64_t number(const char **s, const char *e)
 /* Reads one item of a list of columns: NAME, N, N-M or N- (to the last). */
 static tally_status read_item(struct choice *c, const char *s, const char *e, char *space)
 {
-    char list[320];
+    char list[LIST];
     int64_t lo = named_from(c, 0, s, e, space) + 1, hi;
     const int part = !lo && c->key ? tl_time_part_named(s, e, &e) : 0;
     if (part) lo = named_from(c, 0, s, e, space) + 1;
@@ -149,7 +149,7 @@ static tally_status read_item(struct choice *c, const char *s, const char *e, ch
             for (int64_t i = 0; i < c->r[0].n && c->may_name; i++)
                 names |= tl_kind(&c->lines, &c->r[0].f[i]) == TL_WORD;
             return tl_invalid_on(c->f, "no column '%.*s'; the columns are %s", shown(e - s), s,
-                                 list_columns(c, names, 0, list, sizeof list));
+                                 list_columns(c, names, 0, list));
         }
     }
 
@@ -260,7 +260,7 @@ static tally_status refuse_other_spelling(const struct choice *c, int64_t i)
  * columns without words. */
 static tally_status choose_by_content(struct choice *c)
 {
-    char list[320];
+    char list[LIST];
     int64_t found = 0, maybe = 0, at = 0, maybe_at = 0;
     tally_status s = TALLY_OK;
 
@@ -282,7 +282,7 @@ static tally_status choose_by_content(struct choice *c)
 
     if (found > 1)
         return tl_invalid_on(c->f, "%lld columns have numbers: %s; choose one with --column",
-                             (long long)found, list_columns(c, c->from > 0, 1, list, sizeof list));
+                             (long long)found, list_columns(c, c->from > 0, 1, list));
 
     return add(c, at, 0);
 }

@@ -50,7 +50,6 @@ static tally_status find_other_owner(const local_grid *g, tally *ctx, const void
     return status;
 }
 
-/* Copies between host memory and that of member k. */
 static tally_status carry(const local_grid *g, tally *ctx, int k, void *to, const void *from,
                           int64_t bytes)
 {

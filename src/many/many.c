@@ -85,12 +85,10 @@ static tally_status owner(tl_device *d, tally *ctx, const void *p, tl_device **t
     return status;
 }
 
-/* Copies between host memory and that of a member. */
 static tally_status copy(tl_device *d, tally *ctx, void *to, const void *from, size_t bytes)
 {
     const tl_devices t = devices_of(d, ctx);
     int who;
-
     tally_status status = tl_devices_owner(&t, to, &who);
     if (!status && who < 0) status = tl_devices_owner(&t, from, &who);
     if (status) return status;

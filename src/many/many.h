@@ -85,7 +85,7 @@ typedef tally_status (*tl_task)(tally *member, int k, void *data);
  * names it. */
 tally_status tl_devices_run(const tl_devices *t, tl_task task, void *data);
 
-/* Reports a failure of member k as one of the team, with the member's name. */
+/* Reports a failure of member k as one of the team, with the member's name. Returns status. */
 tally_status tl_devices_fail(const tl_devices *t, int k, tally_status status);
 
 /* Runs a plain call, on checked views, on the device of one member. */

@@ -16,15 +16,14 @@
 tally_status tl_devices_fail(const tl_devices *t, int k, tally_status status)
 {
     const tally *m = t->member[k];
-    if (m == t->ctx) return status;
+    if (!status || m == t->ctx) return status;
     return tl_fail(t->ctx, status, "%s: %s", m->device->name, m->error);
 }
 
 tally_status tl_devices_copy(const tl_devices *t, int k, void *to, const void *from, int64_t bytes)
 {
     assert(k >= 0 && k < t->count);
-    const tally_status status = tl_member_copy(t->member[k], to, from, bytes);
-    return status ? tl_devices_fail(t, k, status) : TALLY_OK;
+    return tl_devices_fail(t, k, tl_member_copy(t->member[k], to, from, bytes));
 }
 
 tally_status tl_member_copy(tally *member, void *to, const void *from, int64_t bytes)

@@ -81,8 +81,7 @@ static tally_status scan_one(const tl_devices *t, const tl_plan *plan, int k, co
 {
     tally *m = t->member[k];
     const tl_call call = {.verb = TL_SCAN, .plan = plan, .in = in, .out = out, .scan = o};
-    const tally_status status = tl_member_run(m->device, m, &call);
-    return status ? tl_devices_fail(t, k, status) : TALLY_OK;
+    return tl_devices_fail(t, k, tl_member_run(m->device, m, &call));
 }
 
 tally_status tl_split_scan(const tl_devices *t, const tl_plan *plan, const tally_view *parts,

@@ -202,15 +202,13 @@ tally_status tl_stream_push_rows(tally_stream *s, const tally_view *in, const ta
 
     if (!s->by_slabs && !plain) {
         status = tl_feed_open(s->ctx, &s->plan, 1, 0, &f);
-        if (!status && tl_feed_fits_grid(&f) && !s->on_device)
+        if (status) return status;
+        if (tl_feed_fits_grid(&f) && !s->on_device)
             return tl_feed_grid(s->ctx, &f, in, out, s->grid, &s->pushed);
-        if (!status) status = push_slabs(s, in, out);
-    } else if (s->by_slabs) {
-        status = push_slabs(s, in, out);
-    } else {
-        status = s->grid->calls->push(s->ctx, s->grid, threads, in, out);
     }
 
+    status = s->by_slabs || !plain ? push_slabs(s, in, out)
+                                   : s->grid->calls->push(s->ctx, s->grid, threads, in, out);
     if (!status) s->pushed += in->n;
     return status;
 }

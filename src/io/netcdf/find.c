@@ -90,7 +90,7 @@ static size_t list_variables(const tl_netcdf_api *api, int group, int fields, ch
 static tally_status not_found(const tl_source *in, const char *name, int group, int fields)
 {
     char list[800], found[NC_MAX_NAME + 1];
-    const char *const kind = fields ? NULL : tl_hdf5_kind(in->path, name, found, sizeof found);
+    const char *const kind = fields ? NULL : tl_hdf5_kind(in->path, name, found);
     if (kind) return tl_unsupported(in->ctx, "%s: %s has %s, not numbers", in->path, found, kind);
     list_variables(in->api, group, !name && fields, list, sizeof list);
     if (name)

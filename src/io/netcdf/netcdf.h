@@ -28,12 +28,7 @@ enum {
 
 enum { NC_64BIT_DATA = 0x20, NC_NETCDF4 = 0x1000, NC_UNLIMITED = 0, NC_GLOBAL = -1 };
 
-enum {
-    NC_NOERR = 0,
-    NC_EBADDIM = -46,
-    NC_MAX_NAME = 256,
-    NC_MAX_VAR_DIMS = 1024
-};
+enum { NC_NOERR = 0, NC_EBADDIM = -46, NC_MAX_NAME = 256, NC_MAX_VAR_DIMS = 1024 };
 
 #define NETCDF_CALLS(CALL) \
     CALL(const char *, nc_strerror, (int error)) \
@@ -92,7 +87,7 @@ void tl_netcdf_unlock(void);
 /* library.c, locked. Describes the content of an array that libnetcdf does not show, such as
  * "references", or returns NULL. name NULL: the first such array in the root group. found: its
  * name. */
-const char *tl_hdf5_kind(const char *path, const char *name, char *found, size_t capacity);
+const char *tl_hdf5_kind(const char *path, const char *name, char found[NC_MAX_NAME + 1]);
 
 /* The extents of a variable as HDF5 stores them, which may differ from the lengths of its
  * dimensions. Returns their number, at most TL_DIMS, or 0 if they are not known. */

@@ -153,28 +153,34 @@ static int are_comparable(const ends *a, const ends *b)
     return a->of && b->of && same(a->units, b->units) && same(a->calendar, b->calendar);
 }
 
+enum { SHOWN = 48 };
+
+/* The first (0) or the last (1) number as text. */
+static const char *show(const ends *e, int which, char out[SHOWN])
+{
+    tally_format_value(e->dtype, e->value[which], 0, out, SHOWN);
+    return out;
+}
+
 static tally_status goes_back(const tally_file *f, const ends *before, const ends *after,
                               int direction)
 {
-    char last[48], first[48];
-    tally_format_value(before->dtype, before->value[1], 0, last, sizeof last);
-    tally_format_value(after->dtype, after->value[0], 0, first, sizeof first);
+    char last[SHOWN], first[SHOWN];
     return tl_bad_data(f->ctx,
                        "%s: %s begins at %s, and %s, which comes before, ends at %s: files that "
                        "are joined must go on %s",
-                       after->of->path, f->netcdf->names[f->netcdf->join], first, before->of->path,
-                       last, direction < 0 ? "descending" : "ascending");
+                       after->of->path, f->netcdf->names[f->netcdf->join], show(after, 0, first),
+                       before->of->path, show(before, 1, last),
+                       direction < 0 ? "descending" : "ascending");
 }
 
 static tally_status turns(const tally_file *f, const ends *e, int direction)
 {
-    char first[48], last[48];
-    tally_format_value(e->dtype, e->value[0], 0, first, sizeof first);
-    tally_format_value(e->dtype, e->value[1], 0, last, sizeof last);
+    char first[SHOWN], last[SHOWN];
     return tl_bad_data(f->ctx,
                        "%s: %s goes from %s to %s, and the files that are joined with it are %s",
-                       e->of->path, f->netcdf->names[f->netcdf->join], first, last,
-                       direction < 0 ? "descending" : "ascending");
+                       e->of->path, f->netcdf->names[f->netcdf->join], show(e, 0, first),
+                       show(e, 1, last), direction < 0 ? "descending" : "ascending");
 }
 
 /* Checks that along the join each part continues after the part before it. */
@@ -219,14 +225,12 @@ static tally_status check_equal(const tally_file *f, int dimension)
         s = ends_read(f, &n->parts[i], dimension, &e);
         for (int k = 0; k < 2 && !s && are_comparable(&first, &e); k++) {
             if (compare(first.dtype, first.value[k], e.dtype, e.value[k]) % 2 == 0) continue;
-            char one[48], other[48];
-            tally_format_value(first.dtype, first.value[k], 0, one, sizeof one);
-            tally_format_value(e.dtype, e.value[k], 0, other, sizeof other);
+            char one[SHOWN], other[SHOWN];
             s = tl_bad_data(
                 f->ctx,
                 "%s: %s %s %s, and in %s %s: files that are joined along %s must have the same %s",
-                e.of->path, n->names[dimension], k ? "ends at" : "begins at", other, first.of->path,
-                one, n->names[n->join], n->names[dimension]);
+                e.of->path, n->names[dimension], k ? "ends at" : "begins at", show(&e, k, other),
+                first.of->path, show(&first, k, one), n->names[n->join], n->names[dimension]);
         }
 
         ends_free(&e);
