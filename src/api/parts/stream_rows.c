@@ -5,7 +5,6 @@
 #include "api/checks.h"
 #include "context/view.h"
 #include "api/inputs.h"
-#include "dtype/dtype.h"
 #include "law/fp.h"
 #include <assert.h>
 #include <stdlib.h>
@@ -28,7 +27,8 @@ static tally_status check_shape(const tally_stream *s, const tally_view *in, con
     if (given != stream_dtype)
         return tl_invalid(s->ctx, "%s is %s: the stream's is %s",
                           in->next ? "the common type of in and in->next" : "in->dtype",
-                          tl_dtype_word(given), tally_dtype_name(stream_dtype));
+                          tally_dtype_name(given) ? tally_dtype_name(given) : "unknown",
+                          tally_dtype_name(stream_dtype));
 
     if (in->rows != s->rows)
         return tl_invalid(s->ctx, "in->rows is %lld: the stream has %lld sequence%s",
