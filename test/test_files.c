@@ -179,6 +179,11 @@ static void shrunk(void)
         expect(!tally_file_open(NULL, path("r"), &raw, &f), "raw", "");
         tally_file_get_info(f, &info);
         expect(info.mapped && !info.shrunk, "not yet", "");
+        expect(tally_file_read(f, values, -1, &got) == TALLY_INVALID &&
+                   !strcmp(tally_error(NULL), "max is -1: must be at least 0") && !got &&
+                   tally_file_read(f, values, 1, NULL) == TALLY_INVALID &&
+                   !strcmp(tally_error(NULL), "got is NULL"),
+               "refused", tally_error(NULL));
         if (truncate(path("r"), (off_t)left)) exit(1);
         tally_file_get_info(f, &info);
         expect(info.shrunk, "shrunk", "");

@@ -106,9 +106,9 @@ static tally_status refuse(tally *ctx, const char *place, wide v, tally_dtype dt
     do *--at = (char)('0' + (int)(rest % 10));
     while (rest /= 10);
     if (v < 0) *--at = '-';
-    return tl_fail(ctx, TALLY_BAD_DATA, "sum:checked: %s is %s, and 64 bits hold %s", place, at,
-                   tl_dtype_kind(dtype) == 'U' ? "0..18446744073709551615"
-                                               : "-9223372036854775808..9223372036854775807");
+    return tl_bad_data(ctx, "sum:checked: %s is %s, and 64 bits hold %s", place, at,
+                       tl_dtype_kind(dtype) == 'U' ? "0..18446744073709551615"
+                                                   : "-9223372036854775808..9223372036854775807");
 }
 
 /* The place of result i: "the sum", "running sum 5 of sequence 2". r below 0: the only sequence. */

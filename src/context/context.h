@@ -53,10 +53,10 @@ tally_status tl_on_processors(tally *ctx, const void *p, const char *name, const
 tally_status tl_fail(tally *ctx, tally_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* tl_fail with TALLY_INVALID, with TALLY_UNSUPPORTED. */
-tally_status tl_invalid(tally *ctx, const char *format, ...) __attribute__((format(printf, 2, 3)));
-tally_status tl_unsupported(tally *ctx, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+/* tl_fail with one status: tl_invalid(ctx, format, ...). */
+#define tl_invalid(ctx, ...)     tl_fail(ctx, TALLY_INVALID, __VA_ARGS__)
+#define tl_unsupported(ctx, ...) tl_fail(ctx, TALLY_UNSUPPORTED, __VA_ARGS__)
+#define tl_bad_data(ctx, ...)    tl_fail(ctx, TALLY_BAD_DATA, __VA_ARGS__)
 
 /* realloc of the memory at *(void **)pointer to `bytes` bytes for `what`. */
 tally_status tl_grow(tally *ctx, void *pointer, size_t bytes, const char *what);

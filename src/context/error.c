@@ -10,37 +10,14 @@
 static _Thread_local char thread_error[512];
 _Static_assert(sizeof thread_error == sizeof((tally *)0)->error, "the same capacity");
 
-static void store(tally *ctx, const char *format, va_list args)
-{
-    vsnprintf(ctx ? ctx->error : thread_error, sizeof thread_error, format, args);
-}
-
 tally_status tl_fail(tally *ctx, tally_status status, const char *format, ...)
 {
     assert(status != TALLY_OK);
     va_list args;
     va_start(args, format);
-    store(ctx, format, args);
+    vsnprintf(ctx ? ctx->error : thread_error, sizeof thread_error, format, args);
     va_end(args);
     return status;
-}
-
-tally_status tl_invalid(tally *ctx, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    store(ctx, format, args);
-    va_end(args);
-    return TALLY_INVALID;
-}
-
-tally_status tl_unsupported(tally *ctx, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    store(ctx, format, args);
-    va_end(args);
-    return TALLY_UNSUPPORTED;
 }
 
 tally_status tl_no_context(void)

@@ -3,6 +3,7 @@
  * the errors of compilers. */
 #define _GNU_SOURCE
 #include "user.h"
+#include "dtype/dtype.h"
 #include <assert.h>
 #include <ctype.h>
 #include <errno.h>
@@ -139,8 +140,8 @@ tally_status tally_define_file(tally *ctx, const char *name, const char *path)
     if (failed)
         status = tl_fail(ctx, TALLY_IO, "%s: %s", path, strerror(why));
     else if (strlen(text) != got)
-        status = tl_fail(ctx, TALLY_BAD_DATA, "%s: byte %zu is zero: an operator is a text", path,
-                         strlen(text));
+        status =
+            tl_bad_data(ctx, "%s: byte %zu is zero: an operator is a text", path, strlen(text));
     else
         status = tally_define(ctx, name, text, path);
 
@@ -150,16 +151,13 @@ tally_status tally_define_file(tally *ctx, const char *name, const char *path)
 
 /* ---- instances ---- */
 
-static int is_float(tally_dtype d) { return d >= TALLY_F16; }
-static int is_signed(tally_dtype d) { return d < TALLY_F16 && (d - TALLY_I8) % 2 == 0; }
-
 /* The same rule as cpu/kernel/instances.h for built-in operators. 0: no arithmetic. */
 static tally_dtype default_accumulator(tl_acc_rule rule, tally_dtype d)
 {
     if (rule == TL_ACC_NONE) return 0;
     if (rule == TL_ACC_F64 || d == TALLY_F64) return TALLY_F64;
-    if (is_float(d)) return TALLY_F32;
-    return rule == TL_ACC_REAL ? TALLY_F64 : is_signed(d) ? TALLY_I64 : TALLY_U64;
+    if (tl_dtype_kind(d) == 'F') return TALLY_F32;
+    return rule == TL_ACC_REAL ? TALLY_F64 : tl_dtype_kind(d) == 'I' ? TALLY_I64 : TALLY_U64;
 }
 
 static int field_bytes(tl_field field, tally_dtype d, tally_dtype acc)
@@ -184,9 +182,8 @@ static tally_status measure(tally *ctx, const tl_user *u, tally_dtype d, tally_d
     *aligned = (*aligned + widest - 1) / widest * widest;
     if (*aligned <= STATE_MOST) return TALLY_OK;
 
-    return tl_fail(ctx, TALLY_BAD_DATA,
-                   "%.200s:%d: a state takes %d bytes for %s: must be at most %d", u->where,
-                   u->facts.state_line, *aligned, tally_dtype_name(d), STATE_MOST);
+    return tl_bad_data(ctx, "%.200s:%d: a state takes %d bytes for %s: must be at most %d",
+                       u->where, u->facts.state_line, *aligned, tally_dtype_name(d), STATE_MOST);
 }
 
 tally_status tl_user_resolve(tally *ctx, tl_user *u, tally_dtype d, tally_dtype acc,
@@ -196,8 +193,8 @@ tally_status tl_user_resolve(tally *ctx, tl_user *u, tally_dtype d, tally_dtype 
     assert(acc == 0 || acc == TALLY_F64);
     const tl_facts *f = &u->facts;
     tally_dtype file_name = default_accumulator(f->acc, d);
-    int on_request =
-            (f->acc == TL_ACC_WIDE || f->acc == TL_ACC_REAL) && is_float(d) && d != TALLY_F64,
+    int on_request = (f->acc == TL_ACC_WIDE || f->acc == TL_ACC_REAL) && tl_dtype_kind(d) == 'F' &&
+                     d != TALLY_F64,
         packed, aligned;
     *op = NULL;
     if (acc && acc != file_name && !(acc == TALLY_F64 && on_request)) return TALLY_OK;
@@ -275,11 +272,9 @@ static int read_log_line(const char *line, size_t length, const char *name, char
             continue;
         p += *p == '"';
 
-        if (sscanf(p, ":%d:%d:%n", &number, &column, &used) == 2 && used) {
-        } else if (sscanf(p, "(%d)%n", &number, &used) == 1 && used) {
-        } else {
+        if ((sscanf(p, ":%d:%d:%n", &number, &column, &used) != 2 || !used) &&
+            (sscanf(p, "(%d)%n", &number, &used) != 1 || !used))
             continue;
-        }
 
         const char *message = p + used + strspn(p + used, ": ");
         if (!strncmp(message, "fatal ", 6)) message += 6;
@@ -387,7 +382,7 @@ tally_status tl_user_error(tally *ctx, const tl_user *u, const char *log)
                 read_word_error(line, length, line + length, u->name, message, sizeof message)) {
                 plain_words(message);
                 simplify_message(message, sizeof message);
-                return tl_fail(ctx, TALLY_BAD_DATA, "%.180s:%s", u->where, message);
+                return tl_bad_data(ctx, "%.180s:%s", u->where, message);
             }
 
             if (!*first) snprintf(first, sizeof first, "%.*s", (int)length, line);
@@ -396,6 +391,6 @@ tally_status tl_user_error(tally *ctx, const tl_user *u, const char *log)
         line += length;
     }
 
-    return tl_fail(ctx, TALLY_BAD_DATA, "%.180s: the text does not fit the kernels: %s", u->where,
-                   *first ? first : log);
+    return tl_bad_data(ctx, "%.180s: the text does not fit the kernels: %s", u->where,
+                       *first ? first : log);
 }

@@ -115,7 +115,7 @@ static __attribute__((format(printf, 3, 4))) tally_status bad(const reader *r, c
     /* \v is a joined newline */
     for (const char *p = r->text; p < at; p++) line += *p == '\n' || *p == '\v';
 
-    return tl_fail(r->ctx, TALLY_BAD_DATA, "%.200s:%d: %s", r->where, line, message);
+    return tl_bad_data(r->ctx, "%.200s:%d: %s", r->where, line, message);
 }
 
 /* ---- facts ---- */
@@ -239,12 +239,11 @@ static tally_status read_fact(reader *r, const char *begin, const char *name, co
 {
     /* only texts of src/op/ have these */
     static const char *const of_nan_forms[] = {"OP_NAN_CORE", "OP_COUNTS", "OP_ABSENT", NULL};
-    static const char *const of_ours[] = {"OP_CORE", NULL};
     char value[64];
     const int fact = find_fact(name);
 
     if (!strcmp(name, "OP_BLANK") || find(of_nan_forms, name) >= 0 ||
-        (r->built_in && find(of_ours, name) >= 0))
+        (r->built_in && !strcmp(name, "OP_CORE")))
         return TALLY_OK;
 
     if (r->built_in && fact >= 0 && stated[fact].by == BY_USERS)
@@ -389,7 +388,7 @@ static tally_status check_written(const reader *r, const char *written)
         const char *end = p + 1 + strspn(p + 1, " \t\v\f");
         if (*p == '\\' && end > p + 1 && (*end == '\n' || *end == '\r'))
             why = "there are blanks between a backslash and the end of its line";
-        if (why) return tl_fail(r->ctx, TALLY_BAD_DATA, "%.200s:%d: %s", r->where, line, why);
+        if (why) return tl_bad_data(r->ctx, "%.200s:%d: %s", r->where, line, why);
     }
     return TALLY_OK;
 }

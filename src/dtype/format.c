@@ -2,7 +2,7 @@
  * Numbers to text: the shortest decimal that reads back to the same bits, by Schubfach (Raffaello
  * Giulietti, "The Schubfach way to render doubles", 2020), for all four float formats. Integer
  * arithmetic only; independent of locale and rounding mode. */
-#include "tally.h"
+#include "dtype.h"
 #include "number.h"
 #include <assert.h>
 
@@ -50,10 +50,8 @@ static uint64_t shortest(uint64_t c, int q, int lower_closer, int *exp10)
 }
 
 static const char pairs[] = "0001020304050607080910111213141516171819202122232425262728293031323334"
-                            "3536373839404142434445464748"
-                            "4950515253545556575859606162636465666768697071727374757677787980818283"
-                            "848586878889909192939495969798"
-                            "99";
+                            "3536373839404142434445464748495051525354555657585960616263646566676869"
+                            "707172737475767778798081828384858687888990919293949596979899";
 
 /* Writes the digits of v before `end`. Returns their start. */
 static char *digits_before(char *end, uint64_t v)
@@ -160,26 +158,14 @@ char *tl_format(char *out, tally_dtype dtype, const void *value, int hex)
     char text[20];
 
     if (hex) return put_hex(out, b8, size);
-    switch (dtype) {
-    case TALLY_F64:
-        return put_float(out, b8, 52, 11);
-    case TALLY_F32:
-        return put_float(out, b8, 23, 8);
-    case TALLY_F16:
-        return put_float(out, b8, 10, 5);
-    case TALLY_BF16:
-        return put_float(out, b8, 7, 8);
-    case TALLY_I8:
-    case TALLY_I16:
-    case TALLY_I32:
-    case TALLY_I64: {
+    if (dtype == TALLY_F64) return put_float(out, b8, 52, 11);
+    if (dtype == TALLY_F32) return put_float(out, b8, 23, 8);
+    if (dtype == TALLY_F16) return put_float(out, b8, 10, 5);
+    if (dtype == TALLY_BF16) return put_float(out, b8, 7, 8);
+    if (tl_dtype_kind(dtype) == 'I') {
         const int64_t v = (int64_t)(b8 << (64 - 8 * size)) >> (64 - 8 * size);
         if (v < 0) *out++ = '-';
         b8 = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
-        break;
-    }
-    default:
-        break;
     }
 
     const char *const d = digits_before(text + sizeof text, b8);

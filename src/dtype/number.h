@@ -14,6 +14,8 @@
 #include <assert.h>
 #include <string.h>
 
+#define TL_FORCE_INLINE static inline __attribute__((always_inline))
+
 /* The leading 128 bits (high, low) of 5^q, q = TL_POW5_MIN .. TL_POW5_MAX, for reading decimals
  * (Eisel-Lemire, Software: Practice and Experience 51:8, 2021) and for writing them (Schubfach,
  * Giulietti 2020). They are exact for 0 <= q <= 55, one unit above the truncated value for -27 <= q
@@ -77,8 +79,7 @@ static const struct tl_fmt tl_f32 = {23, -127, 0xff, -65, 38, -17, 10};
 /* The bits, without the sign, of the value of format f nearest to w * 10^q, ties to even. Exact for
  * every w and q, without a fallback (Mushtak and Lemire, "Fast number parsing without fallback",
  * 2022). */
-static inline __attribute__((always_inline)) uint64_t tl_round_decimal(uint64_t w, int64_t q,
-                                                                       const struct tl_fmt f)
+TL_FORCE_INLINE uint64_t tl_round_decimal(uint64_t w, int64_t q, const struct tl_fmt f)
 {
     if (w == 0 || q < f.qmin) return 0;
     if (q > f.qmax) return (uint64_t)f.inf << f.mant;
@@ -126,7 +127,7 @@ static const uint64_t tl_ten[] = {1,         10,         100,         1000,
 
 /* Returns how many of the 8 characters at p are digits before the first that is not, and their
  * value. Reads 8 bytes. */
-static inline __attribute__((always_inline)) int tl_digits8(const char *p, uint64_t *value)
+TL_FORCE_INLINE int tl_digits8(const char *p, uint64_t *value)
 {
     uint64_t v;
     memcpy(&v, p, 8);
@@ -148,8 +149,7 @@ static inline __attribute__((always_inline)) int tl_digits8(const char *p, uint6
 
 /* Scans a plain decimal of at most 19 digits from *p, up to the first character that does not
  * belong to it. Returns 1 and the value w * 10^q, or 0. Reads up to 16 bytes past the number. */
-static inline __attribute__((always_inline)) int tl_fast_scan(const char **p, uint64_t *w,
-                                                              int64_t *q, int *neg)
+TL_FORCE_INLINE int tl_fast_scan(const char **p, uint64_t *w, int64_t *q, int *neg)
 {
     const char *s = *p;
     uint64_t m, v;
@@ -212,7 +212,7 @@ static inline __attribute__((always_inline)) int tl_fast_scan(const char **p, ui
 }
 
 /* Scans an integer of at most 18 digits from *p. Reads up to 16 bytes past it. */
-static inline __attribute__((always_inline)) int tl_fast_whole(const char **p, int64_t *value)
+TL_FORCE_INLINE int tl_fast_whole(const char **p, int64_t *value)
 {
     const char *s = *p;
     uint64_t m, v;
@@ -237,15 +237,14 @@ static inline __attribute__((always_inline)) int tl_fast_whole(const char **p, i
 }
 
 /* tally_dtype_size of an integer type, inlined for loops. */
-static inline __attribute__((always_inline)) size_t tl_whole_size(tally_dtype dtype)
+TL_FORCE_INLINE size_t tl_whole_size(tally_dtype dtype)
 {
     return (size_t)1 << ((dtype - TALLY_I8) >> 1);
 }
 
 /* The smallest and largest value of an integer type. For u64 the largest is INT64_MAX, which is
  * enough for the fast path. */
-static inline __attribute__((always_inline)) void tl_whole_range(tally_dtype dtype, int64_t *least,
-                                                                 int64_t *greatest)
+TL_FORCE_INLINE void tl_whole_range(tally_dtype dtype, int64_t *least, int64_t *greatest)
 {
     assert(dtype >= TALLY_I8 && dtype <= TALLY_U64);
     const int is_unsigned = (dtype - TALLY_I8) & 1, bits = 8 * (int)tl_whole_size(dtype);
@@ -263,7 +262,7 @@ static inline int tl_is_float(tally_dtype dtype)
 #endif
 
 /* Stores the low bytes of bits as an element of `size` bytes. */
-static inline __attribute__((always_inline)) void tl_store(void *value, uint64_t bits, size_t size)
+TL_FORCE_INLINE void tl_store(void *value, uint64_t bits, size_t size)
 {
     memcpy(value, &bits, size);
 }
@@ -278,8 +277,7 @@ static inline uint64_t tl_load(const void *value, size_t size)
 
 /* The fast path for one value: returns 1 and moves *p past it, or returns 0 and leaves *p.
  * Requires: dtype is a constant in the caller. Reads up to 32 bytes past the number. */
-static inline __attribute__((always_inline)) int tl_fast_value(const char **p, tally_dtype dtype,
-                                                               void *value)
+TL_FORCE_INLINE int tl_fast_value(const char **p, tally_dtype dtype, void *value)
 {
     if (dtype == TALLY_F64 || dtype == TALLY_F32) {
         uint64_t w;

@@ -87,8 +87,8 @@ static void bad_time(char *out, const tl_bad *bad, const tl_layout *l)
         return;
     case TL_CELL_SIGN:
         snprintf(out, SENTENCE,
-                 "the time '%s' does not go with %s above: times must all be in "
-                 "-2^63 .. 2^63 - 1, or all in 0 .. 2^64 - 1",
+                 "the time '%s' does not go with %s above: times must all be in -2^63 .. 2^63 - 1, "
+                 "or all in 0 .. 2^64 - 1",
                  text, bad->other);
         return;
     case TL_CELL_FRAME:
@@ -152,6 +152,6 @@ tally_status tl_bad_cell(tally_file *f, const tl_bad *bad, const tl_layout *l)
         bad_time(sentence, bad, l);
     else
         bad_number(sentence, bad, f->info.dtype, l);
-    return tl_fail(f->ctx, TALLY_BAD_DATA, "%s:%lld:%lld: %s", f->label, (long long)bad->line,
-                   (long long)bad->col, sentence);
+    return tl_bad_data(f->ctx, "%s:%lld:%lld: %s", f->label, (long long)bad->line,
+                       (long long)bad->col, sentence);
 }

@@ -51,11 +51,10 @@ static tally_status truncated(tally_file *f, int64_t available)
     assert(available >= 0);
     char shape[220];
     const int64_t size = (int64_t)tally_dtype_size(f->info.dtype);
-    return tl_fail_on(f, TALLY_BAD_DATA,
-                      "the file is truncated: shape %s of %s needs %lld bytes of elements, and "
-                      "%lld are there",
-                      shape_text(f, shape, sizeof shape), tally_dtype_name(f->info.dtype),
-                      (long long)(f->info.elements * size), (long long)available);
+    return tl_bad_data_on(
+        f, "the file is truncated: shape %s of %s needs %lld bytes of elements, and %lld are there",
+        shape_text(f, shape, sizeof shape), tally_dtype_name(f->info.dtype),
+        (long long)(f->info.elements * size), (long long)available);
 }
 
 tally_status tl_binary_start(tally_file *f)
@@ -69,9 +68,9 @@ tally_status tl_binary_start(tally_file *f)
             if (available / size < f->info.elements) return truncated(f, available);
         } else {
             if (available % size)
-                return tl_fail_on(
-                    f, TALLY_BAD_DATA, "%lld bytes is not a multiple of %lld, the size of %s",
-                    (long long)available, (long long)size, tally_dtype_name(f->info.dtype));
+                return tl_bad_data_on(f, "%lld bytes is not a multiple of %lld, the size of %s",
+                                      (long long)available, (long long)size,
+                                      tally_dtype_name(f->info.dtype));
             f->info.elements = available / size;
         }
 
@@ -131,10 +130,11 @@ tally_status tl_binary_read(tally_file *f, void *buffer, int64_t max, int64_t *g
     if (r < n * size && f->left >= 0) return truncated(f, (f->info.elements - f->left) * size + r);
 
     if (r % size)
-        return tl_fail_on(f, TALLY_BAD_DATA,
-                          "the data ends inside an element: %lld bytes is not a multiple of %lld, "
-                          "the size of %s",
-                          (long long)f->pos, (long long)size, tally_dtype_name(f->info.dtype));
+        return tl_bad_data_on(
+            f,
+            "the data ends inside an element: %lld bytes is not a multiple of %lld, "
+            "the size of %s",
+            (long long)f->pos, (long long)size, tally_dtype_name(f->info.dtype));
 
     *got = r / size;
     if (f->left >= 0) f->left -= *got;

@@ -36,8 +36,8 @@ static int begins_line(const tl_chunk *c, const char *p)
 }
 
 /* Reads text in which every cell is a value. */
-static inline __attribute__((always_inline)) void
-read_every_cell(tl_chunk *const c, const tl_layout *const l, const tally_dtype dtype)
+TL_FORCE_INLINE void read_every_cell(tl_chunk *const c, const tl_layout *const l,
+                                     const tally_dtype dtype)
 {
     const size_t size = tally_dtype_size(dtype);
     const char *p = c->start, *const end = c->end, d = l->delimiter ? l->delimiter : ' ',
@@ -94,10 +94,8 @@ typedef struct {
     int simple; /* there is a delimiter, and no quote */
 } line;
 
-#define INLINE static inline __attribute__((always_inline))
-
 /* Finds the text of the field at p and returns the field's end. */
-INLINE const char *cut_field(line *t, const char *p)
+TL_FORCE_INLINE const char *cut_field(line *t, const char *p)
 {
     const char *s, *e, *const q = tl_field(p, t->stop, t->l, &s, &e);
     t->s = s;
@@ -106,11 +104,14 @@ INLINE const char *cut_field(line *t, const char *p)
 }
 
 /* The start of the field after one that ends at q. */
-INLINE const char *after(const line *t, const char *q) { return t->l->delimiter ? q + 1 : q; }
+TL_FORCE_INLINE const char *after(const line *t, const char *q)
+{
+    return t->l->delimiter ? q + 1 : q;
+}
 
 /* Skips the field at t->p, if another field follows. Returns its end, or NULL if none follows;
  * then t->e is NULL if a quote is not closed. */
-INLINE const char *skip_field(line *t)
+TL_FORCE_INLINE const char *skip_field(line *t)
 {
     if (t->simple) return memchr(t->p, t->l->delimiter, (size_t)(t->stop - t->p));
     const char *const q = cut_field(t, t->p);
@@ -118,7 +119,7 @@ INLINE const char *skip_field(line *t)
 }
 
 /* Moves to cell number `column`. Returns TL_CELL_OK, or why the line has no such cell. */
-INLINE int find_cell(tl_chunk *c, line *t, int64_t column)
+TL_FORCE_INLINE int find_cell(tl_chunk *c, line *t, int64_t column)
 {
     for (; t->cell < column; t->cell++, t->p = after(t, t->q), t->ended = NULL)
         if (!(t->q = t->ended ? t->ended : skip_field(t))) break;
@@ -132,7 +133,7 @@ INLINE int find_cell(tl_chunk *c, line *t, int64_t column)
 }
 
 /* Reads the cell at t->p as a value. Returns TL_CELL_OK or why it is not a value. Sets t->q. */
-INLINE int read_value(line *t, tally_dtype dtype, void *value)
+TL_FORCE_INLINE int read_value(line *t, tally_dtype dtype, void *value)
 {
     const char *at = t->p, *const stop = t->stop, d = t->l->delimiter;
     if (!t->l->decimal && tl_fast_value(&at, dtype, value)) {
@@ -148,7 +149,7 @@ INLINE int read_value(line *t, tally_dtype dtype, void *value)
 
 /* Finds the text of the cell at t->p, for a key or a time. Returns TL_CELL_OK or why there is
  * none. Sets t->ended. */
-INLINE int read_text(line *t)
+TL_FORCE_INLINE int read_text(line *t)
 {
     t->ended = NULL;
     if (!t->simple) {
@@ -165,7 +166,7 @@ INLINE int read_text(line *t)
 }
 
 /* The last text as a key. */
-INLINE tl_span key_of(const tl_chunk *c, const line *t)
+TL_FORCE_INLINE tl_span key_of(const tl_chunk *c, const line *t)
 {
     tl_span key = {(uint32_t)(t->s - c->start), (uint32_t)(t->e - t->s)};
     if (!t->simple && t->l->quotes && t->s > c->start && t->s[-1] == '"' &&
@@ -183,7 +184,7 @@ typedef struct {
 
 /* Reads the cell at t->p as key or time number k of the chosen cells. The same cell may also be a
  * value, so t->p stays. */
-INLINE int take_text(tl_chunk *c, line *t, const row *to, int64_t k)
+TL_FORCE_INLINE int take_text(tl_chunk *c, line *t, const row *to, int64_t k)
 {
     int why = read_text(t);
     if (!why && t->l->want[k].role == TL_TIME)
@@ -199,8 +200,8 @@ INLINE int take_text(tl_chunk *c, line *t, const row *to, int64_t k)
 
 /* Reads the `columns` + `others` chosen cells of a line. Returns TL_CELL_OK or what is wrong with
  * the cell whose text is [t->s, t->e). */
-INLINE int read_chosen(tl_chunk *c, line *t, const row *to, const tally_dtype dtype,
-                       const int64_t columns, const int64_t others)
+TL_FORCE_INLINE int read_chosen(tl_chunk *c, line *t, const row *to, const tally_dtype dtype,
+                                const int64_t columns, const int64_t others)
 {
     const size_t size = tally_dtype_size(dtype);
     const int64_t chosen = columns + others;
@@ -228,7 +229,7 @@ INLINE int read_chosen(tl_chunk *c, line *t, const row *to, const tally_dtype dt
 
 /* Counts the cells after the last chosen one. Returns TL_CELL_OK, or TL_CELL_MORE if there are
  * more than the layout's fields. Requires: the text has no quotes. */
-INLINE int count_rest(const tl_chunk *c, line *t)
+TL_FORCE_INLINE int count_rest(const tl_chunk *c, line *t)
 {
     for (; t->q < t->stop && *t->q != '\n'; t->cell++) {
         if (t->cell + 1 == t->l->fields) {
@@ -243,7 +244,7 @@ INLINE int count_rest(const tl_chunk *c, line *t)
 
 /* The start of the line after t. Returns NULL if a quote is not closed, which it records. A line
  * with quotes may have newlines in its fields. */
-INLINE const char *next_line(tl_chunk *c, line *t, int quoted)
+TL_FORCE_INLINE const char *next_line(tl_chunk *c, line *t, int quoted)
 {
     if (!quoted) return t->stop + 1;
     const char *p = t->q;
@@ -257,8 +258,8 @@ INLINE const char *next_line(tl_chunk *c, line *t, int quoted)
 /* Reads lines: one row of values from the chosen columns, and the row's key and time. After
  * inlining, `columns` is the constant 1 if there is one column of values, and `others`, the
  * number of key and time columns, is the constant 0 if there are none. */
-INLINE void read_rows(tl_chunk *const c, const tl_layout *const l, const tally_dtype dtype,
-                      const int64_t columns, const int64_t others)
+TL_FORCE_INLINE void read_rows(tl_chunk *const c, const tl_layout *const l, const tally_dtype dtype,
+                               const int64_t columns, const int64_t others)
 {
     const size_t size = tally_dtype_size(dtype);
     /* local copies, because stores to values may alias everything else */
@@ -298,8 +299,7 @@ INLINE void read_rows(tl_chunk *const c, const tl_layout *const l, const tally_d
     c->count = (to.values - c->values) / (int64_t)size;
 }
 
-static inline __attribute__((always_inline)) void read_cells(tl_chunk *c, const tl_layout *l,
-                                                             const tally_dtype dtype)
+TL_FORCE_INLINE void read_cells(tl_chunk *c, const tl_layout *l, const tally_dtype dtype)
 {
     if (l->keys + l->times)
         read_rows(c, l, dtype, l->columns, l->keys + l->times);
@@ -319,31 +319,19 @@ enum { ONCE = 1 };
 enum { ONCE = 0 };
 #endif
 
-static inline __attribute__((always_inline)) void cells(tl_chunk *c, const tl_layout *l,
-                                                        tally_dtype dtype)
+/* Constant types, so that the common types get their own loops. */
+TL_FORCE_INLINE void cells(tl_chunk *c, const tl_layout *l, tally_dtype dtype)
 {
-    if (ONCE) {
-        read_cells(c, l, dtype);
-        return;
-    }
-
-    switch (dtype) { /* constant types, so that the common types get their own loops */
-    case TALLY_F64:
+    if (!ONCE && dtype == TALLY_F64)
         read_cells(c, l, TALLY_F64);
-        return;
-    case TALLY_F32:
+    else if (!ONCE && dtype == TALLY_F32)
         read_cells(c, l, TALLY_F32);
-        return;
-    case TALLY_I32:
+    else if (!ONCE && dtype == TALLY_I32)
         read_cells(c, l, TALLY_I32);
-        return;
-    case TALLY_I64:
+    else if (!ONCE && dtype == TALLY_I64)
         read_cells(c, l, TALLY_I64);
-        return;
-    default:
+    else
         read_cells(c, l, dtype);
-        return;
-    }
 }
 
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -354,8 +342,6 @@ static __attribute__((target("bmi,bmi2,lzcnt"))) void cells_bmi(tl_chunk *c, con
     cells(c, l, dtype);
 }
 #endif
-
-static void cells_any(tl_chunk *c, const tl_layout *l, tally_dtype dtype) { cells(c, l, dtype); }
 
 void tl_cells(tl_chunk *c, const tl_layout *l, tally_dtype dtype)
 {
@@ -370,5 +356,5 @@ void tl_cells(tl_chunk *c, const tl_layout *l, tally_dtype dtype)
         return;
     }
 #endif
-    cells_any(c, l, dtype);
+    cells(c, l, dtype);
 }

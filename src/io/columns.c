@@ -29,26 +29,29 @@ struct choice {
     int named;
 };
 
+/* How many of n characters a sentence shows. */
+static int shown(int64_t n) { return n < 60 ? (int)n : 60; }
+
 static int kind(const struct choice *c, int64_t i) { return tl_column_kind(&c->lines, c->from, i); }
 
+enum { LIST = 320 };
+
 /* Lists the columns for a sentence: 1 'date', 2 'price', ... numbers: only columns of numbers. */
-static const char *list_columns(const struct choice *c, int names, int numbers, char *out,
-                                size_t capacity)
+static const char *list_columns(const struct choice *c, int names, int numbers, char out[LIST])
 {
-    assert(capacity > 0);
     size_t n = 0;
     *out = 0;
     for (int64_t i = 0; i < (names ? c->r[0].n : c->width); i++) {
         if (numbers && kind(c, i) != TL_NUMBER) continue;
-        if (n + 60 > capacity) {
-            snprintf(out + n, capacity - n, ", ...");
+        if (n + 60 > LIST) {
+            snprintf(out + n, LIST - n, ", ...");
             break;
         }
 
-        n += (size_t)snprintf(out + n, capacity - n, "%s%lld", n ? ", " : "", (long long)i + 1);
+        n += (size_t)snprintf(out + n, LIST - n, "%s%lld", n ? ", " : "", (long long)i + 1);
         if (names) {
             const int64_t w = c->r[0].f[i].e - c->r[0].f[i].s;
-            n += (size_t)snprintf(out + n, capacity - n, " '%.*s'", (int)(w < 24 ? w : 24),
+            n += (size_t)snprintf(out + n, LIST - n, " '%.*s'", (int)(w < 24 ? w : 24),
                                   c->r[0].f[i].s);
         }
     }
@@ -94,8 +97,7 @@ static tally_status add(struct choice *c, int64_t column, int part)
     int64_t *const count = c->key ? &l->keys : &l->columns;
     const char as = (char)(part ? 2 << part : c->key ? KEY : VALUE);
     if (c->taken[column] & as)
-        return tl_fail_on(c->f, TALLY_INVALID, "column %lld is asked for twice",
-                          (long long)column + 1);
+        return tl_invalid_on(c->f, "column %lld is asked for twice", (long long)column + 1);
     c->taken[column] |= as;
     l->want[l->keys + l->times + l->columns] =
         (tl_want){column, *count, c->key ? TL_KEY : TL_VALUE, part};
@@ -118,7 +120,7 @@ static int64_t number(const char **s, const char *e)
 /* Reads one item of a list of columns: NAME, N, N-M or N- (to the last). */
 static tally_status read_item(struct choice *c, const char *s, const char *e, char *space)
 {
-    char list[320];
+    char list[LIST];
     int64_t lo = named_from(c, 0, s, e, space) + 1, hi;
     const int part = !lo && c->key ? tl_time_part_named(s, e, &e) : 0;
     if (part) lo = named_from(c, 0, s, e, space) + 1;
@@ -126,9 +128,8 @@ static tally_status read_item(struct choice *c, const char *s, const char *e, ch
 
     const int64_t twin = lo ? named_from(c, lo, s, e, space) + 1 : 0;
     if (twin)
-        return tl_fail_on(c->f, TALLY_INVALID,
-                          "columns %lld and %lld are both called '%.*s': choose by number",
-                          (long long)lo, (long long)twin, (int)(e - s < 60 ? e - s : 60), s);
+        return tl_invalid_on(c->f, "columns %lld and %lld are both called '%.*s': choose by number",
+                             (long long)lo, (long long)twin, shown(e - s), s);
 
     if (lo)
         c->named = 1;
@@ -147,9 +148,8 @@ static tally_status read_item(struct choice *c, const char *s, const char *e, ch
             int names = c->may_name > 1;
             for (int64_t i = 0; i < c->r[0].n && c->may_name; i++)
                 names |= tl_kind(&c->lines, &c->r[0].f[i]) == TL_WORD;
-            return tl_fail_on(c->f, TALLY_INVALID, "no column '%.*s'; the columns are %s",
-                              (int)(e - s < 60 ? e - s : 60), s,
-                              list_columns(c, names, 0, list, sizeof list));
+            return tl_invalid_on(c->f, "no column '%.*s'; the columns are %s", shown(e - s), s,
+                                 list_columns(c, names, 0, list));
         }
     }
 
@@ -185,8 +185,7 @@ static tally_status read_column_list(struct choice *c, const char *text)
         p = tl_field(p, end, &list, &s, &e);
         more = p < end;
         if (!e || (more && *p != ',')) {
-            status =
-                tl_fail_on(c->f, TALLY_INVALID, "column '%s': a quote in it is not closed", text);
+            status = tl_invalid_on(c->f, "column '%s': a quote in it is not closed", text);
             break;
         }
 
@@ -217,17 +216,14 @@ static tally_status name_columns(struct choice *c)
 
     for (int64_t k = 0; k < l->columns + l->keys + l->times; k++) {
         static const tl_field_text none = {"", ""};
-        const int64_t i = l->want[k].column;
-        if (l->want[k].role == TL_TIME) continue;
-        const tl_field_text *const x = i < c->r[0].n ? &c->r[0].f[i] : &none;
-        char *const name = (l->want[k].role == TL_KEY ? l->key_names : l->names)[l->want[k].place] =
-            malloc((size_t)(x->e - x->s) + 1);
-        if (!name) return tl_no_memory(c->f->ctx, (size_t)(x->e - x->s) + 1, "the columns");
-        copy_plain(x, i < c->r[0].n ? c->r[0].line : x->s, name);
-        if (!l->want[k].part) continue;
-        free(name);
-        l->key_names[l->want[k].place] = strdup(tl_time_part_name(l->want[k].part));
-        if (!l->key_names[l->want[k].place]) return tl_no_memory(c->f->ctx, 16, "the columns");
+        const tl_want *const w = &l->want[k];
+        if (w->role == TL_TIME) continue;
+        const tl_field_text *const x = w->column < c->r[0].n ? &c->r[0].f[w->column] : &none;
+        char **const name = &(w->role == TL_KEY ? l->key_names : l->names)[w->place];
+        const size_t bytes = w->part ? 16 : (size_t)(x->e - x->s) + 1;
+        *name = w->part ? strdup(tl_time_part_name(w->part)) : malloc(bytes);
+        if (!*name) return tl_no_memory(c->f->ctx, bytes, "the columns");
+        if (!w->part) copy_plain(x, x == &none ? x->s : c->r[0].line, *name);
     }
 
     return TALLY_OK;
@@ -238,16 +234,15 @@ static tally_status name_columns(struct choice *c)
 static tally_status refuse_other_spelling(const struct choice *c, int64_t i)
 {
     assert(i >= 0);
-    const tl_field_text *x = NULL;
-    for (int k = c->from; k < c->lines.records && !x; k++)
-        if (i < c->r[k].n && tl_kind(&c->lines, &c->r[k].f[i]) != TL_NONE) x = &c->r[k].f[i];
-    const char between = x ? tl_grouped(x->s, x->e) : 0;
-    const char *p = x ? x->s + (x->s < x->e && (*x->s == '-' || *x->s == '+')) : NULL;
-    while (x && p < x->e && *p >= '0' && *p <= '9') p++;
+    const tl_field_text *const x = tl_first_known_cell(&c->lines, c->from, i);
+    assert(x);
+    const char between = tl_grouped(x->s, x->e);
+    const char *p = x->s + (x->s < x->e && (*x->s == '-' || *x->s == '+'));
+    while (p < x->e && *p >= '0' && *p <= '9') p++;
     const char *const digits = p;
-    if (x && p < x->e && *p == ',')
+    if (p < x->e && *p == ',')
         for (p++; p < x->e && *p >= '0' && *p <= '9';) p++;
-    const int comma = x && digits > x->s && p > digits + 1 && p == x->e;
+    const int comma = digits > x->s && p > digits + 1 && p == x->e;
     if (!between && !comma) return TALLY_OK;
 
     char option[40] = "";
@@ -256,17 +251,16 @@ static tally_status refuse_other_spelling(const struct choice *c, int64_t i)
         snprintf(option, sizeof option, "read it with --thousands %c%c%c, or ", quote, between,
                  quote);
 
-    return tl_fail_on(c->f, TALLY_INVALID,
-                      "column %lld has '%.*s', which is no number here: %schoose the columns "
-                      "with --column",
-                      (long long)i + 1, (int)(x->e - x->s < 40 ? x->e - x->s : 40), x->s, option);
+    return tl_invalid_on(
+        c->f, "column %lld has '%.*s', which is no number here: %schoose the columns with --column",
+        (long long)i + 1, (int)(x->e - x->s < 40 ? x->e - x->s : 40), x->s, option);
 }
 
 /* Chooses the columns if the caller named none: the only column with numbers, or for a table all
  * columns without words. */
 static tally_status choose_by_content(struct choice *c)
 {
-    char list[320];
+    char list[LIST];
     int64_t found = 0, maybe = 0, at = 0, maybe_at = 0;
     tally_status s = TALLY_OK;
 
@@ -283,13 +277,12 @@ static tally_status choose_by_content(struct choice *c)
     if (found == 0 && maybe == 1) found = 1, at = maybe_at;
     if (c->width <= 1 && !c->l->keys && !c->l->times) found = 1, at = 0;
     if (found == 0)
-        return tl_fail_on(c->f, TALLY_BAD_DATA,
-                          "the first line of data has no number; choose the column with --column");
+        return tl_bad_data_on(
+            c->f, "the first line of data has no number; choose the column with --column");
 
     if (found > 1)
-        return tl_fail_on(c->f, TALLY_INVALID,
-                          "%lld columns have numbers: %s; choose one with --column",
-                          (long long)found, list_columns(c, c->from > 0, 1, list, sizeof list));
+        return tl_invalid_on(c->f, "%lld columns have numbers: %s; choose one with --column",
+                             (long long)found, list_columns(c, c->from > 0, 1, list));
 
     return add(c, at, 0);
 }
@@ -301,18 +294,16 @@ static tally_status last_is_time(const struct choice *c)
     w->role = TL_TIME;
     c->l->times = 1;
     if (!w->part) return TALLY_OK;
-    return tl_fail_on(c->f, TALLY_INVALID,
-                      "the last column of --by has the times of windows, not their %s",
-                      tl_time_part_name(w->part));
+    return tl_invalid_on(c->f, "the last column of --by has the times of windows, not their %s",
+                         tl_time_part_name(w->part));
 }
 
 static tally_status refuse_uncertain_header(const struct choice *c)
 {
     const int64_t n = tl_line_end(c->r[0].line, c->r[0].next) - c->r[0].line;
-    return tl_fail_on(c->f, TALLY_INVALID,
-                      "the first line, '%.*s', may be a header or data: say --header yes or "
-                      "--header no",
-                      (int)(n < 60 ? n : 60), c->r[0].line);
+    return tl_invalid_on(
+        c->f, "the first line, '%.*s', may be a header or data: say --header yes or --header no",
+        shown(n), c->r[0].line);
 }
 
 /* Refuses a first line of csv that may be a comment: it begins with '#' and has fewer cells than
@@ -324,10 +315,10 @@ static tally_status refuse_possible_comment(const struct choice *c)
     if (p == c->r[0].next || *p != '#' || c->lines.records < 2 || c->r[0].n >= c->r[1].n)
         return TALLY_OK;
     const int64_t n = tl_line_end(p, c->r[0].next) - p;
-    return tl_fail_on(c->f, TALLY_INVALID,
-                      "the first line, '%.*s', may be a comment: say --comment '#' if lines that "
-                      "begin with # are to be skipped, --comment '' if not",
-                      (int)(n < 60 ? n : 60), p);
+    return tl_invalid_on(c->f,
+                         "the first line, '%.*s', may be a comment: say --comment '#' if lines "
+                         "that begin with # are to be skipped, --comment '' if not",
+                         shown(n), p);
 }
 
 /* Chooses the columns, and decides whether there is a header unless the caller has decided that. */
@@ -371,8 +362,7 @@ tally_status tl_choose_columns(tally_file *f, const tally_file_options *o, const
     if (!c.taken || !l->want) {
         s = tl_no_memory(f->ctx, (size_t)(2 * c.width + 2) * sizeof *l->want, "the columns");
     } else if (records == 0 && (o->column || o->by)) {
-        s = tl_fail_on(f, TALLY_BAD_DATA, "no column '%s': the input is empty",
-                       o->column ? o->column : o->by);
+        s = tl_bad_data_on(f, "no column '%s': the input is empty", o->column ? o->column : o->by);
     } else if (records == 0) { /* there is nothing to read */
         l->want[0] = (tl_want){0};
         l->columns = 1;

@@ -199,9 +199,9 @@ static tally_status begin(tally_file *f, tl_compressed *c)
     c->library = dlopen(kinds[c->kind].library, RTLD_NOW | RTLD_LOCAL);
     for (int i = 0; i < 4; i++)
         if (!c->library || !(c->call[i] = dlsym(c->library, kinds[c->kind].calls[i])))
-            return tl_fail_on(f, TALLY_UNSUPPORTED,
-                              "is compressed by %s, and %s is not here: %s -dc FILE | tally ...",
-                              kinds[c->kind].what, kinds[c->kind].library, kinds[c->kind].what);
+            return tl_unsupported_on(
+                f, "is compressed by %s, and %s is not here: %s -dc FILE | tally ...",
+                kinds[c->kind].what, kinds[c->kind].library, kinds[c->kind].what);
     if (pipe2(ends, O_CLOEXEC) != 0) return tl_input_failed(f);
     fcntl(ends[1], F_SETPIPE_SZ, PIPE); /* a failure leaves the default size */
     c->source = *f;

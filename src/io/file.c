@@ -85,9 +85,8 @@ static tally_status choose(tally_file *f, const tally_file_options *o, tl_file_f
         for (tl_file_format i = 0; i < TL_FORMATS; i++)
             if (as_read(i) == i && strcmp(o->format, tl_format_names[i]) == 0) *format = i;
         if (*format == TL_FORMATS)
-            return tl_fail(f->ctx, TALLY_INVALID,
-                           "format '%s' is not one of auto, npy, raw, text, csv, netcdf",
-                           o->format);
+            return tl_invalid(f->ctx, "format '%s' is not one of auto, npy, raw, text, csv, netcdf",
+                              o->format);
         return TALLY_OK;
     }
 
@@ -121,9 +120,8 @@ static tally_status choose(tally_file *f, const tally_file_options *o, tl_file_f
 
     *format = kind < 0 ? TL_RAW : kind == 1 ? TL_CSV : TL_TEXT;
     if (kind < 0 && !o->dtype && !o->assume)
-        return tl_fail_on(
-            f, TALLY_BAD_DATA,
-            "neither npy nor text; if it is raw elements, say which: --format raw --dtype f64");
+        return tl_bad_data_on(
+            f, "neither npy nor text; if it is raw elements, say which: --format raw --dtype f64");
 
     return TALLY_OK;
 }
@@ -135,13 +133,12 @@ static tally_status start(tally_file *f, const tally_file_options *o)
 
     const tally_dtype dtype = o->dtype ? o->dtype : o->assume;
     if (dtype && !tally_dtype_size(dtype))
-        return tl_fail(f->ctx, TALLY_INVALID, "options.%s %d is no dtype",
-                       o->dtype ? "dtype" : "assume", (int)dtype);
+        return tl_invalid(f->ctx, "options.%s %d is no dtype", o->dtype ? "dtype" : "assume",
+                          (int)dtype);
 
     if (o->by_time && !o->by)
-        return tl_fail(
-            f->ctx, TALLY_INVALID,
-            "options.by_time is set and options.by is NULL: which column has the times?");
+        return tl_invalid(
+            f->ctx, "options.by_time is set and options.by is NULL: which column has the times?");
 
     if ((s = open_input(f))) return s;
     const int raw = o->format && strcmp(o->format, "auto")
@@ -150,44 +147,37 @@ static tally_status start(tally_file *f, const tally_file_options *o)
     /* the first bytes of raw elements may be anything */
     if (!raw && (s = tl_compressed_open(f))) return s;
     if ((s = choose(f, o, &format))) return s;
-    if (format != TL_RAW && (s = tl_refuse_foreign(f, format == TL_TEXT || format == TL_CSV)))
-        return s;
+    if (format != TL_RAW && (s = tl_refuse_foreign(f, tl_is_text(format)))) return s;
 
     f->info.format = tl_format_names[format];
-    if ((o->variable || o->more) && format != TL_NETCDF)
-        return tl_fail(f->ctx, TALLY_INVALID,
-                       o->variable ? "%s: variable '%s': %s files have no variables"
-                                   : "%s: cannot be joined with '%s': %s files have no named axes",
-                       f->label,
-                       o->variable  ? o->variable
-                       : o->more[0] ? o->more[0]
-                                    : "",
-                       tl_format_names[format]);
+    if (o->variable && format != TL_NETCDF)
+        return tl_invalid_on(f, "variable '%s': %s files have no variables", o->variable,
+                             f->info.format);
+    if (o->more && format != TL_NETCDF)
+        return tl_invalid_on(f, "cannot be joined with '%s': %s files have no named axes",
+                             o->more[0] ? o->more[0] : "", f->info.format);
 
-    if (format == TL_TEXT || format == TL_CSV) {
+    if (tl_is_text(format)) {
         f->info.dtype = dtype ? dtype : TALLY_F64;
         f->keeps = o->keep;
         return tl_text_start(f, o, format == TL_CSV);
     }
 
     if (o->column)
-        return tl_fail_on(f, TALLY_INVALID, "column '%s': %s files have no columns", o->column,
-                          tl_format_names[format]);
+        return tl_invalid_on(f, "column '%s': %s files have no columns", o->column, f->info.format);
 
     if (o->by)
-        return tl_fail_on(f, TALLY_INVALID, "key column '%s': %s files have no columns%s", o->by,
-                          tl_format_names[format],
-                          o->by_time && format == TL_NETCDF
-                              ? "; --axis says along which dimension the times go"
-                              : "");
+        return tl_invalid_on(
+            f, "key column '%s': %s files have no columns%s", o->by, f->info.format,
+            o->by_time && format == TL_NETCDF ? "; --axis says along which dimension the times go"
+                                              : "");
 
     if (o->keep)
-        return tl_fail_on(f, TALLY_INVALID, "its lines cannot be kept: %s files have none",
-                          tl_format_names[format]);
+        return tl_invalid_on(f, "its lines cannot be kept: %s files have none", f->info.format);
     if (format == TL_NETCDF) return tl_netcdf_start(f, o);
 
     if (format == TL_RAW) {
-        if (!dtype) return tl_fail_on(f, TALLY_INVALID, "raw elements need a dtype: --dtype f64");
+        if (!dtype) return tl_invalid_on(f, "raw elements need a dtype: --dtype f64");
         f->info.dtype = dtype;
     } else if ((s = tl_npy_header(f, o->dtype))) {
         return s;
@@ -216,15 +206,13 @@ void tally_file_get_info(const tally_file *file, tally_file_info *info)
 static tally_status read_elements(tally_file *file, void *buffer, int32_t *codes,
                                   tally_line_time *times, int64_t max, int64_t *got)
 {
-    assert(max >= 0 && got);
     if (!file || !got)
-        return tl_fail(file ? file->ctx : NULL, TALLY_INVALID, "%s is NULL", file ? "got" : "file");
+        return tl_invalid(file ? file->ctx : NULL, "%s is NULL", file ? "got" : "file");
     *got = 0;
-    if (file->writer) return tl_fail_on(file, TALLY_INVALID, "open for writing");
-    if (max < 0)
-        return tl_fail(file->ctx, TALLY_INVALID, "max is %lld: must be at least 0", (long long)max);
+    if (file->writer) return tl_invalid_on(file, "open for writing");
+    if (max < 0) return tl_invalid(file->ctx, "max is %lld: must be at least 0", (long long)max);
     if (max == 0) return TALLY_OK;
-    if (!buffer) return tl_fail(file->ctx, TALLY_INVALID, "buffer is NULL");
+    if (!buffer) return tl_invalid(file->ctx, "buffer is NULL");
     tally_status s = tl_check_host(file, buffer, "buffer");
     if (!s) s = tl_check_host(file, codes, "codes");
     if (!s) s = tl_check_host(file, times, "times");
@@ -245,9 +233,8 @@ static tally_status read_lines(tally_file *file, void *buffer, int32_t *codes,
 {
     const int64_t line = file && file->info.ndim == 2 ? file->info.shape[1] : 1;
     if (file && max < line)
-        return tl_fail(file->ctx, TALLY_INVALID,
-                       "max is %lld: must be at least %lld, the values of a line", (long long)max,
-                       (long long)line);
+        return tl_invalid(file->ctx, "max is %lld: must be at least %lld, the values of a line",
+                          (long long)max, (long long)line);
     return read_elements(file, buffer, codes, times, max - max % line, got);
 }
 
@@ -255,8 +242,7 @@ tally_status tally_file_read_by(tally_file *file, void *buffer, int32_t *codes, 
                                 int64_t *got)
 {
     if (file && !file->info.key_columns)
-        return tl_fail_on(file, TALLY_INVALID,
-                          "there are no groups: keys were not asked for (options.by)");
+        return tl_invalid_on(file, "there are no groups: keys were not asked for (options.by)");
     return read_lines(file, buffer, codes, NULL, max, got);
 }
 
@@ -265,12 +251,12 @@ tally_status tally_file_read_times(tally_file *file, void *buffer, int32_t *code
                                    int64_t *got)
 {
     if (file && (!file->text || !tl_text_timed(file)))
-        return tl_fail_on(file, TALLY_INVALID, "times were not asked for (options.by_time)");
+        return tl_invalid_on(file, "times were not asked for (options.by_time)");
     if (file && (!times || !dtype))
-        return tl_fail(file->ctx, TALLY_INVALID, "%s is NULL", times ? "dtype" : "times");
+        return tl_invalid(file->ctx, "%s is NULL", times ? "dtype" : "times");
     if (file && codes && !file->info.key_columns)
-        return tl_fail_on(file, TALLY_INVALID,
-                          "codes must be NULL: options.by has no key column beside the times");
+        return tl_invalid_on(file,
+                             "codes must be NULL: options.by has no key column beside the times");
     const tally_status s = read_lines(file, buffer, codes, times, max, got);
     if (!s) *dtype = tl_text_times(file);
 
@@ -281,13 +267,12 @@ tally_status tally_file_read_box(tally_file *file, const int64_t *start, const i
                                  void *buffer)
 {
     if (!file || !start || !count || !buffer)
-        return tl_fail(file ? file->ctx : NULL, TALLY_INVALID, "%s is NULL",
-                       !file    ? "file"
-                       : !start ? "start"
-                       : !count ? "count"
-                                : "buffer");
-    if (!file->netcdf)
-        return tl_fail_on(file, TALLY_UNSUPPORTED, "only netcdf files are read in boxes");
+        return tl_invalid(file ? file->ctx : NULL, "%s is NULL",
+                          !file    ? "file"
+                          : !start ? "start"
+                          : !count ? "count"
+                                   : "buffer");
+    if (!file->netcdf) return tl_unsupported_on(file, "only netcdf files are read in boxes");
     const tally_status s = tl_check_host(file, buffer, "buffer");
     return s ? s : tl_netcdf_read_box(file, start, count, buffer);
 }
@@ -308,11 +293,10 @@ const char *tally_file_key(const tally_file *file, int64_t group, int64_t column
 tally_status tally_file_line(tally_file *file, const char **line, size_t *length)
 {
     if (!file || !line || !length)
-        return tl_fail(file ? file->ctx : NULL, TALLY_INVALID, "%s is NULL",
-                       !file   ? "file"
-                       : !line ? "line"
-                               : "length");
-    if (!file->keeps)
-        return tl_fail_on(file, TALLY_INVALID, "lines were not asked for (options.keep)");
+        return tl_invalid(file ? file->ctx : NULL, "%s is NULL",
+                          !file   ? "file"
+                          : !line ? "line"
+                                  : "length");
+    if (!file->keeps) return tl_invalid_on(file, "lines were not asked for (options.keep)");
     return tl_text_line(file, line, length);
 }

@@ -52,7 +52,7 @@ static int is_bare_utf16(const char *p, size_t n)
 
 static tally_status refuse(tally_file *f, const char *what, const char *todo)
 {
-    return tl_fail_on(f, TALLY_UNSUPPORTED, "this is %s: %s", what, todo);
+    return tl_unsupported_on(f, "this is %s: %s", what, todo);
 }
 
 tally_status tl_refuse_foreign(tally_file *f, int text)

@@ -13,11 +13,11 @@ __attribute__((weak)) int tl_io_threads(tally *ctx) { return ctx ? tally_threads
 tally_status tl_file_new(tally *ctx, const char *path, const char *standard, tally_file **file)
 {
     assert(standard);
-    if (!file) return tl_fail(ctx, TALLY_INVALID, "file is NULL");
+    if (!file) return tl_invalid(ctx, "file is NULL");
 
     *file = NULL;
-    if (!path) return tl_fail(ctx, TALLY_INVALID, "path is NULL");
-    if (!*path) return tl_fail(ctx, TALLY_INVALID, "path is '': must name a file");
+    if (!path) return tl_invalid(ctx, "path is NULL");
+    if (!*path) return tl_invalid(ctx, "path is '': must name a file");
 
     tally_file *const f = calloc(1, sizeof *f);
     if (!f) return tl_no_memory(ctx, sizeof *f, "a file");

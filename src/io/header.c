@@ -20,8 +20,7 @@ int tl_kind(const tl_lines *t, const tl_field_text *x)
                : TL_WORD;
 }
 
-/* The first cell of column i, from record `from` on, that shows the kind of the column, or NULL. */
-static const tl_field_text *first_known_cell(const tl_lines *t, int from, int64_t i)
+const tl_field_text *tl_first_known_cell(const tl_lines *t, int from, int64_t i)
 {
     assert(from >= 0 && i >= 0);
     for (int k = from; k < t->records; k++)
@@ -32,7 +31,7 @@ static const tl_field_text *first_known_cell(const tl_lines *t, int from, int64_
 int tl_column_kind(const tl_lines *t, int from, int64_t i)
 {
     assert(i >= 0);
-    const tl_field_text *const x = first_known_cell(t, from, i);
+    const tl_field_text *const x = tl_first_known_cell(t, from, i);
     return x ? tl_kind(t, x) : TL_NONE;
 }
 
@@ -76,7 +75,7 @@ enum { NOTHING, IS_HEADER, IS_DATA };
 static int sign_of(const tl_lines *t, int64_t i, int value)
 {
     assert(i >= 0);
-    const tl_field_text *const first = &t->r[0].f[i], *const below = first_known_cell(t, 1, i);
+    const tl_field_text *const first = &t->r[0].f[i], *const below = tl_first_known_cell(t, 1, i);
     if (value) return IS_HEADER; /* a column of values has no words */
     if (below && is_time(first)) return is_time(below) ? IS_DATA : NOTHING;
     if (below && (tl_kind(t, below) == TL_NUMBER || is_time(below))) return IS_HEADER;

@@ -145,7 +145,7 @@ tally_status tl_input_peek(tally_file *f, size_t want)
 tally_status tl_input_failed(tally_file *f)
 {
     const char *const why = f->compressed ? f->failure(f->compressed) : NULL;
-    if (why) return tl_fail_on(f, TALLY_BAD_DATA, "%s", why);
+    if (why) return tl_bad_data_on(f, "%s", why);
     return tl_fail_on(f, TALLY_IO, "reading: %s",
                       errno ? strerror(errno) : "the file became shorter while it was read");
 }

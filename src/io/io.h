@@ -1,20 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The common declarations of io/.
- *
- *    file.c        opens and reads: chooses the format and its reader
- *    handle.c      creates and closes file objects
- *    input.c       bytes from a regular file or a pipe, and reading ahead
- *    compressed.c  gzip and zstd, decompressed by a thread
- *    binary.c      npy and raw elements                    npy.c      the npy header
- *    sniff.c       layout of a text: format, delimiter     columns.c  which columns are read
- *    header.c      is the first line a header?             foreign.c  formats that are refused
- *    text.c        blocks of text, read by threads         cells.c    the loops over cells
- *    field.c       where cells and blocks end, one cell as a value
- *    bad_cell.c    the sentence about a cell
- *    keys.c        groups of lines, by their keys          time.c     times of lines, their order
- *    write.c       create, write, commit                   replace.c  the temporary file
- *    put.c         bytes to the file, values as text
- *    netcdf/       NetCDF and HDF5, by libnetcdf           ../dtype/  numbers from and to text */
+ * The common declarations of io/; README.md lists its files. */
 #ifndef TALLY_IO_H
 #define TALLY_IO_H
 
@@ -74,9 +59,13 @@ static inline tally_status tl_check_host(const tally_file *f, const void *p, con
 tally_status tl_file_new(tally *ctx, const char *path, const char *standard, tally_file **file);
 tally_status tl_file_opened(tally_file **file, tally_status s);
 
-/* tl_fail with a sentence that begins with the file's name and a colon. format is a literal. */
+/* tl_fail with a sentence that begins with the file's name and a colon; and with one status.
+ * format is a literal. */
 #define tl_fail_on(file, status, format, ...) \
     tl_fail((file)->ctx, status, "%s: " format, (file)->label, ##__VA_ARGS__)
+#define tl_invalid_on(f, ...)     tl_fail_on(f, TALLY_INVALID, __VA_ARGS__)
+#define tl_unsupported_on(f, ...) tl_fail_on(f, TALLY_UNSUPPORTED, __VA_ARGS__)
+#define tl_bad_data_on(f, ...)    tl_fail_on(f, TALLY_BAD_DATA, __VA_ARGS__)
 
 /* The number of threads to use for ctx (weak, so that a test can replace it). */
 int tl_io_threads(tally *ctx);
@@ -199,8 +188,9 @@ typedef struct tl_lines {
 
 int tl_kind(const tl_lines *t, const tl_field_text *x);
 
-/* The kind of column i: that of its first cell in records from .. records - 1 that is not
- * TL_NONE. */
+/* The first cell of column i in records from .. records - 1 that is not TL_NONE, or NULL; its kind,
+ * which is that of the column. */
+const tl_field_text *tl_first_known_cell(const tl_lines *t, int from, int64_t i);
 int tl_column_kind(const tl_lines *t, int from, int64_t i);
 int64_t tl_widest(const tl_lines *t);
 

@@ -312,8 +312,7 @@ tally_status tl_keys_settle(tally_file *f, tl_keys *k, tl_chunk *c, int64_t rows
             const int space = grow(k);
             slot *const s = look_up(k, c, &b, i);
             if (s->code == TL_NEW && k->count == GROUPS_MOST)
-                return tl_fail_on(f, TALLY_UNSUPPORTED, "there are more than %d groups",
-                                  GROUPS_MOST);
+                return tl_unsupported_on(f, "there are more than %d groups", GROUPS_MOST);
             if (!space || (s->code == TL_NEW && !add(k, s, c, &b, i)))
                 return tl_no_memory(f->ctx, (size_t)k->count * sizeof(cell) * (size_t)k->columns,
                                     "the groups");

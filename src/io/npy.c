@@ -77,16 +77,14 @@ static tally_status shape(tally_file *f, struct cursor *c)
         int64_t v = 0;
         int digits = 0;
         if (c->p < c->end && *c->p == '-')
-            return tl_fail_on(f, TALLY_BAD_DATA, "the npy header's shape has a negative extent");
+            return tl_bad_data_on(f, "the npy header's shape has a negative extent");
 
         for (; c->p < c->end && *c->p >= '0' && *c->p <= '9'; c->p++, digits++)
             if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, *c->p - '0', &v))
-                return tl_fail_on(f, TALLY_BAD_DATA,
-                                  "an extent in the npy header does not fit 64 bits");
+                return tl_bad_data_on(f, "an extent in the npy header does not fit 64 bits");
         if (digits == 0) goto bad;
         if (c->p < c->end && *c->p == 'L') c->p++; /* Python 2 wrote an L */
-        if (f->info.ndim == 8)
-            return tl_fail_on(f, TALLY_UNSUPPORTED, "the array has more than 8 dimensions");
+        if (f->info.ndim == 8) return tl_unsupported_on(f, "the array has more than 8 dimensions");
         f->info.shape[f->info.ndim++] = v;
         const int comma = take(c, ',');
         if (!comma && f->info.ndim == 1) goto bad; /* in Python (3) is a number, not a tuple */
@@ -99,14 +97,13 @@ static tally_status shape(tally_file *f, struct cursor *c)
 
     return TALLY_OK;
 bad:
-    return tl_fail_on(f, TALLY_BAD_DATA, "the npy header's shape '%.*s' is not a tuple of sizes",
-                      (int)(c->end - start < 40 ? c->end - start : 40), start);
+    return tl_bad_data_on(f, "the npy header's shape '%.*s' is not a tuple of sizes",
+                          (int)(c->end - start < 40 ? c->end - start : 40), start);
 }
 
 static tally_status refuse(tally_file *f, const char *descr, const char *why)
 {
-    return tl_fail_on(f, TALLY_UNSUPPORTED, "elements of npy type '%s' cannot be read: %s", descr,
-                      why);
+    return tl_unsupported_on(f, "elements of npy type '%s' cannot be read: %s", descr, why);
 }
 
 static tally_status dtype(tally_file *f, const char *descr, tally_dtype want)
@@ -146,10 +143,10 @@ static tally_status dtype(tally_file *f, const char *descr, tally_dtype want)
 
     if (tally_dtype_size(f->info.dtype) == 1) f->swap = 0;
     if (order == '|' && tally_dtype_size(f->info.dtype) > 1 && f->info.dtype != TALLY_BF16)
-        return tl_fail_on(f, TALLY_BAD_DATA, "npy type '%s' does not say its byte order", descr);
+        return tl_bad_data_on(f, "npy type '%s' does not say its byte order", descr);
     if (want && want != f->info.dtype)
-        return tl_fail_on(f, TALLY_INVALID, "the elements are %s ('%s'), not %s as asked for",
-                          tally_dtype_name(f->info.dtype), descr, tally_dtype_name(want));
+        return tl_invalid_on(f, "the elements are %s ('%s'), not %s as asked for",
+                             tally_dtype_name(f->info.dtype), descr, tally_dtype_name(want));
 
     return TALLY_OK;
 }
@@ -167,18 +164,15 @@ static tally_status dict(tally_file *f, const char *text, size_t length, tally_d
                         : strcmp(key, "fortran_order") == 0 ? 2
                         : strcmp(key, "shape") == 0         ? 4
                                                             : 0;
-        if (bit == 0)
-            return tl_fail_on(f, TALLY_BAD_DATA, "the npy header has an unknown key '%s'", key);
-        if (seen & bit)
-            return tl_fail_on(f, TALLY_BAD_DATA, "the npy header has the key '%s' twice", key);
+        if (bit == 0) return tl_bad_data_on(f, "the npy header has an unknown key '%s'", key);
+        if (seen & bit) return tl_bad_data_on(f, "the npy header has the key '%s' twice", key);
         seen |= bit;
         if (bit == 1) {
             blanks(&c);
             if (c.p < c.end && *c.p == '[')
-                return tl_fail_on(
-                    f, TALLY_UNSUPPORTED,
-                    "the elements are structures of several fields; save the field you "
-                    "want as an array of its own (numpy.save(path, array['field']))");
+                return tl_unsupported_on(
+                    f, "the elements are structures of several fields; save the field you want as "
+                       "an array of its own (numpy.save(path, array['field']))");
             if (!string(&c, descr, sizeof descr)) goto bad;
         } else if (bit == 2) {
             f->info.fortran = word(&c, "True");
@@ -198,16 +192,15 @@ static tally_status dict(tally_file *f, const char *text, size_t length, tally_d
     if (c.p != c.end) goto bad;
 
     if (seen != 7)
-        return tl_fail_on(f, TALLY_BAD_DATA, "the npy header has no '%s'",
-                          !(seen & 1)   ? "descr"
-                          : !(seen & 2) ? "fortran_order"
-                                        : "shape");
+        return tl_bad_data_on(f, "the npy header has no '%s'",
+                              !(seen & 1)   ? "descr"
+                              : !(seen & 2) ? "fortran_order"
+                                            : "shape");
 
     return dtype(f, descr, want);
 bad:
-    return tl_fail_on(f, TALLY_BAD_DATA,
-                      "the npy header is not the dict it should be, at byte %lld of it",
-                      (long long)(c.p - text));
+    return tl_bad_data_on(f, "the npy header is not the dict it should be, at byte %lld of it",
+                          (long long)(c.p - text));
 }
 
 tally_status tl_npy_header(tally_file *f, tally_dtype want)
@@ -217,10 +210,9 @@ tally_status tl_npy_header(tally_file *f, tally_dtype want)
     if (r < 0) return tl_input_failed(f);
 
     if (r < 6 || memcmp(b, "\x93NUMPY", 6) != 0)
-        return tl_fail_on(f, TALLY_BAD_DATA, "not an npy file: it does not begin with \\x93NUMPY");
+        return tl_bad_data_on(f, "not an npy file: it does not begin with \\x93NUMPY");
     if (r == 10 && (b[6] < 1 || b[6] > 3 || b[7] != 0))
-        return tl_fail_on(f, TALLY_UNSUPPORTED, "npy version %d.%d; tally reads 1.0, 2.0 and 3.0",
-                          b[6], b[7]);
+        return tl_unsupported_on(f, "npy version %d.%d; tally reads 1.0, 2.0 and 3.0", b[6], b[7]);
     size_t length = (size_t)b[8] | (size_t)b[9] << 8;
 
     if (r == 10 && b[6] > 1) {
@@ -230,11 +222,11 @@ tally_status tl_npy_header(tally_file *f, tally_dtype want)
         length |= (size_t)b[10] << 16 | (size_t)b[11] << 24;
     }
 
-    if (r < 10) return tl_fail_on(f, TALLY_BAD_DATA, "the file ends inside the npy header");
+    if (r < 10) return tl_bad_data_on(f, "the file ends inside the npy header");
 
     if (length > HEADER_MOST)
-        return tl_fail_on(f, TALLY_BAD_DATA, "the npy header claims %zu bytes; the most is %d",
-                          length, HEADER_MOST);
+        return tl_bad_data_on(f, "the npy header claims %zu bytes; the most is %d", length,
+                              HEADER_MOST);
 
     char *const text = malloc(length + 1);
     if (!text) return tl_no_memory(f->ctx, length + 1, "the npy header");
@@ -245,9 +237,9 @@ tally_status tl_npy_header(tally_file *f, tally_dtype want)
     if (r < 0)
         s = tl_input_failed(f);
     else if ((size_t)r < length)
-        s = tl_fail_on(f, TALLY_BAD_DATA,
-                       "the file ends inside the npy header: %lld of its %zu bytes are there",
-                       (long long)r, length);
+        s = tl_bad_data_on(f,
+                           "the file ends inside the npy header: %lld of its %zu bytes are there",
+                           (long long)r, length);
     else
         s = dict(f, text, length, want);
 
@@ -262,8 +254,8 @@ tally_status tl_npy_header(tally_file *f, tally_dtype want)
     for (int i = 0; i < f->info.ndim && n; i++)
         if (__builtin_mul_overflow(n, f->info.shape[i], &n)) n = -1, i = 8;
     if (n < 0 || __builtin_mul_overflow(n, (int64_t)tally_dtype_size(f->info.dtype), &bytes))
-        return tl_fail_on(f, TALLY_BAD_DATA,
-                          "the npy header's shape has more elements than 64-bit sizes can count");
+        return tl_bad_data_on(
+            f, "the npy header's shape has more elements than 64-bit sizes can count");
 
     f->info.elements = n;
     return TALLY_OK;

@@ -139,7 +139,7 @@ tally_status tl_write_text(tally_file *f, const unsigned char *data, int64_t n)
                           n < (int64_t)parts * TL_WRITE_BATCH ? n : (int64_t)parts * TL_WRITE_BATCH,
                       each = (now + parts - 1) / parts;
         size_t ends[1024];
-        if (parts > 1024) return tl_fail(f->ctx, TALLY_INVALID, "more than 1024 threads");
+        if (parts > 1024) return tl_invalid(f->ctx, "more than 1024 threads");
         format_work all = {f, data, now, each, ends};
         tl_for(parts, parts, format_part, &all);
         for (int i = 0; i < parts && !s; i++)

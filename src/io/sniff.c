@@ -150,8 +150,8 @@ static tally_status read_first_records(tally_file *f, const tally_file_options *
 
     if (l->quotes && !l->delimiter) {
         if ((s = read_lines(f, &plain, 2))) return s;
-        const char *const end = f->peek + f->peek_n, *const first =
-                                                         data_line(text_of(f), end, l->comment);
+        const char *const end = f->peek + f->peek_n;
+        const char *const first = data_line(text_of(f), end, l->comment);
         const char *const second = first ? tl_line_end(first, end) : end;
         l->delimiter =
             first ? guess_delimiter(first,
@@ -177,9 +177,7 @@ static tally_status read_first_records(tally_file *f, const tally_file_options *
 /* Skips the first n lines: sets f->first to the place after them. */
 static tally_status skip_lines(tally_file *f, int64_t n)
 {
-    if (n < 0)
-        return tl_fail(f->ctx, TALLY_INVALID, "skip_lines is %lld: must be at least 0",
-                       (long long)n);
+    if (n < 0) return tl_invalid(f->ctx, "skip_lines is %lld: must be at least 0", (long long)n);
     for (size_t want = FIRST; n;) {
         const tally_status s = tl_input_peek(f, want);
         if (s) return s;
@@ -191,9 +189,9 @@ static tally_status skip_lines(tally_file *f, int64_t n)
         if (p) return TALLY_OK;
         if (f->peek_n >= want) want *= 2; /* a pipe may give less at a time */
         if (f->peek_end || want > TL_LONGEST)
-            return tl_fail_on(f, TALLY_BAD_DATA, "%lld lines are to be skipped, and %s %lld line%s",
-                              (long long)n, f->peek_end ? "there are" : "the first 64 MiB have",
-                              (long long)lines, lines == 1 ? "" : "s");
+            return tl_bad_data_on(f, "%lld lines are to be skipped, and %s %lld line%s",
+                                  (long long)n, f->peek_end ? "there are" : "the first 64 MiB have",
+                                  (long long)lines, lines == 1 ? "" : "s");
     }
     return TALLY_OK;
 }
@@ -204,23 +202,22 @@ static tally_status check_characters(tally_file *f, const tally_file_options *o)
     const int c = o->comment;
     if (c < -1 || c > 255 || (c > 0 && strchr("\n\r\t \"+-.0123456789", c)) ||
         (c > 0 && (char)c == o->delimiter))
-        return tl_fail(
-            f->ctx, TALLY_INVALID,
-            "comment is '%c' (%d): must be a character that begins no cell and separates "
-            "none",
+        return tl_invalid(
+            f->ctx,
+            "comment is '%c' (%d): must be a character that begins no cell and separates none",
             c < 32 || c > 126 ? '?' : c, c);
 
     if (o->decimal && (o->decimal != ',' || o->delimiter == ',' || o->thousands == ','))
-        return tl_fail(f->ctx, TALLY_INVALID,
-                       "decimal is '%c': must be a comma that is neither the delimiter nor between "
-                       "thousands",
-                       o->decimal < 32 ? '?' : o->decimal);
+        return tl_invalid(
+            f->ctx,
+            "decimal is '%c': must be a comma that is neither the delimiter nor between thousands",
+            o->decimal < 32 ? '?' : o->decimal);
 
     if (o->thousands &&
         (!strchr(o->decimal ? ".' _" : ",' _", o->thousands) || o->thousands == o->delimiter))
-        return tl_fail(f->ctx, TALLY_INVALID,
-                       "thousands is '%c': must be one of , ' _ and a space, and not the delimiter",
-                       o->thousands < 32 ? '?' : o->thousands);
+        return tl_invalid(
+            f->ctx, "thousands is '%c': must be one of , ' _ and a space, and not the delimiter",
+            o->thousands < 32 ? '?' : o->thousands);
 
     return TALLY_OK;
 }
@@ -242,10 +239,9 @@ tally_status tl_sniff_layout(tally_file *f, const tally_file_options *o, int csv
     if (s) return s;
 
     const char d = o->delimiter;
-    if (d == '\n' || d == '\r' || d == '"' || d == '#' || d == '.' || d == '-' || d == '+' ||
-        (d >= '0' && d <= '9'))
-        return tl_fail(f->ctx, TALLY_INVALID, "delimiter '%c' (byte %d) cannot separate numbers",
-                       d < 32 ? '?' : d, d);
+    if (d && strchr("\n\r\"#.-+0123456789", d))
+        return tl_invalid(f->ctx, "delimiter '%c' (byte %d) cannot separate numbers",
+                          d < 32 ? '?' : d, d);
 
     if (d == ' ' && !csv) l->delimiter = 0; /* 0 means white space, which includes it */
     if (columns) {
@@ -275,10 +271,8 @@ tally_status tl_sniff_layout(tally_file *f, const tally_file_options *o, int csv
     }
 
     if (s) return s;
-    const char *const end = f->peek + f->peek_n, *const first =
-                                                     o->header > 0
-                                                         ? data_line(text_of(f), end, l->comment)
-                                                         : NULL;
+    const char *const end = f->peek + f->peek_n;
+    const char *const first = o->header > 0 ? data_line(text_of(f), end, l->comment) : NULL;
     const char *const next = first ? record_after(first, end, l) : text_of(f);
     l->skip = (next ? next : end) - f->peek;
 

@@ -137,7 +137,8 @@ tally_status tl_text_start(tally_file *f, const tally_file_options *o, int csv)
     if (!t) return tl_no_memory(f->ctx, sizeof *t, "a text reader");
 
     f->end = text_end;
-    tally_status s = tl_sniff_layout(f, o, csv, &t->layout);
+    tl_layout *const l = &t->layout;
+    tally_status s = tl_sniff_layout(f, o, csv, l);
     if (s) return s;
 
     int threads = tl_io_threads(f->ctx);
@@ -147,12 +148,12 @@ tally_status tl_text_start(tally_file *f, const tally_file_options *o, int csv)
     t->most = threads * CHUNKS;
     t->skip_bad = o->skip_bad;
     t->keep = o->keep;
-    if (t->layout.keys && !(t->keys = tl_keys_open(t->layout.keys)))
-        return tl_no_memory(f->ctx, (size_t)t->layout.keys * 64, "the groups");
-    if (t->layout.times && (s = tl_order_reserve(f, &t->order, 1))) return s;
+    if (l->keys && !(t->keys = tl_keys_open(l->keys)))
+        return tl_no_memory(f->ctx, (size_t)l->keys * 64, "the groups");
+    if (l->times && (s = tl_order_reserve(f, &t->order, 1))) return s;
 
-    t->a_value = t->layout.columns > 1 ? 1 : 2;
-    t->header_guessed = o->header == 0 && !t->layout.header;
+    t->a_value = l->columns > 1 ? 1 : 2;
+    t->header_guessed = o->header == 0 && !l->header;
     t->chunks = calloc((size_t)t->most, sizeof *t->chunks);
     if (!t->chunks)
         return tl_no_memory(f->ctx, (size_t)t->most * sizeof *t->chunks, "a text reader");
@@ -162,22 +163,22 @@ tally_status tl_text_start(tally_file *f, const tally_file_options *o, int csv)
         capacity = (size_t)(f->size - f->pos) + 1;
     if ((s = reserve(f, capacity))) return s;
 
-    f->info.ndim = t->layout.table ? 2 : 1;
+    f->info.ndim = l->table ? 2 : 1;
     f->info.shape[0] = f->info.elements = -1;
-    if (t->layout.table) f->info.shape[1] = t->layout.columns;
-    f->info.header = t->layout.header;
-    f->info.columns = (const char *const *)t->layout.names;
-    f->info.key_columns = t->layout.keys;
-    f->info.keys = (const char *const *)t->layout.key_names;
-    f->info.delimiter = t->layout.delimiter;
+    if (l->table) f->info.shape[1] = l->columns;
+    f->info.header = l->header;
+    f->info.columns = (const char *const *)l->names;
+    f->info.key_columns = l->keys;
+    f->info.keys = (const char *const *)l->key_names;
+    f->info.delimiter = l->delimiter;
     const int64_t bom = f->peek_n >= 3 && memcmp(f->peek, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
-    t->line = newlines(f->peek + bom, (size_t)(t->layout.skip - bom));
+    t->line = newlines(f->peek + bom, (size_t)(l->skip - bom));
 
     if (f->regular) {
-        f->pos += t->layout.skip;
+        f->pos += l->skip;
         posix_fadvise(f->fd, f->pos, 0, POSIX_FADV_SEQUENTIAL);
     } else {
-        f->peek_at = (size_t)t->layout.skip;
+        f->peek_at = (size_t)l->skip;
     }
 
     return TALLY_OK;
@@ -269,6 +270,7 @@ static int fill(tally_file *f)
 /* Cuts the block into chunks. t->end becomes 0 if the block cannot be cut. */
 static void cut(tl_text *t)
 {
+    const tl_layout *const l = &t->layout;
     size_t cuts[32 * CHUNKS + 1] = {0};
 
     /* the padding of TL_PAD bytes has space for it */
@@ -277,30 +279,30 @@ static void cut(tl_text *t)
     int k = (int)(t->n / SMALL) < t->most ? (int)(t->n / SMALL) : t->most;
     if (k < 1) k = 1;
     for (int i = 1; i < k; i++) cuts[i] = t->n / (size_t)k * (size_t)i;
-    tl_text_cut(t->buf, t->n, &t->layout, cuts, k, t->eof);
-    if (cuts[k] == 0 && !t->layout.columns) {
+    tl_text_cut(t->buf, t->n, l, cuts, k, t->eof);
+    if (cuts[k] == 0 && !l->columns) {
         /* A line longer than the block: cut it after any white space, in a comment anywhere. */
         k = 1;
         size_t x = t->n;
         const char *first = t->buf;
         while (tl_is_blank(*first)) first++;
 
-        while (!t->in_comment && (t->mid_line || (unsigned char)*first != t->layout.comment) && x &&
+        while (!t->in_comment && (t->mid_line || (unsigned char)*first != l->comment) && x &&
                !(t->buf[x - 1] == ' ' || t->buf[x - 1] == '\t' ||
-                 (t->layout.delimiter && t->buf[x - 1] == t->layout.delimiter)))
+                 (l->delimiter && t->buf[x - 1] == l->delimiter)))
             x--;
         cuts[1] = x;
     }
 
     t->end = cuts[k];
-    const int quote = t->layout.quotes && memchr(t->buf, '"', t->end) != NULL;
+    const int quote = l->quotes && memchr(t->buf, '"', t->end) != NULL;
 
     for (int i = 0; i < k; i++) {
         t->chunks[i] = (tl_chunk){.start = t->buf + cuts[i],
                                   .end = t->buf + cuts[i + 1],
                                   .has_quote = quote,
                                   .numbers = t->buf + t->capacity + TL_PAD,
-                                  .utc = t->layout.utc,
+                                  .utc = l->utc,
                                   .skip_bad = t->skip_bad,
                                   .mid_line = i == 0 && t->mid_line,
                                   .in_comment = i == 0 && t->in_comment};
@@ -480,6 +482,7 @@ tally_status tl_text_read(tally_file *f, void *buffer, int32_t *codes, tally_lin
     assert(max >= 0 && f->text);
     tl_text *const t = f->text;
     const size_t size = tally_dtype_size(f->info.dtype);
+    const int64_t columns = t->layout.columns;
     int64_t n = 0;
 
     for (;;) {
@@ -490,11 +493,11 @@ tally_status tl_text_read(tally_file *f, void *buffer, int32_t *codes, tally_lin
                 memcpy((unsigned char *)buffer + (size_t)n * size,
                        c->values + (size_t)c->given * size, (size_t)take * size);
             if (codes)
-                memcpy(codes + n / t->layout.columns, c->codes + c->given / t->layout.columns,
-                       (size_t)(take / t->layout.columns) * sizeof *codes);
-            for (int64_t i = 0; times && i < take / t->layout.columns; i++)
-                times[n / t->layout.columns + i] =
-                    tl_time_give(t->order.frame, c->times[c->given / t->layout.columns + i]);
+                memcpy(codes + n / columns, c->codes + c->given / columns,
+                       (size_t)(take / columns) * sizeof *codes);
+            for (int64_t i = 0; times && i < take / columns; i++)
+                times[n / columns + i] =
+                    tl_time_give(t->order.frame, c->times[c->given / columns + i]);
             c->given += take;
             n += take;
             if (c->given < c->count) break;

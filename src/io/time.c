@@ -44,9 +44,10 @@ static int days_in(int64_t year, int64_t month)
     return days[month - 1] + (month == 2 && year % 4 == 0 && (year % 100 != 0 || year % 400 == 0));
 }
 
-/* The day of a time in nanoseconds, `east` minutes east of UTC. *of_day: its second in the day. */
-static int64_t day_of(tl_tick tick, int64_t east, int64_t *of_day)
+/* The day of a time in nanoseconds. *of_day: its second in the day. */
+static int64_t day_of(tl_tick tick, int frame, int64_t *of_day)
 {
+    const int64_t east = frame == LOCAL ? 0 : frame - ZONED; /* minutes east of UTC */
     const int64_t local = (int64_t)(tick / second) - (tick % second < 0) + east * 60;
     *of_day = (local % 86400 + 86400) % 86400;
     return (local - *of_day) / 86400;
@@ -189,10 +190,9 @@ void tl_time_show(int frame, tl_tick tick, char *out, size_t capacity)
         return;
     }
 
-    const int64_t east = frame == LOCAL ? 0 : frame - ZONED;
     const int64_t nanos = (int64_t)((tick % second + second) % second);
     int64_t of_day, year;
-    const int64_t days = day_of(tick, east, &of_day);
+    const int64_t days = day_of(tick, frame, &of_day);
     const int month = month_of(days, &year);
     int at = snprintf(out, capacity, "%04d-%02d-%02dT%02d:%02d:%02d", (int)year, (int)month,
                       (int)(days - days_of(year, month, 1) + 1), (int)(of_day / 3600),
@@ -281,15 +281,15 @@ int tl_time_part(tl_chunk *c, int part, const char *s, const char *e, tl_span *k
     int why = take(c, s, e, &t);
     if (!why && t.frame == NUMBERS) why = TL_CELL_TIME;
     if (why) return why;
-    const int64_t east = t.frame == LOCAL ? 0 : t.frame - ZONED;
     int64_t of_day, year;
-    const int64_t days = day_of(t.value, east, &of_day);
-    const int month = month_of(days, &year), values[] = {(int)year,
-                                                         10000 + month % 12 / 3,
-                                                         month,
-                                                         (int)(days - days_of(year, month, 1)) + 1,
-                                                         (int)(of_day / 3600),
-                                                         (int)(days - days_of(year, 1, 1)) + 1};
+    const int64_t days = day_of(t.value, t.frame, &of_day);
+    const int month = month_of(days, &year);
+    const int values[] = {(int)year,
+                          10000 + month % 12 / 3,
+                          month,
+                          (int)(days - days_of(year, month, 1)) + 1,
+                          (int)(of_day / 3600),
+                          (int)(days - days_of(year, 1, 1)) + 1};
     const int v = values[part - 1];
     if (v < 0 || (part == YEAR && v > 9999)) return TL_CELL_ERA;
     key->at = (uint32_t)(c->numbers + 4 * v - c->start);

@@ -24,8 +24,8 @@ static tally_status open_new(tally_file *f, const struct stat *old)
 
 static tally_status not_a_file(const tally_file *f)
 {
-    return tl_fail_on(f, TALLY_UNSUPPORTED,
-                      "%s is written to a file with a name: give another format", f->info.format);
+    return tl_unsupported_on(f, "%s is written to a file with a name: give another format",
+                             f->info.format);
 }
 
 static tally_status open_output(tally_file *f)
@@ -77,13 +77,13 @@ static tally_status choose(tally_file *f, const char *format)
         chosen = tl_format_of(f->name, f->name + strlen(f->name));
 
     if (given && chosen == TL_FORMATS)
-        return tl_fail(f->ctx, TALLY_INVALID,
-                       "format '%s' is not one of npy, raw, text, csv, tsv, netcdf, netcdf4, hdf5",
-                       format);
+        return tl_invalid(
+            f->ctx, "format '%s' is not one of npy, raw, text, csv, tsv, netcdf, netcdf4, hdf5",
+            format);
     if (chosen == TL_FORMATS)
-        return tl_fail_on(f, TALLY_INVALID,
-                          "its ending says no format: .npy, .raw, .txt, .csv, .tsv, .nc, .nc4, "
-                          "or .h5; or name one");
+        return tl_invalid_on(f,
+                             "its ending says no format: .npy, .raw, .txt, .csv, .tsv, .nc, .nc4, "
+                             "or .h5; or name one");
     f->writer->hdf5 = chosen > TL_NETCDF;
     f->writer->form = chosen > TL_NETCDF ? TL_NETCDF : chosen;
     f->info.format = tl_format_names[chosen];
@@ -97,36 +97,31 @@ static tally_status start(tally_file *f, const char *format, int ndim, const int
     tally_status s;
 
     if (!tally_dtype_size(f->info.dtype))
-        return tl_fail(f->ctx, TALLY_INVALID, "dtype %d is no dtype", (int)f->info.dtype);
-    if (ndim < 0 || ndim > 8)
-        return tl_fail(f->ctx, TALLY_INVALID, "ndim is %d: must be 0..8", ndim);
-    if (ndim && !shape) return tl_fail(f->ctx, TALLY_INVALID, "shape is NULL");
+        return tl_invalid(f->ctx, "dtype %d is no dtype", (int)f->info.dtype);
+    if (ndim < 0 || ndim > 8) return tl_invalid(f->ctx, "ndim is %d: must be 0..8", ndim);
+    if (ndim && !shape) return tl_invalid(f->ctx, "shape is NULL");
 
     int overflow = 0;
     w->rest = 1;
     f->info.ndim = ndim;
     for (int i = 0; i < ndim; i++) {
         if (shape[i] < (i ? 0 : -1))
-            return tl_fail(f->ctx, TALLY_INVALID, "shape[%d] is %lld: must be at least %d", i,
-                           (long long)shape[i], i ? 0 : -1);
+            return tl_invalid(f->ctx, "shape[%d] is %lld: must be at least %d", i,
+                              (long long)shape[i], i ? 0 : -1);
         f->info.shape[i] = shape[i];
         overflow |= i && __builtin_mul_overflow(w->rest, shape[i], &w->rest);
     }
 
     w->limit = ndim == 0 ? 1 : -1;
     if (ndim && shape[0] >= 0) overflow |= __builtin_mul_overflow(w->rest, shape[0], &w->limit);
-    if (overflow)
-        return tl_fail(f->ctx, TALLY_INVALID,
-                       "shape has more elements than 64-bit sizes can count");
+    if (overflow) return tl_invalid(f->ctx, "shape has more elements than 64-bit sizes can count");
     w->columns = ndim > 1 && shape[ndim - 1] > 0 ? shape[ndim - 1] : 1;
     f->info.elements = w->limit;
     if ((s = choose(f, format)) || (s = open_output(f))) return s;
 
     if (w->form == TL_NPY && !w->place.target && w->limit < 0)
-        return tl_fail_on(f, TALLY_UNSUPPORTED,
-                          "npy needs its shape first, and only a file can be completed later: "
-                          "write text, raw, or to "
-                          "a file");
+        return tl_unsupported_on(f, "npy needs its shape first, and only a file can be completed "
+                                    "later: write text, raw, or to a file");
 
     const int threads = tl_io_threads(f->ctx), text = tl_is_text(w->form);
     w->capacity = text ? (size_t)(threads > 0 ? threads : 1) * TL_WRITE_BATCH * TL_VALUE_CHARS
@@ -168,13 +163,12 @@ tally_status tally_file_head(tally_file *file, const char *line)
     if (s) return s;
 
     tl_writer *const w = file->writer;
-    if (!line) return tl_fail(file->ctx, TALLY_INVALID, "line is NULL");
+    if (!line) return tl_invalid(file->ctx, "line is NULL");
 
-    if (w->written) return tl_fail_on(file, TALLY_INVALID, "the first line comes before elements");
+    if (w->written) return tl_invalid_on(file, "the first line comes before elements");
     if (w->form == TL_NETCDF) return tl_netcdf_name(file, w->netcdf, line);
 
-    if (!tl_is_text(w->form))
-        return tl_fail_on(file, TALLY_UNSUPPORTED, "%s has no lines", file->info.format);
+    if (!tl_is_text(w->form)) return tl_unsupported_on(file, "%s has no lines", file->info.format);
     const size_t n = strlen(line);
     if (n + 1 > w->capacity - w->used) {
         if ((s = tl_write_flush(file)) || (s = tl_write_put(file, line, n))) return s;
@@ -195,21 +189,20 @@ tally_status tally_file_write_box(tally_file *file, int variable, const int64_t 
     if (s) return s;
 
     tl_writer *const w = file->writer;
-    if (!w->netcdf) return tl_fail_on(file, TALLY_UNSUPPORTED, "only netcdf is written in boxes");
+    if (!w->netcdf) return tl_unsupported_on(file, "only netcdf is written in boxes");
     if (variable < 0 || variable >= w->netcdf->results)
-        return tl_fail(file->ctx, TALLY_INVALID, "variable is %d: must be 0..%d", variable,
-                       w->netcdf->results - 1);
+        return tl_invalid(file->ctx, "variable is %d: must be 0..%d", variable,
+                          w->netcdf->results - 1);
     int64_t n = 1;
     for (int d = 0; d < file->info.ndim; d++) {
         const int64_t most = file->info.shape[d] < 0 ? INT64_MAX : file->info.shape[d];
         if (start[d] < 0 || count[d] < 0 || start[d] > most || count[d] > most - start[d])
-            return tl_fail_on(file, TALLY_INVALID,
-                              "the box has %lld elements from %lld on along dimension %d",
-                              (long long)count[d], (long long)start[d], d);
+            return tl_invalid_on(file, "the box has %lld elements from %lld on along dimension %d",
+                                 (long long)count[d], (long long)start[d], d);
         n *= count[d];
     }
     if (!n) return TALLY_OK;
-    if (!data) return tl_fail(file->ctx, TALLY_INVALID, "data is NULL");
+    if (!data) return tl_invalid(file->ctx, "data is NULL");
 
     s = tl_check_host(file, data, "data");
     if (!s) s = tl_write_flush(file);
@@ -229,15 +222,13 @@ tally_status tally_file_write(tally_file *file, const void *data, int64_t n)
     if (s) return s;
 
     tl_writer *const w = file->writer;
-    if (n < 0)
-        return tl_fail(file->ctx, TALLY_INVALID, "n is %lld: must be at least 0", (long long)n);
+    if (n < 0) return tl_invalid(file->ctx, "n is %lld: must be at least 0", (long long)n);
     if (n == 0) return TALLY_OK;
-    if (!data) return tl_fail(file->ctx, TALLY_INVALID, "data is NULL");
+    if (!data) return tl_invalid(file->ctx, "data is NULL");
 
     if (w->limit >= 0 && n > w->limit - w->written)
-        return tl_fail_on(file, TALLY_INVALID,
-                          "n is %lld, and the shape leaves room for %lld elements", (long long)n,
-                          (long long)(w->limit - w->written));
+        return tl_invalid_on(file, "n is %lld, and the shape leaves room for %lld elements",
+                             (long long)n, (long long)(w->limit - w->written));
 
     if ((s = tl_check_host(file, data, "data"))) return s;
     if (tl_is_text(w->form)) return tl_write_text(file, data, n);
@@ -262,14 +253,14 @@ static tally_status complete(tally_file *f)
     tl_writer *const w = f->writer;
     const int64_t results = w->netcdf ? w->netcdf->results : 1;
     if (w->limit >= 0 && w->written + w->boxes != w->limit * results)
-        return tl_fail_on(f, TALLY_INVALID, "the shape has %lld elements and %lld were written",
-                          (long long)(w->limit * results), (long long)(w->written + w->boxes));
+        return tl_invalid_on(f, "the shape has %lld elements and %lld were written",
+                             (long long)(w->limit * results), (long long)(w->written + w->boxes));
 
     if (w->limit < 0) {
         if (w->rest ? w->written % w->rest != 0 : w->written != 0)
-            return tl_fail_on(f, TALLY_INVALID,
-                              "%lld elements were written, not a multiple of the %lld of one row",
-                              (long long)w->written, (long long)w->rest);
+            return tl_invalid_on(
+                f, "%lld elements were written, not a multiple of the %lld of one row",
+                (long long)w->written, (long long)w->rest);
         f->info.shape[0] = w->rest ? w->written / w->rest : 0;
     }
 

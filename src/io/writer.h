@@ -53,10 +53,9 @@ struct tl_writer {
 /* Checks that more may be written. */
 static inline tally_status tl_check_open(const tally_file *f)
 {
-    if (!f || !f->writer)
-        return tl_fail(f ? f->ctx : NULL, TALLY_INVALID, "file is not open for writing");
-    if (f->writer->done) return tl_fail_on(f, TALLY_INVALID, "already committed");
-    if (f->writer->failed) return tl_fail_on(f, TALLY_INVALID, "an earlier write failed");
+    if (!f || !f->writer) return tl_invalid(f ? f->ctx : NULL, "file is not open for writing");
+    if (f->writer->done) return tl_invalid_on(f, "already committed");
+    if (f->writer->failed) return tl_invalid_on(f, "an earlier write failed");
     return TALLY_OK;
 }
 
@@ -67,11 +66,10 @@ static inline tally_status tl_check_netcdf(const tally_file *f)
     if (s) return s;
 
     if (!f->writer->netcdf)
-        return tl_fail_on(f, TALLY_UNSUPPORTED,
-                          "%s has no coordinates and no value for none: only netcdf has",
-                          f->info.format);
+        return tl_unsupported_on(f, "%s has no coordinates and no value for none: only netcdf has",
+                                 f->info.format);
     return f->writer->written || f->writer->boxes
-               ? tl_fail_on(f, TALLY_INVALID, "coordinates come before elements")
+               ? tl_invalid_on(f, "coordinates come before elements")
                : TALLY_OK;
 }
 

@@ -50,7 +50,6 @@ static tally_status find_other_owner(const local_grid *g, tally *ctx, const void
     return status;
 }
 
-/* Copies between host memory and that of member k. */
 static tally_status carry(const local_grid *g, tally *ctx, int k, void *to, const void *from,
                           int64_t bytes)
 {
@@ -133,7 +132,7 @@ tally_status tl_local_grid(const tl_devices *t, const tl_plan *plan, int64_t row
     if (who < 0) who = 0;
     tl_device *const one = t->member[who]->device;
     if (!one->calls->grid)
-        return tl_fail(t->ctx, TALLY_UNSUPPORTED, "%s keeps no fields in its memory", one->name);
+        return tl_unsupported(t->ctx, "%s keeps no fields in its memory", one->name);
     local_grid *const g = calloc(1, sizeof *g);
     if (!g) return tl_no_memory(t->ctx, sizeof *g, "a field");
 

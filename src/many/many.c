@@ -85,12 +85,10 @@ static tally_status owner(tl_device *d, tally *ctx, const void *p, tl_device **t
     return status;
 }
 
-/* Copies between host memory and that of a member. */
 static tally_status copy(tl_device *d, tally *ctx, void *to, const void *from, size_t bytes)
 {
     const tl_devices t = devices_of(d, ctx);
     int who;
-
     tally_status status = tl_devices_owner(&t, to, &who);
     if (!status && who < 0) status = tl_devices_owner(&t, from, &who);
     if (status) return status;
@@ -106,15 +104,6 @@ typedef struct {
     tl_plan plan;
     tally_view in, out;
 } job;
-
-/* Runs a plain call, on checked views, on the device of one member. */
-static tally_status run_on(tl_device *d, tally *ctx, const tl_call *call)
-{
-    int done;
-    const tally_status status = d->calls->run(d, ctx, call, &done);
-    assert(status || done);
-    return status;
-}
 
 static tally_view rows_of(const tally_view *v, int64_t from, int64_t to, int64_t bytes)
 {
@@ -138,7 +127,7 @@ static tally_status run_rows(tally *member, int k, void *data)
                      out = rows_of(&j->out, from, to, j->plan.op->result_bytes);
     tl_call call = j->call;
     call.plan = &j->plan, call.in = &in, call.out = &out;
-    return run_on(member->device, member, &call);
+    return tl_member_run(member->device, member, &call);
 }
 
 static int64_t elements_of(const tally_view *v)
@@ -196,13 +185,13 @@ static tally_status spread(job *j)
     const int64_t total = elements_of(j->call.in), rows = j->call.in->rows;
     const int64_t bytes =
         p->op->elem_bytes > p->op->result_bytes ? p->op->elem_bytes : p->op->result_bytes;
-    if (total < t->count * d->least_bytes / bytes) return run_on(d, t->ctx, &j->call);
+    if (total < t->count * d->least_bytes / bytes) return tl_member_run(d, t->ctx, &j->call);
 
     /* Operators of users: the host joins their nodes, and two threads must not compile them at
      * once. */
     j->plan = *p;
     if (!p->core && d->calls->plan(d, t->ctx, p->op, p->par, TL_FOR_PROCESSORS, &j->plan))
-        return run_on(d, t->ctx, &j->call);
+        return tl_member_run(d, t->ctx, &j->call);
     tally_status status = TALLY_OK;
     j->in = *j->call.in, j->out = *j->call.out;
 
@@ -268,19 +257,18 @@ static tally_status use(tl_device *d, tally *ctx, tl_use what, const void *objec
 {
     (void)object;
     const char *const name = what == TL_USE_STREAM ? "stream" : "allocator";
-    return tl_fail(ctx, TALLY_UNSUPPORTED,
-                   "%s: %s are several devices, and one %s is of one: give it to a member "
-                   "(tally_member)",
-                   name, d->name, name);
+    return tl_unsupported(
+        ctx, "%s: %s are several devices, and one %s is of one: give it to a member (tally_member)",
+        name, d->name, name);
 }
 
 static tally_status adopt(tl_device *d, tally *ctx, void *object, void **pointer)
 {
     (void)object, (void)pointer;
-    return tl_fail(ctx, TALLY_UNSUPPORTED,
-                   "object: %s are several devices, and memory is of one: give it to a member "
-                   "(tally_member)",
-                   d->name);
+    return tl_unsupported(
+        ctx,
+        "object: %s are several devices, and memory is of one: give it to a member (tally_member)",
+        d->name);
 }
 
 static void time_all(tl_device *d, tally *ctx, tl_timing what, tally_times_info *sum)

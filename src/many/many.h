@@ -14,11 +14,7 @@
  *   join         S(0)           S(a)           S(b)              on the host (law/counter.h)
  *   scan         from S(0)      from S(a)      from S(b)         each by its member
  *
- * A file may call functions of the files below it:
- *
- *   many.c   the device's calls        split.c   a sequence in parts
- *   local.c  what one member does in its own memory: keys, fields
- *   slices.c slices folded and scanned; sequences on the host, cut along their elements */
+ * A file may call functions of those after it: many.c, split.c, local.c, slices.c (README.md). */
 #ifndef TALLY_MANY_H
 #define TALLY_MANY_H
 
@@ -89,8 +85,11 @@ typedef tally_status (*tl_task)(tally *member, int k, void *data);
  * names it. */
 tally_status tl_devices_run(const tl_devices *t, tl_task task, void *data);
 
-/* Reports a failure of member k as one of the team, with the member's name. */
+/* Reports a failure of member k as one of the team, with the member's name. Returns status. */
 tally_status tl_devices_fail(const tl_devices *t, int k, tally_status status);
+
+/* Runs a plain call, on checked views, on the device of one member. */
+tally_status tl_member_run(tl_device *d, tally *ctx, const tl_call *call);
 
 /* Copies between host memory and that of a member. The second reports a failure as one of the
  * team. */

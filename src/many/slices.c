@@ -16,15 +16,14 @@
 tally_status tl_devices_fail(const tl_devices *t, int k, tally_status status)
 {
     const tally *m = t->member[k];
-    if (m == t->ctx) return status;
+    if (!status || m == t->ctx) return status;
     return tl_fail(t->ctx, status, "%s: %s", m->device->name, m->error);
 }
 
 tally_status tl_devices_copy(const tl_devices *t, int k, void *to, const void *from, int64_t bytes)
 {
     assert(k >= 0 && k < t->count);
-    const tally_status status = tl_member_copy(t->member[k], to, from, bytes);
-    return status ? tl_devices_fail(t, k, status) : TALLY_OK;
+    return tl_devices_fail(t, k, tl_member_copy(t->member[k], to, from, bytes));
 }
 
 tally_status tl_member_copy(tally *member, void *to, const void *from, int64_t bytes)
@@ -63,9 +62,9 @@ tally_status tl_devices_one_owner(const tl_devices *t, const tl_array *all, int 
         if (k < 0 || k == *who) continue;
 
         if (*who >= 0)
-            return tl_fail(t->ctx, TALLY_UNSUPPORTED,
-                           "%s is memory of %s and %s of %s: must be of one device%s", name,
-                           name_of(t, *who), all[i].name, name_of(t, k), hint);
+            return tl_unsupported(t->ctx,
+                                  "%s is memory of %s and %s of %s: must be of one device%s", name,
+                                  name_of(t, *who), all[i].name, name_of(t, k), hint);
         *who = k;
         name = all[i].name;
     }
@@ -186,6 +185,14 @@ int tl_slicing_pays(const tl_devices *t, const tl_plan *plan, int64_t n, int64_t
 {
     int64_t cuts[TL_MEMBERS_MOST + 1];
     return cut(t, plan, 0, n, overlap, cuts) > 1;
+}
+
+tally_status tl_member_run(tl_device *d, tally *ctx, const tl_call *call)
+{
+    int done;
+    const tally_status status = d->calls->run(d, ctx, call, &done);
+    assert(status || done);
+    return status;
 }
 
 /* A push that is too short to be cut. */

@@ -20,9 +20,9 @@ tally_status tl_split_place(const tl_devices *t, const char *what, int k, const 
     int who;
     tally_status status = tl_devices_owner(t, p, &who);
     if (status || who < 0 || who == k) return status;
-    tl_device *nodes_known = t->member[k]->device, *other = t->member[who]->device;
-    return tl_fail(t->ctx, TALLY_INVALID, "%s[%d] is memory of %s: must be of %s, or of the host",
-                   what, k, other->name, nodes_known->name);
+    tl_device *own = t->member[k]->device, *other = t->member[who]->device;
+    return tl_invalid(t->ctx, "%s[%d] is memory of %s: must be of %s, or of the host", what, k,
+                      other->name, own->name);
 }
 
 /* ---- reduce and scan ---- */
@@ -81,10 +81,7 @@ static tally_status scan_one(const tl_devices *t, const tl_plan *plan, int k, co
 {
     tally *m = t->member[k];
     const tl_call call = {.verb = TL_SCAN, .plan = plan, .in = in, .out = out, .scan = o};
-    int done;
-    tally_status status = m->device->calls->run(m->device, m, &call, &done);
-    assert(status || done);
-    return status ? tl_devices_fail(t, k, status) : TALLY_OK;
+    return tl_devices_fail(t, k, tl_member_run(m->device, m, &call));
 }
 
 tally_status tl_split_scan(const tl_devices *t, const tl_plan *plan, const tally_view *parts,
@@ -257,10 +254,8 @@ static tally_status slide(tally *member, int k, void *data)
                               .in = &in,
                               .out = &result_view,
                               .window = &whole};
-        int done;
-        tally_status status = member->device->calls->run(member->device, member, &call, &done);
+        const tally_status status = tl_member_run(member->device, member, &call);
         if (status) return status;
-        assert(done);
     }
 
     tally_status status = slide_at_end(w, member, first, from, out);

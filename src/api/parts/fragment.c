@@ -338,6 +338,16 @@ tally_status tally_fragment_result(const tally_fragment *f, void *out)
     return tl_host_end(&copies, status);
 }
 
+void tl_counter_lower(const tl_counter *c, const tl_plan *plan, void *out)
+{
+    tl_state s;
+    int64_t n;
+    if (tl_counter_total(c, plan->op, NULL, &s, &n))
+        plan->op->lower(&s, n, 0, plan->par, out);
+    else
+        plan->op->empty(plan->par, out);
+}
+
 typedef struct {
     const tl_slabs *slabs;
     const tl_plan *plan;
@@ -350,17 +360,11 @@ static void lower_rows(void *with, int64_t a, int64_t b)
     const lowering *const job = with;
     const tl_plan *const plan = job->plan;
     tl_counter c;
-    tl_state s;
-    int64_t n;
     tl_counter_init(&c, 0);
 
     for (int64_t row = a; row < b; row++) {
-        char *const to = job->out + row * plan->op->result_bytes;
         if (job->slabs->count) tl_slab_get(job->slabs->slab[0], row, &c);
-        if (tl_counter_total(&c, plan->op, NULL, &s, &n))
-            plan->op->lower(&s, n, 0, plan->par, to);
-        else
-            plan->op->empty(plan->par, to);
+        tl_counter_lower(&c, plan, job->out + row * plan->op->result_bytes);
     }
 }
 

@@ -285,9 +285,7 @@ static tally_status read_sums(tally_fragment *f, reader *r, const header *h)
                (size_t)(r->end - r->at) / TL_EXACT_BYTES >= (size_t)f->sums;
     for (int64_t k = 0; k < f->sums && good; k++, r->at += TL_EXACT_BYTES)
         good = tl_exact_read(&f->exact[k], r->at, h->end - h->start);
-    return good
-               ? TALLY_OK
-               : tl_fail(f->ctx, TALLY_BAD_DATA, "fragment: its exact sums are damaged or missing");
+    return good ? TALLY_OK : tl_bad_data(f->ctx, "fragment: its exact sums are damaged or missing");
 }
 
 /* Reads the nodes of all ranges into f, which is empty. */
@@ -299,7 +297,7 @@ static tally_status read_nodes(tally_fragment *f, reader *r, const header *h)
     int level = 0, good = 1;
     tl_slab *s;
     const unsigned char *list = find_ranges(r, h, &ranges);
-    if (!list) return tl_fail(f->ctx, TALLY_BAD_DATA, "fragment: its ranges are not in order");
+    if (!list) return tl_bad_data(f->ctx, "fragment: its ranges are not in order");
 
     for (uint64_t i = 0; i < ranges && good > 0; i++) {
         memcpy(range, list + i * sizeof range, sizeof range);
@@ -314,11 +312,11 @@ static tally_status read_nodes(tally_fragment *f, reader *r, const header *h)
 
     if (good == -2) return tl_no_memory(f->ctx, (size_t)f->rows * sizeof(tl_state), "a fragment");
     if (good < 0)
-        return tl_fail(f->ctx, TALLY_BAD_DATA,
-                       "fragment: a node of 2^%d elements says another number of them", level);
+        return tl_bad_data(f->ctx, "fragment: a node of 2^%d elements says another number of them",
+                           level);
     if (!good || nodes != h->nodes || r->at != r->end)
-        return tl_fail(f->ctx, TALLY_BAD_DATA, "fragment: its nodes do not cover [%lld, %lld)",
-                       (long long)h->start, (long long)h->end);
+        return tl_bad_data(f->ctx, "fragment: its nodes do not cover [%lld, %lld)",
+                           (long long)h->start, (long long)h->end);
 
     return TALLY_OK;
 }
@@ -328,20 +326,20 @@ static tally_status read_header(tally *ctx, const unsigned char *p, size_t bytes
 {
     uint64_t sum;
     if (!p || bytes < sizeof *h + sizeof sum)
-        return tl_fail(ctx, TALLY_BAD_DATA, "fragment: %zu bytes is too short", bytes);
+        return tl_bad_data(ctx, "fragment: %zu bytes is too short", bytes);
     memcpy(h, p, sizeof *h);
     memcpy(&sum, p + bytes - sizeof sum, sizeof sum);
     if (memcmp(h->magic, magic, sizeof magic))
-        return tl_fail(ctx, TALLY_BAD_DATA, "fragment: these bytes are not a fragment");
+        return tl_bad_data(ctx, "fragment: these bytes are not a fragment");
     if (h->version < 1 || h->version > VERSION)
-        return tl_fail(ctx, TALLY_BAD_DATA, "fragment: version %u, this library reads 1 to %d",
-                       h->version, VERSION);
+        return tl_bad_data(ctx, "fragment: version %u, this library reads 1 to %d", h->version,
+                           VERSION);
     if (sum != checksum(p, bytes - sizeof sum, h->version))
-        return tl_fail(ctx, TALLY_BAD_DATA, "fragment: truncated or altered (checksum)");
+        return tl_bad_data(ctx, "fragment: truncated or altered (checksum)");
     if (h->name == 0 || h->name >= HASHED_MOST || h->start < 0 || h->end < h->start ||
         h->end >> 62 || bytes < sizeof *h + h->name + sizeof sum ||
         memchr(p + sizeof *h, 0, h->name))
-        return tl_fail(ctx, TALLY_BAD_DATA, "fragment: its header is out of range");
+        return tl_bad_data(ctx, "fragment: its header is out of range");
     return TALLY_OK;
 }
 
@@ -358,13 +356,12 @@ static tally_status read_operator(tally *ctx, const unsigned char *p, size_t len
 
     *user = tl_user_find(ctx, op, strcspn(op, ":"));
     if (at && !*user)
-        return tl_fail(ctx, TALLY_BAD_DATA,
-                       "fragment: its operator '%s' is not defined here (tally_define)", op);
+        return tl_bad_data(ctx, "fragment: its operator '%s' is not defined here (tally_define)",
+                           op);
     if (*user) snprintf(hash, sizeof hash, "%016llx", (unsigned long long)(*user)->hash);
     if (*user && (!at || strcmp(hash, at + 1)))
-        return tl_fail(ctx, TALLY_BAD_DATA,
-                       "fragment: its operator '%s' had another text than %.200s", op,
-                       (*user)->where);
+        return tl_bad_data(ctx, "fragment: its operator '%s' had another text than %.200s", op,
+                           (*user)->where);
     return TALLY_OK;
 }
 
@@ -375,7 +372,7 @@ static tally_status read_rows(tally *ctx, const header *h, reader *r)
     if (h->version >= VERSION_ROWS &&
         (!take(r, &rows, sizeof rows) || (rows == 1 && h->version == VERSION_ROWS) ||
          rows > TL_GRID_MOST))
-        return tl_fail(ctx, TALLY_BAD_DATA, "fragment: its number of sequences is out of range");
+        return tl_bad_data(ctx, "fragment: its number of sequences is out of range");
 
     r->rows = (int64_t)rows;
     return TALLY_OK;
@@ -402,7 +399,7 @@ tally_status tally_fragment_load(tally *ctx, const void *buffer, size_t bytes,
                 .counted = h.version == VERSION_COUNTED};
     status = read_rows(ctx, &h, &r);
     if (!status && strstr(op, ":exact") && r.rows > (r.end - r.at) / TL_EXACT_BYTES)
-        status = tl_fail(ctx, TALLY_BAD_DATA, "fragment: its number of sequences is out of range");
+        status = tl_bad_data(ctx, "fragment: its number of sequences is out of range");
     if (status) return status;
     status = tl_fragment_new(ctx, op, (tally_dtype)h.dtype, h.start, r.rows, fragment);
 

@@ -43,6 +43,9 @@ tally_status tl_fragment_whole(tally *ctx, const tally_fragment *f);
 /* Row number `row` of such a fragment, as a counter from 0 on. */
 void tl_fragment_row(const tally_fragment *f, int64_t row, tl_counter *c);
 
+/* Writes the result of the elements in c. */
+void tl_counter_lower(const tl_counter *c, const tl_plan *plan, void *out);
+
 /* Writes the result of each row of slabs without gaps from 0 on. */
 void tl_slabs_lower(const tl_slabs *slabs, const tl_plan *plan, int threads, int64_t rows,
                     void *out);

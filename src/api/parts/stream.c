@@ -313,12 +313,7 @@ tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
         tl_exact_lower(s->exact, tl_exact_form_of(s->plan.op), s->plan.par.value, out);
         result_count = 1;
     } else if (s->verb == TL_REDUCE) {
-        tl_state state;
-        int64_t n;
-        if (tl_counter_total(&s->scan.done, s->plan.op, NULL, &state, &n))
-            s->plan.op->lower(&state, n, 0, s->plan.par, out);
-        else
-            s->plan.op->empty(s->plan.par, out);
+        tl_counter_lower(&s->scan.done, &s->plan, out);
         result_count = 1;
     } else if (s->steps) {
         const int64_t n = tl_steps_known(s, -1);

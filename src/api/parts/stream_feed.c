@@ -42,6 +42,11 @@ tally_status tl_stream_feed(tally_stream *s, const tally_view *in, const tally_v
     return status;
 }
 
+static tally_status no_nodes(const tally_stream *s)
+{
+    return tl_no_memory(s->ctx, (size_t)s->rows * sizeof(tl_state), "the nodes of a field");
+}
+
 /* Converts the grid to a slab. */
 static tally_status grid_to_slab(tally_stream *s)
 {
@@ -55,8 +60,7 @@ static tally_status grid_to_slab(tally_stream *s)
         if (status)
             free(slab);
         else if (!tl_slabs_append(&s->slabs, slab))
-            status =
-                tl_no_memory(s->ctx, (size_t)s->rows * sizeof(tl_state), "the nodes of a field");
+            status = no_nodes(s);
     }
 
     if (status) return status;
@@ -148,8 +152,7 @@ static tally_status push_slabs(tally_stream *s, const tally_view *in, const tall
     const int counted = f.counted || tl_slabs_counted(&s->slabs);
     tl_slabs more = {0};
     tl_slab *const slab = tl_slab_new(scans ? 0 : s->pushed, end, s->rows, s->plan.op, counted);
-    if (!slab || !tl_slabs_append(&more, slab))
-        return tl_no_memory(s->ctx, (size_t)s->rows * sizeof(tl_state), "the nodes of a field");
+    if (!slab || !tl_slabs_append(&more, slab)) return no_nodes(s);
 
     if (scans)
         status = tl_feed_scan_rows(s->ctx, &f, in, out,
@@ -164,7 +167,7 @@ static tally_status push_slabs(tally_stream *s, const tally_view *in, const tall
         more = old;
     } else if (!status && !tl_slabs_join(&s->slabs, &more, s->plan.op, tl_share_slabs,
                                          tally_threads(s->ctx))) {
-        status = tl_no_memory(s->ctx, (size_t)s->rows * sizeof(tl_state), "the nodes of a field");
+        status = no_nodes(s);
     }
 
     tl_slabs_free(&more);
@@ -199,15 +202,13 @@ tally_status tl_stream_push_rows(tally_stream *s, const tally_view *in, const ta
 
     if (!s->by_slabs && !plain) {
         status = tl_feed_open(s->ctx, &s->plan, 1, 0, &f);
-        if (!status && tl_feed_fits_grid(&f) && !s->on_device)
+        if (status) return status;
+        if (tl_feed_fits_grid(&f) && !s->on_device)
             return tl_feed_grid(s->ctx, &f, in, out, s->grid, &s->pushed);
-        if (!status) status = push_slabs(s, in, out);
-    } else if (s->by_slabs) {
-        status = push_slabs(s, in, out);
-    } else {
-        status = s->grid->calls->push(s->ctx, s->grid, threads, in, out);
     }
 
+    status = s->by_slabs || !plain ? push_slabs(s, in, out)
+                                   : s->grid->calls->push(s->ctx, s->grid, threads, in, out);
     if (!status) s->pushed += in->n;
     return status;
 }
@@ -319,6 +320,5 @@ tally_status tl_stream_take(tally_stream *s, const tl_slabs *slabs)
         s->pushed = slabs->slab[0]->end;
     }
     tl_fp_leave(fp);
-    return good ? TALLY_OK
-                : tl_no_memory(s->ctx, (size_t)s->rows * sizeof(tl_state), "the nodes of a field");
+    return good ? TALLY_OK : no_nodes(s);
 }

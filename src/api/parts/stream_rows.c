@@ -42,6 +42,19 @@ static tally_status check_shape(const tally_stream *s, const tally_view *in, con
     return tl_form_fits(s->ctx, s->plan.op->file, s->plan.op, in, "in");
 }
 
+/* Checks that out is a view with room for the results. */
+static tally_status check_room(const tally_stream *s, const tally_view *out, int64_t results)
+{
+    if (!out) return tl_invalid(s->ctx, "out is NULL: must be a view");
+    if (out->valid)
+        return tl_unsupported(s->ctx, "out->valid is given: streams write no such bits");
+    if (out->n < results)
+        return tl_invalid(s->ctx,
+                          "out->n is %lld: must have room for %lld results (tally_stream_results)",
+                          (long long)out->n, (long long)results);
+    return TALLY_OK;
+}
+
 /* Checks the results of a push, and sets *to to a view of exactly as many. */
 static tally_status check_results(const tally_stream *s, const tally_view *in,
                                   const tally_view *out, tally_view *to)
@@ -54,17 +67,11 @@ static tally_status check_results(const tally_stream *s, const tally_view *in,
         return TALLY_OK;
     }
 
-    if (!out) return tl_invalid(s->ctx, "out is NULL: must be a view");
-    if (out->valid)
-        return tl_unsupported(s->ctx, "out->valid is given: streams write no such bits");
+    tally_status status = check_room(s, out, window ? results : INT64_MIN);
+    if (status) return status;
     *to = *out;
-    if (window && out->n < results)
-        return tl_invalid(s->ctx,
-                          "out->n is %lld: must have room for %lld results (tally_stream_results)",
-                          (long long)out->n, (long long)results);
-
     if (window) to->n = results;
-    tally_status status = tl_check_output(s->ctx, s->plan.op, in, to, results, !window && !s->many);
+    status = tl_check_output(s->ctx, s->plan.op, in, to, results, !window && !s->many);
 
     return status ? status : tl_inputs_apart(s->ctx, in, to, s->plan.op->result_bytes);
 }
@@ -157,20 +164,14 @@ tally_status tally_stream_push_view(tally_stream *s, const tally_view *in, const
 tally_status tally_stream_finish_view(tally_stream *s, const tally_view *out)
 {
     if (!s) return tl_invalid(NULL, "stream is NULL");
-    if (!out) return tl_invalid(s->ctx, "out is NULL: must be a view");
-
-    if (out->valid)
-        return tl_unsupported(s->ctx, "out->valid is given: streams write no such bits");
     const int64_t results = tally_stream_results(s, -1), bytes = s->plan.op->result_bytes;
-    if (out->n < results)
-        return tl_invalid(s->ctx,
-                          "out->n is %lld: must have room for %lld results (tally_stream_results)",
-                          (long long)out->n, (long long)results);
+    tally_status status = check_room(s, out, results);
+    if (status) return status;
 
     tally_view to = *out, none = tally_flat(NULL, s->plan.op->dtype, 0);
     none.rows = s->rows;
     to.n = results;
-    tally_status status = tl_check_output(s->ctx, s->plan.op, &none, &to, results, 0);
+    status = tl_check_output(s->ctx, s->plan.op, &none, &to, results, 0);
     if (!status && results == 1 && (to.row_stride == 1 || s->rows == 1))
         return tally_stream_finish(s, to.data, NULL);
     tl_host_copies copies = {.ctx = s->ctx};

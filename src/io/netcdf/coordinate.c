@@ -169,11 +169,11 @@ static tally_status dimension(const tally_file *f, const tl_netcdf_new *n, char 
     }
     for (int d = 0; d < f->info.ndim; d++)
         if (n->dims[d] == *dim && f->info.shape[d] < 0)
-            return tl_fail_on(f, TALLY_INVALID, "the length of %s is not known yet", name);
+            return tl_invalid_on(f, "the length of %s is not known yet", name);
         else if (n->dims[d] == *dim)
             length = (size_t)f->info.shape[d];
     if (__builtin_mul_overflow(*count, length, count))
-        return tl_fail_on(f, TALLY_INVALID, "%s is too long", name);
+        return tl_invalid_on(f, "%s is too long", name);
     return TALLY_OK;
 }
 
@@ -191,8 +191,7 @@ static tally_status define(const tally_file *f, tl_netcdf_new *n, const char *na
                       &bytes);
     tl_netcdf_copy_name(names, 0, name);
     if (!s && !n->api->nc_inq_varid(n->file, name, &there))
-        s = tl_fail_on(f, TALLY_INVALID, "name is '%s', and there is a variable of that name",
-                       name);
+        s = tl_invalid_on(f, "name is '%s', and there is a variable of that name", name);
     if (!values) memcpy(of->dims, n->dims, sizeof of->dims);
     if (!s) s = add(f, n, name, of, values ? bytes : 0, &k);
     if (!s && values) memcpy(k->values, values, bytes);
@@ -209,12 +208,12 @@ static tally_status add_variable(tally_file *f, const char *names, tally_dtype d
     if (s) return s;
     tl_shape of = {tl_netcdf_type(dtype), tl_netcdf_names(names), {0}};
     if (of.ndims < 0 || (!values && of.ndims != f->info.ndim))
-        return tl_fail_on(f, TALLY_INVALID,
-                          "name is '%.100s', which is no name of a variable and its dimensions",
-                          names);
+        return tl_invalid_on(
+            f, "name is '%.100s', which is no name of a variable and its dimensions", names);
     if (!of.type)
-        return tl_fail_on(f, TALLY_UNSUPPORTED, "%s has no type %s", f->info.format,
-                          tally_dtype_name(dtype) ? tally_dtype_name(dtype) : "of that number");
+        return tl_unsupported_on(f, "%s has no type %s", f->info.format,
+                                 tally_dtype_name(dtype) ? tally_dtype_name(dtype)
+                                                         : "of that number");
     tl_netcdf_lock();
     s = tl_netcdf_define(f, n);
     if (!s) s = define(f, n, names, &of, values);
@@ -231,12 +230,11 @@ tally_status tally_file_coordinate(tally_file *f, const char *name, int dimensio
     char names[2 * NC_MAX_NAME + 4], of[NC_MAX_NAME + 1];
     const tally_status s = tl_check_netcdf(f);
     if (s) return s;
-    if (!name) return tl_fail(f->ctx, TALLY_INVALID, "name is NULL");
-    if (!values) return tl_fail(f->ctx, TALLY_INVALID, "values is NULL");
+    if (!name) return tl_invalid(f->ctx, "name is NULL");
+    if (!values) return tl_invalid(f->ctx, "values is NULL");
 
     if (dimension < 0 || dimension >= f->info.ndim)
-        return tl_fail_on(f, TALLY_INVALID, "dimension is %d: must be 0..%d", dimension,
-                          f->info.ndim - 1);
+        return tl_invalid_on(f, "dimension is %d: must be 0..%d", dimension, f->info.ndim - 1);
     snprintf(names, sizeof names, "%.*s(%s)", NC_MAX_NAME + 1, name,
              tl_netcdf_copy_name(f->writer->netcdf->names, dimension + 1, of));
     return add_variable(f, names, dtype, values);
@@ -247,7 +245,7 @@ tally_status tally_file_variable(tally_file *f, const char *names, tally_dtype d
 {
     const tally_status s = tl_check_netcdf(f);
     if (s) return s;
-    if (!names) return tl_fail(f->ctx, TALLY_INVALID, "names is NULL");
+    if (!names) return tl_invalid(f->ctx, "names is NULL");
     return add_variable(f, names, dtype, values);
 }
 
@@ -257,7 +255,7 @@ tally_status tally_file_attribute(tally_file *f, const char *variable, const cha
     int id = NC_GLOBAL, error = 0;
     tally_status s = tl_check_netcdf(f);
     if (s) return s;
-    if (!name || !text) return tl_fail(f->ctx, TALLY_INVALID, "name or text is NULL");
+    if (!name || !text) return tl_invalid(f->ctx, "name or text is NULL");
 
     tl_netcdf_new *const n = f->writer->netcdf;
     tl_netcdf_lock();
@@ -275,8 +273,7 @@ tally_status tally_file_like(tally_file *f, const tally_file *source)
     tally_status s = tl_check_netcdf(f);
     if (s) return s;
     if (!source || !source->netcdf)
-        return tl_fail(f->ctx, TALLY_INVALID,
-                       "source is not a NetCDF file that is open for reading");
+        return tl_invalid(f->ctx, "source is not a NetCDF file that is open for reading");
     tl_netcdf_lock();
     s = copy_coordinates(f, f->writer->netcdf, source);
     tl_netcdf_unlock();
@@ -287,7 +284,7 @@ tally_status tally_file_fill(tally_file *f, const void *value)
 {
     tally_status s = tl_check_netcdf(f);
     if (s) return s;
-    if (!value) return tl_fail(f->ctx, TALLY_INVALID, "value is NULL");
+    if (!value) return tl_invalid(f->ctx, "value is NULL");
     if ((s = tl_check_host(f, value, "value"))) return s;
 
     tl_netcdf_new *const n = f->writer->netcdf;
@@ -300,8 +297,7 @@ tally_status tally_file_fill(tally_file *f, const void *value)
         return error ? tl_netcdf_failed(f, n, error, "_FillValue") : TALLY_OK;
     }
 
-    if (n->defined)
-        return tl_fail_on(f, TALLY_INVALID, "the value for none comes before coordinates");
+    if (n->defined) return tl_invalid_on(f, "the value for none comes before coordinates");
     memcpy(n->fill, value, tally_dtype_size(f->info.dtype));
     n->fills = 1;
     return TALLY_OK;

@@ -15,7 +15,6 @@ int tl_netcdf_inquire(const tl_netcdf_api *api, int group, int variable, tl_netc
     return api->nc_inq_var(group, variable, NULL, NULL, NULL, v->dims, NULL);
 }
 
-/* Describes a variable with its dimensions, such as "temp(time 12, lat 3)". */
 size_t tl_netcdf_describe(const tl_netcdf_api *api, int group, int variable, char *out,
                           size_t capacity)
 {
@@ -91,19 +90,17 @@ static size_t list_variables(const tl_netcdf_api *api, int group, int fields, ch
 static tally_status not_found(const tl_source *in, const char *name, int group, int fields)
 {
     char list[800], found[NC_MAX_NAME + 1];
-    const char *const kind = fields ? NULL : tl_hdf5_kind(in->path, name, found, sizeof found);
-    if (kind)
-        return tl_fail(in->ctx, TALLY_UNSUPPORTED, "%s: %s has %s, not numbers", in->path, found,
-                       kind);
+    const char *const kind = fields ? NULL : tl_hdf5_kind(in->path, name, found);
+    if (kind) return tl_unsupported(in->ctx, "%s: %s has %s, not numbers", in->path, found, kind);
     list_variables(in->api, group, !name && fields, list, sizeof list);
     if (name)
-        return tl_fail(in->ctx, TALLY_INVALID, "%s: no variable '%s'; the variables are %s",
-                       in->path, name, *list ? list : "none");
+        return tl_invalid(in->ctx, "%s: no variable '%s'; the variables are %s", in->path, name,
+                          *list ? list : "none");
 
-    return tl_fail(in->ctx, TALLY_INVALID,
-                   fields ? "%s: %d variables are no coordinates: %s; choose one with --variable"
-                          : "%s: %d variables are fields of numbers; there are %s",
-                   in->path, fields, *list ? list : "none");
+    return tl_invalid(in->ctx,
+                      fields ? "%s: %d variables are no coordinates: %s; choose one with --variable"
+                             : "%s: %d variables are fields of numbers; there are %s",
+                      in->path, fields, *list ? list : "none");
 }
 
 tally_status tl_netcdf_find(const tl_source *in, const char *name, int *group, int *variable)
@@ -116,7 +113,7 @@ tally_status tl_netcdf_find(const tl_source *in, const char *name, int *group, i
     if (slash && slash > name) {
         snprintf(group_name, sizeof group_name, "%.*s", (int)(slash - name), name);
         if (api->nc_inq_grp_full_ncid(in->group, group_name, group))
-            return tl_fail(in->ctx, TALLY_INVALID, "%s: no group '%s'", in->path, group_name);
+            return tl_invalid(in->ctx, "%s: no group '%s'", in->path, group_name);
     }
 
     if (name)

@@ -135,7 +135,7 @@ static const char *kind_of(int64_t file, const char *name)
     return kind >= 0 && kind < (int)(sizeof kinds / sizeof *kinds) ? kinds[kind] : NULL;
 }
 
-const char *tl_hdf5_kind(const char *path, const char *name, char *found, size_t capacity)
+const char *tl_hdf5_kind(const char *path, const char *name, char found[NC_MAX_NAME + 1])
 {
     const char *kind = NULL;
     const int64_t file = has_hdf5 ? hdf5.H5Fopen(path, 0, 0) : -1;
@@ -143,11 +143,11 @@ const char *tl_hdf5_kind(const char *path, const char *name, char *found, size_t
 
     if (name) {
         kind = kind_of(file, name);
-        snprintf(found, capacity, "%s", name);
+        snprintf(found, NC_MAX_NAME + 1, "%s", name);
     }
 
     for (uint64_t i = 0; !name && !kind; i++) {
-        if (hdf5.H5Lget_name_by_idx(file, ".", 0, 0, i, found, capacity, 0) <= 0) break;
+        if (hdf5.H5Lget_name_by_idx(file, ".", 0, 0, i, found, NC_MAX_NAME + 1, 0) <= 0) break;
         kind = kind_of(file, found);
     }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * NetCDF through the system's libnetcdf, which is opened at run time. The declarations of libnetcdf
- * that are used here are those of its interface, stable since 4.0. library.c opens it, classic.c
- * checks files before it reads them, open.c and read.c read them, write.c writes them. */
+ * that are used here are those of its interface, stable since 4.0. ../README.md lists the files. */
 #ifndef TALLY_IO_NETCDF_H
 #define TALLY_IO_NETCDF_H
 
@@ -29,15 +28,7 @@ enum {
 
 enum { NC_64BIT_DATA = 0x20, NC_NETCDF4 = 0x1000, NC_UNLIMITED = 0, NC_GLOBAL = -1 };
 
-enum {
-    NC_NOERR = 0,
-    NC_ENOTATT = -43,
-    NC_EBADDIM = -46,
-    NC_ENOTVAR = -49,
-    NC_ERANGE = -60,
-    NC_MAX_NAME = 256,
-    NC_MAX_VAR_DIMS = 1024
-};
+enum { NC_NOERR = 0, NC_EBADDIM = -46, NC_MAX_NAME = 256, NC_MAX_VAR_DIMS = 1024 };
 
 #define NETCDF_CALLS(CALL) \
     CALL(const char *, nc_strerror, (int error)) \
@@ -47,7 +38,6 @@ enum {
     CALL(int, nc_inq_grpname_full, (int group, size_t *length, char *name)) \
     CALL(int, nc_inq_nvars, (int file, int *count)) \
     CALL(int, nc_inq_varid, (int file, const char *name, int *variable)) \
-    CALL(int, nc_inq_varndims, (int file, int variable, int *count)) \
     CALL(int, nc_inq_var, \
          (int file, int variable, char *name, int *type, int *ndims, int *dims, int *attributes)) \
     CALL(int, nc_inq_dim, (int file, int dim, char *name, size_t *length)) \
@@ -97,7 +87,7 @@ void tl_netcdf_unlock(void);
 /* library.c, locked. Describes the content of an array that libnetcdf does not show, such as
  * "references", or returns NULL. name NULL: the first such array in the root group. found: its
  * name. */
-const char *tl_hdf5_kind(const char *path, const char *name, char *found, size_t capacity);
+const char *tl_hdf5_kind(const char *path, const char *name, char found[NC_MAX_NAME + 1]);
 
 /* The extents of a variable as HDF5 stores them, which may differ from the lengths of its
  * dimensions. Returns their number, at most TL_DIMS, or 0 if they are not known. */

@@ -49,8 +49,7 @@ static tally_status check_file(tally_file *f, tl_part *p)
         return tl_fail(f->ctx, TALLY_IO, "%s: %s", p->path, strerror(errno));
     if (!S_ISREG(st.st_mode)) return tl_fail(f->ctx, TALLY_IO, "%s: must be a file", p->path);
 
-    if (st.st_size == 0)
-        return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: is empty: it has 0 bytes", p->path);
+    if (st.st_size == 0) return tl_bad_data(f->ctx, "%s: is empty: it has 0 bytes", p->path);
     const int fd = open(p->path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return tl_fail(f->ctx, TALLY_IO, "%s: %s", p->path, strerror(errno));
 
@@ -59,8 +58,7 @@ static tally_status check_file(tally_file *f, tl_part *p)
     close(fd);
 
     return good ? TALLY_OK
-                : tl_fail(f->ctx, TALLY_BAD_DATA, "%s: is no NetCDF file: %s", p->path,
-                          p->header.why);
+                : tl_bad_data(f->ctx, "%s: is no NetCDF file: %s", p->path, p->header.why);
 }
 
 static tally_status cannot_join(const tally_file *f, const tl_part *p)
@@ -69,9 +67,15 @@ static tally_status cannot_join(const tally_file *f, const tl_part *p)
     char one[400], other[400];
     tl_netcdf_describe(n->api, p->group, p->variable, one, sizeof one);
     tl_netcdf_describe(n->api, n->parts->group, n->parts->variable, other, sizeof other);
-    return tl_fail(f->ctx, TALLY_INVALID,
-                   "%s: %s cannot be joined with %s of %s: only the length of %s may differ",
-                   p->path, one, other, n->parts->path, n->names[n->join]);
+    return tl_invalid(f->ctx,
+                      "%s: %s cannot be joined with %s of %s: only the length of %s may differ",
+                      p->path, one, other, n->parts->path, n->names[n->join]);
+}
+
+static tally_status dimension_failed(const tally_file *f, const tl_part *p, int d, int error)
+{
+    return tl_bad_data(f->ctx, "%s: dimension %d: %s", p->path, d,
+                       f->netcdf->api->nc_strerror(error));
 }
 
 /* Takes the shape of the first part as that of the array. */
@@ -86,9 +90,7 @@ static tally_status first_shape(tally_file *f, const tl_part *p, const tl_netcdf
     f->info.ndim = v->ndims;
     for (int d = 0; d < v->ndims; d++) {
         const int error = n->api->nc_inq_dim(p->group, v->dims[d], name, &unused);
-        if (error)
-            return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: dimension %d: %s", p->path, d,
-                           n->api->nc_strerror(error));
+        if (error) return dimension_failed(f, p, d, error);
         f->info.shape[d] = (int64_t)lengths[d];
         if (!(n->names[d] = strdup(name)))
             return tl_no_memory(f->ctx, strlen(name) + 1, "a dimension's name");
@@ -99,9 +101,8 @@ static tally_status first_shape(tally_file *f, const tl_part *p, const tl_netcdf
     char what[400];
     tl_netcdf_describe(n->api, p->group, p->variable, what, sizeof what);
 
-    return tl_fail(f->ctx, TALLY_INVALID,
-                   "%s: %s has no dimension '%s', along which files could be joined", p->path, what,
-                   along);
+    return tl_invalid(f->ctx, "%s: %s has no dimension '%s', along which files could be joined",
+                      p->path, what, along);
 }
 
 /* Checks that another part has the same shape, except for its length along the join. */
@@ -115,9 +116,7 @@ static tally_status shape(tally_file *f, tl_part *p, const tl_netcdf_variable *v
 
     for (int d = 0; d < v->ndims && same; d++) {
         const int error = n->api->nc_inq_dim(p->group, v->dims[d], name, &lengths[d]);
-        if (error || lengths[d] > INT64_MAX)
-            return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: dimension %d: %s", p->path, d,
-                           n->api->nc_strerror(error));
+        if (error || lengths[d] > INT64_MAX) return dimension_failed(f, p, d, error);
         same = p == n->parts || (strcmp(name, n->names[d]) == 0 &&
                                  (d == n->join || f->info.shape[d] == (int64_t)lengths[d]));
     }
@@ -173,7 +172,7 @@ static tally_status find(tally_file *f, tl_part *p, const tally_file_options *o,
     tl_netcdf *const n = f->netcdf;
     const tl_netcdf_api *const api = n->api;
     int error = api->nc_open(p->path, 0, &p->file);
-    if (error) return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: %s", p->path, api->nc_strerror(error));
+    if (error) return tl_bad_data(f->ctx, "%s: %s", p->path, api->nc_strerror(error));
 
     p->open = 1;
     const tally_status s = tl_netcdf_find(&(tl_source){f->ctx, api, p->path, NULL, p->file, 0},
@@ -181,17 +180,17 @@ static tally_status find(tally_file *f, tl_part *p, const tally_file_options *o,
     if (s) return s;
 
     error = tl_netcdf_inquire(api, p->group, p->variable, v);
-    if (error) return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: %s", p->path, api->nc_strerror(error));
+    if (error) return tl_bad_data(f->ctx, "%s: %s", p->path, api->nc_strerror(error));
 
     if (p == n->parts && !(n->variable = strdup(v->name)))
         return tl_no_memory(f->ctx, strlen(v->name), "a variable's name");
     tl_netcdf_describe(api, p->group, p->variable, what, capacity);
     if (v->ndims > TL_DIMS)
-        return tl_fail(f->ctx, TALLY_UNSUPPORTED, "%s: %s has %d dimensions: at most %d", p->path,
-                       n->variable, v->ndims, TL_DIMS);
+        return tl_unsupported(f->ctx, "%s: %s has %d dimensions: at most %d", p->path, n->variable,
+                              v->ndims, TL_DIMS);
     if (v->ndims == 0 && n->count > 1)
-        return tl_fail(f->ctx, TALLY_INVALID,
-                       "%s: %s has no dimension along which files can be joined", p->path, what);
+        return tl_invalid(f->ctx, "%s: %s has no dimension along which files can be joined",
+                          p->path, what);
 
     return TALLY_OK;
 }
@@ -217,10 +216,10 @@ static tally_status open_part(tally_file *f, tl_part *p, const tally_file_option
     if (p == n->parts)
         f->info.dtype = p->packing.given;
     else if (p->packing.given != f->info.dtype)
-        return tl_fail(f->ctx, TALLY_INVALID,
-                       "%s: %s is %s, and in %s it is %s; --dtype f64 makes them the same", p->path,
-                       what, tally_dtype_name(p->packing.given), n->parts->path,
-                       tally_dtype_name(f->info.dtype));
+        return tl_invalid(f->ctx,
+                          "%s: %s is %s, and in %s it is %s; --dtype f64 makes them the same",
+                          p->path, what, tally_dtype_name(p->packing.given), n->parts->path,
+                          tally_dtype_name(f->info.dtype));
 
     find_chunks(f, p, o->memory);
     if (p != n->parts) return TALLY_OK;
@@ -246,7 +245,7 @@ static tally_status total(tally_file *f)
 
     for (int d = 0; d < f->info.ndim; d++)
         if (__builtin_mul_overflow(bytes, f->info.shape[d], &bytes))
-            return tl_fail_on(f, TALLY_BAD_DATA, "%s has more than 2^63 bytes", n->variable);
+            return tl_bad_data_on(f, "%s has more than 2^63 bytes", n->variable);
         else
             f->info.elements *= f->info.shape[d];
 
@@ -273,21 +272,20 @@ static tally_status not_a_file(const tally_file *f)
 {
     struct stat st;
     if (strcmp(f->name, "-") && fstat(f->fd, &st) == 0 && S_ISREG(st.st_mode))
-        return tl_fail_on(f, TALLY_BAD_DATA, "is empty: it has 0 bytes");
-    return tl_fail_on(f, TALLY_UNSUPPORTED, "NetCDF and HDF5 must be files with a name, not pipes");
+        return tl_bad_data_on(f, "is empty: it has 0 bytes");
+    return tl_unsupported_on(f, "NetCDF and HDF5 must be files with a name, not pipes");
 }
 
 tally_status tl_netcdf_start(tally_file *f, const tally_file_options *o)
 {
     const char *why;
     const tl_netcdf_api *const api = tl_netcdf_library(&why);
-    if (!api)
-        return tl_fail_on(f, TALLY_UNSUPPORTED, "NetCDF and HDF5 are read by libnetcdf: %s", why);
+    if (!api) return tl_unsupported_on(f, "NetCDF and HDF5 are read by libnetcdf: %s", why);
     if (!f->regular || !strcmp(f->name, "-")) return not_a_file(f);
 
     if (o->memory < 0)
-        return tl_fail(f->ctx, TALLY_INVALID, "options.memory is %lld: must be at least 0",
-                       (long long)o->memory);
+        return tl_invalid(f->ctx, "options.memory is %lld: must be at least 0",
+                          (long long)o->memory);
     tl_netcdf *const n = f->netcdf = calloc(1, sizeof *n);
     if (!n) return tl_no_memory(f->ctx, sizeof *n, "a NetCDF reader");
 

@@ -21,10 +21,10 @@ static tally_status stored_whole(const tally_file *f, const tl_part *p, int grou
     for (int d = 0; d < v.ndims; d++) {
         size_t length;
         if (!api->nc_inq_dim(group, v.dims[d], NULL, &length) && extents[d] > length)
-            return tl_fail(f->ctx, TALLY_BAD_DATA,
-                           "%s: %s is stored with %llu elements along dimension %d, which has the "
-                           "length %zu: the others would be lost",
-                           p->path, name, (unsigned long long)extents[d], d, length);
+            return tl_bad_data(f->ctx,
+                               "%s: %s is stored with %llu elements along dimension %d, which has "
+                               "the length %zu: the others would be lost",
+                               p->path, name, (unsigned long long)extents[d], d, length);
     }
 
     return TALLY_OK;
@@ -36,9 +36,8 @@ tally_status tl_part_whole(const tally_file *f, const tl_part *p, int group, int
     const tl_classic *const h = &p->header; /* classic files have one group */
     if (!h->end) return stored_whole(f, p, group, variable, name);
     if (group != p->file || variable >= h->count || h->end[variable] <= h->size) return TALLY_OK;
-    return tl_fail(f->ctx, TALLY_BAD_DATA,
-                   "%s: is too short: %s ends at byte %lld, and it has %lld bytes", p->path, name,
-                   (long long)h->end[variable], (long long)h->size);
+    return tl_bad_data(f->ctx, "%s: is too short: %s ends at byte %lld, and it has %lld bytes",
+                       p->path, name, (long long)h->end[variable], (long long)h->size);
 }
 
 int tl_part_coordinate(const tally_file *f, const tl_part *p, int dimension, int *group,
@@ -90,8 +89,8 @@ static tally_status ends_values(const tally_file *f, const tl_source *of, const 
         int64_t bad;
         const int error = of->api->nc_get_vara(of->group, of->variable, &start, &count, stored);
         if (error)
-            return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: %s: %s", of->path, of->what,
-                           of->api->nc_strerror(error));
+            return tl_bad_data(f->ctx, "%s: %s: %s", of->path, of->what,
+                               of->api->nc_strerror(error));
 
         /* the number is missing */
         if (!tl_unpack(packing, stored, e->value[i], 1, &bad)) e->of = NULL;
@@ -154,28 +153,34 @@ static int are_comparable(const ends *a, const ends *b)
     return a->of && b->of && same(a->units, b->units) && same(a->calendar, b->calendar);
 }
 
+enum { SHOWN = 48 };
+
+/* The first (0) or the last (1) number as text. */
+static const char *show(const ends *e, int which, char out[SHOWN])
+{
+    tally_format_value(e->dtype, e->value[which], 0, out, SHOWN);
+    return out;
+}
+
 static tally_status goes_back(const tally_file *f, const ends *before, const ends *after,
                               int direction)
 {
-    char last[48], first[48];
-    tally_format_value(before->dtype, before->value[1], 0, last, sizeof last);
-    tally_format_value(after->dtype, after->value[0], 0, first, sizeof first);
-    return tl_fail(f->ctx, TALLY_BAD_DATA,
-                   "%s: %s begins at %s, and %s, which comes before, ends at %s: files that are "
-                   "joined must go on %s",
-                   after->of->path, f->netcdf->names[f->netcdf->join], first, before->of->path,
-                   last, direction < 0 ? "descending" : "ascending");
+    char last[SHOWN], first[SHOWN];
+    return tl_bad_data(f->ctx,
+                       "%s: %s begins at %s, and %s, which comes before, ends at %s: files that "
+                       "are joined must go on %s",
+                       after->of->path, f->netcdf->names[f->netcdf->join], show(after, 0, first),
+                       before->of->path, show(before, 1, last),
+                       direction < 0 ? "descending" : "ascending");
 }
 
 static tally_status turns(const tally_file *f, const ends *e, int direction)
 {
-    char first[48], last[48];
-    tally_format_value(e->dtype, e->value[0], 0, first, sizeof first);
-    tally_format_value(e->dtype, e->value[1], 0, last, sizeof last);
-    return tl_fail(f->ctx, TALLY_BAD_DATA,
-                   "%s: %s goes from %s to %s, and the files that are joined with it are %s",
-                   e->of->path, f->netcdf->names[f->netcdf->join], first, last,
-                   direction < 0 ? "descending" : "ascending");
+    char first[SHOWN], last[SHOWN];
+    return tl_bad_data(f->ctx,
+                       "%s: %s goes from %s to %s, and the files that are joined with it are %s",
+                       e->of->path, f->netcdf->names[f->netcdf->join], show(e, 0, first),
+                       show(e, 1, last), direction < 0 ? "descending" : "ascending");
 }
 
 /* Checks that along the join each part continues after the part before it. */
@@ -220,14 +225,12 @@ static tally_status check_equal(const tally_file *f, int dimension)
         s = ends_read(f, &n->parts[i], dimension, &e);
         for (int k = 0; k < 2 && !s && are_comparable(&first, &e); k++) {
             if (compare(first.dtype, first.value[k], e.dtype, e.value[k]) % 2 == 0) continue;
-            char one[48], other[48];
-            tally_format_value(first.dtype, first.value[k], 0, one, sizeof one);
-            tally_format_value(e.dtype, e.value[k], 0, other, sizeof other);
-            s = tl_fail(f->ctx, TALLY_BAD_DATA,
-                        "%s: %s %s %s, and in %s %s: files that are joined along %s must have the "
-                        "same %s",
-                        e.of->path, n->names[dimension], k ? "ends at" : "begins at", other,
-                        first.of->path, one, n->names[n->join], n->names[dimension]);
+            char one[SHOWN], other[SHOWN];
+            s = tl_bad_data(
+                f->ctx,
+                "%s: %s %s %s, and in %s %s: files that are joined along %s must have the same %s",
+                e.of->path, n->names[dimension], k ? "ends at" : "begins at", show(&e, k, other),
+                first.of->path, show(&first, k, one), n->names[n->join], n->names[dimension]);
         }
 
         ends_free(&e);

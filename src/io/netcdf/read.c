@@ -27,7 +27,7 @@ static tally_status failed(const tally_file *f, const tl_part *p, int error, con
     tl_netcdf_lock();
     why = f->netcdf->api->nc_strerror(error);
     tl_netcdf_unlock();
-    return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: %s: %s", p->path, doing, why);
+    return tl_bad_data(f->ctx, "%s: %s: %s", p->path, doing, why);
 }
 
 /* Sets the library's cache of chunks. For boxes of whole chunks there is no cache: data without
@@ -46,14 +46,13 @@ static void cache(const tally_file *f, tl_part *p, const size_t *from, const siz
                  (n[d] % p->chunk[d] == 0 || from[d] + n[d] == end);
     }
 
-    if (whole && p->cache == BY_LIBRARY)
-        api->nc_set_var_chunk_cache(p->group, p->variable, 0, 0, 0.75f);
-
-    if (!whole && p->layer_bytes)
-        api->nc_set_var_chunk_cache(p->group, p->variable, p->layer_bytes, 10 * p->layer_chunks + 1,
-                                    0.75f);
-    else if (!whole && p->cache == DIRECT)
-        api->nc_set_var_chunk_cache(p->group, p->variable, CACHE_USUAL, CACHE_SLOTS, 0.75f);
+    size_t bytes = 0, slots = 0;
+    if (!whole) {
+        bytes = p->layer_bytes ? p->layer_bytes : CACHE_USUAL;
+        slots = p->layer_bytes ? 10 * p->layer_chunks + 1 : CACHE_SLOTS;
+    }
+    if (p->cache == (whole ? BY_LIBRARY : DIRECT) || (!whole && p->layer_bytes))
+        api->nc_set_var_chunk_cache(p->group, p->variable, bytes, slots, 0.75f);
 
     p->cache = whole ? DIRECT : LAYERS;
 }
@@ -95,10 +94,11 @@ static tally_status read_at_once(tally_file *f, tl_part *p, const int64_t *start
                        stored + bad * (int64_t)tally_dtype_size(p->packing.stored), 0, value,
                        sizeof value);
 
-    return tl_fail(f->ctx, TALLY_BAD_DATA,
-                   "%s: %s[%s] is %s, which stands for a missing value, and %s has none; "
-                   "--dtype f64 makes it NaN",
-                   p->path, f->netcdf->variable, place, value, tally_dtype_name(p->packing.given));
+    return tl_bad_data(f->ctx,
+                       "%s: %s[%s] is %s, which stands for a missing value, and %s has none; "
+                       "--dtype f64 makes it NaN",
+                       p->path, f->netcdf->variable, place, value,
+                       tally_dtype_name(p->packing.given));
 }
 
 /* A box, and its destination, where its rows are adjacent. */
@@ -210,8 +210,8 @@ tally_status tl_netcdf_read_box(tally_file *f, const int64_t *start, const int64
 {
     for (int d = 0; d < f->info.ndim; d++)
         if (start[d] < 0 || count[d] < 0 || count[d] > f->info.shape[d] - start[d])
-            return tl_fail(
-                f->ctx, TALLY_INVALID,
+            return tl_invalid(
+                f->ctx,
                 "start[%d] is %lld and count[%d] %lld: must be within 0..%lld, the length of %s", d,
                 (long long)start[d], d, (long long)count[d], (long long)f->info.shape[d],
                 f->info.dimensions[d] ? f->info.dimensions[d] : "the value");

@@ -11,6 +11,7 @@
  * The stored values are at the end of the buffer, so that the converted values, which are as
  * large or larger, never overwrite values that are not yet converted. */
 #include "parts.h"
+#include "dtype/dtype.h"
 #include "law/fp.h"
 #include <assert.h>
 #include <stdint.h>
@@ -71,8 +72,7 @@ tally_status tl_netcdf_text(const tl_source *of, const char *name, char **value)
 
 static tally_status attribute_failed(const tl_source *from, const char *name, const char *why)
 {
-    return tl_fail(from->ctx, TALLY_BAD_DATA, "%s: %s: the attribute %s %s", from->path, from->what,
-                   name, why);
+    return tl_bad_data(from->ctx, "%s: %s: the attribute %s %s", from->path, from->what, name, why);
 }
 
 static tally_status number(const tl_source *from, const char *name, int *there, double *value)
@@ -136,8 +136,7 @@ static tally_status missing(const tl_source *from, const char *name, tally_dtype
 /* Reads _Unsigned = "true", by which classic files mark unsigned integers. */
 static tally_status other_sign(const tl_source *from, tl_packing *p)
 {
-    const int is_unsigned = p->stored == TALLY_U8 || p->stored == TALLY_U16 ||
-                            p->stored == TALLY_U32 || p->stored == TALLY_U64;
+    const int is_unsigned = tl_dtype_kind(p->stored) == 'U';
     char *text;
     int type;
     size_t length;
@@ -179,8 +178,7 @@ static tally_status no_numbers(const tl_source *from, int type)
     const char *const has =
         kind > 0 && kind <= NC_COMPOUND && kinds[kind] ? kinds[kind] : "values of another type";
 
-    return tl_fail(from->ctx, TALLY_UNSUPPORTED, "%s: %s has %s, not numbers", from->path,
-                   from->what, has);
+    return tl_unsupported(from->ctx, "%s: %s has %s, not numbers", from->path, from->what, has);
 }
 
 tally_status tl_packing_read(const tl_source *from, int type, tally_dtype want, tl_packing *p)
@@ -200,9 +198,9 @@ tally_status tl_packing_read(const tl_source *from, int type, tally_dtype want, 
 
     p->given = p->scaled || p->shifted || want == TALLY_F64 ? TALLY_F64 : p->stored;
     if (want && want != p->given)
-        return tl_fail(from->ctx, TALLY_INVALID,
-                       "%s: %s is %s: --dtype may be that or f64, and %s was asked for", from->path,
-                       from->what, tally_dtype_name(p->given), tally_dtype_name(want));
+        return tl_invalid(
+            from->ctx, "%s: %s is %s: --dtype may be that or f64, and %s was asked for", from->path,
+            from->what, tally_dtype_name(p->given), tally_dtype_name(want));
 
     return TALLY_OK;
 }
@@ -245,8 +243,7 @@ KINDS(KIND)
 
 /* The first of n integers of `size` bytes that is missing, or n. Requires: size is a constant in
  * the caller. */
-static inline __attribute__((always_inline)) int64_t
-first_missing(const tl_packing *p, const char *at, int64_t n, size_t size)
+TL_FORCE_INLINE int64_t first_missing(const tl_packing *p, const char *at, int64_t n, size_t size)
 {
     uint64_t none[TL_MISSING_MOST];
     for (int k = 0; k < p->missing; k++) none[k] = tl_load(p->value[k], size);
@@ -294,20 +291,11 @@ static int unpack(const tl_packing *p, const char *stored, char *out, int64_t n,
         return 1;
     }
 
-    switch (tally_dtype_size(p->stored)) {
-    case 1:
-        *bad = first_missing(p, stored, n, 1);
-        break;
-    case 2:
-        *bad = first_missing(p, stored, n, 2);
-        break;
-    case 4:
-        *bad = first_missing(p, stored, n, 4);
-        break;
-    default:
-        *bad = first_missing(p, stored, n, 8);
-        break;
-    }
+    const size_t size = tally_dtype_size(p->stored);
+    *bad = size == 1   ? first_missing(p, stored, n, 1)
+           : size == 2 ? first_missing(p, stored, n, 2)
+           : size == 4 ? first_missing(p, stored, n, 4)
+                       : first_missing(p, stored, n, 8);
     return *bad == n;
 }
 

@@ -77,12 +77,12 @@ int tl_netcdf_names(const char *names)
 
 tally_status tl_netcdf_name(tally_file *f, tl_netcdf_new *n, const char *names)
 {
-    if (n->defined) return tl_fail_on(f, TALLY_INVALID, "the names come first");
+    if (n->defined) return tl_invalid_on(f, "the names come first");
     if (tl_netcdf_names(names) != f->info.ndim)
-        return tl_fail_on(f, TALLY_INVALID,
-                          "line is '%.100s': must be the name of the variable and of %d "
-                          "dimensions, like mean(lat, lon)",
-                          names, f->info.ndim);
+        return tl_invalid_on(f,
+                             "line is '%.100s': must be the name of the variable and of %d "
+                             "dimensions, like mean(lat, lon)",
+                             names, f->info.ndim);
     char *const copy = strdup(names);
     if (!copy) return tl_no_memory(f->ctx, strlen(names), "the names of the dimensions");
     free(n->names);
@@ -228,18 +228,16 @@ tally_status tl_netcdf_create(tally_file *f, const char *path, int hdf5, tl_netc
     int error, at;
 
     *created = NULL;
-    if (!api)
-        return tl_fail_on(f, TALLY_UNSUPPORTED, "NetCDF and HDF5 are written by libnetcdf: %s",
-                          why);
+    if (!api) return tl_unsupported_on(f, "NetCDF and HDF5 are written by libnetcdf: %s", why);
     if (!tl_netcdf_type(f->info.dtype))
-        return tl_fail_on(f, TALLY_UNSUPPORTED, "%s has no type %s", f->info.format,
-                          tally_dtype_name(f->info.dtype));
+        return tl_unsupported_on(f, "%s has no type %s", f->info.format,
+                                 tally_dtype_name(f->info.dtype));
 
     for (int d = 1; d < f->info.ndim; d++)
         /* in the file, a length of 0 would mean the number of records */
         if (f->info.shape[d] == 0)
-            return tl_fail_on(f, TALLY_UNSUPPORTED, "shape[%d] is 0: in %s only the first may be",
-                              d, f->info.format);
+            return tl_unsupported_on(f, "shape[%d] is 0: in %s only the first may be", d,
+                                     f->info.format);
 
     tl_netcdf_new *const n = *created = calloc(1, sizeof *n);
     char *const names = malloc(160);
