@@ -2,7 +2,7 @@
  * Where a call runs: on the device, or on the processors if the device does not compute it. */
 #include "checks.h"
 #include "context/device.h"
-#include "cpu/exact/exact.h"
+#include "cpu/keys/ranges.h"
 #include "law/fp.h"
 
 tally_status tl_run_host(tally *ctx, const tl_call *c)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The scan of dense elements: scan_tiles.c on one thread, scan_shared.c on several; scan.c
- * chooses. */
+ * The scan of dense elements: scan_tiles.c on one thread, scan.c on several. */
 #ifndef TALLY_CPU_SCAN_H
 #define TALLY_CPU_SCAN_H
 
@@ -57,10 +56,5 @@ int tl_scan_block_level(const tl_plan *plan, int64_t n, int threads);
 
 /* Scans elements on this thread. c: the counter to continue: s->done, or a thread's own. */
 void tl_scan_serial(const tl_scan *s, tl_counter *c, const tl_scan_work *work);
-
-/* Scans elements on several threads, in blocks of `size` elements. s->done.end is a multiple of
- * size. 0: out of memory; nothing is written. Slot TL_SINGLE of thread 0, which the caller uses,
- * stays valid. */
-int tl_scan_shared(tally *ctx, tl_scan *s, int threads, int64_t size, const tl_scan_work *work);
 
 #endif

@@ -40,6 +40,49 @@ static inline int tl_needs_count(const tl_plan *plan, const tally_window_options
     return plan->op->masked && !plan->op->counted && o->min_count > 0;
 }
 
+/* ---- windows that are arbitrary ranges of a sequence ---- */
+
+typedef struct tl_ranges {
+    const int64_t *start, *end;    /* of each result, or NULL */
+    const tally_window_options *o; /* start NULL: result r is the window at first + r step */
+    int64_t n, results, first, step;
+    int64_t min_count;
+    int64_t number; /* of result 0, for sentences */
+} tl_ranges;
+
+/* The ranges of tally_window on a sequence of n elements. */
+static inline tl_ranges tl_ranges_of(const tally_window_options *o, int64_t n)
+{
+    const int64_t step = o->step > 1 ? o->step : 1;
+    const int64_t first = o->edges == TALLY_EDGES_VALID && o->before > 0 ? o->before : 0;
+    return (tl_ranges){NULL, NULL, o, n, tally_window_length(n, o), first, step, o->min_count};
+}
+
+/* Range r is *from .. *end - 1. Returns 0 if the window has no value: it is not full, and the rule
+ * for edges says so. */
+static inline int tl_range_at(const tl_ranges *s, int64_t r, int64_t *from, int64_t *end)
+{
+    if (s->start) {
+        *from = s->start[r];
+        *end = s->end[r];
+        return 1;
+    }
+    const int64_t i = s->first + r * s->step, low = i - s->o->before, high = i + s->o->after + 1;
+    *from = low < 0 ? 0 : low > s->n ? s->n : low;
+    *end = high > s->n ? s->n : high < *from ? *from : high;
+    return (low >= 0 && high <= s->n) || s->o->edges == TALLY_EDGES_SHRINK || s->min_count > 0;
+}
+
+/* One sequence and its results: elements `stride` apart at x, results y_stride bytes apart at y. */
+typedef struct tl_line {
+    const void *x;
+    int64_t stride;
+    void *y;
+    int64_t y_stride;
+} tl_line;
+
+/* ---- calls ---- */
+
 /* Appends n dense elements, indices c->end and up, to a counter. Uses up to `threads` threads. */
 void tl_push_slab(const tl_plan *plan, int threads, const void *x, int64_t n, tl_counter *c);
 

@@ -7,7 +7,7 @@
 
 #include "context/context.h"
 #include "cpu/driver.h"
-#include "cpu/keys/ranges.h"
+#include "cpu/shape.h"
 #include "exact/exact.h"
 
 /* ---- blocks (exact_block.c) ----

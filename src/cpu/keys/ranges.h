@@ -5,48 +5,7 @@
 #ifndef TALLY_RANGES_H
 #define TALLY_RANGES_H
 
-#include "context/call.h"
-#include "context/context.h"
-#include "operator/plan.h"
-
-typedef struct tl_ranges {
-    const int64_t *start, *end;    /* of each result, or NULL */
-    const tally_window_options *o; /* start NULL: result r is the window at first + r step */
-    int64_t n, results, first, step;
-    int64_t min_count;
-    int64_t number; /* of result 0, for sentences */
-} tl_ranges;
-
-/* The ranges of tally_window on a sequence of n elements. */
-static inline tl_ranges tl_ranges_of(const tally_window_options *o, int64_t n)
-{
-    const int64_t step = o->step > 1 ? o->step : 1;
-    const int64_t first = o->edges == TALLY_EDGES_VALID && o->before > 0 ? o->before : 0;
-    return (tl_ranges){NULL, NULL, o, n, tally_window_length(n, o), first, step, o->min_count};
-}
-
-/* Range r is *from .. *end - 1. Returns 0 if the window has no value: it is not full, and the rule
- * for edges says so. */
-static inline int tl_range_at(const tl_ranges *s, int64_t r, int64_t *from, int64_t *end)
-{
-    if (s->start) {
-        *from = s->start[r];
-        *end = s->end[r];
-        return 1;
-    }
-    const int64_t i = s->first + r * s->step, low = i - s->o->before, high = i + s->o->after + 1;
-    *from = low < 0 ? 0 : low > s->n ? s->n : low;
-    *end = high > s->n ? s->n : high < *from ? *from : high;
-    return (low >= 0 && high <= s->n) || s->o->edges == TALLY_EDGES_SHRINK || s->min_count > 0;
-}
-
-/* One sequence and its results: elements `stride` apart at x, results y_stride bytes apart at y. */
-typedef struct tl_line {
-    const void *x;
-    int64_t stride;
-    void *y;
-    int64_t y_stride;
-} tl_line;
+#include "cpu/shape.h"
 
 /* Computes the ranges of one sequence. count: see tl_call. Error: TALLY_NO_MEMORY only. */
 tally_status tl_ranges_run(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads,

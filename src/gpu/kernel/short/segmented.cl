@@ -116,8 +116,8 @@ fn int sequence_before(const segmented *f, const window *w, int end)
 
 /* Loads eight neighbouring elements from place p. Lanes are 8 elements apart, so loads of single
  * elements of 4 bytes or more would have bank conflicts of 8 lanes. So aligned units of 16 bytes
- * are loaded, and the elements are selected from them. The others may be overwritten by another lane
- * at the same time (a warning of racecheck); they are not used. */
+ * are loaded, and the elements are selected from them. Another lane may overwrite the others at the
+ * same time (a warning of racecheck); they are not used. */
 fn void load_group(elem *e, LOCAL const elem *x, int p)
 {
 #if TL_SIZE >= 4

@@ -2,9 +2,9 @@
  * The path of narrow.h: its plans, scans of rows, and columns. Columns are strips of neighbouring
  * columns, which threads take. A lane is a column, so no lanes are shuffled. The state
  * of a strip stays in the first-level cache. */
-#include "narrow.h"
+#include "narrow/narrow.h"
 #include "context/view.h"
-#include "cpu/lanes.h"
+#include "lanes.h"
 #include "dtype/dtype_traits.h"
 
 void tl_narrow_plan(tl_plan *plan, const tl_narrow *loops)
