@@ -18,7 +18,13 @@
 
 /* Bytes: the states of users, and of what the recorded sets hold, may be larger than the kernels
    were tuned for. */
-enum { SKIPPED = 77, SPILL_MOST = 64, BYTES_SCAN_SPILL_MOST = 96, PAIRS_SPILL_MOST = 320 };
+enum {
+    SKIPPED = 77,
+    SPILL_MOST = 64,
+    BYTES_SCAN_SPILL_MOST = 96,
+    WORDS_SCAN_SPILL_MOST = 4,
+    PAIRS_SPILL_MOST = 320
+};
 /* Of large states: their scans in one launch are faster with two groups that spill than with one
  * (tl_gpu_once_blocks).
  */
@@ -84,7 +90,8 @@ static void try_shape(const tl_scalar *scalar, const char *op, const char *shape
     char what[80], *log;
     snprintf(what, sizeof what, "%s %s %s %s", arch, op, tally_dtype_name(scalar->dtype), shape);
     /* exact: the registers of far values, six of 8 bytes, which few lanes need. window_table and
-     * scans of bytes were timed with what they spill (bench/results/2026-11-26-h200-columns.txt) */
+     * scans of bytes were timed with what they spill (bench/results/2026-11-26-h200-columns.txt);
+     * so was scan_down of 4 bytes an element, whose 64 rows are faster than 32 (doc/notes.md) */
     const int some = scalar->user || print || !strcmp(shape, "exact") ||
                      !strcmp(shape, "window_table"),
               large = tl_gpu_state_bytes(scalar) > LARGE, scan = !strcmp(shape, "scan"),
@@ -93,9 +100,10 @@ static void try_shape(const tl_scalar *scalar, const char *op, const char *shape
                                                        : SPILL_MOST;
     if (check_ok(ctx, build(scalar, shape, NULL, arch, what, &log), what))
         read_report(log ? log : "", what, print,
-                    large && scan ? LARGE_SCAN_SPILL_MOST
-                    : some        ? most
-                                  : 0);
+                    large && scan                     ? LARGE_SCAN_SPILL_MOST
+                    : some                            ? most
+                    : scan && scalar->elem_bytes == 4 ? WORDS_SCAN_SPILL_MOST
+                                                      : 0);
     free(log);
 }
 
