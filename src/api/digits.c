@@ -116,8 +116,8 @@ int32_t tally_digits_add(tally_digits *d, double x, int sign)
 
     const int from = at >> 5;
     if (m) {
-        const int32_t room = cover(d, from, from + OF_VALUE);
-        if (room) return room;
+        const int32_t error = cover(d, from, from + OF_VALUE);
+        if (error) return error;
         add_at(d, m, at, s ^ (sign >> 1));
         if (++d->waiting >= WAITING_MOST) carry(d);
     }
@@ -147,8 +147,8 @@ int32_t tally_digits_add_product(tally_digits *d, double x, double y, int sign)
     } else if (m[0] && m[1]) {
         const unsigned __int128 product = (unsigned __int128)m[0] * m[1];
         const int low = at[0] + at[1] - TL_EXACT_UNIT, from = low >> 5;
-        const int32_t room = cover(d, from, from + OF_PRODUCT);
-        if (room) return room;
+        const int32_t error = cover(d, from, from + OF_PRODUCT);
+        if (error) return error;
 
         const int64_t both = s[0] ^ s[1] ^ (sign >> 1);
         add_at(d, (uint64_t)product & (((uint64_t)1 << 53) - 1), low, both);

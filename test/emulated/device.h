@@ -3,7 +3,7 @@
  * for. The test gives `build`, `unload` and `launch`: test_launch.c checks arguments and computes
  * nothing; run.h compiles the texts and runs them. Where device_away is set, the addresses that
  * the library sees are that much above the blocks, where nothing is mapped: a read or a write of
- * the host there ends the test, as it does on a GPU. Header only. */
+ * the host there ends the test, as on a GPU. Header only. */
 #ifndef TALLY_TEST_DEVICE_H
 #define TALLY_TEST_DEVICE_H
 #include "gpu/work.h"
