@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Arguments that several functions take, as the extension wants them."""
 
+from operator import index
+
 
 def reach(w, before, after, center):
     """How many elements a window has before its own and after it."""
@@ -9,10 +11,10 @@ def reach(w, before, after, center):
     if before is not None or after is not None:
         raise ValueError("w and before or after: give the one or the others")
     try:
-        least = w < 1
+        is_length = index(w) >= 1
     except TypeError:
-        least = True
-    if least or w != w // 1:
+        is_length = False
+    if not is_length:
         raise ValueError(f"w is {w!r}: must be an integer of at least 1")
     return (w // 2, (w - 1) // 2) if center else (w - 1, 0)
 
