@@ -212,7 +212,7 @@ TALLY_API tally_status tally_file_line(tally_file *file, const char **line, size
 /* Creates a file for writing. All data goes to a new file in the same folder; tally_file_commit
  * syncs it to disk and renames it. If the file system supports O_TMPFILE, the new file has no
  * name until then, and nothing remains if the process dies. Else its name is .tally-*.tmp;
- * tally_file_close removes it if it was not committed, and so does tally_abandon (chapter 13). If
+ * tally_file_close removes it if it was not committed, and so does tally_abandon (chapter 11). If
  * path is a symbolic link, the file that it points to is replaced, not the link. The mode of an
  * old file is kept. FIFOs and devices are written directly. path "-" is standard output (text,
  * csv, tsv, raw, and npy if the shape is known).

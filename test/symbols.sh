@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The shared library exports the functions of include/tally.h, tally_stream.h, tally_file.h, tally_arrow.h and tally_digits.h,
+# The shared library exports the functions of include/tally.h, tally_gpu.h, tally_stream.h, tally_file.h, tally_arrow.h and tally_digits.h,
 # the names in test/symbols.txt, and nothing else.
 #   test/symbols.sh build/libtally.so
 set -euo pipefail
@@ -16,7 +16,7 @@ grep -q '@' "$work/exported" && { echo "symbols: a version other than TALLY_0: $
 nm -D --defined-only "$library" | awk '$2 == "T" && $3 !~ /@@TALLY_0$/ { print $3 }' >"$work/bare"
 [ -s "$work/bare" ] && { echo "symbols: without a version: $(head -n 3 "$work/bare")"; exit 1; }
 # every declaration that begins with TALLY_API: its name is the word before the first parenthesis
-sed -nE 's/^TALLY_API .*[ *](tally_[a-z0-9_]+)\(.*/\1/p' include/tally{,_stream,_file,_arrow,_digits}.h | LC_ALL=C sort >"$work/declared"
+sed -nE 's/^TALLY_API .*[ *](tally_[a-z0-9_]+)\(.*/\1/p' include/tally{,_gpu,_stream,_file,_arrow,_digits}.h | LC_ALL=C sort >"$work/declared"
 grep -vE '^(#|$)' $list | LC_ALL=C sort >"$work/listed"
 
 same() { # same WHAT FILE

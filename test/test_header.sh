@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Compiles and runs the examples in the comments of include/tally.h, tally_stream.h and tally_file.h, each chapter's once, and compiles
+# Compiles and runs the examples in the comments of include/tally.h, tally_gpu.h, tally_stream.h and tally_file.h, each chapter's once, and compiles
 # each of these headers alone. An example is the lines after " * Example:" that are indented by four more columns. It must print what
 # the // comments of its printf lines say.
 set -uo pipefail
@@ -13,7 +13,7 @@ fail() {
 }
 sanitize=${TALLY_SANITIZE:+-fsanitize=$TALLY_SANITIZE}
 
-for header in tally.h tally_stream.h tally_file.h; do
+for header in tally.h tally_gpu.h tally_stream.h tally_file.h; do
     echo "#include <$header>" >alone.c
     "$CC" -std=c11 -Wall -Wextra -Wpedantic -Werror -I "$include" -fsyntax-only alone.c || fail "$header does not compile alone"
 done
@@ -26,7 +26,7 @@ done
          /^ \* Example:/ { on = 1; print "static void chapter" chapter "(tally *ctx)\n{"; next }
          on && !/^ \*     / { on = 0; print "}" }
          on { last = sub(/ \*\/$/, ""); print substr($0, 4); if (last) { on = 0; print "}" } }' \
-        "$include"/tally.h "$include"/tally_stream.h "$include"/tally_file.h
+        "$include"/tally{,_gpu,_stream,_file}.h
 } >examples.c
 mapfile -t chapters < <(sed -nE 's/^static void chapter([0-9]+).*/\1/p' examples.c)
 {
@@ -35,7 +35,7 @@ mapfile -t chapters < <(sed -nE 's/^static void chapter([0-9]+).*/\1/p' examples
     printf '    tally_close(ctx);\n}\n'
 } >main.c
 # every chapter has one
-want=$(cat "$include"/tally.h "$include"/tally_stream.h "$include"/tally_file.h | sed -nE 's,^/\* ---- ([0-9]+) .*,\1,p')
+want=$(cat "$include"/tally{,_gpu,_stream,_file}.h | sed -nE 's,^/\* ---- ([0-9]+) .*,\1,p')
 [ "$want" = "$(printf '%s\n' "${chapters[@]}")" ] || fail "chapters with an example: ${chapters[*]}; all chapters: $(tr '\n' ' ' <<<"$want")"
 
 cat examples.c main.c >program.c
