@@ -176,12 +176,11 @@ static tl_arguments_in_place_part in_place_arguments(const tl_batch *b)
     static const tl_in_place nothing;
     const tl_in_place *const p = b->in_place ? b->in_place : &nothing;
     const int two = b->in_place && b->plan->op->inputs == 2;
-    return TL_ARGUMENTS(in_place_part, .y_data = tl_memory_of(two ? &p->y.data.memory : NULL),
-                        .y_byte = tl_i64(two ? p->y.data.byte : 0),
-                        .x_there = tl_memory_of(p->bits ? &p->x.bits.memory : NULL),
-                        .x_bit = tl_i64(p->x.bit),
-                        .y_there = tl_memory_of(p->bits && two ? &p->y.bits.memory : NULL),
-                        .y_bit = tl_i64(p->y.bit), .left_out = tl_i64(p->fill));
+    return TL_ARGUMENTS(in_place_part, .y_data = two ? p->y.data.memory.handle : NULL,
+                        .y_byte = two ? p->y.data.byte : 0,
+                        .x_there = p->bits ? p->x.bits.memory.handle : NULL, .x_bit = p->x.bit,
+                        .y_there = p->bits && two ? p->y.bits.memory.handle : NULL,
+                        .y_bit = p->y.bit, .left_out = p->fill);
 }
 
 tl_arguments_batch_part tl_batch_arguments(const tl_batch *b, tl_which which)
@@ -191,23 +190,21 @@ tl_arguments_batch_part tl_batch_arguments(const tl_batch *b, tl_which which)
     const int64_t flags = (b->listed ? OFFSETS : 0) | (chosen ? CHOSEN : 0) |
                           (b->piece->gives == TL_STATES ? STATES : 0);
 
-    return TL_ARGUMENTS(
-        batch_part, .in_data = tl_memory_of(&b->x.memory), .in_byte = tl_i64(b->x.byte),
-        .in_row_stride = tl_i64(b->row_stride), .in_stride = tl_i64(b->stride),
-        .in_n = tl_i64(b->n), .in_seqs = tl_i64(some ? b->long_count : b->rows),
-        .in_flags = tl_i64(flags), .in_offsets = tl_memory_of(b->listed ? &b->offsets : NULL),
-        .in_ids = tl_memory_of(chosen ? &b->ids : NULL),
-        .in_first = tl_memory_of(b->first.address ? &b->first : NULL),
-        .parameter = tl_f64(b->plan->par.value), .origin = tl_i64(b->piece->origin),
-        .in_place = in_place_arguments(b));
+    return TL_ARGUMENTS(batch_part, .in_data = b->x.memory.handle, .in_byte = b->x.byte,
+                        .in_row_stride = b->row_stride, .in_stride = b->stride, .in_n = b->n,
+                        .in_seqs = some ? b->long_count : b->rows, .in_flags = flags,
+                        .in_offsets = b->listed ? b->offsets.handle : NULL,
+                        .in_ids = chosen ? b->ids.handle : NULL, .in_first = b->first.handle,
+                        .parameter = b->plan->par.value, .origin = b->piece->origin,
+                        .in_place = in_place_arguments(b));
 }
 
 tl_arguments_speculative_part tl_speculative_arguments(const tl_batch *b)
 {
     const tl_speculation *const a = b->speculative;
-    return TL_ARGUMENTS(speculative_part, .measured = tl_memory_of(a ? &a->measured : NULL),
-                        .slot = tl_i64(a ? a->slot : -1), .most = tl_i64(a ? a->most : 0),
-                        .by_warp = tl_i64(a ? a->by_warp : 0));
+    return TL_ARGUMENTS(speculative_part, .measured = a ? a->measured.handle : NULL,
+                        .slot = a ? a->slot : -1, .most = a ? a->most : 0,
+                        .by_warp = a ? a->by_warp : 0);
 }
 
 const char *tl_in_place_shape(const tl_batch *b, const char *plain, const char *two,
@@ -287,6 +284,6 @@ tally_status tl_results_close(tl_gpu_device *d, tally *ctx, tl_results *r, int64
 
 tl_arguments_results_part tl_results_arguments(const tl_results *r)
 {
-    return TL_ARGUMENTS(results_part, .out_data = tl_memory_of(&r->y), .out_byte = tl_i64(r->byte),
-                        .out_row_stride = tl_i64(r->row_stride), .out_stride = tl_i64(r->stride));
+    return TL_ARGUMENTS(results_part, .out_data = r->y.handle, .out_byte = r->byte,
+                        .out_row_stride = r->row_stride, .out_stride = r->stride);
 }

@@ -78,10 +78,9 @@ typedef struct {
 
 static tl_arguments_second_part second(const job *j, const arrays *a)
 {
-    return TL_ARGUMENTS(second_part, .second_data = tl_memory_of(j->pairs ? &a->y.x.memory : NULL),
-                        .second_byte = tl_i64(a->y.x.byte),
-                        .second_row_stride = tl_i64(a->y.row_stride),
-                        .second_stride = tl_i64(a->y.stride));
+    return TL_ARGUMENTS(second_part, .second_data = j->pairs ? a->y.x.memory.handle : NULL,
+                        .second_byte = a->y.x.byte, .second_row_stride = a->y.row_stride,
+                        .second_stride = a->y.stride);
 }
 
 static void close_arrays(const job *j, arrays *a)
@@ -128,16 +127,15 @@ static tally_status open_arrays(const job *j, const tally_view *in, arrays *a)
 }
 
 /* Local memory of a block of `rows` short rows: kernel/exact/rows.cl. */
-static tl_local_bytes_argument row_local_bytes(const job *j, int64_t rows)
+static int64_t row_local_bytes(const job *j, int64_t rows)
 {
-    return tl_local_bytes(8 * EXACT_LEVELS_MOST * LANES +
-                          4 * (EXACT_LOCAL_OF(j->pairs) + rows * NARROW_LOCAL + 1));
+    return 8 * EXACT_LEVELS_MOST * LANES + 4 * (EXACT_LOCAL_OF(j->pairs) + rows * NARROW_LOCAL + 1);
 }
 
 static tl_arguments_results_part no_results(void)
 {
-    return TL_ARGUMENTS(results_part, .out_data = tl_memory_of(NULL), .out_byte = tl_i64(0),
-                        .out_row_stride = tl_i64(0), .out_stride = tl_i64(0));
+    return TL_ARGUMENTS(results_part, .out_data = NULL, .out_byte = 0, .out_row_stride = 0,
+                        .out_stride = 0);
 }
 
 /* Launches exact_rows for rows first to first + count - 1, in `parts` parts of `each` items;
@@ -154,9 +152,9 @@ static tally_status rows_by_lanes(const job *j, const arrays *a, const row_parts
     return TL_GO(&j->l, exact_rows, groups * (p->parts ? p->parts : 1),
                  .batch = tl_batch_arguments(&a->x, TL_ALL_SEQUENCES), .second = second(j, a),
                  .results = r ? tl_results_arguments(r) : no_results(),
-                 .bins = tl_memory_of(p->parts ? &j->l.d->slot->exact_bins.memory : NULL),
-                 .first_row = tl_i64(p->first), .rows = tl_i64(p->count), .parts = tl_i64(p->parts),
-                 .each = tl_i64(p->each), .lanes = tl_i64(p->lanes), .flags = tl_i64(j->flags),
+                 .bins = p->parts ? j->l.d->slot->exact_bins.memory.handle : NULL,
+                 .first_row = p->first, .rows = p->count, .parts = p->parts, .each = p->each,
+                 .lanes = p->lanes, .flags = j->flags,
                  .local_bytes = row_local_bytes(j, rows_each));
 }
 
@@ -183,10 +181,9 @@ static tally_status sum_parts(const job *j, const arrays *a, int64_t first, int6
 
     return TL_GO(&j->l, exact_parts, rows * count,
                  .batch = tl_batch_arguments(&a->x, TL_ALL_SEQUENCES), .second = second(j, a),
-                 .bins = tl_memory_of(&j->l.d->slot->exact_bins.memory), .first_row = tl_i64(first),
-                 .rows = tl_i64(rows), .parts = tl_i64(count), .each = tl_i64(each),
-                 .flags = tl_i64(j->flags),
-                 .local_bytes = tl_local_bytes(EXACT_LOCAL_OF(j->pairs) * 4));
+                 .bins = j->l.d->slot->exact_bins.memory.handle, .first_row = first, .rows = rows,
+                 .parts = count, .each = each, .flags = j->flags,
+                 .local_bytes = EXACT_LOCAL_OF(j->pairs) * 4);
 }
 
 /* Computes the results of rows first to first + rows - 1 from their bins. count: elements of each
@@ -196,10 +193,9 @@ static tally_status finish(const job *j, const tl_batch *b, int64_t first, int64
 {
     return TL_GO(&j->l, exact_finish, (rows + LANES - 1) / LANES,
                  .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
-                 .results = tl_results_arguments(r),
-                 .bins = tl_memory_of(&j->l.d->slot->exact_bins.memory), .first_row = tl_i64(first),
-                 .rows = tl_i64(rows), .count = tl_i64(count), .flags = tl_i64(j->flags),
-                 .local_bytes = tl_local_bytes(LANES * EXACT_LOCAL_OF(j->pairs) * 4));
+                 .results = tl_results_arguments(r), .bins = j->l.d->slot->exact_bins.memory.handle,
+                 .first_row = first, .rows = rows, .count = count, .flags = j->flags,
+                 .local_bytes = LANES * EXACT_LOCAL_OF(j->pairs) * 4);
 }
 
 static tally_status long_rows(const job *j, const arrays *a, const tl_results *r)

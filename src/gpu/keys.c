@@ -84,21 +84,17 @@ static tally_status runs_of(tl_gpu_device *d, tally *ctx, const tally_view *keys
     tally_status status = begin(&j, d, ctx, (keys->n + lead - 1) / KEYS_STEP + 1, 1);
     if (!status) status = tl_gpu_take(d, ctx, (size_t)j.items * (KEYS_STEP / 8), &j.first);
     if (!status)
-        status = TL_GO(&j.l, runs_heads, j.parts, .keys = tl_memory_of(&k->memory),
-                       .byte = tl_i64(k->byte), .stride = tl_i64(keys->stride),
-                       .type = tl_i64(tl_gpu_type(keys->dtype)), .count = tl_i64(keys->n),
-                       .lead = tl_i64(lead), .steps = tl_i64(j.items), .steps_each = tl_i64(j.each),
-                       .parts = tl_i64(j.parts), .heads = tl_memory_of(&j.first),
-                       .counts = tl_memory_of(&j.counts));
+        status = TL_GO(&j.l, runs_heads, j.parts, .keys = k->memory.handle, .byte = k->byte,
+                       .stride = keys->stride, .type = tl_gpu_type(keys->dtype), .count = keys->n,
+                       .lead = lead, .steps = j.items, .steps_each = j.each, .parts = j.parts,
+                       .heads = j.first.handle, .counts = j.counts.handle);
 
     if (!status)
-        status =
-            TL_GO(&j.l, runs_places, offsets ? j.parts : 1, .heads = tl_memory_of(&j.first),
-                  .counts = tl_memory_of(&j.counts), .count = tl_i64(keys->n), .lead = tl_i64(lead),
-                  .steps = tl_i64(j.items), .steps_each = tl_i64(j.each), .parts = tl_i64(j.parts),
-                  .counting = tl_i64(!offsets),
-                  .offsets = tl_memory_of(offsets ? &offsets->memory : NULL),
-                  .byte = tl_i64(offsets ? offsets->byte : 0), .runs = tl_memory_of(&j.reported));
+        status = TL_GO(&j.l, runs_places, offsets ? j.parts : 1, .heads = j.first.handle,
+                       .counts = j.counts.handle, .count = keys->n, .lead = lead, .steps = j.items,
+                       .steps_each = j.each, .parts = j.parts, .counting = !offsets,
+                       .offsets = offsets ? offsets->memory.handle : NULL,
+                       .byte = offsets ? offsets->byte : 0, .runs = j.reported.handle);
 
     return end(&j, status, runs, 1);
 }
@@ -135,20 +131,17 @@ static tally_status take(tl_gpu_device *d, tally *ctx, const tl_call *c, const t
     job j;
     tally_status status = begin(&j, d, ctx, c->out->n, TAKE_LEAST);
     if (!status)
-        status = TL_GO(&j.l, take_check, j.parts, .order = tl_memory_of(&order->memory),
-                       .order_byte = tl_i64(order->byte), .count = tl_i64(c->out->n),
-                       .length = tl_i64(c->in->n), .each = tl_i64(j.each), .parts = tl_i64(j.parts),
-                       .wrong = tl_memory_of(&j.counts));
+        status = TL_GO(&j.l, take_check, j.parts, .order = order->memory.handle,
+                       .order_byte = order->byte, .count = c->out->n, .length = c->in->n,
+                       .each = j.each, .parts = j.parts, .wrong = j.counts.handle);
 
     if (!status)
-        status = TL_GO(&j.l, take, j.parts, .in = tl_memory_of(&in->memory),
-                       .in_byte = tl_i64(in->byte), .in_stride = tl_i64(c->in->stride),
-                       .bytes = tl_i64((int64_t)tally_dtype_size(c->in->dtype)),
-                       .order = tl_memory_of(&order->memory), .order_byte = tl_i64(order->byte),
-                       .count = tl_i64(c->out->n), .wrong = tl_memory_of(&j.counts),
-                       .parts = tl_i64(j.parts), .out = tl_memory_of(&out->memory),
-                       .out_byte = tl_i64(out->byte), .out_stride = tl_i64(c->out->stride),
-                       .reported = tl_memory_of(&j.reported));
+        status = TL_GO(&j.l, take, j.parts, .in = in->memory.handle, .in_byte = in->byte,
+                       .in_stride = c->in->stride, .bytes = (int64_t)tally_dtype_size(c->in->dtype),
+                       .order = order->memory.handle, .order_byte = order->byte, .count = c->out->n,
+                       .wrong = j.counts.handle, .parts = j.parts, .out = out->memory.handle,
+                       .out_byte = out->byte, .out_stride = c->out->stride,
+                       .reported = j.reported.handle);
 
     return end(&j, status, reported, 2);
 }

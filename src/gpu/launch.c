@@ -163,19 +163,15 @@ static void refresh(tl_gpu_device *d, const tl_built *b)
 
 /* ---- launches ---- */
 
-/* Large enough for the arguments of any kernel, and its box. */
-typedef struct {
-    union {
-#define KERNEL(name, threads, blocks) tl_arguments_##name name;
-#include "gpu/kernel/params.def"
-    } all;
-    tl_argument box;
-} any_arguments;
-
-enum { ARGUMENTS_MOST = sizeof(any_arguments) / sizeof(tl_argument) };
+/* The bytes of local memory through which the lanes of a warp exchange states; 0: they shuffle. */
+static int64_t box_bytes(const tl_gpu *gpu, const tl_scalar *op)
+{
+    const int bytes = tl_gpu_state_bytes(op);
+    return gpu->has_box ? LANES * (bytes ? bytes : 1) : 0;
+}
 
 tally_status tl_go(const tl_launch *l, tl_gpu_kernel_id id, int64_t jobs, tl_spread spread,
-                   const tl_argument *arguments, int count)
+                   const void *arguments)
 {
     const tl_gpu_calls *c = l->d->gpu->calls;
     const tl_gpu_kernel *k = &tl_gpu_kernels[id];
@@ -189,7 +185,6 @@ tally_status tl_go(const tl_launch *l, tl_gpu_kernel_id id, int64_t jobs, tl_spr
 
     if (spread == TL_GROUPS && number > most) number = most;
     tally_status status = TALLY_OK;
-    assert(!tl_gpu_kernel_check(l->ctx, id, arguments, count));
     if (!b.program) {
         b.kernel = k->name;
         status = build(l->d, l->ctx, &b);
@@ -200,24 +195,18 @@ tally_status tl_go(const tl_launch *l, tl_gpu_kernel_id id, int64_t jobs, tl_spr
         mark_captured(l->d, b.program);
     else
         refresh(l->d, &b);
-    tl_argument with_box[ARGUMENTS_MOST];
-    assert(count < ARGUMENTS_MOST);
-
-    if (l->d->gpu->has_box) {
-        memcpy(with_box, arguments, (size_t)count * sizeof *arguments);
-        with_box[count++] = (tl_argument){
-            TL_ARG_LOCAL_BYTES,
-            {.i64 = LANES * (tl_gpu_state_bytes(b.op) ? tl_gpu_state_bytes(b.op) : 1)}};
-        arguments = with_box;
-    }
 
     begin_span(l->d, l->ctx, TL_RUN);
-    const tl_kernel_start start = {.kernel = k->name,
-                                   .number = number,
-                                   .spread = spread,
-                                   .threads = k->threads ? k->threads : 32 * warps,
-                                   .arguments = arguments,
-                                   .count = count};
+    tl_kernel_start start = {.kernel = k->name,
+                             .number = number,
+                             .spread = spread,
+                             .threads = k->threads ? k->threads : 32 * warps,
+                             .arguments = arguments,
+                             .count = k->count,
+                             .box_bytes = box_bytes(l->d->gpu, b.op)};
+    if (k->has_local) /* it is the last argument */
+        memcpy(&start.local_bytes, (const char *)arguments + k->count * TL_ARGUMENT_BYTES,
+               sizeof start.local_bytes);
     status = c->launch(l->d->gpu, l->ctx, b.program, &start);
     end_span(l->d, l->ctx, TL_RUN, TL_TIME_KERNELS, 0);
     l->d->launches += !status;

@@ -50,7 +50,7 @@ static tally_status call_allocator(tl_gpu_device *d, tally *ctx, size_t bytes, t
                        p, d->name, ALIGNMENT);
     }
 
-    *memory = (tl_memory){(uintptr_t)p, NULL, bytes};
+    *memory = tl_memory_at((uintptr_t)p, bytes);
     return TALLY_OK;
 }
 

@@ -114,20 +114,17 @@ static tally_status launch(tl_gpu_device *d, tally *ctx, const tl_call *c, const
 
     return TL_GO(
         &l, prepare, (of->total + PREPARE_THREADS - 1) / PREPARE_THREADS,
-        .x_source = TL_ARGUMENTS(
-            x_source_part, .x_data = tl_memory_of(&x->data.memory), .x_byte = tl_i64(x->data.byte),
-            .x_inner = tl_i64(x->inner), .x_outer = tl_i64(x->outer), .x_type = tl_i64(x->type),
-            .x_bits = tl_memory_of(in->valid ? &x->bits.memory : NULL), .x_bit = tl_i64(x->bit)),
-        .y_source =
-            TL_ARGUMENTS(y_source_part, .y_data = tl_memory_of(other ? &y->data.memory : NULL),
-                         .y_byte = tl_i64(y->data.byte), .y_inner = tl_i64(y->inner),
-                         .y_outer = tl_i64(y->outer), .y_type = tl_i64(y->type),
-                         .y_bits = tl_memory_of(other && other->valid ? &y->bits.memory : NULL),
-                         .y_bit = tl_i64(y->bit)),
-        .count = tl_i64(of->total), .inner = tl_i64(rows ? of->inner : of->total),
-        .flags = tl_i64(flags), .to_type = tl_i64(tl_gpu_type(form->op->dtype)),
-        .fill = tl_i64((int64_t)form->fill), .to = tl_memory_of(&p->memory),
-        .counts = tl_memory_of(p->counted ? &p->counts : NULL));
+        .x_source =
+            TL_ARGUMENTS(x_source_part, .x_data = x->data.memory.handle, .x_byte = x->data.byte,
+                         .x_inner = x->inner, .x_outer = x->outer, .x_type = x->type,
+                         .x_bits = in->valid ? x->bits.memory.handle : NULL, .x_bit = x->bit),
+        .y_source = TL_ARGUMENTS(
+            y_source_part, .y_data = other ? y->data.memory.handle : NULL, .y_byte = y->data.byte,
+            .y_inner = y->inner, .y_outer = y->outer, .y_type = y->type,
+            .y_bits = other && other->valid ? y->bits.memory.handle : NULL, .y_bit = y->bit),
+        .count = of->total, .inner = rows ? of->inner : of->total, .flags = flags,
+        .to_type = tl_gpu_type(form->op->dtype), .fill = (int64_t)form->fill,
+        .to = p->memory.handle, .counts = p->counted ? p->counts.handle : NULL);
 }
 
 int tl_is_counted(const tl_call *c)

@@ -48,10 +48,10 @@ static tally_status reduce_single(const tl_launch *l, const tl_batch *b, const t
     assert(b->rows == 1 && p->tiles < TILES_MOST);
     tally_status status = tl_status_reserve(d, l->ctx, p->words);
     if (status) return status;
-    return TL_GO_AS(
-        l, reduce_single, p->tiles ? p->tiles : 1, TL_SHARED_JOBS,
-        .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES), .results = tl_results_arguments(r),
-        .status_table = tl_memory_of(&d->slot->status_table.memory), .more = tl_i64(p->more));
+    return TL_GO_AS(l, reduce_single, p->tiles ? p->tiles : 1, TL_SHARED_JOBS,
+                    .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES),
+                    .results = tl_results_arguments(r),
+                    .status_table = d->slot->status_table.memory.handle, .more = p->more);
 }
 
 tally_status tl_make_nodes(const tl_launch *l, const tl_batch *b, tl_memory *nodes)
@@ -64,17 +64,17 @@ tally_status tl_make_nodes(const tl_launch *l, const tl_batch *b, tl_memory *nod
     if (status) return status;
 
     const tl_arguments_batch_part batch = tl_batch_arguments(b, TL_LONG_SEQUENCES);
-    const tl_memory_argument to = tl_memory_of(nodes);
+    const tl_handle to = tl_handle_of(nodes);
     const int across = tl_batch_columns(b);
     if (across) {
         const int64_t jobs = tl_column_groups(b) * tl_level_count(b->n, 1);
-        status = TL_GO(l, columns, jobs, .batch = batch, .to = to, .log = tl_i64(tl_columns_log(b)),
-                       .jobs = tl_i64(jobs));
+        status = TL_GO(l, columns, jobs, .batch = batch, .to = to, .log = tl_columns_log(b),
+                       .jobs = jobs);
     }
 
     for (int k = across ? 2 : 1; !status && k <= b->levels; k++)
-        status = TL_GO(l, nodes, b->counts[k], .batch = batch, .nodes = to, .level = tl_i64(k),
-                       .jobs = tl_i64(b->counts[k]));
+        status = TL_GO(l, nodes, b->counts[k], .batch = batch, .nodes = to, .level = k,
+                       .jobs = b->counts[k]);
 
     return status;
 }
@@ -84,7 +84,7 @@ static tally_status finish(const tl_launch *l, const tl_batch *b, const tl_resul
                            const tl_memory *nodes)
 {
     return TL_GO(l, finish, b->long_count, .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES),
-                 .nodes = tl_memory_of(nodes), .top = tl_i64(b->levels),
+                 .nodes = tl_handle_of(nodes), .top = b->levels,
                  .results = tl_results_arguments(r));
 }
 

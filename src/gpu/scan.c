@@ -95,9 +95,8 @@ static tl_arguments_tiled_part tiled_arguments(const tl_gpu_device *d, const tl_
 {
     return TL_ARGUMENTS(tiled_part, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
                         .results = tl_results_arguments(r),
-                        .status_table = tl_memory_of(&d->slot->status_table.memory),
-                        .tiles = tl_i64(p->tiles), .levels = tl_i64(p->levels),
-                        .jobs = tl_i64(jobs), .seeding = tl_seeding_arguments(from));
+                        .status_table = d->slot->status_table.memory.handle, .tiles = p->tiles,
+                        .levels = p->levels, .jobs = jobs, .seeding = tl_seeding_arguments(from));
 }
 
 static tally_status scan_single(const tl_launch *l, const tl_batch *b, const tl_results *r,
@@ -116,7 +115,7 @@ static tally_status scan_single(const tl_launch *l, const tl_batch *b, const tl_
     if (wave) p.levels = p.log - tile.log;
     const tl_arguments_tiled_part tiled = tiled_arguments(d, b, r, &p, jobs, from);
     return TL_GO(l, scan_single, wave || jobs < most ? jobs : most, .tiled = tiled,
-                 .local_bytes = tl_local_bytes(p.local));
+                 .local_bytes = p.local);
 }
 
 /* ---- scans of columns in one launch ---- */
@@ -170,9 +169,9 @@ static tally_status scan_down(const tl_launch *l, const tl_batch *b, const tl_re
     assert(p.levels < COLUMN_LEVELS && p.tiles > 0 && groups > 0);
     tally_status status = tl_status_reserve(d, l->ctx, p.words);
     if (status) return status;
-    return TL_GO(
-        l, scan_down, groups * TILE_WARPS, .tiled = tiled_arguments(d, b, r, &p, jobs, from),
-        .log = tl_i64(tl_columns_log(b)), .local_bytes = tl_local_bytes(down_local_bytes(b)));
+    return TL_GO(l, scan_down, groups * TILE_WARPS,
+                 .tiled = tiled_arguments(d, b, r, &p, jobs, from), .log = tl_columns_log(b),
+                 .local_bytes = down_local_bytes(b));
 }
 
 /* ---- scans in several launches ---- */
@@ -189,9 +188,8 @@ static tally_status make_prefix(const tl_launch *l, const tl_batch *b, const tl_
     for (int k = b->levels; !status && k >= 1; k--) {
         const int64_t jobs = (k < b->levels ? b->counts[k + 1] : 0) + b->long_count;
         status = TL_GO(l, down, jobs, .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES),
-                       .nodes = tl_memory_of(nodes), .prefix = tl_memory_of(prefix),
-                       .at_level = tl_i64(k), .jobs = tl_i64(jobs),
-                       .seeding = tl_seeding_arguments(from));
+                       .nodes = tl_handle_of(nodes), .prefix = tl_handle_of(prefix), .at_level = k,
+                       .jobs = jobs, .seeding = tl_seeding_arguments(from));
     }
 
     return status;
@@ -206,8 +204,8 @@ static tally_status scan_columns(const tl_launch *l, const tl_batch *b, const tl
     const int64_t groups = ((b->rows - 1) >> log) + 1,
                   jobs = groups * (tl_level_count(b->n, 1) + (b->n % CHUNK != 0));
     return TL_GO(l, scan_columns, jobs, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
-                 .prefix = tl_memory_of(b->long_count ? prefix : NULL),
-                 .results = tl_results_arguments(r), .log = tl_i64(log), .jobs = tl_i64(jobs),
+                 .prefix = b->long_count ? tl_handle_of(prefix) : NULL,
+                 .results = tl_results_arguments(r), .log = log, .jobs = jobs,
                  .seeding = tl_seeding_arguments(from));
 }
 
@@ -217,8 +215,8 @@ static tally_status scan_elements(const tl_launch *l, const tl_batch *b, const t
 {
     const int64_t jobs = b->counts[1] + b->long_count;
     return TL_GO(l, scan, jobs, .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES),
-                 .prefix = tl_memory_of(prefix), .results = tl_results_arguments(r),
-                 .jobs = tl_i64(jobs), .seeding = tl_seeding_arguments(from));
+                 .prefix = tl_handle_of(prefix), .results = tl_results_arguments(r), .jobs = jobs,
+                 .seeding = tl_seeding_arguments(from));
 }
 
 /* ---- the plan of launches ---- */

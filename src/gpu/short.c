@@ -31,7 +31,7 @@ static int64_t sequences_per_job(const tl_launch *l, const tl_batch *b)
 typedef struct segmented_launch {
     tl_arguments_segmented_part arguments;
     int64_t jobs; /* in the unit of tl_go: counted in all warps of a block */
-    tl_local_bytes_argument capacity;
+    int64_t capacity;
 } segmented_launch;
 
 /* The program of a shape. It is another one for segments. */
@@ -55,8 +55,8 @@ static segmented_launch launch_of(const tl_launch *l, const tl_batch *b, const t
     return (segmented_launch){
         TL_ARGUMENTS(segmented_part, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
                      .results = tl_results_arguments(r), .speculative = tl_speculative_arguments(b),
-                     .each = tl_i64(each), .jobs = tl_i64(jobs), .warps = tl_i64(warps)),
-        (jobs / warps + (jobs % warps != 0)) * all, tl_local_bytes(warps * bytes_of_warp)};
+                     .each = each, .jobs = jobs, .warps = warps),
+        (jobs / warps + (jobs % warps != 0)) * all, warps * bytes_of_warp};
 }
 
 tally_status tl_segmented_reduce(const tl_launch *l, const tl_batch *b, const tl_results *r)
@@ -122,7 +122,7 @@ static tl_arguments_long_rows_part arguments_of(const tl_batch *b, const tl_resu
 {
     return TL_ARGUMENTS(long_rows_part, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
                         .results = tl_results_arguments(r),
-                        .speculative = tl_speculative_arguments(b), .jobs = tl_i64(b->rows));
+                        .speculative = tl_speculative_arguments(b), .jobs = b->rows);
 }
 
 /* Warps of a reduction: one for each sequence; or, if the kernel gives out the sequences from a

@@ -58,7 +58,7 @@ static void add_parameters(tl_buffer *b, const tl_parameter *p, const char *newl
 {
     char word[100];
     for (int first = 1; p->name; p++, first = 0) {
-        if (p->kind == TL_ARG_LOCAL_BYTES) {
+        if (p->kind == TL_IS_LOCAL_BYTES) {
             tl_addf(
                 b, " LOCAL_MEMORY_PARAMETER"); /* has its own comma, if there is such a parameter */
             continue;

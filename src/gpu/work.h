@@ -61,12 +61,11 @@ typedef struct tl_launch {
  * threads are WARPS, else thread blocks. There are at most as many thread blocks as keep the device
  * busy, so a kernel loops over its jobs. */
 tally_status tl_go(const tl_launch *l, tl_gpu_kernel_id kernel, int64_t jobs, tl_spread spread,
-                   const tl_argument *arguments, int count);
+                   const void *arguments);
 #define TL_GO_AS(l, kernel, jobs, spread, ...) \
     ({ \
         const tl_arguments_##kernel a_ = TL_ARGUMENTS(kernel, __VA_ARGS__); \
-        tl_go(l, TL_KERNEL_##kernel, jobs, spread, (const tl_argument *)(const void *)&a_, \
-              (int)(sizeof a_ / sizeof(tl_argument))); \
+        tl_go(l, TL_KERNEL_##kernel, jobs, spread, &a_); \
     })
 
 /* tl_go with the kernel and its arguments given by name (kernels.h). */
@@ -258,8 +257,8 @@ typedef struct tl_before {
 
 static inline tl_arguments_seeding_part tl_seeding_arguments(const tl_before *from)
 {
-    return TL_ARGUMENTS(seeding_part, .exclusive = tl_i64(from->exclusive),
-                        .seeded = tl_i64(from->seeded), .init = tl_memory_of(from->memory));
+    return TL_ARGUMENTS(seeding_part, .exclusive = from->exclusive, .seeded = from->seeded,
+                        .init = tl_handle_of(from->memory));
 }
 
 tally_status tl_segmented_reduce(const tl_launch *l, const tl_batch *b, const tl_results *r);

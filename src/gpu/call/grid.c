@@ -50,33 +50,29 @@ static tl_arguments_steps_part steps_arguments(const tl_memory *data, int64_t by
                                                int64_t cell_stride, int64_t step_stride,
                                                int64_t steps)
 {
-    return TL_ARGUMENTS(steps_part, .steps_data = tl_memory_of(data), .steps_byte = tl_i64(byte),
-                        .cell_stride = tl_i64(cell_stride), .step_stride = tl_i64(step_stride),
-                        .steps = tl_i64(steps));
+    return TL_ARGUMENTS(steps_part, .steps_data = tl_handle_of(data), .steps_byte = byte,
+                        .cell_stride = cell_stride, .step_stride = step_stride, .steps = steps);
 }
 
 static tl_arguments_grid_part grid_arguments(const grid *g, int64_t first, int64_t end)
 {
-    return TL_ARGUMENTS(grid_part, .kept = tl_memory_of(&g->kept.memory),
-                        .nodes = tl_memory_of(g->levels ? &g->nodes.memory : NULL),
-                        .pitch = tl_i64(g->pitch), .first_cell = tl_i64(first),
-                        .cells = tl_i64(end), .parameter = tl_f64(g->plan.par.value));
+    return TL_ARGUMENTS(grid_part, .kept = g->kept.memory.handle,
+                        .nodes = g->levels ? g->nodes.memory.handle : NULL, .pitch = g->pitch,
+                        .first_cell = first, .cells = end, .parameter = g->plan.par.value);
 }
 
 /* Launches grid_push for steps at `count`, ... of the stream. */
 static tally_status push_steps(const tl_launch *l, const tl_arguments_grid_part *to,
                                const tl_arguments_steps_part *steps, int64_t count)
 {
-    const int64_t cells = to->cells.is.i64;
+    const int64_t cells = to->cells;
     /* steps that are only kept, of contiguous cells: a thread copies several bundles */
-    const int copied =
-        count % GRID_BLOCK + steps->steps.is.i64 < GRID_BLOCK && steps->cell_stride.is.i64 == 1;
+    const int copied = count % GRID_BLOCK + steps->steps < GRID_BLOCK && steps->cell_stride == 1;
     const int64_t each = (int64_t)16 * GRID_BUNDLES,
                   threads = copied ? (cells * l->program->op->elem_bytes + each - 1) / each : cells;
 
-    return TL_GO(l, grid_push, groups_of(threads), .grid = *to, .steps = *steps,
-                 .count = tl_i64(count), .states = tl_memory_of(NULL), .level = tl_i64(-1),
-                 .merges = tl_i64(0));
+    return TL_GO(l, grid_push, groups_of(threads), .grid = *to, .steps = *steps, .count = count,
+                 .states = NULL, .level = -1, .merges = 0);
 }
 
 /* ---- memory ---- */
@@ -99,7 +95,7 @@ static tally_status grow(const tl_launch *l, grid *g, int64_t n)
         const tl_arguments_steps_part all = steps_arguments(&g->nodes.memory, 0, 1, 0, 1);
         tl_arguments_grid_part to =
             grid_arguments(g, 0, (int64_t)(old / (size_t)g->plan.op->elem_bytes));
-        to.kept = tl_memory_of(&more), to.nodes = tl_memory_of(NULL);
+        to.kept = more.handle, to.nodes = NULL;
         status = push_steps(l, &to, &all, 0);
     }
 
@@ -156,9 +152,8 @@ static tally_status add(const tl_launch *l, const grid *g, int64_t first, int64_
 {
     assert(level >= GRID_LOG && cells <= g->at_once && first + cells <= g->width);
     return TL_GO(l, grid_push, groups_of(cells), .grid = grid_arguments(g, first, first + cells),
-                 .steps = steps_arguments(NULL, 0, 0, 0, 0), .count = tl_i64(0),
-                 .states = tl_memory_of(&g->packed.memory), .level = tl_i64(level - GRID_LOG),
-                 .merges = tl_i64(merges));
+                 .steps = steps_arguments(NULL, 0, 0, 0, 0), .count = 0,
+                 .states = g->packed.memory.handle, .level = level - GRID_LOG, .merges = merges);
 }
 
 /* Pushes steps `at` to end - 1 of the stream, one lane per cell. b: the steps of this push, which
@@ -255,11 +250,10 @@ static tally_status fold(const tl_launch *l, const grid *g, const tl_results *r,
     return TL_GO(l, grid_result, groups_of(f->cells),
                  .grid = grid_arguments(g, f->first, f->first + f->cells),
                  .results = tl_results_arguments(r),
-                 .top = tl_i64(f->blocks ? 63 - __builtin_clzll((uint64_t)f->blocks) : -1),
-                 .blocks = tl_i64(f->blocks), .rows = tl_i64(f->rows),
-                 .first_row = tl_i64(f->first_row),
-                 .first = tl_i64((g->count & -(int64_t)GRID_BLOCK) + f->first_row),
-                 .total = tl_i64(g->count), .flags = tl_i64(f->flags));
+                 .top = f->blocks ? 63 - __builtin_clzll((uint64_t)f->blocks) : -1,
+                 .blocks = f->blocks, .rows = f->rows, .first_row = f->first_row,
+                 .first = (g->count & -(int64_t)GRID_BLOCK) + f->first_row, .total = g->count,
+                 .flags = f->flags);
 }
 
 static tally_status result(tally *ctx, tl_grid *base, int threads, void *out)

@@ -65,9 +65,8 @@ static tally_status run_law(tl_gpu_device *d, tally *ctx, const tl_call *c, int 
     if (!status) status = tl_gpu_upload(d, ctx, c->in->data, (size_t)n * op->elem_bytes, &in);
     if (!status) status = tl_gpu_take(d, ctx, bytes, &results);
     if (!status)
-        status = TL_GO(&l, law, (n + RESULTS_OF_BLOCK - 1) / RESULTS_OF_BLOCK,
-                       .x = tl_memory_of(&in), .n = tl_i64(n),
-                       .parameter = tl_f64(c->plan->par.value), .out = tl_memory_of(&results));
+        status = TL_GO(&l, law, (n + RESULTS_OF_BLOCK - 1) / RESULTS_OF_BLOCK, .x = in.handle,
+                       .n = n, .parameter = c->plan->par.value, .out = results.handle);
 
     if (!status) status = tl_gpu_read(d, ctx, c->out->data, &results, 0, bytes);
     if (status) tl_gpu_wait(d, ctx, status); /* so that no kernel still reads the input */

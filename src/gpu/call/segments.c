@@ -65,11 +65,10 @@ static tally_status begin_measure(tl_gpu_device *d, tally *ctx, const tl_plan *p
 
     d->slot->measured.slot ^= 1;
     status = TL_GO(&l, measure, (rows + MEASURE_GROUP - 1) / MEASURE_GROUP,
-                   .offsets = tl_memory_of(&s->offsets.memory), .rows = tl_i64(rows),
-                   .least = tl_i64(least), .ids = tl_memory_of(&s->ids),
-                   .measured = tl_memory_of(&d->slot->measured.slots),
-                   .slot = tl_i64(d->slot->measured.slot),
-                   .reported = tl_memory_of(c->sees_locked ? &d->reported : NULL));
+                   .offsets = s->offsets.memory.handle, .rows = rows, .least = least,
+                   .ids = s->ids.handle, .measured = d->slot->measured.slots.handle,
+                   .slot = d->slot->measured.slot,
+                   .reported = c->sees_locked ? d->reported.handle : NULL);
 
     return status || !c->sees_locked ? status : c->mark(d->gpu, ctx, TL_RUN, TL_MEASURED);
 }
@@ -187,9 +186,8 @@ static tally_status compute_firsts(tl_gpu_device *d, tally *ctx, tl_batch *b)
         status = tl_gpu_take(d, ctx, (size_t)levels * (size_t)(b->long_count + 1) * sizeof(int64_t),
                              &b->first);
     if (status) return status;
-    return TL_GO(&l, firsts, levels, .offsets = tl_memory_of(&b->offsets),
-                 .ids = tl_memory_of(&b->ids), .long_count = tl_i64(b->long_count),
-                 .levels = tl_i64(levels), .first = tl_memory_of(&b->first));
+    return TL_GO(&l, firsts, levels, .offsets = b->offsets.handle, .ids = b->ids.handle,
+                 .long_count = b->long_count, .levels = levels, .first = b->first.handle);
 }
 
 /* True if all segments have the same length; then *rows is the same view as rows. bytes: of an

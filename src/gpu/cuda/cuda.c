@@ -158,7 +158,7 @@ static tally_status cu_allocate(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory
     (void)gpu;
     CUresult error = cuMemAlloc(&p, bytes);
     if (error) return tl_cuda_status(ctx, error, "cuMemAlloc");
-    *memory = (tl_memory){p, NULL, bytes};
+    *memory = tl_memory_at(p, bytes);
     return TALLY_OK;
 }
 
@@ -185,7 +185,7 @@ static int cu_owns(tl_gpu *gpu, const void *p, tl_memory *memory, size_t *offset
     if (cuPointerGetAttributes(2, what, values, at) || kind != CU_MEMORYTYPE_DEVICE ||
         where != ((cuda *)gpu)->number)
         return 0;
-    *memory = (tl_memory){at, NULL, 0};
+    *memory = tl_memory_at(at, 0);
     *offset = 0;
     return 1;
 }

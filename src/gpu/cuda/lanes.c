@@ -57,7 +57,7 @@ tally_status tl_cuda_lock(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memo
     (void)gpu;
     CUresult error = cuMemHostAlloc(&p, bytes, 0);
     if (error) return tl_cuda_status(ctx, error, "cuMemHostAlloc");
-    *memory = (tl_memory){(uintptr_t)p, NULL, bytes};
+    *memory = tl_memory_at((uintptr_t)p, bytes);
     return TALLY_OK;
 }
 

@@ -175,14 +175,14 @@ tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program,
 {
     cuda *g = (cuda *)gpu;
     const char *const name = start->kernel;
-    const tl_argument *const arguments = start->arguments;
+    const char *const arguments = start->arguments;
     const unsigned threads = (unsigned)start->threads;
     int64_t groups = start->number;
     CUresult error = 0;
     void *values[64];
-    int count = start->count, local_bytes = 0;
+    const int local_bytes = (int)start->local_bytes;
 
-    assert(count <= (int)(sizeof values / sizeof *values));
+    assert(start->count <= (int)(sizeof values / sizeof *values) && !start->box_bytes);
 
     const int at = tl_kernel_number(ctx, program->kernels[0].name, sizeof program->kernels[0],
                                     program->count, name);
@@ -202,8 +202,6 @@ tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program,
         program->count++;
     }
 
-    if (count && arguments[count - 1].kind == TL_ARG_LOCAL_BYTES)
-        local_bytes = (int)arguments[--count].i64;
     if (local_bytes > k->local_bytes) {
         error = cuFuncSetAttribute(k->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                    local_bytes);
@@ -211,8 +209,8 @@ tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program,
         k->local_bytes = local_bytes;
     }
 
-    /* every parameter has 8 bytes: an address and an f64 share the union with i64 */
-    for (int i = 0; i < count; i++) values[i] = (void *)(uintptr_t)&arguments[i].i64;
+    for (int i = 0; i < start->count; i++)
+        values[i] = (void *)(uintptr_t)(arguments + i * TL_ARGUMENT_BYTES);
 
     if (start->spread == TL_SHARED_JOBS) {
         int each = 1;

@@ -48,10 +48,9 @@ static tally_status launch_lanes(const tl_window_call *c, parts p)
 
     return TL_GO(&l, window_columns, jobs, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
                  .results = tl_results_arguments(c->r), .windows = tl_window_arguments(c->g),
-                 .count = tl_i64(p.count), .each = tl_i64(p.each), .jump = tl_i64(p.jump),
-                 .jobs = tl_i64(jobs), .edges = tl_i64(p.edges), .top_level = tl_i64(top_of(c->w)),
-                 .fold = tl_i64(p.fold), .places = tl_i64(places),
-                 .local_bytes = tl_local_bytes(LANES * places * c->state));
+                 .count = p.count, .each = p.each, .jump = p.jump, .jobs = jobs, .edges = p.edges,
+                 .top_level = top_of(c->w), .fold = p.fold, .places = places,
+                 .local_bytes = LANES * places * c->state);
 }
 
 static int64_t results_of(const tl_window_call *c)

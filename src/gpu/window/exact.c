@@ -111,9 +111,8 @@ tally_status tl_window_exact(const tl_window_call *c, int64_t j0, int64_t j1)
     if (status) return status;
 
     return TL_GO(&l, window_exact, groups, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
-                 .results = tl_results_arguments(&to),
-                 .first_item = tl_i64(j0 - tl_window_before(c)), .width = tl_i64(c->w),
-                 .count = tl_i64(count), .each = tl_i64(each), .jobs = tl_i64(jobs),
-                 .status_table = tl_memory_of(far_ ? &c->d->slot->status_table.memory : NULL),
-                 .local_bytes = tl_local_bytes(bytes));
+                 .results = tl_results_arguments(&to), .first_item = j0 - tl_window_before(c),
+                 .width = c->w, .count = count, .each = each, .jobs = jobs,
+                 .status_table = far_ ? c->d->slot->status_table.memory.handle : NULL,
+                 .local_bytes = bytes);
 }

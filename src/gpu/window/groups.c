@@ -58,9 +58,8 @@ static tally_status slab_by_levels(const tl_window_call *c, const tl_built *prog
         status = TL_GO(&l, window_level, blocks(count),
                        .batch = tl_batch_arguments(c->b, TL_ALL_SEQUENCES),
                        .results = tl_results_arguments(c->r), .windows = tl_window_arguments(c->g),
-                       .y = tl_memory_of(&y), .level_items = tl_i64(items),
-                       .level = tl_i64(k < levels ? k : -1), .lo = tl_i64(lo), .first = tl_i64(j0),
-                       .count = tl_i64(count));
+                       .y = y.handle, .level_items = items, .level = k < levels ? k : -1, .lo = lo,
+                       .first = j0, .count = count);
     }
 
     tl_gpu_give(c->d, &y);
@@ -113,15 +112,13 @@ tally_status tl_launch_rows(const tl_window_call *c, const tl_rows *rows, const 
     tl_arguments_tiles_part tiles = tl_tiles_arguments(c, c->b, &s, p, jobs, edges);
 
     if (rows->nodes) { /* the batch is not touched */
-        tiles.batch.in_data = tiles.batch.in_offsets = tiles.results.out_data = tl_memory_of(NULL);
-        tiles.batch.in_byte = tiles.results.out_byte = tl_i64(0);
+        tiles.batch.in_data = tiles.batch.in_offsets = tiles.results.out_data = NULL;
+        tiles.batch.in_byte = tiles.results.out_byte = 0;
     }
 
-    return TL_GO(&l, window_rows, jobs, .tiles = tiles, .nodes = tl_memory_of(rows->nodes),
-                 .node_count = tl_i64(rows->node_count), .log = tl_i64(rows->log),
-                 .quads = tl_i64(pitch / QUAD),
-                 .stored = tl_i64(rows->nodes ? p->count : p->count * pitch),
-                 .local_bytes = tl_local_bytes(s.local_bytes));
+    return TL_GO(&l, window_rows, jobs, .tiles = tiles, .nodes = tl_handle_of(rows->nodes),
+                 .node_count = rows->node_count, .log = rows->log, .quads = pitch / QUAD,
+                 .stored = rows->nodes ? p->count : p->count * pitch, .local_bytes = s.local_bytes);
 }
 
 /* ---- windows of their whole length: every group of levels is an array ---- */

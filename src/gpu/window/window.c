@@ -51,11 +51,10 @@ static tally_status blank(const tl_window_call *c, const tl_plan *count, int64_t
     if (!status) status = windows(&counting);
     if (!status) status = tl_gpu_program(c->d, c->ctx, c->b->plan->op, "window", &program);
     if (!status)
-        status =
-            TL_GO(&l, blank, (total + WINDOW_THREADS - 1) / WINDOW_THREADS,
-                  .batch = tl_batch_arguments(c->b, TL_ALL_SEQUENCES),
-                  .results = tl_results_arguments(c->r), .counts = tl_memory_of(&counts.y),
-                  .least = tl_i64(least), .results_each = tl_i64(v->n), .total = tl_i64(total));
+        status = TL_GO(&l, blank, (total + WINDOW_THREADS - 1) / WINDOW_THREADS,
+                       .batch = tl_batch_arguments(c->b, TL_ALL_SEQUENCES),
+                       .results = tl_results_arguments(c->r), .counts = counts.y.handle,
+                       .least = least, .results_each = v->n, .total = total);
 
     tl_gpu_give(c->d, &counts.y);
     return status;
