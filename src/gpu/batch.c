@@ -12,14 +12,14 @@ const tl_piece tl_no_piece = {0};
 
 /* ---- arrays ---- */
 
-tally_status tl_array_open(tl_gpu_device *d, tally *ctx, const void *p, int64_t bytes,
-                           const char *refused, tl_array *a)
+tally_status tl_array_open(tl_gpu_device *d, const void *p, int64_t bytes, const char *refused,
+                           tl_array *a)
 {
     if (tl_gpu_find(d, p, a)) return TALLY_OK;
-    const tally_status status = bytes ? tl_no_capture(d, ctx, refused) : TALLY_OK;
+    const tally_status status = bytes ? tl_no_capture(d, refused) : TALLY_OK;
     if (status) return status;
     a->owned = 1;
-    return tl_gpu_upload(d, ctx, p, (size_t)bytes, &a->memory);
+    return tl_gpu_upload(d, p, (size_t)bytes, &a->memory);
 }
 
 void tl_array_close(tl_gpu_device *d, tl_array *a)
@@ -39,21 +39,20 @@ void tl_batch_close(tl_gpu_device *d, tl_batch *b)
     tl_gpu_give(d, &b->first);
 }
 
-tally_status tl_gpu_upload(tl_gpu_device *d, tally *ctx, const void *data, size_t bytes,
-                           tl_memory *to)
+tally_status tl_gpu_upload(tl_gpu_device *d, const void *data, size_t bytes, tl_memory *to)
 {
     const tl_gpu_calls *const c = d->gpu->calls;
     tally_status status;
     if (tl_is_captured(d)) { /* beside the graph, whose launches read the copy */
         const tl_copy copy = {TL_IN, TL_TO_DEVICE, to, 0, (void *)(uintptr_t)data, bytes, 1};
-        status = tl_gpu_take_fixed(d, ctx, bytes, to);
+        status = tl_gpu_take_fixed(d, bytes, to);
         if (status || !bytes) return status;
-        return tl_gpu_beside(d, ctx, c->copy(d->gpu, ctx, &copy));
+        return tl_gpu_beside(d, c->copy(d->gpu, d->ctx, &copy));
     }
 
-    status = tl_gpu_take(d, ctx, bytes, to);
+    status = tl_gpu_take(d, bytes, to);
     d->host = 1;
-    return status ? status : tl_gpu_write(d, ctx, to, 0, data, bytes);
+    return status ? status : tl_gpu_write(d, to, 0, data, bytes);
 }
 
 static void count_levels(tl_batch *b)
@@ -63,7 +62,7 @@ static void count_levels(tl_batch *b)
 
 /* Lists the long segments: their rows, and for each level the number of nodes before each of
  * them. */
-static tally_status choose_long(tl_gpu_device *d, tally *ctx, tl_batch *b)
+static tally_status choose_long(tl_gpu_device *d, tl_batch *b)
 {
     int64_t long_count = 0, rows = b->rows;
     for (int64_t r = 0; r < rows; r++) {
@@ -82,7 +81,7 @@ static tally_status choose_long(tl_gpu_device *d, tally *ctx, tl_batch *b)
            all = (size_t)(b->levels + 2) * (size_t)(long_count + 1) * sizeof(int64_t);
     int64_t *ids = malloc(bytes), *first = malloc(all), at = 0;
     tally_status status =
-        ids && first ? TALLY_OK : tl_no_memory(ctx, bytes + all, "the list of long segments");
+        ids && first ? TALLY_OK : tl_no_memory(d->ctx, bytes + all, "the list of long segments");
 
     if (!status) {
         for (int64_t r = 0; r < rows; r++)
@@ -98,8 +97,8 @@ static tally_status choose_long(tl_gpu_device *d, tally *ctx, tl_batch *b)
             row[long_count] = b->counts[l] = sum;
         }
 
-        status = tl_gpu_upload(d, ctx, ids, bytes, &b->ids);
-        if (!status) status = tl_gpu_upload(d, ctx, first, all, &b->first);
+        status = tl_gpu_upload(d, ids, bytes, &b->ids);
+        if (!status) status = tl_gpu_upload(d, first, all, &b->first);
     }
 
     free(ids);
@@ -119,8 +118,7 @@ tl_batch tl_batch_of(const tl_plan *plan, const tl_piece *piece, const tally_vie
                       .listed = in->offsets != NULL};
 }
 
-tally_status tl_batch_data(tl_gpu_device *d, tally *ctx, const tally_view *in, int64_t bytes,
-                           tl_batch *b)
+tally_status tl_batch_data(tl_gpu_device *d, const tally_view *in, int64_t bytes, tl_batch *b)
 {
     int64_t low, high;
 
@@ -128,25 +126,25 @@ tally_status tl_batch_data(tl_gpu_device *d, tally *ctx, const tally_view *in, i
     tl_view_extent(in, bytes, &low, &high);
     assert(high >= low);
     const tally_status status =
-        tl_array_open(d, ctx, high > low ? (char *)in->data + low : NULL, high - low,
+        tl_array_open(d, high > low ? (char *)in->data + low : NULL, high - low,
                       "the elements are in host memory: copy them to the device before", &b->x);
     b->x.byte -= low;
     return status;
 }
 
-tally_status tl_batch_open(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_piece *piece,
+tally_status tl_batch_open(tl_gpu_device *d, const tl_plan *plan, const tl_piece *piece,
                            const tally_view *in, tl_batch *b)
 {
     *b = tl_batch_of(plan, piece, in);
-    tally_status status = tl_batch_data(d, ctx, in, plan->op->elem_bytes, b);
+    tally_status status = tl_batch_data(d, in, plan->op->elem_bytes, b);
     if (status) return status;
 
     if (in->offsets) {
         b->host_offsets = in->offsets;
         b->elements = in->offsets[in->rows] - in->offsets[0];
-        status = tl_gpu_upload(d, ctx, in->offsets, (size_t)(in->rows + 1) * sizeof(int64_t),
-                               &b->offsets);
-        return status ? status : choose_long(d, ctx, b);
+        status =
+            tl_gpu_upload(d, in->offsets, (size_t)(in->rows + 1) * sizeof(int64_t), &b->offsets);
+        return status ? status : choose_long(d, b);
     }
 
     b->has_short = in->n < CHUNK;
@@ -215,8 +213,8 @@ const char *tl_in_place_shape(const tl_batch *b, const char *plain, const char *
 
 /* ---- results ---- */
 
-tally_status tl_results_open(tl_gpu_device *d, tally *ctx, const tl_piece *piece,
-                             const tally_view *out, int64_t bytes, tl_results *r)
+tally_status tl_results_open(tl_gpu_device *d, const tl_piece *piece, const tally_view *out,
+                             int64_t bytes, tl_results *r)
 {
     int64_t low, high;
     size_t offset;
@@ -226,7 +224,7 @@ tally_status tl_results_open(tl_gpu_device *d, tally *ctx, const tl_piece *piece
     tl_view_extent(out, bytes, &low, &high);
     if (high <= low) {
         r->owned = 1;
-        return tl_gpu_take(d, ctx, 1, &r->y);
+        return tl_gpu_take(d, 1, &r->y);
     }
 
     if (d->gpu->calls->owns(d->gpu, (char *)out->data + low, &r->y, &offset)) {
@@ -235,7 +233,7 @@ tally_status tl_results_open(tl_gpu_device *d, tally *ctx, const tl_piece *piece
     }
 
     tally_status status =
-        tl_no_capture(d, ctx, "the results are in host memory: give out device memory");
+        tl_no_capture(d, "the results are in host memory: give out device memory");
     if (status) return status;
     tally_view dense = *out;
     assert(bytes > 0);
@@ -247,12 +245,11 @@ tally_status tl_results_open(tl_gpu_device *d, tally *ctx, const tl_piece *piece
     r->byte = -r->low;
     r->owned = 1;
 
-    return tl_gpu_take(d, ctx, (size_t)(r->high - r->low), &r->y);
+    return tl_gpu_take(d, (size_t)(r->high - r->low), &r->y);
 }
 
 /* Waits, and copies results that we hold to the host. */
-tally_status tl_results_close(tl_gpu_device *d, tally *ctx, tl_results *r, int64_t bytes,
-                              tally_status status)
+tally_status tl_results_close(tl_gpu_device *d, tl_results *r, int64_t bytes, tally_status status)
 {
     const tally_view *v = r->view; /* NULL if the call failed before tl_results_open */
     size_t all = (size_t)(r->high - r->low);
@@ -260,11 +257,10 @@ tally_status tl_results_close(tl_gpu_device *d, tally *ctx, tl_results *r, int64
     assert(r->high >= r->low && (v || status));
     int bring = !status && r->owned && all;
     if (bring && v->stride == 1 && (v->offsets || v->row_stride == v->n || v->rows == 1)) {
-        status = tl_gpu_read(d, ctx, (char *)v->data + r->low, &r->y, 0, all);
+        status = tl_gpu_read(d, (char *)v->data + r->low, &r->y, 0, all);
     } else if (bring) {
         char *copy = malloc(all);
-        status =
-            copy ? tl_gpu_read(d, ctx, copy, &r->y, 0, all) : tl_no_memory(ctx, all, "results");
+        status = copy ? tl_gpu_read(d, copy, &r->y, 0, all) : tl_no_memory(d->ctx, all, "results");
         for (int64_t i = 0; !status && i < v->rows; i++) {
             int64_t n, at = v->offsets ? v->offsets[i] * bytes - r->low : i * v->n * bytes;
             char *to = tl_view_row(v, i, bytes, &n);
@@ -275,7 +271,7 @@ tally_status tl_results_close(tl_gpu_device *d, tally *ctx, tl_results *r, int64
     }
 
     if (r->piece->end == TL_CALL_WAITS && (!d->stream || d->host || status) && !tl_is_captured(d))
-        status = tl_gpu_wait(d, ctx, status);
+        status = tl_gpu_wait(d, status);
 
     d->host = 0;
     if (r->owned) tl_gpu_give(d, &r->y);

@@ -24,7 +24,6 @@ enum {
 
 typedef struct {
     tl_launch l;
-    tl_built program;
     /* its operator is the common one: one program for all operators of an element type */
     tl_plan plan;
     int pairs;
@@ -50,7 +49,7 @@ static tally_status reserve_bins(const job *j, int64_t rows)
     if (d->slot->exact_bins.bytes >= bytes) return TALLY_OK;
 
     drop_bins(d);
-    const tally_status status = tl_gpu_take_clear(d, j->l.ctx, bytes, bins);
+    const tally_status status = tl_gpu_take_clear(d, bytes, bins);
     d->slot->exact_bins.bytes = status ? 0 : bytes;
     return status;
 }
@@ -92,7 +91,7 @@ static void close_arrays(const job *j, arrays *a)
 static tally_status open_one(const job *j, const tally_view *v, tl_batch *b)
 {
     *b = tl_batch_of(&j->plan, &tl_no_piece, v);
-    return tl_batch_data(j->l.d, j->l.ctx, v, j->item, b);
+    return tl_batch_data(j->l.d, v, j->item, b);
 }
 
 /* The inputs of a view. Without in->next, pairs lie in one array, one after the other. */
@@ -114,8 +113,8 @@ static tally_status open_two(const job *j, const tally_view *x, const tally_view
     tally_status status = open_one(j, x, &a->x);
     if (!status && j->pairs) status = open_one(j, y, &a->y);
     if (!status && x->offsets)
-        status = tl_gpu_upload(j->l.d, j->l.ctx, x->offsets,
-                               (size_t)(x->rows + 1) * sizeof(int64_t), &a->x.offsets);
+        status = tl_gpu_upload(j->l.d, x->offsets, (size_t)(x->rows + 1) * sizeof(int64_t),
+                               &a->x.offsets);
     return status;
 }
 
@@ -296,14 +295,14 @@ static tally_status take_bins(const job *j, int64_t rows, tl_exact *e, int sums)
     tl_gpu_device *const d = j->l.d;
     const size_t bytes = (size_t)(rows * j->words) * sizeof(uint32_t);
     uint32_t *const bins = malloc(bytes);
-    if (!bins) return tl_no_memory(j->l.ctx, bytes, "the bins of exact sums");
+    if (!bins) return tl_no_memory(j->l.d->ctx, bytes, "the bins of exact sums");
 
     tl_memory *const memory = &d->slot->exact_bins.memory;
-    tally_status status = tl_gpu_read(d, j->l.ctx, bins, memory, 0, bytes);
+    tally_status status = tl_gpu_read(d, bins, memory, 0, bytes);
     for (int64_t r = 0; r < rows && !status; r++)
         from_bins(e + r * sums, bins + r * j->words, j->pairs);
 
-    if (!status) status = d->gpu->calls->clear(d->gpu, j->l.ctx, TL_RUN, memory, bytes);
+    if (!status) status = d->gpu->calls->clear(d->gpu, j->l.d->ctx, TL_RUN, memory, bytes);
     free(bins);
     return status;
 }
@@ -318,8 +317,7 @@ static tally_status one_sum(job j, int bit, const tally_view *x, const tally_vie
     j.pairs = !(bit & (TL_X | TL_Y));
     j.words = EXACT_WORDS_OF(j.pairs);
     j.plan.op = tl_exact_common(a->dtype, 1 + j.pairs);
-    j.l.program = &j.program;
-    tally_status status = tl_gpu_program(j.l.d, j.l.ctx, j.plan.op, "exact", &j.program);
+    tally_status status = tl_gpu_program(j.l.d, j.plan.op, "exact", &j.l);
     if (!status) status = reserve_bins(&j, j.rows);
     if (!status) status = open_two(&j, a, b, &in);
     if (!status) status = sum_parts(&j, &in, 0, j.rows, j.longest);
@@ -339,7 +337,7 @@ static tally_status statistic(const job *j, const tl_exact_form *form, double dd
     char *const values = malloc((size_t)(j->rows * result));
     tally_status status =
         e && values ? TALLY_OK
-                    : tl_no_memory(j->l.ctx, (size_t)(j->rows * sums) * sizeof *e, "exact sums");
+                    : tl_no_memory(j->l.d->ctx, (size_t)(j->rows * sums) * sizeof *e, "exact sums");
     tally_view x, y;
     split(in, form->scalar.inputs == 2, j->item, &x, &y);
 
@@ -353,13 +351,13 @@ static tally_status statistic(const job *j, const tl_exact_form *form, double dd
         row->count += in->offsets ? in->offsets[r + 1] - in->offsets[r] : in->n;
         tl_exact_lower(row, form, ddof, values + r * result);
         if (out->row_stride != 1)
-            status = device->calls->copy(&j->l.d->base, j->l.ctx,
+            status = device->calls->copy(&j->l.d->base, j->l.d->ctx,
                                          tl_offset(out->data, r * out->row_stride * result),
                                          values + r * result, (size_t)result);
     }
 
     if (!status && out->row_stride == 1)
-        status = device->calls->copy(&j->l.d->base, j->l.ctx, out->data, values,
+        status = device->calls->copy(&j->l.d->base, j->l.d->ctx, out->data, values,
                                      (size_t)(j->rows * result));
     free(values);
     free(e);
@@ -383,8 +381,8 @@ int tl_gpu_exact_takes(const tl_gpu_device *d, const tl_scalar *op, int marked,
             !(op->inputs == 2 && (marked || op->masked)));
 }
 
-tally_status tl_gpu_exact_whole(tl_gpu_device *d, tally *ctx, const tl_exact_plan *plan,
-                                const tally_view *in, const tally_view *out)
+tally_status tl_gpu_exact_whole(tl_gpu_device *d, const tl_exact_plan *plan, const tally_view *in,
+                                const tally_view *out)
 {
     const tl_scalar *const op = plan->op;
     const int marked = plan->marked;
@@ -394,7 +392,7 @@ tally_status tl_gpu_exact_whole(tl_gpu_device *d, tally *ctx, const tl_exact_pla
     tl_results r = {.piece = &tl_no_piece};
     job j = {.pairs = op->inputs == 2, .plan = {.op = tl_exact_common(op->dtype, op->inputs)}};
 
-    j.l = (tl_launch){d, ctx, &j.program};
+    j.l.d = d;
     j.flags = (marked ? EXACT_MARKED : 0) | (op->masked ? EXACT_MASKED : 0) |
               (form->what.quotient == TL_OVER_COUNT ? EXACT_MEAN : 0) |
               (op->out == TALLY_F64 ? EXACT_F64 : 0);
@@ -402,8 +400,8 @@ tally_status tl_gpu_exact_whole(tl_gpu_device *d, tally *ctx, const tl_exact_pla
     j.words = EXACT_WORDS_OF(j.pairs);
     measure(&j, in);
     if (!is_one_sum(form)) return statistic(&j, form, plan->ddof, in, out);
-    tally_status status = tl_gpu_program(d, ctx, j.plan.op, "exact", &j.program);
-    if (!status) status = tl_results_open(d, ctx, &tl_no_piece, out, op->result_bytes, &r);
+    tally_status status = tl_gpu_program(d, j.plan.op, "exact", &j.l);
+    if (!status) status = tl_results_open(d, &tl_no_piece, out, op->result_bytes, &r);
     if (!status) {
         const int cut = !j.pairs && in->rows == 1 && !in->offsets && in->stride == 1 &&
                         j.item * in->n > most && most >= CHUNK * j.item &&
@@ -411,5 +409,5 @@ tally_status tl_gpu_exact_whole(tl_gpu_device *d, tally *ctx, const tl_exact_pla
         status = cut ? pieces(&j, in, most, &r) : whole(&j, in, &r);
     }
 
-    return tl_results_close(d, ctx, &r, op->result_bytes, status);
+    return tl_results_close(d, &r, op->result_bytes, status);
 }

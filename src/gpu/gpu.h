@@ -14,7 +14,7 @@ typedef struct tl_program tl_program; /* a compiled program */
 
 /* What a kernel gets for a block of memory: its address in CUDA, its memory object in OpenCL. NULL:
  * a null pointer, for memory that the kernel does not access in this launch. Never pass other
- * memory in its place: a kernel that reads it by mistake must fail in every test (test_emulated). */
+ * memory instead: a kernel that reads it by mistake must fail in every test (test_emulated). */
 typedef struct tl_device_block *tl_handle;
 
 /* A block of memory of `bytes` bytes; bytes 0: no block. Device memory: `address` is the device

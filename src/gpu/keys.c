@@ -23,7 +23,6 @@ enum { PARTS_PER_PROCESSOR = 32, TAKE_LEAST = 1 << 13 };
 
 typedef struct {
     tl_launch l;
-    tl_built program;
     /* allocated here: bits of heads; a number for each part; the numbers that the host reads */
     tl_memory first, counts, reported;
     int64_t items, each, parts; /* items are cut into parts of `each` */
@@ -31,16 +30,16 @@ typedef struct {
 
 /* Cuts the items into parts of at least `least` items, builds the program, and takes j->counts and
  * j->reported. The caller takes j->first if it needs it, and calls `end` in every case. */
-static tally_status begin(job *j, tl_gpu_device *d, tally *ctx, int64_t items, int64_t least)
+static tally_status begin(job *j, tl_gpu_device *d, int64_t items, int64_t least)
 {
     const int64_t most = PARTS_PER_PROCESSOR * d->gpu->processors;
-    *j = (job){.l = {d, ctx, &j->program}, .items = items};
+    *j = (job){.l = {.d = d}, .items = items};
     j->each = (items + most - 1) / most > least ? (items + most - 1) / most : least;
     j->parts = (items + j->each - 1) / j->each;
     assert(items > 0 && j->parts <= most);
-    tally_status status = tl_gpu_program(d, ctx, &no_operator, "keys", &j->program);
-    if (!status) status = tl_gpu_take(d, ctx, (size_t)j->parts * sizeof(int64_t), &j->counts);
-    return status ? status : tl_gpu_take(d, ctx, 2 * sizeof(int64_t), &j->reported);
+    tally_status status = tl_gpu_program(d, &no_operator, "keys", &j->l);
+    if (!status) status = tl_gpu_take(d, (size_t)j->parts * sizeof(int64_t), &j->counts);
+    return status ? status : tl_gpu_take(d, 2 * sizeof(int64_t), &j->reported);
 }
 
 /* Copies `count` numbers to the host, waits for all launches, and gives the memory back, also after
@@ -50,8 +49,8 @@ static tally_status end(job *j, tally_status status, int64_t *reported, int coun
     tl_gpu_device *d = j->l.d;
     const size_t bytes = (size_t)count * sizeof *reported;
 
-    if (!status) status = tl_gpu_read(d, j->l.ctx, reported, &j->reported, 0, bytes);
-    status = tl_gpu_wait(d, j->l.ctx, status);
+    if (!status) status = tl_gpu_read(d, reported, &j->reported, 0, bytes);
+    status = tl_gpu_wait(d, status);
     d->host = 0;
     tl_gpu_give(d, &j->first);
     tl_gpu_give(d, &j->counts);
@@ -60,18 +59,18 @@ static tally_status end(job *j, tally_status status, int64_t *reported, int coun
     return status;
 }
 
-static tally_status check_numbers(tally *ctx, const int64_t *p, const char *name)
+static tally_status check_numbers(tl_gpu_device *d, const int64_t *p, const char *name)
 {
     if ((uintptr_t)p % sizeof *p == 0) return TALLY_OK;
-    return tl_fail(ctx, TALLY_INVALID, "%s is %p: must be a multiple of %zu in device memory", name,
-                   (const void *)p, sizeof *p);
+    return tl_fail(d->ctx, TALLY_INVALID, "%s is %p: must be a multiple of %zu in device memory",
+                   name, (const void *)p, sizeof *p);
 }
 
 /* ---- runs ---- */
 
 /* Two launches (keys.cl): a bit for each key, 1 where a run begins (a head), and the heads of each
  * part; then the offsets of the heads. *runs: their number. offsets NULL: only count. */
-static tally_status runs_of(tl_gpu_device *d, tally *ctx, const tally_view *keys, const tl_array *k,
+static tally_status runs_of(tl_gpu_device *d, const tally_view *keys, const tl_array *k,
                             const tl_array *offsets, int64_t *runs)
 {
     const int64_t bytes = (int64_t)tally_dtype_size(keys->dtype),
@@ -81,8 +80,8 @@ static tally_status runs_of(tl_gpu_device *d, tally *ctx, const tally_view *keys
         lead = keys->stride == 1 ? misaligned % (KEYS_UNIT(bytes) * bytes) / bytes : 0;
     job j;
 
-    tally_status status = begin(&j, d, ctx, (keys->n + lead - 1) / KEYS_STEP + 1, 1);
-    if (!status) status = tl_gpu_take(d, ctx, (size_t)j.items * (KEYS_STEP / 8), &j.first);
+    tally_status status = begin(&j, d, (keys->n + lead - 1) / KEYS_STEP + 1, 1);
+    if (!status) status = tl_gpu_take(d, (size_t)j.items * (KEYS_STEP / 8), &j.first);
     if (!status)
         status = TL_GO(&j.l, runs_heads, j.parts, .keys = k->memory.handle, .byte = k->byte,
                        .stride = keys->stride, .type = tl_gpu_type(keys->dtype), .count = keys->n,
@@ -99,7 +98,7 @@ static tally_status runs_of(tl_gpu_device *d, tally *ctx, const tally_view *keys
     return end(&j, status, runs, 1);
 }
 
-tally_status tl_key_runs(tl_gpu_device *d, tally *ctx, const tl_call *c, int *done)
+tally_status tl_key_runs(tl_gpu_device *d, const tl_call *c, int *done)
 {
     const tally_view *const keys = c->in;
     int64_t *const offsets = c->positions->offsets, found = 0;
@@ -108,13 +107,13 @@ tally_status tl_key_runs(tl_gpu_device *d, tally *ctx, const tl_call *c, int *do
 
     *done = keys->n ? tl_gpu_find(d, keys->data, &k) && (!offsets || tl_gpu_find(d, offsets, &to))
                     : offsets && tl_gpu_find(d, offsets, &to);
-    if (*done && offsets) status = check_numbers(ctx, offsets, "offsets");
+    if (*done && offsets) status = check_numbers(d, offsets, "offsets");
     if (!*done || status) return status;
 
     if (!keys->n)
-        status = tl_gpu_write(d, ctx, &to.memory, (size_t)to.byte, &found, sizeof found);
+        status = tl_gpu_write(d, &to.memory, (size_t)to.byte, &found, sizeof found);
     else
-        status = runs_of(d, ctx, keys, &k, offsets ? &to : NULL, &found);
+        status = runs_of(d, keys, &k, offsets ? &to : NULL, &found);
 
     if (!status) c->positions->runs = found;
     return status;
@@ -123,13 +122,13 @@ tally_status tl_key_runs(tl_gpu_device *d, tally *ctx, const tl_call *c, int *do
 /* ---- take ---- */
 
 /* reported: the number of indices from the first wrong one on, and that index; 0: none is wrong. */
-static tally_status take(tl_gpu_device *d, tally *ctx, const tl_call *c, const tl_array from[3],
+static tally_status take(tl_gpu_device *d, const tl_call *c, const tl_array from[3],
                          int64_t reported[2])
 {
     const tl_array *const in = &from[0], *const order = &from[1], *const out = &from[2];
     assert(c->out->n > 0);
     job j;
-    tally_status status = begin(&j, d, ctx, c->out->n, TAKE_LEAST);
+    tally_status status = begin(&j, d, c->out->n, TAKE_LEAST);
     if (!status)
         status = TL_GO(&j.l, take_check, j.parts, .order = order->memory.handle,
                        .order_byte = order->byte, .count = c->out->n, .length = c->in->n,
@@ -146,7 +145,7 @@ static tally_status take(tl_gpu_device *d, tally *ctx, const tl_call *c, const t
     return end(&j, status, reported, 2);
 }
 
-tally_status tl_gather(tl_gpu_device *d, tally *ctx, const tl_call *c, int *done)
+tally_status tl_gather(tl_gpu_device *d, const tl_call *c, int *done)
 {
     const int64_t *const order = c->positions->order;
     tl_array from[3];
@@ -155,8 +154,8 @@ tally_status tl_gather(tl_gpu_device *d, tally *ctx, const tl_call *c, int *done
 
     *done = tl_gpu_find(d, c->in->data, &from[0]) && tl_gpu_find(d, order, &from[1]) &&
             tl_gpu_find(d, c->out->data, &from[2]);
-    if (*done) status = check_numbers(ctx, order, "order");
-    if (*done && !status) status = take(d, ctx, c, from, reported);
+    if (*done) status = check_numbers(d, order, "order");
+    if (*done && !status) status = take(d, c, from, reported);
     c->positions->bad = c->out->n - reported[0];
     c->positions->position = reported[1];
 

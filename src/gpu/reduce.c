@@ -46,7 +46,7 @@ static tally_status reduce_single(const tl_launch *l, const tl_batch *b, const t
 {
     tl_gpu_device *d = l->d;
     assert(b->rows == 1 && p->tiles < TILES_MOST);
-    tally_status status = tl_status_reserve(d, l->ctx, p->words);
+    tally_status status = tl_status_reserve(d, p->words);
     if (status) return status;
     return TL_GO_AS(l, reduce_single, p->tiles ? p->tiles : 1, TL_SHARED_JOBS,
                     .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES),
@@ -60,7 +60,7 @@ tally_status tl_make_nodes(const tl_launch *l, const tl_batch *b, tl_memory *nod
     assert(b->long_count > 0 && b->levels > 0 && b->levels <= TL_GPU_LEVELS);
     for (int k = 1; k <= b->levels; k++) all += b->counts[k];
     tally_status status =
-        tl_gpu_take(l->d, l->ctx, (size_t)all * (size_t)tl_gpu_state_bytes(b->plan->op), nodes);
+        tl_gpu_take(l->d, (size_t)all * (size_t)tl_gpu_state_bytes(b->plan->op), nodes);
     if (status) return status;
 
     const tl_arguments_batch_part batch = tl_batch_arguments(b, TL_LONG_SEQUENCES);
@@ -88,17 +88,16 @@ static tally_status finish(const tl_launch *l, const tl_batch *b, const tl_resul
                  .results = tl_results_arguments(r));
 }
 
-tally_status tl_reduce_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
+tally_status tl_reduce_batch(tl_gpu_device *d, const tl_batch *b, const tl_results *r,
                              const tl_call *c)
 {
     const reduce_plan p = plan_reduce(d, b);
     tl_memory nodes = {0};
-    tl_built program;
-    const tl_launch l = {d, ctx, &program};
+    tl_launch l;
 
     (void)c;
     tally_status status = tl_gpu_program(
-        d, ctx, b->plan->op, tl_in_place_shape(b, "reduce", "reduce_two", "reduce_bits"), &program);
+        d, b->plan->op, tl_in_place_shape(b, "reduce", "reduce_two", "reduce_bits"), &l);
     if (!status && p.single_pass) status = reduce_single(&l, b, r, &p);
     if (!status && p.levels) status = tl_make_nodes(&l, b, &nodes);
     if (!status && p.packed) status = tl_segmented_reduce(&l, b, r);

@@ -108,7 +108,7 @@ static tally_status scan_single(const tl_launch *l, const tl_batch *b, const tl_
     const int64_t jobs = p.tiles * b->rows, most = (int64_t)tile.blocks * d->gpu->processors;
 
     assert(p.tiles > 0 && p.tiles < TILES_END && p.levels < STATUS_LEVELS);
-    tally_status status = tl_status_reserve(d, l->ctx, p.words);
+    tally_status status = tl_status_reserve(d, p.words);
     if (status) return status;
 
     assert(p.words <= d->slot->status_table.words);
@@ -167,7 +167,7 @@ static tally_status scan_down(const tl_launch *l, const tl_batch *b, const tl_re
     const int64_t groups = jobs < most ? jobs : most;
 
     assert(p.levels < COLUMN_LEVELS && p.tiles > 0 && groups > 0);
-    tally_status status = tl_status_reserve(d, l->ctx, p.words);
+    tally_status status = tl_status_reserve(d, p.words);
     if (status) return status;
     return TL_GO(l, scan_down, groups * TILE_WARPS,
                  .tiled = tiled_arguments(d, b, r, &p, jobs, from), .log = tl_columns_log(b),
@@ -184,7 +184,7 @@ static tally_status make_prefix(const tl_launch *l, const tl_batch *b, const tl_
     int64_t all = 1;
     for (int k = 1; k <= b->levels; k++) all += b->counts[k] + b->long_count;
     tally_status status =
-        tl_gpu_take(l->d, l->ctx, (size_t)all * (size_t)tl_gpu_state_bytes(b->plan->op), prefix);
+        tl_gpu_take(l->d, (size_t)all * (size_t)tl_gpu_state_bytes(b->plan->op), prefix);
     for (int k = b->levels; !status && k >= 1; k--) {
         const int64_t jobs = (k < b->levels ? b->counts[k + 1] : 0) + b->long_count;
         status = TL_GO(l, down, jobs, .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES),
@@ -245,7 +245,7 @@ static scan_plan plan_scan(const tl_gpu_device *d, const tl_batch *b)
     return p;
 }
 
-tally_status tl_scan_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
+tally_status tl_scan_batch(tl_gpu_device *d, const tl_batch *b, const tl_results *r,
                            const tl_call *c)
 {
     const tl_scalar *op = b->plan->op;
@@ -260,17 +260,16 @@ tally_status tl_scan_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, cons
                                     : SEED_NONE,
                             first ? &init : NULL, o && o->exclusive};
     const scan_plan p = plan_scan(d, b);
-    tl_built program;
-    const tl_launch l = {d, ctx, &program};
+    tl_launch l;
 
-    tally_status status = first ? tl_gpu_upload(d, ctx, first, first_bytes, &init) : TALLY_OK;
+    tally_status status = first ? tl_gpu_upload(d, first, first_bytes, &init) : TALLY_OK;
     if (!status)
         status = tl_gpu_program(
-            d, ctx, op,
+            d, op,
             p.single_pass == WAVE
                 ? tl_in_place_shape(b, "scan_wave", "scan_wave_two", "scan_wave_bits")
                 : tl_in_place_shape(b, "scan", "scan_two", "scan_bits"),
-            &program);
+            &l);
 
     if (!status && p.columns_single) status = scan_down(&l, b, r, &from);
     if (!status && p.single_pass != NO_TILES)

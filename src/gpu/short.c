@@ -36,11 +36,10 @@ typedef struct segmented_launch {
 
 /* The program of a shape. It is another one for segments. */
 static tally_status program_of(const tl_launch *l, const tl_batch *b, const char *of_segments,
-                               tl_built *program)
+                               tl_launch *to)
 {
-    *program = *l->program;
-    return b->listed ? tl_gpu_program(l->d, l->ctx, l->program->op, of_segments, program)
-                     : TALLY_OK;
+    *to = *l;
+    return b->listed ? tl_gpu_program(l->d, l->program.op, of_segments, to) : TALLY_OK;
 }
 
 static segmented_launch launch_of(const tl_launch *l, const tl_batch *b, const tl_results *r,
@@ -64,9 +63,8 @@ tally_status tl_segmented_reduce(const tl_launch *l, const tl_batch *b, const tl
     const tl_scalar *op = b->plan->op;
     const segmented_launch f =
         launch_of(l, b, r, SEGMENTED_BYTES(op->elem_bytes, tl_gpu_state_bytes(op), b->listed));
-    tl_built program;
-    const tl_launch short_ones = {l->d, l->ctx, &program};
-    const tally_status status = program_of(l, b, "reduce_segments", &program);
+    tl_launch short_ones;
+    const tally_status status = program_of(l, b, "reduce_segments", &short_ones);
 
     return status ? status
                   : TL_GO(&short_ones, reduce_short, f.jobs, .segmented = f.arguments,
@@ -88,9 +86,8 @@ tally_status tl_segmented_scan(const tl_launch *l, const tl_batch *b, const tl_r
     const int64_t bytes = SEGMENTED_SCAN_BYTES(op->elem_bytes, tl_gpu_state_bytes(op),
                                                op->result_bytes, b->listed, overwrites(op));
     const segmented_launch f = launch_of(l, b, r, bytes);
-    tl_built program;
-    const tl_launch short_ones = {l->d, l->ctx, &program};
-    const tally_status status = program_of(l, b, "scan_segments", &program);
+    tl_launch short_ones;
+    const tally_status status = program_of(l, b, "scan_segments", &short_ones);
 
     return status ? status
                   : TL_GO(&short_ones, scan_short, f.jobs, .segmented = f.arguments,

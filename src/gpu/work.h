@@ -46,16 +46,18 @@ extern const tl_piece tl_no_piece;
 
 /* operators.c: returns the device's own copy of op where the kernels need one that differs
  * (tl_gpu_variant_of), else op itself. */
-tally_status tl_gpu_variant(tl_gpu_device *d, tally *ctx, const tl_scalar *op, int marked,
+tally_status tl_gpu_variant(tl_gpu_device *d, const tl_scalar *op, int marked,
                             const tl_scalar **to);
 void tl_gpu_drop_variants(tl_gpu_device *d);
 
-/* What every launch of a call needs. */
+/* What a launch needs. */
 typedef struct tl_launch {
     tl_gpu_device *d;
-    tally *ctx;
-    const tl_built *program;
+    tl_built program;
 } tl_launch;
+
+/* Finds the program of an operator and a shape (gpu.h: a static string), or builds it. */
+tally_status tl_gpu_program(tl_gpu_device *d, const tl_scalar *op, const char *shape, tl_launch *l);
 
 /* Launches a kernel; jobs 0: launches nothing. With TL_GROUPS, jobs counts warps if the kernel's
  * threads are WARPS, else thread blocks. There are at most as many thread blocks as keep the device
@@ -109,18 +111,17 @@ typedef struct tl_batch {
 
 /* Brings `bytes` bytes at p to the device, unless they are there already. refused: why a host array
  * cannot be captured into a graph. */
-tally_status tl_array_open(tl_gpu_device *d, tally *ctx, const void *p, int64_t bytes,
-                           const char *refused, tl_array *a);
+tally_status tl_array_open(tl_gpu_device *d, const void *p, int64_t bytes, const char *refused,
+                           tl_array *a);
 void tl_array_close(tl_gpu_device *d, tl_array *a);
 
-tally_status tl_batch_open(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_piece *piece,
+tally_status tl_batch_open(tl_gpu_device *d, const tl_plan *plan, const tl_piece *piece,
                            const tally_view *in, tl_batch *b);
 
 /* tl_batch_of: the batch of a view, without memory. tl_batch_data: brings the elements that v
  * covers, of `bytes` bytes each, to the device; v has the data of the batch's view. */
 tl_batch tl_batch_of(const tl_plan *plan, const tl_piece *piece, const tally_view *in);
-tally_status tl_batch_data(tl_gpu_device *d, tally *ctx, const tally_view *v, int64_t bytes,
-                           tl_batch *b);
+tally_status tl_batch_data(tl_gpu_device *d, const tally_view *v, int64_t bytes, tl_batch *b);
 void tl_batch_close(tl_gpu_device *d, tl_batch *b);
 
 /* The number of full nodes of a level in a sequence of n elements (level_count of
@@ -170,14 +171,13 @@ typedef struct tl_results {
     int64_t low, high;
 } tl_results;
 
-tally_status tl_results_open(tl_gpu_device *d, tally *ctx, const tl_piece *piece,
-                             const tally_view *out, int64_t bytes, tl_results *r);
+tally_status tl_results_open(tl_gpu_device *d, const tl_piece *piece, const tally_view *out,
+                             int64_t bytes, tl_results *r);
 
 /* Waits for the results, unless the caller works in pieces and waits itself, and copies a dense
  * copy to the host. r: what tl_results_open has filled; {.piece} alone if the call failed before
  * that. Returns `status`, or the error that it meets. */
-tally_status tl_results_close(tl_gpu_device *d, tally *ctx, tl_results *r, int64_t bytes,
-                              tally_status status);
+tally_status tl_results_close(tl_gpu_device *d, tl_results *r, int64_t bytes, tally_status status);
 tl_arguments_results_part tl_results_arguments(const tl_results *r);
 
 /* ---- prepare.c: views with validity, and of two inputs; between enter and leave ---- */
@@ -205,8 +205,7 @@ int tl_is_counted(const tl_call *c);
 
 /* Prepares the elements of a call whose form is not of states. Call tl_prepared_close after a
  * failure too. */
-tally_status tl_prepare(tl_gpu_device *d, tally *ctx, const tl_call *c, int counted,
-                        tl_prepared *p);
+tally_status tl_prepare(tl_gpu_device *d, const tl_call *c, int counted, tl_prepared *p);
 void tl_prepared_close(tl_gpu_device *d, tl_prepared *p);
 
 /* A batch whose kernels read the caller's arrays themselves (gpu/kernel/inputs/in_place.cl). */
@@ -221,8 +220,8 @@ typedef struct tl_in_place {
 int tl_in_place_takes(tl_gpu_device *d, const tl_call *c);
 
 /* Opens batch b, and *p for it. Close both after a failure too. */
-tally_status tl_in_place_open(tl_gpu_device *d, tally *ctx, const tl_form *form,
-                              const tally_view *in, tl_in_place *p, tl_batch *b);
+tally_status tl_in_place_open(tl_gpu_device *d, const tl_form *form, const tally_view *in,
+                              tl_in_place *p, tl_batch *b);
 void tl_in_place_close(tl_gpu_device *d, tl_in_place *p);
 
 /* ---- exact.c ---- */
@@ -236,8 +235,8 @@ typedef struct tl_exact_plan {
 
 /* Exact sums of a view's rows, and statistics of them; between enter and leave. Two inputs: the
  * view's next is the second one, or the elements are pairs that tl_prepare made. */
-tally_status tl_gpu_exact_whole(tl_gpu_device *d, tally *ctx, const tl_exact_plan *plan,
-                                const tally_view *in, const tally_view *out);
+tally_status tl_gpu_exact_whole(tl_gpu_device *d, const tl_exact_plan *plan, const tally_view *in,
+                                const tally_view *out);
 
 /* Does it compute the reduction? Not of integers; a statistic only of at most 4096 rows, and of two
  * inputs only if all elements count. */
@@ -282,11 +281,11 @@ tally_status tl_by_warp_scan(const tl_launch *l, const tl_batch *b, const tl_res
 
 /* Issues a copy; 0 bytes: does nothing. tl_gpu_write, tl_gpu_read: of any host memory, after the
  * work that the stream has so far. */
-tally_status tl_gpu_transfer(tl_gpu_device *d, tally *ctx, const tl_copy *copy);
-tally_status tl_gpu_write(tl_gpu_device *d, tally *ctx, const tl_memory *to, size_t offset,
-                          const void *from, size_t bytes);
-tally_status tl_gpu_read(tl_gpu_device *d, tally *ctx, void *to, const tl_memory *from,
-                         size_t offset, size_t bytes);
+tally_status tl_gpu_transfer(tl_gpu_device *d, const tl_copy *copy);
+tally_status tl_gpu_write(tl_gpu_device *d, const tl_memory *to, size_t offset, const void *from,
+                          size_t bytes);
+tally_status tl_gpu_read(tl_gpu_device *d, void *to, const tl_memory *from, size_t offset,
+                         size_t bytes);
 
 /* Drops the spans of time that are not known yet. */
 void tl_clock_drop(tl_gpu_device *d);
@@ -295,28 +294,28 @@ void tl_clock_drop(tl_gpu_device *d);
 
 /* Runs a call whose views fit the device. A scan goes forward: a reversed one has views with
  * negative strides. */
-tally_status tl_gpu_whole(tl_gpu_device *d, tally *ctx, const tl_call *c, const tl_piece *piece);
+tally_status tl_gpu_whole(tl_gpu_device *d, const tl_call *c, const tl_piece *piece);
 
 /* The part of tl_gpu_whole after the batch is opened. status: the result of opening it; if it is an
  * error, the function only waits for work that was issued. */
-tally_status tl_gpu_batch(tl_gpu_device *d, tally *ctx, const tl_call *c, const tl_batch *b,
+tally_status tl_gpu_batch(tl_gpu_device *d, const tl_call *c, const tl_batch *b,
                           tally_status status);
 
 /* ---- calls of their own kind; between enter and leave. *done is 0 at first, and stays so if the
  * device does not do the call (tl_device_calls.run) ---- */
 
-tally_status tl_segments_run(tl_gpu_device *d, tally *ctx, const tl_call *c, int *done);
-tally_status tl_key_runs(tl_gpu_device *d, tally *ctx, const tl_call *c, int *done);
-tally_status tl_gather(tl_gpu_device *d, tally *ctx, const tl_call *c, int *done);
+tally_status tl_segments_run(tl_gpu_device *d, const tl_call *c, int *done);
+tally_status tl_key_runs(tl_gpu_device *d, const tl_call *c, int *done);
+tally_status tl_gather(tl_gpu_device *d, const tl_call *c, int *done);
 
 /* ---- reduce.c, scan.c, window/: launch the kernels of a verb on an open batch. Of c, only the
  * options and the layout of the output are used ---- */
 
-tally_status tl_reduce_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
+tally_status tl_reduce_batch(tl_gpu_device *d, const tl_batch *b, const tl_results *r,
                              const tl_call *c);
-tally_status tl_scan_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
+tally_status tl_scan_batch(tl_gpu_device *d, const tl_batch *b, const tl_results *r,
                            const tl_call *c);
-tally_status tl_window_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
+tally_status tl_window_batch(tl_gpu_device *d, const tl_batch *b, const tl_results *r,
                              const tl_call *c);
 
 /* Computes the nodes of all levels of the long sequences, one launch per level. The caller gives
@@ -334,9 +333,9 @@ int tl_pieces_possible(tl_gpu_device *d, const tl_call *c);
 
 /* True if the call can be done in pieces. The processors join the pieces of a sequence, so the
  * functions of a user's operator must be compiled for them. */
-int tl_pieces_can(tl_gpu_device *d, tally *ctx, const tl_call *c);
+int tl_pieces_can(tl_gpu_device *d, const tl_call *c);
 
 /* Runs a call in pieces. */
-tally_status tl_pieces_run(tl_gpu_device *d, tally *ctx, const tl_call *c);
+tally_status tl_pieces_run(tl_gpu_device *d, const tl_call *c);
 
 #endif

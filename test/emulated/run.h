@@ -44,13 +44,13 @@ static void allow(const volatile void *p, size_t bytes)
 /* The library's own blocks come from a pool and may be larger than was asked for (the linker puts
  * these in the place of the functions: cmake/tests.cmake). They hold what a device's memory holds:
  * anything. */
-tally_status __real_tl_gpu_take(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *memory);
+tally_status __real_tl_gpu_take(tl_gpu_device *d, size_t bytes, tl_memory *memory);
 void __real_tl_gpu_give(tl_gpu_device *d, tl_memory *memory);
-tally_status __wrap_tl_gpu_take(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *memory);
+tally_status __wrap_tl_gpu_take(tl_gpu_device *d, size_t bytes, tl_memory *memory);
 void __wrap_tl_gpu_give(tl_gpu_device *d, tl_memory *memory);
-tally_status __wrap_tl_gpu_take(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *memory)
+tally_status __wrap_tl_gpu_take(tl_gpu_device *d, size_t bytes, tl_memory *memory)
 {
-    const tally_status status = __real_tl_gpu_take(d, ctx, bytes, memory);
+    const tally_status status = __real_tl_gpu_take(d, bytes, memory);
     char *const p = bytes_at(memory->address);
     if (status || d->gpu != &gpu) return status;
     allow(p, memory->bytes);

@@ -69,7 +69,7 @@ static tally_status push_steps(const tl_launch *l, const tl_arguments_grid_part 
     /* steps that are only kept, of contiguous cells: a thread copies several bundles */
     const int copied = count % GRID_BLOCK + steps->steps < GRID_BLOCK && steps->cell_stride == 1;
     const int64_t each = (int64_t)16 * GRID_BUNDLES,
-                  threads = copied ? (cells * l->program->op->elem_bytes + each - 1) / each : cells;
+                  threads = copied ? (cells * l->program.op->elem_bytes + each - 1) / each : cells;
 
     return TL_GO(l, grid_push, groups_of(threads), .grid = *to, .steps = *steps, .count = count,
                  .states = NULL, .level = -1, .merges = 0);
@@ -90,7 +90,7 @@ static tally_status grow(const tl_launch *l, grid *g, int64_t n)
     const int levels = need + LEVELS_AT_ONCE - 1;
     const size_t old = nodes_bytes(g, g->levels);
     tl_memory more = {0};
-    tally_status status = tl_gpu_take(d, l->ctx, nodes_bytes(g, levels), &more);
+    tally_status status = tl_gpu_take(d, nodes_bytes(g, levels), &more);
     if (!status && old) { /* copied as one row of elements */
         const tl_arguments_steps_part all = steps_arguments(&g->nodes.memory, 0, 1, 0, 1);
         tl_arguments_grid_part to =
@@ -117,7 +117,7 @@ static const char NO_CAPTURE[] = "streams of many sequences change with each pus
 
 /* Enters the device, finds the program, and moves the grid back to device memory. After a failure,
  * `leave` must not be called. */
-static tally_status enter(grid *g, tally *ctx, tl_built *program)
+static tally_status enter(grid *g, tally *ctx, tl_launch *l)
 {
     if (g->lost)
         return tl_fail(ctx, TALLY_NO_DEVICE,
@@ -127,20 +127,20 @@ static tally_status enter(grid *g, tally *ctx, tl_built *program)
     tally_status status = tl_gpu_enter(g->d, ctx, NO_CAPTURE);
     if (status) return status;
 
-    status = tl_gpu_program(g->d, ctx, g->plan.op, "grid", program);
-    if (!status) status = tl_gpu_come_back(g->d, ctx, &g->kept);
-    if (!status) status = tl_gpu_come_back(g->d, ctx, &g->nodes);
-    if (!status) status = tl_gpu_come_back(g->d, ctx, &g->packed);
+    status = tl_gpu_program(g->d, g->plan.op, "grid", l);
+    if (!status) status = tl_gpu_come_back(g->d, &g->kept);
+    if (!status) status = tl_gpu_come_back(g->d, &g->nodes);
+    if (!status) status = tl_gpu_come_back(g->d, &g->packed);
     if (status) tl_gpu_leave(g->d);
 
     return status;
 }
 
 /* Waits where the call must, and leaves the device. */
-static tally_status leave(grid *g, tally *ctx, tally_status status)
+static tally_status leave(grid *g, tally_status status)
 {
     tl_gpu_device *const d = g->d;
-    if (!d->stream || d->host || status) status = tl_gpu_wait(d, ctx, status);
+    if (!d->stream || d->host || status) status = tl_gpu_wait(d, status);
     tl_gpu_leave(d);
     return status;
 }
@@ -185,7 +185,7 @@ static tally_status by_nodes(const tl_launch *l, const grid *g, const tl_batch *
         level = tl_slab_level(at, end);
         const tally_view node = tl_view_part(in, at - g->count, (int64_t)1 << level, bytes);
         const tl_call call = {.verb = TL_REDUCE, .plan = &g->plan, .in = &node, .out = &to};
-        if (tl_gpu_whole(g->d, l->ctx, &call, &piece)) {
+        if (tl_gpu_whole(g->d, &call, &piece)) {
             status = by_lanes(l, g, b, at, end);
             break;
         }
@@ -209,17 +209,16 @@ static tally_status push(tally *ctx, tl_grid *base, int threads, const tally_vie
 {
     grid *const g = (grid *)base;
     tl_gpu_device *const d = g->d;
-    tl_built program;
-    const tl_launch l = {d, ctx, &program};
+    tl_launch l;
     const int64_t end = g->count + in->n, round = ((int64_t)1 << LONG_LOG) - 1;
     int64_t first = (g->count + round) & ~round, last = end & ~round;
     tl_batch b = tl_batch_of(&g->plan, &tl_no_piece, in);
 
     (void)threads, (void)out;
-    tally_status status = enter(g, ctx, &program);
+    tally_status status = enter(g, ctx, &l);
     if (status) return status;
 
-    status = tl_batch_data(d, ctx, in, g->plan.op->elem_bytes, &b);
+    status = tl_batch_data(d, in, g->plan.op->elem_bytes, &b);
     if (!status) status = grow(&l, g, end);
     const int64_t launches = d->launches;
     if (!is_long(g, in->n)) first = last = end;
@@ -229,7 +228,7 @@ static tally_status push(tally *ctx, tl_grid *base, int threads, const tally_vie
     if (!status) status = by_nodes(&l, g, &b, &there, first, last);
     if (!status) status = by_lanes(&l, g, &b, last, end);
     const int launched = d->launches > launches;
-    status = leave(g, ctx, status);
+    status = leave(g, status);
     g->lost = launched && status;
     tl_batch_close(d, &b);
     if (!status) g->count = end;
@@ -261,19 +260,18 @@ static tally_status result(tally *ctx, tl_grid *base, int threads, void *out)
     grid *const g = (grid *)base;
     const int bytes = g->plan.op->result_bytes;
     const tally_view to = tally_rows(out, g->plan.op->out, g->width, 1);
-    tl_built program;
-    const tl_launch l = {g->d, ctx, &program};
+    tl_launch l;
     tl_results r = {.piece = &tl_no_piece};
 
     (void)threads;
-    tally_status status = enter(g, ctx, &program);
+    tally_status status = enter(g, ctx, &l);
     if (status) return status;
 
-    status = tl_results_open(g->d, ctx, &tl_no_piece, &to, bytes, &r);
+    status = tl_results_open(g->d, &tl_no_piece, &to, bytes, &r);
     const folded all = {
         .cells = g->width, .blocks = g->count / GRID_BLOCK, .rows = g->count % GRID_BLOCK};
     if (!status) status = fold(&l, g, &r, &all);
-    status = tl_results_close(g->d, ctx, &r, bytes, status);
+    status = tl_results_close(g->d, &r, bytes, status);
     tl_gpu_leave(g->d);
 
     return status;
@@ -296,7 +294,7 @@ static tally_status node_to_host(const tl_launch *l, const grid *g, tl_slab *sla
     const tally_status status = fold(l, g, &packed, &node);
 
     return status ? status
-                  : tl_gpu_read(g->d, l->ctx, tl_slab_state(slab, j, first), &g->packed.memory, 0,
+                  : tl_gpu_read(g->d, tl_slab_state(slab, j, first), &g->packed.memory, 0,
                                 (size_t)cells * slab->bytes);
 }
 
@@ -305,16 +303,15 @@ static tally_status node_from_host(const tl_launch *l, const grid *g, const tl_s
 {
     const unsigned char *const from = slab->state + ((int64_t)j * slab->rows + first) * slab->bytes;
     const tally_status status =
-        tl_gpu_write(g->d, l->ctx, &g->packed.memory, 0, from, (size_t)cells * slab->bytes);
+        tl_gpu_write(g->d, &g->packed.memory, 0, from, (size_t)cells * slab->bytes);
     return status ? status : add(l, g, first, cells, slab->level[j], 0);
 }
 
 static tally_status nodes(tally *ctx, tl_grid *base, tl_slab *slab)
 {
     grid *const g = (grid *)base;
-    tl_built program;
-    const tl_launch l = {g->d, ctx, &program};
-    tally_status status = enter(g, ctx, &program);
+    tl_launch l;
+    tally_status status = enter(g, ctx, &l);
     if (status) return status;
 
     for (int j = 0; j < slab->count; j++)
@@ -323,15 +320,14 @@ static tally_status nodes(tally *ctx, tl_grid *base, tl_slab *slab)
             status = node_to_host(&l, g, slab, j, at, now);
         }
     g->d->host = 1;
-    return leave(g, ctx, status);
+    return leave(g, status);
 }
 
 static tally_status fill(tally *ctx, tl_grid *base, const tl_slab *slab, const tl_state *init)
 {
     grid *const g = (grid *)base;
-    tl_built program;
-    const tl_launch l = {g->d, ctx, &program};
-    tally_status status = enter(g, ctx, &program);
+    tl_launch l;
+    tally_status status = enter(g, ctx, &l);
     if (status) return status;
 
     status = grow(&l, g, slab->end);
@@ -342,7 +338,7 @@ static tally_status fill(tally *ctx, tl_grid *base, const tl_slab *slab, const t
         }
 
     g->d->host = 1;
-    status = leave(g, ctx, status);
+    status = leave(g, status);
     if (!status) g->count = slab->end;
 
     return status;
@@ -394,10 +390,9 @@ tally_status tl_gpu_grid(tl_device *base, tally *ctx, const tl_plan *plan, int64
     tl_gpu_begin_persistent(d, &g->kept);
     tl_gpu_begin_persistent(d, &g->nodes);
     tl_gpu_begin_persistent(d, &g->packed);
-    status = tl_gpu_take(d, ctx, (size_t)(GRID_BLOCK - 1) * (size_t)g->pitch * op->elem_bytes,
+    status = tl_gpu_take(d, (size_t)(GRID_BLOCK - 1) * (size_t)g->pitch * op->elem_bytes,
                          &g->kept.memory);
-    if (!status)
-        status = tl_gpu_take(d, ctx, (size_t)g->at_once * op->state_bytes, &g->packed.memory);
+    if (!status) status = tl_gpu_take(d, (size_t)g->at_once * op->state_bytes, &g->packed.memory);
     tl_gpu_leave(d);
 
     if (status)

@@ -39,11 +39,10 @@ static tally_status launch_lanes(const tl_window_call *c, parts p)
     const int64_t places = places_of(c, p.fold);
     const int64_t chunks = p.each < p.count ? (p.count - p.each + p.jump - 1) / p.jump + 1 : 1;
     const int64_t jobs = (b->rows + LANES - 1) / LANES * chunks;
-    tl_built program = {0};
-    const tl_launch l = {c->d, c->ctx, &program};
+    tl_launch l;
 
     assert(p.each > 0 && p.jump > 0);
-    tally_status status = tl_gpu_program(c->d, c->ctx, b->plan->op, "window", &program);
+    tally_status status = tl_gpu_program(c->d, b->plan->op, "window", &l);
     if (status) return status;
 
     return TL_GO(&l, window_columns, jobs, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),

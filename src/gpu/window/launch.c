@@ -52,7 +52,7 @@ static tally_status find_tile_firsts(const tl_launch *l, tl_batch *b, const tl_p
 {
     b->first = (tl_memory){0};
     if (!b->listed) return TALLY_OK;
-    tally_status status = tl_gpu_take(l->d, l->ctx, (size_t)jobs * 2 * sizeof(int64_t), &b->first);
+    tally_status status = tl_gpu_take(l->d, (size_t)jobs * 2 * sizeof(int64_t), &b->first);
     if (status) return status;
     return TL_GO(l, tile_firsts, (jobs + WINDOW_THREADS - 1) / WINDOW_THREADS,
                  .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES), .at = p->at, .each = each,
@@ -84,11 +84,10 @@ tally_status tl_launch_tiles(const tl_window_call *c, const tl_schedule *s, cons
                   blocks = s->resident && s->resident < jobs ? s->resident : jobs;
 
     assert(s->local_bytes > 0 && s->local_bytes <= c->d->gpu->local_bytes);
-    tl_built program = {0};
-    const tl_launch l = {c->d, c->ctx, &program};
+    tl_launch l;
     tl_batch b = *c->b;
     if (!jobs) return TALLY_OK;
-    tally_status status = tl_gpu_program(c->d, c->ctx, b.plan->op, s->shape, &program);
+    tally_status status = tl_gpu_program(c->d, b.plan->op, s->shape, &l);
     if (status) return status;
     status = find_tile_firsts(&l, &b, p, s->each, jobs);
     if (!status)
