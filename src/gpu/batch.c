@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const tl_piece tl_no_piece = {0};
-
 /* ---- arrays ---- */
 
 tally_status tl_array_open(tl_gpu_device *d, const void *p, int64_t bytes, const char *refused,
@@ -106,16 +104,26 @@ static tally_status choose_long(tl_gpu_device *d, tl_batch *b)
     return status;
 }
 
-tl_batch tl_batch_of(const tl_plan *plan, const tl_piece *piece, const tally_view *in)
+static int columns_log(const tally_view *in)
+{
+    const int columns = !in->offsets && in->rows > 1 && llabs(in->row_stride) < llabs(in->stride);
+    int log = columns;
+    while (columns && 1 << log < LANES && 1 << log < in->rows) log++;
+    return log;
+}
+
+tl_batch tl_batch_of(const tl_plan *plan, const tally_view *in)
 {
     return (tl_batch){.plan = plan,
-                      .piece = piece,
                       .row_stride = in->row_stride,
                       .stride = in->stride,
                       .n = in->n,
                       .rows = in->rows,
                       .elements = in->offsets ? 0 : in->rows * in->n,
-                      .listed = in->offsets != NULL};
+                      .state_bytes = tl_gpu_state_bytes(plan->op),
+                      .columns_log = columns_log(in),
+                      .listed = in->offsets != NULL,
+                      .speculative = {.slot = -1}};
 }
 
 tally_status tl_batch_data(tl_gpu_device *d, const tally_view *in, int64_t bytes, tl_batch *b)
@@ -132,10 +140,9 @@ tally_status tl_batch_data(tl_gpu_device *d, const tally_view *in, int64_t bytes
     return status;
 }
 
-tally_status tl_batch_open(tl_gpu_device *d, const tl_plan *plan, const tl_piece *piece,
-                           const tally_view *in, tl_batch *b)
+tally_status tl_batch_open(tl_gpu_device *d, const tl_plan *plan, const tally_view *in, tl_batch *b)
 {
-    *b = tl_batch_of(plan, piece, in);
+    *b = tl_batch_of(plan, in);
     tally_status status = tl_batch_data(d, in, plan->op->elem_bytes, b);
     if (status) return status;
 
@@ -159,14 +166,7 @@ tally_status tl_batch_open(tl_gpu_device *d, const tl_plan *plan, const tl_piece
 int tl_batch_across(const tl_batch *b)
 {
     enum { LEAST = 16 }; /* min columns to give a lane to each */
-    return !b->listed && b->rows >= LEAST && llabs(b->row_stride) < llabs(b->stride);
-}
-
-int tl_columns_log(const tl_batch *b)
-{
-    int log = 1;
-    while (1 << log < LANES && 1 << log < b->rows) log++;
-    return log;
+    return b->columns_log && b->rows >= LEAST;
 }
 
 static tl_arguments_in_place_part in_place_arguments(const tl_batch *b)
@@ -186,47 +186,33 @@ tl_arguments_batch_part tl_batch_arguments(const tl_batch *b, tl_which which)
     const int some = which == TL_LONG_SEQUENCES, chosen = some && b->listed;
     assert(!some || b->long_count <= b->rows);
     const int64_t flags = (b->listed ? OFFSETS : 0) | (chosen ? CHOSEN : 0) |
-                          (b->piece->gives == TL_STATES ? STATES : 0);
+                          (b->piece.gives == TL_STATES ? STATES : 0);
 
     return TL_ARGUMENTS(batch_part, .in_data = b->x.memory.handle, .in_byte = b->x.byte,
                         .in_row_stride = b->row_stride, .in_stride = b->stride, .in_n = b->n,
                         .in_seqs = some ? b->long_count : b->rows, .in_flags = flags,
                         .in_offsets = b->listed ? b->offsets.handle : NULL,
                         .in_ids = chosen ? b->ids.handle : NULL, .in_first = b->first.handle,
-                        .parameter = b->plan->par.value, .origin = b->piece->origin,
+                        .parameter = b->plan->par.value, .origin = b->piece.origin,
                         .in_place = in_place_arguments(b));
 }
 
-tl_arguments_speculative_part tl_speculative_arguments(const tl_batch *b)
+void tl_batch_seal(tl_batch *b)
 {
-    const tl_speculation *const a = b->speculative;
-    return TL_ARGUMENTS(speculative_part, .measured = a ? a->measured.handle : NULL,
-                        .slot = a ? a->slot : -1, .most = a ? a->most : 0,
-                        .by_warp = a ? a->by_warp : 0);
-}
-
-const char *tl_in_place_shape(const tl_batch *b, const char *plain, const char *two,
-                              const char *bits)
-{
-    return !b->in_place ? plain : b->in_place->bits ? bits : two;
+    b->all = tl_batch_arguments(b, TL_ALL_SEQUENCES);
+    b->longs = tl_batch_arguments(b, TL_LONG_SEQUENCES);
 }
 
 /* ---- results ---- */
 
-tally_status tl_results_open(tl_gpu_device *d, const tl_piece *piece, const tally_view *out,
-                             int64_t bytes, tl_results *r)
+static tally_status place_results(tl_gpu_device *d, const tally_view *out, tl_results *r)
 {
     int64_t low, high;
     size_t offset;
 
-    *r = (tl_results){
-        .view = out, .piece = piece, .row_stride = out->row_stride, .stride = out->stride};
-    tl_view_extent(out, bytes, &low, &high);
-    if (high <= low) {
-        r->owned = 1;
-        return tl_gpu_take(d, 1, &r->y);
-    }
-
+    tl_view_extent(out, r->bytes, &low, &high);
+    r->owned = high <= low;
+    if (r->owned) return tl_gpu_take(d, 1, &r->y);
     if (d->gpu->calls->owns(d->gpu, (char *)out->data + low, &r->y, &offset)) {
         r->byte = (int64_t)offset - low;
         return TALLY_OK;
@@ -236,41 +222,53 @@ tally_status tl_results_open(tl_gpu_device *d, const tl_piece *piece, const tall
         tl_no_capture(d, "the results are in host memory: give out device memory");
     if (status) return status;
     tally_view dense = *out;
-    assert(bytes > 0);
     dense.stride = 1;
     dense.row_stride = out->n;
-    tl_view_extent(&dense, bytes, &r->low, &r->high);
+    tl_view_extent(&dense, r->bytes, &r->low, &r->high);
     r->row_stride = out->n;
     r->stride = 1;
     r->byte = -r->low;
     r->owned = 1;
-
     return tl_gpu_take(d, (size_t)(r->high - r->low), &r->y);
 }
 
-/* Waits, and copies results that we hold to the host. */
-tally_status tl_results_close(tl_gpu_device *d, tl_results *r, int64_t bytes, tally_status status)
+tally_status tl_results_open(tl_gpu_device *d, const tally_view *out, int64_t bytes, tl_results *r)
 {
-    const tally_view *v = r->view; /* NULL if the call failed before tl_results_open */
-    size_t all = (size_t)(r->high - r->low);
+    assert(bytes > 0);
+    *r = (tl_results){
+        .view = out, .bytes = bytes, .row_stride = out->row_stride, .stride = out->stride};
+    const tally_status status = place_results(d, out, r);
+    r->arguments = tl_results_arguments(r);
+    return status;
+}
 
-    assert(r->high >= r->low && (v || status));
-    int bring = !status && r->owned && all;
-    if (bring && v->stride == 1 && (v->offsets || v->row_stride == v->n || v->rows == 1)) {
-        status = tl_gpu_read(d, (char *)v->data + r->low, &r->y, 0, all);
-    } else if (bring) {
-        char *copy = malloc(all);
-        status = copy ? tl_gpu_read(d, copy, &r->y, 0, all) : tl_no_memory(d->ctx, all, "results");
-        for (int64_t i = 0; !status && i < v->rows; i++) {
-            int64_t n, at = v->offsets ? v->offsets[i] * bytes - r->low : i * v->n * bytes;
-            char *to = tl_view_row(v, i, bytes, &n);
-            tl_copy_strided(to, v->stride, copy + at, 1, n, bytes);
-        }
+/* Copies the dense copy of results to the host. */
+static tally_status bring(tl_gpu_device *d, const tl_results *r)
+{
+    const tally_view *const v = r->view;
+    const int64_t bytes = r->bytes;
+    const size_t all = (size_t)(r->high - r->low);
+    if (v->stride == 1 && (v->offsets || v->row_stride == v->n || v->rows == 1))
+        return tl_gpu_read(d, (char *)v->data + r->low, &r->y, 0, all);
 
-        free(copy);
+    char *const copy = malloc(all);
+    tally_status status =
+        copy ? tl_gpu_read(d, copy, &r->y, 0, all) : tl_no_memory(d->ctx, all, "results");
+    for (int64_t i = 0; !status && i < v->rows; i++) {
+        int64_t n, at = v->offsets ? v->offsets[i] * bytes - r->low : i * v->n * bytes;
+        char *to = tl_view_row(v, i, bytes, &n);
+        tl_copy_strided(to, v->stride, copy + at, 1, n, bytes);
     }
 
-    if (r->piece->end == TL_CALL_WAITS && (!d->stream || d->host || status) && !tl_is_captured(d))
+    free(copy);
+    return status;
+}
+
+tally_status tl_results_close(tl_gpu_device *d, tl_results *r, int waits, tally_status status)
+{
+    assert(r->high >= r->low && (r->view || status));
+    if (!status && r->owned && r->high > r->low) status = bring(d, r);
+    if (waits && (!d->stream || d->host || status) && !tl_is_captured(d))
         status = tl_gpu_wait(d, status);
 
     d->host = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Exact sums on a GPU (gpu/kernel/exact/): reductions. A long row is cut into parts, one block for
- * each, whose bins are added to the row's bins. Short rows take a few lanes each. Any order gives
- * the same bits, so a long host array goes to the device piece by piece into the same bins. */
+ * each, whose bins are added to the row's bins. Short rows take a few lanes each. Host arrays are
+ * copied whole; without memory for them, the processors do the call. */
 #include "exact/exact.h"
 #include "gpu/kernel/constants.h"
 #include "work.h"
@@ -18,8 +18,7 @@ enum {
     /* rows that lie across: resident blocks of a multiprocessor */
     DOWN_BLOCKS_PER_PROCESSOR = 32,
     DOWN_LEAST = 1 << 11, /* min items of a part of such rows */
-    BINNED_ROWS = 4096,   /* rows that have bins at a time */
-    PIECE_BYTES = 32 << 20
+    BINNED_ROWS = 4096    /* rows that have bins at a time */
 };
 
 typedef struct {
@@ -90,7 +89,7 @@ static void close_arrays(const job *j, arrays *a)
 
 static tally_status open_one(const job *j, const tally_view *v, tl_batch *b)
 {
-    *b = tl_batch_of(&j->plan, &tl_no_piece, v);
+    *b = tl_batch_of(&j->plan, v);
     return tl_batch_data(j->l.d, v, j->item, b);
 }
 
@@ -118,23 +117,10 @@ static tally_status open_two(const job *j, const tally_view *x, const tally_view
     return status;
 }
 
-static tally_status open_arrays(const job *j, const tally_view *in, arrays *a)
-{
-    tally_view x, y;
-    split(in, j->pairs, j->item, &x, &y);
-    return open_two(j, &x, &y, a);
-}
-
 /* Local memory of a block of `rows` short rows: kernel/exact/rows.cl. */
 static int64_t row_local_bytes(const job *j, int64_t rows)
 {
     return 8 * EXACT_LEVELS_MOST * LANES + 4 * (EXACT_LOCAL_OF(j->pairs) + rows * NARROW_LOCAL + 1);
-}
-
-static tl_arguments_results_part no_results(void)
-{
-    return TL_ARGUMENTS(results_part, .out_data = NULL, .out_byte = 0, .out_row_stride = 0,
-                        .out_stride = 0);
 }
 
 /* Launches exact_rows for rows first to first + count - 1, in `parts` parts of `each` items;
@@ -150,7 +136,7 @@ static tally_status rows_by_lanes(const job *j, const arrays *a, const row_parts
     const int64_t rows_each = LANES / p->lanes, groups = (p->count - 1) / rows_each + 1;
     return TL_GO(&j->l, exact_rows, groups * (p->parts ? p->parts : 1),
                  .batch = tl_batch_arguments(&a->x, TL_ALL_SEQUENCES), .second = second(j, a),
-                 .results = r ? tl_results_arguments(r) : no_results(),
+                 .results = r ? r->arguments : (tl_arguments_results_part){0},
                  .bins = p->parts ? j->l.d->slot->exact_bins.memory.handle : NULL,
                  .first_row = p->first, .rows = p->count, .parts = p->parts, .each = p->each,
                  .lanes = p->lanes, .flags = j->flags,
@@ -185,16 +171,14 @@ static tally_status sum_parts(const job *j, const arrays *a, int64_t first, int6
                  .local_bytes = EXACT_LOCAL_OF(j->pairs) * 4);
 }
 
-/* Computes the results of rows first to first + rows - 1 from their bins. count: elements of each
- * row; below 0: as in the batch. */
+/* Computes the results of `rows` rows from `first` on from their bins. */
 static tally_status finish(const job *j, const tl_batch *b, int64_t first, int64_t rows,
-                           int64_t count, const tl_results *r)
+                           const tl_results *r)
 {
     return TL_GO(&j->l, exact_finish, (rows + LANES - 1) / LANES,
-                 .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
-                 .results = tl_results_arguments(r), .bins = j->l.d->slot->exact_bins.memory.handle,
-                 .first_row = first, .rows = rows, .count = count, .flags = j->flags,
-                 .local_bytes = LANES * EXACT_LOCAL_OF(j->pairs) * 4);
+                 .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES), .results = r->arguments,
+                 .bins = j->l.d->slot->exact_bins.memory.handle, .first_row = first, .rows = rows,
+                 .flags = j->flags, .local_bytes = LANES * EXACT_LOCAL_OF(j->pairs) * 4);
 }
 
 static tally_status long_rows(const job *j, const arrays *a, const tl_results *r)
@@ -204,7 +188,7 @@ static tally_status long_rows(const job *j, const arrays *a, const tl_results *r
     for (int64_t first = 0; !status && first < j->rows; first += most) {
         const int64_t rows = j->rows - first < most ? j->rows - first : most;
         status = sum_parts(j, a, first, rows, j->longest);
-        if (!status) status = finish(j, &a->x, first, rows, -1, r);
+        if (!status) status = finish(j, &a->x, first, rows, r);
     }
     return end_bins(j, status);
 }
@@ -231,31 +215,12 @@ static int is_cut(const job *j, const tl_batch *b)
 static tally_status whole(const job *j, const tally_view *in, const tl_results *r)
 {
     arrays a;
-    tally_status status = open_arrays(j, in, &a);
+    tally_view x, y;
+    split(in, j->pairs, j->item, &x, &y);
+    tally_status status = open_two(j, &x, &y, &a);
     if (!status) status = is_cut(j, &a.x) ? long_rows(j, &a, r) : short_rows(j, &a, r);
     close_arrays(j, &a);
     return status;
-}
-
-/* Sums one row of dense host memory, in pieces. */
-static tally_status pieces(const job *j, const tally_view *in, int64_t bytes, const tl_results *r)
-{
-    const int64_t most = bytes / j->item;
-    arrays a = {0};
-    tally_status status = reserve_bins(j, 1);
-
-    for (int64_t at = 0; !status && at < in->n; at += most) {
-        tally_view piece = *in;
-        piece.n = in->n - at < most ? in->n - at : most;
-        piece.data = tl_offset(in->data, at * j->item);
-        close_arrays(j, &a);
-        status = open_arrays(j, &piece, &a);
-        if (!status) status = sum_parts(j, &a, 0, 1, piece.n);
-    }
-
-    if (!status) status = finish(j, &a.x, 0, 1, in->n, r);
-    close_arrays(j, &a);
-    return end_bins(j, status);
 }
 
 static void measure(job *j, const tally_view *in)
@@ -387,9 +352,7 @@ tally_status tl_gpu_exact_whole(tl_gpu_device *d, const tl_exact_plan *plan, con
     const tl_scalar *const op = plan->op;
     const int marked = plan->marked;
     const tl_exact_form *const form = tl_exact_form_of(op);
-    const int64_t most =
-        d->limit && d->limit / 4 < PIECE_BYTES ? (int64_t)(d->limit / 4) : PIECE_BYTES;
-    tl_results r = {.piece = &tl_no_piece};
+    tl_results r = {0};
     job j = {.pairs = op->inputs == 2, .plan = {.op = tl_exact_common(op->dtype, op->inputs)}};
 
     j.l.d = d;
@@ -401,13 +364,8 @@ tally_status tl_gpu_exact_whole(tl_gpu_device *d, const tl_exact_plan *plan, con
     measure(&j, in);
     if (!is_one_sum(form)) return statistic(&j, form, plan->ddof, in, out);
     tally_status status = tl_gpu_program(d, j.plan.op, "exact", &j.l);
-    if (!status) status = tl_results_open(d, &tl_no_piece, out, op->result_bytes, &r);
-    if (!status) {
-        const int cut = !j.pairs && in->rows == 1 && !in->offsets && in->stride == 1 &&
-                        j.item * in->n > most && most >= CHUNK * j.item &&
-                        !tl_gpu_holds(d, in->data);
-        status = cut ? pieces(&j, in, most, &r) : whole(&j, in, &r);
-    }
+    if (!status) status = tl_results_open(d, out, op->result_bytes, &r);
+    if (!status) status = whole(&j, in, &r);
 
-    return tl_results_close(d, &r, op->result_bytes, status);
+    return tl_results_close(d, &r, 1, status);
 }

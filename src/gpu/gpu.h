@@ -107,10 +107,6 @@ typedef struct tl_gpu_calls {
     /* A program that is not embedded is built kernel by kernel, each at its first launch. */
     int by_kernel;
 
-    /* Describes device `index`: its name, and whether it is usable or the reason why not. Returns 0
-     * if there is no such device. The strings are static. */
-    int (*describe)(int index, tally_device_info *info);
-
     /* Opens device `index`. The caller owns *gpu. On failure *gpu is NULL and ctx->error has the
      * reason. */
     tally_status (*open)(tally *ctx, int index, tl_gpu **gpu);
@@ -244,6 +240,10 @@ tally_status tl_gpu_text(tl_device *, tally *, const tl_plan *, const char *shap
 
 /* ---- program.c ---- */
 
+/* The inputs that kernels read: one without bitmaps, or in place (kernel/inputs/in_place.cl) two
+ * without bitmaps, or one or two with bitmaps. */
+typedef enum tl_inputs { TL_ONE_INPUT, TL_TWO_INPUTS, TL_BITMAPS } tl_inputs;
+
 /* A program text: of an operator and a shape, for the API with this prelude. The shapes: "reduce",
  * "reduce_segments", "scan", "scan_segments", "scan_wave", "window", "window_flat", "window_cut",
  * "window_far", "window_long", "window_table", "window_stream"; "law" for the probe. kernel: the
@@ -251,6 +251,7 @@ tally_status tl_gpu_text(tl_device *, tally *, const tl_plan *, const char *shap
 typedef struct tl_text {
     const tl_scalar *op;
     const char *shape, *prelude, *kernel;
+    tl_inputs inputs;
 } tl_text;
 
 /* Makes a program text, which the caller frees. A built-in operator has one text per shape, and its

@@ -87,23 +87,25 @@ static void mark_captured(tl_gpu_device *d, const tl_program *program)
         if (d->programs[i].program == program) d->programs[i].captured = 1;
 }
 
+static int is_same(const tl_text *a, const tl_text *b)
+{
+    return a->op == b->op && a->inputs == b->inputs && a->kernel == b->kernel &&
+           (a->shape == b->shape || !strcmp(a->shape, b->shape));
+}
+
 static tally_status build(tl_gpu_device *d, tl_built *wanted)
 {
     const tl_gpu_calls *c = d->gpu->calls;
-    const tl_scalar *op = wanted->op;
-    for (int i = 0; i < d->program_count; i++) {
-        const tl_built *p = &d->programs[i];
-        if (p->op == op && (p->shape == wanted->shape || !strcmp(p->shape, wanted->shape)) &&
-            !p->kernel == !wanted->kernel && (!p->kernel || !strcmp(p->kernel, wanted->kernel))) {
-            wanted->program = p->program;
+    const tl_text *const of = &wanted->of;
+    for (int i = 0; i < d->program_count; i++)
+        if (is_same(&d->programs[i].of, of)) {
+            wanted->program = d->programs[i].program;
             return TALLY_OK;
         }
-    }
 
     /* the law's program is small and only used by the probe: always built as a whole, and
      * quickly */
-    const int is_law = !strcmp(wanted->shape, "law"),
-              may_be_embedded = c->by_kernel && !wanted->kernel;
+    const int is_law = !strcmp(of->shape, "law"), may_be_embedded = c->by_kernel && !of->kernel;
     char *text;
     size_t length;
 
@@ -112,8 +114,7 @@ static tally_status build(tl_gpu_device *d, tl_built *wanted)
     if (!status && d->program_count == TL_GPU_PROGRAMS) status = unload_one(d);
     if (status) return status;
 
-    const tl_text of = {op, wanted->shape, c->prelude, wanted->kernel};
-    status = tl_program_text(d->ctx, &of, &text, &length);
+    status = tl_program_text(d->ctx, of, &text, &length);
     if (status) return status;
 
     double start = seconds_now();
@@ -126,10 +127,11 @@ static tally_status build(tl_gpu_device *d, tl_built *wanted)
     if (d->clock.on) d->clock.sum.compile += seconds_now() - start;
     free(text);
 
-    if (status == TALLY_BAD_DATA && op->user) { /* the message has a line of the compiler's log */
+    if (status == TALLY_BAD_DATA &&
+        of->op->user) { /* the message has a line of the compiler's log */
         char log[sizeof d->ctx->error];
         memcpy(log, d->ctx->error, sizeof log);
-        status = tl_user_error(d->ctx, op->user->user, log);
+        status = tl_user_error(d->ctx, of->op->user->user, log);
     } else if (status == TALLY_BAD_DATA) {
         status = TALLY_NO_DEVICE; /* the library's own text: the device cannot compile it */
     }
@@ -138,10 +140,24 @@ static tally_status build(tl_gpu_device *d, tl_built *wanted)
     return status;
 }
 
+static tally_status program_of(tl_gpu_device *d, const tl_scalar *op, const char *shape,
+                               tl_inputs inputs, tl_launch *l)
+{
+    *l = (tl_launch){d, {.of = {op, shape, d->gpu->calls->prelude, NULL, inputs}}};
+    return op->user && d->gpu->calls->by_kernel ? TALLY_OK : build(d, &l->program);
+}
+
 tally_status tl_gpu_program(tl_gpu_device *d, const tl_scalar *op, const char *shape, tl_launch *l)
 {
-    *l = (tl_launch){d, {.op = op, .shape = shape}};
-    return op->user && d->gpu->calls->by_kernel ? TALLY_OK : build(d, &l->program);
+    return program_of(d, op, shape, TL_ONE_INPUT, l);
+}
+
+tally_status tl_batch_program(tl_gpu_device *d, const tl_batch *b, const char *shape, tl_launch *l)
+{
+    const tl_inputs inputs = !b->in_place        ? TL_ONE_INPUT
+                             : b->in_place->bits ? TL_BITMAPS
+                                                 : TL_TWO_INPUTS;
+    return program_of(d, b->plan->op, shape, inputs, l);
 }
 
 /* Takes better code for a program that is launched repeatedly, or asks for it. Its time counts as
@@ -151,11 +167,10 @@ static void refresh(tl_gpu_device *d, const tl_built *b)
     const tl_gpu_calls *c = d->gpu->calls;
     char *text;
     size_t length;
-    const tl_text of = {b->op, b->shape, c->prelude, b->kernel};
     if (!c->refresh) return;
 
     const double start = d->clock.on ? seconds_now() : 0;
-    if (c->refresh(d->gpu, b->program) && !tl_program_text(NULL, &of, &text, &length)) {
+    if (c->refresh(d->gpu, b->program) && !tl_program_text(NULL, &b->of, &text, &length)) {
         c->improve(d->gpu, b->program, text, length);
         free(text);
     }
@@ -187,7 +202,7 @@ tally_status tl_go(const tl_launch *l, tl_gpu_kernel_id id, int64_t jobs, tl_spr
     if (spread == TL_GROUPS && number > most) number = most;
     tally_status status = TALLY_OK;
     if (!b.program) {
-        b.kernel = k->name;
+        b.of.kernel = k->name;
         status = build(l->d, &b);
     }
 
@@ -204,7 +219,7 @@ tally_status tl_go(const tl_launch *l, tl_gpu_kernel_id id, int64_t jobs, tl_spr
                              .threads = k->threads ? k->threads : 32 * warps,
                              .arguments = arguments,
                              .count = k->count,
-                             .box_bytes = box_bytes(l->d->gpu, b.op)};
+                             .box_bytes = box_bytes(l->d->gpu, b.of.op)};
     if (k->has_local) /* it is the last argument */
         memcpy(&start.local_bytes, (const char *)arguments + k->count * TL_ARGUMENT_BYTES,
                sizeof start.local_bytes);

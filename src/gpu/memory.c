@@ -50,7 +50,7 @@ static tally_status call_allocator(tl_gpu_device *d, size_t bytes, tl_memory *me
                        p, d->name, ALIGNMENT);
     }
 
-    *memory = tl_memory_at((uintptr_t)p, bytes);
+    *memory = (tl_memory){(uintptr_t)p, p, bytes};
     return TALLY_OK;
 }
 

@@ -12,11 +12,10 @@ enum {
     TL_MEASURED = TL_STREAM_EVENTS - 1 /* event: `measure` has read the offsets (call/segments.c) */
 };
 
-/* The program of an operator and a shape. program NULL: each kernel is built at its first launch,
- * as a program of its own (operators of users, and programs that are not embedded). */
+/* The program of a text. program NULL: each kernel is built at its first launch, as a program of
+ * its own (operators of users, and programs that are not embedded). */
 typedef struct tl_built {
-    const tl_scalar *op;
-    const char *shape, *kernel; /* kernel: NULL for all kernels of the shape */
+    tl_text of;
     tl_program *program;
     int captured; /* a graph has launches of it, so it stays loaded */
 } tl_built;

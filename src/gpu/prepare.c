@@ -217,7 +217,7 @@ tally_status tl_in_place_open(tl_gpu_device *d, const tl_form *form, const tally
     tally_status status =
         tl_gpu_plan(&d->base, d->ctx, form->op, form->par, TL_FOR_DEVICE, &p->plan);
     if (!status) status = tl_gpu_variant(d, form->op, form->par.marked, &op);
-    if (!status) status = tl_batch_open(d, &p->plan, &tl_no_piece, in, b);
+    if (!status) status = tl_batch_open(d, &p->plan, in, b);
     if (status) return status;
 
     p->plan.op = op;

@@ -69,7 +69,8 @@ static tally_status push_steps(const tl_launch *l, const tl_arguments_grid_part 
     /* steps that are only kept, of contiguous cells: a thread copies several bundles */
     const int copied = count % GRID_BLOCK + steps->steps < GRID_BLOCK && steps->cell_stride == 1;
     const int64_t each = (int64_t)16 * GRID_BUNDLES,
-                  threads = copied ? (cells * l->program.op->elem_bytes + each - 1) / each : cells;
+                  threads =
+                      copied ? (cells * l->program.of.op->elem_bytes + each - 1) / each : cells;
 
     return TL_GO(l, grid_push, groups_of(threads), .grid = *to, .steps = *steps, .count = count,
                  .states = NULL, .level = -1, .merges = 0);
@@ -212,7 +213,7 @@ static tally_status push(tally *ctx, tl_grid *base, int threads, const tally_vie
     tl_launch l;
     const int64_t end = g->count + in->n, round = ((int64_t)1 << LONG_LOG) - 1;
     int64_t first = (g->count + round) & ~round, last = end & ~round;
-    tl_batch b = tl_batch_of(&g->plan, &tl_no_piece, in);
+    tl_batch b = tl_batch_of(&g->plan, in);
 
     (void)threads, (void)out;
     tally_status status = enter(g, ctx, &l);
@@ -247,8 +248,7 @@ static tally_status fold(const tl_launch *l, const grid *g, const tl_results *r,
     assert(f->first >= 0 && f->cells > 0 && f->first + f->cells <= g->width);
     assert(f->first_row + f->rows < GRID_BLOCK);
     return TL_GO(l, grid_result, groups_of(f->cells),
-                 .grid = grid_arguments(g, f->first, f->first + f->cells),
-                 .results = tl_results_arguments(r),
+                 .grid = grid_arguments(g, f->first, f->first + f->cells), .results = r->arguments,
                  .top = f->blocks ? 63 - __builtin_clzll((uint64_t)f->blocks) : -1,
                  .blocks = f->blocks, .rows = f->rows, .first_row = f->first_row,
                  .first = (g->count & -(int64_t)GRID_BLOCK) + f->first_row, .total = g->count,
@@ -258,20 +258,19 @@ static tally_status fold(const tl_launch *l, const grid *g, const tl_results *r,
 static tally_status result(tally *ctx, tl_grid *base, int threads, void *out)
 {
     grid *const g = (grid *)base;
-    const int bytes = g->plan.op->result_bytes;
     const tally_view to = tally_rows(out, g->plan.op->out, g->width, 1);
     tl_launch l;
-    tl_results r = {.piece = &tl_no_piece};
+    tl_results r = {0};
 
     (void)threads;
     tally_status status = enter(g, ctx, &l);
     if (status) return status;
 
-    status = tl_results_open(g->d, &tl_no_piece, &to, bytes, &r);
+    status = tl_results_open(g->d, &to, g->plan.op->result_bytes, &r);
     const folded all = {
         .cells = g->width, .blocks = g->count / GRID_BLOCK, .rows = g->count % GRID_BLOCK};
     if (!status) status = fold(&l, g, &r, &all);
-    status = tl_results_close(g->d, &r, bytes, status);
+    status = tl_results_close(g->d, &r, 1, status);
     tl_gpu_leave(g->d);
 
     return status;
@@ -282,7 +281,7 @@ static tally_status result(tally *ctx, tl_grid *base, int threads, void *out)
 static tally_status node_to_host(const tl_launch *l, const grid *g, tl_slab *slab, int j,
                                  int64_t first, int64_t cells)
 {
-    const tl_results packed = {.y = g->packed.memory};
+    const tl_results packed = {.arguments = {.out_data = g->packed.memory.handle}};
     const int level = slab->level[j];
     const int64_t kept = g->count % GRID_BLOCK, size = (int64_t)1 << level;
     folded node = {.first = first, .cells = cells, .flags = STATES};

@@ -30,7 +30,7 @@ static tally_status run_views(tl_gpu_device *d, const tl_call *call, int *done)
         out = reversed(c.out, op->result_bytes), c.out = &out;
     }
     int pieces = !tl_is_captured(d) && tl_pieces_wanted(d, &c) && tl_pieces_can(d, &c);
-    tally_status status = pieces ? TALLY_OK : tl_gpu_whole(d, &c, &tl_no_piece);
+    tally_status status = pieces ? TALLY_OK : tl_gpu_whole(d, &c, NULL);
     if (status == TALLY_NO_MEMORY) pieces = tl_pieces_possible(d, &c) && tl_pieces_can(d, &c);
 
     return pieces ? tl_pieces_run(d, &c) : status;
@@ -78,7 +78,7 @@ static tally_status run_law(tl_gpu_device *d, const tl_call *c, int *done)
 tally_status tl_gpu_text(tl_device *base, tally *ctx, const tl_plan *plan, const char *shape,
                          char **text, size_t *length)
 {
-    const tl_text of = {plan->op, shape, tl_gpu_of(base)->gpu->calls->prelude, NULL};
+    const tl_text of = {plan->op, shape, tl_gpu_of(base)->gpu->calls->prelude, NULL, TL_ONE_INPUT};
     return tl_program_text(ctx, &of, text, length);
 }
 
@@ -92,8 +92,8 @@ static tally_status counted_windows(tl_gpu_device *d, const tl_prepared *p, cons
     tl_call call = *c;
 
     call.count = &p->count_plan;
-    tally_status status = tl_batch_open(d, &p->plan, &tl_no_piece, &p->view, &b);
-    if (!status) status = tl_batch_open(d, &p->count_plan, &tl_no_piece, &p->count_view, &counts);
+    tally_status status = tl_batch_open(d, &p->plan, &p->view, &b);
+    if (!status) status = tl_batch_open(d, &p->count_plan, &p->count_view, &counts);
     b.counts_of = &counts;
     status = tl_gpu_batch(d, &call, &b, status);
     tl_batch_close(d, &counts);

@@ -25,7 +25,7 @@ typedef struct {
     measured m;
     tl_array data, offsets;
     tl_memory ids;
-    tl_speculation speculative;
+    tl_arguments_speculative_part speculative;
     enum {
         NO_KERNEL,
         SHORT_KERNEL,
@@ -132,21 +132,19 @@ static tally_status launch_speculatively(tl_gpu_device *d, const tl_call *c, seg
     if (!may_speculate(d, c, &y)) return TALLY_OK;
 
     const tl_results r = {
-        .piece = &tl_no_piece, .y = y.memory, .byte = y.byte, .row_stride = 1, .stride = 1};
-    s->speculative = (tl_speculation){
-        .measured = d->slot->measured.slots,
+        .arguments = {
+            .out_data = y.memory.handle, .out_byte = y.byte, .out_row_stride = 1, .out_stride = 1}};
+    tl_batch b = tl_batch_of(c->plan, in);
+    b.x = s->data;
+    b.offsets = s->offsets.memory;
+    s->speculative = (tl_arguments_speculative_part){
+        .measured = d->slot->measured.slots.handle,
         .slot = d->slot->measured.slot,
         .most = offsets_most(c),
-        .by_warp = tl_by_warp_pays(d, op, in->rows, in->rows * BY_WARP_MEAN, scan)};
-    const tl_batch b = {.plan = c->plan,
-                        .x = s->data,
-                        .piece = &tl_no_piece,
-                        .stride = 1,
-                        .rows = in->rows,
-                        .listed = 1,
-                        .offsets = s->offsets.memory,
-                        .speculative = &s->speculative};
-    const tl_before from = {SEED_NONE, &s->data.memory, c->scan && c->scan->exclusive};
+        .by_warp = tl_by_warp_pays(d, &b, in->rows * BY_WARP_MEAN, scan)};
+    b.speculative = s->speculative;
+    tl_batch_seal(&b);
+    const tl_before from = {.seeded = SEED_NONE, .exclusive = c->scan && c->scan->exclusive};
     tl_launch l;
     tally_status status = tl_gpu_program(d, op, scan ? "scan" : "reduce", &l);
     if (status) return status;
@@ -214,13 +212,13 @@ static tally_status open_segments(tl_gpu_device *d, const tl_call *c, segments *
     const tl_plan *const plan = c->plan;
     const int by_warp = c->verb != TL_WINDOW;
 
-    *b = tl_batch_of(plan, &tl_no_piece, s->in);
+    *b = tl_batch_of(plan, s->in);
     tally_status status = tl_batch_data(d, &s->all, plan->op->elem_bytes, b);
     b->offsets = s->offsets.memory;
     b->elements = s->ends[1] - s->ends[0];
     b->longest = s->m.count[LONG_COUNT] ? b->elements : CHUNK - 1; /* an upper bound */
-    b->warp_each = by_warp && s->m.count[LONG_COUNT] &&
-                   tl_by_warp_pays(d, plan->op, s->in->rows, b->elements, c->verb == TL_SCAN);
+    b->warp_each =
+        by_warp && s->m.count[LONG_COUNT] && tl_by_warp_pays(d, b, b->elements, c->verb == TL_SCAN);
     if (by_warp) d->warp_each = b->warp_each;
     if (!status && b->warp_each) status = list_longer_segments(d, plan, s);
     b->ids = s->ids;
@@ -289,7 +287,7 @@ static tally_status compute(tl_gpu_device *d, const tl_call *c, segments *s)
     call.in = &rows, call.out = &out_rows;
     if (has_equal_lengths(s->in, &s->m, bytes, &rows) &&
         (reduces || has_equal_lengths(c->out, &s->m, each, &out_rows)))
-        return tl_gpu_whole(d, &call, &tl_no_piece);
+        return tl_gpu_whole(d, &call, NULL);
     tl_batch b;
     call.in = c->in, call.out = &to;
     status = open_segments(d, c, s, &b);

@@ -347,7 +347,6 @@ static const tl_gpu_calls calls = {
     .single_launch = 1,
     .sees_locked = 1,
     .by_kernel = 1,
-    .describe = cu_describe,
     .open = cu_open,
     .close = cu_close,
     .enter = cu_enter,

@@ -255,7 +255,6 @@ static tally_status cl_use_stream(tl_gpu *gpu, tally *ctx, void *stream)
 static const tl_gpu_calls calls = {
     .name = "opencl",
     .prelude = "gpu/opencl/prelude_opencl.h",
-    .describe = tl_opencl_describe,
     .open = cl_open,
     .close = cl_close,
     .enter = nothing_to_enter,

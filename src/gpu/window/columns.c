@@ -140,7 +140,7 @@ static tiling tables_of(const tl_window_call *c)
 static tiling tiling_of(const tl_window_call *c)
 {
     const tl_batch *b = c->b;
-    if (c->w <= 1 || b->n < TILE_ROWS || !tl_batch_columns(b)) return (tiling){0};
+    if (c->w <= 1 || b->n < TILE_ROWS || !b->columns_log) return (tiling){0};
 
     /* bytes one by one are slower than a lane for each column, if nearly all lanes have one */
     if (b->plan->op->elem_bytes < 4 && b->rows % QUAD != 0 && b->rows % LANES > LANES * 3 / 4)

@@ -87,7 +87,7 @@ tally_status tl_launch_tiles(const tl_window_call *c, const tl_schedule *s, cons
     tl_launch l;
     tl_batch b = *c->b;
     if (!jobs) return TALLY_OK;
-    tally_status status = tl_gpu_program(c->d, b.plan->op, s->shape, &l);
+    tally_status status = tl_batch_program(c->d, &b, s->shape, &l);
     if (status) return status;
     status = find_tile_firsts(&l, &b, p, s->each, jobs);
     if (!status)

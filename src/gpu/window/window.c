@@ -36,8 +36,7 @@ static tally_status blank(const tl_window_call *c, const tl_plan *count, int64_t
     const tally_view *v = c->r->view;
     const int64_t total = v->offsets ? v->offsets[v->rows] - v->offsets[0] : v->rows * v->n;
     tl_launch l;
-    tl_results counts = {
-        .view = v, .piece = c->r->piece, .row_stride = v->n, .stride = 1, .owned = 1};
+    tl_results counts = {.view = v, .row_stride = v->n, .stride = 1, .owned = 1};
     tl_geometry all = *c->g;
     tl_batch counted = c->b->counts_of ? *c->b->counts_of : *c->b;
 
