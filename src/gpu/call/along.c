@@ -198,7 +198,6 @@ tally_status tl_sequences_fold(tl_sequences *a, tl_gpu_device *d, const tally_vi
     const size_t each = (size_t)a->width * op->state_bytes;
     tl_pipe *p = &a->pipe;
 
-    p->d = d;
     p->next = next_fold;
     p->work = work_fold;
     a->at = 0;
@@ -206,13 +205,9 @@ tally_status tl_sequences_fold(tl_sequences *a, tl_gpu_device *d, const tally_vi
     a->step = tl_sequences_step(a->plan, a->budget, a->width);
     assert((a->step & (a->step - 1)) == 0 && a->base % a->step == 0 && in->rows == a->width);
     a->nodes_bytes = (size_t)nodes_most(a) * each;
-    tl_side_open(d, &p->in, in, op->elem_bytes);
-    tl_side_open(d, &p->out, out, op->result_bytes);
-    p->in.across = p->out.across = a->width > 1;
+    tl_pipe_open(p, d, in, op->elem_bytes, out, op->result_bytes);
     p->in.most = p->out.most = (a->step < a->n ? a->step : a->n) * a->width;
-    p->in.straight = p->in.straight && a->width == 1;
-    p->out.straight = p->out.straight && a->width == 1 && a->scan;
-    if (!a->scan) p->out.here = 1; /* results are computed from the counters */
+    if (!a->scan) p->out.here = 1, p->out.straight = 0; /* results are those of the counters */
     const size_t ends = (size_t)(a->n / a->step / 2 + 1) * (size_t)(a->width * op->result_bytes);
     tally_status status = tl_stage_reserve(d, &d->small, TL_RING * (a->nodes_bytes + each));
     if (!status && a->scan && !(a->ends = malloc(ends)))
@@ -271,7 +266,6 @@ tally_status tl_sequences_window(tl_sequences *a, tl_gpu_device *d, const tally_
     int edges = o->edges != TALLY_EDGES_VALID;
     tl_pipe *p = &a->pipe;
 
-    p->d = d;
     p->next = next_window;
     p->work = work_window;
     a->n = in->n;
@@ -287,18 +281,14 @@ tally_status tl_sequences_window(tl_sequences *a, tl_gpu_device *d, const tally_
     a->step = tl_sequences_step(a->plan, a->budget, a->width);
     if (a->step < overlap && !a->shrunk) a->step = overlap;
     if (a->step > *produced) a->step = *produced;
-    tl_side_open(d, &p->in, in, op->elem_bytes);
-    tl_side_open(d, &p->out, out, op->result_bytes);
+    tl_pipe_open(p, d, in, op->elem_bytes, out, op->result_bytes);
     if (p->out.here && edges && a->step < *produced)
         return tl_fail(d->ctx, TALLY_UNSUPPORTED,
                        "out->data is memory of the device and the input does not fit beside it: "
                        "use edges valid, or "
                        "results in host memory");
 
-    p->in.across = p->out.across = a->width > 1;
     p->in.most = p->out.most = a->width * (a->step + overlap < a->n ? a->step + overlap : a->n);
-    p->in.straight = p->in.straight && a->width == 1;
-    p->out.straight = p->out.straight && a->width == 1;
 
     return tl_pipe_run(p);
 }

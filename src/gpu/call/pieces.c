@@ -113,11 +113,6 @@ static int64_t cost_of(const call *c, int64_t r)
     return (in > out ? in : out) + (c->of->in->offsets ? (int64_t)sizeof(int64_t) : 0);
 }
 
-static int is_across(const tally_view *v)
-{
-    return !v->offsets && v->rows > 1 && v->n > 1 && llabs(v->row_stride) < llabs(v->stride);
-}
-
 /* ---- groups of rows ---- */
 
 /* Returns the end of the group of rows that begins at r. */
@@ -163,13 +158,9 @@ static tally_status run_rows(call *c, int64_t stop)
 
     c->stop = stop;
     c->group = cost < c->budget ? c->budget / (cost ? cost : 1) : 1;
-    p->d = c->d;
     p->next = next_rows;
     p->work = work_rows;
-    tl_side_open(c->d, &p->in, c->of->in, op->elem_bytes);
-    tl_side_open(c->d, &p->out, c->of->out, op->result_bytes);
-    p->in.across = is_across(c->of->in);
-    p->out.across = is_across(c->of->out);
+    tl_pipe_open(p, c->d, c->of->in, op->elem_bytes, c->of->out, op->result_bytes);
 
     if (c->of->in->offsets) { /* max elements and max rows of a group */
         int64_t total = c->of->in->offsets[stop] - c->of->in->offsets[c->row];
@@ -288,7 +279,7 @@ static int fits(const call *c, int64_t r, int across)
 
 static tally_status run_call(call *c)
 {
-    const int across = is_across(c->of->in);
+    const int across = tl_is_across(c->of->in);
     const int64_t rows = c->of->in->rows;
     tally_status status = TALLY_OK;
 

@@ -86,9 +86,13 @@ struct tl_pipe {
 
 /* ---- stage.c ---- */
 
-/* Initializes a side, and finds out where its memory is. output: elements are results of `bytes`
- * bytes. */
-void tl_side_open(tl_gpu_device *d, tl_side *s, const tally_view *v, int64_t bytes);
+/* True if sequences are columns: their elements are interleaved in a piece. */
+int tl_is_across(const tally_view *v);
+
+/* Initializes the two sides of a pipeline, and finds out where their memory is. in_bytes,
+ * out_bytes: of an element and of a result. */
+void tl_pipe_open(tl_pipe *p, tl_gpu_device *d, const tally_view *in, int64_t in_bytes,
+                  const tally_view *out, int64_t out_bytes);
 
 /* Runs all pieces and waits for all work, also after a failure. Then no work is in flight, and all
  * buffers are freed. */

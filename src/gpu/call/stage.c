@@ -4,23 +4,37 @@
  * k of piece j in and part k of piece j - 2 out. carry.c fills and empties the blocks. */
 #include "pieces.h"
 #include <assert.h>
+#include <stdlib.h>
 
 /* 8 such blocks fit in a third-level cache of 64 MB; one crosses the bus in 150 us */
 static const int64_t STAGE_BYTES = 8 << 20;
 
 /* ---- sides ---- */
 
-void tl_side_open(tl_gpu_device *d, tl_side *s, const tally_view *v, int64_t bytes)
+int tl_is_across(const tally_view *v)
+{
+    return !v->offsets && v->rows > 1 && v->n > 1 && llabs(v->row_stride) < llabs(v->stride);
+}
+
+static void open_side(tl_gpu_device *d, tl_side *s, const tally_view *v, int64_t bytes)
 {
     int64_t low, high;
 
-    *s = (tl_side){.view = *v, .bytes = bytes};
+    *s = (tl_side){.view = *v, .bytes = bytes, .across = tl_is_across(v)};
     tl_view_extent(v, bytes, &low, &high);
     if (high <= low) return;
     const char *from = tl_offset(v->data, low);
     s->here = tl_gpu_holds(d, from);
     int dense = v->stride == 1 && (v->offsets || v->rows == 1 || v->row_stride == v->n);
     s->straight = !s->here && dense && d->gpu->calls->locked(d->gpu, from, (size_t)(high - low));
+}
+
+void tl_pipe_open(tl_pipe *p, tl_gpu_device *d, const tally_view *in, int64_t in_bytes,
+                  const tally_view *out, int64_t out_bytes)
+{
+    p->d = d;
+    open_side(d, &p->in, in, in_bytes);
+    open_side(d, &p->out, out, out_bytes);
 }
 
 /* Returns a rectangle as a view of device memory: in place, or its copy in a buffer. */
