@@ -165,14 +165,12 @@ static void gpu_unload(place *p, program *x)
 static int gpu_launch(place *p, program *x, const char *kernel, int64_t groups, int threads,
                       const argument *arguments, int count, ladder_error *error)
 {
-    tl_argument list[PLACE_ARGUMENTS];
-    for (int i = 0; i < count && i < PLACE_ARGUMENTS; i++) {
-        if (arguments[i].kind == PUT_MEMORY)
-            list[i] = tl_memory_of(memory_of(arguments[i].memory)).is;
-        else
-            list[i] = (tl_argument){TL_ARG_I64, {.i64 = arguments[i].count}};
-    }
-    const tl_kernel_start start = {kernel, groups, TL_GROUPS, threads, list, count};
+    int64_t list[PLACE_ARGUMENTS];
+    for (int i = 0; i < count && i < PLACE_ARGUMENTS; i++)
+        list[i] = arguments[i].kind == PUT_MEMORY
+                      ? (int64_t)(uintptr_t)memory_of(arguments[i].memory)->handle
+                      : arguments[i].count;
+    const tl_kernel_start start = {kernel, groups, TL_GROUPS, threads, list, count, 0, 0};
     const tally_status status = gpu_of(p)->calls->launch(gpu_of(p), p->ctx, x->device, &start);
     return status ? failed(p, status, error) : 0;
 }

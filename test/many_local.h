@@ -40,7 +40,7 @@ static int open_place(int k, place *p, size_t bytes)
     *p = (place){0};
     g->calls->enter(g, NULL);
     if (check_ok(ctx, g->calls->allocate(g, ctx, bytes, &p->memory), "room on the device"))
-        p->at = g->calls->adopt ? (g->calls->adopt(g, ctx, p->memory.object, &adopted), adopted)
+        p->at = g->calls->adopt ? (g->calls->adopt(g, ctx, p->memory.handle, &adopted), adopted)
                                 : (char *)(uintptr_t)p->memory.address;
     g->calls->leave(g);
     return p->at != NULL;

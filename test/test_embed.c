@@ -241,7 +241,7 @@ static void check_archive(void)
     };
     check_ok(NULL, tl_resolve(NULL, "sum", TALLY_F32, &op, &par), "sum f32");
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
-        const tl_text of = {op, shapes[s], "gpu/cuda/prelude_cuda.h", NULL};
+        const tl_text of = {op, shapes[s], "gpu/cuda/prelude_cuda.h", NULL, TL_ONE_INPUT};
         if (!tl_gpu_has_shape(op, shapes[s], of.prelude)) continue; /* window_far: of class X */
         if (!check_ok(NULL, tl_program_text(NULL, &of, &text, &length), shapes[s])) continue;
         check(tl_archive_find(tl_embedded, tl_archive_key(text, length), &bytes) != NULL,

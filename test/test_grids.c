@@ -233,8 +233,8 @@ static void each(const char *name)
                  "descent");
     /* CUDA allocates in a current context */
     check_ok(ctx, device->gpu->calls->enter(device->gpu, ctx), "enter");
-    check_ok(ctx, tl_gpu_take(device, ctx, X_BYTES, &on_device), "steps");
-    check_ok(ctx, tl_gpu_take(device, ctx, CELLS * 16 + GUARD, &results), "results");
+    check_ok(ctx, tl_gpu_take(device, X_BYTES, &on_device), "steps");
+    check_ok(ctx, tl_gpu_take(device, CELLS * 16 + GUARD, &results), "results");
     device->gpu->calls->leave(device->gpu);
     for (size_t i = 0; i < sizeof ops / sizeof *ops + (check_quick  ? 0
                                                        : check_long ? 300

@@ -18,7 +18,7 @@ typedef struct {
     tl_program *program;
     tl_kernel_start start; /* its name and its arguments are those below */
     char name[24];
-    tl_argument args[ARGUMENTS];
+    uint64_t args[ARGUMENTS];
     int64_t event; /* MARK, FOLLOW */
 } task;
 
@@ -118,7 +118,7 @@ static tally_status f_launch(tl_gpu *g, tally *c, tl_program *p, const tl_kernel
     if (start->count > ARGUMENTS) exit(2);
     t->program = p, t->start = *start;
     snprintf(t->name, sizeof t->name, "%s", start->kernel);
-    memcpy(t->args, start->arguments, (size_t)start->count * sizeof *start->arguments);
+    memcpy(t->args, start->arguments, (size_t)start->count * TL_ARGUMENT_BYTES);
     return TALLY_OK;
 }
 static tally_status f_mark(tl_gpu *g, tally *c, int lane, int event)

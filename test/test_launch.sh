@@ -32,14 +32,14 @@ plant() {
 fresh
 compile || { echo "FAILED: the files as they are do not compile:" && head -n 10 said && failed=1; }
 few='nodes: not as many arguments as in params.def'
-plant gpu/reduce.c 's/ \.level = tl_i64\(k\),//' "$few"
-plant gpu/reduce.c 's/\.level = tl_i64\(k\),/& .levels = tl_i64(k),/' "no member named .levels|$few"
-plant gpu/reduce.c 's/\.level = tl_i64\(k\),/& .level = tl_i64(k),/' 'override'
-plant gpu/reduce.c 's/\.level = tl_i64\(k\),/.level = tl_f64(k),/' 'incompatible types|incompatible type'
-plant gpu/reduce.c 's/\.level = tl_i64\(k\),/.level = to,/' 'incompatible types|incompatible type'
-plant gpu/reduce.c 's/\.level = tl_i64\(k\),/.level = k,/' 'missing.braces'
+plant gpu/reduce.c 's/ \.level = k,//' "$few"
+plant gpu/reduce.c 's/ \.level = k,/& .levels = k,/' "no member named .levels|$few"
+plant gpu/reduce.c 's/ \.level = k,/& .level = k,/' 'override'
+plant gpu/reduce.c 's/ \.level = k,/ .level = to,/' 'integer from pointer|pointer to integer'
+plant gpu/reduce.c 's/ \.nodes = to,/ .nodes = k,/' 'pointer from integer|integer to pointer'
+plant gpu/reduce.c 's/ \.nodes = to,/ .nodes = nodes,/' 'incompatible pointer'
 plant gpu/kernel/params.def '/^KERNEL\(nodes,/a I64(another)' "$few"
 plant gpu/kernel/params.def '/^KERNEL\(nodes,/,/^END/{/I64\(level\)/d}' "no member named .level|$few"
-plant gpu/kernel/params.def '/^KERNEL\(nodes,/,/^END/s/I64\(level\)/F64(level)/' 'incompatible types|incompatible type'
+plant gpu/kernel/params.def '/^KERNEL\(nodes,/,/^END/s/I64\(level\)/IN(u8, level)/' 'pointer from integer|integer to pointer'
 echo "$planted planted, $failed failed"
 [ $failed -eq 0 ]

@@ -65,7 +65,14 @@ static tally_status build(const tl_scalar *op, const char *shape, const char *ke
     size_t length, bytes;
     struct timespec begin, end;
     *log = NULL;
-    const tl_text of = {op, shape, "gpu/cuda/prelude_cuda.h", kernel};
+    const char *const in_place =
+        strstr(shape, "_two") ? strstr(shape, "_two") : strstr(shape, "_bits");
+    char base[40];
+    snprintf(base, sizeof base, "%.*s", (int)(in_place ? in_place - shape : 39), shape);
+    const tl_text of = {op, base, "gpu/cuda/prelude_cuda.h", kernel,
+                        !in_place            ? TL_ONE_INPUT
+                        : in_place[1] == 't' ? TL_TWO_INPUTS
+                                             : TL_BITMAPS};
     tally_status status = tl_program_text(ctx, &of, &text, &length);
     if (status) return status;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);

@@ -28,7 +28,7 @@ static int open_place(place *p, size_t bytes)
     if (!check_ok(ctx, calls->allocate(gpu, ctx, bytes, &p->memory), "room on the device"))
         return 0;
     if (calls->adopt)
-        check_ok(ctx, calls->adopt(gpu, ctx, p->memory.object, &adopted), "an address");
+        check_ok(ctx, calls->adopt(gpu, ctx, p->memory.handle, &adopted), "an address");
     p->at = calls->adopt ? adopted : (char *)(uintptr_t)p->memory.address;
     return p->at != NULL;
 }

@@ -62,8 +62,6 @@ typedef enum tl_lock {
     TL_LOCK_ERROR, /* for the error of a context that several threads work for */
     TL_LOCK_EXACT,
     TL_LOCK_CUDA,
-    TL_LOCK_CUDA_CALLS,
-    TL_LOCK_CUDA_LIBRARY,
     TL_LOCK_NVRTC,
     TL_LOCK_OPENCL,
     TL_LOCK_NETCDF,

@@ -224,8 +224,8 @@ static void do_strip(work *w)
     if (job->verb == TL_REDUCE) {
         tl_lanes_fold(w->buffers, &w->from, n, NULL, 0);
         tl_lower_row(job->plan, (tl_staging){w->buffers->soa, w->buffers->r},
-                     job->results + w->col * job->plan->op->result_bytes, 0, w->from.width, n, 0, 0,
-                     0, 0);
+                     job->results + w->col * job->plan->op->result_bytes,
+                     &(tl_lower){.m = w->from.width, .n = n, .rows = 1});
     } else if (job->verb == TL_SCAN) {
         tl_lanes_scan(w->buffers, &w->from, &w->to, &(tl_lanes_span){0, 0, n, n});
     } else {

@@ -341,7 +341,7 @@ static void rows_of_one_length(tl_lanes_batch *b, int64_t r0, int64_t r1)
             store_results(b);
         else
             tl_lower_row(job->plan, (tl_staging){b->buffers.soa, b->buffers.r},
-                         job->results + r * bytes, 0, b->count, n, 0, 0, 0, 0);
+                         job->results + r * bytes, &(tl_lower){.m = b->count, .n = n, .rows = 1});
     }
 }
 

@@ -56,8 +56,13 @@ static void finish_tile(const scanning *t, int64_t m, int64_t b, int present)
     if (skip) plan->op->empty(plan->par, t->out);
     if (t->full) return;
     const int64_t first = !exclusive || skip;
-    tl_lower_row(plan, at, t->out + skip * plan->op->result_bytes, plan->core->lead + first,
-                 m - skip, b + first, 1, 0, 0, t->work->stream);
+    tl_lower_row(plan, at, t->out + skip * plan->op->result_bytes,
+                 &(tl_lower){.from = plan->core->lead + first,
+                             .m = m - skip,
+                             .n = b + first,
+                             .dn = 1,
+                             .stream = t->work->stream,
+                             .rows = 1});
 }
 
 /* Appends m elements to a counter, less than a tile. */

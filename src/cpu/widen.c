@@ -2,6 +2,7 @@
  * Widens tiles of elements for a plan's kernels (widen.h). */
 #include "widen.h"
 #include "cpu/kernel/simd.h"
+#include <assert.h>
 
 enum {
     /* Bytes of results that are narrowed before they are stored with non-temporal stores. */
@@ -114,38 +115,31 @@ void tl_narrow_results(const tl_plan *plan, void *to, const void *wide, int64_t 
                      (const char *)wide + at * plan->out->from_bytes, m - at);
 }
 
-void tl_lower_row(const tl_plan *plan, tl_staging at, void *out, int64_t from, int64_t m, int64_t n,
-                  int dn, int64_t first, int dfirst, int stream)
+void tl_lower_row(const tl_plan *plan, tl_staging at, void *out, const tl_lower *row)
 {
-    tl_lower l = {.from = from,
-                  .m = m,
-                  .n = n,
-                  .first = first,
-                  .dn = dn,
-                  .dfirst = dfirst,
-                  .stream = stream,
-                  .rows = 1};
-
+    assert(row->rows == 1);
     if (!plan->out) {
-        plan->lower->lower_rows(out, at.soa, &l, plan->par);
+        plan->lower->lower_rows(out, at.soa, row, plan->par);
         return;
     }
 
-    char *to = out;
     if (plan->lower->bare) {
-        tl_narrow_results(plan, out, (char *)at.soa + from * plan->out->from_bytes, m, stream);
+        const char *const wide = (char *)at.soa + row->from * plan->out->from_bytes;
+        tl_narrow_results(plan, out, wide, row->m, row->stream);
         return;
     }
 
     /* operators with two results need two steps for a tile */
+    tl_lower l = *row;
     l.stream = 0;
-    for (int64_t j = 0; j < m; j += l.m) {
-        l.m = m - j < TL_TILE / plan->op->lanes ? m - j : TL_TILE / plan->op->lanes;
+    for (int64_t j = 0; j < row->m; j += l.m) {
+        l.m = row->m - j < TL_TILE / plan->op->lanes ? row->m - j : TL_TILE / plan->op->lanes;
         plan->lower->lower_rows(at.wide, at.soa, &l, plan->par);
-        tl_narrow_results(plan, to + j * plan->op->result_bytes, at.wide, l.m, stream);
+        tl_narrow_results(plan, (char *)out + j * plan->op->result_bytes, at.wide, l.m,
+                          row->stream);
         l.from += l.m;
-        l.n += l.m * dn;
-        l.first += l.m * dfirst;
+        l.n += l.m * l.dn;
+        l.first += l.m * l.dfirst;
     }
 }
 

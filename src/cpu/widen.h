@@ -92,8 +92,8 @@ static inline void tl_stage(const tl_plan *plan, void *soa, int64_t j, const tl_
 /* Narrows m wide results to `to`. stream: with non-temporal stores where it is aligned to them. */
 void tl_narrow_results(const tl_plan *plan, void *to, const void *wide, int64_t m, int stream);
 
-void tl_lower_row(const tl_plan *plan, tl_staging at, void *out, int64_t from, int64_t m, int64_t n,
-                  int dn, int64_t first, int dfirst, int stream);
+/* Lowers one row of staged states (tl_lower.rows is 1) to results of the plan's type. */
+void tl_lower_row(const tl_plan *plan, tl_staging at, void *out, const tl_lower *row);
 
 /* For windows. Requires: k->wide has TL_WINDOW_WIDE_BYTES if anything is widened. */
 enum { TL_WINDOW_WIDE_BYTES = 48 * 1024 };

@@ -230,8 +230,10 @@ int tl_window_suffixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_wind
             int64_t shortest = (high - blocks + 1) * lanes;
             if (shortest < least) shortest = least;
             int64_t count = length - skip - shortest + 1, p = n - length + skip;
+            const tl_lower states = {
+                TL_WINDOW_HISTORY + skip, count, n - p, p, -1, 1, job->stream, .rows = 1};
             tl_lower_row(plan, (tl_staging){work->past, work->wide}, tl_window_at(job, p + before),
-                         TL_WINDOW_HISTORY + skip, count, n - p, -1, p, 1, job->stream);
+                         &states);
             high -= blocks;
         }
     }

@@ -8,18 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-const tl_piece tl_no_piece = {0};
-
 /* ---- arrays ---- */
 
-tally_status tl_array_open(tl_gpu_device *d, tally *ctx, const void *p, int64_t bytes,
-                           const char *refused, tl_array *a)
+tally_status tl_array_open(tl_gpu_device *d, const void *p, int64_t bytes, const char *refused,
+                           tl_array *a)
 {
     if (tl_gpu_find(d, p, a)) return TALLY_OK;
-    const tally_status status = bytes ? tl_no_capture(d, ctx, refused) : TALLY_OK;
+    const tally_status status = bytes ? tl_no_capture(d, refused) : TALLY_OK;
     if (status) return status;
     a->owned = 1;
-    return tl_gpu_upload(d, ctx, p, (size_t)bytes, &a->memory);
+    return tl_gpu_upload(d, p, (size_t)bytes, &a->memory);
 }
 
 void tl_array_close(tl_gpu_device *d, tl_array *a)
@@ -39,21 +37,20 @@ void tl_batch_close(tl_gpu_device *d, tl_batch *b)
     tl_gpu_give(d, &b->first);
 }
 
-tally_status tl_gpu_upload(tl_gpu_device *d, tally *ctx, const void *data, size_t bytes,
-                           tl_memory *to)
+tally_status tl_gpu_upload(tl_gpu_device *d, const void *data, size_t bytes, tl_memory *to)
 {
     const tl_gpu_calls *const c = d->gpu->calls;
     tally_status status;
     if (tl_is_captured(d)) { /* beside the graph, whose launches read the copy */
         const tl_copy copy = {TL_IN, TL_TO_DEVICE, to, 0, (void *)(uintptr_t)data, bytes, 1};
-        status = tl_gpu_take_fixed(d, ctx, bytes, to);
+        status = tl_gpu_take_fixed(d, bytes, to);
         if (status || !bytes) return status;
-        return tl_gpu_beside(d, ctx, c->copy(d->gpu, ctx, &copy));
+        return tl_gpu_beside(d, c->copy(d->gpu, d->ctx, &copy));
     }
 
-    status = tl_gpu_take(d, ctx, bytes, to);
+    status = tl_gpu_take(d, bytes, to);
     d->host = 1;
-    return status ? status : tl_gpu_write(d, ctx, to, 0, data, bytes);
+    return status ? status : tl_gpu_write(d, to, 0, data, bytes);
 }
 
 static void count_levels(tl_batch *b)
@@ -63,7 +60,7 @@ static void count_levels(tl_batch *b)
 
 /* Lists the long segments: their rows, and for each level the number of nodes before each of
  * them. */
-static tally_status choose_long(tl_gpu_device *d, tally *ctx, tl_batch *b)
+static tally_status choose_long(tl_gpu_device *d, tl_batch *b)
 {
     int64_t long_count = 0, rows = b->rows;
     for (int64_t r = 0; r < rows; r++) {
@@ -82,7 +79,7 @@ static tally_status choose_long(tl_gpu_device *d, tally *ctx, tl_batch *b)
            all = (size_t)(b->levels + 2) * (size_t)(long_count + 1) * sizeof(int64_t);
     int64_t *ids = malloc(bytes), *first = malloc(all), at = 0;
     tally_status status =
-        ids && first ? TALLY_OK : tl_no_memory(ctx, bytes + all, "the list of long segments");
+        ids && first ? TALLY_OK : tl_no_memory(d->ctx, bytes + all, "the list of long segments");
 
     if (!status) {
         for (int64_t r = 0; r < rows; r++)
@@ -98,8 +95,8 @@ static tally_status choose_long(tl_gpu_device *d, tally *ctx, tl_batch *b)
             row[long_count] = b->counts[l] = sum;
         }
 
-        status = tl_gpu_upload(d, ctx, ids, bytes, &b->ids);
-        if (!status) status = tl_gpu_upload(d, ctx, first, all, &b->first);
+        status = tl_gpu_upload(d, ids, bytes, &b->ids);
+        if (!status) status = tl_gpu_upload(d, first, all, &b->first);
     }
 
     free(ids);
@@ -107,20 +104,29 @@ static tally_status choose_long(tl_gpu_device *d, tally *ctx, tl_batch *b)
     return status;
 }
 
-tl_batch tl_batch_of(const tl_plan *plan, const tl_piece *piece, const tally_view *in)
+static int columns_log(const tally_view *in)
+{
+    const int columns = !in->offsets && in->rows > 1 && llabs(in->row_stride) < llabs(in->stride);
+    int log = columns;
+    while (columns && 1 << log < LANES && 1 << log < in->rows) log++;
+    return log;
+}
+
+tl_batch tl_batch_of(const tl_plan *plan, const tally_view *in)
 {
     return (tl_batch){.plan = plan,
-                      .piece = piece,
                       .row_stride = in->row_stride,
                       .stride = in->stride,
                       .n = in->n,
                       .rows = in->rows,
                       .elements = in->offsets ? 0 : in->rows * in->n,
-                      .listed = in->offsets != NULL};
+                      .state_bytes = tl_gpu_state_bytes(plan->op),
+                      .columns_log = columns_log(in),
+                      .listed = in->offsets != NULL,
+                      .speculative = {.slot = -1}};
 }
 
-tally_status tl_batch_data(tl_gpu_device *d, tally *ctx, const tally_view *in, int64_t bytes,
-                           tl_batch *b)
+tally_status tl_batch_data(tl_gpu_device *d, const tally_view *in, int64_t bytes, tl_batch *b)
 {
     int64_t low, high;
 
@@ -128,25 +134,24 @@ tally_status tl_batch_data(tl_gpu_device *d, tally *ctx, const tally_view *in, i
     tl_view_extent(in, bytes, &low, &high);
     assert(high >= low);
     const tally_status status =
-        tl_array_open(d, ctx, high > low ? (char *)in->data + low : NULL, high - low,
+        tl_array_open(d, high > low ? (char *)in->data + low : NULL, high - low,
                       "the elements are in host memory: copy them to the device before", &b->x);
     b->x.byte -= low;
     return status;
 }
 
-tally_status tl_batch_open(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_piece *piece,
-                           const tally_view *in, tl_batch *b)
+tally_status tl_batch_open(tl_gpu_device *d, const tl_plan *plan, const tally_view *in, tl_batch *b)
 {
-    *b = tl_batch_of(plan, piece, in);
-    tally_status status = tl_batch_data(d, ctx, in, plan->op->elem_bytes, b);
+    *b = tl_batch_of(plan, in);
+    tally_status status = tl_batch_data(d, in, plan->op->elem_bytes, b);
     if (status) return status;
 
     if (in->offsets) {
         b->host_offsets = in->offsets;
         b->elements = in->offsets[in->rows] - in->offsets[0];
-        status = tl_gpu_upload(d, ctx, in->offsets, (size_t)(in->rows + 1) * sizeof(int64_t),
-                               &b->offsets);
-        return status ? status : choose_long(d, ctx, b);
+        status =
+            tl_gpu_upload(d, in->offsets, (size_t)(in->rows + 1) * sizeof(int64_t), &b->offsets);
+        return status ? status : choose_long(d, b);
     }
 
     b->has_short = in->n < CHUNK;
@@ -161,14 +166,7 @@ tally_status tl_batch_open(tl_gpu_device *d, tally *ctx, const tl_plan *plan, co
 int tl_batch_across(const tl_batch *b)
 {
     enum { LEAST = 16 }; /* min columns to give a lane to each */
-    return !b->listed && b->rows >= LEAST && llabs(b->row_stride) < llabs(b->stride);
-}
-
-int tl_columns_log(const tl_batch *b)
-{
-    int log = 1;
-    while (1 << log < LANES && 1 << log < b->rows) log++;
-    return log;
+    return b->columns_log && b->rows >= LEAST;
 }
 
 static tl_arguments_in_place_part in_place_arguments(const tl_batch *b)
@@ -176,12 +174,11 @@ static tl_arguments_in_place_part in_place_arguments(const tl_batch *b)
     static const tl_in_place nothing;
     const tl_in_place *const p = b->in_place ? b->in_place : &nothing;
     const int two = b->in_place && b->plan->op->inputs == 2;
-    return TL_ARGUMENTS(in_place_part, .y_data = tl_memory_of(two ? &p->y.data.memory : NULL),
-                        .y_byte = tl_i64(two ? p->y.data.byte : 0),
-                        .x_there = tl_memory_of(p->bits ? &p->x.bits.memory : NULL),
-                        .x_bit = tl_i64(p->x.bit),
-                        .y_there = tl_memory_of(p->bits && two ? &p->y.bits.memory : NULL),
-                        .y_bit = tl_i64(p->y.bit), .left_out = tl_i64(p->fill));
+    return TL_ARGUMENTS(in_place_part, .y_data = two ? p->y.data.memory.handle : NULL,
+                        .y_byte = two ? p->y.data.byte : 0,
+                        .x_there = p->bits ? p->x.bits.memory.handle : NULL, .x_bit = p->x.bit,
+                        .y_there = p->bits && two ? p->y.bits.memory.handle : NULL,
+                        .y_bit = p->y.bit, .left_out = p->fill);
 }
 
 tl_arguments_batch_part tl_batch_arguments(const tl_batch *b, tl_which which)
@@ -189,96 +186,90 @@ tl_arguments_batch_part tl_batch_arguments(const tl_batch *b, tl_which which)
     const int some = which == TL_LONG_SEQUENCES, chosen = some && b->listed;
     assert(!some || b->long_count <= b->rows);
     const int64_t flags = (b->listed ? OFFSETS : 0) | (chosen ? CHOSEN : 0) |
-                          (b->piece->gives == TL_STATES ? STATES : 0);
+                          (b->piece.gives == TL_STATES ? STATES : 0);
 
-    return TL_ARGUMENTS(
-        batch_part, .in_data = tl_memory_of(&b->x.memory), .in_byte = tl_i64(b->x.byte),
-        .in_row_stride = tl_i64(b->row_stride), .in_stride = tl_i64(b->stride),
-        .in_n = tl_i64(b->n), .in_seqs = tl_i64(some ? b->long_count : b->rows),
-        .in_flags = tl_i64(flags), .in_offsets = tl_memory_of(b->listed ? &b->offsets : NULL),
-        .in_ids = tl_memory_of(chosen ? &b->ids : NULL),
-        .in_first = tl_memory_of(b->first.address ? &b->first : NULL),
-        .parameter = tl_f64(b->plan->par.value), .origin = tl_i64(b->piece->origin),
-        .in_place = in_place_arguments(b));
+    return TL_ARGUMENTS(batch_part, .in_data = b->x.memory.handle, .in_byte = b->x.byte,
+                        .in_row_stride = b->row_stride, .in_stride = b->stride, .in_n = b->n,
+                        .in_seqs = some ? b->long_count : b->rows, .in_flags = flags,
+                        .in_offsets = b->listed ? b->offsets.handle : NULL,
+                        .in_ids = chosen ? b->ids.handle : NULL, .in_first = b->first.handle,
+                        .parameter = b->plan->par.value, .origin = b->piece.origin,
+                        .in_place = in_place_arguments(b));
 }
 
-tl_arguments_speculative_part tl_speculative_arguments(const tl_batch *b)
+void tl_batch_seal(tl_batch *b)
 {
-    const tl_speculation *const a = b->speculative;
-    return TL_ARGUMENTS(speculative_part, .measured = tl_memory_of(a ? &a->measured : NULL),
-                        .slot = tl_i64(a ? a->slot : -1), .most = tl_i64(a ? a->most : 0),
-                        .by_warp = tl_i64(a ? a->by_warp : 0));
-}
-
-const char *tl_in_place_shape(const tl_batch *b, const char *plain, const char *two,
-                              const char *bits)
-{
-    return !b->in_place ? plain : b->in_place->bits ? bits : two;
+    b->all = tl_batch_arguments(b, TL_ALL_SEQUENCES);
+    b->longs = tl_batch_arguments(b, TL_LONG_SEQUENCES);
 }
 
 /* ---- results ---- */
 
-tally_status tl_results_open(tl_gpu_device *d, tally *ctx, const tl_piece *piece,
-                             const tally_view *out, int64_t bytes, tl_results *r)
+static tally_status place_results(tl_gpu_device *d, const tally_view *out, tl_results *r)
 {
     int64_t low, high;
     size_t offset;
 
-    *r = (tl_results){
-        .view = out, .piece = piece, .row_stride = out->row_stride, .stride = out->stride};
-    tl_view_extent(out, bytes, &low, &high);
-    if (high <= low) {
-        r->owned = 1;
-        return tl_gpu_take(d, ctx, 1, &r->y);
-    }
-
+    tl_view_extent(out, r->bytes, &low, &high);
+    r->owned = high <= low;
+    if (r->owned) return tl_gpu_take(d, 1, &r->y);
     if (d->gpu->calls->owns(d->gpu, (char *)out->data + low, &r->y, &offset)) {
         r->byte = (int64_t)offset - low;
         return TALLY_OK;
     }
 
     tally_status status =
-        tl_no_capture(d, ctx, "the results are in host memory: give out device memory");
+        tl_no_capture(d, "the results are in host memory: give out device memory");
     if (status) return status;
     tally_view dense = *out;
-    assert(bytes > 0);
     dense.stride = 1;
     dense.row_stride = out->n;
-    tl_view_extent(&dense, bytes, &r->low, &r->high);
+    tl_view_extent(&dense, r->bytes, &r->low, &r->high);
     r->row_stride = out->n;
     r->stride = 1;
     r->byte = -r->low;
     r->owned = 1;
-
-    return tl_gpu_take(d, ctx, (size_t)(r->high - r->low), &r->y);
+    return tl_gpu_take(d, (size_t)(r->high - r->low), &r->y);
 }
 
-/* Waits, and copies results that we hold to the host. */
-tally_status tl_results_close(tl_gpu_device *d, tally *ctx, tl_results *r, int64_t bytes,
-                              tally_status status)
+tally_status tl_results_open(tl_gpu_device *d, const tally_view *out, int64_t bytes, tl_results *r)
 {
-    const tally_view *v = r->view; /* NULL if the call failed before tl_results_open */
-    size_t all = (size_t)(r->high - r->low);
+    assert(bytes > 0);
+    *r = (tl_results){
+        .view = out, .bytes = bytes, .row_stride = out->row_stride, .stride = out->stride};
+    const tally_status status = place_results(d, out, r);
+    r->arguments = tl_results_arguments(r);
+    return status;
+}
 
-    assert(r->high >= r->low && (v || status));
-    int bring = !status && r->owned && all;
-    if (bring && v->stride == 1 && (v->offsets || v->row_stride == v->n || v->rows == 1)) {
-        status = tl_gpu_read(d, ctx, (char *)v->data + r->low, &r->y, 0, all);
-    } else if (bring) {
-        char *copy = malloc(all);
-        status =
-            copy ? tl_gpu_read(d, ctx, copy, &r->y, 0, all) : tl_no_memory(ctx, all, "results");
-        for (int64_t i = 0; !status && i < v->rows; i++) {
-            int64_t n, at = v->offsets ? v->offsets[i] * bytes - r->low : i * v->n * bytes;
-            char *to = tl_view_row(v, i, bytes, &n);
-            tl_copy_strided(to, v->stride, copy + at, 1, n, bytes);
-        }
+/* Copies the dense copy of results to the host. */
+static tally_status bring(tl_gpu_device *d, const tl_results *r)
+{
+    const tally_view *const v = r->view;
+    const int64_t bytes = r->bytes;
+    const size_t all = (size_t)(r->high - r->low);
+    if (v->stride == 1 && (v->offsets || v->row_stride == v->n || v->rows == 1))
+        return tl_gpu_read(d, (char *)v->data + r->low, &r->y, 0, all);
 
-        free(copy);
+    char *const copy = malloc(all);
+    tally_status status =
+        copy ? tl_gpu_read(d, copy, &r->y, 0, all) : tl_no_memory(d->ctx, all, "results");
+    for (int64_t i = 0; !status && i < v->rows; i++) {
+        int64_t n, at = v->offsets ? v->offsets[i] * bytes - r->low : i * v->n * bytes;
+        char *to = tl_view_row(v, i, bytes, &n);
+        tl_copy_strided(to, v->stride, copy + at, 1, n, bytes);
     }
 
-    if (r->piece->end == TL_CALL_WAITS && (!d->stream || d->host || status) && !tl_is_captured(d))
-        status = tl_gpu_wait(d, ctx, status);
+    free(copy);
+    return status;
+}
+
+tally_status tl_results_close(tl_gpu_device *d, tl_results *r, int waits, tally_status status)
+{
+    assert(r->high >= r->low && (r->view || status));
+    if (!status && r->owned && r->high > r->low) status = bring(d, r);
+    if (waits && (!d->stream || d->host || status) && !tl_is_captured(d))
+        status = tl_gpu_wait(d, status);
 
     d->host = 0;
     if (r->owned) tl_gpu_give(d, &r->y);
@@ -287,6 +278,6 @@ tally_status tl_results_close(tl_gpu_device *d, tally *ctx, tl_results *r, int64
 
 tl_arguments_results_part tl_results_arguments(const tl_results *r)
 {
-    return TL_ARGUMENTS(results_part, .out_data = tl_memory_of(&r->y), .out_byte = tl_i64(r->byte),
-                        .out_row_stride = tl_i64(r->row_stride), .out_stride = tl_i64(r->stride));
+    return TL_ARGUMENTS(results_part, .out_data = r->y.handle, .out_byte = r->byte,
+                        .out_row_stride = r->row_stride, .out_stride = r->stride);
 }

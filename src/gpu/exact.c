@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Exact sums on a GPU (gpu/kernel/exact/): reductions. A long row is cut into parts, one block for
- * each, whose bins are added to the row's bins. Short rows take a few lanes each. Any order gives
- * the same bits, so a long host array goes to the device piece by piece into the same bins. */
+ * each, whose bins are added to the row's bins. Short rows take a few lanes each. Host arrays are
+ * copied whole; without memory for them, the processors do the call. */
 #include "exact/exact.h"
 #include "gpu/kernel/constants.h"
 #include "work.h"
@@ -18,13 +18,11 @@ enum {
     /* rows that lie across: resident blocks of a multiprocessor */
     DOWN_BLOCKS_PER_PROCESSOR = 32,
     DOWN_LEAST = 1 << 11, /* min items of a part of such rows */
-    BINNED_ROWS = 4096,   /* rows that have bins at a time */
-    PIECE_BYTES = 32 << 20
+    BINNED_ROWS = 4096    /* rows that have bins at a time */
 };
 
 typedef struct {
     tl_launch l;
-    tl_built program;
     /* its operator is the common one: one program for all operators of an element type */
     tl_plan plan;
     int pairs;
@@ -50,7 +48,7 @@ static tally_status reserve_bins(const job *j, int64_t rows)
     if (d->slot->exact_bins.bytes >= bytes) return TALLY_OK;
 
     drop_bins(d);
-    const tally_status status = tl_gpu_take_clear(d, j->l.ctx, bytes, bins);
+    const tally_status status = tl_gpu_take_clear(d, bytes, bins);
     d->slot->exact_bins.bytes = status ? 0 : bytes;
     return status;
 }
@@ -78,10 +76,9 @@ typedef struct {
 
 static tl_arguments_second_part second(const job *j, const arrays *a)
 {
-    return TL_ARGUMENTS(second_part, .second_data = tl_memory_of(j->pairs ? &a->y.x.memory : NULL),
-                        .second_byte = tl_i64(a->y.x.byte),
-                        .second_row_stride = tl_i64(a->y.row_stride),
-                        .second_stride = tl_i64(a->y.stride));
+    return TL_ARGUMENTS(second_part, .second_data = j->pairs ? a->y.x.memory.handle : NULL,
+                        .second_byte = a->y.x.byte, .second_row_stride = a->y.row_stride,
+                        .second_stride = a->y.stride);
 }
 
 static void close_arrays(const job *j, arrays *a)
@@ -92,8 +89,8 @@ static void close_arrays(const job *j, arrays *a)
 
 static tally_status open_one(const job *j, const tally_view *v, tl_batch *b)
 {
-    *b = tl_batch_of(&j->plan, &tl_no_piece, v);
-    return tl_batch_data(j->l.d, j->l.ctx, v, j->item, b);
+    *b = tl_batch_of(&j->plan, v);
+    return tl_batch_data(j->l.d, v, j->item, b);
 }
 
 /* The inputs of a view. Without in->next, pairs lie in one array, one after the other. */
@@ -115,29 +112,15 @@ static tally_status open_two(const job *j, const tally_view *x, const tally_view
     tally_status status = open_one(j, x, &a->x);
     if (!status && j->pairs) status = open_one(j, y, &a->y);
     if (!status && x->offsets)
-        status = tl_gpu_upload(j->l.d, j->l.ctx, x->offsets,
-                               (size_t)(x->rows + 1) * sizeof(int64_t), &a->x.offsets);
+        status = tl_gpu_upload(j->l.d, x->offsets, (size_t)(x->rows + 1) * sizeof(int64_t),
+                               &a->x.offsets);
     return status;
 }
 
-static tally_status open_arrays(const job *j, const tally_view *in, arrays *a)
-{
-    tally_view x, y;
-    split(in, j->pairs, j->item, &x, &y);
-    return open_two(j, &x, &y, a);
-}
-
 /* Local memory of a block of `rows` short rows: kernel/exact/rows.cl. */
-static tl_local_bytes_argument row_local_bytes(const job *j, int64_t rows)
+static int64_t row_local_bytes(const job *j, int64_t rows)
 {
-    return tl_local_bytes(8 * EXACT_LEVELS_MOST * LANES +
-                          4 * (EXACT_LOCAL_OF(j->pairs) + rows * NARROW_LOCAL + 1));
-}
-
-static tl_arguments_results_part no_results(void)
-{
-    return TL_ARGUMENTS(results_part, .out_data = tl_memory_of(NULL), .out_byte = tl_i64(0),
-                        .out_row_stride = tl_i64(0), .out_stride = tl_i64(0));
+    return 8 * EXACT_LEVELS_MOST * LANES + 4 * (EXACT_LOCAL_OF(j->pairs) + rows * NARROW_LOCAL + 1);
 }
 
 /* Launches exact_rows for rows first to first + count - 1, in `parts` parts of `each` items;
@@ -153,10 +136,10 @@ static tally_status rows_by_lanes(const job *j, const arrays *a, const row_parts
     const int64_t rows_each = LANES / p->lanes, groups = (p->count - 1) / rows_each + 1;
     return TL_GO(&j->l, exact_rows, groups * (p->parts ? p->parts : 1),
                  .batch = tl_batch_arguments(&a->x, TL_ALL_SEQUENCES), .second = second(j, a),
-                 .results = r ? tl_results_arguments(r) : no_results(),
-                 .bins = tl_memory_of(p->parts ? &j->l.d->slot->exact_bins.memory : NULL),
-                 .first_row = tl_i64(p->first), .rows = tl_i64(p->count), .parts = tl_i64(p->parts),
-                 .each = tl_i64(p->each), .lanes = tl_i64(p->lanes), .flags = tl_i64(j->flags),
+                 .results = r ? r->arguments : (tl_arguments_results_part){0},
+                 .bins = p->parts ? j->l.d->slot->exact_bins.memory.handle : NULL,
+                 .first_row = p->first, .rows = p->count, .parts = p->parts, .each = p->each,
+                 .lanes = p->lanes, .flags = j->flags,
                  .local_bytes = row_local_bytes(j, rows_each));
 }
 
@@ -183,23 +166,19 @@ static tally_status sum_parts(const job *j, const arrays *a, int64_t first, int6
 
     return TL_GO(&j->l, exact_parts, rows * count,
                  .batch = tl_batch_arguments(&a->x, TL_ALL_SEQUENCES), .second = second(j, a),
-                 .bins = tl_memory_of(&j->l.d->slot->exact_bins.memory), .first_row = tl_i64(first),
-                 .rows = tl_i64(rows), .parts = tl_i64(count), .each = tl_i64(each),
-                 .flags = tl_i64(j->flags),
-                 .local_bytes = tl_local_bytes(EXACT_LOCAL_OF(j->pairs) * 4));
+                 .bins = j->l.d->slot->exact_bins.memory.handle, .first_row = first, .rows = rows,
+                 .parts = count, .each = each, .flags = j->flags,
+                 .local_bytes = EXACT_LOCAL_OF(j->pairs) * 4);
 }
 
-/* Computes the results of rows first to first + rows - 1 from their bins. count: elements of each
- * row; below 0: as in the batch. */
+/* Computes the results of `rows` rows from `first` on from their bins. */
 static tally_status finish(const job *j, const tl_batch *b, int64_t first, int64_t rows,
-                           int64_t count, const tl_results *r)
+                           const tl_results *r)
 {
     return TL_GO(&j->l, exact_finish, (rows + LANES - 1) / LANES,
-                 .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
-                 .results = tl_results_arguments(r),
-                 .bins = tl_memory_of(&j->l.d->slot->exact_bins.memory), .first_row = tl_i64(first),
-                 .rows = tl_i64(rows), .count = tl_i64(count), .flags = tl_i64(j->flags),
-                 .local_bytes = tl_local_bytes(LANES * EXACT_LOCAL_OF(j->pairs) * 4));
+                 .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES), .results = r->arguments,
+                 .bins = j->l.d->slot->exact_bins.memory.handle, .first_row = first, .rows = rows,
+                 .flags = j->flags, .local_bytes = LANES * EXACT_LOCAL_OF(j->pairs) * 4);
 }
 
 static tally_status long_rows(const job *j, const arrays *a, const tl_results *r)
@@ -209,7 +188,7 @@ static tally_status long_rows(const job *j, const arrays *a, const tl_results *r
     for (int64_t first = 0; !status && first < j->rows; first += most) {
         const int64_t rows = j->rows - first < most ? j->rows - first : most;
         status = sum_parts(j, a, first, rows, j->longest);
-        if (!status) status = finish(j, &a->x, first, rows, -1, r);
+        if (!status) status = finish(j, &a->x, first, rows, r);
     }
     return end_bins(j, status);
 }
@@ -236,31 +215,12 @@ static int is_cut(const job *j, const tl_batch *b)
 static tally_status whole(const job *j, const tally_view *in, const tl_results *r)
 {
     arrays a;
-    tally_status status = open_arrays(j, in, &a);
+    tally_view x, y;
+    split(in, j->pairs, j->item, &x, &y);
+    tally_status status = open_two(j, &x, &y, &a);
     if (!status) status = is_cut(j, &a.x) ? long_rows(j, &a, r) : short_rows(j, &a, r);
     close_arrays(j, &a);
     return status;
-}
-
-/* Sums one row of dense host memory, in pieces. */
-static tally_status pieces(const job *j, const tally_view *in, int64_t bytes, const tl_results *r)
-{
-    const int64_t most = bytes / j->item;
-    arrays a = {0};
-    tally_status status = reserve_bins(j, 1);
-
-    for (int64_t at = 0; !status && at < in->n; at += most) {
-        tally_view piece = *in;
-        piece.n = in->n - at < most ? in->n - at : most;
-        piece.data = tl_offset(in->data, at * j->item);
-        close_arrays(j, &a);
-        status = open_arrays(j, &piece, &a);
-        if (!status) status = sum_parts(j, &a, 0, 1, piece.n);
-    }
-
-    if (!status) status = finish(j, &a.x, 0, 1, in->n, r);
-    close_arrays(j, &a);
-    return end_bins(j, status);
 }
 
 static void measure(job *j, const tally_view *in)
@@ -300,14 +260,14 @@ static tally_status take_bins(const job *j, int64_t rows, tl_exact *e, int sums)
     tl_gpu_device *const d = j->l.d;
     const size_t bytes = (size_t)(rows * j->words) * sizeof(uint32_t);
     uint32_t *const bins = malloc(bytes);
-    if (!bins) return tl_no_memory(j->l.ctx, bytes, "the bins of exact sums");
+    if (!bins) return tl_no_memory(j->l.d->ctx, bytes, "the bins of exact sums");
 
     tl_memory *const memory = &d->slot->exact_bins.memory;
-    tally_status status = tl_gpu_read(d, j->l.ctx, bins, memory, 0, bytes);
+    tally_status status = tl_gpu_read(d, bins, memory, 0, bytes);
     for (int64_t r = 0; r < rows && !status; r++)
         from_bins(e + r * sums, bins + r * j->words, j->pairs);
 
-    if (!status) status = d->gpu->calls->clear(d->gpu, j->l.ctx, TL_RUN, memory, bytes);
+    if (!status) status = d->gpu->calls->clear(d->gpu, j->l.d->ctx, TL_RUN, memory, bytes);
     free(bins);
     return status;
 }
@@ -322,8 +282,7 @@ static tally_status one_sum(job j, int bit, const tally_view *x, const tally_vie
     j.pairs = !(bit & (TL_X | TL_Y));
     j.words = EXACT_WORDS_OF(j.pairs);
     j.plan.op = tl_exact_common(a->dtype, 1 + j.pairs);
-    j.l.program = &j.program;
-    tally_status status = tl_gpu_program(j.l.d, j.l.ctx, j.plan.op, "exact", &j.program);
+    tally_status status = tl_gpu_program(j.l.d, j.plan.op, "exact", &j.l);
     if (!status) status = reserve_bins(&j, j.rows);
     if (!status) status = open_two(&j, a, b, &in);
     if (!status) status = sum_parts(&j, &in, 0, j.rows, j.longest);
@@ -343,7 +302,7 @@ static tally_status statistic(const job *j, const tl_exact_form *form, double dd
     char *const values = malloc((size_t)(j->rows * result));
     tally_status status =
         e && values ? TALLY_OK
-                    : tl_no_memory(j->l.ctx, (size_t)(j->rows * sums) * sizeof *e, "exact sums");
+                    : tl_no_memory(j->l.d->ctx, (size_t)(j->rows * sums) * sizeof *e, "exact sums");
     tally_view x, y;
     split(in, form->scalar.inputs == 2, j->item, &x, &y);
 
@@ -357,13 +316,13 @@ static tally_status statistic(const job *j, const tl_exact_form *form, double dd
         row->count += in->offsets ? in->offsets[r + 1] - in->offsets[r] : in->n;
         tl_exact_lower(row, form, ddof, values + r * result);
         if (out->row_stride != 1)
-            status = device->calls->copy(&j->l.d->base, j->l.ctx,
+            status = device->calls->copy(&j->l.d->base, j->l.d->ctx,
                                          tl_offset(out->data, r * out->row_stride * result),
                                          values + r * result, (size_t)result);
     }
 
     if (!status && out->row_stride == 1)
-        status = device->calls->copy(&j->l.d->base, j->l.ctx, out->data, values,
+        status = device->calls->copy(&j->l.d->base, j->l.d->ctx, out->data, values,
                                      (size_t)(j->rows * result));
     free(values);
     free(e);
@@ -387,18 +346,16 @@ int tl_gpu_exact_takes(const tl_gpu_device *d, const tl_scalar *op, int marked,
             !(op->inputs == 2 && (marked || op->masked)));
 }
 
-tally_status tl_gpu_exact_whole(tl_gpu_device *d, tally *ctx, const tl_exact_plan *plan,
-                                const tally_view *in, const tally_view *out)
+tally_status tl_gpu_exact_whole(tl_gpu_device *d, const tl_exact_plan *plan, const tally_view *in,
+                                const tally_view *out)
 {
     const tl_scalar *const op = plan->op;
     const int marked = plan->marked;
     const tl_exact_form *const form = tl_exact_form_of(op);
-    const int64_t most =
-        d->limit && d->limit / 4 < PIECE_BYTES ? (int64_t)(d->limit / 4) : PIECE_BYTES;
-    tl_results r = {.piece = &tl_no_piece};
+    tl_results r = {0};
     job j = {.pairs = op->inputs == 2, .plan = {.op = tl_exact_common(op->dtype, op->inputs)}};
 
-    j.l = (tl_launch){d, ctx, &j.program};
+    j.l.d = d;
     j.flags = (marked ? EXACT_MARKED : 0) | (op->masked ? EXACT_MASKED : 0) |
               (form->what.quotient == TL_OVER_COUNT ? EXACT_MEAN : 0) |
               (op->out == TALLY_F64 ? EXACT_F64 : 0);
@@ -406,14 +363,9 @@ tally_status tl_gpu_exact_whole(tl_gpu_device *d, tally *ctx, const tl_exact_pla
     j.words = EXACT_WORDS_OF(j.pairs);
     measure(&j, in);
     if (!is_one_sum(form)) return statistic(&j, form, plan->ddof, in, out);
-    tally_status status = tl_gpu_program(d, ctx, j.plan.op, "exact", &j.program);
-    if (!status) status = tl_results_open(d, ctx, &tl_no_piece, out, op->result_bytes, &r);
-    if (!status) {
-        const int cut = !j.pairs && in->rows == 1 && !in->offsets && in->stride == 1 &&
-                        j.item * in->n > most && most >= CHUNK * j.item &&
-                        !tl_gpu_holds(d, in->data);
-        status = cut ? pieces(&j, in, most, &r) : whole(&j, in, &r);
-    }
+    tally_status status = tl_gpu_program(d, j.plan.op, "exact", &j.l);
+    if (!status) status = tl_results_open(d, out, op->result_bytes, &r);
+    if (!status) status = whole(&j, in, &r);
 
-    return tl_results_close(d, ctx, &r, op->result_bytes, status);
+    return tl_results_close(d, &r, 1, status);
 }

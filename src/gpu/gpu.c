@@ -193,9 +193,9 @@ tally_status tl_gpu_copy(tl_device *base, tally *ctx, void *to, const void *from
     if (status) return status;
 
     if (tl_gpu_find(d, to, &a))
-        status = tl_gpu_wait(d, ctx, tl_gpu_write(d, ctx, &a.memory, (size_t)a.byte, from, bytes));
+        status = tl_gpu_wait(d, tl_gpu_write(d, &a.memory, (size_t)a.byte, from, bytes));
     else if (tl_gpu_find(d, from, &a))
-        status = tl_gpu_read(d, ctx, to, &a.memory, (size_t)a.byte, bytes);
+        status = tl_gpu_read(d, to, &a.memory, (size_t)a.byte, bytes);
     else
         memcpy(to, from, bytes);
 
@@ -217,47 +217,48 @@ tally_status tl_gpu_adopt(tl_device *base, tally *ctx, void *object, void **poin
 
 /* ---- the caller's stream and allocator ---- */
 
-static tally_status use_stream(tl_gpu_device *d, tally *ctx, void *stream)
+static tally_status use_stream(tl_gpu_device *d, void *stream)
 {
     const tl_gpu_calls *const c = d->gpu->calls;
     int moves = 0, shared = 0;
     if (!c->use_stream)
-        return tl_fail(ctx, TALLY_UNSUPPORTED, "stream: %s has no streams of the caller's",
+        return tl_fail(d->ctx, TALLY_UNSUPPORTED, "stream: %s has no streams of the caller's",
                        d->name);
     if (stream == d->handle) return TALLY_OK;
-    tally_status status = c->enter(d->gpu, ctx);
+    tally_status status = c->enter(d->gpu, d->ctx);
     if (status) return status;
 
-    status = c->check_stream(d->gpu, ctx, stream, &moves, &shared);
+    status = c->check_stream(d->gpu, d->ctx, stream, &moves, &shared);
     if (!status && moves) {
         tl_gpu_drain(d);
-        status = c->wait(d->gpu, ctx);
-        if (!status) status = tl_gpu_move_to_host(d, ctx);
+        status = c->wait(d->gpu, d->ctx);
+        if (!status) status = tl_gpu_move_to_host(d);
         if (!status) release_all(d);
     } else if (!status) {
-        status = tl_gpu_leave_stream(d, ctx);
+        status = tl_gpu_leave_stream(d);
     }
 
-    if (!status) status = c->use_stream(d->gpu, ctx, stream);
+    if (!status) status = c->use_stream(d->gpu, d->ctx, stream);
     if (!status) d->handle = stream, d->stream = stream != NULL, d->shared = shared;
     c->leave(d->gpu);
 
     return status;
 }
 
-static tally_status use_allocator(tl_gpu_device *d, tally *ctx, const tally_allocator *a)
+static tally_status use_allocator(tl_gpu_device *d, const tally_allocator *a)
 {
     if (!d->gpu->calls->run_stream)
-        return tl_fail(ctx, TALLY_UNSUPPORTED, "allocator: memory of %s has no addresses", d->name);
+        return tl_fail(d->ctx, TALLY_UNSUPPORTED, "allocator: memory of %s has no addresses",
+                       d->name);
     if (a && (!a->allocate || !a->release))
-        return tl_fail(ctx, TALLY_INVALID, "allocator->%s is NULL: must be a function",
+        return tl_fail(d->ctx, TALLY_INVALID, "allocator->%s is NULL: must be a function",
                        a->allocate ? "release" : "allocate");
     tally_status status =
-        tl_gpu_enter(d, ctx, "tally_use_allocator waits: call it before the capture");
+        tl_gpu_enter(d, d->ctx, "tally_use_allocator waits: call it before the capture");
     if (status) return status;
 
     if (d->persistent || tl_gpu_has_graphs(d)) {
-        status = tl_fail(ctx, TALLY_INVALID,
+        status = tl_fail(d->ctx, TALLY_INVALID,
                          "allocator: %s use memory of the context: call tally_use_allocator before "
                          "they are made",
                          d->persistent ? "streams of many sequences" : "graphs");
@@ -273,6 +274,7 @@ static tally_status use_allocator(tl_gpu_device *d, tally *ctx, const tally_allo
 tally_status tl_gpu_use(tl_device *base, tally *ctx, tl_use what, const void *object)
 {
     tl_gpu_device *const d = tl_gpu_of(base);
-    return what == TL_USE_STREAM ? use_stream(d, ctx, (void *)(uintptr_t)object)
-                                 : use_allocator(d, ctx, object);
+    d->ctx = ctx;
+    return what == TL_USE_STREAM ? use_stream(d, (void *)(uintptr_t)object)
+                                 : use_allocator(d, object);
 }

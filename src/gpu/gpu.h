@@ -12,14 +12,27 @@
 typedef struct tl_gpu tl_gpu;         /* an opened device */
 typedef struct tl_program tl_program; /* a compiled program */
 
+/* What a kernel gets for a block of memory: its address in CUDA, its memory object in OpenCL. NULL:
+ * a null pointer, for memory that the kernel does not access in this launch. Never pass other
+ * memory instead: a kernel that reads it by mistake must fail in every test (test_emulated). */
+typedef struct tl_device_block *tl_handle;
+
 /* A block of memory of `bytes` bytes; bytes 0: no block. Device memory: `address` is the device
- * address. OpenCL memory has no address: opencl.c reserves a range of addresses for it, and
- * `object` is the memory object. Page-locked host memory: `address` is the host address. */
+ * address. OpenCL memory has no address: opencl.c reserves a range of addresses for it.
+ * Page-locked host memory: `address` is the host address. */
 typedef struct tl_memory {
     uint64_t address;
-    void *object;
+    tl_handle handle;
     size_t bytes;
 } tl_memory;
+
+/* A block of an API whose handles are addresses. */
+static inline tl_memory tl_memory_at(uint64_t address, size_t bytes)
+{
+    return (tl_memory){address, (tl_handle)(uintptr_t)address, bytes};
+}
+
+static inline tl_handle tl_handle_of(const tl_memory *m) { return m ? m->handle : NULL; }
 
 /* Here a lane is a queue whose work is done in order: a CUDA stream, not a lane of a warp. TL_RUN
  * takes kernels and the copies of small calls; it is the caller's stream if the caller gave one.
@@ -35,42 +48,26 @@ enum {
     TL_EVENTS_ALL = TL_EVENTS + 2 * TL_CLOCKS
 };
 
-/* One argument of a kernel. TL_ARG_NONE: the argument was forgotten (an error). TL_ARG_UNUSED: a
- * null pointer, for memory that the kernel does not access in this launch. TL_ARG_LOCAL_BYTES: the
- * bytes of local memory, as i64 (LOCAL_MEMORY_PARAMETER in the preludes); always the last
- * argument. */
-typedef enum tl_argument_kind {
-    TL_ARG_NONE,
-    TL_ARG_MEMORY,
-    TL_ARG_UNUSED,
-    TL_ARG_I64,
-    TL_ARG_F64,
-    TL_ARG_LOCAL_BYTES
-} tl_argument_kind;
-
-typedef struct tl_argument {
-    tl_argument_kind kind;
-    union {
-        uint64_t memory; /* tl_memory.object if there is one, else the address */
-        int64_t i64;
-        double f64;
-    };
-} tl_argument;
-
 /* The meaning of a launch's `number`. TL_GROUPS: thread blocks. TL_SHARED_JOBS: jobs, divided
  * equally among at most as many thread blocks as can be resident at the same time (one more would
  * need a second wave). Only the kernel `reduce_single` uses TL_SHARED_JOBS. */
 typedef enum tl_spread { TL_GROUPS, TL_SHARED_JOBS } tl_spread;
 
-/* A kernel to be launched. number: as `spread` says; threads: of a block. */
+/* A kernel to be launched. number: as `spread` says; threads: of a block. arguments: `count` values
+ * of 8 bytes each: an int64_t, a double or a tl_handle. After them the kernel may have
+ * LOCAL_MEMORY_PARAMETER of local_bytes bytes, and BOX_PARAMETER of box_bytes bytes (both in the
+ * preludes); 0: it has none. */
 typedef struct tl_kernel_start {
     const char *kernel;
     int64_t number;
     tl_spread spread;
     int threads;
-    const tl_argument *arguments;
+    const void *arguments;
     int count;
+    int64_t local_bytes, box_bytes;
 } tl_kernel_start;
+
+enum { TL_ARGUMENT_BYTES = 8 };
 
 /* A copy in a lane between host memory and device memory, from byte `offset` of `memory` on. A copy
  * to the device only reads `host`. waits: when the call returns, host memory has been read (to the
@@ -109,10 +106,6 @@ typedef struct tl_gpu_calls {
 
     /* A program that is not embedded is built kernel by kernel, each at its first launch. */
     int by_kernel;
-
-    /* Describes device `index`: its name, and whether it is usable or the reason why not. Returns 0
-     * if there is no such device. The strings are static. */
-    int (*describe)(int index, tally_device_info *info);
 
     /* Opens device `index`. The caller owns *gpu. On failure *gpu is NULL and ctx->error has the
      * reason. */
@@ -247,6 +240,10 @@ tally_status tl_gpu_text(tl_device *, tally *, const tl_plan *, const char *shap
 
 /* ---- program.c ---- */
 
+/* The inputs that kernels read: one without bitmaps, or in place (kernel/inputs/in_place.cl) two
+ * without bitmaps, or one or two with bitmaps. */
+typedef enum tl_inputs { TL_ONE_INPUT, TL_TWO_INPUTS, TL_BITMAPS } tl_inputs;
+
 /* A program text: of an operator and a shape, for the API with this prelude. The shapes: "reduce",
  * "reduce_segments", "scan", "scan_segments", "scan_wave", "window", "window_flat", "window_cut",
  * "window_far", "window_long", "window_table", "window_stream"; "law" for the probe. kernel: the
@@ -254,6 +251,7 @@ tally_status tl_gpu_text(tl_device *, tally *, const tl_plan *, const char *shap
 typedef struct tl_text {
     const tl_scalar *op;
     const char *shape, *prelude, *kernel;
+    tl_inputs inputs;
 } tl_text;
 
 /* Makes a program text, which the caller frees. A built-in operator has one text per shape, and its

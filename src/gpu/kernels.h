@@ -2,69 +2,27 @@
  * The host's view of the kernels, generated from gpu/kernel/params.def: a number and a struct of
  * arguments for each kernel, and tables that describe its parameters. A launch names its arguments:
  *
- *   TL_GO(&l, up, jobs, .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES),
- *         .nodes = tl_memory_of(nodes), .level = tl_i64(k), .jobs = tl_i64(jobs))
+ *   TL_GO(&l, nodes, jobs, .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES),
+ *         .nodes = nodes.handle, .level = k, .jobs = jobs)
  *
- * A launch with an argument too few or too many, with a wrong name or a wrong kind does not
- * compile. tl_gpu_kernel_check checks the rest where asserts are on: memory that is none, and
- * structs that were not made by TL_ARGUMENTS. */
+ * A launch with an argument too few or too many, with a wrong name, or with a number for memory
+ * does not compile. */
 #ifndef TALLY_GPU_KERNELS_H
 #define TALLY_GPU_KERNELS_H
 
 #include "gpu.h"
 #include <string.h>
 
-/* One type for each kind of argument. Each contains one tl_argument, so a struct of them has the
- * layout of an array of tl_argument. */
-typedef struct tl_memory_argument {
-    tl_argument is;
-} tl_memory_argument;
-
-typedef struct tl_i64_argument {
-    tl_argument is;
-} tl_i64_argument;
-
-typedef struct tl_f64_argument {
-    tl_argument is;
-} tl_f64_argument;
-
-typedef struct tl_local_bytes_argument {
-    tl_argument is;
-} tl_local_bytes_argument;
-
-/* m NULL: the kernel does not access this argument. Never pass other memory as a placeholder: a
- * kernel that reads it by mistake must fail in every test (test_emulated). */
-static inline tl_memory_argument tl_memory_of(const tl_memory *m)
-{
-    return m ? (tl_memory_argument){{TL_ARG_MEMORY,
-                                     {.memory = m->object ? (uintptr_t)m->object : m->address}}}
-             : (tl_memory_argument){{TL_ARG_UNUSED, {.i64 = 0}}};
-}
-
-static inline tl_i64_argument tl_i64(int64_t v)
-{
-    return (tl_i64_argument){{TL_ARG_I64, {.i64 = v}}};
-}
-
-static inline tl_f64_argument tl_f64(double v)
-{
-    return (tl_f64_argument){{TL_ARG_F64, {.f64 = v}}};
-}
-
-static inline tl_local_bytes_argument tl_local_bytes(int64_t bytes)
-{
-    return (tl_local_bytes_argument){{TL_ARG_LOCAL_BYTES, {.i64 = bytes}}};
-}
-
-/* tl_arguments_NAME: a struct with a member for each row of a kernel or a part. */
+/* tl_arguments_NAME: a struct with a member for each row of a kernel or a part, of 8 bytes each:
+ * the layout of tl_kernel_start.arguments. */
 #define KERNEL(name, threads, blocks) typedef struct tl_arguments_##name {
 #define PART(name, NAME)              typedef struct tl_arguments_##name##_part {
-#define IN(type, name)                tl_memory_argument name;
-#define OUT(type, name)               tl_memory_argument name;
-#define I64(name)                     tl_i64_argument name;
-#define F64(name)                     tl_f64_argument name;
+#define IN(type, name)                tl_handle name;
+#define OUT(type, name)               tl_handle name;
+#define I64(name)                     int64_t name;
+#define F64(name)                     double name;
 #define TAKES(name, NAME)             tl_arguments_##name##_part name;
-#define LOCAL_BYTES()                 tl_local_bytes_argument local_bytes;
+#define LOCAL_BYTES()                 int64_t local_bytes;
 #define END(name) \
     } \
     tl_arguments_##name;
@@ -90,20 +48,29 @@ typedef enum tl_gpu_kernel_id {
     TL_KERNELS
 } tl_gpu_kernel_id;
 
-/* A parameter: its kind, its type as in the text (all that comes before the name), and its name.
- * TL_ARG_NONE ends a list. part: NULL, or the parameters of the part that `name` names. */
+typedef enum tl_parameter_kind {
+    TL_IS_PART,
+    TL_IS_MEMORY,
+    TL_IS_I64,
+    TL_IS_F64,
+    TL_IS_LOCAL_BYTES
+} tl_parameter_kind;
+
+/* A parameter: its kind, its type as in the text (all that comes before the name), and its name;
+ * NULL ends a list. part: the parameters of the part that `name` names. */
 typedef struct tl_parameter tl_parameter;
 
 struct tl_parameter {
-    tl_argument_kind kind;
+    tl_parameter_kind kind;
     const char *type, *name;
     const tl_parameter *part;
 };
 
 typedef struct tl_gpu_kernel {
     const char *name, *threads_text, *blocks_text;
-    int threads; /* threads of a block; 0: the device's number of warps per block */
-    int count;   /* number of arguments */
+    int threads;   /* threads of a block; 0: the device's number of warps per block */
+    int count;     /* number of arguments, without local_bytes */
+    int has_local; /* local_bytes comes after them */
     const tl_parameter *parameters;
 } tl_gpu_kernel;
 
@@ -116,10 +83,6 @@ typedef struct tl_gpu_kernel_part {
 } tl_gpu_kernel_part;
 
 extern const tl_gpu_kernel_part tl_gpu_kernel_parts[];
-
-/* Checks that the `count` arguments are those of the kernel. */
-tally_status tl_gpu_kernel_check(tally *ctx, tl_gpu_kernel_id id, const tl_argument *arguments,
-                                 int count);
 
 /* The number of arguments of a macro, at most 16. */
 #define TL_COUNT(...) \

@@ -23,7 +23,6 @@ enum { PARTS_PER_PROCESSOR = 32, TAKE_LEAST = 1 << 13 };
 
 typedef struct {
     tl_launch l;
-    tl_built program;
     /* allocated here: bits of heads; a number for each part; the numbers that the host reads */
     tl_memory first, counts, reported;
     int64_t items, each, parts; /* items are cut into parts of `each` */
@@ -31,16 +30,16 @@ typedef struct {
 
 /* Cuts the items into parts of at least `least` items, builds the program, and takes j->counts and
  * j->reported. The caller takes j->first if it needs it, and calls `end` in every case. */
-static tally_status begin(job *j, tl_gpu_device *d, tally *ctx, int64_t items, int64_t least)
+static tally_status begin(job *j, tl_gpu_device *d, int64_t items, int64_t least)
 {
     const int64_t most = PARTS_PER_PROCESSOR * d->gpu->processors;
-    *j = (job){.l = {d, ctx, &j->program}, .items = items};
+    *j = (job){.l = {.d = d}, .items = items};
     j->each = (items + most - 1) / most > least ? (items + most - 1) / most : least;
     j->parts = (items + j->each - 1) / j->each;
     assert(items > 0 && j->parts <= most);
-    tally_status status = tl_gpu_program(d, ctx, &no_operator, "keys", &j->program);
-    if (!status) status = tl_gpu_take(d, ctx, (size_t)j->parts * sizeof(int64_t), &j->counts);
-    return status ? status : tl_gpu_take(d, ctx, 2 * sizeof(int64_t), &j->reported);
+    tally_status status = tl_gpu_program(d, &no_operator, "keys", &j->l);
+    if (!status) status = tl_gpu_take(d, (size_t)j->parts * sizeof(int64_t), &j->counts);
+    return status ? status : tl_gpu_take(d, 2 * sizeof(int64_t), &j->reported);
 }
 
 /* Copies `count` numbers to the host, waits for all launches, and gives the memory back, also after
@@ -50,8 +49,8 @@ static tally_status end(job *j, tally_status status, int64_t *reported, int coun
     tl_gpu_device *d = j->l.d;
     const size_t bytes = (size_t)count * sizeof *reported;
 
-    if (!status) status = tl_gpu_read(d, j->l.ctx, reported, &j->reported, 0, bytes);
-    status = tl_gpu_wait(d, j->l.ctx, status);
+    if (!status) status = tl_gpu_read(d, reported, &j->reported, 0, bytes);
+    status = tl_gpu_wait(d, status);
     d->host = 0;
     tl_gpu_give(d, &j->first);
     tl_gpu_give(d, &j->counts);
@@ -60,18 +59,18 @@ static tally_status end(job *j, tally_status status, int64_t *reported, int coun
     return status;
 }
 
-static tally_status check_numbers(tally *ctx, const int64_t *p, const char *name)
+static tally_status check_numbers(tl_gpu_device *d, const int64_t *p, const char *name)
 {
     if ((uintptr_t)p % sizeof *p == 0) return TALLY_OK;
-    return tl_fail(ctx, TALLY_INVALID, "%s is %p: must be a multiple of %zu in device memory", name,
-                   (const void *)p, sizeof *p);
+    return tl_fail(d->ctx, TALLY_INVALID, "%s is %p: must be a multiple of %zu in device memory",
+                   name, (const void *)p, sizeof *p);
 }
 
 /* ---- runs ---- */
 
 /* Two launches (keys.cl): a bit for each key, 1 where a run begins (a head), and the heads of each
  * part; then the offsets of the heads. *runs: their number. offsets NULL: only count. */
-static tally_status runs_of(tl_gpu_device *d, tally *ctx, const tally_view *keys, const tl_array *k,
+static tally_status runs_of(tl_gpu_device *d, const tally_view *keys, const tl_array *k,
                             const tl_array *offsets, int64_t *runs)
 {
     const int64_t bytes = (int64_t)tally_dtype_size(keys->dtype),
@@ -81,29 +80,25 @@ static tally_status runs_of(tl_gpu_device *d, tally *ctx, const tally_view *keys
         lead = keys->stride == 1 ? misaligned % (KEYS_UNIT(bytes) * bytes) / bytes : 0;
     job j;
 
-    tally_status status = begin(&j, d, ctx, (keys->n + lead - 1) / KEYS_STEP + 1, 1);
-    if (!status) status = tl_gpu_take(d, ctx, (size_t)j.items * (KEYS_STEP / 8), &j.first);
+    tally_status status = begin(&j, d, (keys->n + lead - 1) / KEYS_STEP + 1, 1);
+    if (!status) status = tl_gpu_take(d, (size_t)j.items * (KEYS_STEP / 8), &j.first);
     if (!status)
-        status = TL_GO(&j.l, runs_heads, j.parts, .keys = tl_memory_of(&k->memory),
-                       .byte = tl_i64(k->byte), .stride = tl_i64(keys->stride),
-                       .type = tl_i64(tl_gpu_type(keys->dtype)), .count = tl_i64(keys->n),
-                       .lead = tl_i64(lead), .steps = tl_i64(j.items), .steps_each = tl_i64(j.each),
-                       .parts = tl_i64(j.parts), .heads = tl_memory_of(&j.first),
-                       .counts = tl_memory_of(&j.counts));
+        status = TL_GO(&j.l, runs_heads, j.parts, .keys = k->memory.handle, .byte = k->byte,
+                       .stride = keys->stride, .type = tl_gpu_type(keys->dtype), .count = keys->n,
+                       .lead = lead, .steps = j.items, .steps_each = j.each, .parts = j.parts,
+                       .heads = j.first.handle, .counts = j.counts.handle);
 
     if (!status)
-        status =
-            TL_GO(&j.l, runs_places, offsets ? j.parts : 1, .heads = tl_memory_of(&j.first),
-                  .counts = tl_memory_of(&j.counts), .count = tl_i64(keys->n), .lead = tl_i64(lead),
-                  .steps = tl_i64(j.items), .steps_each = tl_i64(j.each), .parts = tl_i64(j.parts),
-                  .counting = tl_i64(!offsets),
-                  .offsets = tl_memory_of(offsets ? &offsets->memory : NULL),
-                  .byte = tl_i64(offsets ? offsets->byte : 0), .runs = tl_memory_of(&j.reported));
+        status = TL_GO(&j.l, runs_places, offsets ? j.parts : 1, .heads = j.first.handle,
+                       .counts = j.counts.handle, .count = keys->n, .lead = lead, .steps = j.items,
+                       .steps_each = j.each, .parts = j.parts, .counting = !offsets,
+                       .offsets = offsets ? offsets->memory.handle : NULL,
+                       .byte = offsets ? offsets->byte : 0, .runs = j.reported.handle);
 
     return end(&j, status, runs, 1);
 }
 
-tally_status tl_key_runs(tl_gpu_device *d, tally *ctx, const tl_call *c, int *done)
+tally_status tl_key_runs(tl_gpu_device *d, const tl_call *c, int *done)
 {
     const tally_view *const keys = c->in;
     int64_t *const offsets = c->positions->offsets, found = 0;
@@ -112,13 +107,13 @@ tally_status tl_key_runs(tl_gpu_device *d, tally *ctx, const tl_call *c, int *do
 
     *done = keys->n ? tl_gpu_find(d, keys->data, &k) && (!offsets || tl_gpu_find(d, offsets, &to))
                     : offsets && tl_gpu_find(d, offsets, &to);
-    if (*done && offsets) status = check_numbers(ctx, offsets, "offsets");
+    if (*done && offsets) status = check_numbers(d, offsets, "offsets");
     if (!*done || status) return status;
 
     if (!keys->n)
-        status = tl_gpu_write(d, ctx, &to.memory, (size_t)to.byte, &found, sizeof found);
+        status = tl_gpu_write(d, &to.memory, (size_t)to.byte, &found, sizeof found);
     else
-        status = runs_of(d, ctx, keys, &k, offsets ? &to : NULL, &found);
+        status = runs_of(d, keys, &k, offsets ? &to : NULL, &found);
 
     if (!status) c->positions->runs = found;
     return status;
@@ -127,33 +122,30 @@ tally_status tl_key_runs(tl_gpu_device *d, tally *ctx, const tl_call *c, int *do
 /* ---- take ---- */
 
 /* reported: the number of indices from the first wrong one on, and that index; 0: none is wrong. */
-static tally_status take(tl_gpu_device *d, tally *ctx, const tl_call *c, const tl_array from[3],
+static tally_status take(tl_gpu_device *d, const tl_call *c, const tl_array from[3],
                          int64_t reported[2])
 {
     const tl_array *const in = &from[0], *const order = &from[1], *const out = &from[2];
     assert(c->out->n > 0);
     job j;
-    tally_status status = begin(&j, d, ctx, c->out->n, TAKE_LEAST);
+    tally_status status = begin(&j, d, c->out->n, TAKE_LEAST);
     if (!status)
-        status = TL_GO(&j.l, take_check, j.parts, .order = tl_memory_of(&order->memory),
-                       .order_byte = tl_i64(order->byte), .count = tl_i64(c->out->n),
-                       .length = tl_i64(c->in->n), .each = tl_i64(j.each), .parts = tl_i64(j.parts),
-                       .wrong = tl_memory_of(&j.counts));
+        status = TL_GO(&j.l, take_check, j.parts, .order = order->memory.handle,
+                       .order_byte = order->byte, .count = c->out->n, .length = c->in->n,
+                       .each = j.each, .parts = j.parts, .wrong = j.counts.handle);
 
     if (!status)
-        status = TL_GO(&j.l, take, j.parts, .in = tl_memory_of(&in->memory),
-                       .in_byte = tl_i64(in->byte), .in_stride = tl_i64(c->in->stride),
-                       .bytes = tl_i64((int64_t)tally_dtype_size(c->in->dtype)),
-                       .order = tl_memory_of(&order->memory), .order_byte = tl_i64(order->byte),
-                       .count = tl_i64(c->out->n), .wrong = tl_memory_of(&j.counts),
-                       .parts = tl_i64(j.parts), .out = tl_memory_of(&out->memory),
-                       .out_byte = tl_i64(out->byte), .out_stride = tl_i64(c->out->stride),
-                       .reported = tl_memory_of(&j.reported));
+        status = TL_GO(&j.l, take, j.parts, .in = in->memory.handle, .in_byte = in->byte,
+                       .in_stride = c->in->stride, .bytes = (int64_t)tally_dtype_size(c->in->dtype),
+                       .order = order->memory.handle, .order_byte = order->byte, .count = c->out->n,
+                       .wrong = j.counts.handle, .parts = j.parts, .out = out->memory.handle,
+                       .out_byte = out->byte, .out_stride = c->out->stride,
+                       .reported = j.reported.handle);
 
     return end(&j, status, reported, 2);
 }
 
-tally_status tl_gather(tl_gpu_device *d, tally *ctx, const tl_call *c, int *done)
+tally_status tl_gather(tl_gpu_device *d, const tl_call *c, int *done)
 {
     const int64_t *const order = c->positions->order;
     tl_array from[3];
@@ -162,8 +154,8 @@ tally_status tl_gather(tl_gpu_device *d, tally *ctx, const tl_call *c, int *done
 
     *done = tl_gpu_find(d, c->in->data, &from[0]) && tl_gpu_find(d, order, &from[1]) &&
             tl_gpu_find(d, c->out->data, &from[2]);
-    if (*done) status = check_numbers(ctx, order, "order");
-    if (*done && !status) status = take(d, ctx, c, from, reported);
+    if (*done) status = check_numbers(d, order, "order");
+    if (*done && !status) status = take(d, c, from, reported);
     c->positions->bad = c->out->n - reported[0];
     c->positions->position = reported[1];
 

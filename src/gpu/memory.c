@@ -34,42 +34,42 @@ int tl_gpu_holds(tl_gpu_device *d, const void *p)
     return tl_gpu_find(d, p, &a);
 }
 
-static tally_status call_allocator(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *memory)
+static tally_status call_allocator(tl_gpu_device *d, size_t bytes, tl_memory *memory)
 {
     const tally_allocator *const a = &d->allocator;
     void *const stream = d->gpu->calls->run_stream(d->gpu), *const p =
                                                                 a->allocate(bytes, stream, a->user);
     if (!p)
-        return tl_fail(ctx, TALLY_NO_MEMORY,
+        return tl_fail(d->ctx, TALLY_NO_MEMORY,
                        "out of memory: the allocator of tally_use_allocator gave no %zu bytes",
                        bytes);
     if (!tl_gpu_holds(d, p) || (uintptr_t)p % ALIGNMENT) {
         a->release(p, bytes, stream, a->user);
-        return tl_fail(ctx, TALLY_INVALID,
+        return tl_fail(d->ctx, TALLY_INVALID,
                        "allocator: allocate returned %p: must be memory of %s, aligned to %d bytes",
                        p, d->name, ALIGNMENT);
     }
 
-    *memory = (tl_memory){(uintptr_t)p, NULL, bytes};
+    *memory = (tl_memory){(uintptr_t)p, p, bytes};
     return TALLY_OK;
 }
 
-static tally_status allocate(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *memory)
+static tally_status allocate(tl_gpu_device *d, size_t bytes, tl_memory *memory)
 {
     tl_slot *const s = d->slot;
     if (d->limit && (bytes > d->limit || d->held > d->limit - bytes))
-        return tl_fail(ctx, TALLY_NO_MEMORY,
+        return tl_fail(d->ctx, TALLY_NO_MEMORY,
                        "out of memory: %zu bytes more on %s, where memory=%zu and %zu are used",
                        bytes, d->name, d->limit, d->held);
     if (s->capture) { /* so that tl_gpu_give can keep every block */
         tl_memory *const more = realloc(s->kept, (size_t)(s->blocks + 1) * sizeof *more);
-        if (!more) return tl_no_memory(ctx, sizeof *more, "the list of a graph's memory");
+        if (!more) return tl_no_memory(d->ctx, sizeof *more, "the list of a graph's memory");
         s->kept = more;
     }
 
     tally_status status = d->allocator.allocate
-                              ? call_allocator(d, ctx, bytes, memory)
-                              : d->gpu->calls->allocate(d->gpu, ctx, bytes, memory);
+                              ? call_allocator(d, bytes, memory)
+                              : d->gpu->calls->allocate(d->gpu, d->ctx, bytes, memory);
     if (!status) d->held += memory->bytes, s->blocks += s->capture != 0;
     return status;
 }
@@ -129,10 +129,10 @@ int tl_gpu_has_graphs(const tl_gpu_device *d)
     return s != NULL;
 }
 
-static tally_status add_slot(tl_gpu_device *d, tally *ctx, tl_slot **to)
+static tally_status add_slot(tl_gpu_device *d, tl_slot **to)
 {
     tl_slot *const s = *to = calloc(1, sizeof *s);
-    if (!s) return tl_no_memory(ctx, sizeof *s, "the memory of a stream");
+    if (!s) return tl_no_memory(d->ctx, sizeof *s, "the memory of a stream");
     s->next = d->own.next;
     d->own.next = s;
     return TALLY_OK;
@@ -140,7 +140,7 @@ static tally_status add_slot(tl_gpu_device *d, tally *ctx, tl_slot **to)
 
 /* A slot for a stream of the caller: a new one, or that which was not used for the longest time,
  * with its memory. */
-static tally_status stream_slot(tl_gpu_device *d, tally *ctx, tl_slot **to)
+static tally_status stream_slot(tl_gpu_device *d, tl_slot **to)
 {
     tl_slot *found = NULL;
     int count = 0;
@@ -151,13 +151,13 @@ static tally_status stream_slot(tl_gpu_device *d, tally *ctx, tl_slot **to)
 
     tally_status status = TALLY_OK;
     if (count < TL_SLOTS) {
-        status = add_slot(d, ctx, &found);
+        status = add_slot(d, &found);
         if (!status) found->event = TL_STREAM_EVENTS + count;
     } else if (!found) {
-        status = tl_fail(ctx, TALLY_UNSUPPORTED,
+        status = tl_fail(d->ctx, TALLY_UNSUPPORTED,
                          "stream: the context left %d streams during their capture", TL_SLOTS);
     } else if (d->allocator.release) { /* its memory may be bound to its stream */
-        status = join(d, ctx, found);
+        status = join(d, d->ctx, found);
         if (!status) release_slot(d, found);
     }
 
@@ -167,14 +167,14 @@ static tally_status stream_slot(tl_gpu_device *d, tally *ctx, tl_slot **to)
 }
 
 /* A slot for the graph of a capture: that of a graph that is gone, or a new one. */
-static tally_status graph_slot(tl_gpu_device *d, tally *ctx, uint64_t capture, tl_slot **to)
+static tally_status graph_slot(tl_gpu_device *d, uint64_t capture, tl_slot **to)
 {
     tl_slot *s = d->own.next;
     tally_status status = TALLY_OK;
     while (s && !(s->uses && !has_graph(s))) s = s->next;
     if (!s) {
         atomic_int *const uses = malloc(sizeof *uses);
-        status = uses ? add_slot(d, ctx, &s) : tl_no_memory(ctx, sizeof *uses, "a graph");
+        status = uses ? add_slot(d, &s) : tl_no_memory(d->ctx, sizeof *uses, "a graph");
         if (!status) s->uses = uses;
         if (status) free(uses);
     }
@@ -186,49 +186,49 @@ static tally_status graph_slot(tl_gpu_device *d, tally *ctx, uint64_t capture, t
     s->status_table.words = 0; /* their memory was that graph's */
     s->exact_bins.bytes = 0;
     atomic_store(s->uses, 2);
-    status = d->gpu->calls->keep(d->gpu, ctx, drop_use, s->uses);
+    status = d->gpu->calls->keep(d->gpu, d->ctx, drop_use, s->uses);
     if (!status) s->stream = d->handle, s->capture = capture;
     *to = s;
     return status;
 }
 
-static tally_status choose_slot(tl_gpu_device *d, tally *ctx, uint64_t capture)
+static tally_status choose_slot(tl_gpu_device *d, uint64_t capture)
 {
     tl_slot *s = &d->own;
     tally_status status = TALLY_OK;
     while (s && (s->stream != d->handle || s->capture != capture)) s = s->next;
-    if (!s) status = capture ? graph_slot(d, ctx, capture, &s) : stream_slot(d, ctx, &s);
-    if (!status && s->event && !s->busy)
-        status = d->gpu->calls->follow(d->gpu, ctx, TL_RUN, s->event);
+    if (!s) status = capture ? graph_slot(d, capture, &s) : stream_slot(d, &s);
+    if (!status && s->event && !s->busy) status = tl_follow(d, TL_RUN, s->event);
     if (status) return status;
     d->slot = s;
     s->used = ++d->turn;
     return TALLY_OK;
 }
 
-static tally_status refuse(tally *ctx, const char *why)
+static tally_status refuse(tl_gpu_device *d, const char *why)
 {
-    return tl_fail(ctx, TALLY_UNSUPPORTED, "the stream is captured into a graph: %s", why);
+    return tl_fail(d->ctx, TALLY_UNSUPPORTED, "the stream is captured into a graph: %s", why);
 }
 
-tally_status tl_no_capture(tl_gpu_device *d, tally *ctx, const char *why)
+tally_status tl_no_capture(tl_gpu_device *d, const char *why)
 {
-    return tl_is_captured(d) ? refuse(ctx, why) : TALLY_OK;
+    return tl_is_captured(d) ? refuse(d, why) : TALLY_OK;
 }
 
 tally_status tl_gpu_enter(tl_gpu_device *d, tally *ctx, const char *refused)
 {
+    d->ctx = ctx;
     const tl_gpu_calls *const c = d->gpu->calls;
     uint64_t capture = 0;
-    tally_status status = c->enter(d->gpu, ctx);
+    tally_status status = c->enter(d->gpu, d->ctx);
     if (status) return status;
 
-    if (d->handle && c->capture) status = c->capture(d->gpu, ctx, &capture);
-    if (!status && capture && refused) status = refuse(ctx, refused);
+    if (d->handle && c->capture) status = c->capture(d->gpu, d->ctx, &capture);
+    if (!status && capture && refused) status = refuse(d, refused);
     if (!status && (d->slot->stream != d->handle || d->slot->capture != capture))
-        status = choose_slot(d, ctx, capture);
+        status = choose_slot(d, capture);
     else if (!status && d->shared && !capture)
-        status = c->follow(d->gpu, ctx, TL_RUN, d->slot->event);
+        status = tl_follow(d, TL_RUN, d->slot->event);
     if (status)
         c->leave(d->gpu);
     else
@@ -245,21 +245,21 @@ void tl_gpu_leave(tl_gpu_device *d)
     d->gpu->calls->leave(d->gpu);
 }
 
-tally_status tl_gpu_leave_stream(tl_gpu_device *d, tally *ctx)
+tally_status tl_gpu_leave_stream(tl_gpu_device *d)
 {
     const tl_gpu_calls *const c = d->gpu->calls;
     uint64_t capture = 0;
     tl_slot *s = d->own.next;
     while (s && (s->uses || !s->busy || s->stream != d->handle)) s = s->next;
     if (!s || (c->capture && (c->capture(d->gpu, NULL, &capture) || capture))) return TALLY_OK;
-    tally_status status = c->mark(d->gpu, ctx, TL_RUN, s->event);
+    tally_status status = tl_mark(d, TL_RUN, s->event);
     if (!status) s->busy = 0;
     return status;
 }
 
-tally_status tl_gpu_wait(tl_gpu_device *d, tally *ctx, tally_status status)
+tally_status tl_gpu_wait(tl_gpu_device *d, tally_status status)
 {
-    const tally_status waited = d->gpu->calls->wait(d->gpu, status ? NULL : ctx);
+    const tally_status waited = d->gpu->calls->wait(d->gpu, status ? NULL : d->ctx);
     d->host = 0;
     return status ? status : waited;
 }
@@ -298,7 +298,7 @@ void tl_gpu_empty_pool(tl_gpu_device *d)
 
 /* Takes the smallest block of the pool that holds `bytes` and is less than about twice as large, or
  * allocates a new one. (Allocating costs 8 us, and freeing waits for the device.) */
-tally_status tl_gpu_take(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *memory)
+tally_status tl_gpu_take(tl_gpu_device *d, size_t bytes, tl_memory *memory)
 {
     tl_memory *const pool = d->slot->pool;
     int best = -1;
@@ -314,10 +314,10 @@ tally_status tl_gpu_take(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *
         return TALLY_OK;
     }
 
-    tally_status status = allocate(d, ctx, bytes, memory);
+    tally_status status = allocate(d, bytes, memory);
     if (status == TALLY_NO_MEMORY) { /* free the pool and try again */
         tl_gpu_empty_pool(d);
-        status = allocate(d, ctx, bytes, memory);
+        status = allocate(d, bytes, memory);
     }
 
     return status;
@@ -357,29 +357,29 @@ void tl_gpu_give(tl_gpu_device *d, tl_memory *memory)
     *memory = (tl_memory){0};
 }
 
-tally_status tl_gpu_take_fixed(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *memory)
+tally_status tl_gpu_take_fixed(tl_gpu_device *d, size_t bytes, tl_memory *memory)
 {
     assert(tl_is_captured(d));
-    tally_status status = allocate(d, ctx, bytes ? bytes : 1, memory);
+    tally_status status = allocate(d, bytes ? bytes : 1, memory);
     if (status) return status;
     d->slot->kept[d->slot->kept_count++] = *memory;
     memory->bytes = 0;
     return TALLY_OK;
 }
 
-tally_status tl_gpu_beside(tl_gpu_device *d, tally *ctx, tally_status status)
+tally_status tl_gpu_beside(tl_gpu_device *d, tally_status status)
 {
-    if (!status) status = d->gpu->calls->mark(d->gpu, ctx, TL_IN, TL_MEASURED);
-    return status ? status : d->gpu->calls->reached(d->gpu, ctx, TL_MEASURED);
+    if (!status) status = tl_mark(d, TL_IN, TL_MEASURED);
+    return status ? status : tl_reached(d, TL_MEASURED);
 }
 
-tally_status tl_gpu_take_clear(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *memory)
+tally_status tl_gpu_take_clear(tl_gpu_device *d, size_t bytes, tl_memory *memory)
 {
     const int captured = tl_is_captured(d);
-    tally_status status = (captured ? tl_gpu_take_fixed : tl_gpu_take)(d, ctx, bytes, memory);
+    tally_status status = (captured ? tl_gpu_take_fixed : tl_gpu_take)(d, bytes, memory);
     if (status) return status;
-    status = d->gpu->calls->clear(d->gpu, ctx, captured ? TL_IN : TL_RUN, memory, bytes);
-    if (captured) status = tl_gpu_beside(d, ctx, status);
+    status = d->gpu->calls->clear(d->gpu, d->ctx, captured ? TL_IN : TL_RUN, memory, bytes);
+    if (captured) status = tl_gpu_beside(d, status);
     if (status) tl_gpu_give(d, memory);
     return status;
 }
@@ -400,7 +400,7 @@ int64_t tl_status_words(const tl_gpu_device *d)
 }
 
 /* The table grows to a power of two, so that it seldom grows. */
-tally_status tl_status_reserve(tl_gpu_device *d, tally *ctx, int64_t needed)
+tally_status tl_status_reserve(tl_gpu_device *d, int64_t needed)
 {
     tl_slot *const s = d->slot;
     int64_t words = STATUS_WORDS_LEAST;
@@ -410,8 +410,8 @@ tally_status tl_status_reserve(tl_gpu_device *d, tally *ctx, int64_t needed)
     while (words < needed) words *= 2;
     if (words > tl_status_words(d)) words = needed;
     tl_gpu_give(d, &s->status_table.memory);
-    const tally_status status = tl_gpu_take_clear(
-        d, ctx, STATUS_HEADER + (size_t)words * STATUS_WORD, &s->status_table.memory);
+    const tally_status status =
+        tl_gpu_take_clear(d, STATUS_HEADER + (size_t)words * STATUS_WORD, &s->status_table.memory);
     s->status_table.words = status ? 0 : words;
     return status;
 }
@@ -441,16 +441,16 @@ void tl_gpu_end_persistent(tl_gpu_device *d, tl_persistent *block)
     free(block->away);
 }
 
-tally_status tl_gpu_come_back(tl_gpu_device *d, tally *ctx, tl_persistent *block)
+tally_status tl_gpu_come_back(tl_gpu_device *d, tl_persistent *block)
 {
-    tally_status status = join(d, ctx, block->slot);
+    tally_status status = join(d, d->ctx, block->slot);
     if (status) return status;
     block->slot = d->slot;
     if (!block->away) return TALLY_OK;
     assert(!block->memory.bytes);
-    status = tl_gpu_take(d, ctx, block->bytes, &block->memory);
-    if (!status) status = tl_write(d->gpu, ctx, &block->memory, 0, block->away, block->bytes);
-    if (!status) status = d->gpu->calls->wait(d->gpu, ctx);
+    status = tl_gpu_take(d, block->bytes, &block->memory);
+    if (!status) status = tl_write(d->gpu, d->ctx, &block->memory, 0, block->away, block->bytes);
+    if (!status) status = d->gpu->calls->wait(d->gpu, d->ctx);
     if (status) {
         tl_gpu_give(d, &block->memory);
         return status;
@@ -461,7 +461,7 @@ tally_status tl_gpu_come_back(tl_gpu_device *d, tally *ctx, tl_persistent *block
     return TALLY_OK;
 }
 
-tally_status tl_gpu_move_to_host(tl_gpu_device *d, tally *ctx)
+tally_status tl_gpu_move_to_host(tl_gpu_device *d)
 {
     tally_status status = TALLY_OK;
     for (tl_persistent *b = d->persistent; b && !status; b = b->next) {
@@ -469,8 +469,8 @@ tally_status tl_gpu_move_to_host(tl_gpu_device *d, tally *ctx)
         if (!b->memory.bytes) continue;
         b->bytes = b->memory.bytes;
         b->away = malloc(b->bytes);
-        status = b->away ? tl_read(d->gpu, ctx, b->away, &b->memory, 0, b->bytes)
-                         : tl_no_memory(ctx, b->bytes, "a copy of device memory");
+        status = b->away ? tl_read(d->gpu, d->ctx, b->away, &b->memory, 0, b->bytes)
+                         : tl_no_memory(d->ctx, b->bytes, "a copy of device memory");
 
         if (!status) {
             release(d, &b->memory);

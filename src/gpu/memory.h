@@ -12,11 +12,10 @@ enum {
     TL_MEASURED = TL_STREAM_EVENTS - 1 /* event: `measure` has read the offsets (call/segments.c) */
 };
 
-/* The program of an operator and a shape. program NULL: each kernel is built at its first launch,
- * as a program of its own (operators of users, and programs that are not embedded). */
+/* The program of a text. program NULL: each kernel is built at its first launch, as a program of
+ * its own (operators of users, and programs that are not embedded). */
 typedef struct tl_built {
-    const tl_scalar *op;
-    const char *shape, *kernel; /* kernel: NULL for all kernels of the shape */
+    tl_text of;
     tl_program *program;
     int captured; /* a graph has launches of it, so it stays loaded */
 } tl_built;
@@ -76,6 +75,7 @@ typedef struct {
     tl_device base;
     tl_gpu *gpu;
     tl_device *cpu; /* tl_gpu_processors */
+    tally *ctx;     /* of the call, from tl_gpu_enter to tl_gpu_leave */
     char name[32];
     int host; /* host memory of this call may still be read: wait before returning */
 
@@ -110,6 +110,22 @@ typedef struct {
 
 static inline tl_gpu_device *tl_gpu_of(tl_device *d) { return (tl_gpu_device *)d; }
 
+/* tl_gpu_calls.mark, follow and reached; errors go to the context of the call. */
+static inline tally_status tl_mark(tl_gpu_device *d, int lane, int event)
+{
+    return d->gpu->calls->mark(d->gpu, d->ctx, lane, event);
+}
+
+static inline tally_status tl_follow(tl_gpu_device *d, int lane, int event)
+{
+    return d->gpu->calls->follow(d->gpu, d->ctx, lane, event);
+}
+
+static inline tally_status tl_reached(tl_gpu_device *d, int event)
+{
+    return d->gpu->calls->reached(d->gpu, d->ctx, event);
+}
+
 /* ---- memory.c: between enter and leave, but for tl_gpu_enter itself ---- */
 
 /* tl_gpu_enter: calls->enter, and chooses the slot of the stream. refused: NULL, or why the call
@@ -121,14 +137,14 @@ void tl_gpu_leave(tl_gpu_device *d);
 static inline int tl_is_captured(const tl_gpu_device *d) { return d->slot->capture != 0; }
 
 /* Refuses the call during a capture. why: the reason, and what to do instead. */
-tally_status tl_no_capture(tl_gpu_device *d, tally *ctx, const char *why);
+tally_status tl_no_capture(tl_gpu_device *d, const char *why);
 
 /* Marks the end of the stream's work, because the context leaves the stream. */
-tally_status tl_gpu_leave_stream(tl_gpu_device *d, tally *ctx);
+tally_status tl_gpu_leave_stream(tl_gpu_device *d);
 
 /* Waits for the stream's work, also after a failure. Returns `status`, or else the error of that
  * work. */
-tally_status tl_gpu_wait(tl_gpu_device *d, tally *ctx, tally_status status);
+tally_status tl_gpu_wait(tl_gpu_device *d, tally_status status);
 
 /* tl_gpu_drain: waits for the work of all streams. tl_gpu_release_slots: frees their memory. */
 void tl_gpu_drain(tl_gpu_device *d);
@@ -139,17 +155,17 @@ int tl_gpu_has_graphs(const tl_gpu_device *d);
 
 /* tl_gpu_take: a block of at least `bytes` bytes, from the pool or new. tl_gpu_give: puts a block
  * into the pool; bytes 0: does nothing. */
-tally_status tl_gpu_take(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *memory);
+tally_status tl_gpu_take(tl_gpu_device *d, size_t bytes, tl_memory *memory);
 void tl_gpu_give(tl_gpu_device *d, tl_memory *memory);
 
 /* During a capture: a new block that no other launch of the graph writes. It belongs to the graph,
  * so memory->bytes is 0. tl_gpu_beside: waits for work in TL_IN, which is not captured, if `status`
  * says that it was issued. */
-tally_status tl_gpu_take_fixed(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *memory);
-tally_status tl_gpu_beside(tl_gpu_device *d, tally *ctx, tally_status status);
+tally_status tl_gpu_take_fixed(tl_gpu_device *d, size_t bytes, tl_memory *memory);
+tally_status tl_gpu_beside(tl_gpu_device *d, tally_status status);
 
 /* The same for any call, and clears the block; during a capture at once. */
-tally_status tl_gpu_take_clear(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *memory);
+tally_status tl_gpu_take_clear(tl_gpu_device *d, size_t bytes, tl_memory *memory);
 
 /* Calls with at least this many bytes in host memory are done in pieces. */
 int64_t tl_pieces_least(const tl_gpu_device *d);
@@ -171,18 +187,13 @@ typedef struct tl_persistent {
 } tl_persistent;
 
 void tl_gpu_begin_persistent(tl_gpu_device *d, tl_persistent *block);
-tally_status tl_gpu_move_to_host(tl_gpu_device *d, tally *ctx);
-tally_status tl_gpu_come_back(tl_gpu_device *d, tally *ctx, tl_persistent *block);
+tally_status tl_gpu_move_to_host(tl_gpu_device *d);
+tally_status tl_gpu_come_back(tl_gpu_device *d, tl_persistent *block);
 void tl_gpu_end_persistent(tl_gpu_device *d, tl_persistent *block);
 
 /* Takes a block and copies host data into it; during a capture at once, and the block then belongs
  * to the graph. */
-tally_status tl_gpu_upload(tl_gpu_device *d, tally *ctx, const void *data, size_t bytes,
-                           tl_memory *to);
-
-/* Finds the program of an operator and a shape (gpu.h: a static string), or builds it. */
-tally_status tl_gpu_program(tl_gpu_device *d, tally *ctx, const tl_scalar *op, const char *shape,
-                            tl_built *program);
+tally_status tl_gpu_upload(tl_gpu_device *d, const void *data, size_t bytes, tl_memory *to);
 
 /* Returns the processors, which compute what the GPU does not. */
 tl_device *tl_gpu_processors(tl_gpu_device *d);
@@ -202,5 +213,5 @@ int tl_gpu_holds(tl_gpu_device *d, const void *p);
 /* The status table of single-launch kernels: the most words that it may have, and a call that
  * makes it at least `needed` words long. */
 int64_t tl_status_words(const tl_gpu_device *d);
-tally_status tl_status_reserve(tl_gpu_device *d, tally *ctx, int64_t needed);
+tally_status tl_status_reserve(tl_gpu_device *d, int64_t needed);
 #endif

@@ -33,8 +33,7 @@ tl_scalar tl_gpu_variant_of(const tl_scalar *op, int marked)
     return v;
 }
 
-tally_status tl_gpu_variant(tl_gpu_device *d, tally *ctx, const tl_scalar *op, int marked,
-                            const tl_scalar **to)
+tally_status tl_gpu_variant(tl_gpu_device *d, const tl_scalar *op, int marked, const tl_scalar **to)
 {
     const int masked = marked ? TL_MASKED_MARK : op->masked;
     *to = op;
@@ -47,7 +46,7 @@ tally_status tl_gpu_variant(tl_gpu_device *d, tally *ctx, const tl_scalar *op, i
         }
 
     tl_variant *v = malloc(sizeof *v);
-    if (!v) return tl_no_memory(ctx, sizeof *v, "an operator");
+    if (!v) return tl_no_memory(d->ctx, sizeof *v, "an operator");
 
     *v = (tl_variant){tl_gpu_variant_of(op, marked), op, d->variants};
     d->variants = v;

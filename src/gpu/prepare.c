@@ -24,7 +24,7 @@ static const char HOST_DATA[] =
     "bitmaps or elements are in host memory: copy them to the device before";
 
 /* Provides only the bitmap of v. */
-static tally_status open_bits(tl_gpu_device *d, tally *ctx, const tally_view *v, tl_gpu_input *s)
+static tally_status open_bits(tl_gpu_device *d, const tally_view *v, tl_gpu_input *s)
 {
     int64_t low, high;
     if (!v->valid) return TALLY_OK;
@@ -32,14 +32,13 @@ static tally_status open_bits(tl_gpu_device *d, tally *ctx, const tally_view *v,
     const int64_t first = (v->valid_offset + low) >> 3,
                   end = ((v->valid_offset + high - 1) >> 3) + 1;
     const tally_status status =
-        tl_array_open(d, ctx, v->valid + first, end - first, HOST_DATA, &s->bits);
+        tl_array_open(d, v->valid + first, end - first, HOST_DATA, &s->bits);
     s->bit =
         8 * (s->bits.byte - first) + v->valid_offset + (v->offsets ? v->offsets[0] * v->stride : 0);
     return status;
 }
 
-static tally_status open_source(tl_gpu_device *d, tally *ctx, const tally_view *v, int across,
-                                tl_gpu_input *s)
+static tally_status open_source(tl_gpu_device *d, const tally_view *v, int across, tl_gpu_input *s)
 {
     const int64_t bytes = (int64_t)tally_dtype_size(v->dtype);
     int64_t low, high;
@@ -49,9 +48,9 @@ static tally_status open_source(tl_gpu_device *d, tally *ctx, const tally_view *
     s->outer = across ? v->stride : v->row_stride;
     tl_view_extent(v, bytes, &low, &high);
     const tally_status status =
-        tl_array_open(d, ctx, tl_offset(v->data, low), high - low, HOST_DATA, &s->data);
+        tl_array_open(d, tl_offset(v->data, low), high - low, HOST_DATA, &s->data);
     s->data.byte += (v->offsets ? v->offsets[0] * v->stride * bytes : 0) - low;
-    return status ? status : open_bits(d, ctx, v, s);
+    return status ? status : open_bits(d, v, s);
 }
 
 static void close_source(tl_gpu_device *d, tl_gpu_input *s)
@@ -91,15 +90,14 @@ static tally_view view_of(const tally_view *in, const layout *l, const tl_memory
         .offsets = in->offsets};
 }
 
-static tally_status launch(tl_gpu_device *d, tally *ctx, const tl_call *c, const layout *of,
+static tally_status launch(tl_gpu_device *d, const tl_call *c, const layout *of,
                            const tl_gpu_input *s, const tl_prepared *p)
 {
     const tl_form *const form = c->form;
     const tally_view *const in = c->in;
     const tl_gpu_input *const x = &s[0], *const y = &s[1]; /* y is empty if there is one input */
     const tally_view *const other = in->next;
-    tl_built program = {0};
-    const tl_launch l = {d, ctx, &program};
+    tl_launch l;
     const int64_t flags =
         (form->kind == TL_FORM_MARK ? PREPARE_QUIET : 0) |
         (form->named->masked ? PREPARE_MASKED : 0) |
@@ -109,25 +107,22 @@ static tally_status launch(tl_gpu_device *d, tally *ctx, const tl_call *c, const
         /* otherwise all elements are one row */
         (x->outer != of->inner * x->inner || (other && y->outer != of->inner * y->inner));
     /* one program for all calls */
-    tally_status status = tl_gpu_program(d, ctx, p->count_plan.op, "prepare", &program);
+    tally_status status = tl_gpu_program(d, p->count_plan.op, "prepare", &l);
     if (status) return status;
 
     return TL_GO(
         &l, prepare, (of->total + PREPARE_THREADS - 1) / PREPARE_THREADS,
-        .x_source = TL_ARGUMENTS(
-            x_source_part, .x_data = tl_memory_of(&x->data.memory), .x_byte = tl_i64(x->data.byte),
-            .x_inner = tl_i64(x->inner), .x_outer = tl_i64(x->outer), .x_type = tl_i64(x->type),
-            .x_bits = tl_memory_of(in->valid ? &x->bits.memory : NULL), .x_bit = tl_i64(x->bit)),
-        .y_source =
-            TL_ARGUMENTS(y_source_part, .y_data = tl_memory_of(other ? &y->data.memory : NULL),
-                         .y_byte = tl_i64(y->data.byte), .y_inner = tl_i64(y->inner),
-                         .y_outer = tl_i64(y->outer), .y_type = tl_i64(y->type),
-                         .y_bits = tl_memory_of(other && other->valid ? &y->bits.memory : NULL),
-                         .y_bit = tl_i64(y->bit)),
-        .count = tl_i64(of->total), .inner = tl_i64(rows ? of->inner : of->total),
-        .flags = tl_i64(flags), .to_type = tl_i64(tl_gpu_type(form->op->dtype)),
-        .fill = tl_i64((int64_t)form->fill), .to = tl_memory_of(&p->memory),
-        .counts = tl_memory_of(p->counted ? &p->counts : NULL));
+        .x_source =
+            TL_ARGUMENTS(x_source_part, .x_data = x->data.memory.handle, .x_byte = x->data.byte,
+                         .x_inner = x->inner, .x_outer = x->outer, .x_type = x->type,
+                         .x_bits = in->valid ? x->bits.memory.handle : NULL, .x_bit = x->bit),
+        .y_source = TL_ARGUMENTS(
+            y_source_part, .y_data = other ? y->data.memory.handle : NULL, .y_byte = y->data.byte,
+            .y_inner = y->inner, .y_outer = y->outer, .y_type = y->type,
+            .y_bits = other && other->valid ? y->bits.memory.handle : NULL, .y_bit = y->bit),
+        .count = of->total, .inner = rows ? of->inner : of->total, .flags = flags,
+        .to_type = tl_gpu_type(form->op->dtype), .fill = (int64_t)form->fill,
+        .to = p->memory.handle, .counts = p->counted ? p->counts.handle : NULL);
 }
 
 int tl_is_counted(const tl_call *c)
@@ -136,7 +131,7 @@ int tl_is_counted(const tl_call *c)
            (c->form->kind != TL_FORM_PLAIN || c->form->named->masked);
 }
 
-tally_status tl_prepare(tl_gpu_device *d, tally *ctx, const tl_call *c, int counted, tl_prepared *p)
+tally_status tl_prepare(tl_gpu_device *d, const tl_call *c, int counted, tl_prepared *p)
 {
     const tl_form *const form = c->form;
     const tally_view *const in = c->in;
@@ -146,18 +141,19 @@ tally_status tl_prepare(tl_gpu_device *d, tally *ctx, const tl_call *c, int coun
     int64_t bytes;
 
     *p = (tl_prepared){.count_plan = *c->count, .counted = counted};
-    tally_status status = tl_gpu_plan(&d->base, ctx, form->op, form->par, TL_FOR_DEVICE, &p->plan);
-    if (!status) status = tl_gpu_variant(d, ctx, form->op, form->par.marked, &op);
+    tally_status status =
+        tl_gpu_plan(&d->base, d->ctx, form->op, form->par, TL_FOR_DEVICE, &p->plan);
+    if (!status) status = tl_gpu_variant(d, form->op, form->par.marked, &op);
     if (status) return status;
 
     p->plan.op = op;
     if (__builtin_mul_overflow(l.total, (int64_t)op->elem_bytes, &bytes))
-        return tl_no_memory(ctx, SIZE_MAX, "a dense copy of the elements");
+        return tl_no_memory(d->ctx, SIZE_MAX, "a dense copy of the elements");
     for (const tally_view *v = in; !status && v; v = v->next)
-        status = open_source(d, ctx, v, l.across, &s[v != in]);
-    if (!status) status = tl_gpu_take(d, ctx, (size_t)bytes, &p->memory);
-    if (!status && counted) status = tl_gpu_take(d, ctx, (size_t)l.total, &p->counts);
-    if (!status) status = launch(d, ctx, c, &l, s, p);
+        status = open_source(d, v, l.across, &s[v != in]);
+    if (!status) status = tl_gpu_take(d, (size_t)bytes, &p->memory);
+    if (!status && counted) status = tl_gpu_take(d, (size_t)l.total, &p->counts);
+    if (!status) status = launch(d, c, &l, s, p);
     close_source(d, &s[0]);
     close_source(d, &s[1]);
     if (status) return status;
@@ -211,26 +207,27 @@ int tl_in_place_takes(tl_gpu_device *d, const tl_call *c)
            !(in->rows > 1 && llabs(in->row_stride) < in->n) && verb_takes(d, c);
 }
 
-tally_status tl_in_place_open(tl_gpu_device *d, tally *ctx, const tl_form *form,
-                              const tally_view *in, tl_in_place *p, tl_batch *b)
+tally_status tl_in_place_open(tl_gpu_device *d, const tl_form *form, const tally_view *in,
+                              tl_in_place *p, tl_batch *b)
 {
     const tl_scalar *op;
     *p = (tl_in_place){.fill = (int64_t)form->fill,
                        .bits = in->valid || (in->next && in->next->valid)};
     *b = (tl_batch){0};
-    tally_status status = tl_gpu_plan(&d->base, ctx, form->op, form->par, TL_FOR_DEVICE, &p->plan);
-    if (!status) status = tl_gpu_variant(d, ctx, form->op, form->par.marked, &op);
-    if (!status) status = tl_batch_open(d, ctx, &p->plan, &tl_no_piece, in, b);
+    tally_status status =
+        tl_gpu_plan(&d->base, d->ctx, form->op, form->par, TL_FOR_DEVICE, &p->plan);
+    if (!status) status = tl_gpu_variant(d, form->op, form->par.marked, &op);
+    if (!status) status = tl_batch_open(d, &p->plan, in, b);
     if (status) return status;
 
     p->plan.op = op;
     b->plan = &p->plan;
     b->in_place = p;
-    status = open_bits(d, ctx, in, &p->x);
+    status = open_bits(d, in, &p->x);
     p->y = p->x;
     p->y.data = b->x;
     p->y.data.owned = p->y.bits.owned = 0;
-    if (!status && in->next) status = open_source(d, ctx, in->next, 0, &p->y);
+    if (!status && in->next) status = open_source(d, in->next, 0, &p->y);
 
     /* one bitmap serves as both; the input that has it owns it */
     if (in->next && !in->valid) p->x.bits = p->y.bits, p->x.bit = p->y.bit, p->x.bits.owned = 0;

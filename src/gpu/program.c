@@ -238,16 +238,18 @@ static void add_variant(tl_buffer *b, const tl_scalar *op, const char *shape, in
     add_scan_single(b, op, 1);
 }
 
-static void dump(const tl_scalar *op, const char *shape, const char *prelude, const tl_buffer *b)
+static void dump(const tl_text *t, const tl_buffer *b)
 {
+    static const char *const inputs[] = {"", "_two", "_bits"};
+    const tl_scalar *const op = t->op;
     const char *folder = getenv("TALLY_DUMP");
     char path[512];
     if (!folder || !*folder) return;
 
-    snprintf(path, sizeof path, "%s/%s%s-%s-%s-%s.%s", folder,
+    snprintf(path, sizeof path, "%s/%s%s-%s-%s-%s%s.%s", folder,
              op->masked == TL_MASKED_MARK ? "marked_" : "", op->file, tally_dtype_name(op->dtype),
-             op->acc ? tally_dtype_name(op->acc) : "none", shape,
-             tl_is_cuda(prelude) ? "cu" : "cl");
+             op->acc ? tally_dtype_name(op->acc) : "none", t->kernel ? t->kernel : t->shape,
+             t->kernel ? "" : inputs[t->inputs], tl_is_cuda(t->prelude) ? "cu" : "cl");
     FILE *f = fopen(path, "wb");
     if (!f) return;
     fwrite(b->text, 1, b->length, f);
@@ -267,7 +269,7 @@ static tally_status end(tally *ctx, tl_buffer *b, const tl_text *t, char **text,
                        what);
     }
 
-    dump(t->op, what, t->prelude, b);
+    dump(t, b);
     *text = b->text;
     *length = b->length;
 
@@ -276,24 +278,20 @@ static tally_status end(tally *ctx, tl_buffer *b, const tl_text *t, char **text,
 
 /* What a shape's text consists of. */
 typedef struct {
-    const char *shape; /* without _two, _bits, _segments and _wave */
-    int in_place, bits, prepare, law, chunks, cuda;
+    const char *shape; /* without _segments and _wave */
+    int in_place, prepare, law, chunks, cuda;
     int segments, variant;        /* a variant of one kernel: "_segments" or "_wave" */
     const window_program *window; /* NULL: no windows */
 } contents;
 
 static contents contents_of(const tl_text *t)
 {
-    static const char *const bases[] = {"reduce", "scan", "window_flat", "window_cut", "window"};
-    contents c = {.shape = t->shape, .cuda = tl_is_cuda(t->prelude)};
+    contents c = {
+        .shape = t->shape, .in_place = t->inputs != TL_ONE_INPUT, .cuda = tl_is_cuda(t->prelude)};
 
-    c.bits = strstr(t->shape, "_bits") != NULL;
-    c.in_place = c.bits || strstr(t->shape, "_two");
     c.segments = strstr(t->shape, "_segments") != NULL;
     c.variant = c.segments || strstr(t->shape, "_wave");
-    for (size_t i = 0;
-         (c.in_place || c.variant) && c.shape == t->shape && i < sizeof bases / sizeof *bases; i++)
-        if (!strncmp(t->shape, bases[i], strlen(bases[i]))) c.shape = bases[i];
+    if (c.variant) c.shape = *t->shape == 'r' ? "reduce" : "scan";
 
     /* these have no schedule */
     c.prepare = !strcmp(c.shape, "prepare");
@@ -395,7 +393,8 @@ tally_status tl_program_text(tally *ctx, const tl_text *t, char **text, size_t *
     tl_buffer b = {0};
 
     if (t->kernel) tl_addf(&b, "#define TL_ONE_KERNEL 1\n#define TL_PICK_%s 0, 1\n", t->kernel);
-    if (c.in_place) tl_addf(&b, "#define TL_IN_PLACE 1\n#define TL_BITS %d\n", c.bits);
+    if (c.in_place)
+        tl_addf(&b, "#define TL_IN_PLACE 1\n#define TL_BITS %d\n", t->inputs == TL_BITMAPS);
     tl_addf(&b, "#define SEGMENTS %d\n", c.segments);
     tl_add_file(&b, t->prelude);
 

@@ -26,13 +26,14 @@ static reduce_plan plan_reduce(const tl_gpu_device *d, const tl_batch *b)
 {
     const int log = ELEMENTS_LOG + TILE_WARPS_LOG; /* log2 of the elements of the smallest tile */
     const int64_t worth = (int64_t)TILES_PER_PROCESSOR * d->gpu->processors;
-    const int usual = b->plan->op->elem_bytes > 4 ? TILE_LOG_MOST - 1 : TILE_LOG_MOST;
     reduce_plan p = {.packed = b->has_short, .warps = tl_by_warp_takes(d, b, 0)};
 
-    while (p.more < usual && b->n >> (log + p.more + 1) >= worth) p.more++;
+    while (p.more < TILE_LOG_MOST - (b->plan->op->elem_bytes > 4) &&
+           b->n >> (log + p.more + 1) >= worth)
+        p.more++;
     while (p.more < TILE_MORE && b->n >> (log + p.more) >= TILES_MOST) p.more++;
     p.tiles = b->n >> (log + p.more);
-    p.words = (p.tiles ? p.tiles : 1) * ((tl_gpu_state_bytes(b->plan->op) + 7) / 8);
+    p.words = (p.tiles ? p.tiles : 1) * ((b->state_bytes + 7) / 8);
     p.single_pass = d->gpu->calls->single_launch && b->rows == 1 && !b->listed && b->long_count &&
                     p.tiles < TILES_MOST && p.words <= tl_status_words(d);
     p.levels = b->long_count && !p.single_pass && (!p.warps || b->listed);
@@ -46,12 +47,11 @@ static tally_status reduce_single(const tl_launch *l, const tl_batch *b, const t
 {
     tl_gpu_device *d = l->d;
     assert(b->rows == 1 && p->tiles < TILES_MOST);
-    tally_status status = tl_status_reserve(d, l->ctx, p->words);
+    tally_status status = tl_status_reserve(d, p->words);
     if (status) return status;
-    return TL_GO_AS(
-        l, reduce_single, p->tiles ? p->tiles : 1, TL_SHARED_JOBS,
-        .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES), .results = tl_results_arguments(r),
-        .status_table = tl_memory_of(&d->slot->status_table.memory), .more = tl_i64(p->more));
+    return TL_GO_AS(l, reduce_single, p->tiles ? p->tiles : 1, TL_SHARED_JOBS, .batch = b->longs,
+                    .results = r->arguments, .status_table = d->slot->status_table.memory.handle,
+                    .more = p->more);
 }
 
 tally_status tl_make_nodes(const tl_launch *l, const tl_batch *b, tl_memory *nodes)
@@ -59,22 +59,19 @@ tally_status tl_make_nodes(const tl_launch *l, const tl_batch *b, tl_memory *nod
     int64_t all = 1;
     assert(b->long_count > 0 && b->levels > 0 && b->levels <= TL_GPU_LEVELS);
     for (int k = 1; k <= b->levels; k++) all += b->counts[k];
-    tally_status status =
-        tl_gpu_take(l->d, l->ctx, (size_t)all * (size_t)tl_gpu_state_bytes(b->plan->op), nodes);
+    tally_status status = tl_gpu_take(l->d, (size_t)all * (size_t)b->state_bytes, nodes);
     if (status) return status;
 
-    const tl_arguments_batch_part batch = tl_batch_arguments(b, TL_LONG_SEQUENCES);
-    const tl_memory_argument to = tl_memory_of(nodes);
-    const int across = tl_batch_columns(b);
-    if (across) {
+    const tl_handle to = tl_handle_of(nodes);
+    if (b->columns_log) {
         const int64_t jobs = tl_column_groups(b) * tl_level_count(b->n, 1);
-        status = TL_GO(l, columns, jobs, .batch = batch, .to = to, .log = tl_i64(tl_columns_log(b)),
-                       .jobs = tl_i64(jobs));
+        status = TL_GO(l, columns, jobs, .batch = b->longs, .to = to, .log = b->columns_log,
+                       .jobs = jobs);
     }
 
-    for (int k = across ? 2 : 1; !status && k <= b->levels; k++)
-        status = TL_GO(l, nodes, b->counts[k], .batch = batch, .nodes = to, .level = tl_i64(k),
-                       .jobs = tl_i64(b->counts[k]));
+    for (int k = b->columns_log ? 2 : 1; !status && k <= b->levels; k++)
+        status = TL_GO(l, nodes, b->counts[k], .batch = b->longs, .nodes = to, .level = k,
+                       .jobs = b->counts[k]);
 
     return status;
 }
@@ -83,22 +80,19 @@ tally_status tl_make_nodes(const tl_launch *l, const tl_batch *b, tl_memory *nod
 static tally_status finish(const tl_launch *l, const tl_batch *b, const tl_results *r,
                            const tl_memory *nodes)
 {
-    return TL_GO(l, finish, b->long_count, .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES),
-                 .nodes = tl_memory_of(nodes), .top = tl_i64(b->levels),
-                 .results = tl_results_arguments(r));
+    return TL_GO(l, finish, b->long_count, .batch = b->longs, .nodes = tl_handle_of(nodes),
+                 .top = b->levels, .results = r->arguments);
 }
 
-tally_status tl_reduce_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
+tally_status tl_reduce_batch(tl_gpu_device *d, const tl_batch *b, const tl_results *r,
                              const tl_call *c)
 {
     const reduce_plan p = plan_reduce(d, b);
     tl_memory nodes = {0};
-    tl_built program;
-    const tl_launch l = {d, ctx, &program};
+    tl_launch l;
 
     (void)c;
-    tally_status status = tl_gpu_program(
-        d, ctx, b->plan->op, tl_in_place_shape(b, "reduce", "reduce_two", "reduce_bits"), &program);
+    tally_status status = tl_batch_program(d, b, "reduce", &l);
     if (!status && p.single_pass) status = reduce_single(&l, b, r, &p);
     if (!status && p.levels) status = tl_make_nodes(&l, b, &nodes);
     if (!status && p.packed) status = tl_segmented_reduce(&l, b, r);

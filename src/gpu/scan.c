@@ -30,7 +30,7 @@ static single_plan plan_tiles(const tl_batch *b, int log, int stages)
         nodes += b->rows * ((p.tiles >> (RADIX_LOG * k)) + 1);
         if ((p.tiles - 1) >> (RADIX_LOG * k)) p.levels = k;
     }
-    p.words = nodes * ((tl_gpu_state_bytes(b->plan->op) + 7) / 8);
+    p.words = nodes * ((b->state_bytes + 7) / 8);
     return p;
 }
 
@@ -77,14 +77,14 @@ static tile_size choose_tiles(const tl_gpu_device *d, const tl_batch *b)
 {
     const tl_scalar *const op = b->plan->op;
     if (!d->gpu->calls->single_launch || !tl_gpu_scan_tile(op, 0).blocks || b->listed ||
-        !b->long_count || tl_batch_columns(b))
+        !b->long_count || b->columns_log)
         return NO_TILES;
     if (plan_wave(d, b).log) return WAVE;
 
     /* With large states, a row's last tile, which is partly idle, costs more than several
      * launches. */
     const single_plan large = plan_large(b);
-    const int idle = tl_gpu_state_bytes(op) > 8 && b->rows > 1 && b->n < (int64_t)4 << large.log;
+    const int idle = b->state_bytes > 8 && b->rows > 1 && b->n < (int64_t)4 << large.log;
     return tl_gpu_scans_in_steps(op) || idle || !can_scan_single(d, b, &large) ? NO_TILES
                                                                                : LARGE_TILES;
 }
@@ -93,11 +93,9 @@ static tl_arguments_tiled_part tiled_arguments(const tl_gpu_device *d, const tl_
                                                const tl_results *r, const single_plan *p,
                                                int64_t jobs, const tl_before *from)
 {
-    return TL_ARGUMENTS(tiled_part, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
-                        .results = tl_results_arguments(r),
-                        .status_table = tl_memory_of(&d->slot->status_table.memory),
-                        .tiles = tl_i64(p->tiles), .levels = tl_i64(p->levels),
-                        .jobs = tl_i64(jobs), .seeding = tl_seeding_arguments(from));
+    return TL_ARGUMENTS(tiled_part, .batch = b->all, .results = r->arguments,
+                        .status_table = d->slot->status_table.memory.handle, .tiles = p->tiles,
+                        .levels = p->levels, .jobs = jobs, .seeding = *from);
 }
 
 static tally_status scan_single(const tl_launch *l, const tl_batch *b, const tl_results *r,
@@ -109,14 +107,14 @@ static tally_status scan_single(const tl_launch *l, const tl_batch *b, const tl_
     const int64_t jobs = p.tiles * b->rows, most = (int64_t)tile.blocks * d->gpu->processors;
 
     assert(p.tiles > 0 && p.tiles < TILES_END && p.levels < STATUS_LEVELS);
-    tally_status status = tl_status_reserve(d, l->ctx, p.words);
+    tally_status status = tl_status_reserve(d, p.words);
     if (status) return status;
 
     assert(p.words <= d->slot->status_table.words);
     if (wave) p.levels = p.log - tile.log;
     const tl_arguments_tiled_part tiled = tiled_arguments(d, b, r, &p, jobs, from);
     return TL_GO(l, scan_single, wave || jobs < most ? jobs : most, .tiled = tiled,
-                 .local_bytes = tl_local_bytes(p.local));
+                 .local_bytes = p.local);
 }
 
 /* ---- scans of columns in one launch ---- */
@@ -124,14 +122,13 @@ static tally_status scan_single(const tl_launch *l, const tl_batch *b, const tl_
 /* The rows of a tile, the tiles of a column, and the words of the status table. */
 static single_plan plan_scan_down(const tl_batch *b)
 {
-    const int log = tl_columns_log(b);
+    const int log = b->columns_log;
     const int64_t tile = (int64_t)tl_gpu_down_rows(b->plan->op) * TILE_WARPS << (5 - log),
                   width = tl_column_groups(b) << log;
     single_plan p = {.tiles = (b->n + tile - 1) / tile};
     while ((p.tiles - 1) >> (COLUMN_LOG * p.levels)) p.levels++;
     for (int k = 0; k < COLUMN_LEVELS; k++)
-        p.words += width * ((p.tiles >> (COLUMN_LOG * k)) + 1) *
-                   ((tl_gpu_state_bytes(b->plan->op) + 7) / 8);
+        p.words += width * ((p.tiles >> (COLUMN_LOG * k)) + 1) * ((b->state_bytes + 7) / 8);
     return p;
 }
 
@@ -139,9 +136,9 @@ static single_plan plan_scan_down(const tl_batch *b)
 static int64_t down_local_bytes(const tl_batch *b)
 {
     const tl_scalar *const op = b->plan->op;
-    const int log = tl_columns_log(b), bytes = op->elem_bytes;
+    const int log = b->columns_log, bytes = op->elem_bytes;
     const int64_t line = bytes * (b->rows < LANES ? b->rows : LANES);
-    return DOWN_BYTES(tl_gpu_state_bytes(op)) +
+    return DOWN_BYTES(b->state_bytes) +
            (DOWN_PITCH(tl_gpu_down_rows(op), line, bytes << log) * TILE_WARPS << (5 - log));
 }
 
@@ -151,7 +148,7 @@ static int64_t down_local_bytes(const tl_batch *b)
 static int can_scan_down(const tl_gpu_device *d, const tl_batch *b)
 {
     const int few = b->plan->op->elem_bytes > 4 && b->rows > LANES / 2 && b->rows < LANES * 3 / 4;
-    if (!d->gpu->calls->single_launch || !tl_batch_columns(b) || b->in_place || !b->long_count ||
+    if (!d->gpu->calls->single_launch || !b->columns_log || b->in_place || !b->long_count ||
         !tl_gpu_down_rows(b->plan->op) || few)
         return 0;
     const single_plan p = plan_scan_down(b);
@@ -168,11 +165,11 @@ static tally_status scan_down(const tl_launch *l, const tl_batch *b, const tl_re
     const int64_t groups = jobs < most ? jobs : most;
 
     assert(p.levels < COLUMN_LEVELS && p.tiles > 0 && groups > 0);
-    tally_status status = tl_status_reserve(d, l->ctx, p.words);
+    tally_status status = tl_status_reserve(d, p.words);
     if (status) return status;
-    return TL_GO(
-        l, scan_down, groups * TILE_WARPS, .tiled = tiled_arguments(d, b, r, &p, jobs, from),
-        .log = tl_i64(tl_columns_log(b)), .local_bytes = tl_local_bytes(down_local_bytes(b)));
+    return TL_GO(l, scan_down, groups * TILE_WARPS,
+                 .tiled = tiled_arguments(d, b, r, &p, jobs, from), .log = b->columns_log,
+                 .local_bytes = down_local_bytes(b));
 }
 
 /* ---- scans in several launches ---- */
@@ -184,14 +181,12 @@ static tally_status make_prefix(const tl_launch *l, const tl_batch *b, const tl_
 {
     int64_t all = 1;
     for (int k = 1; k <= b->levels; k++) all += b->counts[k] + b->long_count;
-    tally_status status =
-        tl_gpu_take(l->d, l->ctx, (size_t)all * (size_t)tl_gpu_state_bytes(b->plan->op), prefix);
+    tally_status status = tl_gpu_take(l->d, (size_t)all * (size_t)b->state_bytes, prefix);
     for (int k = b->levels; !status && k >= 1; k--) {
         const int64_t jobs = (k < b->levels ? b->counts[k + 1] : 0) + b->long_count;
-        status = TL_GO(l, down, jobs, .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES),
-                       .nodes = tl_memory_of(nodes), .prefix = tl_memory_of(prefix),
-                       .at_level = tl_i64(k), .jobs = tl_i64(jobs),
-                       .seeding = tl_seeding_arguments(from));
+        status =
+            TL_GO(l, down, jobs, .batch = b->longs, .nodes = tl_handle_of(nodes),
+                  .prefix = tl_handle_of(prefix), .at_level = k, .jobs = jobs, .seeding = *from);
     }
 
     return status;
@@ -202,13 +197,12 @@ static tally_status scan_columns(const tl_launch *l, const tl_batch *b, const tl
                                  const tl_memory *prefix, const tl_before *from)
 {
     /* From 16 columns on, two parts of a chunk beside each other are slower than idle lanes. */
-    const int log = b->rows >= LANES / 2 ? 5 : tl_columns_log(b);
+    const int log = b->rows >= LANES / 2 ? 5 : b->columns_log;
     const int64_t groups = ((b->rows - 1) >> log) + 1,
                   jobs = groups * (tl_level_count(b->n, 1) + (b->n % CHUNK != 0));
-    return TL_GO(l, scan_columns, jobs, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
-                 .prefix = tl_memory_of(b->long_count ? prefix : NULL),
-                 .results = tl_results_arguments(r), .log = tl_i64(log), .jobs = tl_i64(jobs),
-                 .seeding = tl_seeding_arguments(from));
+    return TL_GO(l, scan_columns, jobs, .batch = b->all,
+                 .prefix = b->long_count ? tl_handle_of(prefix) : NULL, .results = r->arguments,
+                 .log = log, .jobs = jobs, .seeding = *from);
 }
 
 /* Scans the elements of the long sequences. */
@@ -216,9 +210,8 @@ static tally_status scan_elements(const tl_launch *l, const tl_batch *b, const t
                                   const tl_memory *prefix, const tl_before *from)
 {
     const int64_t jobs = b->counts[1] + b->long_count;
-    return TL_GO(l, scan, jobs, .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES),
-                 .prefix = tl_memory_of(prefix), .results = tl_results_arguments(r),
-                 .jobs = tl_i64(jobs), .seeding = tl_seeding_arguments(from));
+    return TL_GO(l, scan, jobs, .batch = b->longs, .prefix = tl_handle_of(prefix),
+                 .results = r->arguments, .jobs = jobs, .seeding = *from);
 }
 
 /* ---- the plan of launches ---- */
@@ -238,7 +231,7 @@ static scan_plan plan_scan(const tl_gpu_device *d, const tl_batch *b)
 {
     scan_plan p = {.columns_single = can_scan_down(d, b), .warps = tl_by_warp_takes(d, b, 1)};
     p.single_pass = p.warps ? NO_TILES : choose_tiles(d, b);
-    p.columns = tl_batch_columns(b) && !p.columns_single;
+    p.columns = b->columns_log && !p.columns_single;
     p.levels =
         b->long_count && p.single_pass == NO_TILES && !p.columns_single && (!p.warps || b->listed);
     p.packed = b->has_short && !p.columns;
@@ -247,32 +240,24 @@ static scan_plan plan_scan(const tl_gpu_device *d, const tl_batch *b)
     return p;
 }
 
-tally_status tl_scan_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
+tally_status tl_scan_batch(tl_gpu_device *d, const tl_batch *b, const tl_results *r,
                            const tl_call *c)
 {
     const tl_scalar *op = b->plan->op;
     const tally_scan_options *const o = c->scan;
-    const void *const states = b->piece->before, *const first = states ? states
-                                                                : o    ? o->init
-                                                                       : NULL;
+    const void *const states = b->piece.before, *const first = states ? states : o ? o->init : NULL;
     const size_t first_bytes = states ? (size_t)b->rows * op->state_bytes : op->result_bytes;
     tl_memory nodes = {0}, prefix = {0}, init = {0};
-    const tl_before from = {states  ? SEED_STATES
-                            : first ? SEED_VALUE
-                                    : SEED_NONE,
-                            first ? &init : NULL, o && o->exclusive};
+    tl_before from = {.exclusive = o && o->exclusive,
+                      .seeded = states  ? SEED_STATES
+                                : first ? SEED_VALUE
+                                        : SEED_NONE};
     const scan_plan p = plan_scan(d, b);
-    tl_built program;
-    const tl_launch l = {d, ctx, &program};
+    tl_launch l;
 
-    tally_status status = first ? tl_gpu_upload(d, ctx, first, first_bytes, &init) : TALLY_OK;
-    if (!status)
-        status = tl_gpu_program(
-            d, ctx, op,
-            p.single_pass == WAVE
-                ? tl_in_place_shape(b, "scan_wave", "scan_wave_two", "scan_wave_bits")
-                : tl_in_place_shape(b, "scan", "scan_two", "scan_bits"),
-            &program);
+    tally_status status = first ? tl_gpu_upload(d, first, first_bytes, &init) : TALLY_OK;
+    from.init = init.handle;
+    if (!status) status = tl_batch_program(d, b, p.single_pass == WAVE ? "scan_wave" : "scan", &l);
 
     if (!status && p.columns_single) status = scan_down(&l, b, r, &from);
     if (!status && p.single_pass != NO_TILES)

@@ -31,16 +31,15 @@ static int64_t sequences_per_job(const tl_launch *l, const tl_batch *b)
 typedef struct segmented_launch {
     tl_arguments_segmented_part arguments;
     int64_t jobs; /* in the unit of tl_go: counted in all warps of a block */
-    tl_local_bytes_argument capacity;
+    int64_t capacity;
 } segmented_launch;
 
 /* The program of a shape. It is another one for segments. */
 static tally_status program_of(const tl_launch *l, const tl_batch *b, const char *of_segments,
-                               tl_built *program)
+                               tl_launch *to)
 {
-    *program = *l->program;
-    return b->listed ? tl_gpu_program(l->d, l->ctx, l->program->op, of_segments, program)
-                     : TALLY_OK;
+    *to = *l;
+    return b->listed ? tl_gpu_program(l->d, l->program.of.op, of_segments, to) : TALLY_OK;
 }
 
 static segmented_launch launch_of(const tl_launch *l, const tl_batch *b, const tl_results *r,
@@ -52,21 +51,19 @@ static segmented_launch launch_of(const tl_launch *l, const tl_batch *b, const t
     const int64_t warps = fit < 1 ? 1 : fit < all ? fit : all;
 
     assert(each > 0 && (b->listed || each == 1 || each * b->n <= SEGMENTED_ELEMENTS));
-    return (segmented_launch){
-        TL_ARGUMENTS(segmented_part, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
-                     .results = tl_results_arguments(r), .speculative = tl_speculative_arguments(b),
-                     .each = tl_i64(each), .jobs = tl_i64(jobs), .warps = tl_i64(warps)),
-        (jobs / warps + (jobs % warps != 0)) * all, tl_local_bytes(warps * bytes_of_warp)};
+    return (segmented_launch){TL_ARGUMENTS(segmented_part, .batch = b->all, .results = r->arguments,
+                                           .speculative = b->speculative, .each = each,
+                                           .jobs = jobs, .warps = warps),
+                              (jobs / warps + (jobs % warps != 0)) * all, warps * bytes_of_warp};
 }
 
 tally_status tl_segmented_reduce(const tl_launch *l, const tl_batch *b, const tl_results *r)
 {
     const tl_scalar *op = b->plan->op;
     const segmented_launch f =
-        launch_of(l, b, r, SEGMENTED_BYTES(op->elem_bytes, tl_gpu_state_bytes(op), b->listed));
-    tl_built program;
-    const tl_launch short_ones = {l->d, l->ctx, &program};
-    const tally_status status = program_of(l, b, "reduce_segments", &program);
+        launch_of(l, b, r, SEGMENTED_BYTES(op->elem_bytes, b->state_bytes, b->listed));
+    tl_launch short_ones;
+    const tally_status status = program_of(l, b, "reduce_segments", &short_ones);
 
     return status ? status
                   : TL_GO(&short_ones, reduce_short, f.jobs, .segmented = f.arguments,
@@ -85,16 +82,15 @@ tally_status tl_segmented_scan(const tl_launch *l, const tl_batch *b, const tl_r
                                const tl_before *from)
 {
     const tl_scalar *op = b->plan->op;
-    const int64_t bytes = SEGMENTED_SCAN_BYTES(op->elem_bytes, tl_gpu_state_bytes(op),
-                                               op->result_bytes, b->listed, overwrites(op));
+    const int64_t bytes = SEGMENTED_SCAN_BYTES(op->elem_bytes, b->state_bytes, op->result_bytes,
+                                               b->listed, overwrites(op));
     const segmented_launch f = launch_of(l, b, r, bytes);
-    tl_built program;
-    const tl_launch short_ones = {l->d, l->ctx, &program};
-    const tally_status status = program_of(l, b, "scan_segments", &program);
+    tl_launch short_ones;
+    const tally_status status = program_of(l, b, "scan_segments", &short_ones);
 
     return status ? status
                   : TL_GO(&short_ones, scan_short, f.jobs, .segmented = f.arguments,
-                          .seeding = tl_seeding_arguments(from), .local_bytes = f.capacity);
+                          .seeding = *from, .local_bytes = f.capacity);
 }
 
 /* ---- some chunks ---- */
@@ -104,25 +100,23 @@ enum {
     BLOCKS_PER_PROCESSOR = 3     /* resident blocks (BY_WARP_BLOCKS) */
 };
 
-int tl_by_warp_pays(const tl_gpu_device *d, const tl_scalar *op, int64_t rows, int64_t elements,
-                    int scan)
+int tl_by_warp_pays(const tl_gpu_device *d, const tl_batch *b, int64_t elements, int scan)
 {
-    return rows >= (int64_t)SEQUENCES_PER_PROCESSOR * d->gpu->processors &&
-           elements / rows >= BY_WARP_MEAN && (!scan || tl_gpu_state_bytes(op) <= 8);
+    return b->rows >= (int64_t)SEQUENCES_PER_PROCESSOR * d->gpu->processors &&
+           elements / b->rows >= BY_WARP_MEAN && (!scan || b->state_bytes <= 8);
 }
 
 int tl_by_warp_takes(const tl_gpu_device *d, const tl_batch *b, int scan)
 {
     if (b->listed) return b->warp_each;
-    return b->n >= CHUNK && b->n < BY_WARP_END && !b->in_place && !tl_batch_columns(b) &&
-           tl_by_warp_pays(d, b->plan->op, b->rows, b->rows * BY_WARP_MEAN, scan);
+    return b->n >= CHUNK && b->n < BY_WARP_END && !b->in_place && !b->columns_log &&
+           tl_by_warp_pays(d, b, b->rows * BY_WARP_MEAN, scan);
 }
 
 static tl_arguments_long_rows_part arguments_of(const tl_batch *b, const tl_results *r)
 {
-    return TL_ARGUMENTS(long_rows_part, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
-                        .results = tl_results_arguments(r),
-                        .speculative = tl_speculative_arguments(b), .jobs = tl_i64(b->rows));
+    return TL_ARGUMENTS(long_rows_part, .batch = b->all, .results = r->arguments,
+                        .speculative = b->speculative, .jobs = b->rows);
 }
 
 /* Warps of a reduction: one for each sequence; or, if the kernel gives out the sequences from a
@@ -131,7 +125,7 @@ static int64_t reduce_warps(const tl_launch *l, const tl_batch *b)
 {
     const tl_gpu *const gpu = l->d->gpu;
     const int64_t run = (int64_t)BLOCKS_PER_PROCESSOR * gpu->processors * gpu->warps_in_group;
-    return b->speculative && run < b->rows ? run : b->rows;
+    return b->speculative.slot >= 0 && run < b->rows ? run : b->rows;
 }
 
 tally_status tl_by_warp_reduce(const tl_launch *l, const tl_batch *b, const tl_results *r)
@@ -142,6 +136,5 @@ tally_status tl_by_warp_reduce(const tl_launch *l, const tl_batch *b, const tl_r
 tally_status tl_by_warp_scan(const tl_launch *l, const tl_batch *b, const tl_results *r,
                              const tl_before *from)
 {
-    return TL_GO(l, scan_by_warp, b->rows, .long_rows = arguments_of(b, r),
-                 .seeding = tl_seeding_arguments(from));
+    return TL_GO(l, scan_by_warp, b->rows, .long_rows = arguments_of(b, r), .seeding = *from);
 }

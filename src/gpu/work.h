@@ -14,7 +14,7 @@
  *   short.c      sequences that share a warp, or have a warp each
  *   launch.c     programs, launches, times            gpu.c      open and close
  *   program.c    what a program consists of           memory.c   device memory, streams
- *   kernels.c    the kernels' parameters              text.c     writes its text
+ *   text.c       the kernels' parameters, and how a text is written
  *   operators.c  operators as kernels see them */
 #ifndef TALLY_GPU_WORK_H
 #define TALLY_GPU_WORK_H
@@ -27,8 +27,7 @@
 
 enum { TL_GPU_LEVELS = 8 }; /* 2^62 elements have 7 levels */
 
-/* How a call of a shape belongs to a larger call that is done in pieces. tl_no_piece: the call is
- * not part of a larger one. */
+/* How a call of a shape belongs to a larger call that is done in pieces. All 0: it does not. */
 typedef struct tl_piece {
     /* who waits for results and errors: the call itself, or the pipeline (call/stage.c) */
     enum { TL_CALL_WAITS, TL_PIPE_WAITS } end;
@@ -42,50 +41,48 @@ typedef struct tl_piece {
     const void *before;
 } tl_piece;
 
-extern const tl_piece tl_no_piece;
-
 /* operators.c: returns the device's own copy of op where the kernels need one that differs
  * (tl_gpu_variant_of), else op itself. */
-tally_status tl_gpu_variant(tl_gpu_device *d, tally *ctx, const tl_scalar *op, int marked,
+tally_status tl_gpu_variant(tl_gpu_device *d, const tl_scalar *op, int marked,
                             const tl_scalar **to);
 void tl_gpu_drop_variants(tl_gpu_device *d);
 
-/* What every launch of a call needs. */
+/* What a launch needs. */
 typedef struct tl_launch {
     tl_gpu_device *d;
-    tally *ctx;
-    const tl_built *program;
+    tl_built program;
 } tl_launch;
+
+/* Finds the program of an operator and a shape (gpu.h: a static string), or builds it. */
+tally_status tl_gpu_program(tl_gpu_device *d, const tl_scalar *op, const char *shape, tl_launch *l);
 
 /* Launches a kernel; jobs 0: launches nothing. With TL_GROUPS, jobs counts warps if the kernel's
  * threads are WARPS, else thread blocks. There are at most as many thread blocks as keep the device
  * busy, so a kernel loops over its jobs. */
 tally_status tl_go(const tl_launch *l, tl_gpu_kernel_id kernel, int64_t jobs, tl_spread spread,
-                   const tl_argument *arguments, int count);
+                   const void *arguments);
 #define TL_GO_AS(l, kernel, jobs, spread, ...) \
     ({ \
         const tl_arguments_##kernel a_ = TL_ARGUMENTS(kernel, __VA_ARGS__); \
-        tl_go(l, TL_KERNEL_##kernel, jobs, spread, (const tl_argument *)(const void *)&a_, \
-              (int)(sizeof a_ / sizeof(tl_argument))); \
+        tl_go(l, TL_KERNEL_##kernel, jobs, spread, &a_); \
     })
 
 /* tl_go with the kernel and its arguments given by name (kernels.h). */
 #define TL_GO(l, kernel, jobs, ...) TL_GO_AS(l, kernel, jobs, TL_GROUPS, __VA_ARGS__)
 
-/* A speculative launch: a kernel is launched before the host has read what `measure` found of the
- * offsets (gpu/kernel/short/speculate.cl, call/segments.c). */
-typedef struct tl_speculation {
-    tl_memory measured;
-    int64_t slot, most;
-    int by_warp;
-} tl_speculation;
-
 /* A view on the device, in the form that kernels take (gpu/kernel/batch.cl). */
 typedef struct tl_batch {
     const tl_plan *plan;
     tl_array x; /* at element 0 of row 0 */
-    const tl_piece *piece;
+    tl_piece piece;
     int64_t row_stride, stride, n, rows, elements; /* elements: of all sequences */
+    int state_bytes;                               /* tl_gpu_state_bytes */
+
+    /* 0; or the sequences are columns: neighbouring elements of one lie further apart than
+     * neighbouring sequences. Reductions and scans place columns on lanes (kernel/columns.cl);
+     * columns_log: log2 of the columns that share a warp, the least power of two that takes all
+     * columns, from 2 to LANES. */
+    int columns_log;
 
     /* NULL: there are none, or they are on the device (call/segments.c) */
     const int64_t *host_offsets;
@@ -102,83 +99,73 @@ typedef struct tl_batch {
     int has_short; /* true: there are short sequences */
     int levels;
     const struct tl_in_place *in_place; /* NULL, or the other arrays that the kernels read */
-    const tl_speculation *speculative;  /* NULL: the launch is not speculative */
+
+    /* The kernel is launched before the host has read what `measure` found of the offsets
+     * (gpu/kernel/short/speculate.cl, call/segments.c). slot -1: it is not. */
+    tl_arguments_speculative_part speculative;
 
     /* windows: NULL, or the same sequences of bytes: 1 for an element that counts, else 0 */
     const struct tl_batch *counts_of;
+
+    /* What tl_batch_arguments gives; made by tl_batch_seal, before the first launch. */
+    tl_arguments_batch_part all, longs;
 } tl_batch;
+
+/* tl_gpu_program for the inputs of a batch. */
+tally_status tl_batch_program(tl_gpu_device *d, const tl_batch *b, const char *shape, tl_launch *l);
 
 /* Brings `bytes` bytes at p to the device, unless they are there already. refused: why a host array
  * cannot be captured into a graph. */
-tally_status tl_array_open(tl_gpu_device *d, tally *ctx, const void *p, int64_t bytes,
-                           const char *refused, tl_array *a);
+tally_status tl_array_open(tl_gpu_device *d, const void *p, int64_t bytes, const char *refused,
+                           tl_array *a);
 void tl_array_close(tl_gpu_device *d, tl_array *a);
 
-tally_status tl_batch_open(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_piece *piece,
-                           const tally_view *in, tl_batch *b);
+tally_status tl_batch_open(tl_gpu_device *d, const tl_plan *plan, const tally_view *in,
+                           tl_batch *b);
 
 /* tl_batch_of: the batch of a view, without memory. tl_batch_data: brings the elements that v
  * covers, of `bytes` bytes each, to the device; v has the data of the batch's view. */
-tl_batch tl_batch_of(const tl_plan *plan, const tl_piece *piece, const tally_view *in);
-tally_status tl_batch_data(tl_gpu_device *d, tally *ctx, const tally_view *v, int64_t bytes,
-                           tl_batch *b);
+tl_batch tl_batch_of(const tl_plan *plan, const tally_view *in);
+tally_status tl_batch_data(tl_gpu_device *d, const tally_view *v, int64_t bytes, tl_batch *b);
 void tl_batch_close(tl_gpu_device *d, tl_batch *b);
 
 /* The number of full nodes of a level in a sequence of n elements (level_count of
  * gpu/kernel/batch.cl). */
 int64_t tl_level_count(int64_t n, int level);
 
-/* True if the batch has many columns: neighbouring elements of a sequence lie further apart than
- * neighbouring sequences. Then each lane takes a sequence. */
+/* True if the batch has so many columns that each lane takes one. */
 int tl_batch_across(const tl_batch *b);
 
-/* The same for any number of columns: reductions and scans place them on lanes
- * (kernel/columns.cl). */
-static inline int tl_batch_columns(const tl_batch *b)
-{
-    return !b->listed && b->rows > 1 && llabs(b->row_stride) < llabs(b->stride);
-}
-
-/* log2 of the columns that share a warp (gpu/kernel/columns.cl): the least power of two that takes
- * all columns, from 2 to LANES. */
-int tl_columns_log(const tl_batch *b);
-
+/* The groups of 2^columns_log columns. */
 static inline int64_t tl_column_groups(const tl_batch *b)
 {
-    return ((b->rows - 1) >> tl_columns_log(b)) + 1;
+    return ((b->rows - 1) >> b->columns_log) + 1;
 }
 
 /* The arguments that nearly every kernel begins with, for all sequences or only for the long
  * ones. */
 typedef enum tl_which { TL_ALL_SEQUENCES, TL_LONG_SEQUENCES } tl_which;
 tl_arguments_batch_part tl_batch_arguments(const tl_batch *b, tl_which which);
-tl_arguments_speculative_part tl_speculative_arguments(const tl_batch *b);
-
-/* Returns the name of the shape for the batch: `plain` for one input without bitmaps, `two` for two
- * inputs, `bits` for bitmaps. */
-const char *tl_in_place_shape(const tl_batch *b, const char *plain, const char *two,
-                              const char *bits);
+void tl_batch_seal(tl_batch *b);
 
 /* Where results go: the caller's device memory, or a dense copy on the device that tl_results_close
  * copies to the host. */
 typedef struct tl_results {
     const tally_view *view;
-    const tl_piece *piece;
     tl_memory y;
     int owned;
+    int64_t bytes;                    /* of a result */
     int64_t byte, row_stride, stride; /* of the results on the device */
     /* owned: the range of the dense copy, in bytes from its element 0 */
     int64_t low, high;
+    tl_arguments_results_part arguments; /* tl_results_arguments, of the results as opened */
 } tl_results;
 
-tally_status tl_results_open(tl_gpu_device *d, tally *ctx, const tl_piece *piece,
-                             const tally_view *out, int64_t bytes, tl_results *r);
+tally_status tl_results_open(tl_gpu_device *d, const tally_view *out, int64_t bytes, tl_results *r);
 
-/* Waits for the results, unless the caller works in pieces and waits itself, and copies a dense
- * copy to the host. r: what tl_results_open has filled; {.piece} alone if the call failed before
- * that. Returns `status`, or the error that it meets. */
-tally_status tl_results_close(tl_gpu_device *d, tally *ctx, tl_results *r, int64_t bytes,
-                              tally_status status);
+/* Copies a dense copy to the host, and waits for the results where the caller does not. r: what
+ * tl_results_open has filled, or all 0. Returns `status`, or the error that it meets. */
+tally_status tl_results_close(tl_gpu_device *d, tl_results *r, int waits, tally_status status);
 tl_arguments_results_part tl_results_arguments(const tl_results *r);
 
 /* ---- prepare.c: views with validity, and of two inputs; between enter and leave ---- */
@@ -206,8 +193,7 @@ int tl_is_counted(const tl_call *c);
 
 /* Prepares the elements of a call whose form is not of states. Call tl_prepared_close after a
  * failure too. */
-tally_status tl_prepare(tl_gpu_device *d, tally *ctx, const tl_call *c, int counted,
-                        tl_prepared *p);
+tally_status tl_prepare(tl_gpu_device *d, const tl_call *c, int counted, tl_prepared *p);
 void tl_prepared_close(tl_gpu_device *d, tl_prepared *p);
 
 /* A batch whose kernels read the caller's arrays themselves (gpu/kernel/inputs/in_place.cl). */
@@ -222,8 +208,8 @@ typedef struct tl_in_place {
 int tl_in_place_takes(tl_gpu_device *d, const tl_call *c);
 
 /* Opens batch b, and *p for it. Close both after a failure too. */
-tally_status tl_in_place_open(tl_gpu_device *d, tally *ctx, const tl_form *form,
-                              const tally_view *in, tl_in_place *p, tl_batch *b);
+tally_status tl_in_place_open(tl_gpu_device *d, const tl_form *form, const tally_view *in,
+                              tl_in_place *p, tl_batch *b);
 void tl_in_place_close(tl_gpu_device *d, tl_in_place *p);
 
 /* ---- exact.c ---- */
@@ -237,8 +223,8 @@ typedef struct tl_exact_plan {
 
 /* Exact sums of a view's rows, and statistics of them; between enter and leave. Two inputs: the
  * view's next is the second one, or the elements are pairs that tl_prepare made. */
-tally_status tl_gpu_exact_whole(tl_gpu_device *d, tally *ctx, const tl_exact_plan *plan,
-                                const tally_view *in, const tally_view *out);
+tally_status tl_gpu_exact_whole(tl_gpu_device *d, const tl_exact_plan *plan, const tally_view *in,
+                                const tally_view *out);
 
 /* Does it compute the reduction? Not of integers; a statistic only of at most 4096 rows, and of two
  * inputs only if all elements count. */
@@ -249,18 +235,8 @@ int tl_gpu_exact_takes(const tl_gpu_device *d, const tl_scalar *op, int marked,
 
 /* Sequences that are shorter than a chunk. */
 
-/* The initial values of a scan's sequences. memory: NULL if there are none. */
-typedef struct tl_before {
-    int64_t seeded; /* SEED_... */
-    const tl_memory *memory;
-    int exclusive;
-} tl_before;
-
-static inline tl_arguments_seeding_part tl_seeding_arguments(const tl_before *from)
-{
-    return TL_ARGUMENTS(seeding_part, .exclusive = tl_i64(from->exclusive),
-                        .seeded = tl_i64(from->seeded), .init = tl_memory_of(from->memory));
-}
+/* The initial values of a scan's sequences. */
+typedef tl_arguments_seeding_part tl_before;
 
 tally_status tl_segmented_reduce(const tl_launch *l, const tl_batch *b, const tl_results *r);
 tally_status tl_segmented_scan(const tl_launch *l, const tl_batch *b, const tl_results *r,
@@ -268,10 +244,8 @@ tally_status tl_segmented_scan(const tl_launch *l, const tl_batch *b, const tl_r
 
 /* Sequences of some chunks, one warp each. */
 
-/* True if one warp per sequence is faster, for `rows` sequences of `elements` elements in all.
- * scan: for a scan of op. */
-int tl_by_warp_pays(const tl_gpu_device *d, const tl_scalar *op, int64_t rows, int64_t elements,
-                    int scan);
+/* True if one warp per sequence is faster, if b's sequences have `elements` elements in all. */
+int tl_by_warp_pays(const tl_gpu_device *d, const tl_batch *b, int64_t elements, int scan);
 
 /* True if the warp-per-sequence kernel takes b's sequences of less than BY_WARP_END elements. */
 int tl_by_warp_takes(const tl_gpu_device *d, const tl_batch *b, int scan);
@@ -283,11 +257,11 @@ tally_status tl_by_warp_scan(const tl_launch *l, const tl_batch *b, const tl_res
 
 /* Issues a copy; 0 bytes: does nothing. tl_gpu_write, tl_gpu_read: of any host memory, after the
  * work that the stream has so far. */
-tally_status tl_gpu_transfer(tl_gpu_device *d, tally *ctx, const tl_copy *copy);
-tally_status tl_gpu_write(tl_gpu_device *d, tally *ctx, const tl_memory *to, size_t offset,
-                          const void *from, size_t bytes);
-tally_status tl_gpu_read(tl_gpu_device *d, tally *ctx, void *to, const tl_memory *from,
-                         size_t offset, size_t bytes);
+tally_status tl_gpu_transfer(tl_gpu_device *d, const tl_copy *copy);
+tally_status tl_gpu_write(tl_gpu_device *d, const tl_memory *to, size_t offset, const void *from,
+                          size_t bytes);
+tally_status tl_gpu_read(tl_gpu_device *d, void *to, const tl_memory *from, size_t offset,
+                         size_t bytes);
 
 /* Drops the spans of time that are not known yet. */
 void tl_clock_drop(tl_gpu_device *d);
@@ -295,29 +269,28 @@ void tl_clock_drop(tl_gpu_device *d);
 /* ---- call/whole.c; between enter and leave ---- */
 
 /* Runs a call whose views fit the device. A scan goes forward: a reversed one has views with
- * negative strides. */
-tally_status tl_gpu_whole(tl_gpu_device *d, tally *ctx, const tl_call *c, const tl_piece *piece);
+ * negative strides. piece: NULL, or the piece of a larger call that it is. */
+tally_status tl_gpu_whole(tl_gpu_device *d, const tl_call *c, const tl_piece *piece);
 
 /* The part of tl_gpu_whole after the batch is opened. status: the result of opening it; if it is an
  * error, the function only waits for work that was issued. */
-tally_status tl_gpu_batch(tl_gpu_device *d, tally *ctx, const tl_call *c, const tl_batch *b,
-                          tally_status status);
+tally_status tl_gpu_batch(tl_gpu_device *d, const tl_call *c, tl_batch *b, tally_status status);
 
 /* ---- calls of their own kind; between enter and leave. *done is 0 at first, and stays so if the
  * device does not do the call (tl_device_calls.run) ---- */
 
-tally_status tl_segments_run(tl_gpu_device *d, tally *ctx, const tl_call *c, int *done);
-tally_status tl_key_runs(tl_gpu_device *d, tally *ctx, const tl_call *c, int *done);
-tally_status tl_gather(tl_gpu_device *d, tally *ctx, const tl_call *c, int *done);
+tally_status tl_segments_run(tl_gpu_device *d, const tl_call *c, int *done);
+tally_status tl_key_runs(tl_gpu_device *d, const tl_call *c, int *done);
+tally_status tl_gather(tl_gpu_device *d, const tl_call *c, int *done);
 
 /* ---- reduce.c, scan.c, window/: launch the kernels of a verb on an open batch. Of c, only the
  * options and the layout of the output are used ---- */
 
-tally_status tl_reduce_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
+tally_status tl_reduce_batch(tl_gpu_device *d, const tl_batch *b, const tl_results *r,
                              const tl_call *c);
-tally_status tl_scan_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
+tally_status tl_scan_batch(tl_gpu_device *d, const tl_batch *b, const tl_results *r,
                            const tl_call *c);
-tally_status tl_window_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
+tally_status tl_window_batch(tl_gpu_device *d, const tl_batch *b, const tl_results *r,
                              const tl_call *c);
 
 /* Computes the nodes of all levels of the long sequences, one launch per level. The caller gives
@@ -335,9 +308,9 @@ int tl_pieces_possible(tl_gpu_device *d, const tl_call *c);
 
 /* True if the call can be done in pieces. The processors join the pieces of a sequence, so the
  * functions of a user's operator must be compiled for them. */
-int tl_pieces_can(tl_gpu_device *d, tally *ctx, const tl_call *c);
+int tl_pieces_can(tl_gpu_device *d, const tl_call *c);
 
 /* Runs a call in pieces. */
-tally_status tl_pieces_run(tl_gpu_device *d, tally *ctx, const tl_call *c);
+tally_status tl_pieces_run(tl_gpu_device *d, const tl_call *c);
 
 #endif

@@ -36,13 +36,13 @@ static tally_status d_lock(tl_gpu *g, tally *c, size_t bytes, tl_memory *m)
     (void)g;
     int i = 0;
     while (i < DEVICE_BLOCKS - 1 && blocks[i].at) i++;
-    *m = (tl_memory){(uintptr_t)(blocks[i].at = calloc(bytes, 1)), NULL, blocks[i].bytes = bytes};
+    *m = tl_memory_at((uintptr_t)(blocks[i].at = calloc(bytes, 1)), blocks[i].bytes = bytes);
     return m->address ? TALLY_OK : tl_no_memory(c, bytes, "a block");
 }
 static tally_status d_allocate(tl_gpu *g, tally *c, size_t bytes, tl_memory *m)
 {
     const tally_status status = d_lock(g, c, bytes, m);
-    m->address += device_away;
+    *m = tl_memory_at(m->address + device_away, m->bytes);
     return status;
 }
 static void d_release(tl_gpu *g, tl_memory *m)
@@ -76,7 +76,7 @@ static int d_owns(tl_gpu *g, const void *p, tl_memory *m, size_t *at)
         const uintptr_t from = (uintptr_t)p - device_away - (uintptr_t)blocks[i].at;
         if (!blocks[i].at || from >= blocks[i].bytes) continue;
         *at = g->calls->single_launch ? 0 : from;
-        *m = (tl_memory){(uintptr_t)p - *at, NULL, 0};
+        *m = tl_memory_at((uintptr_t)p - *at, 0);
         return 1;
     }
     return 0;
@@ -100,29 +100,62 @@ static tally_status d_reached(tl_gpu *g, tally *c, int event)
     return (void)g, (void)c, (void)event, TALLY_OK;
 }
 
+/* Argument i of a launch. */
+static uint64_t argument_at(const tl_kernel_start *start, int i)
+{
+    uint64_t value;
+    memcpy(&value, (const char *)start->arguments + i * TL_ARGUMENT_BYTES, sizeof value);
+    return value;
+}
+
+static int is_block(uint64_t address)
+{
+    int i = 0;
+    while (i < DEVICE_BLOCKS &&
+           (!blocks[i].at || (size_t)(bytes_at(address) - blocks[i].at) >= blocks[i].bytes))
+        i++;
+    return i < DEVICE_BLOCKS;
+}
+
+/* Memory that a launch passes is a block of the device, or null. */
+static void check_memory(const tl_parameter *p, const tl_kernel_start *start, int *at)
+{
+    for (; p->name; p++) {
+        if (p->part) {
+            check_memory(p->part, start, at);
+        } else if (p->kind != TL_IS_LOCAL_BYTES) {
+            const uint64_t value = argument_at(start, (*at)++);
+            check(p->kind != TL_IS_MEMORY || !value || is_block(value),
+                  "kernel %s: argument %d, %s, is no memory of the device", start->kernel, *at,
+                  p->name);
+        }
+    }
+}
+
 /* What every launch must keep, counted in `launches`: the kernel's number, or -1. */
 static int check_launch(tally *c, const tl_kernel_start *start)
 {
     const char *const name = start->kernel;
-    const tl_argument *const arguments = start->arguments;
     const int64_t number = start->number;
     const tl_spread spread = start->spread;
-    const int threads = start->threads, count = start->count;
+    const int threads = start->threads;
     int id = 0;
     while (id < TL_KERNELS && strcmp(tl_gpu_kernels[id].name, name)) id++;
     if (!check(id < TL_KERNELS, "kernel %s is not in the table", name)) return -1;
     const tl_gpu_kernel *k = &tl_gpu_kernels[id];
     launches[id]++;
-    check_ok(c, tl_gpu_kernel_check(c, (tl_gpu_kernel_id)id, arguments, count), name);
+    int at = 0;
+    check_memory(k->parameters, start, &at);
+    check(at == start->count, "%s: %d arguments, not %d", name, start->count, at);
     check(number > 0 && (spread == TL_SHARED_JOBS || number <= gpu.processors * 32),
           "%s: %lld groups or jobs", name, (long long)number);
     check(threads == (k->threads ? k->threads : 32 * gpu.warps_in_group), "%s: groups of %d", name,
           threads);
     check((spread == TL_SHARED_JOBS) == (id == TL_KERNEL_reduce_single),
           "%s: jobs are shared by `reduce_single` alone", name);
-    for (int i = 0; i < count; i++)
-        if (arguments[i].kind == TL_ARG_LOCAL_BYTES)
-            check(arguments[i].i64 > 0 && arguments[i].i64 <= DEVICE_LOCAL, "%s: room", name);
+    check(k->has_local ? start->local_bytes > 0 && start->local_bytes <= DEVICE_LOCAL
+                       : !start->local_bytes,
+          "%s: %lld bytes of local memory", name, (long long)start->local_bytes);
     return id;
 }
 

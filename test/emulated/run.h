@@ -44,13 +44,13 @@ static void allow(const volatile void *p, size_t bytes)
 /* The library's own blocks come from a pool and may be larger than was asked for (the linker puts
  * these in the place of the functions: cmake/tests.cmake). They hold what a device's memory holds:
  * anything. */
-tally_status __real_tl_gpu_take(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *memory);
+tally_status __real_tl_gpu_take(tl_gpu_device *d, size_t bytes, tl_memory *memory);
 void __real_tl_gpu_give(tl_gpu_device *d, tl_memory *memory);
-tally_status __wrap_tl_gpu_take(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *memory);
+tally_status __wrap_tl_gpu_take(tl_gpu_device *d, size_t bytes, tl_memory *memory);
 void __wrap_tl_gpu_give(tl_gpu_device *d, tl_memory *memory);
-tally_status __wrap_tl_gpu_take(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *memory)
+tally_status __wrap_tl_gpu_take(tl_gpu_device *d, size_t bytes, tl_memory *memory)
 {
-    const tally_status status = __real_tl_gpu_take(d, ctx, bytes, memory);
+    const tally_status status = __real_tl_gpu_take(d, bytes, memory);
     char *const p = bytes_at(memory->address);
     if (status || d->gpu != &gpu) return status;
     allow(p, memory->bytes);
@@ -115,53 +115,48 @@ static struct {
 } run;
 static void run_thread(void) { run.kernel(run.parameter, ALL(VALUE_OF)); }
 
-/* The argument of this name; NULL: the kernel has none. *at: the argument of parameter p. */
-static const tl_argument *argument_of(const tl_parameter *p, const char *name,
-                                      const tl_argument **at)
+/* Puts the arguments of parameters p into `run`; *at: the argument of p. Returns the status table,
+ * NULL if the kernel has none. */
+static const uint64_t *put_arguments(const tl_parameter *p, const tl_kernel_start *start, int *at,
+                                     int *values)
 {
-    const tl_argument *found = NULL;
-    for (; p->name && !found; p++) {
-        if (p->part)
-            found = argument_of(p->part, name, at);
-        else if (!strcmp(p->name, name))
-            found = *at;
-        *at += !p->part;
+    const uint64_t *table = NULL, *found;
+    for (; p->name; p++) {
+        if (p->part) {
+            found = put_arguments(p->part, start, at, values);
+            if (found) table = found;
+        } else if (p->kind != TL_IS_LOCAL_BYTES) {
+            const uint64_t value = argument_at(start, (*at)++);
+            const int is_memory = p->kind == TL_IS_MEMORY;
+            if (p->kind == TL_IS_F64)
+                memcpy(&run.parameter, &value, sizeof value);
+            else if (*values < ARGUMENTS)
+                run.values[(*values)++] = is_memory ? (uintptr_t)bytes_at(value) : value;
+            if (is_memory && !strcmp(p->name, "status_table")) table = (void *)bytes_at(value);
+        }
     }
-    return found;
+    return table;
 }
 
 static tally_status run_launch(tl_gpu *g, tally *c, tl_program *p, const tl_kernel_start *start)
 {
     const char *const name = start->kernel;
-    const tl_argument *const arguments = start->arguments;
     const int64_t number = start->number;
-    const int threads = start->threads, count = start->count;
-    int values = 0;
+    const int threads = start->threads;
+    int values = 0, at = 0;
     const int id = check_launch(c, start);
     (void)g;
     if (id < 0) return TALLY_INVALID;
-    const tl_argument *first = arguments, *const table = argument_of(tl_gpu_kernels[id].parameters,
-                                                                     "status_table", &first);
-    const uint64_t *const head = table ? (void *)bytes_at(table->memory) : NULL,
-                          epoch = head ? head[1] : 0;
     memset(&run, 0, sizeof run);
+    const uint64_t *const head = put_arguments(tl_gpu_kernels[id].parameters, start, &at, &values),
+                          epoch = head ? head[1] : 0;
     *(void **)&run.kernel = dlsym(p->object, name);
-    fibers.local_memory = NULL;
-    for (int i = 0; i < count; i++) {
-        const tl_argument *const a = &arguments[i];
-        if (a->kind == TL_ARG_LOCAL_BYTES)
-            fibers.local_memory = malloc((size_t)a->i64);
-        else if (a->kind == TL_ARG_F64)
-            run.parameter = a->f64;
-        else
-            run.values[values++] =
-                a->kind == TL_ARG_I64 ? (uint64_t)a->i64 : (uint64_t)(uintptr_t)bytes_at(a->memory);
-    }
+    fibers.local_memory = start->local_bytes ? malloc((size_t)start->local_bytes) : NULL;
     /* groups that share jobs: as many as there are, or some of them take several */
     const int64_t groups =
         start->spread == TL_SHARED_JOBS && check_below(2) ? 1 + check_below(number) : number;
     const int done =
-        run.kernel && values <= ARGUMENTS && fibers_launch(run_thread, (int)groups, threads);
+        run.kernel && values < ARGUMENTS && fibers_launch(run_thread, (int)groups, threads);
     free(fibers.local_memory);
     check(!head || (!head[0] && head[1] == epoch + 1), "%s: %llu tickets, %llu epochs are left",
           name, head ? (unsigned long long)head[0] : 0,

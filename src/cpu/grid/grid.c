@@ -224,8 +224,8 @@ static void result_strip(const grid *g, tl_lanes_buffers *buffers, strip *t, cha
     out += t->col * result;
     if (g->count) {
         tl_lanes_feed(buffers, &block, &(tl_lanes_part){.at = at, .n = g->count - at, .last = 1});
-        tl_lower_row(&g->plan, (tl_staging){buffers->soa, buffers->r}, out, 0, t->width, g->count,
-                     0, 0, 0, 0);
+        tl_lower_row(&g->plan, (tl_staging){buffers->soa, buffers->r}, out,
+                     &(tl_lower){.m = t->width, .n = g->count, .rows = 1});
     } else {
         for (int64_t i = 0; i < t->width; i++) g->plan.op->empty(g->plan.par, out + i * result);
     }

@@ -38,8 +38,8 @@ static char *before_of(const tl_sequences *a, int slot)
     return nodes_of(a, TL_RING) + (size_t)(slot * a->width * a->plan->op->state_bytes);
 }
 
-tally_status tl_sequences_nodes(tl_gpu_device *d, tally *ctx, const tl_plan *plan,
-                                const tally_view *in, int64_t at, tl_nodes *nodes)
+tally_status tl_sequences_nodes(tl_gpu_device *d, const tl_plan *plan, const tally_view *in,
+                                int64_t at, tl_nodes *nodes)
 {
     const int64_t each = in->rows * plan->op->state_bytes, end = at + in->n;
     tally_status status = TALLY_OK;
@@ -53,7 +53,7 @@ tally_status tl_sequences_nodes(tl_gpu_device *d, tally *ctx, const tl_plan *pla
         tally_view to = tally_rows((void *)(uintptr_t)to_address, plan->op->out, in->rows, 1);
         const tl_piece piece = {.end = TL_PIPE_WAITS, .gives = TL_STATES, .origin = i};
         const tl_call call = {.verb = TL_REDUCE, .plan = plan, .in = &x, .out = &to};
-        status = tl_gpu_whole(d, ctx, &call, &piece);
+        status = tl_gpu_whole(d, &call, &piece);
         nodes->level[nodes->count++] = (unsigned char)level;
         i += (int64_t)1 << level;
     }
@@ -67,13 +67,12 @@ static tally_status request_nodes(tl_sequences *a, const tally_view *in, int64_t
     tl_gpu_device *d = a->pipe.d;
     tl_nodes *const nodes = &a->nodes[slot];
 
-    tally_status status = tl_sequences_nodes(d, a->pipe.ctx, a->plan, in, a->base + at, nodes);
+    tally_status status = tl_sequences_nodes(d, a->plan, in, a->base + at, nodes);
     if (!status)
         status = tl_gpu_transfer(
-            d, a->pipe.ctx,
-            &(tl_copy){TL_RUN, TL_TO_HOST, &nodes->states, 0, nodes_of(a, slot),
-                       (size_t)(nodes->count * a->width * a->plan->op->state_bytes), 0});
-    if (!status) status = d->gpu->calls->mark(d->gpu, a->pipe.ctx, TL_RUN, TL_NODES + slot);
+            d, &(tl_copy){TL_RUN, TL_TO_HOST, &nodes->states, 0, nodes_of(a, slot),
+                          (size_t)(nodes->count * a->width * a->plan->op->state_bytes), 0});
+    if (!status) status = tl_mark(d, TL_RUN, TL_NODES + slot);
     a->end_of[slot] = a->base + at + in->n;
     return status;
 }
@@ -115,11 +114,11 @@ static tally_status put_ends(tl_sequences *a, const tally_view *out)
             if (!a->pipe.out.here)
                 memcpy(to, from, (size_t)(run * bytes));
             else if (tl_gpu_find(d, to, &there))
-                status = tl_gpu_write(d, a->pipe.ctx, &there.memory, (size_t)there.byte, from,
-                                      (size_t)(run * bytes));
+                status =
+                    tl_gpu_write(d, &there.memory, (size_t)there.byte, from, (size_t)(run * bytes));
         }
 
-    return a->pipe.out.here ? tl_gpu_wait(d, a->pipe.ctx, status) : status;
+    return a->pipe.out.here ? tl_gpu_wait(d, status) : status;
 }
 
 /* Waits for the nodes of a slot and pushes them to the counters. */
@@ -131,8 +130,7 @@ static tally_status push_nodes(tl_sequences *a, int slot)
     assert(slot >= 0 && slot < TL_RING && count <= nodes_most(a));
     if (!count) return TALLY_OK;
 
-    tally_status status =
-        a->pipe.d->gpu->calls->reached(a->pipe.d->gpu, a->pipe.ctx, TL_NODES + slot);
+    tally_status status = tl_reached(a->pipe.d, TL_NODES + slot);
     if (status) return status;
 
     const char *from = nodes_of(a, slot);
@@ -190,18 +188,16 @@ static tally_status work_fold(tl_pipe *p, const tl_part *part, const tally_view 
     const tl_piece piece = {
         .end = TL_PIPE_WAITS, .origin = a->base + part->in.i0, .before = states_before(a, slot)};
     const tl_call call = {.verb = TL_SCAN, .plan = a->plan, .in = in, .out = out, .scan = &o};
-    return tl_gpu_whole(p->d, p->ctx, &call, &piece);
+    return tl_gpu_whole(p->d, &call, &piece);
 }
 
-tally_status tl_sequences_fold(tl_sequences *a, tl_gpu_device *d, tally *ctx, const tally_view *in,
+tally_status tl_sequences_fold(tl_sequences *a, tl_gpu_device *d, const tally_view *in,
                                const tally_view *out)
 {
     const tl_scalar *op = a->plan->op;
     const size_t each = (size_t)a->width * op->state_bytes;
     tl_pipe *p = &a->pipe;
 
-    p->d = d;
-    p->ctx = ctx;
     p->next = next_fold;
     p->work = work_fold;
     a->at = 0;
@@ -209,19 +205,15 @@ tally_status tl_sequences_fold(tl_sequences *a, tl_gpu_device *d, tally *ctx, co
     a->step = tl_sequences_step(a->plan, a->budget, a->width);
     assert((a->step & (a->step - 1)) == 0 && a->base % a->step == 0 && in->rows == a->width);
     a->nodes_bytes = (size_t)nodes_most(a) * each;
-    tl_side_open(d, &p->in, in, op->elem_bytes);
-    tl_side_open(d, &p->out, out, op->result_bytes);
-    p->in.across = p->out.across = a->width > 1;
+    tl_pipe_open(p, d, in, op->elem_bytes, out, op->result_bytes);
     p->in.most = p->out.most = (a->step < a->n ? a->step : a->n) * a->width;
-    p->in.straight = p->in.straight && a->width == 1;
-    p->out.straight = p->out.straight && a->width == 1 && a->scan;
-    if (!a->scan) p->out.here = 1; /* results are computed from the counters */
+    if (!a->scan) p->out.here = 1, p->out.straight = 0; /* results are those of the counters */
     const size_t ends = (size_t)(a->n / a->step / 2 + 1) * (size_t)(a->width * op->result_bytes);
-    tally_status status = tl_stage_reserve(d, ctx, &d->small, TL_RING * (a->nodes_bytes + each));
+    tally_status status = tl_stage_reserve(d, &d->small, TL_RING * (a->nodes_bytes + each));
     if (!status && a->scan && !(a->ends = malloc(ends)))
-        status = tl_no_memory(ctx, ends, "the ends of pieces");
+        status = tl_no_memory(d->ctx, ends, "the ends of pieces");
     for (int i = 0; !status && i < TL_RING; i++)
-        status = tl_gpu_take(d, ctx, a->nodes_bytes, &a->nodes[i].states);
+        status = tl_gpu_take(d, a->nodes_bytes, &a->nodes[i].states);
     if (!status) status = tl_pipe_run(p);
     if (!status && a->pieces) status = push_nodes(a, (int)((a->pieces - 1) % TL_RING));
     if (!status && a->scan) status = put_ends(a, out);
@@ -263,19 +255,17 @@ static tally_status work_window(tl_pipe *p, const tl_part *part, const tally_vie
     if (o.before + o.after == 0) o.edges = TALLY_EDGES_VALID; /* the same windows */
     const tl_call call = {
         .verb = TL_WINDOW, .plan = a->plan, .count = a->count, .in = in, .out = out, .window = &o};
-    return tl_gpu_whole(p->d, p->ctx, &call, &(tl_piece){.end = TL_PIPE_WAITS});
+    return tl_gpu_whole(p->d, &call, &(tl_piece){.end = TL_PIPE_WAITS});
 }
 
-tally_status tl_sequences_window(tl_sequences *a, tl_gpu_device *d, tally *ctx,
-                                 const tally_view *in, const tally_view *out, int64_t *produced)
+tally_status tl_sequences_window(tl_sequences *a, tl_gpu_device *d, const tally_view *in,
+                                 const tally_view *out, int64_t *produced)
 {
     const tally_window_options *o = a->window;
     const tl_scalar *op = a->plan->op;
     int edges = o->edges != TALLY_EDGES_VALID;
     tl_pipe *p = &a->pipe;
 
-    p->d = d;
-    p->ctx = ctx;
     p->next = next_window;
     p->work = work_window;
     a->n = in->n;
@@ -291,18 +281,14 @@ tally_status tl_sequences_window(tl_sequences *a, tl_gpu_device *d, tally *ctx,
     a->step = tl_sequences_step(a->plan, a->budget, a->width);
     if (a->step < overlap && !a->shrunk) a->step = overlap;
     if (a->step > *produced) a->step = *produced;
-    tl_side_open(d, &p->in, in, op->elem_bytes);
-    tl_side_open(d, &p->out, out, op->result_bytes);
+    tl_pipe_open(p, d, in, op->elem_bytes, out, op->result_bytes);
     if (p->out.here && edges && a->step < *produced)
-        return tl_fail(ctx, TALLY_UNSUPPORTED,
+        return tl_fail(d->ctx, TALLY_UNSUPPORTED,
                        "out->data is memory of the device and the input does not fit beside it: "
                        "use edges valid, or "
                        "results in host memory");
 
-    p->in.across = p->out.across = a->width > 1;
     p->in.most = p->out.most = a->width * (a->step + overlap < a->n ? a->step + overlap : a->n);
-    p->in.straight = p->in.straight && a->width == 1;
-    p->out.straight = p->out.straight && a->width == 1;
 
     return tl_pipe_run(p);
 }

@@ -50,33 +50,30 @@ static tl_arguments_steps_part steps_arguments(const tl_memory *data, int64_t by
                                                int64_t cell_stride, int64_t step_stride,
                                                int64_t steps)
 {
-    return TL_ARGUMENTS(steps_part, .steps_data = tl_memory_of(data), .steps_byte = tl_i64(byte),
-                        .cell_stride = tl_i64(cell_stride), .step_stride = tl_i64(step_stride),
-                        .steps = tl_i64(steps));
+    return TL_ARGUMENTS(steps_part, .steps_data = tl_handle_of(data), .steps_byte = byte,
+                        .cell_stride = cell_stride, .step_stride = step_stride, .steps = steps);
 }
 
 static tl_arguments_grid_part grid_arguments(const grid *g, int64_t first, int64_t end)
 {
-    return TL_ARGUMENTS(grid_part, .kept = tl_memory_of(&g->kept.memory),
-                        .nodes = tl_memory_of(g->levels ? &g->nodes.memory : NULL),
-                        .pitch = tl_i64(g->pitch), .first_cell = tl_i64(first),
-                        .cells = tl_i64(end), .parameter = tl_f64(g->plan.par.value));
+    return TL_ARGUMENTS(grid_part, .kept = g->kept.memory.handle,
+                        .nodes = g->levels ? g->nodes.memory.handle : NULL, .pitch = g->pitch,
+                        .first_cell = first, .cells = end, .parameter = g->plan.par.value);
 }
 
 /* Launches grid_push for steps at `count`, ... of the stream. */
 static tally_status push_steps(const tl_launch *l, const tl_arguments_grid_part *to,
                                const tl_arguments_steps_part *steps, int64_t count)
 {
-    const int64_t cells = to->cells.is.i64;
+    const int64_t cells = to->cells;
     /* steps that are only kept, of contiguous cells: a thread copies several bundles */
-    const int copied =
-        count % GRID_BLOCK + steps->steps.is.i64 < GRID_BLOCK && steps->cell_stride.is.i64 == 1;
+    const int copied = count % GRID_BLOCK + steps->steps < GRID_BLOCK && steps->cell_stride == 1;
     const int64_t each = (int64_t)16 * GRID_BUNDLES,
-                  threads = copied ? (cells * l->program->op->elem_bytes + each - 1) / each : cells;
+                  threads =
+                      copied ? (cells * l->program.of.op->elem_bytes + each - 1) / each : cells;
 
-    return TL_GO(l, grid_push, groups_of(threads), .grid = *to, .steps = *steps,
-                 .count = tl_i64(count), .states = tl_memory_of(NULL), .level = tl_i64(-1),
-                 .merges = tl_i64(0));
+    return TL_GO(l, grid_push, groups_of(threads), .grid = *to, .steps = *steps, .count = count,
+                 .states = NULL, .level = -1, .merges = 0);
 }
 
 /* ---- memory ---- */
@@ -94,12 +91,12 @@ static tally_status grow(const tl_launch *l, grid *g, int64_t n)
     const int levels = need + LEVELS_AT_ONCE - 1;
     const size_t old = nodes_bytes(g, g->levels);
     tl_memory more = {0};
-    tally_status status = tl_gpu_take(d, l->ctx, nodes_bytes(g, levels), &more);
+    tally_status status = tl_gpu_take(d, nodes_bytes(g, levels), &more);
     if (!status && old) { /* copied as one row of elements */
         const tl_arguments_steps_part all = steps_arguments(&g->nodes.memory, 0, 1, 0, 1);
         tl_arguments_grid_part to =
             grid_arguments(g, 0, (int64_t)(old / (size_t)g->plan.op->elem_bytes));
-        to.kept = tl_memory_of(&more), to.nodes = tl_memory_of(NULL);
+        to.kept = more.handle, to.nodes = NULL;
         status = push_steps(l, &to, &all, 0);
     }
 
@@ -121,7 +118,7 @@ static const char NO_CAPTURE[] = "streams of many sequences change with each pus
 
 /* Enters the device, finds the program, and moves the grid back to device memory. After a failure,
  * `leave` must not be called. */
-static tally_status enter(grid *g, tally *ctx, tl_built *program)
+static tally_status enter(grid *g, tally *ctx, tl_launch *l)
 {
     if (g->lost)
         return tl_fail(ctx, TALLY_NO_DEVICE,
@@ -131,20 +128,20 @@ static tally_status enter(grid *g, tally *ctx, tl_built *program)
     tally_status status = tl_gpu_enter(g->d, ctx, NO_CAPTURE);
     if (status) return status;
 
-    status = tl_gpu_program(g->d, ctx, g->plan.op, "grid", program);
-    if (!status) status = tl_gpu_come_back(g->d, ctx, &g->kept);
-    if (!status) status = tl_gpu_come_back(g->d, ctx, &g->nodes);
-    if (!status) status = tl_gpu_come_back(g->d, ctx, &g->packed);
+    status = tl_gpu_program(g->d, g->plan.op, "grid", l);
+    if (!status) status = tl_gpu_come_back(g->d, &g->kept);
+    if (!status) status = tl_gpu_come_back(g->d, &g->nodes);
+    if (!status) status = tl_gpu_come_back(g->d, &g->packed);
     if (status) tl_gpu_leave(g->d);
 
     return status;
 }
 
 /* Waits where the call must, and leaves the device. */
-static tally_status leave(grid *g, tally *ctx, tally_status status)
+static tally_status leave(grid *g, tally_status status)
 {
     tl_gpu_device *const d = g->d;
-    if (!d->stream || d->host || status) status = tl_gpu_wait(d, ctx, status);
+    if (!d->stream || d->host || status) status = tl_gpu_wait(d, status);
     tl_gpu_leave(d);
     return status;
 }
@@ -156,9 +153,8 @@ static tally_status add(const tl_launch *l, const grid *g, int64_t first, int64_
 {
     assert(level >= GRID_LOG && cells <= g->at_once && first + cells <= g->width);
     return TL_GO(l, grid_push, groups_of(cells), .grid = grid_arguments(g, first, first + cells),
-                 .steps = steps_arguments(NULL, 0, 0, 0, 0), .count = tl_i64(0),
-                 .states = tl_memory_of(&g->packed.memory), .level = tl_i64(level - GRID_LOG),
-                 .merges = tl_i64(merges));
+                 .steps = steps_arguments(NULL, 0, 0, 0, 0), .count = 0,
+                 .states = g->packed.memory.handle, .level = level - GRID_LOG, .merges = merges);
 }
 
 /* Pushes steps `at` to end - 1 of the stream, one lane per cell. b: the steps of this push, which
@@ -190,7 +186,7 @@ static tally_status by_nodes(const tl_launch *l, const grid *g, const tl_batch *
         level = tl_slab_level(at, end);
         const tally_view node = tl_view_part(in, at - g->count, (int64_t)1 << level, bytes);
         const tl_call call = {.verb = TL_REDUCE, .plan = &g->plan, .in = &node, .out = &to};
-        if (tl_gpu_whole(g->d, l->ctx, &call, &piece)) {
+        if (tl_gpu_whole(g->d, &call, &piece)) {
             status = by_lanes(l, g, b, at, end);
             break;
         }
@@ -214,17 +210,16 @@ static tally_status push(tally *ctx, tl_grid *base, int threads, const tally_vie
 {
     grid *const g = (grid *)base;
     tl_gpu_device *const d = g->d;
-    tl_built program;
-    const tl_launch l = {d, ctx, &program};
+    tl_launch l;
     const int64_t end = g->count + in->n, round = ((int64_t)1 << LONG_LOG) - 1;
     int64_t first = (g->count + round) & ~round, last = end & ~round;
-    tl_batch b = tl_batch_of(&g->plan, &tl_no_piece, in);
+    tl_batch b = tl_batch_of(&g->plan, in);
 
     (void)threads, (void)out;
-    tally_status status = enter(g, ctx, &program);
+    tally_status status = enter(g, ctx, &l);
     if (status) return status;
 
-    status = tl_batch_data(d, ctx, in, g->plan.op->elem_bytes, &b);
+    status = tl_batch_data(d, in, g->plan.op->elem_bytes, &b);
     if (!status) status = grow(&l, g, end);
     const int64_t launches = d->launches;
     if (!is_long(g, in->n)) first = last = end;
@@ -234,7 +229,7 @@ static tally_status push(tally *ctx, tl_grid *base, int threads, const tally_vie
     if (!status) status = by_nodes(&l, g, &b, &there, first, last);
     if (!status) status = by_lanes(&l, g, &b, last, end);
     const int launched = d->launches > launches;
-    status = leave(g, ctx, status);
+    status = leave(g, status);
     g->lost = launched && status;
     tl_batch_close(d, &b);
     if (!status) g->count = end;
@@ -253,33 +248,29 @@ static tally_status fold(const tl_launch *l, const grid *g, const tl_results *r,
     assert(f->first >= 0 && f->cells > 0 && f->first + f->cells <= g->width);
     assert(f->first_row + f->rows < GRID_BLOCK);
     return TL_GO(l, grid_result, groups_of(f->cells),
-                 .grid = grid_arguments(g, f->first, f->first + f->cells),
-                 .results = tl_results_arguments(r),
-                 .top = tl_i64(f->blocks ? 63 - __builtin_clzll((uint64_t)f->blocks) : -1),
-                 .blocks = tl_i64(f->blocks), .rows = tl_i64(f->rows),
-                 .first_row = tl_i64(f->first_row),
-                 .first = tl_i64((g->count & -(int64_t)GRID_BLOCK) + f->first_row),
-                 .total = tl_i64(g->count), .flags = tl_i64(f->flags));
+                 .grid = grid_arguments(g, f->first, f->first + f->cells), .results = r->arguments,
+                 .top = f->blocks ? 63 - __builtin_clzll((uint64_t)f->blocks) : -1,
+                 .blocks = f->blocks, .rows = f->rows, .first_row = f->first_row,
+                 .first = (g->count & -(int64_t)GRID_BLOCK) + f->first_row, .total = g->count,
+                 .flags = f->flags);
 }
 
 static tally_status result(tally *ctx, tl_grid *base, int threads, void *out)
 {
     grid *const g = (grid *)base;
-    const int bytes = g->plan.op->result_bytes;
     const tally_view to = tally_rows(out, g->plan.op->out, g->width, 1);
-    tl_built program;
-    const tl_launch l = {g->d, ctx, &program};
-    tl_results r = {.piece = &tl_no_piece};
+    tl_launch l;
+    tl_results r = {0};
 
     (void)threads;
-    tally_status status = enter(g, ctx, &program);
+    tally_status status = enter(g, ctx, &l);
     if (status) return status;
 
-    status = tl_results_open(g->d, ctx, &tl_no_piece, &to, bytes, &r);
+    status = tl_results_open(g->d, &to, g->plan.op->result_bytes, &r);
     const folded all = {
         .cells = g->width, .blocks = g->count / GRID_BLOCK, .rows = g->count % GRID_BLOCK};
     if (!status) status = fold(&l, g, &r, &all);
-    status = tl_results_close(g->d, ctx, &r, bytes, status);
+    status = tl_results_close(g->d, &r, 1, status);
     tl_gpu_leave(g->d);
 
     return status;
@@ -290,7 +281,7 @@ static tally_status result(tally *ctx, tl_grid *base, int threads, void *out)
 static tally_status node_to_host(const tl_launch *l, const grid *g, tl_slab *slab, int j,
                                  int64_t first, int64_t cells)
 {
-    const tl_results packed = {.y = g->packed.memory};
+    const tl_results packed = {.arguments = {.out_data = g->packed.memory.handle}};
     const int level = slab->level[j];
     const int64_t kept = g->count % GRID_BLOCK, size = (int64_t)1 << level;
     folded node = {.first = first, .cells = cells, .flags = STATES};
@@ -302,7 +293,7 @@ static tally_status node_to_host(const tl_launch *l, const grid *g, tl_slab *sla
     const tally_status status = fold(l, g, &packed, &node);
 
     return status ? status
-                  : tl_gpu_read(g->d, l->ctx, tl_slab_state(slab, j, first), &g->packed.memory, 0,
+                  : tl_gpu_read(g->d, tl_slab_state(slab, j, first), &g->packed.memory, 0,
                                 (size_t)cells * slab->bytes);
 }
 
@@ -311,16 +302,15 @@ static tally_status node_from_host(const tl_launch *l, const grid *g, const tl_s
 {
     const unsigned char *const from = slab->state + ((int64_t)j * slab->rows + first) * slab->bytes;
     const tally_status status =
-        tl_gpu_write(g->d, l->ctx, &g->packed.memory, 0, from, (size_t)cells * slab->bytes);
+        tl_gpu_write(g->d, &g->packed.memory, 0, from, (size_t)cells * slab->bytes);
     return status ? status : add(l, g, first, cells, slab->level[j], 0);
 }
 
 static tally_status nodes(tally *ctx, tl_grid *base, tl_slab *slab)
 {
     grid *const g = (grid *)base;
-    tl_built program;
-    const tl_launch l = {g->d, ctx, &program};
-    tally_status status = enter(g, ctx, &program);
+    tl_launch l;
+    tally_status status = enter(g, ctx, &l);
     if (status) return status;
 
     for (int j = 0; j < slab->count; j++)
@@ -329,15 +319,14 @@ static tally_status nodes(tally *ctx, tl_grid *base, tl_slab *slab)
             status = node_to_host(&l, g, slab, j, at, now);
         }
     g->d->host = 1;
-    return leave(g, ctx, status);
+    return leave(g, status);
 }
 
 static tally_status fill(tally *ctx, tl_grid *base, const tl_slab *slab, const tl_state *init)
 {
     grid *const g = (grid *)base;
-    tl_built program;
-    const tl_launch l = {g->d, ctx, &program};
-    tally_status status = enter(g, ctx, &program);
+    tl_launch l;
+    tally_status status = enter(g, ctx, &l);
     if (status) return status;
 
     status = grow(&l, g, slab->end);
@@ -348,7 +337,7 @@ static tally_status fill(tally *ctx, tl_grid *base, const tl_slab *slab, const t
         }
 
     g->d->host = 1;
-    status = leave(g, ctx, status);
+    status = leave(g, status);
     if (!status) g->count = slab->end;
 
     return status;
@@ -400,10 +389,9 @@ tally_status tl_gpu_grid(tl_device *base, tally *ctx, const tl_plan *plan, int64
     tl_gpu_begin_persistent(d, &g->kept);
     tl_gpu_begin_persistent(d, &g->nodes);
     tl_gpu_begin_persistent(d, &g->packed);
-    status = tl_gpu_take(d, ctx, (size_t)(GRID_BLOCK - 1) * (size_t)g->pitch * op->elem_bytes,
+    status = tl_gpu_take(d, (size_t)(GRID_BLOCK - 1) * (size_t)g->pitch * op->elem_bytes,
                          &g->kept.memory);
-    if (!status)
-        status = tl_gpu_take(d, ctx, (size_t)g->at_once * op->state_bytes, &g->packed.memory);
+    if (!status) status = tl_gpu_take(d, (size_t)g->at_once * op->state_bytes, &g->packed.memory);
     tl_gpu_leave(d);
 
     if (status)

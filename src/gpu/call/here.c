@@ -35,39 +35,38 @@ static ends ends_of(int64_t at, int64_t n)
 }
 
 /* Provides `bytes` bytes of page-locked memory that no work of the device uses. */
-static tally_status locked_memory(tl_gpu_device *d, tally *ctx, size_t bytes, char **staged)
+static tally_status locked_memory(tl_gpu_device *d, size_t bytes, char **staged)
 {
-    tally_status status = d->stream ? d->gpu->calls->wait(d->gpu, ctx) : TALLY_OK;
-    if (!status) status = tl_stage_reserve(d, ctx, &d->small, bytes);
+    tally_status status = d->stream ? d->gpu->calls->wait(d->gpu, d->ctx) : TALLY_OK;
+    if (!status) status = tl_stage_reserve(d, &d->small, bytes);
     *staged = status ? NULL : (char *)(uintptr_t)d->small.address;
     return status;
 }
 
 /* Issues a copy to `to` of the `bytes` bytes that begin `from` bytes after x. */
-static tally_status issue_copy(tl_gpu_device *d, tally *ctx, char *to, const char *x, int64_t from,
+static tally_status issue_copy(tl_gpu_device *d, char *to, const char *x, int64_t from,
                                int64_t bytes)
 {
     tl_array a;
 
     if (!bytes) return TALLY_OK;
     if (!tl_gpu_find(d, x + from, &a))
-        return tl_fail(ctx, TALLY_INVALID, "x is memory of %s, and %lld bytes after it are not",
+        return tl_fail(d->ctx, TALLY_INVALID, "x is memory of %s, and %lld bytes after it are not",
                        d->name, (long long)from);
     const tl_copy copy = {TL_RUN, TL_TO_HOST, &a.memory, (size_t)a.byte, to, (size_t)bytes, 0};
-    return tl_gpu_transfer(d, ctx, &copy);
+    return tl_gpu_transfer(d, &copy);
 }
 
 /* The processors' part of a push: n elements at x, in page-locked memory. */
-static tally_status push_copy(tl_gpu_device *d, tally *ctx, const tl_push *p, const void *x,
-                              int64_t n)
+static tally_status push_copy(tl_gpu_device *d, const tl_push *p, const void *x, int64_t n)
 {
     tl_device *const cpu = tl_gpu_processors(d);
     tl_push part = *p;
     part.x = x, part.n = n;
-    return n ? cpu->calls->push(cpu, ctx, &part) : TALLY_OK;
+    return n ? cpu->calls->push(cpu, d->ctx, &part) : TALLY_OK;
 }
 
-tally_status tl_here_fold(tl_gpu_device *d, tally *ctx, const tl_push *p)
+tally_status tl_here_fold(tl_gpu_device *d, const tl_push *p)
 {
     const tl_scalar *op = p->plan->op;
     const ends e = ends_of(p->counter->end, p->n);
@@ -75,54 +74,51 @@ tally_status tl_here_fold(tl_gpu_device *d, tally *ctx, const tl_push *p)
     const size_t states = (size_t)NODES * op->state_bytes;
     tl_nodes nodes = {.count = 0};
     char *head;
-    tally_status status = locked_memory(d, ctx, (size_t)((e.head + e.tail) * elem) + states, &head);
+    tally_status status = locked_memory(d, (size_t)((e.head + e.tail) * elem) + states, &head);
     char *const tail = tl_offset(head, e.head * elem), *const from = tl_offset(tail, e.tail * elem);
 
-    if (!status) status = issue_copy(d, ctx, head, p->x, 0, e.head * elem);
-    if (!status) status = issue_copy(d, ctx, tail, p->x, (p->n - e.tail) * elem, e.tail * elem);
+    if (!status) status = issue_copy(d, head, p->x, 0, e.head * elem);
+    if (!status) status = issue_copy(d, tail, p->x, (p->n - e.tail) * elem, e.tail * elem);
     if (!status && inner) {
         const tally_view in = tally_flat((const char *)p->x + e.head * elem, op->dtype, inner);
-        status = tl_gpu_take(d, ctx, states, &nodes.states);
+        status = tl_gpu_take(d, states, &nodes.states);
+        if (!status) status = tl_sequences_nodes(d, p->plan, &in, p->counter->end + e.head, &nodes);
         if (!status)
-            status = tl_sequences_nodes(d, ctx, p->plan, &in, p->counter->end + e.head, &nodes);
-        if (!status)
-            status = tl_gpu_transfer(d, ctx,
-                                     &(tl_copy){TL_RUN, TL_TO_HOST, &nodes.states, 0, from,
-                                                (size_t)nodes.count * op->state_bytes, 0});
+            status = tl_gpu_transfer(d, &(tl_copy){TL_RUN, TL_TO_HOST, &nodes.states, 0, from,
+                                                   (size_t)nodes.count * op->state_bytes, 0});
     }
 
-    status = tl_gpu_wait(d, ctx, status);
+    status = tl_gpu_wait(d, status);
     tl_gpu_give(d, &nodes.states);
     assert(nodes.count <= NODES);
-    if (!status) status = push_copy(d, ctx, p, head, e.head);
+    if (!status) status = push_copy(d, p, head, e.head);
     for (int k = 0; !status && k < nodes.count; k++) {
         tl_state node = {{0}};
         memcpy(&node, from + (size_t)k * op->state_bytes, op->state_bytes);
         tl_counter_push(p->counter, op, nodes.level[k], &node);
     }
 
-    if (!status) status = push_copy(d, ctx, p, tail, e.tail);
+    if (!status) status = push_copy(d, p, tail, e.tail);
     d->base.on_processors += status ? 0 : e.head + e.tail;
     return status;
 }
 
 /* Scans the first `head` elements on the processors. */
-static tally_status scan_head(tl_gpu_device *d, tally *ctx, const tl_push *p, int64_t head)
+static tally_status scan_head(tl_gpu_device *d, const tl_push *p, int64_t head)
 {
     const tl_scalar *op = p->plan->op;
     const size_t bytes = (size_t)(head * op->result_bytes);
     char *copy;
     tl_array out;
-    tally_status status = locked_memory(d, ctx, (size_t)(head * op->elem_bytes) + bytes, &copy);
+    tally_status status = locked_memory(d, (size_t)(head * op->elem_bytes) + bytes, &copy);
     tl_push here = *p;
 
     here.out = tl_offset(copy, head * op->elem_bytes);
-    if (!status) status = issue_copy(d, ctx, copy, p->x, 0, head * op->elem_bytes);
-    status = tl_gpu_wait(d, ctx, status);
-    if (!status) status = push_copy(d, ctx, &here, copy, head);
+    if (!status) status = issue_copy(d, copy, p->x, 0, head * op->elem_bytes);
+    status = tl_gpu_wait(d, status);
+    if (!status) status = push_copy(d, &here, copy, head);
     if (!status && tl_gpu_find(d, p->out, &out))
-        status = tl_gpu_wait(d, ctx,
-                             tl_gpu_write(d, ctx, &out.memory, (size_t)out.byte, here.out, bytes));
+        status = tl_gpu_wait(d, tl_gpu_write(d, &out.memory, (size_t)out.byte, here.out, bytes));
 
     d->base.on_processors += status ? 0 : head;
     return status;
@@ -138,7 +134,7 @@ typedef struct {
     int64_t n;
 } scan_part;
 
-static tally_status scan_piece(tl_gpu_device *d, tally *ctx, tl_scan *s, scan_part *part)
+static tally_status scan_piece(tl_gpu_device *d, tl_scan *s, scan_part *part)
 {
     const tl_scalar *op = s->plan->op;
     const int64_t n = part->n, at = s->done.end, end = at + n;
@@ -153,7 +149,7 @@ static tally_status scan_piece(tl_gpu_device *d, tally *ctx, tl_scan *s, scan_pa
 
     if (tl_counter_fold(&s->done, op, init, &v))
         piece.before = memcpy(part->staged, &v, op->state_bytes);
-    tally_status status = tl_gpu_whole(d, ctx, &call, &piece);
+    tally_status status = tl_gpu_whole(d, &call, &piece);
     while (!status && s->done.end < end) {
         tl_counter_push(&s->done, op, part->nodes->level[part->next],
                         &part->nodes->node[part->next]);
@@ -167,12 +163,11 @@ static tally_status scan_piece(tl_gpu_device *d, tally *ctx, tl_scan *s, scan_pa
     tl_counter_fold(&s->done, op, init, &v);
     op->lower(&v, end, 0, s->plan->par, last);
     if (!tl_gpu_find(d, part->out + (n - 1) * op->result_bytes, &end_result)) return TALLY_OK;
-    return tl_gpu_write(d, ctx, &end_result.memory, (size_t)end_result.byte, last,
-                        op->result_bytes);
+    return tl_gpu_write(d, &end_result.memory, (size_t)end_result.byte, last, op->result_bytes);
 }
 
 /* Scans the elements after the first `from` of the push, piece by piece. */
-static tally_status scan_pieces(tl_gpu_device *d, tally *ctx, const tl_push *p, int64_t start,
+static tally_status scan_pieces(tl_gpu_device *d, const tl_push *p, int64_t start,
                                 const tl_counter *nodes)
 {
     enum { STEP = 2 * sizeof(tl_state) };
@@ -182,20 +177,20 @@ static tally_status scan_pieces(tl_gpu_device *d, tally *ctx, const tl_push *p, 
     scan_part part = {.nodes = nodes};
     char *staged;
     for (int64_t at = start; at < s->done.end;) at += (int64_t)1 << nodes->level[part.next++];
-    tally_status status = locked_memory(d, ctx, (size_t)TL_MAX_LEVELS * STEP, &staged);
+    tally_status status = locked_memory(d, (size_t)TL_MAX_LEVELS * STEP, &staged);
     for (part.staged = staged; !status && s->done.end < end; part.staged += STEP) {
         const int64_t at = s->done.end, left = end - at, most = at ? at - tl_parent(at) : left;
         assert(part.staged < staged + (size_t)TL_MAX_LEVELS * STEP);
         part.n = left < most ? left : most;
         part.x = (const char *)p->x + (at - start) * op->elem_bytes;
         part.out = (char *)p->out + (at - start) * op->result_bytes;
-        status = scan_piece(d, ctx, s, &part);
+        status = scan_piece(d, s, &part);
     }
 
     return status;
 }
 
-tally_status tl_here_scan(tl_gpu_device *d, tally *ctx, const tl_push *p)
+tally_status tl_here_scan(tl_gpu_device *d, const tl_push *p)
 {
     tl_scan *const s = p->scan;
     const int64_t start = s->done.end, head = ends_of(start, p->n).head;
@@ -203,16 +198,16 @@ tally_status tl_here_scan(tl_gpu_device *d, tally *ctx, const tl_push *p)
     const tl_counter *const nodes = s->nodes_known ? s->nodes_known : folded;
 
     tally_status status =
-        nodes ? TALLY_OK : tl_no_memory(ctx, sizeof *folded, "the nodes of a slab");
+        nodes ? TALLY_OK : tl_no_memory(d->ctx, sizeof *folded, "the nodes of a slab");
     if (!status && folded) {
         tl_push fold = *p;
         fold.verb = TL_REDUCE, fold.counter = folded;
         tl_counter_init(folded, start);
-        status = tl_here_fold(d, ctx, &fold);
+        status = tl_here_fold(d, &fold);
     }
 
-    if (!status && head) status = scan_head(d, ctx, p, head);
-    if (!status) status = scan_pieces(d, ctx, p, start, nodes);
+    if (!status && head) status = scan_head(d, p, head);
+    if (!status) status = scan_pieces(d, p, start, nodes);
     free(folded);
-    return tl_gpu_wait(d, ctx, status);
+    return tl_gpu_wait(d, status);
 }

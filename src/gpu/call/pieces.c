@@ -56,12 +56,12 @@ int tl_pieces_possible(tl_gpu_device *d, const tl_call *call)
     return in_host_bytes(d, call) || out_host_bytes(d, call);
 }
 
-int tl_pieces_can(tl_gpu_device *d, tally *ctx, const tl_call *call)
+int tl_pieces_can(tl_gpu_device *d, const tl_call *call)
 {
     tl_plan host;
     const tl_plan *p = call->plan;
     return call->verb == TL_WINDOW || !p->op->user ||
-           !tl_gpu_plan(&d->base, ctx, p->op, p->par, TL_FOR_PROCESSORS, &host);
+           !tl_gpu_plan(&d->base, d->ctx, p->op, p->par, TL_FOR_PROCESSORS, &host);
 }
 
 int64_t tl_pieces_budget(tl_gpu_device *d)
@@ -90,7 +90,6 @@ int tl_pieces_again(tally_status status, const tl_pipe *p, int64_t *budget)
 typedef struct {
     tl_pipe pipe;
     tl_gpu_device *d;
-    tally *ctx;
     const tl_call *of;
     int64_t budget;
     int shrunk;        /* the budget was halved: memory is scarce */
@@ -112,11 +111,6 @@ static int64_t cost_of(const call *c, int64_t r)
                                             : c->of->out->n) *
                   c->of->plan->op->result_bytes;
     return (in > out ? in : out) + (c->of->in->offsets ? (int64_t)sizeof(int64_t) : 0);
-}
-
-static int is_across(const tally_view *v)
-{
-    return !v->offsets && v->rows > 1 && v->n > 1 && llabs(v->row_stride) < llabs(v->stride);
 }
 
 /* ---- groups of rows ---- */
@@ -152,7 +146,7 @@ static tally_status work_rows(tl_pipe *p, const tl_part *part, const tally_view 
     tl_call rows = *c->of;
     (void)part, (void)slot;
     rows.in = in, rows.out = out;
-    return tl_gpu_whole(c->d, c->ctx, &rows, &(tl_piece){.end = TL_PIPE_WAITS});
+    return tl_gpu_whole(c->d, &rows, &(tl_piece){.end = TL_PIPE_WAITS});
 }
 
 /* Does rows c->row to stop - 1, each of which fits. */
@@ -164,14 +158,9 @@ static tally_status run_rows(call *c, int64_t stop)
 
     c->stop = stop;
     c->group = cost < c->budget ? c->budget / (cost ? cost : 1) : 1;
-    p->d = c->d;
-    p->ctx = c->ctx;
     p->next = next_rows;
     p->work = work_rows;
-    tl_side_open(c->d, &p->in, c->of->in, op->elem_bytes);
-    tl_side_open(c->d, &p->out, c->of->out, op->result_bytes);
-    p->in.across = is_across(c->of->in);
-    p->out.across = is_across(c->of->out);
+    tl_pipe_open(p, c->d, c->of->in, op->elem_bytes, c->of->out, op->result_bytes);
 
     if (c->of->in->offsets) { /* max elements and max rows of a group */
         int64_t total = c->of->in->offsets[stop] - c->of->in->offsets[c->row];
@@ -200,7 +189,7 @@ static tally_status put_results(call *c, const tl_counter *counters, int64_t wid
     tl_array there;
     tally_status status = TALLY_OK;
     int here = tl_gpu_find(c->d, host, &there);
-    if (here && !(copy = malloc(bytes))) return tl_no_memory(c->ctx, bytes, "results");
+    if (here && !(copy = malloc(bytes))) return tl_no_memory(c->d->ctx, bytes, "results");
 
     for (int64_t s = 0; s < width; s++) {
         char *to = (here ? copy : host) + s * op->result_bytes;
@@ -212,8 +201,8 @@ static tally_status put_results(call *c, const tl_counter *counters, int64_t wid
     }
 
     if (here) {
-        status = tl_gpu_write(c->d, c->ctx, &there.memory, (size_t)there.byte, copy, bytes);
-        status = tl_gpu_wait(c->d, c->ctx, status);
+        status = tl_gpu_write(c->d, &there.memory, (size_t)there.byte, copy, bytes);
+        status = tl_gpu_wait(c->d, status);
         free(copy);
     }
 
@@ -244,11 +233,11 @@ static tally_status run_sequences(call *c, int64_t r, int64_t width)
     tally_status status = TALLY_OK;
 
     if (c->of->verb == TL_WINDOW) {
-        status = tl_sequences_window(&a, c->d, c->ctx, &in, &out, &produced);
+        status = tl_sequences_window(&a, c->d, &in, &out, &produced);
     } else {
         size_t bytes = (size_t)width * sizeof *a.counters;
         a.counters = malloc(bytes);
-        if (!a.counters) status = tl_no_memory(c->ctx, bytes, "the counters of sequences");
+        if (!a.counters) status = tl_no_memory(c->d->ctx, bytes, "the counters of sequences");
         for (int64_t s = 0; !status && s < width; s++) tl_counter_init(&a.counters[s], 0);
 
         if (c->of->scan && c->of->scan->init) {
@@ -257,7 +246,7 @@ static tally_status run_sequences(call *c, int64_t r, int64_t width)
         }
 
         a.exclusive = c->of->scan && c->of->scan->exclusive;
-        if (!status) status = tl_sequences_fold(&a, c->d, c->ctx, &in, &out);
+        if (!status) status = tl_sequences_fold(&a, c->d, &in, &out);
         if (!status && c->of->verb == TL_REDUCE) status = put_results(c, a.counters, width, r);
         free(a.counters);
     }
@@ -290,7 +279,7 @@ static int fits(const call *c, int64_t r, int across)
 
 static tally_status run_call(call *c)
 {
-    const int across = is_across(c->of->in);
+    const int across = tl_is_across(c->of->in);
     const int64_t rows = c->of->in->rows;
     tally_status status = TALLY_OK;
 
@@ -318,8 +307,8 @@ static tally_status run_call(call *c)
     return status;
 }
 
-tally_status tl_pieces_run(tl_gpu_device *d, tally *ctx, const tl_call *of)
+tally_status tl_pieces_run(tl_gpu_device *d, const tl_call *of)
 {
-    call c = {.d = d, .ctx = ctx, .of = of};
+    call c = {.d = d, .of = of};
     return run_call(&c);
 }

@@ -73,7 +73,6 @@ typedef struct tl_pipe tl_pipe;
 
 struct tl_pipe {
     tl_gpu_device *d;
-    tally *ctx;
     tl_side in, out;
 
     /* Sets the next piece; returns 0 if there is none. */
@@ -87,16 +86,20 @@ struct tl_pipe {
 
 /* ---- stage.c ---- */
 
-/* Initializes a side, and finds out where its memory is. output: elements are results of `bytes`
- * bytes. */
-void tl_side_open(tl_gpu_device *d, tl_side *s, const tally_view *v, int64_t bytes);
+/* True if sequences are columns: their elements are interleaved in a piece. */
+int tl_is_across(const tally_view *v);
+
+/* Initializes the two sides of a pipeline, and finds out where their memory is. in_bytes,
+ * out_bytes: of an element and of a result. */
+void tl_pipe_open(tl_pipe *p, tl_gpu_device *d, const tally_view *in, int64_t in_bytes,
+                  const tally_view *out, int64_t out_bytes);
 
 /* Runs all pieces and waits for all work, also after a failure. Then no work is in flight, and all
  * buffers are freed. */
 tally_status tl_pipe_run(tl_pipe *p);
 
 /* Ensures that *m is page-locked memory of at least `bytes` bytes; the contents are lost. */
-tally_status tl_stage_reserve(tl_gpu_device *d, tally *ctx, tl_memory *m, size_t bytes);
+tally_status tl_stage_reserve(tl_gpu_device *d, tl_memory *m, size_t bytes);
 
 /* ---- carry.c: copies by the threads ---- */
 
@@ -163,23 +166,23 @@ typedef struct tl_sequences {
 int64_t tl_sequences_step(const tl_plan *plan, int64_t budget, int64_t width);
 
 /* Issues the kernels that compute the nodes of in's elements, the first of which has index `at`. */
-tally_status tl_sequences_nodes(tl_gpu_device *d, tally *ctx, const tl_plan *plan,
-                                const tally_view *in, int64_t at, tl_nodes *nodes);
+tally_status tl_sequences_nodes(tl_gpu_device *d, const tl_plan *plan, const tally_view *in,
+                                int64_t at, tl_nodes *nodes);
 
 /* Pushes the nodes of in's elements to a->counters; with a->scan it also writes the scan to out. */
-tally_status tl_sequences_fold(tl_sequences *a, tl_gpu_device *d, tally *ctx, const tally_view *in,
+tally_status tl_sequences_fold(tl_sequences *a, tl_gpu_device *d, const tally_view *in,
                                const tally_view *out);
 
 /* Computes the windows of in's sequences. *produced: results of each sequence. */
-tally_status tl_sequences_window(tl_sequences *a, tl_gpu_device *d, tally *ctx,
-                                 const tally_view *in, const tally_view *out, int64_t *produced);
+tally_status tl_sequences_window(tl_sequences *a, tl_gpu_device *d, const tally_view *in,
+                                 const tally_view *out, int64_t *produced);
 
 /* ---- here.c; between enter and leave ---- */
 
 /* A push of device memory. tl_here_fold pushes the nodes of its elements to the counter.
  * tl_here_scan scans them; if the scan's `ahead` is NULL, it reads the elements twice. */
-tally_status tl_here_fold(tl_gpu_device *d, tally *ctx, const tl_push *p);
-tally_status tl_here_scan(tl_gpu_device *d, tally *ctx, const tl_push *p);
+tally_status tl_here_fold(tl_gpu_device *d, const tl_push *p);
+tally_status tl_here_scan(tl_gpu_device *d, const tl_push *p);
 
 /* ---- pieces.c ---- */
 

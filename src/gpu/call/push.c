@@ -11,10 +11,10 @@ static int worth(const tl_gpu_device *d, const tl_push *p)
 }
 
 /* Gives a push to the processors. Slices of windows overlap, so their results are counted. */
-static tally_status push_on_processors(tl_gpu_device *d, tally *ctx, tl_push *p)
+static tally_status push_on_processors(tl_gpu_device *d, tl_push *p)
 {
     tl_device *const cpu = tl_gpu_processors(d);
-    const tally_status status = cpu->calls->push(cpu, ctx, p);
+    const tally_status status = cpu->calls->push(cpu, d->ctx, p);
     d->base.on_processors += status ? 0 : p->verb == TL_WINDOW ? p->produced : p->n;
     return status;
 }
@@ -32,7 +32,7 @@ static tl_push push_from(const tl_push *p, int64_t from)
 
 /* Folds or scans elements of host memory that follow those in *done. The processors take the
  * elements before the first multiple of the step, and pushes that are not large. */
-static tally_status push_host(tl_gpu_device *d, tally *ctx, const tl_push *p, tl_counter *done)
+static tally_status push_host(tl_gpu_device *d, const tl_push *p, tl_counter *done)
 {
     const tl_scalar *op = p->plan->op;
     const tl_scan *const s = p->verb == TL_SCAN ? p->scan : NULL;
@@ -46,7 +46,7 @@ static tally_status push_host(tl_gpu_device *d, tally *ctx, const tl_push *p, tl
         if (before < p->n) head.n = before;
     }
 
-    tally_status status = head.n ? push_on_processors(d, ctx, &head) : TALLY_OK;
+    tally_status status = head.n ? push_on_processors(d, &head) : TALLY_OK;
     const tl_push rest = push_from(p, head.n);
     const tl_counter aligned = *done;
     if (status || !rest.n) return status;
@@ -65,18 +65,18 @@ static tally_status push_host(tl_gpu_device *d, tally *ctx, const tl_push *p, tl
                           .scan = s != NULL,
                           .exclusive = s && s->exclusive,
                           .init = s && s->seeded ? &s->init : NULL};
-        status = tl_sequences_fold(&a, d, ctx, &in, &to);
+        status = tl_sequences_fold(&a, d, &in, &to);
         if (!status || !tl_pieces_again(status, &a.pipe, &budget)) return status;
     }
 }
 
-static tally_status push_windows(tl_gpu_device *d, tally *ctx, tl_push *p)
+static tally_status push_windows(tl_gpu_device *d, tl_push *p)
 {
     const tl_scalar *op = p->plan->op;
     const tally_view in = tally_flat(p->x, op->dtype, p->n), to = tally_flat(p->out, op->out, p->n);
 
     assert(!tl_gpu_holds(d, p->x) && !tl_gpu_holds(d, p->out));
-    if (!worth(d, p)) return push_on_processors(d, ctx, p);
+    if (!worth(d, p)) return push_on_processors(d, p);
 
     int64_t budget = tl_pieces_budget(d);
     for (int shrunk = 0;; shrunk = 1) {
@@ -88,25 +88,25 @@ static tally_status push_windows(tl_gpu_device *d, tally *ctx, tl_push *p)
                           .shrunk = shrunk,
                           .at_start = p->at_start,
                           .at_end = p->at_end};
-        const tally_status status = tl_sequences_window(&a, d, ctx, &in, &to, &p->produced);
+        const tally_status status = tl_sequences_window(&a, d, &in, &to, &p->produced);
         if (!status || !tl_pieces_again(status, &a.pipe, &budget)) return status;
     }
 }
 
 /* Folds or scans; after a failure the counter is as before. */
-static tally_status push_elements(tl_gpu_device *d, tally *ctx, const tl_push *p)
+static tally_status push_elements(tl_gpu_device *d, const tl_push *p)
 {
     tl_counter *const done = p->verb == TL_SCAN ? &p->scan->done : p->counter;
     const tl_counter start = *done;
 
     const int here = tl_gpu_holds(d, p->x);
     if (p->verb == TL_SCAN && here != tl_gpu_holds(d, p->out))
-        return tl_fail(ctx, TALLY_UNSUPPORTED,
+        return tl_fail(d->ctx, TALLY_UNSUPPORTED,
                        "%s is memory of %s: x and out must both be, or neither", here ? "x" : "out",
                        d->name);
-    const tally_status status = !here                ? push_host(d, ctx, p, done)
-                                : p->verb == TL_SCAN ? tl_here_scan(d, ctx, p)
-                                                     : tl_here_fold(d, ctx, p);
+    const tally_status status = !here                ? push_host(d, p, done)
+                                : p->verb == TL_SCAN ? tl_here_scan(d, p)
+                                                     : tl_here_fold(d, p);
     if (status) *done = start;
 
     return status;
@@ -118,7 +118,7 @@ tally_status tl_gpu_push(tl_device *base, tally *ctx, tl_push *p)
     tally_status status =
         tl_gpu_enter(d, ctx, "streams and fragments wait: push before the capture");
     if (status) return status;
-    status = p->verb == TL_WINDOW ? push_windows(d, ctx, p) : push_elements(d, ctx, p);
+    status = p->verb == TL_WINDOW ? push_windows(d, p) : push_elements(d, p);
     tl_gpu_leave(d);
     return status;
 }

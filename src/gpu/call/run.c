@@ -18,7 +18,7 @@ static tally_view reversed(const tally_view *v, int64_t bytes)
     return r;
 }
 
-static tally_status run_views(tl_gpu_device *d, tally *ctx, const tl_call *call, int *done)
+static tally_status run_views(tl_gpu_device *d, const tl_call *call, int *done)
 {
     const tl_scalar *const op = call->plan->op;
     tl_call c = *call;
@@ -29,48 +29,46 @@ static tally_status run_views(tl_gpu_device *d, tally *ctx, const tl_call *call,
         in = reversed(c.in, op->elem_bytes), c.in = &in;
         out = reversed(c.out, op->result_bytes), c.out = &out;
     }
-    int pieces = !tl_is_captured(d) && tl_pieces_wanted(d, &c) && tl_pieces_can(d, ctx, &c);
-    tally_status status = pieces ? TALLY_OK : tl_gpu_whole(d, ctx, &c, &tl_no_piece);
-    if (status == TALLY_NO_MEMORY) pieces = tl_pieces_possible(d, &c) && tl_pieces_can(d, ctx, &c);
+    int pieces = !tl_is_captured(d) && tl_pieces_wanted(d, &c) && tl_pieces_can(d, &c);
+    tally_status status = pieces ? TALLY_OK : tl_gpu_whole(d, &c, NULL);
+    if (status == TALLY_NO_MEMORY) pieces = tl_pieces_possible(d, &c) && tl_pieces_can(d, &c);
 
-    return pieces ? tl_pieces_run(d, ctx, &c) : status;
+    return pieces ? tl_pieces_run(d, &c) : status;
 }
 
 /* Reductions of exact sums. Without memory for them, the processors may do them instead. */
-static tally_status run_exact(tl_gpu_device *d, tally *ctx, const tl_call *c, int *done)
+static tally_status run_exact(tl_gpu_device *d, const tl_call *c, int *done)
 {
     const tl_exact_plan plan = {c->plan->op, c->plan->par.value, 0};
     *done = 0;
     if (!tl_gpu_exact_takes(d, plan.op, 0, c->in)) return TALLY_OK;
-    const tally_status status = tl_gpu_exact_whole(d, ctx, &plan, c->in, c->out);
+    const tally_status status = tl_gpu_exact_whole(d, &plan, c->in, c->out);
     *done =
         status != TALLY_NO_MEMORY || tl_gpu_holds(d, c->in->data) || tl_gpu_holds(d, c->out->data);
     return *done ? status : TALLY_OK;
 }
 
 /* The start-up probe's call: the law by an operator's text alone (gpu/kernel/law.cl). */
-static tally_status run_law(tl_gpu_device *d, tally *ctx, const tl_call *c, int *done)
+static tally_status run_law(tl_gpu_device *d, const tl_call *c, int *done)
 {
     enum { RESULTS_OF_BLOCK = LAW_THREADS * LAW_EACH };
     const tl_scalar *const op = c->plan->op;
     const int64_t n = c->in->n;
     const size_t bytes = (size_t)n * op->result_bytes;
     tl_memory in = {0}, results = {0};
-    tl_built program = {0};
-    const tl_launch l = {d, ctx, &program};
+    tl_launch l;
 
     assert(n > 0);
     *done = 1;
-    tally_status status = tl_gpu_program(d, ctx, op, "law", &program);
-    if (!status) status = tl_gpu_upload(d, ctx, c->in->data, (size_t)n * op->elem_bytes, &in);
-    if (!status) status = tl_gpu_take(d, ctx, bytes, &results);
+    tally_status status = tl_gpu_program(d, op, "law", &l);
+    if (!status) status = tl_gpu_upload(d, c->in->data, (size_t)n * op->elem_bytes, &in);
+    if (!status) status = tl_gpu_take(d, bytes, &results);
     if (!status)
-        status = TL_GO(&l, law, (n + RESULTS_OF_BLOCK - 1) / RESULTS_OF_BLOCK,
-                       .x = tl_memory_of(&in), .n = tl_i64(n),
-                       .parameter = tl_f64(c->plan->par.value), .out = tl_memory_of(&results));
+        status = TL_GO(&l, law, (n + RESULTS_OF_BLOCK - 1) / RESULTS_OF_BLOCK, .x = in.handle,
+                       .n = n, .parameter = c->plan->par.value, .out = results.handle);
 
-    if (!status) status = tl_gpu_read(d, ctx, c->out->data, &results, 0, bytes);
-    if (status) tl_gpu_wait(d, ctx, status); /* so that no kernel still reads the input */
+    if (!status) status = tl_gpu_read(d, c->out->data, &results, 0, bytes);
+    if (status) tl_gpu_wait(d, status); /* so that no kernel still reads the input */
     tl_gpu_give(d, &in);
     tl_gpu_give(d, &results);
 
@@ -80,7 +78,7 @@ static tally_status run_law(tl_gpu_device *d, tally *ctx, const tl_call *c, int 
 tally_status tl_gpu_text(tl_device *base, tally *ctx, const tl_plan *plan, const char *shape,
                          char **text, size_t *length)
 {
-    const tl_text of = {plan->op, shape, tl_gpu_of(base)->gpu->calls->prelude, NULL};
+    const tl_text of = {plan->op, shape, tl_gpu_of(base)->gpu->calls->prelude, NULL, TL_ONE_INPUT};
     return tl_program_text(ctx, &of, text, length);
 }
 
@@ -88,49 +86,45 @@ tally_status tl_gpu_text(tl_device *base, tally *ctx, const tl_plan *plan, const
  * elements are prepared on the device and then are views like any other ---- */
 
 /* Windows with a minimum count: their elements must be counted. */
-static tally_status counted_windows(tl_gpu_device *d, tally *ctx, const tl_prepared *p,
-                                    const tl_call *c)
+static tally_status counted_windows(tl_gpu_device *d, const tl_prepared *p, const tl_call *c)
 {
     tl_batch b, counts = {0};
     tl_call call = *c;
 
     call.count = &p->count_plan;
-    tally_status status = tl_batch_open(d, ctx, &p->plan, &tl_no_piece, &p->view, &b);
-    if (!status)
-        status = tl_batch_open(d, ctx, &p->count_plan, &tl_no_piece, &p->count_view, &counts);
+    tally_status status = tl_batch_open(d, &p->plan, &p->view, &b);
+    if (!status) status = tl_batch_open(d, &p->count_plan, &p->count_view, &counts);
     b.counts_of = &counts;
-    status = tl_gpu_batch(d, ctx, &call, &b, status);
+    status = tl_gpu_batch(d, &call, &b, status);
     tl_batch_close(d, &counts);
     tl_batch_close(d, &b);
 
     return status;
 }
 
-static tally_status run_prepared(tl_gpu_device *d, tally *ctx, const tl_prepared *p,
-                                 const tl_call *c)
+static tally_status run_prepared(tl_gpu_device *d, const tl_prepared *p, const tl_call *c)
 {
     if (tl_exact_form_of(c->form->op))
         return tl_gpu_exact_whole(
-            d, ctx,
-            &(tl_exact_plan){c->form->op, c->form->par.value, c->form->kind != TL_FORM_PLAIN},
+            d, &(tl_exact_plan){c->form->op, c->form->par.value, c->form->kind != TL_FORM_PLAIN},
             &p->view, c->out);
-    if (p->counted) return counted_windows(d, ctx, p, c);
+    if (p->counted) return counted_windows(d, p, c);
     tl_call call = *c;
     call.plan = call.count = &p->plan;
     call.in = &p->view;
-    return run_views(d, ctx, &call, &(int){0});
+    return run_views(d, &call, &(int){0});
 }
 
 /* A call whose kernels read the arrays in place. */
-static tally_status run_in_place(tl_gpu_device *d, tally *ctx, const tl_call *c)
+static tally_status run_in_place(tl_gpu_device *d, const tl_call *c)
 {
     tl_in_place p;
     tl_batch b;
     tl_call call = *c;
-    tally_status status = tl_in_place_open(d, ctx, c->form, c->in, &p, &b);
+    tally_status status = tl_in_place_open(d, c->form, c->in, &p, &b);
 
     call.count = &p.plan;
-    status = tl_gpu_batch(d, ctx, &call, &b, status);
+    status = tl_gpu_batch(d, &call, &b, status);
     tl_batch_close(d, &b);
     tl_in_place_close(d, &p);
     return status;
@@ -155,7 +149,7 @@ static int is_left_out(const tl_gpu_device *d, const tl_call *c)
 /* True if the processors can still do the call: results have not overwritten elements. */
 static int may_leave(const tl_call *c, int begun) { return !begun || c->in->data != c->out->data; }
 
-static tally_status run_inputs(tl_gpu_device *d, tally *ctx, const tl_call *c, int *done)
+static tally_status run_inputs(tl_gpu_device *d, const tl_call *c, int *done)
 {
     const tl_form *const form = c->form;
     const int64_t *const offsets = c->in->offsets;
@@ -168,17 +162,17 @@ static tally_status run_inputs(tl_gpu_device *d, tally *ctx, const tl_call *c, i
         return TALLY_OK;
 
     if (exact_in_place(c)) {
-        status = tl_gpu_exact_whole(d, ctx, &(tl_exact_plan){form->op, form->par.value, 0}, c->in,
-                                    c->out);
+        status =
+            tl_gpu_exact_whole(d, &(tl_exact_plan){form->op, form->par.value, 0}, c->in, c->out);
     } else if (!tl_exact_form_of(form->op) && tl_in_place_takes(d, c)) {
-        status = run_in_place(d, ctx, c);
+        status = run_in_place(d, c);
         begun = 1;
     } else {
-        status = tl_prepare(d, ctx, c, tl_is_counted(c), &p);
+        status = tl_prepare(d, c, tl_is_counted(c), &p);
         begun = !status;
-        if (!status) status = run_prepared(d, ctx, &p, c);
+        if (!status) status = run_prepared(d, &p, c);
         /* a failure came before the copies of the caller's arrays were waited for */
-        if (d->host) status = tl_gpu_wait(d, ctx, status);
+        if (d->host) status = tl_gpu_wait(d, status);
         tl_prepared_close(d, &p);
     }
 
@@ -188,7 +182,7 @@ static tally_status run_inputs(tl_gpu_device *d, tally *ctx, const tl_call *c, i
 
 /* ---- the device's call ---- */
 
-typedef tally_status runner(tl_gpu_device *, tally *, const tl_call *, int *done);
+typedef tally_status runner(tl_gpu_device *, const tl_call *, int *done);
 
 static runner *runner_of(const tl_call *c)
 {
@@ -211,7 +205,7 @@ tally_status tl_gpu_run(tl_device *base, tally *ctx, const tl_call *call, int *d
         d, ctx,
         host || call->verb > TL_WINDOW ? "this call waits: make it before the capture" : NULL);
     if (status) return status;
-    if (!host) status = runner_of(call)(d, ctx, call, done);
+    if (!host) status = runner_of(call)(d, call, done);
     tl_gpu_leave(d);
     return status;
 }

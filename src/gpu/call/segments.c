@@ -25,7 +25,7 @@ typedef struct {
     measured m;
     tl_array data, offsets;
     tl_memory ids;
-    tl_speculation speculative;
+    tl_arguments_speculative_part speculative;
     enum {
         NO_KERNEL,
         SHORT_KERNEL,
@@ -38,59 +38,56 @@ typedef struct {
 
 /* Makes the slots, which must be zero at first, and page-locked memory if kernels can write to
  * it. */
-static tally_status make_slots(tl_gpu_device *d, tally *ctx)
+static tally_status make_slots(tl_gpu_device *d)
 {
     const tl_gpu_calls *c = d->gpu->calls;
     tally_status status = TALLY_OK;
     if (c->sees_locked && !d->reported.bytes)
-        status = c->lock(d->gpu, ctx, SLOT_BYTES, &d->reported);
+        status = c->lock(d->gpu, d->ctx, SLOT_BYTES, &d->reported);
     if (status || d->slot->measured.slots.bytes) return status;
-    return tl_gpu_take_clear(d, ctx, MEASURED_SLOTS * SLOT_BYTES, &d->slot->measured.slots);
+    return tl_gpu_take_clear(d, MEASURED_SLOTS * SLOT_BYTES, &d->slot->measured.slots);
 }
 
-static tally_status begin_measure(tl_gpu_device *d, tally *ctx, const tl_plan *plan, int64_t least,
-                                  segments *s)
+static tally_status begin_measure(tl_gpu_device *d, const tl_plan *plan, int64_t least, segments *s)
 {
     const tl_gpu_calls *c = d->gpu->calls;
     const int64_t rows = s->in->rows;
 
     assert(rows > 0 && least > 0);
-    tl_built program = {0};
-    const tl_launch l = {d, ctx, &program};
+    tl_launch l;
     tl_gpu_give(d, &s->ids);
-    tally_status status = tl_gpu_program(d, ctx, plan->op, "reduce", &program);
-    if (!status) status = make_slots(d, ctx);
-    if (!status) status = tl_gpu_take(d, ctx, (size_t)rows * sizeof(int64_t), &s->ids);
+    tally_status status = tl_gpu_program(d, plan->op, "reduce", &l);
+    if (!status) status = make_slots(d);
+    if (!status) status = tl_gpu_take(d, (size_t)rows * sizeof(int64_t), &s->ids);
     if (status) return status;
 
     d->slot->measured.slot ^= 1;
     status = TL_GO(&l, measure, (rows + MEASURE_GROUP - 1) / MEASURE_GROUP,
-                   .offsets = tl_memory_of(&s->offsets.memory), .rows = tl_i64(rows),
-                   .least = tl_i64(least), .ids = tl_memory_of(&s->ids),
-                   .measured = tl_memory_of(&d->slot->measured.slots),
-                   .slot = tl_i64(d->slot->measured.slot),
-                   .reported = tl_memory_of(c->sees_locked ? &d->reported : NULL));
+                   .offsets = s->offsets.memory.handle, .rows = rows, .least = least,
+                   .ids = s->ids.handle, .measured = d->slot->measured.slots.handle,
+                   .slot = d->slot->measured.slot,
+                   .reported = c->sees_locked ? d->reported.handle : NULL);
 
-    return status || !c->sees_locked ? status : c->mark(d->gpu, ctx, TL_RUN, TL_MEASURED);
+    return status || !c->sees_locked ? status : tl_mark(d, TL_RUN, TL_MEASURED);
 }
 
 /* Waits for `measure` and reads its output. If kernels write to host memory, this does not wait for
  * later kernels. */
-static tally_status end_measure(tl_gpu_device *d, tally *ctx, segments *s, tally_status status)
+static tally_status end_measure(tl_gpu_device *d, segments *s, tally_status status)
 {
     const tl_gpu_calls *c = d->gpu->calls;
     const size_t at = (size_t)d->slot->measured.slot * SLOT_BYTES;
 
     memset(&s->m, 0, sizeof s->m);
     if (!status && c->sees_locked) {
-        status = c->reached(d->gpu, ctx, TL_MEASURED);
+        status = tl_reached(d, TL_MEASURED);
         if (!status) memcpy(&s->m, (const void *)(uintptr_t)d->reported.address, sizeof s->m);
     } else if (!status) {
-        status = tl_gpu_read(d, ctx, &s->m, &d->slot->measured.slots, at, sizeof s->m);
+        status = tl_gpu_read(d, &s->m, &d->slot->measured.slots, at, sizeof s->m);
     }
 
     if (status) { /* the contents of the slots are not known */
-        c->wait(d->gpu, ctx);
+        c->wait(d->gpu, d->ctx);
         tl_gpu_give(d, &d->slot->measured.slots);
     }
 
@@ -126,8 +123,7 @@ static int may_speculate(tl_gpu_device *d, const tl_call *c, tl_array *y)
  * like those of the last call. So the host's wait overlaps with this kernel. If the prediction is
  * wrong, the kernel does nothing. The output of `measure` cannot be kept for the next call, because
  * the caller may change the offsets. */
-static tally_status launch_speculatively(tl_gpu_device *d, tally *ctx, const tl_call *c,
-                                         segments *s)
+static tally_status launch_speculatively(tl_gpu_device *d, const tl_call *c, segments *s)
 {
     const tl_scalar *const op = c->plan->op;
     const tally_view *const in = c->in;
@@ -136,24 +132,21 @@ static tally_status launch_speculatively(tl_gpu_device *d, tally *ctx, const tl_
     if (!may_speculate(d, c, &y)) return TALLY_OK;
 
     const tl_results r = {
-        .piece = &tl_no_piece, .y = y.memory, .byte = y.byte, .row_stride = 1, .stride = 1};
-    s->speculative = (tl_speculation){
-        .measured = d->slot->measured.slots,
+        .arguments = {
+            .out_data = y.memory.handle, .out_byte = y.byte, .out_row_stride = 1, .out_stride = 1}};
+    tl_batch b = tl_batch_of(c->plan, in);
+    b.x = s->data;
+    b.offsets = s->offsets.memory;
+    s->speculative = (tl_arguments_speculative_part){
+        .measured = d->slot->measured.slots.handle,
         .slot = d->slot->measured.slot,
         .most = offsets_most(c),
-        .by_warp = tl_by_warp_pays(d, op, in->rows, in->rows * BY_WARP_MEAN, scan)};
-    const tl_batch b = {.plan = c->plan,
-                        .x = s->data,
-                        .piece = &tl_no_piece,
-                        .stride = 1,
-                        .rows = in->rows,
-                        .listed = 1,
-                        .offsets = s->offsets.memory,
-                        .speculative = &s->speculative};
-    const tl_before from = {SEED_NONE, &s->data.memory, c->scan && c->scan->exclusive};
-    tl_built program = {0};
-    const tl_launch l = {d, ctx, &program};
-    tally_status status = tl_gpu_program(d, ctx, op, scan ? "scan" : "reduce", &program);
+        .by_warp = tl_by_warp_pays(d, &b, in->rows * BY_WARP_MEAN, scan)};
+    b.speculative = s->speculative;
+    tl_batch_seal(&b);
+    const tl_before from = {.seeded = SEED_NONE, .exclusive = c->scan && c->scan->exclusive};
+    tl_launch l;
+    tally_status status = tl_gpu_program(d, op, scan ? "scan" : "reduce", &l);
     if (status) return status;
 
     s->speculative_kernel = s->speculative.by_warp && d->warp_each ? WARP_KERNEL : SHORT_KERNEL;
@@ -176,20 +169,18 @@ static int has_succeeded(const segments *s)
 /* ---- the batch ---- */
 
 /* Computes the table b->first for the long segments that b->ids lists. */
-static tally_status compute_firsts(tl_gpu_device *d, tally *ctx, tl_batch *b)
+static tally_status compute_firsts(tl_gpu_device *d, tl_batch *b)
 {
     int64_t levels = b->levels + 2;
-    tl_built program = {0};
-    const tl_launch l = {d, ctx, &program};
+    tl_launch l;
 
-    tally_status status = tl_gpu_program(d, ctx, b->plan->op, "reduce", &program);
+    tally_status status = tl_gpu_program(d, b->plan->op, "reduce", &l);
     if (!status)
-        status = tl_gpu_take(d, ctx, (size_t)levels * (size_t)(b->long_count + 1) * sizeof(int64_t),
+        status = tl_gpu_take(d, (size_t)levels * (size_t)(b->long_count + 1) * sizeof(int64_t),
                              &b->first);
     if (status) return status;
-    return TL_GO(&l, firsts, levels, .offsets = tl_memory_of(&b->offsets),
-                 .ids = tl_memory_of(&b->ids), .long_count = tl_i64(b->long_count),
-                 .levels = tl_i64(levels), .first = tl_memory_of(&b->first));
+    return TL_GO(&l, firsts, levels, .offsets = b->offsets.handle, .ids = b->ids.handle,
+                 .long_count = b->long_count, .levels = levels, .first = b->first.handle);
 }
 
 /* True if all segments have the same length; then *rows is the same view as rows. bytes: of an
@@ -206,32 +197,30 @@ static int has_equal_lengths(const tally_view *in, const measured *m, int64_t by
 }
 
 /* Lists only segments of BY_WARP_END elements or more as long. */
-static tally_status list_longer_segments(tl_gpu_device *d, tally *ctx, const tl_plan *plan,
-                                         segments *s)
+static tally_status list_longer_segments(tl_gpu_device *d, const tl_plan *plan, segments *s)
 {
     if (!s->m.count[BEYOND]) {
         s->m.count[LONG_COUNT] = 0;
         return TALLY_OK;
     }
-    return end_measure(d, ctx, s, begin_measure(d, ctx, plan, BY_WARP_END, s));
+    return end_measure(d, s, begin_measure(d, plan, BY_WARP_END, s));
 }
 
 /* Opens the batch of the segments; it takes s->ids. */
-static tally_status open_segments(tl_gpu_device *d, tally *ctx, const tl_call *c, segments *s,
-                                  tl_batch *b)
+static tally_status open_segments(tl_gpu_device *d, const tl_call *c, segments *s, tl_batch *b)
 {
     const tl_plan *const plan = c->plan;
     const int by_warp = c->verb != TL_WINDOW;
 
-    *b = tl_batch_of(plan, &tl_no_piece, s->in);
-    tally_status status = tl_batch_data(d, ctx, &s->all, plan->op->elem_bytes, b);
+    *b = tl_batch_of(plan, s->in);
+    tally_status status = tl_batch_data(d, &s->all, plan->op->elem_bytes, b);
     b->offsets = s->offsets.memory;
     b->elements = s->ends[1] - s->ends[0];
     b->longest = s->m.count[LONG_COUNT] ? b->elements : CHUNK - 1; /* an upper bound */
-    b->warp_each = by_warp && s->m.count[LONG_COUNT] &&
-                   tl_by_warp_pays(d, plan->op, s->in->rows, b->elements, c->verb == TL_SCAN);
+    b->warp_each =
+        by_warp && s->m.count[LONG_COUNT] && tl_by_warp_pays(d, b, b->elements, c->verb == TL_SCAN);
     if (by_warp) d->warp_each = b->warp_each;
-    if (!status && b->warp_each) status = list_longer_segments(d, ctx, plan, s);
+    if (!status && b->warp_each) status = list_longer_segments(d, plan, s);
     b->ids = s->ids;
     s->ids = (tl_memory){0};
     b->long_count = s->m.count[LONG_COUNT];
@@ -241,7 +230,7 @@ static tally_status open_segments(tl_gpu_device *d, tally *ctx, const tl_call *c
     for (int l = 1; b->long_count && l <= TL_GPU_LEVELS && s->m.count[NODES + l - 1]; l++)
         b->counts[b->levels = l] = s->m.count[NODES + l - 1];
 
-    return status || !b->long_count ? status : compute_firsts(d, ctx, b);
+    return status || !b->long_count ? status : compute_firsts(d, b);
 }
 
 /* ---- the call ---- */
@@ -249,7 +238,7 @@ static tally_status open_segments(tl_gpu_device *d, tally *ctx, const tl_call *c
 /* Measures `in`, and launches a kernel speculatively. *done is 0 if the host must do the call: its
  * data or offsets are not in device memory, or the offsets are bad (the host's checks then say
  * where), or the offsets lie inside another memory object of OpenCL. */
-static tally_status examine(tl_gpu_device *d, tally *ctx, const tl_call *c, segments *s, int *done)
+static tally_status examine(tl_gpu_device *d, const tl_call *c, segments *s, int *done)
 {
     const tally_view *const in = c->in;
     int64_t low, high;
@@ -261,12 +250,11 @@ static tally_status examine(tl_gpu_device *d, tally *ctx, const tl_call *c, segm
     if (!*done) return TALLY_OK;
 
     tally_status status = tl_no_capture(
-        d, ctx,
-        "the offsets are in device memory: give them in host memory, or rows of one length");
+        d, "the offsets are in device memory: give them in host memory, or rows of one length");
     if (status) return status;
-    status = begin_measure(d, ctx, c->plan, CHUNK, s);
-    if (!status) status = launch_speculatively(d, ctx, c, s);
-    status = end_measure(d, ctx, s, status);
+    status = begin_measure(d, c->plan, CHUNK, s);
+    if (!status) status = launch_speculatively(d, c, s);
+    status = end_measure(d, s, status);
     s->ends[0] = s->m.offset[FIRST_OFFSET], s->ends[1] = s->m.offset[LAST_OFFSET];
     s->all.rows = 1;
     s->all.offsets = s->ends;
@@ -278,7 +266,7 @@ static tally_status examine(tl_gpu_device *d, tally *ctx, const tl_call *c, segm
 }
 
 /* Computes what the speculative kernel has not. */
-static tally_status compute(tl_gpu_device *d, tally *ctx, const tl_call *c, segments *s)
+static tally_status compute(tl_gpu_device *d, const tl_call *c, segments *s)
 {
     const int64_t bytes = c->plan->op->elem_bytes, each = c->plan->op->result_bytes;
     const int reduces = c->verb == TL_REDUCE;
@@ -290,34 +278,34 @@ static tally_status compute(tl_gpu_device *d, tally *ctx, const tl_call *c, segm
         to.row_stride = c->out->row_stride;
     }
 
-    tally_status status = tl_view_check(ctx, &to, "out", each);
-    if (!status && !reduces) status = tl_view_distinct(ctx, &to, "out");
-    if (!status) status = tl_view_overlap(ctx, &s->all, bytes, &to, each, c->verb == TL_SCAN);
+    tally_status status = tl_view_check(d->ctx, &to, "out", each);
+    if (!status && !reduces) status = tl_view_distinct(d->ctx, &to, "out");
+    if (!status) status = tl_view_overlap(d->ctx, &s->all, bytes, &to, each, c->verb == TL_SCAN);
     if (status) return status;
 
     tl_call call = *c;
     call.in = &rows, call.out = &out_rows;
     if (has_equal_lengths(s->in, &s->m, bytes, &rows) &&
         (reduces || has_equal_lengths(c->out, &s->m, each, &out_rows)))
-        return tl_gpu_whole(d, ctx, &call, &tl_no_piece);
+        return tl_gpu_whole(d, &call, NULL);
     tl_batch b;
     call.in = c->in, call.out = &to;
-    status = open_segments(d, ctx, c, s, &b);
-    status = tl_gpu_batch(d, ctx, &call, &b, status);
+    status = open_segments(d, c, s, &b);
+    status = tl_gpu_batch(d, &call, &b, status);
     tl_batch_close(d, &b);
 
     return status;
 }
 
-tally_status tl_segments_run(tl_gpu_device *d, tally *ctx, const tl_call *c, int *done)
+tally_status tl_segments_run(tl_gpu_device *d, const tl_call *c, int *done)
 {
     segments s;
     assert(c->in->offsets && c->in->rows > 0);
     if (c->verb != TL_REDUCE && (c->out->offsets != c->in->offsets || c->out->rows != c->in->rows ||
                                  c->out->dtype != c->plan->op->out))
         return TALLY_OK;
-    tally_status status = examine(d, ctx, c, &s, done);
-    if (*done && !status) status = compute(d, ctx, c, &s);
+    tally_status status = examine(d, c, &s, done);
+    if (*done && !status) status = compute(d, c, &s);
     tl_gpu_give(d, &s.ids);
     return status;
 }

@@ -4,23 +4,37 @@
  * k of piece j in and part k of piece j - 2 out. carry.c fills and empties the blocks. */
 #include "pieces.h"
 #include <assert.h>
+#include <stdlib.h>
 
 /* 8 such blocks fit in a third-level cache of 64 MB; one crosses the bus in 150 us */
 static const int64_t STAGE_BYTES = 8 << 20;
 
 /* ---- sides ---- */
 
-void tl_side_open(tl_gpu_device *d, tl_side *s, const tally_view *v, int64_t bytes)
+int tl_is_across(const tally_view *v)
+{
+    return !v->offsets && v->rows > 1 && v->n > 1 && llabs(v->row_stride) < llabs(v->stride);
+}
+
+static void open_side(tl_gpu_device *d, tl_side *s, const tally_view *v, int64_t bytes)
 {
     int64_t low, high;
 
-    *s = (tl_side){.view = *v, .bytes = bytes};
+    *s = (tl_side){.view = *v, .bytes = bytes, .across = tl_is_across(v)};
     tl_view_extent(v, bytes, &low, &high);
     if (high <= low) return;
     const char *from = tl_offset(v->data, low);
     s->here = tl_gpu_holds(d, from);
     int dense = v->stride == 1 && (v->offsets || v->rows == 1 || v->row_stride == v->n);
     s->straight = !s->here && dense && d->gpu->calls->locked(d->gpu, from, (size_t)(high - low));
+}
+
+void tl_pipe_open(tl_pipe *p, tl_gpu_device *d, const tally_view *in, int64_t in_bytes,
+                  const tally_view *out, int64_t out_bytes)
+{
+    p->d = d;
+    open_side(d, &p->in, in, in_bytes);
+    open_side(d, &p->out, out, out_bytes);
 }
 
 /* Returns a rectangle as a view of device memory: in place, or its copy in a buffer. */
@@ -49,11 +63,11 @@ static tally_view device_view(const tl_side *s, const tl_rect *r, int slot)
 
 /* ---- memory ---- */
 
-tally_status tl_stage_reserve(tl_gpu_device *d, tally *ctx, tl_memory *m, size_t bytes)
+tally_status tl_stage_reserve(tl_gpu_device *d, tl_memory *m, size_t bytes)
 {
     if (m->bytes >= bytes) return TALLY_OK;
     if (m->bytes) d->gpu->calls->unlock(d->gpu, m);
-    return d->gpu->calls->lock(d->gpu, ctx, bytes, m);
+    return d->gpu->calls->lock(d->gpu, d->ctx, bytes, m);
 }
 
 static int staged(const tl_side *s) { return !s->here && !s->straight; }
@@ -69,9 +83,9 @@ static tally_status take_side(tl_pipe *p, tl_side *s, tl_memory *stage, int64_t 
     tally_status status = TALLY_OK;
     size_t part = (size_t)((s->most / steps + 1) * s->bytes);
     for (int i = 0; !status && i < TL_STAGES && staged(s); i++)
-        status = tl_stage_reserve(p->d, p->ctx, &stage[i], part);
+        status = tl_stage_reserve(p->d, &stage[i], part);
     for (int i = 0; !status && i < TL_RING && !s->here; i++)
-        status = tl_gpu_take(p->d, p->ctx, (size_t)(s->most * s->bytes), &s->buffer[i]);
+        status = tl_gpu_take(p->d, (size_t)(s->most * s->bytes), &s->buffer[i]);
     return status;
 }
 
@@ -83,13 +97,10 @@ enum { PIECES_BEHIND = 2, PARTS = 4 };
 
 typedef struct {
     tl_pipe *pipe;
-    const tl_gpu_calls *c;
-    tl_gpu *gpu;
-    int64_t steps,
-
-        /* steps: parts of a piece; blocks: blocks for results, at most `steps`, so that they only
-         * hold results of kernels that have been issued */
-        blocks;
+    tl_gpu_device *d;
+    /* steps: parts of a piece; blocks: blocks for results, at most `steps`, so that they only hold
+     * results of kernels that have been issued */
+    int64_t steps, blocks;
     int64_t pieces; /* number of pieces, once it is known */
     int64_t loads;  /* parts that have come in */
     tl_part part[PARTS];
@@ -120,7 +131,7 @@ static tally_status transfer(const run *r, int lane, const tl_memory *buffer, in
                           .offset = (size_t)offset,
                           .host = host,
                           .bytes = (size_t)bytes};
-    return tl_gpu_transfer(r->pipe->d, r->pipe->ctx, &copy);
+    return tl_gpu_transfer(r->d, &copy);
 }
 
 /* Offset of the kept results among those that the kernels compute, in elements of the copy on the
@@ -134,21 +145,19 @@ static int64_t kept_from(const tl_side *s, const tl_part *part)
 static tally_status issue_results(run *r, int64_t q)
 {
     const tl_side *s = &r->pipe->out;
-    tally *ctx = r->pipe->ctx;
     int64_t j = q / r->steps, k = q % r->steps, block = q % r->blocks;
     const tl_part *part = &r->part[j % PARTS];
-    tl_memory *to = &r->pipe->d->stage[TL_STAGES + block];
+    tl_memory *to = &r->d->stage[TL_STAGES + block];
     tl_haul h = part_of(r, s, &part->out, k, to);
 
-    tally_status status =
-        k ? TALLY_OK : r->c->follow(r->gpu, ctx, TL_OUT, TL_DONE + (int)(j % TL_RING));
+    tally_status status = k ? TALLY_OK : tl_follow(r->d, TL_OUT, TL_DONE + (int)(j % TL_RING));
     if (!status)
         status =
             transfer(r, TL_OUT, &s->buffer[j % TL_RING], (kept_from(s, part) + h.e0) * s->bytes,
                      h.block, (h.e1 - h.e0) * s->bytes);
-    if (!status) status = r->c->mark(r->gpu, ctx, TL_OUT, TL_STAGED_OUT + (int)block);
+    if (!status) status = tl_mark(r->d, TL_OUT, TL_STAGED_OUT + (int)block);
     if (!status && k == r->steps - 1)
-        status = r->c->mark(r->gpu, ctx, TL_OUT, TL_STORED + (int)(j % TL_RING));
+        status = tl_mark(r->d, TL_OUT, TL_STORED + (int)(j % TL_RING));
 
     return status;
 }
@@ -166,14 +175,14 @@ static tally_status step(run *r, int64_t j, int64_t k)
     int comes = j < r->pieces && staged(&p->in), goes = j >= PIECES_BEHIND && staged(&p->out);
     if (comes) {
         in = part_of(r, &p->in, &r->part[j % PARTS].in, k, &stage[block]);
-        status = r->c->reached(r->gpu, p->ctx, TL_STAGED_IN + block);
+        status = tl_reached(r->d, TL_STAGED_IN + block);
     }
 
     if (!status && goes) {
         int64_t from = ((j - PIECES_BEHIND) * r->steps + k) % r->blocks;
         out = part_of(r, &p->out, &r->part[(j - PIECES_BEHIND) % PARTS].out, k,
                       &stage[TL_STAGES + from]);
-        status = r->c->reached(r->gpu, p->ctx, TL_STAGED_OUT + (int)from);
+        status = tl_reached(r->d, TL_STAGED_OUT + (int)from);
         p->wrote = 1;
     }
 
@@ -184,7 +193,7 @@ static tally_status step(run *r, int64_t j, int64_t k)
         r->loads++;
         status = transfer(r, TL_IN, &p->in.buffer[j % TL_RING], in.e0 * p->in.bytes, in.block,
                           (in.e1 - in.e0) * p->in.bytes);
-        if (!status) status = r->c->mark(r->gpu, p->ctx, TL_IN, TL_STAGED_IN + block);
+        if (!status) status = tl_mark(r->d, TL_IN, TL_STAGED_IN + block);
     }
 
     int64_t q = (j - PIECES_BEHIND) * r->steps + k + r->blocks;
@@ -203,21 +212,20 @@ static tally_status issue(run *r, int64_t j)
     tally_status status = TALLY_OK;
 
     if (!p->in.here) {
-        status = r->c->mark(r->gpu, p->ctx, TL_IN, TL_LOADED + slot);
-        if (!status) status = r->c->follow(r->gpu, p->ctx, TL_RUN, TL_LOADED + slot);
+        status = tl_mark(r->d, TL_IN, TL_LOADED + slot);
+        if (!status) status = tl_follow(r->d, TL_RUN, TL_LOADED + slot);
     }
 
-    if (!status && !p->out.here && j >= TL_RING)
-        status = r->c->follow(r->gpu, p->ctx, TL_RUN, TL_STORED + slot);
+    if (!status && !p->out.here && j >= TL_RING) status = tl_follow(r->d, TL_RUN, TL_STORED + slot);
     if (status) return status;
 
     tally_view in = device_view(&p->in, &part->in, slot),
                out = device_view(&p->out, &part->produced, slot);
     status = p->work(p, part, &in, &out, slot);
-    if (!status) status = r->c->mark(r->gpu, p->ctx, TL_RUN, TL_DONE + slot);
+    if (!status) status = tl_mark(r->d, TL_RUN, TL_DONE + slot);
     if (status || !p->out.straight) return status;
 
-    status = r->c->follow(r->gpu, p->ctx, TL_OUT, TL_DONE + slot);
+    status = tl_follow(r->d, TL_OUT, TL_DONE + slot);
     p->wrote = 1;
 
     if (!status)
@@ -225,7 +233,7 @@ static tally_status issue(run *r, int64_t j)
                           tl_side_corner(&p->out, &part->out),
                           tl_side_count(&p->out, &part->out) * p->out.bytes);
 
-    if (!status) status = r->c->mark(r->gpu, p->ctx, TL_OUT, TL_STORED + slot);
+    if (!status) status = tl_mark(r->d, TL_OUT, TL_STORED + slot);
     return status;
 }
 
@@ -233,14 +241,14 @@ static tally_status run_pieces(run *r)
 {
     tl_pipe *p = r->pipe;
     /* wait for earlier users of the buffers */
-    tally_status status = r->c->mark(r->gpu, p->ctx, TL_RUN, TL_START);
-    if (!status) status = r->c->follow(r->gpu, p->ctx, TL_IN, TL_START);
-    if (!status) status = r->c->follow(r->gpu, p->ctx, TL_OUT, TL_START);
+    tally_status status = tl_mark(r->d, TL_RUN, TL_START);
+    if (!status) status = tl_follow(r->d, TL_IN, TL_START);
+    if (!status) status = tl_follow(r->d, TL_OUT, TL_START);
     for (int64_t j = 0; !status; j++) {
         if (j < r->pieces && !p->next(p, &r->part[j % PARTS])) r->pieces = j;
         if (j >= r->pieces && (!staged(&p->out) || j >= r->pieces + PIECES_BEHIND)) break;
         if (j < r->pieces && !p->in.here && j >= TL_RING)
-            status = r->c->follow(r->gpu, p->ctx, TL_IN, TL_DONE + (int)(j % TL_RING));
+            status = tl_follow(r->d, TL_IN, TL_DONE + (int)(j % TL_RING));
         if (!status && j < r->pieces && p->in.straight) {
             const tl_rect *rect = &r->part[j % PARTS].in;
             status = transfer(r, TL_IN, &p->in.buffer[j % TL_RING], 0, tl_side_corner(&p->in, rect),
@@ -257,7 +265,7 @@ static tally_status run_pieces(run *r)
 tally_status tl_pipe_run(tl_pipe *p)
 {
     tl_gpu_device *d = p->d;
-    run r = {.pipe = p, .c = d->gpu->calls, .gpu = d->gpu, .pieces = INT64_MAX};
+    run r = {.pipe = p, .d = d, .pieces = INT64_MAX};
     int64_t in = parts_of(&p->in), out = parts_of(&p->out);
 
     r.steps = in > out ? in : out;
@@ -271,7 +279,7 @@ tally_status tl_pipe_run(tl_pipe *p)
     if (!status) status = run_pieces(&r);
 
     /* keep the message of the first failure */
-    tally_status waited = r.c->quiet(d->gpu, status ? NULL : p->ctx);
+    tally_status waited = d->gpu->calls->quiet(d->gpu, status ? NULL : d->ctx);
     if (!status) status = waited;
 
     for (int i = 0; i < TL_RING; i++) {

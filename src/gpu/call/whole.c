@@ -5,25 +5,25 @@
 #include "gpu/work.h"
 #include <assert.h>
 
-tally_status tl_gpu_batch(tl_gpu_device *d, tally *ctx, const tl_call *c, const tl_batch *b,
-                          tally_status status)
+tally_status tl_gpu_batch(tl_gpu_device *d, const tl_call *c, tl_batch *b, tally_status status)
 {
-    static tally_status (*const verbs[])(tl_gpu_device *, tally *, const tl_batch *,
-                                         const tl_results *, const tl_call *) = {
+    static tally_status (*const verbs[])(tl_gpu_device *, const tl_batch *, const tl_results *,
+                                         const tl_call *) = {
         [TL_REDUCE] = tl_reduce_batch, [TL_SCAN] = tl_scan_batch, [TL_WINDOW] = tl_window_batch};
-    const int64_t bytes = status ? 0 : b->plan->op->result_bytes;
-    tl_results r = {.piece = b->piece ? b->piece : &tl_no_piece};
+    tl_results r = {0};
     assert(c->verb <= TL_WINDOW);
-    if (!status) status = tl_results_open(d, ctx, b->piece, c->out, bytes, &r);
-    if (!status) status = verbs[c->verb](d, ctx, b, &r, c);
-    return tl_results_close(d, ctx, &r, bytes, status);
+    if (!status) status = tl_results_open(d, c->out, b->plan->op->result_bytes, &r);
+    if (!status) tl_batch_seal(b);
+    if (!status) status = verbs[c->verb](d, b, &r, c);
+    return tl_results_close(d, &r, b->piece.end == TL_CALL_WAITS, status);
 }
 
-tally_status tl_gpu_whole(tl_gpu_device *d, tally *ctx, const tl_call *c, const tl_piece *piece)
+tally_status tl_gpu_whole(tl_gpu_device *d, const tl_call *c, const tl_piece *piece)
 {
     tl_batch b;
-    tally_status status = tl_batch_open(d, ctx, c->plan, piece, c->in, &b);
-    status = tl_gpu_batch(d, ctx, c, &b, status);
+    tally_status status = tl_batch_open(d, c->plan, c->in, &b);
+    if (piece) b.piece = *piece;
+    status = tl_gpu_batch(d, c, &b, status);
     tl_batch_close(d, &b);
     return status;
 }

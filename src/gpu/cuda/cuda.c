@@ -2,71 +2,58 @@
  * The calls of a CUDA device, through the driver (libcuda), which is opened at run time. API calls
  * only; the shapes are in gpu/.
  *
- *   cuda.c      the device and its memory; calls the others
+ *   cuda.c      the device, its memory, its streams; calls the others
  *   program.c   loads code and launches kernels; better.c compiles better code in the background,
  *               code.c compiles and caches code
- *   lanes.c     copies, page-locked memory, events; the caller's streams, graphs
  *   devices.c   the driver, its devices and errors; calls none of the others
  *
  * The device uses the primary context, so it can use memory of the CUDA runtime in the same
  * process. */
 #include "code.h"
 #include "cuda.h"
-#include "context/threads.h"
 #include <stdlib.h>
 
 enum {
+    CAPABILITY_LEAST = 70,
     STATIC_SHARED_MOST = 2 << 10, /* more than the static local memory of any kernel */
     CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9,
     CU_MEMORYTYPE_DEVICE = 2,
     CU_STREAM_NON_BLOCKING = 1,
+    CU_STREAM_PER_THREAD = 2, /* as a handle; 1: the legacy stream */
+    CU_STREAM_CAPTURE_STATUS_INVALIDATED = 2,
+    CU_STREAM_CAPTURE_MODE_RELAXED = 2,
+    CU_USER_OBJECT_NO_DESTRUCTOR_SYNC = 1,
+    CU_GRAPH_USER_OBJECT_MOVE = 1,
 };
 
-#define DRIVER_CALLS(F) \
-    F(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, (CUcontext *, CUdevice)) \
-    F(cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2, (CUdevice)) \
-    F(cuCtxPushCurrent, cuCtxPushCurrent_v2, (CUcontext)) \
-    F(cuCtxPopCurrent, cuCtxPopCurrent_v2, (CUcontext *)) \
-    F(cuCtxGetCurrent, cuCtxGetCurrent, (CUcontext *)) \
-    F(cuMemAlloc, cuMemAlloc_v2, (CUdeviceptr *, size_t)) \
-    F(cuMemFree, cuMemFree_v2, (CUdeviceptr)) \
-    F(cuPointerGetAttributes, cuPointerGetAttributes, (unsigned, int *, void **, CUdeviceptr)) \
-    F(cuStreamCreate, cuStreamCreate, (CUstream *, unsigned)) \
-    F(cuStreamDestroy, cuStreamDestroy_v2, (CUstream)) \
-    F(cuStreamSynchronize, cuStreamSynchronize, (CUstream))
-TL_CUDA_CALLS(DRIVER_CALLS, find_calls)
+/* ---- open and close ---- */
 
-/* Looks up all functions of the driver once per process. Returns 0 if one is missing. */
-static int find_all(void)
+/* relax allows this thread the calls that a capture in another thread, or one of this thread in
+ * another stream, would forbid; restrict_capture forbids them again. */
+static void relax(cuda *g)
 {
-    static int whole = -1;
-    tl_lock_take(TL_LOCK_CUDA_CALLS);
-    if (whole < 0) {
-        void *const library = tl_cuda_library();
-        whole = library && find_calls(library) && tl_cuda_find_programs(library) &&
-                tl_cuda_find_lanes(library);
-    }
-    tl_lock_release(TL_LOCK_CUDA_CALLS);
-    return whole;
+    g->capture_mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    tl_cu.cuThreadExchangeStreamCaptureMode(&g->capture_mode);
 }
 
-static const tl_cuda_found *find_device(int index, int *count)
+static void restrict_capture(cuda *g) { tl_cu.cuThreadExchangeStreamCaptureMode(&g->capture_mode); }
+
+static void close_events(cuda *g)
 {
-    *count = 0;
-    return find_all() ? tl_cuda_find(index, count) : NULL;
+    for (int i = 0; i < TL_EVENTS_ALL; i++)
+        if (g->events[i]) tl_cu.cuEventDestroy(g->events[i]);
 }
+
+static const char too_old[] = "its compute capability is below 7.0";
 
 static int cu_describe(int index, tally_device_info *info)
 {
     int count;
-    const tl_cuda_found *d = find_device(index, &count);
+    const tl_cuda_found *d = tl_cuda_find(index, &count);
     if (!d) return 0;
 
-    *info = (tally_device_info){d->name, d->text, 1, "", 0, ""};
-    if (d->capability < 70) {
-        info->usable = 0;
-        info->reason = "its compute capability is below 7.0";
-    }
+    const int usable = d->capability >= CAPABILITY_LEAST;
+    *info = (tally_device_info){d->name, d->text, usable, usable ? "" : too_old, 0, ""};
     return 1;
 }
 
@@ -75,16 +62,16 @@ static void cu_close(tl_gpu *gpu)
     cuda *g = (cuda *)gpu;
     tl_beside_end(&g->beside);
     if (g->own) {
-        const int entered = !cuCtxPushCurrent(g->context);
-        tl_cuda_relax(g);
-        tl_cuda_close_events(g);
+        const int entered = !tl_cu.cuCtxPushCurrent(g->context);
+        relax(g);
+        close_events(g);
         for (int lane = TL_IN; lane < TL_LANES; lane++)
-            if (g->stream[lane]) cuStreamDestroy(g->stream[lane]);
-        cuStreamDestroy(g->own);
-        tl_cuda_restrict(g);
-        if (entered) cuCtxPopCurrent(NULL); /* otherwise it would pop the caller's context */
+            if (g->stream[lane]) tl_cu.cuStreamDestroy(g->stream[lane]);
+        tl_cu.cuStreamDestroy(g->own);
+        restrict_capture(g);
+        if (entered) tl_cu.cuCtxPopCurrent(NULL); /* otherwise it would pop the caller's context */
     }
-    if (g->context) cuDevicePrimaryCtxRelease(g->device);
+    if (g->context) tl_cu.cuDevicePrimaryCtxRelease(g->device);
     free(g);
 }
 
@@ -92,16 +79,13 @@ static const tl_gpu_calls calls;
 
 static tally_status cu_open(tally *ctx, int index, tl_gpu **gpu)
 {
-    tally_device_info info;
     int count;
-
-    const tl_cuda_found *found = find_device(index, &count);
+    const tl_cuda_found *found = tl_cuda_find(index, &count);
     if (!found)
         return tl_fail(ctx, TALLY_NO_DEVICE, "cuda:%d: there are %d CUDA devices here", index,
                        count);
-    cu_describe(index, &info);
-    if (!info.usable)
-        return tl_fail(ctx, TALLY_NO_DEVICE, "%s (%s): %s", info.name, info.text, info.reason);
+    if (found->capability < CAPABILITY_LEAST)
+        return tl_fail(ctx, TALLY_NO_DEVICE, "%s (%s): %s", found->name, found->text, too_old);
     cuda *g = calloc(1, sizeof *g);
     if (!g) return tl_no_memory(ctx, sizeof *g, "a device");
 
@@ -112,16 +96,16 @@ static tally_status cu_open(tally *ctx, int index, tl_gpu **gpu)
                 .device = found->device,
                 .capability = found->capability,
                 .number = index};
-    CUresult error = cuDevicePrimaryCtxRetain(&g->context, g->device);
-    if (!error) error = cuCtxPushCurrent(g->context);
+    CUresult error = tl_cu.cuDevicePrimaryCtxRetain(&g->context, g->device);
+    if (!error) error = tl_cu.cuCtxPushCurrent(g->context);
     if (!error) {
-        tl_cuda_relax(g);
+        relax(g);
         /* synchronizes with the caller's default stream */
-        error = cuStreamCreate(&g->own, 0);
+        error = tl_cu.cuStreamCreate(&g->own, 0);
         for (int lane = TL_IN; !error && lane < TL_LANES; lane++)
-            error = cuStreamCreate(&g->stream[lane], CU_STREAM_NON_BLOCKING);
-        tl_cuda_restrict(g);
-        cuCtxPopCurrent(NULL);
+            error = tl_cu.cuStreamCreate(&g->stream[lane], CU_STREAM_NON_BLOCKING);
+        restrict_capture(g);
+        tl_cu.cuCtxPopCurrent(NULL);
         g->stream[TL_RUN] = g->own;
     }
 
@@ -138,40 +122,42 @@ static tally_status cu_enter(tl_gpu *gpu, tally *ctx)
 {
     cuda *g = (cuda *)gpu;
     CUcontext current = NULL;
-    g->pushed = cuCtxGetCurrent(&current) || current != g->context;
-    const CUresult error = g->pushed ? cuCtxPushCurrent(g->context) : 0;
+    g->pushed = tl_cu.cuCtxGetCurrent(&current) || current != g->context;
+    const CUresult error = g->pushed ? tl_cu.cuCtxPushCurrent(g->context) : 0;
     if (error) return tl_cuda_status(ctx, error, "cuCtxPushCurrent");
-    tl_cuda_relax(g);
+    relax(g);
     return TALLY_OK;
 }
 
 static void cu_leave(tl_gpu *gpu)
 {
     cuda *g = (cuda *)gpu;
-    tl_cuda_restrict(g);
-    if (g->pushed) cuCtxPopCurrent(NULL);
+    restrict_capture(g);
+    if (g->pushed) tl_cu.cuCtxPopCurrent(NULL);
 }
+
+/* ---- memory ---- */
 
 static tally_status cu_allocate(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory)
 {
     CUdeviceptr p;
     (void)gpu;
-    CUresult error = cuMemAlloc(&p, bytes);
+    CUresult error = tl_cu.cuMemAlloc(&p, bytes);
     if (error) return tl_cuda_status(ctx, error, "cuMemAlloc");
-    *memory = (tl_memory){p, NULL, bytes};
+    *memory = tl_memory_at(p, bytes);
     return TALLY_OK;
 }
 
 static void cu_release(tl_gpu *gpu, tl_memory *memory)
 {
     (void)gpu;
-    cuMemFree(memory->address);
+    tl_cu.cuMemFree(memory->address);
     *memory = (tl_memory){0};
 }
 
 static tally_status cu_wait(tl_gpu *gpu, tally *ctx)
 {
-    CUresult error = cuStreamSynchronize(((cuda *)gpu)->stream[TL_RUN]);
+    CUresult error = tl_cu.cuStreamSynchronize(((cuda *)gpu)->stream[TL_RUN]);
     return tl_cuda_status(ctx, error, "the kernels");
 }
 
@@ -182,12 +168,177 @@ static int cu_owns(tl_gpu *gpu, const void *p, tl_memory *memory, size_t *offset
     void *values[] = {&kind, &where};
 
     CUdeviceptr at = (CUdeviceptr)(uintptr_t)p;
-    if (cuPointerGetAttributes(2, what, values, at) || kind != CU_MEMORYTYPE_DEVICE ||
+    if (tl_cu.cuPointerGetAttributes(2, what, values, at) || kind != CU_MEMORYTYPE_DEVICE ||
         where != ((cuda *)gpu)->number)
         return 0;
-    *memory = (tl_memory){at, NULL, 0};
+    *memory = tl_memory_at(at, 0);
     *offset = 0;
     return 1;
+}
+
+/* ---- lanes ---- */
+
+static void cu_free_memory(tl_gpu *gpu, size_t *all, size_t *largest)
+{
+    size_t total;
+    (void)gpu;
+    if (tl_cu.cuMemGetInfo(all, &total)) *all = 0;
+    *largest = *all;
+}
+
+static tally_status cu_lock(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory)
+{
+    void *p;
+    (void)gpu;
+    CUresult error = tl_cu.cuMemHostAlloc(&p, bytes, 0);
+    if (error) return tl_cuda_status(ctx, error, "cuMemHostAlloc");
+    *memory = tl_memory_at((uintptr_t)p, bytes);
+    return TALLY_OK;
+}
+
+static void cu_unlock(tl_gpu *gpu, tl_memory *memory)
+{
+    (void)gpu;
+    tl_cu.cuMemFreeHost((void *)(uintptr_t)memory->address);
+    *memory = (tl_memory){0};
+}
+
+static int cu_locked(tl_gpu *gpu, const void *p, size_t bytes)
+{
+    int what = CU_POINTER_ATTRIBUTE_MEMORY_TYPE, kind = 0, last = 0;
+    void *value = &kind, *value_last = &last;
+    CUdeviceptr at = (CUdeviceptr)(uintptr_t)p;
+    (void)gpu;
+    return bytes && !tl_cu.cuPointerGetAttributes(1, &what, &value, at) &&
+           kind == CU_MEMORYTYPE_HOST &&
+           !tl_cu.cuPointerGetAttributes(1, &what, &value_last, at + bytes - 1) &&
+           last == CU_MEMORYTYPE_HOST;
+}
+
+static tally_status cu_clear(tl_gpu *gpu, tally *ctx, int lane, const tl_memory *to, size_t bytes)
+{
+    CUresult error = tl_cu.cuMemsetD32Async(to->address, 0, bytes / 4, ((cuda *)gpu)->stream[lane]);
+    return tl_cuda_status(ctx, error, "cuMemsetD32Async");
+}
+
+/* The driver reads host memory that is not page-locked before a copy to the device returns. */
+static tally_status cu_copy(tl_gpu *gpu, tally *ctx, const tl_copy *c)
+{
+    const CUstream stream = ((cuda *)gpu)->stream[c->lane];
+    const CUdeviceptr at = c->memory->address + c->offset;
+    CUresult error = c->way == TL_TO_DEVICE
+                         ? tl_cu.cuMemcpyHtoDAsync(at, c->host, c->bytes, stream)
+                         : tl_cu.cuMemcpyDtoHAsync(c->host, at, c->bytes, stream);
+    if (!error && c->waits && c->way == TL_TO_HOST) error = tl_cu.cuStreamSynchronize(stream);
+    return tl_cuda_status(
+        ctx, error, c->way == TL_TO_DEVICE ? "copying to the device" : "copying from the device");
+}
+
+static tally_status cu_mark(tl_gpu *gpu, tally *ctx, int lane, int event)
+{
+    cuda *g = (cuda *)gpu;
+    CUresult error = 0;
+    if (!g->events[event])
+        error =
+            tl_cu.cuEventCreate(&g->events[event], event < TL_EVENTS ? CU_EVENT_DISABLE_TIMING : 0);
+    if (!error) error = tl_cu.cuEventRecord(g->events[event], g->stream[lane]);
+    return tl_cuda_status(ctx, error, "cuEventRecord");
+}
+
+static tally_status cu_follow(tl_gpu *gpu, tally *ctx, int lane, int event)
+{
+    cuda *g = (cuda *)gpu;
+    CUresult error =
+        g->events[event] ? tl_cu.cuStreamWaitEvent(g->stream[lane], g->events[event], 0) : 0;
+    return tl_cuda_status(ctx, error, "cuStreamWaitEvent");
+}
+
+static tally_status cu_reached(tl_gpu *gpu, tally *ctx, int event)
+{
+    cuda *g = (cuda *)gpu;
+    CUresult error = g->events[event] ? tl_cu.cuEventSynchronize(g->events[event]) : 0;
+    return tl_cuda_status(ctx, error, "the kernels");
+}
+
+static double cu_elapsed(tl_gpu *gpu, int from, int to)
+{
+    cuda *g = (cuda *)gpu;
+    float ms;
+    return tl_cu.cuEventElapsedTime(&ms, g->events[from], g->events[to]) ? -1 : 1e-3 * (double)ms;
+}
+
+static tally_status cu_quiet(tl_gpu *gpu, tally *ctx)
+{
+    tally_status status = TALLY_OK;
+    for (int lane = 0; lane < TL_LANES; lane++) {
+        CUresult error = tl_cu.cuStreamSynchronize(((cuda *)gpu)->stream[lane]);
+        if (!status) status = tl_cuda_status(ctx, error, "the kernels");
+    }
+    return status;
+}
+
+/* ---- the caller's streams, and graphs ---- */
+
+static tally_status cu_check_stream(tl_gpu *gpu, tally *ctx, void *stream, int *moves, int *shared)
+{
+    const cuda *g = (const cuda *)gpu;
+    CUcontext of = NULL;
+    *moves = 0;
+    *shared = (uintptr_t)stream == CU_STREAM_PER_THREAD;
+    if ((uintptr_t)stream <= CU_STREAM_PER_THREAD) return TALLY_OK;
+    CUresult error = tl_cu.cuStreamGetCtx(stream, &of);
+    if (error) return tl_cuda_status(ctx, error, "the stream of tally_use_stream");
+    return of == g->context
+               ? TALLY_OK
+               : tl_fail(ctx, TALLY_INVALID,
+                         "stream %p: must be a stream of the primary context of cuda:%d", stream,
+                         g->number);
+}
+
+static tally_status cu_use_stream(tl_gpu *gpu, tally *ctx, void *stream)
+{
+    cuda *g = (cuda *)gpu;
+    (void)ctx;
+    g->stream[TL_RUN] = stream ? stream : g->own;
+    g->captured = 0;
+    return TALLY_OK;
+}
+
+static void *cu_run_stream(const tl_gpu *gpu) { return ((const cuda *)gpu)->stream[TL_RUN]; }
+
+static tally_status cu_capture(tl_gpu *gpu, tally *ctx, uint64_t *number)
+{
+    cuda *g = (cuda *)gpu;
+    int state = 0;
+    CUresult error =
+        tl_cu.cuStreamGetCaptureInfo(g->stream[TL_RUN], &state, number, NULL, NULL, NULL);
+    if (error) return tl_cuda_status(ctx, error, "cuStreamGetCaptureInfo");
+    if (state == CU_STREAM_CAPTURE_STATUS_INVALIDATED)
+        return tl_fail(ctx, TALLY_UNSUPPORTED,
+                       "the stream is captured into a graph, and the capture has failed: end it");
+    g->captured = state != 0;
+    if (!state) *number = 0;
+    return TALLY_OK;
+}
+
+static tally_status cu_keep(tl_gpu *gpu, tally *ctx, void (*drop)(void *), void *what)
+{
+    cuda *g = (cuda *)gpu;
+    int state;
+    CUgraph graph;
+    CUuserObject object;
+    CUresult error =
+        tl_cu.cuUserObjectCreate(&object, what, drop, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
+    if (error) {
+        drop(what);
+        return tl_cuda_status(ctx, error, "cuUserObjectCreate");
+    }
+
+    error = tl_cu.cuStreamGetCaptureInfo(g->stream[TL_RUN], &state, NULL, &graph, NULL, NULL);
+    if (!error) error = tl_cu.cuGraphRetainUserObject(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE);
+    if (!error) return TALLY_OK;
+    tl_cu.cuUserObjectRelease(object, 1); /* calls drop */
+    return tl_cuda_status(ctx, error, "cuGraphRetainUserObject");
 }
 
 static const tl_gpu_calls calls = {
@@ -196,14 +347,13 @@ static const tl_gpu_calls calls = {
     .single_launch = 1,
     .sees_locked = 1,
     .by_kernel = 1,
-    .describe = cu_describe,
     .open = cu_open,
     .close = cu_close,
     .enter = cu_enter,
     .leave = cu_leave,
     .allocate = cu_allocate,
     .release = cu_release,
-    .clear = tl_cuda_clear,
+    .clear = cu_clear,
     .owns = cu_owns,
     .build = tl_cuda_build,
     .unload = tl_cuda_unload,
@@ -211,21 +361,21 @@ static const tl_gpu_calls calls = {
     .improve = tl_cuda_improve,
     .launch = tl_cuda_launch,
     .wait = cu_wait,
-    .check_stream = tl_cuda_check_stream,
-    .use_stream = tl_cuda_use_stream,
-    .run_stream = tl_cuda_run_stream,
-    .capture = tl_cuda_capture,
-    .keep = tl_cuda_keep,
-    .free_memory = tl_cuda_free_memory,
-    .lock = tl_cuda_lock,
-    .unlock = tl_cuda_unlock,
-    .locked = tl_cuda_locked,
-    .copy = tl_cuda_copy,
-    .mark = tl_cuda_mark,
-    .follow = tl_cuda_follow,
-    .reached = tl_cuda_reached,
-    .elapsed = tl_cuda_elapsed,
-    .quiet = tl_cuda_quiet,
+    .check_stream = cu_check_stream,
+    .use_stream = cu_use_stream,
+    .run_stream = cu_run_stream,
+    .capture = cu_capture,
+    .keep = cu_keep,
+    .free_memory = cu_free_memory,
+    .lock = cu_lock,
+    .unlock = cu_unlock,
+    .locked = cu_locked,
+    .copy = cu_copy,
+    .mark = cu_mark,
+    .follow = cu_follow,
+    .reached = cu_reached,
+    .elapsed = cu_elapsed,
+    .quiet = cu_quiet,
 };
 
 static tally_status device_open(tally *ctx, int number, const char *options, tl_device **device)

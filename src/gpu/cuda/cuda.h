@@ -5,7 +5,6 @@
 #define TALLY_CUDA_H
 
 #include "gpu/gpu.h"
-#include <dlfcn.h>
 
 struct tl_beside; /* code.h */
 typedef int CUresult, CUdevice;
@@ -32,24 +31,64 @@ typedef struct {
     int capability, number;
 } cuda;
 
-/* Functions of libcuda that a file calls. LIST(F) has F(name, symbol, parameters) for each.
- * TL_CUDA_CALLS declares static pointers of these names, and `find`, which looks them up and
- * returns 0 if one is missing. */
-#define TL_CUDA_DECLARE(name, symbol, parameters) static int(*name) parameters;
-#define TL_CUDA_FIND(name, symbol, parameters) \
-    whole = whole && (*(void **)&name = dlsym(library, #symbol)) != NULL;
-#define TL_CUDA_CALLS(LIST, find) \
-    LIST(TL_CUDA_DECLARE) \
-    static int find(void *library) \
-    { \
-        int whole = 1; \
-        LIST(TL_CUDA_FIND) return whole; \
-    }
+/* The functions of libcuda, by their names there without the version that follows. */
+#define TL_CUDA_CALLS(F) \
+    F(cuInit, , (unsigned)) \
+    F(cuDriverGetVersion, , (int *)) \
+    F(cuDeviceGetCount, , (int *)) \
+    F(cuDeviceGet, , (CUdevice *, int)) \
+    F(cuDeviceGetName, , (char *, int, CUdevice)) \
+    F(cuDeviceTotalMem, _v2, (size_t *, CUdevice)) \
+    F(cuDeviceGetAttribute, , (int *, int, CUdevice)) \
+    F(cuGetErrorString, , (CUresult, const char **)) \
+    F(cuDevicePrimaryCtxRetain, , (CUcontext *, CUdevice)) \
+    F(cuDevicePrimaryCtxRelease, _v2, (CUdevice)) \
+    F(cuCtxPushCurrent, _v2, (CUcontext)) \
+    F(cuCtxPopCurrent, _v2, (CUcontext *)) \
+    F(cuCtxGetCurrent, , (CUcontext *)) \
+    F(cuMemAlloc, _v2, (CUdeviceptr *, size_t)) \
+    F(cuMemFree, _v2, (CUdeviceptr)) \
+    F(cuPointerGetAttributes, , (unsigned, int *, void **, CUdeviceptr)) \
+    F(cuStreamCreate, , (CUstream *, unsigned)) \
+    F(cuStreamDestroy, _v2, (CUstream)) \
+    F(cuStreamSynchronize, , (CUstream)) \
+    F(cuModuleLoadData, , (CUmodule *, const void *)) \
+    F(cuModuleUnload, , (CUmodule)) \
+    F(cuModuleGetFunction, , (CUfunction *, CUmodule, const char *)) \
+    F(cuFuncSetAttribute, , (CUfunction, int, int)) \
+    F(cuOccupancyMaxActiveBlocksPerMultiprocessor, , (int *, CUfunction, int, size_t)) \
+    F(cuLaunchKernel, , \
+      (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, \
+       void **, void **)) \
+    F(cuMemcpyHtoDAsync, _v2, (CUdeviceptr, const void *, size_t, CUstream)) \
+    F(cuMemcpyDtoHAsync, _v2, (void *, CUdeviceptr, size_t, CUstream)) \
+    F(cuMemsetD32Async, , (CUdeviceptr, unsigned, size_t, CUstream)) \
+    F(cuStreamWaitEvent, , (CUstream, CUevent, unsigned)) \
+    F(cuEventCreate, , (CUevent *, unsigned)) \
+    F(cuEventDestroy, _v2, (CUevent)) \
+    F(cuEventRecord, , (CUevent, CUstream)) \
+    F(cuEventSynchronize, , (CUevent)) \
+    F(cuEventElapsedTime, , (float *, CUevent, CUevent)) \
+    F(cuMemGetInfo, _v2, (size_t *, size_t *)) \
+    F(cuMemHostAlloc, , (void **, size_t, unsigned)) \
+    F(cuMemFreeHost, , (void *)) \
+    F(cuStreamGetCtx, , (CUstream, CUcontext *)) \
+    F(cuStreamGetCaptureInfo, _v2, \
+      (CUstream, int *, uint64_t *, CUgraph *, const void **, size_t *)) \
+    F(cuThreadExchangeStreamCaptureMode, , (int *)) \
+    F(cuUserObjectCreate, , (CUuserObject *, void *, void (*)(void *), unsigned, unsigned)) \
+    F(cuUserObjectRelease, , (CUuserObject, unsigned)) \
+    F(cuGraphRetainUserObject, , (CUgraph, CUuserObject, unsigned, unsigned))
+
+typedef struct {
+#define DECLARE(name, version, parameters) int(*name) parameters;
+    TL_CUDA_CALLS(DECLARE)
+#undef DECLARE
+} tl_cuda_api;
+
+extern tl_cuda_api tl_cu;
 
 /* ---- devices.c ---- */
-
-/* Returns libcuda, or NULL if it is not installed. */
-void *tl_cuda_library(void);
 
 /* The status of a call of the driver; an error sets the message. */
 tally_status tl_cuda_status(tally *ctx, CUresult error, const char *call);
@@ -65,9 +104,6 @@ const tl_cuda_found *tl_cuda_find(int index, int *count);
 
 /* ---- program.c ---- */
 
-/* Looks up the functions of program.c in libcuda; returns 0 if one is missing. */
-int tl_cuda_find_programs(void *library);
-
 /* Functions for tl_gpu_calls. */
 tally_status tl_cuda_build(tl_gpu *gpu, tally *ctx, const char *text, size_t length, tl_code how,
                            tl_program **program);
@@ -76,34 +112,5 @@ int tl_cuda_refresh(tl_gpu *gpu, tl_program *program);
 void tl_cuda_improve(tl_gpu *gpu, tl_program *program, const char *text, size_t length);
 tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program,
                             const tl_kernel_start *start);
-
-/* ---- lanes.c ---- */
-
-/* Looks up the functions of lanes.c in libcuda; returns 0 if one is missing. */
-int tl_cuda_find_lanes(void *library);
-void tl_cuda_close_events(cuda *g);
-
-/* Allows this thread the calls that a capture in another thread, or one of this thread in another
- * stream, would forbid; the second function forbids them again. */
-void tl_cuda_relax(cuda *g);
-void tl_cuda_restrict(cuda *g);
-
-/* Functions for tl_gpu_calls. */
-tally_status tl_cuda_check_stream(tl_gpu *gpu, tally *ctx, void *stream, int *moves, int *shared);
-tally_status tl_cuda_use_stream(tl_gpu *gpu, tally *ctx, void *stream);
-void *tl_cuda_run_stream(const tl_gpu *gpu);
-tally_status tl_cuda_capture(tl_gpu *gpu, tally *ctx, uint64_t *number);
-tally_status tl_cuda_keep(tl_gpu *gpu, tally *ctx, void (*drop)(void *), void *what);
-void tl_cuda_free_memory(tl_gpu *gpu, size_t *all, size_t *largest);
-tally_status tl_cuda_lock(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory);
-void tl_cuda_unlock(tl_gpu *gpu, tl_memory *memory);
-int tl_cuda_locked(tl_gpu *gpu, const void *p, size_t bytes);
-tally_status tl_cuda_clear(tl_gpu *gpu, tally *ctx, int lane, const tl_memory *to, size_t bytes);
-tally_status tl_cuda_copy(tl_gpu *gpu, tally *ctx, const tl_copy *copy);
-tally_status tl_cuda_mark(tl_gpu *gpu, tally *ctx, int lane, int event);
-tally_status tl_cuda_follow(tl_gpu *gpu, tally *ctx, int lane, int event);
-tally_status tl_cuda_reached(tl_gpu *gpu, tally *ctx, int event);
-double tl_cuda_elapsed(tl_gpu *gpu, int from, int to);
-tally_status tl_cuda_quiet(tl_gpu *gpu, tally *ctx);
 
 #endif

@@ -3,6 +3,7 @@
 #include "cuda.h"
 #include "store/note.h"
 #include "context/threads.h"
+#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,16 +18,7 @@ enum {
     CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
 };
 
-#define DEVICE_CALLS(F) \
-    F(cuInit, cuInit, (unsigned)) \
-    F(cuDriverGetVersion, cuDriverGetVersion, (int *)) \
-    F(cuDeviceGetCount, cuDeviceGetCount, (int *)) \
-    F(cuDeviceGet, cuDeviceGet, (CUdevice *, int)) \
-    F(cuDeviceGetName, cuDeviceGetName, (char *, int, CUdevice)) \
-    F(cuDeviceTotalMem, cuDeviceTotalMem_v2, (size_t *, CUdevice)) \
-    F(cuDeviceGetAttribute, cuDeviceGetAttribute, (int *, int, CUdevice)) \
-    F(cuGetErrorString, cuGetErrorString, (CUresult, const char **))
-TL_CUDA_CALLS(DEVICE_CALLS, find_calls)
+tl_cuda_api tl_cu;
 
 enum { DEVICES_MOST = 16 };
 static tl_cuda_found devices[DEVICES_MOST];
@@ -45,25 +37,23 @@ static void driver_version(char *to, size_t capacity)
         if (*at >= '0' && *at <= '9' && strchr(at, '.')) snprintf(to, capacity, " %s", at);
 }
 
-void *tl_cuda_library(void)
+/* Opens the driver. Returns 0 if it is not here or lacks a function. */
+static int open_driver(void)
 {
-    static int opened;
-    static void *library;
-
-    tl_lock_take(TL_LOCK_CUDA_LIBRARY);
-    if (!opened) {
-        opened = 1;
-        library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-    }
-    tl_lock_release(TL_LOCK_CUDA_LIBRARY);
-    return library;
+    void *const library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    int whole = library != NULL;
+#define FIND(name, version, parameters) \
+    whole = whole && (*(void **)&tl_cu.name = dlsym(library, #name #version)) != NULL;
+    TL_CUDA_CALLS(FIND)
+#undef FIND
+    return whole;
 }
 
 tally_status tl_cuda_status(tally *ctx, CUresult error, const char *call)
 {
     const char *text = NULL;
     if (!error) return TALLY_OK;
-    if (cuGetErrorString(error, &text) || !text) text = "unknown error";
+    if (tl_cu.cuGetErrorString(error, &text) || !text) text = "unknown error";
     return tl_fail(ctx, error == CUDA_ERROR_OUT_OF_MEMORY ? TALLY_NO_MEMORY : TALLY_NO_DEVICE,
                    "CUDA: %s: %s (%d)", call, text, error);
 }
@@ -74,27 +64,26 @@ static void find_devices(void)
     tl_lock_take(TL_LOCK_CUDA);
     if (!done) {
         done = 1;
-        void *const library = tl_cuda_library();
         int count = 0, version = 0;
         char driver[40];
         driver_version(driver, sizeof driver);
-        if (library && find_calls(library) && !cuInit(0) && !cuDeviceGetCount(&count))
-            cuDriverGetVersion(&version);
+        if (open_driver() && !tl_cu.cuInit(0) && !tl_cu.cuDeviceGetCount(&count))
+            tl_cu.cuDriverGetVersion(&version);
 
         for (int i = 0; i < count && i < DEVICES_MOST; i++) {
             char name[80] = "";
             size_t bytes = 0;
             int major = 0, minor = 0;
-            if (cuDeviceGet(&devices[i].device, i)) break;
+            if (tl_cu.cuDeviceGet(&devices[i].device, i)) break;
             const CUdevice d = devices[i].device;
-            cuDeviceGetName(name, sizeof name, d);
-            cuDeviceTotalMem(&bytes, d);
-            cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, d);
-            cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, d);
-            cuDeviceGetAttribute(&devices[i].processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
-                                 d);
-            cuDeviceGetAttribute(&devices[i].shared,
-                                 CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, d);
+            tl_cu.cuDeviceGetName(name, sizeof name, d);
+            tl_cu.cuDeviceTotalMem(&bytes, d);
+            tl_cu.cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, d);
+            tl_cu.cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, d);
+            tl_cu.cuDeviceGetAttribute(&devices[i].processors,
+                                       CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, d);
+            tl_cu.cuDeviceGetAttribute(&devices[i].shared,
+                                       CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, d);
             devices[i].capability = 10 * major + minor;
             snprintf(devices[i].name, sizeof devices[i].name, "cuda:%d", i);
             snprintf(devices[i].text, sizeof devices[i].text,

@@ -16,19 +16,6 @@ enum {
     SHARED_BY_DEFAULT = 32 << 10,
 };
 
-#define PROGRAM_CALLS(F) \
-    F(cuModuleLoadData, cuModuleLoadData, (CUmodule *, const void *)) \
-    F(cuModuleUnload, cuModuleUnload, (CUmodule)) \
-    F(cuModuleGetFunction, cuModuleGetFunction, (CUfunction *, CUmodule, const char *)) \
-    F(cuFuncSetAttribute, cuFuncSetAttribute, (CUfunction, int, int)) \
-    F(cuOccupancyMaxActiveBlocksPerMultiprocessor, cuOccupancyMaxActiveBlocksPerMultiprocessor, \
-      (int *, CUfunction, int, size_t)) \
-    F(cuLaunchKernel, cuLaunchKernel, \
-      (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, \
-       void **, void **))
-TL_CUDA_CALLS(PROGRAM_CALLS, find)
-int tl_cuda_find_programs(void *library) { return find(library); }
-
 struct tl_program {
     /* before: the earlier quick code, which work in flight may still use */
     CUmodule module, before;
@@ -50,8 +37,8 @@ void tl_cuda_unload(tl_gpu *gpu, tl_program *program)
 {
     (void)gpu;
     if (program->better) tl_better_drop(&program->better);
-    cuModuleUnload(program->module);
-    if (program->before) cuModuleUnload(program->before);
+    tl_cu.cuModuleUnload(program->module);
+    if (program->before) tl_cu.cuModuleUnload(program->before);
     free(program);
 }
 
@@ -63,7 +50,7 @@ static int load_stored(const tl_cuda_text *t, tl_code how, CUmodule *module)
 {
     size_t bytes;
     void *code = tl_cuda_code_load(t, how, &bytes);
-    const int good = code && !cuModuleLoadData(module, code);
+    const int good = code && !tl_cu.cuModuleLoadData(module, code);
     free(code);
     return good;
 }
@@ -76,7 +63,7 @@ static tally_status load(tally *ctx, const tl_cuda_text *t, tl_code how, CUmodul
 
     if (load_stored(t, how, module)) return TALLY_OK;
     tally_status status = tl_cuda_code_make(ctx, t, how, NULL, &code, &bytes);
-    CUresult error = status ? 0 : cuModuleLoadData(module, code);
+    CUresult error = status ? 0 : tl_cu.cuModuleLoadData(module, code);
     if (!status) status = tl_cuda_status(ctx, error, "cuModuleLoadData");
     if (!status) tl_cuda_code_store(t, how, code, bytes);
     free(code);
@@ -97,7 +84,7 @@ tally_status tl_cuda_build(tl_gpu *gpu, tally *ctx, const char *text, size_t len
     p->launches = -1;
     if (how == TL_CODE_EMBEDDED) {
         const void *code = tl_archive_find(tl_embedded, tl_archive_key(text, length), &bytes);
-        if (code && !cuModuleLoadData(&p->module, code)) *program = p;
+        if (code && !tl_cu.cuModuleLoadData(&p->module, code)) *program = p;
     } else if (how != TL_CODE_AUTO) {
         status = load(ctx, &t, how, &p->module);
         if (!status) *program = p;
@@ -120,11 +107,11 @@ static void replace(tl_program *p, const void *code)
 {
     CUmodule module;
     CUfunction found[TL_KERNELS_MOST];
-    if (cuModuleLoadData(&module, code)) return;
+    if (tl_cu.cuModuleLoadData(&module, code)) return;
 
     for (int i = 0; i < p->count; i++)
-        if (cuModuleGetFunction(&found[i], module, p->kernels[i].name)) {
-            cuModuleUnload(module);
+        if (tl_cu.cuModuleGetFunction(&found[i], module, p->kernels[i].name)) {
+            tl_cu.cuModuleUnload(module);
             return;
         }
 
@@ -175,14 +162,14 @@ tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program,
 {
     cuda *g = (cuda *)gpu;
     const char *const name = start->kernel;
-    const tl_argument *const arguments = start->arguments;
+    const char *const arguments = start->arguments;
     const unsigned threads = (unsigned)start->threads;
     int64_t groups = start->number;
     CUresult error = 0;
     void *values[64];
-    int count = start->count, local_bytes = 0;
+    const int local_bytes = (int)start->local_bytes;
 
-    assert(count <= (int)(sizeof values / sizeof *values));
+    assert(start->count <= (int)(sizeof values / sizeof *values) && !start->box_bytes);
 
     const int at = tl_kernel_number(ctx, program->kernels[0].name, sizeof program->kernels[0],
                                     program->count, name);
@@ -196,29 +183,27 @@ tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program,
 
     struct kernel *const k = &program->kernels[at];
     if (at == program->count) {
-        error = cuModuleGetFunction(&k->function, program->module, name);
+        error = tl_cu.cuModuleGetFunction(&k->function, program->module, name);
         if (error) return tl_cuda_status(ctx, error, name);
         k->local_bytes = SHARED_BY_DEFAULT;
         program->count++;
     }
 
-    if (count && arguments[count - 1].kind == TL_ARG_LOCAL_BYTES)
-        local_bytes = (int)arguments[--count].i64;
     if (local_bytes > k->local_bytes) {
-        error = cuFuncSetAttribute(k->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                   local_bytes);
+        error = tl_cu.cuFuncSetAttribute(
+            k->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, local_bytes);
         if (error) return tl_cuda_status(ctx, error, name);
         k->local_bytes = local_bytes;
     }
 
-    /* every parameter has 8 bytes: an address and an f64 share the union with i64 */
-    for (int i = 0; i < count; i++) values[i] = (void *)(uintptr_t)&arguments[i].i64;
+    for (int i = 0; i < start->count; i++)
+        values[i] = (void *)(uintptr_t)(arguments + i * TL_ARGUMENT_BYTES);
 
     if (start->spread == TL_SHARED_JOBS) {
         int each = 1;
         if (!k->resident) {
-            error = cuOccupancyMaxActiveBlocksPerMultiprocessor(&each, k->function, (int)threads,
-                                                                (size_t)local_bytes);
+            error = tl_cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                &each, k->function, (int)threads, (size_t)local_bytes);
             if (error) return tl_cuda_status(ctx, error, name);
             k->resident = (each ? each : 1) * g->base.processors;
         }
@@ -227,7 +212,7 @@ tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program,
         groups = (groups + rounds - 1) / rounds;
     }
 
-    error = cuLaunchKernel(k->function, (unsigned)groups, 1, 1, threads, 1, 1,
-                           (unsigned)local_bytes, g->stream[TL_RUN], values, NULL);
+    error = tl_cu.cuLaunchKernel(k->function, (unsigned)groups, 1, 1, threads, 1, 1,
+                                 (unsigned)local_bytes, g->stream[TL_RUN], values, NULL);
     return tl_cuda_status(ctx, error, name);
 }

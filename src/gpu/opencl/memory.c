@@ -54,7 +54,7 @@ tally_status tl_cl_allocate(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *me
     if (status)
         tl_cl.clReleaseMemObject(m);
     else
-        *memory = (tl_memory){(uintptr_t)begin, m, bytes};
+        *memory = (tl_memory){(uintptr_t)begin, (tl_handle)m, bytes};
 
     return status;
 }
@@ -64,14 +64,14 @@ void tl_cl_release(tl_gpu *gpu, tl_memory *memory)
     opencl *g = (opencl *)gpu;
     for (int i = 0; i < g->range_count; i++)
         if ((uintptr_t)g->ranges[i].begin == memory->address) drop_range(g, i);
-    tl_cl.clReleaseMemObject(memory->object);
+    tl_cl.clReleaseMemObject((cl_mem)memory->handle);
     *memory = (tl_memory){0};
 }
 
 tally_status tl_cl_copy(tl_gpu *gpu, tally *ctx, const tl_copy *c)
 {
     const cl_command_queue queue = ((opencl *)gpu)->queue[c->lane];
-    const cl_mem m = c->memory->object;
+    const cl_mem m = (cl_mem)c->memory->handle;
     const cl_uint waits = (cl_uint)c->waits;
     const cl_int error = c->way == TL_TO_DEVICE
                              ? tl_cl.clEnqueueWriteBuffer(queue, m, waits, c->offset, c->bytes,
@@ -85,8 +85,8 @@ tally_status tl_cl_copy(tl_gpu *gpu, tally *ctx, const tl_copy *c)
 tally_status tl_cl_clear(tl_gpu *gpu, tally *ctx, int lane, const tl_memory *to, size_t bytes)
 {
     const uint32_t zero = 0;
-    cl_int error = tl_cl.clEnqueueFillBuffer(((opencl *)gpu)->queue[lane], to->object, &zero,
-                                             sizeof zero, 0, bytes, 0, NULL, NULL);
+    cl_int error = tl_cl.clEnqueueFillBuffer(((opencl *)gpu)->queue[lane], (cl_mem)to->handle,
+                                             &zero, sizeof zero, 0, bytes, 0, NULL, NULL);
     return tl_opencl_check(ctx, error, "clEnqueueFillBuffer");
 }
 
@@ -96,7 +96,7 @@ int tl_cl_owns(tl_gpu *gpu, const void *p, tl_memory *memory, size_t *offset)
     for (int i = 0; i < g->range_count; i++) {
         uintptr_t at = (uintptr_t)p - (uintptr_t)g->ranges[i].begin;
         if (at >= g->ranges[i].bytes) continue;
-        *memory = (tl_memory){0, g->ranges[i].object, 0};
+        *memory = (tl_memory){0, (tl_handle)g->ranges[i].object, 0};
         *offset = at;
         return 1;
     }
@@ -171,16 +171,16 @@ tally_status tl_cl_lock(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory
         return tl_opencl_check(ctx, error, "clEnqueueMapBuffer");
     }
 
-    *memory = (tl_memory){(uintptr_t)p, m, bytes};
+    *memory = (tl_memory){(uintptr_t)p, (tl_handle)m, bytes};
     return TALLY_OK;
 }
 
 void tl_cl_unlock(tl_gpu *gpu, tl_memory *memory)
 {
-    tl_cl.clEnqueueUnmapMemObject(((opencl *)gpu)->queue[TL_RUN], memory->object,
+    tl_cl.clEnqueueUnmapMemObject(((opencl *)gpu)->queue[TL_RUN], (cl_mem)memory->handle,
                                   (void *)(uintptr_t)memory->address, 0, NULL, NULL);
     tl_cl.clFinish(((opencl *)gpu)->queue[TL_RUN]);
-    tl_cl.clReleaseMemObject(memory->object);
+    tl_cl.clReleaseMemObject((cl_mem)memory->handle);
     *memory = (tl_memory){0};
 }
 

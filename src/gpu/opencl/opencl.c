@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An address of a memory object and a number are passed alike (tl_argument). */
-_Static_assert(sizeof(cl_mem) == sizeof(int64_t), "a memory object has the size of an i64");
+_Static_assert(sizeof(cl_mem) == TL_ARGUMENT_BYTES, "an argument may be a memory object");
 
 #define OPTIONS "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt"
 enum { STATIC_LOCAL_MOST = 2048 }; /* at least the static local memory of any kernel */
@@ -174,13 +173,13 @@ static tally_status cl_launch(tl_gpu *gpu, tally *ctx, tl_program *program,
     }
 
     const cl_kernel kernel = program->kernels[at].kernel;
-    for (int i = 0; i < start->count && !error; i++) {
-        const tl_argument *const a = &start->arguments[i];
-        const int local = a->kind == TL_ARG_LOCAL_BYTES, empty = local || a->kind == TL_ARG_UNUSED;
-        assert(a->kind != TL_ARG_NONE);
-        error = tl_cl.clSetKernelArg(kernel, (cl_uint)i, local ? (size_t)a->i64 : sizeof a->i64,
-                                     empty ? NULL : &a->i64);
-    }
+    const size_t after[] = {(size_t)start->local_bytes, (size_t)start->box_bytes};
+    cl_uint place = 0;
+    for (int i = 0; i < start->count && !error; i++)
+        error = tl_cl.clSetKernelArg(kernel, place++, TL_ARGUMENT_BYTES,
+                                     (const char *)start->arguments + i * TL_ARGUMENT_BYTES);
+    for (int i = 0; i < 2 && !error; i++)
+        if (after[i]) error = tl_cl.clSetKernelArg(kernel, place++, after[i], NULL);
 
     size_t local = (size_t)start->threads, global = local * (size_t)start->number;
     if (!error)
@@ -256,7 +255,6 @@ static tally_status cl_use_stream(tl_gpu *gpu, tally *ctx, void *stream)
 static const tl_gpu_calls calls = {
     .name = "opencl",
     .prelude = "gpu/opencl/prelude_opencl.h",
-    .describe = tl_opencl_describe,
     .open = cl_open,
     .close = cl_close,
     .enter = nothing_to_enter,

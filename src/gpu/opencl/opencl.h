@@ -154,7 +154,7 @@ typedef struct {
 /* Returns device number index, or NULL if there are only *count devices. */
 const tl_opencl_found *tl_opencl_find(int index, int *count);
 
-/* tl_gpu_calls.describe. */
+/* tl_device_calls.describe. */
 int tl_opencl_describe(int index, tally_device_info *info);
 
 /* Returns a numeric property of a device, or 0 if it has none. */

@@ -39,19 +39,17 @@ static tally_status launch_lanes(const tl_window_call *c, parts p)
     const int64_t places = places_of(c, p.fold);
     const int64_t chunks = p.each < p.count ? (p.count - p.each + p.jump - 1) / p.jump + 1 : 1;
     const int64_t jobs = (b->rows + LANES - 1) / LANES * chunks;
-    tl_built program = {0};
-    const tl_launch l = {c->d, c->ctx, &program};
+    tl_launch l;
 
     assert(p.each > 0 && p.jump > 0);
-    tally_status status = tl_gpu_program(c->d, c->ctx, b->plan->op, "window", &program);
+    tally_status status = tl_gpu_program(c->d, b->plan->op, "window", &l);
     if (status) return status;
 
     return TL_GO(&l, window_columns, jobs, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
                  .results = tl_results_arguments(c->r), .windows = tl_window_arguments(c->g),
-                 .count = tl_i64(p.count), .each = tl_i64(p.each), .jump = tl_i64(p.jump),
-                 .jobs = tl_i64(jobs), .edges = tl_i64(p.edges), .top_level = tl_i64(top_of(c->w)),
-                 .fold = tl_i64(p.fold), .places = tl_i64(places),
-                 .local_bytes = tl_local_bytes(LANES * places * c->state));
+                 .count = p.count, .each = p.each, .jump = p.jump, .jobs = jobs, .edges = p.edges,
+                 .top_level = top_of(c->w), .fold = p.fold, .places = places,
+                 .local_bytes = LANES * places * c->state);
 }
 
 static int64_t results_of(const tl_window_call *c)
@@ -142,7 +140,7 @@ static tiling tables_of(const tl_window_call *c)
 static tiling tiling_of(const tl_window_call *c)
 {
     const tl_batch *b = c->b;
-    if (c->w <= 1 || b->n < TILE_ROWS || !tl_batch_columns(b)) return (tiling){0};
+    if (c->w <= 1 || b->n < TILE_ROWS || !b->columns_log) return (tiling){0};
 
     /* bytes one by one are slower than a lane for each column, if nearly all lanes have one */
     if (b->plan->op->elem_bytes < 4 && b->rows % QUAD != 0 && b->rows % LANES > LANES * 3 / 4)

@@ -99,21 +99,18 @@ tally_status tl_window_exact(const tl_window_call *c, int64_t j0, int64_t j1)
     const tl_scalar *op = b->plan->op;
     const int64_t bytes = far_ ? EXACT_FAR_BYTES(op->elem_bytes, c->state, op->result_bytes)
                                : local_bytes_of(b, c->w, rounds);
-    tl_built program = {0};
-    const tl_launch l = {c->d, c->ctx, &program};
+    tl_launch l;
     tl_results to = *c->r;
 
     assert((far_ || rounds > 0) && count > 0);
     to.byte += j0 * op->result_bytes;
-    tally_status status =
-        tl_gpu_program(c->d, c->ctx, op, far_ ? "window_far" : "window", &program);
-    if (!status && far_) status = tl_status_reserve(c->d, c->ctx, far_words(c, count));
+    tally_status status = tl_gpu_program(c->d, op, far_ ? "window_far" : "window", &l);
+    if (!status && far_) status = tl_status_reserve(c->d, far_words(c, count));
     if (status) return status;
 
     return TL_GO(&l, window_exact, groups, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
-                 .results = tl_results_arguments(&to),
-                 .first_item = tl_i64(j0 - tl_window_before(c)), .width = tl_i64(c->w),
-                 .count = tl_i64(count), .each = tl_i64(each), .jobs = tl_i64(jobs),
-                 .status_table = tl_memory_of(far_ ? &c->d->slot->status_table.memory : NULL),
-                 .local_bytes = tl_local_bytes(bytes));
+                 .results = tl_results_arguments(&to), .first_item = j0 - tl_window_before(c),
+                 .width = c->w, .count = count, .each = each, .jobs = jobs,
+                 .status_table = far_ ? c->d->slot->status_table.memory.handle : NULL,
+                 .local_bytes = bytes);
 }

@@ -39,7 +39,7 @@ static int64_t after(const tl_window_call *c) { return c->w - 1 - tl_window_befo
 static int64_t blocks(int64_t items) { return (items + WINDOW_THREADS - 1) / WINDOW_THREADS; }
 
 /* Computes results j0 to j1 - 1. */
-static tally_status slab_by_levels(const tl_window_call *c, const tl_built *program, int64_t j0,
+static tally_status slab_by_levels(const tl_window_call *c, const tl_launch *l, int64_t j0,
                                    int64_t j1)
 {
     const int64_t before = tl_window_before(c), lo = j0 > before ? j0 - before : 0,
@@ -48,19 +48,16 @@ static tally_status slab_by_levels(const tl_window_call *c, const tl_built *prog
     int levels = 1;
 
     while (levels < 62 && c->w >> levels && items >> levels) levels++;
-    const tl_launch l = {c->d, c->ctx, program};
     tl_memory y = {0};
-    tally_status status =
-        tl_gpu_take(c->d, c->ctx, (size_t)items * (size_t)levels * (size_t)c->state, &y);
+    tally_status status = tl_gpu_take(c->d, (size_t)items * (size_t)levels * (size_t)c->state, &y);
 
     for (int k = 0; !status && k <= levels; k++) { /* the levels, then the results */
         const int64_t count = k < levels ? items : j1 - j0;
-        status = TL_GO(&l, window_level, blocks(count),
+        status = TL_GO(l, window_level, blocks(count),
                        .batch = tl_batch_arguments(c->b, TL_ALL_SEQUENCES),
                        .results = tl_results_arguments(c->r), .windows = tl_window_arguments(c->g),
-                       .y = tl_memory_of(&y), .level_items = tl_i64(items),
-                       .level = tl_i64(k < levels ? k : -1), .lo = tl_i64(lo), .first = tl_i64(j0),
-                       .count = tl_i64(count));
+                       .y = y.handle, .level_items = items, .level = k < levels ? k : -1, .lo = lo,
+                       .first = j0, .count = count);
     }
 
     tl_gpu_give(c->d, &y);
@@ -69,11 +66,10 @@ static tally_status slab_by_levels(const tl_window_call *c, const tl_built *prog
 
 static tally_status by_levels(const tl_window_call *c, int64_t j0, int64_t j1)
 {
-    tl_built program = {0};
-    tally_status status =
-        j0 < j1 ? tl_gpu_program(c->d, c->ctx, c->b->plan->op, "window", &program) : TALLY_OK;
+    tl_launch l;
+    tally_status status = j0 < j1 ? tl_gpu_program(c->d, c->b->plan->op, "window", &l) : TALLY_OK;
     for (; !status && j0 < j1; j0 += SLAB)
-        status = slab_by_levels(c, &program, j0, j0 + SLAB < j1 ? j0 + SLAB : j1);
+        status = slab_by_levels(c, &l, j0, j0 + SLAB < j1 ? j0 + SLAB : j1);
     return status;
 }
 
@@ -102,26 +98,23 @@ tally_status tl_launch_rows(const tl_window_call *c, const tl_rows *rows, const 
     s.local_bytes = (s.levels.arrays ? s.levels.arrays : 1) * c->state << c->t.wide_log;
     s.levels.top -= from;
     const int64_t jobs = (count + s.each - 1) / s.each * (pitch / row);
-    tl_built program = {0};
-    const tl_launch l = {c->d, c->ctx, &program};
+    tl_launch l;
 
     assert(p->width <= tile_rows / 2 && pitch % row == 0);
-    tally_status status = tl_gpu_program(c->d, c->ctx, c->b->plan->op,
-                                         rows->pitch ? "window_table" : "window_long", &program);
+    tally_status status =
+        tl_gpu_program(c->d, c->b->plan->op, rows->pitch ? "window_table" : "window_long", &l);
     if (status) return status;
 
     tl_arguments_tiles_part tiles = tl_tiles_arguments(c, c->b, &s, p, jobs, edges);
 
     if (rows->nodes) { /* the batch is not touched */
-        tiles.batch.in_data = tiles.batch.in_offsets = tiles.results.out_data = tl_memory_of(NULL);
-        tiles.batch.in_byte = tiles.results.out_byte = tl_i64(0);
+        tiles.batch.in_data = tiles.batch.in_offsets = tiles.results.out_data = NULL;
+        tiles.batch.in_byte = tiles.results.out_byte = 0;
     }
 
-    return TL_GO(&l, window_rows, jobs, .tiles = tiles, .nodes = tl_memory_of(rows->nodes),
-                 .node_count = tl_i64(rows->node_count), .log = tl_i64(rows->log),
-                 .quads = tl_i64(pitch / QUAD),
-                 .stored = tl_i64(rows->nodes ? p->count : p->count * pitch),
-                 .local_bytes = tl_local_bytes(s.local_bytes));
+    return TL_GO(&l, window_rows, jobs, .tiles = tiles, .nodes = tl_handle_of(rows->nodes),
+                 .node_count = rows->node_count, .log = rows->log, .quads = pitch / QUAD,
+                 .stored = rows->nodes ? p->count : p->count * pitch, .local_bytes = s.local_bytes);
 }
 
 /* ---- windows of their whole length: every group of levels is an array ---- */
@@ -206,8 +199,7 @@ static tally_status slab_by_groups(const tl_window_call *c, const groups *k, int
 
     for (int i = 0; !status && i <= last; i++) {
         if (i) items[i] = (count + c->w - ((int64_t)1 << k->first[i])) * k->across;
-        status =
-            tl_gpu_take(c->d, c->ctx, (size_t)(items[i] + 3) / 4 * 4 * (size_t)c->state, &y[i]);
+        status = tl_gpu_take(c->d, (size_t)(items[i] + 3) / 4 * 4 * (size_t)c->state, &y[i]);
     }
 
     if (!status)

@@ -28,8 +28,8 @@ int64_t tl_window_before(const tl_window_call *c) { return c->g->valid ? 0 : c->
 
 tl_arguments_windows_part tl_window_arguments(const tl_geometry *g)
 {
-    return TL_ARGUMENTS(windows_part, .before = tl_i64(g->before), .after = tl_i64(g->after),
-                        .valid = tl_i64(g->valid), .least = tl_i64(g->least));
+    return TL_ARGUMENTS(windows_part, .before = g->before, .after = g->after, .valid = g->valid,
+                        .least = g->least);
 }
 
 tl_arguments_tiles_part tl_tiles_arguments(const tl_window_call *c, const tl_batch *b,
@@ -39,11 +39,10 @@ tl_arguments_tiles_part tl_tiles_arguments(const tl_window_call *c, const tl_bat
     assert(s->each > 0 && p->width > 0 && p->shift + p->width <= c->w);
     return TL_ARGUMENTS(tiles_part, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
                         .results = tl_results_arguments(c->r), .windows = tl_window_arguments(c->g),
-                        .count = tl_i64(p->count), .jobs = tl_i64(jobs), .each = tl_i64(s->each),
-                        .edges = tl_i64(edges), .top_level = tl_i64(s->levels.top),
-                        .kept_levels = tl_i64(s->levels.kept), .states = tl_memory_of(p->states),
-                        .what = tl_i64(p->what), .at = tl_i64(p->at), .shift = tl_i64(p->shift),
-                        .width = tl_i64(p->width), .pitch = tl_i64(s->pitch ? s->pitch : 1));
+                        .count = p->count, .jobs = jobs, .each = s->each, .edges = edges,
+                        .top_level = s->levels.top, .kept_levels = s->levels.kept,
+                        .states = tl_handle_of(p->states), .what = p->what, .at = p->at,
+                        .shift = p->shift, .width = p->width, .pitch = s->pitch ? s->pitch : 1);
 }
 
 /* For segments: sets b->first to what the tiles of a launch need to know of borders; the caller
@@ -53,11 +52,11 @@ static tally_status find_tile_firsts(const tl_launch *l, tl_batch *b, const tl_p
 {
     b->first = (tl_memory){0};
     if (!b->listed) return TALLY_OK;
-    tally_status status = tl_gpu_take(l->d, l->ctx, (size_t)jobs * 2 * sizeof(int64_t), &b->first);
+    tally_status status = tl_gpu_take(l->d, (size_t)jobs * 2 * sizeof(int64_t), &b->first);
     if (status) return status;
     return TL_GO(l, tile_firsts, (jobs + WINDOW_THREADS - 1) / WINDOW_THREADS,
-                 .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES), .at = tl_i64(p->at),
-                 .each = tl_i64(each), .jobs = tl_i64(jobs), .first = tl_memory_of(&b->first));
+                 .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES), .at = p->at, .each = each,
+                 .jobs = jobs, .first = b->first.handle);
 }
 
 int64_t tl_before_aligned(const tl_window_call *c, int64_t j, int64_t alignment)
@@ -85,17 +84,16 @@ tally_status tl_launch_tiles(const tl_window_call *c, const tl_schedule *s, cons
                   blocks = s->resident && s->resident < jobs ? s->resident : jobs;
 
     assert(s->local_bytes > 0 && s->local_bytes <= c->d->gpu->local_bytes);
-    tl_built program = {0};
-    const tl_launch l = {c->d, c->ctx, &program};
+    tl_launch l;
     tl_batch b = *c->b;
     if (!jobs) return TALLY_OK;
-    tally_status status = tl_gpu_program(c->d, c->ctx, b.plan->op, s->shape, &program);
+    tally_status status = tl_batch_program(c->d, &b, s->shape, &l);
     if (status) return status;
     status = find_tile_firsts(&l, &b, p, s->each, jobs);
     if (!status)
         status =
             TL_GO(&l, window_tile, blocks, .tiles = tl_tiles_arguments(c, &b, s, p, jobs, edges),
-                  .local_bytes = tl_local_bytes(s->local_bytes));
+                  .local_bytes = s->local_bytes);
 
     tl_gpu_give(c->d, &b.first);
     return status;

@@ -25,8 +25,7 @@ static tl_schedule short_quads(const tl_window_call *c)
 {
     const int flat = c->b->rows == 1 && !c->b->listed;
     tl_schedule s = quads(c, c->t.quads_log, c->w);
-    s.shape = flat ? tl_in_place_shape(c->b, "window_flat", "window_flat_two", "window_flat_bits")
-                   : tl_in_place_shape(c->b, "window", "window_two", "window_bits");
+    s.shape = flat ? "window_flat" : "window";
     return s;
 }
 
@@ -67,7 +66,7 @@ static tl_schedule cut(const tl_window_call *c)
 {
     const int64_t items = (int64_t)1 << c->t.cut_log, each = items - (c->w - 1);
     return (tl_schedule){
-        .shape = tl_in_place_shape(c->b, "window_cut", "window_cut_two", "window_cut_bits"),
+        .shape = "window_cut",
         .each = each < items / 2 ? each : items / 2,
         .local_bytes = c->state << c->t.cut_log,
     };

@@ -4,16 +4,15 @@
 #include "gpu/kernel/constants.h"
 #include <assert.h>
 
-static tl_window_call call_of(const tl_launch *l, const tl_batch *b, const tl_results *r,
+static tl_window_call call_of(tl_gpu_device *d, const tl_batch *b, const tl_results *r,
                               const tl_geometry *g)
 {
     const tl_scalar *op = b->plan->op;
-    return (tl_window_call){.d = l->d,
-                            .ctx = l->ctx,
+    return (tl_window_call){.d = d,
                             .b = b,
                             .r = r,
                             .g = g,
-                            .t = tl_gpu_window_tuning(op, l->d->gpu->calls->prelude),
+                            .t = tl_gpu_window_tuning(op, d->gpu->calls->prelude),
                             .w = g->before + 1 + g->after,
                             .state = tl_gpu_state_bytes(op)};
 }
@@ -36,32 +35,29 @@ static tally_status blank(const tl_window_call *c, const tl_plan *count, int64_t
 {
     const tally_view *v = c->r->view;
     const int64_t total = v->offsets ? v->offsets[v->rows] - v->offsets[0] : v->rows * v->n;
-    tl_built program = {0};
-    const tl_launch l = {c->d, c->ctx, &program};
-    tl_results counts = {
-        .view = v, .piece = c->r->piece, .row_stride = v->n, .stride = 1, .owned = 1};
+    tl_launch l;
+    tl_results counts = {.view = v, .row_stride = v->n, .stride = 1, .owned = 1};
     tl_geometry all = *c->g;
     tl_batch counted = c->b->counts_of ? *c->b->counts_of : *c->b;
 
     all.least = 0;
     counted.plan = count;
     if (v->offsets) counts.byte = -v->offsets[0] * (int64_t)sizeof(int64_t);
-    tally_status status = tl_gpu_take(c->d, c->ctx, (size_t)total * sizeof(int64_t), &counts.y);
-    const tl_window_call counting = call_of(&l, &counted, &counts, &all);
+    tally_status status = tl_gpu_take(c->d, (size_t)total * sizeof(int64_t), &counts.y);
+    const tl_window_call counting = call_of(c->d, &counted, &counts, &all);
     if (!status) status = windows(&counting);
-    if (!status) status = tl_gpu_program(c->d, c->ctx, c->b->plan->op, "window", &program);
+    if (!status) status = tl_gpu_program(c->d, c->b->plan->op, "window", &l);
     if (!status)
-        status =
-            TL_GO(&l, blank, (total + WINDOW_THREADS - 1) / WINDOW_THREADS,
-                  .batch = tl_batch_arguments(c->b, TL_ALL_SEQUENCES),
-                  .results = tl_results_arguments(c->r), .counts = tl_memory_of(&counts.y),
-                  .least = tl_i64(least), .results_each = tl_i64(v->n), .total = tl_i64(total));
+        status = TL_GO(&l, blank, (total + WINDOW_THREADS - 1) / WINDOW_THREADS,
+                       .batch = tl_batch_arguments(c->b, TL_ALL_SEQUENCES),
+                       .results = tl_results_arguments(c->r), .counts = counts.y.handle,
+                       .least = least, .results_each = v->n, .total = total);
 
     tl_gpu_give(c->d, &counts.y);
     return status;
 }
 
-tally_status tl_window_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
+tally_status tl_window_batch(tl_gpu_device *d, const tl_batch *b, const tl_results *r,
                              const tl_call *c)
 {
     const tally_window_options *const o = c->window;
@@ -77,8 +73,7 @@ tally_status tl_window_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, co
     /* a window never needs to be longer than the longest sequence */
     if (!g.valid && g.before > b->longest) g.before = b->longest;
     if (!g.valid && g.after > b->longest) g.after = b->longest;
-    const tl_launch l = {d, ctx, NULL};
-    const tl_window_call call = call_of(&l, b, r, &g);
+    const tl_window_call call = call_of(d, b, r, &g);
     tally_status status = windows(&call);
     if (!status && masked && o->min_count > 0) status = blank(&call, c->count, o->min_count);
 

@@ -20,7 +20,6 @@ typedef struct tl_geometry {
 /* A call: windows of w = before + 1 + after elements of a batch. */
 typedef struct tl_window_call {
     tl_gpu_device *d;
-    tally *ctx;
     const tl_batch *b;
     const tl_results *r;
     const tl_geometry *g;

@@ -75,8 +75,7 @@ KERNEL_OF(exact_parts)
     }
 }
 
-/* Computes the results of rows from their bins, and leaves the bins zero for the next launch.
- * count: elements of each row; below 0: as in the batch. */
+/* Computes the results of rows from their bins, and leaves the bins zero for the next launch. */
 KERNEL_OF(exact_finish)
 {
     LOCAL u32 *const memory = (LOCAL u32 *)LOCAL_MEMORY;
@@ -93,10 +92,8 @@ KERNEL_OF(exact_finish)
         if (t < rows_here) {
             for (int m = 0; m < EXACT_MASKS; m++) memory[t * EXACT_LOCAL + EXACT_WORDS + m] = 0;
             exact_mark(memory + t * EXACT_LOCAL, 0, 1);
-            const i64 r = first_row + row + t, n = count >= 0 ? count
-                                                   : in_flags & OFFSETS
-                                                       ? in_offsets[r + 1] - in_offsets[r]
-                                                       : in_n;
+            const i64 r = first_row + row + t,
+                      n = in_flags & OFFSETS ? in_offsets[r + 1] - in_offsets[r] : in_n;
             exact_store(out_data + (out_byte + r * out_row_stride * (flags & EXACT_F64 ? 8 : 4)),
                         exact_value(memory + t * EXACT_LOCAL, n, flags), flags);
         }
