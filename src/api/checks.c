@@ -112,13 +112,12 @@ tally_status tl_check_call(tally *ctx, const tl_plan *plan, const tl_scalar *nam
 tally_status tl_check_results(tally *ctx, const tl_scalar *op, const tally_view *in, void *results,
                               tally_view *rows)
 {
-    const tally_view flat = tally_flat(results, op->out, in->rows);
     *rows = tally_rows(results, op->out, in->rows, 1);
     if (in->rows > 0 && !results)
         return tl_invalid(ctx, "out is NULL: must have room for %lld results", (long long)in->rows);
-    const tally_status status = tl_view_check(ctx, &flat, "out", op->result_bytes);
+    const tally_status status = tl_view_check(ctx, rows, "out", op->result_bytes);
     return status ? status
-                  : tl_view_overlap(ctx, in, (int64_t)tally_dtype_size(in->dtype), &flat,
+                  : tl_view_overlap(ctx, in, (int64_t)tally_dtype_size(in->dtype), rows,
                                     op->result_bytes, 0);
 }
 

@@ -119,11 +119,17 @@ static tally_status scan_single(const tl_launch *l, const tl_batch *b, const tl_
 
 /* ---- scans of columns in one launch ---- */
 
+/* The rows of a lane. */
+static int down_rows(const tl_batch *b)
+{
+    return DOWN_SIZE(tl_gpu_down_rows(b->plan->op), b->rows);
+}
+
 /* The rows of a tile, the tiles of a column, and the words of the status table. */
 static single_plan plan_scan_down(const tl_batch *b)
 {
     const int log = b->columns_log;
-    const int64_t tile = (int64_t)tl_gpu_down_rows(b->plan->op) * TILE_WARPS << (5 - log),
+    const int64_t tile = (int64_t)down_rows(b) * TILE_WARPS << (5 - log),
                   width = tl_column_groups(b) << log;
     single_plan p = {.tiles = (b->n + tile - 1) / tile};
     while ((p.tiles - 1) >> (COLUMN_LOG * p.levels)) p.levels++;
@@ -139,7 +145,7 @@ static int64_t down_local_bytes(const tl_batch *b)
     const int log = b->columns_log, bytes = op->elem_bytes;
     const int64_t line = bytes * (b->rows < LANES ? b->rows : LANES);
     return DOWN_BYTES(b->state_bytes) +
-           (DOWN_PITCH(tl_gpu_down_rows(op), line, bytes << log) * TILE_WARPS << (5 - log));
+           (DOWN_PITCH(down_rows(b), line, bytes << log) * TILE_WARPS << (5 - log));
 }
 
 /* True if the kernel scan_down takes the batch. Short columns go by several launches, which also

@@ -6,8 +6,8 @@
  *   down     S at the starts of the V*V elements: the left child starts where its parent does, the
  *            right one at C(start, left child)
  *
- * A counter of the blocks' nodes (tl_block_counter) has S at the start of each block. A later block
- * goes up while this one goes down: they do not wait for each other, so stores overlap loads and
+ * A counter of the blocks' nodes (tl_block_counter) has S at the start of each block. Later blocks
+ * go up while this one goes down: they do not wait for each other, so stores overlap loads and
  * arithmetic. Padding lanes have undefined values: S(b + j) uses only nodes that end by j.
  *
  * Operators of class X with one field and a neutral element use a running scan instead (TL_RUNS).
@@ -131,35 +131,46 @@ TL_INLINE void W(nodes_below)(TL_VE(real) * nodes, int j, int s)
                               : TL_SHUFFLE(left, right, TL_EACH_LANE(TL_HIGH2));
 }
 
-/* A block: t[s] has the V >> s vectors before step s of the network; t[0] are the elements. */
+/* A block: t[s] has the V >> s vectors before step s of the network; t[0] are the elements, which
+ * only the block of a part keeps: of a whole block, x is read again, which costs less than stores. */
 typedef struct {
+    const E *x;
     VS t[TL_LOG_V][TL_V];
 } W(steps);
 
-/* The rest of b, from b->t[0], which are nodes of n elements. Returns the vector of V nodes. */
-TL_INLINE VS W(up)(W(steps) * b, int64_t n)
+/* The rest of b, from its elements e. Returns the vector of V nodes. (Step 0 in the same loop would
+ * make compilers load again what they have just stored.) */
+TL_INLINE VS W(up)(W(steps) * b, const VS *e)
 {
-    TL_UNROLL for (int s = 1; s < TL_LOG_V; s++) TL_UNROLL for (int j = 0; j < TL_V >> s; j++)
-        b->t[s][j] = W(step)(s - 1, b->t[s - 1][2 * j], b->t[s - 1][2 * j + 1], n << (s - 1));
+    enum { FIRST = TL_LOG_V > 1 };
+    if (!FIRST) return W(step)(0, e[0], e[1], 1);
+
+    TL_UNROLL for (int j = 0; j < TL_V / 2; j++) b->t[FIRST][j] =
+        W(step)(0, e[2 * j], e[2 * j + 1], 1);
+    TL_UNROLL for (int s = 2; s < TL_LOG_V; s++) TL_UNROLL for (int j = 0; j < TL_V >> s; j++)
+        b->t[s][j] = W(step)(s - 1, b->t[s - 1][2 * j], b->t[s - 1][2 * j + 1], 1 << (s - 1));
     return W(step)(TL_LOG_V - 1, b->t[TL_LOG_V - 1][0], b->t[TL_LOG_V - 1][1], 1 << (TL_LOG_V - 1));
 }
 
 TL_INLINE VS W(load_up)(W(steps) * b, const E *x, int64_t i, tl_par p)
 {
-    TL_UNROLL for (int j = 0; j < TL_V; j++) b->t[0][j] = W(load)(x + j * TL_V, i + j * TL_V, p);
-    return W(up)(b, 1);
+    VS e[TL_V];
+    TL_UNROLL for (int j = 0; j < TL_V; j++) e[j] = W(load)(x + j * TL_V, i + j * TL_V, p);
+    b->x = x;
+    return W(up)(b, e);
 }
 
 /* The starts of a block's V groups, and S after the block in each lane. absent: S before it is
- * ABSENT, so the start of the second element is the first one itself. */
+ * ABSENT, so the start of the second element is the first one itself. whole: a whole block. */
 typedef struct {
     VS start, end;
-    int absent;
+    int absent, whole;
 } W(groups);
 
 /* e[j]: the starts of the elements of a block, whose first one has index `at`; or, with `ends`, a
  * constant, S after these elements. */
-TL_INLINE void W(down)(VS *e, const W(steps) * b, const W(groups) * g, int ends, int64_t at)
+TL_INLINE void W(down)(VS *e, const W(steps) * b, const W(groups) * g, int ends, int64_t at,
+                       tl_par p)
 {
     VS from[TL_V], *const to = e;
     TL_VE(real) nodes[TL_V]; /* how many elements come before each lane of `from` */
@@ -170,9 +181,10 @@ TL_INLINE void W(down)(VS *e, const W(steps) * b, const W(groups) * g, int ends,
     TL_UNROLL for (int s = TL_LOG_V - 1; s >= 0; s--)
         TL_UNROLL for (int j = (TL_V >> (s + 1)) - 1; j >= 0; j--)
     {
-        const int inside = s < TL_LOG_G;
-        const VS left = inside ? W(even1)(b->t[s][2 * j], b->t[s][2 * j + 1])
-                               : W(even2)(b->t[s][2 * j], b->t[s][2 * j + 1]);
+        const int inside = s < TL_LOG_G, again = s == 0 && g->whole, k = 2 * j * TL_V;
+        const VS one = again ? W(load)(b->x + k, at + k, p) : b->t[s][2 * j];
+        const VS other = again ? W(load)(b->x + k + TL_V, at + k + TL_V, p) : b->t[s][2 * j + 1];
+        const VS left = inside ? W(even1)(one, other) : W(even2)(one, other);
         const VS a = from[j], z = to[j];
         VS middle = W(combine_at)(a, left, W(numbers)(at, nodes[j], 1), 1 << s);
         W(nodes_below)(nodes, j, s);
@@ -306,19 +318,22 @@ TL_INLINE void W(down_out)(const W(steps) * b, const W(groups) * g, const tl_til
 #if TL_SCAN_FULL
     if (t->out) {
         if (t->exclusive)
-            W(down)(e, b, g, 0, t->b + j);
+            W(down)(e, b, g, 0, t->b + j, p);
         else
-            W(down)(e, b, g, 1, t->b + j);
+            W(down)(e, b, g, 1, t->b + j, p);
         W(put_results)(t, j, e, last, p);
         return;
     }
 #endif
-    W(down)(e, b, g, 0, t->b + j);
+    W(down)(e, b, g, 0, t->b + j, p);
     TL_UNROLL for (int k = 0; k < TL_V; k++) W(soa_store)(t->soa, j + k * TL_V, e[k]);
 }
 
+/* Three blocks at once: while one goes down, the starts of the next one are computed, and the one
+ * after that goes up. */
 static void W(do_scan_blocks)(const tl_tile *t, tl_block_counter *c, const tl_up *k, tl_par p)
 {
+    enum { BLOCK = W(BLOCK) };
     const E *x = t->x;
     const tl_tile tile = *t;
     const tl_up beside = *k;
@@ -326,11 +341,11 @@ static void W(do_scan_blocks)(const tl_tile *t, tl_block_counter *c, const tl_up
     VS *make = beside.make, starts;
     const int64_t m = t->m, b = t->b;
     int absent = !c->blocks && !c->seeded, turn = 0;
-    W(steps) steps[2];
+    W(steps) steps[3];
     TL_VE(result) last = {0};
     SS node, end, before;
 
-    assert(m > 0 && m % W(BLOCK) == 0 && b == c->blocks * W(BLOCK) && !up == !make);
+    assert(m > 0 && m % BLOCK == 0 && b == c->blocks * BLOCK && !up == !make);
     assert(!t->stream || (t->out && (uintptr_t)t->out % (W(SHIFTS) ? 4 : 64) == 0));
     memset(&before, 0, sizeof before); /* never used if absent, but compilers cannot tell */
     if (!absent) before = W(state_of)(c->blocks ? &c->start[tl_level(c->blocks)] : &c->init);
@@ -338,26 +353,29 @@ static void W(do_scan_blocks)(const tl_tile *t, tl_block_counter *c, const tl_up
     VS v = up ? up[0] : W(load_up)(&steps[0], x, b, p);
     starts = W(starts)(v, &before, absent, b, TL_V, &node);
     end = W(append)(c, node);
-    for (int64_t j = 0, i = 0; j < m; j += W(BLOCK), i++, turn ^= 1) {
-        const W(groups) here = {starts, W(splat)(end), absent};
-        const int more = j + W(BLOCK) < m;
+    if (BLOCK < m) v = up ? up[1] : W(load_up)(&steps[1], x + BLOCK, b + BLOCK, p);
+    for (int64_t j = 0, i = 0; j < m; j += BLOCK, i++) {
+        const W(groups) here = {starts, W(splat)(end), absent, 1};
 
-        TL_PREFETCH_SOME(tile.next, j, W(BLOCK), sizeof(E), 1);
+        TL_PREFETCH_SOME(tile.next, j, BLOCK, sizeof(E), 1);
+        const VS above = v;
         if (make) {
             W(load_up)(&steps[turn], x + j, b + j, p);
             if (i < beside.blocks)
                 make[i] = W(block)((const E *)beside.later + j, beside.at + j, p);
-            if (more) v = up[i + 1];
-        } else if (more) {
-            v = W(load_up)(&steps[turn ^ 1], x + j + W(BLOCK), b + j + W(BLOCK), p);
+            if (j + 2 * BLOCK < m) v = up[i + 2];
+        } else if (j + 2 * BLOCK < m) {
+            v = W(load_up)(&steps[turn ? turn - 1 : 2], x + j + 2 * BLOCK, b + j + 2 * BLOCK, p);
         }
-        if (more) {
-            starts = W(starts)(v, &end, 0, b + j + W(BLOCK), TL_V, &node);
+
+        if (j + BLOCK < m) {
+            starts = W(starts)(above, &end, 0, b + j + BLOCK, TL_V, &node);
             end = W(append)(c, node);
         }
 
         W(down_out)(&steps[turn], &here, &tile, j, &last, p);
         absent = 0;
+        turn = turn < 2 ? turn + 1 : 0;
     }
     if (!TL_SCAN_FULL || !t->out) W(soa_set)(t->soa, m, end);
     const size_t rest = t->stream ? (uintptr_t)t->out % 64 : 0;
@@ -391,7 +409,7 @@ static void W(do_scan_part)(const tl_tile *t, tl_par p)
     if (t->out) part.out = results;
     part.stream = 0;
 #endif
-    W(groups) g = {W(starts)(W(up)(&steps, 1), &before, absent, b, TL_V, &node)};
+    W(groups) g = {W(starts)(W(up)(&steps, steps.t[0]), &before, absent, b, TL_V, &node)};
     g.end = W(splat)(node);
     g.absent = absent;
     W(down_out)(&steps, &g, &part, 0, &last, p);

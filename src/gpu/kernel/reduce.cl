@@ -237,13 +237,15 @@ KERNEL_OF(reduce_single)
     SHARED state parts[2 * TILE_WARPS];
     SHARED tail left;
     const int lane = lane_index(), warp = thread_index() / LANES, each = 1 << more,
+        is_last = group_index() == group_count() - 1,
         log = ELEMENTS_LOG + TILE_WARPS_LOG + (int)more;
     const i64 tiles = b.n >> log, from = start_of(b, 0), tile_size = (i64)1 << log;
     const int groups = (int)(tiles / CHUNK_s), rows = (int)(b.n >> ROW_LOG & 7),
         chunks = (int)((b.n >> ELEMENTS_LOG) - (tiles << (log - ELEMENTS_LOG)));
     tiling d;
     d.tiles = tiles, d.from = from, d.each = each, d.warp = warp;
-    d.words = status_table + STATUS_HEADER / 8, d.epoch = begin_epoch(status_table);
+    d.words = status_table + STATUS_HEADER / 8;
+    d.epoch = !warp || is_last ? begin_epoch(status_table) : 0;
     d.parts = parts, d.box = box;
 #if WIDE
 
@@ -260,7 +262,7 @@ KERNEL_OF(reduce_single)
     else
 #endif
         fold_tiles(b, d, 0);
-    if (group_index() != group_count() - 1) return;
+    if (!is_last) return;
     BARRIER(); /* this block's nodes are published */
 
     for (int c = warp; c < chunks; c += TILE_WARPS) {
@@ -408,9 +410,9 @@ KERNEL_OF(reduce_single)
     SHARED state parts[2][WARPS_IN_GROUP];
     b.x += start_of(b, 0) * TL_SIZE;
     GLOBAL u64 *const words = status_table + STATUS_HEADER / 8;
-    const u64 epoch = begin_epoch(status_table);
     const int me = thread_index(), warp = me / LANES;
     const i64 groups = group_count(), group = group_index(), threads = WARPS_IN_GROUP * LANES;
+    const u64 epoch = !warp || group == groups - 1 ? begin_epoch(status_table) : 0;
     const int near = b.stride == 1 && ADDRESS(b.x) % TL_SIZE == 0;
     const i64 head = (i64)((16 - ADDRESS(b.x) % 16) % 16 / TL_SIZE),
               spans = near ? (b.n - head) / SPAN : 0;

@@ -190,14 +190,16 @@ fn void load_group_down(elem *e, LOCAL const u8 *x, int line, int g)
     UNROLL for (int k = 0; k < DOWN; k++) e[k] = *(LOCAL const elem *)(x + (g * DOWN + k) * line);
 }
 
-/* Returns the node of a strip of DOWN_ROWS elements, the first of which has index `at`. */
-fn state fold_strip(LOCAL const u8 *x, int line, i64 at, par p)
+/* Returns the node of a strip of `size` elements, all DOWN_ROWS or half of them. The first has index
+ * `at`. */
+fn state fold_strip(LOCAL const u8 *x, int line, i64 at, int size, par p)
 {
     state stack[4];
     int top = 0;
     UNROLL for (int g = 0; g < DOWN_GROUPS; g++)
     {
         elem e[DOWN];
+        if (g == DOWN_GROUPS / 2 && size < DOWN_ROWS) break;
         load_group_down(e, x, line, g);
 #undef ITEM
 #define ITEM(k) lift_e(e[k], at + g * DOWN + (k), p)
@@ -221,11 +223,12 @@ fn void scan_strip(column_results to, LOCAL const u8 *x, int line, column_part c
         elem e[DOWN];
         maybe w[DOWN + 1];
         state node;
+        if (g == DOWN_GROUPS / 2 && c.size < DOWN_ROWS) break;
         load_group_down(e, x, line, g);
         w[0] = start[g];
         scan_eight(w, &node, e, c.at + g * DOWN, p);
         next_row_e(start, stack, g, node, p.origin + c.at, DOWN);
-        w[DOWN] = g == DOWN_GROUPS - 1 ? c.after : start[g + 1];
+        w[DOWN] = (g + 1) * DOWN == c.size ? c.after : start[g + 1];
         store_down(to, c.count - g * DOWN, w, c.at + g * DOWN);
         to.to += DOWN * to.step;
     }
@@ -263,6 +266,7 @@ KERNEL_OF(scan_down)
     LOCAL down_memory *const memory = (LOCAL down_memory *)LOCAL_MEMORY;
     enum { RESULT = OP_LANES * sizeof(result) };
     const int warp = thread_index() / LANES, part = lane_index() >> log, parts = LANES >> log;
+    const int size = DOWN_SIZE(DOWN_ROWS, b.seqs);
     const u32 strips = (u32)((b.seqs + (1 << log) - 1) >> log);
     const int line = (strips == 1 ? (int)b.seqs : 1 << log) * TL_SIZE;
     const int table = strips == 1 && b.row_stride == 1 && b.stride == b.seqs,
@@ -273,11 +277,11 @@ KERNEL_OF(scan_down)
     staged_rows r;
     down_tile t;
     to.exclusive = exclusive, to.p = b.p, t.log = (int)log, d.levels = (int)levels;
-    c.size = DOWN_ROWS, c.step = b.stride * TL_SIZE;
+    c.size = size, c.step = b.stride * TL_SIZE;
     d.words = status_table + STATUS_HEADER / 8, d.epoch = &memory->epoch, d.tiles = tiles;
-    d.width = (i64)strips << log, d.rows = DOWN_ROWS * parts * TILE_WARPS, d.origin = b.p.origin;
-    r.parts = parts, r.units = DOWN_ROWS * line / 16;
-    r.pitch = DOWN_PITCH(DOWN_ROWS, line, TL_SIZE << log);
+    d.width = (i64)strips << log, d.rows = size * parts * TILE_WARPS, d.origin = b.p.origin;
+    r.parts = parts, r.units = size * line / 16;
+    r.pitch = DOWN_PITCH(size, line, TL_SIZE << log);
     r.at = LOCAL_MEMORY + DOWN_BYTES(sizeof(state)) + warp * parts * r.pitch;
 
     for (;;) {
@@ -289,15 +293,15 @@ KERNEL_OF(scan_down)
         t.ended = t.full ? ended_levels(t.k) : 0, t.publishes = t.full && part == 0;
         const i64 strip = (job - t.k * strips) << log, column = strip + lane_index() % (1 << log),
                   s = column < b.seqs ? column : b.seqs - 1,
-                  first = t.k * d.rows + warp * DOWN_ROWS * parts;
+                  first = t.k * d.rows + warp * size * parts;
         LOCAL u8 *const here = r.at + part * r.pitch + (int)(s - strip) * TL_SIZE;
         GLOBAL u8 *const rows = (GLOBAL u8 *)b.x + first * line, *const results_ =
                                                                      out.x + first * line;
-        const int whole = table && first + DOWN_ROWS * parts <= b.n,
+        const int whole = table && first + size * parts <= b.n,
                   back = whole && out_table && ADDRESS(results_) % 16 == 0;
 
-        c.at = first + part * DOWN_ROWS;
-        c.count = (int)(b.n - c.at < DOWN_ROWS ? b.n - c.at : DOWN_ROWS);
+        c.at = first + part * size;
+        c.count = (int)(b.n - c.at < size ? b.n - c.at : size);
         if (whole && ADDRESS(rows) % 16 == 0) {
             copy_rows(r, rows, 0);
         } else if (column < b.seqs) {
@@ -306,8 +310,8 @@ KERNEL_OF(scan_down)
         }
         WARP_BARRIER();
         state left[5];
-        const state mine = fold_strip(here, line, c.at, b.p);
-        memory->warps[warp][lane_index()] = fold_parts(left, mine, DOWN_ROWS, t.log, 0);
+        const state mine = fold_strip(here, line, c.at, size, b.p);
+        memory->warps[warp][lane_index()] = fold_parts(left, mine, size, t.log, 0);
         BARRIER();
         look_back(d, memory, t, column);
         find_starts(&c, d, memory, t, initial(seeds, s, b.p), mine);

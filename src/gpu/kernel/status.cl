@@ -11,24 +11,27 @@ typedef union {
     u64 piece[PIECES];
 } pieces;
 
-/* The epoch of this launch. One thread ends it, after all blocks have begun it and taken their last
- * tickets. */
+/* The epoch of the last launch; the mark of this one is the next number. It is computed where it is
+ * used (HERE), so that loads of elements need not wait for this one. Only warps that need it read
+ * it: all reads are of one address, one after the other. One thread ends the epoch, after all blocks
+ * have begun it and taken their last tickets. */
 fn u64 begin_epoch(GLOBAL const u64 *table)
 {
     u64 tickets;
-    return poll_word(table, &tickets) + 1;
+    return poll_word(table, &tickets);
 }
 
-fn void end_epoch(GLOBAL u64 *table, u64 epoch) { publish_word(table, 0, epoch); }
+fn void end_epoch(GLOBAL u64 *table, u64 epoch) { publish_word(table, 0, epoch + 1); }
 
 /* Publishes v as state number k. to: the words of state number 0. */
 fn void publish_state(GLOBAL u64 *to, i64 k, state v, u64 epoch)
 {
     pieces u;
+    HERE(epoch);
     u.piece[PIECES - 1] = 0;
     u.s = v;
     UNROLL for (int c = 0; c < PIECES; c++)
-        publish_word(to + (k * PIECES + c) * 2, u.piece[c], epoch);
+        publish_word(to + (k * PIECES + c) * 2, u.piece[c], epoch + 1);
 }
 
 /* Polls for state number k. Returns 0 and sets *v if it has been published, else nonzero. */
@@ -37,7 +40,7 @@ fn int state_missing(GLOBAL const u64 *from, i64 k, state *v, u64 epoch)
     pieces u;
     int missing = 0;
     UNROLL for (int c = 0; c < PIECES; c++) missing |=
-        poll_word(from + (k * PIECES + c) * 2, &u.piece[c]) != epoch;
+        poll_word(from + (k * PIECES + c) * 2, &u.piece[c]) != epoch + 1;
     *v = u.s;
     return missing;
 }
