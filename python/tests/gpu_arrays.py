@@ -263,7 +263,12 @@ def keyed(library):
     for name, array in wide.items():
         at[id(array)] = library.put(array)
         for op in ("sum", "mean", "max", "std", "count"):
-            for more in (dict(axis=1), dict(axis=0, min_periods=3), dict(axis=1, center=True, min_periods=0)):
+            for more in (
+                dict(axis=1),
+                dict(axis=0, min_periods=3),
+                dict(axis=1, min_periods=19),
+                dict(axis=1, center=True, min_periods=0),
+            ):
                 cases.append(
                     (
                         f"rolling {op} {name} {more}",

@@ -163,6 +163,11 @@ for w in (0, -1, 2.5, 2.0, float("nan"), "3"):
 raises(ValueError, "window is 0: must be greater than 0", lambda: tally.rolling(x[:3], 0, on=[1, 2, 3]).sum())
 raises(ValueError, "results is 'x': must be 'device' or 'host'", lambda: tally.config(results="x"))
 raises(TypeError, "callback is 3: must be callable", lambda: tally._core.progress(3))
+for wrong in (7, object):
+    raises(TypeError, f"dtype is {wrong!r}: must be one of", lambda: tally.sum(x, dtype=wrong))
+for name, function in vars(tally._core).items():
+    if type(function) is type(len):  # a function of the extension
+        raises(TypeError, "99", lambda: function(*[None] * 99))
 expect(repr(tally.Fragment("sum", x[:6])) == "<tally.Fragment sum of float64, elements 0 to 6>", "a fragment's repr")
 expect(repr(tally.Stream("sum", "float32", 3)).endswith("elements 3 to 3>"), "a stream's repr")
 expect(repr(tally.device("cpu")).startswith("<tally.device cpu: "), "a device's repr")
@@ -171,7 +176,9 @@ raises(TypeError, "must be an array", lambda: tally.sum(object()))
 raises(ValueError, "read-only", lambda: tally.sum(x, out=memoryview(bytes(8)).cast("d", ())))
 raises(ValueError, "", lambda: tally.Fragment.from_bytes(bytes(whole)[:-1]))
 expect(tally.sum((ctypes.c_int * 3)(1, 2, 3)) == 6, "ctypes")
-expect("equal the law" in tally.verify(300), "verify")
+for seed in (0, 2**64 - 1):
+    expect("equal the law" in tally.verify(200, seed), "verify", seed)
+raises(OverflowError, "", lambda: tally.verify(1, 2**64))
 
 try:
     import numpy as np

@@ -270,10 +270,22 @@ tally.use_allocator(None)
 current = Stream(2)
 kept = weakref.ref(current)
 tally.sum(y)
+current = Stream(2)  # another object of the same stream takes nothing over
+tally.sum(y)
+assert kept() is not None
 current = Stream(0)
 assert kept() is not None
 tally.sum(y)
 assert kept() is None
+# rolling: NaN in the rows of a window is its result only if the window needs all its rows
+blanked = []
+cupy.copyto = lambda out, value, where: blanked.append(value)
+ndarray.__getitem__ = lambda self, at: self.x[at]
+ndarray.__setitem__ = lambda self, at, value: self.x.__setitem__(at, value)
+for least, times in ((3, 0), (2, 1), (1, 1)):
+    blanked.clear()
+    assert tally.rolling(y, 3, axis=1, min_periods=least).sum().dtype == "f8"
+    assert len(blanked) == times, (least, blanked)
 try:
     tally.dot(y, type("Other", (), {"__cuda_array_interface__": dict(x.__array_interface__, stream=2)})())
 except ValueError as e:

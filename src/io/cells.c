@@ -311,35 +311,12 @@ TL_FORCE_INLINE void read_cells(tl_chunk *c, const tl_layout *l, const tally_dty
         read_every_cell(c, l, dtype);
 }
 
-/* TL_CELLS_ONCE: one loop for all types, and no copy for BMI below. Builds with sanitizers use
- * it, because clang needs half a minute for all loops. */
-#ifdef TL_CELLS_ONCE
-enum { ONCE = 1 };
-#else
-enum { ONCE = 0 };
-#endif
-
-/* Constant types, so that the common types get their own loops. */
-TL_FORCE_INLINE void cells(tl_chunk *c, const tl_layout *l, tally_dtype dtype)
-{
-    if (!ONCE && dtype == TALLY_F64)
-        read_cells(c, l, TALLY_F64);
-    else if (!ONCE && dtype == TALLY_F32)
-        read_cells(c, l, TALLY_F32);
-    else if (!ONCE && dtype == TALLY_I32)
-        read_cells(c, l, TALLY_I32);
-    else if (!ONCE && dtype == TALLY_I64)
-        read_cells(c, l, TALLY_I64);
-    else
-        read_cells(c, l, dtype);
-}
-
 #if defined(__x86_64__) && defined(__GNUC__)
 /* The same code compiled for tzcnt, lzcnt, mulx and shifts that do not change the flags. */
 static __attribute__((target("bmi,bmi2,lzcnt"))) void cells_bmi(tl_chunk *c, const tl_layout *l,
                                                                 tally_dtype dtype)
 {
-    cells(c, l, dtype);
+    read_cells(c, l, dtype);
 }
 #endif
 
@@ -350,11 +327,11 @@ void tl_cells(tl_chunk *c, const tl_layout *l, tally_dtype dtype)
     c->bad = NULL;
     c->frame = 0;
 #if defined(__x86_64__) && defined(__GNUC__)
-    if (!ONCE && __builtin_cpu_supports("bmi") &&
-        __builtin_cpu_supports("bmi2")) { /* every processor with bmi2 has lzcnt */
+    /* every processor with bmi2 has lzcnt */
+    if (__builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2")) {
         cells_bmi(c, l, dtype);
         return;
     }
 #endif
-    cells(c, l, dtype);
+    read_cells(c, l, dtype);
 }
