@@ -73,7 +73,9 @@ int place_cpu(place *p, const char *device, int threads)
     snprintf(p->device, sizeof p->device, "%.3s", device);
     p->fast = (cache > 0 ? (size_t)cache / 4 : FAST_DEFAULT) * (size_t)threads;
     p->slow = SLOW;
-    team_pin(threads);
+    /* tally's threads run where the one that makes them may, so a pinned one must make none */
+    team_free();
+    if (threads == 1) team_pin(1);
     return 1;
 }
 

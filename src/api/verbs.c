@@ -34,9 +34,9 @@ static tally_status run_on_segments(tally *ctx, tl_call call, void *results, int
 static int has_work(tl_verb verb, tally_view *in, tally_view *out)
 {
     tl_view_normal(in);
+    if (verb == TL_REDUCE) return in->rows > 0; /* its results are normal (tl_check_results) */
     tl_view_normal(out);
-    return in->rows > 0 &&
-           (verb == TL_REDUCE || ((in->offsets || in->n > 0) && (out->offsets || out->n > 0)));
+    return in->rows > 0 && (in->offsets || in->n > 0) && (out->offsets || out->n > 0);
 }
 
 /* Runs a verb on a view without validity bits and second inputs. No struct is copied or zeroed on

@@ -122,7 +122,8 @@ static tally_status scan_single(const tl_launch *l, const tl_batch *b, const tl_
 /* The rows of a lane. */
 static int down_rows(const tl_batch *b)
 {
-    return DOWN_SIZE(tl_gpu_down_rows(b->plan->op), b->rows);
+    const tl_scalar *const op = b->plan->op;
+    return DOWN_SIZE(tl_gpu_down_rows(op), op->elem_bytes, b->rows);
 }
 
 /* The rows of a tile, the tiles of a column, and the words of the status table. */

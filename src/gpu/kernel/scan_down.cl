@@ -190,7 +190,7 @@ fn void load_group_down(elem *e, LOCAL const u8 *x, int line, int g)
     UNROLL for (int k = 0; k < DOWN; k++) e[k] = *(LOCAL const elem *)(x + (g * DOWN + k) * line);
 }
 
-/* Returns the node of a strip of `size` elements, all DOWN_ROWS or half of them. The first has index
+/* Returns the node of a strip of `size` elements: DOWN_ROWS or half of them. The first has index
  * `at`. */
 fn state fold_strip(LOCAL const u8 *x, int line, i64 at, int size, par p)
 {
@@ -266,7 +266,7 @@ KERNEL_OF(scan_down)
     LOCAL down_memory *const memory = (LOCAL down_memory *)LOCAL_MEMORY;
     enum { RESULT = OP_LANES * sizeof(result) };
     const int warp = thread_index() / LANES, part = lane_index() >> log, parts = LANES >> log;
-    const int size = DOWN_SIZE(DOWN_ROWS, b.seqs);
+    const int size = DOWN_SIZE(DOWN_ROWS, TL_SIZE, b.seqs);
     const u32 strips = (u32)((b.seqs + (1 << log) - 1) >> log);
     const int line = (strips == 1 ? (int)b.seqs : 1 << log) * TL_SIZE;
     const int table = strips == 1 && b.row_stride == 1 && b.stride == b.seqs,

@@ -13,8 +13,8 @@ typedef union {
 
 /* The epoch of the last launch; the mark of this one is the next number. It is computed where it is
  * used (HERE), so that loads of elements need not wait for this one. Only warps that need it read
- * it: all reads are of one address, one after the other. One thread ends the epoch, after all blocks
- * have begun it and taken their last tickets. */
+ * it, because all reads are of one address. One thread ends the epoch, after all blocks have begun
+ * it and taken their last tickets. */
 fn u64 begin_epoch(GLOBAL const u64 *table)
 {
     u64 tickets;
