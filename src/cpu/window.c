@@ -250,8 +250,9 @@ static tally_status run(tl_window *win, const tl_slice *slice, int which, char *
     left = tl_clamp(left, first, stop);
     right = tl_clamp(right, first, stop);
     int parts = which & FULL ? 1 : 0;
-    if (parts && win->threads > 1 && n * op->elem_bytes > TL_PARALLEL_BYTES) {
-        int64_t least = tl_max(win->w / 2, TL_PARALLEL_BYTES / 8);
+    const int64_t each = op->elem_bytes + op->result_bytes;
+    if (parts && win->threads > 1 && n * each > TL_PARALLEL_BYTES) {
+        int64_t least = tl_max(win->w / 2, TL_PARALLEL_BYTES / 8 / each);
         int64_t most = (right - left) / least + 1,
                 fine = (right - left) / WARM / (win->w + least / WARM);
         if (most > win->threads) most = win->threads;
