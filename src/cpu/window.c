@@ -4,6 +4,7 @@
  * at least as long as the window. */
 #define _GNU_SOURCE
 #include "driver.h"
+#include "isas.h"
 #include "cpu/kernel/simd.h"
 #include "narrow/narrow.h"
 #include <stdlib.h>
@@ -39,6 +40,7 @@ tally_status tl_window_open(tl_window *win, tally *ctx, const tl_plan *plan, con
     win->before = tl_min(options->before, FAR);
     win->after = tl_min(options->after, FAR);
     win->w = win->before + 1 + win->after;
+    tl_plan_floats(&win->own, win->w, &win->floats);
     win->threads = threads.count > 1 ? threads.count : 1;
     win->thread_buffers = calloc((size_t)win->threads, sizeof *win->thread_buffers);
     if (!win->thread_buffers)

@@ -6,6 +6,7 @@
 #define OP_WIDEN WIDE
 #define OP_EXACT 1
 #define OP_ADDS 2
+#define OP_FLOATS 1
 #define OP_STATE(F) F(wide, lo) F(wide, hi)
 #define OP_NEUTRAL 1
 typedef struct { OP_STATE(FIELD) } state;
