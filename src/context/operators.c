@@ -50,6 +50,14 @@ const tl_scalar *tl_find_scalar(const char *file, tally_dtype dtype, tally_dtype
     return found;
 }
 
+const tl_scalar *tl_form_of_f64(const tl_scalar *op)
+{
+    int of = 0, i = 0;
+    while (strcmp(rows[of].file, op->file)) of++;
+    while (strcmp(rows[i].name, rows[of].name) || !strchr(rows[i].kinds, 'F')) i++;
+    return compiled_for(&rows[i], TALLY_F64, 0);
+}
+
 /* ---- names ---- */
 
 /* The error for an operator whose name is unknown. It lists the names. */

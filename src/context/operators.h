@@ -14,4 +14,7 @@ tally_status tl_resolve(tally *ctx, const char *op, tally_dtype dtype, const tl_
  * row of the dtype. NULL if there is none. */
 const tl_scalar *tl_find_scalar(const char *file, tally_dtype dtype, tally_dtype acc);
 
+/* The instance for f64 of the built-in operator of this name. Requires: there is one. */
+const tl_scalar *tl_form_of_f64(const tl_scalar *op);
+
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The instruction sets and their kernels: makes the plan of an operator's instance for CPUs. */
 #include "isas.h"
+#include "context/operators.h"
 #include "dtype/dtype.h"
 #include "dtype/dtype_traits.h"
 #include "exact/exact.h"
@@ -144,4 +145,18 @@ void tl_plan_kernels(tl_plan *plan, const tl_scalar *op, tl_par par, int isa)
     plan->fold = narrow_kernel && narrow_kernel->fold && !par.marked ? narrow_kernel : plan->core;
     plan->fold_in = plan->fold == narrow_kernel ? NULL : plan->in;
     tl_narrow_plan(plan, isas[isa].narrow);
+}
+
+void tl_plan_floats(tl_plan *plan, int64_t w, tl_scalar *op)
+{
+    const tl_scalar *const own = plan->op;
+    int isa = 0;
+    if (!own->floats || own->elem_bytes > 4 || w >> (53 - 8 * own->elem_bytes) ||
+        plan->in != tl_find_convert(plan->converts, own->widen, own->dtype, own->wide))
+        return;
+    while (isas[isa].converts != plan->converts) isa++;
+    *op = *tl_form_of_f64(own);
+    op->dtype = own->dtype;
+    op->elem_bytes = own->elem_bytes;
+    tl_plan_kernels(plan, op, plan->par, isa);
 }

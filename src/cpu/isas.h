@@ -13,6 +13,10 @@ tl_plan tl_plan_begin(const tl_scalar *op, tl_par par, int isa);
  * to and from the kernels' types. */
 void tl_plan_kernels(tl_plan *plan, const tl_scalar *instance, tl_par par, int isa);
 
+/* Makes *plan, a plan for windows of w elements, one on f64 if that is exact (OP_FLOATS): sums of
+ * integers of up to 4 bytes, below 2^53. op: memory for the instance. */
+void tl_plan_floats(tl_plan *plan, int64_t w, tl_scalar *op);
+
 enum { TL_ISA_NONE = -1 };
 int tl_isa_count(void);
 const char *tl_isa_name(int isa);

@@ -4,6 +4,7 @@
  * at least as long as the window. */
 #define _GNU_SOURCE
 #include "driver.h"
+#include "isas.h"
 #include "cpu/kernel/simd.h"
 #include "narrow/narrow.h"
 #include <stdlib.h>
@@ -39,6 +40,7 @@ tally_status tl_window_open(tl_window *win, tally *ctx, const tl_plan *plan, con
     win->before = tl_min(options->before, FAR);
     win->after = tl_min(options->after, FAR);
     win->w = win->before + 1 + win->after;
+    tl_plan_floats(&win->own, win->w, &win->floats);
     win->threads = threads.count > 1 ? threads.count : 1;
     win->thread_buffers = calloc((size_t)win->threads, sizeof *win->thread_buffers);
     if (!win->thread_buffers)
@@ -250,8 +252,9 @@ static tally_status run(tl_window *win, const tl_slice *slice, int which, char *
     left = tl_clamp(left, first, stop);
     right = tl_clamp(right, first, stop);
     int parts = which & FULL ? 1 : 0;
-    if (parts && win->threads > 1 && n * op->elem_bytes > TL_PARALLEL_BYTES) {
-        int64_t least = tl_max(win->w / 2, TL_PARALLEL_BYTES / 8);
+    const int64_t each = op->elem_bytes + op->result_bytes;
+    if (parts && win->threads > 1 && n * each > TL_PARALLEL_BYTES) {
+        int64_t least = tl_max(win->w / 2, TL_PARALLEL_BYTES / 8 / each);
         int64_t most = (right - left) / least + 1,
                 fine = (right - left) / WARM / (win->w + least / WARM);
         if (most > win->threads) most = win->threads;

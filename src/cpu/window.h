@@ -24,7 +24,8 @@ typedef struct tl_window_buffers {
 
 typedef struct tl_window {
     tally *ctx;
-    tl_plan own;         /* tl_plan_of_window */
+    tl_plan own;         /* tl_plan_of_window, tl_plan_floats */
+    tl_scalar floats;    /* the instance of a plan on f64 */
     const tl_plan *plan; /* = &own */
     int64_t before, after, w;
     tally_edges edges;

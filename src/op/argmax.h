@@ -8,6 +8,7 @@
 #define OP_NAN_WIDEN LOW
 #define OP_ABSENT ord_bottom
 #define OP_EXACT 1
+#define OP_IDEMPOTENT 1
 #define OP_EXTREME 1
 #define OP_STATE(F) F(ord, m) F(idx, i)
 typedef struct { OP_STATE(FIELD) } state;

@@ -42,6 +42,9 @@
 #ifndef OP_EXTREME
 #define OP_EXTREME 0
 #endif
+#ifndef OP_FLOATS
+#define OP_FLOATS 0
+#endif
 #ifndef OP_ADDS
 #define OP_ADDS 0
 #endif

@@ -84,6 +84,7 @@ typedef struct tl_scalar {
     /* CPU kernels get elements widened as `widen` says (TL_WIDEN_...), of type `wide`. Their states
      * are those of `core` on that type. */
     uint8_t widen;
+    uint8_t floats; /* OP_FLOATS: sums below 2^53 may be those of the operator's form for f64. */
     tally_dtype wide;
 
     /* Convert a state of `dtype` to a state of the kernels, and back. NULL: both have the same

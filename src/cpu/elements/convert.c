@@ -15,6 +15,27 @@
 
 /* ---- conversions ---- */
 
+/* Converts the first of n halves to f32 or f64 by the processor's instruction, which makes NaN quiet;
+ * returns how many. */
+TL_INLINE int64_t many_halves(void *to, int bytes, const uint16_t *x, int64_t n)
+{
+    int64_t i = 0;
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
+    for (; i + 16 <= n; i += 16) {
+        const __m512 v = _mm512_cvtph_ps(_mm256_loadu_si256((const void *)(x + i)));
+        char *const at = (char *)to + i * bytes;
+        if (bytes == 4) {
+            _mm512_storeu_ps(at, v);
+            continue;
+        }
+        _mm512_storeu_pd(at, _mm512_cvtps_pd(_mm512_castps512_ps256(v)));
+        _mm512_storeu_pd(at + 64, _mm512_cvtps_pd(_mm512_extractf32x8_ps(v, 1)));
+    }
+#endif
+    (void)to, (void)bytes, (void)x, (void)n;
+    return i;
+}
+
 #define ANY(dt) TL_COLUMN(1, dt) __attribute__((aligned(1), may_alias))
 #define CONVERT(kind, from, to, value) \
     static void TL_CAT4(convert, kind, from, to)(const tl_convert *c, void *y, const void *data, \
@@ -24,8 +45,11 @@
         typedef ANY(to) target; \
         const source *restrict e = data; \
         target *restrict r = y; \
+        int64_t i = 0; \
         (void)c; \
-        for (int64_t i = 0; i < n; i++) { \
+        if (TL_WIDEN_##kind == TL_WIDEN_REAL && TL_COLUMN(2, from) == TALLY_F16) \
+            i = many_halves(y, TL_COLUMN(3, to), data, n); \
+        for (; i < n; i++) { \
             TL_COLUMN(1, from) x = e[i]; \
             r[i] = (TL_COLUMN(1, to))(value); \
         } \

@@ -3,13 +3,16 @@
  * widened to another type (TL_FULL 0) has only the fast paths of exact operators. An operator that
  * only lowers the states of another one (OP_CORE) has only `lower`. */
 #define TL_CLASS_X (!TL_SAME && (OP_EXTREME || OP_ADDS || OP_PICKS || OP_COMMUTES))
-#if TL_FULL || TL_CLASS_X
+/* A reduction of its own for the moments of integers of one and two bytes. */
+#define TL_MOMENTS \
+    (OP_MOMENTS && !OP_MASKED && TL_KIND != 3 && TL_SIZE <= 2 && TL_REAL_FLOAT && TL_REAL_SIZE == 8)
+#if TL_FULL || TL_CLASS_X || TL_MOMENTS
 #include "vector.h"
 #if TL_LOWERS
 #include "lower_kernel.h"
 #include "window_low_kernel.h"
 #endif
-#if !defined(OP_CORE) || TL_CLASS_X
+#if !defined(OP_CORE) || TL_CLASS_X || TL_MOMENTS
 #include "reduce_kernel.h"
 #if TL_CLASS_X
 #include "class_x_kernel.h"
@@ -31,7 +34,7 @@ static const tl_kernel W(row) = {
     .acc = TL_ACC_DTYPE,
     .wide = TL_COLUMN(2, TL_WIDE),
     .out = TL_OUT_DTYPE,
-#if !defined(OP_CORE) || TL_CLASS_X
+#if !defined(OP_CORE) || TL_CLASS_X || TL_MOMENTS
 #if TL_CLASS_X
     .nodes = W(do_class_x_nodes),
     .fold = W(do_class_x_fold),
@@ -87,6 +90,7 @@ static const tl_kernel W(row) = {
 static const tl_kernel W(row) = {.dtype = TL_DTYPE, .acc = TL_ACC_DTYPE};
 #endif
 #undef TL_CLASS_X
+#undef TL_MOMENTS
 #undef TL_RUNS
 #undef TL_SCAN_FULL
 #undef TL_ONE_FIELD

@@ -32,9 +32,15 @@
 #define sel(c, a, b)   ((c) ? (a) : (b))
 #endif
 
-/* GPUs have other texts with the same results (gpu/kernel/prelude_gpu.h). */
-#define plus_half(y, d)      ((y) + (d)*num(0.5))
+/* gpu/kernel/prelude_gpu.h says when a fused multiply-add has the same bits. Here it is used for the
+ * sums of squares of nodes of two elements and more: x (n / 2) is exact or too large. */
+#define plus_half(y, d) ((y) + (d)*num(0.5))
+#if TL_VECTOR && TL_FUSES && TL_REAL_FLOAT && TL_V * TL_REAL_SIZE == 64
+#define plus_halves(y, x, n) \
+    ((n)[0] >= 2 ? TL_PASTE(TL_FMA_, TL_REAL_SIZE)(x, (n)*num(0.5), y) : (y) + (x)*num(0.5))
+#else
 #define plus_halves(y, x, n) ((y) + (x) * ((n)*num(0.5)))
+#endif
 
 #define fn                 TL_INLINE
 #define state              TL_N(state)

@@ -91,6 +91,36 @@ static __attribute__((noinline, unused)) void W(widened_blocks)(VS *w, const tl_
     }
 }
 
+#if TL_MOMENTS
+/* The node of the 2^k elements from element `at` on, from the sums of elements and of squares
+ * (gpu/kernel/packs.cl says why nothing is rounded up to 2^11 elements). */
+static SS W(node)(const tl_elements *in, int64_t at, int k, tl_par p)
+{
+    const int n = 1 << k, step = n < 128 ? n : 128;
+    int32_t sum = 0;
+    uint32_t low = 0, high = 0; /* halves of the squares */
+    SS r;
+
+    if (k > 11)
+        return W(twin_s)(W(node)(in, at, k - 1, p), W(node)(in, at + n / 2, k - 1, p), n / 2);
+    for (const E *x = (const E *)in->x + at, *end = x + n; x < end; x += step) {
+        if (in->prefetch)
+            tl_prefetch_bytes(x, 128 * sizeof(E), tl_prefetch_distance(in->prefetch), in->prefetch,
+                              0);
+        for (int j = 0; j < step; j++) {
+            E e;
+            memcpy(&e, x + j, sizeof e);
+            const uint32_t square = (uint32_t)e * (uint32_t)e;
+            sum += e;
+            low += TL_SIZE == 1 ? square : square & 0xffff;
+            high += TL_SIZE == 1 ? 0 : square >> 16;
+        }
+    }
+    r.mean = (double)sum / n;
+    r.m2 = (double)((low + ((int64_t)high << 16)) * n - (int64_t)sum * sum) / n;
+    return r;
+}
+#else
 /* The node of the 2^k elements from element `at` on. */
 static __attribute__((noinline, unused)) SS W(node)(const tl_elements *in, int64_t at, int k,
                                                     tl_par p)
@@ -130,6 +160,7 @@ static __attribute__((noinline, unused)) SS W(node)(const tl_elements *in, int64
 
     return W(finish)(w, count, size);
 }
+#endif
 
 TL_INLINE SS W(lift1)(const E *x, int64_t i, tl_par p)
 {

@@ -210,6 +210,7 @@ static const tl_scalar TL_S(row) = {
     .indexed = TL_IS_INDEX,
     .neutral = OP_NEUTRAL,
     .widen = TL_WIDEN,
+    .floats = OP_FLOATS,
     .wide = TL_COLUMN(2, TL_WIDE),
 #if TL_CONVERTS_STATES
     .to_wide = TL_S(do_to_wide),

@@ -17,6 +17,7 @@
 #undef OP_MOMENTS
 #undef OP_SIZES
 #undef OP_EXTREME
+#undef OP_FLOATS
 #undef OP_ADDS
 #undef OP_PICKS
 #undef OP_COMMUTES

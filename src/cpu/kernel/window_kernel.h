@@ -46,7 +46,8 @@ static __attribute__((noinline)) void W(window_stage)(tl_window_work *k,
     }
 
     for (; j + TL_V <= m; j += TL_V) {
-        if (j % W(FETCHED) == 0) TL_PREFETCH_SOME(k->next, j, W(FETCHED), sizeof(E), 0);
+        if (k->w < TL_V && j % W(FETCHED) == 0)
+            TL_PREFETCH_SOME(k->next, j, W(FETCHED), sizeof(E), 0);
         W(soa_store)(z, at + j, W(load)(x + j, i + j, p));
     }
 

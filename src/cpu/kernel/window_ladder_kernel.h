@@ -76,7 +76,7 @@ static __attribute__((noinline)) void W(ladder)(tl_window_work *k, int64_t w, in
     for (int64_t r = 0; r < rows; r++) {
         int64_t at = W(HISTORY) + r * W(ROW), q = counted + r;
         VS v[W(VECTORS)];
-        if (W(DIRECT)) TL_PREFETCH_SOME(k->next, r * W(ROW), W(ROW), sizeof(E), 1);
+        TL_PREFETCH_SOME(k->next, r * W(ROW), W(ROW), sizeof(E), 1);
         EACH(v[j] = W(double_levels)(last, z0, z2, at + j * TL_V, p));
         UP(0)
         UP(1)
