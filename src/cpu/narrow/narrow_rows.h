@@ -23,7 +23,7 @@ TL_INLINE T N(most)(V v)
 #endif
 }
 
-/* Loads 0 < n < LANES elements. The other lanes have key 0, which never wins. */
+/* Loads n < LANES elements. The other lanes have key 0, which never wins. */
 TL_INLINE V N(load_first)(const T *x, int64_t n, tl_keying k)
 {
     return (V)first_bytes((vec)N(load_some)(x, n, k), n * (int64_t)sizeof(T));
@@ -147,6 +147,15 @@ static int64_t N(fold_small)(T *out, const T *x, int64_t rows, int64_t n, tl_key
     return r;
 }
 
+/* Segments of 8 to 32 bytes at the mean: whether one has more than 16 is often mispredicted, so
+ * those below a vector are processed without that branch. */
+enum { N(DECIDED) = 512 }; /* segments of a scan that are asked at once */
+TL_INLINE int N(is_mixed)(const int64_t *offsets, int64_t count)
+{
+    const int64_t bytes = (offsets[count] - offsets[0]) * (int64_t)sizeof(T);
+    return 8 * count < bytes && bytes < 32 * count;
+}
+
 static void N(fold_rows)(const tl_dense_rows *s, tl_keying k)
 {
     T *out = s->out, keys[LANES];
@@ -164,9 +173,13 @@ static void N(fold_rows)(const tl_dense_rows *s, tl_keying k)
 
     for (int64_t now; r < rows; r += now) {
         now = rows - r < LANES ? rows - r : LANES;
-        if (offsets)
-            for (int64_t c = 0; c < now; c++)
-                keys[c] = N(fold)(x + offsets[r + c], offsets[r + c + 1] - offsets[r + c], k);
+        const int64_t *const o = offsets ? offsets + r : NULL;
+        if (o && N(is_mixed)(o, now))
+            for (int64_t c = 0, m; c < now; c++)
+                keys[c] = (m = o[c + 1] - o[c]) < LANES ? N(most)(N(load_first)(x + o[c], m, k))
+                                                        : N(fold)(x + o[c], m, k);
+        else if (o)
+            for (int64_t c = 0; c < now; c++) keys[c] = N(fold)(x + o[c], o[c + 1] - o[c], k);
         else if (n * (int64_t)sizeof(T) <= 16) /* compiled apart, without the code for long rows */
             for (int64_t c = 0; c < now; c++) keys[c] = N(fold)(x + (r + c) * pitch, n, k);
         else
@@ -178,11 +191,12 @@ static void N(fold_rows)(const tl_dense_rows *s, tl_keying k)
     }
 }
 
-TL_INLINE void N(scan_one)(T *out, const T *x, int64_t n, V run, tl_keying k)
+TL_INLINE void N(scan_one)(T *out, const T *x, int64_t n, V run, int mixed, tl_keying k)
 {
     V all;
-    if (n * (int64_t)sizeof(T) <= 16 && TL_VECTOR_BYTES > 16) {
-        if (n) N(put_some)(out, MOST(N(within_groups)(N(load_some)(x, n, k), 0), run), n, k);
+    if (mixed ? n < LANES : n * (int64_t)sizeof(T) <= 16 && TL_VECTOR_BYTES > 16) {
+        const V v = N(load_some)(x, n, k);
+        N(put_some)(out, MOST(mixed ? N(prefixes)(v, &all) : N(within_groups)(v, 0), run), n, k);
         return;
     }
 
@@ -228,11 +242,18 @@ static void N(scan_rows)(const tl_dense_rows *all, uint16_t before, int exclusiv
         return;
     }
 
-    if (offsets) {
-        for (; r < rows; r++)
-            N(scan_one)(out + offsets[r], x + offsets[r], offsets[r + 1] - offsets[r], run, k);
-        return;
+    for (int64_t end; offsets && r < rows;) {
+        end = rows - r < N(DECIDED) ? rows : r + N(DECIDED);
+        const int mixed = N(is_mixed)(offsets + r, end - r);
+        for (; r < end; r++) {
+            const int64_t o = offsets[r], m = offsets[r + 1] - o;
+            if (mixed)
+                N(scan_one)(out + o, x + o, m, run, 1, k);
+            else
+                N(scan_one)(out + o, x + o, m, run, 0, k);
+        }
     }
+    if (offsets) return;
 
     if (pitch == n && out_pitch == n) {
         EACH_TINY(SCAN_TINY)
@@ -243,7 +264,7 @@ static void N(scan_rows)(const tl_dense_rows *all, uint16_t before, int exclusiv
         }
     }
 
-    for (; r < rows; r++) N(scan_one)(out + r * out_pitch, x + r * pitch, n, run, k);
+    for (; r < rows; r++) N(scan_one)(out + r * out_pitch, x + r * pitch, n, run, 0, k);
 }
 #undef SCAN_TINY
 #undef EACH_TINY
