@@ -37,8 +37,8 @@ static inline sequence sequence_of(int64_t at, int64_t n, int64_t r)
     return (uint64_t)at << 32 | (uint64_t)n << 16 | (uint64_t)r;
 }
 static inline uint64_t at_of(sequence s) { return s >> 32; }
-static inline int64_t length_of(sequence s) { return (int64_t)(s >> 16 & 0xffff); }
-static inline int64_t number_of(sequence s) { return (int64_t)(s & 0xffff); }
+static inline uint16_t length_of(sequence s) { return (uint16_t)(s >> 16); }
+static inline uint16_t number_of(sequence s) { return (uint16_t)s; }
 
 struct tl_lanes_batch {
     const tl_lanes_job *job;
@@ -73,12 +73,14 @@ static int64_t start_of(const tally_view *v, int64_t r)
     return v->offsets ? v->offsets[r] : r * v->n;
 }
 
-/* Sequences up to this length are faster in lanes than one at a time. For reductions it depends on
- * the operator: one sequence costs 10 to 40 ns and then little for each element (bench/results). */
+/* Sequences up to this length are faster in lanes than one at a time. For reductions of rows it
+ * depends on the operator: one row costs 10 to 40 ns and then little for each element
+ * (bench/results). Segments one at a time also have branches that are mispredicted. */
 static int64_t longest_of(const tl_lanes_job *job)
 {
     const tl_plan *plan = job->plan;
-    const int64_t pitch = job->in->offsets ? 0 : llabs(job->in->row_stride) * plan->op->elem_bytes;
+    if (job->in->offsets) return job->verb == TL_REDUCE ? TL_LANES_LONG / 2 : TL_LANES_LONG;
+    const int64_t pitch = llabs(job->in->row_stride) * plan->op->elem_bytes;
 
     /* All rows would map to the same cache set. */
     if (pitch && pitch % 4096 == 0) return TL_LANES_LONG / 2;
@@ -118,7 +120,7 @@ tl_lanes_batch *tl_lanes_batch_open(tally *ctx, int me, const tl_lanes_job *job)
     if (!tl_lanes_open(&b->buffers, ctx, me, job, size)) return NULL;
     b->elem = b->buffers.elem;
     b->longest = longest_of(job);
-    b->mean = job->verb == TL_REDUCE ? b->longest * 2 / 5 : TL_LANES_LONG / 4;
+    b->mean = job->verb != TL_REDUCE ? 256 : plan->op->exact && plan->op->inverse ? 64 : 128;
     b->result = b->buffers.result;
 
     /* Rows with gaps: elements past the end of a row may not exist, so the length must be a
@@ -292,14 +294,14 @@ static inline void strip(tl_lanes_batch *b, strip_of part, tl_prefetch next)
         const int64_t fewer = job->verb == TL_WINDOW && job->valid ? job->w - 1 : 0;
         for (int64_t c = 0; c < count; c++) {
             q[c] = b->y + (at_of(s[c]) << result_log);
-            n[c] = (int64_t)(s[c] >> 16 & 0xffff) - fewer;
+            n[c] = length_of(s[c]) - fewer;
         }
         for (int64_t c = 0; c < count && out_step; c++) q[c] += number_of(s[c]) * out_step;
 
         for (int64_t c = count; c < lanes; c++) q[c] = q[0], n[c] = 0;
     } else if (least != most) {
-        const int64_t mask = most <= OVER ? -1 : OVER - 1;
-        for (int64_t c = 0; c < count; c++) ends[c] = (int32_t)(length_of(s[c]) & mask);
+        const int mask = most <= OVER ? -1 : OVER - 1;
+        for (int64_t c = 0; c < count; c++) ends[c] = length_of(s[c]) & mask;
         for (int64_t c = count; c < lanes; c++) ends[c] = 0;
     }
 
@@ -358,8 +360,8 @@ static void rows_of_one_length(tl_lanes_batch *b, int64_t r0, int64_t r1)
 static int slower_than_alone(int64_t count, int64_t n) { return count * 24 < n; }
 
 /* Lowers the staged states of a batch, which are in the order of s, and writes each result to the
- * place of its segment. */
-static void lower_segments(tl_lanes_batch *b, const sequence *s)
+ * place of its segment. Those without elements are among the first `short_ones`. */
+static void lower_segments(tl_lanes_batch *b, const sequence *s, int64_t short_ones)
 {
     const tl_plan *plan = b->job->plan;
     const int64_t bytes = plan->op->result_bytes, count = b->count;
@@ -370,7 +372,7 @@ static void lower_segments(tl_lanes_batch *b, const sequence *s)
     const int64_t padded = (count + TL_ABREAST - 1) & -(int64_t)TL_ABREAST;
     int64_t none = 0;
 
-    for (int64_t j = 0; j < count; j++) counts[j] = (int32_t)length_of(s[j]);
+    for (int64_t j = 0; j < count; j++) counts[j] = length_of(s[j]);
     for (int64_t j = count; j < padded; j++) counts[j] = 1;
     const tl_lower l = {.m = padded, .rows = 1, .counts = counts};
     plan->lower->lower_rows(from, b->buffers.soa, &l, plan->par);
@@ -388,8 +390,8 @@ static void lower_segments(tl_lanes_batch *b, const sequence *s)
     else
         SCATTER((size_t)bytes);
 #undef SCATTER
-    for (int64_t j = 0; j < count; j++) { /* a branch would be mispredicted */
-        empties[none] = (uint16_t)number_of(s[j]);
+    for (int64_t j = 0; j < short_ones; j++) { /* a branch would be mispredicted */
+        empties[none] = number_of(s[j]);
         none += counts[j] == 0;
     }
     plan->op->empty(plan->par, empty);
@@ -437,7 +439,7 @@ static int64_t begin_batch(tl_lanes_batch *b, int64_t r0, int64_t r1)
 
 /* Segments of one class may share a strip. Of a reduction, all nodes of 8 or more elements must be
  * the same; a scan may end with such a node; and what begins at the end needs one length. */
-static int64_t class_of(const tl_lanes_job *job, int64_t n)
+static uint64_t class_of(const tl_lanes_job *job, uint64_t n)
 {
     if (job->verb == TL_REDUCE) return n / OVER;
     return job->reverse || job->after ? n : (n + OVER - 1) / OVER;
@@ -528,8 +530,7 @@ static void batch_of_segments(tl_lanes_batch *b, int64_t longest, tl_lanes_one *
         count = part.count;
         if (part.least > b->longest ||
             ((b->direct_out || !job->out) && slower_than_alone(count, part.least)))
-            for (int64_t c = 0; c < count; c++)
-                b->alone[alone++] = (uint16_t)number_of(list[s + c]);
+            for (int64_t c = 0; c < count; c++) b->alone[alone++] = number_of(list[s + c]);
         else {
             const int64_t share = all * count / (b->count - begin);
             strip(b, part, (tl_prefetch){next, share});
@@ -540,7 +541,7 @@ static void batch_of_segments(tl_lanes_batch *b, int64_t longest, tl_lanes_one *
     if (job->out)
         store_results(b);
     else
-        lower_segments(b, list);
+        lower_segments(b, list, unsorted ? b->count : end_of_class(b, 0));
 
     for (int64_t j = 0; j < alone; j++) one(with, b->r0 + b->alone[j]);
 }

@@ -147,13 +147,24 @@ static int64_t N(fold_small)(T *out, const T *x, int64_t rows, int64_t n, tl_key
     return r;
 }
 
-/* Segments of 8 to 32 bytes at the mean: whether one has more than 16 is often mispredicted, so
- * those below a vector are processed without that branch. */
-enum { N(DECIDED) = 512 }; /* segments of a scan that are asked at once */
-TL_INLINE int N(is_mixed)(const int64_t *offsets, int64_t count)
+/* Prepares for the `count` segments before offset `end`. If they are short, and there are many,
+ * prefetches the elements and offsets AHEAD bytes after theirs. Returns a length: a branch on the
+ * bytes of shorter segments would often be mispredicted, so they are processed without it. */
+TL_INLINE int64_t N(begin_segments)(const tl_dense_rows *s, int64_t r, int64_t count)
 {
-    const int64_t bytes = (offsets[count] - offsets[0]) * (int64_t)sizeof(T);
-    return 8 * count < bytes && bytes < 32 * count;
+    enum { AHEAD = 4096, MANY = 1 << 19 };
+    const int64_t first = s->offsets[r],
+                  bytes = (s->offsets[r + count] - first) * (int64_t)sizeof(T);
+    if (bytes >= 32 * count) return 0;
+    if (s->rows >= MANY) {
+        const uintptr_t x = (uintptr_t)((const T *)s->x + first) + AHEAD,
+                        o = (uintptr_t)(s->offsets + r) + AHEAD;
+        for (int64_t line = 0; line < bytes; line += 64)
+            __builtin_prefetch((const void *)(x + (uintptr_t)line), 0, 3);
+        for (int64_t line = 0; line < count * 8; line += 64)
+            __builtin_prefetch((const void *)(o + (uintptr_t)line), 0, 3);
+    }
+    return bytes > 8 * count ? LANES : 0;
 }
 
 static void N(fold_rows)(const tl_dense_rows *s, tl_keying k)
@@ -173,13 +184,13 @@ static void N(fold_rows)(const tl_dense_rows *s, tl_keying k)
 
     for (int64_t now; r < rows; r += now) {
         now = rows - r < LANES ? rows - r : LANES;
-        const int64_t *const o = offsets ? offsets + r : NULL;
-        if (o && N(is_mixed)(o, now))
-            for (int64_t c = 0, m; c < now; c++)
-                keys[c] = (m = o[c + 1] - o[c]) < LANES ? N(most)(N(load_first)(x + o[c], m, k))
-                                                        : N(fold)(x + o[c], m, k);
-        else if (o)
-            for (int64_t c = 0; c < now; c++) keys[c] = N(fold)(x + o[c], o[c + 1] - o[c], k);
+        const int64_t masked = offsets ? N(begin_segments)(s, r, now) : 0;
+        if (offsets)
+            for (int64_t c = 0; c < now; c++) {
+                const T *const at = x + offsets[r + c];
+                const int64_t m = offsets[r + c + 1] - offsets[r + c];
+                keys[c] = m < masked ? N(most)(N(load_first)(at, m, k)) : N(fold)(at, m, k);
+            }
         else if (n * (int64_t)sizeof(T) <= 16) /* compiled apart, without the code for long rows */
             for (int64_t c = 0; c < now; c++) keys[c] = N(fold)(x + (r + c) * pitch, n, k);
         else
@@ -191,12 +202,16 @@ static void N(fold_rows)(const tl_dense_rows *s, tl_keying k)
     }
 }
 
-TL_INLINE void N(scan_one)(T *out, const T *x, int64_t n, V run, int mixed, tl_keying k)
+/* masked: shorter ones are processed without another branch on the length. */
+TL_INLINE void N(scan_one)(T *out, const T *x, int64_t n, V run, int64_t masked, tl_keying k)
 {
     V all;
-    if (mixed ? n < LANES : n * (int64_t)sizeof(T) <= 16 && TL_VECTOR_BYTES > 16) {
-        const V v = N(load_some)(x, n, k);
-        N(put_some)(out, MOST(mixed ? N(prefixes)(v, &all) : N(within_groups)(v, 0), run), n, k);
+    if (n < masked) {
+        N(put_some)(out, MOST(N(prefixes)(N(load_some)(x, n, k), &all), run), n, k);
+        return;
+    }
+    if (n * (int64_t)sizeof(T) <= 16 && TL_VECTOR_BYTES > 16) {
+        N(put_some)(out, MOST(N(within_groups)(N(load_some)(x, n, k), 0), run), n, k);
         return;
     }
 
@@ -243,15 +258,10 @@ static void N(scan_rows)(const tl_dense_rows *all, uint16_t before, int exclusiv
     }
 
     for (int64_t end; offsets && r < rows;) {
-        end = rows - r < N(DECIDED) ? rows : r + N(DECIDED);
-        const int mixed = N(is_mixed)(offsets + r, end - r);
-        for (; r < end; r++) {
-            const int64_t o = offsets[r], m = offsets[r + 1] - o;
-            if (mixed)
-                N(scan_one)(out + o, x + o, m, run, 1, k);
-            else
-                N(scan_one)(out + o, x + o, m, run, 0, k);
-        }
+        end = rows - r < LANES ? rows : r + LANES;
+        const int64_t masked = N(begin_segments)(all, r, end - r);
+        for (; r < end; r++) N(scan_one)
+        (out + offsets[r], x + offsets[r], offsets[r + 1] - offsets[r], run, masked, k);
     }
     if (offsets) return;
 
