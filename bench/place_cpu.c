@@ -2,9 +2,11 @@
  *
  * place_cpu.c - the processors as a place, and the choice of a place.
  */
+#define _GNU_SOURCE
 #include "bench.h"
 #include "ceiling.h"
 #include "cliffs.h"
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -73,7 +75,11 @@ int place_cpu(place *p, const char *device, int threads)
     snprintf(p->device, sizeof p->device, "%.3s", device);
     p->fast = (cache > 0 ? (size_t)cache / 4 : FAST_DEFAULT) * (size_t)threads;
     p->slow = SLOW;
+    cpu_set_t all;
+    const int known = !sched_getaffinity(0, sizeof all, &all);
     team_pin(threads);
+    /* tally's threads are made later and run where the thread that makes them may run */
+    if (threads > 1 && known) sched_setaffinity(0, sizeof all, &all);
     return 1;
 }
 
