@@ -126,9 +126,9 @@ tl_lanes_batch *tl_lanes_batch_open(tally *ctx, int me, const tl_lanes_job *job)
     /* Rows with gaps: elements past the end of a row may not exist, so the length must be a
      * multiple of OVER. */
     b->direct_in = !plan->in && in->stride == 1 && (is_dense(in) || in->n % OVER == 0);
-    const int64_t results = !out ? 0 : out->offsets ? total : out->rows * out->n;
+    const int64_t results = !out ? in->rows : out->offsets ? total : out->rows * out->n;
     b->prefetch = in->stride == 1 && tl_prefetches(total * plan->op->elem_bytes);
-    b->stream = out && is_dense(out) && results * plan->op->result_bytes >= STREAM_BYTES;
+    b->stream = (!out || is_dense(out)) && results * plan->op->result_bytes >= STREAM_BYTES;
     b->direct_out = out && !plan->out && out->stride == 1 && !b->stream;
     const size_t in_bytes = b->direct_in ? 0 : (size_t)(all * b->elem),
                  pack = plan->in && !is_dense(in) ? (size_t)(all * plan->op->elem_bytes) : 0,
@@ -378,10 +378,18 @@ static void lower_segments(tl_lanes_batch *b, const sequence *s, int64_t short_o
     plan->lower->lower_rows(from, b->buffers.soa, &l, plan->par);
     if (plan->out) plan->out->apply(plan->out, b->out, from, count * plan->op->lanes);
     from = b->out;
+    plan->op->empty(plan->par, empty);
+    for (int64_t j = 0; j < short_ones; j++) { /* a branch would be mispredicted */
+        empties[none] = (uint16_t)j;
+        none += counts[j] == 0;
+    }
+    for (int64_t j = 0; j < none; j++) memcpy(from + empties[j] * bytes, empty, (size_t)bytes);
 #define SCATTER(size) \
     for (int64_t j = 0; j < count; j++) \
     memcpy(to + number_of(s[j]) * (size), from + j * (size), size)
-    if (s == b->in_order)
+    if (s == b->in_order && b->stream)
+        tl_stream_bytes(to, from, count * bytes);
+    else if (s == b->in_order)
         memcpy(to, from, (size_t)(count * bytes));
     else if (bytes == 4)
         SCATTER(4);
@@ -390,12 +398,6 @@ static void lower_segments(tl_lanes_batch *b, const sequence *s, int64_t short_o
     else
         SCATTER((size_t)bytes);
 #undef SCATTER
-    for (int64_t j = 0; j < short_ones; j++) { /* a branch would be mispredicted */
-        empties[none] = number_of(s[j]);
-        none += counts[j] == 0;
-    }
-    plan->op->empty(plan->par, empty);
-    for (int64_t j = 0; j < none; j++) memcpy(to + empties[j] * bytes, empty, (size_t)bytes);
 }
 
 /* Lists segments from .. from + count - 1 of a batch, which have less than 2^16 elements in all;
@@ -422,6 +424,8 @@ static int64_t begin_batch(tl_lanes_batch *b, int64_t r0, int64_t r1)
     for (int64_t step = LISTED; count < all && step;) {
         const int64_t now = tl_min(step, all - count);
         int64_t n = TL_LANES_LONG + 1;
+        for (int64_t line = 0; line < now && b->prefetch; line += 8)
+            __builtin_prefetch((const void *)((uintptr_t)(offset + count + line) + 8192), 0, 3);
         if (offset[count + now] - offset[0] <= ELEMENTS)
             n = list_segments(b->in_order, offset, count, now);
         if (n > TL_LANES_LONG) {

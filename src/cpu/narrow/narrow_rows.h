@@ -226,6 +226,21 @@ TL_INLINE void N(scan_one)(T *out, const T *x, int64_t n, V run, int64_t masked,
         N(put_some)(out + j, MOST(N(prefixes)(N(load_some)(x + j, n - j, k), &all), run), n - j, k);
 }
 
+/* GROUP segments, if all are shorter than a vector. They are loaded before any result is stored: a
+ * load that has the page offset of an earlier store waits for it. */
+enum { N(GROUP) = 8 };
+TL_INLINE int N(scan_group)(T *out, const T *x, const int64_t *o, V run, tl_keying k)
+{
+    V v[N(GROUP)], all;
+    int64_t lengths = 0;
+    for (int c = 0; c < N(GROUP); c++) lengths |= o[c + 1] - o[c];
+    if (lengths >= LANES) return 0;
+    TL_UNROLL for (int c = 0; c < N(GROUP); c++) v[c] = N(load_some)(x + o[c], o[c + 1] - o[c], k);
+    TL_UNROLL for (int c = 0; c < N(GROUP); c++)
+        N(put_some)(out + o[c], MOST(N(prefixes)(v[c], &all), run), o[c + 1] - o[c], k);
+    return 1;
+}
+
 #define SCAN_TINY(type, bytes) \
     { \
         typedef type words __attribute__((vector_size(TL_VECTOR_BYTES))); \
@@ -260,6 +275,8 @@ static void N(scan_rows)(const tl_dense_rows *all, uint16_t before, int exclusiv
     for (int64_t end; offsets && r < rows;) {
         end = rows - r < LANES ? rows : r + LANES;
         const int64_t masked = N(begin_segments)(all, r, end - r);
+        while (masked && r + N(GROUP) <= end && N(scan_group)(out, x, offsets + r, run, k))
+            r += N(GROUP);
         for (; r < end; r++) N(scan_one)
         (out + offsets[r], x + offsets[r], offsets[r + 1] - offsets[r], run, masked, k);
     }
