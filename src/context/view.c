@@ -69,18 +69,6 @@ static int64_t unfilled_stride(const tally_view *v)
     return v->rows == 1 ? v->n : 0;
 }
 
-/* Do offsets[0] .. offsets[rows] ascend? Requires: offsets[0] >= 0. A loop without a way out, which
- * compilers vectorize: no offset and no difference may have the sign bit. */
-static int ascend(const int64_t *offsets, int64_t rows)
-{
-    uint64_t bits = 0;
-    for (int64_t r = 0; r < rows; r++) {
-        const uint64_t next = (uint64_t)offsets[r + 1];
-        bits |= next | (next - (uint64_t)offsets[r]);
-    }
-    return !(bits >> 63);
-}
-
 tally_status tl_view_check(tally *ctx, const tally_view *v, const char *name, int64_t bytes)
 {
     assert(name && bytes >= 0);
@@ -108,7 +96,7 @@ tally_status tl_view_check(tally *ctx, const tally_view *v, const char *name, in
             return tl_invalid(ctx, "%s->offsets[0] is %lld: must be at least 0", name,
                               (long long)v->offsets[0]);
 
-        for (int64_t r = ascend(v->offsets, v->rows) ? v->rows : 0; r < v->rows; r++)
+        for (int64_t r = 0; r < v->rows; r++)
             if (v->offsets[r + 1] < v->offsets[r])
                 return tl_invalid(
                     ctx, "%s->offsets[%lld] is %lld, below offsets[%lld] = %lld: must ascend", name,

@@ -127,7 +127,7 @@ tl_lanes_batch *tl_lanes_batch_open(tally *ctx, int me, const tl_lanes_job *job)
      * multiple of OVER. */
     b->direct_in = !plan->in && in->stride == 1 && (is_dense(in) || in->n % OVER == 0);
     const int64_t results = !out ? in->rows : out->offsets ? total : out->rows * out->n;
-    b->prefetch = in->stride == 1 && tl_prefetches(total * plan->op->elem_bytes);
+    b->prefetch = in->stride == 1 ? tl_prefetches(total * plan->op->elem_bytes) : TL_CACHED;
     b->stream = (!out || is_dense(out)) && results * plan->op->result_bytes >= STREAM_BYTES;
     b->direct_out = out && !plan->out && out->stride == 1 && !b->stream;
     const size_t in_bytes = b->direct_in ? 0 : (size_t)(all * b->elem),
@@ -424,8 +424,8 @@ static int64_t begin_batch(tl_lanes_batch *b, int64_t r0, int64_t r1)
     for (int64_t step = LISTED; count < all && step;) {
         const int64_t now = tl_min(step, all - count);
         int64_t n = TL_LANES_LONG + 1;
-        for (int64_t line = 0; line < now && b->prefetch; line += 8)
-            __builtin_prefetch((const void *)((uintptr_t)(offset + count + line) + 8192), 0, 3);
+        if (b->prefetch == TL_LINES)
+            tl_prefetch_bytes(offset + count, (size_t)now * sizeof *offset, 8192, TL_LINES, 1);
         if (offset[count + now] - offset[0] <= ELEMENTS)
             n = list_segments(b->in_order, offset, count, now);
         if (n > TL_LANES_LONG) {

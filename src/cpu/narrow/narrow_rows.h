@@ -147,24 +147,20 @@ static int64_t N(fold_small)(T *out, const T *x, int64_t rows, int64_t n, tl_key
     return r;
 }
 
-/* Prepares for the `count` segments before offset `end`. If they are short, and there are many,
- * prefetches the elements and offsets AHEAD bytes after theirs. Returns a length: a branch on the
- * bytes of shorter segments would often be mispredicted, so they are processed without it. */
-TL_INLINE int64_t N(begin_segments)(const tl_dense_rows *s, int64_t r, int64_t count)
+/* What is known of segments: their mean is LONG; or TINY, below 8 bytes; or MIXED: a branch on a
+ * length would often be mispredicted. Prefetches for many short segments. */
+enum { N(LONG), N(TINY), N(MIXED) };
+TL_INLINE int N(begin_segments)(const tl_dense_rows *s, int64_t r, int64_t count)
 {
-    enum { AHEAD = 4096, MANY = 1 << 19 };
-    const int64_t first = s->offsets[r],
-                  bytes = (s->offsets[r + count] - first) * (int64_t)sizeof(T);
-    if (bytes >= 32 * count) return 0;
+    enum { MANY = 1 << 19 };
+    const int64_t *const o = s->offsets + r;
+    const size_t bytes = (size_t)(o[count] - o[0]) * sizeof(T), all = (size_t)count;
+    if (bytes >= 32 * all) return N(LONG);
     if (s->rows >= MANY) {
-        const uintptr_t x = (uintptr_t)((const T *)s->x + first) + AHEAD,
-                        o = (uintptr_t)(s->offsets + r) + AHEAD;
-        for (int64_t line = 0; line < bytes; line += 64)
-            __builtin_prefetch((const void *)(x + (uintptr_t)line), 0, 3);
-        for (int64_t line = 0; line < count * 8; line += 64)
-            __builtin_prefetch((const void *)(o + (uintptr_t)line), 0, 3);
+        prefetch_after((const T *)s->x + o[0], bytes);
+        prefetch_after(o, all * sizeof *o);
     }
-    return bytes > 8 * count ? LANES : 0;
+    return bytes > 8 * all ? N(MIXED) : N(TINY);
 }
 
 static void N(fold_rows)(const tl_dense_rows *s, tl_keying k)
@@ -184,7 +180,7 @@ static void N(fold_rows)(const tl_dense_rows *s, tl_keying k)
 
     for (int64_t now; r < rows; r += now) {
         now = rows - r < LANES ? rows - r : LANES;
-        const int64_t masked = offsets ? N(begin_segments)(s, r, now) : 0;
+        const int64_t masked = offsets && N(begin_segments)(s, r, now) == N(MIXED) ? LANES : 0;
         if (offsets)
             for (int64_t c = 0; c < now; c++) {
                 const T *const at = x + offsets[r + c];
@@ -202,14 +198,9 @@ static void N(fold_rows)(const tl_dense_rows *s, tl_keying k)
     }
 }
 
-/* masked: shorter ones are processed without another branch on the length. */
-TL_INLINE void N(scan_one)(T *out, const T *x, int64_t n, V run, int64_t masked, tl_keying k)
+TL_INLINE void N(scan_one)(T *out, const T *x, int64_t n, V run, tl_keying k)
 {
     V all;
-    if (n < masked) {
-        N(put_some)(out, MOST(N(prefixes)(N(load_some)(x, n, k), &all), run), n, k);
-        return;
-    }
     if (n * (int64_t)sizeof(T) <= 16 && TL_VECTOR_BYTES > 16) {
         N(put_some)(out, MOST(N(within_groups)(N(load_some)(x, n, k), 0), run), n, k);
         return;
@@ -226,18 +217,21 @@ TL_INLINE void N(scan_one)(T *out, const T *x, int64_t n, V run, int64_t masked,
         N(put_some)(out + j, MOST(N(prefixes)(N(load_some)(x + j, n - j, k), &all), run), n - j, k);
 }
 
-/* GROUP segments, if all are shorter than a vector. They are loaded before any result is stored: a
- * load that has the page offset of an earlier store waits for it. */
-enum { N(GROUP) = 8 };
-TL_INLINE int N(scan_group)(T *out, const T *x, const int64_t *o, V run, tl_keying k)
+/* Scans SOME segments if all are shorter than a vector, else returns 0. They are loaded before any
+ * result is stored: a load that has the page offset of an earlier store waits for it. */
+enum { N(SOME) = 8 };
+TL_INLINE int N(scan_some)(T *out, const T *x, const int64_t *o, V run, tl_keying k)
 {
-    V v[N(GROUP)], all;
-    int64_t lengths = 0;
-    for (int c = 0; c < N(GROUP); c++) lengths |= o[c + 1] - o[c];
-    if (lengths >= LANES) return 0;
-    TL_UNROLL for (int c = 0; c < N(GROUP); c++) v[c] = N(load_some)(x + o[c], o[c + 1] - o[c], k);
-    TL_UNROLL for (int c = 0; c < N(GROUP); c++)
-        N(put_some)(out + o[c], MOST(N(prefixes)(v[c], &all), run), o[c + 1] - o[c], k);
+    V v[N(SOME)], all;
+    int64_t n[N(SOME)], bits = 0; /* of all lengths */
+    for (int c = 0; c < N(SOME); c++) bits |= n[c] = o[c + 1] - o[c];
+    if (bits >= LANES) return 0;
+    TL_UNROLL for (int c = 0; c < N(SOME); c++) v[c] = N(load_some)(x + o[c], n[c], k);
+    if (bits * (int64_t)sizeof(T) < 16)
+        TL_UNROLL for (int c = 0; c < N(SOME); c++) v[c] = N(within_groups)(v[c], 0);
+    else
+        TL_UNROLL for (int c = 0; c < N(SOME); c++) v[c] = N(prefixes)(v[c], &all);
+    TL_UNROLL for (int c = 0; c < N(SOME); c++) N(put_some)(out + o[c], MOST(v[c], run), n[c], k);
     return 1;
 }
 
@@ -274,11 +268,14 @@ static void N(scan_rows)(const tl_dense_rows *all, uint16_t before, int exclusiv
 
     for (int64_t end; offsets && r < rows;) {
         end = rows - r < LANES ? rows : r + LANES;
-        const int64_t masked = N(begin_segments)(all, r, end - r);
-        while (masked && r + N(GROUP) <= end && N(scan_group)(out, x, offsets + r, run, k))
-            r += N(GROUP);
-        for (; r < end; r++) N(scan_one)
-        (out + offsets[r], x + offsets[r], offsets[r + 1] - offsets[r], run, masked, k);
+        const int is_short = N(begin_segments)(all, r, end - r) != N(LONG);
+        while (r < end) {
+            const int64_t stop = is_short && r + N(SOME) <= end ? r + N(SOME) : end;
+            if (is_short && r + N(SOME) == stop && N(scan_some)(out, x, offsets + r, run, k))
+                r = stop;
+            for (int64_t at; at = offsets[r], r < stop; r++)
+                N(scan_one)(out + at, x + at, offsets[r + 1] - at, run, k);
+        }
     }
     if (offsets) return;
 
@@ -291,7 +288,7 @@ static void N(scan_rows)(const tl_dense_rows *all, uint16_t before, int exclusiv
         }
     }
 
-    for (; r < rows; r++) N(scan_one)(out + r * out_pitch, x + r * pitch, n, run, 0, k);
+    for (; r < rows; r++) N(scan_one)(out + r * out_pitch, x + r * pitch, n, run, k);
 }
 #undef SCAN_TINY
 #undef EACH_TINY
