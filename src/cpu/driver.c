@@ -276,7 +276,11 @@ static int64_t count_long(const tally_view *v, int64_t least)
 {
     int64_t count = 0;
     if (!v->offsets) return v->n >= least ? v->rows : 0;
-    for (int64_t r = 0; r < v->rows; r++) count += v->offsets[r + 1] - v->offsets[r] >= least;
+    for (int64_t r = 0, end; r < v->rows; r = end) {
+        end = tl_min(r + 1024, v->rows); /* most often they are short together */
+        for (int64_t j = r; j < end && v->offsets[end] - v->offsets[r] >= least; j++)
+            count += v->offsets[j + 1] - v->offsets[j] >= least;
+    }
     return count;
 }
 

@@ -57,11 +57,12 @@ typedef struct tl_lanes_from {
     int64_t prefetch_distance; /* prefetch distance in rows; 0: no prefetch */
 } tl_lanes_from;
 
-/* Where the results of a strip go: to sequences (n[c] results to q[c], or all to out + c * pitch
- * bytes if q is NULL), or to columns. */
+/* Where the results of a strip go: to sequences (n[c] <= most results to q[c], or all to out + c *
+ * pitch bytes if q is NULL), or to columns. */
 typedef struct tl_lanes_to {
     char *const *q;
     const int64_t *n;
+    int64_t most;
     char *out;
     int64_t pitch;          /* 0: columns */
     int64_t step, col_step; /* in results */

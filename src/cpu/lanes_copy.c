@@ -102,12 +102,14 @@ void tl_lanes_store(tl_lanes_buffers *buffers, const tl_lanes_to *to, const tl_m
     if (to->q) {            /* lane c is a sequence of its own: n[c] results at q[c] */
         char *q[TL_LANES_STRIP];
         int64_t n[TL_LANES_STRIP];
-        for (int64_t c = 0; c < width; c++) {
+        const int part = rows < to->most;
+        for (int64_t c = 0; c < width && part; c++) {
             q[c] = to->q[c] + i * bytes;
             n[c] = tl_min(to->n[c] - i, rows);
         }
 
-        plan->transpose->from_lanes(&(tl_targets){.list = q, .n = n}, results, rows);
+        const tl_targets targets = {.list = part ? q : to->q, .n = part ? n : to->n};
+        plan->transpose->from_lanes(&targets, results, rows);
         return;
     }
 

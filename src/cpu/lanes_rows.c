@@ -17,22 +17,28 @@
 #include <string.h>
 
 enum {
-    SEQUENCES = 2048,     /* most sequences of a batch */
-    ELEMENTS = 64 * 1024, /* most elements of a batch */
-    STAGED = 16 * 1024,   /* most elements of a batch of rows that are copied or widened */
+    SEQUENCES = 2048,         /* most sequences of a batch */
+    ELEMENTS = 64 * 1024 - 1, /* most elements of a batch */
+    STAGED = 16 * 1024,       /* most elements of a batch of rows that are copied or widened */
     STREAM_BYTES = 4 * 1024 * 1024, /* results of at least this size use non-temporal stores */
-    OVER = 8,                       /* a transposition reads multiples of this many elements */
+    LISTED = 64,                    /* segments that are listed at a time */
+    WAYS = 4,
+    OVER = 8, /* a transposition reads multiples of this many elements */
     /* A sequence that a transposition would read past the end of is copied; this many elements are
      * enough for the copies of one strip. */
     SPILL = 4 * TL_LANES_LONG
 };
 
-/* A segment of a batch: the number of elements before it in the batch, its length, and its
- * number. */
-typedef struct {
-    uint32_t at;
-    uint16_t n, r;
-} sequence;
+/* A segment of a batch, in one word that is stored and loaded at once: the number of elements
+ * before it in the batch, its length (16 bits), and its number (16 bits). */
+typedef uint64_t sequence;
+static inline sequence sequence_of(int64_t at, int64_t n, int64_t r)
+{
+    return (uint64_t)at << 32 | (uint64_t)n << 16 | (uint64_t)r;
+}
+static inline uint64_t at_of(sequence s) { return s >> 32; }
+static inline uint16_t length_of(sequence s) { return (uint16_t)(s >> 16); }
+static inline uint16_t number_of(sequence s) { return (uint16_t)s; }
 
 struct tl_lanes_batch {
     const tl_lanes_job *job;
@@ -43,14 +49,14 @@ struct tl_lanes_batch {
     /* Longer sequences are processed one at a time; so are batches with a longer mean. */
     int64_t longest, mean;
     char *in, *pack, *out, *spill;
-    int64_t r0, count;          /* the first sequence of the batch, and how many it has */
-    const char *x;              /* the first element, in place or copied */
-    const char *end;            /* nothing at or after this address may be read */
-    int near_end;               /* a strip might read past the end */
-    char *y;                    /* where the first result goes */
-    sequence sorted[SEQUENCES]; /* segments sorted by length */
-    uint16_t length[SEQUENCES], alone[SEQUENCES];
-    uint32_t place[TL_LANES_LONG + 2];
+    int64_t r0, count; /* the first sequence of the batch, and how many it has */
+    const char *x;     /* the first element, in place or copied */
+    const char *end;   /* nothing at or after this address may be read */
+    int near_end;      /* a strip might read past the end */
+    char *y;           /* where the first result goes */
+    sequence in_order[SEQUENCES], sorted[SEQUENCES]; /* segments; sorted by length */
+    uint16_t alone[SEQUENCES];
+    uint16_t place[TL_LANES_LONG + 1][WAYS]; /* where the next segment of a class goes */
 };
 
 /* ---- where sequences lie ---- */
@@ -67,12 +73,14 @@ static int64_t start_of(const tally_view *v, int64_t r)
     return v->offsets ? v->offsets[r] : r * v->n;
 }
 
-/* Sequences up to this length are faster in lanes than one at a time. For reductions it depends on
- * the operator: one sequence costs 10 to 40 ns and then little for each element (bench/results). */
+/* Sequences up to this length are faster in lanes than one at a time. For reductions of rows it
+ * depends on the operator: one row costs 10 to 40 ns and then little for each element
+ * (bench/results). Segments one at a time also have branches that are mispredicted. */
 static int64_t longest_of(const tl_lanes_job *job)
 {
     const tl_plan *plan = job->plan;
-    const int64_t pitch = job->in->offsets ? 0 : llabs(job->in->row_stride) * plan->op->elem_bytes;
+    if (job->in->offsets) return job->verb == TL_REDUCE ? TL_LANES_LONG / 2 : TL_LANES_LONG;
+    const int64_t pitch = llabs(job->in->row_stride) * plan->op->elem_bytes;
 
     /* All rows would map to the same cache set. */
     if (pitch && pitch % 4096 == 0) return TL_LANES_LONG / 2;
@@ -106,21 +114,21 @@ tl_lanes_batch *tl_lanes_batch_open(tally *ctx, int me, const tl_lanes_job *job)
     const int64_t total = all;
     if (all > ELEMENTS) all = ELEMENTS;
     all += TL_ABREAST * OVER;
-    memset(b, 0, offsetof(tl_lanes_batch, sorted));
+    memset(b, 0, offsetof(tl_lanes_batch, in_order));
     b->job = job;
     const tl_lanes_size size = {TL_LANES_STRIP, TL_LANES_LONG, (TL_LANES_LONG + OVER) * TL_ABREAST};
     if (!tl_lanes_open(&b->buffers, ctx, me, job, size)) return NULL;
     b->elem = b->buffers.elem;
     b->longest = longest_of(job);
-    b->mean = job->verb == TL_REDUCE ? b->longest * 2 / 5 : TL_LANES_LONG / 4;
+    b->mean = job->verb != TL_REDUCE ? 256 : plan->op->exact && plan->op->inverse ? 64 : 128;
     b->result = b->buffers.result;
 
     /* Rows with gaps: elements past the end of a row may not exist, so the length must be a
      * multiple of OVER. */
     b->direct_in = !plan->in && in->stride == 1 && (is_dense(in) || in->n % OVER == 0);
-    const int64_t results = !out ? 0 : out->offsets ? total : out->rows * out->n;
-    b->prefetch = in->stride == 1 && tl_prefetches(total * plan->op->elem_bytes);
-    b->stream = out && is_dense(out) && results * plan->op->result_bytes >= STREAM_BYTES;
+    const int64_t results = !out ? in->rows : out->offsets ? total : out->rows * out->n;
+    b->prefetch = in->stride == 1 ? tl_prefetches(total * plan->op->elem_bytes) : TL_CACHED;
+    b->stream = (!out || is_dense(out)) && results * plan->op->result_bytes >= STREAM_BYTES;
     b->direct_out = out && !plan->out && out->stride == 1 && !b->stream;
     const size_t in_bytes = b->direct_in ? 0 : (size_t)(all * b->elem),
                  pack = plan->in && !is_dense(in) ? (size_t)(all * plan->op->elem_bytes) : 0,
@@ -262,6 +270,7 @@ static inline void strip(tl_lanes_batch *b, strip_of part, tl_prefetch next)
     char *q[TL_LANES_STRIP], *spill = b->spill;
     int64_t n[TL_LANES_STRIP];
     int32_t ends[TL_LANES_STRIP];
+    const int elem_log = tl_top_level(b->elem), result_log = tl_top_level(b->result);
     const int64_t lanes = (count + TL_ABREAST - 1) & -(int64_t)TL_ABREAST,
                   reads = ((most + OVER - 1) & -(int64_t)OVER) * b->elem,
                   step = (rows && b->direct_in ? in->row_stride - in->n : 0) * b->elem,
@@ -269,10 +278,11 @@ static inline void strip(tl_lanes_batch *b, strip_of part, tl_prefetch next)
                                  ? 0
                                  : ((b->direct_out ? out->row_stride : out->n) - in->n) * b->result;
 
-    for (int64_t c = 0; c < count; c++) p[c] = b->x + s[c].at * b->elem + s[c].r * step;
+    for (int64_t c = 0; c < count; c++) p[c] = b->x + (at_of(s[c]) << elem_log);
+    for (int64_t c = 0; c < count && step; c++) p[c] += number_of(s[c]) * step;
     for (int64_t c = 0; c < count && b->near_end; c++)
         if (p[c] + reads > b->end) {
-            memcpy(spill, p[c], (size_t)(s[c].n * b->elem));
+            memcpy(spill, p[c], (size_t)(length_of(s[c]) * b->elem));
             p[c] = spill;
             spill += reads;
         }
@@ -283,17 +293,19 @@ static inline void strip(tl_lanes_batch *b, strip_of part, tl_prefetch next)
     if (out) {
         const int64_t fewer = job->verb == TL_WINDOW && job->valid ? job->w - 1 : 0;
         for (int64_t c = 0; c < count; c++) {
-            q[c] = b->y + s[c].at * b->result + s[c].r * out_step;
-            n[c] = s[c].n - fewer;
+            q[c] = b->y + (at_of(s[c]) << result_log);
+            n[c] = length_of(s[c]) - fewer;
         }
+        for (int64_t c = 0; c < count && out_step; c++) q[c] += number_of(s[c]) * out_step;
 
         for (int64_t c = count; c < lanes; c++) q[c] = q[0], n[c] = 0;
     } else if (least != most) {
-        for (int64_t c = 0; c < count; c++) ends[c] = most <= OVER ? s[c].n : s[c].n & (OVER - 1);
+        const int mask = most <= OVER ? -1 : OVER - 1;
+        for (int64_t c = 0; c < count; c++) ends[c] = length_of(s[c]) & mask;
         for (int64_t c = count; c < lanes; c++) ends[c] = 0;
     }
 
-    const tl_lanes_to where = {.q = q, .n = n};
+    const tl_lanes_to where = {.q = q, .n = n, .most = most};
     job->plan->transpose->to_lanes(&(tl_matrix){b->buffers.t, lanes, lanes, (int)b->elem},
                                    &(tl_origins){.list = p}, most, next);
     compute(b, part.to, lanes, most, least == most ? NULL : ends, &where);
@@ -304,8 +316,7 @@ static void gathered_strip(tl_lanes_batch *b, int64_t s, int64_t count)
 {
     sequence rows[TL_LANES_STRIP];
     const int64_t n = b->job->in->n;
-    for (int64_t c = 0; c < count; c++)
-        rows[c] = (sequence){(uint32_t)((s + c) * n), (uint16_t)n, (uint16_t)(s + c)};
+    for (int64_t c = 0; c < count; c++) rows[c] = sequence_of((s + c) * n, n, s + c);
     strip(b, (strip_of){rows, count, n, n, s, 1}, (tl_prefetch){NULL, 0});
 }
 
@@ -345,41 +356,42 @@ static void rows_of_one_length(tl_lanes_batch *b, int64_t r0, int64_t r1)
     }
 }
 
-/* May a sequence of n elements be lane number `lane` of a strip whose shortest has `first`
- * elements? */
-static int fits(const tl_lanes_job *job, int64_t first, int64_t n, int64_t lane)
-{
-    /* all nodes of 8 or more elements are the same */
-    if (job->verb == TL_REDUCE) return n / OVER == first / OVER;
-    if (job->reverse || job->after) return n == first;
-    return (n - 1) / OVER == (first - 1) / OVER || (lane < TL_ABREAST && n - first <= first / OVER);
-}
-
 /* Is a strip of `count` sequences of n elements slower than one sequence at a time? */
 static int slower_than_alone(int64_t count, int64_t n) { return count * 24 < n; }
 
-/* Lowers the staged states of a batch and writes each result to the place of its segment. */
-static void lower_segments(tl_lanes_batch *b)
+/* Lowers the staged states of a batch, which are in the order of s, and writes each result to the
+ * place of its segment. Those without elements are among the first `short_ones`. */
+static void lower_segments(tl_lanes_batch *b, const sequence *s, int64_t short_ones)
 {
     const tl_plan *plan = b->job->plan;
     const int64_t bytes = plan->op->result_bytes, count = b->count;
     char *to = b->job->results + b->r0 * bytes, *from = plan->out ? b->buffers.r : b->out;
     int32_t counts[SEQUENCES + TL_ABREAST];
+    uint16_t empties[SEQUENCES];
+    char empty[32];
     const int64_t padded = (count + TL_ABREAST - 1) & -(int64_t)TL_ABREAST;
+    int64_t none = 0;
 
-    for (int64_t j = 0; j < count; j++) counts[j] = b->sorted[j].n;
+    for (int64_t j = 0; j < count; j++) counts[j] = length_of(s[j]);
     for (int64_t j = count; j < padded; j++) counts[j] = 1;
     const tl_lower l = {.m = padded, .rows = 1, .counts = counts};
     plan->lower->lower_rows(from, b->buffers.soa, &l, plan->par);
     if (plan->out) plan->out->apply(plan->out, b->out, from, count * plan->op->lanes);
     from = b->out;
-    char empty[32];
     plan->op->empty(plan->par, empty);
-    const sequence *s = b->sorted;
+    for (int64_t j = 0; j < short_ones; j++) { /* a branch would be mispredicted */
+        empties[none] = (uint16_t)j;
+        none += counts[j] == 0;
+    }
+    for (int64_t j = 0; j < none; j++) memcpy(from + empties[j] * bytes, empty, (size_t)bytes);
 #define SCATTER(size) \
     for (int64_t j = 0; j < count; j++) \
-    memcpy(to + s[j].r * size, s[j].n ? from + j * size : empty, size)
-    if (bytes == 4)
+    memcpy(to + number_of(s[j]) * (size), from + j * (size), size)
+    if (s == b->in_order && b->stream)
+        tl_stream_bytes(to, from, count * bytes);
+    else if (s == b->in_order)
+        memcpy(to, from, (size_t)(count * bytes));
+    else if (bytes == 4)
         SCATTER(4);
     else if (bytes == 8)
         SCATTER(8);
@@ -388,19 +400,40 @@ static void lower_segments(tl_lanes_batch *b)
 #undef SCATTER
 }
 
-/* Starts a batch at segment r0 and counts its segments by length; returns the longest length. */
+/* Lists segments from .. from + count - 1 of a batch, which have less than 2^16 elements in all;
+ * returns the longest length. Compilers vectorize the loop. */
+static int64_t list_segments(sequence *list, const int64_t *offset, int64_t from, int64_t count)
+{
+    const int64_t first = offset[0];
+    int32_t longest = 0;
+    for (int64_t j = from; j < from + count; j++) {
+        const int64_t n = offset[j + 1] - offset[j];
+        list[j] = sequence_of(offset[j] - first, n, j);
+        longest = longest < (int32_t)n ? (int32_t)n : longest;
+    }
+    return longest;
+}
+
+/* Starts a batch at segment r0: as many segments as have at most ELEMENTS elements, each at most
+ * TL_LANES_LONG. Returns the longest length. */
 static int64_t begin_batch(tl_lanes_batch *b, int64_t r0, int64_t r1)
 {
     const int64_t *offset = b->job->in->offsets + r0, all = tl_min(r1 - r0, SEQUENCES);
     int64_t count = 0, longest = 0;
 
-    memset(b->place, 0, sizeof b->place);
-    for (; count < all; count++) {
-        const int64_t n = offset[count + 1] - offset[count];
-        if (n > TL_LANES_LONG || offset[count + 1] - offset[0] > ELEMENTS) break;
-        b->length[count] = (uint16_t)n;
-        b->place[n + 1]++;
-        if (n > longest) longest = n;
+    for (int64_t step = LISTED; count < all && step;) {
+        const int64_t now = tl_min(step, all - count);
+        int64_t n = TL_LANES_LONG + 1;
+        if (b->prefetch == TL_LINES)
+            tl_prefetch_bytes(offset + count, (size_t)now * sizeof *offset, 8192, TL_LINES, 1);
+        if (offset[count + now] - offset[0] <= ELEMENTS)
+            n = list_segments(b->in_order, offset, count, now);
+        if (n > TL_LANES_LONG) {
+            step = now / 2;
+        } else {
+            longest = tl_max(longest, n);
+            count += now;
+        }
     }
 
     b->r0 = r0;
@@ -408,17 +441,66 @@ static int64_t begin_batch(tl_lanes_batch *b, int64_t r0, int64_t r1)
     return longest;
 }
 
-/* Sorts the batch by length; returns the number of empty segments. */
-static int64_t sort(tl_lanes_batch *b, int64_t longest)
+/* Segments of one class may share a strip. Of a reduction, all nodes of 8 or more elements must be
+ * the same; a scan may end with such a node; and what begins at the end needs one length. */
+static uint64_t class_of(const tl_lanes_job *job, uint64_t n)
 {
-    const int64_t *offset = b->job->in->offsets + b->r0;
-    for (int64_t n = 1; n <= longest; n++) b->place[n] += b->place[n - 1];
-    const int64_t begin = longest ? b->place[1] : b->count;
-    for (int64_t j = 0; j < b->count; j++) {
-        const uint16_t n = b->length[j];
-        b->sorted[b->place[n]++] = (sequence){(uint32_t)(offset[j] - offset[0]), n, (uint16_t)j};
+    if (job->verb == TL_REDUCE) return n / OVER;
+    return job->reverse || job->after ? n : (n + OVER - 1) / OVER;
+}
+
+/* The longest segment that a class may have. */
+static int64_t longest_of_class(const tl_lanes_job *job, int64_t class)
+{
+    if (job->verb == TL_REDUCE) return class * OVER + OVER - 1;
+    return job->reverse || job->after ? class : class * OVER;
+}
+
+/* Sorts the batch by class. Counters of WAYS neighbours do not wait for each other. */
+static void sort(tl_lanes_batch *b, int64_t longest)
+{
+    const tl_lanes_job *job = b->job;
+    const int64_t classes = class_of(job, longest) + 1;
+    uint16_t(*const place)[WAYS] = b->place, before = 0;
+
+    memset(place, 0, (size_t)classes * sizeof *place);
+    for (int64_t j = 0; j < b->count; j++)
+        place[class_of(job, length_of(b->in_order[j]))][j % WAYS]++;
+    for (int64_t i = 0; i < classes * WAYS; i++) {
+        const uint16_t count = place[0][i];
+        place[0][i] = before;
+        before = (uint16_t)(before + count);
     }
-    return begin;
+    for (int64_t j = 0; j < b->count; j++) {
+        const sequence s = b->in_order[j];
+        b->sorted[place[class_of(job, length_of(s))][j % WAYS]++] = s;
+    }
+}
+
+/* The number of sorted segments up to a class. */
+static int64_t end_of_class(const tl_lanes_batch *b, int64_t class)
+{
+    return b->place[class][WAYS - 1];
+}
+
+/* The strip that begins with segment s of the sorted ones. */
+static strip_of strip_of_class(const tl_lanes_batch *b, int64_t s, int64_t longest)
+{
+    const tl_lanes_job *job = b->job;
+    const int64_t class = class_of(job, length_of(b->sorted[s])),
+                  least = class ? longest_of_class(job, class - 1) + 1 : 0;
+    int64_t end = end_of_class(b, class);
+
+    if (job->verb != TL_REDUCE && !job->reverse &&
+        !job->after) { /* some that are not much longer */
+        const int64_t near = class_of(job, tl_min(least + least / OVER, longest));
+        end = tl_max(end, tl_min(end_of_class(b, near), s + TL_ABREAST));
+    }
+
+    end = tl_min(end, s + lanes_for(least + OVER));
+    const int64_t last = class_of(job, length_of(b->sorted[end - 1]));
+    return (strip_of){
+        b->sorted + s, end - s, least, tl_min(longest_of_class(job, last), longest), s, 0};
 }
 
 static void batch_of_segments(tl_lanes_batch *b, int64_t longest, tl_lanes_one *one, void *with)
@@ -427,20 +509,17 @@ static void batch_of_segments(tl_lanes_batch *b, int64_t longest, tl_lanes_one *
     const int64_t *offset = job->in->offsets + b->r0;
     /* all segments are so short that one strip can hold them unsorted */
     const int unsorted = longest <= OVER && !job->reverse && !job->after;
+    const sequence *const list = unsorted ? b->in_order : b->sorted;
     int64_t length, s = 0, alone = 0;
 
+    if (!unsorted) sort(b, longest);
+    if (!unsorted && job->verb != TL_REDUCE) s = end_of_class(b, 0); /* they are empty */
     load_elements(b);
     const int64_t reach = (offset[b->count] - offset[0] + 2 * longest + 3 * OVER) * b->elem;
     b->near_end = (uintptr_t)b->x + (uintptr_t)reach > (uintptr_t)b->end;
     b->y = !job->out       ? NULL
            : b->direct_out ? tl_view_row(job->out, b->r0, job->plan->op->result_bytes, &length)
                            : b->out;
-
-    if (unsorted)
-        for (int64_t j = 0; j < b->count; j++)
-            b->sorted[j] = (sequence){(uint32_t)(offset[j] - offset[0]), b->length[j], (uint16_t)j};
-    else
-        s = sort(b, longest);
 
     const int64_t begin = s,
                   all = b->prefetch && b->direct_in ? (offset[b->count] - offset[0]) * b->elem : 0;
@@ -449,21 +528,16 @@ static void batch_of_segments(tl_lanes_batch *b, int64_t longest, tl_lanes_one *
     const char *next = tl_offset((char *)(uintptr_t)b->x, all);
 
     for (int64_t count; longest && s < b->count; s += count) {
-        const int64_t first = unsorted ? 0 : b->sorted[s].n, lanes = lanes_for(first + OVER),
-                      most = tl_min(lanes, b->count - s);
-        if (unsorted)
-            count = most;
-        else
-            for (count = 1; count < most && fits(job, first, b->sorted[s + count].n, count);)
-                count++;
-
-        if (first > b->longest || ((b->direct_out || !job->out) && slower_than_alone(count, first)))
-            for (int64_t c = 0; c < count; c++) b->alone[alone++] = b->sorted[s + c].r;
+        const strip_of part =
+            unsorted ? (strip_of){list + s, tl_min(lanes_for(OVER), b->count - s), 0, longest, s, 0}
+                     : strip_of_class(b, s, longest);
+        count = part.count;
+        if (part.least > b->longest ||
+            ((b->direct_out || !job->out) && slower_than_alone(count, part.least)))
+            for (int64_t c = 0; c < count; c++) b->alone[alone++] = number_of(list[s + c]);
         else {
             const int64_t share = all * count / (b->count - begin);
-            const int64_t last = unsorted ? longest : b->sorted[s + count - 1].n;
-            strip(b, (strip_of){b->sorted + s, count, first, last, s, 0},
-                  (tl_prefetch){next, share});
+            strip(b, part, (tl_prefetch){next, share});
             next += share;
         }
     }
@@ -471,7 +545,7 @@ static void batch_of_segments(tl_lanes_batch *b, int64_t longest, tl_lanes_one *
     if (job->out)
         store_results(b);
     else
-        lower_segments(b);
+        lower_segments(b, list, unsorted ? b->count : end_of_class(b, 0));
 
     for (int64_t j = 0; j < alone; j++) one(with, b->r0 + b->alone[j]);
 }

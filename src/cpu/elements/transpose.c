@@ -79,32 +79,30 @@ TL_INLINE v8 get8(int listed, tl_origins s, int64_t c, int64_t at)
 
 /* Store elements at, at + 1, ... of sequence c, at most H and before the sequence's end, which is
  * `most` without a list. */
-#define LEFT(c) ((listed ? s.n[c] : most) - at)
+#define END(c) (listed ? s.n[c] : most)
 #if TL_VECTOR_BYTES == 64
-/* Lengths are random, so there is no branch. */
-TL_INLINE __mmask8 first_of(int64_t left) { return (__mmask8)((1u << (left < 0 ? 0 : left)) - 1); }
-TL_INLINE void put_half(char *q, int64_t left, __m256i v)
+/* The lanes before the end. Lengths are random, so there is no branch. */
+TL_INLINE __mmask8 lanes_before(int64_t end, int64_t at)
 {
-    if (left >= H4)
-        _mm256_storeu_si256((__m256i *)q, v);
-    else
-        _mm256_mask_storeu_epi32(q, first_of(left), v);
+    const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    return _mm256_cmpgt_epi32_mask(_mm256_set1_epi32((int)end),
+                                   _mm256_add_epi32(lane, _mm256_set1_epi32((int)at)));
 }
 
 TL_INLINE void put4(int listed, tl_targets s, int64_t c, int64_t at, int64_t most, v4 v)
 {
-    put_half(AT(listed, s, c) + at * 4, LEFT(c), _mm512_castsi512_si256((__m512i)v));
-    put_half(AT(listed, s, c + 8) + at * 4, LEFT(c + 8), _mm512_extracti64x4_epi64((__m512i)v, 1));
+    _mm256_mask_storeu_epi32(AT(listed, s, c) + at * 4, lanes_before(END(c), at),
+                             _mm512_castsi512_si256((__m512i)v));
+    _mm256_mask_storeu_epi32(AT(listed, s, c + 8) + at * 4, lanes_before(END(c + 8), at),
+                             _mm512_extracti64x4_epi64((__m512i)v, 1));
 }
 
 TL_INLINE void put8(int listed, tl_targets s, int64_t c, int64_t at, int64_t most, v8 v)
 {
-    if (LEFT(c) >= H8)
-        memcpy(AT(listed, s, c) + at * 8, &v, sizeof v);
-    else
-        _mm512_mask_storeu_epi64(AT(listed, s, c) + at * 8, first_of(LEFT(c)), (__m512i)v);
+    _mm512_mask_storeu_epi64(AT(listed, s, c) + at * 8, lanes_before(END(c), at), (__m512i)v);
 }
 #else
+#define LEFT(c) (END(c) - at)
 #define PUT(bytes) \
     TL_INLINE void put##bytes(int listed, tl_targets s, int64_t c, int64_t at, int64_t most, \
                               v##bytes v) \

@@ -38,7 +38,7 @@ TL_INLINE V N(load)(const T *x, tl_keying k)
 /* Loads m elements; the keys of the other lanes are undefined. */
 TL_INLINE V N(load_some)(const T *x, int64_t m, tl_keying k)
 {
-    assert(m > 0);
+    assert(m >= 0);
     if (m >= LANES) return N(load)(x, k);
     return N(key)((V)load_raw(x, m * (int64_t)sizeof(T)), k);
 }
@@ -64,7 +64,7 @@ TL_INLINE void N(put)(T *to, V v, int stream, tl_keying k)
 /* Stores the first m results. */
 TL_INLINE void N(put_some)(T *to, V v, int64_t m, tl_keying k)
 {
-    assert(0 < m && m < LANES);
+    assert(0 <= m && m < LANES);
     store_raw(to, (vec)N(value)(v, k), m * (int64_t)sizeof(T));
 }
 

@@ -204,6 +204,13 @@ TL_INLINE void put_firsts(void *y, vec v, int from, int to)
 #endif
 }
 
+/* Prefetches so many bytes, 4 KiB after x. */
+TL_INLINE void prefetch_after(const void *x, size_t bytes)
+{
+    for (size_t line = 0; line < bytes; line += 64)
+        __builtin_prefetch((const void *)((uintptr_t)x + 4096 + line), 0, 3);
+}
+
 #define T          uint8_t
 #define HALVES     0
 #define N(name)    TL_CAT(name, _bytes)

@@ -23,7 +23,7 @@ TL_INLINE T N(most)(V v)
 #endif
 }
 
-/* Loads 0 < n < LANES elements. The other lanes have key 0, which never wins. */
+/* Loads n < LANES elements. The other lanes have key 0, which never wins. */
 TL_INLINE V N(load_first)(const T *x, int64_t n, tl_keying k)
 {
     return (V)first_bytes((vec)N(load_some)(x, n, k), n * (int64_t)sizeof(T));
@@ -147,6 +147,22 @@ static int64_t N(fold_small)(T *out, const T *x, int64_t rows, int64_t n, tl_key
     return r;
 }
 
+/* What is known of segments: their mean is LONG; or TINY, below 8 bytes; or MIXED: a branch on a
+ * length would often be mispredicted. Prefetches for many short segments. */
+enum { N(LONG), N(TINY), N(MIXED) };
+TL_INLINE int N(begin_segments)(const tl_dense_rows *s, int64_t r, int64_t count)
+{
+    enum { MANY = 1 << 19 };
+    const int64_t *const o = s->offsets + r;
+    const size_t bytes = (size_t)(o[count] - o[0]) * sizeof(T), all = (size_t)count;
+    if (bytes >= 32 * all) return N(LONG);
+    if (s->rows >= MANY) {
+        prefetch_after((const T *)s->x + o[0], bytes);
+        prefetch_after(o, all * sizeof *o);
+    }
+    return bytes > 8 * all ? N(MIXED) : N(TINY);
+}
+
 static void N(fold_rows)(const tl_dense_rows *s, tl_keying k)
 {
     T *out = s->out, keys[LANES];
@@ -164,9 +180,13 @@ static void N(fold_rows)(const tl_dense_rows *s, tl_keying k)
 
     for (int64_t now; r < rows; r += now) {
         now = rows - r < LANES ? rows - r : LANES;
+        const int64_t masked = offsets && N(begin_segments)(s, r, now) == N(MIXED) ? LANES : 0;
         if (offsets)
-            for (int64_t c = 0; c < now; c++)
-                keys[c] = N(fold)(x + offsets[r + c], offsets[r + c + 1] - offsets[r + c], k);
+            for (int64_t c = 0; c < now; c++) {
+                const T *const at = x + offsets[r + c];
+                const int64_t m = offsets[r + c + 1] - offsets[r + c];
+                keys[c] = m < masked ? N(most)(N(load_first)(at, m, k)) : N(fold)(at, m, k);
+            }
         else if (n * (int64_t)sizeof(T) <= 16) /* compiled apart, without the code for long rows */
             for (int64_t c = 0; c < now; c++) keys[c] = N(fold)(x + (r + c) * pitch, n, k);
         else
@@ -182,7 +202,7 @@ TL_INLINE void N(scan_one)(T *out, const T *x, int64_t n, V run, tl_keying k)
 {
     V all;
     if (n * (int64_t)sizeof(T) <= 16 && TL_VECTOR_BYTES > 16) {
-        if (n) N(put_some)(out, MOST(N(within_groups)(N(load_some)(x, n, k), 0), run), n, k);
+        N(put_some)(out, MOST(N(within_groups)(N(load_some)(x, n, k), 0), run), n, k);
         return;
     }
 
@@ -195,6 +215,24 @@ TL_INLINE void N(scan_one)(T *out, const T *x, int64_t n, V run, tl_keying k)
 
     if (j < n)
         N(put_some)(out + j, MOST(N(prefixes)(N(load_some)(x + j, n - j, k), &all), run), n - j, k);
+}
+
+/* Scans SOME segments if all are shorter than a vector, else returns 0. They are loaded before any
+ * result is stored: a load that has the page offset of an earlier store waits for it. */
+enum { N(SOME) = 8 };
+TL_INLINE int N(scan_some)(T *out, const T *x, const int64_t *o, V run, tl_keying k)
+{
+    V v[N(SOME)], all;
+    int64_t n[N(SOME)], bits = 0; /* of all lengths */
+    for (int c = 0; c < N(SOME); c++) bits |= n[c] = o[c + 1] - o[c];
+    if (bits >= LANES) return 0;
+    TL_UNROLL for (int c = 0; c < N(SOME); c++) v[c] = N(load_some)(x + o[c], n[c], k);
+    if (bits * (int64_t)sizeof(T) < 16)
+        TL_UNROLL for (int c = 0; c < N(SOME); c++) v[c] = N(within_groups)(v[c], 0);
+    else
+        TL_UNROLL for (int c = 0; c < N(SOME); c++) v[c] = N(prefixes)(v[c], &all);
+    TL_UNROLL for (int c = 0; c < N(SOME); c++) N(put_some)(out + o[c], MOST(v[c], run), n[c], k);
+    return 1;
 }
 
 #define SCAN_TINY(type, bytes) \
@@ -228,11 +266,18 @@ static void N(scan_rows)(const tl_dense_rows *all, uint16_t before, int exclusiv
         return;
     }
 
-    if (offsets) {
-        for (; r < rows; r++)
-            N(scan_one)(out + offsets[r], x + offsets[r], offsets[r + 1] - offsets[r], run, k);
-        return;
+    for (int64_t end; offsets && r < rows;) {
+        end = rows - r < LANES ? rows : r + LANES;
+        const int is_short = N(begin_segments)(all, r, end - r) != N(LONG);
+        while (r < end) {
+            const int64_t stop = is_short && r + N(SOME) <= end ? r + N(SOME) : end;
+            if (is_short && r + N(SOME) == stop && N(scan_some)(out, x, offsets + r, run, k))
+                r = stop;
+            for (int64_t at; at = offsets[r], r < stop; r++)
+                N(scan_one)(out + at, x + at, offsets[r + 1] - at, run, k);
+        }
     }
+    if (offsets) return;
 
     if (pitch == n && out_pitch == n) {
         EACH_TINY(SCAN_TINY)
