@@ -213,28 +213,55 @@ tally_status tl_check_sums(tally *ctx, const char *op, const tl_call *call, cons
     return status;
 }
 
-/* ---- streams ---- */
+/* ---- streams and fragments ---- */
 
-tally_status tl_checked_add(tally *ctx, tl_checked *c, const tally_view *in, int scans)
+tally_status tl_totals_after(tally *ctx, const tl_total *before, const tally_view *in,
+                             int64_t first, tl_total **next)
 {
-    assert(in->rows == 1 && !in->offsets);
+    assert(!in->offsets);
+    const size_t bytes = (size_t)in->rows * sizeof **next;
     tl_host_copies copies = {.ctx = ctx};
     tally_view here = *in, none = {0};
-    tally_status status = tl_inputs_bring(&copies, &here, &none);
-    const line l = row_of(&here, 0);
+    *next = malloc(bytes + 1);
+    tally_status status =
+        *next ? tl_inputs_bring(&copies, &here, &none) : tl_no_memory(ctx, bytes, "checks of sums");
+    if (!status) memcpy(*next, before, bytes);
 
-    for (int64_t i = 0; i < l.n && !status; i++) {
-        c->total += number(&l, i);
-        c->elements++;
-        if (scans && !fits(c->total, l.dtype))
-            status = refuse_at(ctx, "running sum", c->elements - 1, -1, c->total, l.dtype);
+    for (int64_t r = 0; r < in->rows && !status; r++) {
+        const line l = row_of(&here, r);
+        tl_total *const total = *next + r;
+        for (int64_t i = 0; i < l.n && !status; i++) {
+            *total += number(&l, i);
+            if (first >= 0 && !fits(*total, l.dtype))
+                status = refuse_at(ctx, "running sum", first + i, in->rows > 1 ? r : -1, *total,
+                                   l.dtype);
+        }
     }
 
     tl_host_close(&copies);
+    if (status) {
+        free(*next);
+        *next = NULL;
+    }
     return status;
 }
 
-tally_status tl_checked_end(tally *ctx, const tl_checked *c, tally_dtype dtype)
+void tl_totals_of_groups(tl_total *totals, tally_dtype dtype, const void *x, const int32_t *codes,
+                         int64_t n)
 {
-    return fits(c->total, dtype) ? TALLY_OK : refuse(ctx, "the sum", c->total, dtype);
+    const tally_view in = tally_flat(x, dtype, n);
+    const line l = row_of(&in, 0);
+    for (int64_t i = 0; i < n; i++) totals[codes[i]] += number(&l, i);
+}
+
+tally_status tl_totals_fit(tally *ctx, const tl_total *totals, int64_t count, tally_dtype dtype,
+                           const char *of)
+{
+    for (int64_t r = 0; r < count; r++) {
+        char place[64] = "the sum";
+        if (fits(totals[r], dtype)) continue;
+        if (of) snprintf(place, sizeof place, "the sum of %s %lld", of, (long long)r);
+        return refuse(ctx, place, totals[r], dtype);
+    }
+    return TALLY_OK;
 }

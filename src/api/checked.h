@@ -20,16 +20,21 @@ tally_status tl_refuse_checked(tally *ctx, const char *op, const char *what);
 tally_status tl_check_sums(tally *ctx, const char *op, const tl_call *call,
                            const tl_ranges *ranges);
 
-/* What a stream has added. */
-typedef struct tl_checked {
-    __int128 total;
-    int64_t elements;
-} tl_checked;
+/* Streams and fragments keep the total of each sequence or group. In a scan every running sum must
+ * fit. */
+typedef __int128 tl_total;
 
-/* Adds a checked view of one sequence. scans: every running sum must fit. */
-tally_status tl_checked_add(tally *ctx, tl_checked *c, const tally_view *in, int scans);
+/* Makes *next, the totals after a checked view of memory of any kind, from those before it. first:
+ * the number of the view's first element in a scan, else -1. */
+tally_status tl_totals_after(tally *ctx, const tl_total *before, const tally_view *in,
+                             int64_t first, tl_total **next);
 
-/* Checks the total. */
-tally_status tl_checked_end(tally *ctx, const tl_checked *c, tally_dtype dtype);
+/* Adds n dense elements in host memory to the totals of their groups. */
+void tl_totals_of_groups(tl_total *totals, tally_dtype dtype, const void *x, const int32_t *codes,
+                         int64_t n);
+
+/* Checks totals of type `dtype`. of: what each belongs to, "sequence"; NULL: there is one. */
+tally_status tl_totals_fit(tally *ctx, const tl_total *totals, int64_t count, tally_dtype dtype,
+                           const char *of);
 
 #endif

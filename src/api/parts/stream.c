@@ -117,8 +117,7 @@ static tally_status push_window(tally_stream *s, const char *x, int64_t n, char 
 tally_status tl_stream_check(tally_stream *s, int64_t n)
 {
     if (s->finished) return tl_invalid(s->ctx, "stream is finished: it takes no more data");
-    if (s->broken)
-        return tl_invalid(s->ctx, "stream ran out of memory in an earlier push: close it");
+    if (s->broken) return tl_invalid(s->ctx, "an earlier push failed: close the stream");
     if (n < 0 || n >> 61 || s->pushed + n >= (int64_t)1 << 61)
         return tl_invalid(s->ctx,
                           "n is %lld: must be at least 0, and all pushes together below 2^61",
@@ -215,6 +214,20 @@ static tally_status run(tally_stream *s, const void *x, int64_t n, void *out, in
     return status;
 }
 
+tally_status tl_stream_totals(tally_stream *s, const tally_view *in, tl_total **totals)
+{
+    *totals = NULL;
+    if (!s->totals) return TALLY_OK;
+    return tl_totals_after(s->ctx, s->totals, in, s->verb == TL_SCAN ? s->pushed : -1, totals);
+}
+
+void tl_stream_keep_totals(tally_stream *s, tally_status status, tl_total *totals)
+{
+    if (!totals) return;
+    free(status ? totals : s->totals);
+    if (!status) s->totals = totals;
+}
+
 /* Whether one of x and out of a scan is device memory and the other is not. Then host copies are
  * pushed. */
 static int is_mixed(const tally_stream *s, const void *x, const void *out)
@@ -230,17 +243,13 @@ tally_status tl_stream_push_in_place(tally_stream *s, const void *x, int64_t n, 
 {
     static const char what[] = "streams of windows, of exact sums or with elements left out";
     const int host = s->plan.exact || s->steps || s->scan.done.counted;
-    tl_checked checked = s->checked;
+    tl_total *totals = NULL;
     tl_host_copies copies = {.ctx = s->ctx};
     void *from = (void *)(uintptr_t)x;
-    tally_status status = TALLY_OK;
+    const tally_view in = tally_flat(x, s->plan.op->dtype, n);
+    tally_status status = tl_stream_totals(s, &in, &totals);
 
     *result_count = 0;
-    if (s->is_checked && s->verb != TL_WINDOW) {
-        const tally_view in = tally_flat(x, s->plan.op->dtype, n);
-        status = tl_checked_add(s->ctx, &checked, &in, s->verb == TL_SCAN);
-    }
-
     if (!status && (host || s->verb == TL_WINDOW || is_mixed(s, x, out))) {
         const int64_t results = s->verb == TL_REDUCE ? 0
                                 : s->verb == TL_SCAN ? n
@@ -255,7 +264,8 @@ tally_status tl_stream_push_in_place(tally_stream *s, const void *x, int64_t n, 
     }
 
     if (!status) status = run(s, from, n, out, result_count);
-    if (!status) s->pushed += n, s->checked = checked;
+    if (!status) s->pushed += n;
+    tl_stream_keep_totals(s, status, totals);
     status = tl_host_end(&copies, status);
     if (status) *result_count = 0;
     return status;
@@ -288,15 +298,17 @@ tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
     if (!s) return tl_invalid(NULL, "stream is NULL");
     if (s->finished) return tl_invalid(s->ctx, "stream is finished already");
 
-    if (s->broken)
-        return tl_invalid(s->ctx, "stream ran out of memory in an earlier push: close it");
+    if (s->broken) return tl_invalid(s->ctx, "an earlier push failed: close the stream");
     if (!out && s->verb != TL_SCAN && tally_stream_room(s, -1) > 0)
         return tl_invalid(s->ctx, "out is NULL: must have room for %lld results",
                           (long long)tally_stream_room(s, -1));
     tl_host_copies copies = {.ctx = s->ctx};
-    const int by_rows = s->many && s->verb == TL_REDUCE;
-    if (s->is_checked && s->verb == TL_REDUCE)
-        status = tl_checked_end(s->ctx, &s->checked, s->plan.op->out);
+    const int by_rows = s->many && s->verb == TL_REDUCE && !s->plan.exact;
+    if (s->totals && s->verb == TL_REDUCE)
+        status = tl_totals_fit(s->ctx, s->totals, s->rows, s->plan.op->out,
+                               s->groups     ? "group"
+                               : s->rows > 1 ? "sequence"
+                                             : NULL);
     if (status) return status;
     if (s->verb != TL_SCAN && !by_rows)
         status = tl_host_copy(&copies, &out, 0, results_of_finish(s) * s->plan.op->result_bytes, 1);
@@ -310,8 +322,8 @@ tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
         status = tl_stream_lower_rows(s, out);
         result_count = status ? 0 : s->rows;
     } else if (s->verb == TL_REDUCE && s->plan.exact) {
-        tl_exact_lower(s->exact, tl_exact_form_of(s->plan.op), s->plan.par.value, out);
-        result_count = 1;
+        tl_exact_rows_lower(s->exact, &s->plan, tally_threads(s->ctx), s->rows, out);
+        result_count = s->rows;
     } else if (s->verb == TL_REDUCE) {
         tl_counter_lower(&s->scan.done, &s->plan, out);
         result_count = 1;
@@ -344,12 +356,15 @@ void tally_stream_close(tally_stream *s)
     tl_slabs_free(&s->slabs);
     tl_steps_close(s->steps);
     free(s->tail);
+    free(s->exact);
+    free(s->totals);
     free(s);
 }
 
 tally_status tl_stream_same(const tally_stream *s, const tally_fragment *f, const char *name)
 {
-    if (tl_user_same(s->plan.op, f->plan.op) && s->plan.par.value == f->plan.par.value)
+    if (tl_user_same(s->plan.op, f->plan.op) && s->plan.par.value == f->plan.par.value &&
+        s->is_checked == (f->totals != NULL))
         return TALLY_OK;
     return tl_invalid(s->ctx, "%s is %s of %s: must be the stream's operator and dtype", name,
                       f->op, tally_dtype_name(f->dtype));
@@ -382,7 +397,7 @@ tally_status tally_stream_push_folded(tally_stream *s, const void *x, const tall
     status = tally_owner(s->ctx, x, &owner);
     if (status) return status;
 
-    if (folded->slabs.count && owner >= 0 && s->verb == TL_SCAN) {
+    if (folded->slabs.count && !folded->sum_bytes && owner >= 0 && s->verb == TL_SCAN) {
         tl_slab_get(folded->slabs.slab[0], 0, &slab_nodes);
         s->scan.nodes_known = &slab_nodes;
     }
