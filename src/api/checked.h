@@ -11,30 +11,34 @@
 /* Is the operator NAME:checked? */
 int tl_is_checked(const char *op);
 
-/* Refuses it for `what`, which cannot check sums. */
-tally_status tl_refuse_checked(tally *ctx, const char *op, const char *what);
-
 /* Checks a call of `op`, which may be any operator, on views that may be wrong (then it does
  * nothing) and in memory of any kind. call: verb, in, scan, window. ranges: NULL, or those of one
  * sequence. A result that does not fit is TALLY_BAD_DATA; the sentence names its place. */
 tally_status tl_check_sums(tally *ctx, const char *op, const tl_call *call,
                            const tl_ranges *ranges);
 
-/* Streams and fragments keep the total of each sequence or group. In a scan every running sum must
- * fit. */
+/* Streams and fragments keep the total of each sequence or group. */
 typedef __int128 tl_total;
 
-/* Makes *next, the totals after a checked view of memory of any kind, from those before it. first:
- * the number of the view's first element in a scan, else -1. */
-tally_status tl_totals_after(tally *ctx, const tl_total *before, const tally_view *in,
-                             int64_t first, tl_total **next);
+/* A scan: its results are the running totals. first: the number of the next element. */
+typedef struct tl_running {
+    const tally_view *out;
+    int exclusive;
+    int64_t first;
+} tl_running;
+
+/* Adds a checked view of memory of any kind. running: NULL, or a scan, of which every result must
+ * fit; else nothing changes. */
+tally_status tl_totals_add(tally *ctx, tl_total *totals, const tally_view *in,
+                           const tl_running *running);
 
 /* Adds n dense elements in host memory to the totals of their groups. */
 void tl_totals_of_groups(tl_total *totals, tally_dtype dtype, const void *x, const int32_t *codes,
                          int64_t n);
 
-/* Checks totals of type `dtype`. of: what each belongs to, "sequence"; NULL: there is one. */
-tally_status tl_totals_fit(tally *ctx, const tl_total *totals, int64_t count, tally_dtype dtype,
-                           const char *of);
+/* Writes totals of type `dtype`, if all of them fit, to host memory. of: what each belongs to, as
+ * "sequence". */
+tally_status tl_totals_result(tally *ctx, const tl_total *totals, int64_t count, tally_dtype dtype,
+                              const char *of, void *out);
 
 #endif

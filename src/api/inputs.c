@@ -246,9 +246,11 @@ static tally_status add_exactly(tl_job *j, tl_exact *sum)
     if (!status) status = tl_job_prepare(j, NULL, 0);
 
     /* the elements of a row are dense, gathered or in place */
-    for (int64_t r = 0; r < j->ready.work.rows && !status; r++) {
+    tally_view *const all = &j->ready.work;
+    if (!all->offsets && all->row_stride == all->n) all->n *= all->rows, all->rows = 1;
+    for (int64_t r = 0; r < all->rows && !status; r++) {
         int64_t n;
-        const char *at = tl_view_row(&j->ready.work, r, j->ready.plan.op->elem_bytes, &n);
+        const char *at = tl_view_row(all, r, j->ready.plan.op->elem_bytes, &n);
         tl_exact_slab(sum, &j->ready.plan, tally_threads(j->ctx), at, n);
     }
 

@@ -68,36 +68,13 @@ const tl_scalar *tl_fragment_nodes(const tally_fragment *f)
     return f->sum_bytes ? &ranges : f->plan.op;
 }
 
-static tally_status check_range(tally *ctx, int64_t start, int64_t n)
-{
-    if (start < 0 || n < 0 || start >> 61 || n >> 61)
-        return tl_invalid(ctx, "start %lld and n %lld: must be 0..2^61 - 1", (long long)start,
-                          (long long)n);
-    return TALLY_OK;
-}
-
-/* Frees the fragment if status is a failure. */
-static tally_status done(tally_status status, tally_fragment **fragment)
-{
-    if (status) {
-        tally_fragment_free(*fragment);
-        *fragment = NULL;
-    }
-    return status;
-}
-
 /* Adds the elements of a view of host memory to the sums of its rows. */
 static tally_status sums_slab(tally_fragment *f, const tally_view *in, int64_t start, int64_t n)
 {
-    tl_total *totals = NULL;
     const tally_status status =
         f->exact ? tl_inputs_exact_rows(f->ctx, &f->plan, in, NULL, NULL, f->exact)
-                 : tl_totals_after(f->ctx, f->totals, in, -1, &totals);
+                 : tl_totals_add(f->ctx, f->totals, in, NULL);
     if (status) return status;
-    if (totals) {
-        free(f->totals);
-        f->totals = totals;
-    }
     tl_slab *const s = tl_slab_new(start, start + n, 1, tl_fragment_nodes(f), 0);
     return tl_slabs_append(&f->slabs, s) ? TALLY_OK : tl_no_memory(f->ctx, sizeof *s, "a fragment");
 }
@@ -175,35 +152,6 @@ static tally_status add_slab(tally_fragment *f, tally_view *in, tally_view *next
     return status;
 }
 
-tally_status tally_fragment_make(tally *ctx, const char *op, tally_dtype dtype, const void *x,
-                                 int64_t start, int64_t n, tally_fragment **fragment)
-{
-    if (fragment) *fragment = NULL;
-    tally_status status = check_range(ctx, start, n);
-    if (status) return status;
-
-    if (n > 0 && !x) return tl_invalid(ctx, "x is NULL: must point to %lld elements", (long long)n);
-    status = tl_fragment_new(ctx, op, dtype, start, 1, fragment);
-    if (status) return status;
-
-    tally_fragment *f = *fragment;
-    int64_t bytes;
-
-    if (n && f->plan.op->inputs == 2) {
-        status = tl_invalid(ctx,
-                            "op is '%.60s': it takes two inputs, a view whose next is another "
-                            "(tally_fragment_of_view)",
-                            op);
-    } else if (__builtin_mul_overflow(n, (int64_t)f->plan.op->elem_bytes, &bytes)) {
-        status = tl_invalid(ctx, "n is %lld: its elements are more bytes than 2^63", (long long)n);
-    } else if (n) {
-        tally_view in = tally_flat(x, dtype, n);
-        status = add_slab(f, &in, NULL, start);
-    }
-
-    return done(status, fragment);
-}
-
 tally_status tally_fragment_of_view(tally *ctx, const char *op, const tally_view *x, int64_t start,
                                     tally_fragment **fragment)
 {
@@ -214,11 +162,13 @@ tally_status tally_fragment_of_view(tally *ctx, const char *op, const tally_view
     if (x->offsets)
         return tl_invalid(ctx,
                           "x->offsets is given: the sequences of a fragment have the same slabs");
-    tally_status status = check_range(ctx, start, x->n);
-    if (!status && x->rows > TL_GRID_MOST)
-        status = tl_invalid(ctx, "x->rows is %lld: must be below 2^%d", (long long)x->rows,
-                            TL_GRID_MOST_LOG);
-    if (!status) status = tl_fragment_new(ctx, op, tl_inputs_dtype(x), start, x->rows, fragment);
+    if (start < 0 || x->n < 0 || start >> 61 || x->n >> 61)
+        return tl_invalid(ctx, "start %lld and n %lld: must be 0..2^61 - 1", (long long)start,
+                          (long long)x->n);
+    if (x->rows > TL_GRID_MOST)
+        return tl_invalid(ctx, "x->rows is %lld: must be below 2^%d", (long long)x->rows,
+                          TL_GRID_MOST_LOG);
+    tally_status status = tl_fragment_new(ctx, op, tl_inputs_dtype(x), start, x->rows, fragment);
     if (status) return status;
 
     tally_fragment *f = *fragment;
@@ -227,7 +177,18 @@ tally_status tally_fragment_of_view(tally *ctx, const char *op, const tally_view
     if (!status) status = tl_inputs_check(ctx, x, "x", &in, &next);
     if (!status && x->n) status = add_slab(f, &in, x->next ? &next : NULL, start);
 
-    return done(status, fragment);
+    if (status) {
+        tally_fragment_free(f);
+        *fragment = NULL;
+    }
+    return status;
+}
+
+tally_status tally_fragment_make(tally *ctx, const char *op, tally_dtype dtype, const void *x,
+                                 int64_t start, int64_t n, tally_fragment **fragment)
+{
+    const tally_view in = tally_flat(x, dtype, n);
+    return tally_fragment_of_view(ctx, op, &in, start, fragment);
 }
 
 enum { SHARE = 4096 }; /* rows of a chunk */
@@ -316,16 +277,13 @@ tally_status tally_fragment_result(const tally_fragment *f, void *out)
     tl_host_copies copies = {.ctx = f->ctx};
     tally_status status = tl_fragment_whole(f->ctx, f);
     if (!status) status = tl_host_copy(&copies, &out, 0, f->rows * f->plan.op->result_bytes, 1);
-    if (!status && f->totals)
-        status = tl_totals_fit(f->ctx, f->totals, f->rows, f->plan.op->out,
-                               f->rows > 1 ? "sequence" : NULL);
     const int threads = tally_threads(f->ctx);
-    if (!status && f->exact)
+    if (!status && f->totals)
+        status = tl_totals_result(f->ctx, f->totals, f->rows, f->plan.op->out, "sequence", out);
+    else if (!status && f->exact)
         tl_exact_rows_lower(f->exact, &f->plan, threads, f->rows, out);
-    else if (!status && !f->totals)
+    else if (!status)
         tl_slabs_lower(&f->slabs, &f->plan, threads, f->rows, out);
-    for (int64_t r = 0; !status && f->totals && r < f->rows; r++)
-        memcpy((int64_t *)out + r, &f->totals[r], sizeof(int64_t)); /* the low 64 bits */
 
     return tl_host_end(&copies, status);
 }

@@ -95,8 +95,8 @@ struct tally_stream {
      * (context/inputs.h) */
     int marked;
     tl_feed mark;
-    int is_checked;             /* sum:checked */
-    tl_total *totals;           /* of it, but for windows */
+    int is_checked;   /* sum:checked */
+    tl_total *totals; /* of each sequence or group, but for windows; nothing else is kept */
     struct tl_counters *groups; /* NULL, or the reductions of a stream of groups */
 };
 
@@ -106,10 +106,8 @@ tally_status tl_stream_same(const tally_stream *s, const tally_fragment *f, cons
 /* Checks that the stream can take n more elements of each sequence. */
 tally_status tl_stream_check(tally_stream *s, int64_t n);
 
-/* sum:checked: makes *totals, those after a push of a view, and refuses it if a running sum of a
- * scan does not fit. keep: takes or frees them after the push. */
-tally_status tl_stream_totals(tally_stream *s, const tally_view *in, tl_total **totals);
-void tl_stream_keep_totals(tally_stream *s, tally_status status, tl_total *totals);
+/* sum:checked: pushes a checked view of memory of any kind. */
+tally_status tl_stream_add_totals(tally_stream *s, const tally_view *in, const tally_view *out);
 
 /* Pushes n > 0 dense elements in memory of any kind to a stream of one sequence, after all checks;
  * *result_count: number of results. */

@@ -119,11 +119,12 @@ static tally_status open_stream(tally *ctx, const char *op, tally_dtype dtype, f
         status = begin_groups(s, op);
     else if (plan.exact)
         status = begin_exact(s, f.scan);
+    else if (s->is_checked)
+        status = begin_totals(s);
     else if (f.of == MANY)
         status = begin_rows(s, f.scan);
     else
         tl_scan_begin(&s->scan, &s->plan, f.scan);
-    if (!status && s->is_checked) status = begin_totals(s);
     if (status)
         tally_stream_close(s);
     else
@@ -175,37 +176,6 @@ tally_status tally_stream_reduce_groups(tally *ctx, const char *op, tally_dtype 
     return open_stream(ctx, op, dtype, (form){TL_REDUCE, .of = GROUPS}, stream);
 }
 
-/* Starts an empty stream from slabs that begin at 0 and have no gap. */
-static tally_status take_slabs(tally_stream *s, const tl_slabs *slabs)
-{
-    if (s->many) return tl_stream_take(s, slabs);
-    if (slabs->count) tl_slab_get(slabs->slab[0], 0, &s->scan.done);
-    s->pushed = s->scan.done.end;
-    return TALLY_OK;
-}
-
-/* sum:checked: the total of each sequence is its first node, and the others are 0. All integers
- * wrap alike, so the sum of the nodes is the same. */
-static tally_status resume_checked(tally_stream *s, const tally_fragment *f)
-{
-    tl_slabs all = {0};
-    int64_t end;
-    tally_fragment_range(f, NULL, &end);
-    if (!end) return TALLY_OK;
-    tl_slab *const slab = tl_slab_new(0, end, s->rows, s->plan.op, 0);
-    if (!slab || !tl_slabs_append(&all, slab))
-        return tl_no_memory(s->ctx, (size_t)s->rows * sizeof(tl_total), "sums");
-
-    memset(slab->state, 0, (size_t)(slab->count * slab->rows * slab->bytes));
-    for (int64_t r = 0; r < s->rows; r++) {
-        s->totals[r] += f->totals[r];
-        memcpy(tl_slab_state(slab, 0, r), &f->totals[r], slab->bytes);
-    }
-    const tally_status status = take_slabs(s, &all);
-    tl_slabs_free(&all);
-    return status;
-}
-
 tally_status tally_stream_resume(tally_stream *s, const tally_fragment *f)
 {
     if (!s || !f) return tl_invalid(NULL, "stream or before is NULL");
@@ -224,13 +194,14 @@ tally_status tally_stream_resume(tally_stream *s, const tally_fragment *f)
                           (long long)f->rows, (long long)s->rows);
     status = tl_fragment_whole(s->ctx, f);
     if (status) return status;
-    if (f->totals) return resume_checked(s, f);
+    if (s->many && !f->sum_bytes) return tl_stream_take(s, &f->slabs);
 
-    if (f->exact) {
-        for (int64_t k = 0; k < f->sums; k++) tl_exact_join(&s->exact[k], &f->exact[k], 1, 1);
-        tally_fragment_range(f, NULL, &s->pushed);
-        return TALLY_OK;
-    }
-
-    return take_slabs(s, &f->slabs);
+    tally_fragment_range(f, NULL, &s->pushed);
+    for (int64_t k = 0; k < f->sums; k++)
+        if (f->exact)
+            tl_exact_join(&s->exact[k], &f->exact[k], 1, 1);
+        else
+            s->totals[k] += f->totals[k];
+    if (!f->sum_bytes && f->slabs.count) tl_slab_get(f->slabs.slab[0], 0, &s->scan.done);
+    return TALLY_OK;
 }

@@ -97,7 +97,7 @@ static tally_status push(tally_stream *s, const tally_view *in, const tally_view
     return status;
 }
 
-/* The same for memory of any kind, in the device's grid or by the processors. */
+/* The same for a view in memory of any kind, in the device's grid or by the processors. */
 static tally_status push_anywhere(tally_stream *s, tally_view *in, tally_view *next,
                                   tally_view *out)
 {
@@ -161,11 +161,7 @@ tally_status tally_stream_push_view(tally_stream *s, const tally_view *in, const
         return tl_stream_push_in_place(s, from.data, from.n, to.data, &result_count);
     }
 
-    tl_total *totals;
-    status = tl_stream_totals(s, &from, &totals);
-    if (!status) status = push_anywhere(s, &from, &next, &to);
-    tl_stream_keep_totals(s, status, totals);
-    return status;
+    return s->totals ? tl_stream_add_totals(s, &from, &to) : push_anywhere(s, &from, &next, &to);
 }
 
 tally_status tally_stream_finish_view(tally_stream *s, const tally_view *out)
