@@ -9,11 +9,12 @@
 #include "session.h"
 
 /* ---- state.c: fragments of exact sums, which are states ---- */
-int op_exact(const char *op);
+/* Is the fragment of this input a state: of sum:exact or mean:exact of one sequence? */
+int state_fits(const options *o, const input *in);
 /* whether the bytes are a state, and not a fragment */
 int state_is(const void *data, int64_t bytes);
 int state_load(const char *path, const void *data, int64_t bytes, tally_exact *sum);
-int state_make(tally *ctx, const options *o, input *in, const second *beside, tally_exact *sum);
+int state_make(tally *ctx, input *in, const second *beside, tally_exact *sum);
 int state_result(tally *ctx, const options *o, const tally_exact *sum);
 int state_show(const options *o, const tally_exact *sum);
 

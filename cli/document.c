@@ -14,7 +14,18 @@
 
 int output_filed(const options *o)
 {
-    return has(o, OPT_output) && strcmp(o->value[OPT_output], "-") != 0;
+    static const char *const standard[] = {"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"};
+    int filed = has(o, OPT_output);
+    for (int i = 0; i < 4 && filed; i++) filed = strcmp(o->value[OPT_output], standard[i]) != 0;
+    return filed;
+}
+
+/* Is the output a pipe, a device or the like? Then text is what it gets unless --to is given. */
+static int is_device(const char *path)
+{
+    struct stat there;
+    return !strncmp(path, "/dev/", 5) ||
+           (!stat(path, &there) && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode));
 }
 
 static const struct {
@@ -41,7 +52,7 @@ static int find_format(const options *o)
         for (const char *const *end = formats[i].endings; *end && path && !to; end++)
             if (ends_with(path, *end)) return i;
     }
-    return output_filed(o) ? FORMATS : TO_TEXT;
+    return output_filed(o) && !is_device(path) ? FORMATS : TO_TEXT;
 }
 
 enum format output_format(const options *o)

@@ -152,7 +152,6 @@ static int run_make(tally *ctx, const options *o)
     tally_exact sum;
     if (o->nargs < 2 || o->nargs > 3)
         return usage("`tally fragment make OP FILE -o F` takes one operator and one file");
-    const int exact = op_exact(o->args[1]);
     int code = output_asked(o);
     if (!code) code = operator_check(o->args[1], strcspn(o->args[1], ":"));
     if (!code) code = opt_count(o, OPT_start, 0, START_MOST, 0, &start);
@@ -162,12 +161,13 @@ static int run_make(tally *ctx, const options *o)
         operators_free(&ops);
         return code;
     }
+    const int exact = state_fits(o, &in);
     progress_begin(&p, o, in.name);
     if (has(o, OPT_shape) && (has(o, OPT_axis) || in.columns))
         code = input_reshape(&in, o->value[OPT_shape]);
     if (!code) code = second_open(&beside, &in, o, &ops);
     if (!code && exact)
-        code = state_make(ctx, o, &in, &beside, &sum);
+        code = state_make(ctx, &in, &beside, &sum);
     else if (!code)
         code = beside.on || has(o, OPT_axis) || in.columns
                    ? make_view(ctx, o, &in, &beside, start, &f)

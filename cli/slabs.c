@@ -9,7 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { READ = 16 << 20, BLOCK = 8 }; /* bytes of steps that are read at a time; fewest steps */
+enum {
+    READ = 16 << 20, /* bytes of steps that are read at a time */
+    BLOCK = 8,       /* fewest steps */
+    EXACT = 4600     /* bytes of the sums that a scan of an exact statistic keeps for a cell */
+};
 
 typedef struct slab {
     run *r;
@@ -28,15 +32,17 @@ static int applies(const run *r, const input *in, int64_t memory, int *code)
     const tally_window_options *const w = r->how.window;
     unsigned axes = 0;
     int64_t bytes = (int64_t)tally_dtype_size(in->dtype), all;
+    int exact = 0;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (has(r->o, others[i])) return 0;
     if (!has(r->o, OPT_axis) || !in->info.dimensions || in->data || in->ndim < 2 || in->n <= 0 ||
         r->how.span || (w && (w->before < 0 || w->after < 0)) || strcmp(device_of(r->ctx), "cpu"))
         return 0;
     for (int i = 0; i < r->ops.all; i++) {
-        if (strstr(r->ops.name[i], "exact")) return 0;
+        exact += strstr(r->ops.name[i], ":exact") != NULL;
         bytes += (int64_t)result_bytes(&r->ops.info[i]);
     }
+    if (r->how.scan && exact * EXACT > in->shape[0] * bytes) return 0; /* the array is smaller */
     *code = layout_axes(in, r->o, &axes);
     return *code || (axes == 1 && (__builtin_mul_overflow(in->n, bytes, &all) || all > memory));
 }

@@ -9,14 +9,11 @@
 
 enum { PIECE = 1 << 20 };
 
-int op_exact(const char *op)
+int state_fits(const options *o, const input *in)
 {
-    static const char *const sums[] = {"sum", "nansum", "mean", "nanmean"};
-    const size_t length = strcspn(op, ":");
-    for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
-        if (strlen(sums[i]) == length && !memcmp(op, sums[i], length))
-            return strstr(op, ":exact") != NULL;
-    return 0;
+    const char *const op = o->args[1];
+    return (!strcmp(op, "sum:exact") || !strcmp(op, "mean:exact")) && !in->columns &&
+           !has(o, OPT_axis) && !has(o, OPT_start);
 }
 
 int state_is(const void *data, int64_t bytes)
@@ -32,16 +29,10 @@ int state_load(const char *path, const void *data, int64_t bytes, tally_exact *s
     return DONE;
 }
 
-int state_make(tally *ctx, const options *o, input *in, const second *beside, tally_exact *sum)
+int state_make(tally *ctx, input *in, const second *beside, tally_exact *sum)
 {
-    const char *const op = o->args[1];
     int code = DONE;
     tally_exact_init(sum);
-    if (strcmp(op, "sum:exact") != 0 && strcmp(op, "mean:exact") != 0)
-        return usage("'%s': the state of an exact sum is made with sum:exact or mean:exact", op);
-    if (has(o, OPT_axis) || in->columns || has(o, OPT_start))
-        return usage("%s: its state is of one sequence, without a place in a longer one: no %s", op,
-                     has(o, OPT_start) ? "--start" : "--axis and no several columns");
     if (beside->on) {
         tally_view view = tally_flat(in->data, in->dtype, in->n), next;
         second_view(beside, in->data, &view, &next);

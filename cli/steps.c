@@ -191,7 +191,7 @@ static int begin(steps *s, int *taken)
     s->streams_count = ops->all * (in_order ? s->g->count : 1);
     s->now = steps_at_once(s->j->ctx, s->in, s->l, s->streams_count, s->memory);
     *taken = s->now > 0;
-    for (int i = 0; i < ops->all; i++) /* exact sums have no streams of many cells */
+    for (int i = 0; i < ops->all; i++) /* reduce_boxes needs no 2 KB for each exact sum of a cell */
         if (strstr(ops->name[i], "exact")) *taken = 0;
     if (!*taken) return DONE;
     const size_t bytes = (size_t)(s->now * step_bytes(s));

@@ -296,9 +296,9 @@ static inline tally_view tally_segments(const void *data, tally_dtype dtype, con
  * sum:exact, mean:exact, dot:exact and their nan forms give the real value of floats, rounded once
  * to nearest even, in any order: f32, or f64 of f64 elements and with :f64; never -0. A NaN, or inf
  * and -inf, gives NaN. wmean, var, std, cov, corr, slope, sumsq and norm take :exact too, of floats
- * and integers, and give f64 (doc/exact.md). On GPUs the processors compute scans and windows of
- * these. sum:checked refuses a sum of integers that 64 bits do not hold, with TALLY_BAD_DATA, and
- * writes nothing.
+ * and integers, and give f64: tally_reduce(ctx, "var:exact", ...), in every verb and view. On GPUs
+ * the processors do scans and windows of these (doc/exact.md). sum:checked refuses a sum of
+ * integers that 64 bits do not hold, with TALLY_BAD_DATA, and writes nothing.
  *
  * Example:
  *     float most, sums[8], mean[8];

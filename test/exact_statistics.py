@@ -45,7 +45,7 @@ class Window(c.Structure):
 
 
 tally.tally_error.restype = c.c_char_p
-tally.tally_stream_room.restype = c.c_int64
+tally.tally_stream_room.restype = tally.tally_stream_results.restype = c.c_int64
 
 
 def opened(device):
@@ -321,6 +321,70 @@ def stream(case):
     tally.tally_stream_close(s)
 
 
+def pieces(a, n, most):
+    """Cuts the n elements of each sequence of a view; yields where each piece begins, and its length."""
+    views = [a.view] + ([a.view.next.contents] if a.view.next else [])
+    whole, size, at = [(v, v.data, v.valid_offset) for v in views], struct.calcsize(FORMAT[a.dtype]), 0
+    while at < n:
+        m = min(n - at, random.randint(1, most))
+        for v, data, shift in whole:
+            v.data, v.n = data + at * v.stride * size, m
+            v.valid_offset = shift + at * v.stride if v.valid else 0
+        yield at, m
+        at += m
+    for v, data, shift in whole:
+        v.data, v.n, v.valid_offset = data, n, shift
+
+
+def pushed(ctx, verb, text, a, k, n, options, out):
+    """Pushes the k sequences of a view into a stream of many, piece by piece. The first piece may come as a fragment.
+    out: a view of the results. Returns the status, and how many elements came as a fragment."""
+    s, f, first, made, status = c.c_void_p(), c.c_void_p(), 0, 0, 0
+    begins, size = verb < 2 and random.random() < 0.4, 4 if out.dtype == F64 - 1 else 8
+    fine(ctx, (tally.tally_stream_reduce_rows(ctx, text, a.view.dtype, c.c_int64(k), c.byref(s)) if verb == 0 else
+               tally.tally_stream_scan_rows(ctx, text, a.view.dtype, c.c_int64(k), None, c.byref(s)) if verb == 1 else
+               tally.tally_stream_window_rows(ctx, text, a.view.dtype, c.c_int64(k), c.byref(options), c.byref(s))),
+         text)
+    if not s:
+        return -1, 0
+    for at, m in pieces(a, n, 7):
+        if at == 0 and begins:
+            status = tally.tally_fragment_of_view(ctx, text, c.byref(a.view), c.c_int64(0), c.byref(f))
+            status = status or tally.tally_stream_resume(s, f)
+            tally.tally_fragment_free(f)
+            first, made = m, m if verb else 0
+        elif not status:
+            to = View.from_buffer_copy(out)
+            to.data, to.n = out.data + made * size, tally.tally_stream_results(s, c.c_int64(m))
+            status = tally.tally_stream_push_view(s, c.byref(a.view), c.byref(to) if verb else None)
+            made += to.n
+    if not status:
+        to = View.from_buffer_copy(out)
+        to.data = out.data + made * size
+        status = tally.tally_stream_finish_view(s, c.byref(to)) if verb != 1 else 0
+    tally.tally_stream_close(s)
+    return status, first
+
+
+def many(case):
+    """Streams of many sequences, which are rows or columns."""
+    op, text, ddof, dtype, narrow, inputs = pick()
+    ctx, k, n = contexts[case & 1], random.choice([0, 1, 3, 40]), random.choice([1, 9, 30])
+    a = Input(n * k, inputs, random.choice(KINDS), dtype, random.random() < 0.3)
+    sequences, options = a.shape(k, n, *random.choice([(n, 1), (1, k)])), Window(random.randint(0, 4), 1, 1, 0, 0)
+    for verb in range(3):
+        results = n if verb else 1
+        data, out = out_view(results, narrow, k)
+        status, first = pushed(ctx, verb, text, a, k, n, options, out)
+        if not fine(ctx, status, text):
+            return
+        for r, rows in enumerate(sequences):
+            got = values_of(data, k * results, narrow)[r * results: (r + 1) * results]
+            for i in range(first if verb == 1 else 0, results):
+                part = rows[: i + 1] if verb == 1 else rows[max(0, i - options.before): i + 2] if verb else rows
+                same(got[i], expected(op, ddof, part, narrow), "many", verb, text, dtype, "row", r, i, part)
+
+
 def merged(ctx, parts, text):
     """Merges fragments in any order, some through their bytes; returns the bytes of the whole."""
     random.shuffle(parts)
@@ -350,8 +414,6 @@ def loaded(ctx, data, text):
 
 def fragments(case):
     op, text, ddof, dtype, narrow, inputs = pick()
-    if op in ("mean", "nanmean") and dtype[0] not in "iu":
-        return  # a tally_exact
     ctx, k, n = contexts[case & 1], random.choice([1, 1, 3]), random.choice([0, 1, 12, 50])
     a, size = Input(n * k, inputs, random.choice(KINDS), dtype, random.random() < 0.3), struct.calcsize(FORMAT[dtype])
     sequences = a.shape(k, n, n, 1)
@@ -462,6 +524,65 @@ def checked(case):
         tally.tally_stream_close(s)
 
 
+def checked_parts(case):
+    """sum:checked of many sequences: streams, fragments and groups."""
+    dtype, kind = random.choice(["i64", "u64", "i32", "u8", "i64", "u64"]), random.choice(["edge", "wide", "small"])
+    ctx, k, n, op = contexts[case & 1], random.choice([1, 2, 5]), random.choice([1, 4, 20]), b"sum:checked"
+    a = Input(n * k, 1, kind, dtype, random.random() < 0.3)
+    way = random.choice([(n, 1), (1, k)])
+    sequences = [[r[0] if r else 0 for r in rows] for rows in a.shape(k, n, *way)]
+    code, which = NAMES.index("u64" if dtype[0] == "u" else "i64") + 1, " of sequence %d is" if k > 1 else " is%.0s"
+    before, after = random.randint(0, 3), random.randint(0, 2)
+    sums = [[[sum(x)] for x in sequences],
+            [[sum(x[: i + 1]) for i in range(n)] for x in sequences],
+            [[sum(x[max(0, i - before): i + after + 1]) for i in range(n)] for x in sequences]]
+    for verb in range(3):
+        results = n if verb else 1
+        out = c.create_string_buffer(8 * k * results)
+        view = View(c.cast(out, c.c_void_p), code, k, results, results, 1, None, None, 0, None)
+        status, first = pushed(ctx, verb, op, a, k, n, Window(before, after, 1, 0, 0), view)
+        for x in sums[1] if verb == 1 else []:
+            x[:first] = [None] * first
+        if verb == 0:
+            judged(ctx, status, "the sum" + which, [x[0] for x in sums[0]], dtype, out, "rows")
+        else:
+            said = judge_many(ctx, status, sums[verb], dtype, out)
+            same(float(said), 1.0, "checked", verb, dtype, tally.tally_error(ctx), status, sums[verb], first)
+    parts, out = [], c.create_string_buffer(8 * k)
+    for start, _ in pieces(a, n, 9):
+        parts.append(c.c_void_p())
+        fine(ctx, tally.tally_fragment_of_view(ctx, op, c.byref(a.view), c.c_int64(start), c.byref(parts[-1])), op)
+    whole = merged(ctx, parts, op)
+    status = tally.tally_fragment_result(whole, out)
+    judged(ctx, status, "the sum" + which, [x[0] for x in sums[0]], dtype, out, "merged")
+    tally.tally_fragment_free(whole)
+    if a.view.valid or way != (n, 1):
+        return
+    s, x = c.c_void_p(), [v for row in sequences for v in row]
+    codes, out = [random.randrange(k) for _ in x], c.create_string_buffer(8 * k)
+    fine(ctx, tally.tally_stream_reduce_groups(ctx, op, a.view.dtype, c.byref(s)), op)
+    for at, m in ((0, len(x) // 2), (len(x) // 2, len(x) - len(x) // 2)):
+        fine(ctx, tally.tally_stream_push_groups(
+            s, c.c_void_p(a.view.data + at * struct.calcsize(FORMAT[dtype])), (c.c_int32 * m)(*codes[at: at + m]),
+            c.c_int64(m), c.c_int64(k)), op)
+    judged(ctx, tally.tally_stream_finish(s, out, None), "the sum of group %d is",
+           [sum(v for v, g in zip(x, codes) if g == group) for group in range(k)], dtype, out, "groups")
+    tally.tally_stream_close(s)
+
+
+def judge_many(ctx, status, sums, dtype, out):
+    """Whether results of many sequences are the sums, or the status says one that does not fit, with its place."""
+    low, high = (0, 2 ** 64 - 1) if dtype[0] == "u" else (-2 ** 63, 2 ** 63 - 1)
+    flat = [v for x in sums for v in x]
+    wrong = [(r, i) for r, x in enumerate(sums) for i, v in enumerate(x) if v is not None and not low <= v <= high]
+    if not wrong:
+        got = struct.unpack("<%d%s" % (len(flat), "Q" if dtype[0] == "u" else "q"), bytes(out))
+        return not status and all(v is None or v == w for v, w in zip(flat, got))
+    said = tally.tally_error(ctx).decode()
+    return status and any("number %d%s is %d, and 64 bits hold" % (
+        i, " of sequence %d" % r if len(sums) > 1 else "", sums[r][i]) in said for r, i in wrong)
+
+
 def refused(op, words, call=None):
     """A call that is refused in words."""
     global checks, failed
@@ -480,19 +601,15 @@ refused(b"mean:checked", "the suffix :checked is for sums of integers")
 refused(b"sum:checked:exact", "the suffix :checked is for sums of integers")
 refused(b"max:exact", "the suffix :exact is for")
 refused(b"sum:exact", "integers are added exactly without the suffix")
-refused(b"sum:checked", "fragments do not take", lambda: tally.tally_fragment_make(
-    contexts[0], b"sum:checked", 7, None, c.c_int64(0), c.c_int64(0), c.byref(f)))
-refused(b"sum:checked", "streams of groups do not take", lambda: tally.tally_stream_reduce_groups(
-    contexts[0], b"sum:checked", 7, c.byref(f)))
-refused(b"sum:checked", "streams of many sequences do not take", lambda: tally.tally_stream_reduce_rows(
-    contexts[0], b"sum:checked", 7, c.c_int64(3), c.byref(f)))
 for case in range(cases):
     reduction(case)
     checked(case)
     if case % 4 == 0:
         series(case)
         stream(case)
+        many(case)
         fragments(case)
+        checked_parts(case)
 for dtype, kind in (("f64", "near"), ("f64", "wide"), ("f32", "near"), ("i64", "near"), ("f64", "holes"),
                     ("u64", "wide")):
     long(dtype, kind, 9001, random.random() < 0.3)

@@ -447,6 +447,11 @@ if [ -w /dev/full ]; then
     [ $? -eq 1 ] && grep -q 'No space left' "$work/err"
     verdict 'scan to /dev/full' $? "$(cat "$work/err")"
 fi
+# pipes and devices get text, and /dev/stdout is standard output
+ok 'seq 3 | tally scan sum -o /dev/null; seq 3 | tally reduce sum -o /dev/null' ''
+ok 'seq 3 | tally scan sum -o /dev/stdout | tail -n 1; seq 3 | tally reduce sum -o /dev/fd/1 >to.out; cat to.out' $'6\n6'
+ok 'mkfifo pipe; cat pipe & seq 3 | tally scan sum -o pipe; wait' $'1\n3\n6'
+ok 'seq 3 | tally scan sum -o /dev/fd/3 3>3.out && cat 3.out' $'1\n3\n6'
 bad 141 'seq 3000000 | tally scan sum | head -n 1 >/dev/null; exit ${PIPESTATUS[1]}' ''
 bad 141 '(sleep 0.3; exec tally ops) | true; exit ${PIPESTATUS[0]}' ''
 bash -c 'tally reduce sum a.txt >&-' >"$work/out" 2>"$work/err"

@@ -165,11 +165,18 @@ bad 2 "tally scan valid g.txt" "tally: operator 'valid' is for \`tally reduce\`"
 
 # ---- scan and window in slabs ----
 for verb in 'scan nansum,count' 'scan nansum --exclusive' 'scan max --init 3' 'window nansum,max -w 3' 'window nanmean -w 3 --center --edges shrink' \
-            'window nanmax -w 2 --edges valid --min-count 1 --empty NA' 'window nanminmax -w 9' 'window last --after 2 --edges valid'; do
+            'window nanmax -w 2 --edges valid --min-count 1 --empty NA' 'window nanminmax -w 9' 'window last --after 2 --edges valid' 'window nanvar:exact,nansum:exact -w 3 --edges shrink'; do
     for to in '--to csv' '--hex'; do same "tally $verb $to --axis time --memory 1 $g" "tally $verb $to --axis time $g"; done
     case $verb in *NA*) continue ;; esac
     same "tally $verb --axis time --memory 1 $g -o a.nc && ncdump a.nc | grep -v history" "tally $verb --axis time $g -o a.nc && ncdump a.nc | grep -v history"
 done
+
+# of exact statistics, where their sums need less memory than the array
+LC_ALL=C awk 'BEGIN { print "netcdf e { dimensions: t = 900 ; x = 2 ; variables: double v(t, x) ; data: v = "
+    for (i = 0; i < 1800; i++) printf "%s%.17g", i ? ", " : "", i * 7 % 1000 / 7
+    print "; }" }' >exact.cdl
+ncgen -o exact.nc exact.cdl || exit 1
+same "tally scan var:exact,sum:exact --hex --axis t --memory 1 exact.nc" "tally scan var:exact,sum:exact --hex --axis t exact.nc"
 
 # ---- many cells by groups: read group after group, in the order of the file, or whole ----
 # 40 steps of 600 packed cells, each eleventh missing, in 3 groups of 12 to 14 steps

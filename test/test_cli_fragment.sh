@@ -135,10 +135,15 @@ bad 1 'tally fragment merge a.frag all.state -o no' \
     'tally: all.state: a fragment and the state of an exact sum do not merge: a.frag is a fragment'
 bad 1 'head -c 576 /dev/zero | tr "\000" "\377" >bad.state; tally fragment result bad.state' \
     'tally: bad.state: it is no fragment and no exact sum: it says that it has fewer than 0 values: the state is damaged'
-bad 2 "$make sum:exact p1.txt --start 300 -o no" \
-    'tally: sum:exact: its state is of one sequence, without a place in a longer one: no --start'
-bad 2 "$make nansum:exact p1.txt -o no" \
-    "tally: 'nansum:exact': the state of an exact sum is made with sum:exact or mean:exact"
+# with a place, of many sequences, or of another operator they are fragments
+ok "$make sum:exact p1.txt --start 0 -o placed.frag && tally fragment show placed.frag | head -n 1 | cut -d, -f1" 'sum:exact of f64'
+ok "$make sum:exact all.txt --shape 2x500 --axis 1 -o two.frag && tally fragment result two.frag --hex " \
+    "$(tally reduce sum:exact all.txt --shape 2x500 --axis 1 --hex)"
+ok "$make nansum:exact all.txt -o nan.frag && tally fragment result nan.frag --hex" "$(tally reduce nansum:exact all.txt --hex)"
+ok "printf '9223372036854775807\n' | $make sum:checked --dtype i64 -o m.frag && printf '1\n' | $make sum:checked --dtype i64 --start 1 -o 1.frag" ''
+bad 1 'tally fragment merge m.frag 1.frag -o over.frag && tally fragment result over.frag' \
+    'tally: over.frag: sum:checked: the sum is 9223372036854775808, and 64 bits hold -9223372036854775808..9223372036854775807'
+ok "printf -- '-1\n' | $make sum:checked --dtype i64 --start 2 -o 2.frag && tally fragment merge 2.frag over.frag -o fits.frag && tally fragment result fits.frag" 9223372036854775807
 bad 2 'tally fragment result a.frag mean' 'tally: `tally fragment result F` takes one fragment, and there are 2'
 
 # ---- examples/batch.sh: one job is lost, found by its number, run again ----

@@ -152,6 +152,66 @@ static void known_quotients(tally *ctx, tally_dtype dtype)
     }
 }
 
+/* A scan that begins with an initial value goes on after a fragment of the first elements of each
+ * row. pairs: the elements are also the second input. */
+static void goes_on(tally *ctx, const char *op, const tally_view *all, const void *init, int pairs)
+{
+    const tally_scan_options o = {.init = init};
+    const int64_t n = all->n, begin = n / 3;
+    char whole[48], parts[48];
+    tally_view in[2] = {*all, *all}, head[2] = {*all, *all}, rest[2] = {*all, *all};
+    tally_view out = *all;
+    out.data = whole;
+    for (int k = 0; k < 2; k++) {
+        head[k].n = begin;
+        rest[k].n = n - begin;
+        rest[k].data = (char *)all->data + 8 * begin;
+    }
+    if (pairs) in[0].next = &in[1], head[0].next = &head[1], rest[0].next = &rest[1];
+    check_ok(ctx, tally_scan(ctx, op, in, &out, &o), op);
+
+    tally_stream *s = NULL;
+    tally_fragment *f = NULL;
+    out.n = n - begin;
+    out.data = parts + 8 * begin;
+    check_ok(ctx, tally_stream_scan_rows(ctx, op, all->dtype, all->rows, &o, &s), op);
+    check_ok(ctx, tally_fragment_of_view(ctx, op, head, 0, &f), op);
+    check_ok(ctx, tally_stream_resume(s, f), op);
+    check_ok(ctx, tally_stream_push_view(s, rest, &out), op);
+    for (int64_t r = 0; r < all->rows; r++)
+        check_same(parts + 8 * (r * n + begin), whole + 8 * (r * n + begin), n - begin, 8,
+                   "%s goes on, row %d of %d", op, (int)r, (int)all->rows);
+    tally_fragment_free(f);
+    tally_stream_close(s);
+}
+
+static void resumed(tally *ctx)
+{
+    double x[] = {1e100, 1, 2, -3, -1e100, 0.5}, init = 0.25;
+    int64_t whole[] = {INT64_MAX - 5, 1, 2, -3, -7, 9}, start = 2;
+    for (int rows = 1; rows < 3; rows++) {
+        const int64_t n = 6 / rows;
+        const tally_view of_x = {x, TALLY_F64, rows, n, n, 1, NULL},
+                         of_whole = {whole, TALLY_I64, rows, n, n, 1, NULL};
+        goes_on(ctx, "sum:exact", &of_x, &init, 0);
+        goes_on(ctx, "dot:exact", &of_x, &init, 1);
+        goes_on(ctx, "sum:checked", &of_whole, &start, 0);
+    }
+
+    /* sum and sum:checked have other states */
+    tally_fragment *sum, *checked;
+    tally_stream *s;
+    check_ok(ctx, tally_fragment_make(ctx, "sum", TALLY_I64, whole, 0, 2, &sum), "sum");
+    check_ok(ctx, tally_fragment_make(ctx, "sum:checked", TALLY_I64, whole, 2, 2, &checked), "sum");
+    check(tally_fragment_merge(sum, checked) == TALLY_INVALID, "merged: sum and sum:checked");
+    check(tally_fragment_merge(checked, sum) == TALLY_INVALID, "merged: sum:checked and sum");
+    check_ok(ctx, tally_stream_reduce(ctx, "sum:checked", TALLY_I64, &s), "stream");
+    check(tally_stream_resume(s, sum) == TALLY_INVALID, "resumed: sum:checked after sum");
+    tally_stream_close(s);
+    tally_fragment_free(sum);
+    tally_fragment_free(checked);
+}
+
 /* ---- arguments ---- */
 
 static void refused(tally *ctx, tally_status status, tally_status wanted, const char *words)
@@ -164,7 +224,6 @@ static void errors(tally *ctx)
 {
     double r = 7;
     tally_exact s;
-    tally_fragment *f;
     tally_view i = tally_flat(&r, TALLY_I64, 1), v = tally_flat(NULL, TALLY_F64, 3);
     tally_exact_init(&s);
     refused(ctx, tally_reduce(ctx, "sum:exact", &i, &r), TALLY_UNSUPPORTED,
@@ -176,8 +235,6 @@ static void errors(tally *ctx)
             "must be sum:exact");
     refused(ctx, tally_reduce(ctx, "sum:exactly", &i, &r), TALLY_INVALID,
             "its suffixes are :f64 and :exact");
-    refused(ctx, tally_fragment_make(ctx, "sum:exact", TALLY_F64, &r, 0, 1, &f), TALLY_UNSUPPORTED,
-            "tally_exact");
     refused(ctx, tally_exact_add(ctx, NULL, &i), TALLY_INVALID, "sum is NULL");
     refused(ctx, tally_exact_add(ctx, &s, NULL), TALLY_INVALID, "x is NULL");
     refused(ctx, tally_exact_add(ctx, &s, &v), TALLY_INVALID, "x->data is NULL");
@@ -324,6 +381,7 @@ int main(void)
         known_quotients(ctx, TALLY_F32);
         known_quotients(ctx, TALLY_F64);
         errors(ctx);
+        resumed(ctx);
         tally_close(ctx);
         tally_close(many);
     }

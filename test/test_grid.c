@@ -26,8 +26,6 @@ static void misuse(void)
     check(!s, "a stream of a failure");
     says(tally_stream_reduce_rows(ctx, "sum", TALLY_F32, (int64_t)1 << 54, &s), TALLY_INVALID,
          "rows is");
-    says(tally_stream_reduce_rows(ctx, "sum:exact", TALLY_F32, 3, &s), TALLY_UNSUPPORTED,
-         "tally_exact_add");
     says(tally_stream_reduce_rows(ctx, "summ", TALLY_F32, 3, &s), TALLY_INVALID, "'summ'");
     check(tally_stream_reduce_rows(NULL, "sum", TALLY_F32, 3, &s) == TALLY_INVALID, "ctx NULL");
     check(tally_stream_reduce_rows(ctx, "sum", TALLY_F32, 3, NULL) == TALLY_INVALID, "stream NULL");
@@ -124,7 +122,6 @@ static void misuse(void)
     check(!b, "a fragment of a failure");
     says(tally_fragment_of_view(ctx, "sum", &v, -1, &b), TALLY_INVALID, "start -1");
     says(tally_fragment_of_view(ctx, "sum", &v, (int64_t)1 << 61, &b), TALLY_INVALID, "start");
-    says(tally_fragment_of_view(ctx, "sum:exact", &v, 0, &b), TALLY_UNSUPPORTED, "tally_exact");
     w = tally_segments(x, TALLY_F32, offsets, 10);
     says(tally_fragment_of_view(ctx, "sum", &w, 0, &b), TALLY_INVALID, "x->offsets is given");
     w = v;

@@ -169,12 +169,7 @@ def _is_column(object):
 def _encode(column, keep):
     """The codes of a column, the row of each one's first key, and whether keys are missing."""
     plain, kind, absent = _plain(column)
-    try:
-        return _core.encode(plain, kind, absent, keep)
-    except TypeError as wrong:
-        if kind != "objects":
-            raise
-        raise TypeError(f"by has a value that is no key: {wrong}") from None
+    return _core.encode(plain, kind, absent, keep)
 
 
 _NAT = -(1 << 63)

@@ -254,26 +254,18 @@ class _Reduction:
 
     def __init__(self, op, column):
         self._op, self._column, self._at = op, column, 0
-        self._parts, self._exact = None, None
+        self._parts = None
         nothing = [np.empty(0, dtype) for dtype in column.dtypes]
         second = nothing[1] if len(nothing) == 2 else None
         self._type = np.asarray(_core.reduce(op, nothing[0], None, False, None, None, second, None)).dtype
-        if "exact" in op.split(":")[1:] and second is None:
-            self._exact = tally.Exact()
 
     def push(self, batch):
         x, *second = self._column.of(batch)
-        if self._exact is not None:
-            self._exact.add(x)
-            return
         part = tally.Fragment(self._op, x, self._at, next=second[0] if second else None)
         self._parts = part if self._parts is None else self._parts + part
         self._at += len(x)
 
     def result(self):
-        if self._exact is not None:
-            value = self._exact.mean if "mean" in self._op else self._exact.sum
-            return np.asarray(value(dtype=str(self._type), skipna=self._op.startswith("nan")), self._type)
         return np.asarray(self._parts.result(), self._type)
 
 

@@ -14,11 +14,19 @@ __all__ = ["writer"]
 _ENDINGS = {".txt": "text", ".csv": "csv", ".tsv": "tsv"}
 _ENDINGS |= {".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow"}
 
+_STANDARD = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
+
+
+def _is_device(path):
+    """Is it a pipe, a device or the like? Then text is what it gets. A folder is refused later."""
+    return path.startswith("/dev/") or (os.path.exists(path) and not os.path.isfile(path))
+
 
 def writer(arguments, head):
     """A context manager with write(table), a dictionary of columns."""
-    path = None if arguments.output == "-" else arguments.output  # - is standard output
-    to = arguments.to or ("text" if path is None else _ENDINGS.get(os.path.splitext(path)[1].lower()))
+    path = None if arguments.output in _STANDARD else arguments.output
+    named = _ENDINGS.get(os.path.splitext(path or "")[1].lower())
+    to = arguments.to or named or ("text" if path is None or _is_device(path) else None)
     if to is None:
         raise ValueError(f"--output {path}: its ending says no format ({', '.join(_ENDINGS)}); name it: --to text")
     if to in ("parquet", "arrow"):

@@ -23,12 +23,6 @@ int tl_is_checked(const char *op)
     return at && (!at[8] || at[8] == ':');
 }
 
-tally_status tl_refuse_checked(tally *ctx, const char *op, const char *those)
-{
-    if (!tl_is_checked(op)) return TALLY_OK;
-    return tl_unsupported(ctx, "op is '%.60s': %s do not take the suffix :checked", op, those);
-}
-
 /* ---- elements ---- */
 
 /* Elements of one sequence. */
@@ -213,28 +207,66 @@ tally_status tl_check_sums(tally *ctx, const char *op, const tl_call *call, cons
     return status;
 }
 
-/* ---- streams ---- */
+/* ---- streams and fragments ---- */
 
-tally_status tl_checked_add(tally *ctx, tl_checked *c, const tally_view *in, int scans)
+/* Adds row r. write: writes the running totals to `to`; else the first that does not fit is
+ * refused, and the total does not change. */
+static tally_status add_row(tally *ctx, tl_total *total, const tally_view *in, int64_t r,
+                            const tl_running *running, char *to)
 {
-    assert(in->rows == 1 && !in->offsets);
-    tl_host_copies copies = {.ctx = ctx};
-    tally_view here = *in, none = {0};
-    tally_status status = tl_inputs_bring(&copies, &here, &none);
-    const line l = row_of(&here, 0);
-
-    for (int64_t i = 0; i < l.n && !status; i++) {
-        c->total += number(&l, i);
-        c->elements++;
-        if (scans && !fits(c->total, l.dtype))
-            status = refuse_at(ctx, "running sum", c->elements - 1, -1, c->total, l.dtype);
+    const line l = row_of(in, r);
+    const int64_t stride = running ? running->out->stride : 0;
+    tl_total sum = *total;
+    for (int64_t i = 0; i < l.n; i++) {
+        const tl_total next = sum + number(&l, i),
+                       result = running && running->exclusive ? sum : next;
+        sum = next;
+        if (!running) continue;
+        if (to)
+            memcpy(to + i * stride * 8, &result, 8); /* the low 64 bits */
+        else if (!fits(result, l.dtype))
+            return refuse_at(ctx, "running sum", running->first + i, in->rows > 1 ? r : -1, result,
+                             l.dtype);
     }
-
-    tl_host_close(&copies);
-    return status;
+    if (to || !running) *total = sum;
+    return TALLY_OK;
 }
 
-tally_status tl_checked_end(tally *ctx, const tl_checked *c, tally_dtype dtype)
+tally_status tl_totals_add(tally *ctx, tl_total *totals, const tally_view *in,
+                           const tl_running *running)
 {
-    return fits(c->total, dtype) ? TALLY_OK : refuse(ctx, "the sum", c->total, dtype);
+    assert(!in->offsets);
+    tl_host_copies copies = {.ctx = ctx};
+    tally_view here = *in, none = {0}, out = running ? *running->out : none;
+    tally_status status = tl_on_processors(ctx, NULL, "in", "sum:checked", in->rows * in->n);
+    if (!status) status = tl_inputs_bring(&copies, &here, &none);
+    if (!status && running) status = tl_host_view(&copies, &out, 8, 1);
+
+    for (int writes = !running; writes < 2; writes++)
+        for (int64_t r = 0; r < in->rows && !status; r++)
+            status = add_row(ctx, &totals[r], &here, r, running,
+                             writes && running ? (char *)out.data + r * out.row_stride * 8 : NULL);
+    return tl_host_end(&copies, status);
+}
+
+void tl_totals_of_groups(tl_total *totals, tally_dtype dtype, const void *x, const int32_t *codes,
+                         int64_t n)
+{
+    const tally_view in = tally_flat(x, dtype, n);
+    const line l = row_of(&in, 0);
+    for (int64_t i = 0; i < n; i++) totals[codes[i]] += number(&l, i);
+}
+
+tally_status tl_totals_result(tally *ctx, const tl_total *totals, int64_t count, tally_dtype dtype,
+                              const char *of, void *out)
+{
+    char place[64] = "the sum";
+    for (int64_t r = 0; r < count; r++) {
+        if (fits(totals[r], dtype)) continue;
+        if (count > 1 || *of == 'g')
+            snprintf(place, sizeof place, "the sum of %s %lld", of, (long long)r);
+        return refuse(ctx, place, totals[r], dtype);
+    }
+    for (int64_t r = 0; r < count; r++) memcpy((int64_t *)out + r, &totals[r], sizeof(int64_t));
+    return TALLY_OK;
 }

@@ -11,25 +11,34 @@
 /* Is the operator NAME:checked? */
 int tl_is_checked(const char *op);
 
-/* Refuses it for `what`, which cannot check sums. */
-tally_status tl_refuse_checked(tally *ctx, const char *op, const char *what);
-
 /* Checks a call of `op`, which may be any operator, on views that may be wrong (then it does
  * nothing) and in memory of any kind. call: verb, in, scan, window. ranges: NULL, or those of one
  * sequence. A result that does not fit is TALLY_BAD_DATA; the sentence names its place. */
 tally_status tl_check_sums(tally *ctx, const char *op, const tl_call *call,
                            const tl_ranges *ranges);
 
-/* What a stream has added. */
-typedef struct tl_checked {
-    __int128 total;
-    int64_t elements;
-} tl_checked;
+/* Streams and fragments keep the total of each sequence or group. */
+typedef __int128 tl_total;
 
-/* Adds a checked view of one sequence. scans: every running sum must fit. */
-tally_status tl_checked_add(tally *ctx, tl_checked *c, const tally_view *in, int scans);
+/* A scan: its results are the running totals. first: the number of the next element. */
+typedef struct tl_running {
+    const tally_view *out;
+    int exclusive;
+    int64_t first;
+} tl_running;
 
-/* Checks the total. */
-tally_status tl_checked_end(tally *ctx, const tl_checked *c, tally_dtype dtype);
+/* Adds a checked view of memory of any kind. running: NULL, or a scan, of which every result must
+ * fit; else nothing changes. */
+tally_status tl_totals_add(tally *ctx, tl_total *totals, const tally_view *in,
+                           const tl_running *running);
+
+/* Adds n dense elements in host memory to the totals of their groups. */
+void tl_totals_of_groups(tl_total *totals, tally_dtype dtype, const void *x, const int32_t *codes,
+                         int64_t n);
+
+/* Writes totals of type `dtype`, if all of them fit, to host memory. of: what each belongs to, as
+ * "sequence". */
+tally_status tl_totals_result(tally *ctx, const tl_total *totals, int64_t count, tally_dtype dtype,
+                              const char *of, void *out);
 
 #endif

@@ -14,11 +14,10 @@
 #include <stddef.h>
 
 enum {
-    DIGITS_MOST = 136,      /* after the last digit of a product, 129 + 5 */
-    OF_VALUE = 4,           /* 53 bits shifted by 0..31, and a digit for carries */
-    OF_PRODUCT = 6,         /* 106 bits shifted by 0..31, and a digit for carries */
-    WAITING_MOST = 1 << 29, /* values below 2^32, in a digit of 63 bits */
-    UNIT = -TL_EXACT_UNIT
+    DIGITS_MOST = 136,     /* after the last digit of a product, 129 + 5 */
+    OF_VALUE = 4,          /* 53 bits shifted by 0..31, and a digit for carries */
+    OF_PRODUCT = 6,        /* 106 bits shifted by 0..31, and a digit for carries */
+    WAITING_MOST = 1 << 29 /* values below 2^32, in a digit of 63 bits */
 };
 
 /* The limit of a valid digit: two such digits and WAITING_MOST values fit 64 bits. */
@@ -75,7 +74,7 @@ static inline int32_t cover(tally_digits *d, int from, int to)
     return d->first <= from && to <= d->first + d->used ? 0 : extend(d, from, to);
 }
 
-/* Adds value 2^(at + UNIT), negated if s is -1; s is 0 or -1. */
+/* Adds value 2^(at - TL_EXACT_UNIT), negated if s is -1; s is 0 or -1. */
 static inline void add_at(tally_digits *d, uint64_t value, int at, int64_t s)
 {
     const unsigned __int128 v = (unsigned __int128)value << (at & 31);
@@ -91,34 +90,21 @@ static void count(tally_digits *d, int64_t *which, int sign)
     d->count = wrapped(d->count, sign);
 }
 
-/* Splits x into m 2^(*at + UNIT) and its sign. Returns 0 if x is not finite. */
-static inline int parts(double x, uint64_t *m, int *at, int64_t *s)
-{
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    const int exponent = (int)(bits >> 52) & 2047;
-    *m = (bits & (((uint64_t)1 << 52) - 1)) | (uint64_t)(exponent != 0) << 52;
-    *at = 32 * TL_EXACT_LOW + (exponent ? exponent - 1 : 0);
-    *s = (int64_t)bits >> 63;
-    return exponent != 2047;
-}
-
 int32_t tally_digits_add(tally_digits *d, double x, int sign)
 {
     uint64_t m;
-    int at;
-
-    int64_t s;
-    if (__builtin_expect(!parts(x, &m, &at, &s), 0)) {
-        count(d, x != x ? &d->nan : s ? &d->minus : &d->plus, sign);
+    int at, negative;
+    if (__builtin_expect(!tl_exact_split(x, &m, &at, &negative), 0)) {
+        count(d, x != x ? &d->nan : negative ? &d->minus : &d->plus, sign);
         return 0;
     }
 
+    at += 32 * TL_EXACT_LOW;
     const int from = at >> 5;
     if (m) {
         const int32_t error = cover(d, from, from + OF_VALUE);
         if (error) return error;
-        add_at(d, m, at, s ^ (sign >> 1));
+        add_at(d, m, at, -(int64_t)negative ^ (sign >> 1));
         if (++d->waiting >= WAITING_MOST) carry(d);
     }
 
@@ -129,10 +115,9 @@ int32_t tally_digits_add(tally_digits *d, double x, int sign)
 int32_t tally_digits_add_product(tally_digits *d, double x, double y, int sign)
 {
     uint64_t m[2];
-    int at[2];
-    int64_t s[2];
-
-    const int finite = parts(x, &m[0], &at[0], &s[0]) & parts(y, &m[1], &at[1], &s[1]);
+    int at[2], s[2];
+    const int finite =
+        tl_exact_split(x, &m[0], &at[0], &s[0]) & tl_exact_split(y, &m[1], &at[1], &s[1]);
     if (__builtin_expect(!finite, 0)) {
         if (x != x || y != y) {
             count(d, &d->nan, sign);
@@ -146,11 +131,11 @@ int32_t tally_digits_add_product(tally_digits *d, double x, double y, int sign)
         if (none || minus) d->minus = wrapped(d->minus, sign);
     } else if (m[0] && m[1]) {
         const unsigned __int128 product = (unsigned __int128)m[0] * m[1];
-        const int low = at[0] + at[1] - TL_EXACT_UNIT, from = low >> 5;
+        const int low = at[0] + at[1] + TL_EXACT_UNIT - 2 * 1074, from = low >> 5;
         const int32_t error = cover(d, from, from + OF_PRODUCT);
         if (error) return error;
 
-        const int64_t both = s[0] ^ s[1] ^ (sign >> 1);
+        const int64_t both = -(int64_t)(s[0] ^ s[1]) ^ (sign >> 1);
         add_at(d, (uint64_t)product & (((uint64_t)1 << 53) - 1), low, both);
         add_at(d, (uint64_t)(product >> 53), low + 53, both);
         d->waiting += 2;
@@ -287,55 +272,28 @@ int tally_statistic_needs(tally_statistic which)
     return (unsigned)which < STATISTICS ? statistics[which].what.needs : 0;
 }
 
-/* A sum or a mean, with the value that tally_exact_value gives. */
-static void value_alone(const tally_digits *d, const char *name, tally_dtype dtype, void *value)
-{
-    tl_exact e;
-    const tl_scalar *const op = tl_exact_find(name, strlen(name), dtype, dtype, NULL, NULL);
-    open_bins(d, &e);
-    tl_exact_lower(&e, tl_exact_form_of(op), 0, value);
-}
-
-/* A statistic of infinite or NaN values. */
-static void value_special(tl_statistic what, const tally_sums *sums, tally_dtype dtype, void *value)
-{
-    double a, b;
-    if (what.quotient != TL_XY_OVER_Y) return; /* NaN */
-    value_alone(sums->xy, "sum", TALLY_F64, &a);
-    value_alone(sums->y, "sum", TALLY_F64, &b);
-    tl_statistic_divide(a, b, dtype, value);
-}
-
 int tally_statistic_value(tally_statistic which, const tally_sums *sums, tally_dtype dtype,
                           void *value)
 {
     const int needs = tally_statistic_needs(which);
     if (!needs || !sums || !value || (dtype != TALLY_F32 && dtype != TALLY_F64)) return 0;
 
-    const tally_digits *const given[] = {sums->x, sums->y, sums->xx, sums->yy, sums->xy},
-                              *some = NULL;
-    tl_number sum[TL_SUMS];
-    int special = 0;
+    const tally_digits *const given[] = {sums->x, sums->y, sums->xx, sums->yy, sums->xy};
+    const int ddof = statistics[which].ddof;
+    tl_exact_form form = {.scalar = {.out = dtype}, .what = statistics[which].what};
+    tl_exact e[TL_SUMS];
+    int64_t nan = 0, count = 0;
     tl_statistic_nan(dtype, value);
 
     for (int k = 0; k < TL_SUMS; k++) {
         if (!(needs >> k & 1)) continue;
-        if (!(some = given[k])) return 0;
-        tl_number_of_digits(&sum[k], digits_in(some), some->used, 32 * some->first + UNIT);
-        special |= some->nan || some->plus || some->minus;
+        if (!given[k]) return 0;
+        open_bins(given[k], &e[form.sums++]);
+        nan |= given[k]->nan;
+        count = given[k]->count;
     }
 
-    const tl_statistic what = statistics[which].what;
-    const int ddof = statistics[which].ddof;
-    if (some->count <= ddof) return 0;
-
-    if (what.quotient == TL_ALONE || what.quotient == TL_OVER_COUNT) {
-        value_alone(some, what.quotient == TL_ALONE ? "sum" : "mean", dtype, value);
-    } else if (special) {
-        value_special(what, sums, dtype, value);
-    } else {
-        return tl_statistic_value(what, sum, some->count, ddof, dtype, value);
-    }
-
-    return 1;
+    e[0].nan = nan;
+    e[0].count = count;
+    return count > ddof && tl_exact_lower(e, &form, ddof, value);
 }

@@ -16,36 +16,27 @@ void tally_exact_init(tally_exact *sum)
     if (sum) *sum = (tally_exact){{0}};
 }
 
-/* The plan of sum:exact on x->dtype. Without a context it runs on the calling thread. */
-static tally_status plan_of(tally *ctx, const tally_view *x, tl_plan *plan)
+/* Adds the elements of a view on the calling thread. */
+static tally_status add_alone(const tally_view *x, tl_exact *sum)
 {
-    if (ctx) return tl_plan_of(ctx, "sum:exact", x->dtype, plan);
     const tl_scalar *op;
     tl_par par;
-    tally_status status = tl_resolve(NULL, "sum:exact", x->dtype, &op, &par);
-    if (!status) tl_plan_kernels(plan, op, par, tl_isa_widest());
-    return status;
-}
-
-/* Adds all elements of a checked view. */
-static void add_all(tl_exact *e, const tl_plan *plan, int threads, const tally_view *x)
-{
-    assert(threads >= 1);
-    assert(plan->exact);
-    const int64_t bytes = plan->op->elem_bytes;
+    tl_plan plan;
     int64_t n;
-    if (!x->offsets && x->stride == 1 && x->row_stride == x->n) { /* all elements are adjacent */
-        tl_exact_slab(e, plan, threads, x->data, x->rows * x->n);
-        return;
-    }
+    tally_status status = tl_resolve(NULL, "sum:exact", x->dtype, &op, &par);
+    if (!status) status = tl_view_check(NULL, x, "x", op->elem_bytes);
+    if (status) return status;
 
-    for (int64_t r = 0; r < x->rows; r++) {
-        const char *at = tl_view_row(x, r, bytes, &n);
-        if (x->stride == 1)
-            tl_exact_slab(e, plan, threads, at, n);
-        else
-            tl_exact_add(e, plan, at, x->stride, n);
+    tally_view v = *x;
+    tl_view_normal(&v);
+    tl_plan_kernels(&plan, op, par, tl_isa_widest());
+    tl_fp fp = tl_fp_enter();
+    for (int64_t r = 0; r < v.rows; r++) {
+        const char *const at = tl_view_row(&v, r, op->elem_bytes, &n);
+        tl_exact_add(sum, &plan, at, v.stride, n);
     }
+    tl_fp_leave(fp);
+    return TALLY_OK;
 }
 
 static tally_status change(tally *ctx, tally_exact *sum, const tally_view *x, int sign)
@@ -54,35 +45,11 @@ static tally_status change(tally *ctx, tally_exact *sum, const tally_view *x, in
     if (!sum) return tl_invalid(ctx, "sum is NULL: must be begun with tally_exact_init");
     if (!x) return tl_invalid(ctx, "x is NULL: must be a view");
 
-    tl_plan plan;
-    tally_view view = *x;
     tl_exact all, more;
-    tl_host_copies copies = {.ctx = ctx};
     tally_status status = tl_on_processors(ctx, sum, "sum", what, 0);
     if (status) return status;
     tl_exact_begin(&more, 1);
-
-    if (ctx && tl_has_inputs(x)) {
-        status = tl_inputs_exact(ctx, x, &more);
-    } else {
-        status = plan_of(ctx, x, &plan);
-        if (!status && ctx) status = tl_host_offsets(&copies, "x", &view);
-        if (!status) status = tl_view_check(ctx, &view, "x", plan.op->elem_bytes);
-        if (!status) tl_view_normal(&view);
-        const int64_t elements = status         ? 0
-                                 : view.offsets ? view.offsets[view.rows] - view.offsets[0]
-                                                : view.rows * view.n;
-        if (ctx && elements) status = tl_on_processors(ctx, NULL, "x", what, elements);
-        if (ctx && elements && !status)
-            status = tl_host_view(&copies, &view, plan.op->elem_bytes, 0);
-        if (elements && !status) {
-            tl_fp fp = tl_fp_enter();
-            add_all(&more, &plan, ctx ? tally_threads(ctx) : 1, &view);
-            tl_fp_leave(fp);
-        }
-    }
-
-    tl_host_close(&copies);
+    status = ctx ? tl_inputs_exact(ctx, x, &more) : add_alone(x, &more);
     if (status) return status;
 
     tl_exact_unpack(&all, sum);

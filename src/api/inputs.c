@@ -5,6 +5,7 @@
 #include "inputs.h"
 #include "checks.h"
 #include "context/operators.h"
+#include "context/threads.h"
 #include "context/view.h"
 #include "cpu/exact/exact.h"
 #include "cpu/inputs/inputs.h"
@@ -229,6 +230,11 @@ tally_status tl_inputs_ranges(tally *ctx, const char *op, const tally_view *in,
 
 /* ---- exact sums ---- */
 
+enum {
+    ROWS = 64,       /* rows of a chunk */
+    COPIED = 1 << 20 /* elements that are copied at a time, if rows are shorter */
+};
+
 /* Adds all elements of the job to an exact sum. */
 static tally_status add_exactly(tl_job *j, tl_exact *sum)
 {
@@ -240,9 +246,11 @@ static tally_status add_exactly(tl_job *j, tl_exact *sum)
     if (!status) status = tl_job_prepare(j, NULL, 0);
 
     /* the elements of a row are dense, gathered or in place */
-    for (int64_t r = 0; r < j->ready.work.rows && !status; r++) {
+    tally_view *const all = &j->ready.work;
+    if (!all->offsets && all->row_stride == all->n) all->n *= all->rows, all->rows = 1;
+    for (int64_t r = 0; r < all->rows && !status; r++) {
         int64_t n;
-        const char *at = tl_view_row(&j->ready.work, r, j->ready.plan.op->elem_bytes, &n);
+        const char *at = tl_view_row(all, r, j->ready.plan.op->elem_bytes, &n);
         tl_exact_slab(sum, &j->ready.plan, tally_threads(j->ctx), at, n);
     }
 
@@ -250,39 +258,88 @@ static tally_status add_exactly(tl_job *j, tl_exact *sum)
     return status;
 }
 
-tally_status tl_inputs_exact_of(tally *ctx, const tl_plan *plan, const tally_view *x, tl_exact *sum)
+typedef struct {
+    const tl_job *job;
+    const tally_view *out; /* dense, of a scan; NULL: a reduction */
+    int exclusive, threads;
+    tl_exact *sum;
+} row_work;
+
+/* Adds rows of chunk k to their sums. */
+static void add_chunk(void *data, int64_t k)
 {
-    assert(plan->exact);
-    tl_job j;
-    tally_status status =
-        tl_job_open(&j, ctx, plan->op->file, &(tl_call){.plan = plan, .in = x}, 1);
-    if (!status) status = add_exactly(&j, sum);
-    tl_job_close(&j);
-    return status;
+    const row_work *const w = data;
+    const tl_plan *const plan = &w->job->ready.plan;
+    const tally_view *const in = &w->job->ready.work;
+    const int sums = tl_exact_form_of(plan->op)->sums;
+    int64_t n;
+
+    for (int64_t r = k * ROWS; r < in->rows && r < (k + 1) * ROWS; r++) {
+        const char *const x = tl_view_row(in, r, plan->op->elem_bytes, &n);
+        if (w->out)
+            tl_exact_scan_push(w->sum + r * sums, plan, w->exclusive, x, n,
+                               tl_view_row(w->out, r, plan->op->result_bytes, &n));
+        else
+            tl_exact_slab(w->sum + r * sums, plan, w->threads, x, n);
+    }
 }
 
-tally_status tl_inputs_exact_scan(tally *ctx, const tl_plan *plan, const tally_view *x,
-                                  const tally_view *out, int exclusive, tl_exact *sum)
+/* Adds the rows of a view, few enough that they may be copied. */
+static tally_status add_rows(tally *ctx, const tl_call *call, tl_exact *sum)
 {
-    assert(plan->exact);
     tl_job j;
-    tally_view dense = *out;
-    const tl_call call = {.plan = plan, .in = x, .out = out};
-    tally_status status = tl_job_open(&j, ctx, plan->op->file, &call, 1);
+    tally_view dense;
+    const tl_scalar *const op = call->plan->op;
+    tally_status status = tl_job_open(&j, ctx, op->file, call, 1);
     if (!status && has_elements(&j.in)) {
-        const int64_t bytes = plan->op->result_bytes;
+        row_work w = {&j, call->out ? &dense : NULL, call->out && call->scan->exclusive, 1, sum};
+        const int64_t chunks = (j.in.rows + ROWS - 1) / ROWS;
         tl_fp fp = tl_fp_enter();
         status = tl_job_prepare(&j, NULL, 0);
-        if (!status) status = dense_results(&j, out, bytes, &dense);
-        int64_t n = 0;
-        const char *const at =
-            status ? NULL : tl_view_row(&j.ready.work, 0, j.ready.plan.op->elem_bytes, &n);
-        if (!status) tl_exact_scan_push(sum, &j.ready.plan, exclusive, at, n, dense.data);
-        if (!status) scatter(&dense, out, bytes, 0);
+        if (!status && w.out) status = dense_results(&j, call->out, op->result_bytes, &dense);
+        if (!status && chunks == 1) {
+            w.threads = tally_threads(ctx);
+            add_chunk(&w, 0);
+        } else if (!status) {
+            tl_for(tally_threads(ctx), chunks, add_chunk, &w);
+        }
+        if (!status && w.out) scatter(&dense, call->out, op->result_bytes, 0);
         tl_fp_leave(fp);
     }
 
     tl_job_close(&j);
+    return status;
+}
+
+/* Rows r .. r + rows - 1 of *x, in view[0], and of its second input, if it has one, in view[1]. */
+static void take_rows(const tally_view *x, int64_t r, int64_t rows, tally_view view[2])
+{
+    assert(!x->offsets && rows <= x->rows - r);
+    const int count = x->next ? 2 : 1;
+    view[0] = *x;
+    if (x->next) view[1] = *x->next, view[0].next = &view[1];
+    for (tally_view *v = view; v < view + count; v++) {
+        v->data = tl_offset(v->data, r * v->row_stride * (int64_t)tally_dtype_size(v->dtype));
+        v->valid_offset += r * v->row_stride;
+        v->rows = rows;
+    }
+}
+
+tally_status tl_inputs_exact_rows(tally *ctx, const tl_plan *plan, const tally_view *x,
+                                  const tally_view *out, const tally_scan_options *scan,
+                                  tl_exact *sum)
+{
+    assert(plan->exact);
+    const int64_t most = x->n < COPIED ? COPIED / (x->n + !x->n) : 1;
+    tally_status status = TALLY_OK;
+    for (int64_t r = 0, rows; r < x->rows && !status; r += rows) {
+        tally_view in[2], to[2];
+        rows = x->rows - r < most ? x->rows - r : most;
+        take_rows(x, r, rows, in);
+        if (out) take_rows(out, r, rows, to);
+        const tl_call call = {.plan = plan, .in = in, .out = out ? to : NULL, .scan = scan};
+        status = add_rows(ctx, &call, sum + r * tl_exact_form_of(plan->op)->sums);
+    }
     return status;
 }
 

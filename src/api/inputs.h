@@ -26,13 +26,11 @@ tally_status tl_inputs_ranges(tally *ctx, const char *op, const tally_view *in,
  * refused. */
 tally_status tl_inputs_exact(tally *ctx, const tally_view *x, tl_exact *sum);
 
-/* The same for checked and normal views in host memory, and the operator of the plan. */
-tally_status tl_inputs_exact_of(tally *ctx, const tl_plan *plan, const tally_view *x,
-                                tl_exact *sum);
-
-/* Like tl_inputs_exact_of, for one sequence; also writes the running sums to out. */
-tally_status tl_inputs_exact_scan(tally *ctx, const tl_plan *plan, const tally_view *x,
-                                  const tally_view *out, int exclusive, tl_exact *sum);
+/* Adds each row of a checked and normal view in host memory to the sums of that row, for the
+ * operator of the plan. out: NULL, or gets the running results. */
+tally_status tl_inputs_exact_rows(tally *ctx, const tl_plan *plan, const tally_view *x,
+                                  const tally_view *out, const tally_scan_options *scan,
+                                  tl_exact *sum);
 
 /* ---- views (inputs_job.c) ---- */
 

@@ -107,10 +107,9 @@ static tally_status begin(split *s, tally *const *ctx, const char *op, const tal
         return tl_invalid(*ctx, "count is %d: must be 1..%d, the devices of the context", count,
                           t->count);
     tally_status status = tl_plan_of_host(*ctx, op, parts[0].dtype, plan);
-    if (!status) status = tl_refuse_checked(*ctx, op, "calls on parts");
-    if (!status && plan->exact)
-        status = tl_unsupported(
-            *ctx, "op is '%.60s': exact sums of parts are added by tally_exact_merge", op);
+    if (!status && (plan->exact || tl_is_checked(op)))
+        status =
+            tl_unsupported(*ctx, "op is '%.60s': make a fragment of each part, and merge them", op);
 
     for (int k = 0; !status && k < count; k++) {
         if (parts[k].dtype != parts[0].dtype)

@@ -48,24 +48,12 @@ void tl_exact_join(tl_exact *to, const tl_exact *from, int sums, int sign)
     }
 }
 
-/* The bits of x as an integer below 2^53, times 2^(*at - 1074). 0: x is not finite. */
-static int integer(double x, uint64_t *m, int *at, int *negative)
-{
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    const int exponent = (int)(bits >> 52) & 2047;
-    *negative = (int)(bits >> 63);
-    *m = (bits & (((uint64_t)1 << 52) - 1)) | (uint64_t)(exponent != 0) << 52;
-    *at = exponent ? exponent - 1 : 0;
-    return exponent != 2047;
-}
-
 void tl_exact_pair(tl_exact *e, double x, double y, int64_t sign)
 {
     uint64_t m[2];
     int at[2], negative[2];
-    const int finite =
-        integer(x, &m[0], &at[0], &negative[0]) & integer(y, &m[1], &at[1], &negative[1]);
+    const int finite = tl_exact_split(x, &m[0], &at[0], &negative[0]) &
+                       tl_exact_split(y, &m[1], &at[1], &negative[1]);
     int minus = negative[0] ^ negative[1];
 
     if (__builtin_expect(finite, 1)) {
@@ -161,7 +149,7 @@ static __attribute__((noinline)) int quotient(const tl_exact *e, tl_statistic wh
     return tl_statistic_value(what, sum, n, ddof, dtype, out);
 }
 
-void tl_exact_lower(const tl_exact *e, const tl_exact_form *form, double ddof, void *out)
+int tl_exact_lower(const tl_exact *e, const tl_exact_form *form, double ddof, void *out)
 {
     const tl_statistic what = form->what;
     const tally_dtype dtype = form->scalar.out;
@@ -184,7 +172,9 @@ void tl_exact_lower(const tl_exact *e, const tl_exact_form *form, double ddof, v
         tl_number_round(&sum, mean ? (uint64_t)n : 1, dtype, out);
     } else if (infinite || !quotient(e, what, n, ddof, dtype, out)) {
         tl_statistic_nan(dtype, out);
+        return infinite;
     }
+    return 1;
 }
 
 /* ---- plain data ---- */

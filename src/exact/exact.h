@@ -133,29 +133,30 @@ static inline void tl_exact_put(tl_exact *e, int64_t value, int at)
     if (k > e->high) e->high = k;
 }
 
+/* |x| = *m 2^(*at - 1074), and *m is below 2^53. Returns 0 if x is infinite or NaN. */
+static inline int tl_exact_split(double x, uint64_t *m, int *at, int *negative)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    const int exponent = (int)(bits >> 52) & 2047;
+    *negative = (int)(bits >> 63);
+    *m = (bits & (((uint64_t)1 << 52) - 1)) | (uint64_t)(exponent != 0) << 52;
+    *at = exponent ? exponent - 1 : 0;
+    return exponent != 2047;
+}
+
 /* Adds (sign 1) or subtracts (sign -1) one element, without counting it. */
 static inline void tl_exact_element(tl_exact *e, double x, int64_t sign)
 {
-    uint64_t bits;
+    uint64_t m;
+    int at, negative;
     assert(sign == 1 || sign == -1);
-    memcpy(&bits, &x, sizeof bits);
-    const int exponent = (int)(bits >> 52) & 2047;
-    int64_t m = (int64_t)(bits & (((uint64_t)1 << 52) - 1));
-    const int64_t s = (int64_t)bits >> 63 ^ (sign >> 1); /* 0 or -1 */
-
-    if (__builtin_expect(exponent == 2047, 0)) {
-        if (m)
-            e->nan += sign;
-        else if (bits >> 63)
-            e->minus += sign;
-        else
-            e->plus += sign;
+    if (__builtin_expect(!tl_exact_split(x, &m, &at, &negative), 0)) {
+        *(x != x ? &e->nan : negative ? &e->minus : &e->plus) += sign;
         return;
     }
-
-    const int at = 32 * TL_EXACT_LOW + (exponent ? exponent - 1 : 0);
-    m |= (int64_t)(exponent != 0) << 52;
-    tl_exact_put(e, (m ^ s) - s, at);
+    const int64_t s = -(int64_t)negative ^ (sign >> 1); /* 0 or -1 */
+    tl_exact_put(e, ((int64_t)m ^ s) - s, 32 * TL_EXACT_LOW + at);
 }
 
 /* Adds or subtracts the product x y, without counting it. */
@@ -177,8 +178,9 @@ void tl_exact_carry(tl_exact *e);
 void tl_exact_join(tl_exact *to, const tl_exact *from, int sums, int sign);
 
 /* Writes the statistic of the elements (nan forms: of those that are not NaN), rounded once to
- * nearest even, as form->scalar.out, which is f32 or f64. ddof: of those with that parameter. */
-void tl_exact_lower(const tl_exact *e, const tl_exact_form *form, double ddof, void *out);
+ * nearest even, as form->scalar.out, which is f32 or f64. ddof: of those with that parameter.
+ * Returns 0 if a quotient has no value, as that of too few elements; it is NaN. */
+int tl_exact_lower(const tl_exact *e, const tl_exact_form *form, double ddof, void *out);
 
 /* Convert from and to the plain data of tally.h. pack writes the same bytes for every order of the
  * elements. */
@@ -207,9 +209,6 @@ typedef struct tl_number {
     uint32_t digit[TL_NUMBER_DIGITS];
 } tl_number;
 
-/* r = (digit[0] + digit[1] 2^32 + ...) 2^exponent. Digits may have any sign and are below 2^62.
- * size <= 136. */
-void tl_number_of_digits(tl_number *r, const int64_t *digit, int size, int exponent);
 void tl_number_of_integer(tl_number *r, uint64_t n);
 
 /* The last step of a sum: adds `carry` after the digits of r, which are not negative. */

@@ -29,20 +29,6 @@ void tl_number_finish(tl_number *r, __int128 carry)
     trim(r);
 }
 
-void tl_number_of_digits(tl_number *r, const int64_t *digit, int size, int exponent)
-{
-    int64_t carry = 0;
-    assert(size <= 136);
-    r->exponent = exponent;
-    r->size = size;
-    for (int k = 0; k < size; k++) {
-        carry += digit[k];
-        r->digit[k] = (uint32_t)carry;
-        carry >>= 32;
-    }
-    tl_number_finish(r, carry);
-}
-
 void tl_number_of_integer(tl_number *r, uint64_t n)
 {
     r->negative = r->exponent = 0;

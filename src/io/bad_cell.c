@@ -54,52 +54,30 @@ static void other_frame(char *out, const tl_bad *bad)
                  : "");
 }
 
-/* The sentence for a time. */
+/* The sentence for a time. In the table: 1 the cell, 2 what it conflicts with, 3 a hint. */
 static void bad_time(char *out, const tl_bad *bad, const tl_layout *l)
 {
-    const char *const text = bad->text;
-    switch (bad->why) {
-    case TL_CELL_TIME:
-        if (!*text)
-            snprintf(out, SENTENCE, "empty cell: the line has no time");
-        else
-            snprintf(out, SENTENCE,
-                     "'%s' is neither a time (2024-05-01T13:30:00.5Z) nor a number%s", text,
-                     bad->first ? say_header : "");
-        return;
-    case TL_CELL_ERA:
-        snprintf(out, SENTENCE,
-                 "the time '%s' is not in 1677-09-21T00:12:44Z .. 2262-04-11T23:47:16Z, where "
-                 "nanoseconds fit 64 bits",
-                 text);
-        return;
-    case TL_CELL_NANOS:
-        snprintf(out, SENTENCE, "the time '%s' has more than nine digits after the second", text);
-        return;
-    case TL_CELL_LARGE:
-        snprintf(out, SENTENCE, "the number '%s' is a time, and must be in -2^63 .. 2^64 - 1",
-                 text);
-        return;
-    case TL_CELL_DIGITS:
-        snprintf(out, SENTENCE,
-                 "the number '%s' is a time, and must have at most 18 digits after the point",
-                 text);
-        return;
-    case TL_CELL_SIGN:
-        snprintf(out, SENTENCE,
-                 "the time '%s' does not go with %s above: times must all be in -2^63 .. 2^63 - 1, "
-                 "or all in 0 .. 2^64 - 1",
-                 text, bad->other);
-        return;
-    case TL_CELL_FRAME:
+    static const char *const sentences[] = {
+        "'%1$s' is neither a time (2024-05-01T13:30:00.5Z) nor a number%3$s",
+        "the time '%1$s' is not in 1677-09-21T00:12:44Z .. 2262-04-11T23:47:16Z, where nanoseconds "
+        "fit 64 bits",
+        "the time '%1$s' has more than nine digits after the second",
+        "the number '%1$s' is a time, and must be in -2^63 .. 2^64 - 1",
+        "the number '%1$s' is a time, and must have at most 18 digits after the point",
+        [TL_CELL_FALLS - TL_CELL_TIME] =
+            "the time '%1$s' is before %2$s, the last one%3$s above: times must not fall",
+        "the time '%1$s' does not go with %2$s above: times must all be in -2^63 .. 2^63 - 1, or "
+        "all in 0 .. 2^64 - 1"};
+    const char *const ask = bad->first ? say_header : "", *const group =
+                                                              l->keys ? " of its group" : "";
+
+    if (bad->why == TL_CELL_FRAME)
         other_frame(out, bad);
-        return;
-    default:
-        assert(bad->why == TL_CELL_FALLS);
-        snprintf(out, SENTENCE,
-                 "the time '%s' is before %s, the last one%s above: times must not fall", text,
-                 bad->other, l->keys ? " of its group" : "");
-    }
+    else if (bad->why == TL_CELL_TIME && !*bad->text)
+        snprintf(out, SENTENCE, "empty cell: the line has no time");
+    else
+        snprintf(out, SENTENCE, sentences[bad->why - TL_CELL_TIME], bad->text, bad->other,
+                 bad->why == TL_CELL_TIME ? ask : group);
 }
 
 /* The sentence for a number, or for the line. */

@@ -29,12 +29,7 @@ tally_status tl_fragment_new(tally *ctx, const char *op, tally_dtype dtype, int6
     if (status) return status;
 
     const tl_exact_form *const exact = tl_exact_form_of(plan.op);
-    if (exact && tl_exact_fits(exact))
-        return tl_unsupported(
-            ctx, "op is '%.60s': a tally_exact (tally_exact_add) is what a fragment would be", op);
-
-    status = tl_refuse_checked(ctx, op, "fragments");
-    if (status) return status;
+    const int checked = tl_is_checked(op);
     if (strlen(op) >= TL_FRAGMENT_NAME)
         return tl_invalid(ctx, "op is '%.60s': a fragment's operator has at most %d characters", op,
                           TL_FRAGMENT_NAME - 1);
@@ -45,15 +40,18 @@ tally_status tl_fragment_new(tally *ctx, const char *op, tally_dtype dtype, int6
     *f = (tally_fragment){.ctx = ctx, .plan = plan, .dtype = dtype, .start = start, .rows = rows};
     strcpy(f->op, op);
 
-    if (exact) {
-        f->sums = rows * exact->sums; /* rows is below 2^32 */
-        f->exact = malloc((size_t)(f->sums + 1) * sizeof *f->exact);
-        if (!f->exact) {
+    if (exact || checked) {
+        f->sums = rows * (exact ? exact->sums : 1); /* rows is below 2^32 */
+        f->sum_bytes = exact ? TL_EXACT_BYTES : sizeof *f->totals;
+        if (exact)
+            f->exact = malloc((size_t)(f->sums + 1) * sizeof *f->exact);
+        else
+            f->totals = calloc((size_t)f->sums + 1, sizeof *f->totals);
+        if (!f->exact && !f->totals) {
             free(f);
-            return tl_no_memory(ctx, (size_t)(rows * exact->sums) * sizeof *f->exact,
-                                "a fragment of exact sums");
+            return tl_no_memory(ctx, (size_t)rows * sizeof *f->exact, "a fragment of sums");
         }
-        for (int64_t k = 0; k < f->sums; k++) tl_exact_begin(&f->exact[k], 1);
+        for (int64_t k = 0; k < f->sums && exact; k++) tl_exact_begin(&f->exact[k], 1);
     }
 
     *fragment = f;
@@ -67,47 +65,15 @@ static void nothing(tl_state *a, const tl_state *b, int64_t na, int64_t nb) {}
 const tl_scalar *tl_fragment_nodes(const tally_fragment *f)
 {
     static const tl_scalar ranges = {.combine = nothing};
-    return f->exact ? &ranges : f->plan.op;
+    return f->sum_bytes ? &ranges : f->plan.op;
 }
 
-static tally_status check_range(tally *ctx, int64_t start, int64_t n)
+/* Adds the elements of a view of host memory to the sums of its rows. */
+static tally_status sums_slab(tally_fragment *f, const tally_view *in, int64_t start, int64_t n)
 {
-    if (start < 0 || n < 0 || start >> 61 || n >> 61)
-        return tl_invalid(ctx, "start %lld and n %lld: must be 0..2^61 - 1", (long long)start,
-                          (long long)n);
-    return TALLY_OK;
-}
-
-/* Frees the fragment if status is a failure. */
-static tally_status done(tally_status status, tally_fragment **fragment)
-{
-    if (status) {
-        tally_fragment_free(*fragment);
-        *fragment = NULL;
-    }
-    return status;
-}
-
-/* Adds the elements of a view of host memory to the exact sums of its rows. */
-static tally_status exact_slab(tally_fragment *f, const tally_view *in, int64_t start, int64_t n)
-{
-    const int sums = tl_exact_form_of(f->plan.op)->sums;
-    tally_status status = TALLY_OK;
-
-    for (int64_t r = 0; r < in->rows && !status; r++) {
-        tally_view row[2] = {*in, in->next ? *in->next : *in};
-        row[0].next = in->next ? &row[1] : NULL;
-        for (int k = 0; k < 2; k++) {
-            const int64_t bytes = (int64_t)tally_dtype_size(row[k].dtype),
-                          at = r * row[k].row_stride;
-            row[k].data = tl_offset(row[k].data, at * bytes);
-            row[k].valid_offset += at;
-            row[k].rows = 1;
-            row[k].row_stride = row[k].n;
-        }
-        status = tl_inputs_exact_of(f->ctx, &f->plan, &row[0], f->exact + r * sums);
-    }
-
+    const tally_status status =
+        f->exact ? tl_inputs_exact_rows(f->ctx, &f->plan, in, NULL, NULL, f->exact)
+                 : tl_totals_add(f->ctx, f->totals, in, NULL);
     if (status) return status;
     tl_slab *const s = tl_slab_new(start, start + n, 1, tl_fragment_nodes(f), 0);
     return tl_slabs_append(&f->slabs, s) ? TALLY_OK : tl_no_memory(f->ctx, sizeof *s, "a fragment");
@@ -175,43 +141,15 @@ static tally_status add_slab(tally_fragment *f, tally_view *in, tally_view *next
     if (next) tl_inputs_normal(next);
 
     const int fed = tl_has_inputs(in);
-    if (!f->exact && !fed && in->rows == 1 && in->stride == 1)
+    if (!f->sum_bytes && !fed && in->rows == 1 && in->stride == 1)
         return flat_slab(f, in->data, start, n);
 
     tally_status status = tl_on_processors(ctx, NULL, "x", what, in->rows * n);
     if (!status) status = tl_inputs_bring(&copies, in, next);
-    if (!status) status = f->exact ? exact_slab(f, in, start, n) : view_slab(f, in, start, n, fed);
+    if (!status)
+        status = f->sum_bytes ? sums_slab(f, in, start, n) : view_slab(f, in, start, n, fed);
     tl_host_close(&copies);
     return status;
-}
-
-tally_status tally_fragment_make(tally *ctx, const char *op, tally_dtype dtype, const void *x,
-                                 int64_t start, int64_t n, tally_fragment **fragment)
-{
-    if (fragment) *fragment = NULL;
-    tally_status status = check_range(ctx, start, n);
-    if (status) return status;
-
-    if (n > 0 && !x) return tl_invalid(ctx, "x is NULL: must point to %lld elements", (long long)n);
-    status = tl_fragment_new(ctx, op, dtype, start, 1, fragment);
-    if (status) return status;
-
-    tally_fragment *f = *fragment;
-    int64_t bytes;
-
-    if (n && f->plan.op->inputs == 2) {
-        status = tl_invalid(ctx,
-                            "op is '%.60s': it takes two inputs, a view whose next is another "
-                            "(tally_fragment_of_view)",
-                            op);
-    } else if (__builtin_mul_overflow(n, (int64_t)f->plan.op->elem_bytes, &bytes)) {
-        status = tl_invalid(ctx, "n is %lld: its elements are more bytes than 2^63", (long long)n);
-    } else if (n) {
-        tally_view in = tally_flat(x, dtype, n);
-        status = add_slab(f, &in, NULL, start);
-    }
-
-    return done(status, fragment);
 }
 
 tally_status tally_fragment_of_view(tally *ctx, const char *op, const tally_view *x, int64_t start,
@@ -224,11 +162,13 @@ tally_status tally_fragment_of_view(tally *ctx, const char *op, const tally_view
     if (x->offsets)
         return tl_invalid(ctx,
                           "x->offsets is given: the sequences of a fragment have the same slabs");
-    tally_status status = check_range(ctx, start, x->n);
-    if (!status && x->rows > TL_GRID_MOST)
-        status = tl_invalid(ctx, "x->rows is %lld: must be below 2^%d", (long long)x->rows,
-                            TL_GRID_MOST_LOG);
-    if (!status) status = tl_fragment_new(ctx, op, tl_inputs_dtype(x), start, x->rows, fragment);
+    if (start < 0 || x->n < 0 || start >> 61 || x->n >> 61)
+        return tl_invalid(ctx, "start %lld and n %lld: must be 0..2^61 - 1", (long long)start,
+                          (long long)x->n);
+    if (x->rows > TL_GRID_MOST)
+        return tl_invalid(ctx, "x->rows is %lld: must be below 2^%d", (long long)x->rows,
+                          TL_GRID_MOST_LOG);
+    tally_status status = tl_fragment_new(ctx, op, tl_inputs_dtype(x), start, x->rows, fragment);
     if (status) return status;
 
     tally_fragment *f = *fragment;
@@ -237,7 +177,18 @@ tally_status tally_fragment_of_view(tally *ctx, const char *op, const tally_view
     if (!status) status = tl_inputs_check(ctx, x, "x", &in, &next);
     if (!status && x->n) status = add_slab(f, &in, x->next ? &next : NULL, start);
 
-    return done(status, fragment);
+    if (status) {
+        tally_fragment_free(f);
+        *fragment = NULL;
+    }
+    return status;
+}
+
+tally_status tally_fragment_make(tally *ctx, const char *op, tally_dtype dtype, const void *x,
+                                 int64_t start, int64_t n, tally_fragment **fragment)
+{
+    const tally_view in = tally_flat(x, dtype, n);
+    return tally_fragment_of_view(ctx, op, &in, start, fragment);
 }
 
 enum { SHARE = 4096 }; /* rows of a chunk */
@@ -266,7 +217,7 @@ tally_status tally_fragment_merge(tally_fragment *left, const tally_fragment *ri
     if (!left || !right) return tl_invalid(NULL, "left or right is NULL: must be fragments");
 
     if (left->dtype != right->dtype || !tl_user_same(left->plan.op, right->plan.op) ||
-        left->plan.par.value != right->plan.par.value)
+        left->plan.par.value != right->plan.par.value || !left->totals != !right->totals)
         return tl_invalid(left->ctx, "left is %s of %s and right is %s of %s: must be the same",
                           left->op, tally_dtype_name(left->dtype), right->op,
                           tally_dtype_name(right->dtype));
@@ -286,7 +237,10 @@ tally_status tally_fragment_merge(tally_fragment *left, const tally_fragment *ri
     const int good = tl_slabs_join(&left->slabs, &right->slabs, tl_fragment_nodes(left),
                                    tl_share_slabs, tally_threads(left->ctx));
     for (int64_t k = 0; k < left->sums && good; k++)
-        tl_exact_join(&left->exact[k], &right->exact[k], 1, 1);
+        if (left->exact)
+            tl_exact_join(&left->exact[k], &right->exact[k], 1, 1);
+        else
+            left->totals[k] += right->totals[k];
     tl_fp_leave(fp);
 
     return good ? TALLY_OK
@@ -313,12 +267,6 @@ tally_status tl_fragment_whole(tally *ctx, const tally_fragment *f)
         (long long)start, (long long)end);
 }
 
-void tl_fragment_row(const tally_fragment *f, int64_t row, tl_counter *c)
-{
-    tl_counter_init(c, 0);
-    if (f->slabs.count) tl_slab_get(f->slabs.slab[0], row, c);
-}
-
 tally_status tally_fragment_result(const tally_fragment *f, void *out)
 {
     if (!f) return tl_invalid(NULL, "fragment is NULL");
@@ -329,11 +277,13 @@ tally_status tally_fragment_result(const tally_fragment *f, void *out)
     tl_host_copies copies = {.ctx = f->ctx};
     tally_status status = tl_fragment_whole(f->ctx, f);
     if (!status) status = tl_host_copy(&copies, &out, 0, f->rows * f->plan.op->result_bytes, 1);
-    const tl_exact_form *const exact = tl_exact_form_of(f->plan.op);
-    for (int64_t r = 0; exact && r < f->rows && !status; r++)
-        tl_exact_lower(f->exact + r * exact->sums, exact, f->plan.par.value,
-                       (char *)out + r * f->plan.op->result_bytes);
-    if (!status && !exact) tl_slabs_lower(&f->slabs, &f->plan, tally_threads(f->ctx), f->rows, out);
+    const int threads = tally_threads(f->ctx);
+    if (!status && f->totals)
+        status = tl_totals_result(f->ctx, f->totals, f->rows, f->plan.op->out, "sequence", out);
+    else if (!status && f->exact)
+        tl_exact_rows_lower(f->exact, &f->plan, threads, f->rows, out);
+    else if (!status)
+        tl_slabs_lower(&f->slabs, &f->plan, threads, f->rows, out);
 
     return tl_host_end(&copies, status);
 }
@@ -350,6 +300,7 @@ void tl_counter_lower(const tl_counter *c, const tl_plan *plan, void *out)
 
 typedef struct {
     const tl_slabs *slabs;
+    const tl_exact *exact; /* NULL: the slabs have the states */
     const tl_plan *plan;
     char *out;
 } lowering;
@@ -359,10 +310,16 @@ static void lower_rows(void *with, int64_t a, int64_t b)
     assert(a >= 0 && a <= b);
     const lowering *const job = with;
     const tl_plan *const plan = job->plan;
+    const tl_exact_form *const form = tl_exact_form_of(plan->op);
     tl_counter c;
     tl_counter_init(&c, 0);
 
     for (int64_t row = a; row < b; row++) {
+        if (job->exact) {
+            tl_exact_lower(job->exact + row * form->sums, form, plan->par.value,
+                           job->out + row * plan->op->result_bytes);
+            continue;
+        }
         if (job->slabs->count) tl_slab_get(job->slabs->slab[0], row, &c);
         tl_counter_lower(&c, plan, job->out + row * plan->op->result_bytes);
     }
@@ -371,7 +328,14 @@ static void lower_rows(void *with, int64_t a, int64_t b)
 void tl_slabs_lower(const tl_slabs *slabs, const tl_plan *plan, int threads, int64_t rows,
                     void *out)
 {
-    lowering job = {slabs, plan, out};
+    lowering job = {slabs, NULL, plan, out};
+    tl_share_slabs(threads, rows, lower_rows, &job);
+}
+
+void tl_exact_rows_lower(const tl_exact *exact, const tl_plan *plan, int threads, int64_t rows,
+                         void *out)
+{
+    lowering job = {NULL, exact, plan, out};
     tl_share_slabs(threads, rows, lower_rows, &job);
 }
 
@@ -412,5 +376,6 @@ void tally_fragment_free(tally_fragment *f)
     if (!f) return;
     tl_slabs_free(&f->slabs);
     free(f->exact);
+    free(f->totals);
     free(f);
 }

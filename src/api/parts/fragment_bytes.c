@@ -12,8 +12,8 @@
  * node has a state for every row. Version 5 is like version 4, with any number of rows, and each
  * state is followed by the number of its elements, an i64; it is written if elements are left out
  * and the states do not count them (law/counter.h). A state without elements is all zero. Version
- * 6 is of exact statistics: like version 4, with the exact sums of every row (tl_exact_write)
- * before the ranges, and no states.
+ * 6 is of exact operators and of sum:checked: like version 4, with the sums of every row before the
+ * ranges (tl_exact_write, or an integer of 16 bytes), and no states.
  *
  * A state has its fields as a little-endian machine stores them; tally builds for no other. In
  * version 1 the states of var, std and their nan forms began with their number of elements
@@ -105,19 +105,19 @@ tally_status tally_fragment_save(const tally_fragment *f, void *buffer, size_t *
                               (long long)info.nodes);
 
     const int counted = tl_slabs_counted(&f->slabs);
-    const uint32_t version = f->exact          ? VERSION
+    const uint32_t version = f->sum_bytes      ? VERSION
                              : counted         ? VERSION_COUNTED
                              : info.rows != 1  ? VERSION_ROWS
                              : info.ranges > 1 ? VERSION_RANGES
                                                : VERSION_ONE_RANGE;
     const uint64_t rows = (uint64_t)info.rows, ranges = (uint64_t)info.ranges;
-    const size_t states =
-                     (size_t)rows * (f->plan.op->state_bytes + (counted ? sizeof(int64_t) : 0)),
+    const size_t states = (size_t)rows *
+                          (tl_fragment_nodes(f)->state_bytes + (counted ? sizeof(int64_t) : 0)),
                  name = strlen(op), capacity = *bytes,
                  list = version < VERSION_RANGES
                             ? 0
                             : sizeof ranges + (size_t)ranges * 2 * sizeof(int64_t),
-                 sums = (size_t)f->sums * TL_EXACT_BYTES,
+                 sums = (size_t)f->sums * f->sum_bytes,
                  need = sizeof(header) + name + (version < VERSION_ROWS ? 0 : sizeof rows) + sums +
                         list + (size_t)info.nodes * (1 + states) + sizeof(uint64_t);
     *bytes = need;
@@ -133,7 +133,9 @@ tally_status tally_fragment_save(const tally_fragment *f, void *buffer, size_t *
     memcpy(h.magic, magic, sizeof magic);
     unsigned char *to = put(put(buffer, &h, sizeof h), op, name);
     if (version >= VERSION_ROWS) to = put(to, &rows, sizeof rows);
-    for (int64_t k = 0; k < f->sums; k++, to += TL_EXACT_BYTES) tl_exact_write(&f->exact[k], to);
+    for (int64_t k = 0; f->exact && k < f->sums; k++, to += TL_EXACT_BYTES)
+        tl_exact_write(&f->exact[k], to);
+    if (f->totals) to = put(to, f->totals, sums);
     if (version >= VERSION_RANGES) to = put(to, &ranges, sizeof ranges);
     for (int64_t r = 0; r < info.ranges && version >= VERSION_RANGES; r++)
         to = put(put(to, &f->slabs.slab[r]->start, sizeof(int64_t)), &f->slabs.slab[r]->end,
@@ -278,13 +280,15 @@ static const unsigned char *find_ranges(reader *r, const header *h, uint64_t *ra
     return last == h->end ? list : NULL;
 }
 
-/* Reads the exact sums of f. */
+/* Reads the sums of f, if it has some. */
 static tally_status read_sums(tally_fragment *f, reader *r, const header *h)
 {
-    int good = (h->version == VERSION) == (f->exact != NULL) &&
-               (size_t)(r->end - r->at) / TL_EXACT_BYTES >= (size_t)f->sums;
-    for (int64_t k = 0; k < f->sums && good; k++, r->at += TL_EXACT_BYTES)
+    const size_t bytes = f->sum_bytes;
+    int good = (h->version == VERSION) == (bytes > 0) &&
+               (!bytes || (size_t)(r->end - r->at) / bytes >= (size_t)f->sums);
+    for (int64_t k = 0; f->exact && k < f->sums && good; k++, r->at += bytes)
         good = tl_exact_read(&f->exact[k], r->at, h->end - h->start);
+    if (f->totals && good) good = take(r, f->totals, (size_t)f->sums * bytes);
     return good ? TALLY_OK : tl_bad_data(f->ctx, "fragment: its exact sums are damaged or missing");
 }
 
@@ -398,7 +402,7 @@ tally_status tally_fragment_load(tally *ctx, const void *buffer, size_t bytes,
                 .end = p + bytes - sizeof(uint64_t), /* the checksum */
                 .counted = h.version == VERSION_COUNTED};
     status = read_rows(ctx, &h, &r);
-    if (!status && strstr(op, ":exact") && r.rows > (r.end - r.at) / TL_EXACT_BYTES)
+    if (!status && h.version == VERSION && r.rows > (r.end - r.at) / (int64_t)sizeof(tl_total))
         status = tl_bad_data(ctx, "fragment: its number of sequences is out of range");
     if (status) return status;
     status = tl_fragment_new(ctx, op, (tally_dtype)h.dtype, h.start, r.rows, fragment);
@@ -407,7 +411,7 @@ tally_status tally_fragment_load(tally *ctx, const void *buffer, size_t bytes,
     if (status) return status == TALLY_NO_MEMORY || user ? status : TALLY_BAD_DATA;
 
     r.op = tl_fragment_nodes(*fragment);
-    if ((*fragment)->exact) r.rows = 1; /* the sums are apart; nodes have no states */
+    if ((*fragment)->sum_bytes) r.rows = 1; /* the sums are apart; nodes have no states */
     r.version_1 = h.version == 1 && counted_in_1((*fragment)->plan.op);
     status = read_sums(*fragment, &r, &h);
     if (!status) status = read_nodes(*fragment, &r, &h);

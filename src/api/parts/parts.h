@@ -25,9 +25,12 @@ struct tally_fragment {
     int64_t start, rows; /* start: where a fragment without elements begins; rows: sequences */
     tl_slabs slabs;
 
-    /* Exact statistics: a state of each row. Then the slabs have the ranges, and nothing else. */
+    /* Exact operators and sum:checked: the sums of each row, of which one array is not NULL. Then
+     * the slabs have the ranges, and nothing else. */
     tl_exact *exact;
-    int64_t sums; /* of all rows */
+    tl_total *totals;
+    int64_t sums;     /* of all rows */
+    size_t sum_bytes; /* of each in the byte string; 0: the slabs have states */
 };
 
 /* The operator of the nodes of f. */
@@ -40,15 +43,14 @@ tally_status tl_fragment_new(tally *ctx, const char *op, tally_dtype dtype, int6
 /* Checks that f has all elements from 0 to its end. */
 tally_status tl_fragment_whole(tally *ctx, const tally_fragment *f);
 
-/* Row number `row` of such a fragment, as a counter from 0 on. */
-void tl_fragment_row(const tally_fragment *f, int64_t row, tl_counter *c);
-
 /* Writes the result of the elements in c. */
 void tl_counter_lower(const tl_counter *c, const tl_plan *plan, void *out);
 
 /* Writes the result of each row of slabs without gaps from 0 on. */
 void tl_slabs_lower(const tl_slabs *slabs, const tl_plan *plan, int threads, int64_t rows,
                     void *out);
+void tl_exact_rows_lower(const tl_exact *exact, const tl_plan *plan, int threads, int64_t rows,
+                         void *out);
 
 /* For tl_slabs_join. */
 tl_share_rows tl_share_slabs;
@@ -63,8 +65,8 @@ struct tally_stream {
     tl_verb verb;
     int finished, broken; /* broken: a push failed after it had changed the stream */
     tl_plan plan, count_plan;
-    tl_scan scan;            /* also the counter of reduce */
-    tl_exact exact[TL_SUMS]; /* used instead if plan.exact is set */
+    tl_scan scan;    /* also the counter of reduce */
+    tl_exact *exact; /* used instead if plan.exact is set: the sums of each sequence */
     tally_window_options window;
     char *tail;               /* space for 2 (w - 1) elements */
     int64_t kept, held_count; /* w - 1; elements in the tail */
@@ -93,8 +95,8 @@ struct tally_stream {
      * (context/inputs.h) */
     int marked;
     tl_feed mark;
-    int is_checked; /* sum:checked */
-    tl_checked checked;
+    int is_checked;   /* sum:checked */
+    tl_total *totals; /* of each sequence or group, but for windows; nothing else is kept */
     struct tl_counters *groups; /* NULL, or the reductions of a stream of groups */
 };
 
@@ -103,6 +105,9 @@ tally_status tl_stream_same(const tally_stream *s, const tally_fragment *f, cons
 
 /* Checks that the stream can take n more elements of each sequence. */
 tally_status tl_stream_check(tally_stream *s, int64_t n);
+
+/* sum:checked: pushes a checked view of memory of any kind. */
+tally_status tl_stream_add_totals(tally_stream *s, const tally_view *in, const tally_view *out);
 
 /* Pushes n > 0 dense elements in memory of any kind to a stream of one sequence, after all checks;
  * *result_count: number of results. */

@@ -29,27 +29,6 @@ int64_t tally_stream_room(const tally_stream *s, int64_t n)
     return all;
 }
 
-/* sum:checked: checks the windows of one slice. */
-static tally_status check_slice(tally_stream *s, const tl_push *p)
-{
-    const tally_window_options *const o = &s->window;
-    const int valid = o->edges == TALLY_EDGES_VALID;
-    const int64_t first = p->at_start && !valid ? 0 : o->before,
-                  stop = p->at_end && !valid ? p->n : p->n - o->after;
-    const tl_ranges ranges = {.o = o,
-                              .n = p->n,
-                              .results = stop > first ? stop - first : 0,
-                              .first = first,
-                              .step = 1,
-                              .min_count = o->min_count,
-                              .number = s->given};
-    const tally_view in = tally_flat(p->x, s->plan.op->dtype, p->n);
-    const tally_status status =
-        tl_check_sums(s->ctx, "sum:checked", &(tl_call){TL_WINDOW, .in = &in}, &ranges);
-    if (!status) s->given += ranges.results;
-    return status;
-}
-
 /* Computes the windows of one slice on the device, and advances *out by their number. The slice
  * is at the start of the sequence if the stream has not started. */
 static tally_status slice(tally_stream *s, const void *x, int64_t n, int at_end, char **out,
@@ -67,15 +46,7 @@ static tally_status slice(tally_stream *s, const void *x, int64_t n, int at_end,
                  .out = *out,
                  .at_start = at_start,
                  .at_end = at_end};
-    tally_status status = s->is_checked ? check_slice(s, &p) : TALLY_OK;
-    if (status) return status;
-
-    if (s->plan.exact)
-        p.produced = tl_exact_slice(&s->plan, tally_threads(s->ctx), &s->window,
-                                    &(tl_exact_piece){x, n, at_start, at_end, *out});
-    else
-        status = s->device->calls->push(s->device, s->ctx, &p);
-
+    const tally_status status = s->device->calls->push(s->device, s->ctx, &p);
     *out += p.produced * s->plan.op->result_bytes;
     *produced += p.produced;
 
@@ -117,8 +88,7 @@ static tally_status push_window(tally_stream *s, const char *x, int64_t n, char 
 tally_status tl_stream_check(tally_stream *s, int64_t n)
 {
     if (s->finished) return tl_invalid(s->ctx, "stream is finished: it takes no more data");
-    if (s->broken)
-        return tl_invalid(s->ctx, "stream ran out of memory in an earlier push: close it");
+    if (s->broken) return tl_invalid(s->ctx, "stream failed in an earlier push: close it");
     if (n < 0 || n >> 61 || s->pushed + n >= (int64_t)1 << 61)
         return tl_invalid(s->ctx,
                           "n is %lld: must be at least 0, and all pushes together below 2^61",
@@ -182,7 +152,7 @@ static tally_status run(tally_stream *s, const void *x, int64_t n, void *out, in
         return status;
     }
 
-    if (s->steps) {
+    if (s->steps || (s->verb == TL_WINDOW && (s->plan.exact || s->is_checked))) {
         *result_count = tl_steps_known(s, n);
         const tally_view in = tally_flat(x, s->plan.op->dtype, n),
                          to = tally_flat(out, s->plan.op->out, *result_count);
@@ -190,7 +160,7 @@ static tally_status run(tally_stream *s, const void *x, int64_t n, void *out, in
     }
 
     tl_fp fp = tl_fp_enter();
-    if (s->plan.exact && s->verb != TL_WINDOW) {
+    if (s->plan.exact) {
         if (s->verb == TL_REDUCE)
             tl_exact_slab(s->exact, &s->plan, tally_threads(s->ctx), x, n);
         else
@@ -225,23 +195,35 @@ static int is_mixed(const tally_stream *s, const void *x, const void *out)
            !calls->owner(s->device, s->ctx, out, &of_out) && !of_x != !of_out;
 }
 
+tally_status tl_stream_add_totals(tally_stream *s, const tally_view *in, const tally_view *out)
+{
+    const tl_running running = {out, s->scan.exclusive, s->pushed};
+    const tally_status status =
+        tl_totals_add(s->ctx, s->totals, in, s->verb == TL_SCAN ? &running : NULL);
+    if (!status) s->pushed += in->n;
+    return status;
+}
+
 tally_status tl_stream_push_in_place(tally_stream *s, const void *x, int64_t n, void *out,
                                      int64_t *result_count)
 {
     static const char what[] = "streams of windows, of exact sums or with elements left out";
-    const int host = s->plan.exact || s->steps || s->scan.done.counted;
-    tl_checked checked = s->checked;
+    const int window = s->verb == TL_WINDOW,
+              host = s->plan.exact || s->steps || s->scan.done.counted || (window && s->is_checked);
     tl_host_copies copies = {.ctx = s->ctx};
     void *from = (void *)(uintptr_t)x;
     tally_status status = TALLY_OK;
 
     *result_count = 0;
-    if (s->is_checked && s->verb != TL_WINDOW) {
-        const tally_view in = tally_flat(x, s->plan.op->dtype, n);
-        status = tl_checked_add(s->ctx, &checked, &in, s->verb == TL_SCAN);
+    if (s->totals) {
+        const tally_view in = tally_flat(x, s->plan.op->dtype, n),
+                         to = tally_flat(out, s->plan.op->out, n);
+        status = tl_stream_add_totals(s, &in, &to);
+        if (!status && s->verb == TL_SCAN) *result_count = n;
+        return status;
     }
 
-    if (!status && (host || s->verb == TL_WINDOW || is_mixed(s, x, out))) {
+    if (!status && (host || window || is_mixed(s, x, out))) {
         const int64_t results = s->verb == TL_REDUCE ? 0
                                 : s->verb == TL_SCAN ? n
                                                      : tl_steps_known(s, n);
@@ -255,7 +237,7 @@ tally_status tl_stream_push_in_place(tally_stream *s, const void *x, int64_t n, 
     }
 
     if (!status) status = run(s, from, n, out, result_count);
-    if (!status) s->pushed += n, s->checked = checked;
+    if (!status) s->pushed += n;
     status = tl_host_end(&copies, status);
     if (status) *result_count = 0;
     return status;
@@ -288,30 +270,30 @@ tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
     if (!s) return tl_invalid(NULL, "stream is NULL");
     if (s->finished) return tl_invalid(s->ctx, "stream is finished already");
 
-    if (s->broken)
-        return tl_invalid(s->ctx, "stream ran out of memory in an earlier push: close it");
+    if (s->broken) return tl_invalid(s->ctx, "stream failed in an earlier push: close it");
     if (!out && s->verb != TL_SCAN && tally_stream_room(s, -1) > 0)
         return tl_invalid(s->ctx, "out is NULL: must have room for %lld results",
                           (long long)tally_stream_room(s, -1));
     tl_host_copies copies = {.ctx = s->ctx};
-    const int by_rows = s->many && s->verb == TL_REDUCE;
-    if (s->is_checked && s->verb == TL_REDUCE)
-        status = tl_checked_end(s->ctx, &s->checked, s->plan.op->out);
-    if (status) return status;
+    const int by_rows = s->many && s->verb == TL_REDUCE && !s->plan.exact && !s->totals;
     if (s->verb != TL_SCAN && !by_rows)
         status = tl_host_copy(&copies, &out, 0, results_of_finish(s) * s->plan.op->result_bytes, 1);
     if (status) return status;
 
     tl_fp fp = tl_fp_enter();
-    if (s->groups) {
+    if (s->totals && s->verb == TL_REDUCE) {
+        status = tl_totals_result(s->ctx, s->totals, s->rows, s->plan.op->out,
+                                  s->groups ? "group" : "sequence", out);
+        result_count = s->rows;
+    } else if (s->groups) {
         tl_counters_results(s->groups, out);
         result_count = s->rows;
     } else if (by_rows) {
         status = tl_stream_lower_rows(s, out);
         result_count = status ? 0 : s->rows;
     } else if (s->verb == TL_REDUCE && s->plan.exact) {
-        tl_exact_lower(s->exact, tl_exact_form_of(s->plan.op), s->plan.par.value, out);
-        result_count = 1;
+        tl_exact_rows_lower(s->exact, &s->plan, tally_threads(s->ctx), s->rows, out);
+        result_count = s->rows;
     } else if (s->verb == TL_REDUCE) {
         tl_counter_lower(&s->scan.done, &s->plan, out);
         result_count = 1;
@@ -344,12 +326,15 @@ void tally_stream_close(tally_stream *s)
     tl_slabs_free(&s->slabs);
     tl_steps_close(s->steps);
     free(s->tail);
+    free(s->exact);
+    free(s->totals);
     free(s);
 }
 
 tally_status tl_stream_same(const tally_stream *s, const tally_fragment *f, const char *name)
 {
-    if (tl_user_same(s->plan.op, f->plan.op) && s->plan.par.value == f->plan.par.value)
+    if (tl_user_same(s->plan.op, f->plan.op) && s->plan.par.value == f->plan.par.value &&
+        s->is_checked == (f->totals != NULL))
         return TALLY_OK;
     return tl_invalid(s->ctx, "%s is %s of %s: must be the stream's operator and dtype", name,
                       f->op, tally_dtype_name(f->dtype));
@@ -382,7 +367,7 @@ tally_status tally_stream_push_folded(tally_stream *s, const void *x, const tall
     status = tally_owner(s->ctx, x, &owner);
     if (status) return status;
 
-    if (folded->slabs.count && owner >= 0 && s->verb == TL_SCAN) {
+    if (folded->slabs.count && !folded->sum_bytes && owner >= 0 && s->verb == TL_SCAN) {
         tl_slab_get(folded->slabs.slab[0], 0, &slab_nodes);
         s->scan.nodes_known = &slab_nodes;
     }

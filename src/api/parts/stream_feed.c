@@ -219,7 +219,7 @@ tally_status tl_stream_for_device(tally_stream *s, const tally_view *in, int *is
 {
     const tl_device_calls *const calls = s->device->calls;
     *is = 0;
-    if (!s->many || s->verb != TL_REDUCE || tl_has_inputs(in) || s->marked ||
+    if (!s->many || s->verb != TL_REDUCE || s->plan.exact || tl_has_inputs(in) || s->marked ||
         s->plan.op->inputs == 2 || !calls->grid)
         return TALLY_OK;
 

@@ -7,36 +7,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The initial value and the state of one sequence. */
-static tally_status begin_one(tally_stream *s, const tally_scan_options *o)
+/* The totals of sum:checked, which begin with the initial value. */
+static tally_status begin_totals(tally_stream *s)
 {
-    if (s->seeded && s->is_checked) {
-        int64_t init;
-        memcpy(&init, s->init, sizeof init);
-        s->checked.total = s->plan.op->out == TALLY_U64 ? (__int128)(uint64_t)init : init;
-    }
+    int64_t init = 0;
+    if (s->seeded) memcpy(&init, s->init, sizeof init);
+    s->totals = malloc((size_t)s->rows * sizeof *s->totals + 1);
+    if (!s->totals) return tl_no_memory(s->ctx, (size_t)s->rows * sizeof *s->totals, "sums");
+    for (int64_t r = 0; r < s->rows; r++)
+        s->totals[r] = s->plan.op->out == TALLY_U64 ? (tl_total)(uint64_t)init : init;
+    return TALLY_OK;
+}
 
-    if (!s->plan.exact) {
-        tl_scan_begin(&s->scan, &s->plan, o);
-        return TALLY_OK;
-    }
-    tl_exact_begin(s->exact, TL_SUMS);
-    if (s->verb == TL_SCAN) tl_exact_scan_begin(s->exact, &s->plan, o);
+/* The sums of an exact operator. */
+static tally_status begin_exact(tally_stream *s, const tally_scan_options *o)
+{
+    const int sums = tl_exact_form_of(s->plan.op)->sums;
+    const size_t bytes = (size_t)(s->rows * sums) * sizeof *s->exact;
+    s->exact = malloc(bytes + 1);
+    if (!s->exact) return tl_no_memory(s->ctx, bytes, "exact sums");
+    for (int64_t r = 0; r < s->rows; r++) tl_exact_scan_begin(s->exact + r * sums, &s->plan, o);
     return TALLY_OK;
 }
 
 /* A grid for many sequences, unless the operator has two inputs. */
-static tally_status begin_rows(tally_stream *s, const char *op, const tally_scan_options *o)
+static tally_status begin_rows(tally_stream *s, const tally_scan_options *o)
 {
-    if (s->plan.exact)
-        return tl_unsupported(s->ctx,
-                              "op is '%.60s': a stream of many sequences takes none that is exact; "
-                              "use a tally_exact for each (tally_exact_add)",
-                              op);
-    tally_status status = tl_check_scan(s->ctx, &s->plan, o);
-    if (!status) status = tl_refuse_checked(s->ctx, op, "streams of many sequences");
-    if (status) return status;
-
     s->by_slabs = s->plan.op->inputs == 2;
     if (s->seeded) s->plan.op->seed(&s->scan.init, s->init, s->plan.par);
     if (s->by_slabs || (s->grid = tl_grid_open(&s->plan, s->rows, s->verb == TL_SCAN, o)))
@@ -73,7 +69,6 @@ static tally_status begin_groups(tally_stream *s, const char *op)
     if (s->plan.op->inputs == 2)
         return tl_unsupported(s->ctx, "op is '%.60s', of two inputs: a stream of groups takes one",
                               op);
-    if (s->is_checked) return tl_refuse_checked(s->ctx, op, "streams of groups");
     s->groups = tl_counters_open(&s->plan, tally_threads(s->ctx));
     return s->groups ? TALLY_OK : tl_no_memory(s->ctx, sizeof *s, "a stream of groups");
 }
@@ -118,10 +113,18 @@ static tally_status open_stream(tally *ctx, const char *op, tally_dtype dtype, f
     s->seeded = f.scan && f.scan->init && plan.op->seedable;
     if (s->seeded) memcpy(s->init, f.scan->init, plan.op->result_bytes);
 
-    status = f.verb == TL_WINDOW ? begin_window(s, f.window)
-             : f.of == GROUPS    ? begin_groups(s, op)
-             : f.of == MANY      ? begin_rows(s, op, f.scan)
-                                 : begin_one(s, f.scan);
+    if (f.verb == TL_WINDOW)
+        status = begin_window(s, f.window);
+    else if (f.of == GROUPS)
+        status = begin_groups(s, op);
+    else if (plan.exact)
+        status = begin_exact(s, f.scan);
+    else if (s->is_checked)
+        status = begin_totals(s);
+    else if (f.of == MANY)
+        status = begin_rows(s, f.scan);
+    else
+        tl_scan_begin(&s->scan, &s->plan, f.scan);
     if (status)
         tally_stream_close(s);
     else
@@ -177,7 +180,6 @@ tally_status tally_stream_resume(tally_stream *s, const tally_fragment *f)
 {
     if (!s || !f) return tl_invalid(NULL, "stream or before is NULL");
     if (s->groups) return tl_unsupported(s->ctx, "stream is of groups: it takes no fragment");
-    if (s->is_checked) return tl_refuse_checked(s->ctx, "sum:checked", "resumed streams");
     if (s->verb == TL_WINDOW)
         return tl_unsupported(
             s->ctx, "stream is a window: it needs the elements before it, not a fragment");
@@ -192,16 +194,14 @@ tally_status tally_stream_resume(tally_stream *s, const tally_fragment *f)
                           (long long)f->rows, (long long)s->rows);
     status = tl_fragment_whole(s->ctx, f);
     if (status) return status;
-    if (s->many) return tl_stream_take(s, &f->slabs);
+    if (s->many && !f->sum_bytes) return tl_stream_take(s, &f->slabs);
 
-    if (f->exact) {
-        memcpy(s->exact, f->exact, (size_t)f->sums * sizeof *s->exact);
-        tally_fragment_range(f, NULL, &s->pushed);
-        return TALLY_OK;
-    }
-
-    tl_fragment_row(f, 0, &s->scan.done);
-    s->pushed = s->scan.done.end;
-
+    tally_fragment_range(f, NULL, &s->pushed);
+    for (int64_t k = 0; k < f->sums; k++)
+        if (f->exact)
+            tl_exact_join(&s->exact[k], &f->exact[k], 1, 1);
+        else
+            s->totals[k] += f->totals[k];
+    if (!f->sum_bytes && f->slabs.count) tl_slab_get(f->slabs.slab[0], 0, &s->scan.done);
     return TALLY_OK;
 }

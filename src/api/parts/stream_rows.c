@@ -82,16 +82,46 @@ static tally_status push(tally_stream *s, const tally_view *in, const tally_view
     assert(in->rows == s->rows && !in->offsets);
     tally_status status;
     if (s->verb == TL_WINDOW) return tl_steps_push(s, in, out);
-    if (s->plan.exact)
-        return s->verb == TL_SCAN
-                   ? tl_inputs_exact_scan(s->ctx, &s->plan, in, out, s->scan.exclusive, s->exact)
-                   : tl_inputs_exact_of(s->ctx, &s->plan, in, s->exact);
+    if (s->plan.exact) {
+        const tally_scan_options o = {.exclusive = s->scan.exclusive};
+        status = tl_inputs_exact_rows(s->ctx, &s->plan, in, s->verb == TL_SCAN ? out : NULL, &o,
+                                      s->exact);
+        s->broken = status != TALLY_OK;
+        return status;
+    }
     if (!s->many) return tl_stream_feed(s, in, out);
     tl_fp fp = tl_fp_enter();
     status = tl_stream_push_rows(s, in, out);
     tl_fp_leave(fp);
 
     return status;
+}
+
+/* The same for a view in memory of any kind, in the device's grid or by the processors. */
+static tally_status push_anywhere(tally_stream *s, tally_view *in, tally_view *next,
+                                  tally_view *out)
+{
+    tl_host_copies copies = {.ctx = s->ctx};
+    const int64_t pushed = s->pushed;
+    int for_device;
+    tally_status status = tl_stream_for_device(s, in, &for_device);
+    if (!status && for_device) {
+        tl_fp fp = tl_fp_enter();
+        status = tl_stream_push_device(s, in);
+        tl_fp_leave(fp);
+        s->broken = status && s->pushed != pushed; /* a part of the elements was pushed */
+        return status;
+    }
+
+    if (!status) status = tl_on_processors(s->ctx, NULL, "in", what, in->rows * in->n);
+    if (!status) status = tl_inputs_bring(&copies, in, next);
+    if (!status && s->verb != TL_REDUCE)
+        status = tl_host_view(&copies, out, s->plan.op->result_bytes, 1);
+    if (!status) status = push(s, in, out);
+    s->broken |= status && s->pushed != pushed;
+    if (!status) s->pushed = pushed + in->n;
+
+    return tl_host_end(&copies, status);
 }
 
 tally_status tally_stream_push_view(tally_stream *s, const tally_view *in, const tally_view *out)
@@ -131,34 +161,7 @@ tally_status tally_stream_push_view(tally_stream *s, const tally_view *in, const
         return tl_stream_push_in_place(s, from.data, from.n, to.data, &result_count);
     }
 
-    tl_checked checked = s->checked;
-    if (s->is_checked)
-        status = window ? tl_refuse_checked(s->ctx, "sum:checked", "streams of windows of views")
-                        : tl_checked_add(s->ctx, &checked, &from, s->verb == TL_SCAN);
-    if (status) return status;
-    s->checked = checked;
-
-    tl_host_copies copies = {.ctx = s->ctx};
-    const int64_t pushed = s->pushed;
-    int for_device;
-    status = tl_stream_for_device(s, &from, &for_device);
-    if (!status && for_device) {
-        tl_fp fp = tl_fp_enter();
-        status = tl_stream_push_device(s, &from);
-        tl_fp_leave(fp);
-        s->broken = status && s->pushed != pushed; /* a part of the elements was pushed */
-        return status;
-    }
-
-    if (!status) status = tl_on_processors(s->ctx, NULL, "in", what, in->rows * in->n);
-    if (!status) status = tl_inputs_bring(&copies, &from, &next);
-    if (!status && s->verb != TL_REDUCE)
-        status = tl_host_view(&copies, &to, s->plan.op->result_bytes, 1);
-    if (!status) status = push(s, &from, &to);
-    s->broken |= status && s->pushed != pushed;
-    if (!status) s->pushed = pushed + in->n;
-
-    return tl_host_end(&copies, status);
+    return s->totals ? tl_stream_add_totals(s, &from, &to) : push_anywhere(s, &from, &next, &to);
 }
 
 tally_status tally_stream_finish_view(tally_stream *s, const tally_view *out)
@@ -214,6 +217,13 @@ tally_status tally_stream_push_groups(tally_stream *s, const void *x, const int3
     if (!status) status = tl_on_processors(s->ctx, codes, "codes", of_groups, 0);
     if (status) return status;
 
+    if (s->is_checked) {
+        status =
+            tl_grow(s->ctx, &s->totals, (size_t)(groups + 1) * sizeof *s->totals, "sums of groups");
+        if (status) return status;
+        memset(s->totals + s->rows, 0, (size_t)(groups - s->rows) * sizeof *s->totals);
+    }
+
     int64_t bad;
     if (!tl_counters_push(s->groups, x, codes, n, groups, &bad)) {
         s->broken = 1;
@@ -223,6 +233,7 @@ tally_status tally_stream_push_groups(tally_stream *s, const void *x, const int3
     if (bad >= 0)
         return tl_invalid(s->ctx, "codes[%lld] is %d: must be in 0..%lld, the groups",
                           (long long)bad, codes[bad], (long long)groups - 1);
+    if (s->is_checked) tl_totals_of_groups(s->totals, s->plan.op->dtype, x, codes, n);
     s->rows = tl_counters_groups(s->groups);
     s->pushed += n;
 

@@ -126,13 +126,13 @@ static void drop_steps(tally_stream *s, int64_t centre)
     if (k->valid) memmove(k->valid, k->valid + gone * s->rows, (size_t)(k->held_count * s->rows));
 }
 
-/* Computes the windows of steps from .. from + n - 1, counted from the first stored step, into a
- * view of results. */
-static tally_status windows(tally_stream *s, int64_t from, int64_t n, const tally_view *out,
-                            const tally_window_options *o)
+/* Computes the windows of as many steps as `used` says, of which the first has number `from` among
+ * the stored steps, into a view of results. Of these the caller uses the results in `used`. */
+static tally_status windows(tally_stream *s, int64_t from, const tl_ranges *used,
+                            const tally_view *out)
 {
     const struct tl_steps *k = s->steps;
-    const int64_t cells = n * s->rows, at = from * s->rows;
+    const int64_t n = used->n, cells = n * s->rows, at = from * s->rows;
     tally_view in = {k->x[0] + at * elem(s), s->plan.op->dtype, s->rows, n, 1, s->rows}, next = in,
                to = *out;
     unsigned char *bits = NULL;
@@ -156,7 +156,12 @@ static tally_status windows(tally_stream *s, int64_t from, int64_t n, const tall
                           .count = &s->count_plan,
                           .in = &in,
                           .out = &to,
-                          .window = o};
+                          .window = used->o};
+    status = s->is_checked ? tl_check_sums(s->ctx, "sum:checked", &call, used) : TALLY_OK;
+    if (status) {
+        free(bits);
+        return status;
+    }
     if (tl_has_inputs(&in)) {
         status = tl_inputs_run(s->ctx, s->plan.op->file, &call, NULL);
     } else {
@@ -169,6 +174,20 @@ static tally_status windows(tally_stream *s, int64_t from, int64_t n, const tall
     return status;
 }
 
+/* The next results of n steps, whose windows have their centres at `first` and the places after it.
+ */
+static tl_ranges ranges_of(const tally_stream *s, const tally_window_options *o, int64_t n,
+                           int64_t first, int64_t results)
+{
+    return (tl_ranges){.o = o,
+                       .n = n,
+                       .results = results,
+                       .first = first,
+                       .step = 1,
+                       .min_count = o->min_count,
+                       .number = s->given};
+}
+
 /* Computes results a .. b - 1, some of whose windows are not full, from all steps up to `end`. */
 static tally_status edge(tally_stream *s, int64_t a, int64_t b, int64_t end, const tally_view *out)
 {
@@ -177,7 +196,8 @@ static tally_status edge(tally_stream *s, int64_t a, int64_t b, int64_t end, con
     char *const results = malloc((size_t)(n * s->rows * bytes) + 1);
     if (!results) return tl_no_memory(s->ctx, (size_t)(n * s->rows * bytes), "windows at an edge");
     const tally_view all = {results, s->plan.op->out, s->rows, n, 1, s->rows};
-    const tally_status status = windows(s, 0, n, &all, &s->window);
+    const tl_ranges used = ranges_of(s, &s->window, n, a - first, b - a);
+    const tally_status status = windows(s, 0, &used, &all);
     for (int64_t i = a; i < b && !status; i++)
         tl_copy_strided((char *)out->data + (i - a) * out->stride * bytes, out->row_stride,
                         results + (i - first) * s->rows * bytes, 1, s->rows, bytes);
@@ -224,8 +244,9 @@ static tally_status compute_known(tally_stream *s, int64_t end, const tally_view
     tally_status status = edge(s, a, middle, smaller(middle + s->window.after, end), out);
     if (!status && middle < b) {
         const tally_view to = tl_view_part(out, middle - a, b - middle, bytes);
-        status = windows(s, middle - s->window.before - s->steps->first, b - middle + s->kept, &to,
-                         &full);
+        tl_ranges used = ranges_of(s, &full, b - middle + s->kept, full.before, b - middle);
+        used.number += middle - a;
+        status = windows(s, middle - s->window.before - s->steps->first, &used, &to);
     }
 
     if (!status) {

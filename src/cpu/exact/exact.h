@@ -84,16 +84,4 @@ void tl_exact_scan_begin(tl_exact *e, const tl_plan *plan, const tally_scan_opti
 void tl_exact_scan_push(tl_exact *e, const tl_plan *plan, int exclusive, const void *x, int64_t n,
                         void *out);
 
-/* The next windows of a stream, as tl_window_run computes them (cpu/window.h): n elements at x, at
- * the start or the end of the sequence or neither. Returns the number of results. */
-typedef struct tl_exact_piece {
-    const void *x;
-    int64_t n;
-    int at_start, at_end;
-    void *out;
-} tl_exact_piece;
-
-int64_t tl_exact_slice(const tl_plan *plan, int threads, const tally_window_options *options,
-                       const tl_exact_piece *piece);
-
 #endif

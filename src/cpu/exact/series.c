@@ -271,28 +271,21 @@ void tl_exact_ranges_run(const tl_plan *plan, int threads, const tl_ranges *s, t
 
 /* ---- windows ---- */
 
-int64_t tl_exact_slice(const tl_plan *plan, int threads, const tally_window_options *o,
-                       const tl_exact_piece *of)
+static tally_status window_dense(tl_thread *t, const tl_part *p)
 {
+    const tl_plan *const plan = t->run->call->plan;
+    const tally_window_options *const o = t->run->call->window;
     const int valid = o->edges == TALLY_EDGES_VALID;
-    const int64_t first = of->at_start && !valid ? 0 : o->before,
-                  stop = of->at_end && !valid ? of->n : of->n - o->after,
-                  results = stop > first ? stop - first : 0;
+    const int64_t first = p->first && !valid ? 0 : o->before,
+                  stop = p->last && !valid ? p->n : p->n - o->after;
     const tl_ranges windows = {.o = o,
-                               .n = of->n,
-                               .results = results,
+                               .n = p->n,
+                               .results = stop > first ? stop - first : 0,
                                .first = first,
                                .step = 1,
                                .min_count = o->min_count};
-    tl_exact_ranges_run(plan, threads, &windows,
-                        (tl_line){of->x, 1, of->out, plan->op->result_bytes});
-    return results;
-}
-
-static tally_status window_dense(tl_thread *t, const tl_part *p)
-{
-    tl_exact_slice(t->run->call->plan, t->threads, t->run->call->window,
-                   &(tl_exact_piece){p->x, p->n, p->first, p->last, p->y});
+    tl_exact_ranges_run(plan, t->threads, &windows,
+                        (tl_line){p->x, 1, p->y, plan->op->result_bytes});
     return TALLY_OK;
 }
 
