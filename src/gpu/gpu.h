@@ -3,8 +3,8 @@
  * tl_gpu_calls; cuda.c and opencl.c contain calls of their API and nothing else. Only one context
  * uses a tl_gpu at a time. Work is issued in order, and tl_gpu_calls.wait returns when it is
  * done. */
-#ifndef TALLY_GPU_H
-#define TALLY_GPU_H
+#ifndef TALLY_GPU_GPU_H
+#define TALLY_GPU_GPU_H
 
 #include "store/cache.h"
 #include "context/device.h"

@@ -32,8 +32,8 @@
 #define sel(c, a, b)   ((c) ? (a) : (b))
 #endif
 
-/* gpu/kernel/prelude_gpu.h says when a fused multiply-add has the same bits. Here it is used for the
- * sums of squares of nodes of two elements and more: x (n / 2) is exact or too large. */
+/* gpu/kernel/prelude_gpu.h says when a fused multiply-add has the same bits. Here it is used for
+ * the sums of squares of nodes of two elements and more: x (n / 2) is exact or too large. */
 #define plus_half(y, d) ((y) + (d)*num(0.5))
 #if TL_VECTOR && TL_FUSES && TL_REAL_FLOAT && TL_V * TL_REAL_SIZE == 64
 #define plus_halves(y, x, n) \

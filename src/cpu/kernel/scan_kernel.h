@@ -132,7 +132,8 @@ TL_INLINE void W(nodes_below)(TL_VE(real) * nodes, int j, int s)
 }
 
 /* A block: t[s] has the V >> s vectors before step s of the network; t[0] are the elements, which
- * only the block of a part keeps: of a whole block, x is read again, which costs less than stores. */
+ * only the block of a part keeps: of a whole block, x is read again, which costs less than
+ * stores. */
 typedef struct {
     const E *x;
     VS t[TL_LOG_V][TL_V];
@@ -312,8 +313,8 @@ TL_INLINE void W(put_results)(const tl_tile *t, int64_t j, const VS *e, TL_VE(re
 
 /* The last step of a block: writes its results, or stages its states. */
 static __attribute__((noinline)) void W(down_out)(const W(steps) * b, const W(groups) * g,
-                                                  const tl_tile *t, int64_t j,
-                                                  TL_VE(result) * last, tl_par p)
+                                                  const tl_tile *t, int64_t j, TL_VE(result) * last,
+                                                  tl_par p)
 {
     VS e[TL_V];
     if (TL_SCAN_FULL && t->out && !t->exclusive)

@@ -280,8 +280,7 @@ KERNEL_OF(scan_down)
     c.size = size, c.step = b.stride * TL_SIZE;
     d.words = status_table + STATUS_HEADER / 8, d.epoch = &memory->epoch, d.tiles = tiles;
     d.width = (i64)strips << log, d.rows = size * parts * TILE_WARPS, d.origin = b.p.origin;
-    r.parts = parts, r.units = size * line / 16;
-    r.pitch = DOWN_PITCH(size, line, TL_SIZE << log);
+    r.parts = parts, r.units = size * line / 16, r.pitch = DOWN_PITCH(size, line, TL_SIZE << log);
     r.at = LOCAL_MEMORY + DOWN_BYTES(sizeof(state)) + warp * parts * r.pitch;
 
     for (;;) {
