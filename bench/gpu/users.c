@@ -18,7 +18,7 @@
  * synchronisations. */
 #define _GNU_SOURCE
 #include "../clock.h"
-#include "gpu/cuda/nvrtc.h"
+#include "gpu/cuda/code.h"
 #include "tally.h"
 #include <dlfcn.h>
 #include <stdio.h>
