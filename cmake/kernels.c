@@ -17,7 +17,6 @@
 #define _GNU_SOURCE
 #include "gpu/cuda/code.h"
 #include "gpu/gpu.h"
-#include "gpu/cuda/nvrtc.h"
 #include "context/operators.h"
 #include "context/parameter.h"
 #include "context/user.h"

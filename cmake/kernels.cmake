@@ -42,7 +42,7 @@ if(cuda_here)
     src/context/error.c src/context/processors.c src/context/threads.c
     src/dtype/dtype.c src/dtype/number.c src/exact/exact.c src/exact/forms.c src/exact/ratio.c
     src/exact/statistic.c src/gpu/program.c src/gpu/text.c src/gpu/operators.c
-    src/gpu/cuda/nvrtc.c src/gpu/cuda/archive.c $<TARGET_OBJECTS:tally_texts>
+    src/gpu/cuda/nvrtc.c $<TARGET_OBJECTS:tally_texts>
     ${scalar_objects})
   target_include_directories(make_kernels PRIVATE src include)
   target_compile_definitions(make_kernels PRIVATE TALLY_BUILDING)

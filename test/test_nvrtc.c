@@ -11,7 +11,7 @@
  *                                    or the named ones; prints the registers and the spills of
  *                                    every kernel */
 #include "gpu/gpu.h"
-#include "gpu/cuda/nvrtc.h"
+#include "gpu/cuda/code.h"
 #include "context/operators.h"
 #include "context/user.h"
 #include "check.h"

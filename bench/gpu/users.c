@@ -18,7 +18,7 @@
  * synchronisations. */
 #define _GNU_SOURCE
 #include "../clock.h"
-#include "gpu/cuda/nvrtc.h"
+#include "gpu/cuda/code.h"
 #include "tally.h"
 #include <dlfcn.h>
 #include <stdio.h>
@@ -121,8 +121,8 @@ static void find_device(int number)
          "attributes");
     must(cuStreamCreate(&stream, 1), "stream");
     snprintf(arch, sizeof arch, "sm_%d%d", major, minor);
-    if (tl_nvrtc_compile(NULL, read_text, arch, NULL, NULL, NULL, &code, &bytes, NULL))
-        stop("the read ceiling", tally_error(NULL));
+    const tl_nvrtc_job job = {.text = read_text, .arch = arch};
+    if (tl_nvrtc_compile(NULL, &job, &code, &bytes)) stop("the read ceiling", tally_error(NULL));
     must(cuModuleLoadData(&module, code), "the read ceiling");
     must(cuModuleGetFunction(&reader, module, "read_all"), "the read ceiling");
     free(code);

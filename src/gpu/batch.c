@@ -197,10 +197,13 @@ tl_arguments_batch_part tl_batch_arguments(const tl_batch *b, tl_which which)
                         .in_place = in_place_arguments(b));
 }
 
-void tl_batch_seal(tl_batch *b)
+void tl_batch_seal(tl_batch *b, tl_made_arguments *made)
 {
-    b->all = tl_batch_arguments(b, TL_ALL_SEQUENCES);
-    b->longs = tl_batch_arguments(b, TL_LONG_SEQUENCES);
+    b->all = b->longs = &made->all;
+    made->all = tl_batch_arguments(b, TL_ALL_SEQUENCES);
+    if (!b->listed) return; /* the long sequences are all, or none */
+    b->longs = &made->longs;
+    made->longs = tl_batch_arguments(b, TL_LONG_SEQUENCES);
 }
 
 /* ---- results ---- */

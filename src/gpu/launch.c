@@ -182,8 +182,9 @@ static void refresh(tl_gpu_device *d, const tl_built *b)
 /* The bytes of local memory through which the lanes of a warp exchange states; 0: they shuffle. */
 static int64_t box_bytes(const tl_gpu *gpu, const tl_scalar *op)
 {
+    if (!gpu->has_box) return 0;
     const int bytes = tl_gpu_state_bytes(op);
-    return gpu->has_box ? LANES * (bytes ? bytes : 1) : 0;
+    return LANES * (bytes ? bytes : 1);
 }
 
 tally_status tl_go(const tl_launch *l, tl_gpu_kernel_id id, int64_t jobs, tl_spread spread,

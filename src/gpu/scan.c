@@ -93,7 +93,7 @@ static tl_arguments_tiled_part tiled_arguments(const tl_gpu_device *d, const tl_
                                                const tl_results *r, const single_plan *p,
                                                int64_t jobs, const tl_before *from)
 {
-    return TL_ARGUMENTS(tiled_part, .batch = b->all, .results = r->arguments,
+    return TL_ARGUMENTS(tiled_part, .batch = *b->all, .results = r->arguments,
                         .status_table = d->slot->status_table.memory.handle, .tiles = p->tiles,
                         .levels = p->levels, .jobs = jobs, .seeding = *from);
 }
@@ -192,7 +192,7 @@ static tally_status make_prefix(const tl_launch *l, const tl_batch *b, const tl_
     for (int k = b->levels; !status && k >= 1; k--) {
         const int64_t jobs = (k < b->levels ? b->counts[k + 1] : 0) + b->long_count;
         status =
-            TL_GO(l, down, jobs, .batch = b->longs, .nodes = tl_handle_of(nodes),
+            TL_GO(l, down, jobs, .batch = *b->longs, .nodes = tl_handle_of(nodes),
                   .prefix = tl_handle_of(prefix), .at_level = k, .jobs = jobs, .seeding = *from);
     }
 
@@ -207,7 +207,7 @@ static tally_status scan_columns(const tl_launch *l, const tl_batch *b, const tl
     const int log = b->rows >= LANES / 2 ? 5 : b->columns_log;
     const int64_t groups = ((b->rows - 1) >> log) + 1,
                   jobs = groups * (tl_level_count(b->n, 1) + (b->n % CHUNK != 0));
-    return TL_GO(l, scan_columns, jobs, .batch = b->all,
+    return TL_GO(l, scan_columns, jobs, .batch = *b->all,
                  .prefix = b->long_count ? tl_handle_of(prefix) : NULL, .results = r->arguments,
                  .log = log, .jobs = jobs, .seeding = *from);
 }
@@ -217,7 +217,7 @@ static tally_status scan_elements(const tl_launch *l, const tl_batch *b, const t
                                   const tl_memory *prefix, const tl_before *from)
 {
     const int64_t jobs = b->counts[1] + b->long_count;
-    return TL_GO(l, scan, jobs, .batch = b->longs, .prefix = tl_handle_of(prefix),
+    return TL_GO(l, scan, jobs, .batch = *b->longs, .prefix = tl_handle_of(prefix),
                  .results = r->arguments, .jobs = jobs, .seeding = *from);
 }
 

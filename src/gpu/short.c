@@ -51,9 +51,9 @@ static segmented_launch launch_of(const tl_launch *l, const tl_batch *b, const t
     const int64_t warps = fit < 1 ? 1 : fit < all ? fit : all;
 
     assert(each > 0 && (b->listed || each == 1 || each * b->n <= SEGMENTED_ELEMENTS));
-    return (segmented_launch){TL_ARGUMENTS(segmented_part, .batch = b->all, .results = r->arguments,
-                                           .speculative = b->speculative, .each = each,
-                                           .jobs = jobs, .warps = warps),
+    return (segmented_launch){TL_ARGUMENTS(segmented_part, .batch = *b->all,
+                                           .results = r->arguments, .speculative = b->speculative,
+                                           .each = each, .jobs = jobs, .warps = warps),
                               (jobs / warps + (jobs % warps != 0)) * all, warps * bytes_of_warp};
 }
 
@@ -115,7 +115,7 @@ int tl_by_warp_takes(const tl_gpu_device *d, const tl_batch *b, int scan)
 
 static tl_arguments_long_rows_part arguments_of(const tl_batch *b, const tl_results *r)
 {
-    return TL_ARGUMENTS(long_rows_part, .batch = b->all, .results = r->arguments,
+    return TL_ARGUMENTS(long_rows_part, .batch = *b->all, .results = r->arguments,
                         .speculative = b->speculative, .jobs = b->rows);
 }
 

@@ -107,8 +107,8 @@ typedef struct tl_batch {
     /* windows: NULL, or the same sequences of bytes: 1 for an element that counts, else 0 */
     const struct tl_batch *counts_of;
 
-    /* What tl_batch_arguments gives; made by tl_batch_seal, before the first launch. */
-    tl_arguments_batch_part all, longs;
+    /* What tl_batch_arguments gives, while the launches of a verb are issued (tl_batch_seal). */
+    const tl_arguments_batch_part *all, *longs;
 } tl_batch;
 
 /* tl_gpu_program for the inputs of a batch. */
@@ -146,7 +146,13 @@ static inline int64_t tl_column_groups(const tl_batch *b)
  * ones. */
 typedef enum tl_which { TL_ALL_SEQUENCES, TL_LONG_SEQUENCES } tl_which;
 tl_arguments_batch_part tl_batch_arguments(const tl_batch *b, tl_which which);
-void tl_batch_seal(tl_batch *b);
+
+/* Makes them once for the launches of a verb: sets b->all and b->longs, which point into *made. */
+typedef struct tl_made_arguments {
+    tl_arguments_batch_part all, longs;
+} tl_made_arguments;
+
+void tl_batch_seal(tl_batch *b, tl_made_arguments *made);
 
 /* Where results go: the caller's device memory, or a dense copy on the device that tl_results_close
  * copies to the host. */

@@ -57,13 +57,20 @@ static tally_status issue_copy(tl_gpu_device *d, char *to, const char *x, int64_
     return tl_gpu_transfer(d, &copy);
 }
 
+tally_status tl_push_on_processors(tl_gpu_device *d, tl_push *p)
+{
+    tl_device *const cpu = tl_gpu_processors(d);
+    const tally_status status = cpu->calls->push(cpu, d->ctx, p);
+    d->base.on_processors += status ? 0 : p->verb == TL_WINDOW ? p->produced : p->n;
+    return status;
+}
+
 /* The processors' part of a push: n elements at x, in page-locked memory. */
 static tally_status push_copy(tl_gpu_device *d, const tl_push *p, const void *x, int64_t n)
 {
-    tl_device *const cpu = tl_gpu_processors(d);
     tl_push part = *p;
     part.x = x, part.n = n;
-    return n ? cpu->calls->push(cpu, d->ctx, &part) : TALLY_OK;
+    return n ? tl_push_on_processors(d, &part) : TALLY_OK;
 }
 
 tally_status tl_here_fold(tl_gpu_device *d, const tl_push *p)
@@ -98,9 +105,7 @@ tally_status tl_here_fold(tl_gpu_device *d, const tl_push *p)
         tl_counter_push(p->counter, op, nodes.level[k], &node);
     }
 
-    if (!status) status = push_copy(d, p, tail, e.tail);
-    d->base.on_processors += status ? 0 : e.head + e.tail;
-    return status;
+    return status ? status : push_copy(d, p, tail, e.tail);
 }
 
 /* Scans the first `head` elements on the processors. */
@@ -120,7 +125,6 @@ static tally_status scan_head(tl_gpu_device *d, const tl_push *p, int64_t head)
     if (!status && tl_gpu_find(d, p->out, &out))
         status = tl_gpu_wait(d, tl_gpu_write(d, &out.memory, (size_t)out.byte, here.out, bytes));
 
-    d->base.on_processors += status ? 0 : head;
     return status;
 }
 

@@ -179,8 +179,12 @@ tally_status tl_sequences_window(tl_sequences *a, tl_gpu_device *d, const tally_
 
 /* ---- here.c; between enter and leave ---- */
 
+/* Gives a push to the processors, and counts its elements. Slices of windows overlap, so of windows
+ * the results are counted. */
+tally_status tl_push_on_processors(tl_gpu_device *d, tl_push *p);
+
 /* A push of device memory. tl_here_fold pushes the nodes of its elements to the counter.
- * tl_here_scan scans them; if the scan's `ahead` is NULL, it reads the elements twice. */
+ * tl_here_scan scans them; if the scan's `nodes_known` is NULL, it reads the elements twice. */
 tally_status tl_here_fold(tl_gpu_device *d, const tl_push *p);
 tally_status tl_here_scan(tl_gpu_device *d, const tl_push *p);
 

@@ -10,15 +10,6 @@ static int worth(const tl_gpu_device *d, const tl_push *p)
     return p->n * p->plan->op->elem_bytes >= tl_pieces_least(d);
 }
 
-/* Gives a push to the processors. Slices of windows overlap, so their results are counted. */
-static tally_status push_on_processors(tl_gpu_device *d, tl_push *p)
-{
-    tl_device *const cpu = tl_gpu_processors(d);
-    const tally_status status = cpu->calls->push(cpu, d->ctx, p);
-    d->base.on_processors += status ? 0 : p->verb == TL_WINDOW ? p->produced : p->n;
-    return status;
-}
-
 /* The elements of p from number `from` on. */
 static tl_push push_from(const tl_push *p, int64_t from)
 {
@@ -46,7 +37,7 @@ static tally_status push_host(tl_gpu_device *d, const tl_push *p, tl_counter *do
         if (before < p->n) head.n = before;
     }
 
-    tally_status status = head.n ? push_on_processors(d, &head) : TALLY_OK;
+    tally_status status = head.n ? tl_push_on_processors(d, &head) : TALLY_OK;
     const tl_push rest = push_from(p, head.n);
     const tl_counter aligned = *done;
     if (status || !rest.n) return status;
@@ -76,7 +67,7 @@ static tally_status push_windows(tl_gpu_device *d, tl_push *p)
     const tally_view in = tally_flat(p->x, op->dtype, p->n), to = tally_flat(p->out, op->out, p->n);
 
     assert(!tl_gpu_holds(d, p->x) && !tl_gpu_holds(d, p->out));
-    if (!worth(d, p)) return push_on_processors(d, p);
+    if (!worth(d, p)) return tl_push_on_processors(d, p);
 
     int64_t budget = tl_pieces_budget(d);
     for (int shrunk = 0;; shrunk = 1) {

@@ -135,6 +135,7 @@ static tally_status launch_speculatively(tl_gpu_device *d, const tl_call *c, seg
         .arguments = {
             .out_data = y.memory.handle, .out_byte = y.byte, .out_row_stride = 1, .out_stride = 1}};
     tl_batch b = tl_batch_of(c->plan, in);
+    tl_made_arguments made;
     b.x = s->data;
     b.offsets = s->offsets.memory;
     s->speculative = (tl_arguments_speculative_part){
@@ -143,7 +144,7 @@ static tally_status launch_speculatively(tl_gpu_device *d, const tl_call *c, seg
         .most = offsets_most(c),
         .by_warp = tl_by_warp_pays(d, &b, in->rows * BY_WARP_MEAN, scan)};
     b.speculative = s->speculative;
-    tl_batch_seal(&b);
+    tl_batch_seal(&b, &made);
     const tl_before from = {.seeded = SEED_NONE, .exclusive = c->scan && c->scan->exclusive};
     tl_launch l;
     tally_status status = tl_gpu_program(d, op, scan ? "scan" : "reduce", &l);

@@ -11,9 +11,10 @@ tally_status tl_gpu_batch(tl_gpu_device *d, const tl_call *c, tl_batch *b, tally
                                          const tl_call *) = {
         [TL_REDUCE] = tl_reduce_batch, [TL_SCAN] = tl_scan_batch, [TL_WINDOW] = tl_window_batch};
     tl_results r = {0};
+    tl_made_arguments made;
     assert(c->verb <= TL_WINDOW);
     if (!status) status = tl_results_open(d, c->out, b->plan->op->result_bytes, &r);
-    if (!status) tl_batch_seal(b);
+    if (!status) tl_batch_seal(b, &made);
     if (!status) status = verbs[c->verb](d, b, &r, c);
     return tl_results_close(d, &r, b->piece.end == TL_CALL_WAITS, status);
 }

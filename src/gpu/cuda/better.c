@@ -12,7 +12,6 @@
  * nothing is requested, and dropped requests are only freed. */
 #define _GNU_SOURCE
 #include "code.h"
-#include "nvrtc.h"
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>

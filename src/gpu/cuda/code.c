@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The machine code of a text (code.h): keys of the cache on disk, calls of NVRTC. */
 #include "code.h"
-#include "nvrtc.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
