@@ -15,8 +15,8 @@
 
 /* ---- conversions ---- */
 
-/* Converts the first of n halves to f32 or f64 by the processor's instruction, which makes NaN quiet;
- * returns how many. */
+/* Converts the first of n halves to f32 or f64 by an instruction, which makes NaN quiet; returns
+ * how many. */
 TL_INLINE int64_t many_halves(void *to, int bytes, const uint16_t *x, int64_t n)
 {
     int64_t i = 0;
