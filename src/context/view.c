@@ -5,11 +5,11 @@
 #include <assert.h>
 #include <string.h>
 
-/* sequences have fewer than 2^62 elements, so the sum of two lengths does not overflow; the product
- * of two numbers below FEW neither */
+/* sequences have fewer than 2^62 elements, so the sum of two lengths does not overflow. Nor does
+ * the product of two numbers below FEW. */
 enum { LENGTH_BITS = 62, FEW = 1 << 30 };
 
-/* One dense sequence: what most calls have, and what short ones need few instructions for. */
+/* One dense sequence: short calls have few instructions for it. */
 static int is_dense(const tally_view *v) { return v->rows == 1 && v->stride == 1 && !v->offsets; }
 
 int tl_view_extent(const tally_view *v, int64_t bytes, int64_t *low, int64_t *high)

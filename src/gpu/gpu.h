@@ -296,7 +296,7 @@ int tl_gpu_scans_in_steps(const tl_scalar *op);
 int tl_gpu_scans_lines(const tl_scalar *op);
 
 /* The rows of a lane in the kernel scan_down; 0: the operator has too large elements or states. */
-int tl_gpu_down_rows(const tl_scalar *op);
+int tl_gpu_down_rows(const tl_scalar *op, int64_t columns);
 
 /* Returns the first line of a compiler's log that has an error, or the log itself if no line
  * has. */

@@ -3,6 +3,7 @@
  * of its states on a device, and its rows of tuning.def. */
 #include "context/user.h"
 #include "work.h"
+#include "gpu/kernel/constants.h"
 #include <assert.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -92,10 +93,11 @@ tl_scan_tile tl_gpu_scan_tile(const tl_scalar *op, int wave)
     return (tl_scan_tile){0, 0};
 }
 
-int tl_gpu_down_rows(const tl_scalar *op)
+int tl_gpu_down_rows(const tl_scalar *op, int64_t columns)
 {
     const int element = op->elem_bytes, state = tl_gpu_state_bytes(op);
-    return element > 8 || state > 8 ? 0 : element > 4 ? 16 : state > 4 ? 32 : 64;
+    const int most = element > 8 || state > 8 ? 0 : element > 4 ? 16 : state > 4 ? 32 : 64;
+    return DOWN_SIZE(most, element, columns);
 }
 
 int tl_gpu_scans_lines(const tl_scalar *op)

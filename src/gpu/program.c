@@ -56,7 +56,7 @@ static void add_facts(tl_buffer *b, const tl_scalar *op)
     add_types(b, op);
     tl_addf(b, "#define SCAN_LINES %d\n", tl_gpu_scans_lines(op));
     tl_addf(b, "#define SCAN_BLOCKS %d\n", tl_gpu_scans_in_steps(op) ? 2 : 1);
-    tl_addf(b, "#define DOWN_ROWS %d\n", tl_gpu_down_rows(op));
+    tl_addf(b, "#define DOWN_ROWS %d\n", tl_gpu_down_rows(op, 0));
     if (op->user) tl_addf(b, "#define TL_USER 1\n");
     if (op->masked == TL_MASKED_MARK) tl_addf(b, "#define TL_MARKED 1\n");
 }
@@ -378,7 +378,7 @@ static void add_kernels(tl_buffer *b, const tl_text *t, const contents *c)
     }
 
     if (scan && c->cuda && tl_gpu_scan_tile(t->op, 0).blocks) add_scan_single(b, t->op, 0);
-    if (scan && c->cuda && !c->in_place && tl_gpu_down_rows(t->op)) {
+    if (scan && c->cuda && !c->in_place && tl_gpu_down_rows(t->op, 0)) {
         tl_addf(b, "namespace down_single {");
         tl_add_file(b, "gpu/kernel/scan_down.cl");
         tl_addf(b, "}\n");

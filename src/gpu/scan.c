@@ -119,18 +119,11 @@ static tally_status scan_single(const tl_launch *l, const tl_batch *b, const tl_
 
 /* ---- scans of columns in one launch ---- */
 
-/* The rows of a lane. */
-static int down_rows(const tl_batch *b)
-{
-    const tl_scalar *const op = b->plan->op;
-    return DOWN_SIZE(tl_gpu_down_rows(op), op->elem_bytes, b->rows);
-}
-
 /* The rows of a tile, the tiles of a column, and the words of the status table. */
 static single_plan plan_scan_down(const tl_batch *b)
 {
     const int log = b->columns_log;
-    const int64_t tile = (int64_t)down_rows(b) * TILE_WARPS << (5 - log),
+    const int64_t tile = (int64_t)tl_gpu_down_rows(b->plan->op, b->rows) * TILE_WARPS << (5 - log),
                   width = tl_column_groups(b) << log;
     single_plan p = {.tiles = (b->n + tile - 1) / tile};
     while ((p.tiles - 1) >> (COLUMN_LOG * p.levels)) p.levels++;
@@ -145,8 +138,9 @@ static int64_t down_local_bytes(const tl_batch *b)
     const tl_scalar *const op = b->plan->op;
     const int log = b->columns_log, bytes = op->elem_bytes;
     const int64_t line = bytes * (b->rows < LANES ? b->rows : LANES);
+    const int64_t rows = tl_gpu_down_rows(op, b->rows);
     return DOWN_BYTES(b->state_bytes) +
-           (DOWN_PITCH(down_rows(b), line, bytes << log) * TILE_WARPS << (5 - log));
+           (DOWN_PITCH(rows, line, bytes << log) * TILE_WARPS << (5 - log));
 }
 
 /* True if the kernel scan_down takes the batch. Short columns go by several launches, which also
@@ -156,7 +150,7 @@ static int can_scan_down(const tl_gpu_device *d, const tl_batch *b)
 {
     const int few = b->plan->op->elem_bytes > 4 && b->rows > LANES / 2 && b->rows < LANES * 3 / 4;
     if (!d->gpu->calls->single_launch || !b->columns_log || b->in_place || !b->long_count ||
-        !tl_gpu_down_rows(b->plan->op) || few)
+        !tl_gpu_down_rows(b->plan->op, b->rows) || few)
         return 0;
     const single_plan p = plan_scan_down(b);
     return p.levels < COLUMN_LEVELS && p.words <= tl_status_words(d) &&

@@ -131,16 +131,15 @@ TL_INLINE void W(nodes_below)(TL_VE(real) * nodes, int j, int s)
                               : TL_SHUFFLE(left, right, TL_EACH_LANE(TL_HIGH2));
 }
 
-/* A block: t[s] has the V >> s vectors before step s of the network; t[0] are the elements, which
- * only the block of a part keeps: of a whole block, x is read again, which costs less than
- * stores. */
+/* A block: t[s] has the V >> s vectors before step s of the network. t[0], the elements, is of a
+ * part only: of a whole block, x is read again, which costs less than stores. */
 typedef struct {
     const E *x;
     VS t[TL_LOG_V][TL_V];
 } W(steps);
 
-/* The rest of b, from its elements e. Returns the vector of V nodes. (Step 0 in the same loop would
- * make compilers load again what they have just stored.) */
+/* The rest of b, from its elements e. Returns the vector of V nodes. (With step 0 in the loop, GCC
+ * loads again what it has just stored.) */
 TL_INLINE VS W(up)(W(steps) * b, const VS *e)
 {
     enum { FIRST = TL_LOG_V > 1 };
@@ -183,9 +182,9 @@ TL_INLINE void W(down)(VS *e, const W(steps) * b, const W(groups) * g, int ends,
         TL_UNROLL for (int j = (TL_V >> (s + 1)) - 1; j >= 0; j--)
     {
         const int inside = s < TL_LOG_G, again = s == 0 && g->whole, k = 2 * j * TL_V;
-        const VS one = again ? W(load)(b->x + k, at + k, p) : b->t[s][2 * j];
-        const VS other = again ? W(load)(b->x + k + TL_V, at + k + TL_V, p) : b->t[s][2 * j + 1];
-        const VS left = inside ? W(even1)(one, other) : W(even2)(one, other);
+        const VS x = again ? W(load)(b->x + k, at + k, p) : b->t[s][2 * j],
+                 y = again ? W(load)(b->x + k + TL_V, at + k + TL_V, p) : b->t[s][2 * j + 1],
+                 left = inside ? W(even1)(x, y) : W(even2)(x, y);
         const VS a = from[j], z = to[j];
         VS middle = W(combine_at)(a, left, W(numbers)(at, nodes[j], 1), 1 << s);
         W(nodes_below)(nodes, j, s);

@@ -8,8 +8,8 @@ KERNEL_OF(finish)
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
-    BOX
-    for (i64 s = warp_index(); s < b.seqs; s += warp_count()) {
+    BOX for (i64 s = warp_index(); s < b.seqs; s += warp_count())
+    {
         i64 n = length_of(b, s);
         maybe v = nothing(b.p);
         for (int level = (int)top; level >= 1; level--) {
@@ -45,17 +45,19 @@ typedef struct {
     LOCAL state *parts, *box; /* parts: [2][TILE_WARPS] */
 } tiling;
 
-/* Folds the nodes of the tile's warps and publishes the node of tile t. mine: this warp's node, of
- * `each` chunks of n elements. */
+/* Folds the nodes of the tile's chunks and publishes the node of tile t. mine: the node of this
+ * warp's chunk number `lane`, of n elements. */
 fn void publish_tile(state mine, i64 t, int turn, tiling d, i64 n)
 {
     const int lane = lane_index();
+    for (int m = 1; m < d.each; m <<= 1)
+        mine = meet(mine, exchange(mine, m, d.box), (lane & m) != 0, m * n);
     if (lane == 0) d.parts[turn + d.warp] = mine;
     BARRIER();
     if (d.warp) return;
     mine = d.parts[turn + (lane & (TILE_WARPS - 1))];
-    UNROLL for (int m = 1; m < TILE_WARPS; m <<= 1)
-        mine = meet(mine, exchange(mine, m, d.box), (lane & m) != 0, m * d.each * n);
+    UNROLL for (int m = 1; m < TILE_WARPS; m <<= 1) mine =
+        meet(mine, exchange(mine, m, d.box), (lane & m) != 0, m * d.each * n);
     if (lane == 0) publish_state(d.words, t, mine, d.epoch);
 }
 
@@ -74,8 +76,8 @@ fn state fold_packs(const bundle *e, i64 i, par p)
     UNROLL for (int k = 0; k < ITEMS_W; k++)
     {
         stack[top++] = lift_e(pack_element(e[k / PACK], k % PACK), i + k, p);
-        UNROLL for (int n = 1; k & n; n <<= 1)
-            top--, stack[top - 1] = TWIN(stack[top - 1], stack[top], n);
+        UNROLL for (int n = 1; k & n; n <<= 1) top--,
+            stack[top - 1] = TWIN(stack[top - 1], stack[top], n);
     }
     return stack[0];
 }
@@ -95,8 +97,8 @@ fn void fold_wide_tiles(batch b, tiling d)
     int turn = 0;
 
     if (group_index() < d.tiles) {
-        UNROLL for (int k = 0; k < PACKS_W; k++)
-            e[k] = x[k / ROW_PACKS * LANES * ROW_PACKS + k % ROW_PACKS];
+        UNROLL for (int k = 0; k < PACKS_W; k++) e[k] =
+            x[k / ROW_PACKS * LANES * ROW_PACKS + k % ROW_PACKS];
     }
 
     ROLLED for (i64 t = group_index(); t < d.tiles; t += group_count(), turn ^= TILE_WARPS)
@@ -115,8 +117,8 @@ fn void fold_wide_tiles(batch b, tiling d)
             UNROLL for (int r = 0; r < ROWS_W; r++)
             {
 #if MOMENTS
-                UNROLL for (int k = 0; k < ROW_PACKS; k++)
-                    sums = moments_pack(sums, e[r * ROW_PACKS + k]);
+                UNROLL for (int k = 0; k < ROW_PACKS; k++) sums =
+                    moments_pack(sums, e[r * ROW_PACKS + k]);
 #else
                 v[r] =
                     fold_packs(e + r * ROW_PACKS, at * CHUNK_w + r * ROW_w + lane * ITEMS_W, b.p);
@@ -135,8 +137,6 @@ fn void fold_wide_tiles(batch b, tiling d)
             if (c == 0 || lane == c) mine = v[0]; /* lane c keeps the node of chunk c */
             at += step;
         }
-        for (int m = 1; m < d.each; m <<= 1)
-            mine = meet(mine, exchange(mine, m, box), (lane & m) != 0, m * CHUNK_w);
         publish_tile(mine, t, turn, d, CHUNK_w);
     }
 }
@@ -184,8 +184,6 @@ fn void fold_tiles(batch b, tiling d, int dense)
             if (c == 0 || lane == c) mine = v[0]; /* lane c keeps the node of chunk c */
             at += step;
         }
-        for (int m = 1; m < d.each; m <<= 1)
-            mine = meet(mine, exchange(mine, m, box), (lane & m) != 0, m * CHUNK_e);
         publish_tile(mine, t, turn, d, CHUNK_e);
     }
 }
@@ -211,14 +209,14 @@ fn void poll_tiles(LOCAL tail *left, tiling d, i64 tile_size, batch b, LOCAL sta
             {
                 const i64 k = i / QUAD * LANES * QUAD + lane * QUAD + i % QUAD;
                 missing |= state_missing(d.words, at + (k < count ? k : 0), &e[i / QUAD][i % QUAD],
-                                        d.epoch);
+                                         d.epoch);
             }
         }
 
         if (count < CHUNK_s) {
             UNROLL for (int i = 0; i < ROWS_S * QUAD; i++)
                 left->tiles[i / QUAD * LANES * QUAD + lane * QUAD + i % QUAD] =
-                    e[i / QUAD][i % QUAD];
+                e[i / QUAD][i % QUAD];
             continue;
         }
 
@@ -233,15 +231,14 @@ KERNEL_OF(reduce_single)
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
-    BOX
-    SHARED state parts[2 * TILE_WARPS];
+    BOX SHARED state parts[2 * TILE_WARPS];
     SHARED tail left;
     const int lane = lane_index(), warp = thread_index() / LANES, each = 1 << more,
-        is_last = group_index() == group_count() - 1,
-        log = ELEMENTS_LOG + TILE_WARPS_LOG + (int)more;
+              is_last = group_index() == group_count() - 1,
+              log = ELEMENTS_LOG + TILE_WARPS_LOG + (int)more;
     const i64 tiles = b.n >> log, from = start_of(b, 0), tile_size = (i64)1 << log;
     const int groups = (int)(tiles / CHUNK_s), rows = (int)(b.n >> ROW_LOG & 7),
-        chunks = (int)((b.n >> ELEMENTS_LOG) - (tiles << (log - ELEMENTS_LOG)));
+              chunks = (int)((b.n >> ELEMENTS_LOG) - (tiles << (log - ELEMENTS_LOG)));
     tiling d;
     d.tiles = tiles, d.from = from, d.each = each, d.warp = warp;
     d.words = status_table + STATUS_HEADER / 8;
@@ -301,7 +298,8 @@ KERNEL_OF(reduce_single)
  * blocks have published. */
 #ifdef TL_CUDA
 #if PARTIALS
-#define REDUCE_BLOCKS 3 /* 3 blocks for 24 warps with spans in flight; without a limit the compiler
+#define REDUCE_BLOCKS \
+    3 /* 3 blocks for 24 warps with spans in flight; without a limit the compiler
                          * takes up to 174 registers */
 /* Returns the lane's partial result of its packs in the warp's spans. The spans begin at x; the
  * warp has spans k, k + (warps of the launch), ... A pack of the next span is loaded as soon as the
@@ -406,8 +404,7 @@ KERNEL_OF(reduce_single)
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
-    BOX
-    SHARED state parts[2][WARPS_IN_GROUP];
+    BOX SHARED state parts[2][WARPS_IN_GROUP];
     b.x += start_of(b, 0) * TL_SIZE;
     GLOBAL u64 *const words = status_table + STATUS_HEADER / 8;
     const int me = thread_index(), warp = me / LANES;

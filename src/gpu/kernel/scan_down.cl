@@ -265,11 +265,11 @@ KERNEL_OF(scan_down)
     SEEDING_OF_PARAMETERS;
     LOCAL down_memory *const memory = (LOCAL down_memory *)LOCAL_MEMORY;
     enum { RESULT = OP_LANES * sizeof(result) };
-    const int warp = thread_index() / LANES, part = lane_index() >> log, parts = LANES >> log;
-    const int size = DOWN_SIZE(DOWN_ROWS, TL_SIZE, b.seqs);
+    const int warp = thread_index() / LANES, part = lane_index() >> log, parts = LANES >> log,
+              size = DOWN_SIZE(DOWN_ROWS, TL_SIZE, b.seqs);
     const u32 strips = (u32)((b.seqs + (1 << log) - 1) >> log);
-    const int line = (strips == 1 ? (int)b.seqs : 1 << log) * TL_SIZE;
-    const int table = strips == 1 && b.row_stride == 1 && b.stride == b.seqs,
+    const int line = (strips == 1 ? (int)b.seqs : 1 << log) * TL_SIZE,
+              table = strips == 1 && b.row_stride == 1 && b.stride == b.seqs,
               out_table = RESULT == TL_SIZE && out.row_stride == 1 && out.stride == b.seqs;
     column_part c;
     column_results to;
