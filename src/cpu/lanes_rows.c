@@ -426,8 +426,8 @@ static int64_t begin_batch(tl_lanes_batch *b, int64_t r0, int64_t r1)
     for (int64_t step = LISTED; count < all && step;) {
         const int64_t now = tl_min(step, all - count);
         int64_t n = TL_LANES_LONG + 1;
-        if (b->prefetch == TL_LINES)
-            tl_prefetch_bytes(offset + count, (size_t)now * sizeof *offset, 8192, TL_LINES, 1);
+        for (int64_t j = 0; j < now && b->prefetch == TL_LINES; j += 8)
+            __builtin_prefetch((const char *)((uintptr_t)(offset + count + j) + 8192), 0, 3);
         if (offset[count + now] - offset[0] <= ELEMENTS)
             n = list_segments(b->in_order, offset, count, now);
         if (n > TL_LANES_LONG) {
