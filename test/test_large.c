@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * Outputs past the size from which results are stored around the caches, and rows long enough
  * for several threads: the same bits as in small pieces (streams, which store through the
- * caches), at every alignment, in place, on 1 to 3 threads. */
+ * caches), at every alignment, in place, on 1 to 3 threads. And so many short segments that the
+ * results of a reduction are stored so too. */
 #include "check.h"
 
-enum { N = 1300000, GUARD = 64, CHUNK = 9973 };
+enum { N = 1300000, SEGMENTS = 1100000, GUARD = 64, CHUNK = 9973 };
+static int64_t cuts[SEGMENTS + 1];
 static char *x, *got, *want;
 static tally *one; /* one thread, the narrowest instruction set */
 
@@ -104,6 +106,37 @@ static void long_rows(tally *ctx, const check_operator *o)
     }
 }
 
+/* Most have none to two elements; a few have 300, so that only some batches are sorted. */
+static void cut(void)
+{
+    for (int64_t r = 0; r < SEGMENTS; r++)
+        cuts[r + 1] = cuts[r] + (check_below(5000) ? check_below(3) : 300);
+}
+
+static void short_segments(tally *ctx, const check_operator *o)
+{
+    const int64_t size = o->result;
+    char alone[16], *const to = got + GUARD + check_below(17);
+    check_fill(x, o->dtype, cuts[SEGMENTS], TL_DATA_HOSTILE);
+    const tally_view in = tally_segments(x, o->dtype, cuts, SEGMENTS);
+    memset(got, 0x5a, (size_t)(SEGMENTS * size) + 3 * GUARD);
+    check_ok(ctx, tally_reduce(ctx, o->op, &in, to), o->op);
+    for (int64_t r = 0; r < SEGMENTS; r += CHUNK) {
+        const int64_t count = SEGMENTS - r < CHUNK ? SEGMENTS - r : CHUNK;
+        const tally_view part = tally_segments(x, o->dtype, cuts + r, count),
+                         first =
+                             tally_flat(x + cuts[r] * o->bytes, o->dtype, cuts[r + 1] - cuts[r]);
+        check_ok(one, tally_reduce(one, o->op, &part, want + r * size), o->op);
+        check_ok(one, tally_reduce(one, o->op, &first, alone), o->op);
+        check_same(want + r * size, alone, 1, size, "%s: segment %lld", o->op, (long long)r);
+    }
+    check_same(to, want, SEGMENTS, size, "%s of %s: short segments, %s x%d", o->op,
+               tally_dtype_name(o->dtype), tally_isa(ctx), tally_threads(ctx));
+    int clean = 1;
+    for (int i = 1; i <= GUARD; i++) clean &= to[-i] == 0x5a && to[SEGMENTS * size + i - 1] == 0x5a;
+    check(clean, "%s wrote outside its results", o->op);
+}
+
 int main(void)
 {
     check_start();
@@ -112,6 +145,7 @@ int main(void)
     got = malloc((size_t)N * 8 + 4096);
     want = malloc((size_t)N * 8 + 65536 * 8);
     int count = (int)(sizeof cases / sizeof *cases);
+    cut();
     for (int i = 0; check_isa(i); i++)
         for (int threads = 1; threads <= 3; threads++) {
             tally *ctx = check_open(threads, check_isa(i));
@@ -121,6 +155,7 @@ int main(void)
                 if (!check_operator_make(&o, cases[k].op, cases[k].dtype, 0)) continue;
                 large(ctx, &o);
                 long_rows(ctx, &o);
+                if (k % 3 == threads - 1) short_segments(ctx, &o);
             }
             tally_close(ctx);
         }

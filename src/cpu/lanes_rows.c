@@ -12,6 +12,7 @@
 #include "context/scratch.h"
 #include "context/share.h"
 #include "context/view.h"
+#include <assert.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -261,6 +262,7 @@ typedef struct {
 
 static inline void strip(tl_lanes_batch *b, strip_of part, tl_prefetch next)
 {
+    assert((b->elem & (b->elem - 1)) == 0 && (b->result & (b->result - 1)) == 0);
     const sequence *const s = part.s;
     const int64_t count = part.count, least = part.least, most = part.most;
     const int rows = part.rows;
@@ -424,8 +426,8 @@ static int64_t begin_batch(tl_lanes_batch *b, int64_t r0, int64_t r1)
     for (int64_t step = LISTED; count < all && step;) {
         const int64_t now = tl_min(step, all - count);
         int64_t n = TL_LANES_LONG + 1;
-        if (b->prefetch == TL_LINES)
-            tl_prefetch_bytes(offset + count, (size_t)now * sizeof *offset, 8192, TL_LINES, 1);
+        for (int64_t j = 0; j < now && b->prefetch == TL_LINES; j += 8)
+            __builtin_prefetch((const char *)((uintptr_t)(offset + count + j) + 8192), 0, 3);
         if (offset[count + now] - offset[0] <= ELEMENTS)
             n = list_segments(b->in_order, offset, count, now);
         if (n > TL_LANES_LONG) {
@@ -466,11 +468,12 @@ static void sort(tl_lanes_batch *b, int64_t longest)
     memset(place, 0, (size_t)classes * sizeof *place);
     for (int64_t j = 0; j < b->count; j++)
         place[class_of(job, length_of(b->in_order[j]))][j % WAYS]++;
-    for (int64_t i = 0; i < classes * WAYS; i++) {
-        const uint16_t count = place[0][i];
-        place[0][i] = before;
-        before = (uint16_t)(before + count);
-    }
+    for (int64_t class = 0; class < classes; class ++)
+        for (int way = 0; way < WAYS; way++) {
+            const uint16_t count = place[class][way];
+            place[class][way] = before;
+            before = (uint16_t)(before + count);
+        }
     for (int64_t j = 0; j < b->count; j++) {
         const sequence s = b->in_order[j];
         b->sorted[place[class_of(job, length_of(s))][j % WAYS]++] = s;
@@ -491,8 +494,8 @@ static strip_of strip_of_class(const tl_lanes_batch *b, int64_t s, int64_t longe
                   least = class ? longest_of_class(job, class - 1) + 1 : 0;
     int64_t end = end_of_class(b, class);
 
-    if (job->verb != TL_REDUCE && !job->reverse &&
-        !job->after) { /* some that are not much longer */
+    /* Some of a scan that are not much longer fill the strip. */
+    if (job->verb != TL_REDUCE && !job->reverse && !job->after) {
         const int64_t near = class_of(job, tl_min(least + least / OVER, longest));
         end = tl_max(end, tl_min(end_of_class(b, near), s + TL_ABREAST));
     }
