@@ -243,7 +243,7 @@ static tally_status read_fact(reader *r, const char *begin, const char *name, co
     const int fact = find_fact(name);
 
     if (!strcmp(name, "OP_BLANK") || find(of_nan_forms, name) >= 0 ||
-        (r->built_in && !strcmp(name, "OP_CORE")))
+        (r->built_in && (!strcmp(name, "OP_CORE") || !strcmp(name, "OP_FLOATS"))))
         return TALLY_OK;
 
     if (r->built_in && fact >= 0 && stated[fact].by == BY_USERS)

@@ -15,8 +15,8 @@
 
 /* ---- conversions ---- */
 
-/* Converts the first of n halves to f32 or f64 by an instruction, which makes NaN quiet; returns
- * how many. */
+/* Converts halves to f32 or f64 by the processor's instruction, up to a NaN, which it would make
+ * quiet; returns how many. */
 TL_INLINE int64_t many_halves(void *to, int bytes, const uint16_t *x, int64_t n)
 {
     int64_t i = 0;
@@ -24,6 +24,7 @@ TL_INLINE int64_t many_halves(void *to, int bytes, const uint16_t *x, int64_t n)
     for (; i + 16 <= n; i += 16) {
         const __m512 v = _mm512_cvtph_ps(_mm256_loadu_si256((const void *)(x + i)));
         char *const at = (char *)to + i * bytes;
+        if (_mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q)) break;
         if (bytes == 4) {
             _mm512_storeu_ps(at, v);
             continue;
