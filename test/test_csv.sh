@@ -8,6 +8,10 @@ source "$(dirname "${BASH_SOURCE[0]}")/cli/check.sh"
 printf 'region,2023,2024,2025\nEMEA,10,20,30\nAPAC,5,6,7\n' >years.csv
 bad 2 'tally reduce sum --axis 0 years.csv' "tally: years.csv: the first line, 'region,2023,2024,2025', may be a header or data: say --header yes or --header no"
 ok 'tally reduce sum --axis 0 --header yes years.csv' $'15\n26\n37'
+ok 'tally reduce sum --column 2024,2025 years.csv' $'26\n37'
+bad 2 'tally reduce sum --column 2026 years.csv' "tally: years.csv: no column '2026'; the columns are 1 'region', 2 '2023', 3 '2024', 4 '2025'"
+printf 'sep=;\r\nx;y\r\n1,5;2\r\n2;7\r\n' >sep.csv
+ok 'tally reduce sum --column y sep.csv; tally reduce sum --column x --decimal , sep.csv; sed "s/;/|/g" sep.csv | tally reduce max --column y' $'9\n3.5\n7'
 ok 'tally reduce sum --by region --column 2 years.csv | tail -n 1' "APAC${t}5"
 printf 'tag,v\n#1,10\n#2,20\nx,30\n' >hash.csv
 ok 'tally reduce sum --column v hash.csv' 60

@@ -120,7 +120,7 @@ static void misuse(void)
     b = (tally_fragment *)x;
     says(tally_fragment_of_view(ctx, "sum", NULL, 0, &b), TALLY_INVALID, "x is NULL");
     check(!b, "a fragment of a failure");
-    says(tally_fragment_of_view(ctx, "sum", &v, -1, &b), TALLY_INVALID, "start -1");
+    says(tally_fragment_of_view(ctx, "sum", &v, -1, &b), TALLY_INVALID, "start is -1");
     says(tally_fragment_of_view(ctx, "sum", &v, (int64_t)1 << 61, &b), TALLY_INVALID, "start");
     w = tally_segments(x, TALLY_F32, offsets, 10);
     says(tally_fragment_of_view(ctx, "sum", &w, 0, &b), TALLY_INVALID, "x->offsets is given");

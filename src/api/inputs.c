@@ -230,10 +230,7 @@ tally_status tl_inputs_ranges(tally *ctx, const char *op, const tally_view *in,
 
 /* ---- exact sums ---- */
 
-enum {
-    ROWS = 64,       /* rows of a chunk */
-    COPIED = 1 << 20 /* elements that are copied at a time, if rows are shorter */
-};
+enum { ROWS = 64 }; /* rows of a chunk */
 
 /* Adds all elements of the job to an exact sum. */
 static tally_status add_exactly(tl_job *j, tl_exact *sum)
@@ -284,9 +281,9 @@ static void add_chunk(void *data, int64_t k)
     }
 }
 
-/* Adds the rows of a view, few enough that they may be copied. */
-static tally_status add_rows(tally *ctx, const tl_call *call, tl_exact *sum)
+tally_status tl_inputs_exact_rows(tally *ctx, const tl_call *call, tl_exact *sum)
 {
+    assert(call->plan->exact);
     tl_job j;
     tally_view dense;
     const tl_scalar *const op = call->plan->op;
@@ -308,38 +305,6 @@ static tally_status add_rows(tally *ctx, const tl_call *call, tl_exact *sum)
     }
 
     tl_job_close(&j);
-    return status;
-}
-
-/* Rows r .. r + rows - 1 of *x, in view[0], and of its second input, if it has one, in view[1]. */
-static void take_rows(const tally_view *x, int64_t r, int64_t rows, tally_view view[2])
-{
-    assert(!x->offsets && rows <= x->rows - r);
-    const int count = x->next ? 2 : 1;
-    view[0] = *x;
-    if (x->next) view[1] = *x->next, view[0].next = &view[1];
-    for (tally_view *v = view; v < view + count; v++) {
-        v->data = tl_offset(v->data, r * v->row_stride * (int64_t)tally_dtype_size(v->dtype));
-        v->valid_offset += r * v->row_stride;
-        v->rows = rows;
-    }
-}
-
-tally_status tl_inputs_exact_rows(tally *ctx, const tl_plan *plan, const tally_view *x,
-                                  const tally_view *out, const tally_scan_options *scan,
-                                  tl_exact *sum)
-{
-    assert(plan->exact);
-    const int64_t most = x->n < COPIED ? COPIED / (x->n + !x->n) : 1;
-    tally_status status = TALLY_OK;
-    for (int64_t r = 0, rows; r < x->rows && !status; r += rows) {
-        tally_view in[2], to[2];
-        rows = x->rows - r < most ? x->rows - r : most;
-        take_rows(x, r, rows, in);
-        if (out) take_rows(out, r, rows, to);
-        const tl_call call = {.plan = plan, .in = in, .out = out ? to : NULL, .scan = scan};
-        status = add_rows(ctx, &call, sum + r * tl_exact_form_of(plan->op)->sums);
-    }
     return status;
 }
 

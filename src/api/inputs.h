@@ -26,11 +26,9 @@ tally_status tl_inputs_ranges(tally *ctx, const char *op, const tally_view *in,
  * refused. */
 tally_status tl_inputs_exact(tally *ctx, const tally_view *x, tl_exact *sum);
 
-/* Adds each row of a checked and normal view in host memory to the sums of that row, for the
- * operator of the plan. out: NULL, or gets the running results. */
-tally_status tl_inputs_exact_rows(tally *ctx, const tl_plan *plan, const tally_view *x,
-                                  const tally_view *out, const tally_scan_options *scan,
-                                  tl_exact *sum);
+/* Adds each row of a checked and normal view in host memory to the sums of that row. call: its plan
+ * and `in`; out is NULL, or gets the running results, with `scan`. */
+tally_status tl_inputs_exact_rows(tally *ctx, const tl_call *call, tl_exact *sum);
 
 /* ---- views (inputs_job.c) ---- */
 

@@ -72,17 +72,30 @@ static size_t copy_plain(const tl_field_text *x, const char *line, char *out)
     return n;
 }
 
-/* The next column, from `at` on, that the header names [s, e). Counted from 0; -1: none. */
+/* Reads a number of at least 1 at *s and advances *s; 0 if there is none. */
+static int64_t number(const char **s, const char *e)
+{
+    assert(*s <= e);
+    int64_t v = 0;
+    for (; *s < e && **s >= '0' && **s <= '9'; ++*s)
+        if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, **s - '0', &v)) return 0;
+    return v;
+}
+
+/* The next column, from `at` on, that the header names [s, e). Counted from 0; -1: none. A number
+ * is a name if there are not so many columns, as 2019. */
 static int64_t named_from(const struct choice *c, int64_t at, const char *s, const char *e,
                           char *space)
 {
+    const char *p = s;
+    const int names = c->may_name > 1 || (number(&p, e) > c->width && p == e);
     if (!c->may_name) return -1;
     for (int64_t i = at; i < c->r[0].n; i++) {
         const tl_field_text *const x = &c->r[0].f[i];
         if (x->e - x->s < e - s) continue;
         const size_t n = copy_plain(x, c->r[0].line, space);
         if (n == (size_t)(e - s) && memcmp(space, s, n) == 0 &&
-            (c->may_name > 1 || tl_kind(&c->lines, x) == TL_WORD))
+            (names || tl_kind(&c->lines, x) == TL_WORD))
             return i;
     }
     return -1;
@@ -105,16 +118,6 @@ static tally_status add(struct choice *c, int64_t column, int part)
     l->parts += part > 0;
 
     return TALLY_OK;
-}
-
-/* Reads a number of at least 1 at *s and advances *s; 0 if there is none. */
-static int64_t number(const char **s, const char *e)
-{
-    assert(*s <= e);
-    int64_t v = 0;
-    for (; *s < e && **s >= '0' && **s <= '9'; ++*s)
-        if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, **s - '0', &v)) return 0;
-    return v;
 }
 
 /* Reads one item of a list of columns: NAME, N, N-M or N- (to the last). */

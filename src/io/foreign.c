@@ -4,6 +4,7 @@
 #include <string.h>
 
 static const char decompress[] = "decompress it first",
+                  in_python[] = "read it by `python -m tally`",
                   convert[] = "write its columns as CSV, or an array as .npy, first",
                   to_utf8[] = "tally reads UTF-8: iconv -f UTF-16 -t UTF-8 FILE",
                   to_utf8_32[] = "tally reads UTF-8: iconv -f UTF-32 -t UTF-8 FILE";
@@ -23,8 +24,8 @@ static const struct {
     {"PK\3\4", 4, "a zip archive, as .npz and .xlsx files are",
      "take one file out of it: unzip -p FILE NAME.npy | tally ..."},
     {"PK\5\6", 4, "an empty zip archive", "there is nothing in it"},
-    {"PAR1\x15", 5, "a Parquet file", convert},
-    {"ARROW1\0\0", 8, "an Arrow (Feather) file", convert},
+    {"PAR1\x15", 5, "a Parquet file", in_python},
+    {"ARROW1\0\0", 8, "an Arrow (Feather) file", in_python},
     {"FEA1\0\0\0\0", 8, "a Feather file", convert},
     {"Obj\1", 4, "an Avro file", convert},
     {"SQLite format 3\0", 16, "an SQLite database", convert},

@@ -140,6 +140,13 @@ static char guess_delimiter(const char *first, const char *second, char decimal)
     return best;
 }
 
+/* The delimiter that a first line `sep=;` names, as Excel writes it; 0: none. */
+static char named_delimiter(const char *line, const char *end)
+{
+    if (end - line == 6 && line[5] == '\r') end--;
+    return end - line == 5 && !memcmp(line, "sep=", 4) && strchr(",;\t|", line[4]) ? line[4] : 0;
+}
+
 /* Reads the first records, as many as are needed to know the columns, into r (space for LOOK). *n
  * is their number. */
 static tally_status read_first_records(tally_file *f, const tally_file_options *o, tl_layout *l,
@@ -153,11 +160,16 @@ static tally_status read_first_records(tally_file *f, const tally_file_options *
         const char *const end = f->peek + f->peek_n;
         const char *const first = data_line(text_of(f), end, l->comment);
         const char *const second = first ? tl_line_end(first, end) : end;
-        l->delimiter =
-            first ? guess_delimiter(first,
-                                    second < end ? data_line(second + 1, end, l->comment) : NULL,
-                                    l->decimal)
-                  : ',';
+        l->delimiter = first && second < end ? named_delimiter(first, second) : 0;
+        if (l->delimiter)
+            f->first = (size_t)(second + 1 - f->peek);
+        else
+            l->delimiter =
+                first
+                    ? guess_delimiter(first,
+                                      second < end ? data_line(second + 1, end, l->comment) : NULL,
+                                      l->decimal)
+                    : ',';
     }
 
     for (int want = 2;; want *= 2) {

@@ -24,6 +24,8 @@ tally_status tl_fragment_new(tally *ctx, const char *op, tally_dtype dtype, int6
     if (!fragment)
         return tl_invalid(ctx, "fragment is NULL: must point to where the fragment goes");
     *fragment = NULL;
+    if (start < 0 || start >> 61)
+        return tl_invalid(ctx, "start is %lld: must be 0..2^61 - 1", (long long)start);
     tl_plan plan;
     tally_status status = tl_plan_of_inputs(ctx, op, dtype, &plan);
     if (status) return status;
@@ -72,7 +74,7 @@ const tl_scalar *tl_fragment_nodes(const tally_fragment *f)
 static tally_status sums_slab(tally_fragment *f, const tally_view *in, int64_t start, int64_t n)
 {
     const tally_status status =
-        f->exact ? tl_inputs_exact_rows(f->ctx, &f->plan, in, NULL, NULL, f->exact)
+        f->exact ? tl_inputs_exact_rows(f->ctx, &(tl_call){.plan = &f->plan, .in = in}, f->exact)
                  : tl_totals_add(f->ctx, f->totals, in, NULL);
     if (status) return status;
     tl_slab *const s = tl_slab_new(start, start + n, 1, tl_fragment_nodes(f), 0);
@@ -162,9 +164,8 @@ tally_status tally_fragment_of_view(tally *ctx, const char *op, const tally_view
     if (x->offsets)
         return tl_invalid(ctx,
                           "x->offsets is given: the sequences of a fragment have the same slabs");
-    if (start < 0 || x->n < 0 || start >> 61 || x->n >> 61)
-        return tl_invalid(ctx, "start %lld and n %lld: must be 0..2^61 - 1", (long long)start,
-                          (long long)x->n);
+    if (x->n < 0 || x->n >> 61)
+        return tl_invalid(ctx, "n is %lld: must be 0..2^61 - 1", (long long)x->n);
     if (x->rows > TL_GRID_MOST)
         return tl_invalid(ctx, "x->rows is %lld: must be below 2^%d", (long long)x->rows,
                           TL_GRID_MOST_LOG);
@@ -188,7 +189,8 @@ tally_status tally_fragment_make(tally *ctx, const char *op, tally_dtype dtype, 
                                  int64_t start, int64_t n, tally_fragment **fragment)
 {
     const tally_view in = tally_flat(x, dtype, n);
-    return tally_fragment_of_view(ctx, op, &in, start, fragment);
+    return n ? tally_fragment_of_view(ctx, op, &in, start, fragment)
+             : tl_fragment_new(ctx, op, dtype, start, 1, fragment);
 }
 
 enum { SHARE = 4096 }; /* rows of a chunk */

@@ -84,8 +84,9 @@ static tally_status push(tally_stream *s, const tally_view *in, const tally_view
     if (s->verb == TL_WINDOW) return tl_steps_push(s, in, out);
     if (s->plan.exact) {
         const tally_scan_options o = {.exclusive = s->scan.exclusive};
-        status = tl_inputs_exact_rows(s->ctx, &s->plan, in, s->verb == TL_SCAN ? out : NULL, &o,
-                                      s->exact);
+        const tl_call call = {
+            .plan = &s->plan, .in = in, .out = s->verb == TL_SCAN ? out : NULL, .scan = &o};
+        status = tl_inputs_exact_rows(s->ctx, &call, s->exact);
         s->broken = status != TALLY_OK;
         return status;
     }
