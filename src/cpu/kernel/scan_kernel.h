@@ -299,21 +299,21 @@ TL_INLINE void W(put_results)(const tl_tile *t, int64_t j, const VS *e, TL_VE(re
 #endif
 
 /* The last step of a block: writes its results, or stages its states. */
-static __attribute__((noinline)) void W(down_out)(const W(steps) * b, const W(groups) * g,
-                                                  const tl_tile *t, int64_t j,
-                                                  TL_VE(result) * last, tl_par p)
+TL_INLINE void W(down_out)(const W(steps) * b, const W(groups) * g, const tl_tile *t, int64_t j,
+                           TL_VE(result) * last, tl_par p)
 {
     VS e[TL_V];
-    if (TL_SCAN_FULL && t->out && !t->exclusive)
-        W(down)(e, b, g, 1, t->b + j);
-    else
-        W(down)(e, b, g, 0, t->b + j);
 #if TL_SCAN_FULL
     if (t->out) {
+        if (t->exclusive)
+            W(down)(e, b, g, 0, t->b + j);
+        else
+            W(down)(e, b, g, 1, t->b + j);
         W(put_results)(t, j, e, last, p);
         return;
     }
 #endif
+    W(down)(e, b, g, 0, t->b + j);
     TL_UNROLL for (int k = 0; k < TL_V; k++) W(soa_store)(t->soa, j + k * TL_V, e[k]);
 }
 
@@ -323,36 +323,42 @@ static void W(do_scan_blocks)(const tl_tile *t, tl_block_counter *c, const tl_up
     const tl_tile tile = *t;
     const tl_up beside = *k;
     const VS *up = beside.up;
-    VS *make = beside.make;
-    const int64_t m = t->m, b = t->b, count = m / W(BLOCK);
-    int absent = !c->blocks && !c->seeded;
+    VS *make = beside.make, starts;
+    const int64_t m = t->m, b = t->b;
+    int absent = !c->blocks && !c->seeded, turn = 0;
     W(steps) steps[2];
     TL_VE(result) last = {0};
-    SS end;
+    SS node, end, before;
 
     assert(m > 0 && m % W(BLOCK) == 0 && b == c->blocks * W(BLOCK) && !up == !make);
     assert(!t->stream || (t->out && (uintptr_t)t->out % (W(SHIFTS) ? 4 : 64) == 0));
-    memset(&end, 0, sizeof end); /* never used if absent, but compilers cannot tell */
-    if (!absent) end = W(state_of)(c->blocks ? &c->start[tl_level(c->blocks)] : &c->init);
+    memset(&before, 0, sizeof before); /* never used if absent, but compilers cannot tell */
+    if (!absent) before = W(state_of)(c->blocks ? &c->start[tl_level(c->blocks)] : &c->init);
 
-    /* Block i goes up, block i - 1 goes down. */
-    W(groups) g = {.absent = 0};
-    for (int64_t i = 0, j = 0; i <= count; i++, j += W(BLOCK)) {
-        const W(groups) above = g;
-        if (i < count) {
-            SS node;
-            TL_PREFETCH_SOME(tile.next, j, W(BLOCK), sizeof(E), 1);
-            VS v = W(load_up)(&steps[i & 1], x + j, b + j, p);
-            if (make && i < beside.blocks)
+    VS v = up ? up[0] : W(load_up)(&steps[0], x, b, p);
+    starts = W(starts)(v, &before, absent, b, TL_V, &node);
+    end = W(append)(c, node);
+    for (int64_t j = 0, i = 0; j < m; j += W(BLOCK), i++, turn ^= 1) {
+        const W(groups) here = {starts, W(splat)(end), absent};
+        const int more = j + W(BLOCK) < m;
+
+        TL_PREFETCH_SOME(tile.next, j, W(BLOCK), sizeof(E), 1);
+        if (make) {
+            W(load_up)(&steps[turn], x + j, b + j, p);
+            if (i < beside.blocks)
                 make[i] = W(block)((const E *)beside.later + j, beside.at + j, p);
-            g.absent = absent && !i;
-            g.start = W(starts)(up ? up[i] : v, &end, g.absent, b + j, TL_V, &node);
-            end = W(append)(c, node);
-            g.end = W(splat)(end);
+            if (more) v = up[i + 1];
+        } else if (more) {
+            v = W(load_up)(&steps[turn ^ 1], x + j + W(BLOCK), b + j + W(BLOCK), p);
         }
-        if (i) W(down_out)(&steps[~i & 1], &above, &tile, j - W(BLOCK), &last, p);
-    }
+        if (more) {
+            starts = W(starts)(v, &end, 0, b + j + W(BLOCK), TL_V, &node);
+            end = W(append)(c, node);
+        }
 
+        W(down_out)(&steps[turn], &here, &tile, j, &last, p);
+        absent = 0;
+    }
     if (!TL_SCAN_FULL || !t->out) W(soa_set)(t->soa, m, end);
     const size_t rest = t->stream ? (uintptr_t)t->out % 64 : 0;
     if (rest)
@@ -380,14 +386,18 @@ static void W(do_scan_part)(const tl_tile *t, tl_par p)
     }
 
     tl_tile part = *t;
+#if TL_SCAN_FULL
     TL_OUT_T results[W(BLOCK)];
-    if (TL_SCAN_FULL && t->out) part.out = results;
+    if (t->out) part.out = results;
     part.stream = 0;
+#endif
     W(groups) g = {W(starts)(W(up)(&steps, 1), &before, absent, b, TL_V, &node)};
     g.end = W(splat)(node);
     g.absent = absent;
     W(down_out)(&steps, &g, &part, 0, &last, p);
-    if (TL_SCAN_FULL && t->out) memcpy(t->out, results, (size_t)m * sizeof *results);
+#if TL_SCAN_FULL
+    if (t->out) memcpy(t->out, results, (size_t)m * sizeof *results);
+#endif
 }
 
 #if TL_SCAN_FULL
