@@ -311,21 +311,21 @@ TL_INLINE void W(put_results)(const tl_tile *t, int64_t j, const VS *e, TL_VE(re
 #endif
 
 /* The last step of a block: writes its results, or stages its states. */
-static __attribute__((noinline)) void W(down_out)(const W(steps) * b, const W(groups) * g,
-                                                  const tl_tile *t, int64_t j, TL_VE(result) * last,
-                                                  tl_par p)
+TL_INLINE void W(down_out)(const W(steps) * b, const W(groups) * g, const tl_tile *t, int64_t j,
+                           TL_VE(result) * last, tl_par p)
 {
     VS e[TL_V];
-    if (TL_SCAN_FULL && t->out && !t->exclusive)
-        W(down)(e, b, g, 1, t->b + j, p);
-    else
-        W(down)(e, b, g, 0, t->b + j, p);
 #if TL_SCAN_FULL
     if (t->out) {
+        if (t->exclusive)
+            W(down)(e, b, g, 0, t->b + j, p);
+        else
+            W(down)(e, b, g, 1, t->b + j, p);
         W(put_results)(t, j, e, last, p);
         return;
     }
 #endif
+    W(down)(e, b, g, 0, t->b + j, p);
     TL_UNROLL for (int k = 0; k < TL_V; k++) W(soa_store)(t->soa, j + k * TL_V, e[k]);
 }
 
@@ -343,15 +343,15 @@ static void W(do_scan_blocks)(const tl_tile *t, tl_block_counter *c, const tl_up
     int absent = !c->blocks && !c->seeded, turn = 0;
     W(steps) steps[3];
     TL_VE(result) last = {0};
-    SS node, end;
+    SS node, end, before;
 
     assert(m > 0 && m % BLOCK == 0 && b == c->blocks * BLOCK && !up == !make);
     assert(!t->stream || (t->out && (uintptr_t)t->out % (W(SHIFTS) ? 4 : 64) == 0));
-    memset(&end, 0, sizeof end); /* never used if absent, but compilers cannot tell */
-    if (!absent) end = W(state_of)(c->blocks ? &c->start[tl_level(c->blocks)] : &c->init);
+    memset(&before, 0, sizeof before); /* never used if absent, but compilers cannot tell */
+    if (!absent) before = W(state_of)(c->blocks ? &c->start[tl_level(c->blocks)] : &c->init);
 
     VS v = up ? up[0] : W(load_up)(&steps[0], x, b, p);
-    starts = W(starts)(v, &end, absent, b, TL_V, &node);
+    starts = W(starts)(v, &before, absent, b, TL_V, &node);
     end = W(append)(c, node);
     if (BLOCK < m) v = up ? up[1] : W(load_up)(&steps[1], x + BLOCK, b + BLOCK, p);
     for (int64_t j = 0, i = 0; j < m; j += BLOCK, i++) {
@@ -377,7 +377,6 @@ static void W(do_scan_blocks)(const tl_tile *t, tl_block_counter *c, const tl_up
         absent = 0;
         turn = turn < 2 ? turn + 1 : 0;
     }
-
     if (!TL_SCAN_FULL || !t->out) W(soa_set)(t->soa, m, end);
     const size_t rest = t->stream ? (uintptr_t)t->out % 64 : 0;
     if (rest)
@@ -405,14 +404,18 @@ static void W(do_scan_part)(const tl_tile *t, tl_par p)
     }
 
     tl_tile part = *t;
+#if TL_SCAN_FULL
     TL_OUT_T results[W(BLOCK)];
-    if (TL_SCAN_FULL && t->out) part.out = results;
+    if (t->out) part.out = results;
     part.stream = 0;
+#endif
     W(groups) g = {W(starts)(W(up)(&steps, steps.t[0]), &before, absent, b, TL_V, &node)};
     g.end = W(splat)(node);
     g.absent = absent;
     W(down_out)(&steps, &g, &part, 0, &last, p);
-    if (TL_SCAN_FULL && t->out) memcpy(t->out, results, (size_t)m * sizeof *results);
+#if TL_SCAN_FULL
+    if (t->out) memcpy(t->out, results, (size_t)m * sizeof *results);
+#endif
 }
 
 #if TL_SCAN_FULL

@@ -217,24 +217,20 @@ TL_INLINE W(recipe) W(window_recipe)(const tl_window_work *k)
     return r;
 }
 
-/* Vectors of results at a time: states of several fields fill the registers alone. */
-enum { W(AT_ONCE) = TL_ONE_FIELD ? 4 : 1 };
-
-/* The windows that end at `at` and after it, for `vectors` vectors (1 or AT_ONCE). */
+/* The windows that end at `at` and after it, for `vectors` vectors (1 or 4). */
 TL_INLINE void W(window_row)(VS *acc, const W(recipe) * r, int vectors, int64_t at, tl_par p)
 {
 #define EACH_VECTOR(value) \
     TL_UNROLL for (int j = 0, o = 0; j < vectors; j++, o += TL_V) acc[j] = value
-    const VS none = {0};
-    EACH_VECTOR(r->small ? none : W(soa_load)(r->past, at + o - r->high_at));
+    if (r->small)
+        EACH_VECTOR(W(low)(r->z, NULL, r->top, at + o - r->high_at, p));
+    else
+        EACH_VECTOR(W(soa_load)(r->past, at + o - r->high_at));
 
     TL_UNROLL for (int b = TL_LOG_V - 1; b >= 0; b--)
     {
         int64_t back = at - (r->over & ((1 << b) - 1)), before = r->w & -((int64_t)2 << b);
-        if (!(r->bits >> b & 1)) continue;
-        if (!before)
-            EACH_VECTOR(W(low)(r->z, r->z2, b, back + o, p));
-        else
+        if (r->bits >> b & 1)
             EACH_VECTOR(W(join)(acc[j], W(low)(r->z, r->z2, b, back + o, p), before, 1 << b));
     }
 
@@ -256,18 +252,17 @@ static void W(do_window_lower)(void *to, const tl_window_work *k, const tl_lower
     TL_VE(real) n = W(counts)(k->w, 0);
     int64_t at = TL_WINDOW_HISTORY + from, j = 0;
     while (j < m) {
-        VS acc[W(AT_ONCE)];
+        VS acc[4];
 
         /* Streaming stores need an aligned target. */
         int64_t askew =
             stream ? (int64_t)((uintptr_t)(out + j * (OP_LANES)) / sizeof *out & (TL_V - 1)) : 0;
 
-        if (W(AT_ONCE) > 1 && !askew && m - j >= W(AT_ONCE) * TL_V) {
+        if (!askew && m - j >= 4 * TL_V) {
             if (W(DIRECT) && r.small && stream)
-                TL_PREFETCH_SOME(k->next, at + j - TL_WINDOW_HISTORY, W(AT_ONCE) * TL_V, sizeof(E),
-                                 1);
-            W(window_row)(acc, &r, W(AT_ONCE), at + j, p);
-            TL_UNROLL for (int v = 0; v < W(AT_ONCE); v++, j += TL_V) W(lower_some)(
+                TL_PREFETCH_SOME(k->next, at + j - TL_WINDOW_HISTORY, 4 * TL_V, sizeof(E), 1);
+            W(window_row)(acc, &r, 4, at + j, p);
+            TL_UNROLL for (int v = 0; v < 4; v++, j += TL_V) W(lower_some)(
                 out + j * (OP_LANES), acc[v], (W(windows)){TL_V, first + j, n}, stream, p);
             continue;
         }
