@@ -123,6 +123,7 @@ tl_window_tuning tl_gpu_window_tuning(const tl_scalar *op, const char *prelude)
     static const struct {
         int device, state, cut, quads, wide, radix, run, masked_run;
         int64_t passes, stream;
+        int walk;
     } rows[] = {
 #define WINDOW(...) {__VA_ARGS__},
 #include "tuning.def"
@@ -138,12 +139,16 @@ tl_window_tuning tl_gpu_window_tuning(const tl_scalar *op, const char *prelude)
                               .radix_log = rows[i].radix,
                               .run = op->masked ? rows[i].masked_run : rows[i].run,
                               .passes_least = rows[i].passes,
-                              .stream_least = rows[i].stream};
+                              .stream_least = rows[i].stream,
+                              .walk_top = rows[i].walk};
 }
 
 int tl_gpu_has_shape(const tl_scalar *op, const char *shape, const char *prelude)
 {
     if (!strcmp(shape, "window_stream")) return tl_gpu_window_tuning(op, prelude).stream_least > 0;
+    if (!strncmp(shape, "window_walk", 11))
+        return !op->exact && atoi(shape + 11) <= tl_gpu_window_tuning(op, prelude).walk_top;
+    if (!strncmp(shape, "window_down", 11)) return tl_gpu_window_tuning(op, prelude).walk_top > 0;
     if (!strcmp(shape, "window_far")) return op->exact && tl_is_cuda(prelude);
     if (!strcmp(shape, "scan_wave")) return tl_gpu_scan_tile(op, 1).blocks != 0;
     return op->inputs == 1 || strcmp(shape, "grid");

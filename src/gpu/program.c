@@ -64,8 +64,9 @@ static void add_facts(tl_buffer *b, const tl_scalar *op)
 /* ---- programs of windows ---- */
 
 /* The program of a shape, for operators whose radix (gpu/tuning.def) is radix_least to radix_most.
- * schedule, blocks: of window_tile (gpu/kernel/window/tile.cl). more: files that programs which
- * read the caller's arrays in place do not have. */
+ * Shapes of walks end in a number: the level of w's highest bit. schedule, blocks: of window_tile
+ * (gpu/kernel/window/tile.cl). more: files that programs which read the caller's arrays in place do
+ * not have. */
 typedef struct {
     const char *shape;
     int radix_least, radix_most;
@@ -96,13 +97,18 @@ static const window_program *window_program_of(const tl_scalar *op, const char *
         {"window_table", 0, ANY, TABLE, "quads", "WIDE_BLOCKS",
          {"place", "quads", "tile", "rows"}, {0}},
         {"window_stream", RADIX_16, ANY, LONG, "stream", "STREAM_BLOCKS",
-         {"place", "in_order", "passes", "stream", "tile"}, {0}}};
+         {"place", "in_order", "passes", "stream", "tile"}, {0}},
+        {"window_walk", 0, ANY, LONG, "walk", "WALK_BLOCKS(32, WALK_TOP, sizeof(state))",
+         {"place", "walk"}, {0}},
+        {"window_down", 0, ANY, LONG, "walk", "WALK_BLOCKS(1, WALK_TOP, sizeof(state))",
+         {"place", "walk"}, {0}}};
     /* clang-format on */
     const int radix = tl_gpu_window_tuning(op, prelude).radix_log;
+    const size_t length = strcspn(shape, "0123456789");
 
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
-        if (!strcmp(shape, programs[i].shape) && radix >= programs[i].radix_least &&
-            radix <= programs[i].radix_most)
+        if (strlen(programs[i].shape) == length && !strncmp(shape, programs[i].shape, length) &&
+            radix >= programs[i].radix_least && radix <= programs[i].radix_most)
             return &programs[i];
 
     assert(!"a shape of windows without a program");
@@ -111,7 +117,7 @@ static const window_program *window_program_of(const tl_scalar *op, const char *
 
 /* TL_LONG: programs of long windows, whose nodes have more than one element, and which know n. */
 static void add_window_facts(tl_buffer *b, const tl_scalar *op, const char *prelude,
-                             const window_program *w)
+                             const char *shape, const window_program *w)
 {
     const tl_window_tuning t = tl_gpu_window_tuning(op, prelude);
     const int is_long = w->kind >= PARTS;
@@ -120,6 +126,9 @@ static void add_window_facts(tl_buffer *b, const tl_scalar *op, const char *prel
     tl_addf(b, "#define TL_TABLE %d\n#define TL_FLAT %d\n", w->kind == TABLE,
             w->kind == FLAT || w->kind == TABLE);
     tl_addf(b, "#define TL_FAR %d\n#define TL_PARTS %d\n", w->kind == FAR, w->kind == PARTS);
+    if (!strcmp(w->schedule, "walk"))
+        tl_addf(b, "#define WALK_TOP %d\n#define WALK_LANES %d\n", atoi(shape + strlen(w->shape)),
+                strcmp(w->shape, "window_down") ? 32 : 1);
     tl_addf(b, "#define CUT_LOG %d\n#define QUADS_LOG %d\n", t.cut_log,
             is_long ? t.wide_log : t.quads_log);
     tl_addf(b, "#define PASS_LOG %d\n#define PASS_RUN %d\n", is_long ? t.radix_log : 0,
@@ -400,7 +409,7 @@ tally_status tl_program_text(tally *ctx, const tl_text *t, char **text, size_t *
 
     /* nan forms skip elements, so each window has its own number of them */
     tl_addf(&b, "#define SAME_LENGTH %d\n", c.window && !t->op->masked);
-    if (c.window) add_window_facts(&b, t->op, t->prelude, c.window);
+    if (c.window) add_window_facts(&b, t->op, t->prelude, c.shape, c.window);
     add_facts(&b, t->op);
     tl_add_file(&b, "gpu/kernel/prelude_gpu.h");
     if (!add_without_operator(&b, t)) {

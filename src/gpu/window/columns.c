@@ -71,11 +71,12 @@ static parts cut(const tl_window_call *c, int64_t fold, int edges)
 
 /* ---- tiles ---- */
 
-/* Tiles: of rows of aligned quads; of a table, which is the columns as one sequence
+/* How windows are computed that fit in a tile: a walk down the columns; or tiles: of rows of aligned
+ * quads; of a table, which is the columns as one sequence
  * (gpu/kernel/window/place.cl); tables of items that are loaded one by one. pitch: columns of a
  * tile. speed: the part of its items that have results, times its speed relative to ROWS. */
 typedef struct {
-    enum { NO_TILES, ROWS, TABLE, ITEMS } kind;
+    enum { NO_TILES, ROWS, TABLE, ITEMS, DOWN } kind;
     int64_t pitch;
     double speed;
 } tiling;
@@ -137,6 +138,16 @@ static tiling tables_of(const tl_window_call *c)
     return tiling_with(c, dense ? TABLE : ITEMS, pitch);
 }
 
+/* The speed of a walk, or 0. It needs no local memory, which counts for bytes and large states. */
+static double walk_speed(const tl_window_call *c)
+{
+    enum { LEAST = 16, LINE = 32 };
+    const tl_batch *const b = c->b;
+    const int lines = c->state == 8 && b->stride * b->plan->op->elem_bytes % LINE == 0;
+    const int gains = b->plan->op->elem_bytes < 4 || c->state > 8 || lines;
+    return gains && b->rows >= LEAST && tl_walk_down_takes(c) ? 2 : 0;
+}
+
 static tiling tiling_of(const tl_window_call *c)
 {
     const tl_batch *b = c->b;
@@ -145,13 +156,20 @@ static tiling tiling_of(const tl_window_call *c)
     /* bytes one by one are slower than a lane for each column, if nearly all lanes have one */
     if (b->plan->op->elem_bytes < 4 && b->rows % QUAD != 0 && b->rows % LANES > LANES * 3 / 4)
         return (tiling){0};
-    const tiling rows = rows_of(c), tables = tables_of(c);
-    return tables.speed > rows.speed ? tables : rows;
+    const tiling rows = rows_of(c), tables = tables_of(c),
+                 tiles = tables.speed > rows.speed ? tables : rows;
+    return walk_speed(c) > tiles.speed ? (tiling){.kind = DOWN} : tiles;
 }
 
 static tally_status launch_tiles(const tl_window_call *c, const tiling *how, int edges)
 {
     const int64_t pitch = how->pitch;
+    if (how->kind == DOWN)
+        return tl_launch_walk(
+            c, 1,
+            (tl_part){PART_RESULTS, -tl_window_before(c), 0, c->w, tl_windows_of_each(c), NULL},
+            edges);
+
     const tl_part all = {PART_RESULTS, -tl_window_before(c), 0, c->w, results_of(c), NULL};
     const tl_rows rows = {.across = ((c->b->rows - 1) / pitch + 1) * pitch,
                           .pitch = how->kind == ITEMS ? pitch : 0};

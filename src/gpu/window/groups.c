@@ -294,6 +294,14 @@ static tl_batch one_of(const tl_batch *b, const tl_results *r, int64_t s, tl_res
 /* Computes results j0 to j1 - 1 of windows of their whole length in one launch. */
 static tally_status by_tiles(const tl_window_call *c, int64_t j0, int64_t j1)
 {
+    if (tl_walk_takes(c)) {
+        const int alone = c->b->rows == 1;
+        return tl_launch_walk(c, LANES,
+                              (tl_part){PART_RESULTS, (alone ? j0 : 0) - tl_window_before(c), 0,
+                                        c->w, alone ? j1 - j0 : tl_windows_of_each(c), NULL},
+                              EDGES_TOO);
+    }
+
     const tl_schedule s = tl_stream_takes(c) ? tl_stream(c) : tl_passes(c, c->w);
     const tl_part part = {PART_RESULTS, j0 - tl_window_before(c), 0, c->w, j1 - j0, NULL};
     return tl_launch_tiles(c, &s, &part, EDGES_TOO);
@@ -310,7 +318,8 @@ static tally_status compute(const tl_window_call *c)
     groups k;
     if (count <= 0) return TALLY_OK;
 
-    const int exact = tl_exact_takes(c), tiles = tl_stream_takes(c) || tl_passes_take(c, c->w);
+    const int exact = tl_exact_takes(c),
+              tiles = tl_stream_takes(c) || tl_walk_takes(c) || tl_passes_take(c, c->w);
     if (whole >= end || g->least > c->w || (shrink && c->b->rows > 1) ||
         (!exact && !tiles && !cut_levels(c, 0, &k)))
         whole = end = count;

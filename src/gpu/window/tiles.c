@@ -172,6 +172,71 @@ int tl_stream_takes(const tl_window_call *c)
            b->elements >= (int64_t)STREAM_TILE(log) * c->d->gpu->processors;
 }
 
+/* ---- walks ---- */
+
+int64_t tl_windows_of_each(const tl_window_call *c)
+{
+    return c->b->n - (c->g->valid ? c->w - 1 : 0);
+}
+
+/* The walkers that are resident at a time: warps, or (lanes 1) lanes. */
+static int64_t walkers(const tl_window_call *c, int lanes, int top)
+{
+    return (int64_t)c->d->gpu->processors * WALK_BLOCKS(lanes, top, c->state) * WINDOW_THREADS /
+           lanes;
+}
+
+/* Elements and results are aligned, and are not looked up one by one. */
+static int can_walk(const tl_window_call *c)
+{
+    const tl_scalar *op = c->b->plan->op;
+    const int64_t x = (int64_t)(c->b->x.memory.address & 63) + c->b->x.byte,
+                  y = (int64_t)(c->r->y.address & 63) + c->r->byte;
+    return c->t.walk_top && !c->b->in_place && !c->b->listed && c->g->least <= c->w &&
+           x % op->elem_bytes == 0 && y % op->result_bytes == 0;
+}
+
+int tl_walk_takes(const tl_window_call *c)
+{
+    const int dense = c->b->stride == 1 && c->r->stride == 1;
+    const int top = c->w < 1 << 16 ? 31 - __builtin_clz((unsigned)c->w) : 16;
+    return can_walk(c) && dense && !c->b->plan->op->exact && c->w >= LANES &&
+           top <= c->t.walk_top && tl_windows_of_each(c) / WALK_LEAST >= c->w &&
+           c->b->elements / c->w >= walkers(c, LANES, top);
+}
+
+int tl_walk_down_takes(const tl_window_call *c)
+{
+    return can_walk(c) && c->b->row_stride == 1 && c->r->row_stride == 1 &&
+           !(c->w >> (WALK_DOWN_TOP + 1));
+}
+
+tally_status tl_launch_walk(const tl_window_call *c, int lanes, tl_part p, int edges)
+{
+    enum { FEW = 4, WALK_LEAST_TOP = 5 }; /* FEW: min parts of a walker, unless it has one */
+    static const char *const shapes[] = {"window_walk5", "window_walk6", "window_walk7",
+                                         "window_walk8", "window_walk9", "window_walk10"};
+    const int top = 31 - __builtin_clz((unsigned)c->w),
+              program_top = lanes == 1 ? WALK_DOWN_TOP : top;
+    const int64_t rows = c->b->rows, all = walkers(c, lanes, program_top),
+                  most = p.count / (WALK_LEAST * c->w) + 1,
+                  wanted = FEW * rows <= all ? all / rows : FEW * all / rows + 1;
+    const int64_t each = ((p.count - 1) / (wanted < most ? wanted : most) + LANES) & -LANES;
+    const int64_t jobs = rows * ((p.count + each - 1) / each),
+                  blocks = (jobs * lanes + WINDOW_THREADS - 1) / WINDOW_THREADS;
+    const tl_schedule s = {.each = each, .levels = {.top = top}};
+    tl_built program = {0};
+    const tl_launch l = {c->d, c->ctx, &program};
+
+    assert(p.count > 0 && each < INT32_MAX / 2);
+    tally_status status =
+        tl_gpu_program(c->d, c->ctx, c->b->plan->op,
+                       lanes == 1 ? "window_down4" : shapes[top - WALK_LEAST_TOP], &program);
+    if (status) return status;
+    return TL_GO(&l, window_tile, blocks, .tiles = tl_tiles_arguments(c, c->b, &s, &p, jobs, edges),
+                 .local_bytes = tl_local_bytes(LANES));
+}
+
 /* ---- windows that fit in a tile ---- */
 
 /* Computes the windows that an edge cuts off, or (EDGES_TOO) all windows. In one sequence the
@@ -200,7 +265,11 @@ tally_status tl_window_tiles(const tl_window_call *c)
     const tl_part all = {PART_RESULTS, -tl_window_before(c), 0, c->w, tl_windows_of(c), NULL};
     tally_status status = TALLY_OK;
 
-    if (takes != TL_TAKES_NONE) {
+    if (takes != TL_TAKES_NONE && tl_walk_takes(c)) {
+        tl_part each = all;
+        each.count = tl_windows_of_each(c);
+        status = tl_launch_walk(c, LANES, each, edges);
+    } else if (takes != TL_TAKES_NONE) {
         const tl_schedule s = tl_stream_takes(c)  ? tl_stream(c)
                               : prefers_passes(c) ? tl_passes(c, c->w)
                                                   : short_quads(c);

@@ -9,6 +9,8 @@
  *   stream   stream.cl    long windows; a block goes along the sequence
  *   cut      cut.cl       any windows, also those that an edge cuts off
  *
+ * Programs of walks have walk.cl in place of this loop.
+ *
  * A schedule S has a type S_registers, the number S_items of items in a tile, and:
  *
  *   S_tiles(r, l)                 the tiles of this block
