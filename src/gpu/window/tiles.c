@@ -225,16 +225,14 @@ tally_status tl_launch_walk(const tl_window_call *c, int lanes, tl_part p, int e
     const int64_t jobs = rows * ((p.count + each - 1) / each),
                   blocks = (jobs * lanes + WINDOW_THREADS - 1) / WINDOW_THREADS;
     const tl_schedule s = {.each = each, .levels = {.top = top}};
-    tl_built program = {0};
-    const tl_launch l = {c->d, c->ctx, &program};
+    tl_launch l;
 
     assert(p.count > 0 && each < INT32_MAX / 2);
-    tally_status status =
-        tl_gpu_program(c->d, c->ctx, c->b->plan->op,
-                       lanes == 1 ? "window_down4" : shapes[top - WALK_LEAST_TOP], &program);
+    tally_status status = tl_gpu_program(
+        c->d, c->b->plan->op, lanes == 1 ? "window_down4" : shapes[top - WALK_LEAST_TOP], &l);
     if (status) return status;
     return TL_GO(&l, window_tile, blocks, .tiles = tl_tiles_arguments(c, c->b, &s, &p, jobs, edges),
-                 .local_bytes = tl_local_bytes(LANES));
+                 .local_bytes = LANES);
 }
 
 /* ---- windows that fit in a tile ---- */
