@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The express road of one- and two-byte extremes (cpu/narrow) on every instruction set: rows and
+ * The fast path of one- and two-byte extremes (cpu/narrow) on every instruction set: rows and
  * segments of all small lengths, columns of all widths, windows of all lengths by the law; and
  * what is so long that results go past the caches, beside the same numbers in 32 bits, which
  * other kernels take. */
@@ -203,8 +203,36 @@ static void far(tally *ctx, const char *isa, const char *name, tally_dtype d,
           tally_dtype_name(d), isa, LONG, o ? (long long)o->before + 1 : 0, (long long)bad);
 }
 
+/* ---- moments ----
+ *
+ * var of integers of one and two bytes, beside the same numbers in f64. The numbers are near the
+ * ends of their type: then m2 of 2^11 numbers of two bytes fits 53 bits, and m2 of 2^12 does not
+ * (cpu/kernel/reduce_kernel.h). */
+static void moments(tally *ctx, const char *isa, tally_dtype d)
+{
+    enum { N = 2 * 4096 };
+    static char a[2 * N + 1];
+    static double wide[N];
+    double got, expected;
+    const int bytes = (int)tally_dtype_size(d), bits = 8 * bytes,
+              low = d == TALLY_I8 || d == TALLY_I16 ? -(1 << (bits - 1)) : 0;
+    const int64_t n = N - check_below(2) * check_below(N), at = check_below(2);
+    for (int64_t i = 0; i < n; i++) {
+        const int step = (int)check_below(4),
+                  value = low + (check_below(2) ? (1 << bits) - 1 - step : step);
+        memcpy(a + at + i * bytes, &value, (size_t)bytes);
+        wide[i] = value;
+    }
+    const tally_view in = tally_flat(a + at, d, n), same = tally_flat(wide, TALLY_F64, n);
+    check_ok(ctx, tally_reduce(ctx, "var", &in, &got), "var");
+    check_ok(ctx, tally_reduce(ctx, "var", &same, &expected), "var");
+    check_same(&got, &expected, 1, sizeof got, "var %s %s of %lld", tally_dtype_name(d), isa,
+               (long long)n);
+}
+
 int main(void)
 {
+    static const tally_dtype integers[] = {TALLY_I8, TALLY_U8, TALLY_I16, TALLY_U16};
     check_start();
     for (int i = 0; check_isa(i); i++) {
         one c = {.ctx = check_open(1, check_isa(i)), .isa = check_isa(i)};
@@ -221,6 +249,7 @@ int main(void)
                 windows(&c, 513 + check_below(900));
                 for (int64_t w = 1; w < 140; w += 1 + check_below(30)) column_windows(&c, w);
             }
+        for (int k = 0; k < 80; k++) moments(c.ctx, c.isa, integers[k % 4]);
         const int few = (int)check_below(2);
         const tally_window_options o = {.before = few ? 2 : 600 + check_below(200),
                                         .edges = TALLY_EDGES_SHRINK};
