@@ -75,7 +75,8 @@ static parts cut(const tl_window_call *c, int64_t fold, int edges)
 
 /* How windows are computed that fit in a tile: by a walk down the columns; or by tiles: of rows of
  * aligned quads; of a table, which is the columns as one sequence (gpu/kernel/window/place.cl); of
- * tables of items that are loaded one by one. pitch: columns of a tile. speed: the part of its items that have results, times its speed relative to ROWS. */
+ * tables of items that are loaded one by one. pitch: columns of a tile. speed: the part of its
+ * items that have results, times its speed relative to ROWS. */
 typedef struct {
     enum { NO_TILES, ROWS, TABLE, ITEMS, DOWN } kind;
     int64_t pitch;
