@@ -188,9 +188,8 @@ enum { STREAM_PAST = 24 };
 
 /* window/walk.cl, by the level of w's highest bit and the bytes of a state: levels that are made by
  * shuffles; rows at a time; blocks of a multiprocessor, which bounds the registers: a lane has
- * about so many words of states. WALK_DOWN_TOP: the most of w's highest bit in walks down columns;
- * WALK_LEAST: min results of a part, in multiples of w. */
-enum { WALK_DOWN_TOP = 4, WALK_LEAST = 2 };
+ * about so many words of states. WALK_LEAST: min results of a part, in multiples of w. */
+enum { WALK_LEAST = 2 };
 #define WALK_SHUFFLED(lanes, top) ((lanes) == 1 ? 0 : (top) < 5 ? (top) : 5)
 #define WALK_ROWS_OF(state)       ((state) > 16 ? 1 : (state) > 4 ? 2 : (state) > 2 ? 4 : 8)
 #define WALK_WORDS(lanes, top, state) \

@@ -71,8 +71,8 @@ static parts cut(const tl_window_call *c, int64_t fold, int edges)
 
 /* ---- tiles ---- */
 
-/* How windows are computed that fit in a tile: a walk down the columns; or tiles: of rows of
- * aligned quads; of a table, which is the columns as one sequence (gpu/kernel/window/place.cl);
+/* How windows are computed that fit in a tile: by a walk down the columns; or by tiles: of rows of
+ * aligned quads; of a table, which is the columns as one sequence (gpu/kernel/window/place.cl); of
  * tables of items that are loaded one by one. pitch: columns of a tile. speed: the part of its
  * items that have results, times its speed relative to ROWS. */
 typedef struct {

@@ -207,29 +207,37 @@ int tl_walk_takes(const tl_window_call *c)
 
 int tl_walk_down_takes(const tl_window_call *c)
 {
+    enum { DOWN_LEAST = 2, DOWN_MOST = 4 }; /* w's highest bit */
     return can_walk(c) && c->b->row_stride == 1 && c->r->row_stride == 1 &&
-           !(c->w >> (WALK_DOWN_TOP + 1));
+           c->w >= 1 << DOWN_LEAST && c->w < 2 << DOWN_MOST;
 }
 
 tally_status tl_launch_walk(const tl_window_call *c, int lanes, tl_part p, int edges)
 {
-    enum { FEW = 4, WALK_LEAST_TOP = 5 }; /* FEW: min parts of a walker, unless it has one */
-    static const char *const shapes[] = {"window_walk5", "window_walk6", "window_walk7",
-                                         "window_walk8", "window_walk9", "window_walk10"};
-    const int top = 31 - __builtin_clz((unsigned)c->w),
-              program_top = lanes == 1 ? WALK_DOWN_TOP : top;
-    const int64_t rows = c->b->rows, all = walkers(c, lanes, program_top),
+    enum { FEW = 4 }; /* min parts of a walker, unless it has one */
+    static const char *const shapes[] = {"",
+                                         "",
+                                         "window_down2",
+                                         "window_down3",
+                                         "window_down4",
+                                         "window_walk5",
+                                         "window_walk6",
+                                         "window_walk7",
+                                         "window_walk8",
+                                         "window_walk9",
+                                         "window_walk10"};
+    const int top = 31 - __builtin_clz((unsigned)c->w);
+    const int64_t rows = c->b->rows, all = walkers(c, lanes, top),
                   most = p.count / (WALK_LEAST * c->w) + 1,
                   wanted = FEW * rows <= all ? all / rows : FEW * all / rows + 1;
     const int64_t each = ((p.count - 1) / (wanted < most ? wanted : most) + LANES) & -LANES;
     const int64_t jobs = rows * ((p.count + each - 1) / each),
                   blocks = (jobs * lanes + WINDOW_THREADS - 1) / WINDOW_THREADS;
-    const tl_schedule s = {.each = each, .levels = {.top = top}};
+    const tl_schedule s = {.each = each};
     tl_launch l;
 
     assert(p.count > 0 && each < INT32_MAX / 2);
-    tally_status status = tl_gpu_program(
-        c->d, c->b->plan->op, lanes == 1 ? "window_down4" : shapes[top - WALK_LEAST_TOP], &l);
+    tally_status status = tl_gpu_program(c->d, c->b->plan->op, shapes[top], &l);
     if (status) return status;
     return TL_GO(&l, window_tile, blocks, .tiles = tl_tiles_arguments(c, c->b, &s, &p, jobs, edges),
                  .local_bytes = LANES);

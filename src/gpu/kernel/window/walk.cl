@@ -48,7 +48,7 @@ fn state walk_shuffle(state before, state now, const int k)
 }
 
 /* Makes the levels of WALK_ROWS rows from z[0]. row: number of the first one in its period. */
-fn void walk_up(state z[WALK_TOP + 1][WALK_ROWS], walk_past *p, const int row, int top)
+fn void walk_up(state z[WALK_TOP + 1][WALK_ROWS], walk_past *p, const int row)
 {
     UNROLL for (int k = 0; k < SHUFFLED; k++)
     {
@@ -59,7 +59,6 @@ fn void walk_up(state z[WALK_TOP + 1][WALK_ROWS], walk_past *p, const int row, i
 
     UNROLL for (int k = SHUFFLED; k < WALK_TOP; k++)
     {
-        if (k >= top) break;
         UNROLL for (int u = 0; u < WALK_ROWS; u++) z[k + 1][u] =
             TWIN(walk_back(p->before_z, row + u, k - SHUFFLED, z[k][u]), z[k][u], (i64)1 << k);
     }
@@ -67,24 +66,24 @@ fn void walk_up(state z[WALK_TOP + 1][WALK_ROWS], walk_past *p, const int row, i
 
 /* Folds the bits of w, from high to low, to t. */
 fn void walk_fold(state t[WALK_ROWS], state z[WALK_TOP + 1][WALK_ROWS], walk_past *p, const int row,
-                  int w, int top)
+                  int w)
 {
-    UNROLL for (int k = WALK_TOP; k >= 0; k--)
+    UNROLL for (int u = 0; u < WALK_ROWS; u++) t[u] = z[WALK_TOP][u];
+    UNROLL for (int k = WALK_TOP - 1; k >= 0; k--)
     {
         const i64 higher = w >> (k + 1) << (k + 1);
-        if (k == top) {
-            UNROLL for (int u = 0; u < WALK_ROWS; u++) t[u] = z[k][u];
-        } else if (k < WALK_TOP && k < top && k >= SHUFFLED && (w >> k & 1)) {
-            UNROLL for (int u = 0; u < WALK_ROWS; u++) t[u] = COMBINE(
-                walk_back(p->before_t, row + u, k - SHUFFLED, t[u]), z[k][u], higher, (i64)1 << k);
-        } else if (k < SHUFFLED && (w >> k & 1)) {
-            state y[WALK_ROWS];
-            UNROLL for (int u = 0; u < WALK_ROWS; u++) y[u] =
-                COMBINE(walk_shuffle(u ? t[u ? u - 1 : 0] : p->last_t[k], t[u], k), z[k][u], higher,
-                        (i64)1 << k);
-            p->last_t[k] = t[WALK_ROWS - 1];
-            UNROLL for (int u = 0; u < WALK_ROWS; u++) t[u] = y[u];
+        state y[WALK_ROWS];
+        if (!(w >> k & 1)) continue;
+
+        UNROLL for (int u = 0; u < WALK_ROWS; u++)
+        {
+            const state before = k >= SHUFFLED
+                                     ? walk_back(p->before_t, row + u, k - SHUFFLED, t[u])
+                                     : walk_shuffle(u ? t[u ? u - 1 : 0] : p->last_t[k], t[u], k);
+            y[u] = COMBINE(before, z[k][u], higher, (i64)1 << k);
         }
+        if (k < SHUFFLED) p->last_t[k] = t[WALK_ROWS - 1];
+        UNROLL for (int u = 0; u < WALK_ROWS; u++) t[u] = y[u];
     }
 }
 
@@ -165,7 +164,7 @@ fn void walk_store(walk_lane *a, const state t[WALK_ROWS], int row, const launch
 /* Goes along all rows. */
 fn void walk_along(walk_lane a, const launch *l)
 {
-    const int w = (int)l->of.width, top = WALK_LANES == 1 ? l->top : WALK_TOP;
+    const int w = (int)l->of.width;
     const state none = nothing(l->b.p).s;
     walk_past p;
     elem e[2][WALK_ROWS]; /* loads are two steps ahead */
@@ -184,8 +183,8 @@ fn void walk_along(walk_lane a, const launch *l)
             UNROLL for (int u = 0; u < WALK_ROWS; u++) z[0][u] =
                 lift(e[next][u], a.item + (row + u0 + u) * (i64)WALK_LANES, l->b.p);
             walk_load(e[next], &a, row + u0 + 2 * WALK_ROWS, l);
-            walk_up(z, &p, u0, top);
-            walk_fold(t, z, &p, u0, w, top);
+            walk_up(z, &p, u0);
+            walk_fold(t, z, &p, u0, w);
             walk_store(&a, t, row + u0, l);
         }
     }
