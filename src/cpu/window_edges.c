@@ -20,8 +20,8 @@
 /* ---- memory: tiles, rings and delay lines ---- */
 
 enum {
-    /* Bytes of states in a tile: with all buffers of a tile, half of a 32 KiB cache. Exact
-     * operators whose tiles are staged use half, which makes bursts of stores shorter. */
+    /* Bytes of states in a tile: all buffers of a tile fit in a cache of 32 KiB. Exact operators
+     * whose tiles are staged use half, which makes bursts of stores shorter. */
     TILE_BYTES = 8192,
     KEPT = 1024 * 1024,    /* largest memory that the context keeps */
     HUGE = 4 * 1024 * 1024 /* from this size on, huge pages are requested */
