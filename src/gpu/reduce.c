@@ -56,11 +56,16 @@ static tally_status reduce_single(const tl_launch *l, const tl_batch *b, const t
 
 tally_status tl_make_nodes(const tl_launch *l, const tl_batch *b, tl_memory *nodes)
 {
+    /* warps for segments, which take neighbouring chunks: twice those that run at once */
+    const int64_t most = 64ll * l->d->gpu->processors;
+    tl_built program;
+    const tl_launch own = {l->d, l->ctx, &program};
     int64_t all = 1;
     assert(b->long_count > 0 && b->levels > 0 && b->levels <= TL_GPU_LEVELS);
     for (int k = 1; k <= b->levels; k++) all += b->counts[k];
     tally_status status =
         tl_gpu_take(l->d, l->ctx, (size_t)all * (size_t)tl_gpu_state_bytes(b->plan->op), nodes);
+    if (!status) status = tl_program_of(l, b, &program);
     if (status) return status;
 
     const tl_arguments_batch_part batch = tl_batch_arguments(b, TL_LONG_SEQUENCES);
@@ -73,8 +78,9 @@ tally_status tl_make_nodes(const tl_launch *l, const tl_batch *b, tl_memory *nod
     }
 
     for (int k = across ? 2 : 1; !status && k <= b->levels; k++)
-        status = TL_GO(l, nodes, b->counts[k], .batch = batch, .nodes = to, .level = tl_i64(k),
-                       .jobs = tl_i64(b->counts[k]));
+        status =
+            TL_GO(&own, nodes, b->listed && most < b->counts[k] ? most : b->counts[k],
+                  .batch = batch, .nodes = to, .level = tl_i64(k), .jobs = tl_i64(b->counts[k]));
 
     return status;
 }

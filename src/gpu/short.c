@@ -5,6 +5,7 @@
 #include "work.h"
 #include "gpu/kernel/constants.h"
 #include <assert.h>
+#include <string.h>
 
 /* ---- fewer elements than a chunk ---- */
 
@@ -34,13 +35,13 @@ typedef struct segmented_launch {
     tl_local_bytes_argument capacity;
 } segmented_launch;
 
-/* The program of a shape. It is another one for segments. */
-static tally_status program_of(const tl_launch *l, const tl_batch *b, const char *of_segments,
-                               tl_built *program)
+tally_status tl_program_of(const tl_launch *l, const tl_batch *b, tl_built *program)
 {
+    const int scan = !strcmp(l->program->shape, "scan");
     *program = *l->program;
-    return b->listed ? tl_gpu_program(l->d, l->ctx, l->program->op, of_segments, program)
-                     : TALLY_OK;
+    if (!b->listed) return TALLY_OK;
+    return tl_gpu_program(l->d, l->ctx, program->op, scan ? "scan_segments" : "reduce_segments",
+                          program);
 }
 
 static segmented_launch launch_of(const tl_launch *l, const tl_batch *b, const tl_results *r,
@@ -66,7 +67,7 @@ tally_status tl_segmented_reduce(const tl_launch *l, const tl_batch *b, const tl
         launch_of(l, b, r, SEGMENTED_BYTES(op->elem_bytes, tl_gpu_state_bytes(op), b->listed));
     tl_built program;
     const tl_launch short_ones = {l->d, l->ctx, &program};
-    const tally_status status = program_of(l, b, "reduce_segments", &program);
+    const tally_status status = tl_program_of(l, b, &program);
 
     return status ? status
                   : TL_GO(&short_ones, reduce_short, f.jobs, .segmented = f.arguments,
@@ -90,7 +91,7 @@ tally_status tl_segmented_scan(const tl_launch *l, const tl_batch *b, const tl_r
     const segmented_launch f = launch_of(l, b, r, bytes);
     tl_built program;
     const tl_launch short_ones = {l->d, l->ctx, &program};
-    const tally_status status = program_of(l, b, "scan_segments", &program);
+    const tally_status status = tl_program_of(l, b, &program);
 
     return status ? status
                   : TL_GO(&short_ones, scan_short, f.jobs, .segmented = f.arguments,
