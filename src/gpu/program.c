@@ -222,7 +222,7 @@ static void add_scan_single(tl_buffer *b, const tl_scalar *op, int wave)
     tl_add_file(b, wave ? "gpu/kernel/scan_wave.cl" : "gpu/kernel/scan_single.cl");
 }
 
-/* The kernels for short sequences: "segments" has nothing else. */
+/* The kernels for short sequences. */
 static void add_short(tl_buffer *b, const char *shape)
 {
     char name[64];
@@ -233,16 +233,16 @@ static void add_short(tl_buffer *b, const char *shape)
     tl_add_file(b, name);
 }
 
-/* Programs of a single kernel, a variant of one in `shape`: "SHAPE_segments" folds short segments,
- * where that shape's own kernel folds short rows; "scan_wave" scans by tiles of one wave. */
+/* Programs of variants of kernels in `shape`: "SHAPE_segments" folds segments,
+ * where that shape's own kernels fold rows; "scan_wave" scans by tiles of one wave. */
 static void add_variant(tl_buffer *b, const tl_scalar *op, const char *shape, int segments)
 {
     if (!strcmp(shape, "scan")) tl_add_file(b, "gpu/kernel/scan_row.cl");
+    tl_add_file(b, "gpu/kernel/level.cl");
     if (segments) {
         add_short(b, shape);
         return;
     }
-    tl_add_file(b, "gpu/kernel/level.cl");
     tl_add_file(b, "gpu/kernel/status.cl");
     add_scan_single(b, op, 1);
 }

@@ -56,10 +56,14 @@ static tally_status reduce_single(const tl_launch *l, const tl_batch *b, const t
 
 tally_status tl_make_nodes(const tl_launch *l, const tl_batch *b, tl_memory *nodes)
 {
+    /* warps for segments, which take neighbouring chunks: twice those that run at once */
+    const int64_t most = 64ll * l->d->gpu->processors;
+    tl_launch own;
     int64_t all = 1;
     assert(b->long_count > 0 && b->levels > 0 && b->levels <= TL_GPU_LEVELS);
     for (int k = 1; k <= b->levels; k++) all += b->counts[k];
     tally_status status = tl_gpu_take(l->d, (size_t)all * (size_t)b->state_bytes, nodes);
+    if (!status) status = tl_program_of(l, b, &own);
     if (status) return status;
 
     const tl_handle to = tl_handle_of(nodes);
@@ -70,8 +74,8 @@ tally_status tl_make_nodes(const tl_launch *l, const tl_batch *b, tl_memory *nod
     }
 
     for (int k = b->columns_log ? 2 : 1; !status && k <= b->levels; k++)
-        status = TL_GO(l, nodes, b->counts[k], .batch = *b->longs, .nodes = to, .level = k,
-                       .jobs = b->counts[k]);
+        status = TL_GO(&own, nodes, b->listed && most < b->counts[k] ? most : b->counts[k],
+                       .batch = *b->longs, .nodes = to, .level = k, .jobs = b->counts[k]);
 
     return status;
 }

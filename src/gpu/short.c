@@ -5,6 +5,7 @@
 #include "work.h"
 #include "gpu/kernel/constants.h"
 #include <assert.h>
+#include <string.h>
 
 /* ---- fewer elements than a chunk ---- */
 
@@ -34,12 +35,12 @@ typedef struct segmented_launch {
     int64_t capacity;
 } segmented_launch;
 
-/* The program of a shape. It is another one for segments. */
-static tally_status program_of(const tl_launch *l, const tl_batch *b, const char *of_segments,
-                               tl_launch *to)
+tally_status tl_program_of(const tl_launch *l, const tl_batch *b, tl_launch *to)
 {
+    const int scan = !strcmp(l->program.of.shape, "scan");
     *to = *l;
-    return b->listed ? tl_gpu_program(l->d, l->program.of.op, of_segments, to) : TALLY_OK;
+    if (!b->listed) return TALLY_OK;
+    return tl_gpu_program(l->d, l->program.of.op, scan ? "scan_segments" : "reduce_segments", to);
 }
 
 static segmented_launch launch_of(const tl_launch *l, const tl_batch *b, const tl_results *r,
@@ -63,7 +64,7 @@ tally_status tl_segmented_reduce(const tl_launch *l, const tl_batch *b, const tl
     const segmented_launch f =
         launch_of(l, b, r, SEGMENTED_BYTES(op->elem_bytes, b->state_bytes, b->listed));
     tl_launch short_ones;
-    const tally_status status = program_of(l, b, "reduce_segments", &short_ones);
+    const tally_status status = tl_program_of(l, b, &short_ones);
 
     return status ? status
                   : TL_GO(&short_ones, reduce_short, f.jobs, .segmented = f.arguments,
@@ -86,7 +87,7 @@ tally_status tl_segmented_scan(const tl_launch *l, const tl_batch *b, const tl_r
                                                b->listed, overwrites(op));
     const segmented_launch f = launch_of(l, b, r, bytes);
     tl_launch short_ones;
-    const tally_status status = program_of(l, b, "scan_segments", &short_ones);
+    const tally_status status = tl_program_of(l, b, &short_ones);
 
     return status ? status
                   : TL_GO(&short_ones, scan_short, f.jobs, .segmented = f.arguments,

@@ -346,9 +346,11 @@ seldom_fn quad load_some(batch b, i64 start, i64 i, i64 limit)
     return gather(b.x + start * TL_SIZE, b.stride * TL_SIZE, i, limit);
 }
 
-LOAD_ROWS(load_e, elem, 8,
-          put_quad(e[r], ((GLOBAL const quad *)(b.x + (start + mine) * TL_SIZE))[r * LANES]),
-          put_quad(e[r], load_some(b, start, i, limit)), NO_ELEMENT)
+#define LOAD_ELEMENTS(name, rows) \
+    LOAD_ROWS(name, elem, rows, \
+              put_quad(e[r], ((GLOBAL const quad *)(b.x + (start + mine) * TL_SIZE))[r * LANES]), \
+              put_quad(e[r], load_some(b, start, i, limit)), NO_ELEMENT)
+LOAD_ELEMENTS(load_e, 8)
 /* The same for a full chunk for which can_load_e is true. */
 fn void load_dense(elem e[8][QUAD], batch b, i64 first)
 {
@@ -359,14 +361,9 @@ fn void load_dense(elem e[8][QUAD], batch b, i64 first)
 #define can_load_h can_load_e
 #define can_load_d can_load_e
 #define can_load_r can_load_e
-LOAD_ROWS(load_r, elem, 1, put_quad(e[r], *(GLOBAL const quad *)(b.x + (start + mine) * TL_SIZE)),
-          put_quad(e[r], load_some(b, start, i, limit)), NO_ELEMENT)
-LOAD_ROWS(load_d, elem, 2,
-          put_quad(e[r], ((GLOBAL const quad *)(b.x + (start + mine) * TL_SIZE))[r * LANES]),
-          put_quad(e[r], load_some(b, start, i, limit)), NO_ELEMENT)
-LOAD_ROWS(load_h, elem, 4,
-          put_quad(e[r], ((GLOBAL const quad *)(b.x + (start + mine) * TL_SIZE))[r * LANES]),
-          put_quad(e[r], load_some(b, start, i, limit)), NO_ELEMENT)
+LOAD_ELEMENTS(load_r, 1)
+LOAD_ELEMENTS(load_d, 2)
+LOAD_ELEMENTS(load_h, 4)
 typedef elem strip[8][QUAD]; /* a chunk that is prefetched before it is folded (reduce.cl) */
 #define fold_dense(v, e, b, from, at) fold_quads_e(v, e, b, at, 1)
 #endif
@@ -377,9 +374,9 @@ LOAD_ROWS(load_s, state, 2, get_states(e[r], STATES_OF(b), mine + r * LANES * QU
 /* The state of an item of a chunk; i: its index in this piece. The letter is that of the chunk's
  * program (chunk.cl): e, h, d, r for 8, 4, 2 and 1 rows of elements, s for states. */
 fn state lift_e(elem x, i64 i, par p) { return lift(x, p.origin + i, p); }
-fn state lift_r(elem x, i64 i, par p) { return lift(x, p.origin + i, p); }
-fn state lift_d(elem x, i64 i, par p) { return lift(x, p.origin + i, p); }
-fn state lift_h(elem x, i64 i, par p) { return lift(x, p.origin + i, p); }
+#define lift_r lift_e
+#define lift_d lift_e
+#define lift_h lift_e
 fn state lift_s(state x, i64 i, par p) { return x; }
 
 /* ---- results ---- */
@@ -421,17 +418,6 @@ fn GLOBAL u8 *place(results out, batch b, i64 s, i64 i)
     i64 r = row_of(b, s),
         at = (b.flags & OFFSETS ? b.offsets[r] * out.stride : r * out.row_stride) + i * out.stride;
     return out.x + at * (i64)(OP_LANES * sizeof(result));
-}
-
-/* Stores a result. v is the state of n elements of this piece and of all elements before it; first:
- * the index of the first element. */
-fn void store_state(GLOBAL u8 *p, state v, i64 n, i64 first, par q)
-{
-    n += q.origin;
-    store_bytes(p, lower(v, (real)n, first, q));
-#if OP_LANES == 2
-    store_bytes(p + sizeof(result), lower_1(v, (real)n, first, q));
-#endif
 }
 
 fn void store_empty(GLOBAL u8 *p, par q)

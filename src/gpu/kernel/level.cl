@@ -26,15 +26,28 @@ fn state node_of_chunk(batch b, i64 from, i64 at, LOCAL state *box)
 #endif
 }
 
-/* Level 1: a warp computes the node of one chunk at a time. */
+/* Level 1: a warp computes the node of one chunk at a time. Of segments it takes neighbouring
+ * chunks, so it searches once; each listed segment has a chunk. */
 fn void chunk_nodes(batch b, GLOBAL state *to, i64 jobs, LOCAL state *box)
 {
+#if SEGMENTS
+    const i64 each = (jobs + warp_count() - 1) / warp_count(), first = warp_index() * each,
+              end = first + each < jobs ? first + each : jobs;
+    i64 s = first < end ? sequence_of(b, 1, 0, first) : 0, at = first - level_first(b, 1, s);
+
+    for (i64 job = first; job < end; job++, at++) {
+        if (at == length_of(b, s) >> ELEMENTS_LOG) s++, at = 0;
+        const state v = node_of_chunk(b, start_of(b, s), at * CHUNK, box);
+        if (lane_index() == 0) to[job] = v;
+    }
+#else
     for (i64 job = warp_index(); job < jobs; job += warp_count()) {
         const i64 s = sequence_of(b, 1, 0, job);
         const i64 at = (job - level_first(b, 1, s)) * CHUNK_e;
         const state v = node_of_chunk(b, start_of(b, s), at, box);
         if (lane_index() == 0) to[job] = v;
     }
+#endif
 }
 
 /* A higher level: a warp computes one node from those of the level below. */

@@ -39,11 +39,7 @@ fn passes next_passes(const segmented *f, const window *w, int done, batch b)
  * selects. */
 fn void lane_load(elem *e, LOCAL const elem *x, int p)
 {
-#if TL_SIZE >= 4
     UNROLL for (int k = 0; k < GROUP; k++) e[k] = x[p + k];
-#else
-    load_group(e, x, p);
-#endif
 }
 
 #if PARTIALS && OP_EXTREME && !FINDS && TL_SIZE == 1
