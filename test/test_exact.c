@@ -156,7 +156,7 @@ static void known_quotients(tally *ctx, tally_dtype dtype)
  * row. pairs: the elements are also the second input. */
 static void goes_on(tally *ctx, const char *op, const tally_view *all, const void *init, int pairs)
 {
-    const tally_scan_options o = {.init = init};
+    const tally_scan_options o = {.init = init, .exclusive = all->rows == 2};
     const int64_t n = all->n, begin = n / 3;
     char whole[48], parts[48];
     tally_view in[2] = {*all, *all}, head[2] = {*all, *all}, rest[2] = {*all, *all};

@@ -176,9 +176,8 @@ def _unpickled(cls, op, data):
 
 _PLAIN = ("sum", "mean")
 # the sums that a statistic needs, in their order in a fragment (doc/formats.md); 1, 2: those of the states
-_SUMS = {"sumsq": "xx", "norm": "xx", "var": "x xx", "std": "x xx", 1: "x xx", 2: "x y xx yy xy"}
 _OF_TWO = {"dot": "xy", "wmean": "y xy", "cov": "x y xy", "corr": "x y xx yy xy", "slope": "x y xx xy"}
-_SUMS |= _OF_TWO
+_SUMS = {"sumsq": "xx", "norm": "xx", "var": "x xx", "std": "x xx", 1: "x xx", 2: "x y xx yy xy", **_OF_TWO}
 _MADE = {False: "var:exact", True: "corr:exact"}
 _MAGIC = b"tallyfrg"
 
