@@ -237,6 +237,8 @@ has 'tally ops --dtype i16' '^sum +i64 +X'
 has 'tally ops ema' 'alpha'
 has 'tally ops sum' '^  f16 +f32'
 has 'tally ops sum' 'sum:f64 accumulates'
+has 'tally ops dot' '^  inputs +two'
+ok 'tally ops sum | grep inputs || echo none' none
 has 'tally verify --cases 20 --seed 5' '^[a-z0-9]+ +ok '
 has 'tally verify --cases 128 --threads 1 --isa "$(tally devices | sed -n "s/.*isa: \([a-z0-9]*\).*/\1/p" | head -n 1)"' ' ok '
 has 'tally bench sum:f32:reduce:2^12 mean:f64:window=5:1e3 max:i32:scan:4Ki --runs 3' '^max:i32:scan:4Ki'

@@ -32,6 +32,12 @@ ok 'ls o.nc 2>/dev/null || echo none' none
 make high.nc 'dimensions: lev = 1 ; variables: int lev(lev) ; float v(lev) ; data: lev = 2 ; v = 1 ;'
 make low.nc 'dimensions: lev = 1 ; variables: int lev(lev) ; float v(lev) ; data: lev = 1 ; v = 2 ;'
 line 'scan last --variable v --axis lev high.nc low.nc' '1 2'
+# the times of a variable in a group are in its group
+for k in 1 2; do
+    make g$k.nc "group: g { dimensions: time = 1 ; variables: double time(time) ; time:units = \"days since 2001-01-01\" ; float v(time) ;
+ data: time = $k ; v = $k ; }"
+done
+line 'scan last --variable g/v --axis time g2.nc g1.nc' '1 2'
 
 # ---- several operators in one file ----
 data 'reduce mean,var,count --variable v --axis time jan.nc' 'netcdf o { dimensions: x = 2 ; bnds = 2 ; variables: float v_mean(x) ; v_mean:_FillValue = NaNf ; v_mean:long_name = "mean of v" ; v_mean:units = "K" ; v_mean:cell_methods = "time: mean" ; v_mean:coordinates = "time" ; double v_var(x) ; v_var:_FillValue = NaN ; v_var:long_name = "var of v" ; v_var:units = "K2" ; v_var:cell_methods = "time: variance" ; v_var:coordinates = "time" ; int64 v_count(x) ; v_count:long_name = "count of v" ; v_count:units = "1" ; v_count:coordinates = "time" ; double time ; time:units = "days since 2001-01-01" ; time:bounds = "time_bnds" ; double time_bnds(bnds) ; data: v_mean = 2, 3 ; v_var = 1, 1 ; v_count = 2, 2 ; time = 15 ; time_bnds = 0, 30 ; }'

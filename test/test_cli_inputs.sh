@@ -27,6 +27,7 @@ ok 'tally reduce dot --with y.txt x.txt y.txt' "file${t}dot
 x.txt${t}35
 y.txt${t}90"
 ok 'tally scan dot --with y.txt x.txt' $'4\n14\n35'
+ok 'tally scan last y.txt -o y1.npy && tally scan dot --axis 0 --column x --with y1.npy a.csv' $'4\n14\n35' # a table of one column
 ok 'tally scan dot --reverse --init 100 --with y.txt x.txt' $'135\n131\n121'
 ok 'tally scan dot --exclusive --with y.txt x.txt' $'0\n4\n14'
 ok 'tally window dot -w 2 --edges valid --with y.txt x.txt' $'14\n31'
