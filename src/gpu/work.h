@@ -262,7 +262,7 @@ static inline tl_arguments_seeding_part tl_seeding_arguments(const tl_before *fr
                         .seeded = tl_i64(from->seeded), .init = tl_memory_of(from->memory));
 }
 
-/* The program of a batch: another one for segments. */
+/* The program of a batch: segments have another. */
 tally_status tl_program_of(const tl_launch *l, const tl_batch *b, tl_built *program);
 tally_status tl_segmented_reduce(const tl_launch *l, const tl_batch *b, const tl_results *r);
 tally_status tl_segmented_scan(const tl_launch *l, const tl_batch *b, const tl_results *r,
