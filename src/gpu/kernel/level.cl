@@ -27,7 +27,7 @@ fn state node_of_chunk(batch b, i64 from, i64 at, LOCAL state *box)
 }
 
 /* Level 1: a warp computes the node of one chunk at a time. Of segments it takes neighbouring
- * chunks, so it searches once; each listed segment has a chunk. */
+ * ones and searches once: each has a chunk. */
 fn void chunk_nodes(batch b, GLOBAL state *to, i64 jobs, LOCAL state *box)
 {
 #if SEGMENTS
