@@ -176,8 +176,10 @@ def _unpickled(cls, op, data):
 
 _PLAIN = ("sum", "mean")
 # the sums that a statistic needs, in their order in a fragment (doc/formats.md); 1, 2: those of the states
-_OF_TWO = {"dot": "xy", "wmean": "y xy", "cov": "x y xy", "corr": "x y xx yy xy", "slope": "x y xx xy"}
-_SUMS = {"sumsq": "xx", "norm": "xx", "var": "x xx", "std": "x xx", 1: "x xx", 2: "x y xx yy xy", **_OF_TWO}
+_SUMS: dict[object, str] = {"sumsq": "xx", "norm": "xx", "var": "x xx", "std": "x xx", 1: "x xx"}
+_SUMS |= {2: "x y xx yy xy", "dot": "xy", "wmean": "y xy", "cov": "x y xy", "slope": "x y xx xy"}
+_SUMS["corr"] = _SUMS[2]
+_OF_TWO = {"dot", "wmean", "cov", "corr", "slope"}
 _MADE = {False: "var:exact", True: "corr:exact"}
 _MAGIC = b"tallyfrg"
 

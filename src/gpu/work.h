@@ -244,13 +244,8 @@ int tl_gpu_exact_takes(const tl_gpu_device *d, const tl_scalar *op, int marked,
 /* The initial values of a scan's sequences. */
 typedef tl_arguments_seeding_part tl_before;
 
-<<<<<<< HEAD
-/* The program of a batch: another one for segments. */
-tally_status tl_program_of(const tl_launch *l, const tl_batch *b, tl_launch *to);
-=======
 /* The program of a batch: segments have another. */
-tally_status tl_program_of(const tl_launch *l, const tl_batch *b, tl_built *program);
->>>>>>> w-gpuseg
+tally_status tl_program_of(const tl_launch *l, const tl_batch *b, tl_launch *to);
 tally_status tl_segmented_reduce(const tl_launch *l, const tl_batch *b, const tl_results *r);
 tally_status tl_segmented_scan(const tl_launch *l, const tl_batch *b, const tl_results *r,
                                const tl_before *from);
