@@ -21,14 +21,13 @@ static tally_status add(const tally_file *f, tl_netcdf_new *n, const char *name,
     tl_netcdf_kept *const k = malloc(sizeof *k + bytes);
     if (!k) return tl_no_memory(f->ctx, sizeof *k + bytes, "a coordinate");
 
-    const int error =
-        n->api->nc_def_var(n->file, name, of->type, of->ndims, of->dims, &k->variable);
+    const int error = tl_nc.nc_def_var(n->file, name, of->type, of->ndims, of->dims, &k->variable);
     if (error) {
         free(k);
         return tl_netcdf_failed(f, n, error, name);
     }
 
-    n->api->nc_def_var_fill(n->file, k->variable, 1, NULL);
+    tl_nc.nc_def_var_fill(n->file, k->variable, 1, NULL);
     assert(of->ndims >= 0 && of->ndims <= TL_DIMS);
     k->bytes = bytes;
     k->is_result = 0;
@@ -46,11 +45,11 @@ static void copy_attributes(const tl_netcdf_new *n, int group, int variable, int
 {
     static const char *const others[] = {"bounds", "climatology", "formula_terms"};
     char name[NC_MAX_NAME + 1];
-    for (int i = 0; !n->api->nc_inq_attname(group, variable, i, name); i++) {
+    for (int i = 0; !tl_nc.nc_inq_attname(group, variable, i, name); i++) {
         int other = 0;
         for (size_t k = 0; k < sizeof others / sizeof *others; k++)
             other |= !strcmp(name, others[k]);
-        if (!other) n->api->nc_copy_att(group, variable, name, n->file, to);
+        if (!other) tl_nc.nc_copy_att(group, variable, name, n->file, to);
     }
 }
 
@@ -68,7 +67,6 @@ typedef struct pieces {
  * coordinate: they have one type and one unit, and together `count` numbers. */
 static int is_one(const tally_file *source, int dimension, size_t count, pieces *all)
 {
-    const tl_netcdf_api *const api = source->netcdf->api;
     char name[NC_MAX_NAME + 1], *units[2] = {NULL, NULL};
     int same = 1;
 
@@ -77,8 +75,8 @@ static int is_one(const tally_file *source, int dimension, size_t count, pieces 
         tl_netcdf_variable v;
         p->of = &source->netcdf->parts[i];
         if (!tl_part_coordinate(source, p->of, dimension, &p->group, &p->variable) ||
-            tl_netcdf_inquire(api, p->group, p->variable, &v) ||
-            api->nc_inq_dim(p->group, v.dims[0], name, &p->count) || !tl_packed_dtype(v.type) ||
+            tl_netcdf_inquire(p->group, p->variable, &v) ||
+            tl_nc.nc_inq_dim(p->group, v.dims[0], name, &p->count) || !tl_packed_dtype(v.type) ||
             p->count > count) {
             same = 0;
             break;
@@ -86,7 +84,7 @@ static int is_one(const tally_file *source, int dimension, size_t count, pieces 
 
         count -= p->count;
         if (!i) all->type = v.type;
-        const tl_source of = {source->ctx, api, source->label, name, p->group, p->variable};
+        const tl_source of = {source->ctx, source->label, name, p->group, p->variable};
         same = v.type == all->type && !tl_netcdf_text(&of, "units", &units[i > 0]) &&
                (!i || (!units[0] == !units[1] && (!units[0] || !strcmp(units[0], units[1]))));
         if (i) free(units[1]), units[1] = NULL;
@@ -102,14 +100,13 @@ static int is_one(const tally_file *source, int dimension, size_t count, pieces 
 static tally_status copy_coordinate(const tally_file *f, tl_netcdf_new *n, int to,
                                     const tally_file *source, int from, struct piece *copied)
 {
-    const tl_netcdf_api *const api = n->api;
     const char *const name = source->info.dimensions[from];
     const size_t count = (size_t)f->info.shape[to];
     pieces all = {copied, from == source->netcdf->join ? source->netcdf->count : 1, 0};
     int there;
     tl_netcdf_kept *k;
 
-    if (!api->nc_inq_varid(n->file, name, &there) || !is_one(source, from, count, &all))
+    if (!tl_nc.nc_inq_varid(n->file, name, &there) || !is_one(source, from, count, &all))
         return TALLY_OK;
     tally_status s = add(f, n, name, &(tl_shape){all.type, 1, {n->dims[to]}},
                          count * tally_dtype_size(tl_packed_dtype(all.type)), &k);
@@ -121,9 +118,9 @@ static tally_status copy_coordinate(const tally_file *f, tl_netcdf_new *n, int t
     for (int i = 0; i < all.n && !s; i++) {
         const struct piece *const p = &all.at[i];
         s = tl_part_whole(source, p->of, p->group, p->variable, name);
-        const int error = !s && p->count
-                              ? api->nc_get_vara(p->group, p->variable, &(size_t){0}, &p->count, at)
-                              : 0;
+        const int error =
+            !s && p->count ? tl_nc.nc_get_vara(p->group, p->variable, &(size_t){0}, &p->count, at)
+                           : 0;
         if (error) s = tl_netcdf_failed(f, n, error, name);
         at += p->count * tally_dtype_size(tl_packed_dtype(all.type));
     }
@@ -163,8 +160,8 @@ static tally_status dimension(const tally_file *f, const tl_netcdf_new *n, char 
         *equals = 0;
         length = strtoull(equals + 1, NULL, 10);
     }
-    if (n->api->nc_inq_dimid(n->file, name, dim)) {
-        const int error = length ? n->api->nc_def_dim(n->file, name, length, dim) : NC_EBADDIM;
+    if (tl_nc.nc_inq_dimid(n->file, name, dim)) {
+        const int error = length ? tl_nc.nc_def_dim(n->file, name, length, dim) : NC_EBADDIM;
         if (error) return tl_netcdf_failed(f, n, error, name);
     }
     for (int d = 0; d < f->info.ndim; d++)
@@ -190,7 +187,7 @@ static tally_status define(const tally_file *f, tl_netcdf_new *n, const char *na
         s = dimension(f, n, (char *)(size_t)tl_netcdf_copy_name(names, d + 1, name), &of->dims[d],
                       &bytes);
     tl_netcdf_copy_name(names, 0, name);
-    if (!s && !n->api->nc_inq_varid(n->file, name, &there))
+    if (!s && !tl_nc.nc_inq_varid(n->file, name, &there))
         s = tl_invalid_on(f, "name is '%s', and there is a variable of that name", name);
     if (!values) memcpy(of->dims, n->dims, sizeof of->dims);
     if (!s) s = add(f, n, name, of, values ? bytes : 0, &k);
@@ -260,8 +257,8 @@ tally_status tally_file_attribute(tally_file *f, const char *variable, const cha
     tl_netcdf_new *const n = f->writer->netcdf;
     tl_netcdf_lock();
     s = tl_netcdf_define(f, n);
-    if (!s && variable) error = n->api->nc_inq_varid(n->file, variable, &id);
-    if (!s && !error) error = n->api->nc_put_att_text(n->file, id, name, strlen(text), text);
+    if (!s && variable) error = tl_nc.nc_inq_varid(n->file, variable, &id);
+    if (!s && !error) error = tl_nc.nc_put_att_text(n->file, id, name, strlen(text), text);
     if (error) s = tl_netcdf_failed(f, n, error, name);
     tl_netcdf_unlock();
 
@@ -292,7 +289,7 @@ tally_status tally_file_fill(tally_file *f, const void *value)
     while (last && last->next) last = last->next;
     if (last && last->is_result) {
         tl_netcdf_lock();
-        const int error = n->api->nc_def_var_fill(n->file, last->variable, 0, value);
+        const int error = tl_nc.nc_def_var_fill(n->file, last->variable, 0, value);
         tl_netcdf_unlock();
         return error ? tl_netcdf_failed(f, n, error, "_FillValue") : TALLY_OK;
     }

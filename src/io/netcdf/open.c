@@ -22,7 +22,7 @@ static void netcdf_end(tally_file *f)
     for (int i = 0; i < n->count; i++) {
         if (n->parts[i].open) {
             tl_netcdf_lock();
-            n->api->nc_close(n->parts[i].file);
+            tl_nc.nc_close(n->parts[i].file);
             tl_netcdf_unlock();
         }
 
@@ -65,8 +65,8 @@ static tally_status cannot_join(const tally_file *f, const tl_part *p)
 {
     const tl_netcdf *const n = f->netcdf;
     char one[400], other[400];
-    tl_netcdf_describe(n->api, p->group, p->variable, one, sizeof one);
-    tl_netcdf_describe(n->api, n->parts->group, n->parts->variable, other, sizeof other);
+    tl_netcdf_describe(p->group, p->variable, one, sizeof one);
+    tl_netcdf_describe(n->parts->group, n->parts->variable, other, sizeof other);
     return tl_invalid(f->ctx,
                       "%s: %s cannot be joined with %s of %s: only the length of %s may differ",
                       p->path, one, other, n->parts->path, n->names[n->join]);
@@ -74,8 +74,7 @@ static tally_status cannot_join(const tally_file *f, const tl_part *p)
 
 static tally_status dimension_failed(const tally_file *f, const tl_part *p, int d, int error)
 {
-    return tl_bad_data(f->ctx, "%s: dimension %d: %s", p->path, d,
-                       f->netcdf->api->nc_strerror(error));
+    return tl_bad_data(f->ctx, "%s: dimension %d: %s", p->path, d, tl_nc.nc_strerror(error));
 }
 
 /* Takes the shape of the first part as that of the array. */
@@ -89,7 +88,7 @@ static tally_status first_shape(tally_file *f, const tl_part *p, const tl_netcdf
     n->join = along ? -1 : 0;
     f->info.ndim = v->ndims;
     for (int d = 0; d < v->ndims; d++) {
-        const int error = n->api->nc_inq_dim(p->group, v->dims[d], name, &unused);
+        const int error = tl_nc.nc_inq_dim(p->group, v->dims[d], name, &unused);
         if (error) return dimension_failed(f, p, d, error);
         f->info.shape[d] = (int64_t)lengths[d];
         if (!(n->names[d] = strdup(name)))
@@ -99,7 +98,7 @@ static tally_status first_shape(tally_file *f, const tl_part *p, const tl_netcdf
 
     if (n->join >= 0) return TALLY_OK;
     char what[400];
-    tl_netcdf_describe(n->api, p->group, p->variable, what, sizeof what);
+    tl_netcdf_describe(p->group, p->variable, what, sizeof what);
 
     return tl_invalid(f->ctx, "%s: %s has no dimension '%s', along which files could be joined",
                       p->path, what, along);
@@ -115,7 +114,7 @@ static tally_status shape(tally_file *f, tl_part *p, const tl_netcdf_variable *v
     int same = p == n->parts || v->ndims == f->info.ndim;
 
     for (int d = 0; d < v->ndims && same; d++) {
-        const int error = n->api->nc_inq_dim(p->group, v->dims[d], name, &lengths[d]);
+        const int error = tl_nc.nc_inq_dim(p->group, v->dims[d], name, &lengths[d]);
         if (error || lengths[d] > INT64_MAX) return dimension_failed(f, p, d, error);
         same = p == n->parts || (strcmp(name, n->names[d]) == 0 &&
                                  (d == n->join || f->info.shape[d] == (int64_t)lengths[d]));
@@ -143,8 +142,8 @@ static void find_chunks(tally_file *f, tl_part *p, int64_t memory)
     size_t bytes = tally_dtype_size(p->packing.stored), count = 1;
 
     int storage = 1;
-    if (f->info.ndim < 1 ||
-        n->api->nc_inq_var_chunking(p->group, p->variable, &storage, p->chunk) || storage) {
+    if (f->info.ndim < 1 || tl_nc.nc_inq_var_chunking(p->group, p->variable, &storage, p->chunk) ||
+        storage) {
         memset(p->chunk, 0, sizeof p->chunk);
         return;
     }
@@ -170,21 +169,20 @@ static tally_status find(tally_file *f, tl_part *p, const tally_file_options *o,
                          tl_netcdf_variable *v, char *what, size_t capacity)
 {
     tl_netcdf *const n = f->netcdf;
-    const tl_netcdf_api *const api = n->api;
-    int error = api->nc_open(p->path, 0, &p->file);
-    if (error) return tl_bad_data(f->ctx, "%s: %s", p->path, api->nc_strerror(error));
+    int error = tl_nc.nc_open(p->path, 0, &p->file);
+    if (error) return tl_bad_data(f->ctx, "%s: %s", p->path, tl_nc.nc_strerror(error));
 
     p->open = 1;
-    const tally_status s = tl_netcdf_find(&(tl_source){f->ctx, api, p->path, NULL, p->file, 0},
+    const tally_status s = tl_netcdf_find(&(tl_source){f->ctx, p->path, NULL, p->file, 0},
                                           o->variable, &p->group, &p->variable);
     if (s) return s;
 
-    error = tl_netcdf_inquire(api, p->group, p->variable, v);
-    if (error) return tl_bad_data(f->ctx, "%s: %s", p->path, api->nc_strerror(error));
+    error = tl_netcdf_inquire(p->group, p->variable, v);
+    if (error) return tl_bad_data(f->ctx, "%s: %s", p->path, tl_nc.nc_strerror(error));
 
     if (p == n->parts && !(n->variable = strdup(v->name)))
         return tl_no_memory(f->ctx, strlen(v->name), "a variable's name");
-    tl_netcdf_describe(api, p->group, p->variable, what, capacity);
+    tl_netcdf_describe(p->group, p->variable, what, capacity);
     if (v->ndims > TL_DIMS)
         return tl_unsupported(f->ctx, "%s: %s has %d dimensions: at most %d", p->path, n->variable,
                               v->ndims, TL_DIMS);
@@ -208,7 +206,7 @@ static tally_status open_part(tally_file *f, tl_part *p, const tally_file_option
     if (!s) s = shape(f, p, &v, o);
     if (s) return s;
 
-    const tl_source source = {f->ctx, n->api, p->path, what, p->group, p->variable};
+    const tl_source source = {f->ctx, p->path, what, p->group, p->variable};
     if ((s = tl_packing_read(&source, v.type, o->dtype, &p->packing)) ||
         (s = tl_part_whole(f, p, p->group, p->variable, what)))
         return s;
@@ -278,9 +276,8 @@ static tally_status not_a_file(const tally_file *f)
 
 tally_status tl_netcdf_start(tally_file *f, const tally_file_options *o)
 {
-    const char *why;
-    const tl_netcdf_api *const api = tl_netcdf_library(&why);
-    if (!api) return tl_unsupported_on(f, "NetCDF and HDF5 are read by libnetcdf: %s", why);
+    const char *const why = tl_netcdf_library();
+    if (why) return tl_unsupported_on(f, "NetCDF and HDF5 are read by libnetcdf: %s", why);
     if (!f->regular || !strcmp(f->name, "-")) return not_a_file(f);
 
     if (o->memory < 0)
@@ -290,7 +287,6 @@ tally_status tl_netcdf_start(tally_file *f, const tally_file_options *o)
     if (!n) return tl_no_memory(f->ctx, sizeof *n, "a NetCDF reader");
 
     f->end = netcdf_end;
-    n->api = api;
     int count = 1;
     while (o->more && o->more[count - 1]) count++;
     n->parts = calloc((size_t)count, sizeof *n->parts);

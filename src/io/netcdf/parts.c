@@ -10,17 +10,16 @@
 static tally_status stored_whole(const tally_file *f, const tl_part *p, int group, int variable,
                                  const char *name)
 {
-    const tl_netcdf_api *const api = f->netcdf->api;
     tl_netcdf_variable v;
     uint64_t extents[TL_DIMS];
 
-    if (tl_netcdf_inquire(api, group, variable, &v) || v.ndims > TL_DIMS ||
-        tl_hdf5_extents(api, p->path, group, v.name, extents) != v.ndims)
+    if (tl_netcdf_inquire(group, variable, &v) || v.ndims > TL_DIMS ||
+        tl_hdf5_extents(p->path, group, v.name, extents) != v.ndims)
         return TALLY_OK;
 
     for (int d = 0; d < v.ndims; d++) {
         size_t length;
-        if (!api->nc_inq_dim(group, v.dims[d], NULL, &length) && extents[d] > length)
+        if (!tl_nc.nc_inq_dim(group, v.dims[d], NULL, &length) && extents[d] > length)
             return tl_bad_data(f->ctx,
                                "%s: %s is stored with %llu elements along dimension %d, which has "
                                "the length %zu: the others would be lost",
@@ -52,13 +51,13 @@ int tl_part_coordinate(const tally_file *f, const tl_part *p, int dimension, int
     /* a dimension of a group hides another one of the same name; the number tells which one it
      * is */
     for (int i = 0; i < 2; i++)
-        if (!n->api->nc_inq_varid(groups[i], n->names[dimension], variable) &&
-            !tl_netcdf_inquire(n->api, groups[i], *variable, &v) && v.ndims == 1 &&
+        if (!tl_nc.nc_inq_varid(groups[i], n->names[dimension], variable) &&
+            !tl_netcdf_inquire(groups[i], *variable, &v) && v.ndims == 1 &&
             v.dims[0] == p->dims[dimension]) {
             *group = groups[i];
 
             /* HDF5 may store fewer numbers than the dimension is long */
-            return p->header.end || !tl_hdf5_extents(n->api, p->path, groups[i], v.name, extents) ||
+            return p->header.end || !tl_hdf5_extents(p->path, groups[i], v.name, extents) ||
                    extents[0] ==
                        (uint64_t)(dimension == n->join ? p->length : f->info.shape[dimension]);
         }
@@ -87,10 +86,9 @@ static tally_status ends_values(const tally_file *f, const tl_source *of, const 
         const size_t start = i ? length - 1 : 0, count = 1;
         char *const stored = tl_unpack_place(packing, e->value[i], 1);
         int64_t bad;
-        const int error = of->api->nc_get_vara(of->group, of->variable, &start, &count, stored);
+        const int error = tl_nc.nc_get_vara(of->group, of->variable, &start, &count, stored);
         if (error)
-            return tl_bad_data(f->ctx, "%s: %s: %s", of->path, of->what,
-                               of->api->nc_strerror(error));
+            return tl_bad_data(f->ctx, "%s: %s: %s", of->path, of->what, tl_nc.nc_strerror(error));
 
         /* the number is missing */
         if (!tl_unpack(packing, stored, e->value[i], 1, &bad)) e->of = NULL;
@@ -110,9 +108,9 @@ static tally_status ends_read(const tally_file *f, const tl_part *p, int dimensi
 
     *e = (ends){.of = NULL};
     if (!length || !tl_part_coordinate(f, p, dimension, &group, &variable) ||
-        tl_netcdf_inquire(n->api, group, variable, &v) || !tl_packed_dtype(v.type))
+        tl_netcdf_inquire(group, variable, &v) || !tl_packed_dtype(v.type))
         return TALLY_OK;
-    const tl_source of = {f->ctx, n->api, p->path, name, group, variable};
+    const tl_source of = {f->ctx, p->path, name, group, variable};
     tally_status s = tl_packing_read(&of, v.type, 0, &packing);
     if (!s) s = tl_part_whole(f, p, group, variable, name);
     if (!s) s = tl_netcdf_text(&of, "units", &e->units);

@@ -40,7 +40,6 @@ typedef struct tl_part {
 } tl_part;
 
 struct tl_netcdf {
-    const tl_netcdf_api *api;
     tl_part *parts;
     int count, join; /* parts; the dimension along which they follow each other */
     int64_t next;    /* the element that is read next */

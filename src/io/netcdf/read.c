@@ -25,7 +25,7 @@ static tally_status failed(const tally_file *f, const tl_part *p, int error, con
 {
     const char *why;
     tl_netcdf_lock();
-    why = f->netcdf->api->nc_strerror(error);
+    why = tl_nc.nc_strerror(error);
     tl_netcdf_unlock();
     return tl_bad_data(f->ctx, "%s: %s: %s", p->path, doing, why);
 }
@@ -36,7 +36,6 @@ static tally_status failed(const tally_file *f, const tl_part *p, int error, con
  * again. */
 static void cache(const tally_file *f, tl_part *p, const size_t *from, const size_t *n)
 {
-    const tl_netcdf_api *const api = f->netcdf->api;
     int whole = 1;
 
     if (!p->chunk[0] || p->cache == LAYERS) return;
@@ -52,7 +51,7 @@ static void cache(const tally_file *f, tl_part *p, const size_t *from, const siz
         slots = p->layer_bytes ? 10 * p->layer_chunks + 1 : CACHE_SLOTS;
     }
     if (p->cache == (whole ? BY_LIBRARY : DIRECT) || (!whole && p->layer_bytes))
-        api->nc_set_var_chunk_cache(p->group, p->variable, bytes, slots, 0.75f);
+        tl_nc.nc_set_var_chunk_cache(p->group, p->variable, bytes, slots, 0.75f);
 
     p->cache = whole ? DIRECT : LAYERS;
 }
@@ -74,7 +73,7 @@ static tally_status read_at_once(tally_file *f, tl_part *p, const int64_t *start
     char *const stored = tl_unpack_place(&p->packing, out, elements);
     tl_netcdf_lock();
     cache(f, p, from, n);
-    error = f->netcdf->api->nc_get_vara(p->group, p->variable, from, n, stored);
+    error = tl_nc.nc_get_vara(p->group, p->variable, from, n, stored);
     tl_netcdf_unlock();
     if (error) return failed(f, p, error, f->netcdf->variable);
     if (tl_unpack(&p->packing, stored, out, elements, &bad)) return TALLY_OK;

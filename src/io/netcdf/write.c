@@ -29,7 +29,7 @@ enum {
 tally_status tl_netcdf_failed(const tally_file *f, const tl_netcdf_new *n, int error,
                               const char *doing)
 {
-    const char *const why = error > 0 ? strerror(error) : n->api->nc_strerror(error);
+    const char *const why = error > 0 ? strerror(error) : tl_nc.nc_strerror(error);
     return tl_fail_on(f, TALLY_IO, "%s: %s", doing, why);
 }
 
@@ -111,7 +111,6 @@ const char *tl_netcdf_copy_name(const char *names, int number, char *out)
 
 tally_status tl_netcdf_define(const tally_file *f, tl_netcdf_new *n)
 {
-    const tl_netcdf_api *const api = n->api;
     const int ndim = f->info.ndim;
     char name[NC_MAX_NAME + 1];
     size_t rest = tally_dtype_size(f->info.dtype), chunk[TL_DIMS];
@@ -121,22 +120,22 @@ tally_status tl_netcdf_define(const tally_file *f, tl_netcdf_new *n)
     for (int d = 0; d < ndim && !error; d++) {
         /* length of the dimension; the first one may be 0, or unknown (-1) */
         const int64_t length = f->info.shape[d];
-        error = api->nc_def_dim(n->file, tl_netcdf_copy_name(n->names, d + 1, name),
-                                length > 0 ? (size_t)length : NC_UNLIMITED, &n->dims[d]);
+        error = tl_nc.nc_def_dim(n->file, tl_netcdf_copy_name(n->names, d + 1, name),
+                                 length > 0 ? (size_t)length : NC_UNLIMITED, &n->dims[d]);
         if (d) rest *= chunk[d] = length < CHUNK ? (size_t)length : CHUNK;
         if (d && rest > CHUNK) chunk[d] = 1 + (chunk[d] - 1) / (rest / CHUNK), rest = CHUNK;
     }
 
     chunk[0] = rest < CHUNK ? CHUNK / rest : 1;
     if (!error)
-        error = api->nc_def_var(n->file, tl_netcdf_copy_name(n->names, 0, name),
-                                tl_netcdf_type(f->info.dtype), ndim, n->dims, &n->variable);
+        error = tl_nc.nc_def_var(n->file, tl_netcdf_copy_name(n->names, 0, name),
+                                 tl_netcdf_type(f->info.dtype), ndim, n->dims, &n->variable);
 
     /* chunks of a reasonable size instead of the library's 4 KiB; a classic file has no chunks */
     if (!error && ndim && f->info.shape[0] <= 0)
-        api->nc_def_var_chunking(n->file, n->variable, 0, chunk);
+        tl_nc.nc_def_var_chunking(n->file, n->variable, 0, chunk);
     if (!error)
-        error = api->nc_def_var_fill(n->file, n->variable, !n->fills, n->fills ? n->fill : NULL);
+        error = tl_nc.nc_def_var_fill(n->file, n->variable, !n->fills, n->fills ? n->fill : NULL);
     n->defined = !error;
 
     return error ? tl_netcdf_failed(f, n, error, n->names) : TALLY_OK;
@@ -183,9 +182,9 @@ static tally_status begin(const tally_file *f, tl_netcdf_new *n)
     if (n->data) return TALLY_OK;
     const tally_status s = tl_netcdf_define(f, n);
     if (s) return s;
-    int error = n->api->nc_enddef(n->file);
+    int error = tl_nc.nc_enddef(n->file);
     for (const tl_netcdf_kept *k = n->coordinates; k && !error; k = k->next)
-        error = k->bytes ? n->api->nc_put_var(n->file, k->variable, k->values) : 0;
+        error = k->bytes ? tl_nc.nc_put_var(n->file, k->variable, k->values) : 0;
     n->data = !error;
     return error ? tl_netcdf_failed(f, n, error, "writing") : TALLY_OK;
 }
@@ -195,7 +194,7 @@ static tally_status put_box(tally_file *f, tl_netcdf_new *n, int variable, const
 {
     size_t from[TL_DIMS] = {0}, box[TL_DIMS] = {0};
     for (int d = 0; d < f->info.ndim; d++) from[d] = (size_t)start[d], box[d] = (size_t)count[d];
-    const int error = n->api->nc_put_vara(n->file, variable, from, box, data);
+    const int error = tl_nc.nc_put_vara(n->file, variable, from, box, data);
     return error ? tl_netcdf_failed(f, n, error, "writing") : TALLY_OK;
 }
 
@@ -223,12 +222,11 @@ static tally_status put(tally_file *f, tl_netcdf_new *n, const char *data, int64
 
 tally_status tl_netcdf_create(tally_file *f, const char *path, int hdf5, tl_netcdf_new **created)
 {
-    const char *why;
-    const tl_netcdf_api *const api = tl_netcdf_library(&why);
+    const char *const why = tl_netcdf_library();
     int error, at;
 
     *created = NULL;
-    if (!api) return tl_unsupported_on(f, "NetCDF and HDF5 are written by libnetcdf: %s", why);
+    if (why) return tl_unsupported_on(f, "NetCDF and HDF5 are written by libnetcdf: %s", why);
     if (!tl_netcdf_type(f->info.dtype))
         return tl_unsupported_on(f, "%s has no type %s", f->info.format,
                                  tally_dtype_name(f->info.dtype));
@@ -246,14 +244,13 @@ tally_status tl_netcdf_create(tally_file *f, const char *path, int hdf5, tl_netc
         return tl_no_memory(f->ctx, sizeof *n, "a NetCDF file");
     }
 
-    n->api = api;
     n->names = names;
     n->results = 1;
     at = sprintf(names, "data(");
     for (int d = 0; d < f->info.ndim; d++) at += sprintf(names + at, "%sdim%d", d ? ", " : "", d);
     strcpy(names + at, ")");
     tl_netcdf_lock();
-    error = api->nc_create(path, hdf5 ? NC_NETCDF4 : NC_64BIT_DATA, &n->file);
+    error = tl_nc.nc_create(path, hdf5 ? NC_NETCDF4 : NC_64BIT_DATA, &n->file);
     tl_netcdf_unlock();
     n->open = !error;
 
@@ -290,7 +287,7 @@ tally_status tl_netcdf_finish(tally_file *f, tl_netcdf_new *n)
     tl_netcdf_lock();
     tally_status s = reserve(f, n, 0);
     if (!s) s = begin(f, n);
-    const int error = n->api->nc_close(n->file);
+    const int error = tl_nc.nc_close(n->file);
     n->open = 0;
     release(f);
     if (!s && error) s = tl_netcdf_failed(f, n, error, "closing");
@@ -302,7 +299,7 @@ void tl_netcdf_drop(tl_netcdf_new *n)
 {
     if (!n) return;
     tl_netcdf_lock();
-    if (n->open) n->api->nc_close(n->file);
+    if (n->open) tl_nc.nc_close(n->file);
     tl_netcdf_unlock();
     for (tl_netcdf_kept *k = n->coordinates, *next; k; k = next) {
         next = k->next;
