@@ -228,20 +228,16 @@ static tally_status begin(tally_file *f, tl_compressed *c)
 
 tally_status tl_compressed_open(tally_file *f)
 {
-    for (size_t before = 0;; before = f->peek_n) { /* a pipe may deliver the bytes one by one */
-        const tally_status s = tl_input_peek(f, 4);
-        if (s) return s;
-        for (int kind = GZIP; kind <= ZSTD; kind++) {
-            if (f->peek_n < kinds[kind].length ||
-                memcmp(f->peek, kinds[kind].magic, kinds[kind].length) != 0)
-                continue;
-            tl_compressed *const c = calloc(1, sizeof *c);
-            if (!c) return tl_no_memory(f->ctx, sizeof *c, "decompressing");
-            c->kind = kind;
-            const tally_status begun = begin(f, c);
-            if (begun && !f->compressed) free(c);
-            return begun;
-        }
-        if (f->peek_n >= 4 || f->peek_end || f->peek_n == before) return TALLY_OK;
+    for (int kind = GZIP; kind <= ZSTD; kind++) {
+        int is = 0;
+        tally_status s = tl_input_begins(f, kinds[kind].magic, kinds[kind].length, &is);
+        if (!s && !is) continue;
+        tl_compressed *const c = s ? NULL : calloc(1, sizeof *c);
+        if (!c) return s ? s : tl_no_memory(f->ctx, sizeof *c, "decompressing");
+        c->kind = kind;
+        s = begin(f, c);
+        if (s && !f->compressed) free(c);
+        return s;
     }
+    return TALLY_OK;
 }

@@ -250,7 +250,7 @@ tally_status tally_file_read_times(tally_file *file, void *buffer, int32_t *code
                                    tally_line_time *times, tally_dtype *dtype, int64_t max,
                                    int64_t *got)
 {
-    if (file && (!file->text || !tl_text_timed(file)))
+    if (file && (!tl_text_times(file)))
         return tl_invalid_on(file, "times were not asked for (options.by_time)");
     if (file && (!times || !dtype))
         return tl_invalid(file->ctx, "%s is NULL", times ? "dtype" : "times");
@@ -275,28 +275,4 @@ tally_status tally_file_read_box(tally_file *file, const int64_t *start, const i
     if (!file->netcdf) return tl_unsupported_on(file, "only netcdf files are read in boxes");
     const tally_status s = tl_check_host(file, buffer, "buffer");
     return s ? s : tl_netcdf_read_box(file, start, count, buffer);
-}
-
-int64_t tally_file_groups(const tally_file *file)
-{
-    return file && file->info.key_columns ? tl_keys_count(tl_text_keys(file)) : 0;
-}
-
-const char *tally_file_key(const tally_file *file, int64_t group, int64_t column)
-{
-    if (!file || column < 0 || column >= file->info.key_columns || group < 0 ||
-        group >= tally_file_groups(file))
-        return NULL;
-    return tl_keys_cell(tl_text_keys(file), group, column);
-}
-
-tally_status tally_file_line(tally_file *file, const char **line, size_t *length)
-{
-    if (!file || !line || !length)
-        return tl_invalid(file ? file->ctx : NULL, "%s is NULL",
-                          !file   ? "file"
-                          : !line ? "line"
-                                  : "length");
-    if (!file->keeps) return tl_invalid_on(file, "lines were not asked for (options.keep)");
-    return tl_text_line(file, line, length);
 }

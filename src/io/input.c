@@ -142,6 +142,18 @@ tally_status tl_input_peek(tally_file *f, size_t want)
     return TALLY_OK;
 }
 
+tally_status tl_input_begins(tally_file *f, const char *bytes, size_t n, int *yes)
+{
+    for (size_t before = SIZE_MAX;; before = f->peek_n) {
+        const size_t k = f->peek_n < n ? f->peek_n : n;
+        *yes = k == n && memcmp(f->peek, bytes, n) == 0;
+        if (k == n || f->peek_end || k == before || (k && memcmp(f->peek, bytes, k) != 0))
+            return TALLY_OK;
+        const tally_status s = tl_input_peek(f, n); /* a pipe may deliver the bytes one by one */
+        if (s) return s;
+    }
+}
+
 tally_status tl_input_failed(tally_file *f)
 {
     const char *const why = f->compressed ? f->failure(f->compressed) : NULL;

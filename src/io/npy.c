@@ -153,6 +153,8 @@ static tally_status dtype(tally_file *f, const char *descr, tally_dtype want)
 
 static tally_status dict(tally_file *f, const char *text, size_t length, tally_dtype want)
 {
+    enum { DESCR, FORTRAN, SHAPE, KEYS };
+    static const char *const keys[KEYS] = {"descr", "fortran_order", "shape"};
     struct cursor c = {text, text + length};
     char key[32], descr[64] = "";
     int seen = 0;
@@ -160,21 +162,19 @@ static tally_status dict(tally_file *f, const char *text, size_t length, tally_d
 
     while (!take(&c, '}')) {
         if (!string(&c, key, sizeof key) || !take(&c, ':')) goto bad;
-        const int bit = strcmp(key, "descr") == 0           ? 1
-                        : strcmp(key, "fortran_order") == 0 ? 2
-                        : strcmp(key, "shape") == 0         ? 4
-                                                            : 0;
-        if (bit == 0) return tl_bad_data_on(f, "the npy header has an unknown key '%s'", key);
-        if (seen & bit) return tl_bad_data_on(f, "the npy header has the key '%s' twice", key);
-        seen |= bit;
-        if (bit == 1) {
+        int k = 0;
+        while (k < KEYS && strcmp(key, keys[k]) != 0) k++;
+        if (k == KEYS) return tl_bad_data_on(f, "the npy header has an unknown key '%s'", key);
+        if (seen & 1 << k) return tl_bad_data_on(f, "the npy header has the key '%s' twice", key);
+        seen |= 1 << k;
+        if (k == DESCR) {
             blanks(&c);
             if (c.p < c.end && *c.p == '[')
                 return tl_unsupported_on(
                     f, "the elements are structures of several fields; save the field you want as "
                        "an array of its own (numpy.save(path, array['field']))");
             if (!string(&c, descr, sizeof descr)) goto bad;
-        } else if (bit == 2) {
+        } else if (k == FORTRAN) {
             f->info.fortran = word(&c, "True");
             if (!f->info.fortran && !word(&c, "False")) goto bad;
         } else {
@@ -191,11 +191,8 @@ static tally_status dict(tally_file *f, const char *text, size_t length, tally_d
     blanks(&c);
     if (c.p != c.end) goto bad;
 
-    if (seen != 7)
-        return tl_bad_data_on(f, "the npy header has no '%s'",
-                              !(seen & 1)   ? "descr"
-                              : !(seen & 2) ? "fortran_order"
-                                            : "shape");
+    for (int k = 0; k < KEYS; k++)
+        if (!(seen & 1 << k)) return tl_bad_data_on(f, "the npy header has no '%s'", keys[k]);
 
     return dtype(f, descr, want);
 bad:

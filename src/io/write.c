@@ -157,6 +157,21 @@ tally_status tally_file_create(tally *ctx, const char *path, const char *format,
     return tl_file_opened(file, start(f, format, ndim, shape));
 }
 
+/* Collects bytes for a later write; many bytes are written at once. */
+static tally_status collect(tally_file *f, const void *data, size_t bytes)
+{
+    tl_writer *const w = f->writer;
+    const int many = bytes >= w->capacity / 4;
+    if (many || bytes > w->capacity - w->used) {
+        const tally_status s = tl_write_flush(f);
+        if (s) return s;
+    }
+    if (many) return tl_write_put(f, data, bytes);
+    memcpy(w->text + w->used, data, bytes);
+    w->used += bytes;
+    return TALLY_OK;
+}
+
 tally_status tally_file_head(tally_file *file, const char *line)
 {
     tally_status s = tl_check_open(file);
@@ -169,17 +184,8 @@ tally_status tally_file_head(tally_file *file, const char *line)
     if (w->form == TL_NETCDF) return tl_netcdf_name(file, w->netcdf, line);
 
     if (!tl_is_text(w->form)) return tl_unsupported_on(file, "%s has no lines", file->info.format);
-    const size_t n = strlen(line);
-    if (n + 1 > w->capacity - w->used) {
-        if ((s = tl_write_flush(file)) || (s = tl_write_put(file, line, n))) return s;
-        return tl_write_put(file, "\n", 1);
-    }
-
-    memcpy(w->text + w->used, line, n);
-    w->text[w->used + n] = '\n';
-    w->used += n + 1;
-
-    return TALLY_OK;
+    s = collect(file, line, strlen(line));
+    return s ? s : collect(file, "\n", 1);
 }
 
 tally_status tally_file_write_box(tally_file *file, int variable, const int64_t *start,
@@ -232,16 +238,7 @@ tally_status tally_file_write(tally_file *file, const void *data, int64_t n)
 
     if ((s = tl_check_host(file, data, "data"))) return s;
     if (tl_is_text(w->form)) return tl_write_text(file, data, n);
-    const size_t bytes = (size_t)n * tally_dtype_size(file->info.dtype);
-    if (bytes > w->capacity - w->used) s = tl_write_flush(file);
-    if (!s && bytes >= w->capacity / 4) {
-        s = tl_write_flush(file);
-        if (!s) s = tl_write_put(file, data, bytes);
-    } else if (!s) {
-        memcpy(w->text + w->used, data, bytes);
-        w->used += bytes;
-    }
-
+    s = collect(file, data, (size_t)n * tally_dtype_size(file->info.dtype));
     if (!s) w->written += n;
     return s;
 }

@@ -175,7 +175,7 @@ tally_status tl_netcdf_create(tally_file *f, const char *path, int hdf5, tl_netc
 tally_status tl_netcdf_name(tally_file *f, tl_netcdf_new *n, const char *names);
 tally_status tl_netcdf_put_box(tally_file *f, tl_netcdf_new *n, const tl_netcdf_kept *variable,
                                const int64_t *start, const int64_t *count, const void *data);
-tally_status tl_netcdf_put(tally_file *f, tl_netcdf_new *n, const void *data, int64_t elements);
+tally_status tl_netcdf_put(tally_file *f, tl_netcdf_new *n, const char *data, int64_t elements);
 tally_status tl_netcdf_finish(tally_file *f, tl_netcdf_new *n);
 void tl_netcdf_drop(tl_netcdf_new *n);
 

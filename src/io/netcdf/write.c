@@ -198,26 +198,6 @@ static tally_status put_box(tally_file *f, tl_netcdf_new *n, int variable, const
     return error ? tl_netcdf_failed(f, n, error, "writing") : TALLY_OK;
 }
 
-static tally_status put(tally_file *f, tl_netcdf_new *n, const char *data, int64_t rest)
-{
-    assert(rest >= 0);
-    int64_t shape[TL_DIMS], start[TL_DIMS], count[TL_DIMS];
-    tally_status s = reserve(f, n, n->next + rest);
-    if (!s) s = begin(f, n);
-    for (int d = 0; d < f->info.ndim; d++)
-        shape[d] = f->info.shape[d] < 0 ? INT64_MAX : f->info.shape[d];
-
-    while (rest && !s) {
-        const int64_t now = tl_netcdf_box(f->info.ndim, shape, n->next, rest, start, count);
-        s = put_box(f, n, n->variable, start, count, data);
-        data += now * (int64_t)tally_dtype_size(f->info.dtype);
-        rest -= now;
-        n->next += now;
-    }
-
-    return s;
-}
-
 /* ---- called by io/write.c ---- */
 
 tally_status tl_netcdf_create(tally_file *f, const char *path, int hdf5, tl_netcdf_new **created)
@@ -257,11 +237,21 @@ tally_status tl_netcdf_create(tally_file *f, const char *path, int hdf5, tl_netc
     return error ? tl_netcdf_failed(f, n, error, "creating") : TALLY_OK;
 }
 
-tally_status tl_netcdf_put(tally_file *f, tl_netcdf_new *n, const void *data, int64_t elements)
+tally_status tl_netcdf_put(tally_file *f, tl_netcdf_new *n, const char *data, int64_t elements)
 {
     assert(elements >= 0);
+    int64_t shape[TL_DIMS], start[TL_DIMS], count[TL_DIMS];
+    for (int d = 0; d < f->info.ndim; d++)
+        shape[d] = f->info.shape[d] < 0 ? INT64_MAX : f->info.shape[d];
+
     tl_netcdf_lock();
-    const tally_status s = put(f, n, data, elements);
+    tally_status s = reserve(f, n, n->next + elements);
+    if (!s) s = begin(f, n);
+    for (int64_t now; elements && !s; elements -= now, n->next += now) {
+        now = tl_netcdf_box(f->info.ndim, shape, n->next, elements, start, count);
+        s = put_box(f, n, n->variable, start, count, data);
+        data += now * (int64_t)tally_dtype_size(f->info.dtype);
+    }
     tl_netcdf_unlock();
     return s;
 }
