@@ -139,6 +139,5 @@ tally_status tl_binary_read(tally_file *f, void *buffer, int64_t max, int64_t *g
     *got = r / size;
     if (f->left >= 0) f->left -= *got;
     if (f->swap) swap_bytes(buffer, *got, (size_t)size);
-
     return TALLY_OK;
 }

@@ -73,7 +73,6 @@ static tally_status open_input(tally_file *f)
         f->pos = at > 0 ? at : 0;
         f->size = f->info.bytes_total = st.st_size > f->pos ? st.st_size : f->pos;
     }
-
     return TALLY_OK;
 }
 
@@ -122,7 +121,6 @@ static tally_status choose(tally_file *f, const tally_file_options *o, tl_file_f
     if (kind < 0 && !o->dtype && !o->assume)
         return tl_bad_data_on(
             f, "neither npy nor text; if it is raw elements, say which: --format raw --dtype f64");
-
     return TALLY_OK;
 }
 
@@ -182,7 +180,6 @@ static tally_status start(tally_file *f, const tally_file_options *o)
     } else if ((s = tl_npy_header(f, o->dtype))) {
         return s;
     }
-
     return tl_binary_start(f);
 }
 
@@ -259,7 +256,6 @@ tally_status tally_file_read_times(tally_file *file, void *buffer, int32_t *code
                              "codes must be NULL: options.by has no key column beside the times");
     const tally_status s = read_lines(file, buffer, codes, times, max, got);
     if (!s) *dtype = tl_text_times(file);
-
     return s;
 }
 

@@ -273,7 +273,6 @@ static int grow(tl_keys *k)
     free(k->slots);
     k->slots = wide;
     k->mask = n - 1;
-
     return 1;
 }
 
@@ -326,6 +325,5 @@ tally_status tl_keys_settle(tally_file *f, tl_keys *k, tl_chunk *c, int64_t rows
             c->codes[b.row[i]] = s->code;
         }
     }
-
     return TALLY_OK;
 }

@@ -147,7 +147,6 @@ static tally_status dtype(tally_file *f, const char *descr, tally_dtype want)
     if (want && want != f->info.dtype)
         return tl_invalid_on(f, "the elements are %s ('%s'), not %s as asked for",
                              tally_dtype_name(f->info.dtype), descr, tally_dtype_name(want));
-
     return TALLY_OK;
 }
 
@@ -281,6 +280,5 @@ size_t tl_npy_write_header(char *out, tally_dtype dtype, int ndim, const int64_t
     memset(out + 10, ' ', widest - 10);
     memcpy(out + 10, dict, n);
     out[widest - 1] = '\n';
-
     return widest;
 }

@@ -89,7 +89,6 @@ static int name_it(tl_replacement *r, int *fd)
         free(r->temp);
         r->temp = NULL;
     }
-
     return done;
 }
 

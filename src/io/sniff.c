@@ -46,7 +46,6 @@ int tl_sniff_kind(const tally_file *f, char decimal)
         quoted ^= *p == '"';
         if (!quoted && *p != decimal && (*p == ',' || *p == ';' || *p == '|')) return 1;
     }
-
     return p == end && more ? 2 : 0;
 }
 
@@ -77,7 +76,6 @@ static tally_status split_record(tally_file *f, const char *p, const char *end, 
 
         if (l->delimiter) p++;
     }
-
     return TALLY_OK;
 }
 
@@ -230,7 +228,6 @@ static tally_status check_characters(tally_file *f, const tally_file_options *o)
         return tl_invalid(
             f->ctx, "thousands is '%c': must be one of , ' _ and a space, and not the delimiter",
             o->thousands < 32 ? '?' : o->thousands);
-
     return TALLY_OK;
 }
 
@@ -287,6 +284,5 @@ tally_status tl_sniff_layout(tally_file *f, const tally_file_options *o, int csv
     const char *const first = o->header > 0 ? data_line(text_of(f), end, l->comment) : NULL;
     const char *const next = first ? record_after(first, end, l) : text_of(f);
     l->skip = (next ? next : end) - f->peek;
-
     return TALLY_OK;
 }

@@ -178,7 +178,6 @@ tally_status tl_text_start(tally_file *f, const tally_file_options *o, int csv)
     } else {
         f->peek_at = (size_t)l->skip;
     }
-
     return TALLY_OK;
 }
 
@@ -215,7 +214,6 @@ static int read_more(tally_file *f)
         t->n += (size_t)r;
         if (line && tl_input_would_wait(f)) break; /* parses this before more arrives */
     }
-
     return 0;
 }
 
@@ -379,7 +377,6 @@ static tally_status in_order(tally_file *f, int i)
     note(t, c, 0);
     tl_time_show(t->order.frame, with, t->bad.other, sizeof t->bad.other);
     t->chunks_n = i + 1;
-
     return TALLY_OK;
 }
 
@@ -535,6 +532,5 @@ tally_status tally_file_line(tally_file *f, const char **line, size_t *length)
         if (*length && (*line)[*length - 1] == '\r') --*length;
         break;
     }
-
     return TALLY_OK;
 }

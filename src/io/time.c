@@ -27,30 +27,30 @@ static int64_t days_of(int64_t year, int64_t month, int64_t day)
     return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
 }
 
-/* The month and the year of a day. */
-static int month_of(int64_t days, int64_t *year)
-{
-    int month = 1;
-    *year = (days * 400 + 719528 * 400) / 146097; /* the loops correct this estimate */
-    while (days_of(*year + 1, 1, 1) <= days) ++*year;
-    while (days_of(*year, 1, 1) > days) --*year;
-    while (month < 12 && days_of(*year, month + 1, 1) <= days) month++;
-    return month;
-}
-
 static int days_in(int64_t year, int64_t month)
 {
     static const char days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     return days[month - 1] + (month == 2 && year % 4 == 0 && (year % 100 != 0 || year % 400 == 0));
 }
 
-/* The day of a time in nanoseconds. *of_day: its second in the day. */
-static int64_t day_of(tl_tick tick, int frame, int64_t *of_day)
+typedef struct {
+    int year, month, day, of_year; /* of_year: the day of the year, from 1 */
+    int of_day;                    /* the second of the day */
+} date;
+
+/* The date of a time in nanoseconds. */
+static date date_of(tl_tick tick, int frame)
 {
     const int64_t east = frame == LOCAL ? 0 : frame - ZONED; /* minutes east of UTC */
     const int64_t local = (int64_t)(tick / second) - (tick % second < 0) + east * 60;
-    *of_day = (local % 86400 + 86400) % 86400;
-    return (local - *of_day) / 86400;
+    const int64_t of_day = (local % 86400 + 86400) % 86400, days = (local - of_day) / 86400;
+    int64_t year = (days * 400 + 719528 * 400) / 146097; /* the loops correct this estimate */
+    int month = 1;
+    while (days_of(year + 1, 1, 1) <= days) year++;
+    while (days_of(year, 1, 1) > days) year--;
+    while (month < 12 && days_of(year, month + 1, 1) <= days) month++;
+    return (date){(int)year, month, (int)(days - days_of(year, month, 1)) + 1,
+                  (int)(days - days_of(year, 1, 1)) + 1, (int)of_day};
 }
 
 /* Reads n digits at *p as a number of at most `most`. Returns 0 if they are not there. */
@@ -146,7 +146,6 @@ static int date_and_time(const char *p, const char *e, tl_time *t)
     /* the product may exceed 64 bits even if the sum does not */
     const __int128 ticks = (__int128)whole * second + nanos;
     t->value = ticks;
-
     return ticks == (int64_t)ticks ? TL_CELL_OK : TL_CELL_ERA;
 }
 
@@ -191,12 +190,9 @@ void tl_time_show(int frame, tl_tick tick, char *out, size_t capacity)
     }
 
     const int64_t nanos = (int64_t)((tick % second + second) % second);
-    int64_t of_day, year;
-    const int64_t days = day_of(tick, frame, &of_day);
-    const int month = month_of(days, &year);
-    int at = snprintf(out, capacity, "%04d-%02d-%02dT%02d:%02d:%02d", (int)year, (int)month,
-                      (int)(days - days_of(year, month, 1) + 1), (int)(of_day / 3600),
-                      (int)(of_day / 60 % 60), (int)(of_day % 60));
+    const date d = date_of(tick, frame);
+    int at = snprintf(out, capacity, "%04d-%02d-%02dT%02d:%02d:%02d", d.year, d.month, d.day,
+                      d.of_day / 3600, d.of_day / 60 % 60, d.of_day % 60);
 
     if (nanos) {
         at += snprintf(out + at, capacity - (size_t)at, ".%09d", (int)nanos);
@@ -232,7 +228,6 @@ static int take(tl_chunk *c, const char *s, const char *e, tl_time *t)
         c->frame_at = s;
         c->frame_end = e;
     }
-
     return c->frame == t->frame ? TL_CELL_OK : TL_CELL_FRAME;
 }
 
@@ -281,15 +276,9 @@ int tl_time_part(tl_chunk *c, int part, const char *s, const char *e, tl_span *k
     int why = take(c, s, e, &t);
     if (!why && t.frame == NUMBERS) why = TL_CELL_TIME;
     if (why) return why;
-    int64_t of_day, year;
-    const int64_t days = day_of(t.value, t.frame, &of_day);
-    const int month = month_of(days, &year);
-    const int values[] = {(int)year,
-                          10000 + month % 12 / 3,
-                          month,
-                          (int)(days - days_of(year, month, 1)) + 1,
-                          (int)(of_day / 3600),
-                          (int)(days - days_of(year, 1, 1)) + 1};
+    const date d = date_of(t.value, t.frame);
+    const int values[] = {d.year, 10000 + d.month % 12 / 3, d.month,
+                          d.day,  d.of_day / 3600,          d.of_year};
     const int v = values[part - 1];
     if (v < 0 || (part == YEAR && v > 9999)) return TL_CELL_ERA;
     key->at = (uint32_t)(c->numbers + 4 * v - c->start);
@@ -344,6 +333,5 @@ int64_t tl_order_check(tl_order *o, const tl_chunk *c, int64_t rows, tl_tick *wi
 
         o->last[group] = now;
     }
-
     return rows;
 }

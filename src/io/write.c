@@ -87,7 +87,6 @@ static tally_status choose(tally_file *f, const char *format)
     f->writer->hdf5 = chosen > TL_NETCDF;
     f->writer->form = chosen > TL_NETCDF ? TL_NETCDF : chosen;
     f->info.format = tl_format_names[chosen];
-
     return TALLY_OK;
 }
 
@@ -267,7 +266,6 @@ static tally_status complete(tally_file *f)
     char header[512];
     const size_t n = tl_npy_write_header(header, f->info.dtype, f->info.ndim, f->info.shape);
     if (pwrite(f->fd, header, n, 0) != (ssize_t)n) return tl_write_failed(f, "writing the header");
-
     return TALLY_OK;
 }
 
@@ -293,6 +291,5 @@ tally_status tally_file_commit(tally_file *file)
     if (!s && !wrong && w->place.target) wrong = tl_replace_commit(&w->place);
     if (!s && wrong) s = tl_write_failed(file, wrong);
     tl_replace_drop(&w->place);
-
     return s;
 }

@@ -76,7 +76,6 @@ static inline int order_of_reals(double k, double from, double distance)
     const double sum = from + distance, rest = fabs(from) >= fabs(distance)
                                                    ? distance - (sum - from)
                                                    : from - (sum - distance);
-
     return k < sum ? -1 : k > sum ? 1 : -sign(rest);
 }
 
@@ -135,7 +134,6 @@ int64_t tl_bounds_order(int threads, const tally_view *keys, const tally_key_win
     *descending = wrong == -1;
     order_work all = {&l, i, wrong, l.n};
     tl_for(threads, (l.n - i + PART_LEAST - 1) / PART_LEAST, check_order, &all);
-
     return all.first;
 }
 
@@ -263,7 +261,6 @@ static inline __attribute__((always_inline)) int64_t part_of(const job *j, tally
         start[row] = from;
         ends[row] = to;
     }
-
     return bad;
 }
 

@@ -117,7 +117,6 @@ static int batch(const job *j, tl_range_nodes *s, range at, int64_t b, int64_t *
     for (int64_t i = 0; i < count; i++) s->place[i] += (int32_t)(first - low);
     tl_range_nodes_fold(s, j->plan, j->x, low, high, count);
     lower_batch(j, s, count);
-
     return 1;
 }
 
@@ -208,7 +207,6 @@ static survey survey_of(const tl_ranges *ranges)
         if ((end - 1) >> TL_TILE_LEVEL < tile) v.sorted = 0;
         tile = (end - 1) >> TL_TILE_LEVEL;
     }
-
     return v;
 }
 

@@ -150,7 +150,6 @@ static int64_t ends(const tally_view *keys, int64_t a, int64_t b, int64_t *to)
         tl_copy_strided(pack, 1, x + a * keys->stride * bytes, keys->stride, m + 1, bytes);
         count += ends_of(bytes, pack, m, a, q, to ? to + count : NULL);
     }
-
     return count;
 }
 

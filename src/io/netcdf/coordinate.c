@@ -36,7 +36,6 @@ static tally_status add(const tally_file *f, tl_netcdf_new *n, const char *name,
     while (*at) at = &(*at)->next;
     k->next = NULL;
     *at = *added = k;
-
     return TALLY_OK;
 }
 
@@ -124,7 +123,6 @@ static tally_status copy_coordinate(const tally_file *f, tl_netcdf_new *n, int t
         if (error) s = tl_netcdf_failed(f, n, error, name);
         at += p->count * tally_dtype_size(tl_packed_dtype(all.type));
     }
-
     return s;
 }
 
@@ -145,7 +143,6 @@ static tally_status copy_coordinates(const tally_file *f, tl_netcdf_new *n,
                 !strcmp(tl_netcdf_copy_name(n->names, d + 1, name), source->info.dimensions[k]))
                 s = copy_coordinate(f, n, d, source, k, copied);
     free(copied);
-
     return s;
 }
 
@@ -215,7 +212,6 @@ static tally_status add_variable(tally_file *f, const char *names, tally_dtype d
     s = tl_netcdf_define(f, n);
     if (!s) s = define(f, n, names, &of, values);
     tl_netcdf_unlock();
-
     return s;
 }
 
@@ -261,7 +257,6 @@ tally_status tally_file_attribute(tally_file *f, const char *variable, const cha
     if (!s && !error) error = tl_nc.nc_put_att_text(n->file, id, name, strlen(text), text);
     if (error) s = tl_netcdf_failed(f, n, error, name);
     tl_netcdf_unlock();
-
     return s;
 }
 

@@ -30,7 +30,6 @@ size_t tl_netcdf_describe(int group, int variable, char *out, size_t capacity)
         if (!tl_nc.nc_inq_dim(group, v.dims[d], name, &length))
             n +=
                 (size_t)snprintf(out + n, capacity - n, "%s%.30s %zu", d ? ", " : "", name, length);
-
     return n + (size_t)snprintf(out + n, capacity - n, ")");
 }
 
@@ -79,7 +78,6 @@ static size_t list_variables(int group, int fields, char *out, size_t capacity)
         if (n) n += (size_t)snprintf(out + n, capacity - n, ", ");
         n += tl_netcdf_describe(group, v, out + n, capacity - n);
     }
-
     return n;
 }
 
@@ -122,7 +120,6 @@ tally_status tl_netcdf_find(const tl_source *in, const char *name, int *group, i
     tl_nc.nc_inq_nvars(in->group, &count);
     for (int v = 0; v < count; v++)
         if (is_field(in->group, v)) found++, *variable = v;
-
     return found == 1 ? TALLY_OK : not_found(in, NULL, in->group, found);
 }
 

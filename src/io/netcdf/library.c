@@ -97,7 +97,6 @@ static int open_library(void)
     NETCDF_CALLS(FIND)
 #undef FIND
     if (whole) has_hdf5 = find_hdf5(library); /* finds the HDF5 that libnetcdf uses, if any */
-
     return whole;
 }
 
@@ -178,6 +177,5 @@ int tl_hdf5_extents(const char *path, int group, const char *name, uint64_t *ext
     if (space >= 0) hdf5.H5Sclose(space);
     if (set >= 0) hdf5.H5Dclose(set);
     if (file >= 0) hdf5.H5Fclose(file);
-
     return ndim;
 }

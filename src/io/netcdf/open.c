@@ -56,7 +56,6 @@ static tally_status check_file(tally_file *f, tl_part *p)
     const int classic = pread(fd, magic, 3, 0) == 3 && !memcmp(magic, "CDF", 3),
               good = !classic || tl_classic_read(fd, st.st_size, &p->header);
     close(fd);
-
     return good ? TALLY_OK
                 : tl_bad_data(f->ctx, "%s: is no NetCDF file: %s", p->path, p->header.why);
 }
@@ -99,7 +98,6 @@ static tally_status first_shape(tally_file *f, const tl_part *p, const tl_netcdf
     if (n->join >= 0) return TALLY_OK;
     char what[400];
     tl_netcdf_describe(p->group, p->variable, what, sizeof what);
-
     return tl_invalid(f->ctx, "%s: %s has no dimension '%s', along which files could be joined",
                       p->path, what, along);
 }
@@ -127,7 +125,6 @@ static tally_status shape(tally_file *f, tl_part *p, const tl_netcdf_variable *v
 
     memcpy(p->dims, v->dims, sizeof p->dims);
     p->length = v->ndims ? (int64_t)lengths[n->join] : 1;
-
     return TALLY_OK;
 }
 
@@ -189,7 +186,6 @@ static tally_status find(tally_file *f, tl_part *p, const tally_file_options *o,
     if (v->ndims == 0 && n->count > 1)
         return tl_invalid(f->ctx, "%s: %s has no dimension along which files can be joined",
                           p->path, what);
-
     return TALLY_OK;
 }
 
@@ -261,7 +257,6 @@ static tally_status total(tally_file *f)
     f->info.long_name = n->text[2];
     f->info.standard_name = n->text[3];
     f->info.bounds = n->text[4];
-
     return TALLY_OK;
 }
 
@@ -310,6 +305,5 @@ tally_status tl_netcdf_start(tally_file *f, const tally_file_options *o)
         s = tl_parts_fit(f);
         tl_netcdf_unlock();
     }
-
     return s ? s : total(f);
 }

@@ -25,7 +25,6 @@ static tally_status stored_whole(const tally_file *f, const tl_part *p, int grou
                                "the length %zu: the others would be lost",
                                p->path, name, (unsigned long long)extents[d], d, length);
     }
-
     return TALLY_OK;
 }
 
@@ -61,7 +60,6 @@ int tl_part_coordinate(const tally_file *f, const tl_part *p, int dimension, int
                    extents[0] ==
                        (uint64_t)(dimension == n->join ? p->length : f->info.shape[dimension]);
         }
-
     return 0;
 }
 
@@ -93,7 +91,6 @@ static tally_status ends_values(const tally_file *f, const tl_source *of, const 
         /* the number is missing */
         if (!tl_unpack(packing, stored, e->value[i], 1, &bad)) e->of = NULL;
     }
-
     return TALLY_OK;
 }
 
@@ -117,7 +114,6 @@ static tally_status ends_read(const tally_file *f, const tl_part *p, int dimensi
     if (!s) s = tl_netcdf_text(&of, "calendar", &e->calendar);
     e->of = p;
     e->dtype = packing.given;
-
     return s ? s : ends_values(f, &of, &packing, (size_t)length, e);
 }
 

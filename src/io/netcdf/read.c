@@ -143,7 +143,6 @@ static tally_status read_piece(tally_file *f, tl_part *p, const box *b, const pi
     for (int64_t i = 0; i < outer && !s; i++)
         memcpy(b->out + i * all + c->at * step, to.out + i * part_bytes, (size_t)part_bytes);
     free(to.out);
-
     return s;
 }
 
@@ -181,7 +180,6 @@ static tally_status read_part(tally_file *f, tl_part *p, const box *b)
         if (n > b->count[cut] - at) n = b->count[cut] - at;
         s = read_piece(f, p, b, &(piece){cut, at, n, from});
     }
-
     return s;
 }
 
@@ -200,7 +198,6 @@ static tally_status read_box(tally_file *f, const box *b)
         if (low >= high) continue;
         s = read_piece(f, &n->parts[i], b, &(piece){d, low - b->start[d], high - low, low - begin});
     }
-
     return s;
 }
 
@@ -220,7 +217,6 @@ tally_status tl_netcdf_read_box(tally_file *f, const int64_t *start, const int64
     box b = {.out = buffer};
     memcpy(b.start, start, (size_t)f->info.ndim * sizeof *start);
     memcpy(b.count, count, (size_t)f->info.ndim * sizeof *count);
-
     return read_box(f, &b);
 }
 

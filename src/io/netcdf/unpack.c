@@ -65,7 +65,6 @@ tally_status tl_netcdf_text(const tl_source *of, const char *name, char **value)
 
     free(*value);
     *value = NULL;
-
     return TALLY_OK;
 }
 
@@ -118,7 +117,6 @@ static tally_status missing(const tl_source *from, const char *name, tally_dtype
             more &= memcmp(p->value[k], value, sizeof *p->value) != 0;
         p->missing += more;
     }
-
     return TALLY_OK;
 }
 
@@ -144,7 +142,6 @@ static tally_status other_sign(const tl_source *from, tl_packing *p)
 
     /* in the enum, the signed type comes before the unsigned one of its size */
     if (wanted != is_unsigned) p->stored = (tally_dtype)(p->stored + (wanted ? 1 : -1));
-
     return TALLY_OK;
 }
 
@@ -166,7 +163,6 @@ static tally_status no_numbers(const tl_source *from, int type)
         kind = 0;
     const char *const has =
         kind > 0 && kind <= NC_COMPOUND && kinds[kind] ? kinds[kind] : "values of another type";
-
     return tl_unsupported(from->ctx, "%s: %s has %s, not numbers", from->path, from->what, has);
 }
 
@@ -190,7 +186,6 @@ tally_status tl_packing_read(const tl_source *from, int type, tally_dtype want, 
         return tl_invalid(
             from->ctx, "%s: %s is %s: --dtype may be that or f64, and %s was asked for", from->path,
             from->what, tally_dtype_name(p->given), tally_dtype_name(want));
-
     return TALLY_OK;
 }
 

@@ -71,7 +71,6 @@ int tl_netcdf_names(const char *names)
         at += n;
         if (!strcmp(at, d ? ")" : "()")) return d;
     }
-
     return -1;
 }
 
@@ -87,7 +86,6 @@ tally_status tl_netcdf_name(tally_file *f, tl_netcdf_new *n, const char *names)
     if (!copy) return tl_no_memory(f->ctx, strlen(names), "the names of the dimensions");
     free(n->names);
     n->names = copy;
-
     return TALLY_OK;
 }
 
@@ -137,7 +135,6 @@ tally_status tl_netcdf_define(const tally_file *f, tl_netcdf_new *n)
     if (!error)
         error = tl_nc.nc_def_var_fill(n->file, n->variable, !n->fills, n->fills ? n->fill : NULL);
     n->defined = !error;
-
     return error ? tl_netcdf_failed(f, n, error, n->names) : TALLY_OK;
 }
 
@@ -164,7 +161,6 @@ static tally_status reserve(tally_file *f, tl_netcdf_new *n, int64_t elements)
             return tl_netcdf_failed(f, n, errno, "writing");
         if (errno != EINTR) break;
     }
-
     return TALLY_OK;
 }
 
@@ -233,7 +229,6 @@ tally_status tl_netcdf_create(tally_file *f, const char *path, int hdf5, tl_netc
     error = tl_nc.nc_create(path, hdf5 ? NC_NETCDF4 : NC_64BIT_DATA, &n->file);
     tl_netcdf_unlock();
     n->open = !error;
-
     return error ? tl_netcdf_failed(f, n, error, "creating") : TALLY_OK;
 }
 
