@@ -306,15 +306,12 @@ static int parse_whole(tally_dtype dtype, const char *s, const char *e, uint64_t
 static int parse_float(tally_dtype dtype, const char *s, const char *e, uint64_t *bits)
 {
     assert(tl_is_float(dtype));
-    static const struct {
-        tally_dtype dtype;
+    static const struct { /* from f16 on */
         uint64_t inf, quiet, sign;
-    } specials[] = {
-        {TALLY_F16, 0x7c00, 0x7e00, 0x8000},
-        {TALLY_BF16, 0x7f80, 0x7fc0, 0x8000},
-        {TALLY_F32, 0x7f800000, 0x7fc00000, 0x80000000},
-        {TALLY_F64, 0x7ff0000000000000, 0x7ff8000000000000, 0x8000000000000000},
-    };
+    } specials[] = {{0x7c00, 0x7e00, 0x8000},
+                    {0x7f80, 0x7fc0, 0x8000},
+                    {0x7f800000, 0x7fc00000, 0x80000000},
+                    {0x7ff0000000000000, 0x7ff8000000000000, 0x8000000000000000}};
     const uint64_t sign = s < e && *s == '-' ? specials[dtype - TALLY_F16].sign : 0;
     const char *const t = s < e && (*s == '-' || *s == '+') ? s + 1 : s;
     struct dec d;

@@ -80,47 +80,36 @@ static void bad_time(char *out, const tl_bad *bad, const tl_layout *l)
                  bad->why == TL_CELL_TIME ? ask : group);
 }
 
-/* The sentence for a number, or for the line. */
+/* The sentence for a number, or for the line. In the table: 1 the cell, 2 the dtype, 3 hints, 4 a
+ * number, 5 what has a number of bytes. */
 static void bad_number(char *out, const tl_bad *bad, tally_dtype type, const tl_layout *l)
 {
-    const char *const dtype = tally_dtype_name(type), *const text = bad->text;
-    switch (bad->why) {
-    case TL_CELL_EMPTY:
-        if (*text)
-            snprintf(out, SENTENCE, "'%s' stands for no value, and %s has none", text, dtype);
-        else
-            snprintf(out, SENTENCE, "empty cell: %s has no value for it", dtype);
-        return;
-    case TL_CELL_WHOLE:
-        snprintf(out, SENTENCE, "'%s' is not a whole number, as %s needs", text, dtype);
-        return;
-    case TL_CELL_WIDTH:
-        snprintf(out, SENTENCE, "'%s' has not the %zu hexadecimal digits of %s", text,
-                 2 * tally_dtype_size(type), dtype);
-        return;
-    case TL_CELL_FIELDS:
-        snprintf(out, SENTENCE, "the line '%s' has no column %lld%s", text,
-                 (long long)bad->lacks + 1, hint(bad, l));
-        return;
-    case TL_CELL_MORE:
-        snprintf(out, SENTENCE,
-                 "the line '%s' has more than %lld columns, which the lines before it have", text,
-                 (long long)l->fields);
-        return;
-    case TL_CELL_QUOTE:
-        snprintf(out, SENTENCE, "a quoted cell is not closed");
-        return;
-    case TL_CELL_LONG:
-        snprintf(out, SENTENCE, "a %s of more than %d bytes", l->columns ? "line" : "cell",
-                 TL_LONGEST);
-        return;
-    case TL_CELL_RANGE:
-        range(out, type, text);
-        return;
-    default:
-        snprintf(out, SENTENCE, "'%s' is not a number%s%s", text, hint(bad, l),
-                 bad->first ? say_header : "");
-    }
+    static const char *const sentences[] = {
+        [TL_CELL_BAD] = "'%1$s' is not a number%3$s",
+        [TL_CELL_EMPTY] = "'%1$s' stands for no value, and %2$s has none",
+        [TL_CELL_WHOLE] = "'%1$s' is not a whole number, as %2$s needs",
+        [TL_CELL_WIDTH] = "'%1$s' has not the %4$lld hexadecimal digits of %2$s",
+        [TL_CELL_FIELDS] = "the line '%1$s' has no column %4$lld%3$s",
+        [TL_CELL_MORE] = "the line '%1$s' has more than %4$lld columns, which the lines before it "
+                         "have",
+        [TL_CELL_QUOTE] = "a quoted cell is not closed",
+        [TL_CELL_LONG] = "a %5$s of more than %4$lld bytes"};
+    const char *const dtype = tally_dtype_name(type);
+    const int why = bad->why;
+    char hints[200];
+    snprintf(hints, sizeof hints, "%s%s", hint(bad, l),
+             why == TL_CELL_BAD && bad->first ? say_header : "");
+    const long long number = why == TL_CELL_WIDTH    ? 2 * (long long)tally_dtype_size(type)
+                             : why == TL_CELL_FIELDS ? bad->lacks + 1
+                             : why == TL_CELL_MORE   ? l->fields
+                                                     : TL_LONGEST;
+    if (why == TL_CELL_RANGE)
+        range(out, type, bad->text);
+    else if (why == TL_CELL_EMPTY && !*bad->text)
+        snprintf(out, SENTENCE, "empty cell: %s has no value for it", dtype);
+    else
+        snprintf(out, SENTENCE, sentences[why], bad->text, dtype, hints, number,
+                 l->columns ? "line" : "cell");
 }
 
 tally_status tl_bad_cell(tally_file *f, const tl_bad *bad, const tl_layout *l)

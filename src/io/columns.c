@@ -170,7 +170,6 @@ static tally_status read_column_list(struct choice *c, const char *text)
             capacity = (size_t)(c->r[0].f[i].e - c->r[0].f[i].s);
     char *const space = malloc(2 * (capacity + 1)), *const plain = space + capacity + 1;
     if (!space) return tl_no_memory(c->f->ctx, 2 * (capacity + 1), "the columns");
-
     tally_status status = TALLY_OK;
     if (named_from(c, 0, text, text + length, space) >= 0) { /* one name that contains commas */
         status = read_item(c, text, text + length, space);
@@ -243,7 +242,6 @@ static tally_status refuse_other_spelling(const struct choice *c, int64_t i)
         for (p++; p < x->e && *p >= '0' && *p <= '9';) p++;
     const int comma = digits > x->s && p > digits + 1 && p == x->e;
     if (!between && !comma) return TALLY_OK;
-
     char option[40] = "";
     const char quote = between == '\'' ? '"' : '\'';
     if (between)
@@ -331,7 +329,6 @@ static tally_status choose(struct choice *c, const tally_file_options *o, int *h
 
     if (!s && o->column) s = read_column_list(c, o->column);
     if (s) return s;
-
     int guess = o->header > 0 || c->named;
     if (!guess && !o->header) {
         char *const values = calloc((size_t)c->width + 1, 1);

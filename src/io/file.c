@@ -91,10 +91,8 @@ static tally_status choose(tally_file *f, const tally_file_options *o, tl_file_f
 
     *format = as_read(tl_format_of(f->name, name_end(f)));
     if (*format != TL_FORMATS) return TALLY_OK;
-
     tally_status s = tl_refuse_foreign(f, !o->dtype && !o->assume);
     if (s) return s;
-
     size_t before;
     int kind;
 
@@ -102,7 +100,6 @@ static tally_status choose(tally_file *f, const tally_file_options *o, tl_file_f
         before = f->peek_n;
         s = tl_input_peek(f, 4096);
         if (s) return s;
-
         if (f->peek_n >= 6 && memcmp(f->peek, "\x93NUMPY", 6) == 0) {
             *format = TL_NPY;
             return TALLY_OK;
@@ -146,7 +143,6 @@ static tally_status start(tally_file *f, const tally_file_options *o)
     if (!raw && (s = tl_compressed_open(f))) return s;
     if ((s = choose(f, o, &format))) return s;
     if (format != TL_RAW && (s = tl_refuse_foreign(f, tl_is_text(format)))) return s;
-
     f->info.format = tl_format_names[format];
     if (o->variable && format != TL_NETCDF)
         return tl_invalid_on(f, "variable '%s': %s files have no variables", o->variable,
@@ -173,7 +169,6 @@ static tally_status start(tally_file *f, const tally_file_options *o)
     if (o->keep)
         return tl_invalid_on(f, "its lines cannot be kept: %s files have none", f->info.format);
     if (format == TL_NETCDF) return tl_netcdf_start(f, o);
-
     if (format == TL_RAW) {
         if (!dtype) return tl_invalid_on(f, "raw elements need a dtype: --dtype f64");
         f->info.dtype = dtype;

@@ -192,7 +192,6 @@ static tally_status dict(tally_file *f, const char *text, size_t length, tally_d
 
     for (int k = 0; k < KEYS; k++)
         if (!(seen & 1 << k)) return tl_bad_data_on(f, "the npy header has no '%s'", keys[k]);
-
     return dtype(f, descr, want);
 bad:
     return tl_bad_data_on(f, "the npy header is not the dict it should be, at byte %lld of it",
@@ -204,7 +203,6 @@ tally_status tl_npy_header(tally_file *f, tally_dtype want)
     unsigned char b[12];
     int64_t r = tl_input_read(f, b, 10);
     if (r < 0) return tl_input_failed(f);
-
     if (r < 6 || memcmp(b, "\x93NUMPY", 6) != 0)
         return tl_bad_data_on(f, "not an npy file: it does not begin with \\x93NUMPY");
     if (r == 10 && (b[6] < 1 || b[6] > 3 || b[7] != 0))
@@ -219,14 +217,12 @@ tally_status tl_npy_header(tally_file *f, tally_dtype want)
     }
 
     if (r < 10) return tl_bad_data_on(f, "the file ends inside the npy header");
-
     if (length > HEADER_MOST)
         return tl_bad_data_on(f, "the npy header claims %zu bytes; the most is %d", length,
                               HEADER_MOST);
 
     char *const text = malloc(length + 1);
     if (!text) return tl_no_memory(f->ctx, length + 1, "the npy header");
-
     r = tl_input_read(f, text, length);
     tally_status s;
 
@@ -241,7 +237,6 @@ tally_status tl_npy_header(tally_file *f, tally_dtype want)
 
     free(text);
     if (s) return s;
-
     int64_t n = 1, bytes;
 
     /* an extent of 0 makes the product 0 even if the others overflow */

@@ -134,12 +134,10 @@ tally_status tl_text_start(tally_file *f, const tally_file_options *o, int csv)
 {
     tl_text *const t = f->text = calloc(1, sizeof *t);
     if (!t) return tl_no_memory(f->ctx, sizeof *t, "a text reader");
-
     f->end = text_end;
     tl_layout *const l = &t->layout;
     tally_status s = tl_sniff_layout(f, o, csv, l);
     if (s) return s;
-
     int threads = tl_io_threads(f->ctx);
     if (threads < 1) threads = 1;
     t->threads = threads;
@@ -149,7 +147,6 @@ tally_status tl_text_start(tally_file *f, const tally_file_options *o, int csv)
     if (l->keys && !(f->keys = tl_keys_open(l->keys)))
         return tl_no_memory(f->ctx, (size_t)l->keys * 64, "the groups");
     if (l->times && (s = tl_order_reserve(f, &t->order, 1))) return s;
-
     t->a_value = l->columns > 1 ? 1 : 2;
     t->header_guessed = o->header == 0 && !l->header;
     t->chunks = calloc((size_t)t->most, sizeof *t->chunks);
@@ -160,7 +157,6 @@ tally_status tl_text_start(tally_file *f, const tally_file_options *o, int csv)
         /* one byte more, so that the end shows as a short read */
         capacity = (size_t)(f->size - f->pos) + 1;
     if ((s = reserve(f, capacity))) return s;
-
     f->info.ndim = l->table ? 2 : 1;
     f->info.shape[0] = f->info.elements = -1;
     if (l->table) f->info.shape[1] = l->columns;
@@ -358,12 +354,10 @@ static tally_status in_order(tally_file *f, int i)
     const int64_t rows = c->count / t->layout.columns;
     const tally_status s = tl_order_reserve(f, &t->order, f->keys ? tally_file_groups(f) : 1);
     if (s) return s;
-
     tl_tick with;
     int why;
     const int64_t row = tl_order_check(&t->order, c, rows, &with, &why);
     if (row == rows) return TALLY_OK;
-
     const tl_want *w = t->layout.want;
     while (w->role != TL_TIME) w++;
     const char *p = c->start + c->lines[row].at, *const end = p + c->lines[row].length, *s1 = p,

@@ -110,7 +110,6 @@ static int date_and_time(const char *p, const char *e, tl_time *t)
 {
     int64_t year, month, day, hour = 0, minute = 0, s = 0, nanos = 0, east = 0;
     if (!digits(&p, e, 4, 9999, &year)) return TL_CELL_TIME;
-
     const int wide = p < e && *p == '-';
     if (!separated(&p, e, '-', wide) || !digits(&p, e, 2, 12, &month) || month < 1 ||
         !separated(&p, e, '-', wide) || !digits(&p, e, 2, 31, &day) || day < 1 ||
@@ -221,7 +220,6 @@ static int take(tl_chunk *c, const char *s, const char *e, tl_time *t)
     assert(s <= e);
     const int why = tl_time_parse(s, e, t);
     if (why) return why;
-
     if (c->utc && t->frame > ZONED / 2) t->frame = ZONED;
     if (!c->frame) {
         c->frame = t->frame;
@@ -249,7 +247,6 @@ int tl_time_part_named(const char *s, const char *e, const char **end)
 {
     const char *const dot = memrchr(s, '.', (size_t)(e - s));
     if (!dot || dot == s) return 0;
-
     const size_t length = (size_t)(e - dot) - 1;
     for (int i = 0; i < 6; i++)
         if (strlen(parts[i]) == length && !memcmp(parts[i], dot + 1, length)) {

@@ -10,21 +10,17 @@
 
 /* ---- the functions at the end hold the lock ---- */
 
-typedef struct tl_shape { /* the type and the dimensions of a variable */
-    int type, ndims, dims[TL_DIMS];
-} tl_shape;
-
 /* Defines a variable and allocates `bytes` bytes for its values. */
-static tally_status add(const tally_file *f, tl_netcdf_new *n, const char *name, const tl_shape *of,
+static tally_status add(const tally_file *f, tl_netcdf_new *n, const tl_netcdf_variable *of,
                         size_t bytes, tl_netcdf_kept **added)
 {
     tl_netcdf_kept *const k = malloc(sizeof *k + bytes);
     if (!k) return tl_no_memory(f->ctx, sizeof *k + bytes, "a coordinate");
-
-    const int error = tl_nc.nc_def_var(n->file, name, of->type, of->ndims, of->dims, &k->variable);
+    const int error =
+        tl_nc.nc_def_var(n->file, of->name, of->type, of->ndims, of->dims, &k->variable);
     if (error) {
         free(k);
-        return tl_netcdf_failed(f, n, error, name);
+        return tl_netcdf_failed(f, n, error, of->name);
     }
 
     tl_nc.nc_def_var_fill(n->file, k->variable, 1, NULL);
@@ -107,10 +103,10 @@ static tally_status copy_coordinate(const tally_file *f, tl_netcdf_new *n, int t
 
     if (!tl_nc.nc_inq_varid(n->file, name, &there) || !is_one(source, from, count, &all))
         return TALLY_OK;
-    tally_status s = add(f, n, name, &(tl_shape){all.type, 1, {n->dims[to]}},
-                         count * tally_dtype_size(tl_packed_dtype(all.type)), &k);
+    tl_netcdf_variable of = {.type = all.type, .ndims = 1, .dims = {n->dims[to]}};
+    snprintf(of.name, sizeof of.name, "%s", name);
+    tally_status s = add(f, n, &of, count * tally_dtype_size(tl_packed_dtype(all.type)), &k);
     if (s) return s;
-
     copy_attributes(n, copied->group, copied->variable, k->variable);
     char *at = k->values;
 
@@ -135,7 +131,6 @@ static tally_status copy_coordinates(const tally_file *f, tl_netcdf_new *n,
     const size_t parts = (size_t)source->netcdf->count;
     struct piece *const copied = calloc(parts, sizeof *copied);
     if (!copied) return tl_no_memory(f->ctx, parts * sizeof *copied, "the coordinates");
-
     tally_status s = tl_netcdf_define(f, n);
     for (int d = 0; d < f->info.ndim; d++)
         for (int k = 0; k < source->info.ndim && !s; k++)
@@ -172,8 +167,8 @@ static tally_status dimension(const tally_file *f, const tl_netcdf_new *n, char 
 }
 
 /* Defines a variable: with values, or of the shape of the first. */
-static tally_status define(const tally_file *f, tl_netcdf_new *n, const char *names, tl_shape *of,
-                           const void *values)
+static tally_status define(const tally_file *f, tl_netcdf_new *n, const char *names,
+                           tl_netcdf_variable *of, const void *values)
 {
     char name[NC_MAX_NAME + 1];
     size_t bytes = tally_dtype_size(tl_packed_dtype(of->type));
@@ -183,11 +178,11 @@ static tally_status define(const tally_file *f, tl_netcdf_new *n, const char *na
     for (int d = 0; d < of->ndims && values && !s; d++)
         s = dimension(f, n, (char *)(size_t)tl_netcdf_copy_name(names, d + 1, name), &of->dims[d],
                       &bytes);
-    tl_netcdf_copy_name(names, 0, name);
-    if (!s && !tl_nc.nc_inq_varid(n->file, name, &there))
-        s = tl_invalid_on(f, "name is '%s', and there is a variable of that name", name);
+    tl_netcdf_copy_name(names, 0, of->name);
+    if (!s && !tl_nc.nc_inq_varid(n->file, of->name, &there))
+        s = tl_invalid_on(f, "name is '%s', and there is a variable of that name", of->name);
     if (!values) memcpy(of->dims, n->dims, sizeof of->dims);
-    if (!s) s = add(f, n, name, of, values ? bytes : 0, &k);
+    if (!s) s = add(f, n, of, values ? bytes : 0, &k);
     if (!s && values) memcpy(k->values, values, bytes);
     if (!s && !values) n->results++, k->is_result = 1;
     return s;
@@ -200,7 +195,7 @@ static tally_status add_variable(tally_file *f, const char *names, tally_dtype d
     tl_netcdf_new *const n = f->writer->netcdf;
     tally_status s = tl_check_host(f, values, "values");
     if (s) return s;
-    tl_shape of = {tl_netcdf_type(dtype), tl_netcdf_names(names), {0}};
+    tl_netcdf_variable of = {.type = tl_netcdf_type(dtype), .ndims = tl_netcdf_names(names)};
     if (of.ndims < 0 || (!values && of.ndims != f->info.ndim))
         return tl_invalid_on(
             f, "name is '%.100s', which is no name of a variable and its dimensions", names);
@@ -225,7 +220,6 @@ tally_status tally_file_coordinate(tally_file *f, const char *name, int dimensio
     if (s) return s;
     if (!name) return tl_invalid(f->ctx, "name is NULL");
     if (!values) return tl_invalid(f->ctx, "values is NULL");
-
     if (dimension < 0 || dimension >= f->info.ndim)
         return tl_invalid_on(f, "dimension is %d: must be 0..%d", dimension, f->info.ndim - 1);
     snprintf(names, sizeof names, "%.*s(%s)", NC_MAX_NAME + 1, name,
@@ -249,7 +243,6 @@ tally_status tally_file_attribute(tally_file *f, const char *variable, const cha
     tally_status s = tl_check_netcdf(f);
     if (s) return s;
     if (!name || !text) return tl_invalid(f->ctx, "name or text is NULL");
-
     tl_netcdf_new *const n = f->writer->netcdf;
     tl_netcdf_lock();
     s = tl_netcdf_define(f, n);
@@ -278,7 +271,6 @@ tally_status tally_file_fill(tally_file *f, const void *value)
     if (s) return s;
     if (!value) return tl_invalid(f->ctx, "value is NULL");
     if ((s = tl_check_host(f, value, "value"))) return s;
-
     tl_netcdf_new *const n = f->writer->netcdf;
     const tl_netcdf_kept *last = n->coordinates;
     while (last && last->next) last = last->next;

@@ -77,7 +77,6 @@ static tally_status read_at_once(tally_file *f, tl_part *p, const int64_t *start
     tl_netcdf_unlock();
     if (error) return failed(f, p, error, f->netcdf->variable);
     if (tl_unpack(&p->packing, stored, out, elements, &bad)) return TALLY_OK;
-
     char place[8 * 24] = "", value[48];
     int64_t rest = bad, at[DIMS];
 
@@ -136,7 +135,6 @@ static tally_status read_piece(tally_file *f, tl_part *p, const box *b, const pi
     to.count[c->d] = c->n;
     to.out = b->out + c->at * step;
     if (outer == 1) return read_part(f, p, &to);
-
     if (!(to.out = malloc((size_t)(outer * part_bytes))))
         return tl_no_memory(f->ctx, (size_t)(outer * part_bytes), "a part of the variable");
     const tally_status s = read_part(f, p, &to);

@@ -50,7 +50,6 @@ tally_status tl_netcdf_text(const tl_source *of, const char *name, char **value)
 
     *value = NULL;
     if (tl_nc.nc_inq_att(of->group, of->variable, name, &type, &length)) return TALLY_OK;
-
     if (type == NC_STRING && length == 1 &&
         !tl_nc.nc_get_att(of->group, of->variable, name, &one)) {
         *value = strdup(one ? one : "");
@@ -62,7 +61,6 @@ tally_status tl_netcdf_text(const tl_source *of, const char *name, char **value)
     if (length == SIZE_MAX || !(*value = calloc(length + 1, 1)))
         return tl_no_memory(of->ctx, length, "an attribute");
     if (!tl_nc.nc_get_att(of->group, of->variable, name, *value)) return TALLY_OK;
-
     free(*value);
     *value = NULL;
     return TALLY_OK;
@@ -99,10 +97,8 @@ static tally_status missing(const tl_source *from, const char *name, tally_dtype
     size_t length;
     char values[TL_MISSING_MOST * 8];
     if (tl_nc.nc_inq_att(from->group, from->variable, name, &type, &length)) return TALLY_OK;
-
     const tally_dtype is = tl_packed_dtype(type);
     if (!is) return attribute_failed(from, name, "is not a number");
-
     if (length > (size_t)(TL_MISSING_MOST - p->missing))
         return attribute_failed(from, name,
                                 "has too many values: at most 8 may stand for missing ones");
@@ -133,7 +129,6 @@ static tally_status other_sign(const tl_source *from, tl_packing *p)
         return TALLY_OK;
     const tally_status s = tl_netcdf_text(from, "_Unsigned", &text);
     if (s) return s;
-
     for (size_t n = text ? strlen(text) : 0; n && text[n - 1] == ' ';) text[--n] = 0;
     const int wanted = text && !strcasecmp(text, "true"),
               understood = wanted || (text && !strcasecmp(text, "false"));
@@ -172,7 +167,6 @@ tally_status tl_packing_read(const tl_source *from, int type, tally_dtype want, 
     memset(p, 0, sizeof *p);
     const tally_dtype packed_dtype = p->stored = tl_packed_dtype(type);
     if (!packed_dtype) return no_numbers(from, type);
-
     tally_status s = other_sign(from, p);
     if (!s) s = number(from, "scale_factor", &p->scaled, &p->scale);
     if (!s) s = number(from, "add_offset", &p->shifted, &p->offset);
@@ -180,7 +174,6 @@ tally_status tl_packing_read(const tl_source *from, int type, tally_dtype want, 
     for (int i = 0; i < 2 && !s; i++) s = missing(from, names[i], packed_dtype, p);
     tl_fp_leave(fp);
     if (s) return s;
-
     p->given = p->scaled || p->shifted || want == TALLY_F64 ? TALLY_F64 : p->stored;
     if (want && want != p->given)
         return tl_invalid(

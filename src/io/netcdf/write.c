@@ -62,7 +62,6 @@ int tl_netcdf_names(const char *names)
         at += d ? strspn(at, " ") : 0;
         const size_t n = strcspn(at, "(,)");
         if (!is_name(at, n)) return -1;
-
         for (int k = 1; k < d; k++) { /* two dimensions with one name are the same dimension */
             const char *other;
             if (name_of(names, k, &other) == n && !memcmp(other, at, n)) return -1;
@@ -149,7 +148,6 @@ static tally_status reserve(tally_file *f, tl_netcdf_new *n, int64_t elements)
         bytes +=
             (int64_t)k->bytes + (k->is_result ? elements * (int64_t)tally_dtype_size(k->dtype) : 0);
     if (bytes <= n->reserved) return TALLY_OK;
-
     if (f->info.shape[0] < 0) bytes += bytes / 2; /* the final number of elements is not known */
     n->reserved = bytes;
     struct rlimit most; /* fallocate ignores this limit if the file keeps its size */
