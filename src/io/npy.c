@@ -252,6 +252,16 @@ tally_status tl_npy_header(tally_file *f, tally_dtype want)
     return TALLY_OK;
 }
 
+size_t tl_list(int n, const int64_t *numbers, char out[TL_LIST_CHARS])
+{
+    size_t at = 0;
+    *out = 0;
+    for (int i = 0; i < n; i++)
+        at += (size_t)snprintf(out + at, TL_LIST_CHARS - at, "%s%lld", i ? ", " : "",
+                               (long long)numbers[i]);
+    return at;
+}
+
 size_t tl_npy_write_header(char *out, tally_dtype dtype, int ndim, const int64_t *shape)
 {
     assert(ndim >= 0 && ndim <= 8);
@@ -260,10 +270,8 @@ size_t tl_npy_write_header(char *out, tally_dtype dtype, int ndim, const int64_t
     size_t n =
         (size_t)snprintf(dict, sizeof dict, "{'descr': '%c%s', 'fortran_order': False, 'shape': (",
                          order, codes[dtype]);
-    for (int i = 0; i < ndim; i++)
-        n += (size_t)snprintf(dict + n, sizeof dict - n, "%s%lld%s", i ? ", " : "",
-                              (long long)shape[i], ndim == 1 ? "," : "");
-    n += (size_t)snprintf(dict + n, sizeof dict - n, "), }");
+    n += tl_list(ndim, shape, dict + n);
+    n += (size_t)sprintf(dict + n, "%s), }", ndim == 1 ? "," : "");
 
     /* The length must not depend on the first extent, which may be known only at the end, so it
      * counts as 20 characters. numpy aligns the data to 64 bytes. */

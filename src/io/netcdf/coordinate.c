@@ -51,8 +51,8 @@ static void copy_attributes(const tl_netcdf_new *n, int group, int variable, int
 /* A coordinate of joined files: one piece per file. */
 typedef struct pieces {
     struct piece {
-        const tl_part *of;
-        int group, variable;
+        const tl_part *part;
+        tl_source of;
         size_t count;
     } * at;
     int n, type;
@@ -62,25 +62,22 @@ typedef struct pieces {
  * coordinate: they have one type and one unit, and together `count` numbers. */
 static int is_one(const tally_file *source, int dimension, size_t count, pieces *all)
 {
-    char name[NC_MAX_NAME + 1], *units[2] = {NULL, NULL};
+    char *units[2] = {NULL, NULL};
     int same = 1;
 
     for (int i = 0; i < all->n && same; i++) {
         struct piece *const p = &all->at[i];
         tl_netcdf_variable v;
-        p->of = &source->netcdf->parts[i];
-        if (!tl_part_coordinate(source, p->of, dimension, &p->group, &p->variable) ||
-            tl_netcdf_inquire(p->group, p->variable, &v) ||
-            tl_nc.nc_inq_dim(p->group, v.dims[0], name, &p->count) || !tl_packed_dtype(v.type) ||
-            p->count > count) {
+        p->part = &source->netcdf->parts[i];
+        if (!tl_part_coordinate(source, p->part, dimension, &p->of, &v) ||
+            tl_nc.nc_inq_dim(p->of.group, v.dims[0], NULL, &p->count) || p->count > count) {
             same = 0;
             break;
         }
 
         count -= p->count;
         if (!i) all->type = v.type;
-        const tl_source of = {source->ctx, source->label, name, p->group, p->variable};
-        same = v.type == all->type && !tl_netcdf_text(&of, "units", &units[i > 0]) &&
+        same = v.type == all->type && !tl_netcdf_text(&p->of, "units", &units[i > 0]) &&
                (!i || (!units[0] == !units[1] && (!units[0] || !strcmp(units[0], units[1]))));
         if (i) free(units[1]), units[1] = NULL;
     }
@@ -107,15 +104,15 @@ static tally_status copy_coordinate(const tally_file *f, tl_netcdf_new *n, int t
     snprintf(of.name, sizeof of.name, "%s", name);
     tally_status s = add(f, n, &of, count * tally_dtype_size(tl_packed_dtype(all.type)), &k);
     if (s) return s;
-    copy_attributes(n, copied->group, copied->variable, k->variable);
+    copy_attributes(n, copied->of.group, copied->of.variable, k->variable);
     char *at = k->values;
 
     for (int i = 0; i < all.n && !s; i++) {
         const struct piece *const p = &all.at[i];
-        s = tl_part_whole(source, p->of, p->group, p->variable, name);
-        const int error =
-            !s && p->count ? tl_nc.nc_get_vara(p->group, p->variable, &(size_t){0}, &p->count, at)
-                           : 0;
+        s = tl_part_whole(p->part, &p->of);
+        const int error = !s && p->count ? tl_nc.nc_get_vara(p->of.group, p->of.variable,
+                                                             &(size_t){0}, &p->count, at)
+                                         : 0;
         if (error) s = tl_netcdf_failed(f, n, error, name);
         at += p->count * tally_dtype_size(tl_packed_dtype(all.type));
     }

@@ -182,7 +182,7 @@ static tally_status open_part(tally_file *f, tl_part *p, const tally_file_option
     if (s) return s;
     const tl_source source = {f->ctx, p->path, what, p->group, p->variable};
     if ((s = tl_packing_read(&source, v.type, o->dtype, &p->packing)) ||
-        (s = tl_part_whole(f, p, p->group, p->variable, what)))
+        (s = tl_part_whole(p, &source)))
         return s;
 
     if (p == n->parts)

@@ -21,15 +21,6 @@ enum {
     PIECE_MOST = 4 << 20
 };
 
-static tally_status failed(const tally_file *f, const tl_part *p, int error, const char *doing)
-{
-    const char *why;
-    tl_netcdf_lock();
-    why = tl_nc.nc_strerror(error);
-    tl_netcdf_unlock();
-    return tl_bad_data(f->ctx, "%s: %s: %s", p->path, doing, why);
-}
-
 /* Sets the library's cache of chunks. For boxes of whole chunks there is no cache: data without
  * compression then goes directly from the file to the caller, in half of the time. From the first
  * box with parts of chunks on, a layer of chunks stays in memory, because reads in order need it
@@ -62,7 +53,6 @@ static tally_status read_at_once(tally_file *f, tl_part *p, const int64_t *start
 {
     size_t from[DIMS] = {0}, n[DIMS] = {0};
     int64_t elements = 1, bad;
-    int error;
 
     for (int d = 0; d < f->info.ndim; d++) {
         from[d] = (size_t)start[d];
@@ -73,11 +63,12 @@ static tally_status read_at_once(tally_file *f, tl_part *p, const int64_t *start
     char *const stored = tl_unpack_place(&p->packing, out, elements);
     tl_netcdf_lock();
     cache(f, p, from, n);
-    error = tl_nc.nc_get_vara(p->group, p->variable, from, n, stored);
+    const int error = tl_nc.nc_get_vara(p->group, p->variable, from, n, stored);
+    const char *const why = error ? tl_nc.nc_strerror(error) : NULL;
     tl_netcdf_unlock();
-    if (error) return failed(f, p, error, f->netcdf->variable);
+    if (why) return tl_bad_data(f->ctx, "%s: %s: %s", p->path, f->netcdf->variable, why);
     if (tl_unpack(&p->packing, stored, out, elements, &bad)) return TALLY_OK;
-    char place[8 * 24] = "", value[48];
+    char place[TL_LIST_CHARS], value[48];
     int64_t rest = bad, at[DIMS];
 
     for (int d = f->info.ndim - 1; d >= 0; d--) {
@@ -85,9 +76,7 @@ static tally_status read_at_once(tally_file *f, tl_part *p, const int64_t *start
         rest /= count[d];
     }
 
-    for (int d = 0, k = 0; d < f->info.ndim; d++)
-        k += snprintf(place + k, sizeof place - (size_t)k, "%s%lld", d ? ", " : "",
-                      (long long)at[d]);
+    tl_list(f->info.ndim, at, place);
     tally_format_value(p->packing.stored,
                        stored + bad * (int64_t)tally_dtype_size(p->packing.stored), 0, value,
                        sizeof value);
