@@ -5,6 +5,7 @@
 #include "dtype.h"
 #include "number.h"
 #include <assert.h>
+#include <stdio.h>
 
 /* The high 64 bits of g * c, for g of 128 bits. Bit 0 is set if any lower bit is set. */
 static uint64_t round_to_odd(const uint64_t g[2], uint64_t c)
@@ -183,4 +184,14 @@ int tally_format_value(tally_dtype dtype, const void *value, int hex, char *buff
         buffer[fits] = 0;
     }
     return (int)n;
+}
+
+size_t tl_list(int n, const int64_t *numbers, char out[TL_LIST_CHARS])
+{
+    size_t at = 0;
+    *out = 0;
+    for (int i = 0; i < n; i++)
+        at += (size_t)snprintf(out + at, TL_LIST_CHARS - at, "%s%lld", i ? ", " : "",
+                               (long long)numbers[i]);
+    return at;
 }

@@ -48,6 +48,10 @@ int tl_is_word(const char *s, const char *e, const char *word);
 enum { TL_VALUE_CHARS = 32 }; /* the longest text has 24 characters */
 char *tl_format(char *out, tally_dtype dtype, const void *value, int hex);
 
+/* Writes at most 8 numbers as "2, 3" and returns the length. */
+enum { TL_LIST_CHARS = 200 };
+size_t tl_list(int n, const int64_t *numbers, char out[TL_LIST_CHARS]);
+
 /* dtype.c: converts a number of type `from` to type `to`. Returns 0 if that type has no such
  * number: an integer must be whole and in range; a float is rounded to nearest (in the caller's
  * rounding mode), and is out of range if a finite number would become infinite. Not for f16 and

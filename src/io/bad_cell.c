@@ -21,20 +21,15 @@ static void range(char *out, tally_dtype dtype, const char *text)
 }
 
 /* Suggests the option that would read the cell; "" if there is none. */
-static const char *hint(const tl_bad *bad, const tl_layout *l)
+static void hint(char *out, const tl_bad *bad, const tl_layout *l)
 {
-    static const struct {
-        char between;
-        const char *text;
-    } hints[] = {{',', "; --thousands , reads such numbers"},
-                 {'\'', "; --thousands \"'\" reads such numbers"},
-                 {'_', "; --thousands _ reads such numbers"},
-                 {' ', "; --thousands ' ' reads such numbers"}};
     const char between = tl_grouped(bad->text, bad->text + strlen(bad->text));
-    for (size_t i = 0; i < sizeof hints / sizeof *hints && between; i++)
-        if (hints[i].between == between && between != l->thousands) return hints[i].text;
-    return *bad->text == '#' && l->comment < 0 ? "; --comment '#' skips lines that begin with #"
-                                               : "";
+    const char *const quote = between == '\'' ? "\"" : between == ' ' ? "'" : "";
+    *out = 0;
+    if (between && between != l->thousands)
+        snprintf(out, SENTENCE, "; --thousands %s%c%s reads such numbers", quote, between, quote);
+    else if (*bad->text == '#' && l->comment < 0)
+        snprintf(out, SENTENCE, "; --comment '#' skips lines that begin with #");
 }
 
 static const char say_header[] = "; if the first line is a header, say so with --header yes";
@@ -80,12 +75,12 @@ static void bad_time(char *out, const tl_bad *bad, const tl_layout *l)
                  bad->why == TL_CELL_TIME ? ask : group);
 }
 
-/* The sentence for a number, or for the line. In the table: 1 the cell, 2 the dtype, 3 hints, 4 a
- * number, 5 what has a number of bytes. */
+/* The sentence for a number, or for the line. In the table: 1 the cell, 2 the dtype, 3 and 6
+ * hints, 4 a number, 5 what has a number of bytes. */
 static void bad_number(char *out, const tl_bad *bad, tally_dtype type, const tl_layout *l)
 {
     static const char *const sentences[] = {
-        [TL_CELL_BAD] = "'%1$s' is not a number%3$s",
+        [TL_CELL_BAD] = "'%1$s' is not a number%3$s%6$s",
         [TL_CELL_EMPTY] = "'%1$s' stands for no value, and %2$s has none",
         [TL_CELL_WHOLE] = "'%1$s' is not a whole number, as %2$s needs",
         [TL_CELL_WIDTH] = "'%1$s' has not the %4$lld hexadecimal digits of %2$s",
@@ -96,9 +91,8 @@ static void bad_number(char *out, const tl_bad *bad, tally_dtype type, const tl_
         [TL_CELL_LONG] = "a %5$s of more than %4$lld bytes"};
     const char *const dtype = tally_dtype_name(type);
     const int why = bad->why;
-    char hints[200];
-    snprintf(hints, sizeof hints, "%s%s", hint(bad, l),
-             why == TL_CELL_BAD && bad->first ? say_header : "");
+    char option[SENTENCE];
+    hint(option, bad, l);
     const long long number = why == TL_CELL_WIDTH    ? 2 * (long long)tally_dtype_size(type)
                              : why == TL_CELL_FIELDS ? bad->lacks + 1
                              : why == TL_CELL_MORE   ? l->fields
@@ -108,8 +102,8 @@ static void bad_number(char *out, const tl_bad *bad, tally_dtype type, const tl_
     else if (why == TL_CELL_EMPTY && !*bad->text)
         snprintf(out, SENTENCE, "empty cell: %s has no value for it", dtype);
     else
-        snprintf(out, SENTENCE, sentences[why], bad->text, dtype, hints, number,
-                 l->columns ? "line" : "cell");
+        snprintf(out, SENTENCE, sentences[why], bad->text, dtype, option, number,
+                 l->columns ? "line" : "cell", bad->first ? say_header : "");
 }
 
 tally_status tl_bad_cell(tally_file *f, const tl_bad *bad, const tl_layout *l)

@@ -102,10 +102,6 @@ tally_status tl_binary_read(tally_file *f, void *buffer, int64_t max, int64_t *g
 /* npy.c: reads the header and sets dtype, shape, order and swap. */
 tally_status tl_npy_header(tally_file *f, tally_dtype want);
 
-/* npy.c: writes at most 8 numbers as "2, 3" and returns the length. */
-enum { TL_LIST_CHARS = 200 };
-size_t tl_list(int n, const int64_t *numbers, char out[TL_LIST_CHARS]);
-
 /* Writes the header of a new file to out, at most 512 bytes, and returns its length. It is padded
  * so that any first extent fits. */
 size_t tl_npy_write_header(char *out, tally_dtype dtype, int ndim, const int64_t *shape);

@@ -109,20 +109,16 @@ static tally_status refuse(tally_file *f, const char *descr, const char *why)
 static tally_status dtype(tally_file *f, const char *descr, tally_dtype want)
 {
     static const struct {
-        char kind;
-        const char *why;
+        const char *kinds, *why;
     } refused[] = {
-        {'O', "they are pickled Python objects, and reading those would run code from the file"},
-        {'V', "they are structures or raw bytes, not numbers"},
-        {'U', "they are text, not numbers"},
-        {'S', "they are text, not numbers"},
-        {'a', "they are text, not numbers"},
-        {'c', "they are complex numbers; save the real and imaginary parts as two arrays"},
-        {'M', "they are dates; save them as int64 (array.view('i8'))"},
-        {'m', "they are time differences; save them as int64 (array.view('i8'))"},
-        {'f', "tally has f16, f32 and f64 (save with array.astype('f8'))"},
-        {'i', "tally has whole numbers of 1, 2, 4 and 8 bytes"},
-        {'u', "tally has whole numbers of 1, 2, 4 and 8 bytes"},
+        {"O", "they are pickled Python objects, and reading those would run code from the file"},
+        {"V", "they are structures or raw bytes, not numbers"},
+        {"USa", "they are text, not numbers"},
+        {"c", "they are complex numbers; save the real and imaginary parts as two arrays"},
+        {"M", "they are dates; save them as int64 (array.view('i8'))"},
+        {"m", "they are time differences; save them as int64 (array.view('i8'))"},
+        {"f", "tally has f16, f32 and f64 (save with array.astype('f8'))"},
+        {"iu", "tally has whole numbers of 1, 2, 4 and 8 bytes"},
     };
     const char *code = descr;
     int order = '=';
@@ -137,7 +133,7 @@ static tally_status dtype(tally_file *f, const char *descr, tally_dtype want)
 
     if (f->info.dtype == 0) {
         for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-            if (*code == refused[i].kind) return refuse(f, descr, refused[i].why);
+            if (*code && strchr(refused[i].kinds, *code)) return refuse(f, descr, refused[i].why);
         return refuse(f, descr, "it is not a type of numbers that tally knows");
     }
 
@@ -250,16 +246,6 @@ tally_status tl_npy_header(tally_file *f, tally_dtype want)
 
     f->info.elements = n;
     return TALLY_OK;
-}
-
-size_t tl_list(int n, const int64_t *numbers, char out[TL_LIST_CHARS])
-{
-    size_t at = 0;
-    *out = 0;
-    for (int i = 0; i < n; i++)
-        at += (size_t)snprintf(out + at, TL_LIST_CHARS - at, "%s%lld", i ? ", " : "",
-                               (long long)numbers[i]);
-    return at;
 }
 
 size_t tl_npy_write_header(char *out, tally_dtype dtype, int ndim, const int64_t *shape)

@@ -280,8 +280,8 @@ tally_status tl_sniff_layout(tally_file *f, const tally_file_options *o, int csv
     if (o->header > 0) {
         s = read_lines(f, l, 1);
     } else {
-        do s = tl_input_peek(f, 3);
-        while (!s && f->peek_n < 3 && f->peek_n && !f->peek_end && f->peek[0] == '\xef');
+        int has_mark; /* a byte order mark, which text_of skips */
+        s = tl_input_begins(f, "\xef\xbb\xbf", 3, &has_mark);
     }
 
     if (s) return s;
