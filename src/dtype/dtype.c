@@ -62,7 +62,6 @@ static any load(tally_dtype dtype, const void *value)
         a.negative = least && (int64_t)bits < 0;
         a.whole = a.negative ? 0 - bits : bits;
     }
-
     return a;
 }
 
@@ -79,7 +78,6 @@ static int to_real(tally_dtype to, void *out, any a)
     const float y = a.is_real ? (float)x : a.negative ? -(float)a.whole : (float)a.whole;
     if (__builtin_isinf(y) && !__builtin_isinf(x)) return 0;
     memcpy(out, &y, sizeof y);
-
     return 1;
 }
 

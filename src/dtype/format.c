@@ -5,6 +5,7 @@
 #include "dtype.h"
 #include "number.h"
 #include <assert.h>
+#include <stdio.h>
 
 /* The high 64 bits of g * c, for g of 128 bits. Bit 0 is set if any lower bit is set. */
 static uint64_t round_to_odd(const uint64_t g[2], uint64_t c)
@@ -67,7 +68,6 @@ static char *digits_before(char *end, uint64_t v)
     } else {
         *--end = (char)('0' + v);
     }
-
     return end;
 }
 
@@ -116,7 +116,6 @@ static char *put_decimal(char *out, uint64_t v, int exp10)
     if (e < 0) e = -e;
     if (e < 10) *out++ = '0';
     const char *const x = digits_before(text + sizeof text, (uint64_t)e);
-
     return put(out, x, (int)(text + sizeof text - x));
 }
 
@@ -137,7 +136,6 @@ static char *put_float(char *out, uint64_t bits, int mant, int exps)
     if (q <= 0 && -q <= mant && (c & ((1ull << -q) - 1)) == 0)
         return put_decimal(out, c >> -q, 0); /* a small integer */
     const uint64_t digits = shortest(c, q, frac == 0 && field > 1, &exp10);
-
     return put_decimal(out, digits, exp10);
 }
 
@@ -185,6 +183,15 @@ int tally_format_value(tally_dtype dtype, const void *value, int hex, char *buff
         memcpy(buffer, text, fits);
         buffer[fits] = 0;
     }
-
     return (int)n;
+}
+
+size_t tl_list(int n, const int64_t *numbers, char out[TL_LIST_CHARS])
+{
+    size_t at = 0;
+    *out = 0;
+    for (int i = 0; i < n; i++)
+        at += (size_t)snprintf(out + at, TL_LIST_CHARS - at, "%s%lld", i ? ", " : "",
+                               (long long)numbers[i]);
+    return at;
 }

@@ -152,7 +152,6 @@ static int compare_exact(const struct dec *d, uint64_t m, int64_t b)
         shift_left(&x, q - b);
     else
         shift_left(&y, b - q);
-
     return compare(&x, &y);
 }
 
@@ -216,7 +215,6 @@ static uint64_t nearest(const struct dec *d, const struct tl_fmt f)
     const uint64_t m = field ? frac | 1ull << f.mant : frac;
     const int64_t e = (int64_t)(field ? field : 1) + f.bias - f.mant;
     const int c = compare_exact(d, 2 * m + 1, e - 1);
-
     return c > 0 || (c == 0 && (low & 1)) ? high : low;
 }
 
@@ -244,8 +242,7 @@ static uint64_t nearest_small(const struct dec *d, int mant, int emin)
     return bits < inf ? bits : inf;
 }
 
-/* Is [s, e) equal to `word` (lower case), ignoring case? */
-static int is_word(const char *s, const char *e, const char *word)
+int tl_is_word(const char *s, const char *e, const char *word)
 {
     assert(s <= e);
     for (; s < e && *word; s++, word++) {
@@ -282,7 +279,7 @@ static int parse_whole(tally_dtype dtype, const char *s, const char *e, uint64_t
     struct dec d;
     if (!scan(s, e, &d)) {
         const char *const t = s < e && (*s == '-' || *s == '+') ? s + 1 : s;
-        return is_word(t, e, "nan") || is_word(t, e, "inf") || is_word(t, e, "infinity")
+        return tl_is_word(t, e, "nan") || tl_is_word(t, e, "inf") || tl_is_word(t, e, "infinity")
                    ? TL_CELL_WHOLE
                    : TL_CELL_BAD;
     }
@@ -309,25 +306,22 @@ static int parse_whole(tally_dtype dtype, const char *s, const char *e, uint64_t
 static int parse_float(tally_dtype dtype, const char *s, const char *e, uint64_t *bits)
 {
     assert(tl_is_float(dtype));
-    static const struct {
-        tally_dtype dtype;
+    static const struct { /* from f16 on */
         uint64_t inf, quiet, sign;
-    } specials[] = {
-        {TALLY_F16, 0x7c00, 0x7e00, 0x8000},
-        {TALLY_BF16, 0x7f80, 0x7fc0, 0x8000},
-        {TALLY_F32, 0x7f800000, 0x7fc00000, 0x80000000},
-        {TALLY_F64, 0x7ff0000000000000, 0x7ff8000000000000, 0x8000000000000000},
-    };
+    } specials[] = {{0x7c00, 0x7e00, 0x8000},
+                    {0x7f80, 0x7fc0, 0x8000},
+                    {0x7f800000, 0x7fc00000, 0x80000000},
+                    {0x7ff0000000000000, 0x7ff8000000000000, 0x8000000000000000}};
     const uint64_t sign = s < e && *s == '-' ? specials[dtype - TALLY_F16].sign : 0;
     const char *const t = s < e && (*s == '-' || *s == '+') ? s + 1 : s;
     struct dec d;
 
-    if (is_word(t, e, "nan")) {
+    if (tl_is_word(t, e, "nan")) {
         *bits = specials[dtype - TALLY_F16].quiet;
         return TL_CELL_OK;
     }
 
-    if (is_word(t, e, "inf") || is_word(t, e, "infinity")) {
+    if (tl_is_word(t, e, "inf") || tl_is_word(t, e, "infinity")) {
         *bits = specials[dtype - TALLY_F16].inf | sign;
         return TL_CELL_OK;
     }
@@ -337,7 +331,6 @@ static int parse_float(tally_dtype dtype, const char *s, const char *e, uint64_t
                     : dtype == TALLY_F32 ? nearest(&d, tl_f32)
                     : dtype == TALLY_F16 ? nearest_small(&d, 10, -14)
                                          : nearest_small(&d, 7, -126));
-
     return TL_CELL_OK;
 }
 
@@ -457,6 +450,5 @@ tally_status tally_parse_decimal(const char *text, size_t length, int64_t *whole
     if (all > INT64_MAX) return TALLY_UNSUPPORTED;
     *whole = (int64_t)all;
     *part = rest;
-
     return TALLY_OK;
 }

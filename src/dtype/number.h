@@ -41,9 +41,16 @@ enum {
  * padding and no terminator. */
 int tl_parse_cell(tally_dtype dtype, const char *s, const char *e, void *value);
 
+/* Is [s, e) equal to `word` (lower case), ignoring case? */
+int tl_is_word(const char *s, const char *e, const char *word);
+
 /* format.c: writes value as text, at most TL_VALUE_CHARS characters. Returns their end. */
 enum { TL_VALUE_CHARS = 32 }; /* the longest text has 24 characters */
 char *tl_format(char *out, tally_dtype dtype, const void *value, int hex);
+
+/* Writes at most 8 numbers as "2, 3" and returns the length. */
+enum { TL_LIST_CHARS = 200 };
+size_t tl_list(int n, const int64_t *numbers, char out[TL_LIST_CHARS]);
 
 /* dtype.c: converts a number of type `from` to type `to`. Returns 0 if that type has no such
  * number: an integer must be whole and in range; a float is rounded to nearest (in the caller's

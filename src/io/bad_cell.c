@@ -21,23 +21,34 @@ static void range(char *out, tally_dtype dtype, const char *text)
 }
 
 /* Suggests the option that would read the cell; "" if there is none. */
-static const char *hint(const tl_bad *bad, const tl_layout *l)
+static void hint(char *out, size_t capacity, const tl_bad *bad, const tl_layout *l)
 {
-    static const struct {
-        char between;
-        const char *text;
-    } hints[] = {{',', "; --thousands , reads such numbers"},
-                 {'\'', "; --thousands \"'\" reads such numbers"},
-                 {'_', "; --thousands _ reads such numbers"},
-                 {' ', "; --thousands ' ' reads such numbers"}};
     const char between = tl_grouped(bad->text, bad->text + strlen(bad->text));
-    for (size_t i = 0; i < sizeof hints / sizeof *hints && between; i++)
-        if (hints[i].between == between && between != l->thousands) return hints[i].text;
-    return *bad->text == '#' && l->comment < 0 ? "; --comment '#' skips lines that begin with #"
-                                               : "";
+    const char *const quote = between == '\'' ? "\"" : between == ' ' ? "'" : "";
+    *out = 0;
+    if (between && between != l->thousands)
+        snprintf(out, capacity, "; --thousands %s%c%s reads such numbers", quote, between, quote);
+    else if (*bad->text == '#' && l->comment < 0)
+        snprintf(out, capacity, "; --comment '#' skips lines that begin with #");
 }
 
 static const char say_header[] = "; if the first line is a header, say so with --header yes";
+
+/* Writes a sentence: $1 in it becomes the first part, and so on. (With _FORTIFY_SOURCE, the %1$s of
+ * printf would end the process where a sentence leaves out a part.) */
+static void fill(char *out, const char *sentence, const char *const *parts)
+{
+    size_t n = 0;
+    for (; *sentence; sentence++) {
+        const int is_part = *sentence == '$';
+        const char *const from = is_part ? parts[*++sentence - '1'] : sentence;
+        const size_t length = is_part ? strlen(from) : 1;
+        assert(n + length < SENTENCE);
+        memcpy(out + n, from, length);
+        n += length;
+    }
+    out[n] = 0;
+}
 
 /* A time that cannot be compared with an earlier one. */
 static void other_frame(char *out, const tl_bad *bad)
@@ -58,15 +69,15 @@ static void other_frame(char *out, const tl_bad *bad)
 static void bad_time(char *out, const tl_bad *bad, const tl_layout *l)
 {
     static const char *const sentences[] = {
-        "'%1$s' is neither a time (2024-05-01T13:30:00.5Z) nor a number%3$s",
-        "the time '%1$s' is not in 1677-09-21T00:12:44Z .. 2262-04-11T23:47:16Z, where nanoseconds "
+        "'$1' is neither a time (2024-05-01T13:30:00.5Z) nor a number$3",
+        "the time '$1' is not in 1677-09-21T00:12:44Z .. 2262-04-11T23:47:16Z, where nanoseconds "
         "fit 64 bits",
-        "the time '%1$s' has more than nine digits after the second",
-        "the number '%1$s' is a time, and must be in -2^63 .. 2^64 - 1",
-        "the number '%1$s' is a time, and must have at most 18 digits after the point",
+        "the time '$1' has more than nine digits after the second",
+        "the number '$1' is a time, and must be in -2^63 .. 2^64 - 1",
+        "the number '$1' is a time, and must have at most 18 digits after the point",
         [TL_CELL_FALLS - TL_CELL_TIME] =
-            "the time '%1$s' is before %2$s, the last one%3$s above: times must not fall",
-        "the time '%1$s' does not go with %2$s above: times must all be in -2^63 .. 2^63 - 1, or "
+            "the time '$1' is before $2, the last one$3 above: times must not fall",
+        "the time '$1' does not go with $2 above: times must all be in -2^63 .. 2^63 - 1, or "
         "all in 0 .. 2^64 - 1"};
     const char *const ask = bad->first ? say_header : "", *const group =
                                                               l->keys ? " of its group" : "";
@@ -76,51 +87,40 @@ static void bad_time(char *out, const tl_bad *bad, const tl_layout *l)
     else if (bad->why == TL_CELL_TIME && !*bad->text)
         snprintf(out, SENTENCE, "empty cell: the line has no time");
     else
-        snprintf(out, SENTENCE, sentences[bad->why - TL_CELL_TIME], bad->text, bad->other,
-                 bad->why == TL_CELL_TIME ? ask : group);
+        fill(out, sentences[bad->why - TL_CELL_TIME],
+             (const char *[]){bad->text, bad->other, bad->why == TL_CELL_TIME ? ask : group});
 }
 
-/* The sentence for a number, or for the line. */
+/* The sentence for a number, or for the line. In the table: 1 the cell, 2 the dtype, 3 and 6
+ * hints, 4 a number, 5 what has a number of bytes. */
 static void bad_number(char *out, const tl_bad *bad, tally_dtype type, const tl_layout *l)
 {
-    const char *const dtype = tally_dtype_name(type), *const text = bad->text;
-    switch (bad->why) {
-    case TL_CELL_EMPTY:
-        if (*text)
-            snprintf(out, SENTENCE, "'%s' stands for no value, and %s has none", text, dtype);
-        else
-            snprintf(out, SENTENCE, "empty cell: %s has no value for it", dtype);
-        return;
-    case TL_CELL_WHOLE:
-        snprintf(out, SENTENCE, "'%s' is not a whole number, as %s needs", text, dtype);
-        return;
-    case TL_CELL_WIDTH:
-        snprintf(out, SENTENCE, "'%s' has not the %zu hexadecimal digits of %s", text,
-                 2 * tally_dtype_size(type), dtype);
-        return;
-    case TL_CELL_FIELDS:
-        snprintf(out, SENTENCE, "the line '%s' has no column %lld%s", text,
-                 (long long)bad->lacks + 1, hint(bad, l));
-        return;
-    case TL_CELL_MORE:
-        snprintf(out, SENTENCE,
-                 "the line '%s' has more than %lld columns, which the lines before it have", text,
-                 (long long)l->fields);
-        return;
-    case TL_CELL_QUOTE:
-        snprintf(out, SENTENCE, "a quoted cell is not closed");
-        return;
-    case TL_CELL_LONG:
-        snprintf(out, SENTENCE, "a %s of more than %d bytes", l->columns ? "line" : "cell",
-                 TL_LONGEST);
-        return;
-    case TL_CELL_RANGE:
-        range(out, type, text);
-        return;
-    default:
-        snprintf(out, SENTENCE, "'%s' is not a number%s%s", text, hint(bad, l),
-                 bad->first ? say_header : "");
-    }
+    static const char *const sentences[] = {
+        [TL_CELL_BAD] = "'$1' is not a number$3$6",
+        [TL_CELL_EMPTY] = "'$1' stands for no value, and $2 has none",
+        [TL_CELL_WHOLE] = "'$1' is not a whole number, as $2 needs",
+        [TL_CELL_WIDTH] = "'$1' has not the $4 hexadecimal digits of $2",
+        [TL_CELL_FIELDS] = "the line '$1' has no column $4$3",
+        [TL_CELL_MORE] = "the line '$1' has more than $4 columns, which the lines before it have",
+        [TL_CELL_QUOTE] = "a quoted cell is not closed",
+        [TL_CELL_LONG] = "a $5 of more than $4 bytes"};
+    const char *const dtype = tally_dtype_name(type);
+    const int why = bad->why;
+    char option[80], number[24];
+    hint(option, sizeof option, bad, l);
+    snprintf(number, sizeof number, "%lld",
+             why == TL_CELL_WIDTH    ? 2 * (long long)tally_dtype_size(type)
+             : why == TL_CELL_FIELDS ? (long long)bad->lacks + 1
+             : why == TL_CELL_MORE   ? (long long)l->fields
+                                     : TL_LONGEST);
+    if (why == TL_CELL_RANGE)
+        range(out, type, bad->text);
+    else if (why == TL_CELL_EMPTY && !*bad->text)
+        snprintf(out, SENTENCE, "empty cell: %s has no value for it", dtype);
+    else
+        fill(out, sentences[why],
+             (const char *[]){bad->text, dtype, option, number, l->columns ? "line" : "cell",
+                              bad->first ? say_header : ""});
 }
 
 tally_status tl_bad_cell(tally_file *f, const tl_bad *bad, const tl_layout *l)

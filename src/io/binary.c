@@ -32,29 +32,17 @@ static void map(tally_file *f, int64_t bytes)
     f->info.mapped = (const char *)at + f->pos;
 }
 
-/* The shape as text for a sentence, such as "(2, 3)". */
-static const char *shape_text(const tally_file *f, char *out, size_t capacity)
-{
-    size_t n = 0;
-    out[n++] = '(';
-    for (int i = 0; i < f->info.ndim && n + 24 < capacity; i++) {
-        if (i) out[n++] = ',', out[n++] = ' ';
-        n += (size_t)tally_format_value(TALLY_I64, &f->info.shape[i], 0, out + n, capacity - n);
-    }
-    out[n++] = ')';
-    out[n] = 0;
-    return out;
-}
-
 static tally_status truncated(tally_file *f, int64_t available)
 {
     assert(available >= 0);
-    char shape[220];
+    char shape[TL_LIST_CHARS];
+    tl_list(f->info.ndim, f->info.shape, shape);
     const int64_t size = (int64_t)tally_dtype_size(f->info.dtype);
     return tl_bad_data_on(
-        f, "the file is truncated: shape %s of %s needs %lld bytes of elements, and %lld are there",
-        shape_text(f, shape, sizeof shape), tally_dtype_name(f->info.dtype),
-        (long long)(f->info.elements * size), (long long)available);
+        f,
+        "the file is truncated: shape (%s) of %s needs %lld bytes of elements, and %lld are there",
+        shape, tally_dtype_name(f->info.dtype), (long long)(f->info.elements * size),
+        (long long)available);
 }
 
 tally_status tl_binary_start(tally_file *f)
@@ -139,6 +127,5 @@ tally_status tl_binary_read(tally_file *f, void *buffer, int64_t max, int64_t *g
     *got = r / size;
     if (f->left >= 0) f->left -= *got;
     if (f->swap) swap_bytes(buffer, *got, (size_t)size);
-
     return TALLY_OK;
 }

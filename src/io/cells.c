@@ -161,7 +161,6 @@ TL_FORCE_INLINE int read_text(line *t)
     t->e = q ? q : t->stop;
     while (t->s < t->e && tl_is_blank(*t->s)) ++t->s;
     while (t->e > t->s && tl_is_blank(t->e[-1])) --t->e;
-
     return TL_CELL_OK;
 }
 
@@ -223,7 +222,6 @@ TL_FORCE_INLINE int read_chosen(tl_chunk *c, line *t, const row *to, const tally
         else
             t->p = t->q;
     }
-
     return why;
 }
 

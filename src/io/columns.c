@@ -29,8 +29,8 @@ struct choice {
     int named;
 };
 
-/* How many of n characters a sentence shows. */
-static int shown(int64_t n) { return n < 60 ? (int)n : 60; }
+/* How many of n characters a sentence shows, which has space for `most`. */
+static int shown(int64_t n, int most) { return n < most ? (int)n : most; }
 
 static int kind(const struct choice *c, int64_t i) { return tl_column_kind(&c->lines, c->from, i); }
 
@@ -51,11 +51,9 @@ static const char *list_columns(const struct choice *c, int names, int numbers, 
         n += (size_t)snprintf(out + n, LIST - n, "%s%lld", n ? ", " : "", (long long)i + 1);
         if (names) {
             const int64_t w = c->r[0].f[i].e - c->r[0].f[i].s;
-            n += (size_t)snprintf(out + n, LIST - n, " '%.*s'", (int)(w < 24 ? w : 24),
-                                  c->r[0].f[i].s);
+            n += (size_t)snprintf(out + n, LIST - n, " '%.*s'", shown(w, 24), c->r[0].f[i].s);
         }
     }
-
     return out;
 }
 
@@ -116,7 +114,6 @@ static tally_status add(struct choice *c, int64_t column, int part)
         (tl_want){column, *count, c->key ? TL_KEY : TL_VALUE, part};
     ++*count;
     l->parts += part > 0;
-
     return TALLY_OK;
 }
 
@@ -132,7 +129,7 @@ static tally_status read_item(struct choice *c, const char *s, const char *e, ch
     const int64_t twin = lo ? named_from(c, lo, s, e, space) + 1 : 0;
     if (twin)
         return tl_invalid_on(c->f, "columns %lld and %lld are both called '%.*s': choose by number",
-                             (long long)lo, (long long)twin, shown(e - s), s);
+                             (long long)lo, (long long)twin, shown(e - s, 60), s);
 
     if (lo)
         c->named = 1;
@@ -151,7 +148,7 @@ static tally_status read_item(struct choice *c, const char *s, const char *e, ch
             int names = c->may_name > 1;
             for (int64_t i = 0; i < c->r[0].n && c->may_name; i++)
                 names |= tl_kind(&c->lines, &c->r[0].f[i]) == TL_WORD;
-            return tl_invalid_on(c->f, "no column '%.*s'; the columns are %s", shown(e - s), s,
+            return tl_invalid_on(c->f, "no column '%.*s'; the columns are %s", shown(e - s, 60), s,
                                  list_columns(c, names, 0, list));
         }
     }
@@ -173,7 +170,6 @@ static tally_status read_column_list(struct choice *c, const char *text)
             capacity = (size_t)(c->r[0].f[i].e - c->r[0].f[i].s);
     char *const space = malloc(2 * (capacity + 1)), *const plain = space + capacity + 1;
     if (!space) return tl_no_memory(c->f->ctx, 2 * (capacity + 1), "the columns");
-
     tally_status status = TALLY_OK;
     if (named_from(c, 0, text, text + length, space) >= 0) { /* one name that contains commas */
         status = read_item(c, text, text + length, space);
@@ -228,7 +224,6 @@ static tally_status name_columns(struct choice *c)
         if (!*name) return tl_no_memory(c->f->ctx, bytes, "the columns");
         if (!w->part) copy_plain(x, x == &none ? x->s : c->r[0].line, *name);
     }
-
     return TALLY_OK;
 }
 
@@ -247,16 +242,14 @@ static tally_status refuse_other_spelling(const struct choice *c, int64_t i)
         for (p++; p < x->e && *p >= '0' && *p <= '9';) p++;
     const int comma = digits > x->s && p > digits + 1 && p == x->e;
     if (!between && !comma) return TALLY_OK;
-
     char option[40] = "";
     const char quote = between == '\'' ? '"' : '\'';
     if (between)
         snprintf(option, sizeof option, "read it with --thousands %c%c%c, or ", quote, between,
                  quote);
-
     return tl_invalid_on(
         c->f, "column %lld has '%.*s', which is no number here: %schoose the columns with --column",
-        (long long)i + 1, (int)(x->e - x->s < 40 ? x->e - x->s : 40), x->s, option);
+        (long long)i + 1, shown(x->e - x->s, 40), x->s, option);
 }
 
 /* Chooses the columns if the caller named none: the only column with numbers, or for a table all
@@ -286,7 +279,6 @@ static tally_status choose_by_content(struct choice *c)
     if (found > 1)
         return tl_invalid_on(c->f, "%lld columns have numbers: %s; choose one with --column",
                              (long long)found, list_columns(c, c->from > 0, 1, list));
-
     return add(c, at, 0);
 }
 
@@ -306,7 +298,7 @@ static tally_status refuse_uncertain_header(const struct choice *c)
     const int64_t n = tl_line_end(c->r[0].line, c->r[0].next) - c->r[0].line;
     return tl_invalid_on(
         c->f, "the first line, '%.*s', may be a header or data: say --header yes or --header no",
-        shown(n), c->r[0].line);
+        shown(n, 60), c->r[0].line);
 }
 
 /* Refuses a first line of csv that may be a comment: it begins with '#' and has fewer cells than
@@ -321,7 +313,7 @@ static tally_status refuse_possible_comment(const struct choice *c)
     return tl_invalid_on(c->f,
                          "the first line, '%.*s', may be a comment: say --comment '#' if lines "
                          "that begin with # are to be skipped, --comment '' if not",
-                         shown(n), p);
+                         shown(n, 60), p);
 }
 
 /* Chooses the columns, and decides whether there is a header unless the caller has decided that. */
@@ -337,7 +329,6 @@ static tally_status choose(struct choice *c, const tally_file_options *o, int *h
 
     if (!s && o->column) s = read_column_list(c, o->column);
     if (s) return s;
-
     int guess = o->header > 0 || c->named;
     if (!guess && !o->header) {
         char *const values = calloc((size_t)c->width + 1, 1);

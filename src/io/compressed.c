@@ -48,23 +48,34 @@ typedef struct z_output {
 
 enum { GZIP, ZSTD };
 static const struct {
-    const char *magic, *what, *library, *calls[4];
+    const char *magic;
     size_t length;
-} kinds[] = {{"\x1f\x8b\x08",
-              "gzip",
-              "libz.so.1",
-              {"inflateInit2_", "inflate", "inflateEnd", "inflateReset"},
-              3},
-             {"\x28\xb5\x2f\xfd",
-              "zstd",
-              "libzstd.so.1",
-              {"ZSTD_createDStream", "ZSTD_decompressStream", "ZSTD_freeDStream", "ZSTD_isError"},
-              4}};
+    const char *what, *library;
+} kinds[] = {{"\x1f\x8b\x08", 3, "gzip", "libz.so.1"},
+             {"\x28\xb5\x2f\xfd", 4, "zstd", "libzstd.so.1"}};
+static const char *const calls[][4] = {
+    {"inflateInit2_", "inflate", "inflateEnd", "inflateReset"},
+    {"ZSTD_createDStream", "ZSTD_decompressStream", "ZSTD_freeDStream", "ZSTD_isError"}};
 
 struct tl_compressed {
     tally_file source; /* its bytes come from here */
     int kind, to;      /* to: the end of the pipe that the thread writes */
-    void *library, *call[4];
+    void *library;
+    union { /* the functions of the kind, in the order of calls[kind] */
+        void *call[4];
+        struct {
+            int (*begin)(z_stream *, int bits, const char *version, int bytes);
+            int (*inflate)(z_stream *, int flush);
+            int (*end)(z_stream *);
+            int (*reset)(z_stream *);
+        } gzip;
+        struct {
+            void *(*begin)(void);
+            size_t (*decompress)(void *, z_output *, z_input *);
+            size_t (*end)(void *);
+            unsigned (*failed)(size_t);
+        } zstd;
+    };
     pthread_t thread;
     int running;
     int64_t at;    /* compressed bytes that were read */
@@ -98,8 +109,6 @@ static int bad(tl_compressed *c, int64_t left, const char *why)
 static int inflate_block(tl_compressed *c, z_stream *z, size_t n, int *open)
 {
     enum { NO_FLUSH = 0, STREAM_END = 1, BUFFER = -5 };
-    int (*const inflate)(z_stream *, int) = (int (*)(z_stream *, int))c->call[1];
-    int (*const reset)(z_stream *) = (int (*)(z_stream *))c->call[3];
     z->next_in = c->in;
     z->avail_in = (unsigned)n;
     do {
@@ -107,13 +116,13 @@ static int inflate_block(tl_compressed *c, z_stream *z, size_t n, int *open)
         z->next_out = c->out;
         z->avail_out = BLOCK;
         *open = 1;
-        const int r = inflate(z, NO_FLUSH);
+        const int r = c->gzip.inflate(z, NO_FLUSH);
         if (r != 0 && r != STREAM_END && r != BUFFER)
             return bad(c, z->avail_in, z->message ? z->message : "its bytes make no sense");
         if (!give(c, BLOCK - z->avail_out)) return 0;
         if (r == STREAM_END) {
             *open = 0;
-            reset(z);
+            c->gzip.reset(z);
         }
     } while (z->avail_in || !z->avail_out);
     return 1;
@@ -121,14 +130,11 @@ static int inflate_block(tl_compressed *c, z_stream *z, size_t n, int *open)
 
 static int zstd_block(tl_compressed *c, void *z, size_t n, int *open)
 {
-    size_t (*const decompress)(void *, z_output *, z_input *) =
-        (size_t(*)(void *, z_output *, z_input *))c->call[1];
-    unsigned (*const failed)(size_t) = (unsigned (*)(size_t))c->call[3];
     z_input in = {c->in, n, 0};
     for (size_t full = 1; in.at < n || full;) {
         z_output out = {c->out, BLOCK, 0};
-        const size_t r = decompress(z, &out, &in);
-        if (failed(r)) return bad(c, (int64_t)(n - in.at), "its bytes make no sense");
+        const size_t r = c->zstd.decompress(z, &out, &in);
+        if (c->zstd.failed(r)) return bad(c, (int64_t)(n - in.at), "its bytes make no sense");
         if (!give(c, out.at)) return 0;
         *open = r != 0;
         full = out.at == BLOCK;
@@ -143,10 +149,9 @@ static void *work(void *data)
     void *zstd = NULL;
     int open = 1, more = 1;
     if (c->kind == GZIP)
-        more = !((int (*)(z_stream *, int, const char *, int))c->call[0])(&gzip, 15 + 16, "1.2.0",
-                                                                          (int)sizeof gzip);
+        more = !c->gzip.begin(&gzip, 15 + 16, "1.2.0", (int)sizeof gzip);
     else
-        more = (zstd = ((void *(*)(void))c->call[0])()) != NULL;
+        more = (zstd = c->zstd.begin()) != NULL;
     if (!more) snprintf(c->why, sizeof c->why, "there is no memory to decompress it");
     for (int64_t n = 1; more && n > 0;) {
         struct pollfd p[] = {{c->source.fd, POLLIN, 0}, {c->to, 0, 0}};
@@ -161,9 +166,9 @@ static void *work(void *data)
     }
     if (more && open && !*c->why) bad(c, 0, "it ends too early");
     if (c->kind == GZIP)
-        ((int (*)(z_stream *))c->call[2])(&gzip);
+        c->gzip.end(&gzip);
     else
-        ((size_t(*)(void *))c->call[2])(zstd);
+        c->zstd.end(zstd);
     close(c->to); /* the reader sees the end, and then asks for `why` */
     return NULL;
 }
@@ -198,7 +203,7 @@ static tally_status begin(tally_file *f, tl_compressed *c)
     sigset_t all, old;
     c->library = dlopen(kinds[c->kind].library, RTLD_NOW | RTLD_LOCAL);
     for (int i = 0; i < 4; i++)
-        if (!c->library || !(c->call[i] = dlsym(c->library, kinds[c->kind].calls[i])))
+        if (!c->library || !(c->call[i] = dlsym(c->library, calls[c->kind][i])))
             return tl_unsupported_on(
                 f, "is compressed by %s, and %s is not here: %s -dc FILE | tally ...",
                 kinds[c->kind].what, kinds[c->kind].library, kinds[c->kind].what);
@@ -228,20 +233,16 @@ static tally_status begin(tally_file *f, tl_compressed *c)
 
 tally_status tl_compressed_open(tally_file *f)
 {
-    for (size_t before = 0;; before = f->peek_n) { /* a pipe may deliver the bytes one by one */
-        const tally_status s = tl_input_peek(f, 4);
-        if (s) return s;
-        for (int kind = GZIP; kind <= ZSTD; kind++) {
-            if (f->peek_n < kinds[kind].length ||
-                memcmp(f->peek, kinds[kind].magic, kinds[kind].length) != 0)
-                continue;
-            tl_compressed *const c = calloc(1, sizeof *c);
-            if (!c) return tl_no_memory(f->ctx, sizeof *c, "decompressing");
-            c->kind = kind;
-            const tally_status begun = begin(f, c);
-            if (begun && !f->compressed) free(c);
-            return begun;
-        }
-        if (f->peek_n >= 4 || f->peek_end || f->peek_n == before) return TALLY_OK;
+    for (int kind = GZIP; kind <= ZSTD; kind++) {
+        int is = 0;
+        tally_status s = tl_input_begins(f, kinds[kind].magic, kinds[kind].length, &is);
+        if (!s && !is) continue;
+        tl_compressed *const c = s ? NULL : calloc(1, sizeof *c);
+        if (!c) return s ? s : tl_no_memory(f->ctx, sizeof *c, "decompressing");
+        c->kind = kind;
+        s = begin(f, c);
+        if (s && !f->compressed) free(c);
+        return s;
     }
+    return TALLY_OK;
 }

@@ -79,7 +79,6 @@ const char *tl_field(const char *p, const char *end, const tl_layout *l, const c
         *e = p;
         while (p < end && blank(*p, d)) p++;
     }
-
     return p;
 }
 
@@ -144,13 +143,7 @@ void tl_text_cut(const char *b, size_t n, const tl_layout *l, size_t *cuts, int 
 int tl_missing(const char *s, const char *e)
 {
     assert(s <= e);
-    static const char *const words[] = {"", "na", "null"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        const char *w = words[i], *p = s;
-        while (p < e && *w && (*p >= 'A' && *p <= 'Z' ? *p + 32 : *p) == *w) p++, w++;
-        if (p == e && !*w) return 1;
-    }
-    return 0;
+    return s == e || tl_is_word(s, e, "na") || tl_is_word(s, e, "null");
 }
 
 char tl_grouped(const char *s, const char *e)

@@ -73,7 +73,6 @@ static tally_status open_input(tally_file *f)
         f->pos = at > 0 ? at : 0;
         f->size = f->info.bytes_total = st.st_size > f->pos ? st.st_size : f->pos;
     }
-
     return TALLY_OK;
 }
 
@@ -92,10 +91,8 @@ static tally_status choose(tally_file *f, const tally_file_options *o, tl_file_f
 
     *format = as_read(tl_format_of(f->name, name_end(f)));
     if (*format != TL_FORMATS) return TALLY_OK;
-
     tally_status s = tl_refuse_foreign(f, !o->dtype && !o->assume);
     if (s) return s;
-
     size_t before;
     int kind;
 
@@ -103,7 +100,6 @@ static tally_status choose(tally_file *f, const tally_file_options *o, tl_file_f
         before = f->peek_n;
         s = tl_input_peek(f, 4096);
         if (s) return s;
-
         if (f->peek_n >= 6 && memcmp(f->peek, "\x93NUMPY", 6) == 0) {
             *format = TL_NPY;
             return TALLY_OK;
@@ -122,7 +118,6 @@ static tally_status choose(tally_file *f, const tally_file_options *o, tl_file_f
     if (kind < 0 && !o->dtype && !o->assume)
         return tl_bad_data_on(
             f, "neither npy nor text; if it is raw elements, say which: --format raw --dtype f64");
-
     return TALLY_OK;
 }
 
@@ -148,7 +143,6 @@ static tally_status start(tally_file *f, const tally_file_options *o)
     if (!raw && (s = tl_compressed_open(f))) return s;
     if ((s = choose(f, o, &format))) return s;
     if (format != TL_RAW && (s = tl_refuse_foreign(f, tl_is_text(format)))) return s;
-
     f->info.format = tl_format_names[format];
     if (o->variable && format != TL_NETCDF)
         return tl_invalid_on(f, "variable '%s': %s files have no variables", o->variable,
@@ -175,14 +169,12 @@ static tally_status start(tally_file *f, const tally_file_options *o)
     if (o->keep)
         return tl_invalid_on(f, "its lines cannot be kept: %s files have none", f->info.format);
     if (format == TL_NETCDF) return tl_netcdf_start(f, o);
-
     if (format == TL_RAW) {
         if (!dtype) return tl_invalid_on(f, "raw elements need a dtype: --dtype f64");
         f->info.dtype = dtype;
     } else if ((s = tl_npy_header(f, o->dtype))) {
         return s;
     }
-
     return tl_binary_start(f);
 }
 
@@ -250,7 +242,7 @@ tally_status tally_file_read_times(tally_file *file, void *buffer, int32_t *code
                                    tally_line_time *times, tally_dtype *dtype, int64_t max,
                                    int64_t *got)
 {
-    if (file && (!file->text || !tl_text_timed(file)))
+    if (file && (!tl_text_times(file)))
         return tl_invalid_on(file, "times were not asked for (options.by_time)");
     if (file && (!times || !dtype))
         return tl_invalid(file->ctx, "%s is NULL", times ? "dtype" : "times");
@@ -259,7 +251,6 @@ tally_status tally_file_read_times(tally_file *file, void *buffer, int32_t *code
                              "codes must be NULL: options.by has no key column beside the times");
     const tally_status s = read_lines(file, buffer, codes, times, max, got);
     if (!s) *dtype = tl_text_times(file);
-
     return s;
 }
 
@@ -275,28 +266,4 @@ tally_status tally_file_read_box(tally_file *file, const int64_t *start, const i
     if (!file->netcdf) return tl_unsupported_on(file, "only netcdf files are read in boxes");
     const tally_status s = tl_check_host(file, buffer, "buffer");
     return s ? s : tl_netcdf_read_box(file, start, count, buffer);
-}
-
-int64_t tally_file_groups(const tally_file *file)
-{
-    return file && file->info.key_columns ? tl_keys_count(tl_text_keys(file)) : 0;
-}
-
-const char *tally_file_key(const tally_file *file, int64_t group, int64_t column)
-{
-    if (!file || column < 0 || column >= file->info.key_columns || group < 0 ||
-        group >= tally_file_groups(file))
-        return NULL;
-    return tl_keys_cell(tl_text_keys(file), group, column);
-}
-
-tally_status tally_file_line(tally_file *file, const char **line, size_t *length)
-{
-    if (!file || !line || !length)
-        return tl_invalid(file ? file->ctx : NULL, "%s is NULL",
-                          !file   ? "file"
-                          : !line ? "line"
-                                  : "length");
-    if (!file->keeps) return tl_invalid_on(file, "lines were not asked for (options.keep)");
-    return tl_text_line(file, line, length);
 }

@@ -38,8 +38,6 @@ static const struct {
     {"\xfe\xff", 2, "UTF-16 text", to_utf8},
 };
 
-enum { ROWS = sizeof table / sizeof *table, LONGEST = 32 };
-
 /* Whether c is a printable ASCII character or white space. */
 static int is_text(char c) { return (c >= ' ' && c <= '~') || (c >= '\t' && c <= '\r'); }
 
@@ -58,19 +56,13 @@ static tally_status refuse(tally_file *f, const char *what, const char *todo)
 
 tally_status tl_refuse_foreign(tally_file *f, int text)
 {
-    for (size_t before = 0;; before = f->peek_n) { /* a pipe may deliver the bytes one by one */
-        const tally_status s = tl_input_peek(f, LONGEST);
-        if (s) return s;
-        const size_t n = f->peek_n;
-        int more = 0;
-        for (int i = 0; i < ROWS; i++) {
-            const size_t k = n < table[i].length ? n : table[i].length;
-            if (memcmp(f->peek, table[i].magic, k) != 0) continue;
-            if (k == table[i].length) return refuse(f, table[i].what, table[i].todo);
-            more = 1;
-        }
-
-        if (text && is_bare_utf16(f->peek, n)) return refuse(f, "UTF-16 text", to_utf8);
-        if (!more || f->peek_end || n == before) return TALLY_OK;
+    int is = 0;
+    tally_status s = tl_input_peek(f, 32); /* more than every row has */
+    for (size_t i = 0; i < sizeof table / sizeof *table && !s; i++) {
+        s = tl_input_begins(f, table[i].magic, table[i].length, &is);
+        if (is) return refuse(f, table[i].what, table[i].todo);
     }
+
+    if (s) return s;
+    return text && is_bare_utf16(f->peek, f->peek_n) ? refuse(f, "UTF-16 text", to_utf8) : TALLY_OK;
 }

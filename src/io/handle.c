@@ -34,7 +34,6 @@ tally_status tl_file_new(tally *ctx, const char *path, const char *standard, tal
     f->label = strcmp(path, "-") == 0 ? standard : f->name;
     f->info.bytes_total = -1;
     *file = f;
-
     return TALLY_OK;
 }
 

@@ -102,6 +102,5 @@ int tl_header_guess(const tl_lines *t, const char *values)
     if (header && data) return TL_HEADER_UNCERTAIN;
     if (header || (words && !numbers)) return TL_HEADER_YES;
     if (data || !numbers) return TL_HEADER_NO;
-
     return words || open ? TL_HEADER_UNCERTAIN : TL_HEADER_NO;
 }

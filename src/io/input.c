@@ -21,7 +21,6 @@ static int64_t pread_full(int fd, void *buffer, size_t n, int64_t at)
         if (r == 0) break;
         done += (size_t)r;
     }
-
     return (int64_t)done;
 }
 
@@ -140,6 +139,18 @@ tally_status tl_input_peek(tally_file *f, size_t want)
 
     memset(f->peek + f->peek_n, 0, TL_PAD);
     return TALLY_OK;
+}
+
+tally_status tl_input_begins(tally_file *f, const char *bytes, size_t n, int *yes)
+{
+    for (size_t before = SIZE_MAX;; before = f->peek_n) {
+        const size_t k = f->peek_n < n ? f->peek_n : n;
+        *yes = k == n && memcmp(f->peek, bytes, n) == 0;
+        if (k == n || f->peek_end || k == before || (k && memcmp(f->peek, bytes, k) != 0))
+            return TALLY_OK;
+        const tally_status s = tl_input_peek(f, n); /* a pipe may deliver the bytes one by one */
+        if (s) return s;
+    }
 }
 
 tally_status tl_input_failed(tally_file *f)

@@ -10,6 +10,7 @@
 enum { TL_PAD = 64 }; /* readable bytes after a block of text, for the fast path's loads */
 
 typedef struct tl_text tl_text;
+typedef struct tl_keys tl_keys;
 typedef struct tl_writer tl_writer;
 typedef struct tl_netcdf tl_netcdf;
 typedef struct tl_compressed tl_compressed;
@@ -37,6 +38,7 @@ struct tally_file {
     void *map;
     size_t map_bytes;
     tl_text *text;
+    tl_keys *keys; /* text: NULL, or the groups so far */
     tl_writer *writer;
     tl_netcdf *netcdf;
     tl_compressed *compressed; /* NULL, or what decompresses; fd is a pipe from it */
@@ -83,6 +85,9 @@ int64_t tl_pread_shared(const tally_file *f, void *buffer, int64_t n, int thread
 
 /* Reads ahead until the peek has `want` bytes or the input ends. */
 tally_status tl_input_peek(tally_file *f, size_t want);
+
+/* Whether the input begins with these n bytes; reads ahead no further than it needs to. */
+tally_status tl_input_begins(tally_file *f, const char *bytes, size_t n, int *yes);
 tally_status tl_input_failed(tally_file *f);
 
 /* compressed.c: if the first bytes are those of gzip or zstd, makes f a pipe of the decompressed
@@ -298,14 +303,11 @@ char tl_grouped(const char *s, const char *e);
 /* keys.c: the groups of the lines, by the text of their keys. tl_keys_find sets the codes of a
  * chunk's rows, TL_NEW for a new key; it only reads the table, so threads may call it for several
  * chunks. tl_keys_settle numbers the new keys. */
-typedef struct tl_keys tl_keys;
 enum { TL_NEW = -1 };
 tl_keys *tl_keys_open(int64_t columns); /* NULL: no memory */
 void tl_keys_close(tl_keys *k);
 void tl_keys_find(const tl_keys *k, tl_chunk *c, int64_t rows);
 tally_status tl_keys_settle(tally_file *f, tl_keys *k, tl_chunk *c, int64_t rows);
-int64_t tl_keys_count(const tl_keys *k);
-const char *tl_keys_cell(const tl_keys *k, int64_t group, int64_t column);
 
 /* time.c: reads the time [s, e) of row number `row` of a chunk. Returns TL_CELL_OK or why it is
  * not a time. */
@@ -363,9 +365,7 @@ enum { TL_LONGEST = 64 << 20 };
 tally_status tl_text_start(tally_file *f, const tally_file_options *o, int csv);
 tally_status tl_text_read(tally_file *f, void *buffer, int32_t *codes, tally_line_time *times,
                           int64_t max, int64_t *got);
-int tl_text_timed(const tally_file *f);         /* is there a column of times? */
-tally_dtype tl_text_times(const tally_file *f); /* the dtype of the times of the last read */
-const tl_keys *tl_text_keys(const tally_file *f);
-tally_status tl_text_line(tally_file *f, const char **line, size_t *length);
+/* the dtype of the times of the last read; 0: there is no column of times */
+tally_dtype tl_text_times(const tally_file *f);
 
 #endif

@@ -86,10 +86,17 @@ void tl_keys_close(tl_keys *k)
     free(k);
 }
 
-int64_t tl_keys_count(const tl_keys *k) { return k->count; }
-const char *tl_keys_cell(const tl_keys *k, int64_t group, int64_t column)
+int64_t tally_file_groups(const tally_file *file)
 {
-    return k->cells[group * k->columns + column].shown;
+    return file && file->keys ? file->keys->count : 0;
+}
+
+const char *tally_file_key(const tally_file *file, int64_t group, int64_t column)
+{
+    if (column < 0 || group < 0 || group >= tally_file_groups(file) ||
+        column >= file->keys->columns)
+        return NULL;
+    return file->keys->cells[group * file->keys->columns + column].shown;
 }
 
 /* TL_PAD bytes after the text are readable. */
@@ -266,7 +273,6 @@ static int grow(tl_keys *k)
     free(k->slots);
     k->slots = wide;
     k->mask = n - 1;
-
     return 1;
 }
 
@@ -319,6 +325,5 @@ tally_status tl_keys_settle(tally_file *f, tl_keys *k, tl_chunk *c, int64_t rows
             c->codes[b.row[i]] = s->code;
         }
     }
-
     return TALLY_OK;
 }

@@ -109,20 +109,16 @@ static tally_status refuse(tally_file *f, const char *descr, const char *why)
 static tally_status dtype(tally_file *f, const char *descr, tally_dtype want)
 {
     static const struct {
-        char kind;
-        const char *why;
+        const char *kinds, *why;
     } refused[] = {
-        {'O', "they are pickled Python objects, and reading those would run code from the file"},
-        {'V', "they are structures or raw bytes, not numbers"},
-        {'U', "they are text, not numbers"},
-        {'S', "they are text, not numbers"},
-        {'a', "they are text, not numbers"},
-        {'c', "they are complex numbers; save the real and imaginary parts as two arrays"},
-        {'M', "they are dates; save them as int64 (array.view('i8'))"},
-        {'m', "they are time differences; save them as int64 (array.view('i8'))"},
-        {'f', "tally has f16, f32 and f64 (save with array.astype('f8'))"},
-        {'i', "tally has whole numbers of 1, 2, 4 and 8 bytes"},
-        {'u', "tally has whole numbers of 1, 2, 4 and 8 bytes"},
+        {"O", "they are pickled Python objects, and reading those would run code from the file"},
+        {"V", "they are structures or raw bytes, not numbers"},
+        {"USa", "they are text, not numbers"},
+        {"c", "they are complex numbers; save the real and imaginary parts as two arrays"},
+        {"M", "they are dates; save them as int64 (array.view('i8'))"},
+        {"m", "they are time differences; save them as int64 (array.view('i8'))"},
+        {"f", "tally has f16, f32 and f64 (save with array.astype('f8'))"},
+        {"iu", "tally has whole numbers of 1, 2, 4 and 8 bytes"},
     };
     const char *code = descr;
     int order = '=';
@@ -137,7 +133,7 @@ static tally_status dtype(tally_file *f, const char *descr, tally_dtype want)
 
     if (f->info.dtype == 0) {
         for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-            if (*code == refused[i].kind) return refuse(f, descr, refused[i].why);
+            if (*code && strchr(refused[i].kinds, *code)) return refuse(f, descr, refused[i].why);
         return refuse(f, descr, "it is not a type of numbers that tally knows");
     }
 
@@ -147,12 +143,13 @@ static tally_status dtype(tally_file *f, const char *descr, tally_dtype want)
     if (want && want != f->info.dtype)
         return tl_invalid_on(f, "the elements are %s ('%s'), not %s as asked for",
                              tally_dtype_name(f->info.dtype), descr, tally_dtype_name(want));
-
     return TALLY_OK;
 }
 
 static tally_status dict(tally_file *f, const char *text, size_t length, tally_dtype want)
 {
+    enum { DESCR, FORTRAN, SHAPE, KEYS };
+    static const char *const keys[KEYS] = {"descr", "fortran_order", "shape"};
     struct cursor c = {text, text + length};
     char key[32], descr[64] = "";
     int seen = 0;
@@ -160,21 +157,19 @@ static tally_status dict(tally_file *f, const char *text, size_t length, tally_d
 
     while (!take(&c, '}')) {
         if (!string(&c, key, sizeof key) || !take(&c, ':')) goto bad;
-        const int bit = strcmp(key, "descr") == 0           ? 1
-                        : strcmp(key, "fortran_order") == 0 ? 2
-                        : strcmp(key, "shape") == 0         ? 4
-                                                            : 0;
-        if (bit == 0) return tl_bad_data_on(f, "the npy header has an unknown key '%s'", key);
-        if (seen & bit) return tl_bad_data_on(f, "the npy header has the key '%s' twice", key);
-        seen |= bit;
-        if (bit == 1) {
+        int k = 0;
+        while (k < KEYS && strcmp(key, keys[k]) != 0) k++;
+        if (k == KEYS) return tl_bad_data_on(f, "the npy header has an unknown key '%s'", key);
+        if (seen & 1 << k) return tl_bad_data_on(f, "the npy header has the key '%s' twice", key);
+        seen |= 1 << k;
+        if (k == DESCR) {
             blanks(&c);
             if (c.p < c.end && *c.p == '[')
                 return tl_unsupported_on(
                     f, "the elements are structures of several fields; save the field you want as "
                        "an array of its own (numpy.save(path, array['field']))");
             if (!string(&c, descr, sizeof descr)) goto bad;
-        } else if (bit == 2) {
+        } else if (k == FORTRAN) {
             f->info.fortran = word(&c, "True");
             if (!f->info.fortran && !word(&c, "False")) goto bad;
         } else {
@@ -191,12 +186,8 @@ static tally_status dict(tally_file *f, const char *text, size_t length, tally_d
     blanks(&c);
     if (c.p != c.end) goto bad;
 
-    if (seen != 7)
-        return tl_bad_data_on(f, "the npy header has no '%s'",
-                              !(seen & 1)   ? "descr"
-                              : !(seen & 2) ? "fortran_order"
-                                            : "shape");
-
+    for (int k = 0; k < KEYS; k++)
+        if (!(seen & 1 << k)) return tl_bad_data_on(f, "the npy header has no '%s'", keys[k]);
     return dtype(f, descr, want);
 bad:
     return tl_bad_data_on(f, "the npy header is not the dict it should be, at byte %lld of it",
@@ -208,7 +199,6 @@ tally_status tl_npy_header(tally_file *f, tally_dtype want)
     unsigned char b[12];
     int64_t r = tl_input_read(f, b, 10);
     if (r < 0) return tl_input_failed(f);
-
     if (r < 6 || memcmp(b, "\x93NUMPY", 6) != 0)
         return tl_bad_data_on(f, "not an npy file: it does not begin with \\x93NUMPY");
     if (r == 10 && (b[6] < 1 || b[6] > 3 || b[7] != 0))
@@ -223,14 +213,12 @@ tally_status tl_npy_header(tally_file *f, tally_dtype want)
     }
 
     if (r < 10) return tl_bad_data_on(f, "the file ends inside the npy header");
-
     if (length > HEADER_MOST)
         return tl_bad_data_on(f, "the npy header claims %zu bytes; the most is %d", length,
                               HEADER_MOST);
 
     char *const text = malloc(length + 1);
     if (!text) return tl_no_memory(f->ctx, length + 1, "the npy header");
-
     r = tl_input_read(f, text, length);
     tally_status s;
 
@@ -245,7 +233,6 @@ tally_status tl_npy_header(tally_file *f, tally_dtype want)
 
     free(text);
     if (s) return s;
-
     int64_t n = 1, bytes;
 
     /* an extent of 0 makes the product 0 even if the others overflow */
@@ -269,10 +256,8 @@ size_t tl_npy_write_header(char *out, tally_dtype dtype, int ndim, const int64_t
     size_t n =
         (size_t)snprintf(dict, sizeof dict, "{'descr': '%c%s', 'fortran_order': False, 'shape': (",
                          order, codes[dtype]);
-    for (int i = 0; i < ndim; i++)
-        n += (size_t)snprintf(dict + n, sizeof dict - n, "%s%lld%s", i ? ", " : "",
-                              (long long)shape[i], ndim == 1 ? "," : "");
-    n += (size_t)snprintf(dict + n, sizeof dict - n, "), }");
+    n += tl_list(ndim, shape, dict + n);
+    n += (size_t)sprintf(dict + n, "%s), }", ndim == 1 ? "," : "");
 
     /* The length must not depend on the first extent, which may be known only at the end, so it
      * counts as 20 characters. numpy aligns the data to 64 bytes. */
@@ -284,6 +269,5 @@ size_t tl_npy_write_header(char *out, tally_dtype dtype, int ndim, const int64_t
     memset(out + 10, ' ', widest - 10);
     memcpy(out + 10, dict, n);
     out[widest - 1] = '\n';
-
     return widest;
 }

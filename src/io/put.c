@@ -56,7 +56,6 @@ tally_status tl_write_put(tally_file *f, const void *data, size_t n)
         n -= (size_t)r;
         begin_early(f, r);
     }
-
     return TALLY_OK;
 }
 
@@ -88,7 +87,6 @@ static char *format_values(const tally_file *f, char *out, const unsigned char *
         else
             *out++ = comma;
     }
-
     return out;
 }
 
@@ -147,6 +145,5 @@ tally_status tl_write_text(tally_file *f, const unsigned char *data, int64_t n)
         if (s) return s;
         data += (size_t)now * size, n -= now, w->written += now;
     }
-
     return TALLY_OK;
 }

@@ -60,7 +60,6 @@ static int name_it(tl_replacement *r, int *fd)
     sigset_t held;
     int done = 0;
     if (!(r->temp = malloc(capacity))) return 0;
-
     clock_gettime(CLOCK_REALTIME, &now);
     uint64_t seed = (uint64_t)now.tv_nsec ^ (uint64_t)now.tv_sec << 30 ^ (uint64_t)getpid() << 16 ^
                     (uintptr_t)r;
@@ -89,7 +88,6 @@ static int name_it(tl_replacement *r, int *fd)
         free(r->temp);
         r->temp = NULL;
     }
-
     return done;
 }
 

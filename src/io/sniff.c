@@ -33,12 +33,18 @@ static const char *text_of(const tally_file *f)
     return f->peek + (f->peek_n >= 3 && memcmp(f->peek, "\xef\xbb\xbf", 3) == 0 ? 3 : 0);
 }
 
+/* The first line of data in the peek, or NULL. */
+static const char *first_line(const tally_file *f, int comment)
+{
+    return data_line(text_of(f), f->peek + f->peek_n, comment);
+}
+
 int tl_sniff_kind(const tally_file *f, char decimal)
 {
     const char *const end = f->peek + f->peek_n;
     for (const char *p = f->peek; p < end; p++)
         if ((unsigned char)*p < 32 && !(*p >= 9 && *p <= 13)) return -1;
-    const char *p = data_line(text_of(f), end, '#');
+    const char *p = first_line(f, '#');
     const int more = !f->peek_end && f->peek_n < SNIFF;
     if (!p) return more ? 2 : 0;
     int quoted = 0;
@@ -46,7 +52,6 @@ int tl_sniff_kind(const tally_file *f, char decimal)
         quoted ^= *p == '"';
         if (!quoted && *p != decimal && (*p == ',' || *p == ';' || *p == '|')) return 1;
     }
-
     return p == end && more ? 2 : 0;
 }
 
@@ -77,7 +82,6 @@ static tally_status split_record(tally_file *f, const char *p, const char *end, 
 
         if (l->delimiter) p++;
     }
-
     return TALLY_OK;
 }
 
@@ -103,7 +107,7 @@ static tally_status read_lines(tally_file *f, const tl_layout *l, int n)
         const tally_status s = tl_input_peek(f, want);
         if (s) return s;
         tl_unify_lines(f->peek, f->peek_n, f->peek_end);
-        const char *const end = f->peek + f->peek_n, *p = data_line(text_of(f), end, l->comment);
+        const char *const end = f->peek + f->peek_n, *p = first_line(f, l->comment);
         int records = 0;
         for (; p && records < n && (p = record_after(p, end, l)); records++)
             p = data_line(p, end, l->comment);
@@ -158,7 +162,7 @@ static tally_status read_first_records(tally_file *f, const tally_file_options *
     if (l->quotes && !l->delimiter) {
         if ((s = read_lines(f, &plain, 2))) return s;
         const char *const end = f->peek + f->peek_n;
-        const char *const first = data_line(text_of(f), end, l->comment);
+        const char *const first = first_line(f, l->comment);
         const char *const second = first ? tl_line_end(first, end) : end;
         l->delimiter = first && second < end ? named_delimiter(first, second) : 0;
         if (l->delimiter)
@@ -174,7 +178,7 @@ static tally_status read_first_records(tally_file *f, const tally_file_options *
 
     for (int want = 2;; want *= 2) {
         if ((s = read_lines(f, l, want))) return s;
-        const char *const end = f->peek + f->peek_n, *p = data_line(text_of(f), end, l->comment);
+        const char *const end = f->peek + f->peek_n, *p = first_line(f, l->comment);
         while (*n) free(r[--*n].f);
         for (; !s && p && *n < want; p = data_line(r[*n - 1].next, end, l->comment))
             s = split_record(f, p, end, l, &r[(*n)++]);
@@ -230,7 +234,6 @@ static tally_status check_characters(tally_file *f, const tally_file_options *o)
         return tl_invalid(
             f->ctx, "thousands is '%c': must be one of , ' _ and a space, and not the delimiter",
             o->thousands < 32 ? '?' : o->thousands);
-
     return TALLY_OK;
 }
 
@@ -249,7 +252,6 @@ tally_status tl_sniff_layout(tally_file *f, const tally_file_options *o, int csv
     tally_status s = check_characters(f, o);
     if (!s) s = skip_lines(f, o->skip_lines);
     if (s) return s;
-
     const char d = o->delimiter;
     if (d && strchr("\n\r\"#.-+0123456789", d))
         return tl_invalid(f->ctx, "delimiter '%c' (byte %d) cannot separate numbers",
@@ -278,15 +280,14 @@ tally_status tl_sniff_layout(tally_file *f, const tally_file_options *o, int csv
     if (o->header > 0) {
         s = read_lines(f, l, 1);
     } else {
-        do s = tl_input_peek(f, 3);
-        while (!s && f->peek_n < 3 && f->peek_n && !f->peek_end && f->peek[0] == '\xef');
+        int has_mark; /* a byte order mark, which text_of skips */
+        s = tl_input_begins(f, "\xef\xbb\xbf", 3, &has_mark);
     }
 
     if (s) return s;
     const char *const end = f->peek + f->peek_n;
-    const char *const first = o->header > 0 ? data_line(text_of(f), end, l->comment) : NULL;
+    const char *const first = o->header > 0 ? first_line(f, l->comment) : NULL;
     const char *const next = first ? record_after(first, end, l) : text_of(f);
     l->skip = (next ? next : end) - f->peek;
-
     return TALLY_OK;
 }

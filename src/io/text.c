@@ -54,16 +54,15 @@ struct tl_text {
 
     /* position of the block: lines before it, and bytes of its first line before it */
     int64_t line, col;
-    tl_bad bad;           /* the error after the values of this block */
-    int begun;            /* earlier blocks had values */
-    int header_guessed;   /* the caller did not say whether there is a header, and none was found */
-    tl_span *spans;       /* NULL, or the lines of the block's rows */
-    tl_keys *keys;        /* NULL, or the groups so far */
-    tl_span *cells;       /* with keys: the key cells of the block's rows */
-    int32_t *codes;       /* with keys: their groups */
-    tl_tick *times;       /* with a column of times: the times of the block's rows */
-    tl_order order;       /* with a column of times: the last time of each group */
-    int keep, line_chunk; /* the next line for tl_text_line: its chunk, and its row there */
+    tl_bad bad;         /* the error after the values of this block */
+    int begun;          /* earlier blocks had values */
+    int header_guessed; /* the caller did not say whether there is a header, and none was found */
+    tl_span *spans;     /* NULL, or the lines of the block's rows */
+    tl_span *cells;     /* with keys: the key cells of the block's rows */
+    int32_t *codes;     /* with keys: their groups */
+    tl_tick *times;     /* with a column of times: the times of the block's rows */
+    tl_order order;     /* with a column of times: the last time of each group */
+    int line_chunk;     /* the next line for tally_file_line: its chunk, and its row there */
     int64_t line_row;
 };
 
@@ -104,10 +103,10 @@ static tally_status reserve(tally_file *f, size_t capacity)
         const char *what;
     } all[] = {
         {1, &t->stage, values * tally_dtype_size(f->info.dtype), "a block of values"},
-        {t->keys != NULL, &t->cells, rows * keys * sizeof *t->cells, "the keys of a block of text"},
-        {t->keys != NULL, &t->codes, rows * sizeof *t->codes, "the groups of a block of text"},
+        {f->keys != NULL, &t->cells, rows * keys * sizeof *t->cells, "the keys of a block of text"},
+        {f->keys != NULL, &t->codes, rows * sizeof *t->codes, "the groups of a block of text"},
         {t->layout.times, &t->times, rows * sizeof *t->times, "the times of a block of text"},
-        {t->keep || t->layout.times, &t->spans, rows * sizeof *t->spans,
+        {f->keeps || t->layout.times, &t->spans, rows * sizeof *t->spans,
          "the lines of a block of text"},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all && !s; i++)
@@ -120,7 +119,7 @@ static void text_end(tally_file *f)
     tl_text *const t = f->text;
     tl_layout_free(&t->layout);
     free(t->spans);
-    tl_keys_close(t->keys);
+    tl_keys_close(f->keys);
     free(t->cells);
     free(t->codes);
     free(t->times);
@@ -135,23 +134,19 @@ tally_status tl_text_start(tally_file *f, const tally_file_options *o, int csv)
 {
     tl_text *const t = f->text = calloc(1, sizeof *t);
     if (!t) return tl_no_memory(f->ctx, sizeof *t, "a text reader");
-
     f->end = text_end;
     tl_layout *const l = &t->layout;
     tally_status s = tl_sniff_layout(f, o, csv, l);
     if (s) return s;
-
     int threads = tl_io_threads(f->ctx);
     if (threads < 1) threads = 1;
     t->threads = threads;
     if (threads > 32) threads = 32; /* limits the size of a block */
     t->most = threads * CHUNKS;
     t->skip_bad = o->skip_bad;
-    t->keep = o->keep;
-    if (l->keys && !(t->keys = tl_keys_open(l->keys)))
+    if (l->keys && !(f->keys = tl_keys_open(l->keys)))
         return tl_no_memory(f->ctx, (size_t)l->keys * 64, "the groups");
     if (l->times && (s = tl_order_reserve(f, &t->order, 1))) return s;
-
     t->a_value = l->columns > 1 ? 1 : 2;
     t->header_guessed = o->header == 0 && !l->header;
     t->chunks = calloc((size_t)t->most, sizeof *t->chunks);
@@ -162,7 +157,6 @@ tally_status tl_text_start(tally_file *f, const tally_file_options *o, int csv)
         /* one byte more, so that the end shows as a short read */
         capacity = (size_t)(f->size - f->pos) + 1;
     if ((s = reserve(f, capacity))) return s;
-
     f->info.ndim = l->table ? 2 : 1;
     f->info.shape[0] = f->info.elements = -1;
     if (l->table) f->info.shape[1] = l->columns;
@@ -180,7 +174,6 @@ tally_status tl_text_start(tally_file *f, const tally_file_options *o, int csv)
     } else {
         f->peek_at = (size_t)l->skip;
     }
-
     return TALLY_OK;
 }
 
@@ -217,7 +210,6 @@ static int read_more(tally_file *f)
         t->n += (size_t)r;
         if (line && tl_input_would_wait(f)) break; /* parses this before more arrives */
     }
-
     return 0;
 }
 
@@ -360,14 +352,12 @@ static tally_status in_order(tally_file *f, int i)
     tl_text *const t = f->text;
     tl_chunk *const c = &t->chunks[i];
     const int64_t rows = c->count / t->layout.columns;
-    const tally_status s = tl_order_reserve(f, &t->order, t->keys ? tl_keys_count(t->keys) : 1);
+    const tally_status s = tl_order_reserve(f, &t->order, f->keys ? tally_file_groups(f) : 1);
     if (s) return s;
-
     tl_tick with;
     int why;
     const int64_t row = tl_order_check(&t->order, c, rows, &with, &why);
     if (row == rows) return TALLY_OK;
-
     const tl_want *w = t->layout.want;
     while (w->role != TL_TIME) w++;
     const char *p = c->start + c->lines[row].at, *const end = p + c->lines[row].length, *s1 = p,
@@ -381,7 +371,6 @@ static tally_status in_order(tally_file *f, int i)
     note(t, c, 0);
     tl_time_show(t->order.frame, with, t->bad.other, sizeof t->bad.other);
     t->chunks_n = i + 1;
-
     return TALLY_OK;
 }
 
@@ -395,16 +384,16 @@ static void parse_chunk(void *data, int64_t i)
     const size_t from = (size_t)(c->start - t->buf);
 
     c->values = t->stage + (from / t->a_value + (size_t)i) * tally_dtype_size(dtype);
-    c->lines = t->keep || t->times ? t->spans + from / 2 + i : NULL;
+    c->lines = f->keeps || t->times ? t->spans + from / 2 + i : NULL;
     c->times = t->times ? t->times + from / 2 + i : NULL;
 
-    if (t->keys) {
+    if (f->keys) {
         c->keys = t->cells + (from / 2 + (size_t)i) * (size_t)t->layout.keys;
         c->codes = t->codes + from / 2 + i;
     }
 
     tl_cells(c, &t->layout, dtype);
-    if (t->keys) tl_keys_find(t->keys, c, c->count / t->layout.columns);
+    if (f->keys) tl_keys_find(f->keys, c, c->count / t->layout.columns);
 }
 
 /* Reads and parses the next block. */
@@ -462,8 +451,8 @@ static tally_status block(tally_file *f)
 
     tally_status s = TALLY_OK;
     for (int i = 0; i < t->chunks_n && !s; i++) {
-        if (t->keys)
-            s = tl_keys_settle(f, t->keys, &t->chunks[i], t->chunks[i].count / t->layout.columns);
+        if (f->keys)
+            s = tl_keys_settle(f, f->keys, &t->chunks[i], t->chunks[i].count / t->layout.columns);
         if (t->times && !s) s = in_order(f, i);
     }
 
@@ -471,10 +460,10 @@ static tally_status block(tally_file *f)
     return s;
 }
 
-int tl_text_timed(const tally_file *f) { return f->text->layout.times; }
-tally_dtype tl_text_times(const tally_file *f) { return tl_order_dtype(&f->text->order); }
-
-const tl_keys *tl_text_keys(const tally_file *f) { return f->text->keys; }
+tally_dtype tl_text_times(const tally_file *f)
+{
+    return f->text && f->text->layout.times ? tl_order_dtype(&f->text->order) : 0;
+}
 
 tally_status tl_text_read(tally_file *f, void *buffer, int32_t *codes, tally_line_time *times,
                           int64_t max, int64_t *got)
@@ -504,7 +493,7 @@ tally_status tl_text_read(tally_file *f, void *buffer, int32_t *codes, tally_lin
         }
 
         *got = n;
-        if (n == max || (n && (!f->regular || t->keep || t->times)))
+        if (n == max || (n && (!f->regular || f->keeps || t->times)))
             /* the next block would overwrite the lines, and its times may have another type */
             return TALLY_OK;
 
@@ -516,8 +505,11 @@ tally_status tl_text_read(tally_file *f, void *buffer, int32_t *codes, tally_lin
     }
 }
 
-tally_status tl_text_line(tally_file *f, const char **line, size_t *length)
+tally_status tally_file_line(tally_file *f, const char **line, size_t *length)
 {
+    if (!f || !line || !length)
+        return tl_invalid(f ? f->ctx : NULL, "%s is NULL", !f ? "file" : !line ? "line" : "length");
+    if (!f->keeps) return tl_invalid_on(f, "lines were not asked for (options.keep)");
     tl_text *const t = f->text;
     *line = NULL;
     *length = 0;
@@ -534,6 +526,5 @@ tally_status tl_text_line(tally_file *f, const char **line, size_t *length)
         if (*length && (*line)[*length - 1] == '\r') --*length;
         break;
     }
-
     return TALLY_OK;
 }

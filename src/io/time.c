@@ -16,48 +16,44 @@
 enum { NUMBERS = 1, LOCAL = 2, ZONED = 10000 }; /* ZONED + minutes east of UTC */
 static const int64_t second = 1000000000;
 
-/* Days from 1970-01-01 to a date of the Gregorian calendar. Years are counted from March, so that
- * a leap day is the last day of its year. */
+/* Days from 1970-01-01 to a date of the Gregorian calendar; month 13 is January of the next year.
+ * Years are counted from March, so that a leap day is the last day of its year. */
 static int64_t days_of(int64_t year, int64_t month, int64_t day)
 {
-    assert(month >= 1 && month <= 12);
+    assert(month >= 1 && month <= 13);
     const int64_t y = year - (month <= 2), era = (y >= 0 ? y : y - 399) / 400,
                   of_era = y - era * 400;
     const int64_t of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
     return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
 }
 
-/* The month and the year of a day. */
-static int month_of(int64_t days, int64_t *year)
-{
-    int month = 1;
-    *year = (days * 400 + 719528 * 400) / 146097; /* the loops correct this estimate */
-    while (days_of(*year + 1, 1, 1) <= days) ++*year;
-    while (days_of(*year, 1, 1) > days) --*year;
-    while (month < 12 && days_of(*year, month + 1, 1) <= days) month++;
-    return month;
-}
+typedef struct {
+    int year, month, day, of_year; /* of_year: the day of the year, from 1 */
+    int of_day;                    /* the second of the day */
+} date;
 
-static int days_in(int64_t year, int64_t month)
-{
-    static const char days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    return days[month - 1] + (month == 2 && year % 4 == 0 && (year % 100 != 0 || year % 400 == 0));
-}
-
-/* The day of a time in nanoseconds. *of_day: its second in the day. */
-static int64_t day_of(tl_tick tick, int frame, int64_t *of_day)
+/* The date of a time in nanoseconds. */
+static date date_of(tl_tick tick, int frame)
 {
     const int64_t east = frame == LOCAL ? 0 : frame - ZONED; /* minutes east of UTC */
     const int64_t local = (int64_t)(tick / second) - (tick % second < 0) + east * 60;
-    *of_day = (local % 86400 + 86400) % 86400;
-    return (local - *of_day) / 86400;
+    const int64_t of_day = (local % 86400 + 86400) % 86400, days = (local - of_day) / 86400;
+    int64_t year = (days * 400 + 719528 * 400) / 146097; /* the loops correct this estimate */
+    int month = 1;
+    while (days_of(year, 13, 1) <= days) year++;
+    while (days_of(year, 1, 1) > days) year--;
+    while (month < 12 && days_of(year, month + 1, 1) <= days) month++;
+    return (date){(int)year, month, (int)(days - days_of(year, month, 1)) + 1,
+                  (int)(days - days_of(year, 1, 1)) + 1, (int)of_day};
 }
 
-/* Reads n digits at *p as a number of at most `most`. Returns 0 if they are not there. */
-static int digits(const char **p, const char *e, int n, int64_t most, int64_t *value)
+/* Reads n digits at *p as a number of at most `most`. Returns 0 if they are not there. by: 0, or
+ * the separator before them. */
+static int digits(const char **p, const char *e, char by, int n, int64_t most, int64_t *value)
 {
     assert(n >= 1);
     int64_t v = 0;
+    if (by && (*p == e || *(*p)++ != by)) return 0;
     if (e - *p < n) return 0;
     for (int i = 0; i < n; i++) {
         const char c = (*p)[i];
@@ -69,15 +65,6 @@ static int digits(const char **p, const char *e, int n, int64_t most, int64_t *v
     return v <= most;
 }
 
-/* Skips the separator at *p. A time in the compact form (wide 0) has no separators. */
-static int separated(const char **p, const char *e, char by, int wide)
-{
-    if (!wide) return 1;
-    if (*p == e || **p != by) return 0;
-    ++*p;
-    return 1;
-}
-
 /* Reads a zone: "Z", "+hh", "+hhmm", "+hh:mm". *minutes: minutes east of UTC. */
 static int zone(const char *p, const char *e, int64_t *minutes)
 {
@@ -86,9 +73,9 @@ static int zone(const char *p, const char *e, int64_t *minutes)
     if (e - p == 1 && (*p == 'Z' || *p == 'z')) return 1;
     const int west = p < e && *p == '-';
     if (p == e || (*p != '+' && *p != '-')) return 0;
-    if (++p, !digits(&p, e, 2, 23, &hour)) return 0;
+    if (!digits(&p, e, *p, 2, 23, &hour)) return 0;
     if (p < e && *p == ':') p++;
-    if (p < e && !digits(&p, e, 2, 59, &minute)) return 0;
+    if (p < e && !digits(&p, e, 0, 2, 59, &minute)) return 0;
     *minutes = (west ? -1 : 1) * (hour * 60 + minute);
     return p == e;
 }
@@ -109,24 +96,23 @@ static int fraction(const char **p, const char *e, int64_t *nanos)
 static int date_and_time(const char *p, const char *e, tl_time *t)
 {
     int64_t year, month, day, hour = 0, minute = 0, s = 0, nanos = 0, east = 0;
-    if (!digits(&p, e, 4, 9999, &year)) return TL_CELL_TIME;
-
+    if (!digits(&p, e, 0, 4, 9999, &year)) return TL_CELL_TIME;
+    /* a time in the compact form has no separators */
     const int wide = p < e && *p == '-';
-    if (!separated(&p, e, '-', wide) || !digits(&p, e, 2, 12, &month) || month < 1 ||
-        !separated(&p, e, '-', wide) || !digits(&p, e, 2, 31, &day) || day < 1 ||
-        day > days_in(year, month))
+    const char dash = wide ? '-' : 0, colon = wide ? ':' : 0;
+    if (!digits(&p, e, dash, 2, 12, &month) || month < 1 || !digits(&p, e, dash, 2, 31, &day) ||
+        day < 1 || (day > 28 && days_of(year, month, day) >= days_of(year, month + 1, 1)))
         return TL_CELL_TIME;
 
     t->frame = LOCAL;
     if (p < e) {
         if (*p != 'T' && *p != 't' && (*p != ' ' || !wide)) return TL_CELL_TIME;
         p++;
-        if (!digits(&p, e, 2, 23, &hour) || !separated(&p, e, ':', wide) ||
-            !digits(&p, e, 2, 59, &minute))
+        if (!digits(&p, e, 0, 2, 23, &hour) || !digits(&p, e, colon, 2, 59, &minute))
             return TL_CELL_TIME;
 
         if (p < e && (wide ? *p == ':' : *p >= '0' && *p <= '9')) {
-            if (!separated(&p, e, ':', wide) || !digits(&p, e, 2, 59, &s)) return TL_CELL_TIME;
+            if (!digits(&p, e, colon, 2, 59, &s)) return TL_CELL_TIME;
             if (p < e && (*p == '.' || *p == ',')) {
                 p++;
                 const int why = fraction(&p, e, &nanos);
@@ -146,7 +132,6 @@ static int date_and_time(const char *p, const char *e, tl_time *t)
     /* the product may exceed 64 bits even if the sum does not */
     const __int128 ticks = (__int128)whole * second + nanos;
     t->value = ticks;
-
     return ticks == (int64_t)ticks ? TL_CELL_OK : TL_CELL_ERA;
 }
 
@@ -191,12 +176,9 @@ void tl_time_show(int frame, tl_tick tick, char *out, size_t capacity)
     }
 
     const int64_t nanos = (int64_t)((tick % second + second) % second);
-    int64_t of_day, year;
-    const int64_t days = day_of(tick, frame, &of_day);
-    const int month = month_of(days, &year);
-    int at = snprintf(out, capacity, "%04d-%02d-%02dT%02d:%02d:%02d", (int)year, (int)month,
-                      (int)(days - days_of(year, month, 1) + 1), (int)(of_day / 3600),
-                      (int)(of_day / 60 % 60), (int)(of_day % 60));
+    const date d = date_of(tick, frame);
+    int at = snprintf(out, capacity, "%04d-%02d-%02dT%02d:%02d:%02d", d.year, d.month, d.day,
+                      d.of_day / 3600, d.of_day / 60 % 60, d.of_day % 60);
 
     if (nanos) {
         at += snprintf(out + at, capacity - (size_t)at, ".%09d", (int)nanos);
@@ -225,14 +207,12 @@ static int take(tl_chunk *c, const char *s, const char *e, tl_time *t)
     assert(s <= e);
     const int why = tl_time_parse(s, e, t);
     if (why) return why;
-
     if (c->utc && t->frame > ZONED / 2) t->frame = ZONED;
     if (!c->frame) {
         c->frame = t->frame;
         c->frame_at = s;
         c->frame_end = e;
     }
-
     return c->frame == t->frame ? TL_CELL_OK : TL_CELL_FRAME;
 }
 
@@ -254,7 +234,6 @@ int tl_time_part_named(const char *s, const char *e, const char **end)
 {
     const char *const dot = memrchr(s, '.', (size_t)(e - s));
     if (!dot || dot == s) return 0;
-
     const size_t length = (size_t)(e - dot) - 1;
     for (int i = 0; i < 6; i++)
         if (strlen(parts[i]) == length && !memcmp(parts[i], dot + 1, length)) {
@@ -281,15 +260,9 @@ int tl_time_part(tl_chunk *c, int part, const char *s, const char *e, tl_span *k
     int why = take(c, s, e, &t);
     if (!why && t.frame == NUMBERS) why = TL_CELL_TIME;
     if (why) return why;
-    int64_t of_day, year;
-    const int64_t days = day_of(t.value, t.frame, &of_day);
-    const int month = month_of(days, &year);
-    const int values[] = {(int)year,
-                          10000 + month % 12 / 3,
-                          month,
-                          (int)(days - days_of(year, month, 1)) + 1,
-                          (int)(of_day / 3600),
-                          (int)(days - days_of(year, 1, 1)) + 1};
+    const date d = date_of(t.value, t.frame);
+    const int values[] = {d.year, 10000 + d.month % 12 / 3, d.month,
+                          d.day,  d.of_day / 3600,          d.of_year};
     const int v = values[part - 1];
     if (v < 0 || (part == YEAR && v > 9999)) return TL_CELL_ERA;
     key->at = (uint32_t)(c->numbers + 4 * v - c->start);
@@ -344,6 +317,5 @@ int64_t tl_order_check(tl_order *o, const tl_chunk *c, int64_t rows, tl_tick *wi
 
         o->last[group] = now;
     }
-
     return rows;
 }

@@ -60,7 +60,6 @@ static tally_status open_output(tally_file *f)
     if (named) return not_a_file(f);
     f->fd = open(f->name, O_WRONLY | O_CLOEXEC | O_NOCTTY);
     if (f->fd < 0) return tl_write_failed(f, "opening");
-
     f->own_fd = 1;
     return TALLY_OK;
 }
@@ -87,7 +86,6 @@ static tally_status choose(tally_file *f, const char *format)
     f->writer->hdf5 = chosen > TL_NETCDF;
     f->writer->form = chosen > TL_NETCDF ? TL_NETCDF : chosen;
     f->info.format = tl_format_names[chosen];
-
     return TALLY_OK;
 }
 
@@ -100,7 +98,6 @@ static tally_status start(tally_file *f, const char *format, int ndim, const int
         return tl_invalid(f->ctx, "dtype %d is no dtype", (int)f->info.dtype);
     if (ndim < 0 || ndim > 8) return tl_invalid(f->ctx, "ndim is %d: must be 0..8", ndim);
     if (ndim && !shape) return tl_invalid(f->ctx, "shape is NULL");
-
     int overflow = 0;
     w->rest = 1;
     f->info.ndim = ndim;
@@ -118,7 +115,6 @@ static tally_status start(tally_file *f, const char *format, int ndim, const int
     w->columns = ndim > 1 && shape[ndim - 1] > 0 ? shape[ndim - 1] : 1;
     f->info.elements = w->limit;
     if ((s = choose(f, format)) || (s = open_output(f))) return s;
-
     if (w->form == TL_NPY && !w->place.target && w->limit < 0)
         return tl_unsupported_on(f, "npy needs its shape first, and only a file can be completed "
                                     "later: write text, raw, or to a file");
@@ -127,7 +123,6 @@ static tally_status start(tally_file *f, const char *format, int ndim, const int
     w->capacity = text ? (size_t)(threads > 0 ? threads : 1) * TL_WRITE_BATCH * TL_VALUE_CHARS
                        : TL_WRITE_BYTES;
     if (!(w->text = malloc(w->capacity))) return tl_no_memory(f->ctx, w->capacity, "writing");
-
     if (w->form == TL_NPY) w->used = tl_npy_write_header(w->text, f->info.dtype, ndim, shape);
     return w->form == TL_NETCDF ? tl_netcdf_create(f, w->place.temp, w->hdf5, &w->netcdf)
                                 : TALLY_OK;
@@ -147,7 +142,6 @@ tally_status tally_file_create(tally *ctx, const char *path, const char *format,
 {
     tally_status s = tl_file_new(ctx, path, "standard output", file);
     if (s) return s;
-
     tally_file *const f = *file;
     f->info.dtype = dtype;
     f->writer = calloc(1, sizeof *f->writer);
@@ -157,29 +151,32 @@ tally_status tally_file_create(tally *ctx, const char *path, const char *format,
     return tl_file_opened(file, start(f, format, ndim, shape));
 }
 
+/* Collects bytes for a later write; many bytes are written at once. */
+static tally_status collect(tally_file *f, const void *data, size_t bytes)
+{
+    tl_writer *const w = f->writer;
+    const int many = bytes >= w->capacity / 4;
+    if (many || bytes > w->capacity - w->used) {
+        const tally_status s = tl_write_flush(f);
+        if (s) return s;
+    }
+    if (many) return tl_write_put(f, data, bytes);
+    memcpy(w->text + w->used, data, bytes);
+    w->used += bytes;
+    return TALLY_OK;
+}
+
 tally_status tally_file_head(tally_file *file, const char *line)
 {
     tally_status s = tl_check_open(file);
     if (s) return s;
-
     tl_writer *const w = file->writer;
     if (!line) return tl_invalid(file->ctx, "line is NULL");
-
     if (w->written) return tl_invalid_on(file, "the first line comes before elements");
     if (w->form == TL_NETCDF) return tl_netcdf_name(file, w->netcdf, line);
-
     if (!tl_is_text(w->form)) return tl_unsupported_on(file, "%s has no lines", file->info.format);
-    const size_t n = strlen(line);
-    if (n + 1 > w->capacity - w->used) {
-        if ((s = tl_write_flush(file)) || (s = tl_write_put(file, line, n))) return s;
-        return tl_write_put(file, "\n", 1);
-    }
-
-    memcpy(w->text + w->used, line, n);
-    w->text[w->used + n] = '\n';
-    w->used += n + 1;
-
-    return TALLY_OK;
+    s = collect(file, line, strlen(line));
+    return s ? s : collect(file, "\n", 1);
 }
 
 tally_status tally_file_write_box(tally_file *file, int variable, const int64_t *start,
@@ -187,7 +184,6 @@ tally_status tally_file_write_box(tally_file *file, int variable, const int64_t 
 {
     tally_status s = tl_check_open(file);
     if (s) return s;
-
     tl_writer *const w = file->writer;
     if (!w->netcdf) return tl_unsupported_on(file, "only netcdf is written in boxes");
     if (variable < 0 || variable >= w->netcdf->results)
@@ -203,7 +199,6 @@ tally_status tally_file_write_box(tally_file *file, int variable, const int64_t 
     }
     if (!n) return TALLY_OK;
     if (!data) return tl_invalid(file->ctx, "data is NULL");
-
     s = tl_check_host(file, data, "data");
     if (!s) s = tl_write_flush(file);
     if (s) return s;
@@ -220,28 +215,17 @@ tally_status tally_file_write(tally_file *file, const void *data, int64_t n)
 {
     tally_status s = tl_check_open(file);
     if (s) return s;
-
     tl_writer *const w = file->writer;
     if (n < 0) return tl_invalid(file->ctx, "n is %lld: must be at least 0", (long long)n);
     if (n == 0) return TALLY_OK;
     if (!data) return tl_invalid(file->ctx, "data is NULL");
-
     if (w->limit >= 0 && n > w->limit - w->written)
         return tl_invalid_on(file, "n is %lld, and the shape leaves room for %lld elements",
                              (long long)n, (long long)(w->limit - w->written));
 
     if ((s = tl_check_host(file, data, "data"))) return s;
     if (tl_is_text(w->form)) return tl_write_text(file, data, n);
-    const size_t bytes = (size_t)n * tally_dtype_size(file->info.dtype);
-    if (bytes > w->capacity - w->used) s = tl_write_flush(file);
-    if (!s && bytes >= w->capacity / 4) {
-        s = tl_write_flush(file);
-        if (!s) s = tl_write_put(file, data, bytes);
-    } else if (!s) {
-        memcpy(w->text + w->used, data, bytes);
-        w->used += bytes;
-    }
-
+    s = collect(file, data, (size_t)n * tally_dtype_size(file->info.dtype));
     if (!s) w->written += n;
     return s;
 }
@@ -266,11 +250,9 @@ static tally_status complete(tally_file *f)
 
     if (w->netcdf) return tl_netcdf_finish(f, w->netcdf);
     if (w->form != TL_NPY || w->limit >= 0) return TALLY_OK;
-
     char header[512];
     const size_t n = tl_npy_write_header(header, f->info.dtype, f->info.ndim, f->info.shape);
     if (pwrite(f->fd, header, n, 0) != (ssize_t)n) return tl_write_failed(f, "writing the header");
-
     return TALLY_OK;
 }
 
@@ -278,7 +260,6 @@ tally_status tally_file_commit(tally_file *file)
 {
     tally_status s = tl_check_open(file);
     if (s) return s;
-
     tl_writer *const w = file->writer;
     s = tl_write_flush(file);
     if (!s) s = complete(file);
@@ -296,6 +277,5 @@ tally_status tally_file_commit(tally_file *file)
     if (!s && !wrong && w->place.target) wrong = tl_replace_commit(&w->place);
     if (!s && wrong) s = tl_write_failed(file, wrong);
     tl_replace_drop(&w->place);
-
     return s;
 }

@@ -118,21 +118,17 @@ static inline uint64_t bits_64(const unsigned char *valid, int64_t bit)
         } \
         return i; \
     }
-#else
-#define MANY(name, type, lanes, mask_t, bits) \
-    static inline int64_t name(type *to, const type *x, const unsigned char *valid, int64_t bit, \
-                               int64_t n, type none) \
-    { \
-        (void)to, (void)x, (void)valid, (void)bit, (void)n, (void)none; \
-        return 0; \
-    }
-#endif
-
 MANY(many_1, uint8_t, 64, __mmask64, 8)
 MANY(many_2, uint16_t, 32, __mmask32, 16)
 MANY(many_4, uint32_t, 16, __mmask16, 32)
 MANY(many_8, uint64_t, 8, __mmask8, 64)
 #undef MANY
+#else
+#define many_1(...) 0
+#define many_2(...) 0
+#define many_4(...) 0
+#define many_8(...) 0
+#endif
 
 /* Copies n elements; those whose bit is 0 become `fill`. */
 #define MASK(name, many, type) \

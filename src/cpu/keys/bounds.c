@@ -9,6 +9,7 @@
  * error. */
 #include "keys.h"
 #include "context/threads.h"
+#include "dtype/number.h"
 #include <math.h>
 #include <string.h>
 
@@ -37,28 +38,15 @@ static inline key at(const line *l, int64_t p)
 {
     const char *const x = l->data + p * l->step;
     key k = {0, 0};
-    int32_t narrow;
-    int64_t whole;
-    uint64_t natural;
 
-    switch (l->dtype) {
-    case TALLY_I32:
-        memcpy(&narrow, x, sizeof narrow);
-        k.whole = narrow;
-        break;
-    case TALLY_I64:
-        memcpy(&whole, x, sizeof whole);
-        k.whole = whole;
-        break;
-    case TALLY_U64:
-        memcpy(&natural, x, sizeof natural);
-        k.whole = (__int128)natural - ((__int128)1 << 63); /* so it fits an i64 too */
-        break;
-    default:
+    if (l->dtype == TALLY_F64)
         memcpy(&k.real, x, sizeof k.real);
-        break;
-    }
-
+    else if (l->dtype == TALLY_I32)
+        k.whole = (int32_t)tl_load(x, 4);
+    else
+        k.whole = (int64_t)tl_load(x, 8);
+    /* so it fits an i64 too: 2^63 less, which is the other sign bit */
+    if (l->dtype == TALLY_U64) k.whole = (int64_t)((uint64_t)k.whole ^ (uint64_t)1 << 63);
     if (l->scaled) k.whole = k.whole * part_unit + (l->parts ? l->parts[p * l->direction] : 0);
     return k;
 }
@@ -88,7 +76,6 @@ static inline int order_of_reals(double k, double from, double distance)
     const double sum = from + distance, rest = fabs(from) >= fabs(distance)
                                                    ? distance - (sum - from)
                                                    : from - (sum - distance);
-
     return k < sum ? -1 : k > sum ? 1 : -sign(rest);
 }
 
@@ -147,7 +134,6 @@ int64_t tl_bounds_order(int threads, const tally_view *keys, const tally_key_win
     *descending = wrong == -1;
     order_work all = {&l, i, wrong, l.n};
     tl_for(threads, (l.n - i + PART_LEAST - 1) / PART_LEAST, check_order, &all);
-
     return all.first;
 }
 
@@ -275,7 +261,6 @@ static inline __attribute__((always_inline)) int64_t part_of(const job *j, tally
         start[row] = from;
         ends[row] = to;
     }
-
     return bad;
 }
 

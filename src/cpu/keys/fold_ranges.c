@@ -117,7 +117,6 @@ static int batch(const job *j, tl_range_nodes *s, range at, int64_t b, int64_t *
     for (int64_t i = 0; i < count; i++) s->place[i] += (int32_t)(first - low);
     tl_range_nodes_fold(s, j->plan, j->x, low, high, count);
     lower_batch(j, s, count);
-
     return 1;
 }
 
@@ -208,7 +207,6 @@ static survey survey_of(const tl_ranges *ranges)
         if ((end - 1) >> TL_TILE_LEVEL < tile) v.sorted = 0;
         tile = (end - 1) >> TL_TILE_LEVEL;
     }
-
     return v;
 }
 
@@ -231,19 +229,19 @@ static int best_levels(const survey *v, int64_t n)
 static int64_t *order_of(const tl_ranges *ranges)
 {
     const int64_t tiles = (ranges->n >> TL_TILE_LEVEL) + 1;
-    int64_t *const order = malloc((size_t)ranges->results * sizeof *order);
-    int64_t *const next = calloc((size_t)tiles + 1, sizeof *next);
-    int64_t from, end;
+    int64_t *const next = calloc((size_t)tiles + 1, sizeof *next), from, end;
+    int64_t *const order = next ? malloc((size_t)ranges->results * sizeof *order) : NULL;
 
-    for (int64_t r = 0; order && next && r < ranges->results; r++) {
-        tl_range_at(ranges, r, &from, &end);
-        next[((end > 0 ? end - 1 : 0) >> TL_TILE_LEVEL) + 1]++;
-    }
-
-    for (int64_t t = 0; order && next && t < tiles; t++) next[t + 1] += next[t];
-    for (int64_t r = 0; order && next && r < ranges->results; r++) {
-        tl_range_at(ranges, r, &from, &end);
-        order[next[(end > 0 ? end - 1 : 0) >> TL_TILE_LEVEL]++] = r;
+    for (int counted = 0; order && counted < 2; counted++) {
+        for (int64_t t = 0; counted && t < tiles; t++) next[t + 1] += next[t];
+        for (int64_t r = 0; r < ranges->results; r++) {
+            tl_range_at(ranges, r, &from, &end);
+            int64_t *const of_tile = &next[(end > 0 ? end - 1 : 0) >> TL_TILE_LEVEL];
+            if (counted)
+                order[of_tile[0]++] = r;
+            else
+                of_tile[1]++;
+        }
     }
 
     free(next);

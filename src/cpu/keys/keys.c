@@ -26,18 +26,11 @@ typedef struct {
 
 static equality equality_of(tally_dtype d)
 {
-    switch (d) {
-    case TALLY_F16:
-        return (equality){0x7fff, 0x7c00};
-    case TALLY_BF16:
-        return (equality){0x7fff, 0x7f80};
-    case TALLY_F32:
-        return (equality){0x7fffffff, 0x7f800000};
-    case TALLY_F64:
-        return (equality){INT64_MAX, 0x7ff0000000000000};
-    default:
-        return (equality){UINT64_MAX, UINT64_MAX};
-    }
+    static const equality of_floats[] = {{0x7fff, 0x7c00},
+                                         {0x7fff, 0x7f80},
+                                         {0x7fffffff, 0x7f800000},
+                                         {INT64_MAX, 0x7ff0000000000000}};
+    return d < TALLY_F16 ? (equality){UINT64_MAX, UINT64_MAX} : of_floats[d - TALLY_F16];
 }
 
 static int differ(uint64_t a, uint64_t b, equality q)
@@ -150,7 +143,6 @@ static int64_t ends(const tally_view *keys, int64_t a, int64_t b, int64_t *to)
         tl_copy_strided(pack, 1, x + a * keys->stride * bytes, keys->stride, m + 1, bytes);
         count += ends_of(bytes, pack, m, a, q, to ? to + count : NULL);
     }
-
     return count;
 }
 

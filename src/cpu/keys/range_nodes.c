@@ -43,7 +43,6 @@ int tl_range_nodes_open(tl_range_nodes *s, const tl_plan *plan, int levels)
     s->nodes = s->wide + before_nodes;
     s->levels = levels;
     s->base = s->from = s->head = 0;
-
     return 1;
 }
 

@@ -38,7 +38,6 @@ static int find_program(const char *name, char *path, struct stat *info)
             return 1;
         at += length + (at[length] == ':');
     }
-
     return 0;
 }
 
@@ -66,7 +65,6 @@ int tl_compiler_find(tl_compiler *c)
     if (!found) return 0;
     snprintf(c->identity, sizeof c->identity, "%s %lld %lld.%09ld", c->path,
              (long long)info.st_size, (long long)info.st_mtim.tv_sec, info.st_mtim.tv_nsec);
-
     return 1;
 }
 

@@ -220,7 +220,6 @@ static tally_status compile(tally *ctx, const tl_compiler *c, const tl_scalar *o
     char *const messages = read_file(folder, "log", &bytes);
     const tally_status status = tl_user_error(ctx, u, messages ? messages : "");
     free(messages);
-
     return status;
 }
 

@@ -251,7 +251,6 @@ int tl_classic_read(int fd, int64_t size, tl_classic *c)
     if (!*h.why) place(&h, v, c);
     free(v);
     free(h.length);
-
     return !*h.why;
 }
 

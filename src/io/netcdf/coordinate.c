@@ -10,25 +10,20 @@
 
 /* ---- the functions at the end hold the lock ---- */
 
-typedef struct tl_shape { /* the type and the dimensions of a variable */
-    int type, ndims, dims[TL_DIMS];
-} tl_shape;
-
 /* Defines a variable and allocates `bytes` bytes for its values. */
-static tally_status add(const tally_file *f, tl_netcdf_new *n, const char *name, const tl_shape *of,
+static tally_status add(const tally_file *f, tl_netcdf_new *n, const tl_netcdf_variable *of,
                         size_t bytes, tl_netcdf_kept **added)
 {
     tl_netcdf_kept *const k = malloc(sizeof *k + bytes);
     if (!k) return tl_no_memory(f->ctx, sizeof *k + bytes, "a coordinate");
-
     const int error =
-        n->api->nc_def_var(n->file, name, of->type, of->ndims, of->dims, &k->variable);
+        tl_nc.nc_def_var(n->file, of->name, of->type, of->ndims, of->dims, &k->variable);
     if (error) {
         free(k);
-        return tl_netcdf_failed(f, n, error, name);
+        return tl_netcdf_failed(f, n, error, of->name);
     }
 
-    n->api->nc_def_var_fill(n->file, k->variable, 1, NULL);
+    tl_nc.nc_def_var_fill(n->file, k->variable, 1, NULL);
     assert(of->ndims >= 0 && of->ndims <= TL_DIMS);
     k->bytes = bytes;
     k->is_result = 0;
@@ -37,7 +32,6 @@ static tally_status add(const tally_file *f, tl_netcdf_new *n, const char *name,
     while (*at) at = &(*at)->next;
     k->next = NULL;
     *at = *added = k;
-
     return TALLY_OK;
 }
 
@@ -46,19 +40,19 @@ static void copy_attributes(const tl_netcdf_new *n, int group, int variable, int
 {
     static const char *const others[] = {"bounds", "climatology", "formula_terms"};
     char name[NC_MAX_NAME + 1];
-    for (int i = 0; !n->api->nc_inq_attname(group, variable, i, name); i++) {
+    for (int i = 0; !tl_nc.nc_inq_attname(group, variable, i, name); i++) {
         int other = 0;
         for (size_t k = 0; k < sizeof others / sizeof *others; k++)
             other |= !strcmp(name, others[k]);
-        if (!other) n->api->nc_copy_att(group, variable, name, n->file, to);
+        if (!other) tl_nc.nc_copy_att(group, variable, name, n->file, to);
     }
 }
 
 /* A coordinate of joined files: one piece per file. */
 typedef struct pieces {
     struct piece {
-        const tl_part *of;
-        int group, variable;
+        const tl_part *part;
+        tl_source of;
         size_t count;
     } * at;
     int n, type;
@@ -68,26 +62,22 @@ typedef struct pieces {
  * coordinate: they have one type and one unit, and together `count` numbers. */
 static int is_one(const tally_file *source, int dimension, size_t count, pieces *all)
 {
-    const tl_netcdf_api *const api = source->netcdf->api;
-    char name[NC_MAX_NAME + 1], *units[2] = {NULL, NULL};
+    char *units[2] = {NULL, NULL};
     int same = 1;
 
     for (int i = 0; i < all->n && same; i++) {
         struct piece *const p = &all->at[i];
         tl_netcdf_variable v;
-        p->of = &source->netcdf->parts[i];
-        if (!tl_part_coordinate(source, p->of, dimension, &p->group, &p->variable) ||
-            tl_netcdf_inquire(api, p->group, p->variable, &v) ||
-            api->nc_inq_dim(p->group, v.dims[0], name, &p->count) || !tl_packed_dtype(v.type) ||
-            p->count > count) {
+        p->part = &source->netcdf->parts[i];
+        if (!tl_part_coordinate(source, p->part, dimension, &p->of, &v) ||
+            tl_nc.nc_inq_dim(p->of.group, v.dims[0], NULL, &p->count) || p->count > count) {
             same = 0;
             break;
         }
 
         count -= p->count;
         if (!i) all->type = v.type;
-        const tl_source of = {source->ctx, api, source->label, name, p->group, p->variable};
-        same = v.type == all->type && !tl_netcdf_text(&of, "units", &units[i > 0]) &&
+        same = v.type == all->type && !tl_netcdf_text(&p->of, "units", &units[i > 0]) &&
                (!i || (!units[0] == !units[1] && (!units[0] || !strcmp(units[0], units[1]))));
         if (i) free(units[1]), units[1] = NULL;
     }
@@ -102,32 +92,30 @@ static int is_one(const tally_file *source, int dimension, size_t count, pieces 
 static tally_status copy_coordinate(const tally_file *f, tl_netcdf_new *n, int to,
                                     const tally_file *source, int from, struct piece *copied)
 {
-    const tl_netcdf_api *const api = n->api;
     const char *const name = source->info.dimensions[from];
     const size_t count = (size_t)f->info.shape[to];
     pieces all = {copied, from == source->netcdf->join ? source->netcdf->count : 1, 0};
     int there;
     tl_netcdf_kept *k;
 
-    if (!api->nc_inq_varid(n->file, name, &there) || !is_one(source, from, count, &all))
+    if (!tl_nc.nc_inq_varid(n->file, name, &there) || !is_one(source, from, count, &all))
         return TALLY_OK;
-    tally_status s = add(f, n, name, &(tl_shape){all.type, 1, {n->dims[to]}},
-                         count * tally_dtype_size(tl_packed_dtype(all.type)), &k);
+    tl_netcdf_variable of = {.type = all.type, .ndims = 1, .dims = {n->dims[to]}};
+    snprintf(of.name, sizeof of.name, "%s", name);
+    tally_status s = add(f, n, &of, count * tally_dtype_size(tl_packed_dtype(all.type)), &k);
     if (s) return s;
-
-    copy_attributes(n, copied->group, copied->variable, k->variable);
+    copy_attributes(n, copied->of.group, copied->of.variable, k->variable);
     char *at = k->values;
 
     for (int i = 0; i < all.n && !s; i++) {
         const struct piece *const p = &all.at[i];
-        s = tl_part_whole(source, p->of, p->group, p->variable, name);
-        const int error = !s && p->count
-                              ? api->nc_get_vara(p->group, p->variable, &(size_t){0}, &p->count, at)
-                              : 0;
+        s = tl_part_whole(p->part, &p->of);
+        const int error = !s && p->count ? tl_nc.nc_get_vara(p->of.group, p->of.variable,
+                                                             &(size_t){0}, &p->count, at)
+                                         : 0;
         if (error) s = tl_netcdf_failed(f, n, error, name);
         at += p->count * tally_dtype_size(tl_packed_dtype(all.type));
     }
-
     return s;
 }
 
@@ -140,7 +128,6 @@ static tally_status copy_coordinates(const tally_file *f, tl_netcdf_new *n,
     const size_t parts = (size_t)source->netcdf->count;
     struct piece *const copied = calloc(parts, sizeof *copied);
     if (!copied) return tl_no_memory(f->ctx, parts * sizeof *copied, "the coordinates");
-
     tally_status s = tl_netcdf_define(f, n);
     for (int d = 0; d < f->info.ndim; d++)
         for (int k = 0; k < source->info.ndim && !s; k++)
@@ -148,7 +135,6 @@ static tally_status copy_coordinates(const tally_file *f, tl_netcdf_new *n,
                 !strcmp(tl_netcdf_copy_name(n->names, d + 1, name), source->info.dimensions[k]))
                 s = copy_coordinate(f, n, d, source, k, copied);
     free(copied);
-
     return s;
 }
 
@@ -163,8 +149,8 @@ static tally_status dimension(const tally_file *f, const tl_netcdf_new *n, char 
         *equals = 0;
         length = strtoull(equals + 1, NULL, 10);
     }
-    if (n->api->nc_inq_dimid(n->file, name, dim)) {
-        const int error = length ? n->api->nc_def_dim(n->file, name, length, dim) : NC_EBADDIM;
+    if (tl_nc.nc_inq_dimid(n->file, name, dim)) {
+        const int error = length ? tl_nc.nc_def_dim(n->file, name, length, dim) : NC_EBADDIM;
         if (error) return tl_netcdf_failed(f, n, error, name);
     }
     for (int d = 0; d < f->info.ndim; d++)
@@ -178,8 +164,8 @@ static tally_status dimension(const tally_file *f, const tl_netcdf_new *n, char 
 }
 
 /* Defines a variable: with values, or of the shape of the first. */
-static tally_status define(const tally_file *f, tl_netcdf_new *n, const char *names, tl_shape *of,
-                           const void *values)
+static tally_status define(const tally_file *f, tl_netcdf_new *n, const char *names,
+                           tl_netcdf_variable *of, const void *values)
 {
     char name[NC_MAX_NAME + 1];
     size_t bytes = tally_dtype_size(tl_packed_dtype(of->type));
@@ -189,11 +175,11 @@ static tally_status define(const tally_file *f, tl_netcdf_new *n, const char *na
     for (int d = 0; d < of->ndims && values && !s; d++)
         s = dimension(f, n, (char *)(size_t)tl_netcdf_copy_name(names, d + 1, name), &of->dims[d],
                       &bytes);
-    tl_netcdf_copy_name(names, 0, name);
-    if (!s && !n->api->nc_inq_varid(n->file, name, &there))
-        s = tl_invalid_on(f, "name is '%s', and there is a variable of that name", name);
+    tl_netcdf_copy_name(names, 0, of->name);
+    if (!s && !tl_nc.nc_inq_varid(n->file, of->name, &there))
+        s = tl_invalid_on(f, "name is '%s', and there is a variable of that name", of->name);
     if (!values) memcpy(of->dims, n->dims, sizeof of->dims);
-    if (!s) s = add(f, n, name, of, values ? bytes : 0, &k);
+    if (!s) s = add(f, n, of, values ? bytes : 0, &k);
     if (!s && values) memcpy(k->values, values, bytes);
     if (!s && !values) n->results++, k->is_result = 1;
     return s;
@@ -206,7 +192,7 @@ static tally_status add_variable(tally_file *f, const char *names, tally_dtype d
     tl_netcdf_new *const n = f->writer->netcdf;
     tally_status s = tl_check_host(f, values, "values");
     if (s) return s;
-    tl_shape of = {tl_netcdf_type(dtype), tl_netcdf_names(names), {0}};
+    tl_netcdf_variable of = {.type = tl_netcdf_type(dtype), .ndims = tl_netcdf_names(names)};
     if (of.ndims < 0 || (!values && of.ndims != f->info.ndim))
         return tl_invalid_on(
             f, "name is '%.100s', which is no name of a variable and its dimensions", names);
@@ -218,7 +204,6 @@ static tally_status add_variable(tally_file *f, const char *names, tally_dtype d
     s = tl_netcdf_define(f, n);
     if (!s) s = define(f, n, names, &of, values);
     tl_netcdf_unlock();
-
     return s;
 }
 
@@ -232,7 +217,6 @@ tally_status tally_file_coordinate(tally_file *f, const char *name, int dimensio
     if (s) return s;
     if (!name) return tl_invalid(f->ctx, "name is NULL");
     if (!values) return tl_invalid(f->ctx, "values is NULL");
-
     if (dimension < 0 || dimension >= f->info.ndim)
         return tl_invalid_on(f, "dimension is %d: must be 0..%d", dimension, f->info.ndim - 1);
     snprintf(names, sizeof names, "%.*s(%s)", NC_MAX_NAME + 1, name,
@@ -256,15 +240,13 @@ tally_status tally_file_attribute(tally_file *f, const char *variable, const cha
     tally_status s = tl_check_netcdf(f);
     if (s) return s;
     if (!name || !text) return tl_invalid(f->ctx, "name or text is NULL");
-
     tl_netcdf_new *const n = f->writer->netcdf;
     tl_netcdf_lock();
     s = tl_netcdf_define(f, n);
-    if (!s && variable) error = n->api->nc_inq_varid(n->file, variable, &id);
-    if (!s && !error) error = n->api->nc_put_att_text(n->file, id, name, strlen(text), text);
+    if (!s && variable) error = tl_nc.nc_inq_varid(n->file, variable, &id);
+    if (!s && !error) error = tl_nc.nc_put_att_text(n->file, id, name, strlen(text), text);
     if (error) s = tl_netcdf_failed(f, n, error, name);
     tl_netcdf_unlock();
-
     return s;
 }
 
@@ -286,13 +268,12 @@ tally_status tally_file_fill(tally_file *f, const void *value)
     if (s) return s;
     if (!value) return tl_invalid(f->ctx, "value is NULL");
     if ((s = tl_check_host(f, value, "value"))) return s;
-
     tl_netcdf_new *const n = f->writer->netcdf;
     const tl_netcdf_kept *last = n->coordinates;
     while (last && last->next) last = last->next;
     if (last && last->is_result) {
         tl_netcdf_lock();
-        const int error = n->api->nc_def_var_fill(n->file, last->variable, 0, value);
+        const int error = tl_nc.nc_def_var_fill(n->file, last->variable, 0, value);
         tl_netcdf_unlock();
         return error ? tl_netcdf_failed(f, n, error, "_FillValue") : TALLY_OK;
     }

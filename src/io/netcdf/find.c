@@ -7,44 +7,42 @@
 #include <stdlib.h>
 #include <string.h>
 
-int tl_netcdf_inquire(const tl_netcdf_api *api, int group, int variable, tl_netcdf_variable *v)
+int tl_netcdf_inquire(int group, int variable, tl_netcdf_variable *v)
 {
     int attributes, error;
-    error = api->nc_inq_var(group, variable, v->name, &v->type, &v->ndims, NULL, &attributes);
+    error = tl_nc.nc_inq_var(group, variable, v->name, &v->type, &v->ndims, NULL, &attributes);
     if (error || v->ndims > TL_DIMS) return error;
-    return api->nc_inq_var(group, variable, NULL, NULL, NULL, v->dims, NULL);
+    return tl_nc.nc_inq_var(group, variable, NULL, NULL, NULL, v->dims, NULL);
 }
 
-size_t tl_netcdf_describe(const tl_netcdf_api *api, int group, int variable, char *out,
-                          size_t capacity)
+size_t tl_netcdf_describe(int group, int variable, char *out, size_t capacity)
 {
     tl_netcdf_variable v;
     char name[NC_MAX_NAME + 1];
     size_t length, n;
-    if (tl_netcdf_inquire(api, group, variable, &v)) return (size_t)(*out = 0);
+    if (tl_netcdf_inquire(group, variable, &v)) return (size_t)(*out = 0);
 
     if (v.ndims > TL_DIMS)
         return (size_t)snprintf(out, capacity, "%.64s(%d dimensions: at most %d)", v.name, v.ndims,
                                 TL_DIMS);
     n = (size_t)snprintf(out, capacity, "%.64s(", v.name);
     for (int d = 0; d < v.ndims && n + 60 < capacity; d++)
-        if (!api->nc_inq_dim(group, v.dims[d], name, &length))
+        if (!tl_nc.nc_inq_dim(group, v.dims[d], name, &length))
             n +=
                 (size_t)snprintf(out + n, capacity - n, "%s%.30s %zu", d ? ", " : "", name, length);
-
     return n + (size_t)snprintf(out + n, capacity - n, ")");
 }
 
 /* Whether another variable names this one: as its bounds, or as a coordinate of it. */
-static int is_named(const tl_netcdf_api *api, int group, const char *name)
+static int is_named(int group, const char *name)
 {
     static const char *const attributes[] = {"bounds", "climatology", "coordinates"};
     const size_t n = strlen(name);
     int count = 0, named = 0;
-    api->nc_inq_nvars(group, &count);
+    tl_nc.nc_inq_nvars(group, &count);
     for (int i = 0; i < 3 * count && !named; i++) {
         char *text = NULL;
-        const tl_source of = {NULL, api, "", "", group, i / 3};
+        const tl_source of = {NULL, "", "", group, i / 3};
         if (tl_netcdf_text(&of, attributes[i % 3], &text)) continue;
         for (const char *at = text; at && (at = strstr(at, name)); at++)
             named |= (at == text || at[-1] == ' ') && (!at[n] || at[n] == ' ');
@@ -55,33 +53,31 @@ static int is_named(const tl_netcdf_api *api, int group, const char *name)
 
 /* Whether a variable has numbers and is not the coordinate of a dimension, bounds or another
  * coordinate (a field). */
-static int is_field(const tl_netcdf_api *api, int group, int variable)
+static int is_field(int group, int variable)
 {
     tl_netcdf_variable v;
     char dim[NC_MAX_NAME + 1];
     size_t length;
-    if (tl_netcdf_inquire(api, group, variable, &v)) return 0;
+    if (tl_netcdf_inquire(group, variable, &v)) return 0;
     return tl_packed_dtype(v.type) && v.ndims > 0 &&
-           !(v.ndims == 1 && !api->nc_inq_dim(group, v.dims[0], dim, &length) &&
+           !(v.ndims == 1 && !tl_nc.nc_inq_dim(group, v.dims[0], dim, &length) &&
              strcmp(dim, v.name) == 0) &&
-           !is_named(api, group, v.name);
+           !is_named(group, v.name);
 }
 
-static size_t list_variables(const tl_netcdf_api *api, int group, int fields, char *out,
-                             size_t capacity)
+static size_t list_variables(int group, int fields, char *out, size_t capacity)
 {
     int count = 0;
     size_t n = 0;
 
     *out = 0;
-    api->nc_inq_nvars(group, &count);
+    tl_nc.nc_inq_nvars(group, &count);
     for (int v = 0; v < count; v++) {
-        if (fields && !is_field(api, group, v)) continue;
+        if (fields && !is_field(group, v)) continue;
         if (n + 120 > capacity) return n + (size_t)snprintf(out + n, capacity - n, ", ...");
         if (n) n += (size_t)snprintf(out + n, capacity - n, ", ");
-        n += tl_netcdf_describe(api, group, v, out + n, capacity - n);
+        n += tl_netcdf_describe(group, v, out + n, capacity - n);
     }
-
     return n;
 }
 
@@ -92,7 +88,7 @@ static tally_status not_found(const tl_source *in, const char *name, int group, 
     char list[800], found[NC_MAX_NAME + 1];
     const char *const kind = fields ? NULL : tl_hdf5_kind(in->path, name, found);
     if (kind) return tl_unsupported(in->ctx, "%s: %s has %s, not numbers", in->path, found, kind);
-    list_variables(in->api, group, !name && fields, list, sizeof list);
+    list_variables(group, !name && fields, list, sizeof list);
     if (name)
         return tl_invalid(in->ctx, "%s: no variable '%s'; the variables are %s", in->path, name,
                           *list ? list : "none");
@@ -105,27 +101,25 @@ static tally_status not_found(const tl_source *in, const char *name, int group, 
 
 tally_status tl_netcdf_find(const tl_source *in, const char *name, int *group, int *variable)
 {
-    const tl_netcdf_api *const api = in->api;
     char group_name[NC_MAX_NAME + 1];
     const char *const slash = name ? strrchr(name, '/') : NULL;
 
     *group = in->group;
     if (slash && slash > name) {
         snprintf(group_name, sizeof group_name, "%.*s", (int)(slash - name), name);
-        if (api->nc_inq_grp_full_ncid(in->group, group_name, group))
+        if (tl_nc.nc_inq_grp_full_ncid(in->group, group_name, group))
             return tl_invalid(in->ctx, "%s: no group '%s'", in->path, group_name);
     }
 
     if (name)
-        return api->nc_inq_varid(*group, slash ? slash + 1 : name, variable)
+        return tl_nc.nc_inq_varid(*group, slash ? slash + 1 : name, variable)
                    ? not_found(in, name, *group, 0)
                    : TALLY_OK;
 
     int count = 0, found = 0;
-    api->nc_inq_nvars(in->group, &count);
+    tl_nc.nc_inq_nvars(in->group, &count);
     for (int v = 0; v < count; v++)
-        if (is_field(api, in->group, v)) found++, *variable = v;
-
+        if (is_field(in->group, v)) found++, *variable = v;
     return found == 1 ? TALLY_OK : not_found(in, NULL, in->group, found);
 }
 

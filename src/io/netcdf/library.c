@@ -38,7 +38,7 @@ typedef struct tl_hdf5_api {
 #undef DECLARE
 } tl_hdf5_api;
 
-static tl_netcdf_api calls;
+tl_netcdf_api tl_nc;
 static tl_hdf5_api hdf5; /* a function that is missing is NULL */
 static int has_hdf5;     /* 1: libnetcdf has HDF5, and it is not too old */
 static char reason[200];
@@ -90,26 +90,24 @@ static int open_library(void)
     int whole = library != NULL;
     snprintf(reason, sizeof reason, "libnetcdf is not here (Debian: libnetcdf19)");
 #define FIND(result, name, parameters) \
-    if (whole && !(*(void **)&calls.name = dlsym(library, #name))) { \
+    if (whole && !(*(void **)&tl_nc.name = dlsym(library, #name))) { \
         whole = 0; \
         snprintf(reason, sizeof reason, "libnetcdf has no function " #name ": it is too old"); \
     }
     NETCDF_CALLS(FIND)
 #undef FIND
     if (whole) has_hdf5 = find_hdf5(library); /* finds the HDF5 that libnetcdf uses, if any */
-
     return whole;
 }
 
-const tl_netcdf_api *tl_netcdf_library(const char **why)
+const char *tl_netcdf_library(void)
 {
     static int done, whole;
     tl_lock_take(TL_LOCK_NETCDF);
     if (!done) whole = open_library();
     done = 1;
     tl_lock_release(TL_LOCK_NETCDF);
-    *why = reason;
-    return whole ? &calls : NULL;
+    return whole ? NULL : reason;
 }
 
 /* ---- HDF5: the types of the arrays that libnetcdf does not show, and the stored lengths of those
@@ -155,15 +153,14 @@ const char *tl_hdf5_kind(const char *path, const char *name, char found[NC_MAX_N
     return kind;
 }
 
-int tl_hdf5_extents(const tl_netcdf_api *api, const char *path, int group, const char *name,
-                    uint64_t *extents)
+int tl_hdf5_extents(const char *path, int group, const char *name, uint64_t *extents)
 {
     char full[4 * NC_MAX_NAME];
     size_t n;
     int ndim = 0;
 
-    if (!has_hdf5 || api->nc_inq_grpname_full(group, &n, NULL) ||
-        n + NC_MAX_NAME + 20 > sizeof full || api->nc_inq_grpname_full(group, &n, full))
+    if (!has_hdf5 || tl_nc.nc_inq_grpname_full(group, &n, NULL) ||
+        n + NC_MAX_NAME + 20 > sizeof full || tl_nc.nc_inq_grpname_full(group, &n, full))
         return 0;
     const int64_t file = hdf5.H5Fopen(path, 0, 0);
     int64_t set = -1;
@@ -180,6 +177,5 @@ int tl_hdf5_extents(const tl_netcdf_api *api, const char *path, int group, const
     if (space >= 0) hdf5.H5Sclose(space);
     if (set >= 0) hdf5.H5Dclose(set);
     if (file >= 0) hdf5.H5Fclose(file);
-
     return ndim;
 }

@@ -42,13 +42,8 @@ enum { NC_NOERR = 0, NC_EBADDIM = -46, NC_MAX_NAME = 256, NC_MAX_VAR_DIMS = 1024
          (int file, int variable, char *name, int *type, int *ndims, int *dims, int *attributes)) \
     CALL(int, nc_inq_dim, (int file, int dim, char *name, size_t *length)) \
     CALL(int, nc_inq_att, (int file, int variable, const char *name, int *type, size_t *length)) \
-    CALL(int, nc_get_att_text, (int file, int variable, const char *name, char *value)) \
-    CALL(int, nc_get_att_string, (int file, int variable, const char *name, char **values)) \
+    CALL(int, nc_get_att, (int file, int variable, const char *name, void *values)) \
     CALL(int, nc_free_string, (size_t count, char **values)) \
-    CALL(int, nc_get_att_double, (int file, int variable, const char *name, double *value)) \
-    CALL(int, nc_get_att_longlong, (int file, int variable, const char *name, long long *value)) \
-    CALL(int, nc_get_att_ulonglong, \
-         (int file, int variable, const char *name, unsigned long long *value)) \
     CALL(int, nc_inq_var_chunking, (int file, int variable, int *storage, size_t *chunks)) \
     CALL(int, nc_set_var_chunk_cache, \
          (int file, int variable, size_t bytes, size_t chunks, float preemption)) \
@@ -78,9 +73,12 @@ typedef struct tl_netcdf_api {
 #undef DECLARE
 } tl_netcdf_api;
 
-/* Returns the library, or NULL and the reason. It is not thread-safe: every call of it is between
- * tl_netcdf_lock and tl_netcdf_unlock ("locked" below). The lock also turns off HDF5's messages. */
-const tl_netcdf_api *tl_netcdf_library(const char **why);
+extern tl_netcdf_api tl_nc;
+
+/* Opens the library, which sets tl_nc. Returns NULL, or why it is not here. It is not thread-safe:
+ * every call of it is between tl_netcdf_lock and tl_netcdf_unlock ("locked" below). The lock also
+ * turns off HDF5's messages. */
+const char *tl_netcdf_library(void);
 void tl_netcdf_lock(void);
 void tl_netcdf_unlock(void);
 
@@ -91,8 +89,7 @@ const char *tl_hdf5_kind(const char *path, const char *name, char found[NC_MAX_N
 
 /* The extents of a variable as HDF5 stores them, which may differ from the lengths of its
  * dimensions. Returns their number, at most TL_DIMS, or 0 if they are not known. */
-int tl_hdf5_extents(const tl_netcdf_api *api, const char *path, int group, const char *name,
-                    uint64_t *extents);
+int tl_hdf5_extents(const char *path, int group, const char *name, uint64_t *extents);
 
 enum { TL_DIMS = 8 };
 
@@ -106,7 +103,6 @@ tally_status tl_netcdf_read_box(tally_file *f, const int64_t *start, const int64
 /* A variable of a group of a file, with names for sentences. */
 typedef struct tl_source {
     tally *ctx;
-    const tl_netcdf_api *api;
     const char *path, *what; /* of the file and of the variable, for sentences */
     int group, variable;
 } tl_source;
@@ -120,10 +116,9 @@ typedef struct tl_netcdf_variable {
 /* find.c, locked. inquire: returns 0 or an error of the library. find: name is "temp", or
  * "model/temp" in a group of in->group; NULL: the only field there. describe: writes "temp(time
  * 12, lat 3)". */
-int tl_netcdf_inquire(const tl_netcdf_api *api, int group, int variable, tl_netcdf_variable *v);
+int tl_netcdf_inquire(int group, int variable, tl_netcdf_variable *v);
 tally_status tl_netcdf_find(const tl_source *in, const char *name, int *group, int *variable);
-size_t tl_netcdf_describe(const tl_netcdf_api *api, int group, int variable, char *out,
-                          size_t capacity);
+size_t tl_netcdf_describe(int group, int variable, char *out, size_t capacity);
 
 /* unpack.c, locked. Sets *value to an attribute that is text, which the caller frees, or to
  * NULL. */
@@ -165,7 +160,6 @@ typedef struct tl_netcdf_kept {
 } tl_netcdf_kept;
 
 typedef struct tl_netcdf_new {
-    const tl_netcdf_api *api;
     int file, variable, dims[TL_DIMS];
     /* the file is open; its variable is defined; elements can be written */
     int open, defined, data;
@@ -181,7 +175,7 @@ tally_status tl_netcdf_create(tally_file *f, const char *path, int hdf5, tl_netc
 tally_status tl_netcdf_name(tally_file *f, tl_netcdf_new *n, const char *names);
 tally_status tl_netcdf_put_box(tally_file *f, tl_netcdf_new *n, const tl_netcdf_kept *variable,
                                const int64_t *start, const int64_t *count, const void *data);
-tally_status tl_netcdf_put(tally_file *f, tl_netcdf_new *n, const void *data, int64_t elements);
+tally_status tl_netcdf_put(tally_file *f, tl_netcdf_new *n, const char *data, int64_t elements);
 tally_status tl_netcdf_finish(tally_file *f, tl_netcdf_new *n);
 void tl_netcdf_drop(tl_netcdf_new *n);
 

@@ -22,7 +22,7 @@ static void netcdf_end(tally_file *f)
     for (int i = 0; i < n->count; i++) {
         if (n->parts[i].open) {
             tl_netcdf_lock();
-            n->api->nc_close(n->parts[i].file);
+            tl_nc.nc_close(n->parts[i].file);
             tl_netcdf_unlock();
         }
 
@@ -48,15 +48,12 @@ static tally_status check_file(tally_file *f, tl_part *p)
     if (stat(p->path, &st) != 0)
         return tl_fail(f->ctx, TALLY_IO, "%s: %s", p->path, strerror(errno));
     if (!S_ISREG(st.st_mode)) return tl_fail(f->ctx, TALLY_IO, "%s: must be a file", p->path);
-
     if (st.st_size == 0) return tl_bad_data(f->ctx, "%s: is empty: it has 0 bytes", p->path);
     const int fd = open(p->path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return tl_fail(f->ctx, TALLY_IO, "%s: %s", p->path, strerror(errno));
-
     const int classic = pread(fd, magic, 3, 0) == 3 && !memcmp(magic, "CDF", 3),
               good = !classic || tl_classic_read(fd, st.st_size, &p->header);
     close(fd);
-
     return good ? TALLY_OK
                 : tl_bad_data(f->ctx, "%s: is no NetCDF file: %s", p->path, p->header.why);
 }
@@ -65,70 +62,51 @@ static tally_status cannot_join(const tally_file *f, const tl_part *p)
 {
     const tl_netcdf *const n = f->netcdf;
     char one[400], other[400];
-    tl_netcdf_describe(n->api, p->group, p->variable, one, sizeof one);
-    tl_netcdf_describe(n->api, n->parts->group, n->parts->variable, other, sizeof other);
+    tl_netcdf_describe(p->group, p->variable, one, sizeof one);
+    tl_netcdf_describe(n->parts->group, n->parts->variable, other, sizeof other);
     return tl_invalid(f->ctx,
                       "%s: %s cannot be joined with %s of %s: only the length of %s may differ",
                       p->path, one, other, n->parts->path, n->names[n->join]);
 }
 
-static tally_status dimension_failed(const tally_file *f, const tl_part *p, int d, int error)
-{
-    return tl_bad_data(f->ctx, "%s: dimension %d: %s", p->path, d,
-                       f->netcdf->api->nc_strerror(error));
-}
-
-/* Takes the shape of the first part as that of the array. */
-static tally_status first_shape(tally_file *f, const tl_part *p, const tl_netcdf_variable *v,
-                                const size_t *lengths, const char *along)
-{
-    tl_netcdf *const n = f->netcdf;
-    char name[NC_MAX_NAME + 1];
-    size_t unused;
-
-    n->join = along ? -1 : 0;
-    f->info.ndim = v->ndims;
-    for (int d = 0; d < v->ndims; d++) {
-        const int error = n->api->nc_inq_dim(p->group, v->dims[d], name, &unused);
-        if (error) return dimension_failed(f, p, d, error);
-        f->info.shape[d] = (int64_t)lengths[d];
-        if (!(n->names[d] = strdup(name)))
-            return tl_no_memory(f->ctx, strlen(name) + 1, "a dimension's name");
-        if (along && !strcmp(name, along)) n->join = d;
-    }
-
-    if (n->join >= 0) return TALLY_OK;
-    char what[400];
-    tl_netcdf_describe(n->api, p->group, p->variable, what, sizeof what);
-
-    return tl_invalid(f->ctx, "%s: %s has no dimension '%s', along which files could be joined",
-                      p->path, what, along);
-}
-
-/* Checks that another part has the same shape, except for its length along the join. */
+/* Takes the shape of the first part as that of the array. Checks that another part has the same
+ * shape, except for its length along the join. */
 static tally_status shape(tally_file *f, tl_part *p, const tl_netcdf_variable *v,
-                          const tally_file_options *o)
+                          const tally_file_options *o, const char *what)
 {
     tl_netcdf *const n = f->netcdf;
+    const char *const along = n->count > 1 ? o->along : NULL;
+    const int is_first = p == n->parts;
     char name[NC_MAX_NAME + 1];
     size_t lengths[TL_DIMS];
-    int same = p == n->parts || v->ndims == f->info.ndim;
 
+    if (is_first) {
+        n->join = along ? -1 : 0;
+        f->info.ndim = v->ndims;
+    }
+    int same = v->ndims == f->info.ndim;
     for (int d = 0; d < v->ndims && same; d++) {
-        const int error = n->api->nc_inq_dim(p->group, v->dims[d], name, &lengths[d]);
-        if (error || lengths[d] > INT64_MAX) return dimension_failed(f, p, d, error);
-        same = p == n->parts || (strcmp(name, n->names[d]) == 0 &&
-                                 (d == n->join || f->info.shape[d] == (int64_t)lengths[d]));
+        const int error = tl_nc.nc_inq_dim(p->group, v->dims[d], name, &lengths[d]);
+        if (error || lengths[d] > INT64_MAX)
+            return tl_bad_data(f->ctx, "%s: dimension %d: %s", p->path, d,
+                               tl_nc.nc_strerror(error));
+        if (is_first) {
+            f->info.shape[d] = (int64_t)lengths[d];
+            if (!(n->names[d] = strdup(name)))
+                return tl_no_memory(f->ctx, strlen(name) + 1, "a dimension's name");
+            if (along && !strcmp(name, along)) n->join = d;
+        }
+        same = strcmp(name, n->names[d]) == 0 &&
+               (d == n->join || f->info.shape[d] == (int64_t)lengths[d]);
     }
 
     if (!same) return cannot_join(f, p);
-    const tally_status s =
-        p == n->parts ? first_shape(f, p, v, lengths, n->count > 1 ? o->along : NULL) : TALLY_OK;
-    if (s) return s;
+    if (n->join < 0)
+        return tl_invalid(f->ctx, "%s: %s has no dimension '%s', along which files could be joined",
+                          p->path, what, along);
 
     memcpy(p->dims, v->dims, sizeof p->dims);
     p->length = v->ndims ? (int64_t)lengths[n->join] : 1;
-
     return TALLY_OK;
 }
 
@@ -143,8 +121,8 @@ static void find_chunks(tally_file *f, tl_part *p, int64_t memory)
     size_t bytes = tally_dtype_size(p->packing.stored), count = 1;
 
     int storage = 1;
-    if (f->info.ndim < 1 ||
-        n->api->nc_inq_var_chunking(p->group, p->variable, &storage, p->chunk) || storage) {
+    if (f->info.ndim < 1 || tl_nc.nc_inq_var_chunking(p->group, p->variable, &storage, p->chunk) ||
+        storage) {
         memset(p->chunk, 0, sizeof p->chunk);
         return;
     }
@@ -170,28 +148,23 @@ static tally_status find(tally_file *f, tl_part *p, const tally_file_options *o,
                          tl_netcdf_variable *v, char *what, size_t capacity)
 {
     tl_netcdf *const n = f->netcdf;
-    const tl_netcdf_api *const api = n->api;
-    int error = api->nc_open(p->path, 0, &p->file);
-    if (error) return tl_bad_data(f->ctx, "%s: %s", p->path, api->nc_strerror(error));
-
+    int error = tl_nc.nc_open(p->path, 0, &p->file);
+    if (error) return tl_bad_data(f->ctx, "%s: %s", p->path, tl_nc.nc_strerror(error));
     p->open = 1;
-    const tally_status s = tl_netcdf_find(&(tl_source){f->ctx, api, p->path, NULL, p->file, 0},
+    const tally_status s = tl_netcdf_find(&(tl_source){f->ctx, p->path, NULL, p->file, 0},
                                           o->variable, &p->group, &p->variable);
     if (s) return s;
-
-    error = tl_netcdf_inquire(api, p->group, p->variable, v);
-    if (error) return tl_bad_data(f->ctx, "%s: %s", p->path, api->nc_strerror(error));
-
+    error = tl_netcdf_inquire(p->group, p->variable, v);
+    if (error) return tl_bad_data(f->ctx, "%s: %s", p->path, tl_nc.nc_strerror(error));
     if (p == n->parts && !(n->variable = strdup(v->name)))
         return tl_no_memory(f->ctx, strlen(v->name), "a variable's name");
-    tl_netcdf_describe(api, p->group, p->variable, what, capacity);
+    tl_netcdf_describe(p->group, p->variable, what, capacity);
     if (v->ndims > TL_DIMS)
         return tl_unsupported(f->ctx, "%s: %s has %d dimensions: at most %d", p->path, n->variable,
                               v->ndims, TL_DIMS);
     if (v->ndims == 0 && n->count > 1)
         return tl_invalid(f->ctx, "%s: %s has no dimension along which files can be joined",
                           p->path, what);
-
     return TALLY_OK;
 }
 
@@ -205,12 +178,11 @@ static tally_status open_part(tally_file *f, tl_part *p, const tally_file_option
 
     tally_status s = check_file(f, p);
     if (!s) s = find(f, p, o, &v, what, sizeof what);
-    if (!s) s = shape(f, p, &v, o);
+    if (!s) s = shape(f, p, &v, o, what);
     if (s) return s;
-
-    const tl_source source = {f->ctx, n->api, p->path, what, p->group, p->variable};
+    const tl_source source = {f->ctx, p->path, what, p->group, p->variable};
     if ((s = tl_packing_read(&source, v.type, o->dtype, &p->packing)) ||
-        (s = tl_part_whole(f, p, p->group, p->variable, what)))
+        (s = tl_part_whole(p, &source)))
         return s;
 
     if (p == n->parts)
@@ -263,7 +235,6 @@ static tally_status total(tally_file *f)
     f->info.long_name = n->text[2];
     f->info.standard_name = n->text[3];
     f->info.bounds = n->text[4];
-
     return TALLY_OK;
 }
 
@@ -278,24 +249,19 @@ static tally_status not_a_file(const tally_file *f)
 
 tally_status tl_netcdf_start(tally_file *f, const tally_file_options *o)
 {
-    const char *why;
-    const tl_netcdf_api *const api = tl_netcdf_library(&why);
-    if (!api) return tl_unsupported_on(f, "NetCDF and HDF5 are read by libnetcdf: %s", why);
+    const char *const why = tl_netcdf_library();
+    if (why) return tl_unsupported_on(f, "NetCDF and HDF5 are read by libnetcdf: %s", why);
     if (!f->regular || !strcmp(f->name, "-")) return not_a_file(f);
-
     if (o->memory < 0)
         return tl_invalid(f->ctx, "options.memory is %lld: must be at least 0",
                           (long long)o->memory);
     tl_netcdf *const n = f->netcdf = calloc(1, sizeof *n);
     if (!n) return tl_no_memory(f->ctx, sizeof *n, "a NetCDF reader");
-
     f->end = netcdf_end;
-    n->api = api;
     int count = 1;
     while (o->more && o->more[count - 1]) count++;
     n->parts = calloc((size_t)count, sizeof *n->parts);
     if (!n->parts) return tl_no_memory(f->ctx, (size_t)count * sizeof *n->parts, "the files");
-
     tally_status s = TALLY_OK;
     for (n->count = 0; n->count < count && !s; n->count++) {
         tl_part *const p = &n->parts[n->count];
@@ -314,6 +280,5 @@ tally_status tl_netcdf_start(tally_file *f, const tally_file_options *o)
         s = tl_parts_fit(f);
         tl_netcdf_unlock();
     }
-
     return s ? s : total(f);
 }

@@ -7,62 +7,58 @@
 #include <string.h>
 
 /* Refuses a variable of which HDF5 stores more elements than its dimensions show. */
-static tally_status stored_whole(const tally_file *f, const tl_part *p, int group, int variable,
-                                 const char *name)
+static tally_status stored_whole(const tl_source *of)
 {
-    const tl_netcdf_api *const api = f->netcdf->api;
     tl_netcdf_variable v;
     uint64_t extents[TL_DIMS];
 
-    if (tl_netcdf_inquire(api, group, variable, &v) || v.ndims > TL_DIMS ||
-        tl_hdf5_extents(api, p->path, group, v.name, extents) != v.ndims)
+    if (tl_netcdf_inquire(of->group, of->variable, &v) || v.ndims > TL_DIMS ||
+        tl_hdf5_extents(of->path, of->group, v.name, extents) != v.ndims)
         return TALLY_OK;
 
     for (int d = 0; d < v.ndims; d++) {
         size_t length;
-        if (!api->nc_inq_dim(group, v.dims[d], NULL, &length) && extents[d] > length)
-            return tl_bad_data(f->ctx,
+        if (!tl_nc.nc_inq_dim(of->group, v.dims[d], NULL, &length) && extents[d] > length)
+            return tl_bad_data(of->ctx,
                                "%s: %s is stored with %llu elements along dimension %d, which has "
                                "the length %zu: the others would be lost",
-                               p->path, name, (unsigned long long)extents[d], d, length);
+                               of->path, of->what, (unsigned long long)extents[d], d, length);
     }
-
     return TALLY_OK;
 }
 
-tally_status tl_part_whole(const tally_file *f, const tl_part *p, int group, int variable,
-                           const char *name)
+tally_status tl_part_whole(const tl_part *p, const tl_source *of)
 {
     const tl_classic *const h = &p->header; /* classic files have one group */
-    if (!h->end) return stored_whole(f, p, group, variable, name);
-    if (group != p->file || variable >= h->count || h->end[variable] <= h->size) return TALLY_OK;
-    return tl_bad_data(f->ctx, "%s: is too short: %s ends at byte %lld, and it has %lld bytes",
-                       p->path, name, (long long)h->end[variable], (long long)h->size);
+    const int i = of->variable;
+    if (!h->end) return stored_whole(of);
+    if (of->group != p->file || i >= h->count || h->end[i] <= h->size) return TALLY_OK;
+    return tl_bad_data(of->ctx, "%s: is too short: %s ends at byte %lld, and it has %lld bytes",
+                       of->path, of->what, (long long)h->end[i], (long long)h->size);
 }
 
-int tl_part_coordinate(const tally_file *f, const tl_part *p, int dimension, int *group,
-                       int *variable)
+int tl_part_coordinate(const tally_file *f, const tl_part *p, int dimension, tl_source *of,
+                       tl_netcdf_variable *v)
 {
     const tl_netcdf *const n = f->netcdf;
     const int groups[] = {p->group, p->file};
     uint64_t extents[TL_DIMS];
-    tl_netcdf_variable v;
-    if (!n->names[dimension]) return 0; /* a single value */
+    *of = (tl_source){f->ctx, p->path, n->names[dimension], 0, 0};
+    if (!of->what) return 0; /* a single value */
 
     /* a dimension of a group hides another one of the same name; the number tells which one it
      * is */
-    for (int i = 0; i < 2; i++)
-        if (!n->api->nc_inq_varid(groups[i], n->names[dimension], variable) &&
-            !tl_netcdf_inquire(n->api, groups[i], *variable, &v) && v.ndims == 1 &&
-            v.dims[0] == p->dims[dimension]) {
-            *group = groups[i];
-
+    for (int i = 0; i < 2; i++) {
+        of->group = groups[i];
+        if (!tl_nc.nc_inq_varid(of->group, of->what, &of->variable) &&
+            !tl_netcdf_inquire(of->group, of->variable, v) && v->ndims == 1 &&
+            v->dims[0] == p->dims[dimension])
             /* HDF5 may store fewer numbers than the dimension is long */
-            return p->header.end || !tl_hdf5_extents(n->api, p->path, groups[i], v.name, extents) ||
-                   extents[0] ==
-                       (uint64_t)(dimension == n->join ? p->length : f->info.shape[dimension]);
-        }
-
+            return tl_packed_dtype(v->type) &&
+                   (p->header.end || !tl_hdf5_extents(p->path, of->group, v->name, extents) ||
+                    extents[0] ==
+                        (uint64_t)(dimension == n->join ? p->length : f->info.shape[dimension]));
+    }
     return 0;
 }
 
@@ -87,39 +83,32 @@ static tally_status ends_values(const tally_file *f, const tl_source *of, const 
         const size_t start = i ? length - 1 : 0, count = 1;
         char *const stored = tl_unpack_place(packing, e->value[i], 1);
         int64_t bad;
-        const int error = of->api->nc_get_vara(of->group, of->variable, &start, &count, stored);
+        const int error = tl_nc.nc_get_vara(of->group, of->variable, &start, &count, stored);
         if (error)
-            return tl_bad_data(f->ctx, "%s: %s: %s", of->path, of->what,
-                               of->api->nc_strerror(error));
+            return tl_bad_data(f->ctx, "%s: %s: %s", of->path, of->what, tl_nc.nc_strerror(error));
 
         /* the number is missing */
         if (!tl_unpack(packing, stored, e->value[i], 1, &bad)) e->of = NULL;
     }
-
     return TALLY_OK;
 }
 
 static tally_status ends_read(const tally_file *f, const tl_part *p, int dimension, ends *e)
 {
     const tl_netcdf *const n = f->netcdf;
-    const char *const name = n->names[dimension];
     const int64_t length = dimension == n->join ? p->length : f->info.shape[dimension];
-    int group, variable;
+    tl_source of;
     tl_netcdf_variable v;
     tl_packing packing;
 
     *e = (ends){.of = NULL};
-    if (!length || !tl_part_coordinate(f, p, dimension, &group, &variable) ||
-        tl_netcdf_inquire(n->api, group, variable, &v) || !tl_packed_dtype(v.type))
-        return TALLY_OK;
-    const tl_source of = {f->ctx, n->api, p->path, name, group, variable};
+    if (!length || !tl_part_coordinate(f, p, dimension, &of, &v)) return TALLY_OK;
     tally_status s = tl_packing_read(&of, v.type, 0, &packing);
-    if (!s) s = tl_part_whole(f, p, group, variable, name);
+    if (!s) s = tl_part_whole(p, &of);
     if (!s) s = tl_netcdf_text(&of, "units", &e->units);
     if (!s) s = tl_netcdf_text(&of, "calendar", &e->calendar);
     e->of = p;
     e->dtype = packing.given;
-
     return s ? s : ends_values(f, &of, &packing, (size_t)length, e);
 }
 

@@ -40,7 +40,6 @@ typedef struct tl_part {
 } tl_part;
 
 struct tl_netcdf {
-    const tl_netcdf_api *api;
     tl_part *parts;
     int count, join; /* parts; the dimension along which they follow each other */
     int64_t next;    /* the element that is read next */
@@ -49,13 +48,12 @@ struct tl_netcdf {
 };
 
 /* parts.c, locked. Checks that a part's file has all bytes of a variable. */
-tally_status tl_part_whole(const tally_file *f, const tl_part *p, int group, int variable,
-                           const char *name);
+tally_status tl_part_whole(const tl_part *p, const tl_source *of);
 
-/* Finds the variable of a part that has the name of a dimension and only that dimension. Returns
- * whether there is one. */
-int tl_part_coordinate(const tally_file *f, const tl_part *p, int dimension, int *group,
-                       int *variable);
+/* Finds the variable of a part that has the name of a dimension, and only that dimension, and is of
+ * numbers: sets *of and *v. Returns whether there is one. */
+int tl_part_coordinate(const tally_file *f, const tl_part *p, int dimension, tl_source *of,
+                       tl_netcdf_variable *v);
 
 /* Checks by their coordinates that each part continues after the part before it, and that all
  * parts have the same coordinates along the other dimensions. */

@@ -21,22 +21,12 @@ enum {
     PIECE_MOST = 4 << 20
 };
 
-static tally_status failed(const tally_file *f, const tl_part *p, int error, const char *doing)
-{
-    const char *why;
-    tl_netcdf_lock();
-    why = f->netcdf->api->nc_strerror(error);
-    tl_netcdf_unlock();
-    return tl_bad_data(f->ctx, "%s: %s: %s", p->path, doing, why);
-}
-
 /* Sets the library's cache of chunks. For boxes of whole chunks there is no cache: data without
  * compression then goes directly from the file to the caller, in half of the time. From the first
  * box with parts of chunks on, a layer of chunks stays in memory, because reads in order need it
  * again. */
 static void cache(const tally_file *f, tl_part *p, const size_t *from, const size_t *n)
 {
-    const tl_netcdf_api *const api = f->netcdf->api;
     int whole = 1;
 
     if (!p->chunk[0] || p->cache == LAYERS) return;
@@ -52,7 +42,7 @@ static void cache(const tally_file *f, tl_part *p, const size_t *from, const siz
         slots = p->layer_bytes ? 10 * p->layer_chunks + 1 : CACHE_SLOTS;
     }
     if (p->cache == (whole ? BY_LIBRARY : DIRECT) || (!whole && p->layer_bytes))
-        api->nc_set_var_chunk_cache(p->group, p->variable, bytes, slots, 0.75f);
+        tl_nc.nc_set_var_chunk_cache(p->group, p->variable, bytes, slots, 0.75f);
 
     p->cache = whole ? DIRECT : LAYERS;
 }
@@ -63,7 +53,6 @@ static tally_status read_at_once(tally_file *f, tl_part *p, const int64_t *start
 {
     size_t from[DIMS] = {0}, n[DIMS] = {0};
     int64_t elements = 1, bad;
-    int error;
 
     for (int d = 0; d < f->info.ndim; d++) {
         from[d] = (size_t)start[d];
@@ -74,12 +63,12 @@ static tally_status read_at_once(tally_file *f, tl_part *p, const int64_t *start
     char *const stored = tl_unpack_place(&p->packing, out, elements);
     tl_netcdf_lock();
     cache(f, p, from, n);
-    error = f->netcdf->api->nc_get_vara(p->group, p->variable, from, n, stored);
+    const int error = tl_nc.nc_get_vara(p->group, p->variable, from, n, stored);
+    const char *const why = error ? tl_nc.nc_strerror(error) : NULL;
     tl_netcdf_unlock();
-    if (error) return failed(f, p, error, f->netcdf->variable);
+    if (why) return tl_bad_data(f->ctx, "%s: %s: %s", p->path, f->netcdf->variable, why);
     if (tl_unpack(&p->packing, stored, out, elements, &bad)) return TALLY_OK;
-
-    char place[8 * 24] = "", value[48];
+    char place[TL_LIST_CHARS], value[48];
     int64_t rest = bad, at[DIMS];
 
     for (int d = f->info.ndim - 1; d >= 0; d--) {
@@ -87,9 +76,7 @@ static tally_status read_at_once(tally_file *f, tl_part *p, const int64_t *start
         rest /= count[d];
     }
 
-    for (int d = 0, k = 0; d < f->info.ndim; d++)
-        k += snprintf(place + k, sizeof place - (size_t)k, "%s%lld", d ? ", " : "",
-                      (long long)at[d]);
+    tl_list(f->info.ndim, at, place);
     tally_format_value(p->packing.stored,
                        stored + bad * (int64_t)tally_dtype_size(p->packing.stored), 0, value,
                        sizeof value);
@@ -137,14 +124,12 @@ static tally_status read_piece(tally_file *f, tl_part *p, const box *b, const pi
     to.count[c->d] = c->n;
     to.out = b->out + c->at * step;
     if (outer == 1) return read_part(f, p, &to);
-
     if (!(to.out = malloc((size_t)(outer * part_bytes))))
         return tl_no_memory(f->ctx, (size_t)(outer * part_bytes), "a part of the variable");
     const tally_status s = read_part(f, p, &to);
     for (int64_t i = 0; i < outer && !s; i++)
         memcpy(b->out + i * all + c->at * step, to.out + i * part_bytes, (size_t)part_bytes);
     free(to.out);
-
     return s;
 }
 
@@ -182,7 +167,6 @@ static tally_status read_part(tally_file *f, tl_part *p, const box *b)
         if (n > b->count[cut] - at) n = b->count[cut] - at;
         s = read_piece(f, p, b, &(piece){cut, at, n, from});
     }
-
     return s;
 }
 
@@ -201,7 +185,6 @@ static tally_status read_box(tally_file *f, const box *b)
         if (low >= high) continue;
         s = read_piece(f, &n->parts[i], b, &(piece){d, low - b->start[d], high - low, low - begin});
     }
-
     return s;
 }
 
@@ -221,7 +204,6 @@ tally_status tl_netcdf_read_box(tally_file *f, const int64_t *start, const int64
     box b = {.out = buffer};
     memcpy(b.start, start, (size_t)f->info.ndim * sizeof *start);
     memcpy(b.count, count, (size_t)f->info.ndim * sizeof *count);
-
     return read_box(f, &b);
 }
 

@@ -44,29 +44,25 @@ tally_dtype tl_packed_dtype(int type)
 
 tally_status tl_netcdf_text(const tl_source *of, const char *name, char **value)
 {
-    const tl_netcdf_api *const api = of->api;
     int type;
     size_t length;
     char *one = NULL;
 
     *value = NULL;
-    if (api->nc_inq_att(of->group, of->variable, name, &type, &length)) return TALLY_OK;
-
+    if (tl_nc.nc_inq_att(of->group, of->variable, name, &type, &length)) return TALLY_OK;
     if (type == NC_STRING && length == 1 &&
-        !api->nc_get_att_string(of->group, of->variable, name, &one)) {
+        !tl_nc.nc_get_att(of->group, of->variable, name, &one)) {
         *value = strdup(one ? one : "");
-        api->nc_free_string(1, &one);
+        tl_nc.nc_free_string(1, &one);
         return *value ? TALLY_OK : tl_no_memory(of->ctx, 1, "an attribute");
     }
 
     if (type != NC_CHAR) return TALLY_OK;
     if (length == SIZE_MAX || !(*value = calloc(length + 1, 1)))
         return tl_no_memory(of->ctx, length, "an attribute");
-    if (!api->nc_get_att_text(of->group, of->variable, name, *value)) return TALLY_OK;
-
+    if (!tl_nc.nc_get_att(of->group, of->variable, name, *value)) return TALLY_OK;
     free(*value);
     *value = NULL;
-
     return TALLY_OK;
 }
 
@@ -77,16 +73,18 @@ static tally_status attribute_failed(const tl_source *from, const char *name, co
 
 static tally_status number(const tl_source *from, const char *name, int *there, double *value)
 {
-    const tl_netcdf_api *const api = from->api;
     int type;
     size_t length;
 
-    *there = api->nc_inq_att(from->group, from->variable, name, &type, &length) == NC_NOERR;
+    *there = tl_nc.nc_inq_att(from->group, from->variable, name, &type, &length) == NC_NOERR;
     if (!*there) return TALLY_OK;
     if (!tl_packed_dtype(type) || length != 1)
         return attribute_failed(from, name, "is not one number");
-    const int error = api->nc_get_att_double(from->group, from->variable, name, value);
-    return error ? attribute_failed(from, name, api->nc_strerror(error)) : TALLY_OK;
+    char stored[8];
+    const int error = tl_nc.nc_get_att(from->group, from->variable, name, stored);
+    if (error) return attribute_failed(from, name, tl_nc.nc_strerror(error));
+    tl_cast(TALLY_F64, value, tl_packed_dtype(type), stored);
+    return TALLY_OK;
 }
 
 /* Reads the values of an attribute as stored values. A value that is not a number of the stored
@@ -95,41 +93,26 @@ static tally_status number(const tl_source *from, const char *name, int *there, 
 static tally_status missing(const tl_source *from, const char *name, tally_dtype packed_dtype,
                             tl_packing *p)
 {
-    const tl_netcdf_api *const api = from->api;
-    int type, error;
+    int type;
     size_t length;
-
-    union {
-        double real[TL_MISSING_MOST];
-        long long whole[TL_MISSING_MOST];
-        unsigned long long natural[TL_MISSING_MOST];
-    } v;
-    if (api->nc_inq_att(from->group, from->variable, name, &type, &length)) return TALLY_OK;
-
+    char values[TL_MISSING_MOST * 8];
+    if (tl_nc.nc_inq_att(from->group, from->variable, name, &type, &length)) return TALLY_OK;
     const tally_dtype is = tl_packed_dtype(type);
     if (!is) return attribute_failed(from, name, "is not a number");
-
     if (length > (size_t)(TL_MISSING_MOST - p->missing))
         return attribute_failed(from, name,
                                 "has too many values: at most 8 may stand for missing ones");
-    const tally_dtype as = tl_is_float(is) ? TALLY_F64 : is == TALLY_U64 ? TALLY_U64 : TALLY_I64;
-    if (as == TALLY_F64)
-        error = api->nc_get_att_double(from->group, from->variable, name, v.real);
-    else if (as == TALLY_U64)
-        error = api->nc_get_att_ulonglong(from->group, from->variable, name, v.natural);
-    else
-        error = api->nc_get_att_longlong(from->group, from->variable, name, v.whole);
-
-    if (error) return attribute_failed(from, name, api->nc_strerror(error));
+    const int error = tl_nc.nc_get_att(from->group, from->variable, name, values);
+    if (error) return attribute_failed(from, name, tl_nc.nc_strerror(error));
     for (size_t i = 0; i < length; i++) {
         char *const value = p->value[p->missing];
-        int more = tl_cast(is == packed_dtype ? packed_dtype : p->stored, value, as, &v.real[i]);
+        int more = tl_cast(is == packed_dtype ? packed_dtype : p->stored, value, is,
+                           values + i * tally_dtype_size(is));
         /* nearly every file gives the same value by two attributes */
         for (int k = 0; k < p->missing; k++)
             more &= memcmp(p->value[k], value, sizeof *p->value) != 0;
         p->missing += more;
     }
-
     return TALLY_OK;
 }
 
@@ -142,11 +125,10 @@ static tally_status other_sign(const tl_source *from, tl_packing *p)
     size_t length;
 
     if (tl_is_float(p->stored) ||
-        from->api->nc_inq_att(from->group, from->variable, "_Unsigned", &type, &length))
+        tl_nc.nc_inq_att(from->group, from->variable, "_Unsigned", &type, &length))
         return TALLY_OK;
     const tally_status s = tl_netcdf_text(from, "_Unsigned", &text);
     if (s) return s;
-
     for (size_t n = text ? strlen(text) : 0; n && text[n - 1] == ' ';) text[--n] = 0;
     const int wanted = text && !strcasecmp(text, "true"),
               understood = wanted || (text && !strcasecmp(text, "false"));
@@ -155,7 +137,6 @@ static tally_status other_sign(const tl_source *from, tl_packing *p)
 
     /* in the enum, the signed type comes before the unsigned one of its size */
     if (wanted != is_unsigned) p->stored = (tally_dtype)(p->stored + (wanted ? 1 : -1));
-
     return TALLY_OK;
 }
 
@@ -173,11 +154,10 @@ static tally_status no_numbers(const tl_source *from, int type)
     size_t bytes, fields;
 
     if (type > NC_STRING && /* a type that the file defines */
-        from->api->nc_inq_user_type(from->group, type, name, &bytes, &base, &fields, &kind))
+        tl_nc.nc_inq_user_type(from->group, type, name, &bytes, &base, &fields, &kind))
         kind = 0;
     const char *const has =
         kind > 0 && kind <= NC_COMPOUND && kinds[kind] ? kinds[kind] : "values of another type";
-
     return tl_unsupported(from->ctx, "%s: %s has %s, not numbers", from->path, from->what, has);
 }
 
@@ -187,7 +167,6 @@ tally_status tl_packing_read(const tl_source *from, int type, tally_dtype want, 
     memset(p, 0, sizeof *p);
     const tally_dtype packed_dtype = p->stored = tl_packed_dtype(type);
     if (!packed_dtype) return no_numbers(from, type);
-
     tally_status s = other_sign(from, p);
     if (!s) s = number(from, "scale_factor", &p->scaled, &p->scale);
     if (!s) s = number(from, "add_offset", &p->shifted, &p->offset);
@@ -195,13 +174,11 @@ tally_status tl_packing_read(const tl_source *from, int type, tally_dtype want, 
     for (int i = 0; i < 2 && !s; i++) s = missing(from, names[i], packed_dtype, p);
     tl_fp_leave(fp);
     if (s) return s;
-
     p->given = p->scaled || p->shifted || want == TALLY_F64 ? TALLY_F64 : p->stored;
     if (want && want != p->given)
         return tl_invalid(
             from->ctx, "%s: %s is %s: --dtype may be that or f64, and %s was asked for", from->path,
             from->what, tally_dtype_name(p->given), tally_dtype_name(want));
-
     return TALLY_OK;
 }
 

@@ -29,7 +29,7 @@ enum {
 tally_status tl_netcdf_failed(const tally_file *f, const tl_netcdf_new *n, int error,
                               const char *doing)
 {
-    const char *const why = error > 0 ? strerror(error) : n->api->nc_strerror(error);
+    const char *const why = error > 0 ? strerror(error) : tl_nc.nc_strerror(error);
     return tl_fail_on(f, TALLY_IO, "%s: %s", doing, why);
 }
 
@@ -62,7 +62,6 @@ int tl_netcdf_names(const char *names)
         at += d ? strspn(at, " ") : 0;
         const size_t n = strcspn(at, "(,)");
         if (!is_name(at, n)) return -1;
-
         for (int k = 1; k < d; k++) { /* two dimensions with one name are the same dimension */
             const char *other;
             if (name_of(names, k, &other) == n && !memcmp(other, at, n)) return -1;
@@ -71,7 +70,6 @@ int tl_netcdf_names(const char *names)
         at += n;
         if (!strcmp(at, d ? ")" : "()")) return d;
     }
-
     return -1;
 }
 
@@ -87,7 +85,6 @@ tally_status tl_netcdf_name(tally_file *f, tl_netcdf_new *n, const char *names)
     if (!copy) return tl_no_memory(f->ctx, strlen(names), "the names of the dimensions");
     free(n->names);
     n->names = copy;
-
     return TALLY_OK;
 }
 
@@ -111,7 +108,6 @@ const char *tl_netcdf_copy_name(const char *names, int number, char *out)
 
 tally_status tl_netcdf_define(const tally_file *f, tl_netcdf_new *n)
 {
-    const tl_netcdf_api *const api = n->api;
     const int ndim = f->info.ndim;
     char name[NC_MAX_NAME + 1];
     size_t rest = tally_dtype_size(f->info.dtype), chunk[TL_DIMS];
@@ -121,24 +117,23 @@ tally_status tl_netcdf_define(const tally_file *f, tl_netcdf_new *n)
     for (int d = 0; d < ndim && !error; d++) {
         /* length of the dimension; the first one may be 0, or unknown (-1) */
         const int64_t length = f->info.shape[d];
-        error = api->nc_def_dim(n->file, tl_netcdf_copy_name(n->names, d + 1, name),
-                                length > 0 ? (size_t)length : NC_UNLIMITED, &n->dims[d]);
+        error = tl_nc.nc_def_dim(n->file, tl_netcdf_copy_name(n->names, d + 1, name),
+                                 length > 0 ? (size_t)length : NC_UNLIMITED, &n->dims[d]);
         if (d) rest *= chunk[d] = length < CHUNK ? (size_t)length : CHUNK;
         if (d && rest > CHUNK) chunk[d] = 1 + (chunk[d] - 1) / (rest / CHUNK), rest = CHUNK;
     }
 
     chunk[0] = rest < CHUNK ? CHUNK / rest : 1;
     if (!error)
-        error = api->nc_def_var(n->file, tl_netcdf_copy_name(n->names, 0, name),
-                                tl_netcdf_type(f->info.dtype), ndim, n->dims, &n->variable);
+        error = tl_nc.nc_def_var(n->file, tl_netcdf_copy_name(n->names, 0, name),
+                                 tl_netcdf_type(f->info.dtype), ndim, n->dims, &n->variable);
 
     /* chunks of a reasonable size instead of the library's 4 KiB; a classic file has no chunks */
     if (!error && ndim && f->info.shape[0] <= 0)
-        api->nc_def_var_chunking(n->file, n->variable, 0, chunk);
+        tl_nc.nc_def_var_chunking(n->file, n->variable, 0, chunk);
     if (!error)
-        error = api->nc_def_var_fill(n->file, n->variable, !n->fills, n->fills ? n->fill : NULL);
+        error = tl_nc.nc_def_var_fill(n->file, n->variable, !n->fills, n->fills ? n->fill : NULL);
     n->defined = !error;
-
     return error ? tl_netcdf_failed(f, n, error, n->names) : TALLY_OK;
 }
 
@@ -153,7 +148,6 @@ static tally_status reserve(tally_file *f, tl_netcdf_new *n, int64_t elements)
         bytes +=
             (int64_t)k->bytes + (k->is_result ? elements * (int64_t)tally_dtype_size(k->dtype) : 0);
     if (bytes <= n->reserved) return TALLY_OK;
-
     if (f->info.shape[0] < 0) bytes += bytes / 2; /* the final number of elements is not known */
     n->reserved = bytes;
     struct rlimit most; /* fallocate ignores this limit if the file keeps its size */
@@ -165,7 +159,6 @@ static tally_status reserve(tally_file *f, tl_netcdf_new *n, int64_t elements)
             return tl_netcdf_failed(f, n, errno, "writing");
         if (errno != EINTR) break;
     }
-
     return TALLY_OK;
 }
 
@@ -183,9 +176,9 @@ static tally_status begin(const tally_file *f, tl_netcdf_new *n)
     if (n->data) return TALLY_OK;
     const tally_status s = tl_netcdf_define(f, n);
     if (s) return s;
-    int error = n->api->nc_enddef(n->file);
+    int error = tl_nc.nc_enddef(n->file);
     for (const tl_netcdf_kept *k = n->coordinates; k && !error; k = k->next)
-        error = k->bytes ? n->api->nc_put_var(n->file, k->variable, k->values) : 0;
+        error = k->bytes ? tl_nc.nc_put_var(n->file, k->variable, k->values) : 0;
     n->data = !error;
     return error ? tl_netcdf_failed(f, n, error, "writing") : TALLY_OK;
 }
@@ -195,40 +188,19 @@ static tally_status put_box(tally_file *f, tl_netcdf_new *n, int variable, const
 {
     size_t from[TL_DIMS] = {0}, box[TL_DIMS] = {0};
     for (int d = 0; d < f->info.ndim; d++) from[d] = (size_t)start[d], box[d] = (size_t)count[d];
-    const int error = n->api->nc_put_vara(n->file, variable, from, box, data);
+    const int error = tl_nc.nc_put_vara(n->file, variable, from, box, data);
     return error ? tl_netcdf_failed(f, n, error, "writing") : TALLY_OK;
-}
-
-static tally_status put(tally_file *f, tl_netcdf_new *n, const char *data, int64_t rest)
-{
-    assert(rest >= 0);
-    int64_t shape[TL_DIMS], start[TL_DIMS], count[TL_DIMS];
-    tally_status s = reserve(f, n, n->next + rest);
-    if (!s) s = begin(f, n);
-    for (int d = 0; d < f->info.ndim; d++)
-        shape[d] = f->info.shape[d] < 0 ? INT64_MAX : f->info.shape[d];
-
-    while (rest && !s) {
-        const int64_t now = tl_netcdf_box(f->info.ndim, shape, n->next, rest, start, count);
-        s = put_box(f, n, n->variable, start, count, data);
-        data += now * (int64_t)tally_dtype_size(f->info.dtype);
-        rest -= now;
-        n->next += now;
-    }
-
-    return s;
 }
 
 /* ---- called by io/write.c ---- */
 
 tally_status tl_netcdf_create(tally_file *f, const char *path, int hdf5, tl_netcdf_new **created)
 {
-    const char *why;
-    const tl_netcdf_api *const api = tl_netcdf_library(&why);
+    const char *const why = tl_netcdf_library();
     int error, at;
 
     *created = NULL;
-    if (!api) return tl_unsupported_on(f, "NetCDF and HDF5 are written by libnetcdf: %s", why);
+    if (why) return tl_unsupported_on(f, "NetCDF and HDF5 are written by libnetcdf: %s", why);
     if (!tl_netcdf_type(f->info.dtype))
         return tl_unsupported_on(f, "%s has no type %s", f->info.format,
                                  tally_dtype_name(f->info.dtype));
@@ -246,25 +218,33 @@ tally_status tl_netcdf_create(tally_file *f, const char *path, int hdf5, tl_netc
         return tl_no_memory(f->ctx, sizeof *n, "a NetCDF file");
     }
 
-    n->api = api;
     n->names = names;
     n->results = 1;
     at = sprintf(names, "data(");
     for (int d = 0; d < f->info.ndim; d++) at += sprintf(names + at, "%sdim%d", d ? ", " : "", d);
     strcpy(names + at, ")");
     tl_netcdf_lock();
-    error = api->nc_create(path, hdf5 ? NC_NETCDF4 : NC_64BIT_DATA, &n->file);
+    error = tl_nc.nc_create(path, hdf5 ? NC_NETCDF4 : NC_64BIT_DATA, &n->file);
     tl_netcdf_unlock();
     n->open = !error;
-
     return error ? tl_netcdf_failed(f, n, error, "creating") : TALLY_OK;
 }
 
-tally_status tl_netcdf_put(tally_file *f, tl_netcdf_new *n, const void *data, int64_t elements)
+tally_status tl_netcdf_put(tally_file *f, tl_netcdf_new *n, const char *data, int64_t elements)
 {
     assert(elements >= 0);
+    int64_t shape[TL_DIMS], start[TL_DIMS], count[TL_DIMS];
+    for (int d = 0; d < f->info.ndim; d++)
+        shape[d] = f->info.shape[d] < 0 ? INT64_MAX : f->info.shape[d];
+
     tl_netcdf_lock();
-    const tally_status s = put(f, n, data, elements);
+    tally_status s = reserve(f, n, n->next + elements);
+    if (!s) s = begin(f, n);
+    for (int64_t now; elements && !s; elements -= now, n->next += now) {
+        now = tl_netcdf_box(f->info.ndim, shape, n->next, elements, start, count);
+        s = put_box(f, n, n->variable, start, count, data);
+        data += now * (int64_t)tally_dtype_size(f->info.dtype);
+    }
     tl_netcdf_unlock();
     return s;
 }
@@ -290,7 +270,7 @@ tally_status tl_netcdf_finish(tally_file *f, tl_netcdf_new *n)
     tl_netcdf_lock();
     tally_status s = reserve(f, n, 0);
     if (!s) s = begin(f, n);
-    const int error = n->api->nc_close(n->file);
+    const int error = tl_nc.nc_close(n->file);
     n->open = 0;
     release(f);
     if (!s && error) s = tl_netcdf_failed(f, n, error, "closing");
@@ -302,7 +282,7 @@ void tl_netcdf_drop(tl_netcdf_new *n)
 {
     if (!n) return;
     tl_netcdf_lock();
-    if (n->open) n->api->nc_close(n->file);
+    if (n->open) tl_nc.nc_close(n->file);
     tl_netcdf_unlock();
     for (tl_netcdf_kept *k = n->coordinates, *next; k; k = next) {
         next = k->next;
