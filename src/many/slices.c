@@ -130,9 +130,7 @@ static tally_status push(tally *member, int k, void *data)
                      .out = s->out,
                      .counter = &s->nodes,
                      .scan = &s->scan};
-        s->scan.nodes_known = s->nodes_known;
         status = member->device->calls->push(member->device, member, &p);
-        s->scan.nodes_known = NULL;
     }
 
     return status;
@@ -231,6 +229,7 @@ static tally_status find_starts(const tl_devices *t, const tl_scan *before, tl_s
     status = tl_slices_push(t, TL_REDUCE, plan, p, parts);
     for (int k = 0; !status && k < count; k++) {
         slices[k].scan = k ? slices[k - 1].scan : *before;
+        slices[k].scan.nodes_known = NULL; /* those of `before` are of all slices */
         for (int i = (k - 1) * count; k && i < k * count; i++)
             tl_slices_join(&slices[k].scan.done, plan->op, &p[i].nodes);
     }

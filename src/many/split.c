@@ -108,7 +108,7 @@ tally_status tl_split_scan(const tl_devices *t, const tl_plan *plan, const tally
         tl_scan_begin(&s[k].scan, plan, o);
         if (k) s[k].scan.done = s[k - 1].scan.done;
         if (k) tl_slices_join(&s[k].scan.done, plan->op, &s[k - 1].nodes);
-        s[k].nodes_known = &s[k].nodes;
+        s[k].scan.nodes_known = &s[k].nodes;
     }
 
     if (!status) status = tl_slices_push(t, TL_SCAN, plan, s, count);
