@@ -12,8 +12,7 @@
 
 tally_status tl_check_scan(tally *ctx, const tl_plan *plan, const tally_scan_options *o)
 {
-    const tally_status status =
-        tl_on_processors(ctx, o ? o->init : NULL, "init", "initial values", 0);
+    const tally_status status = tl_host_only(ctx, o ? o->init : NULL, "init", "initial values");
     if (status) return status;
     if (o && o->init && !plan->op->seedable)
         return tl_unsupported(ctx,

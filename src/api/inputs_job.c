@@ -108,8 +108,6 @@ tally_status tl_inputs_apart(tally *ctx, const tally_view *in, const tally_view 
 
 /* ---- a call ---- */
 
-static const char what[] = "views with validity, or of two inputs,";
-
 void tl_job_normal(tl_job *j)
 {
     tl_inputs_normal(&j->in);
@@ -164,8 +162,8 @@ tally_status tl_job_to_host(tl_job *j, tally_view *out)
     const int64_t elements =
         j->in.offsets ? j->in.offsets[j->in.rows] - j->in.offsets[0] : j->in.rows * j->in.n;
     if (j->here) return TALLY_OK;
-    tally_status status = tl_on_processors(j->ctx, NULL, "in", what, elements);
-    if (!status) status = tl_inputs_bring(&j->copies, &j->in, &j->next);
+    j->ctx->device->on_processors += elements;
+    const tally_status status = tl_inputs_bring(&j->copies, &j->in, &j->next);
     return status ? status : tl_host_view(&j->copies, out, j->form.op->result_bytes, 1);
 }
 

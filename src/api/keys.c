@@ -28,13 +28,11 @@ static tally_status one_sequence(tally *ctx, const tally_view *given, const char
     return tl_bits_check(ctx, v, name);
 }
 
-/* The processors do the work, on host copies of device memory. */
-static const char what[] = "runs, groups and gathers";
-
-static tally_status bring(tl_host_copies *c, tally_view *v, int back, const char *name)
+/* Brings a view to host memory, because the processors do the work. back: it is written. */
+static tally_status bring(tl_host_copies *c, tally_view *v, int back)
 {
-    tally_status status = tl_on_processors(c->ctx, NULL, name, what, back ? 0 : v->n);
-    return status ? status : tl_host_view(c, v, (int64_t)tally_dtype_size(v->dtype), back);
+    if (!back) c->ctx->device->on_processors += v->n;
+    return tl_host_view(c, v, (int64_t)tally_dtype_size(v->dtype), back);
 }
 
 tally_status tally_runs(tally *ctx, const tally_view *keys, int64_t *offsets, int64_t *runs)
@@ -52,7 +50,7 @@ tally_status tally_runs(tally *ctx, const tally_view *keys, int64_t *offsets, in
     if (status || done) return status;
 
     tl_host_copies c = {.ctx = ctx};
-    status = bring(&c, &v, 0, "keys");
+    status = bring(&c, &v, 0);
     if (!status && offsets && v.n == INT64_MAX) status = tl_no_memory(ctx, SIZE_MAX, "offsets");
     if (!status && offsets) status = tl_host_numbers(&c, &offsets, v.n + 1, 1, "offsets");
     const int64_t found = status ? 0 : tl_runs(tally_threads(ctx), &v, offsets);
@@ -108,7 +106,7 @@ tally_status tally_groups(tally *ctx, const tally_view *codes, int64_t groups, i
                           offsets ? (long long)v.n : (long long)groups + 1);
 
     tl_host_copies c = {.ctx = ctx};
-    status = bring(&c, &v, 0, "codes");
+    status = bring(&c, &v, 0);
     if (!status) status = tl_host_numbers(&c, &order, v.n, 1, "order");
     if (!status) status = tl_host_numbers(&c, &offsets, groups + 1, 1, "offsets");
     if (!status) status = open_groups(ctx, &v, groups, offsets, &g);
@@ -155,12 +153,12 @@ tally_status tally_take(tally *ctx, const tally_view *in, const int64_t *order, 
     if (status || done) return status;
 
     tl_host_copies c = {.ctx = ctx};
-    status = bring(&c, &x, 0, "in");
+    status = bring(&c, &x, 0);
     int64_t *places = (int64_t *)(uintptr_t)order;
     if (!status) status = tl_host_numbers(&c, &places, n, 0, "order");
     if (!status && (bad = tl_take_check(tally_threads(ctx), places, n, x.n)) < n)
         status = no_place(ctx, bad, places[bad], x.n);
-    if (!status) status = bring(&c, &y, 1, "out");
+    if (!status) status = bring(&c, &y, 1);
     if (!status) tl_take(tally_threads(ctx), &x, places, n, &y);
 
     return tl_host_end(&c, status);
@@ -323,9 +321,9 @@ static tally_status by_key(tally *ctx, const char *op, tl_call call, const tally
     if (status) return status;
 
     tl_host_copies c = {.ctx = ctx};
-    status = bring(&c, &k.x[0], 0, "in");
-    if (!status && k.x[1].dtype) status = bring(&c, &k.x[1], 0, "in->next");
-    if (!status) status = bring(&c, &k.codes, 0, "codes");
+    status = bring(&c, &k.x[0], 0);
+    if (!status && k.x[1].dtype) status = bring(&c, &k.x[1], 0);
+    if (!status) status = bring(&c, &k.codes, 0);
     if (!status && k.out.dtype) status = tl_host_view(&c, &k.out, k.plan.op->result_bytes, 1);
     if (!status && !(offsets = tl_key_memory(groups + 1, sizeof *offsets)))
         status = tl_no_memory(ctx, (size_t)(groups + 1) * sizeof *offsets, "offsets");

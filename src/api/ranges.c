@@ -15,8 +15,6 @@
 #include <assert.h>
 #include <string.h>
 
-static const char what[] = "windows by ranges";
-
 /* Brings two arrays of positions to host memory, because the processors do the work. back: they are
  * written, and are copied back when the call ends. */
 static tally_status bring_places(tl_host_copies *c, int64_t **start, int64_t **end, int64_t count,
@@ -118,8 +116,8 @@ tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *i
     tl_host_copies c = {.ctx = ctx};
     tally_view all, second;
     int64_t *from = without_const(start), *to = without_const(end);
-    status = tl_on_processors(ctx, NULL, "in", what, x.n);
-    if (!status) status = bring_places(&c, &from, &to, results, 0);
+    ctx->device->on_processors += x.n;
+    status = bring_places(&c, &from, &to, results, 0);
     if (!status) status = inputs ? tl_inputs_check(ctx, in, "in", &all, &second) : TALLY_OK;
     const int64_t r = status ? results : first_bad(tally_threads(ctx), from, to, results, x.n);
     if (r < results)
@@ -256,8 +254,8 @@ tally_status tally_window_bounds(tally *ctx, const tally_view *keys, const tally
     int64_t *lows = without_const(w->lows), *highs = without_const(w->highs),
             *parts = without_const(w->parts);
     int descending = 0;
-    status = tl_on_processors(ctx, NULL, "keys", what, v.n);
-    if (!status) status = tl_host_view(&c, &v, bytes, 0);
+    ctx->device->on_processors += v.n;
+    status = tl_host_view(&c, &v, bytes, 0);
     if (!status) status = tl_host_numbers(&c, &lows, v.n, 0, "lows");
     if (!status) status = tl_host_numbers(&c, &highs, v.n, 0, "highs");
     if (!status) status = tl_host_numbers(&c, &parts, v.n, 0, "parts");

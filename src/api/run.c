@@ -20,13 +20,9 @@ static tally_status run_on_processors(tally *ctx, const tl_call *call)
     tl_call here = *call;
 
     here.plan = &plan, here.in = &in, here.out = &out;
-    const int64_t elements = in.offsets ? in.offsets[in.rows] - in.offsets[0] : in.rows * in.n;
-    const char *const what = plan.exact              ? "exact sums"
-                             : call->verb == TL_SCAN ? "reversed scans of segments"
-                                                     : "windows of negative offsets or of a step";
     tl_host_copies c = {.ctx = ctx};
-    tally_status status = tl_on_processors(ctx, NULL, "in", what, elements);
-    if (!status) status = tl_host_view(&c, &in, plan.op->elem_bytes, 0);
+    ctx->device->on_processors += in.offsets ? in.offsets[in.rows] - in.offsets[0] : in.rows * in.n;
+    tally_status status = tl_host_view(&c, &in, plan.op->elem_bytes, 0);
     if (!status) status = tl_host_view(&c, &out, plan.op->result_bytes, 1);
     if (!status && !plan.core) status = tl_plan_on_host(ctx, plan.op, plan.par, &plan);
     if (!status) status = tl_run_host(ctx, &here);

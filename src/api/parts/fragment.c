@@ -15,8 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char what[] = "fragments of views";
-
 tally_status tl_fragment_new(tally *ctx, const char *op, tally_dtype dtype, int64_t start,
                              int64_t rows, tally_fragment **fragment)
 {
@@ -146,8 +144,8 @@ static tally_status add_slab(tally_fragment *f, tally_view *in, tally_view *next
     if (!f->sum_bytes && !fed && in->rows == 1 && in->stride == 1)
         return flat_slab(f, in->data, start, n);
 
-    tally_status status = tl_on_processors(ctx, NULL, "x", what, in->rows * n);
-    if (!status) status = tl_inputs_bring(&copies, in, next);
+    ctx->device->on_processors += in->rows * n;
+    tally_status status = tl_inputs_bring(&copies, in, next);
     if (!status)
         status = f->sum_bytes ? sums_slab(f, in, start, n) : view_slab(f, in, start, n, fed);
     tl_host_close(&copies);
@@ -279,13 +277,11 @@ tally_status tally_fragment_result(const tally_fragment *f, void *out)
     tl_host_copies copies = {.ctx = f->ctx};
     tally_status status = tl_fragment_whole(f->ctx, f);
     if (!status) status = tl_host_copy(&copies, &out, 0, f->rows * f->plan.op->result_bytes, 1);
-    const int threads = tally_threads(f->ctx);
     if (!status && f->totals)
         status = tl_totals_result(f->ctx, f->totals, f->rows, f->plan.op->out, "sequence", out);
-    else if (!status && f->exact)
-        tl_exact_rows_lower(f->exact, &f->plan, threads, f->rows, out);
     else if (!status)
-        tl_slabs_lower(&f->slabs, &f->plan, threads, f->rows, out);
+        tl_rows_lower(&(tl_lowering){&f->slabs, f->exact, &f->plan, out}, tally_threads(f->ctx),
+                      f->rows);
 
     return tl_host_end(&copies, status);
 }
@@ -300,17 +296,10 @@ void tl_counter_lower(const tl_counter *c, const tl_plan *plan, void *out)
         plan->op->empty(plan->par, out);
 }
 
-typedef struct {
-    const tl_slabs *slabs;
-    const tl_exact *exact; /* NULL: the slabs have the states */
-    const tl_plan *plan;
-    char *out;
-} lowering;
-
 static void lower_rows(void *with, int64_t a, int64_t b)
 {
     assert(a >= 0 && a <= b);
-    const lowering *const job = with;
+    const tl_lowering *const job = with;
     const tl_plan *const plan = job->plan;
     const tl_exact_form *const form = tl_exact_form_of(plan->op);
     tl_counter c;
@@ -327,18 +316,9 @@ static void lower_rows(void *with, int64_t a, int64_t b)
     }
 }
 
-void tl_slabs_lower(const tl_slabs *slabs, const tl_plan *plan, int threads, int64_t rows,
-                    void *out)
+void tl_rows_lower(tl_lowering *job, int threads, int64_t rows)
 {
-    lowering job = {slabs, NULL, plan, out};
-    tl_share_slabs(threads, rows, lower_rows, &job);
-}
-
-void tl_exact_rows_lower(const tl_exact *exact, const tl_plan *plan, int threads, int64_t rows,
-                         void *out)
-{
-    lowering job = {NULL, exact, plan, out};
-    tl_share_slabs(threads, rows, lower_rows, &job);
+    tl_share_slabs(threads, rows, lower_rows, job);
 }
 
 void tally_fragment_range(const tally_fragment *f, int64_t *start, int64_t *end)

@@ -94,7 +94,7 @@ tally_status tally_fragment_save(const tally_fragment *f, void *buffer, size_t *
 
     char op[HASHED_MOST];
     name_operator(f, op);
-    const tally_status status = tl_on_processors(f->ctx, buffer, "buffer", "saved fragments", 0);
+    const tally_status status = tl_host_only(f->ctx, buffer, "buffer", "saved fragments");
     if (status) return status;
     tally_fragment_info info;
     tally_fragment_about(f, &info);
@@ -393,7 +393,7 @@ tally_status tally_fragment_load(tally *ctx, const void *buffer, size_t bytes,
     char op[HASHED_MOST];
     const tl_user *user;
     const unsigned char *const p = buffer;
-    tally_status status = tl_on_processors(ctx, buffer, "buffer", "saved fragments", 0);
+    tally_status status = tl_host_only(ctx, buffer, "buffer", "saved fragments");
     if (!status) status = read_header(ctx, p, bytes, &h);
     if (!status) status = read_operator(ctx, p + sizeof h, h.name, op, &user);
     if (status) return status;

@@ -46,11 +46,15 @@ tally_status tl_fragment_whole(tally *ctx, const tally_fragment *f);
 /* Writes the result of the elements in c. */
 void tl_counter_lower(const tl_counter *c, const tl_plan *plan, void *out);
 
-/* Writes the result of each row of slabs without gaps from 0 on. */
-void tl_slabs_lower(const tl_slabs *slabs, const tl_plan *plan, int threads, int64_t rows,
-                    void *out);
-void tl_exact_rows_lower(const tl_exact *exact, const tl_plan *plan, int threads, int64_t rows,
-                         void *out);
+/* Writes the result of each row: of slabs without gaps from 0 on, or of exact sums. */
+typedef struct tl_lowering {
+    const tl_slabs *slabs;
+    const tl_exact *exact; /* NULL: the slabs have the states */
+    const tl_plan *plan;
+    char *out;
+} tl_lowering;
+
+void tl_rows_lower(tl_lowering *job, int threads, int64_t rows);
 
 /* For tl_slabs_join. */
 tl_share_rows tl_share_slabs;
@@ -106,8 +110,10 @@ tally_status tl_stream_same(const tally_stream *s, const tally_fragment *f, cons
 /* Checks that the stream can take n more elements of each sequence. */
 tally_status tl_stream_check(tally_stream *s, int64_t n);
 
-/* sum:checked: pushes a checked view of memory of any kind. */
-tally_status tl_stream_add_totals(tally_stream *s, const tally_view *in, const tally_view *out);
+/* Pushes a checked and normal view of memory of any kind, which may be changed, in the device's
+ * grid or by the processors. next: in->next. */
+tally_status tl_stream_push_checked(tally_stream *s, tally_view *in, tally_view *next,
+                                    tally_view *out);
 
 /* Pushes n > 0 dense elements in memory of any kind to a stream of one sequence, after all checks;
  * *result_count: number of results. */

@@ -252,12 +252,11 @@ static int continue_on_host(tally_stream *s)
 static tally_status push_host(tally_stream *s, const tally_view *in)
 {
     assert(in->n > 0);
-    static const char what[] = "streams of views";
     tally_view from = *in, none = *in;
     tl_host_copies copies = {.ctx = s->ctx};
     none.n = 0;
-    tally_status status = tl_on_processors(s->ctx, NULL, "in", what, in->rows * in->n);
-    if (!status) status = tl_inputs_bring(&copies, &from, NULL);
+    s->device->on_processors += in->rows * in->n;
+    tally_status status = tl_inputs_bring(&copies, &from, NULL);
     if (!status) status = tl_stream_push_rows(s, &from, &none);
     return tl_host_end(&copies, status);
 }
@@ -301,7 +300,7 @@ tally_status tl_stream_lower_rows(tally_stream *s, void *out)
 
     status = tl_host_copy(&copies, &out, 0, s->rows * s->plan.op->result_bytes, 1);
     if (!status && s->by_slabs)
-        tl_slabs_lower(&s->slabs, &s->plan, threads, s->rows, out);
+        tl_rows_lower(&(tl_lowering){&s->slabs, NULL, &s->plan, out}, threads, s->rows);
     else if (!status && s->rows)
         status = s->grid->calls->result(s->ctx, s->grid, threads, out);
 

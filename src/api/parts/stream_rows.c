@@ -9,8 +9,6 @@
 #include <assert.h>
 #include <stdlib.h>
 
-static const char what[] = "streams of views";
-
 int64_t tally_stream_results(const tally_stream *s, int64_t n)
 {
     if (!s) return 0;
@@ -98,10 +96,20 @@ static tally_status push(tally_stream *s, const tally_view *in, const tally_view
     return status;
 }
 
-/* The same for a view in memory of any kind, in the device's grid or by the processors. */
-static tally_status push_anywhere(tally_stream *s, tally_view *in, tally_view *next,
-                                  tally_view *out)
+/* sum:checked, but for windows; the view is in memory of any kind. */
+static tally_status add_totals(tally_stream *s, const tally_view *in, const tally_view *out)
 {
+    const tl_running running = {out, s->scan.exclusive, s->pushed};
+    const tally_status status =
+        tl_totals_add(s->ctx, s->totals, in, s->verb == TL_SCAN ? &running : NULL);
+    if (!status) s->pushed += in->n;
+    return status;
+}
+
+tally_status tl_stream_push_checked(tally_stream *s, tally_view *in, tally_view *next,
+                                    tally_view *out)
+{
+    if (s->totals) return add_totals(s, in, out);
     tl_host_copies copies = {.ctx = s->ctx};
     const int64_t pushed = s->pushed;
     int for_device;
@@ -114,7 +122,7 @@ static tally_status push_anywhere(tally_stream *s, tally_view *in, tally_view *n
         return status;
     }
 
-    if (!status) status = tl_on_processors(s->ctx, NULL, "in", what, in->rows * in->n);
+    if (!status) s->device->on_processors += in->rows * in->n;
     if (!status) status = tl_inputs_bring(&copies, in, next);
     if (!status && s->verb != TL_REDUCE)
         status = tl_host_view(&copies, out, s->plan.op->result_bytes, 1);
@@ -162,7 +170,7 @@ tally_status tally_stream_push_view(tally_stream *s, const tally_view *in, const
         return tl_stream_push_in_place(s, from.data, from.n, to.data, &result_count);
     }
 
-    return s->totals ? tl_stream_add_totals(s, &from, &to) : push_anywhere(s, &from, &next, &to);
+    return tl_stream_push_checked(s, &from, &next, &to);
 }
 
 tally_status tally_stream_finish_view(tally_stream *s, const tally_view *out)
@@ -214,9 +222,10 @@ tally_status tally_stream_push_groups(tally_stream *s, const void *x, const int3
     if (n && (!x || !codes))
         return tl_invalid(s->ctx, "%s is NULL: must point to %lld elements", x ? "codes" : "x",
                           (long long)n);
-    status = tl_on_processors(s->ctx, x, "x", of_groups, n);
-    if (!status) status = tl_on_processors(s->ctx, codes, "codes", of_groups, 0);
+    status = tl_host_only(s->ctx, x, "x", of_groups);
+    if (!status) status = tl_host_only(s->ctx, codes, "codes", of_groups);
     if (status) return status;
+    s->device->on_processors += n;
 
     if (s->is_checked) {
         status =

@@ -215,21 +215,12 @@ static int64_t next_centre(const tally_stream *s)
     return s->given + (s->window.edges == TALLY_EDGES_VALID ? s->window.before : 0);
 }
 
-/* The number of results that a stream with a tail has given. */
-static int64_t given_of_tail(const tally_stream *s)
-{
-    return s->started
-               ? s->pushed - (s->window.edges == TALLY_EDGES_VALID ? s->kept : s->window.after)
-               : 0;
-}
-
 int64_t tl_steps_known(const tally_stream *s, int64_t n)
 {
-    const int64_t given = s->steps ? s->given : given_of_tail(s);
     const int64_t length =
         n < 0 ? tally_window_length(s->pushed, &s->window)
               : s->pushed + n - (s->window.edges == TALLY_EDGES_VALID ? s->kept : s->window.after);
-    return larger(length - given, 0);
+    return larger(length - s->given, 0);
 }
 
 /* Computes the results that are complete with the steps up to `end`. */
@@ -268,7 +259,6 @@ static tally_status begin(tally_stream *s)
     if (s->held_count) memcpy(s->steps->x[0], s->tail, (size_t)(s->held_count * elem(s)));
     s->steps->held_count = s->held_count;
     s->steps->first = s->pushed - s->held_count;
-    s->given = given_of_tail(s);
     return TALLY_OK;
 }
 
