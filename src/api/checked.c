@@ -110,11 +110,11 @@ static tally_status refuse_at(tally *ctx, const char *name, int64_t i, int64_t r
                               tally_dtype dtype)
 {
     char place[96], of[40] = "";
-    if (r >= 0) snprintf(of, sizeof of, " of sequence %lld", (long long)r);
+    if (r >= 0) snprintf(of, sizeof of, " of sequence %ld", r);
     if (i < 0)
         snprintf(place, sizeof place, "the sum%s", of);
     else
-        snprintf(place, sizeof place, "%s number %lld%s", name, (long long)i, of);
+        snprintf(place, sizeof place, "%s number %ld%s", name, i, of);
     return refuse(ctx, place, v, dtype);
 }
 
@@ -263,8 +263,7 @@ tally_status tl_totals_result(tally *ctx, const tl_total *totals, int64_t count,
     char place[64] = "the sum";
     for (int64_t r = 0; r < count; r++) {
         if (fits(totals[r], dtype)) continue;
-        if (count > 1 || *of == 'g')
-            snprintf(place, sizeof place, "the sum of %s %lld", of, (long long)r);
+        if (count > 1 || *of == 'g') snprintf(place, sizeof place, "the sum of %s %ld", of, r);
         return refuse(ctx, place, totals[r], dtype);
     }
     for (int64_t r = 0; r < count; r++) memcpy((int64_t *)out + r, &totals[r], sizeof(int64_t));

@@ -26,12 +26,11 @@ tally_status tl_bits_check(tally *ctx, const tally_view *v, const char *name)
     if (!v->valid) return TALLY_OK;
     tl_view_extent(v, 1, &low, &high);
     if (__builtin_add_overflow(v->valid_offset, low, &first) || first < 0)
-        return tl_invalid(ctx,
-                          "%s->valid_offset is %lld: the bit of an element would be number %lld",
-                          name, (long long)v->valid_offset, (long long)first);
+        return tl_invalid(ctx, "%s->valid_offset is %ld: the bit of an element would be number %ld",
+                          name, v->valid_offset, first);
     if (__builtin_add_overflow(v->valid_offset, high, &first))
-        return tl_invalid(ctx, "%s->valid_offset is %lld: the bits would be more than 2^63", name,
-                          (long long)v->valid_offset);
+        return tl_invalid(ctx, "%s->valid_offset is %ld: the bits would be more than 2^63", name,
+                          v->valid_offset);
 
     return TALLY_OK;
 }

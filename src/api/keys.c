@@ -71,8 +71,7 @@ static tally_status check_codes(tally *ctx, const tally_view *codes, int64_t gro
         return tl_unsupported(ctx, "codes->dtype is %s: must be an integer type",
                               tally_dtype_name(v->dtype));
     if (groups < 0 || groups > GROUPS_MOST)
-        return tl_invalid(ctx, "groups is %lld: must be in 0..%lld", (long long)groups,
-                          (long long)GROUPS_MOST);
+        return tl_invalid(ctx, "groups is %ld: must be in 0..%ld", groups, GROUPS_MOST);
     return TALLY_OK;
 }
 
@@ -88,8 +87,8 @@ static tally_status open_groups(tally *ctx, const tally_view *codes, int64_t gro
                        (const char *)codes->data +
                            bad * codes->stride * (int64_t)tally_dtype_size(codes->dtype),
                        0, text, sizeof text);
-    return tl_invalid(ctx, "codes: element %lld is %s: must be in 0..%lld, the groups",
-                      (long long)bad, text, (long long)groups - 1);
+    return tl_invalid(ctx, "codes: element %ld is %s: must be in 0..%ld, the groups", bad, text,
+                      groups - 1);
 }
 
 tally_status tally_groups(tally *ctx, const tally_view *codes, int64_t groups, int64_t *order,
@@ -101,9 +100,8 @@ tally_status tally_groups(tally *ctx, const tally_view *codes, int64_t groups, i
     if (status) return status;
 
     if (!offsets || (v.n && !order))
-        return tl_invalid(ctx, "%s is NULL: must have room for %lld numbers",
-                          offsets ? "order" : "offsets",
-                          offsets ? (long long)v.n : (long long)groups + 1);
+        return tl_invalid(ctx, "%s is NULL: must have room for %ld numbers",
+                          offsets ? "order" : "offsets", offsets ? v.n : groups + 1);
 
     tl_host_copies c = {.ctx = ctx};
     status = bring(&c, &v, 0);
@@ -117,8 +115,8 @@ tally_status tally_groups(tally *ctx, const tally_view *codes, int64_t groups, i
 
 static tally_status no_place(tally *ctx, int64_t at, int64_t place, int64_t length)
 {
-    return tl_invalid(ctx, "order[%lld] is %lld: must be in 0..%lld, the places of in",
-                      (long long)at, (long long)place, (long long)length - 1);
+    return tl_invalid(ctx, "order[%ld] is %ld: must be in 0..%ld, the places of in", at, place,
+                      length - 1);
 }
 
 tally_status tally_take(tally *ctx, const tally_view *in, const int64_t *order, int64_t n,
@@ -130,14 +128,13 @@ tally_status tally_take(tally *ctx, const tally_view *in, const int64_t *order, 
     if (status) return status;
 
     const int64_t bytes = (int64_t)tally_dtype_size(x.dtype);
-    if (n < 0) return tl_invalid(ctx, "n is %lld: must be at least 0", (long long)n);
+    if (n < 0) return tl_invalid(ctx, "n is %ld: must be at least 0", n);
 
     if (y.dtype != x.dtype)
         return tl_invalid(ctx, "out->dtype is %s: must be in->dtype, %s", tally_dtype_name(y.dtype),
                           tally_dtype_name(x.dtype));
-    if (y.n != n)
-        return tl_invalid(ctx, "out->n is %lld: must be n = %lld", (long long)y.n, (long long)n);
-    if (n && !order) return tl_invalid(ctx, "order is NULL: must be %lld places", (long long)n);
+    if (y.n != n) return tl_invalid(ctx, "out->n is %ld: must be n = %ld", y.n, n);
+    if (n && !order) return tl_invalid(ctx, "order is NULL: must be %ld places", n);
     status = tl_view_distinct(ctx, &y, "out");
     if (!status) status = tl_view_overlap(ctx, &x, bytes, &y, bytes, 0);
     if (status || !n) return status;
@@ -259,8 +256,8 @@ static tally_status check_keyed(keyed *k, const tally_view *codes, int64_t group
     const int64_t others[2] = {in->next ? k->x[1].n : in->n, codes->n};
     for (int i = 0; i < 2; i++)
         if (others[i] != in->n)
-            return tl_invalid(k->ctx, "%s->n is %lld: must be in->n = %lld",
-                              i ? "codes" : "in->next", (long long)others[i], (long long)in->n);
+            return tl_invalid(k->ctx, "%s->n is %ld: must be in->n = %ld", i ? "codes" : "in->next",
+                              others[i], in->n);
     return k->call.verb == TL_REDUCE ? TALLY_OK : check_keyed_out(k);
 }
 

@@ -112,10 +112,10 @@ static tally_status differs(const probed *p, const struct row *program, data kin
     tally_format_value(op->out, v->want + i * size, 1, want, sizeof want);
 
     return tl_fail(p->ctx, TALLY_NO_DEVICE,
-                   "%.160s fails the conformance probe: operator %s, dtype %s, n = %lld (%s, %s "
+                   "%.160s fails the conformance probe: operator %s, dtype %s, n = %ld (%s, %s "
                    "data): got %s, expected %s; the device option probe=off opens it all the same",
-                   p->identity, program->op, tally_dtype_name(op->dtype),
-                   (long long)(i / op->lanes + 1), program->shape, data_names[kind], got, want);
+                   p->identity, program->op, tally_dtype_name(op->dtype), (i / op->lanes + 1),
+                   program->shape, data_names[kind], got, want);
 }
 
 static tally_status run(const probed *p, const struct row *program, data kind, const tl_plan *plan,
@@ -186,9 +186,8 @@ static tally_status key_of(tally *ctx, tl_device *device, const char *identity, 
         free(text);
     }
 
-    snprintf(key, capacity, "probe, %d rows; tally %s; %016llx%016llx; %.300s", (int)ROWS,
-             tally_version(), (unsigned long long)texts.high, (unsigned long long)texts.low,
-             identity);
+    snprintf(key, capacity, "probe, %d rows; tally %s; %016lx%016lx; %.300s", (int)ROWS,
+             tally_version(), texts.high, texts.low, identity);
 
     return TALLY_OK;
 }

@@ -138,8 +138,7 @@ static tally_status check_out(const split *s, const tally_view *outs, int k, int
     if (status) return status;
 
     if (outs[k].n != length)
-        return tl_invalid(t->ctx, "outs[%d].n is %lld: must be %lld", k, (long long)outs[k].n,
-                          (long long)length);
+        return tl_invalid(t->ctx, "outs[%d].n is %ld: must be %ld", k, outs[k].n, length);
     status = check_part(t, "outs", k, &outs[k], op->result_bytes);
     for (int j = 0; !status && j < s->count; j++) {
         status = tl_view_overlap(t->ctx, &s->parts[j], op->elem_bytes, &outs[k], op->result_bytes,
@@ -199,9 +198,9 @@ tally_status tally_window_split(tally *ctx, const char *op, const tally_view *pa
     if (!status) status = tl_check_window(ctx, o);
     if (!status && !tl_window_streams(o))
         status = tl_unsupported(ctx,
-                                "before %lld, after %lld, step %lld: windows of parts take before "
+                                "before %ld, after %ld, step %ld: windows of parts take before "
                                 "and after of at least 0, and no step",
-                                (long long)o->before, (long long)o->after, (long long)o->step);
+                                o->before, o->after, o->step);
 
     for (int k = 0; !status && k < count; start += parts[k++].n)
         status = check_out(&s, outs, k, tl_split_length(start, parts[k].n, s.all, o, &first), 0);

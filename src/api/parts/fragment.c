@@ -23,7 +23,7 @@ tally_status tl_fragment_new(tally *ctx, const char *op, tally_dtype dtype, int6
         return tl_invalid(ctx, "fragment is NULL: must point to where the fragment goes");
     *fragment = NULL;
     if (start < 0 || start >> 61)
-        return tl_invalid(ctx, "start is %lld: must be 0..2^61 - 1", (long long)start);
+        return tl_invalid(ctx, "start is %ld: must be 0..2^61 - 1", start);
     tl_plan plan;
     tally_status status = tl_plan_of_inputs(ctx, op, dtype, &plan);
     if (status) return status;
@@ -162,11 +162,9 @@ tally_status tally_fragment_of_view(tally *ctx, const char *op, const tally_view
     if (x->offsets)
         return tl_invalid(ctx,
                           "x->offsets is given: the sequences of a fragment have the same slabs");
-    if (x->n < 0 || x->n >> 61)
-        return tl_invalid(ctx, "n is %lld: must be 0..2^61 - 1", (long long)x->n);
+    if (x->n < 0 || x->n >> 61) return tl_invalid(ctx, "n is %ld: must be 0..2^61 - 1", x->n);
     if (x->rows > TL_GRID_MOST)
-        return tl_invalid(ctx, "x->rows is %lld: must be below 2^%d", (long long)x->rows,
-                          TL_GRID_MOST_LOG);
+        return tl_invalid(ctx, "x->rows is %ld: must be below 2^%d", x->rows, TL_GRID_MOST_LOG);
     tally_status status = tl_fragment_new(ctx, op, tl_inputs_dtype(x), start, x->rows, fragment);
     if (status) return status;
 
@@ -223,14 +221,14 @@ tally_status tally_fragment_merge(tally_fragment *left, const tally_fragment *ri
                           tally_dtype_name(right->dtype));
 
     if (left->rows != right->rows)
-        return tl_invalid(left->ctx, "left has %lld sequences and right has %lld: must be as many",
-                          (long long)left->rows, (long long)right->rows);
+        return tl_invalid(left->ctx, "left has %ld sequences and right has %ld: must be as many",
+                          left->rows, right->rows);
 
     if (tl_slabs_overlap(&left->slabs, &right->slabs, &i, &j)) {
         const tl_slab *a = left->slabs.slab[i], *b = right->slabs.slab[j];
-        return tl_invalid(
-            left->ctx, "left has [%lld, %lld) and right has [%lld, %lld): must not overlap",
-            (long long)a->start, (long long)a->end, (long long)b->start, (long long)b->end);
+        return tl_invalid(left->ctx,
+                          "left has [%ld, %ld) and right has [%ld, %ld): must not overlap",
+                          a->start, a->end, b->start, b->end);
     }
 
     tl_fp fp = tl_fp_enter();
@@ -263,8 +261,8 @@ tally_status tl_fragment_whole(tally *ctx, const tally_fragment *f)
     if (!first_gap(f, &start, &end)) return TALLY_OK;
     return tl_invalid(
         ctx,
-        "the fragment lacks [%lld, %lld): only one that has every element from 0 on has a result",
-        (long long)start, (long long)end);
+        "the fragment lacks [%ld, %ld): only one that has every element from 0 on has a result",
+        start, end);
 }
 
 tally_status tally_fragment_result(const tally_fragment *f, void *out)

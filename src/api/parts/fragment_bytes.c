@@ -76,7 +76,7 @@ static void name_operator(const tally_fragment *f, char op[HASHED_MOST])
 {
     const tl_user_instance *user = f->plan.op->user;
     if (user)
-        snprintf(op, HASHED_MOST, "%s@%016llx", f->op, (unsigned long long)user->user->hash);
+        snprintf(op, HASHED_MOST, "%s@%016lx", f->op, user->user->hash);
     else
         strcpy(op, f->op);
 }
@@ -100,9 +100,8 @@ tally_status tally_fragment_save(const tally_fragment *f, void *buffer, size_t *
     tally_fragment_about(f, &info);
 
     if (info.nodes > UINT32_MAX)
-        return tl_unsupported(f->ctx,
-                              "the fragment has %lld nodes: a byte string has at most 2^32 - 1",
-                              (long long)info.nodes);
+        return tl_unsupported(
+            f->ctx, "the fragment has %ld nodes: a byte string has at most 2^32 - 1", info.nodes);
 
     const int counted = tl_slabs_counted(&f->slabs);
     const uint32_t version = f->sum_bytes      ? VERSION
@@ -319,8 +318,7 @@ static tally_status read_nodes(tally_fragment *f, reader *r, const header *h)
         return tl_bad_data(f->ctx, "fragment: a node of 2^%d elements says another number of them",
                            level);
     if (!good || nodes != h->nodes || r->at != r->end)
-        return tl_bad_data(f->ctx, "fragment: its nodes do not cover [%lld, %lld)",
-                           (long long)h->start, (long long)h->end);
+        return tl_bad_data(f->ctx, "fragment: its nodes do not cover [%ld, %ld)", h->start, h->end);
 
     return TALLY_OK;
 }
@@ -362,7 +360,7 @@ static tally_status read_operator(tally *ctx, const unsigned char *p, size_t len
     if (at && !*user)
         return tl_bad_data(ctx, "fragment: its operator '%s' is not defined here (tally_define)",
                            op);
-    if (*user) snprintf(hash, sizeof hash, "%016llx", (unsigned long long)(*user)->hash);
+    if (*user) snprintf(hash, sizeof hash, "%016lx", (*user)->hash);
     if (*user && (!at || strcmp(hash, at + 1)))
         return tl_bad_data(ctx, "fragment: its operator '%s' had another text than %.200s", op,
                            (*user)->where);

@@ -120,20 +120,6 @@ tally_status tl_stream_push_checked(tally_stream *s, tally_view *in, tally_view 
 tally_status tl_stream_push_in_place(tally_stream *s, const void *x, int64_t n, void *out,
                                      int64_t *result_count);
 
-/* The same for a view in host memory, by a feed. */
-tally_status tl_stream_feed(tally_stream *s, const tally_view *in, const tally_view *out);
-
-/* The same for many sequences, with elements and results in host memory. */
-tally_status tl_stream_push_rows(tally_stream *s, const tally_view *in, const tally_view *out);
-
-/* Whether a push goes to the device's grid. The first push decides: it does if its elements are
- * in device memory. */
-tally_status tl_stream_for_device(tally_stream *s, const tally_view *in, int *is);
-
-/* Pushes elements in memory of any kind into the device's grid. If the device does not support it
- * or has no memory, the processors continue. */
-tally_status tl_stream_push_device(tally_stream *s, const tally_view *in);
-
 /* Writes the results of a reduction of many sequences to memory of any kind. */
 tally_status tl_stream_lower_rows(tally_stream *s, void *out);
 

@@ -87,8 +87,7 @@ tally_status tl_stream_check(tally_stream *s, int64_t n)
     if (s->broken) return tl_invalid(s->ctx, "stream failed in an earlier push: close it");
     if (n < 0 || n >> 61 || s->pushed + n >= (int64_t)1 << 61)
         return tl_invalid(s->ctx,
-                          "n is %lld: must be at least 0, and all pushes together below 2^61",
-                          (long long)n);
+                          "n is %ld: must be at least 0, and all pushes together below 2^61", n);
     return TALLY_OK;
 }
 
@@ -100,9 +99,8 @@ static tally_status check_push(tally_stream *s, const void *x, int64_t n, const 
         return tl_invalid(s->ctx, "stream is of groups: push with tally_stream_push_groups");
 
     if (s->many)
-        return tl_invalid(s->ctx,
-                          "stream is of %lld sequences: push a view (tally_stream_push_view)",
-                          (long long)s->rows);
+        return tl_invalid(
+            s->ctx, "stream is of %ld sequences: push a view (tally_stream_push_view)", s->rows);
 
     if (s->plan.op->inputs == 2)
         return tl_invalid(
@@ -115,16 +113,15 @@ static tally_status check_push(tally_stream *s, const void *x, int64_t n, const 
     if (__builtin_mul_overflow(n, (int64_t)s->plan.op->elem_bytes, &in) ||
         __builtin_mul_overflow(tally_stream_room(s, n), (int64_t)s->plan.op->result_bytes,
                                &capacity))
-        return tl_invalid(s->ctx, "n is %lld: its elements or results are more bytes than 2^63",
-                          (long long)n);
+        return tl_invalid(s->ctx, "n is %ld: its elements or results are more bytes than 2^63", n);
 
-    if (n && !x) return tl_invalid(s->ctx, "x is NULL: must point to %lld elements", (long long)n);
+    if (n && !x) return tl_invalid(s->ctx, "x is NULL: must point to %ld elements", n);
     if (s->verb == TL_REDUCE || n == 0) return TALLY_OK;
 
     const int none = s->steps ? !tl_steps_known(s, n) : !s->started && s->held_count + n <= s->kept;
     if (!out && !(s->verb == TL_WINDOW && none))
-        return tl_invalid(s->ctx, "out is NULL: must have room for %lld results",
-                          (long long)tally_stream_room(s, n));
+        return tl_invalid(s->ctx, "out is NULL: must have room for %ld results",
+                          tally_stream_room(s, n));
     uintptr_t a = (uintptr_t)x, b = a + (uintptr_t)in, c = (uintptr_t)out,
               d = c + (uintptr_t)capacity;
     int in_place =
@@ -217,8 +214,8 @@ tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
 
     if (s->broken) return tl_invalid(s->ctx, "stream failed in an earlier push: close it");
     if (!out && s->verb != TL_SCAN && tally_stream_room(s, -1) > 0)
-        return tl_invalid(s->ctx, "out is NULL: must have room for %lld results",
-                          (long long)tally_stream_room(s, -1));
+        return tl_invalid(s->ctx, "out is NULL: must have room for %ld results",
+                          tally_stream_room(s, -1));
     const int64_t each = s->verb == TL_WINDOW ? tl_steps_known(s, -1) : s->verb == TL_REDUCE,
                   results = each * s->rows;
     tl_host_copies copies = {.ctx = s->ctx};
@@ -295,10 +292,9 @@ tally_status tally_stream_push_folded(tally_stream *s, const void *x, const tall
 
     if (folded->rows != 1 || folded->slabs.count > 1 || (folded->slabs.count && start != s->pushed))
         return tl_invalid(s->ctx,
-                          "folded is of [%lld, %lld), %lld sequences, %lld ranges: must be of one, "
-                          "and begin at %lld",
-                          (long long)start, (long long)end, (long long)folded->rows,
-                          (long long)folded->slabs.count, (long long)s->pushed);
+                          "folded is of [%ld, %ld), %ld sequences, %ld ranges: must be of one, "
+                          "and begin at %ld",
+                          start, end, folded->rows, folded->slabs.count, s->pushed);
 
     if (tl_slabs_counted(&folded->slabs))
         return tl_unsupported(s->ctx,

@@ -15,7 +15,8 @@
 
 static const tl_state *init_of(const tally_stream *s) { return s->seeded ? &s->scan.init : NULL; }
 
-tally_status tl_stream_feed(tally_stream *s, const tally_view *in, const tally_view *out)
+/* Pushes a view of host memory into a stream of one sequence. */
+static tally_status feed(tally_stream *s, const tally_view *in, const tally_view *out)
 {
     assert(!s->many);
     tl_counter *const done = &s->scan.done, nodes;
@@ -174,7 +175,8 @@ static tally_status push_slabs(tally_stream *s, const tally_view *in, const tall
     return status;
 }
 
-tally_status tl_stream_push_rows(tally_stream *s, const tally_view *in, const tally_view *out)
+/* Pushes a view of host memory into a stream of many sequences. */
+static tally_status push_rows(tally_stream *s, const tally_view *in, const tally_view *out)
 {
     assert(s->many);
     assert(in->rows == s->rows);
@@ -192,8 +194,8 @@ tally_status tl_stream_push_rows(tally_stream *s, const tally_view *in, const ta
                          b = tl_view_part(in, left, rest, bytes),
                          c = tl_view_part(out, 0, left, result),
                          d = tl_view_part(out, left, rest, result);
-        status = tl_stream_push_rows(s, &a, &c);
-        return status ? status : tl_stream_push_rows(s, &b, &d);
+        status = push_rows(s, &a, &c);
+        return status ? status : push_rows(s, &b, &d);
     }
 
     if (!s->by_slabs && !plain && !s->pushed) status = mark_grid(s);
@@ -215,7 +217,9 @@ tally_status tl_stream_push_rows(tally_stream *s, const tally_view *in, const ta
 
 /* ---- the device's grid ---- */
 
-tally_status tl_stream_for_device(tally_stream *s, const tally_view *in, int *is)
+/* Whether a push goes to the device's grid. The first push decides: it does if its elements are in
+ * device memory. */
+static tally_status is_for_device(tally_stream *s, const tally_view *in, int *is)
 {
     const tl_device_calls *const calls = s->device->calls;
     *is = 0;
@@ -257,11 +261,13 @@ static tally_status push_host(tally_stream *s, const tally_view *in)
     none.n = 0;
     s->device->on_processors += in->rows * in->n;
     tally_status status = tl_inputs_bring(&copies, &from, NULL);
-    if (!status) status = tl_stream_push_rows(s, &from, &none);
+    if (!status) status = push_rows(s, &from, &none);
     return tl_host_end(&copies, status);
 }
 
-tally_status tl_stream_push_device(tally_stream *s, const tally_view *in)
+/* Pushes elements in memory of any kind into the device's grid. If the device does not support it or
+ * has no memory, the processors continue. */
+static tally_status push_device(tally_stream *s, const tally_view *in)
 {
     assert(s->many);
     assert(in->n > 0);
@@ -274,7 +280,7 @@ tally_status tl_stream_push_device(tally_stream *s, const tally_view *in)
         const tally_view a = tl_view_part(in, 0, left < in->n ? left : in->n, bytes),
                          b = tl_view_part(in, a.n, in->n - a.n, bytes);
         const tally_status status = push_host(s, &a);
-        return status || !b.n ? status : tl_stream_push_device(s, &b);
+        return status || !b.n ? status : push_device(s, &b);
     }
 
     slab_to_grid(s, in->data);
@@ -285,6 +291,67 @@ tally_status tl_stream_push_device(tally_stream *s, const tally_view *in)
     if (!status) s->pushed += in->n;
 
     return !status || !continue_on_host(s) ? status : push_host(s, in);
+}
+
+/* ---- any push of a view ---- */
+
+/* Pushes a checked and normal view of host memory. */
+static tally_status push(tally_stream *s, const tally_view *in, const tally_view *out)
+{
+    assert(in->rows == s->rows && !in->offsets);
+    tally_status status;
+    if (s->verb == TL_WINDOW) return tl_steps_push(s, in, out);
+    if (s->plan.exact) {
+        const tally_scan_options o = {.exclusive = s->scan.exclusive};
+        const tl_call call = {
+            .plan = &s->plan, .in = in, .out = s->verb == TL_SCAN ? out : NULL, .scan = &o};
+        status = tl_inputs_exact_rows(s->ctx, &call, s->exact);
+        s->broken = status != TALLY_OK;
+        return status;
+    }
+    if (!s->many) return feed(s, in, out);
+    tl_fp fp = tl_fp_enter();
+    status = push_rows(s, in, out);
+    tl_fp_leave(fp);
+
+    return status;
+}
+
+/* sum:checked, but for windows; the view is in memory of any kind. */
+static tally_status add_totals(tally_stream *s, const tally_view *in, const tally_view *out)
+{
+    const tl_running running = {out, s->scan.exclusive, s->pushed};
+    const tally_status status =
+        tl_totals_add(s->ctx, s->totals, in, s->verb == TL_SCAN ? &running : NULL);
+    if (!status) s->pushed += in->n;
+    return status;
+}
+
+tally_status tl_stream_push_checked(tally_stream *s, tally_view *in, tally_view *next,
+                                    tally_view *out)
+{
+    if (s->totals) return add_totals(s, in, out);
+    tl_host_copies copies = {.ctx = s->ctx};
+    const int64_t pushed = s->pushed;
+    int for_device;
+    tally_status status = is_for_device(s, in, &for_device);
+    if (!status && for_device) {
+        tl_fp fp = tl_fp_enter();
+        status = push_device(s, in);
+        tl_fp_leave(fp);
+        s->broken = status && s->pushed != pushed; /* a part of the elements was pushed */
+        return status;
+    }
+
+    if (!status) s->device->on_processors += in->rows * in->n;
+    if (!status) status = tl_inputs_bring(&copies, in, next);
+    if (!status && s->verb != TL_REDUCE)
+        status = tl_host_view(&copies, out, s->plan.op->result_bytes, 1);
+    if (!status) status = push(s, in, out);
+    s->broken |= status && s->pushed != pushed;
+    if (!status) s->pushed = pushed + in->n;
+
+    return tl_host_end(&copies, status);
 }
 
 tally_status tl_stream_lower_rows(tally_stream *s, void *out)

@@ -29,8 +29,8 @@ static tally_status check_shape(const tally_stream *s, const tally_view *in, con
                           tally_dtype_name(stream_dtype));
 
     if (in->rows != s->rows)
-        return tl_invalid(s->ctx, "in->rows is %lld: the stream has %lld sequence%s",
-                          (long long)in->rows, (long long)s->rows, s->rows == 1 ? "" : "s");
+        return tl_invalid(s->ctx, "in->rows is %ld: the stream has %ld sequence%s", in->rows,
+                          s->rows, s->rows == 1 ? "" : "s");
     if (in->offsets)
         return tl_invalid(s->ctx,
                           "in->offsets is given: all sequences of a stream get as many elements");
@@ -48,8 +48,8 @@ static tally_status check_room(const tally_stream *s, const tally_view *out, int
         return tl_unsupported(s->ctx, "out->valid is given: streams write no such bits");
     if (out->n < results)
         return tl_invalid(s->ctx,
-                          "out->n is %lld: must have room for %lld results (tally_stream_results)",
-                          (long long)out->n, (long long)results);
+                          "out->n is %ld: must have room for %ld results (tally_stream_results)",
+                          out->n, results);
     return TALLY_OK;
 }
 
@@ -72,65 +72,6 @@ static tally_status check_results(const tally_stream *s, const tally_view *in,
     status = tl_check_output(s->ctx, s->plan.op, in, to, results, !window && !s->many);
 
     return status ? status : tl_inputs_apart(s->ctx, in, to, s->plan.op->result_bytes);
-}
-
-/* Pushes a checked and normal view of host memory. */
-static tally_status push(tally_stream *s, const tally_view *in, const tally_view *out)
-{
-    assert(in->rows == s->rows && !in->offsets);
-    tally_status status;
-    if (s->verb == TL_WINDOW) return tl_steps_push(s, in, out);
-    if (s->plan.exact) {
-        const tally_scan_options o = {.exclusive = s->scan.exclusive};
-        const tl_call call = {
-            .plan = &s->plan, .in = in, .out = s->verb == TL_SCAN ? out : NULL, .scan = &o};
-        status = tl_inputs_exact_rows(s->ctx, &call, s->exact);
-        s->broken = status != TALLY_OK;
-        return status;
-    }
-    if (!s->many) return tl_stream_feed(s, in, out);
-    tl_fp fp = tl_fp_enter();
-    status = tl_stream_push_rows(s, in, out);
-    tl_fp_leave(fp);
-
-    return status;
-}
-
-/* sum:checked, but for windows; the view is in memory of any kind. */
-static tally_status add_totals(tally_stream *s, const tally_view *in, const tally_view *out)
-{
-    const tl_running running = {out, s->scan.exclusive, s->pushed};
-    const tally_status status =
-        tl_totals_add(s->ctx, s->totals, in, s->verb == TL_SCAN ? &running : NULL);
-    if (!status) s->pushed += in->n;
-    return status;
-}
-
-tally_status tl_stream_push_checked(tally_stream *s, tally_view *in, tally_view *next,
-                                    tally_view *out)
-{
-    if (s->totals) return add_totals(s, in, out);
-    tl_host_copies copies = {.ctx = s->ctx};
-    const int64_t pushed = s->pushed;
-    int for_device;
-    tally_status status = tl_stream_for_device(s, in, &for_device);
-    if (!status && for_device) {
-        tl_fp fp = tl_fp_enter();
-        status = tl_stream_push_device(s, in);
-        tl_fp_leave(fp);
-        s->broken = status && s->pushed != pushed; /* a part of the elements was pushed */
-        return status;
-    }
-
-    if (!status) s->device->on_processors += in->rows * in->n;
-    if (!status) status = tl_inputs_bring(&copies, in, next);
-    if (!status && s->verb != TL_REDUCE)
-        status = tl_host_view(&copies, out, s->plan.op->result_bytes, 1);
-    if (!status) status = push(s, in, out);
-    s->broken |= status && s->pushed != pushed;
-    if (!status) s->pushed = pushed + in->n;
-
-    return tl_host_end(&copies, status);
 }
 
 tally_status tally_stream_push_view(tally_stream *s, const tally_view *in, const tally_view *out)
@@ -216,12 +157,11 @@ tally_status tally_stream_push_groups(tally_stream *s, const void *x, const int3
 
     if (groups < s->rows || groups > INT32_MAX)
         return tl_invalid(
-            s->ctx, "groups is %lld: must be at least %lld, as in the last push, and at most %d",
-            (long long)groups, (long long)s->rows, INT32_MAX);
+            s->ctx, "groups is %ld: must be at least %ld, as in the last push, and at most %d",
+            groups, s->rows, INT32_MAX);
 
     if (n && (!x || !codes))
-        return tl_invalid(s->ctx, "%s is NULL: must point to %lld elements", x ? "codes" : "x",
-                          (long long)n);
+        return tl_invalid(s->ctx, "%s is NULL: must point to %ld elements", x ? "codes" : "x", n);
     status = tl_host_only(s->ctx, x, "x", of_groups);
     if (!status) status = tl_host_only(s->ctx, codes, "codes", of_groups);
     if (status) return status;
@@ -241,8 +181,8 @@ tally_status tally_stream_push_groups(tally_stream *s, const void *x, const int3
     }
 
     if (bad >= 0)
-        return tl_invalid(s->ctx, "codes[%lld] is %d: must be in 0..%lld, the groups",
-                          (long long)bad, codes[bad], (long long)groups - 1);
+        return tl_invalid(s->ctx, "codes[%ld] is %d: must be in 0..%ld, the groups", bad,
+                          codes[bad], groups - 1);
     if (s->is_checked) tl_totals_of_groups(s->totals, s->plan.op->dtype, x, codes, n);
     s->rows = tl_counters_groups(s->groups);
     s->pushed += n;

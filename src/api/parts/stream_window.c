@@ -54,8 +54,8 @@ static tally_status reserve(tally_stream *s, int64_t n)
         failed = tl_grow(s->ctx, &k->valid, (size_t)(capacity * s->rows) + 1, "steps") != TALLY_OK;
 
     if (failed)
-        return tl_fail(s->ctx, TALLY_NO_MEMORY, "out of memory: %lld steps cannot be kept",
-                       (long long)capacity);
+        return tl_fail(s->ctx, TALLY_NO_MEMORY, "out of memory: %ld steps cannot be kept",
+                       capacity);
     k->capacity = capacity;
 
     return TALLY_OK;
