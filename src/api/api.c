@@ -85,7 +85,7 @@ static tally_status probe(tally *ctx, const tl_device_calls *kind, int number)
     char identity[300];
     kind->describe(number, &info);
     snprintf(identity, sizeof identity, "%s (%s)", info.name, info.text);
-    tally_status status = tl_probe(ctx, ctx->device, identity);
+    tally_status status = tl_probe(ctx, identity);
     if (status) kind->close(ctx->device);
     return status;
 }
@@ -248,7 +248,6 @@ static tally_status open_device(tally *ctx, const char *device)
     snprintf(options, capacity, "%s%s", device_options, more);
     tally_status status = open_named(ctx, what, device, options);
     free(options);
-
     return status;
 }
 
@@ -353,7 +352,6 @@ tally_status tl_plan_of(tally *ctx, const char *op, tally_dtype dtype, tl_plan *
         entry->dtype = dtype;
         entry->plan = *plan;
     }
-
     return status;
 }
 

@@ -119,6 +119,5 @@ tally_status tally_arrow_view(tally *ctx, const struct ArrowSchema *schema,
         view->valid = array->buffers[0];
         view->valid_offset = array->offset;
     }
-
     return TALLY_OK;
 }

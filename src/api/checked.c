@@ -136,7 +136,6 @@ static tally_status check_scan(tally *ctx, const line *l, int64_t r, const tally
         sum += number(l, i);
         if (!fits(sum, l->dtype)) return refuse_at(ctx, "running sum", i, r, sum, l->dtype);
     }
-
     return TALLY_OK;
 }
 

@@ -43,7 +43,6 @@ tally_status tl_check_window(tally *ctx, const tally_window_options *o)
     if ((unsigned)o->edges > TALLY_EDGES_VALID)
         return tl_invalid(ctx, "edges is %d: must be 0 (missing), 1 (shrink) or 2 (valid)",
                           (int)o->edges);
-
     return TALLY_OK;
 }
 
@@ -154,7 +153,6 @@ static tally_status copy_bytes(tl_host_copies *c, void **p, int64_t low, int64_t
     c->one[c->count].bytes = bytes;
     c->one[c->count++].back = back;
     *p = tl_offset(copy, -low);
-
     return calls->copy(ctx->device, ctx, copy, from, bytes);
 }
 
@@ -176,7 +174,6 @@ tally_status tl_host_view(tl_host_copies *c, tally_view *v, int64_t bytes, int b
         status = tl_host_copy(c, &bits, (v->valid_offset + low) >> 3,
                               ((v->valid_offset + high - 1) >> 3) + 1, back);
     v->valid = bits;
-
     return status;
 }
 

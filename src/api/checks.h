@@ -91,6 +91,6 @@ tally_status tl_run_host(tally *ctx, const tl_call *call);
  * patterns. A pass is recorded in this process and in the folder of compiled programs, under
  * `identity` (the device's name and driver), tally's version and the programs' texts. Devices
  * whose kernels are compiled with the library (calls->text is NULL) pass. */
-tally_status tl_probe(tally *ctx, tl_device *device, const char *identity);
+tally_status tl_probe(tally *ctx, const char *identity);
 
 #endif

@@ -55,7 +55,6 @@ static tally_status change(tally *ctx, tally_exact *sum, const tally_view *x, in
     tl_exact_unpack(&all, sum);
     tl_exact_join(&all, &more, 1, sign);
     tl_exact_pack(&all, sum);
-
     return TALLY_OK;
 }
 
@@ -108,6 +107,5 @@ tally_status tally_exact_value(tally *ctx, const tally_exact *sum, const char *o
     if (status) return status;
     tl_exact_unpack(&e, sum);
     tl_exact_lower(&e, form, 0, value);
-
     return TALLY_OK;
 }

@@ -48,7 +48,6 @@ static tally_status reduce_present(tl_job *j, const tally_view *out, int *done)
         tl_present_reduce_blank(&plan, &blank, threads, &j->in, out->data);
         *done = 1;
     }
-
     return TALLY_OK;
 }
 
@@ -327,6 +326,5 @@ tally_status tl_inputs_exact(tally *ctx, const tally_view *x, tl_exact *sum)
 
     if (!status) status = add_exactly(&j, sum);
     tl_job_close(&j);
-
     return status;
 }

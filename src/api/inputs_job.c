@@ -31,7 +31,6 @@ tally_status tl_bits_check(tally *ctx, const tally_view *v, const char *name)
     if (__builtin_add_overflow(v->valid_offset, high, &first))
         return tl_invalid(ctx, "%s->valid_offset is %ld: the bits would be more than 2^63", name,
                           v->valid_offset);
-
     return TALLY_OK;
 }
 
@@ -101,7 +100,6 @@ tally_status tl_inputs_apart(tally *ctx, const tally_view *in, const tally_view 
             return tl_invalid(ctx, "out overlaps the validity of %s: give it memory of its own",
                               v == in ? "in" : "in->next");
     }
-
     return TALLY_OK;
 }
 

@@ -56,7 +56,6 @@ tally_status tally_runs(tally *ctx, const tally_view *keys, int64_t *offsets, in
     const int64_t found = status ? 0 : tl_runs(tally_threads(ctx), &v, offsets);
     status = tl_host_end(&c, status);
     if (!status) *runs = found;
-
     return status;
 }
 
@@ -157,7 +156,6 @@ tally_status tally_take(tally *ctx, const tally_view *in, const int64_t *order, 
         status = no_place(ctx, bad, places[bad], x.n);
     if (!status) status = bring(&c, &y, 1);
     if (!status) tl_take(tally_threads(ctx), &x, places, n, &y);
-
     return tl_host_end(&c, status);
 }
 

@@ -130,7 +130,6 @@ tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *i
         status = tl_inputs_ranges(ctx, op, &all, &ranges, &y);
     else if (!status)
         status = run(ctx, &plan, &count, &ranges, &x, &y);
-
     return tl_host_end(&c, status);
 }
 
@@ -151,7 +150,6 @@ static tally_status parts_check(tally *ctx, tally_dtype keys, const tally_key_wi
                           w->parts      ? "parts"
                           : w->low_part ? "low_part"
                                         : "high_part");
-
     return TALLY_OK;
 }
 
@@ -193,7 +191,6 @@ static tally_status window_check(tally *ctx, const tally_view *keys, const tally
                                              : "high_real",
                           tally_dtype_name(d), d == TALLY_F64 ? "_real" : "",
                           d == TALLY_F64 ? "_real" : "");
-
     return parts_check(ctx, d, w);
 }
 
@@ -259,6 +256,5 @@ tally_status tally_window_bounds(tally *ctx, const tally_view *keys, const tally
     const int64_t row =
         status ? v.n : tl_bounds(tally_threads(ctx), &v, descending, &window, start, end);
     if (row < v.n) status = not_a_range(ctx, &v, &window, row);
-
     return tl_host_end(&c, status);
 }

@@ -119,7 +119,6 @@ static tally_status begin(split *s, tally *const *ctx, const char *op, const tal
         if (!status && (s->all += parts[k].n) >> 61)
             status = tl_invalid(*ctx, "parts have more than 2^61 - 1 elements");
     }
-
     return status;
 }
 
@@ -148,7 +147,6 @@ static tally_status check_out(const split *s, const tally_view *outs, int k, int
             status =
                 tl_invalid(t->ctx, "outs[%d] overlaps outs[%d]: give it memory of its own", k, j);
     }
-
     return status;
 }
 
@@ -181,7 +179,6 @@ tally_status tally_scan_split(tally *ctx, const char *op, const tally_view *part
     tl_fp fp = tl_fp_enter();
     status = tl_split_scan(&s.team, &s.plan, parts, count, outs, o);
     tl_fp_leave(fp);
-
     return status;
 }
 
@@ -210,6 +207,5 @@ tally_status tally_window_split(tally *ctx, const char *op, const tally_view *pa
     tl_fp fp = tl_fp_enter();
     status = tl_split_window(&s.team, &call, count);
     tl_fp_leave(fp);
-
     return status;
 }

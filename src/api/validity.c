@@ -110,7 +110,6 @@ static tally_status check_bits(job *j, const tally_view *out, int64_t result_byt
     if (!status && result_bytes)
         status = tl_view_overlap(c->ctx, &plain, result_bytes, &bits, 1, 0);
     if (!status) return TALLY_OK;
-
     return tl_invalid(c->ctx, "out->valid overlaps elements or results: give it memory of its own");
 }
 
@@ -140,7 +139,6 @@ static tally_status write_bits(job *j)
             bits[b >> 3] = (unsigned char)((bits[b >> 3] & ~bit) | (*from++ >= least ? bit : 0));
         }
     }
-
     return tl_host_end(&copies, TALLY_OK);
 }
 
@@ -154,7 +152,6 @@ tally_status tl_validity_begin(tally *ctx, const char *op, const tl_call *call, 
     tally_status status = count_elements(j, ctx, op, call->in);
     if (!status) status = check_bits(j, call->out, j->call.form.named->result_bytes);
     *v = j;
-
     return status;
 }
 

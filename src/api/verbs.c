@@ -36,7 +36,6 @@ static tally_status run_on_processors(tally *ctx, const tl_call *call)
     if (!status) status = tl_host_view(&c, &out, plan.op->result_bytes, 1);
     if (!status && !plan.core) status = tl_plan_on_host(ctx, plan.op, plan.par, &plan);
     if (!status) status = tl_run_host(ctx, &here);
-
     return tl_host_end(&c, status);
 }
 
@@ -108,7 +107,6 @@ static tally_status run_plain(tally *ctx, const char *op, tl_call *call, void *r
     call->in = &in, call->out = &out;
     if (!status && has_work(call->verb, &in, &out)) status = run_checked(ctx, call);
     tl_host_close(&copies);
-
     return status;
 }
 
@@ -134,7 +132,6 @@ static tally_status run_with_bits(tally *ctx, const char *op, tl_call *call)
     tally_status status = tl_validity_begin(ctx, op, call, &v);
     call->out = &plain;
     if (!status) status = run_verb(ctx, op, call, NULL);
-
     return tl_validity_end(v, status);
 }
 

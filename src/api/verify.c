@@ -227,7 +227,6 @@ static int equal_samples(one_case *c)
         if (memcmp(out + at * size, c->one, (size_t)size)) return 0;
         if (c->verb == REDUCE) break;
     }
-
     return 1;
 }
 

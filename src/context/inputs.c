@@ -145,7 +145,6 @@ tally_status tl_form_fits(tally *ctx, const char *op, const tl_scalar *s, const 
 
     if (!in->offsets && y->n != in->n)
         return tl_invalid(ctx, "%s->next->n is %ld: must be %s->n = %ld", name, y->n, name, in->n);
-
     return TALLY_OK;
 }
 

@@ -59,7 +59,6 @@ static int distance(const char *a, const char *b)
                 best = d[i - 2][j - 2] + 1;
             d[i][j] = best;
         }
-
     return d[n][m];
 }
 
@@ -76,7 +75,6 @@ static const char *nearest(const char *given, const char *const *names)
             best = *names;
         }
     }
-
     return best;
 }
 

@@ -122,7 +122,6 @@ tally_status tl_view_check(tally *ctx, const tally_view *v, const char *name, in
 
     if (high > low && !v->data)
         return tl_invalid(ctx, "%s->data is NULL: must point to the elements", name);
-
     return TALLY_OK;
 }
 
@@ -169,7 +168,6 @@ tally_status tl_view_distinct(tally *ctx, const tally_view *v, const char *name)
     if (i / g < (uint64_t)v->rows && j / g < (uint64_t)v->n)
         return tl_invalid(ctx, "%s->row_stride is %ld and stride %ld for %ld rows of %ld: %s", name,
                           v->row_stride, v->stride, v->rows, v->n, harm);
-
     return TALLY_OK;
 }
 

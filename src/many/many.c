@@ -172,7 +172,6 @@ static tally_status run_long(const job *j, int64_t r)
     tally_status status = tl_sliced_push(j->devices, &p);
     if (!status && p.verb == TL_REDUCE && tl_counter_fold(&s.done, op, NULL, &v))
         op->lower(&v, p.n, 0, j->plan.par, p.out);
-
     return status;
 }
 
@@ -208,7 +207,6 @@ static tally_status spread(job *j)
         some.out = rows_of(&j->out, r, end, p->op->result_bytes);
         status = tl_devices_run(t, run_rows, &some);
     }
-
     return status;
 }
 
@@ -226,7 +224,6 @@ static tally_status run(tl_device *d, tally *ctx, const tl_call *call, int *done
     if (who >= 0) return t.member[who]->device->calls->run(t.member[who]->device, ctx, call, done);
     if (call->unchecked) return TALLY_OK;
     *done = 1;
-
     return spread(&(job){.devices = &t, .call = *call});
 }
 

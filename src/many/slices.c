@@ -68,7 +68,6 @@ tally_status tl_devices_one_owner(const tl_devices *t, const tl_array *all, int 
         *who = k;
         name = all[i].name;
     }
-
     return TALLY_OK;
 }
 
@@ -132,7 +131,6 @@ static tally_status push(tally *member, int k, void *data)
                      .scan = &s->scan};
         status = member->device->calls->push(member->device, member, &p);
     }
-
     return status;
 }
 
@@ -265,7 +263,6 @@ static tally_status push_slices(const tl_devices *t, tl_push *p)
     if (!status && scans) *done = s[count - 1].scan.done;
     for (int k = 0; !status && !scans && k < count; k++) tl_slices_join(done, op, &s[k].nodes);
     free(s);
-
     return status;
 }
 
@@ -292,7 +289,6 @@ static tally_status slide(tally *member, int k, void *data)
     p.out = (char *)all->out + w->cuts[k] * all->plan->op->result_bytes;
     p.at_start = k ? TL_INSIDE : all->at_start;
     p.at_end = last ? all->at_end : TL_INSIDE;
-
     return member->device->calls->push(member->device, member, &p);
 }
 

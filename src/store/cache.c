@@ -109,7 +109,6 @@ void *tl_cache_load(const void *key, size_t key_bytes, size_t *bytes)
 
     memmove(data, data + key_bytes, h.bytes);
     *bytes = h.bytes;
-
     return data;
 }
 

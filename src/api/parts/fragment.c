@@ -55,7 +55,6 @@ tally_status tl_fragment_new(tally *ctx, const char *op, tally_dtype dtype, int6
     }
 
     *fragment = f;
-
     return TALLY_OK;
 }
 
@@ -95,7 +94,6 @@ static tally_status flat_slab(tally_fragment *f, const void *x, int64_t start, i
 
     tl_slab *const s = tl_slab_new(start, start + n, 1, f->plan.op, 0);
     if (s) tl_slab_set(s, 0, &nodes);
-
     return tl_slabs_append(&f->slabs, s) ? TALLY_OK : tl_no_memory(ctx, sizeof nodes, "a fragment");
 }
 
@@ -125,7 +123,6 @@ static tally_status view_slab(tally_fragment *f, const tally_view *in, int64_t s
         free(s);
     else if (!tl_slabs_append(&f->slabs, s))
         status = tl_no_memory(ctx, (size_t)in->rows * sizeof(tl_state), "a fragment");
-
     return status;
 }
 
@@ -280,7 +277,6 @@ tally_status tally_fragment_result(const tally_fragment *f, void *out)
     else if (!status)
         tl_rows_lower(&(tl_lowering){&f->slabs, f->exact, &f->plan, out}, tally_threads(f->ctx),
                       f->rows);
-
     return tl_host_end(&copies, status);
 }
 

@@ -65,7 +65,6 @@ static uint64_t checksum(const unsigned char *p, size_t n, uint32_t version)
             h = (h ^ word) * 0x100000001b3u;
             h ^= h >> 32;
         }
-
     return h;
 }
 
@@ -210,7 +209,6 @@ static int read_counted(unsigned char *to, const unsigned char *from, int64_t ro
         if (n < 0 || n > (int64_t)1 << level || (!n && memcmp(&s, &none, sizeof s))) return 0;
         memcpy(to, from, bytes);
     }
-
     return 1;
 }
 
@@ -247,7 +245,6 @@ static int read_range(reader *r, int64_t start, int64_t end, tl_slab **slab, int
                             : !from_version_1(to, r->at + 1, op, *level))
             return -1;
     }
-
     return 1;
 }
 
@@ -275,7 +272,6 @@ static const unsigned char *find_ranges(reader *r, const header *h, uint64_t *ra
 
     r->at = list + *ranges * sizeof range;
     if (!*ranges) return h->end == h->start ? list : NULL;
-
     return last == h->end ? list : NULL;
 }
 
@@ -319,7 +315,6 @@ static tally_status read_nodes(tally_fragment *f, reader *r, const header *h)
                            level);
     if (!good || nodes != h->nodes || r->at != r->end)
         return tl_bad_data(f->ctx, "fragment: its nodes do not cover [%ld, %ld)", h->start, h->end);
-
     return TALLY_OK;
 }
 
@@ -417,6 +412,5 @@ tally_status tally_fragment_load(tally *ctx, const void *buffer, size_t bytes,
         tally_fragment_free(*fragment);
         *fragment = NULL;
     }
-
     return status;
 }

@@ -82,13 +82,13 @@ struct tally_stream {
     int started;   /* the windows at the left end are done */
     int seeded;    /* init is the initial value of a scan */
     char init[16];
-    int many;      /* 1: a stream of many sequences */
-    int64_t rows;  /* number of sequences */
-    tl_grid *grid; /* the state of many sequences; NULL: in `slabs`, or two inputs */
+    int many;     /* 1: a stream of many sequences */
+    int64_t rows; /* number of sequences */
 
-    /* the state is in `slabs`, at most one slab: kernels cannot take the steps in place without the
-     * numbers of elements (cpu/inputs/inputs.h), or the steps do not end a block */
-    int by_slabs;
+    /* The state of many sequences is in the grid, or if that is NULL in `slabs`, at most one slab:
+     * kernels cannot take the steps in place without the numbers of elements (cpu/inputs/inputs.h),
+     * the steps do not end a block, or the operator has two inputs. */
+    tl_grid *grid;
     tl_slabs slabs;
 
     /* on_device: the grid is in device memory; place: decided by the first push */

@@ -77,7 +77,6 @@ static tally_status push_window(tally_stream *s, const char *x, int64_t n, char 
         memcpy(s->tail, x + (n - s->kept) * bytes, (size_t)(s->kept * bytes));
     else
         memmove(s->tail, s->tail + borrow * bytes, (size_t)(s->kept * bytes));
-
     return status;
 }
 
@@ -128,7 +127,6 @@ static tally_status check_push(tally_stream *s, const void *x, int64_t n, const 
         s->verb == TL_SCAN && a == c && s->plan.op->elem_bytes == s->plan.op->result_bytes;
     if (out && a < d && c < b && !in_place)
         return tl_invalid(s->ctx, "out overlaps x: give it memory of its own");
-
     return TALLY_OK;
 }
 
@@ -250,7 +248,6 @@ tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
     /* if memory ran out, the tail is still there, and finish may be called again */
     s->finished = !status;
     if (produced && !status) *produced = results;
-
     return status;
 }
 

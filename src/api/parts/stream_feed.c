@@ -53,7 +53,7 @@ static tally_status grid_to_slab(tally_stream *s)
 {
     assert(s->many);
     tally_status status = TALLY_OK;
-    if (s->by_slabs) return status;
+    if (!s->grid) return status;
 
     if (s->pushed) {
         tl_slab *const slab = tl_slab_new(0, s->pushed, s->rows, s->plan.op, 0);
@@ -67,9 +67,7 @@ static tally_status grid_to_slab(tally_stream *s)
     if (status) return status;
     tl_grid_close(s->grid);
     s->grid = NULL;
-    s->by_slabs = 1;
     s->on_device = 0;
-
     return TALLY_OK;
 }
 
@@ -88,7 +86,6 @@ static tl_grid *grid_of_slabs(const tally_stream *s, int on_device, const void *
         tl_grid_close(grid);
         return NULL;
     }
-
     return grid;
 }
 
@@ -96,10 +93,9 @@ static tl_grid *grid_of_slabs(const tally_stream *s, int on_device, const void *
  * slab is kept, with the same results. */
 static void slab_to_grid(tally_stream *s, const void *step)
 {
-    if (!s->by_slabs || s->plan.op->inputs == 2 || tl_slabs_counted(&s->slabs) ||
+    if (s->grid || s->plan.op->inputs == 2 || tl_slabs_counted(&s->slabs) ||
         s->pushed % TL_GRID_BLOCK)
         return;
-    tl_grid_close(s->grid); /* a grid that is still empty */
     s->on_device = s->place == TL_ON_DEVICE;
     if (!(s->grid = grid_of_slabs(s, s->on_device, step)) && s->on_device) {
         s->place = TL_ON_HOST;
@@ -107,9 +103,7 @@ static void slab_to_grid(tally_stream *s, const void *step)
         s->grid = grid_of_slabs(s, 0, step);
     }
 
-    if (!s->grid) return;
-    tl_slabs_free(&s->slabs);
-    s->by_slabs = 0;
+    if (s->grid) tl_slabs_free(&s->slabs);
 }
 
 /* For a stream whose first push has validity: if its operator has a form for marked elements,
@@ -136,7 +130,6 @@ static tally_status mark_grid(tally_stream *s)
     tl_grid_close(s->grid);
     s->grid = grid;
     s->marked = 1;
-
     return TALLY_OK;
 }
 
@@ -187,7 +180,7 @@ static tally_status push_rows(tally_stream *s, const tally_view *in, const tally
     if (plain || s->place != TL_ON_DEVICE) slab_to_grid(s, in->data);
 
     /* first to the end of a block by the slab, then into the grid */
-    if (s->by_slabs && plain && left && left < in->n) {
+    if (!s->grid && plain && left && left < in->n) {
         const int64_t bytes = s->plan.op->elem_bytes, result = s->plan.op->result_bytes,
                       rest = in->n - left;
         const tally_view a = tl_view_part(in, 0, left, bytes),
@@ -198,19 +191,19 @@ static tally_status push_rows(tally_stream *s, const tally_view *in, const tally
         return status ? status : push_rows(s, &b, &d);
     }
 
-    if (!s->by_slabs && !plain && !s->pushed) status = mark_grid(s);
+    if (s->grid && !plain && !s->pushed) status = mark_grid(s);
     if (status) return status;
     if (s->marked) return tl_feed_grid(s->ctx, &s->mark, in, out, s->grid, &s->pushed);
 
-    if (!s->by_slabs && !plain) {
+    if (s->grid && !plain) {
         status = tl_feed_open(s->ctx, &s->plan, 1, 0, &f);
         if (status) return status;
         if (tl_feed_fits_grid(&f) && !s->on_device)
             return tl_feed_grid(s->ctx, &f, in, out, s->grid, &s->pushed);
     }
 
-    status = s->by_slabs || !plain ? push_slabs(s, in, out)
-                                   : s->grid->calls->push(s->ctx, s->grid, threads, in, out);
+    status = !s->grid || !plain ? push_slabs(s, in, out)
+                                : s->grid->calls->push(s->ctx, s->grid, threads, in, out);
     if (!status) s->pushed += in->n;
     return status;
 }
@@ -265,8 +258,8 @@ static tally_status push_host(tally_stream *s, const tally_view *in)
     return tl_host_end(&copies, status);
 }
 
-/* Pushes elements in memory of any kind into the device's grid. If the device does not support it or
- * has no memory, the processors continue. */
+/* Pushes elements in memory of any kind into the device's grid. If the device does not support it
+ * or has no memory, the processors continue. */
 static tally_status push_device(tally_stream *s, const tally_view *in)
 {
     assert(s->many);
@@ -274,9 +267,9 @@ static tally_status push_device(tally_stream *s, const tally_view *in)
     const int64_t left = -s->pushed & (TL_GRID_BLOCK - 1), bytes = s->plan.op->elem_bytes;
 
     /* the processors' grid is empty */
-    if (!s->pushed && !s->on_device && !s->by_slabs) grid_to_slab(s);
+    if (!s->pushed && !s->on_device && s->grid) grid_to_slab(s);
 
-    if (s->by_slabs && left) { /* to the end of a block */
+    if (!s->grid && left) { /* to the end of a block */
         const tally_view a = tl_view_part(in, 0, left < in->n ? left : in->n, bytes),
                          b = tl_view_part(in, a.n, in->n - a.n, bytes);
         const tally_status status = push_host(s, &a);
@@ -289,7 +282,6 @@ static tally_status push_device(tally_stream *s, const tally_view *in)
     const tally_status status =
         s->grid->calls->push(s->ctx, s->grid, tally_threads(s->ctx), in, NULL);
     if (!status) s->pushed += in->n;
-
     return !status || !continue_on_host(s) ? status : push_host(s, in);
 }
 
@@ -313,7 +305,6 @@ static tally_status push(tally_stream *s, const tally_view *in, const tally_view
     tl_fp fp = tl_fp_enter();
     status = push_rows(s, in, out);
     tl_fp_leave(fp);
-
     return status;
 }
 
@@ -350,7 +341,6 @@ tally_status tl_stream_push_checked(tally_stream *s, tally_view *in, tally_view 
     if (!status) status = push(s, in, out);
     s->broken |= status && s->pushed != pushed;
     if (!status) s->pushed = pushed + in->n;
-
     return tl_host_end(&copies, status);
 }
 
@@ -366,11 +356,10 @@ tally_status tl_stream_lower_rows(tally_stream *s, void *out)
     }
 
     status = tl_host_copy(&copies, &out, 0, s->rows * s->plan.op->result_bytes, 1);
-    if (!status && s->by_slabs)
+    if (!status && !s->grid)
         tl_rows_lower(&(tl_lowering){&s->slabs, NULL, &s->plan, out}, threads, s->rows);
     else if (!status && s->rows)
         status = s->grid->calls->result(s->ctx, s->grid, threads, out);
-
     return tl_host_end(&copies, status);
 }
 
@@ -382,7 +371,8 @@ tally_status tl_stream_take(tally_stream *s, const tl_slabs *slabs)
     const int good = !slabs->count || tl_slabs_join(&s->slabs, slabs, s->plan.op, tl_share_slabs,
                                                     tally_threads(s->ctx));
     if (good && slabs->count) {
-        s->by_slabs = 1;
+        tl_grid_close(s->grid); /* it is empty */
+        s->grid = NULL;
         s->pushed = slabs->slab[0]->end;
     }
     tl_fp_leave(fp);

@@ -33,9 +33,9 @@ static tally_status begin_exact(tally_stream *s, const tally_scan_options *o)
 /* A grid for many sequences, unless the operator has two inputs. */
 static tally_status begin_rows(tally_stream *s, const tally_scan_options *o)
 {
-    s->by_slabs = s->plan.op->inputs == 2;
     if (s->seeded) s->plan.op->seed(&s->scan.init, s->init, s->plan.par);
-    if (s->by_slabs || (s->grid = tl_grid_open(&s->plan, s->rows, s->verb == TL_SCAN, o)))
+    if (s->plan.op->inputs == 2 ||
+        (s->grid = tl_grid_open(&s->plan, s->rows, s->verb == TL_SCAN, o)))
         return TALLY_OK;
     return tl_no_memory(s->ctx, (size_t)s->rows * s->plan.op->elem_bytes, "a field");
 }

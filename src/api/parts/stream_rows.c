@@ -36,7 +36,6 @@ static tally_status check_shape(const tally_stream *s, const tally_view *in, con
                           "in->offsets is given: all sequences of a stream get as many elements");
     if (out && s->verb == TL_REDUCE)
         return tl_invalid(s->ctx, "out is given: a reduction has results when it is finished");
-
     return tl_form_fits(s->ctx, s->plan.op->file, s->plan.op, in, "in");
 }
 
@@ -70,7 +69,6 @@ static tally_status check_results(const tally_stream *s, const tally_view *in,
     *to = *out;
     if (window) to->n = results;
     status = tl_check_output(s->ctx, s->plan.op, in, to, results, !window && !s->many);
-
     return status ? status : tl_inputs_apart(s->ctx, in, to, s->plan.op->result_bytes);
 }
 
@@ -110,7 +108,6 @@ tally_status tally_stream_push_view(tally_stream *s, const tally_view *in, const
         int64_t result_count;
         return tl_stream_push_in_place(s, from.data, from.n, to.data, &result_count);
     }
-
     return tl_stream_push_checked(s, &from, &next, &to);
 }
 
@@ -137,7 +134,6 @@ tally_status tally_stream_finish_view(tally_stream *s, const tally_view *out)
         tl_copy_strided((char *)to.data + r * to.row_stride * bytes, to.stride,
                         dense + r * results * bytes, 1, results, bytes);
     free(dense);
-
     return tl_host_end(&copies, status);
 }
 
@@ -186,6 +182,5 @@ tally_status tally_stream_push_groups(tally_stream *s, const void *x, const int3
     if (s->is_checked) tl_totals_of_groups(s->totals, s->plan.op->dtype, x, codes, n);
     s->rows = tl_counters_groups(s->groups);
     s->pushed += n;
-
     return TALLY_OK;
 }

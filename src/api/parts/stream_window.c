@@ -57,7 +57,6 @@ static tally_status reserve(tally_stream *s, int64_t n)
         return tl_fail(s->ctx, TALLY_NO_MEMORY, "out of memory: %ld steps cannot be kept",
                        capacity);
     k->capacity = capacity;
-
     return TALLY_OK;
 }
 
@@ -107,7 +106,6 @@ static tally_status store_steps(tally_stream *s, const tally_view *in, int64_t a
     if (!status) k->held_count += n;
     free(dense.memory);
     free(counts.memory);
-
     return status;
 }
 
@@ -202,7 +200,6 @@ static tally_status edge(tally_stream *s, int64_t a, int64_t b, int64_t end, con
         tl_copy_strided((char *)out->data + (i - a) * out->stride * bytes, out->row_stride,
                         results + (i - first) * s->rows * bytes, 1, s->rows, bytes);
     free(results);
-
     return status;
 }
 
@@ -244,7 +241,6 @@ static tally_status compute_known(tally_stream *s, int64_t end, const tally_view
         s->given += b - a;
         drop_steps(s, b);
     }
-
     return status;
 }
 
