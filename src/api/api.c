@@ -148,18 +148,14 @@ static int number_of(const char *text, size_t length)
 static tally_status read_list(tally *ctx, const char *what, const tl_device_calls *kind,
                               const char *at, int *numbers, int *count)
 {
+    const int all = !strncmp(at, "all", 3);
     tally_device_info info;
     int here = 0;
-
     *count = 0;
-    while (kind->describe(here, &info)) {
-        if (!strncmp(at, "all", 3) && info.usable && *count < TL_MEMBERS_MOST)
-            numbers[(*count)++] = here;
-        here++;
-    }
-
-    if (!strncmp(at, "all", 3) && *count) return TALLY_OK;
-    if (!strncmp(at, "all", 3))
+    for (; kind->describe(here, &info); here++)
+        if (all && info.usable && *count < TL_MEMBERS_MOST) numbers[(*count)++] = here;
+    if (all && *count) return TALLY_OK;
+    if (all)
         return tl_fail(ctx, TALLY_NO_DEVICE, "%s is '%s:all': there is no usable %s device here",
                        what, kind->name, kind->name);
 

@@ -36,7 +36,7 @@ typedef struct {
 
 static line row_of(const tally_view *v, int64_t r)
 {
-    const int64_t bytes = (int64_t)tally_dtype_size(v->dtype),
+    const int64_t bytes = tl_element_bytes(v),
                   first = v->offsets ? v->offsets[r] * v->stride : r * v->row_stride;
     return (line){(const char *)v->data + first * bytes,
                   v->stride * bytes,

@@ -76,8 +76,7 @@ tally_status tl_check_output(tally *ctx, const tl_scalar *op, const tally_view *
     if (!status) status = tl_view_distinct(ctx, out, "out");
 
     return status ? status
-                  : tl_view_overlap(ctx, in, (int64_t)tally_dtype_size(in->dtype), out,
-                                    op->result_bytes, in_place);
+                  : tl_view_overlap(ctx, in, tl_element_bytes(in), out, op->result_bytes, in_place);
 }
 
 tally_status tl_check_step(tally *ctx, const tally_view *in, const tally_window_options *o)
@@ -111,8 +110,7 @@ tally_status tl_check_results(tally *ctx, const tl_scalar *op, const tally_view 
         return tl_invalid(ctx, "out is NULL: must have room for %ld results", in->rows);
     const tally_status status = tl_view_check(ctx, rows, "out", op->result_bytes);
     return status ? status
-                  : tl_view_overlap(ctx, in, (int64_t)tally_dtype_size(in->dtype), rows,
-                                    op->result_bytes, 0);
+                  : tl_view_overlap(ctx, in, tl_element_bytes(in), rows, op->result_bytes, 0);
 }
 
 tally_status tl_check_sequence(tally *ctx, const tally_view *given, const char *name, int64_t bytes,

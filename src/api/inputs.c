@@ -71,8 +71,7 @@ static tally_status dense_results(tl_job *j, const tally_view *out, int64_t byte
                                   tally_view *dense)
 {
     assert(bytes > 0);
-    const int64_t zero = out->offsets ? out->offsets[0] : 0,
-                  total = out->offsets ? out->offsets[out->rows] - zero : out->rows * out->n;
+    const int64_t zero = out->offsets ? out->offsets[0] : 0, total = tl_view_elements(out);
     j->results = malloc((size_t)(total * bytes));
     if (!j->results) return tl_no_memory(j->ctx, (size_t)(total * bytes), "the results");
     *dense = *out;

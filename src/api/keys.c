@@ -21,8 +21,7 @@ static tally_status one_sequence(tally *ctx, const tally_view *given, const char
                           TL_DTYPES);
     tally_view plain = *given;
     if (bits) plain.valid = NULL, plain.next = NULL;
-    tally_status status =
-        tl_check_sequence(ctx, &plain, name, (int64_t)tally_dtype_size(given->dtype), v);
+    tally_status status = tl_check_sequence(ctx, &plain, name, tl_element_bytes(given), v);
     if (status || !bits) return status;
     v->valid = given->valid;
     return tl_bits_check(ctx, v, name);
@@ -32,7 +31,7 @@ static tally_status one_sequence(tally *ctx, const tally_view *given, const char
 static tally_status bring(tl_host_copies *c, tally_view *v, int back)
 {
     if (!back) c->ctx->device->on_processors += v->n;
-    return tl_host_view(c, v, (int64_t)tally_dtype_size(v->dtype), back);
+    return tl_host_view(c, v, tl_element_bytes(v), back);
 }
 
 tally_status tally_runs(tally *ctx, const tally_view *keys, int64_t *offsets, int64_t *runs)
@@ -83,9 +82,8 @@ static tally_status open_groups(tally *ctx, const tally_view *codes, int64_t gro
     const tally_status status = tl_groups_open(g, ctx, codes, groups, offsets, &bad);
     if (status || bad < 0) return status;
     tally_format_value(codes->dtype,
-                       (const char *)codes->data +
-                           bad * codes->stride * (int64_t)tally_dtype_size(codes->dtype),
-                       0, text, sizeof text);
+                       (const char *)codes->data + bad * codes->stride * tl_element_bytes(codes), 0,
+                       text, sizeof text);
     return tl_invalid(ctx, "codes: element %ld is %s: must be in 0..%ld, the groups", bad, text,
                       groups - 1);
 }
@@ -126,7 +124,7 @@ tally_status tally_take(tally *ctx, const tally_view *in, const int64_t *order, 
     if (!status) status = one_sequence(ctx, out, "out", 0, &y);
     if (status) return status;
 
-    const int64_t bytes = (int64_t)tally_dtype_size(x.dtype);
+    const int64_t bytes = tl_element_bytes(&x);
     if (n < 0) return tl_invalid(ctx, "n is %ld: must be at least 0", n);
 
     if (y.dtype != x.dtype)
@@ -236,8 +234,8 @@ static tally_status check_keyed_out(keyed *k)
     status = tl_bits_check(k->ctx, &k->out, "out");
     if (k->x[1].dtype) in.next = &k->x[1];
     if (!status) status = tl_inputs_apart(k->ctx, &in, &plain, k->plan.op->result_bytes);
-    if (!status && tl_view_overlap(k->ctx, &k->codes, (int64_t)tally_dtype_size(k->codes.dtype),
-                                   &plain, k->plan.op->result_bytes, 0))
+    if (!status && tl_view_overlap(k->ctx, &k->codes, tl_element_bytes(&k->codes), &plain,
+                                   k->plan.op->result_bytes, 0))
         status = tl_invalid(k->ctx, "out overlaps codes: give it memory of its own");
     return status;
 }
@@ -281,7 +279,7 @@ static tally_status run_keyed(keyed *k, void *out)
     const int64_t bytes = k->plan.op->result_bytes;
     tally_status status = TALLY_OK;
     for (int i = 0; i < 2 && k->x[i].dtype && !status; i++) {
-        const int64_t element = (int64_t)tally_dtype_size(k->x[i].dtype);
+        const int64_t element = tl_element_bytes(&k->x[i]);
         status = make_sorted(&k->g, &k->x[i], element, &k->sorted[i]);
         if (!status) status = move_column(&k->g, &k->x[i], element, &k->sorted[i], 0);
     }
@@ -291,8 +289,8 @@ static tally_status run_keyed(keyed *k, void *out)
     if (k->x[1].dtype) k->sorted[0].next = &k->sorted[1];
     if (k->call.verb == TL_REDUCE) return tally_reduce(k->ctx, k->op, in, out);
 
-    const int in_place = k->call.verb == TL_SCAN && !k->out.valid &&
-                         bytes == (int64_t)tally_dtype_size(k->x[0].dtype);
+    const int in_place =
+        k->call.verb == TL_SCAN && !k->out.valid && bytes == tl_element_bytes(&k->x[0]);
     if (in_place) {
         k->sorted_out = tally_segments(in->data, k->out.dtype, in->offsets, in->rows);
         k->in_place = 1;

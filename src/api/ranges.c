@@ -90,7 +90,7 @@ tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *i
     if (!status && !inputs) status = tl_plan_of_host(ctx, "count", in->dtype, &count);
     plain.valid = NULL;
     plain.next = NULL;
-    const int64_t bytes = (int64_t)tally_dtype_size(in->dtype);
+    const int64_t bytes = tl_element_bytes(in);
     if (!status) status = tl_check_sequence(ctx, &plain, "in", bytes, &x);
     if (status) return status;
 
@@ -158,8 +158,7 @@ static void key_text(const tally_view *keys, const int64_t *parts, int64_t row,
                      char text[TL_DECIMAL_CHARS])
 {
     assert(row >= 0 && row < keys->n);
-    const void *const at =
-        (const char *)keys->data + row * keys->stride * (int64_t)tally_dtype_size(keys->dtype);
+    const void *const at = (const char *)keys->data + row * keys->stride * tl_element_bytes(keys);
     tally_format_value(keys->dtype, at, 0, text, TL_DECIMAL_CHARS);
     if (!parts) return;
     __int128 units;
@@ -232,7 +231,7 @@ tally_status tally_window_bounds(tally *ctx, const tally_view *keys, const tally
     if (!keys || !w) return tl_invalid(ctx, "%s is NULL", keys ? "window" : "keys");
 
     tally_view v;
-    const int64_t bytes = (int64_t)tally_dtype_size(keys->dtype);
+    const int64_t bytes = tl_element_bytes(keys);
     tally_status status = window_check(ctx, keys, w);
     if (!status) status = tl_check_sequence(ctx, keys, "keys", bytes, &v);
     if (status || v.n == 0) return status;

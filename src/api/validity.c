@@ -41,22 +41,21 @@ static int64_t results_of(const job *j, int64_t n)
     return j->verb == TL_REDUCE ? 1 : j->verb == TL_SCAN ? n : tally_window_length(n, j->window);
 }
 
-/* The same for numbers in the place of the elements, NaN for those that do not count. */
+/* Computes j->counts from numbers; NaN are elements that do not count. */
 static tally_status run_count(job *j, const tally_view *in)
 {
     const int64_t *const offsets = j->verb == TL_REDUCE ? NULL : in->offsets;
-    const int64_t n = results_of(j, in->n), zero = offsets ? offsets[0] : 0,
-                  total = offsets ? offsets[in->rows] - zero : in->rows * n;
+    const int64_t n = results_of(j, in->n), zero = offsets ? offsets[0] : 0;
+    tally_view out = {NULL, TALLY_I64, in->rows, n, n, 1, offsets};
     tally_scan_options scan = j->scan ? *j->scan : (tally_scan_options){0};
     int64_t bytes;
     scan.init = NULL;
 
-    if (__builtin_mul_overflow(total, (int64_t)sizeof *j->counts, &bytes) ||
+    if (__builtin_mul_overflow(tl_view_elements(&out), (int64_t)sizeof *j->counts, &bytes) ||
         !(j->counts = malloc((size_t)bytes + 1)))
         return tl_no_memory(j->call.ctx, (size_t)bytes, "the validity of the results");
-    if (!total) return TALLY_OK;
-    tally_view out = {j->counts, TALLY_I64, in->rows, n, n, 1, offsets};
-    out.data = tl_offset(out.data, -zero * (int64_t)sizeof *j->counts);
+    if (!bytes) return TALLY_OK;
+    out.data = tl_offset(j->counts, -zero * (int64_t)sizeof *j->counts);
     const tl_plan *const count = &j->call.ready.count;
     return tl_run_host(j->call.ctx, &(tl_call){j->verb, count, count, in, &out, &scan, j->window});
 }
@@ -106,7 +105,7 @@ static tally_status check_bits(job *j, const tally_view *out, int64_t result_byt
     high = (out->valid_offset + high + 7) >> 3;
     bits = tally_flat((const char *)out->valid + low, TALLY_U8, high - low);
     for (const tally_view *v = &c->in; v && !status; v = v->next)
-        status = tl_view_overlap(c->ctx, v, (int64_t)tally_dtype_size(v->dtype), &bits, 1, 0);
+        status = tl_view_overlap(c->ctx, v, tl_element_bytes(v), &bits, 1, 0);
     if (!status && result_bytes)
         status = tl_view_overlap(c->ctx, &plain, result_bytes, &bits, 1, 0);
     if (!status) return TALLY_OK;

@@ -31,7 +31,7 @@ static tally_status run_on_processors(tally *ctx, const tl_call *call)
 
     here.plan = &plan, here.in = &in, here.out = &out;
     tl_host_copies c = {.ctx = ctx};
-    ctx->device->on_processors += in.offsets ? in.offsets[in.rows] - in.offsets[0] : in.rows * in.n;
+    ctx->device->on_processors += tl_view_elements(&in);
     tally_status status = tl_host_view(&c, &in, plan.op->elem_bytes, 0);
     if (!status) status = tl_host_view(&c, &out, plan.op->result_bytes, 1);
     if (!status && !plan.core) status = tl_plan_on_host(ctx, plan.op, plan.par, &plan);

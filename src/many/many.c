@@ -130,11 +130,6 @@ static tally_status run_rows(tally *member, int k, void *data)
     return tl_member_run(member->device, member, &call);
 }
 
-static int64_t elements_of(const tally_view *v)
-{
-    return v->offsets ? v->offsets[v->rows] - v->offsets[0] : v->rows * v->n;
-}
-
 /* True if row r is cut along its elements. total: elements of all rows. */
 static int is_long(const job *j, int64_t r, int64_t total)
 {
@@ -181,7 +176,7 @@ static tally_status spread(job *j)
     const tl_devices *t = j->devices;
     tl_device *d = t->member[0]->device;
     const tl_plan *const p = j->call.plan;
-    const int64_t total = elements_of(j->call.in), rows = j->call.in->rows;
+    const int64_t total = tl_view_elements(j->call.in), rows = j->call.in->rows;
     const int64_t bytes =
         p->op->elem_bytes > p->op->result_bytes ? p->op->elem_bytes : p->op->result_bytes;
     if (total < t->count * d->least_bytes / bytes) return tl_member_run(d, t->ctx, &j->call);

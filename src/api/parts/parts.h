@@ -115,10 +115,8 @@ tally_status tl_stream_check(tally_stream *s, int64_t n);
 tally_status tl_stream_push_checked(tally_stream *s, tally_view *in, tally_view *next,
                                     tally_view *out);
 
-/* Pushes n > 0 dense elements in memory of any kind to a stream of one sequence, after all checks;
- * *result_count: number of results. */
-tally_status tl_stream_push_in_place(tally_stream *s, const void *x, int64_t n, void *out,
-                                     int64_t *result_count);
+/* Pushes n > 0 dense elements in memory of any kind to a stream of one sequence, after all checks. */
+tally_status tl_stream_push_in_place(tally_stream *s, const void *x, int64_t n, void *out);
 
 /* Writes the results of a reduction of many sequences to memory of any kind. */
 tally_status tl_stream_lower_rows(tally_stream *s, void *out);

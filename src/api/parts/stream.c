@@ -140,14 +140,11 @@ static int is_mixed(const tally_stream *s, const void *x, const void *out)
            !calls->owner(s->device, s->ctx, out, &of_out) && !of_x != !of_out;
 }
 
-tally_status tl_stream_push_in_place(tally_stream *s, const void *x, int64_t n, void *out,
-                                     int64_t *result_count)
+tally_status tl_stream_push_in_place(tally_stream *s, const void *x, int64_t n, void *out)
 {
     assert(n > 0);
     const int window = s->verb == TL_WINDOW;
-    const int64_t given = s->given, results = s->verb == TL_REDUCE ? 0
-                                              : window             ? tl_steps_known(s, n)
-                                                                   : n;
+    const int64_t results = tally_stream_results(s, n);
     tl_host_copies copies = {.ctx = s->ctx};
     void *from = (void *)(uintptr_t)x;
     tally_status status = TALLY_OK;
@@ -156,9 +153,7 @@ tally_status tl_stream_push_in_place(tally_stream *s, const void *x, int64_t n, 
     if (s->plan.exact || s->is_checked || s->steps || s->scan.done.counted) {
         tally_view in = tally_flat(x, s->plan.op->dtype, n),
                    to = tally_flat(out, s->plan.op->out, results);
-        status = tl_stream_push_checked(s, &in, NULL, &to);
-        *result_count = status ? 0 : window ? s->given - given : results;
-        return status;
+        return tl_stream_push_checked(s, &in, NULL, &to);
     }
 
     if (window || is_mixed(s, x, out)) {
@@ -184,21 +179,20 @@ tally_status tl_stream_push_in_place(tally_stream *s, const void *x, int64_t n, 
     tl_fp_leave(fp);
 
     if (!status) s->pushed += n;
-    status = tl_host_end(&copies, status);
-    *result_count = status ? 0 : window ? s->given - given : results;
-    return status;
+    return tl_host_end(&copies, status);
 }
 
 tally_status tally_stream_push(tally_stream *s, const void *x, int64_t n, void *out,
                                int64_t *produced)
 {
-    int64_t result_count = 0;
     if (produced) *produced = 0;
     if (!s) return tl_invalid(NULL, "stream is NULL");
 
+    const int64_t given = s->given;
     tally_status status = check_push(s, x, n, out);
-    if (!status && n) status = tl_stream_push_in_place(s, x, n, out, &result_count);
-    if (produced) *produced = result_count;
+    if (!status && n) status = tl_stream_push_in_place(s, x, n, out);
+    if (produced && !status)
+        *produced = s->verb == TL_WINDOW ? s->given - given : tally_stream_results(s, n);
     return status;
 }
 
@@ -214,8 +208,7 @@ tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
     if (!out && s->verb != TL_SCAN && tally_stream_room(s, -1) > 0)
         return tl_invalid(s->ctx, "out is NULL: must have room for %ld results",
                           tally_stream_room(s, -1));
-    const int64_t each = s->verb == TL_WINDOW ? tl_steps_known(s, -1) : s->verb == TL_REDUCE,
-                  results = each * s->rows;
+    const int64_t each = tally_stream_results(s, -1), results = each * s->rows;
     tl_host_copies copies = {.ctx = s->ctx};
     const int by_rows = s->many && s->verb == TL_REDUCE && !s->plan.exact && !s->totals;
     if (!by_rows) status = tl_host_copy(&copies, &out, 0, results * s->plan.op->result_bytes, 1);

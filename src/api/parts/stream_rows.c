@@ -105,8 +105,7 @@ tally_status tally_stream_push_view(tally_stream *s, const tally_view *in, const
     const int window = s->verb == TL_WINDOW;
     if (!window && !s->many && !s->plan.exact && !tl_has_inputs(&from) && !s->scan.done.counted &&
         from.stride == 1 && to.stride == 1) {
-        int64_t result_count;
-        return tl_stream_push_in_place(s, from.data, from.n, to.data, &result_count);
+        return tl_stream_push_in_place(s, from.data, from.n, to.data);
     }
     return tl_stream_push_checked(s, &from, &next, &to);
 }

@@ -86,7 +86,7 @@ static tally_status store_steps(tally_stream *s, const tally_view *in, int64_t a
 
     for (int i = 0; i < 2; i++) {
         tally_view *const v = i ? &next : &part;
-        *v = tl_view_part(v, at, n, (int64_t)tally_dtype_size(v->dtype));
+        *v = tl_view_part(v, at, n, tl_element_bytes(v));
         if (s->rows > 1) *v = tl_view_turned(v);
     }
 
@@ -203,9 +203,6 @@ static tally_status edge(tally_stream *s, int64_t a, int64_t b, int64_t end, con
     return status;
 }
 
-static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-
 /* The centre of the window of the next result. */
 static int64_t next_centre(const tally_stream *s)
 {
@@ -217,19 +214,19 @@ int64_t tl_steps_known(const tally_stream *s, int64_t n)
     const int64_t length =
         n < 0 ? tally_window_length(s->pushed, &s->window)
               : s->pushed + n - (s->window.edges == TALLY_EDGES_VALID ? s->kept : s->window.after);
-    return larger(length - s->given, 0);
+    return tl_max(length - s->given, 0);
 }
 
 /* Computes the results that are complete with the steps up to `end`. */
 static tally_status compute_known(tally_stream *s, int64_t end, const tally_view *out)
 {
     const int64_t bytes = s->plan.op->result_bytes, a = next_centre(s),
-                  b = larger(a, end - s->window.after),
-                  middle = smaller(larger(a, s->window.before), b);
+                  b = tl_max(a, end - s->window.after),
+                  middle = tl_min(tl_max(a, s->window.before), b);
     tally_window_options full = s->window;
 
     full.edges = TALLY_EDGES_VALID;
-    tally_status status = edge(s, a, middle, smaller(middle + s->window.after, end), out);
+    tally_status status = edge(s, a, middle, tl_min(middle + s->window.after, end), out);
     if (!status && middle < b) {
         const tally_view to = tl_view_part(out, middle - a, b - middle, bytes);
         tl_ranges used = ranges_of(s, &full, b - middle + s->kept, full.before, b - middle);
@@ -272,7 +269,7 @@ tally_status tl_steps_push(tally_stream *s, const tally_view *in, const tally_vi
 
     /* also runs once without steps, for results that the tail completes */
     for (int64_t at = 0, n; (at < in->n || !at) && !status; at += n + !n) {
-        n = smaller(in->n - at, each);
+        n = tl_min(in->n - at, each);
         if (n) status = store_steps(s, in, at, n);
         end += n;
         const tally_view to = tl_view_part(out, s->given - given, 0, bytes);
