@@ -115,7 +115,7 @@ tally_status tl_stream_check(tally_stream *s, int64_t n);
 tally_status tl_stream_push_checked(tally_stream *s, tally_view *in, tally_view *next,
                                     tally_view *out);
 
-/* Pushes n > 0 dense elements in memory of any kind to a stream of one sequence, after all checks. */
+/* Pushes n > 0 dense elements of any memory to a stream of one sequence, after all checks. */
 tally_status tl_stream_push_in_place(tally_stream *s, const void *x, int64_t n, void *out);
 
 /* Writes the results of a reduction of many sequences to memory of any kind. */
