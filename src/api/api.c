@@ -85,7 +85,7 @@ static tally_status probe(tally *ctx, const tl_device_calls *kind, int number)
     char identity[300];
     kind->describe(number, &info);
     snprintf(identity, sizeof identity, "%s (%s)", info.name, info.text);
-    tally_status status = tl_probe(ctx, ctx->device, identity);
+    tally_status status = tl_probe(ctx, identity);
     if (status) kind->close(ctx->device);
     return status;
 }
@@ -98,18 +98,22 @@ static tally_status open_one(tally *ctx, const tl_device_calls *kind, int number
     return status || !wants_probe(options) ? status : probe(ctx, kind, number);
 }
 
-static tally_status open_new(tally **ctx, const tl_device_calls *kind, int number,
-                             const char *options)
+static tally_status open_device(tally *ctx, const char *device);
+
+/* Opens a context: on device `number` of a kind, with options; or, if kind is NULL, on the device
+ * that `text` names. */
+static tally_status open_context(tally **ctx, const tl_device_calls *kind, int number,
+                                 const char *text)
 {
-    *ctx = calloc(1, sizeof **ctx);
-    if (!*ctx) return tl_no_memory(NULL, sizeof **ctx, "a context");
+    tally *const c = *ctx = calloc(1, sizeof *c);
+    if (!c) return tl_no_memory(NULL, sizeof *c, "a context");
     tl_pool_open(); /* tally_close closes it */
-    tally_status status = open_one(*ctx, kind, number, options);
+    const tally_status status = kind ? open_one(c, kind, number, text) : open_device(c, text);
     if (!status) return TALLY_OK;
-    tl_pool_close();
-    tl_fail(NULL, status, "%s:%d: %s", kind->name, number, (*ctx)->error);
-    free(*ctx);
+    tl_fail(NULL, status, "%s", c->error);
+    free(c);
     *ctx = NULL;
+    tl_pool_close();
     return status;
 }
 
@@ -144,18 +148,14 @@ static int number_of(const char *text, size_t length)
 static tally_status read_list(tally *ctx, const char *what, const tl_device_calls *kind,
                               const char *at, int *numbers, int *count)
 {
+    const int all = !strncmp(at, "all", 3);
     tally_device_info info;
     int here = 0;
-
     *count = 0;
-    while (kind->describe(here, &info)) {
-        if (!strncmp(at, "all", 3) && info.usable && *count < TL_MEMBERS_MOST)
-            numbers[(*count)++] = here;
-        here++;
-    }
-
-    if (!strncmp(at, "all", 3) && *count) return TALLY_OK;
-    if (!strncmp(at, "all", 3))
+    for (; kind->describe(here, &info); here++)
+        if (all && info.usable && *count < TL_MEMBERS_MOST) numbers[(*count)++] = here;
+    if (all && *count) return TALLY_OK;
+    if (all)
         return tl_fail(ctx, TALLY_NO_DEVICE, "%s is '%s:all': there is no usable %s device here",
                        what, kind->name, kind->name);
 
@@ -199,8 +199,8 @@ static tally_status open_list(tally *ctx, const tl_device_calls *kind, const int
     for (int k = 0; !status && k < count; k++) {
         used +=
             (size_t)snprintf(name + used, sizeof name - used, "%c%d", k ? '+' : ':', numbers[k]);
-        status = open_new(&ctx->members[k], kind, numbers[k], options);
-        if (status) tl_fail(ctx, status, "%s", tally_error(NULL));
+        status = open_context(&ctx->members[k], kind, numbers[k], options);
+        if (status) tl_fail(ctx, status, "%s:%d: %s", kind->name, numbers[k], tally_error(NULL));
     }
 
     if (!status) status = tl_many_open(ctx, name, ctx->members, count, &ctx->device);
@@ -244,28 +244,13 @@ static tally_status open_device(tally *ctx, const char *device)
     snprintf(options, capacity, "%s%s", device_options, more);
     tally_status status = open_named(ctx, what, device, options);
     free(options);
-
     return status;
 }
 
 tally_status tally_open(tally **ctx, const char *device)
 {
     if (!ctx) return tl_invalid(NULL, "ctx is NULL: must point to where the context goes");
-    tally *c = *ctx = NULL;
-    c = calloc(1, sizeof *c);
-    if (!c) return tl_no_memory(NULL, sizeof *c, "a context");
-
-    tl_pool_open();
-    tally_status status = open_device(c, device ? device : "auto");
-    if (status) {
-        tl_fail(NULL, status, "%s", c->error);
-        free(c);
-        tl_pool_close();
-        return status;
-    }
-
-    *ctx = c;
-    return TALLY_OK;
+    return open_context(ctx, NULL, 0, device ? device : "auto");
 }
 
 void tally_close(tally *ctx)
@@ -300,24 +285,26 @@ tally_status tally_use_allocator(tally *ctx, const tally_allocator *allocator)
     return use(ctx, TL_USE_ALLOCATOR, "allocator", allocator);
 }
 
+static tally_status adopt(tally *ctx, const char *name, void *object, void **pointer)
+{
+    if (!ctx->device->calls->adopt)
+        return tl_unsupported(ctx, "%s: a %s device has host memory", name,
+                              ctx->device->calls->name);
+    return ctx->device->calls->adopt(ctx->device, ctx, object, pointer);
+}
+
 tally_status tally_device_pointer(tally *ctx, void *object, void **pointer)
 {
     if (!ctx) return tl_no_context();
     if (!pointer) return tl_invalid(ctx, "pointer is NULL: must point to where the address goes");
     *pointer = NULL;
     if (!object) return tl_invalid(ctx, "object is NULL: must be a cl_mem");
-    if (!ctx->device->calls->adopt)
-        return tl_unsupported(ctx, "object: a %s device has host memory", ctx->device->calls->name);
-    return ctx->device->calls->adopt(ctx->device, ctx, object, pointer);
+    return adopt(ctx, "object", object, pointer);
 }
 
 tally_status tally_device_forget(tally *ctx, void *pointer)
 {
-    if (!ctx) return tl_no_context();
-    if (!ctx->device->calls->adopt)
-        return tl_unsupported(ctx, "pointer: a %s device has host memory",
-                              ctx->device->calls->name);
-    return ctx->device->calls->adopt(ctx->device, ctx, NULL, &pointer);
+    return ctx ? adopt(ctx, "pointer", NULL, &pointer) : tl_no_context();
 }
 
 tally_status tally_time(tally *ctx, int on)
@@ -361,7 +348,6 @@ tally_status tl_plan_of(tally *ctx, const char *op, tally_dtype dtype, tl_plan *
         entry->dtype = dtype;
         entry->plan = *plan;
     }
-
     return status;
 }
 
@@ -386,18 +372,11 @@ tally_status tl_plan_of_inputs(tally *ctx, const char *op, tally_dtype dtype, tl
     return tl_plan_on_host(ctx, scalar, par, plan);
 }
 
-tally_status tl_on_processors(tally *ctx, const void *p, const char *name, const char *what,
-                              int64_t elements)
+tally_status tl_host_only(tally *ctx, const void *p, const char *name, const char *what)
 {
     tl_device *const d = ctx ? ctx->device : NULL, *owner = NULL;
-    if (!d) return TALLY_OK;
-    const tally_status status =
-        p && d->calls->owner ? d->calls->owner(d, ctx, p, &owner) : TALLY_OK;
-    if (status) return status;
-
-    if (owner)
-        return tl_unsupported(ctx, "%s is memory of %s: %s take host memory", name, owner->name,
-                              what);
-    d->on_processors += elements;
-    return TALLY_OK;
+    if (!d || !p || !d->calls->owner) return TALLY_OK;
+    const tally_status status = d->calls->owner(d, ctx, p, &owner);
+    if (status || !owner) return status;
+    return tl_unsupported(ctx, "%s is memory of %s: %s take host memory", name, owner->name, what);
 }

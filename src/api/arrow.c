@@ -92,26 +92,25 @@ tally_status tally_arrow_view(tally *ctx, const struct ArrowSchema *schema,
         __builtin_add_overflow(array->length, array->offset, &end) ||
         __builtin_mul_overflow(end, size, &end))
         return tl_invalid(ctx,
-                          "array->length is %lld and offset %lld: must be at least 0, and together "
+                          "array->length is %ld and offset %ld: must be at least 0, and together "
                           "below 2^63 bytes",
-                          (long long)array->length, (long long)array->offset);
+                          array->length, array->offset);
 
     if (array->n_buffers != 2)
-        return tl_invalid(ctx,
-                          "array->n_buffers is %lld: an array of %s has 2, validity and values",
-                          (long long)array->n_buffers, tally_dtype_name(dtype));
+        return tl_invalid(ctx, "array->n_buffers is %ld: an array of %s has 2, validity and values",
+                          array->n_buffers, tally_dtype_name(dtype));
 
     if (array->null_count < -1 || array->null_count > array->length)
-        return tl_invalid(ctx, "array->null_count is %lld: must be -1..%lld, its length",
-                          (long long)array->null_count, (long long)array->length);
+        return tl_invalid(ctx, "array->null_count is %ld: must be -1..%ld, its length",
+                          array->null_count, array->length);
 
     if (!array->buffers || (!array->buffers[1] && array->length))
-        return tl_invalid(ctx, "array->buffers%s is NULL, and the array has %lld elements",
-                          array->buffers ? "[1]" : "", (long long)array->length);
+        return tl_invalid(ctx, "array->buffers%s is NULL, and the array has %ld elements",
+                          array->buffers ? "[1]" : "", array->length);
 
     if (array->null_count > 0 && !array->buffers[0])
-        return tl_invalid(ctx, "array->buffers[0] is NULL, and the array has %lld nulls",
-                          (long long)array->null_count);
+        return tl_invalid(ctx, "array->buffers[0] is NULL, and the array has %ld nulls",
+                          array->null_count);
 
     const char *const values = array->buffers[1];
     *view = tally_flat(values ? values + array->offset * size : NULL, dtype, array->length);
@@ -120,6 +119,5 @@ tally_status tally_arrow_view(tally *ctx, const struct ArrowSchema *schema,
         view->valid = array->buffers[0];
         view->valid_offset = array->offset;
     }
-
     return TALLY_OK;
 }

@@ -36,7 +36,7 @@ typedef struct {
 
 static line row_of(const tally_view *v, int64_t r)
 {
-    const int64_t bytes = (int64_t)tally_dtype_size(v->dtype),
+    const int64_t bytes = tl_element_bytes(v),
                   first = v->offsets ? v->offsets[r] * v->stride : r * v->row_stride;
     return (line){(const char *)v->data + first * bytes,
                   v->stride * bytes,
@@ -110,11 +110,11 @@ static tally_status refuse_at(tally *ctx, const char *name, int64_t i, int64_t r
                               tally_dtype dtype)
 {
     char place[96], of[40] = "";
-    if (r >= 0) snprintf(of, sizeof of, " of sequence %lld", (long long)r);
+    if (r >= 0) snprintf(of, sizeof of, " of sequence %ld", r);
     if (i < 0)
         snprintf(place, sizeof place, "the sum%s", of);
     else
-        snprintf(place, sizeof place, "%s number %lld%s", name, (long long)i, of);
+        snprintf(place, sizeof place, "%s number %ld%s", name, i, of);
     return refuse(ctx, place, v, dtype);
 }
 
@@ -136,7 +136,6 @@ static tally_status check_scan(tally *ctx, const line *l, int64_t r, const tally
         sum += number(l, i);
         if (!fits(sum, l->dtype)) return refuse_at(ctx, "running sum", i, r, sum, l->dtype);
     }
-
     return TALLY_OK;
 }
 
@@ -238,8 +237,8 @@ tally_status tl_totals_add(tally *ctx, tl_total *totals, const tally_view *in,
     assert(!in->offsets);
     tl_host_copies copies = {.ctx = ctx};
     tally_view here = *in, none = {0}, out = running ? *running->out : none;
-    tally_status status = tl_on_processors(ctx, NULL, "in", "sum:checked", in->rows * in->n);
-    if (!status) status = tl_inputs_bring(&copies, &here, &none);
+    ctx->device->on_processors += in->rows * in->n;
+    tally_status status = tl_inputs_bring(&copies, &here, &none);
     if (!status && running) status = tl_host_view(&copies, &out, 8, 1);
 
     for (int writes = !running; writes < 2; writes++)
@@ -263,8 +262,7 @@ tally_status tl_totals_result(tally *ctx, const tl_total *totals, int64_t count,
     char place[64] = "the sum";
     for (int64_t r = 0; r < count; r++) {
         if (fits(totals[r], dtype)) continue;
-        if (count > 1 || *of == 'g')
-            snprintf(place, sizeof place, "the sum of %s %lld", of, (long long)r);
+        if (count > 1 || *of == 'g') snprintf(place, sizeof place, "the sum of %s %ld", of, r);
         return refuse(ctx, place, totals[r], dtype);
     }
     for (int64_t r = 0; r < count; r++) memcpy((int64_t *)out + r, &totals[r], sizeof(int64_t));

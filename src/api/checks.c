@@ -12,8 +12,7 @@
 
 tally_status tl_check_scan(tally *ctx, const tl_plan *plan, const tally_scan_options *o)
 {
-    const tally_status status =
-        tl_on_processors(ctx, o ? o->init : NULL, "init", "initial values", 0);
+    const tally_status status = tl_host_only(ctx, o ? o->init : NULL, "init", "initial values");
     if (status) return status;
     if (o && o->init && !plan->op->seedable)
         return tl_unsupported(ctx,
@@ -26,26 +25,24 @@ tally_status tl_check_window(tally *ctx, const tally_window_options *o)
 {
     if (!o) return tl_invalid(ctx, "options is NULL: a window needs its before and after");
     if (o->before >> 61 != o->before >> 63)
-        return tl_invalid(ctx, "before is %lld: must be -2^61..2^61 - 1", (long long)o->before);
+        return tl_invalid(ctx, "before is %ld: must be -2^61..2^61 - 1", o->before);
     if (o->after >> 61 != o->after >> 63)
-        return tl_invalid(ctx, "after is %lld: must be -2^61..2^61 - 1", (long long)o->after);
+        return tl_invalid(ctx, "after is %ld: must be -2^61..2^61 - 1", o->after);
 
     if (o->before + 1 + o->after < 0)
-        return tl_invalid(ctx,
-                          "before is %lld and after %lld: before + 1 + after must be at least 0",
-                          (long long)o->before, (long long)o->after);
+        return tl_invalid(ctx, "before is %ld and after %ld: before + 1 + after must be at least 0",
+                          o->before, o->after);
 
     if (o->step < 0 || o->step >> 61)
-        return tl_invalid(ctx, "step is %lld: must be 0..2^61 - 1", (long long)o->step);
+        return tl_invalid(ctx, "step is %ld: must be 0..2^61 - 1", o->step);
 
     if (o->min_count < 0 || o->min_count > o->before + 1 + o->after)
-        return tl_invalid(ctx, "min_count is %lld: must be 0..%lld, the window's length",
-                          (long long)o->min_count, (long long)(o->before + 1 + o->after));
+        return tl_invalid(ctx, "min_count is %ld: must be 0..%ld, the window's length",
+                          o->min_count, (o->before + 1 + o->after));
 
     if ((unsigned)o->edges > TALLY_EDGES_VALID)
         return tl_invalid(ctx, "edges is %d: must be 0 (missing), 1 (shrink) or 2 (valid)",
                           (int)o->edges);
-
     return TALLY_OK;
 }
 
@@ -65,8 +62,7 @@ tally_status tl_check_output(tally *ctx, const tl_scalar *op, const tally_view *
     if (status) return status;
 
     if (out->rows != in->rows)
-        return tl_invalid(ctx, "out->rows is %lld: must be in->rows = %lld", (long long)out->rows,
-                          (long long)in->rows);
+        return tl_invalid(ctx, "out->rows is %ld: must be in->rows = %ld", out->rows, in->rows);
     if (!in->offsets != !out->offsets)
         return tl_invalid(ctx, "out->offsets: must be given exactly when in->offsets is");
 
@@ -75,21 +71,18 @@ tally_status tl_check_output(tally *ctx, const tl_scalar *op, const tally_view *
         return tl_invalid(ctx, "out->offsets differ from in->offsets: must be the same");
 
     if (!in->offsets && out->n != length)
-        return tl_invalid(ctx, "out->n is %lld: must be %lld", (long long)out->n,
-                          (long long)length);
+        return tl_invalid(ctx, "out->n is %ld: must be %ld", out->n, length);
     status = tl_view_check(ctx, out, "out", op->result_bytes);
     if (!status) status = tl_view_distinct(ctx, out, "out");
 
     return status ? status
-                  : tl_view_overlap(ctx, in, (int64_t)tally_dtype_size(in->dtype), out,
-                                    op->result_bytes, in_place);
+                  : tl_view_overlap(ctx, in, tl_element_bytes(in), out, op->result_bytes, in_place);
 }
 
 tally_status tl_check_step(tally *ctx, const tally_view *in, const tally_window_options *o)
 {
     if (in->offsets && o->step > 1)
-        return tl_unsupported(ctx, "step is %lld: it changes the lengths of segments",
-                              (long long)o->step);
+        return tl_unsupported(ctx, "step is %ld: it changes the lengths of segments", o->step);
     if (in->offsets && o->edges == TALLY_EDGES_VALID)
         return tl_unsupported(ctx,
                               "edges valid changes the lengths of segments: use missing or shrink");
@@ -114,11 +107,10 @@ tally_status tl_check_results(tally *ctx, const tl_scalar *op, const tally_view 
 {
     *rows = tally_rows(results, op->out, in->rows, 1);
     if (in->rows > 0 && !results)
-        return tl_invalid(ctx, "out is NULL: must have room for %lld results", (long long)in->rows);
+        return tl_invalid(ctx, "out is NULL: must have room for %ld results", in->rows);
     const tally_status status = tl_view_check(ctx, rows, "out", op->result_bytes);
     return status ? status
-                  : tl_view_overlap(ctx, in, (int64_t)tally_dtype_size(in->dtype), rows,
-                                    op->result_bytes, 0);
+                  : tl_view_overlap(ctx, in, tl_element_bytes(in), rows, op->result_bytes, 0);
 }
 
 tally_status tl_check_sequence(tally *ctx, const tally_view *given, const char *name, int64_t bytes,
@@ -126,8 +118,8 @@ tally_status tl_check_sequence(tally *ctx, const tally_view *given, const char *
 {
     *v = *given;
     if (v->rows != 1 || v->offsets)
-        return tl_invalid(ctx, "%s->rows is %lld%s: must be one sequence, rows 1 and no offsets",
-                          name, (long long)v->rows, v->offsets ? " with offsets" : "");
+        return tl_invalid(ctx, "%s->rows is %ld%s: must be one sequence, rows 1 and no offsets",
+                          name, v->rows, v->offsets ? " with offsets" : "");
     tally_status status = tl_view_check(ctx, v, name, bytes);
     if (!status) tl_view_normal(v);
     return status;
@@ -159,7 +151,6 @@ static tally_status copy_bytes(tl_host_copies *c, void **p, int64_t low, int64_t
     c->one[c->count].bytes = bytes;
     c->one[c->count++].back = back;
     *p = tl_offset(copy, -low);
-
     return calls->copy(ctx->device, ctx, copy, from, bytes);
 }
 
@@ -181,7 +172,6 @@ tally_status tl_host_view(tl_host_copies *c, tally_view *v, int64_t bytes, int b
         status = tl_host_copy(c, &bits, (v->valid_offset + low) >> 3,
                               ((v->valid_offset + high - 1) >> 3) + 1, back);
     v->valid = bits;
-
     return status;
 }
 
@@ -230,8 +220,8 @@ tally_status tl_host_offsets(tl_host_copies *c, const char *name, tally_view *v)
     if (!at || v->rows <= 0 || !c->ctx->device->calls->owner) return TALLY_OK;
 
     if (v->rows >= INT64_MAX / (int64_t)sizeof *v->offsets)
-        return tl_invalid(c->ctx, "%s->rows is %lld: its offsets would have more bytes than 2^63",
-                          name, (long long)v->rows);
+        return tl_invalid(c->ctx, "%s->rows is %ld: its offsets would have more bytes than 2^63",
+                          name, v->rows);
     const int64_t bytes = (v->rows + 1) * (int64_t)sizeof *v->offsets;
     const tally_status status = copy_bytes(c, &at, 0, bytes, 0, "a copy of offsets");
     v->offsets = at;

@@ -80,12 +80,8 @@ tally_status tl_host_offsets(tl_host_copies *c, const char *name, tally_view *v)
 tally_status tl_host_call(tl_host_copies *c, const tl_call *call, tally_view *in, tally_view *next,
                           tally_view *out);
 
-/* ---- run.c: where a call runs ---- */
-
-/* Runs a call on checked and normal views. */
-tally_status tl_run_checked(tally *ctx, const tl_call *call);
-
-/* Runs a call on the processors; all arrays are in host memory. call->plan is for processors. */
+/* Runs a call on the processors (verbs.c); the views are checked and normal, and all arrays in host
+ * memory. call->plan is for processors. */
 tally_status tl_run_host(tally *ctx, const tl_call *call);
 
 /* ---- probe.c: the start-up probe ---- */
@@ -95,6 +91,6 @@ tally_status tl_run_host(tally *ctx, const tl_call *call);
  * patterns. A pass is recorded in this process and in the folder of compiled programs, under
  * `identity` (the device's name and driver), tally's version and the programs' texts. Devices
  * whose kernels are compiled with the library (calls->text is NULL) pass. */
-tally_status tl_probe(tally *ctx, tl_device *device, const char *identity);
+tally_status tl_probe(tally *ctx, const char *identity);
 
 #endif

@@ -64,7 +64,6 @@ static int32_t extend(tally_digits *d, int from, int to)
     memset(digit + up + d->used, 0, (size_t)(all - up - d->used) * sizeof *digit);
     d->first = low;
     d->used = all;
-
     return 0;
 }
 
@@ -163,7 +162,6 @@ int32_t tally_digits_merge(tally_digits *d, const tally_digits *other, int sign)
     d->nan = wrapped(d->nan, wrapped(other->nan ^ s, -s));
     d->plus = wrapped(d->plus, wrapped(other->plus ^ s, -s));
     d->minus = wrapped(d->minus, wrapped(other->minus ^ s, -s));
-
     return 0;
 }
 
@@ -181,7 +179,6 @@ int tally_digits_sound(const void *data, size_t bytes)
         memcpy(&digit, (const char *)data + tally_digits_bytes(k), sizeof digit);
         if (digit >= DIGIT_MOST || digit <= -DIGIT_MOST) return 0;
     }
-
     return 1;
 }
 
@@ -214,7 +211,6 @@ tally_status tally_digits_exact(const tally_digits *d, tally_exact *sum)
             return tl_invalid(
                 NULL, "d is a sum of products below 2^-1074: a tally_exact has no digits there");
     tl_exact_pack(&e, sum);
-
     return TALLY_OK;
 }
 
@@ -236,7 +232,6 @@ int32_t tally_digits_merge_exact(tally_digits *d, const tally_exact *sum, int si
     other.head.nan = settled.word[TL_EXACT_NAN];
     other.head.plus = settled.word[TL_EXACT_PLUS];
     other.head.minus = settled.word[TL_EXACT_MINUS];
-
     return tally_digits_merge(d, &other.head, sign);
 }
 

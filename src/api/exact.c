@@ -46,7 +46,7 @@ static tally_status change(tally *ctx, tally_exact *sum, const tally_view *x, in
     if (!x) return tl_invalid(ctx, "x is NULL: must be a view");
 
     tl_exact all, more;
-    tally_status status = tl_on_processors(ctx, sum, "sum", what, 0);
+    tally_status status = tl_host_only(ctx, sum, "sum", what);
     if (status) return status;
     tl_exact_begin(&more, 1);
     status = ctx ? tl_inputs_exact(ctx, x, &more) : add_alone(x, &more);
@@ -55,7 +55,6 @@ static tally_status change(tally *ctx, tally_exact *sum, const tally_view *x, in
     tl_exact_unpack(&all, sum);
     tl_exact_join(&all, &more, 1, sign);
     tl_exact_pack(&all, sum);
-
     return TALLY_OK;
 }
 
@@ -103,11 +102,10 @@ tally_status tally_exact_value(tally *ctx, const tally_exact *sum, const char *o
                           "nanmean:exact, or below f64 dot:exact or nandot:exact",
                           op, tally_dtype_name(dtype));
 
-    status = tl_on_processors(ctx, sum, "sum", what, 0);
-    if (!status) status = tl_on_processors(ctx, value, "value", what, 0);
+    status = tl_host_only(ctx, sum, "sum", what);
+    if (!status) status = tl_host_only(ctx, value, "value", what);
     if (status) return status;
     tl_exact_unpack(&e, sum);
     tl_exact_lower(&e, form, 0, value);
-
     return TALLY_OK;
 }

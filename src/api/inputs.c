@@ -48,7 +48,6 @@ static tally_status reduce_present(tl_job *j, const tally_view *out, int *done)
         tl_present_reduce_blank(&plan, &blank, threads, &j->in, out->data);
         *done = 1;
     }
-
     return TALLY_OK;
 }
 
@@ -72,8 +71,7 @@ static tally_status dense_results(tl_job *j, const tally_view *out, int64_t byte
                                   tally_view *dense)
 {
     assert(bytes > 0);
-    const int64_t zero = out->offsets ? out->offsets[0] : 0,
-                  total = out->offsets ? out->offsets[out->rows] - zero : out->rows * out->n;
+    const int64_t zero = out->offsets ? out->offsets[0] : 0, total = tl_view_elements(out);
     j->results = malloc((size_t)(total * bytes));
     if (!j->results) return tl_no_memory(j->ctx, (size_t)(total * bytes), "the results");
     *dense = *out;
@@ -327,6 +325,5 @@ tally_status tl_inputs_exact(tally *ctx, const tally_view *x, tl_exact *sum)
 
     if (!status) status = add_exactly(&j, sum);
     tl_job_close(&j);
-
     return status;
 }

@@ -26,13 +26,11 @@ tally_status tl_bits_check(tally *ctx, const tally_view *v, const char *name)
     if (!v->valid) return TALLY_OK;
     tl_view_extent(v, 1, &low, &high);
     if (__builtin_add_overflow(v->valid_offset, low, &first) || first < 0)
-        return tl_invalid(ctx,
-                          "%s->valid_offset is %lld: the bit of an element would be number %lld",
-                          name, (long long)v->valid_offset, (long long)first);
+        return tl_invalid(ctx, "%s->valid_offset is %ld: the bit of an element would be number %ld",
+                          name, v->valid_offset, first);
     if (__builtin_add_overflow(v->valid_offset, high, &first))
-        return tl_invalid(ctx, "%s->valid_offset is %lld: the bits would be more than 2^63", name,
-                          (long long)v->valid_offset);
-
+        return tl_invalid(ctx, "%s->valid_offset is %ld: the bits would be more than 2^63", name,
+                          v->valid_offset);
     return TALLY_OK;
 }
 
@@ -42,37 +40,30 @@ static tally_status check_one(tally *ctx, const tally_view *given, const char *n
     tally_view plain = *given;
     plain.valid = NULL;
     plain.next = NULL;
-    tally_status status = tl_view_check(ctx, &plain, name, (int64_t)tally_dtype_size(given->dtype));
+    tally_status status = tl_view_check(ctx, &plain, name, tl_element_bytes(given));
     return status ? status : tl_bits_check(ctx, given, name);
-}
-
-enum { NAME = 40 };
-
-static const char *name_of_next(const char *name, char *to)
-{
-    snprintf(to, NAME, "%s->next", name);
-    return to;
 }
 
 tally_status tl_inputs_check(tally *ctx, const tally_view *given, const char *name, tally_view *in,
                              tally_view *next)
 {
-    char second[NAME];
+    char second[40];
     *in = *given;
     in->next = NULL;
     tally_status status = check_one(ctx, given, name);
     if (status || !given->next) return status;
     *next = *given->next;
     in->next = next;
-    return check_one(ctx, given->next, name_of_next(name, second));
+    snprintf(second, sizeof second, "%s->next", name);
+    return check_one(ctx, given->next, second);
 }
 
 tally_status tl_inputs_bring(tl_host_copies *copies, tally_view *in, tally_view *next)
 {
     assert(!in->next || in->next == next);
-    tally_status status = tl_host_view(copies, in, (int64_t)tally_dtype_size(in->dtype), 0);
+    tally_status status = tl_host_view(copies, in, tl_element_bytes(in), 0);
     if (status || !in->next) return status;
-    return tl_host_view(copies, next, (int64_t)tally_dtype_size(next->dtype), 0);
+    return tl_host_view(copies, next, tl_element_bytes(next), 0);
 }
 
 void tl_inputs_normal(tally_view *v)
@@ -86,8 +77,8 @@ tally_status tl_inputs_apart(tally *ctx, const tally_view *in, const tally_view 
 {
     assert(bytes >= 0);
     if (in->next) {
-        tally_status status = tl_view_overlap(
-            ctx, in->next, (int64_t)tally_dtype_size(in->next->dtype), out, bytes, 0);
+        tally_status status =
+            tl_view_overlap(ctx, in->next, tl_element_bytes(in->next), out, bytes, 0);
         if (status) return tl_invalid(ctx, "out overlaps in->next: give it memory of its own");
     }
 
@@ -102,13 +93,10 @@ tally_status tl_inputs_apart(tally *ctx, const tally_view *in, const tally_view 
             return tl_invalid(ctx, "out overlaps the validity of %s: give it memory of its own",
                               v == in ? "in" : "in->next");
     }
-
     return TALLY_OK;
 }
 
 /* ---- a call ---- */
-
-static const char what[] = "views with validity, or of two inputs,";
 
 void tl_job_normal(tl_job *j)
 {
@@ -161,11 +149,9 @@ void tl_job_close(tl_job *j)
 tally_status tl_job_to_host(tl_job *j, tally_view *out)
 {
     assert(j->ready.plan.op);
-    const int64_t elements =
-        j->in.offsets ? j->in.offsets[j->in.rows] - j->in.offsets[0] : j->in.rows * j->in.n;
     if (j->here) return TALLY_OK;
-    tally_status status = tl_on_processors(j->ctx, NULL, "in", what, elements);
-    if (!status) status = tl_inputs_bring(&j->copies, &j->in, &j->next);
+    j->ctx->device->on_processors += tl_view_elements(&j->in);
+    const tally_status status = tl_inputs_bring(&j->copies, &j->in, &j->next);
     return status ? status : tl_host_view(&j->copies, out, j->form.op->result_bytes, 1);
 }
 

@@ -21,20 +21,17 @@ static tally_status one_sequence(tally *ctx, const tally_view *given, const char
                           TL_DTYPES);
     tally_view plain = *given;
     if (bits) plain.valid = NULL, plain.next = NULL;
-    tally_status status =
-        tl_check_sequence(ctx, &plain, name, (int64_t)tally_dtype_size(given->dtype), v);
+    tally_status status = tl_check_sequence(ctx, &plain, name, tl_element_bytes(given), v);
     if (status || !bits) return status;
     v->valid = given->valid;
     return tl_bits_check(ctx, v, name);
 }
 
-/* The processors do the work, on host copies of device memory. */
-static const char what[] = "runs, groups and gathers";
-
-static tally_status bring(tl_host_copies *c, tally_view *v, int back, const char *name)
+/* Brings a view to host memory, because the processors do the work. back: it is written. */
+static tally_status bring(tl_host_copies *c, tally_view *v, int back)
 {
-    tally_status status = tl_on_processors(c->ctx, NULL, name, what, back ? 0 : v->n);
-    return status ? status : tl_host_view(c, v, (int64_t)tally_dtype_size(v->dtype), back);
+    if (!back) c->ctx->device->on_processors += v->n;
+    return tl_host_view(c, v, tl_element_bytes(v), back);
 }
 
 tally_status tally_runs(tally *ctx, const tally_view *keys, int64_t *offsets, int64_t *runs)
@@ -52,13 +49,12 @@ tally_status tally_runs(tally *ctx, const tally_view *keys, int64_t *offsets, in
     if (status || done) return status;
 
     tl_host_copies c = {.ctx = ctx};
-    status = bring(&c, &v, 0, "keys");
+    status = bring(&c, &v, 0);
     if (!status && offsets && v.n == INT64_MAX) status = tl_no_memory(ctx, SIZE_MAX, "offsets");
     if (!status && offsets) status = tl_host_numbers(&c, &offsets, v.n + 1, 1, "offsets");
     const int64_t found = status ? 0 : tl_runs(tally_threads(ctx), &v, offsets);
     status = tl_host_end(&c, status);
     if (!status) *runs = found;
-
     return status;
 }
 
@@ -73,8 +69,7 @@ static tally_status check_codes(tally *ctx, const tally_view *codes, int64_t gro
         return tl_unsupported(ctx, "codes->dtype is %s: must be an integer type",
                               tally_dtype_name(v->dtype));
     if (groups < 0 || groups > GROUPS_MOST)
-        return tl_invalid(ctx, "groups is %lld: must be in 0..%lld", (long long)groups,
-                          (long long)GROUPS_MOST);
+        return tl_invalid(ctx, "groups is %ld: must be in 0..%ld", groups, GROUPS_MOST);
     return TALLY_OK;
 }
 
@@ -87,11 +82,10 @@ static tally_status open_groups(tally *ctx, const tally_view *codes, int64_t gro
     const tally_status status = tl_groups_open(g, ctx, codes, groups, offsets, &bad);
     if (status || bad < 0) return status;
     tally_format_value(codes->dtype,
-                       (const char *)codes->data +
-                           bad * codes->stride * (int64_t)tally_dtype_size(codes->dtype),
-                       0, text, sizeof text);
-    return tl_invalid(ctx, "codes: element %lld is %s: must be in 0..%lld, the groups",
-                      (long long)bad, text, (long long)groups - 1);
+                       (const char *)codes->data + bad * codes->stride * tl_element_bytes(codes), 0,
+                       text, sizeof text);
+    return tl_invalid(ctx, "codes: element %ld is %s: must be in 0..%ld, the groups", bad, text,
+                      groups - 1);
 }
 
 tally_status tally_groups(tally *ctx, const tally_view *codes, int64_t groups, int64_t *order,
@@ -103,12 +97,11 @@ tally_status tally_groups(tally *ctx, const tally_view *codes, int64_t groups, i
     if (status) return status;
 
     if (!offsets || (v.n && !order))
-        return tl_invalid(ctx, "%s is NULL: must have room for %lld numbers",
-                          offsets ? "order" : "offsets",
-                          offsets ? (long long)v.n : (long long)groups + 1);
+        return tl_invalid(ctx, "%s is NULL: must have room for %ld numbers",
+                          offsets ? "order" : "offsets", offsets ? v.n : groups + 1);
 
     tl_host_copies c = {.ctx = ctx};
-    status = bring(&c, &v, 0, "codes");
+    status = bring(&c, &v, 0);
     if (!status) status = tl_host_numbers(&c, &order, v.n, 1, "order");
     if (!status) status = tl_host_numbers(&c, &offsets, groups + 1, 1, "offsets");
     if (!status) status = open_groups(ctx, &v, groups, offsets, &g);
@@ -119,8 +112,8 @@ tally_status tally_groups(tally *ctx, const tally_view *codes, int64_t groups, i
 
 static tally_status no_place(tally *ctx, int64_t at, int64_t place, int64_t length)
 {
-    return tl_invalid(ctx, "order[%lld] is %lld: must be in 0..%lld, the places of in",
-                      (long long)at, (long long)place, (long long)length - 1);
+    return tl_invalid(ctx, "order[%ld] is %ld: must be in 0..%ld, the places of in", at, place,
+                      length - 1);
 }
 
 tally_status tally_take(tally *ctx, const tally_view *in, const int64_t *order, int64_t n,
@@ -131,15 +124,14 @@ tally_status tally_take(tally *ctx, const tally_view *in, const int64_t *order, 
     if (!status) status = one_sequence(ctx, out, "out", 0, &y);
     if (status) return status;
 
-    const int64_t bytes = (int64_t)tally_dtype_size(x.dtype);
-    if (n < 0) return tl_invalid(ctx, "n is %lld: must be at least 0", (long long)n);
+    const int64_t bytes = tl_element_bytes(&x);
+    if (n < 0) return tl_invalid(ctx, "n is %ld: must be at least 0", n);
 
     if (y.dtype != x.dtype)
         return tl_invalid(ctx, "out->dtype is %s: must be in->dtype, %s", tally_dtype_name(y.dtype),
                           tally_dtype_name(x.dtype));
-    if (y.n != n)
-        return tl_invalid(ctx, "out->n is %lld: must be n = %lld", (long long)y.n, (long long)n);
-    if (n && !order) return tl_invalid(ctx, "order is NULL: must be %lld places", (long long)n);
+    if (y.n != n) return tl_invalid(ctx, "out->n is %ld: must be n = %ld", y.n, n);
+    if (n && !order) return tl_invalid(ctx, "order is NULL: must be %ld places", n);
     status = tl_view_distinct(ctx, &y, "out");
     if (!status) status = tl_view_overlap(ctx, &x, bytes, &y, bytes, 0);
     if (status || !n) return status;
@@ -155,14 +147,13 @@ tally_status tally_take(tally *ctx, const tally_view *in, const int64_t *order, 
     if (status || done) return status;
 
     tl_host_copies c = {.ctx = ctx};
-    status = bring(&c, &x, 0, "in");
+    status = bring(&c, &x, 0);
     int64_t *places = (int64_t *)(uintptr_t)order;
     if (!status) status = tl_host_numbers(&c, &places, n, 0, "order");
     if (!status && (bad = tl_take_check(tally_threads(ctx), places, n, x.n)) < n)
         status = no_place(ctx, bad, places[bad], x.n);
-    if (!status) status = bring(&c, &y, 1, "out");
+    if (!status) status = bring(&c, &y, 1);
     if (!status) tl_take(tally_threads(ctx), &x, places, n, &y);
-
     return tl_host_end(&c, status);
 }
 
@@ -243,8 +234,8 @@ static tally_status check_keyed_out(keyed *k)
     status = tl_bits_check(k->ctx, &k->out, "out");
     if (k->x[1].dtype) in.next = &k->x[1];
     if (!status) status = tl_inputs_apart(k->ctx, &in, &plain, k->plan.op->result_bytes);
-    if (!status && tl_view_overlap(k->ctx, &k->codes, (int64_t)tally_dtype_size(k->codes.dtype),
-                                   &plain, k->plan.op->result_bytes, 0))
+    if (!status && tl_view_overlap(k->ctx, &k->codes, tl_element_bytes(&k->codes), &plain,
+                                   k->plan.op->result_bytes, 0))
         status = tl_invalid(k->ctx, "out overlaps codes: give it memory of its own");
     return status;
 }
@@ -261,8 +252,8 @@ static tally_status check_keyed(keyed *k, const tally_view *codes, int64_t group
     const int64_t others[2] = {in->next ? k->x[1].n : in->n, codes->n};
     for (int i = 0; i < 2; i++)
         if (others[i] != in->n)
-            return tl_invalid(k->ctx, "%s->n is %lld: must be in->n = %lld",
-                              i ? "codes" : "in->next", (long long)others[i], (long long)in->n);
+            return tl_invalid(k->ctx, "%s->n is %ld: must be in->n = %ld", i ? "codes" : "in->next",
+                              others[i], in->n);
     return k->call.verb == TL_REDUCE ? TALLY_OK : check_keyed_out(k);
 }
 
@@ -288,7 +279,7 @@ static tally_status run_keyed(keyed *k, void *out)
     const int64_t bytes = k->plan.op->result_bytes;
     tally_status status = TALLY_OK;
     for (int i = 0; i < 2 && k->x[i].dtype && !status; i++) {
-        const int64_t element = (int64_t)tally_dtype_size(k->x[i].dtype);
+        const int64_t element = tl_element_bytes(&k->x[i]);
         status = make_sorted(&k->g, &k->x[i], element, &k->sorted[i]);
         if (!status) status = move_column(&k->g, &k->x[i], element, &k->sorted[i], 0);
     }
@@ -298,8 +289,8 @@ static tally_status run_keyed(keyed *k, void *out)
     if (k->x[1].dtype) k->sorted[0].next = &k->sorted[1];
     if (k->call.verb == TL_REDUCE) return tally_reduce(k->ctx, k->op, in, out);
 
-    const int in_place = k->call.verb == TL_SCAN && !k->out.valid &&
-                         bytes == (int64_t)tally_dtype_size(k->x[0].dtype);
+    const int in_place =
+        k->call.verb == TL_SCAN && !k->out.valid && bytes == tl_element_bytes(&k->x[0]);
     if (in_place) {
         k->sorted_out = tally_segments(in->data, k->out.dtype, in->offsets, in->rows);
         k->in_place = 1;
@@ -323,9 +314,9 @@ static tally_status by_key(tally *ctx, const char *op, tl_call call, const tally
     if (status) return status;
 
     tl_host_copies c = {.ctx = ctx};
-    status = bring(&c, &k.x[0], 0, "in");
-    if (!status && k.x[1].dtype) status = bring(&c, &k.x[1], 0, "in->next");
-    if (!status) status = bring(&c, &k.codes, 0, "codes");
+    status = bring(&c, &k.x[0], 0);
+    if (!status && k.x[1].dtype) status = bring(&c, &k.x[1], 0);
+    if (!status) status = bring(&c, &k.codes, 0);
     if (!status && k.out.dtype) status = tl_host_view(&c, &k.out, k.plan.op->result_bytes, 1);
     if (!status && !(offsets = tl_key_memory(groups + 1, sizeof *offsets)))
         status = tl_no_memory(ctx, (size_t)(groups + 1) * sizeof *offsets, "offsets");

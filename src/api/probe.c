@@ -89,18 +89,12 @@ static void law(const tl_plan *plan, const char *x, char *out)
     }
 }
 
-/* The device that is probed. identity: its model, driver and version. */
-typedef struct {
-    tally *ctx;
-    tl_device *device;
-    const char *identity;
-} probed;
-
 typedef struct {
     char x[N * 8], got[N * RESULT_MOST], want[N * RESULT_MOST];
 } vectors;
 
-static tally_status differs(const probed *p, const struct row *program, data kind,
+/* identity: the model, driver and version of the device. */
+static tally_status differs(tally *ctx, const char *identity, const struct row *program, data kind,
                             const tl_plan *plan, const vectors *v)
 {
     const tl_scalar *op = plan->op;
@@ -111,19 +105,17 @@ static tally_status differs(const probed *p, const struct row *program, data kin
     tally_format_value(op->out, v->got + i * size, 1, got, sizeof got);
     tally_format_value(op->out, v->want + i * size, 1, want, sizeof want);
 
-    return tl_fail(p->ctx, TALLY_NO_DEVICE,
-                   "%.160s fails the conformance probe: operator %s, dtype %s, n = %lld (%s, %s "
+    return tl_fail(ctx, TALLY_NO_DEVICE,
+                   "%.160s fails the conformance probe: operator %s, dtype %s, n = %ld (%s, %s "
                    "data): got %s, expected %s; the device option probe=off opens it all the same",
-                   p->identity, program->op, tally_dtype_name(op->dtype),
-                   (long long)(i / op->lanes + 1), program->shape, data_names[kind], got, want);
+                   identity, program->op, tally_dtype_name(op->dtype), (i / op->lanes + 1),
+                   program->shape, data_names[kind], got, want);
 }
 
-static tally_status run(const probed *p, const struct row *program, data kind, const tl_plan *plan,
-                        vectors *v)
+static tally_status run(tally *ctx, const char *identity, const struct row *program, data kind,
+                        const tl_plan *plan, vectors *v)
 {
     assert(program && program->shape);
-    tally *const ctx = p->ctx;
-    tl_device *const device = p->device;
     const tl_scalar *op = plan->op;
     tally_view in = tally_flat(v->x, op->dtype, N), out = tally_flat(v->got, op->out, N);
     fill(v->x, op->dtype, kind);
@@ -134,42 +126,40 @@ static tally_status run(const probed *p, const struct row *program, data kind, c
                           .in = &in,
                           .out = &out};
     int done;
-    tally_status status = device->calls->run(device, ctx, &call, &done);
+    tally_status status = ctx->device->calls->run(ctx->device, ctx, &call, &done);
     if (status || !memcmp(v->got, v->want, (size_t)N * op->result_bytes)) return status;
-
-    return differs(p, program, kind, plan, v);
+    return differs(ctx, identity, program, kind, plan, v);
 }
 
 /* ---- all vectors ---- */
 
-static tally_status plan_of(tally *ctx, tl_device *device, const struct row *program, tl_plan *plan)
+static tally_status plan_of(tally *ctx, const struct row *program, tl_plan *plan)
 {
     const tl_scalar *scalar;
     tl_par par;
     tally_status status = tl_resolve(ctx, program->op, program->dtype, &scalar, &par);
-    return status ? status : device->calls->plan(device, ctx, scalar, par, TL_FOR_DEVICE, plan);
+    return status ? status
+                  : ctx->device->calls->plan(ctx->device, ctx, scalar, par, TL_FOR_DEVICE, plan);
 }
 
-static tally_status run_all(const probed *p)
+static tally_status run_all(tally *ctx, const char *identity)
 {
     vectors *v = malloc(sizeof *v);
     tl_plan plan = {0};
     const struct row *program = NULL;
-    tally_status status = v ? TALLY_OK : tl_no_memory(p->ctx, sizeof *v, "the probe");
+    tally_status status = v ? TALLY_OK : tl_no_memory(ctx, sizeof *v, "the probe");
 
     for (int r = 0; !status && r < ROWS; r++)
         if (rows[r].op)
-            status = plan_of(p->ctx, p->device, program = &rows[r], &plan);
+            status = plan_of(ctx, program = &rows[r], &plan);
         else
-            status = run(p, program, rows[r].kind, &plan, v);
+            status = run(ctx, identity, program, rows[r].kind, &plan, v);
     free(v);
-
     return status;
 }
 
 /* Everything that a pass of the probe depends on, as text. */
-static tally_status key_of(tally *ctx, tl_device *device, const char *identity, char *key,
-                           size_t capacity)
+static tally_status key_of(tally *ctx, const char *identity, char *key, size_t capacity)
 {
     tl_key texts = tl_key_start;
     tl_plan plan;
@@ -178,22 +168,21 @@ static tally_status key_of(tally *ctx, tl_device *device, const char *identity, 
         char *text;
         size_t length;
         if (!rows[r].op) continue;
-        tally_status status = plan_of(ctx, device, &rows[r], &plan);
+        tally_status status = plan_of(ctx, &rows[r], &plan);
         if (!status)
-            status = device->calls->text(device, ctx, &plan, rows[r].shape, &text, &length);
+            status =
+                ctx->device->calls->text(ctx->device, ctx, &plan, rows[r].shape, &text, &length);
         if (status) return status;
         texts = tl_key_add(texts, text, length);
         free(text);
     }
 
-    snprintf(key, capacity, "probe, %d rows; tally %s; %016llx%016llx; %.300s", (int)ROWS,
-             tally_version(), (unsigned long long)texts.high, (unsigned long long)texts.low,
-             identity);
-
+    snprintf(key, capacity, "probe, %d rows; tally %s; %016lx%016lx; %.300s", (int)ROWS,
+             tally_version(), texts.high, texts.low, identity);
     return TALLY_OK;
 }
 
-tally_status tl_probe(tally *ctx, tl_device *device, const char *identity)
+tally_status tl_probe(tally *ctx, const char *identity)
 {
     /* devices that passed in this process, because the cache folder may not be writable */
     static tl_key passed[PASSED_MOST];
@@ -202,8 +191,8 @@ tally_status tl_probe(tally *ctx, tl_device *device, const char *identity)
     size_t bytes;
     int passed_before = 0;
 
-    if (!device->calls->text) return TALLY_OK;
-    tally_status status = key_of(ctx, device, identity, key, sizeof key);
+    if (!ctx->device->calls->text) return TALLY_OK;
+    tally_status status = key_of(ctx, identity, key, sizeof key);
     if (status) return status;
 
     tl_key hash = tl_key_add(tl_key_start, key, strlen(key));
@@ -219,7 +208,7 @@ tally_status tl_probe(tally *ctx, tl_device *device, const char *identity)
 
     if (!passed_before) {
         tl_fp fp = tl_fp_enter();
-        status = run_all(&(probed){ctx, device, identity});
+        status = run_all(ctx, identity);
         tl_fp_leave(fp);
         if (status) return status;
         tl_cache_store(key, strlen(key), "passed", 6);
@@ -228,6 +217,5 @@ tally_status tl_probe(tally *ctx, tl_device *device, const char *identity)
     tl_lock_take(TL_LOCK_PROBE);
     if (count < PASSED_MOST) passed[count++] = hash;
     tl_lock_release(TL_LOCK_PROBE);
-
     return TALLY_OK;
 }

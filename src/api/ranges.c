@@ -15,8 +15,6 @@
 #include <assert.h>
 #include <string.h>
 
-static const char what[] = "windows by ranges";
-
 /* Brings two arrays of positions to host memory, because the processors do the work. back: they are
  * written, and are copied back when the call ends. */
 static tally_status bring_places(tl_host_copies *c, int64_t **start, int64_t **end, int64_t count,
@@ -92,40 +90,35 @@ tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *i
     if (!status && !inputs) status = tl_plan_of_host(ctx, "count", in->dtype, &count);
     plain.valid = NULL;
     plain.next = NULL;
-    const int64_t bytes = (int64_t)tally_dtype_size(in->dtype);
+    const int64_t bytes = tl_element_bytes(in);
     if (!status) status = tl_check_sequence(ctx, &plain, "in", bytes, &x);
     if (status) return status;
 
-    if (results < 0)
-        return tl_invalid(ctx, "results is %lld: must be at least 0", (long long)results);
+    if (results < 0) return tl_invalid(ctx, "results is %ld: must be at least 0", results);
 
     status = tl_check_output_dtype(ctx, plan.op, in->dtype, out, "out->");
     if (status) return status;
 
     if (out->n != results)
-        return tl_invalid(ctx, "out->n is %lld: must be results = %lld", (long long)out->n,
-                          (long long)results);
-    if (min_count < 0)
-        return tl_invalid(ctx, "min_count is %lld: must be at least 0", (long long)min_count);
+        return tl_invalid(ctx, "out->n is %ld: must be results = %ld", out->n, results);
+    if (min_count < 0) return tl_invalid(ctx, "min_count is %ld: must be at least 0", min_count);
     status = tl_check_sequence(ctx, out, "out", plan.op->result_bytes, &y);
     if (!status) status = tl_view_distinct(ctx, &y, "out");
     if (!status) status = tl_view_overlap(ctx, &x, bytes, &y, plan.op->result_bytes, 0);
     if (status || results == 0) return status;
 
     if (!start || !end)
-        return tl_invalid(ctx, "%s is NULL: must be %lld places", start ? "end" : "start",
-                          (long long)results);
+        return tl_invalid(ctx, "%s is NULL: must be %ld places", start ? "end" : "start", results);
     tl_host_copies c = {.ctx = ctx};
     tally_view all, second;
     int64_t *from = without_const(start), *to = without_const(end);
-    status = tl_on_processors(ctx, NULL, "in", what, x.n);
-    if (!status) status = bring_places(&c, &from, &to, results, 0);
+    ctx->device->on_processors += x.n;
+    status = bring_places(&c, &from, &to, results, 0);
     if (!status) status = inputs ? tl_inputs_check(ctx, in, "in", &all, &second) : TALLY_OK;
     const int64_t r = status ? results : first_bad(tally_threads(ctx), from, to, results, x.n);
     if (r < results)
-        status =
-            tl_invalid(ctx, "range %lld is %lld..%lld: must be 0 <= start <= end <= %lld = in->n",
-                       (long long)r, (long long)from[r], (long long)to[r], (long long)x.n);
+        status = tl_invalid(ctx, "range %ld is %ld..%ld: must be 0 <= start <= end <= %ld = in->n",
+                            r, from[r], to[r], x.n);
 
     if (!status)
         status = inputs ? tl_inputs_bring(&c, &all, &second) : tl_host_view(&c, &x, bytes, 0);
@@ -137,7 +130,6 @@ tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *i
         status = tl_inputs_ranges(ctx, op, &all, &ranges, &y);
     else if (!status)
         status = run(ctx, &plan, &count, &ranges, &x, &y);
-
     return tl_host_end(&c, status);
 }
 
@@ -150,15 +142,14 @@ static tally_status parts_check(tally *ctx, tally_dtype keys, const tally_key_wi
 
     for (int i = 0; i < 2; i++)
         if (parts[i].value < 0 || parts[i].value >= TALLY_KEY_PART)
-            return tl_invalid(ctx, "%s is %lld: must be in 0..10^18 - 1", parts[i].name,
-                              (long long)parts[i].value);
+            return tl_invalid(ctx, "%s is %ld: must be in 0..10^18 - 1", parts[i].name,
+                              parts[i].value);
 
     if (keys == TALLY_F64 && (w->parts || w->low_part || w->high_part))
         return tl_invalid(ctx, "%s: keys of f64 have no parts",
                           w->parts      ? "parts"
                           : w->low_part ? "low_part"
                                         : "high_part");
-
     return TALLY_OK;
 }
 
@@ -167,8 +158,7 @@ static void key_text(const tally_view *keys, const int64_t *parts, int64_t row,
                      char text[TL_DECIMAL_CHARS])
 {
     assert(row >= 0 && row < keys->n);
-    const void *const at =
-        (const char *)keys->data + row * keys->stride * (int64_t)tally_dtype_size(keys->dtype);
+    const void *const at = (const char *)keys->data + row * keys->stride * tl_element_bytes(keys);
     tally_format_value(keys->dtype, at, 0, text, TL_DECIMAL_CHARS);
     if (!parts) return;
     __int128 units;
@@ -200,7 +190,6 @@ static tally_status window_check(tally *ctx, const tally_view *keys, const tally
                                              : "high_real",
                           tally_dtype_name(d), d == TALLY_F64 ? "_real" : "",
                           d == TALLY_F64 ? "_real" : "");
-
     return parts_check(ctx, d, w);
 }
 
@@ -210,15 +199,14 @@ static tally_status keys_check(tally *ctx, const tally_view *v, const tally_key_
 {
     for (int64_t i = 0; w->parts && i < v->n; i++)
         if (w->parts[i] < 0 || w->parts[i] >= TALLY_KEY_PART)
-            return tl_invalid(ctx, "parts[%lld] is %lld: must be in 0..10^18 - 1", (long long)i,
-                              (long long)w->parts[i]);
+            return tl_invalid(ctx, "parts[%ld] is %ld: must be in 0..10^18 - 1", i, w->parts[i]);
     const int64_t bad = tl_bounds_order(tally_threads(ctx), v, w, descending);
     if (bad == v->n) return TALLY_OK;
     char text[2][TL_DECIMAL_CHARS] = {"", ""};
     for (int k = 0; k < 2 && bad - k >= 0; k++) key_text(v, w->parts, bad - k, text[k]);
 
-    return tl_invalid(ctx, "keys: row %lld is %s%s%s: keys must be numbers that %s", (long long)bad,
-                      text[0], bad ? ", after " : "", text[1], *descending ? "descend" : "ascend");
+    return tl_invalid(ctx, "keys: row %ld is %s%s%s: keys must be numbers that %s", bad, text[0],
+                      bad ? ", after " : "", text[1], *descending ? "descend" : "ascend");
 }
 
 /* The error for a window that leaves out the row after `row`, which has the same key, but
@@ -231,9 +219,9 @@ static tally_status not_a_range(tally *ctx, const tally_view *v, const tally_key
     key_text(v, w->parts, row, text);
     return tl_invalid(
         ctx,
-        "ties is 1 (row): rows %lld and %lld have the key %s, and the window of row %lld goes on "
+        "ties is 1 (row): rows %ld and %ld have the key %s, and the window of row %ld goes on "
         "behind them: without the second it would not be one range; use ties 0 (all)",
-        (long long)row, (long long)row + 1, text, (long long)row);
+        row, row + 1, text, row);
 }
 
 tally_status tally_window_bounds(tally *ctx, const tally_view *keys, const tally_key_window *w,
@@ -243,21 +231,21 @@ tally_status tally_window_bounds(tally *ctx, const tally_view *keys, const tally
     if (!keys || !w) return tl_invalid(ctx, "%s is NULL", keys ? "window" : "keys");
 
     tally_view v;
-    const int64_t bytes = (int64_t)tally_dtype_size(keys->dtype);
+    const int64_t bytes = tl_element_bytes(keys);
     tally_status status = window_check(ctx, keys, w);
     if (!status) status = tl_check_sequence(ctx, keys, "keys", bytes, &v);
     if (status || v.n == 0) return status;
 
     if (!start || !end)
-        return tl_invalid(ctx, "%s is NULL: must have room for %lld places",
-                          start ? "end" : "start", (long long)v.n);
+        return tl_invalid(ctx, "%s is NULL: must have room for %ld places", start ? "end" : "start",
+                          v.n);
     tl_host_copies c = {.ctx = ctx};
     tally_key_window window = *w;
     int64_t *lows = without_const(w->lows), *highs = without_const(w->highs),
             *parts = without_const(w->parts);
     int descending = 0;
-    status = tl_on_processors(ctx, NULL, "keys", what, v.n);
-    if (!status) status = tl_host_view(&c, &v, bytes, 0);
+    ctx->device->on_processors += v.n;
+    status = tl_host_view(&c, &v, bytes, 0);
     if (!status) status = tl_host_numbers(&c, &lows, v.n, 0, "lows");
     if (!status) status = tl_host_numbers(&c, &highs, v.n, 0, "highs");
     if (!status) status = tl_host_numbers(&c, &parts, v.n, 0, "parts");
@@ -267,6 +255,5 @@ tally_status tally_window_bounds(tally *ctx, const tally_view *keys, const tally
     const int64_t row =
         status ? v.n : tl_bounds(tally_threads(ctx), &v, descending, &window, start, end);
     if (row < v.n) status = not_a_range(ctx, &v, &window, row);
-
     return tl_host_end(&c, status);
 }

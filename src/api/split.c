@@ -119,7 +119,6 @@ static tally_status begin(split *s, tally *const *ctx, const char *op, const tal
         if (!status && (s->all += parts[k].n) >> 61)
             status = tl_invalid(*ctx, "parts have more than 2^61 - 1 elements");
     }
-
     return status;
 }
 
@@ -138,8 +137,7 @@ static tally_status check_out(const split *s, const tally_view *outs, int k, int
     if (status) return status;
 
     if (outs[k].n != length)
-        return tl_invalid(t->ctx, "outs[%d].n is %lld: must be %lld", k, (long long)outs[k].n,
-                          (long long)length);
+        return tl_invalid(t->ctx, "outs[%d].n is %ld: must be %ld", k, outs[k].n, length);
     status = check_part(t, "outs", k, &outs[k], op->result_bytes);
     for (int j = 0; !status && j < s->count; j++) {
         status = tl_view_overlap(t->ctx, &s->parts[j], op->elem_bytes, &outs[k], op->result_bytes,
@@ -149,7 +147,6 @@ static tally_status check_out(const split *s, const tally_view *outs, int k, int
             status =
                 tl_invalid(t->ctx, "outs[%d] overlaps outs[%d]: give it memory of its own", k, j);
     }
-
     return status;
 }
 
@@ -182,7 +179,6 @@ tally_status tally_scan_split(tally *ctx, const char *op, const tally_view *part
     tl_fp fp = tl_fp_enter();
     status = tl_split_scan(&s.team, &s.plan, parts, count, outs, o);
     tl_fp_leave(fp);
-
     return status;
 }
 
@@ -199,9 +195,9 @@ tally_status tally_window_split(tally *ctx, const char *op, const tally_view *pa
     if (!status) status = tl_check_window(ctx, o);
     if (!status && !tl_window_streams(o))
         status = tl_unsupported(ctx,
-                                "before %lld, after %lld, step %lld: windows of parts take before "
+                                "before %ld, after %ld, step %ld: windows of parts take before "
                                 "and after of at least 0, and no step",
-                                (long long)o->before, (long long)o->after, (long long)o->step);
+                                o->before, o->after, o->step);
 
     for (int k = 0; !status && k < count; start += parts[k++].n)
         status = check_out(&s, outs, k, tl_split_length(start, parts[k].n, s.all, o, &first), 0);
@@ -211,6 +207,5 @@ tally_status tally_window_split(tally *ctx, const char *op, const tally_view *pa
     tl_fp fp = tl_fp_enter();
     status = tl_split_window(&s.team, &call, count);
     tl_fp_leave(fp);
-
     return status;
 }

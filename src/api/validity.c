@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * Validity of results: one bit per result, 0 if the result has no elements, or fewer than
- * min_count. The bits depend on which elements are valid, not on their values. They are computed
- * from the prepared elements of the operator count (cpu/inputs/inputs.h), before the verb runs,
- * because it may overwrite its input:
+ * min_count. The bits depend on which elements are valid, not on their values. They are the results
+ * of the same verb with the operator count, which are computed before the verb runs, because it may
+ * overwrite its input:
  *
- *    there   1 1 0 0 1          elements that are valid (for a nan form, and not NaN)
- *    scan    1 1 1 1 1          reduce 1          window of 2: 0 1 1 0 1 */
+ *    elements that count   1 1 0 0 1     (valid; for a nan form, and not NaN)
+ *    scan                  1 2 2 2 3     reduce 3          window of 2: 0 2 1 0 1 */
 #include "inputs.h"
 #include "checks.h"
 #include "context/device.h"
@@ -13,30 +13,20 @@
 #include "context/operators.h"
 #include "context/view.h"
 #include "cpu/inputs/inputs.h"
-#include "cpu/keys/ranges.h"
 #include <assert.h>
 #include <stdlib.h>
-
-static const char what[] = "results with validity";
 
 typedef struct tl_validity {
     tl_job call; /* its view `out` has the bits */
     tl_verb verb;
     const tally_scan_options *scan;
     const tally_window_options *window;
-    tl_gathered gathered; /* f32: a NaN is an element that does not count */
-
-    /* for one sequence: the number of elements that count before each element, and in all */
-    int64_t *before;
-    char *bits; /* a byte for each result, sequence after sequence */
-    int64_t results;
+    int64_t *counts; /* the results of count, sequence after sequence */
 } job;
 
 static void close_job(job *j)
 {
-    free(j->gathered.memory);
-    free(j->before);
-    free(j->bits);
+    free(j->counts);
     tl_job_close(&j->call);
 }
 
@@ -51,34 +41,29 @@ static int64_t results_of(const job *j, int64_t n)
     return j->verb == TL_REDUCE ? 1 : j->verb == TL_SCAN ? n : tally_window_length(n, j->window);
 }
 
-/* Sets the bytes of one sequence of n elements. */
-static void mark_results(const job *j, int64_t n, char *to)
+/* Computes j->counts from numbers; NaN are elements that do not count. */
+static tally_status run_count(job *j, const tally_view *in)
 {
-    assert(n >= 0);
-    const int64_t *before = j->before;
-    if (j->verb == TL_REDUCE) {
-        to[0] = before[n] > 0;
-    } else if (j->verb == TL_SCAN) {
-        const tally_scan_options *o = j->scan;
-        for (int64_t i = 0; i < n; i++)
-            to[o && o->reverse ? n - 1 - i : i] =
-                (o && o->init) || before[o && o->exclusive ? i : i + 1] > 0;
-    } else {
-        const tl_ranges all = tl_ranges_of(j->window, n);
-        for (int64_t r = 0; r < all.results; r++) {
-            int64_t from, end;
-            const int full = tl_range_at(&all, r, &from, &end);
-            const int64_t count = before[end] - before[from];
-            to[r] = full && count > 0 && count >= all.min_count;
-        }
-    }
+    const int64_t *const offsets = j->verb == TL_REDUCE ? NULL : in->offsets;
+    const int64_t n = results_of(j, in->n), zero = offsets ? offsets[0] : 0;
+    tally_view out = {NULL, TALLY_I64, in->rows, n, n, 1, offsets};
+    tally_scan_options scan = j->scan ? *j->scan : (tally_scan_options){0};
+    int64_t bytes;
+    scan.init = NULL;
+
+    if (__builtin_mul_overflow(tl_view_elements(&out), (int64_t)sizeof *j->counts, &bytes) ||
+        !(j->counts = malloc((size_t)bytes + 1)))
+        return tl_no_memory(j->call.ctx, (size_t)bytes, "the validity of the results");
+    if (!bytes) return TALLY_OK;
+    out.data = tl_offset(j->counts, -zero * (int64_t)sizeof *j->counts);
+    const tl_plan *const count = &j->call.ready.count;
+    return tl_run_host(j->call.ctx, &(tl_call){j->verb, count, count, in, &out, &scan, j->window});
 }
 
-/* Computes j->bits. */
-static tally_status collect(job *j, tally *ctx, const char *op, const tally_view *in)
+/* Computes j->counts. */
+static tally_status count_elements(job *j, tally *ctx, const char *op, const tally_view *in)
 {
     tl_job *const c = &j->call;
-    int64_t most = 0;
     if (!ctx) return tl_no_context();
     if (!in) return tl_invalid(ctx, "in is NULL: must be a view");
 
@@ -90,40 +75,14 @@ static tally_status collect(job *j, tally *ctx, const char *op, const tally_view
     tl_view_normal(&c->in);
     if (c->in.next) tl_view_normal(&c->next);
 
-    for (int64_t r = 0; r < c->in.rows; r++) {
-        const int64_t n = length(j, r);
-        if (__builtin_add_overflow(j->results, results_of(j, n), &j->results))
-            return tl_no_memory(ctx, SIZE_MAX, "the validity of the results");
-        if (n > most) most = n;
-    }
-
     tally_view here = c->in, here_next = c->next;
     if (c->in.next) here.next = &here_next;
-    status = tl_on_processors(ctx, NULL, "in", what, 0);
-    if (!status) status = tl_inputs_bring(&c->copies, &here, &here_next);
-    if (!status)
-        status = tl_gather_numbers(ctx, &c->form, &here, &c->ready.plan,
-                                   j->scan && j->scan->reverse, &j->gathered);
-    if (status) return status;
-
-    j->before = malloc(((size_t)most + 1) * sizeof *j->before);
-    j->bits = malloc((size_t)j->results + 1);
-    if (!j->before || !j->bits)
-        return tl_no_memory(ctx, (size_t)most * sizeof *j->before + (size_t)j->results,
-                            "the validity of the results");
-    const float *there = j->gathered.memory;
-    char *to = j->bits;
-
-    for (int64_t r = 0; r < c->in.rows; r++) {
-        const int64_t n = length(j, r);
-        j->before[0] = 0;
-        for (int64_t i = 0; i < n; i++) j->before[i + 1] = j->before[i] + (there[i] == there[i]);
-        mark_results(j, n, to);
-        there += n;
-        to += results_of(j, n);
-    }
-
-    return TALLY_OK;
+    status = tl_inputs_bring(&c->copies, &here, &here_next);
+    tl_gathered numbers = {.memory = NULL};
+    if (!status) status = tl_gather_numbers(ctx, &c->form, &here, &c->ready.plan, 0, &numbers);
+    if (!status) status = run_count(j, &numbers.view);
+    free(numbers.memory);
+    return status;
 }
 
 /* Checks that the bits of `out`, a view of the results, overlap neither elements nor results. */
@@ -146,20 +105,23 @@ static tally_status check_bits(job *j, const tally_view *out, int64_t result_byt
     high = (out->valid_offset + high + 7) >> 3;
     bits = tally_flat((const char *)out->valid + low, TALLY_U8, high - low);
     for (const tally_view *v = &c->in; v && !status; v = v->next)
-        status = tl_view_overlap(c->ctx, v, (int64_t)tally_dtype_size(v->dtype), &bits, 1, 0);
+        status = tl_view_overlap(c->ctx, v, tl_element_bytes(v), &bits, 1, 0);
     if (!status && result_bytes)
         status = tl_view_overlap(c->ctx, &plain, result_bytes, &bits, 1, 0);
     if (!status) return TALLY_OK;
-
     return tl_invalid(c->ctx, "out->valid overlaps elements or results: give it memory of its own");
 }
 
 static tally_status write_bits(job *j)
 {
-    assert(j->bits && j->call.out.valid);
+    assert(j->counts && j->call.out.valid);
     tally_view view = j->call.out, *const out = &view;
     tl_host_copies copies = {.ctx = j->call.ctx};
-    const char *from = j->bits;
+    const int64_t *from = j->counts;
+    /* count itself compares min_count with all places of a window */
+    const int64_t least = j->scan && j->scan->init                ? 0
+                          : j->window && j->window->min_count > 0 ? j->window->min_count
+                                                                  : 1;
     out->data = NULL; /* only the bits are written */
     const tally_status status = tl_host_view(&copies, out, 0, 1);
     unsigned char *const bits = (unsigned char *)(uintptr_t)out->valid;
@@ -173,10 +135,9 @@ static tally_status write_bits(job *j)
         for (int64_t i = 0; i < m; i++) {
             const int64_t b = first + i * out->stride;
             const unsigned char bit = (unsigned char)(1u << (b & 7));
-            bits[b >> 3] = (unsigned char)((bits[b >> 3] & ~bit) | (*from++ ? bit : 0));
+            bits[b >> 3] = (unsigned char)((bits[b >> 3] & ~bit) | (*from++ >= least ? bit : 0));
         }
     }
-
     return tl_host_end(&copies, TALLY_OK);
 }
 
@@ -187,10 +148,9 @@ tally_status tl_validity_begin(tally *ctx, const char *op, const tl_call *call, 
     if (!j) return tl_no_memory(ctx, sizeof *j, "the validity of the results");
 
     *j = (job){.verb = call->verb, .scan = call->scan, .window = call->window};
-    tally_status status = collect(j, ctx, op, call->in);
+    tally_status status = count_elements(j, ctx, op, call->in);
     if (!status) status = check_bits(j, call->out, j->call.form.named->result_bytes);
     *v = j;
-
     return status;
 }
 
@@ -208,8 +168,8 @@ tally_status tally_reduce_valid(tally *ctx, const char *op, const tally_view *in
 {
     job j = {.verb = TL_REDUCE};
     if (ctx && in && in->rows > 0 && !valid)
-        return tl_invalid(ctx, "valid is NULL: must have room for %lld bits", (long long)in->rows);
-    tally_status status = collect(&j, ctx, op, in);
+        return tl_invalid(ctx, "valid is NULL: must have room for %ld bits", in->rows);
+    tally_status status = count_elements(&j, ctx, op, in);
     if (!status && in->rows > 0) {
         char any;
 

@@ -227,7 +227,6 @@ static int equal_samples(one_case *c)
         if (memcmp(out + at * size, c->one, (size_t)size)) return 0;
         if (c->verb == REDUCE) break;
     }
-
     return 1;
 }
 
@@ -254,10 +253,9 @@ static tally_status check_case(one_case *c)
     if (ok) return TALLY_OK;
 
     return tl_fail(c->ctx, TALLY_MISMATCH,
-                   "%s %s of %s, %s, %lld x %lld elements, differs from the law: seed %llu, 1 case",
+                   "%s %s of %s, %s, %ld x %ld elements, differs from the law: seed %lu, 1 case",
                    verb_names[c->verb], c->op, tally_dtype_name(c->in.dtype),
-                   layout_names[c->layout], (long long)c->in.rows, (long long)c->in.n,
-                   (unsigned long long)c->seed);
+                   layout_names[c->layout], c->in.rows, c->in.n, c->seed);
 }
 
 tally_status tally_verify(tally *ctx, uint64_t seed, int64_t cases, const char **report)
@@ -265,7 +263,7 @@ tally_status tally_verify(tally *ctx, uint64_t seed, int64_t cases, const char *
     if (report) *report = "";
     if (!ctx) return tl_no_context();
 
-    if (cases < 0) return tl_invalid(ctx, "cases is %lld: must be at least 0", (long long)cases);
+    if (cases < 0) return tl_invalid(ctx, "cases is %ld: must be at least 0", cases);
     size_t in = LONG * sizeof(double) + 2 * SLACK, out = (size_t)LONG * RESULT_MOST + 2 * SLACK;
     one_case *c = malloc(sizeof *c);
     char *memory = malloc(in + 3 * out);
@@ -289,12 +287,12 @@ tally_status tally_verify(tally *ctx, uint64_t seed, int64_t cases, const char *
     if (!status) memcpy(ctx->error, error, sizeof error);
 
     if (status)
-        snprintf(ctx->report, sizeof ctx->report, "case %lld of %lld: %.200s", (long long)done,
-                 (long long)cases, ctx->error);
+        snprintf(ctx->report, sizeof ctx->report, "case %ld of %ld: %.200s", done, cases,
+                 ctx->error);
     else
         snprintf(ctx->report, sizeof ctx->report,
-                 "%lld cases from seed %llu equal the law bit for bit (%s, threads=%d)",
-                 (long long)cases, (unsigned long long)seed, tally_isa(ctx), tally_threads(ctx));
+                 "%ld cases from seed %lu equal the law bit for bit (%s, threads=%d)", cases, seed,
+                 tally_isa(ctx), tally_threads(ctx));
 
     if (report) *report = ctx->report;
     return status;

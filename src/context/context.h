@@ -44,10 +44,8 @@ tally_status tl_plan_on_host(tally *ctx, const tl_scalar *op, tl_par par, tl_pla
 /* Like tl_plan_of_host, but allows operators of two inputs, whose elements are of dtype. */
 tally_status tl_plan_of_inputs(tally *ctx, const char *op, tally_dtype dtype, tl_plan *plan);
 
-/* For work that the processors do on every device. Refuses p if it is device memory, with the
- * sentence that `what` take host memory; else counts `elements` for tally_times. */
-tally_status tl_on_processors(tally *ctx, const void *p, const char *name, const char *what,
-                              int64_t elements);
+/* Refuses p if it is device memory, with the sentence that `what` take host memory. */
+tally_status tl_host_only(tally *ctx, const void *p, const char *name, const char *what);
 
 /* Stores the sentence in ctx (NULL: in this thread) and returns status. */
 tally_status tl_fail(tally *ctx, tally_status status, const char *format, ...)

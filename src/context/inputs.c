@@ -132,8 +132,8 @@ tally_status tl_form_fits(tally *ctx, const char *op, const tl_scalar *s, const 
         return tl_invalid(ctx, "%s->next->next is given: operator '%.60s' takes two inputs", name,
                           op);
     if (y->rows != in->rows)
-        return tl_invalid(ctx, "%s->next->rows is %lld: must be %s->rows = %lld", name,
-                          (long long)y->rows, name, (long long)in->rows);
+        return tl_invalid(ctx, "%s->next->rows is %ld: must be %s->rows = %ld", name, y->rows, name,
+                          in->rows);
     if (!in->offsets != !y->offsets)
         return tl_invalid(ctx, "%s->next->offsets: must be given exactly when %s->offsets is", name,
                           name);
@@ -144,9 +144,7 @@ tally_status tl_form_fits(tally *ctx, const char *op, const tl_scalar *s, const 
                           name);
 
     if (!in->offsets && y->n != in->n)
-        return tl_invalid(ctx, "%s->next->n is %lld: must be %s->n = %lld", name, (long long)y->n,
-                          name, (long long)in->n);
-
+        return tl_invalid(ctx, "%s->next->n is %ld: must be %s->n = %ld", name, y->n, name, in->n);
     return TALLY_OK;
 }
 

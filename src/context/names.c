@@ -59,7 +59,6 @@ static int distance(const char *a, const char *b)
                 best = d[i - 2][j - 2] + 1;
             d[i][j] = best;
         }
-
     return d[n][m];
 }
 
@@ -76,73 +75,80 @@ static const char *nearest(const char *given, const char *const *names)
             best = *names;
         }
     }
-
     return best;
 }
 
-/* The tally name of what another program calls `given`; NULL: none. */
-static const char *elsewhere(const char *what, const char *given)
-{
-    static const struct {
-        const char *what, *given, *meant;
-    } words[] = {
-        {"operator", "avg", "'mean'"},
-        {"operator", "average", "'mean'"},
-        {"operator", "stddev", "'std'"},
-        {"operator", "stdev", "'std'"},
-        {"operator", "variance", "'var'"},
-        {"operator", "product", "'prod'"},
-        {"operator", "minimum", "'min'"},
-        {"operator", "maximum", "'max'"},
-        {"operator", "total", "'sum'"},
-        {"operator", "ptp", "'range'"},
-        {"operator", "skewness", "'skew'"},
-        {"operator", "kurtosis", "'kurt'"},
-        {"operator", "min_by", "'atmin'"},
-        {"operator", "max_by", "'atmax'"},
-        {"operator", "cumsum", "a scan of 'sum'"},
-        {"operator", "cumprod", "a scan of 'prod'"},
-        {"operator", "ewm", "'ema'"},
-        {"dtype", "float", "'f32' (float in C) or 'f64' (float in Python)"},
-        {"dtype", "int", "'i32' (int in C) or 'i64' (int in NumPy)"},
-        {"dtype", "double", "'f64'"},
-        {"dtype", "single", "'f32'"},
-        {"dtype", "half", "'f16'"},
-        {"dtype", "float16", "'f16'"},
-        {"dtype", "bfloat16", "'bf16'"},
-        {"dtype", "float32", "'f32'"},
-        {"dtype", "float64", "'f64'"},
-        {"dtype", "byte", "'u8'"},
-        {"dtype", "bool", "'u8'"},
-        {"dtype", "int8", "'i8'"},
-        {"dtype", "int16", "'i16'"},
-        {"dtype", "int32", "'i32'"},
-        {"dtype", "int64", "'i64'"},
-        {"dtype", "uint8", "'u8'"},
-        {"dtype", "uint16", "'u16'"},
-        {"dtype", "uint32", "'u32'"},
-        {"dtype", "uint64", "'u64'"},
-        {"dtype", "f2", "'f16' (names count bits)"},
-        {"dtype", "f4", "'f32' (names count bits)"},
-        {"dtype", "f8", "'f64' (names count bits)"},
-        {"dtype", "i1", "'i8' (names count bits)"},
-        {"dtype", "i2", "'i16' (names count bits)"},
-        {"dtype", "i4", "'i32' (names count bits)"},
-        {"dtype", "u1", "'u8' (names count bits)"},
-        {"dtype", "u2", "'u16' (names count bits)"},
-        {"dtype", "u4", "'u32' (names count bits)"},
-    };
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (!strcmp(words[i].what, what) && !strcasecmp(words[i].given, given))
-            return words[i].meant;
+/* Names in other programs, and what tally calls them. */
+typedef struct {
+    const char *given, *meant;
+} foreign;
 
-    return NULL;
+static const foreign operators[] = {
+    {"avg", "'mean'"},
+    {"average", "'mean'"},
+    {"stddev", "'std'"},
+    {"stdev", "'std'"},
+    {"variance", "'var'"},
+    {"product", "'prod'"},
+    {"minimum", "'min'"},
+    {"maximum", "'max'"},
+    {"total", "'sum'"},
+    {"ptp", "'range'"},
+    {"skewness", "'skew'"},
+    {"kurtosis", "'kurt'"},
+    {"min_by", "'atmin'"},
+    {"max_by", "'atmax'"},
+    {"cumsum", "a scan of 'sum'"},
+    {"cumprod", "a scan of 'prod'"},
+    {"ewm", "'ema'"},
+    {NULL, NULL},
+};
+
+static const foreign dtypes[] = {
+    {"float", "'f32' (float in C) or 'f64' (float in Python)"},
+    {"int", "'i32' (int in C) or 'i64' (int in NumPy)"},
+    {"double", "'f64'"},
+    {"single", "'f32'"},
+    {"half", "'f16'"},
+    {"float16", "'f16'"},
+    {"bfloat16", "'bf16'"},
+    {"float32", "'f32'"},
+    {"float64", "'f64'"},
+    {"byte", "'u8'"},
+    {"bool", "'u8'"},
+    {"int8", "'i8'"},
+    {"int16", "'i16'"},
+    {"int32", "'i32'"},
+    {"int64", "'i64'"},
+    {"uint8", "'u8'"},
+    {"uint16", "'u16'"},
+    {"uint32", "'u32'"},
+    {"uint64", "'u64'"},
+    {"f2", "'f16' (names count bits)"},
+    {"f4", "'f32' (names count bits)"},
+    {"f8", "'f64' (names count bits)"},
+    {"i1", "'i8' (names count bits)"},
+    {"i2", "'i16' (names count bits)"},
+    {"i4", "'i32' (names count bits)"},
+    {"u1", "'u8' (names count bits)"},
+    {"u2", "'u16' (names count bits)"},
+    {"u4", "'u32' (names count bits)"},
+    {NULL, NULL},
+};
+
+static const char *elsewhere(const foreign *names, const char *given)
+{
+    while (names->given && strcasecmp(names->given, given)) names++;
+    return names->meant;
 }
 
 const char *tl_hint(const char *what, const char *given, const char *const *names, char to[TL_HINT])
 {
     assert(what && given && names);
-    const char *const meant = elsewhere(what, given), *const near = nearest(given, names);
+    const char *const meant = !strcmp(what, "operator") ? elsewhere(operators, given)
+                              : !strcmp(what, "dtype")  ? elsewhere(dtypes, given)
+                                                        : NULL;
+    const char *const near = nearest(given, names);
     to[0] = '\0';
     if (meant)
         snprintf(to, TL_HINT, " did you mean %s?", meant);

@@ -190,7 +190,6 @@ static tally_status read_suffixes(tally *ctx, const char *op, const operator_row
                               op, name, row->param, row->name, row->param);
         }
     }
-
     return TALLY_OK;
 }
 
@@ -243,7 +242,6 @@ static tally_status resolve(tally *ctx, const char *op, tally_dtype dtype, resol
             ctx,
             "op is '%.60s': the suffix :f64 is for operators that add or multiply f16, bf16 or f32",
             op);
-
     return TALLY_OK;
 }
 
@@ -273,6 +271,5 @@ tally_status tally_operator(tally *ctx, const char *op, tally_dtype dtype,
         info->name = s->file;
         tl_exact_find(op, strcspn(op, ":"), dtype, 0, &info->text, &info->empty);
     }
-
     return TALLY_OK;
 }

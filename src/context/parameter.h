@@ -31,7 +31,6 @@ static inline const char *tl_sample_parameter(const char *op, char to[TL_SAMPLE_
             double value = isfinite(rows[i].low) ? rows[i].low + 0.3 : 0.3;
             snprintf(to, TL_SAMPLE_BYTES, ":%g", value < rows[i].high ? value : rows[i].high);
         }
-
     return to;
 }
 

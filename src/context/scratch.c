@@ -38,7 +38,6 @@ void *tl_scratch(tally *ctx, int thread, int slot, size_t bytes)
         b->at = aligned_alloc(64, b->bytes);
         if (!b->at) b->bytes = 0;
     }
-
     return b->at;
 }
 

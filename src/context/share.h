@@ -32,7 +32,6 @@ static inline int64_t tl_share(const tally_view *in, int64_t t, int64_t shares)
         else
             high = mid;
     }
-
     return low;
 }
 

@@ -191,7 +191,6 @@ static worker *make_worker(void)
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     if (!failed) return w;
     free(w);
-
     return NULL;
 }
 

@@ -102,7 +102,6 @@ tally_status tally_define(tally *ctx, const char *name, const char *text, const 
     u->next = ctx->users;
     ctx->users = u;
     memset(ctx->plans, 0, sizeof ctx->plans);
-
     return TALLY_OK;
 }
 
@@ -243,7 +242,6 @@ tally_status tl_user_resolve(tally *ctx, tl_user *u, tally_dtype d, tally_dtype 
     i->next = u->instances;
     u->instances = i;
     *op = &i->op;
-
     return TALLY_OK;
 }
 
@@ -285,7 +283,6 @@ static int read_log_line(const char *line, size_t length, const char *name, char
         snprintf(to + used, capacity - (size_t)used, "%.*s", (int)(end - message), message);
         return 1;
     }
-
     return 0;
 }
 
@@ -367,7 +364,6 @@ static int read_word_error(const char *error, size_t length, const char *next, c
 
         line += n;
     }
-
     return 0;
 }
 

@@ -114,7 +114,6 @@ static __attribute__((format(printf, 3, 4))) tally_status bad(const reader *r, c
 
     /* \v is a joined newline */
     for (const char *p = r->text; p < at; p++) line += *p == '\n' || *p == '\v';
-
     return tl_bad_data(r->ctx, "%.200s:%d: %s", r->where, line, message);
 }
 
@@ -155,7 +154,6 @@ static tally_status read_state(reader *r, const char *at)
             return bad(r, begin, "a state has at most %d fields", TL_USER_FIELDS);
         f->field[f->fields++] = (unsigned char)field;
     }
-
     return f->fields ? TALLY_OK : bad(r, at, "the state has no field: %s", form);
 }
 
@@ -180,7 +178,6 @@ static tally_status read_flag(reader *r, const char *at, int flag, const char *v
 
     /* OP_SEED 2 differs from 1 in the nan form only */
     r->facts->flag[flag] = v == 2 && flag == TL_FLAG_SEED ? 1 : numbers[v];
-
     return TALLY_OK;
 }
 
@@ -267,7 +264,6 @@ static tally_status read_fact(reader *r, const char *begin, const char *name, co
     size_t length = strcspn(at, "\n");
     while (length && is_space(at[length - 1])) length--;
     snprintf(value, sizeof value, "%.*s", (int)(length < 60 ? length : 60), at);
-
     return set_fact(r, begin, fact, value);
 }
 
@@ -308,7 +304,6 @@ static tally_status read_directive(reader *r, const char *at, int *depth)
 
     if (*what == 'u')
         return bad(r, begin, "%s is taken back: facts are read as they are written", name);
-
     return read_fact(r, begin, name, at, *depth);
 }
 
@@ -353,7 +348,6 @@ static tally_status read_function(reader *r, const char *at)
         return bad(
             r, begin,
             "'masked' is the library's: lift what does not count to a state that changes nothing");
-
     return found ? TALLY_OK : keep_word(r, begin, name);
 }
 
@@ -371,7 +365,6 @@ static tally_status read_type(reader *r, const char *at)
         depth += (*at == '{') - (*at == '}');
         at++;
     }
-
     return !*name || !strcmp(name, "state") ? TALLY_OK : keep_word(r, begin, name);
 }
 
@@ -434,7 +427,6 @@ static tally_status read_text(reader *r)
         }
         fresh = *begin == '\n' || (fresh && is_space(*begin));
     }
-
     return status;
 }
 
@@ -476,7 +468,6 @@ static tally_status check(const reader *r)
                    "OP_OUT is ACC and OP_ACC is NONE: a result needs a type, SAME, IDX or BIT");
     if ((r->seen >> SEEN_DEFAULT & 1) && !*f->param)
         return bad(r, r->text, "OP_DEFAULT without OP_PARAM: a default of what?");
-
     return TALLY_OK;
 }
 
@@ -504,7 +495,6 @@ static tally_status check_built_in(const reader *r)
     if (!has_lane || (longest && r->lane != TL_FIELD_IDX && r->lane != TL_FIELD_WIDE))
         return bad(r, r->text, "OP_LANE is %s: must be the type of the state's widest field",
                    lane_names[r->lane]);
-
     return TALLY_OK;
 }
 
@@ -534,7 +524,6 @@ static tally_status read_all(reader r, tl_facts *facts)
     if (!status && r.built_in) status = check_built_in(&r);
     if (!status && !*facts->param) facts->fallback = 0;
     free(r.text);
-
     return status;
 }
 

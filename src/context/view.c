@@ -84,8 +84,7 @@ tally_status tl_view_check(tally *ctx, const tally_view *v, const char *name, in
 
     if (v->valid) return tl_unsupported(ctx, "%s->valid is given: this call takes none", name);
     if (v->next) return tl_unsupported(ctx, "%s->next is given: this call takes one input", name);
-    if (v->rows < 0)
-        return tl_invalid(ctx, "%s->rows is %lld: must be at least 0", name, (long long)v->rows);
+    if (v->rows < 0) return tl_invalid(ctx, "%s->rows is %ld: must be at least 0", name, v->rows);
 
     if (is_unfilled(v))
         return tl_invalid(
@@ -94,39 +93,35 @@ tally_status tl_view_check(tally *ctx, const tally_view *v, const char *name, in
             name, v->n ? "n is not" : "data is not NULL");
 
     if (!v->offsets) {
-        if (v->n < 0)
-            return tl_invalid(ctx, "%s->n is %lld: must be at least 0", name, (long long)v->n);
+        if (v->n < 0) return tl_invalid(ctx, "%s->n is %ld: must be at least 0", name, v->n);
 
         if (v->n >> LENGTH_BITS)
-            return tl_invalid(ctx, "%s->n is %lld: must be below 2^%d", name, (long long)v->n,
-                              LENGTH_BITS);
+            return tl_invalid(ctx, "%s->n is %ld: must be below 2^%d", name, v->n, LENGTH_BITS);
     } else if (v->rows > 0) {
         if (v->offsets[0] < 0)
-            return tl_invalid(ctx, "%s->offsets[0] is %lld: must be at least 0", name,
-                              (long long)v->offsets[0]);
+            return tl_invalid(ctx, "%s->offsets[0] is %ld: must be at least 0", name,
+                              v->offsets[0]);
 
         for (int64_t r = 0; r < v->rows; r++)
             if (v->offsets[r + 1] < v->offsets[r])
-                return tl_invalid(
-                    ctx, "%s->offsets[%lld] is %lld, below offsets[%lld] = %lld: must ascend", name,
-                    (long long)(r + 1), (long long)v->offsets[r + 1], (long long)r,
-                    (long long)v->offsets[r]);
+                return tl_invalid(ctx,
+                                  "%s->offsets[%ld] is %ld, below offsets[%ld] = %ld: must ascend",
+                                  name, (r + 1), v->offsets[r + 1], r, v->offsets[r]);
     }
 
     if (!tl_view_extent(v, bytes, &low, &high))
-        return tl_invalid(
-            ctx, "%s: rows %lld x n %lld with strides %lld and %lld is more bytes than 2^63", name,
-            (long long)v->rows, (long long)v->n, (long long)v->row_stride, (long long)v->stride);
+        return tl_invalid(ctx,
+                          "%s: rows %ld x n %ld with strides %ld and %ld is more bytes than 2^63",
+                          name, v->rows, v->n, v->row_stride, v->stride);
 
     if (unfilled_stride(v) > 1)
         return tl_invalid(ctx,
-                          "%s->stride is 0 for %lld elements: must be 1 for dense elements (an "
+                          "%s->stride is 0 for %ld elements: must be 1 for dense elements (an "
                           "input that repeats one element has row_stride 1 too)",
-                          name, (long long)unfilled_stride(v));
+                          name, unfilled_stride(v));
 
     if (high > low && !v->data)
         return tl_invalid(ctx, "%s->data is NULL: must point to the elements", name);
-
     return TALLY_OK;
 }
 
@@ -171,10 +166,8 @@ tally_status tl_view_distinct(tally *ctx, const tally_view *v, const char *name)
     }
 
     if (i / g < (uint64_t)v->rows && j / g < (uint64_t)v->n)
-        return tl_invalid(ctx, "%s->row_stride is %lld and stride %lld for %lld rows of %lld: %s",
-                          name, (long long)v->row_stride, (long long)v->stride, (long long)v->rows,
-                          (long long)v->n, harm);
-
+        return tl_invalid(ctx, "%s->row_stride is %ld and stride %ld for %ld rows of %ld: %s", name,
+                          v->row_stride, v->stride, v->rows, v->n, harm);
     return TALLY_OK;
 }
 

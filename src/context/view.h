@@ -28,6 +28,18 @@ tally_status tl_view_distinct(tally *ctx, const tally_view *v, const char *name)
 tally_status tl_view_overlap(tally *ctx, const tally_view *in, int64_t in_bytes,
                              const tally_view *out, int64_t out_bytes, int in_place);
 
+/* Bytes of an element of v. */
+static inline int64_t tl_element_bytes(const tally_view *v)
+{
+    return (int64_t)tally_dtype_size(v->dtype);
+}
+
+/* The number of elements of a checked view. */
+static inline int64_t tl_view_elements(const tally_view *v)
+{
+    return v->offsets ? v->offsets[v->rows] - v->offsets[0] : v->rows * v->n;
+}
+
 /* data + bytes, also if data is NULL (a view without elements), for which C's pointer arithmetic
  * is undefined. */
 static inline char *tl_offset(void *data, int64_t bytes)

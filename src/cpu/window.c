@@ -34,8 +34,8 @@ tally_status tl_window_open(tl_window *win, tally *ctx, const tl_plan *plan, con
                        .min_count = options->min_count};
     if (options->before < 0 || options->after < 0)
         return tl_fail(ctx, TALLY_INVALID,
-                       "window before is %lld, after is %lld: both must be at least 0",
-                       (long long)options->before, (long long)options->after);
+                       "window before is %ld, after is %ld: both must be at least 0",
+                       options->before, options->after);
 
     win->before = tl_min(options->before, FAR);
     win->after = tl_min(options->after, FAR);

@@ -196,7 +196,6 @@ static unsigned __int128 divide(tl_number *a, tl_number *b, int *exponent, int *
     for (int k = 3; k >= 0; k--) q = q << 32 | divide_step(a->digit + k, b);
     for (int k = 0; k < b->size + 1; k++) *more |= a->digit[k] != 0;
     *exponent = a->exponent - b->exponent;
-
     return q;
 }
 

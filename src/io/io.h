@@ -52,7 +52,7 @@ struct tally_file {
 /* Files take host memory: refuses memory of the context's device. */
 static inline tally_status tl_check_host(const tally_file *f, const void *p, const char *name)
 {
-    return tl_on_processors(f->ctx, p, name, "files", 0);
+    return tl_host_only(f->ctx, p, name, "files");
 }
 
 /* handle.c: the begin and the end of opening, for reading and for writing. tl_file_new checks the

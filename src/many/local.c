@@ -23,7 +23,6 @@ tally_status tl_local_keys(const tl_devices *t, const tl_call *c, int *done)
     const tally_status status = tl_devices_one_owner(t, all, 3, "", &who);
     if (status || who < 0) return status;
     tl_device *const one = t->member[who]->device;
-
     return one->calls->run(one, t->ctx, c, done);
 }
 
@@ -78,7 +77,6 @@ static tally_status push(tally *ctx, tl_grid *base, int threads, const tally_vie
     from.data = host - low;
     if (!status) status = g->grid->calls->push(ctx, g->grid, threads, &from, out);
     free(host);
-
     return status;
 }
 
@@ -95,7 +93,6 @@ static tally_status result(tally *ctx, tl_grid *base, int threads, void *out)
     status = g->grid->calls->result(ctx, g->grid, threads, host);
     if (!status) status = carry(g, ctx, who, out, host, bytes);
     free(host);
-
     return status;
 }
 
@@ -144,6 +141,5 @@ tally_status tl_local_grid(const tl_devices *t, const tl_plan *plan, int64_t row
         free(g);
     else
         *grid = &g->base;
-
     return status;
 }

@@ -130,11 +130,6 @@ static tally_status run_rows(tally *member, int k, void *data)
     return tl_member_run(member->device, member, &call);
 }
 
-static int64_t elements_of(const tally_view *v)
-{
-    return v->offsets ? v->offsets[v->rows] - v->offsets[0] : v->rows * v->n;
-}
-
 /* True if row r is cut along its elements. total: elements of all rows. */
 static int is_long(const job *j, int64_t r, int64_t total)
 {
@@ -172,7 +167,6 @@ static tally_status run_long(const job *j, int64_t r)
     tally_status status = tl_sliced_push(j->devices, &p);
     if (!status && p.verb == TL_REDUCE && tl_counter_fold(&s.done, op, NULL, &v))
         op->lower(&v, p.n, 0, j->plan.par, p.out);
-
     return status;
 }
 
@@ -182,7 +176,7 @@ static tally_status spread(job *j)
     const tl_devices *t = j->devices;
     tl_device *d = t->member[0]->device;
     const tl_plan *const p = j->call.plan;
-    const int64_t total = elements_of(j->call.in), rows = j->call.in->rows;
+    const int64_t total = tl_view_elements(j->call.in), rows = j->call.in->rows;
     const int64_t bytes =
         p->op->elem_bytes > p->op->result_bytes ? p->op->elem_bytes : p->op->result_bytes;
     if (total < t->count * d->least_bytes / bytes) return tl_member_run(d, t->ctx, &j->call);
@@ -208,7 +202,6 @@ static tally_status spread(job *j)
         some.out = rows_of(&j->out, r, end, p->op->result_bytes);
         status = tl_devices_run(t, run_rows, &some);
     }
-
     return status;
 }
 
@@ -226,7 +219,6 @@ static tally_status run(tl_device *d, tally *ctx, const tl_call *call, int *done
     if (who >= 0) return t.member[who]->device->calls->run(t.member[who]->device, ctx, call, done);
     if (call->unchecked) return TALLY_OK;
     *done = 1;
-
     return spread(&(job){.devices = &t, .call = *call});
 }
 

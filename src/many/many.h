@@ -115,9 +115,8 @@ typedef struct tl_slice {
     const char *x;
     char *out;
     int64_t start, n;
-    tl_counter nodes;              /* filled by tl_slices_push */
-    const tl_counter *nodes_known; /* scan: NULL, or the nodes of this slice */
-    tl_scan scan;                  /* scan: the state before the slice */
+    tl_counter nodes; /* filled by tl_slices_push */
+    tl_scan scan;     /* scan: the state before the slice */
 } tl_slice;
 
 /* Allocates `count` slices; the caller frees them. */

@@ -68,7 +68,6 @@ tally_status tl_devices_one_owner(const tl_devices *t, const tl_array *all, int 
         *who = k;
         name = all[i].name;
     }
-
     return TALLY_OK;
 }
 
@@ -130,11 +129,8 @@ static tally_status push(tally *member, int k, void *data)
                      .out = s->out,
                      .counter = &s->nodes,
                      .scan = &s->scan};
-        s->scan.nodes_known = s->nodes_known;
         status = member->device->calls->push(member->device, member, &p);
-        s->scan.nodes_known = NULL;
     }
-
     return status;
 }
 
@@ -231,6 +227,7 @@ static tally_status find_starts(const tl_devices *t, const tl_scan *before, tl_s
     status = tl_slices_push(t, TL_REDUCE, plan, p, parts);
     for (int k = 0; !status && k < count; k++) {
         slices[k].scan = k ? slices[k - 1].scan : *before;
+        slices[k].scan.nodes_known = NULL; /* those of `before` are of all slices */
         for (int i = (k - 1) * count; k && i < k * count; i++)
             tl_slices_join(&slices[k].scan.done, plan->op, &p[i].nodes);
     }
@@ -266,7 +263,6 @@ static tally_status push_slices(const tl_devices *t, tl_push *p)
     if (!status && scans) *done = s[count - 1].scan.done;
     for (int k = 0; !status && !scans && k < count; k++) tl_slices_join(done, op, &s[k].nodes);
     free(s);
-
     return status;
 }
 
@@ -293,7 +289,6 @@ static tally_status slide(tally *member, int k, void *data)
     p.out = (char *)all->out + w->cuts[k] * all->plan->op->result_bytes;
     p.at_start = k ? TL_INSIDE : all->at_start;
     p.at_end = last ? all->at_end : TL_INSIDE;
-
     return member->device->calls->push(member->device, member, &p);
 }
 

@@ -42,7 +42,6 @@ static tally_status slices_of(const tl_devices *t, const tally_view *parts, cons
         s->n = parts[k].n;
         at += s->n;
     }
-
     return status;
 }
 
@@ -71,7 +70,6 @@ tally_status tl_split_reduce(const tl_devices *t, const tl_plan *plan, const tal
     status = tl_devices_owner(t, out, &who);
     if (!status && who < 0) memcpy(out, result, op->result_bytes);
     if (status || who < 0) return status;
-
     return tl_devices_copy(t, who, out, result, op->result_bytes);
 }
 
@@ -108,7 +106,7 @@ tally_status tl_split_scan(const tl_devices *t, const tl_plan *plan, const tally
         tl_scan_begin(&s[k].scan, plan, o);
         if (k) s[k].scan.done = s[k - 1].scan.done;
         if (k) tl_slices_join(&s[k].scan.done, plan->op, &s[k - 1].nodes);
-        s[k].nodes_known = &s[k].nodes;
+        s[k].scan.nodes_known = &s[k].nodes;
     }
 
     if (!status) status = tl_slices_push(t, TL_SCAN, plan, s, count);
@@ -221,7 +219,6 @@ static tally_status slide_at_end(const sliding *w, tally *member, int64_t from, 
                                 (to - from) * op->result_bytes);
     free(x);
     free(y);
-
     return status;
 }
 
@@ -282,6 +279,5 @@ tally_status tl_split_window(const tl_devices *t, const tl_call *call, int count
     tally_status status = tl_devices_run(t, take_border, &w);
     if (!status) status = tl_devices_run(t, slide, &w);
     for (int k = 0; k < count; k++) free(w.borders[k].head);
-
     return status;
 }

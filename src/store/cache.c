@@ -53,8 +53,8 @@ static int path_of(char *to, const void *key, size_t key_bytes)
 {
     if (!folder(to)) return 0;
     size_t used = strlen(to);
-    snprintf(to + used, PATH_BYTES - used, "/%016llx.bin",
-             (unsigned long long)hash(0xcbf29ce484222325ull, key, key_bytes));
+    snprintf(to + used, PATH_BYTES - used, "/%016lx.bin",
+             hash(0xcbf29ce484222325ull, key, key_bytes));
     return 1;
 }
 
@@ -109,7 +109,6 @@ void *tl_cache_load(const void *key, size_t key_bytes, size_t *bytes)
 
     memmove(data, data + key_bytes, h.bytes);
     *bytes = h.bytes;
-
     return data;
 }
 

@@ -15,8 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char what[] = "fragments of views";
-
 tally_status tl_fragment_new(tally *ctx, const char *op, tally_dtype dtype, int64_t start,
                              int64_t rows, tally_fragment **fragment)
 {
@@ -25,7 +23,7 @@ tally_status tl_fragment_new(tally *ctx, const char *op, tally_dtype dtype, int6
         return tl_invalid(ctx, "fragment is NULL: must point to where the fragment goes");
     *fragment = NULL;
     if (start < 0 || start >> 61)
-        return tl_invalid(ctx, "start is %lld: must be 0..2^61 - 1", (long long)start);
+        return tl_invalid(ctx, "start is %ld: must be 0..2^61 - 1", start);
     tl_plan plan;
     tally_status status = tl_plan_of_inputs(ctx, op, dtype, &plan);
     if (status) return status;
@@ -57,7 +55,6 @@ tally_status tl_fragment_new(tally *ctx, const char *op, tally_dtype dtype, int6
     }
 
     *fragment = f;
-
     return TALLY_OK;
 }
 
@@ -97,7 +94,6 @@ static tally_status flat_slab(tally_fragment *f, const void *x, int64_t start, i
 
     tl_slab *const s = tl_slab_new(start, start + n, 1, f->plan.op, 0);
     if (s) tl_slab_set(s, 0, &nodes);
-
     return tl_slabs_append(&f->slabs, s) ? TALLY_OK : tl_no_memory(ctx, sizeof nodes, "a fragment");
 }
 
@@ -127,7 +123,6 @@ static tally_status view_slab(tally_fragment *f, const tally_view *in, int64_t s
         free(s);
     else if (!tl_slabs_append(&f->slabs, s))
         status = tl_no_memory(ctx, (size_t)in->rows * sizeof(tl_state), "a fragment");
-
     return status;
 }
 
@@ -146,8 +141,8 @@ static tally_status add_slab(tally_fragment *f, tally_view *in, tally_view *next
     if (!f->sum_bytes && !fed && in->rows == 1 && in->stride == 1)
         return flat_slab(f, in->data, start, n);
 
-    tally_status status = tl_on_processors(ctx, NULL, "x", what, in->rows * n);
-    if (!status) status = tl_inputs_bring(&copies, in, next);
+    ctx->device->on_processors += in->rows * n;
+    tally_status status = tl_inputs_bring(&copies, in, next);
     if (!status)
         status = f->sum_bytes ? sums_slab(f, in, start, n) : view_slab(f, in, start, n, fed);
     tl_host_close(&copies);
@@ -164,11 +159,9 @@ tally_status tally_fragment_of_view(tally *ctx, const char *op, const tally_view
     if (x->offsets)
         return tl_invalid(ctx,
                           "x->offsets is given: the sequences of a fragment have the same slabs");
-    if (x->n < 0 || x->n >> 61)
-        return tl_invalid(ctx, "n is %lld: must be 0..2^61 - 1", (long long)x->n);
+    if (x->n < 0 || x->n >> 61) return tl_invalid(ctx, "n is %ld: must be 0..2^61 - 1", x->n);
     if (x->rows > TL_GRID_MOST)
-        return tl_invalid(ctx, "x->rows is %lld: must be below 2^%d", (long long)x->rows,
-                          TL_GRID_MOST_LOG);
+        return tl_invalid(ctx, "x->rows is %ld: must be below 2^%d", x->rows, TL_GRID_MOST_LOG);
     tally_status status = tl_fragment_new(ctx, op, tl_inputs_dtype(x), start, x->rows, fragment);
     if (status) return status;
 
@@ -225,14 +218,14 @@ tally_status tally_fragment_merge(tally_fragment *left, const tally_fragment *ri
                           tally_dtype_name(right->dtype));
 
     if (left->rows != right->rows)
-        return tl_invalid(left->ctx, "left has %lld sequences and right has %lld: must be as many",
-                          (long long)left->rows, (long long)right->rows);
+        return tl_invalid(left->ctx, "left has %ld sequences and right has %ld: must be as many",
+                          left->rows, right->rows);
 
     if (tl_slabs_overlap(&left->slabs, &right->slabs, &i, &j)) {
         const tl_slab *a = left->slabs.slab[i], *b = right->slabs.slab[j];
-        return tl_invalid(
-            left->ctx, "left has [%lld, %lld) and right has [%lld, %lld): must not overlap",
-            (long long)a->start, (long long)a->end, (long long)b->start, (long long)b->end);
+        return tl_invalid(left->ctx,
+                          "left has [%ld, %ld) and right has [%ld, %ld): must not overlap",
+                          a->start, a->end, b->start, b->end);
     }
 
     tl_fp fp = tl_fp_enter();
@@ -265,8 +258,8 @@ tally_status tl_fragment_whole(tally *ctx, const tally_fragment *f)
     if (!first_gap(f, &start, &end)) return TALLY_OK;
     return tl_invalid(
         ctx,
-        "the fragment lacks [%lld, %lld): only one that has every element from 0 on has a result",
-        (long long)start, (long long)end);
+        "the fragment lacks [%ld, %ld): only one that has every element from 0 on has a result",
+        start, end);
 }
 
 tally_status tally_fragment_result(const tally_fragment *f, void *out)
@@ -279,14 +272,11 @@ tally_status tally_fragment_result(const tally_fragment *f, void *out)
     tl_host_copies copies = {.ctx = f->ctx};
     tally_status status = tl_fragment_whole(f->ctx, f);
     if (!status) status = tl_host_copy(&copies, &out, 0, f->rows * f->plan.op->result_bytes, 1);
-    const int threads = tally_threads(f->ctx);
     if (!status && f->totals)
         status = tl_totals_result(f->ctx, f->totals, f->rows, f->plan.op->out, "sequence", out);
-    else if (!status && f->exact)
-        tl_exact_rows_lower(f->exact, &f->plan, threads, f->rows, out);
     else if (!status)
-        tl_slabs_lower(&f->slabs, &f->plan, threads, f->rows, out);
-
+        tl_rows_lower(&(tl_lowering){&f->slabs, f->exact, &f->plan, out}, tally_threads(f->ctx),
+                      f->rows);
     return tl_host_end(&copies, status);
 }
 
@@ -300,17 +290,10 @@ void tl_counter_lower(const tl_counter *c, const tl_plan *plan, void *out)
         plan->op->empty(plan->par, out);
 }
 
-typedef struct {
-    const tl_slabs *slabs;
-    const tl_exact *exact; /* NULL: the slabs have the states */
-    const tl_plan *plan;
-    char *out;
-} lowering;
-
 static void lower_rows(void *with, int64_t a, int64_t b)
 {
     assert(a >= 0 && a <= b);
-    const lowering *const job = with;
+    const tl_lowering *const job = with;
     const tl_plan *const plan = job->plan;
     const tl_exact_form *const form = tl_exact_form_of(plan->op);
     tl_counter c;
@@ -327,18 +310,9 @@ static void lower_rows(void *with, int64_t a, int64_t b)
     }
 }
 
-void tl_slabs_lower(const tl_slabs *slabs, const tl_plan *plan, int threads, int64_t rows,
-                    void *out)
+void tl_rows_lower(tl_lowering *job, int threads, int64_t rows)
 {
-    lowering job = {slabs, NULL, plan, out};
-    tl_share_slabs(threads, rows, lower_rows, &job);
-}
-
-void tl_exact_rows_lower(const tl_exact *exact, const tl_plan *plan, int threads, int64_t rows,
-                         void *out)
-{
-    lowering job = {NULL, exact, plan, out};
-    tl_share_slabs(threads, rows, lower_rows, &job);
+    tl_share_slabs(threads, rows, lower_rows, job);
 }
 
 void tally_fragment_range(const tally_fragment *f, int64_t *start, int64_t *end)

@@ -65,7 +65,6 @@ static uint64_t checksum(const unsigned char *p, size_t n, uint32_t version)
             h = (h ^ word) * 0x100000001b3u;
             h ^= h >> 32;
         }
-
     return h;
 }
 
@@ -76,7 +75,7 @@ static void name_operator(const tally_fragment *f, char op[HASHED_MOST])
 {
     const tl_user_instance *user = f->plan.op->user;
     if (user)
-        snprintf(op, HASHED_MOST, "%s@%016llx", f->op, (unsigned long long)user->user->hash);
+        snprintf(op, HASHED_MOST, "%s@%016lx", f->op, user->user->hash);
     else
         strcpy(op, f->op);
 }
@@ -94,15 +93,14 @@ tally_status tally_fragment_save(const tally_fragment *f, void *buffer, size_t *
 
     char op[HASHED_MOST];
     name_operator(f, op);
-    const tally_status status = tl_on_processors(f->ctx, buffer, "buffer", "saved fragments", 0);
+    const tally_status status = tl_host_only(f->ctx, buffer, "buffer", "saved fragments");
     if (status) return status;
     tally_fragment_info info;
     tally_fragment_about(f, &info);
 
     if (info.nodes > UINT32_MAX)
-        return tl_unsupported(f->ctx,
-                              "the fragment has %lld nodes: a byte string has at most 2^32 - 1",
-                              (long long)info.nodes);
+        return tl_unsupported(
+            f->ctx, "the fragment has %ld nodes: a byte string has at most 2^32 - 1", info.nodes);
 
     const int counted = tl_slabs_counted(&f->slabs);
     const uint32_t version = f->sum_bytes      ? VERSION
@@ -211,7 +209,6 @@ static int read_counted(unsigned char *to, const unsigned char *from, int64_t ro
         if (n < 0 || n > (int64_t)1 << level || (!n && memcmp(&s, &none, sizeof s))) return 0;
         memcpy(to, from, bytes);
     }
-
     return 1;
 }
 
@@ -248,7 +245,6 @@ static int read_range(reader *r, int64_t start, int64_t end, tl_slab **slab, int
                             : !from_version_1(to, r->at + 1, op, *level))
             return -1;
     }
-
     return 1;
 }
 
@@ -276,7 +272,6 @@ static const unsigned char *find_ranges(reader *r, const header *h, uint64_t *ra
 
     r->at = list + *ranges * sizeof range;
     if (!*ranges) return h->end == h->start ? list : NULL;
-
     return last == h->end ? list : NULL;
 }
 
@@ -319,9 +314,7 @@ static tally_status read_nodes(tally_fragment *f, reader *r, const header *h)
         return tl_bad_data(f->ctx, "fragment: a node of 2^%d elements says another number of them",
                            level);
     if (!good || nodes != h->nodes || r->at != r->end)
-        return tl_bad_data(f->ctx, "fragment: its nodes do not cover [%lld, %lld)",
-                           (long long)h->start, (long long)h->end);
-
+        return tl_bad_data(f->ctx, "fragment: its nodes do not cover [%ld, %ld)", h->start, h->end);
     return TALLY_OK;
 }
 
@@ -362,7 +355,7 @@ static tally_status read_operator(tally *ctx, const unsigned char *p, size_t len
     if (at && !*user)
         return tl_bad_data(ctx, "fragment: its operator '%s' is not defined here (tally_define)",
                            op);
-    if (*user) snprintf(hash, sizeof hash, "%016llx", (unsigned long long)(*user)->hash);
+    if (*user) snprintf(hash, sizeof hash, "%016lx", (*user)->hash);
     if (*user && (!at || strcmp(hash, at + 1)))
         return tl_bad_data(ctx, "fragment: its operator '%s' had another text than %.200s", op,
                            (*user)->where);
@@ -393,7 +386,7 @@ tally_status tally_fragment_load(tally *ctx, const void *buffer, size_t bytes,
     char op[HASHED_MOST];
     const tl_user *user;
     const unsigned char *const p = buffer;
-    tally_status status = tl_on_processors(ctx, buffer, "buffer", "saved fragments", 0);
+    tally_status status = tl_host_only(ctx, buffer, "buffer", "saved fragments");
     if (!status) status = read_header(ctx, p, bytes, &h);
     if (!status) status = read_operator(ctx, p + sizeof h, h.name, op, &user);
     if (status) return status;
@@ -419,6 +412,5 @@ tally_status tally_fragment_load(tally *ctx, const void *buffer, size_t bytes,
         tally_fragment_free(*fragment);
         *fragment = NULL;
     }
-
     return status;
 }

@@ -46,11 +46,15 @@ tally_status tl_fragment_whole(tally *ctx, const tally_fragment *f);
 /* Writes the result of the elements in c. */
 void tl_counter_lower(const tl_counter *c, const tl_plan *plan, void *out);
 
-/* Writes the result of each row of slabs without gaps from 0 on. */
-void tl_slabs_lower(const tl_slabs *slabs, const tl_plan *plan, int threads, int64_t rows,
-                    void *out);
-void tl_exact_rows_lower(const tl_exact *exact, const tl_plan *plan, int threads, int64_t rows,
-                         void *out);
+/* Writes the result of each row: of slabs without gaps from 0 on, or of exact sums. */
+typedef struct tl_lowering {
+    const tl_slabs *slabs;
+    const tl_exact *exact; /* NULL: the slabs have the states */
+    const tl_plan *plan;
+    char *out;
+} tl_lowering;
+
+void tl_rows_lower(tl_lowering *job, int threads, int64_t rows);
 
 /* For tl_slabs_join. */
 tl_share_rows tl_share_slabs;
@@ -78,13 +82,13 @@ struct tally_stream {
     int started;   /* the windows at the left end are done */
     int seeded;    /* init is the initial value of a scan */
     char init[16];
-    int many;      /* 1: a stream of many sequences */
-    int64_t rows;  /* number of sequences */
-    tl_grid *grid; /* the state of many sequences; NULL: in `slabs`, or two inputs */
+    int many;     /* 1: a stream of many sequences */
+    int64_t rows; /* number of sequences */
 
-    /* the state is in `slabs`, at most one slab: kernels cannot take the steps in place without the
-     * numbers of elements (cpu/inputs/inputs.h), or the steps do not end a block */
-    int by_slabs;
+    /* The state of many sequences is in the grid, or if that is NULL in `slabs`, at most one slab:
+     * kernels cannot take the steps in place without the numbers of elements (cpu/inputs/inputs.h),
+     * the steps do not end a block, or the operator has two inputs. */
+    tl_grid *grid;
     tl_slabs slabs;
 
     /* on_device: the grid is in device memory; place: decided by the first push */
@@ -106,27 +110,13 @@ tally_status tl_stream_same(const tally_stream *s, const tally_fragment *f, cons
 /* Checks that the stream can take n more elements of each sequence. */
 tally_status tl_stream_check(tally_stream *s, int64_t n);
 
-/* sum:checked: pushes a checked view of memory of any kind. */
-tally_status tl_stream_add_totals(tally_stream *s, const tally_view *in, const tally_view *out);
+/* Pushes a checked and normal view of memory of any kind, which may be changed, in the device's
+ * grid or by the processors. next: in->next. */
+tally_status tl_stream_push_checked(tally_stream *s, tally_view *in, tally_view *next,
+                                    tally_view *out);
 
-/* Pushes n > 0 dense elements in memory of any kind to a stream of one sequence, after all checks;
- * *result_count: number of results. */
-tally_status tl_stream_push_in_place(tally_stream *s, const void *x, int64_t n, void *out,
-                                     int64_t *result_count);
-
-/* The same for a view in host memory, by a feed. */
-tally_status tl_stream_feed(tally_stream *s, const tally_view *in, const tally_view *out);
-
-/* The same for many sequences, with elements and results in host memory. */
-tally_status tl_stream_push_rows(tally_stream *s, const tally_view *in, const tally_view *out);
-
-/* Whether a push goes to the device's grid. The first push decides: it does if its elements are
- * in device memory. */
-tally_status tl_stream_for_device(tally_stream *s, const tally_view *in, int *is);
-
-/* Pushes elements in memory of any kind into the device's grid. If the device does not support it
- * or has no memory, the processors continue. */
-tally_status tl_stream_push_device(tally_stream *s, const tally_view *in);
+/* Pushes n > 0 dense elements of any memory to a stream of one sequence, after all checks. */
+tally_status tl_stream_push_in_place(tally_stream *s, const void *x, int64_t n, void *out);
 
 /* Writes the results of a reduction of many sequences to memory of any kind. */
 tally_status tl_stream_lower_rows(tally_stream *s, void *out);

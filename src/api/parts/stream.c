@@ -31,12 +31,10 @@ int64_t tally_stream_room(const tally_stream *s, int64_t n)
 
 /* Computes the windows of one slice on the device, and advances *out by their number. The slice
  * is at the start of the sequence if the stream has not started. */
-static tally_status slice(tally_stream *s, const void *x, int64_t n, int at_end, char **out,
-                          int64_t *produced)
+static tally_status slice(tally_stream *s, const void *x, int64_t n, int at_end, char **out)
 {
     assert(s->verb == TL_WINDOW);
     assert(n >= 0);
-    const int at_start = s->started ? TL_INSIDE : TL_AT_END;
     tl_push p = {.verb = TL_WINDOW,
                  .plan = &s->plan,
                  .count = &s->count_plan,
@@ -44,17 +42,15 @@ static tally_status slice(tally_stream *s, const void *x, int64_t n, int at_end,
                  .x = x,
                  .n = n,
                  .out = *out,
-                 .at_start = at_start,
+                 .at_start = s->started ? TL_INSIDE : TL_AT_END,
                  .at_end = at_end};
     const tally_status status = s->device->calls->push(s->device, s->ctx, &p);
     *out += p.produced * s->plan.op->result_bytes;
-    *produced += p.produced;
-
+    s->given += p.produced;
     return status;
 }
 
-static tally_status push_window(tally_stream *s, const char *x, int64_t n, char *out,
-                                int64_t *produced)
+static tally_status push_window(tally_stream *s, const char *x, int64_t n, char *out)
 {
     assert(s->tail);
     assert(n > 0);
@@ -68,20 +64,19 @@ static tally_status push_window(tally_stream *s, const char *x, int64_t n, char 
         x += take * bytes;
         n -= take;
         if (s->held_count < s->kept || n == 0) return TALLY_OK;
-        status = slice(s, s->tail, s->held_count, TL_INSIDE, &out, produced);
+        status = slice(s, s->tail, s->held_count, TL_INSIDE, &out);
         s->started = 1;
     }
 
     if (status || n == 0) return status;
     int64_t borrow = n < s->kept ? n : s->kept;
     memcpy(s->tail + s->held_count * bytes, x, (size_t)(borrow * bytes));
-    status = slice(s, s->tail, s->held_count + borrow, TL_INSIDE, &out, produced);
-    if (!status && n > s->kept) status = slice(s, x, n, TL_INSIDE, &out, produced);
+    status = slice(s, s->tail, s->held_count + borrow, TL_INSIDE, &out);
+    if (!status && n > s->kept) status = slice(s, x, n, TL_INSIDE, &out);
     if (n >= s->kept)
         memcpy(s->tail, x + (n - s->kept) * bytes, (size_t)(s->kept * bytes));
     else
         memmove(s->tail, s->tail + borrow * bytes, (size_t)(s->kept * bytes));
-
     return status;
 }
 
@@ -91,8 +86,7 @@ tally_status tl_stream_check(tally_stream *s, int64_t n)
     if (s->broken) return tl_invalid(s->ctx, "stream failed in an earlier push: close it");
     if (n < 0 || n >> 61 || s->pushed + n >= (int64_t)1 << 61)
         return tl_invalid(s->ctx,
-                          "n is %lld: must be at least 0, and all pushes together below 2^61",
-                          (long long)n);
+                          "n is %ld: must be at least 0, and all pushes together below 2^61", n);
     return TALLY_OK;
 }
 
@@ -104,9 +98,8 @@ static tally_status check_push(tally_stream *s, const void *x, int64_t n, const 
         return tl_invalid(s->ctx, "stream is of groups: push with tally_stream_push_groups");
 
     if (s->many)
-        return tl_invalid(s->ctx,
-                          "stream is of %lld sequences: push a view (tally_stream_push_view)",
-                          (long long)s->rows);
+        return tl_invalid(
+            s->ctx, "stream is of %ld sequences: push a view (tally_stream_push_view)", s->rows);
 
     if (s->plan.op->inputs == 2)
         return tl_invalid(
@@ -119,70 +112,22 @@ static tally_status check_push(tally_stream *s, const void *x, int64_t n, const 
     if (__builtin_mul_overflow(n, (int64_t)s->plan.op->elem_bytes, &in) ||
         __builtin_mul_overflow(tally_stream_room(s, n), (int64_t)s->plan.op->result_bytes,
                                &capacity))
-        return tl_invalid(s->ctx, "n is %lld: its elements or results are more bytes than 2^63",
-                          (long long)n);
+        return tl_invalid(s->ctx, "n is %ld: its elements or results are more bytes than 2^63", n);
 
-    if (n && !x) return tl_invalid(s->ctx, "x is NULL: must point to %lld elements", (long long)n);
+    if (n && !x) return tl_invalid(s->ctx, "x is NULL: must point to %ld elements", n);
     if (s->verb == TL_REDUCE || n == 0) return TALLY_OK;
 
     const int none = s->steps ? !tl_steps_known(s, n) : !s->started && s->held_count + n <= s->kept;
     if (!out && !(s->verb == TL_WINDOW && none))
-        return tl_invalid(s->ctx, "out is NULL: must have room for %lld results",
-                          (long long)tally_stream_room(s, n));
+        return tl_invalid(s->ctx, "out is NULL: must have room for %ld results",
+                          tally_stream_room(s, n));
     uintptr_t a = (uintptr_t)x, b = a + (uintptr_t)in, c = (uintptr_t)out,
               d = c + (uintptr_t)capacity;
     int in_place =
         s->verb == TL_SCAN && a == c && s->plan.op->elem_bytes == s->plan.op->result_bytes;
     if (out && a < d && c < b && !in_place)
         return tl_invalid(s->ctx, "out overlaps x: give it memory of its own");
-
     return TALLY_OK;
-}
-
-/* Pushes n > 0 elements after all checks. */
-static tally_status run(tally_stream *s, const void *x, int64_t n, void *out, int64_t *result_count)
-{
-    assert(n > 0);
-    tally_status status = TALLY_OK;
-    if (s->scan.done.counted) { /* elements were left out in an earlier push */
-        const tally_view in = tally_flat(x, s->plan.op->dtype, n),
-                         to = tally_flat(out, s->plan.op->out, n);
-        status = tl_stream_feed(s, &in, &to);
-        *result_count = status || s->verb == TL_REDUCE ? 0 : n;
-        return status;
-    }
-
-    if (s->steps || (s->verb == TL_WINDOW && (s->plan.exact || s->is_checked))) {
-        *result_count = tl_steps_known(s, n);
-        const tally_view in = tally_flat(x, s->plan.op->dtype, n),
-                         to = tally_flat(out, s->plan.op->out, *result_count);
-        return tl_steps_push(s, &in, &to);
-    }
-
-    tl_fp fp = tl_fp_enter();
-    if (s->plan.exact) {
-        if (s->verb == TL_REDUCE)
-            tl_exact_slab(s->exact, &s->plan, tally_threads(s->ctx), x, n);
-        else
-            tl_exact_scan_push(s->exact, &s->plan, s->scan.exclusive, x, n, out);
-        *result_count = s->verb == TL_REDUCE ? 0 : n;
-    } else if (s->verb != TL_WINDOW) {
-        tl_push p = {.verb = s->verb,
-                     .plan = &s->plan,
-                     .x = x,
-                     .n = n,
-                     .out = out,
-                     .counter = &s->scan.done,
-                     .scan = &s->scan};
-        status = s->device->calls->push(s->device, s->ctx, &p);
-        if (s->verb == TL_SCAN) *result_count = status ? 0 : n;
-    } else {
-        status = push_window(s, x, n, out, result_count);
-        s->broken = status != TALLY_OK;
-    }
-
-    tl_fp_leave(fp);
-    return status;
 }
 
 /* Whether one of x and out of a scan is device memory and the other is not. Then host copies are
@@ -195,75 +140,64 @@ static int is_mixed(const tally_stream *s, const void *x, const void *out)
            !calls->owner(s->device, s->ctx, out, &of_out) && !of_x != !of_out;
 }
 
-tally_status tl_stream_add_totals(tally_stream *s, const tally_view *in, const tally_view *out)
+tally_status tl_stream_push_in_place(tally_stream *s, const void *x, int64_t n, void *out)
 {
-    const tl_running running = {out, s->scan.exclusive, s->pushed};
-    const tally_status status =
-        tl_totals_add(s->ctx, s->totals, in, s->verb == TL_SCAN ? &running : NULL);
-    if (!status) s->pushed += in->n;
-    return status;
-}
-
-tally_status tl_stream_push_in_place(tally_stream *s, const void *x, int64_t n, void *out,
-                                     int64_t *result_count)
-{
-    static const char what[] = "streams of windows, of exact sums or with elements left out";
-    const int window = s->verb == TL_WINDOW,
-              host = s->plan.exact || s->steps || s->scan.done.counted || (window && s->is_checked);
+    assert(n > 0);
+    const int window = s->verb == TL_WINDOW;
+    const int64_t results = tally_stream_results(s, n);
     tl_host_copies copies = {.ctx = s->ctx};
     void *from = (void *)(uintptr_t)x;
     tally_status status = TALLY_OK;
 
-    *result_count = 0;
-    if (s->totals) {
-        const tally_view in = tally_flat(x, s->plan.op->dtype, n),
-                         to = tally_flat(out, s->plan.op->out, n);
-        status = tl_stream_add_totals(s, &in, &to);
-        if (!status && s->verb == TL_SCAN) *result_count = n;
-        return status;
+    /* counted: elements were left out in an earlier push */
+    if (s->plan.exact || s->is_checked || s->steps || s->scan.done.counted) {
+        tally_view in = tally_flat(x, s->plan.op->dtype, n),
+                   to = tally_flat(out, s->plan.op->out, results);
+        return tl_stream_push_checked(s, &in, NULL, &to);
     }
 
-    if (!status && (host || window || is_mixed(s, x, out))) {
-        const int64_t results = s->verb == TL_REDUCE ? 0
-                                : s->verb == TL_SCAN ? n
-                                                     : tl_steps_known(s, n);
-
-        /* the device counts the other elements that its processors take */
-        status = tl_on_processors(s->ctx, NULL, "x", what, host ? n : 0);
-        if (!status)
-            status = tl_host_copy(&copies, &from, 0, n * (int64_t)s->plan.op->elem_bytes, 0);
+    if (window || is_mixed(s, x, out)) {
+        status = tl_host_copy(&copies, &from, 0, n * (int64_t)s->plan.op->elem_bytes, 0);
         if (!status && results)
             status = tl_host_copy(&copies, &out, 0, results * s->plan.op->result_bytes, 1);
     }
 
-    if (!status) status = run(s, from, n, out, result_count);
+    tl_fp fp = tl_fp_enter();
+    if (!status && window) {
+        status = push_window(s, from, n, out);
+        s->broken = status != TALLY_OK;
+    } else if (!status) {
+        tl_push p = {.verb = s->verb,
+                     .plan = &s->plan,
+                     .x = from,
+                     .n = n,
+                     .out = out,
+                     .counter = &s->scan.done,
+                     .scan = &s->scan};
+        status = s->device->calls->push(s->device, s->ctx, &p);
+    }
+    tl_fp_leave(fp);
+
     if (!status) s->pushed += n;
-    status = tl_host_end(&copies, status);
-    if (status) *result_count = 0;
-    return status;
+    return tl_host_end(&copies, status);
 }
 
 tally_status tally_stream_push(tally_stream *s, const void *x, int64_t n, void *out,
                                int64_t *produced)
 {
-    int64_t result_count = 0;
     if (produced) *produced = 0;
     if (!s) return tl_invalid(NULL, "stream is NULL");
 
+    const int64_t given = s->given;
     tally_status status = check_push(s, x, n, out);
-    if (!status && n) status = tl_stream_push_in_place(s, x, n, out, &result_count);
-    if (produced) *produced = result_count;
+    if (!status && n) status = tl_stream_push_in_place(s, x, n, out);
+    if (produced && !status)
+        *produced = s->verb == TL_WINDOW ? s->given - given : tally_stream_results(s, n);
     return status;
-}
-
-static int64_t results_of_finish(const tally_stream *s)
-{
-    return s->verb == TL_WINDOW ? tl_steps_known(s, -1) * s->rows : s->rows;
 }
 
 tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
 {
-    int64_t result_count = 0;
     tally_status status = TALLY_OK;
 
     if (produced) *produced = 0;
@@ -272,49 +206,41 @@ tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
 
     if (s->broken) return tl_invalid(s->ctx, "stream failed in an earlier push: close it");
     if (!out && s->verb != TL_SCAN && tally_stream_room(s, -1) > 0)
-        return tl_invalid(s->ctx, "out is NULL: must have room for %lld results",
-                          (long long)tally_stream_room(s, -1));
+        return tl_invalid(s->ctx, "out is NULL: must have room for %ld results",
+                          tally_stream_room(s, -1));
+    const int64_t each = tally_stream_results(s, -1), results = each * s->rows;
     tl_host_copies copies = {.ctx = s->ctx};
     const int by_rows = s->many && s->verb == TL_REDUCE && !s->plan.exact && !s->totals;
-    if (s->verb != TL_SCAN && !by_rows)
-        status = tl_host_copy(&copies, &out, 0, results_of_finish(s) * s->plan.op->result_bytes, 1);
+    if (!by_rows) status = tl_host_copy(&copies, &out, 0, results * s->plan.op->result_bytes, 1);
     if (status) return status;
 
     tl_fp fp = tl_fp_enter();
     if (s->totals && s->verb == TL_REDUCE) {
         status = tl_totals_result(s->ctx, s->totals, s->rows, s->plan.op->out,
                                   s->groups ? "group" : "sequence", out);
-        result_count = s->rows;
     } else if (s->groups) {
         tl_counters_results(s->groups, out);
-        result_count = s->rows;
     } else if (by_rows) {
         status = tl_stream_lower_rows(s, out);
-        result_count = status ? 0 : s->rows;
     } else if (s->verb == TL_REDUCE && s->plan.exact) {
-        tl_exact_rows_lower(s->exact, &s->plan, tally_threads(s->ctx), s->rows, out);
-        result_count = s->rows;
+        tl_rows_lower(&(tl_lowering){NULL, s->exact, &s->plan, out}, tally_threads(s->ctx),
+                      s->rows);
     } else if (s->verb == TL_REDUCE) {
         tl_counter_lower(&s->scan.done, &s->plan, out);
-        result_count = 1;
     } else if (s->steps) {
-        const int64_t n = tl_steps_known(s, -1);
-        const tally_view to = {out, s->plan.op->out, s->rows, n, n, 1};
+        const tally_view to = {out, s->plan.op->out, s->rows, each, each, 1};
         status = tl_steps_finish(s, &to);
-        result_count = status ? 0 : n * s->rows;
     } else if (s->verb == TL_WINDOW && s->held_count) {
         char *to = out;
-        status = slice(s, s->tail, s->held_count, TL_AT_END, &to, &result_count);
+        status = slice(s, s->tail, s->held_count, TL_AT_END, &to);
     }
 
     tl_fp_leave(fp);
     status = tl_host_end(&copies, status);
-    if (status) result_count = 0;
 
     /* if memory ran out, the tail is still there, and finish may be called again */
     s->finished = !status;
-    if (produced) *produced = result_count;
-
+    if (produced && !status) *produced = results;
     return status;
 }
 
@@ -356,10 +282,9 @@ tally_status tally_stream_push_folded(tally_stream *s, const void *x, const tall
 
     if (folded->rows != 1 || folded->slabs.count > 1 || (folded->slabs.count && start != s->pushed))
         return tl_invalid(s->ctx,
-                          "folded is of [%lld, %lld), %lld sequences, %lld ranges: must be of one, "
-                          "and begin at %lld",
-                          (long long)start, (long long)end, (long long)folded->rows,
-                          (long long)folded->slabs.count, (long long)s->pushed);
+                          "folded is of [%ld, %ld), %ld sequences, %ld ranges: must be of one, "
+                          "and begin at %ld",
+                          start, end, folded->rows, folded->slabs.count, s->pushed);
 
     if (tl_slabs_counted(&folded->slabs))
         return tl_unsupported(s->ctx,

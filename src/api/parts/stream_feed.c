@@ -15,7 +15,8 @@
 
 static const tl_state *init_of(const tally_stream *s) { return s->seeded ? &s->scan.init : NULL; }
 
-tally_status tl_stream_feed(tally_stream *s, const tally_view *in, const tally_view *out)
+/* Pushes a view of host memory into a stream of one sequence. */
+static tally_status feed(tally_stream *s, const tally_view *in, const tally_view *out)
 {
     assert(!s->many);
     tl_counter *const done = &s->scan.done, nodes;
@@ -52,7 +53,7 @@ static tally_status grid_to_slab(tally_stream *s)
 {
     assert(s->many);
     tally_status status = TALLY_OK;
-    if (s->by_slabs) return status;
+    if (!s->grid) return status;
 
     if (s->pushed) {
         tl_slab *const slab = tl_slab_new(0, s->pushed, s->rows, s->plan.op, 0);
@@ -66,9 +67,7 @@ static tally_status grid_to_slab(tally_stream *s)
     if (status) return status;
     tl_grid_close(s->grid);
     s->grid = NULL;
-    s->by_slabs = 1;
     s->on_device = 0;
-
     return TALLY_OK;
 }
 
@@ -87,7 +86,6 @@ static tl_grid *grid_of_slabs(const tally_stream *s, int on_device, const void *
         tl_grid_close(grid);
         return NULL;
     }
-
     return grid;
 }
 
@@ -95,10 +93,9 @@ static tl_grid *grid_of_slabs(const tally_stream *s, int on_device, const void *
  * slab is kept, with the same results. */
 static void slab_to_grid(tally_stream *s, const void *step)
 {
-    if (!s->by_slabs || s->plan.op->inputs == 2 || tl_slabs_counted(&s->slabs) ||
+    if (s->grid || s->plan.op->inputs == 2 || tl_slabs_counted(&s->slabs) ||
         s->pushed % TL_GRID_BLOCK)
         return;
-    tl_grid_close(s->grid); /* a grid that is still empty */
     s->on_device = s->place == TL_ON_DEVICE;
     if (!(s->grid = grid_of_slabs(s, s->on_device, step)) && s->on_device) {
         s->place = TL_ON_HOST;
@@ -106,9 +103,7 @@ static void slab_to_grid(tally_stream *s, const void *step)
         s->grid = grid_of_slabs(s, 0, step);
     }
 
-    if (!s->grid) return;
-    tl_slabs_free(&s->slabs);
-    s->by_slabs = 0;
+    if (s->grid) tl_slabs_free(&s->slabs);
 }
 
 /* For a stream whose first push has validity: if its operator has a form for marked elements,
@@ -135,7 +130,6 @@ static tally_status mark_grid(tally_stream *s)
     tl_grid_close(s->grid);
     s->grid = grid;
     s->marked = 1;
-
     return TALLY_OK;
 }
 
@@ -174,7 +168,8 @@ static tally_status push_slabs(tally_stream *s, const tally_view *in, const tall
     return status;
 }
 
-tally_status tl_stream_push_rows(tally_stream *s, const tally_view *in, const tally_view *out)
+/* Pushes a view of host memory into a stream of many sequences. */
+static tally_status push_rows(tally_stream *s, const tally_view *in, const tally_view *out)
 {
     assert(s->many);
     assert(in->rows == s->rows);
@@ -185,37 +180,39 @@ tally_status tl_stream_push_rows(tally_stream *s, const tally_view *in, const ta
     if (plain || s->place != TL_ON_DEVICE) slab_to_grid(s, in->data);
 
     /* first to the end of a block by the slab, then into the grid */
-    if (s->by_slabs && plain && left && left < in->n) {
+    if (!s->grid && plain && left && left < in->n) {
         const int64_t bytes = s->plan.op->elem_bytes, result = s->plan.op->result_bytes,
                       rest = in->n - left;
         const tally_view a = tl_view_part(in, 0, left, bytes),
                          b = tl_view_part(in, left, rest, bytes),
                          c = tl_view_part(out, 0, left, result),
                          d = tl_view_part(out, left, rest, result);
-        status = tl_stream_push_rows(s, &a, &c);
-        return status ? status : tl_stream_push_rows(s, &b, &d);
+        status = push_rows(s, &a, &c);
+        return status ? status : push_rows(s, &b, &d);
     }
 
-    if (!s->by_slabs && !plain && !s->pushed) status = mark_grid(s);
+    if (s->grid && !plain && !s->pushed) status = mark_grid(s);
     if (status) return status;
     if (s->marked) return tl_feed_grid(s->ctx, &s->mark, in, out, s->grid, &s->pushed);
 
-    if (!s->by_slabs && !plain) {
+    if (s->grid && !plain) {
         status = tl_feed_open(s->ctx, &s->plan, 1, 0, &f);
         if (status) return status;
         if (tl_feed_fits_grid(&f) && !s->on_device)
             return tl_feed_grid(s->ctx, &f, in, out, s->grid, &s->pushed);
     }
 
-    status = s->by_slabs || !plain ? push_slabs(s, in, out)
-                                   : s->grid->calls->push(s->ctx, s->grid, threads, in, out);
+    status = !s->grid || !plain ? push_slabs(s, in, out)
+                                : s->grid->calls->push(s->ctx, s->grid, threads, in, out);
     if (!status) s->pushed += in->n;
     return status;
 }
 
 /* ---- the device's grid ---- */
 
-tally_status tl_stream_for_device(tally_stream *s, const tally_view *in, int *is)
+/* Whether a push goes to the device's grid. The first push decides: it does if its elements are in
+ * device memory. */
+static tally_status is_for_device(tally_stream *s, const tally_view *in, int *is)
 {
     const tl_device_calls *const calls = s->device->calls;
     *is = 0;
@@ -252,30 +249,31 @@ static int continue_on_host(tally_stream *s)
 static tally_status push_host(tally_stream *s, const tally_view *in)
 {
     assert(in->n > 0);
-    static const char what[] = "streams of views";
     tally_view from = *in, none = *in;
     tl_host_copies copies = {.ctx = s->ctx};
     none.n = 0;
-    tally_status status = tl_on_processors(s->ctx, NULL, "in", what, in->rows * in->n);
-    if (!status) status = tl_inputs_bring(&copies, &from, NULL);
-    if (!status) status = tl_stream_push_rows(s, &from, &none);
+    s->device->on_processors += in->rows * in->n;
+    tally_status status = tl_inputs_bring(&copies, &from, NULL);
+    if (!status) status = push_rows(s, &from, &none);
     return tl_host_end(&copies, status);
 }
 
-tally_status tl_stream_push_device(tally_stream *s, const tally_view *in)
+/* Pushes elements in memory of any kind into the device's grid. If the device does not support it
+ * or has no memory, the processors continue. */
+static tally_status push_device(tally_stream *s, const tally_view *in)
 {
     assert(s->many);
     assert(in->n > 0);
     const int64_t left = -s->pushed & (TL_GRID_BLOCK - 1), bytes = s->plan.op->elem_bytes;
 
     /* the processors' grid is empty */
-    if (!s->pushed && !s->on_device && !s->by_slabs) grid_to_slab(s);
+    if (!s->pushed && !s->on_device && s->grid) grid_to_slab(s);
 
-    if (s->by_slabs && left) { /* to the end of a block */
+    if (!s->grid && left) { /* to the end of a block */
         const tally_view a = tl_view_part(in, 0, left < in->n ? left : in->n, bytes),
                          b = tl_view_part(in, a.n, in->n - a.n, bytes);
         const tally_status status = push_host(s, &a);
-        return status || !b.n ? status : tl_stream_push_device(s, &b);
+        return status || !b.n ? status : push_device(s, &b);
     }
 
     slab_to_grid(s, in->data);
@@ -284,8 +282,66 @@ tally_status tl_stream_push_device(tally_stream *s, const tally_view *in)
     const tally_status status =
         s->grid->calls->push(s->ctx, s->grid, tally_threads(s->ctx), in, NULL);
     if (!status) s->pushed += in->n;
-
     return !status || !continue_on_host(s) ? status : push_host(s, in);
+}
+
+/* ---- any push of a view ---- */
+
+/* Pushes a checked and normal view of host memory. */
+static tally_status push(tally_stream *s, const tally_view *in, const tally_view *out)
+{
+    assert(in->rows == s->rows && !in->offsets);
+    tally_status status;
+    if (s->verb == TL_WINDOW) return tl_steps_push(s, in, out);
+    if (s->plan.exact) {
+        const tally_scan_options o = {.exclusive = s->scan.exclusive};
+        const tl_call call = {
+            .plan = &s->plan, .in = in, .out = s->verb == TL_SCAN ? out : NULL, .scan = &o};
+        status = tl_inputs_exact_rows(s->ctx, &call, s->exact);
+        s->broken = status != TALLY_OK;
+        return status;
+    }
+    if (!s->many) return feed(s, in, out);
+    tl_fp fp = tl_fp_enter();
+    status = push_rows(s, in, out);
+    tl_fp_leave(fp);
+    return status;
+}
+
+/* sum:checked, but for windows; the view is in memory of any kind. */
+static tally_status add_totals(tally_stream *s, const tally_view *in, const tally_view *out)
+{
+    const tl_running running = {out, s->scan.exclusive, s->pushed};
+    const tally_status status =
+        tl_totals_add(s->ctx, s->totals, in, s->verb == TL_SCAN ? &running : NULL);
+    if (!status) s->pushed += in->n;
+    return status;
+}
+
+tally_status tl_stream_push_checked(tally_stream *s, tally_view *in, tally_view *next,
+                                    tally_view *out)
+{
+    if (s->totals) return add_totals(s, in, out);
+    tl_host_copies copies = {.ctx = s->ctx};
+    const int64_t pushed = s->pushed;
+    int for_device;
+    tally_status status = is_for_device(s, in, &for_device);
+    if (!status && for_device) {
+        tl_fp fp = tl_fp_enter();
+        status = push_device(s, in);
+        tl_fp_leave(fp);
+        s->broken = status && s->pushed != pushed; /* a part of the elements was pushed */
+        return status;
+    }
+
+    if (!status) s->device->on_processors += in->rows * in->n;
+    if (!status) status = tl_inputs_bring(&copies, in, next);
+    if (!status && s->verb != TL_REDUCE)
+        status = tl_host_view(&copies, out, s->plan.op->result_bytes, 1);
+    if (!status) status = push(s, in, out);
+    s->broken |= status && s->pushed != pushed;
+    if (!status) s->pushed = pushed + in->n;
+    return tl_host_end(&copies, status);
 }
 
 tally_status tl_stream_lower_rows(tally_stream *s, void *out)
@@ -300,11 +356,10 @@ tally_status tl_stream_lower_rows(tally_stream *s, void *out)
     }
 
     status = tl_host_copy(&copies, &out, 0, s->rows * s->plan.op->result_bytes, 1);
-    if (!status && s->by_slabs)
-        tl_slabs_lower(&s->slabs, &s->plan, threads, s->rows, out);
+    if (!status && !s->grid)
+        tl_rows_lower(&(tl_lowering){&s->slabs, NULL, &s->plan, out}, threads, s->rows);
     else if (!status && s->rows)
         status = s->grid->calls->result(s->ctx, s->grid, threads, out);
-
     return tl_host_end(&copies, status);
 }
 
@@ -316,7 +371,8 @@ tally_status tl_stream_take(tally_stream *s, const tl_slabs *slabs)
     const int good = !slabs->count || tl_slabs_join(&s->slabs, slabs, s->plan.op, tl_share_slabs,
                                                     tally_threads(s->ctx));
     if (good && slabs->count) {
-        s->by_slabs = 1;
+        tl_grid_close(s->grid); /* it is empty */
+        s->grid = NULL;
         s->pushed = slabs->slab[0]->end;
     }
     tl_fp_leave(fp);

@@ -33,9 +33,9 @@ static tally_status begin_exact(tally_stream *s, const tally_scan_options *o)
 /* A grid for many sequences, unless the operator has two inputs. */
 static tally_status begin_rows(tally_stream *s, const tally_scan_options *o)
 {
-    s->by_slabs = s->plan.op->inputs == 2;
     if (s->seeded) s->plan.op->seed(&s->scan.init, s->init, s->plan.par);
-    if (s->by_slabs || (s->grid = tl_grid_open(&s->plan, s->rows, s->verb == TL_SCAN, o)))
+    if (s->plan.op->inputs == 2 ||
+        (s->grid = tl_grid_open(&s->plan, s->rows, s->verb == TL_SCAN, o)))
         return TALLY_OK;
     return tl_no_memory(s->ctx, (size_t)s->rows * s->plan.op->elem_bytes, "a field");
 }
@@ -46,9 +46,9 @@ static tally_status begin_window(tally_stream *s, const tally_window_options *o)
     tally_status status = tl_check_window(s->ctx, o);
     if (!status && !tl_window_streams(o))
         status = tl_unsupported(s->ctx,
-                                "before %lld, after %lld, step %lld: a stream takes before and "
+                                "before %ld, after %ld, step %ld: a stream takes before and "
                                 "after of at least 0, and no step",
-                                (long long)o->before, (long long)o->after, (long long)o->step);
+                                o->before, o->after, o->step);
     if (!status) status = tl_plan_of_host(s->ctx, "count", s->plan.op->dtype, &s->count_plan);
     if (status) return status;
 
@@ -58,8 +58,7 @@ static tally_status begin_window(tally_stream *s, const tally_window_options *o)
         __builtin_mul_overflow(bytes, s->rows, &bytes) ||
         (s->rows == 1 && !(s->tail = malloc((size_t)bytes + 1))))
         return tl_fail(s->ctx, TALLY_NO_MEMORY,
-                       "out of memory: a window of %lld elements cannot be kept",
-                       (long long)s->kept + 1);
+                       "out of memory: a window of %ld elements cannot be kept", s->kept + 1);
     return TALLY_OK;
 }
 
@@ -91,8 +90,7 @@ static tally_status open_stream(tally *ctx, const char *op, tally_dtype dtype, f
         return tl_unsupported(ctx,
                               "reverse: a stream's last element is not known yet; use tally_scan");
     if (f.of == MANY && (f.rows < 0 || f.rows > TL_GRID_MOST))
-        return tl_invalid(ctx, "rows is %lld: must be 0..2^%d - 1", (long long)f.rows,
-                          TL_GRID_MOST_LOG);
+        return tl_invalid(ctx, "rows is %ld: must be 0..2^%d - 1", f.rows, TL_GRID_MOST_LOG);
     if (!stream) return tl_invalid(ctx, "stream is NULL: must point to where the stream goes");
     tl_plan plan;
     tally_status status = tl_plan_of_inputs(ctx, op, dtype, &plan);
@@ -184,14 +182,13 @@ tally_status tally_stream_resume(tally_stream *s, const tally_fragment *f)
         return tl_unsupported(
             s->ctx, "stream is a window: it needs the elements before it, not a fragment");
     if (s->pushed || s->finished)
-        return tl_invalid(s->ctx, "stream has %lld elements already: must have none",
-                          (long long)s->pushed);
+        return tl_invalid(s->ctx, "stream has %ld elements already: must have none", s->pushed);
 
     tally_status status = tl_stream_same(s, f, "before");
     if (status) return status;
     if (f->rows != s->rows)
-        return tl_invalid(s->ctx, "before is of %lld sequences: the stream is of %lld",
-                          (long long)f->rows, (long long)s->rows);
+        return tl_invalid(s->ctx, "before is of %ld sequences: the stream is of %ld", f->rows,
+                          s->rows);
     status = tl_fragment_whole(s->ctx, f);
     if (status) return status;
     if (s->many && !f->sum_bytes) return tl_stream_take(s, &f->slabs);

@@ -9,8 +9,6 @@
 #include <assert.h>
 #include <stdlib.h>
 
-static const char what[] = "streams of views";
-
 int64_t tally_stream_results(const tally_stream *s, int64_t n)
 {
     if (!s) return 0;
@@ -31,14 +29,13 @@ static tally_status check_shape(const tally_stream *s, const tally_view *in, con
                           tally_dtype_name(stream_dtype));
 
     if (in->rows != s->rows)
-        return tl_invalid(s->ctx, "in->rows is %lld: the stream has %lld sequence%s",
-                          (long long)in->rows, (long long)s->rows, s->rows == 1 ? "" : "s");
+        return tl_invalid(s->ctx, "in->rows is %ld: the stream has %ld sequence%s", in->rows,
+                          s->rows, s->rows == 1 ? "" : "s");
     if (in->offsets)
         return tl_invalid(s->ctx,
                           "in->offsets is given: all sequences of a stream get as many elements");
     if (out && s->verb == TL_REDUCE)
         return tl_invalid(s->ctx, "out is given: a reduction has results when it is finished");
-
     return tl_form_fits(s->ctx, s->plan.op->file, s->plan.op, in, "in");
 }
 
@@ -50,8 +47,8 @@ static tally_status check_room(const tally_stream *s, const tally_view *out, int
         return tl_unsupported(s->ctx, "out->valid is given: streams write no such bits");
     if (out->n < results)
         return tl_invalid(s->ctx,
-                          "out->n is %lld: must have room for %lld results (tally_stream_results)",
-                          (long long)out->n, (long long)results);
+                          "out->n is %ld: must have room for %ld results (tally_stream_results)",
+                          out->n, results);
     return TALLY_OK;
 }
 
@@ -72,57 +69,7 @@ static tally_status check_results(const tally_stream *s, const tally_view *in,
     *to = *out;
     if (window) to->n = results;
     status = tl_check_output(s->ctx, s->plan.op, in, to, results, !window && !s->many);
-
     return status ? status : tl_inputs_apart(s->ctx, in, to, s->plan.op->result_bytes);
-}
-
-/* Pushes a checked and normal view of host memory. */
-static tally_status push(tally_stream *s, const tally_view *in, const tally_view *out)
-{
-    assert(in->rows == s->rows && !in->offsets);
-    tally_status status;
-    if (s->verb == TL_WINDOW) return tl_steps_push(s, in, out);
-    if (s->plan.exact) {
-        const tally_scan_options o = {.exclusive = s->scan.exclusive};
-        const tl_call call = {
-            .plan = &s->plan, .in = in, .out = s->verb == TL_SCAN ? out : NULL, .scan = &o};
-        status = tl_inputs_exact_rows(s->ctx, &call, s->exact);
-        s->broken = status != TALLY_OK;
-        return status;
-    }
-    if (!s->many) return tl_stream_feed(s, in, out);
-    tl_fp fp = tl_fp_enter();
-    status = tl_stream_push_rows(s, in, out);
-    tl_fp_leave(fp);
-
-    return status;
-}
-
-/* The same for a view in memory of any kind, in the device's grid or by the processors. */
-static tally_status push_anywhere(tally_stream *s, tally_view *in, tally_view *next,
-                                  tally_view *out)
-{
-    tl_host_copies copies = {.ctx = s->ctx};
-    const int64_t pushed = s->pushed;
-    int for_device;
-    tally_status status = tl_stream_for_device(s, in, &for_device);
-    if (!status && for_device) {
-        tl_fp fp = tl_fp_enter();
-        status = tl_stream_push_device(s, in);
-        tl_fp_leave(fp);
-        s->broken = status && s->pushed != pushed; /* a part of the elements was pushed */
-        return status;
-    }
-
-    if (!status) status = tl_on_processors(s->ctx, NULL, "in", what, in->rows * in->n);
-    if (!status) status = tl_inputs_bring(&copies, in, next);
-    if (!status && s->verb != TL_REDUCE)
-        status = tl_host_view(&copies, out, s->plan.op->result_bytes, 1);
-    if (!status) status = push(s, in, out);
-    s->broken |= status && s->pushed != pushed;
-    if (!status) s->pushed = pushed + in->n;
-
-    return tl_host_end(&copies, status);
 }
 
 tally_status tally_stream_push_view(tally_stream *s, const tally_view *in, const tally_view *out)
@@ -157,12 +104,9 @@ tally_status tally_stream_push_view(tally_stream *s, const tally_view *in, const
     /* dense elements and results are used in place */
     const int window = s->verb == TL_WINDOW;
     if (!window && !s->many && !s->plan.exact && !tl_has_inputs(&from) && !s->scan.done.counted &&
-        from.stride == 1 && to.stride == 1) {
-        int64_t result_count;
-        return tl_stream_push_in_place(s, from.data, from.n, to.data, &result_count);
-    }
-
-    return s->totals ? tl_stream_add_totals(s, &from, &to) : push_anywhere(s, &from, &next, &to);
+        from.stride == 1 && to.stride == 1)
+        return tl_stream_push_in_place(s, from.data, from.n, to.data);
+    return tl_stream_push_checked(s, &from, &next, &to);
 }
 
 tally_status tally_stream_finish_view(tally_stream *s, const tally_view *out)
@@ -188,7 +132,6 @@ tally_status tally_stream_finish_view(tally_stream *s, const tally_view *out)
         tl_copy_strided((char *)to.data + r * to.row_stride * bytes, to.stride,
                         dense + r * results * bytes, 1, results, bytes);
     free(dense);
-
     return tl_host_end(&copies, status);
 }
 
@@ -208,15 +151,15 @@ tally_status tally_stream_push_groups(tally_stream *s, const void *x, const int3
 
     if (groups < s->rows || groups > INT32_MAX)
         return tl_invalid(
-            s->ctx, "groups is %lld: must be at least %lld, as in the last push, and at most %d",
-            (long long)groups, (long long)s->rows, INT32_MAX);
+            s->ctx, "groups is %ld: must be at least %ld, as in the last push, and at most %d",
+            groups, s->rows, INT32_MAX);
 
     if (n && (!x || !codes))
-        return tl_invalid(s->ctx, "%s is NULL: must point to %lld elements", x ? "codes" : "x",
-                          (long long)n);
-    status = tl_on_processors(s->ctx, x, "x", of_groups, n);
-    if (!status) status = tl_on_processors(s->ctx, codes, "codes", of_groups, 0);
+        return tl_invalid(s->ctx, "%s is NULL: must point to %ld elements", x ? "codes" : "x", n);
+    status = tl_host_only(s->ctx, x, "x", of_groups);
+    if (!status) status = tl_host_only(s->ctx, codes, "codes", of_groups);
     if (status) return status;
+    s->device->on_processors += n;
 
     if (s->is_checked) {
         status =
@@ -232,11 +175,10 @@ tally_status tally_stream_push_groups(tally_stream *s, const void *x, const int3
     }
 
     if (bad >= 0)
-        return tl_invalid(s->ctx, "codes[%lld] is %d: must be in 0..%lld, the groups",
-                          (long long)bad, codes[bad], (long long)groups - 1);
+        return tl_invalid(s->ctx, "codes[%ld] is %d: must be in 0..%ld, the groups", bad,
+                          codes[bad], groups - 1);
     if (s->is_checked) tl_totals_of_groups(s->totals, s->plan.op->dtype, x, codes, n);
     s->rows = tl_counters_groups(s->groups);
     s->pushed += n;
-
     return TALLY_OK;
 }

@@ -54,10 +54,9 @@ static tally_status reserve(tally_stream *s, int64_t n)
         failed = tl_grow(s->ctx, &k->valid, (size_t)(capacity * s->rows) + 1, "steps") != TALLY_OK;
 
     if (failed)
-        return tl_fail(s->ctx, TALLY_NO_MEMORY, "out of memory: %lld steps cannot be kept",
-                       (long long)capacity);
+        return tl_fail(s->ctx, TALLY_NO_MEMORY, "out of memory: %ld steps cannot be kept",
+                       capacity);
     k->capacity = capacity;
-
     return TALLY_OK;
 }
 
@@ -87,7 +86,7 @@ static tally_status store_steps(tally_stream *s, const tally_view *in, int64_t a
 
     for (int i = 0; i < 2; i++) {
         tally_view *const v = i ? &next : &part;
-        *v = tl_view_part(v, at, n, (int64_t)tally_dtype_size(v->dtype));
+        *v = tl_view_part(v, at, n, tl_element_bytes(v));
         if (s->rows > 1) *v = tl_view_turned(v);
     }
 
@@ -107,7 +106,6 @@ static tally_status store_steps(tally_stream *s, const tally_view *in, int64_t a
     if (!status) k->held_count += n;
     free(dense.memory);
     free(counts.memory);
-
     return status;
 }
 
@@ -202,12 +200,8 @@ static tally_status edge(tally_stream *s, int64_t a, int64_t b, int64_t end, con
         tl_copy_strided((char *)out->data + (i - a) * out->stride * bytes, out->row_stride,
                         results + (i - first) * s->rows * bytes, 1, s->rows, bytes);
     free(results);
-
     return status;
 }
-
-static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* The centre of the window of the next result. */
 static int64_t next_centre(const tally_stream *s)
@@ -215,33 +209,24 @@ static int64_t next_centre(const tally_stream *s)
     return s->given + (s->window.edges == TALLY_EDGES_VALID ? s->window.before : 0);
 }
 
-/* The number of results that a stream with a tail has given. */
-static int64_t given_of_tail(const tally_stream *s)
-{
-    return s->started
-               ? s->pushed - (s->window.edges == TALLY_EDGES_VALID ? s->kept : s->window.after)
-               : 0;
-}
-
 int64_t tl_steps_known(const tally_stream *s, int64_t n)
 {
-    const int64_t given = s->steps ? s->given : given_of_tail(s);
     const int64_t length =
         n < 0 ? tally_window_length(s->pushed, &s->window)
               : s->pushed + n - (s->window.edges == TALLY_EDGES_VALID ? s->kept : s->window.after);
-    return larger(length - given, 0);
+    return tl_max(length - s->given, 0);
 }
 
 /* Computes the results that are complete with the steps up to `end`. */
 static tally_status compute_known(tally_stream *s, int64_t end, const tally_view *out)
 {
     const int64_t bytes = s->plan.op->result_bytes, a = next_centre(s),
-                  b = larger(a, end - s->window.after),
-                  middle = smaller(larger(a, s->window.before), b);
+                  b = tl_max(a, end - s->window.after),
+                  middle = tl_min(tl_max(a, s->window.before), b);
     tally_window_options full = s->window;
 
     full.edges = TALLY_EDGES_VALID;
-    tally_status status = edge(s, a, middle, smaller(middle + s->window.after, end), out);
+    tally_status status = edge(s, a, middle, tl_min(middle + s->window.after, end), out);
     if (!status && middle < b) {
         const tally_view to = tl_view_part(out, middle - a, b - middle, bytes);
         tl_ranges used = ranges_of(s, &full, b - middle + s->kept, full.before, b - middle);
@@ -253,7 +238,6 @@ static tally_status compute_known(tally_stream *s, int64_t end, const tally_view
         s->given += b - a;
         drop_steps(s, b);
     }
-
     return status;
 }
 
@@ -268,7 +252,6 @@ static tally_status begin(tally_stream *s)
     if (s->held_count) memcpy(s->steps->x[0], s->tail, (size_t)(s->held_count * elem(s)));
     s->steps->held_count = s->held_count;
     s->steps->first = s->pushed - s->held_count;
-    s->given = given_of_tail(s);
     return TALLY_OK;
 }
 
@@ -286,7 +269,7 @@ tally_status tl_steps_push(tally_stream *s, const tally_view *in, const tally_vi
 
     /* also runs once without steps, for results that the tail completes */
     for (int64_t at = 0, n; (at < in->n || !at) && !status; at += n + !n) {
-        n = smaller(in->n - at, each);
+        n = tl_min(in->n - at, each);
         if (n) status = store_steps(s, in, at, n);
         end += n;
         const tally_view to = tl_view_part(out, s->given - given, 0, bytes);

@@ -63,8 +63,9 @@ int tl_compiler_find(tl_compiler *c)
     }
 
     if (!found) return 0;
-    snprintf(c->identity, sizeof c->identity, "%s %lld %lld.%09ld", c->path,
-             (long long)info.st_size, (long long)info.st_mtim.tv_sec, info.st_mtim.tv_nsec);
+    snprintf(c->identity, sizeof c->identity, "%s %ld %ld.%09ld", c->path, info.st_size,
+             info.st_mtim.tv_sec, info.st_mtim.tv_nsec);
+
     return 1;
 }
 

@@ -51,8 +51,8 @@ static tally_status issue_copy(tl_gpu_device *d, char *to, const char *x, int64_
 
     if (!bytes) return TALLY_OK;
     if (!tl_gpu_find(d, x + from, &a))
-        return tl_fail(d->ctx, TALLY_INVALID, "x is memory of %s, and %lld bytes after it are not",
-                       d->name, (long long)from);
+        return tl_fail(d->ctx, TALLY_INVALID, "x is memory of %s, and %ld bytes after it are not",
+                       d->name, from);
     const tl_copy copy = {TL_RUN, TL_TO_HOST, &a.memory, (size_t)a.byte, to, (size_t)bytes, 0};
     return tl_gpu_transfer(d, &copy);
 }
