@@ -150,14 +150,16 @@ tally_status tl_stream_push_in_place(tally_stream *s, const void *x, int64_t n, 
     tally_status status = TALLY_OK;
 
     /* counted: elements were left out in an earlier push */
-    if (s->plan.exact || s->is_checked || s->steps || s->scan.done.counted) {
+    const int exact = s->plan.exact != NULL;
+    if ((window && exact) || s->is_checked || s->steps || s->scan.done.counted) {
         tally_view in = tally_flat(x, s->plan.op->dtype, n),
                    to = tally_flat(out, s->plan.op->out, results);
         return tl_stream_push_checked(s, &in, NULL, &to);
     }
 
-    if (window || is_mixed(s, x, out)) {
-        status = tl_host_copy(&copies, &from, 0, n * (int64_t)s->plan.op->elem_bytes, 0);
+    if (exact) s->device->on_processors += n;
+    if (window || exact || is_mixed(s, x, out)) {
+        status = tl_host_copy(&copies, &from, 0, n * s->plan.op->elem_bytes, 0);
         if (!status && results)
             status = tl_host_copy(&copies, &out, 0, results * s->plan.op->result_bytes, 1);
     }
@@ -166,6 +168,10 @@ tally_status tl_stream_push_in_place(tally_stream *s, const void *x, int64_t n, 
     if (!status && window) {
         status = push_window(s, from, n, out);
         s->broken = status != TALLY_OK;
+    } else if (!status && exact && s->verb == TL_REDUCE) {
+        tl_exact_slab(s->exact, &s->plan, tally_threads(s->ctx), from, n);
+    } else if (!status && exact) {
+        tl_exact_scan_push(s->exact, &s->plan, s->scan.exclusive, from, n, out);
     } else if (!status) {
         tl_push p = {.verb = s->verb,
                      .plan = &s->plan,
@@ -199,11 +205,9 @@ tally_status tally_stream_push(tally_stream *s, const void *x, int64_t n, void *
 tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
 {
     tally_status status = TALLY_OK;
-
     if (produced) *produced = 0;
     if (!s) return tl_invalid(NULL, "stream is NULL");
     if (s->finished) return tl_invalid(s->ctx, "stream is finished already");
-
     if (s->broken) return tl_invalid(s->ctx, "stream failed in an earlier push: close it");
     if (!out && s->verb != TL_SCAN && tally_stream_room(s, -1) > 0)
         return tl_invalid(s->ctx, "out is NULL: must have room for %ld results",
@@ -234,7 +238,6 @@ tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
         char *to = out;
         status = slice(s, s->tail, s->held_count, TL_AT_END, &to);
     }
-
     tl_fp_leave(fp);
     status = tl_host_end(&copies, status);
 

@@ -102,9 +102,8 @@ tally_status tally_stream_push_view(tally_stream *s, const tally_view *in, const
     if (s->verb != TL_WINDOW) tl_inputs_normal(&to);
 
     /* dense elements and results are used in place */
-    const int window = s->verb == TL_WINDOW;
-    if (!window && !s->many && !s->plan.exact && !tl_has_inputs(&from) && !s->scan.done.counted &&
-        from.stride == 1 && to.stride == 1)
+    if (s->verb != TL_WINDOW && !s->many && !s->plan.exact && !tl_has_inputs(&from) &&
+        !s->scan.done.counted && from.stride == 1 && to.stride == 1)
         return tl_stream_push_in_place(s, from.data, from.n, to.data);
     return tl_stream_push_checked(s, &from, &next, &to);
 }
