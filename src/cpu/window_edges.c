@@ -20,8 +20,9 @@
 /* ---- memory: tiles, rings and delay lines ---- */
 
 enum {
-    /* Bytes of states in a tile: all buffers of a tile fit in a cache of 32 KiB. Exact operators
-     * whose tiles are staged use half, which makes bursts of stores shorter. */
+    /* Bytes of states in a tile: all buffers of a tile fit in a cache of 32 KiB. States of up to 8
+     * bytes take half, and exact operators whose tiles are staged half again, which makes bursts of
+     * stores shorter. */
     TILE_BYTES = 8192,
     KEPT = 1024 * 1024,    /* largest memory that the context keeps */
     HUGE = 4 * 1024 * 1024 /* from this size on, huge pages are requested */
@@ -30,7 +31,8 @@ enum {
 int64_t tl_window_tile(const tl_plan *plan)
 {
     int64_t state = plan->core->vector_bytes / plan->core->vector_lanes;
-    int64_t tile = (plan->in ? TILE_BYTES : TILE_BYTES >> plan->op->exact) / state & ~(int64_t)127;
+    const int halves = (state <= 8) + (!plan->in && plan->op->exact);
+    const int64_t tile = (TILE_BYTES >> halves) / state & ~(int64_t)127;
     return tl_clamp(tile, 256, TL_WINDOW_TILE);
 }
 
