@@ -160,6 +160,7 @@ static tally_status check_ranges(tally *ctx, const line *l, int64_t r, const tl_
         if (full && p[end].count - p[from].count >= ranges->min_count && !fits(sum, l->dtype))
             status = refuse_at(ctx, "window", ranges->number + k, r, sum, l->dtype);
     }
+
     free(p);
     return status;
 }
@@ -200,6 +201,7 @@ tally_status tl_check_sums(tally *ctx, const char *op, const tl_call *call, cons
         for (int64_t r = 0; r < checked.rows && !status; r++)
             status = check_row(ctx, call, ranges, &checked, r);
     }
+
     tl_host_close(&copies);
     return status;
 }

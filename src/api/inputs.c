@@ -248,6 +248,7 @@ static tally_status add_exactly(tl_job *j, tl_exact *sum)
         const char *at = tl_view_row(all, r, j->ready.plan.op->elem_bytes, &n);
         tl_exact_slab(sum, &j->ready.plan, tally_threads(j->ctx), at, n);
     }
+
     tl_fp_leave(fp);
     return status;
 }

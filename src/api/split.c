@@ -45,6 +45,7 @@ static tally_status copy_through(const tl_devices *t, int a, int b, char *to, co
         status = tl_devices_copy(t, b, between, from + done, (int64_t)now);
         if (!status) status = tl_devices_copy(t, a, to + done, between, (int64_t)now);
     }
+
     free(between);
     return status;
 }

@@ -281,6 +281,7 @@ tally_status tally_verify(tally *ctx, uint64_t seed, int64_t cases, const char *
         c->one = c->want + out;
         status = check_case(c);
     }
+
     free(c);
     free(memory);
     if (!status) memcpy(ctx->error, error, sizeof error);

@@ -238,6 +238,7 @@ tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
         char *to = out;
         status = slice(s, s->tail, s->held_count, TL_AT_END, &to);
     }
+
     tl_fp_leave(fp);
     status = tl_host_end(&copies, status);
 

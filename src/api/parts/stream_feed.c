@@ -38,6 +38,7 @@ static tally_status feed(tally_stream *s, const tally_view *in, const tally_view
             tl_counter_push(done, s->plan.op, nodes.level[j], &nodes.node[j]);
         free(slab);
     }
+
     tl_fp_leave(fp);
     return status;
 }

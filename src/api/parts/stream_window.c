@@ -167,6 +167,7 @@ static tally_status windows(tally_stream *s, int64_t from, const tl_ranges *used
         tl_view_normal(&to);
         status = tl_run_host(s->ctx, &call);
     }
+
     free(bits);
     return status;
 }
@@ -274,6 +275,7 @@ tally_status tl_steps_push(tally_stream *s, const tally_view *in, const tally_vi
         const tally_view to = tl_view_part(out, s->given - given, 0, bytes);
         if (!status) status = compute_known(s, end, &to);
     }
+
     tl_fp_leave(fp);
     s->broken = status != TALLY_OK;
     return status;
