@@ -228,6 +228,7 @@ static tally_status add_row(tally *ctx, tl_total *total, const tally_view *in, i
                              l.dtype);
     }
     if (to || !running) *total = sum;
+
     return TALLY_OK;
 }
 

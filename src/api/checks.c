@@ -172,6 +172,7 @@ tally_status tl_host_view(tl_host_copies *c, tally_view *v, int64_t bytes, int b
         status = tl_host_copy(c, &bits, (v->valid_offset + low) >> 3,
                               ((v->valid_offset + high - 1) >> 3) + 1, back);
     v->valid = bits;
+
     return status;
 }
 

@@ -232,6 +232,7 @@ int32_t tally_digits_merge_exact(tally_digits *d, const tally_exact *sum, int si
     other.head.nan = settled.word[TL_EXACT_NAN];
     other.head.plus = settled.word[TL_EXACT_PLUS];
     other.head.minus = settled.word[TL_EXACT_MINUS];
+
     return tally_digits_merge(d, &other.head, sign);
 }
 

@@ -237,6 +237,7 @@ static tally_status check_keyed_out(keyed *k)
     if (!status && tl_view_overlap(k->ctx, &k->codes, tl_element_bytes(&k->codes), &plain,
                                    k->plan.op->result_bytes, 0))
         status = tl_invalid(k->ctx, "out overlaps codes: give it memory of its own");
+
     return status;
 }
 
@@ -271,6 +272,7 @@ static tally_status fill_rest(const keyed *k)
     const tally_status status = tally_reduce(k->ctx, k->op, &none, to + first * bytes);
     for (int64_t i = first + 1; !status && i < k->x[0].n; i++)
         memcpy(to + i * bytes, to + first * bytes, (size_t)bytes);
+
     return status;
 }
 

@@ -128,6 +128,7 @@ static tally_status run(tally *ctx, const char *identity, const struct row *prog
     int done;
     tally_status status = ctx->device->calls->run(ctx->device, ctx, &call, &done);
     if (status || !memcmp(v->got, v->want, (size_t)N * op->result_bytes)) return status;
+
     return differs(ctx, identity, program, kind, plan, v);
 }
 

@@ -30,6 +30,7 @@ const char *const *tally_operators(void)
 #undef OPERATOR
 #undef OPERATOR_ALSO
         NULL};
+
     return names;
 }
 

@@ -383,6 +383,7 @@ static tally_status check_written(const reader *r, const char *written)
             why = "there are blanks between a backslash and the end of its line";
         if (why) return tl_bad_data(r->ctx, "%.200s:%d: %s", r->where, line, why);
     }
+
     return TALLY_OK;
 }
 

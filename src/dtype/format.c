@@ -68,6 +68,7 @@ static char *digits_before(char *end, uint64_t v)
     } else {
         *--end = (char)('0' + v);
     }
+
     return end;
 }
 
@@ -183,6 +184,7 @@ int tally_format_value(tally_dtype dtype, const void *value, int hex, char *buff
         memcpy(buffer, text, fits);
         buffer[fits] = 0;
     }
+
     return (int)n;
 }
 

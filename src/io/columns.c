@@ -96,6 +96,7 @@ static int64_t named_from(const struct choice *c, int64_t at, const char *s, con
             (names || tl_kind(&c->lines, x) == TL_WORD))
             return i;
     }
+
     return -1;
 }
 
@@ -114,6 +115,7 @@ static tally_status add(struct choice *c, int64_t column, int part)
         (tl_want){column, *count, c->key ? TL_KEY : TL_VALUE, part};
     ++*count;
     l->parts += part > 0;
+
     return TALLY_OK;
 }
 

@@ -125,6 +125,7 @@ static int inflate_block(tl_compressed *c, z_stream *z, size_t n, int *open)
             c->gzip.reset(z);
         }
     } while (z->avail_in || !z->avail_out);
+
     return 1;
 }
 
@@ -244,5 +245,6 @@ tally_status tl_compressed_open(tally_file *f)
         if (s && !f->compressed) free(c);
         return s;
     }
+
     return TALLY_OK;
 }

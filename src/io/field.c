@@ -205,5 +205,6 @@ int tl_cell(tally_dtype dtype, const char *s, const char *e, const tl_layout *l,
     if (why != TL_CELL_OK && thousands && memchr(from, thousands, (size_t)(to - from)))
         why = parse_grouped(dtype, from, to, thousands, value);
     if (why == TL_CELL_OK || !tl_missing(s, e)) return why;
+
     return tl_is_float(dtype) ? tl_parse_cell(dtype, nan_word, nan_word + 3, value) : TL_CELL_EMPTY;
 }

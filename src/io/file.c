@@ -32,6 +32,7 @@ tl_file_format tl_format_of(const char *name, const char *end)
         if (strlen(ends[i].end) == (size_t)(end - at) &&
             !strncasecmp(at, ends[i].end, (size_t)(end - at)))
             return ends[i].format;
+
     return TL_FORMATS;
 }
 

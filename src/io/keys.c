@@ -115,6 +115,7 @@ static inline slot key_of(const tl_keys *k, const char *text, const tl_span *key
     for (int64_t c = 0; c < k->columns; c++)
         tl_hash_text(&h, text + key[c].at, key[c].length & ~TL_DOUBLED);
     made.word[0] = tl_hash_end(&h);
+
     return made;
 }
 
@@ -325,5 +326,6 @@ tally_status tl_keys_settle(tally_file *f, tl_keys *k, tl_chunk *c, int64_t rows
             c->codes[b.row[i]] = s->code;
         }
     }
+
     return TALLY_OK;
 }

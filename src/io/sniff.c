@@ -52,6 +52,7 @@ int tl_sniff_kind(const tally_file *f, char decimal)
         quoted ^= *p == '"';
         if (!quoted && *p != decimal && (*p == ',' || *p == ';' || *p == '|')) return 1;
     }
+
     return p == end && more ? 2 : 0;
 }
 
@@ -209,6 +210,7 @@ static tally_status skip_lines(tally_file *f, int64_t n)
                                   (long long)n, f->peek_end ? "there are" : "the first 64 MiB have",
                                   (long long)lines, lines == 1 ? "" : "s");
     }
+
     return TALLY_OK;
 }
 

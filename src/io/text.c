@@ -80,6 +80,7 @@ static int64_t newlines(const char *p, size_t n)
         for (int i = 0; i < 16; i++) total += sum[i];
     }
     for (; n; n--) total += *p++ == '\n';
+
     return total;
 }
 
@@ -371,6 +372,7 @@ static tally_status in_order(tally_file *f, int i)
     note(t, c, 0);
     tl_time_show(t->order.frame, with, t->bad.other, sizeof t->bad.other);
     t->chunks_n = i + 1;
+
     return TALLY_OK;
 }
 

@@ -62,6 +62,7 @@ static int digits(const char **p, const char *e, char by, int n, int64_t most, i
     }
     *p += n;
     *value = v;
+
     return v <= most;
 }
 
@@ -267,6 +268,7 @@ int tl_time_part(tl_chunk *c, int part, const char *s, const char *e, tl_span *k
     if (v < 0 || (part == YEAR && v > 9999)) return TL_CELL_ERA;
     key->at = (uint32_t)(c->numbers + 4 * v - c->start);
     key->length = v >= 10000 ? 3u : 1u + (v > 9) + (v > 99) + (v > 999);
+
     return TL_CELL_OK;
 }
 

@@ -208,6 +208,7 @@ tally_status tally_file_write_box(tally_file *file, int variable, const int64_t 
     s = tl_netcdf_put_box(file, w->netcdf, k, start, count, data);
     w->failed |= s != TALLY_OK;
     w->boxes += n;
+
     return s;
 }
 

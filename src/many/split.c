@@ -42,6 +42,7 @@ static tally_status slices_of(const tl_devices *t, const tally_view *parts, cons
         s->n = parts[k].n;
         at += s->n;
     }
+
     return status;
 }
 

@@ -277,6 +277,7 @@ tally_status tally_fragment_result(const tally_fragment *f, void *out)
     else if (!status)
         tl_rows_lower(&(tl_lowering){&f->slabs, f->exact, &f->plan, out}, tally_threads(f->ctx),
                       f->rows);
+
     return tl_host_end(&copies, status);
 }
 

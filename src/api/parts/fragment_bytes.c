@@ -209,6 +209,7 @@ static int read_counted(unsigned char *to, const unsigned char *from, int64_t ro
         if (n < 0 || n > (int64_t)1 << level || (!n && memcmp(&s, &none, sizeof s))) return 0;
         memcpy(to, from, bytes);
     }
+
     return 1;
 }
 
@@ -337,6 +338,7 @@ static tally_status read_header(tally *ctx, const unsigned char *p, size_t bytes
         h->end >> 62 || bytes < sizeof *h + h->name + sizeof sum ||
         memchr(p + sizeof *h, 0, h->name))
         return tl_bad_data(ctx, "fragment: its header is out of range");
+
     return TALLY_OK;
 }
 

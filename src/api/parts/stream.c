@@ -47,6 +47,7 @@ static tally_status slice(tally_stream *s, const void *x, int64_t n, int at_end,
     const tally_status status = s->device->calls->push(s->device, s->ctx, &p);
     *out += p.produced * s->plan.op->result_bytes;
     s->given += p.produced;
+
     return status;
 }
 

@@ -305,6 +305,7 @@ static tally_status push(tally_stream *s, const tally_view *in, const tally_view
     tl_fp fp = tl_fp_enter();
     status = push_rows(s, in, out);
     tl_fp_leave(fp);
+
     return status;
 }
 
@@ -376,5 +377,6 @@ tally_status tl_stream_take(tally_stream *s, const tl_slabs *slabs)
         s->pushed = slabs->slab[0]->end;
     }
     tl_fp_leave(fp);
+
     return good ? TALLY_OK : no_nodes(s);
 }

@@ -200,6 +200,7 @@ static tally_status edge(tally_stream *s, int64_t a, int64_t b, int64_t end, con
         tl_copy_strided((char *)out->data + (i - a) * out->stride * bytes, out->row_stride,
                         results + (i - first) * s->rows * bytes, 1, s->rows, bytes);
     free(results);
+
     return status;
 }
 

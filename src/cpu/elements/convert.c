@@ -34,6 +34,7 @@ TL_INLINE int64_t many_halves(void *to, int bytes, const uint16_t *x, int64_t n)
     }
 #endif
     (void)to, (void)bytes, (void)x, (void)n;
+
     return i;
 }
 

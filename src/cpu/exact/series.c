@@ -286,6 +286,7 @@ static tally_status window_dense(tl_thread *t, const tl_part *p)
                                .min_count = o->min_count};
     tl_exact_ranges_run(plan, t->threads, &windows,
                         (tl_line){p->x, 1, p->y, plan->op->result_bytes});
+
     return TALLY_OK;
 }
 

@@ -162,6 +162,7 @@ static int64_t push_blocks(const pass *a, tl_lanes_buffers *buffers, const strip
                             .col_step = out->row_stride,
                             .direct = writes_direct(g, t) && out->row_stride == 1};
     tl_lanes_scan(buffers, &from, &to, &(tl_lanes_span){s->at, s->at, n, s->at + n});
+
     return n;
 }
 

@@ -362,6 +362,7 @@ static tally_status row(const rows *v, int threads, int64_t r, worker *w)
                    .x = x,
                    .y = y,
                    .y_stride = tl_step(call->out->stride, op->result_bytes)};
+
     return run(&j, v->ctx, threads, call->in->stride, w);
 }
 

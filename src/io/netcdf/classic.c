@@ -67,6 +67,7 @@ static uint64_t number(header *h, int bytes)
         if (h->window_bytes < bytes) return (uint64_t)fault(h, "it cannot be read");
     }
     for (int i = 0; i < bytes; i++) n = n << 8 | h->window[from - h->window_at + i];
+
     return n;
 }
 
@@ -251,6 +252,7 @@ int tl_classic_read(int fd, int64_t size, tl_classic *c)
     if (!*h.why) place(&h, v, c);
     free(v);
     free(h.length);
+
     return !*h.why;
 }
 

@@ -135,6 +135,7 @@ static tally_status copy_coordinates(const tally_file *f, tl_netcdf_new *n,
                 !strcmp(tl_netcdf_copy_name(n->names, d + 1, name), source->info.dimensions[k]))
                 s = copy_coordinate(f, n, d, source, k, copied);
     free(copied);
+
     return s;
 }
 
@@ -160,6 +161,7 @@ static tally_status dimension(const tally_file *f, const tl_netcdf_new *n, char 
             length = (size_t)f->info.shape[d];
     if (__builtin_mul_overflow(*count, length, count))
         return tl_invalid_on(f, "%s is too long", name);
+
     return TALLY_OK;
 }
 
@@ -182,6 +184,7 @@ static tally_status define(const tally_file *f, tl_netcdf_new *n, const char *na
     if (!s) s = add(f, n, of, values ? bytes : 0, &k);
     if (!s && values) memcpy(k->values, values, bytes);
     if (!s && !values) n->results++, k->is_result = 1;
+
     return s;
 }
 
@@ -204,6 +207,7 @@ static tally_status add_variable(tally_file *f, const char *names, tally_dtype d
     s = tl_netcdf_define(f, n);
     if (!s) s = define(f, n, names, &of, values);
     tl_netcdf_unlock();
+
     return s;
 }
 
@@ -247,6 +251,7 @@ tally_status tally_file_attribute(tally_file *f, const char *variable, const cha
     if (!s && !error) error = tl_nc.nc_put_att_text(n->file, id, name, strlen(text), text);
     if (error) s = tl_netcdf_failed(f, n, error, name);
     tl_netcdf_unlock();
+
     return s;
 }
 

@@ -48,6 +48,7 @@ static int is_named(int group, const char *name)
             named |= (at == text || at[-1] == ' ') && (!at[n] || at[n] == ' ');
         free(text);
     }
+
     return named;
 }
 

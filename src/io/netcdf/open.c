@@ -165,6 +165,7 @@ static tally_status find(tally_file *f, tl_part *p, const tally_file_options *o,
     if (v->ndims == 0 && n->count > 1)
         return tl_invalid(f->ctx, "%s: %s has no dimension along which files can be joined",
                           p->path, what);
+
     return TALLY_OK;
 }
 

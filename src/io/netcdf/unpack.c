@@ -113,6 +113,7 @@ static tally_status missing(const tl_source *from, const char *name, tally_dtype
             more &= memcmp(p->value[k], value, sizeof *p->value) != 0;
         p->missing += more;
     }
+
     return TALLY_OK;
 }
 
@@ -179,6 +180,7 @@ tally_status tl_packing_read(const tl_source *from, int type, tally_dtype want, 
         return tl_invalid(
             from->ctx, "%s: %s is %s: --dtype may be that or f64, and %s was asked for", from->path,
             from->what, tally_dtype_name(p->given), tally_dtype_name(want));
+
     return TALLY_OK;
 }
 

@@ -159,6 +159,7 @@ static tally_status reserve(tally_file *f, tl_netcdf_new *n, int64_t elements)
             return tl_netcdf_failed(f, n, errno, "writing");
         if (errno != EINTR) break;
     }
+
     return TALLY_OK;
 }
 
