@@ -114,6 +114,7 @@ static tally_status open_context(tally **ctx, const tl_device_calls *kind, int n
     free(c);
     *ctx = NULL;
     tl_pool_close();
+
     return status;
 }
 

@@ -211,6 +211,7 @@ tally_status tally_digits_exact(const tally_digits *d, tally_exact *sum)
             return tl_invalid(
                 NULL, "d is a sum of products below 2^-1074: a tally_exact has no digits there");
     tl_exact_pack(&e, sum);
+
     return TALLY_OK;
 }
 

@@ -135,6 +135,7 @@ static tally_status ranges(tl_job *j, const tally_view *out, const tally_window_
         status = run_ranges(j, &all, (tl_line){x, 1, y, out->stride * bytes}, first);
         first += n;
     }
+
     return status;
 }
 

@@ -31,6 +31,7 @@ tally_status tl_bits_check(tally *ctx, const tally_view *v, const char *name)
     if (__builtin_add_overflow(v->valid_offset, high, &first))
         return tl_invalid(ctx, "%s->valid_offset is %ld: the bits would be more than 2^63", name,
                           v->valid_offset);
+
     return TALLY_OK;
 }
 

@@ -24,6 +24,7 @@ static tally_status one_sequence(tally *ctx, const tally_view *given, const char
     tally_status status = tl_check_sequence(ctx, &plain, name, tl_element_bytes(given), v);
     if (status || !bits) return status;
     v->valid = given->valid;
+
     return tl_bits_check(ctx, v, name);
 }
 

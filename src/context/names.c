@@ -155,5 +155,6 @@ const char *tl_hint(const char *what, const char *given, const char *const *name
         snprintf(to, TL_HINT, " did you mean %s?", meant);
     else if (near)
         snprintf(to, TL_HINT, " did you mean '%.60s'?", near);
+
     return to;
 }

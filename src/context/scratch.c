@@ -23,6 +23,7 @@ int tl_scratch_begin(tally *ctx, int threads)
            (size_t)(threads - ctx->scratch_threads) * slots * sizeof *more);
     ctx->scratch = more;
     ctx->scratch_threads = threads;
+
     return 1;
 }
 
@@ -38,6 +39,7 @@ void *tl_scratch(tally *ctx, int thread, int slot, size_t bytes)
         b->at = aligned_alloc(64, b->bytes);
         if (!b->at) b->bytes = 0;
     }
+
     return b->at;
 }
 

@@ -63,6 +63,7 @@ static tally_status check_name(tally *ctx, const char *name)
     for (const char *const *n = tally_operators(); *n; n++)
         if (!strcmp(*n, name))
             return tl_invalid(ctx, "name is '%s': that is a built-in operator", name);
+
     return TALLY_OK;
 }
 

@@ -318,6 +318,7 @@ static tally_status keep_word(reader *r, const char *at, const char *name)
         return bad(r, at, "'%s...' is too long a name: at most %d characters", name,
                    TL_USER_NAME - 2);
     strcpy(f->word[f->words++], name);
+
     return TALLY_OK;
 }
 

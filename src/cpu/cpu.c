@@ -146,6 +146,7 @@ static tally_status cpu_plan(tl_device *device, tally *ctx, const tl_scalar *op,
         return status;
     }
     tl_plan_kernels(plan, op, par, isa);
+
     return TALLY_OK;
 }
 

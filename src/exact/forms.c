@@ -117,6 +117,7 @@ const tl_scalar *tl_exact_find(const char *name, size_t length, tally_dtype dtyp
             if (s->file && s->dtype == dtype && (!acc || s->acc == acc)) return s;
         }
     }
+
     return NULL;
 }
 

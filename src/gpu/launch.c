@@ -78,6 +78,7 @@ static tally_status unload_one(tl_gpu_device *d)
     if (p->program) d->gpu->calls->unload(d->gpu, p->program);
     memmove(p, p + 1, (size_t)(end - p - 1) * sizeof *p);
     d->program_count--;
+
     return TALLY_OK;
 }
 

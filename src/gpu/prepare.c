@@ -35,6 +35,7 @@ static tally_status open_bits(tl_gpu_device *d, const tally_view *v, tl_gpu_inpu
         tl_array_open(d, v->valid + first, end - first, HOST_DATA, &s->bits);
     s->bit =
         8 * (s->bits.byte - first) + v->valid_offset + (v->offsets ? v->offsets[0] * v->stride : 0);
+
     return status;
 }
 

@@ -70,6 +70,7 @@ int tl_kernel_number(tally *ctx, char *names, size_t step, int count, const char
         return -1;
     }
     memcpy(names + (size_t)count * step, name, strlen(name) + 1);
+
     return count;
 }
 

@@ -20,6 +20,7 @@ static int note_bad(tl_chunk *c, const char *s, const char *e, int why)
     c->bad = s;
     c->bad_end = e;
     c->why = why;
+
     return 0;
 }
 
@@ -144,6 +145,7 @@ TL_FORCE_INLINE int read_value(line *t, tally_dtype dtype, void *value)
         if (at == stop || *at == '\n' || (d ? *at == d : at > end)) return TL_CELL_OK;
     }
     t->q = cut_field(t, t->p);
+
     return t->e ? tl_cell(dtype, t->s, t->e, t->l, value) : TL_CELL_QUOTE;
 }
 
@@ -161,6 +163,7 @@ TL_FORCE_INLINE int read_text(line *t)
     t->e = q ? q : t->stop;
     while (t->s < t->e && tl_is_blank(*t->s)) ++t->s;
     while (t->e > t->s && tl_is_blank(t->e[-1])) --t->e;
+
     return TL_CELL_OK;
 }
 
@@ -194,6 +197,7 @@ TL_FORCE_INLINE int take_text(tl_chunk *c, line *t, const row *to, int64_t k)
         to->keys[t->l->want[k].place] = key_of(c, t);
     t->q = t->p;
     if (why && why != TL_CELL_QUOTE) t->q = cut_field(t, t->p);
+
     return why;
 }
 

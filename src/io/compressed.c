@@ -140,6 +140,7 @@ static int zstd_block(tl_compressed *c, void *z, size_t n, int *open)
         *open = r != 0;
         full = out.at == BLOCK;
     }
+
     return 1;
 }
 

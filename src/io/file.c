@@ -252,6 +252,7 @@ tally_status tally_file_read_times(tally_file *file, void *buffer, int32_t *code
                              "codes must be NULL: options.by has no key column beside the times");
     const tally_status s = read_lines(file, buffer, codes, times, max, got);
     if (!s) *dtype = tl_text_times(file);
+
     return s;
 }
 

@@ -21,6 +21,7 @@ static int64_t pread_full(int fd, void *buffer, size_t n, int64_t at)
         if (r == 0) break;
         done += (size_t)r;
     }
+
     return (int64_t)done;
 }
 

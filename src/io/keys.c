@@ -73,6 +73,7 @@ tl_keys *tl_keys_open(int64_t columns)
     k->mask = SLOTS - 1;
     if (k->slots) return k;
     free(k);
+
     return NULL;
 }
 

@@ -62,6 +62,7 @@ static int string(struct cursor *c, char *out, size_t capacity)
         out[n++] = *c->p;
     }
     out[n] = 0;
+
     return c->p++ < c->end;
 }
 

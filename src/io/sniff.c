@@ -24,6 +24,7 @@ static const char *data_line(const char *p, const char *end, int comment)
         while (q < end && *q != '\n' && *q != '\r') q++;
         p = q < end ? q + 1 : end;
     }
+
     return NULL;
 }
 

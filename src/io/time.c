@@ -78,6 +78,7 @@ static int zone(const char *p, const char *e, int64_t *minutes)
     if (p < e && *p == ':') p++;
     if (p < e && !digits(&p, e, 0, 2, 59, &minute)) return 0;
     *minutes = (west ? -1 : 1) * (hour * 60 + minute);
+
     return p == e;
 }
 
@@ -214,6 +215,7 @@ static int take(tl_chunk *c, const char *s, const char *e, tl_time *t)
         c->frame_at = s;
         c->frame_end = e;
     }
+
     return c->frame == t->frame ? TL_CELL_OK : TL_CELL_FRAME;
 }
 

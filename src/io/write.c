@@ -163,6 +163,7 @@ static tally_status collect(tally_file *f, const void *data, size_t bytes)
     if (many) return tl_write_put(f, data, bytes);
     memcpy(w->text + w->used, data, bytes);
     w->used += bytes;
+
     return TALLY_OK;
 }
 

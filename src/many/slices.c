@@ -45,6 +45,7 @@ tally_status tl_devices_owner(const tl_devices *t, const void *p, int *who)
         if (status) return tl_devices_fail(t, k, status);
         if (owner) *who = k;
     }
+
     return status;
 }
 
@@ -174,6 +175,7 @@ static int cut(const tl_devices *t, const tl_plan *plan, int64_t start, int64_t 
         if (cuts[k] < 0) cuts[k] = 0;
         assert(!k || cuts[k] >= cuts[k - 1]);
     }
+
     return count;
 }
 

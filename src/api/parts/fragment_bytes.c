@@ -65,6 +65,7 @@ static uint64_t checksum(const unsigned char *p, size_t n, uint32_t version)
             h = (h ^ word) * 0x100000001b3u;
             h ^= h >> 32;
         }
+
     return h;
 }
 

@@ -54,6 +54,7 @@ static int next_range(const job *j, int64_t a, int64_t b, range *at)
         j->plan->op->empty(j->plan->par, j->y + at->number * j->y_stride);
     }
     at->place = b;
+
     return 0;
 }
 

@@ -207,5 +207,6 @@ tally_status tl_gpu_run(tl_device *base, tally *ctx, const tl_call *call, int *d
     if (status) return status;
     if (!host) status = runner_of(call)(d, call, done);
     tl_gpu_leave(d);
+
     return status;
 }

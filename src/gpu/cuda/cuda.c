@@ -318,6 +318,7 @@ static tally_status cu_capture(tl_gpu *gpu, tally *ctx, uint64_t *number)
                        "the stream is captured into a graph, and the capture has failed: end it");
     g->captured = state != 0;
     if (!state) *number = 0;
+
     return TALLY_OK;
 }
 

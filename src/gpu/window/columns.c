@@ -135,6 +135,7 @@ static tiling tables_of(const tl_window_call *c)
     if (c->w > items / 2 / pitch) return (tiling){0};
     table_of(c, pitch, &t);
     if (tl_quads_table(&t.call, pitch).local_bytes > c->d->gpu->local_bytes) return (tiling){0};
+
     return tiling_with(c, dense ? TABLE : ITEMS, pitch);
 }
 

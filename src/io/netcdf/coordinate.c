@@ -225,6 +225,7 @@ tally_status tally_file_coordinate(tally_file *f, const char *name, int dimensio
         return tl_invalid_on(f, "dimension is %d: must be 0..%d", dimension, f->info.ndim - 1);
     snprintf(names, sizeof names, "%.*s(%s)", NC_MAX_NAME + 1, name,
              tl_netcdf_copy_name(f->writer->netcdf->names, dimension + 1, of));
+
     return add_variable(f, names, dtype, values);
 }
 

@@ -85,6 +85,7 @@ tally_status tl_netcdf_name(tally_file *f, tl_netcdf_new *n, const char *names)
     if (!copy) return tl_no_memory(f->ctx, strlen(names), "the names of the dimensions");
     free(n->names);
     n->names = copy;
+
     return TALLY_OK;
 }
 
@@ -263,6 +264,7 @@ tally_status tl_netcdf_put_box(tally_file *f, tl_netcdf_new *n, const tl_netcdf_
     if (!s) s = begin(f, n);
     if (!s) s = put_box(f, n, variable ? variable->variable : n->variable, start, count, data);
     tl_netcdf_unlock();
+
     return s;
 }
 
