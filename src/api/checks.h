@@ -80,8 +80,14 @@ tally_status tl_host_offsets(tl_host_copies *c, const char *name, tally_view *v)
 tally_status tl_host_call(tl_host_copies *c, const tl_call *call, tally_view *in, tally_view *next,
                           tally_view *out);
 
-/* Runs a call on the processors (verbs.c); the views are checked and normal, and all arrays in host
- * memory. call->plan is for processors. */
+/* ---- run.c: where a call runs ---- */
+
+/* Runs a call on checked and normal views: on the device, or on the processors if the device does
+ * not compute it. */
+tally_status tl_run_checked(tally *ctx, const tl_call *call);
+
+/* Runs such a call on the processors; all arrays are in host memory. call->plan is for
+ * processors. */
 tally_status tl_run_host(tally *ctx, const tl_call *call);
 
 /* ---- probe.c: the start-up probe ---- */

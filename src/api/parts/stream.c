@@ -17,6 +17,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+int64_t tally_stream_results(const tally_stream *s, int64_t n)
+{
+    if (!s) return 0;
+    if (s->verb == TL_REDUCE) return n < 0;
+    if (s->verb == TL_SCAN) return n < 0 ? 0 : n;
+    return s->rows ? tl_steps_known(s, n) : 0;
+}
+
 int64_t tally_stream_room(const tally_stream *s, int64_t n)
 {
     if (!s) return 0;

@@ -9,14 +9,6 @@
 #include <assert.h>
 #include <stdlib.h>
 
-int64_t tally_stream_results(const tally_stream *s, int64_t n)
-{
-    if (!s) return 0;
-    if (s->verb == TL_REDUCE) return n < 0;
-    if (s->verb == TL_SCAN) return n < 0 ? 0 : n;
-    return s->rows ? tl_steps_known(s, n) : 0;
-}
-
 /* ---- pushes ---- */
 
 static tally_status check_shape(const tally_stream *s, const tally_view *in, const tally_view *out)
