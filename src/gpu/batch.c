@@ -199,11 +199,11 @@ tl_arguments_batch_part tl_batch_arguments(const tl_batch *b, tl_which which)
 
 void tl_batch_seal(tl_batch *b, tl_made_arguments *made)
 {
-    b->all = b->longs = &made->all;
+    b->all = b->long_sequences = &made->all;
     made->all = tl_batch_arguments(b, TL_ALL_SEQUENCES);
     if (!b->listed) return; /* the long sequences are all, or none */
-    b->longs = &made->longs;
-    made->longs = tl_batch_arguments(b, TL_LONG_SEQUENCES);
+    b->long_sequences = &made->long_sequences;
+    made->long_sequences = tl_batch_arguments(b, TL_LONG_SEQUENCES);
 }
 
 /* ---- results ---- */

@@ -49,9 +49,9 @@ static tally_status reduce_single(const tl_launch *l, const tl_batch *b, const t
     assert(b->rows == 1 && p->tiles < TILES_MOST);
     tally_status status = tl_status_reserve(d, p->words);
     if (status) return status;
-    return TL_GO_AS(l, reduce_single, p->tiles ? p->tiles : 1, TL_SHARED_JOBS, .batch = *b->longs,
-                    .results = r->arguments, .status_table = d->slot->status_table.memory.handle,
-                    .more = p->more);
+    return TL_GO_AS(l, reduce_single, p->tiles ? p->tiles : 1, TL_SHARED_JOBS,
+                    .batch = *b->long_sequences, .results = r->arguments,
+                    .status_table = d->slot->status_table.memory.handle, .more = p->more);
 }
 
 tally_status tl_make_nodes(const tl_launch *l, const tl_batch *b, tl_memory *nodes)
@@ -69,13 +69,13 @@ tally_status tl_make_nodes(const tl_launch *l, const tl_batch *b, tl_memory *nod
     const tl_handle to = tl_handle_of(nodes);
     if (b->columns_log) {
         const int64_t jobs = tl_column_groups(b) * tl_level_count(b->n, 1);
-        status = TL_GO(l, columns, jobs, .batch = *b->longs, .to = to, .log = b->columns_log,
-                       .jobs = jobs);
+        status = TL_GO(l, columns, jobs, .batch = *b->long_sequences, .to = to,
+                       .log = b->columns_log, .jobs = jobs);
     }
 
     for (int k = b->columns_log ? 2 : 1; !status && k <= b->levels; k++)
         status = TL_GO(&own, nodes, b->listed && most < b->counts[k] ? most : b->counts[k],
-                       .batch = *b->longs, .nodes = to, .level = k, .jobs = b->counts[k]);
+                       .batch = *b->long_sequences, .nodes = to, .level = k, .jobs = b->counts[k]);
 
     return status;
 }
@@ -84,8 +84,8 @@ tally_status tl_make_nodes(const tl_launch *l, const tl_batch *b, tl_memory *nod
 static tally_status finish(const tl_launch *l, const tl_batch *b, const tl_results *r,
                            const tl_memory *nodes)
 {
-    return TL_GO(l, finish, b->long_count, .batch = *b->longs, .nodes = tl_handle_of(nodes),
-                 .top = b->levels, .results = r->arguments);
+    return TL_GO(l, finish, b->long_count, .batch = *b->long_sequences,
+                 .nodes = tl_handle_of(nodes), .top = b->levels, .results = r->arguments);
 }
 
 tally_status tl_reduce_batch(tl_gpu_device *d, const tl_batch *b, const tl_results *r,

@@ -186,7 +186,7 @@ static tally_status make_prefix(const tl_launch *l, const tl_batch *b, const tl_
     for (int k = b->levels; !status && k >= 1; k--) {
         const int64_t jobs = (k < b->levels ? b->counts[k + 1] : 0) + b->long_count;
         status =
-            TL_GO(l, down, jobs, .batch = *b->longs, .nodes = tl_handle_of(nodes),
+            TL_GO(l, down, jobs, .batch = *b->long_sequences, .nodes = tl_handle_of(nodes),
                   .prefix = tl_handle_of(prefix), .at_level = k, .jobs = jobs, .seeding = *from);
     }
 
@@ -211,7 +211,7 @@ static tally_status scan_elements(const tl_launch *l, const tl_batch *b, const t
                                   const tl_memory *prefix, const tl_before *from)
 {
     const int64_t jobs = b->counts[1] + b->long_count;
-    return TL_GO(l, scan, jobs, .batch = *b->longs, .prefix = tl_handle_of(prefix),
+    return TL_GO(l, scan, jobs, .batch = *b->long_sequences, .prefix = tl_handle_of(prefix),
                  .results = r->arguments, .jobs = jobs, .seeding = *from);
 }
 

@@ -108,7 +108,7 @@ typedef struct tl_batch {
     const struct tl_batch *counts_of;
 
     /* What tl_batch_arguments gives, while the launches of a verb are issued (tl_batch_seal). */
-    const tl_arguments_batch_part *all, *longs;
+    const tl_arguments_batch_part *all, *long_sequences;
 } tl_batch;
 
 /* tl_gpu_program for the inputs of a batch. */
@@ -147,9 +147,10 @@ static inline int64_t tl_column_groups(const tl_batch *b)
 typedef enum tl_which { TL_ALL_SEQUENCES, TL_LONG_SEQUENCES } tl_which;
 tl_arguments_batch_part tl_batch_arguments(const tl_batch *b, tl_which which);
 
-/* Makes them once for the launches of a verb: sets b->all and b->longs, which point into *made. */
+/* Makes them once for the launches of a verb: sets b->all and b->long_sequences, which point into
+ * *made. */
 typedef struct tl_made_arguments {
-    tl_arguments_batch_part all, longs;
+    tl_arguments_batch_part all, long_sequences;
 } tl_made_arguments;
 
 void tl_batch_seal(tl_batch *b, tl_made_arguments *made);
