@@ -150,8 +150,8 @@ TALLY_API tally_status tally_times(tally *ctx, tally_times_info *times);
  *   Times           tally_times gives the sums over the devices.
  *   A failure       of a device is one sentence that begins with its name.
  *
- * tally_use_stream, tally_use_allocator and tally_device_pointer refuse such a context; call them on
- * its members.
+ * tally_use_stream, tally_use_allocator and tally_device_pointer refuse such a context; call them
+ * on its members.
  *
  * Example:
  *     float sum;

@@ -137,7 +137,8 @@ TALLY_API tally_status tally_stream_push_groups(tally_stream *stream, const void
  * A fragment is the partial reduction of the elements [start, start + n) of a longer sequence,
  * held as at most 2 log2 n tree nodes. Fragments merge in any order, and may have gaps until the
  * last part arrives. However the data is cut, the final bits are those of tally_reduce on the whole
- * sequence. Exact operators and sum:checked have fragments too; chapter 18 has sums without a place.
+ * sequence. Exact operators and sum:checked have fragments too; chapter 18 has sums without a
+ * place.
  *
  * Example:
  *     tally_fragment *left, *right;

@@ -159,7 +159,8 @@ raises(TypeError, "x has floats, and an integer that is larger", lambda: tally.s
 raises(TypeError, "by has a key (1, [2]) of type", lambda: tally.sum([1.0, 2.0], by=[(1, [2]), (3, [4])]))
 raises(ValueError, "w and before or after: give", lambda: tally.window(x, "sum", 3, before=1))
 for w in (0, -1, 2.5, 2.0, float("nan"), "3"):
-    raises(ValueError, f"w is {w!r}: must be an integer of at least 1", lambda: tally.window(x[:3], "sum", w))
+    said = f"w is {w!r}: must be an integer of at least 1"
+    raises(ValueError, said, lambda: tally.window(x[:3], "sum", w))
 raises(ValueError, "window is 0: must be greater than 0", lambda: tally.rolling(x[:3], 0, on=[1, 2, 3]).sum())
 raises(ValueError, "results is 'x': must be 'device' or 'host'", lambda: tally.config(results="x"))
 raises(TypeError, "callback is 3: must be callable", lambda: tally._core.progress(3))

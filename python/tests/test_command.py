@@ -68,7 +68,8 @@ def test_reduce(files, name):
         ("v", v, "sum:exact,mean:exact,nanvar:exact,norm:exact"),
         ("w", w, "var:exact,mean:exact,sum:checked"),
     ):
-        found = run("reduce", ops, "--column", column, folder / name, "--to", "csv").splitlines()[1].split(",")
+        lines = run("reduce", ops, "--column", column, folder / name, "--to", "csv").splitlines()
+        found = lines[1].split(",")
         wanted = [tally.reduce(x, op) for op in ops.split(",")]
         assert found == [str(each.as_py() if x is w else each) for each in wanted]
     assert run("reduce", "sum", "--column", "w", folder / name).strip() == str(tally.sum(w))
