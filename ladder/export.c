@@ -2,7 +2,7 @@
  * tally ladder export RUNG: the rung as one file that compiles, runs and checks itself:
  *
  *   what is folded      the element type, the operation, sizes
- *   the accelerator     ladder/host/cuda.txt, opencl.txt, c.txt: choosing it, arrays, copies in,
+ *   the accelerator     ladder/host/c_cuda.txt, opencl.txt: choosing it, arrays, copies in,
  *                       partial copies out
  *   the kernel          the rung's text in the API's words (words.c)
  *   how the host runs it   ladder/host/schedules.txt, its launches spelled out

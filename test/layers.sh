@@ -44,16 +44,13 @@ while read -r f i; do
     esac
 done < <(includes ladder/*.[ch] ladder/model/*.[ch] ladder/lesson/*.[ch])
 rungs=$(sed -nE 's/^RUNG\(([a-z]+), +([a-z0-9_]+),.*/\1\/\2/p' ladder/rungs.def)
-for row in $rungs; do
-    [ -f "ladder/$row.cl" ] || [ -f "ladder/$row.txt" ] || broken "ladder/rungs.def has $row, and there is no such file"
-done
-for f in ladder/{reduce,scan,window,transpose,histogram}/*; do
-    name=${f#ladder/}
-    [[ $'\n'$rungs$'\n' == *$'\n'"${name%.*}"$'\n'* ]] || broken "$f has no row in ladder/rungs.def"
-done
+texts=$(sed -nE 's/^==== ([a-z0-9_/]+)\.(cl|txt)$/\1/p' ladder/rungs/*)
+while read -r row; do broken "$row is not both in ladder/rungs.def and in ladder/rungs/"; done < <(
+    sort <(echo "$rungs") <(echo "$texts") | uniq -u)
 for what in teaches source 'look at'; do
-    while read -r f; do broken "$f does not say what it teaches, its source and what to look at"; done < <(
-        grep -L "$what: " ladder/{reduce,scan,window,transpose,histogram}/*)
+    while read -r text; do broken "ladder/rungs/: $text does not say what it teaches, its source and what to look at"; done < <(
+        awk -v what="$what: " '/^==== / { if (name) print name; name = $2 } index($0, what) { name = "" }
+            END { if (name) print name }' ladder/rungs/*)
 done
 
 # A folder of src/, and the folders whose headers its files may include beside their own: the first and the last column

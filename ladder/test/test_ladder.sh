@@ -28,6 +28,8 @@ has() { # PATTERN FILE
 kernel() { "$TALLY_BUILD/test_ladder_wrong" "$1" >"$1"; } # a file of the packed kernels
 kernel used_race_and_sum.cl && kernel used_endless_loop.cl && kernel warp_helper.cu
 verdict 'test_ladder_wrong NAME prints a kernel' $?
+section() { awk -v name="==== $1" '/^==== / { on = $0 == name; next } on' "$TALLY_SOURCE"/ladder/rungs/* >"${1#*/}"; }
+section reduce/tiled_3.cl && section reduce/reduce1.cl
 rungs() { sed -nE "s/^RUNG\\($1, +([a-z0-9_]+),.*/\\1/p" "$TALLY_SOURCE/ladder/rungs.def"; }
 
 # ---- the tables ----
@@ -162,7 +164,7 @@ verdict 'the figures in the texts of ladder/doc are those of the record (ladder/
     "$(head -3 out)"
 
 # ---- a wrong rung: exit 4 ----
-sed 's/i < n ?/i < n - 1 ?/' "$TALLY_SOURCE/ladder/reduce/tiled_3.cl" >wrong.cl
+sed 's/i < n ?/i < n - 1 ?/' tiled_3.cl >wrong.cl
 code 4 "$tally" ladder try wrong.cl --rung reduce/tiled_3 --device model --n 1000
 has '^wrong.cl +WRONG: [0-9]+ of [0-9]+ runs went wrong: line 20, n = 257, i32' out
 has '^Tried on the model in [0-9]+ runs: n = 1, 2, 3, 255, 256' out
@@ -190,16 +192,16 @@ tr -s '\n ' ' ' <out >words
 has 'went wrong: line 12, n = 257, i32, sum: a loop does not end: [0-9]+ operations of one group\. ' words
 [ $((SECONDS - start)) -le 8 ]
 verdict 'an endless loop ends in seconds' $? "$((SECONDS - start)) s"
-code 0 "$tally" ladder try "$TALLY_SOURCE/ladder/reduce/tiled_3.cl" --rung reduce/tiled_3 --device model --n 1000
+code 0 "$tally" ladder try tiled_3.cl --rung reduce/tiled_3 --device model --n 1000
 { echo '/* like: reduce/tiled_1'; echo ' * threads: 64'; echo ' * each: 64 */'
-    cat "$TALLY_SOURCE/ladder/reduce/tiled_3.cl"; } >mine.cl
+    cat tiled_3.cl; } >mine.cl
 code 0 "$tally" ladder try mine.cl --device model --n 1000
 printf '/* like: reduce/tiled_1 */\nKERNEL(fold, THREADS)(%s) { out[0] = in[0] }\n' \
     'GLOBAL const elem *in, GLOBAL elem *out, i64 n' >bad.cl
 code 1 "$tally" ladder try bad.cl --device model
 has "bad.cl:2: ';' was expected before '}'" err
 code 2 "$tally" ladder try wrong.cl --device model
-code 1 "$tally" ladder try "$TALLY_SOURCE/ladder/reduce/reduce1.cl" --rung reduce/reduce1 --device model
+code 1 "$tally" ladder try reduce1.cl --rung reduce/reduce1 --device model
 has "reduce1.cl:7: a kernel's text must be whole, without '#include'" err
 code 1 "$tally" ladder try nothing.cl
 code 1 "$tally" ladder try "$work" --rung tiled_1
@@ -335,7 +337,7 @@ code 0 "$tally" ladder show reduce5
 has 'race: threads' out
 code 0 "$tally" ladder show scan/tally
 code 0 "$tally" ladder show tiled_3 --plain
-cmp -s out "$TALLY_SOURCE/ladder/reduce/tiled_3.cl"
+cmp -s out tiled_3.cl
 verdict 'show --plain prints the text alone' $?
 code 0 "$tally" ladder show mine.cl --plain
 cmp -s out mine.cl
@@ -378,7 +380,7 @@ cp wrong.cl 'a<b>"c&.cl'
 "$tally" ladder try 'a<b>"c&.cl' --rung reduce/tiled_3 --device model --n 1000 --html odd.html >/dev/null
 grep -q 'id="reduce-a_b__c_.cl"' odd.html && ! grep -q 'a<b>' odd.html
 verdict 'a file with signs of HTML in its name' $?
-sed 's/THREADS/256/g' "$TALLY_SOURCE/ladder/reduce/tiled_3.cl" >fixed.cl
+sed 's/THREADS/256/g' tiled_3.cl >fixed.cl
 "$tally" ladder try fixed.cl --rung reduce/tiled_3 --device model --n 1000 --html fixed.html >/dev/null
 has 'There are no steps of fixed.cl: the kernel .*has the size of its group in its text' fixed.html
 # ---- the page (test_ladder_page.sh steps through it) ----
@@ -495,7 +497,7 @@ assert all(x["counted_n"] == 1052673 for x in a)
 PY
     verdict 'the counts are those of the size that runs' $?
     code 4 "$tally" ladder try wrong.cl --rung reduce/tiled_3 --device "$device" --n 1000 --runs 0
-    sed -E 's/^KERNEL\(\w+/KERNEL(a_name_of_more_than_16_letters/' "$TALLY_SOURCE/ladder/reduce/tiled_3.cl" >long.cl
+    sed -E 's/^KERNEL\(\w+/KERNEL(a_name_of_more_than_16_letters/' tiled_3.cl >long.cl
     code 0 "$tally" ladder try warp_helper.cu --device "$device" --n 1000 --runs 1
     has 'right on the model, and not for this device: not all warps of' out # its last shuffles are the first warp's alone
     code 0 "$tally" ladder try long.cl --rung reduce/tiled_3 --device "$device" --n 1000 --runs 20 # many launches of it

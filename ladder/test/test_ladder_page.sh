@@ -8,7 +8,7 @@ for browser in chromium chromium-browser google-chrome none; do command -v $brow
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 "$TALLY_CLI" ladder --device model --n 5000 --runs 1 --html "$work/page.html" >/dev/null || exit 1
-sed 's/        BARRIER();//' "$TALLY_SOURCE/ladder/reduce/tiled_3.cl" >"$work/nobarrier.cl"
+"$TALLY_CLI" ladder show reduce/tiled_3 --plain | sed 's/        BARRIER();//' >"$work/nobarrier.cl"
 "$TALLY_CLI" ladder try "$work/nobarrier.cl" --rung reduce/tiled_3 --device model --n 1000 \
     --html "$work/try.html" >/dev/null
 python3 "$(dirname "$0")/test_ladder_page.py" "$work/page.html" "$work/try.html"
