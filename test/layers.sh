@@ -61,7 +61,7 @@ while IFS='|' read -r _ folder _ list _; do
     [ -d "src/$folder" ] || broken "src/README.md has a row for $folder, which is no folder"
     [ -z "${sees[${folder%/}]+is}" ] || broken "src/README.md has two rows for $folder"
     sees[${folder%/}]=$list
-done < <(grep '^| `' src/README.md)
+done < <(sed '/^## /q' src/README.md | grep '^| `')
 [ ${#sees[@]} -gt 20 ] || broken "src/README.md has no table of the folders"
 for folder in "${!sees[@]}"; do
     for seen in ${sees[$folder]}; do
@@ -84,12 +84,9 @@ while read -r f i; do
     esac
 done < <(includes $files)
 for d in $(find src -mindepth 1 -type d); do
-    top=${d#src/} top=src/${top%%/*}/README.md
-    if [ ! -f "$top" ]; then
-        broken "there is no $top"
-    elif [ "${top%/README.md}" != "$d" ]; then
-        grep -qE "^##+ ${d#"${top%README.md}"}/: " "$top" || broken "$top has no heading of $d"
-    fi
+    name=${d#src/} readme=src/${name%%/*}/README.md
+    if [ -f "$readme" ]; then name=${name#*/}; else readme=src/README.md; fi
+    [ "$readme" = "$d/README.md" ] || grep -qE "^##+ $name/: " "$readme" || broken "$readme has no heading of $d"
     [ $d = src/op ] && continue # one file for each operator, on purpose
     [ "$(find "$d" -maxdepth 1 -type f ! -name README.md | wc -l)" -le 25 ] || broken "$d has more than 25 files"
 done
