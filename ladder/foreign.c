@@ -16,7 +16,7 @@
  *   threadIdx.y, of blocks of 32 x 8            (thread_index() / 32)
  *
  * What has no such form is refused with the place and the reason. */
-#include "foreign_pieces.h"
+#include "foreign.h"
 #include "foreign_words.h"
 
 /* ---- forms ---- */

@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: MIT
- * Texts in CUDA C++ and OpenCL C as texts of the dialect (foreign.c). */
+ * Texts in CUDA C++ and OpenCL C as texts of the dialect (foreign_text); and what the files of the
+ * translation work on: the pieces of a text (words, numbers, signs, lines with #, and the space
+ * between them), what is written, what is refused.
+ *
+ *   foreign.c           expressions and statements      foreign_kernel.c   kernels, templates
+ *   foreign_declare.c   types, constants, variables   foreign_text.c     the whole text
+ *   foreign_helper.c    functions that kernels call     foreign_pieces.c   pieces, output */
 #ifndef LADDER_FOREIGN_H
 #define LADDER_FOREIGN_H
 #include "rung.h"
+#include <stdlib.h>
+#include <string.h>
 
 enum { PARAMETERS_MOST = 16 };
 /* How the host launches the kernels, as far as it is known. 0 or NULL: it is not. */
@@ -21,4 +29,117 @@ typedef struct foreign_setup {
  * dialect already. Returns 0, or error->code with a sentence that names file and line. */
 int foreign_text(const char *file, const char *text, foreign_setup *setup, char **out,
                  ladder_error *error);
+
+/* ---- inside the translation ---- */
+
+enum { KEPT_MOST = 64, WORD_MOST = 64, TEXT_MOST = 200, HELPERS_MOST = 24, BLOCKS_MOST = 100 };
+typedef enum {
+    PIECE_SPACE,
+    PIECE_LINE,
+    PIECE_WORD,
+    PIECE_NUMBER,
+    PIECE_STRING,
+    PIECE_SIGN
+} piece_class;
+typedef struct piece {
+    piece_class class;
+    const char *at;
+    int length, line;
+} piece;
+typedef struct named { /* a name and what stands for it */
+    char name[WORD_MOST], is[TEXT_MOST];
+} named;
+
+/* Where a function is: pieces. */
+typedef struct helper {
+    int start, name, open, end, body, last; /* parameters: open .. end; body: { to } */
+    int template_at;                        /* the word template, or -1 */
+    int active;                             /* it is being translated */
+} helper;
+/* A translated helper: of these template arguments and memories of its pointers. */
+typedef struct instance {
+    int helper, number;
+    char arguments[TEXT_MOST];
+} instance;
+
+typedef struct output {
+    char *text;
+    size_t used, capacity;
+} output;
+
+typedef struct work {
+    const char *file;
+    piece *pieces;
+    int count, depth, opencl, shuffles, failed;
+    int64_t visits; /* of pieces: few for each, unless brackets do not match */
+    foreign_setup *setup;
+    output out, helpers_out; /* of the kernels; of the functions, which come first */
+    helper helpers[HELPERS_MOST];
+    int helper_count;
+    instance instances[HELPERS_MOST];
+    int instance_count, in_helper;
+    char hoisted[1000],
+        hoisted_types[1000]; /* shared arrays of functions: declarations; parameters */
+    char hoisted_names[500];
+    int own_names; /* do the kernels have the rung's names? */
+    struct {
+        int names, shared, own;
+    } blocks[BLOCKS_MOST]; /* what was known at each { */
+    int block_count;
+    named names[KEPT_MOST]; /* template parameters and constants of the file */
+    int name_count;
+    char shared[KEPT_MOST][WORD_MOST]; /* arrays of the kernel in shared memory */
+    int shared_count;
+    char own[KEPT_MOST][WORD_MOST]; /* arrays of one thread */
+    int own_count;
+    char locals[512];        /* declarations of OpenCL's __local parameters */
+    char columns[WORD_MOST]; /* the kernel's parameter with the columns of a matrix */
+    ladder_error *error;
+} work;
+
+void refuse(work *w, int at, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void say(work *w, const char *text);
+void copy(work *w, const piece *p);
+void hush(work *w, int from, int to); /* nothing of these pieces but their line ends */
+int is(const work *w, int i, const char *text);
+void spell(const work *w, int i, char *word); /* at most WORD_MOST bytes */
+int after(const work *w, int i);              /* the next piece that is no space */
+int closing(const work *w, int open); /* the sign that ends what begins there, or the text's end */
+int cut(work *w, const char *text);
+static inline int word_at(const work *w, int i)
+{
+    return i >= 0 && i < w->count && w->pieces[i].class == PIECE_WORD;
+}
+
+/* foreign.c */
+void walk(work *w, int from, int to);
+/* What walk would write, on one line; 0: it does not fit. */
+int walked(work *w, int from, int to, char *text, size_t capacity);
+int operands(const work *w, int open, int *first, int most);
+
+/* foreign_declare.c. Each ..._at: past what was translated, or 0. */
+int shared_at(work *w, int i, int dynamic); /* its word at i: up to the ';' */
+int declaration_at(work *w, int i);         /* of variables, or of a pointer to an array */
+int pointer_cast_at(const work *w,
+                    int i); /* (T *) or reinterpret_cast<T *>: nothing is left of it */
+int type_at(const work *w, int i, const char **type, int *constant, int *by_hand);
+int is_dropped(const work *w, int i);
+int is_local(const work *w, int i);
+int is_global(const work *w, int i);
+void stand_for(work *w, const char *name, const char *what);
+int constant_at(work *w, int i); /* const int NAME = constant; */
+int is_shared(const work *w, int i);
+int is_own(const work *w, int i);
+void keep(char list[KEPT_MOST][WORD_MOST], int *count, const work *w, int i);
+
+/* foreign_kernel.c: the word __global__ or __kernel is at i; past the kernel */
+int kernel_at(work *w, int i, int template_at, int which);
+int has_rungs_names(const work *w); /* is a kernel of the rung's named in the text? */
+
+/* foreign_helper.c */
+void find_helpers(work *w);
+int helper_call(work *w, int i); /* past the call, or 0 */
+/* the names of template parameters stand for values: `given`, those of a call at '<', or -1 */
+int template_names(work *w, int at, int given);
+int kernel_template(work *w, int at, int name); /* the host's launch may give the values */
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Declarations of texts in CUDA C++ and OpenCL C: types of several words, constants, shared memory (dynamic too, and
  * that of functions), pointers, arrays of one thread. */
-#include "foreign_pieces.h"
+#include "foreign.h"
 #include "foreign_words.h"
 
 /* ---- names and types ---- */

@@ -3,7 +3,7 @@
  * is translated when a call of it is met, once for each memory of its pointers and each list of
  * template arguments, because OpenCL needs the one and neither the model nor OpenCL has the other.
  * A function that no kernel calls is not looked at. */
-#include "foreign_pieces.h"
+#include "foreign.h"
 
 /* Is there a function whose '(' is at open, at the top of the text? Its pieces into *h. */
 static int function_at(const work *w, int start, int open, helper *h)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Kernels of a text in CUDA C++ or OpenCL C: their parameters in the order in which the ladder's
  * host gives them, their templates, and what the text says of the size of a group. */
-#include "foreign_pieces.h"
+#include "foreign.h"
 #include <ctype.h>
 
 /* ---- parameters ---- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The pieces of a text, and what is written of them. */
-#include "foreign_pieces.h"
+#include "foreign.h"
 #include <ctype.h>
 #include <stdarg.h>
 

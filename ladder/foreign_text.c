@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * A whole text in CUDA C++ or OpenCL C: its macros are put in, functions are found, kernels are translated, host code
  * is passed over but for what it says of the size of a group. */
-#include "foreign_pieces.h"
-#include "model/expand.h"
+#include "foreign.h"
 
 static int starts_opencl(const work *w, int i)
 {

@@ -6,6 +6,7 @@
 #include "model/model.h"
 #include "model/trace.h"
 #include "tally.h"
+#include <stdarg.h>
 
 /* ---- rungs ---- */
 typedef enum {
@@ -196,8 +197,17 @@ int program_parameters(const program *x, const char *kernel); /* 0: no such kern
 /* place_build's error code where a kernel needs what the device has not: the rung is left out
    there. */
 enum { LACKS = 5 };
-int fail_with(ladder_error *error, int code, const char *format, ...)
+static inline int fail_with(ladder_error *error, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+static inline int fail_with(ladder_error *error, int code, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    vsnprintf(error->sentence, sizeof error->sentence, format, list);
+    va_end(list);
+    error->code = code;
+    return code;
+}
 
 /* ---- data.c: a repeating pattern, whose results are known ---- */
 typedef union element {

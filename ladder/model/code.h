@@ -144,7 +144,7 @@ typedef struct compiler {
     const function *in;             /* whose body this is; NULL: the kernel's */
     int result;                     /* the register of its value */
     char *error;
-    size_t error_room;
+    size_t error_capacity;
     int failed;
 } compiler;
 

@@ -13,11 +13,11 @@ void model_error(compiler *c, const char *format, ...)
 {
     if (c->failed) return; /* the first one is the cause */
     c->failed = 1;
-    const int n = snprintf(c->error, c->error_room, "%s:%d: ", c->program->name, peek(c)->line);
+    const int n = snprintf(c->error, c->error_capacity, "%s:%d: ", c->program->name, peek(c)->line);
     va_list list;
     va_start(list, format);
-    if (n > 0 && (size_t)n < c->error_room)
-        vsnprintf(c->error + n, c->error_room - (size_t)n, format, list);
+    if (n > 0 && (size_t)n < c->error_capacity)
+        vsnprintf(c->error + n, c->error_capacity - (size_t)n, format, list);
     va_end(list);
 }
 
@@ -322,7 +322,7 @@ static void kernel_text(compiler *c)
 int model_compile(const char *text, const char *name, const model_setting *setting,
                   model_program **program, char *error, size_t capacity)
 {
-    compiler c = {.error = error, .error_room = capacity};
+    compiler c = {.error = error, .error_capacity = capacity};
     model_program *p = calloc(1, sizeof *p);
     *program = NULL;
     if (!p) {

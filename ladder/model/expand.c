@@ -5,7 +5,7 @@
  *
  * A macro is not expanded inside itself (as in C), and what is looked at is limited, because
  * macros of macros grow by powers. */
-#include "expand.h"
+#include "model.h"
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -41,7 +41,7 @@ typedef struct expander {
     char on[IFS_MOST], done[IFS_MOST]; /* of #if: is this part read, was one read before? */
     int ifs;
     char *error;
-    size_t error_room;
+    size_t error_capacity;
 } expander;
 
 static void refuse(expander *x, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -49,11 +49,11 @@ static void refuse(expander *x, const char *format, ...)
 {
     if (x->failed) return;
     x->failed = 1;
-    const int n = snprintf(x->error, x->error_room, "%s:%d: ", x->name, x->line);
+    const int n = snprintf(x->error, x->error_capacity, "%s:%d: ", x->name, x->line);
     va_list list;
     va_start(list, format);
-    if (n > 0 && (size_t)n < x->error_room)
-        vsnprintf(x->error + n, x->error_room - (size_t)n, format, list);
+    if (n > 0 && (size_t)n < x->error_capacity)
+        vsnprintf(x->error + n, x->error_capacity - (size_t)n, format, list);
     va_end(list);
 }
 
@@ -406,7 +406,7 @@ char *model_expand(const char *text, const char *name, int foreign, char *error,
     x->line = 1;
     x->foreign = foreign;
     x->error = error;
-    x->error_room = capacity;
+    x->error_capacity = capacity;
     put(x, &out, "", 0);
     whole(x, text, &out);
     const int failed = x->failed;

@@ -2,7 +2,6 @@
  * Tokens of a kernel text whose macros are put in (expand.c): names, numbers, signs. Comments
  * are left out, #pragma is passed over, #line is heeded. */
 #include "code.h"
-#include "expand.h"
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -16,12 +15,12 @@ typedef struct lexer {
     int line, count, capacity;
     token *tokens;
     char *error;
-    size_t error_room;
+    size_t error_capacity;
 } lexer;
 
 static int complain(lexer *l, const char *what, const char *text)
 {
-    snprintf(l->error, l->error_room, "%s:%d: %s '%s'", l->name, l->line, what, text);
+    snprintf(l->error, l->error_capacity, "%s:%d: %s '%s'", l->name, l->line, what, text);
     return -1;
 }
 
@@ -130,7 +129,7 @@ static int next(lexer *l, token *t)
 int model_lex(const char *text, const char *name, token **tokens, char *error, size_t capacity)
 {
     char *const whole = model_expand(text, name, 0, error, capacity);
-    lexer l = {.at = whole, .name = name, .line = 1, .error = error, .error_room = capacity};
+    lexer l = {.at = whole, .name = name, .line = 1, .error = error, .error_capacity = capacity};
     int failed = !whole;
     token t = {.class = TOKEN_NAME};
     while (!failed && t.class != TOKEN_END) {

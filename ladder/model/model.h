@@ -155,4 +155,9 @@ static inline size_t kind_bytes(kind k)
 {
     return is_byte(k) ? 1 : is_short(k) ? 2 : is_whole_word(k) || k == KIND_F32 ? 4 : 8;
 }
+
+/* ---- the preprocessor of kernel texts (expand.c) ---- */
+/* The text with its macros put in, line for line (caller frees); NULL and a sentence with the
+ * place on failure. foreign: lines with #include are passed over; else they are refused. */
+char *model_expand(const char *text, const char *name, int foreign, char *error, size_t capacity);
 #endif

@@ -36,7 +36,7 @@ static void count_branch(group_state *g, warp_state *w, const instruction *i, ui
     if (g->trace) trace_split(g->trace, g, w, i->line, yes);
 }
 
-/* The compiler has seen to it that there is room (emit). */
+/* The compiler has seen to it that there is space (emit). */
 static void push_frame(warp_state *w, uint64_t taken, int is_loop)
 {
     w->frames[w->depth++] = (frame){w->mask, taken, is_loop};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What a small launch did, one event after another: which lane of which warp touched which word.
  * A program that is followed (model_follow) writes its events here; the page's stepper replays
- * them. Meant for some tens of threads: beyond `room` events nothing more is kept, and `cut`
+ * them. Meant for some tens of threads: beyond `capacity` events nothing more is kept, and `cut`
  * says so. */
 #ifndef LADDER_TRACE_H
 #define LADDER_TRACE_H
@@ -64,7 +64,7 @@ typedef struct trace_launch {
 typedef struct model_trace {
     int warp, banks, launches, count, capacity, cut;
     trace_launch launch[TRACE_LAUNCHES];
-    trace_event *event;                                  /* the caller's, `room` of them */
+    trace_event *event;                                  /* the caller's, `capacity` of them */
     int races_pending, race_one, race_other, race_index; /* of the access that is under way */
 } model_trace;
 

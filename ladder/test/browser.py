@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A headless Chromium under control, over its DevTools protocol, with nothing but the standard library: open a page,
-press keys, run JavaScript, take a picture. For the tests of the ladder's page (test_ladder_page.sh)."""
+press keys, run JavaScript, take a picture. For the tests of the ladder's page (test_ladder_browser.sh)."""
 import base64, json, os, shutil, socket, struct, subprocess, tempfile, time, urllib.request
 
 

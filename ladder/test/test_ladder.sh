@@ -383,7 +383,7 @@ verdict 'a file with signs of HTML in its name' $?
 sed 's/THREADS/256/g' tiled_3.cl >fixed.cl
 "$tally" ladder try fixed.cl --rung reduce/tiled_3 --device model --n 1000 --html fixed.html >/dev/null
 has 'There are no steps of fixed.cl: the kernel .*has the size of its group in its text' fixed.html
-# ---- the page (test_ladder_page.sh steps through it) ----
+# ---- the page (test_ladder_browser.sh steps through it) ----
 ! grep -Eqi 'https?:|<script[^>]* src|<link|<img|@import|url\(' r.html
 verdict 'the page needs no network' $?
 factor=$(python3 -c 'import json, sys

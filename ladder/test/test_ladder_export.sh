@@ -15,7 +15,7 @@ verdict() { # NAME GOOD DETAIL
 }
 export_to() { "$TALLY_CLI" ladder export "$1" --to "$2" -o "$3" "${@:4}" 2>err; }
 rungs=$(sed -nE 's/^RUNG\(([a-z]+), +([a-z0-9_]+),.*/\1\/\2/p' "$TALLY_SOURCE/ladder/rungs.def")
-kernels=$(for r in $rungs; do [ -f "$TALLY_SOURCE/ladder/$r.cl" ] && echo "$r"; done)
+kernels=$(sed -nE 's/^==== ([a-z0-9_/]+)\.cl$/\1/p' "$TALLY_SOURCE"/ladder/rungs/*)
 ${CC:-cc} -fopenmp -x c -o /dev/null - 2>/dev/null <<<'int main(void) { return 0; }' ||
     { echo "skipped: no OpenMP here"; exit 77; }
 strict="-O1 -ffp-contract=off -Wall -Wextra -Werror"

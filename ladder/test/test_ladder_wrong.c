@@ -125,25 +125,25 @@ static void right_kernels(void)
 
 /* ---- limits: each ends at once, with its sentence ---- */
 
-static void repeated(char *to, size_t room, const char *before, const char *what, int times,
+static void repeated(char *to, size_t capacity, const char *before, const char *what, int times,
                      const char *after)
 {
-    size_t n = (size_t)snprintf(to, room, "%s", before);
-    for (int i = 0; i < times; i++) n += (size_t)snprintf(to + n, room - n, "%s", what);
-    snprintf(to + n, room - n, "%s", after);
+    size_t n = (size_t)snprintf(to, capacity, "%s", before);
+    for (int i = 0; i < times; i++) n += (size_t)snprintf(to + n, capacity - n, "%s", what);
+    snprintf(to + n, capacity - n, "%s", after);
 }
 
 /* word NULL: the text is good, and gives `want`. */
 static void reads(const char *what, const char *body, const char *word, int want)
 {
-    enum { ROOM = 1 << 20 };
-    char *const text = malloc(ROOM), error[400] = "";
+    enum { CAPACITY = 1 << 20 };
+    char *const text = malloc(CAPACITY), error[400] = "";
     int32_t in[4] = {1, 2, 3, 0}, out[4] = {0};
     const model_argument arguments[] = {
         {in, sizeof in, 0, 0}, {out, sizeof out, 0, 0}, {NULL, 0, 4, 0}};
     const model_setting setting = {KIND_I32, 0, 1, 32, 32};
     model_program *p = NULL;
-    snprintf(text, ROOM, "%s%s",
+    snprintf(text, CAPACITY, "%s%s",
              strstr(body, "KERNEL") ? ""
                                     : "KERNEL(k, 1)(GLOBAL elem *in, GLOBAL elem *out, i64 n) ",
              body);
@@ -159,38 +159,38 @@ static void reads(const char *what, const char *body, const char *word, int want
 
 static void limits(void)
 {
-    enum { ROOM = 1 << 20 };
-    char *const part = malloc(ROOM), *const text = malloc(ROOM);
-    repeated(part, ROOM, "{ out[0] = ", "(", 20000, "1");
-    repeated(text, ROOM, part, ")", 20000, "; }");
+    enum { CAPACITY = 1 << 20 };
+    char *const part = malloc(CAPACITY), *const text = malloc(CAPACITY);
+    repeated(part, CAPACITY, "{ out[0] = ", "(", 20000, "1");
+    repeated(text, CAPACITY, part, ")", 20000, "; }");
     reads("20000 parentheses", text, "more than 100 levels", 0);
-    repeated(part, ROOM, "{ out[0] = ", "(", 60, "7");
-    repeated(text, ROOM, part, ")", 60, "; }");
+    repeated(part, CAPACITY, "{ out[0] = ", "(", 60, "7");
+    repeated(text, CAPACITY, part, ")", 60, "; }");
     reads("60 parentheses", text, NULL, 7);
-    repeated(part, ROOM, "{ out[0] = ", "in[", 60, "0");
-    repeated(text, ROOM, part, "]", 60, "; }");
+    repeated(part, CAPACITY, "{ out[0] = ", "in[", 60, "0");
+    repeated(text, CAPACITY, part, "]", 60, "; }");
     reads("in[in[...]] 60 times", text, NULL, 0); /* 0, 1, 2, 3, 0, ... */
-    repeated(part, ROOM, "{ out[0] = ", "in[", 5000, "0");
-    repeated(text, ROOM, part, "]", 5000, "; }");
+    repeated(part, CAPACITY, "{ out[0] = ", "in[", 5000, "0");
+    repeated(text, CAPACITY, part, "]", 5000, "; }");
     reads("in[in[...]] 5000 times", text, "more than 100 levels", 0);
-    repeated(part, ROOM, "{ ", "in[", 60, "0");
-    repeated(text, ROOM, part, "]", 60, " = 5; }");
+    repeated(part, CAPACITY, "{ ", "in[", 60, "0");
+    repeated(text, CAPACITY, part, "]", 60, " = 5; }");
     reads("in[in[...]] = 5", text, NULL, 0);
-    repeated(text, ROOM, "{ out[0] = ", "- ", 50000, "1; }");
+    repeated(text, CAPACITY, "{ out[0] = ", "- ", 50000, "1; }");
     reads("50000 signs", text, "more than 100 levels", 0);
-    repeated(text, ROOM, "{ out[0] = ", "1 ? 1 : ", 5000, "1; }");
+    repeated(text, CAPACITY, "{ out[0] = ", "1 ? 1 : ", 5000, "1; }");
     reads("5000 ?:", text, "more than", 0);
-    repeated(text, ROOM, "{ out[0] = ", "in[0] = ", 5000, "1; }");
+    repeated(text, CAPACITY, "{ out[0] = ", "in[0] = ", 5000, "1; }");
     reads("5000 assignments", text, "more than 100 levels", 0);
-    repeated(text, ROOM, "{ ", "if (n) ", 50, "; }");
+    repeated(text, CAPACITY, "{ ", "if (n) ", 50, "; }");
     reads("50 ifs", text, "more than 40 levels of if", 0);
-    repeated(text, ROOM, "", "{", 5000, "");
+    repeated(text, CAPACITY, "", "{", 5000, "");
     reads("5000 blocks", text, "more than 100 levels", 0);
-    repeated(part, ROOM, "#define A0\n", "", 0, "");
+    repeated(part, CAPACITY, "#define A0\n", "", 0, "");
     for (int i = 1; i < 23; i++)
-        snprintf(part + strlen(part), ROOM - strlen(part), "#define A%d A%d A%d A%d A%d\n", i,
+        snprintf(part + strlen(part), CAPACITY - strlen(part), "#define A%d A%d A%d A%d A%d\n", i,
                  i - 1, i - 1, i - 1, i - 1);
-    snprintf(text, ROOM,
+    snprintf(text, CAPACITY,
              "%sKERNEL(k, 1)(GLOBAL elem *in, GLOBAL elem *out, i64 n) { out[0] = 3 A22; }", part);
     reads("empty macros in each other", text, "more than 262144 tokens", 0);
     reads("a constant that overflows", "{ SHARED elem a[9223372036854775807 * 2]; }",
@@ -272,10 +272,10 @@ static void limits(void)
 /* The same of texts in CUDA: refused or turned, with a place and in no time. */
 static void translates(const char *what, const char *before, const char *part, int times)
 {
-    enum { ROOM = 1 << 20 };
-    char *const text = malloc(ROOM), *out = NULL;
+    enum { CAPACITY = 1 << 20 };
+    char *const text = malloc(CAPACITY), *out = NULL;
     ladder_error error = {0};
-    repeated(text, ROOM, before, part, times, "");
+    repeated(text, CAPACITY, before, part, times, "");
     const double start = clock_seconds();
     const int code = foreign_text("t", text, NULL, &out, &error);
     check(clock_seconds() - start < 2, "%s: %.1f s", what, clock_seconds() - start);
