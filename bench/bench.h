@@ -69,6 +69,8 @@ int subject_here(void);
 const char *subject_text(int threads);
 int subject_run(const job *j);
 float subject_one_liner(const float *x, int64_t n);
+/* What a call on 1 to 64 elements costs. */
+int calls_run(int rounds, void *json_file);
 
 /* problem.c. parse: 0 if the word is not a problem. fill: allocates and fills in, out and
    offsets. */
@@ -89,9 +91,6 @@ void team_free(void);
 int team_most(void);
 double now(void);
 double median(double *v, int count);
-
-/* calls.c: what a call on 1 to 64 elements costs. */
-int calls_run(int rounds, void *json_file);
 
 #ifdef __cplusplus
 }

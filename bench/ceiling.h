@@ -47,7 +47,7 @@ int ceiling_pick(int threads, char *dst, size_t out, const char *src, size_t in,
 
 /* The order of `count` contenders by the median of `rounds` rounds, in turns, best first:
  * best[0] is the number of the best, seconds[0] its median. time(with, i): seconds of one run.
- * Returns how many, at most room. */
+ * Returns how many, at most capacity. */
 int ceiling_best(int count, double (*time)(void *with, int i), void *with, int rounds, int *best,
                  double *seconds, int capacity);
 

@@ -82,7 +82,7 @@ static int reads(const cell *c)
     return !is_last(c->op) || c->verb != CLIFF_REDUCE;
 }
 
-/* Elements of the view: of results or elements, what takes more room fills the array. A power of
+/* Elements of the view: of results or elements, what takes more memory fills the array. A power of
    two, of whole rows. */
 static int64_t elements(const place *p, const cell *c, size_t elem, size_t result)
 {

@@ -63,7 +63,7 @@ static int measure(tally *ctx, const char *op, const float *x, float *spare, int
     return 1;
 }
 
-/* The steps in memory of the device, with room for GROUP more behind them, and a stream. NULL:
+/* The steps in memory of the device, with space for GROUP more behind them, and a stream. NULL:
    there is none. */
 static float *on_cuda(tally *ctx, const float *x, size_t bytes, size_t more, void **own)
 {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""report.py - joins what bench, peers.py, text.sh and stream.sh wrote (JSON lines) with the bars of rows.def.
+"""report.py - joins what bench, peers.py and files.sh wrote (JSON lines) with the bars of rows.def.
 
     report.py FILE.jsonl        prints one line a bar: tally's ratio, the best peers, met or missed
 

@@ -21,7 +21,6 @@ import subprocess
 import sys
 import tempfile
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 COUNT = 1 << 20
 FLAGS = {
     "sse2": [],
@@ -35,6 +34,48 @@ NUMPY_OFF = {
     "avx2": "AVX512F AVX512CD AVX512_SKX X86_V4",
 }
 BLAS_CORE = {"sse2": "Nehalem", "avx2": "Haswell", "avx512": "SkylakeX"}
+
+# The loop that everybody writes, over the f32 numbers of a .npy file. Compiled with -Ofast the compiler keeps as many
+# running totals as its vectors have lanes; with -fopenmp each thread adds its own part. Prints the bits of the sum.
+LOOP = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Loads the numbers that follow the header; a file of version 1.0, as tally and NumPy write it. */
+static float *load(const char *path, long *n)
+{
+    unsigned char head[10];
+    float *x = NULL;
+    FILE *const f = fopen(path, "rb");
+    if (!f) return NULL;
+    if (fread(head, 1, sizeof head, f) == sizeof head && !memcmp(head, "\x93NUMPY\x01", 7) &&
+        !fseek(f, 0, SEEK_END)) {
+        const long start = 10 + head[8] + 256L * head[9], bytes = ftell(f) - start;
+        *n = bytes / 4;
+        x = malloc((size_t)bytes);
+        if (x && (fseek(f, start, SEEK_SET) || fread(x, 4, (size_t)*n, f) != (size_t)*n)) *n = -1;
+    }
+    fclose(f);
+    return x;
+}
+
+int main(int argc, char **argv)
+{
+    long n = 0;
+    float *const x = argc == 2 ? load(argv[1], &n) : NULL;
+    float sum = 0;
+    unsigned bits;
+
+    if (!x || n < 1) return fprintf(stderr, "usage: sums FILE.npy\n"), 2;
+#pragma omp parallel for reduction(+ : sum)
+    for (long i = 0; i < n; i++) sum += x[i];
+    memcpy(&bits, &sum, sizeof bits);
+    printf("0x%08x\n", bits);
+    free(x);
+    return 0;
+}
+"""
 
 
 def numbers(path, count=COUNT):
@@ -70,7 +111,7 @@ def loops(o, data, folder):
     for tool, more in (("C loop", []), ("OpenMP", ["-fopenmp"])):
         program = os.path.join(folder, "sums")
         flags = ["-Ofast", *FLAGS[o.isa], *more]
-        built = ask([*cc, *flags, "-static", os.path.join(HERE, "sums.c"), "-o", program])
+        built = ask([*cc, *flags, "-static", "-x", "c", "-", "-o", program], input=LOOP)
         bits = built is not None and ask(
             [*run, program, data], env={**os.environ, "OMP_NUM_THREADS": str(o.threads)}
         )

@@ -150,11 +150,11 @@ def windows():
     random.seed(2)
     some = array.array("d", (random.random() for _ in range(1 << 16)))
     values = (some * (n // len(some) + 1))[:n]
-    room = bytearray(16 * n)
+    memory = bytearray(16 * n)
 
     def copy():
-        room[: 8 * n] = memoryview(keys).cast("B")
-        room[8 * n:] = memoryview(values).cast("B")
+        memory[: 8 * n] = memoryview(keys).cast("B")
+        memory[8 * n:] = memoryview(values).cast("B")
 
     calls = {"tally": library(keys, values, second), "copy of keys and values": copy}
     pandas, polars = module("pandas"), module("polars")

@@ -97,7 +97,7 @@ int main(int argc, char **argv)
     const char *device = argc > 1 ? argv[1] : "cuda:0", *source = argc > 2 ? argv[2] : "src";
     char command[1600];
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (length < 0 || !mkdtemp(folder)) stop("starting", "no /proc, or no room in /tmp");
+    if (length < 0 || !mkdtemp(folder)) stop("starting", "no /proc, or no space in /tmp");
     self[length] = 0;
     snprintf(
         command, sizeof command,

@@ -16,7 +16,7 @@ int fine(tally *ctx, tally_status status, const char *what);
 int compare(const char *op, const void *x, tally_dtype d, int64_t n, const tally_window_options *w,
             const void *got, int dev, int64_t result);
 
-/* ---- large_driver.c: memory of the device, and the bus alone ---- */
+/* ---- large_times.c: memory of the device, and the bus alone ---- */
 typedef unsigned long long address;
 typedef void *stream;
 typedef struct driver {
@@ -37,8 +37,8 @@ int find_driver(int number);
    it, both at once. */
 void bus(int64_t bytes, double seconds[3]);
 
-/* ---- large_times.c ---- */
-/* A host array through the device beside the bus alone. x: n f32; y: room for as many. */
+/* ---- the times ---- */
+/* A host array through the device beside the bus alone. x: n f32; y: space for as many. */
 void times(const float *x, float *y, int64_t n, int cuda);
 /* From which size on pieces pay: the same array whole, and by pieces because memory= is 4 times
    it. */
