@@ -243,7 +243,7 @@ static int load(input *in)
             free(all);
             return bad_data("%s: there are more than %lld elements, %s", in->label, (long long)most,
                             in->most ? "too many beside the data"
-                                     : "which the memory has no room for");
+                                     : "and the memory does not hold more");
         }
     }
     if (code) {

@@ -40,7 +40,7 @@ int reduce_flat(reduction *r);
 /* Reduces rows that are not in memory. */
 int reduce_rows(reduction *r);
 
-/* ---- reduce_batches.c: --axis and --segments ---- */
+/* ---- reduce_pieces.c: --axis and --segments ---- */
 /* Reduces every batch of sequences of data, with the layout l, and writes results from number `row`
  * on. Of --by with --axis, each group of a batch is one view. */
 int reduce_batches(const reduction *r, const void *data, const layout *l, int64_t row);
