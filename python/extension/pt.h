@@ -8,11 +8,11 @@
  *  operand.c    chooses the protocol of an object; from_*.c read the protocols; libraries.c reads
  *               and makes the arrays of PyTorch and CuPy; array.c is the extension's own array
  *  inputs.c     elements that are left out (nulls, masks, where=), and second arrays
- *  sequence.c   arrays as views, copied if no stride visits their elements
- *  device.c     copies arrays on a device to the host, for work that needs host memory
+ *  views.c      arrays as views, copied if no stride visits their elements; copies arrays on a
+ *               device to the host, for work that needs host memory
  *  dims.c       axes, and the fewest strides that visit them; walk.c calls the verbs over them
  *  context.c    contexts, one for each running call, and their streams; errors
- *  memory.c     large blocks for results, which are kept
+ *  memory.c     large blocks for results, which are kept; an allocator that Python gives
  *  progress.c   work between the pieces of a long call: Ctrl-C, a callback
  *
  * Functions that return int return 0, or -1 with a Python exception set. Everything needs the GIL
@@ -266,7 +266,7 @@ int pt_raise(const tally *ctx, tally_status status);
 /* Whether work on this many bytes is long enough to release the GIL. */
 int pt_long(const pt_slot *slot, int64_t bytes);
 
-/* Gives the context the allocator that was set last (allocator.c). */
+/* Gives the context the allocator that was set last (memory.c). */
 typedef struct pt_allocator pt_allocator;
 int pt_catch_up_allocator(pt_slot *slot);
 PyObject *pt_use_allocator(PyObject *module, PyObject *const *args, Py_ssize_t count);
@@ -307,7 +307,7 @@ int pt_distinct(const pt_operand *a, int64_t bytes);
 /* Whether every stride is a multiple of the element size. */
 int pt_even(const pt_operand *a, int64_t bytes);
 
-/* ---- views (sequence.c) ---- */
+/* ---- views (views.c) ---- */
 
 /* A view of rows of a's elements, from `at` on; strides in bytes. */
 tally_view pt_view(const pt_operand *a, const char *at, int64_t rows, int64_t n, int64_t row_stride,
@@ -326,7 +326,7 @@ typedef struct pt_sequence {
 tally_status pt_sequence_open(const pt_operand *a, const pt_operand *next, pt_sequence *s);
 void pt_sequence_close(pt_sequence *s);
 
-/* ---- devices (device.c) ---- */
+/* ---- devices (views.c) ---- */
 
 /* Replaces an array on a device by a copy in host memory, which pt_close frees. Does nothing for
  * host memory. */

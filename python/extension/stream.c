@@ -83,7 +83,7 @@ static PyObject *results(const stream *s, const pt_operand *like, const char *fr
     return pt_give(like, object, 1);
 }
 
-/* Pushes x's elements, without the GIL. *made results are written to room. */
+/* Pushes x's elements, without the GIL. *made results are written to scratch. */
 static tally_status push_run(stream *s, const pt_operand *a, const pt_operand *next, char *scratch,
                              int64_t *made)
 {

@@ -4,7 +4,6 @@
 import array
 import ctypes
 import mmap
-import pickle
 import subprocess
 import sys
 
@@ -457,79 +456,6 @@ def test_torch():
     assert tally.max(x.to(torch.bfloat16)).dtype == torch.bfloat16
     with pytest.raises(ValueError, match="needs a gradient"):
         tally.sum(x.requires_grad_())
-
-
-def test_fragments_and_streams(rng, tmp_path):
-    x = (rng.standard_normal(10000) * 1e5).astype("float32")
-    for op in ("sum", "var:1", "argmax", "nanmean"):
-        cuts = sorted(rng.integers(0, len(x), 5))
-        parts = [tally.Fragment(op, x[a:b], start=a) for a, b in zip([0, *cuts], [*cuts, len(x)])]
-        whole = parts[0]
-        for part in parts[1:]:
-            whole = whole + pickle.loads(pickle.dumps(part))
-        assert whole.result() == tally.reduce(x, op) and whole == tally.Fragment(op, x)
-        assert hash(whole) == hash(tally.Fragment(op, x)) and tally.Fragment.from_bytes(bytes(whole)) == whole
-        assert (whole.op, whole.dtype, whole.start, whole.end) == (op, "float32", 0, len(x))
-        stream = tally.Stream(op, "float32")
-        for a, b in zip([0, *cuts], [*cuts, len(x)]):
-            stream.push(x[a:b])
-            stream = pickle.loads(pickle.dumps(stream))
-        assert stream.result() == tally.reduce(x, op) and stream.fragment == whole
-    grid = x.reshape(100, 100)[:, ::3]
-    assert tally.Fragment("sum", grid).result() == tally.sum(grid)
-    assert tally.Fragment("minmax", x).result().tolist() == [x.min(), x.max()]
-    assert tally.Fragment("sum", x[5:5], start=5).end == 5
-    with pytest.raises(ValueError, match="must not overlap"):
-        tally.Fragment("sum", x[:5]) + tally.Fragment("sum", x[4:], start=4)
-    with pytest.raises(ValueError, match=r"lacks \[5, 6\)"):
-        (tally.Fragment("sum", x[6:], start=6) + tally.Fragment("sum", x[:5])).result()
-    with pytest.raises(ValueError, match=r"lacks \[0, 1\)"):
-        tally.Fragment("sum", x, start=1).result()
-    with pytest.raises(ValueError, match="checksum"):
-        tally.Fragment.from_bytes(bytes(whole)[:-1] + b"x")
-    with pytest.raises(ValueError, match="this stream takes float64"):
-        tally.Stream("sum", "float64").push(x)
-    with pytest.raises(TypeError):
-        whole + 1
-
-
-def test_a_scan_goes_on_after_a_fragment(rng):
-    x = numbers(rng, 5000, "float32", special=False)
-    for op in ("sum", "nanvar", "argmin", "ema:0.1"):
-        for at in (0, 1, 4096, 4999):
-            stream = tally.Stream.scan(op, "float32", after=tally.Fragment(op, x[:at]))
-            assert same_bits(np.concatenate([stream.push(x[at:4999]), stream.push(x[4999:])]), tally.scan(x, op)[at:])
-    for wrong, words in (
-        (tally.Fragment("sum", x, 3), "lacks"),
-        (tally.Fragment("max", x), "max"),
-        (tally.Fragment("sum", x.astype("f8")), "f64"),
-        (b"tally", "too short"),
-    ):
-        with pytest.raises(ValueError, match=words):
-            tally.Stream.scan("sum", "float32", after=wrong)
-    with pytest.raises(TypeError):
-        tally.Stream.scan("sum", "float32", after="text")
-
-
-def test_streams_of_results(rng):
-    x = rng.standard_normal(5000)
-    scan, window = (
-        tally.Stream.scan("sum", "float64", init=3.0),
-        tally.Stream.window("mean", "float64", 50, edges="shrink"),
-    )
-    scans, windows = [], []
-    for part in np.array_split(x, 7):
-        scans.append(scan.push(part[::-1][::-1]))
-        windows.append(window.push(part))
-    windows.append(window.finish())
-    assert same_bits(np.concatenate(scans), tally.scan(x, "sum", init=3.0))
-    assert same_bits(np.concatenate(windows), tally.window(x, "mean", 50, edges="shrink"))
-    with pytest.raises(ValueError, match="finished"):
-        window.push(x)
-    with pytest.raises(ValueError, match="this stream takes float64"):
-        scan.push(x.astype("f4"))
-    with pytest.raises(TypeError):
-        pickle.dumps(scan)
 
 
 def test_define():
