@@ -10,13 +10,13 @@ enum { N = 100003 };
 static float x[N];
 
 /* What rank 1 does: its part, as bytes. Returns how many. */
-static size_t send(tally *t, int64_t start, unsigned char *bytes, size_t room)
+static size_t send(tally *t, int64_t start, unsigned char *bytes, size_t capacity)
 {
     tally_fragment *mine;
     if (tally_fragment_make(t, "sum", TALLY_F32, x + start, start, N - start, &mine)) return 0;
-    if (tally_fragment_save(mine, bytes, &room)) room = 0;
+    if (tally_fragment_save(mine, bytes, &capacity)) capacity = 0;
     tally_fragment_free(mine);
-    return room;
+    return capacity;
 }
 
 int main(void)

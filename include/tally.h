@@ -35,7 +35,7 @@
  *
  * Each chapter has an example. In the examples `ctx` is an open context of the processors, x is
  * float x[8] = {3, 1, 4, 1, 5, 9, 2, 6}, and the comment on a line with printf is its output
- * (test/test_header.sh compiles and runs them). They check no status, to be short. */
+ * (test/test_readme.sh compiles and runs them). They check no status, to be short. */
 #ifndef TALLY_H
 #define TALLY_H
 

@@ -144,7 +144,7 @@ static inline tally_status tally_mpi_reduce(tally *ctx, const char *op, const ta
         status = tally_mpi_fail_(TALLY_INVALID, "root is %d: must be -1 or a rank below %d", root,
                                  ranks);
     if (!status && !out && (root < 0 || root == rank))
-        status = tally_mpi_fail_(TALLY_INVALID, "out is NULL: must have room for one result");
+        status = tally_mpi_fail_(TALLY_INVALID, "out is NULL: must have space for one result");
     status = tally_mpi_begin_(
         &m, comm, start, n,
         tally_mpi_hash_(tally_mpi_what_(ctx, "reduce", op, mine), &root, sizeof root), status);
@@ -329,7 +329,7 @@ static inline tally_status tally_mpi_field_check_(tally_mpi_fields_ *s, int f)
         status = tally_mpi_fail_(TALLY_INVALID, "fields[%d] has offsets, or rows or n below 0", f);
     else if (v->rows && !s->results[f])
         status =
-            tally_mpi_fail_(TALLY_INVALID, "results[%d] is NULL: must have room for %lld results",
+            tally_mpi_fail_(TALLY_INVALID, "results[%d] is NULL: must have space for %lld results",
                             f, (long long)v->rows);
     else
         s->exact =

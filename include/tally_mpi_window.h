@@ -240,7 +240,7 @@ static inline tally_status tally_mpi_window_check_(tally *ctx, const char *op,
     if (!status) status = tally_mpi_dense_(out, "out", &capacity);
     if (!status && capacity < n)
         status = tally_mpi_fail_(
-            TALLY_INVALID, "out has room for %lld results: must have it for %lld", capacity, n);
+            TALLY_INVALID, "out has space for %lld results: must have space for %lld", capacity, n);
     if (!status && !options)
         status = tally_mpi_fail_(TALLY_INVALID, "options is NULL: must say the window");
     if (!status && (options->before < 0 || options->after < 0 || options->step > 1))

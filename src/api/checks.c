@@ -107,7 +107,7 @@ tally_status tl_check_results(tally *ctx, const tl_scalar *op, const tally_view 
 {
     *rows = tally_rows(results, op->out, in->rows, 1);
     if (in->rows > 0 && !results)
-        return tl_invalid(ctx, "out is NULL: must have room for %ld results", in->rows);
+        return tl_invalid(ctx, "out is NULL: must have space for %ld results", in->rows);
     const tally_status status = tl_view_check(ctx, rows, "out", op->result_bytes);
     return status ? status
                   : tl_view_overlap(ctx, in, tl_element_bytes(in), rows, op->result_bytes, 0);

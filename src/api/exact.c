@@ -90,7 +90,7 @@ tally_status tally_exact_value(tally *ctx, const tally_exact *sum, const char *o
     tl_exact e;
 
     if (!sum) return tl_invalid(ctx, "sum is NULL: must be begun with tally_exact_init");
-    if (!value) return tl_invalid(ctx, "value is NULL: must have room for one result");
+    if (!value) return tl_invalid(ctx, "value is NULL: must have space for one result");
 
     tally_status status = tl_resolve(ctx, op, dtype, &scalar, &par);
     if (status) return status;

@@ -98,7 +98,7 @@ tally_status tally_groups(tally *ctx, const tally_view *codes, int64_t groups, i
     if (status) return status;
 
     if (!offsets || (v.n && !order))
-        return tl_invalid(ctx, "%s is NULL: must have room for %ld numbers",
+        return tl_invalid(ctx, "%s is NULL: must have space for %ld numbers",
                           offsets ? "order" : "offsets", offsets ? v.n : groups + 1);
 
     tl_host_copies c = {.ctx = ctx};

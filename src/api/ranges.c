@@ -237,8 +237,8 @@ tally_status tally_window_bounds(tally *ctx, const tally_view *keys, const tally
     if (status || v.n == 0) return status;
 
     if (!start || !end)
-        return tl_invalid(ctx, "%s is NULL: must have room for %ld places", start ? "end" : "start",
-                          v.n);
+        return tl_invalid(ctx, "%s is NULL: must have space for %ld places",
+                          start ? "end" : "start", v.n);
     tl_host_copies c = {.ctx = ctx};
     tally_key_window window = *w;
     int64_t *lows = without_const(w->lows), *highs = without_const(w->highs),

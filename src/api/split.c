@@ -155,7 +155,7 @@ tally_status tally_reduce_split(tally *ctx, const char *op, const tally_view *pa
 {
     split s;
     tally_status status = begin(&s, &ctx, op, parts, count);
-    if (!status && !out) status = tl_invalid(ctx, "out is NULL: must have room for a result");
+    if (!status && !out) status = tl_invalid(ctx, "out is NULL: must have space for a result");
     if (status) return status;
     tl_fp fp = tl_fp_enter();
     status = tl_split_reduce(&s.team, &s.plan, parts, count, out);

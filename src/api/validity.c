@@ -168,7 +168,7 @@ tally_status tally_reduce_valid(tally *ctx, const char *op, const tally_view *in
 {
     job j = {.verb = TL_REDUCE};
     if (ctx && in && in->rows > 0 && !valid)
-        return tl_invalid(ctx, "valid is NULL: must have room for %ld bits", in->rows);
+        return tl_invalid(ctx, "valid is NULL: must have space for %ld bits", in->rows);
     tally_status status = count_elements(&j, ctx, op, in);
     if (!status && in->rows > 0) {
         char any;

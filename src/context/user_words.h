@@ -61,7 +61,7 @@ static inline void skip_lines(const char **at)
     while (is_space(**at) || **at == '\n') ++*at;
 }
 
-/* Reads the next word, cut to room - 1 bytes; "" if there is none. */
+/* Reads the next word, cut to capacity - 1 bytes; "" if there is none. */
 static inline const char *word(const char **at, char *to, size_t capacity)
 {
     size_t n = 0;

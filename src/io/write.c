@@ -222,8 +222,8 @@ tally_status tally_file_write(tally_file *file, const void *data, int64_t n)
     if (n == 0) return TALLY_OK;
     if (!data) return tl_invalid(file->ctx, "data is NULL");
     if (w->limit >= 0 && n > w->limit - w->written)
-        return tl_invalid_on(file, "n is %lld, and the shape leaves room for %lld elements",
-                             (long long)n, (long long)(w->limit - w->written));
+        return tl_invalid_on(file, "n is %lld, and the shape has %lld elements left", (long long)n,
+                             (long long)(w->limit - w->written));
 
     if ((s = tl_check_host(file, data, "data"))) return s;
     if (tl_is_text(w->form)) return tl_write_text(file, data, n);

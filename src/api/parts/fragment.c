@@ -266,7 +266,7 @@ tally_status tally_fragment_result(const tally_fragment *f, void *out)
 {
     if (!f) return tl_invalid(NULL, "fragment is NULL");
     if (!out && f->rows)
-        return tl_invalid(f->ctx, "out is NULL: must have room for %s%s",
+        return tl_invalid(f->ctx, "out is NULL: must have space for %s%s",
                           f->rows > 1 ? "a result" : "one result",
                           f->rows > 1 ? " of each sequence" : "");
     tl_host_copies copies = {.ctx = f->ctx};

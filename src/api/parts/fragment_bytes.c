@@ -90,7 +90,7 @@ static unsigned char *put(unsigned char *to, const void *from, size_t bytes)
 tally_status tally_fragment_save(const tally_fragment *f, void *buffer, size_t *bytes)
 {
     if (!f) return tl_invalid(NULL, "fragment is NULL");
-    if (!bytes) return tl_invalid(f->ctx, "bytes is NULL: must hold the buffer's room");
+    if (!bytes) return tl_invalid(f->ctx, "bytes is NULL: must hold the buffer's size");
 
     char op[HASHED_MOST];
     name_operator(f, op);

@@ -128,7 +128,7 @@ static tally_status check_push(tally_stream *s, const void *x, int64_t n, const 
 
     const int none = s->steps ? !tl_steps_known(s, n) : !s->started && s->held_count + n <= s->kept;
     if (!out && !(s->verb == TL_WINDOW && none))
-        return tl_invalid(s->ctx, "out is NULL: must have room for %ld results",
+        return tl_invalid(s->ctx, "out is NULL: must have space for %ld results",
                           tally_stream_room(s, n));
     uintptr_t a = (uintptr_t)x, b = a + (uintptr_t)in, c = (uintptr_t)out,
               d = c + (uintptr_t)capacity;
@@ -219,7 +219,7 @@ tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
     if (s->finished) return tl_invalid(s->ctx, "stream is finished already");
     if (s->broken) return tl_invalid(s->ctx, "stream failed in an earlier push: close it");
     if (!out && s->verb != TL_SCAN && tally_stream_room(s, -1) > 0)
-        return tl_invalid(s->ctx, "out is NULL: must have room for %ld results",
+        return tl_invalid(s->ctx, "out is NULL: must have space for %ld results",
                           tally_stream_room(s, -1));
     const int64_t each = tally_stream_results(s, -1), results = each * s->rows;
     tl_host_copies copies = {.ctx = s->ctx};

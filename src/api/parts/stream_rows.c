@@ -31,7 +31,7 @@ static tally_status check_shape(const tally_stream *s, const tally_view *in, con
     return tl_form_fits(s->ctx, s->plan.op->file, s->plan.op, in, "in");
 }
 
-/* Checks that out is a view with room for the results. */
+/* Checks that out is a view with space for the results. */
 static tally_status check_room(const tally_stream *s, const tally_view *out, int64_t results)
 {
     if (!out) return tl_invalid(s->ctx, "out is NULL: must be a view");
@@ -39,7 +39,7 @@ static tally_status check_room(const tally_stream *s, const tally_view *out, int
         return tl_unsupported(s->ctx, "out->valid is given: streams write no such bits");
     if (out->n < results)
         return tl_invalid(s->ctx,
-                          "out->n is %ld: must have room for %ld results (tally_stream_results)",
+                          "out->n is %ld: must have space for %ld results (tally_stream_results)",
                           out->n, results);
     return TALLY_OK;
 }
