@@ -224,7 +224,7 @@ endif()
 
 # Leaks are looked for where allocation is the subject. LLVM 14's leak checker guesses where the thread-local data of
 # opened libraries is, and crashed on its guess in one run of ten: it does without them.
-foreach(name IN ITEMS test_memory test_api test_text test_files test_fragment test_ladder)
+foreach(name IN ITEMS test_memory test_api test_text test_files test_writers test_fragment test_ladder)
   if(TEST ${name})
     string(REPLACE "detect_leaks=0" "detect_leaks=1:intercept_tls_get_addr=0" leak_environment "${test_environment}")
     set_tests_properties(${name} PROPERTIES ENVIRONMENT "${leak_environment}")
@@ -236,10 +236,10 @@ if(scripted)
   file(GLOB scripts CONFIGURE_DEPENDS test/test_*.sh ladder/test/test_*.sh)
   # They read sources and documents, run the ladder, which has tests of its own, or load the library into a database
   # (fuzz_digits has that code): no sanitizer sees more.
-  set(texts test_operators_doc test_circles test_reference test_ladder)
+  set(texts test_reference test_ladder)
   foreach(source IN LISTS scripts)
     get_filename_component(name ${source} NAME_WE)
-    if(TALLY_SANITIZE AND (name IN_LIST texts OR name MATCHES "^test_(sql_|digits$)"))
+    if(TALLY_SANITIZE AND (name IN_LIST texts OR name MATCHES "^test_sql"))
       continue()
     endif()
     tally_test(${name}_sh ${BASH} ${source})
@@ -270,7 +270,7 @@ if(CMAKE_C_COMPILER_ID MATCHES "Clang" AND NOT CMAKE_CROSSCOMPILING AND
     get_filename_component(name ${source} NAME_WE)
     if(name STREQUAL fuzz_ladder)
       # without anything of the library
-      add_executable(${name} ${source} ${model} ladder/toml.c ladder/fail.c src/context/threads.c
+      add_executable(${name} ${source} ${model} ladder/toml.c src/context/threads.c
                      src/context/processors.c)
       target_compile_definitions(${name} PRIVATE MODEL_WORK_LEAST=20000)
       target_include_directories(${name} PRIVATE ladder)

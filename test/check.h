@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * What all tests share: counting, the seed, hostile data, and the contexts of every instruction
  * set. Header only; every program prints its seed first and "N passed, M failed" last. With it:
- * gpus.h (the GPU devices), matrix.h (the law, faster than the spec), real.h (elements as
- * numbers), contexts.h, pieces.h (cuts and fragments), files.h, fault.h (allocations that fail),
- * fault_gpu.h (calls of a GPU that fail). A large test has its parts in headers of its name:
- * inputs_*.h belong to test_inputs.c.
+ * gpus.h (the GPU devices), matrix.h (the law, faster than the spec), parts.h (contexts, cuts and
+ * fragments), files.h, fault.h (allocations that fail), fault_gpu.h (calls of a GPU that fail). A
+ * large test has its parts in headers of its name: inputs_*.h belong to test_inputs.c.
  *
  *   TALLY_TEST_SEED=N    repeat a run
  *   TALLY_TEST_QUICK=1   fewer and smaller cases (sanitizers, qemu)
@@ -13,8 +12,8 @@
 #define TALLY_TEST_CHECK_H
 #include "context/parameter.h"
 #include "law/random.h"
-#include "names.h"
 #include "tally.h"
+#include <math.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -201,5 +200,85 @@ static inline tally *check_open(int threads, const char *isa)
         exit(1);
     }
     return ctx;
+}
+
+/* ---- the names of operators and types on a test's command line ---- */
+
+/* Does the operator take two inputs? test_inputs has those; the tests of one view leave them
+   out. */
+static inline int test_takes_two(const char *op)
+{
+    tally_operator_info info;
+    return !tally_operator(NULL, op, TALLY_F64, &info) && info.inputs == 2;
+}
+
+static inline void test_usage(const char *program, const char *what, const char *got,
+                              const char *of)
+{
+    fprintf(stderr, "%s: %s is '%s': must be %s\n", program, what, got, of);
+    exit(2);
+}
+
+/* The arguments [OP [DTYPE]] from argv[first] on. An unknown name ends the test with a sentence,
+ * so that it cannot pass without having tested anything. */
+static inline void test_names(int argc, char **argv, int first)
+{
+    const char *const *op = tally_operators();
+    char list[512] = "";
+    for (const char *const *n = op; *n; n++)
+        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", *list ? " " : "one of ",
+                 *n);
+    while (first < argc && *op && strcmp(*op, argv[first])) op++;
+    if (!*op) test_usage(argv[0], "the operator", argv[first], list);
+    if (first + 1 < argc && !tally_dtype_parse(argv[first + 1]))
+        test_usage(argv[0], "the type", argv[first + 1],
+                   "one of i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64");
+    if (first + 2 < argc)
+        test_usage(argv[0], "an argument", argv[first + 2],
+                   "left out: there are two, [OPERATOR [TYPE]]");
+}
+
+/* ---- elements as numbers, in a way of the tests' own ---- */
+
+/* A float of 16 bits with `width` bits of exponent: 5 are f16, 8 bf16. */
+static inline double real_of_half(int width, const void *x)
+{
+    const int mantissa = 15 - width, top = (1 << width) - 1, bias = top / 2;
+    uint16_t h;
+    memcpy(&h, x, 2);
+    const int e = h >> mantissa & top, m = h & ((1 << mantissa) - 1);
+    const double v = e == top ? m ? NAN : INFINITY
+                     : e      ? ldexp(m + (1 << mantissa), e - bias - mantissa)
+                              : ldexp(m, 1 - bias - mantissa);
+    return h >> 15 ? -v : v;
+}
+
+/* The element as f64. */
+static inline double real_of(tally_dtype d, const void *x)
+{
+#define CASE(dt, type) \
+    case dt: { \
+        type v; \
+        memcpy(&v, x, sizeof v); \
+        return (double)v; \
+    }
+    switch (d) {
+        CASE(TALLY_I8, int8_t)
+        CASE(TALLY_U8, uint8_t)
+        CASE(TALLY_I16, int16_t)
+        CASE(TALLY_U16, uint16_t)
+        CASE(TALLY_I32, int32_t)
+        CASE(TALLY_U32, uint32_t)
+        CASE(TALLY_I64, int64_t)
+        CASE(TALLY_U64, uint64_t)
+        CASE(TALLY_F32, float)
+        CASE(TALLY_F64, double)
+    case TALLY_F16:
+        return real_of_half(5, x);
+    case TALLY_BF16:
+        return real_of_half(8, x);
+    }
+#undef CASE
+    return NAN;
 }
 #endif

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Compares the exact sums of include/tally_digits.h with fractions, by ctypes. Run by test_digits.sh.
+"""Compares the exact sums of include/tally_digits.h with fractions, by ctypes. Run by test_exact.sh.
 
     digits.py LIBRARY
 
-Rows are added in any order and in parts that are merged and taken back, each sum in the least room. A result must be
+Rows are added in any order and in parts that are merged and taken back, each sum in the least memory. A result must be
 the fraction (or its root) rounded once: whether it is, whole numbers decide."""
 import ctypes as c
 import math
@@ -43,7 +43,7 @@ def check(ok, *what):
 
 
 class Digits:
-    """A tally_digits in the least room; grown as the header says."""
+    """A tally_digits in the least memory; grown as the header says."""
 
     def __init__(self):
         self.memory = bytearray(48)

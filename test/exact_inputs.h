@@ -3,7 +3,6 @@
 #ifndef TALLY_TEST_EXACT_INPUTS_H
 #define TALLY_TEST_EXACT_INPUTS_H
 #include "exact_bits.h"
-#include "exact_data.h"
 
 /* Is element number `place` there? */
 static int is_there(const tally_view *v, int64_t place)

@@ -3,7 +3,6 @@
 #ifndef TALLY_TEST_EXACT_SHAPES_H
 #define TALLY_TEST_EXACT_SHAPES_H
 #include "exact_bits.h"
-#include "exact_data.h"
 
 static void flat(tally *ctx, const char *isa, const check_operator *o, int kind)
 {

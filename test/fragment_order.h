@@ -3,8 +3,7 @@
 #ifndef TALLY_TEST_FRAGMENT_ORDER_H
 #define TALLY_TEST_FRAGMENT_ORDER_H
 
-#include "contexts.h"
-#include "pieces.h"
+#include "parts.h"
 
 /* Pieces of one sequence, cut anywhere and merged with their neighbours in any grouping. Part of
  * test_fragment.c. */

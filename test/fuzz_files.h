@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 typedef struct outcome {
     tally_status status;
     char error[512];
-    unsigned char *values;  /* room for 8 bytes each byte of the input and some */
+    unsigned char *values;  /* space for 8 bytes each byte of the input and some */
     char *lines;            /* with options.keep: each with a newline */
     int32_t *codes;         /* with options.by and a key in it: of each line */
     tally_line_time *times; /* with options.by_time; of that dtype */

@@ -3,8 +3,7 @@
 #ifndef TALLY_TEST_GRID_FRAGMENTS_H
 #define TALLY_TEST_GRID_FRAGMENTS_H
 
-#include "grid_field.h"
-#include "pieces.h"
+#include "grid_streams.h"
 
 /* Fragments of many sequences, cut and merged in any order. Part of test_grid.c. */
 

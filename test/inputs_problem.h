@@ -5,7 +5,6 @@
 #define TALLY_TEST_INPUTS_PROBLEM_H
 
 #include "matrix.h"
-#include "real.h"
 #include "context/inputs.h"
 #include "context/operators.h"
 #include "gpu/work.h"
@@ -262,7 +261,7 @@ static void place_inputs(tally *ctx, problem *c)
     }
 }
 
-/* Nothing of the call before was the processors', but where a device has no road
+/* Nothing of the call before was the processors', but where a device has no way
    (gpu/run.c). */
 static void check_road(tally *ctx, const problem *c, int may)
 {

@@ -4,7 +4,7 @@
 #define TALLY_TEST_INPUTS_STREAMS_H
 
 #include "inputs_problem.h"
-#include "pieces.h"
+#include "parts.h"
 
 /* Parts of a problem: fragments, cut anywhere, merged in any order, through bytes or not. Part
  * of test_inputs.c. */

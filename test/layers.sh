@@ -9,7 +9,10 @@
 #   src/cpu, src/gpu       never name an operator: they get plans
 #   src                    every parallel region asks tl_threads (context/threads.h) how many threads there are
 #   everything             reads its operators from ops.def: no list of them anywhere else
-# TALLY_SOURCE: the tree to look at (default: the one this script is in).
+#   no circles             who calls a function of another file is not called by it, over any number of steps. Read from the objects
+#                          of the library (nm), where there are some, by tsort, which can order the files only then. The instances of
+#                          operators are tables and stand for themselves
+# TALLY_SOURCE: the tree to look at (default: the one this script is in). TALLY_BUILD: where it was built.
 set -uo pipefail
 cd "${TALLY_SOURCE:-$(dirname "$0")/..}" || exit 1
 bad=0
@@ -107,6 +110,30 @@ while read -r f i; do broken "$f includes $i: an operator includes nothing"; don
 while read -r name; do broken "src/op/$name.h has no row in src/op/ops.def"; done < <(
     comm -13 <(sed -nE 's/^OPERATOR(_ALSO)?\([a-z0-9_]+, *([a-z0-9_]+),.*/\2/p' src/op/ops.def | sort -u) \
         <(basename -s .h src/op/*.h | sort))
+
+# order ARROWS WHAT: the order in which no arrow leads upwards, or the circles
+order() {
+    tsort "$1" >"$work/order" 2>"$work/loops"
+    [ ! -s "$work/loops" ] || broken "circles of $2: $(sed 's/^tsort: //' "$work/loops" | xargs)"
+    echo "$(wc -l <"$work/order") $2, $(wc -l <"$1") arrows; those above first: $(xargs <"$work/order")"
+}
+objects=${TALLY_BUILD-}/CMakeFiles/tally_parts.dir/src
+if [ -d "$objects" ] && command -v nm tsort >/dev/null; then
+    work=$(mktemp -d)
+    trap 'rm -rf "$work"' EXIT
+    # an object whose source is gone is left over from another state of this build
+    source=$PWD
+    (cd "$objects" && find . -name '*.c.o' | while read -r o; do [ -f "$source/src/${o%.o}" ] && echo "$o"; done | xargs nm -A 2>/dev/null) | awk '
+        { split($1, part, ":"); file = part[1]; sub(/^\.\//, "", file); sub(/\.c\.o$/, "", file) }
+        $(NF - 1) == "U" { uses[file " " $NF] = 1; next }
+        $(NF - 1) ~ /[A-Z]/ { owner[$NF] = file }
+        END { for (u in uses) { split(u, p, " "); if (p[2] in owner && owner[p[2]] != p[1]) print p[1], owner[p[2]] } }' |
+        sort -u >"$work/files"
+    sed -E 's#(^| )([^ ]*)/[^/ ]+#\1\2#g' "$work/files" | awk '$1 != $2' | sort -u >"$work/folders"
+    [ "$(wc -l <"$work/files")" -gt 50 ] || broken "the objects in $objects say nothing"
+    order "$work/files" files
+    order "$work/folders" folders
+fi
 
 [ $bad -eq 0 ] && echo "layers: kept"
 exit $bad

@@ -39,7 +39,7 @@ static int open_place(int k, place *p, size_t bytes)
     void *adopted = NULL;
     *p = (place){0};
     g->calls->enter(g, NULL);
-    if (check_ok(ctx, g->calls->allocate(g, ctx, bytes, &p->memory), "room on the device"))
+    if (check_ok(ctx, g->calls->allocate(g, ctx, bytes, &p->memory), "memory on the device"))
         p->at = g->calls->adopt ? (g->calls->adopt(g, ctx, p->memory.handle, &adopted), adopted)
                                 : (char *)(uintptr_t)p->memory.address;
     g->calls->leave(g);

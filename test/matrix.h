@@ -8,7 +8,6 @@
 #include "context/parameter.h"
 #include "law/spec.h"
 #include "check.h"
-#include "names.h"
 
 /* of tl_data, and MASKED */
 static const char *const data_names[] = {"plain", "hostile", "zeros", "bits", "masked"};

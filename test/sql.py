@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The extensions for SQLite and DuckDB beside fractions. Run by test_sql_sqlite.sh and test_sql_duckdb.sh.
+"""The extensions for SQLite and DuckDB beside fractions. Run by test_sql.sh.
 
     sql.py sqlite EXTENSION | sql.py duckdb EXTENSION
 

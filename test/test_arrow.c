@@ -19,44 +19,44 @@ static void refused(tally *ctx, const struct ArrowSchema *s, const struct ArrowA
     check(memcmp(&view, &before, sizeof view) == 0, "%s: the view was touched", sentence);
 }
 
-int main(void)
+static const struct {
+    const char *format;
+    tally_dtype dtype;
+} good[] = {{"c", TALLY_I8},  {"C", TALLY_U8},  {"s", TALLY_I16}, {"S", TALLY_U16},
+            {"i", TALLY_I32}, {"I", TALLY_U32}, {"l", TALLY_I64}, {"L", TALLY_U64},
+            {"e", TALLY_F16}, {"f", TALLY_F32}, {"g", TALLY_F64}};
+static const struct {
+    const char *format, *name;
+} bad[] = {{"n", " (null)"},
+           {"b", " (boolean)"},
+           {"u", " (utf8)"},
+           {"vu", " (utf8 view)"},
+           {"tdD", " (date32)"},
+           {"tsn:UTC", " (timestamp)"},
+           {"tDs", " (duration)"},
+           {"d:19,10", " (decimal)"},
+           {"+s", " (struct)"},
+           {"+vL", " (large list view)"},
+           {"w:42", " (fixed-size binary)"},
+           {"+us:1,2", " (union)"},
+           {"", ""},
+           {"gg", ""},
+           {"?", ""}};
+
+/* An array of 11 elements with an offset, its bitmap, and its schema. */
+static _Alignas(16) unsigned char values[256], bits[8] = {0xa5, 0x3c};
+static const void *buffers[2] = {bits, values};
+static struct ArrowSchema s = {
+    .format = "g", .name = "x", .flags = ARROW_FLAG_NULLABLE, .release = released_schema};
+static struct ArrowArray a = {.length = 11,
+                              .null_count = 5,
+                              .offset = 3,
+                              .n_buffers = 2,
+                              .buffers = buffers,
+                              .release = released_array};
+
+static void in_place(tally *ctx)
 {
-    static const struct {
-        const char *format;
-        tally_dtype dtype;
-    } good[] = {{"c", TALLY_I8},  {"C", TALLY_U8},  {"s", TALLY_I16}, {"S", TALLY_U16},
-                {"i", TALLY_I32}, {"I", TALLY_U32}, {"l", TALLY_I64}, {"L", TALLY_U64},
-                {"e", TALLY_F16}, {"f", TALLY_F32}, {"g", TALLY_F64}};
-    static const struct {
-        const char *format, *name;
-    } bad[] = {{"n", " (null)"},
-               {"b", " (boolean)"},
-               {"u", " (utf8)"},
-               {"vu", " (utf8 view)"},
-               {"tdD", " (date32)"},
-               {"tsn:UTC", " (timestamp)"},
-               {"tDs", " (duration)"},
-               {"d:19,10", " (decimal)"},
-               {"+s", " (struct)"},
-               {"+vL", " (large list view)"},
-               {"w:42", " (fixed-size binary)"},
-               {"+us:1,2", " (union)"},
-               {"", ""},
-               {"gg", ""},
-               {"?", ""}};
-    check_start();
-    tally *ctx = check_open(1, NULL);
-    _Alignas(16) unsigned char values[256], bits[8] = {0xa5, 0x3c};
-    for (size_t i = 0; i < sizeof values; i++) values[i] = (unsigned char)check_random();
-    const void *buffers[2] = {bits, values};
-    struct ArrowSchema s = {
-        .format = "g", .name = "x", .flags = ARROW_FLAG_NULLABLE, .release = released_schema};
-    struct ArrowArray a = {.length = 11,
-                           .null_count = 5,
-                           .offset = 3,
-                           .n_buffers = 2,
-                           .buffers = buffers,
-                           .release = released_array};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         tally_view view;
         const int64_t size = (int64_t)tally_dtype_size(good[i].dtype);
@@ -84,6 +84,10 @@ int main(void)
         check(!view.valid, "%s: no bitmap", s.format);
         buffers[0] = bits;
     }
+}
+
+static void refused_formats(tally *ctx)
+{
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         char sentence[160];
         s.format = bad[i].format;
@@ -92,6 +96,10 @@ int main(void)
                  bad[i].format, bad[i].name);
         refused(ctx, &s, &a, TALLY_UNSUPPORTED, sentence);
     }
+}
+
+static void refused_arrays(tally *ctx)
+{
     s.format = "f";
 #define REFUSED(set, unset, status, sentence) \
     set; \
@@ -118,11 +126,26 @@ int main(void)
     refused(ctx, NULL, &a, TALLY_INVALID, "schema is NULL");
     refused(ctx, &s, NULL, TALLY_INVALID, "array is NULL");
     check(tally_arrow_view(ctx, &s, &a, NULL) == TALLY_INVALID, "view is NULL");
+}
+
+static void no_elements(tally *ctx)
+{
     tally_view empty;
     a.length = a.offset = 0;
     buffers[0] = buffers[1] = NULL;
     check_ok(ctx, tally_arrow_view(ctx, &s, &a, &empty), "empty");
     check(empty.n == 0 && !empty.data && !empty.valid, "an array of no elements");
+}
+
+int main(void)
+{
+    check_start();
+    tally *ctx = check_open(1, NULL);
+    for (size_t i = 0; i < sizeof values; i++) values[i] = (unsigned char)check_random();
+    in_place(ctx);
+    refused_formats(ctx);
+    refused_arrays(ctx);
+    no_elements(ctx);
     a.release(&a);
     s.release(&s);
     tally_close(ctx);

@@ -213,21 +213,21 @@ ok 'seq 70000 | tally scan sum --exclusive -o o.raw --out-valid o.bits && od -An
  8749 ff'
 ok 'tally reduce nansum --segments cuts.txt gap.txt -o o.npy --out-valid o.bits && od -An -tx1 o.bits' ' 09'
 
-# Every road: nansum has no value just where count is below the least number, or has no value itself.
+# Every way: nansum has no value just where count is below the least number, or has no value itself.
 awk 'BEGIN { srand(5); for (i = 0; i < 30000; i++) { if (i % 50 == 0) hole = rand() < 0.5;
     print int(rand() * 40) "," (hole || rand() < 0.3 ? "nan" : i % 9) "," (rand() < 0.9 ? "nan" : 1) } }' >many.csv
 awk -F, -v OFS=, '{ $1 = NR % 9000; print }' many.csv >few.csv
 sort -t, -k1,1n -s many.csv | awk -F, -v OFS=, '{ $1 += NR; print }' >ordered.csv
 cut -d, -f2 many.csv >many.txt
 tally scan last many.txt -o many.npy
-while read -r least road; do
-    key= && [[ $road == reduce*--by* ]] && key='s/^[^,]*,//'
+while read -r least way; do
+    key= && [[ $way == reduce*--by* ]] && key='s/^[^,]*,//'
     for op in nansum count; do # shellcheck disable=SC2086 # words
-        tally ${road/OP/$op} --empty NA --to csv 2>&1 | sed -e 1d -e "$key" | tr , '\n' >$op.col
+        tally ${way/OP/$op} --empty NA --to csv 2>&1 | sed -e 1d -e "$key" | tr , '\n' >$op.col
     done
     paste nansum.col count.col | awk -v least="$least" '{ bad += ($1 == "NA") != ($2 == "NA" || $2 < least); gone += $1 == "NA" }
         END { exit bad || !gone || gone == NR }'
-    verdict "--empty: $road" $? "$(paste nansum.col count.col | head -5)"
+    verdict "--empty: $way" $? "$(paste nansum.col count.col | head -5)"
 done <<'END'
 3 window OP -w 7 --min-count 3 many.txt
 1 window OP -w 30 --edges shrink many.npy --threads 2

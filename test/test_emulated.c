@@ -125,7 +125,7 @@ static tally_view input_of(const call *c, int64_t stride, int64_t pad)
     return v;
 }
 
-/* Room for results on the device, and the same beside it. n: results of a sequence. */
+/* Memory for results on the device, and the same beside it. n: results of a sequence. */
 static void make_results(call *c, int64_t n)
 {
     const int dense = c->b->verb == REDUCE || c->number % 5;

@@ -18,7 +18,7 @@ static const int64_t strides[] = {0,          1,        -1,    3,     5,        
                                   P(40),      -P(59),   P(60), P(62), INT64_MAX, INT64_MAX - 1,
                                   -INT64_MAX, INT64_MIN};
 enum { EXTENTS = sizeof extents / sizeof *extents, STRIDES = sizeof strides / sizeof *strides };
-/* max on its roads; exact sums and windows of negative offsets have theirs. */
+/* max on its code paths; exact sums and windows of negative offsets have theirs. */
 static const struct kind {
     tally_dtype dtype;
     const char *op;
@@ -280,7 +280,7 @@ static void sizes(void)
     check(!tally_stream_window(ctx, "sum", TALLY_F64, &o, &s), "%s", tally_error(ctx));
     for (int64_t k = 0; k < 100; k++)
         check(tally_stream_room(s, INT64_MAX - k) == (k < 60 ? INT64_MAX : INT64_MAX - k + 60),
-              "room for 2^63 - %lld", (long long)k + 1);
+              "space for 2^63 - %lld", (long long)k + 1);
     check(tally_stream_room(s, INT64_MIN) == 60 && tally_stream_room(NULL, INT64_MAX) == 0, "room");
     tally_stream_close(s);
     memset(&info, 0x5a, sizeof info);

@@ -12,15 +12,15 @@ static void says(tally_status status, tally_status expected, const char *part_of
           part_of);
 }
 
-static void misuse(void)
+/* ---- misuse: of 3 elements of each of 10 columns, and their offsets as segments ---- */
+
+static float x[200];
+static const int64_t offsets[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+
+static void refused_streams(void)
 {
     tally *ctx = contexts[0];
-    static float x[200];
-    float out[20];
-    const int64_t offsets[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
-    tally_stream *s = (tally_stream *)x, *flat;
-    tally_fragment *a, *b = (tally_fragment *)x;
-    for (int i = 0; i < 200; i++) x[i] = (float)i;
+    tally_stream *s = (tally_stream *)x;
     says(tally_stream_reduce_rows(ctx, "sum", TALLY_F32, -1, &s), TALLY_INVALID,
          "rows is -1: must be 0..2^54 - 1");
     check(!s, "a stream of a failure");
@@ -29,6 +29,19 @@ static void misuse(void)
     says(tally_stream_reduce_rows(ctx, "summ", TALLY_F32, 3, &s), TALLY_INVALID, "'summ'");
     check(tally_stream_reduce_rows(NULL, "sum", TALLY_F32, 3, &s) == TALLY_INVALID, "ctx NULL");
     check(tally_stream_reduce_rows(ctx, "sum", TALLY_F32, 3, NULL) == TALLY_INVALID, "stream NULL");
+    const tally_scan_options reverse = {.reverse = 1}, seeded = {.init = x};
+    says(tally_stream_scan_rows(ctx, "sum", TALLY_F32, 10, &reverse, &s), TALLY_UNSUPPORTED,
+         "reverse");
+    says(tally_stream_scan_rows(ctx, "mean", TALLY_F32, 10, &seeded, &s), TALLY_UNSUPPORTED,
+         "init");
+}
+
+static void refused_pushes(void)
+{
+    tally *ctx = contexts[0];
+    float out[20];
+    tally_stream *s, *flat;
+    tally_fragment *a;
     check_ok(ctx, tally_stream_reduce_rows(ctx, "sum", TALLY_F32, 10, &s), "stream");
     check_ok(ctx, tally_stream_reduce(ctx, "sum", TALLY_F32, &flat), "stream");
     tally_view v = tally_columns(x, TALLY_F32, 3, 10), w = v;
@@ -49,14 +62,10 @@ static void misuse(void)
     w.valid = offsets;
     w.valid_offset = -1;
     says(tally_stream_push_view(s, &w, NULL), TALLY_INVALID, "in->valid_offset is -1");
-    says(tally_fragment_of_view(ctx, "sum", &w, 0, &b), TALLY_INVALID, "x->valid_offset is -1");
     w = v;
     w.next = &v;
     says(tally_stream_push_view(s, &w, NULL), TALLY_INVALID,
          "in->next is given: operator 'sum' takes one input");
-    says(tally_fragment_of_view(ctx, "sum", &w, 0, &b), TALLY_INVALID,
-         "x->next is given: operator 'sum' takes one input");
-    says(tally_fragment_of_view(ctx, "dot", &v, 0, &b), TALLY_INVALID, "x->next is NULL");
     w = v;
     w.n = -1;
     says(tally_stream_push_view(s, &w, NULL), TALLY_INVALID, "in->n is -1");
@@ -73,19 +82,21 @@ static void misuse(void)
     check_ok(ctx, tally_stream_push_view(s, &w, NULL), "push of nothing");
     says(tally_stream_push_view(s, &v, &v), TALLY_INVALID, "out is given");
     says(tally_stream_finish(s, NULL, NULL), TALLY_INVALID,
-         "out is NULL: must have room for 10 results");
+         "out is NULL: must have space for 10 results");
     check_ok(ctx, tally_stream_finish(s, out, NULL), "finish");
     check(out[0] == 30 && out[9] == 57, "after refusals %g, %g", (double)out[0], (double)out[9]);
+    tally_fragment_free(a);
     tally_stream_close(s);
     tally_stream_close(flat);
+}
 
-    const tally_scan_options reverse = {.reverse = 1}, seeded = {.init = x};
+static void refused_results_of_scans(void)
+{
+    tally *ctx = contexts[0];
+    tally_stream *s;
+    tally_view v = tally_columns(x, TALLY_F32, 3, 10), w;
     static float results[40];
     tally_view to = tally_columns(results, TALLY_F32, 3, 10);
-    says(tally_stream_scan_rows(ctx, "sum", TALLY_F32, 10, &reverse, &s), TALLY_UNSUPPORTED,
-         "reverse");
-    says(tally_stream_scan_rows(ctx, "mean", TALLY_F32, 10, &seeded, &s), TALLY_UNSUPPORTED,
-         "init");
     check_ok(ctx, tally_stream_scan_rows(ctx, "sum", TALLY_F32, 10, NULL, &s), "stream");
     says(tally_stream_push_view(s, &v, NULL), TALLY_INVALID, "out is NULL");
     says(tally_stream_push_view(s, &v, &v), TALLY_INVALID, "out overlaps in");
@@ -102,7 +113,15 @@ static void misuse(void)
     check(results[9] == 9 && results[29] == 57, "after refusals %g, %g", (double)results[9],
           (double)results[29]);
     tally_stream_close(s);
+}
 
+static void refused_merges(void)
+{
+    tally *ctx = contexts[0];
+    float out[20];
+    tally_fragment *a, *b;
+    tally_view v = tally_columns(x, TALLY_F32, 3, 10);
+    check_ok(ctx, tally_fragment_of_view(ctx, "sum", &v, 0, &a), "fragment");
     v.rows = 9;
     check_ok(ctx, tally_fragment_of_view(ctx, "sum", &v, 3, &b), "fragment");
     says(tally_fragment_merge(a, b), TALLY_INVALID,
@@ -117,9 +136,23 @@ static void misuse(void)
     check(!tally_fragment_result(a, out) && out[9] == 57, "after refusals %g", (double)out[9]);
     tally_fragment_free(a);
     tally_fragment_free(b);
-    b = (tally_fragment *)x;
+}
+
+static void refused_fragments(void)
+{
+    tally *ctx = contexts[0];
+    tally_fragment *b = (tally_fragment *)x;
+    tally_view v = tally_columns(x, TALLY_F32, 3, 10), w = v;
     says(tally_fragment_of_view(ctx, "sum", NULL, 0, &b), TALLY_INVALID, "x is NULL");
     check(!b, "a fragment of a failure");
+    w.valid = offsets;
+    w.valid_offset = -1;
+    says(tally_fragment_of_view(ctx, "sum", &w, 0, &b), TALLY_INVALID, "x->valid_offset is -1");
+    w = v;
+    w.next = &v;
+    says(tally_fragment_of_view(ctx, "sum", &w, 0, &b), TALLY_INVALID,
+         "x->next is given: operator 'sum' takes one input");
+    says(tally_fragment_of_view(ctx, "dot", &v, 0, &b), TALLY_INVALID, "x->next is NULL");
     says(tally_fragment_of_view(ctx, "sum", &v, -1, &b), TALLY_INVALID, "start is -1");
     says(tally_fragment_of_view(ctx, "sum", &v, (int64_t)1 << 61, &b), TALLY_INVALID, "start");
     w = tally_segments(x, TALLY_F32, offsets, 10);
@@ -143,7 +176,12 @@ int main(void)
     x_memory = malloc((size_t)(MOST + 8) * 8 + 64);
     want = malloc((size_t)MOST * 16 + GUARD);
     got = malloc((size_t)MOST * 16 + GUARD);
-    misuse();
+    for (int i = 0; i < 200; i++) x[i] = (float)i;
+    refused_streams();
+    refused_pushes();
+    refused_results_of_scans();
+    refused_merges();
+    refused_fragments();
     bad_bytes();
     for (int k = 0; k < (check_quick ? 100 : 1200); k++) {
         reduced();

@@ -2,7 +2,7 @@
  * Streams of groups: whatever the order in which groups grow, however pushes are cut, the result
  * of a group has the law's bits of its elements alone; the memory that a group takes; misuse. */
 #define _GNU_SOURCE
-#include "contexts.h"
+#include "parts.h"
 #include "context/operators.h"
 #include "context/parameter.h"
 #include "law/spec.h"
@@ -49,7 +49,7 @@ static void law(check_operator o, int64_t n, int64_t few)
     }
     if (!check_ok(ctx, tally_stream_reduce_groups(ctx, o.op, o.dtype, &s), o.op)) return;
     if (push_all(ctx, s, n, o.bytes)) {
-        check(tally_stream_room(s, -1) == groups, "room for %lld of %lld groups",
+        check(tally_stream_room(s, -1) == groups, "space for %lld of %lld groups",
               (long long)tally_stream_room(s, -1), (long long)groups);
         check_ok(ctx, tally_stream_finish(s, got, &made), o.op);
         check(made == groups, "%lld of %lld results", (long long)made, (long long)groups);
@@ -140,7 +140,7 @@ static void misuse(void)
     tally_fragment_free(f);
     check_ok(ctx, tally_stream_push_groups(s, v, good, 2, 4), "push");
     REFUSES(tally_stream_push_groups(s, v, good, 2, 3), "must be at least 4");
-    REFUSES(tally_stream_finish(s, NULL, NULL), "out is NULL: must have room for 4 results");
+    REFUSES(tally_stream_finish(s, NULL, NULL), "out is NULL: must have space for 4 results");
     check_ok(ctx, tally_stream_finish(s, out, NULL), "finish");
     check(out[0] == 1 && out[1] == 2 && out[2] == 0 && out[3] == 0, "refused pushes added nothing");
     REFUSES(tally_stream_push_groups(s, v, good, 2, 4), "stream is finished");

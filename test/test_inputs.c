@@ -3,7 +3,7 @@
  * is ABSENT in its place. Random operators, types, views and bits; every verb; in all forms that
  * the library has for them (context/inputs.h). On the processors, and on GPU devices with every
  * array, the bitmaps and the offsets in host memory or the device's; those must not leave to the
- * processors what they have a road for.
+ * processors what they have a way for.
  *
  *   test_inputs                  on devices sum of f32 alone, short reductions and scans: PoCL
  *                                takes 7 s for a program

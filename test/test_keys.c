@@ -145,9 +145,9 @@ static void errors(tally *ctx)
     refused(ctx, tally_groups(ctx, &f, 3, at, at), TALLY_UNSUPPORTED,
             "codes->dtype is f32: must be an integer type");
     refused(ctx, tally_groups(ctx, &v, 3, NULL, at), TALLY_INVALID,
-            "order is NULL: must have room for 5");
+            "order is NULL: must have space for 5");
     refused(ctx, tally_groups(ctx, &v, 3, at, NULL), TALLY_INVALID,
-            "offsets is NULL: must have room for 4");
+            "offsets is NULL: must have space for 4");
     refused(ctx, tally_groups(ctx, &v, INT64_MAX / 4, at, at), TALLY_INVALID,
             "groups is 2305843009213693951: must be in 0..576460752303423487");
     at[1] = 5;

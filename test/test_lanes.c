@@ -168,14 +168,14 @@ static int f_locked(tl_gpu *g, const void *p, size_t bytes)
 }
 
 static float x[N], got[N], want[N];
-static tl_memory there; /* room for N results on the device, beyond its limit */
+static tl_memory there; /* space for N results on the device, beyond its limit */
 
 /* What this test does with `there`, as the library does: with the device's context the current
    one. */
 static void take_there(void)
 {
     real->enter(gpu, NULL);
-    check_ok(ctx, real->allocate(gpu, ctx, sizeof got, &there), "room on the device");
+    check_ok(ctx, real->allocate(gpu, ctx, sizeof got, &there), "memory on the device");
     real->leave(gpu);
 }
 static void read_there(void)

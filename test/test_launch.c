@@ -2,7 +2,7 @@
  * Every launch of every kernel, without a GPU. The device of this test has the host's memory,
  * its programs are empty, and its launches check their arguments (emulated/device.h) and compute
  * nothing. The verbs are called until every kernel was launched, as on CUDA and as on OpenCL.
- * test_launch.sh shows that a launch without an argument does not compile. */
+ * test_texts.sh shows that a launch without an argument does not compile. */
 #include "emulated/device.h"
 #include "context/operators.h"
 #include "gpu/kernel/constants.h"
@@ -96,11 +96,10 @@ static void call_field(tally *ctx, const char *there)
     tally_fragment_free(before);
 }
 
-static void call_all(int cuda)
+static const int64_t offsets[] = {0, 5, 40, 40, 3000, 3400, 9000};
+
+static void call_shapes(tally *ctx)
 {
-    static const int64_t offsets[] = {0, 5, 40, 40, 3000, 3400, 9000};
-    tl_device *cpu;
-    tally *ctx = open_none(cuda, &own, &cpu);
     for (int i = 0; i < 3; i++) {
         const char *op = i == 0 ? "sum" : i == 1 ? "nanmean" : "var";
         const tally_dtype dtype = i == 2 ? TALLY_F64 : TALLY_F32;
@@ -114,6 +113,10 @@ static void call_all(int cuda)
         call(ctx, op, tally_segments(x, dtype, offsets, 6));
     }
     call(ctx, "max", tally_flat(x, TALLY_F32, N));
+}
+
+static void call_on_device(tally *ctx)
+{
     tl_memory on_device[2];
     const size_t bytes[] = {N * sizeof(float), sizeof offsets};
     for (int i = 0; i < 2; i++)
@@ -130,6 +133,10 @@ static void call_all(int cuda)
     check_ok(ctx, tally_take(ctx, &from, places, 6, &to), "a gather on the device");
     call_field(ctx, (const char *)(uintptr_t)on_device[0].address);
     for (int i = 0; i < 2; i++) d_release(&gpu, &on_device[i]);
+}
+
+static void call_inputs(tally *ctx)
+{
     for (int k = 0; k < 4; k++) { /* two inputs, or a bitmap; read in place, or prepared */
         const int64_t rows = k & 1 ? 7 : 1, stride = 1 + k / 2;
         tally_view in = {x, TALLY_F32, rows, 5000, 5000 * stride, stride, NULL}, second = in;
@@ -146,6 +153,10 @@ static void call_all(int cuda)
     gpu.processors = 16; /* more than there are tiles of a large size */
     check_ok(ctx, tally_scan(ctx, "sum", &few, &of_few, NULL), "a scan by small tiles");
     gpu.processors = 4;
+}
+
+static void call_law(tally *ctx)
+{
     const tl_scalar *op;
     tl_par par;
     check_ok(ctx, tl_resolve(ctx, "sum", TALLY_F32, &op, &par), "sum");
@@ -153,6 +164,16 @@ static void call_all(int cuda)
     const tl_call law = {
         .verb = TL_LAW, .plan = &(tl_plan){.op = op, .par = par}, .in = &law_in, .out = &law_out};
     check_ok(ctx, ctx->device->calls->run(ctx->device, ctx, &law, &(int){0}), "the law");
+}
+
+static void call_all(int cuda)
+{
+    tl_device *cpu;
+    tally *ctx = open_none(cuda, &own, &cpu);
+    call_shapes(ctx);
+    call_on_device(ctx);
+    call_inputs(ctx);
+    call_law(ctx);
     for (int id = 0; id < TL_KERNELS; id++)
         check(launches[id] > 0 ||
                   (!cuda && (id == TL_KERNEL_reduce_single || id == TL_KERNEL_scan_single ||
@@ -162,7 +183,7 @@ static void call_all(int cuda)
     close_none(ctx, cpu);
 }
 
-/* A program's list of kernels: no more than it has room for, no longer names. */
+/* A program's list of kernels: no more than its capacity, no longer names. */
 static void check_names(void)
 {
     tally *ctx = check_open(1, NULL);

@@ -8,7 +8,7 @@
  *                                         alignment
  *   nothing is written outside an output  sentinels before, behind and between
  */
-#include "contexts.h"
+#include "parts.h"
 
 enum { MOST = 330000, GUARD = 64 };
 

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # What packages say of the library is true: one version everywhere; Debian's symbols file has what the shared library
-# exports; the notes of dlopen name the libraries that are opened; the digests of its tests are this build's.
+# exports; the notes of dlopen name the libraries that are opened; the digests of its tests are this build's. scripts/release: the
+# recipes are filled in with the version, the address and the checksums of an archive that has the tree, and are read by their tools; a
+# recipe with an unknown word is refused. Nothing is downloaded or compiled.
 set -uo pipefail
 cd "$TALLY_SOURCE" || exit 1
 debian=packaging/debian
@@ -13,6 +15,43 @@ fail() {
     failed=1
 }
 same() { diff -u --label "$1" --label "$3" "$2" "$4" || fail "$1 and $3 differ"; }
+
+recipes() {
+    local answer archive sum
+    answer=$(DIST=$work/dist URL=https://example.org/a.tar.gz scripts/release recipes 2>&1) || fail "recipes: $answer"
+    archive=$work/dist/source/tally-$version.tar.gz
+    tar tzf "$archive" >"$work/list" || fail "the archive"
+    for file in CMakeLists.txt include/tally.h src/law/spec.c python/CMakeLists.txt README.md LICENSE; do
+        grep -qxF "tally-$version/$file" "$work/list" || fail "the archive has no $file"
+    done
+    sum=$(sha256sum "$archive" | cut -d' ' -f1)
+    for recipe in conda/recipe.yaml spack/package.py nix/default.nix; do
+        grep -qF "$sum" "$work/dist/recipes/$recipe" || fail "$recipe has another checksum"
+    done
+    grep -qF "$(sha512sum "$archive" | cut -d' ' -f1)" "$work/dist/recipes/vcpkg/portfile.cmake" || fail "vcpkg has another checksum"
+    for recipe in conda/recipe.yaml spack/package.py nix/default.nix vcpkg/vcpkg.json; do
+        grep -qF "\"$version\"" "$work/dist/recipes/$recipe" || fail "$recipe has another version"
+    done
+    for recipe in conda/recipe.yaml spack/package.py nix/default.nix vcpkg/portfile.cmake; do
+        grep -qF 'https://example.org/a.tar.gz' "$work/dist/recipes/$recipe" || fail "$recipe has another address"
+        grep -oE 'TALLY_[A-Z_]+|BUILD_TESTING' "$work/dist/recipes/$recipe" # the options exist
+    done | sort -u >"$work/options"
+    while read -r option; do
+        [ "$option" = BUILD_TESTING ] || grep -rqE "(option|set)\($option " CMakeLists.txt cmake || fail "there is no option $option"
+    done <"$work/options"
+    [ "$(wc -l <"$work/options")" -ge 3 ] || fail "the options: $(xargs <"$work/options")"
+    [[ $answer == *"By hand"*"twine upload"* ]] || fail "what is left to do: $answer"
+
+    # an unknown word, an unknown part
+    mkdir "$work/copy"
+    cp -r scripts packaging include "$work/copy"
+    (cd "$work/copy" && git init -q && git add -A && git -c user.name=t -c user.email=t@example.org commit -qm t)
+    echo '# @SHA1@' >>"$work/copy/packaging/nix/default.nix"
+    answer=$("$work/copy/scripts/release" recipes 2>&1) && fail "an unknown word is not seen"
+    [[ $answer == *"packaging/nix/default.nix has a word that is not filled in"* ]] || fail "an unknown word: $answer"
+    answer=$(DIST=$work/dist scripts/release flatpak 2>&1) && fail "an unknown part is taken"
+    [[ $answer == *"there is no part 'flatpak'"* ]] || fail "an unknown part: $answer"
+}
 
 # ---- the version, which tally.h says ----
 version=$(awk '/^#define TALLY_VERSION_/ { text = text dot $3; dot = "." } END { print text }' include/tally.h)
@@ -87,4 +126,9 @@ done < <(sed -nE 's/^ *check ([0-9a-f]{64}) /\1 /p' $debian/tests/run)
 sh -n $debian/tests/run || fail "$debian/tests/run"
 [ "$(sed -n 's/^Test-Command: sh debian.tests.run //p' $debian/tests/control | sort | xargs)" = \
     "$(sed -nE 's/^([a-z-]+)\)$/\1/p' $debian/tests/run | sort | xargs)" ] || fail "$debian/tests/control does not name each test"
+
+# ---- the recipes, which are the same with sanitizers ----
+if git rev-parse --is-inside-work-tree >/dev/null 2>&1 && [ -z "${TALLY_SANITIZE-}" ] && command -v python3 >/dev/null; then
+    recipes
+fi
 exit $failed

@@ -19,8 +19,8 @@
  *   OP_WIDEN       OP_CORE's functions on the elements that the kernels get make the same
  *                  states, and the same results
  *
- * A fast road that a wrong promise opens need not show it on the data of a test; this does not
- * depend on the road. promises/liar.h breaks each of them, and each must be found. */
+ * A fast path that a wrong promise enables need not show it on the data of a test; this does not
+ * depend on the path. promises/liar.h breaks each of them, and each must be found. */
 #include "check.h"
 #include "cpu/isas.h"
 #include "dtype/dtype_traits.h"

@@ -1,16 +1,22 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Runs what README.md, doc/start.md, doc/from.md and doc/inputs.md show; README.md is short, and its pictures are what the tables say. A fenced block marked sh is run line by line in a folder of its own that has data/ and
-# examples/; a line that ends in "# WORDS" must print WORDS as its first line. A block marked c is compiled and run; the
+# What documents show is true. README.md, doc/start.md, doc/from.md and doc/inputs.md: a fenced block marked sh is run line by line
+# in a folder of its own that has data/ and examples/; a line that ends in "# WORDS" must print WORDS as its first line. A block marked c is compiled and run; the
 # words of a comment on its printf line are its output. A block marked python is run by test_python.sh. Of a block without a
 # mark, which would install something or run everything, the first word of each line must be a file here or a known tool.
+# README.md is short, and its pictures are what the tables say. The tables of doc/operators.md are what `tally ops` says.
+# The headers: the examples in the comments of include/tally.h, tally_gpu.h, tally_stream.h and tally_file.h, each chapter's once, are
+# compiled and run, and each of these headers compiles alone. An example is the lines after " * Example:" that are indented by four
+# more columns. It must print what the // comments of its printf lines say.
 set -uo pipefail
 rm -rf readme && mkdir readme && cd readme || exit 1
 ln -s "$TALLY_SOURCE/data" "$TALLY_SOURCE/examples" .
 PATH=$(dirname "$TALLY_CLI"):$PATH
+include=$TALLY_SOURCE/include
+sanitize=${TALLY_SANITIZE:+-fsanitize=$TALLY_SANITIZE}
 bad=0 commands=0 programs=0
 fail() {
-    echo "readme: $*"
+    echo "FAILED: $*"
     bad=1
 }
 shown=("$TALLY_SOURCE/README.md" "$TALLY_SOURCE/doc/start.md" "$TALLY_SOURCE/doc/from.md"
@@ -31,9 +37,8 @@ awk '$0 == "```c" { on = 1; n++; next } /^```/ { on = 0 } on { print > ("program
 for source in program*.c; do
     programs=$((programs + 1))
     want=$(sed -nE 's,.*printf.*/\* (.*) \*/.*,\1,p' "$source")
-    sanitize=${TALLY_SANITIZE:+-fsanitize=$TALLY_SANITIZE}
     # shellcheck disable=SC2086
-    "$CC" -std=c11 -Wall -Wextra -Werror $sanitize -I "$TALLY_SOURCE/include" "$source" "$TALLY_BUILD/libtally.a" \
+    "$CC" -std=c11 -Wall -Wextra -Werror $sanitize -I "$include" "$source" "$TALLY_BUILD/libtally.a" \
         -pthread -ldl -lm -o program ||
         { fail "$source does not compile"; continue; }
     out=$(./program) || fail "$source: exit $?"
@@ -52,8 +57,44 @@ lines=$(wc -l <"${shown[0]}")
 [ "$lines" -le 120 ] || fail "README.md has $lines lines: 120 is the limit"
 if command -v python3 >/dev/null; then
     python3 "$TALLY_SOURCE/bench/charts.py" --check || fail "the pictures"
+    [ -n "${TALLY_SANITIZE-}" ] || python3 "$TALLY_SOURCE/scripts/mkoperators" --check "$TALLY_CLI" || fail "doc/operators.md"
 fi
 
 [ $commands -gt 5 ] && [ $programs -gt 0 ] || fail "found $commands commands and $programs programs"
-[ $bad -eq 0 ] && echo "readme: $commands commands and $programs programs did what they say"
+
+# ---- the headers ----
+for header in tally.h tally_gpu.h tally_stream.h tally_file.h; do
+    echo "#include <$header>" >alone.c
+    "$CC" -std=c11 -Wall -Wextra -Wpedantic -Werror -I "$include" -fsyntax-only alone.c || fail "$header does not compile alone"
+done
+
+# ---- one program: a function for each example, whose name is the chapter's number ----
+{
+    printf '#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <tally.h>\n'
+    printf 'static float x[8] = {3, 1, 4, 1, 5, 9, 2, 6};\n'
+    awk '/^\/\* ---- [0-9]+ / { chapter = $3 }
+         /^ \* Example:/ { on = 1; print "static void chapter" chapter "(tally *ctx)\n{"; next }
+         on && !/^ \*     / { on = 0; print "}" }
+         on { last = sub(/ \*\/$/, ""); print substr($0, 4); if (last) { on = 0; print "}" } }' \
+        "$include"/tally{,_gpu,_stream,_file}.h
+} >examples.c
+mapfile -t chapters < <(sed -nE 's/^static void chapter([0-9]+).*/\1/p' examples.c)
+{
+    printf 'int main(void)\n{\n    tally *ctx;\n    if (tally_open(&ctx, "cpu")) return 1;\n'
+    for k in "${chapters[@]}"; do printf '    puts("chapter %s");\n    chapter%s(ctx);\n' "$k" "$k"; done
+    printf '    tally_close(ctx);\n}\n'
+} >main.c
+# every chapter has one
+want=$(cat "$include"/tally{,_gpu,_stream,_file}.h | sed -nE 's,^/\* ---- ([0-9]+) .*,\1,p')
+[ "$want" = "$(printf '%s\n' "${chapters[@]}")" ] || fail "chapters with an example: ${chapters[*]}; all chapters: $(tr '\n' ' ' <<<"$want")"
+
+cat examples.c main.c >program.c
+# shellcheck disable=SC2086
+"$CC" -std=c11 -Wall -Wextra -Wno-unused-parameter -Werror $sanitize -I "$include" program.c "$TALLY_BUILD/libtally.a" \
+    -pthread -ldl -lm -o program || { fail "the examples do not compile"; exit 1; }
+awk '/^static void chapter/ { sub(/^static void chapter/, "chapter "); sub(/\(.*/, ""); print; next }
+     /printf\(.*\/\/ / { sub(/.*\/\/ /, ""); print }' examples.c >want.txt
+./program >got.txt || fail "the examples end with $?"
+diff -u --label "the comments" want.txt --label "what the examples print" got.txt || bad=1
+[ $bad -eq 0 ] && echo "readme: $commands commands, $programs programs and ${#chapters[@]} examples of headers did what they say"
 exit $bad

@@ -25,7 +25,7 @@ typedef struct {
 static int open_place(place *p, size_t bytes)
 {
     void *adopted = NULL;
-    if (!check_ok(ctx, calls->allocate(gpu, ctx, bytes, &p->memory), "room on the device"))
+    if (!check_ok(ctx, calls->allocate(gpu, ctx, bytes, &p->memory), "memory on the device"))
         return 0;
     if (calls->adopt)
         check_ok(ctx, calls->adopt(gpu, ctx, p->memory.handle, &adopted), "an address");
@@ -111,82 +111,113 @@ static const struct {
                  {"var", TALLY_F32}, {"min", TALLY_F16}, {"last", TALLY_I16}, {"mean", TALLY_I32}};
 enum { OPERATORS = sizeof operators / sizeof *operators };
 
-static void check_case(int which, int o, int shift, int64_t stride)
-{
-    const char *op = operators[o].op;
-    tally_dtype dtype = operators[o].dtype;
+/* A case: its view for the processors (host) and for the device (there), and views of results. */
+typedef struct {
+    const char *op;
+    int shift;
+    int64_t rows, out, first, last; /* out: bytes of a result; first, last: the offsets' ends */
     tally_operator_info info;
-    int64_t size = (int64_t)tally_dtype_size(dtype), steps = stride < 0 ? -stride : stride;
-    int64_t rows = lay(which, shift % 3, MOST / steps), end = offsets[rows] * steps;
-    tally_operator(cpu, op, dtype, &info);
-    int64_t out = (int64_t)tally_dtype_size(info.output) * info.lanes;
+    tally_view a, b;
+    char what[160];
+} segments_case;
+
+static int make_case(segments_case *c, int which, int o, int shift, int64_t stride)
+{
+    const tally_dtype dtype = operators[o].dtype;
+    const int64_t size = (int64_t)tally_dtype_size(dtype), steps = stride < 0 ? -stride : stride;
+    *c = (segments_case){.op = operators[o].op, .shift = shift};
+    c->rows = lay(which, shift % 3, MOST / steps);
+    c->first = offsets[0], c->last = offsets[c->rows];
+    const int64_t end = c->last * steps;
+    tally_operator(cpu, c->op, dtype, &c->info);
+    c->out = (int64_t)tally_dtype_size(c->info.output) * c->info.lanes;
     char *host = x + GUARD + shift, *there = data.at + GUARD + shift;
     if (stride < 0 && end) host += (end - 1) * size, there += (end - 1) * size;
     if (dtype == TALLY_F32 || dtype == TALLY_F64) /* bits at odd addresses are random ones */
         tl_random_fill(&check_state, x + GUARD, dtype, (end * size + shift) / size + 1,
                        TL_DATA_PLAIN);
     put(&data, x, sizeof x);
-    put(&cuts, offsets, (size_t)(rows + 1) * sizeof *offsets);
+    put(&cuts, offsets, (size_t)(c->rows + 1) * sizeof *offsets);
+    c->a = tally_segments(host, dtype, offsets, c->rows);
+    c->b = tally_segments(there, dtype, (const int64_t *)(void *)cuts.at, c->rows);
+    c->a.stride = c->b.stride = stride;
+    snprintf(c->what, sizeof c->what, "%s %s, %s, shift %d, stride %lld", c->op,
+             tally_dtype_name(dtype), layouts[which].name, shift, (long long)stride);
+    if (!check_ok(cpu, tally_reduce(cpu, c->op, &c->a, want), "cpu")) return 0;
+    memcpy(want_reduced, want, (size_t)(c->rows * c->out));
+    return 1;
+}
+
+static void reduced(const segments_case *c)
+{
+    const int64_t rows = c->rows, out = c->out;
     memset(got, 0xa5, (size_t)(rows * out + GUARD));
-    tally_view a = tally_segments(host, dtype, offsets, rows),
-               b = tally_segments(there, dtype, (const int64_t *)(void *)cuts.at, rows);
-    a.stride = b.stride = stride;
-    const char *form = "%s %s, %s, shift %d, stride %lld";
-#define CASE op, tally_dtype_name(dtype), layouts[which].name, shift, (long long)stride
-    if (!check_ok(cpu, tally_reduce(cpu, op, &a, want), "cpu")) return;
-    memcpy(want_reduced, want, (size_t)(rows * out));
-    /* first to the device: a kernel goes ahead, for what the last case was */
-    if (check_ok(ctx, tally_reduce(ctx, op, &b, results.at), op)) {
+    /* first to the device: a kernel is launched speculatively, the one that the last case used */
+    if (check_ok(ctx, tally_reduce(ctx, c->op, &c->b, results.at), c->op)) {
         tl_read(gpu, ctx, got, &results.memory, 0, (size_t)(rows * out));
-        check_same(got, want, rows, out, form, CASE);
+        check_same(got, want, rows, out, "%s", c->what);
     }
     memset(got, 0xa5, (size_t)(rows * out + GUARD));
-    if (check_ok(ctx, tally_reduce(ctx, op, &b, got), op)) {
-        check_same(got, want, rows, out, form, CASE);
-        check((unsigned char)got[rows * out] == 0xa5, "%s, %s: written behind the results", op,
-              layouts[which].name);
+    if (check_ok(ctx, tally_reduce(ctx, c->op, &c->b, got), c->op)) {
+        check_same(got, want, rows, out, "%s", c->what);
+        check((unsigned char)got[rows * out] == 0xa5, "%s: written behind the results", c->what);
     }
-    /* scans: results to the host and to the device, inclusive and not, from an initial value
-       where there may be one */
-    const int64_t last = offsets[rows], first = offsets[0];
+}
+
+/* Results to the host and to the device, inclusive and not, from an initial value where there may
+ * be one. */
+static void scanned(const segments_case *c)
+{
+    const int64_t last = c->last, out = c->out;
     char init[16] = {0};
-    const tally_scan_options how = {.exclusive = shift & 1,
-                                    .init = info.seedable && shift & 2 ? init : NULL};
-    tally_view to = tally_segments(want, info.output, a.offsets, rows), by = to, at = to;
-    by.data = got, at.data = results.at, by.offsets = at.offsets = b.offsets;
+    const tally_scan_options how = {.exclusive = c->shift & 1,
+                                    .init = c->info.seedable && c->shift & 2 ? init : NULL};
+    tally_view to = tally_segments(want, c->info.output, c->a.offsets, c->rows), by = to, at = to;
+    by.data = got, at.data = results.at, by.offsets = at.offsets = c->b.offsets;
     memset(got, 0xa5, (size_t)(last * out + GUARD));
     memset(want, 0xa5, (size_t)(last * out + GUARD));
     put(&results, got, (size_t)(last * out + GUARD));
-    if (!check_ok(cpu, tally_scan(cpu, op, &a, &to, &how), "cpu")) return;
-    if (check_ok(ctx, tally_scan(ctx, op, &b, &by, &how), op))
-        check_same(got + first * out, want + first * out, last - first, out, form, CASE);
-    check((unsigned char)got[last * out] == 0xa5, "%s, %s: written behind the scan", op,
-          layouts[which].name);
-    if (check_ok(ctx, tally_scan(ctx, op, &b, &at, &how), op)) {
+    if (!check_ok(cpu, tally_scan(cpu, c->op, &c->a, &to, &how), "cpu")) return;
+    if (check_ok(ctx, tally_scan(ctx, c->op, &c->b, &by, &how), c->op))
+        check_same(got + c->first * out, want + c->first * out, last - c->first, out, "%s",
+                   c->what);
+    check((unsigned char)got[last * out] == 0xa5, "%s: written behind the scan", c->what);
+    if (check_ok(ctx, tally_scan(ctx, c->op, &c->b, &at, &how), c->op)) {
         tl_read(gpu, ctx, got, &results.memory, 0, (size_t)(last * out + GUARD));
-        check_same(got, want, last, out, form, CASE);
-        check((unsigned char)got[last * out] == 0xa5, "%s, %s: written behind the scan", op,
-              layouts[which].name);
+        check_same(got, want, last, out, "%s", c->what);
+        check((unsigned char)got[last * out] == 0xa5, "%s: written behind the scan", c->what);
     }
-    /* windows of some of them */
-    const tally_window_options w = {shift * 5 % 40, shift % 3, (tally_edges)(shift & 1),
-                                    shift % 5 ? 0 : 1};
-    if (o == 0 || o == 3) { /* more would be more for PoCL to compile */
-        memset(got, 0xa5, (size_t)(last * out + GUARD));
-        memset(want, 0xa5, (size_t)(last * out + GUARD));
-        if (!check_ok(cpu, tally_window(cpu, op, &a, &to, &w), "cpu")) return;
-        put(&results, got, (size_t)(last * out + GUARD));
-        if (check_ok(ctx, tally_window(ctx, op, &b, &by, &w), op))
-            check_same(got, want, last * out + GUARD, 1, form, CASE);
-        if (check_ok(ctx, tally_window(ctx, op, &b, &at, &w), op)) {
-            tl_read(gpu, ctx, got, &results.memory, 0, (size_t)(last * out + GUARD));
-            check_same(got, want, last * out + GUARD, 1, form, CASE);
-        }
+}
+
+static void windowed(const segments_case *c)
+{
+    const int64_t bytes = c->last * c->out + GUARD;
+    const tally_window_options w = {c->shift * 5 % 40, c->shift % 3, (tally_edges)(c->shift & 1),
+                                    c->shift % 5 ? 0 : 1};
+    tally_view to = tally_segments(want, c->info.output, c->a.offsets, c->rows), by = to, at = to;
+    by.data = got, at.data = results.at, by.offsets = at.offsets = c->b.offsets;
+    memset(got, 0xa5, (size_t)bytes);
+    memset(want, 0xa5, (size_t)bytes);
+    if (!check_ok(cpu, tally_window(cpu, c->op, &c->a, &to, &w), "cpu")) return;
+    put(&results, got, (size_t)bytes);
+    if (check_ok(ctx, tally_window(ctx, c->op, &c->b, &by, &w), c->op))
+        check_same(got, want, bytes, 1, "%s", c->what);
+    if (check_ok(ctx, tally_window(ctx, c->op, &c->b, &at, &w), c->op)) {
+        tl_read(gpu, ctx, got, &results.memory, 0, (size_t)bytes);
+        check_same(got, want, bytes, 1, "%s", c->what);
     }
-    b.offsets = offsets;
-    if (check_ok(ctx, tally_reduce(ctx, op, &b, got), op))
-        check_same(got, want_reduced, rows, out, form, CASE);
-#undef CASE
+}
+
+static void check_case(int which, int o, int shift, int64_t stride)
+{
+    segments_case c;
+    if (!make_case(&c, which, o, shift, stride)) return;
+    reduced(&c);
+    scanned(&c);
+    if (o == 0 || o == 3) windowed(&c); /* more would be more for PoCL to compile */
+    c.b.offsets = offsets;
+    if (check_ok(ctx, tally_reduce(ctx, c.op, &c.b, got), c.op))
+        check_same(got, want_reduced, c.rows, c.out, "%s", c.what);
 }
 
 static void check_others(void)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Streams: any chunking gives the one-shot result bit for bit, for reduce, scan and window; the
- * room promised is kept and nothing is written outside it; misuse is refused and does not
+ * capacity promised is kept and nothing is written outside it; misuse is refused and does not
  * disturb the stream. */
-#include "contexts.h"
+#include "parts.h"
 
 enum { MOST = 300000, GUARD = 64 };
 static char *x_memory, *want, *got;
@@ -38,7 +38,7 @@ static int64_t chunk(int64_t left, int64_t typical)
     return n < left ? n : left;
 }
 
-/* Pushes everything in chunks; returns how many results came. Every push must keep to its room. */
+/* Pushes everything in chunks; returns how many results came. Every push must keep to its capacity. */
 static int64_t pump(const flow *f, tally_stream *s, char *out, int64_t typical, int in_place)
 {
     int64_t made = 0, produced = 0, size = f->o.result;
@@ -50,7 +50,7 @@ static int64_t pump(const flow *f, tally_stream *s, char *out, int64_t typical, 
         produced = -1;
         tally_status status = tally_stream_push(s, f->x + at * f->o.bytes, m, to, &produced);
         if (!check(!status, "push: %s: %s", f->what, tally_error(f->ctx))) return -1;
-        check(produced >= 0 && produced <= capacity, "%lld results, room for %lld: %s",
+        check(produced >= 0 && produced <= capacity, "%lld results, space for %lld: %s",
               (long long)produced, (long long)capacity, f->what);
         int clean = 1;
         for (int i = 0; i < GUARD && !in_place; i++) clean &= to[produced * size + i] == 0x5a;
@@ -61,7 +61,7 @@ static int64_t pump(const flow *f, tally_stream *s, char *out, int64_t typical, 
     memset(out + made * size, 0x5a, (size_t)(capacity * size + GUARD));
     check(!tally_stream_finish(s, out + made * size, &produced), "finish: %s: %s", f->what,
           tally_error(f->ctx));
-    check(produced <= capacity && produced >= 0, "%lld last results, room for %lld: %s",
+    check(produced <= capacity && produced >= 0, "%lld last results, space for %lld: %s",
           (long long)produced, (long long)capacity, f->what);
     made += produced;
     for (int i = 0; i < GUARD; i++) capacity |= out[made * size + i] != 0x5a ? -1 : 0;
@@ -184,15 +184,17 @@ static void stream_window(void)
 }
 
 /* Refusals leave a stream as it was. */
-static void misuse(void)
+/* ---- misuse ---- */
+
+static float x[1000], y[2000];
+static const tally_window_options four = {4, 0, TALLY_EDGES_SHRINK, 0};
+
+static void refused_streams(void)
 {
     tally *ctx = contexts[0];
-    static float x[1000], y[2000];
-    double sum = 0;
     tally_stream *s = (tally_stream *)x;
-    tally_scan_options reverse = {.reverse = 1};
-    tally_window_options w = {4, 0, TALLY_EDGES_SHRINK, 0}, bad = {-1, 0, TALLY_EDGES_SHRINK, 0};
-    for (int i = 0; i < 1000; i++) x[i] = (float)i;
+    const tally_scan_options reverse = {.reverse = 1};
+    const tally_window_options bad = {-1, 0, TALLY_EDGES_SHRINK, 0};
     check(tally_stream_scan(ctx, "sum", TALLY_F32, &reverse, &s) == TALLY_UNSUPPORTED && !s,
           "reverse stream");
     check(strstr(tally_error(ctx), "reverse") != NULL, "reverse stream says: %s", tally_error(ctx));
@@ -202,6 +204,20 @@ static void misuse(void)
           "window stream without options");
     check(tally_stream_reduce(ctx, "summ", TALLY_F32, &s) == TALLY_INVALID && !s,
           "stream of an unknown operator");
+    check(tally_stream_reduce(ctx, "sum", (tally_dtype)77, &s) == TALLY_INVALID && !s,
+          "stream of an unknown dtype");
+    check(tally_stream_reduce(ctx, "sum", TALLY_F32, NULL) == TALLY_INVALID, "stream NULL");
+    check(tally_stream_reduce(NULL, "sum", TALLY_F32, &s) == TALLY_INVALID, "ctx NULL");
+    check(tally_stream_push(NULL, x, 1, NULL, NULL) == TALLY_INVALID, "push to NULL");
+    check(tally_stream_finish(NULL, x, NULL) == TALLY_INVALID, "finish NULL");
+    check(tally_stream_room(NULL, 3) == 0, "room of NULL");
+    tally_stream_close(NULL);
+}
+
+static void refused_fragments(void)
+{
+    tally *ctx = contexts[0];
+    tally_stream *s;
     static const struct {
         const char *op;
         int64_t start, pushed;
@@ -216,7 +232,7 @@ static void misuse(void)
         check_ok(ctx, tally_fragment_make(ctx, resume[i].op, TALLY_F32, x, resume[i].start, 10, &f),
                  "fragment");
         check_ok(ctx,
-                 resume[i].window ? tally_stream_window(ctx, "sum", TALLY_F32, &w, &s)
+                 resume[i].window ? tally_stream_window(ctx, "sum", TALLY_F32, &four, &s)
                                   : tally_stream_reduce(ctx, "sum", TALLY_F32, &s),
                  "stream");
         check(!tally_stream_push(s, x, resume[i].pushed, y, NULL), "push");
@@ -233,15 +249,13 @@ static void misuse(void)
         tally_stream_close(s);
         tally_fragment_free(f);
     }
-    check(tally_stream_reduce(ctx, "sum", (tally_dtype)77, &s) == TALLY_INVALID && !s,
-          "stream of an unknown dtype");
-    check(tally_stream_reduce(ctx, "sum", TALLY_F32, NULL) == TALLY_INVALID, "stream NULL");
-    check(tally_stream_reduce(NULL, "sum", TALLY_F32, &s) == TALLY_INVALID, "ctx NULL");
-    check(tally_stream_push(NULL, x, 1, NULL, NULL) == TALLY_INVALID, "push to NULL");
-    check(tally_stream_finish(NULL, x, NULL) == TALLY_INVALID, "finish NULL");
-    check(tally_stream_room(NULL, 3) == 0, "room of NULL");
-    tally_stream_close(NULL);
+}
 
+static void refused_pushes(void)
+{
+    tally *ctx = contexts[0];
+    double sum = 0;
+    tally_stream *s;
     check_ok(ctx, tally_stream_reduce(ctx, "sum:f64", TALLY_F32, &s), "stream");
     check_ok(ctx, tally_stream_push(s, x, 500, NULL, NULL), "push");
     check(tally_stream_push(s, NULL, 5, NULL, NULL) == TALLY_INVALID, "x NULL");
@@ -265,9 +279,14 @@ static void misuse(void)
     check_ok(ctx, tally_stream_push(s, x, 10, y, NULL), "push");
     check(y[9] == 45, "scan after refusals is %g", y[9]);
     tally_stream_close(s); /* unfinished */
+}
 
+static void windows_of_few(void)
+{
+    tally *ctx = contexts[0];
+    tally_stream *s;
     int64_t made = -1;
-    check_ok(ctx, tally_stream_window(ctx, "sum", TALLY_F32, &w, &s), "stream");
+    check_ok(ctx, tally_stream_window(ctx, "sum", TALLY_F32, &four, &s), "stream");
     check_ok(ctx, tally_stream_finish(s, y, &made), "an empty stream of windows");
     check(made == 0, "an empty stream of windows gave %lld", (long long)made);
     tally_stream_close(s);
@@ -281,8 +300,13 @@ static void misuse(void)
     check(made == 2 && y[0] == 6 && y[1] == 10, "%lld results: %g, %g", (long long)made, y[0],
           y[1]);
     tally_stream_close(s);
+}
 
-    /* an empty stream reduces to the empty value */
+/* An empty stream reduces to the empty value. */
+static void empty_streams(void)
+{
+    tally *ctx = contexts[0];
+    tally_stream *s;
     for (const char *const *op = tally_operators(); *op; op++)
         for (tally_dtype d = TALLY_I8; d <= TALLY_F64; d++) {
             check_operator o;
@@ -303,7 +327,12 @@ int main(void)
     x_memory = malloc((size_t)MOST * 8 + 64);
     want = malloc((size_t)MOST * 16 + 4096 * 16 * 4);
     got = malloc((size_t)MOST * 16 + (size_t)MOST * 16 + 8 * GUARD);
-    misuse();
+    for (int i = 0; i < 1000; i++) x[i] = (float)i;
+    refused_streams();
+    refused_fragments();
+    refused_pushes();
+    windows_of_few();
+    empty_streams();
     for (int64_t k = 0; k < (check_quick ? 80 : 1500); k++) {
         stream_reduce();
         stream_scan();

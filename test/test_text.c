@@ -16,10 +16,11 @@ static void text(const char *content, tally_file_options o, int64_t want, const 
     threads = 1;
 }
 
+static const tally_file_options none = {0}, txt = {.format = "text"};
+
 static void texts(void)
 {
-    const tally_file_options none = {0}, txt = {.format = "text"},
-                             i32 = {.format = "text", .dtype = TALLY_I32};
+    const tally_file_options i32 = {.format = "text", .dtype = TALLY_I32};
     text("", none, 0, "");
     text("\n\n  \n", txt, 0, "");
     text("1\n2\n3", none, 3, "");
@@ -53,6 +54,10 @@ static void texts(void)
     text("1 2\n3\n", (tally_file_options){.format = "text", .column = "2"}, -1,
          ":2:1: the line '3' has no column 2");
     text("1|2|3\n", (tally_file_options){.format = "text", .delimiter = '|'}, 3, "");
+}
+
+static void csvs(void)
+{
     text("date,price\n2020,1.5\n2021,2.5\n", (tally_file_options){.column = "price"}, 2, "");
     expect(values[1] == 2.5, "csv column", "");
     text("name,price\na,1.5\r\nb,2.5\r\n", none, 2, "");
@@ -97,8 +102,7 @@ static void texts(void)
    of threads. */
 static void found(void)
 {
-    const tally_file_options csv = {.format = "csv"}, txt = {.format = "text"},
-                             b = {.format = "csv", .column = "b"},
+    const tally_file_options csv = {.format = "csv"}, b = {.format = "csv", .column = "b"},
                              skip = {.format = "csv", .skip_bad = 1};
     static const char *const missing[] = {"NULL\n5\n7\n", "na\n5\n7\n", "Na\n5\n7\n", "NA\n5\n7\n",
                                           "\"\"\n5\n7\n"};
@@ -140,9 +144,10 @@ static void found(void)
 }
 
 /* Several columns: a row of values per line. */
+static const char csv[] = "day,price,qty\nmon,1.5,10\ntue,,20\n\"w\ne\"\"d\",3,30\n";
+
 static void tables(void)
 {
-    static const char csv[] = "day,price,qty\nmon,1.5,10\ntue,,20\n\"w\ne\"\"d\",3,30\n";
     text(csv, (tally_file_options){.format = "csv", .column = "price,qty"}, 6, "");
     expect(values[0] == 1.5 && values[1] == 10 && isnan(values[2]) && values[5] == 30,
            "two columns", "");
@@ -181,6 +186,10 @@ static void tables(void)
     expect(values[2] == 5, "a bad cell takes its line along", "");
     text(",,,\n,,,\n1,2,3,4\n", (tally_file_options){.format = "csv", .table = 1, .header = -1}, 12,
          "");
+}
+
+static void kept_lines(void)
+{
     save("t", csv, strlen(csv));
     tally_file *f;
     tally_file_info info;
@@ -218,7 +227,7 @@ static void long_lines(void)
 {
     const size_t capacity = 7 << 20;
     char *const big = malloc(capacity);
-    const tally_file_options none = {0}, first = {.format = "csv", .column = "1", .header = -1};
+    const tally_file_options first = {.format = "csv", .column = "1", .header = -1};
     for (int kind = 0; kind < 3; kind++) {
         size_t n = (size_t)sprintf(big, "1 2\n");
         const size_t blanks = kind == 1 ? (5 << 20) : 3;
@@ -248,18 +257,10 @@ static void long_lines(void)
     free(big);
 }
 
-static void big_texts(void)
+/* The first bad cell of a big file, of n bytes, wherever the threads cut it; every value before it
+ * is delivered. */
+static void first_bad_cell(char *big, size_t n)
 {
-    const tally_file_options none = {0};
-    /* The first bad cell of a big file, wherever the threads cut it; every value before it is
-       delivered. */
-    const size_t capacity = 6 << 20;
-    char *const big = malloc(capacity);
-    size_t n = 0;
-    int64_t lines = 0;
-    for (; n + 64 < capacity; lines++)
-        n += (size_t)snprintf(big + n, capacity - n, "%lld.%02d\n", (long long)lines,
-                              (int)(lines % 100));
     for (int i = 0; i < 6; i++) {
         size_t at = (size_t)check_below((int64_t)n - 8), line = 1, col = 1;
         while (big[at] == '\n' || big[at] == '.') at++;
@@ -287,8 +288,20 @@ static void big_texts(void)
             tally_file_close(f);
         }
     }
-    /* A line longer than any block, and quoted newlines everywhere: same values on any number of
-       threads. */
+}
+
+/* A line longer than any block, and quoted newlines everywhere: same values on any number of
+ * threads. */
+static void big_texts(void)
+{
+    const size_t capacity = 6 << 20;
+    char *const big = malloc(capacity);
+    size_t n = 0;
+    int64_t lines = 0;
+    for (; n + 64 < capacity; lines++)
+        n += (size_t)snprintf(big + n, capacity - n, "%lld.%02d\n", (long long)lines,
+                              (int)(lines % 100));
+    first_bad_cell(big, n);
     for (size_t k = 0; k < n; k++)
         if (big[k] == '\n' && k > 100) big[k] = ' ';
     memcpy(big + 40, "\n# ", 3);
@@ -320,8 +333,10 @@ int main(void)
 {
     files_start();
     texts();
+    csvs();
     found();
     tables();
+    kept_lines();
     long_lines();
     big_texts();
     return files_finish();

@@ -3,7 +3,7 @@
  * and of a machine whose compiler is missing or fails. Part of test_user.c. */
 #ifndef TALLY_TEST_USER_ERRORS_H
 #define TALLY_TEST_USER_ERRORS_H
-#include "user_check.h"
+#include "user_pieces.h"
 #include "context/user.h"
 
 #define GOOD_STATE   "#define OP_STATE(F) F(real, s)\ntypedef struct { OP_STATE(FIELD) } state;\n"

@@ -1,9 +1,35 @@
 /* SPDX-License-Identifier: MIT
- * Operators of users: what they are told, and data in parts. Part of test_user.c. */
+ * Operators of users: what the parts of test_user.c share (the matrix and the counts of
+ * test_bits.c, checks, contexts, the examples); what operators are told, and data in parts. */
 #ifndef TALLY_TEST_USER_PIECES_H
 #define TALLY_TEST_USER_PIECES_H
+#define TALLY_BITS_ONLY
+#include "test_bits.c"
+#include <unistd.h>
 
-#include "user_check.h"
+static int check_said(int good, const char *what, const char *detail)
+{
+    return check(good, "%s: %s", what, detail ? detail : "");
+}
+
+static tally *open_on(const char *device)
+{
+    tally *ctx = NULL;
+    if (tally_open(&ctx, device)) {
+        fprintf(stderr, "%s: %s\n", device, tally_error(NULL));
+        exit(1);
+    }
+    return ctx;
+}
+
+static int define_example(tally *ctx, const char *name)
+{
+    char path[500];
+    snprintf(path, sizeof path, "%s/examples/operators/%s.h", TALLY_SOURCE_DIR, name);
+    if (access(path, R_OK))
+        snprintf(path, sizeof path, "%s/test/operators/%s.h", TALLY_SOURCE_DIR, name);
+    return check_ok(ctx, tally_define_file(ctx, NULL, path), path);
+}
 
 /* Numbers of elements that combine and twin are told (OP_SIZES), where sequences are longer than
  * the matrix has them: levels of nodes, parts of threads, pieces of a GPU. test/operators/told.h

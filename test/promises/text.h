@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What stands in for an operator's text (TL_PROMISE_TEXT) where cpu/kernel/instance.h includes
  * one: the text, or its nan form, then for each of its instances a row with the promises that
- * the scalar row has no room for. The words of the dialect are still in force here. */
+ * the scalar row does not have. The words of the dialect are still in force here. */
 #if TL_PROMISE_MASKED
 #include "operator/masked.h"
 #endif

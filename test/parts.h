@@ -1,9 +1,29 @@
 /* SPDX-License-Identifier: MIT
- * Sequences cut into pieces, and their fragments through bytes: what the tests of fragments and
- * streams share. */
-#ifndef TALLY_TEST_PIECES_H
-#define TALLY_TEST_PIECES_H
+ * What the tests of fragments and streams share: contexts of every instruction set with 1, 2,
+ * 3 ... threads (whichever makes a result, it has the same bits), and sequences cut into pieces. */
+#ifndef TALLY_TEST_PARTS_H
+#define TALLY_TEST_PARTS_H
 #include "check.h"
+
+enum { CONTEXTS = 64 }; /* check_isa has 8 at most */
+static tally *contexts[CONTEXTS];
+static int context_count;
+
+static inline tally *any(void) { return contexts[check_below(context_count)]; }
+
+/* threads: 8 at most */
+static inline void open_contexts(int threads)
+{
+    for (int i = 0; check_isa(i); i++)
+        for (int t = 1; t <= threads; t++) contexts[context_count++] = check_open(t, check_isa(i));
+}
+
+static inline void close_contexts(void)
+{
+    while (context_count) tally_close(contexts[--context_count]);
+}
+
+/* ---- pieces ---- */
 
 /* Cuts 0 .. n into pieces: cut[0] is 0, cut[pieces] is n, and some of the others lie between
    bytes of a bitmap. */
@@ -41,7 +61,7 @@ static inline tally_fragment *round_trip(tally *ctx, tally_fragment *f, const ch
     char *const buffer = malloc(bytes + 1);
     capacity = bytes - 1;
     check(tally_fragment_save(f, buffer, &capacity) == TALLY_INVALID && capacity == bytes,
-          "save into too little room");
+          "save into too few bytes");
     capacity = bytes + 1;
     buffer[bytes] = 0x5a;
     check(!tally_fragment_save(f, buffer, &capacity) && capacity == bytes && buffer[bytes] == 0x5a,
