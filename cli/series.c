@@ -5,7 +5,7 @@
  * A forward scan or a window of one sequence, or of the columns of a table, runs in bounded
  * memory. --reverse, --axis and --segments load the data and keep the results in memory, because
  * their results are not in the order of the file. */
-#include "cli.h"
+#include "series.h"
 
 #include <stdlib.h>
 #include <string.h>

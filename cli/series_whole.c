@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * series_whole.c - scan and window of data in memory, whose results are kept in memory too: with
  * --reverse, --axis, --segments and --by they are not in the order of the file. */
-#include "cli.h"
+#include "series.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * come in the order of the file.
  *
  *    time x lat x lon:  times 0..7 of all cells, times 8..15 of all cells, ... */
-#include "cli.h"
+#include "series.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT
+ * series.h - what the files of scan and window share. */
+#ifndef SERIES_H
+#define SERIES_H
+
+#include "cli.h"
+
+/* A call of scan or window on one file. */
+typedef struct run {
+    const options *o;
+    tally *ctx;
+    operators ops;
+    series how;
+    tally_window_options fitted; /* how.window, limited to the length of the data */
+    second beside;
+    int64_t *start, *end; /* --by of a coordinate: the window of each step along the axis */
+    groups bands;         /* --by with --axis: the groups of the steps */
+    uint64_t *init;       /* --init as a value of each operator's output */
+    progress p;
+} run;
+
+/* The scan's options for operator i; copy is the memory for them. */
+const tally_scan_options *series_options(const run *r, int i, tally_scan_options *copy);
+/* The lines of a table before the first result: with edges valid, the lines before the first full
+ * window. */
+int64_t series_lines_before(const run *r);
+
+/* ---- slabs.c: along the first dimension of a NetCDF array, in the order of the file ---- */
+/* *taken 0: the array fits --memory, or this method does not apply; nothing was done. */
+int slabs_run(run *r, input *in, int *taken);
+
+/* ---- series_whole.c ---- */
+/* Loads the array, and computes all results of it as one view, or as batches of sequences. */
+int series_whole(run *r, input *in);
+/* The same for --by: each group is a segment. */
+int series_groups(run *r, input *in);
+#endif
