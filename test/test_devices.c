@@ -13,8 +13,7 @@
  *
  * PoCL takes 0.2 s to compile one verb for one operator and type, which is nearly all of the
  * time. */
-#define TALLY_BITS_ONLY
-#include "test_bits.c"
+#include "bits_cases.h"
 #include "gpus.h"
 
 enum { WINDOW = 4, ALL = REDUCE | SCAN | WINDOW };

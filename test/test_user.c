@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Operators that users define: the examples, and test/operators, under the matrix of checks of
- * test_bits.c (the law by memcmp, every shape, view, thread count), copies of built-in texts
+ * bits_cases.h (the law by memcmp, every shape, view, thread count), copies of built-in texts
  * against the built-in operators, plain C loops; wrong texts and arguments (user_errors.h);
  * numbers of elements; streams, fragments, redefinition (user_pieces.h). Compiled
  * code goes to a cache of the test's own.
@@ -376,7 +376,7 @@ int main(int argc, char **argv)
     pieces();
     errors("cpu");
     check_said(left_over(temporary) == 0, "temporary folders", "some are left");
-    arguments();
+    wrong_arguments();
     free(input);
     free(output);
     free(wanted);

@@ -54,22 +54,22 @@ static void empties(void)
                 check_operator o;
                 if (!check_operator_make(&o, *name, d, wide)) continue;
                 int size = (int)tally_dtype_size(o.info.output);
-                unsigned char want[32];
+                unsigned char nan_want[32];
                 for (int lane = 0; lane < o.info.lanes; lane++)
-                    check(empty_bits(o.info.empty, o.info.output, lane, want + lane * size),
+                    check(empty_bits(o.info.empty, o.info.output, lane, nan_want + lane * size),
                           "src/op/ops.def says '%s' of %s with no elements: must be a number, NaN, "
                           "'NaN, or ...', "
                           "'as NAME', 'all bits set', 'the type's largest integer' or 'the type's "
                           "smallest integer'",
                           o.info.empty, *name);
-                unsigned char got[32];
-                memset(got, 0x5a, sizeof got);
+                unsigned char nan_got[32];
+                memset(nan_got, 0x5a, sizeof nan_got);
                 tally_view v = tally_flat(NULL, d, 0);
-                check_ok(ctx, tally_reduce(ctx, o.op, &v, got), o.op);
-                check_same(got, want, 1, o.result,
+                check_ok(ctx, tally_reduce(ctx, o.op, &v, nan_got), o.op);
+                check_same(nan_got, nan_want, 1, o.result,
                            "empty %s of %s, which is '%s' in src/op/ops.def", o.op,
                            tally_dtype_name(d), o.info.empty);
-                check(got[o.result] == 0x5a, "empty %s of %s wrote too much", o.op,
+                check(nan_got[o.result] == 0x5a, "empty %s of %s wrote too much", o.op,
                       tally_dtype_name(d));
                 char first[16]; /* exclusive scan and missing windows say the same */
                 uint64_t element = 0;
@@ -78,10 +78,10 @@ static void empties(void)
                 tally_scan_options ex = {.exclusive = 1};
                 tally_window_options w = {3, 0, TALLY_EDGES_MISSING, 0};
                 check_ok(ctx, tally_scan(ctx, o.op, &in, &out, &ex), o.op);
-                check_same(first, got, 1, o.result, "exclusive[0] of %s %s", o.op,
+                check_same(first, nan_got, 1, o.result, "exclusive[0] of %s %s", o.op,
                            tally_dtype_name(d));
                 check_ok(ctx, tally_window(ctx, o.op, &in, &out, &w), o.op);
-                check_same(first, got, 1, o.result, "missing window of %s %s", o.op,
+                check_same(first, nan_got, 1, o.result, "missing window of %s %s", o.op,
                            tally_dtype_name(d));
             }
     check(tally_sum_f32(NULL, 0) == 0 && tally_sum_i32(NULL, -5) == 0 &&
@@ -102,14 +102,83 @@ static const char *plain_name(const char *name)
  * pair; an index is the element's own. Else: nothing but NaNs is nothing, an element among NaNs
  * is that element, and of numbers only the two are the same. */
 enum { NAN_MOST = 9000 };
+static const uint64_t quiet[] = {0x7e00, 0x7fc0, 0x7fc00000, 0x7ff8000000000000};
+static char with[NAN_MOST * 8], without[NAN_MOST * 8], nan_got[NAN_MOST * 16],
+    nan_want[NAN_MOST * 16], empty[32];
+
+/* m numbers, and one of each two elements a NaN: the results are those of the plain operator. */
+static void every_second(const check_operator *o, const check_operator *plain, int64_t m,
+                         int indexed)
+{
+    static int64_t at[NAN_MOST];
+    const tally_dtype d = o->dtype;
+    const int bytes = (int)o->bytes, size = (int)o->result;
+    check_fill(without, d, m, TL_DATA_PLAIN);
+    for (int64_t i = 0; i < m; i++) {
+        at[i] = 2 * i + check_below(2);
+        memcpy(with + (at[i] ^ 1) * bytes, &quiet[d - TALLY_F16], (size_t)bytes);
+        memcpy(with + at[i] * bytes, without + i * bytes, (size_t)bytes);
+    }
+    tally_view a = tally_flat(with, d, 2 * m), b = tally_flat(without, d, m);
+    tally_view ra = tally_flat(nan_got, o->info.output, 2 * m),
+               rb = tally_flat(nan_want, o->info.output, m);
+    check_ok(ctx, tally_scan(ctx, o->op, &a, &ra, NULL), o->op);
+    check_ok(ctx, tally_scan(ctx, plain->op, &b, &rb, NULL), plain->op);
+    for (int64_t i = 0; i < m; i++) {
+        memmove(nan_got + i * size, nan_got + (2 * i + 1) * size, (size_t)size);
+        if (indexed) ((int64_t *)nan_want)[i] = at[((int64_t *)nan_want)[i]];
+    }
+    check_same(nan_got, nan_want, m, size, "%s of %s, one of each two a NaN, scan of %lld", o->op,
+               tally_dtype_name(d), (long long)m);
+    check_ok(ctx, tally_reduce(ctx, o->op, &a, nan_got), o->op);
+    check_same(nan_got, nan_want + (m - 1) * size, 1, size, "%s of %s, one of each two a NaN, %lld",
+               o->op, tally_dtype_name(d), (long long)m);
+    check_ok(ctx, tally_scan(ctx, o->op, &b, &rb, NULL), o->op);
+    ra.n = m;
+    check_ok(ctx, tally_scan(ctx, plain->op, &b, &ra, NULL), plain->op);
+    check_same(nan_want, nan_got, m, size, "%s of %s without a NaN, %lld", o->op,
+               tally_dtype_name(d), (long long)m);
+}
+
+/* 2 m NaNs, then one number among them. */
+static void one_number(const check_operator *o, const check_operator *plain, int64_t m, int indexed)
+{
+    const tally_dtype d = o->dtype;
+    const int bytes = (int)o->bytes, size = (int)o->result;
+    const int64_t alone = check_below(2 * m);
+    tally_view a = tally_flat(with, d, 2 * m), b = tally_flat(without, d, m),
+               ra = tally_flat(nan_got, o->info.output, 2 * m);
+    for (int64_t i = 0; i < 2 * m; i++)
+        memcpy(with + i * bytes, &quiet[d - TALLY_F16], (size_t)bytes);
+    b.n = 0;
+    check_ok(ctx, tally_reduce(ctx, plain->op, &b, empty), plain->op);
+    check_ok(ctx, tally_reduce(ctx, o->op, &a, nan_got), o->op);
+    check_same(nan_got, empty, 1, size, "%s of %s, NaNs only, %lld", o->op, tally_dtype_name(d),
+               (long long)m);
+    memcpy(with + alone * bytes, without, (size_t)bytes);
+    b.n = 1;
+    check_ok(ctx, tally_reduce(ctx, plain->op, &b, nan_want), plain->op);
+    if (indexed) memcpy(nan_want, &alone, sizeof alone);
+    check_ok(ctx, tally_reduce(ctx, o->op, &a, nan_got), o->op);
+    check_same(nan_got, nan_want, 1, size, "%s of %s, one number among %lld", o->op,
+               tally_dtype_name(d), (long long)(2 * m));
+    tally_window_options w = {1, 0, TALLY_EDGES_SHRINK,
+                              0}; /* the number is in the windows that have it */
+    check_ok(ctx, tally_window(ctx, o->op, &a, &ra, &w), o->op);
+    for (int64_t i = 0; i < 2 * m; i++) {
+        const int64_t place = alone - (i ? i - 1 : 0);
+        const void *one = i != alone && i != alone + 1 ? (const void *)empty
+                          : indexed                    ? (const void *)&place
+                                                       : nan_want;
+        check_same(nan_got + i * size, one, 1, size, "%s of %s, window at %lld of %lld", o->op,
+                   tally_dtype_name(d), (long long)i, (long long)alone);
+    }
+}
+
 static void nan_forms(void)
 {
     static const int64_t sizes[] = {1,  2,  3,  4,   5,   7,    8,    15,   16,
                                     17, 31, 64, 100, 333, 2047, 2048, 2049, 4500};
-    static const uint64_t quiet[] = {0x7e00, 0x7fc0, 0x7fc00000, 0x7ff8000000000000};
-    static char with[NAN_MOST * 8], without[NAN_MOST * 8], got[NAN_MOST * 16], want[NAN_MOST * 16],
-        empty[32];
-    static int64_t at[NAN_MOST];
     int64_t forms = 0;
     for (const char *const *each = tally_operators(); *each; each++)
         for (tally_dtype d = TALLY_F16; d <= TALLY_F64 && plain_name(*each); d++)
@@ -119,63 +188,11 @@ static void nan_forms(void)
                 if (!check(check_operator_make(&plain, plain_name(*each), d, wide),
                            "%s has no plain operator", *each))
                     continue;
-                const int indexed = !strncmp(*each, "nanarg", 6), bytes = (int)o.bytes,
-                          size = (int)o.result;
+                const int indexed = !strncmp(*each, "nanarg", 6);
                 forms++;
                 for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-                    const int64_t m = sizes[s], alone = check_below(2 * m);
-                    check_fill(without, d, m, TL_DATA_PLAIN);
-                    for (int64_t i = 0; i < m; i++) {
-                        at[i] = 2 * i + check_below(2);
-                        memcpy(with + (at[i] ^ 1) * bytes, &quiet[d - TALLY_F16], (size_t)bytes);
-                        memcpy(with + at[i] * bytes, without + i * bytes, (size_t)bytes);
-                    }
-                    tally_view a = tally_flat(with, d, 2 * m), b = tally_flat(without, d, m);
-                    tally_view ra = tally_flat(got, o.info.output, 2 * m),
-                               rb = tally_flat(want, o.info.output, m);
-                    check_ok(ctx, tally_scan(ctx, o.op, &a, &ra, NULL), o.op);
-                    check_ok(ctx, tally_scan(ctx, plain.op, &b, &rb, NULL), plain.op);
-                    for (int64_t i = 0; i < m; i++) {
-                        memmove(got + i * size, got + (2 * i + 1) * size, (size_t)size);
-                        if (indexed) ((int64_t *)want)[i] = at[((int64_t *)want)[i]];
-                    }
-                    check_same(got, want, m, size, "%s of %s, one of each two a NaN, scan of %lld",
-                               o.op, tally_dtype_name(d), (long long)m);
-                    check_ok(ctx, tally_reduce(ctx, o.op, &a, got), o.op);
-                    check_same(got, want + (m - 1) * size, 1, size,
-                               "%s of %s, one of each two a NaN, %lld", o.op, tally_dtype_name(d),
-                               (long long)m);
-                    check_ok(ctx, tally_scan(ctx, o.op, &b, &rb, NULL), o.op);
-                    ra.n = m;
-                    check_ok(ctx, tally_scan(ctx, plain.op, &b, &ra, NULL), plain.op);
-                    check_same(want, got, m, size, "%s of %s without a NaN, %lld", o.op,
-                               tally_dtype_name(d), (long long)m);
-                    for (int64_t i = 0; i < 2 * m; i++)
-                        memcpy(with + i * bytes, &quiet[d - TALLY_F16], (size_t)bytes);
-                    b.n = 0;
-                    check_ok(ctx, tally_reduce(ctx, plain.op, &b, empty), plain.op);
-                    check_ok(ctx, tally_reduce(ctx, o.op, &a, got), o.op);
-                    check_same(got, empty, 1, size, "%s of %s, NaNs only, %lld", o.op,
-                               tally_dtype_name(d), (long long)m);
-                    memcpy(with + alone * bytes, without, (size_t)bytes);
-                    b.n = 1;
-                    check_ok(ctx, tally_reduce(ctx, plain.op, &b, want), plain.op);
-                    if (indexed) memcpy(want, &alone, sizeof alone);
-                    check_ok(ctx, tally_reduce(ctx, o.op, &a, got), o.op);
-                    check_same(got, want, 1, size, "%s of %s, one number among %lld", o.op,
-                               tally_dtype_name(d), (long long)(2 * m));
-                    tally_window_options w = {1, 0, TALLY_EDGES_SHRINK,
-                                              0}; /* the number is in the windows that have it */
-                    ra.n = 2 * m;
-                    check_ok(ctx, tally_window(ctx, o.op, &a, &ra, &w), o.op);
-                    for (int64_t i = 0; i < 2 * m; i++) {
-                        const int64_t place = alone - (i ? i - 1 : 0);
-                        const void *one = i != alone && i != alone + 1 ? (const void *)empty
-                                          : indexed                    ? (const void *)&place
-                                                                       : want;
-                        check_same(got + i * size, one, 1, size, "%s of %s, window at %lld of %lld",
-                                   o.op, tally_dtype_name(d), (long long)i, (long long)alone);
-                    }
+                    every_second(&o, &plain, sizes[s], indexed);
+                    one_number(&o, &plain, sizes[s], indexed);
                 }
             }
     check(forms >= 15 * 4, "%lld nan forms", (long long)forms);

@@ -186,13 +186,9 @@ static void errors(const char *device)
     tally_close(ctx);
 }
 
-static void arguments(void)
+static void arguments(tally *ctx)
 {
     static char big[70000];
-    tally *ctx = open_on("cpu");
-    tally_operator_info info;
-    int8_t x[2] = {3, 4};
-    int64_t sum = 0;
     memset(big, ' ', sizeof big - 1);
     const struct {
         tally_status got, want;
@@ -217,6 +213,13 @@ static void arguments(void)
         check_said(calls[i].got == calls[i].want, "a bad argument", calls[i].says);
     check_said(tally_define(ctx, "sum", GOOD, NULL) && strstr(tally_error(ctx), "built-in"),
                "a built-in name", tally_error(ctx));
+}
+
+static void what_it_is(tally *ctx)
+{
+    tally_operator_info info;
+    const int8_t bytes[2] = {3, 4};
+    int64_t sum = 0;
     check_ok(ctx, tally_define(ctx, "mine", "#define OP_TYPES F\n" GOOD, "mine.h"), "mine");
     check_said(tally_operator(ctx, "mine", TALLY_I8, &info) == TALLY_UNSUPPORTED,
                "a type it does not take", tally_error(ctx));
@@ -229,7 +232,7 @@ static void arguments(void)
                    !strcmp(info.text, "mine.h"),
                "what it is", info.text);
     check_ok(ctx, tally_define(ctx, "mine", GOOD, NULL), "mine again, for all types");
-    tally_view in = tally_flat(x, TALLY_I8, 2);
+    const tally_view in = tally_flat(bytes, TALLY_I8, 2);
     if (check_ok(ctx, tally_reduce(ctx, "mine", &in, &sum), "mine of i8"))
         check_said(sum == 7, "mine of i8", "not 7");
 
@@ -243,12 +246,17 @@ static void arguments(void)
     if (check_ok(ctx, tl_plan_of_host(ctx, "padded", TALLY_F32, &plan), "padded"))
         check_said(plan.op->user->device_bytes == 16, "a state with an end that is not used",
                    "not 16 bytes");
+}
 
-    /* no compiler, and a compiler that is not there */
+/* No compiler, and a compiler that is not there. */
+static void compilers(tally *ctx)
+{
+    const int16_t words[2] = {3, 4};
+    int64_t sum = 0;
+    tally_view in = tally_flat(words, TALLY_I16, 2);
     char *path = strdup(getenv("PATH")), *cc = getenv("CC") ? strdup(getenv("CC")) : NULL;
     setenv("PATH", "/nowhere", 1);
     unsetenv("CC");
-    in.dtype = TALLY_I16;
     check_said(tally_reduce(ctx, "mine", &in, &sum) == TALLY_UNSUPPORTED &&
                    strstr(tally_error(ctx), "no cc, gcc or clang in PATH"),
                "no compiler", tally_error(ctx));
@@ -272,6 +280,14 @@ static void arguments(void)
     if (cc) setenv("CC", cc, 1);
     free(cc);
     free(path);
+}
+
+static void wrong_arguments(void)
+{
+    tally *const ctx = open_on("cpu");
+    arguments(ctx);
+    what_it_is(ctx);
+    compilers(ctx);
     tally_close(ctx);
 }
 #endif

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Operators of users: what the parts of test_user.c share (the matrix and the counts of
- * test_bits.c, checks, contexts, the examples); what operators are told, and data in parts. */
+ * Operators of users: what the parts of test_user.c share (the checks of bits_cases.h,
+ * contexts, the examples); what operators are told, and data in parts. */
 #ifndef TALLY_TEST_USER_PIECES_H
 #define TALLY_TEST_USER_PIECES_H
-#define TALLY_BITS_ONLY
-#include "test_bits.c"
+#include "bits_cases.h"
 #include <unistd.h>
 
 static int check_said(int good, const char *what, const char *detail)
@@ -98,54 +97,41 @@ static void told_large(const char *device)
  * that are saved and merged in other contexts; and a name that is defined anew while they are
  * open. Part of test_user.c. */
 
-static void pieces(void)
+enum { PIECES_N = 30000 };
+static float series_x[PIECES_N], whole_descent; /* the operator's result of series_x */
+
+static void streams(tally *ctx)
 {
-    enum { N = 30000 };
-    static float x[N], whole[N], part[N];
-    char saved[5000], result[16];
-    float want, got;
+    static float whole[PIECES_N], part[PIECES_N];
+    float got;
     int64_t made = 0, more = 0;
-    size_t bytes = sizeof saved;
-    tally *ctx = open_on("cpu,threads=2"), *other = open_on("cpu");
-    if (!define_example(ctx, "descent") || !define_example(other, "descent")) return;
-    check_fill(x, TALLY_F32, N, TL_DATA_PLAIN);
-    tally_view in = tally_flat(x, TALLY_F32, N), out = tally_flat(whole, TALLY_F32, N);
-    check_ok(ctx, tally_reduce(ctx, "descent", &in, &want), "reduce");
+    tally_view in = tally_flat(series_x, TALLY_F32, PIECES_N),
+               out = tally_flat(whole, TALLY_F32, PIECES_N);
     tally_stream *s = NULL;
     if (check_ok(ctx, tally_stream_reduce(ctx, "descent", TALLY_F32, &s), "a stream")) {
-        check_ok(ctx, tally_stream_push(s, x, 1234, NULL, NULL), "push");
-        check_ok(ctx, tally_stream_push(s, x + 1234, N - 1234, NULL, NULL), "push");
+        check_ok(ctx, tally_stream_push(s, series_x, 1234, NULL, NULL), "push");
+        check_ok(ctx, tally_stream_push(s, series_x + 1234, PIECES_N - 1234, NULL, NULL), "push");
         check_ok(ctx, tally_stream_finish(s, &got, NULL), "finish");
-        check_same(&got, &want, 1, 4, "stream");
+        check_same(&got, &whole_descent, 1, 4, "stream");
         tally_stream_close(s);
     }
     tally_window_options w = {49, 0, TALLY_EDGES_VALID, 0};
-    out.n = tally_window_length(N, &w);
+    out.n = tally_window_length(PIECES_N, &w);
     check_ok(ctx, tally_window(ctx, "descent", &in, &out, &w), "window");
     if (check_ok(ctx, tally_stream_window(ctx, "descent", TALLY_F32, &w, &s), "a window stream")) {
-        check_ok(ctx, tally_stream_push(s, x, 777, part, &made), "push");
-        check_ok(ctx, tally_stream_push(s, x + 777, N - 777, part + made, &more), "push");
+        check_ok(ctx, tally_stream_push(s, series_x, 777, part, &made), "push");
+        check_ok(ctx, tally_stream_push(s, series_x + 777, PIECES_N - 777, part + made, &more),
+                 "push");
         check_said(made + more == out.n, "window stream", "another number of results");
         check_same(part, whole, out.n, 4, "window stream");
         tally_stream_close(s);
     }
+}
 
-    /* fragments: cut, saved, loaded into another context, merged there with one of its own */
-    tally_fragment *a = NULL, *b = NULL, *c = NULL;
-    check_ok(ctx, tally_fragment_make(ctx, "descent", TALLY_F32, x, 0, 7001, &a), "a fragment");
-    check_ok(other, tally_fragment_make(other, "descent", TALLY_F32, x + 7001, 7001, N - 7001, &b),
-             "a fragment");
-    check_ok(ctx, tally_fragment_save(a, saved, &bytes), "save");
-    if (check_ok(other, tally_fragment_load(other, saved, bytes, &c), "load") &&
-        check_ok(other, tally_fragment_merge(c, b), "merge")) {
-        check_ok(other, tally_fragment_result(c, &got), "result");
-        check_same(&got, &want, 1, 4, "fragments");
-    }
-    tally_fragment_free(c);
-    if (check_ok(ctx, tally_fragment_merge(a, b), "merge across contexts")) {
-        check_ok(ctx, tally_fragment_result(a, &got), "result");
-        check_same(&got, &want, 1, 4, "fragments of two contexts");
-    }
+/* A fragment where the operator is not defined, or has another text. */
+static void other_texts(const char *saved, size_t bytes)
+{
+    tally_fragment *c = NULL;
     tally *third = open_on("cpu");
     check_said(tally_fragment_load(third, saved, bytes, &c) == TALLY_BAD_DATA && !c,
                "load without the operator", tally_error(third));
@@ -165,11 +151,47 @@ static void pieces(void)
     check_said(strstr(tally_error(third), "another text than another") != NULL, "its sentence",
                tally_error(third));
     tally_close(third);
+}
 
-    /* a new text: from the next call on; what is open keeps the old one */
-    s = NULL;
+/* Fragments: cut, saved, loaded into another context, merged there with one of its own. Returns the
+ * first, with all of series_x. */
+static tally_fragment *fragments(tally *ctx, tally *other)
+{
+    char saved[5000];
+    float got;
+    size_t bytes = sizeof saved;
+    tally_fragment *a = NULL, *b = NULL, *c = NULL;
+    check_ok(ctx, tally_fragment_make(ctx, "descent", TALLY_F32, series_x, 0, 7001, &a),
+             "a fragment");
+    check_ok(other,
+             tally_fragment_make(other, "descent", TALLY_F32, series_x + 7001, 7001,
+                                 PIECES_N - 7001, &b),
+             "a fragment");
+    check_ok(ctx, tally_fragment_save(a, saved, &bytes), "save");
+    if (check_ok(other, tally_fragment_load(other, saved, bytes, &c), "load") &&
+        check_ok(other, tally_fragment_merge(c, b), "merge")) {
+        check_ok(other, tally_fragment_result(c, &got), "result");
+        check_same(&got, &whole_descent, 1, 4, "fragments");
+    }
+    tally_fragment_free(c);
+    if (check_ok(ctx, tally_fragment_merge(a, b), "merge across contexts")) {
+        check_ok(ctx, tally_fragment_result(a, &got), "result");
+        check_same(&got, &whole_descent, 1, 4, "fragments of two contexts");
+    }
+    check_said(tally_fragment_merge(a, b) != TALLY_OK, "merge of a fragment that was merged", "");
+    tally_fragment_free(b);
+    other_texts(saved, bytes);
+    return a;
+}
+
+/* A new text: from the next call on; what is open keeps the old one. */
+static void new_text(tally *ctx, tally_fragment *a)
+{
+    const tally_view in = tally_flat(series_x, TALLY_F32, PIECES_N);
+    float got;
+    tally_stream *s = NULL;
     check_ok(ctx, tally_stream_reduce(ctx, "descent", TALLY_F32, &s), "a stream");
-    check_ok(ctx, tally_stream_push(s, x, N / 2, NULL, NULL), "push");
+    check_ok(ctx, tally_stream_push(s, series_x, PIECES_N / 2, NULL, NULL), "push");
     check_ok(ctx,
              tally_define(
                  ctx, "descent",
@@ -181,17 +203,28 @@ static void pieces(void)
                  NULL),
              "a second text");
     check_ok(ctx, tally_reduce(ctx, "descent", &in, &got), "reduce");
-    check_same(&got, x + N - 1, 1, 4, "the second text");
-    check_ok(ctx, tally_stream_push(s, x + N / 2, N - N / 2, NULL, NULL), "push");
+    check_same(&got, series_x + PIECES_N - 1, 1, 4, "the second text");
+    check_ok(ctx,
+             tally_stream_push(s, series_x + PIECES_N / 2, PIECES_N - PIECES_N / 2, NULL, NULL),
+             "push");
     check_ok(ctx, tally_stream_finish(s, &got, NULL), "finish");
-    check_same(&got, &want, 1, 4, "a stream of the first text");
+    check_same(&got, &whole_descent, 1, 4, "a stream of the first text");
     tally_stream_close(s);
-    check_said(tally_fragment_merge(a, b) != TALLY_OK, "merge of a fragment that was merged", "");
-    memset(result, 0, sizeof result);
     check_ok(ctx, tally_fragment_result(a, &got), "result");
-    check_same(&got, &want, 1, 4, "a fragment of the first text");
+    check_same(&got, &whole_descent, 1, 4, "a fragment of the first text");
+}
+
+static void pieces(void)
+{
+    tally *ctx = open_on("cpu,threads=2"), *other = open_on("cpu");
+    if (!define_example(ctx, "descent") || !define_example(other, "descent")) return;
+    check_fill(series_x, TALLY_F32, PIECES_N, TL_DATA_PLAIN);
+    const tally_view in = tally_flat(series_x, TALLY_F32, PIECES_N);
+    check_ok(ctx, tally_reduce(ctx, "descent", &in, &whole_descent), "reduce");
+    streams(ctx);
+    tally_fragment *const a = fragments(ctx, other);
+    new_text(ctx, a);
     tally_fragment_free(a);
-    tally_fragment_free(b);
     tally_close(ctx);
     tally_close(other);
 }

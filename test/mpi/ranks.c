@@ -88,30 +88,40 @@ static void put_bit(unsigned char *bits, int64_t at, int is)
     bits[at >> 3] = (unsigned char)((bits[at >> 3] & ~(1 << (at & 7))) | is << (at & 7));
 }
 
-static void one(int64_t number)
+/* What a case computes, the same on all ranks. */
+typedef struct {
+    const char *op;
+    tally_dtype dtype, y_type;
+    int two, valid; /* two inputs; with validity bits */
+    size_t size, result;
+    tally_operator_info info;
+} choice;
+
+/* Returns the number of elements, or -1 where the operator does not take the types. */
+static int64_t pick(choice *p)
 {
-    static char x[MOST * 8], y[MOST * 8], want[MOST * 16], got[MOST * 16], bits[MOST / 8 + 1];
     static const char *const ops[] = {"sum",       "mean", "max",   "minmax",     "argmin",
                                       "var:1",     "prod", "first", "last",       "ema:0.25",
                                       "var:exact", "dot",  "corr",  "cov:exact:1"};
     static const tally_dtype types[] = {TALLY_F64, TALLY_F32, TALLY_I32, TALLY_U8};
     const int any_op = (int)below(only_op ? 11 : 14), any_type = (int)below(4);
-    const int two = any_op > 10, valid = below(3) == 0;
-    const tally_dtype y_type = types[below(4)];
-    const char *const op = only_op ? only_op : ops[any_op];
-    const tally_dtype dtype = only_dtype ? only_dtype : types[any_type];
+    p->two = any_op > 10, p->valid = below(3) == 0;
+    p->y_type = types[below(4)];
+    p->op = only_op ? only_op : ops[any_op];
+    p->dtype = only_dtype ? only_dtype : types[any_type];
     const int64_t n = below(4) ? below(300) : below(MOST);
-    int64_t cut[RANKS_MOST + 1] = {0};
-    int place[RANKS_MOST]; /* of the ranks in the sequence */
-    tally_operator_info info;
-    if (tally_operator(ctx, op, two && y_type != dtype ? TALLY_F64 : dtype, &info)) return;
+    const int differ = p->two && p->y_type != p->dtype;
+    if (tally_operator(ctx, p->op, differ ? TALLY_F64 : p->dtype, &p->info)) return -1;
     /* whose common type is another */
-    if (two && y_type != dtype && dtype != TALLY_F64 && y_type != TALLY_F64) return;
-    const size_t size = tally_dtype_size(dtype),
-                 result = tally_dtype_size(info.output) * (size_t)info.lanes;
-    fill(x, dtype, n);
-    fill(y, y_type, n);
-    for (int i = 0; i < MOST / 8 + 1; i++) bits[i] = (char)(below(256) | below(256));
+    if (differ && p->dtype != TALLY_F64 && p->y_type != TALLY_F64) return -1;
+    p->size = tally_dtype_size(p->dtype);
+    p->result = tally_dtype_size(p->info.output) * (size_t)p->info.lanes;
+    return n;
+}
+
+/* Cuts 0 .. n between the ranks, in their order (returns 1) or in another. place[r]: of rank r. */
+static int cut_up(int64_t n, int64_t *cut, int *place)
+{
     for (int r = 1; r < ranks; r++) cut[r] = below(5) ? below(n + 1) : cut[r - 1];
     cut[ranks] = n;
     for (int i = 1; i <= ranks; i++)
@@ -126,73 +136,58 @@ static void one(int64_t number)
         place[r] = place[k];
         place[k] = r;
     }
-    const int me = place[rank];
-    const int64_t a = cut[me], mine_n = cut[me + 1] - a, start = by_rank && below(2) ? -1 : a;
-    tally_view all = tally_flat(x, dtype, n),
-               mine = there(tally_flat(x + (size_t)a * size, dtype, mine_n), device_x, size);
-    tally_view all_y = tally_flat(y, y_type, n),
-               mine_y = there(tally_flat(y + (size_t)a * tally_dtype_size(y_type), y_type, mine_n),
-                              device_y, tally_dtype_size(y_type));
-    if (two) all.next = &all_y, mine.next = &mine_y;
-    if (valid && two && below(2))
-        all_y.valid = bits, mine_y.valid = bits_there(bits, sizeof bits), mine_y.valid_offset = a;
-    else if (valid)
-        all.valid = bits, mine.valid = bits_there(bits, sizeof bits), mine.valid_offset = a;
-    const tally_view out = there(tally_flat(got, info.output, mine_n), device_out, result);
+    return by_rank;
+}
+
+static char x[MOST * 8], y[MOST * 8], want[MOST * 16], got[MOST * 16], bits[MOST / 8 + 1];
+
+/* A window of the elements [a, a + count) of n, which are this rank's. */
+static void windowed(const choice *p, const tally_view *all, const tally_view *mine, int64_t a,
+                     int64_t start, int64_t number)
+{
+    const int64_t n = all->n, mine_n = mine->n;
     void *const to = device_out ? device_out : got;
-    const int root = (int)below(ranks + 1) - 1;
-
-    tally_reduce(cpu, op, &all, want);
-    memset(got, 0x5a, result);
-    tally_status status = tally_mpi_reduce(ctx, op, &mine, start, to, root, MPI_COMM_WORLD);
-    back(got, to, result);
-    check(!status && ((root >= 0 && root != rank) || !memcmp(got, want, result)), "reduce", number);
-
-    const tally_scan_options scan = {.exclusive = (int)below(2)};
-    const tally_view scanned = tally_flat(want, info.output, n);
-    tally_scan(cpu, op, &all, &scanned, &scan);
-    status = tally_mpi_scan(ctx, op, &mine, start, &out, &scan, MPI_COMM_WORLD);
-    back(got, to, (size_t)mine_n * result);
-    check(!status && !memcmp(got, want + (size_t)a * result, (size_t)mine_n * result), "scan",
-          number);
-
+    const tally_view out = there(tally_flat(got, p->info.output, mine_n), device_out, p->result);
     tally_window_options w = {.before = below(60)};
     w.after = below(2) ? below(60) : 0;
     w.edges = (tally_edges)below(3);
     if (below(3) == 0) w.min_count = below(w.before + w.after + 2);
     const int64_t length = tally_window_length(n, &w);
-    const tally_view windows = tally_flat(want, info.output, length);
-    /* with valid edges result i is that of the window at i + before */
+    const tally_view windows = tally_flat(want, p->info.output, length);
+    /* with p->valid edges p->result i is that of the window at i + before */
     int64_t made = -1, first = a, last = a + mine_n;
     if (w.edges == TALLY_EDGES_VALID) {
         first = (a < w.before ? w.before : a) - w.before;
         last = (a + mine_n > n - w.after ? n - w.after : a + mine_n) - w.before;
         if (last < first) last = first;
     }
-    status = tally_window(cpu, op, &all, &windows, &w);
+    tally_status status = tally_window(cpu, p->op, all, &windows, &w);
     check(!status, "window in one process", number);
-    status = tally_mpi_window(ctx, op, &mine, start, &out, &w, &made, MPI_COMM_WORLD);
-    back(got, to, (size_t)mine_n * result);
+    status = tally_mpi_window(ctx, p->op, mine, start, &out, &w, &made, MPI_COMM_WORLD);
+    back(got, to, (size_t)mine_n * p->result);
     check(!status && made == last - first &&
-              !memcmp(got, want + (size_t)first * result, (size_t)(last - first) * result),
+              !memcmp(got, want + (size_t)first * p->result, (size_t)(last - first) * p->result),
           "window", number);
+}
 
-    if (mover && (two || valid)) return;
+/* Element by element over the ranks: element i of rank r is x[i * ranks + r]. */
+static void all_reduced(const choice *p, int64_t number)
+{
     static char mine_x[MOST * 8], mine_second[MOST * 8], others[MOST * 8 * 4];
     static unsigned char some[MOST / 8 + 1], all_bits[MOST / 8 + 1];
     const int64_t m = below(MOST / ranks);
     int i_have = 0;
     for (int r = 0; r < ranks; r++) { /* element i of rank r */
-        fill(others, dtype, m);
+        fill(others, p->dtype, m);
         for (int64_t i = 0; i < m; i++)
-            memcpy(x + (size_t)(i * ranks + r) * size, others + (size_t)i * size, size);
-        if (r == rank) memcpy(mine_x, others, (size_t)m * size);
-        const size_t beside = tally_dtype_size(y_type);
-        fill(others, y_type, two ? m : 0);
-        for (int64_t i = 0; i < m && two; i++)
+            memcpy(x + (size_t)(i * ranks + r) * p->size, others + (size_t)i * p->size, p->size);
+        if (r == rank) memcpy(mine_x, others, (size_t)m * p->size);
+        const size_t beside = tally_dtype_size(p->y_type);
+        fill(others, p->y_type, p->two ? m : 0);
+        for (int64_t i = 0; i < m && p->two; i++)
             memcpy(y + (size_t)(i * ranks + r) * beside, others + (size_t)i * beside, beside);
         if (r == rank) memcpy(mine_second, others, (size_t)m * beside);
-        const int has = valid && below(3); /* some ranks have bits, others have not */
+        const int has = p->valid && below(3); /* some ranks have bits, others have not */
         for (int64_t i = 0; i < m; i++) {
             const int is = !has || below(4);
             put_bit(all_bits, i * ranks + r, is);
@@ -200,23 +195,73 @@ static void one(int64_t number)
         }
         if (r == rank) i_have = has;
     }
-    tally_view ranks_x = tally_rows(x, dtype, m, ranks), ranks_y = tally_rows(y, y_type, m, ranks);
+    tally_view ranks_x = tally_rows(x, p->dtype, m, ranks),
+               ranks_y = tally_rows(y, p->y_type, m, ranks);
     ranks_x.valid = all_bits;
-    if (two) ranks_x.next = &ranks_y;
-    tally_reduce(cpu, op, &ranks_x, want);
-    tally_view element = there(tally_flat(mine_x, dtype, m), device_x, size),
-               second =
-                   there(tally_flat(mine_second, y_type, m), device_y, tally_dtype_size(y_type));
-    if (two) element.next = &second;
-    tally_view *const has_bits = two ? &second : &element;
+    if (p->two) ranks_x.next = &ranks_y;
+    tally_reduce(cpu, p->op, &ranks_x, want);
+    tally_view element = there(tally_flat(mine_x, p->dtype, m), device_x, p->size),
+               second = there(tally_flat(mine_second, p->y_type, m), device_y,
+                              tally_dtype_size(p->y_type));
+    if (p->two) element.next = &second;
+    tally_view *const has_bits = p->two ? &second : &element;
     const void *const some_there = bits_there(some, sizeof some);
     if (i_have) has_bits->valid = some_there, has_bits->valid_offset = 3;
-    tally_view each = there(tally_flat(got, info.output, m), device_out, result);
-    const int in_place = size == result && below(2) == 0;
+    tally_view each = there(tally_flat(got, p->info.output, m), device_out, p->result);
+    const int in_place = p->size == p->result && below(2) == 0;
     if (in_place) each.data = element.data;
-    status = tally_mpi_allreduce_by(ctx, op, &element, &each, mover, MPI_COMM_WORLD);
-    back(got, each.data, (size_t)m * result);
-    check(!status && !memcmp(got, want, (size_t)m * result), "allreduce", number);
+    const tally_status status =
+        tally_mpi_allreduce_by(ctx, p->op, &element, &each, mover, MPI_COMM_WORLD);
+    back(got, each.data, (size_t)m * p->result);
+    check(!status && !memcmp(got, want, (size_t)m * p->result), "allreduce", number);
+}
+
+static void one(int64_t number)
+{
+    int64_t cut[RANKS_MOST + 1] = {0};
+    int place[RANKS_MOST]; /* of the ranks in the sequence */
+    choice picked, *const p = &picked;
+    const int64_t n = pick(p);
+    if (n < 0) return;
+    fill(x, p->dtype, n);
+    fill(y, p->y_type, n);
+    for (int i = 0; i < MOST / 8 + 1; i++) bits[i] = (char)(below(256) | below(256));
+    const int by_rank = cut_up(n, cut, place);
+    const int me = place[rank];
+    const int64_t a = cut[me], mine_n = cut[me + 1] - a, start = by_rank && below(2) ? -1 : a;
+    tally_view all = tally_flat(x, p->dtype, n),
+               mine =
+                   there(tally_flat(x + (size_t)a * p->size, p->dtype, mine_n), device_x, p->size);
+    tally_view all_y = tally_flat(y, p->y_type, n),
+               mine_y =
+                   there(tally_flat(y + (size_t)a * tally_dtype_size(p->y_type), p->y_type, mine_n),
+                         device_y, tally_dtype_size(p->y_type));
+    if (p->two) all.next = &all_y, mine.next = &mine_y;
+    if (p->valid && p->two && below(2))
+        all_y.valid = bits, mine_y.valid = bits_there(bits, sizeof bits), mine_y.valid_offset = a;
+    else if (p->valid)
+        all.valid = bits, mine.valid = bits_there(bits, sizeof bits), mine.valid_offset = a;
+    const tally_view out = there(tally_flat(got, p->info.output, mine_n), device_out, p->result);
+    void *const to = device_out ? device_out : got;
+    const int root = (int)below(ranks + 1) - 1;
+
+    tally_reduce(cpu, p->op, &all, want);
+    memset(got, 0x5a, p->result);
+    tally_status status = tally_mpi_reduce(ctx, p->op, &mine, start, to, root, MPI_COMM_WORLD);
+    back(got, to, p->result);
+    check(!status && ((root >= 0 && root != rank) || !memcmp(got, want, p->result)), "reduce",
+          number);
+
+    const tally_scan_options scan = {.exclusive = (int)below(2)};
+    const tally_view scanned = tally_flat(want, p->info.output, n);
+    tally_scan(cpu, p->op, &all, &scanned, &scan);
+    status = tally_mpi_scan(ctx, p->op, &mine, start, &out, &scan, MPI_COMM_WORLD);
+    back(got, to, (size_t)mine_n * p->result);
+    check(!status && !memcmp(got, want + (size_t)a * p->result, (size_t)mine_n * p->result), "scan",
+          number);
+
+    windowed(p, &all, &mine, a, start, number);
+    if (!mover || (!p->two && !p->valid)) all_reduced(p, number);
 }
 
 /* Several fields in one message: sequences go on from rank to rank; some ranks have none of
@@ -288,167 +333,7 @@ static void fields(int64_t number)
     }
 }
 
-/* An operator whose text is another on one rank. */
-static const char text[] =
-    "#define OP_STATE(F) F(real, s)\n"
-    "typedef struct { OP_STATE(FIELD) } state;\n"
-    "fn state lift(elem x, idx i, par p) { state r; r.s = to_real(x); return r; }\n"
-    "fn state combine(state a, state b) { state r; r.s = sel(a.s > b.s, a.s, b.s); return r; }\n"
-    "fn result lower(state a, real n, idx first, par p) { return to_result(a.s); }\n"
-    "fn result empty(par p) { return to_result(num(0)); }\n";
-
-/* A bit of what is merged changes on its way. */
-static int damage;
-static MPI_User_function *merge;
-static void damaged(void *in, void *inout, int *count, MPI_Datatype *type)
-{
-    ((char *)in)[sizeof(long long) + 50] ^= 4;
-    merge(in, inout, count, type);
-}
-int MPI_Op_create(MPI_User_function *f, int commute, MPI_Op *op)
-{
-    merge = f;
-    return PMPI_Op_create(damage ? damaged : f, commute, op);
-}
-
-/* One rank is wrong: all get the status and a sentence that has `says`. */
-static void refused(tally_status status, tally_status expected, const char *says)
-{
-    check(status == expected && strstr(tally_mpi_error(), says) != NULL, says, -1);
-    char text[700] = {0}, first[700];
-    tally_mpi_copy_(text, sizeof text, tally_mpi_error());
-    memcpy(first, text, sizeof text);
-    MPI_Bcast(first, (int)sizeof first, MPI_BYTE, 0, MPI_COMM_WORLD);
-    check(!strcmp(first, text), "the same sentence on all ranks", -1);
-}
-
-static void misuse(void)
-{
-    double x[100] = {0}, out[200];
-    const int bad = ranks - 1, is_bad = rank == bad;
-    char who[40];
-    const tally_view mine = tally_flat(x, TALLY_F64, 10), less = tally_flat(out, TALLY_F64, 9),
-                     floats = tally_flat(x, TALLY_F32, 10), to = tally_flat(out, TALLY_F64, 10),
-                     to_floats = tally_flat(out, TALLY_F32, 10);
-    tally_view pitched = tally_rows(x, TALLY_F64, 2, 5), null = mine;
-    const tally_scan_options reverse = {.reverse = 1};
-    const tally_window_options w = {.before = 3}, wrong = {.before = -1};
-    pitched.row_stride = 7;
-    null.data = NULL;
-    snprintf(who, sizeof who, "rank %d", bad);
-    tally *none;
-    refused(tally_mpi_open(&none, is_bad ? "cpu,threads=0" : "cpu", MPI_COMM_WORLD), TALLY_INVALID,
-            "threads");
-    check(none == NULL, "no context after a failure", -1);
-    refused(tally_mpi_reduce(ctx, "sum", is_bad ? &pitched : &mine, -1, out, 0, MPI_COMM_WORLD),
-            TALLY_INVALID, "mine is not dense");
-    refused(tally_mpi_reduce(ctx, "sum", is_bad ? &null : &mine, -1, out, 0, MPI_COMM_WORLD),
-            TALLY_INVALID, "mine->data is NULL");
-    refused(tally_mpi_window(ctx, "sum", is_bad ? &null : &mine, -1, &to, &w, NULL, MPI_COMM_WORLD),
-            TALLY_INVALID, "mine->data is NULL");
-    refused(tally_mpi_allreduce(ctx, "sum", &mine, is_bad ? &null : &to, MPI_COMM_WORLD),
-            TALLY_INVALID, "out->data is NULL");
-    refused(tally_mpi_reduce(is_bad ? NULL : ctx, "sum", &mine, -1, out, 0, MPI_COMM_WORLD),
-            TALLY_INVALID, "ctx is NULL");
-    refused(tally_mpi_reduce(ctx, "summ", &mine, -1, out, 0, MPI_COMM_WORLD), TALLY_INVALID,
-            "rank 0: op is 'summ'");
-    refused(tally_mpi_reduce(ctx, "sum", &mine, -1, out, ranks, MPI_COMM_WORLD), TALLY_INVALID,
-            "root is");
-    refused(tally_mpi_reduce(ctx, "sum", &mine, -1, is_bad ? NULL : out, -1, MPI_COMM_WORLD),
-            TALLY_INVALID, "out is NULL");
-    refused(tally_mpi_scan(ctx, "sum", &mine, -1, &to, &reverse, MPI_COMM_WORLD), TALLY_UNSUPPORTED,
-            "reverse");
-    refused(tally_mpi_scan(ctx, "sum", &mine, -1, is_bad ? &less : &to, NULL, MPI_COMM_WORLD),
-            TALLY_INVALID, "out has 9 results");
-    refused(tally_mpi_scan(ctx, "sum", &mine, -1, is_bad ? &to_floats : &to, NULL, MPI_COMM_WORLD),
-            TALLY_INVALID, "out is f32");
-    refused(
-        tally_mpi_window(ctx, "sum", &mine, -1, &to, is_bad ? &wrong : &w, NULL, MPI_COMM_WORLD),
-        TALLY_UNSUPPORTED, "before -1");
-    refused(tally_mpi_window(ctx, "sum", &mine, -1, &to, is_bad ? NULL : &w, NULL, MPI_COMM_WORLD),
-            TALLY_INVALID, "options is NULL");
-    tally_view two[2] = {tally_columns(x, TALLY_F64, 2, 5), tally_flat(x, TALLY_F64, 7)};
-    void *results[2] = {out, out + 10};
-    two[1].data = is_bad ? NULL : x;
-    refused(tally_mpi_fields(ctx, "sum", two, 2, results, MPI_COMM_WORLD), TALLY_INVALID,
-            "x->data is NULL");
-    two[1].data = x;
-    two[1].n = is_bad ? -1 : 7;
-    refused(tally_mpi_fields(ctx, "sum", two, 2, results, MPI_COMM_WORLD), TALLY_INVALID,
-            "n below 0");
-    two[1].n = 7;
-    refused(tally_mpi_fields(ctx, "sum", two, is_bad ? -2 : 2, results, MPI_COMM_WORLD),
-            TALLY_INVALID, "count is -2");
-    results[0] = is_bad ? NULL : out;
-    refused(tally_mpi_fields(ctx, "sum", two, 2, results, MPI_COMM_WORLD), TALLY_INVALID,
-            "results[0] is NULL");
-    results[0] = out;
-    refused(tally_mpi_fields(ctx, "sum", is_bad ? NULL : two, 2, results, MPI_COMM_WORLD),
-            TALLY_INVALID, "fields or results is NULL");
-    if (ranks == 1) return;
-    char bad_reduces[80], bad_scans[80], bad_f32[80];
-    snprintf(bad_reduces, sizeof bad_reduces,
-             "rank %d calls reduce of max of f64 and rank 0 reduce of sum of f64", bad);
-    snprintf(bad_scans, sizeof bad_scans,
-             "rank %d calls scan of sum of f64 and rank 0 reduce of sum of f64", bad);
-    snprintf(bad_f32, sizeof bad_f32,
-             "rank %d calls reduce of sum of f32 and rank 0 reduce of sum of f64", bad);
-    if (is_bad)
-        refused(tally_mpi_scan(ctx, "sum", &mine, -1, &to, NULL, MPI_COMM_WORLD), TALLY_INVALID,
-                bad_scans);
-    else
-        refused(tally_mpi_reduce(ctx, "sum", &mine, -1, out, 0, MPI_COMM_WORLD), TALLY_INVALID,
-                bad_scans);
-    damage = 1;
-    refused(tally_mpi_reduce(ctx, "sum", &mine, -1, out, 0, MPI_COMM_WORLD), TALLY_BAD_DATA,
-            "truncated or altered (checksum)");
-    refused(tally_mpi_reduce(ctx, "sum", &mine, -1, out, -1, MPI_COMM_WORLD), TALLY_BAD_DATA,
-            "truncated or altered (checksum)");
-    refused(tally_mpi_fields(ctx, "sum", two, 2, results, MPI_COMM_WORLD), TALLY_BAD_DATA,
-            "truncated or altered (checksum)");
-    if (ranks > 2) /* of two ranks none merges */
-        refused(tally_mpi_scan(ctx, "sum", &mine, -1, &to, NULL, MPI_COMM_WORLD), TALLY_BAD_DATA,
-                "truncated or altered (checksum)");
-    damage = 0;
-    char other[sizeof text + 8] = "/**/\n";
-    strcat(other, text);
-    const tally_status defined = tally_define(ctx, "mine", is_bad ? other : text, NULL);
-    if (defined != TALLY_UNSUPPORTED) { /* there is a compiler */
-        check(!defined, "an operator of the test's own", -1);
-        refused(tally_mpi_reduce(ctx, "mine", &mine, -1, out, -1, MPI_COMM_WORLD), TALLY_INVALID,
-                "text");
-        refused(tally_mpi_scan(ctx, "mine", &mine, -1, &to, NULL, MPI_COMM_WORLD), TALLY_INVALID,
-                "text");
-        refused(tally_mpi_window(ctx, "mine", &mine, -1, &to, &w, NULL, MPI_COMM_WORLD),
-                TALLY_INVALID, "text");
-        refused(tally_mpi_allreduce(ctx, "mine", &mine, &to, MPI_COMM_WORLD), TALLY_INVALID,
-                "text");
-        results[0] = out;
-        refused(tally_mpi_fields(ctx, "mine", two, 2, results, MPI_COMM_WORLD), TALLY_INVALID,
-                "text");
-    }
-    two[0].rows = is_bad ? 4 : 5;
-    refused(tally_mpi_fields(ctx, "sum", two, 2, results, MPI_COMM_WORLD), TALLY_INVALID,
-            "sequences");
-    two[0].rows = 5;
-    refused(tally_mpi_fields(ctx, "sum", two, is_bad ? 1 : 2, results, MPI_COMM_WORLD),
-            TALLY_INVALID, who);
-    refused(tally_mpi_reduce(ctx, is_bad ? "max" : "sum", &mine, -1, out, 0, MPI_COMM_WORLD),
-            TALLY_INVALID, bad_reduces);
-    refused(tally_mpi_reduce(ctx, "sum", is_bad ? &floats : &mine, -1, out, 0, MPI_COMM_WORLD),
-            TALLY_INVALID, bad_f32);
-    refused(tally_mpi_reduce(ctx, "sum", &mine, is_bad ? 10 * rank : -1, out, 0, MPI_COMM_WORLD),
-            TALLY_INVALID, "-1 must be on all or none");
-    refused(tally_mpi_reduce(ctx, "sum", &mine, is_bad ? 10 * rank + 1 : 10 * rank, out, 0,
-                             MPI_COMM_WORLD),
-            TALLY_INVALID, "nobody has [");
-    refused(tally_mpi_reduce(ctx, "sum", &mine, is_bad ? 10 * rank - 1 : 10 * rank, out, 0,
-                             MPI_COMM_WORLD),
-            TALLY_INVALID, "must not overlap");
-    refused(tally_mpi_allreduce(ctx, "sum", is_bad ? &less : &mine, is_bad ? &less : &to,
-                                MPI_COMM_WORLD),
-            TALLY_INVALID, "length");
-}
+#include "misuse.h"
 
 #ifdef TEST_NCCL
 #ifdef TEST_FAKE_NCCL_H
