@@ -213,12 +213,40 @@ static void roof_axes(const scales *a, FILE *f)
             (ROOF_LEFT + ROOF_W) / 2, ROOF_H - 6, (ROOF_H - ROOF_BOTTOM + ROOF_TOP) / 2);
 }
 
+typedef struct {
+    double x, y;
+    const char *name;
+} roof_point;
+
+/* A number beside each point, where nothing is yet. */
+static void number_points(const scales *a, const roof_point *point, int n, FILE *f)
+{
+    double taken[2 * RESULTS_MOST][2];
+    for (int k = 0; k < n; k++)
+        taken[k][0] = across(a, point[k].x), taken[k][1] = down(a, point[k].y);
+    for (int k = 0; k < n; k++) {
+        double best = -1, x = 0, y = 0;
+        for (int way = 0; way < 32; way++) {
+            const double far = 12 + 8 * (way / 16), angle = 6.2831853 * (way % 16) / 16;
+            const double at_x = taken[k][0] + far * cos(angle),
+                         at_y = taken[k][1] + far * sin(angle);
+            double space = 1000;
+            for (int o = 0; o < n + k; o++)
+                space = fmin(space, hypot((at_x - taken[o][0]) / 1.3, at_y - taken[o][1]));
+            space = fmin(space, 11) - 0.05 * way / 16;
+            if (at_x > ROOF_LEFT + 6 && at_x < ROOF_W - 8 && at_y > ROOF_TOP &&
+                at_y < ROOF_H - ROOF_BOTTOM - 6 && space > best)
+                best = space, x = at_x, y = at_y;
+        }
+        taken[n + k][0] = x, taken[n + k][1] = y;
+        fprintf(f, "<text x=\"%.1f\" y=\"%.1f\" class=\"halo\" text-anchor=\"middle\">%d</text>\n",
+                x, y + 4, k + 1);
+    }
+}
+
 static void roofline(const setting *t, const shape_report *s, FILE *f)
 {
-    struct {
-        double x, y;
-        const char *name;
-    } point[RESULTS_MOST];
+    roof_point point[RESULTS_MOST];
     int n = 0;
     const double roof = 32.0 * t->m->units * t->m->issue * 1e9 * t->m->ghz,
                  slope = t->bandwidth > 0 ? t->bandwidth : t->m->peak;
@@ -260,27 +288,7 @@ static void roofline(const setting *t, const shape_report *s, FILE *f)
     for (int k = 0; k < n; k++)
         fprintf(f, "<circle class=\"cell\" cx=\"%.1f\" cy=\"%.1f\" r=\"4\"/>",
                 across(&a, point[k].x), down(&a, point[k].y));
-    double taken[2 * RESULTS_MOST][2];
-    for (int k = 0; k < n; k++)
-        taken[k][0] = across(&a, point[k].x), taken[k][1] = down(&a, point[k].y);
-    for (int k = 0; k < n; k++) { /* a number beside each point, where nothing is yet */
-        double best = -1, x = 0, y = 0;
-        for (int way = 0; way < 32; way++) {
-            const double far = 12 + 8 * (way / 16), angle = 6.2831853 * (way % 16) / 16;
-            const double at_x = taken[k][0] + far * cos(angle),
-                         at_y = taken[k][1] + far * sin(angle);
-            double capacity = 1000;
-            for (int o = 0; o < n + k; o++)
-                capacity = fmin(capacity, hypot((at_x - taken[o][0]) / 1.3, at_y - taken[o][1]));
-            capacity = fmin(capacity, 11) - 0.05 * way / 16;
-            if (at_x > ROOF_LEFT + 6 && at_x < ROOF_W - 8 && at_y > ROOF_TOP &&
-                at_y < ROOF_H - ROOF_BOTTOM - 6 && capacity > best)
-                best = capacity, x = at_x, y = at_y;
-        }
-        taken[n + k][0] = x, taken[n + k][1] = y;
-        fprintf(f, "<text x=\"%.1f\" y=\"%.1f\" class=\"halo\" text-anchor=\"middle\">%d</text>\n",
-                x, y + 4, k + 1);
-    }
+    number_points(&a, point, n, f);
     fprintf(f,
             "</svg><figcaption>Roofline, %s, n = %.0f. Both scales are logarithmic. A point below "
             "both roofs is "

@@ -229,7 +229,9 @@ static void grid_barrier(compiler *c)
     c->next = used;
 }
 
-static void statement(compiler *c)
+/* Words of the dialect with empty parentheses, and others that stand alone. Returns whether there
+ * was one. */
+static int word_statement(compiler *c)
 {
     static const struct {
         const char *word;
@@ -238,6 +240,72 @@ static void statement(compiler *c)
                  {"WARP_BARRIER", DO_WARP_BARRIER},
                  {"FENCE", DO_STOP},
                  {"copy_wait", DO_COPY_WAIT}};
+    if (take(c, ";") || take_word(c, "UNROLL")) return 1;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (take_word(c, words[i].word)) {
+            expect(c, "(");
+            expect(c, ")");
+            expect(c, ";");
+            if (words[i].op != DO_STOP) emit(c, words[i].op, KIND_I32, 0, 0, 0);
+            return 1;
+        }
+    if (take_word(c, "GRID_BARRIER")) {
+        grid_barrier(c);
+        return 1;
+    }
+    if (take_word(c, "SHUFFLES")) {
+        expect(c, ";");
+        return 1;
+    }
+    if (take_word(c, "SHARED")) {
+        shared_array(c);
+        return 1;
+    }
+    if (take_word(c, "HOLDS")) {
+        int64_t holds = 0;
+        expect(c, "(");
+        if (constant_expression(c, &holds) && !holds)
+            model_error(c, "the static_assert does not hold");
+        expect(c, ")");
+        expect(c, ";");
+        return 1;
+    }
+    return 0;
+}
+
+/* Branches and loops, and what leaves them. Returns whether there was one. */
+static int flow_statement(compiler *c)
+{
+    static const struct {
+        const char *word;
+        opcode op;
+    } leaves[] = {{"break", DO_BREAK}, {"continue", DO_CONTINUE}};
+    if (is_word(c, "if") || is_word(c, "for") || is_word(c, "while")) {
+        const int which = peek(c)->text[0];
+        pass(c);
+        which == 'i' ? if_statement(c) : loop(c, which == 'f');
+        return 1;
+    }
+    if (take_word(c, "do")) {
+        do_loop(c);
+        return 1;
+    }
+    if (take_word(c, "return")) {
+        parse_return(c);
+        return 1;
+    }
+    for (size_t i = 0; i < sizeof leaves / sizeof *leaves; i++) {
+        if (!take_word(c, leaves[i].word)) continue;
+        if (!c->loops) model_error(c, "%s outside of a loop", leaves[i].word);
+        expect(c, ";");
+        emit(c, leaves[i].op, KIND_I32, 0, 0, 0);
+        return 1;
+    }
+    return 0;
+}
+
+static void statement(compiler *c)
+{
     kind k;
     int quad;
     if (c->failed) return;
@@ -252,62 +320,7 @@ static void statement(compiler *c)
         block_end(c, names, registers);
         return;
     }
-    if (take(c, ";")) return;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (take_word(c, words[i].word)) {
-            expect(c, "(");
-            expect(c, ")");
-            expect(c, ";");
-            if (words[i].op != DO_STOP) emit(c, words[i].op, KIND_I32, 0, 0, 0);
-            return;
-        }
-    if (take_word(c, "GRID_BARRIER")) {
-        grid_barrier(c);
-        return;
-    }
-    if (take_word(c, "UNROLL")) return;
-    if (take_word(c, "SHUFFLES")) {
-        expect(c, ";");
-        return;
-    }
-    if (take_word(c, "SHARED")) {
-        shared_array(c);
-        return;
-    }
-    if (is_word(c, "if") || is_word(c, "for") || is_word(c, "while")) {
-        const int which = peek(c)->text[0];
-        pass(c);
-        which == 'i' ? if_statement(c) : loop(c, which == 'f');
-        return;
-    }
-    if (take_word(c, "do")) {
-        do_loop(c);
-        return;
-    }
-    if (take_word(c, "return")) {
-        parse_return(c);
-        return;
-    }
-    if (take_word(c, "HOLDS")) {
-        int64_t holds = 0;
-        expect(c, "(");
-        if (constant_expression(c, &holds) && !holds)
-            model_error(c, "the static_assert does not hold");
-        expect(c, ")");
-        expect(c, ";");
-        return;
-    }
-    static const struct {
-        const char *word;
-        opcode op;
-    } leaves[] = {{"break", DO_BREAK}, {"continue", DO_CONTINUE}};
-    for (size_t i = 0; i < sizeof leaves / sizeof *leaves; i++) {
-        if (!take_word(c, leaves[i].word)) continue;
-        if (!c->loops) model_error(c, "%s outside of a loop", leaves[i].word);
-        expect(c, ";");
-        emit(c, leaves[i].op, KIND_I32, 0, 0, 0);
-        return;
-    }
+    if (word_statement(c) || flow_statement(c)) return;
     while (is_word(c, "volatile")) pass(c);
     if (take_word(c, "LOCAL") || take_word(c, "GLOBAL")) {
         if (!parse_type(c, &k, &quad))

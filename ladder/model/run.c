@@ -78,75 +78,117 @@ static int64_t work_of(const group_state *g)
     return work < WORK_MOST ? work : WORK_MOST;
 }
 
+/* What changes which lanes are on, and where the warp goes on. */
+static void change_mask(group_state *g, warp_state *w, const instruction *i)
+{
+    uint64_t yes;
+    switch (i->op) {
+    case DO_IF:
+        yes = lanes_that(g, w, i);
+        if (g->counts && w->mask) count_branch(g, w, i, yes);
+        push_frame(w, yes, 0);
+        w->mask = yes;
+        if (!yes) w->at = i->d;
+        break;
+    case DO_ELSE: {
+        const frame *f = &w->frames[w->depth - 1];
+        w->mask = f->saved & ~f->taken;
+        if (!w->mask) w->at = i->d;
+        break;
+    }
+    case DO_LOOP:
+        push_frame(w, 0, i->a);
+        break;
+    case DO_TEST:
+        yes = lanes_that(g, w, i);
+        if (g->counts && w->mask) count_branch(g, w, i, yes);
+        w->mask = yes;
+        if (!yes) w->at = i->d;
+        break;
+    case DO_JUMP:
+        if (w->mask) w->at = i->d;
+        break;
+    case DO_END:
+    case DO_LOOP_END:
+    case DO_POP:
+        w->mask = w->frames[--w->depth].saved;
+        break;
+    case DO_PUSH:
+        yes = lanes_that(g, w, i);
+        push_frame(w, yes, 0);
+        w->mask = yes;
+        break;
+    case DO_FLIP: {
+        const frame *f = &w->frames[w->depth - 1];
+        w->mask = f->saved & ~f->taken;
+        break;
+    }
+    case DO_BREAK:
+    case DO_CONTINUE:
+    case DO_RETURN:
+        if (i->op == DO_RETURN && w->mask && i->a == LOOP_NONE) w->returned = i->line;
+        leave(w, i->op == DO_RETURN ? i->a : i->op == DO_BREAK ? LOOP_BREAK : LOOP_CONTINUE);
+        break;
+    default:
+        break;
+    }
+}
+
+/* A barrier of the group or of the grid. Returns its line if the warp waits there, else 0. */
+static int meet(group_state *g, warp_state *w, const instruction *i)
+{
+    if (w->live != w->all && w->mask)
+        defect(g, DEFECT_BARRIER, i->line,
+               "the barrier is not reached by %d threads, which returned in line %d",
+               __builtin_popcountll(w->all & ~w->live), w->returned);
+    if (w->mask == w->live && w->mask) {
+        g->meeting = i->op == DO_GRID_BARRIER;
+        return i->line;
+    }
+    if (w->mask)
+        defect(g, DEFECT_BARRIER, i->line, "the barrier is reached by %d of %d lanes of a warp",
+               __builtin_popcountll(w->mask), __builtin_popcountll(w->live));
+    return 0;
+}
+
+/* Lanes exchange values: all that are live must come. */
+static void exchange(group_state *g, warp_state *w, const instruction *i)
+{
+    if (w->mask && w->mask != w->live)
+        defect(g, DEFECT_BARRIER, i->line, "the shuffle is reached by %d of %d lanes of a warp",
+               __builtin_popcountll(w->mask), __builtin_popcountll(w->live));
+    if (w->mask) w->shuffles++, w->shuffled = i->line;
+    if (g->trace && w->mask) trace_shuffle(g->trace, g, w, i);
+    compute(g, w, i);
+}
+
 /* Up to the next barrier or the end. Returns the line of the barrier, or 0. */
 static int run_warp(group_state *g, warp_state *w)
 {
     const instruction *const code = g->program->code;
     while (g->work-- > 0) {
         const instruction *i = &code[w->at++];
-        uint64_t yes;
+        int waits;
         if (g->counts && w->mask && i->op < DO_PUSH) count_operation(g, w, i);
         switch (i->op) {
         case DO_IF:
-            yes = lanes_that(g, w, i);
-            if (g->counts && w->mask) count_branch(g, w, i, yes);
-            push_frame(w, yes, 0);
-            w->mask = yes;
-            if (!yes) w->at = i->d;
-            break;
-        case DO_ELSE: {
-            const frame *f = &w->frames[w->depth - 1];
-            w->mask = f->saved & ~f->taken;
-            if (!w->mask) w->at = i->d;
-            break;
-        }
+        case DO_ELSE:
         case DO_LOOP:
-            push_frame(w, 0, i->a);
-            break;
         case DO_TEST:
-            yes = lanes_that(g, w, i);
-            if (g->counts && w->mask) count_branch(g, w, i, yes);
-            w->mask = yes;
-            if (!yes) w->at = i->d;
-            break;
         case DO_JUMP:
-            if (w->mask) w->at = i->d;
-            break;
         case DO_END:
         case DO_LOOP_END:
         case DO_POP:
-            w->mask = w->frames[--w->depth].saved;
-            break;
         case DO_PUSH:
-            yes = lanes_that(g, w, i);
-            push_frame(w, yes, 0);
-            w->mask = yes;
-            break;
-        case DO_FLIP: {
-            const frame *f = &w->frames[w->depth - 1];
-            w->mask = f->saved & ~f->taken;
-            break;
-        }
+        case DO_FLIP:
         case DO_BREAK:
         case DO_CONTINUE:
         case DO_RETURN:
-            if (i->op == DO_RETURN && w->mask && i->a == LOOP_NONE) w->returned = i->line;
-            leave(w, i->op == DO_RETURN ? i->a : i->op == DO_BREAK ? LOOP_BREAK : LOOP_CONTINUE);
+            change_mask(g, w, i);
             break;
         case DO_BARRIER:
         case DO_GRID_BARRIER:
-            if (w->live != w->all && w->mask)
-                defect(g, DEFECT_BARRIER, i->line,
-                       "the barrier is not reached by %d threads, which returned in line %d",
-                       __builtin_popcountll(w->all & ~w->live), w->returned);
-            if (w->mask == w->live && w->mask) {
-                g->meeting = i->op == DO_GRID_BARRIER;
-                return i->line;
-            }
-            if (w->mask)
-                defect(g, DEFECT_BARRIER, i->line,
-                       "the barrier is reached by %d of %d lanes of a warp",
-                       __builtin_popcountll(w->mask), __builtin_popcountll(w->live));
+            if ((waits = meet(g, w, i))) return waits;
             break;
         case DO_WARP_BARRIER:
             if (w->epoch < INT16_MAX) w->epoch++;
@@ -154,13 +196,7 @@ static int run_warp(group_state *g, warp_state *w)
             break;
         case DO_SHUFFLE:
         case DO_WARP_COMBINE:
-            if (w->mask && w->mask != w->live)
-                defect(g, DEFECT_BARRIER, i->line,
-                       "the shuffle is reached by %d of %d lanes of a warp",
-                       __builtin_popcountll(w->mask), __builtin_popcountll(w->live));
-            if (w->mask) w->shuffles++, w->shuffled = i->line;
-            if (g->trace && w->mask) trace_shuffle(g->trace, g, w, i);
-            compute(g, w, i);
+            exchange(g, w, i);
             break;
         case DO_BULK_COPY:
             if (w->mask) bulk_copy(g, w, i);

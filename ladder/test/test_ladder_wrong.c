@@ -157,7 +157,7 @@ static void reads(const char *what, const char *body, const char *word, int want
     free(text);
 }
 
-static void limits(void)
+static void depths(void)
 {
     enum { CAPACITY = 1 << 20 };
     char *const part = malloc(CAPACITY), *const text = malloc(CAPACITY);
@@ -193,6 +193,12 @@ static void limits(void)
     snprintf(text, CAPACITY,
              "%sKERNEL(k, 1)(GLOBAL elem *in, GLOBAL elem *out, i64 n) { out[0] = 3 A22; }", part);
     reads("empty macros in each other", text, "more than 262144 tokens", 0);
+    free(part);
+    free(text);
+}
+
+static void constants(void)
+{
     reads("a constant that overflows", "{ SHARED elem a[9223372036854775807 * 2]; }",
           "is divided by 0 or has more than 63 bits", 0);
     reads("a constant that overflows too",
@@ -205,6 +211,10 @@ static void limits(void)
     reads("an array that is too small", "{ SHARED elem a[(1 << 4) / 2 % 5 + 3 - 3]; a[3] = 9; }",
           "it has 3 elements", 0);
     reads("a number of 65 bits", "{ out[0] = 36893488147419103232; }", "more than 64 bits", 0);
+}
+
+static void preprocessor(void)
+{
     reads("#if",
           "#define ON\nKERNEL(k, 1)(GLOBAL elem *in, GLOBAL elem *out, i64 n) {\n#if 0\n out[0] = "
           "1;\n"
@@ -227,6 +237,10 @@ static void limits(void)
           "#define ADD(a, b) a + b\nKERNEL(k, 1)(GLOBAL elem *out, i64 n) "
           "{ out[0] = ADD(1); }",
           "'ADD' takes 2 operands, not 1", 0);
+}
+
+static void functions_and_arrays(void)
+{
     reads("functions",
           "FUNCTION i32 half(i32 x) { if (x % 2) return -1; return x / 2; } FUNCTION void "
           "put(GLOBAL i32 *p, i32 v) "
@@ -251,6 +265,10 @@ static void limits(void)
           0);
     reads("a pointer that changes its array", "{ GLOBAL elem *p = in; p = out; }",
           "stays in the array", 0);
+}
+
+static void statements(void)
+{
     reads("a condition that does not hold", "{ HOLDS(4 % 3 == 0 && 1 < 2); }", "does not hold", 0);
     reads("a loop without end", "{ for (;;) ; }", "a loop does not end", 0);
     reads("an endless loop behind another defect", "{ out[9] = 1; while (1) in[0]++; }",
@@ -265,8 +283,15 @@ static void limits(void)
     reads("i++ as a value", "{ int i = 0; out[i++] = 5; out[0] += i++ * 10 + i; }", NULL,
           5 + 10 + 2);
     reads("*out", "{ *out = 4; *out += *in; }", NULL, 5);
-    free(part);
-    free(text);
+}
+
+static void limits(void)
+{
+    depths();
+    constants();
+    preprocessor();
+    functions_and_arrays();
+    statements();
 }
 
 /* The same of texts in CUDA: refused or turned, with a place and in no time. */
