@@ -134,7 +134,8 @@ static void stream_of_results(tally *ctx, const check_operator *o, const tally_v
                w ? (int)w->edges : 0);
 }
 
-static void inputs(tally *ctx, int kind)
+/* An operator of one or two inputs, and their types. */
+static check_operator pick_inputs(tally_dtype *one, tally_dtype *other)
 {
     static const char *const names[] = {"dot:exact",    "nandot:exact",     "dot:exact:f64",
                                         "sum:exact",    "nansum:exact:f64", "mean:exact",
@@ -152,7 +153,58 @@ static void inputs(tally *ctx, int kind)
     if (strstr(name, "f64") && b != TALLY_F16) b = a;
     const int wide =
         a == TALLY_F64 || b == TALLY_F64 || b == TALLY_I8 || b == TALLY_U16 || b == TALLY_I64;
-    const check_operator o = pick(name, !pairs ? a : wide ? TALLY_F64 : a == b ? a : TALLY_F32);
+    *one = a, *other = b;
+    return pick(name, !pairs ? a : wide ? TALLY_F64 : a == b ? a : TALLY_F32);
+}
+
+static void series_of_inputs(tally *ctx, const check_operator *o, const tally_view *in, int kind)
+{
+    const int64_t rows = in->rows, n = in->n;
+    const tally_view out = {got, o->info.output, rows, n, n, 1, in->offsets};
+    tally_scan_options so = {.exclusive = (int)check_below(2), .reverse = (int)check_below(2)};
+    tally_window_options wo = {check_below(9), check_below(4), (tally_edges)check_below(2), 0, 0};
+    if (check_below(2)) wo.min_count = check_below(wo.before + 2);
+    if (!in->offsets && check_below(3) == 0) wo.step = 1 + check_below(3);
+    check_ok(ctx, tally_scan(ctx, o->op, in, &out, &so), "scan");
+    for (int verb = 0; verb < 2; verb++) {
+        tally_view to = out;
+        if (verb && !in->offsets) to.n = to.row_stride = tally_window_length(n, &wo);
+        if (verb) check_ok(ctx, tally_window(ctx, o->op, in, &to, &wo), "window");
+        for (int64_t r = 0; r < rows; r++) {
+            const int64_t m = in->offsets ? in->offsets[r + 1] - in->offsets[r] : n,
+                          step = verb && wo.step ? wo.step : 1;
+            char *at = want + (in->offsets ? in->offsets[r] : r * to.n) * o->result;
+            for (int64_t i = 0; i < m; i += step) {
+                const int64_t low = i - wo.before, high = i + wo.after + 1, least = wo.min_count;
+                const int full = low >= 0 && high <= m;
+                if (!verb)
+                    fold(o, in, r, so.reverse, m, 0, i + !so.exclusive, 0,
+                         at + (so.reverse ? m - 1 - i : i) * o->result);
+                else
+                    fold(o, in, r, 0, m, low < 0 ? 0 : low,
+                         full || wo.edges == TALLY_EDGES_SHRINK || least > 0 ? (high < m ? high : m)
+                                                                             : 0,
+                         least, at + i / step * o->result);
+            }
+        }
+        const int64_t zero = in->offsets ? in->offsets[0] : 0,
+                      all = in->offsets ? in->offsets[rows] - zero : rows * to.n;
+        check_same(got + zero * o->result, want + zero * o->result, all, o->result,
+                   "%s of %s, kind %d, %lld x %lld, options %d %d, %lld %lld %d %lld %lld",
+                   verb ? "window" : "scan", o->op, kind, (long long)rows, (long long)n,
+                   so.exclusive, so.reverse, (long long)wo.before, (long long)wo.after,
+                   (int)wo.edges, (long long)wo.min_count, (long long)wo.step);
+        if (verb == 0 && rows == 1 && !in->offsets && !so.reverse)
+            stream_of_results(ctx, o, in, &so, NULL);
+        if (verb == 1 && !in->offsets && !wo.step) stream_of_results(ctx, o, in, NULL, &wo);
+    }
+}
+
+static void inputs(tally *ctx, int kind)
+{
+    tally_dtype a, b;
+    const check_operator o = pick_inputs(&a, &b);
+    const int pairs = strstr(o.op, "dot") != NULL;
     const int64_t rows = check_below(3) ? 1 : 1 + check_below(7),
                   n = (check_below(9) ? check_below(400) : 2500) / rows;
     int64_t offsets[8] = {check_below(5)};
@@ -174,44 +226,6 @@ static void inputs(tally *ctx, int kind)
                tally_dtype_name(a), tally_dtype_name(b), kind, (long long)rows, (long long)n,
                (long long)in.stride, (long long)next.stride, in.valid != NULL, next.valid != NULL);
     if (rows == 1 && !o_s) stream_of(ctx, &o, &in);
-    if (n > 150) return;
-
-    const tally_view out = {got, o.info.output, rows, n, n, 1, o_s};
-    tally_scan_options so = {.exclusive = (int)check_below(2), .reverse = (int)check_below(2)};
-    tally_window_options wo = {check_below(9), check_below(4), (tally_edges)check_below(2), 0, 0};
-    if (check_below(2)) wo.min_count = check_below(wo.before + 2);
-    if (!o_s && check_below(3) == 0) wo.step = 1 + check_below(3);
-    check_ok(ctx, tally_scan(ctx, o.op, &in, &out, &so), "scan");
-    for (int verb = 0; verb < 2; verb++) {
-        tally_view to = out;
-        if (verb && !o_s) to.n = to.row_stride = tally_window_length(n, &wo);
-        if (verb) check_ok(ctx, tally_window(ctx, o.op, &in, &to, &wo), "window");
-        for (int64_t r = 0; r < rows; r++) {
-            const int64_t m = o_s ? offsets[r + 1] - offsets[r] : n,
-                          step = verb && wo.step ? wo.step : 1;
-            char *at = want + (o_s ? offsets[r] : r * to.n) * o.result;
-            for (int64_t i = 0; i < m; i += step) {
-                const int64_t low = i - wo.before, high = i + wo.after + 1, least = wo.min_count;
-                const int full = low >= 0 && high <= m;
-                if (!verb)
-                    fold(&o, &in, r, so.reverse, m, 0, i + !so.exclusive, 0,
-                         at + (so.reverse ? m - 1 - i : i) * o.result);
-                else
-                    fold(&o, &in, r, 0, m, low < 0 ? 0 : low,
-                         full || wo.edges == TALLY_EDGES_SHRINK || least > 0 ? (high < m ? high : m)
-                                                                             : 0,
-                         least, at + i / step * o.result);
-            }
-        }
-        const int64_t zero = o_s ? offsets[0] : 0, all = o_s ? offsets[rows] - zero : rows * to.n;
-        check_same(got + zero * o.result, want + zero * o.result, all, o.result,
-                   "%s of %s, kind %d, %lld x %lld, options %d %d, %lld %lld %d %lld %lld",
-                   verb ? "window" : "scan", o.op, kind, (long long)rows, (long long)n,
-                   so.exclusive, so.reverse, (long long)wo.before, (long long)wo.after,
-                   (int)wo.edges, (long long)wo.min_count, (long long)wo.step);
-        if (verb == 0 && rows == 1 && !o_s && !so.reverse)
-            stream_of_results(ctx, &o, &in, &so, NULL);
-        if (verb == 1 && !o_s && !wo.step) stream_of_results(ctx, &o, &in, NULL, &wo);
-    }
+    if (n <= 150) series_of_inputs(ctx, &o, &in, kind);
 }
 #endif

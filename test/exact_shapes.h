@@ -52,6 +52,67 @@ static void views(tally *ctx, const check_operator *o, int kind)
     }
 }
 
+/* The windows of the n elements of data, in want; returns how many. */
+static int64_t windows_of(const check_operator *o, int64_t n, const tally_window_options *wo)
+{
+    int64_t results = 0;
+    const int skips = !strncmp(o->op, "nan", 3);
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t from = i < wo->before ? 0 : i - wo->before,
+                      end = n - 1 - i < wo->after ? n : i + wo->after + 1;
+        const int full = i >= wo->before && n - 1 - i >= wo->after;
+        if (!full && wo->edges == TALLY_EDGES_VALID) continue;
+        exactly e;
+        memset(&e, 0, sizeof e);
+        for (int64_t j = from; j < end; j++) take_in(&e, o->dtype, data + j * o->bytes);
+        const int enough = e.count - (skips ? e.nan : 0) >= wo->min_count &&
+                           (full || wo->edges == TALLY_EDGES_SHRINK || wo->min_count > 0);
+        if (!enough) memset(&e, 0, sizeof e);
+        value_of(&e, o, want + results++ * o->result);
+    }
+    return results;
+}
+
+/* The same from chunks. */
+static void series_streams(tally *ctx, const check_operator *o, const tally_view *in,
+                           tally_scan_options so, const tally_window_options *wo)
+{
+    const int64_t n = in->n, results = tally_window_length(n, wo);
+    for (int verb = 0; verb < 3; verb++) {
+        tally_stream *s = NULL;
+        so.reverse = 0;
+        int64_t made = 0, more = 0, all = verb == 0 ? 1 : verb == 1 ? n : results;
+        if (verb == 0) check_ok(ctx, tally_stream_reduce(ctx, o->op, o->dtype, &s), "stream");
+        if (verb == 1) check_ok(ctx, tally_stream_scan(ctx, o->op, o->dtype, &so, &s), "stream");
+        if (verb == 2) check_ok(ctx, tally_stream_window(ctx, o->op, o->dtype, wo, &s), "stream");
+        for (int64_t at = 0, m; s && at < n; at += m) {
+            m = 1 + check_below(90);
+            if (m > n - at) m = n - at;
+            check_ok(ctx,
+                     tally_stream_push(s, data + at * o->bytes, m, got + made * o->result, &more),
+                     "push");
+            made += more;
+        }
+        check_ok(ctx, tally_stream_finish(s, got + made * o->result, &more), "finish");
+        tally_stream_close(s);
+        check(made + more == all, "stream: %lld results, not %lld", (long long)(made + more),
+              (long long)all);
+        if (verb == 0) check_ok(ctx, tally_reduce(ctx, o->op, in, want), "reduce");
+        if (verb == 1)
+            check_ok(ctx,
+                     tally_scan(ctx, o->op, in,
+                                &(tally_view){want, o->info.output, 1, n, n, 1, NULL}, &so),
+                     "scan");
+        if (verb == 2)
+            check_ok(ctx,
+                     tally_window(ctx, o->op, in,
+                                  &(tally_view){want, o->info.output, 1, results, results, 1, NULL},
+                                  wo),
+                     "window");
+        check_same(got, want, all, o->result, "stream %d of %s", verb, o->op);
+    }
+}
+
 static void series(tally *ctx, const check_operator *o, int kind)
 {
     const int64_t n = 1 + check_below(500);
@@ -72,21 +133,7 @@ static void series(tally *ctx, const check_operator *o, int kind)
     tally_window_options wo = {check_below(60), check_below(3) ? 0 : check_below(60),
                                (tally_edges)check_below(3), 0};
     if (check_below(2)) wo.min_count = check_below(wo.before + wo.after + 2);
-    int64_t results = 0;
-    const int skips = !strncmp(o->op, "nan", 3);
-    for (int64_t i = 0; i < n; i++) {
-        const int64_t from = i < wo.before ? 0 : i - wo.before,
-                      end = n - 1 - i < wo.after ? n : i + wo.after + 1;
-        const int full = i >= wo.before && n - 1 - i >= wo.after;
-        if (!full && wo.edges == TALLY_EDGES_VALID) continue;
-        exactly e;
-        memset(&e, 0, sizeof e);
-        for (int64_t j = from; j < end; j++) take_in(&e, o->dtype, data + j * o->bytes);
-        const int enough = e.count - (skips ? e.nan : 0) >= wo.min_count &&
-                           (full || wo.edges == TALLY_EDGES_SHRINK || wo.min_count > 0);
-        if (!enough) memset(&e, 0, sizeof e);
-        value_of(&e, o, want + results++ * o->result);
-    }
+    const int64_t results = windows_of(o, n, &wo);
     const tally_view windows = tally_flat(got, o->info.output, tally_window_length(n, &wo));
     check(windows.n == results, "windows: %lld, not %lld", (long long)windows.n,
           (long long)results);
@@ -95,40 +142,6 @@ static void series(tally *ctx, const check_operator *o, int kind)
                "window %s %s kind %d before %lld after %lld edges %d min %lld n %lld", o->op,
                tally_dtype_name(o->dtype), kind, (long long)wo.before, (long long)wo.after,
                (int)wo.edges, (long long)wo.min_count, (long long)n);
-
-    /* streams: the same from chunks */
-    for (int verb = 0; verb < 3; verb++) {
-        tally_stream *s = NULL;
-        so.reverse = 0;
-        int64_t made = 0, more = 0, all = verb == 0 ? 1 : verb == 1 ? n : results;
-        if (verb == 0) check_ok(ctx, tally_stream_reduce(ctx, o->op, o->dtype, &s), "stream");
-        if (verb == 1) check_ok(ctx, tally_stream_scan(ctx, o->op, o->dtype, &so, &s), "stream");
-        if (verb == 2) check_ok(ctx, tally_stream_window(ctx, o->op, o->dtype, &wo, &s), "stream");
-        for (int64_t at = 0, m; s && at < n; at += m) {
-            m = 1 + check_below(90);
-            if (m > n - at) m = n - at;
-            check_ok(ctx,
-                     tally_stream_push(s, data + at * o->bytes, m, got + made * o->result, &more),
-                     "push");
-            made += more;
-        }
-        check_ok(ctx, tally_stream_finish(s, got + made * o->result, &more), "finish");
-        tally_stream_close(s);
-        check(made + more == all, "stream: %lld results, not %lld", (long long)(made + more),
-              (long long)all);
-        if (verb == 0) check_ok(ctx, tally_reduce(ctx, o->op, &in, want), "reduce");
-        if (verb == 1)
-            check_ok(ctx,
-                     tally_scan(ctx, o->op, &in,
-                                &(tally_view){want, o->info.output, 1, n, n, 1, NULL}, &so),
-                     "scan");
-        if (verb == 2)
-            check_ok(ctx,
-                     tally_window(ctx, o->op, &in,
-                                  &(tally_view){want, o->info.output, 1, results, results, 1, NULL},
-                                  &wo),
-                     "window");
-        check_same(got, want, all, o->result, "stream %d of %s", verb, o->op);
-    }
+    series_streams(ctx, o, &in, so, &wo);
 }
 #endif

@@ -5,37 +5,11 @@
 #define TALLY_TEST_EXACT_STATES_H
 #include "exact_inputs.h"
 
-static void states(tally *ctx, tally_dtype d, int kind)
+/* Of elements with bits: those that are there, on both sides of a cut and by columns backwards. */
+static void states_of_bits(tally *ctx, tally_dtype d, int kind, tally_view x)
 {
-    const int64_t bytes = (int64_t)tally_dtype_size(d), n = 3000, cut = check_below(n);
-    tally_exact single_launch, parts, part, none, some, these;
-    tally_view x = tally_flat(data, d, n), a = tally_flat(data, d, cut),
-               b = tally_flat(data + cut * bytes, d, n - cut),
-               back = {data + (n - 1) * bytes, d, 1, n, n, -1, NULL};
-    fill(data, d, n, kind);
-    tally_exact_init(&single_launch);
-    tally_exact_init(&parts);
-    tally_exact_init(&part);
-    tally_exact_init(&none);
-    check_ok(ctx, tally_exact_add(ctx, &single_launch, &x), "add");
-    check_ok(NULL, tally_exact_add(NULL, &parts, &b), "add");
-    check_ok(ctx, tally_exact_add(ctx, &part, &a), "add");
-    tally_exact_merge(&parts, &part);
-    check_same(&parts, &single_launch, 1, sizeof single_launch, "merged %s kind %d",
-               tally_dtype_name(d), kind);
-    tally_exact_unmerge(&parts, &part);
-    check_ok(ctx, tally_exact_subtract(ctx, &single_launch, &a), "subtract");
-    check_same(&parts, &single_launch, 1, sizeof single_launch, "taken back %s kind %d",
-               tally_dtype_name(d), kind);
-    check_ok(ctx, tally_exact_subtract(ctx, &single_launch, &b), "subtract");
-    check_same(&single_launch, &none, 1, sizeof single_launch, "nothing left %s kind %d",
-               tally_dtype_name(d), kind);
-    check_ok(ctx, tally_exact_add(ctx, &single_launch, &back), "add");
-    tally_exact_merge(&parts, &part);
-    check_same(&parts, &single_launch, 1, sizeof single_launch, "backwards %s kind %d",
-               tally_dtype_name(d), kind);
-    /* of elements with bits: those that are there, on both sides of a cut and by columns
-       backwards */
+    const int64_t bytes = (int64_t)tally_dtype_size(d), n = x.n;
+    tally_exact some, these;
     static unsigned char there[3000 / 8 + 4];
     for (size_t i = 0; i < sizeof there; i++) there[i] = (unsigned char)check_below(256);
     tally_exact_init(&some);
@@ -54,22 +28,26 @@ static void states(tally *ctx, tally_dtype d, int kind)
     tally_exact_init(&these);
     check_same(&some, &these, 1, sizeof some, "bits taken back %s kind %d", tally_dtype_name(d),
                kind);
-    for (int k = 0; k < 67; k++)
-        check(single_launch.word[k] >= 0 && single_launch.word[k] >> 32 == 0,
-              "word %d is not settled", k);
-    /* words of many states, added as integers by somebody else */
+}
+
+/* Words of many states, added as integers by somebody else. state: that of the n elements of
+ * data. */
+static void added_words(tally *ctx, tally_dtype d, int kind, int64_t n, const tally_exact *state)
+{
+    const int64_t bytes = (int64_t)tally_dtype_size(d);
+    tally_exact parts, none;
     memset(&parts, 0, sizeof parts);
     for (int j = 0; j < 1000; j++)
-        for (int k = 0; k < 72; k++) parts.word[k] += single_launch.word[k];
+        for (int k = 0; k < 72; k++) parts.word[k] += state->word[k];
     exactly e;
     memset(&e, 0, sizeof e);
     for (int64_t i = 0; i < n; i++) take_in(&e, d, data + i * bytes);
     tally_exact_init(&none);
-    for (int j = 0; j < 1000; j++) tally_exact_merge(&none, &single_launch);
+    for (int j = 0; j < 1000; j++) tally_exact_merge(&none, state);
     for (int f = 0; f < FORMS; f++) {
         const check_operator o = pick(forms[f], d);
         double u = 0, v = 0, w = 0;
-        check_ok(ctx, tally_exact_value(ctx, &single_launch, o.op, d, &u), "value");
+        check_ok(ctx, tally_exact_value(ctx, state, o.op, d, &u), "value");
         value_of(&e, &o, &v);
         check_same(&u, &v, 1, 8, "value %s %s kind %d", o.op, tally_dtype_name(d), kind);
         check_ok(ctx, tally_exact_value(ctx, &parts, o.op, d, &v), "value");
@@ -77,6 +55,38 @@ static void states(tally *ctx, tally_dtype d, int kind)
         check_same(&v, &w, 1, 8, "value of 1000 states %s %s kind %d", o.op, tally_dtype_name(d),
                    kind);
     }
+}
+
+static void states(tally *ctx, tally_dtype d, int kind)
+{
+    const int64_t bytes = (int64_t)tally_dtype_size(d), n = 3000, cut = check_below(n);
+    tally_exact whole, parts, part, none;
+    tally_view x = tally_flat(data, d, n), a = tally_flat(data, d, cut),
+               b = tally_flat(data + cut * bytes, d, n - cut),
+               back = {data + (n - 1) * bytes, d, 1, n, n, -1, NULL};
+    fill(data, d, n, kind);
+    tally_exact_init(&whole);
+    tally_exact_init(&parts);
+    tally_exact_init(&part);
+    tally_exact_init(&none);
+    check_ok(ctx, tally_exact_add(ctx, &whole, &x), "add");
+    check_ok(NULL, tally_exact_add(NULL, &parts, &b), "add");
+    check_ok(ctx, tally_exact_add(ctx, &part, &a), "add");
+    tally_exact_merge(&parts, &part);
+    check_same(&parts, &whole, 1, sizeof whole, "merged %s kind %d", tally_dtype_name(d), kind);
+    tally_exact_unmerge(&parts, &part);
+    check_ok(ctx, tally_exact_subtract(ctx, &whole, &a), "subtract");
+    check_same(&parts, &whole, 1, sizeof whole, "taken back %s kind %d", tally_dtype_name(d), kind);
+    check_ok(ctx, tally_exact_subtract(ctx, &whole, &b), "subtract");
+    check_same(&whole, &none, 1, sizeof whole, "nothing left %s kind %d", tally_dtype_name(d),
+               kind);
+    check_ok(ctx, tally_exact_add(ctx, &whole, &back), "add");
+    tally_exact_merge(&parts, &part);
+    check_same(&parts, &whole, 1, sizeof whole, "backwards %s kind %d", tally_dtype_name(d), kind);
+    states_of_bits(ctx, d, kind, x);
+    for (int k = 0; k < 67; k++)
+        check(whole.word[k] >= 0 && whole.word[k] >> 32 == 0, "word %d is not settled", k);
+    added_words(ctx, d, kind, n, &whole);
 }
 
 /* With validity the state is that of the elements that are there, and a product of two below f64
