@@ -249,9 +249,6 @@ if(scripted)
     tally_test(layers ${BASH} ${PROJECT_SOURCE_DIR}/test/layers.sh)
     tally_test(house ${BASH} -c "python3 ${PROJECT_SOURCE_DIR}/scripts/house")
   endif()
-  if(BUILD_SHARED_LIBS AND NOT TALLY_SANITIZE)
-    tally_test(symbols ${BASH} ${PROJECT_SOURCE_DIR}/test/symbols.sh $<TARGET_FILE:tally>)
-  endif()
 endif()
 
 # ---- fuzz targets: the readers compiled with coverage, the rest from the static library ----

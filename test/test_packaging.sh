@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # What packages say of the library is true: one version everywhere; Debian's symbols file has what the shared library
-# exports; the notes of dlopen name the libraries that are opened; the digests of its tests are this build's. scripts/release: the
-# recipes are filled in with the version, the address and the checksums of an archive that has the tree, and are read by their tools; a
+# exports, which is what the headers declare; the notes of dlopen name the libraries that are opened; the digests of its tests
+# are this build's. scripts/release: the recipes are filled in with the version, the address and the checksums of an archive that has the tree, and are read by their tools; a
 # recipe with an unknown word is refused. Nothing is downloaded or compiled.
 set -uo pipefail
 cd "$TALLY_SOURCE" || exit 1
@@ -75,19 +75,30 @@ for path in sys.argv[1:]: yaml.safe_load(open(path))' .github/ISSUE_TEMPLATE/*.y
         fail "a file is no YAML"
 fi
 
-# ---- the symbols ----
+# ---- the symbols: of the headers, of the shared library, of Debian ----
 symbols=$debian/libtally0.symbols
+list=test/symbols.txt
+library=$TALLY_BUILD/libtally.so
 head -n 1 $symbols | grep -qxF 'libtally.so.0 libtally0 #MINVER#' || fail "$symbols is of another library"
-grep -vE '^(#|$)' test/symbols.txt | LC_ALL=C sort >"$work/listed" # which test/symbols.sh compares with tally.h
+grep -vE '^(#|$)' $list | LC_ALL=C sort >"$work/listed"
 sed -nE 's/^ (tally_[a-z0-9_]+)@TALLY_0 [0-9]+\.[0-9]+\.[0-9]+$/\1/p' $symbols | LC_ALL=C sort >"$work/debian"
-same test/symbols.txt "$work/listed" $symbols "$work/debian"
+same $list "$work/listed" $symbols "$work/debian"
 [ "$(grep -c . $symbols)" -eq $(($(wc -l <"$work/debian") + 3)) ] || fail "$symbols has lines of another form"
+# every declaration that begins with TALLY_API: its name is the word before the first parenthesis
+sed -nE 's/^TALLY_API .*[ *](tally_[a-z0-9_]+)\(.*/\1/p' include/tally{,_gpu,_stream,_file,_arrow,_digits}.h | LC_ALL=C sort >"$work/declared"
+same $list "$work/listed" "the headers" "$work/declared"
+if [ -z "${TALLY_SANITIZE-}" ] && [ -e "$library" ] && command -v nm >/dev/null; then
+    # every symbol has the version that packaging/tally.map gives it, and only so does it count
+    nm -D --defined-only "$library" | awk '$2 != "A" { sub(/@@TALLY_0$/, "", $3); print $3 }' | LC_ALL=C sort >"$work/exported"
+    grep '@' "$work/exported" && fail "a version other than TALLY_0"
+    nm -D --defined-only "$library" | awk '$2 == "T" && $3 !~ /@@TALLY_0$/ { print $3 }' | grep . && fail "symbols without a version"
+    same $list "$work/listed" "$library" "$work/exported"
+fi
 
 # ---- the notes ----
 notes_of() { # notes_of FILE: the sonames in its notes
     readelf -p .note.dlopen "$1" 2>/dev/null | grep -oE '"soname":\[[^]]*\]' | grep -oE 'lib[A-Za-z]+\.so\.[0-9.]+' | LC_ALL=C sort
 }
-library=$TALLY_BUILD/libtally.so
 if [ -z "${TALLY_SANITIZE-}" ] && [ -e "$library" ] && command -v readelf >/dev/null; then
     printf '%s\n' libcuda.so.1 libOpenCL.so.1 libnvrtc.so.{11.2,12,13} libnetcdf.so.{15,18,19,22} libz.so.1 libzstd.so.1 | LC_ALL=C sort >"$work/opened"
     notes_of "$library" >"$work/notes"
