@@ -19,6 +19,38 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* The best time of two neighbours that come and go as bytes, and how many bytes they are. */
+static int measure_pair(tally *ctx, const char *op, const double *x, double *pair, size_t *bytes)
+{
+    *pair = 1e9;
+    for (int run = 0; run < RUNS; run++) {
+        static char a[8192], b[8192], c[8192];
+        tally_fragment *left, *right, *halves[2];
+        size_t a_bytes = sizeof a, b_bytes = sizeof b;
+        if (tally_fragment_make(ctx, op, TALLY_F64, x, 1, N / 2, &halves[0]) ||
+            tally_fragment_make(ctx, op, TALLY_F64, x, N / 2 + 1, N / 2 - 2, &halves[1]))
+            return 1;
+        if (tally_fragment_save(halves[0], a, &a_bytes) ||
+            tally_fragment_save(halves[1], b, &b_bytes))
+            return 1;
+        const double start = now();
+        for (int i = 0; i < 1000; i++) {
+            *bytes = sizeof c;
+            if (tally_fragment_load(ctx, a, a_bytes, &left) ||
+                tally_fragment_load(ctx, b, b_bytes, &right) || tally_fragment_merge(left, right) ||
+                tally_fragment_save(left, c, bytes))
+                return 1;
+            tally_fragment_free(left);
+            tally_fragment_free(right);
+        }
+        const double took = (now() - start) / 1000;
+        if (took < *pair) *pair = took;
+        tally_fragment_free(halves[0]);
+        tally_fragment_free(halves[1]);
+    }
+    return 0;
+}
+
 static int measure(tally *ctx, const char *op, const double *x)
 {
     static int64_t cut[PARTS + 1];
@@ -54,33 +86,9 @@ static int measure(tally *ctx, const char *op, const double *x)
         }
         tally_fragment_free(all);
     }
-    double pair = 1e9;
-    size_t bytes = 0;
-    for (int run = 0; run < RUNS; run++) {
-        static char a[8192], b[8192], c[8192];
-        tally_fragment *left, *right, *halves[2];
-        size_t a_bytes = sizeof a, b_bytes = sizeof b;
-        if (tally_fragment_make(ctx, op, TALLY_F64, x, 1, N / 2, &halves[0]) ||
-            tally_fragment_make(ctx, op, TALLY_F64, x, N / 2 + 1, N / 2 - 2, &halves[1]))
-            return 1;
-        if (tally_fragment_save(halves[0], a, &a_bytes) ||
-            tally_fragment_save(halves[1], b, &b_bytes))
-            return 1;
-        const double start = now();
-        for (int i = 0; i < 1000; i++) {
-            bytes = sizeof c;
-            if (tally_fragment_load(ctx, a, a_bytes, &left) ||
-                tally_fragment_load(ctx, b, b_bytes, &right) || tally_fragment_merge(left, right) ||
-                tally_fragment_save(left, c, &bytes))
-                return 1;
-            tally_fragment_free(left);
-            tally_fragment_free(right);
-        }
-        const double took = (now() - start) / 1000;
-        if (took < pair) pair = took;
-        tally_fragment_free(halves[0]);
-        tally_fragment_free(halves[1]);
-    }
+    double pair;
+    size_t bytes;
+    if (measure_pair(ctx, op, x, &pair, &bytes)) return 1;
     for (int i = 0; i < PARTS; i++) tally_fragment_free(part[i]);
     printf("%s f64: %d fragments in %.2f ms; two neighbours through bytes in %.1f us (%zu bytes); "
            "the best of %d runs\n",

@@ -188,6 +188,44 @@ static int own_index(group_state *g, const warp_state *w, const instruction *i, 
     return 0;
 }
 
+/* Values that come from another register or from another lane. */
+static void compute_moved(group_state *g, warp_state *w, const instruction *i)
+{
+    const int n = g->lanes, k = i->kind;
+    lane *const row = w->registers, *a = row + (ptrdiff_t)i->a * n;
+    const lane *b = row + (ptrdiff_t)i->b * n, *c = row + (ptrdiff_t)i->c * n;
+    switch (i->op) {
+    case DO_PICK: /* element c of the thread's own array, d registers from b on */
+        for (int l = 0; l < g->warp; l++)
+            g->scratch[l] =
+                own_index(g, w, i, c, l, "reads") ? row[(i->b + c[l].i) * n + l] : (lane){0};
+        masked(a, g->scratch, n, w->mask);
+        break;
+    case DO_DROP: /* b into element c of the array from a on */
+        for (int l = 0; l < g->warp; l++)
+            if (own_index(g, w, i, c, l, "writes")) row[(i->a + c[l].i) * n + l] = b[l];
+        break;
+    case DO_SHUFFLE: /* from a lane outside of the warp: one's own, as CUDA has it */
+        for (int l = 0; l < g->warp; l++) {
+            const int64_t from = shuffle_lane(i->d, l, c[l].i);
+            g->scratch[l] = from >= 0 && from < g->warp ? b[from] : b[l];
+        }
+        memcpy(a, g->scratch, (size_t)n * sizeof *a);
+        break;
+    /* lane 0 has the most distant pairs first; d: the operation. Scratch: other lanes' values */
+    case DO_WARP_COMBINE:
+        memcpy(a, b, (size_t)n * sizeof *a);
+        for (int s = g->warp / 2; s > 0; s /= 2) {
+            for (int l = 0; l < g->warp; l++) g->scratch[l] = a[l ^ s];
+            is_real(k) ? reals(i->d, k, a, a, g->scratch, n)
+                       : integers(i->d, k, a, a, g->scratch, n);
+        }
+        break;
+    default:
+        break;
+    }
+}
+
 void compute(group_state *g, warp_state *w, const instruction *i)
 {
     const int n = g->lanes, k = i->kind;
@@ -240,15 +278,11 @@ void compute(group_state *g, warp_state *w, const instruction *i)
             }
         }
         break;
-    case DO_PICK: /* element c of the thread's own array, d registers from b on */
-        for (int l = 0; l < g->warp; l++)
-            g->scratch[l] =
-                own_index(g, w, i, c, l, "reads") ? row[(i->b + c[l].i) * n + l] : (lane){0};
-        masked(a, g->scratch, n, w->mask);
-        break;
-    case DO_DROP: /* b into element c of the array from a on */
-        for (int l = 0; l < g->warp; l++)
-            if (own_index(g, w, i, c, l, "writes")) row[(i->a + c[l].i) * n + l] = b[l];
+    case DO_PICK:
+    case DO_DROP:
+    case DO_SHUFFLE:
+    case DO_WARP_COMBINE:
+        compute_moved(g, w, i);
         break;
     case DO_THREAD:
         for (int l = 0; l < n; l++) a[l].i = w->first + l;
@@ -256,22 +290,6 @@ void compute(group_state *g, warp_state *w, const instruction *i)
     case DO_GROUP_INDEX:
     case DO_GROUP_COUNT:
         for (int l = 0; l < n; l++) a[l].i = i->op == DO_GROUP_INDEX ? g->index : g->groups;
-        break;
-    case DO_SHUFFLE: /* from a lane outside of the warp: one's own, as CUDA has it */
-        for (int l = 0; l < g->warp; l++) {
-            const int64_t from = shuffle_lane(i->d, l, c[l].i);
-            g->scratch[l] = from >= 0 && from < g->warp ? b[from] : b[l];
-        }
-        memcpy(a, g->scratch, (size_t)n * sizeof *a);
-        break;
-    /* lane 0 has the most distant pairs first; d: the operation. Scratch: other lanes' values */
-    case DO_WARP_COMBINE:
-        memcpy(a, b, (size_t)n * sizeof *a);
-        for (int s = g->warp / 2; s > 0; s /= 2) {
-            for (int l = 0; l < g->warp; l++) g->scratch[l] = a[l ^ s];
-            is_real(k) ? reals(i->d, k, a, a, g->scratch, n)
-                       : integers(i->d, k, a, a, g->scratch, n);
-        }
         break;
     default:
         is_real(k) ? reals(i->op, k, a, b, c, n) : integers(i->op, k, a, b, c, n);
