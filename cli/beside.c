@@ -94,7 +94,7 @@ static int match(weights *w, const input *with, const input *in)
             return bad_data("--with %s is a single value: must have dimensions of %s", with->label,
                             in->label);
         if (d < 0)
-            return bad_data("--with %s has the dimension %s %lld, which %s has not", with->label,
+            return bad_data("--with %s has the dimension %s %lld, which is not in %s", with->label,
                             name, (long long)with->shape[k], in->label);
         const int code = same_length("with", with, k, in, d);
         if (code) return code;

@@ -2,7 +2,7 @@
  * The teaching ladder, as the command line sees it. Nothing here prints on standard error or
  * exits: a failure is an exit code of the command line and one sentence.
  *
- *   rungs.def, reduce/, scan/, window/   the rungs          model/       the SIMT model
+ *   rungs.def  rungs/                    the rungs          model/       the SIMT model
  *   text.c  place.c  data.c  order.c     texts, devices, data with known results, documented orders
  *   reduce.c  series.c  host.c           how the host runs a rung
  *   measure.c  verify.c  run.c           timing; verdicts; one rung, everywhere

@@ -194,7 +194,7 @@ int program_threads(const program *x, int index);
 void program_follow(program *x, model_trace *trace);          /* on the model: model_follow */
 int program_parameters(const program *x, const char *kernel); /* 0: no such kernel */
 
-/* place_build's error code where a kernel needs what the device has not: the rung is left out
+/* place_build's error code where a kernel needs what the device does not have: the rung is left out
    there. */
 enum { LACKS = 5 };
 static inline int fail_with(ladder_error *error, int code, const char *format, ...)

@@ -142,7 +142,7 @@ make cos.nc 'dimensions: lat = 9 ; variables: double lat(lat), one(lat) ; data: 
 ok "tally scan dot --axis lat --with 'cos(lat)' --variable one cos.nc --to csv | tail -n 1 | awk '{ print (\$1 > 2.21583 && \$1 < 2.21584) }'" 1
 ok "tally window dot -w 1 --hex --axis lat --with 'cos(lat)' --variable one cos.nc | paste -sd' '" '0x3ff0000000000000 0x0000000000000000 0x0000000000000000 0xbff0000000000000 0x0000000000000000 0x3ff0000000000000 0x3fdfffffffffffff 0x3fe6a09e667f3bcd 0x3f81df37c4954c21'
 bad 1 "tally reduce wmean --axis lat,lon --with lat3.nc $g" 'tally: --with lat3.nc: the dimension lat is 3 long, and in g.nc it is 4: must be of the same grid'
-bad 1 "tally reduce wmean --axis lat,lon --with lev.nc $g" 'tally: --with lev.nc has the dimension lev 3, which g.nc has not'
+bad 1 "tally reduce wmean --axis lat,lon --with lev.nc $g" 'tally: --with lev.nc has the dimension lev 3, which is not in g.nc'
 make odd.nc 'dimensions: lat = 2 ; x = 2 ; variables: double lat(lat) ; double x(lat) ; double y(lat) ; float v(lat, x) ; float s ; float e(lat, x) ;
  data: lat = 30, 400 ; x = 1, 2 ; y = 1, 1.5 ; v = 1, 2, 3, 4 ; s = 2 ; e = 1, 1, 1, 1 ;'
 bad 1 "tally reduce wmean --axis lat --with 'cos(lat)' --variable v odd.nc" 'tally: odd.nc: lat[1] is 400: --with cos(lat) takes degrees up to 360'

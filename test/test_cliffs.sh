@@ -75,7 +75,7 @@ for case in "reduce flat" "scan columns=16" "window=5 segments=20"; do
 done
 grep -q '^cpu' liar.csv && fail "a wrong result is in the table"
 
-# a table whose words the page has not: the check sees it
+# a table whose words the page does not have: the check sees it
 mkdir -p copy/bench copy/doc && cp "$TALLY_SOURCE/bench/cliffs.py" "$TALLY_SOURCE/bench/cells.def" "$TALLY_SOURCE/bench/reasons.csv" copy/bench/ && cp a.csv copy/bench/
 printf 'A\n<!-- cliffs: x (by hand) -->\n<!-- /cliffs -->\nZ\n' >copy/doc/performance.md
 check() { python3 copy/bench/cliffs.py check 2>&1; }

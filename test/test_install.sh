@@ -104,7 +104,7 @@ for shared in OFF ON; do
     [ $found = $shared ] || wrong "BUILD_SHARED_LIBS=$shared gives tally::tally the other library"
 done
 
-# a build for an instruction set that this machine has not: a sentence, not an illegal instruction
+# a build for an instruction set that this machine does not have: a sentence, not an illegal instruction
 sed -i -E 's/^ISA\(([a-z0-9]+), ([0-9]+), .*/ISA(\1, \2, 0)/; /^ +__builtin_cpu/d' copy/src/operator/isa.def
 inside inside "$work/copy" -DCMAKE_C_FLAGS=-O0 "-DTALLY_ISAS=$isa" -DBUILD_SHARED_LIBS=OFF
 cmake --build inside -j 2 >>cmake.log

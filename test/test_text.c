@@ -46,7 +46,7 @@ static void texts(void)
     text("-9223372036854775809", (tally_file_options){.dtype = TALLY_I64}, -1, "does not fit");
     text("1 x 2 y 3", (tally_file_options){.format = "text", .skip_bad = 1}, 3, "");
     text("0x3ff0000000000000 0x3f800000", txt, -1,
-         ":1:20: '0x3f800000' has not the 16 hexadecimal digits of f64");
+         ":1:20: '0x3f800000' does not have the 16 hexadecimal digits of f64");
     text("a b\n1 2\n3 4\n", (tally_file_options){.format = "text", .column = "b"}, 2, "");
     expect(values[1] == 4, "text column", "");
     text("1 2\n3 4\n", (tally_file_options){.format = "text", .column = "3"}, -1,

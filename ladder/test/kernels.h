@@ -102,8 +102,8 @@ static inline char *patch_all(const kernel_text *k, const char *head, const char
     for (const char *at = patches, *end; *at; at = end) {
         const char *const next = strstr(at + 3, "\n@@\n");
         end = next ? next + 1 : at + strlen(at);
-        check(patch_one(&text, at + 3, end), "%s: the text has not once: %.*s", k->name,
-              (int)(end - at), at);
+        check(patch_one(&text, at + 3, end), "%s: the text does not have exactly once: %.*s",
+              k->name, (int)(end - at), at);
     }
     return text;
 }

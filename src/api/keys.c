@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* Checks that a view is one sequence, and copies it to *v as a normal view. bits: it may have
- * validity bits, and a next, which the copy has not. */
+ * validity bits, and a next, which the copy does not have. */
 static tally_status one_sequence(tally *ctx, const tally_view *given, const char *name, int bits,
                                  tally_view *v)
 {

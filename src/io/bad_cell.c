@@ -99,7 +99,7 @@ static void bad_number(char *out, const tl_bad *bad, tally_dtype type, const tl_
         [TL_CELL_BAD] = "'$1' is not a number$3$6",
         [TL_CELL_EMPTY] = "'$1' stands for no value, and $2 has none",
         [TL_CELL_WHOLE] = "'$1' is not a whole number, as $2 needs",
-        [TL_CELL_WIDTH] = "'$1' has not the $4 hexadecimal digits of $2",
+        [TL_CELL_WIDTH] = "'$1' does not have the $4 hexadecimal digits of $2",
         [TL_CELL_FIELDS] = "the line '$1' has no column $4$3",
         [TL_CELL_MORE] = "the line '$1' has more than $4 columns, which the lines before it have",
         [TL_CELL_QUOTE] = "a quoted cell is not closed",
