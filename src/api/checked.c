@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * sum:checked (checked.h). Most data is passed by a bound: so many elements of so many bits fit.
+ * sum:checked (checks.h). Most data is passed by a bound: so many elements of so many bits fit.
  * Else every result is computed. */
-#include "checked.h"
 #include "checks.h"
 #include "context/inputs.h"
-#include "context/operators.h"
+#include "context/context.h"
 #include "context/view.h"
 #include "dtype/dtype.h"
 #include "inputs.h"

@@ -2,7 +2,7 @@
  * Runs, groups and gathers: their checks; and the verbs by key. */
 #include "inputs.h"
 #include "context/device.h"
-#include "context/operators.h"
+#include "context/context.h"
 #include "context/view.h"
 #include "cpu/keys/keys.h"
 #include "dtype/dtype.h"

@@ -10,7 +10,7 @@
 #include "checks.h"
 #include "context/device.h"
 #include "context/inputs.h"
-#include "context/operators.h"
+#include "context/context.h"
 #include "context/view.h"
 #include "cpu/inputs/inputs.h"
 #include <assert.h>

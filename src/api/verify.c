@@ -3,8 +3,7 @@
  * in scalar C (spec.c). Case k of a run from seed s equals a run of one case from seed s + k, so a
  * mismatch can be repeated alone. */
 #include "law/fp.h"
-#include "context/operators.h"
-#include "context/parameter.h"
+#include "context/context.h"
 #include "context/view.h"
 #include "law/random.h"
 #include "law/spec.h"

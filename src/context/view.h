@@ -24,6 +24,10 @@ void tl_view_normal(tally_view *v);
 /* Refuses an output view in which two results have the same place. v is checked. */
 tally_status tl_view_distinct(tally *ctx, const tally_view *v, const char *name);
 
+/* Refuses a view that has other sequences than the view `as`: another number, or other offsets. */
+tally_status tl_view_same(tally *ctx, const tally_view *v, const char *name, const tally_view *as,
+                          const char *as_name);
+
 /* Refuses an output that overlaps the input, unless it is exactly the input and in_place is set. */
 tally_status tl_view_overlap(tally *ctx, const tally_view *in, int64_t in_bytes,
                              const tally_view *out, int64_t out_bytes, int in_place);
@@ -107,5 +111,38 @@ typedef struct tl_strided_copy {
 } tl_strided_copy;
 
 void tl_copy_strided_by(int threads, const tl_strided_copy *copy);
+
+/* ---- shares ----
+ *
+ * Divides rows and segments into parts of about equal weight, for threads. The weight of a sequence
+ * is its number of elements plus TL_SHARE_ROW, the cost of starting it. */
+
+enum { TL_SHARE_ROW = 16 };
+typedef __int128 tl_weight; /* 2^62 rows are allowed if they are empty */
+
+static inline tl_weight tl_weight_before(const tally_view *in, int64_t r)
+{
+    return (in->offsets ? in->offsets[r] - in->offsets[0] : (tl_weight)r * in->n) +
+           (tl_weight)r * TL_SHARE_ROW;
+}
+
+/* The first sequence of part t of `shares`. Part `shares` begins after the last sequence. */
+static inline int64_t tl_share(const tally_view *in, int64_t t, int64_t shares)
+{
+    assert(shares >= 1 && t >= 0);
+    int64_t low = 0, high = in->rows;
+    if (t <= 0) return 0;
+    if (t >= shares) return high;
+
+    const tl_weight target = tl_weight_before(in, in->rows) / shares * t;
+    while (low < high) {
+        int64_t mid = low + (high - low) / 2;
+        if (tl_weight_before(in, mid) < target)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Reductions of the elements present (inputs.h). */
 #include "inputs.h"
-#include "context/operators.h"
+#include "context/context.h"
 #include "context/threads.h"
 #include "context/view.h"
 #include "cpu/shape.h"
