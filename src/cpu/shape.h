@@ -12,7 +12,7 @@
 /* Calls with less data than this use one thread, because waking another takes microseconds. */
 enum { TL_PARALLEL_BYTES = 256 * 1024 };
 
-/* Slots of scratch memory: three for many sequences at once (lanes.h), one for staging one sequence,
+/* Slots of scratch memory: three for many sequences at once (lanes.h), one for staging a sequence,
  * one for its dense parts (driver.c) or for the ends of rows (window_rows.c). */
 enum { TL_LANES_BUFFERS, TL_BATCH, TL_STAGE, TL_SINGLE, TL_DENSE };
 
