@@ -57,20 +57,37 @@ static inline int64_t tl_step(int64_t stride, int64_t element_bytes)
     return (int64_t)((uint64_t)stride * (uint64_t)element_bytes);
 }
 
+/* The number of elements from v->data to the first element of sequence r. It wraps for an empty row
+ * beyond 2^63, which is not read. */
+static inline int64_t tl_view_first(const tally_view *v, int64_t r)
+{
+    return tl_step(v->offsets ? v->offsets[r] : r, v->offsets ? v->stride : v->row_stride);
+}
+
+/* The number of elements of sequence r. */
+static inline int64_t tl_view_length(const tally_view *v, int64_t r)
+{
+    return v->offsets ? v->offsets[r + 1] - v->offsets[r] : v->n;
+}
+
 /* The first element of sequence r of v, and its length. */
 static inline char *tl_view_row(const tally_view *v, int64_t r, int64_t element_bytes, int64_t *n)
 {
     assert(r >= 0);
     assert(!v->offsets || v->offsets[r] <= v->offsets[r + 1]);
-    if (v->offsets) {
-        *n = v->offsets[r + 1] - v->offsets[r];
+    *n = tl_view_length(v, r);
+    return tl_offset(v->data, tl_step(tl_view_first(v, r), element_bytes));
+}
 
-        /* unsigned, because the row after the last element may be beyond 2^63; it is not read */
-        return tl_offset(v->data, (int64_t)((uint64_t)v->offsets[r] * (uint64_t)v->stride *
-                                            (uint64_t)element_bytes));
-    }
-    *n = v->n;
-    return tl_offset(v->data, r * v->row_stride * element_bytes);
+/* Bit number `at` of a bitmap. */
+static inline int tl_bit(const unsigned char *bits, int64_t at)
+{
+    return bits[at >> 3] >> (at & 7) & 1;
+}
+
+static inline void tl_set_bit(unsigned char *bits, int64_t at, int one)
+{
+    bits[at >> 3] = (unsigned char)((bits[at >> 3] & ~(1 << (at & 7))) | one << (at & 7));
 }
 
 /* Elements at .. at + n - 1 of each sequence of v, with their validity bits. v has no offsets. */
