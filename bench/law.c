@@ -9,7 +9,7 @@
  * between; of many sequences the first, the last and some between.
  */
 #include "cliffs.h"
-#include "context/operators.h"
+#include "context/context.h"
 #include "law/order.h"
 #include <stdlib.h>
 #include <string.h>

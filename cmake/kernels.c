@@ -17,8 +17,7 @@
 #define _GNU_SOURCE
 #include "gpu/cuda/code.h"
 #include "gpu/gpu.h"
-#include "context/operators.h"
-#include "context/parameter.h"
+#include "context/context.h"
 #include "context/user.h"
 #include <errno.h>
 #include <stdio.h>

@@ -10,7 +10,7 @@
  *   TALLY_TEST_LONG=1    every case (scripts/test long) */
 #ifndef TALLY_TEST_CHECK_H
 #define TALLY_TEST_CHECK_H
-#include "context/parameter.h"
+#include "context/context.h"
 #include "law/random.h"
 #include "tally.h"
 #include <math.h>

@@ -6,7 +6,7 @@
 
 #include "matrix.h"
 #include "context/inputs.h"
-#include "context/operators.h"
+#include "context/context.h"
 #include "gpu/work.h"
 #include "law/order.h"
 

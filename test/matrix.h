@@ -3,9 +3,8 @@
 #ifndef TALLY_TEST_MATRIX_H
 #define TALLY_TEST_MATRIX_H
 #include "law/counter.h"
-#include "context/operators.h"
+#include "context/context.h"
 #include "law/order.h"
-#include "context/parameter.h"
 #include "law/spec.h"
 #include "check.h"
 

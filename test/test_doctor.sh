@@ -15,7 +15,7 @@ rm -rf doctor-cache doctor-kernels
 answer=$(tally doctor --cases 200 --runs 2 2>&1) || fail "exit $?: $answer"
 [ "$(wc -l <<<"$answer")" -le 24 ] || fail "more than a screen: $answer"
 [[ $answer == "tally $(tally --version | cut -d' ' -f2) (order E v1), $(uname -s) $(uname -r), $(uname -m)"* ]] || fail "the first line: $answer"
-for kind in $(sed -nE 's/^DEVICE\(([a-z]+)\).*/\1/p' "$TALLY_SOURCE/src/context/devices.def"); do
+for kind in $(sed -nE 's/^ *DEVICE\(([a-z]+)\).*/\1/p' "$TALLY_SOURCE/src/context/device.h"); do
     grep -qE "^$kind(:0)? +(ok|no) +[^ ]" <<<"$answer" || fail "no line for $kind: $answer"
 done
 tally devices | sed -nE 's/^([a-z]+(:[0-9]+)?) .*/\1/p' | while read -r device; do

@@ -6,7 +6,7 @@
  * about a wrong one names its line. Last, the probe must refuse this driver. */
 #include "gpu/cuda/code.h"
 #include "gpu/gpu.h"
-#include "context/operators.h"
+#include "context/context.h"
 #include "check.h"
 #include <dirent.h>
 #include <dlfcn.h>

@@ -8,7 +8,7 @@
  *   test_emulated KERNEL [OPERATOR TYPE]     rows of that kernel alone, with any operator
  * Without a C++ compiler the test is skipped. */
 #include "emulated/run.h"
-#include "context/operators.h"
+#include "context/context.h"
 #include "gpu/kernel/constants.h"
 
 enum { SKIPPED = 77, AROUND = 8, CASES = 2 * AROUND + 1, ALIGNED_AT = 16, LARGE_FROM = 1 << 16 };

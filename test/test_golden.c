@@ -28,7 +28,7 @@
  * 3: subnormal, 4: largest exponent, 5: smallest, else as plain. These rules must never change. */
 #include "check.h"
 #include "law/fp.h"
-#include "context/operators.h"
+#include "context/context.h"
 #include "law/spec.h"
 
 enum { SHORT = 256, LONG = 4096, WINDOWS = 40, DATA = 3, LINE = 2048, SPEC_ONE_IN = 80 };

@@ -3,8 +3,7 @@
  * of a group has the law's bits of its elements alone; the memory that a group takes; misuse. */
 #define _GNU_SOURCE
 #include "parts.h"
-#include "context/operators.h"
-#include "context/parameter.h"
+#include "context/context.h"
 #include "law/spec.h"
 #include <malloc.h>
 

@@ -4,7 +4,7 @@
  * nothing. The verbs are called until every kernel was launched, as on CUDA and as on OpenCL.
  * test_texts.sh shows that a launch without an argument does not compile. */
 #include "emulated/device.h"
-#include "context/operators.h"
+#include "context/context.h"
 #include "gpu/kernel/constants.h"
 
 enum { N = 600000 };

@@ -7,7 +7,7 @@
  * How: fault.h. Under a sanitizer the scenarios run once without failures, for its leak checker. */
 #include "check.h"
 #include "fault.h"
-#include "context/scratch.h"
+#include "context/context.h"
 #include "context/threads.h"
 
 /* ---- scenarios: each returns its first failure's status, and leaves its results in out ---- */

@@ -12,7 +12,7 @@
  *                                    every kernel */
 #include "gpu/gpu.h"
 #include "gpu/cuda/code.h"
-#include "context/operators.h"
+#include "context/context.h"
 #include "context/user.h"
 #include "check.h"
 

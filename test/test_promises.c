@@ -25,7 +25,7 @@
 #include "cpu/isas.h"
 #include "dtype/dtype_traits.h"
 #include "law/fp.h"
-#include "context/operators.h"
+#include "context/context.h"
 #include "promises/promise.h"
 
 enum { ELEMENTS = 64, LEVELS = 4, ROUNDS = 1000 };

@@ -4,7 +4,7 @@
  * negative offsets and steps through the public calls (tally_verify has their bits); bad
  * arguments. */
 #include "check.h"
-#include "context/operators.h"
+#include "context/context.h"
 #include "law/spec.h"
 
 enum { MOST = 70000 };

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * Contexts: finds, opens and closes devices, and keeps the plans of resolved operators. The verbs
  * are in verbs.c. */
-#include "context/scratch.h"
+#include "context/context.h"
 #include "context/threads.h"
 #include "context/device.h"
-#include "context/operators.h"
 #include "many/many.h"
 #include "checks.h"
 #include "context/user.h"
@@ -15,7 +14,7 @@
 
 static const tl_device_calls *const devices[] = {
 #define DEVICE(name) &tl_device_##name,
-#include "context/devices.def"
+    TL_DEVICES(DEVICE)
 #undef DEVICE
 };
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * sum:checked (checked.h). Most data is passed by a bound: so many elements of so many bits fit.
+ * sum:checked (checks.h). Most data is passed by a bound: so many elements of so many bits fit.
  * Else every result is computed. */
-#include "checked.h"
 #include "checks.h"
 #include "context/inputs.h"
-#include "context/operators.h"
+#include "context/context.h"
 #include "context/view.h"
 #include "dtype/dtype.h"
 #include "inputs.h"
@@ -12,8 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-typedef __int128 wide;
 
 int tl_is_checked(const char *op)
 {
@@ -36,31 +33,26 @@ typedef struct {
 
 static line row_of(const tally_view *v, int64_t r)
 {
-    const int64_t bytes = tl_element_bytes(v),
-                  first = v->offsets ? v->offsets[r] * v->stride : r * v->row_stride;
-    return (line){(const char *)v->data + first * bytes,
-                  v->stride * bytes,
-                  v->offsets ? v->offsets[r + 1] - v->offsets[r] : v->n,
-                  v->valid,
-                  v->valid_offset + first,
-                  v->stride,
+    int64_t n;
+    const char *const at = tl_view_row(v, r, tl_element_bytes(v), &n);
+    return (line){at,       v->stride * tl_element_bytes(v),       n,
+                  v->valid, v->valid_offset + tl_view_first(v, r), v->stride,
                   v->dtype};
 }
 
 static int is_there(const line *l, int64_t i)
 {
-    const int64_t bit = l->bit + i * l->bit_stride;
-    return !l->valid || (l->valid[bit >> 3] >> (bit & 7) & 1);
+    return !l->valid || tl_bit(l->valid, l->bit + i * l->bit_stride);
 }
 
-static wide number(const line *l, int64_t i)
+static tl_total number(const line *l, int64_t i)
 {
     int64_t bits = 0;
     const int bytes = (int)tally_dtype_size(l->dtype), shift = 64 - 8 * bytes;
     if (!is_there(l, i)) return 0;
     memcpy(&bits, l->at + i * l->stride, (size_t)bytes);
-    return tl_dtype_kind(l->dtype) == 'U' ? (wide)(uint64_t)bits
-                                          : (wide)((int64_t)((uint64_t)bits << shift) >> shift);
+    return tl_dtype_kind(l->dtype) == 'U' ? (tl_total)(uint64_t)bits
+                                          : (tl_total)((int64_t)((uint64_t)bits << shift) >> shift);
 }
 
 /* The bits that the magnitude of every element has at most. */
@@ -86,55 +78,55 @@ static int is_small(const line *l)
 
 /* ---- results ---- */
 
-static int fits(wide v, tally_dtype dtype)
+static int fits(tl_total v, tally_dtype dtype)
 {
     return tl_dtype_kind(dtype) == 'U' ? v >= 0 && v <= UINT64_MAX
                                        : v >= INT64_MIN && v <= INT64_MAX;
 }
 
-static tally_status refuse(tally *ctx, const char *place, wide v, tally_dtype dtype)
+/* The place of a result: "the sum", "running sum number 5 of sequence 2". of: "sequence" or "group".
+ * i, r below 0: not named. */
+typedef struct {
+    const char *name, *of;
+    int64_t i, r;
+} place;
+
+static tally_status refuse(tally *ctx, place p, tl_total v, tally_dtype dtype)
 {
-    char digits[44], *at = digits + sizeof digits - 1;
+    char digits[44], *at = digits + sizeof digits - 1, number[32] = "", of[40] = "";
     unsigned __int128 rest = v < 0 ? -(unsigned __int128)v : (unsigned __int128)v;
     *at = 0;
     do *--at = (char)('0' + (int)(rest % 10));
     while (rest /= 10);
     if (v < 0) *--at = '-';
-    return tl_bad_data(ctx, "sum:checked: %s is %s, and 64 bits hold %s", place, at,
+    if (p.i >= 0) snprintf(number, sizeof number, " number %ld", p.i);
+    if (p.r >= 0) snprintf(of, sizeof of, " of %s %ld", p.of, p.r);
+    return tl_bad_data(ctx, "sum:checked: %s%s%s is %s, and 64 bits hold %s", p.name, number, of,
+                       at,
                        tl_dtype_kind(dtype) == 'U' ? "0..18446744073709551615"
                                                    : "-9223372036854775808..9223372036854775807");
 }
 
-/* The place of result i: "the sum", "running sum 5 of sequence 2". r below 0: the only sequence. */
-static tally_status refuse_at(tally *ctx, const char *name, int64_t i, int64_t r, wide v,
-                              tally_dtype dtype)
-{
-    char place[96], of[40] = "";
-    if (r >= 0) snprintf(of, sizeof of, " of sequence %ld", r);
-    if (i < 0)
-        snprintf(place, sizeof place, "the sum%s", of);
-    else
-        snprintf(place, sizeof place, "%s number %ld%s", name, i, of);
-    return refuse(ctx, place, v, dtype);
-}
-
 static tally_status check_reduce(tally *ctx, const line *l, int64_t r)
 {
-    wide sum = 0;
+    tl_total sum = 0;
     for (int64_t i = 0; i < l->n; i++) sum += number(l, i);
-    return fits(sum, l->dtype) ? TALLY_OK : refuse_at(ctx, "", -1, r, sum, l->dtype);
+    return fits(sum, l->dtype) ? TALLY_OK
+                               : refuse(ctx, (place){"the sum", "sequence", -1, r}, sum, l->dtype);
 }
 
 static tally_status check_scan(tally *ctx, const line *l, int64_t r, const tally_scan_options *o)
 {
     int64_t init = 0;
     if (o && o->init) memcpy(&init, o->init, sizeof init);
-    wide sum = tl_dtype_kind(l->dtype) == 'U' ? (wide)(uint64_t)init : (wide)init;
+    tl_total sum = tl_dtype_kind(l->dtype) == 'U' ? (tl_total)(uint64_t)init : (tl_total)init;
 
     for (int64_t k = 0; k < l->n - (o && o->exclusive); k++) {
         const int64_t i = o && o->reverse ? l->n - 1 - k : k;
         sum += number(l, i);
-        if (!fits(sum, l->dtype)) return refuse_at(ctx, "running sum", i, r, sum, l->dtype);
+        const int64_t result = o && o->exclusive ? o->reverse ? i - 1 : i + 1 : i;
+        if (!fits(sum, l->dtype))
+            return refuse(ctx, (place){"running sum", "sequence", result, r}, sum, l->dtype);
     }
     return TALLY_OK;
 }
@@ -143,7 +135,7 @@ static tally_status check_scan(tally *ctx, const line *l, int64_t r, const tally
 static tally_status check_ranges(tally *ctx, const line *l, int64_t r, const tl_ranges *ranges)
 {
     typedef struct {
-        wide sum;
+        tl_total sum;
         int64_t count;
     } prefix;
     prefix *const p = malloc((size_t)(l->n + 1) * sizeof *p);
@@ -156,9 +148,10 @@ static tally_status check_ranges(tally *ctx, const line *l, int64_t r, const tl_
     for (int64_t k = 0; k < ranges->results && !status; k++) {
         int64_t from, end;
         const int full = tl_range_at(ranges, k, &from, &end);
-        const wide sum = p[end].sum - p[from].sum;
+        const tl_total sum = p[end].sum - p[from].sum;
         if (full && p[end].count - p[from].count >= ranges->min_count && !fits(sum, l->dtype))
-            status = refuse_at(ctx, "window", ranges->number + k, r, sum, l->dtype);
+            status =
+                refuse(ctx, (place){"window", "sequence", ranges->number + k, r}, sum, l->dtype);
     }
 
     free(p);
@@ -224,8 +217,9 @@ static tally_status add_row(tally *ctx, tl_total *total, const tally_view *in, i
         if (to)
             memcpy(to + i * stride * 8, &result, 8); /* the low 64 bits */
         else if (!fits(result, l.dtype))
-            return refuse_at(ctx, "running sum", running->first + i, in->rows > 1 ? r : -1, result,
-                             l.dtype);
+            return refuse(
+                ctx, (place){"running sum", "sequence", running->first + i, in->rows > 1 ? r : -1},
+                result, l.dtype);
     }
     if (to || !running) *total = sum;
 
@@ -260,12 +254,10 @@ void tl_totals_of_groups(tl_total *totals, tally_dtype dtype, const void *x, con
 tally_status tl_totals_result(tally *ctx, const tl_total *totals, int64_t count, tally_dtype dtype,
                               const char *of, void *out)
 {
-    char place[64] = "the sum";
-    for (int64_t r = 0; r < count; r++) {
-        if (fits(totals[r], dtype)) continue;
-        if (count > 1 || *of == 'g') snprintf(place, sizeof place, "the sum of %s %ld", of, r);
-        return refuse(ctx, place, totals[r], dtype);
-    }
+    for (int64_t r = 0; r < count; r++)
+        if (!fits(totals[r], dtype))
+            return refuse(ctx, (place){"the sum", of, -1, count > 1 || *of == 'g' ? r : -1},
+                          totals[r], dtype);
     for (int64_t r = 0; r < count; r++) memcpy((int64_t *)out + r, &totals[r], sizeof(int64_t));
     return TALLY_OK;
 }

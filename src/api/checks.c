@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Checks of options and outputs, for the verbs on all kinds of views and for streams; and host
- * copies of device memory. */
+ * Checks of options and outputs, for the verbs on all kinds of views and for streams. */
 #include "dtype/dtype.h"
 #include "checks.h"
 #include "context/device.h"
 #include "context/view.h"
 #include <assert.h>
-#include <stdint.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 tally_status tl_check_scan(tally *ctx, const tl_plan *plan, const tally_scan_options *o)
@@ -59,16 +57,8 @@ tally_status tl_check_output(tally *ctx, const tl_scalar *op, const tally_view *
 {
     if (!out) return tl_invalid(ctx, "out is NULL: must be a view");
     tally_status status = tl_check_output_dtype(ctx, op, in->dtype, out, "out->");
+    if (!status) status = tl_view_same(ctx, out, "out", in, "in");
     if (status) return status;
-
-    if (out->rows != in->rows)
-        return tl_invalid(ctx, "out->rows is %ld: must be in->rows = %ld", out->rows, in->rows);
-    if (!in->offsets != !out->offsets)
-        return tl_invalid(ctx, "out->offsets: must be given exactly when in->offsets is");
-
-    if (in->offsets && out->offsets != in->offsets &&
-        memcmp(in->offsets, out->offsets, (size_t)(in->rows + 1) * sizeof *in->offsets))
-        return tl_invalid(ctx, "out->offsets differ from in->offsets: must be the same");
 
     if (!in->offsets && out->n != length)
         return tl_invalid(ctx, "out->n is %ld: must be %ld", out->n, length);
@@ -125,129 +115,72 @@ tally_status tl_check_sequence(tally *ctx, const tally_view *given, const char *
     return status;
 }
 
-/* ---- copies ---- */
+/* ---- views with validity, or pairs of views ---- */
 
-/* what: of which a copy is made, for the sentence about memory. */
-static tally_status copy_bytes(tl_host_copies *c, void **p, int64_t low, int64_t high, int back,
-                               const char *what)
+tally_status tl_bits_check(tally *ctx, const tally_view *v, const char *name)
 {
-    assert(c->ctx);
-    assert(c->count < (int)(sizeof c->one / sizeof *c->one));
-    tally *const ctx = c->ctx;
-    const tl_device_calls *calls = ctx->device->calls;
-    const size_t bytes = (size_t)(high - low);
-    tl_device *owner;
-    if (high <= low || !calls->owner) return TALLY_OK;
-
-    char *const from = tl_offset(*p, low);
-    tally_status status = calls->owner(ctx->device, ctx, from, &owner);
-    if (status || !owner) return status;
-
-    char *copy = malloc(bytes);
-    if (!copy) return tl_no_memory(ctx, bytes, what);
-
-    c->one[c->count].of = from;
-    c->one[c->count].copy = copy;
-    c->one[c->count].bytes = bytes;
-    c->one[c->count++].back = back;
-    *p = tl_offset(copy, -low);
-    return calls->copy(ctx->device, ctx, copy, from, bytes);
-}
-
-tally_status tl_host_copy(tl_host_copies *c, void **p, int64_t low, int64_t high, int back)
-{
-    return copy_bytes(c, p, low, high, back, "a copy of device memory");
-}
-
-tally_status tl_host_view(tl_host_copies *c, tally_view *v, int64_t bytes, int back)
-{
-    assert(bytes >= 0);
-    int64_t low, high;
-    tl_view_extent(v, bytes, &low, &high);
-    tally_status status = tl_host_copy(c, &v->data, low, high, back);
-    if (status || !v->valid) return status;
-    void *bits = (void *)(uintptr_t)v->valid;
+    int64_t low, high, first;
+    if (!v->valid) return TALLY_OK;
     tl_view_extent(v, 1, &low, &high);
-    if (high > low)
-        status = tl_host_copy(c, &bits, (v->valid_offset + low) >> 3,
-                              ((v->valid_offset + high - 1) >> 3) + 1, back);
-    v->valid = bits;
+    if (__builtin_add_overflow(v->valid_offset, low, &first) || first < 0)
+        return tl_invalid(ctx, "%s->valid_offset is %ld: the bit of an element would be number %ld",
+                          name, v->valid_offset, first);
+    if (__builtin_add_overflow(v->valid_offset, high, &first))
+        return tl_invalid(ctx, "%s->valid_offset is %ld: the bits would be more than 2^63", name,
+                          v->valid_offset);
 
-    return status;
-}
-
-tally_status tl_host_numbers(tl_host_copies *c, int64_t **p, int64_t count, int back,
-                             const char *name)
-{
-    assert(count >= 0);
-    int64_t bytes;
-    void *at = *p;
-    if (!at) return TALLY_OK;
-    if (__builtin_mul_overflow(count, (int64_t)sizeof **p, &bytes))
-        return tl_no_memory(c->ctx, SIZE_MAX, name);
-    const tally_status status = tl_host_copy(c, &at, 0, bytes, back);
-    *p = at;
-    return status;
-}
-
-tally_status tl_host_end(tl_host_copies *c, tally_status status)
-{
-    if (!status) status = tl_host_back(c);
-    tl_host_close(c);
-    return status;
-}
-
-tally_status tl_host_back(const tl_host_copies *c)
-{
-    assert(c->count >= 0);
-    const tl_device_calls *const calls = c->ctx->device->calls;
-    tally_status status = TALLY_OK;
-    for (int i = 0; !status && i < c->count; i++)
-        if (c->one[i].back)
-            status =
-                calls->copy(c->ctx->device, c->ctx, c->one[i].of, c->one[i].copy, c->one[i].bytes);
-    return status;
-}
-
-void tl_host_close(tl_host_copies *c)
-{
-    for (int i = 0; i < c->count; i++) free(c->one[i].copy);
-    c->count = 0;
-}
-
-tally_status tl_host_offsets(tl_host_copies *c, const char *name, tally_view *v)
-{
-    void *at = (void *)(uintptr_t)v->offsets;
-    if (!at || v->rows <= 0 || !c->ctx->device->calls->owner) return TALLY_OK;
-
-    if (v->rows >= INT64_MAX / (int64_t)sizeof *v->offsets)
-        return tl_invalid(c->ctx, "%s->rows is %ld: its offsets would have more bytes than 2^63",
-                          name, v->rows);
-    const int64_t bytes = (v->rows + 1) * (int64_t)sizeof *v->offsets;
-    const tally_status status = copy_bytes(c, &at, 0, bytes, 0, "a copy of offsets");
-    v->offsets = at;
-    return status;
-}
-
-/* The same for another view of a call. It may have the offsets of `given`, which `in` has on the
- * host. */
-static tally_status same_offsets(tl_host_copies *c, const tally_view *given, const tally_view *in,
-                                 const char *name, tally_view *v)
-{
-    if (v->offsets != given->offsets || v->rows != given->rows) return tl_host_offsets(c, name, v);
-    v->offsets = in->offsets;
     return TALLY_OK;
 }
 
-tally_status tl_host_call(tl_host_copies *c, const tl_call *call, tally_view *in, tally_view *next,
-                          tally_view *out)
+tally_status tl_input_check(tally *ctx, const tally_view *given, const char *name)
 {
-    const tally_view *const given = call->in;
+    tally_view plain = *given;
+    plain.valid = NULL;
+    plain.next = NULL;
+    tally_status status = tl_view_check(ctx, &plain, name, tl_element_bytes(given));
+    return status ? status : tl_bits_check(ctx, given, name);
+}
+
+tally_status tl_inputs_check(tally *ctx, const tally_view *given, const char *name, tally_view *in,
+                             tally_view *next)
+{
+    char second[40];
     *in = *given;
-    if (call->out) *out = *call->out;
-    if (given->next) *next = *given->next, in->next = next;
-    tally_status status = tl_host_offsets(c, "in", in);
-    if (!status && given->next) status = same_offsets(c, given, in, "in->next", next);
-    if (!status && call->out) status = same_offsets(c, given, in, "out", out);
-    return status;
+    in->next = NULL;
+    tally_status status = tl_input_check(ctx, given, name);
+    if (status || !given->next) return status;
+    *next = *given->next;
+    in->next = next;
+    snprintf(second, sizeof second, "%s->next", name);
+    return tl_input_check(ctx, given->next, second);
+}
+
+void tl_inputs_normal(tally_view *v)
+{
+    tl_view_normal(v);
+    /* rows of one element, side by side: kernels take stride 1 as dense */
+    if (!v->offsets && v->n == 1 && v->row_stride == 1) v->stride = 1;
+}
+
+tally_status tl_inputs_apart(tally *ctx, const tally_view *in, const tally_view *out, int64_t bytes)
+{
+    assert(bytes >= 0);
+    if (in->next) {
+        tally_status status =
+            tl_view_overlap(ctx, in->next, tl_element_bytes(in->next), out, bytes, 0);
+        if (status) return tl_invalid(ctx, "out overlaps in->next: give it memory of its own");
+    }
+
+    for (const tally_view *v = in; v; v = v->next) {
+        int64_t low, high;
+        if (!v->valid) continue;
+        tl_view_extent(v, 1, &low, &high);
+        low = (v->valid_offset + low) >> 3;
+        high = (v->valid_offset + high + 7) >> 3;
+        const tally_view bits = tally_flat((const char *)v->valid + low, TALLY_U8, high - low);
+        if (tl_view_overlap(ctx, &bits, 1, out, bytes, 0))
+            return tl_invalid(ctx, "out overlaps the validity of %s: give it memory of its own",
+                              v == in ? "in" : "in->next");
+    }
+    return TALLY_OK;
 }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Checks of options and outputs; and host copies of device memory, for work that the processors
- * do. */
+ * Checks of options, views and outputs; host copies of device memory, for work that the processors
+ * do; and where a call runs. */
 #ifndef TALLY_API_CHECKS_H
 #define TALLY_API_CHECKS_H
 
 #include "context/device.h"
-#include "context/call.h"
-#include "context/context.h"
+#include "cpu/keys/ranges.h"
 
 tally_status tl_check_scan(tally *ctx, const tl_plan *plan, const tally_scan_options *options);
 tally_status tl_check_window(tally *ctx, const tally_window_options *options);
@@ -38,7 +37,72 @@ tally_status tl_check_results(tally *ctx, const tl_scalar *op, const tally_view 
 tally_status tl_check_sequence(tally *ctx, const tally_view *given, const char *name, int64_t bytes,
                                tally_view *v);
 
-/* ---- copies ---- */
+/* ---- views with validity, or pairs of views ---- */
+
+static inline int tl_has_elements(const tally_view *v)
+{
+    return v->rows > 0 && (v->offsets || v->n > 0);
+}
+
+/* Checks the view `name` and its next, if there is one, with offsets on the host, and copies them
+ * to *in and *next. */
+tally_status tl_inputs_check(tally *ctx, const tally_view *given, const char *name, tally_view *in,
+                             tally_view *next);
+
+/* Checks one view with validity, except where its memory is. */
+tally_status tl_input_check(tally *ctx, const tally_view *given, const char *name);
+
+/* Refuses results, of `bytes` bytes each, that overlap the second input or a bitmap. Only `in`
+ * itself may be overwritten in place. */
+tally_status tl_inputs_apart(tally *ctx, const tally_view *in, const tally_view *out,
+                             int64_t bytes);
+
+/* tl_view_normal; and sequences of one element become dense if they can, because no stride
+ * matters. */
+void tl_inputs_normal(tally_view *v);
+
+/* Checks the validity bits of a view that is checked otherwise: no bit is before the first. */
+tally_status tl_bits_check(tally *ctx, const tally_view *v, const char *name);
+
+/* ---- sum:checked (checked.c) ----
+ *
+ * Sums of integers that 64 bits must hold. The operator is `sum`; before a call its results are
+ * computed in 128 bits, so nothing is written where one does not fit. */
+
+/* Is the operator NAME:checked? */
+int tl_is_checked(const char *op);
+
+/* Checks a call of `op`, which may be any operator, on views that may be wrong (then it does
+ * nothing) and in memory of any kind. call: verb, in, scan, window. ranges: NULL, or those of one
+ * sequence. A result that does not fit is TALLY_BAD_DATA; the sentence names its place. */
+tally_status tl_check_sums(tally *ctx, const char *op, const tl_call *call,
+                           const tl_ranges *ranges);
+
+/* Streams and fragments keep the total of each sequence or group. */
+typedef __int128 tl_total;
+
+/* A scan: its results are the running totals. first: the number of the next element. */
+typedef struct tl_running {
+    const tally_view *out;
+    int exclusive;
+    int64_t first;
+} tl_running;
+
+/* Adds a checked view of memory of any kind. running: NULL, or a scan, of which every result must
+ * fit; else nothing changes. */
+tally_status tl_totals_add(tally *ctx, tl_total *totals, const tally_view *in,
+                           const tl_running *running);
+
+/* Adds n dense elements in host memory to the totals of their groups. */
+void tl_totals_of_groups(tl_total *totals, tally_dtype dtype, const void *x, const int32_t *codes,
+                         int64_t n);
+
+/* Writes totals of type `dtype`, if all of them fit, to host memory. of: what each belongs to, as
+ * "sequence". */
+tally_status tl_totals_result(tally *ctx, const tl_total *totals, int64_t count, tally_dtype dtype,
+                              const char *of, void *out);
+
+/* ---- host copies of device memory (run.c) ---- */
 
 /* The copies of one call. Begins with ctx. */
 typedef struct tl_host_copies {
@@ -60,6 +124,9 @@ tally_status tl_host_copy(tl_host_copies *c, void **p, int64_t low, int64_t high
  * view's next. */
 tally_status tl_host_view(tl_host_copies *c, tally_view *v, int64_t bytes, int back);
 
+/* Copies the memory of both views to the host, if it is device memory. */
+tally_status tl_inputs_bring(tl_host_copies *copies, tally_view *in, tally_view *next);
+
 /* The same for `count` integers. */
 tally_status tl_host_numbers(tl_host_copies *c, int64_t **p, int64_t count, int back,
                              const char *name);
@@ -80,7 +147,7 @@ tally_status tl_host_offsets(tl_host_copies *c, const char *name, tally_view *v)
 tally_status tl_host_call(tl_host_copies *c, const tl_call *call, tally_view *in, tally_view *next,
                           tally_view *out);
 
-/* ---- run.c: where a call runs ---- */
+/* ---- where a call runs (run.c) ---- */
 
 /* Runs a call on checked and normal views: on the device, or on the processors if the device does
  * not compute it. */

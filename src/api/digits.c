@@ -8,7 +8,7 @@
  * only once per 2^29 values. A sum has one more digit at the top than its values reach, so the
  * sum of 2^63 values does not overflow it. */
 #include "tally_digits.h"
-#include "context/operators.h"
+#include "context/context.h"
 #include "exact/exact.h"
 #include <assert.h>
 #include <stddef.h>
@@ -245,47 +245,49 @@ _Static_assert((int)TALLY_NEEDS_X == TL_X && (int)TALLY_NEEDS_Y == TL_Y &&
                "the same bits");
 
 static const struct {
-    tl_statistic what;
+    const char *name;
     int ddof;
 } statistics[] = {
-    [TALLY_SUM] = {{TL_X, TL_ALONE, 0}, 0},
-    [TALLY_MEAN] = {{TL_X, TL_OVER_COUNT, 0}, 0},
-    [TALLY_DOT] = {{TL_XY, TL_ALONE, 0}, 0},
-    [TALLY_WEIGHTED_MEAN] = {{TL_Y | TL_XY, TL_XY_OVER_Y, 0}, 0},
-    [TALLY_VAR_POP] = {{TL_X | TL_XX, TL_B_OVER, 0}, 0},
-    [TALLY_VAR_SAMP] = {{TL_X | TL_XX, TL_B_OVER, 0}, 1},
-    [TALLY_STDDEV_POP] = {{TL_X | TL_XX, TL_B_OVER, 1}, 0},
-    [TALLY_STDDEV_SAMP] = {{TL_X | TL_XX, TL_B_OVER, 1}, 1},
-    [TALLY_COVAR_POP] = {{TL_X | TL_Y | TL_XY, TL_A_OVER, 0}, 0},
-    [TALLY_COVAR_SAMP] = {{TL_X | TL_Y | TL_XY, TL_A_OVER, 0}, 1},
-    [TALLY_CORR] = {{TL_X | TL_Y | TL_XX | TL_YY | TL_XY, TL_A_OVER_BC, 1}, 0},
-    [TALLY_SLOPE] = {{TL_X | TL_Y | TL_XX | TL_XY, TL_A_OVER_B, 0}, 0},
+    [TALLY_SUM] = {"sum", 0},        [TALLY_MEAN] = {"mean", 0},
+    [TALLY_DOT] = {"dot", 0},        [TALLY_WEIGHTED_MEAN] = {"wmean", 0},
+    [TALLY_VAR_POP] = {"var", 0},    [TALLY_VAR_SAMP] = {"var", 1},
+    [TALLY_STDDEV_POP] = {"std", 0}, [TALLY_STDDEV_SAMP] = {"std", 1},
+    [TALLY_COVAR_POP] = {"cov", 0},  [TALLY_COVAR_SAMP] = {"cov", 1},
+    [TALLY_CORR] = {"corr", 0},      [TALLY_SLOPE] = {"slope", 0},
 };
 
-enum { STATISTICS = sizeof statistics / sizeof *statistics };
+/* The exact operator of a statistic; NULL: there is none. */
+static const tl_exact_form *form_of(tally_statistic which)
+{
+    if ((unsigned)which >= sizeof statistics / sizeof *statistics) return NULL;
+    const char *const name = statistics[which].name;
+    return tl_exact_form_of(tl_exact_find(name, strlen(name), TALLY_F64, 0, NULL, NULL));
+}
 
 int tally_statistic_needs(tally_statistic which)
 {
-    return (unsigned)which < STATISTICS ? statistics[which].what.needs : 0;
+    const tl_exact_form *const form = form_of(which);
+    return form ? form->what.needs : 0;
 }
 
 int tally_statistic_value(tally_statistic which, const tally_sums *sums, tally_dtype dtype,
                           void *value)
 {
-    const int needs = tally_statistic_needs(which);
-    if (!needs || !sums || !value || (dtype != TALLY_F32 && dtype != TALLY_F64)) return 0;
+    const tl_exact_form *const found = form_of(which);
+    if (!found || !sums || !value || (dtype != TALLY_F32 && dtype != TALLY_F64)) return 0;
 
     const tally_digits *const given[] = {sums->x, sums->y, sums->xx, sums->yy, sums->xy};
-    const int ddof = statistics[which].ddof;
-    tl_exact_form form = {.scalar = {.out = dtype}, .what = statistics[which].what};
+    const int needs = found->what.needs, ddof = statistics[which].ddof;
+    tl_exact_form form = *found;
+    form.scalar.out = dtype;
     tl_exact e[TL_SUMS];
     int64_t nan = 0, count = 0;
     tl_statistic_nan(dtype, value);
 
-    for (int k = 0; k < TL_SUMS; k++) {
+    for (int k = 0, sum = 0; k < TL_SUMS; k++) {
         if (!(needs >> k & 1)) continue;
         if (!given[k]) return 0;
-        open_bins(given[k], &e[form.sums++]);
+        open_bins(given[k], &e[sum++]);
         nan |= given[k]->nan;
         count = given[k]->count;
     }

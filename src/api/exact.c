@@ -1,15 +1,106 @@
 /* SPDX-License-Identifier: MIT
- * tally_exact: exact sums as plain data. */
-#include "context/device.h"
-#include "context/operators.h"
+ * Exact sums: the rows of views, added to sums; and tally_exact, sums as plain data. */
+#include "context/threads.h"
 #include "context/view.h"
-#include "cpu/exact/exact.h"
 #include "cpu/isas.h"
 #include "inputs.h"
 #include "law/fp.h"
 #include <assert.h>
 
 static const char what[] = "exact sums";
+
+/* ---- rows of views ---- */
+
+enum { ROWS = 64 }; /* rows of a chunk */
+
+/* The rows of a prepared job: dense elements, gathered or in place. */
+typedef struct {
+    const tl_job *job;
+    const tally_view *out; /* dense, of a scan; NULL: no results */
+    int exclusive, threads;
+    tl_exact *sum;
+    int step; /* from the sums of a row to those of the next; 0: all rows are added to one */
+} row_work;
+
+static void add_rows(const row_work *w, int64_t first, int64_t end)
+{
+    const tl_plan *const plan = &w->job->ready.plan;
+    const tally_view *const in = &w->job->ready.work;
+    int64_t n;
+
+    for (int64_t r = first; r < in->rows && r < end; r++) {
+        const char *const x = tl_view_row(in, r, plan->op->elem_bytes, &n);
+        if (w->out)
+            tl_exact_scan_push(w->sum + r * w->step, plan, w->exclusive, x, n,
+                               tl_view_row(w->out, r, plan->op->result_bytes, &n));
+        else
+            tl_exact_slab(w->sum + r * w->step, plan, w->threads, x, n);
+    }
+}
+
+static void add_chunk(void *data, int64_t k) { add_rows(data, k * ROWS, (k + 1) * ROWS); }
+
+tally_status tl_job_exact_rows(tally *ctx, const tl_call *call, tl_exact *sum)
+{
+    assert(call->plan->exact);
+    tl_job j;
+    tally_view dense;
+    const tl_scalar *const op = call->plan->op;
+    tally_status status = tl_job_open(&j, ctx, op->file, call, 1);
+    if (!status && tl_has_elements(&j.in)) {
+        row_work w = {&j,  call->out ? &dense : NULL, call->out && call->scan->exclusive, 1,
+                      sum, tl_exact_form_of(op)->sums};
+        const int64_t chunks = (j.in.rows + ROWS - 1) / ROWS;
+        tl_fp fp = tl_fp_enter();
+        status = tl_job_prepare(&j, NULL, 0);
+        if (!status && w.out) status = tl_job_results(&j, call->out, op->result_bytes, &dense);
+        if (!status && chunks == 1) {
+            w.threads = tally_threads(ctx);
+            add_chunk(&w, 0);
+        } else if (!status) {
+            tl_for(tally_threads(ctx), chunks, add_chunk, &w);
+        }
+        if (!status && w.out) tl_job_scatter(&dense, call->out, op->result_bytes, 0);
+        tl_fp_leave(fp);
+    }
+
+    tl_job_close(&j);
+    return status;
+}
+
+/* Adds all elements of a view, or all products of pairs, to a sum. */
+static tally_status add_all(tally *ctx, const tally_view *x, tl_exact *sum)
+{
+    tl_job j;
+    tally_view in, next, none = tally_flat(NULL, TALLY_F32, 0);
+    tl_host_copies copies = {.ctx = ctx};
+    const tl_call call = {.in = x};
+    tally_status status = tl_host_call(&copies, &call, &in, &next, NULL);
+    /* checked again below, with the name `in` in sentences */
+    if (!status) status = tl_inputs_check(ctx, &in, "x", &(tally_view){0}, &(tally_view){0});
+    tl_host_close(&copies);
+    if (status) return status;
+
+    status = tl_job_open(&j, ctx, x->next ? "dot:exact" : "sum:exact", &call, 0);
+    if (!status && x->next && j.form.named->dtype == TALLY_F64)
+        status = tl_unsupported(ctx, "x->next is given: only products of f16, bf16 and f32 fit a "
+                                     "tally_exact, and these are f64");
+    if (!status && tl_has_elements(&j.in)) {
+        tally_view *const all = &j.ready.work;
+        tl_fp fp = tl_fp_enter();
+        status = tl_job_to_host(&j, &none);
+        if (!status) status = tl_job_prepare(&j, NULL, 0);
+        if (!status && !all->offsets && all->row_stride == all->n)
+            all->n *= all->rows, all->rows = 1;
+        if (!status) add_rows(&(row_work){&j, NULL, 0, tally_threads(ctx), sum, 0}, 0, all->rows);
+        tl_fp_leave(fp);
+    }
+
+    tl_job_close(&j);
+    return status;
+}
+
+/* ---- tally_exact ---- */
 
 void tally_exact_init(tally_exact *sum)
 {
@@ -49,7 +140,7 @@ static tally_status change(tally *ctx, tally_exact *sum, const tally_view *x, in
     tally_status status = tl_host_only(ctx, sum, "sum", what);
     if (status) return status;
     tl_exact_begin(&more, 1);
-    status = ctx ? tl_inputs_exact(ctx, x, &more) : add_alone(x, &more);
+    status = ctx ? add_all(ctx, x, &more) : add_alone(x, &more);
     if (status) return status;
 
     tl_exact_unpack(&all, sum);

@@ -4,7 +4,7 @@
  * processors (cpu/inputs/). */
 #include "inputs.h"
 #include "checks.h"
-#include "context/operators.h"
+#include "context/context.h"
 #include "context/threads.h"
 #include "context/view.h"
 #include "cpu/exact/exact.h"
@@ -14,7 +14,105 @@
 #include <assert.h>
 #include <stdlib.h>
 
-static int has_elements(const tally_view *in) { return in->rows > 0 && (in->offsets || in->n > 0); }
+/* Both plans are of the processors. `count`, on f32, counts the elements that the other plan folds
+ * (tl_prepare_inputs). */
+tally_status tl_feed_open(tally *ctx, const tl_plan *plan, int absent, int by_states, tl_feed *feed)
+{
+    tl_feed_begin(feed, plan->op, plan->par, absent, by_states);
+    const tally_status status = tl_plan_on_host(ctx, feed->form.op, feed->form.par, &feed->plan);
+    return status ? status : tl_plan_of_host(ctx, "count", TALLY_F32, &feed->count);
+}
+
+/* ---- a call ---- */
+
+void tl_job_normal(tl_job *j)
+{
+    tl_inputs_normal(&j->in);
+    if (j->in.next) tl_inputs_normal(&j->next);
+}
+
+/* After it, the views are checked, offsets are on the host, the form is known, and both plans are
+ * of the processors. An operator that is resolved already (`named`) needs a check of its inputs
+ * only. */
+tally_status tl_job_open(tl_job *j, tally *ctx, const char *op, const tl_call *call, int here)
+{
+    assert(call->in);
+    const tl_plan *const named = call->plan;
+    *j = (tl_job){.ctx = ctx, .here = here, .copies = {.ctx = ctx}};
+    if (!ctx) return tl_no_context();
+
+    tally_status status = tl_host_call(&j->copies, call, &j->in, &j->next, &j->out);
+    if (!status)
+        status = named ? tl_form_fits(ctx, op, named->op, &j->in, "in")
+                       : tl_form_of(ctx, op, &j->in, &j->form);
+    if (named) tl_form_begin(&j->form, named->op, named->par, tl_has_absent(call->in));
+    for (const tally_view *v = &j->in; v && !status; v = v->next)
+        status = tl_input_check(ctx, v, v == &j->in ? "in" : "in->next");
+    if (status) return status;
+
+    status = tl_plan_on_host(ctx, j->form.op, j->form.par, &j->ready.plan);
+
+    /* whether a user's operator has a blank is known now, after it was compiled */
+    if (!status && j->form.kind == TL_FORM_STATES && j->form.op->blank) {
+        j->form.kind = TL_FORM_BLANK;
+        j->form.op->blank(&j->form.fill);
+    }
+
+    const tl_scalar *count;
+    tl_par none;
+    if (!status) status = tl_resolve(ctx, "count", TALLY_F32, &count, &none);
+    return status ? status : tl_plan_on_host(ctx, count, none, &j->ready.count);
+}
+
+void tl_job_close(tl_job *j)
+{
+    tl_prepared_free(&j->ready);
+    free(j->results);
+    tl_host_close(&j->copies);
+}
+
+/* ---- the device, or the processors ---- */
+
+tally_status tl_job_to_host(tl_job *j, tally_view *out)
+{
+    assert(j->ready.plan.op);
+    if (j->here) return TALLY_OK;
+    j->ctx->device->on_processors += tl_view_elements(&j->in);
+    const tally_status status = tl_inputs_bring(&j->copies, &j->in, &j->next);
+    return status ? status : tl_host_view(&j->copies, out, j->form.op->result_bytes, 1);
+}
+
+tally_status tl_job_on_device(tl_job *j, const tl_call *verb, int *done)
+{
+    tl_plan count; /* sums bytes, 1 for an element that counts (tl_call.count) */
+    tl_call call = *verb;
+    call.plan = &j->ready.plan, call.count = &count, call.in = &j->in, call.form = &j->form;
+    *done = 0;
+    tl_job_normal(j);
+    if (j->here) return TALLY_OK;
+    tally_status status = tl_plan_of(j->ctx, "sum", TALLY_U8, &count);
+    return status ? status : j->ctx->device->calls->run(j->ctx->device, j->ctx, &call, done);
+}
+
+/* Kernels read the caller's elements in place, by a conversion, or dense copies of them. The law
+ * step by step (TL_FORM_STATES) always reads copies. */
+tally_status tl_job_prepare(tl_job *j, const tally_view *out, int reverse)
+{
+    tl_job_normal(j);
+    const int in_place = tl_gather_reads(&j->in, out, reverse);
+    tl_form late;
+    if (in_place && j->in.valid && tl_form_late(&j->form, &late)) {
+        const tally_status status = tl_plan_on_host(j->ctx, late.op, late.par, &j->ready.plan);
+        if (status) return status;
+        j->form = late;
+    }
+
+    return tl_prepare_inputs(
+        &j->ready, j->ctx, &j->form, &j->in,
+        (tl_prepare_how){.in_place = in_place, .counts = !j->ready.plan.exact, .reverse = reverse});
+}
+
+/* ---- the verbs, on the processors ---- */
 
 /* Runs a call with the job's plan and elements on the processors. */
 static tally_status run(const tl_job *j, tl_call call)
@@ -66,9 +164,7 @@ static tally_status reduce(tl_job *j, const tally_view *out)
 
 /* ---- scan ---- */
 
-/* Allocates dense results, to be copied to `out`, which has strides or is written backwards. */
-static tally_status dense_results(tl_job *j, const tally_view *out, int64_t bytes,
-                                  tally_view *dense)
+tally_status tl_job_results(tl_job *j, const tally_view *out, int64_t bytes, tally_view *dense)
 {
     assert(bytes > 0);
     const int64_t zero = out->offsets ? out->offsets[0] : 0, total = tl_view_elements(out);
@@ -81,7 +177,7 @@ static tally_status dense_results(tl_job *j, const tally_view *out, int64_t byte
     return TALLY_OK;
 }
 
-static void scatter(const tally_view *dense, const tally_view *out, int64_t bytes, int reverse)
+void tl_job_scatter(const tally_view *dense, const tally_view *out, int64_t bytes, int reverse)
 {
     assert(bytes > 0);
     assert(dense->rows == out->rows);
@@ -101,13 +197,13 @@ static tally_status scan(tl_job *j, const tally_view *y, const tally_scan_option
     tally_status status = tl_job_prepare(j, y, o->reverse);
     const int direct = !j->ready.gathered.memory;
     tally_view dense = *y;
-    if (!status && !direct) status = dense_results(j, y, j->ready.plan.op->result_bytes, &dense);
+    if (!status && !direct) status = tl_job_results(j, y, j->ready.plan.op->result_bytes, &dense);
     if (!status && j->form.kind == TL_FORM_STATES)
         tl_states_rows(&j->ready, tally_threads(j->ctx), &dense, &forward);
     else if (!status)
         status = run(j, (tl_call){.verb = TL_SCAN, .out = &dense, .scan = &forward});
 
-    if (!status && !direct) scatter(&dense, y, j->ready.plan.op->result_bytes, o->reverse);
+    if (!status && !direct) tl_job_scatter(&dense, y, j->ready.plan.op->result_bytes, o->reverse);
     return status;
 }
 
@@ -180,7 +276,7 @@ static tally_status run_job(tl_job *j, const tl_call *given)
     }
 
     tl_fp fp = tl_fp_enter();
-    if (has_elements(&j->in)) status = tl_job_on_device(j, &call, &done);
+    if (tl_has_elements(&j->in)) status = tl_job_on_device(j, &call, &done);
     if (!status && !done) status = on_processors(j, &call);
     tl_fp_leave(fp);
     return status;
@@ -199,8 +295,9 @@ tally_status tl_inputs_run(tally *ctx, const char *op, const tl_call *call, void
     if (!status) status = tl_inputs_apart(ctx, &j.in, &j.out, j.form.op->result_bytes);
 
     /* a reduction gives a result also without elements */
-    const int work = !status && (reduces ? j.in.rows > 0
-                                         : has_elements(&j.in) && (j.out.offsets || j.out.n > 0));
+    const int work =
+        !status &&
+        (reduces ? j.in.rows > 0 : tl_has_elements(&j.in) && (j.out.offsets || j.out.n > 0));
     if (work) status = run_job(&j, call);
     tl_job_close(&j);
     return status;
@@ -223,108 +320,6 @@ tally_status tl_inputs_ranges(tally *ctx, const char *op, const tally_view *in,
                 0);
         tl_fp_leave(fp);
     }
-    tl_job_close(&j);
-    return status;
-}
-
-/* ---- exact sums ---- */
-
-enum { ROWS = 64 }; /* rows of a chunk */
-
-/* Adds all elements of the job to an exact sum. */
-static tally_status add_exactly(tl_job *j, tl_exact *sum)
-{
-    tally_view none = tally_flat(NULL, TALLY_F32, 0);
-    if (!has_elements(&j->in)) return TALLY_OK;
-
-    tl_fp fp = tl_fp_enter();
-    tally_status status = tl_job_to_host(j, &none);
-    if (!status) status = tl_job_prepare(j, NULL, 0);
-
-    /* the elements of a row are dense, gathered or in place */
-    tally_view *const all = &j->ready.work;
-    if (!all->offsets && all->row_stride == all->n) all->n *= all->rows, all->rows = 1;
-    for (int64_t r = 0; r < all->rows && !status; r++) {
-        int64_t n;
-        const char *at = tl_view_row(all, r, j->ready.plan.op->elem_bytes, &n);
-        tl_exact_slab(sum, &j->ready.plan, tally_threads(j->ctx), at, n);
-    }
-
-    tl_fp_leave(fp);
-    return status;
-}
-
-typedef struct {
-    const tl_job *job;
-    const tally_view *out; /* dense, of a scan; NULL: a reduction */
-    int exclusive, threads;
-    tl_exact *sum;
-} row_work;
-
-/* Adds rows of chunk k to their sums. */
-static void add_chunk(void *data, int64_t k)
-{
-    const row_work *const w = data;
-    const tl_plan *const plan = &w->job->ready.plan;
-    const tally_view *const in = &w->job->ready.work;
-    const int sums = tl_exact_form_of(plan->op)->sums;
-    int64_t n;
-
-    for (int64_t r = k * ROWS; r < in->rows && r < (k + 1) * ROWS; r++) {
-        const char *const x = tl_view_row(in, r, plan->op->elem_bytes, &n);
-        if (w->out)
-            tl_exact_scan_push(w->sum + r * sums, plan, w->exclusive, x, n,
-                               tl_view_row(w->out, r, plan->op->result_bytes, &n));
-        else
-            tl_exact_slab(w->sum + r * sums, plan, w->threads, x, n);
-    }
-}
-
-tally_status tl_inputs_exact_rows(tally *ctx, const tl_call *call, tl_exact *sum)
-{
-    assert(call->plan->exact);
-    tl_job j;
-    tally_view dense;
-    const tl_scalar *const op = call->plan->op;
-    tally_status status = tl_job_open(&j, ctx, op->file, call, 1);
-    if (!status && has_elements(&j.in)) {
-        row_work w = {&j, call->out ? &dense : NULL, call->out && call->scan->exclusive, 1, sum};
-        const int64_t chunks = (j.in.rows + ROWS - 1) / ROWS;
-        tl_fp fp = tl_fp_enter();
-        status = tl_job_prepare(&j, NULL, 0);
-        if (!status && w.out) status = dense_results(&j, call->out, op->result_bytes, &dense);
-        if (!status && chunks == 1) {
-            w.threads = tally_threads(ctx);
-            add_chunk(&w, 0);
-        } else if (!status) {
-            tl_for(tally_threads(ctx), chunks, add_chunk, &w);
-        }
-        if (!status && w.out) scatter(&dense, call->out, op->result_bytes, 0);
-        tl_fp_leave(fp);
-    }
-
-    tl_job_close(&j);
-    return status;
-}
-
-tally_status tl_inputs_exact(tally *ctx, const tally_view *x, tl_exact *sum)
-{
-    tl_job j;
-    tally_view in, next, checked, checked_next;
-    tl_host_copies copies = {.ctx = ctx};
-    const tl_call call = {.in = x};
-    tally_status status = tl_host_call(&copies, &call, &in, &next, NULL);
-    /* checked again below, with the name `in` in sentences */
-    if (!status) status = tl_inputs_check(ctx, &in, "x", &checked, &checked_next);
-    tl_host_close(&copies);
-    if (status) return status;
-
-    status = tl_job_open(&j, ctx, x->next ? "dot:exact" : "sum:exact", &(tl_call){.in = x}, 0);
-    if (!status && x->next && j.form.named->dtype == TALLY_F64)
-        status = tl_unsupported(ctx, "x->next is given: only products of f16, bf16 and f32 fit a "
-                                     "tally_exact, and these are f64");
-
-    if (!status) status = add_exactly(&j, sum);
     tl_job_close(&j);
     return status;
 }

@@ -22,40 +22,14 @@ tally_status tl_inputs_run(tally *ctx, const char *op, const tl_call *call, void
 tally_status tl_inputs_ranges(tally *ctx, const char *op, const tally_view *in,
                               const tl_ranges *ranges, const tally_view *out);
 
-/* Adds all elements of a view, or all products of pairs, to an exact sum. Pairs of f64 are
- * refused. */
-tally_status tl_inputs_exact(tally *ctx, const tally_view *x, tl_exact *sum);
-
-/* Adds each row of a checked and normal view in host memory to the sums of that row. call: its plan
- * and `in`; out is NULL, or gets the running results, with `scan`. */
-tally_status tl_inputs_exact_rows(tally *ctx, const tl_call *call, tl_exact *sum);
-
-/* ---- views (inputs_job.c) ---- */
+/* Adds each row of a checked and normal view in host memory to the exact sums of that row
+ * (exact.c). call: its plan and `in`; out is NULL, or gets the running results, with `scan`. */
+tally_status tl_job_exact_rows(tally *ctx, const tl_call *call, tl_exact *sum);
 
 /* Opens the feed by which a stream or a fragment takes a view with this plan (tl_feed_begin).
  * absent: elements may be left out. */
 tally_status tl_feed_open(tally *ctx, const tl_plan *plan, int absent, int by_states,
                           tl_feed *feed);
-
-/* Checks the view `name` and its next, if there is one, with offsets on the host, and copies them
- * to *in and *next. */
-tally_status tl_inputs_check(tally *ctx, const tally_view *given, const char *name, tally_view *in,
-                             tally_view *next);
-
-/* Copies the memory of both views to the host, if it is device memory. */
-tally_status tl_inputs_bring(tl_host_copies *copies, tally_view *in, tally_view *next);
-
-/* Refuses results, of `bytes` bytes each, that overlap the second input or a bitmap. Only `in`
- * itself may be overwritten in place. */
-tally_status tl_inputs_apart(tally *ctx, const tally_view *in, const tally_view *out,
-                             int64_t bytes);
-
-/* tl_view_normal; and sequences of one element become dense if they can, because no stride
- * matters. */
-void tl_inputs_normal(tally_view *v);
-
-/* Checks the validity bits of a view that is checked otherwise: no bit is before the first. */
-tally_status tl_bits_check(tally *ctx, const tally_view *v, const char *name);
 
 /* ---- validity of results (validity.c) ---- */
 
@@ -66,7 +40,7 @@ typedef struct tl_validity tl_validity;
 tally_status tl_validity_begin(tally *ctx, const char *op, const tl_call *call, tl_validity **v);
 tally_status tl_validity_end(tl_validity *v, tally_status status);
 
-/* ---- a call (inputs_job.c) ----
+/* ---- a call ----
  *
  * One call of a verb on views with validity or two inputs. It is opened; tried on the device
  * (tl_job_on_device); if the device does not support it, prepared for the processors
@@ -99,5 +73,10 @@ void tl_job_normal(tl_job *j);
 
 /* Prepares j->ready, so that it can run. */
 tally_status tl_job_prepare(tl_job *j, const tally_view *out, int reverse);
+
+/* Allocates dense results of `bytes` bytes each, for an output that has strides or is written
+ * backwards; and copies them to it. */
+tally_status tl_job_results(tl_job *j, const tally_view *out, int64_t bytes, tally_view *dense);
+void tl_job_scatter(const tally_view *dense, const tally_view *out, int64_t bytes, int reverse);
 
 #endif

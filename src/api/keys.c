@@ -2,7 +2,7 @@
  * Runs, groups and gathers: their checks; and the verbs by key. */
 #include "inputs.h"
 #include "context/device.h"
-#include "context/operators.h"
+#include "context/context.h"
 #include "context/view.h"
 #include "cpu/keys/keys.h"
 #include "dtype/dtype.h"
@@ -179,9 +179,9 @@ static void copy_bits(const tally_view *v, uint8_t *bytes, int back)
     uint8_t *const bits = (uint8_t *)(uintptr_t)v->valid;
     for (int64_t i = 0, at = v->valid_offset; i < v->n; i++, at += v->stride)
         if (back)
-            bits[at >> 3] = (uint8_t)((bits[at >> 3] & ~(1 << (at & 7))) | bytes[i] << (at & 7));
+            tl_set_bit(bits, at, bytes[i]);
         else
-            bytes[i] = bits[at >> 3] >> (at & 7) & 1;
+            bytes[i] = (uint8_t)tl_bit(bits, at);
 }
 
 /* Moves the elements of a column, of `bytes` bytes, and their bits from rows to groups, or back. */

@@ -6,7 +6,7 @@
 #include "store/cache.h"
 #include "law/fp.h"
 #include "context/threads.h"
-#include "context/operators.h"
+#include "context/context.h"
 #include "law/random.h"
 #include <assert.h>
 #include <stdio.h>

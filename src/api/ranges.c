@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * tally_window_ranges and tally_window_bounds: their checks. */
 #include "dtype/dtype.h"
-#include "checked.h"
 #include "checks.h"
 #include "context/device.h"
 #include "context/threads.h"

@@ -2,8 +2,7 @@
  * The memory of a context's devices, and a sequence in parts on several devices: checks, then the
  * calls of many/. */
 #include "dtype/dtype.h"
-#include "context/operators.h"
-#include "checked.h"
+#include "context/context.h"
 #include "checks.h"
 #include "law/fp.h"
 #include "many/many.h"

@@ -10,7 +10,7 @@
 #include "checks.h"
 #include "context/device.h"
 #include "context/inputs.h"
-#include "context/operators.h"
+#include "context/context.h"
 #include "context/view.h"
 #include "cpu/inputs/inputs.h"
 #include <assert.h>
@@ -28,12 +28,6 @@ static void close_job(job *j)
 {
     free(j->counts);
     tl_job_close(&j->call);
-}
-
-static int64_t length(const job *j, int64_t r)
-{
-    const tally_view *const in = &j->call.in;
-    return in->offsets ? in->offsets[r + 1] - in->offsets[r] : in->n;
 }
 
 static int64_t results_of(const job *j, int64_t n)
@@ -128,15 +122,9 @@ static tally_status write_bits(job *j)
     if (status) return tl_host_end(&copies, status);
 
     for (int64_t r = 0; r < j->call.in.rows; r++) {
-        const int64_t m = results_of(j, length(j, r)),
-                      first = out->valid_offset +
-                              (out->offsets ? out->offsets[r] * out->stride : r * out->row_stride);
-
-        for (int64_t i = 0; i < m; i++) {
-            const int64_t b = first + i * out->stride;
-            const unsigned char bit = (unsigned char)(1u << (b & 7));
-            bits[b >> 3] = (unsigned char)((bits[b >> 3] & ~bit) | (*from++ >= least ? bit : 0));
-        }
+        const int64_t m = results_of(j, tl_view_length(&j->call.in, r)),
+                      first = out->valid_offset + tl_view_first(out, r);
+        for (int64_t i = 0; i < m; i++) tl_set_bit(bits, first + i * out->stride, *from++ >= least);
     }
     return tl_host_end(&copies, TALLY_OK);
 }

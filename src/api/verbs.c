@@ -2,10 +2,9 @@
  * The three verbs. They check arguments, copy offsets to where they are read, and give the work to
  * the device. */
 #include "context/device.h"
-#include "checked.h"
 #include "checks.h"
 #include "inputs.h"
-#include "context/operators.h"
+#include "context/context.h"
 #include "context/view.h"
 #include "law/fp.h"
 #include "cpu/isas.h"

@@ -3,8 +3,7 @@
  * in scalar C (spec.c). Case k of a run from seed s equals a run of one case from seed s + k, so a
  * mismatch can be repeated alone. */
 #include "law/fp.h"
-#include "context/operators.h"
-#include "context/parameter.h"
+#include "context/context.h"
 #include "context/view.h"
 #include "law/random.h"
 #include "law/spec.h"
@@ -190,9 +189,7 @@ static int equal(one_case *c, size_t memory)
     char *want = c->want + ((char *)c->to.data - c->out);
 
     for (int64_t r = 0; r < c->in.rows; r++) {
-        int64_t m = law(c, r), first = c->verb == REDUCE ? r
-                                       : c->to.offsets   ? c->to.offsets[r]
-                                                         : r * c->to.row_stride;
+        int64_t m = law(c, r), first = c->verb == REDUCE ? r : tl_view_first(&c->to, r);
         for (int64_t i = 0; i < m; i++)
             memcpy(want + (first + i * c->to.stride) * size, c->one + i * size, (size_t)size);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The context and the last error. A failure is one sentence: tl_fail formats it, stores it for
- * tally_error, and returns the status. Callers write `return tl_invalid(ctx, "n is
- * %lld: must be at least 0", n);`. */
+ * The context, operators by name, scratch memory, and the last error. A failure is one sentence:
+ * tl_fail formats it, stores it for tally_error, and returns the status. Callers write
+ * `return tl_invalid(ctx, "n is %ld: must be at least 0", n);`. */
 #ifndef TALLY_CONTEXT_H
 #define TALLY_CONTEXT_H
 
@@ -26,11 +26,34 @@ struct tally {
     tl_plan_entry plans[TL_PLAN_ENTRIES];
     int next_plan;
     struct tl_user *users;            /* operators defined in this context, the newest first */
-    struct tl_scratch_block *scratch; /* scratch memory of its threads (scratch.h) */
+    struct tl_scratch_block *scratch; /* scratch memory of its threads (scratch.c) */
     int scratch_threads;
     char error[512];
     char report[256]; /* tally_verify's sentence */
 };
+
+/* ---- operators by name ----
+ *
+ * From the strings that users write ("sum", "sum:f64", "ema:alpha=0.1") to rows of the tables
+ * (operators.c), and to plans. */
+
+/* The scalar row and the parameter of `op` on dtype. An error names the choices. ctx may be
+ * NULL. */
+tally_status tl_resolve(tally *ctx, const char *op, tally_dtype dtype, const tl_scalar **scalar,
+                        tl_par *par);
+
+/* The instance of the operator text `file`. acc 0: the default accumulator, which is the first
+ * row of the dtype. NULL if there is none. */
+const tl_scalar *tl_find_scalar(const char *file, tally_dtype dtype, tally_dtype acc);
+
+/* The instance for f64 of the built-in operator of this name. Requires: there is one. */
+const tl_scalar *tl_form_of_f64(const tl_scalar *op);
+
+/* The suffix with the parameter that tally_verify and the tests give to an operator. It is empty if
+ * the parameter may be left out, except for var and nanvar, whose golden bits have ddof=1. Else it
+ * is a value of the range in op/ops.def, 0.3 above the least. Returns `to`. */
+enum { TL_SAMPLE_BYTES = 32 };
+const char *tl_sample_parameter(const char *op, char to[TL_SAMPLE_BYTES]);
 
 /* tl_plan_of: the plan of `op` on dtype for the verbs on ctx's device. tl_plan_of_host: the plan
  * for streams and fragments, which the processors compute on every device. A GPU can have the
@@ -43,6 +66,30 @@ tally_status tl_plan_on_host(tally *ctx, const tl_scalar *op, tl_par par, tl_pla
 
 /* Like tl_plan_of_host, but allows operators of two inputs, whose elements are of dtype. */
 tally_status tl_plan_of_inputs(tally *ctx, const char *op, tally_dtype dtype, tl_plan *plan);
+
+/* ---- scratch memory (scratch.c) ----
+ *
+ * Memory of a context's threads that is kept between calls. If each call allocated and freed it,
+ * the system could take the pages away each time, and each page would cost a fault (0.2 to 0.5
+ * us). */
+
+enum { TL_SCRATCH_SLOTS = 5 };
+
+/* Makes slots for `threads` threads. Call it outside of a parallel region. Returns 0 if out of
+ * memory. */
+int tl_scratch_begin(tally *ctx, int threads);
+
+/* Returns at least `bytes` bytes, aligned to 64, for a slot of thread number `thread`. The
+ * content is lost when a larger size is requested. NULL: out of memory. */
+void *tl_scratch(tally *ctx, int thread, int slot, size_t bytes);
+
+/* Frees all slots. */
+void tl_scratch_end(tally *ctx);
+
+/* Asks for pages of 2 MiB, so that access in any order misses the TLB less. memory: NULL too. */
+void tl_large_pages(void *memory, size_t bytes);
+
+/* ---- the last error ---- */
 
 /* Refuses p if it is device memory, with the sentence that `what` take host memory. */
 tally_status tl_host_only(tally *ctx, const void *p, const char *name, const char *what);

@@ -1,18 +1,89 @@
 /* SPDX-License-Identifier: MIT
- * The interface of a device, which runs plans. devices.def lists the kinds of device; each defines
+ * The interface of a device, which runs plans. TL_DEVICES lists the kinds of device; each defines
  * one tl_device_calls. The API layer has already checked views and options, so a call fails only if
  * memory, support or the device itself is missing. Every call runs in the law's floating-point
  * environment (law/fp.h). A device sees plans, never the names of operators. */
 #ifndef TALLY_DEVICE_H
 #define TALLY_DEVICE_H
 
-#include "call.h"
 #include "inputs.h"
 #include "law/counter.h"
 #include "operator/plan.h"
 
 typedef struct tl_device tl_device;
 struct tl_slab; /* law/slabs.h */
+
+/* ---- a call of a verb, as the API hands it to a device ---- */
+
+typedef enum tl_verb {
+    TL_REDUCE,
+    TL_SCAN,
+    TL_WINDOW,
+
+    /* The start-up probe (api/probe.c): S(1) .. S(n) of one dense sequence on the host, n a power
+     * of two, computed from the operator's text alone, by kernels without tiles. */
+    TL_LAW,
+    TL_RUNS, /* runs of equal keys: tally_runs */
+    TL_TAKE, /* elements in a given order: tally_take of n > 0 elements */
+    TL_VERBS
+} tl_verb;
+
+/* The integers of TL_RUNS and TL_TAKE. */
+typedef struct tl_positions {
+    int64_t *offsets;     /* TL_RUNS: NULL; or the result, where each run begins, and the end */
+    int64_t runs;         /* TL_RUNS: the result, the number of runs */
+    const int64_t *order; /* TL_TAKE: positions in `in`, one for each element of `out` */
+    /* TL_TAKE: the first place in `order` with a position outside `in`, and that position. Then
+     * `out` is not written. bad = out->n: there is no such place. */
+    int64_t bad, position;
+} tl_positions;
+
+typedef struct tl_call {
+    tl_verb verb;
+    /* the device's plan; of a call with a form: the processors'; TL_RUNS, TL_TAKE: NULL */
+    const tl_plan *plan;
+
+    /* TL_WINDOW: the plan of operator count, or NULL. With a form: the plan that sums bytes (1: the
+     * element counts) in 64 bits. */
+    const tl_plan *count;
+    const tally_view *in;               /* checked */
+    const tally_view *out;              /* checked; of a reduction: rows of one result */
+    const tally_scan_options *scan;     /* for TL_SCAN; NULL: the defaults */
+    const tally_window_options *window; /* for TL_WINDOW */
+
+    /* NULL, or how the operator runs on views with validity bits or with a second input (in->next).
+     * Then `in` has at least one element. */
+    const tl_form *form;
+
+    /* 1: only the options are checked, and in->rows > 0. The views have offsets, which may be in
+     * device memory. A device computes the call if they are, and else leaves it to the caller. */
+    int unchecked;
+    tl_positions *positions; /* for TL_RUNS and TL_TAKE */
+} tl_call;
+
+/* True if windows have no negative bound and no step. Only the processors compute the others
+ * (cpu/keys/ranges.h). */
+static inline int tl_window_streams(const tally_window_options *o)
+{
+    return o->before >= 0 && o->after >= 0 && o->step <= 1;
+}
+
+/* True if the call scans from the last element to the first. */
+static inline int tl_is_reversed(const tl_call *c)
+{
+    return c->verb == TL_SCAN && c->scan && c->scan->reverse;
+}
+
+/* True if only the processors have kernels for the call: scans and windows of exact sums, windows
+ * by ranges, reversed scans of segments (each segment has its own last element). */
+static inline int tl_needs_processors(const tl_call *c)
+{
+    const int each = c->verb == TL_SCAN || c->verb == TL_WINDOW; /* a result for each element */
+    return (each && c->plan->exact) || (c->verb == TL_WINDOW && !tl_window_streams(c->window)) ||
+           (tl_is_reversed(c) && c->in->offsets);
+}
+
+/* ---- parts of sequences ---- */
 
 /* Whether a side of a slice is an end of the whole sequence, where windows may not be full. */
 enum { TL_INSIDE = 0, TL_AT_END = 1 };
@@ -73,6 +144,8 @@ static inline void tl_grid_close(tl_grid *g)
 {
     if (g) g->calls->close(g);
 }
+
+/* ---- the functions of a kind of device ---- */
 
 typedef struct tl_device_calls {
     const char *name;
@@ -135,8 +208,14 @@ struct tl_device {
     int64_t on_processors; /* elements that processors computed for a device since tally_time */
 };
 
-#define DEVICE(name) extern const tl_device_calls tl_device_##name;
-#include "devices.def"
+/* The kinds of device, in the order in which `auto` prefers them for host data. The processors come
+ * first, because reading memory is faster than copying it over the bus. */
+#define TL_DEVICES(DEVICE) \
+    DEVICE(cpu) \
+    DEVICE(cuda) \
+    DEVICE(opencl)
 
+#define DEVICE(name) extern const tl_device_calls tl_device_##name;
+TL_DEVICES(DEVICE)
 #undef DEVICE
 #endif

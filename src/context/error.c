@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * The last error: one sentence, stored in the context, or in the thread if there is no context. */
+ * The last error: one sentence, stored in the context, or in the thread if there is no context;
+ * and suggestions for unknown names. The library's version and the names of its operators. */
 #include "context.h"
+#include "hint.h"
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static _Thread_local char thread_error[512];
 _Static_assert(sizeof thread_error == sizeof((tally *)0)->error, "the same capacity");
@@ -46,4 +49,155 @@ const char *tally_status_name(tally_status status)
     static const char *const names[] = {"ok",        "invalid argument", "unsupported", "no memory",
                                         "no device", "input/output",     "bad data",    "mismatch"};
     return (unsigned)status < sizeof names / sizeof *names ? names[status] : "unknown status";
+}
+
+#define VERSION_TEXT_(a, b, c) #a "." #b "." #c
+#define VERSION_TEXT(a, b, c)  VERSION_TEXT_(a, b, c)
+
+const char *tally_version(void)
+{
+    return VERSION_TEXT(TALLY_VERSION_MAJOR, TALLY_VERSION_MINOR, TALLY_VERSION_PATCH);
+}
+
+const char *const *tally_operators(void)
+{
+    static const char *const names[] = {
+#define OPERATOR_ALSO(...)
+#define OPERATOR(name, ...) #name,
+#include "op/ops.def"
+#undef OPERATOR
+#define OPERATOR(name, file, kinds, out, acc, nan, ...) NAME_##nan(name)
+#define NAME_YES(name)                                  "nan" #name,
+#define NAME_NO(name)
+#include "op/ops.def"
+#undef OPERATOR
+#undef OPERATOR_ALSO
+        NULL};
+
+    return names;
+}
+
+/* ---- hints ---- */
+
+/* Edit distance, with swaps of neighbours (optimal string alignment), of names of at most 31
+ * characters. */
+static int distance(const char *a, const char *b)
+{
+    enum { MOST = 32 };
+    const int n = (int)strlen(a), m = (int)strlen(b);
+    if (n >= MOST || m >= MOST) return MOST;
+
+    int d[MOST][MOST];
+    for (int i = 0; i <= n; i++)
+        for (int j = 0; j <= m; j++) {
+            if (!i || !j) {
+                d[i][j] = i + j;
+                continue;
+            }
+
+            int best = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+            if (d[i - 1][j] + 1 < best) best = d[i - 1][j] + 1;
+            if (d[i][j - 1] + 1 < best) best = d[i][j - 1] + 1;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+                d[i - 2][j - 2] + 1 < best)
+                best = d[i - 2][j - 2] + 1;
+            d[i][j] = best;
+        }
+    return d[n][m];
+}
+
+static const char *nearest(const char *given, const char *const *names)
+{
+    const char *best = NULL;
+    /* one typing error in a short word, more in a long one */
+    int least = 1 + (int)strlen(given) / 3;
+
+    for (; *names; names++) {
+        const int d = distance(given, *names);
+        if (d <= least && (!best || d < least)) {
+            least = d;
+            best = *names;
+        }
+    }
+    return best;
+}
+
+/* Names in other programs, and what tally calls them. */
+typedef struct {
+    const char *given, *meant;
+} foreign;
+
+static const foreign operators[] = {
+    {"avg", "'mean'"},
+    {"average", "'mean'"},
+    {"stddev", "'std'"},
+    {"stdev", "'std'"},
+    {"variance", "'var'"},
+    {"product", "'prod'"},
+    {"minimum", "'min'"},
+    {"maximum", "'max'"},
+    {"total", "'sum'"},
+    {"ptp", "'range'"},
+    {"skewness", "'skew'"},
+    {"kurtosis", "'kurt'"},
+    {"min_by", "'atmin'"},
+    {"max_by", "'atmax'"},
+    {"cumsum", "a scan of 'sum'"},
+    {"cumprod", "a scan of 'prod'"},
+    {"ewm", "'ema'"},
+    {NULL, NULL},
+};
+
+static const foreign dtypes[] = {
+    {"float", "'f32' (float in C) or 'f64' (float in Python)"},
+    {"int", "'i32' (int in C) or 'i64' (int in NumPy)"},
+    {"double", "'f64'"},
+    {"single", "'f32'"},
+    {"half", "'f16'"},
+    {"float16", "'f16'"},
+    {"bfloat16", "'bf16'"},
+    {"float32", "'f32'"},
+    {"float64", "'f64'"},
+    {"byte", "'u8'"},
+    {"bool", "'u8'"},
+    {"int8", "'i8'"},
+    {"int16", "'i16'"},
+    {"int32", "'i32'"},
+    {"int64", "'i64'"},
+    {"uint8", "'u8'"},
+    {"uint16", "'u16'"},
+    {"uint32", "'u32'"},
+    {"uint64", "'u64'"},
+    {"f2", "'f16' (names count bits)"},
+    {"f4", "'f32' (names count bits)"},
+    {"f8", "'f64' (names count bits)"},
+    {"i1", "'i8' (names count bits)"},
+    {"i2", "'i16' (names count bits)"},
+    {"i4", "'i32' (names count bits)"},
+    {"u1", "'u8' (names count bits)"},
+    {"u2", "'u16' (names count bits)"},
+    {"u4", "'u32' (names count bits)"},
+    {NULL, NULL},
+};
+
+static const char *elsewhere(const foreign *names, const char *given)
+{
+    while (names->given && strcasecmp(names->given, given)) names++;
+    return names->meant;
+}
+
+const char *tl_hint(const char *what, const char *given, const char *const *names, char to[TL_HINT])
+{
+    assert(what && given && names);
+    const char *const meant = !strcmp(what, "operator") ? elsewhere(operators, given)
+                              : !strcmp(what, "dtype")  ? elsewhere(dtypes, given)
+                                                        : NULL;
+    const char *const near = nearest(given, names);
+    to[0] = '\0';
+    if (meant)
+        snprintf(to, TL_HINT, " did you mean %s?", meant);
+    else if (near)
+        snprintf(to, TL_HINT, " did you mean '%.60s'?", near);
+
+    return to;
 }

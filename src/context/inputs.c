@@ -3,7 +3,7 @@
 #include "inputs.h"
 #include "dtype/dtype.h"
 #include "exact/exact.h"
-#include "operators.h"
+#include "context.h"
 #include "view.h"
 #include <assert.h>
 #include <stdio.h>
@@ -120,6 +120,7 @@ tally_status tl_form_fits(tally *ctx, const char *op, const tl_scalar *s, const 
                           const char *name)
 {
     const tally_view *y = in->next;
+    char next[40];
     if (y && !tl_dtype_kind(y->dtype))
         return tl_invalid(ctx, "%s->next->dtype is %d: must be 1..%d", name, (int)y->dtype,
                           TL_DTYPES);
@@ -131,18 +132,9 @@ tally_status tl_form_fits(tally *ctx, const char *op, const tl_scalar *s, const 
     if (y->next)
         return tl_invalid(ctx, "%s->next->next is given: operator '%.60s' takes two inputs", name,
                           op);
-    if (y->rows != in->rows)
-        return tl_invalid(ctx, "%s->next->rows is %ld: must be %s->rows = %ld", name, y->rows, name,
-                          in->rows);
-    if (!in->offsets != !y->offsets)
-        return tl_invalid(ctx, "%s->next->offsets: must be given exactly when %s->offsets is", name,
-                          name);
-
-    if (in->offsets && in->offsets != y->offsets && in->rows > 0 &&
-        memcmp(in->offsets, y->offsets, (size_t)(in->rows + 1) * sizeof *in->offsets))
-        return tl_invalid(ctx, "%s->next->offsets differ from %s->offsets: must be the same", name,
-                          name);
-
+    snprintf(next, sizeof next, "%s->next", name);
+    const tally_status status = tl_view_same(ctx, y, next, in, name);
+    if (status) return status;
     if (!in->offsets && y->n != in->n)
         return tl_invalid(ctx, "%s->next->n is %ld: must be %s->n = %ld", name, y->n, name, in->n);
     return TALLY_OK;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The table of operators and of their compiled instances, and the look-up of an operator's
  * string. */
-#include "operators.h"
+#include "context.h"
 #include "dtype/dtype.h"
 #include "exact/exact.h"
 #include "hint.h"
@@ -272,4 +272,15 @@ tally_status tally_operator(tally *ctx, const char *op, tally_dtype dtype,
         tl_exact_find(op, strcspn(op, ":"), dtype, 0, &info->text, &info->empty);
     }
     return TALLY_OK;
+}
+
+const char *tl_sample_parameter(const char *op, char to[TL_SAMPLE_BYTES])
+{
+    strcpy(to, strcmp(op, "var") && strcmp(op, "nanvar") ? "" : ":ddof=1");
+    for (const operator_row *row = rows; row < rows + ROWS; row++)
+        if (!strcmp(op, row->name) && *row->param && isnan(row->fallback)) {
+            const double value = isfinite(row->low) ? row->low + 0.3 : 0.3;
+            snprintf(to, TL_SAMPLE_BYTES, ":%g", value < row->high ? value : row->high);
+        }
+    return to;
 }

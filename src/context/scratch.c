@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Memory that a context keeps between calls (scratch.h). */
+ * Scratch memory (context.h). */
 #define _DEFAULT_SOURCE
-#include "scratch.h"
+#include "context.h"
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

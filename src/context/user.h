@@ -70,13 +70,9 @@ typedef struct tl_facts {
     char word[TL_USER_WORDS][TL_USER_NAME];
 } tl_facts;
 
-/* Reads the facts of a text. TALLY_BAD_DATA, with where:line, if it is not an operator's text. */
+/* Reads the facts of a text. TALLY_BAD_DATA, with where:line, if it is not an operator's text. The
+ * build reads the texts of src/op/ too (cmake/operator_texts.c). */
 tally_status tl_facts_read(tally *ctx, const char *where, const char *text, tl_facts *facts);
-
-/* The same for a text of src/op/. Such a text also states OP_LANE, OP_WIDEN, OP_CORE and the
- * facts of its nan form; its row in op/ops.def states the rest. Used by the build
- * (cmake/operator_texts.c); tally_error(NULL) gives the sentence. */
-tally_status tl_facts_check(const char *where, const char *text, tl_facts *facts);
 
 typedef struct tl_user_instance tl_user_instance;
 

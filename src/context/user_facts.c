@@ -13,8 +13,6 @@
 
 const char *const tl_field_names[] = {"real", "ord", "idx", "elem", "wide", NULL};
 
-/* in the order of tl_field_names */
-static const char *const lane_names[] = {"REAL", "ORD", "IDX", "ELEM", "WIDE", NULL};
 const char *const tl_acc_names[] = {"WIDE", "REAL", "F64", "NONE", NULL};
 const char *const tl_out_names[] = {"ACC", "SAME", "IDX", "BIT", NULL};
 
@@ -50,24 +48,12 @@ typedef struct {
     unsigned has;                    /* bits: functions that the text has */
     const char *sized_at[FUNCTIONS]; /* where a function with two forms begins */
     int commas[FUNCTIONS];           /* commas in its parameter list */
-
-    /* a text of src/op/, whose row in op/ops.def has the other facts */
-    int built_in;
-    int lane; /* built_in: OP_LANE, as a tl_field */
 } reader;
-
-static const char *const widen_names[] = {"REAL", "WIDE",    "LOW",    "HIGH", "VALUE",
-                                          "BITS", "NONZERO", "NUMBER", NULL};
-static const char *const nan_widen_names[] = {"REAL_ONE",    "LOW",    "HIGH", "NONZERO",
-                                              "NONZERO_LOW", "DOUBLE", NULL};
 
 /* The numbers of the facts besides the flags. */
 enum {
     SEEN_ACC = TL_FLAG_COUNT,
     SEEN_OUT,
-    SEEN_LANE,
-    SEEN_WIDEN,
-    SEEN_NAN_WIDEN,
     SEEN_TYPES,
     SEEN_PARAM,
     SEEN_DEFAULT,
@@ -76,45 +62,42 @@ enum {
 };
 
 /* The facts. values: NULL, or the names that are the fact's values. must: the same for the
- * sentence. by: the texts that state the fact. */
+ * sentence. */
 static const struct {
     const char *name, *const *values, *must;
-    enum { BY_ALL, BY_USERS, BY_OURS } by;
 } stated[SEEN_COUNT] = {
-#define FLAG(name) [TL_FLAG_##name] = {"OP_" #name, NULL, NULL, BY_ALL},
+#define FLAG(name) [TL_FLAG_##name] = {"OP_" #name, NULL, NULL},
     TL_FLAGS(FLAG)
 #undef FLAG
 
-        [SEEN_ACC] = {"OP_ACC", tl_acc_names, "one of WIDE REAL F64 NONE", BY_USERS},
-    [SEEN_OUT] = {"OP_OUT", tl_out_names, "one of ACC SAME IDX BIT", BY_USERS},
-    [SEEN_LANE] = {"OP_LANE", lane_names, "REAL, ORD, IDX, ELEM or WIDE", BY_OURS},
-    [SEEN_WIDEN] = {"OP_WIDEN", widen_names,
-                    "REAL, WIDE, LOW, HIGH, VALUE, BITS, NONZERO or NUMBER", BY_OURS},
-    [SEEN_NAN_WIDEN] = {"OP_NAN_WIDEN", nan_widen_names,
-                        "REAL_ONE, LOW, HIGH, NONZERO, NONZERO_LOW or DOUBLE", BY_OURS},
-    [SEEN_TYPES] = {"OP_TYPES", NULL, NULL, BY_USERS},
-    [SEEN_PARAM] = {"OP_PARAM", NULL, NULL, BY_USERS},
-    [SEEN_DEFAULT] = {"OP_DEFAULT", NULL, NULL, BY_USERS},
-    [SEEN_STATE] = {"OP_STATE", NULL, NULL, BY_ALL},
+        [SEEN_ACC] = {"OP_ACC", tl_acc_names, "one of WIDE REAL F64 NONE"},
+    [SEEN_OUT] = {"OP_OUT", tl_out_names, "one of ACC SAME IDX BIT"},
+    [SEEN_TYPES] = {"OP_TYPES", NULL, NULL},
+    [SEEN_PARAM] = {"OP_PARAM", NULL, NULL},
+    [SEEN_DEFAULT] = {"OP_DEFAULT", NULL, NULL},
+    [SEEN_STATE] = {"OP_STATE", NULL, NULL},
 };
+
+/* The number of the line of the text at `at`. \v is a joined newline. */
+static int line_of(const reader *r, const char *at)
+{
+    int line = 1;
+    for (const char *p = r->text; p < at; p++) line += *p == '\n' || *p == '\v';
+    return line;
+}
 
 static __attribute__((format(printf, 3, 4))) tally_status bad(const reader *r, const char *at,
                                                               const char *format, ...)
 {
     char message[400];
-    int line = 1;
     va_list args;
-
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
     for (char *p = message; *p; p++)
         if ((unsigned char)*p < ' ' || *p == 127)
             *p = '?'; /* the text may have any bytes, and the sentence may go to a terminal */
-
-    /* \v is a joined newline */
-    for (const char *p = r->text; p < at; p++) line += *p == '\n' || *p == '\v';
-    return tl_bad_data(r->ctx, "%.200s:%d: %s", r->where, line, message);
+    return tl_bad_data(r->ctx, "%.200s:%d: %s", r->where, line_of(r, at), message);
 }
 
 /* ---- facts ---- */
@@ -198,15 +181,12 @@ static tally_status set_fact(reader *r, const char *begin, int fact, const char 
 
     const char *const *const values = stated[fact].values;
     if (values) {
-        /* users' texts may state our facts, which say nothing there: their operators are compiled
-         * for each type, and the fields determine the lane */
         const int number = find(values, value);
-        if (number < 0 && (r->built_in || stated[fact].by == BY_USERS))
+        if (number < 0)
             return bad(r, begin, "%s is '%.40s': must be %s", stated[fact].name, value,
                        stated[fact].must);
         if (fact == SEEN_ACC) f->acc = (tl_acc_rule)number;
         if (fact == SEEN_OUT) f->out = (tl_out_rule)number;
-        if (fact == SEEN_LANE) r->lane = number;
         return TALLY_OK;
     }
 
@@ -234,20 +214,14 @@ static tally_status set_fact(reader *r, const char *begin, int fact, const char 
 static tally_status read_fact(reader *r, const char *begin, const char *name, const char *at,
                               int depth)
 {
-    /* only texts of src/op/ have these */
-    static const char *const of_nan_forms[] = {"OP_NAN_CORE", "OP_COUNTS", "OP_ABSENT", NULL};
+    /* of texts of src/op/. They say nothing here: an operator of a user is compiled for each type,
+     * has no nan form, and its fields determine the lane */
+    static const char *const ours[] = {"OP_LANE",   "OP_WIDEN",  "OP_NAN_WIDEN", "OP_NAN_CORE",
+                                       "OP_COUNTS", "OP_ABSENT", "OP_BLANK",     NULL};
     char value[64];
     const int fact = find_fact(name);
 
-    if (!strcmp(name, "OP_BLANK") || find(of_nan_forms, name) >= 0 ||
-        (r->built_in && (!strcmp(name, "OP_CORE") || !strcmp(name, "OP_FLOATS"))))
-        return TALLY_OK;
-
-    if (r->built_in && fact >= 0 && stated[fact].by == BY_USERS)
-        return bad(r, begin,
-                   "%s stands in a text of src/op: the operator's row in src/op/ops.def says it",
-                   name);
-
+    if (find(ours, name) >= 0) return TALLY_OK;
     if (fact < 0)
         return bad(r, begin,
                    "%s is not a fact that an operator states (doc/user-operators.md lists them)",
@@ -473,40 +447,9 @@ static tally_status check(const reader *r)
     return TALLY_OK;
 }
 
-/* The additional checks for a text of src/op/. */
-static tally_status check_built_in(const reader *r)
+tally_status tl_facts_read(tally *ctx, const char *where, const char *text, tl_facts *facts)
 {
-    const tl_facts *f = r->facts;
-    int has_lane = 0, longest = 0; /* it has a field of 64 bits for every type */
-
-    if (!(r->seen >> SEEN_WIDEN & 1))
-        return bad(r, r->text,
-                   "OP_WIDEN is missing: #define OP_WIDEN says what the processors' kernels get "
-                   "(doc/dialect.md)");
-
-    if (!(r->seen >> SEEN_LANE & 1))
-        return bad(r, r->text,
-                   "OP_LANE is missing: #define OP_LANE names the widest field's type, REAL, ORD, "
-                   "IDX, ELEM or WIDE");
-
-    for (int i = 0; i < f->fields; i++) {
-        has_lane |= f->field[i] == r->lane;
-        longest |= f->field[i] == TL_FIELD_IDX || f->field[i] == TL_FIELD_WIDE;
-    }
-
-    if (!has_lane || (longest && r->lane != TL_FIELD_IDX && r->lane != TL_FIELD_WIDE))
-        return bad(r, r->text, "OP_LANE is %s: must be the type of the state's widest field",
-                   lane_names[r->lane]);
-    return TALLY_OK;
-}
-
-static tally_status read_all(reader r, tl_facts *facts)
-{
-    const char *text = r.text;
-    tally *ctx = r.ctx;
-
-    r.text = strdup(text);
-    r.facts = facts;
+    reader r = {.ctx = ctx, .where = where, .text = strdup(text), .facts = facts};
     if (!r.text) return tl_no_memory(ctx, strlen(text), "an operator's text");
 
     *facts = (tl_facts){.kinds = "IUF", .fallback = NAN};
@@ -517,24 +460,11 @@ static tally_status read_all(reader r, tl_facts *facts)
     if (!status) status = read_text(&r);
     if (facts->acc == TL_ACC_NONE && !(r.seen >> SEEN_OUT & 1)) facts->out = TL_OUT_SAME;
 
-    for (const char *at = strstr(r.text, "OP_STATE"); at && !facts->state_line; at = NULL) {
-        facts->state_line = 1;
-        for (const char *p = r.text; p < at; p++) facts->state_line += *p == '\n' || *p == '\v';
-    }
+    const char *const state = strstr(r.text, "OP_STATE");
+    if (state) facts->state_line = line_of(&r, state);
 
     if (!status) status = check(&r);
-    if (!status && r.built_in) status = check_built_in(&r);
     if (!status && !*facts->param) facts->fallback = 0;
     free(r.text);
     return status;
-}
-
-tally_status tl_facts_read(tally *ctx, const char *where, const char *text, tl_facts *facts)
-{
-    return read_all((reader){.ctx = ctx, .where = where, .text = (char *)(size_t)text}, facts);
-}
-
-tally_status tl_facts_check(const char *where, const char *text, tl_facts *facts)
-{
-    return read_all((reader){.where = where, .text = (char *)(size_t)text, .built_in = 1}, facts);
 }

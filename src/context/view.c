@@ -189,6 +189,22 @@ tally_status tl_view_overlap(tally *ctx, const tally_view *in, int64_t in_bytes,
                       in_place ? ", or exactly in's (same data, strides and element size)" : "");
 }
 
+tally_status tl_view_same(tally *ctx, const tally_view *v, const char *name, const tally_view *as,
+                          const char *as_name)
+{
+    if (v->rows != as->rows)
+        return tl_invalid(ctx, "%s->rows is %ld: must be %s->rows = %ld", name, v->rows, as_name,
+                          as->rows);
+    if (!as->offsets != !v->offsets)
+        return tl_invalid(ctx, "%s->offsets: must be given exactly when %s->offsets is", name,
+                          as_name);
+    if (as->offsets && v->offsets != as->offsets && as->rows > 0 &&
+        memcmp(as->offsets, v->offsets, (size_t)(as->rows + 1) * sizeof *as->offsets))
+        return tl_invalid(ctx, "%s->offsets differ from %s->offsets: must be the same", name,
+                          as_name);
+    return TALLY_OK;
+}
+
 void tl_copy_strided(void *to, int64_t to_stride, const void *from, int64_t from_stride, int64_t n,
                      int64_t bytes)
 {

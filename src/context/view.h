@@ -24,6 +24,10 @@ void tl_view_normal(tally_view *v);
 /* Refuses an output view in which two results have the same place. v is checked. */
 tally_status tl_view_distinct(tally *ctx, const tally_view *v, const char *name);
 
+/* Refuses a view that has other sequences than the view `as`: another number, or other offsets. */
+tally_status tl_view_same(tally *ctx, const tally_view *v, const char *name, const tally_view *as,
+                          const char *as_name);
+
 /* Refuses an output that overlaps the input, unless it is exactly the input and in_place is set. */
 tally_status tl_view_overlap(tally *ctx, const tally_view *in, int64_t in_bytes,
                              const tally_view *out, int64_t out_bytes, int in_place);
@@ -53,20 +57,37 @@ static inline int64_t tl_step(int64_t stride, int64_t element_bytes)
     return (int64_t)((uint64_t)stride * (uint64_t)element_bytes);
 }
 
+/* The number of elements from v->data to the first element of sequence r. It wraps for an empty row
+ * beyond 2^63, which is not read. */
+static inline int64_t tl_view_first(const tally_view *v, int64_t r)
+{
+    return tl_step(v->offsets ? v->offsets[r] : r, v->offsets ? v->stride : v->row_stride);
+}
+
+/* The number of elements of sequence r. */
+static inline int64_t tl_view_length(const tally_view *v, int64_t r)
+{
+    return v->offsets ? v->offsets[r + 1] - v->offsets[r] : v->n;
+}
+
 /* The first element of sequence r of v, and its length. */
 static inline char *tl_view_row(const tally_view *v, int64_t r, int64_t element_bytes, int64_t *n)
 {
     assert(r >= 0);
     assert(!v->offsets || v->offsets[r] <= v->offsets[r + 1]);
-    if (v->offsets) {
-        *n = v->offsets[r + 1] - v->offsets[r];
+    *n = tl_view_length(v, r);
+    return tl_offset(v->data, tl_step(tl_view_first(v, r), element_bytes));
+}
 
-        /* unsigned, because the row after the last element may be beyond 2^63; it is not read */
-        return tl_offset(v->data, (int64_t)((uint64_t)v->offsets[r] * (uint64_t)v->stride *
-                                            (uint64_t)element_bytes));
-    }
-    *n = v->n;
-    return tl_offset(v->data, r * v->row_stride * element_bytes);
+/* Bit number `at` of a bitmap. */
+static inline int tl_bit(const unsigned char *bits, int64_t at)
+{
+    return bits[at >> 3] >> (at & 7) & 1;
+}
+
+static inline void tl_set_bit(unsigned char *bits, int64_t at, int one)
+{
+    bits[at >> 3] = (unsigned char)((bits[at >> 3] & ~(1 << (at & 7))) | one << (at & 7));
 }
 
 /* Elements at .. at + n - 1 of each sequence of v, with their validity bits. v has no offsets. */
@@ -107,5 +128,38 @@ typedef struct tl_strided_copy {
 } tl_strided_copy;
 
 void tl_copy_strided_by(int threads, const tl_strided_copy *copy);
+
+/* ---- shares ----
+ *
+ * Divides rows and segments into parts of about equal weight, for threads. The weight of a sequence
+ * is its number of elements plus TL_SHARE_ROW, the cost of starting it. */
+
+enum { TL_SHARE_ROW = 16 };
+typedef __int128 tl_weight; /* 2^62 rows are allowed if they are empty */
+
+static inline tl_weight tl_weight_before(const tally_view *in, int64_t r)
+{
+    return (in->offsets ? in->offsets[r] - in->offsets[0] : (tl_weight)r * in->n) +
+           (tl_weight)r * TL_SHARE_ROW;
+}
+
+/* The first sequence of part t of `shares`. Part `shares` begins after the last sequence. */
+static inline int64_t tl_share(const tally_view *in, int64_t t, int64_t shares)
+{
+    assert(shares >= 1 && t >= 0);
+    int64_t low = 0, high = in->rows;
+    if (t <= 0) return 0;
+    if (t >= shares) return high;
+
+    const tl_weight target = tl_weight_before(in, in->rows) / shares * t;
+    while (low < high) {
+        int64_t mid = low + (high - low) / 2;
+        if (tl_weight_before(in, mid) < target)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
 
 #endif

@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "context/device.h"
 #include "context/threads.h"
-#include "context/scratch.h"
+#include "context/context.h"
 #include "isas.h"
 #include "window.h"
 #include "shape.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * One driver for all calls on processors (driver.h). */
 #include "driver.h"
-#include "context/share.h"
 #include "context/view.h"
 #include <stdlib.h>
 

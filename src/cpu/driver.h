@@ -12,8 +12,7 @@
 #ifndef TALLY_DRIVER_H
 #define TALLY_DRIVER_H
 
-#include "context/call.h"
-#include "context/scratch.h"
+#include "context/device.h"
 #include "lanes.h"
 #include "widen.h"
 #include "window.h"
@@ -59,7 +58,7 @@ typedef struct tl_run_of {
 /* What one thread needs for its sequences. */
 typedef struct tl_thread {
     const tl_run_of *run;
-    int number;  /* of the thread, for scratch memory (context/scratch.h) */
+    int number;  /* of the thread, for scratch memory (context/context.h) */
     int threads; /* how many threads each sequence may use: 1, or all */
     tl_shape_memory *memory;
 } tl_thread;

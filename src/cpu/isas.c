@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The instruction sets and their kernels: makes the plan of an operator's instance for CPUs. */
 #include "isas.h"
-#include "context/operators.h"
+#include "context/context.h"
 #include "dtype/dtype.h"
 #include "dtype/dtype_traits.h"
 #include "exact/exact.h"

@@ -8,7 +8,7 @@
  * r. */
 #include "lanes.h"
 #include "widen.h"
-#include "context/scratch.h"
+#include "context/context.h"
 #include <assert.h>
 #include <string.h>
 

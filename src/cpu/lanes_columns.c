@@ -9,7 +9,7 @@
 #include "narrow/narrow.h"
 #include "widen.h"
 #include "cpu/kernel/simd.h"
-#include "context/scratch.h"
+#include "context/context.h"
 #include "context/threads.h"
 #include "context/view.h"
 #include <stdlib.h>

@@ -9,8 +9,7 @@
 #include "lanes.h"
 #include "widen.h"
 #include "cpu/kernel/simd.h"
-#include "context/scratch.h"
-#include "context/share.h"
+#include "context/context.h"
 #include "context/view.h"
 #include <assert.h>
 #include <stddef.h>

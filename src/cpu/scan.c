@@ -15,7 +15,7 @@
  * (context/threads.h). A node that does not come in time is folded by the thread that waits. */
 #include "scan.h"
 #include "narrow/narrow.h"
-#include "context/scratch.h"
+#include "context/context.h"
 #include <assert.h>
 #include <sched.h>
 #include <stdatomic.h>

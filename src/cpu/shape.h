@@ -5,16 +5,15 @@
 #ifndef TALLY_SHAPE_H
 #define TALLY_SHAPE_H
 
-#include "context/call.h"
-#include "context/context.h"
+#include "context/device.h"
 #include "law/counter.h"
 #include "operator/plan.h"
 
 /* Calls with less data than this use one thread, because waking another takes microseconds. */
 enum { TL_PARALLEL_BYTES = 256 * 1024 };
 
-/* Slots of scratch.h: three for many sequences at once (lanes.h), one for staging one sequence, one
- * for its dense parts (driver.c) or for the ends of rows (window_rows.c). */
+/* Slots of scratch memory: three for many sequences at once (lanes.h), one for staging a sequence,
+ * one for its dense parts (driver.c) or for the ends of rows (window_rows.c). */
 enum { TL_LANES_BUFFERS, TL_BATCH, TL_STAGE, TL_SINGLE, TL_DENSE };
 
 static inline int64_t tl_min(int64_t a, int64_t b) { return a < b ? a : b; }

@@ -56,7 +56,7 @@ typedef struct tl_window_threads {
 
 /* Prepares the windows of `options` for plan. count: the plan of operator count on the same element
  * type, which must live until close; used where tl_needs_count, else it may be NULL. The context
- * must have scratch memory (scratch.h) for threads first .. first + count - 1. Errors:
+ * must have scratch memory for threads first .. first + count - 1. Errors:
  * TALLY_INVALID, TALLY_NO_MEMORY; close may be called after either. */
 tally_status tl_window_open(tl_window *win, tally *ctx, const tl_plan *plan, const tl_plan *count,
                             const tally_window_options *options, tl_window_threads threads);

@@ -11,7 +11,7 @@
 #include "scan.h"
 #include "shape.h"
 #include "widen.h"
-#include "context/scratch.h"
+#include "context/context.h"
 #include "law/counter.h"
 #include "law/order.h"
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  * chunk, while the table does not change. Then one thread numbers the new keys in the order of the
  * lines. After the first block there are few new keys. */
 #define _GNU_SOURCE
-#include "context/scratch.h"
+#include "context/context.h"
 #include "hash.h"
 #include "io.h"
 #include <assert.h>

@@ -3,7 +3,7 @@
  * that has the memory. A view on the host is cut into shares of its rows, and its long sequences
  * along their elements. The first member does what is small or cannot be cut. */
 #include "many.h"
-#include "context/share.h"
+#include "context/view.h"
 #include "law/counter.h"
 #include <assert.h>
 #include <stdio.h>

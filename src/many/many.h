@@ -18,7 +18,6 @@
 #ifndef TALLY_MANY_H
 #define TALLY_MANY_H
 
-#include "context/call.h"
 #include "context/device.h"
 #include "context/view.h"
 

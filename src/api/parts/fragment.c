@@ -8,7 +8,6 @@
 #include "context/user.h"
 #include "context/view.h"
 #include "cpu/grid/grid.h"
-#include "api/checked.h"
 #include "api/inputs.h"
 #include "law/fp.h"
 #include <assert.h>
@@ -71,7 +70,7 @@ const tl_scalar *tl_fragment_nodes(const tally_fragment *f)
 static tally_status sums_slab(tally_fragment *f, const tally_view *in, int64_t start, int64_t n)
 {
     const tally_status status =
-        f->exact ? tl_inputs_exact_rows(f->ctx, &(tl_call){.plan = &f->plan, .in = in}, f->exact)
+        f->exact ? tl_job_exact_rows(f->ctx, &(tl_call){.plan = &f->plan, .in = in}, f->exact)
                  : tl_totals_add(f->ctx, f->totals, in, NULL);
     if (status) return status;
     tl_slab *const s = tl_slab_new(start, start + n, 1, tl_fragment_nodes(f), 0);

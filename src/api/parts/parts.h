@@ -3,7 +3,7 @@
 #ifndef TALLY_API_PARTS_H
 #define TALLY_API_PARTS_H
 
-#include "api/checked.h"
+#include "api/checks.h"
 #include "context/device.h"
 #include "cpu/exact/exact.h"
 #include "cpu/grid/grid.h"

@@ -297,7 +297,7 @@ static tally_status push(tally_stream *s, const tally_view *in, const tally_view
         const tally_scan_options o = {.exclusive = s->scan.exclusive};
         const tl_call call = {
             .plan = &s->plan, .in = in, .out = s->verb == TL_SCAN ? out : NULL, .scan = &o};
-        status = tl_inputs_exact_rows(s->ctx, &call, s->exact);
+        status = tl_job_exact_rows(s->ctx, &call, s->exact);
         s->broken = status != TALLY_OK;
         return status;
     }

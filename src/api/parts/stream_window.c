@@ -143,8 +143,7 @@ static tally_status windows(tally_stream *s, int64_t from, const tl_ranges *used
     if (k->valid && memchr(k->valid + at, 0, (size_t)cells)) {
         bits = calloc((size_t)cells / 8 + 1, 1);
         if (!bits) return tl_no_memory(s->ctx, (size_t)cells / 8 + 1, "validity of steps");
-        for (int64_t i = 0; i < cells; i++)
-            bits[i >> 3] |= (unsigned char)(k->valid[at + i] << (i & 7));
+        for (int64_t i = 0; i < cells; i++) tl_set_bit(bits, i, k->valid[at + i]);
         in.valid = bits;
     }
 

@@ -9,7 +9,7 @@
  *
  * For exact sums the blocks hold elements instead of nodes. A full block is added to a tl_exact. */
 #include "grid.h"
-#include "context/scratch.h"
+#include "context/context.h"
 #include "context/threads.h"
 #include "cpu/exact/exact.h"
 #include "cpu/widen.h"

@@ -3,7 +3,7 @@
 #include "grid.h"
 #include "cpu/lanes.h"
 #include "cpu/widen.h"
-#include "context/scratch.h"
+#include "context/context.h"
 #include "context/threads.h"
 #include "context/view.h"
 #include <assert.h>

@@ -139,10 +139,8 @@ static void apply(const tl_convert *c, void *to, const void *from, int64_t n)
 static int is_absent(const raw *r, int64_t i)
 {
     int none = 0;
-    for (int k = 0; k < 2; k++) {
-        const int64_t bit = r->bits[k].bit + i;
-        none |= r->bits[k].valid && !(r->bits[k].valid[bit >> 3] >> (bit & 7) & 1);
-    }
+    for (int k = 0; k < 2; k++)
+        none |= r->bits[k].valid && !tl_bit(r->bits[k].valid, r->bits[k].bit + i);
     return none;
 }
 
@@ -299,10 +297,8 @@ static tl_bits pack(packed *to, const tally_view *v, int64_t place, int64_t step
     tl_copy_strided(to->x, 1, (const char *)v->data + place * bytes, step, m, bytes);
     if (!v->valid || step == 1) return from;
     memset(to->bits, 0, sizeof to->bits);
-    for (int64_t j = 0; j < m; j++) {
-        const int64_t bit = from.bit + j * step;
-        to->bits[j >> 3] |= (unsigned char)((from.valid[bit >> 3] >> (bit & 7) & 1) << (j & 7));
-    }
+    for (int64_t j = 0; j < m; j++)
+        tl_set_bit(to->bits, j, tl_bit(from.valid, from.bit + j * step));
 
     return (tl_bits){to->bits, 0};
 }
@@ -312,9 +308,7 @@ static tally_status copy(tally *ctx, const tl_gather *gather, const tally_view *
                          int pairs, tl_gathered *prepared_piece)
 {
     const tl_gather g = *gather;
-    const int64_t zero = in->offsets ? in->offsets[0] : 0,
-                  total = in->offsets ? in->offsets[in->rows] - zero : in->rows * in->n;
-
+    const int64_t zero = in->offsets ? in->offsets[0] : 0, total = tl_view_elements(in);
     const int64_t bitmap = g.whole ? total / 8 + 1 : 0;
     int64_t bytes;
     if (__builtin_mul_overflow(total, g.bytes * g.inputs, &bytes) ||
@@ -328,23 +322,21 @@ static tally_status copy(tally *ctx, const tl_gather *gather, const tally_view *
     memset(valid, 0, (size_t)bitmap);
 
     for (int64_t row = 0, to = 0; row < in->rows; row++) {
-        const int64_t n = in->offsets ? in->offsets[row + 1] - in->offsets[row] : in->n;
+        const int64_t n = tl_view_length(in, row);
         for (int64_t at = 0, m; at < n; at += m, to += m) {
             packed buffer[2];
             raw r = {0};
             m = tl_min(n - at, PIECE);
             for (const tally_view *v = in; v; v = v->next) {
                 const int k = v != in;
-                const int64_t first =
-                    v->offsets ? v->offsets[row] * v->stride : row * v->row_stride;
-                r.bits[k] = pack(&buffer[k], v, first + (reverse ? n - 1 - at : at) * v->stride,
+                r.bits[k] = pack(&buffer[k], v,
+                                 tl_view_first(v, row) + (reverse ? n - 1 - at : at) * v->stride,
                                  reverse ? -v->stride : v->stride, m);
                 r.x[k] = buffer[k].x;
             }
 
             prepare(&g, &r, m, x + to * g.bytes, y ? y + to * g.bytes : NULL);
-            for (int64_t i = 0; bitmap && i < m; i++)
-                valid[(to + i) >> 3] |= (unsigned char)(!is_absent(&r, i) << ((to + i) & 7));
+            for (int64_t i = 0; bitmap && i < m; i++) tl_set_bit(valid, to + i, !is_absent(&r, i));
         }
     }
 

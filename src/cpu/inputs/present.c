@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Reductions of the elements present (inputs.h). */
 #include "inputs.h"
-#include "context/operators.h"
+#include "context/context.h"
 #include "context/threads.h"
 #include "context/view.h"
 #include "cpu/shape.h"
@@ -28,13 +28,13 @@ static void result(const tl_plan *plan, const tl_state *s, char *out)
 static int64_t ones(const unsigned char *valid, int64_t bit, int64_t n)
 {
     int64_t count = 0;
-    for (; n > 0 && bit & 7; bit++, n--) count += valid[bit >> 3] >> (bit & 7) & 1;
+    for (; n > 0 && bit & 7; bit++, n--) count += tl_bit(valid, bit);
     const unsigned char *at = valid + (bit >> 3);
     for (uint64_t word; n >= 64; n -= 64, at += sizeof word) {
         memcpy(&word, at, sizeof word);
         count += __builtin_popcountll(word);
     }
-    for (int64_t j = 0; j < n; j++) count += at[j >> 3] >> (j & 7) & 1;
+    for (int64_t j = 0; j < n; j++) count += tl_bit(at, j);
     return count;
 }
 

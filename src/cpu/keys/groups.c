@@ -11,7 +11,7 @@
  * the low bits of the codes is kept between columns. */
 #include "keys.h"
 #include "context/device.h"
-#include "context/scratch.h"
+#include "context/context.h"
 #include "context/threads.h"
 #include "context/view.h"
 #include <assert.h>

@@ -4,7 +4,7 @@
  * type from them. The library is loaded, and kept in the cache on disk. The folder is removed
  * before the call returns. */
 #define _GNU_SOURCE
-#include "context/operators.h"
+#include "context/context.h"
 #include "store/cleanup.h"
 #include "user.h"
 #include "store/cache.h"
