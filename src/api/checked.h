@@ -6,7 +6,7 @@
 
 #include "context/call.h"
 #include "context/context.h"
-#include "cpu/keys/ranges.h"
+#include "cpu/keys/keys.h"
 
 /* Is the operator NAME:checked? */
 int tl_is_checked(const char *op);

@@ -4,7 +4,7 @@
 #include "context/device.h"
 #include "context/view.h"
 #include "cpu/isas.h"
-#include "cpu/keys/ranges.h"
+#include "cpu/keys/keys.h"
 #include "law/fp.h"
 
 tally_status tl_run_host(tally *ctx, const tl_call *c)

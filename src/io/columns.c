@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Chooses the columns of a table that are read.
  *
- *    day,price,qty     a header (header.c)
+ *    day,price,qty     a header (field.c)
  *    mon,,3            an empty cell has no type: more lines are examined, until each
  *                      column has a number or a word
  *    tue,1.5,4         price and qty are columns of numbers */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Opens files for reading, chooses their format, and calls the reader of the format. */
+ * File objects. Opens files for reading, chooses their format, and calls the reader of the format;
+ * `end` of an object frees what the reader or writer needs. */
 #define _GNU_SOURCE
 #include "io/netcdf/netcdf.h"
 #include <assert.h>
@@ -177,6 +178,56 @@ static tally_status start(tally_file *f, const tally_file_options *o)
         return s;
     }
     return tl_binary_start(f);
+}
+
+/* ---- file objects ---- */
+
+tally_status tl_file_new(tally *ctx, const char *path, const char *standard, tally_file **file)
+{
+    assert(standard);
+    if (!file) return tl_invalid(ctx, "file is NULL");
+
+    *file = NULL;
+    if (!path) return tl_invalid(ctx, "path is NULL");
+    if (!*path) return tl_invalid(ctx, "path is '': must name a file");
+
+    tally_file *const f = calloc(1, sizeof *f);
+    if (!f) return tl_no_memory(ctx, sizeof *f, "a file");
+
+    f->ctx = ctx;
+    f->fd = -1;
+    f->name = strdup(path);
+    if (!f->name) {
+        free(f);
+        return tl_no_memory(ctx, strlen(path) + 1, "a file's name");
+    }
+
+    f->info.name = f->name;
+    f->label = strcmp(path, "-") == 0 ? standard : f->name;
+    f->info.bytes_total = -1;
+    *file = f;
+    return TALLY_OK;
+}
+
+void tally_file_close(tally_file *file)
+{
+    if (!file) return;
+    if (file->end) file->end(file);
+    if (file->map) munmap(file->map, file->map_bytes);
+    if (file->own_fd) close(file->fd);
+    tl_compressed_close(file->compressed); /* its thread ends, as nothing reads the pipe */
+    free(file->peek);
+    free(file->name);
+    free(file);
+}
+
+tally_status tl_file_opened(tally_file **file, tally_status s)
+{
+    if (s) {
+        tally_file_close(*file);
+        *file = NULL;
+    }
+    return s;
 }
 
 tally_status tally_file_open(tally *ctx, const char *path, const tally_file_options *options,

@@ -4,9 +4,9 @@
  *   results          in the order of the tiles in which their ranges end (`order`; NULL: unchanged)
  *     chunk          taken by one thread and cut into
  *       batch        results whose ranges end in one tile. They are folded together from the nodes
- *                    of every level (ranges.h), unless it costs less to fold each range
+ *                    of every level (keys.h), unless it costs less to fold each range
  *       one by one   from its elements */
-#include "ranges.h"
+#include "keys.h"
 #include "context/threads.h"
 #include "context/view.h"
 #include "cpu/exact/exact.h"

@@ -2,7 +2,7 @@
  * What a new NetCDF file has besides its first variable: coordinates, which are given or copied
  * from an open file, other variables, attributes, and the value for "missing". */
 #include "io/writer.h"
-#include "parts.h"
+#include "netcdf.h"
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * all formats that libnetcdf reads: classic, 64-bit, netCDF-4, and HDF5 files of plain arrays.
  * unpack.c converts packed values. */
 #define _GNU_SOURCE
-#include "parts.h"
+#include "netcdf.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Checks of the parts of a variable that is read: each file is complete, and the coordinates of
  * joined files follow each other. The callers hold the lock. */
-#include "parts.h"
+#include "netcdf.h"
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  *    a.nc | b.nc      a box of two parts, joined along the last dimension; a piece whose rows
  *    . 1 1|2 2 .      are not adjacent in the caller's buffer is read into a buffer of its own
  *    . 1 1|2 2 .      and copied */
-#include "parts.h"
+#include "netcdf.h"
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
  *
  * The stored values are at the end of the buffer, so that the converted values, which are as
  * large or larger, never overwrite values that are not yet converted. */
-#include "parts.h"
+#include "netcdf.h"
 #include "dtype/dtype.h"
 #include "law/fp.h"
 #include <assert.h>

@@ -7,7 +7,7 @@
  *    put                            writes elements, in order
  *    finish                         closes the file
  *
- * libnetcdf opens the file by its name, so the file always has one (replace.c). */
+ * libnetcdf opens the file by its name, so the file always has one (put.c). */
 #define _GNU_SOURCE
 #include "netcdf.h"
 #include <assert.h>
