@@ -176,6 +176,7 @@ typedef struct tl_record {
     tl_field_text *f;
     int64_t n;
     const char *line, *next; /* next: after the newline of the record */
+    int whole;               /* there is a newline; else the record may go on after the peek */
 } tl_record;
 
 tally_status tl_choose_columns(tally_file *f, const tally_file_options *o, const tl_record *r,
