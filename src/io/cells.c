@@ -301,8 +301,12 @@ TL_FORCE_INLINE void read_rows(tl_chunk *const c, const tl_layout *const l, cons
     c->count = (to.values - c->values) / (int64_t)size;
 }
 
-TL_FORCE_INLINE void read_cells(tl_chunk *c, const tl_layout *l, const tally_dtype dtype)
+void tl_cells(tl_chunk *c, const tl_layout *l, tally_dtype dtype)
 {
+    assert(c->start <= c->end && c->values);
+    c->count = c->given = c->skipped = c->comments = 0;
+    c->bad = NULL;
+    c->frame = 0;
     if (l->keys + l->times)
         read_rows(c, l, dtype, l->columns, l->keys + l->times);
     else if (l->columns == 1)
@@ -311,29 +315,4 @@ TL_FORCE_INLINE void read_cells(tl_chunk *c, const tl_layout *l, const tally_dty
         read_rows(c, l, dtype, l->columns, 0);
     else
         read_every_cell(c, l, dtype);
-}
-
-#if defined(__x86_64__) && defined(__GNUC__)
-/* The same code compiled for tzcnt, lzcnt, mulx and shifts that do not change the flags. */
-static __attribute__((target("bmi,bmi2,lzcnt"))) void cells_bmi(tl_chunk *c, const tl_layout *l,
-                                                                tally_dtype dtype)
-{
-    read_cells(c, l, dtype);
-}
-#endif
-
-void tl_cells(tl_chunk *c, const tl_layout *l, tally_dtype dtype)
-{
-    assert(c->start <= c->end && c->values);
-    c->count = c->given = c->skipped = c->comments = 0;
-    c->bad = NULL;
-    c->frame = 0;
-#if defined(__x86_64__) && defined(__GNUC__)
-    /* every processor with bmi2 has lzcnt */
-    if (__builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2")) {
-        cells_bmi(c, l, dtype);
-        return;
-    }
-#endif
-    read_cells(c, l, dtype);
 }
