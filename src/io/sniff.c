@@ -88,8 +88,8 @@ static tally_status split_record(tally_file *f, const char *p, const char *end, 
     return TALLY_OK;
 }
 
-/* Reads ahead until the peek has `want` whole records of data, or the input ends, and cuts them into
- * fields: *n records in r, which has space for RECORDS_MOST. */
+/* Reads ahead until the peek has `want` whole records of data, or the input ends, and cuts them
+ * into fields: *n records in r, which has space for RECORDS_MOST. */
 static tally_status read_records(tally_file *f, const tl_layout *l, int want, tl_record *r, int *n)
 {
     assert(want >= 1 && want <= RECORDS_MOST);

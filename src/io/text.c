@@ -236,8 +236,8 @@ static void unify(const tl_text *t, char *p, size_t n)
     tl_for(t->threads, all.parts, unify_part, &all);
 }
 
-/* Fills the block and makes every line end a newline; a carriage return at the end of the block stays
- * until the byte after it is known. Returns the same values as read_more. */
+/* Fills the block and makes every line end a newline; a carriage return at the end of the block
+ * stays until the byte after it is known. Returns the same values as read_more. */
 static int fill(tally_file *f)
 {
     tl_text *const t = f->text;

@@ -42,10 +42,10 @@ typedef uint16_t key_16 __attribute__((aligned(1), may_alias));
 typedef uint32_t key_32 __attribute__((aligned(1), may_alias));
 typedef uint64_t key_64 __attribute__((aligned(1), may_alias));
 
-/* ends_N writes `at` plus the indices i, 1 <= i <= n, where x[i] differs from x[i - 1]; to NULL: only
- * counts them. Most blocks have none. others_N: which of the BLOCK keys from x on differ from the next
- * key, bit j for x[j]; compilers make vectors of its loops. Short keys make bytes of 0 and 1, of which
- * the product moves eight at a time into one byte. */
+/* ends_N writes `at` plus the indices i, 1 <= i <= n, where x[i] differs from x[i - 1]; to NULL:
+ * only counts them. Most blocks have none. others_N: which of the BLOCK keys from x on differ from
+ * the next key, bit j for x[j]; compilers make vectors of its loops. Short keys make bytes of 0 and
+ * 1, of which the product moves eight at a time into one byte. */
 #define ENDS(bits) \
     TL_FORCE_INLINE uint32_t others_##bits(const key_##bits *x) \
     { \
