@@ -100,10 +100,10 @@ tally_status tl_netcdf_read(tally_file *f, void *buffer, int64_t max, int64_t *g
 tally_status tl_netcdf_read_box(tally_file *f, const int64_t *start, const int64_t *count,
                                 void *buffer);
 
-/* A variable of a group of a file, with names for sentences. */
+/* A variable of a group of a file. */
 typedef struct tl_source {
     tally *ctx;
-    const char *path, *what; /* of the file and of the variable, for sentences */
+    const char *label, *what; /* the file and the variable in sentences (tl_fail_on) */
     int group, variable;
 } tl_source;
 
@@ -171,8 +171,8 @@ char *tl_unpack_place(const tl_packing *p, char *out, int64_t n);
 int tl_unpack(const tl_packing *p, const char *stored, char *out, int64_t n, int64_t *bad);
 
 typedef struct tl_part {
-    char *path; /* as the caller gave it; owned */
-    int file, open, group, variable, dims[TL_DIMS];
+    tl_source of; /* label: the path as the caller gave it, owned */
+    int file, open, dims[TL_DIMS];
     int64_t length; /* along the dimension of the join */
     tl_classic header;
     tl_packing packing;
@@ -188,7 +188,8 @@ struct tl_netcdf {
     int count, join; /* parts; the dimension along which they follow each other */
     int64_t next;    /* the element that is read next */
     char *variable, *names[TL_DIMS];
-    char *text[5]; /* attributes: units, calendar, long_name, standard_name, bounds; or NULL */
+    char what[400]; /* the variable and its dimensions of the part that is opened */
+    char *text[5];  /* attributes: units, calendar, long_name, standard_name, bounds; or NULL */
 };
 
 /* parts.c, locked. Checks that a part's file has all bytes of a variable. */
@@ -235,11 +236,11 @@ tally_status tl_netcdf_put(tally_file *f, tl_netcdf_new *n, const char *data, in
 tally_status tl_netcdf_finish(tally_file *f, tl_netcdf_new *n);
 void tl_netcdf_drop(tl_netcdf_new *n);
 
-/* The common part of write.c and coordinate.c. define: defines the dimensions and the variable,
+/* The common part of write.c and coordinate.c. status: the status of an error of libnetcdf or of the
+ * system while `doing`; 0: TALLY_OK. define: defines the dimensions and the variable,
  * once; locked. copy_name: copies the name of the variable (0) or of dimension number - 1 into
  * NC_MAX_NAME + 1 characters. */
-tally_status tl_netcdf_failed(const tally_file *f, const tl_netcdf_new *n, int error,
-                              const char *doing);
+tally_status tl_netcdf_status(const tally_file *f, int error, const char *doing);
 tally_status tl_netcdf_define(const tally_file *f, tl_netcdf_new *n);
 /* the number of dimensions in "mean(lat, lon)", or -1: these are no names */
 int tl_netcdf_names(const char *names);
