@@ -14,24 +14,11 @@ const char *tl_line_end(const char *p, const char *end)
 
 void tl_unify_lines(char *p, size_t n, int last)
 {
-    typedef unsigned char v16 __attribute__((vector_size(16)));
-    typedef uint64_t v2 __attribute__((vector_size(16)));
-    char *const end = p + n;
-    p = memchr(p, '\r', n);
-    while (p && p < end) {
-        v16 at, next;
-        while (end - p > 16) { /* in a file with CR LF each line has one carriage return */
-            memcpy(&at, p, 16);
-            memcpy(&next, p + 1, 16);
-            const v2 lone = (v2)((at == '\r') & (next != '\n'));
-            if (lone[0] | lone[1]) break;
-            p += 16;
-        }
-
-        char *const stop = end - p > 16 ? p + 16 : end;
-        for (; p < stop; p++)
-            if (*p == '\r' && (p + 1 < end ? p[1] != '\n' : last)) *p = '\n';
-    }
+    const char *const found = memchr(p, '\r', n);
+    if (!found) return;
+    for (size_t i = (size_t)(found - p); i + 1 < n; i++) /* without branches: vectors of bytes */
+        p[i] = (p[i] == '\r') & (p[i + 1] != '\n') ? '\n' : p[i];
+    if (last && p[n - 1] == '\r') p[n - 1] = '\n';
 }
 
 static int blank(char c, char delimiter) { return tl_is_blank(c) && c != delimiter; }
