@@ -236,9 +236,9 @@ tally_status tl_netcdf_put(tally_file *f, tl_netcdf_new *n, const char *data, in
 tally_status tl_netcdf_finish(tally_file *f, tl_netcdf_new *n);
 void tl_netcdf_drop(tl_netcdf_new *n);
 
-/* The common part of write.c and coordinate.c. status: the status of an error of libnetcdf or of the
- * system while `doing`; 0: TALLY_OK. define: defines the dimensions and the variable,
- * once; locked. copy_name: copies the name of the variable (0) or of dimension number - 1 into
+/* The common part of write.c and coordinate.c. status: the status of an error of libnetcdf or of
+ * the system while `doing`; 0: TALLY_OK. define: defines the dimensions and the variable, once;
+ * locked. copy_name: copies the name of the variable (0) or of dimension number - 1 into
  * NC_MAX_NAME + 1 characters. */
 tally_status tl_netcdf_status(const tally_file *f, int error, const char *doing);
 tally_status tl_netcdf_define(const tally_file *f, tl_netcdf_new *n);

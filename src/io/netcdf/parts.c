@@ -115,8 +115,8 @@ static __int128 whole(tally_dtype dtype, const char *value)
     return y;
 }
 
-/* Compares the first (0) or the last (1) number of two parts. Returns -1, 0 or 1, or 2 if one of the
- * two is NaN. */
+/* Compares the first (0) or the last (1) number of two parts. Returns -1, 0 or 1, or 2 if one of
+ * the two is NaN. */
 static int compare(const ends *a, int i, const ends *b, int k)
 {
     double left, right;
@@ -149,8 +149,8 @@ static shown show(const ends *e, int which)
     return number;
 }
 
-/* Checks that along the join a part continues after the part before it. *direction: 1 if the numbers
- * rise, -1 if they fall, 0 as long as it is not known. */
+/* Checks that along the join a part continues after the part before it. *direction: 1 if the
+ * numbers rise, -1 if they fall, 0 as long as it is not known. */
 static tally_status check_step(const tally_file *f, const ends *before, const ends *e,
                                int *direction)
 {
