@@ -111,9 +111,9 @@ static int bad(tl_compressed *c, int64_t left, const char *why)
     return 0;
 }
 
-/* One call of a library: decompresses from c->in, of whose n bytes *at are done, to c->out, which gets
- * *made bytes. c->open: a member of the file has begun and not ended. Returns what is wrong, or
- * NULL. */
+/* One call of a library: decompresses from c->in, of whose n bytes *at are done, to c->out, which
+ * gets *made bytes. c->open: a member of the file has begun and not ended. Returns what is wrong,
+ * or NULL. */
 static const char *inflate(tl_compressed *c, size_t n, size_t *at, size_t *made)
 {
     enum { NO_FLUSH = 0, STREAM_END = 1, BUFFER = -5 };
@@ -141,8 +141,8 @@ static const char *unzstd(tl_compressed *c, size_t n, size_t *at, size_t *made)
     return c->zstd.failed(r) ? senseless : NULL;
 }
 
-/* Decompresses n bytes; a file may have several members. Returns 0 after a failure, or if there is no
- * reader. A full output may be followed by more, unless its member has ended. */
+/* Decompresses n bytes; a file may have several members. Returns 0 after a failure, or if there is
+ * no reader. A full output may be followed by more, unless its member has ended. */
 static int block(tl_compressed *c, size_t n)
 {
     for (size_t at = 0, made = 0; at < n || (made == BLOCK && c->open);) {

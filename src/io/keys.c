@@ -30,6 +30,12 @@ typedef struct {
     uint32_t length;   /* of raw, with the bit TL_DOUBLED */
 } cell;
 
+typedef struct block {
+    struct block *next;
+    size_t used, capacity;
+    char text[];
+} block;
+
 struct tl_keys {
     int64_t columns, count;
     uint64_t secret[2];
@@ -37,9 +43,7 @@ struct tl_keys {
     uint64_t mask;
     cell *cells; /* of all groups */
     int64_t capacity;
-    char **blocks; /* memory for the texts */
-    int64_t block_count;
-    size_t used, block_capacity; /* of the last block */
+    struct block *blocks; /* memory for the texts, the newest first */
 };
 
 static slot *new_slots(uint64_t n)
@@ -80,8 +84,10 @@ tl_keys *tl_keys_open(int64_t columns)
 void tl_keys_close(tl_keys *k)
 {
     if (!k) return;
-    for (int64_t i = 0; i < k->block_count; i++) free(k->blocks[i]);
-    free(k->blocks);
+    for (block *b = k->blocks, *next; b; b = next) {
+        next = b->next;
+        free(b);
+    }
     free(k->cells);
     free(k->slots);
     free(k);
@@ -192,22 +198,20 @@ void tl_keys_find(const tl_keys *k, tl_chunk *c, int64_t rows)
 
 /* ---- new keys ---- */
 
-static char *text_capacity(tl_keys *k, size_t n)
+/* Memory for a text of n bytes. NULL: no memory. */
+static char *new_text(tl_keys *k, size_t n)
 {
-    if (n > k->block_capacity - k->used) {
+    block *b = k->blocks;
+    if (!b || n > b->capacity - b->used) {
         const size_t capacity = n > BLOCK ? n : BLOCK;
-        char **const more = realloc(k->blocks, (size_t)(k->block_count + 1) * sizeof *more);
-        if (!more) return NULL;
-        k->blocks = more;
-        if (!(k->blocks[k->block_count] = malloc(capacity))) return NULL;
-        k->block_count++;
-        k->block_capacity = capacity;
-        k->used = 0;
+        b = malloc(sizeof *b + capacity);
+        if (!b) return NULL;
+        *b = (block){.next = k->blocks, .capacity = capacity};
+        k->blocks = b;
     }
 
-    char *const at = k->blocks[k->block_count - 1] + k->used;
-    k->used += n;
-    return at;
+    b->used += n;
+    return b->text + b->used - n;
 }
 
 /* Makes space for one more group. 0: no memory. */
@@ -248,7 +252,7 @@ static int add(tl_keys *k, slot *at, const tl_chunk *chunk, const batch *b, int6
     for (int64_t c = 0; c < k->columns; c++) {
         const int doubled = (key[c].length & TL_DOUBLED) != 0;
         const size_t n = key[c].length & ~TL_DOUBLED;
-        char *const raw = text_capacity(k, (doubled ? 2 * n : n) + 2), *shown = raw;
+        char *const raw = new_text(k, (doubled ? 2 * n : n) + 2), *shown = raw;
         if (!raw) return 0;
         memcpy(raw, chunk->start + key[c].at, n);
         raw[n] = 0;
