@@ -17,7 +17,7 @@ void tl_unify_lines(char *p, size_t n, int last)
     const char *const found = memchr(p, '\r', n);
     if (!found) return;
     for (size_t i = (size_t)(found - p); i + 1 < n; i++) /* without branches: vectors of bytes */
-        p[i] = (p[i] == '\r') & (p[i + 1] != '\n') ? '\n' : p[i];
+        p[i] = ((p[i] == '\r') & (p[i + 1] != '\n')) ? '\n' : p[i];
     if (last && p[n - 1] == '\r') p[n - 1] = '\n';
 }
 
