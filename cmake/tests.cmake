@@ -254,7 +254,7 @@ endif()
 # ---- fuzz targets: the readers compiled with coverage, the rest from the static library ----
 if(CMAKE_C_COMPILER_ID MATCHES "Clang" AND NOT CMAKE_CROSSCOMPILING AND
    (NOT TALLY_SANITIZE OR TALLY_SANITIZE MATCHES address))
-  set(fuzz_definitions TALLY_BUILDING TL_TEXT_SHARE=64 TL_TEXT_SMALL=16 TL_CELLS_ONCE)
+  set(fuzz_definitions TALLY_BUILDING TL_TEXT_SHARE=64 TL_TEXT_SMALL=16)
   set(fuzz_options -g -O1 -fsanitize=fuzzer,address,undefined)
   file(GLOB fuzzers CONFIGURE_DEPENDS test/fuzz_*.c ladder/test/fuzz_*.c)
   file(GLOB readers CONFIGURE_DEPENDS src/io/*.c src/io/netcdf/*.c)

@@ -3,7 +3,7 @@
  * sees inside the library. */
 #include "rung.h"
 #include "gpu/work.h"
-#include "store/sources.h"
+#include "store/cache.h"
 #include <stdlib.h>
 #include <string.h>
 

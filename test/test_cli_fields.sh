@@ -305,6 +305,10 @@ ok 'tally scan last --dtype i16 long.csv -o l.npy --header yes --column x 2>/dev
 ok 'gzip -c n.raw.gz >twice.raw.gz; printf "\x1f\x8b\x08" | tally reduce sum --format raw --dtype u8 -' 178
 bad 1 'tally reduce sum cut.csv.gz' 'tally: cut.csv.gz: is damaged near byte 300000 of its gzip data: it ends too early'
 has '! tally reduce sum hurt.csv.gz' 'hurt.csv.gz: is damaged near byte [0-9]+ of its gzip data: [a-z ]+$|hurt.csv.gz:[0-9]+:'
+# a frame whose last output fills the buffer of 256 KiB; several members
+yes 1234567 | head -c 524288 >full.txt && gzip -k full.txt && zstd -q full.txt && cat full.txt.zst full.txt.zst >twice.zst && cat full.txt.gz full.txt.gz >twice.gz
+for f in full.txt.gz full.txt.zst; do ok "tally reduce count $f" 65536; done
+for f in twice.gz twice.zst; do ok "tally reduce count $f" 131072; done
 has '! tally reduce sum hurt.csv.zst' 'hurt.csv.zst: is damaged near byte [0-9]+ of its zstd data: its bytes make no sense'
 has '! tally reduce sum more.csv.gz' 'more.csv.gz: is damaged near byte [0-9]+ of its gzip data: incorrect header check'
 mkfifo open

@@ -5,7 +5,7 @@
 #define TALLY_API_CHECKS_H
 
 #include "context/device.h"
-#include "cpu/keys/ranges.h"
+#include "cpu/keys/keys.h"
 
 tally_status tl_check_scan(tally *ctx, const tl_plan *plan, const tally_scan_options *options);
 tally_status tl_check_window(tally *ctx, const tally_window_options *options);

@@ -9,7 +9,7 @@
 #include "context/inputs.h"
 #include "cpu/exact/exact.h"
 #include "cpu/inputs/inputs.h"
-#include "cpu/keys/ranges.h"
+#include "cpu/keys/keys.h"
 
 static inline int tl_has_inputs(const tally_view *in) { return in && (in->valid || in->next); }
 

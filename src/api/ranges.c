@@ -7,7 +7,6 @@
 #include "context/view.h"
 #include "cpu/keys/keys.h"
 #include "cpu/exact/exact.h"
-#include "cpu/keys/ranges.h"
 #include "dtype/number.h"
 #include "inputs.h"
 #include "law/fp.h"

@@ -4,7 +4,7 @@
 #include "checks.h"
 #include "context/view.h"
 #include "cpu/isas.h"
-#include "cpu/keys/ranges.h"
+#include "cpu/keys/keys.h"
 #include "law/fp.h"
 #include <assert.h>
 #include <stdint.h>

@@ -62,7 +62,7 @@ typedef struct tl_call {
 } tl_call;
 
 /* True if windows have no negative bound and no step. Only the processors compute the others
- * (cpu/keys/ranges.h). */
+ * (cpu/keys/keys.h). */
 static inline int tl_window_streams(const tally_window_options *o)
 {
     return o->before >= 0 && o->after >= 0 && o->step <= 1;

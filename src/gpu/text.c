@@ -6,7 +6,7 @@
  *   TALLY_KERNELS=dir    reads a file from there if it exists (dir is laid out like src/) */
 #include "kernels.h"
 #include "gpu/kernel/constants.h"
-#include "store/sources.h"
+#include "store/cache.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -90,7 +90,6 @@ typedef struct {
     const char *p;            /* the start of cell number `cell` */
     const char *q;            /* the end of the last field */
     const char *s, *e;        /* the text of the last field; e NULL: its quote is not closed */
-    const char *ended;        /* NULL, or the end of the cell at p, which another cell follows */
     int64_t cell;
     int simple; /* there is a delimiter, and no quote */
 } line;
@@ -122,8 +121,8 @@ TL_FORCE_INLINE const char *skip_field(line *t)
 /* Moves to cell number `column`. Returns TL_CELL_OK, or why the line has no such cell. */
 TL_FORCE_INLINE int find_cell(tl_chunk *c, line *t, int64_t column)
 {
-    for (; t->cell < column; t->cell++, t->p = after(t, t->q), t->ended = NULL)
-        if (!(t->q = t->ended ? t->ended : skip_field(t))) break;
+    for (; t->cell < column; t->cell++, t->p = after(t, t->q))
+        if (!(t->q = skip_field(t))) break;
     if (t->cell == column) return TL_CELL_OK;
     if (!t->e) return TL_CELL_QUOTE;
     c->lacks = column;
@@ -150,15 +149,14 @@ TL_FORCE_INLINE int read_value(line *t, tally_dtype dtype, void *value)
 }
 
 /* Finds the text of the cell at t->p, for a key or a time. Returns TL_CELL_OK or why there is
- * none. Sets t->ended. */
+ * none. */
 TL_FORCE_INLINE int read_text(line *t)
 {
-    t->ended = NULL;
     if (!t->simple) {
         cut_field(t, t->p);
         return t->e ? TL_CELL_OK : TL_CELL_QUOTE;
     }
-    const char *const q = t->ended = memchr(t->p, t->l->delimiter, (size_t)(t->stop - t->p));
+    const char *const q = memchr(t->p, t->l->delimiter, (size_t)(t->stop - t->p));
     t->s = t->p;
     t->e = q ? q : t->stop;
     while (t->s < t->e && tl_is_blank(*t->s)) ++t->s;
@@ -220,7 +218,6 @@ TL_FORCE_INLINE int read_chosen(tl_chunk *c, line *t, const row *to, const tally
                              to->values + (chosen == 1 ? 0 : (size_t)t->l->want[k].place * size));
         }
 
-        t->ended = NULL;
         if (chosen > 1 && !why && k + 1 < chosen && t->q < t->stop && *t->q != '\n')
             t->p = after(t, t->q), t->cell++;
         else
@@ -301,8 +298,12 @@ TL_FORCE_INLINE void read_rows(tl_chunk *const c, const tl_layout *const l, cons
     c->count = (to.values - c->values) / (int64_t)size;
 }
 
-TL_FORCE_INLINE void read_cells(tl_chunk *c, const tl_layout *l, const tally_dtype dtype)
+void tl_cells(tl_chunk *c, const tl_layout *l, tally_dtype dtype)
 {
+    assert(c->start <= c->end && c->values);
+    c->count = c->given = c->skipped = c->comments = 0;
+    c->bad = NULL;
+    c->frame = 0;
     if (l->keys + l->times)
         read_rows(c, l, dtype, l->columns, l->keys + l->times);
     else if (l->columns == 1)
@@ -311,29 +312,4 @@ TL_FORCE_INLINE void read_cells(tl_chunk *c, const tl_layout *l, const tally_dty
         read_rows(c, l, dtype, l->columns, 0);
     else
         read_every_cell(c, l, dtype);
-}
-
-#if defined(__x86_64__) && defined(__GNUC__)
-/* The same code compiled for tzcnt, lzcnt, mulx and shifts that do not change the flags. */
-static __attribute__((target("bmi,bmi2,lzcnt"))) void cells_bmi(tl_chunk *c, const tl_layout *l,
-                                                                tally_dtype dtype)
-{
-    read_cells(c, l, dtype);
-}
-#endif
-
-void tl_cells(tl_chunk *c, const tl_layout *l, tally_dtype dtype)
-{
-    assert(c->start <= c->end && c->values);
-    c->count = c->given = c->skipped = c->comments = 0;
-    c->bad = NULL;
-    c->frame = 0;
-#if defined(__x86_64__) && defined(__GNUC__)
-    /* every processor with bmi2 has lzcnt */
-    if (__builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2")) {
-        cells_bmi(c, l, dtype);
-        return;
-    }
-#endif
-    read_cells(c, l, dtype);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Chooses the columns of a table that are read.
  *
- *    day,price,qty     a header (header.c)
+ *    day,price,qty     a header (field.c)
  *    mon,,3            an empty cell has no type: more lines are examined, until each
  *                      column has a number or a word
  *    tue,1.5,4         price and qty are columns of numbers */
@@ -295,12 +295,11 @@ static tally_status last_is_time(const struct choice *c)
                          tl_time_part_name(w->part));
 }
 
-static tally_status refuse_uncertain_header(const struct choice *c)
+/* The first line may be two things, of which the caller must say one. */
+static tally_status uncertain(const struct choice *c, const char *line, const char *what)
 {
-    const int64_t n = tl_line_end(c->r[0].line, c->r[0].next) - c->r[0].line;
-    return tl_invalid_on(
-        c->f, "the first line, '%.*s', may be a header or data: say --header yes or --header no",
-        shown(n, 60), c->r[0].line);
+    const int64_t n = tl_line_end(line, c->r[0].next) - line;
+    return tl_invalid_on(c->f, "the first line, '%.*s', may be %s", shown(n, 60), line, what);
 }
 
 /* Refuses a first line of csv that may be a comment: it begins with '#' and has fewer cells than
@@ -311,11 +310,9 @@ static tally_status refuse_possible_comment(const struct choice *c)
     while (p < c->r[0].next && tl_is_blank(*p)) p++;
     if (p == c->r[0].next || *p != '#' || c->lines.records < 2 || c->r[0].n >= c->r[1].n)
         return TALLY_OK;
-    const int64_t n = tl_line_end(p, c->r[0].next) - p;
-    return tl_invalid_on(c->f,
-                         "the first line, '%.*s', may be a comment: say --comment '#' if lines "
-                         "that begin with # are to be skipped, --comment '' if not",
-                         shown(n, 60), p);
+    return uncertain(c, p,
+                     "a comment: say --comment '#' if lines that begin with # are to be skipped, "
+                     "--comment '' if not");
 }
 
 /* Chooses the columns, and decides whether there is a header unless the caller has decided that. */
@@ -340,7 +337,8 @@ static tally_status choose(struct choice *c, const tally_file_options *o, int *h
         free(values);
     }
 
-    if (guess == TL_HEADER_UNCERTAIN) return refuse_uncertain_header(c);
+    if (guess == TL_HEADER_UNCERTAIN)
+        return uncertain(c, c->r[0].line, "a header or data: say --header yes or --header no");
     c->from = *header = guess == TL_HEADER_YES;
     return o->column ? TALLY_OK : choose_by_content(c);
 }

@@ -57,6 +57,8 @@ static const char *const calls[][4] = {
     {"inflateInit2_", "inflate", "inflateEnd", "inflateReset"},
     {"ZSTD_createDStream", "ZSTD_decompressStream", "ZSTD_freeDStream", "ZSTD_isError"}};
 
+static const char senseless[] = "its bytes make no sense";
+
 struct tl_compressed {
     tally_file source; /* its bytes come from here */
     int kind, to;      /* to: the end of the pipe that the thread writes */
@@ -76,6 +78,11 @@ struct tl_compressed {
             unsigned (*failed)(size_t);
         } zstd;
     };
+    union {
+        z_stream gzip;
+        void *zstd;
+    } state;
+    int open; /* a member of the file has begun and not ended */
     pthread_t thread;
     int running;
     int64_t at;    /* compressed bytes that were read */
@@ -104,57 +111,58 @@ static int bad(tl_compressed *c, int64_t left, const char *why)
     return 0;
 }
 
-/* Decompresses n bytes of gzip; a file may have several members. *open: a member has begun and not
- * ended. Returns 0 after a failure, or if there is no reader. */
-static int inflate_block(tl_compressed *c, z_stream *z, size_t n, int *open)
+/* One call of a library: decompresses from c->in, of whose n bytes *at are done, to c->out, which
+ * gets *made bytes. c->open: a member of the file has begun and not ended. Returns what is wrong,
+ * or NULL. */
+static const char *inflate(tl_compressed *c, size_t n, size_t *at, size_t *made)
 {
     enum { NO_FLUSH = 0, STREAM_END = 1, BUFFER = -5 };
-    z->next_in = c->in;
-    z->avail_in = (unsigned)n;
-    do {
-        if (!*open && !z->avail_in) return 1;
-        z->next_out = c->out;
-        z->avail_out = BLOCK;
-        *open = 1;
-        const int r = c->gzip.inflate(z, NO_FLUSH);
-        if (r != 0 && r != STREAM_END && r != BUFFER)
-            return bad(c, z->avail_in, z->message ? z->message : "its bytes make no sense");
-        if (!give(c, BLOCK - z->avail_out)) return 0;
-        if (r == STREAM_END) {
-            *open = 0;
-            c->gzip.reset(z);
-        }
-    } while (z->avail_in || !z->avail_out);
-
-    return 1;
+    z_stream *const z = &c->state.gzip;
+    z->next_in = c->in + *at;
+    z->avail_in = (unsigned)(n - *at);
+    z->next_out = c->out;
+    z->avail_out = BLOCK;
+    const int r = c->gzip.inflate(z, NO_FLUSH);
+    *at = n - z->avail_in;
+    *made = BLOCK - z->avail_out;
+    c->open = r != STREAM_END;
+    if (r == STREAM_END) c->gzip.reset(z);
+    return r == 0 || r == STREAM_END || r == BUFFER ? NULL : z->message ? z->message : senseless;
 }
 
-static int zstd_block(tl_compressed *c, void *z, size_t n, int *open)
+static const char *unzstd(tl_compressed *c, size_t n, size_t *at, size_t *made)
 {
-    z_input in = {c->in, n, 0};
-    for (size_t full = 1; in.at < n || full;) {
-        z_output out = {c->out, BLOCK, 0};
-        const size_t r = c->zstd.decompress(z, &out, &in);
-        if (c->zstd.failed(r)) return bad(c, (int64_t)(n - in.at), "its bytes make no sense");
-        if (!give(c, out.at)) return 0;
-        *open = r != 0;
-        full = out.at == BLOCK;
-    }
+    z_input in = {c->in, n, *at};
+    z_output out = {c->out, BLOCK, 0};
+    const size_t r = c->zstd.decompress(c->state.zstd, &out, &in);
+    *at = in.at;
+    *made = out.at;
+    c->open = r != 0;
+    return c->zstd.failed(r) ? senseless : NULL;
+}
 
+/* Decompresses n bytes; a file may have several members. Returns 0 after a failure, or if there is
+ * no reader. A full output may be followed by more, unless its member has ended. */
+static int block(tl_compressed *c, size_t n)
+{
+    for (size_t at = 0, made = 0; at < n || (made == BLOCK && c->open);) {
+        const char *const why = (c->kind == GZIP ? inflate : unzstd)(c, n, &at, &made);
+        if (why) return bad(c, (int64_t)(n - at), why);
+        if (!give(c, made)) return 0;
+    }
     return 1;
 }
 
 static void *work(void *data)
 {
     tl_compressed *const c = data;
-    z_stream gzip = {0};
-    void *zstd = NULL;
-    int open = 1, more = 1;
+    int more;
     if (c->kind == GZIP)
-        more = !c->gzip.begin(&gzip, 15 + 16, "1.2.0", (int)sizeof gzip);
+        more = !c->gzip.begin(&c->state.gzip, 15 + 16, "1.2.0", (int)sizeof c->state.gzip);
     else
-        more = (zstd = c->zstd.begin()) != NULL;
+        more = (c->state.zstd = c->zstd.begin()) != NULL;
     if (!more) snprintf(c->why, sizeof c->why, "there is no memory to decompress it");
+    c->open = 1;
     for (int64_t n = 1; more && n > 0;) {
         struct pollfd p[] = {{c->source.fd, POLLIN, 0}, {c->to, 0, 0}};
         if (tl_input_would_wait(&c->source)) poll(p, 2, -1);
@@ -163,14 +171,13 @@ static void *work(void *data)
         if (n < 0) snprintf(c->why, sizeof c->why, "reading: %s", strerror(errno));
         if (n <= 0) break;
         c->at += n;
-        more = c->kind == GZIP ? inflate_block(c, &gzip, (size_t)n, &open)
-                               : zstd_block(c, zstd, (size_t)n, &open);
+        more = block(c, (size_t)n);
     }
-    if (more && open && !*c->why) bad(c, 0, "it ends too early");
+    if (more && c->open && !*c->why) bad(c, 0, "it ends too early");
     if (c->kind == GZIP)
-        c->gzip.end(&gzip);
+        c->gzip.end(&c->state.gzip);
     else
-        c->zstd.end(zstd);
+        c->zstd.end(c->state.zstd);
     close(c->to); /* the reader sees the end, and then asks for `why` */
     return NULL;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Opens files for reading, chooses their format, and calls the reader of the format. */
+ * File objects. Opens files for reading, chooses their format, and calls the reader of the format;
+ * `end` of an object frees what the reader or writer needs. */
 #define _GNU_SOURCE
 #include "io/netcdf/netcdf.h"
 #include <assert.h>
@@ -12,9 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-const char *const tl_format_names[TL_FORMATS] = {
-    [TL_NPY] = "npy", [TL_RAW] = "raw",       [TL_TEXT] = "text",       [TL_CSV] = "csv",
-    [TL_TSV] = "tsv", [TL_NETCDF] = "netcdf", [TL_NETCDF4] = "netcdf4", [TL_HDF5] = "hdf5"};
+/* in the order of tl_file_format */
+const char *const tl_format_names[TL_FORMATS] = {"npy", "raw",    "text",    "csv",
+                                                 "tsv", "netcdf", "netcdf4", "hdf5"};
 
 tl_file_format tl_format_of(const char *name, const char *end)
 {
@@ -122,6 +123,14 @@ static tally_status choose(tally_file *f, const tally_file_options *o, tl_file_f
     return TALLY_OK;
 }
 
+/* An option is for files of other formats. */
+static tally_status has_no(const tally_file *f, const char *option, const char *value,
+                           const char *what)
+{
+    return tl_invalid_on(f, "%s '%s': %s files have %s", option, value ? value : "", f->info.format,
+                         what);
+}
+
 static tally_status start(tally_file *f, const tally_file_options *o)
 {
     tl_file_format format;
@@ -145,31 +154,24 @@ static tally_status start(tally_file *f, const tally_file_options *o)
     if ((s = choose(f, o, &format))) return s;
     if (format != TL_RAW && (s = tl_refuse_foreign(f, tl_is_text(format)))) return s;
     f->info.format = tl_format_names[format];
-    if (o->variable && format != TL_NETCDF)
-        return tl_invalid_on(f, "variable '%s': %s files have no variables", o->variable,
-                             f->info.format);
-    if (o->more && format != TL_NETCDF)
-        return tl_invalid_on(f, "cannot be joined with '%s': %s files have no named axes",
-                             o->more[0] ? o->more[0] : "", f->info.format);
-
-    if (tl_is_text(format)) {
+    const int netcdf = format == TL_NETCDF, text = tl_is_text(format);
+    if (o->variable && !netcdf) return has_no(f, "variable", o->variable, "no variables");
+    if (o->more && !netcdf) return has_no(f, "cannot be joined with", o->more[0], "no named axes");
+    if (text) {
         f->info.dtype = dtype ? dtype : TALLY_F64;
         f->keeps = o->keep;
         return tl_text_start(f, o, format == TL_CSV);
     }
 
-    if (o->column)
-        return tl_invalid_on(f, "column '%s': %s files have no columns", o->column, f->info.format);
-
+    if (o->column) return has_no(f, "column", o->column, "no columns");
     if (o->by)
-        return tl_invalid_on(
-            f, "key column '%s': %s files have no columns%s", o->by, f->info.format,
-            o->by_time && format == TL_NETCDF ? "; --axis says along which dimension the times go"
-                                              : "");
-
+        return has_no(f, "key column", o->by,
+                      o->by_time && netcdf
+                          ? "no columns; --axis says along which dimension the times go"
+                          : "no columns");
     if (o->keep)
         return tl_invalid_on(f, "its lines cannot be kept: %s files have none", f->info.format);
-    if (format == TL_NETCDF) return tl_netcdf_start(f, o);
+    if (netcdf) return tl_netcdf_start(f, o);
     if (format == TL_RAW) {
         if (!dtype) return tl_invalid_on(f, "raw elements need a dtype: --dtype f64");
         f->info.dtype = dtype;
@@ -177,6 +179,56 @@ static tally_status start(tally_file *f, const tally_file_options *o)
         return s;
     }
     return tl_binary_start(f);
+}
+
+/* ---- file objects ---- */
+
+tally_status tl_file_new(tally *ctx, const char *path, const char *standard, tally_file **file)
+{
+    assert(standard);
+    if (!file) return tl_invalid(ctx, "file is NULL");
+
+    *file = NULL;
+    if (!path) return tl_invalid(ctx, "path is NULL");
+    if (!*path) return tl_invalid(ctx, "path is '': must name a file");
+
+    tally_file *const f = calloc(1, sizeof *f);
+    if (!f) return tl_no_memory(ctx, sizeof *f, "a file");
+
+    f->ctx = ctx;
+    f->fd = -1;
+    f->name = strdup(path);
+    if (!f->name) {
+        free(f);
+        return tl_no_memory(ctx, strlen(path) + 1, "a file's name");
+    }
+
+    f->info.name = f->name;
+    f->label = strcmp(path, "-") == 0 ? standard : f->name;
+    f->info.bytes_total = -1;
+    *file = f;
+    return TALLY_OK;
+}
+
+void tally_file_close(tally_file *file)
+{
+    if (!file) return;
+    if (file->end) file->end(file);
+    if (file->map) munmap(file->map, file->map_bytes);
+    if (file->own_fd) close(file->fd);
+    tl_compressed_close(file->compressed); /* its thread ends, as nothing reads the pipe */
+    free(file->peek);
+    free(file->name);
+    free(file);
+}
+
+tally_status tl_file_opened(tally_file **file, tally_status s)
+{
+    if (s) {
+        tally_file_close(*file);
+        *file = NULL;
+    }
+    return s;
 }
 
 tally_status tally_file_open(tally *ctx, const char *path, const tally_file_options *options,

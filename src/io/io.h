@@ -55,7 +55,7 @@ static inline tally_status tl_check_host(const tally_file *f, const void *p, con
     return tl_host_only(f->ctx, p, name, "files");
 }
 
-/* handle.c: the begin and the end of opening, for reading and for writing. tl_file_new checks the
+/* file.c: the begin and the end of opening, for reading and for writing. tl_file_new checks the
  * arguments and makes an object with its name; standard: the name of "-" in sentences.
  * tl_file_opened, called last, closes the file and sets *file to NULL if s is a failure. */
 tally_status tl_file_new(tally *ctx, const char *path, const char *standard, tally_file **file);
@@ -95,7 +95,7 @@ tally_status tl_input_failed(tally_file *f);
 tally_status tl_compressed_open(tally_file *f);
 void tl_compressed_close(tl_compressed *c);
 
-/* binary.c */
+/* input.c: elements as they are stored */
 tally_status tl_binary_start(tally_file *f);
 tally_status tl_binary_read(tally_file *f, void *buffer, int64_t max, int64_t *got);
 
@@ -160,7 +160,7 @@ void tl_unify_lines(char *p, size_t n, int last);
  * to tell (2). */
 int tl_sniff_kind(const tally_file *f, char decimal);
 
-/* foreign.c: refuses a file whose first bytes show that it is compressed, UTF-16, or in a format
+/* refuse.c: refuses a file whose first bytes show that it is compressed, UTF-16, or in a format
  * that tally does not read, and suggests what to do. text: the file is read as text. */
 tally_status tl_refuse_foreign(tally_file *f, int text);
 tally_status tl_sniff_layout(tally_file *f, const tally_file_options *o, int csv,
@@ -176,12 +176,13 @@ typedef struct tl_record {
     tl_field_text *f;
     int64_t n;
     const char *line, *next; /* next: after the newline of the record */
+    int whole;               /* there is a newline; else the record may go on after the peek */
 } tl_record;
 
 tally_status tl_choose_columns(tally_file *f, const tally_file_options *o, const tl_record *r,
                                int records, tl_layout *l, int *header);
 
-/* header.c: the kind of a cell, and whether the first record is a header. */
+/* field.c: the kind of a cell, and whether the first record is a header. */
 enum { TL_WORD, TL_NUMBER, TL_NONE }; /* TL_NONE: empty, or a word for a missing value */
 
 typedef struct tl_lines {
@@ -356,6 +357,7 @@ typedef struct tl_bad {
     int64_t other_line; /* TL_CELL_FRAME: the line of that */
 } tl_bad;
 
+/* refuse.c */
 tally_status tl_bad_cell(tally_file *f, const tl_bad *bad, const tl_layout *l);
 
 /* the most bytes in a line (of a table) or in a cell (if every cell is a value) */

@@ -30,6 +30,12 @@ typedef struct {
     uint32_t length;   /* of raw, with the bit TL_DOUBLED */
 } cell;
 
+typedef struct block {
+    struct block *next;
+    size_t used, capacity;
+    char text[];
+} block;
+
 struct tl_keys {
     int64_t columns, count;
     uint64_t secret[2];
@@ -37,9 +43,7 @@ struct tl_keys {
     uint64_t mask;
     cell *cells; /* of all groups */
     int64_t capacity;
-    char **blocks; /* memory for the texts */
-    int64_t block_count;
-    size_t used, block_capacity; /* of the last block */
+    struct block *blocks; /* memory for the texts, the newest first */
 };
 
 static slot *new_slots(uint64_t n)
@@ -80,8 +84,10 @@ tl_keys *tl_keys_open(int64_t columns)
 void tl_keys_close(tl_keys *k)
 {
     if (!k) return;
-    for (int64_t i = 0; i < k->block_count; i++) free(k->blocks[i]);
-    free(k->blocks);
+    for (block *b = k->blocks, *next; b; b = next) {
+        next = b->next;
+        free(b);
+    }
     free(k->cells);
     free(k->slots);
     free(k);
@@ -130,8 +136,7 @@ static inline uint64_t hash_of(const tl_keys *k, const slot *key)
     if (key->length == LONG) return key->word[0];
     tl_hash h = tl_hash_begin(k->secret);
     tl_hash_word(&h, key->word[0]);
-    tl_hash_word(&h, key->word[1]);
-    tl_hash_word(&h, key->length);
+    if (key->word[1]) tl_hash_word(&h, key->word[1]);
     return tl_hash_end(&h);
 }
 
@@ -145,35 +150,26 @@ static inline int same(const cell *g, const char *text, const tl_span *key, int6
     return 1;
 }
 
-enum { ROWS = 128, RECENT = 256, TRIAL = 1024 };
+enum { ROWS = 128 };
 
-/* Rows of a chunk that are looked up together. */
+/* Rows of a chunk that are looked up together, so that their cache misses overlap. */
 typedef struct {
     int64_t n, row[ROWS];
     slot key[ROWS];
     uint64_t hash[ROWS];
 } batch;
 
-/* Prefetches slots, then the cells and the texts of long keys, so that the cache misses of all
- * rows overlap. */
-static void prefetch(const tl_keys *k, batch *b)
+/* Adds row r to the batch, and prefetches the first slot where its key may be. */
+static inline void take(const tl_keys *k, const tl_chunk *c, int64_t r, batch *b)
 {
-    int any_long = 0;
-    for (int64_t i = 0; i < b->n; i++) {
-        b->hash[i] = hash_of(k, &b->key[i]);
-        const slot *const s = &k->slots[b->hash[i] & k->mask];
-        __builtin_prefetch(s);
-        __builtin_prefetch(&s->code); /* a slot may be in two cache lines */
-        any_long |= b->key[i].length == LONG;
-    }
-
-    for (int texts = 0; texts < 2 * any_long; texts++)
-        for (int64_t i = 0; i < b->n; i++) {
-            const slot *const s = &k->slots[b->hash[i] & k->mask];
-            if (s->code == TL_NEW) continue;
-            const cell *const first = &k->cells[s->code * k->columns];
-            __builtin_prefetch(texts ? first->raw : (const char *)first);
-        }
+    assert(b->n < ROWS);
+    const int64_t i = b->n++;
+    b->row[i] = r;
+    b->key[i] = key_of(k, c->start, c->keys + r * k->columns);
+    b->hash[i] = hash_of(k, &b->key[i]);
+    const slot *const s = &k->slots[b->hash[i] & k->mask];
+    __builtin_prefetch(s);
+    __builtin_prefetch(&s->code); /* a slot may be in two cache lines */
 }
 
 /* The slot of a key of the batch, or the free slot where it belongs. */
@@ -190,62 +186,32 @@ static inline slot *look_up(const tl_keys *k, const tl_chunk *c, const batch *b,
     }
 }
 
-/* A small cache of short keys. Keys that share an entry cost a look-up. */
-static inline slot *recent_of(slot *all, const slot *key)
-{
-    return &all[((key->word[0] ^ key->word[1] * 31) * 0x9e3779b97f4a7c15u) >> 56];
-}
-
 void tl_keys_find(const tl_keys *k, tl_chunk *c, int64_t rows)
 {
     assert(rows >= 0);
-    slot all[RECENT];
-    batch b = {.n = 0};
-    int64_t hits = 0;
-    int useful = k->columns == 1 && k->count > 0;
-    for (int i = 0; i < RECENT; i++) all[i] = (slot){.length = LONG};
-    for (int64_t r = 0; r < rows; r++) {
-        slot *const key = &b.key[b.n];
-        *key = key_of(k, c->start, c->keys + r * k->columns);
-        const slot *const e = recent_of(all, key);
-        if (useful && key->length != LONG && equal(e, key)) {
-            c->codes[r] = e->code;
-            hits++;
-        } else {
-            b.row[b.n++] = r;
-        }
-
-        if (b.n == ROWS || (r + 1 == rows && b.n)) {
-            prefetch(k, &b);
-            for (int64_t i = 0; i < b.n; i++) {
-                b.key[i].code = c->codes[b.row[i]] = look_up(k, c, &b, i)->code;
-                if (useful && b.key[i].code != TL_NEW) *recent_of(all, &b.key[i]) = b.key[i];
-            }
-            b.n = 0;
-        }
-
-        if (r + 1 == TRIAL) useful &= hits > TRIAL / 4;
+    batch b;
+    for (int64_t r = 0; r < rows;) {
+        for (b.n = 0; r < rows && b.n < ROWS; r++) take(k, c, r, &b);
+        for (int64_t i = 0; i < b.n; i++) c->codes[b.row[i]] = look_up(k, c, &b, i)->code;
     }
 }
 
 /* ---- new keys ---- */
 
-static char *text_capacity(tl_keys *k, size_t n)
+/* Memory for a text of n bytes. NULL: no memory. */
+static char *new_text(tl_keys *k, size_t n)
 {
-    if (n > k->block_capacity - k->used) {
+    block *b = k->blocks;
+    if (!b || n > b->capacity - b->used) {
         const size_t capacity = n > BLOCK ? n : BLOCK;
-        char **const more = realloc(k->blocks, (size_t)(k->block_count + 1) * sizeof *more);
-        if (!more) return NULL;
-        k->blocks = more;
-        if (!(k->blocks[k->block_count] = malloc(capacity))) return NULL;
-        k->block_count++;
-        k->block_capacity = capacity;
-        k->used = 0;
+        b = malloc(sizeof *b + capacity);
+        if (!b) return NULL;
+        *b = (block){.next = k->blocks, .capacity = capacity};
+        k->blocks = b;
     }
 
-    char *const at = k->blocks[k->block_count - 1] + k->used;
-    k->used += n;
-    return at;
+    b->used += n;
+    return b->text + b->used - n;
 }
 
 /* Makes space for one more group. 0: no memory. */
@@ -286,7 +252,7 @@ static int add(tl_keys *k, slot *at, const tl_chunk *chunk, const batch *b, int6
     for (int64_t c = 0; c < k->columns; c++) {
         const int doubled = (key[c].length & TL_DOUBLED) != 0;
         const size_t n = key[c].length & ~TL_DOUBLED;
-        char *const raw = text_capacity(k, (doubled ? 2 * n : n) + 2), *shown = raw;
+        char *const raw = new_text(k, (doubled ? 2 * n : n) + 2), *shown = raw;
         if (!raw) return 0;
         memcpy(raw, chunk->start + key[c].at, n);
         raw[n] = 0;
@@ -310,12 +276,8 @@ tally_status tl_keys_settle(tally_file *f, tl_keys *k, tl_chunk *c, int64_t rows
     assert(rows >= 0);
     batch b;
     for (int64_t r = 0; r < rows;) {
-        for (b.n = 0; r < rows && b.n < ROWS; r++) {
-            if (c->codes[r] != TL_NEW) continue;
-            b.key[b.n] = key_of(k, c->start, c->keys + r * k->columns);
-            b.row[b.n++] = r;
-        }
-        prefetch(k, &b);
+        for (b.n = 0; r < rows && b.n < ROWS; r++)
+            if (c->codes[r] == TL_NEW) take(k, c, r, &b);
         for (int64_t i = 0; i < b.n; i++) {
             const int space = grow(k);
             slot *const s = look_up(k, c, &b, i);

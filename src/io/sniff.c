@@ -62,7 +62,7 @@ static tally_status split_record(tally_file *f, const char *p, const char *end, 
 {
     assert(p <= end);
     int64_t capacity = 0;
-    *r = (tl_record){NULL, 0, p, end};
+    *r = (tl_record){NULL, 0, p, end, 0};
 
     for (;;) {
         if (r->n == capacity) {
@@ -79,6 +79,7 @@ static tally_status split_record(tally_file *f, const char *p, const char *end, 
 
         if (*p == '\n') {
             r->next = p + 1;
+            r->whole = 1;
             break;
         }
 
@@ -87,34 +88,23 @@ static tally_status split_record(tally_file *f, const char *p, const char *end, 
     return TALLY_OK;
 }
 
-/* The start of the record after the record at p; NULL if the record may continue after the peek. */
-static const char *record_after(const char *p, const char *end, const tl_layout *l)
+/* Reads ahead until the peek has `want` whole records of data, or the input ends, and cuts them
+ * into fields: *n records in r, which has space for RECORDS_MOST. */
+static tally_status read_records(tally_file *f, const tl_layout *l, int want, tl_record *r, int *n)
 {
-    assert(p <= end);
-    const char *s, *e = p;
-    while (e && p < end && *p != '\n') {
-        p = l->quotes && l->delimiter ? tl_field(p, end, l, &s, &e) : tl_line_end(p, end);
-        if (p < end && *p == l->delimiter) p++;
-    }
-    return e && p < end ? p + 1 : NULL;
-}
-
-/* Reads ahead until the peek has n complete lines of data, or the input ends. */
-static tally_status read_lines(tally_file *f, const tl_layout *l, int n)
-{
-    assert(n >= 1);
-    size_t want = FIRST;
-    for (;;) {
+    assert(want >= 1 && want <= RECORDS_MOST);
+    for (size_t bytes = FIRST;;) {
         const size_t before = f->peek_n;
-        const tally_status s = tl_input_peek(f, want);
+        tally_status s = tl_input_peek(f, bytes);
         if (s) return s;
         tl_unify_lines(f->peek, f->peek_n, f->peek_end);
         const char *const end = f->peek + f->peek_n, *p = first_line(f, l->comment);
-        int records = 0;
-        for (; p && records < n && (p = record_after(p, end, l)); records++)
-            p = data_line(p, end, l->comment);
-        if (records == n || f->peek_end || want >= TL_LONGEST) return TALLY_OK;
-        if (f->peek_n == before || f->peek_n == want) want *= 4;
+        while (*n) free(r[--*n].f);
+        for (; !s && p && *n < want; p = data_line(r[*n - 1].next, end, l->comment))
+            s = split_record(f, p, end, l, &r[(*n)++]);
+        const int enough = *n == want && r[want - 1].whole;
+        if (s || enough || f->peek_end || bytes >= TL_LONGEST) return s;
+        if (f->peek_n == before || f->peek_n == bytes) bytes *= 4;
     }
 }
 
@@ -153,8 +143,7 @@ static char named_delimiter(const char *line, const char *end)
     return end - line == 5 && !memcmp(line, "sep=", 4) && strchr(",;\t|", line[4]) ? line[4] : 0;
 }
 
-/* Reads the first records, as many as are needed to know the columns, into r (space for LOOK). *n
- * is their number. */
+/* Reads the first records, as many as are needed to know the columns. */
 static tally_status read_first_records(tally_file *f, const tally_file_options *o, tl_layout *l,
                                        tl_record *r, int *n)
 {
@@ -162,28 +151,17 @@ static tally_status read_first_records(tally_file *f, const tally_file_options *
     tally_status s = TALLY_OK;
 
     if (l->quotes && !l->delimiter) {
-        if ((s = read_lines(f, &plain, 2))) return s;
-        const char *const end = f->peek + f->peek_n;
-        const char *const first = first_line(f, l->comment);
-        const char *const second = first ? tl_line_end(first, end) : end;
-        l->delimiter = first && second < end ? named_delimiter(first, second) : 0;
+        if ((s = read_records(f, &plain, 2, r, n))) return s;
+        l->delimiter = *n && r->whole ? named_delimiter(r->line, r->next - 1) : 0;
         if (l->delimiter)
-            f->first = (size_t)(second + 1 - f->peek);
+            f->first = (size_t)(r->next - f->peek);
         else
             l->delimiter =
-                first
-                    ? guess_delimiter(first,
-                                      second < end ? data_line(second + 1, end, l->comment) : NULL,
-                                      l->decimal)
-                    : ',';
+                *n ? guess_delimiter(r->line, *n > 1 ? r[1].line : NULL, l->decimal) : ',';
     }
 
     for (int want = 2;; want *= 2) {
-        if ((s = read_lines(f, l, want))) return s;
-        const char *const end = f->peek + f->peek_n, *p = first_line(f, l->comment);
-        while (*n) free(r[--*n].f);
-        for (; !s && p && *n < want; p = data_line(r[*n - 1].next, end, l->comment))
-            s = split_record(f, p, end, l, &r[(*n)++]);
+        s = read_records(f, l, want, r, n);
         if (s || *n < want || want == RECORDS_MOST) return s;
         const tl_lines t = {r, *n, l, f->info.dtype};
         if ((o->header || tl_header_guess(&t, NULL) != TL_HEADER_UNCERTAIN) &&
@@ -261,36 +239,21 @@ tally_status tl_sniff_layout(tally_file *f, const tally_file_options *o, int csv
                           d < 32 ? '?' : d, d);
 
     if (d == ' ' && !csv) l->delimiter = 0; /* 0 means white space, which includes it */
-    if (columns) {
-        tl_record r[RECORDS_MOST] = {{0}};
-        int n = 0, header = 0;
-        s = read_first_records(f, o, l, r, &n);
-        l->skip = text_of(f) - f->peek;
-        if (!s) s = tl_choose_columns(f, o, r, n, l, &header);
-        if (header && n) {
-            size_t length = (size_t)(r[0].next - r[0].line);
-            l->skip = r[0].next - f->peek;
-            while (length && (r[0].line[length - 1] == '\n' || r[0].line[length - 1] == '\r'))
-                length--;
-            if (!s && !(l->header = strndup(r[0].line, length)))
-                s = tl_no_memory(f->ctx, length + 1, "the header");
-        }
-
-        for (int i = 0; i < n; i++) free(r[i].f);
-        return s;
+    tl_record r[RECORDS_MOST] = {{0}};
+    int n = 0, header = o->header > 0, has_mark; /* a byte order mark, which text_of skips */
+    s = columns  ? read_first_records(f, o, l, r, &n)
+        : header ? read_records(f, l, 1, r, &n)
+                 : tl_input_begins(f, "\xef\xbb\xbf", 3, &has_mark);
+    l->skip = text_of(f) - f->peek;
+    if (!s && columns) s = tl_choose_columns(f, o, r, n, l, &header);
+    if (header && n) l->skip = r->next - f->peek;
+    if (!s && header && n && columns) {
+        size_t length = (size_t)(r->next - r->line);
+        while (length && (r->line[length - 1] == '\n' || r->line[length - 1] == '\r')) length--;
+        if (!(l->header = strndup(r->line, length)))
+            s = tl_no_memory(f->ctx, length + 1, "the header");
     }
 
-    if (o->header > 0) {
-        s = read_lines(f, l, 1);
-    } else {
-        int has_mark; /* a byte order mark, which text_of skips */
-        s = tl_input_begins(f, "\xef\xbb\xbf", 3, &has_mark);
-    }
-
-    if (s) return s;
-    const char *const end = f->peek + f->peek_n;
-    const char *const first = o->header > 0 ? first_line(f, l->comment) : NULL;
-    const char *const next = first ? record_after(first, end, l) : text_of(f);
-    l->skip = (next ? next : end) - f->peek;
-    return TALLY_OK;
+    while (n) free(r[--n].f);
+    return s;
 }

@@ -46,10 +46,6 @@ struct tl_text {
     size_t a_value;
     tl_chunk *chunks;
     int threads, most, chunks_n, now; /* most: chunks in a block, several per thread */
-
-    /* the block is followed by a carriage return, which may be a line end or the first half of
-     * one */
-    int held;
     int eof, skip_bad, mid_line, in_comment;
 
     /* position of the block: lines before it, and bytes of its first line before it */
@@ -66,21 +62,17 @@ struct tl_text {
     int64_t line_row;
 };
 
-/* Counts the newlines in [p, p + n). */
+/* Counts the newlines in [p, p + n), at most 240 in a byte, so that compilers count in vectors of
+ * bytes. */
 static int64_t newlines(const char *p, size_t n)
 {
-    typedef unsigned char v16 __attribute__((vector_size(16)));
     int64_t total = 0;
-    while (n >= 16) {
-        v16 sum = {0}, x;
-        for (int i = 0; i < 255 && n >= 16; i++, p += 16, n -= 16) {
-            memcpy(&x, p, 16);
-            sum -= (v16)(x == (unsigned char)'\n');
-        }
-        for (int i = 0; i < 16; i++) total += sum[i];
+    for (size_t m; n; p += m, n -= m) {
+        unsigned char some = 0;
+        m = n < 240 ? n : 240;
+        for (size_t i = 0; i < m; i++) some += p[i] == '\n';
+        total += some;
     }
-    for (; n; n--) total += *p++ == '\n';
-
     return total;
 }
 
@@ -214,50 +206,41 @@ static int read_more(tally_file *f)
     return 0;
 }
 
-/* Makes every line of the n bytes at p end in a newline, part by part. A part that ends in a
- * carriage return needs the first byte of the next part as it was read (next). */
+/* Makes every line of the text at p end in a newline, part by part. No part but the last ends in a
+ * carriage return, which the byte after it decides. */
 typedef struct {
     char *p;
-    size_t n, each;
-    int last; /* nothing follows the n bytes */
-    const char *next;
+    size_t cuts[32 * CHUNKS + 1];
+    int parts, last; /* last: nothing follows the text */
 } unify_work;
 
 static void unify_part(void *data, int64_t i)
 {
     const unify_work *w = data;
-    const size_t from = w->each * (size_t)i, left = w->n - from;
-    const size_t n = left < w->each ? left : w->each;
-    char *const end = w->p + from + n - 1;
-    tl_unify_lines(w->p + from, n, left == n && w->last);
-    if (left > n && *end == '\r' && w->next[i] != '\n') *end = '\n';
+    tl_unify_lines(w->p + w->cuts[i], w->cuts[i + 1] - w->cuts[i], w->last && i + 1 == w->parts);
 }
 
 static void unify(const tl_text *t, char *p, size_t n)
 {
-    char next[32 * CHUNKS + 1];
-    size_t parts = n < 2 * SMALL ? 1 : (size_t)t->most;
-    const size_t each = (n + parts - 1) / parts;
-    parts = (n + each - 1) / each;
-    for (size_t i = 0; i + 1 < parts; i++) next[i] = p[each * (i + 1)];
-    unify_work all = {p, n, each, t->eof, next};
-    tl_for(t->threads, (int64_t)parts, unify_part, &all);
+    unify_work all = {.p = p, .parts = n < 2 * SMALL ? 1 : t->most, .last = t->eof};
+    for (int i = 1; i <= all.parts; i++) {
+        size_t *const at = &all.cuts[i];
+        *at = i == all.parts ? n : n / (size_t)all.parts * (size_t)i;
+        if (*at < at[-1]) *at = at[-1];
+        while (*at && *at < n && p[*at - 1] == '\r') ++*at;
+    }
+    tl_for(t->threads, all.parts, unify_part, &all);
 }
 
-/* Fills the block and makes every line end a newline. Returns the same values as read_more. */
+/* Fills the block and makes every line end a newline; a carriage return at the end of the block
+ * stays until the byte after it is known. Returns the same values as read_more. */
 static int fill(tally_file *f)
 {
     tl_text *const t = f->text;
-    const size_t before = t->n;
-
-    if (t->held) t->buf[t->n++] = '\r';
-    t->held = 0;
+    const size_t from = t->n - (t->n && t->buf[t->n - 1] == '\r');
     const int failed = read_more(f);
-    if (failed || t->n == before) return failed;
-    unify(t, t->buf + before, t->n - before);
-    t->held = t->buf[t->n - 1] == '\r';
-    t->n -= (size_t)t->held;
-    return 0;
+    if (!failed && t->n > from) unify(t, t->buf + from, t->n - from);
+    return failed;
 }
 
 /* Cuts the block into chunks. t->end becomes 0 if the block cannot be cut. */
@@ -276,7 +259,7 @@ static void cut(tl_text *t)
     if (cuts[k] == 0 && !l->columns) {
         /* A line longer than the block: cut it after any white space, in a comment anywhere. */
         k = 1;
-        size_t x = t->n;
+        size_t x = t->n - (t->buf[t->n - 1] == '\r'); /* which may be half of a line end */
         const char *first = t->buf;
         while (tl_is_blank(*first)) first++;
 
@@ -418,7 +401,7 @@ static tally_status block(tally_file *f)
     t->chunks_n = t->now = t->line_chunk = 0;
     t->line_row = 0;
     while (t->end == 0) {
-        if (t->n + (size_t)t->held >= t->capacity) {
+        if (t->n >= t->capacity) {
             if (t->capacity >= TL_LONGEST) {
                 t->bad = (tl_bad){.why = TL_CELL_LONG, .line = t->line + 1, .col = t->col + 1};
                 return TALLY_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Files for writing. tally_file_commit replaces a regular target (replace.c), so that its name
+ * Files for writing. tally_file_commit replaces a regular target (put.c), so that its name
  * refers to the old file or to the complete new one at every moment. Standard output, FIFOs and
  * devices are written directly. */
 #define _GNU_SOURCE

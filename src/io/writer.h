@@ -12,7 +12,7 @@ enum {
     TL_WRITE_BATCH = 1 << 14  /* values that a thread formats at a time */
 };
 
-/* replace.c: a new file that replaces another when it is complete. */
+/* put.c: a new file that replaces another when it is complete. */
 typedef struct tl_replacement {
     char *target;       /* the path to be replaced; the caller sets it, owned here */
     char *temp;         /* the new file's temporary name, or NULL if it has none */

@@ -37,24 +37,17 @@ typedef struct {
     int result_bytes, elem_bytes;
 } local_grid;
 
-/* *far: p is memory of another member than the field; *who: that member. */
+/* The devices with ctx for messages, and the owner of p: *who >= 0 is another member than that of
+ * the field, whose memory the field's member cannot read. */
 static tally_status find_other_owner(const local_grid *g, tally *ctx, const void *p, int *who,
-                                     int *far)
+                                     tl_devices *t)
 {
     assert(g->who >= 0 && g->who < g->devices.count);
-    tl_devices t = g->devices;
-    t.ctx = ctx;
-    const tally_status status = tl_devices_owner(&t, p, who);
-    *far = *who >= 0 && *who != g->who;
+    *t = g->devices;
+    t->ctx = ctx;
+    const tally_status status = tl_devices_owner(t, p, who);
+    if (*who == g->who) *who = -1;
     return status;
-}
-
-static tally_status carry(const local_grid *g, tally *ctx, int k, void *to, const void *from,
-                          int64_t bytes)
-{
-    tl_devices t = g->devices;
-    t.ctx = ctx;
-    return tl_devices_copy(&t, k, to, from, bytes);
 }
 
 static tally_status push(tally *ctx, tl_grid *base, int threads, const tally_view *in,
@@ -62,18 +55,19 @@ static tally_status push(tally *ctx, tl_grid *base, int threads, const tally_vie
 {
     const local_grid *const g = (const local_grid *)base;
     tally_view from = *in;
+    tl_devices t;
     int64_t low, high;
-    int who, far;
+    int who;
 
-    tally_status status = find_other_owner(g, ctx, in->data, &who, &far);
-    if (status || !far)
-        return status ? status : g->grid->calls->push(ctx, g->grid, threads, in, out);
+    tally_status status = find_other_owner(g, ctx, in->data, &who, &t);
+    if (status) return status;
+    if (who < 0) return g->grid->calls->push(ctx, g->grid, threads, in, out);
     if (!tl_view_extent(in, g->elem_bytes, &low, &high))
         return tl_no_memory(ctx, SIZE_MAX, "a step of another device");
     char *const host = malloc((size_t)(high - low) + 1);
     if (!host) return tl_no_memory(ctx, (size_t)(high - low), "a step of another device");
 
-    status = carry(g, ctx, who, host, tl_offset(in->data, low), high - low);
+    status = tl_devices_copy(&t, who, host, tl_offset(in->data, low), high - low);
     from.data = host - low;
     if (!status) status = g->grid->calls->push(ctx, g->grid, threads, &from, out);
     free(host);
@@ -84,14 +78,16 @@ static tally_status result(tally *ctx, tl_grid *base, int threads, void *out)
 {
     const local_grid *const g = (const local_grid *)base;
     const int64_t bytes = g->width * g->result_bytes;
-    int who, far;
-    tally_status status = find_other_owner(g, ctx, out, &who, &far);
-    if (status || !far) return status ? status : g->grid->calls->result(ctx, g->grid, threads, out);
+    tl_devices t;
+    int who;
+    tally_status status = find_other_owner(g, ctx, out, &who, &t);
+    if (status) return status;
+    if (who < 0) return g->grid->calls->result(ctx, g->grid, threads, out);
 
     char *const host = malloc((size_t)bytes + 1);
     if (!host) return tl_no_memory(ctx, (size_t)bytes, "results for another device");
     status = g->grid->calls->result(ctx, g->grid, threads, host);
-    if (!status) status = carry(g, ctx, who, out, host, bytes);
+    if (!status) status = tl_devices_copy(&t, who, out, host, bytes);
     free(host);
     return status;
 }

@@ -200,6 +200,15 @@ static tally_status push_to_first(const tl_devices *t, tl_push *p)
     return first->calls->push(first, t->ctx, p);
 }
 
+/* Where part number i of `count` parts of a slice begins: at a multiple of `grain`, but for the
+ * first part, and for the end of the last (i == count). */
+static int64_t part_start(const tl_slice *s, int i, int count, int64_t grain)
+{
+    if (i == count) return s->start + s->n;
+    const int64_t at = (s->start + (int64_t)((__int128)s->n * i / count)) & -grain;
+    return i && at > s->start ? at : s->start;
+}
+
 /* Finds the state before each slice, for slices[k].scan: all members fold the slices but the last,
  * each cut into `count` parts. */
 static tally_status find_starts(const tl_devices *t, const tl_scan *before, tl_slice *slices,
@@ -213,17 +222,11 @@ static tally_status find_starts(const tl_devices *t, const tl_scan *before, tl_s
 
     for (int i = 0; i < parts; i++) {
         const tl_slice *s = &slices[i / count];
-        const int64_t grain = grain_of(t, plan, s->n), end = s->start + s->n;
-        int64_t from = s->start + (int64_t)((__int128)s->n * (i % count) / count), to = end;
-        if (i % count) from &= ~(grain - 1);
-        if (from < s->start) from = s->start;
-        if (i % count < count - 1)
-            to = (s->start + (int64_t)((__int128)s->n * (i % count + 1) / count)) & ~(grain - 1);
-        if (to < from) to = from;
+        const int64_t grain = grain_of(t, plan, s->n);
         p[i].member = i / (count - 1);
-        p[i].x = s->x + (from - s->start) * plan->op->elem_bytes;
-        p[i].start = from;
-        p[i].n = to - from;
+        p[i].start = part_start(s, i % count, count, grain);
+        p[i].n = part_start(s, i % count + 1, count, grain) - p[i].start;
+        p[i].x = s->x + (p[i].start - s->start) * plan->op->elem_bytes;
     }
 
     status = tl_slices_push(t, TL_REDUCE, plan, p, parts);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The disk cache: compiled programs, and the devices that passed the probe, for later processes;
- * and the keys under which programs are found. */
+ * the keys under which programs are found; and the texts that they are made from. */
 #ifndef TALLY_CACHE_H
 #define TALLY_CACHE_H
 
@@ -36,5 +36,13 @@ static inline tl_key tl_key_add(tl_key key, const void *data, size_t bytes)
     }
     return key;
 }
+
+/* The texts of src that compilers get at run time, which the build embeds (cmake/texts.cmake). */
+typedef struct tl_source {
+    const char *name; /* a path in src */
+    const char *text;
+} tl_source;
+
+extern const tl_source tl_sources[]; /* ends with name NULL */
 
 #endif

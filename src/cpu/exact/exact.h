@@ -75,7 +75,7 @@ void tl_exact_slab(tl_exact *e, const tl_plan *plan, int threads, const void *x,
 
 /* ---- calls ---- */
 
-/* The ranges of one sequence, for tl_ranges_run (cpu/keys/ranges.h). Cannot fail. */
+/* The ranges of one sequence, for tl_ranges_run (cpu/keys/keys.h). Cannot fail. */
 void tl_exact_ranges_run(const tl_plan *plan, int threads, const tl_ranges *ranges, tl_line line);
 
 /* For streams. scan_begin begins a scan; scan_push writes its next n results and updates *e; out

@@ -5,7 +5,7 @@
 
 #include "context/inputs.h"
 #include "cpu/grid/grid.h"
-#include "cpu/keys/ranges.h"
+#include "cpu/keys/keys.h"
 #include "exact/exact.h"
 #include "law/counter.h"
 #include "law/slabs.h"

@@ -4,9 +4,9 @@
  *   results          in the order of the tiles in which their ranges end (`order`; NULL: unchanged)
  *     chunk          taken by one thread and cut into
  *       batch        results whose ranges end in one tile. They are folded together from the nodes
- *                    of every level (ranges.h), unless it costs less to fold each range
+ *                    of every level (keys.h), unless it costs less to fold each range
  *       one by one   from its elements */
-#include "ranges.h"
+#include "keys.h"
 #include "context/threads.h"
 #include "context/view.h"
 #include "cpu/exact/exact.h"
@@ -28,9 +28,7 @@ typedef struct {
 typedef struct {
     const tl_plan *plan, *count; /* count: for min_count; NULL: all elements are present */
     const tl_ranges *ranges;
-    const char *x;
-    char *y; /* the results, y_stride bytes apart */
-    int64_t y_stride;
+    tl_line line;         /* the sequence, dense in loops over ranges, and the results */
     const int64_t *order; /* place i has range order[i]; NULL: range i */
     int64_t *counts;      /* NULL, or for min_count: the counted elements of each range */
     int levels;           /* ranges of at least 2^levels elements are folded one by one */
@@ -39,6 +37,11 @@ typedef struct {
 typedef struct {
     int64_t from, end, place, number;
 } range;
+
+static char *result_at(const job *j, int64_t number)
+{
+    return (char *)j->line.y + number * j->line.y_stride;
+}
 
 /* Finds the first range of places a .. b - 1 that has enough elements, and writes empty results for
  * the ranges before it. 0: there is none. */
@@ -51,7 +54,7 @@ static int next_range(const job *j, int64_t a, int64_t b, range *at)
         at->number = r;
         at->place = i;
         if (full && at->from < at->end && counted >= j->ranges->min_count) return 1;
-        j->plan->op->empty(j->plan->par, j->y + at->number * j->y_stride);
+        j->plan->op->empty(j->plan->par, result_at(j, at->number));
     }
     at->place = b;
 
@@ -66,11 +69,11 @@ static void lower_batch(const job *j, tl_range_nodes *s, int64_t count)
                   padded = (count + TL_ABREAST - 1) & -(int64_t)TL_ABREAST;
     const tl_lower l = {
         .m = padded, .rows = 1, .counts = s->length, .firsts = plan->op->indexed ? s->place : NULL};
-    int dense = j->y_stride == bytes;
+    int dense = j->line.y_stride == bytes;
 
     for (int64_t i = 0; i < count && dense; i++) dense = s->number[i] == first + i;
     if (dense && !plan->out && padded == count) {
-        plan->lower->lower_rows(j->y + first * bytes, s->soa, &l, plan->par);
+        plan->lower->lower_rows(result_at(j, first), s->soa, &l, plan->par);
         return;
     }
 
@@ -83,13 +86,9 @@ static void lower_batch(const job *j, tl_range_nodes *s, int64_t count)
         from = s->out;
     }
 
-    if (dense) {
-        memcpy(j->y + first * bytes, from, (size_t)(count * bytes));
-        return;
-    }
-
-    for (int64_t i = 0; i < count; i++)
-        memcpy(j->y + s->number[i] * j->y_stride, from + i * bytes, (size_t)bytes);
+    if (dense) memcpy(result_at(j, first), from, (size_t)(count * bytes));
+    for (int64_t i = 0; i < count && !dense; i++)
+        memcpy(result_at(j, s->number[i]), from + i * bytes, (size_t)bytes);
 }
 
 /* Folds the ranges from `at` on, up to place b - 1, that end in the same tile as `at`. *stop: the
@@ -116,7 +115,7 @@ static int batch(const job *j, tl_range_nodes *s, range at, int64_t b, int64_t *
     if (!count || tl_range_nodes_cost(s, low, high) * j->levels > all + FOLD_ALONE * count)
         return 0;
     for (int64_t i = 0; i < count; i++) s->place[i] += (int32_t)(first - low);
-    tl_range_nodes_fold(s, j->plan, j->x, low, high, count);
+    tl_range_nodes_fold(s, j->plan, j->line.x, low, high, count);
     lower_batch(j, s, count);
     return 1;
 }
@@ -129,16 +128,16 @@ static void one_by_one(const job *j, int64_t a, int64_t b)
     const char *last = NULL; /* the result of the previous range */
     range at, before = {0};
 
-    for (int more_ranges = next_range(j, a, b, &at); more_ranges;
-         more_ranges = next_range(j, at.place + 1, b, &at)) {
-        char *const out = j->y + at.number * j->y_stride;
+    for (int64_t i = a; next_range(j, i, b, &at); i = at.place + 1) {
+        char *const out = result_at(j, at.number);
         if (last && at.from == before.from && at.end == before.end) {
             memcpy(out, last, op->result_bytes);
             continue;
         }
 
         tl_state s;
-        tl_fold(j->plan, &s, j->x + at.from * op->elem_bytes, at.end - at.from, 0, TL_CACHED);
+        tl_fold(j->plan, &s, (const char *)j->line.x + at.from * op->elem_bytes, at.end - at.from,
+                0, TL_CACHED);
         op->lower(&s, at.end - at.from, 0, j->plan->par, out);
         last = out;
         before = at;
@@ -149,20 +148,16 @@ static void one_by_one(const job *j, int64_t a, int64_t b)
 static void fold_places(const job *j, tl_range_nodes *s, int64_t a, int64_t b)
 {
     const int nodes = j->levels > 0 && tl_range_nodes_open(s, j->plan, j->levels);
-    range at;
+    range r;
 
-    for (int more_ranges = next_range(j, a, b, &at); more_ranges;
-         more_ranges = next_range(j, at.place, b, &at)) {
-        int64_t stop = at.place + 1;
-        const int64_t begin = at.place;
-        if (nodes && batch(j, s, at, b, &stop)) {
-            at.place = stop;
-            continue;
-        }
-
-        if (stop == begin) stop = begin + 1; /* too long for a batch */
-        one_by_one(j, begin, nodes ? stop : b);
-        at.place = nodes ? stop : b;
+    for (int64_t i = a, stop; next_range(j, i, b, &r); i = stop) {
+        stop = r.place;
+        if (nodes && batch(j, s, r, b, &stop)) continue;
+        if (!nodes)
+            stop = b;
+        else if (stop == r.place)
+            stop = r.place + 1; /* too long for a batch */
+        one_by_one(j, r.place, stop);
     }
 }
 
@@ -175,8 +170,8 @@ static void fold_share(const job *j, worker *w, int64_t a, int64_t b)
         job count = *j;
         count.plan = j->count;
         count.ranges = &any;
-        count.y = (char *)j->counts;
-        count.y_stride = sizeof *j->counts;
+        count.line.y = j->counts;
+        count.line.y_stride = sizeof *j->counts;
         count.counts = NULL;
         fold_places(&count, &w->count_nodes, a, b);
     }
@@ -308,22 +303,21 @@ static int fold_dense(job *j, int threads, worker *w)
     return good;
 }
 
-static tally_status run(const job *given, tally *ctx, int threads, int64_t stride, worker *w)
+static tally_status run(job j, tally *ctx, int threads, worker *w)
 {
-    job j = *given;
     const int64_t bytes = j.plan->op->elem_bytes, n = j.ranges->n;
     char *dense = NULL;
 
     if (j.plan->exact) {
-        tl_exact_ranges_run(j.plan, threads, j.ranges, (tl_line){j.x, stride, j.y, j.y_stride});
+        tl_exact_ranges_run(j.plan, threads, j.ranges, j.line);
         return TALLY_OK;
     }
-    if (stride != 1 && n > 1) {
+    if (j.line.stride != 1 && n > 1) {
         dense = malloc((size_t)(n * bytes));
         if (!dense)
             return tl_thread_no_memory(ctx, (size_t)(n * bytes), "a dense copy of a sequence");
-        tl_copy_strided(dense, 1, j.x, stride, n, bytes);
-        j.x = dense;
+        tl_copy_strided(dense, 1, j.line.x, j.line.stride, n, bytes);
+        j.line.x = dense;
     }
     const int good = fold_dense(&j, threads, w);
     free(dense);
@@ -333,13 +327,8 @@ static tally_status run(const job *given, tally *ctx, int threads, int64_t strid
 tally_status tl_ranges_run(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads,
                            const tl_ranges *ranges, tl_line line)
 {
-    const job j = {.plan = plan,
-                   .count = count,
-                   .ranges = ranges,
-                   .x = line.x,
-                   .y = line.y,
-                   .y_stride = line.y_stride};
-    return run(&j, ctx, threads, line.stride, NULL);
+    return run((job){.plan = plan, .count = count, .ranges = ranges, .line = line}, ctx, threads,
+               NULL);
 }
 
 /* The rows of a view, which threads take. */
@@ -351,20 +340,15 @@ typedef struct {
 
 static tally_status row(const rows *v, int threads, int64_t r, worker *w)
 {
-    const tl_call *call = v->call;
-    const tl_scalar *op = call->plan->op;
-    int64_t n, k;
-    const char *x = tl_view_row(call->in, r, op->elem_bytes, &n);
-    char *y = tl_view_row(call->out, r, op->result_bytes, &k);
+    const tl_call *const call = v->call;
+    const tl_scalar *const op = call->plan->op;
+    int64_t n, results;
+    const tl_line line = {tl_view_row(call->in, r, op->elem_bytes, &n), call->in->stride,
+                          tl_view_row(call->out, r, op->result_bytes, &results),
+                          tl_step(call->out->stride, op->result_bytes)};
     const tl_ranges ranges = tl_ranges_of(call->window, n);
-    const job j = {.plan = call->plan,
-                   .count = call->count,
-                   .ranges = &ranges,
-                   .x = x,
-                   .y = y,
-                   .y_stride = tl_step(call->out->stride, op->result_bytes)};
-
-    return run(&j, v->ctx, threads, call->in->stride, w);
+    const job j = {.plan = call->plan, .count = call->count, .ranges = &ranges, .line = line};
+    return run(j, v->ctx, threads, w);
 }
 
 static void take_rows(void *with, const tl_worker *thread)

@@ -14,6 +14,7 @@
 #include "context/context.h"
 #include "context/threads.h"
 #include "context/view.h"
+#include "dtype/dtype.h"
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,31 +38,17 @@ static int64_t load(const tl_groups *g, int64_t i, int64_t m, int64_t *to)
 {
     const tally_view *const v = g->codes;
     const int64_t bytes = (int64_t)tally_dtype_size(v->dtype);
-    char pack[CHUNK * 8];
+    const int extends_sign = tl_dtype_kind(v->dtype) == 'I', unused = 64 - 8 * (int)bytes;
     int wrong = 0;
 
     assert(m <= CHUNK && i + m <= v->n);
-    tl_copy_strided(pack, 1, (const char *)v->data + i * v->stride * bytes, v->stride, m, bytes);
-#define LOAD(dtype, type) \
-    case dtype: \
-        for (int64_t j = 0; j < m; j++) { \
-            type code; \
-            memcpy(&code, pack + j * (int64_t)sizeof code, sizeof code); \
-            to[j] = (int64_t)code; \
-        } \
-        break;
-
-    switch (v->dtype) {
-        LOAD(TALLY_I8, int8_t)
-        LOAD(TALLY_U8, uint8_t)
-        LOAD(TALLY_I16, int16_t)
-        LOAD(TALLY_U16, uint16_t)
-        LOAD(TALLY_I32, int32_t)
-        LOAD(TALLY_U32, uint32_t)
-    default:
-        memcpy(to, pack, (size_t)m * sizeof *to);
+    /* to the low bytes of each place */
+    tl_copy_strided(to, 8 / bytes, (const char *)v->data + i * v->stride * bytes, v->stride, m,
+                    bytes);
+    for (int64_t j = 0; j < m && unused; j++) {
+        const uint64_t high = (uint64_t)to[j] << unused;
+        to[j] = extends_sign ? (int64_t)high >> unused : (int64_t)(high >> unused);
     }
-#undef LOAD
 
     for (int64_t j = 0; j < m; j++) wrong |= (uint64_t)to[j] >= (uint64_t)g->groups;
     for (int64_t j = 0; (wrong || v->valid) && j < m; j++) {

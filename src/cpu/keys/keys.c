@@ -6,13 +6,10 @@
 #include "keys.h"
 #include "context/threads.h"
 #include "context/view.h"
-#include "dtype/dtype.h"
+#include "dtype/number.h"
 #include "cpu/shape.h"
 #include <assert.h>
 #include <string.h>
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 enum { BLOCK = 32, CHUNK = 2048 };
 
@@ -40,92 +37,76 @@ static int differ(uint64_t a, uint64_t b, equality q)
     return !((a == 0 && b == 0) || (a > q.infinity && b > q.infinity));
 }
 
-/* Which of the BLOCK keys from x on differ from the next key: bit j for x[j]. */
-#define OTHERS(bits) \
-    static inline __attribute__((always_inline)) uint32_t others_##bits(const key_##bits *x) \
-    { \
-        uint##bits##_t other = 0; \
-        uint32_t mask = 0; \
-        for (int j = 0; j < BLOCK; j++) other |= (uint##bits##_t)(x[j] ^ x[j + 1]); \
-        for (int j = 0; other && j < BLOCK; j++) mask |= (uint32_t)(x[j] != x[j + 1]) << j; \
-        return mask; \
-    }
-
 typedef uint8_t key_8;
 typedef uint16_t key_16 __attribute__((aligned(1), may_alias));
 typedef uint32_t key_32 __attribute__((aligned(1), may_alias));
 typedef uint64_t key_64 __attribute__((aligned(1), may_alias));
-OTHERS(8)
-OTHERS(16)
-OTHERS(32)
-OTHERS(64)
 
-/* Writes `at` plus the indices i, 1 <= i <= n, where x[i] differs from x[i - 1]; to NULL: only
- * counts them. Most blocks have none. */
-#define ENDS(name, target, bits, others) \
-    static target int64_t name(const void *data, int64_t n, int64_t at, equality q, int64_t *to) \
+/* ends_N writes `at` plus the indices i, 1 <= i <= n, where x[i] differs from x[i - 1]; to NULL:
+ * only counts them. Most blocks have none. others_N: which of the BLOCK keys from x on differ from
+ * the next key, bit j for x[j]; compilers make vectors of its loops. Short keys make bytes of 0 and
+ * 1, of which the product moves eight at a time into one byte. */
+#define ENDS(bits) \
+    TL_FORCE_INLINE uint32_t others_##bits(const key_##bits *x) \
     { \
-        const key_##bits *x = data; \
-        int64_t count = 0, i = 0; \
-        for (; i + BLOCK <= n; i += BLOCK) \
-            for (uint32_t mask = others(x + i); mask; mask &= mask - 1) { \
-                const int64_t j = i + __builtin_ctz(mask); \
-                if (q.infinity != UINT64_MAX && !differ(x[j], x[j + 1], q)) continue; \
-                if (to) to[count] = at + j + 1; \
+        uint##bits##_t others = 0; \
+        for (int j = 0; bits >= 32 && j < BLOCK; j++) \
+            others |= (uint##bits##_t)(x[j] != x[j + 1] ? 1u << j : 0); \
+        if (bits >= 32) return (uint32_t)others; \
+        uint8_t differs[BLOCK]; \
+        uint32_t mask = 0; \
+        for (int j = 0; j < BLOCK; j++) differs[j] = x[j] != x[j + 1]; \
+        for (int j = 0; j < BLOCK; j += 8) \
+            mask |= (uint32_t)(tl_load(differs + j, 8) * 0x0102040810204080u >> 56) << j; \
+        return mask; \
+    } \
+\
+    TL_FORCE_INLINE int64_t ends_##bits(const key_##bits *x, int64_t n, int64_t at, equality q, \
+                                        int64_t *to) \
+    { \
+        int64_t count = 0; \
+        for (int64_t i = 0; i < n; i += BLOCK) { \
+            key_##bits rest[BLOCK + 1]; \
+            for (int64_t j = 0; i + BLOCK > n && j <= BLOCK; j++) rest[j] = x[tl_min(i + j, n)]; \
+            const key_##bits *const block = i + BLOCK > n ? rest : x + i; \
+            for (uint32_t mask = others_##bits(block); mask; mask &= mask - 1) { \
+                const int j = __builtin_ctz(mask); \
+                if (q.infinity != UINT64_MAX && !differ(block[j], block[j + 1], q)) continue; \
+                if (to) to[count] = at + i + j + 1; \
                 count++; \
             } \
-        for (; i < n; i++) { \
-            if (x[i] == x[i + 1] || (q.infinity != UINT64_MAX && !differ(x[i], x[i + 1], q))) \
-                continue; \
-            if (to) to[count] = at + i + 1; \
-            count++; \
         } \
         return count; \
     }
-ENDS(ends_8, , 8, others_8)
-ENDS(ends_16, , 16, others_16)
-ENDS(ends_32, , 32, others_32)
-ENDS(ends_64, , 64, others_64)
+ENDS(8)
+ENDS(16)
+ENDS(32)
+ENDS(64)
+
+TL_FORCE_INLINE int64_t ends_by_size(int64_t bytes, const void *x, int64_t n, int64_t at,
+                                     equality q, int64_t *to)
+{
+    return bytes == 8   ? ends_64(x, n, at, q, to)
+           : bytes == 4 ? ends_32(x, n, at, q, to)
+           : bytes == 2 ? ends_16(x, n, at, q, to)
+                        : ends_8(x, n, at, q, to);
+}
 
 #if defined(__x86_64__)
-/* The same with comparisons that give masks. */
-#define AVX2 __attribute__((target("avx2,bmi")))
-static inline AVX2 uint32_t others_avx2_64(const key_64 *x)
+static __attribute__((target("avx2,bmi"))) int64_t
+ends_avx2(int64_t bytes, const void *x, int64_t n, int64_t at, equality q, int64_t *to)
 {
-    uint32_t same = 0;
-    for (int j = 0; j < BLOCK; j += 4)
-        same |= (uint32_t)_mm256_movemask_pd(_mm256_castsi256_pd(
-                    _mm256_cmpeq_epi64(_mm256_loadu_si256((const void *)(x + j)),
-                                       _mm256_loadu_si256((const void *)(x + j + 1)))))
-                << j;
-    return ~same;
+    return ends_by_size(bytes, x, n, at, q, to);
 }
-
-static inline AVX2 uint32_t others_avx2_32(const key_32 *x)
-{
-    uint32_t same = 0;
-    for (int j = 0; j < BLOCK; j += 8)
-        same |= (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(
-                    _mm256_cmpeq_epi32(_mm256_loadu_si256((const void *)(x + j)),
-                                       _mm256_loadu_si256((const void *)(x + j + 1)))))
-                << j;
-    return ~same;
-}
-
-ENDS(ends_avx2_32, AVX2, 32, others_avx2_32)
-ENDS(ends_avx2_64, AVX2, 64, others_avx2_64)
 #endif
 
 static int64_t ends_of(int64_t bytes, const void *x, int64_t n, int64_t at, equality q, int64_t *to)
 {
 #if defined(__x86_64__)
-    if (bytes >= 4 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi"))
-        return (bytes == 8 ? ends_avx2_64 : ends_avx2_32)(x, n, at, q, to);
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi"))
+        return ends_avx2(bytes, x, n, at, q, to);
 #endif
-    return (bytes == 8   ? ends_64
-            : bytes == 4 ? ends_32
-            : bytes == 2 ? ends_16
-                         : ends_8)(x, n, at, q, to);
+    return ends_by_size(bytes, x, n, at, q, to);
 }
 
 /* The ends among elements a + 1 .. b of the keys. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The nodes of one thread's ranges (ranges.h). */
-#include "ranges.h"
+ * The nodes of one thread's ranges (keys.h). */
+#include "keys.h"
 #include "cpu/widen.h"
 #include <assert.h>
 #include <stdlib.h>

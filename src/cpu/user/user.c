@@ -8,7 +8,6 @@
 #include "store/cleanup.h"
 #include "user.h"
 #include "store/cache.h"
-#include "store/sources.h"
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>

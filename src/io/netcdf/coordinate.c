@@ -2,7 +2,7 @@
  * What a new NetCDF file has besides its first variable: coordinates, which are given or copied
  * from an open file, other variables, attributes, and the value for "missing". */
 #include "io/writer.h"
-#include "parts.h"
+#include "netcdf.h"
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static tally_status add(const tally_file *f, tl_netcdf_new *n, const tl_netcdf_v
         tl_nc.nc_def_var(n->file, of->name, of->type, of->ndims, of->dims, &k->variable);
     if (error) {
         free(k);
-        return tl_netcdf_failed(f, n, error, of->name);
+        return tl_netcdf_status(f, error, of->name);
     }
 
     tl_nc.nc_def_var_fill(n->file, k->variable, 1, NULL);
@@ -110,10 +110,10 @@ static tally_status copy_coordinate(const tally_file *f, tl_netcdf_new *n, int t
     for (int i = 0; i < all.n && !s; i++) {
         const struct piece *const p = &all.at[i];
         s = tl_part_whole(p->part, &p->of);
-        const int error = !s && p->count ? tl_nc.nc_get_vara(p->of.group, p->of.variable,
-                                                             &(size_t){0}, &p->count, at)
-                                         : 0;
-        if (error) s = tl_netcdf_failed(f, n, error, name);
+        if (!s && p->count)
+            s = tl_netcdf_status(
+                f, tl_nc.nc_get_vara(p->of.group, p->of.variable, &(size_t){0}, &p->count, at),
+                name);
         at += p->count * tally_dtype_size(tl_packed_dtype(all.type));
     }
     return s;
@@ -152,7 +152,7 @@ static tally_status dimension(const tally_file *f, const tl_netcdf_new *n, char 
     }
     if (tl_nc.nc_inq_dimid(n->file, name, dim)) {
         const int error = length ? tl_nc.nc_def_dim(n->file, name, length, dim) : NC_EBADDIM;
-        if (error) return tl_netcdf_failed(f, n, error, name);
+        if (error) return tl_netcdf_status(f, error, name);
     }
     for (int d = 0; d < f->info.ndim; d++)
         if (n->dims[d] == *dim && f->info.shape[d] < 0)
@@ -250,7 +250,7 @@ tally_status tally_file_attribute(tally_file *f, const char *variable, const cha
     s = tl_netcdf_define(f, n);
     if (!s && variable) error = tl_nc.nc_inq_varid(n->file, variable, &id);
     if (!s && !error) error = tl_nc.nc_put_att_text(n->file, id, name, strlen(text), text);
-    if (error) s = tl_netcdf_failed(f, n, error, name);
+    if (!s) s = tl_netcdf_status(f, error, name);
     tl_netcdf_unlock();
 
     return s;
@@ -281,7 +281,7 @@ tally_status tally_file_fill(tally_file *f, const void *value)
         tl_netcdf_lock();
         const int error = tl_nc.nc_def_var_fill(n->file, last->variable, 0, value);
         tl_netcdf_unlock();
-        return error ? tl_netcdf_failed(f, n, error, "_FillValue") : TALLY_OK;
+        return tl_netcdf_status(f, error, "_FillValue");
     }
 
     if (n->defined) return tl_invalid_on(f, "the value for none comes before coordinates");

@@ -87,17 +87,15 @@ static size_t list_variables(int group, int fields, char *out, size_t capacity)
 static tally_status not_found(const tl_source *in, const char *name, int group, int fields)
 {
     char list[800], found[NC_MAX_NAME + 1];
-    const char *const kind = fields ? NULL : tl_hdf5_kind(in->path, name, found);
-    if (kind) return tl_unsupported(in->ctx, "%s: %s has %s, not numbers", in->path, found, kind);
+    const char *const kind = fields ? NULL : tl_hdf5_kind(in->label, name, found);
+    if (kind) return tl_unsupported_on(in, "%s has %s, not numbers", found, kind);
     list_variables(group, !name && fields, list, sizeof list);
     if (name)
-        return tl_invalid(in->ctx, "%s: no variable '%s'; the variables are %s", in->path, name,
-                          *list ? list : "none");
-
-    return tl_invalid(in->ctx,
-                      fields ? "%s: %d variables are no coordinates: %s; choose one with --variable"
-                             : "%s: %d variables are fields of numbers; there are %s",
-                      in->path, fields, *list ? list : "none");
+        return tl_invalid_on(in, "no variable '%s'; the variables are %s", name,
+                             *list ? list : "none");
+    return tl_invalid_on(in, "%d variables are %s%s%s", fields,
+                         fields ? "no coordinates: " : "fields of numbers; there are ",
+                         *list ? list : "none", fields ? "; choose one with --variable" : "");
 }
 
 tally_status tl_netcdf_find(const tl_source *in, const char *name, int *group, int *variable)
@@ -109,7 +107,7 @@ tally_status tl_netcdf_find(const tl_source *in, const char *name, int *group, i
     if (slash && slash > name) {
         snprintf(group_name, sizeof group_name, "%.*s", (int)(slash - name), name);
         if (tl_nc.nc_inq_grp_full_ncid(in->group, group_name, group))
-            return tl_invalid(in->ctx, "%s: no group '%s'", in->path, group_name);
+            return tl_invalid_on(in, "no group '%s'", group_name);
     }
 
     if (name)

@@ -100,10 +100,10 @@ tally_status tl_netcdf_read(tally_file *f, void *buffer, int64_t max, int64_t *g
 tally_status tl_netcdf_read_box(tally_file *f, const int64_t *start, const int64_t *count,
                                 void *buffer);
 
-/* A variable of a group of a file, with names for sentences. */
+/* A variable of a group of a file. */
 typedef struct tl_source {
     tally *ctx;
-    const char *path, *what; /* of the file and of the variable, for sentences */
+    const char *label, *what; /* the file and the variable in sentences (tl_fail_on) */
     int group, variable;
 } tl_source;
 
@@ -147,6 +147,63 @@ tally_dtype tl_packed_dtype(int type); /* of a NetCDF type; 0: it is not a numbe
 int64_t tl_netcdf_box(int ndim, const int64_t *shape, int64_t at, int64_t rest, int64_t *start,
                       int64_t *count);
 
+/* ---- a variable that is open for reading: of one file, or of several parts that form one array
+ * and follow each other along one dimension ---- */
+
+/* unpack.c: how the stored values are converted, by the attributes of their variable. */
+enum { TL_MISSING_MOST = 8 };
+
+typedef struct tl_packing {
+    tally_dtype stored, given; /* the dtype in the file, and the dtype for the caller */
+    /* whether there is a scale, and an offset; the number of values that mean "missing" */
+    int scaled, shifted, missing;
+    double scale, offset;
+    char value[TL_MISSING_MOST][8]; /* the values that mean "missing", of type `stored` */
+} tl_packing;
+
+/* Reads the attributes of a variable; locked. want: options.dtype. */
+tally_status tl_packing_read(const tl_source *from, int type, tally_dtype want, tl_packing *p);
+
+/* Where in a buffer of n converted values the stored values are read to, so that tl_unpack can
+ * convert them in place. tl_unpack returns 0 if value *bad is missing and the dtype has no value
+ * for that. */
+char *tl_unpack_place(const tl_packing *p, char *out, int64_t n);
+int tl_unpack(const tl_packing *p, const char *stored, char *out, int64_t n, int64_t *bad);
+
+typedef struct tl_part {
+    tl_source of; /* label: the path as the caller gave it, owned */
+    int file, open, dims[TL_DIMS];
+    int64_t length; /* along the dimension of the join */
+    tl_classic header;
+    tl_packing packing;
+    size_t chunk[TL_DIMS]; /* elements that are stored together; 0: no chunks */
+
+    /* a layer: the chunks side by side along all dimensions but the first. layer_bytes 0: none */
+    size_t layer_bytes, layer_chunks;
+    enum { BY_LIBRARY, DIRECT, LAYERS } cache;
+} tl_part;
+
+struct tl_netcdf {
+    tl_part *parts;
+    int count, join; /* parts; the dimension along which they follow each other */
+    int64_t next;    /* the element that is read next */
+    char *variable, *names[TL_DIMS];
+    char what[400]; /* the variable and its dimensions of the part that is opened */
+    char *text[5];  /* attributes: units, calendar, long_name, standard_name, bounds; or NULL */
+};
+
+/* parts.c, locked. Checks that a part's file has all bytes of a variable. */
+tally_status tl_part_whole(const tl_part *p, const tl_source *of);
+
+/* Finds the variable of a part that has the name of a dimension, and only that dimension, and is of
+ * numbers: sets *of and *v. Returns whether there is one. */
+int tl_part_coordinate(const tally_file *f, const tl_part *p, int dimension, tl_source *of,
+                       tl_netcdf_variable *v);
+
+/* Checks by their coordinates that each part continues after the part before it, and that all
+ * parts have the same coordinates along the other dimensions. */
+tally_status tl_parts_fit(const tally_file *f);
+
 /* ---- a new file with the variable of f->info and its coordinates: write.c, coordinate.c ---- */
 
 /* a variable besides the first: a result, which has the shape of the first and is written in
@@ -179,11 +236,11 @@ tally_status tl_netcdf_put(tally_file *f, tl_netcdf_new *n, const char *data, in
 tally_status tl_netcdf_finish(tally_file *f, tl_netcdf_new *n);
 void tl_netcdf_drop(tl_netcdf_new *n);
 
-/* The common part of write.c and coordinate.c. define: defines the dimensions and the variable,
- * once; locked. copy_name: copies the name of the variable (0) or of dimension number - 1 into
+/* The common part of write.c and coordinate.c. status: the status of an error of libnetcdf or of
+ * the system while `doing`; 0: TALLY_OK. define: defines the dimensions and the variable, once;
+ * locked. copy_name: copies the name of the variable (0) or of dimension number - 1 into
  * NC_MAX_NAME + 1 characters. */
-tally_status tl_netcdf_failed(const tally_file *f, const tl_netcdf_new *n, int error,
-                              const char *doing);
+tally_status tl_netcdf_status(const tally_file *f, int error, const char *doing);
 tally_status tl_netcdf_define(const tally_file *f, tl_netcdf_new *n);
 /* the number of dimensions in "mean(lat, lon)", or -1: these are no names */
 int tl_netcdf_names(const char *names);

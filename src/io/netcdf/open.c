@@ -3,7 +3,7 @@
  * all formats that libnetcdf reads: classic, 64-bit, netCDF-4, and HDF5 files of plain arrays.
  * unpack.c converts packed values. */
 #define _GNU_SOURCE
-#include "parts.h"
+#include "netcdf.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ static void netcdf_end(tally_file *f)
         }
 
         tl_classic_free(&n->parts[i].header);
-        free(n->parts[i].path);
+        free((char *)(uintptr_t)n->parts[i].of.label);
     }
 
     for (int d = 0; d < TL_DIMS; d++) free(n->names[d]);
@@ -41,56 +41,43 @@ static void netcdf_end(tally_file *f)
 
 /* Checks a file before libnetcdf reads it: it must not be classic, or must have a correct
  * header. */
-static tally_status check_file(tally_file *f, tl_part *p)
+static tally_status check_file(tl_part *p)
 {
+    const tl_source *const of = &p->of;
     char magic[3];
     struct stat st; /* libnetcdf would download a URL */
-    if (stat(p->path, &st) != 0)
-        return tl_fail(f->ctx, TALLY_IO, "%s: %s", p->path, strerror(errno));
-    if (!S_ISREG(st.st_mode)) return tl_fail(f->ctx, TALLY_IO, "%s: must be a file", p->path);
-    if (st.st_size == 0) return tl_bad_data(f->ctx, "%s: is empty: it has 0 bytes", p->path);
-    const int fd = open(p->path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return tl_fail(f->ctx, TALLY_IO, "%s: %s", p->path, strerror(errno));
+    if (stat(of->label, &st) != 0) return tl_fail_on(of, TALLY_IO, "%s", strerror(errno));
+    if (!S_ISREG(st.st_mode)) return tl_fail_on(of, TALLY_IO, "must be a file");
+    if (st.st_size == 0) return tl_bad_data_on(of, "is empty: it has 0 bytes");
+    const int fd = open(of->label, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return tl_fail_on(of, TALLY_IO, "%s", strerror(errno));
     const int classic = pread(fd, magic, 3, 0) == 3 && !memcmp(magic, "CDF", 3),
               good = !classic || tl_classic_read(fd, st.st_size, &p->header);
     close(fd);
-    return good ? TALLY_OK
-                : tl_bad_data(f->ctx, "%s: is no NetCDF file: %s", p->path, p->header.why);
-}
-
-static tally_status cannot_join(const tally_file *f, const tl_part *p)
-{
-    const tl_netcdf *const n = f->netcdf;
-    char one[400], other[400];
-    tl_netcdf_describe(p->group, p->variable, one, sizeof one);
-    tl_netcdf_describe(n->parts->group, n->parts->variable, other, sizeof other);
-    return tl_invalid(f->ctx,
-                      "%s: %s cannot be joined with %s of %s: only the length of %s may differ",
-                      p->path, one, other, n->parts->path, n->names[n->join]);
+    return good ? TALLY_OK : tl_bad_data_on(of, "is no NetCDF file: %s", p->header.why);
 }
 
 /* Takes the shape of the first part as that of the array. Checks that another part has the same
  * shape, except for its length along the join. */
 static tally_status shape(tally_file *f, tl_part *p, const tl_netcdf_variable *v,
-                          const tally_file_options *o, const char *what)
+                          const tally_file_options *o)
 {
     tl_netcdf *const n = f->netcdf;
+    const tl_part *const first = n->parts;
     const char *const along = n->count > 1 ? o->along : NULL;
-    const int is_first = p == n->parts;
-    char name[NC_MAX_NAME + 1];
+    char name[NC_MAX_NAME + 1], other[400];
     size_t lengths[TL_DIMS];
 
-    if (is_first) {
+    if (p == first) {
         n->join = along ? -1 : 0;
         f->info.ndim = v->ndims;
     }
     int same = v->ndims == f->info.ndim;
     for (int d = 0; d < v->ndims && same; d++) {
-        const int error = tl_nc.nc_inq_dim(p->group, v->dims[d], name, &lengths[d]);
+        const int error = tl_nc.nc_inq_dim(p->of.group, v->dims[d], name, &lengths[d]);
         if (error || lengths[d] > INT64_MAX)
-            return tl_bad_data(f->ctx, "%s: dimension %d: %s", p->path, d,
-                               tl_nc.nc_strerror(error));
-        if (is_first) {
+            return tl_bad_data_on(&p->of, "dimension %d: %s", d, tl_nc.nc_strerror(error));
+        if (p == first) {
             f->info.shape[d] = (int64_t)lengths[d];
             if (!(n->names[d] = strdup(name)))
                 return tl_no_memory(f->ctx, strlen(name) + 1, "a dimension's name");
@@ -100,10 +87,15 @@ static tally_status shape(tally_file *f, tl_part *p, const tl_netcdf_variable *v
                (d == n->join || f->info.shape[d] == (int64_t)lengths[d]);
     }
 
-    if (!same) return cannot_join(f, p);
+    if (!same) {
+        tl_netcdf_describe(first->of.group, first->of.variable, other, sizeof other);
+        return tl_invalid_on(&p->of,
+                             "%s cannot be joined with %s of %s: only the length of %s may differ",
+                             n->what, other, first->of.label, n->names[n->join]);
+    }
     if (n->join < 0)
-        return tl_invalid(f->ctx, "%s: %s has no dimension '%s', along which files could be joined",
-                          p->path, what, along);
+        return tl_invalid_on(&p->of, "%s has no dimension '%s', along which files could be joined",
+                             n->what, along);
 
     memcpy(p->dims, v->dims, sizeof p->dims);
     p->length = v->ndims ? (int64_t)lengths[n->join] : 1;
@@ -121,8 +113,8 @@ static void find_chunks(tally_file *f, tl_part *p, int64_t memory)
     size_t bytes = tally_dtype_size(p->packing.stored), count = 1;
 
     int storage = 1;
-    if (f->info.ndim < 1 || tl_nc.nc_inq_var_chunking(p->group, p->variable, &storage, p->chunk) ||
-        storage) {
+    if (f->info.ndim < 1 ||
+        tl_nc.nc_inq_var_chunking(p->of.group, p->of.variable, &storage, p->chunk) || storage) {
         memset(p->chunk, 0, sizeof p->chunk);
         return;
     }
@@ -142,29 +134,28 @@ static void find_chunks(tally_file *f, tl_part *p, int64_t memory)
     p->layer_chunks = count;
 }
 
-/* Opens the file of a part and finds the variable in it. *v: its description; what: the same as
- * text. */
-static tally_status find(tally_file *f, tl_part *p, const tally_file_options *o,
-                         tl_netcdf_variable *v, char *what, size_t capacity)
+/* Opens the file of a part and finds the variable in it. *v: its description. */
+static tally_status find(const tally_file *f, tl_part *p, const tally_file_options *o,
+                         tl_netcdf_variable *v)
 {
     tl_netcdf *const n = f->netcdf;
-    int error = tl_nc.nc_open(p->path, 0, &p->file);
-    if (error) return tl_bad_data(f->ctx, "%s: %s", p->path, tl_nc.nc_strerror(error));
+    tl_source *const of = &p->of;
+    int error = tl_nc.nc_open(of->label, 0, &p->file);
+    if (error) return tl_bad_data_on(of, "%s", tl_nc.nc_strerror(error));
     p->open = 1;
-    const tally_status s = tl_netcdf_find(&(tl_source){f->ctx, p->path, NULL, p->file, 0},
-                                          o->variable, &p->group, &p->variable);
+    of->group = p->file;
+    const tally_status s = tl_netcdf_find(of, o->variable, &of->group, &of->variable);
     if (s) return s;
-    error = tl_netcdf_inquire(p->group, p->variable, v);
-    if (error) return tl_bad_data(f->ctx, "%s: %s", p->path, tl_nc.nc_strerror(error));
+    error = tl_netcdf_inquire(of->group, of->variable, v);
+    if (error) return tl_bad_data_on(of, "%s", tl_nc.nc_strerror(error));
     if (p == n->parts && !(n->variable = strdup(v->name)))
         return tl_no_memory(f->ctx, strlen(v->name), "a variable's name");
-    tl_netcdf_describe(p->group, p->variable, what, capacity);
+    tl_netcdf_describe(of->group, of->variable, n->what, sizeof n->what);
     if (v->ndims > TL_DIMS)
-        return tl_unsupported(f->ctx, "%s: %s has %d dimensions: at most %d", p->path, n->variable,
-                              v->ndims, TL_DIMS);
+        return tl_unsupported_on(of, "%s has %d dimensions: at most %d", n->variable, v->ndims,
+                                 TL_DIMS);
     if (v->ndims == 0 && n->count > 1)
-        return tl_invalid(f->ctx, "%s: %s has no dimension along which files can be joined",
-                          p->path, what);
+        return tl_invalid_on(of, "%s has no dimension along which files can be joined", n->what);
 
     return TALLY_OK;
 }
@@ -173,33 +164,29 @@ static tally_status find(tally_file *f, tl_part *p, const tally_file_options *o,
  * and the calendar of the file. */
 static tally_status open_part(tally_file *f, tl_part *p, const tally_file_options *o)
 {
-    tl_netcdf *const n = f->netcdf;
-    tl_netcdf_variable v;
-    char what[400];
-
-    tally_status s = check_file(f, p);
-    if (!s) s = find(f, p, o, &v, what, sizeof what);
-    if (!s) s = shape(f, p, &v, o, what);
-    if (s) return s;
-    const tl_source source = {f->ctx, p->path, what, p->group, p->variable};
-    if ((s = tl_packing_read(&source, v.type, o->dtype, &p->packing)) ||
-        (s = tl_part_whole(p, &source)))
-        return s;
-
-    if (p == n->parts)
-        f->info.dtype = p->packing.given;
-    else if (p->packing.given != f->info.dtype)
-        return tl_invalid(f->ctx,
-                          "%s: %s is %s, and in %s it is %s; --dtype f64 makes them the same",
-                          p->path, what, tally_dtype_name(p->packing.given), n->parts->path,
-                          tally_dtype_name(f->info.dtype));
-
-    find_chunks(f, p, o->memory);
-    if (p != n->parts) return TALLY_OK;
-
     static const char *const names[] = {"units", "calendar", "long_name", "standard_name",
                                         "bounds"};
-    for (int i = 0; i < 5 && !s; i++) s = tl_netcdf_text(&source, names[i], &n->text[i]);
+    tl_netcdf *const n = f->netcdf;
+    const int first = p == n->parts;
+    tl_netcdf_variable v;
+
+    tally_status s = check_file(p);
+    if (!s) s = find(f, p, o, &v);
+    if (!s) s = shape(f, p, &v, o);
+    if (!s) s = tl_packing_read(&p->of, v.type, o->dtype, &p->packing);
+    if (!s) s = tl_part_whole(p, &p->of);
+    if (s) return s;
+
+    if (first) f->info.dtype = p->packing.given;
+    if (p->packing.given != f->info.dtype)
+        return tl_invalid_on(&p->of,
+                             "%s is %s, and in %s it is %s; --dtype f64 makes them the same",
+                             n->what, tally_dtype_name(p->packing.given), n->parts->of.label,
+                             tally_dtype_name(f->info.dtype));
+
+    find_chunks(f, p, o->memory);
+    for (int i = 0; i < 5 && !s && first; i++) s = tl_netcdf_text(&p->of, names[i], &n->text[i]);
+    p->of.what = n->variable;
     return s;
 }
 
@@ -265,20 +252,15 @@ tally_status tl_netcdf_start(tally_file *f, const tally_file_options *o)
     if (!n->parts) return tl_no_memory(f->ctx, (size_t)count * sizeof *n->parts, "the files");
     tally_status s = TALLY_OK;
     for (n->count = 0; n->count < count && !s; n->count++) {
-        tl_part *const p = &n->parts[n->count];
-        p->path = strdup(n->count ? o->more[n->count - 1] : f->name);
-        if (!p->path) s = tl_no_memory(f->ctx, 1, "a file's name");
+        char *const path = strdup(n->count ? o->more[n->count - 1] : f->name);
+        if (!path) s = tl_no_memory(f->ctx, 1, "a file's name");
+        n->parts[n->count].of = (tl_source){.ctx = f->ctx, .label = path, .what = n->what};
     }
 
     for (int i = 0; i < n->count && !s; i++) {
         tl_netcdf_lock();
         s = open_part(f, &n->parts[i], o);
-        tl_netcdf_unlock();
-    }
-
-    if (!s && n->count > 1) {
-        tl_netcdf_lock();
-        s = tl_parts_fit(f);
+        if (!s && i > 0 && i + 1 == n->count) s = tl_parts_fit(f);
         tl_netcdf_unlock();
     }
     return s ? s : total(f);

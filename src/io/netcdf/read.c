@@ -5,7 +5,7 @@
  *    a.nc | b.nc      a box of two parts, joined along the last dimension; a piece whose rows
  *    . 1 1|2 2 .      are not adjacent in the caller's buffer is read into a buffer of its own
  *    . 1 1|2 2 .      and copied */
-#include "parts.h"
+#include "netcdf.h"
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,7 +42,7 @@ static void cache(const tally_file *f, tl_part *p, const size_t *from, const siz
         slots = p->layer_bytes ? 10 * p->layer_chunks + 1 : CACHE_SLOTS;
     }
     if (p->cache == (whole ? BY_LIBRARY : DIRECT) || (!whole && p->layer_bytes))
-        tl_nc.nc_set_var_chunk_cache(p->group, p->variable, bytes, slots, 0.75f);
+        tl_nc.nc_set_var_chunk_cache(p->of.group, p->of.variable, bytes, slots, 0.75f);
 
     p->cache = whole ? DIRECT : LAYERS;
 }
@@ -63,10 +63,10 @@ static tally_status read_at_once(tally_file *f, tl_part *p, const int64_t *start
     char *const stored = tl_unpack_place(&p->packing, out, elements);
     tl_netcdf_lock();
     cache(f, p, from, n);
-    const int error = tl_nc.nc_get_vara(p->group, p->variable, from, n, stored);
+    const int error = tl_nc.nc_get_vara(p->of.group, p->of.variable, from, n, stored);
     const char *const why = error ? tl_nc.nc_strerror(error) : NULL;
     tl_netcdf_unlock();
-    if (why) return tl_bad_data(f->ctx, "%s: %s: %s", p->path, f->netcdf->variable, why);
+    if (why) return tl_bad_data_on(&p->of, "%s: %s", p->of.what, why);
     if (tl_unpack(&p->packing, stored, out, elements, &bad)) return TALLY_OK;
     char place[TL_LIST_CHARS], value[48];
     int64_t rest = bad, at[DIMS];
@@ -81,11 +81,10 @@ static tally_status read_at_once(tally_file *f, tl_part *p, const int64_t *start
                        stored + bad * (int64_t)tally_dtype_size(p->packing.stored), 0, value,
                        sizeof value);
 
-    return tl_bad_data(f->ctx,
-                       "%s: %s[%s] is %s, which stands for a missing value, and %s has none; "
-                       "--dtype f64 makes it NaN",
-                       p->path, f->netcdf->variable, place, value,
-                       tally_dtype_name(p->packing.given));
+    return tl_bad_data_on(&p->of,
+                          "%s[%s] is %s, which stands for a missing value, and %s has none; "
+                          "--dtype f64 makes it NaN",
+                          p->of.what, place, value, tally_dtype_name(p->packing.given));
 }
 
 /* A box, and its destination, where its rows are adjacent. */

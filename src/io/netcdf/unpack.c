@@ -10,7 +10,7 @@
  *
  * The stored values are at the end of the buffer, so that the converted values, which are as
  * large or larger, never overwrite values that are not yet converted. */
-#include "parts.h"
+#include "netcdf.h"
 #include "dtype/dtype.h"
 #include "law/fp.h"
 #include <assert.h>
@@ -28,19 +28,6 @@ tally_dtype tl_packed_dtype(int type)
         [NC_UINT64] = TALLY_U64};
     return type > 0 && type <= NC_UINT64 ? (tally_dtype)dtypes[type] : 0;
 }
-
-/* The stored types: KIND(dtype, C type). */
-#define KINDS(KIND) \
-    KIND(TALLY_I8, int8_t) \
-    KIND(TALLY_U8, uint8_t) \
-    KIND(TALLY_I16, int16_t) \
-    KIND(TALLY_U16, uint16_t) \
-    KIND(TALLY_I32, int32_t) \
-    KIND(TALLY_U32, uint32_t) \
-    KIND(TALLY_I64, int64_t) \
-    KIND(TALLY_U64, uint64_t) \
-    KIND(TALLY_F32, float) \
-    KIND(TALLY_F64, double)
 
 tally_status tl_netcdf_text(const tl_source *of, const char *name, char **value)
 {
@@ -68,7 +55,7 @@ tally_status tl_netcdf_text(const tl_source *of, const char *name, char **value)
 
 static tally_status attribute_failed(const tl_source *from, const char *name, const char *why)
 {
-    return tl_bad_data(from->ctx, "%s: %s: the attribute %s %s", from->path, from->what, name, why);
+    return tl_bad_data_on(from, "%s: the attribute %s %s", from->what, name, why);
 }
 
 static tally_status number(const tl_source *from, const char *name, int *there, double *value)
@@ -159,7 +146,7 @@ static tally_status no_numbers(const tl_source *from, int type)
         kind = 0;
     const char *const has =
         kind > 0 && kind <= NC_COMPOUND && kinds[kind] ? kinds[kind] : "values of another type";
-    return tl_unsupported(from->ctx, "%s: %s has %s, not numbers", from->path, from->what, has);
+    return tl_unsupported_on(from, "%s has %s, not numbers", from->what, has);
 }
 
 tally_status tl_packing_read(const tl_source *from, int type, tally_dtype want, tl_packing *p)
@@ -177,9 +164,8 @@ tally_status tl_packing_read(const tl_source *from, int type, tally_dtype want, 
     if (s) return s;
     p->given = p->scaled || p->shifted || want == TALLY_F64 ? TALLY_F64 : p->stored;
     if (want && want != p->given)
-        return tl_invalid(
-            from->ctx, "%s: %s is %s: --dtype may be that or f64, and %s was asked for", from->path,
-            from->what, tally_dtype_name(p->given), tally_dtype_name(want));
+        return tl_invalid_on(from, "%s is %s: --dtype may be that or f64, and %s was asked for",
+                             from->what, tally_dtype_name(p->given), tally_dtype_name(want));
 
     return TALLY_OK;
 }
@@ -193,8 +179,8 @@ enum { PIECE = 512 }; /* elements that are converted at a time */
 
 /* Converts a copy of a piece, which the results cannot overwrite, so that compilers use vectors.
  * x * 1 and x + -0.0 are x. */
-#define KIND(dtype, T) \
-    static void to_real_##T(const tl_packing *p, const char *at, char *out, int64_t n) \
+#define DTYPE(name, T, ...) \
+    static void to_real_##name(const tl_packing *p, const char *at, char *out, int64_t n) \
     { \
         const double scale = p->scaled ? p->scale : 1, offset = p->shifted ? p->offset : -0.0; \
         const int packed = p->scaled || p->shifted; \
@@ -217,8 +203,16 @@ enum { PIECE = 512 }; /* elements that are converted at a time */
             } \
         } \
     }
-KINDS(KIND)
-#undef KIND
+#include "dtype/dtype.def"
+#undef DTYPE
+
+/* for each stored dtype; f16 and bf16 are never stored */
+static void (*const to_real[])(const tl_packing *p, const char *at, char *out, int64_t n) = {
+    NULL,
+#define DTYPE(name, ...) to_real_##name,
+#include "dtype/dtype.def"
+#undef DTYPE
+};
 
 /* The first of n integers of `size` bytes that is missing, or n. Requires: size is a constant in
  * the caller. */
@@ -252,16 +246,8 @@ static int unpack(const tl_packing *p, const char *stored, char *out, int64_t n,
     assert(n >= 0);
     if (p->given == TALLY_F64) {
         if (p->stored == TALLY_F64 && !p->missing && !p->scaled && !p->shifted) return 1;
-        switch (p->stored) {
-#define KIND(dtype, T) \
-    case dtype: \
-        to_real_##T(p, stored, out, n); \
+        to_real[p->stored](p, stored, out, n);
         return 1;
-            KINDS(KIND)
-#undef KIND
-        default:
-            return 1;
-        }
     }
 
     if (!p->missing) return 1;

@@ -7,7 +7,7 @@
  *    put                            writes elements, in order
  *    finish                         closes the file
  *
- * libnetcdf opens the file by its name, so the file always has one (replace.c). */
+ * libnetcdf opens the file by its name, so the file always has one (put.c). */
 #define _GNU_SOURCE
 #include "netcdf.h"
 #include <assert.h>
@@ -26,9 +26,9 @@ enum {
     AROUND = 4 * CHUNK
 };
 
-tally_status tl_netcdf_failed(const tally_file *f, const tl_netcdf_new *n, int error,
-                              const char *doing)
+tally_status tl_netcdf_status(const tally_file *f, int error, const char *doing)
 {
+    if (!error) return TALLY_OK;
     const char *const why = error > 0 ? strerror(error) : tl_nc.nc_strerror(error);
     return tl_fail_on(f, TALLY_IO, "%s: %s", doing, why);
 }
@@ -135,7 +135,7 @@ tally_status tl_netcdf_define(const tally_file *f, tl_netcdf_new *n)
     if (!error)
         error = tl_nc.nc_def_var_fill(n->file, n->variable, !n->fills, n->fills ? n->fill : NULL);
     n->defined = !error;
-    return error ? tl_netcdf_failed(f, n, error, n->names) : TALLY_OK;
+    return tl_netcdf_status(f, error, n->names);
 }
 
 /* Reserves disk space up to element number `elements`. HDF5 1.10 crashes at the end of the
@@ -154,10 +154,10 @@ static tally_status reserve(tally_file *f, tl_netcdf_new *n, int64_t elements)
     struct rlimit most; /* fallocate ignores this limit if the file keeps its size */
     if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY &&
         (rlim_t)bytes > most.rlim_cur)
-        return tl_netcdf_failed(f, n, EFBIG, "writing");
+        return tl_netcdf_status(f, EFBIG, "writing");
     while (fallocate(f->fd, FALLOC_FL_KEEP_SIZE, 0, bytes) != 0) {
         if (errno == ENOSPC || errno == EFBIG || errno == EDQUOT)
-            return tl_netcdf_failed(f, n, errno, "writing");
+            return tl_netcdf_status(f, errno, "writing");
         if (errno != EINTR) break;
     }
 
@@ -182,7 +182,7 @@ static tally_status begin(const tally_file *f, tl_netcdf_new *n)
     for (const tl_netcdf_kept *k = n->coordinates; k && !error; k = k->next)
         error = k->bytes ? tl_nc.nc_put_var(n->file, k->variable, k->values) : 0;
     n->data = !error;
-    return error ? tl_netcdf_failed(f, n, error, "writing") : TALLY_OK;
+    return tl_netcdf_status(f, error, "writing");
 }
 
 static tally_status put_box(tally_file *f, tl_netcdf_new *n, int variable, const int64_t *start,
@@ -191,7 +191,7 @@ static tally_status put_box(tally_file *f, tl_netcdf_new *n, int variable, const
     size_t from[TL_DIMS] = {0}, box[TL_DIMS] = {0};
     for (int d = 0; d < f->info.ndim; d++) from[d] = (size_t)start[d], box[d] = (size_t)count[d];
     const int error = tl_nc.nc_put_vara(n->file, variable, from, box, data);
-    return error ? tl_netcdf_failed(f, n, error, "writing") : TALLY_OK;
+    return tl_netcdf_status(f, error, "writing");
 }
 
 /* ---- called by io/write.c ---- */
@@ -229,7 +229,7 @@ tally_status tl_netcdf_create(tally_file *f, const char *path, int hdf5, tl_netc
     error = tl_nc.nc_create(path, hdf5 ? NC_NETCDF4 : NC_64BIT_DATA, &n->file);
     tl_netcdf_unlock();
     n->open = !error;
-    return error ? tl_netcdf_failed(f, n, error, "creating") : TALLY_OK;
+    return tl_netcdf_status(f, error, "creating");
 }
 
 tally_status tl_netcdf_put(tally_file *f, tl_netcdf_new *n, const char *data, int64_t elements)
@@ -276,7 +276,7 @@ tally_status tl_netcdf_finish(tally_file *f, tl_netcdf_new *n)
     const int error = tl_nc.nc_close(n->file);
     n->open = 0;
     release(f);
-    if (!s && error) s = tl_netcdf_failed(f, n, error, "closing");
+    if (!s) s = tl_netcdf_status(f, error, "closing");
     tl_netcdf_unlock();
     return s;
 }
