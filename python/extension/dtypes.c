@@ -57,8 +57,7 @@ static int by_name(const char *name, tally_dtype *dtype, int *is_bool)
                                       : 0;
     const int is_typestr = name[0] == '<' || name[0] == '|';
     for (int i = 0; i < ROWS && !*dtype; i++)
-        if (!strcmp(name, is_typestr ? table[i].typestr : table[i].name))
-            *dtype = table[i].dtype;
+        if (!strcmp(name, is_typestr ? table[i].typestr : table[i].name)) *dtype = table[i].dtype;
     if (!*dtype) *dtype = tally_dtype_parse(name);
     return *dtype != 0;
 }

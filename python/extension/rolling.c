@@ -671,9 +671,9 @@ PyObject *pt_rolling(PyObject *module, PyObject *const *args, Py_ssize_t count)
     pt_operand like = r.a;
     pt_slot *slot = NULL;
     r.rows = args[9] == Py_True;
-    if (pt_flatten(&r.a) || pt_open_next(args[10], &r.a, &r.b, &r.next) ||
-        read_axis(args[2], &r) || read_rows(args + 11, bound, &r) ||
-        !(slot = pt_take(NULL, NULL)) || read_verb(slot, args[0], args[8], args[3], &r))
+    if (pt_flatten(&r.a) || pt_open_next(args[10], &r.a, &r.b, &r.next) || read_axis(args[2], &r) ||
+        read_rows(args + 11, bound, &r) || !(slot = pt_take(NULL, NULL)) ||
+        read_verb(slot, args[0], args[8], args[3], &r))
         goto done;
     memcpy(shape, r.a.shape, sizeof shape);
     shape[r.axis] = (shape[r.axis] + r.step - 1) / r.step;
