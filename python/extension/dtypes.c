@@ -55,9 +55,9 @@ static int by_name(const char *name, tally_dtype *dtype, int *is_bool)
              : !strcmp(name, "float") ? TALLY_F64
              : !strcmp(name, "int")   ? TALLY_I64
                                       : 0;
+    const int is_typestr = name[0] == '<' || name[0] == '|';
     for (int i = 0; i < ROWS && !*dtype; i++)
-        if (!strcmp(name, table[i].name) || !strcmp(name, table[i].typestr))
-            *dtype = table[i].dtype;
+        if (!strcmp(name, is_typestr ? table[i].typestr : table[i].name)) *dtype = table[i].dtype;
     if (!*dtype) *dtype = tally_dtype_parse(name);
     return *dtype != 0;
 }

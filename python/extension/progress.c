@@ -41,7 +41,8 @@ void pt_more(int64_t elements) { total += elements; }
 tally_status pt_went_on(int64_t elements)
 {
     done += elements;
-    if (now() < next) return TALLY_OK;
+    /* at the end Python itself looks for signals */
+    if ((done >= total && !callback) || now() < next) return TALLY_OK;
     PyGILState_STATE state = PyGILState_Ensure();
     int raised = PyErr_CheckSignals();
     if (!raised && callback) raised = tell();

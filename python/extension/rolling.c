@@ -425,8 +425,8 @@ static int has_one_stride(const pt_operand *a)
 static int find_rows(pt_slot *slot, rolling *r)
 {
     enum { LARGE = 1 << 20 };
-    r->rows |= r->a.dtype < TALLY_F16 && !r->a.valid;
-    r->rows |= r->minimum == r->before + r->after + 1 && keeps_nan(r);
+    r->rows |= r->is_window || (r->a.dtype < TALLY_F16 && !r->a.valid);
+    r->rows = r->rows || (r->minimum == r->before + r->after + 1 && keeps_nan(r));
     if (r->rows || r->a.size < LARGE || !has_one_stride(&r->a)) return 0;
     tally_status status;
     Py_BEGIN_ALLOW_THREADS status = pt_stream_begin(slot);
@@ -440,7 +440,8 @@ static int find_rows(pt_slot *slot, rolling *r)
 static int run_there(pt_slot *slot, tally *other, rolling *r, pt_operand *out, PyObject *object)
 {
     double nothing;
-    temporary values = {.object = NULL}, counts = {.object = NULL};
+    temporary values, counts;
+    values.object = counts.object = NULL;
     int failed = find_rows(slot, r);
     if (failed) return failed;
     const pt_verb *const verb = r->rows ? &r->plain : &r->verb;
@@ -599,6 +600,14 @@ static int read_verb(pt_slot *slot, PyObject *op, PyObject *plain, PyObject *dty
     return 0;
 }
 
+/* Reads the axis, the first one unless it is given. */
+static int read_axis(PyObject *object, rolling *r)
+{
+    if (object != Py_None || r->a.ndim < 1) return pt_axis(object, &r->a, &r->axis);
+    r->axis = 0;
+    return 0;
+}
+
 /* Reads start and end: one for each row, or None for both. */
 static int read_rows(PyObject *const *args, pt_operand *bound, rolling *r)
 {
@@ -646,11 +655,15 @@ static int try_on_device(rolling *r, pt_operand *out, PyObject *object, tally *o
  * observation, next, start, end) */
 PyObject *pt_rolling(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    rolling r = {.rows = 0};
-    pt_operand out, bound[2] = {{.size = 0}, {.size = 0}};
+    rolling r; /* its operands are large: nothing clears them whole */
+    pt_operand out, bound[2];
     PyObject *object = NULL;
     int64_t shape[PT_DIMS];
     int made = 0, failed = 1, done = 0;
+    r.next = NULL;
+    r.start = r.end = NULL;
+    r.pairs.copy = NULL;
+    for (int i = 0; i < 2; i++) pt_open_begin(Py_None, "on", &bound[i]);
     if (pt_count("rolling", count, 13) || read_integer(args[4], &r.before) ||
         read_integer(args[5], &r.after) || read_integer(args[6], &r.minimum) ||
         read_integer(args[7], &r.step) || pt_open(args[1], "x", &r.a))
@@ -658,9 +671,9 @@ PyObject *pt_rolling(PyObject *module, PyObject *const *args, Py_ssize_t count)
     pt_operand like = r.a;
     pt_slot *slot = NULL;
     r.rows = args[9] == Py_True;
-    if (pt_flatten(&r.a) || pt_open_next(args[10], &r.a, &r.b, &r.next) ||
-        pt_axis(args[2], &r.a, &r.axis) || read_rows(args + 11, bound, &r) ||
-        !(slot = pt_take(NULL, NULL)) || read_verb(slot, args[0], args[8], args[3], &r))
+    if (pt_flatten(&r.a) || pt_open_next(args[10], &r.a, &r.b, &r.next) || read_axis(args[2], &r) ||
+        read_rows(args + 11, bound, &r) || !(slot = pt_take(NULL, NULL)) ||
+        read_verb(slot, args[0], args[8], args[3], &r))
         goto done;
     memcpy(shape, r.a.shape, sizeof shape);
     shape[r.axis] = (shape[r.axis] + r.step - 1) / r.step;

@@ -144,7 +144,9 @@ def scan(
 
     ValueError, TypeError: as in :func:`reduce`.
     """
-    axis, op = axis if dim is None else _words.dim(x, axis, dim), _spelled(op)
+    axis = axis if dim is None else _words.dim(x, axis, dim)
+    if type(op) is str and "=" in op:
+        op = _spelled(op)
     if by is not None:
         _words.alone("by", offsets=offsets)
         return _by.scan(op, x, by, dropna, axis, exclusive, reverse, init, dtype, out, next, where)
@@ -192,17 +194,22 @@ def window(
 
     ValueError, TypeError: as in :func:`reduce`.
     """
-    back, ahead = _words.reach(w, before, after, center)
-    axis, op = axis if dim is None else _words.dim(x, axis, dim), _spelled(op)
+    if type(w) is int and w > 0 and before is None and after is None and not center:  # the usual case
+        back, ahead = w - 1, 0
+    else:
+        back, ahead = _words.reach(w, before, after, center)
+    axis, edges = axis if dim is None else _words.dim(x, axis, dim), _words.edges(edges)
+    if type(op) is str and "=" in op:
+        op = _spelled(op)
     if by is not None:
         _words.alone("by", offsets=offsets)
-        how = back, ahead, _words.edges(edges), min_count
+        how = back, ahead, edges, min_count
         return _by.window(op, x, by, dropna, axis, how, dtype, out, next, where)
     if offsets is not None:
         _words.alone("offsets", axis=axis, out=out)
-        how = back, ahead, _words.edges(edges), min_count, next, where
+        how = back, ahead, edges, min_count, next, where
         return _core.segments(2, op, x, offsets, dtype, False, False, *how)
-    return _window(op, x, axis, dtype, out, back, ahead, _words.edges(edges), min_count, next, where)
+    return _window(op, x, axis, dtype, out, back, ahead, edges, min_count, next, where)
 
 
 def segments(x, offsets, op, /, *, dtype=None, next=None, where=None):

@@ -50,20 +50,18 @@ class Rolling:
         by=None,
         dropna=True,
     ):
-        if axis is None and not hasattr(x, "dims"):  # xarray's dimensions have no first one
-            axis = 0
-        self._kept = None
-        if by is not None:
-            x, by = _tables.keyed_by(x, by)
-        if isinstance(on, str):
-            x, on = self._column(x, on)
         self._x, self._axis, self._dtype = x, axis, dtype
-        self._sorted = None
-        self._start = self._end = None
+        self._kept = self._sorted = self._start = self._end = None
         plain = on is None and closed is None and min_periods is None and step is None and by is None and not center
         if plain and type(window) is int and 0 < window < 1 << 61:  # the usual case
             self._before, self._after, self._minimum, self._step = window - 1, 0, window, 1
             return
+        if axis is None and not hasattr(x, "dims"):  # xarray's dimensions have no first one
+            self._axis = 0
+        if by is not None:
+            self._x, by = _tables.keyed_by(x, by)
+        if isinstance(on, str):
+            self._x, on = self._column(self._x, on)
         if closed is None:
             closed = "right"
         else:
@@ -193,6 +191,8 @@ def _plain(op):
     nan_form = _nan_form(op)
 
     def method(self):
+        if self._sorted is None and self._kept is None:
+            return self._run(nan_form, self._x, op, False, None)
         return self._fold(nan_form, op, False)
 
     return method
