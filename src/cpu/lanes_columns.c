@@ -43,7 +43,8 @@ typedef struct {
     const tl_lanes_job *job;
     int64_t strip, strips; /* columns of a strip, the last may have fewer; number of strips */
     int64_t group;         /* strips of a task, the last may have fewer */
-    int64_t centres;       /* of a task of windows */
+    int64_t centres;       /* of a part of windows */
+    int64_t shares;        /* tasks in all, about; 0: one for each part */
     int stream, prefetch;
     /* Kernels may read elements beyond the last column of a strip: they are of other columns or of
      * the next row, and no thread writes there. */
@@ -291,7 +292,7 @@ typedef struct {
     const columns *c;
     const blocks *b;
     task *run_task;
-    int64_t parts;
+    int64_t parts, shares; /* of a group of strips */
 } tasks;
 
 static void do_tasks(void *with, const tl_worker *worker)
@@ -303,13 +304,17 @@ static void do_tasks(void *with, const tl_worker *worker)
                        (tl_lanes_size){c->strip, c->job->in->n, 0}))
         return;
     for (int64_t t; (t = tl_next_chunk(worker)) < worker->chunks;) {
-        const int64_t first = t / all->parts * c->group, end = tl_min(first + c->group, c->strips);
-        work w = {c, &buffers, all->b, t % all->parts, all->parts, first * c->strip, {0}, {0}};
-        for (int64_t side = 2 * first; side < 2 * end; side++)
-            if (part_of(c, &buffers, side / 2, side % 2, &w.from, &w.to)) {
-                all->run_task(&w);
-                w.col += w.from.width;
-            }
+        const int64_t first = t / all->shares * c->group, end = tl_min(first + c->group, c->strips),
+                      share = t % all->shares, stop = all->parts * (share + 1) / all->shares;
+        work w = {c, &buffers, all->b, all->parts * share / all->shares, all->parts, 0, {0}, {0}};
+        for (; w.part < stop; w.part++) {
+            w.col = first * c->strip;
+            for (int64_t side = 2 * first; side < 2 * end; side++)
+                if (part_of(c, &buffers, side / 2, side % 2, &w.from, &w.to)) {
+                    all->run_task(&w);
+                    w.col += w.from.width;
+                }
+        }
     }
     if (c->stream) tl_stream_fence();
 }
@@ -317,9 +322,11 @@ static void do_tasks(void *with, const tl_worker *worker)
 static int run(tally *ctx, const columns *c, const blocks *b, int threads, task *run_task,
                int64_t parts)
 {
-    tasks all = {ctx, c, b, run_task, parts};
+    const int64_t groups = (c->strips + c->group - 1) / c->group,
+                  shares = c->shares ? tl_min((c->shares + groups - 1) / groups, parts) : parts;
+    tasks all = {ctx, c, b, run_task, parts, shares};
     if (!tl_scratch_begin(ctx, threads)) return 0;
-    return tl_parallel(threads, (c->strips + c->group - 1) / c->group * parts, do_tasks, &all);
+    return tl_parallel(threads, groups * shares, do_tasks, &all);
 }
 
 /* Do results and elements have different memory? */
@@ -377,7 +384,8 @@ tally_status tl_lanes_columns(tally *ctx, const tl_lanes_job *job, int threads)
     const int windows = job->verb == TL_WINDOW,
               flat = windows && in->row_stride == 1 && job->out->row_stride == 1 &&
                      tl_lanes_flat(job, in->rows, in->stride, job->out->stride),
-              by_rows = n >= (int64_t)4 << BLOCK_LEVEL_LEAST && (windows || !op->indexed);
+              by_rows = n >= (int64_t)4 << BLOCK_LEVEL_LEAST && !op->indexed;
+    if (windows) c.shares = threads > 1 ? 8 * (int64_t)threads : 1;
     if (windows && !flat) {
         c.strip = job->w > WINDOW_LONG ? TL_ABREAST : WINDOW_STRIP;
         c.group = WINDOW_GROUP;
