@@ -79,7 +79,7 @@ void tl_window_close(tl_window *win)
 static int mode_of(const tl_plan *plan, int64_t w)
 {
     if (plan->op->inverse && w >= SLIDE_LEAST) return TL_WINDOW_SLIDE;
-    if (plan->op->idempotent && w >= plan->core->vector_lanes)
+    if (plan->op->idempotent && w >= tl_min(plan->core->vector_lanes, TL_WINDOW_LEVELS))
         return w < TL_WINDOW_OVERLAP ? TL_WINDOW_TWO : TL_WINDOW_BLOCKS;
     return TL_WINDOW_LADDER;
 }

@@ -148,32 +148,25 @@ static tally_status rows_as_one(tl_thread *t, const char *x, int64_t count, char
     return status;
 }
 
-/* Computes the joined sequences r .. end - 1. */
+/* Joins sequences r .. end - 1. Those longer than run->longest are computed already. */
 static tally_status join(tl_thread *t, int64_t r, int64_t end)
 {
     const tl_call *c = t->run->call;
-    tl_slice s = {.at_start = 1, .at_end = 1};
-    int64_t n;
-
-    s.x = tl_view_row(c->in, r, c->plan->op->elem_bytes, &n);
-    char *const y = tl_view_row(c->out, r, c->plan->op->result_bytes, &n);
-    s.n = c->in->offsets ? c->in->offsets[end] - c->in->offsets[r] : (end - r) * c->in->n;
-    t->memory->window.joined.r = r;
-    t->memory->window.joined.begin = t->memory->window.joined.none_from = 0;
-    return tl_window_run(&t->memory->window.windows, &s, y, &n);
-}
-
-/* Joins the sequences between those that are longer than run->longest, which are computed
- * already. */
-static tally_status join_all(tl_thread *t, int64_t r, int64_t end)
-{
-    const int64_t longest = t->run->longest, *offset = t->run->call->in->offsets;
+    const int64_t *const offset = c->in->offsets;
     tally_status status = TALLY_OK;
+    int64_t stop = end, n;
 
-    if (!offset || longest == INT64_MAX) return join(t, r, end);
-    for (int64_t stop = r; !status && r < end; r = ++stop) {
-        while (stop < end && offset[stop + 1] - offset[stop] <= longest) stop++;
-        if (r < stop) status = join(t, r, stop);
+    for (; !status && r < end; r = stop + 1) {
+        if (offset && t->run->longest < INT64_MAX)
+            for (stop = r; stop < end && offset[stop + 1] - offset[stop] <= t->run->longest;)
+                stop++;
+        tl_slice s = {.at_start = 1, .at_end = 1};
+        s.x = tl_view_row(c->in, r, c->plan->op->elem_bytes, &n);
+        char *const y = tl_view_row(c->out, r, c->plan->op->result_bytes, &n);
+        s.n = offset ? offset[stop] - offset[r] : (stop - r) * c->in->n;
+        t->memory->window.joined.r = r;
+        t->memory->window.joined.begin = t->memory->window.joined.none_from = 0;
+        status = tl_window_run(&t->memory->window.windows, &s, y, &n);
     }
     return status;
 }
@@ -185,7 +178,7 @@ static tally_status rows(tl_thread *t, int64_t r, int64_t end, int *done)
     tally_status status = TALLY_OK;
 
     *done = 1;
-    if (t->memory->window.windows.joined) return join_all(t, r, end);
+    if (t->memory->window.windows.joined) return join(t, r, end);
     *done = group && t->run->longest;
     for (int64_t count, n; *done && !status && r < end; r += count) {
         count = tl_min(end - r, group);
