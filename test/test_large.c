@@ -2,7 +2,7 @@
  * Outputs past the size from which results are stored around the caches, and rows long enough
  * for several threads: the same bits as in small pieces (streams, which store through the
  * caches), at every alignment, in place, on 1 to 3 threads. And so many short segments that the
- * results of a reduction are stored so too. */
+ * results of a reduction, or of windows, are stored so too. */
 #include "check.h"
 
 enum { N = 1300000, SEGMENTS = 1100000, GUARD = 64, CHUNK = 9973 };
@@ -137,6 +137,43 @@ static void short_segments(tally *ctx, const check_operator *o)
     check(clean, "%s wrote outside its results", o->op);
 }
 
+/* Full windows of segments that lie side by side, of which a few are long; each is still those of
+   that segment alone. */
+static void windows_of_segments(tally *ctx, const check_operator *o)
+{
+    static int64_t offsets[N + 1];
+    const tally_window_options w = {.before = check_below(60), .after = check_below(3) * 7};
+    const int64_t most = 1 + check_below(400);
+    int64_t rows = 0;
+
+    for (offsets[0] = check_below(9); offsets[rows] < N - 40000 && rows < 40000; rows++)
+        offsets[rows + 1] =
+            offsets[rows] + (check_below(2000) ? check_below(most) : check_below(30000));
+    if (check_below(2)) offsets[++rows] = N; /* long enough for several threads */
+    const int64_t first = offsets[0] * o->result, n = offsets[rows] - offsets[0];
+    char *const to = got + GUARD + check_below(17) * (check_below(2) ? 4 : o->result);
+
+    check_fill(x, o->dtype, offsets[rows], (int)check_below(TL_DATA_KINDS));
+    memset(to - GUARD + first, 0x5a, (size_t)(n * o->result) + 2 * GUARD);
+    const tally_view in = tally_segments(x, o->dtype, offsets, rows),
+                     out = tally_segments(to, o->info.output, offsets, rows);
+    if (!check_ok(ctx, tally_window(ctx, o->op, &in, &out, &w), o->op)) return;
+    for (int64_t r = 0; r < rows; r++) {
+        const int64_t length = offsets[r + 1] - offsets[r];
+        const tally_view each = tally_flat(x + offsets[r] * o->bytes, o->dtype, length),
+                         alone = tally_flat(want + offsets[r] * o->result, o->info.output, length);
+        if (length) check_ok(one, tally_window(one, o->op, &each, &alone, &w), o->op);
+    }
+    check_same(to + first, want + first, n, o->result,
+               "windows %s of %s: %lld segments below %lld, before %lld after %lld, %s x%d", o->op,
+               tally_dtype_name(o->dtype), (long long)rows, (long long)most, (long long)w.before,
+               (long long)w.after, tally_isa(ctx), tally_threads(ctx));
+    int clean = 1;
+    for (int i = 1; i <= GUARD; i++)
+        clean &= to[first - i] == 0x5a && to[first + n * o->result + i - 1] == 0x5a;
+    check(clean, "windows %s wrote outside their results", o->op);
+}
+
 int main(void)
 {
     check_start();
@@ -156,6 +193,7 @@ int main(void)
                 large(ctx, &o);
                 long_rows(ctx, &o);
                 if (k % 3 == threads - 1) short_segments(ctx, &o);
+                windows_of_segments(ctx, &o);
             }
             tally_close(ctx);
         }

@@ -380,7 +380,7 @@ static tally_status run_shape(tally *ctx, int threads, const tl_call *call, cons
 
     p.least = 0;
     p.run.lanes = lanes ? &job : NULL;
-    p.run.all_sequences = !long_count;
+    p.run.longest = p.most;
 
     return threads > 1 ? run_chunked(&p, threads) : run_in_turn(&p, 1);
 }

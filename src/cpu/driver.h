@@ -40,6 +40,7 @@ typedef union tl_shape_memory {
     } scan;
     struct {
         tl_window windows;
+        tl_joined joined;
         int64_t group; /* adjacent rows that are computed as one sequence; 0: none */
     } window;
     void *other;
@@ -52,7 +53,7 @@ typedef struct tl_run_of {
     const tl_lanes_job *lanes; /* NULL: lanes do not support the call */
     int prefetch;              /* of elements in place: see tl_prefetches */
     int stream;                /* results in place are stored with non-temporal stores */
-    int all_sequences;         /* no long sequence was processed before */
+    int64_t longest;           /* what `rows` may compute; longer sequences were processed before */
 } tl_run_of;
 
 /* What one thread needs for its sequences. */

@@ -62,10 +62,9 @@ int tl_lanes_of_window(tl_lanes_job *job, const tally_view *out, const tally_win
 
 static int levels_of(int64_t n) { return n >= BLOCK ? tl_top_level(n) - 2 : 1; }
 
-/* Rows of a chunk: they fit a staging buffer and r. */
-static int64_t chunk_of(int64_t pad)
+int64_t tl_lanes_chunk(int64_t padded)
 {
-    const int64_t rows = (TL_SOA / pad - 1) & -(int64_t)BLOCK;
+    const int64_t rows = (TL_SOA / padded - 1) & -(int64_t)BLOCK;
     return tl_min(rows, ROWS);
 }
 
@@ -209,7 +208,7 @@ static void put(tl_lanes_buffers *buffers, const tl_lanes_to *to, int64_t width,
 static void empties(tl_lanes_buffers *buffers, const tl_lanes_to *to, int64_t width, int64_t i,
                     int64_t rows)
 {
-    const int64_t chunk = chunk_of(buffers->k.vectors * buffers->lanes);
+    const int64_t chunk = tl_lanes_chunk(buffers->k.vectors * buffers->lanes);
     for (int64_t now; rows > 0; i += now, rows -= now) {
         int64_t step;
         char *out = target(buffers, to, i, &step);
@@ -232,7 +231,7 @@ void tl_lanes_feed(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl_l
     k.to = part->to;
     k.ends = part->ends;
     k.prefetch_distance = f->prefetch_distance;
-    const int64_t chunk = chunk_of(k.vectors * buffers->lanes),
+    const int64_t chunk = tl_lanes_chunk(k.vectors * buffers->lanes),
                   direct = f->direct < n ? f->direct & -(int64_t)BLOCK : n;
     int64_t done = 0;
 
@@ -262,7 +261,7 @@ void tl_lanes_scan(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl_l
     set_width(buffers, to, width);
     set_start(buffers, width);
     tl_lanes k = buffers->k;
-    const int64_t pad = k.vectors * buffers->lanes, chunk = chunk_of(pad);
+    const int64_t pad = k.vectors * buffers->lanes, chunk = tl_lanes_chunk(pad);
     const tl_kernel *core = job->plan->core;
     const int straight = core->direct && core == job->plan->lower && !job->exclusive,
               aligned =
@@ -336,7 +335,7 @@ static void prefixes(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl
     if (enough == i1) return;
 
     tl_lanes k = buffers->k;
-    const int64_t pad = k.vectors * buffers->lanes, chunk = chunk_of(pad),
+    const int64_t pad = k.vectors * buffers->lanes, chunk = tl_lanes_chunk(pad),
                   most = tl_min(i1 - 1 + shift, n);
     k.to = 0;
     for (int64_t at = 0; at < most; at += k.m) {
@@ -420,7 +419,7 @@ static void full_windows(tl_lanes_buffers *buffers, const tl_lanes_from *f, cons
     }
 
     tl_lanes k = buffers->k;
-    const int64_t chunk = chunk_of(k.vectors * buffers->lanes);
+    const int64_t chunk = tl_lanes_chunk(k.vectors * buffers->lanes);
     k.to = 0;
     k.prefetch_distance = f->prefetch_distance ? chunk : 0;
 

@@ -131,6 +131,9 @@ typedef struct tl_lanes_size {
 int tl_lanes_open(tl_lanes_buffers *buffers, tally *ctx, int me, const tl_lanes_job *job,
                   tl_lanes_size size);
 
+/* Rows that a strip of `padded` lanes processes at a time: they fit a staging buffer and r. */
+int64_t tl_lanes_chunk(int64_t padded);
+
 /* Stages S(n) of each lane as soa[to + lane]. ends: see tl_lanes. */
 void tl_lanes_fold(tl_lanes_buffers *buffers, const tl_lanes_from *from, int64_t n,
                    const int32_t *ends, int64_t to);

@@ -4,7 +4,8 @@
  *
  *   reduce   aligned blocks of rows become nodes of every column; a counter per column joins them
  *   scan     first the same nodes; then each block is scanned from the prefix before it
- *   window   parts of the centres, which are independent */
+ *   window   parts of the centres, which are independent; a thread takes some strips of a part one
+ *            after the other, while their rows are in the second cache */
 #include "lanes.h"
 #include "narrow/narrow.h"
 #include "widen.h"
@@ -20,6 +21,7 @@ enum {
     FOLDED = 1024,
     WINDOW_STRIP = 64,     /* lanes of a strip of windows; fewer lanes allow longer tiles */
     WINDOW_LONG = 32,      /* longer windows use the narrowest strip: a tile must hold a window */
+    WINDOW_GROUP = 16,     /* strips of windows that are a task */
     BLOCK_LEVEL_LEAST = 8, /* a block has at least 2^8 rows */
     PACKED = 64,           /* wider rows of results in the cache are written in place */
     AHEAD = 16,            /* prefetch distance in rows; of narrow rows more, */
@@ -40,6 +42,9 @@ int tl_lanes_take_columns(const tally_view *in)
 typedef struct {
     const tl_lanes_job *job;
     int64_t strip, strips; /* columns of a strip, the last may have fewer; number of strips */
+    int64_t group;         /* strips of a task, the last may have fewer */
+    int64_t centres;       /* of a part of windows */
+    int64_t shares;        /* tasks in all, about; 0: one for each part */
     int stream, prefetch;
     /* Kernels may read elements beyond the last column of a strip: they are of other columns or of
      * the next row, and no thread writes there. */
@@ -76,8 +81,7 @@ static int part_of(const columns *c, const tl_lanes_buffers *buffers, int64_t s,
               packed = out && out->row_stride == 1 && out->stride == width &&
                        (c->stream || width < PACKED),
               /* the last rows are copied: no more columns fit the buffer */
-        whole =
-            c->overread && (out ? packed || c->job->verb == TL_WINDOW : width <= TL_LANES_STRIP);
+        whole = c->overread && (out ? packed : width <= TL_LANES_STRIP);
     const int64_t full = whole ? width : reads ? width & -lanes : 0;
     int64_t col = s * c->strip + (part ? full : 0), n;
 
@@ -226,18 +230,16 @@ static void do_strip(work *w)
         tl_lower_row(job->plan, (tl_staging){w->buffers->soa, w->buffers->r},
                      job->results + w->col * job->plan->op->result_bytes,
                      &(tl_lower){.m = w->from.width, .n = n, .rows = 1});
-    } else if (job->verb == TL_SCAN) {
-        tl_lanes_scan(w->buffers, &w->from, &w->to, &(tl_lanes_span){0, 0, n, n});
     } else {
-        tl_lanes_window(w->buffers, &w->from, &w->to, n, 0, n);
+        tl_lanes_scan(w->buffers, &w->from, &w->to, &(tl_lanes_span){0, 0, n, n});
     }
 }
 
 static void do_windows(work *w)
 {
-    const int64_t n = w->c->job->in->n, each = n / w->parts;
-    tl_lanes_window(w->buffers, &w->from, &w->to, n, each * w->part,
-                    w->part + 1 == w->parts ? n : each * (w->part + 1));
+    const int64_t n = w->c->job->in->n, i = w->part * w->c->centres;
+    tl_lanes_window(w->buffers, &w->from, &w->to, n, i,
+                    w->part + 1 == w->parts ? n : i + w->c->centres);
 }
 
 static void do_ends(work *w)
@@ -290,7 +292,7 @@ typedef struct {
     const columns *c;
     const blocks *b;
     task *run_task;
-    int64_t parts;
+    int64_t parts, shares; /* of a group of strips */
 } tasks;
 
 static void do_tasks(void *with, const tl_worker *worker)
@@ -302,13 +304,17 @@ static void do_tasks(void *with, const tl_worker *worker)
                        (tl_lanes_size){c->strip, c->job->in->n, 0}))
         return;
     for (int64_t t; (t = tl_next_chunk(worker)) < worker->chunks;) {
-        const int64_t strip = t / all->parts;
-        work w = {c, &buffers, all->b, t % all->parts, all->parts, strip * c->strip, {0}, {0}};
-        for (int side = 0; side < 2; side++)
-            if (part_of(c, &buffers, strip, side, &w.from, &w.to)) {
-                all->run_task(&w);
-                w.col += w.from.width;
-            }
+        const int64_t first = t / all->shares * c->group, end = tl_min(first + c->group, c->strips),
+                      share = t % all->shares, stop = all->parts * (share + 1) / all->shares;
+        work w = {c, &buffers, all->b, all->parts * share / all->shares, all->parts, 0, {0}, {0}};
+        for (; w.part < stop; w.part++) {
+            w.col = first * c->strip;
+            for (int64_t side = 2 * first; side < 2 * end; side++)
+                if (part_of(c, &buffers, side / 2, side % 2, &w.from, &w.to)) {
+                    all->run_task(&w);
+                    w.col += w.from.width;
+                }
+        }
     }
     if (c->stream) tl_stream_fence();
 }
@@ -316,9 +322,11 @@ static void do_tasks(void *with, const tl_worker *worker)
 static int run(tally *ctx, const columns *c, const blocks *b, int threads, task *run_task,
                int64_t parts)
 {
-    tasks all = {ctx, c, b, run_task, parts};
+    const int64_t groups = (c->strips + c->group - 1) / c->group,
+                  shares = c->shares ? tl_min((c->shares + groups - 1) / groups, parts) : parts;
+    tasks all = {ctx, c, b, run_task, parts, shares};
     if (!tl_scratch_begin(ctx, threads)) return 0;
-    return tl_parallel(threads, c->strips * parts, do_tasks, &all);
+    return tl_parallel(threads, groups * shares, do_tasks, &all);
 }
 
 /* Do results and elements have different memory? */
@@ -340,6 +348,7 @@ static columns columns_of(const tl_lanes_job *job)
     const int dense = !job->plan->in && in->row_stride == 1;
     return (columns){.job = job,
                      .strip = job->verb == TL_REDUCE && dense ? FOLDED : TL_LANES_STRIP,
+                     .group = 1,
                      .prefetch = in->stride && tl_prefetches(bytes),
                      .overread =
                          dense && in->stride > 0 && !job->reverse && (!job->out || are_apart(job))};
@@ -372,29 +381,35 @@ tally_status tl_lanes_columns(tally *ctx, const tl_lanes_job *job, int threads)
     if (in->rows * n <= TL_PARALLEL_BYTES / op->elem_bytes) threads = 1;
     if (tl_narrow_columns(job, threads)) return TALLY_OK;
 
-    const int flat = job->verb == TL_WINDOW && in->row_stride == 1 && job->out->row_stride == 1 &&
-                     tl_lanes_flat(job, in->rows, in->stride, job->out->stride);
-    if (job->verb == TL_WINDOW && !flat) c.strip = job->w > WINDOW_LONG ? TL_ABREAST : WINDOW_STRIP;
+    const int windows = job->verb == TL_WINDOW,
+              flat = windows && in->row_stride == 1 && job->out->row_stride == 1 &&
+                     tl_lanes_flat(job, in->rows, in->stride, job->out->stride),
+              by_rows = n >= (int64_t)4 << BLOCK_LEVEL_LEAST && !op->indexed;
+    if (windows) c.shares = threads > 1 ? 8 * (int64_t)threads : 1;
+    if (windows && !flat) {
+        c.strip = job->w > WINDOW_LONG ? TL_ABREAST : WINDOW_STRIP;
+        c.group = WINDOW_GROUP;
+    }
 
     /* Strips of equal width, one or two for each thread. */
-    const int by_rows =
-        n >= (int64_t)4 << BLOCK_LEVEL_LEAST && !(op->indexed && job->verb != TL_WINDOW);
     int64_t least = (in->rows + c.strip - 1) / c.strip, wanted = 2 * (int64_t)threads;
     if (by_rows && job->verb == TL_REDUCE && in->rows * op->elem_bytes < wanted * NARROW_BYTES)
         wanted = 1;
-    if (threads > 1 && least < wanted && !flat) least = wanted;
+    if (threads > 1 && least < wanted && !windows) least = wanted;
     int64_t each = (in->rows + least - 1) / least;
     each = (each + TL_ABREAST - 1) & -(int64_t)TL_ABREAST;
     if (each < c.strip) c.strip = each;
     count_strips(&c);
+    c.centres = flat ? (n + 4 * threads - 1) / (4 * threads)
+                     : tl_lanes_chunk(c.strip) * tl_max(c.group / c.strips, 1);
     int ok;
 
     if (tl_narrow_column_windows(job, threads)) { /* the windows at the ends remain */
         ok = job->valid || run(ctx, &c, NULL, threads, do_ends, 1);
+    } else if (windows) {
+        ok = run(ctx, &c, NULL, threads, do_windows, tl_max((n + c.centres / 2) / c.centres, 1));
     } else if (threads == 1 || c.strips >= threads || !by_rows) {
         ok = run(ctx, &c, NULL, c.strips < threads ? (int)c.strips : threads, do_strip, 1);
-    } else if (job->verb == TL_WINDOW) {
-        ok = run(ctx, &c, NULL, threads, do_windows, 4 * (int64_t)threads);
     } else {
         blocks b = cut(n, threads);
         size_t need = (size_t)b.pieces * (size_t)in->rows * op->state_bytes;

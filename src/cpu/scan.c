@@ -332,7 +332,7 @@ static tally_status rows(tl_thread *t, int64_t r, int64_t end, int *done)
     const tl_call *c = t->run->call;
     const int reverse = c->scan && c->scan->reverse;
     *done = c->plan->narrow && c->in->stride == 1 && c->out->stride == 1 && !reverse &&
-            t->run->all_sequences && c->in->rows > 1;
+            t->run->longest == INT64_MAX && c->in->rows > 1;
     if (*done) tl_narrow_scan_rows(c->plan, c->in, c->out, c->scan, r, end);
     return TALLY_OK;
 }

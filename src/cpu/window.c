@@ -79,9 +79,76 @@ void tl_window_close(tl_window *win)
 static int mode_of(const tl_plan *plan, int64_t w)
 {
     if (plan->op->inverse && w >= SLIDE_LEAST) return TL_WINDOW_SLIDE;
-    if (plan->op->idempotent && w >= plan->core->vector_lanes)
+    if (plan->op->idempotent && w >= tl_min(plan->core->vector_lanes, TL_WINDOW_LEVELS))
         return w < TL_WINDOW_OVERLAP ? TL_WINDOW_TWO : TL_WINDOW_BLOCKS;
     return TL_WINDOW_LADDER;
+}
+
+/* The results of `count` centres, from `first` on: where they are computed, and where they go. */
+typedef struct {
+    char *at, *out;
+    int64_t first, count;
+} window_results;
+
+/* Sequence joined->r: the centres of its full windows are left .. right - 1. */
+typedef struct {
+    int64_t left, right, end;
+} joined_sequence;
+
+static joined_sequence sequence_of(const tl_window *win)
+{
+    const tl_joined *const joined = win->joined;
+    const int64_t *const offset = joined->in->offsets + joined->r,
+                         n = joined->in->offsets ? offset[1] - offset[0] : joined->in->n,
+                         end = joined->begin + n;
+    return (joined_sequence){joined->begin + win->before, end - win->after, end};
+}
+
+/* Results that will be streamed are staged if windows that are not full may be among them. */
+static window_results results_of(const tl_window_job *job, int64_t first, int64_t count)
+{
+    char *const out = tl_window_at(job, first);
+    window_results t = {out, out, first, count};
+    if (!job->win->joined || !job->stream) return t;
+
+    const joined_sequence s = sequence_of(job->win);
+    if (first < s.left || first + count > s.right)
+        t.at = job->win->joined->tile + (uintptr_t)out % 64;
+    return t;
+}
+
+/* Stores that centres a .. b - 1 have no value, as far as they are among the results of t. */
+static void store_none(const tl_window_job *job, const window_results *t, int64_t a, int64_t b)
+{
+    const int64_t bytes = job->win->plan->op->result_bytes;
+    a = tl_max(a, t->first);
+    if (a < b)
+        memcpy(t->at + (a - t->first) * bytes, job->win->joined->none, (size_t)((b - a) * bytes));
+}
+
+/* Called after the results of t were computed. Of joined sequences, finds the windows that are not
+ * full, and moves the results to their place. */
+static void finish_results(const tl_window_job *job, const window_results *t)
+{
+    tl_joined *const joined = job->win->joined;
+    const int64_t stop = t->first + t->count;
+    if (!joined) return;
+
+    for (;;) {
+        const joined_sequence s = sequence_of(job->win);
+        if (s.left < s.right && s.left >= stop) break;
+        if (s.left < s.right) {
+            store_none(job, t, joined->none_from, s.left);
+            joined->none_from = s.right;
+        }
+        if (s.end >= stop) break;
+        joined->begin = s.end;
+        joined->r++;
+    }
+    store_none(job, t, joined->none_from, stop);
+
+    if (t->at != t->out)
+        tl_stream_bytes(t->out, t->at, t->count * job->win->plan->op->result_bytes);
 }
 
 /* Computes the full windows that start at p .. stop - 1 by the fast path for narrow types
@@ -90,15 +157,20 @@ static int narrow_windows(const tl_window_job *job, int64_t p, int64_t stop,
                           tl_window_buffers *buffers)
 {
     const tl_plan *plan = job->win->plan;
-    const int64_t bytes = plan->op->elem_bytes, need = tl_narrow_buffer(job->win->w) * bytes;
+    const int64_t bytes = plan->op->elem_bytes, need = tl_narrow_buffer(job->win->w) * bytes,
+                  most = job->win->joined ? TL_JOINED_BYTES / 4 / bytes : stop - p;
     void *memory = need ? tl_window_memory(buffers, (size_t)need) : NULL;
     if (need && !memory) return 0;
 
-    const tl_narrow_run run = {.out = tl_window_at(job, p + job->win->before),
-                               .x = job->x + p * bytes,
-                               .m = stop - p,
-                               .stream = job->stream};
-    plan->narrow->window(&run, job->win->w, memory, plan->keys);
+    for (; p < stop; p += most) {
+        const window_results t = results_of(job, p + job->win->before, tl_min(most, stop - p));
+        const tl_narrow_run run = {.out = t.at,
+                                   .x = job->x + p * bytes,
+                                   .m = t.count,
+                                   .stream = job->stream && t.at == t.out};
+        plan->narrow->window(&run, job->win->w, memory, plan->keys);
+        finish_results(job, &t);
+    }
     if (job->stream) tl_stream_fence();
     return 1;
 }
@@ -116,13 +188,15 @@ static int full_windows(const tl_window_job *job, int64_t p, int64_t stop,
     if (!tl_window_prepare(buffers, plan, w, mode)) return 0;
 
     tl_window_work *work = &buffers->work;
-    work->prefetch = tl_prefetches(job->n * in);
+    work->prefetch = job->win->prefetch ? job->win->prefetch : tl_prefetches(job->n * in);
     int64_t warm = w - 1, old = 0; /* the first result of a stream belongs to its element `warm` */
 
     if (mode == TL_WINDOW_SLIDE) {
         tl_state s;
         tl_fold(plan, &s, job->x + p * in, w, p, TL_CACHED);
-        plan->op->lower(&s, w, p, plan->par, tl_window_at(job, p + job->win->before));
+        const window_results t = results_of(job, p + job->win->before, 1);
+        plan->op->lower(&s, w, p, plan->par, t.at);
+        finish_results(job, &t);
         tl_window_start(plan, work, &s);
         old = w;
         warm = 0;
@@ -155,12 +229,13 @@ static int full_windows(const tl_window_job *job, int64_t p, int64_t stop,
 
         if (ready > 0) {
             int64_t late = tl_max(ready - (skip + m), 0);
-            int64_t first = p + late;
-            tl_window_lower(plan, work, tl_window_at(job, first + job->win->before),
-                            &(tl_lower){.from = skip + m - (ready - late),
-                                        .m = ready - late,
-                                        .first = first,
-                                        .stream = job->stream});
+            const window_results t = results_of(job, p + late + job->win->before, ready - late);
+            tl_window_lower(plan, work, t.at,
+                            &(tl_lower){.from = skip + m - t.count,
+                                        .m = t.count,
+                                        .first = p + late,
+                                        .stream = job->stream && t.at == t.out});
+            finish_results(job, &t);
         }
 
         begun += skip + m;

@@ -22,6 +22,18 @@ typedef struct tl_window_buffers {
     size_t allocation_bytes;
 } tl_window_buffers;
 
+/* Adjacent sequences that are computed as one. Of their windows that are not full, which have no
+ * value, some hold elements of two sequences. */
+typedef struct tl_joined {
+    const tally_view *in;
+    int64_t r, begin;  /* the sequence of the next result, and where it begins */
+    int64_t none_from; /* the first centre after the last full window of the sequences so far */
+    char *none;        /* results without a value: TL_JOINED_BYTES bytes */
+    char *tile;        /* as much memory for results that are streamed later */
+} tl_joined;
+
+enum { TL_JOINED_BYTES = TL_WINDOW_TILE * 32 }; /* of the largest results of a tile */
+
 typedef struct tl_window {
     tally *ctx;
     tl_plan own;         /* tl_plan_of_window, tl_plan_floats */
@@ -31,8 +43,10 @@ typedef struct tl_window {
     tally_edges edges;
     int64_t min_count;
     int threads;
-    int stream; /* always use non-temporal stores, however few results a run has */
+    int stream;   /* always use non-temporal stores, however few results a run has */
+    int prefetch; /* how to prefetch (tl_prefetches); 0: as the length of a run needs */
     tl_window_buffers *thread_buffers; /* one for each thread */
+    tl_joined *joined;                 /* NULL: one sequence */
 
     /* NULL, or the windows of operator `count` (tl_needs_count) */
     struct tl_window *count;

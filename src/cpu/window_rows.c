@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * window as a shape of the driver (driver.h). Adjacent rows can be processed as one long sequence;
- * then the windows at the ends of rows, which mixed two rows, are computed again. */
+ * window as a shape of the driver (driver.h). Adjacent sequences can be processed as one; then the
+ * windows at their ends, which mixed two of them, are computed again, or have no value. */
 #include "driver.h"
 #include "context/view.h"
 #include <string.h>
 
-enum { GROUP_BYTES = 1024 * 1024 }; /* rows computed as one sequence */
+enum {
+    GROUP_BYTES = 1024 * 1024, /* rows computed as one sequence */
+    MANY = 16                  /* windows: longer rows are not joined */
+};
 
 /* Is this faster than a lane for each row? Measured for f32 and f64, sum, max and var, windows of
  * 20 and rows of 16 to 500 elements. */
@@ -20,6 +23,38 @@ static int64_t group_of(const tl_thread *t, const tl_window *win)
     if (!adjacent || in->rows == 1 || win->count || in->n / 2 < win->w) return 0;
     if (t->run->lanes && tl_lanes_take_rows(t->run->lanes) && !faster_as_one(win, in->n)) return 0;
     return GROUP_BYTES / (in->n * t->run->call->plan->op->elem_bytes) + 1;
+}
+
+/* Are adjacent sequences joined (window.h)? Not segments so short that their other windows are most
+ * of the work, unless that is cheap; and not rows so long that it is faster to stream all their
+ * windows and to write some again. */
+static int is_joined(const tl_thread *t, const tl_window *win)
+{
+    const tally_view *in = t->run->call->in, *out = t->run->call->out;
+    const int one_field = t->run->call->plan->core->window_vectors == 8;
+    if (in->rows == 1 || in->stride != 1 || out->stride != 1 || !t->run->longest ||
+        win->edges != TALLY_EDGES_MISSING || win->min_count > 0)
+        return 0;
+    if (in->offsets)
+        return tl_view_elements(in) / in->rows >= (one_field ? win->w / 8 : 2 * win->w);
+    return in->row_stride == in->n && out->row_stride == in->n && faster_as_one(win, in->n) &&
+           in->n / MANY < win->w;
+}
+
+/* Prepares the memory of joined sequences; 0: out of memory. */
+static int open_joined(tl_thread *t, tl_window *win)
+{
+    char *const memory =
+        tl_scratch(t->run->ctx, t->number, TL_DENSE, 2 * (size_t)TL_JOINED_BYTES + 64);
+    if (!memory) return 0;
+
+    t->memory->window.joined =
+        (tl_joined){.in = t->run->call->in, .none = memory, .tile = memory + TL_JOINED_BYTES};
+    tl_window_empties(&(tl_window_job){.win = win, .out = memory}, 0,
+                      TL_JOINED_BYTES / win->plan->op->result_bytes);
+    win->joined = &t->memory->window.joined;
+    win->prefetch = t->run->prefetch;
+    return 1;
 }
 
 static tally_status open(tl_thread *t)
@@ -37,8 +72,9 @@ static tally_status open(tl_thread *t)
         return status;
     }
 
-    t->memory->window.group = group_of(t, win);
-    win->stream = t->memory->window.group && t->run->stream;
+    const int joined = is_joined(t, win) && open_joined(t, win);
+    t->memory->window.group = joined ? 0 : group_of(t, win);
+    win->stream = (joined || t->memory->window.group) && t->run->stream;
     return TALLY_OK;
 }
 
@@ -112,13 +148,38 @@ static tally_status rows_as_one(tl_thread *t, const char *x, int64_t count, char
     return status;
 }
 
+/* Joins sequences r .. end - 1. Those longer than run->longest are computed already. */
+static tally_status join(tl_thread *t, int64_t r, int64_t end)
+{
+    const tl_call *c = t->run->call;
+    const int64_t *const offset = c->in->offsets;
+    tally_status status = TALLY_OK;
+    int64_t stop = end, n;
+
+    for (; !status && r < end; r = stop + 1) {
+        if (offset && t->run->longest < INT64_MAX)
+            for (stop = r; stop < end && offset[stop + 1] - offset[stop] <= t->run->longest;)
+                stop++;
+        tl_slice s = {.at_start = 1, .at_end = 1};
+        s.x = tl_view_row(c->in, r, c->plan->op->elem_bytes, &n);
+        char *const y = tl_view_row(c->out, r, c->plan->op->result_bytes, &n);
+        s.n = offset ? offset[stop] - offset[r] : (stop - r) * c->in->n;
+        t->memory->window.joined.r = r;
+        t->memory->window.joined.begin = t->memory->window.joined.none_from = 0;
+        status = tl_window_run(&t->memory->window.windows, &s, y, &n);
+    }
+    return status;
+}
+
 static tally_status rows(tl_thread *t, int64_t r, int64_t end, int *done)
 {
     const tl_call *c = t->run->call;
     const int64_t group = t->memory->window.group;
     tally_status status = TALLY_OK;
 
-    *done = group && t->run->all_sequences;
+    *done = 1;
+    if (t->memory->window.windows.joined) return join(t, r, end);
+    *done = group && t->run->longest;
     for (int64_t count, n; *done && !status && r < end; r += count) {
         count = tl_min(end - r, group);
         const char *x = tl_view_row(c->in, r, c->plan->op->elem_bytes, &n);

@@ -192,6 +192,10 @@ TL_INLINE W(words) W(row_words)(const E *x, int64_t n, const E *end, int prefetc
     W(words) sum[4] = {{0}}, v;
     int64_t j = 0;
 
+    if (n <= (int64_t)sizeof v && end - x >= (int64_t)sizeof v) { /* without a branch on n */
+        memcpy(&v, x, sizeof v);
+        return W(byte_sums)(v, W(first_bytes)(n));
+    }
     for (; j + (int64_t)sizeof sum <= n; j += sizeof sum) {
         TL_PREFETCH(j, sizeof sum)
         TL_UNROLL for (size_t k = 0; k < 4; k++)

@@ -71,7 +71,7 @@ static __attribute__((noinline)) void W(blocks)(tl_window_work *k, int64_t rows,
     int64_t length = k->w >> TL_LOG_V, c = k->row;
 
     for (int64_t at = W(HISTORY); at < W(HISTORY) + rows * W(ROW); at += TL_V) {
-        VS v = W(double_levels)(last, z0, NULL, at, p);
+        VS v = W(double_levels)(last, z0, NULL, TL_LOG_V, at, p);
         if (nodes) W(soa_store)(nodes, at, v);
         prefix = c ? JOIN(prefix, v) : v;
         block[c] = v;

@@ -46,7 +46,7 @@ static __attribute__((noinline)) void W(window_stage)(tl_window_work *k,
     }
 
     for (; j + TL_V <= m; j += TL_V) {
-        if (k->w < TL_V && j % W(FETCHED) == 0)
+        if (k->w < W(LEVELS) && j % W(FETCHED) == 0)
             TL_PREFETCH_SOME(k->next, j, W(FETCHED), sizeof(E), 0);
         W(soa_store)(z, at + j, W(load)(x + j, i + j, p));
     }
@@ -89,7 +89,7 @@ static void W(do_window_feed)(tl_window_work *k, const tl_window_piece *piece, t
     }
 #endif
 
-    if (k->w >= TL_V) { /* shorter windows have no levels above a vector */
+    if (k->w >= W(LEVELS)) {
         W(keep_history)(k->z2, k->last);
         W(keep_history)(k->past, k->last);
     }
@@ -107,8 +107,9 @@ static void W(do_window_feed)(tl_window_work *k, const tl_window_piece *piece, t
 #if OP_IDEMPOTENT
     if (k->mode == TL_WINDOW_BLOCKS) W(blocks)(k, rows, p);
 #endif
-
-    if (OP_IDEMPOTENT && k->mode == TL_WINDOW_TWO)
+    if (TL_LOG_V > 3 && W(LEVELS) <= k->w && k->w < TL_V)
+        W(level_3)(k, rows, p);
+    else if (OP_IDEMPOTENT && k->mode == TL_WINDOW_TWO)
         W(ladder)(k, (int64_t)1 << tl_top_level(k->w), rows, p);
     else if (k->mode == TL_WINDOW_LADDER && k->w >= TL_V)
         W(ladder)(k, k->w, rows, p);

@@ -77,7 +77,7 @@ static __attribute__((noinline)) void W(ladder)(tl_window_work *k, int64_t w, in
         int64_t at = W(HISTORY) + r * W(ROW), q = counted + r;
         VS v[W(VECTORS)];
         TL_PREFETCH_SOME(k->next, r * W(ROW), W(ROW), sizeof(E), 1);
-        EACH(v[j] = W(double_levels)(last, z0, z2, at + j * TL_V, p));
+        EACH(v[j] = W(double_levels)(last, z0, z2, TL_LOG_V, at + j * TL_V, p));
         UP(0)
         UP(1)
 #if TL_ONE_FIELD
@@ -114,6 +114,22 @@ static __attribute__((noinline)) void W(ladder)(tl_window_work *k, int64_t w, in
 
     for (int j = 0; j < 3; j++) low_last[j] = last[j];
     k->row += rows;
+}
+
+/* Z_3, and Z_2 if they need it, of windows that are shorter than a vector of 16 lanes. */
+static __attribute__((noinline)) void W(level_3)(tl_window_work *k, int64_t rows, tl_par p)
+{
+    VS *low_last = (VS *)k->carry + 2 * W(VECTORS), last[2] = {low_last[0], low_last[1]};
+    W(soa) *const z2 = k->w & 4 ? k->z2 : NULL, *const past = k->past;
+
+    for (int64_t r = 0; r < rows; r++) {
+        const int64_t at = W(HISTORY) + r * W(ROW);
+        TL_PREFETCH_SOME(k->next, r * W(ROW), W(ROW), sizeof(E), 1);
+        EACH(W(soa_store)(past, at + j * TL_V,
+                          W(double_levels)(last, k->z0, z2, 3, at + j * TL_V, p)));
+    }
+    low_last[0] = last[0];
+    low_last[1] = last[1];
 }
 #undef EACH
 #undef DELAYED

@@ -6,8 +6,8 @@
  *        state costs no more than loading an element
  *   z2   Z_2, stored by `double_levels` if bits of w need it; Z_3 and Z_4 take two and four loads
  *
- * climb computes Z_LOG_V in registers: above Z_1 its delays are shuffles, which are cheaper than
- * loads that cross cache lines. */
+ * double_levels computes higher levels in registers: above Z_1 its delays are shuffles, which are
+ * cheaper than loads that cross cache lines. */
 #include "window_work.h"
 
 #define TL_COUNT_FIELD(type, f) +1
@@ -19,6 +19,8 @@ enum {
     W(VECTORS) = 1 << W(LOG_VECTORS), /* vectors of a row, the unit of the ladder */
     W(ROW) = W(VECTORS) * TL_V,
     W(FETCHED) = 16 * TL_V, /* elements from one prefetch to the next */
+    /* shorter windows are folded from z0 alone */
+    W(LEVELS) = TL_V < TL_WINDOW_LEVELS ? TL_V : TL_WINDOW_LEVELS,
     /* z0 holds elements instead of states, so x needs no staging: float sums, and keys. */
     W(DIRECT) =
         sizeof(SS) == sizeof(E) && (OP_INPUTS) == 1 && !(OP_MASKED) && (!(OP_EXACT) || TL_BARE)
@@ -68,16 +70,14 @@ TL_INLINE VS W(z3)(const W(soa) * z2, int64_t at)
     return W(join_twins)(W(soa_load)(z2, at - 4), W(soa_load)(z2, at), 4);
 }
 
-/* Z_b at `at`; z2 may be NULL for b <= 3. */
+/* Z_b at `at`; z2 may be NULL for b <= 2. */
 TL_INLINE VS W(low)(const void *z, const void *z2, int b, int64_t at, tl_par p)
 {
-    assert(0 <= b && b <= TL_LOG_V && (z2 || b <= 3));
+    assert(0 <= b && b <= TL_LOG_V && (z2 || b <= 2));
     if (b == 0) return W(z0)(z, at, p);
     if (b == 1) return W(z1)(z, at, p);
     if (b == 2 && (TL_LOG_V < 3 || !z2)) return W(quad)(z, at, p);
     if (b == 2) return W(soa_load)(z2, at);
-    if (b == 3 && !z2) /* V = 16, w = 8..15: climb is not called */
-        return W(join_twins)(W(quad)(z, at - 4, p), W(quad)(z, at, p), 4);
     if (b == 3) return W(z3)(z2, at);
     return W(join_twins)(W(z3)(z2, at - 8), W(z3)(z2, at), 8);
 }
@@ -122,12 +122,13 @@ TL_INLINE VS W(ends)(VS a)
 #undef TL_DELAY4
 #undef TL_DELAY8
 
-/* Z_LOG_V at `at`, for the vector after the previous call's. last[] keeps what the next call needs.
+/* Z_top at `at`, for the vector after the previous call's. last[] keeps what the next call needs.
  * z2: NULL, or where to store Z_2. */
-TL_INLINE VS W(double_levels)(VS *last, const void *z, W(soa) * z2, int64_t at, tl_par p)
+TL_INLINE VS W(double_levels)(VS *last, const void *z, W(soa) * z2, int top, int64_t at, tl_par p)
 {
     VS v = W(z1)(z, at, p), before = v;
 #define DOUBLE(level, delay) \
+    if (top < (level) + 2) return v; \
     before = W(delay)(last[level], v); \
     last[level] = v; \
     v = W(join_twins)(before, v, 2 << (level));
@@ -185,7 +186,7 @@ TL_INLINE void W(lower_some)(TL_OUT_T *out, VS s, W(windows) w, int stream, tl_p
 }
 
 /* How the windows of a tile are combined: the fold of the high bits, `high_at` places back (small:
- * a node below a vector), then the nodes of the low bits, high to low. BLOCKS and TWO: one
+ * a node of z0), then the nodes of the low bits, high to low. BLOCKS and TWO: one
  * overlapping node instead of the low bits. */
 typedef struct {
     const void *z, *z2, *past, *node; /* node: the overlapping states, or NULL */
@@ -195,16 +196,15 @@ typedef struct {
 
 TL_INLINE W(recipe) W(window_recipe)(const tl_window_work *k)
 {
-    int64_t over = k->w & (TL_V - 1);
-    W(recipe) r = {k->z0, k->z2, k->past, NULL, k->w, over, over, 0, tl_top_level(k->w), (int)over};
+    const int top = tl_top_level(k->w);
+    const int64_t over = k->w & (((int64_t)1 << (top < TL_LOG_V ? top : TL_LOG_V)) - 1);
+    W(recipe) r = {k->z0, k->z2, k->past, NULL, k->w, over, over, 0, top, (int)over};
 
     if (k->mode == TL_WINDOW_SLIDE) {
         r.high_at = r.bits = 0;
-    } else if (k->w < TL_V) {
+    } else if (k->w < W(LEVELS)) {
         r.small = 1;
         r.z2 = NULL;
-        r.bits &= ~(1 << r.top);
-        r.high_at = r.bits;
     } else if (OP_IDEMPOTENT && k->mode == TL_WINDOW_BLOCKS) {
         r.bits = 0;
         r.node = over ? k->z2 : NULL;

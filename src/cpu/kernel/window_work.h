@@ -11,8 +11,10 @@
 enum {
     TL_WINDOW_TILE = 1024, /* most elements of a tile */
     TL_WINDOW_BACK = 16, /* elements before its own that a vector of 16 lanes reads, at least 15 */
-    /* longest windows that are computed as two overlapping nodes */
+    /* longest and, but for vectors of fewer lanes, shortest windows that are computed as two
+     * overlapping nodes */
     TL_WINDOW_OVERLAP = 128,
+    TL_WINDOW_LEVELS = 8,
 
     /* states of the previous tile in front of a buffer */
     TL_WINDOW_HISTORY = TL_WINDOW_OVERLAP / 2,
