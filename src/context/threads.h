@@ -34,11 +34,13 @@ typedef struct tl_worker {
     int64_t *next;  /* the next chunk that no thread has taken */
 } tl_worker;
 
-/* Takes the next chunk. A result of w->chunks or more means that none is left. */
-static inline int64_t tl_next_chunk(const tl_worker *w)
+/* Takes the next `count` chunks. A result of w->chunks or more means that none is left. */
+static inline int64_t tl_next_chunks(const tl_worker *w, int64_t count)
 {
-    return __atomic_fetch_add(w->next, 1, __ATOMIC_RELAXED);
+    return __atomic_fetch_add(w->next, count, __ATOMIC_RELAXED);
 }
+
+static inline int64_t tl_next_chunk(const tl_worker *w) { return tl_next_chunks(w, 1); }
 
 /* Runs `work` on this thread and on up to threads - 1 workers, 1 <= threads <= TL_THREADS_MOST,
  * and returns when all are done. Each thread has the law's floating-point environment; workers

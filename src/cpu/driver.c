@@ -26,7 +26,8 @@ typedef struct {
     const tl_shape *shape;
     int64_t least, most;
     int dense;
-    tally_status status; /* a failure of any thread */
+    const struct parts *parts; /* one sequence, whose parts threads take; NULL: whole sequences */
+    tally_status status;       /* a failure of any thread */
 } pass;
 
 typedef struct {
@@ -44,22 +45,15 @@ static const tl_scalar *operator_of(const worker *w) { return w->t.run->call->pl
 
 /* ---- one sequence ---- */
 
-/* A sequence in the order of the call: of a reversed scan, x and y are the last in memory. */
-typedef struct {
-    char *x, *y;
-    int64_t n, results;
-    int64_t x_stride, y_stride; /* in elements, in results; y_stride of a reduction is 0 */
-} sequence;
-
 static int is_reversed(const tl_call *c)
 {
     return c->verb == TL_SCAN && c->scan && c->scan->reverse;
 }
 
-static sequence sequence_of(const tl_call *c, int64_t r)
+static tl_sequence sequence_of(const tl_call *c, int64_t r)
 {
     const int64_t in = c->plan->op->elem_bytes, out = c->plan->op->result_bytes;
-    sequence s = {.x_stride = c->in->stride, .y_stride = c->out->stride};
+    tl_sequence s = {.x_stride = c->in->stride, .y_stride = c->out->stride};
 
     s.x = tl_view_row(c->in, r, in, &s.n);
     s.y = tl_view_row(c->out, r, out, &s.results);
@@ -95,14 +89,13 @@ static void reach_of(const tl_call *c, int64_t *before, int64_t *after)
 
 /* The centres of a part. Windows of neighbouring parts overlap, so a part is at least twice as long
  * as the window. */
-static int64_t part_length(const worker *w, int64_t width)
+static int64_t part_length(const tl_scalar *op, int64_t width, int threads)
 {
-    const tl_scalar *op = operator_of(w);
     const int64_t bytes = tl_max(op->elem_bytes, op->result_bytes);
     int64_t length = OVERLAPPED_PART_BYTES / bytes;
     if (width < length / OVERLAPS) length = width * OVERLAPS;
     if (length < PART_BYTES / bytes) length = PART_BYTES / bytes;
-    if (w->t.threads > 1 && length < SHARED_PART_BYTES / bytes) length = SHARED_PART_BYTES / bytes;
+    if (threads > 1 && length < SHARED_PART_BYTES / bytes) length = SHARED_PART_BYTES / bytes;
     if (length < 2 * width) length = 2 * width;
     return (length + TL_TILE - 1) & -(int64_t)TL_TILE;
 }
@@ -126,46 +119,68 @@ static void copy(const worker *w, elements to, elements from, int64_t n, int64_t
                                                             .bytes = bytes});
 }
 
-/* Makes parts of a sequence dense, computes them, and copies the results to their places. The first
- * part has all windows that reach beyond the left end, the last all that reach beyond the right
- * end. */
-static __attribute__((noinline)) tally_status run_strided(worker *w, const sequence *s)
+/* A sequence in dense parts. The results of part k are those of `length` centres from begin +
+ * k * length on; the last part may have more, up to `stop`. */
+typedef struct parts {
+    tl_sequence s;
+    int64_t before, after; /* elements that a result needs besides its centre */
+    int64_t begin, stop, length, count;
+    int valid;
+} parts;
+
+static parts parts_of(const tl_call *call, const tl_sequence *s, int threads)
 {
-    const tl_call *call = w->t.run->call;
+    parts a = {.s = *s};
+
+    reach_of(call, &a.before, &a.after);
+    const int64_t width =
+        a.before >= s->n || a.after >= s->n - a.before ? s->n : a.before + 1 + a.after;
+    a.valid = call->verb == TL_WINDOW && call->window->edges == TALLY_EDGES_VALID;
+    a.begin = a.valid ? a.before : 0;
+    a.stop = a.valid ? s->n - a.after : s->n;
+    a.length = part_length(call->plan->op, width, threads);
+    a.count = tl_max(a.stop - a.begin - width - 1, 0) / a.length + 1;
+
+    return a;
+}
+
+/* Makes part k dense, computes it, and copies the results to their places. The first part has all
+ * windows that reach beyond the left end, the last all that reach beyond the right end. */
+static __attribute__((noinline)) tally_status run_part(worker *w, const parts *a, int64_t k)
+{
+    const tl_sequence *s = &a->s;
     const tl_scalar *op = operator_of(w);
-    const int64_t in = op->elem_bytes, out = call->verb == TL_REDUCE ? 0 : op->result_bytes;
-    const int valid = call->verb == TL_WINDOW && call->window->edges == TALLY_EDGES_VALID;
-    int64_t before, after;
+    const int64_t in = op->elem_bytes,
+                  out = w->t.run->call->verb == TL_REDUCE ? 0 : op->result_bytes,
+                  c = a->begin + k * a->length, last = k + 1 == a->count,
+                  end = last ? a->stop : c + a->length, from = k || a->valid ? c - a->before : 0,
+                  to = last && !a->valid ? s->n : end + a->after;
+    const elements x = {s->x + from * s->x_stride * in, s->x_stride},
+                   y = {s->y + (c - a->begin) * s->y_stride * out, s->y_stride};
+    tl_part p = {x.at, to - from, y.at, !k, last, 0};
+    const int copies_x = s->x_stride != 1, copies_y = s->y_stride != 1 && out;
 
-    reach_of(call, &before, &after);
-    const int64_t width = before >= s->n || after >= s->n - before ? s->n : before + 1 + after,
-                  length = part_length(w, width), begin = valid ? before : 0,
-                  stop = valid ? s->n - after : s->n;
-    for (int64_t c = begin, end; c < stop; c = end) {
-        end = stop - c <= length + width ? stop : c + length;
-        const int64_t a = c == begin && !valid ? 0 : c - before,
-                      b = end == stop && !valid ? s->n : end + after;
-        const elements x = {s->x + a * s->x_stride * in, s->x_stride},
-                       y = {s->y + (c - begin) * s->y_stride * out, s->y_stride};
-        tl_part p = {x.at, b - a, y.at, c == begin, end == stop, 0};
-        const int copies_x = s->x_stride != 1, copies_y = s->y_stride != 1 && out;
+    /* Results begin at the same place in a page as elements: a processor takes a load for one of a
+     * store before it if both have the same place in their pages. */
+    const int64_t x_bytes = copies_x ? ((to - from) * in + PAGE - 1) & -(int64_t)PAGE : 0,
+                  y_bytes = copies_y ? (end - c) * out : 0;
+    char *dense = part_memory(w, x_bytes + y_bytes);
+    if (!dense)
+        return tl_thread_no_memory(w->t.run->ctx, (size_t)(x_bytes + y_bytes),
+                                   "a dense part of a sequence");
+    if (copies_x) copy(w, (elements){dense, 1}, x, to - from, in), p.x = dense;
+    if (copies_y) p.y = dense + x_bytes;
+    const tally_status status = w->pass->shape->part(&w->t, &p);
+    if (!status && copies_y) copy(w, y, (elements){p.y, 1}, end - c, out);
+    return status;
+}
 
-        /* Results begin at the same place in a page as elements: a processor takes a load for one
-         * of a store before it if both have the same place in their pages. */
-        const int64_t x_bytes = copies_x ? ((b - a) * in + PAGE - 1) & -(int64_t)PAGE : 0,
-                      y_bytes = copies_y ? (end - c) * out : 0;
-        char *dense = part_memory(w, x_bytes + y_bytes);
-        if (!dense)
-            return tl_thread_no_memory(w->t.run->ctx, (size_t)(x_bytes + y_bytes),
-                                       "a dense part of a sequence");
-        if (copies_x) copy(w, (elements){dense, 1}, x, b - a, in), p.x = dense;
-        if (copies_y) p.y = dense + x_bytes;
-        const tally_status status = w->pass->shape->part(&w->t, &p);
-        if (status) return status;
-        if (copies_y) copy(w, y, (elements){p.y, 1}, end - c, out);
-    }
-
-    return TALLY_OK;
+static tally_status run_strided(worker *w, const tl_sequence *s)
+{
+    const parts a = parts_of(w->t.run->call, s, w->t.threads);
+    tally_status status = TALLY_OK;
+    for (int64_t k = 0; k < a.count && !status; k++) status = run_part(w, &a, k);
+    return status;
 }
 
 static void run_sequence(void *with, int64_t r)
@@ -176,7 +191,7 @@ static void run_sequence(void *with, int64_t r)
         return;
     }
     const tl_call *call = w->t.run->call;
-    const sequence s = sequence_of(call, r);
+    const tl_sequence s = sequence_of(call, r);
     if (w->status || s.n < w->pass->least || s.n > w->pass->most) return;
 
     /* without elements the data may be NULL */
@@ -188,7 +203,7 @@ static void run_sequence(void *with, int64_t r)
         const tl_part p = {s.x, s.n, s.y, 1, 1, 1};
         w->status = w->pass->shape->part(&w->t, &p);
     } else if (w->pass->shape->strided && w->t.threads > 1) {
-        w->status = w->pass->shape->strided(&w->t, s.x, s.x_stride, s.n, s.y);
+        w->status = w->pass->shape->strided(&w->t, &s);
     } else {
         w->status = run_strided(w, &s);
     }
@@ -247,7 +262,11 @@ static void run_chunks(void *data, const tl_worker *thread)
     const tally_status opened = open_worker(&w, p, thread->number, 1);
     if (!opened) {
         for (int64_t k; (k = tl_next_chunk(thread)) < thread->chunks;)
-            run_sequences(&w, tl_share(in, k, thread->chunks), tl_share(in, k + 1, thread->chunks));
+            if (!p->parts)
+                run_sequences(&w, tl_share(in, k, thread->chunks),
+                              tl_share(in, k + 1, thread->chunks));
+            else if (!w.status)
+                w.status = run_part(&w, p->parts, k);
         close_worker(&w);
     }
 
@@ -283,27 +302,49 @@ static int64_t count_long(const tally_view *v, int64_t least)
     return count;
 }
 
-/* Processes all sequences of a pass in turn, each on `threads` threads. */
-static tally_status run_in_turn(const pass *p, int threads)
+/* Processes chunks of sequences of about equal work, or the parts of one sequence. */
+static tally_status run_chunked(pass *p, int threads, int64_t chunks)
 {
-    worker w;
-    const tally_status status = open_worker(&w, p, 0, threads);
-    if (status) return status;
-
-    if (p->run.call->in->rows == 1)
-        run_sequence(&w, 0);
-    else
-        run_sequences(&w, 0, p->run.call->in->rows);
-    close_worker(&w);
-    return w.status;
+    return tl_parallel(threads, chunks, run_chunks, p) ? p->status
+                                                       : tl_no_memory(p->run.ctx, 0, "threads");
 }
 
-/* Processes them in chunks; each chunk has about equal work. */
-static tally_status run_chunked(pass *p, int threads)
+/* Windows of a sequence with strides: threads take its parts, which are independent, unless they
+ * are few. Returns 0 if they are. */
+static int share_parts(pass *p, int threads, int64_t r)
 {
-    return tl_parallel(threads, CHUNKS * (int64_t)threads, run_chunks, p)
-               ? p->status
-               : tl_no_memory(p->run.ctx, 0, "threads");
+    const tl_call *call = p->run.call;
+    const tl_sequence s = sequence_of(call, r);
+    if (s.n < p->least || s.n > p->most || !tally_window_length(s.n, call->window)) return 1;
+    const parts a = parts_of(call, &s, 1);
+    if (a.count < threads) return 0;
+    p->parts = &a;
+    const tally_status status = run_chunked(p, threads, a.count);
+    if (status) p->status = status;
+    p->parts = NULL;
+    return 1;
+}
+
+/* Processes all sequences of a pass in turn, each on `threads` threads. */
+static tally_status run_in_turn(pass *p, int threads)
+{
+    const tl_call *call = p->run.call;
+    const int in_parts = call->verb == TL_WINDOW && !p->dense && threads > 1;
+    worker w;
+
+    for (int64_t r = 0, end; r < call->in->rows && !p->status; r = end) {
+        end = in_parts ? r + 1 : call->in->rows;
+        if (in_parts && share_parts(p, threads, r)) continue;
+        if ((p->status = open_worker(&w, p, 0, threads))) break;
+        if (call->in->rows == 1)
+            run_sequence(&w, 0);
+        else
+            run_sequences(&w, r, end);
+        close_worker(&w);
+        p->status = w.status;
+    }
+
+    return p->status;
 }
 
 static int lanes_of(tl_lanes_job *job, const tl_call *call)
@@ -382,7 +423,7 @@ static tally_status run_shape(tally *ctx, int threads, const tl_call *call, cons
     p.run.lanes = lanes ? &job : NULL;
     p.run.longest = p.most;
 
-    return threads > 1 ? run_chunked(&p, threads) : run_in_turn(&p, 1);
+    return threads > 1 ? run_chunked(&p, threads, CHUNKS * (int64_t)threads) : run_in_turn(&p, 1);
 }
 
 tally_status tl_run(tally *ctx, int threads, const tl_call *call)

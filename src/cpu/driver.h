@@ -31,6 +31,13 @@ typedef struct tl_part {
     int first, last, in_place;
 } tl_part;
 
+/* A sequence in the order of the call: of a reversed scan, x and y are the last in memory. */
+typedef struct tl_sequence {
+    char *x, *y;
+    int64_t n, results;
+    int64_t x_stride, y_stride; /* in elements, in results; y_stride of a reduction is 0 */
+} tl_sequence;
+
 /* What a shape keeps for one thread from its open to its close. */
 typedef union tl_shape_memory {
     tl_counter counter;
@@ -74,8 +81,8 @@ typedef struct tl_shape {
     /* Computes the dense sequence r on one thread: less work for a short one. NULL: `part`. */
     void (*alone)(const tl_thread *, int64_t r);
 
-    /* Reduces a sequence of any stride on all threads. NULL: by parts. */
-    tally_status (*strided)(tl_thread *, const char *x, int64_t stride, int64_t n, char *y);
+    /* Computes a sequence of any strides on all threads. NULL: by parts. */
+    tally_status (*strided)(tl_thread *, const tl_sequence *);
     /* Computes the dense sequences r .. end - 1 faster than one at a time and sets *done, or does
      * nothing. NULL: no such path. */
     tally_status (*rows)(tl_thread *, int64_t r, int64_t end, int *done);

@@ -109,10 +109,10 @@ static void fold_strided_node(void *data, int64_t j)
     tl_counter_fold(&c, a->plan->op, NULL, &a->nodes[j]);
 }
 
-static tally_status strided(tl_thread *t, const char *x, int64_t stride, int64_t n, char *y)
+static tally_status strided(tl_thread *t, const tl_sequence *q)
 {
     const tl_plan *plan = t->run->call->plan;
-    const int64_t bytes = element_bytes(plan);
+    const int64_t bytes = element_bytes(plan), n = q->n;
     const int level = node_level(n);
     const int64_t count = n >> level;
     tl_state *nodes = count > 1 ? malloc((size_t)count * sizeof *nodes) : NULL, s;
@@ -120,15 +120,16 @@ static tally_status strided(tl_thread *t, const char *x, int64_t stride, int64_t
 
     tl_counter_init(c, 0);
     if (nodes) { /* If malloc failed, the serial code below gives the same result. */
-        node_work work = {plan, x, stride, (int64_t)1 << level, 0, 0, nodes};
+        node_work work = {plan, q->x, q->x_stride, (int64_t)1 << level, 0, 0, nodes};
         tl_for(t->threads, count, fold_strided_node, &work);
         for (int64_t j = 0; j < count; j++) tl_counter_push(c, plan->op, level, &nodes[j]);
         free(nodes);
     }
 
-    if (c->end < n) tl_push_strided(plan, x + c->end * stride * bytes, stride, n - c->end, c);
+    if (c->end < n)
+        tl_push_strided(plan, q->x + c->end * q->x_stride * bytes, q->x_stride, n - c->end, c);
     tl_counter_fold(c, plan->op, NULL, &s);
-    plan->op->lower(&s, n, 0, plan->par, y);
+    plan->op->lower(&s, n, 0, plan->par, q->y);
 
     return TALLY_OK;
 }

@@ -9,13 +9,21 @@
  * because it was folded before. So memory is read once, and the folding hides the waiting. Each
  * thread joins the nodes in its own counter, so the order in which nodes arrive does not matter.
  *
- * No deadlock: blocks are taken in increasing order. A thread waits only for nodes of blocks before
- * the one that it scans, and every block whose node it has not published comes after that one. So
- * the thread that owns the first unpublished block does not wait, for any number of threads
- * (context/threads.h). A node that does not come in time is folded by the thread that waits. */
+ * A thread is alone while no other thread takes a block: a call begins with its caller, and a busy
+ * machine may run one thread at a time. Alone, it scans several blocks at a time and folds nothing.
+ *
+ * After a scan to the end of block j, a thread publishes what its counter has of its own blocks. The
+ * counter of block j has at most one node that ends with block i < j, whoever made it: so another
+ * thread continues at any scanned block, without the nodes before it.
+ *
+ * No deadlock: blocks are taken in increasing order, and a thread waits only for blocks before the
+ * one that it scans. So the thread that owns the first block that is not scanned finds all nodes,
+ * for any number of threads (context/threads.h). A block that is not published in time is folded by
+ * the thread that waits. */
 #include "scan.h"
 #include "narrow/narrow.h"
 #include "context/context.h"
+#include "context/view.h"
 #include <assert.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -27,6 +35,13 @@ enum { POLLS = 4000 };
 /* How many blocks a thread folds before the block that it scans. */
 enum { FOLD_DEPTH = 1, LEVELS_DEPTH = 2 };
 
+/* A thread that has taken ALONE_AFTER times the blocks after its last ones is alone. Then it takes up
+ * to ALONE_BLOCKS at a time. */
+enum { ALONE_AFTER = 3, ALONE_BLOCKS = 4 };
+
+/* The current block and the next one, where elements are not dense. */
+enum { DENSE_BLOCKS = 2, PAGE = 4096 };
+
 /* Shared by the threads of one long scan. */
 typedef struct {
     const tl_scan *scan;
@@ -34,45 +49,89 @@ typedef struct {
     int64_t blocks, size; /* the last block may be short; elements per block */
     int64_t base;         /* elements of the sequence before block 0 */
     int level, depth;
-    int in_place;        /* results overlap elements */
-    tl_state *node;      /* node of each full block */
-    atomic_uchar *ready; /* node[j] is published */
+    int in_place;                   /* results overlap elements */
+    tl_state *node, *end;           /* of each full block; the node that ends with it */
+    atomic_uchar *folded, *scanned; /* of each block: its node, its end is published */
     tally *ctx;
     tl_counter *counters; /* one for each thread */
     tl_counter *last;     /* the counter of the thread that scanned the last block */
 } shared;
 
+/* One of the threads. */
+typedef struct {
+    shared *t;
+    const tl_worker *worker;
+    tl_counter *c; /* of the elements before block `seen` */
+    int64_t seen;
+    int64_t taken; /* the end of the blocks that were taken last */
+    int alone;     /* how often they followed each other */
+    tl_staging staging;
+    char *dense; /* memory for DENSE_BLOCKS blocks of elements and one of results, for strides */
+} scanner;
+
 static const tl_plan *plan_of(const shared *t) { return t->scan->plan; }
 
 static const char *block_at(const shared *t, int64_t j)
 {
-    return t->work->x + j * t->size * plan_of(t)->op->elem_bytes;
+    return t->work->x + j * t->size * t->work->x_stride * plan_of(t)->op->elem_bytes;
 }
 
-static int64_t block_length(const shared *t, int64_t j)
+/* The elements of `count` blocks. */
+static int64_t length_of(const shared *t, int64_t j, int64_t count)
 {
-    const int64_t left = t->work->n - j * t->size;
-    return left <= 0 ? 0 : left < t->size ? left : t->size;
+    return tl_clamp(t->work->n - j * t->size, 0, count * t->size);
 }
 
+/* Folds a block of another thread. */
 static void fold_block(const shared *t, int64_t j, tl_state *node)
 {
-    tl_fold(plan_of(t), node, block_at(t, j), t->size, t->base + j * t->size, TL_CACHED);
+    tl_counter c;
+    tl_counter_init(&c, t->base + j * t->size);
+    tl_push_strided(plan_of(t), block_at(t, j), t->work->x_stride, t->size, &c);
+    *node = c.node[0];
 }
 
-static void publish(shared *t, int64_t j, const tl_state *node)
+/* Takes the next `count` blocks. */
+static int64_t take(scanner *s, int64_t count)
 {
-    t->node[j] = *node;
-    atomic_store_explicit(&t->ready[j], 1, memory_order_release);
+    const int64_t j = tl_next_chunks(s->worker, count);
+    s->alone = j == s->taken ? s->alone + 1 : 0;
+    s->taken = j + count;
+    return j;
 }
 
-/* Folds block j and publishes its node. The node of a short last block is not needed. */
-static void fold(shared *t, int64_t j)
+static int is_set(const atomic_uchar *flag)
 {
-    tl_state node;
-    if (block_length(t, j) < t->size) return;
-    fold_block(t, j, &node);
-    publish(t, j, &node);
+    return atomic_load_explicit(flag, memory_order_acquire);
+}
+
+static void set(atomic_uchar *flag) { atomic_store_explicit(flag, 1, memory_order_release); }
+
+/* Bytes of dense memory for the elements of a block. Results begin at the same place in a page as
+ * elements: a processor takes a load for one of a store before it if both have the same place. */
+static int64_t dense_bytes(const shared *t)
+{
+    return (t->size * plan_of(t)->op->elem_bytes + PAGE - 1) & -(int64_t)PAGE;
+}
+
+/* The dense elements of block j of this thread, which are copied if they have strides. */
+static const char *elements(const scanner *s, int64_t j, int odd)
+{
+    const shared *t = s->t;
+    char *const to = s->dense + odd * dense_bytes(t);
+    if (t->work->x_stride == 1) return block_at(t, j);
+    tl_copy_strided(to, 1, block_at(t, j), t->work->x_stride, length_of(t, j, 1),
+                    plan_of(t)->op->elem_bytes);
+    return to;
+}
+
+/* Folds block j, whose elements are at x, and publishes its node. The node of a short last block is
+ * not needed. */
+static void fold(shared *t, int64_t j, const char *x)
+{
+    if (length_of(t, j, 1) < t->size) return;
+    tl_fold(plan_of(t), &t->node[j], x, t->size, t->base + j * t->size, TL_CACHED);
+    set(&t->folded[j]);
 }
 
 /* The same from the first levels of its tiles, which are computed already. */
@@ -81,7 +140,7 @@ static void fold_first_levels(shared *t, int64_t j, const char *levels)
     const tl_plan *plan = plan_of(t);
     tl_counter c;
 
-    if (block_length(t, j) < t->size) return;
+    if (length_of(t, j, 1) < t->size) return;
     tl_counter_init(&c, 0);
     for (int64_t k = 0; k < t->size / TL_TILE; k++) {
         tl_state node;
@@ -89,7 +148,8 @@ static void fold_first_levels(shared *t, int64_t j, const char *levels)
         if (plan->op->from_wide) plan->op->from_wide(&node);
         tl_counter_push(&c, plan->op, TL_TILE_LEVEL, &node);
     }
-    publish(t, j, &c.node[0]);
+    t->node[j] = c.node[0];
+    set(&t->folded[j]);
 }
 
 /* Computes the first levels of the tiles of block j into `to`, and publishes the block's node. */
@@ -97,106 +157,186 @@ static void compute_first_levels(shared *t, int64_t j, char *to)
 {
     const tl_plan *plan = plan_of(t);
     const int64_t tile_bytes = TL_TILE * plan->op->elem_bytes;
-    for (int64_t k = 0; k < block_length(t, j) / TL_TILE; k++)
+    for (int64_t k = 0; k < length_of(t, j, 1) / TL_TILE; k++)
         plan->core->scan_up(to + k * plan->core->up_bytes, block_at(t, j) + k * tile_bytes,
                             t->base + j * t->size + k * TL_TILE, plan->par);
     fold_first_levels(t, j, to);
 }
 
-/* Waits for the node of block j; 0: it was not published for about as long as a fold takes. */
-static int poll_node(shared *t, int64_t j)
-{
-    for (int k = 0; k < POLLS; k++)
-        if (atomic_load_explicit(&t->ready[j], memory_order_acquire)) return 1;
-    return 0;
-}
+/* ---- nodes of other threads ---- */
 
-/* Appends the nodes of blocks *seen .. j - 1 to c. A node that is not published in time, because
- * the system does not schedule its thread, is folded here too; not where results are stored over
- * the elements, since that thread may scan its block meanwhile. */
-static void join_nodes(shared *t, tl_counter *c, int64_t *seen, int64_t j)
+/* Publishes the nodes of the counter that end with one of the blocks from j on, which s has just
+ * scanned. */
+static void publish_ends(const scanner *s, int64_t j)
 {
-    for (; *seen < j; ++*seen) {
-        tl_state node;
-        int published = poll_node(t, *seen);
-        if (!published && !t->in_place) {
-            fold_block(t, *seen, &node);
-            tl_counter_push(c, plan_of(t)->op, t->level, &node);
-            continue;
-        }
-        for (; !published; published = poll_node(t, *seen)) sched_yield();
-        tl_counter_push(c, plan_of(t)->op, t->level, &t->node[*seen]);
+    shared *t = s->t;
+    int64_t end = s->c->end;
+    for (int k = s->c->count - 1; end > t->base + j * t->size; k--) {
+        const int64_t last = ((end - t->base) >> t->level) - 1;
+        t->end[last] = s->c->node[k];
+        set(&t->scanned[last]);
+        end -= (int64_t)1 << s->c->level[k];
     }
 }
 
-/* Scans block j. levels: see tl_scan_work. */
-static void scan_block(shared *t, tl_counter *c, int64_t j, tl_staging staging, int64_t prefetch,
-                       const tl_first_levels *levels)
+/* Continues the counter of s to block j by what was published of scanned blocks. 0: some is
+ * missing. */
+static int join_scanned(scanner *s, int64_t j)
 {
-    const tl_scan_work work = {block_at(t, j),
-                               block_length(t, j),
-                               t->work->out + j * t->size * plan_of(t)->op->result_bytes,
-                               t->work->stream,
-                               prefetch,
-                               staging,
-                               levels};
-    tl_scan_serial(t->scan, c, &work);
+    const shared *t = s->t;
+    tl_counter *c = s->c;
+    const int64_t end = t->base + j * t->size;
+    int64_t common = c->end; /* up to here both counters have the same nodes */
+    int count = c->count;
+
+    if (!is_set(&t->scanned[j - 1])) return 0;
+    while (common && end - common >= (common & -common)) common -= (int64_t)1 << c->level[--count];
+    for (int64_t at = common; at < end;) {
+        at += (int64_t)1 << tl_top_level(end - at);
+        if (!is_set(&t->scanned[((at - t->base) >> t->level) - 1])) return 0;
+    }
+
+    c->end = common;
+    c->count = count;
+    while (c->end < end) {
+        const int level = tl_top_level(end - c->end);
+        const int64_t after = c->end + ((int64_t)1 << level);
+        tl_counter_push(c, plan_of(t)->op, level, &t->end[((after - t->base) >> t->level) - 1]);
+    }
+    s->seen = j;
+    return 1;
 }
 
-/* Scans blocks until none is left; each is folded while the block before it of this thread is
- * scanned. */
-static void scan_folded(shared *t, const tl_worker *worker, tl_counter *c, tl_staging staging)
+/* Continues the counter of s to block j or to one before it, by what is published. 0: nothing. */
+static int join_published(scanner *s, int64_t j)
 {
-    const int64_t prefetch =
-        t->work->stream ? 2 * worker->threads * t->size * plan_of(t)->op->elem_bytes : 0;
-    int64_t j = tl_next_chunk(worker), later;
-    int64_t seen = 0; /* blocks whose nodes are in c */
+    if (is_set(&s->t->folded[s->seen])) {
+        tl_counter_push(s->c, plan_of(s->t)->op, s->t->level, &s->t->node[s->seen++]);
+        return 1;
+    }
+    for (int64_t k = j; k > s->seen; k--)
+        if (join_scanned(s, k)) return 1;
+    return 0;
+}
 
-    if (j < t->blocks) fold(t, j);
-    for (; j < t->blocks; j = later) {
-        later = tl_next_chunk(worker);
+/* Continues the counter of s to block j. A block that is not published for about as long as a fold
+ * takes, because the system does not schedule its thread, is folded here too; not where results
+ * are stored over the elements, since that thread may scan its block meanwhile. */
+static void join_nodes(scanner *s, int64_t j)
+{
+    shared *t = s->t;
+    for (int polls = 0; s->seen < j; polls++) {
+        tl_state node;
+        if (join_published(s, j)) {
+            polls = 0;
+        } else if (polls >= POLLS && t->in_place) {
+            sched_yield();
+        } else if (polls >= POLLS) {
+            fold_block(t, s->seen++, &node);
+            tl_counter_push(s->c, plan_of(t)->op, t->level, &node);
+        }
+    }
+}
+
+/* Scans `count` blocks from j on, whose elements are at x. levels: see tl_scan_work. */
+static void scan_from(scanner *s, int64_t j, int64_t count, const char *x, int64_t prefetch,
+                      const tl_first_levels *levels)
+{
+    shared *t = s->t;
+    const int64_t n = length_of(t, j, count), bytes = plan_of(t)->op->result_bytes;
+    char *const out = t->work->out + j * t->size * t->work->y_stride * bytes,
+                *const y = t->work->y_stride == 1 ? out : s->dense + DENSE_BLOCKS * dense_bytes(t);
+    const tl_scan_work work = {x, n, y, t->work->stream, prefetch, s->staging, levels, 1, 1};
+
+    join_nodes(s, j);
+    tl_scan_serial(t->scan, s->c, &work);
+    if (y != out) tl_copy_strided(out, t->work->y_stride, y, 1, n, bytes);
+    s->seen = tl_min(j + count, t->blocks);
+    if (s->seen == t->blocks)
+        t->last = s->c;
+    else
+        publish_ends(s, j);
+}
+
+/* ---- the blocks of a thread ---- */
+
+/* Until another thread takes a block, or none is left: nothing is folded first. The first runs are
+ * short, because threads that arrive wait for the end of a run. */
+static void scan_alone(scanner *s)
+{
+    const shared *t = s->t;
+    const int64_t prefetch = s->dense ? 0 : tl_scan_prefetch(plan_of(t), t->work->stream);
+    while (s->alone && s->taken < t->blocks) {
+        const int64_t most = s->dense ? 1 : tl_min(s->alone, ALONE_BLOCKS),
+                      count = s->worker->threads > 1 || s->dense ? most : t->blocks,
+                      j = take(s, count);
+        if (j < t->blocks) scan_from(s, j, count, elements(s, j, 0), prefetch, NULL);
+    }
+}
+
+/* The next block, or none while s is alone. */
+static int64_t take_later(scanner *s) { return s->alone < ALONE_AFTER ? take(s, 1) : s->t->blocks; }
+
+/* Until s is alone, or no block is left. Each block is folded while the block before it of this
+ * thread is scanned. */
+static void scan_folded(scanner *s)
+{
+    shared *t = s->t;
+    const int64_t prefetch = t->work->stream && !s->dense
+                                 ? 2 * s->worker->threads * t->size * plan_of(t)->op->elem_bytes
+                                 : 0;
+    int64_t j = take(s, 1), later;
+    const char *x, *next = NULL;
+
+    if (j < t->blocks) fold(t, j, next = elements(s, j, 0));
+    for (int odd = 1; j < t->blocks; odd = !odd, j = later) {
+        x = next;
+        later = take_later(s);
         assert(later > j);
-        if (later < t->blocks) fold(t, later);
-        join_nodes(t, c, &seen, j);
-        scan_block(t, c, j, staging, prefetch, NULL);
-        seen = j + 1;
-        if (seen == t->blocks) t->last = c;
+        if (later < t->blocks) fold(t, later, next = elements(s, later, odd));
+        scan_from(s, j, 1, x, prefetch, NULL);
     }
 }
 
 /* The same where the first levels of a later block are computed during the scan of this one.
  * levels: memory for the first levels of three blocks. */
-static void scan_by_levels(shared *t, const tl_worker *worker, tl_counter *c, tl_staging staging,
-                           char *levels)
+static void scan_by_levels(scanner *s, char *levels)
 {
+    shared *t = s->t;
     const tl_plan *plan = plan_of(t);
     const int64_t set = t->size / TL_TILE * plan->core->up_bytes;
     int64_t block[LEVELS_DEPTH + 1] = {0}; /* the current block and the next ones */
-    int64_t seen = 0;
 
     for (int d = 0; d < LEVELS_DEPTH; d++) {
-        block[d] = tl_next_chunk(worker);
+        block[d] = take(s, 1);
         if (block[d] < t->blocks) compute_first_levels(t, block[d], levels + d * set);
     }
 
     for (int64_t round = 0; block[0] < t->blocks; round++) {
-        const int64_t j = block[0], later = block[LEVELS_DEPTH] = tl_next_chunk(worker);
+        const int64_t later = block[LEVELS_DEPTH] = take_later(s);
         const tl_first_levels u = {.current = levels + round % 3 * set,
                                    .later = levels + (round + LEVELS_DEPTH) % 3 * set,
                                    .x = block_at(t, later),
                                    .at = t->base + later * t->size,
-                                   .tiles = block_length(t, later) / TL_TILE,
-                                   .step = (worker->threads - 1) * t->size * plan->op->elem_bytes};
+                                   .tiles = length_of(t, later, 1) / TL_TILE,
+                                   .step =
+                                       (s->worker->threads - 1) * t->size * plan->op->elem_bytes};
 
         /* `later` is the only block of this thread that may be unpublished. */
-        assert(later > j);
-        join_nodes(t, c, &seen, j);
-        scan_block(t, c, j, staging, tl_scan_prefetch(plan, t->work->stream), &u);
+        assert(later > block[0]);
+        scan_from(s, block[0], 1, block_at(t, block[0]), tl_scan_prefetch(plan, t->work->stream),
+                  &u);
         if (later < t->blocks) fold_first_levels(t, later, u.later);
-        seen = j + 1;
-        if (seen == t->blocks) t->last = c;
         for (int d = 0; d < LEVELS_DEPTH; d++) block[d] = block[d + 1];
     }
+}
+
+/* 0: elements and results are dense. */
+static size_t scratch_bytes(const shared *t)
+{
+    const int dense = t->work->x_stride == 1 && t->work->y_stride == 1;
+    return dense ? 0
+                 : (size_t)(DENSE_BLOCKS * dense_bytes(t) + t->size * plan_of(t)->op->result_bytes);
 }
 
 static void scan_blocks(void *data, const tl_worker *worker)
@@ -204,21 +344,31 @@ static void scan_blocks(void *data, const tl_worker *worker)
     shared *t = data;
     const tl_plan *plan = plan_of(t);
     char *memory = tl_scratch(t->ctx, worker->number, TL_SINGLE, tl_scan_bytes(plan));
-    const tl_staging staging = tl_staging_at(plan, memory);
-    tl_counter *const c = &t->counters[worker->number];
+    scanner s = {.t = t,
+                 .worker = worker,
+                 .c = &t->counters[worker->number],
+                 .alone = !worker->number,
+                 .staging = tl_staging_at(plan, memory)};
+    if (t->work->x_stride != 1 || t->work->y_stride != 1)
+        s.dense = tl_scratch(t->ctx, worker->number, TL_DENSE, scratch_bytes(t));
 
-    assert(memory);             /* allocated before the call */
-    if (worker->threads == 1) { /* in order; no block is folded first */
-        tl_scan_work all = *t->work;
-        all.staging = staging;
-        all.prefetch = tl_scan_prefetch(plan, all.stream);
-        tl_scan_serial(t->scan, c, &all);
-        t->last = c;
-    } else if (t->depth == LEVELS_DEPTH) {
-        scan_by_levels(t, worker, c, staging, memory + tl_first_levels_offset(plan));
-    } else {
-        scan_folded(t, worker, c, staging);
-    }
+    assert(memory); /* allocated before the call */
+    do {
+        scan_alone(&s);
+        if (t->depth == LEVELS_DEPTH)
+            scan_by_levels(&s, memory + tl_first_levels_offset(plan));
+        else
+            scan_folded(&s);
+    } while (s.taken < t->blocks);
+}
+
+/* Do the results overlap the elements? */
+static int in_place(const tl_scalar *op, const tl_scan_work *w)
+{
+    const int64_t x = (w->n - 1) * w->x_stride * op->elem_bytes,
+                  y = (w->n - 1) * w->y_stride * op->result_bytes;
+    return w->x + tl_min(x, 0) < w->out + tl_max(y, 0) + op->result_bytes &&
+           w->out + tl_min(y, 0) < w->x + tl_max(x, 0) + op->elem_bytes;
 }
 
 /* Scans elements on several threads, in blocks of `size` elements. s->done.end is a multiple of
@@ -227,29 +377,31 @@ static void scan_blocks(void *data, const tl_worker *worker)
 static int scan_shared(tally *ctx, tl_scan *s, int threads, int64_t size, const tl_scan_work *work)
 {
     const tl_plan *plan = s->plan;
-    const tl_scalar *op = plan->op;
     const int level = tl_level(size);
-    const int64_t n = work->n;
-    const char *x = work->x, *out = work->out;
     shared t = {.scan = s,
                 .work = work,
-                .blocks = (n + size - 1) >> level,
+                .blocks = (work->n + size - 1) >> level,
                 .size = size,
                 .base = s->done.end,
                 .level = level,
                 .depth = FOLD_DEPTH,
-                .in_place = x < out + n * op->result_bytes && out < x + n * op->elem_bytes,
+                .in_place = in_place(plan->op, work),
                 .ctx = ctx};
+    const size_t dense = scratch_bytes(&t);
 
     assert((size & (size - 1)) == 0 && s->done.end % size == 0 && work->n > 0);
-    if (tl_has_first_levels(plan) && !(work->stream && !tl_scan_streams(plan, out)))
+    if (tl_has_first_levels(plan) && !(work->stream && !tl_scan_streams(plan, work->out)) && !dense)
         t.depth = LEVELS_DEPTH;
     t.node = malloc((size_t)t.blocks * sizeof *t.node);
-    t.ready = calloc((size_t)t.blocks, sizeof *t.ready);
+    t.end = malloc((size_t)t.blocks * sizeof *t.end);
+    t.folded = calloc((size_t)t.blocks, sizeof *t.folded);
+    t.scanned = calloc((size_t)t.blocks, sizeof *t.scanned);
     t.counters = malloc((size_t)threads * sizeof *t.counters);
-    int ok = t.node && t.ready && t.counters && tl_scratch_begin(ctx, threads);
+    int ok =
+        t.node && t.end && t.folded && t.scanned && t.counters && tl_scratch_begin(ctx, threads);
     for (int i = 0; i < threads && ok; i++) {
-        ok = tl_scratch(ctx, i, TL_SINGLE, tl_scan_bytes(plan)) != NULL;
+        ok = tl_scratch(ctx, i, TL_SINGLE, tl_scan_bytes(plan)) != NULL &&
+             (!dense || tl_scratch(ctx, i, TL_DENSE, dense));
         t.counters[i] = s->done;
     }
 
@@ -259,7 +411,9 @@ static int scan_shared(tally *ctx, tl_scan *s, int threads, int64_t size, const 
     }
 
     free(t.node);
-    free(t.ready);
+    free(t.end);
+    free(t.folded);
+    free(t.scanned);
     free(t.counters);
 
     return ok;
@@ -297,7 +451,12 @@ tally_status tl_scan_push(tally *ctx, tl_scan *s, int threads, const void *x, in
     const size_t bytes = tl_scan_bytes(s->plan);
     void *memory = tl_scratch_begin(ctx, 1) ? tl_scratch(ctx, 0, TL_SINGLE, bytes) : NULL;
     if (!memory) return tl_no_memory(ctx, bytes, "staging a scan");
-    tl_scan_work work = {.x = x, .n = n, .out = out, .staging = tl_staging_at(s->plan, memory)};
+    tl_scan_work work = {.x = x,
+                         .n = n,
+                         .out = out,
+                         .staging = tl_staging_at(s->plan, memory),
+                         .x_stride = 1,
+                         .y_stride = 1};
     if (n * s->plan->op->result_bytes >= STREAM_BYTES) work.stream = TL_STORE_STREAM;
     scan_dense(ctx, s, threads, &work);
     return TALLY_OK;
@@ -320,10 +479,36 @@ static tally_status part(tl_thread *t, const tl_part *p)
     if (p->first) tl_scan_begin(s, t->run->call->plan, t->run->call->scan);
     s->ends = p->last;
     const int stream = p->in_place && t->run->stream ? TL_STORE_STREAM : TL_STORE_CACHED;
-    tl_scan_work work = {
-        .x = p->x, .n = p->n, .out = p->y, .stream = stream, .staging = t->memory->scan.staging};
+    tl_scan_work work = {.x = p->x,
+                         .n = p->n,
+                         .out = p->y,
+                         .stream = stream,
+                         .staging = t->memory->scan.staging,
+                         .x_stride = 1,
+                         .y_stride = 1};
     scan_dense(t->run->ctx, s, t->threads, &work);
     return TALLY_OK;
+}
+
+static tally_status strided(tl_thread *t, const tl_sequence *q)
+{
+    tl_scan *s = &t->memory->scan.scan;
+    const tl_plan *plan = t->run->call->plan;
+    const tl_scalar *op = plan->op;
+    const int level = tl_top_level(TL_SCAN_BLOCK_BYTES / tl_max(op->elem_bytes, op->result_bytes));
+    const tl_scan_work work = {.x = q->x,
+                               .n = q->n,
+                               .out = q->y,
+                               .stream = q->y_stride == 1 && q->n * op->result_bytes >= STREAM_BYTES
+                                             ? TL_STORE_STREAM
+                                             : TL_STORE_CACHED,
+                               .x_stride = q->x_stride,
+                               .y_stride = q->y_stride};
+
+    tl_scan_begin(s, plan, t->run->call->scan);
+    s->ends = 1;
+    if (scan_shared(t->run->ctx, s, t->threads, (int64_t)1 << level, &work)) return TALLY_OK;
+    return tl_no_memory(t->run->ctx, 0, "threads");
 }
 
 /* Dense sequences of elements that have a fast path (narrow/narrow.h). */
@@ -337,5 +522,9 @@ static tally_status rows(tl_thread *t, int64_t r, int64_t end, int *done)
     return TALLY_OK;
 }
 
-const tl_shape tl_scan_shape = {
-    .open = open, .part = part, .rows = rows, .lanes = 1, .least_bytes = 4 * TL_PARALLEL_BYTES};
+const tl_shape tl_scan_shape = {.open = open,
+                                .part = part,
+                                .strided = strided,
+                                .rows = rows,
+                                .lanes = 1,
+                                .least_bytes = 4 * TL_PARALLEL_BYTES};

@@ -36,7 +36,7 @@ int tl_has_first_levels(const tl_plan *plan);
 size_t tl_scan_bytes(const tl_plan *plan);
 size_t tl_first_levels_offset(const tl_plan *plan);
 
-/* Dense elements, and where their results go. */
+/* Elements, and where their results go. */
 typedef struct tl_scan_work {
     const char *x;
     int64_t n;
@@ -46,6 +46,7 @@ typedef struct tl_scan_work {
     tl_staging staging;            /* of the calling thread */
     const tl_first_levels *levels; /* of this block and of a later one. NULL: the first level of
                                     * each tile is computed during the tile before */
+    int64_t x_stride, y_stride;    /* of elements and results; 1 on one thread */
 } tl_scan_work;
 
 /* Prefetch distance of one thread, and of a thread that computes first levels. */
