@@ -189,7 +189,7 @@ static int verb_takes(const tl_gpu_device *d, const tl_call *c)
 {
     const tl_scalar op = tl_gpu_variant_of(c->form->op, c->form->par.marked);
     if (c->verb == TL_SCAN)
-        return !c->scan->reverse && (c->in->n < CHUNK || !tl_gpu_scans_lines(&op));
+        return !c->scan->reverse && (c->in->n < CHUNK || !(op.exact && tl_gpu_scans_lines(&op)));
     if (c->verb != TL_WINDOW) return 1;
     return !op.exact && !tl_is_counted(c) &&
            c->window->before + c->window->after <

@@ -54,7 +54,6 @@ static void add_types(tl_buffer *b, const tl_scalar *op)
 static void add_facts(tl_buffer *b, const tl_scalar *op)
 {
     add_types(b, op);
-    tl_addf(b, "#define SCAN_LINES %d\n", tl_gpu_scans_lines(op));
     tl_addf(b, "#define SCAN_BLOCKS %d\n", tl_gpu_scans_in_steps(op) ? 2 : 1);
     tl_addf(b, "#define DOWN_ROWS %d\n", tl_gpu_down_rows(op, 0));
     if (op->user) tl_addf(b, "#define TL_USER 1\n");
@@ -203,12 +202,12 @@ static void add_chunks(tl_buffer *b, const char *shape, int cuda)
 
 /* The single-launch scan, by large tiles or by a wave. The warps of a tile fold chunks of 1 to 8
  * rows; scans of lines have none. */
-static void add_scan_single(tl_buffer *b, const tl_scalar *op, int wave)
+static void add_scan_single(tl_buffer *b, const tl_text *t, int wave)
 {
     static const char *const suffixes[] = {"r", "d", "h", "e"}; /* [k]: of chunks of 2^k rows */
-    const tl_scan_tile tile = tl_gpu_scan_tile(op, wave);
-    const int lines = !wave && tl_gpu_scans_lines(op), warp_log = tile.log - TILE_WARPS_LOG,
-              rows_log = warp_log - ROW_LOG;
+    const tl_scan_tile tile = tl_gpu_scan_tile(t->op, wave);
+    const int lines = t->inputs == TL_ONE_INPUT && tl_gpu_scans_lines(t->op),
+              warp_log = tile.log - TILE_WARPS_LOG, rows_log = warp_log - ROW_LOG;
     const char *const suffix = lines ? "none" : suffixes[rows_log];
 
     /* chunks of 8 rows are there already (add_chunks) */
@@ -217,7 +216,7 @@ static void add_scan_single(tl_buffer *b, const tl_scalar *op, int wave)
         b,
         "\n#define SINGLE_LOG %d\n#define SINGLE_ITEMS %d\n#define SINGLE_PART(name) name##_%s\n",
         tile.log, 1 << warp_log, suffix);
-    tl_addf(b, "#define SINGLE_BLOCKS %d\n", tile.blocks);
+    tl_addf(b, "#define SINGLE_BLOCKS %d\n#define SCAN_LINES %d\n", tile.blocks, lines);
     if (lines) tl_add_file(b, "gpu/kernel/scan_lines.cl");
     tl_add_file(b, wave ? "gpu/kernel/scan_wave.cl" : "gpu/kernel/scan_single.cl");
 }
@@ -235,7 +234,7 @@ static void add_short(tl_buffer *b, const char *shape)
 
 /* Programs of variants of kernels in `shape`: "SHAPE_segments" folds segments,
  * where that shape's own kernels fold rows; "scan_wave" scans by tiles of one wave. */
-static void add_variant(tl_buffer *b, const tl_scalar *op, const char *shape, int segments)
+static void add_variant(tl_buffer *b, const tl_text *t, const char *shape, int segments)
 {
     if (!strcmp(shape, "scan")) tl_add_file(b, "gpu/kernel/scan_row.cl");
     tl_add_file(b, "gpu/kernel/level.cl");
@@ -244,7 +243,7 @@ static void add_variant(tl_buffer *b, const tl_scalar *op, const char *shape, in
         return;
     }
     tl_add_file(b, "gpu/kernel/status.cl");
-    add_scan_single(b, op, 1);
+    add_scan_single(b, t, 1);
 }
 
 static void dump(const tl_text *t, const tl_buffer *b)
@@ -386,7 +385,7 @@ static void add_kernels(tl_buffer *b, const tl_text *t, const contents *c)
         tl_add_file(b, name);
     }
 
-    if (scan && c->cuda && tl_gpu_scan_tile(t->op, 0).blocks) add_scan_single(b, t->op, 0);
+    if (scan && c->cuda && tl_gpu_scan_tile(t->op, 0).blocks) add_scan_single(b, t, 0);
     if (scan && c->cuda && !c->in_place && tl_gpu_down_rows(t->op, 0)) {
         tl_addf(b, "namespace down_single {");
         tl_add_file(b, "gpu/kernel/scan_down.cl");
@@ -415,7 +414,7 @@ tally_status tl_program_text(tally *ctx, const tl_text *t, char **text, size_t *
     if (!add_without_operator(&b, t)) {
         add_shared(&b, t, &c);
         if (c.variant)
-            add_variant(&b, t->op, c.shape, c.segments);
+            add_variant(&b, t, c.shape, c.segments);
         else
             add_kernels(&b, t, &c);
     }

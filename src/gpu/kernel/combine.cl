@@ -20,6 +20,11 @@ typedef i64 amount;
 #define TWIN(a, b, n) COMBINE(a, b, n, n)
 #endif
 
+/* The node of 2, 4 or 8 neighbouring items from number k on, of n elements each. */
+#define NODE_2(item, k, n) TWIN(item(k), item((k) + 1), n)
+#define NODE_4(item, k, n) TWIN(NODE_2(item, k, n), NODE_2(item, (k) + 2, n), 2 * (n))
+#define NODE_8(item, k, n) TWIN(NODE_4(item, k, n), NODE_4(item, (k) + 4, n), 4 * (n))
+
 /* ---- elements ----
  *
  * With two inputs an element is a pair, stored as one item of twice the size (prepare.cl writes

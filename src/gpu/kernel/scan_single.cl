@@ -33,48 +33,49 @@ enum { WARP_ITEMS = SINGLE_ITEMS, ROWS_P = WARP_ITEMS / ROW_e };
 
 /* ---- the status table ---- */
 
-/* Published nodes: [level][row][number]. */
+/* Published nodes: [level][row][number], fewer than NODES_END (gpu/scan.c). */
 typedef struct {
     GLOBAL u64 *words;
     LOCAL u64 *epoch;
-    i64 rows, tiles;
-    int levels;
+    int rows, tiles, levels;
 } node_table;
 
-/* The index of node k of a level, in row s. */
-fn int place_on(node_table d, int level, i64 s, i64 k)
-{
-    i64 at = 0;
-    for (int l = 0; l < level; l++) at += d.rows * ((d.tiles >> (RADIX_LOG * l)) + 1);
-    return (int)(at + s * ((d.tiles >> (RADIX_LOG * level)) + 1) + k);
-}
+/* The places of a row on a level. */
+fn int row_places(node_table d, int level) { return (d.tiles >> (RADIX_LOG * level)) + 1; }
 
 fn void publish(node_table d, int level, i64 s, i64 k, state v)
 {
-    const int at = place_on(d, level, s, k);
+    int at = (int)s * row_places(d, level) + (int)k;
+    for (int l = 0; l < level; l++) at += d.rows * row_places(d, l);
     if (lane_index() == 0) publish_state(d.words, at, v, *d.epoch);
 }
 
 /* Polls until the nodes to the left of tile k are published. After: for each level from 0 to `top`,
  * v[level] is the node whose number is the lane, in the lanes below the tile's digit of that level;
  * in the other lanes it is `own`. All nodes are polled together, because one access takes almost a
- * microsecond. */
+ * microsecond; then only those that are missing, because polls delay the loads of elements. */
 fn void neighbours(node_table d, i64 s, i64 k, int top, state own, state *v)
 {
     const int lane = lane_index();
     const u64 epoch = *d.epoch;
-    int waiting = 1;
+    int missing = 0, base = 0, place[STATUS_LEVELS]; /* bit l of missing: of level l */
 
-    UNROLL for (int l = 0; l < STATUS_LEVELS; l++) v[l] = own;
-    while (waiting) {
-        waiting = 0;
+    UNROLL for (int l = 0; l < STATUS_LEVELS; l++)
+    {
+        const int number = (int)k >> (RADIX_LOG * l);
+        missing |= (l <= top && lane < (number & 31)) << l;
+        place[l] = base + (int)s * row_places(d, l) + (number & ~31) + lane;
+        base += d.rows * row_places(d, l);
+        v[l] = own;
+    }
+    while (missing) {
+        int awaited = 0;
         UNROLL for (int l = 0; l < STATUS_LEVELS; l++)
         {
-            const i64 number = k >> (RADIX_LOG * l);
-            if (l > top || lane >= (int)(number & 31)) continue;
-            waiting |=
-                state_missing(d.words, place_on(d, l, s, (number & ~(i64)31) + lane), &v[l], epoch);
+            if (missing >> l & 1)
+                awaited |= (state_missing(d.words, place[l], &v[l], epoch) != 0) << l;
         }
+        missing = awaited;
     }
 }
 
@@ -289,7 +290,9 @@ fn void worker(task t, LOCAL rings *r, int i, state *mine, int warp, bundle *e)
         state left[5];
         row_node_s(mine[0], LANE_ITEMS_L, left, box);
         const maybe before = row_start_s(c.before, t.b.p.origin + from, LANE_ITEMS_L, left);
-        if (from < t.b.n) lines_scan(chunk_of(t, now, from), stage, before);
+        chunk_scan chunk = chunk_of(t, now, from);
+        chunk.after = c.after;
+        if (from < t.b.n) lines_scan(chunk, stage, before, box);
         WARP_BARRIER();
     }
 
@@ -381,8 +384,8 @@ KERNEL_OF(scan_single)
     t.jobs = jobs, t.one = group_count() == jobs;
     t.last = t.one ? jobs - 1 : jobs + (STAGES + 1) * group_count() - 1;
     t.box = box, t.stages = LOCAL_MEMORY;
-    t.d.words = status_table + STATUS_HEADER / 8, t.d.epoch = &r.epoch, t.d.rows = b.seqs,
-    t.d.tiles = tiles, t.d.levels = (int)levels;
+    t.d.words = status_table + STATUS_HEADER / 8, t.d.epoch = &r.epoch, t.d.rows = (int)b.seqs,
+    t.d.tiles = (int)tiles, t.d.levels = (int)levels;
 
     if (thread_index() == TILE_WARPS * LANES)
         r.taken[0] = t.one ? group_index() : (i64)atomicAdd(status_table, (u64)1);

@@ -6,40 +6,78 @@
  * A tile is cut into parts; each of warps 0 to 7 has 2^more of them. A block publishes the node of
  * its tile. Then its ten warps poll for the nodes of all tiles to the left, each for one group of
  * 32 tiles. So no tile waits for nodes of groups, which scan_single.cl needs for more tiles. */
-enum { PART_ROWS = SINGLE_ITEMS / ROW_e, PART_QUADS = SINGLE_ITEMS / QUAD };
+enum { PART_BYTES = SINGLE_ITEMS * TL_SIZE, PART_ROWS = SINGLE_ITEMS / ROW_e };
+#if SCAN_LINES
+#define PART_PLACE(unit) LINE_PLACE(unit)
+#else
+#define PART_PLACE(unit) (unit)
+#endif
 
 /* Copies the elements of a part to local memory; complete after COPY_WAIT and WARP_BARRIER. */
-fn void load_part(LOCAL quad *to, batch b, i64 start, i64 at)
+fn void load_part(LOCAL u8 *to, batch b, i64 start, i64 at)
 {
     const int lane = lane_index();
 #if !TL_IN_PLACE
-    enum { UNITS = SINGLE_ITEMS * TL_SIZE / 16 };
     if (at + SINGLE_ITEMS <= b.n && is_packed(b, start + at)) {
         GLOBAL const u8 *const x = b.x + (start + at) * TL_SIZE;
-        UNROLL for (int u = lane; u < UNITS; u += LANES)
-            COPY_UNIT((LOCAL u8 *)to + u * 16, x + u * 16);
+        UNROLL for (int u = lane; u < PART_BYTES / 16; u += LANES)
+            COPY_UNIT(to + PART_PLACE(u) * 16, x + u * 16);
         return;
     }
 #endif
+#if SCAN_LINES
+    lines_gather((LOCAL bundle *)to, b, start + at * b.stride,
+                 b.n - at < SINGLE_ITEMS ? (int)(b.n - at) : SINGLE_ITEMS);
+#else
     elem e[PART_ROWS][QUAD];
     SINGLE_PART(load)(e, b, start, at, b.n);
     UNROLL for (int r = 0; r < PART_ROWS; r++)
     {
         quad q;
         q.x = e[r][0], q.y = e[r][1], q.z = e[r][2], q.w = e[r][3];
-        to[r * LANES + lane] = q;
+        ((LOCAL quad *)to)[r * LANES + lane] = q;
     }
+#endif
 }
 
 /* Returns the node of a part in local memory, whose first element has index `at`. */
-fn state node_of_part(LOCAL const quad *x, batch b, i64 at, LOCAL state *box)
+fn state node_of_part(LOCAL const u8 *part, batch b, i64 at, LOCAL state *box)
 {
+#if SCAN_LINES
+    state left[5];
+    const i64 mine = at + lane_index() * LANE_ITEMS_L;
+    return row_node_s(lines_fold((LOCAL const bundle *)part, mine, b.p), LANE_ITEMS_L, left, box);
+#else
     elem e[PART_ROWS][QUAD];
     state v[PART_ROWS];
-    UNROLL for (int r = 0; r < PART_ROWS; r++) put_quad(e[r], x[r * LANES + lane_index()]);
+    UNROLL for (int r = 0; r < PART_ROWS; r++)
+        put_quad(e[r], ((LOCAL const quad *)part)[r * LANES + lane_index()]);
     SINGLE_PART(fold_quads)(v, e, b, at, 1);
     SINGLE_PART(fold_across)(v, 1, box);
     return SINGLE_PART(fold_lanes)(v[0], 1, box);
+#endif
+}
+
+/* Stores the results of a part in local memory. before: S before it; c.after: S after it. */
+fn void scan_elements(chunk_scan c, LOCAL u8 *part, maybe before, LOCAL state *box)
+{
+#if SCAN_LINES
+    LOCAL bundle *const stage = (LOCAL bundle *)part;
+    state left[5];
+    row_node_s(lines_fold(stage, c.at + lane_index() * LANE_ITEMS_L, c.b.p), LANE_ITEMS_L, left,
+               box);
+    lines_scan(c, stage, row_start_s(before, c.b.p.origin + c.at, LANE_ITEMS_L, left), box);
+#else
+    maybe rows[ROWS_E + 1];
+    state stack[LOG_ROWS_E + 1];
+    rows[0] = before;
+    UNROLL for (int r = 0; r < PART_ROWS; r++)
+    {
+        elem x[QUAD];
+        put_quad(x, ((LOCAL const quad *)part)[r * LANES + lane_index()]);
+        scan_row(c, x, r, rows, stack, box);
+    }
+#endif
 }
 
 /* What the warps of a block share. */
@@ -56,13 +94,16 @@ typedef struct {
     batch b;
     i64 s, k;
     int count, mine, end;
-    LOCAL quad *share;
+    LOCAL u8 *share;
 } wave_tile;
 
 fn amount tile_size(wave_tile t) { return (amount)SINGLE_ITEMS * t.count; }
 
 /* Index of the first element of a part. */
 fn i64 part_at(wave_tile t, int part) { return (t.k * t.count + part) * SINGLE_ITEMS; }
+
+/* Where the elements of a part are in local memory. */
+fn LOCAL u8 *elements_of(wave_tile t, int part) { return t.share + (part - t.mine) * PART_BYTES; }
 
 /* Loads the parts of a warp, and computes their nodes. */
 fn void fold_share(wave_tile t, LOCAL wave_memory *m, LOCAL state *box)
@@ -71,7 +112,7 @@ fn void fold_share(wave_tile t, LOCAL wave_memory *m, LOCAL state *box)
     ROLLED for (int p = t.mine; p < t.end; p++)
     {
         const i64 at = part_at(t, p);
-        if (at < t.b.n) load_part(t.share + (p - t.mine) * PART_QUADS, t.b, from, at);
+        if (at < t.b.n) load_part(elements_of(t, p), t.b, from, at);
     }
     COPY_WAIT();
     WARP_BARRIER();
@@ -79,7 +120,7 @@ fn void fold_share(wave_tile t, LOCAL wave_memory *m, LOCAL state *box)
     {
         const i64 at = part_at(t, p);
         if (at >= t.b.n) break;
-        const state v = node_of_part(t.share + (p - t.mine) * PART_QUADS, t.b, at, box);
+        const state v = node_of_part(elements_of(t, p), t.b, at, box);
         if (lane_index() == 0) m->parts[p] = v;
     }
 }
@@ -131,19 +172,13 @@ fn void scan_share(wave_tile t, LOCAL const wave_memory *m, results out, seeding
     c.exclusive = seeds.exclusive, c.last = PART_ROWS - 1;
     ROLLED for (int p = t.mine; p < t.end; p++)
     {
-        maybe rows[ROWS_E + 1];
-        state stack[LOG_ROWS_E + 1];
+        maybe before;
         c.at = part_at(t, p);
         if (c.at >= t.b.n) break;
-        rows[0].s = from_lane(starts.s, p, box), rows[0].have = start.have || p;
+        before.s = from_lane(starts.s, p, box), before.have = start.have || p;
         c.after = from_lane(starts.s, (p + 1) & 31, box);
         if (p == t.count - 1) c.after = after;
-        UNROLL for (int r = 0; r < PART_ROWS; r++)
-        {
-            elem x[QUAD];
-            put_quad(x, t.share[(p - t.mine) * PART_QUADS + r * LANES + lane_index()]);
-            scan_row(c, x, r, rows, stack, box);
-        }
+        scan_elements(c, elements_of(t, p), before, box);
     }
 }
 
@@ -158,7 +193,7 @@ KERNEL_OF(scan_single)
     wave_tile t;
     t.b = b, t.s = b.seqs == 1 ? 0 : group_index() / tiles, t.k = group_index() - t.s * tiles;
     t.count = TILE_WARPS << more, t.mine = warp << more, t.end = t.mine + (1 << more);
-    t.share = (LOCAL quad *)LOCAL_MEMORY + t.mine * PART_QUADS;
+    t.share = LOCAL_MEMORY + t.mine * PART_BYTES;
     GLOBAL u64 *const words = status_table + STATUS_HEADER / 8 + t.s * (tiles + 1) * PIECES * 2;
 
     if (warp < TILE_WARPS) {

@@ -145,11 +145,6 @@ fn void load_group(elem *e, LOCAL const elem *x, int p)
 #endif
 }
 
-/* The node of 2, 4 or 8 neighbouring items from number k on, of n elements each. */
-#define NODE_2(item, k, n) TWIN(item(k), item((k) + 1), n)
-#define NODE_4(item, k, n) TWIN(NODE_2(item, k, n), NODE_2(item, (k) + 2, n), 2 * (n))
-#define NODE_8(item, k, n) TWIN(NODE_4(item, k, n), NODE_4(item, (k) + 4, n), 4 * (n))
-
 /* Appends `count` < 8 items of n elements each, item(0), item(1), ..., to v, which has `done`
  * elements. */
 #define APPEND(v, done, item, count, n) \
