@@ -9,6 +9,8 @@ typedef enum { API_CUDA, API_OPENCL, API_C, APIS } api;
 const char *api_name(api a);
 int api_parse(const char *name, api *a);
 
+int has_word(const char *text, const char *word);
+const char *after_head(const char *text); /* behind the text's first comment */
 /* The text of a kernel, without its head, in the words of the API; and what must stand before
    it. */
 void words_kernel(FILE *f, api a, const char *text);

@@ -103,8 +103,8 @@ endif()
 if(lesson)
   get_filename_component(wasi ${TALLY_WASI_LIBC} DIRECTORY)
   file(GLOB lesson_sources CONFIGURE_DEPENDS ladder/model/*.c ladder/foreign*.c ladder/lesson/*.c)
-  foreach(name cause data examine grade json measure order place reduce report run sentence series student text
-          toml verify words)
+  foreach(name assignment cause data examine grade json measure order place reduce report run sentence series student
+          text toml verify words words_helpers)
     list(APPEND lesson_sources ${PROJECT_SOURCE_DIR}/ladder/${name}.c)
   endforeach()
   foreach(name dtype format number)
