@@ -174,6 +174,8 @@ expect(repr(tally.Stream("sum", "float32", 3)).endswith("elements 3 to 3>"), "a 
 expect(repr(tally.device("cpu")).startswith("<tally.device cpu: "), "a device's repr")
 expect(repr(tally._core.empty((0,), "int8")) == "tally.Array([], dtype='int8')", "an array's repr")
 raises(TypeError, "must be an array", lambda: tally.sum(object()))
+raises(TypeError, "x is of type dict: must be an array; x['a'] is one of its members", lambda: tally.sum({"a": [1]}))
+raises(TypeError, "x is of type dict: must be an array", lambda: tally.sum({}))
 raises(ValueError, "read-only", lambda: tally.sum(x, out=memoryview(bytes(8)).cast("d", ())))
 raises(ValueError, "", lambda: tally.Fragment.from_bytes(bytes(whole)[:-1]))
 expect(tally.sum((ctypes.c_int * 3)(1, 2, 3)) == 6, "ctypes")
