@@ -176,6 +176,8 @@ expect(repr(tally._core.empty((0,), "int8")) == "tally.Array([], dtype='int8')",
 raises(TypeError, "must be an array", lambda: tally.sum(object()))
 raises(TypeError, "x is of type dict: must be an array; x['a'] is one of its members", lambda: tally.sum({"a": [1]}))
 raises(TypeError, "x is of type dict: must be an array", lambda: tally.sum({}))
+raises(ValueError, "x is one number: must have at least one axis", lambda: tally.cumulative_sum(3.0))
+raises(ValueError, "x is one number: must have at least one axis", lambda: tally.rolling(3.0, 2).sum())
 raises(ValueError, "read-only", lambda: tally.sum(x, out=memoryview(bytes(8)).cast("d", ())))
 raises(ValueError, "", lambda: tally.Fragment.from_bytes(bytes(whole)[:-1]))
 expect(tally.sum((ctypes.c_int * 3)(1, 2, 3)) == 6, "ctypes")
