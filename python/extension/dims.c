@@ -90,8 +90,12 @@ int pt_axis(PyObject *axis, const pt_operand *a, int *at)
         return 0;
     }
     if (axis == Py_None) {
-        PyErr_Format(PyExc_ValueError, "axis: %s has %d axes, so one must be named", a->name,
-                     a->ndim);
+        if (a->ndim)
+            PyErr_Format(PyExc_ValueError, "axis: %s has %d axes, so one must be named", a->name,
+                         a->ndim);
+        else
+            PyErr_Format(PyExc_ValueError, "%s is one number: must have at least one axis",
+                         a->name);
         return -1;
     }
     *at = one_axis(axis, a);

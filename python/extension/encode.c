@@ -30,27 +30,37 @@ typedef struct {
 
     pt_key *slots;
     uint64_t mask;
-    pt_text *texts;  /* of each group, in the memory of the input; only those that are LONG */
+    /* of each group, in the memory of the input; only those that are LONG. NULL: there is none */
+    pt_text *texts;
     int32_t *direct; /* by word - low */
 } encoder;
 
 /* ---- groups ---- */
 
+/* Moves `had` bytes to a block of `bytes`. */
+static void *moved(void *old, size_t had, size_t bytes)
+{
+    void *const now = pt_block_take(bytes);
+    if (now && old) memcpy(now, old, had);
+    pt_block_give(old, had);
+    return now;
+}
+
+/* Makes place for more groups. */
+static void grow(encoder *e)
+{
+    const size_t had = (size_t)e->first_capacity, wanted = had ? 2 * had : 1024;
+    const int has_texts = e->texts != NULL;
+    e->first = moved(e->first, had * sizeof *e->first, wanted * sizeof *e->first);
+    if (has_texts) e->texts = moved(e->texts, had * sizeof *e->texts, wanted * sizeof *e->texts);
+    e->first_capacity = (int64_t)wanted;
+    e->failed = !e->first || (has_texts && !e->texts) || e->count >= MOST_GROUPS;
+}
+
 static int32_t new_group(encoder *e, int64_t row)
 {
-    if (e->count == e->first_capacity) {
-        const int64_t wanted = e->count ? 2 * e->count : 1024;
-        int64_t *const first = realloc(e->first, (size_t)wanted * sizeof *first);
-        if (first) e->first = first;
-        pt_text *const texts = e->texts ? realloc(e->texts, (size_t)wanted * sizeof *texts) : NULL;
-        if (texts) memset(texts + e->count, 0, (size_t)(wanted - e->count) * sizeof *texts);
-        if (texts) e->texts = texts;
-        if (!first || (e->texts && !texts) || e->count >= MOST_GROUPS) {
-            e->failed = 1;
-            return -1;
-        }
-        e->first_capacity = wanted;
-    }
+    if (e->count == e->first_capacity) grow(e);
+    if (e->failed) return -1;
     e->first[e->count] = row;
     return (int32_t)e->count++;
 }
@@ -101,6 +111,14 @@ static int is_same(const encoder *e, const pt_key *a, const pt_key *b, const pt_
     return u == t || (u->length == t->length && !memcmp(u->at, t->at, (size_t)t->length));
 }
 
+static int keep_text(encoder *e, int32_t code, const pt_text *t)
+{
+    if (!e->texts) e->texts = pt_block_take((size_t)e->first_capacity * sizeof *e->texts);
+    if (!e->texts) return e->failed = 1;
+    e->texts[code] = *t;
+    return 0;
+}
+
 /* The code of a key; t: its text, if it is LONG. */
 static int32_t find(encoder *e, const pt_key *k, const pt_text *t, int64_t row)
 {
@@ -111,7 +129,7 @@ static int32_t find(encoder *e, const pt_key *k, const pt_text *t, int64_t row)
             if (code < 0) return -1;
             *s = *k;
             s->code = code;
-            if (k->length == LONG) e->texts[code] = *t;
+            if (k->length == LONG && keep_text(e, code, t)) return -1;
             if ((uint64_t)e->count * 2 > e->mask) resize(e, 2 * (e->mask + 1));
             return code;
         }
@@ -185,16 +203,17 @@ static int encode_objects(encoder *e, PyObject *list, int64_t n)
 
 /* ---- parts ---- */
 
-static int open_table(encoder *e)
+/* n: the number of rows. A table that begins large grows less often. */
+static int open_table(encoder *e, int64_t n)
 {
+    enum { LEAST = 1 << 12, MOST = 1 << 18 };
     const pt_source *const s = e->from;
-    const int has_text = !s->a || s->a->ndim == 2;
+    uint64_t size = LEAST;
     e->missing_code = -1;
-    e->first_capacity = 1024;
-    e->first = malloc(1024 * sizeof *e->first);
-    e->texts = has_text ? calloc(1024, sizeof *e->texts) : NULL;
-    if (!e->first || (has_text && !e->texts)) return 1;
-    if (!s->range) return resize(e, 4096);
+    grow(e);
+    if (e->failed) return 1;
+    while (size < MOST && (int64_t)size < n / 32) size *= 2;
+    if (!s->range) return resize(e, size);
     e->direct = pt_block_take(s->range * sizeof *e->direct);
     if (e->direct) memset(e->direct, 0xff, s->range * sizeof *e->direct);
     return !e->direct;
@@ -202,8 +221,9 @@ static int open_table(encoder *e)
 
 static void close_encoder(encoder *e)
 {
-    free(e->first);
-    free(e->texts);
+    const size_t groups = (size_t)e->first_capacity;
+    pt_block_give(e->first, groups * sizeof *e->first);
+    pt_block_give(e->texts, groups * sizeof *e->texts);
     pt_block_give(e->slots, e->slots ? (e->mask + 1) * sizeof *e->slots : 0);
     pt_block_give(e->direct, e->direct ? e->from->range * sizeof *e->direct : 0);
 }
@@ -245,7 +265,7 @@ static int run(encoder *e, pt_source *s, int64_t n)
     s->secret[1] |= 1;
     PyThreadState *const state = s->list ? NULL : PyEval_SaveThread();
     if (s->a && s->a->ndim == 1 && s->a->dtype < TALLY_F16) pt_find_range(s);
-    e->failed = open_table(e);
+    e->failed = open_table(e, n);
     number_rows(e, n);
     if (state) PyEval_RestoreThread(state);
     if (e->no_text) {

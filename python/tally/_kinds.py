@@ -37,7 +37,10 @@ def take(object, name):
         return _plain([object], (), name), 0
     if isinstance(object, (list, tuple, range)):
         return _from_list(object, name), 0
-    raise TypeError(f"{name} is of type {type(object).__name__}: must be an array")
+    # an .npz file, a group of HDF5, a dict
+    member = next(iter(object), None) if hasattr(type(object), "keys") else None
+    hint = "" if member is None else f"; {name}[{member!r}] is one of its members"
+    raise TypeError(f"{name} is of type {type(object).__name__}: must be an array{hint}")
 
 
 def _labels(object):
