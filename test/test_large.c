@@ -233,6 +233,24 @@ static void columns(tally *ctx, const check_operator *o)
     }
 }
 
+/* More threads than processors: threads stop in the middle of a block, others scan on alone, and
+ * each continues where others were. */
+static void again(void)
+{
+    const int64_t n = N * 2;
+    tally *ctx = check_open(9, check_isa(0));
+    check_fill(x, TALLY_F32, n, TL_DATA_PLAIN);
+    const tally_view in = tally_flat(x, TALLY_F32, n), out = tally_flat(got, TALLY_F32, n),
+                     law = tally_flat(want, TALLY_F32, n);
+    check_ok(one, tally_scan(one, "sum", &in, &law, NULL), "sum");
+    for (int k = 0; k < (check_quick ? 20 : 200); k++) {
+        memset(got, 0x5a, N * 8);
+        check_ok(ctx, tally_scan(ctx, "sum", &in, &out, NULL), "sum");
+        check_same(got, want, n, 4, "scan number %d on 9 threads", k);
+    }
+    tally_close(ctx);
+}
+
 int main(void)
 {
     check_start();
@@ -266,6 +284,7 @@ int main(void)
         }
         tally_close(ctx);
     }
+    again();
     tally_close(one);
     free(x);
     free(got);
