@@ -12,9 +12,9 @@
  * A thread is alone while no other thread takes a block: a call begins with its caller, and a busy
  * machine may run one thread at a time. Alone, it scans several blocks at a time and folds nothing.
  *
- * After a scan to the end of block j, a thread publishes what its counter has of its own blocks. The
- * counter of block j has at most one node that ends with block i < j, whoever made it: so another
- * thread continues at any scanned block, without the nodes before it.
+ * After a scan to the end of a block, a thread publishes the nodes of its counter that end with its
+ * own blocks. A counter has the same node there whoever made it, so another thread continues at any
+ * scanned block, without the nodes before it.
  *
  * No deadlock: blocks are taken in increasing order, and a thread waits only for blocks before the
  * one that it scans. So the thread that owns the first block that is not scanned finds all nodes,
@@ -35,8 +35,8 @@ enum { POLLS = 4000 };
 /* How many blocks a thread folds before the block that it scans. */
 enum { FOLD_DEPTH = 1, LEVELS_DEPTH = 2 };
 
-/* A thread that has taken ALONE_AFTER times the blocks after its last ones is alone. Then it takes up
- * to ALONE_BLOCKS at a time. */
+/* A thread is alone if its blocks followed each other ALONE_AFTER times. Then it takes up to
+ * ALONE_BLOCKS at a time. */
 enum { ALONE_AFTER = 3, ALONE_BLOCKS = 4 };
 
 /* The current block and the next one, where elements are not dense. */
@@ -234,6 +234,7 @@ static void join_nodes(scanner *s, int64_t j)
         } else if (polls >= POLLS) {
             fold_block(t, s->seen++, &node);
             tl_counter_push(s->c, plan_of(t)->op, t->level, &node);
+            polls = 0;
         }
     }
 }
