@@ -2,12 +2,13 @@
  * Outputs past the size from which results are stored around the caches, and rows long enough
  * for several threads: the same bits as in small pieces (streams, which store through the
  * caches), at every alignment, in place, on 1 to 3 threads. And so many short segments that the
- * results of a reduction, or of windows, are stored so too. */
+ * results of a reduction, or of windows, are stored so too. And elements with strides, and columns, of
+ * which 1 to 9 threads take blocks of a whole number of pages, one element more or one less. */
 #include "check.h"
 
 enum { N = 1300000, SEGMENTS = 1100000, GUARD = 64, CHUNK = 9973 };
 static int64_t cuts[SEGMENTS + 1];
-static char *x, *got, *want;
+static char *x, *got, *want, *packed;
 static tally *one; /* one thread, the narrowest instruction set */
 
 static const struct {
@@ -174,6 +175,119 @@ static void windows_of_segments(tally *ctx, const check_operator *o)
     check(clean, "windows %s wrote outside their results", o->op);
 }
 
+/* n elements of `bytes` bytes, `step` elements apart, side by side. */
+static void pack(char *to, const char *from, int64_t step, int64_t n, int64_t bytes)
+{
+    for (int64_t i = 0; i < n; i++) memcpy(to + i * bytes, from + i * step * bytes, (size_t)bytes);
+}
+
+/* The results of out that should be `want`; all else in `got` should be untouched. */
+static void check_apart(const check_operator *o, const tally_view *out, const char *what)
+{
+    const int64_t size = o->result, n = out->n;
+    char *const y = out->data;
+    int clean = 1;
+    pack(packed, y, out->stride, n, size);
+    check_same(packed, want, n, size, "%s of %s: %s, n=%lld, results %lld apart", o->op,
+               tally_dtype_name(o->dtype), what, (long long)n, (long long)out->stride);
+    for (int64_t i = 0; i < n; i++) memset(y + i * out->stride * size, 0x5a, (size_t)size);
+    for (int64_t i = 0; i < N * 8; i++) clean &= got[i] == 0x5a;
+    check(clean, "%s wrote outside its results", o->op);
+}
+
+static void strided(tally *ctx, const check_operator *o)
+{
+    const int64_t size = o->result, most = size > o->bytes ? size : o->bytes, block = 65536 / most,
+                  step = 2 + check_below(2), blocks = N * 8 / most / step / block,
+                  n = (blocks - check_below(blocks / 2)) * block + check_below(3) - 1,
+                  back = check_below(2) ? n - 1 : 0, ways[] = {1, step, -1, -step},
+                  way = ways[check_below(4)];
+    const tally_scan_options e = {.exclusive = (int)check_below(2), .reverse = (int)check_below(2)};
+    const tally_window_options w = {check_size(check_below(2) ? 60 : 20000), check_below(40),
+                                    (tally_edges)check_below(3), 0};
+    const tally_view in = {.data = x + back * step * o->bytes,
+                           .dtype = o->dtype,
+                           .rows = 1,
+                           .n = n,
+                           .stride = back ? -step : step};
+    check_fill(x, o->dtype, n * step, TL_DATA_HOSTILE);
+    for (int verb = 0; verb < 3; verb++) { /* scan, in place, window */
+        const tally_view flat = tally_flat(packed, o->dtype, n);
+        tally_view law = tally_flat(want, o->info.output, n);
+        tally_view from = in, out = {.dtype = o->info.output, .rows = 1, .n = n, .stride = way};
+        out.data = got + (way < 0 ? -way * (n - 1) * size : 0);
+        pack(packed, in.data, in.stride, n, o->bytes);
+        memset(got, 0x5a, N * 8);
+        if (verb == 1) {
+            if (size != o->bytes) continue;
+            out.stride = in.stride;
+            from.data = out.data = got + back * step * size;
+            for (int64_t i = 0; i < n; i++)
+                memcpy(got + i * step * size, x + i * step * size, (size_t)size);
+        }
+        if (verb == 2) {
+            out.n = law.n = tally_window_length(n, &w);
+            check_ok(one, tally_window(one, o->op, &flat, &law, &w), o->op);
+            check_ok(ctx, tally_window(ctx, o->op, &from, &out, &w), o->op);
+        } else {
+            check_ok(one, tally_scan(one, o->op, &flat, &law, &e), o->op);
+            check_ok(ctx, tally_scan(ctx, o->op, &from, &out, &e), o->op);
+        }
+        check_apart(o, &out, verb == 2 ? "window" : verb ? "scan in place" : "scan");
+    }
+}
+
+/* A few of the columns, beside each alone. */
+static void columns(tally *ctx, const check_operator *o)
+{
+    static const int64_t counts[] = {2, 9, 16, 63, 64, 65, 130, 700};
+    const int64_t size = o->result, most = size > o->bytes ? size : o->bytes,
+                  count = counts[check_below(8)], pitch = count + check_below(3),
+                  n = N * 8 / most / pitch - check_below(300);
+    const tally_scan_options e = {.exclusive = (int)check_below(2), .reverse = (int)check_below(2)};
+    const tally_view in = {x, o->dtype, count, n, 1, pitch, NULL, NULL, 0},
+                     out = {got, o->info.output, count, n, 1, pitch, NULL, NULL, 0};
+    check_fill(x, o->dtype, n * pitch, TL_DATA_HOSTILE);
+    for (int verb = 0; verb < 2; verb++) {
+        const int64_t results = verb ? n : 1;
+        tally_status status =
+            verb ? tally_scan(ctx, o->op, &in, &out, &e) : tally_reduce(ctx, o->op, &in, got);
+        check_ok(ctx, status, o->op);
+        for (int k = 0; k < 4; k++) {
+            const int64_t column = k ? check_below(count) : count - 1;
+            const tally_view flat = tally_flat(packed, o->dtype, n),
+                             law = tally_flat(want, o->info.output, n);
+            pack(packed, x + column * o->bytes, pitch, n, o->bytes);
+            status = verb ? tally_scan(one, o->op, &flat, &law, &e)
+                          : tally_reduce(one, o->op, &flat, want);
+            check_ok(one, status, o->op);
+            pack(packed, got + column * size, pitch, results, size);
+            check_same(packed, want, results, size,
+                       "%s %s of %s: column %lld of %lld, n=%lld, %s x%d", verb ? "scan" : "reduce",
+                       o->op, tally_dtype_name(o->dtype), (long long)column, (long long)count,
+                       (long long)n, tally_isa(ctx), tally_threads(ctx));
+        }
+    }
+}
+
+/* More threads than processors: threads stop in the middle of a block, others scan on alone, and
+ * each continues where others were. */
+static void again(void)
+{
+    const int64_t n = N * 2;
+    tally *ctx = check_open(9, check_isa(0));
+    check_fill(x, TALLY_F32, n, TL_DATA_PLAIN);
+    const tally_view in = tally_flat(x, TALLY_F32, n), out = tally_flat(got, TALLY_F32, n),
+                     law = tally_flat(want, TALLY_F32, n);
+    check_ok(one, tally_scan(one, "sum", &in, &law, NULL), "sum");
+    for (int k = 0; k < (check_quick ? 20 : 200); k++) {
+        memset(got, 0x5a, N * 8);
+        check_ok(ctx, tally_scan(ctx, "sum", &in, &out, NULL), "sum");
+        check_same(got, want, n, 4, "scan number %d on 9 threads", k);
+    }
+    tally_close(ctx);
+}
+
 int main(void)
 {
     check_start();
@@ -181,6 +295,7 @@ int main(void)
     x = malloc((size_t)N * 8 + 4096);
     got = malloc((size_t)N * 8 + 4096);
     want = malloc((size_t)N * 8 + 65536 * 8);
+    packed = malloc((size_t)N * 8);
     int count = (int)(sizeof cases / sizeof *cases);
     cut();
     for (int i = 0; check_isa(i); i++)
@@ -197,9 +312,21 @@ int main(void)
             }
             tally_close(ctx);
         }
+    for (int threads = 1; threads <= 9; threads += check_quick ? 4 : 1) {
+        tally *ctx = check_open(threads, check_isa(0));
+        for (int k = threads % 2; k < count; k += 2) {
+            check_operator o;
+            if (!check_operator_make(&o, cases[k].op, cases[k].dtype, 0)) continue;
+            strided(ctx, &o);
+            columns(ctx, &o);
+        }
+        tally_close(ctx);
+    }
+    again();
     tally_close(one);
     free(x);
     free(got);
     free(want);
+    free(packed);
     return check_finish();
 }

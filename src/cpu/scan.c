@@ -12,9 +12,9 @@
  * A thread is alone while no other thread takes a block: a call begins with its caller, and a busy
  * machine may run one thread at a time. Alone, it scans several blocks at a time and folds nothing.
  *
- * After a scan to the end of block j, a thread publishes what its counter has of its own blocks. The
- * counter of block j has at most one node that ends with block i < j, whoever made it: so another
- * thread continues at any scanned block, without the nodes before it.
+ * After a scan to the end of a block, a thread publishes the nodes of its counter that end with its
+ * own blocks. A counter has the same node there whoever made it, so another thread continues at any
+ * scanned block, without the nodes before it.
  *
  * No deadlock: blocks are taken in increasing order, and a thread waits only for blocks before the
  * one that it scans. So the thread that owns the first block that is not scanned finds all nodes,
@@ -35,9 +35,8 @@ enum { POLLS = 4000 };
 /* How many blocks a thread folds before the block that it scans. */
 enum { FOLD_DEPTH = 1, LEVELS_DEPTH = 2 };
 
-/* A thread that has taken ALONE_AFTER times the blocks after its last ones is alone. Then it takes up
- * to ALONE_BLOCKS at a time. */
-enum { ALONE_AFTER = 3, ALONE_BLOCKS = 4 };
+/* A thread is alone if its blocks followed each other ALONE_AFTER times. Then it takes several. */
+enum { ALONE_AFTER = 4, ALONE_BLOCKS = 4 };
 
 /* The current block and the next one, where elements are not dense. */
 enum { DENSE_BLOCKS = 2, PAGE = 4096 };
@@ -234,6 +233,7 @@ static void join_nodes(scanner *s, int64_t j)
         } else if (polls >= POLLS) {
             fold_block(t, s->seen++, &node);
             tl_counter_push(s->c, plan_of(t)->op, t->level, &node);
+            polls = 0;
         }
     }
 }
@@ -260,15 +260,15 @@ static void scan_from(scanner *s, int64_t j, int64_t count, const char *x, int64
 
 /* ---- the blocks of a thread ---- */
 
-/* Until another thread takes a block, or none is left: nothing is folded first. The first runs are
- * short, because threads that arrive wait for the end of a run. */
+/* Until another thread takes a block, or none is left: nothing is folded first. At the beginning,
+ * while other threads may arrive and wait for the end of a block, one block at a time. */
 static void scan_alone(scanner *s)
 {
     const shared *t = s->t;
     const int64_t prefetch = s->dense ? 0 : tl_scan_prefetch(plan_of(t), t->work->stream);
     while (s->alone && s->taken < t->blocks) {
-        const int64_t most = s->dense ? 1 : tl_min(s->alone, ALONE_BLOCKS),
-                      count = s->worker->threads > 1 || s->dense ? most : t->blocks,
+        const int64_t most = s->worker->threads > 1 ? ALONE_BLOCKS : t->blocks,
+                      count = s->dense || (most < t->blocks && s->alone < ALONE_AFTER) ? 1 : most,
                       j = take(s, count);
         if (j < t->blocks) scan_from(s, j, count, elements(s, j, 0), prefetch, NULL);
     }
