@@ -301,8 +301,8 @@ static void check_sizes(const test_case *c)
 
 static void check_windows(const test_case *c)
 {
-    static const int64_t lengths[] = {1,  2,  3,   5,   8,   16,  17,   31,  33,
-                                      50, 64, 100, 127, 257, 511, 1000, 1024};
+    static const int64_t lengths[] = {1,  2,  3,  5,  7,   8,   12,  15,  16,   17,
+                                      31, 33, 50, 64, 100, 127, 257, 511, 1000, 1024};
     tl_data kind = TL_DATA_PLAIN;
     for (size_t i = check_quick ? (size_t)check_below(3) : 0; i < sizeof lengths / sizeof *lengths;
          i += check_quick ? 3 : 1) {

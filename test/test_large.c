@@ -143,8 +143,9 @@ static void short_segments(tally *ctx, const check_operator *o)
 static void windows_of_segments(tally *ctx, const check_operator *o)
 {
     static int64_t offsets[N + 1];
-    const tally_window_options w = {.before = check_below(60), .after = check_below(3) * 7};
-    const int64_t most = 1 + check_below(400);
+    const tally_window_options w = {.before = check_below(check_below(4) ? 60 : 600),
+                                    .after = check_below(3) * 7};
+    const int64_t most = 1 + check_below(check_below(4) ? 400 : 3000);
     int64_t rows = 0;
 
     for (offsets[0] = check_below(9); offsets[rows] < N - 40000 && rows < 40000; rows++)

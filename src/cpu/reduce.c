@@ -189,7 +189,8 @@ static tally_status rows(tl_thread *t, int64_t r, int64_t end, int *done)
     const int sums = plan->fold->fold_rows && !plan->fold_in && (in->offsets || in->n < SHORT);
     int64_t n;
 
-    *done = (plan->narrow || sums) && in->stride == 1 && t->run->longest == INT64_MAX && in->rows > 1;
+    *done =
+        (plan->narrow || sums) && in->stride == 1 && t->run->longest == INT64_MAX && in->rows > 1;
     if (!*done) return TALLY_OK;
 
     const char *x = tl_view_row(in, r, element_bytes(plan), &n);

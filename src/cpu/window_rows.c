@@ -10,35 +10,35 @@ enum {
     MANY = 16                  /* windows: longer rows are not joined */
 };
 
-/* Is this faster than a lane for each row? Measured for f32 and f64, sum, max and var, windows of
- * 20 and rows of 16 to 500 elements. */
-static int faster_as_one(const tl_window *win, int64_t n) { return n >= 64 && n / 3 >= win->w; }
-
-/* The number of adjacent rows that are computed as one sequence; 0: they are not. */
-static int64_t group_of(const tl_thread *t, const tl_window *win)
+/* Are rows adjacent, and faster as one sequence than one at a time, or than a lane for each?
+ * Measured for f32 and f64, sum, max and var, windows of 20 and rows of 16 to 500 elements. */
+static int faster_as_one(const tl_thread *t, const tl_window *win)
 {
     const tally_view *in = t->run->call->in, *out = t->run->call->out;
-    const int adjacent = !in->offsets && in->stride == 1 && out->stride == 1 &&
-                         in->row_stride == in->n && out->row_stride == in->n && out->n == in->n;
-    if (!adjacent || in->rows == 1 || win->count || in->n / 2 < win->w) return 0;
-    if (t->run->lanes && tl_lanes_take_rows(t->run->lanes) && !faster_as_one(win, in->n)) return 0;
-    return GROUP_BYTES / (in->n * t->run->call->plan->op->elem_bytes) + 1;
+    const int64_t n = in->n;
+    if (in->offsets || in->row_stride != n || out->row_stride != n || out->n != n || n / 2 < win->w)
+        return 0;
+    return !t->run->lanes || !tl_lanes_take_rows(t->run->lanes) || (n >= 64 && n / 3 >= win->w);
 }
 
-/* Are adjacent sequences joined (window.h)? Not segments so short that their other windows are most
- * of the work, unless that is cheap; and not rows so long that it is faster to stream all their
- * windows and to write some again. */
+/* The number of rows that are computed as one sequence; 0: they are not. */
+static int64_t group_of(const tl_thread *t, const tl_window *win)
+{
+    if (win->count || !faster_as_one(t, win)) return 0;
+    return GROUP_BYTES / (t->run->call->in->n * t->run->call->plan->op->elem_bytes) + 1;
+}
+
+/* Are sequences joined (window.h)? Not segments so short that their other windows are most of the
+ * work, unless that is cheap; and not rows so long that it is faster to stream all their windows
+ * and to write some again. */
 static int is_joined(const tl_thread *t, const tl_window *win)
 {
-    const tally_view *in = t->run->call->in, *out = t->run->call->out;
+    const tally_view *in = t->run->call->in;
     const int one_field = t->run->call->plan->core->window_vectors == 8;
-    if (in->rows == 1 || in->stride != 1 || out->stride != 1 || !t->run->longest ||
-        win->edges != TALLY_EDGES_MISSING || win->min_count > 0)
-        return 0;
+    if (win->edges != TALLY_EDGES_MISSING || win->min_count > 0) return 0;
     if (in->offsets)
         return tl_view_elements(in) / in->rows >= (one_field ? win->w / 8 : 2 * win->w);
-    return in->row_stride == in->n && out->row_stride == in->n && faster_as_one(win, in->n) &&
-           in->n / MANY < win->w;
+    return faster_as_one(t, win) && in->n / MANY < win->w;
 }
 
 /* Prepares the memory of joined sequences; 0: out of memory. */
@@ -72,9 +72,12 @@ static tally_status open(tl_thread *t)
         return status;
     }
 
-    const int joined = is_joined(t, win) && open_joined(t, win);
-    t->memory->window.group = joined ? 0 : group_of(t, win);
-    win->stream = (joined || t->memory->window.group) && t->run->stream;
+    t->memory->window.group = 0;
+    if (t->run->longest && c->in->rows > 1 && c->in->stride == 1 && c->out->stride == 1) {
+        const int joined = is_joined(t, win) && open_joined(t, win);
+        if (!joined) t->memory->window.group = group_of(t, win);
+        win->stream = (joined || t->memory->window.group) && t->run->stream;
+    }
     return TALLY_OK;
 }
 
@@ -179,7 +182,7 @@ static tally_status rows(tl_thread *t, int64_t r, int64_t end, int *done)
 
     *done = 1;
     if (t->memory->window.windows.joined) return join(t, r, end);
-    *done = group && t->run->longest;
+    *done = group > 0;
     for (int64_t count, n; *done && !status && r < end; r += count) {
         count = tl_min(end - r, group);
         const char *x = tl_view_row(c->in, r, c->plan->op->elem_bytes, &n);
