@@ -212,8 +212,7 @@ static int name_it(tl_replacement *r, int *fd)
 
     for (int i = 0; i < 100 && !done; i++) {
         seed = seed * 6364136223846793005ull + 1442695040888963407ull;
-        snprintf(r->temp, capacity, "%.*s.tally-%012llx.tmp", n, r->target,
-                 (unsigned long long)(seed >> 16));
+        snprintf(r->temp, capacity, "%.*s.tally-%012lx.tmp", n, r->target, seed >> 16);
 
         if (*fd >= 0) {
             done =
