@@ -48,7 +48,7 @@ static const char *list_columns(const struct choice *c, int names, int numbers, 
             break;
         }
 
-        n += (size_t)snprintf(out + n, LIST - n, "%s%lld", n ? ", " : "", (long long)i + 1);
+        n += (size_t)snprintf(out + n, LIST - n, "%s%ld", n ? ", " : "", i + 1);
         if (names) {
             const int64_t w = c->r[0].f[i].e - c->r[0].f[i].s;
             n += (size_t)snprintf(out + n, LIST - n, " '%.*s'", shown(w, 24), c->r[0].f[i].s);
@@ -109,7 +109,7 @@ static tally_status add(struct choice *c, int64_t column, int part)
     int64_t *const count = c->key ? &l->keys : &l->columns;
     const char as = (char)(part ? 2 << part : c->key ? KEY : VALUE);
     if (c->taken[column] & as)
-        return tl_invalid_on(c->f, "column %lld is asked for twice", (long long)column + 1);
+        return tl_invalid_on(c->f, "column %ld is asked for twice", column + 1);
     c->taken[column] |= as;
     l->want[l->keys + l->times + l->columns] =
         (tl_want){column, *count, c->key ? TL_KEY : TL_VALUE, part};
@@ -130,8 +130,8 @@ static tally_status read_item(struct choice *c, const char *s, const char *e, ch
 
     const int64_t twin = lo ? named_from(c, lo, s, e, space) + 1 : 0;
     if (twin)
-        return tl_invalid_on(c->f, "columns %lld and %lld are both called '%.*s': choose by number",
-                             (long long)lo, (long long)twin, shown(e - s, 60), s);
+        return tl_invalid_on(c->f, "columns %ld and %ld are both called '%.*s': choose by number",
+                             lo, twin, shown(e - s, 60), s);
 
     if (lo)
         c->named = 1;
@@ -250,8 +250,8 @@ static tally_status refuse_other_spelling(const struct choice *c, int64_t i)
         snprintf(option, sizeof option, "read it with --thousands %c%c%c, or ", quote, between,
                  quote);
     return tl_invalid_on(
-        c->f, "column %lld has '%.*s', which is no number here: %schoose the columns with --column",
-        (long long)i + 1, shown(x->e - x->s, 40), x->s, option);
+        c->f, "column %ld has '%.*s', which is no number here: %schoose the columns with --column",
+        i + 1, shown(x->e - x->s, 40), x->s, option);
 }
 
 /* Chooses the columns if the caller named none: the only column with numbers, or for a table all
@@ -279,8 +279,8 @@ static tally_status choose_by_content(struct choice *c)
             c->f, "the first line of data has no number; choose the column with --column");
 
     if (found > 1)
-        return tl_invalid_on(c->f, "%lld columns have numbers: %s; choose one with --column",
-                             (long long)found, list_columns(c, c->from > 0, 1, list));
+        return tl_invalid_on(c->f, "%ld columns have numbers: %s; choose one with --column", found,
+                             list_columns(c, c->from > 0, 1, list));
     return add(c, at, 0);
 }
 

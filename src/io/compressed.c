@@ -106,8 +106,8 @@ static int give(const tl_compressed *c, size_t n)
 
 static int bad(tl_compressed *c, int64_t left, const char *why)
 {
-    snprintf(c->why, sizeof c->why, "is damaged near byte %lld of its %s data: %s",
-             (long long)(c->at - left), kinds[c->kind].what, why);
+    snprintf(c->why, sizeof c->why, "is damaged near byte %ld of its %s data: %s", c->at - left,
+             kinds[c->kind].what, why);
     return 0;
 }
 

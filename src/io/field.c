@@ -127,7 +127,8 @@ void tl_text_cut(const char *b, size_t n, const tl_layout *l, size_t *cuts, int 
 
 /* ---- one cell as a value ---- */
 
-int tl_missing(const char *s, const char *e)
+/* Whether a cell is empty or a word for a missing value. */
+static int is_missing(const char *s, const char *e)
 {
     assert(s <= e);
     return s == e || tl_is_word(s, e, "na") || tl_is_word(s, e, "null");
@@ -191,7 +192,7 @@ int tl_cell(tally_dtype dtype, const char *s, const char *e, const tl_layout *l,
     int why = tl_parse_cell(dtype, from, to, value);
     if (why != TL_CELL_OK && thousands && memchr(from, thousands, (size_t)(to - from)))
         why = parse_grouped(dtype, from, to, thousands, value);
-    if (why == TL_CELL_OK || !tl_missing(s, e)) return why;
+    if (why == TL_CELL_OK || !is_missing(s, e)) return why;
 
     return tl_is_float(dtype) ? tl_parse_cell(dtype, nan_word, nan_word + 3, value) : TL_CELL_EMPTY;
 }
@@ -208,7 +209,7 @@ int tl_cell(tally_dtype dtype, const char *s, const char *e, const tl_layout *l,
 int tl_kind(const tl_lines *t, const tl_field_text *x)
 {
     double v;
-    if (tl_missing(x->s, x->e)) return TL_NONE;
+    if (is_missing(x->s, x->e)) return TL_NONE;
     return tl_cell(TALLY_F64, x->s, x->e, t->l, &v) == TL_CELL_OK ||
                    tl_cell(t->dtype, x->s, x->e, t->l, &v) == TL_CELL_OK
                ? TL_NUMBER

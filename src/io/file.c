@@ -255,7 +255,7 @@ static tally_status read_elements(tally_file *file, void *buffer, int32_t *codes
         return tl_invalid(file ? file->ctx : NULL, "%s is NULL", file ? "got" : "file");
     *got = 0;
     if (file->writer) return tl_invalid_on(file, "open for writing");
-    if (max < 0) return tl_invalid(file->ctx, "max is %lld: must be at least 0", (long long)max);
+    if (max < 0) return tl_invalid(file->ctx, "max is %ld: must be at least 0", max);
     if (max == 0) return TALLY_OK;
     if (!buffer) return tl_invalid(file->ctx, "buffer is NULL");
     tally_status s = tl_check_host(file, buffer, "buffer");
@@ -278,8 +278,8 @@ static tally_status read_lines(tally_file *file, void *buffer, int32_t *codes,
 {
     const int64_t line = file && file->info.ndim == 2 ? file->info.shape[1] : 1;
     if (file && max < line)
-        return tl_invalid(file->ctx, "max is %lld: must be at least %lld, the values of a line",
-                          (long long)max, (long long)line);
+        return tl_invalid(file->ctx, "max is %ld: must be at least %ld, the values of a line", max,
+                          line);
     return read_elements(file, buffer, codes, times, max - max % line, got);
 }
 

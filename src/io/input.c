@@ -197,10 +197,8 @@ static tally_status truncated(tally_file *f, int64_t available)
     tl_list(f->info.ndim, f->info.shape, shape);
     const int64_t size = (int64_t)tally_dtype_size(f->info.dtype);
     return tl_bad_data_on(
-        f,
-        "the file is truncated: shape (%s) of %s needs %lld bytes of elements, and %lld are there",
-        shape, tally_dtype_name(f->info.dtype), (long long)(f->info.elements * size),
-        (long long)available);
+        f, "the file is truncated: shape (%s) of %s needs %ld bytes of elements, and %ld are there",
+        shape, tally_dtype_name(f->info.dtype), f->info.elements * size, available);
 }
 
 tally_status tl_binary_start(tally_file *f)
@@ -214,9 +212,8 @@ tally_status tl_binary_start(tally_file *f)
             if (available / size < f->info.elements) return truncated(f, available);
         } else {
             if (available % size)
-                return tl_bad_data_on(f, "%lld bytes is not a multiple of %lld, the size of %s",
-                                      (long long)available, (long long)size,
-                                      tally_dtype_name(f->info.dtype));
+                return tl_bad_data_on(f, "%ld bytes is not a multiple of %ld, the size of %s",
+                                      available, size, tally_dtype_name(f->info.dtype));
             f->info.elements = available / size;
         }
 
@@ -278,9 +275,9 @@ tally_status tl_binary_read(tally_file *f, void *buffer, int64_t max, int64_t *g
     if (r % size)
         return tl_bad_data_on(
             f,
-            "the data ends inside an element: %lld bytes is not a multiple of %lld, "
+            "the data ends inside an element: %ld bytes is not a multiple of %ld, "
             "the size of %s",
-            (long long)f->pos, (long long)size, tally_dtype_name(f->info.dtype));
+            f->pos, size, tally_dtype_name(f->info.dtype));
 
     *got = r / size;
     if (f->left >= 0) f->left -= *got;

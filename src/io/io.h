@@ -295,7 +295,6 @@ void tl_cells(tl_chunk *c, const tl_layout *l, tally_dtype dtype);
 /* field.c: reads one cell as a value. Like tl_parse_cell, but also reads words for missing values
  * (empty, NA, null in any case), which are NaN or TL_CELL_EMPTY. l: has thousands and decimal. */
 int tl_cell(tally_dtype dtype, const char *s, const char *e, const tl_layout *l, void *value);
-int tl_missing(const char *s, const char *e);
 
 /* If a word is a number with digits in groups of three, the character between the groups; else
  * 0. */

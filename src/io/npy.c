@@ -191,8 +191,8 @@ static tally_status dict(tally_file *f, const char *text, size_t length, tally_d
         if (!(seen & 1 << k)) return tl_bad_data_on(f, "the npy header has no '%s'", keys[k]);
     return dtype(f, descr, want);
 bad:
-    return tl_bad_data_on(f, "the npy header is not the dict it should be, at byte %lld of it",
-                          (long long)(c.p - text));
+    return tl_bad_data_on(f, "the npy header is not the dict it should be, at byte %ld of it",
+                          c.p - text);
 }
 
 tally_status tl_npy_header(tally_file *f, tally_dtype want)
@@ -226,9 +226,8 @@ tally_status tl_npy_header(tally_file *f, tally_dtype want)
     if (r < 0)
         s = tl_input_failed(f);
     else if ((size_t)r < length)
-        s = tl_bad_data_on(f,
-                           "the file ends inside the npy header: %lld of its %zu bytes are there",
-                           (long long)r, length);
+        s = tl_bad_data_on(f, "the file ends inside the npy header: %ld of its %zu bytes are there",
+                           r, length);
     else
         s = dict(f, text, length, want);
 
@@ -262,7 +261,7 @@ size_t tl_npy_write_header(char *out, tally_dtype dtype, int ndim, const int64_t
 
     /* The length must not depend on the first extent, which may be known only at the end, so it
      * counts as 20 characters. numpy aligns the data to 64 bytes. */
-    const size_t first = ndim ? (size_t)snprintf(NULL, 0, "%lld", (long long)shape[0]) : 20;
+    const size_t first = ndim ? (size_t)snprintf(NULL, 0, "%ld", shape[0]) : 20;
     const size_t widest = (10 + n - first + 20 + 1 + 63) / 64 * 64;
     memcpy(out, "\x93NUMPY\x01\x00", 8);
     out[8] = (char)((widest - 10) & 255);

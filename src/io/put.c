@@ -125,40 +125,36 @@ tally_status tl_write_text(tally_file *f, const unsigned char *data, int64_t n)
 {
     assert(n >= 0);
     tl_writer *const w = f->writer;
-    const size_t size = tally_dtype_size(f->info.dtype),
-                 part = (size_t)TL_WRITE_BATCH * TL_VALUE_CHARS;
+    const size_t part = (size_t)TL_WRITE_BATCH * TL_VALUE_CHARS;
+    size_t ends[TL_THREADS_MOST];
+    tally_status s = TALLY_OK;
 
-    while (n) {
-        const int64_t capacity = (int64_t)((w->capacity - w->used) / TL_VALUE_CHARS);
-        tally_status s = TALLY_OK;
+    while (n && !s) {
+        /* many values: each thread has its own part of the buffer; few: they are collected */
+        const int parts = n < 2 * TL_WRITE_BATCH ? 1 : (int)(w->capacity / part);
+        const int64_t capacity = parts > 1 ? (int64_t)parts * TL_WRITE_BATCH
+                                           : (int64_t)((w->capacity - w->used) / TL_VALUE_CHARS),
+                      now = n < capacity ? n : capacity;
+        assert(parts >= 1 && parts <= TL_THREADS_MOST);
         if (capacity == 0 || (n >= TL_WRITE_BATCH && w->used)) {
-            if ((s = tl_write_flush(f))) return s;
+            s = tl_write_flush(f);
             continue;
         }
 
-        if (n < 2 * TL_WRITE_BATCH || w->capacity == part) {
-            const int64_t now = n < capacity ? n : capacity;
+        if (parts == 1) {
             w->used =
                 (size_t)(format_values(f, w->text + w->used, data, now, w->written) - w->text);
-            data += (size_t)now * size, n -= now, w->written += now;
-            continue;
+        } else {
+            format_work all = {f, data, now, (now + parts - 1) / parts, ends};
+            tl_for(parts, parts, format_part, &all);
+            for (int i = 0; i < parts && !s; i++)
+                s = tl_write_put(f, w->text + (size_t)i * part, ends[i]);
         }
-
-        const int parts =
-            (int)(w->capacity / part); /* each thread has its own part of the buffer */
-        const int64_t now =
-                          n < (int64_t)parts * TL_WRITE_BATCH ? n : (int64_t)parts * TL_WRITE_BATCH,
-                      each = (now + parts - 1) / parts;
-        size_t ends[1024];
-        if (parts > 1024) return tl_invalid(f->ctx, "more than 1024 threads");
-        format_work all = {f, data, now, each, ends};
-        tl_for(parts, parts, format_part, &all);
-        for (int i = 0; i < parts && !s; i++)
-            s = tl_write_put(f, w->text + (size_t)i * part, ends[i]);
-        if (s) return s;
-        data += (size_t)now * size, n -= now, w->written += now;
+        data += (size_t)now * tally_dtype_size(f->info.dtype);
+        n -= now;
+        w->written += now;
     }
-    return TALLY_OK;
+    return s;
 }
 
 /* ---- a file that replaces another ---- */
@@ -212,8 +208,7 @@ static int name_it(tl_replacement *r, int *fd)
 
     for (int i = 0; i < 100 && !done; i++) {
         seed = seed * 6364136223846793005ull + 1442695040888963407ull;
-        snprintf(r->temp, capacity, "%.*s.tally-%012llx.tmp", n, r->target,
-                 (unsigned long long)(seed >> 16));
+        snprintf(r->temp, capacity, "%.*s.tally-%012lx.tmp", n, r->target, seed >> 16);
 
         if (*fd >= 0) {
             done =

@@ -123,8 +123,8 @@ static void fill(char *out, const char *sentence, const char *const *parts)
 static void other_frame(char *out, const tl_bad *bad)
 {
     const char *const text = bad->text, *const other = bad->other;
-    snprintf(out, SENTENCE, "the time '%s' cannot be compared with that of line %lld, which %s%s%s",
-             text, (long long)bad->other_line,
+    snprintf(out, SENTENCE, "the time '%s' cannot be compared with that of line %ld, which %s%s%s",
+             text, bad->other_line,
              strcmp(other, "a number") == 0  ? "is "
              : strcmp(other, "no zone") == 0 ? "has "
                                              : "has the zone ",
@@ -177,10 +177,10 @@ static void bad_number(char *out, const tl_bad *bad, tally_dtype type, const tl_
     const int why = bad->why;
     char option[80], number[24];
     hint(option, sizeof option, bad, l);
-    snprintf(number, sizeof number, "%lld",
-             why == TL_CELL_WIDTH    ? 2 * (long long)tally_dtype_size(type)
-             : why == TL_CELL_FIELDS ? (long long)bad->lacks + 1
-             : why == TL_CELL_MORE   ? (long long)l->fields
+    snprintf(number, sizeof number, "%ld",
+             why == TL_CELL_WIDTH    ? 2 * (int64_t)tally_dtype_size(type)
+             : why == TL_CELL_FIELDS ? bad->lacks + 1
+             : why == TL_CELL_MORE   ? l->fields
                                      : TL_LONGEST);
     if (why == TL_CELL_RANGE)
         range(out, type, bad->text);
@@ -199,6 +199,5 @@ tally_status tl_bad_cell(tally_file *f, const tl_bad *bad, const tl_layout *l)
         bad_time(sentence, bad, l);
     else
         bad_number(sentence, bad, f->info.dtype, l);
-    return tl_bad_data(f->ctx, "%s:%lld:%lld: %s", f->label, (long long)bad->line,
-                       (long long)bad->col, sentence);
+    return tl_bad_data(f->ctx, "%s:%ld:%ld: %s", f->label, bad->line, bad->col, sentence);
 }

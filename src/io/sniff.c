@@ -173,7 +173,7 @@ static tally_status read_first_records(tally_file *f, const tally_file_options *
 /* Skips the first n lines: sets f->first to the place after them. */
 static tally_status skip_lines(tally_file *f, int64_t n)
 {
-    if (n < 0) return tl_invalid(f->ctx, "skip_lines is %lld: must be at least 0", (long long)n);
+    if (n < 0) return tl_invalid(f->ctx, "skip_lines is %ld: must be at least 0", n);
     for (size_t want = FIRST; n;) {
         const tally_status s = tl_input_peek(f, want);
         if (s) return s;
@@ -185,9 +185,9 @@ static tally_status skip_lines(tally_file *f, int64_t n)
         if (p) return TALLY_OK;
         if (f->peek_n >= want) want *= 2; /* a pipe may give less at a time */
         if (f->peek_end || want > TL_LONGEST)
-            return tl_bad_data_on(f, "%lld lines are to be skipped, and %s %lld line%s",
-                                  (long long)n, f->peek_end ? "there are" : "the first 64 MiB have",
-                                  (long long)lines, lines == 1 ? "" : "s");
+            return tl_bad_data_on(f, "%ld lines are to be skipped, and %s %ld line%s", n,
+                                  f->peek_end ? "there are" : "the first 64 MiB have", lines,
+                                  lines == 1 ? "" : "s");
     }
 
     return TALLY_OK;

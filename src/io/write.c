@@ -103,8 +103,8 @@ static tally_status start(tally_file *f, const char *format, int ndim, const int
     f->info.ndim = ndim;
     for (int i = 0; i < ndim; i++) {
         if (shape[i] < (i ? 0 : -1))
-            return tl_invalid(f->ctx, "shape[%d] is %lld: must be at least %d", i,
-                              (long long)shape[i], i ? 0 : -1);
+            return tl_invalid(f->ctx, "shape[%d] is %ld: must be at least %d", i, shape[i],
+                              i ? 0 : -1);
         f->info.shape[i] = shape[i];
         overflow |= i && __builtin_mul_overflow(w->rest, shape[i], &w->rest);
     }
@@ -194,8 +194,8 @@ tally_status tally_file_write_box(tally_file *file, int variable, const int64_t 
     for (int d = 0; d < file->info.ndim; d++) {
         const int64_t most = file->info.shape[d] < 0 ? INT64_MAX : file->info.shape[d];
         if (start[d] < 0 || count[d] < 0 || start[d] > most || count[d] > most - start[d])
-            return tl_invalid_on(file, "the box has %lld elements from %lld on along dimension %d",
-                                 (long long)count[d], (long long)start[d], d);
+            return tl_invalid_on(file, "the box has %ld elements from %ld on along dimension %d",
+                                 count[d], start[d], d);
         n *= count[d];
     }
     if (!n) return TALLY_OK;
@@ -218,12 +218,12 @@ tally_status tally_file_write(tally_file *file, const void *data, int64_t n)
     tally_status s = tl_check_open(file);
     if (s) return s;
     tl_writer *const w = file->writer;
-    if (n < 0) return tl_invalid(file->ctx, "n is %lld: must be at least 0", (long long)n);
+    if (n < 0) return tl_invalid(file->ctx, "n is %ld: must be at least 0", n);
     if (n == 0) return TALLY_OK;
     if (!data) return tl_invalid(file->ctx, "data is NULL");
     if (w->limit >= 0 && n > w->limit - w->written)
-        return tl_invalid_on(file, "n is %lld, and the shape has %lld elements left", (long long)n,
-                             (long long)(w->limit - w->written));
+        return tl_invalid_on(file, "n is %ld, and the shape has %ld elements left", n,
+                             w->limit - w->written);
 
     if ((s = tl_check_host(file, data, "data"))) return s;
     if (tl_is_text(w->form)) return tl_write_text(file, data, n);
@@ -239,14 +239,14 @@ static tally_status complete(tally_file *f)
     tl_writer *const w = f->writer;
     const int64_t results = w->netcdf ? w->netcdf->results : 1;
     if (w->limit >= 0 && w->written + w->boxes != w->limit * results)
-        return tl_invalid_on(f, "the shape has %lld elements and %lld were written",
-                             (long long)(w->limit * results), (long long)(w->written + w->boxes));
+        return tl_invalid_on(f, "the shape has %ld elements and %ld were written",
+                             w->limit * results, w->written + w->boxes);
 
     if (w->limit < 0) {
         if (w->rest ? w->written % w->rest != 0 : w->written != 0)
-            return tl_invalid_on(
-                f, "%lld elements were written, not a multiple of the %lld of one row",
-                (long long)w->written, (long long)w->rest);
+            return tl_invalid_on(f,
+                                 "%ld elements were written, not a multiple of the %ld of one row",
+                                 w->written, w->rest);
         f->info.shape[0] = w->rest ? w->written / w->rest : 0;
     }
 

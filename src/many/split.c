@@ -138,9 +138,8 @@ typedef struct {
 } border;
 
 typedef struct {
-    const tl_plan *plan, *count;
-    const tally_window_options *o;
-    const tally_view *parts, *outs;
+    const tl_call *call; /* in and out: the parts, and the results of each */
+    const tl_scalar *op;
     int used; /* number of parts */
     int64_t all;
     border borders[TL_MEMBERS_MOST];
@@ -149,11 +148,12 @@ typedef struct {
 static tally_status take_border(tally *member, int k, void *data)
 {
     const sliding *w = data;
-    if (k >= w->used || !w->parts[k].n) return TALLY_OK;
+    if (k >= w->used || !w->call->in[k].n) return TALLY_OK;
 
     border *b = &((sliding *)data)->borders[k];
-    const int64_t bytes = w->plan->op->elem_bytes, wide = w->o->before + w->o->after;
-    const char *x = w->parts[k].data;
+    const int64_t bytes = w->op->elem_bytes,
+                  wide = w->call->window->before + w->call->window->after;
+    const char *x = w->call->in[k].data;
     b->kept = b->n < 2 * wide ? b->n : wide;
     const int64_t more = b->kept < b->n ? b->kept : 0;
     b->head = malloc((size_t)((b->kept + more) * bytes) + 1);
@@ -170,7 +170,7 @@ static tally_status take_border(tally *member, int k, void *data)
 static void gather(const sliding *w, int64_t from, int64_t to, char *x)
 {
     assert(from <= to && to <= w->all);
-    const int64_t bytes = w->plan->op->elem_bytes;
+    const int64_t bytes = w->op->elem_bytes;
     for (int k = 0; k < w->used; k++) {
         const border *b = &w->borders[k];
         const int64_t low = from > b->start ? from : b->start,
@@ -188,17 +188,19 @@ static tally_status slide_at_end(const sliding *w, tally *member, int64_t from, 
                                  char *out)
 {
     assert(from >= 0);
-    const tl_scalar *op = w->plan->op;
-    const int64_t low = from < w->o->before ? 0 : from - w->o->before;
-    const int64_t high = w->all - to < w->o->after ? w->all : to + w->o->after, n = high - low;
+    const tl_scalar *op = w->op;
+    const int64_t low = from < w->call->window->before ? 0 : from - w->call->window->before;
+    const int64_t high =
+                      w->all - to < w->call->window->after ? w->all : to + w->call->window->after,
+                  n = high - low;
     if (from >= to) return TALLY_OK;
 
     char *x = malloc((size_t)(n * op->elem_bytes) + 1),
          *y = malloc((size_t)(n * op->result_bytes) + 1);
     tl_push p = {.verb = TL_WINDOW,
-                 .plan = w->plan,
-                 .count = w->count,
-                 .window = w->o,
+                 .plan = w->call->plan,
+                 .count = w->call->count,
+                 .window = w->call->window,
                  .x = x,
                  .n = n,
                  .out = y,
@@ -214,7 +216,8 @@ static tally_status slide_at_end(const sliding *w, tally *member, int64_t from, 
     }
 
     /* the element whose window is y[0] */
-    const int64_t first = low || w->o->edges == TALLY_EDGES_VALID ? low + w->o->before : 0;
+    const int64_t first =
+        low || w->call->window->edges == TALLY_EDGES_VALID ? low + w->call->window->before : 0;
     if (!status)
         status = tl_member_copy(member, out, y + (from - first) * op->result_bytes,
                                 (to - from) * op->result_bytes);
@@ -226,32 +229,28 @@ static tally_status slide_at_end(const sliding *w, tally *member, int64_t from, 
 static tally_status slide(tally *member, int k, void *data)
 {
     const sliding *w = data;
-    const tl_scalar *op = w->plan->op;
-    const int64_t before = w->o->before, after = w->o->after;
+    const tl_scalar *op = w->op;
+    const int64_t before = w->call->window->before, after = w->call->window->after;
     int64_t first;
     if (k >= w->used) return TALLY_OK;
 
     const border *b = &w->borders[k];
-    const int64_t results = tl_split_length(b->start, b->n, w->all, w->o, &first),
+    const int64_t results = tl_split_length(b->start, b->n, w->all, w->call->window, &first),
                   last = first + results;
-    char *out = w->outs[k].data;
+    char *out = w->call->out[k].data;
     if (!results) return TALLY_OK;
 
     int64_t from = last, to = last; /* the windows inside the part */
     if (b->n >= before + 1 + after) {
         from = b->start + before;
         to = b->start + b->n - after;
-        tally_window_options whole = *w->o;
+        tally_window_options whole = *w->call->window;
         whole.edges = TALLY_EDGES_VALID;
-        const tally_view in = w->parts[k],
+        const tally_view in = w->call->in[k],
                          result_view = tally_flat(out + (from - first) * op->result_bytes, op->out,
                                                   to - from);
-        const tl_call call = {.verb = TL_WINDOW,
-                              .plan = w->plan,
-                              .count = w->count,
-                              .in = &in,
-                              .out = &result_view,
-                              .window = &whole};
+        tl_call call = *w->call;
+        call.in = &in, call.out = &result_view, call.window = &whole;
         const tally_status status = tl_member_run(member->device, member, &call);
         if (status) return status;
     }
@@ -265,16 +264,11 @@ tally_status tl_split_window(const tl_devices *t, const tl_call *call, int count
 {
     assert(count >= 1 && count <= t->count);
     assert(call->window->before >= 0 && call->window->after >= 0);
-    sliding w = {.plan = call->plan,
-                 .count = call->count,
-                 .o = call->window,
-                 .parts = call->in,
-                 .outs = call->out,
-                 .used = count};
+    sliding w = {.call = call, .op = call->plan->op, .used = count};
 
     for (int k = 0; k < count; k++) {
-        w.borders[k] = (border){.start = w.all, .n = w.parts[k].n};
-        w.all += w.parts[k].n;
+        w.borders[k] = (border){.start = w.all, .n = call->in[k].n};
+        w.all += call->in[k].n;
     }
 
     tally_status status = tl_devices_run(t, take_border, &w);

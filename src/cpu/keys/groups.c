@@ -14,7 +14,6 @@
 #include "context/context.h"
 #include "context/threads.h"
 #include "context/view.h"
-#include "dtype/dtype.h"
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,17 +37,31 @@ static int64_t load(const tl_groups *g, int64_t i, int64_t m, int64_t *to)
 {
     const tally_view *const v = g->codes;
     const int64_t bytes = (int64_t)tally_dtype_size(v->dtype);
-    const int extends_sign = tl_dtype_kind(v->dtype) == 'I', unused = 64 - 8 * (int)bytes;
+    char pack[CHUNK * 8];
     int wrong = 0;
 
     assert(m <= CHUNK && i + m <= v->n);
-    /* to the low bytes of each place */
-    tl_copy_strided(to, 8 / bytes, (const char *)v->data + i * v->stride * bytes, v->stride, m,
-                    bytes);
-    for (int64_t j = 0; j < m && unused; j++) {
-        const uint64_t high = (uint64_t)to[j] << unused;
-        to[j] = extends_sign ? (int64_t)high >> unused : (int64_t)(high >> unused);
+    tl_copy_strided(pack, 1, (const char *)v->data + i * v->stride * bytes, v->stride, m, bytes);
+#define LOAD(dtype, type) \
+    case dtype: \
+        for (int64_t j = 0; j < m; j++) { \
+            type code; \
+            memcpy(&code, pack + j * (int64_t)sizeof code, sizeof code); \
+            to[j] = (int64_t)code; \
+        } \
+        break;
+
+    switch (v->dtype) {
+        LOAD(TALLY_I8, int8_t)
+        LOAD(TALLY_U8, uint8_t)
+        LOAD(TALLY_I16, int16_t)
+        LOAD(TALLY_U16, uint16_t)
+        LOAD(TALLY_I32, int32_t)
+        LOAD(TALLY_U32, uint32_t)
+    default:
+        memcpy(to, pack, (size_t)m * sizeof *to);
     }
+#undef LOAD
 
     for (int64_t j = 0; j < m; j++) wrong |= (uint64_t)to[j] >= (uint64_t)g->groups;
     for (int64_t j = 0; (wrong || v->valid) && j < m; j++) {
@@ -113,24 +126,20 @@ typedef struct {
     char *rows, *sorted;
 } step;
 
-#define MOVE(n, bytes) \
-    static void move_##n(int back, int64_t size, const step *s) \
+#define MOVE(bytes) \
+    static void move_##bytes(int back, const step *s) \
     { \
-        (void)size; \
         char *const rows = s->rows, *const sorted = s->sorted; \
         for (int64_t j = 0; back && j < s->m; j++) \
-            memcpy(rows + j * (bytes), sorted + s->next[s->code[j] >> s->shift]++ * (bytes), \
-                   (size_t)(bytes)); \
+            memcpy(rows + j * bytes, sorted + s->next[s->code[j] >> s->shift]++ * bytes, bytes); \
         for (int64_t j = 0; !back && j < s->m; j++) \
-            memcpy(sorted + s->next[s->code[j] >> s->shift]++ * (bytes), rows + j * (bytes), \
-                   (size_t)(bytes)); \
+            memcpy(sorted + s->next[s->code[j] >> s->shift]++ * bytes, rows + j * bytes, bytes); \
     }
-MOVE(1, 1)
-MOVE(2, 2)
-MOVE(4, 4)
-MOVE(8, 8)
-MOVE(16, 16)
-MOVE(any, size)
+MOVE(1)
+MOVE(2)
+MOVE(4)
+MOVE(8)
+MOVE(16)
 
 /* What is moved: a column, the rows' numbers (8 bytes each), or the low bits of their codes (4). */
 enum { COLUMN, NUMBERS, LOW };
@@ -140,7 +149,7 @@ typedef struct {
     int of, back;
     char *rows, *sorted; /* rows: of a column */
     int64_t stride, bytes;
-    void (*move)(int back, int64_t size, const step *s);
+    void (*move)(int back, const step *s);
 } move_work;
 
 /* Moves the rows of part p between their places and their buckets. */
@@ -170,7 +179,7 @@ static void move_part(void *data, int64_t p)
         }
         if (w->of == COLUMN && rows != at && !w->back)
             tl_copy_strided(rows, 1, at, w->stride, m, w->bytes);
-        w->move(w->back, w->bytes, &(step){code, m, next, g->shift, rows, w->sorted});
+        w->move(w->back, &(step){code, m, next, g->shift, rows, w->sorted});
         if (rows != at && w->back) tl_copy_strided(at, w->stride, rows, 1, m, w->bytes);
     }
 }
@@ -197,7 +206,7 @@ static void move_buckets(void *data, const tl_worker *worker)
             m = n - i < CHUNK ? n - i : CHUNK;
             for (int64_t j = 0; j < m; j++) code[j] = g->low[begin + i + j];
             char *const rows = (w->back ? here : copy) + i * w->bytes;
-            w->move(w->back, w->bytes, &(step){code, m, next, 0, rows, w->back ? copy : here});
+            w->move(w->back, &(step){code, m, next, 0, rows, w->back ? copy : here});
         }
     }
     free(next);
@@ -209,12 +218,12 @@ static tally_status move(move_work *w)
     const tl_groups *const g = w->g;
     const int threads = g->ctx->device->threads;
     assert(w->bytes > 0 && (w->of == COLUMN || w->bytes == 8));
-    w->move = w->bytes == 1    ? move_1
-              : w->bytes == 2  ? move_2
-              : w->bytes == 4  ? move_4
-              : w->bytes == 8  ? move_8
-              : w->bytes == 16 ? move_16
-                               : move_any;
+    w->move = w->bytes == 1   ? move_1
+              : w->bytes == 2 ? move_2
+              : w->bytes == 4 ? move_4
+              : w->bytes == 8 ? move_8
+                              : move_16;
+    assert(w->bytes <= 8 || w->bytes == 16); /* a result has at most two values */
 
     if (!w->back) tl_for(threads, g->parts, move_part, w);
     if (g->low &&

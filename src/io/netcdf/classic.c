@@ -49,7 +49,7 @@ static void skip(header *h, int64_t bytes)
 {
     assert(bytes >= 0);
     if (bytes > h->size - h->at)
-        fault(h, "its header goes on after the end of the file, %lld bytes", (long long)h->size);
+        fault(h, "its header goes on after the end of the file, %ld bytes", h->size);
     else
         h->at += bytes;
 }
@@ -90,7 +90,7 @@ static void name(header *h)
 {
     const int64_t n = count(h);
     if (n < 1 || n > NC_MAX_NAME)
-        fault(h, "a name in its header has %lld bytes: must be 1..%d", (long long)n, NC_MAX_NAME);
+        fault(h, "a name in its header has %ld bytes: must be 1..%d", n, NC_MAX_NAME);
     else
         padded(h, n);
 }
@@ -102,11 +102,10 @@ static int64_t list(header *h, uint64_t tag, const char *what)
     const uint64_t got = number(h, 4);
     const int64_t n = count(h);
     if (got != tag && (got || n))
-        return fault(h, "its header has the tag %llu where its %s begin", (unsigned long long)got,
-                     what);
+        return fault(h, "its header has the tag %lu where its %s begin", got, what);
     if (n > (h->size - h->at) / 12)
-        return fault(h, "its header promises %lld %s, more than a file of %lld bytes holds",
-                     (long long)n, what, (long long)h->size);
+        return fault(h, "its header promises %ld %s, more than a file of %ld bytes holds", n, what,
+                     h->size);
     return n;
 }
 
@@ -116,7 +115,7 @@ static int64_t type(header *h)
     static const char bytes[TYPES + 1] = {0, 1, 1, 2, 4, 4, 8, 1, 2, 4, 8, 8};
     const uint64_t t = number(h, 4);
     if (t < 1 || t > (h->version == CDF5 ? TYPES : NC_DOUBLE))
-        return fault(h, "its header has the type %llu", (unsigned long long)t);
+        return fault(h, "its header has the type %lu", t);
     return bytes[t];
 }
 
@@ -126,8 +125,8 @@ static void attributes(header *h)
         name(h);
         const int64_t size = type(h), values = count(h);
         if (size && values > (h->size - h->at) / size)
-            fault(h, "an attribute in its header promises %lld values, more than the file holds",
-                  (long long)values);
+            fault(h, "an attribute in its header promises %ld values, more than the file holds",
+                  values);
         else
             padded(h, values * size);
     }
@@ -138,14 +137,13 @@ static void dimensions(header *h)
     int64_t unlimited = 0;
     h->dimensions = list(h, DIMENSIONS, "dimensions");
     h->length = calloc((size_t)h->dimensions + 1, sizeof *h->length);
-    if (!h->length) fault(h, "there is no memory for %lld dimensions", (long long)h->dimensions);
+    if (!h->length) fault(h, "there is no memory for %ld dimensions", h->dimensions);
     for (int64_t d = 0; d < h->dimensions && !*h->why; d++) {
         name(h);
         h->length[d] = count(h);
         unlimited += !h->length[d];
     }
-    if (unlimited > 1)
-        fault(h, "its header has %lld dimensions of records: at most 1", (long long)unlimited);
+    if (unlimited > 1) fault(h, "its header has %ld dimensions of records: at most 1", unlimited);
 }
 
 /* Where a variable is: `bytes` bytes from `begin` on; by_record: `bytes` bytes in each record. */
@@ -170,14 +168,13 @@ static void variable(header *h, extent *v)
     name(h);
     int64_t n = count(h), product = 1;
     if (n > NC_MAX_VAR_DIMS)
-        fault(h, "a variable in its header has %lld dimensions: must be at most %d", (long long)n,
+        fault(h, "a variable in its header has %ld dimensions: must be at most %d", n,
               NC_MAX_VAR_DIMS);
 
     for (int64_t d = 0; d < n && !*h->why; d++) {
         const int64_t dimension = count(h);
         if (dimension >= h->dimensions) {
-            fault(h, "a variable in its header has dimension %lld of %lld", (long long)dimension,
-                  (long long)h->dimensions);
+            fault(h, "a variable in its header has dimension %ld of %ld", dimension, h->dimensions);
             return;
         }
 
@@ -223,8 +220,8 @@ static void place(header *h, const extent *v, tl_classic *c)
         if (!v[i].bytes || (v[i].by_record && !h->records)) continue; /* has no bytes */
         const int64_t before = v[i].by_record ? times(h->records - 1, record) : 0;
         if (v[i].begin < h->at)
-            fault(h, "a variable begins at byte %lld, within the header of %lld bytes",
-                  (long long)v[i].begin, (long long)h->at);
+            fault(h, "a variable begins at byte %ld, within the header of %ld bytes", v[i].begin,
+                  h->at);
         c->end[i] = plus(v[i].begin, plus(before, v[i].bytes));
         if (c->end[i] == INT64_MAX) fault(h, "a variable in its header has 2^63 bytes or more");
     }
@@ -247,7 +244,7 @@ int tl_classic_read(int fd, int64_t size, tl_classic *c)
     c->count = list(&h, VARIABLES, "variables");
     extent *const v = calloc((size_t)c->count + 1, sizeof *v);
     c->end = calloc((size_t)c->count + 1, sizeof *c->end);
-    if (!v || !c->end) fault(&h, "there is no memory for %lld variables", (long long)c->count);
+    if (!v || !c->end) fault(&h, "there is no memory for %ld variables", c->count);
     for (int64_t i = 0; i < c->count && !*h.why; i++) variable(&h, &v[i]);
     if (!*h.why) place(&h, v, c);
     free(v);

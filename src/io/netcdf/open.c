@@ -241,8 +241,7 @@ tally_status tl_netcdf_start(tally_file *f, const tally_file_options *o)
     if (why) return tl_unsupported_on(f, "NetCDF and HDF5 are read by libnetcdf: %s", why);
     if (!f->regular || !strcmp(f->name, "-")) return not_a_file(f);
     if (o->memory < 0)
-        return tl_invalid(f->ctx, "options.memory is %lld: must be at least 0",
-                          (long long)o->memory);
+        return tl_invalid(f->ctx, "options.memory is %ld: must be at least 0", o->memory);
     tl_netcdf *const n = f->netcdf = calloc(1, sizeof *n);
     if (!n) return tl_no_memory(f->ctx, sizeof *n, "a NetCDF reader");
     f->end = netcdf_end;

@@ -20,9 +20,9 @@ static tally_status stored_whole(const tl_source *of)
         size_t length;
         if (!tl_nc.nc_inq_dim(of->group, v.dims[d], NULL, &length) && extents[d] > length)
             return tl_bad_data_on(of,
-                                  "%s is stored with %llu elements along dimension %d, which has "
+                                  "%s is stored with %lu elements along dimension %d, which has "
                                   "the length %zu: the others would be lost",
-                                  of->what, (unsigned long long)extents[d], d, length);
+                                  of->what, extents[d], d, length);
     }
     return TALLY_OK;
 }
@@ -33,8 +33,8 @@ tally_status tl_part_whole(const tl_part *p, const tl_source *of)
     const int i = of->variable;
     if (!h->end) return stored_whole(of);
     if (of->group != p->file || i >= h->count || h->end[i] <= h->size) return TALLY_OK;
-    return tl_bad_data_on(of, "is too short: %s ends at byte %lld, and it has %lld bytes", of->what,
-                          (long long)h->end[i], (long long)h->size);
+    return tl_bad_data_on(of, "is too short: %s ends at byte %ld, and it has %ld bytes", of->what,
+                          h->end[i], h->size);
 }
 
 int tl_part_coordinate(const tally_file *f, const tl_part *p, int dimension, tl_source *of,

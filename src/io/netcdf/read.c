@@ -194,8 +194,8 @@ tally_status tl_netcdf_read_box(tally_file *f, const int64_t *start, const int64
         if (start[d] < 0 || count[d] < 0 || count[d] > f->info.shape[d] - start[d])
             return tl_invalid(
                 f->ctx,
-                "start[%d] is %lld and count[%d] %lld: must be within 0..%lld, the length of %s", d,
-                (long long)start[d], d, (long long)count[d], (long long)f->info.shape[d],
+                "start[%d] is %ld and count[%d] %ld: must be within 0..%ld, the length of %s", d,
+                start[d], d, count[d], f->info.shape[d],
                 f->info.dimensions[d] ? f->info.dimensions[d] : "the value");
 
     for (int d = 0; d < f->info.ndim; d++)

@@ -185,15 +185,6 @@ static tally_status begin(const tally_file *f, tl_netcdf_new *n)
     return tl_netcdf_status(f, error, "writing");
 }
 
-static tally_status put_box(tally_file *f, tl_netcdf_new *n, int variable, const int64_t *start,
-                            const int64_t *count, const void *data)
-{
-    size_t from[TL_DIMS] = {0}, box[TL_DIMS] = {0};
-    for (int d = 0; d < f->info.ndim; d++) from[d] = (size_t)start[d], box[d] = (size_t)count[d];
-    const int error = tl_nc.nc_put_vara(n->file, variable, from, box, data);
-    return tl_netcdf_status(f, error, "writing");
-}
-
 /* ---- called by io/write.c ---- */
 
 tally_status tl_netcdf_create(tally_file *f, const char *path, int hdf5, tl_netcdf_new **created)
@@ -232,38 +223,39 @@ tally_status tl_netcdf_create(tally_file *f, const char *path, int hdf5, tl_netc
     return tl_netcdf_status(f, error, "creating");
 }
 
-tally_status tl_netcdf_put(tally_file *f, tl_netcdf_new *n, const char *data, int64_t elements)
+tally_status tl_netcdf_put_box(tally_file *f, tl_netcdf_new *n, const tl_netcdf_kept *variable,
+                               const int64_t *start, const int64_t *count, const void *data)
 {
-    assert(elements >= 0);
-    int64_t shape[TL_DIMS], start[TL_DIMS], count[TL_DIMS];
-    for (int d = 0; d < f->info.ndim; d++)
-        shape[d] = f->info.shape[d] < 0 ? INT64_MAX : f->info.shape[d];
+    const int id = variable ? variable->variable : n->variable;
+    size_t from[TL_DIMS] = {0}, box[TL_DIMS] = {0};
+    int64_t last = 0, rest = 1; /* the elements up to the end of the box */
+    for (int d = f->info.ndim - 1; d >= 0; d--) {
+        from[d] = (size_t)start[d];
+        box[d] = (size_t)count[d];
+        last += (start[d] + count[d] - 1) * rest;
+        rest *= f->info.shape[d];
+    }
 
     tl_netcdf_lock();
-    tally_status s = reserve(f, n, n->next + elements);
+    tally_status s = reserve(f, n, f->info.elements < 0 ? last + 1 : f->info.elements);
     if (!s) s = begin(f, n);
-    for (int64_t now; elements && !s; elements -= now, n->next += now) {
-        now = tl_netcdf_box(f->info.ndim, shape, n->next, elements, start, count);
-        s = put_box(f, n, n->variable, start, count, data);
-        data += now * (int64_t)tally_dtype_size(f->info.dtype);
-    }
+    if (!s) s = tl_netcdf_status(f, tl_nc.nc_put_vara(n->file, id, from, box, data), "writing");
     tl_netcdf_unlock();
     return s;
 }
 
-tally_status tl_netcdf_put_box(tally_file *f, tl_netcdf_new *n, const tl_netcdf_kept *variable,
-                               const int64_t *start, const int64_t *count, const void *data)
+tally_status tl_netcdf_put(tally_file *f, tl_netcdf_new *n, const char *data, int64_t elements)
 {
-    int64_t last = 0, rest = 1; /* the elements up to the end of the box */
-    for (int d = f->info.ndim - 1; d >= 0; d--) {
-        last += (start[d] + count[d] - 1) * rest;
-        rest *= f->info.shape[d];
+    assert(elements >= 0);
+    int64_t shape[TL_DIMS], start[TL_DIMS], count[TL_DIMS];
+    tally_status s = TALLY_OK;
+    for (int d = 0; d < f->info.ndim; d++)
+        shape[d] = f->info.shape[d] < 0 ? INT64_MAX : f->info.shape[d];
+    for (int64_t now; elements && !s; elements -= now, n->next += now) {
+        now = tl_netcdf_box(f->info.ndim, shape, n->next, elements, start, count);
+        s = tl_netcdf_put_box(f, n, NULL, start, count, data);
+        data += now * (int64_t)tally_dtype_size(f->info.dtype);
     }
-    tl_netcdf_lock();
-    tally_status s = reserve(f, n, f->info.elements < 0 ? last + 1 : f->info.elements);
-    if (!s) s = begin(f, n);
-    if (!s) s = put_box(f, n, variable ? variable->variable : n->variable, start, count, data);
-    tl_netcdf_unlock();
 
     return s;
 }
