@@ -55,11 +55,10 @@ static tally_status begin_window(tally_stream *s, const tally_window_options *o)
     s->window = *o;
     s->kept = o->before + o->after;
     if (__builtin_mul_overflow(s->kept, 2 * (int64_t)s->plan.op->elem_bytes, &bytes) ||
-        __builtin_mul_overflow(bytes, s->rows, &bytes) ||
-        (s->rows == 1 && !(s->tail = malloc((size_t)bytes + 1))))
+        __builtin_mul_overflow(bytes, s->rows, &bytes))
         return tl_fail(s->ctx, TALLY_NO_MEMORY,
                        "out of memory: a window of %ld elements cannot be kept", s->kept + 1);
-    return TALLY_OK;
+    return tl_steps_open(s);
 }
 
 static tally_status begin_groups(tally_stream *s, const char *op)
