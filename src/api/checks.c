@@ -44,6 +44,15 @@ tally_status tl_check_window(tally *ctx, const tally_window_options *o)
     return TALLY_OK;
 }
 
+tally_status tl_check_streams(tally *ctx, const tally_window_options *o, const char *what)
+{
+    const tally_status status = tl_check_window(ctx, o);
+    if (status || tl_window_streams(o)) return status;
+    return tl_unsupported(
+        ctx, "before %ld, after %ld, step %ld: %s before and after of at least 0, and no step",
+        o->before, o->after, o->step, what);
+}
+
 tally_status tl_check_output_dtype(tally *ctx, const tl_scalar *op, tally_dtype in,
                                    const tally_view *out, const char *name)
 {

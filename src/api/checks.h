@@ -10,6 +10,9 @@
 tally_status tl_check_scan(tally *ctx, const tl_plan *plan, const tally_scan_options *options);
 tally_status tl_check_window(tally *ctx, const tally_window_options *options);
 
+/* The same; and refuses a negative bound and a step. what: begins the rest, "a stream takes". */
+tally_status tl_check_streams(tally *ctx, const tally_window_options *options, const char *what);
+
 /* Refuses a step, and edges that change lengths, for views with offsets. */
 tally_status tl_check_step(tally *ctx, const tally_view *in, const tally_window_options *options);
 

@@ -121,9 +121,10 @@ tally_status tl_stream_lower_rows(tally_stream *s, void *out);
 /* Starts a stream of many sequences from the slabs of a fragment. */
 tally_status tl_stream_take(tally_stream *s, const tl_slabs *slabs);
 
-/* Windows. tl_steps_open opens s->steps. tl_steps_known: the number of results of each sequence that
- * are known after n more elements (n = -1: after the last) and were not given yet. A push has an
- * `out` with as many, or with none, which then come later. A push that fails breaks the stream. */
+/* Windows. tl_steps_open opens s->steps. tl_steps_known: the number of results of each sequence
+ * that are known after n more elements (n = -1: after the last) and were not given yet. A push has
+ * an `out` with as many, or with none, which then come later. A push that fails breaks the
+ * stream. */
 tally_status tl_steps_open(tally_stream *s);
 int64_t tl_steps_known(const tally_stream *s, int64_t n);
 tally_status tl_steps_push(tally_stream *s, const tally_view *in, const tally_view *out);

@@ -43,12 +43,7 @@ static tally_status begin_rows(tally_stream *s, const tally_scan_options *o)
 static tally_status begin_window(tally_stream *s, const tally_window_options *o)
 {
     int64_t bytes;
-    tally_status status = tl_check_window(s->ctx, o);
-    if (!status && !tl_window_streams(o))
-        status = tl_unsupported(s->ctx,
-                                "before %ld, after %ld, step %ld: a stream takes before and "
-                                "after of at least 0, and no step",
-                                o->before, o->after, o->step);
+    tally_status status = tl_check_streams(s->ctx, o, "a stream takes");
     if (!status) status = tl_plan_of_host(s->ctx, "count", s->plan.op->dtype, &s->count_plan);
     if (status) return status;
 
