@@ -71,6 +71,11 @@ def checked(case):
         out,
         "scan",
     )
+    out = c.create_string_buffer(8 * n)
+    view.data = c.cast(out, c.c_void_p)
+    status = tally.tally_scan(ctx, op, c.byref(a.view), c.byref(view), c.byref(Scan(1, 0, None)))
+    sums = [sum(x[:i]) for i in range(n)]
+    judged(ctx, status, "running sum number %d is", sums, dtype, out, "exclusive scan")
     before, after = random.randint(0, 3), random.randint(0, 2)
     options = Window(before, after, 1, 0, 0)
     windows = [sum(x[max(0, i - before) : i + after + 1]) for i in range(n)]

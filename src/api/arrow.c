@@ -5,73 +5,62 @@
 #include "context/context.h"
 #include <string.h>
 
-/* Formats by their first characters; if one format is the start of another, the longer one comes
- * first. dtype 0: refused, with this name. */
+/* The formats of the types of tally.h in their order, with one character each; there is no bf16. */
+static const char numbers[] = "cCsSiIlLe?fg";
+
+/* Formats that are refused, by their first characters; if one format is the start of another, the
+ * longer one comes first. */
 static const struct {
-    const char *begins;
-    int dtype;
-    const char *name;
+    const char *begins, *name;
 } formats[] = {
-    {"c", TALLY_I8, 0},
-    {"C", TALLY_U8, 0},
-    {"s", TALLY_I16, 0},
-    {"S", TALLY_U16, 0},
-    {"i", TALLY_I32, 0},
-    {"I", TALLY_U32, 0},
-    {"l", TALLY_I64, 0},
-    {"L", TALLY_U64, 0},
-    {"e", TALLY_F16, 0},
-    {"f", TALLY_F32, 0},
-    {"g", TALLY_F64, 0},
-    {"n", 0, "null"},
-    {"b", 0, "boolean"},
-    {"z", 0, "binary"},
-    {"Z", 0, "large binary"},
-    {"vz", 0, "binary view"},
-    {"u", 0, "utf8"},
-    {"U", 0, "large utf8"},
-    {"vu", 0, "utf8 view"},
-    {"d:", 0, "decimal"},
-    {"w:", 0, "fixed-size binary"},
-    {"tdD", 0, "date32"},
-    {"tdm", 0, "date64"},
-    {"tt", 0, "time"},
-    {"ts", 0, "timestamp"},
-    {"tD", 0, "duration"},
-    {"ti", 0, "interval"},
-    {"+l", 0, "list"},
-    {"+L", 0, "large list"},
-    {"+vl", 0, "list view"},
-    {"+vL", 0, "large list view"},
-    {"+w:", 0, "fixed-size list"},
-    {"+s", 0, "struct"},
-    {"+m", 0, "map"},
-    {"+u", 0, "union"},
-    {"+r", 0, "run-end encoded"},
+    {"n", "null"},
+    {"b", "boolean"},
+    {"z", "binary"},
+    {"Z", "large binary"},
+    {"vz", "binary view"},
+    {"u", "utf8"},
+    {"U", "large utf8"},
+    {"vu", "utf8 view"},
+    {"d:", "decimal"},
+    {"w:", "fixed-size binary"},
+    {"tdD", "date32"},
+    {"tdm", "date64"},
+    {"tt", "time"},
+    {"ts", "timestamp"},
+    {"tD", "duration"},
+    {"ti", "interval"},
+    {"+l", "list"},
+    {"+L", "large list"},
+    {"+vl", "list view"},
+    {"+vL", "large list view"},
+    {"+w:", "fixed-size list"},
+    {"+s", "struct"},
+    {"+m", "map"},
+    {"+u", "union"},
+    {"+r", "run-end encoded"},
 };
 
 static tally_status dtype_of(tally *ctx, const char *format, tally_dtype *dtype)
 {
-    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
-        const size_t n = strlen(formats[i].begins);
-        if (formats[i].dtype ? strcmp(format, formats[i].begins) != 0
-                             : strncmp(format, formats[i].begins, n) != 0)
-            continue;
-        *dtype = (tally_dtype)formats[i].dtype;
-        if (*dtype) return TALLY_OK;
-        return tl_unsupported(
-            ctx, "schema->format is '%.40s' (%s): must be a number: one of c C s S i I l L e f g",
-            format, formats[i].name);
+    const char *name = "";
+    const char *const number =
+        strlen(format) == 1 && *format != '?' ? strchr(numbers, *format) : NULL;
+    if (number) {
+        *dtype = (tally_dtype)(TALLY_I8 + (number - numbers));
+        return TALLY_OK;
     }
 
+    for (size_t i = 0; i < sizeof formats / sizeof *formats && !*name; i++)
+        if (!strncmp(format, formats[i].begins, strlen(formats[i].begins))) name = formats[i].name;
     return tl_unsupported(
-        ctx, "schema->format is '%.40s': must be a number: one of c C s S i I l L e f g", format);
+        ctx, "schema->format is '%.40s'%s%s%s: must be a number: one of c C s S i I l L e f g",
+        format, *name ? " (" : "", name, *name ? ")" : "");
 }
 
 tally_status tally_arrow_view(tally *ctx, const struct ArrowSchema *schema,
                               const struct ArrowArray *array, tally_view *view)
 {
-    tally_dtype dtype;
+    tally_dtype dtype = 0;
     if (!schema || !array || !view)
         return tl_invalid(ctx, "%s is NULL", !schema ? "schema" : !array ? "array" : "view");
 

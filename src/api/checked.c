@@ -84,8 +84,8 @@ static int fits(tl_total v, tally_dtype dtype)
                                        : v >= INT64_MIN && v <= INT64_MAX;
 }
 
-/* The place of a result: "the sum", "running sum number 5 of sequence 2". of: "sequence" or "group".
- * i, r below 0: not named. */
+/* The place of a result: "the sum", "running sum number 5 of sequence 2". of: "sequence" or
+ * "group". i, r below 0: not named. */
 typedef struct {
     const char *name, *of;
     int64_t i, r;

@@ -44,6 +44,15 @@ tally_status tl_check_window(tally *ctx, const tally_window_options *o)
     return TALLY_OK;
 }
 
+tally_status tl_check_streams(tally *ctx, const tally_window_options *o, const char *what)
+{
+    const tally_status status = tl_check_window(ctx, o);
+    if (status || tl_window_streams(o)) return status;
+    return tl_unsupported(
+        ctx, "before %ld, after %ld, step %ld: %s before and after of at least 0, and no step",
+        o->before, o->after, o->step, what);
+}
+
 tally_status tl_check_output_dtype(tally *ctx, const tl_scalar *op, tally_dtype in,
                                    const tally_view *out, const char *name)
 {
@@ -104,15 +113,19 @@ tally_status tl_check_results(tally *ctx, const tl_scalar *op, const tally_view 
 }
 
 tally_status tl_check_sequence(tally *ctx, const tally_view *given, const char *name, int64_t bytes,
-                               tally_view *v)
+                               int bits, tally_view *v)
 {
     *v = *given;
     if (v->rows != 1 || v->offsets)
         return tl_invalid(ctx, "%s->rows is %ld%s: must be one sequence, rows 1 and no offsets",
                           name, v->rows, v->offsets ? " with offsets" : "");
-    tally_status status = tl_view_check(ctx, v, name, bytes);
-    if (!status) tl_view_normal(v);
-    return status;
+    if (bits) v->valid = NULL, v->next = NULL;
+    const tally_status status = tl_view_check(ctx, v, name, bytes);
+    if (status) return status;
+
+    tl_view_normal(v);
+    v->valid = given->valid;
+    return tl_bits_check(ctx, v, name);
 }
 
 /* ---- views with validity, or pairs of views ---- */
@@ -162,6 +175,15 @@ void tl_inputs_normal(tally_view *v)
     if (!v->offsets && v->n == 1 && v->row_stride == 1) v->stride = 1;
 }
 
+tally_view tl_bits_bytes(const tally_view *v)
+{
+    int64_t low, high;
+    tl_view_extent(v, 1, &low, &high);
+    low = (v->valid_offset + low) >> 3;
+    high = (v->valid_offset + high + 7) >> 3;
+    return tally_flat((const char *)v->valid + low, TALLY_U8, high - low);
+}
+
 tally_status tl_inputs_apart(tally *ctx, const tally_view *in, const tally_view *out, int64_t bytes)
 {
     assert(bytes >= 0);
@@ -172,12 +194,8 @@ tally_status tl_inputs_apart(tally *ctx, const tally_view *in, const tally_view 
     }
 
     for (const tally_view *v = in; v; v = v->next) {
-        int64_t low, high;
         if (!v->valid) continue;
-        tl_view_extent(v, 1, &low, &high);
-        low = (v->valid_offset + low) >> 3;
-        high = (v->valid_offset + high + 7) >> 3;
-        const tally_view bits = tally_flat((const char *)v->valid + low, TALLY_U8, high - low);
+        const tally_view bits = tl_bits_bytes(v);
         if (tl_view_overlap(ctx, &bits, 1, out, bytes, 0))
             return tl_invalid(ctx, "out overlaps the validity of %s: give it memory of its own",
                               v == in ? "in" : "in->next");

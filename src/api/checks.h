@@ -10,6 +10,9 @@
 tally_status tl_check_scan(tally *ctx, const tl_plan *plan, const tally_scan_options *options);
 tally_status tl_check_window(tally *ctx, const tally_window_options *options);
 
+/* The same; and refuses a negative bound and a step. what: begins the rest, "a stream takes". */
+tally_status tl_check_streams(tally *ctx, const tally_window_options *options, const char *what);
+
 /* Refuses a step, and edges that change lengths, for views with offsets. */
 tally_status tl_check_step(tally *ctx, const tally_view *in, const tally_window_options *options);
 
@@ -33,9 +36,9 @@ tally_status tl_check_results(tally *ctx, const tl_scalar *op, const tally_view 
                               tally_view *rows);
 
 /* Checks that a view is one sequence of elements of `bytes` bytes, and copies it to *v as a normal
- * view. */
+ * view. bits: it may have validity bits, and a next, which the copy has not. */
 tally_status tl_check_sequence(tally *ctx, const tally_view *given, const char *name, int64_t bytes,
-                               tally_view *v);
+                               int bits, tally_view *v);
 
 /* ---- views with validity, or pairs of views ---- */
 
@@ -60,6 +63,9 @@ tally_status tl_inputs_apart(tally *ctx, const tally_view *in, const tally_view 
 /* tl_view_normal; and sequences of one element become dense if they can, because no stride
  * matters. */
 void tl_inputs_normal(tally_view *v);
+
+/* The bytes that have the validity bits of a checked view, as a view. */
+tally_view tl_bits_bytes(const tally_view *v);
 
 /* Checks the validity bits of a view that is checked otherwise: no bit is before the first. */
 tally_status tl_bits_check(tally *ctx, const tally_view *v, const char *name);

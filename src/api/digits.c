@@ -113,30 +113,19 @@ int32_t tally_digits_add(tally_digits *d, double x, int sign)
 
 int32_t tally_digits_add_product(tally_digits *d, double x, double y, int sign)
 {
-    uint64_t m[2];
-    int at[2], s[2];
-    const int finite =
-        tl_exact_split(x, &m[0], &at[0], &s[0]) & tl_exact_split(y, &m[1], &at[1], &s[1]);
-    if (__builtin_expect(!finite, 0)) {
-        if (x != x || y != y) {
-            count(d, &d->nan, sign);
-            return 0;
-        }
-
-        const int none = x == 0 || y == 0, minus = s[0] != s[1];
-
-        /* infinity times 0 has no value: it counts as inf and -inf, whose sum is NaN */
-        if (none || !minus) d->plus = wrapped(d->plus, sign);
-        if (none || minus) d->minus = wrapped(d->minus, sign);
-    } else if (m[0] && m[1]) {
-        const unsigned __int128 product = (unsigned __int128)m[0] * m[1];
-        const int low = at[0] + at[1] + TL_EXACT_UNIT - 2 * 1074, from = low >> 5;
-        const int32_t error = cover(d, from, from + OF_PRODUCT);
+    int64_t part[2];
+    int at, negative;
+    const int what = tl_exact_product(x, y, part, &at, &negative);
+    if (what & TL_IS_NAN) d->nan = wrapped(d->nan, sign);
+    if (what & TL_IS_PLUS) d->plus = wrapped(d->plus, sign);
+    if (what & TL_IS_MINUS) d->minus = wrapped(d->minus, sign);
+    if (!what && (part[0] | part[1])) {
+        const int32_t error = cover(d, at >> 5, (at >> 5) + OF_PRODUCT);
         if (error) return error;
 
-        const int64_t both = -(int64_t)(s[0] ^ s[1]) ^ (sign >> 1);
-        add_at(d, (uint64_t)product & (((uint64_t)1 << 53) - 1), low, both);
-        add_at(d, (uint64_t)(product >> 53), low + 53, both);
+        const int64_t both = -(int64_t)negative ^ (sign >> 1);
+        add_at(d, (uint64_t)part[0], at, both);
+        add_at(d, (uint64_t)part[1], at + 53, both);
         d->waiting += 2;
         if (d->waiting >= WAITING_MOST) carry(d);
     }

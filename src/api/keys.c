@@ -19,13 +19,7 @@ static tally_status one_sequence(tally *ctx, const tally_view *given, const char
     if (!tl_dtype_kind(given->dtype))
         return tl_invalid(ctx, "%s->dtype is %d: must be 1..%d", name, (int)given->dtype,
                           TL_DTYPES);
-    tally_view plain = *given;
-    if (bits) plain.valid = NULL, plain.next = NULL;
-    tally_status status = tl_check_sequence(ctx, &plain, name, tl_element_bytes(given), v);
-    if (status || !bits) return status;
-    v->valid = given->valid;
-
-    return tl_bits_check(ctx, v, name);
+    return tl_check_sequence(ctx, given, name, tl_element_bytes(given), bits, v);
 }
 
 /* Brings a view to host memory, because the processors do the work. back: it is written. */
@@ -223,11 +217,10 @@ static tally_status check_keyed_out(keyed *k)
     const int scan = k->call.verb == TL_SCAN;
     tally_view in = k->x[0], plain = {0};
     if (given) plain = *given, plain.valid = NULL;
-    tally_status status = scan ? tl_check_scan(k->ctx, &k->plan, k->call.scan)
-                               : tl_check_window(k->ctx, k->call.window);
-    if (!status && !scan) status = tl_check_step(k->ctx, &segments, k->call.window);
+    tally_status status = TALLY_OK;
+    if (!scan && k->call.window) status = tl_check_step(k->ctx, &segments, k->call.window);
     if (!status)
-        status = tl_check_output(k->ctx, k->plan.op, &in, given ? &plain : NULL, in.n, scan);
+        status = tl_check_call(k->ctx, &k->plan, k->plan.op, &k->call, &in, given ? &plain : NULL);
     if (status) return status;
     k->out = plain;
     tl_view_normal(&k->out);

@@ -79,17 +79,15 @@ tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *i
     if (!in || !out) return tl_invalid(ctx, "%s is NULL: must be a view", in ? "out" : "in");
     tl_plan plan, count;
     tl_form form;
-    tally_view x, y, plain = *in;
+    tally_view x, y;
     const int inputs = tl_has_inputs(in);
     tally_status status =
         inputs ? tl_form_of(ctx, op, in, &form) : tl_plan_of_host(ctx, op, in->dtype, &plan);
     /* tl_inputs_ranges makes a plan of its own; the checks here need the operator only */
     if (!status && inputs) plan.op = form.named, plan.exact = NULL;
     if (!status && !inputs) status = tl_plan_of_host(ctx, "count", in->dtype, &count);
-    plain.valid = NULL;
-    plain.next = NULL;
     const int64_t bytes = tl_element_bytes(in);
-    if (!status) status = tl_check_sequence(ctx, &plain, "in", bytes, &x);
+    if (!status) status = tl_check_sequence(ctx, in, "in", bytes, 1, &x);
     if (status) return status;
 
     if (results < 0) return tl_invalid(ctx, "results is %ld: must be at least 0", results);
@@ -100,7 +98,7 @@ tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *i
     if (out->n != results)
         return tl_invalid(ctx, "out->n is %ld: must be results = %ld", out->n, results);
     if (min_count < 0) return tl_invalid(ctx, "min_count is %ld: must be at least 0", min_count);
-    status = tl_check_sequence(ctx, out, "out", plan.op->result_bytes, &y);
+    status = tl_check_sequence(ctx, out, "out", plan.op->result_bytes, 0, &y);
     if (!status) status = tl_view_distinct(ctx, &y, "out");
     if (!status) status = tl_view_overlap(ctx, &x, bytes, &y, plan.op->result_bytes, 0);
     if (status || results == 0) return status;
@@ -231,7 +229,7 @@ tally_status tally_window_bounds(tally *ctx, const tally_view *keys, const tally
     tally_view v;
     const int64_t bytes = tl_element_bytes(keys);
     tally_status status = window_check(ctx, keys, w);
-    if (!status) status = tl_check_sequence(ctx, keys, "keys", bytes, &v);
+    if (!status) status = tl_check_sequence(ctx, keys, "keys", bytes, 0, &v);
     if (status || v.n == 0) return status;
 
     if (!start || !end)

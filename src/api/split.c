@@ -191,12 +191,7 @@ tally_status tally_window_split(tally *ctx, const char *op, const tally_view *pa
     tally_status status = begin(&s, &ctx, op, parts, count);
     if (!status) status = tl_plan_of_host(ctx, "count", parts[0].dtype, &counts);
     if (!status && !outs) status = tl_invalid(ctx, "outs is NULL: must be views");
-    if (!status) status = tl_check_window(ctx, o);
-    if (!status && !tl_window_streams(o))
-        status = tl_unsupported(ctx,
-                                "before %ld, after %ld, step %ld: windows of parts take before "
-                                "and after of at least 0, and no step",
-                                o->before, o->after, o->step);
+    if (!status) status = tl_check_streams(ctx, o, "windows of parts take");
 
     for (int k = 0; !status && k < count; start += parts[k++].n)
         status = check_out(&s, outs, k, tl_split_length(start, parts[k].n, s.all, o, &first), 0);

@@ -87,17 +87,13 @@ static tally_status check_bits(job *j, const tally_view *out, int64_t result_byt
     tl_job *const c = &j->call;
     c->out = *out;
     tally_status status = tl_host_offsets(&c->copies, "out", &c->out);
-    tally_view bits, plain = c->out;
-    int64_t low, high;
+    tally_view plain = c->out;
     plain.valid = NULL;
     if (!status) status = tl_view_check(c->ctx, &plain, "out", result_bytes);
     if (!status) status = tl_bits_check(c->ctx, &c->out, "out");
     if (status) return status;
 
-    tl_view_extent(&plain, 1, &low, &high);
-    low = (out->valid_offset + low) >> 3;
-    high = (out->valid_offset + high + 7) >> 3;
-    bits = tally_flat((const char *)out->valid + low, TALLY_U8, high - low);
+    const tally_view bits = tl_bits_bytes(&c->out);
     for (const tally_view *v = &c->in; v && !status; v = v->next)
         status = tl_view_overlap(c->ctx, v, tl_element_bytes(v), &bits, 1, 0);
     if (!status && result_bytes)

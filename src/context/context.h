@@ -26,7 +26,7 @@ struct tally {
     tl_plan_entry plans[TL_PLAN_ENTRIES];
     int next_plan;
     struct tl_user *users;            /* operators defined in this context, the newest first */
-    struct tl_scratch_block *scratch; /* scratch memory of its threads (scratch.c) */
+    struct tl_scratch_block *scratch; /* scratch memory of its threads */
     int scratch_threads;
     char error[512];
     char report[256]; /* tally_verify's sentence */
@@ -67,7 +67,7 @@ tally_status tl_plan_on_host(tally *ctx, const tl_scalar *op, tl_par par, tl_pla
 /* Like tl_plan_of_host, but allows operators of two inputs, whose elements are of dtype. */
 tally_status tl_plan_of_inputs(tally *ctx, const char *op, tally_dtype dtype, tl_plan *plan);
 
-/* ---- scratch memory (scratch.c) ----
+/* ---- scratch memory ----
  *
  * Memory of a context's threads that is kept between calls. If each call allocated and freed it,
  * the system could take the pages away each time, and each page would cost a fault (0.2 to 0.5

@@ -14,9 +14,8 @@ static int is_dense(const tally_view *v) { return v->rows == 1 && v->stride == 1
 
 int tl_view_extent(const tally_view *v, int64_t bytes, int64_t *low, int64_t *high)
 {
-    assert(bytes >= 0);
+    assert(bytes >= 0 && bytes < FEW);
     assert(v->rows >= 0);
-    int64_t first = 0, last = 0, reach;
     *low = *high = 0;
     if (v->rows == 0) return 1;
 
@@ -24,37 +23,23 @@ int tl_view_extent(const tally_view *v, int64_t bytes, int64_t *low, int64_t *hi
 
     /* With stride 0 all elements are in one place. Their number is limited all the same, so that
      * the count of their bytes cannot overflow. */
-    reach = v->offsets ? v->offsets[v->rows] - v->offsets[0] : v->n;
-    if ((!v->offsets && __builtin_mul_overflow(v->rows, reach, &reach)) ||
-        __builtin_mul_overflow(reach, bytes, &reach))
-        return 0;
+    const __int128 elements =
+        v->offsets ? v->offsets[v->rows] - v->offsets[0] : (__int128)v->rows * v->n;
+    if (elements > INT64_MAX || elements * bytes > INT64_MAX) return 0;
+    if (elements == 0) return 1;
 
-    if (v->offsets) {
-        if (v->offsets[v->rows] == v->offsets[0]) return 1;
-        if (__builtin_mul_overflow(v->offsets[0], v->stride, &first) ||
-            __builtin_mul_overflow(v->offsets[v->rows] - 1, v->stride, &last))
-            return 0;
-    } else {
-        if (v->n == 0) return 1;
-        if (__builtin_mul_overflow(v->rows - 1, v->row_stride, &reach)) return 0;
-        if (reach < 0)
-            first = reach;
-        else
-            last = reach;
-        if (__builtin_mul_overflow(v->n - 1, v->stride, &reach)) return 0;
-        if (__builtin_add_overflow(reach < 0 ? first : last, reach, reach < 0 ? &first : &last))
-            return 0;
-    }
+    /* two elements, between which all others are; of rows: in each direction, from element 0 */
+    const __int128 a = v->offsets ? (__int128)v->offsets[0] * v->stride
+                                  : (__int128)(v->rows - 1) * v->row_stride,
+                   b = (__int128)(v->offsets ? v->offsets[v->rows] - 1 : v->n - 1) * v->stride;
+    __int128 first = a < b ? a : b, last = a < b ? b : a;
+    if (!v->offsets) first = (a < 0 ? a : 0) + (b < 0 ? b : 0), last = a + b - first;
 
-    if (first > last) {
-        int64_t t = first;
-        first = last;
-        last = t;
-    }
-
-    return !__builtin_add_overflow(last, 1, &last) && !__builtin_mul_overflow(first, bytes, low) &&
-           !__builtin_mul_overflow(last, bytes, high) &&
-           !__builtin_sub_overflow(*high, *low, &reach);
+    if (first < INT64_MIN || last >= INT64_MAX) return 0;
+    first *= bytes, last = (last + 1) * bytes;
+    if (first < INT64_MIN || last > INT64_MAX || last - first > INT64_MAX) return 0;
+    *low = (int64_t)first, *high = (int64_t)last;
+    return 1;
 }
 
 /* Whether the caller set data or n but left rows and row_stride at 0. The helpers of tally.h

@@ -50,28 +50,18 @@ void tl_exact_join(tl_exact *to, const tl_exact *from, int sums, int sign)
 
 void tl_exact_pair(tl_exact *e, double x, double y, int64_t sign)
 {
-    uint64_t m[2];
-    int at[2], negative[2];
-    const int finite = tl_exact_split(x, &m[0], &at[0], &negative[0]) &
-                       tl_exact_split(y, &m[1], &at[1], &negative[1]);
-    int minus = negative[0] ^ negative[1];
-
-    if (__builtin_expect(finite, 1)) {
-        /* below 2^106: as two integers of 53 bits */
-        const unsigned __int128 product = (unsigned __int128)m[0] * m[1];
-        const int64_t low = (int64_t)(product & (((uint64_t)1 << 53) - 1)),
-                      high = (int64_t)(product >> 53);
-        const int from = at[0] + at[1] + TL_EXACT_UNIT - 2 * 1074;
-        minus ^= sign < 0;
-        tl_exact_put(e, minus ? -low : low, from);
-        tl_exact_put(e, minus ? -high : high, from + 53);
-    } else if (x != x || y != y) {
-        e->nan += sign;
-    } else { /* infinity times 0 has no value: counted as both infinities */
-        const int none = x == 0 || y == 0;
-        if (none || !minus) e->plus += sign;
-        if (none || minus) e->minus += sign;
+    int64_t part[2];
+    int at, negative;
+    const int what = tl_exact_product(x, y, part, &at, &negative);
+    if (__builtin_expect(what, 0)) {
+        if (what & TL_IS_NAN) e->nan += sign;
+        if (what & TL_IS_PLUS) e->plus += sign;
+        if (what & TL_IS_MINUS) e->minus += sign;
+        return;
     }
+    negative ^= sign < 0;
+    tl_exact_put(e, negative ? -part[0] : part[0], at);
+    tl_exact_put(e, negative ? -part[1] : part[1], at + 53);
 }
 
 void tl_exact_row(tl_exact *e, int needs, double x, double y, int64_t sign)

@@ -159,6 +159,28 @@ static inline void tl_exact_element(tl_exact *e, double x, int64_t sign)
     tl_exact_put(e, ((int64_t)m ^ s) - s, 32 * TL_EXACT_LOW + at);
 }
 
+/* x y = +-(part[0] + part[1] 2^53) 2^(*at - TL_EXACT_UNIT); the parts are below 2^53. Returns 0, or
+ * what the product counts as: infinity times 0 has no value, and counts as both infinities. */
+enum { TL_IS_NAN = 1, TL_IS_PLUS = 2, TL_IS_MINUS = 4 };
+static inline int tl_exact_product(double x, double y, int64_t part[2], int *at, int *negative)
+{
+    uint64_t m[2];
+    int place[2], minus[2];
+    const int finite = tl_exact_split(x, &m[0], &place[0], &minus[0]) &
+                       tl_exact_split(y, &m[1], &place[1], &minus[1]);
+    *negative = minus[0] ^ minus[1];
+    if (__builtin_expect(!finite, 0)) {
+        const int none = x == 0 || y == 0;
+        if (x != x || y != y) return TL_IS_NAN;
+        return (none || !*negative ? TL_IS_PLUS : 0) | (none || *negative ? TL_IS_MINUS : 0);
+    }
+    const unsigned __int128 product = (unsigned __int128)m[0] * m[1];
+    part[0] = (int64_t)(product & (((uint64_t)1 << 53) - 1));
+    part[1] = (int64_t)(product >> 53);
+    *at = place[0] + place[1] + TL_EXACT_UNIT - 2 * 1074;
+    return 0;
+}
+
 /* Adds or subtracts the product x y, without counting it. */
 void tl_exact_pair(tl_exact *e, double x, double y, int64_t sign);
 

@@ -72,15 +72,12 @@ struct tally_stream {
     tl_scan scan;    /* also the counter of reduce */
     tl_exact *exact; /* used instead if plan.exact is set: the sums of each sequence */
     tally_window_options window;
-    char *tail;               /* space for 2 (w - 1) elements */
-    int64_t kept, held_count; /* w - 1; elements in the tail */
-    int64_t pushed;           /* elements of each sequence */
-
-    /* windows of views: what is stored instead of the tail (stream_window.c); else NULL */
-    struct tl_steps *steps;
-    int64_t given; /* results of each sequence so far */
-    int started;   /* the windows at the left end are done */
-    int seeded;    /* init is the initial value of a scan */
+    int64_t kept;           /* w - 1 */
+    int64_t pushed;         /* elements of each sequence */
+    struct tl_steps *steps; /* of windows (stream_window.c); else NULL */
+    int64_t given;          /* results of each sequence so far */
+    int started;            /* windows: a view was pushed; then results are given once known */
+    int seeded;             /* init is the initial value of a scan */
     char init[16];
     int many;     /* 1: a stream of many sequences */
     int64_t rows; /* number of sequences */
@@ -124,9 +121,11 @@ tally_status tl_stream_lower_rows(tally_stream *s, void *out);
 /* Starts a stream of many sequences from the slabs of a fragment. */
 tally_status tl_stream_take(tally_stream *s, const tl_slabs *slabs);
 
-/* Windows of views. tl_steps_known: the number of results of each sequence that are known after n
- * more elements (n = -1: after the last) and were not given yet; out has as many. A push that
- * fails breaks the stream. */
+/* Windows. tl_steps_open opens s->steps. tl_steps_known: the number of results of each sequence
+ * that are known after n more elements (n = -1: after the last) and were not given yet. A push has
+ * an `out` with as many, or with none, which then come later. A push that fails breaks the
+ * stream. */
+tally_status tl_steps_open(tally_stream *s);
 int64_t tl_steps_known(const tally_stream *s, int64_t n);
 tally_status tl_steps_push(tally_stream *s, const tally_view *in, const tally_view *out);
 tally_status tl_steps_finish(tally_stream *s, const tally_view *out);

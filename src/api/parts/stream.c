@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Streams: the verbs on data that comes in chunks. reduce and scan keep a counter. A window of
- * width w keeps the last w - 1 elements (the tail). A push then computes two windows, without
- * copying the chunk:
- *
- *    tail ++ first w-1 of the chunk     the windows that start in the tail
- *    the chunk itself                   the windows that start in the chunk
- *
- * The first w - 1 elements of the stream are only stored. Their results are computed when the
- * tail is complete. */
+ * Streams of one sequence: the verbs on data that comes in chunks. reduce and scan keep a counter;
+ * stream_window.c has windows. And the end of any stream. */
 #include "parts.h"
 #include "api/checks.h"
 #include "cpu/grid/grid.h"
@@ -37,58 +30,6 @@ int64_t tally_stream_room(const tally_stream *s, int64_t n)
     return all;
 }
 
-/* Computes the windows of one slice on the device, and advances *out by their number. The slice
- * is at the start of the sequence if the stream has not started. */
-static tally_status slice(tally_stream *s, const void *x, int64_t n, int at_end, char **out)
-{
-    assert(s->verb == TL_WINDOW);
-    assert(n >= 0);
-    tl_push p = {.verb = TL_WINDOW,
-                 .plan = &s->plan,
-                 .count = &s->count_plan,
-                 .window = &s->window,
-                 .x = x,
-                 .n = n,
-                 .out = *out,
-                 .at_start = s->started ? TL_INSIDE : TL_AT_END,
-                 .at_end = at_end};
-    const tally_status status = s->device->calls->push(s->device, s->ctx, &p);
-    *out += p.produced * s->plan.op->result_bytes;
-    s->given += p.produced;
-
-    return status;
-}
-
-static tally_status push_window(tally_stream *s, const char *x, int64_t n, char *out)
-{
-    assert(s->tail);
-    assert(n > 0);
-    int64_t bytes = s->plan.op->elem_bytes;
-    tally_status status = TALLY_OK;
-
-    if (!s->started) {
-        int64_t take = s->kept - s->held_count < n ? s->kept - s->held_count : n;
-        memcpy(s->tail + s->held_count * bytes, x, (size_t)(take * bytes));
-        s->held_count += take;
-        x += take * bytes;
-        n -= take;
-        if (s->held_count < s->kept || n == 0) return TALLY_OK;
-        status = slice(s, s->tail, s->held_count, TL_INSIDE, &out);
-        s->started = 1;
-    }
-
-    if (status || n == 0) return status;
-    int64_t borrow = n < s->kept ? n : s->kept;
-    memcpy(s->tail + s->held_count * bytes, x, (size_t)(borrow * bytes));
-    status = slice(s, s->tail, s->held_count + borrow, TL_INSIDE, &out);
-    if (!status && n > s->kept) status = slice(s, x, n, TL_INSIDE, &out);
-    if (n >= s->kept)
-        memcpy(s->tail, x + (n - s->kept) * bytes, (size_t)(s->kept * bytes));
-    else
-        memmove(s->tail, s->tail + borrow * bytes, (size_t)(s->kept * bytes));
-    return status;
-}
-
 tally_status tl_stream_check(tally_stream *s, int64_t n)
 {
     if (s->finished) return tl_invalid(s->ctx, "stream is finished: it takes no more data");
@@ -97,6 +38,13 @@ tally_status tl_stream_check(tally_stream *s, int64_t n)
         return tl_invalid(s->ctx,
                           "n is %ld: must be at least 0, and all pushes together below 2^61", n);
     return TALLY_OK;
+}
+
+/* The results of a push of elements without a view: none before the elements fill a window. */
+static int64_t results_of_push(const tally_stream *s, int64_t n)
+{
+    const int waits = s->verb == TL_WINDOW && !s->started && !s->given && s->pushed + n <= s->kept;
+    return waits ? 0 : tally_stream_results(s, n);
 }
 
 static tally_status check_push(tally_stream *s, const void *x, int64_t n, const void *out)
@@ -126,8 +74,7 @@ static tally_status check_push(tally_stream *s, const void *x, int64_t n, const 
     if (n && !x) return tl_invalid(s->ctx, "x is NULL: must point to %ld elements", n);
     if (s->verb == TL_REDUCE || n == 0) return TALLY_OK;
 
-    const int none = s->steps ? !tl_steps_known(s, n) : !s->started && s->held_count + n <= s->kept;
-    if (!out && !(s->verb == TL_WINDOW && none))
+    if (!out && results_of_push(s, n))
         return tl_invalid(s->ctx, "out is NULL: must have space for %ld results",
                           tally_stream_room(s, n));
     uintptr_t a = (uintptr_t)x, b = a + (uintptr_t)in, c = (uintptr_t)out,
@@ -152,32 +99,28 @@ static int is_mixed(const tally_stream *s, const void *x, const void *out)
 tally_status tl_stream_push_in_place(tally_stream *s, const void *x, int64_t n, void *out)
 {
     assert(n > 0);
-    const int window = s->verb == TL_WINDOW;
-    const int64_t results = tally_stream_results(s, n);
+    const int64_t results = results_of_push(s, n);
     tl_host_copies copies = {.ctx = s->ctx};
     void *from = (void *)(uintptr_t)x;
     tally_status status = TALLY_OK;
 
     /* counted: elements were left out in an earlier push */
     const int exact = s->plan.exact != NULL;
-    if ((window && exact) || s->is_checked || s->steps || s->scan.done.counted) {
+    if (s->verb == TL_WINDOW || s->is_checked || s->scan.done.counted) {
         tally_view in = tally_flat(x, s->plan.op->dtype, n),
                    to = tally_flat(out, s->plan.op->out, results);
         return tl_stream_push_checked(s, &in, NULL, &to);
     }
 
     if (exact) s->device->on_processors += n;
-    if (window || exact || is_mixed(s, x, out)) {
+    if (exact || is_mixed(s, x, out)) {
         status = tl_host_copy(&copies, &from, 0, n * s->plan.op->elem_bytes, 0);
         if (!status && results)
             status = tl_host_copy(&copies, &out, 0, results * s->plan.op->result_bytes, 1);
     }
 
     tl_fp fp = tl_fp_enter();
-    if (!status && window) {
-        status = push_window(s, from, n, out);
-        s->broken = status != TALLY_OK;
-    } else if (!status && exact && s->verb == TL_REDUCE) {
+    if (!status && exact && s->verb == TL_REDUCE) {
         tl_exact_slab(s->exact, &s->plan, tally_threads(s->ctx), from, n);
     } else if (!status && exact) {
         tl_exact_scan_push(s->exact, &s->plan, s->scan.exclusive, from, n, out);
@@ -243,15 +186,12 @@ tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
     } else if (s->steps) {
         const tally_view to = {out, s->plan.op->out, s->rows, each, each, 1};
         status = tl_steps_finish(s, &to);
-    } else if (s->verb == TL_WINDOW && s->held_count) {
-        char *to = out;
-        status = slice(s, s->tail, s->held_count, TL_AT_END, &to);
     }
 
     tl_fp_leave(fp);
     status = tl_host_end(&copies, status);
 
-    /* if memory ran out, the tail is still there, and finish may be called again */
+    /* if memory ran out, all data is still there, and finish may be called again */
     s->finished = !status;
     if (produced && !status) *produced = results;
     return status;
@@ -264,7 +204,6 @@ void tally_stream_close(tally_stream *s)
     tl_counters_close(s->groups);
     tl_slabs_free(&s->slabs);
     tl_steps_close(s->steps);
-    free(s->tail);
     free(s->exact);
     free(s->totals);
     free(s);

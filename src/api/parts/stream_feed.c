@@ -335,7 +335,7 @@ tally_status tl_stream_push_checked(tally_stream *s, tally_view *in, tally_view 
         return status;
     }
 
-    if (!status) s->device->on_processors += in->rows * in->n;
+    if (!status && s->verb != TL_WINDOW) s->device->on_processors += in->rows * in->n;
     if (!status) status = tl_inputs_bring(&copies, in, next);
     if (!status && s->verb != TL_REDUCE)
         status = tl_host_view(&copies, out, s->plan.op->result_bytes, 1);

@@ -43,23 +43,17 @@ static tally_status begin_rows(tally_stream *s, const tally_scan_options *o)
 static tally_status begin_window(tally_stream *s, const tally_window_options *o)
 {
     int64_t bytes;
-    tally_status status = tl_check_window(s->ctx, o);
-    if (!status && !tl_window_streams(o))
-        status = tl_unsupported(s->ctx,
-                                "before %ld, after %ld, step %ld: a stream takes before and "
-                                "after of at least 0, and no step",
-                                o->before, o->after, o->step);
+    tally_status status = tl_check_streams(s->ctx, o, "a stream takes");
     if (!status) status = tl_plan_of_host(s->ctx, "count", s->plan.op->dtype, &s->count_plan);
     if (status) return status;
 
     s->window = *o;
     s->kept = o->before + o->after;
     if (__builtin_mul_overflow(s->kept, 2 * (int64_t)s->plan.op->elem_bytes, &bytes) ||
-        __builtin_mul_overflow(bytes, s->rows, &bytes) ||
-        (s->rows == 1 && !(s->tail = malloc((size_t)bytes + 1))))
+        __builtin_mul_overflow(bytes, s->rows, &bytes))
         return tl_fail(s->ctx, TALLY_NO_MEMORY,
                        "out of memory: a window of %ld elements cannot be kept", s->kept + 1);
-    return TALLY_OK;
+    return tl_steps_open(s);
 }
 
 static tally_status begin_groups(tally_stream *s, const char *op)

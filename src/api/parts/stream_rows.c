@@ -89,6 +89,7 @@ tally_status tally_stream_push_view(tally_stream *s, const tally_view *in, const
         return TALLY_OK;
     }
 
+    s->started = 1;
     tl_inputs_normal(&from);
     if (in->next) tl_inputs_normal(&next);
     if (s->verb != TL_WINDOW) tl_inputs_normal(&to);

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT
- * Windows of streams that take views: of many sequences, of two inputs, or with validity. The steps
- * that windows still need are stored, followed by the pushed steps, and the windows are computed on
- * that:
+ * Windows of streams. The steps that windows still need are stored, followed by pushed steps, and
+ * the windows are computed on that:
  *
  *    steps stored    first ............ n - 1        one element of each sequence per step
  *    results         given ... n - 1 - after         their windows are complete
  *
  * From result number `before` on, windows are full under every rule for edges. Earlier results
- * need the beginning of the sequences, and the results of the finish need their end. */
+ * need the beginning of the sequences, and the results of the finish need their end. Of a long push
+ * only the first and the last w - 1 steps are stored; the windows that lie in it read it in place:
+ *
+ *    stored steps ++ first w - 1 of the push     the windows that begin in the stored steps
+ *    the push itself                             the windows that begin in it */
 #include "context/view.h"
 #include "cpu/inputs/inputs.h"
 #include "cpu/shape.h"
@@ -18,8 +21,6 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { AT_ONCE = 4 << 20 }; /* bytes of a push that are stored at a time, if windows are shorter */
 
 struct tl_steps {
     char *x[2];           /* the elements of each input, in the operator's type */
@@ -84,6 +85,13 @@ static tally_status store_steps(tally_stream *s, const tally_view *in, int64_t a
     tally_status status = tl_has_absent(in) ? add_valid(s) : TALLY_OK;
     if (!status) status = reserve(s, n);
 
+    if (!status && s->rows == 1 && !tl_has_inputs(in) && !k->valid) {
+        tl_copy_strided(k->x[0] + k->held_count * elem(s), 1,
+                        (const char *)in->data + at * in->stride * elem(s), in->stride, n, elem(s));
+        k->held_count += n;
+        return TALLY_OK;
+    }
+
     for (int i = 0; i < 2; i++) {
         tally_view *const v = i ? &next : &part;
         *v = tl_view_part(v, at, n, tl_element_bytes(v));
@@ -124,15 +132,44 @@ static void drop_steps(tally_stream *s, int64_t centre)
     if (k->valid) memmove(k->valid, k->valid + gone * s->rows, (size_t)(k->held_count * s->rows));
 }
 
-/* Computes the windows of as many steps as `used` says, of which the first has number `from` among
- * the stored steps, into a view of results. Of these the caller uses the results in `used`. */
+/* Computes the windows of a view of host memory, which may be changed, into a view of results. Of
+ * these the caller uses the results in `used`. */
+static tally_status run_windows(tally_stream *s, tally_view *in, const tl_ranges *used,
+                                const tally_view *out)
+{
+    tally_view to = *out;
+    const tl_call call = {.verb = TL_WINDOW,
+                          .plan = &s->plan,
+                          .count = &s->count_plan,
+                          .in = in,
+                          .out = &to,
+                          .window = used->o};
+    int done = 0;
+    tally_status status =
+        s->is_checked ? tl_check_sums(s->ctx, "sum:checked", &call, used) : TALLY_OK;
+    if (status) return status;
+
+    if (tl_has_inputs(in)) {
+        s->device->on_processors += s->rows * used->results;
+        return tl_inputs_run(s->ctx, s->plan.op->file, &call, NULL);
+    }
+    tl_view_normal(in);
+    tl_view_normal(&to);
+    /* few elements are not worth a copy to a device */
+    if (s->rows == 1 && in->n * elem(s) >= s->device->least_bytes)
+        status = s->device->calls->run(s->device, s->ctx, &call, &done);
+    if (status || done) return status;
+    s->device->on_processors += s->rows * used->results;
+    return tl_run_host(s->ctx, &call);
+}
+
+/* The same for used->n stored steps, of which the first has number `from` among them. */
 static tally_status windows(tally_stream *s, int64_t from, const tl_ranges *used,
                             const tally_view *out)
 {
     const struct tl_steps *k = s->steps;
     const int64_t n = used->n, cells = n * s->rows, at = from * s->rows;
-    tally_view in = {k->x[0] + at * elem(s), s->plan.op->dtype, s->rows, n, 1, s->rows}, next = in,
-               to = *out;
+    tally_view in = {k->x[0] + at * elem(s), s->plan.op->dtype, s->rows, n, 1, s->rows}, next = in;
     unsigned char *bits = NULL;
 
     if (s->plan.op->inputs == 2) {
@@ -147,26 +184,7 @@ static tally_status windows(tally_stream *s, int64_t from, const tl_ranges *used
         in.valid = bits;
     }
 
-    tally_status status;
-    const tl_call call = {.verb = TL_WINDOW,
-                          .plan = &s->plan,
-                          .count = &s->count_plan,
-                          .in = &in,
-                          .out = &to,
-                          .window = used->o};
-    status = s->is_checked ? tl_check_sums(s->ctx, "sum:checked", &call, used) : TALLY_OK;
-    if (status) {
-        free(bits);
-        return status;
-    }
-    if (tl_has_inputs(&in)) {
-        status = tl_inputs_run(s->ctx, s->plan.op->file, &call, NULL);
-    } else {
-        tl_view_normal(&in);
-        tl_view_normal(&to);
-        status = tl_run_host(s->ctx, &call);
-    }
-
+    const tally_status status = run_windows(s, &in, used, out);
     free(bits);
     return status;
 }
@@ -241,39 +259,46 @@ static tally_status compute_known(tally_stream *s, int64_t end, const tally_view
     return status;
 }
 
-/* Converts a stream with a tail to stored steps. */
-static tally_status begin(tally_stream *s)
+tally_status tl_steps_open(tally_stream *s)
 {
-    if (s->steps) return TALLY_OK;
     s->steps = calloc(1, sizeof *s->steps);
-    if (!s->steps) return tl_no_memory(s->ctx, sizeof *s->steps, "a stream");
-    const tally_status status = reserve(s, s->held_count + 1);
+    return s->steps ? TALLY_OK : tl_no_memory(s->ctx, sizeof *s->steps, "a stream");
+}
+
+/* A push of more than 2 (w - 1) steps. */
+static tally_status push_in_place(tally_stream *s, const tally_view *in, const tally_view *out)
+{
+    const int64_t bytes = s->plan.op->result_bytes, given = s->given, n = in->n, kept = s->kept;
+    tally_window_options full = s->window;
+    tally_view all = *in, next;
+    tally_status status = kept ? store_steps(s, in, 0, kept) : TALLY_OK;
+    if (!status) status = compute_known(s, s->pushed + kept, out);
     if (status) return status;
-    if (s->held_count) memcpy(s->steps->x[0], s->tail, (size_t)(s->held_count * elem(s)));
-    s->steps->held_count = s->held_count;
-    s->steps->first = s->pushed - s->held_count;
-    return TALLY_OK;
+
+    full.edges = TALLY_EDGES_VALID;
+    if (in->next) next = *in->next, all.next = &next;
+    const tl_ranges used = ranges_of(s, &full, n, full.before, n - kept);
+    const tally_view to = tl_view_part(out, s->given - given, n - kept, bytes);
+    status = run_windows(s, &all, &used, &to);
+    if (status) return status;
+
+    s->given += n - kept;
+    s->steps->held_count = 0;
+    s->steps->first = s->pushed + n - kept;
+    return kept ? store_steps(s, in, n - kept, kept) : TALLY_OK;
 }
 
 tally_status tl_steps_push(tally_stream *s, const tally_view *in, const tally_view *out)
 {
     assert(s->verb == TL_WINDOW);
     assert(in->rows == s->rows);
-    const int64_t bytes = s->plan.op->result_bytes;
-    int64_t each = AT_ONCE / (s->rows * elem(s)), end = s->pushed;
-    if (each < s->kept) each = s->kept;
-    if (each < 1) each = 1;
+    tally_status status = TALLY_OK;
     tl_fp fp = tl_fp_enter();
-    tally_status status = begin(s);
-    const int64_t given = s->given;
-
-    /* also runs once without steps, for results that the tail completes */
-    for (int64_t at = 0, n; (at < in->n || !at) && !status; at += n + !n) {
-        n = tl_min(in->n - at, each);
-        if (n) status = store_steps(s, in, at, n);
-        end += n;
-        const tally_view to = tl_view_part(out, s->given - given, 0, bytes);
-        if (!status) status = compute_known(s, end, &to);
+    if (out->n && in->n > 2 * s->kept) {
+        status = push_in_place(s, in, out);
+    } else {
+        if (in->n) status = store_steps(s, in, 0, in->n);
+        if (!status && out->n) status = compute_known(s, s->pushed + in->n, out);
     }
 
     tl_fp_leave(fp);
@@ -285,7 +310,7 @@ tally_status tl_steps_finish(tally_stream *s, const tally_view *out)
 {
     assert(s->verb == TL_WINDOW);
     const int64_t a = next_centre(s), n = tl_steps_known(s, -1);
-    if (!s->steps || !n) return TALLY_OK;
+    if (!n || !s->rows) return TALLY_OK;
     tl_fp fp = tl_fp_enter();
     const tally_status status = edge(s, a, a + n, s->pushed, out);
     tl_fp_leave(fp);

@@ -180,15 +180,19 @@ void tl_exact_load(const tl_plan *plan, const void *x, int64_t stride, int64_t n
         for (int64_t i = 0; i < n; i++) to->absent[i] = to->x.whole[i] == (uint64_t)1 << 63;
 }
 
-/* The number of missing elements among n of f32 or f64. */
+/* The number of missing elements among n of f32 or f64, in two loops that compilers vectorize. */
 static int64_t count_missing(const char *x, int64_t n, int wide)
 {
-    const uint64_t blank = wide ? (uint64_t)1 << 63 : (uint64_t)1 << 31;
     int64_t missing = 0;
-    for (int64_t i = 0; i < n; i++) {
-        uint64_t v = 0;
-        memcpy(&v, x + i * (wide ? 8 : 4), wide ? 8 : 4);
-        missing += v == blank;
+    for (int64_t i = 0; wide && i < n; i++) {
+        uint64_t v;
+        memcpy(&v, x + i * (int64_t)sizeof v, sizeof v);
+        missing += v == (uint64_t)1 << 63;
+    }
+    for (int64_t i = 0; !wide && i < n; i++) {
+        uint32_t v;
+        memcpy(&v, x + i * (int64_t)sizeof v, sizeof v);
+        missing += v == (uint32_t)1 << 31;
     }
     return missing;
 }

@@ -303,9 +303,39 @@ static tl_bits pack(packed *to, const tally_view *v, int64_t place, int64_t step
     return (tl_bits){to->bits, 0};
 }
 
+/* Where prepared elements go: of the first input; of the second, or NULL; and a bitmap of those
+ * that are there, or NULL. */
+typedef struct {
+    char *x, *y;
+    unsigned char *valid;
+} copies;
+
+/* Prepares a row, a piece at a time. Its first element goes to place `at`. */
+static void copy_row(const tl_gather *g, const tally_view *in, int64_t row, int reverse,
+                     const copies *to, int64_t at)
+{
+    const int64_t n = tl_view_length(in, row);
+    for (int64_t done = 0, m; done < n; done += m, at += m) {
+        packed buffer[2];
+        raw r = {0};
+        m = tl_min(n - done, PIECE);
+        for (const tally_view *v = in; v; v = v->next) {
+            const int k = v != in;
+            const int64_t place = (reverse ? n - 1 - done : done) * v->stride;
+            r.bits[k] = pack(&buffer[k], v, tl_view_first(v, row) + place,
+                             reverse ? -v->stride : v->stride, m);
+            r.x[k] = buffer[k].x;
+        }
+
+        prepare(g, &r, m, to->x + at * g->bytes, to->y ? to->y + at * g->bytes : NULL);
+        for (int64_t i = 0; to->valid && i < m; i++)
+            tl_set_bit(to->valid, at + i, !is_absent(&r, i));
+    }
+}
+
 /* pairs: both inputs are copied. */
 static tally_status copy(tally *ctx, const tl_gather *gather, const tally_view *in, int reverse,
-                         int pairs, tl_gathered *prepared_piece)
+                         int pairs, tl_gathered *dense)
 {
     const tl_gather g = *gather;
     const int64_t zero = in->offsets ? in->offsets[0] : 0, total = tl_view_elements(in);
@@ -314,35 +344,19 @@ static tally_status copy(tally *ctx, const tl_gather *gather, const tally_view *
     if (__builtin_mul_overflow(total, g.bytes * g.inputs, &bytes) ||
         __builtin_add_overflow(bytes, bitmap, &bytes))
         return tl_no_memory(ctx, SIZE_MAX, "a dense copy");
-    prepared_piece->memory = malloc((size_t)(bytes ? bytes : 1));
-    if (!prepared_piece->memory)
-        return tl_no_memory(ctx, (size_t)bytes, "a dense copy of the elements");
-    char *x = prepared_piece->memory, *y = pairs ? x + total * g.bytes : NULL;
+    dense->memory = malloc((size_t)(bytes ? bytes : 1));
+    if (!dense->memory) return tl_no_memory(ctx, (size_t)bytes, "a dense copy of the elements");
+    char *x = dense->memory, *y = pairs ? x + total * g.bytes : NULL;
     unsigned char *const valid = (unsigned char *)x + bytes - bitmap;
     memset(valid, 0, (size_t)bitmap);
 
-    for (int64_t row = 0, to = 0; row < in->rows; row++) {
-        const int64_t n = tl_view_length(in, row);
-        for (int64_t at = 0, m; at < n; at += m, to += m) {
-            packed buffer[2];
-            raw r = {0};
-            m = tl_min(n - at, PIECE);
-            for (const tally_view *v = in; v; v = v->next) {
-                const int k = v != in;
-                r.bits[k] = pack(&buffer[k], v,
-                                 tl_view_first(v, row) + (reverse ? n - 1 - at : at) * v->stride,
-                                 reverse ? -v->stride : v->stride, m);
-                r.x[k] = buffer[k].x;
-            }
-
-            prepare(&g, &r, m, x + to * g.bytes, y ? y + to * g.bytes : NULL);
-            for (int64_t i = 0; bitmap && i < m; i++) tl_set_bit(valid, to + i, !is_absent(&r, i));
-        }
-    }
+    const copies to = {x, y, bitmap ? valid : NULL};
+    for (int64_t row = 0, at = 0; row < in->rows; at += tl_view_length(in, row++))
+        copy_row(&g, in, row, reverse, &to, at);
 
     for (int k = 0; k < (y ? 2 : 1); k++) {
         char *data = k ? y : x;
-        *(k ? &prepared_piece->second : &prepared_piece->view) =
+        *(k ? &dense->second : &dense->view) =
             (tally_view){.data = tl_offset(data, -zero * g.bytes),
                          .dtype = g.dtype,
                          .rows = in->rows,
@@ -352,7 +366,7 @@ static tally_status copy(tally *ctx, const tl_gather *gather, const tally_view *
                          .offsets = in->offsets};
     }
 
-    if (bitmap) prepared_piece->view.valid = valid, prepared_piece->view.valid_offset = -zero;
+    if (bitmap) dense->view.valid = valid, dense->view.valid_offset = -zero;
 
     return TALLY_OK;
 }
@@ -366,11 +380,11 @@ tally_status tl_gather_dense(tally *ctx, const tl_form *form, const tally_view *
 }
 
 tally_status tl_gather_numbers(tally *ctx, const tl_form *form, const tally_view *in,
-                               const tl_plan *plan, int reverse, tl_gathered *prepared_piece)
+                               const tl_plan *plan, int reverse, tl_gathered *dense)
 {
     tl_gather g;
     begin_counts(&g, form, in, plan);
-    return copy(ctx, &g, in, reverse, 0, prepared_piece);
+    return copy(ctx, &g, in, reverse, 0, dense);
 }
 
 /* ---- prepared elements ---- */

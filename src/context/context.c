@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The last error: one sentence, stored in the context, or in the thread if there is no context;
- * and suggestions for unknown names. The library's version and the names of its operators. */
+ * What belongs to a context (context.h): the last error, suggestions for unknown names, and scratch
+ * memory. And the names of the library: its version and its operators. */
+#define _DEFAULT_SOURCE
 #include "context.h"
 #include "hint.h"
 #include <assert.h>
@@ -9,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/mman.h>
+
+/* ---- the last error ---- */
 
 static _Thread_local char thread_error[512];
 _Static_assert(sizeof thread_error == sizeof((tally *)0)->error, "the same capacity");
@@ -50,6 +54,8 @@ const char *tally_status_name(tally_status status)
                                         "no device", "input/output",     "bad data",    "mismatch"};
     return (unsigned)status < sizeof names / sizeof *names ? names[status] : "unknown status";
 }
+
+/* ---- names ---- */
 
 #define VERSION_TEXT_(a, b, c) #a "." #b "." #c
 #define VERSION_TEXT(a, b, c)  VERSION_TEXT_(a, b, c)
@@ -200,4 +206,57 @@ const char *tl_hint(const char *what, const char *given, const char *const *name
         snprintf(to, TL_HINT, " did you mean '%.60s'?", near);
 
     return to;
+}
+
+/* ---- scratch memory ---- */
+
+typedef struct tl_scratch_block {
+    void *at;
+    size_t bytes;
+} block;
+
+int tl_scratch_begin(tally *ctx, int threads)
+{
+    assert(threads >= 1);
+    if (threads <= ctx->scratch_threads) return 1;
+    const size_t slots = TL_SCRATCH_SLOTS;
+    block *more = realloc(ctx->scratch, (size_t)threads * slots * sizeof *more);
+    if (!more) return 0;
+    memset(more + (size_t)ctx->scratch_threads * slots, 0,
+           (size_t)(threads - ctx->scratch_threads) * slots * sizeof *more);
+    ctx->scratch = more;
+    ctx->scratch_threads = threads;
+
+    return 1;
+}
+
+void *tl_scratch(tally *ctx, int thread, int slot, size_t bytes)
+{
+    assert(thread >= 0 && thread < ctx->scratch_threads);
+    assert(slot >= 0 && slot < TL_SCRATCH_SLOTS);
+    if (thread >= ctx->scratch_threads) return NULL;
+    block *b = &ctx->scratch[thread * TL_SCRATCH_SLOTS + slot];
+    if (bytes > b->bytes) {
+        free(b->at);
+        b->bytes = (bytes + 4095) & ~(size_t)4095;
+        b->at = aligned_alloc(64, b->bytes);
+        if (!b->at) b->bytes = 0;
+    }
+
+    return b->at;
+}
+
+void tl_scratch_end(tally *ctx)
+{
+    for (int i = 0; i < ctx->scratch_threads * TL_SCRATCH_SLOTS; i++) free(ctx->scratch[i].at);
+    free(ctx->scratch);
+    ctx->scratch = NULL;
+    ctx->scratch_threads = 0;
+}
+
+void tl_large_pages(void *memory, size_t bytes)
+{
+    const uintptr_t page = (uintptr_t)1 << 21, from = ((uintptr_t)memory + page - 1) & -page,
+                    to = ((uintptr_t)memory + bytes) & -page;
+    if (memory && from < to) madvise((void *)from, to - from, MADV_HUGEPAGE);
 }
