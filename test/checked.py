@@ -9,6 +9,7 @@ import random
 import struct
 
 from exact_statistics import (
+    Scan,
     Window,
     cases,
     contexts,
