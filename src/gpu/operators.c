@@ -146,9 +146,11 @@ tl_window_tuning tl_gpu_window_tuning(const tl_scalar *op, const char *prelude)
 int tl_gpu_has_shape(const tl_scalar *op, const char *shape, const char *prelude)
 {
     if (!strcmp(shape, "window_stream")) return tl_gpu_window_tuning(op, prelude).stream_least > 0;
-    if (!strncmp(shape, "window_walk", 11))
-        return !op->exact && atoi(shape + 11) <= tl_gpu_window_tuning(op, prelude).walk_top;
-    if (!strncmp(shape, "window_down", 11)) return tl_gpu_window_tuning(op, prelude).walk_top > 0;
+    if (shape[strcspn(shape, "0123456789")]) { /* walks, by their highest level */
+        const int top = atoi(shape + strcspn(shape, "0123456789")),
+                  most = tl_gpu_window_tuning(op, prelude).walk_top;
+        return top < 5 && shape[7] == 'w' ? most > 0 : !op->exact && top <= most;
+    }
     if (!strcmp(shape, "window_far")) return op->exact && tl_is_cuda(prelude);
     if (!strcmp(shape, "scan_wave")) return tl_gpu_scan_tile(op, 1).blocks != 0;
     return op->inputs == 1 || strcmp(shape, "grid");

@@ -70,7 +70,7 @@ static void add_facts(tl_buffer *b, const tl_scalar *op)
 typedef struct {
     const char *shape;
     int radix_least, radix_most;
-    enum { SHORT, FLAT, FAR, PARTS, LONG, TABLE } kind;
+    enum { SHORT, FLAT, FAR, PARTS, PARTS_OF_NODES, LONG, TABLE } kind;
     const char *schedule, *blocks, *files[7], *more[5];
 } window_program;
 
@@ -98,9 +98,11 @@ static const window_program *window_program_of(const tl_scalar *op, const char *
          {"place", "quads", "tile", "rows"}, {0}},
         {"window_stream", RADIX_16, ANY, LONG, "stream", "STREAM_BLOCKS",
          {"place", "in_order", "passes", "stream", "tile"}, {0}},
-        {"window_walk", 0, ANY, LONG, "walk", "WALK_BLOCKS(32, WALK_TOP, sizeof(state))",
+        {"window_walk", 0, ANY, LONG, "walk", "WALK_BLOCKS(WALK_TOP, sizeof(state))",
          {"place", "walk"}, {0}},
-        {"window_down", 0, ANY, LONG, "walk", "WALK_BLOCKS(1, WALK_TOP, sizeof(state))",
+        {"window_part", 0, ANY, PARTS, "walk", "WALK_BLOCKS(WALK_TOP, sizeof(state))",
+         {"place", "walk"}, {0}},
+        {"window_nodes", 0, ANY, PARTS_OF_NODES, "walk", "WALK_BLOCKS(WALK_TOP, sizeof(state))",
          {"place", "walk"}, {0}}};
     /* clang-format on */
     const int radix = tl_gpu_window_tuning(op, prelude).radix_log;
@@ -125,10 +127,10 @@ static void add_window_facts(tl_buffer *b, const tl_scalar *op, const char *prel
     tl_addf(b, "#define TL_SCHEDULE %s\n#define TILE_BLOCKS %s\n", w->schedule, w->blocks);
     tl_addf(b, "#define TL_TABLE %d\n#define TL_FLAT %d\n", w->kind == TABLE,
             w->kind == FLAT || w->kind == TABLE);
-    tl_addf(b, "#define TL_FAR %d\n#define TL_PARTS %d\n", w->kind == FAR, w->kind == PARTS);
+    tl_addf(b, "#define TL_FAR %d\n#define TL_PARTS %d\n#define TL_NODES %d\n", w->kind == FAR,
+            w->kind == PARTS || w->kind == PARTS_OF_NODES, w->kind == PARTS_OF_NODES);
     if (!strcmp(w->schedule, "walk"))
-        tl_addf(b, "#define WALK_TOP %d\n#define WALK_LANES %d\n", atoi(shape + strlen(w->shape)),
-                strcmp(w->shape, "window_down") ? 32 : 1);
+        tl_addf(b, "#define WALK_TOP %d\n", atoi(shape + strlen(w->shape)));
     tl_addf(b, "#define CUT_LOG %d\n#define QUADS_LOG %d\n", t.cut_log,
             is_long ? t.wide_log : t.quads_log);
     tl_addf(b, "#define PASS_LOG %d\n#define PASS_RUN %d\n", is_long ? t.radix_log : 0,

@@ -230,15 +230,18 @@ static tally_status slab_by_groups(const tl_window_call *c, const groups *k, int
     return status;
 }
 
-/* Computes results j0 to j1 - 1 (of every column). k->edges says whether windows that are cut off
- * get the empty value or are skipped. */
+/* Computes results j0 to j1 - 1 (of every column), of one sequence by walks if these take it.
+ * k->edges says whether windows that are cut off get the empty value or are skipped. */
 static tally_status by_groups(const tl_window_call *c, const groups *k, int64_t j0, int64_t j1)
 {
+    const int walks = k->across == 1 && tl_walks_take(c);
     const int64_t most = SLAB_BYTES / (c->state * k->across) & -4,
                   slab = c->w > most ? (c->w + 3) & -4 : most;
     tally_status status = TALLY_OK;
-    for (; !status && j0 < j1; j0 += slab)
-        status = slab_by_groups(c, k, j0 - tl_window_before(c), j0 + slab < j1 ? slab : j1 - j0);
+    for (; !status && j0 < j1; j0 += slab) {
+        const int64_t at = j0 - tl_window_before(c), count = j0 + slab < j1 ? slab : j1 - j0;
+        status = walks ? tl_walks(c, at, count) : slab_by_groups(c, k, at, count);
+    }
     return status;
 }
 
@@ -296,7 +299,7 @@ static tally_status by_tiles(const tl_window_call *c, int64_t j0, int64_t j1)
 {
     if (tl_walk_takes(c)) {
         const int alone = c->b->rows == 1;
-        return tl_launch_walk(c, LANES,
+        return tl_launch_walk(c, &(tl_walk){TL_WALK, 31 - __builtin_clz((unsigned)c->w), 0, NULL},
                               (tl_part){PART_RESULTS, (alone ? j0 : 0) - tl_window_before(c), 0,
                                         c->w, alone ? j1 - j0 : tl_windows_of_each(c), NULL},
                               EDGES_TOO);

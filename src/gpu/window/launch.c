@@ -36,7 +36,7 @@ tl_arguments_tiles_part tl_tiles_arguments(const tl_window_call *c, const tl_bat
                                            const tl_schedule *s, const tl_part *p, int64_t jobs,
                                            int edges)
 {
-    assert(s->each > 0 && p->width > 0 && p->shift + p->width <= c->w);
+    assert(s->each > 0 && p->width >= 0 && p->shift + p->width <= c->w);
     return TL_ARGUMENTS(tiles_part, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
                         .results = tl_results_arguments(c->r), .windows = tl_window_arguments(c->g),
                         .count = p->count, .jobs = jobs, .each = s->each, .edges = edges,

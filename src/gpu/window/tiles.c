@@ -179,11 +179,13 @@ int64_t tl_windows_of_each(const tl_window_call *c)
     return c->b->n - (c->g->valid ? c->w - 1 : 0);
 }
 
-/* The walkers that are resident at a time: warps, or (lanes 1) lanes. */
-static int64_t walkers(const tl_window_call *c, int lanes, int top)
+static int top_of(int64_t w) { return 63 - __builtin_clzll((unsigned long long)w); }
+
+/* The walkers that are resident at a time: warps, or lanes. */
+static int64_t walkers(const tl_window_call *c, int top)
 {
-    return (int64_t)c->d->gpu->processors * WALK_BLOCKS(lanes, top, c->state) * WINDOW_THREADS /
-           lanes;
+    return (int64_t)c->d->gpu->processors * WALK_BLOCKS(top, c->state) * WINDOW_THREADS /
+           WALK_LANES_OF(top);
 }
 
 /* Elements and results are aligned, and are not looked up one by one. */
@@ -196,13 +198,14 @@ static int can_walk(const tl_window_call *c)
            x % op->elem_bytes == 0 && y % op->result_bytes == 0;
 }
 
+static int is_dense(const tl_window_call *c) { return c->b->stride == 1 && c->r->stride == 1; }
+
 int tl_walk_takes(const tl_window_call *c)
 {
-    const int dense = c->b->stride == 1 && c->r->stride == 1;
-    const int top = c->w < 1 << 16 ? 31 - __builtin_clz((unsigned)c->w) : 16;
-    return can_walk(c) && dense && !c->b->plan->op->exact && c->w >= LANES &&
+    const int top = top_of(c->w);
+    return can_walk(c) && is_dense(c) && !c->b->plan->op->exact && c->w >= LANES &&
            top <= c->t.walk_top && tl_windows_of_each(c) / WALK_LEAST >= c->w &&
-           c->b->elements / c->w >= walkers(c, LANES, top);
+           c->b->elements / c->w >= walkers(c, top);
 }
 
 int tl_walk_down_takes(const tl_window_call *c)
@@ -212,23 +215,20 @@ int tl_walk_down_takes(const tl_window_call *c)
            c->w >= 1 << DOWN_LEAST && c->w < 2 << DOWN_MOST;
 }
 
-tally_status tl_launch_walk(const tl_window_call *c, int lanes, tl_part p, int edges)
+tally_status tl_launch_walk(const tl_window_call *c, const tl_walk *walk, tl_part p, int edges)
 {
     enum { FEW = 4 }; /* min parts of a walker, unless it has one */
-    static const char *const shapes[] = {"",
-                                         "",
-                                         "window_down2",
-                                         "window_down3",
-                                         "window_down4",
-                                         "window_walk5",
-                                         "window_walk6",
-                                         "window_walk7",
-                                         "window_walk8",
-                                         "window_walk9",
-                                         "window_walk10"};
-    const int top = 31 - __builtin_clz((unsigned)c->w);
-    const int64_t rows = c->b->rows, all = walkers(c, lanes, top),
-                  most = p.count / (WALK_LEAST * c->w) + 1,
+#define TOPS(name) \
+    {"", "", name "2", name "3", name "4", name "5", name "6", name "7", name "8", name "9", name "10"}
+    static const char *const shapes[][11] = {
+        TOPS("window_walk"), TOPS("window_part"), TOPS("window_nodes")};
+#undef TOPS
+    const int top = walk->top, lanes = WALK_LANES_OF(top), nodes = walk->kind == TL_WALK_NODES;
+    const int64_t columns = (int64_t)1 << walk->log, rows = nodes ? columns : c->b->rows,
+                  items = p.count + (p.width - 1) * columns; /* nodes */
+    if (nodes) p.count = (p.count - 1) / columns + 1;
+    const int64_t all = walkers(c, top), least = WALK_LEAST * (p.width >> top ? p.width : 1 << top),
+                  most = p.count / least + 1,
                   wanted = FEW * rows <= all ? all / rows : FEW * all / rows + 1;
     const int64_t each = ((p.count - 1) / (wanted < most ? wanted : most) + LANES) & -LANES;
     const int64_t jobs = rows * ((p.count + each - 1) / each),
@@ -237,10 +237,58 @@ tally_status tl_launch_walk(const tl_window_call *c, int lanes, tl_part p, int e
     tl_launch l;
 
     assert(p.count > 0 && each < INT32_MAX / 2);
-    tally_status status = tl_gpu_program(c->d, c->b->plan->op, shapes[top], &l);
+    tally_status status =
+        tl_gpu_program(c->d, c->b->plan->op, shapes[walk->kind][top], &l);
     if (status) return status;
-    return TL_GO(&l, window_tile, blocks, .tiles = tl_tiles_arguments(c, c->b, &s, &p, jobs, edges),
-                 .local_bytes = LANES);
+
+    tl_arguments_tiles_part tiles = tl_tiles_arguments(c, c->b, &s, &p, jobs, edges);
+    if (nodes) {
+        tiles.batch.in_data = tl_handle_of(walk->nodes), tiles.batch.in_byte = 0;
+        tiles.batch.in_row_stride = 1, tiles.batch.in_stride = columns;
+        tiles.batch.in_seqs = columns, tiles.batch.in_n = items;
+    }
+    return TL_GO(&l, window_tile, blocks, .tiles = tiles, .local_bytes = LANES);
+}
+
+/* The level where the three walks of a long window meet. */
+static int meeting_level(const tl_window_call *c)
+{
+    const int usual = c->state > 8 ? 5 : 8;
+    return top_of(c->w) - usual > c->t.walk_top ? c->t.walk_top : usual;
+}
+
+int tl_walks_take(const tl_window_call *c)
+{
+    enum { LEAST = 4, FEW = 4 }; /* LEAST: nodes of a window; 1 / FEW of the walkers must have work */
+    const int log = meeting_level(c);
+    return can_walk(c) && is_dense(c) && !c->b->plan->op->exact && c->b->rows == 1 &&
+           c->w >> log >= LEAST && top_of(c->w) - log <= c->t.walk_top &&
+           tl_windows_of_each(c) >= c->w &&
+           FEW * (c->b->elements >> log) >= WALK_LEAST * walkers(c, log);
+}
+
+tally_status tl_walks(const tl_window_call *c, int64_t at, int64_t count)
+{
+    const int log = meeting_level(c);
+    const int64_t node = (int64_t)1 << log, high = c->w >> log, low = c->w & (node - 1),
+                  nodes = count + ((high - 1) << log);
+    const tl_walk part = {TL_WALK_PART, log, 0, NULL};
+    tl_memory y = {0}, folds = {0};
+
+    tally_status status = tl_gpu_take(c->d, (size_t)nodes * (size_t)c->state, &y);
+    if (!status) status = tl_gpu_take(c->d, (size_t)count * (size_t)c->state, &folds);
+    if (!status)
+        status = tl_launch_walk(c, &part, (tl_part){PART_LEVEL, at, 0, node, nodes, &y}, EDGES_TOO);
+    if (!status)
+        status = tl_launch_walk(c, &(tl_walk){TL_WALK_NODES, top_of(high), log, &y},
+                                (tl_part){PART_LEVEL, 0, 0, high, count, &folds}, EDGES_TOO);
+    if (!status)
+        status = tl_launch_walk(
+            c, &part, (tl_part){PART_LAST_BITS, at, high << log, low, count, &folds}, EDGES_TOO);
+
+    tl_gpu_give(c->d, &y);
+    tl_gpu_give(c->d, &folds);
+    return status;
 }
 
 /* ---- windows that fit in a tile ---- */
@@ -274,7 +322,7 @@ tally_status tl_window_tiles(const tl_window_call *c)
     if (takes != TL_TAKES_NONE && tl_walk_takes(c)) {
         tl_part each = all;
         each.count = tl_windows_of_each(c);
-        status = tl_launch_walk(c, LANES, each, edges);
+        status = tl_launch_walk(c, &(tl_walk){TL_WALK, top_of(c->w), 0, NULL}, each, edges);
     } else if (takes != TL_TAKES_NONE) {
         const tl_schedule s = tl_stream_takes(c)  ? tl_stream(c)
                               : prefers_passes(c) ? tl_passes(c, c->w)

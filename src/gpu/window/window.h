@@ -87,14 +87,25 @@ tl_schedule tl_quads_wide(const tl_window_call *c, int64_t width);
 tl_schedule tl_quads_table(const tl_window_call *c, int64_t pitch);
 int tl_passes_take(const tl_window_call *c, int64_t width);
 tl_schedule tl_passes(const tl_window_call *c, int64_t width);
-/* Walks of windows of their whole length in registers (gpu/kernel/window/walk.cl): results of each
- * sequence; whether walks take windows of at least 32 elements, or windows of columns; a launch, by
- * `lanes` lanes of a sequence: LANES, or 1 (columns). at and count of the part are those of each
- * sequence. */
+/* Walks of windows of their whole length in registers (gpu/kernel/window/walk.cl): of windows; of
+ * parts of longer windows; of nodes of 2^log elements. top: the highest level. */
+typedef struct tl_walk {
+    enum { TL_WALK, TL_WALK_PART, TL_WALK_NODES } kind;
+    int top, log;
+    const tl_memory *nodes;
+} tl_walk;
+
+/* Results of each sequence; whether walks take windows of at least 32 elements, or windows of
+ * columns; a launch, where at and count of the part are those of each sequence. (TL_WALK_NODES: of
+ * all columns together.) */
 int64_t tl_windows_of_each(const tl_window_call *c);
 int tl_walk_takes(const tl_window_call *c);
 int tl_walk_down_takes(const tl_window_call *c);
-tally_status tl_launch_walk(const tl_window_call *c, int lanes, tl_part p, int edges);
+tally_status tl_launch_walk(const tl_window_call *c, const tl_walk *walk, tl_part p, int edges);
+
+/* Windows of one long sequence by three walks, `count` of them from flat index `at` on. */
+int tl_walks_take(const tl_window_call *c);
+tally_status tl_walks(const tl_window_call *c, int64_t at, int64_t count);
 int tl_stream_takes(const tl_window_call *c);
 tl_schedule tl_stream(const tl_window_call *c);
 
