@@ -271,7 +271,7 @@ int tl_gpu_state_bytes(const tl_scalar *op);
 
 /* The row of tuning.def for an operator's windows; run: as this operator needs. */
 typedef struct tl_window_tuning {
-    int cut_log, quads_log, wide_log, radix_log, run, walk_top;
+    int cut_log, quads_log, wide_log, radix_log, run, walk_top, part_log, part_most, nodes_top;
     int64_t passes_least, stream_least;
 } tl_window_tuning;
 

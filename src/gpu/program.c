@@ -98,11 +98,11 @@ static const window_program *window_program_of(const tl_scalar *op, const char *
          {"place", "quads", "tile", "rows"}, {0}},
         {"window_stream", RADIX_16, ANY, LONG, "stream", "STREAM_BLOCKS",
          {"place", "in_order", "passes", "stream", "tile"}, {0}},
-        {"window_walk", 0, ANY, LONG, "walk", "WALK_BLOCKS(WALK_TOP, sizeof(state))",
+        {"window_walk", 0, ANY, LONG, "walk", "WALK_BLOCKS(TL_PARTS, WALK_TOP, sizeof(state))",
          {"place", "walk"}, {0}},
-        {"window_part", 0, ANY, PARTS, "walk", "WALK_BLOCKS(WALK_TOP, sizeof(state))",
+        {"window_part", 0, ANY, PARTS, "walk", "WALK_BLOCKS(TL_PARTS, WALK_TOP, sizeof(state))",
          {"place", "walk"}, {0}},
-        {"window_nodes", 0, ANY, PARTS_OF_NODES, "walk", "WALK_BLOCKS(WALK_TOP, sizeof(state))",
+        {"window_nodes", 0, ANY, PARTS_OF_NODES, "walk", "WALK_BLOCKS(TL_PARTS, WALK_TOP, sizeof(state))",
          {"place", "walk"}, {0}}};
     /* clang-format on */
     const int radix = tl_gpu_window_tuning(op, prelude).radix_log;

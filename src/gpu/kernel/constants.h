@@ -188,21 +188,22 @@ enum { STREAM_PAST = 24 };
 
 /* window/walk.cl, by the level of w's highest bit and the bytes of a state: levels that are made by
  * shuffles (below level 5 a lane has a sequence); rows at a time; blocks of a multiprocessor, which
- * bounds the registers: a lane has about so many words of states. WALK_LEAST: min results of a
- * part, in multiples of w. */
+ * bounds the registers: a lane has about so many words of states, and more in the walks of parts of
+ * windows. WALK_LEAST: min results of a part, in multiples of w. */
 enum { WALK_LEAST = 2 };
 #define WALK_SHUFFLED(top)  ((top) < 5 ? 0 : 5)
 #define WALK_LANES_OF(top)  (1 << WALK_SHUFFLED(top))
 #define WALK_ROWS_OF(state) ((state) > 16 ? 1 : (state) > 4 ? 2 : (state) > 2 ? 4 : 8)
-#define WALK_WORDS(top, state) \
+#define WALK_WORDS(parts, top, state) \
     ((((top) + 1) * WALK_ROWS_OF(state) + (2 << ((top)-WALK_SHUFFLED(top))) + \
       ((top) < 5 ? 12 : 8)) * \
-     (((int)(state) + 3) / 4))
-#define WALK_BLOCKS(top, state) \
-    (WALK_WORDS(top, state) > ((state) > 8 ? 100 : 120) ? 1 \
-     : WALK_WORDS(top, state) > 60                      ? 2 \
-     : WALK_WORDS(top, state) > 36                      ? 3 \
-                                                        : 4)
+         (((int)(state) + 3) / 4) + \
+     ((parts) ? 13 : 0))
+#define WALK_BLOCKS(parts, top, state) \
+    (WALK_WORDS(parts, top, state) > ((state) > 8 ? 100 : 120) ? 1 \
+     : WALK_WORDS(parts, top, state) > 60                      ? 2 \
+     : WALK_WORDS(parts, top, state) > 36                      ? 3 \
+                                                               : 4)
 
 /* window/columns.cl. STEP_LOG: log2 of the elements of a step. RING_LEVELS: levels of the longest
  * window. RING_SIZE: how many nodes of level k a lane keeps, in whole steps. It keeps those that

@@ -182,9 +182,9 @@ int64_t tl_windows_of_each(const tl_window_call *c)
 static int top_of(int64_t w) { return 63 - __builtin_clzll((unsigned long long)w); }
 
 /* The walkers that are resident at a time: warps, or lanes. */
-static int64_t walkers(const tl_window_call *c, int top)
+static int64_t walkers(const tl_window_call *c, int parts, int top)
 {
-    return (int64_t)c->d->gpu->processors * WALK_BLOCKS(top, c->state) * WINDOW_THREADS /
+    return (int64_t)c->d->gpu->processors * WALK_BLOCKS(parts, top, c->state) * WINDOW_THREADS /
            WALK_LANES_OF(top);
 }
 
@@ -205,7 +205,7 @@ int tl_walk_takes(const tl_window_call *c)
     const int top = top_of(c->w);
     return can_walk(c) && is_dense(c) && !c->b->plan->op->exact && c->w >= LANES &&
            top <= c->t.walk_top && tl_windows_of_each(c) / WALK_LEAST >= c->w &&
-           c->b->elements / c->w >= walkers(c, top);
+           c->b->elements / c->w >= walkers(c, 0, top);
 }
 
 int tl_walk_down_takes(const tl_window_call *c)
@@ -219,15 +219,19 @@ tally_status tl_launch_walk(const tl_window_call *c, const tl_walk *walk, tl_par
 {
     enum { FEW = 4 }; /* min parts of a walker, unless it has one */
 #define TOPS(name) \
-    {"", "", name "2", name "3", name "4", name "5", name "6", name "7", name "8", name "9", name "10"}
-    static const char *const shapes[][11] = {
-        TOPS("window_walk"), TOPS("window_part"), TOPS("window_nodes")};
+    { \
+        "", "", name "2", name "3", name "4", name "5", name "6", name "7", name "8", name "9", \
+            name "10" \
+    }
+    static const char *const shapes[][11] = {TOPS("window_walk"), TOPS("window_part"),
+                                             TOPS("window_nodes")};
 #undef TOPS
     const int top = walk->top, lanes = WALK_LANES_OF(top), nodes = walk->kind == TL_WALK_NODES;
     const int64_t columns = (int64_t)1 << walk->log, rows = nodes ? columns : c->b->rows,
                   items = p.count + (p.width - 1) * columns; /* nodes */
     if (nodes) p.count = (p.count - 1) / columns + 1;
-    const int64_t all = walkers(c, top), least = WALK_LEAST * (p.width >> top ? p.width : 1 << top),
+    const int64_t all = walkers(c, walk->kind != TL_WALK, top),
+                  least = WALK_LEAST * (p.width >> top ? p.width : 1 << top),
                   most = p.count / least + 1,
                   wanted = FEW * rows <= all ? all / rows : FEW * all / rows + 1;
     const int64_t each = ((p.count - 1) / (wanted < most ? wanted : most) + LANES) & -LANES;
@@ -237,8 +241,7 @@ tally_status tl_launch_walk(const tl_window_call *c, const tl_walk *walk, tl_par
     tl_launch l;
 
     assert(p.count > 0 && each < INT32_MAX / 2);
-    tally_status status =
-        tl_gpu_program(c->d, c->b->plan->op, shapes[walk->kind][top], &l);
+    tally_status status = tl_gpu_program(c->d, c->b->plan->op, shapes[walk->kind][top], &l);
     if (status) return status;
 
     tl_arguments_tiles_part tiles = tl_tiles_arguments(c, c->b, &s, &p, jobs, edges);
@@ -253,18 +256,17 @@ tally_status tl_launch_walk(const tl_window_call *c, const tl_walk *walk, tl_par
 /* The level where the three walks of a long window meet. */
 static int meeting_level(const tl_window_call *c)
 {
-    const int usual = c->state > 8 ? 5 : 8;
-    return top_of(c->w) - usual > c->t.walk_top ? c->t.walk_top : usual;
+    return top_of(c->w) - c->t.part_log > c->t.nodes_top ? c->t.part_most : c->t.part_log;
 }
 
 int tl_walks_take(const tl_window_call *c)
 {
-    enum { LEAST = 4, FEW = 4 }; /* LEAST: nodes of a window; 1 / FEW of the walkers must have work */
+    enum { FEW = 4 }; /* 1 / FEW of the walkers must have work */
     const int log = meeting_level(c);
     return can_walk(c) && is_dense(c) && !c->b->plan->op->exact && c->b->rows == 1 &&
-           c->w >> log >= LEAST && top_of(c->w) - log <= c->t.walk_top &&
+           c->w >> log >= LANES && top_of(c->w) - log <= c->t.nodes_top &&
            tl_windows_of_each(c) >= c->w &&
-           FEW * (c->b->elements >> log) >= WALK_LEAST * walkers(c, log);
+           FEW * (c->b->elements >> log) >= WALK_LEAST * walkers(c, 1, log);
 }
 
 tally_status tl_walks(const tl_window_call *c, int64_t at, int64_t count)

@@ -24,11 +24,10 @@
  *                                          a column, and a window has w >> K of them
  *   PART_LAST_BITS            x, folds  -> the bits below K are folded onto those; results
  *
- * Columns of nodes by warps (WALK_TURNS): a block has a column for each warp. Its threads load and
- * store along the rows, and exchange the states in local memory. */
+ * Of nodes, a block has a column for each warp. Its threads load and store along the rows of the
+ * columns, and exchange the states in local memory. */
 enum {
     WALK_LANES = WALK_LANES_OF(WALK_TOP),
-    WALK_TURNS = TL_NODES && WALK_LANES == LANES,
     WALK_DOWN = TL_NODES || WALK_LANES == 1, /* sequences are columns */
     SHUFFLED = WALK_SHUFFLED(WALK_TOP), /* levels that are made by shuffles */
     WALK_KEPT = (1 << (WALK_TOP - SHUFFLED)) - 1,   /* states of rows before, of all levels */
@@ -247,7 +246,7 @@ fn void walk_turn(state v[WALK_ROWS], LOCAL node *box, const int to_warps)
         box[u * TURN_PLACES + (to_warps ? walks : loads)].s;
 }
 
-/* Goes along all rows. boxes: of WALK_TURNS. */
+/* Goes along all rows. boxes: of nodes. */
 fn void walk_along(walk_lane a, LOCAL node *boxes, const launch *l)
 {
     const state none = nothing(l->b.p).s;
@@ -281,7 +280,7 @@ fn void walk_along(walk_lane a, LOCAL node *boxes, const launch *l)
             UNROLL for (int u = 0; u < WALK_ROWS; u++) z[0][u] =
                 walk_lift(e[next][u], a.item + (row + u0 + u) * (i64)WALK_LANES, l->b.p);
             walk_load(e[next], &a.x, then, l);
-            if (WALK_TURNS) walk_turn(z[0], boxes, 1);
+            if (TL_NODES) walk_turn(z[0], boxes, 1);
 
             walk_up(z, &p, u0, l);
             UNROLL for (int u = 0; u < WALK_ROWS; u++) t[u] =
@@ -289,7 +288,7 @@ fn void walk_along(walk_lane a, LOCAL node *boxes, const launch *l)
             if (walks_onto(l)) walk_load_high(high[next], &a.high, then);
             walk_fold(t, z, &p, u0, l);
 
-            if (WALK_TURNS) walk_turn(t, boxes + WALK_ROWS * TURN_PLACES, 0);
+            if (TL_NODES) walk_turn(t, boxes + WALK_ROWS * TURN_PLACES, 0);
             walk_store(&a, t, row + u0, l);
         }
     }
@@ -337,12 +336,12 @@ fn walk_lane walk_of(const launch *l, i64 sequence, i64 part, int lane)
 KERNEL_OF(window_tile)
 {
     LAUNCH_OF_PARAMETERS;
-    SHARED node boxes[WALK_TURNS ? 2 * WALK_ROWS * TURN_PLACES : 1];
-    const int me = thread_index(), lane = WALK_TURNS         ? me / TURN_WARPS
+    SHARED node boxes[TL_NODES ? 2 * WALK_ROWS * TURN_PLACES : 1];
+    const int me = thread_index(), lane = TL_NODES         ? me / TURN_WARPS
                                           : WALK_LANES == 1 ? 0
                                                              : lane_index();
     const i64 each_ = WINDOW_THREADS / WALK_LANES, /* jobs of a block */
-        first_ = group_index() * each_ + (WALK_TURNS ? me % TURN_WARPS : me / WALK_LANES);
+        first_ = group_index() * each_ + (TL_NODES ? me % TURN_WARPS : me / WALK_LANES);
     for (i64 job = first_; job < l.jobs; job += group_count() * each_) {
         const i64 many = WALK_DOWN ? l.b.seqs : quotient(l.jobs, l.b.seqs),
                   row = quotient(job, many), column = job - row * many;
