@@ -152,7 +152,7 @@ int tl_gpu_has_shape(const tl_scalar *op, const char *shape, const char *prelude
     if (shape[strcspn(shape, "0123456789")]) { /* walks, by their highest level */
         const tl_window_tuning t = tl_gpu_window_tuning(op, prelude);
         const int top = atoi(shape + strcspn(shape, "0123456789"));
-        if (shape[7] == 'p') return !op->exact && (top == t.part_log || top == t.part_most);
+        if (shape[7] == 'l') return !op->exact && (top == t.part_log || top == t.part_most);
         return top < 5 ? t.walk_top > 0
                        : !op->exact && top <= (shape[7] == 'n' ? t.nodes_top : t.walk_top);
     }

@@ -191,19 +191,24 @@ enum { STREAM_PAST = 24 };
  * bounds the registers: a lane has about so many words of states, and more in the walks of parts of
  * windows. WALK_LEAST: min results of a part, in multiples of w. */
 enum { WALK_LEAST = 2 };
+#define WALK_WHOLE          0 /* kinds: windows; the three walks of longer ones */
+#define WALK_LEVEL          1
+#define WALK_LAST           2
+#define WALK_NODES          3
 #define WALK_SHUFFLED(top)  ((top) < 5 ? 0 : 5)
 #define WALK_LANES_OF(top)  (1 << WALK_SHUFFLED(top))
 #define WALK_ROWS_OF(state) ((state) > 16 ? 1 : (state) > 4 ? 2 : (state) > 2 ? 4 : 8)
-#define WALK_WORDS(parts, top, state) \
-    ((((top) + 1) * WALK_ROWS_OF(state) + (2 << ((top)-WALK_SHUFFLED(top))) + \
-      ((top) < 5 ? 12 : 8)) * \
+#define WALK_WORDS(kind, top, state) \
+    (((kind) == WALK_LEVEL ? 5 * WALK_ROWS_OF(state) + (1 << ((top)-WALK_SHUFFLED(top))) + 7 \
+                           : ((top) + 1) * WALK_ROWS_OF(state) + \
+                                 (2 << ((top)-WALK_SHUFFLED(top))) + ((top) < 5 ? 12 : 8)) * \
          (((int)(state) + 3) / 4) + \
-     ((parts) ? 13 : 0))
-#define WALK_BLOCKS(parts, top, state) \
-    (WALK_WORDS(parts, top, state) > ((state) > 8 ? 100 : 120) ? 1 \
-     : WALK_WORDS(parts, top, state) > 60                      ? 2 \
-     : WALK_WORDS(parts, top, state) > 36                      ? 3 \
-                                                               : 4)
+     ((kind) > WALK_LEVEL ? 13 : 0))
+#define WALK_BLOCKS(kind, top, state) \
+    (WALK_WORDS(kind, top, state) > ((state) > 8 ? 100 : 120) ? 1 \
+     : WALK_WORDS(kind, top, state) > 60                      ? 2 \
+     : WALK_WORDS(kind, top, state) > 36                      ? 3 \
+                                                              : 4)
 
 /* window/columns.cl. STEP_LOG: log2 of the elements of a step. RING_LEVELS: levels of the longest
  * window. RING_SIZE: how many nodes of level k a lane keeps, in whole steps. It keeps those that

@@ -167,7 +167,7 @@ static tally_status launch_tiles(const tl_window_call *c, const tiling *how, int
     const int64_t pitch = how->pitch;
     if (how->kind == DOWN)
         return tl_launch_walk(
-            c, &(tl_walk){TL_WALK, top_of(c->w), 0, NULL},
+            c, &(tl_walk){WALK_WHOLE, top_of(c->w), 0, NULL},
             (tl_part){PART_RESULTS, -tl_window_before(c), 0, c->w, tl_windows_of_each(c), NULL},
             edges);
 

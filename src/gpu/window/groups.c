@@ -27,10 +27,10 @@ enum {
 };
 
 /* Results are computed in slabs: SLAB results level by level, which needs some twenty arrays of
- * that size; SLAB_BYTES of results by groups, which need two to four arrays. A slab has at least as
- * many results as a window has elements. Smaller slabs, which would stay in the cache, are slower:
+ * that size; SLAB_BYTES of results by groups, which need two to four arrays; WALKS_BYTES by walks,
+ * which need two. A slab has at least as many results as a window has elements. Smaller slabs, which would stay in the cache, are slower:
  * there are more launches, and the device idles at the end of each. */
-static const int64_t SLAB = 1 << 22, SLAB_BYTES = 1 << 27;
+static const int64_t SLAB = 1 << 22, SLAB_BYTES = 1 << 27, WALKS_BYTES = 1 << 29;
 
 static int64_t after(const tl_window_call *c) { return c->w - 1 - tl_window_before(c); }
 
@@ -235,7 +235,7 @@ static tally_status slab_by_groups(const tl_window_call *c, const groups *k, int
 static tally_status by_groups(const tl_window_call *c, const groups *k, int64_t j0, int64_t j1)
 {
     const int walks = k->across == 1 && tl_walks_take(c);
-    const int64_t most = SLAB_BYTES / (c->state * k->across) & -4,
+    const int64_t most = (walks ? WALKS_BYTES : SLAB_BYTES) / (c->state * k->across) & -4,
                   slab = c->w > most ? (c->w + 3) & -4 : most;
     tally_status status = TALLY_OK;
     for (; !status && j0 < j1; j0 += slab) {
@@ -299,7 +299,8 @@ static tally_status by_tiles(const tl_window_call *c, int64_t j0, int64_t j1)
 {
     if (tl_walk_takes(c)) {
         const int alone = c->b->rows == 1;
-        return tl_launch_walk(c, &(tl_walk){TL_WALK, 31 - __builtin_clz((unsigned)c->w), 0, NULL},
+        return tl_launch_walk(c,
+                              &(tl_walk){WALK_WHOLE, 31 - __builtin_clz((unsigned)c->w), 0, NULL},
                               (tl_part){PART_RESULTS, (alone ? j0 : 0) - tl_window_before(c), 0,
                                         c->w, alone ? j1 - j0 : tl_windows_of_each(c), NULL},
                               EDGES_TOO);

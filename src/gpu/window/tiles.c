@@ -182,9 +182,9 @@ int64_t tl_windows_of_each(const tl_window_call *c)
 static int top_of(int64_t w) { return 63 - __builtin_clzll((unsigned long long)w); }
 
 /* The walkers that are resident at a time: warps, or lanes. */
-static int64_t walkers(const tl_window_call *c, int parts, int top)
+static int64_t walkers(const tl_window_call *c, int kind, int top)
 {
-    return (int64_t)c->d->gpu->processors * WALK_BLOCKS(parts, top, c->state) * WINDOW_THREADS /
+    return (int64_t)c->d->gpu->processors * WALK_BLOCKS(kind, top, c->state) * WINDOW_THREADS /
            WALK_LANES_OF(top);
 }
 
@@ -205,7 +205,7 @@ int tl_walk_takes(const tl_window_call *c)
     const int top = top_of(c->w);
     return can_walk(c) && is_dense(c) && !c->b->plan->op->exact && c->w >= LANES &&
            top <= c->t.walk_top && tl_windows_of_each(c) / WALK_LEAST >= c->w &&
-           c->b->elements / c->w >= walkers(c, 0, top);
+           c->b->elements / c->w >= walkers(c, WALK_WHOLE, top);
 }
 
 int tl_walk_down_takes(const tl_window_call *c)
@@ -218,19 +218,18 @@ int tl_walk_down_takes(const tl_window_call *c)
 tally_status tl_launch_walk(const tl_window_call *c, const tl_walk *walk, tl_part p, int edges)
 {
     enum { FEW = 4 }; /* min parts of a walker, unless it has one */
-#define TOPS(name) \
-    { \
-        "", "", name "2", name "3", name "4", name "5", name "6", name "7", name "8", name "9", \
-            name "10" \
-    }
-    static const char *const shapes[][11] = {TOPS("window_walk"), TOPS("window_part"),
-                                             TOPS("window_nodes")};
+    /* clang-format off */
+#define TOPS(kind) {"", "", kind "2", kind "3", kind "4", kind "5", kind "6", kind "7", kind "8", kind "9", kind "10"}
+    static const char *const shapes[][11] = {
+        [WALK_WHOLE] = TOPS("window_walk"), [WALK_LEVEL] = TOPS("window_level"),
+        [WALK_LAST] = TOPS("window_last"), [WALK_NODES] = TOPS("window_nodes")};
 #undef TOPS
-    const int top = walk->top, lanes = WALK_LANES_OF(top), nodes = walk->kind == TL_WALK_NODES;
+    /* clang-format on */
+    const int top = walk->top, lanes = WALK_LANES_OF(top), nodes = walk->kind == WALK_NODES;
     const int64_t columns = (int64_t)1 << walk->log, rows = nodes ? columns : c->b->rows,
                   items = p.count + (p.width - 1) * columns; /* nodes */
     if (nodes) p.count = (p.count - 1) / columns + 1;
-    const int64_t all = walkers(c, walk->kind != TL_WALK, top),
+    const int64_t all = walkers(c, walk->kind, top),
                   least = WALK_LEAST * (p.width >> top ? p.width : 1 << top),
                   most = p.count / least + 1,
                   wanted = FEW * rows <= all ? all / rows : FEW * all / rows + 1;
@@ -266,27 +265,24 @@ int tl_walks_take(const tl_window_call *c)
     return can_walk(c) && is_dense(c) && !c->b->plan->op->exact && c->b->rows == 1 &&
            c->w >> log >= LANES && top_of(c->w) - log <= c->t.nodes_top &&
            tl_windows_of_each(c) >= c->w &&
-           FEW * (c->b->elements >> log) >= WALK_LEAST * walkers(c, 1, log);
+           FEW * (c->b->elements >> log) >= WALK_LEAST * walkers(c, WALK_LAST, log);
 }
 
 tally_status tl_walks(const tl_window_call *c, int64_t at, int64_t count)
 {
     const int log = meeting_level(c);
-    const int64_t node = (int64_t)1 << log, high = c->w >> log, low = c->w & (node - 1),
-                  nodes = count + ((high - 1) << log);
-    const tl_walk part = {TL_WALK_PART, log, 0, NULL};
+    const int64_t node = (int64_t)1 << log, high = c->w >> log, nodes = count + ((high - 1) << log);
     tl_memory y = {0}, folds = {0};
+    const tl_walk walks[] = {
+        {WALK_LEVEL, log, 0, NULL}, {WALK_NODES, top_of(high), log, &y}, {WALK_LAST, log, 0, NULL}};
+    const tl_part parts[] = {{PART_LEVEL, at, 0, node, nodes, &y},
+                             {PART_LEVEL, 0, 0, high, count, &folds},
+                             {PART_LAST_BITS, at, high << log, c->w & (node - 1), count, &folds}};
 
     tally_status status = tl_gpu_take(c->d, (size_t)nodes * (size_t)c->state, &y);
     if (!status) status = tl_gpu_take(c->d, (size_t)count * (size_t)c->state, &folds);
-    if (!status)
-        status = tl_launch_walk(c, &part, (tl_part){PART_LEVEL, at, 0, node, nodes, &y}, EDGES_TOO);
-    if (!status)
-        status = tl_launch_walk(c, &(tl_walk){TL_WALK_NODES, top_of(high), log, &y},
-                                (tl_part){PART_LEVEL, 0, 0, high, count, &folds}, EDGES_TOO);
-    if (!status)
-        status = tl_launch_walk(
-            c, &part, (tl_part){PART_LAST_BITS, at, high << log, low, count, &folds}, EDGES_TOO);
+    for (int i = 0; !status && i < 3; i++)
+        status = tl_launch_walk(c, &walks[i], parts[i], EDGES_TOO);
 
     tl_gpu_give(c->d, &y);
     tl_gpu_give(c->d, &folds);
@@ -324,7 +320,7 @@ tally_status tl_window_tiles(const tl_window_call *c)
     if (takes != TL_TAKES_NONE && tl_walk_takes(c)) {
         tl_part each = all;
         each.count = tl_windows_of_each(c);
-        status = tl_launch_walk(c, &(tl_walk){TL_WALK, top_of(c->w), 0, NULL}, each, edges);
+        status = tl_launch_walk(c, &(tl_walk){WALK_WHOLE, top_of(c->w), 0, NULL}, each, edges);
     } else if (takes != TL_TAKES_NONE) {
         const tl_schedule s = tl_stream_takes(c)  ? tl_stream(c)
                               : prefers_passes(c) ? tl_passes(c, c->w)

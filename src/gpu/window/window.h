@@ -87,16 +87,15 @@ tl_schedule tl_quads_wide(const tl_window_call *c, int64_t width);
 tl_schedule tl_quads_table(const tl_window_call *c, int64_t pitch);
 int tl_passes_take(const tl_window_call *c, int64_t width);
 tl_schedule tl_passes(const tl_window_call *c, int64_t width);
-/* Walks of windows of their whole length in registers (gpu/kernel/window/walk.cl): of windows; of
- * parts of longer windows; of nodes of 2^log elements. top: the highest level. */
+/* Walks of windows of their whole length in registers (gpu/kernel/window/walk.cl). kind: WALK_...;
+ * top: the highest level. WALK_NODES: of nodes of 2^log elements. */
 typedef struct tl_walk {
-    enum { TL_WALK, TL_WALK_PART, TL_WALK_NODES } kind;
-    int top, log;
+    int kind, top, log;
     const tl_memory *nodes;
 } tl_walk;
 
 /* Results of each sequence; whether walks take windows of at least 32 elements, or windows of
- * columns; a launch, where at and count of the part are those of each sequence. (TL_WALK_NODES: of
+ * columns; a launch, where at and count of the part are those of each sequence. (WALK_NODES: of
  * all columns together.) */
 int64_t tl_windows_of_each(const tl_window_call *c);
 int tl_walk_takes(const tl_window_call *c);

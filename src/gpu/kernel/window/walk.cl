@@ -19,20 +19,22 @@
  * Longer windows take three walks, each of which reads and writes memory once
  * (gpu/window/tiles.c). Y_K[i] is the node of the 2^K elements from the i-th one on:
  *
- *   PART_LEVEL                x         -> Y_K
- *   PART_LEVEL, of TL_NODES   Y_K       -> the fold of the bits of w from K on. Nodes 2^K apart are
- *                                          a column, and a window has w >> K of them
- *   PART_LAST_BITS            x, folds  -> the bits below K are folded onto those; results
+ *   WALK_LEVEL   x         -> Y_K
+ *   WALK_NODES   Y_K       -> the fold of the bits of w from K on. Nodes 2^K apart are a column, and
+ *                             a window has w >> K of them
+ *   WALK_LAST    x, folds  -> the bits below K are folded onto those; results
  *
- * Of nodes, a block has a column for each warp. Its threads load and store along the rows of the
- * columns, and exchange the states in local memory. */
+ * WALK_KIND is one of these or WALK_WHOLE. Of nodes, a block has a column for each warp. Its threads load and store
+ * along the rows of the columns, and exchange the states in local memory. */
+#define TL_NODES (WALK_KIND == WALK_NODES)
 enum {
     WALK_LANES = WALK_LANES_OF(WALK_TOP),
-    WALK_DOWN = TL_NODES || WALK_LANES == 1, /* sequences are columns */
-    SHUFFLED = WALK_SHUFFLED(WALK_TOP), /* levels that are made by shuffles */
-    WALK_KEPT = (1 << (WALK_TOP - SHUFFLED)) - 1,   /* states of rows before, of all levels */
-    WALK_ROWS = WALK_ROWS_OF(sizeof(state)),        /* at a time */
-    WALK_LONGEST = (WALK_KEPT + 1) / 2,             /* the largest distance, in rows */
+    MAKES_STATES = WALK_KIND == WALK_LEVEL || TL_NODES,
+    WALK_DOWN = TL_NODES || WALK_LANES == 1,      /* sequences are columns */
+    SHUFFLED = WALK_SHUFFLED(WALK_TOP),           /* levels that are made by shuffles */
+    WALK_KEPT = (1 << (WALK_TOP - SHUFFLED)) - 1, /* states of rows before, of all levels */
+    WALK_ROWS = WALK_ROWS_OF(sizeof(state)),      /* at a time */
+    WALK_LONGEST = (WALK_KEPT + 1) / 2,           /* the largest distance, in rows */
     WALK_PERIOD = WALK_LONGEST > 2 * WALK_ROWS ? WALK_LONGEST : 2 * WALK_ROWS
 };
 
@@ -45,15 +47,10 @@ typedef struct ALIGNED(NODE_ALIGN) {
 /* What a walk goes along. */
 #if TL_NODES
 typedef node walk_item;
-fn state walk_lift(walk_item e, i64 i, par p) { return e.s; }
 #else
 typedef elem walk_item;
-fn state walk_lift(walk_item e, i64 i, par p) { return lift(e, i, p); }
 #endif
 enum { ITEM_BYTES = sizeof(walk_item), NODE_BYTES = sizeof(node) };
-
-fn int walks_onto(const launch *l) { return TL_PARTS && l->what == PART_LAST_BITS; }
-fn int makes_level(const launch *l) { return TL_PARTS && l->what == PART_LEVEL; }
 
 /* The elements of a node of level k. */
 fn i64 walk_elements(const launch *l, int k) { return (TL_NODES ? l->b.stride : 1) << k; }
@@ -96,9 +93,8 @@ fn void walk_up(state z[WALK_TOP + 1][WALK_ROWS], walk_past *p, const int row, c
 
     UNROLL for (int k = SHUFFLED; k < WALK_TOP; k++)
     {
-        UNROLL for (int u = 0; u < WALK_ROWS; u++) z[k + 1][u] =
-            TWIN(walk_back(p->before_z, row + u, k - SHUFFLED, z[k][u]), z[k][u],
-                 walk_elements(l, k));
+        UNROLL for (int u = 0; u < WALK_ROWS; u++) z[k + 1][u] = TWIN(
+            walk_back(p->before_z, row + u, k - SHUFFLED, z[k][u]), z[k][u], walk_elements(l, k));
     }
 }
 
@@ -133,8 +129,8 @@ fn i64 walk_step(const launch *l)
 }
 fn i64 walk_step_to(const launch *l)
 {
-    return makes_level(l) ? WALK_LANES * (TL_NODES ? l->b.stride : 1) * NODE_BYTES
-                          : WALK_LANES * (WALK_DOWN ? l->out.stride : 1) * RESULT_BYTES;
+    return MAKES_STATES ? WALK_LANES * (TL_NODES ? l->b.stride : 1) * NODE_BYTES
+                        : WALK_LANES * (WALK_DOWN ? l->out.stride : 1) * RESULT_BYTES;
 }
 
 /* Rows from <= r < end of a lane, which are in memory. at: address of the row that is loaded
@@ -162,25 +158,110 @@ fn int walk_row_after(i64 distance, int most)
     return row < most ? (int)row : most;
 }
 
-/* Loads WALK_ROWS rows. */
-fn void walk_load(walk_item e[WALK_ROWS], walk_source *x, int row, const launch *l)
+#if TL_NODES
+/* Exchanges of nodes among the threads of a block: each thread copies the items of some row of 32
+ * and some column to a box, from which the warps of the columns read them; results go back through
+ * another box. A place of a box in 33 is empty, which avoids bank conflicts. */
+enum {
+    WALK_WARPS = WINDOW_THREADS / LANES,
+    BOX_ROW = WINDOW_THREADS + WALK_WARPS,
+    BOX_NODES = WALK_ROWS * BOX_ROW,
+    WALK_STAGES = 4 /* boxes of items, of which all but one are being filled */
+};
+
+/* The place of a thread's item or result in memory, and of what its warp computes. */
+fn int box_place(int i) { return i + i / LANES; }
+fn int place_outside(void) { return box_place(thread_index()); }
+fn int place_inside(void) { return box_place(lane_index() * WALK_WARPS + thread_index() / LANES); }
+
+typedef struct {
+    LOCAL node *boxes;
+    int stage;
+} walk_ahead;
+
+/* Begins to copy WALK_ROWS rows. */
+fn void walk_copy(walk_ahead *w, walk_source *x, int row, const launch *l)
 {
     const i64 step = walk_step(l);
-    const int all = row >= x->from && row + WALK_ROWS <= x->end;
-    if (all) {
-        UNROLL for (int u = 0; u < WALK_ROWS; u++) e[u] =
-            *(GLOBAL const walk_item *)(x->at + u * step);
+    LOCAL node *const to = w->boxes + w->stage * BOX_NODES + place_outside();
+    UNROLL for (int u = 0; u < WALK_ROWS; u++)
+    {
+        if (row + u >= x->from && row + u < x->end)
+            COPY_ALIGNED(NODE_ALIGN, to + u * BOX_ROW, x->at + u * step, NODE_BYTES);
+    }
+    COPY_GROUP();
+    x->at += WALK_ROWS * step;
+    w->stage = (w->stage + 1) % WALK_STAGES;
+}
+
+fn void walk_begin(walk_ahead *w, walk_source *x, const launch *l)
+{
+    w->stage = 0;
+    for (int i = 0; i < WALK_STAGES - 1; i++) walk_copy(w, x, i * WALK_ROWS, l);
+}
+
+/* The items of WALK_ROWS rows. step: number of these rows. */
+fn void walk_next(state z[WALK_ROWS], walk_ahead *w, walk_lane *a, int row, const int step,
+                  const launch *l)
+{
+    LOCAL const node *const from =
+        w->boxes + (w->stage + 1) % WALK_STAGES * BOX_NODES + place_inside();
+    COPY_WAIT_BUT(WALK_STAGES - 2);
+    BARRIER();
+    walk_copy(w, &a->x, row + (WALK_STAGES - 1) * WALK_ROWS, l);
+    UNROLL for (int u = 0; u < WALK_ROWS; u++) z[u] = from[u * BOX_ROW].s;
+}
+
+/* Takes results to the threads that store them. */
+fn void walk_back_out(state t[WALK_ROWS], walk_ahead *w)
+{
+    LOCAL node *const box = w->boxes + WALK_STAGES * BOX_NODES;
+    UNROLL for (int u = 0; u < WALK_ROWS; u++) box[place_inside() + u * BOX_ROW].s = t[u];
+    BARRIER();
+    UNROLL for (int u = 0; u < WALK_ROWS; u++) t[u] = box[place_outside() + u * BOX_ROW].s;
+}
+
+#else
+typedef struct {
+    LOCAL node *boxes;
+    elem e[2][WALK_ROWS]; /* loads are two steps ahead */
+} walk_ahead;
+
+/* Loads WALK_ROWS rows. */
+fn void walk_load(elem e[WALK_ROWS], walk_source *x, int row, const launch *l)
+{
+    const i64 step = walk_step(l);
+    if (row >= x->from && row + WALK_ROWS <= x->end) {
+        UNROLL for (int u = 0; u < WALK_ROWS; u++) e[u] = *(GLOBAL const elem *)(x->at + u * step);
     } else {
         UNROLL for (int u = 0; u < WALK_ROWS; u++)
         {
             if (row + u >= x->from && row + u < x->end)
-                e[u] = *(GLOBAL const walk_item *)(x->at + u * step);
+                e[u] = *(GLOBAL const elem *)(x->at + u * step);
         }
     }
     x->at += WALK_ROWS * step;
 }
 
-/* The same of states. */
+fn void walk_begin(walk_ahead *w, walk_source *x, const launch *l)
+{
+    UNROLL for (int u = 0; u < WALK_ROWS; u++) w->e[0][u] = w->e[1][u] = NO_ELEMENT;
+    walk_load(w->e[0], x, 0, l);
+    walk_load(w->e[1], x, WALK_ROWS, l);
+}
+
+fn void walk_next(state z[WALK_ROWS], walk_ahead *w, walk_lane *a, int row, const int step,
+                  const launch *l)
+{
+    UNROLL for (int u = 0; u < WALK_ROWS; u++) z[u] =
+        lift(w->e[step & 1][u], a->item + (row + u) * (i64)WALK_LANES, l->b.p);
+    walk_load(w->e[step & 1], &a->x, row + 2 * WALK_ROWS, l);
+}
+
+fn void walk_back_out(state t[WALK_ROWS], walk_ahead *w) {}
+#endif
+
+/* Loads the states of WALK_ROWS rows that the walk folds onto. */
 fn void walk_load_high(node e[WALK_ROWS], walk_source *x, int row)
 {
     UNROLL for (int u = 0; u < WALK_ROWS; u++)
@@ -197,7 +278,7 @@ fn void walk_put(GLOBAL u8 *to, state t, int whole, i64 first, const launch *l)
     const real length = (real)length_in(l->of);
     const par p = l->b.p;
 
-    if (makes_level(l)) {
+    if (MAKES_STATES) {
         node n;
         n.s = t;
         *(GLOBAL node *)to = n;
@@ -215,7 +296,7 @@ fn void walk_store(walk_lane *a, const state t[WALK_ROWS], int row, const launch
 {
     const i64 step = walk_step_to(l);
     const int all = row >= a->whole && row + WALK_ROWS <= a->whole_end,
-              cut_too = !makes_level(l) && l->of.edges == EDGES_TOO && !l->of.valid;
+              cut_too = !MAKES_STATES && l->of.edges == EDGES_TOO && !l->of.valid;
 
     if (all) {
         UNROLL for (int u = 0; u < WALK_ROWS; u++)
@@ -231,67 +312,39 @@ fn void walk_store(walk_lane *a, const state t[WALK_ROWS], int row, const launch
     a->to += WALK_ROWS * step;
 }
 
-/* Exchanges states among the threads of a block: to the warp of each column from the threads that
- * load (to_warps) or back to them, which store. Thread i loads row i / WARPS of 32 of column i %
- * WARPS. A place of `box` in 33 is empty, which avoids bank conflicts. */
-enum { TURN_WARPS = WINDOW_THREADS / LANES, TURN_PLACES = WINDOW_THREADS + TURN_WARPS };
-fn void walk_turn(state v[WALK_ROWS], LOCAL node *box, const int to_warps)
-{
-    const int i = thread_index(), j = lane_index() * TURN_WARPS + i / LANES,
-              loads = i + i / LANES, walks = j + j / LANES;
-    UNROLL for (int u = 0; u < WALK_ROWS; u++) box[u * TURN_PLACES + (to_warps ? loads : walks)].s =
-        v[u];
-    BARRIER();
-    UNROLL for (int u = 0; u < WALK_ROWS; u++) v[u] =
-        box[u * TURN_PLACES + (to_warps ? walks : loads)].s;
-}
-
 /* Goes along all rows. boxes: of nodes. */
 fn void walk_along(walk_lane a, LOCAL node *boxes, const launch *l)
 {
     const state none = nothing(l->b.p).s;
     walk_past p;
-    walk_item e[2][WALK_ROWS]; /* loads are two steps ahead */
-    node high[2][WALK_ROWS];
+    walk_ahead ahead;
+    node high[2][WALK_ROWS]; /* two steps ahead */
 
     UNROLL for (int k = 0; k <= WALK_KEPT; k++) p.before_z[k] = p.before_t[k] = none;
     UNROLL for (int k = 0; k <= SHUFFLED; k++) p.last_z[k] = p.last_t[k] = none;
-    UNROLL for (int u = 0; u < 2 * WALK_ROWS; u++)
-    {
-        high[u / WALK_ROWS][u % WALK_ROWS].s = none;
-#if TL_NODES
-        e[u / WALK_ROWS][u % WALK_ROWS].s = none;
-#else
-        e[u / WALK_ROWS][u % WALK_ROWS] = NO_ELEMENT;
-#endif
-    }
-
-    UNROLL for (int u = 0; u < 2; u++)
-    {
-        walk_load(e[u], &a.x, u * WALK_ROWS, l);
-        if (walks_onto(l)) walk_load_high(high[u], &a.high, u * WALK_ROWS);
-    }
+    UNROLL for (int u = 0; u < WALK_ROWS; u++) high[0][u].s = high[1][u].s = none;
+    ahead.boxes = boxes;
+    walk_begin(&ahead, &a.x, l);
+    if (WALK_KIND == WALK_LAST) walk_load_high(high[0], &a.high, 0);
+    if (WALK_KIND == WALK_LAST) walk_load_high(high[1], &a.high, WALK_ROWS);
 
     for (int row = 0; row < a.rows; row += WALK_PERIOD) {
         UNROLL for (int u0 = 0; u0 < WALK_PERIOD; u0 += WALK_ROWS)
         {
-            const int next = u0 / WALK_ROWS & 1, then = row + u0 + 2 * WALK_ROWS;
+            const int step = u0 / WALK_ROWS;
             state z[WALK_TOP + 1][WALK_ROWS], t[WALK_ROWS];
-            UNROLL for (int u = 0; u < WALK_ROWS; u++) z[0][u] =
-                walk_lift(e[next][u], a.item + (row + u0 + u) * (i64)WALK_LANES, l->b.p);
-            walk_load(e[next], &a.x, then, l);
-            if (TL_NODES) walk_turn(z[0], boxes, 1);
-
+            walk_next(z[0], &ahead, &a, row + u0, step, l);
             walk_up(z, &p, u0, l);
             UNROLL for (int u = 0; u < WALK_ROWS; u++) t[u] =
-                walks_onto(l) ? high[next][u].s : z[WALK_TOP][u];
-            if (walks_onto(l)) walk_load_high(high[next], &a.high, then);
-            walk_fold(t, z, &p, u0, l);
-
-            if (TL_NODES) walk_turn(t, boxes + WALK_ROWS * TURN_PLACES, 0);
+                (WALK_KIND == WALK_LAST) ? high[step & 1][u].s : z[WALK_TOP][u];
+            if (WALK_KIND == WALK_LAST)
+                walk_load_high(high[step & 1], &a.high, row + u0 + 2 * WALK_ROWS);
+            if (WALK_KIND != WALK_LEVEL) walk_fold(t, z, &p, u0, l);
+            walk_back_out(t, &ahead);
             walk_store(&a, t, row + u0, l);
         }
     }
+    if (TL_NODES) BARRIER(); /* the next job's copies */
 }
 
 /* A part of a sequence: `lane` is this lane's number in it. (Some columns of nodes have one less
@@ -305,14 +358,14 @@ fn walk_lane walk_of(const launch *l, i64 sequence, i64 part, int lane)
               results_ = left < l->each ? left : l->each;
     walk_lane a;
 
-    a.begin = walk_row_after(l->of.width - !walks_onto(l), MOST);
+    a.begin = walk_row_after(l->of.width - (WALK_KIND != WALK_LAST), MOST);
     const i64 place = done + lane - a.begin * (i64)WALK_LANES; /* of row 0 among the windows */
     a.first = l->of.at + place;
     a.item = a.first + l->of.shift + l->of.width - 1;
     a.x.at = l->b.x + (sequence * l->b.row_stride + a.item * l->b.stride) * ITEM_BYTES;
     a.high.at = (GLOBAL const u8 *)l->states +
-                (walks_onto(l) ? (place + l->of.width) * NODE_BYTES : 0);
-    a.to = makes_level(l)
+                ((WALK_KIND == WALK_LAST) ? (place + l->of.width) * NODE_BYTES : 0);
+    a.to = MAKES_STATES
                ? (GLOBAL u8 *)l->states +
                      (TL_NODES ? sequence + place * l->b.stride : place) * NODE_BYTES
                : l->out.x + (sequence * l->out.row_stride +
@@ -327,7 +380,7 @@ fn walk_lane walk_of(const launch *l, i64 sequence, i64 part, int lane)
     a.high.end = walk_row_after(l->of.count - (place + l->of.width), a.end);
     a.whole = walk_row_after(-a.first, a.end);
     a.whole_end = walk_row_after(n - length - a.first + 1, a.end);
-    if (makes_level(l) && !TL_NODES) a.whole = 0, a.whole_end = a.end;
+    if (WALK_KIND == WALK_LEVEL) a.whole = 0, a.whole_end = a.end;
     if (a.whole < a.begin) a.whole = a.begin;
     return a;
 }
@@ -336,13 +389,15 @@ fn walk_lane walk_of(const launch *l, i64 sequence, i64 part, int lane)
 KERNEL_OF(window_tile)
 {
     LAUNCH_OF_PARAMETERS;
-    SHARED node boxes[TL_NODES ? 2 * WALK_ROWS * TURN_PLACES : 1];
-    const int me = thread_index(), lane = TL_NODES         ? me / TURN_WARPS
-                                          : WALK_LANES == 1 ? 0
-                                                             : lane_index();
-    const i64 each_ = WINDOW_THREADS / WALK_LANES, /* jobs of a block */
-        first_ = group_index() * each_ + (TL_NODES ? me % TURN_WARPS : me / WALK_LANES);
-    for (i64 job = first_; job < l.jobs; job += group_count() * each_) {
+#if TL_NODES
+    SHARED node boxes[(WALK_STAGES + 1) * BOX_NODES];
+    const int lane = thread_index() / WALK_WARPS, mine = thread_index() % WALK_WARPS;
+#else
+    LOCAL node *const boxes = 0;
+    const int lane = WALK_LANES == 1 ? 0 : lane_index(), mine = thread_index() / WALK_LANES;
+#endif
+    const i64 of_block = WINDOW_THREADS / WALK_LANES; /* jobs */
+    for (i64 job = group_index() * of_block + mine; job < l.jobs; job += group_count() * of_block) {
         const i64 many = WALK_DOWN ? l.b.seqs : quotient(l.jobs, l.b.seqs),
                   row = quotient(job, many), column = job - row * many;
         walk_along(WALK_DOWN ? walk_of(&l, column, row, lane) : walk_of(&l, row, column, lane),
