@@ -80,7 +80,7 @@ fn void COPY_ALIGNED(int align, LOCAL void *to, GLOBAL const void *from, int byt
         else if (align == 8)
             COPY_WORD(there, here);
         else if (align == 4)
-            asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(
+            asm volatile("cp.async.ca.shared.global.L2::128B [%0], [%1], 4;" ::"r"(
                              (u32)__cvta_generic_to_shared(there)),
                          "l"(here)
                          : "memory");

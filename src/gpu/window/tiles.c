@@ -185,7 +185,7 @@ static int top_of(int64_t w) { return 63 - __builtin_clzll((unsigned long long)w
 static int64_t walkers(const tl_window_call *c, int kind, int top)
 {
     return (int64_t)c->d->gpu->processors * WALK_BLOCKS(kind, top, c->state) * WINDOW_THREADS /
-           WALK_LANES_OF(top);
+           WALK_LANES_OF(kind, top, c->state);
 }
 
 /* Elements and results are aligned, and are not looked up one by one. */
@@ -225,7 +225,8 @@ tally_status tl_launch_walk(const tl_window_call *c, const tl_walk *walk, tl_par
         [WALK_LAST] = TOPS("window_last"), [WALK_NODES] = TOPS("window_nodes")};
 #undef TOPS
     /* clang-format on */
-    const int top = walk->top, lanes = WALK_LANES_OF(top), nodes = walk->kind == WALK_NODES;
+    const int top = walk->top, lanes = WALK_LANES_OF(walk->kind, top, c->state),
+              nodes = walk->kind == WALK_NODES;
     const int64_t columns = (int64_t)1 << walk->log, rows = nodes ? columns : c->b->rows,
                   items = p.count + (p.width - 1) * columns; /* nodes */
     if (nodes) p.count = (p.count - 1) / columns + 1;

@@ -9,9 +9,10 @@
  *
  * WALK_LANES, the lanes of a sequence (constants.h):
  *
- *   32   a warp has a part of a sequence, and a row has 32 elements. Distances below 32 are
- *        shuffles, in which the last lanes give what they had in the row before
- *   1    a lane has a part of a column, and a row has one element of each column
+ *   32        a warp has a part of a sequence, and a row has 32 elements. Distances below 32 are
+ *             shuffles, in which the last lanes give what they had in the row before
+ *   1         a lane has a part of a column, and a row has one element of each column
+ *   8 to 32   nodes (below): so many lanes have a part of a column
  *
  * Other distances are whole rows: a lane keeps states of the rows before in registers. They are in
  * arrays whose indices are constants, because the loop over rows is unrolled for their period.
@@ -24,14 +25,14 @@
  *                             a window has w >> K of them
  *   WALK_LAST    x, folds  -> the bits below K are folded onto those; results
  *
- * WALK_KIND is one of these or WALK_WHOLE. Of nodes, a block has a column for each warp. Its threads load and store
- * along the rows of the columns, and exchange the states in local memory. */
+ * WALK_KIND is one of these or WALK_WHOLE. */
 #define TL_NODES (WALK_KIND == WALK_NODES)
 enum {
-    WALK_LANES = WALK_LANES_OF(WALK_TOP),
+    WALK_LANES = WALK_LANES_OF(WALK_KIND, WALK_TOP, sizeof(state)),
     MAKES_STATES = WALK_KIND == WALK_LEVEL || TL_NODES,
-    WALK_DOWN = TL_NODES || WALK_LANES == 1,      /* sequences are columns */
-    SHUFFLED = WALK_SHUFFLED(WALK_TOP),           /* levels that are made by shuffles */
+    WALK_DOWN = TL_NODES || WALK_LANES == 1, /* sequences are columns */
+    SHUFFLED =
+        WALK_SHUFFLED(WALK_KIND, WALK_TOP, sizeof(state)), /* levels that are made by shuffles */
     WALK_KEPT = (1 << (WALK_TOP - SHUFFLED)) - 1, /* states of rows before, of all levels */
     WALK_ROWS = WALK_ROWS_OF(sizeof(state)),      /* at a time */
     WALK_LONGEST = (WALK_KEPT + 1) / 2,           /* the largest distance, in rows */
@@ -74,9 +75,10 @@ fn state walk_back(state *kept, const int row, const int log, state now)
 /* The state 2^k elements before `now`, which lies in this row or in the row before it. */
 fn state walk_shuffle(state before, state now, const int k)
 {
-    const int lane = lane_index();
-    return from_lane(choose(lane >= LANES - (1 << k), before, now), (lane - (1 << k)) & (LANES - 1),
-                     0);
+    enum { MORE = WALK_LANES > 1 ? WALK_LANES - 1 : 0 };
+    const int lane = lane_index() & MORE, first = lane_index() - lane;
+    return from_lane(choose(lane >= WALK_LANES - (1 << k), before, now),
+                     first + ((lane - (1 << k)) & MORE), 0);
 }
 
 /* Makes the levels of WALK_ROWS rows from z[0]. row: number of the first one in its period. */
@@ -159,20 +161,25 @@ fn int walk_row_after(i64 distance, int most)
 }
 
 #if TL_NODES
-/* Exchanges of nodes among the threads of a block: each thread copies the items of some row of 32
- * and some column to a box, from which the warps of the columns read them; results go back through
- * another box. A place of a box in 33 is empty, which avoids bank conflicts. */
+/* Exchanges of nodes among the threads of a block: neighbouring threads copy items of neighbouring
+ * columns to a box, from which the lanes of each column read them; results go back through another
+ * box. Some places of a box are empty, which avoids bank conflicts. */
 enum {
-    WALK_WARPS = WINDOW_THREADS / LANES,
-    BOX_ROW = WINDOW_THREADS + WALK_WARPS,
+    BOX_COLUMNS = WINDOW_THREADS / WALK_LANES,
+    BOX_EMPTY = LANES / WALK_LANES, /* after every 32 */
+    BOX_ROW = WINDOW_THREADS / LANES * (LANES + BOX_EMPTY),
     BOX_NODES = WALK_ROWS * BOX_ROW,
     WALK_STAGES = 4 /* boxes of items, of which all but one are being filled */
 };
 
-/* The place of a thread's item or result in memory, and of what its warp computes. */
-fn int box_place(int i) { return i + i / LANES; }
+/* The places of what a thread copies and stores, and of what it computes. */
+fn int box_place(int i) { return i + i / LANES * BOX_EMPTY; }
 fn int place_outside(void) { return box_place(thread_index()); }
-fn int place_inside(void) { return box_place(lane_index() * WALK_WARPS + thread_index() / LANES); }
+fn int place_inside(void)
+{
+    const int i = thread_index();
+    return box_place(i % WALK_LANES * BOX_COLUMNS + i / WALK_LANES);
+}
 
 typedef struct {
     LOCAL node *boxes;
@@ -227,7 +234,7 @@ typedef struct {
     elem e[2][WALK_ROWS]; /* loads are two steps ahead */
 } walk_ahead;
 
-/* Loads WALK_ROWS rows. */
+/* Loads WALK_ROWS rows. Walks of many levels, of which few warps are resident, prefetch too. */
 fn void walk_load(elem e[WALK_ROWS], walk_source *x, int row, const launch *l)
 {
     const i64 step = walk_step(l);
@@ -240,6 +247,9 @@ fn void walk_load(elem e[WALK_ROWS], walk_source *x, int row, const launch *l)
                 e[u] = *(GLOBAL const elem *)(x->at + u * step);
         }
     }
+    if (WALK_TOP >= 9 && sizeof(state) <= 4 && lane_index() < WALK_ROWS &&
+        row + 4 * WALK_ROWS < x->end)
+        PREFETCH(x->at + (2 * WALK_ROWS + lane_index()) * step - lane_index() * ITEM_BYTES);
     x->at += WALK_ROWS * step;
 }
 
@@ -391,7 +401,7 @@ KERNEL_OF(window_tile)
     LAUNCH_OF_PARAMETERS;
 #if TL_NODES
     SHARED node boxes[(WALK_STAGES + 1) * BOX_NODES];
-    const int lane = thread_index() / WALK_WARPS, mine = thread_index() % WALK_WARPS;
+    const int lane = thread_index() / BOX_COLUMNS, mine = thread_index() % BOX_COLUMNS;
 #else
     LOCAL node *const boxes = 0;
     const int lane = WALK_LANES == 1 ? 0 : lane_index(), mine = thread_index() / WALK_LANES;
