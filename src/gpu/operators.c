@@ -149,6 +149,7 @@ tl_window_tuning tl_gpu_window_tuning(const tl_scalar *op, const char *prelude)
 int tl_gpu_has_shape(const tl_scalar *op, const char *shape, const char *prelude)
 {
     if (!strcmp(shape, "window_stream")) return tl_gpu_window_tuning(op, prelude).stream_least > 0;
+    if (!strcmp(shape, "window_passes")) return tl_gpu_window_tuning(op, prelude).radix_log > 0;
     if (shape[strcspn(shape, "0123456789")]) { /* walks, by their highest level */
         const tl_window_tuning t = tl_gpu_window_tuning(op, prelude);
         const int top = atoi(shape + strcspn(shape, "0123456789"));

@@ -9,11 +9,9 @@
 #include <assert.h>
 
 enum {
-    /* The lowest group has levels 0 to LOW - 1. A tile has 2^(LOW + 3) elements, so an eighth of it
-     * is read twice. LOW is the tile's log less LOW_LESS; with passes, it is as many levels as
-     * these take. */
+    /* The lowest group has the levels below the tile's log less LOW_LESS, so an eighth of a tile is
+     * read twice. */
     LOW_LESS = 3,
-    LOW_DIGITS = 8,
 
     /* Levels of every other group, and of all groups of columns. A tile has TILE_ROWS rows; windows
      * of up to 2^7 - 1 rows read that many rows more. */
@@ -135,27 +133,17 @@ static int64_t bits_of(const groups *k, int64_t w, int i)
                : (w >> k->first[i]) & (((int64_t)1 << (k->first[i + 1] - k->first[i])) - 1);
 }
 
-/* The schedule of the lowest group, whose tiles have neighbouring items. */
-static tl_schedule lowest(const tl_window_call *c, int64_t width)
-{
-    return c->t.radix_log ? tl_passes(c, width) : tl_quads_wide(c, width);
-}
-
 static int64_t lowest_local_bytes(const tl_window_call *c, int columns, int64_t width)
 {
-    return columns ? tl_rows_local_bytes(c, width) : lowest(c, width).local_bytes;
+    return columns ? tl_rows_local_bytes(c, width) : tl_quads_wide(c, width).local_bytes;
 }
 
 /* Cuts the levels of w into groups: the lowest group, groups of HIGH levels, and a last group of up
  * to HIGH + 1 levels. Returns 0 if a launch would need more local memory than there is. */
 static int cut_levels(const tl_window_call *c, int columns, groups *k)
 {
-    const int radix = c->t.radix_log;
     *k = (groups){.last = 1, .across = 1, .edges = EDGES_TOO};
-    k->first[1] = columns              ? HIGH
-                  : !radix             ? c->t.wide_log - LOW_LESS
-                  : radix == DIGIT_LOG ? LOW_DIGITS
-                                       : radix + PASS_TOP;
+    k->first[1] = columns ? HIGH : c->t.wide_log - LOW_LESS;
     for (; c->w >> k->first[k->last] >= 2 << HIGH; k->last++)
         k->first[k->last + 1] = k->first[k->last] + HIGH;
     assert(k->last < GROUPS_MOST);
@@ -182,7 +170,7 @@ static tally_status launch_elements(const tl_window_call *c, const groups *k, tl
 {
     const tl_rows elements = {.across = k->across};
     if (k->across > 1) return tl_launch_rows(c, &elements, &p, k->edges);
-    const tl_schedule s = lowest(c, p.width);
+    const tl_schedule s = tl_quads_wide(c, p.width);
     return tl_launch_tiles(c, &s, &p, k->edges);
 }
 

@@ -111,7 +111,7 @@ tl_schedule tl_passes(const tl_window_call *c, int64_t width)
     const int digits = c->t.radix_log == DIGIT_LOG;
     assert(c->t.radix_log && width > 0);
     return (tl_schedule){
-        .shape = "window_long",
+        .shape = "window_passes",
         .each = digits ? (pass_items(c) - (width - 1)) & -LANES : passes_each(c, width),
         .local_bytes = digits ? digits_local_bytes(c, width) : passes_local_bytes(c, width),
     };

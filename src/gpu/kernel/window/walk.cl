@@ -39,12 +39,6 @@ enum {
     WALK_PERIOD = WALK_LONGEST > 2 * WALK_ROWS ? WALK_LONGEST : 2 * WALK_ROWS
 };
 
-/* A state in memory, aligned so that it is one load. */
-#define NODE_ALIGN (LOW_BIT(sizeof(state)) > 16 ? 16 : LOW_BIT(sizeof(state)))
-typedef struct ALIGNED(NODE_ALIGN) {
-    state s;
-} node;
-
 /* What a walk goes along. */
 #if TL_NODES
 typedef node walk_item;
