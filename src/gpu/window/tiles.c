@@ -161,14 +161,17 @@ tl_schedule tl_stream(const tl_window_call *c)
     };
 }
 
+/* Where one block at a time fits on a multiprocessor, three walks are faster. */
 int tl_stream_takes(const tl_window_call *c)
 {
     const tl_batch *b = c->b;
+    const tl_schedule s = tl_stream(c);
     const int log = c->t.radix_log,
               dense = b->stride == 1 && !b->listed && (b->rows == 1 || b->row_stride == b->n);
     return c->t.stream_least && dense && !b->in_place && c->w >= c->t.stream_least &&
            c->w >> (2 * log) < 2 << PASS_TOP && c->g->least <= c->w &&
-           tl_stream(c).local_bytes <= local_bytes_of(c) &&
+           s.local_bytes <= local_bytes_of(c) &&
+           (s.resident > c->d->gpu->processors || !tl_walks_take(c)) &&
            b->elements >= (int64_t)STREAM_TILE(log) * c->d->gpu->processors;
 }
 
