@@ -194,6 +194,7 @@ typedef struct tl_gpu_calls {
 struct tl_gpu {
     const tl_gpu_calls *calls;
     int processors;      /* multiprocessors */
+    int64_t bandwidth;   /* of the memory, in MB/s; 0: not known */
     int warps_in_group;  /* warps of a thread block, as in the prelude */
     int has_box;         /* lanes exchange values through local memory (BOX_PARAMETER) */
     int shares_memory;   /* the device shares the host's memory */

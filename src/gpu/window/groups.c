@@ -28,7 +28,7 @@ enum {
  * that size; SLAB_BYTES of results by groups, which need two to four arrays; WALKS_BYTES by walks,
  * which need two. A slab has at least as many results as a window has elements. Smaller slabs, which would stay in the cache, are slower:
  * there are more launches, and the device idles at the end of each. */
-static const int64_t SLAB = 1 << 22, SLAB_BYTES = 1 << 27, WALKS_BYTES = 1 << 29;
+static const int64_t SLAB = 1 << 22, SLAB_BYTES = 1 << 27, WALKS_BYTES = 1 << 28;
 
 static int64_t after(const tl_window_call *c) { return c->w - 1 - tl_window_before(c); }
 
@@ -222,13 +222,13 @@ static tally_status slab_by_groups(const tl_window_call *c, const groups *k, int
  * k->edges says whether windows that are cut off get the empty value or are skipped. */
 static tally_status by_groups(const tl_window_call *c, const groups *k, int64_t j0, int64_t j1)
 {
-    const int walks = k->across == 1 && tl_walks_take(c);
+    const int walks = k->across == 1 && tl_three_walks_take(c);
     const int64_t most = (walks ? WALKS_BYTES : SLAB_BYTES) / (c->state * k->across) & -4,
                   slab = c->w > most ? (c->w + 3) & -4 : most;
     tally_status status = TALLY_OK;
     for (; !status && j0 < j1; j0 += slab) {
         const int64_t at = j0 - tl_window_before(c), count = j0 + slab < j1 ? slab : j1 - j0;
-        status = walks ? tl_walks(c, at, count) : slab_by_groups(c, k, at, count);
+        status = walks ? tl_three_walks(c, at, count) : slab_by_groups(c, k, at, count);
     }
     return status;
 }
@@ -285,17 +285,13 @@ static tl_batch one_of(const tl_batch *b, const tl_results *r, int64_t s, tl_res
 /* Computes results j0 to j1 - 1 of windows of their whole length in one launch. */
 static tally_status by_tiles(const tl_window_call *c, int64_t j0, int64_t j1)
 {
-    if (tl_walk_takes(c)) {
-        const int alone = c->b->rows == 1;
-        return tl_launch_walk(c,
-                              &(tl_walk){WALK_WHOLE, 31 - __builtin_clz((unsigned)c->w), 0, NULL},
-                              (tl_part){PART_RESULTS, (alone ? j0 : 0) - tl_window_before(c), 0,
-                                        c->w, alone ? j1 - j0 : tl_windows_of_each(c), NULL},
-                              EDGES_TOO);
-    }
+    const int64_t before = tl_window_before(c);
+    if (tl_walk_takes(c))
+        return c->b->rows == 1 ? tl_walk(c, j0 - before, j1 - j0, EDGES_TOO)
+                               : tl_walk(c, -before, tl_windows_of_each(c), EDGES_TOO);
 
     const tl_schedule s = tl_stream_takes(c) ? tl_stream(c) : tl_passes(c, c->w);
-    const tl_part part = {PART_RESULTS, j0 - tl_window_before(c), 0, c->w, j1 - j0, NULL};
+    const tl_part part = {PART_RESULTS, j0 - before, 0, c->w, j1 - j0, NULL};
     return tl_launch_tiles(c, &s, &part, EDGES_TOO);
 }
 

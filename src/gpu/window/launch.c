@@ -10,8 +10,7 @@ tl_levels tl_levels_of(int64_t w, int from)
 
     /* the two buffers that levels alternate between */
     int unkept[2] = {from == 0 && (!(w & 1) || w == 1), 0};
-    tl_levels l = {.top = 63 - __builtin_clzll((unsigned long long)w),
-                   .kept = __builtin_popcountll((unsigned long long)w) - 1};
+    tl_levels l = {.top = tl_top_of(w), .kept = __builtin_popcountll((unsigned long long)w) - 1};
     for (int k = from ? from : 2; k < l.top; k++)
         if (!(w >> k & 1)) unkept[!(k & 1)] = 1;
     l.arrays = l.kept + (unkept[1] ? 2 : unkept[0]);

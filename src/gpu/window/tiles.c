@@ -161,17 +161,14 @@ tl_schedule tl_stream(const tl_window_call *c)
     };
 }
 
-/* Where one block at a time fits on a multiprocessor, three walks are faster. */
 int tl_stream_takes(const tl_window_call *c)
 {
     const tl_batch *b = c->b;
-    const tl_schedule s = tl_stream(c);
     const int log = c->t.radix_log,
               dense = b->stride == 1 && !b->listed && (b->rows == 1 || b->row_stride == b->n);
     return c->t.stream_least && dense && !b->in_place && c->w >= c->t.stream_least &&
            c->w >> (2 * log) < 2 << PASS_TOP && c->g->least <= c->w &&
-           s.local_bytes <= local_bytes_of(c) &&
-           (s.resident > c->d->gpu->processors || !tl_walks_take(c)) &&
+           tl_stream(c).local_bytes <= local_bytes_of(c) &&
            b->elements >= (int64_t)STREAM_TILE(log) * c->d->gpu->processors;
 }
 
@@ -181,8 +178,6 @@ int64_t tl_windows_of_each(const tl_window_call *c)
 {
     return c->b->n - (c->g->valid ? c->w - 1 : 0);
 }
-
-static int top_of(int64_t w) { return 63 - __builtin_clzll((unsigned long long)w); }
 
 /* The walkers that are resident at a time: warps, or lanes. */
 static int64_t walkers(const tl_window_call *c, int kind, int top)
@@ -203,10 +198,20 @@ static int can_walk(const tl_window_call *c)
 
 static int is_dense(const tl_window_call *c) { return c->b->stride == 1 && c->r->stride == 1; }
 
+/* The least windows that walks take. Where memory is slow for the multiprocessors (GB/s of each: an
+ * H100 has 25, an H200 36), tiles of small states are faster for short windows of one sequence. */
+static int64_t walk_least(const tl_window_call *c)
+{
+    enum { FAST = 30000, SHORT = 128 };
+    const tl_gpu *g = c->d->gpu;
+    const int slow = g->bandwidth && g->bandwidth / g->processors < FAST;
+    return slow && c->state <= 8 && c->b->rows == 1 ? SHORT : LANES;
+}
+
 int tl_walk_takes(const tl_window_call *c)
 {
-    const int top = top_of(c->w);
-    return can_walk(c) && is_dense(c) && !c->b->plan->op->exact && c->w >= LANES &&
+    const int top = tl_top_of(c->w);
+    return can_walk(c) && is_dense(c) && !c->b->plan->op->exact && c->w >= walk_least(c) &&
            top <= c->t.walk_top && tl_windows_of_each(c) / WALK_LEAST >= c->w &&
            c->b->elements / c->w >= walkers(c, WALK_WHOLE, top);
 }
@@ -218,7 +223,14 @@ int tl_walk_down_takes(const tl_window_call *c)
            c->w >= 1 << DOWN_LEAST && c->w < 2 << DOWN_MOST;
 }
 
-tally_status tl_launch_walk(const tl_window_call *c, const tl_walk *walk, tl_part p, int edges)
+/* kind: WALK_...; top: the highest level. WALK_NODES: of nodes of 2^log elements, and the part's
+ * count is that of all columns together. */
+typedef struct {
+    int kind, top, log;
+    const tl_memory *nodes;
+} walk;
+
+static tally_status launch_walk(const tl_window_call *c, const walk *how, tl_part p, int edges)
 {
     enum { FEW = 4 }; /* min parts of a walker, unless it has one */
     /* clang-format off */
@@ -228,12 +240,12 @@ tally_status tl_launch_walk(const tl_window_call *c, const tl_walk *walk, tl_par
         [WALK_LAST] = TOPS("window_last"), [WALK_NODES] = TOPS("window_nodes")};
 #undef TOPS
     /* clang-format on */
-    const int top = walk->top, lanes = WALK_LANES_OF(walk->kind, top, c->state),
-              nodes = walk->kind == WALK_NODES;
-    const int64_t columns = (int64_t)1 << walk->log, rows = nodes ? columns : c->b->rows,
+    const int top = how->top, lanes = WALK_LANES_OF(how->kind, top, c->state),
+              nodes = how->kind == WALK_NODES;
+    const int64_t columns = (int64_t)1 << how->log, rows = nodes ? columns : c->b->rows,
                   items = p.count + (p.width - 1) * columns; /* nodes */
     if (nodes) p.count = (p.count - 1) / columns + 1;
-    const int64_t all = walkers(c, walk->kind, top),
+    const int64_t all = walkers(c, how->kind, top),
                   least = WALK_LEAST * (p.width >> top ? p.width : 1 << top),
                   most = p.count / least + 1,
                   wanted = FEW * rows <= all ? all / rows : FEW * all / rows + 1;
@@ -244,49 +256,55 @@ tally_status tl_launch_walk(const tl_window_call *c, const tl_walk *walk, tl_par
     tl_launch l;
 
     assert(p.count > 0 && each < INT32_MAX / 2);
-    tally_status status = tl_gpu_program(c->d, c->b->plan->op, shapes[walk->kind][top], &l);
+    tally_status status = tl_gpu_program(c->d, c->b->plan->op, shapes[how->kind][top], &l);
     if (status) return status;
 
     tl_arguments_tiles_part tiles = tl_tiles_arguments(c, c->b, &s, &p, jobs, edges);
     if (nodes) {
-        tiles.batch.in_data = tl_handle_of(walk->nodes), tiles.batch.in_byte = 0;
+        tiles.batch.in_data = tl_handle_of(how->nodes), tiles.batch.in_byte = 0;
         tiles.batch.in_row_stride = 1, tiles.batch.in_stride = columns;
         tiles.batch.in_seqs = columns, tiles.batch.in_n = items;
     }
     return TL_GO(&l, window_tile, blocks, .tiles = tiles, .local_bytes = LANES);
 }
 
+tally_status tl_walk(const tl_window_call *c, int64_t at, int64_t count, int edges)
+{
+    return launch_walk(c, &(walk){WALK_WHOLE, tl_top_of(c->w), 0, NULL},
+                       (tl_part){PART_RESULTS, at, 0, c->w, count, NULL}, edges);
+}
+
 /* The level where the three walks of a long window meet. */
 static int meeting_level(const tl_window_call *c)
 {
-    return top_of(c->w) - c->t.part_log > c->t.nodes_top ? c->t.part_most : c->t.part_log;
+    return tl_top_of(c->w) - c->t.part_log > c->t.nodes_top ? c->t.part_most : c->t.part_log;
 }
 
-int tl_walks_take(const tl_window_call *c)
+int tl_three_walks_take(const tl_window_call *c)
 {
     enum { FEW = 4 }; /* 1 / FEW of the walkers must have work */
     const int log = meeting_level(c);
     return can_walk(c) && is_dense(c) && !c->b->plan->op->exact && c->b->rows == 1 &&
-           c->w >> log >= LANES && top_of(c->w) - log <= c->t.nodes_top &&
+           c->w >> log >= LANES && tl_top_of(c->w) - log <= c->t.nodes_top &&
            tl_windows_of_each(c) >= c->w &&
            FEW * (c->b->elements >> log) >= WALK_LEAST * walkers(c, WALK_LAST, log);
 }
 
-tally_status tl_walks(const tl_window_call *c, int64_t at, int64_t count)
+tally_status tl_three_walks(const tl_window_call *c, int64_t at, int64_t count)
 {
     const int log = meeting_level(c);
     const int64_t node = (int64_t)1 << log, high = c->w >> log, nodes = count + ((high - 1) << log);
     tl_memory y = {0}, folds = {0};
-    const tl_walk walks[] = {
-        {WALK_LEVEL, log, 0, NULL}, {WALK_NODES, top_of(high), log, &y}, {WALK_LAST, log, 0, NULL}};
+    const walk walks[] = {{WALK_LEVEL, log, 0, NULL},
+                          {WALK_NODES, tl_top_of(high), log, &y},
+                          {WALK_LAST, log, 0, NULL}};
     const tl_part parts[] = {{PART_LEVEL, at, 0, node, nodes, &y},
                              {PART_LEVEL, 0, 0, high, count, &folds},
                              {PART_LAST_BITS, at, high << log, c->w & (node - 1), count, &folds}};
 
     tally_status status = tl_gpu_take(c->d, (size_t)nodes * (size_t)c->state, &y);
     if (!status) status = tl_gpu_take(c->d, (size_t)count * (size_t)c->state, &folds);
-    for (int i = 0; !status && i < 3; i++)
-        status = tl_launch_walk(c, &walks[i], parts[i], EDGES_TOO);
+    for (int i = 0; !status && i < 3; i++) status = launch_walk(c, &walks[i], parts[i], EDGES_TOO);
 
     tl_gpu_give(c->d, &y);
     tl_gpu_give(c->d, &folds);
@@ -322,9 +340,7 @@ tally_status tl_window_tiles(const tl_window_call *c)
     tally_status status = TALLY_OK;
 
     if (takes != TL_TAKES_NONE && tl_walk_takes(c)) {
-        tl_part each = all;
-        each.count = tl_windows_of_each(c);
-        status = tl_launch_walk(c, &(tl_walk){WALK_WHOLE, top_of(c->w), 0, NULL}, each, edges);
+        status = tl_walk(c, all.at, tl_windows_of_each(c), edges);
     } else if (takes != TL_TAKES_NONE) {
         const tl_schedule s = tl_stream_takes(c)  ? tl_stream(c)
                               : prefers_passes(c) ? tl_passes(c, c->w)
