@@ -64,9 +64,9 @@ static void add_facts(tl_buffer *b, const tl_scalar *op)
 /* ---- programs of windows ---- */
 
 /* The program of a shape, for operators whose radix (gpu/tuning.def) is radix_least to radix_most.
- * Shapes of walks end in a number: their highest level; kind is WALK and more. schedule, blocks: of window_tile
- * (gpu/kernel/window/tile.cl). more: files that programs which read the caller's arrays in place do
- * not have. */
+ * Shapes of walks end in a number, their highest level, and their kind is WALK + WALK_...
+ * schedule, blocks: of window_tile (gpu/kernel/window/tile.cl). more: files that programs which
+ * read the caller's arrays in place do not have. */
 typedef struct {
     const char *shape;
     int radix_least, radix_most;
@@ -78,7 +78,7 @@ static const window_program *window_program_of(const tl_scalar *op, const char *
                                                const char *prelude)
 {
     enum { RADIX_8 = DIGIT_LOG, RADIX_16 = DIGIT_LOG + 1, ANY = 9 };
-#define WALK_BLOCKS_TEXT "WALK_BLOCKS(WALK_KIND, WALK_TOP, sizeof(state))"
+#define WALK_GROUPS "WALK_BLOCKS(WALK_KIND, WALK_TOP, sizeof(state))"
     /* clang-format off */
     static const window_program programs[] = {
         {"window", 0, ANY, SHORT, "quads", "QUADS_BLOCKS",
@@ -99,10 +99,14 @@ static const window_program *window_program_of(const tl_scalar *op, const char *
          {"place", "quads", "tile", "rows"}, {0}},
         {"window_stream", RADIX_16, ANY, LONG, "stream", "STREAM_BLOCKS",
          {"place", "in_order", "passes", "stream", "tile"}, {0}},
-        {"window_walk", 0, ANY, WALK + WALK_WHOLE, "walk", WALK_BLOCKS_TEXT, {"place", "walk"}, {0}},
-        {"window_level", 0, ANY, WALK + WALK_LEVEL, "walk", WALK_BLOCKS_TEXT, {"place", "walk"}, {0}},
-        {"window_last", 0, ANY, WALK + WALK_LAST, "walk", WALK_BLOCKS_TEXT, {"place", "walk"}, {0}},
-        {"window_nodes", 0, ANY, WALK + WALK_NODES, "walk", WALK_BLOCKS_TEXT, {"place", "walk"}, {0}}};
+        {"window_walk", 0, ANY, WALK + WALK_WHOLE, "walk", WALK_GROUPS,
+         {"place", "walk"}, {0}},
+        {"window_level", 0, ANY, WALK + WALK_LEVEL, "walk", WALK_GROUPS,
+         {"place", "walk"}, {0}},
+        {"window_last", 0, ANY, WALK + WALK_LAST, "walk", WALK_GROUPS,
+         {"place", "walk"}, {0}},
+        {"window_nodes", 0, ANY, WALK + WALK_NODES, "walk", WALK_GROUPS,
+         {"place", "walk"}, {0}}};
     /* clang-format on */
     const int radix = tl_gpu_window_tuning(op, prelude).radix_log;
     const size_t length = strcspn(shape, "0123456789");

@@ -26,8 +26,9 @@ enum {
 
 /* Results are computed in slabs: SLAB results level by level, which needs some twenty arrays of
  * that size; SLAB_BYTES of results by groups, which need two to four arrays; WALKS_BYTES by walks,
- * which need two. A slab has at least as many results as a window has elements. Smaller slabs, which would stay in the cache, are slower:
- * there are more launches, and the device idles at the end of each. */
+ * which need two. A slab has at least as many results as a window has elements. Smaller slabs,
+ * which would stay in the cache, are slower: there are more launches, and the device idles at the
+ * end of each. */
 static const int64_t SLAB = 1 << 22, SLAB_BYTES = 1 << 27, WALKS_BYTES = 1 << 28;
 
 static int64_t after(const tl_window_call *c) { return c->w - 1 - tl_window_before(c); }

@@ -234,7 +234,9 @@ static tally_status launch_walk(const tl_window_call *c, const walk *how, tl_par
 {
     enum { FEW = 4 }; /* min parts of a walker, unless it has one */
     /* clang-format off */
-#define TOPS(kind) {"", "", kind "2", kind "3", kind "4", kind "5", kind "6", kind "7", kind "8", kind "9", kind "10"}
+#define TOPS(kind) \
+    {"", "", kind "2", kind "3", kind "4", kind "5", kind "6", kind "7", kind "8", kind "9", \
+     kind "10"}
     static const char *const shapes[][11] = {
         [WALK_WHOLE] = TOPS("window_walk"), [WALK_LEVEL] = TOPS("window_level"),
         [WALK_LAST] = TOPS("window_last"), [WALK_NODES] = TOPS("window_nodes")};

@@ -21,8 +21,8 @@
  * (gpu/window/tiles.c). Y_K[i] is the node of the 2^K elements from the i-th one on:
  *
  *   WALK_LEVEL   x         -> Y_K
- *   WALK_NODES   Y_K       -> the fold of the bits of w from K on. Nodes 2^K apart are a column, and
- *                             a window has w >> K of them
+ *   WALK_NODES   Y_K       -> the fold of the bits of w from K on. Nodes 2^K apart are a column,
+ *                             and a window has w >> K of them
  *   WALK_LAST    x, folds  -> the bits below K are folded onto those; results
  *
  * WALK_KIND is one of these or WALK_WHOLE. */
