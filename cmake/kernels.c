@@ -28,7 +28,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PROGRAMS_MOST = 4096, ARCHS_MOST = 16, PATH_ROOM = 1200 };
+enum { PROGRAMS_MOST = 8192, ARCHS_MOST = 16, PATH_ROOM = 1200 };
 
 typedef struct {
     const tl_scalar *op;

@@ -101,7 +101,7 @@ static void try_shape(const tl_scalar *scalar, const char *op, const char *shape
      * -windows.txt); so was scan_down of 4 bytes an element, whose 64 rows are faster than 32 (doc/notes.md) */
     const int some = scalar->user || print || !strcmp(shape, "exact") ||
                      !strcmp(shape, "window_table") || !strncmp(shape, "window_walk", 11) ||
-                     !strncmp(shape, "window_down", 11),
+                     !strncmp(shape, "window_last", 11) || !strncmp(shape, "window_nodes", 12),
               large = tl_gpu_state_bytes(scalar) > LARGE, scan = !strcmp(shape, "scan"),
               most = scalar->inputs == 2               ? PAIRS_SPILL_MOST
                      : scan && scalar->elem_bytes == 1 ? BYTES_SCAN_SPILL_MOST

@@ -194,6 +194,7 @@ typedef struct tl_gpu_calls {
 struct tl_gpu {
     const tl_gpu_calls *calls;
     int processors;      /* multiprocessors */
+    int64_t bandwidth;   /* of the memory, in MB/s; 0: not known */
     int warps_in_group;  /* warps of a thread block, as in the prelude */
     int has_box;         /* lanes exchange values through local memory (BOX_PARAMETER) */
     int shares_memory;   /* the device shares the host's memory */
@@ -246,9 +247,9 @@ typedef enum tl_inputs { TL_ONE_INPUT, TL_TWO_INPUTS, TL_BITMAPS } tl_inputs;
 
 /* A program text: of an operator and a shape, for the API with this prelude. The shapes: "reduce",
  * "reduce_segments", "scan", "scan_segments", "scan_wave", "window", "window_flat", "window_cut",
- * "window_far", "window_long", "window_table", "window_stream", "window_walkN", "window_downN" (N:
- * the level of the highest bit of w); "law" for the probe. kernel: the text of
- * this kernel alone (CUDA only); NULL: of all kernels of the shape. */
+ * "window_far", "window_long", "window_passes", "window_table", "window_stream", "window_walkN",
+ * "window_levelN", "window_lastN", "window_nodesN" (N: the highest level); "law" for the probe.
+ * kernel: the text of this kernel alone (CUDA only); NULL: of all kernels of the shape. */
 typedef struct tl_text {
     const tl_scalar *op;
     const char *shape, *prelude, *kernel;
@@ -271,7 +272,7 @@ int tl_gpu_state_bytes(const tl_scalar *op);
 
 /* The row of tuning.def for an operator's windows; run: as this operator needs. */
 typedef struct tl_window_tuning {
-    int cut_log, quads_log, wide_log, radix_log, run, walk_top;
+    int cut_log, quads_log, wide_log, radix_log, run, walk_top, part_log, part_most, nodes_top;
     int64_t passes_least, stream_least;
 } tl_window_tuning;
 

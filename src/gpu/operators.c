@@ -123,7 +123,7 @@ tl_window_tuning tl_gpu_window_tuning(const tl_scalar *op, const char *prelude)
     static const struct {
         int device, state, cut, quads, wide, radix, run, masked_run;
         int64_t passes, stream;
-        int walk;
+        int walk, part, part_most, nodes;
     } rows[] = {
 #define WINDOW(...) {__VA_ARGS__},
 #include "tuning.def"
@@ -140,15 +140,23 @@ tl_window_tuning tl_gpu_window_tuning(const tl_scalar *op, const char *prelude)
                               .run = op->masked ? rows[i].masked_run : rows[i].run,
                               .passes_least = rows[i].passes,
                               .stream_least = rows[i].stream,
-                              .walk_top = rows[i].walk};
+                              .walk_top = rows[i].walk,
+                              .part_log = rows[i].part,
+                              .part_most = rows[i].part_most,
+                              .nodes_top = rows[i].nodes};
 }
 
 int tl_gpu_has_shape(const tl_scalar *op, const char *shape, const char *prelude)
 {
     if (!strcmp(shape, "window_stream")) return tl_gpu_window_tuning(op, prelude).stream_least > 0;
-    if (!strncmp(shape, "window_walk", 11))
-        return !op->exact && atoi(shape + 11) <= tl_gpu_window_tuning(op, prelude).walk_top;
-    if (!strncmp(shape, "window_down", 11)) return tl_gpu_window_tuning(op, prelude).walk_top > 0;
+    if (!strcmp(shape, "window_passes")) return tl_gpu_window_tuning(op, prelude).radix_log > 0;
+    if (shape[strcspn(shape, "0123456789")]) { /* walks, by their highest level */
+        const tl_window_tuning t = tl_gpu_window_tuning(op, prelude);
+        const int top = atoi(shape + strcspn(shape, "0123456789"));
+        if (shape[7] == 'l') return !op->exact && (top == t.part_log || top == t.part_most);
+        return top < 5 ? t.walk_top > 0
+                       : !op->exact && top <= (shape[7] == 'n' ? t.nodes_top : t.walk_top);
+    }
     if (!strcmp(shape, "window_far")) return op->exact && tl_is_cuda(prelude);
     if (!strcmp(shape, "scan_wave")) return tl_gpu_scan_tile(op, 1).blocks != 0;
     return op->inputs == 1 || strcmp(shape, "grid");

@@ -63,13 +63,13 @@ static void add_facts(tl_buffer *b, const tl_scalar *op)
 /* ---- programs of windows ---- */
 
 /* The program of a shape, for operators whose radix (gpu/tuning.def) is radix_least to radix_most.
- * Shapes of walks end in a number: the level of w's highest bit. schedule, blocks: of window_tile
- * (gpu/kernel/window/tile.cl). more: files that programs which read the caller's arrays in place do
- * not have. */
+ * Shapes of walks end in a number, their highest level, and their kind is WALK + WALK_...
+ * schedule, blocks: of window_tile (gpu/kernel/window/tile.cl). more: files that programs which
+ * read the caller's arrays in place do not have. */
 typedef struct {
     const char *shape;
     int radix_least, radix_most;
-    enum { SHORT, FLAT, FAR, PARTS, LONG, TABLE } kind;
+    enum { SHORT, FLAT, FAR, PARTS, LONG, TABLE, WALK } kind;
     const char *schedule, *blocks, *files[7], *more[5];
 } window_program;
 
@@ -77,6 +77,7 @@ static const window_program *window_program_of(const tl_scalar *op, const char *
                                                const char *prelude)
 {
     enum { RADIX_8 = DIGIT_LOG, RADIX_16 = DIGIT_LOG + 1, ANY = 9 };
+#define WALK_GROUPS "WALK_BLOCKS(WALK_KIND, WALK_TOP, sizeof(state))"
     /* clang-format off */
     static const window_program programs[] = {
         {"window", 0, ANY, SHORT, "quads", "QUADS_BLOCKS",
@@ -87,19 +88,23 @@ static const window_program *window_program_of(const tl_scalar *op, const char *
          {"exact", "exact_far"}, {0}},
         {"window_cut", 0, ANY, SHORT, "cut", "CUT_BLOCKS",
          {"place", "cut", "tile"}, {0}},
-        {"window_long", 0, 0, PARTS, "quads", "QUADS_BLOCKS",
+                {"window_long", 0, ANY, PARTS, "quads", "QUADS_BLOCKS",
          {"place", "quads", "tile", "rows"}, {0}},
-        {"window_long", RADIX_8, RADIX_8, PARTS, "digits", "PASS_BLOCKS",
-         {"place", "quads", "in_order", "digits", "tile", "rows"}, {0}},
-        {"window_long", RADIX_16, ANY, PARTS, "passes", "PASS_BLOCKS",
-         {"place", "quads", "in_order", "passes", "tile", "rows"}, {0}},
+        {"window_passes", RADIX_8, RADIX_8, LONG, "digits", "PASS_BLOCKS",
+         {"place", "in_order", "digits", "tile"}, {0}},
+        {"window_passes", RADIX_16, ANY, LONG, "passes", "PASS_BLOCKS",
+         {"place", "in_order", "passes", "tile"}, {0}},
         {"window_table", 0, ANY, TABLE, "quads", "WIDE_BLOCKS",
          {"place", "quads", "tile", "rows"}, {0}},
         {"window_stream", RADIX_16, ANY, LONG, "stream", "STREAM_BLOCKS",
          {"place", "in_order", "passes", "stream", "tile"}, {0}},
-        {"window_walk", 0, ANY, LONG, "walk", "WALK_BLOCKS(32, WALK_TOP, sizeof(state))",
+        {"window_walk", 0, ANY, WALK + WALK_WHOLE, "walk", WALK_GROUPS,
          {"place", "walk"}, {0}},
-        {"window_down", 0, ANY, LONG, "walk", "WALK_BLOCKS(1, WALK_TOP, sizeof(state))",
+        {"window_level", 0, ANY, WALK + WALK_LEVEL, "walk", WALK_GROUPS,
+         {"place", "walk"}, {0}},
+        {"window_last", 0, ANY, WALK + WALK_LAST, "walk", WALK_GROUPS,
+         {"place", "walk"}, {0}},
+        {"window_nodes", 0, ANY, WALK + WALK_NODES, "walk", WALK_GROUPS,
          {"place", "walk"}, {0}}};
     /* clang-format on */
     const int radix = tl_gpu_window_tuning(op, prelude).radix_log;
@@ -124,10 +129,11 @@ static void add_window_facts(tl_buffer *b, const tl_scalar *op, const char *prel
     tl_addf(b, "#define TL_SCHEDULE %s\n#define TILE_BLOCKS %s\n", w->schedule, w->blocks);
     tl_addf(b, "#define TL_TABLE %d\n#define TL_FLAT %d\n", w->kind == TABLE,
             w->kind == FLAT || w->kind == TABLE);
-    tl_addf(b, "#define TL_FAR %d\n#define TL_PARTS %d\n", w->kind == FAR, w->kind == PARTS);
-    if (!strcmp(w->schedule, "walk"))
-        tl_addf(b, "#define WALK_TOP %d\n#define WALK_LANES %d\n", atoi(shape + strlen(w->shape)),
-                strcmp(w->shape, "window_down") ? 32 : 1);
+    tl_addf(b, "#define TL_FAR %d\n#define TL_PARTS %d\n", w->kind == FAR,
+            w->kind == PARTS || w->kind > WALK + WALK_WHOLE);
+    if (w->kind >= WALK)
+        tl_addf(b, "#define WALK_KIND %d\n#define WALK_TOP %d\n", w->kind - WALK,
+                atoi(shape + strlen(w->shape)));
     tl_addf(b, "#define CUT_LOG %d\n#define QUADS_LOG %d\n", t.cut_log,
             is_long ? t.wide_log : t.quads_log);
     tl_addf(b, "#define PASS_LOG %d\n#define PASS_RUN %d\n", is_long ? t.radix_log : 0,

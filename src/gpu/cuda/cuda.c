@@ -91,6 +91,7 @@ static tally_status cu_open(tally *ctx, int index, tl_gpu **gpu)
 
     *g = (cuda){.base = {.calls = &calls,
                          .processors = found->processors,
+                         .bandwidth = found->bandwidth,
                          .warps_in_group = 8,
                          .local_bytes = found->shared - STATIC_SHARED_MOST},
                 .device = found->device,

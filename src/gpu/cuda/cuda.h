@@ -96,6 +96,7 @@ tally_status tl_cuda_status(tally *ctx, CUresult error, const char *call);
 typedef struct {
     CUdevice device;
     int capability, processors, shared; /* shared: max bytes of local memory of a block */
+    int64_t bandwidth;                  /* of the memory, in MB/s */
     char name[16], text[240];
 } tl_cuda_found;
 

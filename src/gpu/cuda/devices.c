@@ -13,6 +13,8 @@ TL_OPENS("cuda", "NVIDIA GPUs as devices", "\"" LIBRARY "\"");
 enum {
     CUDA_ERROR_OUT_OF_MEMORY = 2,
     CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
+    CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE = 36,       /* kHz */
+    CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH = 37, /* bits */
     CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
     CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
     CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
@@ -73,7 +75,7 @@ static void find_devices(void)
         for (int i = 0; i < count && i < DEVICES_MOST; i++) {
             char name[80] = "";
             size_t bytes = 0;
-            int major = 0, minor = 0;
+            int major = 0, minor = 0, clock = 0, bits = 0;
             if (tl_cu.cuDeviceGet(&devices[i].device, i)) break;
             const CUdevice d = devices[i].device;
             tl_cu.cuDeviceGetName(name, sizeof name, d);
@@ -84,6 +86,9 @@ static void find_devices(void)
                                        CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, d);
             tl_cu.cuDeviceGetAttribute(&devices[i].shared,
                                        CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, d);
+            tl_cu.cuDeviceGetAttribute(&clock, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, d);
+            tl_cu.cuDeviceGetAttribute(&bits, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, d);
+            devices[i].bandwidth = 2 * (int64_t)clock * bits / 8000; /* two transfers a cycle */
             devices[i].capability = 10 * major + minor;
             snprintf(devices[i].name, sizeof devices[i].name, "cuda:%d", i);
             snprintf(devices[i].text, sizeof devices[i].text,

@@ -65,6 +65,30 @@ extern __shared__ __align__(16) u8 tl_local_memory[];
         "l"(from) \
         : "memory")
 
+/* The same of `bytes` bytes that are aligned to `align`, 16, 8 or 4 (less: an ordinary copy), in
+ * groups: COPY_GROUP ends one, and after COPY_WAIT_BUT all but the last n groups of the lane are
+ * complete. */
+#define COPY_GROUP()     asm volatile("cp.async.commit_group;" ::: "memory")
+#define COPY_WAIT_BUT(n) asm volatile("cp.async.wait_group %0;" ::"n"(n) : "memory")
+fn void COPY_ALIGNED(int align, LOCAL void *to, GLOBAL const void *from, int bytes)
+{
+    for (int i = 0; i < bytes; i += align) {
+        LOCAL u8 *const there = (LOCAL u8 *)to + i;
+        GLOBAL const u8 *const here = (GLOBAL const u8 *)from + i;
+        if (align == 16)
+            COPY_UNIT(there, here);
+        else if (align == 8)
+            COPY_WORD(there, here);
+        else if (align == 4)
+            asm volatile("cp.async.ca.shared.global.L2::128B [%0], [%1], 4;" ::"r"(
+                             (u32)__cvta_generic_to_shared(there)),
+                         "l"(here)
+                         : "memory");
+        else
+            for (int j = 0; j < align; j++) there[j] = here[j];
+    }
+}
+
 /* Prefetches the cache line at p into L2. */
 #define PREFETCH(p)      asm volatile("prefetch.global.L2 [%0];" ::"l"(p))
 #define COPY_WAIT()      asm volatile("cp.async.wait_all;" ::: "memory")

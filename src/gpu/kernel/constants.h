@@ -192,21 +192,38 @@ enum { STREAM_PAST = 24 };
 #define STREAM_LOW(log)     ((1 << (2 * (log))) - (1 << (log)) + STREAM_TILE(log) + STREAM_PAST)
 #define STREAM_X(log)       ((1 << (log)) + STREAM_TILE(log) + STREAM_PAST)
 
-/* window/walk.cl, by the level of w's highest bit and the bytes of a state: levels that are made by
- * shuffles; rows at a time; blocks of a multiprocessor, which bounds the registers: a lane has
- * about so many words of states. WALK_LEAST: min results of a part, in multiples of w. */
+/* window/walk.cl. Kinds: windows; the three walks of longer ones. */
+#define WALK_WHOLE 0
+#define WALK_LEVEL 1
+#define WALK_LAST  2
+#define WALK_NODES 3
+
+/* By the highest level and the bytes of a state: levels that are made by shuffles, and so lanes of
+ * a sequence (nodes: as few as the registers allow, since the other lanes have more columns); rows
+ * at a time; blocks of a multiprocessor, which bounds the registers: a lane has about so many words
+ * of states. WALK_LEAST: min results of a part, in multiples of w. */
 enum { WALK_LEAST = 2 };
-#define WALK_SHUFFLED(lanes, top) ((lanes) == 1 ? 0 : (top) < 5 ? (top) : 5)
-#define WALK_ROWS_OF(state)       ((state) > 16 ? 1 : (state) > 4 ? 2 : (state) > 2 ? 4 : 8)
-#define WALK_WORDS(lanes, top, state) \
-    ((((top) + 1) * WALK_ROWS_OF(state) + (2 << ((top)-WALK_SHUFFLED(lanes, top))) + \
-      ((lanes) == 1 ? 12 : 8)) * \
-     (((int)(state) + 3) / 4))
-#define WALK_BLOCKS(lanes, top, state) \
-    (WALK_WORDS(lanes, top, state) > ((state) > 8 ? 100 : 120) ? 1 \
-     : WALK_WORDS(lanes, top, state) > 60                      ? 2 \
-     : WALK_WORDS(lanes, top, state) > 36                      ? 3 \
-                                                               : 4)
+#define WALK_COLUMNS_LOG(level) ((level) < 3 ? 3 : (level) > 5 ? 5 : (level))
+#define WALK_SHUFFLED(kind, top, state) \
+    ((kind) == WALK_NODES ? WALK_COLUMNS_LOG((top) - ((state) > 8   ? 2 \
+                                                      : (state) > 4 ? 3 \
+                                                                    : 4)) \
+     : (top) < 5          ? 0 \
+                          : 5)
+#define WALK_LANES_OF(kind, top, state) (1 << WALK_SHUFFLED(kind, top, state))
+#define WALK_ROWS_OF(state)             ((state) > 16 ? 1 : (state) > 4 ? 2 : (state) > 2 ? 4 : 8)
+#define WALK_KEPT_OF(kind, top, state)  (1 << ((top)-WALK_SHUFFLED(kind, top, state)))
+#define WALK_WORDS(kind, top, state) \
+    (((kind) == WALK_LEVEL ? 5 * WALK_ROWS_OF(state) + WALK_KEPT_OF(kind, top, state) + 7 \
+                           : ((top) + 1) * WALK_ROWS_OF(state) + \
+                                 2 * WALK_KEPT_OF(kind, top, state) + ((top) < 5 ? 12 : 8)) * \
+         (((int)(state) + 3) / 4) + \
+     ((kind) > WALK_LEVEL ? 13 : 0))
+#define WALK_BLOCKS(kind, top, state) \
+    (WALK_WORDS(kind, top, state) > ((state) > 8 ? 100 : 120) ? 1 \
+     : WALK_WORDS(kind, top, state) > 60                      ? 2 \
+     : WALK_WORDS(kind, top, state) > 36                      ? 3 \
+                                                              : 4)
 
 /* window/columns.cl. STEP_LOG: log2 of the elements of a step. RING_LEVELS: levels of the longest
  * window. RING_SIZE: how many nodes of level k a lane keeps, in whole steps. It keeps those that

@@ -14,12 +14,10 @@ enum {
 
 /* ---- a lane for each column ---- */
 
-static int top_of(int64_t w) { return 63 - __builtin_clzll((unsigned long long)w); }
-
 /* Nodes that a lane keeps; a large number if w has too many levels. */
 static int64_t places_of(const tl_window_call *c, int64_t fold)
 {
-    const int low = STEP_LOG(c->state), top = top_of(c->w);
+    const int low = STEP_LOG(c->state), top = tl_top_of(c->w);
     int64_t places = 0;
     if (c->w >> RING_LEVELS) return INT64_MAX >> 20;
     for (int k = 0; k <= top; k++) places += RING_SIZE(k, top, (int)fold, low);
@@ -48,19 +46,14 @@ static tally_status launch_lanes(const tl_window_call *c, parts p)
     return TL_GO(&l, window_columns, jobs, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
                  .results = tl_results_arguments(c->r), .windows = tl_window_arguments(c->g),
                  .count = p.count, .each = p.each, .jump = p.jump, .jobs = jobs, .edges = p.edges,
-                 .top_level = top_of(c->w), .fold = p.fold, .places = places,
+                 .top_level = tl_top_of(c->w), .fold = p.fold, .places = places,
                  .local_bytes = LANES * places * c->state);
-}
-
-static int64_t results_of(const tl_window_call *c)
-{
-    return c->g->valid ? c->b->n - (c->w - 1) : c->b->n;
 }
 
 /* Cuts the results into as many parts as keep every multiprocessor busy. */
 static parts cut(const tl_window_call *c, int64_t fold, int edges)
 {
-    const int64_t count = results_of(c), overlap = RESULTS_PER_OVERLAP * c->w,
+    const int64_t count = tl_windows_of_each(c), overlap = RESULTS_PER_OVERLAP * c->w,
                   least = overlap > RESULTS_LEAST ? overlap : RESULTS_LEAST,
                   warps = (c->b->rows + LANES - 1) / LANES;
     const int64_t wanted = JOBS_PER_PROCESSOR * c->d->gpu->processors / warps + 1,
@@ -165,13 +158,9 @@ static tiling tiling_of(const tl_window_call *c)
 static tally_status launch_tiles(const tl_window_call *c, const tiling *how, int edges)
 {
     const int64_t pitch = how->pitch;
-    if (how->kind == DOWN)
-        return tl_launch_walk(
-            c, 1,
-            (tl_part){PART_RESULTS, -tl_window_before(c), 0, c->w, tl_windows_of_each(c), NULL},
-            edges);
+    if (how->kind == DOWN) return tl_walk(c, -tl_window_before(c), tl_windows_of_each(c), edges);
 
-    const tl_part all = {PART_RESULTS, -tl_window_before(c), 0, c->w, results_of(c), NULL};
+    const tl_part all = {PART_RESULTS, -tl_window_before(c), 0, c->w, tl_windows_of_each(c), NULL};
     const tl_rows rows = {.across = ((c->b->rows - 1) / pitch + 1) * pitch,
                           .pitch = how->kind == ITEMS ? pitch : 0};
     if (how->kind != TABLE) return tl_launch_rows(c, &rows, &all, edges);
@@ -188,7 +177,7 @@ tally_status tl_window_columns(const tl_window_call *c, int *done)
 {
     const tl_batch *b = c->b;
     const tl_geometry *g = c->g;
-    const int64_t all = (c->w >> RING_LEVELS ? 0 : (int64_t)2 << top_of(c->w)) - 1,
+    const int64_t all = (c->w >> RING_LEVELS ? 0 : (int64_t)2 << tl_top_of(c->w)) - 1,
                   ends = g->before > g->after ? g->before : g->after;
     const int shrink = !g->valid && !g->whole,
               apart = shrink && b->n > 2 * RESULTS_PER_OVERLAP * c->w;

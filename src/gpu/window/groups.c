@@ -9,11 +9,9 @@
 #include <assert.h>
 
 enum {
-    /* The lowest group has levels 0 to LOW - 1. A tile has 2^(LOW + 3) elements, so an eighth of it
-     * is read twice. LOW is the tile's log less LOW_LESS; with passes, it is as many levels as
-     * these take. */
+    /* The lowest group has the levels below the tile's log less LOW_LESS, so an eighth of a tile is
+     * read twice. */
     LOW_LESS = 3,
-    LOW_DIGITS = 8,
 
     /* Levels of every other group, and of all groups of columns. A tile has TILE_ROWS rows; windows
      * of up to 2^7 - 1 rows read that many rows more. */
@@ -27,10 +25,11 @@ enum {
 };
 
 /* Results are computed in slabs: SLAB results level by level, which needs some twenty arrays of
- * that size; SLAB_BYTES of results by groups, which need two to four arrays. A slab has at least as
- * many results as a window has elements. Smaller slabs, which would stay in the cache, are slower:
- * there are more launches, and the device idles at the end of each. */
-static const int64_t SLAB = 1 << 22, SLAB_BYTES = 1 << 27;
+ * that size; SLAB_BYTES of results by groups, which need two to four arrays; WALKS_BYTES by walks,
+ * which need two. A slab has at least as many results as a window has elements. Smaller slabs,
+ * which would stay in the cache, are slower: there are more launches, and the device idles at the
+ * end of each. */
+static const int64_t SLAB = 1 << 22, SLAB_BYTES = 1 << 27, WALKS_BYTES = 1 << 28;
 
 static int64_t after(const tl_window_call *c) { return c->w - 1 - tl_window_before(c); }
 
@@ -135,27 +134,17 @@ static int64_t bits_of(const groups *k, int64_t w, int i)
                : (w >> k->first[i]) & (((int64_t)1 << (k->first[i + 1] - k->first[i])) - 1);
 }
 
-/* The schedule of the lowest group, whose tiles have neighbouring items. */
-static tl_schedule lowest(const tl_window_call *c, int64_t width)
-{
-    return c->t.radix_log ? tl_passes(c, width) : tl_quads_wide(c, width);
-}
-
 static int64_t lowest_local_bytes(const tl_window_call *c, int columns, int64_t width)
 {
-    return columns ? tl_rows_local_bytes(c, width) : lowest(c, width).local_bytes;
+    return columns ? tl_rows_local_bytes(c, width) : tl_quads_wide(c, width).local_bytes;
 }
 
 /* Cuts the levels of w into groups: the lowest group, groups of HIGH levels, and a last group of up
  * to HIGH + 1 levels. Returns 0 if a launch would need more local memory than there is. */
 static int cut_levels(const tl_window_call *c, int columns, groups *k)
 {
-    const int radix = c->t.radix_log;
     *k = (groups){.last = 1, .across = 1, .edges = EDGES_TOO};
-    k->first[1] = columns              ? HIGH
-                  : !radix             ? c->t.wide_log - LOW_LESS
-                  : radix == DIGIT_LOG ? LOW_DIGITS
-                                       : radix + PASS_TOP;
+    k->first[1] = columns ? HIGH : c->t.wide_log - LOW_LESS;
     for (; c->w >> k->first[k->last] >= 2 << HIGH; k->last++)
         k->first[k->last + 1] = k->first[k->last] + HIGH;
     assert(k->last < GROUPS_MOST);
@@ -182,7 +171,7 @@ static tally_status launch_elements(const tl_window_call *c, const groups *k, tl
 {
     const tl_rows elements = {.across = k->across};
     if (k->across > 1) return tl_launch_rows(c, &elements, &p, k->edges);
-    const tl_schedule s = lowest(c, p.width);
+    const tl_schedule s = tl_quads_wide(c, p.width);
     return tl_launch_tiles(c, &s, &p, k->edges);
 }
 
@@ -230,15 +219,18 @@ static tally_status slab_by_groups(const tl_window_call *c, const groups *k, int
     return status;
 }
 
-/* Computes results j0 to j1 - 1 (of every column). k->edges says whether windows that are cut off
- * get the empty value or are skipped. */
+/* Computes results j0 to j1 - 1 (of every column), of one sequence by walks if these take it.
+ * k->edges says whether windows that are cut off get the empty value or are skipped. */
 static tally_status by_groups(const tl_window_call *c, const groups *k, int64_t j0, int64_t j1)
 {
-    const int64_t most = SLAB_BYTES / (c->state * k->across) & -4,
+    const int walks = k->across == 1 && tl_three_walks_take(c);
+    const int64_t most = (walks ? WALKS_BYTES : SLAB_BYTES) / (c->state * k->across) & -4,
                   slab = c->w > most ? (c->w + 3) & -4 : most;
     tally_status status = TALLY_OK;
-    for (; !status && j0 < j1; j0 += slab)
-        status = slab_by_groups(c, k, j0 - tl_window_before(c), j0 + slab < j1 ? slab : j1 - j0);
+    for (; !status && j0 < j1; j0 += slab) {
+        const int64_t at = j0 - tl_window_before(c), count = j0 + slab < j1 ? slab : j1 - j0;
+        status = walks ? tl_three_walks(c, at, count) : slab_by_groups(c, k, at, count);
+    }
     return status;
 }
 
@@ -294,16 +286,13 @@ static tl_batch one_of(const tl_batch *b, const tl_results *r, int64_t s, tl_res
 /* Computes results j0 to j1 - 1 of windows of their whole length in one launch. */
 static tally_status by_tiles(const tl_window_call *c, int64_t j0, int64_t j1)
 {
-    if (tl_walk_takes(c)) {
-        const int alone = c->b->rows == 1;
-        return tl_launch_walk(c, LANES,
-                              (tl_part){PART_RESULTS, (alone ? j0 : 0) - tl_window_before(c), 0,
-                                        c->w, alone ? j1 - j0 : tl_windows_of_each(c), NULL},
-                              EDGES_TOO);
-    }
+    const int64_t before = tl_window_before(c);
+    if (tl_walk_takes(c))
+        return c->b->rows == 1 ? tl_walk(c, j0 - before, j1 - j0, EDGES_TOO)
+                               : tl_walk(c, -before, tl_windows_of_each(c), EDGES_TOO);
 
     const tl_schedule s = tl_stream_takes(c) ? tl_stream(c) : tl_passes(c, c->w);
-    const tl_part part = {PART_RESULTS, j0 - tl_window_before(c), 0, c->w, j1 - j0, NULL};
+    const tl_part part = {PART_RESULTS, j0 - before, 0, c->w, j1 - j0, NULL};
     return tl_launch_tiles(c, &s, &part, EDGES_TOO);
 }
 

@@ -10,8 +10,7 @@ tl_levels tl_levels_of(int64_t w, int from)
 
     /* the two buffers that levels alternate between */
     int unkept[2] = {from == 0 && (!(w & 1) || w == 1), 0};
-    tl_levels l = {.top = 63 - __builtin_clzll((unsigned long long)w),
-                   .kept = __builtin_popcountll((unsigned long long)w) - 1};
+    tl_levels l = {.top = tl_top_of(w), .kept = __builtin_popcountll((unsigned long long)w) - 1};
     for (int k = from ? from : 2; k < l.top; k++)
         if (!(w >> k & 1)) unkept[!(k & 1)] = 1;
     l.arrays = l.kept + (unkept[1] ? 2 : unkept[0]);
@@ -36,7 +35,7 @@ tl_arguments_tiles_part tl_tiles_arguments(const tl_window_call *c, const tl_bat
                                            const tl_schedule *s, const tl_part *p, int64_t jobs,
                                            int edges)
 {
-    assert(s->each > 0 && p->width > 0 && p->shift + p->width <= c->w);
+    assert(s->each > 0 && p->width >= 0 && p->shift + p->width <= c->w);
     return TL_ARGUMENTS(tiles_part, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
                         .results = tl_results_arguments(c->r), .windows = tl_window_arguments(c->g),
                         .count = p->count, .jobs = jobs, .each = s->each, .edges = edges,

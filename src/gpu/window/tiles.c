@@ -111,7 +111,7 @@ tl_schedule tl_passes(const tl_window_call *c, int64_t width)
     const int digits = c->t.radix_log == DIGIT_LOG;
     assert(c->t.radix_log && width > 0);
     return (tl_schedule){
-        .shape = "window_long",
+        .shape = "window_passes",
         .each = digits ? (pass_items(c) - (width - 1)) & -LANES : passes_each(c, width),
         .local_bytes = digits ? digits_local_bytes(c, width) : passes_local_bytes(c, width),
     };
@@ -179,11 +179,11 @@ int64_t tl_windows_of_each(const tl_window_call *c)
     return c->b->n - (c->g->valid ? c->w - 1 : 0);
 }
 
-/* The walkers that are resident at a time: warps, or (lanes 1) lanes. */
-static int64_t walkers(const tl_window_call *c, int lanes, int top)
+/* The walkers that are resident at a time: warps, or lanes. */
+static int64_t walkers(const tl_window_call *c, int kind, int top)
 {
-    return (int64_t)c->d->gpu->processors * WALK_BLOCKS(lanes, top, c->state) * WINDOW_THREADS /
-           lanes;
+    return (int64_t)c->d->gpu->processors * WALK_BLOCKS(kind, top, c->state) * WINDOW_THREADS /
+           WALK_LANES_OF(kind, top, c->state);
 }
 
 /* Elements and results are aligned, and are not looked up one by one. */
@@ -196,13 +196,24 @@ static int can_walk(const tl_window_call *c)
            x % op->elem_bytes == 0 && y % op->result_bytes == 0;
 }
 
+static int is_dense(const tl_window_call *c) { return c->b->stride == 1 && c->r->stride == 1; }
+
+/* The least windows that walks take. Where memory is slow for the multiprocessors (GB/s of each: an
+ * H100 has 25, an H200 36), tiles of small states are faster for short windows of one sequence. */
+static int64_t walk_least(const tl_window_call *c)
+{
+    enum { FAST = 30000, SHORT = 128 };
+    const tl_gpu *g = c->d->gpu;
+    const int slow = g->bandwidth && g->bandwidth / g->processors < FAST;
+    return slow && c->state <= 8 && c->b->rows == 1 ? SHORT : LANES;
+}
+
 int tl_walk_takes(const tl_window_call *c)
 {
-    const int dense = c->b->stride == 1 && c->r->stride == 1;
-    const int top = c->w < 1 << 16 ? 31 - __builtin_clz((unsigned)c->w) : 16;
-    return can_walk(c) && dense && !c->b->plan->op->exact && c->w >= LANES &&
+    const int top = tl_top_of(c->w);
+    return can_walk(c) && is_dense(c) && !c->b->plan->op->exact && c->w >= walk_least(c) &&
            top <= c->t.walk_top && tl_windows_of_each(c) / WALK_LEAST >= c->w &&
-           c->b->elements / c->w >= walkers(c, LANES, top);
+           c->b->elements / c->w >= walkers(c, WALK_WHOLE, top);
 }
 
 int tl_walk_down_takes(const tl_window_call *c)
@@ -212,23 +223,33 @@ int tl_walk_down_takes(const tl_window_call *c)
            c->w >= 1 << DOWN_LEAST && c->w < 2 << DOWN_MOST;
 }
 
-tally_status tl_launch_walk(const tl_window_call *c, int lanes, tl_part p, int edges)
+/* kind: WALK_...; top: the highest level. WALK_NODES: of nodes of 2^log elements, and the part's
+ * count is that of all columns together. */
+typedef struct {
+    int kind, top, log;
+    const tl_memory *nodes;
+} walk;
+
+static tally_status launch_walk(const tl_window_call *c, const walk *how, tl_part p, int edges)
 {
     enum { FEW = 4 }; /* min parts of a walker, unless it has one */
-    static const char *const shapes[] = {"",
-                                         "",
-                                         "window_down2",
-                                         "window_down3",
-                                         "window_down4",
-                                         "window_walk5",
-                                         "window_walk6",
-                                         "window_walk7",
-                                         "window_walk8",
-                                         "window_walk9",
-                                         "window_walk10"};
-    const int top = 31 - __builtin_clz((unsigned)c->w);
-    const int64_t rows = c->b->rows, all = walkers(c, lanes, top),
-                  most = p.count / (WALK_LEAST * c->w) + 1,
+    /* clang-format off */
+#define TOPS(kind) \
+    {"", "", kind "2", kind "3", kind "4", kind "5", kind "6", kind "7", kind "8", kind "9", \
+     kind "10"}
+    static const char *const shapes[][11] = {
+        [WALK_WHOLE] = TOPS("window_walk"), [WALK_LEVEL] = TOPS("window_level"),
+        [WALK_LAST] = TOPS("window_last"), [WALK_NODES] = TOPS("window_nodes")};
+#undef TOPS
+    /* clang-format on */
+    const int top = how->top, lanes = WALK_LANES_OF(how->kind, top, c->state),
+              nodes = how->kind == WALK_NODES;
+    const int64_t columns = (int64_t)1 << how->log, rows = nodes ? columns : c->b->rows,
+                  items = p.count + (p.width - 1) * columns; /* nodes */
+    if (nodes) p.count = (p.count - 1) / columns + 1;
+    const int64_t all = walkers(c, how->kind, top),
+                  least = WALK_LEAST * (p.width >> top ? p.width : 1 << top),
+                  most = p.count / least + 1,
                   wanted = FEW * rows <= all ? all / rows : FEW * all / rows + 1;
     const int64_t each = ((p.count - 1) / (wanted < most ? wanted : most) + LANES) & -LANES;
     const int64_t jobs = rows * ((p.count + each - 1) / each),
@@ -237,10 +258,59 @@ tally_status tl_launch_walk(const tl_window_call *c, int lanes, tl_part p, int e
     tl_launch l;
 
     assert(p.count > 0 && each < INT32_MAX / 2);
-    tally_status status = tl_gpu_program(c->d, c->b->plan->op, shapes[top], &l);
+    tally_status status = tl_gpu_program(c->d, c->b->plan->op, shapes[how->kind][top], &l);
     if (status) return status;
-    return TL_GO(&l, window_tile, blocks, .tiles = tl_tiles_arguments(c, c->b, &s, &p, jobs, edges),
-                 .local_bytes = LANES);
+
+    tl_arguments_tiles_part tiles = tl_tiles_arguments(c, c->b, &s, &p, jobs, edges);
+    if (nodes) {
+        tiles.batch.in_data = tl_handle_of(how->nodes), tiles.batch.in_byte = 0;
+        tiles.batch.in_row_stride = 1, tiles.batch.in_stride = columns;
+        tiles.batch.in_seqs = columns, tiles.batch.in_n = items;
+    }
+    return TL_GO(&l, window_tile, blocks, .tiles = tiles, .local_bytes = LANES);
+}
+
+tally_status tl_walk(const tl_window_call *c, int64_t at, int64_t count, int edges)
+{
+    return launch_walk(c, &(walk){WALK_WHOLE, tl_top_of(c->w), 0, NULL},
+                       (tl_part){PART_RESULTS, at, 0, c->w, count, NULL}, edges);
+}
+
+/* The level where the three walks of a long window meet. */
+static int meeting_level(const tl_window_call *c)
+{
+    return tl_top_of(c->w) - c->t.part_log > c->t.nodes_top ? c->t.part_most : c->t.part_log;
+}
+
+int tl_three_walks_take(const tl_window_call *c)
+{
+    enum { FEW = 4 }; /* 1 / FEW of the walkers must have work */
+    const int log = meeting_level(c);
+    return can_walk(c) && is_dense(c) && !c->b->plan->op->exact && c->b->rows == 1 &&
+           c->w >> log >= LANES && tl_top_of(c->w) - log <= c->t.nodes_top &&
+           tl_windows_of_each(c) >= c->w &&
+           FEW * (c->b->elements >> log) >= WALK_LEAST * walkers(c, WALK_LAST, log);
+}
+
+tally_status tl_three_walks(const tl_window_call *c, int64_t at, int64_t count)
+{
+    const int log = meeting_level(c);
+    const int64_t node = (int64_t)1 << log, high = c->w >> log, nodes = count + ((high - 1) << log);
+    tl_memory y = {0}, folds = {0};
+    const walk walks[] = {{WALK_LEVEL, log, 0, NULL},
+                          {WALK_NODES, tl_top_of(high), log, &y},
+                          {WALK_LAST, log, 0, NULL}};
+    const tl_part parts[] = {{PART_LEVEL, at, 0, node, nodes, &y},
+                             {PART_LEVEL, 0, 0, high, count, &folds},
+                             {PART_LAST_BITS, at, high << log, c->w & (node - 1), count, &folds}};
+
+    tally_status status = tl_gpu_take(c->d, (size_t)nodes * (size_t)c->state, &y);
+    if (!status) status = tl_gpu_take(c->d, (size_t)count * (size_t)c->state, &folds);
+    for (int i = 0; !status && i < 3; i++) status = launch_walk(c, &walks[i], parts[i], EDGES_TOO);
+
+    tl_gpu_give(c->d, &y);
+    tl_gpu_give(c->d, &folds);
+    return status;
 }
 
 /* ---- windows that fit in a tile ---- */
@@ -272,9 +342,7 @@ tally_status tl_window_tiles(const tl_window_call *c)
     tally_status status = TALLY_OK;
 
     if (takes != TL_TAKES_NONE && tl_walk_takes(c)) {
-        tl_part each = all;
-        each.count = tl_windows_of_each(c);
-        status = tl_launch_walk(c, LANES, each, edges);
+        status = tl_walk(c, all.at, tl_windows_of_each(c), edges);
     } else if (takes != TL_TAKES_NONE) {
         const tl_schedule s = tl_stream_takes(c)  ? tl_stream(c)
                               : prefers_passes(c) ? tl_passes(c, c->w)

@@ -27,6 +27,9 @@ typedef struct tl_window_call {
     int64_t w, state; /* state: its bytes */
 } tl_window_call;
 
+/* The level of the highest bit of w. */
+static inline int tl_top_of(int64_t w) { return 63 - __builtin_clzll((unsigned long long)w); }
+
 /* ---- launch.c ---- */
 
 /* The levels that a tile folds: the bits of a width. top: the highest one; kept: the others, each
@@ -88,13 +91,17 @@ tl_schedule tl_quads_table(const tl_window_call *c, int64_t pitch);
 int tl_passes_take(const tl_window_call *c, int64_t width);
 tl_schedule tl_passes(const tl_window_call *c, int64_t width);
 /* Walks of windows of their whole length in registers (gpu/kernel/window/walk.cl): results of each
- * sequence; whether walks take windows of at least 32 elements, or windows of columns; a launch, by
- * `lanes` lanes of a sequence: LANES, or 1 (columns). at and count of the part are those of each
- * sequence. */
+ * sequence; whether walks take windows of at least 32 elements, or windows of columns; a launch for
+ * `count` windows of each sequence, from index `at` on. */
 int64_t tl_windows_of_each(const tl_window_call *c);
 int tl_walk_takes(const tl_window_call *c);
 int tl_walk_down_takes(const tl_window_call *c);
-tally_status tl_launch_walk(const tl_window_call *c, int lanes, tl_part p, int edges);
+tally_status tl_walk(const tl_window_call *c, int64_t at, int64_t count, int edges);
+
+/* The same for long windows of one sequence, by three walks. */
+int tl_three_walks_take(const tl_window_call *c);
+tally_status tl_three_walks(const tl_window_call *c, int64_t at, int64_t count);
+
 int tl_stream_takes(const tl_window_call *c);
 tl_schedule tl_stream(const tl_window_call *c);
 

@@ -97,18 +97,15 @@ fn void fold_digit(state *y, const int onto, int digit, digit_source x)
     }
 }
 
-/* Where the fold of the higher digits is: nowhere yet, in z, in global memory. */
-enum { FOLD_NONE, FOLD_LOCAL, FOLD_GLOBAL };
-
 /* A pass: folds a digit of w into z, from items that begin x.i items further on. skip: there is
- * nothing to fold; fold: FOLD_...; in_place: the items are z itself. */
+ * nothing to fold; onto: z has the fold of the higher digits; in_place: the items are z itself. */
 typedef struct {
     digit_source x;
-    int digit, skip, fold, in_place;
+    int digit, skip, onto, in_place;
 } digit_pass;
 
 /* The members of the tile are read where they are needed, to save registers. */
-fn void fold_pass(LOCAL node *z, digit_pass a, LOCAL const tile *p, GLOBAL const four *states)
+fn void fold_pass(LOCAL node *z, digit_pass a, LOCAL const tile *p)
 {
     const int log = a.x.log, i = first_item(log), results = p->results,
               active = !a.skip && i < results;
@@ -116,17 +113,11 @@ fn void fold_pass(LOCAL node *z, digit_pass a, LOCAL const tile *p, GLOBAL const
     if (SKIPS && a.skip) return;
 
     a.x.i += i;
-    if (active && a.fold == FOLD_GLOBAL) {
-        GLOBAL const node *const high = (GLOBAL const node *)states + p->done;
-        UNROLL for (int j = 0; j < PASS_RUN; j++) y[j] =
-            high[i + (j << log) < results ? i + (j << log) : 0].s;
-    }
-
-    if (active && a.fold == FOLD_LOCAL) {
+    if (active && a.onto) {
         UNROLL for (int j = 0; j < PASS_RUN; j++) y[j] = z[i + (j << log)].s;
     }
 
-    if (active && (a.x.elements || a.fold != FOLD_NONE))
+    if (active && (a.x.elements || a.onto))
         fold_digit(y, 1, a.digit, a.x);
     else if (active)
         fold_digit(y, 0, a.digit, a.x);
@@ -149,10 +140,7 @@ enum { digits_items = PASS_ITEMS };
 
 fn tile_range digits_tiles(digits_registers *r, const launch *l) { return strided_tiles(l); }
 
-fn int digits_prefetches(LOCAL const tile *p, const launch *l)
-{
-    return l->what != PART_RESULTS_ALONE;
-}
+fn int digits_prefetches(LOCAL const tile *p, const launch *l) { return 1; }
 
 /* Arrays of nodes for windows of w; results need at least one. Y_3 is the last array, before the
  * elements. */
@@ -166,8 +154,6 @@ fn LOCAL elem *digit_elements(LOCAL u8 *memory, const launch *l)
 
 fn void digits_load(LOCAL u8 *memory, digits_registers *r, LOCAL const tile *p, const launch *l)
 {
-    if (SKIPS && l->what == PART_RESULTS_ALONE) return; /* no items are needed */
-
     load_in_order(digit_elements(memory, l), p, l);
 }
 
@@ -175,8 +161,8 @@ fn digit_source source_of(int elements, LOCAL const u8 *from, int log, LOCAL con
                           const launch *l)
 {
     digit_source x;
-    x.elements = elements, x.from = from, x.log = log, x.i = 0, x.done = l->of.shift, x.p = l->b.p;
-    x.number = elements ? p->lo + l->of.shift : 0;
+    x.elements = elements, x.from = from, x.log = log, x.i = 0, x.done = 0, x.p = l->b.p;
+    x.number = elements ? p->lo : 0;
     return x;
 }
 
@@ -184,23 +170,16 @@ fn void digits_fold(LOCAL u8 *memory, digits_registers *r, LOCAL const tile *p,
                     LOCAL const borders *d, const launch *l)
 {
     LOCAL node *const z = (LOCAL node *)memory;
-    const int alone = l->what == PART_RESULTS_ALONE;
-    const int w = alone ? 0 : (int)l->of.width, count = digit_levels(w);
+    const int w = (int)l->of.width, count = digit_levels(w);
     LOCAL const u8 *const elements = (LOCAL const u8 *)digit_elements(memory, l);
-    int fold = l->what == PART_LAST_BITS ? FOLD_GLOBAL : FOLD_NONE;
-    int folded = 0; /* elements of a window that the higher digits have folded */
-
-    if (alone) {
-        GLOBAL const node *const high = (GLOBAL const node *)l->states + p->done;
-        for (int i = thread_index(); i < p->results; i += WINDOW_THREADS) z[i] = high[i];
-    }
+    int onto = 0, folded = 0; /* folded: elements of a window, by the higher digits */
 
     if (count) {
         digit_source x = source_of(1, elements, 0, p, l);
         x.i = first_item(0);
         digit_up(z + (count - 1) * PASS_ITEMS, &x);
     }
-    if (!SKIPS || alone || count) BARRIER();
+    if (!SKIPS || count) BARRIER();
 
     if (count > 1) {
         digit_source x = source_of(0, (LOCAL const u8 *)(z + PASS_ITEMS), DIGIT_LOG, p, l);
@@ -213,19 +192,19 @@ fn void digits_fold(LOCAL u8 *memory, digits_registers *r, LOCAL const tile *p,
     ROLLED for (int k = count; k > 0; k--)
     {
         a.x = source_of(0, (LOCAL const u8 *)(z + (count - k) * PASS_ITEMS), k * DIGIT_LOG, p, l);
-        a.digit = w >> a.x.log & DIGIT, a.fold = fold, a.in_place = k == count;
+        a.digit = w >> a.x.log & DIGIT, a.onto = onto, a.in_place = k == count;
         a.x.i = folded, a.x.done += folded;
         /* digit 1 without higher digits: z has that node already */
-        a.skip = !(a.digit > 1 || (a.digit && fold != FOLD_NONE));
-        fold_pass(z, a, p, l->states);
-        if (a.digit) fold = FOLD_LOCAL;
+        a.skip = !(a.digit > 1 || (a.digit && onto));
+        fold_pass(z, a, p);
+        if (a.digit) onto = 1;
         folded += a.digit << k * DIGIT_LOG;
     }
 
     a.x = source_of(1, elements, 0, p, l);
-    a.digit = w & DIGIT, a.skip = !a.digit, a.fold = fold, a.in_place = 0;
+    a.digit = w & DIGIT, a.skip = !a.digit, a.onto = onto, a.in_place = 0;
     a.x.i = folded, a.x.done += folded;
-    fold_pass(z, a, p, l->states);
+    fold_pass(z, a, p);
 }
 
 fn void digits_store(LOCAL u8 *memory, digits_registers *r, LOCAL const tile *p,

@@ -2,12 +2,6 @@
  * Tiles whose items and nodes lie in order in local memory (passes.cl, digits.cl, stream.cl): loads
  * and stores. */
 
-/* A state in local memory, aligned so that it is one load. */
-#define NODE_ALIGN (LOW_BIT(sizeof(state)) > 16 ? 16 : LOW_BIT(sizeof(state)))
-typedef struct ALIGNED(NODE_ALIGN) {
-    state s;
-} node;
-
 /* What local memory has of an item: digits.cl lifts elements where it folds them. */
 #if PASS_LOG == DIGIT_LOG
 typedef elem local_item;
@@ -25,7 +19,7 @@ fn local_item local_item_of(elem e, i64 item, par p) { return lift(e, item, p); 
 fn void load_in_order(LOCAL local_item *x, LOCAL const tile *p, const launch *l)
 {
     const int me = thread_index();
-    const i64 item = p->lo + l->of.shift;
+    const i64 item = p->lo;
 
     if (!p->dense_items) {
         for (int i = p->before + me; i < p->beyond; i += WINDOW_THREADS)
@@ -86,22 +80,13 @@ fn void store_strided(GLOBAL result *to, LOCAL const node *z, int count, i64 len
 }
 #endif
 
-/* Stores a tile's results, or (PART_LEVEL) its nodes. The tile's members are read once, because the
- * compiler must assume that stores change them. */
+/* Stores a tile's results. The tile's members are read once, because the compiler must assume that
+ * stores change them. */
 fn void store_in_order(LOCAL const node *z, LOCAL const tile *p, LOCAL const borders *d,
                        const launch *l)
 {
-    /* window_rows reads the last quad of nodes whole */
-    const int count = p->results, level = l->what == PART_LEVEL;
-    const int nodes = level ? (count + QUAD - 1) & -QUAD : 0;
-    GLOBAL node *const states = (GLOBAL node *)l->states + p->done;
-
-    for (int i = thread_index(); i < nodes; i += WINDOW_THREADS) states[i] = z[i];
-#if SKIPS
-    if (level) return;
-#if OP_LANES == 1
-
-    const int inside = p->inside;
+#if SKIPS && OP_LANES == 1
+    const int inside = p->inside, count = p->results;
     const i64 lo = p->lo;
     GLOBAL result *const to = (GLOBAL result *)p->out;
     i64 length = length_in(l->of);
@@ -125,7 +110,5 @@ fn void store_in_order(LOCAL const node *z, LOCAL const tile *p, LOCAL const bor
         return;
     }
 #endif
-#endif
-    /* one after the other: PoCL 5.0 aborts over if and else, here before a barrier */
-    if (!level) store_items(p, d, l, (LOCAL const state *)z, 0);
+    store_items(p, d, l, (LOCAL const state *)z, 0);
 }

@@ -122,25 +122,17 @@ fn void pass_up(LOCAL state *to, LOCAL const state *x)
     BARRIER();
 }
 
-/* Folds the bits from a on, from Y_a in z to results in z. onto: onto the fold of the higher bits
- * in l->states. A band of rows reads only itself and the rows after it, so it is overwritten before
- * the next band is read. */
-fn void pass_rows(LOCAL state *z, LOCAL const tile *p, int bits, int onto, const launch *l)
+/* Folds the bits from a on, from Y_a in z to results in z. A band of rows reads only itself and the
+ * rows after it, so it is overwritten before the next band is read. */
+fn void pass_rows(LOCAL state *z, LOCAL const tile *p, int bits)
 {
-    GLOBAL const state *high = (GLOBAL const state *)l->states + (onto ? p->done : 0);
     const int column = thread_index() & (RADIX - 1), row = thread_index() / RADIX * PASS_ROWS;
 
     for (int first = 0; first * RADIX < p->results; first += PASS_BAND) {
         const int i = (first + row) * RADIX + column, active = i - column < p->results;
         state y[PASS_ROWS];
-        if (onto) {
-            UNROLL for (int j = 0; j < PASS_ROWS; j++) y[j] =
-                high[i + j * RADIX < p->results ? i + j * RADIX : 0];
-        }
-
         if (active)
-            fold_each_bit(y, onto, PASS_ROWS, places_at(z + i, RADIX, PASS_LOG, l->of.shift), bits,
-                          PASS_TOP);
+            fold_each_bit(y, 0, PASS_ROWS, places_at(z + i, RADIX, PASS_LOG, 0), bits, PASS_TOP);
         BARRIER();
         if (active) {
             UNROLL for (int j = 0; j < PASS_ROWS; j++) z[i + j * RADIX] = y[j];
@@ -173,10 +165,7 @@ enum { passes_items = PASS_ITEMS };
 
 fn tile_range passes_tiles(passes_registers *r, const launch *l) { return strided_tiles(l); }
 
-fn int passes_prefetches(LOCAL const tile *p, const launch *l)
-{
-    return l->what != PART_RESULTS_ALONE;
-}
+fn int passes_prefetches(LOCAL const tile *p, const launch *l) { return 1; }
 
 /* Local memory: results and nodes, PASS_ROOM states; then items, in the same place if w has no bits
  * below a. */
@@ -187,8 +176,6 @@ fn LOCAL state *pass_items(LOCAL u8 *memory, const launch *l)
 
 fn void passes_load(LOCAL u8 *memory, passes_registers *r, LOCAL const tile *p, const launch *l)
 {
-    if (SKIPS && l->what == PART_RESULTS_ALONE) return; /* no items are needed */
-
     load_in_order(pass_items(memory, l), p, l);
 }
 
@@ -197,11 +184,9 @@ fn void passes_fold(LOCAL u8 *memory, passes_registers *r, LOCAL const tile *p,
 {
     LOCAL state *const z = (LOCAL state *)memory, *const x = pass_items(memory, l);
     const int w = (int)l->of.width, low = w & (RADIX - 1), high = w - low;
-    const int onto = l->what == PART_LAST_BITS || l->what == PART_RESULTS_ALONE;
-    const int reads = passes_prefetches(p, l);
-    if (reads && high) pass_up(z, x);
-    pass_rows(z, p, reads ? high >> PASS_LOG : 0, onto, l);
-    if (reads && low) pass_low(z, x + high, p, low, l->of.shift + high);
+    pass_up(z, x);
+    pass_rows(z, p, high >> PASS_LOG);
+    if (low) pass_low(z, x + high, p, low, high);
 }
 
 fn void passes_store(LOCAL u8 *memory, passes_registers *r, LOCAL const tile *p,

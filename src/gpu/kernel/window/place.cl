@@ -104,6 +104,12 @@ typedef struct ALIGNED(QUAD_OF_STATES_ALIGN) {
     state s[QUAD];
 } four;
 
+/* A state in memory, aligned so that it is one load. */
+#define NODE_ALIGN (LOW_BIT(sizeof(state)) > 16 ? 16 : LOW_BIT(sizeof(state)))
+typedef struct ALIGNED(NODE_ALIGN) {
+    state s;
+} node;
+
 /* The arguments of a launch of tiles. */
 typedef struct {
     batch b;

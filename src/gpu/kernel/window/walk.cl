@@ -7,21 +7,48 @@
  *   Z_(k+1)[t] = C(Z_k[t - 2^k], Z_k[t])
  *   T_k[t]     = C(T_(k+1)[t - 2^k], Z_k[t])  if bit k of w is set, else T_(k+1)[t]
  *
- * WALK_LANES, the lanes of a sequence:
+ * WALK_LANES, the lanes of a sequence (constants.h):
  *
- *   32   a warp has a part of a sequence, and a row has 32 elements. Distances below 32 are
- *        shuffles, in which the last lanes give what they had in the row before
- *   1    a lane has a part of a column, and a row has one element of each column
+ *   32        a warp has a part of a sequence, and a row has 32 elements. Distances below 32 are
+ *             shuffles, in which the last lanes give what they had in the row before
+ *   1         a lane has a part of a column, and a row has one element of each column
+ *   8 to 32   nodes (below): so many lanes have a part of a column
  *
  * Other distances are whole rows: a lane keeps states of the rows before in registers. They are in
- * arrays whose indices are constants, because the loop over rows is unrolled for their period. */
+ * arrays whose indices are constants, because the loop over rows is unrolled for their period.
+ *
+ * Longer windows take three walks, each of which reads and writes memory once
+ * (gpu/window/tiles.c). Y_K[i] is the node of the 2^K elements from the i-th one on:
+ *
+ *   WALK_LEVEL   x         -> Y_K
+ *   WALK_NODES   Y_K       -> the fold of the bits of w from K on. Nodes 2^K apart are a column,
+ *                             and a window has w >> K of them
+ *   WALK_LAST    x, folds  -> the bits below K are folded onto those; results
+ *
+ * WALK_KIND is one of these or WALK_WHOLE. */
+#define TL_NODES (WALK_KIND == WALK_NODES)
 enum {
-    SHUFFLED = WALK_SHUFFLED(WALK_LANES, WALK_TOP), /* levels that are made by shuffles */
-    WALK_KEPT = (1 << (WALK_TOP - SHUFFLED)) - 1,   /* states of rows before, of all levels */
-    WALK_ROWS = WALK_ROWS_OF(sizeof(state)),        /* at a time */
-    WALK_LONGEST = (WALK_KEPT + 1) / 2,             /* the largest distance, in rows */
+    WALK_LANES = WALK_LANES_OF(WALK_KIND, WALK_TOP, sizeof(state)),
+    MAKES_STATES = WALK_KIND == WALK_LEVEL || TL_NODES,
+    WALK_DOWN = TL_NODES || WALK_LANES == 1, /* sequences are columns */
+    SHUFFLED =
+        WALK_SHUFFLED(WALK_KIND, WALK_TOP, sizeof(state)), /* levels that are made by shuffles */
+    WALK_KEPT = (1 << (WALK_TOP - SHUFFLED)) - 1, /* states of rows before, of all levels */
+    WALK_ROWS = WALK_ROWS_OF(sizeof(state)),      /* at a time */
+    WALK_LONGEST = (WALK_KEPT + 1) / 2,           /* the largest distance, in rows */
     WALK_PERIOD = WALK_LONGEST > 2 * WALK_ROWS ? WALK_LONGEST : 2 * WALK_ROWS
 };
+
+/* What a walk goes along. */
+#if TL_NODES
+typedef node walk_item;
+#else
+typedef elem walk_item;
+#endif
+enum { ITEM_BYTES = sizeof(walk_item), NODE_BYTES = sizeof(node) };
+
+/* The elements of a node of level k. */
+fn i64 walk_elements(const launch *l, int k) { return (TL_NODES ? l->b.stride : 1) << k; }
 
 /* What a lane keeps of the rows before: before_z and before_t of distances of whole rows, last_z
  * and last_t of shuffles. */
@@ -42,36 +69,39 @@ fn state walk_back(state *kept, const int row, const int log, state now)
 /* The state 2^k elements before `now`, which lies in this row or in the row before it. */
 fn state walk_shuffle(state before, state now, const int k)
 {
-    const int lane = lane_index();
-    return from_lane(choose(lane >= LANES - (1 << k), before, now), (lane - (1 << k)) & (LANES - 1),
-                     0);
+    enum { MORE = WALK_LANES > 1 ? WALK_LANES - 1 : 0 };
+    const int lane = lane_index() & MORE, first = lane_index() - lane;
+    return from_lane(choose(lane >= WALK_LANES - (1 << k), before, now),
+                     first + ((lane - (1 << k)) & MORE), 0);
 }
 
 /* Makes the levels of WALK_ROWS rows from z[0]. row: number of the first one in its period. */
-fn void walk_up(state z[WALK_TOP + 1][WALK_ROWS], walk_past *p, const int row)
+fn void walk_up(state z[WALK_TOP + 1][WALK_ROWS], walk_past *p, const int row, const launch *l)
 {
+    if (TL_NODES) SURELY((real)walk_elements(l, 0) > num(1.0)); /* see plus_halves */
     UNROLL for (int k = 0; k < SHUFFLED; k++)
     {
-        UNROLL for (int u = 0; u < WALK_ROWS; u++) z[k + 1][u] = TWIN(
-            walk_shuffle(u ? z[k][u ? u - 1 : 0] : p->last_z[k], z[k][u], k), z[k][u], (i64)1 << k);
+        UNROLL for (int u = 0; u < WALK_ROWS; u++) z[k + 1][u] =
+            TWIN(walk_shuffle(u ? z[k][u ? u - 1 : 0] : p->last_z[k], z[k][u], k), z[k][u],
+                 walk_elements(l, k));
         p->last_z[k] = z[k][WALK_ROWS - 1];
     }
 
     UNROLL for (int k = SHUFFLED; k < WALK_TOP; k++)
     {
-        UNROLL for (int u = 0; u < WALK_ROWS; u++) z[k + 1][u] =
-            TWIN(walk_back(p->before_z, row + u, k - SHUFFLED, z[k][u]), z[k][u], (i64)1 << k);
+        UNROLL for (int u = 0; u < WALK_ROWS; u++) z[k + 1][u] = TWIN(
+            walk_back(p->before_z, row + u, k - SHUFFLED, z[k][u]), z[k][u], walk_elements(l, k));
     }
 }
 
-/* Folds the bits of w, from high to low, to t. */
+/* Folds the bits of the walk below WALK_TOP, from high to low, onto t. */
 fn void walk_fold(state t[WALK_ROWS], state z[WALK_TOP + 1][WALK_ROWS], walk_past *p, const int row,
-                  int w)
+                  const launch *l)
 {
-    UNROLL for (int u = 0; u < WALK_ROWS; u++) t[u] = z[WALK_TOP][u];
+    const int w = (int)l->of.width;
     UNROLL for (int k = WALK_TOP - 1; k >= 0; k--)
     {
-        const i64 higher = w >> (k + 1) << (k + 1);
+        const i64 higher = l->of.shift + (w >> (k + 1)) * walk_elements(l, k + 1);
         state y[WALK_ROWS];
         if (!(w >> k & 1)) continue;
 
@@ -80,30 +110,41 @@ fn void walk_fold(state t[WALK_ROWS], state z[WALK_TOP + 1][WALK_ROWS], walk_pas
             const state before = k >= SHUFFLED
                                      ? walk_back(p->before_t, row + u, k - SHUFFLED, t[u])
                                      : walk_shuffle(u ? t[u ? u - 1 : 0] : p->last_t[k], t[u], k);
-            y[u] = COMBINE(before, z[k][u], higher, (i64)1 << k);
+            y[u] = COMBINE(before, z[k][u], higher, walk_elements(l, k));
         }
         if (k < SHUFFLED) p->last_t[k] = t[WALK_ROWS - 1];
         UNROLL for (int u = 0; u < WALK_ROWS; u++) t[u] = y[u];
     }
 }
 
-/* From an item or result of a lane to that of the next row, in bytes. Sequences of 32 lanes are
- * contiguous. */
-fn i64 walk_step(const launch *l) { return (WALK_LANES == 1 ? l->b.stride : WALK_LANES) * TL_SIZE; }
+/* From an item or result of a lane to that of the next row, in bytes. Sequences that are no columns
+ * are contiguous. */
+fn i64 walk_step(const launch *l)
+{
+    return WALK_LANES * (WALK_DOWN ? l->b.stride : 1) * ITEM_BYTES;
+}
 fn i64 walk_step_to(const launch *l)
 {
-    return (WALK_LANES == 1 ? l->out.stride : WALK_LANES) * RESULT_BYTES;
+    return MAKES_STATES ? WALK_LANES * (TL_NODES ? l->b.stride : 1) * NODE_BYTES
+                        : WALK_LANES * (WALK_DOWN ? l->out.stride : 1) * RESULT_BYTES;
 }
 
-/* The walk of a lane. Row r has the item with index item + r * WALK_LANES; the window that ends
- * there begins at element first + r * WALK_LANES. Rows begin <= r < end have results, whole <= r <
- * whole_end whole windows, loads <= r < loads_end items. rows: of all lanes. x: of the row that is
- * loaded next; to: of the row that is stored next. */
+/* Rows from <= r < end of a lane, which are in memory. at: address of the row that is loaded
+ * next. */
 typedef struct {
-    GLOBAL const u8 *x;
+    GLOBAL const u8 *at;
+    int from, end;
+} walk_source;
+
+/* The walk of a lane. Row r has the item with index item + r * WALK_LANES; the window whose items
+ * end there begins at element first + r * WALK_LANES. Rows begin <= r < end have results, whole <=
+ * r < whole_end whole windows. rows: of all lanes. x: items; high: states that the walk folds onto;
+ * to: address of the row that is stored next. */
+typedef struct {
+    walk_source x, high;
     GLOBAL u8 *to;
     i64 item, first;
-    int rows, begin, end, whole, whole_end, loads, loads_end;
+    int rows, begin, end, whole, whole_end;
 } walk_lane;
 
 /* The first row that is at least `distance` items after row 0, at most `most`. */
@@ -113,103 +154,237 @@ fn int walk_row_after(i64 distance, int most)
     return row < most ? (int)row : most;
 }
 
-/* Loads WALK_ROWS rows. */
-fn void walk_load(elem e[WALK_ROWS], walk_lane *a, int row, const launch *l)
+#if TL_NODES
+/* Exchanges of nodes among the threads of a block: neighbouring threads copy items of neighbouring
+ * columns to a box, from which the lanes of each column read them; results go back through another
+ * box. Some places of a box are empty, which avoids bank conflicts. */
+enum {
+    BOX_COLUMNS = WINDOW_THREADS / WALK_LANES,
+    BOX_EMPTY = LANES / WALK_LANES, /* after every 32 */
+    BOX_ROW = WINDOW_THREADS / LANES * (LANES + BOX_EMPTY),
+    BOX_NODES = WALK_ROWS * BOX_ROW,
+    WALK_STAGES = 4 /* boxes of items, of which all but one are being filled */
+};
+
+/* The places of what a thread copies and stores, and of what it computes. */
+fn int box_place(int i) { return i + i / LANES * BOX_EMPTY; }
+fn int place_outside(void) { return box_place(thread_index()); }
+fn int place_inside(void)
+{
+    const int i = thread_index();
+    return box_place(i % WALK_LANES * BOX_COLUMNS + i / WALK_LANES);
+}
+
+typedef struct {
+    LOCAL node *boxes;
+    int stage;
+} walk_ahead;
+
+/* Begins to copy WALK_ROWS rows. */
+fn void walk_copy(walk_ahead *w, walk_source *x, int row, const launch *l)
 {
     const i64 step = walk_step(l);
-    if (row >= a->loads && row + WALK_ROWS <= a->loads_end) {
-        UNROLL for (int u = 0; u < WALK_ROWS; u++) e[u] = *(GLOBAL const elem *)(a->x + u * step);
+    LOCAL node *const to = w->boxes + w->stage * BOX_NODES + place_outside();
+    UNROLL for (int u = 0; u < WALK_ROWS; u++)
+    {
+        if (row + u >= x->from && row + u < x->end)
+            COPY_ALIGNED(NODE_ALIGN, to + u * BOX_ROW, x->at + u * step, NODE_BYTES);
+    }
+    COPY_GROUP();
+    x->at += WALK_ROWS * step;
+    w->stage = (w->stage + 1) % WALK_STAGES;
+}
+
+fn void walk_begin(walk_ahead *w, walk_source *x, const launch *l)
+{
+    w->stage = 0;
+    for (int i = 0; i < WALK_STAGES - 1; i++) walk_copy(w, x, i * WALK_ROWS, l);
+}
+
+/* The items of WALK_ROWS rows. step: number of these rows. */
+fn void walk_next(state z[WALK_ROWS], walk_ahead *w, walk_lane *a, int row, const int step,
+                  const launch *l)
+{
+    LOCAL const node *const from =
+        w->boxes + (w->stage + 1) % WALK_STAGES * BOX_NODES + place_inside();
+    COPY_WAIT_BUT(WALK_STAGES - 2);
+    BARRIER();
+    walk_copy(w, &a->x, row + (WALK_STAGES - 1) * WALK_ROWS, l);
+    UNROLL for (int u = 0; u < WALK_ROWS; u++) z[u] = from[u * BOX_ROW].s;
+}
+
+/* Takes results to the threads that store them. */
+fn void walk_back_out(state t[WALK_ROWS], walk_ahead *w)
+{
+    LOCAL node *const box = w->boxes + WALK_STAGES * BOX_NODES;
+    UNROLL for (int u = 0; u < WALK_ROWS; u++) box[place_inside() + u * BOX_ROW].s = t[u];
+    BARRIER();
+    UNROLL for (int u = 0; u < WALK_ROWS; u++) t[u] = box[place_outside() + u * BOX_ROW].s;
+}
+
+#else
+typedef struct {
+    LOCAL node *boxes;
+    elem e[2][WALK_ROWS]; /* loads are two steps ahead */
+} walk_ahead;
+
+/* Loads WALK_ROWS rows. Walks of many levels, of which few warps are resident, prefetch too. */
+fn void walk_load(elem e[WALK_ROWS], walk_source *x, int row, const launch *l)
+{
+    const i64 step = walk_step(l);
+    if (row >= x->from && row + WALK_ROWS <= x->end) {
+        UNROLL for (int u = 0; u < WALK_ROWS; u++) e[u] = *(GLOBAL const elem *)(x->at + u * step);
     } else {
         UNROLL for (int u = 0; u < WALK_ROWS; u++)
         {
-            if (row + u >= a->loads && row + u < a->loads_end)
-                e[u] = *(GLOBAL const elem *)(a->x + u * step);
+            if (row + u >= x->from && row + u < x->end)
+                e[u] = *(GLOBAL const elem *)(x->at + u * step);
         }
     }
-    a->x += WALK_ROWS * step;
+    if (WALK_TOP >= 9 && sizeof(state) <= 4 && lane_index() < WALK_ROWS &&
+        row + 4 * WALK_ROWS < x->end)
+        PREFETCH(x->at + (2 * WALK_ROWS + lane_index()) * step - lane_index() * ITEM_BYTES);
+    x->at += WALK_ROWS * step;
 }
 
-/* Stores a result, whose address is a multiple of its size. */
-fn void walk_put(GLOBAL u8 *to, state t, int whole, i64 length, i64 first, par p)
+fn void walk_begin(walk_ahead *w, walk_source *x, const launch *l)
+{
+    UNROLL for (int u = 0; u < WALK_ROWS; u++) w->e[0][u] = w->e[1][u] = NO_ELEMENT;
+    walk_load(w->e[0], x, 0, l);
+    walk_load(w->e[1], x, WALK_ROWS, l);
+}
+
+fn void walk_next(state z[WALK_ROWS], walk_ahead *w, walk_lane *a, int row, const int step,
+                  const launch *l)
+{
+    UNROLL for (int u = 0; u < WALK_ROWS; u++) z[u] =
+        lift(w->e[step & 1][u], a->item + (row + u) * (i64)WALK_LANES, l->b.p);
+    walk_load(w->e[step & 1], &a->x, row + 2 * WALK_ROWS, l);
+}
+
+fn void walk_back_out(state t[WALK_ROWS], walk_ahead *w) {}
+#endif
+
+/* Loads the states of WALK_ROWS rows that the walk folds onto. */
+fn void walk_load_high(node e[WALK_ROWS], walk_source *x, int row)
+{
+    UNROLL for (int u = 0; u < WALK_ROWS; u++)
+    {
+        if (row + u >= x->from && row + u < x->end) e[u] = ((GLOBAL const node *)x->at)[u * LANES];
+    }
+    x->at += WALK_ROWS * LANES * NODE_BYTES;
+}
+
+/* Stores a result, whose address is a multiple of its size, or a state. */
+fn void walk_put(GLOBAL u8 *to, state t, int whole, i64 first, const launch *l)
 {
     GLOBAL result *const r = (GLOBAL result *)to;
-    r[0] = whole ? lower(t, (real)length, first, p) : empty(p);
+    const real length = (real)length_in(l->of);
+    const par p = l->b.p;
+
+    if (MAKES_STATES) {
+        node n;
+        n.s = t;
+        *(GLOBAL node *)to = n;
+        return;
+    }
+
+    r[0] = whole ? lower(t, length, first, p) : empty(p);
 #if OP_LANES == 2
-    r[1] = whole ? lower_1(t, (real)length, first, p) : empty_1(p);
+    r[1] = whole ? lower_1(t, length, first, p) : empty_1(p);
 #endif
 }
 
 /* Stores the results of WALK_ROWS rows. */
 fn void walk_store(walk_lane *a, const state t[WALK_ROWS], int row, const launch *l)
 {
-    const i64 length = length_in(l->of), step = walk_step_to(l);
-    const par p = l->b.p;
+    const i64 step = walk_step_to(l);
     const int all = row >= a->whole && row + WALK_ROWS <= a->whole_end,
-              cut_too = l->of.edges == EDGES_TOO && !l->of.valid;
+              cut_too = !MAKES_STATES && l->of.edges == EDGES_TOO && !l->of.valid;
 
     if (all) {
         UNROLL for (int u = 0; u < WALK_ROWS; u++)
-            walk_put(a->to + u * step, t[u], 1, length, a->first + (row + u) * (i64)WALK_LANES, p);
+            walk_put(a->to + u * step, t[u], 1, a->first + (row + u) * (i64)WALK_LANES, l);
     } else {
         UNROLL for (int u = 0; u < WALK_ROWS; u++)
         {
             const int r = row + u, whole = r >= a->whole && r < a->whole_end;
             if (r >= a->begin && r < a->end && (whole || cut_too))
-                walk_put(a->to + u * step, t[u], whole, length, a->first + r * (i64)WALK_LANES, p);
+                walk_put(a->to + u * step, t[u], whole, a->first + r * (i64)WALK_LANES, l);
         }
     }
     a->to += WALK_ROWS * step;
 }
 
-/* Goes along all rows. */
-fn void walk_along(walk_lane a, const launch *l)
+/* Goes along all rows. boxes: of nodes. */
+fn void walk_along(walk_lane a, LOCAL node *boxes, const launch *l)
 {
-    const int w = (int)l->of.width;
     const state none = nothing(l->b.p).s;
     walk_past p;
-    elem e[2][WALK_ROWS]; /* loads are two steps ahead */
+    walk_ahead ahead;
+    node high[2][WALK_ROWS]; /* two steps ahead */
 
     UNROLL for (int k = 0; k <= WALK_KEPT; k++) p.before_z[k] = p.before_t[k] = none;
     UNROLL for (int k = 0; k <= SHUFFLED; k++) p.last_z[k] = p.last_t[k] = none;
-    UNROLL for (int u = 0; u < WALK_ROWS; u++) e[0][u] = e[1][u] = NO_ELEMENT;
-    walk_load(e[0], &a, 0, l);
-    walk_load(e[1], &a, WALK_ROWS, l);
+    UNROLL for (int u = 0; u < WALK_ROWS; u++) high[0][u].s = high[1][u].s = none;
+    ahead.boxes = boxes;
+    walk_begin(&ahead, &a.x, l);
+    if (WALK_KIND == WALK_LAST) walk_load_high(high[0], &a.high, 0);
+    if (WALK_KIND == WALK_LAST) walk_load_high(high[1], &a.high, WALK_ROWS);
 
     for (int row = 0; row < a.rows; row += WALK_PERIOD) {
         UNROLL for (int u0 = 0; u0 < WALK_PERIOD; u0 += WALK_ROWS)
         {
-            const int next = u0 / WALK_ROWS & 1;
+            const int step = u0 / WALK_ROWS;
             state z[WALK_TOP + 1][WALK_ROWS], t[WALK_ROWS];
-            UNROLL for (int u = 0; u < WALK_ROWS; u++) z[0][u] =
-                lift(e[next][u], a.item + (row + u0 + u) * (i64)WALK_LANES, l->b.p);
-            walk_load(e[next], &a, row + u0 + 2 * WALK_ROWS, l);
-            walk_up(z, &p, u0);
-            walk_fold(t, z, &p, u0, w);
+            walk_next(z[0], &ahead, &a, row + u0, step, l);
+            walk_up(z, &p, u0, l);
+            UNROLL for (int u = 0; u < WALK_ROWS; u++) t[u] =
+                (WALK_KIND == WALK_LAST) ? high[step & 1][u].s : z[WALK_TOP][u];
+            if (WALK_KIND == WALK_LAST)
+                walk_load_high(high[step & 1], &a.high, row + u0 + 2 * WALK_ROWS);
+            if (WALK_KIND != WALK_LEVEL) walk_fold(t, z, &p, u0, l);
+            walk_back_out(t, &ahead);
             walk_store(&a, t, row + u0, l);
         }
     }
+    if (TL_NODES) BARRIER(); /* the next job's copies */
 }
 
-/* A part of a sequence: `lane` is this lane's number in it. */
+/* A part of a sequence: `lane` is this lane's number in it. (Some columns of nodes have one less
+ * than the first one.) */
 fn walk_lane walk_of(const launch *l, i64 sequence, i64 part, int lane)
 {
     enum { MOST = 1 << 30 }; /* rows; a part has fewer */
-    const i64 done = part * l->each, left = l->of.count - done, length = length_in(l->of);
+    const i64 done = part * l->each, left = l->of.count - done,
+              length = TL_NODES ? l->of.width : length_in(l->of),
+              n = TL_NODES ? quotient(l->b.n + l->b.stride - 1 - sequence, l->b.stride) : l->b.n,
+              results_ = left < l->each ? left : l->each;
     walk_lane a;
 
-    a.begin = walk_row_after(l->of.width - 1, MOST);
-    a.first = l->of.at + done + lane - a.begin * (i64)WALK_LANES;
-    a.item = a.first + l->of.width - 1;
-    a.x = l->b.x + (sequence * l->b.row_stride + a.item * l->b.stride) * TL_SIZE;
-    a.to = l->out.x + (sequence * l->out.row_stride +
-                       (a.first + (l->of.valid ? 0 : l->of.before)) * l->out.stride) *
-                          RESULT_BYTES;
+    a.begin = walk_row_after(l->of.width - (WALK_KIND != WALK_LAST), MOST);
+    const i64 place = done + lane - a.begin * (i64)WALK_LANES; /* of row 0 among the windows */
+    a.first = l->of.at + place;
+    a.item = a.first + l->of.shift + l->of.width - 1;
+    a.x.at = l->b.x + (sequence * l->b.row_stride + a.item * l->b.stride) * ITEM_BYTES;
+    a.high.at = (GLOBAL const u8 *)l->states +
+                ((WALK_KIND == WALK_LAST) ? (place + l->of.width) * NODE_BYTES : 0);
+    a.to = MAKES_STATES
+               ? (GLOBAL u8 *)l->states +
+                     (TL_NODES ? sequence + place * l->b.stride : place) * NODE_BYTES
+               : l->out.x + (sequence * l->out.row_stride +
+                             (a.first + (l->of.valid ? 0 : l->of.before)) * l->out.stride) *
+                                RESULT_BYTES;
 
-    a.rows = a.begin + walk_row_after(left < l->each ? left : l->each, MOST);
-    a.end = a.begin + walk_row_after((left < l->each ? left : l->each) - lane, MOST);
-    a.loads = walk_row_after(-a.item, a.end), a.loads_end = walk_row_after(l->b.n - a.item, a.end);
+    a.rows = a.begin + walk_row_after(results_, MOST);
+    a.end = a.begin + walk_row_after(results_ - lane, MOST);
+    a.x.from = walk_row_after(-a.item, a.end);
+    a.x.end = l->of.width ? walk_row_after(n - a.item, a.end) : 0;
+    a.high.from = walk_row_after(-(place + l->of.width), a.end);
+    a.high.end = walk_row_after(l->of.count - (place + l->of.width), a.end);
     a.whole = walk_row_after(-a.first, a.end);
-    a.whole_end = walk_row_after(l->b.n - length - a.first + 1, a.end);
+    a.whole_end = walk_row_after(n - length - a.first + 1, a.end);
+    if (WALK_KIND == WALK_LEVEL) a.whole = 0, a.whole_end = a.end;
     if (a.whole < a.begin) a.whole = a.begin;
     return a;
 }
@@ -218,13 +393,18 @@ fn walk_lane walk_of(const launch *l, i64 sequence, i64 part, int lane)
 KERNEL_OF(window_tile)
 {
     LAUNCH_OF_PARAMETERS;
-    const i64 me = WALK_LANES == 1 ? group_index() * WINDOW_THREADS + thread_index() : warp_index(),
-              all = WALK_LANES == 1 ? group_count() * WINDOW_THREADS : warp_count();
-    for (i64 job = me; job < l.jobs; job += all) {
-        const i64 many = WALK_LANES == 1 ? l.b.seqs : quotient(l.jobs, l.b.seqs),
+#if TL_NODES
+    SHARED node boxes[(WALK_STAGES + 1) * BOX_NODES];
+    const int lane = thread_index() / BOX_COLUMNS, mine = thread_index() % BOX_COLUMNS;
+#else
+    LOCAL node *const boxes = 0;
+    const int lane = WALK_LANES == 1 ? 0 : lane_index(), mine = thread_index() / WALK_LANES;
+#endif
+    const i64 of_block = WINDOW_THREADS / WALK_LANES; /* jobs */
+    for (i64 job = group_index() * of_block + mine; job < l.jobs; job += group_count() * of_block) {
+        const i64 many = WALK_DOWN ? l.b.seqs : quotient(l.jobs, l.b.seqs),
                   row = quotient(job, many), column = job - row * many;
-        walk_along(WALK_LANES == 1 ? walk_of(&l, column, row, 0)
-                                   : walk_of(&l, row, column, lane_index()),
-                   &l);
+        walk_along(WALK_DOWN ? walk_of(&l, column, row, lane) : walk_of(&l, row, column, lane),
+                   boxes, &l);
     }
 }

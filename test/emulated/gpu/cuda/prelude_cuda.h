@@ -48,6 +48,10 @@ struct ALIGNED(16) unit {
 #define COPY_UNIT(to, from) (*(unit *)(to) = *(const unit *)(from))
 #define COPY_WORD(to, from) (*(u64 *)(to) = *(const u64 *)(from))
 #define COPY_WAIT()
+#define COPY_GROUP()
+#define COPY_WAIT_BUT(n)
+#define COPY_ALIGNED(align, to, from, bytes) \
+    for (int i_ = 0; i_ < (bytes); i_++) ((u8 *)(to))[i_] = ((const u8 *)(from))[i_]
 #define PREFETCH(p)
 #define SKIPS      1
 #define ADDRESS(p) ((u64)(p))
