@@ -68,7 +68,7 @@ void tl_gpu_drop_variants(tl_gpu_device *d)
 /* ---- tuning.def ---- */
 
 typedef struct {
-    int lines, element_most, state_most; /* lines: of scan_lines.cl */
+    int lines, element_most, state_most; /* lines: of scan_part.cl */
     tl_scan_tile large, wave;
 } scan_tiles;
 

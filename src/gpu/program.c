@@ -217,7 +217,7 @@ static void add_scan_single(tl_buffer *b, const tl_text *t, int wave)
         "\n#define SINGLE_LOG %d\n#define SINGLE_ITEMS %d\n#define SINGLE_PART(name) name##_%s\n",
         tile.log, 1 << warp_log, suffix);
     tl_addf(b, "#define SINGLE_BLOCKS %d\n#define SCAN_LINES %d\n", tile.blocks, lines);
-    if (lines) tl_add_file(b, "gpu/kernel/scan_lines.cl");
+    tl_add_file(b, "gpu/kernel/scan_part.cl");
     tl_add_file(b, wave ? "gpu/kernel/scan_wave.cl" : "gpu/kernel/scan_single.cl");
 }
 

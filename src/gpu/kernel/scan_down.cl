@@ -2,9 +2,10 @@
  * Scan of columns in one launch that reads every element once (CUDA): look-back with a lane for
  * each column, or, of few columns, for each part of a column (columns.cl).
  *
- * A tile is up to 2^log columns wide. Each of its 8 shares, for which local memory has a strip of
- * DOWN_ROWS rows of every part, is a warp's, or has a thread for each column (DOWN_LANES). The rows of a table of up to 32 columns lie one after the
- * other: a warp copies those of a share to local memory and back 16 bytes at a time.
+ * A tile is up to 2^log columns wide. Each of its 8 shares has a strip of DOWN_ROWS rows of every
+ * part in local memory; it is a warp's, or has a thread for each column (DOWN_LANES). The rows of a
+ * table of up to 32 columns lie one after the other: a warp copies those of a share to local memory
+ * and back 16 bytes at a time.
  *
  * Write the tile's number in base 8. The prefix S before the tile is a fold of published nodes:
  * those above it among 8 tiles, those among 8 groups of 8 tiles, and so on. Share w polls for node w
@@ -173,13 +174,15 @@ typedef struct {
     int parts, units, pitch, warps;
 } staged_rows;
 
-/* Copies them from or (back) to contiguous memory; a warp copies whole shares. */
-fn void copy_rows(staged_rows r, GLOBAL u8 *x, const int back)
+/* Copies those of tile k from or (back) to a table at x; a warp copies whole shares. */
+fn void copy_rows(staged_rows r, GLOBAL u8 *x, i64 k, const int back)
 {
     const u32 part_of = ((1u << 20) + (u32)r.units - 1) / (u32)r.units; /* exact below 2^10 units */
     const int all = r.parts * r.units;
-    for (int w = thread_index() / LANES; w < SHARES; w += r.warps)
-        for (int u = lane_index(); u < all; u += LANES) {
+    x += k * (SHARES * all * 16);
+    ROLLED for (int w = thread_index() / LANES; w < SHARES; w += r.warps)
+        ROLLED for (int u = lane_index(); u < all; u += LANES)
+        {
             const int part = (int)((u32)u * part_of >> 20);
             LOCAL u8 *const at =
                 r.at + (w * r.parts + part) * r.pitch + (u - part * r.units) * 16;
@@ -289,7 +292,9 @@ KERNEL_OF(scan_down)
               line = (strips == 1 ? (int)b.seqs : width) * TL_SIZE,
               share = thread_index() / lanes, active = share < SHARES,
               table = strips == 1 && b.row_stride == 1 && b.stride == b.seqs,
-              out_table = RESULT == TL_SIZE && out.row_stride == 1 && out.stride == b.seqs;
+              copied = table && ADDRESS(b.x) % 16 == 0,
+              copied_back = table && RESULT == TL_SIZE && out.row_stride == 1 &&
+                            out.stride == b.seqs && ADDRESS(out.x) % 16 == 0;
     column_part c;
     column_results to;
     column_status d;
@@ -312,16 +317,15 @@ KERNEL_OF(scan_down)
         t.ended = t.full ? ended_levels(t.k) : 0, t.publishes = active && t.full && part == 0;
         const int strip = (int)(job - t.k * strips) * width;
         const i64 column = strip + (t.lane & ((1 << log) - 1)),
-                  s = column < b.seqs ? column : b.seqs - 1, rows = t.k * d.rows * line;
-        const int takes = active && column < b.seqs, whole = table && t.full,
-                  back = whole && out_table && ADDRESS(out.x + rows) % 16 == 0,
+                  s = column < b.seqs ? column : b.seqs - 1;
+        const int takes = active && column < b.seqs, back = t.full && copied_back,
                   number = t.share * parts + part;
         LOCAL u8 *const here = r.at + number * r.pitch + (int)(s - strip) * TL_SIZE;
 
         c.at = t.k * d.rows + number * size;
         c.count = (int)(b.n - c.at < size ? b.n - c.at : size);
-        if (whole && ADDRESS(b.x + rows) % 16 == 0) {
-            copy_rows(r, (GLOBAL u8 *)b.x + rows, 0);
+        if (t.full && copied) {
+            copy_rows(r, (GLOBAL u8 *)b.x, t.k, 0);
         } else if (takes) {
             c.x = b.x + (start_of(b, s) + c.at * b.stride) * TL_SIZE;
             copy_strip(here, line, c);
@@ -338,6 +342,6 @@ KERNEL_OF(scan_down)
         to.step = back ? line : out.stride * RESULT;
         if (takes && c.count > 0) scan_strip(to, here, line, c);
         share_barrier(lanes);
-        if (back) copy_rows(r, out.x + rows, 1);
+        if (back) copy_rows(r, out.x, t.k, 1);
     }
 }
