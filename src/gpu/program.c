@@ -200,13 +200,14 @@ static void add_chunks(tl_buffer *b, const char *shape, int cuda)
     if (cuda && !strcmp(shape, "reduce")) add_chunk(b, &(chunk){"r", "elem", QUAD, 0});
 }
 
-/* The single-launch scan, by large tiles or by a wave. The warps of a tile fold chunks of 1 to 8
- * rows; scans of lines have none. */
+/* The single-launch scan, by large tiles or by a wave. The warps of a tile have parts of lines, or
+ * of 1 to 8 rows: if the arrays are read in place, and in waves of large states. */
 static void add_scan_single(tl_buffer *b, const tl_text *t, int wave)
 {
     static const char *const suffixes[] = {"r", "d", "h", "e"}; /* [k]: of chunks of 2^k rows */
     const tl_scan_tile tile = tl_gpu_scan_tile(t->op, wave);
-    const int lines = t->inputs == TL_ONE_INPUT && tl_gpu_scans_lines(t->op),
+    const int large = wave && tl_gpu_state_bytes(t->op) > 8,
+              lines = t->inputs == TL_ONE_INPUT && !large && tl_gpu_scans_lines(t->op),
               warp_log = tile.log - TILE_WARPS_LOG, rows_log = warp_log - ROW_LOG;
     const char *const suffix = lines ? "none" : suffixes[rows_log];
 

@@ -8,14 +8,13 @@
  *   part_scan             stores the results
  *
  * Lines (SCAN_LINES): each lane has contiguous lines of 16 bytes. In class X it scans one element
- * after the other, else (LINES_BY_TREE) groups of 8, as scan_columns.cl does down a column; lanes
- * exchange one node each. Elements and results go through local memory a row of 32 lines at a time.
+ * after the other, else groups of 8, as scan_columns.cl does down a column; lanes exchange one node
+ * each. Elements and results go through local memory a row of 32 lines at a time.
  * Line u is stored at place u ^ (u / 8 & 7), so that neither rows nor the lines of a lane have bank
  * conflicts. Rows: lanes have quads of rows of 128 elements (scan_row.cl). */
 enum { PART_BYTES = SINGLE_ITEMS * TL_SIZE };
 
 #if SCAN_LINES
-#define LINES_BY_TREE (!OP_EXACT)
 enum {
     LINES = SINGLE_ITEMS / (LANES * PACK),
     LANE_ITEMS_L = LINES * PACK,
@@ -31,25 +30,6 @@ fn LOCAL elem *element_at(LOCAL bundle *stage, int q)
     return (LOCAL elem *)(stage + LINE_PLACE(q / PACK)) + q % PACK;
 }
 
-/* Copies `count` elements into local memory, element by element. */
-fn void lines_gather(LOCAL bundle *stage, batch b, i64 first, int count)
-{
-    enum { SOME = 8 };
-    const i64 step = b.stride * TL_SIZE;
-    GLOBAL const u8 *x = b.x + first * TL_SIZE;
-    const int near = ADDRESS(x) % TL_SIZE == 0,
-              full = near ? count / (SOME * LANES) * (SOME * LANES) : 0;
-    ROLLED for (int q = lane_index(); q < full; q += SOME * LANES)
-    {
-        elem e[SOME];
-        UNROLL for (int k = 0; k < SOME; k++)
-            e[k] = *(GLOBAL const elem *)(x + (q + k * LANES) * step);
-        UNROLL for (int k = 0; k < SOME; k++) *element_at(stage, q + k * LANES) = e[k];
-    }
-    ROLLED for (int q = full + lane_index(); q < count; q += LANES)
-        *element_at(stage, q) = load_element(x + q * step);
-}
-
 typedef bundle held[LINES];
 
 /* Returns 0 if the part is not full, contiguous and aligned: then put_part does all. */
@@ -63,16 +43,28 @@ fn int load_part(held e, batch b, i64 start, i64 at)
 
 fn void put_part(LOCAL u8 *part, const held e, int loaded, batch b, i64 start, i64 at)
 {
+    enum { SOME = 8 }; /* elements in flight, where there is one load for each */
     LOCAL bundle *const stage = (LOCAL bundle *)part;
+    const i64 step = b.stride * TL_SIZE;
+    const int lane = lane_index(), count = b.n - at < SINGLE_ITEMS ? (int)(b.n - at) : SINGLE_ITEMS;
+    GLOBAL const u8 *x = b.x + start * TL_SIZE + at * step;
+    const int full = ADDRESS(x) % TL_SIZE == 0 ? count / (SOME * LANES) * (SOME * LANES) : 0;
     if (loaded) {
-        UNROLL for (int r = 0; r < LINES; r++) stage[LINE_PLACE(r * LANES + lane_index())] = e[r];
-    } else {
-        lines_gather(stage, b, start + at * b.stride,
-                     b.n - at < SINGLE_ITEMS ? (int)(b.n - at) : SINGLE_ITEMS);
+        UNROLL for (int r = 0; r < LINES; r++) stage[LINE_PLACE(r * LANES + lane)] = e[r];
+        return;
     }
+    ROLLED for (int q = lane; q < full; q += SOME * LANES)
+    {
+        elem v[SOME];
+        UNROLL for (int k = 0; k < SOME; k++)
+            v[k] = *(GLOBAL const elem *)(x + (q + k * LANES) * step);
+        UNROLL for (int k = 0; k < SOME; k++) *element_at(stage, q + k * LANES) = v[k];
+    }
+    ROLLED for (int q = full + lane; q < count; q += LANES)
+        *element_at(stage, q) = load_element(x + q * step);
 }
 
-#if LINES_BY_TREE
+#if !OP_EXACT
 /* Loads the lane's elements 8 g to 8 g + 7. */
 fn void load_octet(elem *e, LOCAL const bundle *stage, int g)
 {
@@ -90,7 +82,7 @@ fn state lane_node(LOCAL const u8 *part, batch b, i64 at)
     LOCAL const bundle *const stage = (LOCAL const bundle *)part;
     const i64 i = at + lane_index() * LANE_ITEMS_L;
     const par p = b.p;
-#if LINES_BY_TREE
+#if !OP_EXACT
     state stack[LOG_ROWS_E + 1];
     int top = 0;
     UNROLL for (int g = 0; g < OCTETS; g++)
@@ -136,7 +128,7 @@ fn state part_node(LOCAL const u8 *part, state mine, batch b, i64 at, LOCAL stat
     return row_node_s(mine, LANE_ITEMS_L, left, box);
 }
 
-#if !LINES_BY_TREE
+#if OP_EXACT
 /* Computes the results w of a line and returns S after it. q: S before element i, the line's
  * first. */
 fn maybe line_scan(result *w, bundle e, maybe q, i64 i, i64 exclusive, par p)
@@ -175,7 +167,7 @@ fn bundle line_of(const result *w)
 }
 #endif
 
-#if LINES_BY_TREE
+#if !OP_EXACT
 /* Puts the results of a lane's elements, the first of which has index i, in their place. c.after: S
  * after them, if there are so many. */
 fn void scan_octets(chunk_scan c, LOCAL bundle *stage, maybe start, i64 i)
@@ -223,7 +215,7 @@ fn void part_scan(chunk_scan c, LOCAL u8 *part, maybe before, state mine, LOCAL 
     maybe start = row_start_s(before, c.b.p.origin + c.at, LANE_ITEMS_L, left);
 
 #if TL_OUT_SIZE == TL_SIZE
-#if LINES_BY_TREE
+#if !OP_EXACT
     const state next = from_lane(start.s, (lane + 1) & 31, box);
     c.after = choose(lane == LANES - 1, c.after, next);
     scan_octets(c, stage, start, i);
@@ -265,6 +257,7 @@ fn void part_scan(chunk_scan c, LOCAL u8 *part, maybe before, state mine, LOCAL 
 #endif
 }
 #else
+#define LINE_PLACE(u) (u)
 enum { PART_ROWS = SINGLE_ITEMS / ROW_e };
 typedef elem held[PART_ROWS][QUAD];
 

@@ -3,12 +3,11 @@
  * (Merrill and Garland 2016). It folds fixed nodes of the tree instead of running sums, so block
  * order does not affect results.
  *
- * A tile is 8 chunks (half chunks for wide elements or states; smaller ones for arrays of few
- * tiles). Warps 0 to 7, the workers, take a chunk each; warp 8 publishes nodes; warp 9 does the
- * look-back. Write the tile's number in base 32. The prefix S before the tile is a fold of
- * published nodes: its left neighbours among 32 tiles, those among 32 groups of 32 tiles, and so
- * on. There are at most 31 of each level, and all are polled at once. The tile that ends a group
- * also publishes the group's node.
+ * A tile is 8 parts (scan_part.cl). Warps 0 to 7, the workers, take one each; warp 8 publishes
+ * nodes; warp 9 does the look-back. Write the tile's number in base 32. The prefix S before the
+ * tile is a fold of published nodes: its left neighbours among 32 tiles, those among 32 groups of
+ * 32 tiles, and so on. There are at most 31 of each level, and all are polled at once. The tile
+ * that ends a group also publishes the group's node.
  *
  * Turn i of the pipeline:
  *
@@ -24,9 +23,9 @@
  * number is the block's, because blocks start in order. Each launch takes a known number of
  * tickets. Whoever takes the last one knows that all blocks have begun, and ends the epoch.
  *
- * The size of a tile is a constant of the program: "scan" has large tiles, "scan_wave" smaller
- * ones for arrays of few tiles (gpu/tuning.def). */
+ * The size of a tile is a constant of the program (gpu/tuning.def). */
 enum { TILE_LOG = SINGLE_LOG };
+
 /* ---- the status table ---- */
 
 /* Published nodes: [level][row][number], fewer than NODES_END (gpu/scan.c). */
@@ -111,7 +110,7 @@ enum { TAKEN = 8, NODES_KEPT = 4, PAIR = 2 };
 
 typedef struct {
     i64 taken[TAKEN];                    /* numbers of the tiles; jobs or more: no tile */
-    state nodes[NODES_KEPT][TILE_WARPS]; /* nodes of a tile's chunks */
+    state nodes[NODES_KEPT][TILE_WARPS]; /* nodes of a tile's parts */
     /* the node of the largest group that a tile ends, or the tile's own */
     state posted[PAIR];
     state before[PAIR], after[PAIR]; /* S before a tile; S after it, if it is full */
@@ -228,36 +227,27 @@ fn void looker(task t, LOCAL rings *r, int i, LOCAL state *box)
     }
 }
 
-/* S before and after a worker's chunk of tile i. */
-typedef struct {
-    maybe before;
-    state after;
-} around;
-
-fn around around_chunk(task t, const LOCAL rings *r, int i, spot p, int warp, LOCAL state *box)
+/* The scan of a worker's part of tile i. before: gets S before it. */
+fn chunk_scan chunk_of(task t, const LOCAL rings *r, int i, int warp, maybe *before)
 {
-    around c;
+    const spot p = spot_of(t, RING(r->taken, TAKEN, i));
+    chunk_scan c;
     state left[5];
     maybe tile;
 
     tile.s = RING(r->before, PAIR, i), tile.have = RING(r->have, PAIR, i);
     const state node = RING(r->nodes, NODES_KEPT, i)[lane_index() & (TILE_WARPS - 1)];
-    row_node_s(node, SINGLE_ITEMS, left, box); /* lane c has the node of chunk c */
+    row_node_s(node, SINGLE_ITEMS, left, t.box); /* lane k has the node of part k */
     const maybe mine = row_start_s(tile, t.b.p.origin + (p.k << TILE_LOG), SINGLE_ITEMS, left);
-    c.before.s = from_lane(mine.s, warp, box);
-    c.before.have = tile.have || warp > 0;
-    c.after = from_lane(mine.s, (warp + 1) & 31, box);
+    before->s = from_lane(mine.s, warp, t.box);
+    before->have = tile.have || warp > 0;
+
+    c.b = t.b, c.out = t.out, c.s = p.s, c.n = t.b.n;
+    c.at = (p.k << TILE_LOG) + warp * SINGLE_ITEMS;
+    c.exclusive = t.seeds.exclusive, c.last = SINGLE_ITEMS / ROW_e - 1;
+    c.after = from_lane(mine.s, (warp + 1) & 31, t.box);
     if (warp == TILE_WARPS - 1) c.after = RING(r->after, PAIR, i);
 
-    return c;
-}
-
-/* The scan of a worker's chunk that begins at element `at` of the sequence. */
-fn chunk_scan chunk_of(task t, spot p, i64 at)
-{
-    chunk_scan c;
-    c.b = t.b, c.out = t.out, c.s = p.s, c.at = at, c.n = t.b.n;
-    c.exclusive = t.seeds.exclusive, c.last = SINGLE_ITEMS / ROW_e - 1;
     return c;
 }
 
@@ -277,11 +267,9 @@ fn void worker(task t, LOCAL rings *r, int i, state *mine, int warp, held e)
     const int loaded = some && load_part(e, t.b, start, at);
 
     if (i >= 0) {
-        const spot now = spot_of(t, RING(r->taken, TAKEN, i));
-        const around a = around_chunk(t, r, i, now, warp, box);
-        chunk_scan c = chunk_of(t, now, (now.k << TILE_LOG) + warp * SINGLE_ITEMS);
-        c.after = a.after;
-        if (c.at < t.b.n) part_scan(c, part, a.before, mine[0], box);
+        maybe before;
+        const chunk_scan c = chunk_of(t, r, i, warp, &before);
+        if (c.at < t.b.n) part_scan(c, part, before, mine[0], box);
         WARP_BARRIER();
     }
 

@@ -6,11 +6,6 @@
  * A tile is cut into parts; each of warps 0 to 7 has 2^more of them. A block publishes the node of
  * its tile. Then its ten warps poll for the nodes of all tiles to the left, each for one group of
  * 32 tiles. So no tile waits for nodes of groups, which scan_single.cl needs for more tiles. */
-#if SCAN_LINES
-#define UNIT_PLACE(u) LINE_PLACE(u)
-#else
-#define UNIT_PLACE(u) (u)
-#endif
 
 /* Copies the elements of a part to local memory; complete after COPY_WAIT and WARP_BARRIER. */
 fn void copy_part(LOCAL u8 *to, batch b, i64 start, i64 at)
@@ -20,7 +15,7 @@ fn void copy_part(LOCAL u8 *to, batch b, i64 start, i64 at)
     if (at + SINGLE_ITEMS <= b.n && is_packed(b, start + at)) {
         GLOBAL const u8 *const x = b.x + (start + at) * TL_SIZE;
         UNROLL for (int u = lane_index(); u < PART_BYTES / 16; u += LANES)
-            COPY_UNIT(to + UNIT_PLACE(u) * 16, x + u * 16);
+            COPY_UNIT(to + LINE_PLACE(u) * 16, x + u * 16);
         return;
     }
 #endif
