@@ -200,8 +200,7 @@ static void add_chunks(tl_buffer *b, const char *shape, int cuda)
     if (cuda && !strcmp(shape, "reduce")) add_chunk(b, &(chunk){"r", "elem", QUAD, 0});
 }
 
-/* The single-launch scan, by large tiles or by a wave. The warps of a tile have parts of lines, or
- * of 1 to 8 rows: if the arrays are read in place, and in waves of large states. */
+/* The single-launch scan, by large tiles or by a wave. Parts are of lines, or of 1 to 8 rows. */
 static void add_scan_single(tl_buffer *b, const tl_text *t, int wave)
 {
     static const char *const suffixes[] = {"r", "d", "h", "e"}; /* [k]: of chunks of 2^k rows */
