@@ -293,8 +293,7 @@ tl_scan_tile tl_gpu_scan_tile(const tl_scalar *op, int wave);
 /* True if long scans are faster in several launches (level.cl, scan.cl) than in one. */
 int tl_gpu_scans_in_steps(const tl_scalar *op);
 
-/* True if single-launch scans of this operator work on lines of packs (scan_lines.cl): class X, if
- * results are contiguous. */
+/* True if single-launch scans of this operator may work on lines of packs (scan_part.cl). */
 int tl_gpu_scans_lines(const tl_scalar *op);
 
 /* The rows of a lane in the kernel scan_down; 0: the operator has too large elements or states. */

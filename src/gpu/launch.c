@@ -144,7 +144,7 @@ static tally_status build(tl_gpu_device *d, tl_built *wanted)
 static tally_status program_of(tl_gpu_device *d, const tl_scalar *op, const char *shape,
                                tl_inputs inputs, tl_launch *l)
 {
-    *l = (tl_launch){d, .program = {.of = {op, shape, d->gpu->calls->prelude, NULL, inputs}}};
+    *l = (tl_launch){d, {.of = {op, shape, d->gpu->calls->prelude, NULL, inputs}}};
     return op->user && d->gpu->calls->by_kernel ? TALLY_OK : build(d, &l->program);
 }
 
@@ -218,7 +218,7 @@ tally_status tl_go(const tl_launch *l, tl_gpu_kernel_id id, int64_t jobs, tl_spr
     tl_kernel_start start = {.kernel = k->name,
                              .number = number,
                              .spread = spread,
-                             .threads = l->threads ? l->threads : k->threads ? k->threads : 32 * warps,
+                             .threads = k->threads ? k->threads : 32 * warps,
                              .arguments = arguments,
                              .count = k->count,
                              .box_bytes = box_bytes(l->d->gpu, b.of.op)};

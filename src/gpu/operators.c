@@ -68,7 +68,7 @@ void tl_gpu_drop_variants(tl_gpu_device *d)
 /* ---- tuning.def ---- */
 
 typedef struct {
-    int lines, element_most, state_most; /* lines: of scan_lines.cl */
+    int lines, element_most, state_most; /* lines: of scan_part.cl */
     tl_scan_tile large, wave;
 } scan_tiles;
 
@@ -102,10 +102,10 @@ int tl_gpu_down_rows(const tl_scalar *op, int64_t columns)
 
 int tl_gpu_scans_lines(const tl_scalar *op)
 {
-    const int contiguous =
-        op->lanes == 1 && (op->result_bytes == op->elem_bytes || (op->exact && op->result_bytes == 8));
-    return op->inputs == 1 && contiguous &&
-           (op->exact || (op->elem_bytes >= 4 && tl_gpu_state_bytes(op) <= op->elem_bytes));
+    const int same_size = op->result_bytes == op->elem_bytes;
+    if (op->inputs != 1 || op->lanes != 1) return 0;
+    return op->exact ? same_size || op->result_bytes == 8
+                     : same_size && op->elem_bytes >= 4 && tl_gpu_state_bytes(op) <= op->elem_bytes;
 }
 
 /* These states (of var f32, not of argmax or var f64) leave registers for two blocks of `scan` on a

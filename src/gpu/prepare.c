@@ -182,9 +182,9 @@ static int is_aligned(tl_gpu_device *d, const tally_view *v)
            (a.memory.address + (uint64_t)a.byte) % tally_dtype_size(v->dtype) == 0;
 }
 
-/* True if the kernels of the verb can read the arrays in place. Scans by lines (scan_lines.cl),
- * windows of class X, long windows, and windows whose elements are counted read only dense
- * elements. */
+/* True if the kernels of the verb can read the arrays in place. Scans of class X by lines
+ * (scan_part.cl), windows of class X, long windows, and windows whose elements are counted read
+ * only dense elements. */
 static int verb_takes(const tl_gpu_device *d, const tl_call *c)
 {
     const tl_scalar op = tl_gpu_variant_of(c->form->op, c->form->par.marked);

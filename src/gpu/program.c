@@ -206,13 +206,13 @@ static void add_chunks(tl_buffer *b, const char *shape, int cuda)
     if (cuda && !strcmp(shape, "reduce")) add_chunk(b, &(chunk){"r", "elem", QUAD, 0});
 }
 
-/* The single-launch scan, by large tiles or by a wave. The warps of a tile fold chunks of 1 to 8
- * rows; scans of lines have none. */
+/* The single-launch scan, by large tiles or by a wave. Parts are of lines, or of 1 to 8 rows. */
 static void add_scan_single(tl_buffer *b, const tl_text *t, int wave)
 {
     static const char *const suffixes[] = {"r", "d", "h", "e"}; /* [k]: of chunks of 2^k rows */
     const tl_scan_tile tile = tl_gpu_scan_tile(t->op, wave);
-    const int lines = t->inputs == TL_ONE_INPUT && tl_gpu_scans_lines(t->op),
+    const int large = wave && tl_gpu_state_bytes(t->op) > 8,
+              lines = t->inputs == TL_ONE_INPUT && !large && tl_gpu_scans_lines(t->op),
               warp_log = tile.log - TILE_WARPS_LOG, rows_log = warp_log - ROW_LOG;
     const char *const suffix = lines ? "none" : suffixes[rows_log];
 
@@ -223,7 +223,7 @@ static void add_scan_single(tl_buffer *b, const tl_text *t, int wave)
         "\n#define SINGLE_LOG %d\n#define SINGLE_ITEMS %d\n#define SINGLE_PART(name) name##_%s\n",
         tile.log, 1 << warp_log, suffix);
     tl_addf(b, "#define SINGLE_BLOCKS %d\n#define SCAN_LINES %d\n", tile.blocks, lines);
-    if (lines) tl_add_file(b, "gpu/kernel/scan_lines.cl");
+    tl_add_file(b, "gpu/kernel/scan_part.cl");
     tl_add_file(b, wave ? "gpu/kernel/scan_wave.cl" : "gpu/kernel/scan_single.cl");
 }
 

@@ -57,8 +57,9 @@ static int can_scan_single(const tl_gpu_device *d, const tl_batch *b, const sing
 static single_plan plan_wave(const tl_gpu_device *d, const tl_batch *b)
 {
     enum { OTHER_BYTES = 4096, SHORT_ROWS = 16 }; /* of a block; of a multiprocessor: at most */
-    const tl_scan_tile tile = tl_gpu_scan_tile(b->plan->op, 1);
-    const int more = b->plan->op->exact && tl_gpu_scans_lines(b->plan->op) ? 0 : WAVE_MORE,
+    const tl_scalar *const op = b->plan->op;
+    const tl_scan_tile tile = tl_gpu_scan_tile(op, 1);
+    const int more = op->exact && op->elem_bytes < 8 && tl_gpu_scans_lines(op) ? 0 : WAVE_MORE,
               is_short = b->rows > 1 && b->n < (int64_t)1 << (plan_large(b).log - 2);
 
     for (int log = tile.log; log <= tile.log + more; log++) {
@@ -136,10 +137,11 @@ static single_plan plan_scan_down(const tl_batch *b)
 static int64_t down_local_bytes(const tl_batch *b)
 {
     const tl_scalar *const op = b->plan->op;
-    const int64_t line = op->elem_bytes * (b->rows < LANES ? b->rows : LANES),
-                  rows = tl_gpu_down_rows(op, b->rows);
+    const int log = b->columns_log, bytes = op->elem_bytes;
+    const int64_t line = bytes * (b->rows < LANES ? b->rows : LANES);
+    const int64_t rows = tl_gpu_down_rows(op, b->rows);
     return DOWN_BYTES(b->state_bytes) +
-           (DOWN_PITCH(rows, line) * TILE_WARPS << (5 - b->columns_log));
+           (DOWN_PITCH(rows, line, bytes << log) * TILE_WARPS << (5 - log));
 }
 
 /* True if the kernel scan_down takes the batch. Short columns go by several launches, which also
@@ -167,10 +169,7 @@ static tally_status scan_down(const tl_launch *l, const tl_batch *b, const tl_re
     assert(p.levels < COLUMN_LEVELS && p.tiles > 0 && groups > 0);
     tally_status status = tl_status_reserve(d, p.words);
     if (status) return status;
-
-    tl_launch own = *l;
-    own.threads = DOWN_THREADS(b->rows);
-    return TL_GO(&own, scan_down, groups * TILE_WARPS,
+    return TL_GO(l, scan_down, groups * TILE_WARPS,
                  .tiled = tiled_arguments(d, b, r, &p, jobs, from), .log = b->columns_log,
                  .local_bytes = down_local_bytes(b));
 }

@@ -47,11 +47,10 @@ tally_status tl_gpu_variant(tl_gpu_device *d, const tl_scalar *op, int marked,
                             const tl_scalar **to);
 void tl_gpu_drop_variants(tl_gpu_device *d);
 
-/* What a launch needs. threads: of a block; 0: as many as the kernel's row in params.def says. */
+/* What a launch needs. */
 typedef struct tl_launch {
     tl_gpu_device *d;
     tl_built program;
-    int threads;
 } tl_launch;
 
 /* Finds the program of an operator and a shape (gpu.h: a static string), or builds it. */

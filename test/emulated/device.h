@@ -149,9 +149,8 @@ static int check_launch(tally *c, const tl_kernel_start *start)
     check(at == start->count, "%s: %d arguments, not %d", name, start->count, at);
     check(number > 0 && (spread == TL_SHARED_JOBS || number <= gpu.processors * 32),
           "%s: %lld groups or jobs", name, (long long)number);
-    const int usual = k->threads ? k->threads : 32 * gpu.warps_in_group;
-    check(threads == usual || (id == TL_KERNEL_scan_down && threads < usual && threads % 32 == 0),
-          "%s: groups of %d", name, threads);
+    check(threads == (k->threads ? k->threads : 32 * gpu.warps_in_group), "%s: groups of %d", name,
+          threads);
     check((spread == TL_SHARED_JOBS) == (id == TL_KERNEL_reduce_single),
           "%s: jobs are shared by `reduce_single` alone", name);
     check(k->has_local ? start->local_bytes > 0 && start->local_bytes <= DEVICE_LOCAL

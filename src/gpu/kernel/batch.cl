@@ -431,24 +431,36 @@ fn void store_empty(GLOBAL u8 *p, par q)
 #if OP_LANES == 1
 typedef QUAD_OF(result, QUAD_OUT_ALIGN) result_quad;
 
-/* Stores the results of a warp's quads, which are contiguous. to: the place of lane 0's first
- * result, aligned to a quad. Pairs of lanes exchange results of 8 bytes first: if each lane stored
- * 16 of its 32 bytes, half of each memory sector would be written at a time. */
-fn void store_row(GLOBAL u8 *to, const result *w)
-{
-    result_quad r;
 #if TL_OUT_SIZE == 8 && defined(TL_SHUFFLES)
-    typedef struct ALIGNED(16) { result a, b; } two;
-    const int odd = lane_index() & 1;
-    result x = odd ? w[0] : w[2], y = odd ? w[1] : w[3];
+typedef struct ALIGNED(16) {
+    result a, b;
+} result_pair;
+
+/* Stores four results w of each lane in whole sectors: a pair of lanes stores first the even lane's
+ * results, then the odd lane's. even, odd: their places, aligned to 16 bytes. */
+fn void store_pair(GLOBAL u8 *even, GLOBAL u8 *odd, const result *w)
+{
+    const int right = lane_index() & 1;
+    result x = right ? w[0] : w[2], y = right ? w[1] : w[3];
     SHUFFLE(1, result, x, x, 1);
     SHUFFLE(1, result, y, y, 1);
-    two first, second;
-    first.a = odd ? x : w[0], first.b = odd ? y : w[1], second.a = odd ? w[2] : x,
-    second.b = odd ? w[3] : y;
-    GLOBAL two *at = (GLOBAL two *)to + lane_index() / 2 * 4 + odd;
-    at[0] = first, at[2] = second;
+    result_pair first, second;
+    first.a = right ? x : w[0], first.b = right ? y : w[1], second.a = right ? w[2] : x,
+    second.b = right ? w[3] : y;
+    ((GLOBAL result_pair *)even)[right] = first;
+    ((GLOBAL result_pair *)odd)[right] = second;
+}
+#endif
+
+/* Stores the results of a warp's quads, which are contiguous. to: the place of lane 0's first
+ * result, aligned to a quad. */
+fn void store_row(GLOBAL u8 *to, const result *w)
+{
+#if TL_OUT_SIZE == 8 && defined(TL_SHUFFLES)
+    GLOBAL u8 *const even = to + (lane_index() & 30) * (QUAD * 8);
+    store_pair(even, even + QUAD * 8, w);
 #else
+    result_quad r;
     r.x = w[0], r.y = w[1], r.z = w[2], r.w = w[3];
     ((GLOBAL result_quad *)to)[lane_index()] = r;
 #endif

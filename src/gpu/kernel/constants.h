@@ -104,21 +104,15 @@ enum {
 enum { WAVE_MORE = 2, WAVE_TILES_END = 1 << (2 * RADIX_LOG) };
 
 /* scan_down.cl: log2 of the radix of the look-back, which is TILE_WARPS; max levels; blocks whose
- * registers fit on a multiprocessor, and blocks of a launch for each. DOWN_LANES: threads of a share
- * of a tile; a few more columns than half the lanes of a warp have one each, and blocks have fewer
- * threads (DOWN_THREADS), so that more of them are resident. DOWN_SIZE: rows of a lane, of
+ * registers fit on a multiprocessor, and blocks of a launch for each. DOWN_SIZE: rows of a lane, of
  * `most` that its code has. Wide tables of 4 bytes an element are faster by shorter strips.
- * DOWN_PITCH: bytes of the strip of a part in local memory, and of the place to the next strip, which
- * avoids bank conflicts. line: bytes of a row. DOWN_BYTES: other bytes of a block. */
-enum { COLUMN_LOG = TILE_WARPS_LOG, COLUMN_LEVELS = 7, DOWN_BLOCKS = 3, DOWN_RUN = 6 };
-#define DOWN_LANES(columns) \
-    ((columns) > LANES / 2 && (columns) < LANES * 3 / 4 ? (int)(columns) : LANES)
-#define DOWN_THREADS(columns) \
-    ((TILE_WARPS * DOWN_LANES(columns) + LANES - 1) / LANES * LANES)
+ * DOWN_PITCH: bytes of the strip of a part in local memory. line: bytes of a row; more: bytes
+ * between strips, which avoid bank conflicts. DOWN_BYTES: other bytes of a block. */
+enum { COLUMN_LOG = TILE_WARPS_LOG, COLUMN_LEVELS = 7, DOWN_BLOCKS = 3, DOWN_RUN = 4 };
 #define DOWN_SIZE(most, element, columns) \
     ((most) > 32 && (element) == 4 && (columns) > 64 ? 32 : (most))
-#define DOWN_PITCH(rows, line) ((rows) * (line) + ((line) + 15) / 16 * 16)
-#define DOWN_BYTES(state)      (16 + (1 + COLUMN_LEVELS) * TILE_WARPS * LANES * (int)(state))
+#define DOWN_PITCH(rows, line, more) ((rows) * (line) + ((more) > 16 ? (more) : 16))
+#define DOWN_BYTES(state)            (16 + (1 + COLUMN_LEVELS) * TILE_WARPS * LANES * (int)(state))
 
 /* segmented.cl: the local memory of a warp. It holds the elements of a window, the nodes of groups
  * of 8 elements and of 64, and for segments the offsets of a job and where each segment begins. */

@@ -9,7 +9,7 @@ typedef struct ALIGNED(16) {
 
 fn elem pack_element(bundle v, int k)
 {
-#if OP_INPUTS == 2
+#if OP_INPUTS == 2 || TL_SIZE == 8
     union {
         bundle all;
         elem e[PACK];
@@ -17,11 +17,7 @@ fn elem pack_element(bundle v, int k)
     u.all = v;
     return u.e[k];
 #else
-#if TL_SIZE == 8
-    const u64 bits = v.w[2 * k] | (u64)v.w[2 * k + 1] << 32;
-#else
     const u32 bits = v.w[k * TL_SIZE / 4] >> (8 * TL_SIZE * k) % 32;
-#endif
 #if TL_KIND == 3
     return bits_elem(bits);
 #else

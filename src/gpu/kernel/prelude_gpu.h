@@ -10,7 +10,7 @@
  *   STATE_BYTES                  bytes of a state
  *   TL_REAL_FLOAT TL_OUT_FLOAT   0 integer, 4 f32, 8 f64
  *   CUT_LOG, QUADS_LOG           log2 of the states in a tile of windows (window/cut.cl, quads.cl)
- *   SCAN_LINES                   the warps of scan_single scan lines (scan_lines.cl)
+ *   SCAN_LINES                   the warps of scan_single scan lines (scan_part.cl)
  *   TL_MARKED                    defined if a nan form skips only marked elements, not every NaN
  *   PASS_LOG, PASS_RUN           log2 of the radix of windows in passes, items of a thread; 0: this
  *                                program has no passes

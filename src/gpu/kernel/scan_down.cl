@@ -2,13 +2,13 @@
  * Scan of columns in one launch that reads every element once (CUDA): look-back with a lane for
  * each column, or, of few columns, for each part of a column (columns.cl).
  *
- * A tile is up to 2^log columns wide. Each of its 8 shares, for which local memory has a strip of
- * DOWN_ROWS rows of every part, is a warp's, or has a thread for each column (DOWN_LANES). The rows of a table of up to 32 columns lie one after the
- * other: a warp copies those of a share to local memory and back 16 bytes at a time.
+ * A tile is 2^log columns wide. Each of its 8 warps has a strip of DOWN_ROWS rows of every part in
+ * local memory. The rows of a table of up to 32 columns lie one after the other: a warp copies them
+ * to local memory and back 16 bytes at a time.
  *
  * Write the tile's number in base 8. The prefix S before the tile is a fold of published nodes:
- * those above it among 8 tiles, those among 8 groups of 8 tiles, and so on. Share w polls for node w
- * of every level. The last share publishes the tile's node and the nodes of the groups that the tile
+ * those above it among 8 tiles, those among 8 groups of 8 tiles, and so on. Warp w polls for node w
+ * of every level. The last warp publishes the tile's node and the nodes of the groups that the tile
  * ends. For these nodes only lower levels are awaited, so no group waits for the group before it.
  * Only fixed nodes of the tree are combined, so block order does not affect results. Tiles are
  * taken from a counter, one row of tiles after the other, so a block only waits for blocks that run
@@ -36,66 +36,65 @@ fn void publish_node(column_status d, int level, i64 number, i64 column, state v
     publish_state(d.words, place_of(d, level, number, column), v, *d.epoch);
 }
 
-enum { SHARES = TILE_WARPS };
-
-/* Shared by the threads of a block. nodes[level][digit]: the nodes above the tile; at the tile's own
+/* Shared by the warps of a block. nodes[level][digit]: the nodes above the tile; at the tile's own
  * digit, the node that the tile ends. */
 typedef struct {
     u64 epoch;
     u32 job; /* jobs are fewer than the words of the status table */
-    state shares[SHARES][LANES], nodes[COLUMN_LEVELS][SHARES][LANES];
+    state warps[TILE_WARPS][LANES], nodes[COLUMN_LEVELS][TILE_WARPS][LANES];
 } down_memory;
 
-fn int digit_of(i64 k, int level) { return (int)(k >> (COLUMN_LOG * level)) & (SHARES - 1); }
+fn int digit_of(i64 k, int level) { return (int)(k >> (COLUMN_LOG * level)) & (TILE_WARPS - 1); }
 
 /* The levels above 0 whose nodes tile k ends. */
 fn int ended_levels(i64 k)
 {
     int l = 0;
-    while (digit_of(k, l) == SHARES - 1) l++;
+    while (digit_of(k, l) == TILE_WARPS - 1) l++;
     return l;
 }
 
-/* Tile k, and what this thread has of it: lane number `lane` of a share, SHARES: none. full: no row
- * is missing; ended: levels above 0 whose nodes end with it; publishes: this thread publishes its
- * column's nodes. */
+/* Tile k of 2^log columns. full: no row is missing; ended: levels above 0 whose nodes end with it;
+ * publishes: this lane publishes its column's nodes. */
 typedef struct {
     i64 k;
-    int log, full, ended, publishes, share, lane;
+    int log, full, ended, publishes;
 } down_tile;
 
-/* Polls for the nodes with the number of the share on the levels from <= l < to, and puts them into
+/* Polls for the nodes with number `warp` on the levels from <= l < to, and puts them into
  * memory->nodes. */
-fn void poll_nodes(column_status d, LOCAL down_memory *memory, down_tile t, i64 column, int from,
-                   int to)
+fn void poll_nodes(column_status d, LOCAL down_memory *memory, i64 k, i64 column, int from, int to)
 {
+    const int warp = thread_index() / LANES;
     int missing = 0; /* bit l: of level l */
 
-    for (int l = from; l < to && t.share < SHARES - 1; l++)
-        missing |= (t.share < digit_of(t.k, l)) << l;
+    for (int l = from; l < to && warp < TILE_WARPS - 1; l++)
+        missing |= (warp < digit_of(k, l)) << l;
     while (missing) { /* all loads come before the first wait */
         state v[COLUMN_LEVELS];
         int awaited = 0;
         UNROLL for (int l = 0; l < COLUMN_LEVELS; l++)
         {
-            const i64 number = (t.k >> (COLUMN_LOG * l) & ~(i64)(SHARES - 1)) + t.share;
+            const i64 number = (k >> (COLUMN_LOG * l) & ~(i64)(TILE_WARPS - 1)) + warp;
             if (missing >> l & 1)
                 awaited |= state_missing(d.words, place_of(d, l, number, column), &v[l], *d.epoch)
                            << l;
         }
         UNROLL for (int l = 0; l < COLUMN_LEVELS; l++)
         {
-            if ((missing & ~awaited) >> l & 1) memory->nodes[l][t.share][t.lane] = v[l];
+            if ((missing & ~awaited) >> l & 1) memory->nodes[l][warp][lane_index()] = v[l];
         }
         missing = awaited;
     }
 }
 
-/* Returns S after v and `count` < 8 nodes of n elements, x[k][0]. v has `done` elements. */
+/* Returns S after v and `count` < 8 nodes of n elements; x[k][lane]: the lane's node k. v has
+ * `done` elements. */
 fn maybe append_nodes(maybe v, amount done, LOCAL state (*x)[LANES], int count, amount n)
 {
+    const int lane = lane_index();
 #undef ITEM
-#define ITEM(k) x[k][0]
+#define ITEM(k) x[k][lane]
     APPEND(v, done, ITEM, count, n)
     return v;
 }
@@ -104,17 +103,17 @@ fn maybe append_nodes(maybe v, amount done, LOCAL state (*x)[LANES], int count, 
  * publishes the nodes that end with the tile. */
 fn void look_back(column_status d, LOCAL down_memory *memory, down_tile t, i64 column)
 {
-    const int lane = t.lane, last = t.share == SHARES - 1;
+    const int lane = lane_index(), last = thread_index() / LANES == TILE_WARPS - 1;
     const i64 k = t.k;
     if (last) {
 #undef ITEM
-#define ITEM(j) memory->shares[j][lane]
-        const state own = NODE_8(ITEM, 0, d.rows / SHARES);
+#define ITEM(j) memory->warps[j][lane]
+        const state own = NODE_8(ITEM, 0, d.rows / TILE_WARPS);
         if (t.publishes) publish_node(d, 0, k, column, own);
         memory->nodes[0][digit_of(k, 0)][lane] = own;
     }
     if (t.ended) {
-        poll_nodes(d, memory, t, column, 0, t.ended);
+        poll_nodes(d, memory, k, column, 0, t.ended);
         BARRIER();
     }
     ROLLED for (int l = 0; last && l < t.ended && l + 1 < COLUMN_LEVELS; l++)
@@ -125,21 +124,19 @@ fn void look_back(column_status d, LOCAL down_memory *memory, down_tile t, i64 c
         memory->nodes[l + 1][digit_of(k, l + 1)][lane] = v;
         if (t.publishes) publish_node(d, l + 1, k >> (COLUMN_LOG * (l + 1)), column, v);
     }
-    poll_nodes(d, memory, t, column, t.ended, d.levels);
+    poll_nodes(d, memory, k, column, t.ended, d.levels);
     BARRIER();
 }
 
-/* Returns S before tile t; or, if `ends` >= 0, after it, where `ends` levels end with it. v: S
+/* Returns S before tile k; or, if `ends` >= 0, after it, where `ends` levels end with it. v: S
  * before the column. */
-fn maybe tile_start(column_status d, LOCAL down_memory *memory, maybe v, down_tile t, int ends)
+fn maybe tile_start(column_status d, LOCAL down_memory *memory, maybe v, i64 k, int ends)
 {
-    const i64 k = t.k;
     ROLLED for (int l = ends < d.levels ? d.levels - 1 : ends; l >= 0 && l >= ends; l--)
     {
         const int log = COLUMN_LOG * l, own = l == ends, digit = digit_of(k, l);
         const amount done = d.origin + (k >> log >> COLUMN_LOG << COLUMN_LOG << log) * d.rows;
-        v = append_nodes(v, done, (LOCAL state(*)[LANES]) & memory->nodes[l][0][t.lane],
-                         digit + own, (amount)(d.rows << log));
+        v = append_nodes(v, done, memory->nodes[l], digit + own, (amount)(d.rows << log));
     }
     return v;
 }
@@ -149,46 +146,41 @@ fn maybe tile_start(column_status d, LOCAL down_memory *memory, maybe v, down_ti
 fn void find_starts(column_part *c, column_status d, LOCAL down_memory *memory, down_tile t,
                     maybe first, state mine)
 {
-    const int share = t.share, rows = (int)d.rows / SHARES;
+    const int warp = thread_index() / LANES, rows = (int)d.rows / TILE_WARPS;
     const amount done = d.origin + t.k * d.rows;
-    const maybe start = tile_start(d, memory, first, t, -1);
-    LOCAL state(*const shares)[LANES] = (LOCAL state(*)[LANES]) & memory->shares[0][t.lane];
-    const maybe v = append_nodes(start, done, shares, share, rows);
+    const maybe start = tile_start(d, memory, first, t.k, -1);
+    const maybe v = append_nodes(start, done, memory->warps, warp, rows);
     maybe after = v; /* not used if the rows are not full */
     state left[5];
 
-    if (share < SHARES - 1)
-        after = append_nodes(start, done, shares, share + 1, rows);
+    if (warp < TILE_WARPS - 1)
+        after = append_nodes(start, done, memory->warps, warp + 1, rows);
     else if (t.full)
-        after = tile_start(d, memory, first, t, t.ended);
+        after = tile_start(d, memory, first, t.k, t.ended);
     fold_parts(left, mine, c->size, t.log, 0);
-    start_parts(c, v, done + share * rows, left, t.log, 0);
+    start_parts(c, v, done + warp * rows, left, t.log, 0);
     if (lane_index() >> t.log == (LANES >> t.log) - 1) c->after = after;
 }
 
-/* The rows of a tile in local memory: for each share `parts` parts of `units` units of 16 bytes,
- * `pitch` bytes apart, so that the lanes of a warp read different banks. warps: of the block. */
+/* The rows of a warp in local memory: `parts` parts of `units` units of 16 bytes, `pitch` bytes
+ * apart, so that the lanes of a warp read different banks. */
 typedef struct {
     LOCAL u8 *at;
-    int parts, units, pitch, warps;
+    int parts, units, pitch;
 } staged_rows;
 
-/* Copies them from or (back) to contiguous memory; a warp copies whole shares. */
+/* Copies them from or (back) to contiguous memory. */
 fn void copy_rows(staged_rows r, GLOBAL u8 *x, const int back)
 {
     const u32 part_of = ((1u << 20) + (u32)r.units - 1) / (u32)r.units; /* exact below 2^10 units */
-    const int all = r.parts * r.units;
-    for (int w = thread_index() / LANES; w < SHARES; w += r.warps)
-        for (int u = lane_index(); u < all; u += LANES) {
-            const int part = (int)((u32)u * part_of >> 20);
-            LOCAL u8 *const at =
-                r.at + (w * r.parts + part) * r.pitch + (u - part * r.units) * 16;
-            GLOBAL u8 *const far = x + (w * all + u) * 16;
-            if (back)
-                *(GLOBAL bundle *)far = *(LOCAL const bundle *)at;
-            else
-                COPY_UNIT(at, far);
-        }
+    for (int u = lane_index(); u < r.parts * r.units; u += LANES) {
+        const int part = (int)((u32)u * part_of >> 20);
+        LOCAL u8 *const at = r.at + part * r.pitch + (u - part * r.units) * 16;
+        if (back)
+            *(GLOBAL bundle *)(x + u * 16) = *(LOCAL const bundle *)at;
+        else
+            COPY_UNIT(at, x + u * 16);
+    }
     if (!back) COPY_WAIT();
 }
 
@@ -265,15 +257,6 @@ fn void take_job(LOCAL down_memory *memory, GLOBAL u64 *table, i64 jobs)
     if (ticket == jobs + group_count() - 1) end_epoch(table, epoch);
 }
 
-/* Waits for the threads of a share. lanes: how many there are. */
-fn void share_barrier(int lanes)
-{
-    if (lanes == LANES)
-        WARP_BARRIER();
-    else
-        BARRIER();
-}
-
 #define TILED_PARAMETERS PARAMETERS_OF(TILED)
 KERNEL_OF(scan_down)
 {
@@ -282,12 +265,10 @@ KERNEL_OF(scan_down)
     SEEDING_OF_PARAMETERS;
     LOCAL down_memory *const memory = (LOCAL down_memory *)LOCAL_MEMORY;
     enum { RESULT = OP_LANES * sizeof(result) };
-    const int part = lane_index() >> log, parts = LANES >> log,
+    const int warp = thread_index() / LANES, part = lane_index() >> log, parts = LANES >> log,
               size = DOWN_SIZE(DOWN_ROWS, TL_SIZE, b.seqs);
     const u32 strips = (u32)((b.seqs + (1 << log) - 1) >> log);
-    const int lanes = DOWN_LANES((int)b.seqs), width = lanes < LANES ? lanes : 1 << log,
-              line = (strips == 1 ? (int)b.seqs : width) * TL_SIZE,
-              share = thread_index() / lanes, active = share < SHARES,
+    const int line = (strips == 1 ? (int)b.seqs : 1 << log) * TL_SIZE,
               table = strips == 1 && b.row_stride == 1 && b.stride == b.seqs,
               out_table = RESULT == TL_SIZE && out.row_stride == 1 && out.stride == b.seqs;
     column_part c;
@@ -296,12 +277,11 @@ KERNEL_OF(scan_down)
     staged_rows r;
     down_tile t;
     to.exclusive = exclusive, to.p = b.p, t.log = (int)log, d.levels = (int)levels;
-    t.share = active ? share : SHARES, t.lane = thread_index() - share * lanes;
     c.size = size, c.step = b.stride * TL_SIZE;
     d.words = status_table + STATUS_HEADER / 8, d.epoch = &memory->epoch, d.tiles = tiles;
-    d.width = (i64)strips << log, d.rows = size * parts * SHARES, d.origin = b.p.origin;
-    r.at = LOCAL_MEMORY + DOWN_BYTES(sizeof(state)), r.warps = DOWN_THREADS(b.seqs) / LANES;
-    r.parts = parts, r.units = size * line / 16, r.pitch = DOWN_PITCH(size, line);
+    d.width = (i64)strips << log, d.rows = size * parts * TILE_WARPS, d.origin = b.p.origin;
+    r.parts = parts, r.units = size * line / 16, r.pitch = DOWN_PITCH(size, line, TL_SIZE << log);
+    r.at = LOCAL_MEMORY + DOWN_BYTES(sizeof(state)) + warp * parts * r.pitch;
 
     for (;;) {
         if (thread_index() == 0) take_job(memory, status_table, jobs);
@@ -309,35 +289,35 @@ KERNEL_OF(scan_down)
         const u32 job = memory->job;
         if (job >= (u32)jobs) return;
         t.k = job / strips, t.full = (t.k + 1) * d.rows <= b.n;
-        t.ended = t.full ? ended_levels(t.k) : 0, t.publishes = active && t.full && part == 0;
-        const int strip = (int)(job - t.k * strips) * width;
-        const i64 column = strip + (t.lane & ((1 << log) - 1)),
-                  s = column < b.seqs ? column : b.seqs - 1, rows = t.k * d.rows * line;
-        const int takes = active && column < b.seqs, whole = table && t.full,
-                  back = whole && out_table && ADDRESS(out.x + rows) % 16 == 0,
-                  number = t.share * parts + part;
-        LOCAL u8 *const here = r.at + number * r.pitch + (int)(s - strip) * TL_SIZE;
+        t.ended = t.full ? ended_levels(t.k) : 0, t.publishes = t.full && part == 0;
+        const i64 strip = (job - t.k * strips) << log, column = strip + lane_index() % (1 << log),
+                  s = column < b.seqs ? column : b.seqs - 1,
+                  first = t.k * d.rows + warp * size * parts;
+        LOCAL u8 *const here = r.at + part * r.pitch + (int)(s - strip) * TL_SIZE;
+        GLOBAL u8 *const rows = (GLOBAL u8 *)b.x + first * line, *const results_ =
+                                                                     out.x + first * line;
+        const int whole = table && first + size * parts <= b.n,
+                  back = whole && out_table && ADDRESS(results_) % 16 == 0;
 
-        c.at = t.k * d.rows + number * size;
+        c.at = first + part * size;
         c.count = (int)(b.n - c.at < size ? b.n - c.at : size);
-        if (whole && ADDRESS(b.x + rows) % 16 == 0) {
-            copy_rows(r, (GLOBAL u8 *)b.x + rows, 0);
-        } else if (takes) {
+        if (whole && ADDRESS(rows) % 16 == 0) {
+            copy_rows(r, rows, 0);
+        } else if (column < b.seqs) {
             c.x = b.x + (start_of(b, s) + c.at * b.stride) * TL_SIZE;
             copy_strip(here, line, c);
         }
-        share_barrier(lanes);
-        state left[5], mine = initial(seeds, s, b.p).s;
-        if (active) mine = fold_strip(here, line, c.at, size, b.p);
-        const state node = fold_parts(left, mine, size, t.log, 0);
-        if (active) memory->shares[t.share][t.lane] = node;
+        WARP_BARRIER();
+        state left[5];
+        const state mine = fold_strip(here, line, c.at, size, b.p);
+        memory->warps[warp][lane_index()] = fold_parts(left, mine, size, t.log, 0);
         BARRIER();
         look_back(d, memory, t, column);
         find_starts(&c, d, memory, t, initial(seeds, s, b.p), mine);
         to.to = back ? here : place(out, b, s, c.at);
         to.step = back ? line : out.stride * RESULT;
-        if (takes && c.count > 0) scan_strip(to, here, line, c);
-        share_barrier(lanes);
-        if (back) copy_rows(r, out.x + rows, 1);
+        if (column < b.seqs && c.count > 0) scan_strip(to, here, line, c);
+        WARP_BARRIER();
+        if (back) copy_rows(r, results_, 1);
     }
 }

@@ -3,12 +3,11 @@
  * (Merrill and Garland 2016). It folds fixed nodes of the tree instead of running sums, so block
  * order does not affect results.
  *
- * A tile is 8 chunks (half chunks for wide elements or states; smaller ones for arrays of few
- * tiles). Warps 0 to 7, the workers, take a chunk each; warp 8 publishes nodes; warp 9 does the
- * look-back. Write the tile's number in base 32. The prefix S before the tile is a fold of
- * published nodes: its left neighbours among 32 tiles, those among 32 groups of 32 tiles, and so
- * on. There are at most 31 of each level, and all are polled at once. The tile that ends a group
- * also publishes the group's node.
+ * A tile is 8 parts (scan_part.cl). Warps 0 to 7, the workers, take one each; warp 8 publishes
+ * nodes; warp 9 does the look-back. Write the tile's number in base 32. The prefix S before the
+ * tile is a fold of published nodes: its left neighbours among 32 tiles, those among 32 groups of
+ * 32 tiles, and so on. There are at most 31 of each level, and all are polled at once. The tile
+ * that ends a group also publishes the group's node.
  *
  * Turn i of the pipeline:
  *
@@ -24,12 +23,8 @@
  * number is the block's, because blocks start in order. Each launch takes a known number of
  * tickets. Whoever takes the last one knows that all blocks have begun, and ends the epoch.
  *
- * The size of a tile is a constant of the program: "scan" has large tiles, "scan_wave" smaller
- * ones for arrays of few tiles (gpu/tuning.def). */
+ * The size of a tile is a constant of the program (gpu/tuning.def). */
 enum { TILE_LOG = SINGLE_LOG };
-#if !SCAN_LINES
-enum { WARP_ITEMS = SINGLE_ITEMS, ROWS_P = WARP_ITEMS / ROW_e };
-#endif
 
 /* ---- the status table ---- */
 
@@ -115,7 +110,7 @@ enum { TAKEN = 8, NODES_KEPT = 4, PAIR = 2 };
 
 typedef struct {
     i64 taken[TAKEN];                    /* numbers of the tiles; jobs or more: no tile */
-    state nodes[NODES_KEPT][TILE_WARPS]; /* nodes of a tile's chunks */
+    state nodes[NODES_KEPT][TILE_WARPS]; /* nodes of a tile's parts */
     /* the node of the largest group that a tile ends, or the tile's own */
     state posted[PAIR];
     state before[PAIR], after[PAIR]; /* S before a tile; S after it, if it is full */
@@ -206,7 +201,7 @@ fn void poster(task t, LOCAL rings *r, int i, LOCAL state *box)
     if (lane == 0 && (!t.one || i == 0)) more = (i64)atomicAdd(t.table, (u64)1);
     state v = RING(r->nodes, NODES_KEPT, i + 2)[lane & (TILE_WARPS - 1)];
     UNROLL for (int m = 1; m < TILE_WARPS; m <<= 1) v =
-        meet(v, exchange(v, m, box), (lane & m) != 0, m * WARP_ITEMS);
+        meet(v, exchange(v, m, box), (lane & m) != 0, m * SINGLE_ITEMS);
 
     if (full) {
         publish(t.d, 0, p.s, p.k, v);
@@ -232,141 +227,61 @@ fn void looker(task t, LOCAL rings *r, int i, LOCAL state *box)
     }
 }
 
-/* S before and after a worker's chunk of tile i. */
-typedef struct {
-    maybe before;
-    state after;
-} around;
-
-fn around around_chunk(task t, const LOCAL rings *r, int i, spot p, int warp, LOCAL state *box)
+/* The scan of a worker's part of tile i. before: gets S before it. */
+fn chunk_scan chunk_of(task t, const LOCAL rings *r, int i, int warp, maybe *before)
 {
-    around c;
+    const spot p = spot_of(t, RING(r->taken, TAKEN, i));
+    chunk_scan c;
     state left[5];
     maybe tile;
 
     tile.s = RING(r->before, PAIR, i), tile.have = RING(r->have, PAIR, i);
     const state node = RING(r->nodes, NODES_KEPT, i)[lane_index() & (TILE_WARPS - 1)];
-    row_node_s(node, WARP_ITEMS, left, box); /* lane c has the node of chunk c */
-    const maybe mine = row_start_s(tile, t.b.p.origin + (p.k << TILE_LOG), WARP_ITEMS, left);
-    c.before.s = from_lane(mine.s, warp, box);
-    c.before.have = tile.have || warp > 0;
-    c.after = from_lane(mine.s, (warp + 1) & 31, box);
+    row_node_s(node, SINGLE_ITEMS, left, t.box); /* lane k has the node of part k */
+    const maybe mine = row_start_s(tile, t.b.p.origin + (p.k << TILE_LOG), SINGLE_ITEMS, left);
+    before->s = from_lane(mine.s, warp, t.box);
+    before->have = tile.have || warp > 0;
+
+    c.b = t.b, c.out = t.out, c.s = p.s, c.n = t.b.n;
+    c.at = (p.k << TILE_LOG) + warp * SINGLE_ITEMS;
+    c.exclusive = t.seeds.exclusive, c.last = SINGLE_ITEMS / ROW_e - 1;
+    c.after = from_lane(mine.s, (warp + 1) & 31, t.box);
     if (warp == TILE_WARPS - 1) c.after = RING(r->after, PAIR, i);
 
     return c;
 }
 
-/* The scan of a worker's chunk that begins at element `at` of the sequence. */
-fn chunk_scan chunk_of(task t, spot p, i64 at)
-{
-    chunk_scan c;
-    c.b = t.b, c.out = t.out, c.s = p.s, c.at = at, c.n = t.b.n;
-    c.exclusive = t.seeds.exclusive, c.last = WARP_ITEMS / ROW_e - 1;
-    return c;
-}
-
-#if SCAN_LINES
-/* As `worker` below, for lines. mine: before, the nodes of this lane's elements of tiles i, i + 1,
- * i + 2; after, of tiles i + 1, i + 2, i + 3. */
-fn void worker(task t, LOCAL rings *r, int i, state *mine, int warp, bundle *e)
+/* Loads the elements of a part of tile i + 3, scans tile i, then stores the loaded elements into
+ * local memory in its place, and folds them. mine: before, the lane's nodes of tiles i, i + 1, i +
+ * 2; after, of tiles i + 1, i + 2, i + 3. e: registers for the elements. The caller declares the
+ * arrays, because the compiler spills less that way. */
+fn void worker(task t, LOCAL rings *r, int i, state *mine, int warp, held e)
 {
     LOCAL state *const box = t.box;
-    LOCAL bundle *const stages = (LOCAL bundle *)t.stages;
-    const int turn = (i + STAGES) % STAGES * TILE_WARPS + warp;
-    LOCAL bundle *stage = stages + turn * (LINES * LANES);
+    LOCAL u8 *const part = t.stages + ((i + STAGES) % STAGES * TILE_WARPS + warp) * PART_BYTES;
     const i64 next = RING(r->taken, TAKEN, i + 3);
     const spot p = spot_of(t, next);
-    const i64 at = (p.k << TILE_LOG) + warp * WARP_ITEMS;
+    const i64 at = (p.k << TILE_LOG) + warp * SINGLE_ITEMS;
     const int some = next < t.jobs && at < t.b.n;
     const i64 start = start_of(t.b, p.s);
-
-    const int dense = some && lines_can(t.b, start, at);
-    if (dense) lines_load(e, t.b, start + at);
+    const int loaded = some && load_part(e, t.b, start, at);
 
     if (i >= 0) {
-        const spot now = spot_of(t, RING(r->taken, TAKEN, i));
-        const i64 from = (now.k << TILE_LOG) + warp * WARP_ITEMS;
-        const around c = around_chunk(t, r, i, now, warp, box);
-        state left[5];
-        row_node_s(mine[0], LANE_ITEMS_L, left, box);
-        const maybe before = row_start_s(c.before, t.b.p.origin + from, LANE_ITEMS_L, left);
-        chunk_scan chunk = chunk_of(t, now, from);
-        chunk.after = c.after;
-        if (from < t.b.n) lines_scan(chunk, stage, before, box);
+        maybe before;
+        const chunk_scan c = chunk_of(t, r, i, warp, &before);
+        if (c.at < t.b.n) part_scan(c, part, before, mine[0], box);
         WARP_BARRIER();
     }
 
     UNROLL for (int k = 1; k < STAGES; k++) mine[k - 1] = mine[k];
     if (!some) return;
 
-    if (dense)
-        lines_put(stage, e);
-    else
-        lines_gather(stage, t.b, start + at * t.b.stride,
-                     t.b.n - at < WARP_ITEMS ? (int)(t.b.n - at) : WARP_ITEMS);
-
+    put_part(part, e, loaded, t.b, start, at);
     WARP_BARRIER();
-    state left[5];
-    mine[STAGES - 1] = lines_fold(stage, at + lane_index() * LANE_ITEMS_L, t.b.p);
-    const state node = row_node_s(mine[STAGES - 1], LANE_ITEMS_L, left, box);
+    mine[STAGES - 1] = lane_node(part, t.b, at);
+    const state node = part_node(part, mine[STAGES - 1], t.b, at, box);
     if (lane_index() == 0) RING(r->nodes, NODES_KEPT, i + 3)[warp] = node;
 }
-#else
-/* Computes the results of a worker's chunk of tile i, whose elements are in local memory. */
-fn void scan_chunk(task t, LOCAL rings *r, int i, const LOCAL quad *stage, int warp,
-                   LOCAL state *box)
-{
-    const spot p = spot_of(t, RING(r->taken, TAKEN, i));
-    maybe rows[ROWS_E + 1];
-    state stack[LOG_ROWS_E + 1];
-    const around a = around_chunk(t, r, i, p, warp, box);
-    chunk_scan c = chunk_of(t, p, (p.k << TILE_LOG) + warp * WARP_ITEMS);
-
-    c.after = a.after;
-    rows[0] = a.before;
-
-    UNROLL for (int k = 0; k < ROWS_P; k++)
-    {
-        elem x[QUAD];
-        put_quad(x, stage[k * LANES]);
-        scan_row(c, x, k, rows, stack, box);
-    }
-}
-
-/* Loads the elements of a chunk of tile i + 3, scans tile i, then folds the loaded elements and
- * stores them into local memory. e: registers for the elements. The caller declares the array,
- * because the compiler spills less that way. */
-fn void worker(task t, LOCAL rings *r, int i, int warp, elem (*e)[QUAD])
-{
-    LOCAL state *const box = t.box;
-    LOCAL quad *const stages = (LOCAL quad *)t.stages;
-    const i64 next = RING(r->taken, TAKEN, i + 3);
-    const spot p = spot_of(t, next);
-    const i64 at = (p.k << TILE_LOG) + warp * WARP_ITEMS;
-
-    const int some = next < t.jobs && at < t.b.n;
-    if (some) SINGLE_PART(load)(e, t.b, start_of(t.b, p.s), at, t.b.n);
-
-    /* tile i + 3 takes the place of tile i */
-    LOCAL quad *stage =
-        stages + ((i + STAGES) % STAGES * TILE_WARPS + warp) * ROWS_P * LANES + lane_index();
-    if (i >= 0) scan_chunk(t, r, i, stage, warp, box);
-    if (!some) return;
-
-    state v[ROWS_P];
-    SINGLE_PART(fold_quads)(v, e, t.b, at, 1);
-    SINGLE_PART(fold_across)(v, 1, box);
-    v[0] = SINGLE_PART(fold_lanes)(v[0], 1, box);
-    if (lane_index() == 0) RING(r->nodes, NODES_KEPT, i + 3)[warp] = v[0];
-
-    UNROLL for (int k = 0; k < ROWS_P; k++)
-    {
-        quad q;
-        q.x = e[k][0], q.y = e[k][1], q.z = e[k][2], q.w = e[k][3];
-        stage[k * LANES] = q;
-    }
-}
-#endif
 
 #define TILED_PARAMETERS PARAMETERS_OF(TILED)
 KERNEL_OF(scan_single)
@@ -375,9 +290,7 @@ KERNEL_OF(scan_single)
     RESULTS_OF_PARAMETERS;
     SEEDING_OF_PARAMETERS;
     BOX SHARED rings r;
-#if SCAN_LINES
     state mine[STAGES];
-#endif
     const int warp = thread_index() / LANES;
     task t;
     t.b = b, t.out = out, t.table = status_table, t.seeds = seeds;
@@ -397,13 +310,8 @@ KERNEL_OF(scan_single)
         } else if (warp > TILE_WARPS) {
             looker(t, &r, i, box);
         } else {
-#if SCAN_LINES
-            bundle e[LINES];
+            held e;
             worker(t, &r, i, mine, warp, e);
-#else
-            elem e[ROWS_P][QUAD];
-            worker(t, &r, i, warp, e);
-#endif
         }
 
         BARRIER();

@@ -6,78 +6,21 @@
  * A tile is cut into parts; each of warps 0 to 7 has 2^more of them. A block publishes the node of
  * its tile. Then its ten warps poll for the nodes of all tiles to the left, each for one group of
  * 32 tiles. So no tile waits for nodes of groups, which scan_single.cl needs for more tiles. */
-enum { PART_BYTES = SINGLE_ITEMS * TL_SIZE, PART_ROWS = SINGLE_ITEMS / ROW_e };
-#if SCAN_LINES
-#define PART_PLACE(unit) LINE_PLACE(unit)
-#else
-#define PART_PLACE(unit) (unit)
-#endif
 
 /* Copies the elements of a part to local memory; complete after COPY_WAIT and WARP_BARRIER. */
-fn void load_part(LOCAL u8 *to, batch b, i64 start, i64 at)
+fn void copy_part(LOCAL u8 *to, batch b, i64 start, i64 at)
 {
-    const int lane = lane_index();
+    held e;
 #if !TL_IN_PLACE
     if (at + SINGLE_ITEMS <= b.n && is_packed(b, start + at)) {
         GLOBAL const u8 *const x = b.x + (start + at) * TL_SIZE;
-        UNROLL for (int u = lane; u < PART_BYTES / 16; u += LANES)
-            COPY_UNIT(to + PART_PLACE(u) * 16, x + u * 16);
+        UNROLL for (int u = lane_index(); u < PART_BYTES / 16; u += LANES)
+            COPY_UNIT(to + LINE_PLACE(u) * 16, x + u * 16);
         return;
     }
 #endif
-#if SCAN_LINES
-    lines_gather((LOCAL bundle *)to, b, start + at * b.stride,
-                 b.n - at < SINGLE_ITEMS ? (int)(b.n - at) : SINGLE_ITEMS);
-#else
-    elem e[PART_ROWS][QUAD];
-    SINGLE_PART(load)(e, b, start, at, b.n);
-    UNROLL for (int r = 0; r < PART_ROWS; r++)
-    {
-        quad q;
-        q.x = e[r][0], q.y = e[r][1], q.z = e[r][2], q.w = e[r][3];
-        ((LOCAL quad *)to)[r * LANES + lane] = q;
-    }
-#endif
-}
-
-/* Returns the node of a part in local memory, whose first element has index `at`. */
-fn state node_of_part(LOCAL const u8 *part, batch b, i64 at, LOCAL state *box)
-{
-#if SCAN_LINES
-    state left[5];
-    const i64 mine = at + lane_index() * LANE_ITEMS_L;
-    return row_node_s(lines_fold((LOCAL const bundle *)part, mine, b.p), LANE_ITEMS_L, left, box);
-#else
-    elem e[PART_ROWS][QUAD];
-    state v[PART_ROWS];
-    UNROLL for (int r = 0; r < PART_ROWS; r++)
-        put_quad(e[r], ((LOCAL const quad *)part)[r * LANES + lane_index()]);
-    SINGLE_PART(fold_quads)(v, e, b, at, 1);
-    SINGLE_PART(fold_across)(v, 1, box);
-    return SINGLE_PART(fold_lanes)(v[0], 1, box);
-#endif
-}
-
-/* Stores the results of a part in local memory. before: S before it; c.after: S after it. */
-fn void scan_elements(chunk_scan c, LOCAL u8 *part, maybe before, LOCAL state *box)
-{
-#if SCAN_LINES
-    LOCAL bundle *const stage = (LOCAL bundle *)part;
-    state left[5];
-    row_node_s(lines_fold(stage, c.at + lane_index() * LANE_ITEMS_L, c.b.p), LANE_ITEMS_L, left,
-               box);
-    lines_scan(c, stage, row_start_s(before, c.b.p.origin + c.at, LANE_ITEMS_L, left), box);
-#else
-    maybe rows[ROWS_E + 1];
-    state stack[LOG_ROWS_E + 1];
-    rows[0] = before;
-    UNROLL for (int r = 0; r < PART_ROWS; r++)
-    {
-        elem x[QUAD];
-        put_quad(x, ((LOCAL const quad *)part)[r * LANES + lane_index()]);
-        scan_row(c, x, r, rows, stack, box);
-    }
-#endif
+    const int loaded = load_part(e, b, start, at);
+    put_part(to, e, loaded, b, start, at);
 }
 
 /* What the warps of a block share. */
@@ -112,7 +55,7 @@ fn void fold_share(wave_tile t, LOCAL wave_memory *m, LOCAL state *box)
     ROLLED for (int p = t.mine; p < t.end; p++)
     {
         const i64 at = part_at(t, p);
-        if (at < t.b.n) load_part(elements_of(t, p), t.b, from, at);
+        if (at < t.b.n) copy_part(elements_of(t, p), t.b, from, at);
     }
     COPY_WAIT();
     WARP_BARRIER();
@@ -120,7 +63,8 @@ fn void fold_share(wave_tile t, LOCAL wave_memory *m, LOCAL state *box)
     {
         const i64 at = part_at(t, p);
         if (at >= t.b.n) break;
-        const state v = node_of_part(elements_of(t, p), t.b, at, box);
+        LOCAL const u8 *const part = elements_of(t, p);
+        const state v = part_node(part, lane_node(part, t.b, at), t.b, at, box);
         if (lane_index() == 0) m->parts[p] = v;
     }
 }
@@ -169,7 +113,7 @@ fn void scan_share(wave_tile t, LOCAL const wave_memory *m, results out, seeding
 
     chunk_scan c;
     c.b = t.b, c.out = out, c.s = t.s, c.n = t.b.n;
-    c.exclusive = seeds.exclusive, c.last = PART_ROWS - 1;
+    c.exclusive = seeds.exclusive, c.last = SINGLE_ITEMS / ROW_e - 1;
     ROLLED for (int p = t.mine; p < t.end; p++)
     {
         maybe before;
@@ -178,7 +122,8 @@ fn void scan_share(wave_tile t, LOCAL const wave_memory *m, results out, seeding
         before.s = from_lane(starts.s, p, box), before.have = start.have || p;
         c.after = from_lane(starts.s, (p + 1) & 31, box);
         if (p == t.count - 1) c.after = after;
-        scan_elements(c, elements_of(t, p), before, box);
+        LOCAL u8 *const part = elements_of(t, p);
+        part_scan(c, part, before, lane_node(part, t.b, c.at), box);
     }
 }
 

@@ -42,38 +42,6 @@ fn void lane_load(elem *e, LOCAL const elem *x, int p)
     UNROLL for (int k = 0; k < GROUP; k++) e[k] = x[p + k];
 }
 
-#if PARTIALS && OP_EXTREME && !FINDS && TL_SIZE == 1
-/* Returns S(n) of n < LANE_END bytes from place `at`, a word of 4 bytes at a time (partials.cl). */
-fn maybe lane_fold(LOCAL const elem *x, int at, int n, par p)
-{
-    enum { BYTES = 4, FILL = (int)((u32)(u8)WORST * 0x01010101u) };
-    LOCAL const u32 *const words = (LOCAL const u32 *)x;
-    const int end = at + n, last = (end - 1) / BYTES, before = at % BYTES * 8,
-              after = (end - 1) % BYTES * 8;
-    lane_partial t = partial_none(p);
-    maybe v = nothing(p);
-
-    if (n) {
-        int k = at / BYTES;
-
-        /* masks of the segment's bytes in its first and last word */
-        const u32 left = ~0u << before, right = ~0u >> (24 - after);
-        u32 w = (words[k] & left) | ((u32)FILL & ~left);
-
-        for (; k <= last; k++) {
-            if (k == last) w = (w & right) | ((u32)FILL & ~right);
-            t.part.a = PAIR_MOST(t.part.a, w);
-            t.part.b = PAIR_MOST(t.part.b, w << 8);
-            w = words[k + 1];
-        }
-
-        v.s = partial_state(t);
-        v.have = 1;
-    }
-
-    return v;
-}
-#else
 /* A lane keeps one node for each power of two of its groups. */
 typedef char lanes_have_three_levels[LANE_END == 8 * GROUP ? 1 : -1];
 enum { LANE_GROUPS = LANE_END / GROUP - 1, LANE_NODES = 3 };
@@ -114,5 +82,4 @@ fn maybe lane_fold(LOCAL const elem *x, int at, int n, par p)
 
     return v;
 }
-#endif
 #endif

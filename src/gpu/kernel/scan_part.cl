@@ -1,15 +1,23 @@
 /* SPDX-License-Identifier: MIT
- * Scans of up to 4 KiB of elements by a warp. Each lane scans contiguous lines of them: in class X
- * one element after the other, else (LINES_BY_TREE) in groups of 8, as scan_columns.cl does down a
- * column. So lanes exchange one node each, where rows of quads (scan_row.cl) exchange one for each
- * quad. Elements and results go through local memory in lines of 16 bytes, a row of 32 lines at a
- * time. Line u is stored at place u ^ (u / 8 & 7), so that neither rows nor the lines of a lane have
- * bank conflicts. */
-#define LINES_BY_TREE (!OP_EXACT)
+ * A part: the SINGLE_ITEMS elements of a warp of scan_single.cl and scan_wave.cl, up to 4 KiB, in
+ * local memory. A program has parts of one form, with these functions:
+ *
+ *   load_part, put_part   elements from global memory to registers, and on to local memory
+ *   lane_node             the node of the lane's own elements; lines only
+ *   part_node             the node of a full part
+ *   part_scan             stores the results
+ *
+ * Lines (SCAN_LINES): each lane has contiguous lines of 16 bytes. In class X it scans one element
+ * after the other, else groups of 8, as scan_columns.cl does down a column; lanes exchange one node
+ * each. Elements and results go through local memory a row of 32 lines at a time.
+ * Line u is stored at place u ^ (u / 8 & 7), so that neither rows nor the lines of a lane have bank
+ * conflicts. Rows: lanes have quads of rows of 128 elements (scan_row.cl). */
+enum { PART_BYTES = SINGLE_ITEMS * TL_SIZE };
+
+#if SCAN_LINES
 enum {
     LINES = SINGLE_ITEMS / (LANES * PACK),
     LANE_ITEMS_L = LINES * PACK,
-    WARP_ITEMS = LANES * LANE_ITEMS_L,
     OCTET = 8,
     OCTET_LINES = OCTET / PACK,
     OCTETS = LANE_ITEMS_L / OCTET
@@ -17,50 +25,46 @@ enum {
 
 #define LINE_PLACE(u) ((u) ^ ((u) >> 3 & 7))
 
-/* True if the chunk at `at` is full, contiguous, and aligned to lines; then lines_load loads it
- * into registers. */
-fn int lines_can(batch b, i64 start, i64 at)
-{
-    return at + WARP_ITEMS <= b.n && is_packed(b, start + at);
-}
-
-fn void lines_load(bundle *e, batch b, i64 first)
-{
-    GLOBAL const bundle *x = (GLOBAL const bundle *)(b.x + first * TL_SIZE) + lane_index();
-    UNROLL for (int r = 0; r < LINES; r++) e[r] = x[r * LANES];
-}
-
-/* Stores the loaded lines into local memory. */
-fn void lines_put(LOCAL bundle *stage, const bundle *e)
-{
-    UNROLL for (int r = 0; r < LINES; r++) stage[LINE_PLACE(r * LANES + lane_index())] = e[r];
-}
-
 fn LOCAL elem *element_at(LOCAL bundle *stage, int q)
 {
     return (LOCAL elem *)(stage + LINE_PLACE(q / PACK)) + q % PACK;
 }
 
-/* Copies `count` elements of any chunk into local memory, element by element. */
-fn void lines_gather(LOCAL bundle *stage, batch b, i64 first, int count)
+typedef bundle held[LINES];
+
+/* Returns 0 if the part is not full, contiguous and aligned: then put_part does all. */
+fn int load_part(held e, batch b, i64 start, i64 at)
 {
-    enum { SOME = 8 };
+    if (at + SINGLE_ITEMS > b.n || !is_packed(b, start + at)) return 0;
+    GLOBAL const bundle *x = (GLOBAL const bundle *)(b.x + (start + at) * TL_SIZE) + lane_index();
+    UNROLL for (int r = 0; r < LINES; r++) e[r] = x[r * LANES];
+    return 1;
+}
+
+fn void put_part(LOCAL u8 *part, const held e, int loaded, batch b, i64 start, i64 at)
+{
+    enum { SOME = 8 }; /* elements in flight, where there is one load for each */
+    LOCAL bundle *const stage = (LOCAL bundle *)part;
     const i64 step = b.stride * TL_SIZE;
-    GLOBAL const u8 *x = b.x + first * TL_SIZE;
-    const int near = ADDRESS(x) % TL_SIZE == 0,
-              full = near ? count / (SOME * LANES) * (SOME * LANES) : 0;
-    ROLLED for (int q = lane_index(); q < full; q += SOME * LANES)
-    {
-        elem e[SOME];
-        UNROLL for (int k = 0; k < SOME; k++)
-            e[k] = *(GLOBAL const elem *)(x + (q + k * LANES) * step);
-        UNROLL for (int k = 0; k < SOME; k++) *element_at(stage, q + k * LANES) = e[k];
+    const int lane = lane_index(), count = b.n - at < SINGLE_ITEMS ? (int)(b.n - at) : SINGLE_ITEMS;
+    GLOBAL const u8 *x = b.x + start * TL_SIZE + at * step;
+    const int full = ADDRESS(x) % TL_SIZE == 0 ? count / (SOME * LANES) * (SOME * LANES) : 0;
+    if (loaded) {
+        UNROLL for (int r = 0; r < LINES; r++) stage[LINE_PLACE(r * LANES + lane)] = e[r];
+        return;
     }
-    ROLLED for (int q = full + lane_index(); q < count; q += LANES)
+    ROLLED for (int q = lane; q < full; q += SOME * LANES)
+    {
+        elem v[SOME];
+        UNROLL for (int k = 0; k < SOME; k++)
+            v[k] = *(GLOBAL const elem *)(x + (q + k * LANES) * step);
+        UNROLL for (int k = 0; k < SOME; k++) *element_at(stage, q + k * LANES) = v[k];
+    }
+    ROLLED for (int q = full + lane; q < count; q += LANES)
         *element_at(stage, q) = load_element(x + q * step);
 }
 
-#if LINES_BY_TREE
+#if !OP_EXACT
 /* Loads the lane's elements 8 g to 8 g + 7. */
 fn void load_octet(elem *e, LOCAL const bundle *stage, int g)
 {
@@ -73,10 +77,12 @@ fn void load_octet(elem *e, LOCAL const bundle *stage, int g)
 }
 #endif
 
-/* Returns the node of the lane's elements, the first of which has index i. */
-fn state lines_fold(LOCAL const bundle *stage, i64 i, par p)
+fn state lane_node(LOCAL const u8 *part, batch b, i64 at)
 {
-#if LINES_BY_TREE
+    LOCAL const bundle *const stage = (LOCAL const bundle *)part;
+    const i64 i = at + lane_index() * LANE_ITEMS_L;
+    const par p = b.p;
+#if !OP_EXACT
     state stack[LOG_ROWS_E + 1];
     int top = 0;
     UNROLL for (int g = 0; g < OCTETS; g++)
@@ -116,7 +122,13 @@ fn state lines_fold(LOCAL const bundle *stage, i64 i, par p)
 #endif
 }
 
-#if !LINES_BY_TREE
+fn state part_node(LOCAL const u8 *part, state mine, batch b, i64 at, LOCAL state *box)
+{
+    state left[5];
+    return row_node_s(mine, LANE_ITEMS_L, left, box);
+}
+
+#if OP_EXACT
 /* Computes the results w of a line and returns S after it. q: S before element i, the line's
  * first. */
 fn maybe line_scan(result *w, bundle e, maybe q, i64 i, i64 exclusive, par p)
@@ -137,48 +149,25 @@ fn maybe line_scan(result *w, bundle e, maybe q, i64 i, i64 exclusive, par p)
 #if TL_OUT_SIZE == TL_SIZE
 fn bundle line_of(const result *w)
 {
+#if TL_SIZE >= 4
+    union {
+        result w[PACK];
+        bundle line;
+    } v;
+    UNROLL for (int k = 0; k < PACK; k++) v.w[k] = w[k];
+    return v.line;
+#else
     bundle v;
     UNROLL for (int k = 0; k < 4; k++) v.w[k] = 0;
     UNROLL for (int k = 0; k < PACK; k++)
-    {
-#if TL_OUT_FLOAT == 4
-        v.w[k] = as_u32(w[k]);
-#elif TL_OUT_SIZE == 8
-#if TL_OUT_FLOAT
-        const u64 bits = as_u64(w[k]);
-#else
-        const u64 bits = (u64)w[k];
-#endif
-        v.w[2 * k] = (u32)bits, v.w[2 * k + 1] = (u32)(bits >> 32);
-#else
         v.w[k * TL_SIZE / 4] |= ((u32)w[k] & (u32)(((u64)1 << (8 * TL_SIZE)) - 1))
                                 << (8 * TL_SIZE * k) % 32;
-#endif
-    }
-
     return v;
+#endif
 }
 #endif
 
-/* Stores four results of 8 bytes of each lane in whole sectors: a pair of lanes stores first the
- * even lane's results, then the odd lane's. even, odd: their places, aligned to 16 bytes. */
-#if TL_OUT_SIZE == 8
-fn void store_pair(GLOBAL u8 *even, GLOBAL u8 *odd, const result *w)
-{
-    typedef struct ALIGNED(16) { result a, b; } two;
-    const int right = lane_index() & 1;
-    result x = right ? w[0] : w[2], y = right ? w[1] : w[3];
-    SHUFFLE(1, result, x, x, 1);
-    SHUFFLE(1, result, y, y, 1);
-    two first, second;
-    first.a = right ? x : w[0], first.b = right ? y : w[1], second.a = right ? w[2] : x,
-    second.b = right ? w[3] : y;
-    ((GLOBAL two *)even)[right] = first;
-    ((GLOBAL two *)odd)[right] = second;
-}
-#endif
-
-#if LINES_BY_TREE
+#if !OP_EXACT
 /* Puts the results of a lane's elements, the first of which has index i, in their place. c.after: S
  * after them, if there are so many. */
 fn void scan_octets(chunk_scan c, LOCAL bundle *stage, maybe start, i64 i)
@@ -212,26 +201,29 @@ fn void scan_octets(chunk_scan c, LOCAL bundle *stage, maybe start, i64 i)
 }
 #endif
 
-/* Stores a chunk's results. start: S before the lane's first element; c.after: S after the chunk, if
- * it is full. */
-fn void lines_scan(chunk_scan c, LOCAL bundle *stage, maybe start, LOCAL state *box)
+/* before: S before the part; c.after: S after it, if it is full; mine: the lane's node. */
+fn void part_scan(chunk_scan c, LOCAL u8 *part, maybe before, state mine, LOCAL state *box)
 {
+    LOCAL bundle *const stage = (LOCAL bundle *)part;
     const int lane = lane_index(), u = lane * LINES;
-    const i64 mine = c.at + lane * LANE_ITEMS_L;
-    const int count = c.n - c.at < WARP_ITEMS ? (int)(c.n - c.at) : WARP_ITEMS;
+    const i64 i = c.at + u * PACK;
+    const int count = c.n - c.at < SINGLE_ITEMS ? (int)(c.n - c.at) : SINGLE_ITEMS;
     GLOBAL u8 *to = place(c.out, c.b, c.s, c.at);
-    const int lines = c.out.stride == 1 && count == WARP_ITEMS && ADDRESS(to) % 16 == 0;
+    const int lines = c.out.stride == 1 && count == SINGLE_ITEMS && ADDRESS(to) % 16 == 0;
+    state left[5];
+    row_node_s(mine, LANE_ITEMS_L, left, box);
+    maybe start = row_start_s(before, c.b.p.origin + c.at, LANE_ITEMS_L, left);
 
 #if TL_OUT_SIZE == TL_SIZE
-#if LINES_BY_TREE
+#if !OP_EXACT
     const state next = from_lane(start.s, (lane + 1) & 31, box);
     c.after = choose(lane == LANES - 1, c.after, next);
-    scan_octets(c, stage, start, mine);
+    scan_octets(c, stage, start, i);
 #else
     ROLLED for (int j = 0; j < LINES; j++)
     {
         result w[PACK];
-        start = line_scan(w, stage[LINE_PLACE(u + j)], start, mine + j * PACK, c.exclusive, c.b.p);
+        start = line_scan(w, stage[LINE_PLACE(u + j)], start, i + j * PACK, c.exclusive, c.b.p);
         stage[LINE_PLACE(u + j)] = line_of(w);
     }
 #endif
@@ -249,7 +241,7 @@ fn void lines_scan(chunk_scan c, LOCAL bundle *stage, maybe start, LOCAL state *
     ROLLED for (int j = 0; j < LINES; j++)
     {
         result w[PACK];
-        start = line_scan(w, stage[LINE_PLACE(u + j)], start, mine + j * PACK, c.exclusive, c.b.p);
+        start = line_scan(w, stage[LINE_PLACE(u + j)], start, i + j * PACK, c.exclusive, c.b.p);
         if (lines) {
             UNROLL for (int k = 0; k < PACK; k += QUAD)
                 store_pair(even + (j * PACK + k) * 8, even + (LANE_ITEMS_L + j * PACK + k) * 8,
@@ -264,3 +256,49 @@ fn void lines_scan(chunk_scan c, LOCAL bundle *stage, maybe start, LOCAL state *
     }
 #endif
 }
+#else
+#define LINE_PLACE(u) (u)
+enum { PART_ROWS = SINGLE_ITEMS / ROW_e };
+typedef elem held[PART_ROWS][QUAD];
+
+fn int load_part(held e, batch b, i64 start, i64 at)
+{
+    SINGLE_PART(load)(e, b, start, at, b.n);
+    return 1;
+}
+
+fn void put_part(LOCAL u8 *part, held e, int loaded, batch b, i64 start, i64 at)
+{
+    UNROLL for (int r = 0; r < PART_ROWS; r++)
+    {
+        quad q;
+        q.x = e[r][0], q.y = e[r][1], q.z = e[r][2], q.w = e[r][3];
+        ((LOCAL quad *)part)[r * LANES + lane_index()] = q;
+    }
+}
+
+fn state lane_node(LOCAL const u8 *part, batch b, i64 at) { return nothing(b.p).s; }
+fn state part_node(LOCAL const u8 *part, state mine, batch b, i64 at, LOCAL state *box)
+{
+    held e;
+    state v[PART_ROWS];
+    UNROLL for (int r = 0; r < PART_ROWS; r++)
+        put_quad(e[r], ((LOCAL const quad *)part)[r * LANES + lane_index()]);
+    SINGLE_PART(fold_quads)(v, e, b, at, 1);
+    SINGLE_PART(fold_across)(v, 1, box);
+    return SINGLE_PART(fold_lanes)(v[0], 1, box);
+}
+
+fn void part_scan(chunk_scan c, LOCAL u8 *part, maybe before, state mine, LOCAL state *box)
+{
+    maybe rows[ROWS_E + 1];
+    state stack[LOG_ROWS_E + 1];
+    rows[0] = before;
+    UNROLL for (int r = 0; r < PART_ROWS; r++)
+    {
+        elem x[QUAD];
+        put_quad(x, ((LOCAL const quad *)part)[r * LANES + lane_index()]);
+        scan_row(c, x, r, rows, stack, box);
+    }
+}
+#endif
