@@ -160,28 +160,12 @@ int tl_opencl_describe(int index, tally_device_info *info);
 /* Returns a numeric property of a device, or 0 if it has none. */
 uint64_t tl_opencl_number(cl_device_id id, cl_uint what);
 
-/* ---- memory.c ----
- *
- * tl_cl_NAME is tl_gpu_calls.NAME, which gpu/gpu.h describes. A lane is a command queue there. */
+/* ---- program.c: tl_gpu_calls.build, unload and launch ---- */
 
-tally_status tl_cl_allocate(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory);
-void tl_cl_release(tl_gpu *gpu, tl_memory *memory);
-tally_status tl_cl_copy(tl_gpu *gpu, tally *ctx, const tl_copy *copy);
-tally_status tl_cl_clear(tl_gpu *gpu, tally *ctx, int lane, const tl_memory *to, size_t bytes);
-int tl_cl_owns(tl_gpu *gpu, const void *p, tl_memory *memory, size_t *offset);
-tally_status tl_cl_adopt(tl_gpu *gpu, tally *ctx, void *object, void **pointer);
-tally_status tl_cl_forget(tl_gpu *gpu, tally *ctx, void *pointer);
-void tl_cl_free_memory(tl_gpu *gpu, size_t *all, size_t *largest);
-tally_status tl_cl_lock(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory);
-void tl_cl_unlock(tl_gpu *gpu, tl_memory *memory);
-int tl_cl_locked(tl_gpu *gpu, const void *p, size_t bytes);
-tally_status tl_cl_mark(tl_gpu *gpu, tally *ctx, int lane, int event);
-tally_status tl_cl_follow(tl_gpu *gpu, tally *ctx, int lane, int event);
-tally_status tl_cl_reached(tl_gpu *gpu, tally *ctx, int event);
-double tl_cl_elapsed(tl_gpu *gpu, int from, int to);
-tally_status tl_cl_quiet(tl_gpu *gpu, tally *ctx);
-
-/* Releases all addresses and their objects. */
-void tl_opencl_release_ranges(opencl *g);
+tally_status tl_cl_build(tl_gpu *gpu, tally *ctx, const char *text, size_t length, tl_code how,
+                         tl_program **program);
+void tl_cl_unload(tl_gpu *gpu, tl_program *program);
+tally_status tl_cl_launch(tl_gpu *gpu, tally *ctx, tl_program *program,
+                          const tl_kernel_start *start);
 
 #endif
