@@ -30,33 +30,19 @@ typedef struct {
     int64_t rows, longest, elements;
 } job;
 
-static void drop_bins(tl_gpu_device *d)
-{
-    tl_gpu_give(d, &d->slot->exact_bins.memory);
-    d->slot->exact_bins.bytes = 0;
-}
-
 /* Ensures that the device's bins are enough for `rows` rows. They are zero before each call:
  * exact_finish clears what it has read. */
 static tally_status reserve_bins(const job *j, int64_t rows)
 {
-    tl_gpu_device *const d = j->l.d;
-    tl_memory *const bins = &d->slot->exact_bins.memory;
-    const size_t bytes = (size_t)(rows * j->words) * sizeof(uint32_t);
-
     assert(rows > 0);
-    if (d->slot->exact_bins.bytes >= bytes) return TALLY_OK;
-
-    drop_bins(d);
-    const tally_status status = tl_gpu_take_clear(d, bytes, bins);
-    d->slot->exact_bins.bytes = status ? 0 : bytes;
-    return status;
+    return tl_cleared_reserve(j->l.d, &j->l.d->slot->exact_bins,
+                           (size_t)(rows * j->words) * sizeof(uint32_t));
 }
 
 /* Returns `status`. After a failure the contents of the bins are not known. */
 static tally_status end_bins(const job *j, tally_status status)
 {
-    if (status) drop_bins(j->l.d);
+    if (status) tl_cleared_drop(j->l.d, &j->l.d->slot->exact_bins);
     return status;
 }
 

@@ -256,7 +256,7 @@ typedef struct tl_text {
 } tl_text;
 
 /* Makes a program text, which the caller frees. A built-in operator has one text per shape, and its
- * embedded code is found by that text (code.h). */
+ * embedded code is found by that text (cuda/cuda.h). */
 tally_status tl_program_text(tally *ctx, const tl_text *of, char **text, size_t *length);
 
 /* Returns the operator as the kernels see it. It differs from *op in two cases: elements of two

@@ -257,6 +257,14 @@ tally_status tl_gpu_read(tl_gpu_device *d, void *to, const tl_memory *from, size
     return tl_gpu_transfer(d, &copy);
 }
 
+tally_status tl_gpu_put(tl_gpu_device *d, void *to, const void *from, size_t bytes)
+{
+    tl_array a;
+    if (tl_gpu_find(d, to, &a)) return tl_gpu_write(d, &a.memory, (size_t)a.byte, from, bytes);
+    memcpy(to, from, bytes);
+    return TALLY_OK;
+}
+
 /* ---- times that are asked for ---- */
 
 void tl_clock_drop(tl_gpu_device *d) { d->clock.first = d->clock.count = 0; }

@@ -122,7 +122,6 @@ static tally_status scan_head(tl_gpu_device *d, const tl_push *p, int64_t head)
     const tl_scalar *op = p->plan->op;
     const size_t bytes = (size_t)(head * op->result_bytes);
     char *copy;
-    tl_array out;
     tally_status status = locked_memory(d, (size_t)(head * op->elem_bytes) + bytes, &copy);
     tl_push here = *p;
 
@@ -130,10 +129,7 @@ static tally_status scan_head(tl_gpu_device *d, const tl_push *p, int64_t head)
     if (!status) status = issue_copy(d, copy, p->x, 0, head * op->elem_bytes);
     status = tl_gpu_wait(d, status);
     if (!status) status = push_copy(d, &here, copy, head);
-    if (!status && tl_gpu_find(d, p->out, &out))
-        status = tl_gpu_wait(d, tl_gpu_write(d, &out.memory, (size_t)out.byte, here.out, bytes));
-
-    return status;
+    return status ? status : tl_gpu_wait(d, tl_gpu_put(d, p->out, here.out, bytes));
 }
 
 /* A piece of a scan: n elements. next: the first node that belongs to it, of the nodes of the whole
@@ -157,7 +153,6 @@ static tally_status scan_piece(tl_gpu_device *d, tl_scan *s, scan_part *part)
     tl_piece piece = {.end = TL_PIPE_WAITS, .origin = at};
     char *const last = part->staged + sizeof(tl_state);
     tl_state v;
-    tl_array end_result;
 
     if (tl_counter_fold(&s->done, op, init, &v))
         piece.before = memcpy(part->staged, &v, op->state_bytes);
@@ -174,8 +169,7 @@ static tally_status scan_piece(tl_gpu_device *d, tl_scan *s, scan_part *part)
 
     tl_counter_fold(&s->done, op, init, &v);
     op->lower(&v, end, 0, s->plan->par, last);
-    if (!tl_gpu_find(d, part->out + (n - 1) * op->result_bytes, &end_result)) return TALLY_OK;
-    return tl_gpu_write(d, &end_result.memory, (size_t)end_result.byte, last, op->result_bytes);
+    return tl_gpu_put(d, part->out + (n - 1) * op->result_bytes, last, op->result_bytes);
 }
 
 /* Scans the elements after the first `from` of the push, piece by piece. */

@@ -3,13 +3,12 @@
  * only; the shapes are in gpu/.
  *
  *   cuda.c      the device, its memory, its streams; calls the others
- *   program.c   loads code and launches kernels; better.c compiles better code in the background,
- *               code.c compiles and caches code
+ *   program.c   loads code and launches kernels
+ *   code.c      compiles and caches code; better code is compiled in the background
  *   devices.c   the driver, its devices and errors; calls none of the others
  *
  * The device uses the primary context, so it can use memory of the CUDA runtime in the same
  * process. */
-#include "code.h"
 #include "cuda.h"
 #include <stdlib.h>
 

@@ -2,7 +2,6 @@
  * Programs of a CUDA device: where their code comes from (the archive in the library, else the
  * cache on disk, else NVRTC, which is not opened before), better code later, and launches of their
  * kernels. API calls only. */
-#include "code.h"
 #include "cuda.h"
 #include <assert.h>
 #include <stdlib.h>
