@@ -84,6 +84,26 @@ static tally_status take_options(tally *ctx, tl_gpu_device *d, const char *optio
     return status;
 }
 
+int tl_gpu_describe(const tl_gpu_calls *calls, int index, tally_device_info *info)
+{
+    int count;
+    const tl_gpu_found *const d = calls->find(index, &count);
+    if (d) *info = (tally_device_info){d->name, d->text, !*d->reason, d->reason, 0, ""};
+    return d != NULL;
+}
+
+const tl_gpu_found *tl_gpu_usable(tally *ctx, const tl_gpu_calls *calls, int index)
+{
+    int count;
+    const tl_gpu_found *const d = calls->find(index, &count);
+    if (!d)
+        tl_fail(ctx, TALLY_NO_DEVICE, "%s:%d: there are %d %s devices here", calls->name, index,
+                count, calls->title);
+    else if (*d->reason)
+        tl_fail(ctx, TALLY_NO_DEVICE, "%s (%s): %s", d->name, d->text, d->reason);
+    return d && !*d->reason ? d : NULL;
+}
+
 int64_t tl_pieces_least(const tl_gpu_device *d)
 {
     int64_t share = (int64_t)(d->limit / 4);

@@ -96,8 +96,19 @@ enum { TL_KERNEL_NAME = 64, TL_KERNELS_MOST = 16 };
  * is too long or the list is full. */
 int tl_kernel_number(tally *ctx, char *names, size_t step, int count, const char *name);
 
+/* A device that an API has found. reason: why it is not usable, or "". */
+typedef struct tl_gpu_found {
+    char name[24], text[240];
+    const char *reason;
+} tl_gpu_found;
+
 typedef struct tl_gpu_calls {
-    const char *name, *prelude; /* name of the device; name of its embedded prelude */
+    const char *name, *title, *prelude; /* of devices; in sentences; of its embedded prelude */
+
+    /* Finds the devices, once per process. Returns device `index`, or NULL if there are only *count
+     * devices. */
+    const tl_gpu_found *(*find)(int index, int *count);
+
     /* true: the prelude has what single-launch reductions and scans need
      * (gpu/kernel/reduce.cl) */
     int single_launch;
@@ -214,6 +225,12 @@ static inline tally_status tl_read(tl_gpu *gpu, tally *ctx, void *to, const tl_m
     const tl_copy copy = {TL_RUN, TL_TO_HOST, from, offset, to, bytes, 1};
     return gpu->calls->copy(gpu, ctx, &copy);
 }
+
+/* tl_device_calls.describe. */
+int tl_gpu_describe(const tl_gpu_calls *calls, int index, tally_device_info *info);
+
+/* Returns a device that is usable, or sets an error and returns NULL. */
+const tl_gpu_found *tl_gpu_usable(tally *ctx, const tl_gpu_calls *calls, int index);
 
 /* The functions of a GPU device (context/device.h), written over an API's calls. */
 tally_status tl_gpu_open(tally *ctx, const tl_gpu_calls *calls, const tl_device_calls *device,

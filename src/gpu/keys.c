@@ -43,7 +43,7 @@ static tally_status begin(job *j, tl_gpu_device *d, int64_t items, int64_t least
 }
 
 /* Copies `count` numbers to the host, waits for all launches, and gives the memory back, also after
- * a failure. Then no host memory of the call is read any more (d->host). */
+ * a failure. */
 static tally_status end(job *j, tally_status status, int64_t *reported, int count)
 {
     tl_gpu_device *d = j->l.d;
@@ -51,7 +51,6 @@ static tally_status end(job *j, tally_status status, int64_t *reported, int coun
 
     if (!status) status = tl_gpu_read(d, reported, &j->reported, 0, bytes);
     status = tl_gpu_wait(d, status);
-    d->host = 0;
     tl_gpu_give(d, &j->first);
     tl_gpu_give(d, &j->counts);
     tl_gpu_give(d, &j->reported);

@@ -218,7 +218,9 @@ tally_status tl_go(const tl_launch *l, tl_gpu_kernel_id id, int64_t jobs, tl_spr
     tl_kernel_start start = {.kernel = k->name,
                              .number = number,
                              .spread = spread,
-                             .threads = l->threads ? l->threads : k->threads ? k->threads : 32 * warps,
+                             .threads = l->threads   ? l->threads
+                                        : k->threads ? k->threads
+                                                     : 32 * warps,
                              .arguments = arguments,
                              .count = k->count,
                              .box_bytes = box_bytes(l->d->gpu, b.of.op)};

@@ -422,7 +422,8 @@ tally_status tl_status_reserve(tl_gpu_device *d, int64_t needed)
 
     while (words < needed) words *= 2;
     if (words > tl_status_words(d)) words = needed;
-    return tl_cleared_reserve(d, &d->slot->status_table, STATUS_HEADER + (size_t)words * STATUS_WORD);
+    return tl_cleared_reserve(d, &d->slot->status_table,
+                              STATUS_HEADER + (size_t)words * STATUS_WORD);
 }
 
 /* ---- blocks that are kept from call to call ---- */

@@ -58,8 +58,8 @@ typedef struct tl_slot {
 
     tl_memory pool[TL_GPU_POOL];
 
-    /* The status table of single-launch kernels (status.cl); bins of exact sums (exact.c), which are
-     * zero between calls; results of the kernel `measure` (call/segments.c), which writes slot
+    /* The status table of single-launch kernels (status.cl); bins of exact sums (exact.c), which
+     * are zero between calls; results of the kernel `measure` (call/segments.c), which writes slot
      * number measured_slot. */
     tl_cleared status_table, exact_bins, measured;
     int64_t measured_slot;
@@ -161,8 +161,8 @@ tally_status tl_gpu_beside(tl_gpu_device *d, tally_status status);
 /* The same for any call, and clears the block; during a capture at once. */
 tally_status tl_gpu_take_clear(tl_gpu_device *d, size_t bytes, tl_memory *memory);
 
-/* tl_cleared_reserve: ensures that a block has `bytes` bytes; a new one is zero. tl_cleared_drop: gives it
- * back, because its contents are not known. */
+/* tl_cleared_reserve: ensures that a block has `bytes` bytes; a new one is zero. tl_cleared_drop:
+ * gives it back, because its contents are not known. */
 tally_status tl_cleared_reserve(tl_gpu_device *d, tl_cleared *k, size_t bytes);
 void tl_cleared_drop(tl_gpu_device *d, tl_cleared *k);
 

@@ -94,13 +94,13 @@ extern tl_cuda_api tl_cu;
 tally_status tl_cuda_status(tally *ctx, CUresult error, const char *call);
 
 typedef struct {
+    tl_gpu_found base; /* must be first */
     CUdevice device;
     int capability, processors, shared; /* shared: max bytes of local memory of a block */
-    char name[16], text[240];
 } tl_cuda_found;
 
-/* Returns device number index, or NULL if there are only *count devices. */
-const tl_cuda_found *tl_cuda_find(int index, int *count);
+/* tl_gpu_calls.find; what it finds are tl_cuda_found. */
+const tl_gpu_found *tl_cuda_find(int index, int *count);
 
 /* ---- program.c ---- */
 

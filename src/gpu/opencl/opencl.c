@@ -279,15 +279,8 @@ static const tl_gpu_calls calls;
 static tally_status cl_open(tally *ctx, int index, tl_gpu **gpu)
 {
     cl_int error;
-    int count;
-
-    const tl_opencl_found *found = tl_opencl_find(index, &count);
-    if (!found)
-        return tl_fail(ctx, TALLY_NO_DEVICE, "opencl:%d: there are %d OpenCL devices here", index,
-                       count);
-    if (found->reason[0])
-        return tl_fail(ctx, TALLY_NO_DEVICE, "opencl:%d (%s): %s", index, found->text,
-                       found->reason);
+    const tl_opencl_found *found = (const tl_opencl_found *)tl_gpu_usable(ctx, &calls, index);
+    if (!found) return TALLY_NO_DEVICE;
     opencl *g = calloc(1, sizeof *g);
     if (!g) return tl_no_memory(ctx, sizeof *g, "a device");
 
@@ -389,6 +382,8 @@ static tally_status cl_use_stream(tl_gpu *gpu, tally *ctx, void *stream)
 
 static const tl_gpu_calls calls = {
     .name = "opencl",
+    .title = "OpenCL",
+    .find = tl_opencl_find,
     .prelude = "gpu/opencl/prelude_opencl.h",
     .open = cl_open,
     .close = cl_close,
@@ -418,6 +413,11 @@ static const tl_gpu_calls calls = {
     .forget = cl_forget,
 };
 
+static int describe(int index, tally_device_info *info)
+{
+    return tl_gpu_describe(&calls, index, info);
+}
+
 static tally_status device_open(tally *ctx, int number, const char *options, tl_device **device)
 {
     return tl_gpu_open(ctx, &calls, &tl_device_opencl, number, options, device);
@@ -425,7 +425,7 @@ static tally_status device_open(tally *ctx, int number, const char *options, tl_
 
 const tl_device_calls tl_device_opencl = {
     .name = "opencl",
-    .describe = tl_opencl_describe,
+    .describe = describe,
     .open = device_open,
     TL_GPU_DEVICE_CALLS,
 };
