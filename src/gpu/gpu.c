@@ -11,7 +11,7 @@
 
 enum { MEMORY_LEAST = 64 << 10 };
 
-/* Host arrays of fewer bytes are copied as a whole. */
+/* Host arrays of fewer bytes are copied as a whole; a limited memory has less. */
 static const int64_t PIECES_LEAST = 32 << 20;
 
 /* ---- open ---- */
@@ -104,12 +104,6 @@ const tl_gpu_found *tl_gpu_usable(tally *ctx, const tl_gpu_calls *calls, int ind
     return d && !*d->reason ? d : NULL;
 }
 
-int64_t tl_pieces_least(const tl_gpu_device *d)
-{
-    int64_t share = (int64_t)(d->limit / 4);
-    return d->limit && share < PIECES_LEAST ? share : PIECES_LEAST;
-}
-
 tally_status tl_gpu_open(tally *ctx, const tl_gpu_calls *calls, const tl_device_calls *kind,
                          int number, const char *options, tl_device **out)
 {
@@ -136,7 +130,8 @@ tally_status tl_gpu_open(tally *ctx, const tl_gpu_calls *calls, const tl_device_
 
     d->base.name = d->name;
     d->base.threads = d->cpu->threads;
-    d->base.least_bytes = tl_pieces_least(d);
+    const int64_t share = (int64_t)(d->limit / 4);
+    d->base.least_bytes = d->limit && share < PIECES_LEAST ? share : PIECES_LEAST;
     *out = &d->base;
 
     return TALLY_OK;

@@ -109,11 +109,8 @@ typedef struct tl_gpu_calls {
      * devices. */
     const tl_gpu_found *(*find)(int index, int *count);
 
-    /* true: the prelude has what single-launch reductions and scans need
-     * (gpu/kernel/reduce.cl) */
-    int single_launch;
-
-    int sees_locked; /* kernels can write page-locked host memory at its address */
+    int single_launch; /* the prelude has what single-launch reductions and scans need */
+    int sees_locked;   /* kernels can write page-locked host memory at its address */
 
     /* A program that is not embedded is built kernel by kernel, each at its first launch. */
     int by_kernel;
@@ -180,7 +177,8 @@ typedef struct tl_gpu_calls {
     void (*free_memory)(tl_gpu *gpu, size_t *all, size_t *largest);
 
     /* lock allocates page-locked host memory at memory->address, and unlock frees it. locked
-     * returns true if the host memory [p, p + bytes) is page-locked already. */
+     * returns true if the host memory [p, p + bytes) is page-locked already; NULL: the API cannot
+     * tell. */
     tally_status (*lock)(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory);
     void (*unlock)(tl_gpu *gpu, tl_memory *memory);
     int (*locked)(tl_gpu *gpu, const void *p, size_t bytes);

@@ -72,11 +72,11 @@ static tally_status check_numbers(tl_gpu_device *d, const int64_t *p, const char
 static tally_status runs_of(tl_gpu_device *d, const tally_view *keys, const tl_array *k,
                             const tl_array *offsets, int64_t *runs)
 {
+    /* lead: of contiguous keys, how many would lie between the start of the unit (16 bytes; 8 for
+     * keys of a byte) and the first key */
     const int64_t bytes = (int64_t)tally_dtype_size(keys->dtype),
                   misaligned = (int64_t)(k->memory.address % 16) + k->byte,
-                  /* contiguous keys: how many would lie between the start of the unit (16 bytes; 8
-                   * for keys of a byte) and the first key */
-        lead = keys->stride == 1 ? misaligned % (KEYS_UNIT(bytes) * bytes) / bytes : 0;
+                  lead = keys->stride == 1 ? misaligned % (KEYS_UNIT(bytes) * bytes) / bytes : 0;
     job j;
 
     tally_status status = begin(&j, d, (keys->n + lead - 1) / KEYS_STEP + 1, 1);

@@ -128,8 +128,8 @@ static tally_status build(tl_gpu_device *d, tl_built *wanted)
     if (d->clock.on) d->clock.sum.compile += seconds_now() - start;
     free(text);
 
-    if (status == TALLY_BAD_DATA &&
-        of->op->user) { /* the message has a line of the compiler's log */
+    if (status == TALLY_BAD_DATA && of->op->user) {
+        /* the message has a line of the compiler's log */
         char log[sizeof d->ctx->error];
         memcpy(log, d->ctx->error, sizeof log);
         status = tl_user_error(d->ctx, of->op->user->user, log);

@@ -37,8 +37,8 @@ int tl_gpu_holds(tl_gpu_device *d, const void *p)
 static tally_status call_allocator(tl_gpu_device *d, size_t bytes, tl_memory *memory)
 {
     const tally_allocator *const a = &d->allocator;
-    void *const stream = d->gpu->calls->run_stream(d->gpu), *const p =
-                                                                a->allocate(bytes, stream, a->user);
+    void *const stream = d->gpu->calls->run_stream(d->gpu);
+    void *const p = a->allocate(bytes, stream, a->user);
     if (!p)
         return tl_fail(d->ctx, TALLY_NO_MEMORY,
                        "out of memory: the allocator of tally_use_allocator gave no %zu bytes",

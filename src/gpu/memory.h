@@ -166,9 +166,6 @@ tally_status tl_gpu_take_clear(tl_gpu_device *d, size_t bytes, tl_memory *memory
 tally_status tl_cleared_reserve(tl_gpu_device *d, tl_cleared *k, size_t bytes);
 void tl_cleared_drop(tl_gpu_device *d, tl_cleared *k);
 
-/* Calls with at least this many bytes in host memory are done in pieces. */
-int64_t tl_pieces_least(const tl_gpu_device *d);
-
 /* Frees all blocks of the pool. */
 void tl_gpu_empty_pool(tl_gpu_device *d);
 

@@ -115,6 +115,12 @@ typedef struct tl_batch {
 /* tl_gpu_program for the inputs of a batch. */
 tally_status tl_batch_program(tl_gpu_device *d, const tl_batch *b, const char *shape, tl_launch *l);
 
+/* True if sequences are columns: a dense copy has their elements interleaved. */
+static inline int tl_is_across(const tally_view *v)
+{
+    return !v->offsets && v->rows > 1 && v->n > 1 && llabs(v->row_stride) < llabs(v->stride);
+}
+
 /* Brings `bytes` bytes at p to the device, unless they are there already. refused: why a host array
  * cannot be captured into a graph. */
 tally_status tl_array_open(tl_gpu_device *d, const void *p, int64_t bytes, const char *refused,

@@ -280,8 +280,7 @@ tally_status tl_sequences_window(tl_sequences *a, tl_gpu_device *d, const tally_
     if (p->out.here && edges && a->step < *produced)
         return tl_fail(d->ctx, TALLY_UNSUPPORTED,
                        "out->data is memory of the device and the input does not fit beside it: "
-                       "use edges valid, or "
-                       "results in host memory");
+                       "use edges valid, or results in host memory");
 
     p->in.most = p->out.most = a->width * (a->step + overlap < a->n ? a->step + overlap : a->n);
 

@@ -45,7 +45,7 @@ static int64_t out_host_bytes(tl_gpu_device *d, const tl_call *call)
 /* True if the call is to be done in pieces. */
 static int is_wanted(tl_gpu_device *d, const tl_call *call)
 {
-    int64_t a, b, c, e, least = tl_pieces_least(d);
+    int64_t a, b, c, e, least = d->base.least_bytes;
     tl_view_extent(call->in, call->plan->op->elem_bytes, &a, &b);
     tl_view_extent(call->out, call->plan->op->result_bytes, &c, &e);
     if (b - a < least && e - c < least) return 0; /* the usual case */

@@ -85,9 +85,6 @@ struct tl_pipe {
 
 /* ---- stage.c ---- */
 
-/* True if sequences are columns: their elements are interleaved in a piece. */
-int tl_is_across(const tally_view *v);
-
 /* Initializes the two sides of a pipeline, and finds out where their memory is. in_bytes,
  * out_bytes: of an element and of a result. */
 void tl_pipe_open(tl_pipe *p, tl_gpu_device *d, const tally_view *in, int64_t in_bytes,

@@ -223,18 +223,7 @@ static tally_status here_scan(tl_gpu_device *d, const tl_push *p)
 
 static int worth(const tl_gpu_device *d, const tl_push *p)
 {
-    return p->n * p->plan->op->elem_bytes >= tl_pieces_least(d);
-}
-
-/* The elements of p from number `from` on. */
-static tl_push push_from(const tl_push *p, int64_t from)
-{
-    const tl_scalar *op = p->plan->op;
-    tl_push rest = *p;
-    rest.x = (const char *)p->x + from * op->elem_bytes;
-    rest.n = p->n - from;
-    if (p->verb == TL_SCAN) rest.out = (char *)p->out + from * op->result_bytes;
-    return rest;
+    return p->n * p->plan->op->elem_bytes >= d->base.least_bytes;
 }
 
 /* Folds or scans elements of host memory that follow those in *done. The processors take the
@@ -254,12 +243,14 @@ static tally_status push_host(tl_gpu_device *d, const tl_push *p, tl_counter *do
     }
 
     tally_status status = head.n ? push_on_processors(d, &head) : TALLY_OK;
-    const tl_push rest = push_from(p, head.n);
+    const int64_t rest = p->n - head.n;
     const tl_counter aligned = *done;
-    if (status || !rest.n) return status;
+    if (status || !rest) return status;
 
-    const tally_view in = tally_flat(rest.x, op->dtype, rest.n),
-                     to = tally_flat(s ? rest.out : NULL, op->out, s ? rest.n : 0);
+    const tally_view in = tally_flat(tl_offset((void *)(uintptr_t)p->x, head.n * op->elem_bytes),
+                                     op->dtype, rest),
+                     to = tally_flat(s ? tl_offset(p->out, head.n * op->result_bytes) : NULL,
+                                     op->out, s ? rest : 0);
 
     for (;;) {
         *done = aligned;

@@ -26,12 +26,9 @@ typedef struct {
     tl_array data, offsets;
     tl_memory ids;
     tl_arguments_speculative_part speculative;
-    enum {
-        NO_KERNEL,
-        SHORT_KERNEL,
-        WARP_KERNEL
-    } speculative_kernel; /* the kernel that was launched speculatively */
-    int done;             /* it has computed all results */
+    /* the kernel that was launched speculatively; done: it has computed all results */
+    enum { NO_KERNEL, SHORT_KERNEL, WARP_KERNEL } speculative_kernel;
+    int done;
 } segments;
 
 /* ---- measure ---- */

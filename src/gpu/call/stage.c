@@ -16,11 +16,6 @@ static const int64_t STAGE_BYTES = 8 << 20;
 
 /* ---- sides ---- */
 
-int tl_is_across(const tally_view *v)
-{
-    return !v->offsets && v->rows > 1 && v->n > 1 && llabs(v->row_stride) < llabs(v->stride);
-}
-
 static void open_side(tl_gpu_device *d, tl_side *s, const tally_view *v, int64_t bytes)
 {
     int64_t low, high;
@@ -31,7 +26,8 @@ static void open_side(tl_gpu_device *d, tl_side *s, const tally_view *v, int64_t
     const char *from = tl_offset(v->data, low);
     s->here = tl_gpu_holds(d, from);
     int dense = v->stride == 1 && (v->offsets || v->rows == 1 || v->row_stride == v->n);
-    s->straight = !s->here && dense && d->gpu->calls->locked(d->gpu, from, (size_t)(high - low));
+    s->straight = !s->here && dense && d->gpu->calls->locked &&
+                  d->gpu->calls->locked(d->gpu, from, (size_t)(high - low));
 }
 
 void tl_pipe_open(tl_pipe *p, tl_gpu_device *d, const tally_view *in, int64_t in_bytes,

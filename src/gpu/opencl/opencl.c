@@ -186,12 +186,6 @@ static void cl_unlock(tl_gpu *gpu, tl_memory *memory)
     *memory = (tl_memory){0};
 }
 
-static int cl_locked(tl_gpu *gpu, const void *p, size_t bytes)
-{
-    (void)gpu, (void)p, (void)bytes; /* OpenCL cannot tell */
-    return 0;
-}
-
 static tally_status cl_mark(tl_gpu *gpu, tally *ctx, int lane, int event)
 {
     opencl *g = (opencl *)gpu;
@@ -403,7 +397,6 @@ static const tl_gpu_calls calls = {
     .free_memory = cl_free_memory,
     .lock = cl_lock,
     .unlock = cl_unlock,
-    .locked = cl_locked,
     .mark = cl_mark,
     .follow = cl_follow,
     .reached = cl_reached,
