@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Run by the build: compiles CUDA programs by NVRTC and writes them as one archive
- * (src/gpu/cuda/code.h).
+ * (src/gpu/cuda/cuda.h).
  *
  *   make_kernels OUT CACHE NVRTC FATBINARY JOBS ARCHS SET
  *
@@ -15,7 +15,7 @@
  * SET        common, all, or OPERATOR/TYPE words as in sum/f32,ema:0.1/f64; the probe's programs
  * are always added */
 #define _GNU_SOURCE
-#include "gpu/cuda/code.h"
+#include "gpu/cuda/cuda.h"
 #include "gpu/gpu.h"
 #include "context/context.h"
 #include "context/user.h"

@@ -49,15 +49,18 @@ if(cuda_here)
   target_link_libraries(make_kernels PRIVATE Threads::Threads m ${CMAKE_DL_LIBS})
 endif()
 
-# An object library NAME that holds the archive of SET for ARCHS (src/gpu/cuda/embedded.c).
+# An object library NAME that holds the archive of SET for ARCHS, or an empty one (src/gpu/cuda/cuda.h). The assembler
+# includes it, because a compiler takes minutes for such an array.
 function(tally_archive name set archs)
   string(REPLACE ";" "," set "${set}")
   string(REPLACE ";" "," archs "${archs}")
   set(source ${PROJECT_BINARY_DIR}/${name}.c)
   set(archive ${PROJECT_BINARY_DIR}/${name}.bin)
-  set(text "#include \"gpu/cuda/embedded.c\"\n")
+  set(text "#include \"gpu/cuda/cuda.h\"\nconst unsigned char tl_embedded[sizeof(tl_archive_head)] = {0};\n")
   if(NOT set STREQUAL "none")
-    set(text "#define TL_ARCHIVE \"${archive}\"\n${text}")
+    set(text [[__asm__(".pushsection .rodata\n.balign 64\n.globl tl_embedded\n.hidden tl_embedded\n"
+        "tl_embedded:\n.incbin \"@archive@\"\n.popsection\n");
+]])
     add_custom_command(OUTPUT ${archive}
       COMMAND make_kernels ${archive} ${TALLY_CUDA_CACHE} ${TALLY_NVRTC} ${TALLY_FATBINARY} ${TALLY_CUDA_JOBS} ${archs}
               ${set}

@@ -152,9 +152,9 @@ static inline void close_faked(void)
 /* Device memory is in the pool, or what one-launch kernels keep, or nowhere. */
 static void check_pool(const char *after)
 {
-    size_t pooled = device->slot->status_table.memory.bytes + device->slot->measured.slots.bytes;
+    size_t pooled = device->slot->status_table.memory.bytes + device->slot->measured.memory.bytes;
     int blocks =
-        (device->slot->status_table.memory.bytes > 0) + (device->slot->measured.slots.bytes > 0);
+        (device->slot->status_table.memory.bytes > 0) + (device->slot->measured.memory.bytes > 0);
     for (int i = 0; i < TL_GPU_POOL; i++) {
         pooled += device->slot->pool[i].bytes;
         blocks += device->slot->pool[i].bytes > 0;

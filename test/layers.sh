@@ -104,7 +104,7 @@ while read -r line; do broken "$line: a device names no operator"; done < <(
 
 while read -r line; do broken "$line: threads are those of context/threads.h"; done < <(
     grep -nE '^# *pragma +omp|_Pragma\("omp|pthread_create\(' $(find src cli ladder python -name '*.[ch]') |
-        grep -vE '^src/(context/threads|gpu/cuda/better|io/compressed)\.c:')
+        grep -vE '^src/(context/threads|gpu/cuda/code|io/compressed)\.c:')
 
 while read -r f i; do broken "$f includes $i: an operator includes nothing"; done < <(includes src/op/*.h)
 while read -r name; do broken "src/op/$name.h has no row in src/op/ops.def"; done < <(

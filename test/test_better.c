@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Quick code first, better code later (src/gpu/cuda/better.c), on a CUDA driver and an NVRTC
+ * Quick code first, better code later (src/gpu/cuda/code.c), on a CUDA driver and an NVRTC
  * that are none (fake/cuda.c, fake/nvrtc.c), so no GPU is needed: which code is loaded when,
  * what is on disk, what option code= chooses, and that no thread, no memory and no compiler is
  * left when a context is closed, forked, or never closed. */

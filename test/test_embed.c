@@ -4,7 +4,7 @@
  * computes nothing (fake/cuda.c), and the archive has sum/f32 for 8.0 and 9.0. Each case is a
  * process of its own. A user's operator is compiled one kernel at a time, and NVRTC's message
  * about a wrong one names its line. Last, the probe must refuse this driver. */
-#include "gpu/cuda/code.h"
+#include "gpu/cuda/cuda.h"
 #include "gpu/gpu.h"
 #include "context/context.h"
 #include "check.h"

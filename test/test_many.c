@@ -406,7 +406,7 @@ static void check_members(const char *kind, int count, int last)
         tl_gpu_device *d = device;
         for (int i = 0; i < TL_GPU_POOL; i++) live_blocks += d->slot->pool[i].bytes > 0;
         live_blocks +=
-            (d->slot->status_table.memory.bytes > 0) + (d->slot->measured.slots.bytes > 0);
+            (d->slot->status_table.memory.bytes > 0) + (d->slot->measured.memory.bytes > 0);
         for (int verb = 0; verb < 4; verb++) check_failures(verb);
         check_field_failures(0), check_field_failures(count - 1);
         d->gpu->calls = real;

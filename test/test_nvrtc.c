@@ -11,7 +11,7 @@
  *                                    or the named ones; prints the registers and the spills of
  *                                    every kernel */
 #include "gpu/gpu.h"
-#include "gpu/cuda/code.h"
+#include "gpu/cuda/cuda.h"
 #include "context/context.h"
 #include "context/user.h"
 #include "check.h"

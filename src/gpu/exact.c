@@ -30,33 +30,19 @@ typedef struct {
     int64_t rows, longest, elements;
 } job;
 
-static void drop_bins(tl_gpu_device *d)
-{
-    tl_gpu_give(d, &d->slot->exact_bins.memory);
-    d->slot->exact_bins.bytes = 0;
-}
-
 /* Ensures that the device's bins are enough for `rows` rows. They are zero before each call:
  * exact_finish clears what it has read. */
 static tally_status reserve_bins(const job *j, int64_t rows)
 {
-    tl_gpu_device *const d = j->l.d;
-    tl_memory *const bins = &d->slot->exact_bins.memory;
-    const size_t bytes = (size_t)(rows * j->words) * sizeof(uint32_t);
-
     assert(rows > 0);
-    if (d->slot->exact_bins.bytes >= bytes) return TALLY_OK;
-
-    drop_bins(d);
-    const tally_status status = tl_gpu_take_clear(d, bytes, bins);
-    d->slot->exact_bins.bytes = status ? 0 : bytes;
-    return status;
+    return tl_cleared_reserve(j->l.d, &j->l.d->slot->exact_bins,
+                              (size_t)(rows * j->words) * sizeof(uint32_t));
 }
 
 /* Returns `status`. After a failure the contents of the bins are not known. */
 static tally_status end_bins(const job *j, tally_status status)
 {
-    if (status) drop_bins(j->l.d);
+    if (status) tl_cleared_drop(j->l.d, &j->l.d->slot->exact_bins);
     return status;
 }
 
@@ -297,7 +283,6 @@ static tally_status statistic(const job *j, const tl_exact_form *form, double dd
 {
     const int sums = form->sums;
     const int64_t result = form->scalar.result_bytes;
-    const tl_device *const device = &j->l.d->base;
     tl_exact *const e = malloc((size_t)(j->rows * sums) * sizeof *e);
     char *const values = malloc((size_t)(j->rows * result));
     tally_status status =
@@ -315,15 +300,14 @@ static tally_status statistic(const job *j, const tl_exact_form *form, double dd
             if (row[k].nan > row->nan) row->nan = row[k].nan;
         row->count += in->offsets ? in->offsets[r + 1] - in->offsets[r] : in->n;
         tl_exact_lower(row, form, ddof, values + r * result);
-        if (out->row_stride != 1)
-            status = device->calls->copy(&j->l.d->base, j->l.d->ctx,
-                                         tl_offset(out->data, r * out->row_stride * result),
-                                         values + r * result, (size_t)result);
     }
 
-    if (!status && out->row_stride == 1)
-        status = device->calls->copy(&j->l.d->base, j->l.d->ctx, out->data, values,
-                                     (size_t)(j->rows * result));
+    /* contiguous results are one copy */
+    const int64_t run = out->row_stride == 1 ? j->rows : 1;
+    for (int64_t r = 0; r < j->rows && !status; r += run)
+        status = tl_gpu_put(j->l.d, tl_offset(out->data, r * out->row_stride * result),
+                            values + r * result, (size_t)(run * result));
+    status = tl_gpu_wait(j->l.d, status);
     free(values);
     free(e);
 

@@ -11,7 +11,7 @@
 
 enum { MEMORY_LEAST = 64 << 10 };
 
-/* Host arrays of fewer bytes are copied as a whole. */
+/* Host arrays of fewer bytes are copied as a whole; a limited memory has less. */
 static const int64_t PIECES_LEAST = 32 << 20;
 
 /* ---- open ---- */
@@ -84,10 +84,24 @@ static tally_status take_options(tally *ctx, tl_gpu_device *d, const char *optio
     return status;
 }
 
-int64_t tl_pieces_least(const tl_gpu_device *d)
+int tl_gpu_describe(const tl_gpu_calls *calls, int index, tally_device_info *info)
 {
-    int64_t share = (int64_t)(d->limit / 4);
-    return d->limit && share < PIECES_LEAST ? share : PIECES_LEAST;
+    int count;
+    const tl_gpu_found *const d = calls->find(index, &count);
+    if (d) *info = (tally_device_info){d->name, d->text, !*d->reason, d->reason, 0, ""};
+    return d != NULL;
+}
+
+const tl_gpu_found *tl_gpu_usable(tally *ctx, const tl_gpu_calls *calls, int index)
+{
+    int count;
+    const tl_gpu_found *const d = calls->find(index, &count);
+    if (!d)
+        tl_fail(ctx, TALLY_NO_DEVICE, "%s:%d: there are %d %s devices here", calls->name, index,
+                count, calls->title);
+    else if (*d->reason)
+        tl_fail(ctx, TALLY_NO_DEVICE, "%s (%s): %s", d->name, d->text, d->reason);
+    return d && !*d->reason ? d : NULL;
 }
 
 tally_status tl_gpu_open(tally *ctx, const tl_gpu_calls *calls, const tl_device_calls *kind,
@@ -116,7 +130,8 @@ tally_status tl_gpu_open(tally *ctx, const tl_gpu_calls *calls, const tl_device_
 
     d->base.name = d->name;
     d->base.threads = d->cpu->threads;
-    d->base.least_bytes = tl_pieces_least(d);
+    const int64_t share = (int64_t)(d->limit / 4);
+    d->base.least_bytes = d->limit && share < PIECES_LEAST ? share : PIECES_LEAST;
     *out = &d->base;
 
     return TALLY_OK;

@@ -96,13 +96,21 @@ enum { TL_KERNEL_NAME = 64, TL_KERNELS_MOST = 16 };
  * is too long or the list is full. */
 int tl_kernel_number(tally *ctx, char *names, size_t step, int count, const char *name);
 
-typedef struct tl_gpu_calls {
-    const char *name, *prelude; /* name of the device; name of its embedded prelude */
-    /* true: the prelude has what single-launch reductions and scans need
-     * (gpu/kernel/reduce.cl) */
-    int single_launch;
+/* A device that an API has found. reason: why it is not usable, or "". */
+typedef struct tl_gpu_found {
+    char name[24], text[240];
+    const char *reason;
+} tl_gpu_found;
 
-    int sees_locked; /* kernels can write page-locked host memory at its address */
+typedef struct tl_gpu_calls {
+    const char *name, *title, *prelude; /* of devices; in sentences; of its embedded prelude */
+
+    /* Finds the devices, once per process. Returns device `index`, or NULL if there are only *count
+     * devices. */
+    const tl_gpu_found *(*find)(int index, int *count);
+
+    int single_launch; /* the prelude has what single-launch reductions and scans need */
+    int sees_locked;   /* kernels can write page-locked host memory at its address */
 
     /* A program that is not embedded is built kernel by kernel, each at its first launch. */
     int by_kernel;
@@ -169,7 +177,8 @@ typedef struct tl_gpu_calls {
     void (*free_memory)(tl_gpu *gpu, size_t *all, size_t *largest);
 
     /* lock allocates page-locked host memory at memory->address, and unlock frees it. locked
-     * returns true if the host memory [p, p + bytes) is page-locked already. */
+     * returns true if the host memory [p, p + bytes) is page-locked already; NULL: the API cannot
+     * tell. */
     tally_status (*lock)(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory);
     void (*unlock)(tl_gpu *gpu, tl_memory *memory);
     int (*locked)(tl_gpu *gpu, const void *p, size_t bytes);
@@ -216,6 +225,12 @@ static inline tally_status tl_read(tl_gpu *gpu, tally *ctx, void *to, const tl_m
     return gpu->calls->copy(gpu, ctx, &copy);
 }
 
+/* tl_device_calls.describe. */
+int tl_gpu_describe(const tl_gpu_calls *calls, int index, tally_device_info *info);
+
+/* Returns a device that is usable, or sets an error and returns NULL. */
+const tl_gpu_found *tl_gpu_usable(tally *ctx, const tl_gpu_calls *calls, int index);
+
 /* The functions of a GPU device (context/device.h), written over an API's calls. */
 tally_status tl_gpu_open(tally *ctx, const tl_gpu_calls *calls, const tl_device_calls *device,
                          int number, const char *options, tl_device **out);
@@ -257,7 +272,7 @@ typedef struct tl_text {
 } tl_text;
 
 /* Makes a program text, which the caller frees. A built-in operator has one text per shape, and its
- * embedded code is found by that text (code.h). */
+ * embedded code is found by that text (cuda/cuda.h). */
 tally_status tl_program_text(tally *ctx, const tl_text *of, char **text, size_t *length);
 
 /* Returns the operator as the kernels see it. It differs from *op in two cases: elements of two

@@ -43,7 +43,7 @@ static tally_status begin(job *j, tl_gpu_device *d, int64_t items, int64_t least
 }
 
 /* Copies `count` numbers to the host, waits for all launches, and gives the memory back, also after
- * a failure. Then no host memory of the call is read any more (d->host). */
+ * a failure. */
 static tally_status end(job *j, tally_status status, int64_t *reported, int count)
 {
     tl_gpu_device *d = j->l.d;
@@ -51,7 +51,6 @@ static tally_status end(job *j, tally_status status, int64_t *reported, int coun
 
     if (!status) status = tl_gpu_read(d, reported, &j->reported, 0, bytes);
     status = tl_gpu_wait(d, status);
-    d->host = 0;
     tl_gpu_give(d, &j->first);
     tl_gpu_give(d, &j->counts);
     tl_gpu_give(d, &j->reported);
@@ -73,11 +72,11 @@ static tally_status check_numbers(tl_gpu_device *d, const int64_t *p, const char
 static tally_status runs_of(tl_gpu_device *d, const tally_view *keys, const tl_array *k,
                             const tl_array *offsets, int64_t *runs)
 {
+    /* lead: of contiguous keys, how many would lie between the start of the unit (16 bytes; 8 for
+     * keys of a byte) and the first key */
     const int64_t bytes = (int64_t)tally_dtype_size(keys->dtype),
                   misaligned = (int64_t)(k->memory.address % 16) + k->byte,
-                  /* contiguous keys: how many would lie between the start of the unit (16 bytes; 8
-                   * for keys of a byte) and the first key */
-        lead = keys->stride == 1 ? misaligned % (KEYS_UNIT(bytes) * bytes) / bytes : 0;
+                  lead = keys->stride == 1 ? misaligned % (KEYS_UNIT(bytes) * bytes) / bytes : 0;
     job j;
 
     tally_status status = begin(&j, d, (keys->n + lead - 1) / KEYS_STEP + 1, 1);

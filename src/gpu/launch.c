@@ -128,8 +128,8 @@ static tally_status build(tl_gpu_device *d, tl_built *wanted)
     if (d->clock.on) d->clock.sum.compile += seconds_now() - start;
     free(text);
 
-    if (status == TALLY_BAD_DATA &&
-        of->op->user) { /* the message has a line of the compiler's log */
+    if (status == TALLY_BAD_DATA && of->op->user) {
+        /* the message has a line of the compiler's log */
         char log[sizeof d->ctx->error];
         memcpy(log, d->ctx->error, sizeof log);
         status = tl_user_error(d->ctx, of->op->user->user, log);
@@ -255,6 +255,14 @@ tally_status tl_gpu_read(tl_gpu_device *d, void *to, const tl_memory *from, size
 {
     const tl_copy copy = {TL_RUN, TL_TO_HOST, from, offset, to, bytes, 1};
     return tl_gpu_transfer(d, &copy);
+}
+
+tally_status tl_gpu_put(tl_gpu_device *d, void *to, const void *from, size_t bytes)
+{
+    tl_array a;
+    if (tl_gpu_find(d, to, &a)) return tl_gpu_write(d, &a.memory, (size_t)a.byte, from, bytes);
+    memcpy(to, from, bytes);
+    return TALLY_OK;
 }
 
 /* ---- times that are asked for ---- */

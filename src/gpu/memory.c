@@ -37,8 +37,8 @@ int tl_gpu_holds(tl_gpu_device *d, const void *p)
 static tally_status call_allocator(tl_gpu_device *d, size_t bytes, tl_memory *memory)
 {
     const tally_allocator *const a = &d->allocator;
-    void *const stream = d->gpu->calls->run_stream(d->gpu), *const p =
-                                                                a->allocate(bytes, stream, a->user);
+    void *const stream = d->gpu->calls->run_stream(d->gpu);
+    void *const p = a->allocate(bytes, stream, a->user);
     if (!p)
         return tl_fail(d->ctx, TALLY_NO_MEMORY,
                        "out of memory: the allocator of tally_use_allocator gave no %zu bytes",
@@ -104,11 +104,10 @@ static tally_status join(tl_gpu_device *d, tally *ctx, const tl_slot *s)
 
 static void release_slot(tl_gpu_device *d, tl_slot *s)
 {
-    release(d, &s->measured.slots);
+    release(d, &s->measured.memory);
     release(d, &s->status_table.memory);
     release(d, &s->exact_bins.memory);
-    s->status_table.words = 0;
-    s->exact_bins.bytes = 0;
+    s->measured.bytes = s->status_table.bytes = s->exact_bins.bytes = 0;
     for (int i = 0; i < TL_GPU_POOL; i++) release(d, &s->pool[i]);
     while (s->kept_count) release(d, &s->kept[--s->kept_count]);
     s->blocks = 0;
@@ -183,8 +182,7 @@ static tally_status graph_slot(tl_gpu_device *d, uint64_t capture, tl_slot **to)
     s->capture = NO_CAPTURE;
     s->blocks -= s->kept_count;
     while (s->kept_count) release(d, &s->kept[--s->kept_count]);
-    s->status_table.words = 0; /* their memory was that graph's */
-    s->exact_bins.bytes = 0;
+    s->status_table.bytes = s->exact_bins.bytes = 0; /* their memory was that graph's */
     atomic_store(s->uses, 2);
     status = d->gpu->calls->keep(d->gpu, d->ctx, drop_use, s->uses);
     if (!status) s->stream = d->handle, s->capture = capture;
@@ -384,6 +382,21 @@ tally_status tl_gpu_take_clear(tl_gpu_device *d, size_t bytes, tl_memory *memory
     return status;
 }
 
+void tl_cleared_drop(tl_gpu_device *d, tl_cleared *k)
+{
+    tl_gpu_give(d, &k->memory);
+    k->bytes = 0;
+}
+
+tally_status tl_cleared_reserve(tl_gpu_device *d, tl_cleared *k, size_t bytes)
+{
+    if (k->bytes >= bytes) return TALLY_OK;
+    tl_cleared_drop(d, k);
+    const tally_status status = tl_gpu_take_clear(d, bytes, &k->memory);
+    k->bytes = status ? 0 : bytes;
+    return status;
+}
+
 /* ---- the status table of single-launch kernels (kernel/status.cl) ---- */
 
 /* at most 1/16 of the memory limit; at least 1024 words */
@@ -402,18 +415,15 @@ int64_t tl_status_words(const tl_gpu_device *d)
 /* The table grows to a power of two, so that it seldom grows. */
 tally_status tl_status_reserve(tl_gpu_device *d, int64_t needed)
 {
-    tl_slot *const s = d->slot;
     int64_t words = STATUS_WORDS_LEAST;
     assert(needed > 0 && needed <= tl_status_words(d));
-    if (s->status_table.words >= needed) return TALLY_OK;
+    if (d->slot->status_table.bytes >= STATUS_HEADER + (size_t)needed * STATUS_WORD)
+        return TALLY_OK;
 
     while (words < needed) words *= 2;
     if (words > tl_status_words(d)) words = needed;
-    tl_gpu_give(d, &s->status_table.memory);
-    const tally_status status =
-        tl_gpu_take_clear(d, STATUS_HEADER + (size_t)words * STATUS_WORD, &s->status_table.memory);
-    s->status_table.words = status ? 0 : words;
-    return status;
+    return tl_cleared_reserve(d, &d->slot->status_table,
+                              STATUS_HEADER + (size_t)words * STATUS_WORD);
 }
 
 /* ---- blocks that are kept from call to call ---- */

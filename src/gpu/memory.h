@@ -34,6 +34,12 @@ enum { TL_TIME_KERNELS, TL_TIME_TO, TL_TIME_FROM };
 
 enum { TL_STAGES = 4 }; /* page-locked blocks for each direction of copies */
 
+/* A block that was zero when it was taken; `bytes` bytes may be used, 0: there is none. */
+typedef struct tl_cleared {
+    tl_memory memory;
+    size_t bytes;
+} tl_cleared;
+
 /* What the calls of one stream keep from call to call. Work in other streams does not use it, so
  * nothing waits when the context changes the stream. A graph has a slot of its own. */
 typedef struct tl_slot {
@@ -52,23 +58,11 @@ typedef struct tl_slot {
 
     tl_memory pool[TL_GPU_POOL];
 
-    /* The status table of single-launch kernels (status.cl) */
-    struct {
-        tl_memory memory;
-        int64_t words;
-    } status_table;
-
-    /* Bins of exact sums (exact.c). The first `bytes` bytes are zero between calls. */
-    struct {
-        tl_memory memory;
-        size_t bytes;
-    } exact_bins;
-
-    /* Results of the kernel `measure` (call/segments.c) */
-    struct {
-        tl_memory slots;
-        int64_t slot;
-    } measured;
+    /* The status table of single-launch kernels (status.cl); bins of exact sums (exact.c), which
+     * are zero between calls; results of the kernel `measure` (call/segments.c), which writes slot
+     * number measured_slot. */
+    tl_cleared status_table, exact_bins, measured;
+    int64_t measured_slot;
 } tl_slot;
 
 typedef struct {
@@ -167,8 +161,10 @@ tally_status tl_gpu_beside(tl_gpu_device *d, tally_status status);
 /* The same for any call, and clears the block; during a capture at once. */
 tally_status tl_gpu_take_clear(tl_gpu_device *d, size_t bytes, tl_memory *memory);
 
-/* Calls with at least this many bytes in host memory are done in pieces. */
-int64_t tl_pieces_least(const tl_gpu_device *d);
+/* tl_cleared_reserve: ensures that a block has `bytes` bytes; a new one is zero. tl_cleared_drop:
+ * gives it back, because its contents are not known. */
+tally_status tl_cleared_reserve(tl_gpu_device *d, tl_cleared *k, size_t bytes);
+void tl_cleared_drop(tl_gpu_device *d, tl_cleared *k);
 
 /* Frees all blocks of the pool. */
 void tl_gpu_empty_pool(tl_gpu_device *d);

@@ -74,7 +74,7 @@ static layout layout_of(const tally_view *in)
         const int64_t all = in->offsets[in->rows] - in->offsets[0];
         return (layout){all, all, 0};
     }
-    const int across = in->rows > 1 && in->n > 1 && llabs(in->row_stride) < llabs(in->stride);
+    const int across = tl_is_across(in);
     return (layout){across ? in->rows : in->n, in->rows * in->n, across};
 }
 
@@ -103,10 +103,9 @@ static tally_status launch(tl_gpu_device *d, const tl_call *c, const layout *of,
         (form->kind == TL_FORM_MARK ? PREPARE_QUIET : 0) |
         (form->named->masked ? PREPARE_MASKED : 0) |
         (form->kind == TL_FORM_BLANK && tl_exact_form_of(form->op) ? PREPARE_ZEROS : 0);
-    const int rows =
-        of->inner < of->total &&
-        /* otherwise all elements are one row */
-        (x->outer != of->inner * x->inner || (other && y->outer != of->inner * y->inner));
+    /* false: all elements are one row */
+    const int rows = of->inner < of->total && (x->outer != of->inner * x->inner ||
+                                               (other && y->outer != of->inner * y->inner));
     /* one program for all calls */
     tally_status status = tl_gpu_program(d, p->count_plan.op, "prepare", &l);
     if (status) return status;

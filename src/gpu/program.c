@@ -163,6 +163,14 @@ static void add_operator(tl_buffer *b, const tl_scalar *op)
     if (op->masked) tl_add_file(b, "operator/masked.h");
 }
 
+/* Adds a text of gpu/kernel/, whose name has two parts. */
+static void add_kernel(tl_buffer *b, const char *begin, const char *end)
+{
+    char name[64];
+    snprintf(name, sizeof name, "gpu/kernel/%s%s.cl", begin, end);
+    tl_add_file(b, name);
+}
+
 /* The functions of a chunk (gpu/kernel/chunk.cl), named NAME_SUFFIX. item: the type of what a lane
  * loads; NULL: only the part that folds rows across lanes. */
 typedef struct {
@@ -179,7 +187,7 @@ static void add_chunk(tl_buffer *b, const chunk *c)
     tl_addf(b, "#define LANE_ITEMS %d\n#define ROWS %d\n#define LOG_ROWS %d\n", c->lane_items,
             1 << c->rows_log, c->rows_log);
     if (c->item) tl_addf(b, "#define ITEM %s\n", c->item);
-    tl_add_file(b, "gpu/kernel/chunk.cl");
+    add_kernel(b, "", "chunk");
 }
 
 /* Wide chunks: a lane loads a pack of 16 bytes of a row, or two packs for large states, whose
@@ -223,32 +231,30 @@ static void add_scan_single(tl_buffer *b, const tl_text *t, int wave)
         "\n#define SINGLE_LOG %d\n#define SINGLE_ITEMS %d\n#define SINGLE_PART(name) name##_%s\n",
         tile.log, 1 << warp_log, suffix);
     tl_addf(b, "#define SINGLE_BLOCKS %d\n#define SCAN_LINES %d\n", tile.blocks, lines);
-    tl_add_file(b, "gpu/kernel/scan_part.cl");
-    tl_add_file(b, wave ? "gpu/kernel/scan_wave.cl" : "gpu/kernel/scan_single.cl");
+    add_kernel(b, "", "scan_part");
+    add_kernel(b, "scan_", wave ? "wave" : "single");
 }
 
 /* The kernels for short sequences. */
 static void add_short(tl_buffer *b, const char *shape)
 {
-    char name[64];
-    tl_add_file(b, "gpu/kernel/short/speculate.cl");
-    tl_add_file(b, "gpu/kernel/short/segmented.cl");
-    tl_add_file(b, "gpu/kernel/short/lane.cl");
-    snprintf(name, sizeof name, "gpu/kernel/short/segmented_%s.cl", shape);
-    tl_add_file(b, name);
+    add_kernel(b, "short/", "speculate");
+    add_kernel(b, "short/", "segmented");
+    add_kernel(b, "short/", "lane");
+    add_kernel(b, "short/segmented_", shape);
 }
 
 /* Programs of variants of kernels in `shape`: "SHAPE_segments" folds segments,
  * where that shape's own kernels fold rows; "scan_wave" scans by tiles of one wave. */
 static void add_variant(tl_buffer *b, const tl_text *t, const char *shape, int segments)
 {
-    if (!strcmp(shape, "scan")) tl_add_file(b, "gpu/kernel/scan_row.cl");
-    tl_add_file(b, "gpu/kernel/level.cl");
+    if (!strcmp(shape, "scan")) add_kernel(b, "", "scan_row");
+    add_kernel(b, "", "level");
     if (segments) {
         add_short(b, shape);
         return;
     }
-    tl_add_file(b, "gpu/kernel/status.cl");
+    add_kernel(b, "", "status");
     add_scan_single(b, t, 1);
 }
 
@@ -324,15 +330,15 @@ static int add_without_operator(tl_buffer *b, const tl_text *t)
     if (exact) {
         tl_addf(b, "#define EXACT_PAIRS %d\n", t->op->inputs == 2);
         tl_add_file(b, "gpu/kernel/constants.h");
-        tl_add_file(b, "gpu/kernel/inputs/bits.cl");
-        tl_add_file(b, "gpu/kernel/exact/sum.cl");
-        tl_add_file(b, "gpu/kernel/exact/value.cl");
-        tl_add_file(b, "gpu/kernel/exact/kernels.cl");
-        tl_add_file(b, "gpu/kernel/exact/rows.cl");
+        add_kernel(b, "inputs/", "bits");
+        add_kernel(b, "exact/sum", "");
+        add_kernel(b, "exact/", "value");
+        add_kernel(b, "exact/", "kernels");
+        add_kernel(b, "exact/", "rows");
     } else if (!strcmp(t->shape, "keys")) {
         tl_add_file(b, "gpu/kernel/constants.h");
-        tl_add_file(b, "gpu/kernel/inputs/bits.cl");
-        tl_add_file(b, "gpu/kernel/keys.cl");
+        add_kernel(b, "inputs/", "bits");
+        add_kernel(b, "", "keys");
     } else {
         return 0;
     }
@@ -346,55 +352,44 @@ static void add_shared(tl_buffer *b, const tl_text *t, const contents *c)
     add_operator(b, t->op);
     tl_add_file(b, "operator/defaults.h");
     tl_add_file(b, "gpu/kernel/constants.h");
-    tl_add_file(b, "gpu/kernel/combine.cl");
-    if (!c->law) tl_add_file(b, "gpu/kernel/batch.cl");
-    if (c->in_place) tl_add_file(b, "gpu/kernel/inputs/in_place.cl");
+    add_kernel(b, "", "combine");
+    if (!c->law) add_kernel(b, "", "batch");
+    if (c->in_place) add_kernel(b, "inputs/", "in_place");
     if (c->chunks) {
         add_chunks(b, c->shape, c->cuda);
-        tl_add_file(b, "gpu/kernel/packs.cl");
-        tl_add_file(b, "gpu/kernel/partials.cl");
+        add_kernel(b, "", "packs");
+        add_kernel(b, "", "partials");
     }
-    if (c->prepare) tl_add_file(b, "gpu/kernel/inputs/bits.cl");
+    if (c->prepare) add_kernel(b, "inputs/", "bits");
 }
 
 static void add_windows(tl_buffer *b, const contents *c)
 {
-    char name[64];
-    if (c->window->kind == FAR) tl_add_file(b, "gpu/kernel/status.cl");
-    for (int i = 0; c->window->files[i]; i++) {
-        snprintf(name, sizeof name, "gpu/kernel/window/%s.cl", c->window->files[i]);
-        tl_add_file(b, name);
-    }
-    for (int i = 0; !c->in_place && c->window->more[i]; i++) {
-        snprintf(name, sizeof name, "gpu/kernel/window/%s.cl", c->window->more[i]);
-        tl_add_file(b, name);
-    }
+    if (c->window->kind == FAR) add_kernel(b, "", "status");
+    for (int i = 0; c->window->files[i]; i++) add_kernel(b, "window/", c->window->files[i]);
+    for (int i = 0; !c->in_place && c->window->more[i]; i++)
+        add_kernel(b, "window/", c->window->more[i]);
 }
 
 static void add_kernels(tl_buffer *b, const tl_text *t, const contents *c)
 {
     const int reduce = !strcmp(c->shape, "reduce"), scan = !strcmp(c->shape, "scan");
-    char name[64];
 
-    if (c->chunks) tl_add_file(b, "gpu/kernel/level.cl");
-    if (c->chunks && !c->in_place) tl_add_file(b, "gpu/kernel/columns.cl");
-    if (scan) tl_add_file(b, "gpu/kernel/scan_row.cl");
-    if (scan && !c->in_place) tl_add_file(b, "gpu/kernel/scan_columns.cl");
-    if (c->cuda && c->chunks) tl_add_file(b, "gpu/kernel/status.cl");
+    if (c->chunks) add_kernel(b, "", "level");
+    if (c->chunks && !c->in_place) add_kernel(b, "", "columns");
+    if (scan) add_kernel(b, "", "scan_row");
+    if (scan && !c->in_place) add_kernel(b, "", "scan_columns");
+    if (c->cuda && c->chunks) add_kernel(b, "", "status");
     if (c->cuda && reduce && !c->in_place) add_wide(b, t->op);
-    snprintf(name, sizeof name, "gpu/kernel/%s%s.cl", c->prepare ? "inputs/" : "", c->shape);
-    if (!c->window) tl_add_file(b, name);
-    if (reduce && !c->in_place) tl_add_file(b, "gpu/kernel/segments.cl");
+    if (!c->window) add_kernel(b, c->prepare ? "inputs/" : "", c->shape);
+    if (reduce && !c->in_place) add_kernel(b, "", "segments");
     if (c->chunks) add_short(b, c->shape);
-    if (c->chunks && !c->in_place) {
-        snprintf(name, sizeof name, "gpu/kernel/short/warp_%s.cl", c->shape);
-        tl_add_file(b, name);
-    }
+    if (c->chunks && !c->in_place) add_kernel(b, "short/warp_", c->shape);
 
     if (scan && c->cuda && tl_gpu_scan_tile(t->op, 0).blocks) add_scan_single(b, t, 0);
     if (scan && c->cuda && !c->in_place && tl_gpu_down_rows(t->op, 0)) {
         tl_addf(b, "namespace down_single {");
-        tl_add_file(b, "gpu/kernel/scan_down.cl");
+        add_kernel(b, "", "scan_down");
         tl_addf(b, "}\n");
     }
 

@@ -111,7 +111,7 @@ static tally_status scan_single(const tl_launch *l, const tl_batch *b, const tl_
     tally_status status = tl_status_reserve(d, p.words);
     if (status) return status;
 
-    assert(p.words <= d->slot->status_table.words);
+    assert((size_t)p.words * STATUS_WORD < d->slot->status_table.bytes);
     if (wave) p.levels = p.log - tile.log;
     const tl_arguments_tiled_part tiled = tiled_arguments(d, b, r, &p, jobs, from);
     return TL_GO(l, scan_single, wave || jobs < most ? jobs : most, .tiled = tiled,

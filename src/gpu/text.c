@@ -124,8 +124,8 @@ static void add_parameters(tl_buffer *b, const tl_parameter *p, const char *newl
     char word[100];
     for (int first = 1; p->name; p++, first = 0) {
         if (p->kind == TL_IS_LOCAL_BYTES) {
-            tl_addf(
-                b, " LOCAL_MEMORY_PARAMETER"); /* has its own comma, if there is such a parameter */
+            /* has its own comma, if there is such a parameter */
+            tl_addf(b, " LOCAL_MEMORY_PARAMETER");
             continue;
         }
         int length = snprintf(word, sizeof word, "%s%s%s", p->part ? "" : p->type, p->name,

@@ -114,6 +114,12 @@ typedef struct tl_batch {
 /* tl_gpu_program for the inputs of a batch. */
 tally_status tl_batch_program(tl_gpu_device *d, const tl_batch *b, const char *shape, tl_launch *l);
 
+/* True if sequences are columns: a dense copy has their elements interleaved. */
+static inline int tl_is_across(const tally_view *v)
+{
+    return !v->offsets && v->rows > 1 && v->n > 1 && llabs(v->row_stride) < llabs(v->stride);
+}
+
 /* Brings `bytes` bytes at p to the device, unless they are there already. refused: why a host array
  * cannot be captured into a graph. */
 tally_status tl_array_open(tl_gpu_device *d, const void *p, int64_t bytes, const char *refused,
@@ -272,6 +278,9 @@ tally_status tl_gpu_write(tl_gpu_device *d, const tl_memory *to, size_t offset, 
 tally_status tl_gpu_read(tl_gpu_device *d, void *to, const tl_memory *from, size_t offset,
                          size_t bytes);
 
+/* Writes to an address of this device as tl_gpu_write does, or to host memory. */
+tally_status tl_gpu_put(tl_gpu_device *d, void *to, const void *from, size_t bytes);
+
 /* Drops the spans of time that are not known yet. */
 void tl_clock_drop(tl_gpu_device *d);
 
@@ -308,18 +317,8 @@ tally_status tl_make_nodes(const tl_launch *l, const tl_batch *b, tl_memory *nod
 
 /* ---- call/pieces.c ---- */
 
-/* True if the call is to be done in pieces. */
-int tl_pieces_wanted(tl_gpu_device *d, const tl_call *c);
-
-/* True if some of the call's arrays are on the host. Then pieces may help if device memory did not
+/* Runs a call whole, or in pieces: if its host arrays are large, or if device memory does not
  * suffice. */
-int tl_pieces_possible(tl_gpu_device *d, const tl_call *c);
-
-/* True if the call can be done in pieces. The processors join the pieces of a sequence, so the
- * functions of a user's operator must be compiled for them. */
-int tl_pieces_can(tl_gpu_device *d, const tl_call *c);
-
-/* Runs a call in pieces. */
 tally_status tl_pieces_run(tl_gpu_device *d, const tl_call *c);
 
 #endif

@@ -105,17 +105,12 @@ static tally_status put_ends(tl_sequences *a, const tally_view *out)
                   run = out->row_stride == 1 ? a->width : 1;
     tally_status status = TALLY_OK;
     const char *from = a->ends;
-    tl_array there;
 
     for (int64_t k = 0, end = (a->base + pair) / pair * pair; k < a->end_count; k++, end += pair)
         for (int64_t s = 0; !status && s < a->width; s += run, from += run * bytes) {
             char *to = tl_offset(out->data,
                                  ((end - a->base - 1) * out->stride + s * out->row_stride) * bytes);
-            if (!a->pipe.out.here)
-                memcpy(to, from, (size_t)(run * bytes));
-            else if (tl_gpu_find(d, to, &there))
-                status =
-                    tl_gpu_write(d, &there.memory, (size_t)there.byte, from, (size_t)(run * bytes));
+            status = tl_gpu_put(d, to, from, (size_t)(run * bytes));
         }
 
     return a->pipe.out.here ? tl_gpu_wait(d, status) : status;
@@ -285,8 +280,7 @@ tally_status tl_sequences_window(tl_sequences *a, tl_gpu_device *d, const tally_
     if (p->out.here && edges && a->step < *produced)
         return tl_fail(d->ctx, TALLY_UNSUPPORTED,
                        "out->data is memory of the device and the input does not fit beside it: "
-                       "use edges valid, or "
-                       "results in host memory");
+                       "use edges valid, or results in host memory");
 
     p->in.most = p->out.most = a->width * (a->step + overlap < a->n ? a->step + overlap : a->n);
 

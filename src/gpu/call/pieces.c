@@ -42,21 +42,19 @@ static int64_t out_host_bytes(tl_gpu_device *d, const tl_call *call)
     return host_bytes(d, call->out, call->plan->op->result_bytes);
 }
 
-int tl_pieces_wanted(tl_gpu_device *d, const tl_call *call)
+/* True if the call is to be done in pieces. */
+static int is_wanted(tl_gpu_device *d, const tl_call *call)
 {
-    int64_t a, b, c, e, least = tl_pieces_least(d);
+    int64_t a, b, c, e, least = d->base.least_bytes;
     tl_view_extent(call->in, call->plan->op->elem_bytes, &a, &b);
     tl_view_extent(call->out, call->plan->op->result_bytes, &c, &e);
     if (b - a < least && e - c < least) return 0; /* the usual case */
     return in_host_bytes(d, call) >= least || out_host_bytes(d, call) >= least;
 }
 
-int tl_pieces_possible(tl_gpu_device *d, const tl_call *call)
-{
-    return in_host_bytes(d, call) || out_host_bytes(d, call);
-}
-
-int tl_pieces_can(tl_gpu_device *d, const tl_call *call)
+/* True if the call can be done in pieces. The processors join the pieces of a sequence, so the
+ * functions of a user's operator must be compiled for them. */
+static int is_possible(tl_gpu_device *d, const tl_call *call)
 {
     tl_plan host;
     const tl_plan *p = call->plan;
@@ -185,14 +183,11 @@ static tally_status put_results(call *c, const tl_counter *counters, int64_t wid
 {
     const tl_scalar *op = c->of->plan->op;
     size_t bytes = (size_t)(width * op->result_bytes);
-    char *host = tl_offset(c->of->out->data, r * op->result_bytes), *copy = NULL;
-    tl_array there;
-    tally_status status = TALLY_OK;
-    int here = tl_gpu_find(c->d, host, &there);
-    if (here && !(copy = malloc(bytes))) return tl_no_memory(c->d->ctx, bytes, "results");
+    char *const results = malloc(bytes);
+    if (!results) return tl_no_memory(c->d->ctx, bytes, "results");
 
     for (int64_t s = 0; s < width; s++) {
-        char *to = (here ? copy : host) + s * op->result_bytes;
+        char *to = results + s * op->result_bytes;
         tl_state v;
         if (tl_counter_fold(&counters[s], op, NULL, &v))
             op->lower(&v, counters[s].end, 0, c->of->plan->par, to);
@@ -200,12 +195,10 @@ static tally_status put_results(call *c, const tl_counter *counters, int64_t wid
             op->empty(c->of->plan->par, to);
     }
 
-    if (here) {
-        status = tl_gpu_write(c->d, &there.memory, (size_t)there.byte, copy, bytes);
-        status = tl_gpu_wait(c->d, status);
-        free(copy);
-    }
-
+    tally_status status =
+        tl_gpu_put(c->d, tl_offset(c->of->out->data, r * op->result_bytes), results, bytes);
+    status = tl_gpu_wait(c->d, status);
+    free(results);
     return status;
 }
 
@@ -310,5 +303,10 @@ static tally_status run_call(call *c)
 tally_status tl_pieces_run(tl_gpu_device *d, const tl_call *of)
 {
     call c = {.d = d, .of = of};
-    return run_call(&c);
+    int pieces = !tl_is_captured(d) && is_wanted(d, of) && is_possible(d, of);
+    const tally_status status = pieces ? TALLY_OK : tl_gpu_whole(d, of, NULL);
+    /* pieces may help if some of the arrays are on the host */
+    if (status == TALLY_NO_MEMORY)
+        pieces = (in_host_bytes(d, of) || out_host_bytes(d, of)) && is_possible(d, of);
+    return pieces ? run_call(&c) : status;
 }

@@ -18,10 +18,9 @@
  *
  *   push.c     streams and fragments
  *   pieces.c   a call: whether it is done in pieces; views cut into rows that fit
- *   here.c     slabs in device memory
  *   along.c    sequences that do not fit, cut along
- *   stage.c    pieces moved through the lanes
- *   carry.c    copies by the threads               work.h     calls on views that fit */
+ *   stage.c    pieces moved through the lanes, copies by the threads
+ *   work.h     calls on views that fit */
 #ifndef TALLY_GPU_PIECES_H
 #define TALLY_GPU_PIECES_H
 
@@ -86,9 +85,6 @@ struct tl_pipe {
 
 /* ---- stage.c ---- */
 
-/* True if sequences are columns: their elements are interleaved in a piece. */
-int tl_is_across(const tally_view *v);
-
 /* Initializes the two sides of a pipeline, and finds out where their memory is. in_bytes,
  * out_bytes: of an element and of a result. */
 void tl_pipe_open(tl_pipe *p, tl_gpu_device *d, const tally_view *in, int64_t in_bytes,
@@ -100,26 +96,6 @@ tally_status tl_pipe_run(tl_pipe *p);
 
 /* Ensures that *m is page-locked memory of at least `bytes` bytes; the contents are lost. */
 tally_status tl_stage_reserve(tl_gpu_device *d, tl_memory *m, size_t bytes);
-
-/* ---- carry.c: copies by the threads ---- */
-
-/* tl_side_count: elements of a rectangle. tl_side_corner: address of its element (r0, i0) in the
- * caller's memory. */
-int64_t tl_side_count(const tl_side *s, const tl_rect *r);
-char *tl_side_corner(const tl_side *s, const tl_rect *r);
-
-/* Elements e0 to e1 - 1 of a rectangle, in the order of its copy on the device, and the block to
- * copy them to or from. e0 = e1: nothing. */
-typedef struct tl_haul {
-    const tl_side *side;
-    tl_rect rect;
-    int64_t e0, e1;
-    char *block;
-    enum { TL_TO_BLOCK, TL_FROM_BLOCK } way;
-} tl_haul;
-
-/* Does both copies with all threads. */
-void tl_carry(int threads, const tl_haul *in, const tl_haul *out);
 
 /* ---- along.c ---- */
 
@@ -176,17 +152,6 @@ tally_status tl_sequences_fold(tl_sequences *a, tl_gpu_device *d, const tally_vi
 /* Computes the windows of in's sequences. *produced: results of each sequence. */
 tally_status tl_sequences_window(tl_sequences *a, tl_gpu_device *d, const tally_view *in,
                                  const tally_view *out, int64_t *produced);
-
-/* ---- here.c; between enter and leave ---- */
-
-/* Gives a push to the processors, and counts its elements. Slices of windows overlap, so of windows
- * the results are counted. */
-tally_status tl_push_on_processors(tl_gpu_device *d, tl_push *p);
-
-/* A push of device memory. tl_here_fold pushes the nodes of its elements to the counter.
- * tl_here_scan scans them; if the scan's `nodes_known` is NULL, it reads the elements twice. */
-tally_status tl_here_fold(tl_gpu_device *d, const tl_push *p);
-tally_status tl_here_scan(tl_gpu_device *d, const tl_push *p);
 
 /* ---- pieces.c ---- */
 

@@ -29,11 +29,7 @@ static tally_status run_views(tl_gpu_device *d, const tl_call *call, int *done)
         in = reversed(c.in, op->elem_bytes), c.in = &in;
         out = reversed(c.out, op->result_bytes), c.out = &out;
     }
-    int pieces = !tl_is_captured(d) && tl_pieces_wanted(d, &c) && tl_pieces_can(d, &c);
-    tally_status status = pieces ? TALLY_OK : tl_gpu_whole(d, &c, NULL);
-    if (status == TALLY_NO_MEMORY) pieces = tl_pieces_possible(d, &c) && tl_pieces_can(d, &c);
-
-    return pieces ? tl_pieces_run(d, &c) : status;
+    return tl_pieces_run(d, &c);
 }
 
 /* Reductions of exact sums. Without memory for them, the processors may do them instead. */

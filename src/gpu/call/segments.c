@@ -26,12 +26,9 @@ typedef struct {
     tl_array data, offsets;
     tl_memory ids;
     tl_arguments_speculative_part speculative;
-    enum {
-        NO_KERNEL,
-        SHORT_KERNEL,
-        WARP_KERNEL
-    } speculative_kernel; /* the kernel that was launched speculatively */
-    int done;             /* it has computed all results */
+    /* the kernel that was launched speculatively; done: it has computed all results */
+    enum { NO_KERNEL, SHORT_KERNEL, WARP_KERNEL } speculative_kernel;
+    int done;
 } segments;
 
 /* ---- measure ---- */
@@ -44,8 +41,7 @@ static tally_status make_slots(tl_gpu_device *d)
     tally_status status = TALLY_OK;
     if (c->sees_locked && !d->reported.bytes)
         status = c->lock(d->gpu, d->ctx, SLOT_BYTES, &d->reported);
-    if (status || d->slot->measured.slots.bytes) return status;
-    return tl_gpu_take_clear(d, MEASURED_SLOTS * SLOT_BYTES, &d->slot->measured.slots);
+    return status ? status : tl_cleared_reserve(d, &d->slot->measured, MEASURED_SLOTS * SLOT_BYTES);
 }
 
 static tally_status begin_measure(tl_gpu_device *d, const tl_plan *plan, int64_t least, segments *s)
@@ -61,11 +57,11 @@ static tally_status begin_measure(tl_gpu_device *d, const tl_plan *plan, int64_t
     if (!status) status = tl_gpu_take(d, (size_t)rows * sizeof(int64_t), &s->ids);
     if (status) return status;
 
-    d->slot->measured.slot ^= 1;
+    d->slot->measured_slot ^= 1;
     status = TL_GO(&l, measure, (rows + MEASURE_GROUP - 1) / MEASURE_GROUP,
                    .offsets = s->offsets.memory.handle, .rows = rows, .least = least,
-                   .ids = s->ids.handle, .measured = d->slot->measured.slots.handle,
-                   .slot = d->slot->measured.slot,
+                   .ids = s->ids.handle, .measured = d->slot->measured.memory.handle,
+                   .slot = d->slot->measured_slot,
                    .reported = c->sees_locked ? d->reported.handle : NULL);
 
     return status || !c->sees_locked ? status : tl_mark(d, TL_RUN, TL_MEASURED);
@@ -76,19 +72,19 @@ static tally_status begin_measure(tl_gpu_device *d, const tl_plan *plan, int64_t
 static tally_status end_measure(tl_gpu_device *d, segments *s, tally_status status)
 {
     const tl_gpu_calls *c = d->gpu->calls;
-    const size_t at = (size_t)d->slot->measured.slot * SLOT_BYTES;
+    const size_t at = (size_t)d->slot->measured_slot * SLOT_BYTES;
 
     memset(&s->m, 0, sizeof s->m);
     if (!status && c->sees_locked) {
         status = tl_reached(d, TL_MEASURED);
         if (!status) memcpy(&s->m, (const void *)(uintptr_t)d->reported.address, sizeof s->m);
     } else if (!status) {
-        status = tl_gpu_read(d, &s->m, &d->slot->measured.slots, at, sizeof s->m);
+        status = tl_gpu_read(d, &s->m, &d->slot->measured.memory, at, sizeof s->m);
     }
 
     if (status) { /* the contents of the slots are not known */
         c->wait(d->gpu, d->ctx);
-        tl_gpu_give(d, &d->slot->measured.slots);
+        tl_cleared_drop(d, &d->slot->measured);
     }
 
     return status;
@@ -139,8 +135,8 @@ static tally_status launch_speculatively(tl_gpu_device *d, const tl_call *c, seg
     b.x = s->data;
     b.offsets = s->offsets.memory;
     s->speculative = (tl_arguments_speculative_part){
-        .measured = d->slot->measured.slots.handle,
-        .slot = d->slot->measured.slot,
+        .measured = d->slot->measured.memory.handle,
+        .slot = d->slot->measured_slot,
         .most = offsets_most(c),
         .by_warp = tl_by_warp_pays(d, &b, in->rows * BY_WARP_MEAN, scan)};
     b.speculative = s->speculative;

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT
  * Moves pieces from the caller's memory through page-locked blocks to the device and back
  * (pieces.h). A piece crosses in `steps` parts of at most STAGE_BYTES. Step k of piece j moves part
- * k of piece j in and part k of piece j - 2 out. carry.c fills and empties the blocks. */
+ * k of piece j in and part k of piece j - 2 out. Threads fill and empty the blocks. */
+#include "context/threads.h"
 #include "pieces.h"
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 /* 8 such blocks fit in a third-level cache of 64 MB; one crosses the bus in 150 us */
 static const int64_t STAGE_BYTES = 8 << 20;
 
 /* ---- sides ---- */
-
-int tl_is_across(const tally_view *v)
-{
-    return !v->offsets && v->rows > 1 && v->n > 1 && llabs(v->row_stride) < llabs(v->stride);
-}
 
 static void open_side(tl_gpu_device *d, tl_side *s, const tally_view *v, int64_t bytes)
 {
@@ -26,7 +26,8 @@ static void open_side(tl_gpu_device *d, tl_side *s, const tally_view *v, int64_t
     const char *from = tl_offset(v->data, low);
     s->here = tl_gpu_holds(d, from);
     int dense = v->stride == 1 && (v->offsets || v->rows == 1 || v->row_stride == v->n);
-    s->straight = !s->here && dense && d->gpu->calls->locked(d->gpu, from, (size_t)(high - low));
+    s->straight = !s->here && dense && d->gpu->calls->locked &&
+                  d->gpu->calls->locked(d->gpu, from, (size_t)(high - low));
 }
 
 void tl_pipe_open(tl_pipe *p, tl_gpu_device *d, const tally_view *in, int64_t in_bytes,
@@ -35,6 +36,22 @@ void tl_pipe_open(tl_pipe *p, tl_gpu_device *d, const tally_view *in, int64_t in
     p->d = d;
     open_side(d, &p->in, in, in_bytes);
     open_side(d, &p->out, out, out_bytes);
+}
+
+/* Elements of a rectangle. */
+static int64_t side_count(const tl_side *s, const tl_rect *r)
+{
+    const int64_t *o = s->view.offsets;
+    return o ? o[r->r1] - o[r->r0] : (r->r1 - r->r0) * (r->i1 - r->i0);
+}
+
+/* Address of a rectangle's element (r0, i0) in the caller's memory. */
+static char *side_corner(const tl_side *s, const tl_rect *r)
+{
+    const tally_view *v = &s->view;
+    int64_t at =
+        v->offsets ? v->offsets[r->r0] * v->stride : r->r0 * v->row_stride + r->i0 * v->stride;
+    return tl_offset(v->data, at * s->bytes);
 }
 
 /* Returns a rectangle as a view of device memory: in place, or its copy in a buffer. */
@@ -50,7 +67,7 @@ static tally_view device_view(const tl_side *s, const tl_rect *r, int slot)
 
     v.rows = rows;
     if (s->here) {
-        if (!v.offsets) v.data = tl_side_corner(s, r);
+        if (!v.offsets) v.data = side_corner(s, r);
         return v;
     }
 
@@ -59,6 +76,94 @@ static tally_view device_view(const tl_side *s, const tl_rect *r, int slot)
     v.stride = s->across ? rows : 1;
 
     return v;
+}
+
+/* ---- copies between the caller's memory and page-locked blocks, by the processors' threads.
+ * Elements that are not dense are packed, so only elements cross the bus ---- */
+
+enum { COPY_PARALLEL = 128 << 10 }; /* min bytes to use several threads */
+
+/* Elements e0 to e1 - 1 of a rectangle, in the order of its copy on the device, and the block to
+ * copy them to or from. e0 = e1: nothing. */
+typedef struct {
+    const tl_side *side;
+    tl_rect rect;
+    int64_t e0, e1;
+    char *block;
+    enum { TO_BLOCK, FROM_BLOCK } way;
+} haul;
+
+/* memcpy to memory that is not read soon. Streaming stores bypass the caches, so the lines need not
+ * be read before they are written. */
+static void copy_past(char *to, const char *from, int64_t bytes)
+{
+#ifdef __SSE2__
+    int64_t head = (int64_t)(-(uintptr_t)to & 63);
+    if (bytes >= head + 4096) {
+        memcpy(to, from, (size_t)head);
+        for (to += head, from += head, bytes -= head; bytes >= 64;
+             to += 64, from += 64, bytes -= 64)
+            for (int i = 0; i < 64; i += 16)
+                _mm_stream_si128((__m128i *)(void *)(to + i),
+                                 _mm_loadu_si128((const __m128i *)(const void *)(from + i)));
+        _mm_sfence();
+    }
+#endif
+    memcpy(to, from, (size_t)bytes);
+}
+
+/* Copies elements e0 to e1 - 1 of h. */
+static void carry_share(const haul *h, int64_t e0, int64_t e1)
+{
+    const tl_side *s = h->side;
+    const tally_view *v = &s->view;
+    int64_t inner = h->rect.i1 - h->rect.i0, inner_stride = v->stride, outer_stride = v->row_stride;
+    char *from = side_corner(s, &h->rect);
+
+    if (v->offsets) {
+        inner = side_count(s, &h->rect);
+    } else if (s->across) {
+        inner = h->rect.r1 - h->rect.r0;
+        inner_stride = v->row_stride;
+        outer_stride = v->stride;
+    }
+
+    for (int64_t m; e0 < e1; e0 += m) {
+        int64_t o = e0 / inner, k = e0 - o * inner;
+        m = inner_stride == 1 && (v->offsets || outer_stride == inner) ? e1 - e0 : inner - k;
+        if (m > e1 - e0) m = e1 - e0;
+        char *theirs = from + (o * outer_stride + k * inner_stride) * s->bytes,
+             *ours = h->block + (e0 - h->e0) * s->bytes;
+
+        if (h->way == FROM_BLOCK && inner_stride == 1)
+            copy_past(theirs, ours, m * s->bytes);
+        else if (h->way == FROM_BLOCK)
+            tl_copy_strided(theirs, inner_stride, ours, 1, m, s->bytes);
+        else
+            tl_copy_strided(ours, 1, theirs, inner_stride, m, s->bytes);
+    }
+}
+
+typedef struct {
+    const haul *in, *out;
+    int parts; /* for each direction */
+} carry_work;
+
+static void carry_part(void *data, int64_t i)
+{
+    const carry_work *w = data;
+    const haul *h = i < w->parts ? w->in : w->out;
+    const int64_t k = i % w->parts, n = h->e1 - h->e0;
+    if (n) carry_share(h, h->e0 + n * k / w->parts, h->e0 + n * (k + 1) / w->parts);
+}
+
+static int64_t bytes_of(const haul *h) { return h->side ? (h->e1 - h->e0) * h->side->bytes : 0; }
+
+/* Does both copies with all threads. */
+static void carry(int threads, const haul *in, const haul *out)
+{
+    carry_work all = {in, out, bytes_of(in) + bytes_of(out) < COPY_PARALLEL ? 1 : threads};
+    tl_for(all.parts, 2 * all.parts, carry_part, &all);
 }
 
 /* ---- memory ---- */
@@ -108,17 +213,17 @@ typedef struct {
 } run;
 
 /* Part k of a rectangle. */
-static tl_haul part_of(const run *r, const tl_side *s, const tl_rect *rect, int64_t k,
-                       tl_memory *block)
+static haul part_of(const run *r, const tl_side *s, const tl_rect *rect, int64_t k,
+                    tl_memory *block)
 {
-    int64_t count = tl_side_count(s, rect);
+    int64_t count = side_count(s, rect);
     assert(count <= s->most && k >= 0 && k < r->steps);
-    return (tl_haul){.side = s,
-                     .rect = *rect,
-                     .e0 = (int64_t)((__int128)count * k / r->steps),
-                     .e1 = (int64_t)((__int128)count * (k + 1) / r->steps),
-                     .block = (char *)(uintptr_t)block->address,
-                     .way = s == &r->pipe->in ? TL_TO_BLOCK : TL_FROM_BLOCK};
+    return (haul){.side = s,
+                  .rect = *rect,
+                  .e0 = (int64_t)((__int128)count * k / r->steps),
+                  .e1 = (int64_t)((__int128)count * (k + 1) / r->steps),
+                  .block = (char *)(uintptr_t)block->address,
+                  .way = s == &r->pipe->in ? TO_BLOCK : FROM_BLOCK};
 }
 
 /* Copies in lane TL_IN or TL_OUT between host memory and byte `offset` of a buffer. */
@@ -148,7 +253,7 @@ static tally_status issue_results(run *r, int64_t q)
     int64_t j = q / r->steps, k = q % r->steps, block = q % r->blocks;
     const tl_part *part = &r->part[j % PARTS];
     tl_memory *to = &r->d->stage[TL_STAGES + block];
-    tl_haul h = part_of(r, s, &part->out, k, to);
+    haul h = part_of(r, s, &part->out, k, to);
 
     tally_status status = k ? TALLY_OK : tl_follow(r->d, TL_OUT, TL_DONE + (int)(j % TL_RING));
     if (!status)
@@ -168,7 +273,7 @@ static tally_status step(run *r, int64_t j, int64_t k)
 {
     tl_pipe *p = r->pipe;
     tl_memory *stage = p->d->stage;
-    tl_haul in = {0}, out = {0};
+    haul in = {0}, out = {0};
     int block = (int)(r->loads % TL_STAGES);
     tally_status status = TALLY_OK;
 
@@ -187,7 +292,7 @@ static tally_status step(run *r, int64_t j, int64_t k)
     }
 
     if (status) return status;
-    tl_carry(r->threads, &in, &out);
+    carry(r->threads, &in, &out);
 
     if (comes) {
         r->loads++;
@@ -230,8 +335,8 @@ static tally_status issue(run *r, int64_t j)
 
     if (!status)
         status = transfer(r, TL_OUT, &p->out.buffer[slot], kept_from(&p->out, part) * p->out.bytes,
-                          tl_side_corner(&p->out, &part->out),
-                          tl_side_count(&p->out, &part->out) * p->out.bytes);
+                          side_corner(&p->out, &part->out),
+                          side_count(&p->out, &part->out) * p->out.bytes);
 
     if (!status) status = tl_mark(r->d, TL_OUT, TL_STORED + slot);
     return status;
@@ -251,8 +356,8 @@ static tally_status run_pieces(run *r)
             status = tl_follow(r->d, TL_IN, TL_DONE + (int)(j % TL_RING));
         if (!status && j < r->pieces && p->in.straight) {
             const tl_rect *rect = &r->part[j % PARTS].in;
-            status = transfer(r, TL_IN, &p->in.buffer[j % TL_RING], 0, tl_side_corner(&p->in, rect),
-                              tl_side_count(&p->in, rect) * p->in.bytes);
+            status = transfer(r, TL_IN, &p->in.buffer[j % TL_RING], 0, side_corner(&p->in, rect),
+                              side_count(&p->in, rect) * p->in.bytes);
         }
 
         for (int64_t k = 0; !status && k < r->steps; k++) status = step(r, j, k);

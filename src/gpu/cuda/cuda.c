@@ -3,18 +3,16 @@
  * only; the shapes are in gpu/.
  *
  *   cuda.c      the device, its memory, its streams; calls the others
- *   program.c   loads code and launches kernels; better.c compiles better code in the background,
- *               code.c compiles and caches code
+ *   program.c   loads code and launches kernels
+ *   code.c      compiles and caches code; better code is compiled in the background
  *   devices.c   the driver, its devices and errors; calls none of the others
  *
  * The device uses the primary context, so it can use memory of the CUDA runtime in the same
  * process. */
-#include "code.h"
 #include "cuda.h"
 #include <stdlib.h>
 
 enum {
-    CAPABILITY_LEAST = 70,
     STATIC_SHARED_MOST = 2 << 10, /* more than the static local memory of any kernel */
     CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9,
     CU_MEMORYTYPE_DEVICE = 2,
@@ -44,19 +42,6 @@ static void close_events(cuda *g)
         if (g->events[i]) tl_cu.cuEventDestroy(g->events[i]);
 }
 
-static const char too_old[] = "its compute capability is below 7.0";
-
-static int cu_describe(int index, tally_device_info *info)
-{
-    int count;
-    const tl_cuda_found *d = tl_cuda_find(index, &count);
-    if (!d) return 0;
-
-    const int usable = d->capability >= CAPABILITY_LEAST;
-    *info = (tally_device_info){d->name, d->text, usable, usable ? "" : too_old, 0, ""};
-    return 1;
-}
-
 static void cu_close(tl_gpu *gpu)
 {
     cuda *g = (cuda *)gpu;
@@ -79,13 +64,8 @@ static const tl_gpu_calls calls;
 
 static tally_status cu_open(tally *ctx, int index, tl_gpu **gpu)
 {
-    int count;
-    const tl_cuda_found *found = tl_cuda_find(index, &count);
-    if (!found)
-        return tl_fail(ctx, TALLY_NO_DEVICE, "cuda:%d: there are %d CUDA devices here", index,
-                       count);
-    if (found->capability < CAPABILITY_LEAST)
-        return tl_fail(ctx, TALLY_NO_DEVICE, "%s (%s): %s", found->name, found->text, too_old);
+    const tl_cuda_found *found = (const tl_cuda_found *)tl_gpu_usable(ctx, &calls, index);
+    if (!found) return TALLY_NO_DEVICE;
     cuda *g = calloc(1, sizeof *g);
     if (!g) return tl_no_memory(ctx, sizeof *g, "a device");
 
@@ -345,6 +325,8 @@ static tally_status cu_keep(tl_gpu *gpu, tally *ctx, void (*drop)(void *), void 
 
 static const tl_gpu_calls calls = {
     .name = "cuda",
+    .title = "CUDA",
+    .find = tl_cuda_find,
     .prelude = "gpu/cuda/prelude_cuda.h",
     .single_launch = 1,
     .sees_locked = 1,
@@ -380,6 +362,11 @@ static const tl_gpu_calls calls = {
     .quiet = cu_quiet,
 };
 
+static int describe(int index, tally_device_info *info)
+{
+    return tl_gpu_describe(&calls, index, info);
+}
+
 static tally_status device_open(tally *ctx, int number, const char *options, tl_device **device)
 {
     return tl_gpu_open(ctx, &calls, &tl_device_cuda, number, options, device);
@@ -387,7 +374,7 @@ static tally_status device_open(tally *ctx, int number, const char *options, tl_
 
 const tl_device_calls tl_device_cuda = {
     .name = "cuda",
-    .describe = cu_describe,
+    .describe = describe,
     .open = device_open,
     TL_GPU_DEVICE_CALLS,
 };

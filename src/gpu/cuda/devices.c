@@ -11,6 +11,7 @@
 TL_OPENS("cuda", "NVIDIA GPUs as devices", "\"" LIBRARY "\"");
 
 enum {
+    CAPABILITY_LEAST = 70,
     CUDA_ERROR_OUT_OF_MEMORY = 2,
     CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
     CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE = 36,       /* kHz */
@@ -90,8 +91,12 @@ static void find_devices(void)
             tl_cu.cuDeviceGetAttribute(&bits, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, d);
             devices[i].bandwidth = 2 * (int64_t)clock * bits / 8000; /* two transfers a cycle */
             devices[i].capability = 10 * major + minor;
-            snprintf(devices[i].name, sizeof devices[i].name, "cuda:%d", i);
-            snprintf(devices[i].text, sizeof devices[i].text,
+            tl_gpu_found *const found = &devices[i].base;
+            found->reason = devices[i].capability < CAPABILITY_LEAST
+                                ? "its compute capability is below 7.0"
+                                : "";
+            snprintf(found->name, sizeof found->name, "cuda:%d", i);
+            snprintf(found->text, sizeof found->text,
                      "%s, %.1f GB, compute capability %d.%d, driver%s for CUDA %d.%d", name,
                      (double)bytes * 1e-9, major, minor, driver, version / 1000,
                      version % 1000 / 10);
@@ -102,9 +107,9 @@ static void find_devices(void)
     tl_lock_release(TL_LOCK_CUDA);
 }
 
-const tl_cuda_found *tl_cuda_find(int index, int *count)
+const tl_gpu_found *tl_cuda_find(int index, int *count)
 {
     find_devices();
     *count = device_count;
-    return index < 0 || index >= device_count ? NULL : &devices[index];
+    return index < 0 || index >= device_count ? NULL : &devices[index].base;
 }

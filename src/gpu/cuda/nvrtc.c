@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * NVRTC, and the archive of compiled programs (code.h). It has the few declarations that are
+ * NVRTC, and the archive of compiled programs (cuda.h). It has the few declarations that are
  * needed, with the names and values of NVIDIA's headers. */
-#include "code.h"
+#include "cuda.h"
 #include "store/note.h"
 #include "context/threads.h"
 #include <dlfcn.h>
@@ -30,11 +30,12 @@ typedef struct _nvrtcProgram *nvrtcProgram;
     F(nvrtcGetPTXSize, (nvrtcProgram, size_t *)) \
     F(nvrtcGetPTX, (nvrtcProgram, char *)) \
     F(nvrtcGetProgramLogSize, (nvrtcProgram, size_t *)) \
-    F(nvrtcGetProgramLog, (nvrtcProgram, char *))
+    F(nvrtcGetProgramLog, (nvrtcProgram, char *)) \
+    F(nvrtcGetNumSupportedArchs, (int *)) \
+    F(nvrtcGetSupportedArchs, (int *))
 #define DECLARE(name, parameters) static int(*name) parameters;
 CALLS(DECLARE)
 #undef DECLARE
-static int (*nvrtcGetNumSupportedArchs)(int *), (*nvrtcGetSupportedArchs)(int *);
 
 /* only in newer versions */
 static int (*nvrtcSetFlowCallback)(nvrtcProgram, int (*)(void *, void *), void *);
@@ -72,12 +73,7 @@ int tl_nvrtc_open(const char *path)
         CALLS(FIND)
 #undef FIND
 
-        if (whole) {
-            *(void **)&nvrtcGetNumSupportedArchs = dlsym(library, "nvrtcGetNumSupportedArchs");
-            *(void **)&nvrtcGetSupportedArchs = dlsym(library, "nvrtcGetSupportedArchs");
-            *(void **)&nvrtcSetFlowCallback = dlsym(library, "nvrtcSetFlowCallback");
-        }
-
+        if (whole) *(void **)&nvrtcSetFlowCallback = dlsym(library, "nvrtcSetFlowCallback");
         found = whole;
     }
 
@@ -94,8 +90,7 @@ int tl_nvrtc_version(void)
 int tl_nvrtc_knows(int capability)
 {
     int archs[ARCHS_MOST], count = 0;
-    if (!nvrtcGetNumSupportedArchs || !nvrtcGetSupportedArchs ||
-        nvrtcGetNumSupportedArchs(&count) || count > ARCHS_MOST || nvrtcGetSupportedArchs(archs))
+    if (nvrtcGetNumSupportedArchs(&count) || count > ARCHS_MOST || nvrtcGetSupportedArchs(archs))
         return 1;
     for (int i = 0; i < count; i++)
         if (archs[i] == capability) return 1;

@@ -2,7 +2,6 @@
  * Programs of a CUDA device: where their code comes from (the archive in the library, else the
  * cache on disk, else NVRTC, which is not opened before), better code later, and launches of their
  * kernels. API calls only. */
-#include "code.h"
 #include "cuda.h"
 #include <assert.h>
 #include <stdlib.h>
@@ -77,26 +76,24 @@ tally_status tl_cuda_build(tl_gpu *gpu, tally *ctx, const char *text, size_t len
     size_t bytes;
     tally_status status = TALLY_OK;
     tl_program *p = calloc(1, sizeof *p);
+    int loaded;
 
-    *program = NULL;
     if (!p) return tl_no_memory(ctx, sizeof *p, "a program");
 
     p->launches = -1;
     if (how == TL_CODE_EMBEDDED) {
         const void *code = tl_archive_find(tl_embedded, tl_archive_key(text, length), &bytes);
-        if (code && !tl_cu.cuModuleLoadData(&p->module, code)) *program = p;
-    } else if (how != TL_CODE_AUTO) {
-        status = load(ctx, &t, how, &p->module);
-        if (!status) *program = p;
-    } else if (load_stored(&t, TL_CODE_BEST, &p->module)) {
-        *program = p;
+        loaded = code && !tl_cu.cuModuleLoadData(&p->module, code);
+    } else if (how == TL_CODE_AUTO && load_stored(&t, TL_CODE_BEST, &p->module)) {
+        loaded = 1;
     } else {
-        p->launches = 0;
-        status = load(ctx, &t, TL_CODE_QUICK, &p->module);
-        if (!status) *program = p;
+        if (how == TL_CODE_AUTO) p->launches = 0;
+        status = load(ctx, &t, how == TL_CODE_AUTO ? TL_CODE_QUICK : how, &p->module);
+        loaded = !status;
     }
 
-    if (!*program) free(p);
+    *program = loaded ? p : NULL;
+    if (!loaded) free(p);
     return status;
 }
 

@@ -50,29 +50,28 @@ static void examine(int i)
     text_of(id, CL_DEVICE_NAME, name, sizeof name);
     text_of(id, CL_DEVICE_VERSION, version, sizeof version);
     text_of(id, CL_DRIVER_VERSION, driver, sizeof driver);
-    snprintf(devices[i].name, sizeof devices[i].name, "opencl:%d", i);
-    snprintf(devices[i].text, sizeof devices[i].text, "%.60s, %.1f GB, %.50s, driver %.40s", name,
+    tl_gpu_found *const found = &devices[i].base;
+    snprintf(found->name, sizeof found->name, "opencl:%d", i);
+    snprintf(found->text, sizeof found->text, "%.60s, %.1f GB, %.50s, driver %.40s", name,
              (double)tl_opencl_number(id, CL_DEVICE_GLOBAL_MEM_SIZE) * 1e-9, version, driver);
     uint64_t f32 = tl_opencl_number(id, CL_DEVICE_SINGLE_FP_CONFIG),
              f64 = tl_opencl_number(id, CL_DEVICE_DOUBLE_FP_CONFIG);
-    const char *why = "";
 
+    found->reason = "";
     if (!(tl_opencl_number(id, CL_DEVICE_AVAILABLE) & 1))
-        why = "the device is not available";
+        found->reason = "the device is not available";
     else if (!f64)
-        why = "it has no fp64";
+        found->reason = "it has no fp64";
     else if (!(f32 & CL_FP_DENORM))
-        why = "it flushes f32 subnormals to zero";
+        found->reason = "it flushes f32 subnormals to zero";
     else if (!(f32 & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT))
-        why = "its f32 division is not correctly rounded";
+        found->reason = "its f32 division is not correctly rounded";
     else if (!(tl_opencl_number(id, CL_DEVICE_ENDIAN_LITTLE) & 1))
-        why = "it is big-endian";
+        found->reason = "it is big-endian";
     else if (tl_opencl_number(id, CL_DEVICE_MAX_WORK_GROUP_SIZE) < 256)
-        why = "its work-groups have fewer than 256 work-items";
+        found->reason = "its work-groups have fewer than 256 work-items";
     else if (tl_opencl_number(id, CL_DEVICE_LOCAL_MEM_SIZE) < 32768)
-        why = "it has less than 32 KiB of local memory";
-
-    snprintf(devices[i].reason, sizeof devices[i].reason, "%s", why);
+        found->reason = "it has less than 32 KiB of local memory";
 }
 
 /* Opens the loader and lists all devices of all platforms, once per process. */
@@ -107,18 +106,9 @@ static void find_devices(void)
     tl_lock_release(TL_LOCK_OPENCL);
 }
 
-const tl_opencl_found *tl_opencl_find(int index, int *count)
+const tl_gpu_found *tl_opencl_find(int index, int *count)
 {
     find_devices();
     *count = device_count;
-    return index < 0 || index >= device_count ? NULL : &devices[index];
-}
-
-int tl_opencl_describe(int index, tally_device_info *info)
-{
-    int count;
-    const tl_opencl_found *d = tl_opencl_find(index, &count);
-    if (!d) return 0;
-    *info = (tally_device_info){d->name, d->text, !d->reason[0], d->reason, 0, ""};
-    return 1;
+    return index < 0 || index >= device_count ? NULL : &devices[index].base;
 }

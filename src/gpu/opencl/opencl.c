@@ -1,24 +1,238 @@
 /* SPDX-License-Identifier: MIT
- * The calls of an OpenCL device: contexts, queues, programs, launches. devices.c finds the devices;
- * memory.c has the memory. API calls only; the shapes are in gpu/. */
+ * The calls of an OpenCL device: its contexts, queues and memory. devices.c finds the devices;
+ * program.c has the programs. API calls only; the shapes are in gpu/. */
 #include "opencl.h"
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
-_Static_assert(sizeof(cl_mem) == TL_ARGUMENT_BYTES, "an argument may be a memory object");
-
-#define OPTIONS "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt"
 enum { STATIC_LOCAL_MOST = 2048 }; /* at least the static local memory of any kernel */
 
-struct tl_program {
-    cl_program program;
-    int count;
-    struct {
-        char name[TL_KERNEL_NAME];
-        cl_kernel kernel;
-    } kernels[TL_KERNELS_MOST];
-};
+/* ---- memory: buffers and the addresses that stand for them ---- */
+
+static void drop_range(opencl *g, int i)
+{
+    munmap(g->ranges[i].begin, g->ranges[i].bytes);
+    g->ranges[i] = g->ranges[--g->range_count];
+}
+
+static void release_ranges(opencl *g)
+{
+    while (g->range_count) {
+        tl_cl.clReleaseMemObject(g->ranges[g->range_count - 1].object);
+        drop_range(g, g->range_count - 1);
+    }
+    free(g->ranges);
+}
+
+/* Reserves an address range for object. */
+static tally_status add_range(opencl *g, tally *ctx, cl_mem object, size_t bytes, int adopted,
+                              char **begin)
+{
+    if (g->range_count == g->range_capacity) {
+        int capacity = 2 * g->range_capacity + 16;
+        range *more = realloc(g->ranges, (size_t)capacity * sizeof *more);
+        if (!more)
+            return tl_no_memory(ctx, (size_t)capacity * sizeof *more, "the list of device memory");
+        g->ranges = more;
+        g->range_capacity = capacity;
+    }
+    *begin = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (*begin == MAP_FAILED) return tl_no_memory(ctx, bytes, "addresses of device memory");
+    g->ranges[g->range_count++] = (range){*begin, bytes, object, adopted};
+
+    return TALLY_OK;
+}
+
+static tally_status cl_allocate(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory)
+{
+    opencl *g = (opencl *)gpu;
+    cl_int error;
+    char *begin;
+    cl_mem m = tl_cl.clCreateBuffer(g->context, CL_MEM_READ_WRITE, bytes, NULL, &error);
+    if (!m) return tl_opencl_check(ctx, error, "clCreateBuffer");
+
+    tally_status status = add_range(g, ctx, m, bytes, 0, &begin);
+    if (status)
+        tl_cl.clReleaseMemObject(m);
+    else
+        *memory = (tl_memory){(uintptr_t)begin, (tl_handle)m, bytes};
+
+    return status;
+}
+
+static void cl_release(tl_gpu *gpu, tl_memory *memory)
+{
+    opencl *g = (opencl *)gpu;
+    for (int i = 0; i < g->range_count; i++)
+        if ((uintptr_t)g->ranges[i].begin == memory->address) drop_range(g, i);
+    tl_cl.clReleaseMemObject((cl_mem)memory->handle);
+    *memory = (tl_memory){0};
+}
+
+static tally_status cl_copy(tl_gpu *gpu, tally *ctx, const tl_copy *c)
+{
+    const cl_command_queue queue = ((opencl *)gpu)->queue[c->lane];
+    const cl_mem m = (cl_mem)c->memory->handle;
+    const cl_uint waits = (cl_uint)c->waits;
+    const cl_int error = c->way == TL_TO_DEVICE
+                             ? tl_cl.clEnqueueWriteBuffer(queue, m, waits, c->offset, c->bytes,
+                                                          c->host, 0, NULL, NULL)
+                             : tl_cl.clEnqueueReadBuffer(queue, m, waits, c->offset, c->bytes,
+                                                         c->host, 0, NULL, NULL);
+    return tl_opencl_check(ctx, error,
+                           c->way == TL_TO_DEVICE ? "clEnqueueWriteBuffer" : "clEnqueueReadBuffer");
+}
+
+static tally_status cl_clear(tl_gpu *gpu, tally *ctx, int lane, const tl_memory *to, size_t bytes)
+{
+    const uint32_t zero = 0;
+    cl_int error = tl_cl.clEnqueueFillBuffer(((opencl *)gpu)->queue[lane], (cl_mem)to->handle,
+                                             &zero, sizeof zero, 0, bytes, 0, NULL, NULL);
+    return tl_opencl_check(ctx, error, "clEnqueueFillBuffer");
+}
+
+static int cl_owns(tl_gpu *gpu, const void *p, tl_memory *memory, size_t *offset)
+{
+    const opencl *g = (const opencl *)gpu;
+    for (int i = 0; i < g->range_count; i++) {
+        uintptr_t at = (uintptr_t)p - (uintptr_t)g->ranges[i].begin;
+        if (at >= g->ranges[i].bytes) continue;
+        *memory = (tl_memory){0, (tl_handle)g->ranges[i].object, 0};
+        *offset = at;
+        return 1;
+    }
+    return 0;
+}
+
+static tally_status cl_adopt(tl_gpu *gpu, tally *ctx, void *object, void **pointer)
+{
+    opencl *g = (opencl *)gpu;
+    size_t bytes = 0;
+    cl_context context = NULL;
+    char *begin;
+
+    cl_int error = tl_cl.clGetMemObjectInfo(object, CL_MEM_SIZE, sizeof bytes, &bytes, NULL);
+    if (!error)
+        error = tl_cl.clGetMemObjectInfo(object, CL_MEM_CONTEXT, sizeof context, &context, NULL);
+    if (error)
+        return tl_fail(ctx, TALLY_INVALID, "object is no cl_mem (clGetMemObjectInfo: error %d)",
+                       error);
+
+    if (context != g->context)
+        return tl_fail(
+            ctx, TALLY_INVALID,
+            "object is of another cl_context: give tally_use_stream a queue of its context first");
+
+    error = tl_cl.clRetainMemObject(object);
+    if (error) return tl_opencl_check(ctx, error, "clRetainMemObject");
+
+    tally_status status = add_range(g, ctx, object, bytes, 1, &begin);
+    if (status)
+        tl_cl.clReleaseMemObject(object);
+    else
+        *pointer = begin;
+
+    return status;
+}
+
+static tally_status cl_forget(tl_gpu *gpu, tally *ctx, void *pointer)
+{
+    opencl *g = (opencl *)gpu;
+    for (int i = 0; i < g->range_count; i++)
+        if (g->ranges[i].begin == pointer && g->ranges[i].adopted) {
+            tl_cl.clReleaseMemObject(g->ranges[i].object);
+            drop_range(g, i);
+            return TALLY_OK;
+        }
+    return tl_fail(ctx, TALLY_INVALID, "pointer is %p: must be one that tally_device_pointer gave",
+                   pointer);
+}
+
+/* ---- for pieces ---- */
+
+static void cl_free_memory(tl_gpu *gpu, size_t *all, size_t *largest)
+{
+    *all = tl_opencl_number(((opencl *)gpu)->id, CL_DEVICE_GLOBAL_MEM_SIZE);
+    *largest = tl_opencl_number(((opencl *)gpu)->id, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+}
+
+static tally_status cl_lock(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory)
+{
+    opencl *g = (opencl *)gpu;
+    cl_int error;
+    cl_mem m = tl_cl.clCreateBuffer(g->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, bytes,
+                                    NULL, &error);
+    if (!m) return tl_opencl_check(ctx, error, "clCreateBuffer");
+
+    void *p = tl_cl.clEnqueueMapBuffer(g->queue[TL_RUN], m, 1, CL_MAP_READ_WRITE, 0, bytes, 0, NULL,
+                                       NULL, &error);
+
+    if (!p) {
+        tl_cl.clReleaseMemObject(m);
+        return tl_opencl_check(ctx, error, "clEnqueueMapBuffer");
+    }
+
+    *memory = (tl_memory){(uintptr_t)p, (tl_handle)m, bytes};
+    return TALLY_OK;
+}
+
+static void cl_unlock(tl_gpu *gpu, tl_memory *memory)
+{
+    tl_cl.clEnqueueUnmapMemObject(((opencl *)gpu)->queue[TL_RUN], (cl_mem)memory->handle,
+                                  (void *)(uintptr_t)memory->address, 0, NULL, NULL);
+    tl_cl.clFinish(((opencl *)gpu)->queue[TL_RUN]);
+    tl_cl.clReleaseMemObject((cl_mem)memory->handle);
+    *memory = (tl_memory){0};
+}
+
+static tally_status cl_mark(tl_gpu *gpu, tally *ctx, int lane, int event)
+{
+    opencl *g = (opencl *)gpu;
+    if (g->events[event]) tl_cl.clReleaseEvent(g->events[event]);
+    g->events[event] = NULL;
+    cl_int error = tl_cl.clEnqueueMarkerWithWaitList(g->queue[lane], 0, NULL, &g->events[event]);
+    /* so that the work is submitted before another lane waits for it */
+    if (!error) error = tl_cl.clFlush(g->queue[lane]);
+    return tl_opencl_check(ctx, error, "clEnqueueMarkerWithWaitList");
+}
+
+static tally_status cl_follow(tl_gpu *gpu, tally *ctx, int lane, int event)
+{
+    opencl *g = (opencl *)gpu;
+    cl_int error = g->events[event] ? tl_cl.clEnqueueBarrierWithWaitList(g->queue[lane], 1,
+                                                                         &g->events[event], NULL)
+                                    : CL_SUCCESS;
+    return tl_opencl_check(ctx, error, "clEnqueueBarrierWithWaitList");
+}
+
+static tally_status cl_reached(tl_gpu *gpu, tally *ctx, int event)
+{
+    opencl *g = (opencl *)gpu;
+    cl_int error = g->events[event] ? tl_cl.clWaitForEvents(1, &g->events[event]) : CL_SUCCESS;
+    return tl_opencl_check(ctx, error, "clWaitForEvents");
+}
+
+static double cl_elapsed(tl_gpu *gpu, int from, int to)
+{
+    opencl *g = (opencl *)gpu;
+    uint64_t a, b;
+    if (tl_cl.clGetEventProfilingInfo(g->events[from], CL_PROFILING_COMMAND_END, sizeof a, &a,
+                                      NULL) ||
+        tl_cl.clGetEventProfilingInfo(g->events[to], CL_PROFILING_COMMAND_END, sizeof b, &b, NULL))
+        return -1;
+    return b > a ? 1e-9 * (double)(b - a) : 0;
+}
+
+static tally_status cl_quiet(tl_gpu *gpu, tally *ctx)
+{
+    tally_status status = TALLY_OK;
+    for (int lane = 0; lane < TL_LANES; lane++) {
+        cl_int error = tl_cl.clFinish(((opencl *)gpu)->queue[lane]);
+        if (error && !status) status = tl_opencl_check(ctx, error, "clFinish");
+    }
+    return status;
+}
 
 /* ---- open ---- */
 
@@ -48,7 +262,7 @@ static void cl_close(tl_gpu *gpu)
 {
     opencl *g = (opencl *)gpu;
     close_queues(g);
-    tl_opencl_release_ranges(g);
+    release_ranges(g);
     if (g->context) tl_cl.clReleaseContext(g->context);
     if (g->own) tl_cl.clReleaseContext(g->own);
     free(g);
@@ -59,15 +273,8 @@ static const tl_gpu_calls calls;
 static tally_status cl_open(tally *ctx, int index, tl_gpu **gpu)
 {
     cl_int error;
-    int count;
-
-    const tl_opencl_found *found = tl_opencl_find(index, &count);
-    if (!found)
-        return tl_fail(ctx, TALLY_NO_DEVICE, "opencl:%d: there are %d OpenCL devices here", index,
-                       count);
-    if (found->reason[0])
-        return tl_fail(ctx, TALLY_NO_DEVICE, "opencl:%d (%s): %s", index, found->text,
-                       found->reason);
+    const tl_opencl_found *found = (const tl_opencl_found *)tl_gpu_usable(ctx, &calls, index);
+    if (!found) return TALLY_NO_DEVICE;
     opencl *g = calloc(1, sizeof *g);
     if (!g) return tl_no_memory(ctx, sizeof *g, "a device");
 
@@ -103,91 +310,6 @@ static tally_status nothing_to_enter(tl_gpu *gpu, tally *ctx)
 }
 
 static void nothing_to_do(tl_gpu *gpu) { (void)gpu; }
-
-/* ---- programs ---- */
-
-static void cl_unload(tl_gpu *gpu, tl_program *program)
-{
-    (void)gpu;
-    for (int i = 0; i < program->count; i++) tl_cl.clReleaseKernel(program->kernels[i].kernel);
-    tl_cl.clReleaseProgram(program->program);
-    free(program);
-}
-
-static tally_status cl_build(tl_gpu *gpu, tally *ctx, const char *text, size_t length, tl_code how,
-                             tl_program **program)
-{
-    (void)how; /* the driver compiles and caches */
-    opencl *g = (opencl *)gpu;
-    cl_int error;
-    tl_program *p = calloc(1, sizeof *p);
-    if (!p) return tl_no_memory(ctx, sizeof *p, "a program");
-
-    p->program = tl_cl.clCreateProgramWithSource(g->context, 1, &text, &length, &error);
-    if (p->program)
-        error = tl_cl.clBuildProgram(p->program, 1, &g->id,
-                                     !g->base.has_box ? OPTIONS " -D TL_SHUFFLES" : OPTIONS, NULL,
-                                     NULL);
-
-    if (!error) {
-        *program = p;
-        return TALLY_OK;
-    }
-
-    char log[400] = "";
-    if (p->program) {
-        size_t bytes = 0;
-        tl_cl.clGetProgramBuildInfo(p->program, g->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &bytes);
-        char *all = malloc(bytes + 1);
-        if (all && tl_cl.clGetProgramBuildInfo(p->program, g->id, CL_PROGRAM_BUILD_LOG, bytes, all,
-                                               NULL) == CL_SUCCESS) {
-            all[bytes] = 0;
-            tl_name_place(tl_first_error(all), text, log, sizeof log);
-        }
-
-        free(all);
-        tl_cl.clReleaseProgram(p->program);
-    }
-
-    free(p);
-    return tl_fail(ctx, error == CL_BUILD_PROGRAM_FAILURE ? TALLY_BAD_DATA : TALLY_NO_DEVICE,
-                   "OpenCL: the kernels do not compile (error %d): %s", error, log);
-}
-
-static tally_status cl_launch(tl_gpu *gpu, tally *ctx, tl_program *program,
-                              const tl_kernel_start *start)
-{
-    opencl *g = (opencl *)gpu;
-    const char *const name = start->kernel;
-
-    assert(start->spread == TL_GROUPS); /* its tl_gpu_calls.single_launch is 0 */
-    cl_int error = CL_SUCCESS;
-    const int at = tl_kernel_number(ctx, program->kernels[0].name, sizeof program->kernels[0],
-                                    program->count, name);
-    if (at < 0) return TALLY_UNSUPPORTED;
-
-    if (at == program->count) {
-        program->kernels[at].kernel = tl_cl.clCreateKernel(program->program, name, &error);
-        if (!program->kernels[at].kernel) return tl_opencl_check(ctx, error, name);
-        program->count++;
-    }
-
-    const cl_kernel kernel = program->kernels[at].kernel;
-    const size_t after[] = {(size_t)start->local_bytes, (size_t)start->box_bytes};
-    cl_uint place = 0;
-    for (int i = 0; i < start->count && !error; i++)
-        error = tl_cl.clSetKernelArg(kernel, place++, TL_ARGUMENT_BYTES,
-                                     (const char *)start->arguments + i * TL_ARGUMENT_BYTES);
-    for (int i = 0; i < 2 && !error; i++)
-        if (after[i]) error = tl_cl.clSetKernelArg(kernel, place++, after[i], NULL);
-
-    size_t local = (size_t)start->threads, global = local * (size_t)start->number;
-    if (!error)
-        error = tl_cl.clEnqueueNDRangeKernel(g->queue[TL_RUN], kernel, 1, NULL, &global, &local, 0,
-                                             NULL, NULL);
-
-    return tl_opencl_check(ctx, error, name);
-}
 
 static tally_status cl_wait(tl_gpu *gpu, tally *ctx)
 {
@@ -254,34 +376,40 @@ static tally_status cl_use_stream(tl_gpu *gpu, tally *ctx, void *stream)
 
 static const tl_gpu_calls calls = {
     .name = "opencl",
+    .title = "OpenCL",
+    .find = tl_opencl_find,
     .prelude = "gpu/opencl/prelude_opencl.h",
     .open = cl_open,
     .close = cl_close,
     .enter = nothing_to_enter,
     .leave = nothing_to_do,
-    .allocate = tl_cl_allocate,
-    .release = tl_cl_release,
-    .copy = tl_cl_copy,
-    .clear = tl_cl_clear,
-    .owns = tl_cl_owns,
-    .build = cl_build,
-    .unload = cl_unload,
-    .launch = cl_launch,
+    .allocate = cl_allocate,
+    .release = cl_release,
+    .copy = cl_copy,
+    .clear = cl_clear,
+    .owns = cl_owns,
+    .build = tl_cl_build,
+    .unload = tl_cl_unload,
+    .launch = tl_cl_launch,
     .wait = cl_wait,
     .check_stream = cl_check_stream,
     .use_stream = cl_use_stream,
-    .free_memory = tl_cl_free_memory,
-    .lock = tl_cl_lock,
-    .unlock = tl_cl_unlock,
-    .locked = tl_cl_locked,
-    .mark = tl_cl_mark,
-    .follow = tl_cl_follow,
-    .reached = tl_cl_reached,
-    .elapsed = tl_cl_elapsed,
-    .quiet = tl_cl_quiet,
-    .adopt = tl_cl_adopt,
-    .forget = tl_cl_forget,
+    .free_memory = cl_free_memory,
+    .lock = cl_lock,
+    .unlock = cl_unlock,
+    .mark = cl_mark,
+    .follow = cl_follow,
+    .reached = cl_reached,
+    .elapsed = cl_elapsed,
+    .quiet = cl_quiet,
+    .adopt = cl_adopt,
+    .forget = cl_forget,
 };
+
+static int describe(int index, tally_device_info *info)
+{
+    return tl_gpu_describe(&calls, index, info);
+}
 
 static tally_status device_open(tally *ctx, int number, const char *options, tl_device **device)
 {
@@ -290,7 +418,7 @@ static tally_status device_open(tally *ctx, int number, const char *options, tl_
 
 const tl_device_calls tl_device_opencl = {
     .name = "opencl",
-    .describe = tl_opencl_describe,
+    .describe = describe,
     .open = device_open,
     TL_GPU_DEVICE_CALLS,
 };

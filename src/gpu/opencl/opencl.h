@@ -57,59 +57,54 @@ enum {
 static const cl_bitfield CL_DEVICE_TYPE_ALL = 0xFFFFFFFF, CL_MEM_READ_WRITE = 1,
                          CL_MEM_ALLOC_HOST_PTR = 16;
 
+/* EVENTS: those to wait for, and that of the call. INFO: a property, and where it goes. */
+#define EVENTS cl_uint, const cl_event *, cl_event *
+#define INFO   cl_uint, size_t, void *, size_t *
 #define OPENCL_CALLS(F) \
     F(cl_int, clGetPlatformIDs, (cl_uint, cl_platform_id *, cl_uint *)) \
     F(cl_int, clGetDeviceIDs, (cl_platform_id, cl_bitfield, cl_uint, cl_device_id *, cl_uint *)) \
-    F(cl_int, clGetDeviceInfo, (cl_device_id, cl_uint, size_t, void *, size_t *)) \
+    F(cl_int, clGetDeviceInfo, (cl_device_id, INFO)) \
     F(cl_context, clCreateContext, \
       (const intptr_t *, cl_uint, const cl_device_id *, \
        void (*)(const char *, const void *, size_t, void *), void *, cl_int *)) \
     F(cl_int, clRetainContext, (cl_context)) \
     F(cl_int, clReleaseContext, (cl_context)) \
     F(cl_int, clRetainCommandQueue, (cl_command_queue)) \
-    F(cl_int, clGetCommandQueueInfo, (cl_command_queue, cl_uint, size_t, void *, size_t *)) \
+    F(cl_int, clGetCommandQueueInfo, (cl_command_queue, INFO)) \
     F(cl_int, clRetainMemObject, (cl_mem)) \
-    F(cl_int, clGetMemObjectInfo, (cl_mem, cl_uint, size_t, void *, size_t *)) \
+    F(cl_int, clGetMemObjectInfo, (cl_mem, INFO)) \
     F(void *, clEnqueueMapBuffer, \
-      (cl_command_queue, cl_mem, cl_uint, cl_bitfield, size_t, size_t, cl_uint, const cl_event *, \
-       cl_event *, cl_int *)) \
-    F(cl_int, clEnqueueUnmapMemObject, \
-      (cl_command_queue, cl_mem, void *, cl_uint, const cl_event *, cl_event *)) \
-    F(cl_int, clEnqueueMarkerWithWaitList, \
-      (cl_command_queue, cl_uint, const cl_event *, cl_event *)) \
-    F(cl_int, clEnqueueBarrierWithWaitList, \
-      (cl_command_queue, cl_uint, const cl_event *, cl_event *)) \
+      (cl_command_queue, cl_mem, cl_uint, cl_bitfield, size_t, size_t, EVENTS, cl_int *)) \
+    F(cl_int, clEnqueueUnmapMemObject, (cl_command_queue, cl_mem, void *, EVENTS)) \
+    F(cl_int, clEnqueueMarkerWithWaitList, (cl_command_queue, EVENTS)) \
+    F(cl_int, clEnqueueBarrierWithWaitList, (cl_command_queue, EVENTS)) \
     F(cl_int, clWaitForEvents, (cl_uint, const cl_event *)) \
     F(cl_int, clReleaseEvent, (cl_event)) \
-    F(cl_int, clGetEventProfilingInfo, (cl_event, cl_uint, size_t, void *, size_t *)) \
+    F(cl_int, clGetEventProfilingInfo, (cl_event, INFO)) \
     F(cl_int, clFlush, (cl_command_queue)) \
     F(cl_command_queue, clCreateCommandQueue, (cl_context, cl_device_id, cl_bitfield, cl_int *)) \
     F(cl_int, clReleaseCommandQueue, (cl_command_queue)) \
     F(cl_mem, clCreateBuffer, (cl_context, cl_bitfield, size_t, void *, cl_int *)) \
     F(cl_int, clReleaseMemObject, (cl_mem)) \
     F(cl_int, clEnqueueWriteBuffer, \
-      (cl_command_queue, cl_mem, cl_uint, size_t, size_t, const void *, cl_uint, const cl_event *, \
-       cl_event *)) \
+      (cl_command_queue, cl_mem, cl_uint, size_t, size_t, const void *, EVENTS)) \
     F(cl_int, clEnqueueReadBuffer, \
-      (cl_command_queue, cl_mem, cl_uint, size_t, size_t, void *, cl_uint, const cl_event *, \
-       cl_event *)) \
+      (cl_command_queue, cl_mem, cl_uint, size_t, size_t, void *, EVENTS)) \
     F(cl_int, clEnqueueFillBuffer, \
-      (cl_command_queue, cl_mem, const void *, size_t, size_t, size_t, cl_uint, const cl_event *, \
-       cl_event *)) \
+      (cl_command_queue, cl_mem, const void *, size_t, size_t, size_t, EVENTS)) \
     F(cl_program, clCreateProgramWithSource, \
       (cl_context, cl_uint, const char **, const size_t *, cl_int *)) \
     F(cl_int, clBuildProgram, \
       (cl_program, cl_uint, const cl_device_id *, const char *, void (*)(cl_program, void *), \
        void *)) \
-    F(cl_int, clGetProgramBuildInfo, \
-      (cl_program, cl_device_id, cl_uint, size_t, void *, size_t *)) \
+    F(cl_int, clGetProgramBuildInfo, (cl_program, cl_device_id, INFO)) \
     F(cl_int, clReleaseProgram, (cl_program)) \
     F(cl_kernel, clCreateKernel, (cl_program, const char *, cl_int *)) \
     F(cl_int, clReleaseKernel, (cl_kernel)) \
     F(cl_int, clSetKernelArg, (cl_kernel, cl_uint, size_t, const void *)) \
     F(cl_int, clEnqueueNDRangeKernel, \
       (cl_command_queue, cl_kernel, cl_uint, const size_t *, const size_t *, const size_t *, \
-       cl_uint, const cl_event *, cl_event *)) \
+       EVENTS)) \
     F(cl_int, clFinish, (cl_command_queue))
 
 /* The functions of the API, looked up once per process. */
@@ -117,6 +112,8 @@ typedef struct {
 #define DECLARE(result, name, parameters) result(*name) parameters;
     OPENCL_CALLS(DECLARE)
 #undef DECLARE
+#undef EVENTS
+#undef INFO
 } tl_opencl_api;
 
 extern tl_opencl_api tl_cl;
@@ -147,41 +144,22 @@ typedef struct {
 tally_status tl_opencl_check(tally *ctx, cl_int error, const char *call);
 
 typedef struct {
+    tl_gpu_found base; /* must be first */
     cl_device_id id;
-    char name[24], text[200], reason[200]; /* reason: why the device is not usable, or "" */
 } tl_opencl_found;
 
-/* Returns device number index, or NULL if there are only *count devices. */
-const tl_opencl_found *tl_opencl_find(int index, int *count);
-
-/* tl_device_calls.describe. */
-int tl_opencl_describe(int index, tally_device_info *info);
+/* tl_gpu_calls.find; what it finds are tl_opencl_found. */
+const tl_gpu_found *tl_opencl_find(int index, int *count);
 
 /* Returns a numeric property of a device, or 0 if it has none. */
 uint64_t tl_opencl_number(cl_device_id id, cl_uint what);
 
-/* ---- memory.c ----
- *
- * tl_cl_NAME is tl_gpu_calls.NAME, which gpu/gpu.h describes. A lane is a command queue there. */
+/* ---- program.c: tl_gpu_calls.build, unload and launch ---- */
 
-tally_status tl_cl_allocate(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory);
-void tl_cl_release(tl_gpu *gpu, tl_memory *memory);
-tally_status tl_cl_copy(tl_gpu *gpu, tally *ctx, const tl_copy *copy);
-tally_status tl_cl_clear(tl_gpu *gpu, tally *ctx, int lane, const tl_memory *to, size_t bytes);
-int tl_cl_owns(tl_gpu *gpu, const void *p, tl_memory *memory, size_t *offset);
-tally_status tl_cl_adopt(tl_gpu *gpu, tally *ctx, void *object, void **pointer);
-tally_status tl_cl_forget(tl_gpu *gpu, tally *ctx, void *pointer);
-void tl_cl_free_memory(tl_gpu *gpu, size_t *all, size_t *largest);
-tally_status tl_cl_lock(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory);
-void tl_cl_unlock(tl_gpu *gpu, tl_memory *memory);
-int tl_cl_locked(tl_gpu *gpu, const void *p, size_t bytes);
-tally_status tl_cl_mark(tl_gpu *gpu, tally *ctx, int lane, int event);
-tally_status tl_cl_follow(tl_gpu *gpu, tally *ctx, int lane, int event);
-tally_status tl_cl_reached(tl_gpu *gpu, tally *ctx, int event);
-double tl_cl_elapsed(tl_gpu *gpu, int from, int to);
-tally_status tl_cl_quiet(tl_gpu *gpu, tally *ctx);
-
-/* Releases all addresses and their objects. */
-void tl_opencl_release_ranges(opencl *g);
+tally_status tl_cl_build(tl_gpu *gpu, tally *ctx, const char *text, size_t length, tl_code how,
+                         tl_program **program);
+void tl_cl_unload(tl_gpu *gpu, tl_program *program);
+tally_status tl_cl_launch(tl_gpu *gpu, tally *ctx, tl_program *program,
+                          const tl_kernel_start *start);
 
 #endif
