@@ -291,7 +291,7 @@ static tally_status by_tiles(const tl_window_call *c, int64_t j0, int64_t j1)
         return c->b->rows == 1 ? tl_walk(c, j0 - before, j1 - j0, EDGES_TOO)
                                : tl_walk(c, -before, tl_windows_of_each(c), EDGES_TOO);
 
-    const tl_schedule s = tl_stream_takes(c) ? tl_stream(c) : tl_passes(c, c->w);
+    const tl_schedule s = tl_stream_takes(c) ? tl_stream(c) : tl_passes(c);
     const tl_part part = {PART_RESULTS, j0 - before, 0, c->w, j1 - j0, NULL};
     return tl_launch_tiles(c, &s, &part, EDGES_TOO);
 }
@@ -308,7 +308,7 @@ static tally_status compute(const tl_window_call *c)
     if (count <= 0) return TALLY_OK;
 
     const int exact = tl_exact_takes(c),
-              tiles = tl_stream_takes(c) || tl_walk_takes(c) || tl_passes_take(c, c->w);
+              tiles = tl_stream_takes(c) || tl_walk_takes(c) || tl_passes_take(c);
     if (whole >= end || g->least > c->w || (shrink && c->b->rows > 1) ||
         (!exact && !tiles && !cut_levels(c, 0, &k)))
         whole = end = count;

@@ -76,56 +76,35 @@ static tl_schedule cut(const tl_window_call *c)
 
 static int64_t pass_items(const tl_window_call *c) { return (int64_t)WINDOW_THREADS * c->t.run; }
 
-/* Larger states: an array of nodes for each digit of w except the last, and the elements. The last
- * threads read past the end of an array, by the width of two columns; that is inside the next
- * one. */
-static int64_t digits_local_bytes(const tl_window_call *c, int64_t width)
-{
-    enum { RADIX = 1 << DIGIT_LOG };
-    const int64_t items = pass_items(c), run = c->t.run;
-    const int64_t elements = (items + 2 * run + RADIX) * c->b->plan->op->elem_bytes,
-                  beyond = 2 * run * RADIX * c->state;
-    return (width >> DIGIT_LOG >> DIGIT_LOG ? 2 : 1) * items * c->state +
-           (elements > beyond ? elements : beyond);
-}
-
 /* Nodes, and the items besides if bits below the radix are set. */
-static int64_t passes_local_bytes(const tl_window_call *c, int64_t width)
+static int64_t passes_local_bytes(const tl_window_call *c)
 {
     const int64_t radix = (int64_t)1 << c->t.radix_log;
-    return (width & (radix - 1) ? 2 : 1) * (pass_items(c) + radix) * c->state;
+    return (c->w & (radix - 1) ? 2 : 1) * (pass_items(c) + radix) * c->state;
 }
 
 /* Threads have all of their rows, so that none reads past the tile; two bands of rows are
  * enough. */
-static int64_t passes_each(const tl_window_call *c, int64_t width)
+static int64_t passes_each(const tl_window_call *c)
 {
     const int log = c->t.radix_log;
     const int64_t rows = (1 << log) / 2, band = (WINDOW_THREADS >> log) * rows;
-    const int64_t free_ = (pass_items(c) >> log) - (width >> log) - 1, some = free_ / rows * rows;
+    const int64_t free_ = (pass_items(c) >> log) - (c->w >> log) - 1, some = free_ / rows * rows;
     return (some < 2 * band ? some : 2 * band) << log;
 }
 
-tl_schedule tl_passes(const tl_window_call *c, int64_t width)
+tl_schedule tl_passes(const tl_window_call *c)
 {
-    const int digits = c->t.radix_log == DIGIT_LOG;
-    assert(c->t.radix_log && width > 0);
+    assert(c->t.radix_log);
     return (tl_schedule){
-        .shape = "window_passes",
-        .each = digits ? (pass_items(c) - (width - 1)) & -LANES : passes_each(c, width),
-        .local_bytes = digits ? digits_local_bytes(c, width) : passes_local_bytes(c, width),
-    };
+        .shape = "window_passes", .each = passes_each(c), .local_bytes = passes_local_bytes(c)};
 }
 
-int tl_passes_take(const tl_window_call *c, int64_t width)
+int tl_passes_take(const tl_window_call *c)
 {
     const int log = c->t.radix_log;
-    const int64_t most =
-        log == DIGIT_LOG ? (int64_t)1 << (DIGIT_LOG * DIGITS) : (int64_t)2 << PASS_TOP << log;
-    if (!log || c->b->in_place || width >= most) return 0;
-
-    const tl_schedule s = tl_passes(c, width);
-    return s.each > 0 && s.local_bytes <= local_bytes_of(c);
+    return log && !c->b->in_place && c->w < (int64_t)2 << PASS_TOP << log && passes_each(c) > 0 &&
+           passes_local_bytes(c) <= local_bytes_of(c);
 }
 
 /* True if passes are faster than quads: from a width on, or where quads need many arrays. */
@@ -133,10 +112,10 @@ static int prefers_passes(const tl_window_call *c)
 {
     enum { ARRAYS_MANY = 5, LEAST = 64 };
     const int many = c->w >= LEAST && tl_levels_of(c->w, 0).arrays >= ARRAYS_MANY;
-    if ((c->w < c->t.passes_least && !many) || !tl_passes_take(c, c->w)) return 0;
+    if ((c->w < c->t.passes_least && !many) || !tl_passes_take(c)) return 0;
 
     /* the tiles of passes are twice as large */
-    return c->b->elements >= tl_passes(c, c->w).each * c->d->gpu->processors;
+    return c->b->elements >= tl_passes(c).each * c->d->gpu->processors;
 }
 
 /* ---- stream ---- */
@@ -345,7 +324,7 @@ tally_status tl_window_tiles(const tl_window_call *c)
         status = tl_walk(c, all.at, tl_windows_of_each(c), edges);
     } else if (takes != TL_TAKES_NONE) {
         const tl_schedule s = tl_stream_takes(c)  ? tl_stream(c)
-                              : prefers_passes(c) ? tl_passes(c, c->w)
+                              : prefers_passes(c) ? tl_passes(c)
                                                   : short_quads(c);
         status = tl_launch_tiles(c, &s, &all, edges);
     }

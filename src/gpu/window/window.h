@@ -88,8 +88,8 @@ tally_status tl_launch_tiles(const tl_window_call *c, const tl_schedule *s, cons
  * windows whose elements lie `pitch` items apart; c->w counts the items between them too. */
 tl_schedule tl_quads_wide(const tl_window_call *c, int64_t width);
 tl_schedule tl_quads_table(const tl_window_call *c, int64_t pitch);
-int tl_passes_take(const tl_window_call *c, int64_t width);
-tl_schedule tl_passes(const tl_window_call *c, int64_t width);
+int tl_passes_take(const tl_window_call *c);
+tl_schedule tl_passes(const tl_window_call *c);
 /* Walks of windows of their whole length in registers (gpu/kernel/window/walk.cl): results of each
  * sequence; whether walks take windows of at least 32 elements, or windows of columns; a launch for
  * `count` windows of each sequence, from index `at` on. */
