@@ -79,8 +79,7 @@ static int row_log(const tl_window_call *c) { return c->t.wide_log - TILE_ROWS_L
 
 int64_t tl_rows_local_bytes(const tl_window_call *c, int64_t w)
 {
-    const int arrays = tl_levels_of(w << row_log(c), row_log(c)).arrays;
-    return (arrays ? arrays : 1) * c->state << c->t.wide_log;
+    return tl_levels_of(w << row_log(c), row_log(c)).arrays * c->state << c->t.wide_log;
 }
 
 tally_status tl_launch_rows(const tl_window_call *c, const tl_rows *rows, const tl_part *p,
@@ -94,7 +93,7 @@ tally_status tl_launch_rows(const tl_window_call *c, const tl_rows *rows, const 
     tl_schedule s = {.each = tile_rows - (p->width - 1),
                      .levels = tl_levels_of(p->width << from, from),
                      .pitch = rows->pitch};
-    s.local_bytes = (s.levels.arrays ? s.levels.arrays : 1) * c->state << c->t.wide_log;
+    s.local_bytes = s.levels.arrays * c->state << c->t.wide_log;
     s.levels.top -= from;
     const int64_t jobs = (count + s.each - 1) / s.each * (pitch / row);
     tl_launch l;

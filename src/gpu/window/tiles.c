@@ -15,7 +15,7 @@ static tl_schedule quads(const tl_window_call *c, int log, int64_t width)
     return (tl_schedule){
         /* a multiple of 4, so that quads of results stay aligned */
         .each = (((int64_t)1 << log) - (width - 1)) & -QUAD,
-        .local_bytes = (levels.arrays ? levels.arrays : 1) * c->state << log,
+        .local_bytes = levels.arrays * c->state << log,
         .levels = levels,
     };
 }
@@ -41,7 +41,7 @@ tl_schedule tl_quads_table(const tl_window_call *c, int64_t pitch)
     tl_schedule s = tl_quads_wide(c, c->w);
     s.shape = "window_table", s.pitch = pitch;
     s.levels = tl_levels_of(((c->w - 1) / pitch + 1) << TABLE_LEVEL, TABLE_LEVEL);
-    s.local_bytes = (s.levels.arrays ? s.levels.arrays : 1) * c->state << c->t.wide_log;
+    s.local_bytes = s.levels.arrays * c->state << c->t.wide_log;
     s.levels.top -= TABLE_LEVEL;
     return s;
 }

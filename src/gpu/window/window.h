@@ -34,7 +34,7 @@ static inline int tl_top_of(int64_t w) { return 63 - __builtin_clzll((unsigned l
 
 /* The levels that a tile folds: the bits of a width. top: the highest one; kept: the others, each
  * of which keeps an array. arrays: in local memory: the kept ones, and those that the other levels
- * alternate between. */
+ * alternate between; at least one. */
 typedef struct tl_levels {
     int top, kept, arrays;
 } tl_levels;
