@@ -68,7 +68,7 @@ static void add_facts(tl_buffer *b, const tl_scalar *op)
 typedef struct {
     const char *shape;
     enum { SHORT, FLAT, FAR, PARTS, LONG, TABLE, WALK } kind;
-    const char *schedule, *blocks, *files[7], *more[5];
+    const char *schedule, *blocks, *files[5], *more[4];
 } window_program;
 
 static const window_program *window_program_of(const char *shape)
@@ -76,30 +76,20 @@ static const window_program *window_program_of(const char *shape)
 #define WALK_GROUPS "WALK_BLOCKS(WALK_KIND, WALK_TOP, sizeof(state))"
     /* clang-format off */
     static const window_program programs[] = {
-        {"window", SHORT, "quads", "QUADS_BLOCKS",
-         {"place", "quads", "tile"}, {"columns", "exact", "fold"}},
-        {"window_flat", FLAT, "quads", "QUADS_BLOCKS",
-         {"place", "quads", "tile"}, {0}},
-        {"window_far", FAR, "quads", "QUADS_BLOCKS",
-         {"exact", "exact_far"}, {0}},
-        {"window_cut", SHORT, "cut", "CUT_BLOCKS",
-         {"place", "cut", "tile"}, {0}},
-        {"window_long", PARTS, "quads", "QUADS_BLOCKS",
-         {"place", "quads", "tile", "rows"}, {0}},
-        {"window_passes", LONG, "passes", "PASS_BLOCKS",
-         {"place", "passes", "tile"}, {0}},
-        {"window_table", TABLE, "quads", "WIDE_BLOCKS",
-         {"place", "quads", "tile", "rows"}, {0}},
+        {"window", SHORT, "quads", "QUADS_BLOCKS", {"place", "quads", "tile"},
+         {"columns", "exact", "fold"}},
+        {"window_flat", FLAT, "quads", "QUADS_BLOCKS", {"place", "quads", "tile"}, {0}},
+        {"window_far", FAR, "quads", "QUADS_BLOCKS", {"exact", "exact_far"}, {0}},
+        {"window_cut", SHORT, "cut", "CUT_BLOCKS", {"place", "cut", "tile"}, {0}},
+        {"window_long", PARTS, "quads", "QUADS_BLOCKS", {"place", "quads", "tile", "rows"}, {0}},
+        {"window_passes", LONG, "passes", "PASS_BLOCKS", {"place", "passes", "tile"}, {0}},
+        {"window_table", TABLE, "quads", "WIDE_BLOCKS", {"place", "quads", "tile", "rows"}, {0}},
         {"window_stream", LONG, "stream", "STREAM_BLOCKS",
          {"place", "passes", "stream", "tile"}, {0}},
-        {"window_walk", WALK + WALK_WHOLE, "walk", WALK_GROUPS,
-         {"place", "walk"}, {0}},
-        {"window_level", WALK + WALK_LEVEL, "walk", WALK_GROUPS,
-         {"place", "walk"}, {0}},
-        {"window_last", WALK + WALK_LAST, "walk", WALK_GROUPS,
-         {"place", "walk"}, {0}},
-        {"window_nodes", WALK + WALK_NODES, "walk", WALK_GROUPS,
-         {"place", "walk"}, {0}}};
+        {"window_walk", WALK + WALK_WHOLE, "walk", WALK_GROUPS, {"place", "walk"}, {0}},
+        {"window_level", WALK + WALK_LEVEL, "walk", WALK_GROUPS, {"place", "walk"}, {0}},
+        {"window_last", WALK + WALK_LAST, "walk", WALK_GROUPS, {"place", "walk"}, {0}},
+        {"window_nodes", WALK + WALK_NODES, "walk", WALK_GROUPS, {"place", "walk"}, {0}}};
     /* clang-format on */
     const size_t length = strcspn(shape, "0123456789");
 
