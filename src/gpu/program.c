@@ -62,9 +62,9 @@ static void add_facts(tl_buffer *b, const tl_scalar *op)
 
 /* ---- programs of windows ---- */
 
-/* The program of a shape. Shapes of walks end in a number, their highest level, and their kind is WALK + WALK_...
- * schedule, blocks: of window_tile (gpu/kernel/window/tile.cl). more: files that programs which
- * read the caller's arrays in place do not have. */
+/* The program of a shape. Shapes of walks end in a number, their highest level, and their kind is
+ * WALK + WALK_... schedule, blocks: of window_tile (gpu/kernel/window/tile.cl). more: files that
+ * programs which read the caller's arrays in place do not have. */
 typedef struct {
     const char *shape;
     enum { SHORT, FLAT, FAR, PARTS, LONG, TABLE, WALK } kind;
