@@ -102,8 +102,8 @@ int tl_gpu_down_rows(const tl_scalar *op, int64_t columns)
 
 int tl_gpu_scans_lines(const tl_scalar *op)
 {
-    const int contiguous = op->lanes == 1 && (op->result_bytes == op->elem_bytes ||
-                                              (op->exact && op->result_bytes == 8));
+    const int contiguous =
+        op->lanes == 1 && (op->result_bytes == op->elem_bytes || (op->exact && op->result_bytes == 8));
     return op->inputs == 1 && contiguous &&
            (op->exact || (op->elem_bytes >= 4 && tl_gpu_state_bytes(op) <= op->elem_bytes));
 }
