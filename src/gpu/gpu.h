@@ -285,7 +285,7 @@ tl_scalar tl_gpu_variant_of(const tl_scalar *op, int marked);
  * packed). */
 int tl_gpu_state_bytes(const tl_scalar *op);
 
-/* The row of tuning.def for an operator's windows; run: as this operator needs. */
+/* The row of tuning.def for an operator's windows. */
 typedef struct tl_window_tuning {
     int cut_log, quads_log, wide_log, radix_log, run, walk_top, part_log, part_most, nodes_top;
     int64_t passes_least, stream_least;

@@ -121,7 +121,7 @@ tl_window_tuning tl_gpu_window_tuning(const tl_scalar *op, const char *prelude)
 {
     enum { OPENCL, CUDA };
     static const struct {
-        int device, state, cut, quads, wide, radix, run, masked_run;
+        int device, state, cut, quads, wide, radix, run;
         int64_t passes, stream;
         int walk, part, part_most, nodes;
     } rows[] = {
@@ -137,7 +137,7 @@ tl_window_tuning tl_gpu_window_tuning(const tl_scalar *op, const char *prelude)
                               .quads_log = rows[i].quads,
                               .wide_log = rows[i].wide,
                               .radix_log = rows[i].radix,
-                              .run = op->masked ? rows[i].masked_run : rows[i].run,
+                              .run = rows[i].run,
                               .passes_least = rows[i].passes,
                               .stream_least = rows[i].stream,
                               .walk_top = rows[i].walk,

@@ -62,57 +62,39 @@ static void add_facts(tl_buffer *b, const tl_scalar *op)
 
 /* ---- programs of windows ---- */
 
-/* The program of a shape, for operators whose radix (gpu/tuning.def) is radix_least to radix_most.
- * Shapes of walks end in a number, their highest level, and their kind is WALK + WALK_...
- * schedule, blocks: of window_tile (gpu/kernel/window/tile.cl). more: files that programs which
- * read the caller's arrays in place do not have. */
+/* The program of a shape. Shapes of walks end in a number, their highest level, and their kind is
+ * WALK + WALK_... schedule, blocks: of window_tile (gpu/kernel/window/tile.cl). more: files that
+ * programs which read the caller's arrays in place do not have. */
 typedef struct {
     const char *shape;
-    int radix_least, radix_most;
     enum { SHORT, FLAT, FAR, PARTS, LONG, TABLE, WALK } kind;
-    const char *schedule, *blocks, *files[7], *more[5];
+    const char *schedule, *blocks, *files[5], *more[4];
 } window_program;
 
-static const window_program *window_program_of(const tl_scalar *op, const char *shape,
-                                               const char *prelude)
+static const window_program *window_program_of(const char *shape)
 {
-    enum { RADIX_8 = DIGIT_LOG, RADIX_16 = DIGIT_LOG + 1, ANY = 9 };
 #define WALK_GROUPS "WALK_BLOCKS(WALK_KIND, WALK_TOP, sizeof(state))"
     /* clang-format off */
     static const window_program programs[] = {
-        {"window", 0, ANY, SHORT, "quads", "QUADS_BLOCKS",
-         {"place", "quads", "tile"}, {"columns", "exact", "fold"}},
-        {"window_flat", 0, ANY, FLAT, "quads", "QUADS_BLOCKS",
-         {"place", "quads", "tile"}, {0}},
-        {"window_far", 0, ANY, FAR, "quads", "QUADS_BLOCKS",
-         {"exact", "exact_far"}, {0}},
-        {"window_cut", 0, ANY, SHORT, "cut", "CUT_BLOCKS",
-         {"place", "cut", "tile"}, {0}},
-                {"window_long", 0, ANY, PARTS, "quads", "QUADS_BLOCKS",
-         {"place", "quads", "tile", "rows"}, {0}},
-        {"window_passes", RADIX_8, RADIX_8, LONG, "digits", "PASS_BLOCKS",
-         {"place", "in_order", "digits", "tile"}, {0}},
-        {"window_passes", RADIX_16, ANY, LONG, "passes", "PASS_BLOCKS",
-         {"place", "in_order", "passes", "tile"}, {0}},
-        {"window_table", 0, ANY, TABLE, "quads", "WIDE_BLOCKS",
-         {"place", "quads", "tile", "rows"}, {0}},
-        {"window_stream", RADIX_16, ANY, LONG, "stream", "STREAM_BLOCKS",
-         {"place", "in_order", "passes", "stream", "tile"}, {0}},
-        {"window_walk", 0, ANY, WALK + WALK_WHOLE, "walk", WALK_GROUPS,
-         {"place", "walk"}, {0}},
-        {"window_level", 0, ANY, WALK + WALK_LEVEL, "walk", WALK_GROUPS,
-         {"place", "walk"}, {0}},
-        {"window_last", 0, ANY, WALK + WALK_LAST, "walk", WALK_GROUPS,
-         {"place", "walk"}, {0}},
-        {"window_nodes", 0, ANY, WALK + WALK_NODES, "walk", WALK_GROUPS,
-         {"place", "walk"}, {0}}};
+        {"window", SHORT, "quads", "QUADS_BLOCKS", {"place", "quads", "tile"},
+         {"columns", "exact", "fold"}},
+        {"window_flat", FLAT, "quads", "QUADS_BLOCKS", {"place", "quads", "tile"}, {0}},
+        {"window_far", FAR, "quads", "QUADS_BLOCKS", {"exact", "exact_far"}, {0}},
+        {"window_cut", SHORT, "cut", "CUT_BLOCKS", {"place", "cut", "tile"}, {0}},
+        {"window_long", PARTS, "quads", "QUADS_BLOCKS", {"place", "quads", "tile", "rows"}, {0}},
+        {"window_passes", LONG, "passes", "PASS_BLOCKS", {"place", "passes", "tile"}, {0}},
+        {"window_table", TABLE, "quads", "WIDE_BLOCKS", {"place", "quads", "tile", "rows"}, {0}},
+        {"window_stream", LONG, "stream", "STREAM_BLOCKS",
+         {"place", "passes", "stream", "tile"}, {0}},
+        {"window_walk", WALK + WALK_WHOLE, "walk", WALK_GROUPS, {"place", "walk"}, {0}},
+        {"window_level", WALK + WALK_LEVEL, "walk", WALK_GROUPS, {"place", "walk"}, {0}},
+        {"window_last", WALK + WALK_LAST, "walk", WALK_GROUPS, {"place", "walk"}, {0}},
+        {"window_nodes", WALK + WALK_NODES, "walk", WALK_GROUPS, {"place", "walk"}, {0}}};
     /* clang-format on */
-    const int radix = tl_gpu_window_tuning(op, prelude).radix_log;
     const size_t length = strcspn(shape, "0123456789");
 
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
-        if (strlen(programs[i].shape) == length && !strncmp(shape, programs[i].shape, length) &&
-            radix >= programs[i].radix_least && radix <= programs[i].radix_most)
+        if (strlen(programs[i].shape) == length && !strncmp(shape, programs[i].shape, length))
             return &programs[i];
 
     assert(!"a shape of windows without a program");
@@ -316,8 +298,7 @@ static contents contents_of(const tl_text *t)
     /* these have no schedule */
     c.prepare = !strcmp(c.shape, "prepare");
     c.law = c.prepare || !strcmp(c.shape, "law");
-    c.window =
-        !strncmp(c.shape, "window", 6) ? window_program_of(t->op, c.shape, t->prelude) : NULL;
+    c.window = !strncmp(c.shape, "window", 6) ? window_program_of(c.shape) : NULL;
     c.chunks = !c.law && !c.window && strcmp(c.shape, "grid");
 
     return c;

@@ -173,10 +173,8 @@ enum { BY_WARP_END = 8 * CHUNK, BY_WARP_MEAN = CHUNK };
  * their elements (window/quads.cl). */
 enum { WINDOW_THREADS = 256, TILE_ROWS_LOG = 8, TILE_ROWS = 1 << TILE_ROWS_LOG, TABLE_LEVEL = 2 };
 
-/* window/passes.cl: `rows` folds bits 0 to PASS_TOP of the number of rows. window/digits.cl has a
- * radix of 2^DIGIT_LOG, and w < 2^(DIGIT_LOG * DIGITS). */
-enum { PASS_TOP = 5, DIGITS = 3 };
-#define DIGIT_LOG 3
+/* window/passes.cl: `rows` folds bits 0 to PASS_TOP of the number of rows. */
+enum { PASS_TOP = 5 };
 
 /* window/stream.cl, by the log2 of the radix: results of a tile; places for the states of its
  * levels. Threads may read and write STREAM_PAST places past the end. */

@@ -79,8 +79,7 @@ static int row_log(const tl_window_call *c) { return c->t.wide_log - TILE_ROWS_L
 
 int64_t tl_rows_local_bytes(const tl_window_call *c, int64_t w)
 {
-    const int arrays = tl_levels_of(w << row_log(c), row_log(c)).arrays;
-    return (arrays ? arrays : 1) * c->state << c->t.wide_log;
+    return tl_levels_of(w << row_log(c), row_log(c)).arrays * c->state << c->t.wide_log;
 }
 
 tally_status tl_launch_rows(const tl_window_call *c, const tl_rows *rows, const tl_part *p,
@@ -94,7 +93,7 @@ tally_status tl_launch_rows(const tl_window_call *c, const tl_rows *rows, const 
     tl_schedule s = {.each = tile_rows - (p->width - 1),
                      .levels = tl_levels_of(p->width << from, from),
                      .pitch = rows->pitch};
-    s.local_bytes = (s.levels.arrays ? s.levels.arrays : 1) * c->state << c->t.wide_log;
+    s.local_bytes = s.levels.arrays * c->state << c->t.wide_log;
     s.levels.top -= from;
     const int64_t jobs = (count + s.each - 1) / s.each * (pitch / row);
     tl_launch l;
@@ -283,19 +282,6 @@ static tl_batch one_of(const tl_batch *b, const tl_results *r, int64_t s, tl_res
     return one;
 }
 
-/* Computes results j0 to j1 - 1 of windows of their whole length in one launch. */
-static tally_status by_tiles(const tl_window_call *c, int64_t j0, int64_t j1)
-{
-    const int64_t before = tl_window_before(c);
-    if (tl_walk_takes(c))
-        return c->b->rows == 1 ? tl_walk(c, j0 - before, j1 - j0, EDGES_TOO)
-                               : tl_walk(c, -before, tl_windows_of_each(c), EDGES_TOO);
-
-    const tl_schedule s = tl_stream_takes(c) ? tl_stream(c) : tl_passes(c, c->w);
-    const tl_part part = {PART_RESULTS, j0 - before, 0, c->w, j1 - j0, NULL};
-    return tl_launch_tiles(c, &s, &part, EDGES_TOO);
-}
-
 /* Computes a batch as a whole. Windows that are cut off and yet have a value are computed level by
  * level; in a batch of one sequence these are the first and the last ones. */
 static tally_status compute(const tl_window_call *c)
@@ -307,15 +293,14 @@ static tally_status compute(const tl_window_call *c)
     groups k;
     if (count <= 0) return TALLY_OK;
 
-    const int exact = tl_exact_takes(c),
-              tiles = tl_stream_takes(c) || tl_walk_takes(c) || tl_passes_take(c, c->w);
+    const int exact = tl_exact_takes(c), tiles = tl_whole_windows_take(c);
     if (whole >= end || g->least > c->w || (shrink && c->b->rows > 1) ||
         (!exact && !tiles && !cut_levels(c, 0, &k)))
         whole = end = count;
     tally_status status = by_levels(c, 0, whole);
     if (!status && whole < end)
         status = exact   ? tl_window_exact(c, whole, end)
-                 : tiles ? by_tiles(c, whole, end)
+                 : tiles ? tl_whole_windows(c, whole, end, EDGES_TOO)
                          : by_groups(c, &k, whole, end);
 
     return status ? status : by_levels(c, end, count);

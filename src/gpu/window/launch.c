@@ -14,6 +14,7 @@ tl_levels tl_levels_of(int64_t w, int from)
     for (int k = from ? from : 2; k < l.top; k++)
         if (!(w >> k & 1)) unkept[!(k & 1)] = 1;
     l.arrays = l.kept + (unkept[1] ? 2 : unkept[0]);
+    if (!l.arrays) l.arrays = 1;
     return l;
 }
 

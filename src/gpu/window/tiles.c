@@ -15,7 +15,7 @@ static tl_schedule quads(const tl_window_call *c, int log, int64_t width)
     return (tl_schedule){
         /* a multiple of 4, so that quads of results stay aligned */
         .each = (((int64_t)1 << log) - (width - 1)) & -QUAD,
-        .local_bytes = (levels.arrays ? levels.arrays : 1) * c->state << log,
+        .local_bytes = levels.arrays * c->state << log,
         .levels = levels,
     };
 }
@@ -41,7 +41,7 @@ tl_schedule tl_quads_table(const tl_window_call *c, int64_t pitch)
     tl_schedule s = tl_quads_wide(c, c->w);
     s.shape = "window_table", s.pitch = pitch;
     s.levels = tl_levels_of(((c->w - 1) / pitch + 1) << TABLE_LEVEL, TABLE_LEVEL);
-    s.local_bytes = (s.levels.arrays ? s.levels.arrays : 1) * c->state << c->t.wide_log;
+    s.local_bytes = s.levels.arrays * c->state << c->t.wide_log;
     s.levels.top -= TABLE_LEVEL;
     return s;
 }
@@ -76,56 +76,35 @@ static tl_schedule cut(const tl_window_call *c)
 
 static int64_t pass_items(const tl_window_call *c) { return (int64_t)WINDOW_THREADS * c->t.run; }
 
-/* Larger states: an array of nodes for each digit of w except the last, and the elements. The last
- * threads read past the end of an array, by the width of two columns; that is inside the next
- * one. */
-static int64_t digits_local_bytes(const tl_window_call *c, int64_t width)
-{
-    enum { RADIX = 1 << DIGIT_LOG };
-    const int64_t items = pass_items(c), run = c->t.run;
-    const int64_t elements = (items + 2 * run + RADIX) * c->b->plan->op->elem_bytes,
-                  beyond = 2 * run * RADIX * c->state;
-    return (width >> DIGIT_LOG >> DIGIT_LOG ? 2 : 1) * items * c->state +
-           (elements > beyond ? elements : beyond);
-}
-
 /* Nodes, and the items besides if bits below the radix are set. */
-static int64_t passes_local_bytes(const tl_window_call *c, int64_t width)
+static int64_t passes_local_bytes(const tl_window_call *c)
 {
     const int64_t radix = (int64_t)1 << c->t.radix_log;
-    return (width & (radix - 1) ? 2 : 1) * (pass_items(c) + radix) * c->state;
+    return (c->w & (radix - 1) ? 2 : 1) * (pass_items(c) + radix) * c->state;
 }
 
 /* Threads have all of their rows, so that none reads past the tile; two bands of rows are
  * enough. */
-static int64_t passes_each(const tl_window_call *c, int64_t width)
+static int64_t passes_each(const tl_window_call *c)
 {
     const int log = c->t.radix_log;
     const int64_t rows = (1 << log) / 2, band = (WINDOW_THREADS >> log) * rows;
-    const int64_t free_ = (pass_items(c) >> log) - (width >> log) - 1, some = free_ / rows * rows;
+    const int64_t free_ = (pass_items(c) >> log) - (c->w >> log) - 1, some = free_ / rows * rows;
     return (some < 2 * band ? some : 2 * band) << log;
 }
 
-tl_schedule tl_passes(const tl_window_call *c, int64_t width)
+static tl_schedule passes(const tl_window_call *c)
 {
-    const int digits = c->t.radix_log == DIGIT_LOG;
-    assert(c->t.radix_log && width > 0);
+    assert(c->t.radix_log);
     return (tl_schedule){
-        .shape = "window_passes",
-        .each = digits ? (pass_items(c) - (width - 1)) & -LANES : passes_each(c, width),
-        .local_bytes = digits ? digits_local_bytes(c, width) : passes_local_bytes(c, width),
-    };
+        .shape = "window_passes", .each = passes_each(c), .local_bytes = passes_local_bytes(c)};
 }
 
-int tl_passes_take(const tl_window_call *c, int64_t width)
+static int passes_take(const tl_window_call *c)
 {
     const int log = c->t.radix_log;
-    const int64_t most =
-        log == DIGIT_LOG ? (int64_t)1 << (DIGIT_LOG * DIGITS) : (int64_t)2 << PASS_TOP << log;
-    if (!log || c->b->in_place || width >= most) return 0;
-
-    const tl_schedule s = tl_passes(c, width);
-    return s.each > 0 && s.local_bytes <= local_bytes_of(c);
+    return log && !c->b->in_place && c->w < (int64_t)2 << PASS_TOP << log && passes_each(c) > 0 &&
+           passes_local_bytes(c) <= local_bytes_of(c);
 }
 
 /* True if passes are faster than quads: from a width on, or where quads need many arrays. */
@@ -133,15 +112,15 @@ static int prefers_passes(const tl_window_call *c)
 {
     enum { ARRAYS_MANY = 5, LEAST = 64 };
     const int many = c->w >= LEAST && tl_levels_of(c->w, 0).arrays >= ARRAYS_MANY;
-    if ((c->w < c->t.passes_least && !many) || !tl_passes_take(c, c->w)) return 0;
+    if ((c->w < c->t.passes_least && !many) || !passes_take(c)) return 0;
 
     /* the tiles of passes are twice as large */
-    return c->b->elements >= tl_passes(c, c->w).each * c->d->gpu->processors;
+    return c->b->elements >= passes(c).each * c->d->gpu->processors;
 }
 
 /* ---- stream ---- */
 
-tl_schedule tl_stream(const tl_window_call *c)
+static tl_schedule stream(const tl_window_call *c)
 {
     enum {
         RESERVED = 1536, /* static local memory of a block, in bytes */
@@ -161,14 +140,14 @@ tl_schedule tl_stream(const tl_window_call *c)
     };
 }
 
-int tl_stream_takes(const tl_window_call *c)
+static int stream_takes(const tl_window_call *c)
 {
     const tl_batch *b = c->b;
     const int log = c->t.radix_log,
               dense = b->stride == 1 && !b->listed && (b->rows == 1 || b->row_stride == b->n);
     return c->t.stream_least && dense && !b->in_place && c->w >= c->t.stream_least &&
            c->w >> (2 * log) < 2 << PASS_TOP && c->g->least <= c->w &&
-           tl_stream(c).local_bytes <= local_bytes_of(c) &&
+           stream(c).local_bytes <= local_bytes_of(c) &&
            b->elements >= (int64_t)STREAM_TILE(log) * c->d->gpu->processors;
 }
 
@@ -208,7 +187,7 @@ static int64_t walk_least(const tl_window_call *c)
     return slow && c->state <= 8 && c->b->rows == 1 ? SHORT : LANES;
 }
 
-int tl_walk_takes(const tl_window_call *c)
+static int walk_takes(const tl_window_call *c)
 {
     const int top = tl_top_of(c->w);
     return can_walk(c) && is_dense(c) && !c->b->plan->op->exact && c->w >= walk_least(c) &&
@@ -334,21 +313,31 @@ static tally_status compute_cut(const tl_window_call *c, const tl_part *all, int
     return status ? status : tl_launch_tiles(c, &s, &last, EDGES_TOO);
 }
 
+int tl_whole_windows_take(const tl_window_call *c)
+{
+    return stream_takes(c) || walk_takes(c) || passes_take(c);
+}
+
+tally_status tl_whole_windows(const tl_window_call *c, int64_t j0, int64_t j1, int edges)
+{
+    const tl_part part = {PART_RESULTS, j0 - tl_window_before(c), 0, c->w, j1 - j0, NULL};
+    if (walk_takes(c))
+        return tl_walk(c, part.at, c->b->rows == 1 ? part.count : tl_windows_of_each(c), edges);
+
+    const int quads_take = tl_quads_take(c) != TL_TAKES_NONE;
+    const tl_schedule s = stream_takes(c)                    ? stream(c)
+                          : !quads_take || prefers_passes(c) ? passes(c)
+                                                             : short_quads(c);
+    return tl_launch_tiles(c, &s, &part, edges);
+}
+
 tally_status tl_window_tiles(const tl_window_call *c)
 {
     const tl_taken takes = tl_quads_take(c);
     const int edges = takes == TL_TAKES_WHOLE ? EDGES_APART : EDGES_TOO;
     const tl_part all = {PART_RESULTS, -tl_window_before(c), 0, c->w, tl_windows_of(c), NULL};
-    tally_status status = TALLY_OK;
-
-    if (takes != TL_TAKES_NONE && tl_walk_takes(c)) {
-        status = tl_walk(c, all.at, tl_windows_of_each(c), edges);
-    } else if (takes != TL_TAKES_NONE) {
-        const tl_schedule s = tl_stream_takes(c)  ? tl_stream(c)
-                              : prefers_passes(c) ? tl_passes(c, c->w)
-                                                  : short_quads(c);
-        status = tl_launch_tiles(c, &s, &all, edges);
-    }
+    tally_status status =
+        takes == TL_TAKES_NONE ? TALLY_OK : tl_whole_windows(c, 0, all.count, edges);
 
     return status || takes == TL_TAKES_ALL ? status : compute_cut(c, &all, edges);
 }

@@ -34,7 +34,7 @@ static inline int tl_top_of(int64_t w) { return 63 - __builtin_clzll((unsigned l
 
 /* The levels that a tile folds: the bits of a width. top: the highest one; kept: the others, each
  * of which keeps an array. arrays: in local memory: the kept ones, and those that the other levels
- * alternate between. */
+ * alternate between; at least one. */
 typedef struct tl_levels {
     int top, kept, arrays;
 } tl_levels;
@@ -83,18 +83,16 @@ tally_status tl_launch_tiles(const tl_window_call *c, const tl_schedule *s, cons
 
 /* ---- tiles.c ---- */
 
-/* Schedules for a width, which may be a part of w. Each `takes` function says whether a schedule
- * takes windows of that width. tl_quads_wide: tiles of programs of long windows. tl_quads_table: of
- * windows whose elements lie `pitch` items apart; c->w counts the items between them too. */
+/* Schedules. tl_quads_wide: tiles of programs of long windows, for a width, which may be a part of
+ * w. tl_quads_table: of windows whose elements lie `pitch` items apart; c->w counts the items
+ * between them too. */
 tl_schedule tl_quads_wide(const tl_window_call *c, int64_t width);
 tl_schedule tl_quads_table(const tl_window_call *c, int64_t pitch);
-int tl_passes_take(const tl_window_call *c, int64_t width);
-tl_schedule tl_passes(const tl_window_call *c, int64_t width);
+
 /* Walks of windows of their whole length in registers (gpu/kernel/window/walk.cl): results of each
- * sequence; whether walks take windows of at least 32 elements, or windows of columns; a launch for
- * `count` windows of each sequence, from index `at` on. */
+ * sequence; whether walks take windows of columns; a launch for `count` windows of each sequence,
+ * from index `at` on. */
 int64_t tl_windows_of_each(const tl_window_call *c);
-int tl_walk_takes(const tl_window_call *c);
 int tl_walk_down_takes(const tl_window_call *c);
 tally_status tl_walk(const tl_window_call *c, int64_t at, int64_t count, int edges);
 
@@ -102,12 +100,15 @@ tally_status tl_walk(const tl_window_call *c, int64_t at, int64_t count, int edg
 int tl_three_walks_take(const tl_window_call *c);
 tally_status tl_three_walks(const tl_window_call *c, int64_t at, int64_t count);
 
-int tl_stream_takes(const tl_window_call *c);
-tl_schedule tl_stream(const tl_window_call *c);
-
 /* The windows that tiles of quads take: none; those of their whole length; all. */
 typedef enum tl_taken { TL_TAKES_NONE, TL_TAKES_WHOLE, TL_TAKES_ALL } tl_taken;
 tl_taken tl_quads_take(const tl_window_call *c);
+
+/* Computes results j0 to j1 - 1 of windows of their whole length in one launch: by walks, streams,
+ * passes or quads. Requires that quads take them, or that tl_whole_windows_take: one of the
+ * others does. */
+int tl_whole_windows_take(const tl_window_call *c);
+tally_status tl_whole_windows(const tl_window_call *c, int64_t j0, int64_t j1, int edges);
 
 /* Computes windows that fit in a tile. */
 tally_status tl_window_tiles(const tl_window_call *c);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Levels in passes of a high radix, as in FFTs, for states of at most 8 bytes. Nodes are in local
  * memory between two passes, and in registers inside a pass, where a level costs no access to local
- * memory. digits.cl is for larger states.
+ * memory.
  *
  *   up    a thread has a run of neighbouring items and the RADIX - 1 after them:
  *         Y_0 -> Y_a, a = PASS_LOG
@@ -115,7 +115,7 @@ fn void pass_up(LOCAL state *to, LOCAL const state *x)
     double_nodes(s, LAST - 2, 0, 0);
     double_nodes(s, LAST - 4, 1, 0);
     double_nodes(s, LAST - 8, 2, 0);
-    if (PASS_LOG > 3) double_nodes(s, LAST - 16, 3, 0);
+    double_nodes(s, LAST - 16, 3, 0);
     if (PASS_LOG > 4) double_nodes(s, LAST - 32, 4, 0);
     BARRIER();
     UNROLL for (int j = 0; j < PASS_RUN; j++) to[i + j] = s[j];
@@ -153,6 +153,110 @@ fn void pass_low(LOCAL state *z, LOCAL const state *x, LOCAL const tile *p, int 
         UNROLL for (int j = 0; j < PASS_LOW; j++) z[i + j] = y[j];
     }
     BARRIER();
+}
+
+/* ---- items and nodes in order in local memory, also for stream.cl ---- */
+
+/* Blocks of a multiprocessor, which bounds the registers. */
+#define PASS_BLOCKS (PASS_LOG == 4 && OP_EXACT ? 2 : 3)
+
+/* Loads the items of a tile. If they are contiguous, it loads as many as local memory has, so that
+ * no load is conditional. */
+fn void load_in_order(LOCAL state *x, LOCAL const tile *p, const launch *l)
+{
+    const int me = thread_index();
+    const i64 item = p->lo;
+
+    if (!p->dense_items) {
+        for (int i = p->before + me; i < p->beyond; i += WINDOW_THREADS)
+            x[i] = lift(item_of(p, l, i), item + i, l->b.p);
+        return;
+    }
+
+    /* contiguous loads; as many as registers allow */
+    enum { MANY = PASS_LOG == 5 ? (PASS_RUN + 2) / 3 : PASS_RUN };
+    UNROLL for (int k = 0; k < PASS_RUN; k += MANY)
+    {
+        const int i = me + k * WINDOW_THREADS;
+        elem e[MANY];
+        UNROLL for (int j = 0; j < MANY && k + j < PASS_RUN; j++) e[j] =
+            DENSE_ITEM(p, l, i + j * WINDOW_THREADS);
+        UNROLL for (int j = 0; j < MANY && k + j < PASS_RUN; j++) x[i + j * WINDOW_THREADS] =
+            lift(e[j], item + i + j * WINDOW_THREADS, l->b.p);
+    }
+}
+
+#if SKIPS && OP_LANES == 1
+/* Stores four results at a time. first: index of the first window's element. */
+fn void store_four_at_a_time(GLOBAL result *to, LOCAL const node *z, int count, i64 length,
+                             i64 first, par p)
+{
+    LOCAL const four *const v = (LOCAL const four *)z;
+    GLOBAL result_quad *const quads = (GLOBAL result_quad *)to;
+    const int last = count & -QUAD, i = last + thread_index();
+
+    for (int q = thread_index(); q * QUAD < count - (QUAD - 1); q += WINDOW_THREADS) {
+        const four s = v[q];
+        const i64 at = first + q * QUAD;
+        result_quad r;
+        r.x = lower(s.s[0], (real)length, at, p), r.y = lower(s.s[1], (real)length, at + 1, p);
+        r.z = lower(s.s[2], (real)length, at + 2, p), r.w = lower(s.s[3], (real)length, at + 3, p);
+        quads[q] = r;
+    }
+    if (i < count) to[i] = lower(z[i].s, (real)length, first + i, p);
+}
+
+/* The same for states of 5 to 8 bytes: results of a thread share one address and one 1 / n
+ * (over_size). */
+fn void store_strided(GLOBAL result *to, LOCAL const node *z, int count, i64 length, i64 first,
+                      par p)
+{
+    enum { MANY = 2 };
+    int i = thread_index();
+    for (; i + (MANY - 1) * WINDOW_THREADS < count; i += MANY * WINDOW_THREADS) {
+        result x[MANY];
+        UNROLL for (int j = 0; j < MANY; j++)
+        {
+            const int at = i + j * WINDOW_THREADS;
+            x[j] = lower(z[at].s, (real)length, first + at, p);
+        }
+        UNROLL for (int j = 0; j < MANY; j++) to[i + j * WINDOW_THREADS] = x[j];
+    }
+    ROLLED for (; i < count; i += WINDOW_THREADS) to[i] = lower(z[i].s, (real)length, first + i, p);
+}
+#endif
+
+/* Stores a tile's results. The tile's members are read once, because the compiler must assume that
+ * stores change them. */
+fn void store_in_order(LOCAL const node *z, LOCAL const tile *p, LOCAL const borders *d,
+                       const launch *l)
+{
+#if SKIPS && OP_LANES == 1
+    const int inside = p->inside, count = p->results;
+    const i64 lo = p->lo;
+    GLOBAL result *const to = (GLOBAL result *)p->out;
+    i64 length = length_in(l->of);
+    HERE(length); /* otherwise 1 / n would be kept in registers */
+
+    if (p->quads && inside && sizeof(state) <= 4) {
+        store_four_at_a_time(to, z, count, length, lo, l->b.p);
+        return;
+    }
+
+    if (p->quads && inside) {
+        store_strided(to, z, count, length, lo, l->b.p);
+        return;
+    }
+
+    if (p->quads) {
+        for (int i = thread_index(); i < count; i += WINDOW_THREADS)
+            to[i] = until_border(p, d, l->b, i) < length
+                        ? empty(l->b.p)
+                        : lower(z[i].s, (real)length, lo + i, l->b.p);
+        return;
+    }
+#endif
+    store_items(p, d, l, (LOCAL const state *)z, 0);
 }
 
 /* ---- a tile (tile.cl) ---- */

@@ -5,7 +5,6 @@
  *
  *   quads    quads.cl     levels in quads of neighbouring items; windows of their whole length
  *   passes   passes.cl    a high radix, states of up to 8 bytes
- *   digits   digits.cl    radix 8, larger states
  *   stream   stream.cl    long windows; a block goes along the sequence
  *   cut      cut.cl       any windows, also those that an edge cuts off
  *
