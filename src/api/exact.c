@@ -26,15 +26,16 @@ static void add_rows(const row_work *w, int64_t first, int64_t end)
 {
     const tl_plan *const plan = &w->job->ready.plan;
     const tally_view *const in = &w->job->ready.work;
-    int64_t n;
+    int64_t n, results;
 
     for (int64_t r = first; r < in->rows && r < end; r++) {
         const char *const x = tl_view_row(in, r, plan->op->elem_bytes, &n);
-        if (w->out)
-            tl_exact_scan_push(w->sum + r * w->step, plan, w->exclusive, x, n,
-                               tl_view_row(w->out, r, plan->op->result_bytes, &n));
-        else
+        if (w->out) {
+            char *const y = tl_view_row(w->out, r, plan->op->result_bytes, &results);
+            tl_exact_scan_push(w->sum + r * w->step, plan, w->exclusive, x, n, y);
+        } else {
             tl_exact_slab(w->sum + r * w->step, plan, w->threads, x, n);
+        }
     }
 }
 

@@ -16,7 +16,8 @@
 #include "op/forms.def"
 #undef FORM
 
-/* compiled: the instances of its text, ended by NULL; of a user's operator NULL */
+/* fallback, low, high: of the parameter. compiled: the instances of its text, ended by NULL; of a
+ * user's operator NULL */
 typedef struct operator_row {
     const char *name, *file, *kinds;
     const char *param;
@@ -34,6 +35,7 @@ static const operator_row rows[] = {
 
 enum { ROWS = sizeof rows / sizeof *rows };
 
+/* The first instance for dtype with this accumulator (0: any). */
 static const tl_scalar *compiled_for(const operator_row *row, tally_dtype dtype, tally_dtype acc)
 {
     for (const tl_scalar *const *s = row->compiled; *s; s++)
@@ -52,7 +54,7 @@ const tl_scalar *tl_find_scalar(const char *file, tally_dtype dtype, tally_dtype
 
 const tl_scalar *tl_form_of_f64(const tl_scalar *op)
 {
-    int of = 0, i = 0;
+    int of = 0, i = 0; /* a row of op's text; the row of the same name for floats */
     while (strcmp(rows[of].file, op->file)) of++;
     while (strcmp(rows[i].name, rows[of].name) || !strchr(rows[i].kinds, 'F')) i++;
     return compiled_for(&rows[i], TALLY_F64, 0);

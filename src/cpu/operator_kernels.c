@@ -9,7 +9,7 @@
 #error "-ffast-math would change the bits of every result"
 #endif
 
-/* A path, not a division: */
+/* A path, which clang-format would take for a division: */
 /* clang-format off */
 #define TL_OP_TEXT TL_STRING(op/TL_TEXT.h)
 /* clang-format on */

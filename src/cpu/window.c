@@ -98,8 +98,8 @@ typedef struct {
 static joined_sequence sequence_of(const tl_window *win)
 {
     const tl_joined *const joined = win->joined;
-    const int64_t *const offset = joined->in->offsets + joined->r,
-                         n = joined->in->offsets ? offset[1] - offset[0] : joined->in->n,
+    const int64_t *const offsets = joined->in->offsets, r = joined->r,
+                         n = offsets ? offsets[r + 1] - offsets[r] : joined->in->n,
                          end = joined->begin + n;
     return (joined_sequence){joined->begin + win->before, end - win->after, end};
 }

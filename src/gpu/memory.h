@@ -51,7 +51,7 @@ typedef struct tl_slot {
     int64_t used;     /* when the slot was last chosen: tl_gpu_device.turn */
 
     /* A graph's slot. uses: how many of the graph and the context still exist. kept: blocks that
-     * later calls must not write, in an array for all blocks of the slot. */
+     * later calls must not write; there is space for all blocks that the slot has allocated. */
     atomic_int *uses;
     tl_memory *kept;
     int kept_count, blocks;
@@ -153,18 +153,20 @@ tally_status tl_gpu_take(tl_gpu_device *d, size_t bytes, tl_memory *memory);
 void tl_gpu_give(tl_gpu_device *d, tl_memory *memory);
 
 /* During a capture: a new block that no other launch of the graph writes. It belongs to the graph,
- * so memory->bytes is 0. tl_gpu_beside: waits for work in TL_IN, which is not captured, if `status`
- * says that it was issued. */
+ * so memory->bytes is 0. */
 tally_status tl_gpu_take_fixed(tl_gpu_device *d, size_t bytes, tl_memory *memory);
-tally_status tl_gpu_beside(tl_gpu_device *d, tally_status status);
 
-/* The same for any call, and clears the block; during a capture at once. */
+/* Takes a block and clears it. During a capture the block is fixed, and is cleared at once. */
 tally_status tl_gpu_take_clear(tl_gpu_device *d, size_t bytes, tl_memory *memory);
 
 /* tl_cleared_reserve: ensures that a block has `bytes` bytes; a new one is zero. tl_cleared_drop:
  * gives it back, because its contents are not known. */
 tally_status tl_cleared_reserve(tl_gpu_device *d, tl_cleared *k, size_t bytes);
 void tl_cleared_drop(tl_gpu_device *d, tl_cleared *k);
+
+/* During a capture: waits for the work in TL_IN, which is not captured. Returns `status` if that is
+ * a failure to issue the work, and then does not wait. */
+tally_status tl_gpu_beside(tl_gpu_device *d, tally_status status);
 
 /* Frees all blocks of the pool. */
 void tl_gpu_empty_pool(tl_gpu_device *d);
@@ -201,7 +203,7 @@ typedef struct tl_array {
     int owned;
 } tl_array;
 
-/* True if p is memory of this device, and then *a is its place; p may be NULL. Between enter and
+/* True if p is memory of this device (NULL is not). tl_gpu_find: *a is its place. Between enter and
  * leave. */
 int tl_gpu_find(tl_gpu_device *d, const void *p, tl_array *a);
 int tl_gpu_holds(tl_gpu_device *d, const void *p);

@@ -51,12 +51,12 @@ tally_status tl_split_scan(const tl_devices *t, const tl_plan *plan, const tally
 /* The call's in and out point to `count` views: the parts, and the results of each. */
 tally_status tl_split_window(const tl_devices *t, const tl_call *call, int count);
 
-/* Returns how many results part k has, which is elements start to start + n - 1 of `all`. *first:
- * the index of the first result's element. */
+/* Returns how many results a part has that is elements start to start + n - 1 of `all`. *first: the
+ * index of the first result's element. */
 int64_t tl_split_length(int64_t start, int64_t n, int64_t all, const tally_window_options *o,
                         int64_t *first);
 
-/* Returns an error if p, which is `what`[k], is memory of another member than k. */
+/* Returns an error if p, which the message calls `what`[k], is memory of another member than k. */
 tally_status tl_split_place(const tl_devices *t, const char *what, int k, const void *p);
 
 /* ---- slices.c: n elements on the host; functions as in context/device.h ---- */
@@ -69,7 +69,7 @@ int tl_slicing_pays(const tl_devices *t, const tl_plan *plan, int64_t n, int64_t
 
 /* ---- local.c: functions as in context/device.h ---- */
 
-/* TL_RUNS and TL_TAKE. */
+/* Calls of the verbs TL_RUNS and TL_TAKE. */
 tally_status tl_local_keys(const tl_devices *t, const tl_call *call, int *done);
 tally_status tl_local_grid(const tl_devices *t, const tl_plan *plan, int64_t rows, const void *step,
                            tl_grid **grid);
@@ -84,14 +84,14 @@ typedef tally_status (*tl_task)(tally *member, int k, void *data);
  * names it. */
 tally_status tl_devices_run(const tl_devices *t, tl_task task, void *data);
 
-/* Reports a failure of member k as one of the team, with the member's name. Returns status. */
+/* Copies the message of member k's failure to t->ctx, with the member's name. Returns status. */
 tally_status tl_devices_fail(const tl_devices *t, int k, tally_status status);
 
 /* Runs a plain call, on checked views, on the device of one member. */
 tally_status tl_member_run(tl_device *d, tally *ctx, const tl_call *call);
 
-/* Copies between host memory and that of a member. The second reports a failure as one of the
- * team. */
+/* Copies between host memory and that of a member. The second reports a failure by
+ * tl_devices_fail. */
 tally_status tl_member_copy(tally *member, void *to, const void *from, int64_t bytes);
 tally_status tl_devices_copy(const tl_devices *t, int k, void *to, const void *from, int64_t bytes);
 
@@ -122,11 +122,11 @@ typedef struct tl_slice {
 tally_status tl_slices_new(const tl_devices *t, int count, tl_slice **slices);
 
 /* TL_REDUCE: computes the nodes of every slice. TL_SCAN: scans every slice from the state in its
- * scan; then that ends after the slice. */
+ * `scan`, which afterwards is the state after the slice. */
 tally_status tl_slices_push(const tl_devices *t, tl_verb verb, const tl_plan *plan,
                             tl_slice *slices, int count);
 
-/* Pushes the nodes of a slice that begins where c ends. */
+/* Pushes to c the nodes of a slice that begins where c ends. */
 void tl_slices_join(tl_counter *c, const tl_scalar *op, const tl_counter *nodes);
 
 #endif

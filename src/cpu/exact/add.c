@@ -12,15 +12,25 @@ enum {
     PIECE_BYTES = 8192, /* f32 or f64 that are packed and converted at a time */
     PRODUCTS = 1024,    /* products that are computed at a time */
 
-    /* After blocks that did not fit, at most 2^6 blocks are added one by one before the next
-     * try. */
+    /* After k <= PAUSE_MOST failures in a row, 2^k - 2 blocks are added one by one. */
     PAUSE_MOST = 6,
-    STEP_MOST = 64
+    STEP_MOST = 64 /* at least every tl_exact_kernel.step */
 };
+
+/* Counts n additions to each sum of a state; propagates carries before a bin could overflow. */
+static void count_waiting(tl_exact *e, int sums, int64_t n)
+{
+    for (int k = 0; k < sums; k++)
+        if ((e[k].waiting += n) > TL_EXACT_MOST) {
+            tl_exact_carry(&e[k]);
+            e[k].waiting = n;
+        }
+}
 
 /* ---- blocks ---- */
 
-/* Adds a block with one level less, unless that failed recently; then with all levels. */
+/* Adds a block with one level less, unless that failed recently; then with all levels. Returns
+ * TL_EXACT_DONE, or why b is not the block's sum. */
 static int run(const tl_plan *plan, int is_f64, tl_exact_guess *g, const void *x, int64_t n,
                tl_exact_block *b)
 {
@@ -103,11 +113,7 @@ static void add_wide(tl_exact *e, tl_exact_guess *g, const tl_plan *plan, int is
     const int64_t bytes = is_f64 ? 8 : 4, step = plan->exact->step;
     for (int64_t m; n > 0; n -= m, x += m * bytes) {
         m = tl_min(n, TL_EXACT_BLOCK);
-        if ((e->waiting += m) > TL_EXACT_MOST) {
-            tl_exact_carry(e);
-            e->waiting = m;
-        }
-
+        count_waiting(e, 1, m);
         if (m < ONE_BY_ONE) {
             one_by_one(e, is_f64, x, m);
         } else if (m >= step) {
@@ -123,6 +129,7 @@ static void add_wide(tl_exact *e, tl_exact_guess *g, const tl_plan *plan, int is
 
 /* ---- pieces of elements ---- */
 
+/* Is the conversion one of cpu/inputs/, which finds an element's validity by its address? */
 static int is_own_conversion(const tl_plan *plan) { return plan->in && plan->in->apply_two; }
 
 /* Are elements f64, or integers of 64 bits, after the conversion? Otherwise they are f32. */
@@ -176,25 +183,25 @@ void tl_exact_load(const tl_plan *plan, const void *x, int64_t stride, int64_t n
     if (plan->op->inputs == 2) widen(to->y.f64, b.y, n, is_wide(plan));
     if (form->absent)
         form->absent(plan->in, to->absent, x, n);
-    else if (form->leaves_out)
+    else if (form->leaves_out) /* -0 marks absent elements */
         for (int64_t i = 0; i < n; i++) to->absent[i] = to->x.whole[i] == (uint64_t)1 << 63;
 }
 
-/* The number of missing elements among n of f32 or f64, in two loops that compilers vectorize. */
-static int64_t count_missing(const char *x, int64_t n, int wide)
+/* The number of absent elements, which are -0, among n of f32 or f64, in two loops that compilers vectorize. */
+static int64_t count_absent(const char *x, int64_t n, int wide)
 {
-    int64_t missing = 0;
+    int64_t absent = 0;
     for (int64_t i = 0; wide && i < n; i++) {
         uint64_t v;
         memcpy(&v, x + i * (int64_t)sizeof v, sizeof v);
-        missing += v == (uint64_t)1 << 63;
+        absent += v == (uint64_t)1 << 63;
     }
     for (int64_t i = 0; !wide && i < n; i++) {
         uint32_t v;
         memcpy(&v, x + i * (int64_t)sizeof v, sizeof v);
-        missing += v == (uint32_t)1 << 31;
+        absent += v == (uint32_t)1 << 31;
     }
-    return missing;
+    return absent;
 }
 
 /* Adds the sum of elements that are strided or converted. */
@@ -208,24 +215,15 @@ static __attribute__((noinline)) void add_sum(tl_exact *e, const tl_plan *plan, 
     for (int64_t at = 0, m; at < n; at += m) {
         m = tl_min(n - at, most);
         const char *const piece = load(plan, x + at * step, stride, m, &b);
-        if (leaves_out) e->count -= count_missing(piece, m, wide);
+        if (leaves_out) e->count -= count_absent(piece, m, wide);
         add_wide(e, &e->guess, plan, wide, piece, m);
     }
 }
 
 /* ---- rows of statistics ---- */
 
-/* Adds to `waiting` of all sums of a state. */
-static void wait_for(tl_exact *e, int sums, int64_t n)
-{
-    for (int k = 0; k < sums; k++)
-        if ((e[k].waiting += n) > TL_EXACT_MOST) {
-            tl_exact_carry(&e[k]);
-            e[k].waiting = n;
-        }
-}
-
-/* The sums of whole rows: three words of 64 bits, of numbers and of products alike. */
+/* Adds rows of integers to the sums of a state. A number or product is at most three additions to a
+ * sum (tl_exact_put_whole). One signed input is summed in registers first. */
 static void add_whole_rows(tl_exact *e, const tl_exact_form *form, const tl_exact_rows *r,
                            int64_t n)
 {
@@ -307,7 +305,7 @@ static void add_numbers(tl_exact *e, const tl_plan *plan, int errors, tl_exact_r
         }
 
         if (done) continue;
-        wait_for(sum, 1, 2 * n);
+        count_waiting(sum, 1, 2 * n);
         for (int64_t i = 0; i < n; i++) tl_exact_pair(sum, a[i], b[i], 1);
     }
 }
@@ -347,7 +345,7 @@ static __attribute__((noinline)) void add_rows(tl_exact *e, const tl_plan *plan,
         }
 
         if (form->whole) {
-            wait_for(e, form->sums, 4 * m);
+            count_waiting(e, form->sums, 4 * m);
             add_whole_rows(e, form, &r, m);
         } else {
             add_numbers(e, plan, is_wide(plan), &r, m);

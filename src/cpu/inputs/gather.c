@@ -11,10 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    PIECE = 512,
-    PIECE_BYTES = PIECE * 8
-}; /* elements that are prepared at a time, and their bytes */
+/* elements that are prepared at a time, and their bytes */
+enum { PIECE = 512, PIECE_BYTES = PIECE * 8 };
 
 /* m elements of each input before they are prepared, and their validity bits. */
 typedef struct {
@@ -40,6 +38,7 @@ static void unsign(char *x, int64_t bytes, int64_t n)
 #undef UNSIGN
 }
 
+/* Prepares m elements of input k, absent ones like the others. */
 static void one_input(const tl_gather *g, int k, const char *x, int64_t m, char *to)
 {
     if (g->zeros) {
@@ -54,7 +53,8 @@ static void one_input(const tl_gather *g, int k, const char *x, int64_t m, char 
     if (g->unsign && k == 0) unsign(to, g->bytes, m);
 }
 
-/* Prepares m elements: the first input to `to`, the second to `second`. */
+/* Prepares m elements: the first input to `to`, where g->fill replaces absent ones; the second, if
+ * it is asked for, to `second`. */
 static void prepare(const tl_gather *g, const raw *r, int64_t m, char *to, char *second)
 {
     assert(0 < m && m <= PIECE);
@@ -110,7 +110,7 @@ static void apply_two(const tl_convert *c, void *to, void *second, const void *f
     for (int64_t at = 0, m; at < n; at += m) {
         m = tl_min(n - at, PIECE);
         const raw r = raw_at(g, place + at);
-        if (g->late) {
+        if (g->late) { /* one input, whose blank is known in the kernels' type only */
             const int64_t bytes = g->convert.to_bytes;
             g->convert.then->apply(g->convert.then, x + at * bytes, r.x[0], m);
             g->mask->mask(x + at * bytes, x + at * bytes, (int)bytes, r.bits[0], m, g->fill);
@@ -144,7 +144,7 @@ static int is_absent(const raw *r, int64_t i)
     return none;
 }
 
-/* For integers without a blank (tl_exact_form). */
+/* tl_exact_form.absent, for integers without a blank. */
 static void absent(const tl_convert *c, unsigned char *to, const void *from, int64_t n)
 {
     const tl_gather *g = (const tl_gather *)c;
@@ -154,7 +154,8 @@ static void absent(const tl_convert *c, unsigned char *to, const void *from, int
 
 /* ---- plans ---- */
 
-/* The conversion from a type to a type that has all of its values. */
+/* The conversion from a type to a type that has all of its values; NULL: they are the same. I64 and
+ * U64 share one, which extends the sign of signed integers. */
 static const tl_convert *widening(const tl_plan *plan, tally_dtype from, tally_dtype to)
 {
     if (from == to) return NULL;
@@ -259,7 +260,7 @@ static void gather_count(tl_gather *g, const tl_form *form, const tally_view *in
     read_through(g, plan, in->dtype, 1);
 }
 
-/* Dense copies have their counts beside them. */
+/* The conversion of gather_counted: to the numbers at the same places of `counts` (of[1]). */
 static void apply_counts(const tl_convert *c, void *to, const void *from, int64_t n)
 {
     const tl_gather *g = (const tl_gather *)c;
@@ -267,7 +268,7 @@ static void apply_counts(const tl_convert *c, void *to, const void *from, int64_
     memcpy(to, g->of[1].data + place * (int64_t)sizeof(float), (size_t)n * sizeof(float));
 }
 
-/* The same as tl_gather_count for a plan that reads `dense`; `counts` has its counts. */
+/* The same as gather_count for a plan that reads `dense`; `counts` has its counts. */
 static void gather_counted(tl_gather *g, const tl_gathered *dense, const tl_gathered *counts,
                            tl_plan *plan)
 {
@@ -333,7 +334,8 @@ static void copy_row(const tl_gather *g, const tally_view *in, int64_t row, int 
     }
 }
 
-/* pairs: both inputs are copied. */
+/* Makes *dense a copy of the prepared elements of `in`, row after row, each reversed if `reverse`.
+ * pairs: of both inputs. Bits are copied too if the elements have no blank (g.whole). */
 static tally_status copy(tally *ctx, const tl_gather *gather, const tally_view *in, int reverse,
                          int pairs, tl_gathered *dense)
 {
@@ -402,6 +404,7 @@ tally_status tl_prepare_inputs(tl_prepared *p, tally *ctx, const tl_form *form,
         return TALLY_OK;
     }
 
+    /* Columns are copied as the rows of the transposed view, in the order of memory. */
     const int exchanged = how.exchange && !states && !in->next && tl_lanes_take_columns(in);
     const tally_view from = exchanged ? tl_view_turned(in) : *in;
     tally_status status = tl_gather_dense(ctx, form, &from, &p->plan, how.reverse, &p->gathered);

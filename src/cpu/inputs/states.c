@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The verbs one state after the other (inputs.h). */
+ * The verbs, one element after the other, by the law's own steps (inputs.h). */
 #include "inputs.h"
 #include "context/threads.h"
 #include "context/view.h"
@@ -68,7 +68,7 @@ void tl_states_scan_row(tl_prefixes *p, const tl_plan *plan, tl_states_row e, in
     }
 }
 
-/* The result of some elements; none if fewer than `least` of them are present. */
+/* The result of e's elements; that of no elements if fewer than `least` of them are present. */
 static void fold(const tl_plan *plan, tl_states_row e, int64_t least, void *out)
 {
     tl_counter c;

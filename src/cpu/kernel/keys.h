@@ -60,7 +60,8 @@ TL_INLINE uint16_t float_to_half(uint32_t b)
 }
 
 /* Converts sign and magnitude to two's complement and back. A NaN becomes the largest (high) or the
- * smallest key, like to_ord and from_ord of the dialect. */
+ * smallest key, like to_ord and from_ord of the dialect. inf: the bits of a half's infinity, 0x7c00
+ * of f16, 0x7f80 of bf16. */
 TL_INLINE int32_t key16(uint16_t b, int inf, int high)
 {
     int32_t k = (int16_t)b;

@@ -44,8 +44,10 @@ TL_INLINE void W(soa_set)(W(soa) * b, int64_t j, SS s)
 #undef SET1
 }
 
+/* n, n + dn, n + 2 dn, ... */
 TL_INLINE TL_VE(real) W(counts)(int64_t n, int dn) { return W(numbers)(n, W(ramp)(), dn); }
 
+/* Lowers state j of b, which is of n elements; `first` is the origin of their indices. */
 TL_INLINE void W(lower_one)(TL_OUT_T *out, const W(soa) * b, int64_t j, int64_t n, int64_t first,
                             tl_par p)
 {
@@ -72,10 +74,9 @@ TL_INLINE void W(lower_loop)(TL_OUT_T *out, const W(soa) * b, tl_lower k, int st
             W(lower_one)(out + j, b, from + j, n + j * dn, first + j * dfirst, p);
     for (; j + TL_V <= m; j += TL_V) {
         TL_VE(idx) origin = dfirst ? W(iota)(first + j) : (TL_VE(idx)){0} + first;
-        TL_VE(result)
-        r = TL_RESULT(TL_VE(lower)(W(soa_load)(b, from + j), W(counts)(n + j * dn, dn), origin, p),
-                      p);
-
+        TL_VE(real) count = W(counts)(n + j * dn, dn);
+        TL_VE(result) r = TL_VE(lower)(W(soa_load)(b, from + j), count, origin, p);
+        r = TL_RESULT(r, p);
         if (stream)
             tl_stream_store(out + j, &r, sizeof r);
         else
@@ -96,17 +97,19 @@ static void W(do_lower_rows)(void *out, const void *soa, const tl_lower *k, tl_p
 
     assert(k->rows > 0 && k->m >= 0 && k->from >= 0);
     assert(k->from + (k->rows - 1) * k->width + k->m <= TL_SOA);
-    assert(!k->counts || (k->m % TL_ABREAST == 0 && !k->dfirst));
+    assert(!k->counts || (k->rows == 1 && k->m % TL_ABREAST == 0 && !k->dfirst));
     assert(!k->firsts || k->counts);
 
     if (k->counts && OP_LANES == 2) {
-        for (int64_t j = 0; j < k->m; j++) W(lower_one)
-        (to + j * OP_LANES, soa, k->from + j, k->counts[j], k->firsts ? k->firsts[j] : k->first, p);
+        for (int64_t j = 0; j < k->m; j++) {
+            const int64_t first = k->firsts ? k->firsts[j] : k->first;
+            W(lower_one)(to + j * OP_LANES, soa, k->from + j, k->counts[j], first, p);
+        }
         return;
     }
 #if OP_LANES == 1
 
-    if (k->m % TL_V == 0 && !k->dn && !k->dfirst && !k->stream) { /* rows of lanes */
+    if (k->m % TL_V == 0 && !k->dn && !k->dfirst && !k->stream) { /* whole vectors of lanes */
         for (int64_t r = 0; r < k->rows; r++) {
             for (int64_t j = 0; j < k->m; j += TL_V) {
                 TL_VE(real) count = (TL_REAL_T)row.n - (TL_VE(real)){0};

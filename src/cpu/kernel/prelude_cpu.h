@@ -3,7 +3,8 @@
  * twice for each instance: with TL_VECTOR 0 every word is a plain C type, with TL_VECTOR 1 a vector
  * of TL_V lanes.
  *
- * Reads: TL_ELEM_T TL_KIND_x TL_SIZE TL_FORMAT TL_REAL_T TL_REAL_FLOAT TL_OUT_T TL_V TL_N(name).
+ * Reads: TL_ELEM_T TL_KIND_x TL_SIZE TL_REAL_T TL_REAL_FLOAT TL_OUT_T TL_V TL_N(name) and TL_FORMAT
+ * (16: f16, 17: bf16; then elem has the bits of a half).
  * There is no include guard: the words are redefined for every instance. */
 #undef sel
 #undef pick
@@ -32,8 +33,8 @@
 #define sel(c, a, b)   ((c) ? (a) : (b))
 #endif
 
-/* gpu/kernel/prelude_gpu.h says when a fused multiply-add has the same bits. Here it is used for
- * the sums of squares of nodes of two elements and more: x (n / 2) is exact or too large. */
+/* gpu/kernel/prelude_gpu.h says when a fused multiply-add has the same bits. Here it is used if n,
+ * the same power of two in all lanes, is at least 2: then x (n / 2) is exact, or overflows. */
 #define plus_half(y, d) ((y) + (d)*num(0.5))
 #if TL_VECTOR && TL_FUSES && TL_REAL_FLOAT && TL_V * TL_REAL_SIZE == 64
 #define plus_halves(y, x, n) \
@@ -96,6 +97,7 @@ typedef int mask;
 #define ord_bottom   ord_num(TL_ORD_MIN)
 #define elem_missing TL_SPLAT(TL_ELEM_T, TL_MISSING)
 
+/* 1 where m holds, else 0. A lane of a mask is -1 or 0. */
 #if TL_VECTOR
 #define idx_if(m)        (-TL_TO(m, int64_t))
 #define wide_if(m)       ((wide)(-(m)))
@@ -204,9 +206,9 @@ TL_INLINE real canon(real x) { return x; }
 
 /* x / n, correctly rounded. Where all results have the same n (tl_par.same_n), 1 / n is computed
  * once, and a product and two fused multiply-adds give the quotient (Brisebarre, Muller and Raina
- * 2004, algorithm 1). A division takes 16 cycles. That needs steps without underflow: 1 <= n <=
- * BOUND and |quotient| >= 1 / BOUND, or x = 0. Else, and for NaN and infinity, x is divided by n.
- * In nan forms n differs from lane to lane. p is the parameter of the calling function. */
+ * 2004, algorithm 1); a division would take 16 cycles. No step may underflow: 1 <= n <= bound and
+ * |quotient| >= 1 / bound, or x = 0. Else, and for NaN and infinity, x is divided by n. Not in nan
+ * forms, where n differs from lane to lane. p is the parameter of the calling function. */
 #if TL_VECTOR && TL_FUSES && !TL_MASKED && TL_REAL_FLOAT && TL_V * TL_REAL_SIZE == 64
 #define over_size(x, n) TL_N(quotient)(x, n, p)
 TL_INLINE real TL_N(quotient)(real x, real n, par p)

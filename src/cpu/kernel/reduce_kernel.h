@@ -7,7 +7,9 @@
  *              one vector -----> one node             (the same steps, with both operands equal)
  *   tiles      binary counter of scalar states, folded from the left at the end */
 
-/* The node above `count` vectors of neighbouring nodes of n elements. */
+/* The node above `count` < V vectors of neighbouring nodes of n elements. Takes the steps of a
+ * network over V vectors, as if the `count` vectors were repeated (equal steps are done once).
+ * Lanes 0 .. count - 1 are then the nodes of the vectors, and `across` more steps join them. */
 TL_INLINE SS W(finish)(VS *w, int count, int64_t n)
 {
     assert(1 <= count && count < TL_V && (count & (count - 1)) == 0 && n > 0);
@@ -26,6 +28,7 @@ TL_INLINE SS W(finish)(VS *w, int count, int64_t n)
     STEP(2)
     STEP(3)
 #undef STEP
+
 #define ACROSS(s) \
     if ((s) < TL_LOG_V && across > (s)) w[0] = W(step)(s, w[0], w[0], n << (TL_LOG_V + (s)));
     ACROSS(0)
@@ -36,6 +39,7 @@ TL_INLINE SS W(finish)(VS *w, int count, int64_t n)
     return W(lane)(w[0], 0);
 }
 
+/* The nodes of V vectors of V elements. */
 TL_INLINE VS W(block)(const E *x, int64_t i, tl_par p)
 {
     VS v[TL_V];
@@ -145,9 +149,8 @@ static __attribute__((noinline, unused)) SS W(node)(const tl_elements *in, int64
     } else {
         E wide[TL_WIDE_CAPACITY(TL_V * TL_V)];
         if (in->from) {
-            W(widened)
-            (wide, TL_V * TL_V, in->from, (const char *)in->x + at * in->from->from_bytes, 1 << k,
-             &p);
+            const char *narrow = (const char *)in->x + at * in->from->from_bytes;
+            W(widened)(wide, TL_V * TL_V, in->from, narrow, 1 << k, &p);
             x = wide;
         }
 
@@ -206,8 +209,8 @@ TL_INLINE int W(nodes)(SS *stack, const tl_elements *in, tl_par p)
     tl_elements widened;
 
     if (in->from && at < n) {
-        W(widened)
-        (wide, W(PIECE), in->from, (const char *)in->x + at * in->from->from_bytes, n - at, &p);
+        const char *narrow = (const char *)in->x + at * in->from->from_bytes;
+        W(widened)(wide, W(PIECE), in->from, narrow, n - at, &p);
         widened = (tl_elements){wide, n - at, in->i + at, NULL, TL_CACHED};
         part = &widened;
         at = 0;

@@ -43,7 +43,7 @@ TL_INLINE V N(suffixes)(V v, V *all) { return N(across)(v, 1, all); }
 /* ---- scan ---- */
 
 /* Result i is the largest of the key `first` and of x[0] .. x[i] (exclusive: x[0] .. x[i - 1]).
- * Returns the largest key of all elements, without `first`, as `run` has it for those so far. */
+ * Returns the largest key of all elements, without `first`. run: that of the elements so far. */
 static uint16_t N(scan)(const tl_narrow_run *part, uint16_t first, int exclusive, tl_keying k)
 {
     assert(part->m > 0 && (!part->stream || (uintptr_t)part->out % sizeof(T) == 0));
@@ -107,8 +107,8 @@ static uint16_t N(scan)(const tl_narrow_run *part, uint16_t first, int exclusive
 
 /* ---- windows ---- */
 
-/* Each lane becomes the largest of the 2^levels elements that end at it. last[] holds the previous
- * vectors. */
+/* Each lane becomes the largest of the 2^levels elements that end at it, or of LANES if those are
+ * fewer. last[k]: the vector before v, after k levels. */
 TL_INLINE V N(double_levels)(V v, V *last, int levels)
 {
 #define DOUBLE(level) \
@@ -128,8 +128,8 @@ TL_INLINE V N(double_levels)(V v, V *last, int levels)
     return v;
 }
 
-/* y[lead + i] = the largest of the 2^levels elements that end at x[i], 0 <= i < n. The first
- * results cover fewer elements. */
+/* y[lead + i] = the same for the elements that end at x[i], 0 <= i < n. The first results cover
+ * fewer elements. */
 TL_INLINE void N(double_all)(T *y, int64_t lead, const T *x, int64_t n, int levels, tl_keying k)
 {
     V last[6] = {{0}};
@@ -148,8 +148,8 @@ TL_INLINE void N(double_all)(T *y, int64_t lead, const T *x, int64_t n, int leve
     }
 }
 
-/* Computes the largest of 2, 4, 8, ... elements that end at each place of a tile. Two of them,
- * which overlap, give a window. */
+/* Result i is the largest of x[i] .. x[i + w - 1]. Computes the largest of 2, 4, 8, ... elements
+ * that end at each place of a tile. Two of them, which overlap, give a window. */
 static void N(window_short)(const tl_narrow_run *run, int64_t w, tl_keying k)
 {
     T *out = run->out;
@@ -160,9 +160,8 @@ static void N(window_short)(const tl_narrow_run *run, int64_t w, tl_keying k)
     assert(0 < w && w <= TL_NARROW_SHORT);
     enum { TILE = 4096 / sizeof(T), WITHIN = TL_VECTOR_BYTES / sizeof(T) };
     _Alignas(64) T y[TILE + TL_NARROW_SHORT + 3 * WITHIN];
-    const int64_t top = tl_top_level(w), over = w - ((int64_t)1 << top),
-                  lead =
-                      -(w - 1) & (LANES - 1); /* so that results begin at the start of a vector */
+    const int64_t top = tl_top_level(w), over = w - ((int64_t)1 << top);
+    const int64_t lead = -(w - 1) & (LANES - 1); /* results then begin at the start of a vector */
     int64_t now = N(head)(out, stream);
     for (now = now && now < m ? now
                : m < TILE     ? m
@@ -182,8 +181,9 @@ static void N(window_short)(const tl_narrow_run *run, int64_t w, tl_keying k)
     }
 }
 
-/* The van Herk / Gil-Werman algorithm. A block has the whole vectors of w - 1 elements. A window is
- * a suffix of one block and a prefix of the next; the prefix ends `more` elements later. */
+/* The same by the van Herk / Gil-Werman algorithm. A block has w - 1 elements, rounded down to
+ * whole vectors. A window is a suffix of a block, the `more` elements after it, and a prefix of
+ * those after them. */
 static void N(window_long)(const tl_narrow_run *part, int64_t w, T *suffix, tl_keying k)
 {
     T *out = part->out;

@@ -29,6 +29,7 @@ TL_INLINE V N(load_first)(const T *x, int64_t n, tl_keying k)
     return (V)first_bytes((vec)N(load_some)(x, n, k), n * (int64_t)sizeof(T));
 }
 
+/* The largest key of n elements; 0 if there are none. */
 TL_INLINE T N(fold)(const T *x, int64_t n, tl_keying k)
 {
 #if defined(__AVX512BW__)
@@ -51,7 +52,7 @@ TL_INLINE T N(fold)(const T *x, int64_t n, tl_keying k)
     return N(most)(MOST(a, b));
 }
 
-/* Adjacent sequences of 2, 4 or 8 bytes each: a lane of that width holds one. Return how many
+/* Adjacent sequences of 2, 4 or 8 bytes each: a lane of that width holds one. Adds to r how many
  * sequences were processed. */
 #define EACH_TINY(F) \
     if (n * (int64_t)sizeof(T) == 8) { \
@@ -108,7 +109,8 @@ TL_INLINE V N(row_prefixes)(V v, int64_t n, const V *same)
     return v;
 }
 
-/* Return how many rows were processed. */
+/* Rows of 2 .. LANES / 2 elements, as many as fit in a vector at a time. run: the key that comes
+ * before each row. Return how many rows were processed. */
 static int64_t N(scan_small)(T *out, const T *x, int64_t rows, int64_t n, V run, tl_keying k)
 {
     const int64_t per = LANES / n, step = per * n;
@@ -147,8 +149,9 @@ static int64_t N(fold_small)(T *out, const T *x, int64_t rows, int64_t n, tl_key
     return r;
 }
 
-/* What is known of segments: their mean is LONG; or TINY, below 8 bytes; or MIXED: a branch on a
- * length would often be mispredicted. Prefetches for many short segments. */
+/* The kind of `count` segments from r on, by their mean length: LONG, from 32 bytes on; TINY, up to
+ * 8 bytes; else MIXED: branches on their lengths would often be mispredicted. Prefetches what
+ * follows if there are many segments and they are not LONG. */
 enum { N(LONG), N(TINY), N(MIXED) };
 TL_INLINE int N(begin_segments)(const tl_dense_rows *s, int64_t r, int64_t count)
 {
@@ -273,8 +276,8 @@ static void N(scan_rows)(const tl_dense_rows *all, uint16_t before, int exclusiv
             const int64_t stop = is_short && r + N(SOME) <= end ? r + N(SOME) : end;
             if (is_short && r + N(SOME) == stop && N(scan_some)(out, x, offsets + r, run, k))
                 r = stop;
-            for (int64_t at; at = offsets[r], r < stop; r++)
-                N(scan_one)(out + at, x + at, offsets[r + 1] - at, run, k);
+            for (; r < stop; r++)
+                N(scan_one)(out + offsets[r], x + offsets[r], offsets[r + 1] - offsets[r], run, k);
         }
     }
     if (offsets) return;
@@ -283,9 +286,8 @@ static void N(scan_rows)(const tl_dense_rows *all, uint16_t before, int exclusiv
         EACH_TINY(SCAN_TINY)
 
         /* for fewer elements the masks cost more than they save */
-        if (n > 1 && n <= LANES / 2 && (rows - r) * n >= 4 * LANES) {
+        if (n > 1 && n <= LANES / 2 && (rows - r) * n >= 4 * LANES)
             r += N(scan_small)(out + r * n, x + r * n, rows - r, n, run, k);
-        }
     }
 
     for (; r < rows; r++) N(scan_one)(out + r * out_pitch, x + r * pitch, n, run, k);

@@ -174,9 +174,9 @@ fn maybe nothing(par p)
  * the right operand. */
 fn state meet(state mine, state got, int right, amount n)
 {
-#if OP_COMMUTES || (OP_NEUTRAL && !TL_USER) /* every built-in operator with a neutral state also
-                                             * commutes bit for bit (tested by test_promises);
-                                             * operators of users declare it */
+/* Built-in operators with a neutral state also commute bit for bit (tested by test_promises);
+ * operators of users declare that they commute. */
+#if OP_COMMUTES || (OP_NEUTRAL && !TL_USER)
     return TWIN(mine, got, n);
 #else
     return TWIN(choose(right, got, mine), choose(right, mine, got), n);

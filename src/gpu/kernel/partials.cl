@@ -13,7 +13,7 @@
 #define LANE_IS_IDX         1
 #define LANE_IS_(lane)      LANE_IS_##lane
 #define LANE_IS(lane)       LANE_IS_(lane)
-#define FINDS               (OP_EXTREME && LANE_IS(OP_LANE)) /* true: the result is an index */
+#define FINDS               (OP_EXTREME && LANE_IS(OP_LANE)) /* OP_LANE is IDX: finds an index */
 #define PARTIALS \
     (OP_EXACT && !TL_IN_PLACE && (OP_EXTREME || OP_ADDS || (OP_COMMUTES && OP_NEUTRAL)))
 
@@ -22,7 +22,7 @@ enum { SPAN_ROWS = 8, SPAN = SPAN_ROWS * LANES * PACK, CHUNK_ROWS = CHUNK / (LAN
 
 /* The partial result of a lane: partial_none, then partial_pack for each pack, partial_span after
  * each span; partial_state is the state of all of it. i: index of the first element of the pack or
- * span. */
+ * span, in rising order. */
 #if OP_EXTREME
 #if OP_EXTREME > 0
 #define BEATS(a, b) ((a) > (b))
@@ -78,7 +78,7 @@ fn keys keys_pack(keys r, bundle v)
         r.a = PAIR_MOST(r.a, w);
         r.b = PAIR_MOST(r.b, w << 8);
 #elif TL_KIND == 3
-        w ^= (w >> 15 & 0x10001u) * 0x7fff;
+        w ^= (w >> 15 & 0x10001u) * 0x7fff; /* to two's complement, both halves */
         r.a = PAIR_MOST(r.a, w);
         r.b = PAIR_LEAST(r.b, w);
 #else
@@ -89,6 +89,8 @@ fn keys keys_pack(keys r, bundle v)
     return r;
 }
 
+/* The best key of r. A NaN lies above inf or below -inf, ~inf as a key: the best and the worst key
+ * show one of either sign. */
 fn ord keys_most(keys r)
 {
 #if TL_SIZE == 1
@@ -169,6 +171,7 @@ fn lane_partial partial_span(lane_partial t, i64 i)
 {
 #if FINDS
     const ord m = keys_most(t.part);
+    /* t.best.i > i: this is the first span, which replaces none_of even with its key */
     if (BEATS(m, t.best.m) || t.best.i > i) t.best.m = m, t.best.i = i;
     t.part = keys_none();
 #endif
@@ -183,7 +186,7 @@ fn state partial_state(lane_partial t)
     return t.best;
 }
 
-#else
+#else /* not OP_EXTREME */
 fn state none_of(par p) { return neutral(p); }
 fn state join(state a, state b) { return combine(a, b); }
 
@@ -225,7 +228,6 @@ fn lane_partial partial_span(lane_partial t, i64 i)
     const u64 sum = (u64)(i64)(i32)t.part;
 #else
     const u64 sum = t.part;
-
 #endif
 #if OP_ADDS == 2
     s.lo = sum, s.hi = wide_sign(sum);
@@ -263,6 +265,7 @@ fn lane_partial partial_span(lane_partial t, i64 i) { return t; }
 fn state partial_state(lane_partial t) { return t.all; }
 #endif
 
+/* Returns the join of the states of `lanes` neighbouring lanes, a power of two, in each of them. */
 fn state join_lanes(state v, int lanes, LOCAL state *box)
 {
     UNROLL for (int m = 1; m < lanes; m <<= 1) v = join(v, exchange(v, m, box));
@@ -270,7 +273,8 @@ fn state join_lanes(state v, int lanes, LOCAL state *box)
 }
 
 #if !FINDS
-/* Returns the node of a full chunk, in every lane. */
+/* Returns the node of a full chunk, in every lane: of elements at .. at + CHUNK - 1 of the sequence
+ * that begins at place `from`. */
 fn state chunk_partials(batch b, i64 from, i64 at, LOCAL state *box)
 {
     state v;

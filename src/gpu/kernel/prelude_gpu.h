@@ -43,8 +43,9 @@ typedef struct {
 
 #define REAL_IS_EXACT     (!TL_REAL_FLOAT)
 #define FIELD(type, name) type name;
-#ifdef POCL_DEVICE_ADDRESS_BITS /* Both operands are computed before the choice: with ?: a division
-                                 * would become a branch (see BARRIER in prelude_opencl.h). */
+/* PoCL: both operands are computed before the choice. With ?: a division would become a branch (see
+ * BARRIER in prelude_opencl.h). */
+#ifdef POCL_DEVICE_ADDRESS_BITS
 #define sel(c, a, b) \
     ({ \
         __typeof__(a) a_ = (a); \

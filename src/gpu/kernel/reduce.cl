@@ -298,9 +298,8 @@ KERNEL_OF(reduce_single)
  * blocks have published. */
 #ifdef TL_CUDA
 #if PARTIALS
-#define REDUCE_BLOCKS \
-    3 /* 3 blocks for 24 warps with spans in flight; without a limit the compiler
-                         * takes up to 174 registers */
+/* 24 warps with spans in flight. Without a limit the compiler takes up to 174 registers. */
+#define REDUCE_BLOCKS 3
 /* Returns the lane's partial result of its packs in the warp's spans. The spans begin at x; the
  * warp has spans k, k + (warps of the launch), ... A pack of the next span is loaded as soon as the
  * same pack of this span is folded. first: index of the first span's first element. */

@@ -18,12 +18,12 @@
  * carry. So no API needs 64-bit atomics, and any order gives the same bits. A value adds at most 3
  * 2^32 to a bin, and a job has at most EXACT_MOST items, so no bin overflows. After the digits come
  * four counts: elements that are NaN, +inf, -inf, skipped. */
-#define EXACT_PACKS  (EXACT_PAIRS ? 2 : 4) /* packs of 16 bytes, of each input, that a lane loads at
-                                            * a time */
+/* At a time a lane loads EXACT_PACKS packs of 16 bytes of each input, or EXACT_LOADED items, and
+ * adds EXACT_BATCH items to its registers. EXACT_TWICE: a product is two values. */
+#define EXACT_PACKS  (EXACT_PAIRS ? 2 : 4)
 #define EXACT_LOADED (EXACT_PACKS * 16 / TL_SIZE)
-#define EXACT_BATCH  (EXACT_LOADED < 8 ? EXACT_LOADED : 8) /* items that go to the registers at a
-                                                            * time */
-#define EXACT_TWICE  (EXACT_PAIRS && TL_SIZE == 8)         /* a product is two values */
+#define EXACT_BATCH  (EXACT_LOADED < 8 ? EXACT_LOADED : 8)
+#define EXACT_TWICE  (EXACT_PAIRS && TL_SIZE == 8)
 #define EXACT_VALUES (EXACT_BATCH << EXACT_TWICE)
 #define EXACT_LEVELS (EXACT_TWICE ? 4 : EXACT_PAIRS || TL_SIZE == 8 ? 3 : TL_FORMAT == 16 ? 1 : 2)
 /* All registers; see exact_take. */
@@ -39,8 +39,8 @@
 #define EXACT_PLUS      (EXACT_NAN + 2)
 #define EXACT_MINUS     (EXACT_NAN + 4)
 #define EXACT_LEFT      (EXACT_NAN + 6)
-#define EXACT_TOP       (EXACT_WORDS + EXACT_MASKS) /* HIGH_OF the largest element for which a lane
-                                                     * has set its units */
+/* The word with HIGH_OF the largest element for which a lane has set its units. */
+#define EXACT_TOP       (EXACT_WORDS + EXACT_MASKS)
 #define HIGH_OF(x)      ((u32)(as_u64(x) >> 32) & 0x7fffffffu)
 #define HIGH(top)       ((u32)((top) + 1023) << 20) /* HIGH_OF the number 2^top */
 
