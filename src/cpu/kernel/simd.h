@@ -35,8 +35,8 @@
 #define TL_UNROLL _Pragma("GCC unroll 16")
 #endif
 
-/* Hides from the compiler how a value was computed. With a pointer, so that it does not keep one more
- * pointer for every use of it in a loop: more than there are registers. */
+/* Hides from the compiler how a value was computed. With a pointer, so that it does not keep one
+ * more pointer for every use of it in a loop: more than there are registers. */
 #define TL_HIDDEN(value) __asm__("" : "+r"(value))
 
 /* The source of lane l, of V lanes in groups of G. There is a second kind of step if V > G. */
