@@ -35,9 +35,9 @@
 #define TL_UNROLL _Pragma("GCC unroll 16")
 #endif
 
-/* Hides from the compiler how a value was computed. With a pointer, so that it does not keep one
- * more pointer for every use of it in a loop: more than there are registers. */
-#define TL_HIDDEN(value) __asm__("" : "+r"(value))
+/* Hides from the compiler how a pointer was computed, so that it does not keep one more pointer for
+ * every use of it in a loop: more than there are registers. */
+#define TL_HIDDEN(pointer) __asm__("" : "+r"(pointer))
 
 /* The source of lane l, of V lanes in groups of G. There is a second kind of step if V > G. */
 #define TL_NEXT(l)  ((l) + 1)
