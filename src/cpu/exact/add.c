@@ -187,7 +187,8 @@ void tl_exact_load(const tl_plan *plan, const void *x, int64_t stride, int64_t n
         for (int64_t i = 0; i < n; i++) to->absent[i] = to->x.whole[i] == (uint64_t)1 << 63;
 }
 
-/* The number of absent elements, which are -0, among n of f32 or f64, in two loops that compilers vectorize. */
+/* The number of absent elements, which are -0, among n of f32 or f64. Two loops, which compilers
+ * vectorize. */
 static int64_t count_absent(const char *x, int64_t n, int wide)
 {
     int64_t absent = 0;
