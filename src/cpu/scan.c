@@ -117,8 +117,8 @@ static int64_t dense_bytes(const shared *t)
 static const char *elements(const scanner *s, int64_t j, int odd)
 {
     const shared *t = s->t;
-    char *const to = s->dense + odd * dense_bytes(t);
     if (t->work->x_stride == 1) return block_at(t, j);
+    char *const to = s->dense + odd * dense_bytes(t);
     tl_copy_strided(to, 1, block_at(t, j), t->work->x_stride, length_of(t, j, 1),
                     plan_of(t)->op->elem_bytes);
     return to;

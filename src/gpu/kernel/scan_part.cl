@@ -32,13 +32,26 @@ fn LOCAL elem *element_at(LOCAL bundle *stage, int q)
 
 typedef bundle held[LINES];
 
-/* Returns 0 if the part is not full, contiguous and aligned: then put_part does all. */
+fn LOCAL u32 *word_at(LOCAL bundle *stage, int q) { return stage[LINE_PLACE(q / 4)].w + q % 4; }
+
+enum { LOADED_LINES = 1, LOADED_WORDS };
+
+/* Loads a part that is full, contiguous and aligned to 4 bytes: lines, or else words, of which
+ * neighbouring lanes have neighbouring ones. Returns 0 for other parts: then put_part does all. */
 fn int load_part(held e, batch b, i64 start, i64 at)
 {
-    if (at + SINGLE_ITEMS > b.n || !is_packed(b, start + at)) return 0;
-    GLOBAL const bundle *x = (GLOBAL const bundle *)(b.x + (start + at) * TL_SIZE) + lane_index();
-    UNROLL for (int r = 0; r < LINES; r++) e[r] = x[r * LANES];
-    return 1;
+    GLOBAL const u8 *const from = b.x + (start + at) * TL_SIZE;
+    const int lane = lane_index();
+    if (at + SINGLE_ITEMS > b.n || b.stride != 1 || ADDRESS(from) % 4 != 0) return 0;
+
+    if (ADDRESS(from) % 16 == 0) {
+        GLOBAL const bundle *x = (GLOBAL const bundle *)from + lane;
+        UNROLL for (int r = 0; r < LINES; r++) e[r] = x[r * LANES];
+        return LOADED_LINES;
+    }
+    GLOBAL const u32 *x = (GLOBAL const u32 *)from + lane;
+    UNROLL for (int k = 0; k < 4 * LINES; k++) e[k / 4].w[k % 4] = x[k * LANES];
+    return LOADED_WORDS;
 }
 
 fn void put_part(LOCAL u8 *part, const held e, int loaded, batch b, i64 start, i64 at)
@@ -49,8 +62,13 @@ fn void put_part(LOCAL u8 *part, const held e, int loaded, batch b, i64 start, i
     const int lane = lane_index(), count = b.n - at < SINGLE_ITEMS ? (int)(b.n - at) : SINGLE_ITEMS;
     GLOBAL const u8 *x = b.x + start * TL_SIZE + at * step;
     const int full = ADDRESS(x) % TL_SIZE == 0 ? count / (SOME * LANES) * (SOME * LANES) : 0;
-    if (loaded) {
+    if (loaded == LOADED_LINES) {
         UNROLL for (int r = 0; r < LINES; r++) stage[LINE_PLACE(r * LANES + lane)] = e[r];
+        return;
+    }
+    if (loaded == LOADED_WORDS) {
+        UNROLL for (int k = 0; k < 4 * LINES; k++)
+            *word_at(stage, k * LANES + lane) = e[k / 4].w[k % 4];
         return;
     }
     ROLLED for (int q = lane; q < full; q += SOME * LANES)
@@ -209,7 +227,8 @@ fn void part_scan(chunk_scan c, LOCAL u8 *part, maybe before, state mine, LOCAL 
     const i64 i = c.at + u * PACK;
     const int count = c.n - c.at < SINGLE_ITEMS ? (int)(c.n - c.at) : SINGLE_ITEMS;
     GLOBAL u8 *to = place(c.out, c.b, c.s, c.at);
-    const int lines = c.out.stride == 1 && count == SINGLE_ITEMS && ADDRESS(to) % 16 == 0;
+    const int full = c.out.stride == 1 && count == SINGLE_ITEMS,
+              lines = full && ADDRESS(to) % 16 == 0;
     state left[5];
     row_node_s(mine, LANE_ITEMS_L, left, box);
     maybe start = row_start_s(before, c.b.p.origin + c.at, LANE_ITEMS_L, left);
@@ -232,6 +251,9 @@ fn void part_scan(chunk_scan c, LOCAL u8 *part, maybe before, state mine, LOCAL 
     if (lines) {
         UNROLL for (int r = 0; r < LINES; r++)
             ((GLOBAL bundle *)to)[r * LANES + lane] = stage[LINE_PLACE(r * LANES + lane)];
+    } else if (full && ADDRESS(to) % 4 == 0) {
+        UNROLL for (int k = 0; k < 4 * LINES; k++)
+            ((GLOBAL u32 *)to)[k * LANES + lane] = *word_at(stage, k * LANES + lane);
     } else {
         ROLLED for (int q = lane; q < count; q += LANES)
             store_bytes(to + q * c.out.stride * TL_SIZE, *(LOCAL result *)element_at(stage, q));

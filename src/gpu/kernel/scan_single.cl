@@ -264,7 +264,7 @@ fn void worker(task t, LOCAL rings *r, int i, state *mine, int warp, held e)
     const i64 at = (p.k << TILE_LOG) + warp * SINGLE_ITEMS;
     const int some = next < t.jobs && at < t.b.n;
     const i64 start = start_of(t.b, p.s);
-    const int loaded = some && load_part(e, t.b, start, at);
+    const int loaded = some ? load_part(e, t.b, start, at) : 0;
 
     if (i >= 0) {
         maybe before;
