@@ -379,7 +379,9 @@ fn walk_lane walk_of(const launch *l, i64 sequence, i64 part, int lane)
     a.rows = a.begin + walk_row_after(results_, MOST);
     a.end = a.begin + walk_row_after(results_ - lane, MOST);
     a.x.from = walk_row_after(-a.item, a.end);
-    a.x.end = l->of.width ? walk_row_after(n - a.item, a.end) : 0;
+    /* only WALK_LAST needs it, but small states are faster with it */
+    const int tests = WALK_KIND == WALK_LAST || sizeof(state) <= 8;
+    a.x.end = tests && !l->of.width ? 0 : walk_row_after(n - a.item, a.end);
     a.high.from = walk_row_after(-(place + l->of.width), a.end);
     a.high.end = walk_row_after(l->of.count - (place + l->of.width), a.end);
     a.whole = walk_row_after(-a.first, a.end);
