@@ -113,8 +113,8 @@ int32_t tally_digits_add(tally_digits *d, double x, int sign)
 
 int32_t tally_digits_add_product(tally_digits *d, double x, double y, int sign)
 {
-    int64_t part[2] = {0, 0};
-    int at = 0, negative = 0;
+    int64_t part[2];
+    int at, negative;
     const int what = tl_exact_product(x, y, part, &at, &negative);
     if (what & TL_IS_NAN) d->nan = wrapped(d->nan, sign);
     if (what & TL_IS_PLUS) d->plus = wrapped(d->plus, sign);

@@ -169,6 +169,7 @@ static inline int tl_exact_product(double x, double y, int64_t part[2], int *at,
     const int finite = tl_exact_split(x, &m[0], &place[0], &minus[0]) &
                        tl_exact_split(y, &m[1], &place[1], &minus[1]);
     *negative = minus[0] ^ minus[1];
+    part[0] = part[1] = *at = 0;
     if (__builtin_expect(!finite, 0)) {
         const int none = x == 0 || y == 0;
         if (x != x || y != y) return TL_IS_NAN;

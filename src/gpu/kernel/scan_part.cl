@@ -36,8 +36,8 @@ fn LOCAL u32 *word_at(LOCAL bundle *stage, int q) { return stage[LINE_PLACE(q / 
 
 enum { LOADED_LINES = 1, LOADED_WORDS };
 
-/* Loads a part that is full, contiguous and aligned to 4 bytes, by lines or words. Returns 0 for
- * other parts: then put_part does all. */
+/* Loads a full part that is contiguous and aligned, by lines or words. Returns 0 for other parts:
+ * then put_part does all. */
 fn int load_part(held e, batch b, i64 start, i64 at)
 {
     GLOBAL const u8 *const from = b.x + (start + at) * TL_SIZE;

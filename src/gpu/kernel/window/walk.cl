@@ -379,7 +379,7 @@ fn walk_lane walk_of(const launch *l, i64 sequence, i64 part, int lane)
     a.rows = a.begin + walk_row_after(results_, MOST);
     a.end = a.begin + walk_row_after(results_ - lane, MOST);
     a.x.from = walk_row_after(-a.item, a.end);
-    /* only WALK_LAST needs it, but small states are faster with it */
+    /* small states gain by it */
     const int tests = WALK_KIND == WALK_LAST || sizeof(state) <= 8;
     a.x.end = tests && !l->of.width ? 0 : walk_row_after(n - a.item, a.end);
     a.high.from = walk_row_after(-(place + l->of.width), a.end);
