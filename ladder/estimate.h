@@ -11,7 +11,7 @@ typedef struct machine {
     int warps, groups, shared_kb, issue; /* of a multiprocessor */
     double peak;                         /* bytes per second */
 } machine;
-const machine *find_machine(const char *device_text); /* NULL: not in machines.def */
+const machine *find_machine(const char *device_text); /* NULL: not in the table of estimate.c */
 
 typedef struct work {
     const rung *rung;

@@ -13,6 +13,19 @@ typedef struct {
     int operation;
 } shared;
 
+/* KIND(kind, its type in C, the type in which its sums wrap) */
+#define KINDS(KIND) \
+    KIND(KIND_I8, int8_t, uint8_t) \
+    KIND(KIND_U8, uint8_t, uint8_t) \
+    KIND(KIND_I16, int16_t, uint16_t) \
+    KIND(KIND_U16, uint16_t, uint16_t) \
+    KIND(KIND_I32, int32_t, uint32_t) \
+    KIND(KIND_U32, uint32_t, uint32_t) \
+    KIND(KIND_I64, int64_t, uint64_t) \
+    KIND(KIND_U64, uint64_t, uint64_t) \
+    KIND(KIND_F32, float, float) \
+    KIND(KIND_F64, double, double)
+
 /* Loops over one type each: sums wrap, so whole numbers are added without their sign. */
 #define LOOPS(K, T, WORK) \
     static T loop_##K(const T *x, int64_t n, int operation, T start) \
@@ -42,9 +55,7 @@ typedef struct {
         tl_for(threads, threads, part_##K, &all); \
         return loop_##K(results, threads, operation, start); \
     }
-#define KIND(K, T, WORK) LOOPS(K, T, WORK)
-#include "kinds.def"
-#undef KIND
+KINDS(LOOPS)
 
 static void loop(job *j, const void *x)
 {
@@ -53,7 +64,7 @@ static void loop(job *j, const void *x)
     char start[8];
     data_put(start, k, 0, known_result(k, 0, j->setting.operation, 0, &bound));
     switch (k) {
-#define KIND(K, T, WORK) \
+#define RUN(K, T, WORK) \
     case K: { \
         T from, to; \
         memcpy(&from, start, sizeof from); \
@@ -63,8 +74,8 @@ static void loop(job *j, const void *x)
         memcpy(j->output, &to, sizeof to); \
         break; \
     }
-#include "kinds.def"
-#undef KIND
+        KINDS(RUN)
+#undef RUN
     default:
         break;
     }

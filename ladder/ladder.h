@@ -8,7 +8,7 @@
  *   measure.c  verify.c  run.c           timing; verdicts; one rung, everywhere
  *   report.c  table.c  sentence.c        the whole report, on a terminal
  *   json.c  diff.c  html.c  plots.c      for programs, for two machines, as a page
- *   story.c  why.c  estimate.c           the page's story; roofline and estimates (machines.def, recorded.def)
+ *   story.c  why.c  estimate.c           the page's story; roofline and estimates (recorded.def)
  *   stepper.c  tree.c  report.js         the page's stepper and trees, from the model's trace
  *   export.c  words.c  host/             a rung as a program in CUDA, OpenCL or C
  *   lesson.c  lesson/                    a page with exercises; the grader in it, in WebAssembly

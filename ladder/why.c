@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Why one rung is faster than another: occupancy, coalescing, coarsening, Little's law, a
  * roofline, and the estimate beside the time. Of this device where it was timed and is known
- * (machines.def), else of the recorded one. */
+ * (estimate.c), else of the recorded one. */
 #include "estimate.h"
 #include "html.h"
 #include <math.h>
@@ -319,7 +319,7 @@ void plot_why(const report *r, const shape_report *s, FILE *f)
         fprintf(f,
                 "<p>There is no estimate for this device: its clock and units are not known to the "
                 "ladder "
-                "(ladder/machines.def). The table is that of the recorded %s.</p>\n",
+                "(ladder/estimate.c). The table is that of the recorded %s.</p>\n",
                 t.name);
     }
     why_table(&t, s, f);
