@@ -248,6 +248,10 @@ static void errors(tally *ctx)
     v.valid = &none;
     check_ok(ctx, tally_scan_by(ctx, "mean", &in, &v, 0, &out, NULL), "no groups");
     check(y[0] != y[0] && y[3] != y[3], "means of no group");
+    /* no elements, and no memory for them */
+    const tally_view nothing = tally_flat(NULL, TALLY_F32, 0), no_code = {0, TALLY_I32, 1};
+    check_ok(ctx, tally_reduce_by(ctx, "sum", &nothing, &no_code, 2, y), "no elements");
+    check(y[0] == 0 && y[1] == 0 && y[3] != y[3], "sums of no elements");
 }
 
 int main(void)
