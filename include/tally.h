@@ -346,7 +346,8 @@ TALLY_API tally_status tally_scan(tally *ctx, const char *op, const tally_view *
 typedef enum tally_edges {
     TALLY_EDGES_MISSING = 0, /* n results; a window that is not full gives the empty value */
     TALLY_EDGES_SHRINK,      /* n results; a window that is not full combines what it has */
-    TALLY_EDGES_VALID        /* max(n - w + 1, 0) results: only the full windows */
+    TALLY_EDGES_VALID        /* only the full windows: max(n - w + 1, 0) results, or fewer if
+                              * before or after is negative */
 } tally_edges;
 
 /* Window i covers elements i - before .. i + after; its width is w = before + 1 + after. Trailing
@@ -373,8 +374,9 @@ typedef struct tally_window_options {
 TALLY_API tally_status tally_window(tally *ctx, const char *op, const tally_view *in,
                                     const tally_view *out, const tally_window_options *options);
 
-/* The number of results for a sequence of n elements: n, or max(n - w + 1, 0) with
- * TALLY_EDGES_VALID; with a step, every step-th of them. */
+/* The number of results for a sequence of n elements: n, or with TALLY_EDGES_VALID
+ * max(n - max(before, 0) - max(after, 0), 0), which is max(n - w + 1, 0) if neither before nor
+ * after is negative; with a step, every step-th of them. */
 TALLY_API int64_t tally_window_length(int64_t n, const tally_window_options *options);
 
 /* ---- 6 keys -------------------------------------------------------------------------------------
@@ -456,7 +458,7 @@ TALLY_API tally_status tally_take(tally *ctx, const tally_view *in, const int64_
  * empty range, or one with fewer than min_count elements (not counting NaN for nan* operators),
  * gives the empty value. Ranges may come in any order and may overlap. Required: 0 <= start[r] <=
  * end[r] <= in->n, else TALLY_INVALID, and nothing is written. out: one sequence of `results`
- * results, which does not overlap in.
+ * results, which does not overlap in, start or end.
  *
  * Time per range: proportional to log2 of its length, or to its length if that is less; for exact
  * sums, to the elements that differ from the range before it. Each thread keeps about two states
@@ -498,7 +500,7 @@ typedef struct tally_key_window {
  * of i32, i64, u64 or f64, sorted, ascending or descending. Unsorted keys and NaN are
  * TALLY_INVALID; the sentence names the row and both keys, and nothing is written. TALLY_TIES_ROW
  * is TALLY_INVALID too if a window would leave out a row and include rows after it. start and end
- * have keys->n values. */
+ * have keys->n values, and overlap neither each other nor what is read. */
 TALLY_API tally_status tally_window_bounds(tally *ctx, const tally_view *keys,
                                            const tally_key_window *window, int64_t *start,
                                            int64_t *end);

@@ -36,6 +36,8 @@ static const struct {
     {"var:ddof=x", TALLY_F32, TALLY_INVALID, "'ddof=x'", "ddof"},
     {"var:beta=1", TALLY_F32, TALLY_INVALID, "'beta=1'", "ddof"},
     {"var:-1", TALLY_F32, TALLY_INVALID, "ddof is -1"},
+    {"var:nan", TALLY_F32, TALLY_INVALID, "'nan' is not a value for ddof"},
+    {"var:1:2", TALLY_F32, TALLY_INVALID, "'2' is not a value for ddof", "once"},
 };
 
 static void operators(void)

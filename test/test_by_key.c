@@ -210,8 +210,8 @@ static void errors(tally *ctx)
                      two = tally_rows(x, TALLY_F32, 2, 2), real = tally_flat(x, TALLY_F32, 4),
                      wrong = tally_flat(y, TALLY_F64, 2), three = tally_flat(code, TALLY_I32, 3),
                      other = tally_flat(x, TALLY_F32, 3), over = tally_flat(code, TALLY_F32, 4);
-    tally_view v = tally_flat(code, TALLY_I32, 4), pair = in;
-    pair.next = &other;
+    tally_view v = tally_flat(code, TALLY_I32, 4), pair = in, with_bits = out;
+    pair.next = &other, with_bits.valid = y + 3;
     const tally_window_options window = {1, 0, TALLY_EDGES_SHRINK, 0, 0}, step = {.step = 2},
                                edges = {.edges = TALLY_EDGES_VALID};
     refused(NULL, tally_reduce_by(NULL, "sum", &in, &v, 3, y), "ctx is NULL");
@@ -237,6 +237,11 @@ static void errors(tally *ctx)
     refused(ctx, tally_scan_by(ctx, "sum", &in, &v, 3, &other, NULL), "out->n is 3");
     refused(ctx, tally_scan_by(ctx, "sum", &in, &v, 3, &over, NULL), "out overlaps codes");
     refused(ctx, tally_window_by(ctx, "sum", &in, &v, 3, &in, &window), "out overlaps in");
+    v.valid = y;
+    refused(ctx, tally_scan_by(ctx, "sum", &in, &v, 3, &out, NULL), "out overlaps codes");
+    v.valid = NULL;
+    refused(ctx, tally_scan_by(ctx, "sum", &in, &v, 3, &with_bits, NULL),
+            "out->valid overlaps out");
     refused(ctx, tally_window_by(ctx, "sum", &in, &v, 3, &out, NULL), "options is NULL");
     refused(ctx, tally_window_by(ctx, "sum", &in, &v, 3, &out, &step), "step is 2");
     refused(ctx, tally_window_by(ctx, "sum", &in, &v, 3, &out, &edges), "edges valid");
@@ -248,6 +253,10 @@ static void errors(tally *ctx)
     v.valid = &none;
     check_ok(ctx, tally_scan_by(ctx, "mean", &in, &v, 0, &out, NULL), "no groups");
     check(y[0] != y[0] && y[3] != y[3], "means of no group");
+    /* no elements, and no memory for them */
+    const tally_view nothing = tally_flat(NULL, TALLY_F32, 0), no_code = {0, TALLY_I32, 1};
+    check_ok(ctx, tally_reduce_by(ctx, "sum", &nothing, &no_code, 2, y), "no elements");
+    check(y[0] == 0 && y[1] == 0 && y[3] != y[3], "sums of no elements");
 }
 
 int main(void)

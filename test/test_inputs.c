@@ -77,6 +77,35 @@ static void apart(tally *ctx)
     refused(ctx, tally_reduce(ctx, "dot", &in, memory), "out overlaps the validity of in->next:");
     next.valid = NULL, next.data = memory;
     refused(ctx, tally_reduce(ctx, "dot", &in, memory), "out overlaps in->next:");
+    /* of no elements the bits have any number */
+    in = tally_flat(NULL, TALLY_I8, 0), in.valid = bits, in.valid_offset = -5;
+    check_ok(ctx, tally_reduce(ctx, "max", &in, memory), "no elements");
+    check(memory[0] == INT8_MIN, "max of no elements is %d", memory[0]);
+}
+
+/* Results over offsets are refused. An initial value may lie among the results. */
+static void over_options(tally *ctx)
+{
+    int64_t offsets[4] = {0, 4, 8, 12};
+    float x[12], sums[12];
+    for (int i = 0; i < 12; i++) x[i] = 1, sums[i] = 100;
+    const tally_view in = tally_segments(x, TALLY_F32, offsets, 3);
+    tally_view out = in, rows = tally_rows(x, TALLY_F32, 3, 4), to = rows;
+    out.data = offsets;
+    refused(ctx, tally_reduce(ctx, "sum", &in, offsets + 3), "out overlaps in->offsets");
+    refused(ctx, tally_scan(ctx, "sum", &in, &out, NULL), "out overlaps in->offsets");
+    check(offsets[0] == 0 && offsets[3] == 12, "something was written");
+
+    const unsigned char all[2] = {255, 255};
+    to.data = sums;
+    for (int with = 0; with < 2; with++) {
+        const tally_scan_options from = {.exclusive = with, .init = &sums[1 - with]};
+        sums[1 - with] = 100;
+        rows.valid = with ? all : NULL;
+        check_ok(ctx, tally_scan(ctx, "sum", &rows, &to, &from), "init in out");
+        check(sums[4] == 101 - with && sums[11] == 104 - with, "init in out: %g %g",
+              (double)sums[4], (double)sums[11]);
+    }
 }
 
 /* What only the processors do. */
@@ -180,6 +209,7 @@ int main(int argc, char **argv)
         one_is_whole(ctx);
         result_bits(ctx);
         apart(ctx);
+        over_options(ctx);
         in_blocks(ctx);
         run(ctx, check_quick ? 150 : check_long ? 20000 : 2000, 0);
         tally_close(ctx);

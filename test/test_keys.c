@@ -126,7 +126,7 @@ static void refused(const tally *ctx, tally_status status, tally_status wanted, 
 static void errors(tally *ctx)
 {
     int32_t code[5] = {0, 1, 2, 1, -1};
-    int64_t n = 7, at[6] = {7, 7, 7, 7, 7, 7};
+    int64_t n = 7, at[6] = {7, 7, 7, 7, 7, 7}, to[6];
     tally_view v = tally_flat(code, TALLY_I32, 5), rows = tally_rows(code, TALLY_I32, 2, 2),
                none = {0}, f = tally_flat(code, TALLY_F32, 5),
                out = tally_flat(order, TALLY_I32, 2), big = tally_flat(NULL, TALLY_I32, 5);
@@ -137,18 +137,18 @@ static void errors(tally *ctx)
             "keys->rows is 2: must be one sequence");
     refused(ctx, tally_runs(ctx, &none, NULL, &n), TALLY_INVALID, "keys->dtype is 0");
     refused(ctx, tally_runs(ctx, &big, NULL, &n), TALLY_INVALID, "keys->data is NULL");
-    refused(ctx, tally_groups(ctx, &v, 3, at, at), TALLY_INVALID,
+    refused(ctx, tally_groups(ctx, &v, 3, at, to), TALLY_INVALID,
             "codes: element 4 is -1: must be in 0..2");
-    refused(ctx, tally_groups(ctx, &v, 2, at, at), TALLY_INVALID,
+    refused(ctx, tally_groups(ctx, &v, 2, at, to), TALLY_INVALID,
             "codes: element 2 is 2: must be in 0..1");
-    refused(ctx, tally_groups(ctx, &v, -1, at, at), TALLY_INVALID, "groups is -1");
-    refused(ctx, tally_groups(ctx, &f, 3, at, at), TALLY_UNSUPPORTED,
+    refused(ctx, tally_groups(ctx, &v, -1, at, to), TALLY_INVALID, "groups is -1");
+    refused(ctx, tally_groups(ctx, &f, 3, at, to), TALLY_UNSUPPORTED,
             "codes->dtype is f32: must be an integer type");
     refused(ctx, tally_groups(ctx, &v, 3, NULL, at), TALLY_INVALID,
             "order is NULL: must have space for 5");
     refused(ctx, tally_groups(ctx, &v, 3, at, NULL), TALLY_INVALID,
             "offsets is NULL: must have space for 4");
-    refused(ctx, tally_groups(ctx, &v, INT64_MAX / 4, at, at), TALLY_INVALID,
+    refused(ctx, tally_groups(ctx, &v, INT64_MAX / 4, at, to), TALLY_INVALID,
             "groups is 2305843009213693951: must be in 0..576460752303423487");
     at[1] = 5;
     at[0] = 0;
@@ -162,6 +162,21 @@ static void errors(tally *ctx)
             "out->dtype is i32: must be in->dtype, f32");
     refused(ctx, tally_take(ctx, &v, at, 5, &v), TALLY_INVALID, "out overlaps in");
     check(n == 7 && at[2] == 7 && at[5] == 7, "something was written");
+
+    /* results over what is read, and over each other */
+    int64_t over[6] = {0, 1, 2, 1, 0, 0};
+    tally_view codes = tally_flat(over, TALLY_I64, 5), bits = codes;
+    bits.data = to, bits.valid = over;
+    refused(ctx, tally_runs(ctx, &codes, over, &n), TALLY_INVALID, "offsets overlap keys");
+    refused(ctx, tally_groups(ctx, &codes, 3, over, to), TALLY_INVALID, "codes overlap");
+    refused(ctx, tally_groups(ctx, &codes, 3, to, over + 4), TALLY_INVALID, "codes overlap");
+    refused(ctx, tally_groups(ctx, &codes, 3, to, to + 4), TALLY_INVALID, "codes overlap");
+    refused(ctx, tally_groups(ctx, &bits, 3, over, at), TALLY_INVALID, "codes overlap");
+    codes.n = 2;
+    refused(ctx, tally_take(ctx, &bits, over, 2, &codes), TALLY_UNSUPPORTED, "in->valid");
+    bits.valid = NULL;
+    refused(ctx, tally_take(ctx, &bits, over + 1, 2, &codes), TALLY_INVALID, "out overlaps order");
+    check(n == 7 && over[0] == 0 && over[1] == 1 && over[4] == 0, "something was written over");
 }
 
 /* Codes of a file, read a few lines at a time, on some threads: those of first appearance. */

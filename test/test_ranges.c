@@ -273,6 +273,11 @@ static void refused_ranges(tally *ctx)
             "min_count is -1");
     refused(ctx, tally_window_ranges(ctx, "sum", &in, a, b, 5, &in, 0), TALLY_INVALID,
             "out overlaps in");
+    const tally_view over = tally_flat(a, TALLY_F64, 2), last = tally_flat(b + 1, TALLY_F64, 1);
+    refused(ctx, tally_window_ranges(ctx, "sum", &in, a, b, 2, &over, 0), TALLY_INVALID,
+            "out overlaps start or end");
+    refused(ctx, tally_window_ranges(ctx, "sum", &in, a, b + 1, 1, &last, 0), TALLY_INVALID,
+            "out overlaps start or end");
     refused(NULL, tally_window_ranges(NULL, "sum", &in, a, b, 2, &out, 0), TALLY_INVALID,
             "ctx is NULL");
 }
@@ -280,36 +285,42 @@ static void refused_ranges(tally *ctx)
 static void refused_bounds(tally *ctx)
 {
     double x[5] = {1, 2, 2, 5, 4};
-    int64_t a[2] = {0, 3}, s[5] = {9, 9, 9, 9, 9};
+    int64_t a[2] = {0, 3}, s[5] = {9, 9, 9, 9, 9}, e[5];
     const tally_view in = tally_flat(x, TALLY_F64, 5);
     tally_key_window w = {.low_real = -1};
-    refused(ctx, tally_window_bounds(ctx, &in, &w, s, s), TALLY_INVALID,
+    refused(ctx, tally_window_bounds(ctx, &in, &w, s, e), TALLY_INVALID,
             "keys: row 4 is 4, after 5: keys must be numbers that ascend");
     x[0] = 9;
-    refused(ctx, tally_window_bounds(ctx, &in, &w, s, s), TALLY_INVALID,
+    refused(ctx, tally_window_bounds(ctx, &in, &w, s, e), TALLY_INVALID,
             "keys: row 3 is 5, after 2: keys must be numbers that descend");
     x[1] = 0.0 / 0.0;
-    refused(ctx, tally_window_bounds(ctx, &in, &w, s, s), TALLY_INVALID,
+    refused(ctx, tally_window_bounds(ctx, &in, &w, s, e), TALLY_INVALID,
             "keys: row 1 is nan, after 9");
     w.ties = (tally_ties)2;
-    refused(ctx, tally_window_bounds(ctx, &in, &w, s, s), TALLY_INVALID, "ties is 2");
+    refused(ctx, tally_window_bounds(ctx, &in, &w, s, e), TALLY_INVALID, "ties is 2");
     w = (tally_key_window){.lows = a};
-    refused(ctx, tally_window_bounds(ctx, &in, &w, s, s), TALLY_INVALID, "lows: keys of f64");
+    refused(ctx, tally_window_bounds(ctx, &in, &w, s, e), TALLY_INVALID, "lows: keys of f64");
     w = (tally_key_window){.low_real = 0.0 / 0.0};
-    refused(ctx, tally_window_bounds(ctx, &in, &w, s, s), TALLY_INVALID, "low_real is NaN");
+    refused(ctx, tally_window_bounds(ctx, &in, &w, s, e), TALLY_INVALID, "low_real is NaN");
     /* the numbers of the other type of keys, which would be taken for 0 */
     w = (tally_key_window){.low = -2};
-    refused(ctx, tally_window_bounds(ctx, &in, &w, s, s), TALLY_INVALID,
+    refused(ctx, tally_window_bounds(ctx, &in, &w, s, e), TALLY_INVALID,
             "low is not 0, and keys are f64: they have low_real and high_real");
     const tally_view whole = tally_flat(a, TALLY_I64, 2);
     w = (tally_key_window){.high_real = 2};
-    refused(ctx, tally_window_bounds(ctx, &whole, &w, s, s), TALLY_INVALID,
+    refused(ctx, tally_window_bounds(ctx, &whole, &w, s, e), TALLY_INVALID,
             "high_real is not 0, and keys are i64: they have low and high");
     w = (tally_key_window){.low_real = -1};
     const tally_view narrow = tally_flat(x, TALLY_F32, 5);
-    refused(ctx, tally_window_bounds(ctx, &narrow, &w, s, s), TALLY_UNSUPPORTED,
+    refused(ctx, tally_window_bounds(ctx, &narrow, &w, s, e), TALLY_UNSUPPORTED,
             "keys->dtype is f32");
-    check(s[0] == 9 && s[4] == 9, "something was written");
+    w = (tally_key_window){.low = -1};
+    refused(ctx, tally_window_bounds(ctx, &whole, &w, a, s), TALLY_INVALID, "start overlaps");
+    refused(ctx, tally_window_bounds(ctx, &whole, &w, s, a + 1), TALLY_INVALID, "end overlaps");
+    refused(ctx, tally_window_bounds(ctx, &whole, &w, s, s + 1), TALLY_INVALID, "start overlaps");
+    w = (tally_key_window){.highs = s + 1};
+    refused(ctx, tally_window_bounds(ctx, &whole, &w, e, s), TALLY_INVALID, "end overlaps");
+    check(a[0] == 0 && a[1] == 3 && s[0] == 9 && s[4] == 9, "something was written");
 }
 
 static void refused_windows(tally *ctx)

@@ -135,6 +135,7 @@ tally_status tl_bits_check(tally *ctx, const tally_view *v, const char *name)
     int64_t low, high, first;
     if (!v->valid) return TALLY_OK;
     tl_view_extent(v, 1, &low, &high);
+    if (low == high) return TALLY_OK; /* no elements */
     if (__builtin_add_overflow(v->valid_offset, low, &first) || first < 0)
         return tl_invalid(ctx, "%s->valid_offset is %ld: the bit of an element would be number %ld",
                           name, v->valid_offset, first);
@@ -179,8 +180,9 @@ tally_view tl_bits_bytes(const tally_view *v)
 {
     int64_t low, high;
     tl_view_extent(v, 1, &low, &high);
+    if (low == high || !v->valid) return tally_flat(NULL, TALLY_U8, 0);
     low = (v->valid_offset + low) >> 3;
-    high = (v->valid_offset + high + 7) >> 3;
+    high = ((v->valid_offset + high - 1) >> 3) + 1;
     return tally_flat((const char *)v->valid + low, TALLY_U8, high - low);
 }
 

@@ -64,7 +64,7 @@ tally_status tl_inputs_apart(tally *ctx, const tally_view *in, const tally_view 
  * matters. */
 void tl_inputs_normal(tally_view *v);
 
-/* The bytes that have the validity bits of a checked view, as a view. */
+/* The bytes that have the validity bits of a checked view, as a view; none if it has no bits. */
 tally_view tl_bits_bytes(const tally_view *v);
 
 /* Checks the validity bits of a view that is checked otherwise: no bit is before the first. */

@@ -269,9 +269,12 @@ static tally_status run_job(tl_job *j, const tl_call *given)
     if (call.verb != TL_REDUCE) tl_inputs_normal(&j->out);
     call.out = &j->out;
 
-    /* in the initial value a NaN is a value, not the marker */
-    if (options.init && j->form.kind == TL_FORM_MARK) {
-        j->ready.plan.mask->quiet(start, options.init, j->form.op->out, 1);
+    /* the initial value may lie among the results; in it a NaN is a value, not the marker */
+    if (options.init) {
+        if (j->form.kind == TL_FORM_MARK)
+            j->ready.plan.mask->quiet(start, options.init, j->form.op->out, 1);
+        else
+            memcpy(start, options.init, tally_dtype_size(j->form.op->out));
         options.init = start;
     }
 

@@ -47,6 +47,8 @@ tally_status tally_runs(tally *ctx, const tally_view *keys, int64_t *offsets, in
     status = bring(&c, &v, 0);
     if (!status && offsets && v.n == INT64_MAX) status = tl_no_memory(ctx, SIZE_MAX, "offsets");
     if (!status && offsets) status = tl_host_numbers(&c, &offsets, v.n + 1, 1, "offsets");
+    if (!status && tl_view_meets_numbers(&v, tl_element_bytes(&v), offsets, v.n + 1))
+        status = tl_invalid(ctx, "offsets overlap keys: give them memory of their own");
     const int64_t found = status ? 0 : tl_runs(tally_threads(ctx), &v, offsets);
     status = tl_host_end(&c, status);
     if (!status) *runs = found;
@@ -95,6 +97,14 @@ tally_status tally_groups(tally *ctx, const tally_view *codes, int64_t groups, i
         return tl_invalid(ctx, "%s is NULL: must have space for %ld numbers",
                           offsets ? "order" : "offsets", offsets ? v.n : groups + 1);
 
+    const tally_view others[] = {v, tl_bits_bytes(&v), tally_flat(order, TALLY_I64, v.n)};
+    for (int i = 0; i < 3; i++) {
+        const int64_t bytes = tl_element_bytes(&others[i]);
+        if (tl_view_meets_numbers(&others[i], bytes, offsets, groups + 1) ||
+            (i < 2 && tl_view_meets_numbers(&others[i], bytes, order, v.n)))
+            return tl_invalid(ctx, "order, offsets and codes overlap: give each memory of its own");
+    }
+
     tl_host_copies c = {.ctx = ctx};
     status = bring(&c, &v, 0);
     if (!status) status = tl_host_numbers(&c, &order, v.n, 1, "order");
@@ -130,6 +140,8 @@ tally_status tally_take(tally *ctx, const tally_view *in, const int64_t *order, 
     status = tl_view_distinct(ctx, &y, "out");
     if (!status) status = tl_view_overlap(ctx, &x, bytes, &y, bytes, 0);
     if (status || !n) return status;
+    if (tl_view_meets_numbers(&y, bytes, order, n))
+        return tl_invalid(ctx, "out overlaps order: give it memory of its own");
 
     tl_positions positions = {.order = order};
     int64_t bad;
@@ -226,12 +238,14 @@ static tally_status check_keyed_out(keyed *k)
     tl_view_normal(&k->out);
     k->out.valid = given->valid;
     status = tl_bits_check(k->ctx, &k->out, "out");
+    const int64_t bytes = k->plan.op->result_bytes;
+    const tally_view codes = {.next = &k->codes}, bits = tl_bits_bytes(&k->out);
     if (k->x[1].dtype) in.next = &k->x[1];
-    if (!status) status = tl_inputs_apart(k->ctx, &in, &plain, k->plan.op->result_bytes);
-    if (!status && tl_view_overlap(k->ctx, &k->codes, tl_element_bytes(&k->codes), &plain,
-                                   k->plan.op->result_bytes, 0))
+    if (!status) status = tl_inputs_apart(k->ctx, &in, &plain, bytes);
+    if (!status && tl_inputs_apart(k->ctx, &codes, &plain, bytes))
         status = tl_invalid(k->ctx, "out overlaps codes: give it memory of its own");
-
+    if (!status && tl_view_meets(&bits, 1, &plain, bytes))
+        status = tl_invalid(k->ctx, "out->valid overlaps out: give it memory of its own");
     return status;
 }
 

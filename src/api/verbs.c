@@ -48,6 +48,8 @@ static tally_status run_plain(tally *ctx, const char *op, tl_call *call, void *r
     const tally_dtype dtype = call->in->dtype;
     tl_plan plan, count;
     tally_view in, next, out;
+    tally_scan_options scan;
+    int64_t init;
     int done = 0;
 
     tally_status status = tl_plan_of(ctx, op, dtype, &plan);
@@ -67,6 +69,10 @@ static tally_status run_plain(tally *ctx, const char *op, tl_call *call, void *r
     if (!status && window && !tl_window_streams(call->window))
         status = tl_plan_of_host(ctx, op, dtype, &plan);
     call->in = &in, call->out = &out;
+    if (!status && call->scan && call->scan->init) { /* which may lie among the results */
+        scan = *call->scan, call->scan = &scan;
+        scan.init = memcpy(&init, scan.init, (size_t)tl_element_bytes(&out));
+    }
     if (!status && has_work(call->verb, &in, &out)) status = tl_run_checked(ctx, call);
     tl_host_close(&copies);
     return status;

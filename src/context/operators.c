@@ -100,7 +100,7 @@ static int parse_parameter(const operator_row *row, const char *text, double *va
 {
     size_t name = strlen(row->param);
     if (!strncmp(text, row->param, name) && text[name] == '=') text += name + 1;
-    return tally_parse_value(TALLY_F64, text, strlen(text), value) == TALLY_OK;
+    return tally_parse_value(TALLY_F64, text, strlen(text), value) == TALLY_OK && !isnan(*value);
 }
 
 /* Resolves NAME:exact for a known NAME. */
@@ -157,6 +157,7 @@ typedef struct {
     tally_dtype acc; /* TALLY_F64, or 0 */
     int exact, checked;
     double value; /* of the parameter */
+    int values;   /* how many were given */
 } suffixes;
 
 static tally_status read_suffixes(tally *ctx, const char *op, const operator_row *row, int is_user,
@@ -187,9 +188,10 @@ static tally_status read_suffixes(tally *ctx, const char *op, const operator_row
                               sums   ? "; its suffixes are :f64 and :exact"
                               : wide ? "; its only suffix is :f64"
                                      : "");
-        } else if (!parse_parameter(row, name, &s->value)) {
-            return tl_invalid(ctx, "op is '%.60s': '%s' is not a value for %s (write %s:%s=NUMBER)",
-                              op, name, row->param, row->name, row->param);
+        } else if (s->values++ || !parse_parameter(row, name, &s->value)) {
+            return tl_invalid(
+                ctx, "op is '%.60s': '%s' is not a value for %s (write %s:%s=NUMBER, once)", op,
+                name, row->param, row->name, row->param);
         }
     }
     return TALLY_OK;

@@ -217,7 +217,7 @@ static tally_status move(move_work *w)
 {
     const tl_groups *const g = w->g;
     const int threads = g->ctx->device->threads;
-    assert(w->bytes > 0 && (w->of == COLUMN || w->bytes == 8));
+    assert(w->bytes > 0 && (w->of == COLUMN || w->bytes == 8 || !g->codes->n));
     w->move = w->bytes == 1   ? move_1
               : w->bytes == 2 ? move_2
               : w->bytes == 4 ? move_4
