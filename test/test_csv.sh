@@ -28,6 +28,26 @@ bad 2 'tally reduce sum --thousands . thousands.csv' "tally: --thousands is '.':
 ok 'printf "a,v\r1,2\r3,4\r" | tally reduce sum --column v' 6
 ok 'printf "a,v\r1,2\r3,4\r" | tally scan sum --column v --keep' $'a,v,sum\n1,2,2\n3,4,6'
 ok 'printf "1\r# 9\r2\r" | tally reduce sum' 3
+bad 2 "printf '1 000\n2 000\n' | tally reduce sum --thousands ' '" "tally: thousands is ' ': must be one of , ' _ and a space, and not the delimiter"
+
+# ---- lines with more cells than the first one, or fewer ----
+printf 'id,price,qty\n1,10,2\n2,3,14,5\n' >long.csv # 3,14 without quotes
+printf 'x y\n1 10 20\n2 30 40\n' >rows.txt          # as write.table of R, without quotes
+printf 'at temp wind\n1 10 3\n2    4\n' >blank.txt
+for how in '--column price' '--column 2' '--axis 0' '--column id,price,qty' '--by id --column price' '--by qty --column id'; do
+    bad 1 "tally reduce sum $how long.csv" "tally: long.csv:3:1: the line '2,3,14,5' has more cells than the first one, which has 3"
+done
+for how in '--column x' '--column y' '--column 3' '--axis 0' '--by x --column y' '--by 3 --column y'; do
+    bad 1 "tally reduce sum $how rows.txt" "tally: rows.txt:2:1: the line '1 10 20' has more cells than the first one, which has 2"
+done
+for how in '--column temp' '--column 1' '--axis 0' '--by at --column temp'; do
+    bad 1 "tally scan sum $how blank.txt" "tally: blank.txt:3:1: the line '2    4' has no column 3"
+done
+bad 1 'sed s/20/\"a,b\"/ rows.txt | tr " " , | tally reduce sum --column y' "tally: standard input:2:1: the line '1,10,\"a,b\"' has more cells than the first one, which has 2"
+ok 'tally reduce sum --column price --skip-bad -q long.csv' 10
+ok "printf 'x,y,z\n1,2\n3,4, ,,\n5,6,7,\"\",\n' | tally reduce sum --column x,y" $'9\n12'
+ok "printf 'x y \n1 2\t\n 3 4 \n' | tally reduce sum --column y" 6
+ok "printf '1 2\n3\n' | tally reduce sum" 6
 bad 1 'tally reduce sum --column v --format csv </dev/null' "tally: standard input: no column 'v': the input is empty"
 bad 2 'printf "v,w,v\n1,2,3\n" | tally reduce sum --column v' "tally: standard input: columns 1 and 3 are both called 'v': choose by number"
 

@@ -124,7 +124,7 @@ typedef struct tl_layout {
     int parts;        /* number of keys that are parts of dates */
     int utc;          /* times with a zone are taken as times of UTC */
     char **key_names; /* with a header: the names of the key columns */
-    int64_t fields;   /* a line with more cells than this is bad; 0: no limit */
+    int64_t fields;   /* cells of the first line; 0: not known */
     char delimiter;   /* 0: white space */
     int quotes;       /* fields may be in quotes "...", RFC 4180 */
     int comment;      /* lines that begin with this character are skipped; -1: none */

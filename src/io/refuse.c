@@ -170,7 +170,7 @@ static void bad_number(char *out, const tl_bad *bad, tally_dtype type, const tl_
         [TL_CELL_WHOLE] = "'$1' is not a whole number, as $2 needs",
         [TL_CELL_WIDTH] = "'$1' does not have the $4 hexadecimal digits of $2",
         [TL_CELL_FIELDS] = "the line '$1' has no column $4$3",
-        [TL_CELL_MORE] = "the line '$1' has more than $4 columns, which the lines before it have",
+        [TL_CELL_MORE] = "the line '$1' has more cells than the first one, which has $4",
         [TL_CELL_QUOTE] = "a quoted cell is not closed",
         [TL_CELL_LONG] = "a $5 of more than $4 bytes"};
     const char *const dtype = tally_dtype_name(type);

@@ -194,9 +194,10 @@ static tally_status skip_lines(tally_file *f, int64_t n)
 }
 
 /* Checks the options `comment`, `decimal` and `thousands`. */
-static tally_status check_characters(tally_file *f, const tally_file_options *o)
+static tally_status check_characters(tally_file *f, const tally_file_options *o, int csv)
 {
     const int c = o->comment;
+    const char delimiter = o->delimiter ? o->delimiter : csv ? 0 : ' ';
     if (c < -1 || c > 255 || (c > 0 && strchr("\n\r\t \"+-.0123456789", c)) ||
         (c > 0 && (char)c == o->delimiter))
         return tl_invalid(
@@ -211,7 +212,7 @@ static tally_status check_characters(tally_file *f, const tally_file_options *o)
             o->decimal < 32 ? '?' : o->decimal);
 
     if (o->thousands &&
-        (!strchr(o->decimal ? ".' _" : ",' _", o->thousands) || o->thousands == o->delimiter))
+        (!strchr(o->decimal ? ".' _" : ",' _", o->thousands) || o->thousands == delimiter))
         return tl_invalid(
             f->ctx, "thousands is '%c': must be one of , ' _ and a space, and not the delimiter",
             o->thousands < 32 ? '?' : o->thousands);
@@ -230,7 +231,7 @@ tally_status tl_sniff_layout(tally_file *f, const tally_file_options *o, int csv
                                            : '#',
                      .thousands = o->thousands,
                      .decimal = o->decimal};
-    tally_status s = check_characters(f, o);
+    tally_status s = check_characters(f, o, csv);
     if (!s) s = skip_lines(f, o->skip_lines);
     if (s) return s;
     const char d = o->delimiter;
