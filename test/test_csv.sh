@@ -76,6 +76,14 @@ bad 2 'seq 3 | tally window sum -w 2 -o o.npy --out-valid hard' "tally: --out-va
 ok 'seq 3 | tally window sum -w 2 -o o.npy --out-valid sub/o.npy && wc -c <sub/o.npy' 1
 bad 2 'tally ladder reduce --html a.html --json ./a.html' "tally: --html is 'a.html', which is --json too: must be another file"
 
+self='is standard output too, which would be read while it is written: use --output FILE'
+for how in 'scan sum same.txt >>same.txt' 'scan sum ./same.txt -o /dev/stdout --json 1<>same.txt' 'reduce sum years.csv same.txt --axis 0 >>same.txt'; do
+    file=same.txt && [[ $how == *./* ]] && file=./same.txt
+    bad 2 "seq 3 >same.txt; tally $how" "tally: $file $self"
+done
+bad 2 'seq 3 >same.txt; tally window sum -w 2 <same.txt >>same.txt' "tally: standard input $self"
+ok 'tally scan sum same.txt -o same.raw --digest >>same.txt; tally scan sum same.txt -o same.txt --skip-bad -q; head -n 3 same.txt' $'1\n3\n6'
+
 # ---- groups ----
 python3 - >many.csv <<'END'
 print("k,v")
