@@ -162,6 +162,8 @@ ok 'seq 200000 | paste -d, - - | tally reduce sum --column 2,1 --header no' "$(s
 # ---- output ----
 ok 'tally reduce sum m.npy -o r.npy && tally reduce sum r.npy' 21
 ok 'tally reduce sum --axis 0 m.npy -o r.npy && tally scan sum r.npy' $'5\n12\n21'
+ok 'tally reduce sum --axis 2 c.npy -o r.npy && tally reduce sum --axis 0 r.npy' $'51\n47\n78'
+ok 'tally reduce minmax --axis 2 c.npy -o r.npy && tally reduce max --axis 2 r.npy | wc -l' 6
 ok 'tally reduce sum,max m.npy c.npy -o r.csv && cat r.csv' $'file,sum,max\nm.npy,21,6\nc.npy,176,16'
 ok 'tally reduce sum,max m.npy -o r.txt && cat r.txt' "sum${t}max
 21${t}6"
