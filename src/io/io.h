@@ -224,7 +224,8 @@ enum {
     TL_CELL_DIGITS, /* more digits after the point than a tick has */
     TL_CELL_FRAME,
     TL_CELL_FALLS,
-    TL_CELL_SIGN /* one number is below 0, another above 2^63 - 1 */
+    TL_CELL_SIGN, /* one number is below 0, another above 2^63 - 1 */
+    TL_CELL_DATE  /* a number, where a date is needed */
 };
 
 int tl_time_parse(const char *s, const char *e, tl_time *t);
