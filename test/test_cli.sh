@@ -225,7 +225,13 @@ if command -v script >/dev/null; then
     has "seq 3 | script -qec 'tally reduce sum' /dev/null" '^tally: reading from the terminal; end with Ctrl-D'
     ok "seq 3 | script -qec 'tally reduce sum --quiet' /dev/null | grep -c terminal || true" 0
     # the line of progress appears after a second, and goes away
-    has "script -qec '(seq 1000000; sleep 1.1; seq 1000000) | tally reduce count' /dev/null | tr '\r' '\n'" 'standard input  0\.0[0-9] GB  0\.0[0-9] GB/s'
+    slow='(seq 1000000; sleep 1.1; seq 1000000)'
+    has "TERM=xterm script -qec '$slow | tally reduce count' /dev/null | tr '\r' '\n'" 'standard input  0\.0[0-9] GB  0\.0[0-9] GB/s'
+    ok "TERM=dumb script -qec '$slow | tally reduce count' /dev/null | tr -d '\r'" 'count  2000000'
+    # no wider than the terminal, and no escape sequences where they are not obeyed
+    for columns in 20 30; do
+        ok "TERM=xterm script -qec 'stty cols $columns; $slow | tally reduce count' /dev/null | tr '\r' '\n' | sed 's/\x1b\[K//' | awk 'length >= $columns'" ''
+    done
     ok "script -qec '(seq 1000000; sleep 1.1; seq 1000000) | tally reduce count --quiet' /dev/null | tr -d '\r'" 'count  2000000'
 fi
 
