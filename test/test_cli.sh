@@ -312,6 +312,9 @@ bad 2 'tally reduce argmax:1 a.txt' "tally: op is 'argmax:1': 'argmax' takes no 
 bad 2 'tally reduce sum:1 a.txt --dtype f32' "tally: op is 'sum:1': 'sum' takes no parameter, and '1' was given; its suffixes are :f64 and :exact"
 bad 2 'tally reduce' "tally: which operator? \`tally reduce sum FILE\`; \`tally ops\` lists them, \`tally help reduce\` explains"
 bad 2 'tally reduce sum --dtype f33 a.txt' "tally: there is no dtype 'f33'; did you mean 'f32'? choices: i8, u8, i16, u16, i32, u32, i64, u64, f16, bf16, f32, f64"
+bad 2 'tally reduce sum --column price --threads 1 --column=qty t.csv' 'tally: --column is given twice: write --column price,qty'
+bad 2 'seq 4 | tally window sum -w 2 --width 3' "tally: --width is given twice, as '2' and as '3'"
+ok 'seq 4 | tally reduce sum --threads 1 --threads 1 -q -q' 10
 bad 2 'tally window max --edgs valid' "tally: there is no option of \`tally window\` 'edgs'; did you mean 'edges'? choices: before, after, last, next, closed, ties, width, center, edges, min-count, step, op-file, axis, variable, memory, shape, segments, minus, with, with-dtype, valid, precision, format, dtype, column, by, utc, keep, delimiter, header, comment, thousands, decimal, skip-lines, skip-bad, output, to, empty, name, out-valid, hex, digest, device, threads, isa, json, explain, quiet, help, version"
 bad 2 'tally window max -w 2 --edges valud' "tally: there is no value of --edges 'valud'; did you mean 'valid'? choices: missing, shrink, valid"
 bad 2 'tally reduce sum --exclusive' "tally: --exclusive is not an option of \`tally reduce\`; it belongs to: scan"
