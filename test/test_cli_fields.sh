@@ -303,6 +303,8 @@ ok 'tally reduce sum two.csv.gz' 45003150055
 ok 'tally reduce sum --skip-bad --column x two.csv.gz' 45003150055
 printf '1234567890123456' | gzip >n.raw.gz
 ok 'tally reduce sum --dtype u8 n.raw.gz' 834
+same 'tally reduce sum --dtype u8 --format raw n.raw.gz' 'tally reduce sum --dtype u8 n.raw.gz'
+ok 'printf "P*M\30\4\0\0\0abcd" | cat - long.csv.zst | tally reduce sum --column x' 45000150000 # as pzstd begins
 ok 'tally scan last --dtype i16 long.csv -o l.npy --header yes --column x 2>/dev/null; seq 1 9 | tally scan last --dtype i16 -o s.npy && gzip -f s.npy && tally reduce sum s.npy.gz' 45
 ok 'gzip -c n.raw.gz >twice.raw.gz; printf "\x1f\x8b\x08" | tally reduce sum --format raw --dtype u8 -' 178
 bad 1 'tally reduce sum cut.csv.gz' 'tally: cut.csv.gz: is damaged near byte 300000 of its gzip data: it ends too early'
