@@ -149,7 +149,7 @@ static tally_status start(tally_file *f, const tally_file_options *o)
     const int raw = o->format && strcmp(o->format, "auto")
                         ? !strcmp(o->format, "raw")
                         : tl_format_of(f->name, name_end(f)) == TL_RAW;
-    /* the first bytes of raw elements may be anything, unless the name says that they are not */
+    /* the first bytes of raw elements may be anything */
     const char *const dot = strrchr(f->name, '.');
     const int named = dot && (!strcmp(dot, ".gz") || !strcmp(dot, ".zst"));
     if ((!raw || named) && (s = tl_compressed_open(f))) return s;
