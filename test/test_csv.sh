@@ -45,6 +45,12 @@ for how in '--column temp' '--column 1' '--axis 0' '--by at --column temp'; do
 done
 bad 1 'sed s/20/\"a,b\"/ rows.txt | tr " " , | tally reduce sum --column y' "tally: standard input:2:1: the line '1,10,\"a,b\"' has more cells than the first one, which has 2"
 ok 'tally reduce sum --column price --skip-bad -q long.csv' 10
+for line in '1,2' '1,2,3,' '1,2,3,""'; do # with --keep the results would be in another column
+    why="column 3" && [[ $line == *3* ]] && why='more cells than the first one, which has 3'
+    [[ $why == c* ]] && why="no $why"
+    bad 1 "printf '%s\n' x,y,z 1,2,3 '$line' | tally scan sum --column y --keep" "tally: standard input:3:1: the line '$line' has $why"
+    ok "printf '%s\n' x,y,z 1,2,3 '$line' | tally scan sum --column y | tail -n 1" 4
+done
 ok "printf 'x,y,z\n1,2\n3,4, ,,\n5,6,7,\"\",\n' | tally reduce sum --column x,y" $'9\n12'
 ok "printf 'x y \n1 2\t\n 3 4 \n' | tally reduce sum --column y" 6
 ok "printf '1 2\n3\n' | tally reduce sum" 6
@@ -52,10 +58,10 @@ ok "printf '1 2\n3\n' | tally reduce sum" 6
 # ---- a column of numbers that begins with a word is not left out silently ----
 printf 'k,a,b\nx,N/A,1\ny,s,2\nx,7,3\n' >words.csv
 for how in '' '--axis 0' '--by k' '--by 1 --header yes'; do
-    bad 2 "tally reduce sum $how words.csv" "tally: words.csv: choose the columns with --column: column 2 has numbers and 'N/A'"
+    bad 2 "tally reduce sum $how words.csv" "tally: words.csv: column 2 has words and numbers: choose the columns with --column"
 done
 ok 'tally reduce sum --column b words.csv; tally reduce sum --by a,k words.csv | tail -n 1; sed s/7/t/ words.csv | tally reduce sum' $'6\n7\tx\t3\n6'
-bad 2 'tr , " " <words.csv | tally reduce sum --axis 0' "tally: standard input: choose the columns with --column: column 2 has numbers and 'N/A'"
+bad 2 'tr , " " <words.csv | tally reduce sum --axis 0' "tally: standard input: column 2 has words and numbers: choose the columns with --column"
 ok "printf 'x;1 000\n' | tally reduce sum --format text --delimiter ';' --thousands ' ' --column 2 --header no" 1000
 bad 1 'tally reduce sum --column v --format csv </dev/null' "tally: standard input: no column 'v': the input is empty"
 bad 2 'printf "v,w,v\n1,2,3\n" | tally reduce sum --column v' "tally: standard input: columns 1 and 3 are both called 'v': choose by number"

@@ -227,23 +227,24 @@ TL_FORCE_INLINE int read_chosen(tl_chunk *c, line *t, const row *to, const tally
 }
 
 /* Checks the number of cells. Returns TL_CELL_MORE if there are more than the first line has, and
- * one of these is not empty, or TL_CELL_FIELDS if white space separates fewer. */
+ * TL_CELL_FIELDS if there are fewer. In csv without --keep empty cells at the end do not matter. */
 TL_FORCE_INLINE int check_width(tl_chunk *c, line *t)
 {
     const tl_layout *const l = t->l;
+    const int exact = !l->delimiter || l->keep;
     int64_t cells = t->cell + 1;
     int more = cells > l->fields;
     if (l->want[l->columns + l->keys + l->times - 1].role != TL_VALUE) t->q = cut_field(t, t->p);
     for (const char *p = t->q; t->simple && p < t->stop; p++) cells += *p == l->delimiter;
-    if (t->simple && cells <= l->fields) return TL_CELL_OK;
+    if (t->simple && (cells == l->fields || (cells < l->fields && !exact))) return TL_CELL_OK;
     while (!more && t->q < t->stop && *t->q != '\n') {
         t->q = cut_field(t, after(t, t->q));
         if (!t->e) return TL_CELL_QUOTE;
-        more = ++t->cell >= l->fields && t->e > t->s;
+        more = ++t->cell >= l->fields && (t->e > t->s || exact);
     }
 
     c->lacks = t->cell + 1;
-    if (!more && (l->delimiter || c->lacks >= l->fields)) return TL_CELL_OK;
+    if (!more && (!exact || c->lacks >= l->fields)) return TL_CELL_OK;
     t->s = t->start;
     t->e = tl_line_end(t->start, c->end);
     return more ? TL_CELL_MORE : TL_CELL_FIELDS;

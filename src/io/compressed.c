@@ -53,7 +53,7 @@ static const struct {
     const char *what, *library;
 } kinds[] = {{"\x1f\x8b\x08", 3, "gzip", "libz.so.1"},
              {"\x28\xb5\x2f\xfd", 4, "zstd", "libzstd.so.1"},
-             {"\x50\x2a\x4d\x18", 4}}; /* zstd too: a frame that is skipped, as pzstd writes */
+             {"\x50\x2a\x4d\x18", 4}}; /* zstd too: a skipped frame (pzstd) */
 static const char *const calls[][4] = {
     {"inflateInit2_", "inflate", "inflateEnd", "inflateReset"},
     {"ZSTD_createDStream", "ZSTD_decompressStream", "ZSTD_freeDStream", "ZSTD_isError"}};

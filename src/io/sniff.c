@@ -231,12 +231,10 @@ static tally_status check_words(tally_file *f, const tl_layout *l, int from, tl_
     for (; i < width && !s; i++) {
         while (w < end && w->column < i) w++;
         if ((w < end && w->column == i) || tl_column_kind(&t, from, i) != TL_WORD) continue;
-        const tl_field_text *const x = tl_first_known_cell(&t, from, i);
         for (int k = from; k < *n; k++)
             if (i < r[k].n && tl_kind(&t, &r[k].f[i]) == TL_NUMBER)
                 return tl_invalid_on(
-                    f, "choose the columns with --column: column %ld has numbers and '%.*s'", i + 1,
-                    (int)(x->e - x->s), x->s);
+                    f, "column %ld has words and numbers: choose the columns with --column", i + 1);
     }
     return s;
 }
@@ -247,6 +245,7 @@ tally_status tl_sniff_layout(tally_file *f, const tally_file_options *o, int csv
     *l = (tl_layout){.delimiter = o->delimiter,
                      .quotes = csv,
                      .table = o->table || o->keep,
+                     .keep = o->keep,
                      .utc = o->utc,
                      .comment = o->comment ? o->comment
                                 : csv      ? -1
