@@ -55,6 +55,9 @@ void progress_begin(progress *p, const options *o, const char *name);
 void progress_show(progress *p, input *in, int64_t done); /* elements of the input */
 void progress_end(progress *p);
 
+int terminal_columns(int fd); /* of the terminal; else those of COLUMNS, or 80 */
+int terminal_draws(int fd);   /* whether it is a terminal that obeys escape sequences */
+
 /* ---- digest.c ---- */
 typedef struct sha256 {
     uint32_t h[8];

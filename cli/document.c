@@ -85,6 +85,22 @@ int ending_check(const options *o)
                 path);
 }
 
+int overlap_check(const options *o)
+{
+    struct stat out, in;
+    if (output_filed(o) || fstat(STDOUT_FILENO, &out) || !S_ISREG(out.st_mode)) return DONE;
+    for (int i = 1; i == 1 || i < o->nargs; i++) {
+        const int piped = i >= o->nargs || !strcmp(o->args[i], "-");
+        if (piped ? fstat(STDIN_FILENO, &in) : stat(o->args[i], &in)) continue;
+        if (in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+            return fail(USAGE,
+                        "%s is standard output too, which would be read while it is "
+                        "written: use --output FILE",
+                        piped ? "standard input" : o->args[i]);
+    }
+    return DONE;
+}
+
 const char *format_name(enum format format) { return formats[format].name; }
 
 int is_csv(enum format format) { return format == TO_CSV || format == TO_TSV; }

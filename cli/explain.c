@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 /* The requested device; for "auto" with several devices also the chosen one. */
@@ -74,9 +75,23 @@ void explain(const options *o, tally *ctx, const input *in, const explanation *e
 
 /* ---- progress ---- */
 
+int terminal_columns(int fd)
+{
+    struct winsize size;
+    const char *const columns = getenv("COLUMNS");
+    if (isatty(fd) && !ioctl(fd, TIOCGWINSZ, &size) && size.ws_col) return size.ws_col;
+    return columns ? atoi(columns) : 80;
+}
+
+int terminal_draws(int fd)
+{
+    const char *const term = getenv("TERM");
+    return isatty(fd) && term && strcmp(term, "dumb") != 0;
+}
+
 void progress_begin(progress *p, const options *o, const char *name)
 {
-    p->on = !has(o, OPT_quiet) && isatty(2);
+    p->on = !has(o, OPT_quiet) && terminal_draws(2);
     p->drawn = 0;
     p->name = strcmp(name, "-") ? name : "standard input";
     p->start = p->shown = seconds();
@@ -96,14 +111,19 @@ void progress_show(progress *p, input *in, int64_t elements)
                  total =
                      (double)(in->n < 0 ? in->info.bytes_total : in->n * size), /* -1: unknown */
         rate = done / (now - p->start);
-    fputs("\r\033[K", stderr);
-    put_plain(stderr, p->name);
-    fprintf(stderr, "  %.2f", done * 1e-9);
+    char text[128];
+    int n = snprintf(text, sizeof text, "  %.2f", done * 1e-9);
     if (total > 0)
-        fprintf(stderr, " of %.2f GB  %.0f%%  %.2f GB/s  %.0f s left", total * 1e-9,
-                100 * done / total, rate * 1e-9, (total - done) / rate);
+        n += snprintf(text + n, sizeof text - (size_t)n,
+                      " of %.2f GB  %.0f%%  %.2f GB/s  %.0f s left", total * 1e-9,
+                      100 * done / total, rate * 1e-9, (total - done) / rate);
     else
-        fprintf(stderr, " GB  %.2f GB/s", rate * 1e-9);
+        n += snprintf(text + n, sizeof text - (size_t)n, " GB  %.2f GB/s", rate * 1e-9);
+    /* a line that is wider than the terminal could not be taken back */
+    const int most = terminal_columns(2) - 1;
+    fputs("\r\033[K", stderr);
+    if (n + (int)strlen(p->name) <= most) put_plain(stderr, p->name);
+    fprintf(stderr, "%.*s", most, text);
     fflush(stderr);
 }
 

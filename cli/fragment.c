@@ -248,6 +248,7 @@ static int run_result(tally *ctx, const options *o)
                       .ndim = one ? 1 : 2,
                       .shape = {about.elements, about.rows},
                       .count = about.rows,
+                      .axis = -1,
                       .flat = one,
                       .per = one ? "fragment" : "sequence",
                       .results = &r,

@@ -64,9 +64,21 @@ static int ascending(const void *a, const void *b)
     return 0;
 }
 
+/* Reads a cell as a number, as --decimal and --thousands say. Returns 0 if it is none. */
+static int read_number(const options *o, const char *text, double *value)
+{
+    char plain[400]; /* more characters than any number needs */
+    size_t n = 0;
+    const char *const decimal = o->value[OPT_decimal], *const thousands = o->value[OPT_thousands];
+    if (!decimal && !thousands) return !tally_parse_value(TALLY_F64, text, strlen(text), value);
+    for (; *text && n < sizeof plain; text++)
+        if (!thousands || *text != *thousands) plain[n++] = decimal && *text == ',' ? '.' : *text;
+    return !*text && !tally_parse_value(TALLY_F64, plain, n, value);
+}
+
 /* Reads the cells of key column c as numbers, if all cells that are not empty are numbers. Empty
  * cells are first in order. */
-static int as_numbers(const input *in, int64_t count, int64_t c, double **numbers)
+static int as_numbers(const input *in, const options *o, int64_t count, int64_t c, double **numbers)
 {
     int code = DONE;
     double *const v = *numbers = memory_for(&code, "--sort", count, sizeof *v);
@@ -75,7 +87,7 @@ static int as_numbers(const input *in, int64_t count, int64_t c, double **number
         const double least = -1.0 / 0.0;
         if (!*text) {
             v[g] = least;
-        } else if (tally_parse_value(TALLY_F64, text, strlen(text), &v[g])) {
+        } else if (!read_number(o, text, &v[g])) {
             free(v);
             *numbers = NULL;
             return DONE;
@@ -85,14 +97,14 @@ static int as_numbers(const input *in, int64_t count, int64_t c, double **number
 }
 
 /* Sorts the groups: sets g->shown, and changes the codes to positions in the sorted order. */
-static int sort_groups(groups *g, input *in)
+static int sort_groups(groups *g, input *in, const options *o)
 {
     const int64_t k = in->info.key_columns;
     int code = DONE;
     double **const numbers = memory_for(&code, "--sort", k, sizeof *numbers);
     sorting *const s = memory_for(&code, "--sort", g->count, sizeof *s);
     int32_t *const rank = memory_for(&code, "--sort", g->count, sizeof *rank);
-    for (int64_t c = 0; c < k && !code; c++) code = as_numbers(in, g->count, c, &numbers[c]);
+    for (int64_t c = 0; c < k && !code; c++) code = as_numbers(in, o, g->count, c, &numbers[c]);
     if (!code) {
         for (int64_t i = 0; i < g->count; i++)
             s[i] = (sorting){i, in, (const double *const *)numbers};
@@ -128,7 +140,7 @@ int groups_open(groups *g, input *in, const options *o)
     if (code) return code;
     large_pages(g->order, (size_t)g->lines * sizeof *g->order);
     for (int64_t i = 0; i < g->count; i++) g->shown[i] = i;
-    if (has(o, OPT_sort)) code = sort_groups(g, in);
+    if (has(o, OPT_sort)) code = sort_groups(g, in, o);
     if (code) return code;
     for (int64_t i = 0; !in->codes && i < g->lines; i++) g->order[i] = i;
     if (!in->codes) {

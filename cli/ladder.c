@@ -6,16 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
-
-static int terminal_columns(void)
-{
-    struct winsize size;
-    const char *const columns = getenv("COLUMNS");
-    if (isatty(1) && !ioctl(1, TIOCGWINSZ, &size) && size.ws_col) return size.ws_col;
-    return columns ? atoi(columns) : 80;
-}
 
 static int finish(int code, const ladder_error *error)
 {
@@ -75,8 +66,8 @@ static int read_options(const options *o, ladder_options *l)
     l->warp = (int)warp;
     l->banks = (int)banks;
     l->runs = (int)runs;
-    l->columns = terminal_columns();
-    l->colour = isatty(1) && !getenv("NO_COLOR");
+    l->columns = terminal_columns(1);
+    l->colour = terminal_draws(1) && !getenv("NO_COLOR");
     return DONE;
 }
 

@@ -85,6 +85,12 @@ static int accept(options *o, int id, const char *value)
         if (o->op_files == OP_FILES)
             return usage("--op-file %s: at most %d of them", value, OP_FILES);
         o->op_file[o->op_files++] = value;
+    } else if (has(o, (enum option)id) && strcmp(o->value[id], value) != 0) {
+        if (!strchr(row->argument, ','))
+            return usage("--%s is given twice, as '%s' and as '%s'", row->name, o->value[id],
+                         value);
+        return usage("--%s is given twice: write --%s %s,%s", row->name, row->name, o->value[id],
+                     value);
     }
     o->value[id] = value;
     return DONE;

@@ -82,7 +82,7 @@ static int side_by_side(const answer *a, result *all)
 static int shape_of(const answer *a, int files, enum format format, int64_t *shape)
 {
     /* the array without its axis */
-    const int whole = is_netcdf(format) && !a->flat && a->axis >= 0;
+    const int whole = (is_netcdf(format) || format == TO_NPY) && !a->flat && a->axis >= 0;
     int ndim = !whole;
     shape[0] = a->flat ? files : a->count;
     for (int d = 0; d < a->ndim && whole; d++)

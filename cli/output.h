@@ -67,7 +67,8 @@ int bitmap_close(bitmap *b, int code); /* writes the last bits and commits if co
 enum format { TO_TEXT, TO_CSV, TO_TSV, TO_NPY, TO_RAW, TO_NETCDF, TO_NETCDF4, TO_HDF5, TO_JSON };
 enum format output_format(const options *o); /* --to, else by the ending of --output */
 int ending_check(const options *o);          /* checks that one of them says a format */
-int is_csv(enum format format);              /* with commas or tabs */
+int overlap_check(const options *o); /* refuses standard output that is a file which is read */
+int is_csv(enum format format);      /* with commas or tabs */
 const char *format_name(enum format format);
 int is_netcdf(enum format format);  /* or HDF5, which is written the same way */
 int output_filed(const options *o); /* whether --output is a file other than standard output */

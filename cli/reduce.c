@@ -202,7 +202,9 @@ int run_reduce(const options *o)
     if (o->nargs < 1)
         return usage("which operator? `tally reduce sum FILE`; `tally ops` lists them, `tally help "
                      "reduce` explains");
-    if (options_exclude(o) || groups_check(o) || empty_check(o) || ending_check(o)) return USAGE;
+    if (options_exclude(o) || groups_check(o) || empty_check(o) || ending_check(o) ||
+        overlap_check(o))
+        return USAGE;
     char **const paths = o->nargs > 1 ? o->args + 1 : standard_input;
     const int joined = axis_named(o) && o->nargs > 2; /* the files form one array */
     int files = o->nargs > 1 && !joined ? o->nargs - 1 : 1;

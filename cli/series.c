@@ -31,8 +31,9 @@ int series_begin(const options *o)
             verb_table[o->verb].operands, verb);
     if (o->nargs > 2 && !axis_named(o))
         return usage("`tally %s` takes one FILE, and '%s' is a second one", verb, o->args[2]);
-    return options_exclude(o) || groups_check(o) || empty_check(o) || ending_check(o) ? USAGE
-                                                                                      : DONE;
+    const int refused = options_exclude(o) || groups_check(o) || empty_check(o) ||
+                        ending_check(o) || overlap_check(o);
+    return refused ? USAGE : DONE;
 }
 
 const tally_scan_options *series_options(const run *r, int i, tally_scan_options *copy)

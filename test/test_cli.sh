@@ -162,6 +162,8 @@ ok 'seq 200000 | paste -d, - - | tally reduce sum --column 2,1 --header no' "$(s
 # ---- output ----
 ok 'tally reduce sum m.npy -o r.npy && tally reduce sum r.npy' 21
 ok 'tally reduce sum --axis 0 m.npy -o r.npy && tally scan sum r.npy' $'5\n12\n21'
+ok 'tally reduce sum --axis 2 c.npy -o r.npy && tally reduce sum --axis 0 r.npy' $'51\n47\n78'
+ok 'tally reduce minmax --axis 2 c.npy -o r.npy && tally reduce max --axis 2 r.npy | wc -l' 6
 ok 'tally reduce sum,max m.npy c.npy -o r.csv && cat r.csv' $'file,sum,max\nm.npy,21,6\nc.npy,176,16'
 ok 'tally reduce sum,max m.npy -o r.txt && cat r.txt' "sum${t}max
 21${t}6"
@@ -223,7 +225,13 @@ if command -v script >/dev/null; then
     has "seq 3 | script -qec 'tally reduce sum' /dev/null" '^tally: reading from the terminal; end with Ctrl-D'
     ok "seq 3 | script -qec 'tally reduce sum --quiet' /dev/null | grep -c terminal || true" 0
     # the line of progress appears after a second, and goes away
-    has "script -qec '(seq 1000000; sleep 1.1; seq 1000000) | tally reduce count' /dev/null | tr '\r' '\n'" 'standard input  0\.0[0-9] GB  0\.0[0-9] GB/s'
+    slow='(seq 1000000; sleep 1.1; seq 1000000)'
+    has "TERM=xterm script -qec '$slow | tally reduce count' /dev/null | tr '\r' '\n'" 'standard input  0\.0[0-9] GB  0\.0[0-9] GB/s'
+    ok "TERM=dumb script -qec '$slow | tally reduce count' /dev/null | tr -d '\r'" 'count  2000000'
+    # no wider than the terminal, and no escape sequences where they are not obeyed
+    for columns in 20 30; do
+        ok "TERM=xterm script -qec 'stty cols $columns; $slow | tally reduce count' /dev/null | tr '\r' '\n' | sed 's/\x1b\[K//' | awk 'length >= $columns'" ''
+    done
     ok "script -qec '(seq 1000000; sleep 1.1; seq 1000000) | tally reduce count --quiet' /dev/null | tr -d '\r'" 'count  2000000'
 fi
 
@@ -304,6 +312,9 @@ bad 2 'tally reduce argmax:1 a.txt' "tally: op is 'argmax:1': 'argmax' takes no 
 bad 2 'tally reduce sum:1 a.txt --dtype f32' "tally: op is 'sum:1': 'sum' takes no parameter, and '1' was given; its suffixes are :f64 and :exact"
 bad 2 'tally reduce' "tally: which operator? \`tally reduce sum FILE\`; \`tally ops\` lists them, \`tally help reduce\` explains"
 bad 2 'tally reduce sum --dtype f33 a.txt' "tally: there is no dtype 'f33'; did you mean 'f32'? choices: i8, u8, i16, u16, i32, u32, i64, u64, f16, bf16, f32, f64"
+bad 2 'tally reduce sum --column price --threads 1 --column=qty t.csv' 'tally: --column is given twice: write --column price,qty'
+bad 2 'seq 4 | tally window sum -w 2 --width 3' "tally: --width is given twice, as '2' and as '3'"
+ok 'seq 4 | tally reduce sum --threads 1 --threads 1 -q -q' 10
 bad 2 'tally window max --edgs valid' "tally: there is no option of \`tally window\` 'edgs'; did you mean 'edges'? choices: before, after, last, next, closed, ties, width, center, edges, min-count, step, op-file, axis, variable, memory, shape, segments, minus, with, with-dtype, valid, precision, format, dtype, column, by, utc, keep, delimiter, header, comment, thousands, decimal, skip-lines, skip-bad, output, to, empty, name, out-valid, hex, digest, device, threads, isa, json, explain, quiet, help, version"
 bad 2 'tally window max -w 2 --edges valud' "tally: there is no value of --edges 'valud'; did you mean 'valid'? choices: missing, shrink, valid"
 bad 2 'tally reduce sum --exclusive' "tally: --exclusive is not an option of \`tally reduce\`; it belongs to: scan"

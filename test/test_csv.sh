@@ -28,6 +28,41 @@ bad 2 'tally reduce sum --thousands . thousands.csv' "tally: --thousands is '.':
 ok 'printf "a,v\r1,2\r3,4\r" | tally reduce sum --column v' 6
 ok 'printf "a,v\r1,2\r3,4\r" | tally scan sum --column v --keep' $'a,v,sum\n1,2,2\n3,4,6'
 ok 'printf "1\r# 9\r2\r" | tally reduce sum' 3
+bad 2 "printf '1 000\n2 000\n' | tally reduce sum --thousands ' '" "tally: thousands is ' ': must be one of , ' _ and a space, and not the delimiter"
+
+# ---- lines with more cells than the first one, or fewer ----
+printf 'id,price,qty\n1,10,2\n2,3,14,5\n' >long.csv # 3,14 without quotes
+printf 'x y\n1 10 20\n2 30 40\n' >rows.txt          # as write.table of R, without quotes
+printf 'at temp wind\n1 10 3\n2    4\n' >blank.txt
+for how in '--column price' '--column 2' '--axis 0' '--column id,price,qty' '--by id --column price' '--by qty --column id'; do
+    bad 1 "tally reduce sum $how long.csv" "tally: long.csv:3:1: the line '2,3,14,5' has more cells than the first one, which has 3"
+done
+for how in '--column x' '--column y' '--column 3' '--axis 0' '--by x --column y' '--by 3 --column y'; do
+    bad 1 "tally reduce sum $how rows.txt" "tally: rows.txt:2:1: the line '1 10 20' has more cells than the first one, which has 2"
+done
+for how in '--column temp' '--column 1' '--axis 0' '--by at --column temp'; do
+    bad 1 "tally scan sum $how blank.txt" "tally: blank.txt:3:1: the line '2    4' has no column 3"
+done
+bad 1 'sed s/20/\"a,b\"/ rows.txt | tr " " , | tally reduce sum --column y' "tally: standard input:2:1: the line '1,10,\"a,b\"' has more cells than the first one, which has 2"
+ok 'tally reduce sum --column price --skip-bad -q long.csv' 10
+for line in '1,2' '1,2,3,' '1,2,3,""'; do # with --keep the results would be in another column
+    why="column 3" && [[ $line == *3* ]] && why='more cells than the first one, which has 3'
+    [[ $why == c* ]] && why="no $why"
+    bad 1 "printf '%s\n' x,y,z 1,2,3 '$line' | tally scan sum --column y --keep" "tally: standard input:3:1: the line '$line' has $why"
+    ok "printf '%s\n' x,y,z 1,2,3 '$line' | tally scan sum --column y | tail -n 1" 4
+done
+ok "printf 'x,y,z\n1,2\n3,4, ,,\n5,6,7,\"\",\n' | tally reduce sum --column x,y" $'9\n12'
+ok "printf 'x y \n1 2\t\n 3 4 \n' | tally reduce sum --column y" 6
+ok "printf '1 2\n3\n' | tally reduce sum" 6
+
+# ---- a column of numbers that begins with a word is not left out silently ----
+printf 'k,a,b\nx,N/A,1\ny,s,2\nx,7,3\n' >words.csv
+for how in '' '--axis 0' '--by k' '--by 1 --header yes'; do
+    bad 2 "tally reduce sum $how words.csv" "tally: words.csv: column 2 has words and numbers: choose the columns with --column"
+done
+ok 'tally reduce sum --column b words.csv; tally reduce sum --by a,k words.csv | tail -n 1; sed s/7/t/ words.csv | tally reduce sum' $'6\n7\tx\t3\n6'
+bad 2 'tr , " " <words.csv | tally reduce sum --axis 0' "tally: standard input: column 2 has words and numbers: choose the columns with --column"
+ok "printf 'x;1 000\n' | tally reduce sum --format text --delimiter ';' --thousands ' ' --column 2 --header no" 1000
 bad 1 'tally reduce sum --column v --format csv </dev/null' "tally: standard input: no column 'v': the input is empty"
 bad 2 'printf "v,w,v\n1,2,3\n" | tally reduce sum --column v' "tally: standard input: columns 1 and 3 are both called 'v': choose by number"
 
@@ -55,6 +90,14 @@ seq 3 | tally window sum -w 2 -o o.npy && ln o.npy hard
 bad 2 'seq 3 | tally window sum -w 2 -o o.npy --out-valid hard' "tally: --out-valid is 'hard', $one"
 ok 'seq 3 | tally window sum -w 2 -o o.npy --out-valid sub/o.npy && wc -c <sub/o.npy' 1
 bad 2 'tally ladder reduce --html a.html --json ./a.html' "tally: --html is 'a.html', which is --json too: must be another file"
+
+self='is standard output too, which would be read while it is written: use --output FILE'
+for how in 'scan sum same.txt >>same.txt' 'scan sum ./same.txt -o /dev/stdout --json 1<>same.txt' 'reduce sum years.csv same.txt --axis 0 >>same.txt'; do
+    file=same.txt && [[ $how == *./* ]] && file=./same.txt
+    bad 2 "seq 3 >same.txt; tally $how" "tally: $file $self"
+done
+bad 2 'seq 3 >same.txt; tally window sum -w 2 <same.txt >>same.txt' "tally: standard input $self"
+ok 'tally scan sum same.txt -o same.raw --digest >>same.txt; tally scan sum same.txt -o same.txt --skip-bad -q; head -n 3 same.txt' $'1\n3\n6'
 
 # ---- groups ----
 python3 - >many.csv <<'END'

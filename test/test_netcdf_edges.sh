@@ -172,6 +172,9 @@ data 'reduce sum --variable v --axis time --by sum keys.nc' 'netcdf o { dimensio
 data 'reduce sum --variable v --axis time --by sum,sum_result keys.nc' 'netcdf o { dimensions: group = 2 ; x = 2 ; variables: float v_sum(group, x) ; v_sum:_FillValue = NaNf ; v_sum:long_name = "sum of v" ; v_sum:cell_methods = "time: sum" ; int sum(group) ; int sum_result(group) ; data: v_sum = 6, 8, 3, 4 ; sum = 4, 5 ; sum_result = 1, 1 ; }'
 data 'reduce max --variable v --axis time --by sum keys.nc' 'netcdf o { dimensions: sum = 2 ; x = 2 ; variables: float v_max(sum, x) ; v_max:_FillValue = NaNf ; v_max:long_name = "max of v" ; v_max:cell_methods = "time: maximum" ; int sum(sum) ; data: v_max = 5, 6, 3, 4 ; sum = 4, 5 ; }'
 
+# ---- the results of a fragment of many sequences ----
+ok "seq 24 | tally fragment make sum - --shape 4x6 --axis 0 -o f.frag && tally fragment result f.frag -o f.nc && tally reduce sum,count f.nc --to csv" $'sum,count\n300,6'
+
 # ---- what holds no numbers ----
 make types.nc netCDF-4 'types: byte enum bool { FALSE = 0, TRUE = 1 } ; compound pair { int a ; float b ; } ; int(*) rows ; opaque(4) raw ;
  dimensions: x = 2 ; variables: bool flag(x) ; pair p(x) ; rows r(x) ; raw o(x) ; string s(x) ; char c(x) ;

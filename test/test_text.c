@@ -180,7 +180,7 @@ static void tables(void)
     text("x y\n1 2\n3 4\n", rows, 4, "");
     text("1 2\n3\n", rows, -1, ":2:1: the line '3' has no column 2");
     text("1 2\n3 4\n5 6 7\n", rows, -1,
-         ":3:1: the line '5 6 7' has more than 2 columns, which the lines before it have");
+         ":3:1: the line '5 6 7' has more cells than the first one, which has 2");
     text("1 2\n3 x\n5 6\n", (tally_file_options){.format = "text", .table = 1, .skip_bad = 1}, 4,
          "");
     expect(values[2] == 5, "a bad cell takes its line along", "");

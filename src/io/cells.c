@@ -226,19 +226,28 @@ TL_FORCE_INLINE int read_chosen(tl_chunk *c, line *t, const row *to, const tally
     return why;
 }
 
-/* Counts the cells after the last chosen one. Returns TL_CELL_OK, or TL_CELL_MORE if there are
- * more than the layout's fields. Requires: the text has no quotes. */
-TL_FORCE_INLINE int count_rest(const tl_chunk *c, line *t)
+/* Checks the number of cells. Returns TL_CELL_MORE if there are more than the first line has, and
+ * TL_CELL_FIELDS if there are fewer. In csv without --keep empty cells at the end do not matter. */
+TL_FORCE_INLINE int check_width(tl_chunk *c, line *t)
 {
-    for (; t->q < t->stop && *t->q != '\n'; t->cell++) {
-        if (t->cell + 1 == t->l->fields) {
-            t->s = t->start;
-            t->e = tl_line_end(t->start, c->end);
-            return TL_CELL_MORE;
-        }
+    const tl_layout *const l = t->l;
+    const int exact = !l->delimiter || l->keep;
+    int64_t cells = t->cell + 1;
+    int more = cells > l->fields;
+    if (l->want[l->columns + l->keys + l->times - 1].role != TL_VALUE) t->q = cut_field(t, t->p);
+    for (const char *p = t->q; t->simple && p < t->stop; p++) cells += *p == l->delimiter;
+    if (t->simple && (cells == l->fields || (cells < l->fields && !exact))) return TL_CELL_OK;
+    while (!more && t->q < t->stop && *t->q != '\n') {
         t->q = cut_field(t, after(t, t->q));
+        if (!t->e) return TL_CELL_QUOTE;
+        more = ++t->cell >= l->fields && (t->e > t->s || exact);
     }
-    return TL_CELL_OK;
+
+    c->lacks = t->cell + 1;
+    if (!more && (!exact || c->lacks >= l->fields)) return TL_CELL_OK;
+    t->s = t->start;
+    t->e = tl_line_end(t->start, c->end);
+    return more ? TL_CELL_MORE : TL_CELL_FIELDS;
 }
 
 /* The start of the line after t. Returns NULL if a quote is not closed, which it records. A line
@@ -285,7 +294,7 @@ TL_FORCE_INLINE void read_rows(tl_chunk *const c, const tl_layout *const l, cons
         t.p = p;
         t.q = t.s = t.e = t.start;
         int why = read_chosen(c, &t, &to, dtype, columns, others);
-        if (l->fields && !why) why = count_rest(c, &t);
+        if (l->fields && !why) why = check_width(c, &t);
         if (why && !note_bad(c, t.s, t.e ? t.e : tl_line_end(t.s, end), why)) break;
         p = next_line(c, &t, quoted);
         if (why || !p) continue;

@@ -364,7 +364,7 @@ tally_status tl_choose_columns(tally_file *f, const tally_file_options *o, const
         s = choose(&c, o, header);
         if (!s)
             qsort(l->want, (size_t)(l->columns + l->keys + l->times), sizeof *l->want, ascending);
-        if (!s && l->table && !o->column && !o->by && !l->quotes) l->fields = c.width;
+        l->fields = r->n;
         if (!s && *header) s = name_columns(&c);
     }
 

@@ -150,7 +150,9 @@ static tally_status start(tally_file *f, const tally_file_options *o)
                         ? !strcmp(o->format, "raw")
                         : tl_format_of(f->name, name_end(f)) == TL_RAW;
     /* the first bytes of raw elements may be anything */
-    if (!raw && (s = tl_compressed_open(f))) return s;
+    const char *const dot = strrchr(f->name, '.');
+    const int named = dot && (!strcmp(dot, ".gz") || !strcmp(dot, ".zst"));
+    if ((!raw || named) && (s = tl_compressed_open(f))) return s;
     if ((s = choose(f, o, &format))) return s;
     if (format != TL_RAW && (s = tl_refuse_foreign(f, tl_is_text(format)))) return s;
     f->info.format = tl_format_names[format];

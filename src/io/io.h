@@ -124,8 +124,9 @@ typedef struct tl_layout {
     int parts;        /* number of keys that are parts of dates */
     int utc;          /* times with a zone are taken as times of UTC */
     char **key_names; /* with a header: the names of the key columns */
-    int64_t fields;   /* a line with more cells than this is bad; 0: no limit */
+    int64_t fields;   /* cells of the first line; 0: not known */
     char delimiter;   /* 0: white space */
+    int keep;         /* the lines are kept */
     int quotes;       /* fields may be in quotes "...", RFC 4180 */
     int comment;      /* lines that begin with this character are skipped; -1: none */
     char thousands;   /* between groups of three digits; 0: none */
@@ -224,7 +225,8 @@ enum {
     TL_CELL_DIGITS, /* more digits after the point than a tick has */
     TL_CELL_FRAME,
     TL_CELL_FALLS,
-    TL_CELL_SIGN /* one number is below 0, another above 2^63 - 1 */
+    TL_CELL_SIGN, /* one number is below 0, another above 2^63 - 1 */
+    TL_CELL_DATE  /* a number, not a date */
 };
 
 int tl_time_parse(const char *s, const char *e, tl_time *t);

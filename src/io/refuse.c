@@ -147,7 +147,8 @@ static void bad_time(char *out, const tl_bad *bad, const tl_layout *l)
         [TL_CELL_FALLS - TL_CELL_TIME] =
             "the time '$1' is before $2, the last one$3 above: times must not fall",
         "the time '$1' does not go with $2 above: times must all be in -2^63 .. 2^63 - 1, or "
-        "all in 0 .. 2^64 - 1"};
+        "all in 0 .. 2^64 - 1",
+        "'$1' is a number, and not a date"};
     const char *const ask = bad->first ? say_header : "", *const group =
                                                               l->keys ? " of its group" : "";
 
@@ -170,7 +171,7 @@ static void bad_number(char *out, const tl_bad *bad, tally_dtype type, const tl_
         [TL_CELL_WHOLE] = "'$1' is not a whole number, as $2 needs",
         [TL_CELL_WIDTH] = "'$1' does not have the $4 hexadecimal digits of $2",
         [TL_CELL_FIELDS] = "the line '$1' has no column $4$3",
-        [TL_CELL_MORE] = "the line '$1' has more than $4 columns, which the lines before it have",
+        [TL_CELL_MORE] = "the line '$1' has more cells than the first one, which has $4",
         [TL_CELL_QUOTE] = "a quoted cell is not closed",
         [TL_CELL_LONG] = "a $5 of more than $4 bytes"};
     const char *const dtype = tally_dtype_name(type);

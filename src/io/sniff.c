@@ -194,7 +194,7 @@ static tally_status skip_lines(tally_file *f, int64_t n)
 }
 
 /* Checks the options `comment`, `decimal` and `thousands`. */
-static tally_status check_characters(tally_file *f, const tally_file_options *o)
+static tally_status check_characters(tally_file *f, const tally_file_options *o, int csv)
 {
     const int c = o->comment;
     if (c < -1 || c > 255 || (c > 0 && strchr("\n\r\t \"+-.0123456789", c)) ||
@@ -210,12 +210,33 @@ static tally_status check_characters(tally_file *f, const tally_file_options *o)
             "decimal is '%c': must be a comma that is neither the delimiter nor between thousands",
             o->decimal < 32 ? '?' : o->decimal);
 
-    if (o->thousands &&
-        (!strchr(o->decimal ? ".' _" : ",' _", o->thousands) || o->thousands == o->delimiter))
+    if (o->thousands && (!strchr(o->decimal ? ".' _" : ",' _", o->thousands) ||
+                         o->thousands == (o->delimiter || csv ? o->delimiter : ' ')))
         return tl_invalid(
             f->ctx, "thousands is '%c': must be one of , ' _ and a space, and not the delimiter",
             o->thousands < 32 ? '?' : o->thousands);
     return TALLY_OK;
+}
+
+/* Refuses a column that was left out for a word, such as N/A, and has a number below it. */
+static tally_status check_words(tally_file *f, const tl_layout *l, int from, tl_record *r, int *n)
+{
+    tl_lines t = {r, *n, l, f->info.dtype};
+    const tl_want *w = l->want, *const end = w + l->columns + l->keys + l->times;
+    const int64_t width = tl_widest(&t);
+    int64_t i = 0;
+    while (i < width && tl_column_kind(&t, from, i) != TL_WORD) i++;
+    const tally_status s = i < width ? read_records(f, l, RECORDS_MOST, r, n) : TALLY_OK;
+    t.records = *n;
+    for (; i < width && !s; i++) {
+        while (w < end && w->column < i) w++;
+        if ((w < end && w->column == i) || tl_column_kind(&t, from, i) != TL_WORD) continue;
+        for (int k = from; k < *n; k++)
+            if (i < r[k].n && tl_kind(&t, &r[k].f[i]) == TL_NUMBER)
+                return tl_invalid_on(
+                    f, "column %ld has words and numbers: choose the columns with --column", i + 1);
+    }
+    return s;
 }
 
 tally_status tl_sniff_layout(tally_file *f, const tally_file_options *o, int csv, tl_layout *l)
@@ -224,13 +245,14 @@ tally_status tl_sniff_layout(tally_file *f, const tally_file_options *o, int csv
     *l = (tl_layout){.delimiter = o->delimiter,
                      .quotes = csv,
                      .table = o->table || o->keep,
+                     .keep = o->keep,
                      .utc = o->utc,
                      .comment = o->comment ? o->comment
                                 : csv      ? -1
                                            : '#',
                      .thousands = o->thousands,
                      .decimal = o->decimal};
-    tally_status s = check_characters(f, o);
+    tally_status s = check_characters(f, o, csv);
     if (!s) s = skip_lines(f, o->skip_lines);
     if (s) return s;
     const char d = o->delimiter;
@@ -246,6 +268,7 @@ tally_status tl_sniff_layout(tally_file *f, const tally_file_options *o, int csv
                  : tl_input_begins(f, "\xef\xbb\xbf", 3, &has_mark);
     l->skip = text_of(f) - f->peek;
     if (!s && columns) s = tl_choose_columns(f, o, r, n, l, &header);
+    if (!s && columns && !o->column) s = check_words(f, l, header, r, &n);
     if (header && n) l->skip = r->next - f->peek;
     if (!s && header && n && columns) {
         size_t length = (size_t)(r->next - r->line);
