@@ -11,7 +11,7 @@ import sys
 
 from ._kinds import _from_pandas, _library
 
-__all__ = ["take", "times"]
+__all__ = ["is_time", "take", "times"]
 
 _NAT = -(1 << 63)
 

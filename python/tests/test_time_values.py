@@ -230,3 +230,13 @@ def test_keys_of_every_kind(rng):
     ):
         with pytest.raises(ValueError, match="on has times that are missing"):
             tally.rolling(x[:2], "3D", on=on)
+
+
+def test_lists_with_zones():
+    """A time of a list keeps its zone, and zones do not mix with times that have none."""
+    zone = datetime.timezone(datetime.timedelta(hours=5))
+    early, late = (datetime.datetime(2024, 1, 1, hour, tzinfo=zone) for hour in (3, 4))
+    assert tally.max([early, late]) == late and tally.max([early, late]).utcoffset() == zone.utcoffset(None)
+    for call in (tally.max, lambda x: tally.rolling([1.0, 2.0], "1h", on=x).sum()):
+        with pytest.raises(ValueError, match="times with a zone and times without one"):
+            call([early, late.replace(tzinfo=None)])
