@@ -276,12 +276,12 @@ def rolling(
     keeps float32. Each column of a table has windows of its own.
 
     Windows of time: ``on`` has a time (or any number) for each row, ascending or descending, and ``window`` is a
-    length of time, ``"2s"``, ``"1h30min"``, a timedelta, or a number in the units of ``on``. ``on`` may name a column of a
-    table, which the results keep, and may be left out where the index of pandas or the coordinate of xarray has times.
-    Times are of any unit and byte order; none is rounded. The window of a row at time t has the times from t - window
-    to t (without its beginning, unless ``closed`` says so), or with ``center`` those half a window around t. Here
-    ``min_periods`` is 1 unless given. Of rows with the same time, ``ties="row"`` leaves out those after the row itself,
-    as pandas does; ``"all"`` has all.
+    length of time, ``"2s"``, ``"1h30min"``, a timedelta, or a number in the units of ``on``. ``on`` may name a column
+    of a table, which the results keep, and may be left out where the index of pandas or the coordinate of xarray has
+    times. Times are of any unit and byte order; none is rounded. The window of a row at time t has the times from
+    t - window to t (without its beginning, unless ``closed`` says so), or with ``center`` those half a window around
+    t. Here ``min_periods`` is 1 unless given. Of rows with the same time, ``ties="row"`` leaves out those after the row
+    itself, as pandas does; ``"all"`` has all.
 
     ``by`` has a key for each row, as in :func:`reduce`: a window has rows with the same key only, whose times must
     be sorted among themselves. Results are in the order of the rows; where the key is missing, a window has no rows.
