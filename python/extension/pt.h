@@ -183,7 +183,7 @@ static inline char *pt_offset(const void *at, int64_t bytes)
 }
 /* One value as a Python number. */
 PyObject *pt_value(tally_dtype dtype, int is_bool, const void *value);
-/* pt_real: element number `at` of dense elements (not f16, bf16) as a double. pt_is_nan: whether
+/* pt_real: element number `at` of dense elements as a double. pt_is_nan: whether
  * the element at this address is a NaN. */
 double pt_real(tally_dtype dtype, const char *values, int64_t at);
 int pt_is_nan(tally_dtype dtype, const char *at);

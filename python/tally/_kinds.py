@@ -185,13 +185,13 @@ def _from_pandas(object, name):
         return values, kind
     if not hasattr(object, "dtype"):  # a Timestamp, NA
         raise TypeError(f"{name} is of type {type(object).__name__}: must be an array")
-    missing = getattr(object, "isna", None)
+    missing = getattr(values, "isna", None)
     if missing is not None and (mask := numpy.asarray(missing())).any():  # pandas.NA, of Int64 and its like
         plain = getattr(object.dtype, "numpy_dtype", None)
         if plain is None or plain.kind not in "biuf":
             raise TypeError(f"{name} has missing values of type {object.dtype}: must be integers or floats")
-        return numpy.ma.masked_array(object.to_numpy(plain, na_value=0), mask), kind
-    return object.to_numpy(), kind
+        return numpy.ma.masked_array(values.to_numpy(plain, na_value=0), mask), kind
+    return values.to_numpy(), kind
 
 
 # ---- out ----
