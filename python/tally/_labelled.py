@@ -119,6 +119,10 @@ def _column(self, x):
     if self["out"] is not None:
         return found
     numpy = sys.modules["numpy"]
+    if give is not None and getattr(found, "ndim", 0) == 2:  # of minmax: for a table, else an array
+        if not self["keepdims"] and _columns.zone(x):
+            raise ValueError("op: 'minmax' gives arrays of NumPy, whose times have no zone: call 'min' and 'max'")
+        return give(numpy.asarray(found)[0]) if self["keepdims"] else found
     if give is not None and _library(x) != "pandas":
         return give(numpy.asarray(found))
     if give is not None and _columns.is_time(found):
