@@ -254,7 +254,8 @@ def test_two_values_of_each_row():
         assert found == {"d": [datetime.date(1970, 1, 2), datetime.date(1970, 1, 4)], "v": [1, 3]}
     naive = pd.Series(times.tz_localize(None))
     for x in (naive, pl.from_pandas(naive), pa.Array.from_pandas(naive), naive.astype("timestamp[us][pyarrow]")):
-        for found in (tally.scan(x, "minmax"), tally.minmax(x, by=[0, 1, 2]), tally.segments(x, [0, 1, 2, 3], "minmax")):
+        all_three = tally.scan(x, "minmax"), tally.minmax(x, by=[0, 1, 2]), tally.segments(x, range(4), "minmax")
+        for found in all_three:
             found = np.asarray(found[1] if isinstance(found, tally.Keyed) else found)
             assert found.shape == (3, 2) and (found[:, 1] == naive).all()
     for x in (frame["t"], pl.from_pandas(frame["t"]), pa.Array.from_pandas(frame["t"])):
