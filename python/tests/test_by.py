@@ -448,3 +448,11 @@ def test_keys_that_their_library_does_not_sort_or_take():
         tally.sum(pd.DataFrame({"a": [1.0, 2.0]}), by=["p", "q"])
     times = pd.Series(pa.array([0, 1, 2], pa.duration("s")), dtype=pd.ArrowDtype(pa.duration("s")))
     assert tally.max(times, by=[0, 1, 0]).dtype == times.dtype
+
+
+def test_words_of_pandas_by_group():
+    x, keys = pd.Series([3.0, 1.0, 2.0, 5.0], name="x"), ["a", "b", "a", "b"]
+    for name in ("cumsum", "cumprod", "cummax", "cummin"):
+        mine, theirs = getattr(tally, name)(x, by=keys), getattr(x.groupby(keys), name)()
+        assert mine.equals(theirs) and mine.name == "x"
+    assert tally.cumsum([1.0, 2.0], by=["a", None]).tolist() == [1.0, 0.0]
