@@ -354,7 +354,8 @@ def stubs():
     methods = "".join(f"    def {name}({typed(arguments)}) -> Any: ...\n" for name, arguments in signatures())
     running = "".join(
         f"def {name}(\n    x: _Input, /, *, axis: _Axis = None, dim: _Dims | None = None,\n"
-        "    dtype: _DType | None = None, where: _Input | None = None, out: _Output | None = None\n) -> Any: ...\n"
+        "    dtype: _DType | None = None, where: _Input | None = None, out: _Output | None = None, by: Any = None,\n"
+        "    dropna: bool = True\n) -> Any: ...\n"
         for name in ("cummax", "cummin", "cumprod", "cumsum")
     )
     text = HEAD.replace("@ROLLING@", methods).replace("@RUNNING@", running)

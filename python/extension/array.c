@@ -241,17 +241,27 @@ static PyObject *repr(PyObject *self)
 /* empty(shape, dtype) -> Array. For the package's own use. */
 static PyObject *make_empty(PyObject *module, PyObject *args)
 {
-    PyObject *shape, *dtype;
+    PyObject *shape, *dtype, *bytes = NULL;
     pt_operand a;
     int is_bool;
     tally_dtype type;
     a.name = "empty";
-    if (!PyArg_ParseTuple(args, "OO", &shape, &dtype) || pt_dtype_of(dtype, &type, &is_bool) ||
-        pt_sizes(shape, "shape", &a, a.shape, &a.ndim))
+    if (!PyArg_ParseTuple(args, "OO|S", &shape, &dtype, &bytes) ||
+        pt_dtype_of(dtype, &type, &is_bool) || pt_sizes(shape, "shape", &a, a.shape, &a.ndim))
         return NULL;
     for (int i = 0; i < a.ndim; i++)
         if (a.shape[i] < 0) return PyErr_Format(PyExc_ValueError, "empty: a size is negative");
-    return pt_array_new(type, is_bool, a.ndim, a.shape);
+    PyObject *const made = pt_array_new(type, is_bool, a.ndim, a.shape);
+    if (!made || !bytes) return made;
+    size_t wanted = tally_dtype_size(type);
+    for (int i = 0; i < a.ndim; i++) wanted *= (size_t)a.shape[i];
+    if ((size_t)PyBytes_Size(bytes) == wanted) {
+        if (wanted) memcpy(pt_array_data(made), PyBytes_AsString(bytes), wanted);
+        return made;
+    }
+    Py_DECREF(made);
+    return PyErr_Format(PyExc_ValueError, "empty: %zd bytes are not its %zu", PyBytes_Size(bytes),
+                        wanted);
 }
 
 static PyMethodDef methods[] = {
@@ -296,7 +306,8 @@ static PyType_Spec spec = {"tally.Array", sizeof(pt_array), 0,
 
 int pt_array_init(PyObject *module)
 {
-    static PyMethodDef empty = {"empty", make_empty, METH_VARARGS, "empty(shape, dtype)"};
+    static PyMethodDef empty = {"empty", make_empty, METH_VARARGS,
+                                "empty(shape, dtype, bytes of the elements)"};
     pt_array_type = (PyTypeObject *)PyType_FromSpec(&spec);
     PyObject *function = pt_array_type ? PyCFunction_NewEx(&empty, NULL, NULL) : NULL;
     if (!function || PyModule_AddObjectRef(module, "Array", (PyObject *)pt_array_type) ||

@@ -9,7 +9,8 @@
 static int open_codes(PyObject *object, int negative, pt_operand *codes, tally_view *v)
 {
     if (pt_open(object, "codes", codes)) return -1;
-    if (pt_flatten(codes) || codes->ndim != 1 || !pt_even(codes, pt_bytes(codes))) {
+    if (pt_flatten(codes) || pt_make_even(codes) || codes->ndim != 1 ||
+        !pt_even(codes, pt_bytes(codes))) {
         if (!PyErr_Occurred())
             PyErr_SetString(PyExc_ValueError,
                             "codes must have one axis, with strides of whole elements");
@@ -98,7 +99,8 @@ PyObject *pt_by(PyObject *module, PyObject *const *args, Py_ssize_t count)
     }
     if (pt_open_inputs(args[2], args[13], args[14], NULL, &a, &b, &next)) goto done;
     opened = 1;
-    if (pt_flatten(&a) || check(&a, next, &v)) goto done;
+    if (pt_flatten(&a) || pt_make_even(&a) || (next && pt_make_even(&b)) || check(&a, next, &v))
+        goto done;
     const pt_operand *const all[] = {&a, (pt_operand *)(uintptr_t)next, &codes};
     if (!(slot = pt_take_all(all, 3)) || pt_verb_of(slot, args[1], args[6], &a, next, &verb))
         goto done;

@@ -195,6 +195,14 @@ double pt_real(tally_dtype dtype, const char *values, int64_t at)
         return (double)((const int64_t *)values)[at];
     case TALLY_U64:
         return (double)((const uint64_t *)values)[at];
+    case TALLY_F16:
+        return half(((const uint16_t *)values)[at]);
+    case TALLY_BF16: {
+        const uint32_t bits = (uint32_t)((const uint16_t *)values)[at] << 16;
+        float value;
+        memcpy(&value, &bits, sizeof value);
+        return (double)value;
+    }
     case TALLY_F32:
         return (double)((const float *)values)[at];
     default:

@@ -39,7 +39,7 @@ static int read_schema(const pt_arrow_schema *schema, pt_operand *a)
 static int is_table_of(PyObject *object, const pt_arrow_schema *schema)
 {
     return schema->format && !strcmp(schema->format, "+s") && has(object, "__array_ufunc__") &&
-           has(object, "__array__");
+           has(object, "__array__") && !pt_is_column(object);
 }
 
 /* Whether an element is null. A producer may leave the counting to its readers (-1). */

@@ -113,6 +113,11 @@ static int copy_elements(pt_operand *a)
     return 0;
 }
 
+int pt_make_even(pt_operand *a)
+{
+    return a->device >= 0 || pt_even(a, pt_bytes(a)) ? 0 : copy_elements(a);
+}
+
 /* Clears the bits of the places low .. high that a's own bitmap leaves out. */
 static void clear_nulls(uint8_t *bits, int64_t low, int64_t high, const pt_operand *a)
 {

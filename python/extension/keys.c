@@ -9,13 +9,13 @@
  * caller handles them. */
 static int open_flat(PyObject *object, const char *name, int bare, pt_operand *a, tally_view *v)
 {
-    if (bare ? pt_open(object, name, a) || pt_flatten(a)
-             : pt_open_plain(object, name, "this function", a))
+    if (bare ? pt_open(object, name, a) : pt_open_plain(object, name, "this function", a))
         return -1;
     const int64_t bytes = (int64_t)tally_dtype_size(a->dtype);
-    if (a->ndim != 1 || a->chunks || !pt_even(a, bytes)) {
-        PyErr_Format(PyExc_ValueError,
-                     "%s must have one axis, in one piece, with strides of whole elements", name);
+    if (pt_flatten(a) || pt_make_even(a) || a->ndim != 1 || !pt_even(a, bytes)) {
+        if (!PyErr_Occurred())
+            PyErr_Format(PyExc_ValueError, "%s must have one axis, with strides of whole elements",
+                         name);
         pt_close(a);
         return -1;
     }
@@ -29,6 +29,34 @@ static int open_flat(PyObject *object, const char *name, int bare, pt_operand *a
     return 0;
 }
 
+/* An integer of any type; one above 2^63 - 1 as 2^63 - 1, which is no place either. */
+static int64_t place_at(const char *at, tally_dtype dtype)
+{
+    const int unused = 64 - 8 * (int)tally_dtype_size(dtype);
+    uint64_t bits = 0;
+    memcpy(&bits, at, tally_dtype_size(dtype));
+    if ((dtype - TALLY_I8) % 2 == 0) return (int64_t)(bits << unused) >> unused;
+    return bits > INT64_MAX ? INT64_MAX : (int64_t)bits;
+}
+
+/* Copies integers of host memory to dense int64. */
+static int copy_places(pt_operand *a, int64_t stride)
+{
+    int64_t *const copy = malloc((size_t)a->size * sizeof *copy + 1);
+    if (!copy) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (int64_t i = 0; i < a->size; i++)
+        copy[i] = place_at(a->data + i * stride * pt_bytes(a), a->dtype);
+    free(a->copy);
+    a->copy = copy;
+    a->data = (char *)copy;
+    a->dtype = TALLY_I64;
+    a->strides[0] = sizeof *copy;
+    return 0;
+}
+
 int pt_open_places(PyObject *object, const char *name, pt_operand *a)
 {
     tally_view v;
@@ -36,7 +64,14 @@ int pt_open_places(PyObject *object, const char *name, pt_operand *a)
     if (a->dtype == TALLY_I64 && (a->size <= 1 || v.stride == 1) &&
         (!a->size || (uintptr_t)a->data % sizeof(int64_t) == 0))
         return 0;
-    PyErr_Format(PyExc_ValueError, "%s must be int64, dense and aligned", name);
+    if (a->device >= 0)
+        PyErr_Format(PyExc_ValueError, "%s must be int64, dense and aligned: it is on a device",
+                     name);
+    else if (a->dtype >= TALLY_F16 || a->is_bool)
+        PyErr_Format(PyExc_ValueError, "%s has dtype %s: must be integers", name,
+                     pt_dtype_name(a->dtype, a->is_bool));
+    else if (!copy_places(a, v.stride))
+        return 0;
     pt_close(a);
     return -1;
 }

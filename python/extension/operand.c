@@ -203,37 +203,57 @@ static int speaks(PyObject *object, const char *name)
     return found != NULL;
 }
 
-/* Whether the object's class is from this package. */
-static int is_of(PyObject *object, const char *package)
+/* The packages whose objects have labels, or are columns. */
+static const char *const packages[] = {"pandas", "polars", "pyarrow", "xarray"};
+enum { PANDAS, POLARS, PYARROW, XARRAY, PACKAGES };
+
+/* The number of the package of a class: the first of its base classes that is in one counts, as a
+ * user's subclass of Series is a Series. PACKAGES: none. */
+static int package_of(PyObject *object)
 {
-    const size_t length = strlen(package);
-    PyObject *module = pt_attribute((PyObject *)Py_TYPE(object), "__module__");
-    const char *name =
-        module && PyUnicode_Check(module) ? PyUnicode_AsUTF8AndSize(module, NULL) : NULL;
-    int is = name && !strncmp(name, package, length) && (!name[length] || name[length] == '.');
-    Py_XDECREF(module);
+    PyObject *bases = pt_attribute((PyObject *)Py_TYPE(object), "__mro__");
+    const Py_ssize_t count = bases && PyTuple_Check(bases) ? PyTuple_Size(bases) : 0;
+    int found = PACKAGES;
+    for (Py_ssize_t i = 0; i < count && found == PACKAGES; i++) {
+        PyObject *module = pt_attribute(PyTuple_GetItem(bases, i), "__module__");
+        const char *name =
+            module && PyUnicode_Check(module) ? PyUnicode_AsUTF8AndSize(module, NULL) : NULL;
+        for (int k = 0; k < PACKAGES && name && found == PACKAGES; k++) {
+            const size_t length = strlen(packages[k]);
+            if (!strncmp(name, packages[k], length) && (!name[length] || name[length] == '.'))
+                found = k;
+        }
+        Py_XDECREF(module);
+    }
+    Py_XDECREF(bases);
     PyErr_Clear();
-    return is;
+    return found;
 }
 
 static int is_labelled(PyObject *object)
 {
-    return !is_ndarray(object) && (is_of(object, "pandas") || is_of(object, "xarray"));
+    if (is_ndarray(object)) return 0;
+    const int package = package_of(object);
+    return package == PANDAS || package == XARRAY;
 }
 
 int pt_is_labelled(PyObject *object)
 {
-    static const char *const packages[] = {"pandas", "polars", "pyarrow", "xarray"};
     static PyObject *other; /* the last type of none of them, such as PyTorch's tensors */
     PyObject *const type = (PyObject *)Py_TYPE(object), *const before = other;
     if (type == other) return 0;
     /* none of these packages' objects is a buffer: a quick answer for most others */
     if (PyObject_CheckBuffer(object) || PyList_Check(object) || PyFloat_Check(object)) return 0;
-    for (size_t i = 0; i < sizeof packages / sizeof *packages; i++)
-        if (is_of(object, packages[i])) return 1;
+    if (package_of(object) != PACKAGES) return 1;
     other = Py_NewRef(type);
     Py_XDECREF(before);
     return 0;
+}
+
+int pt_is_column(PyObject *object)
+{
+    const int package = package_of(object);
+    return package == POLARS || package == PYARROW;
 }
 
 int pt_same_labels(const pt_operand *a, PyObject *object, const char *name)
@@ -321,7 +341,7 @@ static int open_protocol(PyObject *object, pt_operand *a, int writable)
         if (!speaks(object, "__array_wrap__") && (read = pt_from_buffer(object, a, writable)))
             return read;
     }
-    if (!writable && is_of(object, "pandas")) return open_converted(object, a);
+    if (!writable && package_of(object) == PANDAS) return open_converted(object, a);
     a->kind = PT_OTHER;
     if (!writable && (read = pt_from_arrow(object, a))) return read;
     if (speaks(object, "__dlpack__") && (!writable || speaks(object, "__setitem__")) &&

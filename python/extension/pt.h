@@ -92,7 +92,7 @@ int pt_open_out(PyObject *object, pt_operand *a);
 void pt_close(pt_operand *a);
 /* Opens an array without nulls for reading. `what`, in the sentence, takes no nulls. */
 int pt_open_plain(PyObject *object, const char *name, const char *what, pt_operand *a);
-/* Opens a dense int64 array of one axis, without nulls. */
+/* Opens an array of integers, of one axis and without nulls, as dense int64. */
 int pt_open_places(PyObject *object, const char *name, pt_operand *a);
 
 /* ---- elements that are left out, and second arrays ---- */
@@ -100,8 +100,9 @@ int pt_open_places(PyObject *object, const char *name, pt_operand *a);
 /* Raises an exception if a's object and this one have labels (pandas, xarray) that differ,
  * because elements are paired by position. */
 int pt_same_labels(const pt_operand *a, PyObject *object, const char *name);
-/* Whether the object is of pandas, Polars, pyarrow or xarray. */
+/* Whether the object is of pandas, Polars, pyarrow or xarray; whether it is of Polars or pyarrow. */
 int pt_is_labelled(PyObject *object);
+int pt_is_column(PyObject *object);
 /* Leaves out the elements for which `where`, broadcast to a, is 0 (or not 0 if `inverted`). None
  * leaves out nothing. */
 int pt_leave_out(pt_operand *a, PyObject *where, const char *name, int inverted);
@@ -114,6 +115,9 @@ int pt_open_inputs(PyObject *x, PyObject *next, PyObject *where, const char *wha
                    pt_operand *second, const pt_operand **given);
 /* Copies chunks to one piece of memory. */
 int pt_flatten(pt_operand *a);
+/* Copies elements of host memory whose strides are no multiples of their size, such as a field of
+ * packed records. */
+int pt_make_even(pt_operand *a);
 int pt_has_nulls(const pt_operand *a);
 /* The common type of two arrays (doc/inputs.md). */
 tally_dtype pt_common(tally_dtype a, tally_dtype b);
@@ -179,7 +183,7 @@ static inline char *pt_offset(const void *at, int64_t bytes)
 }
 /* One value as a Python number. */
 PyObject *pt_value(tally_dtype dtype, int is_bool, const void *value);
-/* pt_real: element number `at` of dense elements (not f16, bf16) as a double. pt_is_nan: whether
+/* pt_real: element number `at` of dense elements as a double. pt_is_nan: whether
  * the element at this address is a NaN. */
 double pt_real(tally_dtype dtype, const char *values, int64_t at);
 int pt_is_nan(tally_dtype dtype, const char *at);

@@ -94,19 +94,21 @@ static int64_t rows_at(const rolling *r, int64_t i)
 }
 
 /* Sets the rows of a block whose windows have too few rows to NaN, from `first` in steps of
- * `step` until a window has enough. */
+ * `step` until a window has enough; of windows from start to end, which may be anywhere, all. */
 static void blank_rows(const rolling *r, char *block, int64_t first, int64_t step, int64_t inner)
 {
-    for (int64_t i = first; i >= 0 && i < r->a.shape[r->axis] && rows_at(r, i) < r->least;
-         i += step)
-        for (int64_t k = i * inner; k < (i + 1) * inner; k++)
+    for (int64_t i = first; i >= 0 && i < r->a.shape[r->axis]; i += step) {
+        const int enough = rows_at(r, i) >= r->least;
+        if (enough && !r->start) return;
+        for (int64_t k = i * inner; k < (i + 1) * inner && !enough; k++)
             if (r->wanted == TALLY_F32)
                 ((float *)(void *)block)[k] = (float)r->missing;
             else
                 ((double *)(void *)block)[k] = r->missing;
+    }
 }
 
-/* Sets results in `out` with too few observations to NaN. Without counts these are at the ends. */
+/* Sets results in `out` with too few observations to NaN. Without counts these have too few rows. */
 static void blank(const rolling *r, const int64_t *counts, char *out)
 {
     int64_t inner = 1, n = r->a.shape[r->axis], bytes = (int64_t)tally_dtype_size(r->wanted);
@@ -114,7 +116,7 @@ static void blank(const rolling *r, const int64_t *counts, char *out)
     if (!counts) {
         for (int64_t at = 0; at < r->a.size; at += n * inner) {
             blank_rows(r, out + at * bytes, 0, 1, inner);
-            blank_rows(r, out + at * bytes, n - 1, -1, inner);
+            if (!r->start) blank_rows(r, out + at * bytes, n - 1, -1, inner);
         }
     } else if (r->wanted == TALLY_F32) {
         float *to = (void *)out, missing = (float)r->missing;
@@ -306,18 +308,19 @@ static tally_status run(tally *ctx, rolling *r, pt_operand *out)
     const int empty =
         (r->minimum == 0 || length <= 0) &&
         empty_is_nan(ctx, verb->op, r->a.dtype < TALLY_F16 ? TALLY_F64 : r->a.dtype, &nothing);
-    int direct = verb->info.output == r->wanted && r->step == 1 && !r->start;
+    int direct = verb->info.output == r->wanted && r->step == 1;
     r->least = empty && r->minimum == 0 ? 1 : r->minimum;
     r->missing = length <= 0 && r->least == 0 ? nothing : NAN;
     if (status || !r->a.size) return status;
-    const int counts_there = !r->rows && !r->next && !r->start && r->least > 0 &&
+    /* the library applies the least number of observations */
+    const int counts_there = (r->start || !r->rows) && !r->next && r->least > 0 &&
                              empty_is_nan(ctx, verb->op, r->a.dtype, &nothing);
     const int slides = direct && !r->rows && !r->next && r->least > 0 && !counts_there &&
-                       r->a.ndim == 1 && !r->a.valid &&
+                       r->a.ndim == 1 && !r->a.valid && !r->start &&
                        (r->a.dtype == TALLY_F32 || r->a.dtype == TALLY_F64);
     if (length > 0 && r->least <= length) {
         set_window(verb, r);
-        if (counts_there) verb->window.min_count = r->least;
+        if (counts_there) verb->window.min_count = verb->least = r->least;
         set_window(&r->count, r);
         if (!folded)
             status = direct ? pt_walk_series(ctx, verb, &r->a, r->axis, out)
@@ -337,7 +340,7 @@ static tally_status run(tally *ctx, rolling *r, pt_operand *out)
         blank_sliding(r, out->data, 1);
     else if (!status && slides && direct)
         blank_sliding(r, out->data, 0);
-    else if (!status && direct && r->least > 0)
+    else if (!status && direct && r->least > 0 && !(counts_there && r->start))
         blank(r, observed, out->data);
     else if (!status && !direct)
         write_results(r, verb, values, observed, out->data);
@@ -587,7 +590,8 @@ static int read_verb(pt_slot *slot, PyObject *op, PyObject *plain, PyObject *dty
     Py_XDECREF(count);
     if (bad) return -1;
     tally_dtype gives = r->verb.info.output;
-    if (r->verb.info.lanes > 1 || gives == TALLY_F16 || gives == TALLY_BF16) {
+    const int is_half = gives == TALLY_F16 || gives == TALLY_BF16;
+    if (r->verb.info.lanes > 1 || (is_half && r->a.device >= 0)) {
         PyErr_Format(PyExc_ValueError, "rolling has no '%s' of %s: use window", r->verb.op,
                      pt_dtype_name(r->a.dtype, 0));
         return -1;

@@ -6,11 +6,10 @@
 
 static int open_offsets(PyObject *object, pt_operand *offsets, const pt_operand *a)
 {
-    if (pt_open_plain(object, "offsets", "a list of places", offsets)) return -1;
-    if (offsets->dtype != TALLY_I64 || offsets->ndim != 1 || offsets->chunks || offsets->size < 1 ||
-        (offsets->size > 1 && offsets->strides[0] != 8)) {
-        PyErr_SetString(PyExc_ValueError,
-                        "offsets must be int64, dense, with one axis of at least 1 element");
+    if (pt_open_places(object, "offsets", offsets)) return -1;
+    if (offsets->size < 1) {
+        PyErr_SetString(PyExc_ValueError, "offsets must have at least 1 element");
+        pt_close(offsets);
         return -1;
     }
     if (offsets->device >= 0 || offsets->size < 2) return 0;
@@ -22,6 +21,7 @@ static int open_offsets(PyObject *object, pt_operand *offsets, const pt_operand 
             PyExc_ValueError,
             "offsets[%lld] is %lld: must be %lld..%lld (ascending, at most the elements of x)",
             (long long)i, (long long)at[i], (long long)low, (long long)a->size);
+        pt_close(offsets);
         return -1;
     }
     return 0;
@@ -31,11 +31,10 @@ static int check(const pt_verb *verb, const pt_operand *a, const pt_operand *off
 {
     const int64_t *at = (const int64_t *)(const void *)offsets->data;
     const pt_operand *b = verb->next;
-    if (a->ndim != 1 || a->chunks || !pt_even(a, (int64_t)tally_dtype_size(a->dtype)) ||
-        (b && !pt_even(b, (int64_t)tally_dtype_size(b->dtype)))) {
-        PyErr_SetString(
-            PyExc_ValueError,
-            "x must have one axis, in one piece, to be cut into segments (and so must next)");
+    if (a->ndim != 1 || !pt_even(a, pt_bytes(a)) || (b && !pt_even(b, pt_bytes(b)))) {
+        PyErr_Format(PyExc_ValueError,
+                     "x has %d axes: segments take one axis, with strides of whole elements",
+                     a->ndim);
         return -1;
     }
     if (verb->what == PT_REDUCE ||
@@ -91,8 +90,8 @@ PyObject *pt_segments(PyObject *module, PyObject *const *args, Py_ssize_t count)
     pt_slot *slot = NULL;
     int opened = open_offsets(args[3], &offsets, &a), made = 0, ndim = 1;
     tally_status status = TALLY_OK;
-    if (opened || pt_flatten(&a) || pt_leave_out(&a, args[12], "where", 0) ||
-        pt_open_next(args[11], &a, &b, &next))
+    if (opened || pt_flatten(&a) || pt_make_even(&a) || pt_leave_out(&a, args[12], "where", 0) ||
+        pt_open_next(args[11], &a, &b, &next) || (next && pt_make_even(&b)))
         goto done;
     const pt_operand *const all[] = {&a, next, &offsets};
     if (!(slot = pt_take_all(all, 3)) || pt_verb_of(slot, args[1], args[4], &a, next, &verb))

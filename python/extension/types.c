@@ -129,10 +129,12 @@ int pt_refuse_typestr(const pt_operand *a, PyObject *object, const char *typestr
 
 /* ---- Arrow ---- */
 
+static const char list_step[] =
+    "of pyarrow, tally.segments(x.values, x.offsets, 'sum') has the sum of each list";
 static const struct {
     const char *format, *words, *step; /* format: all of it or, before a *, its beginning */
 } arrow[] = {
-    {"n", "null", NULL},
+    {"n", "null", "all of them are missing; cast it to float64"},
     {"u", "string", "dictionary_encode().indices are integers for it"},
     {"U", "large_string", "dictionary_encode().indices are integers for it"},
     {"vu", "string_view", "dictionary_encode().indices are integers for it"},
@@ -155,8 +157,8 @@ static const struct {
     {"ti*", "interval", NULL},
     {"+s", "struct (records of several fields, or a table)", "give one of its columns"},
     {"+m", "map", NULL},
-    {"+l", "list", "flatten() has its elements, and its offsets go into tally.segments"},
-    {"+L", "large_list", "flatten() has its elements, and its offsets go into tally.segments"},
+    {"+l", "list", list_step},
+    {"+L", "large_list", list_step},
     {"+v*", "list_view", "flatten() has its elements"},
     {"+w:*", "fixed_size_list(%s)", "flatten() has its elements"},
     {"+u*", "union", NULL},

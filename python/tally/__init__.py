@@ -15,6 +15,8 @@ Every function takes arrays of NumPy, PyTorch, JAX, CuPy, pandas, Polars, pyarro
 numbers and lists, and gives results of the same kind. Tables of pandas, Polars and Arrow are taken column by column.
 """
 
+import copyreg
+
 from . import _by, _core, _here, _keys, _kinds, _words
 from ._by import Keyed
 from ._core import Array
@@ -27,6 +29,7 @@ from ._keys import bounds, by_key, groups, runs, take
 from ._rolling import Rolling
 
 _core.helpers(_kinds)
+copyreg.pickle(Array, _kinds.pickled)
 __version__ = _core.version()
 
 _reduce, _scan, _window, _spelled = _core.reduce, _core.scan, _core.window, _words.spelled
@@ -182,9 +185,10 @@ def window(
     Window ``i`` has elements ``i - before`` to ``i + after``. ``w`` alone is a window that ends at ``i``, or with
     ``center`` one around it. A window that is not full gives the operator's empty value (``edges="missing"``), what its
     elements give (``"shrink"``), or no result (``"valid"``: the axis is shorter). ``min_count``: a window with fewer
-    elements (that are there; for nan forms: that are not NaN) gives the empty value. ``next`` and ``where`` are those
-    of :func:`reduce`. ``offsets`` cuts ``x`` into segments, whose windows do not meet. With ``by``, as in
-    :func:`scan`, a window has the last elements with the same key.
+    elements (that are there; for nan forms: that are not NaN) gives the empty value, and with ``edges="missing"`` one
+    that is not full but has as many gives what they give. ``next`` and ``where`` are those of :func:`reduce`.
+    ``offsets`` cuts ``x`` into segments, whose windows do not meet. With ``by``, as in :func:`scan`, a window has the
+    last elements with the same key.
 
     Each result is the reduction of its own elements, in bits: nothing drifts, and nothing stays behind.
 
@@ -215,7 +219,7 @@ def window(
 def segments(x, offsets, op, /, *, dtype=None, next=None, where=None):
     """Reduces neighbouring segments of ``x``: segment ``r`` has elements ``offsets[r]`` to ``offsets[r + 1] - 1``.
 
-    ``x`` has one axis, and so have ``offsets``, ascending integers (int64) from 0 to at most the elements of ``x``. The
+    ``x`` has one axis, and so have ``offsets``, ascending integers from 0 to at most the elements of ``x``. The
     result has one element less than ``offsets``. An empty segment gives the operator's empty value. A row of a matrix
     in compressed sparse form is such a segment. ``next`` and ``where`` are those of :func:`reduce`.
 
@@ -232,7 +236,7 @@ def ranges(x, start, end, op, /, *, axis=None, dim=None, dtype=None, min_count=0
     """Folds ranges of ``x``, which may come in any order and overlap: result ``r`` is the reduction of elements
     ``start[r]`` to ``end[r] - 1`` along ``axis``.
 
-    ``start`` and ``end`` have one axis and as many integers (int64), 0 to the number of elements; :func:`bounds` makes
+    ``start`` and ``end`` have one axis and as many integers, 0 to the number of elements; :func:`bounds` makes
     those of windows over times. A range with fewer than ``min_count`` elements (for nan forms: that are not NaN) gives
     the operator's empty value, and so does one of none. ``next``, ``where`` and ``out`` are those of :func:`reduce`.
 
@@ -272,12 +276,12 @@ def rolling(
     keeps float32. Each column of a table has windows of its own.
 
     Windows of time: ``on`` has a time (or any number) for each row, ascending or descending, and ``window`` is a
-    length of time, ``"2s"``, a timedelta, or a number in the units of ``on``. ``on`` may be the name of a column of a
-    table, which the results keep, and may be left out where the index of pandas or the coordinate of xarray has times.
-    Times are of any unit and byte order; none is rounded. The window of a row at time t has the times from t - window
-    to t (without its beginning, unless ``closed`` says so), or with ``center`` those half a window around t. Here
-    ``min_periods`` is 1 unless given. Of rows with the same time, ``ties="row"`` leaves out those after the row itself,
-    as pandas does; ``"all"`` has all.
+    length of time, ``"2s"``, ``"1h30min"``, a timedelta, or a number in the units of ``on``. ``on`` may name a column
+    of a table, which the results keep, and may be left out where the index of pandas or the coordinate of xarray has
+    times. Times are of any unit and byte order; none is rounded. The window of a row at time t has the times from
+    t - window to t (without its beginning, unless ``closed`` says so), or with ``center`` those half a window around
+    t. Here ``min_periods`` is 1 unless given. Of rows with the same time, ``ties="row"`` leaves out those after the row
+    itself, as pandas does; ``"all"`` has all.
 
     ``by`` has a key for each row, as in :func:`reduce`: a window has rows with the same key only, whose times must
     be sorted among themselves. Results are in the order of the rows; where the key is missing, a window has no rows.

@@ -329,19 +329,23 @@ def cumulative_prod(
 ) -> Any: ...
 def cummax(
     x: _Input, /, *, axis: _Axis = None, dim: _Dims | None = None,
-    dtype: _DType | None = None, where: _Input | None = None, out: _Output | None = None
+    dtype: _DType | None = None, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    dropna: bool = True
 ) -> Any: ...
 def cummin(
     x: _Input, /, *, axis: _Axis = None, dim: _Dims | None = None,
-    dtype: _DType | None = None, where: _Input | None = None, out: _Output | None = None
+    dtype: _DType | None = None, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    dropna: bool = True
 ) -> Any: ...
 def cumprod(
     x: _Input, /, *, axis: _Axis = None, dim: _Dims | None = None,
-    dtype: _DType | None = None, where: _Input | None = None, out: _Output | None = None
+    dtype: _DType | None = None, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    dropna: bool = True
 ) -> Any: ...
 def cumsum(
     x: _Input, /, *, axis: _Axis = None, dim: _Dims | None = None,
-    dtype: _DType | None = None, where: _Input | None = None, out: _Output | None = None
+    dtype: _DType | None = None, where: _Input | None = None, out: _Output | None = None, by: Any = None,
+    dropna: bool = True
 ) -> Any: ...
 def define(name: str, text: str, where: str | None = None) -> None: ...
 def operators() -> list[str]: ...

@@ -6,7 +6,7 @@ from array import array
 from collections import namedtuple
 
 from . import _core, _kinds, _tables, _words
-from ._kinds import _library
+from ._kinds import _library, class_of
 
 __all__ = ["Keyed"]
 
@@ -72,7 +72,8 @@ class Groups:
             index = pandas.MultiIndex.from_arrays([pandas.Index(each) for each in keys], names=names)
         if isinstance(values, pandas.DataFrame):
             return values.set_axis(index)
-        values = values if hasattr(values, "array") else numpy.asarray(values)  # an index of times
+        if not isinstance(values, (pandas.Series, pandas.Index, pandas.api.extensions.ExtensionArray)):  # of times
+            values = numpy.asarray(values)
         make = pandas.Series if values.ndim == 1 else pandas.DataFrame
         name = {"name": x.name} if values.ndim == 1 and hasattr(x, "name") else {}
         return make(values, index=index, **name)
@@ -149,12 +150,21 @@ def _columns(by):
     if library in ("pandas", "polars") and hasattr(by, "columns"):
         return [(name, by[name]) for name in by.columns]
     if library == "pyarrow" and hasattr(by, "column_names"):
-        return [(name, by.column(at)) for at, name in enumerate(by.column_names)]
-    if library == "pandas" and type(by).__name__ == "MultiIndex":
+        return [(name, _decoded(by.column(at))) for at, name in enumerate(by.column_names)]
+    if library == "pandas" and class_of(by).__name__ == "MultiIndex":
         return [(name, by.get_level_values(at)) for at, name in enumerate(by.names)]
     if isinstance(by, (list, tuple)) and by and all(_is_column(each) for each in by):
-        return [(_name(each), each) for each in by]
-    return [(_name(by), by)]
+        return [(_name(each), _decoded(each)) for each in by]
+    return [(_name(by), _decoded(by))]
+
+
+def _decoded(column):
+    """Without runs, for which pyarrow has no take."""
+    if _library(column) == "pyarrow" and str(getattr(column, "type", "")).startswith("run_end_encoded"):
+        from pyarrow.compute import run_end_decode
+
+        return run_end_decode(column)
+    return column
 
 
 def _name(column):
@@ -217,12 +227,11 @@ def _of_pandas(column):
     dtype = getattr(column, "dtype", None)
     if isinstance(dtype, pandas.CategoricalDtype):
         return getattr(column, "cat", column).codes, "numbers", -1
-    if getattr(dtype, "kind", "") in "mM" or isinstance(dtype, pandas.PeriodDtype):
-        values = getattr(column, "array", column)
-        return values.asi8 if hasattr(values, "asi8") else pandas.Index(column).asi8, "numbers", _NAT
     values = getattr(column, "array", column)
     if hasattr(values, "__arrow_array__") and hasattr(values, "_pa_array"):  # text and others of Arrow
         return _of_arrow(values.__arrow_array__())
+    if getattr(dtype, "kind", "") in "mM" or isinstance(dtype, pandas.PeriodDtype):
+        return values.asi8 if hasattr(values, "asi8") else pandas.Index(column).asi8, "numbers", _NAT
     if isinstance(dtype, numpy.dtype) and dtype.kind != "O":
         return _of_numpy(column.to_numpy())
     if hasattr(dtype, "numpy_dtype"):
@@ -317,6 +326,7 @@ def _take(column, rows):
     if library == "pandas":
         rows = sys.modules["numpy"].asarray(rows)
         values = getattr(column, "array", column).take(rows)
+        values = values.astype("float32") if str(values.dtype) == "float16" else values  # pandas has no such index
         return sys.modules["pandas"].Index(values, name=_name(column))
     if library == "pyarrow":
         import pyarrow
@@ -354,12 +364,17 @@ def _order(keys):
 
         if pyarrow.types.is_dictionary(keys.type):
             keys = keys.dictionary_decode()
+        if pyarrow.types.is_float16(keys.type):
+            keys = keys.cast(pyarrow.float32())
         return pyarrow.compute.sort_indices(keys).to_pylist()
-    if library == "polars":
+    if library == "polars" and keys.dtype != sys.modules["polars"].Object:
         return keys.arg_sort(nulls_last=True).to_list()
     keys = keys.tolist() if hasattr(keys, "tolist") else list(keys)
     gone = [_is_missing(key) for key in keys]
-    return sorted(range(len(keys)), key=lambda at: (gone[at], 0 if gone[at] else keys[at]))
+    try:
+        return sorted(range(len(keys)), key=lambda at: (gone[at], 0 if gone[at] else keys[at]))
+    except TypeError as wrong:
+        raise TypeError(f"sort: the keys of by have no order ({wrong})") from None
 
 
 def _is_missing(key):

@@ -11,7 +11,7 @@ import sys
 
 from ._kinds import _from_pandas, _library
 
-__all__ = ["take", "times"]
+__all__ = ["is_time", "take", "times", "zone"]
 
 _NAT = -(1 << 63)
 
@@ -33,6 +33,13 @@ def times(x):
 
 def is_time(array):
     return getattr(getattr(array, "dtype", None), "kind", "") in ("m", "M")
+
+
+def zone(x):
+    """The time zone of a column; None: it has none."""
+    kind = getattr(x, "dtype", None) or x.type
+    kind = getattr(kind, "pyarrow_dtype", kind)
+    return getattr(kind, "tz", None) or getattr(kind, "time_zone", None)
 
 
 # ---- pandas ----

@@ -186,7 +186,7 @@ _MAGIC = b"tallyfrg"
 
 def _parsed(op):
     """The name, whether NaN are left out, and the parameter."""
-    name, *more = _words.spelled(op).split(":")
+    name, *more = str(_words.spelled(op)).split(":")
     plain = name.removeprefix("nan")
     if plain not in _SUMS and plain not in _PLAIN:
         known = ", ".join((*_PLAIN, *(name for name in _SUMS if isinstance(name, str))))

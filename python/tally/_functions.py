@@ -118,7 +118,7 @@ def _function(op):
     return name, function
 
 
-_RUNNING = """The running {what} along ``axis`` (``dim`` of xarray), by its name in pandas.
+_RUNNING = """The running {what} along ``axis`` (``dim`` of xarray), by its name in pandas; with ``by`` that of each group.
 
 It is :func:`tally.scan` with ``{op!r}``.
 
@@ -132,7 +132,9 @@ ValueError, TypeError: as in :func:`tally.scan`."""
 def _running(name, op, what):
     scan = _core.scan
 
-    def function(x, /, *, axis=None, dim=None, dtype=None, where=None, out=None):
+    def function(x, /, *, axis=None, dim=None, dtype=None, where=None, out=None, by=None, dropna=True):
+        if by is not None:
+            return _by.scan(op, x, by, dropna, axis, False, False, None, dtype, out, None, where)
         axis = axis if dim is None else _words.dim(x, axis, dim)
         return scan(op, x, axis, dtype, out, False, False, False, None, None, where)
 

@@ -97,8 +97,7 @@ def _bounds(file, arguments, real, unit):
 
 
 _NUMBER = r"(?:\d+\.?\d*|\.\d+)"
-_NANOSECONDS = {unit: _times._NANOSECONDS[unit] for unit in ("ns", "us", "ms", "s", "min", "h", "d")}
-_NANOSECONDS["w"] = 7 * _NANOSECONDS["d"]
+_NANOSECONDS = {unit: _times._NANOSECONDS[unit] for unit in ("ns", "us", "ms", "s", "min", "h", "d", "w")}
 
 
 def _distance(file, arguments, option, real, unit):

@@ -64,7 +64,7 @@ def groups(codes, groups, /):
 
 
 def take(x, order, /):
-    """The elements of ``x``, of one axis, at the places ``order`` (int64). What is null or masked stays so.
+    """The elements of ``x``, of one axis, at the places ``order``, integers. What is null or masked stays so.
 
     >>> import tally
     >>> tally.take([1.5, 2.5], [1, 1, 0]).tolist()

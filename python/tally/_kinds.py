@@ -3,13 +3,26 @@
 
 import math
 import sys
+from array import array
 
 __all__ = ["bits", "fill", "finish", "give", "rearrange", "same_labels", "take"]
 
 
+_LIBRARIES = {"numpy", "pandas", "polars", "pyarrow", "xarray", "torch", "cupy", "jax", "jaxlib"}
+
+
+def class_of(object):
+    """The class of an object, or the nearest of its base classes that is from a library above: Series for a user's
+    subclass of it."""
+    for base in type(object).__mro__:
+        if (base.__module__ or "").partition(".")[0] in _LIBRARIES:
+            return base
+    return type(object)
+
+
 def _library(object):
-    """The name of the package that an object's class is from: 'pandas', 'torch'."""
-    return (type(object).__module__ or "").partition(".")[0]
+    """The name of the package that this class is from: 'pandas', 'torch'."""
+    return (class_of(object).__module__ or "").partition(".")[0]
 
 
 def call(verb, args):
@@ -17,6 +30,19 @@ def call(verb, args):
     from ._labelled import call
 
     return call(verb, args)
+
+
+def pickled(array):
+    """What pickle and copy keep of a tally.Array."""
+    from . import _core
+
+    return _restored, (array.shape, array.dtype, bytes(_core.packed(array)))
+
+
+def _restored(shape, dtype, bytes):
+    from . import _core
+
+    return _core.empty(shape, dtype, bytes)
 
 
 # ---- in ----
@@ -33,8 +59,9 @@ def take(object, name):
         raise TypeError(f"{name} is a string: must be an array")
     if hasattr(type(object), "__array__"):
         return _numpy(object), 1
-    if isinstance(object, (bool, int, float)):
-        return _plain([object], (), name), 0
+    if isinstance(object, (int, float)):
+        object = object if type(object) in _NUMBERS else _python(object)
+        return _plain([object], (), name, {type(object)}), 0
     if isinstance(object, (list, tuple, range)):
         return _from_list(object, name), 0
     # an .npz file, a group of HDF5, a dict
@@ -83,77 +110,88 @@ def _numpy(object):
 _NUMBERS = {bool, int, float}
 
 
+def _python(number):
+    """A number of a subclass of int or float, or an integer of NumPy, as Python's own."""
+    return float(number) if isinstance(number, float) else int(number)
+
+
 def _from_list(values, name):
     """Lists of Python's numbers without NumPy, so that it does not matter whether it is there; others with it."""
-    shape, flat = _flatten(values, name)
-    if {type(value) for value in flat} <= _NUMBERS:
-        return _plain(flat, shape, name)
+    kinds, shape, flat = set(map(type, values)), (len(values),), values
+    if not kinds <= _NUMBERS:
+        shape, flat = _flatten(values, name)
+        kinds = set(map(type, flat))
+    if kinds <= _NUMBERS:
+        return _plain(flat, shape, name, kinds)
     try:
         import numpy
     except ImportError:
-        other = next(type(value) for value in flat if type(value) not in _NUMBERS)
+        other = next(kind for kind in map(type, flat) if kind not in _NUMBERS)
         raise TypeError(f"{name} has elements of type {other.__name__}: must be numbers") from None
-    return numpy.asarray(values)
+    if any(isinstance(value, numpy.ma.MaskedArray) for value in flat):
+        return numpy.ma.array(values)  # with their masks
+    found = numpy.asarray(values)
+    if found.dtype.kind in "fO" and all(issubclass(kind, (int, numpy.integer)) for kind in kinds):
+        return _plain(list(map(_python, flat)), shape, name, {int})  # NumPy makes floats of int64 and uint64 together
+    return found
 
 
 def _flatten(values, name):
     """The shape of lists in lists, and what is in them, one after the other."""
-    if not any(isinstance(value, (list, tuple, range)) for value in values):
+    rows = (list, tuple, range)
+    if not any(issubclass(kind, rows) for kind in set(map(type, values))):
         return (len(values),), list(values)
-    rows = [_flatten(v, name) if isinstance(v, (list, tuple, range)) else ((), [v]) for v in values]
-    for at, (shape, _) in enumerate(rows):
-        if shape != rows[0][0]:
+    parts = [_flatten(v, name) if isinstance(v, rows) else (tuple(getattr(v, "shape", ())), [v]) for v in values]
+    for at, (shape, _) in enumerate(parts):
+        if shape != parts[0][0]:
             raise ValueError(
-                f"{name}[{at}] has shape {shape} and {name}[0] {rows[0][0]}: all must be alike; rows of several "
+                f"{name}[{at}] has shape {shape} and {name}[0] {parts[0][0]}: all must be alike; rows of several "
                 "lengths go into tally.segments, one after the other"
             )
-    return (len(rows), *rows[0][0]), [value for _, row in rows for value in row]
+    return (len(parts), *parts[0][0]), [value for _, part in parts for value in part]
 
 
-def _plain(values, shape, name):
-    """Numbers as bool, int64 (uint64 where one is above 2^63 - 1), float64."""
+def _plain(values, shape, name, kinds):
+    """Numbers of these types as bool, int64 (uint64 where one is above 2^63 - 1), float64."""
     from . import _core
 
-    kinds = {type(value) for value in values}
-    if kinds == {bool}:
-        dtype, code = "bool", "?"
-    elif float in kinds or not kinds:
+    dtype, code = ("bool", "B") if kinds == {bool} else ("int64", "q")
+    if float in kinds or not kinds:
         dtype, code = "float64", "d"
-    else:
-        high = max(values) >= 1 << 63
-        dtype, code = ("uint64", "Q") if high else ("int64", "q")
-        if not (0 if high else -(1 << 63)) <= min(values) <= max(values) < 1 << 64:
-            raise TypeError(
-                f"{name} has integers of more than 64 bits, {min(values)} to {max(values)}: must be all within int64, "
-                "or all within uint64; float(i) makes a float of one"
-            )
-    import struct
-
-    array = _core.empty(shape, dtype)
+    elif code == "q" and max(values) >= 1 << 63:
+        dtype, code = "uint64", "Q"
     try:
-        raw = struct.pack(f"{len(values)}{code}", *values)
-    except (OverflowError, struct.error):
-        raise TypeError(f"{name} has floats, and an integer that is larger than any float") from None
+        numbers = array(code, values)
+    except OverflowError:
+        if code == "d":
+            raise TypeError(f"{name} has floats, and an integer that is larger than any float") from None
+        raise TypeError(
+            f"{name} has integers of more than 64 bits, {min(values)} to {max(values)}: must be all within int64, "
+            "or all within uint64; float(i) makes a float of one"
+        ) from None
+    found = _core.empty(shape, dtype)
     if not shape:
-        memoryview(array)[()] = values[0]
+        memoryview(found)[()] = values[0]
     elif values:
-        memoryview(array).cast("B")[:] = raw
-    return array
+        memoryview(found).cast("B")[:] = memoryview(numbers).cast("B")
+    return found
 
 
 def _from_pandas(object, name):
     values = getattr(object, "values", object)
     numpy = sys.modules["numpy"]
+    kind = 2 if class_of(object).__name__ == "Series" else 1
     if isinstance(values, numpy.ndarray):
-        return values, 2 if type(object).__name__ == "Series" else 1
-    kind = 2 if type(object).__name__ == "Series" else 1
-    missing = getattr(object, "isna", None)
+        return values, kind
+    if not hasattr(object, "dtype"):  # a Timestamp, NA
+        raise TypeError(f"{name} is of type {type(object).__name__}: must be an array")
+    missing = getattr(values, "isna", None)
     if missing is not None and (mask := numpy.asarray(missing())).any():  # pandas.NA, of Int64 and its like
         plain = getattr(object.dtype, "numpy_dtype", None)
         if plain is None or plain.kind not in "biuf":
             raise TypeError(f"{name} has missing values of type {object.dtype}: must be integers or floats")
-        return numpy.ma.masked_array(object.to_numpy(plain, na_value=0), mask), kind
-    return object.to_numpy(), kind
+        return numpy.ma.masked_array(values.to_numpy(plain, na_value=0), mask), kind
+    return values.to_numpy(), kind
 
 
 # ---- out ----
@@ -164,6 +202,8 @@ def give(object, result, shape=None):
     library = _library(object)
     if shape is not None:
         return _on_device(object, library, result, shape)
+    if library == "numpy":  # its scalars
+        return sys.modules["numpy"].asarray(result)[()]
     if library == "pandas":
         return _to_pandas(object, result)
     if library == "pyarrow":
@@ -186,7 +226,7 @@ def _to_pandas(object, result):
         return array[()]
     if array.shape != object.shape:
         return array
-    return type(object)(array, index=object.index, name=object.name, copy=False)
+    return sys.modules["pandas"].Series(array, index=object.index, name=object.name, copy=False)
 
 
 def _to_polars(object, result):
@@ -214,9 +254,9 @@ def with_nulls(object, values, there):
         import pyarrow
         import pyarrow.compute
 
-        values = values if library == "pyarrow" else values.to_arrow()
-        values = pyarrow.compute.if_else(_to_arrow(there), values, pyarrow.scalar(None, values.type))
-        return values if library == "pyarrow" else sys.modules["polars"].Series(values)
+        column = values if library == "pyarrow" else values.to_arrow()
+        column = pyarrow.compute.if_else(_to_arrow(there), column, pyarrow.scalar(None, column.type))
+        return column if library == "pyarrow" else sys.modules["polars"].Series(values.name, column)
     import numpy
 
     values, mask = numpy.asarray(values), ~numpy.asarray(there)

@@ -3,10 +3,11 @@
 fields of xarray. The extension calls `call` with its own arguments; each function below runs the verb again on arrays
 that the extension reads, and gives the results the labels that x has."""
 
+import datetime
 import sys
 
 from . import _columns, _core, _tables
-from ._kinds import _library, same_labels
+from ._kinds import _library, class_of, same_labels
 
 __all__ = ["Call", "call"]
 
@@ -77,13 +78,13 @@ def call(verb, args):
 
         return _fields.call(self)
     if library in ("pandas", "polars", "pyarrow"):
-        table = None if type(x).__name__ == "Series" else _tables.opened(x)
+        table = None if class_of(x).__name__ == "Series" else _tables.opened(x)
         return _column(self, x) if table is None else _tables.call(self, table)
     if isinstance(x, (list, tuple)) and x:
         from ._times import of_list
 
-        x = of_list(x)
-        return NotImplemented if x is None else _of_list(self, x)
+        times = of_list(x)
+        return NotImplemented if times is None else _of_list(self, times, x[0])
     numpy = sys.modules.get("numpy")
     if numpy and isinstance(x, numpy.generic) and x.dtype.kind in "mM":
         x = numpy.asarray(x)
@@ -94,11 +95,15 @@ def call(verb, args):
     return NotImplemented
 
 
-def _of_list(self, x):
-    """Times in a list: one time as Python's own, several as an array of NumPy or an index of pandas."""
+def _of_list(self, x, first):
+    """Times in a list: one time as Python's own, in the zone of the first, several as an array of NumPy (UTC) or an
+    index of pandas."""
     found = self.having(x=x).run()
     numpy = sys.modules["numpy"]
-    return found.item() if isinstance(found, (numpy.datetime64, numpy.timedelta64)) else found
+    if not isinstance(found, (numpy.datetime64, numpy.timedelta64)):
+        return found
+    found, zone = found.item(), getattr(first, "tzinfo", None)
+    return found if zone is None or found is None else found.replace(tzinfo=datetime.timezone.utc).astimezone(zone)
 
 
 def _column(self, x):
@@ -114,11 +119,15 @@ def _column(self, x):
     if self["out"] is not None:
         return found
     numpy = sys.modules["numpy"]
+    if give is not None and getattr(found, "ndim", 0) == 2:  # of minmax: for a table, else an array
+        if not self["keepdims"] and _columns.zone(x):
+            raise ValueError("op: 'minmax' gives arrays of NumPy, whose times have no zone: call 'min' and 'max'")
+        return give(numpy.asarray(found)[0]) if self["keepdims"] else found
     if give is not None and _library(x) != "pandas":
         return give(numpy.asarray(found))
     if give is not None and _columns.is_time(found):
         found = give(numpy.asarray(found))
-    if type(x).__name__ != "Series" or not hasattr(found, "shape") or len(found.shape) != 1:
+    if class_of(x).__name__ != "Series" or not hasattr(found, "shape") or len(found.shape) != 1:
         return found
     rows = self.rows(len(x))
     index = None if rows is None else x.index if rows is _ALL else x.index[rows]

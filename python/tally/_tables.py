@@ -6,15 +6,15 @@ table --columns--> one call for each --> results --build--> a table of the same 
 import sys
 
 from . import _core
-from ._columns import take
-from ._kinds import _library, same_labels
+from ._columns import is_time, take
+from ._kinds import _library, class_of, same_labels
 
 __all__ = ["call", "column_named", "each_column", "keyed_by", "opened", "with_keys"]
 
 
 def opened(x):
     """The table that x is, or None."""
-    library, name = _library(x), type(x).__name__
+    library, name = _library(x), class_of(x).__name__
     if library == "polars" and name == "LazyFrame":
         raise TypeError("x is a LazyFrame, which has no rows yet: give x.collect()")
     kind = _KINDS.get((library, name))
@@ -34,6 +34,9 @@ def call(self, table):
         return _across(self, table, axis)
     if axis not in (None, 0, -2):
         raise ValueError(f"axis is {axis!r}: a table has the axes 0 (down its columns) and 1 (along its rows)")
+    found = table.at_once(self) if self["next"] is None and self["where"] is None else None
+    if found is not None:
+        return found
     results = []
     for at, (name, column) in enumerate(zip(table.names, table.columns())):
         changes = {"x": column}
@@ -85,7 +88,8 @@ def keyed_by(x, by):
     for word in words:
         found = [at for at, name in enumerate(table.names) if name == word]
         if len(found) != 1:
-            raise ValueError(f"by is {word!r}: x has {len(found)} columns of this name: {_listed(table.names)}")
+            hint = "; keys of the rows go into an array" if len(words) == table.height else ""
+            raise ValueError(f"by is {word!r}: x has {len(found)} columns of this name: {_listed(table.names)}{hint}")
         keys[word], x = table.split(found[0])
         table = opened(x)
     return x, keys
@@ -150,7 +154,7 @@ def _beside(other, at, table, name):
 
 def _across(self, table, axis):
     """A verb along the rows, or of all elements."""
-    for at, column in enumerate(table.columns()):
+    for at, column in enumerate(table.columns() if table.type_of_all() is None else ()):
         try:
             if take(column, "x")[0] is None:
                 _core.like(column)  # raises if the extension cannot read it
@@ -178,6 +182,8 @@ def _across(self, table, axis):
 
 # ---- one class for each library ----
 
+_OF_MATRIX = ("reduce", "scan", "window", "rolling")  # verbs of any number of axes
+
 
 class _Pandas:
     numbers = "x.select_dtypes('number')"
@@ -190,10 +196,35 @@ class _Pandas:
         return self.x.iloc[:, at]
 
     def columns(self):
-        return map(self.column, range(len(self.names)))
+        return (column for _, column in self.x.items())
 
     def matrix(self):
-        return self.x.to_numpy()
+        return self.x.to_numpy() if self.type_of_all() else _stacked(self)
+
+    def type_of_all(self):
+        """The type of all columns, of numbers or times of NumPy; None: there are several types, or others."""
+        kinds = set(self.x.dtypes)
+        kind = kinds.pop() if len(kinds) == 1 else None
+        return kind if type(kind).__module__ == "numpy.dtypes" and kind.kind in "biufmM" else None
+
+    def at_once(self, call):
+        """The result for few elements of one type, by one call on their matrix. None: column by column, which also says
+        in which one a fault is."""
+        if call.verb not in _OF_MATRIX or not 0 < self.height * len(self.names) <= 1 << 17:
+            return None
+        kind, rows = self.type_of_all(), call.rows(self.height)
+        if kind is None or kind.kind in "mM" or (rows is None and call.verb != "reduce"):
+            return None
+        try:
+            found = call.having(x=self.x.to_numpy(), axis=0).run()
+        except (TypeError, ValueError):
+            return None
+        pandas = sys.modules["pandas"]
+        if call.verb == "reduce":
+            return pandas.Series(found, index=self.x.columns) if found.ndim == 1 else None
+        if found.ndim != 2:
+            return None
+        return pandas.DataFrame(found, index=self.x.index[rows], columns=self.x.columns, copy=False)
 
     def split(self, at):
         kept = [i for i in range(len(self.names)) if i != at]
@@ -206,7 +237,7 @@ class _Pandas:
     def reduced(self, results):
         """A Series with the columns' names; several values for each column are as many rows."""
         pandas, numpy = sys.modules["pandas"], sys.modules["numpy"]
-        if results and isinstance(results[0], numpy.ndarray):
+        if results and isinstance(results[0], (numpy.ndarray, pandas.Index, pandas.api.extensions.ExtensionArray)):
             return self.built(results, None)
         return pandas.Series(_alike(results), index=self.x.columns, dtype=None if results else "float64")
 
@@ -226,7 +257,17 @@ class _Pandas:
         return sys.modules["pandas"].DataFrame(found, index=self.x.index, columns=self.x.columns[rows])
 
 
-class _Polars:
+class _ByColumn:
+    """Of Polars and Arrow, each of whose columns is an array of its own."""
+
+    def type_of_all(self):
+        return None
+
+    def at_once(self, call):
+        return None
+
+
+class _Polars(_ByColumn):
     numbers = "x.select(polars.selectors.numeric())"
     scalars = False
 
@@ -270,7 +311,7 @@ class _Polars:
         return sys.modules["polars"].DataFrame(found, schema=self.names[rows])
 
 
-class _Arrow:
+class _Arrow(_ByColumn):
     numbers = "x.select(['a', 'b'])"
     scalars = False
 
@@ -340,16 +381,28 @@ def _alike(results):
 
 
 def _stacked(table):
-    """All columns side by side, of their common type."""
+    """All columns side by side, of their common type, masked where they are null."""
     import numpy
 
-    columns = []
-    for name, column in zip(table.names, table.columns()):
-        nulls = column.null_count if not callable(column.null_count) else column.null_count()
-        if nulls:
-            raise ValueError(f"column {name!r} of x has nulls: along rows there must be none, as x.fill_null(0) leaves")
-        columns.append(column.to_numpy())
+    columns = [_dense(name, column) for name, column in zip(table.names, table.columns())]
+    if any(isinstance(column, numpy.ma.MaskedArray) for column in columns):
+        return numpy.ma.column_stack(columns)
     return numpy.column_stack(columns) if columns else numpy.empty((table.height, 0))
+
+
+def _dense(name, column):
+    """A column as an array of NumPy."""
+    import numpy
+
+    if is_time(take(column, "x")[0]):
+        if _library(column) == "pandas":
+            raise TypeError(f"column {name!r} of x has times of type {column.dtype}: along rows there must be numbers")
+        if column.null_count() if callable(column.null_count) else column.null_count:
+            raise ValueError(f"column {name!r} of x has nulls: along rows there must be none of times")
+        return column.to_numpy()
+    there = _core.present(column, None, None)
+    values = numpy.asarray(_core.reduce("first", column, (), False, None, None, None, None))
+    return values if there is None else numpy.ma.masked_array(values, ~numpy.asarray(there))
 
 
 _KINDS = {

@@ -12,7 +12,8 @@ from ._kinds import _library, same_labels, take
 __all__ = ["keys_and_length"]
 
 _NANOSECONDS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9, "m": 60 * 10**9}
-_NANOSECONDS |= {"h": 3600 * 10**9, "D": 86400 * 10**9, "d": 86400 * 10**9}
+_NANOSECONDS |= {"h": 3600 * 10**9, "D": 86400 * 10**9, "d": 86400 * 10**9, "w": 7 * 86400 * 10**9}
+_PART = r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([A-Za-z]+)"  # of "1h 30min"
 _OF_NUMPY = {"as": 1, "fs": 10**3, "ps": 10**6, "ns": 10**9, "us": 10**12, "ms": 10**15, "s": 10**18}
 _OF_NUMPY |= {"m": 60 * 10**18, "h": 3600 * 10**18, "D": 86400 * 10**18, "W": 7 * 86400 * 10**18}  # in attoseconds
 
@@ -30,7 +31,10 @@ def keys_and_length(x, on, window, axis=None):
     elif _library(x) == "pandas" and _library(on) == _library(x):
         same_labels(x.iloc[:, 0] if x.ndim == 2 and x.shape[1] else x, on, "on")
     keys, unit = _keys(on)
-    whole = _core.like(keys, "on")[0] != "float64"
+    dtype = _core.like(keys, "on")[0]
+    whole = "float" not in dtype
+    if dtype not in ("int32", "int64", "uint64", "float64"):
+        keys = __import__("numpy").asarray(keys).astype("int64" if whole else "float64")  # which holds them all
     if isinstance(keys, memoryview):  # which does not read big-endian elements itself
         keys = _core.reduce("first", keys, (), False, None, None, None, None)
     falling = len(keys) > 1 and keys[0] > keys[-1]
@@ -64,11 +68,16 @@ def _length(window):
     """Nanoseconds."""
     value = None
     if isinstance(window, str):
-        match = re.fullmatch(r"\s*(\d*)\s*([A-Za-z]+)\s*", window)
-        if match and match[2] in _NANOSECONDS:
-            value = int(match[1] or 1) * _NANOSECONDS[match[2]]
-        elif match and match[2] in _CALENDAR:
+        from fractions import Fraction
+
+        parts = re.findall(_PART, window) if re.fullmatch(rf"(?:{_PART})+\s*", window) else [("1", window.strip())]
+        if any(unit in _CALENDAR for _, unit in parts):
             raise _calendar(window)
+        if all(unit in _NANOSECONDS for _, unit in parts):
+            value = sum(Fraction(count) * _NANOSECONDS[unit] for count, unit in parts)
+            if value.denominator != 1:
+                raise ValueError(f"window is {window!r}: must be a whole number of nanoseconds")
+            value = int(value)
     elif _library(window) == "numpy" and getattr(window, "dtype", None) is not None and window.dtype.kind == "m":
         value = _of_timedelta64(window)
     elif isinstance(window, datetime.timedelta):  # pandas.Timedelta is one, with nanoseconds
@@ -85,7 +94,7 @@ def _length(window):
             raise _calendar(window)
     if not isinstance(value, int) or value <= 0:
         raise ValueError(
-            f"window is {window!r}: must be a number of rows, or a length of time above 0 such as '2s', '5min', '1h' "
+            f"window is {window!r}: must be a number of rows, or a length of time above 0 such as '2s', '1h30min' "
             "or a timedelta"
         )
     return value
@@ -134,7 +143,7 @@ def _keys(on):
         from . import _columns
 
         plain = _columns.take(on, "on")[0]
-        on = _no_nulls(on).to_numpy() if plain is None else plain
+        on = __import__("numpy").asarray(_no_nulls(on)) if plain is None else plain
     if _library(on) == "numpy" and on.dtype.kind in "mM":
         return _of_numpy(on)
     return on, None
@@ -145,6 +154,8 @@ def of_list(on):
     if all(_library(time) == "pandas" for time in on):
         return sys.modules["pandas"].Index(on)
     if all(isinstance(time, datetime.datetime) for time in on):
+        if len({time.tzinfo is None for time in on}) > 1:
+            raise ValueError("times with a zone and times without one cannot be compared: give all of them one")
         return __import__("numpy").array([_utc(time) for time in on], "M8[us]")
     if all(isinstance(time, datetime.date) and not isinstance(time, datetime.datetime) for time in on):
         return __import__("numpy").array(on, "M8[D]")

@@ -75,7 +75,10 @@ def alpha(alpha=None, *, span=None, halflife=None, com=None, adjust=False):
     ((name, value),) = given.items()
     if name == "alpha":
         return value
-    value = float(value)
+    try:
+        value = float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} is {value!r}: must be a number of elements") from None
     if not value >= {"span": 1, "halflife": 0, "com": 0}[name] or (name == "halflife" and value == 0):
         least = {"span": "at least 1", "halflife": "above 0", "com": "at least 0"}[name]
         raise ValueError(f"{name} is {value!r}: must be {least}")
@@ -99,10 +102,6 @@ def spelled(op):
     if name == "correction":
         return f"{head}:ddof={value}"
     if name in ("span", "halflife", "com"):
-        try:
-            value = float(value)
-        except ValueError:
-            raise ValueError(f"{name} is {value!r}: must be a number") from None
         return f"{head}:{alpha(**{name: value})!r}"
     return op
 

@@ -3,7 +3,7 @@
 
 The results have the bits of :mod:`tally`, on every device, and so have the gradients. The functions are operators of
 PyTorch, ``torch.ops.tally.reduce`` and ``torch.ops.tally.scan``, so that ``torch.compile(fullgraph=True)``,
-and ``torch.export`` take them; ``torch.func`` takes the functions.
+and ``torch.export`` take them; ``torch.func`` takes the functions, but for its forward mode (``jvp``, ``jacfwd``).
 
 >>> import torch, tally.torch
 >>> x = torch.tensor([1.0, 2.0, 4.0], requires_grad=True)

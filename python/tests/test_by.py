@@ -428,3 +428,31 @@ def test_dates_in_lists_are_keys():
     days = [datetime.date(2020, 1, 2), datetime.date(2020, 1, 1), datetime.date(2020, 1, 2)]
     keys, values = tally.sum([1, 2, 4], by=days, sort=True)
     assert keys == [days[1], days[0]] and values.tolist() == [2, 5]
+
+
+def test_keys_that_their_library_does_not_sort_or_take():
+    dates = pd.Series(pa.array([1, 0, 1, None], pa.date32()), dtype=pd.ArrowDtype(pa.date32()))
+    assert tally.sum(pd.Series([1.0, 2.0, 4.0, 8.0]), by=dates).tolist() == [5.0, 2.0]
+    runs = pa.RunEndEncodedArray.from_arrays([2, 3], ["b", "a"])
+    keys, values = tally.sum([1.0, 2.0, 4.0], by=runs, sort=True)
+    assert keys.to_pylist() == ["a", "b"] and values.tolist() == [4.0, 3.0]
+    half = np.array([2, 1, 2], "float16")
+    for by in (half, pa.array(half), pd.Series(half)):
+        keys, values = tally.sum([1.0, 2.0, 4.0], by=by, sort=True)
+        assert [float(key) for key in keys.tolist()] == [1.0, 2.0] and values.tolist() == [2.0, 5.0]
+    objects = pl.Series([pd.Interval(1, 2), pd.Interval(0, 1)], dtype=pl.Object)
+    assert tally.sum([1.0, 2.0], by=objects, sort=True).values.tolist() == [2.0, 1.0]
+    with pytest.raises(TypeError, match="sort: the keys of by have no order"):
+        tally.sum([1.0, 2.0], by=[1, "1"], sort=True)
+    with pytest.raises(ValueError, match="by is 'p'.*keys of the rows go into an array"):
+        tally.sum(pd.DataFrame({"a": [1.0, 2.0]}), by=["p", "q"])
+    times = pd.Series(pa.array([0, 1, 2], pa.duration("s")), dtype=pd.ArrowDtype(pa.duration("s")))
+    assert tally.max(times, by=[0, 1, 0]).dtype == times.dtype
+
+
+def test_words_of_pandas_by_group():
+    x, keys = pd.Series([3.0, 1.0, 2.0, 5.0], name="x"), ["a", "b", "a", "b"]
+    for name in ("cumsum", "cumprod", "cummax", "cummin"):
+        mine, theirs = getattr(tally, name)(x, by=keys), getattr(x.groupby(keys), name)()
+        assert mine.equals(theirs) and mine.name == "x"
+    assert tally.cumsum([1.0, 2.0], by=["a", None]).tolist() == [1.0, 0.0]

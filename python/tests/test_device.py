@@ -125,7 +125,7 @@ sentence(lambda: tally.bounds(on(codes), -1, 0), "keys: row ")
 sentence(lambda: tally.ranges(on(x), on(end), on(start), "sum"), "start")
 sentence(lambda: tally.ranges(on(x), on(start), on(end + 1), "sum"), "end")
 sentence(lambda: tally.ranges(on(x), on(start.astype("i4")), on(end), "sum"), "start must be int64, dense and aligned")
-sentence(lambda: tally.runs(on(x.reshape(5, 100))), "keys must have one axis, in one piece")
+sentence(lambda: tally.runs(on(x.reshape(5, 100))), "keys must have one axis, with strides of whole elements")
 sentence(lambda: tally.segments(on(x), on(offsets.astype("i4")), "sum"), "offsets must be int64, dense")
 other_stream = "order is on cuda:0 and x on cuda:0, in another stream: must be one device and one stream"
 sentence(lambda: tally.take(Here(x, 1), Here(order, 2)), other_stream)

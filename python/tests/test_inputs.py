@@ -2,8 +2,10 @@
 """What goes in and comes out: every protocol, without copies, and results of the input's kind."""
 
 import array
+import copy
 import ctypes
 import mmap
+import pickle
 import subprocess
 import sys
 
@@ -100,6 +102,80 @@ else:
     raise SystemExit("a list of text")
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_numbers_of_numpy_and_subclasses():
+    class Metres(float):
+        pass
+
+    assert type(tally.sum(np.float32(2.5))) is np.float32 and type(tally.any(np.bool_(True))) is np.bool_
+    assert tally.minmax(np.int8(3)).tolist() == [3, 3]
+    assert tally.sum(Metres(2.5)) == 2.5 and tally.sum([Metres(2.5), 1]) == 3.5
+    # NumPy makes floats of int64 and uint64 together, which do not hold them
+    found = tally.sum([np.uint64(2**63), np.int64(2**53 + 1)])
+    assert found == 2**63 + 2**53 + 1 and type(found) is int
+    with pytest.raises(TypeError, match="x has integers of more than 64 bits, -1 to 9223372036854775808"):
+        tally.sum([np.uint64(2**63), -1])
+
+
+def test_lists_of_arrays():
+    masked = np.ma.masked_array([1.0, 2.0, 4.0], [False, True, False])
+    assert tally.sum([masked, masked]) == 10.0 and tally.count([masked, [1.0, 2.0, 3.0]], axis=1).tolist() == [2, 3]
+    assert tally.sum([np.ma.masked, 1.0]) == 1.0
+    assert tally.sum([np.array([1, 2]), [3, 4]], axis=0).tolist() == [4, 6]
+    with pytest.raises(ValueError, match=r"x\[1\] has shape \(3,\) and x\[0\] \(2,\)"):
+        tally.sum([np.zeros(2), [1, 2, 3]])
+
+
+def test_subclasses():
+    """An object of a user's class is what its class was made from: columns, labels and results are the library's."""
+
+    class Column(pd.Series):
+        @property
+        def _constructor(self):
+            return Column
+
+    class Frame(pd.DataFrame):
+        @property
+        def _constructor(self):
+            return Frame
+
+    x = Column([1.0, 2.0, 3.0], index=list("abc"), name="x")
+    assert tally.scan(x, "sum").to_dict() == {"a": 1.0, "b": 3.0, "c": 6.0}
+    assert tally.rolling(x, 2).sum().name == "x"
+    for y in (x[::-1], pd.Series(x[::-1])):  # by place the correlation is -1
+        with pytest.raises(ValueError, match="the second array differs from x in its index"):
+            tally.corr(x, y)
+    frame = Frame({"k": ["a", "b"], "v": [1.0, 2.0], "w": [3.0, 4.0]})
+    assert tally.sum(frame[["v", "w"]]).to_dict() == {"v": 3.0, "w": 7.0}
+    assert list(tally.cumulative_sum(frame[["v", "w"]])["w"]) == [3.0, 7.0]
+    assert tally.sum(frame, by="k")["w"].to_dict() == {"a": 3.0, "b": 4.0}
+    assert tally.sum([1.0, 2.0], by=Column(["a", "b"])).keys.tolist() == ["a", "b"]
+    assert tally.max(Column(pd.date_range("2024", periods=2, tz="Europe/Oslo"))).tz is not None
+    polars = pytest.importorskip("polars")
+    assert tally.scan(type("S", (polars.Series,), {})("q", [1, 2]), "sum").name == "q"
+    assert tally.sum(type("D", (polars.DataFrame,), {})({"a": [1, 2], "b": [3, 4]})).columns == ["a", "b"]
+
+
+def test_what_are_no_arrays():
+    """Scalars of pandas were read as their bytes, records of Polars as a matrix of their fields."""
+    for wrong in (pd.Timestamp("2024"), pd.Timedelta("1s"), pd.NaT, pd.NA, pd.Period("2024")):
+        with pytest.raises(TypeError, match=f"x is of type {type(wrong).__name__}: must be an array"):
+            tally.max(wrong)
+    polars = pytest.importorskip("polars")
+    with pytest.raises(TypeError, match="struct"):
+        tally.sum(polars.Series([{"a": 1, "b": 2.5}]))
+
+
+def test_array_is_copied_and_pickled():
+    for dtype in ("bool", "int64", "bfloat16", "float64"):
+        for shape in ((0,), (2,), (2, 3)):
+            a = _core.empty(shape, dtype, bytes(_core.packed(_core.empty(shape, dtype))))
+            for b in (pickle.loads(pickle.dumps(a)), copy.copy(a), copy.deepcopy(a)):
+                assert (b.dtype, b.shape, tally.digest(b)) == (a.dtype, a.shape, tally.digest(a))
+    assert pickle.loads(pickle.dumps(tally.scan([[1, 2], [3, 4]], "sum", axis=0)[1])).tolist() == [4, 6]
+    with pytest.raises(ValueError, match="3 bytes are not its 8"):
+        _core.empty((1,), "int64", b"abc")
 
 
 def test_array():

@@ -272,7 +272,6 @@ def test_kinds_of_results():
 
 def test_errors_of_keys():
     x = np.arange(4.0)
-    unaligned = np.frombuffer(b"x" + np.zeros(2, "i8").tobytes(), "i8", offset=1)
     for wrong, words in (
         (lambda: tally.runs(np.zeros((2, 2))), "one axis"),
         (lambda: tally.groups(np.array([0, 3]), 3), "element 1 is 3"),
@@ -287,9 +286,7 @@ def test_errors_of_keys():
         (lambda: tally.by_key(list("abab"), [0, 1, 0, 1], "sum"), "x has elements of type string"),
         (lambda: tally.take(x, np.array([4])), r"order\[0\] is 4"),
         (lambda: tally.take(x, np.array([-1])), r"order\[0\] is -1"),
-        (lambda: tally.take(x, np.array([1.0])), "int64"),
-        (lambda: tally.take(x, np.arange(4)[::-1]), "dense"),
-        (lambda: tally.take(x, unaligned), "aligned"),
+        (lambda: tally.take(x, np.array([1.0])), "order has dtype float64: must be integers"),
         (lambda: tally.by_key(x, np.array([0, 1]), "sum"), "a code for each"),
         (lambda: tally.by_key(x.reshape(2, 2), np.array([0, 1, 0, 1]), "sum"), "a code for each"),
         (lambda: tally.by_key(x, np.array([0, 1, 0, -1]), "sum"), "element 3 is -1"),

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tally
-from conftest import same_bits
+from conftest import numbers, same_bits
 
 OPS = ["sum", "mean", "min", "max", "var", "std", "count", "first", "last"]
 words = st.fixed_dictionaries(
@@ -169,6 +169,37 @@ def test_words_that_cannot_be_said():
         tally.rolling(x, 3).agg("minmax")
     with pytest.raises(ValueError, match="axis is 1: x has 1 axes"):
         tally.rolling(x, 3, axis=1).sum()
+
+
+@pytest.mark.parametrize("op", ["min", "max", "first", "last"])
+def test_halves(op, rng):
+    """Their minima are halves too, and results are float64 as of all types."""
+    x = numbers(rng, 60, "float16", special=False)
+    x[::7], x[1] = np.nan, 6e-8
+    words = {"min_periods": 1}, {"min_periods": 2, "step": 3}, {"on": np.arange(60) // 2, "min_periods": 0}
+    for more in words:
+        mine, wide = (getattr(tally.rolling(each, 4, **more), op)() for each in (x, x.astype("float64")))
+        assert same_bits(mine, wide)
+    bfloat16 = tally._core.empty((4,), "bfloat16", np.array([0x3F80, 0x4000, 0x7FC0, 0xC040], "u2").tobytes())
+    assert tally.rolling(bfloat16, 2, min_periods=1).min().tolist() == [1.0, 1.0, 2.0, -3.0]
+
+
+@pytest.mark.parametrize("least", [None, 0, 1, 3])
+@pytest.mark.parametrize("op", ["sum", "mean", "max", "count"])
+def test_windows_of_times_in_matrices(op, least, rng):
+    """Each column has the bits of that column alone, wherever the windows have too few observations."""
+    x = numbers(rng, (40, 3), "float64", special=False)
+    x[rng.random((40, 3)) < 0.3] = np.nan
+    x[:, 2] = 1.0
+    on = np.sort(rng.integers(0, 60, 40))
+    for closed in ("right", "left"):
+        words = {"on": on, "closed": closed, "min_periods": least}
+        found = getattr(tally.rolling(x, 4, **words), op)()
+        for at in range(3):
+            assert same_bits(found[:, at], getattr(tally.rolling(x[:, at].copy(), 4, **words), op)())
+            times = pd.Series(x[:, at], pd.DatetimeIndex(on.astype("M8[s]")))
+            expected = getattr(times.rolling("4s", closed=closed, min_periods=least), op)()
+            assert np.array_equal(np.isnan(expected), np.isnan(found[:, at]))
 
 
 @pytest.mark.parametrize("op", ["sum", "mean", "min", "max", "prod", "var", "std"])

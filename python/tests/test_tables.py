@@ -146,6 +146,45 @@ def test_both_axes_and_where(rng):
     assert tally.sum(pd.DataFrame({"i": [3], "f": [0.5]})).dtype == "float64"
 
 
+def test_rows_of_several_types():
+    """Along rows: the columns' common type, and nulls are left out."""
+    frame = pd.DataFrame({"i": pd.array([1, None, 3], "Int64"), "f": [0.5, 1.5, 2.5], "b": [True, False, True]})
+    assert tally.sum(frame, axis=1).tolist() == [2.5, 1.5, 6.5]
+    assert tally.count(frame, axis=1).tolist() == [3, 2, 3] and tally.sum(frame, axis=(0, 1)) == 10.5
+    assert tally.scan(frame, "sum", axis=1)["f"].tolist() == [1.5, 1.5, 5.5]
+    for x in (pl.from_pandas(frame), pa.Table.from_pandas(frame)):
+        found = tally.sum(x, axis=1)
+        assert (found.to_list() if hasattr(found, "to_list") else found.to_pylist()) == [2.5, 1.5, 6.5]
+    flags = pd.DataFrame({"a": pd.array([True, None], "boolean"), "b": [False, True]})
+    assert tally.any(flags, axis=1).tolist() == [True, True] and tally.sum(flags, axis=1).tolist() == [1, 1]
+    times = pd.DataFrame({"t": pd.date_range("2024", periods=2, tz="Europe/Oslo")})
+    with pytest.raises(TypeError, match="column 't' of x has times"):
+        tally.max(times, axis=1)
+    assert tally.minmax(times)["t"].tolist() == times["t"].tolist()
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int32", "float32", "float64"])
+def test_tables_of_one_type(rng, dtype):
+    """All columns are computed at once: the bits are those of each column alone."""
+    x = numbers(rng, (50, 4), dtype)
+    frame = pd.DataFrame(x, columns=["a", "b", "b", 3], index=range(50, 100))
+    for call in (
+        lambda x: tally.sum(x),
+        lambda x: tally.scan(x, "max"),
+        lambda x: tally.window(x, "sum", 7, edges="valid"),
+        lambda x: tally.rolling(x, 5, min_periods=2, step=3).mean(),
+        lambda x: tally.argmax(x),
+    ):
+        found = call(frame)
+        assert list(found.index if found.ndim == 1 else found.columns) == list(frame.columns)
+        for at in range(4):
+            alone = call(frame.iloc[:, at])
+            mine = found.iloc[at] if found.ndim == 1 else found.iloc[:, at]
+            assert same_bits(mine, alone) and (found.ndim == 1 or mine.index.equals(alone.index))
+    with pytest.raises(TypeError, match="column 'a' of x|column 'a': op"):
+        tally.and_(frame.astype("float64"))
+
+
 def test_names_and_scalar_types():
     assert tally.rolling(pl.Series("px", [1.0, 2.0]), 2).sum().name == "px"
     assert tally.scan(pl.Series("b", [True, None]), "any").name == "b"

@@ -124,6 +124,8 @@ CALLS = {
     "out error": lambda x: pytest.raises(ValueError, tally.sum, x, out=np.empty(3)),
     "dtype error": lambda x: pytest.raises(TypeError, tally.sum, np.array([None])),
     "segments": lambda x: tally.segments(x, [0, 5, 900], "sum"),
+    "segments error": lambda x: pytest.raises(ValueError, tally.segments, x, np.array([3, 1]), "sum"),
+    "offsets error": lambda x: pytest.raises(ValueError, tally.scan, x, "sum", offsets=[[0, 1000]]),
     "where": lambda x: tally.sum(x, where=x > 5),
     "masked": lambda x: tally.scan(np.ma.masked_array(x, x > 5)[::2], "sum"),
     "nulls": lambda x: tally.sum(pa.chunked_array([pa.array([1, None]), pa.array([None, 3])])),

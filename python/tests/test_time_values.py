@@ -230,3 +230,34 @@ def test_keys_of_every_kind(rng):
     ):
         with pytest.raises(ValueError, match="on has times that are missing"):
             tally.rolling(x[:2], "3D", on=on)
+
+
+def test_lists_with_zones():
+    """A time of a list keeps its zone, and zones do not mix with times that have none."""
+    zone = datetime.timezone(datetime.timedelta(hours=5))
+    early, late = (datetime.datetime(2024, 1, 1, hour, tzinfo=zone) for hour in (3, 4))
+    assert tally.max([early, late]) == late and tally.max([early, late]).utcoffset() == zone.utcoffset(None)
+    for call in (tally.max, lambda x: tally.rolling([1.0, 2.0], "1h", on=x).sum()):
+        with pytest.raises(ValueError, match="times with a zone and times without one"):
+            call([early, late.replace(tzinfo=None)])
+
+
+def test_two_values_of_each_row():
+    """minmax of a table has two rows of the columns' types, of each row of a column it is an array of NumPy."""
+    pl, pa = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
+    times, days = pd.date_range("2024", periods=3, tz="Europe/Oslo"), pa.array([1, 2, 3], pa.date32())
+    frame = pd.DataFrame({"t": times, "v": [1, 2, 3]})
+    assert tally.minmax(frame)["t"].tolist() == [times[0], times[2]]
+    for table in (pa.table({"d": days, "v": [1, 2, 3]}), pl.DataFrame({"d": pl.from_arrow(days), "v": [1, 2, 3]})):
+        found = tally.minmax(table)
+        found = found.to_pydict() if isinstance(found, pa.Table) else found.to_dict(as_series=False)
+        assert found == {"d": [datetime.date(1970, 1, 2), datetime.date(1970, 1, 4)], "v": [1, 3]}
+    naive = pd.Series(times.tz_localize(None))
+    for x in (naive, pl.from_pandas(naive), pa.Array.from_pandas(naive), naive.astype("timestamp[us][pyarrow]")):
+        all_three = tally.scan(x, "minmax"), tally.minmax(x, by=[0, 1, 2]), tally.segments(x, range(4), "minmax")
+        for found in all_three:
+            found = np.asarray(found[1] if isinstance(found, tally.Keyed) else found)
+            assert found.shape == (3, 2) and (found[:, 1] == naive).all()
+    for x in (frame["t"], pl.from_pandas(frame["t"]), pa.Array.from_pandas(frame["t"])):
+        with pytest.raises(ValueError, match="'minmax' gives arrays of NumPy, whose times have no zone"):
+            tally.scan(x, "minmax")

@@ -219,6 +219,21 @@ def test_times_that_do_not_fit():
     assert tally.rolling(series, np.timedelta64(2, "s")).sum().tolist() == [1.0, 2.0, 2.0]
 
 
+@pytest.mark.parametrize("window", ["1h30min", "1.5h", " 1h 30m ", "1w", ".5min", "h"])
+def test_lengths_in_words(window):
+    seconds = {"1w": 604800, ".5min": 30, "h": 3600}.get(window, 5400)
+    on = np.array([0, seconds - 1, 2 * seconds - 1], "M8[s]")
+    assert tally.rolling([1.0, 2.0, 4.0], window, on=on).sum().tolist() == [1.0, 3.0, 4.0]
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "uint32", "float16", "float32"])
+def test_numbers_of_any_type_as_times(dtype):
+    on = np.array([0, 1, 1, 1], dtype) if dtype == "bool" else np.array([0, 1, 2, 9], dtype)
+    assert tally.rolling([1.0, 2.0, 4.0, 8.0], 2, on=on).sum().tolist()[:2] == [1.0, 3.0]
+    found = tally.rolling([1.0, 2.0, 4.0, 8.0], 1, on=on, by=[0, 1, 0, 1]).sum()
+    assert found.tolist() == [1.0, 2.0, 4.0, 10.0 if dtype == "bool" else 8.0]
+
+
 def test_errors_of_times():
     x, times = np.ones(3), np.array([1, 2, 3], "M8[s]")
     late = np.array([1, 3, 2], "M8[s]")
@@ -360,7 +375,7 @@ def test_errors_of_ranges():
         (lambda: tally.ranges(x, [2], [1], "sum"), "range 0 is 2..1"),
         (lambda: tally.ranges(x, [-1], [1], "sum"), "range 0 is -1..1"),
         (lambda: tally.ranges(x, [0, 1], [1], "sum"), "start has 2 elements, end 1"),
-        (lambda: tally.ranges(x, [0.5], [1], "sum"), "start must be int64"),
+        (lambda: tally.ranges(x, [0.5], [1], "sum"), "start has dtype float64: must be integers"),
         (lambda: tally.ranges(x.reshape(2, 2), [0], [1], "sum"), "axis"),
         (lambda: tally.bounds([2, 1, 3], 0, 1), "sorted|ascend|descend"),
         (lambda: tally.bounds([1, 2], 0, 1, closed=None), "closed is None"),

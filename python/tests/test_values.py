@@ -3,6 +3,7 @@
 be equal to NumPy's; a float sum may differ by the rounding of another order, which is bounded by n ulps of sum |x|."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -207,6 +208,54 @@ def test_segments(rng):
             tally.segments(x, np.array(wrong), "sum")
     with pytest.raises(ValueError, match="offsets must begin at 0 and end at 1000"):
         tally.scan(x, "sum", offsets=[0, 5])
+    with pytest.raises(ValueError, match=r"offsets\[1\] is 9223372036854775807: must be 0..1000"):
+        tally.segments(x, np.array([0, 2**63 + 5], "uint64"), "sum")
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int32", ">i4", "uint64", "int64"])
+def test_places_of_any_type(dtype):
+    """Offsets of Arrow's lists and of SciPy's matrices are int32; indices may have strides."""
+    x = np.arange(20.0)
+    places = np.array([0, 9, 3, 9, 3, 9, 7, 9, 12], dtype)[::2]
+    assert tally.segments(x, places, "sum").tolist() == [3.0, 0.0, 18.0, 45.0]
+    assert tally.take(x, places).tolist() == [0.0, 3.0, 3.0, 7.0, 12.0]
+    unaligned = np.frombuffer(b"x" + places.tobytes(), dtype, offset=1)
+    assert tally.take(x, unaligned[::-1]).tolist() == [12.0, 7.0, 3.0, 3.0, 0.0]
+    assert tally.ranges(x, places[:2], places[1:3], "sum").tolist() == [3.0, 0.0]
+    for wrong in (places.astype("float64"), places != 3):
+        with pytest.raises(ValueError, match="must be integers"):
+            tally.segments(x, wrong, "sum")
+
+
+def test_lists_of_arrow():
+    lists = pa.array([[1.0, 2.0], None, [3.0], [], [4.0, 5.0, 6.0]])[1:]
+    assert tally.segments(lists.values, lists.offsets, "sum").to_pylist() == [0.0, 3.0, 0.0, 15.0]
+    with pytest.raises(TypeError, match=r"list.*tally.segments\(x.values, x.offsets, 'sum'\)"):
+        tally.sum(lists)
+
+
+def test_fields_of_packed_records():
+    """Their strides are no multiples of their elements."""
+    records = np.zeros(6, [("a", "i1"), ("x", "f8"), ("k", "i2")])
+    records["x"], records["k"] = [1, 2, 3, 4, 5, 6], [0, 1, 0, 1, 0, 1]
+    x, k = records["x"], records["k"]
+    assert tally.segments(x, [0, 2, 6], "sum").tolist() == [3.0, 18.0]
+    assert tally.segments(x, [0, 6], "dot", next=x).tolist() == [91.0]
+    assert tally.by_key(x, k, "sum").tolist() == [9.0, 12.0] == tally.sum(x, by=k).values.tolist()
+    assert tally.take(x, k).tolist() == [1.0, 2.0, 1.0, 2.0, 1.0, 2.0] and tally.runs(k).tolist() == list(range(7))
+
+
+def test_windows_that_are_not_full():
+    x = [1.0, 2.0, 4.0, 8.0]
+    assert tally.window(x, "sum", 3).tolist() == [0.0, 0.0, 7.0, 14.0]
+    assert tally.window(x, "sum", 3, min_count=2).tolist() == [0.0, 3.0, 7.0, 14.0]
+    assert tally.window(x, "sum", 3, min_count=2, where=[True, False, True, True]).tolist() == [0.0, 0.0, 5.0, 12.0]
+
+
+def test_a_parameter_is_given_once():
+    for op in ("var:1:2", "var:ddof=1:exact:2"):
+        with pytest.raises(ValueError, match="ddof is given twice"):
+            tally.reduce([1.0, 2.0], op)
 
 
 def test_windows_do_not_remember():

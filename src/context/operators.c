@@ -154,10 +154,9 @@ static tally_status check_user(tally *ctx, const char *op, const tl_user *user, 
 
 /* What the suffixes of an operator's name say. */
 typedef struct {
-    tally_dtype acc; /* TALLY_F64, or 0 */
-    int exact, checked;
-    double value; /* of the parameter */
-    int values;   /* how many were given */
+    tally_dtype acc;           /* TALLY_F64, or 0 */
+    int exact, checked, given; /* given: the parameter is */
+    double value;
 } suffixes;
 
 static tally_status read_suffixes(tally *ctx, const char *op, const operator_row *row, int is_user,
@@ -188,10 +187,11 @@ static tally_status read_suffixes(tally *ctx, const char *op, const operator_row
                               sums   ? "; its suffixes are :f64 and :exact"
                               : wide ? "; its only suffix is :f64"
                                      : "");
-        } else if (s->values++ || !parse_parameter(row, name, &s->value)) {
-            return tl_invalid(
-                ctx, "op is '%.60s': '%s' is not a value for %s (write %s:%s=NUMBER, once)", op,
-                name, row->param, row->name, row->param);
+        } else if (s->given++) {
+            return tl_invalid(ctx, "op is '%.60s': %s is given twice", op, row->param);
+        } else if (!parse_parameter(row, name, &s->value)) {
+            return tl_invalid(ctx, "op is '%.60s': '%s' is not a value for %s (write %s:%s=NUMBER)",
+                              op, name, row->param, row->name, row->param);
         }
     }
     return TALLY_OK;
