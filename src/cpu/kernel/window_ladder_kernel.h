@@ -52,6 +52,7 @@ static __attribute__((noinline)) void W(ladder)(tl_window_work *k, int64_t w, in
     VS *carry = k->carry, *low_last = carry + 2 * W(VECTORS),
        last[3] = {low_last[0], low_last[1], low_last[2]};
     const void *z0 = k->z0;
+    const tl_prefetch next = k->next; /* *k would be read again after each store */
     W(soa) *z2 = TL_LOG_V > 2 && w & (TL_V - 1) & ~3 ? k->z2 : NULL, *past = k->past;
     int64_t high = w >> TL_LOG_V, counted = k->row;
     int levels = tl_top_level(high), folds = 0;
@@ -67,7 +68,7 @@ static __attribute__((noinline)) void W(ladder)(tl_window_work *k, int64_t w, in
     for (int64_t r = 0; r < rows; r++) {
         int64_t at = W(HISTORY) + r * W(ROW), q = counted + r;
         VS v[W(VECTORS)];
-        TL_PREFETCH_SOME(k->next, r * W(ROW), W(ROW), sizeof(E), 1);
+        TL_PREFETCH_SOME(next, r * W(ROW), W(ROW), sizeof(E), 1);
         EACH(v[j] = W(double_levels)(last, z0, z2, TL_LOG_V, at + j * TL_V, p));
         UP(0)
         UP(1)
