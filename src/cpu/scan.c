@@ -41,6 +41,8 @@ enum { ALONE_AFTER = 4, ALONE_BLOCKS = 4, ALONE_SHARE = 8 };
 /* The current block and the next one, where elements are not dense. */
 enum { DENSE_BLOCKS = 2, PAGE = 4096 };
 
+enum { NOT_TAKEN = -1 };
+
 /* Shared by the threads of one long scan. */
 typedef struct {
     const tl_scan *scan;
@@ -229,8 +231,8 @@ static void scan_from(scanner *s, int64_t j, int64_t count, const char *x, int64
 
 /* ---- the blocks of a thread ---- */
 
-/* How many blocks a thread that is alone takes: at the beginning one, since other threads may arrive
- * and wait for its end. */
+/* How many blocks a thread that is alone takes. At the beginning other threads may arrive and wait
+ * for the end of a block. */
 static int64_t alone_blocks(const scanner *s)
 {
     const int64_t left = s->t->blocks - s->taken, threads = s->worker->threads;
@@ -254,24 +256,24 @@ static void scan_alone(scanner *s)
 /* The next block, or none while s is alone. */
 static int64_t take_later(scanner *s) { return s->alone < ALONE_AFTER ? take(s, 1) : s->t->blocks; }
 
-/* Until s is alone, or no block is left. Each block is folded before the scan of the block before
- * it of this thread. The block after that one is taken early only where it can be prefetched. */
+/* Until s is alone, or no block is left. The block after the next one is taken early only where it
+ * can be prefetched, so that in short scans the blocks suffice for all threads. */
 static void scan_folded(scanner *s)
 {
     shared *t = s->t;
-    const int prefetches = t->work->stream && !s->dense;
-    int64_t j = take(s, 1), next = prefetches ? take_later(s) : -1, after;
+    const int early = t->work->stream && !s->dense;
+    int64_t current = take(s, 1), next = early ? take_later(s) : NOT_TAKEN, after;
     const char *x, *next_x = NULL;
 
-    if (j < t->blocks) fold(t, j, next_x = elements(s, j, 0));
-    for (int odd = 1; j < t->blocks; odd = !odd, j = next, next = after) {
+    if (current < t->blocks) fold(t, current, next_x = elements(s, current, 0));
+    for (int odd = 1; current < t->blocks; odd = !odd, current = next, next = after) {
         x = next_x;
-        if (next < 0) next = take_later(s);
-        assert(next > j);
+        if (next == NOT_TAKEN) next = take_later(s);
+        assert(next > current);
         if (next < t->blocks) fold(t, next, next_x = elements(s, next, odd));
-        after = prefetches ? take_later(s) : -1;
-        const int ahead = prefetches && after < t->blocks;
-        scan_from(s, j, 1, x, ahead ? block_at(t, after) - x : 0);
+        after = early ? take_later(s) : NOT_TAKEN;
+        const int prefetches = after != NOT_TAKEN && after < t->blocks;
+        scan_from(s, current, 1, x, prefetches ? block_at(t, after) - x : 0);
     }
 }
 
