@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT
  * scan of dense elements: on one thread (scan_tiles.c), or on several if there are enough elements:
  *
- *   block      0     1     2     3     4         a thread takes the next one
- *   thread     A     B     A     B     A
+ *   block      0     1     2     3     4     5      a thread takes the next one
+ *   thread     A     B     A     B     A     B
  *
- * Each thread takes its NEXT block, folds it and publishes its node. Then it waits for the nodes of
- * the blocks before its current block. Then it scans the current block, which is still in L2
- * because it was folded before. So memory is read once, and the folding hides the waiting. Each
- * thread joins the nodes in its own counter, so the order in which nodes arrive does not matter.
+ * In each round a thread folds its NEXT block and publishes the node, waits for the nodes of all
+ * blocks before its CURRENT block, and scans that one. Meanwhile it prefetches the block AFTER the
+ * next one, so all but the first two blocks are in L2 when they are folded, and still there when
+ * they are scanned. Memory is read once, and the folding hides the waiting. Each thread joins the
+ * nodes in its own counter, so the order in which nodes arrive does not matter.
  *
  * A thread is alone while no other thread takes a block: a call begins with its caller, and a busy
- * machine may run one thread at a time. Alone, it scans several blocks at a time and folds nothing.
+ * machine may run one thread at a time. Alone, it folds nothing, and may scan several blocks at a
+ * time.
  *
  * After a scan to the end of a block, a thread publishes the nodes of its counter that end with its
  * own blocks. A counter has the same node there whoever made it, so another thread continues at any
@@ -32,23 +34,22 @@
 /* How often a thread polls for a node before it folds that block itself: some microseconds. */
 enum { POLLS = 4000 };
 
-/* How many blocks a thread folds before the block that it scans. */
-enum { FOLD_DEPTH = 1, LEVELS_DEPTH = 2 };
-
-/* A thread is alone if its blocks followed each other ALONE_AFTER times. Then it takes several. */
-enum { ALONE_AFTER = 4, ALONE_BLOCKS = 4 };
+/* A thread is alone if its blocks followed each other ALONE_AFTER times. Then it takes at most
+ * ALONE_BLOCKS at a time, and at most 1 / ALONE_SHARE of its share of those that are left. */
+enum { ALONE_AFTER = 4, ALONE_BLOCKS = 4, ALONE_SHARE = 8 };
 
 /* The current block and the next one, where elements are not dense. */
 enum { DENSE_BLOCKS = 2, PAGE = 4096 };
+
+enum { NOT_TAKEN = -1 };
 
 /* Shared by the threads of one long scan. */
 typedef struct {
     const tl_scan *scan;
     const tl_scan_work *work;
-    int64_t blocks, size; /* the last block may be short; elements per block */
-    int64_t base;         /* elements of the sequence before block 0 */
-    int level, depth;
-    int in_place;                   /* results overlap elements */
+    int64_t blocks, size;           /* the last block may be short; elements per block */
+    int64_t base;                   /* elements of the sequence before block 0 */
+    int level, in_place;            /* log2(size); results overlap elements */
     tl_state *node, *end;           /* of each full block; the node that ends with it */
     atomic_uchar *folded, *scanned; /* of each block: its node, its end is published */
     tally *ctx;
@@ -133,35 +134,6 @@ static void fold(shared *t, int64_t j, const char *x)
     set(&t->folded[j]);
 }
 
-/* The same from the first levels of its tiles, which are computed already. */
-static void fold_first_levels(shared *t, int64_t j, const char *levels)
-{
-    const tl_plan *plan = plan_of(t);
-    tl_counter c;
-
-    if (length_of(t, j, 1) < t->size) return;
-    tl_counter_init(&c, 0);
-    for (int64_t k = 0; k < t->size / TL_TILE; k++) {
-        tl_state node;
-        plan->core->scan_node(&node, levels + k * plan->core->up_bytes);
-        if (plan->op->from_wide) plan->op->from_wide(&node);
-        tl_counter_push(&c, plan->op, TL_TILE_LEVEL, &node);
-    }
-    t->node[j] = c.node[0];
-    set(&t->folded[j]);
-}
-
-/* Computes the first levels of the tiles of block j into `to`, and publishes the block's node. */
-static void compute_first_levels(shared *t, int64_t j, char *to)
-{
-    const tl_plan *plan = plan_of(t);
-    const int64_t tile_bytes = TL_TILE * plan->op->elem_bytes;
-    for (int64_t k = 0; k < length_of(t, j, 1) / TL_TILE; k++)
-        plan->core->scan_up(to + k * plan->core->up_bytes, block_at(t, j) + k * tile_bytes,
-                            t->base + j * t->size + k * TL_TILE, plan->par);
-    fold_first_levels(t, j, to);
-}
-
 /* ---- nodes of other threads ---- */
 
 /* Publishes the nodes of the counter that end with one of the blocks from j on, which s has just
@@ -238,15 +210,14 @@ static void join_nodes(scanner *s, int64_t j)
     }
 }
 
-/* Scans `count` blocks from j on, whose elements are at x. levels: see tl_scan_work. */
-static void scan_from(scanner *s, int64_t j, int64_t count, const char *x, int64_t prefetch,
-                      const tl_first_levels *levels)
+/* Scans `count` blocks from j on, whose elements are at x. */
+static void scan_from(scanner *s, int64_t j, int64_t count, const char *x, int64_t prefetch)
 {
     shared *t = s->t;
     const int64_t n = length_of(t, j, count), bytes = plan_of(t)->op->result_bytes;
     char *const out = t->work->out + j * t->size * t->work->y_stride * bytes,
                 *const y = t->work->y_stride == 1 ? out : s->dense + DENSE_BLOCKS * dense_bytes(t);
-    const tl_scan_work work = {x, n, y, t->work->stream, prefetch, s->staging, levels, 1, 1};
+    const tl_scan_work work = {x, n, y, t->work->stream, prefetch, s->staging, 1, 1};
 
     join_nodes(s, j);
     tl_scan_serial(t->scan, s->c, &work);
@@ -260,74 +231,49 @@ static void scan_from(scanner *s, int64_t j, int64_t count, const char *x, int64
 
 /* ---- the blocks of a thread ---- */
 
-/* Until another thread takes a block, or none is left: nothing is folded first. At the beginning,
- * while other threads may arrive and wait for the end of a block, one block at a time. */
+/* How many blocks a thread that is alone takes. At the beginning other threads may arrive and wait
+ * for the end of a block. */
+static int64_t alone_blocks(const scanner *s)
+{
+    const int64_t left = s->t->blocks - s->taken, threads = s->worker->threads;
+    if (s->dense) return 1;
+    if (threads == 1) return left;
+    if (s->alone < ALONE_AFTER) return 1;
+    return tl_clamp(left / (ALONE_SHARE * threads), 1, ALONE_BLOCKS);
+}
+
+/* Until another thread takes a block, or none is left: nothing is folded first. */
 static void scan_alone(scanner *s)
 {
     const shared *t = s->t;
     const int64_t prefetch = s->dense ? 0 : tl_scan_prefetch(plan_of(t), t->work->stream);
     while (s->alone && s->taken < t->blocks) {
-        const int64_t most = s->worker->threads > 1 ? ALONE_BLOCKS : t->blocks,
-                      count = s->dense || (most < t->blocks && s->alone < ALONE_AFTER) ? 1 : most,
-                      j = take(s, count);
-        if (j < t->blocks) scan_from(s, j, count, elements(s, j, 0), prefetch, NULL);
+        const int64_t count = alone_blocks(s), j = take(s, count);
+        if (j < t->blocks) scan_from(s, j, count, elements(s, j, 0), prefetch);
     }
 }
 
 /* The next block, or none while s is alone. */
 static int64_t take_later(scanner *s) { return s->alone < ALONE_AFTER ? take(s, 1) : s->t->blocks; }
 
-/* Until s is alone, or no block is left. Each block is folded while the block before it of this
- * thread is scanned. */
+/* Until s is alone, or no block is left. The block after the next one is taken early only where it
+ * can be prefetched, so that in short scans the blocks suffice for all threads. */
 static void scan_folded(scanner *s)
 {
     shared *t = s->t;
-    const int64_t prefetch = t->work->stream && !s->dense
-                                 ? 2 * s->worker->threads * t->size * plan_of(t)->op->elem_bytes
-                                 : 0;
-    int64_t j = take(s, 1), later;
-    const char *x, *next = NULL;
+    const int early = t->work->stream && !s->dense;
+    int64_t current = take(s, 1), next = early ? take_later(s) : NOT_TAKEN, after;
+    const char *x, *next_x = NULL;
 
-    if (j < t->blocks) fold(t, j, next = elements(s, j, 0));
-    for (int odd = 1; j < t->blocks; odd = !odd, j = later) {
-        x = next;
-        later = take_later(s);
-        assert(later > j);
-        if (later < t->blocks) fold(t, later, next = elements(s, later, odd));
-        scan_from(s, j, 1, x, prefetch, NULL);
-    }
-}
-
-/* The same where the first levels of a later block are computed during the scan of this one.
- * levels: memory for the first levels of three blocks. */
-static void scan_by_levels(scanner *s, char *levels)
-{
-    shared *t = s->t;
-    const tl_plan *plan = plan_of(t);
-    const int64_t set = t->size / TL_TILE * plan->core->up_bytes;
-    int64_t block[LEVELS_DEPTH + 1] = {0}; /* the current block and the next ones */
-
-    for (int d = 0; d < LEVELS_DEPTH; d++) {
-        block[d] = take(s, 1);
-        if (block[d] < t->blocks) compute_first_levels(t, block[d], levels + d * set);
-    }
-
-    for (int64_t round = 0; block[0] < t->blocks; round++) {
-        const int64_t later = block[LEVELS_DEPTH] = take_later(s);
-        const tl_first_levels u = {.current = levels + round % 3 * set,
-                                   .later = levels + (round + LEVELS_DEPTH) % 3 * set,
-                                   .x = block_at(t, later),
-                                   .at = t->base + later * t->size,
-                                   .tiles = length_of(t, later, 1) / TL_TILE,
-                                   .step =
-                                       (s->worker->threads - 1) * t->size * plan->op->elem_bytes};
-
-        /* `later` is the only block of this thread that may be unpublished. */
-        assert(later > block[0]);
-        scan_from(s, block[0], 1, block_at(t, block[0]), tl_scan_prefetch(plan, t->work->stream),
-                  &u);
-        if (later < t->blocks) fold_first_levels(t, later, u.later);
-        for (int d = 0; d < LEVELS_DEPTH; d++) block[d] = block[d + 1];
+    if (current < t->blocks) fold(t, current, next_x = elements(s, current, 0));
+    for (int odd = 1; current < t->blocks; odd = !odd, current = next, next = after) {
+        x = next_x;
+        if (next == NOT_TAKEN) next = take_later(s);
+        assert(next > current);
+        if (next < t->blocks) fold(t, next, next_x = elements(s, next, odd));
+        after = early ? take_later(s) : NOT_TAKEN;
+        const int prefetches = after != NOT_TAKEN && after < t->blocks;
+        scan_from(s, current, 1, x, prefetches ? block_at(t, after) - x : 0);
     }
 }
 
@@ -343,7 +289,7 @@ static void scan_blocks(void *data, const tl_worker *worker)
 {
     shared *t = data;
     const tl_plan *plan = plan_of(t);
-    char *memory = tl_scratch(t->ctx, worker->number, TL_SINGLE, tl_scan_bytes(plan));
+    char *memory = tl_scratch(t->ctx, worker->number, TL_SINGLE, tl_staging_bytes(plan));
     scanner s = {.t = t,
                  .worker = worker,
                  .c = &t->counters[worker->number],
@@ -355,10 +301,7 @@ static void scan_blocks(void *data, const tl_worker *worker)
     assert(memory); /* allocated before the call */
     do {
         scan_alone(&s);
-        if (t->depth == LEVELS_DEPTH)
-            scan_by_levels(&s, memory + tl_first_levels_offset(plan));
-        else
-            scan_folded(&s);
+        scan_folded(&s);
     } while (s.taken < t->blocks);
 }
 
@@ -384,14 +327,11 @@ static int scan_shared(tally *ctx, tl_scan *s, int threads, int64_t size, const 
                 .size = size,
                 .base = s->done.end,
                 .level = level,
-                .depth = FOLD_DEPTH,
                 .in_place = in_place(plan->op, work),
                 .ctx = ctx};
     const size_t dense = scratch_bytes(&t);
 
     assert((size & (size - 1)) == 0 && s->done.end % size == 0 && work->n > 0);
-    if (tl_has_first_levels(plan) && !(work->stream && !tl_scan_streams(plan, work->out)) && !dense)
-        t.depth = LEVELS_DEPTH;
     t.node = malloc((size_t)t.blocks * sizeof *t.node);
     t.end = malloc((size_t)t.blocks * sizeof *t.end);
     t.folded = calloc((size_t)t.blocks, sizeof *t.folded);
@@ -400,7 +340,7 @@ static int scan_shared(tally *ctx, tl_scan *s, int threads, int64_t size, const 
     int ok =
         t.node && t.end && t.folded && t.scanned && t.counters && tl_scratch_begin(ctx, threads);
     for (int i = 0; i < threads && ok; i++) {
-        ok = tl_scratch(ctx, i, TL_SINGLE, tl_scan_bytes(plan)) != NULL &&
+        ok = tl_scratch(ctx, i, TL_SINGLE, tl_staging_bytes(plan)) != NULL &&
              (!dense || tl_scratch(ctx, i, TL_DENSE, dense));
         t.counters[i] = s->done;
     }
@@ -448,7 +388,7 @@ static void scan_dense(tally *ctx, tl_scan *s, int threads, tl_scan_work *work)
 
 tally_status tl_scan_push(tally *ctx, tl_scan *s, int threads, const void *x, int64_t n, void *out)
 {
-    const size_t bytes = tl_scan_bytes(s->plan);
+    const size_t bytes = tl_staging_bytes(s->plan);
     void *memory = tl_scratch_begin(ctx, 1) ? tl_scratch(ctx, 0, TL_SINGLE, bytes) : NULL;
     if (!memory) return tl_no_memory(ctx, bytes, "staging a scan");
     tl_scan_work work = {.x = x,
@@ -467,7 +407,7 @@ tally_status tl_scan_push(tally *ctx, tl_scan *s, int threads, const void *x, in
 static tally_status open(tl_thread *t)
 {
     const tl_plan *plan = t->run->call->plan;
-    void *memory = tl_thread_memory(t, TL_SINGLE, tl_scan_bytes(plan), "staging a scan");
+    void *memory = tl_thread_memory(t, TL_SINGLE, tl_staging_bytes(plan), "staging a scan");
     if (!memory) return TALLY_NO_MEMORY;
     t->memory->scan.staging = tl_staging_at(plan, memory);
     return TALLY_OK;

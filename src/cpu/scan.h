@@ -6,8 +6,8 @@
 #include "driver.h"
 
 enum {
-    /* Threads take blocks; three fit in a 512 KiB L2. Where there are many, large ones are faster:
-     * 0.95 of copy on 16 Intel processors, 64 KiB 0.85. */
+    /* Threads take blocks; three of them fit in a 512 KiB L2. Many large ones are faster than many
+     * small ones. */
     TL_SCAN_BLOCK_BYTES = 64 * 1024,
     TL_SCAN_LARGE_BYTES = 128 * 1024,
     TL_SCAN_LARGE_BLOCKS = 16 /* for each thread */
@@ -16,40 +16,21 @@ enum {
 /* Values of `stream`: results are stored in the caches, or by non-temporal stores. */
 enum { TL_STORE_CACHED = 0, TL_STORE_STREAM = 1 };
 
-/* First levels of up-sweeps (tl_up). current: those of the whole tiles that are scanned now; they
- * are computed already. later: memory for those of the tiles at x, whose first element has index
- * `at`; they are computed during the scan. */
-typedef struct tl_first_levels {
-    char *current, *later;
-    const char *x;
-    int64_t at, tiles;
-    int64_t step; /* bytes from the end of the block at x to the block after it */
-} tl_first_levels;
-
 /* Can non-temporal stores write results to `out`? */
 int tl_scan_streams(const tl_plan *plan, const void *out);
-
-/* Can first levels be computed during the down-sweep of another tile? */
-int tl_has_first_levels(const tl_plan *plan);
-
-/* Bytes of a thread's memory for scans, and where the first levels of three blocks begin in it. */
-size_t tl_scan_bytes(const tl_plan *plan);
-size_t tl_first_levels_offset(const tl_plan *plan);
 
 /* Elements, and where their results go. */
 typedef struct tl_scan_work {
     const char *x;
     int64_t n;
     char *out;
-    int stream;                    /* TL_STORE_CACHED or TL_STORE_STREAM */
-    int64_t prefetch;              /* distance in bytes; 0: none */
-    tl_staging staging;            /* of the calling thread */
-    const tl_first_levels *levels; /* of this block and of a later one. NULL: the first level of
-                                    * each tile is computed during the tile before */
-    int64_t x_stride, y_stride;    /* of elements and results; 1 on one thread */
+    int stream;                 /* TL_STORE_CACHED or TL_STORE_STREAM */
+    int64_t prefetch;           /* distance in bytes; 0: none */
+    tl_staging staging;         /* of the calling thread */
+    int64_t x_stride, y_stride; /* of elements and results; 1 on one thread */
 } tl_scan_work;
 
-/* Prefetch distance of one thread, and of a thread that computes first levels. */
+/* Prefetch distance of one thread. */
 int64_t tl_scan_prefetch(const tl_plan *plan, int stream);
 
 /* Blocks of 2^level elements for a scan of n elements on several threads. */

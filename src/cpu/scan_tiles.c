@@ -200,34 +200,11 @@ int tl_scan_streams(const tl_plan *plan, const void *out)
     return (uintptr_t)out % (plan->core->shifts ? 4 : 64) == 0;
 }
 
-int tl_has_first_levels(const tl_plan *plan)
-{
-    return plan->core->scan_up && plan->core == plan->lower && !plan->in && !plan->out;
-}
-
-/* What goes up beside tile `number`, and what is prefetched. */
-static tl_up beside(const scanning *t, int64_t number, tl_prefetch *next)
-{
-    const tl_plan *plan = plan_of(t);
-    const tl_first_levels *u = t->work->levels;
-    const int64_t up_bytes = plan->core->up_bytes, tile = TL_TILE * plan->op->elem_bytes,
-                  at = number * tile + t->work->prefetch;
-
-    *next = tl_prefetch_of(
-        plan, u->x + number * tile,
-        t->work->prefetch ? t->work->prefetch + (at < u->tiles * tile ? 0 : u->step) : 0);
-    return (tl_up){.up = u->current + number * up_bytes,
-                   .later = u->x + number * tile,
-                   .make = u->later + number * up_bytes,
-                   .at = u->at + number * TL_TILE,
-                   .blocks = number < u->tiles ? TL_TILE / plan->core->scan_block : 0};
-}
-
 static void scan_blocks(scanning *t)
 {
     const tl_plan *plan = plan_of(t);
     const int64_t n = t->left & -(int64_t)plan->core->scan_block,
-                  most = t->full && !plan->in && !t->work->levels ? n : TL_TILE;
+                  most = t->full && !plan->in ? n : TL_TILE;
     tl_block_counter blocks;
 
     open_blocks(&blocks, plan, t->counter, init_of(t));
@@ -236,12 +213,7 @@ static void scan_blocks(scanning *t)
         const int64_t b = t->counter->end + j;
         const int present = blocks.blocks || blocks.seeded;
         tl_tile tile = tile_of(t, m, b, NULL);
-        if (t->work->levels && m == TL_TILE) {
-            const tl_up up = beside(t, j / TL_TILE, &tile.next);
-            tl_scan_blocks(plan, t->work->staging, &tile, &blocks, &up);
-        } else {
-            tl_scan_blocks(plan, t->work->staging, &tile, &blocks, NULL);
-        }
+        tl_scan_blocks(plan, t->work->staging, &tile, &blocks);
         finish_tile(t, m, b, present);
         advance(t, m);
     }
@@ -295,8 +267,8 @@ void tl_scan_serial(const tl_scan *s, tl_counter *c, const tl_scan_work *work)
     }
 }
 
-/* Trees prefetch into the first-level cache. Intel: four pages in turn 0.89 of copy, lines 0.73.
- * AMD: lines 4 KiB ahead are 1.1 times as fast as 2 or 8. */
+/* Trees, AMD: lines 4 KiB ahead are 1.1 times as fast as 2 or 8. Intel: four pages in turn have
+ * 0.89 of copy, lines 0.73. */
 int64_t tl_scan_prefetch(const tl_plan *plan, int stream)
 {
     const int way = tl_prefetch_way();
@@ -308,19 +280,5 @@ int tl_scan_block_level(const tl_plan *plan, int64_t n, int threads)
 {
     const int64_t bytes = plan->op->elem_bytes,
                   large = (int64_t)TL_SCAN_LARGE_BLOCKS * TL_SCAN_LARGE_BYTES / bytes;
-    return tl_top_level((tl_has_first_levels(plan) && n / threads >= large ? TL_SCAN_LARGE_BYTES
-                                                                           : TL_SCAN_BLOCK_BYTES) /
-                        bytes);
-}
-
-size_t tl_first_levels_offset(const tl_plan *plan)
-{
-    return (tl_staging_bytes(plan) + 63) & ~(size_t)63;
-}
-
-size_t tl_scan_bytes(const tl_plan *plan)
-{
-    const int64_t size = (int64_t)1 << tl_top_level(TL_SCAN_LARGE_BYTES / plan->op->elem_bytes);
-    return tl_first_levels_offset(plan) +
-           (tl_has_first_levels(plan) ? 3 * (size_t)(size / TL_TILE * plan->core->up_bytes) : 0);
+    return tl_top_level((n / threads >= large ? TL_SCAN_LARGE_BYTES : TL_SCAN_BLOCK_BYTES) / bytes);
 }

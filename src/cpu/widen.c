@@ -74,13 +74,11 @@ void tl_scan_run(const tl_plan *plan, tl_staging at, tl_tile *tile, tl_state *no
     if (plan->op->from_wide) plan->op->from_wide(node);
 }
 
-void tl_scan_blocks(const tl_plan *plan, tl_staging at, tl_tile *tile, tl_block_counter *c,
-                    const tl_up *up)
+void tl_scan_blocks(const tl_plan *plan, tl_staging at, tl_tile *tile, tl_block_counter *c)
 {
-    const tl_up none = {0};
     tl_state prefix;
     widen_tile(plan, at, tile, &prefix);
-    plan->core->scan_blocks(tile, c, up ? up : &none, par_of(plan, TL_WIDE_BYTES));
+    plan->core->scan_blocks(tile, c, par_of(plan, TL_WIDE_BYTES));
 }
 
 void tl_scan_part(const tl_plan *plan, tl_staging at, tl_tile *tile)

@@ -78,8 +78,7 @@ tl_staging tl_staging_at(const tl_plan *plan, void *memory);
 
 /* up: may be NULL. *tile is changed: by value it would take a short call 5 ns longer. */
 void tl_scan_run(const tl_plan *plan, tl_staging at, tl_tile *tile, tl_state *node);
-void tl_scan_blocks(const tl_plan *plan, tl_staging at, tl_tile *tile, tl_block_counter *c,
-                    const tl_up *up);
+void tl_scan_blocks(const tl_plan *plan, tl_staging at, tl_tile *tile, tl_block_counter *c);
 void tl_scan_part(const tl_plan *plan, tl_staging at, tl_tile *tile);
 
 static inline void tl_stage(const tl_plan *plan, void *soa, int64_t j, const tl_state *s)

@@ -175,70 +175,68 @@ static int narrow_windows(const tl_window_job *job, int64_t p, int64_t stop,
     return 1;
 }
 
-/* Computes the full windows that start at p .. stop - 1. 0: out of memory. */
+/* Computes the window that starts at p, from which others are made by sliding. */
+static void begin_sliding(const tl_window_job *job, int64_t p, tl_window_work *work)
+{
+    const tl_plan *plan = job->win->plan;
+    const int64_t w = job->win->w;
+    const window_results t = results_of(job, p + job->win->before, 1);
+    tl_state s;
+
+    tl_fold(plan, &s, job->x + p * plan->op->elem_bytes, w, p, TL_CACHED);
+    plan->op->lower(&s, w, p, plan->par, t.at);
+    finish_results(job, &t);
+    tl_window_start(plan, work, &s);
+}
+
+/* Computes the full windows that start at p .. stop - 1. 0: out of memory.
+ *
+ * The kernel gets the elements tile by tile. Element e completes the window that starts at
+ * e - (w - 1). */
 static int full_windows(const tl_window_job *job, int64_t p, int64_t stop,
                         tl_window_buffers *buffers)
 {
     const tl_plan *plan = job->win->plan;
-    const tl_kernel *core = plan->core;
-    int64_t w = job->win->w, tile = tl_window_tile(plan), in = plan->op->elem_bytes,
-            lanes = core->vector_lanes;
-    int mode = mode_of(plan, w);
+    const int64_t w = job->win->w, before = job->win->before, bytes = plan->op->elem_bytes,
+                  tile = tl_window_tile(plan), end = stop + w - 1;
+    const int mode = mode_of(plan, w), slides = mode == TL_WINDOW_SLIDE;
     if (plan->narrow) return narrow_windows(job, p, stop, buffers);
     if (!tl_window_prepare(buffers, plan, w, mode)) return 0;
 
     tl_window_work *work = &buffers->work;
-    work->prefetch = job->win->prefetch ? job->win->prefetch : tl_prefetches(job->n * in);
-    int64_t warm = w - 1, old = 0; /* the first result of a stream belongs to its element `warm` */
+    work->prefetch = job->win->prefetch ? job->win->prefetch : tl_prefetches(job->n * bytes);
+    if (slides) begin_sliding(job, p++, work);
 
-    if (mode == TL_WINDOW_SLIDE) {
-        tl_state s;
-        tl_fold(plan, &s, job->x + p * in, w, p, TL_CACHED);
-        const window_results t = results_of(job, p + job->win->before, 1);
-        plan->op->lower(&s, w, p, plan->par, t.at);
-        finish_results(job, &t);
-        tl_window_start(plan, work, &s);
-        old = w;
-        warm = 0;
-        p++;
-    }
+    /* The first element that the kernel gets, and how many come before one completes a window. */
+    const int64_t begin = slides ? p + w - 1 : p, early = p + w - 1 - begin;
 
-    /* The stream begins at element `from`, after `lead` empty places. They align the results of all
-     * tiles for non-temporal stores. */
-    int64_t from = p + (w - 1 - warm), end = stop + w - 1, begin = from, lead = 0, begun = 0;
-
+    /* Empty places before it align the results of all tiles for non-temporal stores. */
+    int64_t lead = 0;
     if (job->stream)
-        lead =
-            (int64_t)((uintptr_t)tl_window_at(job, p + job->win->before) / plan->op->result_bytes -
-                      (uint64_t)warm) &
-            (lanes - 1);
+        lead = (int64_t)((uintptr_t)tl_window_at(job, p + before) / plan->op->result_bytes -
+                         (uint64_t)early) &
+               (plan->core->vector_lanes - 1);
 
-    for (int64_t skip = lead, m; from < end; from += m, skip = 0) {
-        m = tl_min(end - from, tile - skip);
-
-        /* results of the part that are complete after this tile */
-        int64_t ready = begun + skip + m - (lead + warm);
+    for (int64_t from = begin, m; from < end; from += m, lead = 0) {
+        m = tl_min(end - from, tile - lead);
         tl_window_feed(plan, work,
-                       &(tl_window_piece){.x = job->x + from * in,
-                                          .old = old ? job->x + (from - old) * in : NULL,
+                       &(tl_window_piece){.x = job->x + from * bytes,
+                                          .old = slides ? job->x + (from - w) * bytes : NULL,
                                           .back = from - begin,
                                           .beyond = job->n - from - m,
-                                          .lead = skip,
+                                          .lead = lead,
                                           .m = m,
                                           .i = from});
 
-        if (ready > 0) {
-            int64_t late = tl_max(ready - (skip + m), 0);
-            const window_results t = results_of(job, p + late + job->win->before, ready - late);
-            tl_window_lower(plan, work, t.at,
-                            &(tl_lower){.from = skip + m - t.count,
-                                        .m = t.count,
-                                        .first = p + late,
-                                        .stream = job->stream && t.at == t.out});
-            finish_results(job, &t);
-        }
-
-        begun += skip + m;
+        const int64_t first = tl_max(from - (w - 1), p), count = from + m - (w - 1) - first;
+        if (count <= 0) continue;
+        const window_results t = results_of(job, first + before, count);
+        tl_window_lower(plan, work, t.at,
+                        &(tl_lower){.from = lead + m - count,
+                                    .m = count,
+                                    .first = first,
+                                    .stream = job->stream && t.at == t.out});
+        finish_results(job, &t);
     }
 
     if (job->stream) tl_stream_fence();
@@ -248,9 +246,9 @@ static int full_windows(const tl_window_job *job, int64_t p, int64_t stop,
 /* Which windows to compute: full ones, all others, or both. */
 enum { FULL = 1, ENDS = 2 };
 
-/* The centres of a run: first .. left - 1 are prefixes, right .. stop - 1 are suffixes, and left ..
- * right - 1 are cut into `parts` parts. whole: those are full windows; otherwise each holds all
- * elements. */
+/* The centres of a slice: the windows of first .. left - 1 are prefixes of it, those of right ..
+ * stop - 1 suffixes. left .. right - 1 are cut into `parts` parts. whole: their windows are full;
+ * otherwise each holds the whole slice. */
 typedef struct {
     const tl_window_job *job;
     int64_t first, left, right, stop;
@@ -299,66 +297,75 @@ static void compute_parts(void *data, const tl_worker *worker)
             __atomic_store_n(&a->failed, 1, __ATOMIC_RELAXED);
 }
 
-/* Computes windows of a slice. `which`: FULL, ENDS or both. Windows are numbered by centre; lo ..
- * hi - 1 are full. */
-static tally_status run(tl_window *win, const tl_slice *slice, int which, char *out, int64_t *count)
+/* The centres of a slice whose windows have results: *first .. *stop - 1. Returns their number. */
+static int64_t centres_of(const tl_window *win, const tl_slice *slice, int64_t *first,
+                          int64_t *stop)
+{
+    const int valid = win->edges == TALLY_EDGES_VALID;
+    *first = slice->at_start && !valid ? 0 : win->before;
+    *stop = slice->at_end && !valid ? slice->n : slice->n - win->after;
+    return tl_max(*stop - *first, 0);
+}
+
+/* How many parts `count` neighbouring windows of a slice of n elements are cut into. */
+static int parts_of(const tl_window *win, int64_t n, int64_t count)
+{
+    const int64_t each = win->plan->op->elem_bytes + win->plan->op->result_bytes,
+                  threads = win->threads;
+    if (threads == 1 || n * each <= TL_PARALLEL_BYTES) return 1;
+    const int64_t least = tl_max(win->w / 2, TL_PARALLEL_BYTES / 8 / each),
+                  coarse = tl_min(count / least + 1, threads),
+                  fine = tl_min(count / WARM / (win->w + least / WARM), PARTS * threads);
+    return (int)tl_max(fine, coarse);
+}
+
+/* Computes the windows of a slice that `which` names: FULL, ENDS or both. */
+static tally_status run_slice(tl_window *win, const tl_slice *slice, int which, char *out,
+                              int64_t *count)
 {
     const tl_scalar *op = win->plan->op;
-    const int64_t n = slice->n;
-    int shrink = win->edges == TALLY_EDGES_SHRINK ||
-                 (win->edges == TALLY_EDGES_MISSING && win->min_count > 0);
-    int valid = win->edges == TALLY_EDGES_VALID;
-    int64_t first = slice->at_start && !valid ? 0 : win->before,
-            stop = slice->at_end && !valid ? n : n - win->after;
+    int64_t first, stop;
+    *count = centres_of(win, slice, &first, &stop);
+    if (!*count) return TALLY_OK;
 
-    *count = stop > first ? stop - first : 0;
-    if (stop <= first) return TALLY_OK;
-
-    tl_window_job job = {win, slice->x, n, first, out, op->masked ? 0 : win->min_count, 0};
+    tl_window_job job = {win, slice->x, slice->n, first, out, op->masked ? 0 : win->min_count, 0};
 
     /* Non-temporal stores need results aligned to their size. */
     job.stream = (win->stream || *count * op->result_bytes >= STREAM_BYTES) &&
                  (uintptr_t)out % (op->result_bytes / (unsigned)op->lanes) == 0;
-    if (!shrink && !valid && job.least < win->w) job.least = win->w;
+    /* Windows that are not full have no value, unless some number of elements is enough. */
+    if (win->edges == TALLY_EDGES_MISSING && win->min_count <= 0)
+        job.least = tl_max(job.least, win->w);
 
-    /* centres of the windows that lie inside x */
-    int64_t lo = win->before, hi = n - win->after;
-    int64_t left = tl_min(lo, hi), right = tl_max(lo, hi);
-    left = tl_clamp(left, first, stop);
-    right = tl_clamp(right, first, stop);
-    int parts = which & FULL ? 1 : 0;
-    const int64_t each = op->elem_bytes + op->result_bytes;
-    if (parts && win->threads > 1 && n * each > TL_PARALLEL_BYTES) {
-        int64_t least = tl_max(win->w / 2, TL_PARALLEL_BYTES / 8 / each);
-        int64_t most = (right - left) / least + 1,
-                fine = (right - left) / WARM / (win->w + least / WARM);
-        if (most > win->threads) most = win->threads;
-        if (fine > PARTS * (int64_t)win->threads) fine = PARTS * (int64_t)win->threads;
-        parts = (int)tl_max(fine, most);
-    }
+    /* Windows with centres lo .. hi - 1 are full. If lo > hi, those between have all elements. */
+    const int64_t lo = win->before, hi = slice->n - win->after;
+    centres c = {.job = &job,
+                 .first = first,
+                 .left = tl_clamp(tl_min(lo, hi), first, stop),
+                 .right = tl_clamp(tl_max(lo, hi), first, stop),
+                 .stop = stop,
+                 .whole = lo < hi};
+    if (which & FULL) c.parts = parts_of(win, slice->n, c.right - c.left);
 
-    const centres c = {&job, first, left, right, stop, lo < hi, parts};
-    const int tasks = parts + (which & ENDS ? 2 : 0);
     cut_work all = {&c, 0};
-    tl_parallel(parts > 1 ? win->threads : 1, tasks, compute_parts, &all);
+    tl_parallel(c.parts > 1 ? win->threads : 1, c.parts + (which & ENDS ? 2 : 0), compute_parts,
+                &all);
 
     if (!all.failed) return TALLY_OK;
     return tl_thread_no_memory(win->ctx, (size_t)win->w * op->state_bytes, "a window's states");
 }
 
-/* Like run, but a window with fewer than min_count elements that are not NaN has no value. For each
- * chunk of results, runs the operator's windows and those of `count`. A chunk is at least as long
- * as the window, so overlaps at most double the work. The first chunk has all windows that reach
- * beyond the left end, the last all that reach beyond the right end. */
+/* Like run_slice, but a window with fewer than min_count elements that are not NaN has no value.
+ * For each chunk of results, runs the operator's windows and those of `count`. A chunk is at least
+ * as long as the window, so overlaps at most double the work. The first chunk has all windows that
+ * reach beyond the left end, the last all that reach beyond the right end. */
 static tally_status run_masked(tl_window *win, const tl_slice *slice, char *out, int64_t *count)
 {
     const tl_plan *plan = win->plan;
     const int64_t n = slice->n;
-    int valid = win->edges == TALLY_EDGES_VALID, bytes = plan->op->result_bytes;
-    int64_t first = slice->at_start && !valid ? 0 : win->before,
-            stop = slice->at_end && !valid ? n : n - win->after;
-
-    *count = stop > first ? stop - first : 0;
+    const int valid = win->edges == TALLY_EDGES_VALID, bytes = plan->op->result_bytes;
+    int64_t first, stop;
+    *count = centres_of(win, slice, &first, &stop);
     int64_t size = tl_min(win->w, n);
     size = tl_max(2 * size, CHUNK * (int64_t)win->threads);
     unsigned char empty[32];
@@ -384,8 +391,8 @@ static tally_status run_masked(tl_window *win, const tl_slice *slice, char *out,
                                 .at_end = b == n && end > n - win->after};
         char *to = out + (c - first) * bytes;
         int64_t got;
-        tally_status status = run(win, &chunk, FULL | ENDS, to, &got);
-        if (!status) status = run(win->count, &chunk, FULL | ENDS, (char *)win->counts, &got);
+        tally_status status = run_slice(win, &chunk, FULL | ENDS, to, &got);
+        if (!status) status = run_slice(win->count, &chunk, FULL | ENDS, (char *)win->counts, &got);
         if (status) return status;
         for (int64_t j = 0; j < got; j++)
             if (win->counts[j] < win->min_count) memcpy(to + j * bytes, empty, (size_t)bytes);
@@ -397,18 +404,18 @@ static tally_status run_masked(tl_window *win, const tl_slice *slice, char *out,
 tally_status tl_window_run(tl_window *win, const tl_slice *slice, char *out, int64_t *count)
 {
     if (win->count) return run_masked(win, slice, out, count);
-    return run(win, slice, FULL | ENDS, out, count);
+    return run_slice(win, slice, FULL | ENDS, out, count);
 }
 
 tally_status tl_window_full(tl_window *win, const char *x, int64_t n, char *out)
 {
     int64_t count;
-    return run(win, &(tl_slice){x, n, 0, 0}, FULL, out + win->before * win->plan->op->result_bytes,
-               &count);
+    return run_slice(win, &(tl_slice){x, n, 0, 0}, FULL,
+                     out + win->before * win->plan->op->result_bytes, &count);
 }
 
 tally_status tl_window_ends(tl_window *win, const char *x, int64_t n, char *out)
 {
     int64_t count;
-    return run(win, &(tl_slice){x, n, 1, 1}, ENDS, out, &count);
+    return run_slice(win, &(tl_slice){x, n, 1, 1}, ENDS, out, &count);
 }

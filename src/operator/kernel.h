@@ -226,15 +226,6 @@ typedef struct tl_lower {
     const int32_t *counts, *firsts; /* With counts: NULL, or the origins of one row. */
 } tl_lower;
 
-/* While one of several threads scans blocks, it computes the vectors of nodes of later ones. up:
- * those of the blocks that are scanned. make: where those of `blocks` blocks at `later` go; the
- * first element there has index `at`. NULL, both: one thread. */
-typedef struct tl_up {
-    const void *up, *later;
-    void *make;
-    int64_t at, blocks;
-} tl_up;
-
 /* Ranges of a sequence (cpu/kernel/ranges_kernel.h). Level l keeps the nodes that end in the last
  * `tiles` tiles of TL_TILE elements, in a ring of staging buffers. The ring begins with buffer
  * number `first`; `current` is the place of the current tile in it. */
@@ -367,14 +358,8 @@ typedef struct tl_kernel {
      * scan_blocks need only out % 4 == 0. */
     int direct, lead, scan_block, shifts;
     void (*scan_run)(const tl_tile *t, tl_state *node, tl_par p);
-    void (*scan_blocks)(const tl_tile *t, tl_block_counter *c, const tl_up *up, tl_par p);
+    void (*scan_blocks)(const tl_tile *t, tl_block_counter *c, tl_par p);
     void (*scan_part)(const tl_tile *t, tl_par p);
-
-    /* For tl_up: scan_up writes the vectors of a whole tile, up_bytes bytes, aligned to 64.
-     * scan_node computes the tile's node from them. NULL: none. i: the index of x[0]. */
-    void (*scan_up)(void *up, const void *x, int64_t i, tl_par p);
-    void (*scan_node)(tl_state *node, const void *up);
-    int up_bytes;
 
     /* Write *s to soa[j], and read soa[j] into *s. */
     void (*stage)(void *soa, int64_t j, const tl_state *s);

@@ -56,11 +56,6 @@ static const tl_kernel W(row) = {
     .scan_part = W(do_scan_part),
     .scan_block = W(BLOCK),
     .shifts = W(SHIFTS),
-#if TL_SCAN_FULL
-    .scan_up = W(do_scan_up),
-    .scan_node = W(do_scan_node),
-    .up_bytes = TL_TILE / (TL_V * TL_V) * sizeof(VS),
-#endif
 #endif
     .stage = W(do_stage),
     .vector_lanes = TL_V,

@@ -331,43 +331,34 @@ TL_INLINE void W(down_out)(const W(steps) * b, const W(groups) * g, const tl_til
 
 /* Three blocks at once: while one goes down, the starts of the next one are computed, and the one
  * after that goes up. */
-static void W(do_scan_blocks)(const tl_tile *t, tl_block_counter *c, const tl_up *k, tl_par p)
+static void W(do_scan_blocks)(const tl_tile *t, tl_block_counter *c, tl_par p)
 {
     enum { BLOCK = W(BLOCK) };
     const E *x = t->x;
     const tl_tile tile = *t;
-    const tl_up beside = *k;
-    const VS *up = beside.up;
-    VS *make = beside.make, starts;
     const int64_t m = t->m, b = t->b;
     int absent = !c->blocks && !c->seeded, turn = 0;
     W(steps) steps[3];
     TL_VE(result) last = {0};
+    VS starts;
     SS node, end, before;
 
-    assert(m > 0 && m % BLOCK == 0 && b == c->blocks * BLOCK && !up == !make);
+    assert(m > 0 && m % BLOCK == 0 && b == c->blocks * BLOCK);
     assert(!t->stream || (t->out && (uintptr_t)t->out % (W(SHIFTS) ? 4 : 64) == 0));
     memset(&before, 0, sizeof before); /* never used if absent, but compilers cannot tell */
     if (!absent) before = W(state_of)(c->blocks ? &c->start[tl_level(c->blocks)] : &c->init);
 
-    VS v = up ? up[0] : W(load_up)(&steps[0], x, b, p);
+    VS v = W(load_up)(&steps[0], x, b, p);
     starts = W(starts)(v, &before, absent, b, TL_V, &node);
     end = W(append)(c, node);
-    if (BLOCK < m) v = up ? up[1] : W(load_up)(&steps[1], x + BLOCK, b + BLOCK, p);
-    for (int64_t j = 0, i = 0; j < m; j += BLOCK, i++) {
+    if (BLOCK < m) v = W(load_up)(&steps[1], x + BLOCK, b + BLOCK, p);
+    for (int64_t j = 0; j < m; j += BLOCK) {
         const W(groups) here = {starts, W(splat)(end), absent, 1};
 
-        TL_PREFETCH_SOME(tile.next, j, BLOCK, sizeof(E), 1);
+        TL_PREFETCH_SOME(tile.next, j, BLOCK, sizeof(E), 0);
         const VS above = v;
-        if (make) {
-            W(load_up)(&steps[turn], x + j, b + j, p);
-            if (i < beside.blocks)
-                make[i] = W(block)((const E *)beside.later + j, beside.at + j, p);
-            if (j + 2 * BLOCK < m) v = up[i + 2];
-        } else if (j + 2 * BLOCK < m) {
+        if (j + 2 * BLOCK < m)
             v = W(load_up)(&steps[turn ? turn - 1 : 2], x + j + 2 * BLOCK, b + j + 2 * BLOCK, p);
-        }
-
         if (j + BLOCK < m) {
             starts = W(starts)(above, &end, 0, b + j + BLOCK, TL_V, &node);
             end = W(append)(c, node);
@@ -418,29 +409,6 @@ static void W(do_scan_part)(const tl_tile *t, tl_par p)
 #endif
 }
 
-#if TL_SCAN_FULL
-/* Computes the vectors of nodes of the blocks of the whole tile at x. */
-static void W(do_scan_up)(void *up, const void *x, int64_t i, tl_par p)
-{
-    VS *w = up;
-    assert((uintptr_t)up % 64 == 0 && i % TL_TILE == 0);
-    for (int64_t j = 0; j < TL_TILE / W(BLOCK); j++)
-        w[j] = W(block)((const E *)x + j * W(BLOCK), i + j * W(BLOCK), p);
-}
-
-/* Computes the tile's node from them. */
-static void W(do_scan_node)(tl_state *node, const void *up)
-{
-    VS w[TL_TILE / W(BLOCK)];
-    memcpy(w, up, sizeof w);
-    int count = TL_TILE / W(BLOCK);
-    int64_t size = TL_V;
-    for (; count >= TL_V; count /= TL_V, size *= TL_V)
-        for (int j = 0; j < count / TL_V; j++) w[j] = W(network)(w + j * TL_V, size);
-    const SS s = W(finish)(w, count, size);
-    memcpy(node, &s, sizeof s);
-}
-#endif
 #endif
 
 static void W(do_stage)(void *soa, int64_t j, const tl_state *s)

@@ -12,6 +12,15 @@
  * fields). All work of a row at one level is independent; with fewer vectors, a row would wait for
  * the latency of its combines. */
 
+/* Prefetches the row after the next, in rings too long for the first-level cache: there are more
+ * rings than hardware prefetchers. */
+TL_INLINE void W(prefetch_row)(const void *slot, int64_t size)
+{
+    if (size * (int64_t)sizeof(VS) < 1024) return;
+    TL_UNROLL for (size_t o = 0; o < W(VECTORS) * sizeof(VS); o += 64)
+        __builtin_prefetch((const char *)slot + 2 * W(VECTORS) * sizeof(VS) + o, 1);
+}
+
 /* Index of the first row of ring j, which has 2^j rows. */
 TL_INLINE int64_t W(ring_base)(int j) { return ((int64_t)1 << j) - 1 + j * TL_WINDOW_PAD; }
 
@@ -77,6 +86,7 @@ static __attribute__((noinline)) void W(ladder)(tl_window_work *k, int64_t w, in
         int64_t base = 0, size = 1;
         for (int t = W(LOG_VECTORS); t < levels; t++, base += size + TL_WINDOW_PAD, size *= 2) {
             VS *slot = ring[base + (q & (size - 1))];
+            W(prefetch_row)(slot, size);
             if (high >> t & 1) EACH(stash[t][j] = v[j]);
             EACH({
                 VS node = W(join_twins)(slot[j], v[j], (int64_t)TL_V << t);
@@ -87,6 +97,7 @@ static __attribute__((noinline)) void W(ladder)(tl_window_work *k, int64_t w, in
 
         for (int f = 0; f < folds; f++) {
             VS *slot = fold[f].ring[q & (fold[f].size - 1)], *other = fold[f].stash;
+            W(prefetch_row)(slot, fold[f].size);
             EACH({
                 VS fold_j = W(join)(slot[j], other[j], fold[f].before, fold[f].elements);
                 slot[j] = v[j];
