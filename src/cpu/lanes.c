@@ -13,11 +13,12 @@
 #include <string.h>
 
 enum {
-    BLOCK = 8,     /* rows that a kernel takes at a time */
-    ROWS = 256,    /* most rows of a chunk */
-    OVER = 512,    /* elements that may be read past the end of t */
-    FLAT = 4096,   /* most elements of rows without gaps */
-    STREAMED = 128 /* alignment of results for non-temporal stores */
+    BLOCK_LOG = 3,
+    BLOCK = 1 << BLOCK_LOG, /* rows that a kernel takes at a time */
+    ROWS = 256,             /* most rows of a chunk */
+    OVER = 512,             /* elements that may be read past the end of t */
+    FLAT = 4096,            /* most elements of rows without gaps */
+    STREAMED = 128          /* alignment of results for non-temporal stores */
 };
 
 void tl_lanes_begin(tl_lanes_job *job, const tl_plan *plan, const tally_view *in)
@@ -149,6 +150,33 @@ static void set_start(tl_lanes_buffers *buffers, int64_t width)
         for (int64_t c = 0; c < tl_lanes_padded(buffers, width); c++)
             buffers->job->plan->core->lanes_put(k, 2 * k->levels, c, &buffers->job->init);
     buffers->seeded = vectors;
+}
+
+void tl_lanes_staged(const tl_lanes_buffers *buffers, int64_t lane, tl_state *s)
+{
+    const tl_plan *plan = buffers->job->plan;
+    plan->core->unstage(buffers->soa, lane, s);
+    if (plan->op->from_wide) plan->op->from_wide(s);
+}
+
+void tl_lanes_continue(const tl_lanes_job *job, const tl_lanes *k, int64_t lane, tl_counter *c,
+                       const tl_state *init)
+{
+    const tl_plan *plan = job->plan;
+    const int count = c->count, scans = job->verb == TL_SCAN;
+    tl_state s;
+
+    for (c->count = 1; c->count <= count; c->count++) {
+        const int slot = c->level[c->count - 1] - BLOCK_LOG;
+        if (scans) { /* S after this node */
+            tl_counter_fold(c, plan->op, init, &s);
+            if (plan->op->to_wide) plan->op->to_wide(&s);
+            plan->core->lanes_put(k, k->levels + slot, lane, &s);
+        }
+        s = c->node[c->count - 1];
+        if (plan->op->to_wide) plan->op->to_wide(&s);
+        plan->core->lanes_put(k, slot, lane, &s);
+    }
 }
 
 /* ---- results ---- */
