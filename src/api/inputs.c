@@ -120,7 +120,7 @@ static tally_status run(const tl_job *j, tl_call call)
     call.plan = &j->ready.plan;
     call.count = &j->ready.count;
     call.in = &j->ready.work;
-    return tl_run_host(j->ctx, &call);
+    return tl_run(j->ctx, tally_threads(j->ctx), &call);
 }
 
 /* ---- reduce ---- */
@@ -240,9 +240,7 @@ static tally_status window(tl_job *j, const tally_view *y, const tally_window_op
     const int states = j->form.kind == TL_FORM_STATES && !j->ready.plan.exact;
     const tally_status status = tl_job_prepare(j, NULL, 0);
     if (status) return status;
-    return states || !tl_window_streams(o)
-               ? ranges(j, y, o)
-               : run(j, (tl_call){.verb = TL_WINDOW, .out = y, .window = o});
+    return states ? ranges(j, y, o) : run(j, (tl_call){.verb = TL_WINDOW, .out = y, .window = o});
 }
 
 /* ---- the three verbs ---- */
