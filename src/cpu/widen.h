@@ -95,6 +95,11 @@ void tl_narrow_results(const tl_plan *plan, void *to, const void *wide, int64_t 
 /* Lowers one row of staged states (tl_lower.rows is 1) to results of the plan's type. */
 void tl_lower_row(const tl_plan *plan, tl_staging at, void *out, const tl_lower *row);
 
+/* Lowers `count` staged states, each with its own number of elements, to dense results at `to`. All
+ * arrays have space for a multiple of TL_ABREAST. firsts: see tl_lower. */
+void tl_lower_counted(const tl_plan *plan, tl_staging at, void *to, int64_t count,
+                      const int32_t *counts, const int32_t *firsts);
+
 /* For windows. Requires: k->wide has TL_WINDOW_WIDE_BYTES if anything is widened. */
 enum { TL_WINDOW_WIDE_BYTES = 48 * 1024 };
 void tl_window_start(const tl_plan *plan, tl_window_work *k, const tl_state *before);

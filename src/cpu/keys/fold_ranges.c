@@ -64,31 +64,18 @@ static int next_range(const job *j, int64_t a, int64_t b, range *at)
 /* Lowers the states of a batch to results. */
 static void lower_batch(const job *j, tl_range_nodes *s, int64_t count)
 {
-    const tl_plan *const plan = j->plan;
-    const int64_t bytes = plan->op->result_bytes, first = s->number[0],
-                  padded = (count + TL_ABREAST - 1) & -(int64_t)TL_ABREAST;
-    const tl_lower l = {
-        .m = padded, .rows = 1, .counts = s->length, .firsts = plan->op->indexed ? s->place : NULL};
+    const tl_scalar *const op = j->plan->op;
+    const int64_t bytes = op->result_bytes, first = s->number[0];
     int dense = j->line.y_stride == bytes;
 
     for (int64_t i = 0; i < count && dense; i++) dense = s->number[i] == first + i;
-    if (dense && !plan->out && padded == count) {
-        plan->lower->lower_rows(result_at(j, first), s->soa, &l, plan->par);
-        return;
-    }
-
-    char *from = s->result;
-    if (!plan->out || !plan->lower->bare) plan->lower->lower_rows(s->result, s->soa, &l, plan->par);
-
-    if (plan->out) {
-        plan->out->apply(plan->out, s->out, plan->lower->bare ? s->soa : s->result,
-                         count * plan->op->lanes);
-        from = s->out;
-    }
-
-    if (dense) memcpy(result_at(j, first), from, (size_t)(count * bytes));
+    const int in_place = dense && !j->plan->out && count % TL_ABREAST == 0;
+    char *const to = in_place ? result_at(j, first) : s->out;
+    tl_lower_counted(j->plan, (tl_staging){s->soa, s->result}, to, count, s->length,
+                     op->indexed ? s->place : NULL);
+    if (dense && !in_place) memcpy(result_at(j, first), to, (size_t)(count * bytes));
     for (int64_t i = 0; i < count && !dense; i++)
-        memcpy(result_at(j, s->number[i]), from + i * bytes, (size_t)bytes);
+        memcpy(result_at(j, s->number[i]), to + i * bytes, (size_t)bytes);
 }
 
 /* Folds the ranges from `at` on, up to place b - 1, that end in the same tile as `at`. *stop: the
