@@ -189,14 +189,6 @@ static char *target(tl_lanes_buffers *buffers, const tl_lanes_to *to, int64_t i,
     return to->direct ? to->out + i * to->step * buffers->result : buffers->r;
 }
 
-/* Do the staged states have the bytes of the results? Then no lowering is needed. */
-static int is_bare(const tl_lanes_buffers *buffers, const tl_lanes_to *to)
-{
-    const tl_plan *plan = buffers->job->plan;
-    return plan->lower->bare && !plan->par.flip && !to->direct && !buffers->job->reverse &&
-           plan->op->lanes == 1;
-}
-
 /* The results of the strip's rows in r. */
 static tl_matrix results_in_r(const tl_lanes_buffers *buffers, int64_t width)
 {
@@ -211,24 +203,17 @@ static void put(tl_lanes_buffers *buffers, const tl_lanes_to *to, int64_t width,
     const tl_plan *plan = buffers->job->plan;
     const int64_t padded = buffers->k.vectors * buffers->lanes,
                   first = buffers->job->reverse ? l->rows - 1 : 0;
-    tl_matrix results = results_in_r(buffers, width);
-    int64_t step = padded;
-    char *out;
+    const tl_matrix results = results_in_r(buffers, width);
+    int64_t step;
+    char *out = target(buffers, to, i, &step);
 
-    if (is_bare(buffers, to) && (l->rows == 1 || l->width)) { /* width 0: one row, many times */
-        results.t = out = buffers->soa + l->from * buffers->result;
-        results.stride = padded;
-    } else {
-        out = target(buffers, to, i, &step);
-        l->m = to->direct ? width : padded;
-        l->stream = to->direct && to->stream;
-        l->row_step = first ? -step : step;
-        plan->lower->lower_rows(out + first * step * buffers->result, buffers->soa, l, plan->par);
-    }
+    out += first * step * buffers->result;
 
-    if (absent)
-        memcpy(out + first * step * buffers->result, buffers->empty,
-               (size_t)(width * buffers->result));
+    l->m = to->direct ? width : padded;
+    l->stream = to->direct && to->stream;
+    l->row_step = first ? -step : step;
+    plan->lower->lower_rows(out, buffers->soa, l, plan->par);
+    if (absent) memcpy(out, buffers->empty, (size_t)(width * buffers->result));
     tl_lanes_store(buffers, to, &results, i, l->rows);
 }
 

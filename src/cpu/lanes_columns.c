@@ -57,6 +57,7 @@ typedef struct {
     int64_t shares;          /* tasks in all, about; 0: one for each part */
     const tl_narrow *narrow; /* the kernels, if elements are not widened; else NULL */
     int stream, prefetch;
+    int adjacent; /* columns of elements, and those of results */
     /* Kernels may read elements beyond the last column of a strip: they are of other columns or of
      * the next row, and no thread writes there. */
     int overread;
@@ -123,13 +124,11 @@ static int part_of(const columns *c, const tl_lanes_buffers *buffers, int64_t s,
 
 /* ---- blocks of rows ---- */
 
-/* The nodes of blocks of 2^level rows, for all columns: node j of all columns before node j + 1.
- * The nodes of the rows after the last full block follow. */
+/* The nodes of `count` blocks of `size` rows, for all columns: node j of all columns before node j +
+ * 1. The nodes of the rows after the last block follow. */
 typedef struct {
-    int level;
-    /* rows of a block; full blocks; rows after them; nodes per column */
-    int64_t size, count, rest, pieces;
-    const unsigned char *levels; /* of each node, if they are no blocks of one level; else NULL */
+    int64_t size, count, pieces;
+    const unsigned char *levels; /* of all pieces */
     unsigned char *nodes;
 } blocks;
 
@@ -138,35 +137,32 @@ static unsigned char *node_at(const tl_lanes_job *job, const blocks *b, int64_t 
     return b->nodes + (j * job->in->rows + col) * job->plan->op->state_bytes;
 }
 
-static blocks cut(int64_t n, int threads)
+/* Cuts the rows. The caller frees nodes; NULL: out of memory. */
+static blocks cut(const tl_lanes_job *job, int threads)
 {
-    blocks b = {.level = tl_top_level(n) - 4};
-    for (int t = threads; t > 1; t /= 2) b.level--;
-    if (b.level < BLOCK_LEVEL_LEAST) b.level = BLOCK_LEVEL_LEAST;
-    b.size = (int64_t)1 << b.level;
-    b.count = n >> b.level;
-    b.rest = n & (b.size - 1);
-    b.pieces = b.count + __builtin_popcountll((unsigned long long)b.rest);
+    int level = tl_top_level(job->in->n) - 4 - tl_top_level(threads);
+    if (level < BLOCK_LEVEL_LEAST) level = BLOCK_LEVEL_LEAST;
+    blocks b = {.size = (int64_t)1 << level, .count = job->in->n >> level};
+    int64_t rest = job->in->n & (b.size - 1);
+    b.pieces = b.count + __builtin_popcountll((unsigned long long)rest);
+
+    const size_t bytes = (size_t)(b.pieces * job->in->rows) * job->plan->op->state_bytes;
+    b.nodes = malloc(bytes + (size_t)b.pieces);
+    if (!b.nodes) return b;
+    unsigned char *levels = b.nodes + bytes;
+    b.levels = levels;
+    memset(levels, level, (size_t)b.count);
+    for (levels += b.count; rest; rest -= (int64_t)1 << *levels++)
+        *levels = (unsigned char)tl_top_level(rest);
     return b;
 }
 
-/* Returns the first row of node j; *level: its level. */
-static int64_t piece(const blocks *b, int64_t j, int *level)
+/* The first row of node j. */
+static int64_t piece_at(const blocks *b, int64_t j)
 {
-    int64_t at = b->count * b->size, left = b->rest;
-    if (b->levels) {
-        for (int64_t k = 0; k < j; k++) at += (int64_t)1 << b->levels[k];
-        *level = b->levels[j];
-        return at;
-    }
-    *level = b->level;
-    if (j < b->count) return j * b->size;
-    for (int64_t k = b->count;; k++) {
-        *level = tl_top_level(left);
-        if (k == j) return at;
-        at += (int64_t)1 << *level;
-        left -= (int64_t)1 << *level;
-    }
+    int64_t at = 0;
+    for (int64_t k = 0; k < j; k++) at += (int64_t)1 << b->levels[k];
+    return at;
 }
 
 typedef struct {
@@ -185,10 +181,8 @@ static void join(void *data, int64_t col)
 
     tl_counter_init(&counter, 0);
     for (int64_t j = 0; j < w->b->pieces; j++) {
-        int level;
-        piece(w->b, j, &level);
         memcpy(&s, node_at(job, w->b, j, col), op->state_bytes);
-        tl_counter_push(&counter, op, level, &s);
+        tl_counter_push(&counter, op, w->b->levels[j], &s);
     }
     tl_counter_fold(&counter, op, NULL, &s);
     op->lower(&s, counter.end, 0, job->plan->par, job->results + col * op->result_bytes);
@@ -207,7 +201,7 @@ static void put_lane(tl_lanes_buffers *buffers, const blocks *b, int64_t col, in
     if (job->seeded && op->from_wide) op->from_wide(&init);
     for (int64_t k = 0; k < j; k++) {
         memcpy(&node, node_at(job, b, k, col), op->state_bytes);
-        tl_counter_push(&c, op, b->level, &node);
+        tl_counter_push(&c, op, b->levels[k], &node);
     }
     tl_lanes_continue(job, &buffers->k, lane, &c, job->seeded ? &init : NULL);
 }
@@ -310,15 +304,14 @@ static void do_fold(work *w)
 {
     const tl_lanes_job *job = w->c->job;
     const tl_scalar *op = job->plan->op;
-    int level;
-    const int64_t at = piece(w->b, w->part, &level);
+    const int64_t at = piece_at(w->b, w->part), m = (int64_t)1 << w->b->levels[w->part];
     tl_state node;
     unsigned char *to = node_at(job, w->b, w->part, w->col);
     const size_t bytes = op->state_bytes;
 
     if (w->c->narrow) {
         _Alignas(64) char acc[KEYS] = {0};
-        tl_narrow_rows(job, &w->from, NULL, at, (int64_t)1 << level, acc);
+        tl_narrow_rows(job, &w->from, NULL, at, m, acc);
         for (int64_t c = 0; c < w->from.width; c++, to += bytes) {
             uint16_t key = 0;
             memcpy(&key, acc + (size_t)c * bytes, bytes);
@@ -332,7 +325,7 @@ static void do_fold(work *w)
         tl_lanes_rows_from(&w->from, job->reverse ? job->in->n - 1 - at : at, op->elem_bytes);
 
     if (job->reverse) from.step = -from.step;
-    tl_lanes_fold(w->buffers, &from, (int64_t)1 << level, NULL, 0);
+    tl_lanes_fold(w->buffers, &from, m, NULL, 0);
     for (int64_t lane = 0; lane < from.width; lane++, to += bytes) {
         tl_lanes_staged(w->buffers, lane, &node);
         memcpy(to, &node, bytes);
@@ -383,29 +376,21 @@ static int run(tally *ctx, const columns *c, const blocks *b, int threads, task 
     return tl_parallel(threads, groups * shares, do_tasks, &all);
 }
 
-/* Do results and elements have different memory? */
-static int are_apart(const tl_lanes_job *job)
-{
-    int64_t in[2], out[2];
-    tl_view_extent(job->in, job->plan->op->elem_bytes, &in[0], &in[1]);
-    tl_view_extent(job->out, job->plan->op->result_bytes, &out[0], &out[1]);
-    const uintptr_t x = (uintptr_t)job->in->data, y = (uintptr_t)job->out->data;
-    return x + (uintptr_t)in[1] <= y + (uintptr_t)out[0] ||
-           y + (uintptr_t)out[1] <= x + (uintptr_t)in[0];
-}
-
 /* The columns of a call, in strips that are as wide as its kernels allow. */
 static columns columns_of(const tl_lanes_job *job)
 {
     const tally_view *in = job->in;
     const int64_t bytes = in->rows * in->n * job->plan->op->elem_bytes;
-    const int dense = !job->plan->in && in->row_stride == 1;
+    const int adjacent = in->row_stride == 1 && (!job->out || job->out->row_stride == 1),
+              dense = !job->plan->in && in->row_stride == 1;
     return (columns){.job = job,
+                     .adjacent = adjacent,
                      .strip = job->verb == TL_REDUCE && dense ? FOLDED : TL_LANES_STRIP,
                      .group = 1,
                      .prefetch = in->stride && tl_prefetches(bytes),
-                     .overread =
-                         dense && in->stride > 0 && !job->reverse && (!job->out || are_apart(job))};
+                     /* results are apart from the elements, or in their places (tally.h) */
+                     .overread = dense && in->stride > 0 && !job->reverse &&
+                                 (!job->out || job->out->data != in->data)};
 }
 
 /* Cuts the columns into at least so many strips, of equal width, a multiple of `grain` columns. */
@@ -438,20 +423,18 @@ static int fold_or_scan(tally *ctx, columns *c, int threads)
     int64_t strips = threads > 1 ? 2 * (int64_t)threads : 1;
 
     if (c->narrow)
-        cut_strips(c, threads, KEYS_LEAST / op->elem_bytes);
-    else
-        cut_strips(
-            c, by_rows && !scans && in->rows * op->elem_bytes < strips * NARROW_BYTES ? 1 : strips,
-            TL_ABREAST);
+        strips = threads;
+    else if (by_rows && !scans && in->rows * op->elem_bytes < strips * NARROW_BYTES)
+        strips = 1;
+    cut_strips(c, strips, c->narrow ? KEYS_LEAST / op->elem_bytes : TL_ABREAST);
     strips = c->narrow && scans ? threads / 2 + 1 : threads; /* enough */
     if (threads == 1 || c->strips >= strips || !by_rows)
         return run(ctx, c, NULL, (int)tl_min(c->strips, threads), do_rows, 1);
 
-    blocks b = cut(in->n, c->narrow ? (threads + 7) / 8 : threads);
-    b.nodes = malloc((size_t)b.pieces * (size_t)in->rows * op->state_bytes);
+    const blocks b = cut(job, c->narrow ? (threads + 7) / 8 : threads);
     int ok = b.nodes && run(ctx, c, &b, threads, do_fold, scans ? b.count : b.pieces);
     if (ok && scans)
-        ok = run(ctx, c, &b, threads, do_rows, b.count + (b.rest > 0));
+        ok = run(ctx, c, &b, threads, do_rows, (in->n + b.size - 1) / b.size);
     else if (ok)
         tl_for(in->rows < 64 ? 1 : threads, in->rows, join, &(join_work){c, &b});
     free(b.nodes);
@@ -470,8 +453,7 @@ static int windows_of_keys(tally *ctx, const columns *wide, int threads)
     c.group = 1;
     c.shares = 0;
     if (!c.narrow || job->least > job->w || full_windows(job) <= job->w || c.strip < 1 ||
-        job->in->rows * job->plan->op->elem_bytes < WINDOWED || job->in->row_stride != 1 ||
-        job->out->row_stride != 1)
+        job->in->rows * job->plan->op->elem_bytes < WINDOWED || !c.adjacent)
         return 0;
     cut_strips(&c, 1, KEYS_LEAST);
     return run(ctx, &c, NULL, threads, do_key_windows, c.strips < threads ? threads : 1);
@@ -480,10 +462,9 @@ static int windows_of_keys(tally *ctx, const columns *wide, int threads)
 static int windows(tally *ctx, columns *c, int threads)
 {
     const tl_lanes_job *job = c->job;
-    const tally_view *in = job->in, *out = job->out;
+    const tally_view *in = job->in;
     const int64_t n = in->n;
-    const int flat = in->row_stride == 1 && out->row_stride == 1 &&
-                     tl_lanes_flat(job, in->rows, in->stride, out->stride);
+    const int flat = c->adjacent && tl_lanes_flat(job, in->rows, in->stride, job->out->stride);
 
     c->shares = threads > 1 ? 8 * (int64_t)threads : 1;
     if (!flat) {
@@ -500,14 +481,13 @@ static int windows(tally *ctx, columns *c, int threads)
 
 tally_status tl_lanes_columns(tally *ctx, const tl_lanes_job *job, int threads)
 {
-    const tally_view *in = job->in, *out = job->out;
+    const tally_view *in = job->in;
     const int64_t bytes = job->plan->op->elem_bytes, row_bytes = in->rows * bytes;
     columns c = columns_of(job);
 
-    c.stream = out && in->rows * in->n * job->plan->op->result_bytes >= STREAM_BYTES;
+    c.stream = job->out && in->rows * in->n * job->plan->op->result_bytes >= STREAM_BYTES;
     if (row_bytes * in->n <= TL_PARALLEL_BYTES) threads = 1;
-    if (in->row_stride == 1 && (!out || (out->row_stride == 1 && row_bytes >= SCANNED)) &&
-        job->verb != TL_WINDOW)
+    if (c.adjacent && (job->verb == TL_REDUCE || (job->verb == TL_SCAN && row_bytes >= SCANNED)))
         c.narrow = job->plan->narrow;
     if (c.narrow) c.strip = KEYS / bytes;
 

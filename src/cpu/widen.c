@@ -143,19 +143,6 @@ void tl_lower_row(const tl_plan *plan, tl_staging at, void *out, const tl_lower 
     }
 }
 
-void tl_lower_counted(const tl_plan *plan, tl_staging at, void *to, int64_t count,
-                      const int32_t *counts, const int32_t *firsts)
-{
-    const int bare = plan->out && plan->lower->bare;
-    const tl_lower l = {.m = (count + TL_ABREAST - 1) & -(int64_t)TL_ABREAST,
-                        .rows = 1,
-                        .counts = counts,
-                        .firsts = firsts};
-    if (!bare) plan->lower->lower_rows(plan->out ? at.wide : to, at.soa, &l, plan->par);
-    if (plan->out)
-        plan->out->apply(plan->out, to, bare ? at.soa : at.wide, count * plan->op->lanes);
-}
-
 /* ---- windows ---- */
 
 void tl_window_start(const tl_plan *plan, tl_window_work *k, const tl_state *before)
