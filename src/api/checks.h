@@ -159,10 +159,6 @@ tally_status tl_host_call(tl_host_copies *c, const tl_call *call, tally_view *in
  * not compute it. */
 tally_status tl_run_checked(tally *ctx, const tl_call *call);
 
-/* Runs such a call on the processors; all arrays are in host memory. call->plan is for
- * processors. */
-tally_status tl_run_host(tally *ctx, const tl_call *call);
-
 /* ---- probe.c: the start-up probe ---- */
 
 /* Compares S(1) .. S(4096) of the vectors of probe.def, computed by the device, with the law in

@@ -120,7 +120,7 @@ static tally_status run(const tl_job *j, tl_call call)
     call.plan = &j->ready.plan;
     call.count = &j->ready.count;
     call.in = &j->ready.work;
-    return tl_run_host(j->ctx, &call);
+    return tl_run(j->ctx, tally_threads(j->ctx), &call);
 }
 
 /* ---- reduce ---- */
@@ -158,7 +158,7 @@ static tally_status reduce(tl_job *j, const tally_view *out)
     status = tl_job_prepare(j, NULL, 0);
     if (status || j->form.kind != TL_FORM_STATES)
         return status ? status : run(j, (tl_call){.verb = TL_REDUCE, .out = out});
-    tl_states_rows(&j->ready, tally_threads(j->ctx), out, NULL);
+    tl_states_rows(&j->ready, tally_threads(j->ctx), out, NULL, 0);
     return TALLY_OK;
 }
 
@@ -198,10 +198,14 @@ static tally_status scan(tl_job *j, const tally_view *y, const tally_scan_option
     const int direct = !j->ready.gathered.memory;
     tally_view dense = *y;
     if (!status && !direct) status = tl_job_results(j, y, j->ready.plan.op->result_bytes, &dense);
-    if (!status && j->form.kind == TL_FORM_STATES)
-        tl_states_rows(&j->ready, tally_threads(j->ctx), &dense, &forward);
-    else if (!status)
+    if (!status && j->form.kind == TL_FORM_STATES) {
+        tl_scan s;
+        tl_scan_begin(&s, &j->ready.plan, &forward);
+        const tl_states_parts parts = {.exclusive = s.exclusive, .init = s.seeded ? &s.init : NULL};
+        tl_states_rows(&j->ready, tally_threads(j->ctx), &dense, &parts, 0);
+    } else if (!status) {
         status = run(j, (tl_call){.verb = TL_SCAN, .out = &dense, .scan = &forward});
+    }
 
     if (!status && !direct) tl_job_scatter(&dense, y, j->ready.plan.op->result_bytes, o->reverse);
     return status;
@@ -240,9 +244,7 @@ static tally_status window(tl_job *j, const tally_view *y, const tally_window_op
     const int states = j->form.kind == TL_FORM_STATES && !j->ready.plan.exact;
     const tally_status status = tl_job_prepare(j, NULL, 0);
     if (status) return status;
-    return states || !tl_window_streams(o)
-               ? ranges(j, y, o)
-               : run(j, (tl_call){.verb = TL_WINDOW, .out = y, .window = o});
+    return states ? ranges(j, y, o) : run(j, (tl_call){.verb = TL_WINDOW, .out = y, .window = o});
 }
 
 /* ---- the three verbs ---- */

@@ -147,13 +147,6 @@ tally_status tl_host_call(tl_host_copies *c, const tl_call *call, tally_view *in
 
 /* ---- calls ---- */
 
-tally_status tl_run_host(tally *ctx, const tl_call *c)
-{
-    const int threads = tally_threads(ctx);
-    if (c->verb != TL_WINDOW || tl_window_streams(c->window)) return tl_run(ctx, threads, c);
-    return tl_ranges_view(ctx, c, threads);
-}
-
 /* Runs a call on the processors: device memory is copied to the host, and results back. */
 static tally_status run_on_processors(tally *ctx, const tl_call *call)
 {
@@ -167,7 +160,7 @@ static tally_status run_on_processors(tally *ctx, const tl_call *call)
     tally_status status = tl_host_view(&c, &in, plan.op->elem_bytes, 0);
     if (!status) status = tl_host_view(&c, &out, plan.op->result_bytes, 1);
     if (!status && !plan.core) status = tl_plan_on_host(ctx, plan.op, plan.par, &plan);
-    if (!status) status = tl_run_host(ctx, &here);
+    if (!status) status = tl_run(ctx, tally_threads(ctx), &here);
     return tl_host_end(&c, status);
 }
 

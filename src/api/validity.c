@@ -51,7 +51,8 @@ static tally_status run_count(job *j, const tally_view *in)
     if (!bytes) return TALLY_OK;
     out.data = tl_offset(j->counts, -zero * (int64_t)sizeof *j->counts);
     const tl_plan *const count = &j->call.ready.count;
-    return tl_run_host(j->call.ctx, &(tl_call){j->verb, count, count, in, &out, &scan, j->window});
+    return tl_run(j->call.ctx, tally_threads(j->call.ctx),
+                  &(tl_call){j->verb, count, count, in, &out, &scan, j->window});
 }
 
 /* Computes j->counts. */

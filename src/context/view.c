@@ -248,30 +248,6 @@ void tl_copy_strided(void *to, int64_t to_stride, const void *from, int64_t from
 #undef EACH
 }
 
-enum { PART_BYTES = 64 * 1024, FEW_PARTS = 4 };
-
-static void copy_parts(void *with, const tl_worker *worker)
-{
-    const tl_strided_copy *const c = with;
-    const int64_t each = c->n / worker->chunks + 1;
-
-    for (int64_t part; (part = tl_next_chunk(worker)) < worker->chunks && part * each < c->n;) {
-        const int64_t at = part * each;
-        tl_copy_strided((char *)c->to + at * c->to_stride * c->bytes, c->to_stride,
-                        (const char *)c->from + at * c->from_stride * c->bytes, c->from_stride,
-                        c->n - at < each ? c->n - at : each, c->bytes);
-    }
-}
-
-void tl_copy_strided_by(int threads, const tl_strided_copy *c)
-{
-    assert(threads >= 1);
-    assert(c->n >= 0 && c->bytes > 0);
-    const int64_t parts = c->n * c->bytes / PART_BYTES + 1;
-    tl_strided_copy copy = *c;
-    tl_parallel(parts < FEW_PARTS * threads ? 1 : threads, parts, copy_parts, &copy);
-}
-
 int64_t tally_window_length(int64_t n, const tally_window_options *o)
 {
     if (n <= 0 || !o) return 0;

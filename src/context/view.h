@@ -124,16 +124,6 @@ static inline tally_view tl_view_turned(const tally_view *v)
 void tl_copy_strided(void *to, int64_t to_stride, const void *from, int64_t from_stride, int64_t n,
                      int64_t element_bytes);
 
-/* The same with up to `threads` threads. */
-typedef struct tl_strided_copy {
-    void *to;
-    const void *from;
-    int64_t to_stride, from_stride; /* in elements */
-    int64_t n, bytes;               /* elements, and bytes of each */
-} tl_strided_copy;
-
-void tl_copy_strided_by(int threads, const tl_strided_copy *copy);
-
 /* ---- shares ----
  *
  * Divides rows and segments into parts of about equal weight, for threads. The weight of a sequence

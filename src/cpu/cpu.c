@@ -152,8 +152,7 @@ static tally_status cpu_plan(tl_device *device, tally *ctx, const tl_scalar *op,
 
 static tally_status cpu_run(tl_device *d, tally *ctx, const tl_call *c, int *done)
 {
-    *done = c->verb <= TL_WINDOW && !c->form && !c->unchecked && !c->plan->exact &&
-            !(c->verb == TL_WINDOW && !tl_window_streams(c->window));
+    *done = c->verb <= TL_WINDOW && !c->form && !c->unchecked && !c->plan->exact;
     if (!*done) return TALLY_OK;
     return tl_run(ctx, d->threads, c);
 }

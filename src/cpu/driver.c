@@ -10,14 +10,13 @@ enum {
     STREAM_BYTES = 4 * 1024 * 1024, /* results of at least this size use non-temporal stores */
     CHUNKS = 32,                    /* chunks of short sequences for each thread */
 
-    /* A dense part of a strided sequence: on one thread, on all threads, and the largest part that
-     * is chosen to make the overlap of windows small. */
+    /* A dense part of a strided sequence: at least, and at most to make the overlap of windows
+     * small. */
     PART_BYTES = 16 * 1024,
-    SHARED_PART_BYTES = 2 * 1024 * 1024,
     OVERLAPPED_PART_BYTES = 1024 * 1024,
     PAGE = 4096,
-    KEPT_BYTES = 2 * SHARED_PART_BYTES, /* larger parts are freed at the end of the call */
-    OVERLAPS = 16                       /* elements of a part for each element of overlap */
+    KEPT_BYTES = 4 * 1024 * 1024, /* larger parts are freed at the end of the call */
+    OVERLAPS = 16                 /* elements of a part for each element of overlap */
 };
 
 /* The sequences of a call that have least .. most elements. */
@@ -45,11 +44,6 @@ static const tl_scalar *operator_of(const worker *w) { return w->t.run->call->pl
 
 /* ---- one sequence ---- */
 
-static int is_reversed(const tl_call *c)
-{
-    return c->verb == TL_SCAN && c->scan && c->scan->reverse;
-}
-
 static tl_sequence sequence_of(const tl_call *c, int64_t r)
 {
     const int64_t in = c->plan->op->elem_bytes, out = c->plan->op->result_bytes;
@@ -58,7 +52,7 @@ static tl_sequence sequence_of(const tl_call *c, int64_t r)
     s.x = tl_view_row(c->in, r, in, &s.n);
     s.y = tl_view_row(c->out, r, out, &s.results);
     if (c->verb == TL_REDUCE) s.y_stride = 0;
-    if (is_reversed(c) && s.n > 0) {
+    if (tl_is_reversed(c) && s.n > 0) {
         s.x = tl_offset(s.x, tl_step((s.n - 1) * s.x_stride, in));
         s.y = tl_offset(s.y, tl_step((s.n - 1) * s.y_stride, out));
         s.x_stride = -s.x_stride;
@@ -87,36 +81,16 @@ static void reach_of(const tl_call *c, int64_t *before, int64_t *after)
     *after = c->verb == TL_WINDOW ? c->window->after : 0;
 }
 
-/* The centres of a part. Windows of neighbouring parts overlap, so a part is at least twice as long
- * as the window. */
-static int64_t part_length(const tl_scalar *op, int64_t width, int threads)
+/* The centres of a part, about `share` if that is not too few. Windows of neighbouring parts
+ * overlap, so a part is at least twice as long as the window. */
+static int64_t part_length(const tl_scalar *op, int64_t width, int64_t share)
 {
-    const int64_t bytes = tl_max(op->elem_bytes, op->result_bytes);
-    int64_t length = OVERLAPPED_PART_BYTES / bytes;
-    if (width < length / OVERLAPS) length = width * OVERLAPS;
-    if (length < PART_BYTES / bytes) length = PART_BYTES / bytes;
-    if (threads > 1 && length < SHARED_PART_BYTES / bytes) length = SHARED_PART_BYTES / bytes;
-    if (length < 2 * width) length = 2 * width;
+    const int64_t bytes = tl_max(op->elem_bytes, op->result_bytes),
+                  most = tl_min(OVERLAPPED_PART_BYTES / bytes, share);
+    int64_t length = width < most / OVERLAPS ? width * OVERLAPS : most;
+    length = tl_max(length, PART_BYTES / bytes);
+    length = tl_max(length, 2 * width);
     return (length + TL_TILE - 1) & -(int64_t)TL_TILE;
-}
-
-/* Elements `stride` elements apart. */
-typedef struct {
-    char *at;
-    int64_t stride;
-} elements;
-
-static void copy(const worker *w, elements to, elements from, int64_t n, int64_t bytes)
-{
-    if (w->t.threads == 1)
-        tl_copy_strided(to.at, to.stride, from.at, from.stride, n, bytes);
-    else
-        tl_copy_strided_by(w->t.threads, &(tl_strided_copy){.to = to.at,
-                                                            .from = from.at,
-                                                            .to_stride = to.stride,
-                                                            .from_stride = from.stride,
-                                                            .n = n,
-                                                            .bytes = bytes});
 }
 
 /* A sequence in dense parts. The results of part k are those of `length` centres from begin +
@@ -128,7 +102,8 @@ typedef struct parts {
     int valid;
 } parts;
 
-static parts parts_of(const tl_call *call, const tl_sequence *s, int threads)
+/* share: elements of each thread. */
+static parts parts_of(const tl_call *call, const tl_sequence *s, int64_t share)
 {
     parts a = {.s = *s};
 
@@ -138,7 +113,7 @@ static parts parts_of(const tl_call *call, const tl_sequence *s, int threads)
     a.valid = call->verb == TL_WINDOW && call->window->edges == TALLY_EDGES_VALID;
     a.begin = a.valid ? a.before : 0;
     a.stop = a.valid ? s->n - a.after : s->n;
-    a.length = part_length(call->plan->op, width, threads);
+    a.length = part_length(call->plan->op, width, share);
     a.count = tl_max(a.stop - a.begin - width - 1, 0) / a.length + 1;
 
     return a;
@@ -155,9 +130,9 @@ static __attribute__((noinline)) tally_status run_part(worker *w, const parts *a
                   c = a->begin + k * a->length, last = k + 1 == a->count,
                   end = last ? a->stop : c + a->length, from = k || a->valid ? c - a->before : 0,
                   to = last && !a->valid ? s->n : end + a->after;
-    const elements x = {s->x + from * s->x_stride * in, s->x_stride},
-                   y = {s->y + (c - a->begin) * s->y_stride * out, s->y_stride};
-    tl_part p = {x.at, to - from, y.at, !k, last, 0};
+    const char *const x = s->x + from * s->x_stride * in;
+    char *const y = s->y + (c - a->begin) * s->y_stride * out;
+    tl_part p = {x, to - from, y, !k, last, 0};
     const int copies_x = s->x_stride != 1, copies_y = s->y_stride != 1 && out;
 
     /* Results begin at the same place in a page as elements: a processor takes a load for one of a
@@ -168,16 +143,16 @@ static __attribute__((noinline)) tally_status run_part(worker *w, const parts *a
     if (!dense)
         return tl_thread_no_memory(w->t.run->ctx, (size_t)(x_bytes + y_bytes),
                                    "a dense part of a sequence");
-    if (copies_x) copy(w, (elements){dense, 1}, x, to - from, in), p.x = dense;
+    if (copies_x) tl_copy_strided(dense, 1, x, s->x_stride, to - from, in), p.x = dense;
     if (copies_y) p.y = dense + x_bytes;
     const tally_status status = w->pass->shape->part(&w->t, &p);
-    if (!status && copies_y) copy(w, y, (elements){p.y, 1}, end - c, out);
+    if (!status && copies_y) tl_copy_strided(y, s->y_stride, p.y, 1, end - c, out);
     return status;
 }
 
 static tally_status run_strided(worker *w, const tl_sequence *s)
 {
-    const parts a = parts_of(w->t.run->call, s, w->t.threads);
+    const parts a = parts_of(w->t.run->call, s, s->n);
     tally_status status = TALLY_OK;
     for (int64_t k = 0; k < a.count && !status; k++) status = run_part(w, &a, k);
     return status;
@@ -199,11 +174,14 @@ static void run_sequence(void *with, int64_t r)
                                 : !s.n && call->verb == TL_SCAN)
         return;
 
-    if (s.n <= 1 || (s.x_stride == 1 && (s.y_stride == 1 || call->verb == TL_REDUCE))) {
+    const tl_shape *const shape = w->pass->shape;
+    if (!shape->part) {
+        w->status = shape->strided(&w->t, &s);
+    } else if (s.n <= 1 || (s.x_stride == 1 && (s.y_stride == 1 || call->verb == TL_REDUCE))) {
         const tl_part p = {s.x, s.n, s.y, 1, 1, 1};
-        w->status = w->pass->shape->part(&w->t, &p);
-    } else if (w->pass->shape->strided && w->t.threads > 1) {
-        w->status = w->pass->shape->strided(&w->t, &s);
+        w->status = shape->part(&w->t, &p);
+    } else if (shape->strided && w->t.threads > 1) {
+        w->status = shape->strided(&w->t, &s);
     } else {
         w->status = run_strided(w, &s);
     }
@@ -316,7 +294,7 @@ static int share_parts(pass *p, int threads, int64_t r)
     const tl_call *call = p->run.call;
     const tl_sequence s = sequence_of(call, r);
     if (s.n < p->least || s.n > p->most || !tally_window_length(s.n, call->window)) return 1;
-    const parts a = parts_of(call, &s, 1);
+    const parts a = parts_of(call, &s, s.n / threads);
     if (a.count < threads) return 0;
     p->parts = &a;
     const tally_status status = run_chunked(p, threads, a.count);
@@ -329,7 +307,7 @@ static int share_parts(pass *p, int threads, int64_t r)
 static tally_status run_in_turn(pass *p, int threads)
 {
     const tl_call *call = p->run.call;
-    const int in_parts = call->verb == TL_WINDOW && !p->dense && threads > 1;
+    const int in_parts = call->verb == TL_WINDOW && p->shape->part && !p->dense && threads > 1;
     worker w;
 
     for (int64_t r = 0, end; r < call->in->rows && !p->status; r = end) {
@@ -383,7 +361,7 @@ static tally_status run_shape(tally *ctx, int threads, const tl_call *call, cons
     if (in->rows == 0) return TALLY_OK;
 
     const tl_weight bytes = elements_of(in) * op->elem_bytes;
-    const int64_t sign = is_reversed(call) ? -1 : 1;
+    const int64_t sign = tl_is_reversed(call) ? -1 : 1;
     const int reads_dense = in->stride * sign == 1,
               dense = reads_dense && (call->verb == TL_REDUCE || out->stride * sign == 1);
     tl_lanes_job job;
@@ -432,5 +410,7 @@ tally_status tl_run(tally *ctx, int threads, const tl_call *call)
         [TL_REDUCE] = {&tl_reduce_shape, &tl_exact_reduce_shape},
         [TL_SCAN] = {&tl_scan_shape, &tl_exact_scan_shape},
         [TL_WINDOW] = {&tl_window_shape, &tl_exact_window_shape}};
-    return run_shape(ctx, threads, call, shapes[call->verb][call->plan->exact != NULL]);
+    const int ranges = call->verb == TL_WINDOW && !tl_window_streams(call->window);
+    return run_shape(ctx, threads, call,
+                     ranges ? &tl_ranges_shape : shapes[call->verb][call->plan->exact != NULL]);
 }

@@ -76,7 +76,7 @@ typedef struct tl_shape {
      * nothing to do. */
     tally_status (*open)(tl_thread *);
     void (*close)(tl_thread *);
-    tally_status (*part)(tl_thread *, const tl_part *);
+    tally_status (*part)(tl_thread *, const tl_part *); /* NULL: `strided`, for any sequence */
 
     /* Computes the dense sequence r on one thread: less work for a short one. NULL: `part`. */
     void (*alone)(const tl_thread *, int64_t r);
@@ -111,9 +111,11 @@ static inline void *tl_thread_memory(const tl_thread *t, int slot, size_t bytes,
     return memory;
 }
 
-/* The second row: of exact sums (cpu/exact). */
+/* The second row: of exact sums (cpu/exact). tl_ranges_shape: windows with a negative bound or a
+ * step, also of exact sums (cpu/keys/fold_ranges.c). */
 extern const tl_shape tl_reduce_shape, tl_scan_shape, tl_window_shape;
 extern const tl_shape tl_exact_reduce_shape, tl_exact_scan_shape, tl_exact_window_shape;
+extern const tl_shape tl_ranges_shape;
 
 /* Appends n elements, `stride` elements apart, to a counter on this thread: reduce.c. */
 void tl_push_strided(const tl_plan *plan, const void *x, int64_t stride, int64_t n, tl_counter *c);

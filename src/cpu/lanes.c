@@ -13,11 +13,12 @@
 #include <string.h>
 
 enum {
-    BLOCK = 8,     /* rows that a kernel takes at a time */
-    ROWS = 256,    /* most rows of a chunk */
-    OVER = 512,    /* elements that may be read past the end of t */
-    FLAT = 4096,   /* most elements of rows without gaps */
-    STREAMED = 128 /* alignment of results for non-temporal stores */
+    BLOCK_LOG = 3,
+    BLOCK = 1 << BLOCK_LOG, /* rows that a kernel takes at a time */
+    ROWS = 256,             /* most rows of a chunk */
+    OVER = 512,             /* elements that may be read past the end of t */
+    FLAT = 4096,            /* most elements of rows without gaps */
+    STREAMED = 128          /* alignment of results for non-temporal stores */
 };
 
 void tl_lanes_begin(tl_lanes_job *job, const tl_plan *plan, const tally_view *in)
@@ -151,6 +152,33 @@ static void set_start(tl_lanes_buffers *buffers, int64_t width)
     buffers->seeded = vectors;
 }
 
+void tl_lanes_staged(const tl_lanes_buffers *buffers, int64_t lane, tl_state *s)
+{
+    const tl_plan *plan = buffers->job->plan;
+    plan->core->unstage(buffers->soa, lane, s);
+    if (plan->op->from_wide) plan->op->from_wide(s);
+}
+
+void tl_lanes_continue(const tl_lanes_job *job, const tl_lanes *k, int64_t lane, tl_counter *c,
+                       const tl_state *init)
+{
+    const tl_plan *plan = job->plan;
+    const int count = c->count, scans = job->verb == TL_SCAN;
+    tl_state s;
+
+    for (c->count = 1; c->count <= count; c->count++) {
+        const int slot = c->level[c->count - 1] - BLOCK_LOG;
+        if (scans) { /* S after this node */
+            tl_counter_fold(c, plan->op, init, &s);
+            if (plan->op->to_wide) plan->op->to_wide(&s);
+            plan->core->lanes_put(k, k->levels + slot, lane, &s);
+        }
+        s = c->node[c->count - 1];
+        if (plan->op->to_wide) plan->op->to_wide(&s);
+        plan->core->lanes_put(k, slot, lane, &s);
+    }
+}
+
 /* ---- results ---- */
 
 /* Returns where the results of rows i and up are to be lowered. *step: results from one row to the
@@ -159,14 +187,6 @@ static char *target(tl_lanes_buffers *buffers, const tl_lanes_to *to, int64_t i,
 {
     *step = to->direct ? to->step : buffers->pitch;
     return to->direct ? to->out + i * to->step * buffers->result : buffers->r;
-}
-
-/* Do the staged states have the bytes of the results? Then no lowering is needed. */
-static int is_bare(const tl_lanes_buffers *buffers, const tl_lanes_to *to)
-{
-    const tl_plan *plan = buffers->job->plan;
-    return plan->lower->bare && !plan->par.flip && !to->direct && !buffers->job->reverse &&
-           plan->op->lanes == 1;
 }
 
 /* The results of the strip's rows in r. */
@@ -183,24 +203,17 @@ static void put(tl_lanes_buffers *buffers, const tl_lanes_to *to, int64_t width,
     const tl_plan *plan = buffers->job->plan;
     const int64_t padded = buffers->k.vectors * buffers->lanes,
                   first = buffers->job->reverse ? l->rows - 1 : 0;
-    tl_matrix results = results_in_r(buffers, width);
-    int64_t step = padded;
-    char *out;
+    const tl_matrix results = results_in_r(buffers, width);
+    int64_t step;
+    char *out = target(buffers, to, i, &step);
 
-    if (is_bare(buffers, to) && (l->rows == 1 || l->width)) { /* width 0: one row, many times */
-        results.t = out = buffers->soa + l->from * buffers->result;
-        results.stride = padded;
-    } else {
-        out = target(buffers, to, i, &step);
-        l->m = to->direct ? width : padded;
-        l->stream = to->direct && to->stream;
-        l->row_step = first ? -step : step;
-        plan->lower->lower_rows(out + first * step * buffers->result, buffers->soa, l, plan->par);
-    }
+    out += first * step * buffers->result;
 
-    if (absent)
-        memcpy(out + first * step * buffers->result, buffers->empty,
-               (size_t)(width * buffers->result));
+    l->m = to->direct ? width : padded;
+    l->stream = to->direct && to->stream;
+    l->row_step = first ? -step : step;
+    plan->lower->lower_rows(out, buffers->soa, l, plan->par);
+    if (absent) memcpy(out, buffers->empty, (size_t)(width * buffers->result));
     tl_lanes_store(buffers, to, &results, i, l->rows);
 }
 

@@ -138,6 +138,14 @@ int64_t tl_lanes_chunk(int64_t padded);
 void tl_lanes_fold(tl_lanes_buffers *buffers, const tl_lanes_from *from, int64_t n,
                    const int32_t *ends, int64_t to);
 
+/* The staged state of a lane, as a state of the law. */
+void tl_lanes_staged(const tl_lanes_buffers *buffers, int64_t lane, tl_state *s);
+
+/* Makes a lane continue a sequence whose nodes are in c. init: S(0), or NULL. Both are states of the
+ * law; the nodes have 8 elements or more. */
+void tl_lanes_continue(const tl_lanes_job *job, const tl_lanes *k, int64_t lane, tl_counter *c,
+                       const tl_state *init);
+
 typedef struct tl_lanes_part {
     int64_t at, n;
     int last;

@@ -5,7 +5,10 @@
  *   reduce   aligned blocks of rows become nodes of every column; a counter per column joins them
  *   scan     first the same nodes; then each block is scanned from the prefix before it
  *   window   parts of the centres, which are independent; a thread takes some strips of a part one
- *            after the other, while their rows are in the second cache */
+ *            after the other, while their rows are in the second cache
+ *
+ * Extremes of narrow elements (narrow/narrow.h) have kernels of their own for the rows of a strip,
+ * whose keys stay in the first-level cache. */
 #include "lanes.h"
 #include "narrow/narrow.h"
 #include "widen.h"
@@ -29,7 +32,14 @@ enum {
 
     /* Folds of narrower strips cut rows instead, because each row of a strip is on another page. */
     NARROW_BYTES = 1024,
-    STREAM_BYTES = 4 * 1024 * 1024
+    STREAM_BYTES = 4 * 1024 * 1024,
+
+    /* Narrow elements: bytes of a strip, at most and at least. Shorter rows are scanned faster with
+     * widened elements; the same for windows. */
+    KEYS = 4096,
+    KEYS_LEAST = 64,
+    SCANNED = 9,
+    WINDOWED = 64
 };
 
 int tl_lanes_take_columns(const tally_view *in)
@@ -41,11 +51,13 @@ int tl_lanes_take_columns(const tally_view *in)
 /* The columns of one call. */
 typedef struct {
     const tl_lanes_job *job;
-    int64_t strip, strips; /* columns of a strip, the last may have fewer; number of strips */
-    int64_t group;         /* strips of a task, the last may have fewer */
-    int64_t centres;       /* of a part of windows */
-    int64_t shares;        /* tasks in all, about; 0: one for each part */
+    int64_t strip, strips;   /* columns of a strip, the last may have fewer; number of strips */
+    int64_t group;           /* strips of a task, the last may have fewer */
+    int64_t centres;         /* of a part of windows */
+    int64_t shares;          /* tasks in all, about; 0: one for each part */
+    const tl_narrow *narrow; /* the kernels, if elements are not widened; else NULL */
     int stream, prefetch;
+    int adjacent; /* columns of elements, and those of results */
     /* Kernels may read elements beyond the last column of a strip: they are of other columns or of
      * the next row, and no thread writes there. */
     int overread;
@@ -112,13 +124,11 @@ static int part_of(const columns *c, const tl_lanes_buffers *buffers, int64_t s,
 
 /* ---- blocks of rows ---- */
 
-/* The nodes of blocks of 2^level rows, for all columns: node j of all columns before node j + 1.
- * The nodes of the rows after the last full block follow. */
+/* The nodes of `count` blocks of `size` rows, for all columns: node j of all columns before node j +
+ * 1. The nodes of the rows after the last block follow. */
 typedef struct {
-    int level;
-    /* rows of a block; full blocks; rows after them; nodes per column */
-    int64_t size, count, rest, pieces;
-    const unsigned char *levels; /* of each node, if they are no blocks of one level; else NULL */
+    int64_t size, count, pieces;
+    const unsigned char *levels; /* of all pieces */
     unsigned char *nodes;
 } blocks;
 
@@ -127,35 +137,32 @@ static unsigned char *node_at(const tl_lanes_job *job, const blocks *b, int64_t 
     return b->nodes + (j * job->in->rows + col) * job->plan->op->state_bytes;
 }
 
-static blocks cut(int64_t n, int threads)
+/* Cuts the rows. The caller frees nodes; NULL: out of memory. */
+static blocks cut(const tl_lanes_job *job, int threads)
 {
-    blocks b = {.level = tl_top_level(n) - 4};
-    for (int t = threads; t > 1; t /= 2) b.level--;
-    if (b.level < BLOCK_LEVEL_LEAST) b.level = BLOCK_LEVEL_LEAST;
-    b.size = (int64_t)1 << b.level;
-    b.count = n >> b.level;
-    b.rest = n & (b.size - 1);
-    b.pieces = b.count + __builtin_popcountll((unsigned long long)b.rest);
+    int level = tl_top_level(job->in->n) - 4 - tl_top_level(threads);
+    if (level < BLOCK_LEVEL_LEAST) level = BLOCK_LEVEL_LEAST;
+    blocks b = {.size = (int64_t)1 << level, .count = job->in->n >> level};
+    int64_t rest = job->in->n & (b.size - 1);
+    b.pieces = b.count + __builtin_popcountll((unsigned long long)rest);
+
+    const size_t bytes = (size_t)(b.pieces * job->in->rows) * job->plan->op->state_bytes;
+    b.nodes = malloc(bytes + (size_t)b.pieces);
+    if (!b.nodes) return b;
+    unsigned char *levels = b.nodes + bytes;
+    b.levels = levels;
+    memset(levels, level, (size_t)b.count);
+    for (levels += b.count; rest; rest -= (int64_t)1 << *levels++)
+        *levels = (unsigned char)tl_top_level(rest);
     return b;
 }
 
-/* Returns the first row of node j; *level: its level. */
-static int64_t piece(const blocks *b, int64_t j, int *level)
+/* The first row of node j. */
+static int64_t piece_at(const blocks *b, int64_t j)
 {
-    int64_t at = b->count * b->size, left = b->rest;
-    if (b->levels) {
-        for (int64_t k = 0; k < j; k++) at += (int64_t)1 << b->levels[k];
-        *level = b->levels[j];
-        return at;
-    }
-    *level = b->level;
-    if (j < b->count) return j * b->size;
-    for (int64_t k = b->count;; k++) {
-        *level = tl_top_level(left);
-        if (k == j) return at;
-        at += (int64_t)1 << *level;
-        left -= (int64_t)1 << *level;
-    }
+    int64_t at = 0;
+    for (int64_t k = 0; k < j; k++) at += (int64_t)1 << b->levels[k];
+    return at;
 }
 
 typedef struct {
@@ -174,39 +181,29 @@ static void join(void *data, int64_t col)
 
     tl_counter_init(&counter, 0);
     for (int64_t j = 0; j < w->b->pieces; j++) {
-        int level;
-        piece(w->b, j, &level);
         memcpy(&s, node_at(job, w->b, j, col), op->state_bytes);
-        tl_counter_push(&counter, op, level, &s);
+        tl_counter_push(&counter, op, w->b->levels[j], &s);
     }
     tl_counter_fold(&counter, op, NULL, &s);
     op->lower(&s, counter.end, 0, job->plan->par, job->results + col * op->result_bytes);
 }
 
-/* Sets the counter of a lane, and S at each of its prefixes, for a scan that begins at block j. */
+/* Makes a lane continue at block j. */
 static void put_lane(tl_lanes_buffers *buffers, const blocks *b, int64_t col, int64_t lane,
                      int64_t j)
 {
     const tl_lanes_job *job = buffers->job;
-    const tl_plan *plan = job->plan;
+    const tl_scalar *op = job->plan->op;
     tl_counter c;
-    tl_state s, init = job->init, node;
+    tl_state init = job->init, node;
 
     tl_counter_init(&c, 0);
-    if (job->seeded && plan->op->from_wide) plan->op->from_wide(&init);
+    if (job->seeded && op->from_wide) op->from_wide(&init);
     for (int64_t k = 0; k < j; k++) {
-        memcpy(&node, node_at(job, b, k, col), plan->op->state_bytes);
-        tl_counter_push(&c, plan->op, b->level, &node);
+        memcpy(&node, node_at(job, b, k, col), op->state_bytes);
+        tl_counter_push(&c, op, b->levels[k], &node);
     }
-    const int count = c.count;
-    for (c.count = 1; c.count <= count; c.count++) {
-        const int slot = c.level[c.count - 1] - 3;
-        tl_counter_fold(&c, plan->op, job->seeded ? &init : NULL, &s);
-        node = c.node[c.count - 1];
-        if (plan->op->to_wide) plan->op->to_wide(&s), plan->op->to_wide(&node);
-        plan->core->lanes_put(&buffers->k, slot, lane, &node);
-        plan->core->lanes_put(&buffers->k, buffers->k.levels + slot, lane, &s);
-    }
+    tl_lanes_continue(job, &buffers->k, lane, &c, job->seeded ? &init : NULL);
 }
 
 /* What one task computes: part number `part` of `parts` of the columns from `col` on. */
@@ -219,19 +216,71 @@ typedef struct {
     tl_lanes_to to;
 } work;
 
-/* All rows. */
-static void do_strip(work *w)
+/* ---- narrow elements ---- */
+
+/* Rows at .. at + m - 1, after the nodes of the blocks before them. */
+static void do_keys(work *w, int64_t at, int64_t m)
 {
     const tl_lanes_job *job = w->c->job;
-    const int64_t n = job->in->n;
+    const tl_plan *plan = job->plan;
+    const int64_t width = w->from.width;
+    const size_t bytes = plan->op->elem_bytes;
+    _Alignas(64) char acc[KEYS];
+    tl_state init = job->init, node;
+    uint16_t key = 0;
 
-    if (job->verb == TL_REDUCE) {
+    if (job->seeded && plan->op->from_wide) plan->op->from_wide(&init);
+    if (job->seeded) key = tl_key_of(plan, &init);
+    for (int64_t c = 0; c < width && bytes == 2; c++) memcpy(acc + c * 2, &key, 2);
+    if (bytes == 1) memset(acc, key, (size_t)width);
+    for (int64_t c = 0; c < width && w->b; c++)
+        for (int64_t j = 0; j < w->part; j++) {
+            memcpy(&node, node_at(job, w->b, j, w->col + c), bytes);
+            memcpy(&key, acc + (size_t)c * bytes, bytes);
+            key = (uint16_t)tl_max(key, tl_key_of(plan, &node));
+            memcpy(acc + (size_t)c * bytes, &key, bytes);
+        }
+    tl_narrow_rows(job, &w->from, job->out ? &w->to : NULL, at, m, acc);
+    if (!job->out)
+        w->c->narrow->values(job->results + w->col * (int64_t)bytes, acc, width, plan->keys);
+}
+
+/* The number of full windows. The first begins at row 0. */
+static int64_t full_windows(const tl_lanes_job *job)
+{
+    return job->in->n - job->after - job->before;
+}
+
+static void do_key_windows(work *w)
+{
+    const int64_t windows = full_windows(w->c->job), share = windows / w->parts,
+                  at = share * w->part;
+    tl_narrow_windows(w->c->job, &w->from, &w->to, at,
+                      w->part + 1 == w->parts ? windows - at : share);
+}
+
+/* ---- tasks ---- */
+
+/* All rows; or those of a block of a scan, after the blocks before it. */
+static void do_rows(work *w)
+{
+    const tl_lanes_job *job = w->c->job;
+    const int64_t n = job->in->n, at = w->b ? w->part * w->b->size : 0,
+                  m = w->b ? tl_min(n - at, w->b->size) : n;
+
+    if (w->c->narrow) {
+        do_keys(w, at, m);
+    } else if (job->verb == TL_REDUCE) {
         tl_lanes_fold(w->buffers, &w->from, n, NULL, 0);
         tl_lower_row(job->plan, (tl_staging){w->buffers->soa, w->buffers->r},
                      job->results + w->col * job->plan->op->result_bytes,
                      &(tl_lower){.m = w->from.width, .n = n, .rows = 1});
     } else {
-        tl_lanes_scan(w->buffers, &w->from, &w->to, &(tl_lanes_span){0, 0, n, n});
+        w->buffers->k.vectors =
+            (int)(tl_lanes_padded(w->buffers, w->from.width) / w->buffers->lanes);
+        for (int64_t lane = 0; w->b && lane < w->from.width; lane++)
+            put_lane(w->buffers, w->b, w->col + lane, lane, w->part);
+        tl_lanes_scan(w->buffers, &w->from, &w->to, &(tl_lanes_span){0, at, m, n});
     }
 }
 
@@ -255,34 +304,32 @@ static void do_fold(work *w)
 {
     const tl_lanes_job *job = w->c->job;
     const tl_scalar *op = job->plan->op;
-    int level;
-    const int64_t at = piece(w->b, w->part, &level);
+    const int64_t at = piece_at(w->b, w->part), m = (int64_t)1 << w->b->levels[w->part];
     tl_state node;
+    unsigned char *to = node_at(job, w->b, w->part, w->col);
+    const size_t bytes = op->state_bytes;
+
+    if (w->c->narrow) {
+        _Alignas(64) char acc[KEYS] = {0};
+        tl_narrow_rows(job, &w->from, NULL, at, m, acc);
+        for (int64_t c = 0; c < w->from.width; c++, to += bytes) {
+            uint16_t key = 0;
+            memcpy(&key, acc + (size_t)c * bytes, bytes);
+            tl_of_key(job->plan, key, &node);
+            memcpy(to, &node, bytes);
+        }
+        return;
+    }
+
     tl_lanes_from from =
         tl_lanes_rows_from(&w->from, job->reverse ? job->in->n - 1 - at : at, op->elem_bytes);
 
     if (job->reverse) from.step = -from.step;
-    tl_lanes_fold(w->buffers, &from, (int64_t)1 << level, NULL, 0);
-    const tl_kernel *const core = job->plan->core;
-    const char *const soa = w->buffers->soa;
-    unsigned char *to = node_at(job, w->b, w->part, w->col);
-    const size_t bytes = op->state_bytes;
+    tl_lanes_fold(w->buffers, &from, m, NULL, 0);
     for (int64_t lane = 0; lane < from.width; lane++, to += bytes) {
-        core->unstage(soa, lane, &node);
-        if (op->from_wide) op->from_wide(&node);
+        tl_lanes_staged(w->buffers, lane, &node);
         memcpy(to, &node, bytes);
     }
-}
-
-static void do_scan(work *w)
-{
-    const int64_t n = w->c->job->in->n, at = w->part * w->b->size, m = tl_min(n - at, w->b->size),
-                  lanes = w->buffers->lanes;
-
-    w->buffers->k.vectors = (int)((w->from.width + lanes - 1) / lanes);
-    for (int64_t lane = 0; lane < w->from.width; lane++)
-        put_lane(w->buffers, w->b, w->col + lane, lane, w->part);
-    tl_lanes_scan(w->buffers, &w->from, &w->to, &(tl_lanes_span){0, at, m, n});
 }
 
 typedef void task(work *w);
@@ -299,9 +346,9 @@ static void do_tasks(void *with, const tl_worker *worker)
 {
     const tasks *all = with;
     const columns *c = all->c;
-    tl_lanes_buffers buffers;
-    if (!tl_lanes_open(&buffers, all->ctx, worker->number, c->job,
-                       (tl_lanes_size){c->strip, c->job->in->n, 0}))
+    tl_lanes_buffers buffers = {.lanes = c->job->plan->core->vector_lanes};
+    if (!c->narrow && !tl_lanes_open(&buffers, all->ctx, worker->number, c->job,
+                                     (tl_lanes_size){c->strip, c->job->in->n, 0}))
         return;
     for (int64_t t; (t = tl_next_chunk(worker)) < worker->chunks;) {
         const int64_t first = t / all->shares * c->group, end = tl_min(first + c->group, c->strips),
@@ -329,35 +376,30 @@ static int run(tally *ctx, const columns *c, const blocks *b, int threads, task 
     return tl_parallel(threads, groups * shares, do_tasks, &all);
 }
 
-/* Do results and elements have different memory? */
-static int are_apart(const tl_lanes_job *job)
-{
-    int64_t in[2], out[2];
-    tl_view_extent(job->in, job->plan->op->elem_bytes, &in[0], &in[1]);
-    tl_view_extent(job->out, job->plan->op->result_bytes, &out[0], &out[1]);
-    const uintptr_t x = (uintptr_t)job->in->data, y = (uintptr_t)job->out->data;
-    return x + (uintptr_t)in[1] <= y + (uintptr_t)out[0] ||
-           y + (uintptr_t)out[1] <= x + (uintptr_t)in[0];
-}
-
 /* The columns of a call, in strips that are as wide as its kernels allow. */
 static columns columns_of(const tl_lanes_job *job)
 {
     const tally_view *in = job->in;
     const int64_t bytes = in->rows * in->n * job->plan->op->elem_bytes;
-    const int dense = !job->plan->in && in->row_stride == 1;
+    const int adjacent = in->row_stride == 1 && (!job->out || job->out->row_stride == 1),
+              dense = !job->plan->in && in->row_stride == 1;
     return (columns){.job = job,
+                     .adjacent = adjacent,
                      .strip = job->verb == TL_REDUCE && dense ? FOLDED : TL_LANES_STRIP,
                      .group = 1,
                      .prefetch = in->stride && tl_prefetches(bytes),
-                     .overread =
-                         dense && in->stride > 0 && !job->reverse && (!job->out || are_apart(job))};
+                     /* results are apart from the elements, or in their places (tally.h) */
+                     .overread = dense && in->stride > 0 && !job->reverse &&
+                                 (!job->out || job->out->data != in->data)};
 }
 
-static void count_strips(columns *c)
+/* Cuts the columns into at least so many strips, of equal width, a multiple of `grain` columns. */
+static void cut_strips(columns *c, int64_t least, int64_t grain)
 {
     const int64_t rows = c->job->in->rows;
-    if (rows < c->strip) c->strip = rows;
+    least = tl_max(least, (rows + c->strip - 1) / c->strip);
+    const int64_t each = ((rows + least - 1) / least + grain - 1) & -grain;
+    c->strip = tl_min(tl_min(each, c->strip), rows);
     c->strips = (rows + c->strip - 1) / c->strip;
 }
 
@@ -366,61 +408,90 @@ int tl_lanes_nodes(tally *ctx, const tl_lanes_job *job, int threads, const tl_sl
 {
     columns c = columns_of(job);
     const blocks b = {.pieces = of->count, .levels = of->level, .nodes = states};
-    count_strips(&c);
+    cut_strips(&c, 1, TL_ABREAST);
     return run(ctx, &c, &b, threads, do_fold, b.pieces);
+}
+
+/* Folds or scans, in one or two strips for each thread. 0: out of memory. */
+static int fold_or_scan(tally *ctx, columns *c, int threads)
+{
+    const tl_lanes_job *job = c->job;
+    const tally_view *in = job->in;
+    const tl_scalar *op = job->plan->op;
+    const int by_rows = in->n >= (int64_t)4 << BLOCK_LEVEL_LEAST && !op->indexed,
+              scans = job->verb == TL_SCAN;
+    int64_t strips = threads > 1 ? 2 * (int64_t)threads : 1;
+
+    if (c->narrow)
+        strips = threads;
+    else if (by_rows && !scans && in->rows * op->elem_bytes < strips * NARROW_BYTES)
+        strips = 1;
+    cut_strips(c, strips, c->narrow ? KEYS_LEAST / op->elem_bytes : TL_ABREAST);
+    strips = c->narrow && scans ? threads / 2 + 1 : threads; /* enough */
+    if (threads == 1 || c->strips >= strips || !by_rows)
+        return run(ctx, c, NULL, (int)tl_min(c->strips, threads), do_rows, 1);
+
+    const blocks b = cut(job, c->narrow ? (threads + 7) / 8 : threads);
+    int ok = b.nodes && run(ctx, c, &b, threads, do_fold, scans ? b.count : b.pieces);
+    if (ok && scans)
+        ok = run(ctx, c, &b, threads, do_rows, (in->n + b.size - 1) / b.size);
+    else if (ok)
+        tl_for(in->rows < 64 ? 1 : threads, in->rows, join, &(join_work){c, &b});
+    free(b.nodes);
+    return ok;
+}
+
+/* The full windows of narrow elements; those at the ends remain. Returns 0, with nothing done, if
+ * that is not faster. */
+static int windows_of_keys(tally *ctx, const columns *wide, int threads)
+{
+    const tl_lanes_job *job = wide->job;
+    columns c = *wide;
+
+    c.narrow = job->plan->narrow;
+    c.strip = job->w < 2 ? 0 : (TL_NARROW_ROWS / job->w & -KEYS_LEAST) / job->plan->op->elem_bytes;
+    c.group = 1;
+    c.shares = 0;
+    if (!c.narrow || job->least > job->w || full_windows(job) <= job->w || c.strip < 1 ||
+        job->in->rows * job->plan->op->elem_bytes < WINDOWED || !c.adjacent)
+        return 0;
+    cut_strips(&c, 1, KEYS_LEAST);
+    return run(ctx, &c, NULL, threads, do_key_windows, c.strips < threads ? threads : 1);
+}
+
+static int windows(tally *ctx, columns *c, int threads)
+{
+    const tl_lanes_job *job = c->job;
+    const tally_view *in = job->in;
+    const int64_t n = in->n;
+    const int flat = c->adjacent && tl_lanes_flat(job, in->rows, in->stride, job->out->stride);
+
+    c->shares = threads > 1 ? 8 * (int64_t)threads : 1;
+    if (!flat) {
+        c->strip = job->w > WINDOW_LONG ? TL_ABREAST : WINDOW_STRIP;
+        c->group = WINDOW_GROUP;
+    }
+    cut_strips(c, 1, TL_ABREAST);
+    c->centres = flat ? (n + 4 * threads - 1) / (4 * threads)
+                      : tl_lanes_chunk(c->strip) * tl_max(c->group / c->strips, 1);
+    if (windows_of_keys(ctx, c, threads))
+        return job->valid || run(ctx, c, NULL, threads, do_ends, 1);
+    return run(ctx, c, NULL, threads, do_windows, tl_max((n + c->centres / 2) / c->centres, 1));
 }
 
 tally_status tl_lanes_columns(tally *ctx, const tl_lanes_job *job, int threads)
 {
     const tally_view *in = job->in;
-    const tl_scalar *op = job->plan->op;
-    const int64_t n = in->n, results = job->out ? in->rows * n : 0;
+    const int64_t bytes = job->plan->op->elem_bytes, row_bytes = in->rows * bytes;
     columns c = columns_of(job);
 
-    c.stream = results * op->result_bytes >= STREAM_BYTES;
-    if (in->rows * n <= TL_PARALLEL_BYTES / op->elem_bytes) threads = 1;
-    if (tl_narrow_columns(job, threads)) return TALLY_OK;
+    c.stream = job->out && in->rows * in->n * job->plan->op->result_bytes >= STREAM_BYTES;
+    if (row_bytes * in->n <= TL_PARALLEL_BYTES) threads = 1;
+    if (c.adjacent && (job->verb == TL_REDUCE || (job->verb == TL_SCAN && row_bytes >= SCANNED)))
+        c.narrow = job->plan->narrow;
+    if (c.narrow) c.strip = KEYS / bytes;
 
-    const int windows = job->verb == TL_WINDOW,
-              flat = windows && in->row_stride == 1 && job->out->row_stride == 1 &&
-                     tl_lanes_flat(job, in->rows, in->stride, job->out->stride),
-              by_rows = n >= (int64_t)4 << BLOCK_LEVEL_LEAST && !op->indexed;
-    if (windows) c.shares = threads > 1 ? 8 * (int64_t)threads : 1;
-    if (windows && !flat) {
-        c.strip = job->w > WINDOW_LONG ? TL_ABREAST : WINDOW_STRIP;
-        c.group = WINDOW_GROUP;
-    }
-
-    /* Strips of equal width, one or two for each thread. */
-    int64_t least = (in->rows + c.strip - 1) / c.strip, wanted = 2 * (int64_t)threads;
-    if (by_rows && job->verb == TL_REDUCE && in->rows * op->elem_bytes < wanted * NARROW_BYTES)
-        wanted = 1;
-    if (threads > 1 && least < wanted && !windows) least = wanted;
-    int64_t each = (in->rows + least - 1) / least;
-    each = (each + TL_ABREAST - 1) & -(int64_t)TL_ABREAST;
-    if (each < c.strip) c.strip = each;
-    count_strips(&c);
-    c.centres = flat ? (n + 4 * threads - 1) / (4 * threads)
-                     : tl_lanes_chunk(c.strip) * tl_max(c.group / c.strips, 1);
-    int ok;
-
-    if (tl_narrow_column_windows(job, threads)) { /* the windows at the ends remain */
-        ok = job->valid || run(ctx, &c, NULL, threads, do_ends, 1);
-    } else if (windows) {
-        ok = run(ctx, &c, NULL, threads, do_windows, tl_max((n + c.centres / 2) / c.centres, 1));
-    } else if (threads == 1 || c.strips >= threads || !by_rows) {
-        ok = run(ctx, &c, NULL, c.strips < threads ? (int)c.strips : threads, do_strip, 1);
-    } else {
-        blocks b = cut(n, threads);
-        size_t need = (size_t)b.pieces * (size_t)in->rows * op->state_bytes;
-        b.nodes = malloc(need);
-        if (!b.nodes) return tl_no_memory(ctx, need, "the nodes of the columns");
-        ok = run(ctx, &c, &b, threads, do_fold, job->verb == TL_SCAN ? b.count : b.pieces);
-        if (ok && job->verb == TL_SCAN)
-            ok = run(ctx, &c, &b, threads, do_scan, b.count + (b.rest > 0));
-        if (ok && job->verb == TL_REDUCE) tl_for(threads, in->rows, join, &(join_work){&c, &b});
-        free(b.nodes);
-    }
-
+    const int ok =
+        job->verb == TL_WINDOW ? windows(ctx, &c, threads) : fold_or_scan(ctx, &c, threads);
     return ok ? TALLY_OK : tl_no_memory(ctx, tl_soa_bytes(job->plan), "strips of columns");
 }

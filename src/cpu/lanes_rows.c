@@ -366,19 +366,15 @@ static void lower_segments(tl_lanes_batch *b, const sequence *s, int64_t short_o
 {
     const tl_plan *plan = b->job->plan;
     const int64_t bytes = plan->op->result_bytes, count = b->count;
-    char *to = b->job->results + b->r0 * bytes, *from = plan->out ? b->buffers.r : b->out;
+    char *const to = b->job->results + b->r0 * bytes, *const from = b->out;
     int32_t counts[SEQUENCES + TL_ABREAST];
     uint16_t empties[SEQUENCES];
     char empty[32];
-    const int64_t padded = (count + TL_ABREAST - 1) & -(int64_t)TL_ABREAST;
     int64_t none = 0;
 
     for (int64_t j = 0; j < count; j++) counts[j] = length_of(s[j]);
-    for (int64_t j = count; j < padded; j++) counts[j] = 1;
-    const tl_lower l = {.m = padded, .rows = 1, .counts = counts};
-    plan->lower->lower_rows(from, b->buffers.soa, &l, plan->par);
-    if (plan->out) plan->out->apply(plan->out, b->out, from, count * plan->op->lanes);
-    from = b->out;
+    for (int64_t j = count; j % TL_ABREAST; j++) counts[j] = 1;
+    tl_lower_counted(plan, (tl_staging){b->buffers.soa, b->buffers.r}, from, count, counts, NULL);
     plan->op->empty(plan->par, empty);
     for (int64_t j = 0; j < short_ones; j++) { /* a branch would be mispredicted */
         empties[none] = (uint16_t)j;

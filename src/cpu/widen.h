@@ -94,6 +94,21 @@ void tl_narrow_results(const tl_plan *plan, void *to, const void *wide, int64_t 
 /* Lowers one row of staged states (tl_lower.rows is 1) to results of the plan's type. */
 void tl_lower_row(const tl_plan *plan, tl_staging at, void *out, const tl_lower *row);
 
+/* Lowers `count` staged states, each with its own number of elements, to dense results at `to`. All
+ * arrays have space for a multiple of TL_ABREAST. firsts: see tl_lower. */
+static inline void tl_lower_counted(const tl_plan *plan, tl_staging at, void *to, int64_t count,
+                                    const int32_t *counts, const int32_t *firsts)
+{
+    const int bare = plan->out && plan->lower->bare;
+    const tl_lower l = {.m = (count + TL_ABREAST - 1) & -(int64_t)TL_ABREAST,
+                        .rows = 1,
+                        .counts = counts,
+                        .firsts = firsts};
+    if (!bare) plan->lower->lower_rows(plan->out ? at.wide : to, at.soa, &l, plan->par);
+    if (plan->out)
+        plan->out->apply(plan->out, to, bare ? at.soa : at.wide, count * plan->op->lanes);
+}
+
 /* For windows. Requires: k->wide has TL_WINDOW_WIDE_BYTES if anything is widened. */
 enum { TL_WINDOW_WIDE_BYTES = 48 * 1024 };
 void tl_window_start(const tl_plan *plan, tl_window_work *k, const tl_state *before);

@@ -12,11 +12,11 @@
 tally_status tl_local_keys(const tl_devices *t, const tl_call *c, int *done)
 {
     const int takes = c->verb == TL_TAKE;
-    const tl_array in = {takes ? "in" : "keys", c->in->n ? c->in->data : NULL},
-                   all[] = {in,
-                            takes ? (tl_array){"order", c->positions->order}
-                                  : (tl_array){"offsets", c->positions->offsets},
-                            {"out", takes ? c->out->data : NULL}};
+    const tl_argument in = {takes ? "in" : "keys", c->in->n ? c->in->data : NULL},
+                      all[] = {in,
+                               takes ? (tl_argument){"order", c->positions->order}
+                                     : (tl_argument){"offsets", c->positions->offsets},
+                               {"out", takes ? c->out->data : NULL}};
     int who;
 
     *done = 0;

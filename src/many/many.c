@@ -72,7 +72,7 @@ static tally_status plan(tl_device *d, tally *ctx, const tl_scalar *op, tl_par p
 static tally_status find_owner(const tl_devices *t, const void *in, const void *out,
                                const void *offsets, int *who)
 {
-    const tl_array all[] = {{"in->data", in}, {"out", out}, {"offsets", offsets}};
+    const tl_argument all[] = {{"in->data", in}, {"out", out}, {"offsets", offsets}};
     return tl_devices_one_owner(t, all, 3, " (tally_reduce_split takes parts on several)", who);
 }
 

@@ -100,31 +100,31 @@ tally_status tl_devices_owner(const tl_devices *t, const void *p, int *who);
 
 /* *who: the one member that has the memory of these arrays (p NULL: skipped); -1 if all are in host
  * memory. Returns an error if they belong to two members. hint: end of that message. */
-typedef struct tl_array {
+typedef struct tl_argument {
     const char *name;
     const void *p;
-} tl_array;
+} tl_argument;
 
-tally_status tl_devices_one_owner(const tl_devices *t, const tl_array *all, int count,
+tally_status tl_devices_one_owner(const tl_devices *t, const tl_argument *all, int count,
                                   const char *hint, int *who);
 
 /* Elements start to start + n - 1 at x, for one member. */
-typedef struct tl_slice {
+typedef struct tl_member_slice {
     int member;
     const char *x;
     char *out;
     int64_t start, n;
     tl_counter nodes; /* filled by tl_slices_push */
     tl_scan scan;     /* scan: the state before the slice */
-} tl_slice;
+} tl_member_slice;
 
 /* Allocates `count` slices; the caller frees them. */
-tally_status tl_slices_new(const tl_devices *t, int count, tl_slice **slices);
+tally_status tl_slices_new(const tl_devices *t, int count, tl_member_slice **slices);
 
 /* TL_REDUCE: computes the nodes of every slice. TL_SCAN: scans every slice from the state in its
  * `scan`, which afterwards is the state after the slice. */
 tally_status tl_slices_push(const tl_devices *t, tl_verb verb, const tl_plan *plan,
-                            tl_slice *slices, int count);
+                            tl_member_slice *slices, int count);
 
 /* Pushes to c the nodes of a slice that begins where c ends. */
 void tl_slices_join(tl_counter *c, const tl_scalar *op, const tl_counter *nodes);

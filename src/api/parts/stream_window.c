@@ -160,7 +160,7 @@ static tally_status run_windows(tally_stream *s, tally_view *in, const tl_ranges
         status = s->device->calls->run(s->device, s->ctx, &call, &done);
     if (status || done) return status;
     s->device->on_processors += s->rows * used->results;
-    return tl_run_host(s->ctx, &call);
+    return tl_run(s->ctx, tally_threads(s->ctx), &call);
 }
 
 /* The same for used->n stored steps, of which the first has number `from` among them. */

@@ -93,8 +93,6 @@ static inline uint32_t bits_at(const unsigned char *valid, int64_t bit, int64_t 
     return (uint32_t)(word >> shift);
 }
 
-/* MANY: what MASK does, by masked loads for the first elements, 64 at a time; returns how many
- * these are. Without AVX-512 it is none. */
 #if defined(__AVX512BW__) && defined(__AVX512VL__)
 /* 64 bits from bit number `bit` on. Reads only bytes that have some of these bits. */
 static inline uint64_t bits_64(const unsigned char *valid, int64_t bit)
@@ -105,34 +103,33 @@ static inline uint64_t bits_64(const unsigned char *valid, int64_t bit)
     memcpy(&word, at, sizeof word);
     return shift ? word >> shift | (uint64_t)at[8] << (64 - shift) : word;
 }
-#define MANY(name, type, lanes, mask_t, bits) \
-    static inline int64_t name(type *to, const type *x, const unsigned char *valid, int64_t bit, \
-                               int64_t n, type none) \
-    { \
-        const __m512i fill = _mm512_set1_epi##bits((int##bits##_t)none); \
-        int64_t i = 0; \
-        for (; i + 64 <= n; i += 64) { \
-            const uint64_t b = bits_64(valid, bit + i); \
-            for (int j = 0; j < 64; j += lanes) \
-                _mm512_storeu_si512( \
-                    to + i + j, _mm512_mask_loadu_epi##bits(fill, (mask_t)(b >> j), x + i + j)); \
-        } \
-        return i; \
+
+/* The first elements, 64 at a time. */
+#define MASK_64(lanes, mask_t, bits) \
+    const __m512i fills = _mm512_set1_epi##bits((int##bits##_t)none); \
+    for (; i + 64 <= n; i += 64) { \
+        const uint64_t b = bits_64(valid, bit + i); \
+        for (int j = 0; j < 64; j += lanes) \
+            _mm512_storeu_si512(t + i + j, \
+                                _mm512_mask_loadu_epi##bits(fills, (mask_t)(b >> j), x + i + j)); \
     }
-MANY(many_1, uint8_t, 64, __mmask64, 8)
-MANY(many_2, uint16_t, 32, __mmask32, 16)
-MANY(many_4, uint32_t, 16, __mmask16, 32)
-MANY(many_8, uint64_t, 8, __mmask8, 64)
-#undef MANY
+#define KEEP_64(lanes, mask_t, bits) \
+    for (; i + 64 <= n; i += 64) { \
+        const uint64_t b = bits_64(valid, bit + i); \
+        for (int j = 0; j < 64; j += lanes) { \
+            const mask_t k = (mask_t)(b >> j); \
+            _mm512_storeu_si512( \
+                t + count, _mm512_maskz_compress_epi##bits(k, _mm512_loadu_si512(x + i + j))); \
+            count += __builtin_popcount(k); \
+        } \
+    }
 #else
-#define many_1(...) 0
-#define many_2(...) 0
-#define many_4(...) 0
-#define many_8(...) 0
+#define MASK_64(lanes, mask_t, bits)
+#define KEEP_64(lanes, mask_t, bits)
 #endif
 
-/* Copies n elements; those whose bit is 0 become `fill`. */
-#define MASK(name, many, type) \
+/* Copies n elements; those whose bit is 0 become `fill`. by_64: a loop for the first elements. */
+#define MASK(name, type, by_64) \
     static void name(void *to, const void *from, const unsigned char *valid, int64_t bit, \
                      int64_t n, uint64_t fill) \
     { \
@@ -140,8 +137,9 @@ MANY(many_8, uint64_t, 8, __mmask8, 64)
         any *t = to; \
         const any *x = from; \
         const type none = (type)fill; \
-        int64_t i = many(to, from, valid, bit, n, none); \
-        for (; i + GROUP <= n; i += GROUP) { \
+        int64_t i = 0; \
+        by_64 for (; i + GROUP <= n; i += GROUP) \
+        { \
             const uint32_t b = bits_at(valid, bit + i, GROUP); \
             if (b == UINT32_MAX) \
                 memmove(t + i, x + i, GROUP * sizeof(type)); \
@@ -152,11 +150,12 @@ MANY(many_8, uint64_t, 8, __mmask8, 64)
         const uint32_t b = i < n ? bits_at(valid, bit + i, n - i) : 0; \
         for (int j = 0; i + j < n; j++) t[i + j] = b & (UINT32_C(1) << j) ? x[i + j] : none; \
     }
-MASK(mask_1, many_1, uint8_t)
-MASK(mask_2, many_2, uint16_t)
-MASK(mask_4, many_4, uint32_t)
-MASK(mask_8, many_8, uint64_t)
+MASK(mask_1, uint8_t, MASK_64(64, __mmask64, 8))
+MASK(mask_2, uint16_t, MASK_64(32, __mmask32, 16))
+MASK(mask_4, uint32_t, MASK_64(16, __mmask16, 32))
+MASK(mask_8, uint64_t, MASK_64(8, __mmask8, 64))
 #undef MASK
+#undef MASK_64
 
 static void mask(void *to, const void *from, int bytes, tl_bits b, int64_t n, uint64_t fill)
 {
@@ -190,22 +189,8 @@ static void quiet(void *to, const void *from, tally_dtype dtype, int64_t n)
                            : quiet_f64)(to, from, n);
 }
 
-#if defined(__AVX512BW__) && defined(__AVX512VL__)
-#define KEEP_MANY(type, lanes, mask_t, bits) \
-    for (; i + 64 <= n; i += 64) { \
-        const uint64_t b = bits_64(valid, bit + i); \
-        for (int j = 0; j < 64; j += lanes) { \
-            const mask_t k = (mask_t)(b >> j); \
-            _mm512_storeu_si512( \
-                t + count, _mm512_maskz_compress_epi##bits(k, _mm512_loadu_si512(x + i + j))); \
-            count += __builtin_popcount(k); \
-        } \
-    }
-#else
-#define KEEP_MANY(type, lanes, mask_t, bits)
-#endif
 /* Packs the elements whose bit is 1, and returns how many. An element whose bit is 0 is written
- * too, and the next one over it. by_64: the loop for the first elements, or nothing. */
+ * too, and the next one over it. */
 #define KEEP(name, type, by_64) \
     static int64_t name(void *to, const void *from, const unsigned char *valid, int64_t bit, \
                         int64_t n) \
@@ -223,10 +208,10 @@ static void quiet(void *to, const void *from, tally_dtype dtype, int64_t n)
     }
 KEEP(keep_1, uint8_t, )
 KEEP(keep_2, uint16_t, )
-KEEP(keep_4, uint32_t, KEEP_MANY(uint32_t, 16, __mmask16, 32))
-KEEP(keep_8, uint64_t, KEEP_MANY(uint64_t, 8, __mmask8, 64))
+KEEP(keep_4, uint32_t, KEEP_64(16, __mmask16, 32))
+KEEP(keep_8, uint64_t, KEEP_64(8, __mmask8, 64))
 #undef KEEP
-#undef KEEP_MANY
+#undef KEEP_64
 
 static int64_t keep(void *to, const void *from, int bytes, tl_bits b, int64_t n)
 {

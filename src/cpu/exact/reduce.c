@@ -22,20 +22,20 @@ typedef struct {
     tl_exact *sum;
     const tl_plan *plan;
     const char *x;
-    int64_t n;
+    int64_t stride, n;
 } slab_work;
 
 static void add_shares(void *data, const tl_worker *worker)
 {
     const slab_work *a = data;
-    const int64_t bytes = a->plan->op->elem_bytes;
+    const int64_t step = a->stride * a->plan->op->elem_bytes;
     const int sums = sums_of(a->plan);
     tl_exact partial[TL_SUMS];
 
     tl_exact_begin(partial, sums);
     for (int64_t j; (j = tl_next_chunk(worker)) < worker->chunks;) {
         const int64_t at = j * SHARE;
-        tl_exact_add(partial, a->plan, a->x + at * bytes, 1, tl_min(a->n - at, SHARE));
+        tl_exact_add(partial, a->plan, a->x + at * step, a->stride, tl_min(a->n - at, SHARE));
     }
 
     /* the sum is the same in any order */
@@ -44,15 +44,20 @@ static void add_shares(void *data, const tl_worker *worker)
     tl_lock_release(TL_LOCK_EXACT);
 }
 
+/* `stride` elements apart. */
+static void add_slab(tl_exact *e, const tl_plan *plan, int threads, const void *x, int64_t stride,
+                     int64_t n)
+{
+    slab_work all = {e, plan, x, stride, n};
+    if (threads == 1 || n * plan->op->elem_bytes <= TL_PARALLEL_BYTES)
+        tl_exact_add(e, plan, x, stride, n);
+    else
+        tl_parallel(threads, (n + SHARE - 1) / SHARE, add_shares, &all);
+}
+
 void tl_exact_slab(tl_exact *e, const tl_plan *plan, int threads, const void *x, int64_t n)
 {
-    const int64_t bytes = plan->op->elem_bytes, rows_work = (n + SHARE - 1) / SHARE;
-    if (threads == 1 || n * bytes <= TL_PARALLEL_BYTES) {
-        tl_exact_add(e, plan, x, 1, n);
-        return;
-    }
-    slab_work all = {e, plan, x, n};
-    tl_parallel(threads, rows_work, add_shares, &all);
+    add_slab(e, plan, threads, x, 1, n);
 }
 
 /* ---- reduce ---- */
@@ -82,6 +87,16 @@ static tally_status part(tl_thread *t, const tl_part *p)
     if (p->first) tl_exact_clear(e, sums_of(plan));
     tl_exact_slab(e, plan, t->threads, p->x, p->n);
     if (p->last) tl_exact_lower(e, tl_exact_form_of(plan->op), plan->par.value, p->y);
+    return TALLY_OK;
+}
+
+static tally_status strided(tl_thread *t, const tl_sequence *s)
+{
+    const tl_plan *plan = t->run->call->plan;
+    tl_exact *e = t->memory->other;
+    tl_exact_clear(e, sums_of(plan));
+    add_slab(e, plan, t->threads, s->x, s->x_stride, s->n);
+    tl_exact_lower(e, tl_exact_form_of(plan->op), plan->par.value, s->y);
     return TALLY_OK;
 }
 
@@ -164,4 +179,5 @@ static tally_status columns(tally *ctx, int threads, const tl_call *call)
                         "the sums of the columns");
 }
 
-const tl_shape tl_exact_reduce_shape = {.open = open, .part = part, .columns = columns};
+const tl_shape tl_exact_reduce_shape = {
+    .open = open, .part = part, .strided = strided, .columns = columns};

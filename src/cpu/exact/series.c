@@ -49,24 +49,37 @@ static void settle(tl_exact *e, int sums, int64_t m)
 
 /* ---- scan ---- */
 
-void tl_exact_scan_push(tl_exact *e, const tl_plan *plan, int exclusive, const void *data,
-                        int64_t n, void *out)
+/* The elements of a line from number i on, and their results. */
+static tl_line line_from(const tl_plan *plan, tl_line line, int64_t i)
+{
+    const int64_t bytes = tl_step(line.stride, plan->op->elem_bytes);
+    line.x = tl_offset((char *)(uintptr_t)line.x, tl_step(i, bytes));
+    line.y = tl_offset(line.y, tl_step(i, line.y_stride));
+    return line;
+}
+
+static void scan_line(tl_exact *e, const tl_plan *plan, int exclusive, tl_line line, int64_t n)
 {
     tl_exact_rows p;
     const tl_exact_form *form = form_of(plan);
-    const char *x = data;
-    char *y = out;
 
-    for (int64_t m; n > 0; n -= m, x += m * plan->op->elem_bytes) {
+    for (int64_t m; n > 0; n -= m, line = line_from(plan, line, m)) {
+        char *y = line.y;
         m = tl_min(n, CHUNK);
-        tl_exact_load(plan, x, 1, m, &p);
+        tl_exact_load(plan, line.x, line.stride, m, &p);
         settle(e, form->sums, m);
-        for (int64_t j = 0; j < m; j++, y += plan->op->result_bytes) {
+        for (int64_t j = 0; j < m; j++, y = tl_offset(y, line.y_stride)) {
             if (exclusive) tl_exact_lower(e, form, plan->par.value, y);
             add_element(e, form, &p, j, 1);
             if (!exclusive) tl_exact_lower(e, form, plan->par.value, y);
         }
     }
+}
+
+void tl_exact_scan_push(tl_exact *e, const tl_plan *plan, int exclusive, const void *x, int64_t n,
+                        void *out)
+{
+    scan_line(e, plan, exclusive, (tl_line){x, 1, out, plan->op->result_bytes}, n);
 }
 
 void tl_exact_scan_begin(tl_exact *e, const tl_plan *plan, const tally_scan_options *o)
@@ -92,8 +105,8 @@ void tl_exact_scan_begin(tl_exact *e, const tl_plan *plan, const tally_scan_opti
 /* One sequence in `parts` parts of `each` elements; the last part also has the rest. */
 typedef struct {
     const tl_plan *plan;
-    const tl_part *all;
-    int64_t each, parts;
+    tl_line line;
+    int64_t n, each, parts;
     int exclusive;
     tl_exact *before; /* the sums of the parts, then the sums of everything before each part */
 } part_work;
@@ -104,17 +117,15 @@ static void sum_part(void *data, int64_t k)
     const int sums = form_of(a->plan)->sums;
     tl_exact *const e = a->before + (k + 1) * sums;
     tl_exact_begin(e, sums);
-    tl_exact_add(e, a->plan, a->all->x + k * a->each * a->plan->op->elem_bytes, 1, a->each);
+    tl_exact_add(e, a->plan, line_from(a->plan, a->line, k * a->each).x, a->line.stride, a->each);
 }
 
 static void scan_part(void *data, int64_t k)
 {
     const part_work *a = data;
-    const tl_scalar *op = a->plan->op;
     const int64_t at = k * a->each;
-    tl_exact_scan_push(a->before + k * form_of(a->plan)->sums, a->plan, a->exclusive,
-                       a->all->x + at * op->elem_bytes, k + 1 < a->parts ? a->each : a->all->n - at,
-                       a->all->y + at * op->result_bytes);
+    scan_line(a->before + k * form_of(a->plan)->sums, a->plan, a->exclusive,
+              line_from(a->plan, a->line, at), k + 1 < a->parts ? a->each : a->n - at);
 }
 
 static tally_status open_scan(tl_thread *t)
@@ -124,7 +135,8 @@ static tally_status open_scan(tl_thread *t)
     return t->memory->other ? TALLY_OK : TALLY_NO_MEMORY;
 }
 
-static tally_status scan_dense(tl_thread *t, const tl_part *p)
+/* Scans the next n elements of a sequence. */
+static tally_status scan_next(tl_thread *t, tl_line line, int64_t n, int first)
 {
     const tl_call *c = t->run->call;
     const tl_plan *plan = c->plan;
@@ -132,14 +144,14 @@ static tally_status scan_dense(tl_thread *t, const tl_part *p)
               sums = form_of(plan)->sums;
     tl_exact *const e = t->memory->other;
 
-    if (p->first) tl_exact_scan_begin(e, plan, c->scan);
+    if (first) tl_exact_scan_begin(e, plan, c->scan);
     if (threads == 1) {
-        tl_exact_scan_push(e, plan, exclusive, p->x, p->n, p->y);
+        scan_line(e, plan, exclusive, line, n);
         return TALLY_OK;
     }
 
     /* Each part is summed first; then it is scanned from the sum of all parts before it. */
-    part_work all = {plan, p, p->n / threads, threads, exclusive, e};
+    part_work all = {plan, line, n, n / threads, threads, exclusive, e};
     tl_for(threads, threads - 1, sum_part, &all);
     for (int k = 1; k < threads; k++) tl_exact_join(e + k * sums, e + (k - 1) * sums, sums, 1);
     tl_for(threads, threads, scan_part, &all);
@@ -148,8 +160,20 @@ static tally_status scan_dense(tl_thread *t, const tl_part *p)
     return TALLY_OK;
 }
 
+static tally_status scan_dense(tl_thread *t, const tl_part *p)
+{
+    const int64_t bytes = t->run->call->plan->op->result_bytes;
+    return scan_next(t, (tl_line){p->x, 1, p->y, bytes}, p->n, p->first);
+}
+
+static tally_status scan_strided(tl_thread *t, const tl_sequence *s)
+{
+    const int64_t bytes = t->run->call->plan->op->result_bytes;
+    return scan_next(t, (tl_line){s->x, s->x_stride, s->y, tl_step(s->y_stride, bytes)}, s->n, 1);
+}
+
 const tl_shape tl_exact_scan_shape = {
-    .open = open_scan, .part = scan_dense, .least_bytes = LEAST_BYTES};
+    .open = open_scan, .part = scan_dense, .strided = scan_strided, .least_bytes = LEAST_BYTES};
 
 /* ---- ranges ---- */
 
@@ -161,11 +185,7 @@ typedef struct {
     tl_exact_rows rows;
 } cursor;
 
-static const void *address(const cursor *c, int64_t i)
-{
-    return tl_offset((char *)(uintptr_t)c->line.x,
-                     tl_step(i, tl_step(c->line.stride, c->plan->op->elem_bytes)));
-}
+static const void *address(const cursor *c, int64_t i) { return line_from(c->plan, c->line, i).x; }
 
 /* Loads elements from number i on. */
 static __attribute__((noinline)) void load(cursor *c, int64_t i)

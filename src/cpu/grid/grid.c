@@ -309,18 +309,6 @@ static tally_status result(tally *ctx, tl_grid *base, int threads, void *out)
 
 /* ---- nodes of the law ---- */
 
-/* Copies the staged states to node number j of the strip's lanes in the slab. */
-static void unstage(const grid *g, const tl_lanes_buffers *buffers, const strip *t, tl_slab *slab,
-                    int j)
-{
-    for (int64_t c = 0; c < t->width; c++) {
-        tl_state s;
-        g->plan.core->unstage(buffers->soa, c, &s);
-        if (g->plan.op->from_wide) g->plan.op->from_wide(&s);
-        memcpy(tl_slab_state(slab, j, t->col + c), &s, slab->bytes);
-    }
-}
-
 /* Lifts the kept steps: the last nodes, from number j on, of less than a block. */
 static void lift_kept(const grid *g, const strip *t, tl_slab *slab, int j)
 {
@@ -351,9 +339,10 @@ static tally_status nodes(tally *ctx, tl_grid *base, tl_slab *slab)
         !tl_lanes_open(&buffers, ctx, 0, &g->job, (tl_lanes_size){.width = g->strip[0].width}))
         return tl_no_memory(ctx, tl_soa_bytes(&g->plan), "strips of a field");
 
-    for (int64_t s = 0; s < g->strips; s++) {
-        const strip *const t = &g->strip[s];
+    for (int64_t k = 0; k < g->strips; k++) {
+        const strip *const t = &g->strip[k];
         const tl_lanes_from none = kept(g, t);
+        tl_state s;
         int j = 0;
         buffers.k.carry = t->carry;
         buffers.k.levels = t->levels;
@@ -362,7 +351,10 @@ static tally_status nodes(tally *ctx, tl_grid *base, tl_slab *slab)
         for (; j < slab->count && slab->level[j] >= BLOCK_LOG; j++) {
             tl_lanes_feed(&buffers, &none,
                           &(tl_lanes_part){.at = (int64_t)1 << slab->level[j], .last = 1});
-            unstage(g, &buffers, t, slab, j);
+            for (int64_t c = 0; c < t->width; c++) {
+                tl_lanes_staged(&buffers, c, &s);
+                memcpy(tl_slab_state(slab, j, t->col + c), &s, slab->bytes);
+            }
         }
 
         if (j < slab->count) lift_kept(g, t, slab, j);
@@ -371,18 +363,9 @@ static tally_status nodes(tally *ctx, tl_grid *base, tl_slab *slab)
     return TALLY_OK;
 }
 
-/* Puts a state of the law into a slot of a lane's counters. */
-static void put(const grid *g, const tl_lanes *k, int slot, int64_t lane, const tl_state *s)
-{
-    tl_state wide = *s;
-    if (g->plan.op->to_wide) g->plan.op->to_wide(&wide);
-    g->plan.core->lanes_put(k, slot, lane, &wide);
-}
-
 static tally_status fill(tally *ctx, tl_grid *base, const tl_slab *slab, const tl_state *init)
 {
     grid *g = (grid *)base;
-    const tl_scalar *op = g->plan.op;
 
     if (!grow(g, slab->end))
         return tl_no_memory(ctx, (size_t)g->width * sizeof(tl_state), "the nodes of a field");
@@ -393,18 +376,9 @@ static tally_status fill(tally *ctx, tl_grid *base, const tl_slab *slab, const t
         const tl_lanes k = {
             .vectors = (int)(pad / lanes_of(g)), .levels = t->levels, .carry = t->carry};
         for (int64_t c = 0; c < pad; c++) {
-            tl_counter nodes, before;
-            tl_state prefix;
+            tl_counter nodes;
             tl_slab_get(slab, t->col + (c < t->width ? c : 0), &nodes);
-            tl_counter_init(&before, 0);
-            for (int j = 0; j < nodes.count; j++) {
-                const int slot = nodes.level[j] - BLOCK_LOG;
-                put(g, &k, slot, c, &nodes.node[j]);
-                if (g->job.verb != TL_SCAN) continue;
-                tl_counter_push(&before, op, nodes.level[j], &nodes.node[j]);
-                tl_counter_fold(&before, op, init, &prefix);
-                put(g, &k, t->levels + slot, c, &prefix);
-            }
+            tl_lanes_continue(&g->job, &k, c, &nodes, init);
         }
     }
 

@@ -59,57 +59,6 @@ static tally_status prepare(tally *ctx, const tl_feed *f, const tally_view *in, 
                          .exchange = 1});
 }
 
-/* ---- the law, step by step ---- */
-
-enum { ROWS = 16 }; /* rows of a chunk */
-
-/* Prepared rows. The slabs' row for row 0 is `first`. */
-typedef struct {
-    const tl_prepared *r;
-    const tally_view *out; /* NULL: no results */
-    const tl_feed_rows *rows;
-    int64_t first;
-} step_work;
-
-static void step_row(const step_work *a, int64_t row, tl_prefixes *p)
-{
-    const tl_plan *plan = &a->r->plan;
-    const tl_feed_rows *rows = a->rows;
-    const tl_scalar *op = plan->op;
-    const int64_t n = a->r->work.n, at = row * n;
-    const tl_states_row e = {(const char *)a->r->work.data + at * op->elem_bytes, a->r->there + at,
-                             n};
-    tl_counter c;
-    int64_t m;
-
-    tl_counter_init(&c, rows->to->start);
-    if (rows->from) tl_slab_get(rows->from, a->first + row, &c);
-    if (rows->to->counted) tl_counter_raise(&c, op);
-    if (!a->out) {
-        tl_states_push(plan, &c, e);
-        tl_slab_set(rows->to, a->first + row, &c);
-        return;
-    }
-    tl_prefixes_begin(p, op, &c, rows->init);
-    char *const y = tl_view_row(a->out, a->first + row, op->result_bytes, &m);
-    tl_states_scan_row(p, plan, e, rows->exclusive,
-                       (tl_states_out){y, tl_step(a->out->stride, op->result_bytes)});
-    tl_slab_set(rows->to, a->first + row, &p->c);
-}
-
-/* A thread without memory takes no rows, and leaves them to the others (tl_parallel). */
-static void step_rows(void *data, const tl_worker *worker)
-{
-    const step_work *a = data;
-    tl_prefixes *const p = malloc(sizeof *p);
-
-    assert(a->r->work.stride == 1);
-    for (int64_t k; p && (k = tl_next_chunk(worker)) < worker->chunks;)
-        for (int64_t row = k * ROWS; row < (k + 1) * ROWS && row < a->r->work.rows; row++)
-            step_row(a, row, p);
-    free(p);
-}
-
 /* ---- slabs ---- */
 
 /* Converts a state of the form to a counted state of the law. kept: the number of its elements. */
@@ -172,7 +121,7 @@ static int64_t rows_at_once(const tl_feed *f, const tally_view *in)
 }
 
 tally_status tl_feed_scan_rows(tally *ctx, const tl_feed *f, const tally_view *in,
-                               const tally_view *out, const tl_feed_rows *rows)
+                               const tally_view *out, const tl_states_parts *rows)
 {
     const int64_t each = rows_at_once(f, in);
     const int by_steps = f->form.kind == TL_FORM_STATES;
@@ -185,12 +134,10 @@ tally_status tl_feed_scan_rows(tally *ctx, const tl_feed *f, const tally_view *i
         if (in->next) next = rows_of(in->next, first, count), part.next = &next;
         tl_prepared r;
         status = prepare(ctx, f, &part, &r);
-        step_work all = {&r, out, rows, first};
         if (!status && !by_steps)
             status = slab_by_kernels(ctx, f, &r, rows->to, first);
-        else if (!status && !tl_parallel(count > 64 ? threads_of(ctx) : 1,
-                                         (count + ROWS - 1) / ROWS, step_rows, &all))
-            status = tl_no_memory(ctx, sizeof(tl_prefixes), out ? "a scan" : "a sequence");
+        else if (!status)
+            tl_states_rows(&r, count > 64 ? threads_of(ctx) : 1, out, rows, first);
         tl_prepared_free(&r);
     }
 
@@ -199,7 +146,7 @@ tally_status tl_feed_scan_rows(tally *ctx, const tl_feed *f, const tally_view *i
 
 tally_status tl_feed_slab(tally *ctx, const tl_feed *f, const tally_view *in, tl_slab *slab)
 {
-    return tl_feed_scan_rows(ctx, f, in, NULL, &(tl_feed_rows){.to = slab});
+    return tl_feed_scan_rows(ctx, f, in, NULL, &(tl_states_parts){.to = slab});
 }
 
 /* ---- scans ---- */
@@ -279,7 +226,8 @@ tally_status tl_feed_scan(tally *ctx, const tl_feed *f, const tally_view *in, co
     tally_status status = prepare(ctx, f, in, &r);
     if (!status && form->kind == TL_FORM_STATES) {
         tl_prefixes w;
-        tl_prefixes_begin(&w, form->op, &s->done, s->seeded ? &s->init : NULL);
+        w.c = s->done;
+        tl_prefixes_begin(&w, form->op, s->seeded ? &s->init : NULL);
         tl_states_scan_row(&w, &r.plan, (tl_states_row){r.work.data, r.there, in->n}, s->exclusive,
                            (tl_states_out){out->data, tl_step(out->stride, bytes)});
         s->done = w.c;

@@ -99,13 +99,23 @@ void tl_prepared_free(tl_prepared *p);
  * which an element can be missing (context/inputs.h, TL_FORM_STATES). Slow: about 20 ns for an
  * element, and a window folds all of its elements anew. */
 
-/* Element j of dense sequences (tl_gather_dense) is missing if there[j] is a NaN. tl_states_rows:
- * reduces (options NULL) or scans the sequences `work` of p. ranges: the windows of a sequence of n
- * elements. */
-void tl_states_rows(const tl_prepared *p, int threads, const tally_view *out,
-                    const tally_scan_options *options);
+/* Element j of dense sequences (tl_gather_dense) is missing if there[j] is a NaN. ranges: the windows
+ * of a sequence of n elements. */
 void tl_states_ranges(const tl_plan *plan, int threads, const tl_ranges *ranges, tl_line line,
                       const float *there);
+
+/* What comes before the elements of a scan, or of the next part of sequences. */
+typedef struct tl_states_parts {
+    const tl_slab *from; /* parts: all elements before, from 0 on; NULL: none */
+    tl_slab *to;         /* all elements so far, which may be counted; NULL: a whole scan */
+    int exclusive;
+    const tl_state *init; /* NULL: no initial value */
+} tl_states_parts;
+
+/* The sequences p->work; number r is row first + r of `out` and of slabs. parts NULL: reduces them
+ * to `out`. Else scans them to `out`, if it is not NULL. */
+void tl_states_rows(const tl_prepared *p, int threads, const tally_view *out,
+                    const tl_states_parts *parts, int64_t first);
 
 /* Prepared elements of a sequence, without gaps, and results `step` bytes apart. */
 typedef struct tl_states_row {
@@ -132,9 +142,8 @@ typedef struct tl_prefixes {
     int64_t n[TL_MAX_NODES + 1];
 } tl_prefixes;
 
-/* init: NULL, or the state of the initial value. */
-void tl_prefixes_begin(tl_prefixes *p, const tl_scalar *op, const tl_counter *c,
-                       const tl_state *init);
+/* Computes the prefixes of p->c. init: NULL, or the state of the initial value. */
+void tl_prefixes_begin(tl_prefixes *p, const tl_scalar *op, const tl_state *init);
 
 /* Pushes elements, and writes a result for each. */
 void tl_states_scan_row(tl_prefixes *p, const tl_plan *plan, tl_states_row row, int exclusive,
@@ -198,15 +207,8 @@ tally_status tl_feed_scan(tally *ctx, const tl_feed *f, const tally_view *in, co
 
 /* The same for many sequences, step by step by the law. Requires: the feed is by_states, and
  * counted if `from` is. */
-typedef struct tl_feed_rows {
-    const tl_slab *from; /* all elements before, from 0 on; NULL: none */
-    tl_slab *to;         /* all elements so far */
-    int exclusive;
-    const tl_state *init; /* NULL: no initial value */
-} tl_feed_rows;
-
 tally_status tl_feed_scan_rows(tally *ctx, const tl_feed *f, const tally_view *in,
-                               const tally_view *out, const tl_feed_rows *rows);
+                               const tally_view *out, const tl_states_parts *rows);
 
 /* Can the view be pushed into a grid (cpu/grid)? It must have one input, whose form is the operator
  * itself, not counted. */

@@ -32,14 +32,12 @@ static void append_prefix(tl_prefixes *p, const tl_scalar *op, int j)
         p->prefix[j + 1] = p->c.node[j];
 }
 
-void tl_prefixes_begin(tl_prefixes *p, const tl_scalar *op, const tl_counter *c,
-                       const tl_state *init)
+void tl_prefixes_begin(tl_prefixes *p, const tl_scalar *op, const tl_state *init)
 {
-    p->c = *c;
     p->present[0] = init != NULL;
     p->n[0] = 0;
     if (init) p->prefix[0] = *init;
-    for (int j = 0; j < c->count; j++) append_prefix(p, op, j);
+    for (int j = 0; j < p->c.count; j++) append_prefix(p, op, j);
 }
 
 static void lower(const tl_plan *plan, const tl_state *s, int present, int64_t n, void *out)
@@ -68,16 +66,12 @@ void tl_states_scan_row(tl_prefixes *p, const tl_plan *plan, tl_states_row e, in
     }
 }
 
-/* The result of e's elements; that of no elements if fewer than `least` of them are present. */
-static void fold(const tl_plan *plan, tl_states_row e, int64_t least, void *out)
+/* The result of a counter; that of no elements if it has fewer than `least` of them. */
+static void lower_counter(const tl_plan *plan, const tl_counter *c, int64_t least, void *out)
 {
-    tl_counter c;
     tl_state s;
     int64_t n;
-    tl_counter_init(&c, 0);
-    c.counted = 1;
-    tl_states_push(plan, &c, e);
-    const int present = tl_counter_total(&c, plan->op, NULL, &s, &n);
+    const int present = tl_counter_total(c, plan->op, NULL, &s, &n);
     lower(plan, &s, present && n >= least, n, out);
 }
 
@@ -88,45 +82,51 @@ enum { SHARE = 16 }; /* rows or ranges of a chunk */
 typedef struct {
     const tl_prepared *p;
     const tally_view *out;
-    const tally_scan_options *o; /* NULL: a reduction */
+    const tl_states_parts *parts;
+    int64_t first;
 } rows;
 
-static void scan_row(const rows *a, int64_t r, tl_states_row e)
+static void compute_row(const rows *a, int64_t r)
 {
     const tl_plan *plan = &a->p->plan;
-    const int64_t bytes = plan->op->result_bytes;
+    const tl_states_parts *parts = a->parts;
+    const tally_view *in = &a->p->work;
+    tl_slab *const to = parts ? parts->to : NULL;
+    const int64_t at = in->offsets ? in->offsets[r] - in->offsets[0] : r * in->n,
+                  row = a->first + r, bytes = plan->op->result_bytes;
+    tl_states_row e = {.there = a->p->there + at};
     tl_prefixes p;
-    tl_scan s;
+    tl_counter *const c = &p.c;
     int64_t n;
 
-    tl_scan_begin(&s, plan, a->o);
-    s.done.counted = 1;
-    tl_prefixes_begin(&p, plan->op, &s.done, s.seeded ? &s.init : NULL);
-    char *const y = tl_view_row(a->out, r, bytes, &n);
-    tl_states_scan_row(&p, plan, e, s.exclusive,
-                       (tl_states_out){y, tl_step(a->out->stride, bytes)});
+    e.x = tl_view_row(in, r, plan->op->elem_bytes, &e.n);
+    tl_counter_init(c, to ? to->start : 0);
+    if (to && parts->from) tl_slab_get(parts->from, row, c);
+    if (!to || to->counted) tl_counter_raise(c, plan->op);
+    if (parts && a->out) {
+        tl_prefixes_begin(&p, plan->op, parts->init);
+        char *const y = tl_view_row(a->out, row, bytes, &n);
+        tl_states_scan_row(&p, plan, e, parts->exclusive,
+                           (tl_states_out){y, tl_step(a->out->stride, bytes)});
+    } else {
+        tl_states_push(plan, c, e);
+    }
+    if (to)
+        tl_slab_set(to, row, c);
+    else if (!parts)
+        lower_counter(plan, c, 0, (char *)a->out->data + r * bytes);
 }
 
 static void compute_rows(void *data, int64_t k)
 {
     const rows *a = data;
-    const tl_plan *plan = &a->p->plan;
-    const tally_view *in = &a->p->work;
-    for (int64_t r = k * SHARE; r < (k + 1) * SHARE && r < in->rows; r++) {
-        tl_states_row e;
-        e.x = tl_view_row(in, r, plan->op->elem_bytes, &e.n);
-        e.there = a->p->there + (in->offsets ? in->offsets[r] - in->offsets[0] : r * in->n);
-        if (a->o)
-            scan_row(a, r, e);
-        else
-            fold(plan, e, 0, (char *)a->out->data + r * plan->op->result_bytes);
-    }
+    for (int64_t r = k * SHARE; r < (k + 1) * SHARE && r < a->p->work.rows; r++) compute_row(a, r);
 }
 
 void tl_states_rows(const tl_prepared *p, int threads, const tally_view *out,
-                    const tally_scan_options *o)
+                    const tl_states_parts *parts, int64_t first)
 {
-    rows all = {p, out, o};
+    rows all = {p, out, parts, first};
     tl_for(threads, (p->work.rows + SHARE - 1) / SHARE, compute_rows, &all);
 }
 
@@ -145,7 +145,11 @@ static void fold_ranges(void *data, int64_t k)
         if (!tl_range_at(a->ranges, r, &from, &end)) end = from;
         const tl_states_row e = {(const char *)a->line.x + from * a->plan->op->elem_bytes,
                                  a->there + from, end - from};
-        fold(a->plan, e, a->ranges->min_count, (char *)a->line.y + r * a->line.y_stride);
+        tl_counter c;
+        tl_counter_init(&c, 0);
+        c.counted = 1;
+        tl_states_push(a->plan, &c, e);
+        lower_counter(a->plan, &c, a->ranges->min_count, (char *)a->line.y + r * a->line.y_stride);
     }
 }
 

@@ -64,31 +64,18 @@ static int next_range(const job *j, int64_t a, int64_t b, range *at)
 /* Lowers the states of a batch to results. */
 static void lower_batch(const job *j, tl_range_nodes *s, int64_t count)
 {
-    const tl_plan *const plan = j->plan;
-    const int64_t bytes = plan->op->result_bytes, first = s->number[0],
-                  padded = (count + TL_ABREAST - 1) & -(int64_t)TL_ABREAST;
-    const tl_lower l = {
-        .m = padded, .rows = 1, .counts = s->length, .firsts = plan->op->indexed ? s->place : NULL};
+    const tl_scalar *const op = j->plan->op;
+    const int64_t bytes = op->result_bytes, first = s->number[0];
     int dense = j->line.y_stride == bytes;
 
     for (int64_t i = 0; i < count && dense; i++) dense = s->number[i] == first + i;
-    if (dense && !plan->out && padded == count) {
-        plan->lower->lower_rows(result_at(j, first), s->soa, &l, plan->par);
-        return;
-    }
-
-    char *from = s->result;
-    if (!plan->out || !plan->lower->bare) plan->lower->lower_rows(s->result, s->soa, &l, plan->par);
-
-    if (plan->out) {
-        plan->out->apply(plan->out, s->out, plan->lower->bare ? s->soa : s->result,
-                         count * plan->op->lanes);
-        from = s->out;
-    }
-
-    if (dense) memcpy(result_at(j, first), from, (size_t)(count * bytes));
+    const int in_place = dense && !j->plan->out && count % TL_ABREAST == 0;
+    char *const to = in_place ? result_at(j, first) : s->out;
+    tl_lower_counted(j->plan, (tl_staging){s->soa, s->result}, to, count, s->length,
+                     op->indexed ? s->place : NULL);
+    if (dense && !in_place) memcpy(result_at(j, first), to, (size_t)(count * bytes));
     for (int64_t i = 0; i < count && !dense; i++)
-        memcpy(result_at(j, s->number[i]), from + i * bytes, (size_t)bytes);
+        memcpy(result_at(j, s->number[i]), to + i * bytes, (size_t)bytes);
 }
 
 /* Folds the ranges from `at` on, up to place b - 1, that end in the same tile as `at`. *stop: the
@@ -331,49 +318,30 @@ tally_status tl_ranges_run(tally *ctx, const tl_plan *plan, const tl_plan *count
                NULL);
 }
 
-/* The rows of a view, which threads take. */
-typedef struct {
-    tally *ctx;
-    const tl_call *call;
-    tally_status failed;
-} rows;
+/* ---- the shape (driver.h) ---- */
 
-static tally_status row(const rows *v, int threads, int64_t r, worker *w)
+static tally_status open(tl_thread *t)
 {
-    const tl_call *const call = v->call;
-    const tl_scalar *const op = call->plan->op;
-    int64_t n, results;
-    const tl_line line = {tl_view_row(call->in, r, op->elem_bytes, &n), call->in->stride,
-                          tl_view_row(call->out, r, op->result_bytes, &results),
-                          tl_step(call->out->stride, op->result_bytes)};
-    const tl_ranges ranges = tl_ranges_of(call->window, n);
-    const job j = {.plan = call->plan, .count = call->count, .ranges = &ranges, .line = line};
-    return run(j, v->ctx, threads, w);
+    t->memory->other = calloc(1, sizeof(worker));
+    if (t->memory->other) return TALLY_OK;
+    return tl_thread_no_memory(t->run->ctx, sizeof(worker), "windows by ranges");
 }
 
-static void take_rows(void *with, const tl_worker *thread)
+static void close(tl_thread *t) { free_worker(t->memory->other); }
+
+static tally_status strided(tl_thread *t, const tl_sequence *s)
 {
-    rows *const v = with;
-    worker *const w = calloc(1, sizeof *w);
-    tally_status status = TALLY_OK;
-    if (!w) return; /* other threads take the rows */
-    for (int64_t r; !status && (r = tl_next_chunk(thread)) < thread->chunks;)
-        status = row(v, 1, r, w);
-    if (status) __atomic_store_n(&v->failed, status, __ATOMIC_RELAXED);
-    free_worker(w);
+    const tl_call *const call = t->run->call;
+    const tl_ranges ranges = tl_ranges_of(call->window, s->n);
+    const job j = {
+        .plan = call->plan,
+        .count = call->count,
+        .ranges = &ranges,
+        .line = {s->x, s->x_stride, s->y, tl_step(s->y_stride, call->plan->op->result_bytes)}};
+    return run(j, t->run->ctx, t->threads, t->threads == 1 ? t->memory->other : NULL);
 }
 
-tally_status tl_ranges_view(tally *ctx, const tl_call *call, int threads)
-{
-    const tally_view *in = call->in;
-    const int64_t total = in->offsets ? in->offsets[in->rows] - in->offsets[0] : in->rows * in->n;
-    rows v = {ctx, call, TALLY_OK};
-
-    if (threads > 1 && in->rows < threads) {
-        for (int64_t r = 0; r < in->rows && !v.failed; r++) v.failed = row(&v, threads, r, NULL);
-        return v.failed;
-    }
-    if (!tl_parallel(total < SECOND_THREAD ? 1 : threads, in->rows, take_rows, &v))
-        return tl_no_memory(ctx, sizeof(worker), "windows by ranges");
-    return v.failed;
-}
+const tl_shape tl_ranges_shape = {.open = open,
+                                  .close = close,
+                                  .strided = strided,
+                                  .least_bytes = SECOND_THREAD * (int64_t)sizeof(float)};

@@ -83,9 +83,6 @@ int64_t tl_bounds(int threads, const tally_view *keys, int descending,
 tally_status tl_ranges_run(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads,
                            const tl_ranges *ranges, tl_line line);
 
-/* tally_window on a view, computed by ranges. */
-tally_status tl_ranges_view(tally *ctx, const tl_call *call, int threads);
-
 /* ---- range_nodes.c ---- */
 
 /* The nodes of one thread's ranges: the elements read so far, the ring buffers of each level, and

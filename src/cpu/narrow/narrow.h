@@ -69,12 +69,18 @@ static inline int64_t tl_narrow_buffer(int64_t w) { return w <= TL_NARROW_SHORT 
 void tl_narrow_scan_rows(const tl_plan *plan, const tally_view *in, const tally_view *out,
                          const tally_scan_options *o, int64_t r, int64_t end);
 
-/* Columns side by side (cpu/lanes.h): reductions and scans; and windows, of which only the full
- * ones are computed. Both return 0, with nothing done, if this path does not take the call (for
- * example too few columns for the threads). */
+/* Rows of a strip of columns (cpu/lanes.h); `from` and `to` have all rows. tl_narrow_rows: folds m
+ * rows from number `at` on (reversed: of the last row first) into the keys acc; with `to` it writes
+ * the results of a scan. tl_narrow_windows: the full windows from number `at` on; the w rows of one
+ * have at most TL_NARROW_ROWS bytes. */
+enum { TL_NARROW_ROWS = 16 * 1024 };
 struct tl_lanes_job;
-int tl_narrow_columns(const struct tl_lanes_job *job, int threads);
-int tl_narrow_column_windows(const struct tl_lanes_job *job, int threads);
+struct tl_lanes_from;
+struct tl_lanes_to;
+void tl_narrow_rows(const struct tl_lanes_job *job, const struct tl_lanes_from *from,
+                    const struct tl_lanes_to *to, int64_t at, int64_t m, void *acc);
+void tl_narrow_windows(const struct tl_lanes_job *job, const struct tl_lanes_from *from,
+                       const struct tl_lanes_to *to, int64_t at, int64_t windows);
 
 /* Sets the path and the keys of a plan. loops: those of its instruction set, one for each kind. */
 void tl_narrow_plan(tl_plan *plan, const tl_narrow *loops);
