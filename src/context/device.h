@@ -85,25 +85,16 @@ static inline int tl_needs_processors(const tl_call *c)
 
 /* ---- parts of sequences ---- */
 
-/* Whether a side of a slice is an end of the whole sequence, where windows may not be full. */
-enum { TL_INSIDE = 0, TL_AT_END = 1 };
-
 /* The next n elements of one sequence, dense, of a stream or a fragment. x and out are both in host
- * memory or both in device memory; windows: in host memory. */
+ * memory or both in device memory. */
 typedef struct tl_push {
-    tl_verb verb;        /* TL_REDUCE, TL_SCAN or TL_WINDOW */
+    tl_verb verb;        /* TL_REDUCE or TL_SCAN */
     const tl_plan *plan; /* for the processors (TL_FOR_PROCESSORS) */
     const void *x;       /* n elements */
     int64_t n;
-    void *out;           /* TL_SCAN: n results; TL_WINDOW: `produced` results */
+    void *out;           /* TL_SCAN: n results */
     tl_counter *counter; /* TL_REDUCE: gets the nodes of the elements */
     tl_scan *scan;       /* TL_SCAN: the scan that the elements continue; plan is scan->plan */
-
-    /* TL_WINDOW: x is a slice of the sequence (cpu/window.h) */
-    const tl_plan *count;
-    const tally_window_options *window;
-    int at_start, at_end; /* TL_AT_END or TL_INSIDE */
-    int64_t produced;     /* set to the number of results */
 } tl_push;
 
 /* Which kernels a plan gets: the device's, for `run` and `grid`; or the processors', for `push`. */
@@ -168,7 +159,7 @@ typedef struct tl_device_calls {
     tally_status (*run)(tl_device *, tally *, const tl_call *, int *done);
 
     /* Continues a stream or a fragment. After a failure its counter and its scan are unchanged. */
-    tally_status (*push)(tl_device *, tally *, tl_push *);
+    tally_status (*push)(tl_device *, tally *, const tl_push *);
 
     /* Makes a grid of reductions in the memory of the device (of several devices: of the one that
      * holds `step`). It takes steps and gives results in host or device memory. The device must

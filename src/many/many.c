@@ -149,24 +149,23 @@ static int is_long(const job *j, int64_t r, int64_t total)
 static tally_status run_long(const job *j, int64_t r)
 {
     const tl_scalar *op = j->plan.op;
-    int64_t results;
+    int64_t n, results;
+    char *const x = tl_view_row(&j->in, r, op->elem_bytes, &n), *const y = tl_view_row(
+                                                                    &j->out, r, op->result_bytes,
+                                                                    &results);
     tl_scan s;
-    tl_state v;
+
+    if (j->call.verb == TL_WINDOW) {
+        const tally_view in = tally_flat(x, op->dtype, n), out = tally_flat(y, op->out, results);
+        tl_call call = j->call;
+        call.plan = &j->plan, call.in = &in, call.out = &out;
+        return tl_sliced_windows(j->devices, &call);
+    }
 
     tl_scan_begin(&s, &j->plan, j->call.scan);
-    tl_push p = {.verb = j->call.verb,
-                 .plan = &j->plan,
-                 .count = j->call.count,
-                 .counter = &s.done,
-                 .scan = &s,
-                 .window = j->call.window,
-                 .at_start = TL_AT_END,
-                 .at_end = TL_AT_END};
-    p.x = tl_view_row(&j->in, r, op->elem_bytes, &p.n);
-    p.out = tl_view_row(&j->out, r, op->result_bytes, &results);
-    tally_status status = tl_sliced_push(j->devices, &p);
-    if (!status && p.verb == TL_REDUCE && tl_counter_fold(&s.done, op, NULL, &v))
-        op->lower(&v, p.n, 0, j->plan.par, p.out);
+    const tl_push p = {j->call.verb, &j->plan, x, n, y, &s.done, &s};
+    const tally_status status = tl_sliced_push(j->devices, &p);
+    if (!status && p.verb == TL_REDUCE) tl_counter_lower(&s.done, &j->plan, y);
     return status;
 }
 
@@ -224,13 +223,12 @@ static tally_status run(tl_device *d, tally *ctx, const tl_call *call, int *done
 
 /* ---- streams, fragments and fields ---- */
 
-static tally_status push(tl_device *d, tally *ctx, tl_push *p)
+static tally_status push(tl_device *d, tally *ctx, const tl_push *p)
 {
     const tl_devices t = devices_of(d, ctx);
-    int who = -1;
-    tally_status status = TALLY_OK;
-    if (p->verb == TL_REDUCE) status = tl_devices_owner(&t, p->x, &who);
-    if (p->verb == TL_SCAN) status = find_owner(&t, p->x, p->out, NULL, &who);
+    int who;
+    const tally_status status =
+        find_owner(&t, p->x, p->verb == TL_SCAN ? p->out : NULL, NULL, &who);
     if (status) return status;
     if (who < 0) return tl_sliced_push(&t, p);
     return t.member[who]->device->calls->push(t.member[who]->device, ctx, p);

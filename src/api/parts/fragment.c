@@ -280,16 +280,6 @@ tally_status tally_fragment_result(const tally_fragment *f, void *out)
     return tl_host_end(&copies, status);
 }
 
-void tl_counter_lower(const tl_counter *c, const tl_plan *plan, void *out)
-{
-    tl_state s;
-    int64_t n;
-    if (tl_counter_total(c, plan->op, NULL, &s, &n))
-        plan->op->lower(&s, n, 0, plan->par, out);
-    else
-        plan->op->empty(plan->par, out);
-}
-
 static void lower_rows(void *with, int64_t a, int64_t b)
 {
     assert(a >= 0 && a <= b);

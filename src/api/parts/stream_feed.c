@@ -34,8 +34,7 @@ static tally_status feed(tally_stream *s, const tally_view *in, const tally_view
         status = slab ? tl_feed_slab(s->ctx, &f, in, slab)
                       : tl_no_memory(s->ctx, sizeof nodes, "a push");
         if (!status) tl_slab_get(slab, 0, &nodes);
-        for (int j = 0; !status && j < nodes.count; j++)
-            tl_counter_push(done, s->plan.op, nodes.level[j], &nodes.node[j]);
+        if (!status) tl_counter_append(done, s->plan.op, &nodes);
         free(slab);
     }
 
