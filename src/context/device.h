@@ -108,9 +108,10 @@ typedef enum tl_use { TL_USE_STREAM, TL_USE_ALLOCATOR } tl_use;
 
 /* A grid is the state of many sequences that grow together, such as the cells of a field, between
  * pushes. The processors' struct (cpu/grid/grid.h) and a device's struct both begin with
- * tl_grid. */
+ * tl_grid. device: NULL, or the device that has the grid in its memory. */
 typedef struct tl_grid {
     const struct tl_grid_calls *calls;
+    tl_device *device;
 } tl_grid;
 
 typedef struct tl_grid_calls {
@@ -162,8 +163,8 @@ typedef struct tl_device_calls {
     tally_status (*push)(tl_device *, tally *, const tl_push *);
 
     /* Makes a grid of reductions in the memory of the device (of several devices: of the one that
-     * holds `step`). It takes steps and gives results in host or device memory. The device must
-     * outlive it. NULL: only the processors have grids. */
+     * holds `step`). It takes steps and gives results in the memory of the host or of that device,
+     * which must outlive it. NULL: only the processors have grids. */
     tally_status (*grid)(tl_device *, tally *, const tl_plan *, int64_t rows, const void *step,
                          tl_grid **grid);
 

@@ -204,13 +204,29 @@ static tally_status spread(job *j)
     return status;
 }
 
+/* Runs of keys, and gathers: the member that has the memory does the call. */
+static tally_status run_keys(const tl_devices *t, const tl_call *c, int *done)
+{
+    const int takes = c->verb == TL_TAKE;
+    const tl_array in = {takes ? "in" : "keys", c->in->n ? c->in->data : NULL},
+                   all[] = {in,
+                            takes ? (tl_array){"order", c->positions->order}
+                                  : (tl_array){"offsets", c->positions->offsets},
+                            {"out", takes ? c->out->data : NULL}};
+    int who;
+    const tally_status status = tl_devices_one_owner(t, all, 3, "", &who);
+    if (status || who < 0) return status;
+    tl_device *const one = t->member[who]->device;
+    return one->calls->run(one, t->ctx, c, done);
+}
+
 static tally_status run(tl_device *d, tally *ctx, const tl_call *call, int *done)
 {
     const tl_devices t = devices_of(d, ctx);
     int who;
 
     *done = 0;
-    if (call->verb == TL_RUNS || call->verb == TL_TAKE) return tl_local_keys(&t, call, done);
+    if (call->verb == TL_RUNS || call->verb == TL_TAKE) return run_keys(&t, call, done);
     if (call->form || call->plan->exact || tl_needs_processors(call)) return TALLY_OK;
     tally_status status = find_owner(&t, call->in->data, call->out->data,
                                      call->unchecked ? call->in->offsets : NULL, &who);
@@ -221,7 +237,10 @@ static tally_status run(tl_device *d, tally *ctx, const tl_call *call, int *done
     return spread(&(job){.devices = &t, .call = *call});
 }
 
-/* ---- streams, fragments and fields ---- */
+/* ---- streams, fragments and fields ----
+ *
+ * A field is kept by the member that has the memory of its first step. A step lies in the memory of
+ * one device, so cutting it by cells would send it across the bus. */
 
 static tally_status push(tl_device *d, tally *ctx, const tl_push *p)
 {
@@ -238,7 +257,15 @@ static tally_status grid(tl_device *d, tally *ctx, const tl_plan *p, int64_t row
                          tl_grid **to)
 {
     const tl_devices t = devices_of(d, ctx);
-    return tl_local_grid(&t, p, rows, step, to);
+    int who;
+    *to = NULL;
+    const tally_status status = tl_devices_owner(&t, step, &who);
+    if (status) return status;
+
+    tl_device *const one = t.member[who < 0 ? 0 : who]->device;
+    if (!one->calls->grid)
+        return tl_unsupported(ctx, "%s keeps no fields in its memory", one->name);
+    return one->calls->grid(one, ctx, p, rows, step, to);
 }
 
 /* ---- the rest ---- */

@@ -14,7 +14,7 @@
  *   join         S(0)           S(a)           S(b)              on the host (law/counter.h)
  *   scan         from S(0)      from S(a)      from S(b)         each by its member
  *
- * A file may call functions of those after it: many.c, split.c, local.c, slices.c (README.md). */
+ * A file may call functions of those after it: many.c, split.c, slices.c (README.md). */
 #ifndef TALLY_MANY_H
 #define TALLY_MANY_H
 
@@ -69,15 +69,6 @@ tally_status tl_sliced_windows(const tl_devices *t, const tl_call *call);
 /* True if a sequence of n elements is long enough to be cut. overlap: elements that neighbouring
  * slices share. */
 int tl_slicing_pays(const tl_devices *t, const tl_plan *plan, int64_t n, int64_t overlap);
-
-/* ---- local.c: functions as in context/device.h ---- */
-
-/* Calls of the verbs TL_RUNS and TL_TAKE. */
-tally_status tl_local_keys(const tl_devices *t, const tl_call *call, int *done);
-tally_status tl_local_grid(const tl_devices *t, const tl_plan *plan, int64_t rows, const void *step,
-                           tl_grid **grid);
-
-/* ---- slices.c ---- */
 
 /* One member's part of a call, in any thread. The message of a failure is in the member's
  * context. */

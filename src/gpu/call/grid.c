@@ -370,7 +370,7 @@ tally_status tl_gpu_grid(tl_device *base, tally *ctx, const tl_plan *plan, int64
     *to = NULL;
     if (!g) return tl_no_memory(ctx, sizeof *g, "a field");
 
-    *g = (grid){.base = {&calls},
+    *g = (grid){.base = {&calls, base},
                 .d = d,
                 .plan = *plan,
                 .width = rows,
