@@ -103,22 +103,22 @@ tally_status tl_devices_one_owner(const tl_devices *t, const tl_array *all, int 
                                   const char *hint, int *who);
 
 /* Elements start to start + n - 1 at x, for one member. */
-typedef struct tl_slice {
+typedef struct tl_member_slice {
     int member;
     const char *x;
     char *out;
     int64_t start, n;
     tl_counter nodes; /* filled by tl_slices_push */
     tl_scan scan;     /* scan: the state before the slice */
-} tl_slice;
+} tl_member_slice;
 
 /* Allocates `count` slices; the caller frees them. */
-tally_status tl_slices_new(const tl_devices *t, int count, tl_slice **slices);
+tally_status tl_slices_new(const tl_devices *t, int count, tl_member_slice **slices);
 
 /* TL_REDUCE: computes the nodes of every slice. TL_SCAN: scans every slice from the state in its
  * `scan`, which afterwards is the state after the slice. */
 tally_status tl_slices_push(const tl_devices *t, tl_verb verb, const tl_plan *plan,
-                            tl_slice *slices, int count);
+                            tl_member_slice *slices, int count);
 
 /* The windows of elements `from` to to - 1 of a sequence of `all` elements, for one member. */
 typedef struct tl_window_part {

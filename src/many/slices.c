@@ -94,7 +94,7 @@ tally_status tl_devices_run(const tl_devices *t, tl_task task, void *data)
     return TALLY_OK;
 }
 
-tally_status tl_slices_new(const tl_devices *t, int count, tl_slice **slices)
+tally_status tl_slices_new(const tl_devices *t, int count, tl_member_slice **slices)
 {
     *slices = calloc((size_t)count, sizeof **slices);
     return *slices ? TALLY_OK
@@ -104,7 +104,7 @@ tally_status tl_slices_new(const tl_devices *t, int count, tl_slice **slices)
 typedef struct {
     tl_verb verb;
     const tl_plan *plan;
-    tl_slice *slices;
+    tl_member_slice *slices;
     int count;
 } work;
 
@@ -115,7 +115,7 @@ static tally_status push(tally *member, int k, void *data)
     tally_status status = TALLY_OK;
 
     for (int i = 0; !status && i < w->count; i++) {
-        tl_slice *s = &w->slices[i];
+        tl_member_slice *s = &w->slices[i];
         if (s->member != k || !s->n) continue;
         tl_push p = {.verb = w->verb,
                      .plan = w->plan,
@@ -130,7 +130,7 @@ static tally_status push(tally *member, int k, void *data)
 }
 
 tally_status tl_slices_push(const tl_devices *t, tl_verb verb, const tl_plan *plan,
-                            tl_slice *slices, int count)
+                            tl_member_slice *slices, int count)
 {
     assert(verb == TL_REDUCE || verb == TL_SCAN);
     work w = {verb, plan, slices, count};
@@ -189,7 +189,7 @@ tally_status tl_member_run(tl_device *d, tally *ctx, const tl_call *call)
 
 /* Where part number i of `count` parts of a slice begins: at a multiple of `grain`, but for the
  * first part, and for the end of the last (i == count). */
-static int64_t part_start(const tl_slice *s, int i, int count, int64_t grain)
+static int64_t part_start(const tl_member_slice *s, int i, int count, int64_t grain)
 {
     if (i == count) return s->start + s->n;
     const int64_t at = (s->start + (int64_t)((__int128)s->n * i / count)) & -grain;
@@ -198,17 +198,17 @@ static int64_t part_start(const tl_slice *s, int i, int count, int64_t grain)
 
 /* Finds the state before each slice, for slices[k].scan: all members fold the slices but the last,
  * each cut into `count` parts. */
-static tally_status find_starts(const tl_devices *t, const tl_scan *before, tl_slice *slices,
+static tally_status find_starts(const tl_devices *t, const tl_scan *before, tl_member_slice *slices,
                                 int count)
 {
     const tl_plan *plan = before->plan;
     const int parts = (count - 1) * count;
-    tl_slice *p;
+    tl_member_slice *p;
     tally_status status = tl_slices_new(t, parts, &p);
     if (status) return status;
 
     for (int i = 0; i < parts; i++) {
-        const tl_slice *s = &slices[i / count];
+        const tl_member_slice *s = &slices[i / count];
         const int64_t grain = grain_of(t, plan, s->n);
         p[i].member = i / (count - 1);
         p[i].start = part_start(s, i % count, count, grain);
@@ -235,7 +235,7 @@ tally_status tl_sliced_push(const tl_devices *t, const tl_push *p)
     tl_counter *const done = scans ? &p->scan->done : p->counter;
     const tl_scalar *const op = p->plan->op;
     int64_t cuts[TL_MEMBERS_MOST + 1];
-    tl_slice *s;
+    tl_member_slice *s;
     const int count = cut(t, p->plan, done->end, p->n, 0, cuts);
     if (count < 2) return first->calls->push(first, t->ctx, p);
 

@@ -28,13 +28,13 @@ tally_status tl_split_place(const tl_devices *t, const char *what, int k, const 
 /* ---- reduce and scan ---- */
 
 static tally_status slices_of(const tl_devices *t, const tally_view *parts, const tally_view *outs,
-                              int count, tl_slice **slices)
+                              int count, tl_member_slice **slices)
 {
     assert(count >= 1 && count <= t->count);
     int64_t at = 0;
     tally_status status = tl_slices_new(t, count, slices);
     for (int k = 0; !status && k < count; k++) {
-        tl_slice *s = &(*slices)[k];
+        tl_member_slice *s = &(*slices)[k];
         s->member = k;
         s->x = parts[k].data;
         s->out = outs ? outs[k].data : NULL;
@@ -51,7 +51,7 @@ tally_status tl_split_reduce(const tl_devices *t, const tl_plan *plan, const tal
 {
     assert(count >= 1 && count <= t->count);
     const tl_scalar *op = plan->op;
-    tl_slice *s;
+    tl_member_slice *s;
     tl_counter all;
     tl_counter_init(&all, 0);
     tally_status status = slices_of(t, parts, NULL, count, &s);
@@ -82,7 +82,7 @@ tally_status tl_split_scan(const tl_devices *t, const tl_plan *plan, const tally
                            int count, const tally_view *outs, const tally_scan_options *o)
 {
     assert(count >= 1 && count <= t->count);
-    tl_slice *s;
+    tl_member_slice *s;
     int some = 0, only = 0;
     tally_status status = slices_of(t, parts, outs, count, &s);
     if (status) return status;

@@ -3,11 +3,8 @@
 #ifndef TALLY_API_PARTS_H
 #define TALLY_API_PARTS_H
 
-#include "api/checks.h"
-#include "context/device.h"
-#include "cpu/exact/exact.h"
+#include "api/calls.h"
 #include "cpu/grid/grid.h"
-#include "cpu/inputs/inputs.h"
 #include "law/slabs.h"
 
 /* ---- fragments ----

@@ -4,11 +4,9 @@
  * into one slab, which has a state of each sequence for each node. The grid is the processors', or
  * the device's if the first steps are in device memory and the device has grids. The state is
  * converted between grids by way of the slab. */
-#include "api/checks.h"
 #include "context/threads.h"
 #include "context/view.h"
 #include "parts.h"
-#include "api/inputs.h"
 #include "law/fp.h"
 #include <assert.h>
 #include <stdlib.h>
