@@ -77,9 +77,9 @@ typedef struct __attribute__((aligned(QUAD_BYTES))) {
 } elem4;
 #define load4(array, index)     (*(__global const elem4 *)((array) + (index)))
 #define store4(array, index, q) (*(__global elem4 *)((array) + (index)) = (q))
-/* On NVIDIA (src/gpu/opencl/opencl.c) mem_fence orders for the group alone, and lookback met
- * sums from before. PTX has more. */
-#ifdef TL_SHUFFLES
+/* On NVIDIA mem_fence orders for the group alone, and lookback met sums from before. PTX has
+ * more. */
+#ifdef __NV_CL_C_VERSION
 #define FENCE() __asm__ volatile("membar.gl;" : : : "memory")
 #else
 #define FENCE() mem_fence(CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE)

@@ -3,9 +3,8 @@
  * are in verbs.c. */
 #include "context/context.h"
 #include "context/threads.h"
-#include "context/device.h"
 #include "many/many.h"
-#include "checks.h"
+#include "calls.h"
 #include "context/user.h"
 #include <assert.h>
 #include <stdio.h>
@@ -31,44 +30,6 @@ tally_status tally_device(int index, tally_device_info *info)
 }
 
 /* ---- context ---- */
-
-/* Whether the device string's part before its comma is `name`. If not, adds `name` to the list of
- * choices. */
-static int is_name(const char *device, const char *name, char *choices, size_t capacity)
-{
-    size_t length = strcspn(device, ","), used = strlen(choices);
-    if (strlen(name) == length && !memcmp(device, name, length)) return 1;
-    snprintf(choices + used, capacity - used, "%s%s", used ? ", " : "", name);
-    return 0;
-}
-
-/* Finds the device that a string names: its kind, and its number within the kind. "cpu" and
- * "cpu:0" are number 0. what: the source of the string, for the error sentence. */
-static tally_status find_device(tally *ctx, const char *what, const char *device,
-                                const tl_device_calls **kind, int *number)
-{
-    assert(kind && number);
-    char choices[256] = "", numbered[32];
-    tally_device_info info;
-    *kind = devices[0];
-    *number = 0;
-    if (is_name(device, "auto", choices, sizeof choices)) return TALLY_OK;
-
-    for (int d = 0; d < DEVICES; d++) {
-        *kind = devices[d];
-        if (is_name(device, devices[d]->name, choices, sizeof choices)) return TALLY_OK;
-        for (int i = 0; devices[d]->describe(i, &info); i++) {
-            snprintf(numbered, sizeof numbered, "%s:%d", devices[d]->name, i);
-            if (!is_name(device, numbered, choices, sizeof choices)) continue;
-            *number = i;
-            return TALLY_OK;
-        }
-    }
-
-    int length = (int)strcspn(device, ",");
-    return tl_fail(ctx, TALLY_NO_DEVICE, "%s is '%.*s': must be one of %s", what,
-                   length < 60 ? length : 60, device, choices);
-}
 
 /* Whether the options request the probe: the last of probe=on and probe=off; default on. */
 static int wants_probe(const char *options)
@@ -117,19 +78,25 @@ static tally_status open_context(tally **ctx, const tl_device_calls *kind, int n
     return status;
 }
 
-/* ---- several devices of a kind: "cuda:0+2", "cuda:all" ---- */
+/* ---- the devices that a string names: "cuda", "cuda:1", "cuda:0+2", "cuda:all" ---- */
 
-/* The kind whose name is before the colon, if a list or "all" is after it; else NULL. */
-static const tl_device_calls *kind_of_list(const char *device)
+/* The error for a string that names no device. It lists the names. what: the source of the string,
+ * for the error sentence. */
+static tally_status no_device(tally *ctx, const char *what, const char *device)
 {
-    const size_t length = strcspn(device, ","), name = strcspn(device, ":,");
-    if (name == length ||
-        (!memchr(device, '+', length) && (length - name != 4 || memcmp(device + name, ":all", 4))))
-        return NULL;
-    for (int d = 0; d < DEVICES; d++)
-        if (strlen(devices[d]->name) == name && !memcmp(devices[d]->name, device, name))
-            return devices[d];
-    return NULL;
+    char choices[256] = "auto";
+    tally_device_info info;
+    size_t used = strlen(choices);
+    for (int d = 0; d < DEVICES && used < sizeof choices; d++) {
+        const char *const kind = devices[d]->name;
+        used += (size_t)snprintf(choices + used, sizeof choices - used, ", %s", kind);
+        for (int i = 0; devices[d]->describe(i, &info) && used < sizeof choices; i++)
+            used += (size_t)snprintf(choices + used, sizeof choices - used, ", %s:%d", kind, i);
+    }
+
+    const int length = (int)strcspn(device, ",");
+    return tl_fail(ctx, TALLY_NO_DEVICE, "%s is '%.*s': must be one of %s", what,
+                   length < 60 ? length : 60, device, choices);
 }
 
 /* Reads the `length` characters of text as a number; -1 if they are not one. */
@@ -145,10 +112,11 @@ static int number_of(const char *text, size_t length)
 }
 
 /* Reads the list of numbers of devices after the colon; *count is their number. */
-static tally_status read_list(tally *ctx, const char *what, const tl_device_calls *kind,
-                              const char *at, int *numbers, int *count)
+static tally_status read_list(tally *ctx, const char *what, const char *device,
+                              const tl_device_calls *kind, int *numbers, int *count)
 {
-    const int all = !strncmp(at, "all", 3);
+    const char *at = strchr(device, ':') + 1;
+    const int all = strcspn(at, ",") == 3 && !strncmp(at, "all", 3);
     tally_device_info info;
     int here = 0;
     *count = 0;
@@ -162,6 +130,8 @@ static tally_status read_list(tally *ctx, const char *what, const tl_device_call
     for (;; at++) {
         const size_t length = strcspn(at, "+,");
         const int shown = length < 40 ? (int)length : 40, n = number_of(at, length);
+        if ((n < 0 || n >= here) && !*count && at[length] != '+')
+            return no_device(ctx, what, device);
         if (n < 0 || n >= here)
             return tl_fail(ctx, TALLY_NO_DEVICE,
                            "%s names '%.*s' in a list of %s devices: must be a number below %d",
@@ -177,6 +147,23 @@ static tally_status read_list(tally *ctx, const char *what, const tl_device_call
         at += length;
         if (*at != '+') return TALLY_OK;
     }
+}
+
+/* Finds the devices that a string names: their kind, and their numbers within the kind. A kind
+ * alone is its number 0; "auto" is the processors. */
+static tally_status find_devices(tally *ctx, const char *what, const char *device,
+                                 const tl_device_calls **kind, int *numbers, int *count)
+{
+    const size_t length = strcspn(device, ","), name = strcspn(device, ":,");
+    const int is_auto = length == 4 && !memcmp(device, "auto", 4);
+    *kind = is_auto ? devices[0] : NULL;
+    *numbers = 0;
+    *count = 1;
+    for (int d = 0; d < DEVICES && !*kind; d++)
+        if (strlen(devices[d]->name) == name && !memcmp(devices[d]->name, device, name))
+            *kind = devices[d];
+    if (!*kind) return no_device(ctx, what, device);
+    return name == length ? TALLY_OK : read_list(ctx, what, device, *kind, numbers, count);
 }
 
 static void close_members(tally *ctx)
@@ -214,11 +201,9 @@ static tally_status open_list(tally *ctx, const tl_device_calls *kind, const int
 static tally_status open_named(tally *ctx, const char *what, const char *device,
                                const char *options)
 {
-    const tl_device_calls *kind = kind_of_list(device);
-    int numbers[TL_MEMBERS_MOST], count = 1;
-    tally_status status = kind
-                              ? read_list(ctx, what, kind, strchr(device, ':') + 1, numbers, &count)
-                              : find_device(ctx, what, device, &kind, numbers);
+    const tl_device_calls *kind;
+    int numbers[TL_MEMBERS_MOST], count;
+    const tally_status status = find_devices(ctx, what, device, &kind, numbers, &count);
     if (status) return status;
     return count == 1 ? open_one(ctx, kind, *numbers, options)
                       : open_list(ctx, kind, numbers, count, options);

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * sum:checked (checks.h). Most data is passed by a bound: so many elements of so many bits fit.
+ * sum:checked (calls.h). Most data is passed by a bound: so many elements of so many bits fit.
  * Else every result is computed. */
-#include "checks.h"
-#include "context/inputs.h"
+#include "calls.h"
 #include "context/context.h"
 #include "context/view.h"
 #include "dtype/dtype.h"
-#include "inputs.h"
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>

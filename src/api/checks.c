@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Checks of options and outputs, for the verbs on all kinds of views and for streams. */
 #include "dtype/dtype.h"
-#include "checks.h"
-#include "context/device.h"
+#include "calls.h"
 #include "context/view.h"
 #include <assert.h>
 #include <stdio.h>

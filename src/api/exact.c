@@ -3,7 +3,7 @@
 #include "context/threads.h"
 #include "context/view.h"
 #include "cpu/isas.h"
-#include "inputs.h"
+#include "calls.h"
 #include "law/fp.h"
 #include <assert.h>
 
@@ -69,20 +69,27 @@ tally_status tl_job_exact_rows(tally *ctx, const tl_call *call, tl_exact *sum)
     return status;
 }
 
-/* Adds all elements of a view, or all products of pairs, to a sum. */
-static tally_status add_all(tally *ctx, const tally_view *x, tl_exact *sum)
+/* Checks a view under the name of tally_exact_add's argument; tl_job_open, which checks it too,
+ * would call it `in`. */
+static tally_status check_x(tally *ctx, const tally_view *x)
+{
+    tally_view in, next, checked, checked_next;
+    tl_host_copies copies = {.ctx = ctx};
+    tally_status status = tl_host_call(&copies, &(tl_call){.in = x}, &in, &next, NULL);
+    if (!status) status = tl_inputs_check(ctx, &in, "x", &checked, &checked_next);
+    tl_host_close(&copies);
+    return status;
+}
+
+/* Adds all elements of a view to a sum; of a view with a next, the products of pairs. */
+static tally_status add_view(tally *ctx, const tally_view *x, tl_exact *sum)
 {
     tl_job j;
-    tally_view in, next, none = tally_flat(NULL, TALLY_F32, 0);
-    tl_host_copies copies = {.ctx = ctx};
-    const tl_call call = {.in = x};
-    tally_status status = tl_host_call(&copies, &call, &in, &next, NULL);
-    /* checked again below, with the name `in` in sentences */
-    if (!status) status = tl_inputs_check(ctx, &in, "x", &(tally_view){0}, &(tally_view){0});
-    tl_host_close(&copies);
+    tally_view none = tally_flat(NULL, TALLY_F32, 0); /* there is no output to copy */
+    tally_status status = check_x(ctx, x);
     if (status) return status;
 
-    status = tl_job_open(&j, ctx, x->next ? "dot:exact" : "sum:exact", &call, 0);
+    status = tl_job_open(&j, ctx, x->next ? "dot:exact" : "sum:exact", &(tl_call){.in = x}, 0);
     if (!status && x->next && j.form.named->dtype == TALLY_F64)
         status = tl_unsupported(ctx, "x->next is given: only products of f16, bf16 and f32 fit a "
                                      "tally_exact, and these are f64");
@@ -92,7 +99,7 @@ static tally_status add_all(tally *ctx, const tally_view *x, tl_exact *sum)
         status = tl_job_to_host(&j, &none);
         if (!status) status = tl_job_prepare(&j, NULL, 0);
         if (!status && !all->offsets && all->row_stride == all->n)
-            all->n *= all->rows, all->rows = 1;
+            all->n *= all->rows, all->rows = 1; /* for all threads at once */
         if (!status) add_rows(&(row_work){&j, NULL, 0, tally_threads(ctx), sum, 0}, 0, all->rows);
         tl_fp_leave(fp);
     }
@@ -141,7 +148,7 @@ static tally_status change(tally *ctx, tally_exact *sum, const tally_view *x, in
     tally_status status = tl_host_only(ctx, sum, "sum", what);
     if (status) return status;
     tl_exact_begin(&more, 1);
-    status = ctx ? add_all(ctx, x, &more) : add_alone(x, &more);
+    status = ctx ? add_view(ctx, x, &more) : add_alone(x, &more);
     if (status) return status;
 
     tl_exact_unpack(&all, sum);

@@ -2,13 +2,10 @@
  * The verbs on views with validity, or with two inputs. They check the arguments and run on the
  * device, if it supports the call (tl_call.form), or by one of the three methods of the
  * processors (cpu/inputs/). */
-#include "inputs.h"
-#include "checks.h"
+#include "calls.h"
 #include "context/context.h"
 #include "context/threads.h"
 #include "context/view.h"
-#include "cpu/exact/exact.h"
-#include "cpu/inputs/inputs.h"
 #include "cpu/shape.h"
 #include "law/fp.h"
 #include <assert.h>

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Runs, groups and gathers: their checks; and the verbs by key. */
-#include "inputs.h"
-#include "context/device.h"
+#include "calls.h"
 #include "context/context.h"
 #include "context/view.h"
-#include "cpu/keys/keys.h"
 #include "dtype/dtype.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * The start-up probe (checks.h). The expected bits come from the law's binary counter and the
+ * The start-up probe (context.h). The expected bits come from the law's binary counter and the
  * operators' scalar functions, not from stored hashes: the tests compare these functions with
  * golden files, a mismatch can be reported to the bit, and a new row needs no new hash. */
-#include "checks.h"
+#include "context/device.h"
 #include "store/cache.h"
 #include "law/fp.h"
 #include "context/threads.h"

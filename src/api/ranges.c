@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * tally_window_ranges and tally_window_bounds: their checks. */
 #include "dtype/dtype.h"
-#include "checks.h"
-#include "context/device.h"
+#include "calls.h"
 #include "context/threads.h"
 #include "context/view.h"
-#include "cpu/keys/keys.h"
-#include "cpu/exact/exact.h"
 #include "dtype/number.h"
-#include "inputs.h"
 #include "law/fp.h"
 #include <assert.h>
 #include <string.h>

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * Where a call runs: on the device, or on the processors if the device does not compute it. Then
  * device memory is copied to the host, and results back. */
-#include "checks.h"
+#include "calls.h"
 #include "context/view.h"
 #include "cpu/isas.h"
-#include "cpu/keys/keys.h"
 #include "law/fp.h"
 #include <assert.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
  * calls of many/. */
 #include "dtype/dtype.h"
 #include "context/context.h"
-#include "checks.h"
+#include "calls.h"
 #include "law/fp.h"
 #include "many/many.h"
 #include <assert.h>

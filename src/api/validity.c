@@ -6,13 +6,9 @@
  *
  *    elements that count   1 1 0 0 1     (valid; for a nan form, and not NaN)
  *    scan                  1 2 2 2 3     reduce 3          window of 2: 0 2 1 0 1 */
-#include "inputs.h"
-#include "checks.h"
-#include "context/device.h"
-#include "context/inputs.h"
+#include "calls.h"
 #include "context/context.h"
 #include "context/view.h"
-#include "cpu/inputs/inputs.h"
 #include <assert.h>
 #include <stdlib.h>
 
@@ -103,27 +99,33 @@ static tally_status check_bits(job *j, const tally_view *out, int64_t result_byt
     return tl_invalid(c->ctx, "out->valid overlaps elements or results: give it memory of its own");
 }
 
+/* The fewest elements of a result with a value. (`count` itself would compare min_count with all
+ * places of a window.) */
+static int64_t least_count(const job *j)
+{
+    if (j->scan && j->scan->init) return 0;
+    return j->window && j->window->min_count > 0 ? j->window->min_count : 1;
+}
+
+/* Writes a bit for each result: whether enough elements were counted for it. The bitmap may be
+ * device memory. */
 static tally_status write_bits(job *j)
 {
     assert(j->counts && j->call.out.valid);
-    tally_view view = j->call.out, *const out = &view;
+    tally_view out = j->call.out;
     tl_host_copies copies = {.ctx = j->call.ctx};
-    const int64_t *from = j->counts;
-    /* count itself compares min_count with all places of a window */
-    const int64_t least = j->scan && j->scan->init                ? 0
-                          : j->window && j->window->min_count > 0 ? j->window->min_count
-                                                                  : 1;
-    out->data = NULL; /* only the bits are written */
-    const tally_status status = tl_host_view(&copies, out, 0, 1);
-    unsigned char *const bits = (unsigned char *)(uintptr_t)out->valid;
-    if (status) return tl_host_end(&copies, status);
+    const int64_t *count = j->counts, least = least_count(j);
+    out.data = NULL; /* so that only the bitmap is copied */
+    const tally_status status = tl_host_view(&copies, &out, 0, 1);
+    unsigned char *const bits = (unsigned char *)(uintptr_t)out.valid;
 
-    for (int64_t r = 0; r < j->call.in.rows; r++) {
-        const int64_t m = results_of(j, tl_view_length(&j->call.in, r)),
-                      first = out->valid_offset + tl_view_first(out, r);
-        for (int64_t i = 0; i < m; i++) tl_set_bit(bits, first + i * out->stride, *from++ >= least);
+    for (int64_t r = 0; r < j->call.in.rows && !status; r++) {
+        const int64_t results = results_of(j, tl_view_length(&j->call.in, r)),
+                      first = out.valid_offset + tl_view_first(&out, r);
+        for (int64_t i = 0; i < results; i++)
+            tl_set_bit(bits, first + i * out.stride, *count++ >= least);
     }
-    return tl_host_end(&copies, TALLY_OK);
+    return tl_host_end(&copies, status);
 }
 
 tally_status tl_validity_begin(tally *ctx, const char *op, const tl_call *call, tl_validity **v)

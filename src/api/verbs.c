@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The three verbs. They check arguments, copy offsets to where they are read, and give the work to
  * the device. */
-#include "context/device.h"
-#include "checks.h"
-#include "inputs.h"
+#include "calls.h"
 #include "context/context.h"
 #include "context/view.h"
 #include "law/fp.h"

@@ -112,4 +112,12 @@ tally_status tl_no_context(void);
 /* tl_fail for an allocation of `bytes` for `what`. */
 tally_status tl_no_memory(tally *ctx, size_t bytes, const char *what);
 
+/* The start-up probe (api/probe.c). Compares S(1) .. S(4096) of the vectors of probe.def, computed
+ * by the device, with the law in scalar C. If they differ, returns TALLY_NO_DEVICE, and the
+ * sentence names the row and both bit patterns. A pass is recorded in this process and in the
+ * folder of compiled programs, under `identity` (the device's name and driver), tally's version and
+ * the programs' texts. Devices whose kernels are compiled with the library (calls->text is NULL)
+ * pass. */
+tally_status tl_probe(tally *ctx, const char *identity);
+
 #endif

@@ -85,25 +85,16 @@ static inline int tl_needs_processors(const tl_call *c)
 
 /* ---- parts of sequences ---- */
 
-/* Whether a side of a slice is an end of the whole sequence, where windows may not be full. */
-enum { TL_INSIDE = 0, TL_AT_END = 1 };
-
 /* The next n elements of one sequence, dense, of a stream or a fragment. x and out are both in host
- * memory or both in device memory; windows: in host memory. */
+ * memory or both in device memory. */
 typedef struct tl_push {
-    tl_verb verb;        /* TL_REDUCE, TL_SCAN or TL_WINDOW */
+    tl_verb verb;        /* TL_REDUCE or TL_SCAN */
     const tl_plan *plan; /* for the processors (TL_FOR_PROCESSORS) */
     const void *x;       /* n elements */
     int64_t n;
-    void *out;           /* TL_SCAN: n results; TL_WINDOW: `produced` results */
+    void *out;           /* TL_SCAN: n results */
     tl_counter *counter; /* TL_REDUCE: gets the nodes of the elements */
     tl_scan *scan;       /* TL_SCAN: the scan that the elements continue; plan is scan->plan */
-
-    /* TL_WINDOW: x is a slice of the sequence (cpu/window.h) */
-    const tl_plan *count;
-    const tally_window_options *window;
-    int at_start, at_end; /* TL_AT_END or TL_INSIDE */
-    int64_t produced;     /* set to the number of results */
 } tl_push;
 
 /* Which kernels a plan gets: the device's, for `run` and `grid`; or the processors', for `push`. */
@@ -117,9 +108,10 @@ typedef enum tl_use { TL_USE_STREAM, TL_USE_ALLOCATOR } tl_use;
 
 /* A grid is the state of many sequences that grow together, such as the cells of a field, between
  * pushes. The processors' struct (cpu/grid/grid.h) and a device's struct both begin with
- * tl_grid. */
+ * tl_grid. device: NULL, or the device that has the grid in its memory. */
 typedef struct tl_grid {
     const struct tl_grid_calls *calls;
+    tl_device *device;
 } tl_grid;
 
 typedef struct tl_grid_calls {
@@ -168,11 +160,11 @@ typedef struct tl_device_calls {
     tally_status (*run)(tl_device *, tally *, const tl_call *, int *done);
 
     /* Continues a stream or a fragment. After a failure its counter and its scan are unchanged. */
-    tally_status (*push)(tl_device *, tally *, tl_push *);
+    tally_status (*push)(tl_device *, tally *, const tl_push *);
 
     /* Makes a grid of reductions in the memory of the device (of several devices: of the one that
-     * holds `step`). It takes steps and gives results in host or device memory. The device must
-     * outlive it. NULL: only the processors have grids. */
+     * holds `step`). It takes steps and gives results in the memory of the host or of that device,
+     * which must outlive it. NULL: only the processors have grids. */
     tally_status (*grid)(tl_device *, tally *, const tl_plan *, int64_t rows, const void *step,
                          tl_grid **grid);
 

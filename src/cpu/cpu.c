@@ -5,7 +5,6 @@
 #include "context/threads.h"
 #include "context/context.h"
 #include "isas.h"
-#include "window.h"
 #include "shape.h"
 #include "user/user.h"
 #include <stdio.h>
@@ -157,22 +156,8 @@ static tally_status cpu_run(tl_device *d, tally *ctx, const tl_call *c, int *don
     return tl_run(ctx, d->threads, c);
 }
 
-static tally_status push_window(tally *ctx, int threads, tl_push *p)
+static tally_status cpu_push(tl_device *d, tally *ctx, const tl_push *p)
 {
-    tl_window win;
-    if (!tl_scratch_begin(ctx, threads)) return tl_no_memory(ctx, 0, "threads");
-    tally_status status =
-        tl_window_open(&win, ctx, p->plan, p->count, p->window, (tl_window_threads){0, threads});
-    if (!status)
-        status = tl_window_run(&win, &(tl_slice){p->x, p->n, p->at_start, p->at_end}, p->out,
-                               &p->produced);
-    tl_window_close(&win);
-    return status;
-}
-
-static tally_status cpu_push(tl_device *d, tally *ctx, tl_push *p)
-{
-    if (p->verb == TL_WINDOW) return push_window(ctx, d->threads, p);
     if (p->verb == TL_SCAN) return tl_scan_push(ctx, p->scan, d->threads, p->x, p->n, p->out);
     tl_push_slab(p->plan, d->threads, p->x, p->n, p->counter);
     return TALLY_OK;

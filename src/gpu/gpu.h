@@ -237,7 +237,7 @@ tally_status tl_gpu_open(tally *ctx, const tl_gpu_calls *calls, const tl_device_
 void tl_gpu_close(tl_device *device);
 tally_status tl_gpu_plan(tl_device *, tally *, const tl_scalar *, tl_par, tl_plan_use, tl_plan *);
 tally_status tl_gpu_run(tl_device *, tally *, const tl_call *, int *done);
-tally_status tl_gpu_push(tl_device *, tally *, tl_push *);
+tally_status tl_gpu_push(tl_device *, tally *, const tl_push *);
 tally_status tl_gpu_grid(tl_device *, tally *, const tl_plan *, int64_t rows, const void *step,
                          tl_grid **grid);
 tally_status tl_gpu_owner(tl_device *, tally *, const void *p, tl_device **owner);

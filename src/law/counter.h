@@ -104,6 +104,13 @@ static inline void tl_counter_push_nodes(tl_counter *c, const tl_scalar *op, con
     }
 }
 
+/* Appends the nodes of a counter that starts where c ends. Both are counted, or neither is. */
+static inline void tl_counter_append(tl_counter *c, const tl_scalar *op, const tl_counter *nodes)
+{
+    assert(nodes->start == c->end && nodes->count <= TL_MAX_NODES);
+    for (int j = 0; j < nodes->count; j++) tl_counter_push(c, op, nodes->level[j], &nodes->node[j]);
+}
+
 /* Makes the states counted, if they are not, with all elements present. */
 static inline void tl_counter_raise(tl_counter *c, const tl_scalar *op)
 {
@@ -142,6 +149,17 @@ static inline int tl_counter_fold(const tl_counter *c, const tl_scalar *op, cons
 {
     int64_t n;
     return tl_counter_total(c, op, init, s, &n);
+}
+
+/* Writes the result of the elements in c. */
+static inline void tl_counter_lower(const tl_counter *c, const tl_plan *plan, void *out)
+{
+    tl_state s;
+    int64_t n;
+    if (tl_counter_total(c, plan->op, NULL, &s, &n))
+        plan->op->lower(&s, n, 0, plan->par, out);
+    else
+        plan->op->empty(plan->par, out);
 }
 
 /* ---- scans ---- */

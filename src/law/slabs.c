@@ -124,19 +124,6 @@ int tl_slabs_overlap(const tl_slabs *a, const tl_slabs *b, int64_t *in_a, int64_
     return 0;
 }
 
-static void push_slab(tl_counter *c, const tl_scalar *op, const tl_slab *s, int64_t row)
-{
-    assert(c->end == s->start);
-    assert(row >= 0 && row < s->rows);
-    tl_state node;
-    const unsigned char *state = s->state + row * s->bytes;
-    for (int j = 0; j < s->count; j++, state += s->rows * s->bytes) {
-        copy_state(&node, state, s->bytes);
-        if (c->counted > s->counted) tl_set_kept(op, &node, (int64_t)1 << s->level[j]);
-        tl_counter_push(c, op, s->level[j], &node);
-    }
-}
-
 /* A join of the slabs of b to those of a. */
 typedef struct {
     const tl_slabs *a, *b;
@@ -162,22 +149,9 @@ static const tl_slab *next_of(const joining *g, const change *x, int64_t *i, int
     return take_a ? of_a : of_b;
 }
 
-/* Row by row: the nodes of the first slab become a counter; the nodes of the others are pushed. */
-static void join_rows(const joining *g, const change *x, tl_slab *s)
-{
-    tl_counter c;
-    for (int64_t row = 0; row < s->rows; row++) {
-        int64_t i = 0, j = 0;
-        tl_slab_get(next_of(g, x, &i, &j), row, &c);
-        if (g->counted) tl_counter_raise(&c, g->op);
-        while (i + j < x->count + x->more) push_slab(&c, g->op, next_of(g, x, &i, &j), row);
-        tl_slab_set(s, row, &c);
-    }
-}
+/* ---- the steps of the counter are found once, then applied to blocks of rows ---- */
 
-/* ---- many rows: the steps of the counter are found once, then applied to blocks of rows ---- */
-
-enum { MANY = 64, BLOCK = 128 }; /* fewest rows; rows at a time */
+enum { BLOCK = 128 }; /* rows at a time */
 
 /* Where the states of a node are: in a slab, or, with slab NULL, in a buffer for the rows of a
  * block. */
@@ -292,9 +266,9 @@ static int find_steps(schedule *w, const joining *g, const change *x)
     return count;
 }
 
-static int join_many(const joining *g, const change *x, tl_slab *slab)
+static int join_rows(const joining *g, const change *x, tl_slab *slab)
 {
-    assert(slab->rows >= MANY);
+    assert(slab->bytes <= sizeof(tl_state));
     int64_t i = 0, j = 0, nodes = 0;
     while (i + j < x->count + x->more) nodes += next_of(g, x, &i, &j)->count;
     place node[TL_MAX_NODES + 1];
@@ -317,14 +291,9 @@ static tl_slab *join(const joining *g, const change *x)
     end = first->end;
     while (i + j < x->count + x->more) end = next_of(g, x, &i, &j)->end;
     tl_slab *const s = tl_slab_new(first->start, end, first->rows, g->op, g->counted);
-    if (s && s->rows < MANY) {
-        join_rows(g, x, s);
-    } else if (s && !join_many(g, x, s)) {
-        free(s);
-        return NULL;
-    }
-
-    return s;
+    if (!s || join_rows(g, x, s)) return s;
+    free(s);
+    return NULL;
 }
 
 /* Finds the changes that the slabs of b make to a, in order. Each change takes the slabs of b that

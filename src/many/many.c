@@ -149,24 +149,23 @@ static int is_long(const job *j, int64_t r, int64_t total)
 static tally_status run_long(const job *j, int64_t r)
 {
     const tl_scalar *op = j->plan.op;
-    int64_t results;
+    int64_t n, results;
+    char *const x = tl_view_row(&j->in, r, op->elem_bytes, &n), *const y = tl_view_row(
+                                                                    &j->out, r, op->result_bytes,
+                                                                    &results);
     tl_scan s;
-    tl_state v;
+
+    if (j->call.verb == TL_WINDOW) {
+        const tally_view in = tally_flat(x, op->dtype, n), out = tally_flat(y, op->out, results);
+        tl_call call = j->call;
+        call.plan = &j->plan, call.in = &in, call.out = &out;
+        return tl_sliced_windows(j->devices, &call);
+    }
 
     tl_scan_begin(&s, &j->plan, j->call.scan);
-    tl_push p = {.verb = j->call.verb,
-                 .plan = &j->plan,
-                 .count = j->call.count,
-                 .counter = &s.done,
-                 .scan = &s,
-                 .window = j->call.window,
-                 .at_start = TL_AT_END,
-                 .at_end = TL_AT_END};
-    p.x = tl_view_row(&j->in, r, op->elem_bytes, &p.n);
-    p.out = tl_view_row(&j->out, r, op->result_bytes, &results);
-    tally_status status = tl_sliced_push(j->devices, &p);
-    if (!status && p.verb == TL_REDUCE && tl_counter_fold(&s.done, op, NULL, &v))
-        op->lower(&v, p.n, 0, j->plan.par, p.out);
+    const tl_push p = {j->call.verb, &j->plan, x, n, y, &s.done, &s};
+    const tally_status status = tl_sliced_push(j->devices, &p);
+    if (!status && p.verb == TL_REDUCE) tl_counter_lower(&s.done, &j->plan, y);
     return status;
 }
 
@@ -205,13 +204,29 @@ static tally_status spread(job *j)
     return status;
 }
 
+/* Runs of keys, and gathers: the member that has the memory does the call. */
+static tally_status run_keys(const tl_devices *t, const tl_call *c, int *done)
+{
+    const int takes = c->verb == TL_TAKE;
+    const tl_argument in = {takes ? "in" : "keys", c->in->n ? c->in->data : NULL},
+                   all[] = {in,
+                            takes ? (tl_argument){"order", c->positions->order}
+                                  : (tl_argument){"offsets", c->positions->offsets},
+                            {"out", takes ? c->out->data : NULL}};
+    int who;
+    const tally_status status = tl_devices_one_owner(t, all, 3, "", &who);
+    if (status || who < 0) return status;
+    tl_device *const one = t->member[who]->device;
+    return one->calls->run(one, t->ctx, c, done);
+}
+
 static tally_status run(tl_device *d, tally *ctx, const tl_call *call, int *done)
 {
     const tl_devices t = devices_of(d, ctx);
     int who;
 
     *done = 0;
-    if (call->verb == TL_RUNS || call->verb == TL_TAKE) return tl_local_keys(&t, call, done);
+    if (call->verb == TL_RUNS || call->verb == TL_TAKE) return run_keys(&t, call, done);
     if (call->form || call->plan->exact || tl_needs_processors(call)) return TALLY_OK;
     tally_status status = find_owner(&t, call->in->data, call->out->data,
                                      call->unchecked ? call->in->offsets : NULL, &who);
@@ -222,15 +237,17 @@ static tally_status run(tl_device *d, tally *ctx, const tl_call *call, int *done
     return spread(&(job){.devices = &t, .call = *call});
 }
 
-/* ---- streams, fragments and fields ---- */
+/* ---- streams, fragments and fields ----
+ *
+ * A field is kept by the member that has the memory of its first step. A step lies in the memory of
+ * one device, so cutting it by cells would send it across the bus. */
 
-static tally_status push(tl_device *d, tally *ctx, tl_push *p)
+static tally_status push(tl_device *d, tally *ctx, const tl_push *p)
 {
     const tl_devices t = devices_of(d, ctx);
-    int who = -1;
-    tally_status status = TALLY_OK;
-    if (p->verb == TL_REDUCE) status = tl_devices_owner(&t, p->x, &who);
-    if (p->verb == TL_SCAN) status = find_owner(&t, p->x, p->out, NULL, &who);
+    int who;
+    const tally_status status =
+        find_owner(&t, p->x, p->verb == TL_SCAN ? p->out : NULL, NULL, &who);
     if (status) return status;
     if (who < 0) return tl_sliced_push(&t, p);
     return t.member[who]->device->calls->push(t.member[who]->device, ctx, p);
@@ -240,7 +257,15 @@ static tally_status grid(tl_device *d, tally *ctx, const tl_plan *p, int64_t row
                          tl_grid **to)
 {
     const tl_devices t = devices_of(d, ctx);
-    return tl_local_grid(&t, p, rows, step, to);
+    int who;
+    *to = NULL;
+    const tally_status status = tl_devices_owner(&t, step, &who);
+    if (status) return status;
+
+    tl_device *const one = t.member[who < 0 ? 0 : who]->device;
+    if (!one->calls->grid)
+        return tl_unsupported(ctx, "%s keeps no fields in its memory", one->name);
+    return one->calls->grid(one, ctx, p, rows, step, to);
 }
 
 /* ---- the rest ---- */

@@ -14,7 +14,7 @@
  *   join         S(0)           S(a)           S(b)              on the host (law/counter.h)
  *   scan         from S(0)      from S(a)      from S(b)         each by its member
  *
- * A file may call functions of those after it: many.c, split.c, local.c, slices.c (README.md). */
+ * A file may call functions of those after it: many.c, split.c, slices.c (README.md). */
 #ifndef TALLY_MANY_H
 #define TALLY_MANY_H
 
@@ -61,20 +61,14 @@ tally_status tl_split_place(const tl_devices *t, const char *what, int k, const 
 
 /* ---- slices.c: n elements on the host; functions as in context/device.h ---- */
 
-tally_status tl_sliced_push(const tl_devices *t, tl_push *p);
+tally_status tl_sliced_push(const tl_devices *t, const tl_push *p);
+
+/* TL_WINDOW of one dense sequence. */
+tally_status tl_sliced_windows(const tl_devices *t, const tl_call *call);
 
 /* True if a sequence of n elements is long enough to be cut. overlap: elements that neighbouring
  * slices share. */
 int tl_slicing_pays(const tl_devices *t, const tl_plan *plan, int64_t n, int64_t overlap);
-
-/* ---- local.c: functions as in context/device.h ---- */
-
-/* Calls of the verbs TL_RUNS and TL_TAKE. */
-tally_status tl_local_keys(const tl_devices *t, const tl_call *call, int *done);
-tally_status tl_local_grid(const tl_devices *t, const tl_plan *plan, int64_t rows, const void *step,
-                           tl_grid **grid);
-
-/* ---- slices.c ---- */
 
 /* One member's part of a call, in any thread. The message of a failure is in the member's
  * context. */
@@ -126,7 +120,14 @@ tally_status tl_slices_new(const tl_devices *t, int count, tl_member_slice **sli
 tally_status tl_slices_push(const tl_devices *t, tl_verb verb, const tl_plan *plan,
                             tl_member_slice *slices, int count);
 
-/* Pushes to c the nodes of a slice that begins where c ends. */
-void tl_slices_join(tl_counter *c, const tl_scalar *op, const tl_counter *nodes);
+/* The windows of elements `from` to to - 1 of a sequence of `all` elements, for one member. */
+typedef struct tl_window_part {
+    const tl_call *call; /* its plans and its options */
+    const char *x;       /* host memory: element `start` and all that the windows need */
+    int64_t start, all, from, to;
+    char *out; /* host memory: the result of element `from` */
+} tl_window_part;
+
+tally_status tl_member_windows(tally *member, const tl_window_part *w);
 
 #endif

@@ -101,12 +101,6 @@ tally_status tl_slices_new(const tl_devices *t, int count, tl_member_slice **sli
                    : tl_no_memory(t->ctx, (size_t)count * sizeof **slices, "slices of a sequence");
 }
 
-void tl_slices_join(tl_counter *c, const tl_scalar *op, const tl_counter *nodes)
-{
-    assert(nodes->count <= TL_MAX_NODES);
-    for (int j = 0; j < nodes->count; j++) tl_counter_push(c, op, nodes->level[j], &nodes->node[j]);
-}
-
 typedef struct {
     tl_verb verb;
     const tl_plan *plan;
@@ -193,13 +187,6 @@ tally_status tl_member_run(tl_device *d, tally *ctx, const tl_call *call)
     return status;
 }
 
-/* A push that is too short to be cut. */
-static tally_status push_to_first(const tl_devices *t, tl_push *p)
-{
-    tl_device *const first = t->member[0]->device;
-    return first->calls->push(first, t->ctx, p);
-}
-
 /* Where part number i of `count` parts of a slice begins: at a multiple of `grain`, but for the
  * first part, and for the end of the last (i == count). */
 static int64_t part_start(const tl_member_slice *s, int i, int count, int64_t grain)
@@ -234,23 +221,23 @@ static tally_status find_starts(const tl_devices *t, const tl_scan *before, tl_m
         slices[k].scan = k ? slices[k - 1].scan : *before;
         slices[k].scan.nodes_known = NULL; /* those of `before` are of all slices */
         for (int i = (k - 1) * count; k && i < k * count; i++)
-            tl_slices_join(&slices[k].scan.done, plan->op, &p[i].nodes);
+            tl_counter_append(&slices[k].scan.done, plan->op, &p[i].nodes);
     }
 
     free(p);
     return status;
 }
 
-/* Folds or scans a sequence that continues the counter of the push. */
-static tally_status push_slices(const tl_devices *t, tl_push *p)
+tally_status tl_sliced_push(const tl_devices *t, const tl_push *p)
 {
+    tl_device *const first = t->member[0]->device;
     const int scans = p->verb == TL_SCAN;
     tl_counter *const done = scans ? &p->scan->done : p->counter;
     const tl_scalar *const op = p->plan->op;
     int64_t cuts[TL_MEMBERS_MOST + 1];
     tl_member_slice *s;
     const int count = cut(t, p->plan, done->end, p->n, 0, cuts);
-    if (count < 2) return push_to_first(t, p);
+    if (count < 2) return first->calls->push(first, t->ctx, p);
 
     tally_status status = tl_slices_new(t, count, &s);
     if (status) return status;
@@ -266,50 +253,86 @@ static tally_status push_slices(const tl_devices *t, tl_push *p)
     if (scans) status = find_starts(t, p->scan, s, count);
     if (!status) status = tl_slices_push(t, p->verb, p->plan, s, count);
     if (!status && scans) *done = s[count - 1].scan.done;
-    for (int k = 0; !status && !scans && k < count; k++) tl_slices_join(done, op, &s[k].nodes);
+    for (int k = 0; !status && !scans && k < count; k++) tl_counter_append(done, op, &s[k].nodes);
     free(s);
     return status;
 }
 
 /* ---- windows ---- */
 
+/* Computes the windows of centres a .. b - 1, as windows of the elements that they need. edges:
+ * TALLY_EDGES_VALID if all are full. */
+static tally_status run_windows(tally *member, const tl_window_part *w, int64_t a, int64_t b,
+                                tally_edges edges)
+{
+    const tl_scalar *const op = w->call->plan->op;
+    tally_window_options o = *w->call->window;
+    tl_call call = *w->call;
+    if (a >= b) return TALLY_OK;
+
+    const int64_t low = a > o.before ? a - o.before : 0,
+                  high = w->all - b > o.after ? b + o.after : w->all,
+                  results = edges == TALLY_EDGES_VALID ? b - a : high - low;
+    char *const out = w->out + (a - w->from) * op->result_bytes,
+                *const more = results > b - a ? malloc((size_t)(results * op->result_bytes)) : out;
+    if (!more) return tl_no_memory(member, (size_t)(results * op->result_bytes), "windows");
+
+    assert(low >= w->start && results >= b - a);
+    const tally_view in = tally_flat(w->x + (low - w->start) * op->elem_bytes, op->dtype,
+                                     high - low),
+                     to = tally_flat(more, op->out, results);
+    o.edges = edges;
+    call.in = &in, call.out = &to, call.window = &o;
+    const tally_status status = tl_member_run(member->device, member, &call);
+    if (more == out) return status;
+
+    /* with other edges, more[0] is the result of element `low` */
+    if (!status)
+        memcpy(out, more + (a - low) * op->result_bytes, (size_t)((b - a) * op->result_bytes));
+    free(more);
+    return status;
+}
+
+tally_status tl_member_windows(tally *member, const tl_window_part *w)
+{
+    const tally_window_options *const o = w->call->window;
+    const int64_t full = w->all - o->after, /* centres before .. full - 1 have full windows */
+        left = o->before < w->from ? w->from
+               : o->before < w->to ? o->before
+                                   : w->to,
+                  right = full < left    ? left
+                          : full < w->to ? full
+                                         : w->to;
+    tally_status status = run_windows(member, w, w->from, left, o->edges);
+    if (!status) status = run_windows(member, w, left, right, TALLY_EDGES_VALID);
+    return status ? status : run_windows(member, w, right, w->to, o->edges);
+}
+
 typedef struct {
-    const tl_push *push;
+    const tl_call *call;
     int64_t first, cuts[TL_MEMBERS_MOST + 1]; /* first: the element whose window is result 0 */
     int slices;
 } windows;
 
 static tally_status slide(tally *member, int k, void *data)
 {
-    const windows *w = data;
-    const tl_push *const all = w->push;
+    const windows *const w = data;
     if (k >= w->slices) return TALLY_OK;
-
-    const int last = k == w->slices - 1;
-    const int64_t from = k ? w->first + w->cuts[k] - all->window->before : 0;
-    const int64_t to = last ? all->n : w->first + w->cuts[k + 1] + all->window->after;
-    tl_push p = *all;
-    p.x = (const char *)all->x + from * all->plan->op->elem_bytes;
-    p.n = to - from;
-    p.out = (char *)all->out + w->cuts[k] * all->plan->op->result_bytes;
-    p.at_start = k ? TL_INSIDE : all->at_start;
-    p.at_end = last ? all->at_end : TL_INSIDE;
-    return member->device->calls->push(member->device, member, &p);
+    return tl_member_windows(
+        member, &(tl_window_part){.call = w->call,
+                                  .x = w->call->in->data,
+                                  .all = w->call->in->n,
+                                  .from = w->first + w->cuts[k],
+                                  .to = w->first + w->cuts[k + 1],
+                                  .out = (char *)w->call->out->data +
+                                         w->cuts[k] * w->call->plan->op->result_bytes});
 }
 
-static tally_status slide_slices(const tl_devices *t, tl_push *p)
+tally_status tl_sliced_windows(const tl_devices *t, const tl_call *call)
 {
-    const tally_window_options *const o = p->window;
-    const int edges = o->edges != TALLY_EDGES_VALID;
-    windows w = {.push = p, .first = edges && p->at_start ? 0 : o->before, .slices = 1};
-    const int64_t results = (edges && p->at_end ? p->n : p->n - o->after) - w.first;
-    if (results > 0) w.slices = cut(t, p->plan, 0, results, o->before + o->after + 1, w.cuts);
-    if (w.slices < 2) return push_to_first(t, p);
-    p->produced = results;
+    const tally_window_options *const o = call->window;
+    windows w = {.call = call, .first = o->edges == TALLY_EDGES_VALID ? o->before : 0};
+    w.slices = cut(t, call->plan, 0, tally_window_length(call->in->n, o), o->before + o->after + 1,
+                   w.cuts);
     return tl_devices_run(t, slide, &w);
-}
-
-tally_status tl_sliced_push(const tl_devices *t, tl_push *p)
-{
-    return p->verb == TL_WINDOW ? slide_slices(t, p) : push_slices(t, p);
 }

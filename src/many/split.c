@@ -8,7 +8,7 @@
  *
  * A member computes the windows inside its part in place. Elements around the ends of all parts are
  * copied to the host. The left and right windows are computed from slices of these that overlap
- * (tl_push: the processors compute small ones, the device large ones in pieces). */
+ * (tl_member_windows). */
 #include "many.h"
 #include <assert.h>
 #include <stdlib.h>
@@ -53,20 +53,15 @@ tally_status tl_split_reduce(const tl_devices *t, const tl_plan *plan, const tal
     const tl_scalar *op = plan->op;
     tl_member_slice *s;
     tl_counter all;
-    tl_state v;
     tl_counter_init(&all, 0);
     tally_status status = slices_of(t, parts, NULL, count, &s);
     if (!status) status = tl_slices_push(t, TL_REDUCE, plan, s, count);
-    for (int k = 0; !status && k < count; k++) tl_slices_join(&all, op, &s[k].nodes);
+    for (int k = 0; !status && k < count; k++) tl_counter_append(&all, op, &s[k].nodes);
     free(s);
     if (status) return status;
 
-    char result[2 * sizeof v];
-    if (tl_counter_fold(&all, op, NULL, &v))
-        op->lower(&v, all.end, 0, plan->par, result);
-    else
-        op->empty(plan->par, result);
-
+    char result[2 * sizeof(tl_state)];
+    tl_counter_lower(&all, plan, result);
     int who;
     status = tl_devices_owner(t, out, &who);
     if (!status && who < 0) memcpy(out, result, op->result_bytes);
@@ -106,7 +101,7 @@ tally_status tl_split_scan(const tl_devices *t, const tl_plan *plan, const tally
     for (int k = 0; !status && k < count; k++) {
         tl_scan_begin(&s[k].scan, plan, o);
         if (k) s[k].scan.done = s[k - 1].scan.done;
-        if (k) tl_slices_join(&s[k].scan.done, plan->op, &s[k - 1].nodes);
+        if (k) tl_counter_append(&s[k].scan.done, plan->op, &s[k - 1].nodes);
         s[k].scan.nodes_known = &s[k].nodes;
     }
 
@@ -189,38 +184,19 @@ static tally_status slide_at_end(const sliding *w, tally *member, int64_t from, 
 {
     assert(from >= 0);
     const tl_scalar *op = w->op;
-    const int64_t low = from < w->call->window->before ? 0 : from - w->call->window->before;
-    const int64_t high =
-                      w->all - to < w->call->window->after ? w->all : to + w->call->window->after,
-                  n = high - low;
+    const tally_window_options *const o = w->call->window;
+    const int64_t low = from < o->before ? 0 : from - o->before,
+                  high = w->all - to < o->after ? w->all : to + o->after,
+                  in_bytes = (high - low) * op->elem_bytes, bytes = (to - from) * op->result_bytes;
     if (from >= to) return TALLY_OK;
 
-    char *x = malloc((size_t)(n * op->elem_bytes) + 1),
-         *y = malloc((size_t)(n * op->result_bytes) + 1);
-    tl_push p = {.verb = TL_WINDOW,
-                 .plan = w->call->plan,
-                 .count = w->call->count,
-                 .window = w->call->window,
-                 .x = x,
-                 .n = n,
-                 .out = y,
-                 .at_start = low ? TL_INSIDE : TL_AT_END,
-                 .at_end = high < w->all ? TL_INSIDE : TL_AT_END};
+    char *const x = malloc((size_t)in_bytes), *const y = malloc((size_t)bytes);
     tally_status status =
-        x && y ? TALLY_OK
-               : tl_no_memory(member, (size_t)(n * (op->elem_bytes + op->result_bytes)), "windows");
-
-    if (!status) {
-        gather(w, low, high, x);
-        status = member->device->calls->push(member->device, member, &p);
-    }
-
-    /* the element whose window is y[0] */
-    const int64_t first =
-        low || w->call->window->edges == TALLY_EDGES_VALID ? low + w->call->window->before : 0;
+        x && y ? TALLY_OK : tl_no_memory(member, (size_t)(in_bytes + bytes), "windows");
+    if (!status) gather(w, low, high, x);
     if (!status)
-        status = tl_member_copy(member, out, y + (from - first) * op->result_bytes,
-                                (to - from) * op->result_bytes);
+        status = tl_member_windows(member, &(tl_window_part){w->call, x, low, w->all, from, to, y});
+    if (!status) status = tl_member_copy(member, out, y, bytes);
     free(x);
     free(y);
     return status;

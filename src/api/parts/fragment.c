@@ -3,12 +3,9 @@
  * last slab arrives. fragment_bytes.c has their byte string. A fragment of a view has the same
  * slabs of each of its sequences. */
 #include "parts.h"
-#include "context/inputs.h"
 #include "context/threads.h"
 #include "context/user.h"
 #include "context/view.h"
-#include "cpu/grid/grid.h"
-#include "api/inputs.h"
 #include "law/fp.h"
 #include <assert.h>
 #include <stdlib.h>
@@ -66,19 +63,25 @@ const tl_scalar *tl_fragment_nodes(const tally_fragment *f)
     return f->sum_bytes ? &ranges : f->plan.op;
 }
 
+/* Appends a slab, which the fragment then owns; NULL: out of memory. */
+static tally_status append(tally_fragment *f, tl_slab *s)
+{
+    if (tl_slabs_append(&f->slabs, s)) return TALLY_OK;
+    return tl_no_memory(f->ctx, (size_t)f->rows * sizeof(tl_state), "a fragment");
+}
+
 /* Adds the elements of a view of host memory to the sums of its rows. */
-static tally_status sums_slab(tally_fragment *f, const tally_view *in, int64_t start, int64_t n)
+static tally_status add_to_sums(tally_fragment *f, const tally_view *in, int64_t start)
 {
     const tally_status status =
         f->exact ? tl_job_exact_rows(f->ctx, &(tl_call){.plan = &f->plan, .in = in}, f->exact)
                  : tl_totals_add(f->ctx, f->totals, in, NULL);
     if (status) return status;
-    tl_slab *const s = tl_slab_new(start, start + n, 1, tl_fragment_nodes(f), 0);
-    return tl_slabs_append(&f->slabs, s) ? TALLY_OK : tl_no_memory(f->ctx, sizeof *s, "a fragment");
+    return append(f, tl_slab_new(start, start + in->n, 1, tl_fragment_nodes(f), 0));
 }
 
-/* Adds the slab of n dense elements in memory of any kind. */
-static tally_status flat_slab(tally_fragment *f, const void *x, int64_t start, int64_t n)
+/* Appends the slab of n dense elements in memory of any kind; the device folds them. */
+static tally_status append_flat(tally_fragment *f, const void *x, int64_t start, int64_t n)
 {
     assert(f->rows == 1);
     assert(start >= 0 && n > 0);
@@ -93,57 +96,48 @@ static tally_status flat_slab(tally_fragment *f, const void *x, int64_t start, i
 
     tl_slab *const s = tl_slab_new(start, start + n, 1, f->plan.op, 0);
     if (s) tl_slab_set(s, 0, &nodes);
-    return tl_slabs_append(&f->slabs, s) ? TALLY_OK : tl_no_memory(ctx, sizeof nodes, "a fragment");
+    return append(f, s);
 }
 
-/* Adds the slab of a view with n elements per sequence, n > 0: in place, or (fed) through a
- * feed. */
-static tally_status view_slab(tally_fragment *f, const tally_view *in, int64_t start, int64_t n,
-                              int fed)
+/* Appends the slab of a view in host memory; the processors fold its sequences. Elements that may
+ * be missing, and pairs from two views, are prepared by a feed (cpu/inputs/inputs.h); all others
+ * are read in place. */
+static tally_status append_rows(tally_fragment *f, const tally_view *in, int64_t start)
 {
     assert(!in->offsets);
-    assert(start >= 0 && n > 0);
+    assert(start >= 0 && in->n > 0);
     tally *const ctx = f->ctx;
-    const int threads = tally_threads(ctx);
+    const int fed = tl_has_inputs(in);
     tl_feed feed;
     tally_status status = fed ? tl_feed_open(ctx, &f->plan, tl_has_absent(in), 0, &feed) : TALLY_OK;
     if (status) return status;
 
-    tl_slab *const s = tl_slab_new(start, start + n, in->rows, f->plan.op, fed && feed.counted);
+    tl_slab *const s = tl_slab_new(start, start + in->n, in->rows, f->plan.op, fed && feed.counted);
     tl_fp fp = tl_fp_enter();
-
-    if (s && in->rows && fed)
-        status = tl_feed_slab(ctx, &feed, in, s);
-    else if (s && in->rows)
-        status = tl_grid_slab(ctx, &f->plan, threads, in, s, s->state);
-
+    if (s && in->rows)
+        status = fed ? tl_feed_slab(ctx, &feed, in, s)
+                     : tl_grid_slab(ctx, &f->plan, tally_threads(ctx), in, s, s->state);
     tl_fp_leave(fp);
-    if (status)
-        free(s);
-    else if (!tl_slabs_append(&f->slabs, s))
-        status = tl_no_memory(ctx, (size_t)in->rows * sizeof(tl_state), "a fragment");
+    if (!status) return append(f, s);
+    free(s);
     return status;
 }
 
-/* Adds the slab of a checked view, in->n > 0, of memory of any kind. next is in->next. */
-static tally_status add_slab(tally_fragment *f, tally_view *in, tally_view *next, int64_t start)
+/* Adds a checked view, in->n > 0, of memory of any kind. next is in->next. */
+static tally_status add_view(tally_fragment *f, tally_view *in, tally_view *next, int64_t start)
 {
     assert(in->n > 0);
     assert(in->next == next);
     tally *const ctx = f->ctx;
     tl_host_copies copies = {.ctx = ctx};
-    const int64_t n = in->n;
     tl_inputs_normal(in);
     if (next) tl_inputs_normal(next);
+    if (!f->sum_bytes && !tl_has_inputs(in) && in->rows == 1 && in->stride == 1)
+        return append_flat(f, in->data, start, in->n);
 
-    const int fed = tl_has_inputs(in);
-    if (!f->sum_bytes && !fed && in->rows == 1 && in->stride == 1)
-        return flat_slab(f, in->data, start, n);
-
-    ctx->device->on_processors += in->rows * n;
+    ctx->device->on_processors += in->rows * in->n;
     tally_status status = tl_inputs_bring(&copies, in, next);
-    if (!status)
-        status = f->sum_bytes ? sums_slab(f, in, start, n) : view_slab(f, in, start, n, fed);
+    if (!status) status = f->sum_bytes ? add_to_sums(f, in, start) : append_rows(f, in, start);
     tl_host_close(&copies);
     return status;
 }
@@ -168,7 +162,7 @@ tally_status tally_fragment_of_view(tally *ctx, const char *op, const tally_view
     tally_view in, next;
     status = tl_form_fits(ctx, op, f->plan.op, x, "x");
     if (!status) status = tl_inputs_check(ctx, x, "x", &in, &next);
-    if (!status && x->n) status = add_slab(f, &in, x->next ? &next : NULL, start);
+    if (!status && x->n) status = add_view(f, &in, x->next ? &next : NULL, start);
 
     if (status) {
         tally_fragment_free(f);
@@ -278,16 +272,6 @@ tally_status tally_fragment_result(const tally_fragment *f, void *out)
                       f->rows);
 
     return tl_host_end(&copies, status);
-}
-
-void tl_counter_lower(const tl_counter *c, const tl_plan *plan, void *out)
-{
-    tl_state s;
-    int64_t n;
-    if (tl_counter_total(c, plan->op, NULL, &s, &n))
-        plan->op->lower(&s, n, 0, plan->par, out);
-    else
-        plan->op->empty(plan->par, out);
 }
 
 static void lower_rows(void *with, int64_t a, int64_t b)

@@ -3,11 +3,8 @@
 #ifndef TALLY_API_PARTS_H
 #define TALLY_API_PARTS_H
 
-#include "api/checks.h"
-#include "context/device.h"
-#include "cpu/exact/exact.h"
+#include "api/calls.h"
 #include "cpu/grid/grid.h"
-#include "cpu/inputs/inputs.h"
 #include "law/slabs.h"
 
 /* ---- fragments ----
@@ -42,9 +39,6 @@ tally_status tl_fragment_new(tally *ctx, const char *op, tally_dtype dtype, int6
 
 /* Checks that f has all elements from 0 to its end. */
 tally_status tl_fragment_whole(tally *ctx, const tally_fragment *f);
-
-/* Writes the result of the elements in c. */
-void tl_counter_lower(const tl_counter *c, const tl_plan *plan, void *out);
 
 /* Writes the result of each row: of slabs without gaps from 0 on, or of exact sums. */
 typedef struct tl_lowering {

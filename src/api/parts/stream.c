@@ -2,8 +2,6 @@
  * Streams of one sequence: the verbs on data that comes in chunks. reduce and scan keep a counter;
  * stream_window.c has windows. And the end of any stream. */
 #include "parts.h"
-#include "api/checks.h"
-#include "cpu/grid/grid.h"
 #include "context/user.h"
 #include "law/fp.h"
 #include <assert.h>

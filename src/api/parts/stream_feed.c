@@ -4,11 +4,9 @@
  * into one slab, which has a state of each sequence for each node. The grid is the processors', or
  * the device's if the first steps are in device memory and the device has grids. The state is
  * converted between grids by way of the slab. */
-#include "api/checks.h"
 #include "context/threads.h"
 #include "context/view.h"
 #include "parts.h"
-#include "api/inputs.h"
 #include "law/fp.h"
 #include <assert.h>
 #include <stdlib.h>
@@ -34,8 +32,7 @@ static tally_status feed(tally_stream *s, const tally_view *in, const tally_view
         status = slab ? tl_feed_slab(s->ctx, &f, in, slab)
                       : tl_no_memory(s->ctx, sizeof nodes, "a push");
         if (!status) tl_slab_get(slab, 0, &nodes);
-        for (int j = 0; !status && j < nodes.count; j++)
-            tl_counter_push(done, s->plan.op, nodes.level[j], &nodes.node[j]);
+        if (!status) tl_counter_append(done, s->plan.op, &nodes);
         free(slab);
     }
 
@@ -231,6 +228,17 @@ static tally_status is_for_device(tally_stream *s, const tally_view *in, int *is
     return TALLY_OK;
 }
 
+/* Whether p is memory of another member of several devices than the grid's, which then cannot
+ * access it. */
+static tally_status is_foreign(const tally_stream *s, const void *p, int *is)
+{
+    tl_device *owner = NULL;
+    const tally_status status =
+        s->ctx->members ? s->device->calls->owner(s->device, s->ctx, p, &owner) : TALLY_OK;
+    *is = owner && owner != s->grid->device;
+    return status;
+}
+
 /* Called after a failure of the device. Returns 1 if the processors continue. If the grid cannot
  * be read, the context keeps the first error. */
 static int continue_on_host(tally_stream *s)
@@ -265,6 +273,9 @@ static tally_status push_device(tally_stream *s, const tally_view *in)
     assert(s->many);
     assert(in->n > 0);
     const int64_t left = -s->pushed & (TL_GRID_BLOCK - 1), bytes = s->plan.op->elem_bytes;
+    tally_view from = *in;
+    tl_host_copies copies = {.ctx = s->ctx};
+    int foreign;
 
     /* the processors' grid is empty */
     if (!s->pushed && !s->on_device && s->grid) grid_to_slab(s);
@@ -279,8 +290,10 @@ static tally_status push_device(tally_stream *s, const tally_view *in)
     slab_to_grid(s, in->data);
     if (!s->on_device) return push_host(s, in);
 
-    const tally_status status =
-        s->grid->calls->push(s->ctx, s->grid, tally_threads(s->ctx), in, NULL);
+    tally_status status = is_foreign(s, in->data, &foreign);
+    if (!status && foreign) status = tl_host_view(&copies, &from, bytes, 0);
+    if (!status) status = s->grid->calls->push(s->ctx, s->grid, tally_threads(s->ctx), &from, NULL);
+    tl_host_close(&copies);
     if (!status) s->pushed += in->n;
     return !status || !continue_on_host(s) ? status : push_host(s, in);
 }
@@ -348,15 +361,21 @@ tally_status tl_stream_push_checked(tally_stream *s, tally_view *in, tally_view 
 tally_status tl_stream_lower_rows(tally_stream *s, void *out)
 {
     const int threads = tally_threads(s->ctx);
+    const int64_t bytes = s->rows * s->plan.op->result_bytes;
     tl_host_copies copies = {.ctx = s->ctx};
     tally_status status = TALLY_OK;
 
     if (s->on_device) {
-        status = s->grid->calls->result(s->ctx, s->grid, threads, out);
+        void *to = out;
+        int foreign;
+        status = is_foreign(s, out, &foreign);
+        if (!status && foreign) status = tl_host_copy(&copies, &to, 0, bytes, 1);
+        if (!status) status = s->grid->calls->result(s->ctx, s->grid, threads, to);
+        status = tl_host_end(&copies, status);
         if (!status || !continue_on_host(s)) return status;
     }
 
-    status = tl_host_copy(&copies, &out, 0, s->rows * s->plan.op->result_bytes, 1);
+    status = tl_host_copy(&copies, &out, 0, bytes, 1);
     if (!status && !s->grid)
         tl_rows_lower(&(tl_lowering){&s->slabs, NULL, &s->plan, out}, threads, s->rows);
     else if (!status && s->rows)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Opens streams: of one sequence (stream.c), of many sequences (stream_rows.c), of windows of
  * either (stream_window.c), and of groups. */
-#include "api/checks.h"
-#include "cpu/grid/grid.h"
 #include "parts.h"
 #include <stdlib.h>
 #include <string.h>

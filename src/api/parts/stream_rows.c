@@ -2,9 +2,7 @@
  * Streams of many sequences of the same length, such as cells of a field, which grow by one or more
  * steps per push; and pushes of views into streams of one sequence. */
 #include "parts.h"
-#include "api/checks.h"
 #include "context/view.h"
-#include "api/inputs.h"
 #include "law/fp.h"
 #include <assert.h>
 #include <stdlib.h>
@@ -31,8 +29,8 @@ static tally_status check_shape(const tally_stream *s, const tally_view *in, con
     return tl_form_fits(s->ctx, s->plan.op->file, s->plan.op, in, "in");
 }
 
-/* Checks that out is a view with space for the results. */
-static tally_status check_room(const tally_stream *s, const tally_view *out, int64_t results)
+/* Checks that out is a view with space for `results` results of each sequence. */
+static tally_status check_capacity(const tally_stream *s, const tally_view *out, int64_t results)
 {
     if (!out) return tl_invalid(s->ctx, "out is NULL: must be a view");
     if (out->valid)
@@ -44,23 +42,24 @@ static tally_status check_room(const tally_stream *s, const tally_view *out, int
     return TALLY_OK;
 }
 
-/* Checks the results of a push, and sets *to to a view of exactly as many. */
-static tally_status check_results(const tally_stream *s, const tally_view *in,
-                                  const tally_view *out, tally_view *to)
+/* Checks the output of a push into a scan, which gives a result for each element, or into windows,
+ * which give the results that this push completes: `out` may have space for more, and is not read
+ * if there are none. *to: the view of these results. */
+static tally_status take_output(const tally_stream *s, const tally_view *in, const tally_view *out,
+                                tally_view *to)
 {
     assert(s->verb != TL_REDUCE);
-    const int window = s->verb == TL_WINDOW;
+    const int window = s->verb == TL_WINDOW, in_place = !window && !s->many;
     const int64_t results = tally_stream_results(s, in->n);
-    if (window && !results) {
-        *to = tally_flat(NULL, s->plan.op->out, 0);
-        return TALLY_OK;
-    }
+    *to = tally_flat(NULL, s->plan.op->out, 0);
+    if (window && !results) return TALLY_OK;
 
-    tally_status status = check_room(s, out, window ? results : INT64_MIN);
+    /* tl_check_output checks the number of results of a scan */
+    tally_status status = check_capacity(s, out, window ? results : INT64_MIN);
     if (status) return status;
     *to = *out;
     if (window) to->n = results;
-    status = tl_check_output(s->ctx, s->plan.op, in, to, results, !window && !s->many);
+    status = tl_check_output(s->ctx, s->plan.op, in, to, results, in_place);
     return status ? status : tl_inputs_apart(s->ctx, in, to, s->plan.op->result_bytes);
 }
 
@@ -81,7 +80,7 @@ tally_status tally_stream_push_view(tally_stream *s, const tally_view *in, const
     if (s->verb == TL_REDUCE)
         to.n = 0;
     else
-        status = check_results(s, &from, out, &to);
+        status = take_output(s, &from, out, &to);
 
     if (status) return status;
     if (in->rows == 0 || (in->n == 0 && !to.n)) {
@@ -105,7 +104,7 @@ tally_status tally_stream_finish_view(tally_stream *s, const tally_view *out)
 {
     if (!s) return tl_invalid(NULL, "stream is NULL");
     const int64_t results = tally_stream_results(s, -1), bytes = s->plan.op->result_bytes;
-    tally_status status = check_room(s, out, results);
+    tally_status status = check_capacity(s, out, results);
     if (status) return status;
 
     tally_view to = *out, none = tally_flat(NULL, s->plan.op->dtype, 0);

@@ -12,10 +12,7 @@
  *    stored steps ++ first w - 1 of the push     the windows that begin in the stored steps
  *    the push itself                             the windows that begin in it */
 #include "context/view.h"
-#include "cpu/inputs/inputs.h"
 #include "cpu/shape.h"
-#include "api/inputs.h"
-#include "api/checks.h"
 #include "law/fp.h"
 #include "parts.h"
 #include <assert.h>

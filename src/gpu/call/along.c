@@ -1,20 +1,30 @@
 /* SPDX-License-Identifier: MIT
- * Pieces along sequences that are too long for the device. They are cut at multiples of a power of
- * two, so a full piece is a node of the order:
+ * Pieces along sequences that are too long for the device, or that are pushed to a stream or a
+ * fragment. They are cut at multiples of a power of two, the step, so a full piece is a node of the
+ * order:
  *
  *   reduce   the nodes of a piece come back as states, and the host pushes them to the binary
  *            counter of each sequence
  *   scan     the same; and the state before a piece, S(b) of that counter, is sent with the scan
- *            of the piece
+ *            of the piece. Kernels of a piece count from its first element, so it begins at a
+ *            multiple of a power of two that is not below its length
  *   window   pieces overlap by the window's length less one. A piece inside the sequence has
  *            "valid" windows; a piece at an edge has that edge's windows, and results that
- *            belong to other pieces are dropped */
+ *            belong to other pieces are dropped
+ *
+ * A push begins at any index. The processors take its first and its last elements, which have only
+ * small nodes, and small pushes of host memory:
+ *
+ *   |head|      piece      |          piece          |     piece     |tail|   of a scan
+ *        multiples of 2^SMALL_LOG ................................... */
 #include "pieces.h"
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-int64_t tl_sequences_step(const tl_plan *plan, int64_t budget, int64_t width)
+/* Elements of a piece of each sequence: the largest power of two that fits the budget, at least
+ * 1. */
+static int64_t sequences_step(const tl_plan *plan, int64_t budget, int64_t width)
 {
     int64_t bytes = plan->op->elem_bytes > plan->op->result_bytes ? plan->op->elem_bytes
                                                                   : plan->op->result_bytes;
@@ -25,8 +35,12 @@ int64_t tl_sequences_step(const tl_plan *plan, int64_t budget, int64_t width)
 
 /* ---- reduce and scan ---- */
 
-/* The most nodes of a piece: one if it is full, else one for each set bit of its length. */
-static int nodes_most(const tl_sequences *a) { return tl_top_level(a->step) + 1; }
+/* The most nodes of a piece: their levels fall, and rise before that if it does not begin at a
+ * multiple of the step. */
+static int nodes_most(const tl_sequences *a)
+{
+    return (tl_top_level(a->step) + 1) * (a->base % a->step ? 2 : 1);
+}
 
 static char *nodes_of(const tl_sequences *a, int slot)
 {
@@ -38,15 +52,16 @@ static char *before_of(const tl_sequences *a, int slot)
     return nodes_of(a, TL_RING) + (size_t)(slot * a->width * a->plan->op->state_bytes);
 }
 
-tally_status tl_sequences_nodes(tl_gpu_device *d, const tl_plan *plan, const tally_view *in,
-                                int64_t at, tl_nodes *nodes)
+/* Issues the kernels that compute the nodes of in's elements, the first of which has index `at`. */
+static tally_status compute_nodes(tl_gpu_device *d, const tl_plan *plan, const tally_view *in,
+                                  int64_t at, tl_nodes *nodes)
 {
     const int64_t each = in->rows * plan->op->state_bytes, end = at + in->n;
     tally_status status = TALLY_OK;
 
     nodes->count = 0;
     for (int64_t i = at; !status && i < end;) {
-        assert(nodes->count < TL_MAX_LEVELS);
+        assert(nodes->count < TL_MAX_NODES);
         const int level = tl_slab_level(i, end);
         const uint64_t to_address = nodes->states.address + (uint64_t)(nodes->count * each);
         tally_view x = tl_view_part(in, i - at, (int64_t)1 << level, plan->op->elem_bytes);
@@ -61,35 +76,55 @@ tally_status tl_sequences_nodes(tl_gpu_device *d, const tl_plan *plan, const tal
     return status;
 }
 
+/* Takes the nodes of a piece that ends at element `end` from a->known. */
+static void take_known(tl_sequences *a, int64_t end, int slot)
+{
+    tl_nodes *const nodes = &a->nodes[slot];
+    const size_t bytes = a->plan->op->state_bytes;
+    nodes->count = 0;
+    for (; a->known_end < end; a->known_next++) {
+        const int level = a->known->level[a->known_next];
+        memcpy(nodes_of(a, slot) + (size_t)nodes->count * bytes, &a->known->node[a->known_next],
+               bytes);
+        nodes->level[nodes->count++] = (unsigned char)level;
+        a->known_end += (int64_t)1 << level;
+    }
+}
+
 /* Issues the work that brings the nodes of a piece to the host. */
 static tally_status request_nodes(tl_sequences *a, const tally_view *in, int64_t at, int slot)
 {
     tl_gpu_device *d = a->pipe.d;
     tl_nodes *const nodes = &a->nodes[slot];
 
-    tally_status status = tl_sequences_nodes(d, a->plan, in, a->base + at, nodes);
+    a->end_of[slot] = a->base + at + in->n;
+    if (a->known) {
+        take_known(a, a->end_of[slot], slot);
+        return TALLY_OK;
+    }
+    tally_status status = compute_nodes(d, a->plan, in, a->base + at, nodes);
     if (!status)
         status = tl_gpu_transfer(
             d, &(tl_copy){TL_RUN, TL_TO_HOST, &nodes->states, 0, nodes_of(a, slot),
                           (size_t)(nodes->count * a->width * a->plan->op->state_bytes), 0});
-    if (!status) status = tl_mark(d, TL_RUN, TL_NODES + slot);
-    a->end_of[slot] = a->base + at + in->n;
-    return status;
+    return status ? status : tl_mark(d, TL_RUN, TL_NODES + slot);
 }
 
-/* True if S at the end of a piece combines nodes of the pieces before it, which happens after an
- * even number of pieces. The kernels of the piece cannot know these nodes; this affects only the
- * last result of an inclusive scan. */
-static int carries(const tl_sequences *a, int64_t end)
+/* True if S at the end of a piece combines nodes of the pieces before it: the piece is a right
+ * sibling. Its kernels cannot know these nodes; this affects only the last result of an inclusive
+ * scan. */
+static int carries(const tl_sequences *a, int64_t begin, int64_t end)
 {
-    return a->scan && !a->exclusive && end % a->step == 0 && end / a->step % 2 == 0;
+    return a->scan && !a->exclusive && begin && end - begin == begin - tl_parent(begin);
 }
 
-/* Computes that last result and keeps it for put_ends. */
+/* Computes that last result and keeps it for put_ends, after the index of its element. */
 static void keep_end(tl_sequences *a, int64_t end)
 {
     const tl_scalar *op = a->plan->op;
-    char *to = a->ends + a->end_count++ * a->width * op->result_bytes;
+    char *to = a->ends + a->end_count++ * a->end_bytes;
+    const int64_t at = end - a->base - 1;
+    to = (char *)memcpy(to, &at, sizeof at) + sizeof at;
     for (int64_t s = 0; s < a->width; s++, to += op->result_bytes) {
         tl_state v;
         tl_counter_fold(&a->counters[s], op, a->init, &v);
@@ -101,17 +136,19 @@ static void keep_end(tl_sequences *a, int64_t end)
 static tally_status put_ends(tl_sequences *a, const tally_view *out)
 {
     tl_gpu_device *const d = a->pipe.d;
-    const int64_t bytes = a->plan->op->result_bytes, pair = 2 * a->step,
-                  run = out->row_stride == 1 ? a->width : 1;
+    const int64_t bytes = a->plan->op->result_bytes, run = out->row_stride == 1 ? a->width : 1;
     tally_status status = TALLY_OK;
-    const char *from = a->ends;
 
-    for (int64_t k = 0, end = (a->base + pair) / pair * pair; k < a->end_count; k++, end += pair)
-        for (int64_t s = 0; !status && s < a->width; s += run, from += run * bytes) {
-            char *to = tl_offset(out->data,
-                                 ((end - a->base - 1) * out->stride + s * out->row_stride) * bytes);
-            status = tl_gpu_put(d, to, from, (size_t)(run * bytes));
-        }
+    for (int64_t k = 0; k < a->end_count; k++) {
+        const char *from = a->ends + k * a->end_bytes;
+        int64_t at;
+        memcpy(&at, from, sizeof at);
+        from += sizeof at;
+        for (int64_t s = 0; !status && s < a->width; s += run, from += run * bytes)
+            status = tl_gpu_put(
+                d, tl_offset(out->data, (at * out->stride + s * out->row_stride) * bytes), from,
+                (size_t)(run * bytes));
+    }
 
     return a->pipe.out.here ? tl_gpu_wait(d, status) : status;
 }
@@ -121,6 +158,7 @@ static tally_status push_nodes(tl_sequences *a, int slot)
 {
     const tl_scalar *op = a->plan->op;
     const int count = a->nodes[slot].count;
+    const int64_t begin = a->counters->end;
 
     assert(slot >= 0 && slot < TL_RING && count <= nodes_most(a));
     if (!count) return TALLY_OK;
@@ -137,7 +175,7 @@ static tally_status push_nodes(tl_sequences *a, int slot)
         }
 
     a->nodes[slot].count = 0;
-    if (carries(a, a->end_of[slot])) keep_end(a, a->end_of[slot]);
+    if (carries(a, begin, a->end_of[slot])) keep_end(a, a->end_of[slot]);
     return TALLY_OK;
 }
 
@@ -157,7 +195,10 @@ static const void *states_before(tl_sequences *a, int slot)
 static int next_fold(tl_pipe *p, tl_part *part)
 {
     tl_sequences *a = (tl_sequences *)p;
-    int64_t end = a->n - a->at < a->step ? a->n : a->at + a->step;
+    const int64_t begin = a->base + a->at;
+    int64_t most = a->step - begin % a->step;
+    if (a->scan && begin && begin - tl_parent(begin) < most) most = begin - tl_parent(begin);
+    const int64_t end = a->n - a->at < most ? a->n : a->at + most;
     if (a->at >= a->n) return 0;
     part->in = part->out = part->produced = (tl_rect){0, a->width, a->at, end};
     a->at = end;
@@ -174,7 +215,7 @@ static tally_status work_fold(tl_pipe *p, const tl_part *part, const tally_view 
     tally_status status = TALLY_OK;
 
     int last = part->in.i1 == a->n;
-    if (!a->scan || a->keep || !last || carries(a, a->base + a->n))
+    if (!a->scan || a->keep || !last || carries(a, a->base + part->in.i0, a->base + a->n))
         status = request_nodes(a, in, part->in.i0, slot);
     if (!status) status = push_nodes(a, (slot + TL_RING - 1) % TL_RING);
     a->pieces++;
@@ -197,13 +238,14 @@ tally_status tl_sequences_fold(tl_sequences *a, tl_gpu_device *d, const tally_vi
     p->work = work_fold;
     a->at = 0;
     a->n = in->n;
-    a->step = tl_sequences_step(a->plan, a->budget, a->width);
-    assert((a->step & (a->step - 1)) == 0 && a->base % a->step == 0 && in->rows == a->width);
+    a->step = sequences_step(a->plan, a->budget, a->width);
+    assert((a->step & (a->step - 1)) == 0 && in->rows == a->width);
     a->nodes_bytes = (size_t)nodes_most(a) * each;
     tl_pipe_open(p, d, in, op->elem_bytes, out, op->result_bytes);
     p->in.most = p->out.most = (a->step < a->n ? a->step : a->n) * a->width;
     if (!a->scan) p->out.here = 1, p->out.straight = 0; /* results are those of the counters */
-    const size_t ends = (size_t)(a->n / a->step / 2 + 1) * (size_t)(a->width * op->result_bytes);
+    a->end_bytes = (int64_t)sizeof(int64_t) + a->width * op->result_bytes;
+    const size_t ends = (size_t)((a->n / a->step / 2 + TL_MAX_LEVELS) * a->end_bytes);
     tally_status status = tl_stage_reserve(d, &d->small, TL_RING * (a->nodes_bytes + each));
     if (!status && a->scan && !(a->ends = malloc(ends)))
         status = tl_no_memory(d->ctx, ends, "the ends of pieces");
@@ -225,8 +267,8 @@ static int next_window(tl_pipe *p, tl_part *part)
     tl_sequences *a = (tl_sequences *)p;
     const tally_window_options *o = a->window;
     int64_t from = a->at, to = a->end - from < a->step ? a->end : from + a->step;
-    int edges = o->edges != TALLY_EDGES_VALID, left = edges && a->at_start && from < o->before;
-    int right = edges && a->at_end && a->n - to < o->after;
+    int edges = o->edges != TALLY_EDGES_VALID, left = edges && from < o->before;
+    int right = edges && a->n - to < o->after;
     if (from >= a->end) return 0;
 
     int64_t low = left ? 0 : from - o->before, high = right ? a->n : to + o->after;
@@ -254,7 +296,7 @@ static tally_status work_window(tl_pipe *p, const tl_part *part, const tally_vie
 }
 
 tally_status tl_sequences_window(tl_sequences *a, tl_gpu_device *d, const tally_view *in,
-                                 const tally_view *out, int64_t *produced)
+                                 const tally_view *out)
 {
     const tally_window_options *o = a->window;
     const tl_scalar *op = a->plan->op;
@@ -264,20 +306,20 @@ tally_status tl_sequences_window(tl_sequences *a, tl_gpu_device *d, const tally_
     p->next = next_window;
     p->work = work_window;
     a->n = in->n;
-    a->at = a->first = edges && a->at_start ? 0 : o->before;
-    a->end = edges && a->at_end ? a->n : a->n - o->after;
-    *produced = a->end > a->first ? a->end - a->first : 0;
+    a->at = a->first = edges ? 0 : o->before;
+    a->end = edges ? a->n : a->n - o->after;
+    const int64_t results = a->end > a->first ? a->end - a->first : 0;
     assert(o->before >= 0 && o->after >= 0 && !in->offsets);
-    if (!*produced) return TALLY_OK;
+    if (!results) return TALLY_OK;
 
     /* A piece has at least as many results as the overlap has elements; otherwise most copies and
      * kernels would be wasted. */
     const int64_t overlap = o->before + o->after < a->n ? o->before + o->after : a->n;
-    a->step = tl_sequences_step(a->plan, a->budget, a->width);
+    a->step = sequences_step(a->plan, a->budget, a->width);
     if (a->step < overlap && !a->shrunk) a->step = overlap;
-    if (a->step > *produced) a->step = *produced;
+    if (a->step > results) a->step = results;
     tl_pipe_open(p, d, in, op->elem_bytes, out, op->result_bytes);
-    if (p->out.here && edges && a->step < *produced)
+    if (p->out.here && edges && a->step < results)
         return tl_fail(d->ctx, TALLY_UNSUPPORTED,
                        "out->data is memory of the device and the input does not fit beside it: "
                        "use edges valid, or results in host memory");
@@ -285,4 +327,105 @@ tally_status tl_sequences_window(tl_sequences *a, tl_gpu_device *d, const tally_
     p->in.most = p->out.most = a->width * (a->step + overlap < a->n ? a->step + overlap : a->n);
 
     return tl_pipe_run(p);
+}
+
+/* ---- streams and fragments ---- */
+
+enum { SMALL_LOG = 14, SMALL = 1 << SMALL_LOG };
+
+/* Gives elements at .. at + n - 1 of a push to the processors. Device memory goes through the
+ * host. */
+static tally_status push_on_processors(tl_gpu_device *d, const tl_push *p, int64_t at, int64_t n)
+{
+    const tl_scalar *const op = p->plan->op;
+    const size_t in = (size_t)(n * op->elem_bytes),
+                 out = p->verb == TL_SCAN ? (size_t)(n * op->result_bytes) : 0;
+    tl_device *const cpu = tl_gpu_processors(d);
+    char *const x = tl_offset((void *)(uintptr_t)p->x, at * op->elem_bytes),
+                *const y = out ? tl_offset(p->out, at * op->result_bytes) : NULL;
+    tl_push part = *p;
+    tl_array a;
+    if (!n) return TALLY_OK;
+
+    part.x = x, part.out = y, part.n = n;
+    d->base.on_processors += n;
+    if (!tl_gpu_find(d, x, &a)) return cpu->calls->push(cpu, d->ctx, &part);
+    char *const copy = malloc(in + out);
+    if (!copy) return tl_no_memory(d->ctx, in + out, "the ends of a push");
+
+    part.x = copy, part.out = copy + in;
+    tally_status status = tl_gpu_read(d, copy, &a.memory, (size_t)a.byte, in);
+    if (!status) status = cpu->calls->push(cpu, d->ctx, &part);
+    if (!status && out) status = tl_gpu_wait(d, tl_gpu_put(d, y, part.out, out));
+    free(copy);
+    return status;
+}
+
+/* Does the same on the device. */
+static tally_status push_on_device(tl_gpu_device *d, const tl_push *p, int64_t at, int64_t n)
+{
+    const tl_scalar *const op = p->plan->op;
+    const tl_scan *const s = p->verb == TL_SCAN ? p->scan : NULL;
+    tl_counter *const done = s ? &p->scan->done : p->counter;
+    const tl_counter before = *done;
+    const int here = tl_gpu_holds(d, p->x);
+    const tally_view in = tally_flat((const char *)p->x + at * op->elem_bytes, op->dtype, n),
+                     to = tally_flat(s ? (char *)p->out + at * op->result_bytes : NULL, op->out,
+                                     s ? n : 0);
+
+    for (int64_t budget = here ? INT64_MAX : tl_pipe_budget(d);;) {
+        *done = before;
+        tl_sequences a = {.plan = p->plan,
+                          .budget = budget,
+                          .width = 1,
+                          .counters = done,
+                          .base = before.end,
+                          .keep = 1,
+                          .scan = s != NULL,
+                          .exclusive = s && s->exclusive,
+                          .init = s && s->seeded ? &s->init : NULL,
+                          .known = s && here ? s->nodes_known : NULL};
+        if (a.known) a.known_end = a.known->start;
+        for (; a.known && a.known_end < a.base; a.known_next++)
+            a.known_end += (int64_t)1 << a.known->level[a.known_next];
+        const tally_status status = tl_sequences_fold(&a, d, &in, &to);
+        if (!status || here || !tl_pipe_again(status, &a.pipe, &budget)) return status;
+    }
+}
+
+static tally_status push(tl_gpu_device *d, const tl_push *p)
+{
+    const tl_scalar *const op = p->plan->op;
+    tl_counter *const done = p->verb == TL_SCAN ? &p->scan->done : p->counter;
+    const tl_counter start = *done;
+    const int64_t head = -start.end & (SMALL - 1), tail = (start.end + p->n) & (SMALL - 1),
+                  inner = p->n - head - tail, last = p->n * op->elem_bytes - 1;
+    const int here = tl_gpu_holds(d, p->x);
+
+    if (p->verb == TL_SCAN && here != tl_gpu_holds(d, p->out))
+        return tl_fail(d->ctx, TALLY_UNSUPPORTED,
+                       "%s is memory of %s: x and out must both be, or neither", here ? "x" : "out",
+                       d->name);
+    if (here && !tl_gpu_holds(d, (const char *)p->x + last))
+        return tl_fail(d->ctx, TALLY_INVALID, "x is memory of %s, and %ld bytes after it are not",
+                       d->name, last);
+    if (inner <= 0 || (!here && p->n * op->elem_bytes < d->base.least_bytes))
+        return push_on_processors(d, p, 0, p->n);
+
+    tally_status status = push_on_processors(d, p, 0, head);
+    if (!status) status = push_on_device(d, p, head, inner);
+    if (!status) status = push_on_processors(d, p, head + inner, tail);
+    if (status) *done = start;
+    return status;
+}
+
+tally_status tl_gpu_push(tl_device *base, tally *ctx, const tl_push *p)
+{
+    tl_gpu_device *d = tl_gpu_of(base);
+    tally_status status =
+        tl_gpu_enter(d, ctx, "streams and fragments wait: push before the capture");
+    if (status) return status;
+    status = push(d, p);
+    tl_gpu_leave(d);
+    return status;
 }

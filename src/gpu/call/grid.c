@@ -278,6 +278,9 @@ static tally_status result(tally *ctx, tl_grid *base, int threads, void *out)
 
 /* Copies the states of node j of the slab, for `cells` cells from `first` on, to or from the
  * host. */
+typedef tally_status node_copy(const tl_launch *l, const grid *g, tl_slab *slab, int j,
+                               int64_t first, int64_t cells);
+
 static tally_status node_to_host(const tl_launch *l, const grid *g, tl_slab *slab, int j,
                                  int64_t first, int64_t cells)
 {
@@ -297,29 +300,33 @@ static tally_status node_to_host(const tl_launch *l, const grid *g, tl_slab *sla
                                 (size_t)cells * slab->bytes);
 }
 
-static tally_status node_from_host(const tl_launch *l, const grid *g, const tl_slab *slab, int j,
+static tally_status node_from_host(const tl_launch *l, const grid *g, tl_slab *slab, int j,
                                    int64_t first, int64_t cells)
 {
-    const unsigned char *const from = slab->state + ((int64_t)j * slab->rows + first) * slab->bytes;
-    const tally_status status =
-        tl_gpu_write(g->d, &g->packed.memory, 0, from, (size_t)cells * slab->bytes);
+    const tally_status status = tl_gpu_write(
+        g->d, &g->packed.memory, 0, tl_slab_state(slab, j, first), (size_t)cells * slab->bytes);
     return status ? status : add(l, g, first, cells, slab->level[j], 0);
+}
+
+/* Copies all nodes of the slab, some cells at a time, and leaves the device. */
+static tally_status copy_nodes(const tl_launch *l, grid *g, tl_slab *slab, node_copy *copy,
+                               tally_status status)
+{
+    for (int j = 0; j < slab->count; j++)
+        for (int64_t at = 0, now; at < g->width && !status; at += now) {
+            now = g->width - at < g->at_once ? g->width - at : g->at_once;
+            status = copy(l, g, slab, j, at, now);
+        }
+    g->d->host = 1;
+    return leave(g, status);
 }
 
 static tally_status nodes(tally *ctx, tl_grid *base, tl_slab *slab)
 {
     grid *const g = (grid *)base;
     tl_launch l;
-    tally_status status = enter(g, ctx, &l);
-    if (status) return status;
-
-    for (int j = 0; j < slab->count; j++)
-        for (int64_t at = 0, now; at < g->width && !status; at += now) {
-            now = g->width - at < g->at_once ? g->width - at : g->at_once;
-            status = node_to_host(&l, g, slab, j, at, now);
-        }
-    g->d->host = 1;
-    return leave(g, status);
+    const tally_status status = enter(g, ctx, &l);
+    return status ? status : copy_nodes(&l, g, slab, node_to_host, TALLY_OK);
 }
 
 static tally_status fill(tally *ctx, tl_grid *base, const tl_slab *slab, const tl_state *init)
@@ -329,17 +336,9 @@ static tally_status fill(tally *ctx, tl_grid *base, const tl_slab *slab, const t
     tally_status status = enter(g, ctx, &l);
     if (status) return status;
 
-    status = grow(&l, g, slab->end);
-    for (int j = 0; j < slab->count; j++)
-        for (int64_t at = 0, now; at < g->width && !status; at += now) {
-            now = g->width - at < g->at_once ? g->width - at : g->at_once;
-            status = node_from_host(&l, g, slab, j, at, now);
-        }
-
-    g->d->host = 1;
-    status = leave(g, status);
+    assert(!init); /* the device has no grids of scans */
+    status = copy_nodes(&l, g, (tl_slab *)(uintptr_t)slab, node_from_host, grow(&l, g, slab->end));
     if (!status) g->count = slab->end;
-
     return status;
 }
 
@@ -370,7 +369,7 @@ tally_status tl_gpu_grid(tl_device *base, tally *ctx, const tl_plan *plan, int64
     *to = NULL;
     if (!g) return tl_no_memory(ctx, sizeof *g, "a field");
 
-    *g = (grid){.base = {&calls},
+    *g = (grid){.base = {&calls, base},
                 .d = d,
                 .plan = *plan,
                 .width = rows,

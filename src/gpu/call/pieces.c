@@ -13,17 +13,7 @@ enum {
     STEP_LEAST = 256 /* min elements of each column in a piece */
 };
 
-/* ---- whether a call is done in pieces, and how large they may be ---- */
-
-enum {
-    /* A buffer gets 1/16 of the memory: there are 6 buffers, and nodes, levels of windows and
-     * tables. */
-    BUFFER_SHARE = 16,
-    BUDGET_LEAST = 1024 /* in bytes */
-};
-
-/* 32 MB take 0.6 ms to cross the bus, 100 times the cost of issuing the copy. */
-static const int64_t BUDGET_MOST = 32 << 20;
+/* ---- whether a call is done in pieces ---- */
 
 static int64_t host_bytes(tl_gpu_device *d, const tally_view *v, int64_t bytes)
 {
@@ -60,27 +50,6 @@ static int is_possible(tl_gpu_device *d, const tl_call *call)
     const tl_plan *p = call->plan;
     return call->verb == TL_WINDOW || !p->op->user ||
            !tl_gpu_plan(&d->base, d->ctx, p->op, p->par, TL_FOR_PROCESSORS, &host);
-}
-
-int64_t tl_pieces_budget(tl_gpu_device *d)
-{
-    size_t all = 0, largest = 0, pooled = 0;
-    for (int i = 0; i < TL_GPU_POOL; i++) pooled += d->slot->pool[i].bytes;
-    d->gpu->calls->free_memory(d->gpu, &all, &largest);
-    all += pooled;
-    if (d->limit && d->limit - (d->held - pooled) < all) all = d->limit - (d->held - pooled);
-    int64_t budget = (int64_t)(all / BUFFER_SHARE);
-    if (largest && budget > (int64_t)largest) budget = (int64_t)largest;
-    return budget > BUDGET_MOST ? BUDGET_MOST : budget < BUDGET_LEAST ? BUDGET_LEAST : budget;
-}
-
-int tl_pieces_again(tally_status status, const tl_pipe *p, int64_t *budget)
-{
-    if (status != TALLY_NO_MEMORY || *budget < 2 * BUDGET_LEAST) return 0;
-    /* in place, and some elements have been overwritten */
-    if (p->wrote && p->in.view.data == p->out.view.data) return 0;
-    *budget /= 2;
-    return 1;
 }
 
 /* ---- a call ---- */
@@ -186,15 +155,8 @@ static tally_status put_results(call *c, const tl_counter *counters, int64_t wid
     char *const results = malloc(bytes);
     if (!results) return tl_no_memory(c->d->ctx, bytes, "results");
 
-    for (int64_t s = 0; s < width; s++) {
-        char *to = results + s * op->result_bytes;
-        tl_state v;
-        if (tl_counter_fold(&counters[s], op, NULL, &v))
-            op->lower(&v, counters[s].end, 0, c->of->plan->par, to);
-        else
-            op->empty(c->of->plan->par, to);
-    }
-
+    for (int64_t s = 0; s < width; s++)
+        tl_counter_lower(&counters[s], c->of->plan, results + s * op->result_bytes);
     tally_status status =
         tl_gpu_put(c->d, tl_offset(c->of->out->data, r * op->result_bytes), results, bytes);
     status = tl_gpu_wait(c->d, status);
@@ -212,10 +174,7 @@ static tally_status run_sequences(call *c, int64_t r, int64_t width)
                       .width = width,
                       .shrunk = c->shrunk,
                       .window = c->of->window,
-                      .at_start = TL_AT_END,
-                      .at_end = TL_AT_END,
                       .scan = c->of->verb == TL_SCAN};
-    int64_t produced;
     tl_state init;
     tally_view in = *c->of->in, out = *c->of->out;
 
@@ -226,7 +185,7 @@ static tally_status run_sequences(call *c, int64_t r, int64_t width)
     tally_status status = TALLY_OK;
 
     if (c->of->verb == TL_WINDOW) {
-        status = tl_sequences_window(&a, c->d, &in, &out, &produced);
+        status = tl_sequences_window(&a, c->d, &in, &out);
     } else {
         size_t bytes = (size_t)width * sizeof *a.counters;
         a.counters = malloc(bytes);
@@ -244,7 +203,7 @@ static tally_status run_sequences(call *c, int64_t r, int64_t width)
         free(a.counters);
     }
 
-    c->pipe = a.pipe; /* for tl_pieces_again */
+    c->pipe = a.pipe; /* for tl_pipe_again */
     return status;
 }
 
@@ -276,10 +235,9 @@ static tally_status run_call(call *c)
     const int64_t rows = c->of->in->rows;
     tally_status status = TALLY_OK;
 
-    c->budget = tl_pieces_budget(c->d);
+    c->budget = tl_pipe_budget(c->d);
     while (!status && c->row < rows) {
         int64_t from = c->row, end = from + 1;
-        assert(c->budget >= BUDGET_LEAST);
         if (fits(c, from, across)) {
             end = c->of->in->offsets ? end : rows;
             while (end < rows && fits(c, end, 0)) end++;
@@ -290,7 +248,7 @@ static tally_status run_call(call *c)
         }
 
         c->row = end;
-        if (status && tl_pieces_again(status, &c->pipe, &c->budget)) {
+        if (status && tl_pipe_again(status, &c->pipe, &c->budget)) {
             c->row = from;
             c->shrunk = 1;
             status = TALLY_OK;

@@ -16,9 +16,8 @@
  *
  * A file may call functions of the files below it:
  *
- *   push.c     streams and fragments
  *   pieces.c   a call: whether it is done in pieces; views cut into rows that fit
- *   along.c    sequences that do not fit, cut along
+ *   along.c    sequences that do not fit, cut along; streams and fragments
  *   stage.c    pieces moved through the lanes, copies by the threads
  *   work.h     calls on views that fit */
 #ifndef TALLY_GPU_PIECES_H
@@ -94,6 +93,12 @@ void tl_pipe_open(tl_pipe *p, tl_gpu_device *d, const tally_view *in, int64_t in
  * buffers are freed. */
 tally_status tl_pipe_run(tl_pipe *p);
 
+/* Bytes that a piece may take on the device. */
+int64_t tl_pipe_budget(tl_gpu_device *d);
+
+/* True if a call that failed with `status` can be tried again; then *budget is halved. */
+int tl_pipe_again(tally_status status, const tl_pipe *p, int64_t *budget);
+
 /* Ensures that *m is page-locked memory of at least `bytes` bytes; the contents are lost. */
 tally_status tl_stage_reserve(tl_gpu_device *d, tl_memory *m, size_t bytes);
 
@@ -104,11 +109,11 @@ tally_status tl_stage_reserve(tl_gpu_device *d, tl_memory *m, size_t bytes);
 typedef struct tl_nodes {
     tl_memory states;
     int count;
-    unsigned char level[TL_MAX_LEVELS];
+    unsigned char level[TL_MAX_NODES];
 } tl_nodes;
 
-/* Pieces along sequences that are too long for the device. in: sequences without offsets; several
- * ones are neighbours. budget: bytes of a piece on the device. */
+/* Pieces along sequences without offsets; several ones are neighbours. budget: bytes of a piece on
+ * the device. */
 typedef struct tl_sequences {
     tl_pipe pipe;
     const tl_plan *plan, *count;
@@ -120,7 +125,7 @@ typedef struct tl_sequences {
 
     /* of reduce and scan */
     int scan, exclusive, keep; /* keep: the counters must include the whole sequence at the end */
-    int64_t base;              /* index of element 0 in the whole sequence, a multiple of step */
+    int64_t base;              /* index of element 0 in the whole sequence */
     const tl_state *init;      /* NULL, or the initial state */
     tl_counter *counters;      /* one for each sequence */
     size_t nodes_bytes;        /* bytes for the nodes of a slot in d->small */
@@ -128,37 +133,26 @@ typedef struct tl_sequences {
     tl_nodes nodes[TL_RING];   /* nodes of a slot that are not pushed to the counters yet */
     int64_t end_of[TL_RING];   /* where the piece of a slot ends */
     char *ends;                /* results at the ends of pieces, in order (put_ends) */
-    int64_t end_count;
+    int64_t end_count, end_bytes;
+
+    /* NULL, or the nodes of the one sequence, which is in device memory; the next one of them, and
+     * the index of its first element */
+    const tl_counter *known;
+    int known_next;
+    int64_t known_end;
 
     /* of windows */
     const tally_window_options *window;
-    int at_start, at_end;
     int shrunk;    /* memory is scarce: a piece may be shorter than the overlap */
     int64_t first; /* centre of result 0 */
 } tl_sequences;
-
-/* Elements of a piece of each sequence: the largest power of two that fits the budget, at least
- * 1. */
-int64_t tl_sequences_step(const tl_plan *plan, int64_t budget, int64_t width);
-
-/* Issues the kernels that compute the nodes of in's elements, the first of which has index `at`. */
-tally_status tl_sequences_nodes(tl_gpu_device *d, const tl_plan *plan, const tally_view *in,
-                                int64_t at, tl_nodes *nodes);
 
 /* Pushes the nodes of in's elements to a->counters; with a->scan it also writes the scan to out. */
 tally_status tl_sequences_fold(tl_sequences *a, tl_gpu_device *d, const tally_view *in,
                                const tally_view *out);
 
-/* Computes the windows of in's sequences. *produced: results of each sequence. */
+/* Computes the windows of in's sequences. */
 tally_status tl_sequences_window(tl_sequences *a, tl_gpu_device *d, const tally_view *in,
-                                 const tally_view *out, int64_t *produced);
-
-/* ---- pieces.c ---- */
-
-/* Bytes that a piece may take on the device. */
-int64_t tl_pieces_budget(tl_gpu_device *d);
-
-/* True if a call that failed with `status` can be tried again; then *budget is halved. */
-int tl_pieces_again(tally_status status, const tl_pipe *p, int64_t *budget);
+                                 const tally_view *out);
 
 #endif

@@ -279,12 +279,11 @@ static tally_status cl_open(tally *ctx, int index, tl_gpu **gpu)
     if (!g) return tl_no_memory(ctx, sizeof *g, "a device");
 
     const cl_device_id id = found->id;
-    const int shuffles = tl_opencl_number(id, CL_DEVICE_WARP_SIZE_NV) == 32;
     *g =
         (opencl){.base = {.calls = &calls,
                           .processors = (int)tl_opencl_number(id, CL_DEVICE_MAX_COMPUTE_UNITS),
-                          .warps_in_group = shuffles ? 8 : 1,
-                          .has_box = !shuffles,
+                          .warps_in_group = 1,
+                          .has_box = 1,
                           .shares_memory = tl_opencl_number(id, CL_DEVICE_HOST_UNIFIED_MEMORY) != 0,
                           .local_bytes = (int64_t)tl_opencl_number(id, CL_DEVICE_LOCAL_MEM_SIZE) -
                                          STATIC_LOCAL_MOST},

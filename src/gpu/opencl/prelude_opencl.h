@@ -83,40 +83,6 @@ fn int thread_index() { return (int)get_local_id(0); }
 fn i64 group_index() { return (i64)get_group_id(0); }
 fn i64 group_count() { return (i64)get_num_groups(0); }
 
-#ifdef TL_SHUFFLES
-/* The host defines TL_SHUFFLES for NVIDIA's devices (opencl.c): there a warp is 32 work-items in
- * step, and the compiler accepts PTX. OpenCL has no words for PTX's shuffles, and exchanges through
- * local memory are slower. */
-#define WARPS_IN_GROUP 8
-#define BOX_PARAMETER
-/* A barrier for the lanes of a warp. */
-#define WARP_BARRIER() __asm__ volatile("bar.warp.sync 0xffffffff;" ::: "memory")
-/* Out of line: with `load_some` inlined, the compiler of driver 580 does not terminate for some
- * states. */
-#define seldom_fn far_fn
-#define SKIPS     1
-fn int lane_index() { return (int)get_local_id(0) & 31; }
-#define SHUFFLE_0 "idx"
-#define SHUFFLE_1 "bfly"
-#define SHUFFLE(across, type, to, from, at) \
-    { \
-        union { \
-            type value; \
-            u32 word[(sizeof(type) + 3) / 4]; \
-        } u_; \
-        u_.word[0] = 0; \
-        u_.value = from; \
-        UNROLL for (int k_ = 0; k_ < (int)(sizeof(type) + 3) / 4; k_++) \
-        { \
-            u32 got_; \
-            __asm__ volatile("shfl.sync." SHUFFLE_##across ".b32 %0, %1, %2, 31, 0xffffffff;" \
-                             : "=r"(got_) \
-                             : "r"(u_.word[k_]), "r"(at)); \
-            u_.word[k_] = got_; \
-        } \
-        to = u_.value; \
-    }
-#else
 /* OpenCL 1.2 has no sub-groups. A warp is a work-group of 32 work-items that exchange states
  * through local memory, so an exchange contains barriers. Compilers for processors (PoCL) duplicate
  * the code after a barrier in a branch, once per branch. So code with an exchange is never skipped,
@@ -127,17 +93,18 @@ fn int lane_index() { return (int)get_local_id(0) & 31; }
  * bits. */
 #define BOX_PARAMETER  , __local ulong2 *box_
 #define WARP_BARRIER() BARRIER()
-#define seldom_fn      fn
 #define SKIPS          0
-fn int lane_index() { return (int)get_local_id(0); }
+#ifdef __NV_CL_C_VERSION
+/* Out of line: with `load_some` inlined, NVIDIA's compiler (driver 580) does not terminate for some
+ * states. */
+#define seldom_fn far_fn
+#else
+#define seldom_fn fn
 #endif
 
-fn i64 warp_index()
-{
-    return (i64)get_group_id(0) * WARPS_IN_GROUP + get_local_id(0) / 32 % WARPS_IN_GROUP;
-}
-
-fn i64 warp_count() { return (i64)get_num_groups(0) * WARPS_IN_GROUP; }
+fn int lane_index() { return (int)get_local_id(0); }
+fn i64 warp_index() { return (i64)get_group_id(0); }
+fn i64 warp_count() { return (i64)get_num_groups(0); }
 
 #define QUAD_ALIGN     (TL_SIZE * 4)
 #define QUAD_OUT_ALIGN (TL_OUT_SIZE * 4)

@@ -36,10 +36,7 @@ tally_status tl_cl_build(tl_gpu *gpu, tally *ctx, const char *text, size_t lengt
     if (!p) return tl_no_memory(ctx, sizeof *p, "a program");
 
     p->program = tl_cl.clCreateProgramWithSource(g->context, 1, &text, &length, &error);
-    if (p->program)
-        error = tl_cl.clBuildProgram(p->program, 1, &g->id,
-                                     !g->base.has_box ? OPTIONS " -D TL_SHUFFLES" : OPTIONS, NULL,
-                                     NULL);
+    if (p->program) error = tl_cl.clBuildProgram(p->program, 1, &g->id, OPTIONS, NULL, NULL);
 
     if (!error) {
         *program = p;

@@ -113,7 +113,7 @@ typedef struct tl_netcdf_variable {
     int type, ndims, dims[TL_DIMS];
 } tl_netcdf_variable;
 
-/* find.c, locked. inquire: returns 0 or an error of the library. find: name is "temp", or
+/* parts.c, locked. inquire: returns 0 or an error of the library. find: name is "temp", or
  * "model/temp" in a group of in->group; NULL: the only field there. describe: writes "temp(time
  * 12, lat 3)". */
 int tl_netcdf_inquire(int group, int variable, tl_netcdf_variable *v);
