@@ -15,8 +15,11 @@
  * A push begins at any index. The processors take its first and its last elements, which have only
  * small nodes, and small pushes of host memory:
  *
- *   |head|      piece      |          piece          |     piece     |tail|   of a scan
- *        multiples of 2^SMALL_LOG ................................... */
+ *   |head|      piece      |          piece          |     piece     |tail|
+ *        multiples of 2^SMALL_LOG ...................................
+ *
+ * The last piece of a scan of device memory has the tail too, of which the processors only make the
+ * nodes. */
 #include "pieces.h"
 #include <assert.h>
 #include <stdlib.h>
@@ -150,7 +153,7 @@ static tally_status put_ends(tl_sequences *a, const tally_view *out)
                 (size_t)(run * bytes));
     }
 
-    return a->pipe.out.here ? tl_gpu_wait(d, status) : status;
+    return a->pipe.out.here && a->end_count ? tl_gpu_wait(d, status) : status;
 }
 
 /* Waits for the nodes of a slot and pushes them to the counters. */
@@ -163,7 +166,7 @@ static tally_status push_nodes(tl_sequences *a, int slot)
     assert(slot >= 0 && slot < TL_RING && count <= nodes_most(a));
     if (!count) return TALLY_OK;
 
-    tally_status status = tl_reached(a->pipe.d, TL_NODES + slot);
+    const tally_status status = a->known ? TALLY_OK : tl_reached(a->pipe.d, TL_NODES + slot);
     if (status) return status;
 
     const char *from = nodes_of(a, slot);
@@ -424,30 +427,30 @@ static tally_status push_copy(tl_gpu_device *d, const tl_push *p, int64_t from, 
  * not wait for the nodes of each piece. */
 static tally_status push_here(tl_gpu_device *d, const tl_push *p, tl_counter *done, middle m)
 {
-    const tl_scalar *const op = p->plan->op;
-    const tl_counter *known = p->verb == TL_SCAN ? p->scan->nodes_known : NULL;
-    const int64_t each = op->elem_bytes + op->result_bytes;
+    const tl_counter *const known = p->verb == TL_SCAN ? p->scan->nodes_known : NULL;
+    const int64_t n = p->n, each = p->plan->op->elem_bytes + p->plan->op->result_bytes;
+    const int folds = !known && m.from < m.end, scans = p->verb == TL_SCAN && m.from < n;
+    tl_counter nodes; /* from m.from on */
     tl_push fold = *p;
-    tl_counter nodes;
     tally_status status =
-        tl_stage_reserve(d, &d->small, NODES_BYTES + (size_t)((p->n - m.end + m.from) * each));
+        tl_stage_reserve(d, &d->small, NODES_BYTES + (size_t)((n - m.end + m.from) * each));
     char *const head = (char *)(uintptr_t)d->small.address + NODES_BYTES, *const tail =
                                                                               head + m.from * each;
 
-    if (!status) status = issue_copy(d, p, 0, m.from, head);
-    if (!status) status = issue_copy(d, p, m.end, p->n, tail);
-    fold.verb = TL_REDUCE;
+    fold.verb = TL_REDUCE, fold.counter = &nodes;
     tl_counter_init(&nodes, done->end + m.from);
-    if (!status && !known && m.from < m.end) status = push_pieces(d, &fold, &nodes, m, NULL);
-    status = tl_gpu_wait(d, status);
+    if (!status) status = issue_copy(d, p, 0, m.from, head);
+    if (!status && !known) status = issue_copy(d, p, m.end, n, tail);
+    if (!status && folds) status = push_pieces(d, &fold, &nodes, m, NULL);
+    if (!folds || status) status = tl_gpu_wait(d, status); /* the pieces wait for the copies too */
     assert(status || (uintptr_t)head == d->small.address + NODES_BYTES); /* none was larger */
 
     if (!status) status = push_copy(d, p, 0, m.from, head);
-    if (!status && p->verb == TL_REDUCE) tl_counter_append(done, op, &nodes);
-    if (!status && p->verb == TL_SCAN && m.from < m.end)
-        status = push_pieces(d, p, done, m, known ? known : &nodes);
-    if (!status) status = push_copy(d, p, m.end, p->n, tail);
-    return p->verb == TL_SCAN ? tl_gpu_wait(d, status) : status;
+    if (!status && !known) status = push_copy(d, &fold, m.end, n, tail);
+    if (!status && p->verb == TL_REDUCE) tl_counter_append(done, p->plan->op, &nodes);
+    if (!status && scans)
+        status = push_pieces(d, p, done, (middle){m.from, n}, known ? known : &nodes);
+    return scans || p->verb == TL_REDUCE ? status : tl_gpu_wait(d, status);
 }
 
 static tally_status push(tl_gpu_device *d, const tl_push *p)
