@@ -103,7 +103,7 @@ static tally_status no_device(tally *ctx, const char *what, const char *device)
 static int number_of(const char *text, size_t length)
 {
     int n = 0;
-    if (!length || length > 3) return -1;
+    if (!length || length > 3 || (length > 1 && *text == '0')) return -1;
     for (size_t i = 0; i < length; i++) {
         if (text[i] < '0' || text[i] > '9') return -1;
         n = 10 * n + (text[i] - '0');

@@ -71,13 +71,13 @@ static tally_status append(tally_fragment *f, tl_slab *s)
 }
 
 /* Adds the elements of a view of host memory to the sums of its rows. */
-static tally_status add_to_sums(tally_fragment *f, const tally_view *in, int64_t start)
+static tally_status add_to_sums(tally_fragment *f, const tally_view *in, int64_t start, int64_t n)
 {
     const tally_status status =
         f->exact ? tl_job_exact_rows(f->ctx, &(tl_call){.plan = &f->plan, .in = in}, f->exact)
                  : tl_totals_add(f->ctx, f->totals, in, NULL);
     if (status) return status;
-    return append(f, tl_slab_new(start, start + in->n, 1, tl_fragment_nodes(f), 0));
+    return append(f, tl_slab_new(start, start + n, 1, tl_fragment_nodes(f), 0));
 }
 
 /* Appends the slab of n dense elements in memory of any kind; the device folds them. */
@@ -99,20 +99,20 @@ static tally_status append_flat(tally_fragment *f, const void *x, int64_t start,
     return append(f, s);
 }
 
-/* Appends the slab of a view in host memory; the processors fold its sequences. Elements that may
- * be missing, and pairs from two views, are prepared by a feed (cpu/inputs/inputs.h); all others
- * are read in place. */
-static tally_status append_rows(tally_fragment *f, const tally_view *in, int64_t start)
+/* Appends the slab of a view in host memory; the processors fold its sequences of n elements, if
+ * there are any. Elements that may be missing, and pairs from two views, are prepared by a feed
+ * (cpu/inputs/inputs.h); all others are read in place. */
+static tally_status append_rows(tally_fragment *f, const tally_view *in, int64_t start, int64_t n)
 {
     assert(!in->offsets);
-    assert(start >= 0 && in->n > 0);
+    assert(start >= 0 && n > 0);
     tally *const ctx = f->ctx;
     const int fed = tl_has_inputs(in);
     tl_feed feed;
     tally_status status = fed ? tl_feed_open(ctx, &f->plan, tl_has_absent(in), 0, &feed) : TALLY_OK;
     if (status) return status;
 
-    tl_slab *const s = tl_slab_new(start, start + in->n, in->rows, f->plan.op, fed && feed.counted);
+    tl_slab *const s = tl_slab_new(start, start + n, in->rows, f->plan.op, fed && feed.counted);
     tl_fp fp = tl_fp_enter();
     if (s && in->rows)
         status = fed ? tl_feed_slab(ctx, &feed, in, s)
@@ -130,14 +130,16 @@ static tally_status add_view(tally_fragment *f, tally_view *in, tally_view *next
     assert(in->next == next);
     tally *const ctx = f->ctx;
     tl_host_copies copies = {.ctx = ctx};
+    const int64_t n = in->n; /* a normal view without sequences has n 0 */
     tl_inputs_normal(in);
     if (next) tl_inputs_normal(next);
     if (!f->sum_bytes && !tl_has_inputs(in) && in->rows == 1 && in->stride == 1)
-        return append_flat(f, in->data, start, in->n);
+        return append_flat(f, in->data, start, n);
 
-    ctx->device->on_processors += in->rows * in->n;
+    ctx->device->on_processors += in->rows * n;
     tally_status status = tl_inputs_bring(&copies, in, next);
-    if (!status) status = f->sum_bytes ? add_to_sums(f, in, start) : append_rows(f, in, start);
+    if (!status)
+        status = f->sum_bytes ? add_to_sums(f, in, start, n) : append_rows(f, in, start, n);
     tl_host_close(&copies);
     return status;
 }

@@ -15,8 +15,11 @@
  * A push begins at any index. The processors take its first and its last elements, which have only
  * small nodes, and small pushes of host memory:
  *
- *   |head|      piece      |          piece          |     piece     |tail|   of a scan
- *        multiples of 2^SMALL_LOG ................................... */
+ *   |head|      piece      |          piece          |     piece     |tail|
+ *        multiples of 2^SMALL_LOG ...................................
+ *
+ * The last piece of a scan of device memory has the tail too, of which the processors only make the
+ * nodes. */
 #include "pieces.h"
 #include <assert.h>
 #include <stdlib.h>
@@ -150,7 +153,7 @@ static tally_status put_ends(tl_sequences *a, const tally_view *out)
                 (size_t)(run * bytes));
     }
 
-    return a->pipe.out.here ? tl_gpu_wait(d, status) : status;
+    return a->pipe.out.here && a->end_count ? tl_gpu_wait(d, status) : status;
 }
 
 /* Waits for the nodes of a slot and pushes them to the counters. */
@@ -163,7 +166,7 @@ static tally_status push_nodes(tl_sequences *a, int slot)
     assert(slot >= 0 && slot < TL_RING && count <= nodes_most(a));
     if (!count) return TALLY_OK;
 
-    tally_status status = tl_reached(a->pipe.d, TL_NODES + slot);
+    const tally_status status = a->known ? TALLY_OK : tl_reached(a->pipe.d, TL_NODES + slot);
     if (status) return status;
 
     const char *from = nodes_of(a, slot);
@@ -331,47 +334,49 @@ tally_status tl_sequences_window(tl_sequences *a, tl_gpu_device *d, const tally_
 
 /* ---- streams and fragments ---- */
 
-enum { SMALL_LOG = 14, SMALL = 1 << SMALL_LOG };
+enum {
+    SMALL_LOG = 14,
+    SMALL = 1 << SMALL_LOG,
+    NODES_BYTES = TL_RING * (TL_MAX_NODES + 1) * sizeof(tl_state) /* of tl_sequences_fold */
+};
 
-/* Gives elements at .. at + n - 1 of a push to the processors. Device memory goes through the
- * host. */
-static tally_status push_on_processors(tl_gpu_device *d, const tl_push *p, int64_t at, int64_t n)
+/* The first element of a push that begins at a multiple of SMALL, and the one after the last. */
+typedef struct {
+    int64_t from, end;
+} middle;
+
+/* Gives n elements of a push to the processors. x, y: where these and their results are. */
+static tally_status push_on_processors(tl_gpu_device *d, const tl_push *p, int64_t n, void *x,
+                                       void *y)
 {
-    const tl_scalar *const op = p->plan->op;
-    const size_t in = (size_t)(n * op->elem_bytes),
-                 out = p->verb == TL_SCAN ? (size_t)(n * op->result_bytes) : 0;
     tl_device *const cpu = tl_gpu_processors(d);
-    char *const x = tl_offset((void *)(uintptr_t)p->x, at * op->elem_bytes),
-                *const y = out ? tl_offset(p->out, at * op->result_bytes) : NULL;
     tl_push part = *p;
-    tl_array a;
-    if (!n) return TALLY_OK;
-
     part.x = x, part.out = y, part.n = n;
     d->base.on_processors += n;
-    if (!tl_gpu_find(d, x, &a)) return cpu->calls->push(cpu, d->ctx, &part);
-    char *const copy = malloc(in + out);
-    if (!copy) return tl_no_memory(d->ctx, in + out, "the ends of a push");
-
-    part.x = copy, part.out = copy + in;
-    tally_status status = tl_gpu_read(d, copy, &a.memory, (size_t)a.byte, in);
-    if (!status) status = cpu->calls->push(cpu, d->ctx, &part);
-    if (!status && out) status = tl_gpu_wait(d, tl_gpu_put(d, y, part.out, out));
-    free(copy);
-    return status;
+    return n ? cpu->calls->push(cpu, d->ctx, &part) : TALLY_OK;
 }
 
-/* Does the same on the device. */
-static tally_status push_on_device(tl_gpu_device *d, const tl_push *p, int64_t at, int64_t n)
+static void *x_at(const tl_push *p, int64_t at)
+{
+    return tl_offset((void *)(uintptr_t)p->x, at * p->plan->op->elem_bytes);
+}
+
+static void *y_at(const tl_push *p, int64_t at)
+{
+    return p->verb == TL_SCAN ? tl_offset(p->out, at * p->plan->op->result_bytes) : NULL;
+}
+
+/* Folds or scans the middle of a push by pieces, from *done on. known: NULL, or the nodes of
+ * elements in device memory. */
+static tally_status push_pieces(tl_gpu_device *d, const tl_push *p, tl_counter *done, middle m,
+                                const tl_counter *known)
 {
     const tl_scalar *const op = p->plan->op;
     const tl_scan *const s = p->verb == TL_SCAN ? p->scan : NULL;
-    tl_counter *const done = s ? &p->scan->done : p->counter;
     const tl_counter before = *done;
     const int here = tl_gpu_holds(d, p->x);
-    const tally_view in = tally_flat((const char *)p->x + at * op->elem_bytes, op->dtype, n),
-                     to = tally_flat(s ? (char *)p->out + at * op->result_bytes : NULL, op->out,
-                                     s ? n : 0);
+    const tally_view in = tally_flat(x_at(p, m.from), op->dtype, m.end - m.from),
+                     to = tally_flat(y_at(p, m.from), op->out, s ? in.n : 0);
 
     for (int64_t budget = here ? INT64_MAX : tl_pipe_budget(d);;) {
         *done = before;
@@ -384,37 +389,92 @@ static tally_status push_on_device(tl_gpu_device *d, const tl_push *p, int64_t a
                           .scan = s != NULL,
                           .exclusive = s && s->exclusive,
                           .init = s && s->seeded ? &s->init : NULL,
-                          .known = s && here ? s->nodes_known : NULL};
-        if (a.known) a.known_end = a.known->start;
-        for (; a.known && a.known_end < a.base; a.known_next++)
-            a.known_end += (int64_t)1 << a.known->level[a.known_next];
+                          .known = known,
+                          .known_end = known ? known->start : 0};
+        for (; known && a.known_end < a.base; a.known_next++)
+            a.known_end += (int64_t)1 << known->level[a.known_next];
         const tally_status status = tl_sequences_fold(&a, d, &in, &to);
         if (!status || here || !tl_pipe_again(status, &a.pipe, &budget)) return status;
     }
 }
 
+/* Issues the copy of elements from .. end - 1 of a push to page-locked memory. */
+static tally_status issue_copy(tl_gpu_device *d, const tl_push *p, int64_t from, int64_t end,
+                               char *to)
+{
+    tl_array a;
+    if (from == end) return TALLY_OK;
+    if (!tl_gpu_find(d, x_at(p, from), &a))
+        return tl_fail(d->ctx, TALLY_INVALID, "x is memory of %s, and %ld bytes after it are not",
+                       d->name, from * p->plan->op->elem_bytes);
+    const size_t bytes = (size_t)((end - from) * p->plan->op->elem_bytes);
+    return tl_gpu_transfer(d,
+                           &(tl_copy){TL_RUN, TL_TO_HOST, &a.memory, (size_t)a.byte, to, bytes, 0});
+}
+
+/* Gives copied elements from .. end - 1 to the processors, and writes the results of a scan. */
+static tally_status push_copy(tl_gpu_device *d, const tl_push *p, int64_t from, int64_t end,
+                              char *copy)
+{
+    char *const results = copy + (end - from) * p->plan->op->elem_bytes;
+    const tally_status status = push_on_processors(d, p, end - from, copy, results);
+    if (status || p->verb != TL_SCAN || from == end) return status;
+    return tl_gpu_put(d, y_at(p, from), results,
+                      (size_t)((end - from) * p->plan->op->result_bytes));
+}
+
+/* A push of device memory. Without known nodes, a scan reads the elements twice, so that it does
+ * not wait for the nodes of each piece. */
+static tally_status push_here(tl_gpu_device *d, const tl_push *p, tl_counter *done, middle m)
+{
+    const tl_counter *const known = p->verb == TL_SCAN ? p->scan->nodes_known : NULL;
+    const int64_t n = p->n, each = p->plan->op->elem_bytes + p->plan->op->result_bytes;
+    const int folds = !known && m.from < m.end, scans = p->verb == TL_SCAN && m.from < n;
+    tl_counter nodes; /* from m.from on */
+    tl_push fold = *p;
+    tally_status status =
+        tl_stage_reserve(d, &d->small, NODES_BYTES + (size_t)((n - m.end + m.from) * each));
+    char *const head = (char *)(uintptr_t)d->small.address + NODES_BYTES, *const tail =
+                                                                              head + m.from * each;
+
+    fold.verb = TL_REDUCE, fold.counter = &nodes;
+    tl_counter_init(&nodes, done->end + m.from);
+    if (!status) status = issue_copy(d, p, 0, m.from, head);
+    if (!status && !known) status = issue_copy(d, p, m.end, n, tail);
+    if (!status && folds) status = push_pieces(d, &fold, &nodes, m, NULL);
+    if (!folds || status) status = tl_gpu_wait(d, status); /* the pieces wait for the copies too */
+    assert(status || (uintptr_t)head == d->small.address + NODES_BYTES); /* none was larger */
+
+    if (!status) status = push_copy(d, p, 0, m.from, head);
+    if (!status && !known) status = push_copy(d, &fold, m.end, n, tail);
+    if (!status && p->verb == TL_REDUCE) tl_counter_append(done, p->plan->op, &nodes);
+    if (!status && scans)
+        status = push_pieces(d, p, done, (middle){m.from, n}, known ? known : &nodes);
+    return scans || p->verb == TL_REDUCE ? status : tl_gpu_wait(d, status);
+}
+
 static tally_status push(tl_gpu_device *d, const tl_push *p)
 {
-    const tl_scalar *const op = p->plan->op;
     tl_counter *const done = p->verb == TL_SCAN ? &p->scan->done : p->counter;
     const tl_counter start = *done;
-    const int64_t head = -start.end & (SMALL - 1), tail = (start.end + p->n) & (SMALL - 1),
-                  inner = p->n - head - tail, last = p->n * op->elem_bytes - 1;
     const int here = tl_gpu_holds(d, p->x);
+    middle m = {-start.end & (SMALL - 1), p->n - ((start.end + p->n) & (SMALL - 1))};
+    if (m.from >= m.end) m.from = m.end = p->n;
+    tally_status status = TALLY_OK;
 
     if (p->verb == TL_SCAN && here != tl_gpu_holds(d, p->out))
         return tl_fail(d->ctx, TALLY_UNSUPPORTED,
                        "%s is memory of %s: x and out must both be, or neither", here ? "x" : "out",
                        d->name);
-    if (here && !tl_gpu_holds(d, (const char *)p->x + last))
-        return tl_fail(d->ctx, TALLY_INVALID, "x is memory of %s, and %ld bytes after it are not",
-                       d->name, last);
-    if (inner <= 0 || (!here && p->n * op->elem_bytes < d->base.least_bytes))
-        return push_on_processors(d, p, 0, p->n);
-
-    tally_status status = push_on_processors(d, p, 0, head);
-    if (!status) status = push_on_device(d, p, head, inner);
-    if (!status) status = push_on_processors(d, p, head + inner, tail);
+    if (!here && p->n * p->plan->op->elem_bytes < d->base.least_bytes) m.from = m.end = p->n;
+    if (here) {
+        status = push_here(d, p, done, m);
+    } else {
+        status = push_on_processors(d, p, m.from, x_at(p, 0), y_at(p, 0));
+        if (!status && m.from < m.end) status = push_pieces(d, p, done, m, NULL);
+        if (!status)
+            status = push_on_processors(d, p, p->n - m.end, x_at(p, m.end), y_at(p, m.end));
+    }
     if (status) *done = start;
     return status;
 }

@@ -177,6 +177,9 @@ tally_status tl_stage_reserve(tl_gpu_device *d, tl_memory *m, size_t bytes)
 
 static int staged(const tl_side *s) { return !s->here && !s->straight; }
 
+/* True if both sides are device memory: then the lanes of copies have no work. */
+static int is_in_place(const tl_pipe *p) { return p->in.here && p->out.here; }
+
 /* Parts of a side's pieces. */
 static int64_t parts_of(const tl_side *s)
 {
@@ -360,7 +363,7 @@ static tally_status issue(run *r, int64_t j)
     tally_view in = device_view(&p->in, &part->in, slot),
                out = device_view(&p->out, &part->produced, slot);
     status = p->work(p, part, &in, &out, slot);
-    if (!status) status = tl_mark(r->d, TL_RUN, TL_DONE + slot);
+    if (!status && !is_in_place(p)) status = tl_mark(r->d, TL_RUN, TL_DONE + slot);
     if (status || !p->out.straight) return status;
 
     status = tl_follow(r->d, TL_OUT, TL_DONE + slot);
@@ -378,10 +381,13 @@ static tally_status issue(run *r, int64_t j)
 static tally_status run_pieces(run *r)
 {
     tl_pipe *p = r->pipe;
-    /* wait for earlier users of the buffers */
-    tally_status status = tl_mark(r->d, TL_RUN, TL_START);
-    if (!status) status = tl_follow(r->d, TL_IN, TL_START);
-    if (!status) status = tl_follow(r->d, TL_OUT, TL_START);
+    tally_status status = TALLY_OK;
+    if (!is_in_place(p)) { /* wait for earlier users of the buffers */
+        status = tl_mark(r->d, TL_RUN, TL_START);
+        if (!status) status = tl_follow(r->d, TL_IN, TL_START);
+        if (!status) status = tl_follow(r->d, TL_OUT, TL_START);
+    }
+
     for (int64_t j = 0; !status; j++) {
         if (j < r->pieces && !p->next(p, &r->part[j % PARTS])) r->pieces = j;
         if (j >= r->pieces && (!staged(&p->out) || j >= r->pieces + PIECES_BEHIND)) break;
@@ -417,7 +423,8 @@ tally_status tl_pipe_run(tl_pipe *p)
     if (!status) status = run_pieces(&r);
 
     /* keep the message of the first failure */
-    tally_status waited = d->gpu->calls->quiet(d->gpu, status ? NULL : d->ctx);
+    const tl_gpu_calls *const c = d->gpu->calls;
+    tally_status waited = (is_in_place(p) ? c->wait : c->quiet)(d->gpu, status ? NULL : d->ctx);
     if (!status) status = waited;
 
     for (int i = 0; i < TL_RING; i++) {
