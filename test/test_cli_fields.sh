@@ -266,7 +266,6 @@ bad 1 "$mixed | tally reduce sum --by t.month" "tally: standard input:4:1: the t
 ok "$mixed | tally reduce sum --utc --by t.year --to csv | paste -sd' '" 'year,sum 2024,2 2023,2'
 ok "printf 't,x\n2024-01-01T00:00Z,1\n2024-01-01T02:00+01:00,2\n' | tally window sum --utc --by t --last 2h | paste -sd' '" '1 3'
 bad 1 "printf 't,x\n2024-01-01T00:00Z,1\n2024-01-01,2\n' | tally reduce sum --utc --by t.month" "tally: standard input:3:1: the time '2024-01-01' cannot be compared with that of line 2, which has the zone Z"
-bad 1 "printf 't,x\n20230228,1\n' | tally reduce sum --by t.month --column x" "tally: standard input:2:1: '20230228' is a number, and not a date"
 ok "printf 'k;v\n1.010,5;1\n9,5;2\n;3\n' | tally reduce sum --by k --column v --sort --decimal , --thousands . | paste -sd' '" "k${t}sum ${t}3 9,5${t}2 1.010,5${t}1"
 bad 1 "printf 't,x\n2023-02-29,1\n' | tally reduce sum --by t.month" "tally: standard input:2:1: '2023-02-29' is neither a time (2024-05-01T13:30:00.5Z) nor a number"
 bad 2 "printf 't,x\n2024-02-20,1\n' | tally window sum --by t.year --last 2s" 'tally: standard input: the last column of --by has the times of windows, not their year'
@@ -304,7 +303,6 @@ ok 'tally reduce sum --skip-bad --column x two.csv.gz' 45003150055
 printf '1234567890123456' | gzip >n.raw.gz
 ok 'tally reduce sum --dtype u8 n.raw.gz' 834
 same 'tally reduce sum --dtype u8 --format raw n.raw.gz' 'tally reduce sum --dtype u8 n.raw.gz'
-ok 'printf "P*M\30\4\0\0\0abcd" | cat - long.csv.zst | tally reduce sum --column x' 45000150000 # as pzstd begins
 ok 'tally scan last --dtype i16 long.csv -o l.npy --header yes --column x 2>/dev/null; seq 1 9 | tally scan last --dtype i16 -o s.npy && gzip -f s.npy && tally reduce sum s.npy.gz' 45
 ok 'gzip -c n.raw.gz >twice.raw.gz; printf "\x1f\x8b\x08" | tally reduce sum --format raw --dtype u8 -' 178
 bad 1 'tally reduce sum cut.csv.gz' 'tally: cut.csv.gz: is damaged near byte 300000 of its gzip data: it ends too early'

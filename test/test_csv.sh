@@ -58,11 +58,19 @@ ok "printf '1 2\n3\n' | tally reduce sum" 6
 # ---- a column of numbers that begins with a word is not left out silently ----
 printf 'k,a,b\nx,N/A,1\ny,s,2\nx,7,3\n' >words.csv
 for how in '' '--axis 0' '--by k' '--by 1 --header yes'; do
-    bad 2 "tally reduce sum $how words.csv" "tally: words.csv: column 2 has words and numbers: choose the columns with --column"
+    bad 2 "tally reduce sum $how words.csv" "tally: words.csv: column 2 has words and numbers: choose with --column"
 done
 ok 'tally reduce sum --column b words.csv; tally reduce sum --by a,k words.csv | tail -n 1; sed s/7/t/ words.csv | tally reduce sum' $'6\n7\tx\t3\n6'
-bad 2 'tr , " " <words.csv | tally reduce sum --axis 0' "tally: standard input: column 2 has words and numbers: choose the columns with --column"
+bad 2 'tr , " " <words.csv | tally reduce sum --axis 0' "tally: standard input: column 2 has words and numbers: choose with --column"
 ok "printf 'x;1 000\n' | tally reduce sum --format text --delimiter ';' --thousands ' ' --column 2 --header no" 1000
+
+# ---- a number that is also the name of another column ----
+printf 'at,1,2,x\nA,10,20,30\nB,1,2,3\n' >months.csv
+for how in '--column 2' '--column 2 --header yes' '--by at --column x,2' '--by 2 --column x'; do
+    bad 2 "tally reduce sum $how months.csv" "tally: months.csv: '2' is a number, and the name of column 3: write 2-2 or 3-3"
+done
+ok 'tally reduce sum --column 2-2,3-3 months.csv; tally reduce sum --column 4 months.csv; sed s/x/3/ months.csv | tally reduce sum --header yes --column 4' $'11\n22\n33\n33'
+ok "printf '3,1,4\n3,1,5\n' | tally reduce sum --column 3" 9
 bad 1 'tally reduce sum --column v --format csv </dev/null' "tally: standard input: no column 'v': the input is empty"
 bad 2 'printf "v,w,v\n1,2,3\n" | tally reduce sum --column v' "tally: standard input: columns 1 and 3 are both called 'v': choose by number"
 

@@ -226,8 +226,8 @@ TL_FORCE_INLINE int read_chosen(tl_chunk *c, line *t, const row *to, const tally
     return why;
 }
 
-/* Checks the number of cells. Returns TL_CELL_MORE if there are more than the first line has, and
- * TL_CELL_FIELDS if there are fewer. In csv without --keep empty cells at the end do not matter. */
+/* Compares the number of cells with that of the first line. csv without --keep may have fewer, and
+ * more that are empty. */
 TL_FORCE_INLINE int check_width(tl_chunk *c, line *t)
 {
     const tl_layout *const l = t->l;

@@ -133,11 +133,17 @@ static tally_status read_item(struct choice *c, const char *s, const char *e, ch
         return tl_invalid_on(c->f, "columns %ld and %ld are both called '%.*s': choose by number",
                              lo, twin, shown(e - s, 60), s);
 
+    const char *p = s;
+    const int64_t place = number(&p, e);
+    if (lo && p == e && place && place <= c->width && place != lo)
+        return tl_invalid_on(
+            c->f, "'%ld' is a number, and the name of column %ld: write %ld-%ld or %ld-%ld", place,
+            lo, place, place, lo, lo);
+
     if (lo)
         c->named = 1;
     else {
-        const char *p = s;
-        lo = hi = number(&p, e);
+        lo = hi = place;
         if (lo && p < e && *p == '-') {
             c->l->table |= !c->key;
             if (++p == e)
@@ -147,9 +153,7 @@ static tally_status read_item(struct choice *c, const char *s, const char *e, ch
         }
 
         if (p < e || lo < 1 || hi < lo || hi > c->width) {
-            int names = c->may_name > 1;
-            for (int64_t i = 0; i < c->r[0].n && c->may_name; i++)
-                names |= tl_kind(&c->lines, &c->r[0].f[i]) == TL_WORD;
+            const int names = c->may_name > 1 || (c->may_name && tl_header_guess(&c->lines, NULL));
             return tl_invalid_on(c->f, "no column '%.*s'; the columns are %s", shown(e - s, 60), s,
                                  list_columns(c, names, 0, list));
         }
@@ -319,6 +323,7 @@ static tally_status refuse_possible_comment(const struct choice *c)
 static tally_status choose(struct choice *c, const tally_file_options *o, int *header)
 {
     tally_status s = c->l->quotes && !o->comment ? refuse_possible_comment(c) : TALLY_OK;
+    if (c->may_name && tl_header_guess(&c->lines, NULL) == TL_HEADER_YES) c->may_name = 2;
     if (!s && o->by) {
         c->key = 1;
         s = read_column_list(c, o->by);

@@ -52,8 +52,7 @@ static const struct {
     size_t length;
     const char *what, *library;
 } kinds[] = {{"\x1f\x8b\x08", 3, "gzip", "libz.so.1"},
-             {"\x28\xb5\x2f\xfd", 4, "zstd", "libzstd.so.1"},
-             {"\x50\x2a\x4d\x18", 4}}; /* zstd too: a skipped frame (pzstd) */
+             {"\x28\xb5\x2f\xfd", 4, "zstd", "libzstd.so.1"}};
 static const char *const calls[][4] = {
     {"inflateInit2_", "inflate", "inflateEnd", "inflateReset"},
     {"ZSTD_createDStream", "ZSTD_decompressStream", "ZSTD_freeDStream", "ZSTD_isError"}};
@@ -243,13 +242,13 @@ static tally_status begin(tally_file *f, tl_compressed *c)
 
 tally_status tl_compressed_open(tally_file *f)
 {
-    for (int kind = GZIP; kind <= ZSTD + 1; kind++) {
+    for (int kind = GZIP; kind <= ZSTD; kind++) {
         int is = 0;
         tally_status s = tl_input_begins(f, kinds[kind].magic, kinds[kind].length, &is);
         if (!s && !is) continue;
         tl_compressed *const c = s ? NULL : calloc(1, sizeof *c);
         if (!c) return s ? s : tl_no_memory(f->ctx, sizeof *c, "decompressing");
-        c->kind = kind > ZSTD ? ZSTD : kind;
+        c->kind = kind;
         s = begin(f, c);
         if (s && !f->compressed) free(c);
         return s;

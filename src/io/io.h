@@ -225,8 +225,7 @@ enum {
     TL_CELL_DIGITS, /* more digits after the point than a tick has */
     TL_CELL_FRAME,
     TL_CELL_FALLS,
-    TL_CELL_SIGN, /* one number is below 0, another above 2^63 - 1 */
-    TL_CELL_DATE  /* a number, not a date */
+    TL_CELL_SIGN /* one number is below 0, another above 2^63 - 1 */
 };
 
 int tl_time_parse(const char *s, const char *e, tl_time *t);

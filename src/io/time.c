@@ -261,7 +261,7 @@ int tl_time_part(tl_chunk *c, int part, const char *s, const char *e, tl_span *k
 {
     tl_time t;
     int why = take(c, s, e, &t);
-    if (!why && t.frame == NUMBERS) why = TL_CELL_DATE;
+    if (!why && t.frame == NUMBERS) why = TL_CELL_TIME;
     if (why) return why;
     const date d = date_of(t.value, t.frame);
     const int values[] = {d.year, 10000 + d.month % 12 / 3, d.month,
