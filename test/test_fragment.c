@@ -338,7 +338,7 @@ static void check_slices(void)
     tally *const member[COUNT] = {check_open(1, NULL), check_open(2, NULL)};
     const tl_devices t = {member[0], member, COUNT};
     const float v[N] = {1, 2, 3, 4};
-    tl_slice s[COUNT + 1];
+    tl_member_slice s[COUNT + 1];
     tl_plan plan;
     if (check_ok(member[0], tl_plan_of(member[0], "sum", TALLY_F32, &plan), "sum")) {
         memset(s, 0, sizeof s);

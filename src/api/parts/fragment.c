@@ -115,7 +115,7 @@ static tally_status view_slab(tally_fragment *f, const tally_view *in, int64_t s
     if (s && in->rows && fed)
         status = tl_feed_slab(ctx, &feed, in, s);
     else if (s && in->rows)
-        status = tl_grid_slab(ctx, &f->plan, threads, in, s, s->state);
+        status = tl_slab_nodes(ctx, &f->plan, threads, in, s, s->state);
 
     tl_fp_leave(fp);
     if (status)
