@@ -141,7 +141,7 @@ void tl_lanes_fold(tl_lanes_buffers *buffers, const tl_lanes_from *from, int64_t
 /* The staged state of a lane, as a state of the law. */
 void tl_lanes_staged(const tl_lanes_buffers *buffers, int64_t lane, tl_state *s);
 
-/* Makes a lane continue a sequence whose nodes are in c; each has 8 elements or more. init: S(0), or
+/* Makes a lane continue a sequence whose nodes, of 8 elements or more, are in c. init: S(0), or
  * NULL. Both are states of the law. */
 void tl_lanes_continue(const tl_lanes_job *job, const tl_lanes *k, int64_t lane, tl_counter *c,
                        const tl_state *init);
